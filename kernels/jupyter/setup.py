@@ -1,0 +1,185 @@
+"""Sets up .anatomy/, the folder of the project that holds everything installed: setup.py run|lab
+
+    .anatomy/venv     Python: what reports need and the XLA plug-in; for lab JupyterLab too
+    .anatomy/bin      gonb, goimports
+    .anatomy/lab      gopls
+    .anatomy/share    the mathematical font of the reports
+    .anatomy/stamps   what was set up from which pins
+
+Each step runs again only when its pins change; a step that was interrupted starts afresh. Set-ups that run at the same
+time wait for each other.
+"""
+import concurrent.futures
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = ROOT / "kernels" / "jupyter"
+HOME = ROOT / ".anatomy"
+VENV = HOME / "venv"
+
+
+class SetupError(Exception):
+    pass
+
+
+def command(*args, cwd=ROOT, **env):
+    """Runs a command; its output is shown only if it fails."""
+    args = [str(a) for a in args]
+    done = subprocess.run(args, cwd=str(cwd), env=dict(os.environ, **env), text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise SetupError("`%s` failed:\n%s" % (" ".join(args), done.stdout.strip()))
+    return done.stdout.strip()
+
+
+def check():
+    """Returns the version of Go; names every tool that is missing with the command that gets it."""
+    missing = []
+    if sys.version_info < (3, 11):
+        missing.append("Python 3.11 or newer (this is %s): Debian `apt-get install python3 python3-venv`, macOS `brew install python`;\n"
+                       "  another interpreter is chosen by `make PYTHON=/path/to/python3 ...`" % sys.version.split()[0])
+    try:
+        import ensurepip  # noqa: F401
+        import venv  # noqa: F401
+    except ImportError:
+        missing.append("Python's venv module: Debian `apt-get install python3-venv`, macOS `brew install python`")
+    get_go = ("Debian `apt-get install golang-go` where it is new enough, macOS `brew install go`,\n"
+              "  else the archive from the Go download page, unpacked, with its bin folder on the PATH")
+    version = ""
+    if not shutil.which("go"):
+        missing.append("Go 1.26 or newer: " + get_go)
+    else:
+        try:
+            version = command("go", "env", "GOVERSION")
+        except SetupError as e:
+            missing.append("Go 1.26 or newer: %s\n  (%s)" % (get_go, e))
+        number = re.match(r"go(\d+)\.(\d+)", version)
+        if number and tuple(map(int, number.groups())) < (1, 26):
+            missing.append("Go 1.26 or newer (this is %s): %s" % (version, get_go))
+        compiler = command("go", "env", "CC").split()
+        if not compiler or not shutil.which(compiler[0]):
+            missing.append("a C compiler (Go calls %s): Debian `apt-get install gcc libc6-dev`, macOS `xcode-select --install`"
+                           % (" ".join(compiler) or "none"))
+        elif command("go", "env", "CGO_ENABLED") != "1":
+            missing.append("cgo, which is switched off: `unset CGO_ENABLED`, or `go env -u CGO_ENABLED`")
+    if missing:
+        raise SetupError("\n".join("missing: " + m for m in missing))
+    return version
+
+
+def key(*parts):
+    """Hash of strings and of the contents of files."""
+    h = hashlib.sha256()
+    for p in parts:
+        h.update(p.read_bytes() if isinstance(p, pathlib.Path) else str(p).encode())
+        h.update(b"\0")
+    return h.hexdigest()
+
+
+def step(name, pins, work):
+    """Does the work unless its stamp says that it was done from the same pins."""
+    stamp = HOME / "stamps" / name
+    if stamp.is_file() and stamp.read_text() == pins:
+        return
+    start = time.monotonic()
+    stamp.unlink(missing_ok=True)
+    work()
+    stamp.parent.mkdir(exist_ok=True)
+    stamp.write_text(pins)
+    print("set up %s (%.0f s)" % (name, time.monotonic() - start), flush=True)
+
+
+def install(requirements):
+    command(VENV / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
+            "--only-binary=:all:", "--require-hashes", "-r", requirements)
+
+
+def python(lab):
+    requirements, lab_requirements = HERE / "requirements.txt", HERE / "requirements-lab.txt"
+    pins = key(sys.version, sys.executable, str(ROOT), requirements)
+
+    def make_venv():
+        shutil.rmtree(VENV, ignore_errors=True)
+        command(sys.executable, "-m", "venv", VENV)
+        install(requirements)
+
+    step("python", pins, make_venv)
+    font = ROOT / "notebooks" / "report" / "mathfont.py"
+    step("math font", key(pins, font), lambda: command(VENV / "bin" / "python", font, HOME / "share" / "math.css"))
+    if lab:
+        step("jupyterlab", key(pins, lab_requirements), lambda: install(lab_requirements))
+    kernelspec(VENV / "share" / "jupyter" / "kernels" / "anatomy" / "kernel.json")
+
+
+def kernelspec(path):
+    text = json.dumps({
+        "argv": [str(HERE / "launch"), "{connection_file}"],
+        "display_name": "Anatomy (Go)",
+        "language": "go",
+        "interrupt_mode": "message",
+    }, indent=1)
+    if not path.is_file() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def golang(version, lab):
+    tools = HERE / "tools"
+
+    def build(module, folder, *packages):
+        for package in packages:
+            command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", folder / package.split("/")[-1], package,
+                    cwd=module, GOWORK="off")
+
+    step("gonb", key(version, tools / "go.mod", tools / "go.sum"), lambda: build(
+        tools, HOME / "bin", "github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports"))
+    if lab:
+        step("gopls", key(version, tools / "gopls" / "go.mod", tools / "gopls" / "go.sum"), lambda: build(
+            tools / "gopls", HOME / "lab", "golang.org/x/tools/gopls"))
+    # A cell resolves its imports from the module cache, and links what the build cache holds.
+    step("Go modules", key(version, ROOT / "go.mod", ROOT / "go.sum"), lambda: command("go", "mod", "download", GOWORK="off"))
+    try:
+        command("go", "build", "./...", GOWORK="off")
+    except SetupError as e:
+        if not lab:
+            raise
+        print(e)  # JupyterLab opens all the same: to mend it
+
+
+@contextlib.contextmanager
+def alone():
+    HOME.mkdir(exist_ok=True)
+    with open(HOME / "lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("another set-up is running: waiting for it", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def main():
+    if sys.argv[1:] not in (["run"], ["lab"]):
+        sys.exit(__doc__)
+    lab = sys.argv[1] == "lab"
+    version = check()
+    with alone(), concurrent.futures.ThreadPoolExecutor() as pool:
+        for done in [pool.submit(python, lab), pool.submit(golang, version, lab)]:
+            done.result()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except SetupError as e:
+        sys.exit(str(e))

@@ -1,0 +1,71 @@
+package nb
+
+import (
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// What a cell does is run in a process of its own, as GoNB does: the test program again, with the name of the case.
+var cells = map[string]func(){
+	"must":     func() { Printf("%d", Must(42, nil)) },
+	"must err": func() { Must(0, errors.New("points.csv:3: landmark 7: NaN")) },
+	"must2":    func() { a, b := Must2(1, "x", nil); Printf("%d %s", a, b) },
+	"must2 err": func() {
+		Must2(1, "x", errors.New("no plug-in"))
+	},
+	"check":          func() { Check("energy $H$", 1+1e-9, 1, 1e-8) },
+	"check exact":    func() { Check("count", 39, 39, 0) },
+	"check off":      func() { Check("energy $H$", 1.5, 1, 0.25) },
+	"check NaN":      func() { Check("log", math.NaN(), 1, 1) },
+	"check NaN want": func() { Check("log", 1, math.NaN(), 1) },
+	"check NaN tol":  func() { Check("log", 1, 1, math.NaN()) },
+	"check Inf":      func() { Check("log", math.Inf(1), math.Inf(1), 1) },
+	"check Inf tol":  func() { Check("log", 1, 2, math.Inf(1)) },
+	"check negative": func() { Check("log", 1, 1, -1) },
+	"true":           func() { True("symmetric", true) },
+	"true not":       func() { True("symmetric", false) },
+}
+
+func TestMain(m *testing.M) {
+	if cell, ok := cells[os.Getenv("NB_TEST_CELL")]; ok {
+		cell()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func TestCells(t *testing.T) {
+	for name, want := range map[string]struct{ out, err string }{
+		"must":           {out: "42\n"},
+		"must err":       {err: "error: points.csv:3: landmark 7: NaN\n"},
+		"must2":          {out: "1 x\n"},
+		"must2 err":      {err: "error: no plug-in\n"},
+		"check":          {out: "✓ energy $H$: got 1.000000001 (want 1 ± 1e-08)\n"},
+		"check exact":    {out: "✓ count: got 39 (want 39 ± 0)\n"},
+		"check off":      {err: "✗ energy $H$: got 1.5, want 1 ± 0.25, differs by 0.5\n"},
+		"check NaN":      {err: "✗ log: got NaN, want 1 ± 1, differs by NaN\n"},
+		"check NaN want": {err: "✗ log: got 1, want NaN ± 1, differs by NaN\n"},
+		"check NaN tol":  {err: "✗ log: got 1, want 1 ± NaN, differs by 0\n"},
+		"check Inf":      {err: "✗ log: got +Inf, want +Inf ± 1, differs by NaN\n"},
+		"check Inf tol":  {err: "✗ log: got 1, want 2 ± +Inf, differs by 1\n"},
+		"check negative": {err: "✗ log: got 1, want 1 ± -1, differs by 0\n"},
+		"true":           {out: "✓ symmetric\n"},
+		"true not":       {err: "✗ symmetric: not true\n"},
+	} {
+		var out, stderr strings.Builder
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "NB_TEST_CELL="+name)
+		cmd.Stdout, cmd.Stderr = &out, &stderr
+		err := cmd.Run()
+		if out.String() != want.out || stderr.String() != want.err {
+			t.Errorf("%s: printed %q and %q, want %q and %q", name, out.String(), stderr.String(), want.out, want.err)
+		}
+		if (err != nil) != (want.err != "") {
+			t.Errorf("%s: ended with %v", name, err)
+		}
+	}
+}
