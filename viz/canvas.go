@@ -1,0 +1,173 @@
+package viz
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+)
+
+// A Canvas takes the marks of one layer, in data coordinates: points with 2 coordinates make a flat figure, with 3 a
+// figure in space, which the camera projects with hidden parts hidden. Sizes of strokes and dots are in points.
+type Canvas struct {
+	marks []mark
+	layer *Layer
+}
+
+// A Stroke is the look of a line.
+type Stroke struct {
+	Color  color.NRGBA
+	Width  float64 // points
+	Dashed bool
+}
+
+type markKind int
+
+const (
+	lineMark  markKind = iota
+	areaMark           // filled polygon
+	faceMark           // facet of a lit surface
+	dotMark            // disc
+	arrowMark          // at[0] to at[1]
+	textMark
+	levelMark // line across the whole chart at x = at[0][0] or y = at[0][1]; the other is NaN
+)
+
+type mark struct {
+	kind   markKind
+	at     [][]float64
+	closed bool
+	stroke Stroke
+	fill   color.NRGBA
+	radius float64 // points
+	text   string
+	layer  *Layer
+}
+
+// Line draws a line through points, back to the first if closed.
+func (c *Canvas) Line(points [][]float64, closed bool, s Stroke) {
+	c.add(mark{kind: lineMark, at: points, closed: closed, stroke: s})
+}
+
+// Area fills a polygon.
+func (c *Canvas) Area(points [][]float64, fill color.NRGBA) {
+	c.add(mark{kind: areaMark, at: points, fill: fill})
+}
+
+// Face fills a flat facet of a surface in space, brighter the more it faces the light.
+func (c *Canvas) Face(points [][]float64, fill color.NRGBA) {
+	c.add(mark{kind: faceMark, at: points, fill: fill})
+}
+
+// Dot draws a disc of the given diameter with an edge, which has no width where none is wanted.
+func (c *Canvas) Dot(at []float64, diameter float64, fill color.NRGBA, edge Stroke) {
+	c.add(mark{kind: dotMark, at: [][]float64{at}, radius: diameter / 2, fill: fill, stroke: edge})
+}
+
+// Arrow draws an arrow between two points.
+func (c *Canvas) Arrow(from, to []float64, s Stroke) {
+	c.add(mark{kind: arrowMark, at: [][]float64{from, to}, stroke: s})
+}
+
+// Text writes beside a point, above and to the right of it.
+func (c *Canvas) Text(at []float64, text string, ink color.NRGBA) {
+	c.add(mark{kind: textMark, at: [][]float64{at}, text: text, fill: ink})
+}
+
+// Ink returns the colour of the layer's item i: the layer's one colour, or that of the value which ColorBy was given.
+func (c *Canvas) Ink(i int) color.NRGBA {
+	l := c.layer
+	if !l.byValue {
+		return fade(*l.tint, l.opacity)
+	}
+	t := 0.5
+	if l.hi > l.lo {
+		t = (l.values[i] - l.lo) / (l.hi - l.lo)
+	}
+	return fade(Ramp(t), l.opacity)
+}
+
+// Width returns the width that the layer was given, or else the number of points that suits.
+func (c *Canvas) Width(points float64) float64 {
+	if c.layer.width > 0 {
+		return c.layer.width
+	}
+	return points
+}
+
+// Stroke returns the line style of the layer's item i, where a width of so many points suits.
+func (c *Canvas) Stroke(i int, points float64) Stroke {
+	return Stroke{Color: c.Ink(i), Width: c.Width(points), Dashed: c.layer.dashed}
+}
+
+func (c *Canvas) add(m mark) {
+	m.layer = c.layer
+	c.marks = append(c.marks, m)
+}
+
+// record lets the layer draw and checks what it drew.
+func (l *Layer) record() ([]mark, error) {
+	if l.err != nil {
+		return nil, fmt.Errorf("%s: %w", l.name, l.err)
+	}
+	if err := checkText(l.label + l.quantity); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.name, err)
+	}
+	c := &Canvas{layer: l}
+	if err := l.draw(c); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.name, err)
+	}
+	for k, m := range c.marks {
+		if m.kind == levelMark {
+			continue
+		}
+		if err := checkPoints(fmt.Sprintf("mark %d", k), m.at); err != nil {
+			return nil, fmt.Errorf("%s: %w", l.name, err)
+		}
+		if err := checkText(m.text); err != nil {
+			return nil, fmt.Errorf("%s: %w", l.name, err)
+		}
+	}
+	return c.marks, nil
+}
+
+// box is a range of x, y and z.
+type box struct{ lo, hi [3]float64 }
+
+func emptyBox() box {
+	inf := math.Inf(1)
+	return box{[3]float64{inf, inf, inf}, [3]float64{-inf, -inf, -inf}}
+}
+
+func (b *box) add(p []float64) {
+	for k, v := range p {
+		if !math.IsNaN(v) {
+			b.lo[k], b.hi[k] = math.Min(b.lo[k], v), math.Max(b.hi[k], v)
+		}
+	}
+}
+
+func (b *box) join(c box) {
+	b.add(c.lo[:])
+	b.add(c.hi[:])
+}
+
+func (b box) size(k int) float64 { return b.hi[k] - b.lo[k] }
+
+// radius returns half the longest side.
+func (b box) radius(dim int) float64 {
+	r := 0.0
+	for k := range dim {
+		r = math.Max(r, b.size(k)/2)
+	}
+	return r
+}
+
+func boxOf(sets ...[][]float64) box {
+	b := emptyBox()
+	for _, s := range sets {
+		for _, p := range s {
+			b.add(p)
+		}
+	}
+	return b
+}

@@ -1,0 +1,145 @@
+package viz
+
+import (
+	"fmt"
+	"math"
+	"sort"
+)
+
+// Series draws y against x as a line: a convergence curve, an energy over time. A figure that holds a Series, Band,
+// Histogram or level has axes of independent scale.
+func Series(x, y []float64) *Layer {
+	l := NewLayer("Series", func(c *Canvas) error {
+		points, err := pairs(x, y)
+		if err != nil {
+			return err
+		}
+		c.Line(points, false, c.Stroke(0, 1.1))
+		return nil
+	})
+	l.chart = true
+	return l
+}
+
+// Scatter draws y against x as dots.
+func Scatter(x, y []float64) *Layer {
+	l := NewLayer("Scatter", func(c *Canvas) error {
+		points, err := pairs(x, y)
+		if err != nil {
+			return err
+		}
+		for i, p := range points {
+			c.Dot(p, c.Width(3), c.Ink(i), Stroke{})
+		}
+		return nil
+	})
+	l.chart, l.key, l.count = true, dotKey, len(x)
+	return l
+}
+
+// Band fills the range from lo to hi over x: an error band, a confidence region.
+func Band(x, lo, hi []float64) *Layer {
+	l := NewLayer("Band", func(c *Canvas) error {
+		below, err := pairs(x, lo)
+		if err != nil {
+			return err
+		}
+		above, err := pairs(x, hi)
+		if err != nil {
+			return err
+		}
+		for i := len(above) - 1; i >= 0; i-- {
+			if lo[i] > hi[i] {
+				return fmt.Errorf("value %d: the lower end %v lies above the upper %v", i, lo[i], hi[i])
+			}
+			below = append(below, above[i])
+		}
+		c.Area(below, fade(c.Ink(0), 0.25))
+		return nil
+	})
+	l.chart, l.key = true, areaKey
+	return l
+}
+
+// Histogram draws how the values are distributed, as a density whose area is 1, in bins of equal width; bins = 0 takes
+// the width 2·IQR·n^(−1/3) (Freedman & Diaconis 1981).
+func Histogram(values []float64, bins int) *Layer {
+	l := NewLayer("Histogram", func(c *Canvas) error {
+		if len(values) == 0 {
+			return fmt.Errorf("no values")
+		}
+		for i, v := range values {
+			if !finite(v) {
+				return fmt.Errorf("value %d is %v", i, v)
+			}
+		}
+		if bins < 0 || bins > 10000 {
+			return fmt.Errorf("%d bins: give 0 to 10000", bins)
+		}
+		sorted := append([]float64(nil), values...)
+		sort.Float64s(sorted)
+		n := len(sorted)
+		lo, hi := sorted[0], sorted[n-1]
+		if lo == hi {
+			lo, hi = lo-0.5, hi+0.5
+		}
+		count := bins
+		if count == 0 {
+			width := 2 * (sorted[(3*n)/4] - sorted[n/4]) / math.Cbrt(float64(n))
+			count = 1
+			if width > 0 {
+				count = int(math.Min(200, math.Max(1, math.Ceil((hi-lo)/width))))
+			}
+		}
+		width := (hi - lo) / float64(count)
+		heights := make([]float64, count)
+		for _, v := range values {
+			heights[min(count-1, int((v-lo)/width))] += 1 / (float64(n) * width)
+		}
+		for i, h := range heights {
+			left, right := lo+float64(i)*width, lo+float64(i+1)*width
+			bar := [][]float64{{left, 0}, {left, h}, {right, h}, {right, 0}}
+			c.Area(bar, fade(c.Ink(0), 0.35))
+			c.Line(bar, true, c.Stroke(0, 0.5))
+		}
+		return nil
+	})
+	l.chart, l.key = true, areaKey
+	return l
+}
+
+// HLine draws a line across the whole chart at height y: an expected value, a tolerance.
+func HLine(y float64) *Layer { return level("HLine", []float64{math.NaN(), y}, y) }
+
+// VLine draws a line across the whole chart at x.
+func VLine(x float64) *Layer { return level("VLine", []float64{x, math.NaN()}, x) }
+
+func level(name string, at []float64, v float64) *Layer {
+	l := NewLayer(name, func(c *Canvas) error {
+		if !finite(v) {
+			return fmt.Errorf("the value is %v", v)
+		}
+		c.add(mark{kind: levelMark, at: [][]float64{at}, stroke: c.Stroke(0, 0.8)})
+		return nil
+	})
+	l.chart = true
+	return l.Color(Grey).Dashed()
+}
+
+// pairs joins x and y to points.
+func pairs(x, y []float64) ([][]float64, error) {
+	if len(x) != len(y) {
+		return nil, fmt.Errorf("%d values of x, %d of y", len(x), len(y))
+	}
+	if len(x) == 0 {
+		return nil, fmt.Errorf("no values")
+	}
+	points := make([][]float64, len(x))
+	for i := range x {
+		if !finite(x[i]) || !finite(y[i]) {
+			return nil, fmt.Errorf("value %d is (%v, %v)", i, x[i], y[i])
+		}
+		points[i] = []float64{x[i], y[i]}
+	}
+	return points, nil
+}

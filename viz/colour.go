@@ -1,0 +1,76 @@
+package viz
+
+import (
+	"image/color"
+	"math"
+)
+
+// The Okabe–Ito colours, told apart under every common form of colour blindness (Okabe & Ito 2008), with white and two greys.
+// Layers without a colour of their own take them in the order Blue, Vermilion, Green, Purple, Orange, Sky.
+var (
+	Black     = color.NRGBA{0x00, 0x00, 0x00, 0xff}
+	White     = color.NRGBA{0xff, 0xff, 0xff, 0xff}
+	Blue      = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
+	Vermilion = color.NRGBA{0xd5, 0x5e, 0x00, 0xff}
+	Green     = color.NRGBA{0x00, 0x9e, 0x73, 0xff}
+	Purple    = color.NRGBA{0xcc, 0x79, 0xa7, 0xff}
+	Orange    = color.NRGBA{0xe6, 0x9f, 0x00, 0xff}
+	Sky       = color.NRGBA{0x56, 0xb4, 0xe9, 0xff}
+	Yellow    = color.NRGBA{0xf0, 0xe4, 0x42, 0xff}
+	Grey      = color.NRGBA{0x70, 0x70, 0x70, 0xff}
+	LightGrey = color.NRGBA{0xbd, 0xbd, 0xbd, 0xff}
+)
+
+var palette = []color.NRGBA{Blue, Vermilion, Green, Purple, Orange, Sky}
+
+// Ramp is the sequential colour map for time and other ordered values: t = 0 is dark blue, t = 1 yellow-green.
+// Lightness rises linearly in the perceptual space OKLab (Ottosson 2020), so equal steps look equal, also in grey
+// print; the light end stays dark enough for lines on white. t is clamped to [0, 1].
+func Ramp(t float64) color.NRGBA {
+	t = math.Min(1, math.Max(0, t))
+	lightness, hue := 0.34+0.49*t, (285-175*t)*math.Pi/180
+	for chroma := 0.17; ; chroma -= 0.005 {
+		c, inside := oklch(lightness, chroma, hue)
+		if inside || chroma <= 0 {
+			return c
+		}
+	}
+}
+
+// oklch converts lightness, chroma and hue of OKLab to sRGB and says whether the colour lies in sRGB's gamut.
+func oklch(lightness, chroma, hue float64) (color.NRGBA, bool) {
+	a, b := chroma*math.Cos(hue), chroma*math.Sin(hue)
+	l := math.Pow(lightness+0.3963377774*a+0.2158037573*b, 3)
+	m := math.Pow(lightness-0.1055613458*a-0.0638541728*b, 3)
+	s := math.Pow(lightness-0.0894841775*a-1.2914855480*b, 3)
+	inside := true
+	channel := func(linear float64) uint8 {
+		if linear < 0 || linear > 1 {
+			inside = false
+		}
+		linear = math.Min(1, math.Max(0, linear))
+		if linear <= 0.0031308 {
+			return uint8(math.Round(255 * 12.92 * linear))
+		}
+		return uint8(math.Round(255 * (1.055*math.Pow(linear, 1/2.4) - 0.055)))
+	}
+	c := color.NRGBA{
+		R: channel(4.0767416621*l - 3.3077115913*m + 0.2309699292*s),
+		G: channel(-1.2684380046*l + 2.6097574011*m - 0.3413193965*s),
+		B: channel(-0.0041960863*l - 0.7034186147*m + 1.7076147010*s),
+		A: 0xff,
+	}
+	return c, inside
+}
+
+// fade returns c with its opacity multiplied by f.
+func fade(c color.NRGBA, f float64) color.NRGBA {
+	c.A = uint8(math.Round(float64(c.A) * f))
+	return c
+}
+
+// shade returns c with its red, green and blue multiplied by f.
+func shade(c color.NRGBA, f float64) color.NRGBA {
+	scale := func(v uint8) uint8 { return uint8(math.Min(255, math.Round(float64(v)*f))) }
+	return color.NRGBA{scale(c.R), scale(c.G), scale(c.B), c.A}
+}

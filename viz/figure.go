@@ -1,0 +1,388 @@
+package viz
+
+import (
+	"fmt"
+	"math"
+
+	"golang.org/x/image/font"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A Figure is a list of layers, the first undermost, in one pair of axes. Shapes have axes of equal scale; points in
+// space are seen through a camera.
+type Figure struct {
+	layers         []*Layer
+	title          string
+	xLabel, yLabel string
+	unit           string
+	width, height  float64 // cm; 0: chosen
+	logX, logY     bool
+	bare           bool
+	camera         camera
+	err            error
+}
+
+// Fig makes a figure of layers.
+func Fig(layers ...*Layer) *Figure {
+	return &Figure{layers: layers, camera: camera{azimuth: 35 * math.Pi / 180, elevation: 22 * math.Pi / 180}}
+}
+
+// Title writes a line above the figure.
+func (f *Figure) Title(s string) *Figure { f.title = s; return f }
+
+// XLabel names the x axis. Write the unit with it: "time (s)".
+func (f *Figure) XLabel(s string) *Figure { f.xLabel = s; return f }
+
+// YLabel names the y axis.
+func (f *Figure) YLabel(s string) *Figure { f.yLabel = s; return f }
+
+// Unit names the unit of the coordinates of shapes, "mm" say, on the axes or, where there are none, at a scale bar.
+func (f *Figure) Unit(s string) *Figure { f.unit = s; return f }
+
+// NoAxes leaves the axes of shapes away. A figure with a unit gets a scale bar instead.
+func (f *Figure) NoAxes() *Figure { f.bare = true; return f }
+
+// LogX makes the x axis of a chart logarithmic.
+func (f *Figure) LogX() *Figure { f.logX = true; return f }
+
+// LogY makes the y axis of a chart logarithmic.
+func (f *Figure) LogY() *Figure { f.logY = true; return f }
+
+// Size sets width and height in cm. A height of 0 is chosen by what is drawn. Without Size a figure is 8.5 cm wide, one
+// column of a journal, and several side by side share 17 cm, two columns.
+func (f *Figure) Size(width, height float64) *Figure {
+	if !(width >= 2 && width <= 100) || !(height == 0 || height >= 2 && height <= 100) {
+		f.err = fmt.Errorf("Size(%v, %v): give a width from 2 to 100 cm, and a height likewise or 0", width, height)
+	}
+	f.width, f.height = width, height
+	return f
+}
+
+// Camera sets from where a figure in space is seen, in degrees: azimuth about the z axis, from x towards y, and
+// elevation above the x–y plane. There is no perspective.
+func (f *Figure) Camera(azimuth, elevation float64) *Figure {
+	if !finite(azimuth) || !finite(elevation) {
+		f.err = fmt.Errorf("Camera(%v, %v): give two angles in degrees", azimuth, elevation)
+	}
+	f.camera = camera{azimuth * math.Pi / 180, elevation * math.Pi / 180}
+	return f
+}
+
+// A scene is a figure whose data are checked, ready to be laid out.
+type scene struct {
+	*Figure
+	layers  []*Layer // with their colours
+	marks   []mark   // in space: in the camera's frame
+	inSpace bool
+	chart   bool
+	bounds  box // of the marks' first two coordinates, as log₁₀ on logarithmic axes
+	keys    []key
+	outside bool // the legend stands beneath the axes
+}
+
+func (f *Figure) scene() (*scene, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	for _, s := range []string{f.title, f.xLabel, f.yLabel, f.unit} {
+		if err := checkText(s); err != nil {
+			return nil, err
+		}
+	}
+	s := &scene{Figure: f, bounds: emptyBox()}
+	colours := 0
+	for i, l := range f.layers {
+		if l == nil {
+			return nil, fmt.Errorf("layer %d is nil", i)
+		}
+		own := *l
+		if own.tint == nil && !own.byValue {
+			own.tint = &palette[colours%len(palette)]
+			colours++
+		}
+		s.layers = append(s.layers, &own)
+		s.chart = s.chart || own.chart
+		marks, err := own.record()
+		if err != nil {
+			return nil, err
+		}
+		s.marks = append(s.marks, marks...)
+	}
+	if len(s.marks) == 0 {
+		return nil, fmt.Errorf("nothing to draw: no layers, or only empty ones")
+	}
+	if (f.logX || f.logY) && !s.chart {
+		return nil, fmt.Errorf("LogX and LogY are for charts (Series, Histogram, …): shapes keep axes of equal scale")
+	}
+	dim := len(s.marks[0].at[0])
+	s.inSpace = dim == 3
+	for i, m := range s.marks {
+		if d := len(m.at[0]); d != dim {
+			return nil, fmt.Errorf("%s has %d coordinates, %s has %d: one figure is either flat or in space", m.layer.name, d, s.marks[0].layer.name, dim)
+		}
+		if s.inSpace {
+			seen := make([][]float64, len(m.at))
+			for k, p := range m.at {
+				seen[k] = f.camera.view(p)
+			}
+			s.marks[i].at = seen
+		}
+		for k, p := range s.marks[i].at {
+			q := []float64{p[0], p[1]}
+			for axis, log := range []bool{f.logX, f.logY} {
+				if log {
+					if q[axis] <= 0 {
+						return nil, fmt.Errorf("%s: value %d has %c = %v on a logarithmic axis: it must be positive", m.layer.name, k, "xy"[axis], q[axis])
+					}
+					q[axis] = math.Log10(q[axis])
+				}
+			}
+			s.bounds.add(q)
+		}
+	}
+	if s.inSpace && s.chart {
+		return nil, fmt.Errorf("a chart and points in space do not go into one figure")
+	}
+	for k := range 2 {
+		if math.IsInf(s.bounds.lo[k], 1) { // only levels across the other axis
+			s.bounds.lo[k], s.bounds.hi[k] = 0, 1
+		}
+		if !finite(s.bounds.size(k)) {
+			return nil, fmt.Errorf("the coordinates from %v to %v span more than can be drawn", s.bounds.lo[k], s.bounds.hi[k])
+		}
+	}
+	s.keys = keys(s.layers)
+	return s, nil
+}
+
+// axes returns gonum/plot's plot with the figure's style and the range that the data need in an area of size page.
+func (s *scene) axes(page vg.Rectangle) *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = nil
+	p.TextHandler = letters
+	p.Title.Text = s.title
+	p.Title.TextStyle = style(9)
+	p.Title.TextStyle.Font = sans(9, font.WeightBold)
+	p.Title.TextStyle.XAlign, p.Title.TextStyle.YAlign = text.XCenter, text.YTop
+	p.Title.Padding = 4
+	for i, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.Label.Text = [2]string{s.xLabel, s.yLabel}[i]
+		if a.Label.Text == "" && s.unit != "" && !s.chart {
+			a.Label.Text = fmt.Sprintf("%c (%s)", "xy"[i], s.unit)
+		}
+		a.Label.TextStyle = style(8)
+		a.Label.TextStyle.XAlign = text.XCenter
+		a.Label.Padding = 2
+		a.LineStyle.Width, a.LineStyle.Color = 0.5, Black
+		a.Tick.LineStyle.Width, a.Tick.LineStyle.Color, a.Tick.Length = 0.5, Black, 3
+		align := a.Tick.Label
+		a.Tick.Label = style(7.5)
+		a.Tick.Label.XAlign, a.Tick.Label.YAlign = align.XAlign, align.YAlign
+		a.Padding = 0
+		if s.bare || s.inSpace {
+			a.Label.Text, a.LineStyle.Width, a.Tick.Length = "", 0, 0
+			a.Tick.Marker = plot.ConstantTicks{}
+		}
+	}
+	p.X.Label.TextStyle.YAlign, p.Y.Label.TextStyle.YAlign = text.YBottom, text.YBottom
+	if s.logX {
+		p.X.Scale = plot.LogScale{}
+	}
+	if s.logY {
+		p.Y.Scale = plot.LogScale{}
+	}
+	// The room that tick labels take depends on the range, and that of equal axes on the room: a few rounds settle it.
+	area := page.Size()
+	for range 12 {
+		s.fit(p, area)
+		next := p.DataCanvas(draw.Canvas{Rectangle: page}).Rectangle.Size()
+		if next == area {
+			break
+		}
+		area = next
+	}
+	return p
+}
+
+// fit sets ranges and ticks for a data area of the given size in points.
+func (s *scene) fit(p *plot.Plot, area vg.Point) {
+	lo, hi := s.padded()
+	sides := [2]float64{float64(area.X), float64(area.Y)}
+	count := [2]int{max(2, int(sides[0]/42)), max(2, int(sides[1]/26))}
+	if !s.chart {
+		unit := math.Max((hi[0]-lo[0])/sides[0], (hi[1]-lo[1])/sides[1]) // data units a point
+		for k := range 2 {
+			middle := (lo[k] + hi[k]) / 2
+			lo[k], hi[k] = middle-unit*sides[k]/2, middle+unit*sides[k]/2
+		}
+	}
+	step := [2]float64{niceStep((hi[0] - lo[0]) / float64(count[0])), niceStep((hi[1] - lo[1]) / float64(count[1]))}
+	if !s.chart {
+		both := math.Max(step[0], step[1])
+		step = [2]float64{both, both}
+	}
+	for k, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.Min, a.Max = lo[k], hi[k]
+		log := [2]bool{s.logX, s.logY}[k]
+		if log {
+			a.Min, a.Max = math.Pow(10, lo[k]), math.Pow(10, hi[k])
+		}
+		switch {
+		case s.bare || s.inSpace:
+		case log:
+			a.Tick.Marker = decades{count[k]}
+		default:
+			a.Tick.Marker = rulings{step[k]}
+		}
+	}
+}
+
+// padded returns the range of the data with a margin. A chart that stands on zero keeps standing there.
+func (s *scene) padded() (lo, hi [2]float64) {
+	for k := range 2 {
+		lo[k], hi[k] = s.bounds.lo[k], s.bounds.hi[k]
+		margin := 0.04 * (hi[k] - lo[k])
+		if !s.chart {
+			margin = 0.08 * s.bounds.radius(2)
+		}
+		if margin == 0 {
+			margin = 0.5 * math.Max(1e-12, math.Abs(lo[k]))
+			if lo[k] == 0 {
+				margin = 0.5
+			}
+		}
+		log := [2]bool{s.logX, s.logY}[k]
+		if !s.chart || log || lo[k] != 0 {
+			lo[k] -= margin
+		}
+		hi[k] += margin
+	}
+	return lo, hi
+}
+
+const cm = vg.Centimeter
+
+// naturalHeight returns the height that suits a figure of the given width, and decides where the legend stands.
+func (s *scene) naturalHeight(width vg.Length) vg.Length {
+	outside := s.outside
+	s.outside = false
+	height := vg.Length(s.height) * cm
+	if s.height == 0 {
+		height = 0.72 * width
+		if !s.chart {
+			trial := vg.Rectangle{Max: vg.Point{X: width, Y: width}}
+			room := s.axes(s.inner(trial)).DataCanvas(draw.Canvas{Rectangle: s.inner(trial)}).Rectangle.Size()
+			lo, hi := s.padded()
+			ratio := math.Min(1.15, math.Max(0.25, (hi[1]-lo[1])/(hi[0]-lo[0])))
+			height = width - room.Y + room.X*vg.Length(ratio)
+		}
+	}
+	if outside || !s.legendFits(vg.Rectangle{Max: vg.Point{X: width, Y: height}}) {
+		s.outside = true
+		if s.height == 0 {
+			height += s.strip(width)
+		}
+	}
+	return height
+}
+
+// legendFits reports whether the legend finds room beside the data, inside the axes.
+func (s *scene) legendFits(page vg.Rectangle) bool {
+	if len(s.keys) == 0 {
+		return true
+	}
+	c := draw.Canvas{Rectangle: s.inner(page)}
+	p := s.axes(c.Rectangle)
+	area := p.DataCanvas(c)
+	_, ok := stainOf(area.Rectangle, s.stamps(p, area)).place(blockSize(s.keys))
+	return ok
+}
+
+// strip is the height of a legend beneath the axes.
+func (s *scene) strip(width vg.Length) vg.Length {
+	return keyRow*vg.Length(len(rows(s.keys, width))) + 4
+}
+
+func (s *scene) scaleBar() bool { return (s.bare || s.inSpace) && s.unit != "" }
+
+const barStrip = 16
+
+// inner returns what the figure's rim, legend and scale bar leave of a page.
+func (s *scene) inner(page vg.Rectangle) vg.Rectangle {
+	const rim = 3
+	page.Min = page.Min.Add(vg.Point{X: rim, Y: rim})
+	page.Max = page.Max.Sub(vg.Point{X: rim, Y: rim})
+	if s.outside {
+		page.Min.Y += s.strip(page.Size().X)
+	}
+	if s.scaleBar() {
+		page.Min.Y += barStrip
+	}
+	return page
+}
+
+func (s *scene) stamps(p *plot.Plot, area draw.Canvas) []stamp {
+	x, y := p.Transforms(&area)
+	return stamps(s.marks, func(q []float64) vg.Point { return vg.Point{X: x(q[0]), Y: y(q[1])} }, s.inSpace, area.Rectangle)
+}
+
+// draw draws the figure on the page.
+func (s *scene) draw(c draw.Canvas) {
+	s.outside = s.outside || !s.legendFits(c.Rectangle)
+	c.Rectangle = s.inner(c.Rectangle)
+	p := s.axes(c.Rectangle)
+	p.Add(body{s})
+	p.Draw(c)
+	below := c.Min.Y
+	if s.scaleBar() {
+		below -= barStrip
+		s.drawScaleBar(c, p, vg.Point{X: c.Min.X + 4, Y: below + 3})
+	}
+	if s.outside {
+		y := below - 4 - keyRow/2
+		for _, row := range rows(s.keys, c.Size().X) {
+			var width vg.Length
+			for _, k := range row {
+				width += k.width() + keyGap
+			}
+			at := vg.Point{X: c.Center().X - (width-keyGap)/2, Y: y}
+			for _, k := range row {
+				k.draw(c, at)
+				at.X += k.width() + keyGap
+			}
+			y -= keyRow
+		}
+	}
+}
+
+func (s *scene) drawScaleBar(c draw.Canvas, p *plot.Plot, at vg.Point) {
+	area := p.DataCanvas(c)
+	points := float64(area.Size().X) / (p.X.Max - p.X.Min) // a data unit
+	length := niceStep(0.12 * float64(area.Size().X) / points)
+	right := at.Add(vg.Point{X: vg.Length(length * points)})
+	bar := Stroke{Color: Black, Width: 1.2}
+	ink(c.Canvas, []stamp{{at: []vg.Point{at, right}, stroke: bar}})
+	sty := style(7.5)
+	sty.YAlign = text.YCenter
+	c.FillText(sty, right.Add(vg.Point{X: 4, Y: sty.FontExtents().Descent}), short(length)+" "+s.unit)
+}
+
+// body draws the data and the legend inside the axes; gonum/plot calls it with the area that the axes leave.
+type body struct{ *scene }
+
+func (b body) Plot(c draw.Canvas, p *plot.Plot) {
+	all := b.stamps(p, c)
+	paint(c, all)
+	if len(b.keys) == 0 || b.outside {
+		return
+	}
+	r, _ := stainOf(c.Rectangle, all).place(blockSize(b.keys))
+	at := vg.Point{X: r.Min.X, Y: r.Max.Y - keyRow/2}
+	for _, k := range b.keys {
+		k.draw(c, at)
+		at.Y -= keyRow
+	}
+}

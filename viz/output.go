@@ -1,0 +1,200 @@
+package viz
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/janpfeifer/gonb/gonbui"
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgpdf"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+const (
+	cssDots    = 96 // dots an inch of a notebook's page
+	screenDots = 2 * cssDots
+)
+
+// Show displays a drawing under the notebook's cell, as PNG and as SVG: layers, which make one figure; figures, side
+// by side; panels; or a slider. Outside a notebook it only checks the data. It panics if they are faulty; Save
+// returns an error instead.
+func Show(drawings ...Drawing) {
+	s, err := sheetOf(drawings)
+	if err != nil {
+		panic(fmt.Sprintf("viz: %v", err))
+	}
+	if !gonbui.IsNotebook {
+		return
+	}
+	data, err := s.bundle()
+	if err != nil {
+		panic(fmt.Sprintf("viz: %v", err))
+	}
+	gonbui.SendData(data)
+	gonbui.Sync() // without it the end of the cell may overtake the picture
+}
+
+// bundle encodes a sheet for Jupyter. The PNG has two pixels for each of the page's, and says so.
+func (s *sheet) bundle() (*protocol.DisplayData, error) {
+	raster, err := s.png(screenDots)
+	if err != nil {
+		return nil, err
+	}
+	vector, err := s.svg()
+	if err != nil {
+		return nil, err
+	}
+	data := &protocol.DisplayData{
+		Data: map[protocol.MIMEType]any{protocol.MIMEImagePNG: raster, protocol.MIMEImageSVG: string(vector)},
+		Metadata: map[string]any{string(protocol.MIMEImagePNG): map[string]int{
+			"width":  int(math.Round(s.size.X.Dots(cssDots))),
+			"height": int(math.Round(s.size.Y.Dots(cssDots))),
+		}},
+	}
+	if s.extra != nil {
+		html, err := s.extra.html()
+		if err != nil {
+			return nil, err
+		}
+		data.Data[protocol.MIMETextHTML] = html
+	}
+	return data, nil
+}
+
+// Save writes a drawing to a file: what Show takes, in the format that the name ends in: .png (300 dots an inch), .svg,
+// .pdf or, for a slider, .html. The file appears only when it is complete.
+func Save(path string, drawings ...Drawing) error {
+	s, err := sheetOf(drawings)
+	if err != nil {
+		return fmt.Errorf("viz: %s: %w", path, err)
+	}
+	var data []byte
+	switch extension := strings.ToLower(filepath.Ext(path)); {
+	case extension == ".png":
+		data, err = s.png(printDots)
+	case extension == ".svg":
+		data, err = s.svg()
+	case extension == ".pdf":
+		data, err = s.pdf()
+	case extension == ".html" && s.extra != nil:
+		var html string
+		html, err = s.extra.html()
+		data = []byte("<!doctype html>\n<meta charset=\"utf-8\">\n" + html)
+	default:
+		err = fmt.Errorf("cannot write a picture as %q: name it .png, .svg or .pdf (a slider also .html)", extension)
+	}
+	if err == nil {
+		err = replace(path, data)
+	}
+	if err != nil {
+		return fmt.Errorf("viz: %s: %w", path, err)
+	}
+	return nil
+}
+
+// sheetOf makes one sheet of what Show and Save were given.
+func sheetOf(drawings []Drawing) (*sheet, error) {
+	var layers []*Layer
+	var figures []*Figure
+	for _, d := range drawings {
+		switch d := d.(type) {
+		case *Layer:
+			layers = append(layers, d)
+		case *Figure:
+			figures = append(figures, d)
+		}
+	}
+	switch n := len(drawings); {
+	case n == len(layers):
+		return Fig(layers...).sheet()
+	case n == 1:
+		return drawings[0].sheet()
+	case n == len(figures):
+		return Row(figures...).sheet()
+	}
+	return nil, fmt.Errorf("%d drawings of different kinds: give layers only, figures only, or one of Row, Tiles or Slider", len(drawings))
+}
+
+func (s *sheet) png(dpi int) ([]byte, error) {
+	c := vgimg.NewWith(vgimg.UseWH(s.size.X, s.size.Y), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(color.White))
+	s.draw(draw.New(c))
+	var buf bytes.Buffer
+	if err := png.Encode(&buf, c.Image()); err != nil {
+		return nil, err
+	}
+	return withResolution(buf.Bytes(), dpi), nil
+}
+
+// withResolution states a PNG's resolution in a pHYs chunk after its header, so that readers know its size on paper.
+func withResolution(file []byte, dpi int) []byte {
+	const header = 8 + 25 // signature, IHDR
+	chunk := make([]byte, 21)
+	binary.BigEndian.PutUint32(chunk, 9)
+	copy(chunk[4:], "pHYs")
+	perMetre := uint32(math.Round(float64(dpi) / 0.0254))
+	binary.BigEndian.PutUint32(chunk[8:], perMetre)
+	binary.BigEndian.PutUint32(chunk[12:], perMetre)
+	chunk[16] = 1 // the unit is the metre
+	binary.BigEndian.PutUint32(chunk[17:], crc32.ChecksumIEEE(chunk[4:17]))
+	return append(append(append([]byte(nil), file[:header]...), chunk...), file[header:]...)
+}
+
+func (s *sheet) svg() ([]byte, error) {
+	c := vgsvg.New(s.size.X, s.size.Y)
+	white(draw.New(c))
+	s.draw(draw.New(c))
+	var buf bytes.Buffer
+	if _, err := c.WriteTo(&buf); err != nil {
+		return nil, err
+	}
+	// vgsvg embeds PNG data under the type of another format, which strict readers refuse.
+	return bytes.ReplaceAll(buf.Bytes(), []byte("data:image/jpg;base64,"), []byte("data:image/png;base64,")), nil
+}
+
+func (s *sheet) pdf() ([]byte, error) {
+	c := vgpdf.New(s.size.X, s.size.Y)
+	s.draw(draw.New(c))
+	var buf bytes.Buffer
+	if _, err := c.WriteTo(&buf); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}
+
+func white(c draw.Canvas) {
+	c.SetColor(White)
+	c.Fill(vg.Rectangle{Min: c.Min, Max: c.Max}.Path())
+}
+
+// replace writes a file beside path and renames it.
+func replace(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

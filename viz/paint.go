@@ -1,0 +1,222 @@
+package viz
+
+import (
+	"image/color"
+	"math"
+	"sort"
+
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+)
+
+// A stamp is a mark on the page: a polygon or disc that is filled, a line that is drawn, or a text.
+type stamp struct {
+	at     []vg.Point
+	closed bool
+	fill   color.NRGBA // of no opacity: not filled
+	stroke Stroke      // of no width: not drawn
+	radius vg.Length   // of a disc about at[0]
+	text   string
+	depth  float64
+}
+
+const (
+	dense     = 3000 // more stamps than these become an image inside a vector file
+	printDots = 300  // dots an inch, on paper
+)
+
+// stamps places marks on the page, the farthest first in a figure in space. place gives page coordinates.
+func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page vg.Rectangle) []stamp {
+	var out []stamp
+	reach, facet := 0.0, 0.0 // of the scene, of the largest facet, in data units
+	if inSpace {
+		b := emptyBox()
+		for _, m := range marks {
+			for i, p := range m.at {
+				b.add(p)
+				if m.kind == faceMark {
+					facet = math.Max(facet, distance(p, m.at[(i+1)%len(m.at)]))
+				}
+			}
+		}
+		reach = 2 * b.radius(3)
+	}
+	// Lines and dots that lie on a surface must not sink into its facets.
+	lift := 0.002*reach + facet
+	depth := func(points ...[]float64) float64 {
+		if !inSpace {
+			return 0
+		}
+		sum := 0.0
+		for _, p := range points {
+			sum += p[2]
+		}
+		return sum / float64(len(points))
+	}
+	line := func(points [][]float64, s Stroke) {
+		// In space a line is cut into short pieces, each with its own depth.
+		for i := 1; i < len(points); i++ {
+			a, b := points[i-1], points[i]
+			n := 1
+			if reach > 0 {
+				n += int(distance(a, b) / (0.02 * reach))
+			}
+			for k := range n {
+				from, to := blend(a, b, float64(k)/float64(n)), blend(a, b, float64(k+1)/float64(n))
+				out = append(out, stamp{at: []vg.Point{place(from), place(to)}, stroke: s, depth: depth(from, to) + lift})
+			}
+		}
+	}
+	for _, m := range marks {
+		at := make([]vg.Point, len(m.at))
+		for i, p := range m.at {
+			if m.kind != levelMark {
+				at[i] = place(p)
+			}
+		}
+		switch m.kind {
+		case lineMark:
+			switch {
+			case !inSpace:
+				out = append(out, stamp{at: at, closed: m.closed, stroke: m.stroke})
+			case m.closed:
+				line(append(append([][]float64(nil), m.at...), m.at[0]), m.stroke)
+			default:
+				line(m.at, m.stroke)
+			}
+		case areaMark:
+			out = append(out, stamp{at: at, closed: true, fill: m.fill, depth: depth(m.at...)})
+		case faceMark:
+			ink := m.fill
+			if inSpace {
+				ink = shade(ink, light(m.at))
+			}
+			s := stamp{at: at, closed: true, fill: ink, depth: depth(m.at...)}
+			if ink.A == 0xff {
+				s.stroke = Stroke{Color: ink, Width: 0.35} // covers the hairline between neighbours
+			}
+			out = append(out, s)
+		case dotMark:
+			out = append(out, stamp{at: at, fill: m.fill, stroke: m.stroke, radius: vg.Points(m.radius), depth: depth(m.at...) + 2*lift})
+		case textMark:
+			at[0] = at[0].Add(vg.Point{X: 2, Y: 2})
+			out = append(out, stamp{at: at, text: m.text, fill: m.fill, depth: depth(m.at...) + 3*lift})
+		case levelMark:
+			p := m.at[0]
+			if math.IsNaN(p[0]) {
+				y := place([]float64{1, p[1]}).Y
+				at = []vg.Point{{X: page.Min.X, Y: y}, {X: page.Max.X, Y: y}}
+			} else {
+				x := place([]float64{p[0], 1}).X
+				at = []vg.Point{{X: x, Y: page.Min.Y}, {X: x, Y: page.Max.Y}}
+			}
+			out = append(out, stamp{at: at, stroke: m.stroke})
+		case arrowMark:
+			shaft, head := arrow(at[0], at[1], m.stroke.Width)
+			if head == nil {
+				continue
+			}
+			if inSpace {
+				line([][]float64{m.at[0], blend(m.at[0], m.at[1], shaft)}, m.stroke)
+			} else {
+				tail := at[0].Add(at[1].Sub(at[0]).Scale(vg.Length(shaft)))
+				out = append(out, stamp{at: []vg.Point{at[0], tail}, stroke: m.stroke})
+			}
+			out = append(out, stamp{at: head, closed: true, fill: m.stroke.Color, depth: depth(m.at[1]) + lift})
+		}
+	}
+	if inSpace {
+		sort.SliceStable(out, func(i, j int) bool { return out[i].depth < out[j].depth })
+	}
+	return out
+}
+
+// arrow returns the corners of an arrow's head and the share of its length at which the shaft ends; no head if from
+// and to are one point on the page.
+func arrow(from, to vg.Point, width float64) (shaft float64, head []vg.Point) {
+	d := to.Sub(from)
+	length := math.Hypot(float64(d.X), float64(d.Y))
+	if length < 1e-6 {
+		return 0, nil
+	}
+	size := math.Min(3.2+1.8*width, 0.6*length)
+	along := d.Scale(vg.Length(size / length))
+	side := vg.Point{X: -along.Y, Y: along.X}.Scale(0.36)
+	foot := to.Sub(along)
+	return 1 - 0.9*size/length, []vg.Point{to, foot.Add(side), foot.Sub(side)}
+}
+
+// paint draws the stamps on c, whose rectangle holds them.
+func paint(c draw.Canvas, all []stamp) {
+	if _, raster := c.Canvas.(*vgimg.Canvas); !raster && len(all) > dense {
+		const rim = 6 // points: dots on the edge reach over it
+		area := vg.Rectangle{Min: c.Min.Sub(vg.Point{X: rim, Y: rim}), Max: c.Max.Add(vg.Point{X: rim, Y: rim})}
+		sheet := vgimg.NewWith(vgimg.UseWH(area.Size().X, area.Size().Y), vgimg.UseDPI(printDots), vgimg.UseBackgroundColor(color.Transparent))
+		sheet.Translate(vg.Point{}.Sub(area.Min))
+		ink(sheet, all)
+		c.DrawImage(area, sheet.Image())
+		return
+	}
+	ink(c.Canvas, all)
+}
+
+func ink(c vg.Canvas, all []stamp) {
+	for _, s := range all {
+		switch {
+		case s.text != "":
+			style := style(6.5)
+			style.Color, style.YAlign = s.fill, text.YBottom
+			style.Handler.Draw(c, s.text, style, s.at[0])
+			continue
+		case len(s.at) == 1 && s.radius == 0:
+			continue // a line of one point
+		}
+		var path vg.Path
+		if s.radius > 0 {
+			path.Move(s.at[0].Add(vg.Point{X: s.radius}))
+			path.Arc(s.at[0], s.radius, 0, 2*math.Pi)
+			path.Close()
+		} else {
+			path.Move(s.at[0])
+			for _, p := range s.at[1:] {
+				path.Line(p)
+			}
+			if s.closed {
+				path.Close()
+			}
+		}
+		if s.fill.A > 0 {
+			c.SetColor(s.fill)
+			c.Fill(path)
+		}
+		if s.stroke.Width > 0 && s.stroke.Color.A > 0 {
+			var dashes []vg.Length
+			if s.stroke.Dashed {
+				dashes = []vg.Length{3, 2}
+			}
+			c.SetLineDash(dashes, 0)
+			c.SetLineWidth(vg.Points(s.stroke.Width))
+			c.SetColor(s.stroke.Color)
+			c.Stroke(path)
+			c.SetLineDash(nil, 0)
+		}
+	}
+}
+
+func distance(a, b []float64) float64 {
+	sum := 0.0
+	for k := range a {
+		sum += (a[k] - b[k]) * (a[k] - b[k])
+	}
+	return math.Sqrt(sum)
+}
+
+func blend(a, b []float64, t float64) []float64 {
+	p := make([]float64, len(a))
+	for k := range a {
+		p[k] = (1-t)*a[k] + t*b[k]
+	}
+	return p
+}

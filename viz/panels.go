@@ -1,0 +1,127 @@
+package viz
+
+import (
+	"fmt"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Panels are figures side by side in rows. They share the width; a figure's own width has no effect among them.
+type Panels struct {
+	columns int
+	figures []*Figure
+	shared  bool
+	width   float64 // cm
+}
+
+// Row puts figures side by side.
+func Row(figures ...*Figure) *Panels { return Tiles(len(figures), figures...) }
+
+// Tiles puts figures side by side in rows of so many columns.
+func Tiles(columns int, figures ...*Figure) *Panels {
+	return &Panels{columns: columns, figures: figures, width: 17}
+}
+
+// SharedAxes gives all panels the same range, so that sizes can be compared between them.
+func (p *Panels) SharedAxes() *Panels { p.shared = true; return p }
+
+// Width sets the width of all panels together, in cm; 17 without it.
+func (p *Panels) Width(width float64) *Panels { p.width = width; return p }
+
+// A Drawing is what Show and Save take: a layer, a figure, panels, or a slider.
+type Drawing interface {
+	// sheet checks the data and lays the drawing out.
+	sheet() (*sheet, error)
+}
+
+// A sheet is a drawing laid out: what stands where on a page of a size.
+type sheet struct {
+	size  vg.Point
+	draw  func(draw.Canvas)
+	extra *animation // nil: a still picture
+}
+
+func (l *Layer) sheet() (*sheet, error) { return Fig(l).sheet() }
+
+func (f *Figure) sheet() (*sheet, error) {
+	s, err := f.scene()
+	if err != nil {
+		if f.title != "" {
+			err = fmt.Errorf("figure %q: %w", f.title, err)
+		}
+		return nil, err
+	}
+	width := 8.5 * cm
+	if f.width > 0 {
+		width = vg.Length(f.width) * cm
+	}
+	return &sheet{size: vg.Point{X: width, Y: s.naturalHeight(width)}, draw: s.draw}, nil
+}
+
+func (p *Panels) sheet() (*sheet, error) {
+	const gap = 10
+	if len(p.figures) == 0 || p.columns < 1 {
+		return nil, fmt.Errorf("panels: %d figures in %d columns: give at least one of each", len(p.figures), p.columns)
+	}
+	if !(p.width >= 2 && p.width <= 100) {
+		return nil, fmt.Errorf("panels: Width(%v): give 2 to 100 cm", p.width)
+	}
+	scenes, err := scenes(p.figures, p.shared)
+	if err != nil {
+		return nil, err
+	}
+	total := vg.Length(p.width) * cm
+	width := (total - gap*vg.Length(p.columns-1)) / vg.Length(p.columns)
+	var heights []vg.Length // of the rows
+	for i, s := range scenes {
+		if i%p.columns == 0 {
+			heights = append(heights, 0)
+		}
+		row := &heights[len(heights)-1]
+		*row = max(*row, s.naturalHeight(width))
+	}
+	size := vg.Point{X: total, Y: gap * vg.Length(len(heights)-1)}
+	for _, h := range heights {
+		size.Y += h
+	}
+	return &sheet{size: size, draw: func(c draw.Canvas) {
+		top := c.Max.Y
+		for i, s := range scenes {
+			row, column := i/p.columns, i%p.columns
+			if column == 0 && row > 0 {
+				top -= heights[row-1] + gap
+			}
+			left := c.Min.X + vg.Length(column)*(width+gap)
+			panel := c
+			panel.Rectangle = vg.Rectangle{Min: vg.Point{X: left, Y: top - heights[row]}, Max: vg.Point{X: left + width, Y: top}}
+			s.draw(panel)
+		}
+	}}, nil
+}
+
+// scenes checks figures and, where shared is true, gives them one range.
+func scenes(figures []*Figure, shared bool) ([]*scene, error) {
+	all := make([]*scene, len(figures))
+	union := emptyBox()
+	for i, f := range figures {
+		if f == nil {
+			return nil, fmt.Errorf("panel %d is nil", i)
+		}
+		s, err := f.scene()
+		if err != nil {
+			return nil, fmt.Errorf("panel %d: %w", i, err)
+		}
+		all[i] = s
+		if first := all[0]; shared && (s.chart != first.chart || s.inSpace != first.inSpace || s.logX != first.logX || s.logY != first.logY) {
+			return nil, fmt.Errorf("panel %d: shared axes need panels of one kind: all shapes, all in space or all charts with like axes", i)
+		}
+		union.join(s.bounds)
+	}
+	if shared {
+		for _, s := range all {
+			s.bounds = union
+		}
+	}
+	return all, nil
+}

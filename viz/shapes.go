@@ -1,0 +1,302 @@
+package viz
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// keyKind is what stands beside a label in the legend.
+type keyKind int
+
+const (
+	lineKey keyKind = iota
+	dotKey
+	arrowKey
+	areaKey
+	noKey
+)
+
+// Outline draws closed outlines through the landmarks of each shape. One shape has a firm line and its landmarks are
+// dots; several are thin and light, so that one drawn over them, a mean say, stands out. A path of shapes is best
+// coloured by time: viz.Outline(path...).ColorBy("t").
+func Outline(shapes ...[][]float64) *Layer {
+	l := NewLayer("Outline", func(c *Canvas) error {
+		if err := checkShapes("shape", shapes, false); err != nil {
+			return err
+		}
+		for k, s := range shapes {
+			stroke := c.Stroke(k, 1.2)
+			if len(shapes) > 1 {
+				stroke.Width = c.Width(0.6)
+				if !c.layer.byValue {
+					stroke.Color = fade(stroke.Color, 0.45)
+				}
+			}
+			c.Line(s, true, stroke)
+			if len(shapes) == 1 {
+				for _, p := range s {
+					c.Dot(p, 1.8*stroke.Width, stroke.Color, Stroke{})
+				}
+			}
+		}
+		return nil
+	})
+	l.count = len(shapes)
+	return l
+}
+
+// Region fills closed outlines.
+func Region(shapes ...[][]float64) *Layer {
+	l := NewLayer("Region", func(c *Canvas) error {
+		if err := checkShapes("shape", shapes, false); err != nil {
+			return err
+		}
+		for k, s := range shapes {
+			c.Area(s, fade(c.Ink(k), 0.3))
+		}
+		return nil
+	})
+	l.count, l.key = len(shapes), areaKey
+	return l
+}
+
+// Points draws every point as a dot: the landmarks of a shape, or a sample. Many are small, so that a cloud shows.
+func Points(points [][]float64) *Layer {
+	l := NewLayer("Points", func(c *Canvas) error {
+		if err := checkPoints("shape", points); err != nil {
+			return err
+		}
+		diameter := math.Min(4, math.Max(1.1, 40/math.Sqrt(float64(len(points)))))
+		for i, p := range points {
+			c.Dot(p, c.Width(diameter), c.Ink(i), Stroke{})
+		}
+		return nil
+	})
+	l.count, l.key = len(points), dotKey
+	return l
+}
+
+// Numbers writes the number of each landmark, from 0, beside it.
+func Numbers(points [][]float64) *Layer {
+	l := NewLayer("Numbers", func(c *Canvas) error {
+		if err := checkPoints("shape", points); err != nil {
+			return err
+		}
+		for i, p := range points {
+			c.Text(p, fmt.Sprint(i), c.Ink(0))
+		}
+		return nil
+	})
+	l.key = noKey
+	return l.Color(Grey)
+}
+
+// Arrows draws the vectors v at the points q: a tangent vector, or a momentum. Where they would be too short or too
+// long to read at the scale of the data they are drawn longer or shorter by a round factor, which the legend states;
+// Scale sets the factor, Scale(1) draws them as they are.
+func Arrows(q, v [][]float64) *Layer {
+	l := NewLayer("Arrows", nil)
+	l.draw = func(c *Canvas) error {
+		if err := checkPoints("foot points", q); err != nil {
+			return err
+		}
+		if err := checkPoints("vectors", v); err != nil {
+			return err
+		}
+		if len(q) != len(v) || len(q[0]) != len(v[0]) {
+			return fmt.Errorf("%d×%d foot points and %d×%d vectors: they must have one size", len(q), len(q[0]), len(v), len(v[0]))
+		}
+		f := c.layer.arrowScale(q, v)
+		for i, p := range q {
+			tip := make([]float64, len(p))
+			for k := range p {
+				tip[k] = p[k] + f*v[i][k]
+			}
+			c.Arrow(p, tip, c.Stroke(i, 0.9))
+		}
+		return nil
+	}
+	l.key, l.count, l.scaled = arrowKey, len(q), true
+	l.note = func(l *Layer) string {
+		if f := l.arrowScale(q, v); f != 1 {
+			return "×" + short(f)
+		}
+		return ""
+	}
+	return l
+}
+
+// arrowScale returns the factor by which arrows are drawn longer: 1 where the longest is between 4 and 30 hundredths
+// of the shape's extent, otherwise the round number (1, 2 or 5 times a power of ten) that brings it near 15.
+func (l *Layer) arrowScale(q, v [][]float64) float64 {
+	if l.scale > 0 {
+		return l.scale
+	}
+	longest := 0.0
+	for _, w := range v {
+		square := 0.0
+		for _, x := range w {
+			square += x * x
+		}
+		longest = math.Max(longest, math.Sqrt(square))
+	}
+	b := boxOf(q)
+	extent := 2 * b.radius(len(q[0]))
+	if share := longest / extent; longest == 0 || extent == 0 || share >= 0.04 && share <= 0.3 {
+		return 1
+	}
+	return niceStep(0.1 * extent / longest)
+}
+
+// Lines draws open lines, each a list of points.
+func Lines(lines ...[][]float64) *Layer {
+	l := NewLayer("Lines", func(c *Canvas) error {
+		if err := checkShapes("line", lines, false); err != nil {
+			return err
+		}
+		for k, line := range lines {
+			c.Line(line, false, c.Stroke(k, 1))
+		}
+		return nil
+	})
+	l.count = len(lines)
+	return l
+}
+
+// Grid draws the lines of a deformed grid, thin and grey. Lattice makes the lines before the deformation.
+func Grid(lines ...[][]float64) *Layer {
+	l := Lines(lines...)
+	l.name = "Grid"
+	return l.Color(LightGrey).Width(0.5)
+}
+
+// Lattice returns the lines of a square grid over the range of the shapes and a tenth beyond, about cells squares
+// along the longer side: first the lines along y, then those along x. Every line has four points to a square, so that
+// it bends smoothly when its points are moved. It panics if the shapes are not planar.
+func Lattice(cells int, shapes ...[][]float64) [][][]float64 {
+	if err := checkShapes("shape", shapes, false); err != nil {
+		panic(fmt.Sprintf("viz: Lattice: %v", err))
+	}
+	if len(shapes[0][0]) != 2 || cells < 1 {
+		panic(fmt.Sprintf("viz: Lattice: %d cells over shapes of %d coordinates: give planar shapes and at least one cell", cells, len(shapes[0][0])))
+	}
+	const perCell = 4
+	b := boxOf(shapes...)
+	side := 2.2 * b.radius(2) / float64(cells)
+	if side == 0 {
+		side = 1
+	}
+	var first [2]float64
+	var count [2]int
+	for k := range 2 {
+		margin := 0.2 * b.radius(2)
+		count[k] = int(math.Ceil((b.size(k) + margin) / side))
+		first[k] = (b.lo[k]+b.hi[k])/2 - side*float64(count[k])/2
+	}
+	var lines [][][]float64
+	for along := 1; along >= 0; along-- {
+		across := 1 - along
+		for i := range count[across] + 1 {
+			line := make([][]float64, perCell*count[along]+1)
+			for j := range line {
+				p := make([]float64, 2)
+				p[across] = first[across] + side*float64(i)
+				p[along] = first[along] + side*float64(j)/perCell
+				line[j] = p
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// Trajectories draws the way of every landmark along path, where path[t][i] is landmark i at time t: coloured by time,
+// from an open dot at the start to a full one at the end.
+func Trajectories(path [][][]float64) *Layer {
+	l := NewLayer("Trajectories", func(c *Canvas) error {
+		if err := checkShapes("time", path, true); err != nil {
+			return err
+		}
+		last := len(path) - 1
+		pieces := 1
+		if c.layer.byValue {
+			pieces = min(last, 24)
+		}
+		for i := range path[0] {
+			for k := range pieces {
+				from, to := k*last/pieces, (k+1)*last/pieces
+				piece := make([][]float64, 0, to-from+1)
+				for t := from; t <= to; t++ {
+					piece = append(piece, path[t][i])
+				}
+				c.Line(piece, false, c.Stroke((from+to)/2, 0.9))
+			}
+		}
+		for i := range path[0] {
+			c.Dot(path[0][i], 2.6, White, Stroke{Color: c.Ink(0), Width: 0.7})
+			c.Dot(path[last][i], 2.8, c.Ink(last), Stroke{})
+		}
+		return nil
+	})
+	l.count = len(path)
+	return l.ColorBy("t")
+}
+
+// Ellipses draws the covariance matrices, 2×2, symmetric and positive definite, as ellipses of one standard deviation
+// about the centres: of landmarks, of samples, or SPD matrices as such. Scale gives the number of standard deviations.
+func Ellipses(centres [][]float64, covariances [][][]float64) *Layer {
+	l := NewLayer("Ellipses", func(c *Canvas) error {
+		if err := checkPoints("centres", centres); err != nil {
+			return err
+		}
+		if len(centres) != len(covariances) {
+			return fmt.Errorf("%d centres and %d covariance matrices", len(centres), len(covariances))
+		}
+		deviations := c.layer.scale
+		if deviations == 0 {
+			deviations = 1
+		}
+		for i, centre := range centres {
+			ring, err := ellipse(centre, covariances[i], deviations)
+			if err != nil {
+				return fmt.Errorf("covariance %d: %w", i, err)
+			}
+			c.Area(ring, fade(c.Ink(i), 0.2))
+			c.Line(ring, true, c.Stroke(i, 0.7))
+		}
+		return nil
+	})
+	l.count, l.scaled = len(centres), true
+	l.note = func(l *Layer) string {
+		if l.scale != 0 && l.scale != 1 {
+			return short(l.scale) + " sd"
+		}
+		return ""
+	}
+	return l
+}
+
+// ellipse returns the points centre + f·L·(cos a, sin a), where L Lᵀ is the covariance.
+func ellipse(centre []float64, s [][]float64, f float64) ([][]float64, error) {
+	if len(centre) != 2 || len(s) != 2 || len(s[0]) != 2 || len(s[1]) != 2 {
+		return nil, fmt.Errorf("ellipses need centres of 2 coordinates and 2×2 matrices")
+	}
+	if math.Abs(s[0][1]-s[1][0]) > 1e-8*(math.Abs(s[0][0])+math.Abs(s[1][1])) {
+		return nil, fmt.Errorf("[%v %v] is not symmetric", s[0], s[1])
+	}
+	var chol mat.Cholesky
+	if !chol.Factorize(mat.NewSymDense(2, []float64{s[0][0], s[0][1], s[0][1], s[1][1]})) {
+		return nil, fmt.Errorf("[%v %v] is not positive definite", s[0], s[1])
+	}
+	var low mat.TriDense
+	chol.LTo(&low)
+	const n = 48
+	ring := make([][]float64, n)
+	for i := range ring {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / n)
+		ring[i] = []float64{centre[0] + f*low.At(0, 0)*cos, centre[1] + f*(low.At(1, 0)*cos+low.At(1, 1)*sin)}
+	}
+	return ring, nil
+}

@@ -1,0 +1,129 @@
+package viz
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+)
+
+var porcelain = color.NRGBA{0xd3, 0xde, 0xea, 0xff}
+
+// Surface draws the surface f(u, v) in space for u and v in the given ranges, shaded, with parameter lines. What lies
+// behind it is hidden; Opacity lets it shine through.
+func Surface(f func(u, v float64) []float64, u, v [2]float64) *Layer {
+	const n, rule = 72, 6 // facets a side; every sixth line of the grid is drawn
+	l := NewLayer("Surface", func(c *Canvas) error {
+		vertices, triangles := Tessellate(f, u, v, n, n)
+		if err := facets(c, vertices, triangles); err != nil {
+			return err
+		}
+		line := Stroke{Color: fade(shade(c.Ink(0), 0.72), 0.8), Width: c.Width(0.3)}
+		for i := 0; i <= n; i += rule {
+			var along, across [][]float64
+			for j := range n + 1 {
+				along, across = append(along, vertices[i*(n+1)+j]), append(across, vertices[j*(n+1)+i])
+			}
+			c.Line(along, false, line)
+			c.Line(across, false, line)
+		}
+		return nil
+	})
+	l.key = areaKey
+	return l.Color(porcelain)
+}
+
+// Ellipsoid draws the ellipsoid about the origin with half axes a, b and c along x, y and z; a sphere if they are equal.
+func Ellipsoid(a, b, c float64) *Layer {
+	l := Surface(func(u, v float64) []float64 {
+		sin, cos := math.Sincos(v)
+		return []float64{a * sin * math.Cos(u), b * sin * math.Sin(u), c * cos}
+	}, [2]float64{0, 2 * math.Pi}, [2]float64{0, math.Pi})
+	l.name = "Ellipsoid"
+	return l
+}
+
+// Mesh draws a triangle mesh in space, shaded: triangles hold the numbers of their vertices. ColorBy takes one value a
+// vertex: a density on a sphere, a distance between two brains.
+func Mesh(vertices [][]float64, triangles [][3]int) *Layer {
+	l := NewLayer("Mesh", func(c *Canvas) error { return facets(c, vertices, triangles) })
+	l.count, l.key = len(vertices), areaKey
+	return l.Color(porcelain)
+}
+
+// Tessellate returns the points f(u, v) of a grid of nu by nv cells, point (i, j) at index i·(nv+1)+j, and the triangles
+// between them: what Mesh takes.
+func Tessellate(f func(u, v float64) []float64, u, v [2]float64, nu, nv int) (vertices [][]float64, triangles [][3]int) {
+	if nu < 1 || nv < 1 {
+		panic(fmt.Sprintf("viz: Tessellate: %d×%d cells: give at least one each way", nu, nv))
+	}
+	for i := range nu + 1 {
+		for j := range nv + 1 {
+			vertices = append(vertices, f(u[0]+(u[1]-u[0])*float64(i)/float64(nu), v[0]+(v[1]-v[0])*float64(j)/float64(nv)))
+			if i < nu && j < nv {
+				k := i*(nv+1) + j
+				triangles = append(triangles, [3]int{k, k + nv + 1, k + nv + 2}, [3]int{k, k + nv + 2, k + 1})
+			}
+		}
+	}
+	return vertices, triangles
+}
+
+func facets(c *Canvas, vertices [][]float64, triangles [][3]int) error {
+	if err := checkPoints("surface", vertices); err != nil {
+		return err
+	}
+	if len(vertices[0]) != 3 {
+		return fmt.Errorf("the vertices have %d coordinates: a surface needs 3", len(vertices[0]))
+	}
+	if len(triangles) == 0 {
+		return fmt.Errorf("no triangles")
+	}
+	for k, t := range triangles {
+		corners := make([][]float64, 3)
+		var sum [4]int
+		for i, v := range t {
+			if v < 0 || v >= len(vertices) {
+				return fmt.Errorf("triangle %d: vertex %d of %d does not exist", k, v, len(vertices))
+			}
+			corners[i] = vertices[v]
+			ink := c.Ink(v)
+			for j, x := range [4]uint8{ink.R, ink.G, ink.B, ink.A} {
+				sum[j] += int(x)
+			}
+		}
+		c.Face(corners, color.NRGBA{uint8(sum[0] / 3), uint8(sum[1] / 3), uint8(sum[2] / 3), uint8(sum[3] / 3)})
+	}
+	return nil
+}
+
+// camera looks at the origin from azimuth (about z, from x towards y) and elevation, in radians, without perspective.
+type camera struct{ azimuth, elevation float64 }
+
+// view turns p into the camera's frame: right, up, and towards the camera.
+func (c camera) view(p []float64) []float64 {
+	sa, ca := math.Sincos(c.azimuth)
+	se, ce := math.Sincos(c.elevation)
+	return []float64{
+		-sa*p[0] + ca*p[1],
+		-se*ca*p[0] - se*sa*p[1] + ce*p[2],
+		ce*ca*p[0] + ce*sa*p[1] + se*p[2],
+	}
+}
+
+// light returns how bright a facet is, given its corners in the camera's frame: the light stands above the camera's
+// left shoulder, and both sides of a surface are lit.
+func light(at [][]float64) float64 {
+	var a, b [3]float64
+	for k := range 3 {
+		a[k], b[k] = at[1][k]-at[0][k], at[2][k]-at[0][k]
+	}
+	n := [3]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
+	length := math.Sqrt(n[0]*n[0] + n[1]*n[1] + n[2]*n[2])
+	if length == 0 {
+		return 1
+	}
+	if n[2] < 0 {
+		length = -length
+	}
+	return 0.55 + 0.5*math.Max(0, (-0.35*n[0]+0.5*n[1]+0.79*n[2])/length)
+}

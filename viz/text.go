@@ -1,0 +1,185 @@
+package viz
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
+	pfont "gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+)
+
+// outlines is the text handler of every figure. It fills the outlines of the letters, so a picture looks the same on
+// a machine that has no Liberation fonts, and it sets sub- and superscripts (q₀, 10⁻⁵, xᵢ) from full-size letters:
+// the font holds only some of them, and those too small to read.
+type outlines struct{ text.Plain }
+
+var (
+	fonts   = pfont.NewCache(liberation.Collection())
+	letters = outlines{text.Plain{Fonts: fonts}}
+)
+
+func sans(points float64, weight font.Weight) pfont.Font {
+	return pfont.Font{Typeface: "Liberation", Variant: "Sans", Weight: weight, Size: vg.Points(points)}
+}
+
+func style(points float64) text.Style {
+	return text.Style{Color: Black, Font: sans(points, font.WeightNormal), Handler: letters}
+}
+
+const (
+	lowered = "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ"
+	lowBase = "0123456789+−=()aehijklmnoprstuvxβγρφχ"
+	raised  = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᵀ"
+	upBase  = "0123456789+−=()abcdefghijklmnoprstuvwxyzT"
+)
+
+// script says how a letter of a label is set: the letter of the font, its scale, its rise in ems.
+type script struct {
+	letter      rune
+	scale, rise float64
+	upsideDown  bool
+}
+
+var scripts = func() map[rune]script {
+	m := map[rune]script{'∇': {letter: '∆', scale: 1, upsideDown: true}}
+	add := func(from, to string, rise float64) {
+		base := []rune(to)
+		for i, r := range []rune(from) {
+			m[r] = script{letter: base[i], scale: 0.7, rise: rise}
+		}
+	}
+	add(lowered, lowBase, -0.16)
+	add(raised, upBase, 0.34)
+	return m
+}()
+
+func scriptOf(r rune) script {
+	if s, ok := scripts[r]; ok {
+		return s
+	}
+	return script{letter: r, scale: 1}
+}
+
+// checkText reports a letter that the font cannot draw.
+func checkText(label string) error {
+	var buf sfnt.Buffer
+	face := fonts.Lookup(sans(8, font.WeightNormal), vg.Points(8)).Face
+	for _, r := range label {
+		if r == '\n' {
+			continue
+		}
+		if g, err := face.GlyphIndex(&buf, scriptOf(r).letter); err != nil || g == 0 {
+			return fmt.Errorf("the label %q holds the letter %q (U+%04X), which the font Liberation Sans lacks: write it in other letters", label, r, r)
+		}
+	}
+	return nil
+}
+
+// walk visits the letters of one line with their script, glyph and position, in ems, and returns the line's width.
+func walk(line string, fnt pfont.Font, visit func(s script, g sfnt.GlyphIndex, x float64)) float64 {
+	var buf sfnt.Buffer
+	face := fonts.Lookup(fnt, fnt.Size).Face
+	em := fixed.I(1000)
+	x := 0.0
+	var last sfnt.GlyphIndex
+	lastScale := 0.0
+	for _, r := range line {
+		s := scriptOf(r)
+		g, err := face.GlyphIndex(&buf, s.letter)
+		if err != nil {
+			panic(fmt.Sprintf("viz: font: %v", err))
+		}
+		if s.scale == lastScale {
+			if k, err := face.Kern(&buf, last, g, em, font.HintingNone); err == nil {
+				x += s.scale * float64(k) / float64(em)
+			}
+		}
+		if visit != nil {
+			visit(s, g, x)
+		}
+		advance, err := face.GlyphAdvance(&buf, g, em, font.HintingNone)
+		if err != nil {
+			panic(fmt.Sprintf("viz: font: %v", err))
+		}
+		x += s.scale * float64(advance) / float64(em)
+		last, lastScale = g, s.scale
+	}
+	return x
+}
+
+// Extents returns the height and depth that a line takes: such that its vertical middle is that of capitals and digits.
+func (outlines) Extents(fnt pfont.Font) pfont.Extents {
+	return pfont.Extents{Ascent: 0.9 * fnt.Size, Descent: 0.18 * fnt.Size, Height: 1.2 * fnt.Size}
+}
+
+// Box returns the width of one line and the height and depth of its font.
+func (h outlines) Box(line string, fnt pfont.Font) (width, height, depth vg.Length) {
+	e := h.Extents(fnt)
+	return vg.Length(walk(line, fnt, nil)) * fnt.Size, e.Ascent, e.Descent
+}
+
+// Draw fills the outlines of the letters of txt, aligned and rotated about pt as sty says. As gonum/plot's own handler
+// does, it sets text lower than that by the font's descent, which every caller in gonum/plot adds beforehand.
+func (h outlines) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
+	var (
+		buf   sfnt.Buffer
+		path  vg.Path
+		face  = fonts.Lookup(sty.Font, sty.Font.Size).Face
+		em    = fixed.I(1000)
+		size  = sty.Font.Size
+		lines = h.Lines(txt)
+		top   = sty.Height(txt)*vg.Length(1+sty.YAlign) - h.Extents(sty.Font).Ascent - h.Extents(sty.Font).Descent
+		s, k  = math.Sincos(sty.Rotation)
+	)
+	for i, line := range lines {
+		width, _, _ := h.Box(line, sty.Font)
+		left := vg.Length(sty.XAlign) * width
+		base := top - vg.Length(i)*h.Extents(sty.Font).Height
+		walk(line, sty.Font, func(sc script, g sfnt.GlyphIndex, x float64) {
+			segments, err := face.LoadGlyph(&buf, g, em, nil)
+			if err != nil {
+				panic(fmt.Sprintf("viz: font: %v", err))
+			}
+			at := func(p fixed.Point26_6) vg.Point {
+				gx, gy := float64(p.X)/float64(em), -float64(p.Y)/float64(em)
+				if sc.upsideDown {
+					gy = 0.72 - gy
+				}
+				u := left + size*vg.Length(x+sc.scale*gx)
+				v := base + size*vg.Length(sc.rise+sc.scale*gy)
+				return vg.Point{X: pt.X + u*vg.Length(k) - v*vg.Length(s), Y: pt.Y + u*vg.Length(s) + v*vg.Length(k)}
+			}
+			for j, seg := range segments {
+				switch seg.Op {
+				case sfnt.SegmentOpMoveTo:
+					if j > 0 {
+						path.Close()
+					}
+					path.Move(at(seg.Args[0]))
+				case sfnt.SegmentOpLineTo:
+					path.Line(at(seg.Args[0]))
+				case sfnt.SegmentOpQuadTo:
+					path.QuadTo(at(seg.Args[0]), at(seg.Args[1]))
+				case sfnt.SegmentOpCubeTo:
+					path.CubeTo(at(seg.Args[0]), at(seg.Args[1]), at(seg.Args[2]))
+				}
+			}
+			if len(segments) > 0 {
+				path.Close()
+			}
+		})
+	}
+	if len(path) > 0 {
+		c.SetColor(sty.Color)
+		c.Fill(path)
+	}
+}
+
+// Lines splits a label at its line breaks.
+func (outlines) Lines(txt string) []string { return strings.Split(strings.TrimRight(txt, "\n"), "\n") }

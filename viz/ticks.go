@@ -1,0 +1,103 @@
+package viz
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+)
+
+// rulings places the ticks of a linear axis at the multiples of step.
+type rulings struct{ step float64 }
+
+func (r rulings) Ticks(lo, hi float64) []plot.Tick {
+	step := r.step
+	var values []float64
+	for k := math.Ceil(lo/step - 1e-9); k <= hi/step+1e-9; k++ {
+		values = append(values, k*step)
+	}
+	power := 0
+	if biggest := math.Max(math.Abs(lo), math.Abs(hi)); biggest >= 1e5 || biggest < 1e-3 {
+		power = int(math.Floor(math.Log10(biggest)))
+	}
+	unit := math.Pow(10, float64(power))
+	decimals := max(0, -int(math.Floor(math.Log10(step/unit)+1e-9)))
+	ticks := make([]plot.Tick, len(values))
+	for i, v := range values {
+		label := number(v/unit, decimals)
+		if power != 0 && v != 0 {
+			label += "·10" + superscript(power)
+		}
+		ticks[i] = plot.Tick{Value: v, Label: label}
+	}
+	return ticks
+}
+
+// decades places the ticks of a logarithmic axis: powers of ten are labelled, every second, third … one where they
+// would crowd; over less than two decades 2 and 5 times a power are labelled too.
+type decades struct{ count int }
+
+func (d decades) Ticks(lo, hi float64) []plot.Tick {
+	first, last := int(math.Floor(math.Log10(lo)+1e-9)), int(math.Ceil(math.Log10(hi)-1e-9))
+	stride := max(1, int(math.Ceil(float64(last-first)/float64(max(d.count, 1)))))
+	dense := math.Log10(hi/lo) < 2
+	var ticks []plot.Tick
+	for e := first; e <= last; e++ {
+		for k := 1; k <= 9; k++ {
+			v := float64(k) * math.Pow(10, float64(e))
+			if v < lo*(1-1e-9) || v > hi*(1+1e-9) {
+				continue
+			}
+			t := plot.Tick{Value: v}
+			switch {
+			case k == 1 && (e-first)%stride == 0:
+				t.Label = "10" + superscript(e)
+			case dense && (k == 2 || k == 5):
+				t.Label = number(float64(k), 0) + "·10" + superscript(e)
+			case stride > 1 && k > 1:
+				continue
+			}
+			ticks = append(ticks, t)
+		}
+	}
+	return ticks
+}
+
+// niceStep returns the number 1, 2 or 5 times a power of ten that is nearest above x.
+func niceStep(x float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(x)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*power >= x*(1-1e-9) {
+			return m * power
+		}
+	}
+	return 10 * power
+}
+
+func number(v float64, decimals int) string {
+	if v == 0 {
+		v = 0 // no −0
+	}
+	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), "-", "−", 1)
+}
+
+// short prints v with at most three significant digits.
+func short(v float64) string {
+	s := strconv.FormatFloat(v, 'g', 3, 64)
+	if mantissa, exponent, ok := strings.Cut(s, "e"); ok {
+		e, _ := strconv.Atoi(exponent)
+		s = mantissa + "·10" + superscript(e)
+	}
+	return strings.Replace(s, "-", "−", 1)
+}
+
+func superscript(n int) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' {
+			return '⁻'
+		}
+		return []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[r-'0']
+	}, fmt.Sprint(n))
+}
