@@ -1,0 +1,174 @@
+package autodiff
+
+import (
+	"fmt"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+
+	"anatomy/geom/engine"
+)
+
+// CustomVJP gives already computed outputs a reverse-mode rule of their own and returns them: rule takes the
+// cotangents of the outputs to cotangents of the inputs (nil for none), and nothing else is differentiated between
+// the two. The rule is made of graph functions, so it can be differentiated in turn.
+func CustomVJP(inputs, outputs []*Node, rule func(cotangents []*Node) []*Node) []*Node {
+	g := outputs[0].Graph()
+	name := fmt.Sprintf("custom_vjp_%d", g.LastNode().Id())
+	all := append(append([]*Node{}, inputs...), outputs...)
+	// A named function that passes the outputs through is the one operation with many inputs and outputs; XLA inlines it.
+	pass := NewFunction(g, name, func(g *Graph) []*Node {
+		p := make([]*Node, len(all))
+		for j, n := range all {
+			p[j] = Parameter(g, fmt.Sprintf("%s_%d", name, j), n.Shape())
+		}
+		return p[len(inputs):]
+	})
+	outs := pass.Call(all...)
+	call := outs[0]
+	if call.Type() != NodeTypeCall {
+		call = call.Inputs()[0]
+	}
+	engine.SetVJP(call, func(ct []*Node) []*Node {
+		cts := rule(ct)
+		if len(cts) != len(inputs) {
+			panic(fmt.Sprintf("autodiff.CustomVJP: the rule returned %d cotangents for %d inputs", len(cts), len(inputs)))
+		}
+		return append(cts, make([]*Node, len(outputs))...)
+	})
+	return outs
+}
+
+// Pullback is the vector-Jacobian product: the cotangents ct·∂f/∂x of x, where y = f(x) and ct has the shapes of y.
+func Pullback(y, ct, x []*Node) []*Node { return gradientOrZeros(inner(y, ct), x) }
+
+// Pushforward is the Jacobian-vector product: it returns f(x) and the directional derivative ∂f/∂x·v, which is the
+// gradient of ⟨∂⟨f(x), u⟩/∂x, v⟩ with respect to u.
+func Pushforward(f func(x []*Node) []*Node, x, v []*Node) (y, dy []*Node) {
+	if len(x) != len(v) {
+		panic(fmt.Sprintf("autodiff.Pushforward: %d points, %d directions", len(x), len(v)))
+	}
+	for j := range x {
+		if !x[j].Shape().Equal(v[j].Shape()) {
+			panic(fmt.Sprintf("autodiff.Pushforward: x[%d] has shape %s, its direction %s", j, x[j].Shape(), v[j].Shape()))
+		}
+	}
+	y = f(x)
+	u := make([]*Node, len(y))
+	for j := range y {
+		u[j] = ZerosLike(y[j])
+	}
+	return y, gradientOrZeros(inner(Pullback(y, u, x), v), u)
+}
+
+// Grad returns the gradient of f with respect to x: f takes x, [..., d], to [...] and treats the leading axes as a batch.
+func Grad(f func(x *Node) *Node, x *Node) *Node {
+	return Gradient(ReduceAllSum(f(x)), x)[0]
+}
+
+// Jacobian returns J[..., i, j] = ∂f_i/∂x_j, [..., k, d]: f takes x, [..., d], to [..., k] and treats the leading axes
+// as a batch. One batched pass, in reverse mode where k ≤ d, else in forward mode.
+func Jacobian(f func(x *Node) *Node, x *Node) *Node {
+	g := x.Graph()
+	y := f(x)
+	d, k := x.Shape().Dim(-1), y.Shape().Dim(-1)
+	// directions are one-hot in the last axis, a different one in each row of a new leading axis.
+	directions := func(like *Node, n int) *Node {
+		dims := append([]int{n}, like.Shape().Dimensions...)
+		ones := make([]int, len(dims))
+		for a := range ones {
+			ones[a] = 1
+		}
+		ones[0], ones[len(ones)-1] = n, n
+		square := shapes.Make(dtypes.Int32, n, n)
+		eye := ConvertDType(Equal(Iota(g, square, 0), Iota(g, square, 1)), like.DType())
+		return BroadcastToDims(Reshape(eye, ones...), dims...)
+	}
+	if k <= d {
+		xs := BroadcastPrefix(x, k)
+		return leadingToRow(Pullback([]*Node{f(xs)}, []*Node{directions(y, k)}, []*Node{xs})[0])
+	}
+	xs := BroadcastPrefix(x, d)
+	_, dy := Pushforward(func(x []*Node) []*Node { return []*Node{f(x[0])} }, []*Node{xs}, []*Node{directions(x, d)})
+	rank := dy[0].Rank()
+	perm := make([]int, rank)
+	for a := range perm {
+		perm[a] = (a + 1) % rank
+	}
+	return TransposeAllDims(dy[0], perm...)
+}
+
+// leadingToRow moves axis 0 to the last but one.
+func leadingToRow(x *Node) *Node {
+	rank := x.Rank()
+	perm := make([]int, rank)
+	for a := range rank - 2 {
+		perm[a] = a + 1
+	}
+	perm[rank-2], perm[rank-1] = 0, rank-1
+	return TransposeAllDims(x, perm...)
+}
+
+// inner returns Σ ⟨a_j, b_j⟩, or nil where the lists are empty.
+func inner(a, b []*Node) *Node {
+	if len(a) != len(b) {
+		panic(fmt.Sprintf("autodiff: %d values against %d cotangents", len(a), len(b)))
+	}
+	var sum *Node
+	for j := range a {
+		if !a[j].Shape().Equal(b[j].Shape()) {
+			panic(fmt.Sprintf("autodiff: value %d has shape %s, its cotangent %s", j, a[j].Shape(), b[j].Shape()))
+		}
+		s := ReduceAllSum(Mul(a[j], b[j]))
+		if sum == nil {
+			sum = s
+		} else {
+			sum = Add(sum, s)
+		}
+	}
+	return sum
+}
+
+func gradientOrZeros(s *Node, x []*Node) []*Node {
+	if s == nil {
+		out := make([]*Node, len(x))
+		for j := range x {
+			out[j] = ZerosLike(x[j])
+		}
+		return out
+	}
+	if len(x) == 0 {
+		return nil
+	}
+	return Gradient(s, x...)
+}
+
+func isFloat(n *Node) bool { return n.DType().IsFloat() }
+
+// isZero recognises the constant zeros that reverse mode fills in for outputs without a cotangent.
+func isZero(n *Node) bool {
+	if n.Type() == NodeTypeBroadcastInDim {
+		n = n.Inputs()[0]
+	}
+	return n.Type() == NodeTypeConstant && n == ScalarZero(n.Graph(), n.DType())
+}
+
+// floats lists the indices of floating-point nodes.
+func floats(nodes []*Node) (indices []int) {
+	for j, n := range nodes {
+		if isFloat(n) {
+			indices = append(indices, j)
+		}
+	}
+	return indices
+}
+
+func pick(nodes []*Node, indices []int) []*Node {
+	out := make([]*Node, len(indices))
+	for s, j := range indices {
+		out[s] = nodes[j]
+	}
+	return out
+}

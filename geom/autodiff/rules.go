@@ -1,0 +1,57 @@
+package autodiff
+
+import (
+	"fmt"
+	"reflect"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gomlx/compute/shapes"
+)
+
+// Gradient rules that GoMLX v0.28.0 lacks. Without the rule for Pad, the gradient of Slice, there are no second
+// derivatives through Slice, Split and Concatenate.
+func init() {
+	rules := map[NodeType]func(node, v *Node) *Node{
+		NodeTypePad:   padVJP,
+		NodeTypeExpm1: func(node, v *Node) *Node { return Mul(v, AddScalar(node, 1)) },
+		NodeTypeRsqrt: func(node, v *Node) *Node {
+			return MulScalar(Mul(v, Div(node, node.Inputs()[0])), -0.5)
+		},
+		NodeTypeSign: func(_, v *Node) *Node { return ZerosLike(v) },
+	}
+	for kind, rule := range rules {
+		if _, found := VJPRegistration[kind]; found {
+			panic(fmt.Sprintf("autodiff: GoMLX has a gradient rule for %s now: remove it from rules.go", kind))
+		}
+		VJPRegistration[kind] = func(node *Node, cts []*Node, _ shapes.Shape) []*Node {
+			out := make([]*Node, len(node.Inputs()))
+			out[0] = rule(node, cts[0])
+			return out
+		}
+	}
+	VJPRegistration[NodeTypeAtan2] = func(node *Node, cts []*Node, _ shapes.Shape) []*Node {
+		y, x := node.Inputs()[0], node.Inputs()[1]
+		if !y.Shape().Equal(x.Shape()) {
+			panic(fmt.Sprintf("autodiff: gradient of Atan2 with operands of different shapes %s and %s", y.Shape(), x.Shape()))
+		}
+		w := Div(cts[0], Add(Square(x), Square(y)))
+		return []*Node{Mul(w, x), Neg(Mul(w, y))}
+	}
+}
+
+// padVJP cuts the padding off the cotangent. The fill value gets none: it is a constant wherever reverse mode pads.
+func padVJP(node, v *Node) *Node {
+	config := reflect.ValueOf(node).Elem().FieldByName("inputs").Elem().Elem().FieldByName("axesConfig")
+	spec := make([]SliceAxisSpec, v.Rank())
+	for a := range spec {
+		spec[a] = AxisRange()
+		if a < config.Len() {
+			c := config.Index(a)
+			start, interior := int(c.FieldByName("Start").Int()), int(c.FieldByName("Interior").Int())
+			size := node.Inputs()[0].Shape().Dim(a)
+			spec[a] = AxisRange(start, start+(size-1)*(interior+1)+1).Stride(interior + 1)
+		}
+	}
+	return Slice(v, spec...)
+}

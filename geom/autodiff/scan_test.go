@@ -1,0 +1,229 @@
+package autodiff
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/engine"
+)
+
+// unrolled is the loop that Scan stands for, written out: no While, GoMLX's own reverse mode.
+func unrolled(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
+	var rows [][]*Node
+	for i := range n {
+		x := make([]*Node, len(xs))
+		for j := range xs {
+			x[j] = Squeeze(SliceAxis(xs[j], 0, AxisElem(i)), 0)
+		}
+		var y []*Node
+		carry, y = step(Const(xs[0].Graph(), int32(i)), carry, x)
+		rows = append(rows, y)
+	}
+	ys = make([]*Node, len(rows[0]))
+	for j := range ys {
+		column := make([]*Node, n)
+		for i := range rows {
+			column[i] = rows[i][j]
+		}
+		ys[j] = Stack(column, 0)
+	}
+	return carry, ys
+}
+
+// A loop with everything in it: two float slots, one integer slot, inputs, outputs, a node from outside that depends
+// on another one, and a reduction of outside values only.
+func example(scan func(int, Step, []*Node, []*Node) ([]*Node, []*Node)) func(a, b, c, xs *Node) *Node {
+	return func(a, b, c, xs *Node) *Node {
+		d := Sin(c) // outside, made of another outside node
+		step := func(i *Node, s, x []*Node) ([]*Node, []*Node) {
+			t := MulScalar(ConvertDType(Add(i, s[2]), a.DType()), 0.1)
+			p := Add(Mul(s[0], Cos(Mul(d, s[1]))), Mul(x[0], t))
+			q := Sub(s[1], Mul(MulScalar(p, 0.3), c))
+			y := Mul(p, ReduceAllSum(Mul(c, d)))
+			return []*Node{p, q, Add(s[2], Const(i.Graph(), int32(2)))}, []*Node{y, s[2]}
+		}
+		final, ys := scan(7, step, []*Node{a, b, Const(a.Graph(), int32(3))}, []*Node{xs})
+		return Add(Add(ReduceAllSum(Mul(final[0], final[1])), ReduceAllSum(Sin(ys[0]))), ReduceAllSum(ConvertDType(ys[1], a.DType())))
+	}
+}
+
+func inputs() []any {
+	v := func(n int, f float64) []float64 {
+		out := make([]float64, n)
+		for i := range out {
+			out[i] = math.Sin(f*float64(i+1)) * 0.9
+		}
+		return out
+	}
+	return []any{v(3, 1), v(3, 2.3), v(3, 0.7), engine.Unflatten(v(21, 1.9), 3)}
+}
+
+func call(t *testing.T, fn func(in []*Node) []*Node, args ...any) engine.Values {
+	t.Helper()
+	out, err := engine.Compile(fn).Call(args...)
+	if err != nil {
+		t.Fatalf("%+v", err)
+	}
+	return out
+}
+
+func close(t *testing.T, what string, got, want []float64, tol float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+	}
+	for i := range got {
+		if !(math.Abs(got[i]-want[i]) <= tol*(1+math.Abs(want[i]))) {
+			t.Errorf("%s[%d] = %.17g, want %.17g", what, i, got[i], want[i])
+		}
+	}
+}
+
+// Value, gradient, Hessian-vector product and third derivative of the compiled loop equal those of the unrolled one.
+func TestScanEqualsReference(t *testing.T) {
+	derivatives := func(scan func(int, Step, []*Node, []*Node) ([]*Node, []*Node)) func([]*Node) []*Node {
+		f := example(scan)
+		return func(in []*Node) []*Node {
+			value := f(in[0], in[1], in[2], in[3])
+			out := []*Node{value}
+			g1 := Gradient(value, in...)
+			out = append(out, g1...)
+			s := inner(g1, []*Node{Cos(in[0]), in[1], Sin(in[2]), Cos(in[3])})
+			g2 := Gradient(s, in...)
+			return append(out, g2...)
+		}
+	}
+	want := call(t, derivatives(unrolled), inputs()...)
+	for name, scan := range map[string]func(int, Step, []*Node, []*Node) ([]*Node, []*Node){"scan": Scan, "checkpointed": checkpointed} {
+		got := call(t, derivatives(scan), inputs()...)
+		for i := range want {
+			close(t, name, got.Flat(i), want.Flat(i), 1e-12)
+		}
+	}
+}
+
+func TestNestedScan(t *testing.T) {
+	f := func(scan func(int, Step, []*Node, []*Node) ([]*Node, []*Node)) func([]*Node) []*Node {
+		return func(in []*Node) []*Node {
+			final, _ := scan(7, func(i *Node, s, x []*Node) ([]*Node, []*Node) {
+				inner, ys := scan(3, func(j *Node, s, x []*Node) ([]*Node, []*Node) {
+					return []*Node{Add(Mul(s[0], Cos(in[2])), MulScalar(Mul(Sin(s[0]), x[0]), 0.3))}, []*Node{Square(s[0])}
+				}, s, []*Node{in[1]})
+				grad := Gradient(ReduceAllSum(ys[0]), s[0])[0]
+				return []*Node{Add(inner[0], MulScalar(Mul(grad, x[0]), 0.01))}, []*Node{s[0]}
+			}, []*Node{in[0]}, []*Node{in[3]})
+			value := ReduceAllSum(Sin(final[0]))
+			return append([]*Node{value}, Gradient(value, in...)...)
+		}
+	}
+	want, got := call(t, f(unrolled), inputs()...), call(t, f(Scan), inputs()...)
+	for i := range want {
+		close(t, "nested", got.Flat(i), want.Flat(i), 1e-12)
+	}
+}
+
+func TestScanGradientAgainstDifferences(t *testing.T) {
+	f := example(Scan)
+	exec := engine.Compile(func(in []*Node) []*Node {
+		v := f(in[0], in[1], in[2], in[3])
+		return append([]*Node{v}, Gradient(v, in...)...)
+	})
+	args := inputs()
+	out, err := exec.Call(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const h = 1e-5
+	for k := range 3 {
+		x := args[k].([]float64)
+		for i := range x {
+			at := func(d float64) float64 {
+				old := x[i]
+				defer func() { x[i] = old }()
+				x[i] += d
+				r, err := exec.Call(args...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r.Scalar(0)
+			}
+			close(t, "difference", out.Flat(1 + k)[i:i+1], []float64{(8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)}, 1e-9)
+		}
+	}
+}
+
+func TestScanErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		step Step
+		want string
+	}{
+		"slot": {func(i *Node, c, x []*Node) ([]*Node, []*Node) { return []*Node{c[0], ReduceAllSum(c[1])}, nil },
+			"carry slot 1 enters with shape (Float64)[3] and leaves the step with (Float64)"},
+		"count": {func(i *Node, c, x []*Node) ([]*Node, []*Node) { return c[:1], nil }, "step returns 1 carry slots, got 2"},
+	} {
+		_, err := engine.Compile(func(in []*Node) []*Node {
+			f, _ := Scan(7, c.step, in[:2], []*Node{in[3]})
+			return f
+		}).Call(inputs()...)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+	_, err := engine.Compile(func(in []*Node) []*Node {
+		f, _ := Scan(5, nil, in[:2], []*Node{in[3]})
+		return f
+	}).Call(inputs()...)
+	if want := "xs[0] has shape (Float64)[7, 3], want the number of iterations 5"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
+func TestJacobian(t *testing.T) {
+	// f(x) = (x0 x1, sin x2, x0², x1 x2, exp x0) batched: more rows than columns takes forward mode, the first two reverse.
+	f := func(rows int) func(x *Node) *Node {
+		return func(x *Node) *Node {
+			c := func(i int) *Node { return SliceAxis(x, -1, AxisRange(i, i+1)) }
+			return Concatenate([]*Node{Mul(c(0), c(1)), Sin(c(2)), Square(c(0)), Mul(c(1), c(2)), Exp(c(0))}[:rows], -1)
+		}
+	}
+	x := [][]float64{{0.3, -1.2, 0.8}, {1.1, 0.4, -0.5}}
+	for _, rows := range []int{2, 5} {
+		got := call(t, func(in []*Node) []*Node { return []*Node{Jacobian(f(rows), in[0])} }, x).Array3(0)
+		for b, p := range x {
+			want := [][]float64{{p[1], p[0], 0}, {0, 0, math.Cos(p[2])}, {2 * p[0], 0, 0}, {0, p[2], p[1]}, {math.Exp(p[0]), 0, 0}}
+			for r := range rows {
+				close(t, "Jacobian", got[b][r], want[r], 1e-14)
+			}
+		}
+	}
+}
+
+func TestPushforwardThroughScan(t *testing.T) {
+	f := func(in []*Node) []*Node {
+		final, _ := Scan(5, func(_ *Node, c, _ []*Node) ([]*Node, []*Node) {
+			return []*Node{Sub(c[0], MulScalar(Sin(c[0]), 0.2))}, nil
+		}, in[:1], nil)
+		return final
+	}
+	exec := engine.Compile(func(in []*Node) []*Node {
+		_, dy := Pushforward(func(x []*Node) []*Node { return f(x) }, in[:1], in[1:])
+		return dy
+	})
+	x, v := []float64{0.4, -0.7, 1.3}, []float64{1, 0.5, -2}
+	out, err := exec.Call(x, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([]float64, 3)
+	for i := range x {
+		s, d := x[i], v[i]
+		for range 5 {
+			s, d = s-0.2*math.Sin(s), d*(1-0.2*math.Cos(s))
+		}
+		want[i] = d
+	}
+	close(t, "pushforward", out.Flat(0), want, 1e-14)
+}

@@ -1,0 +1,233 @@
+// Package engine compiles graph functions with XLA and runs them on host values.
+//
+//	f := engine.Compile(func(x *graph.Node) *graph.Node { return graph.Mul(x, x) })
+//	out, err := f.Call([]float64{1, 2, 3})
+//	out.Vector(0) // [1 4 9]
+//
+// A function is compiled once for every combination of input shapes and reused: numbers are inputs, shapes are
+// static. The back end is opened at the first call and shared by the process. It is the one that GOMLX_BACKEND names;
+// else the CUDA plug-in of the project's Python environment where the machine has an NVIDIA GPU; else its CPU plug-in.
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/support/exceptions"
+)
+
+// Option changes how a function is compiled.
+type Option func(*Func)
+
+// Float32 makes the host's float64 inputs enter the graph as float32. The default is float64.
+func Float32() Option { return func(f *Func) { f.dtype = dtypes.Float32 } }
+
+// Name names the computation in error messages.
+func Name(name string) Option { return func(f *Func) { f.name = name } }
+
+// Func is a compiled graph function. It may be called from several goroutines.
+type Func struct {
+	name  string
+	dtype dtypes.DType
+	open  func() (*graph.Exec, error)
+}
+
+// Compile wraps a graph function; compilation itself happens at the first call with inputs of a new shape.
+func Compile[F graph.ExecGraphFn](fn F, options ...Option) *Func {
+	f := &Func{dtype: dtypes.Float64, name: "anatomy"}
+	for _, o := range options {
+		o(f)
+	}
+	f.open = sync.OnceValues(func() (*graph.Exec, error) {
+		b, err := Backend()
+		if err != nil {
+			return nil, err
+		}
+		exec, err := graph.NewExec(b, fn)
+		if err != nil {
+			return nil, err
+		}
+		return exec.WithName(f.name).SetMaxCache(-1), nil
+	})
+	return f
+}
+
+// Call runs the function. Arguments are float64 numbers and slices of them up to four levels deep, int or int32
+// numbers and slices, or tensors, which pass unchanged. What a graph function panics with while it is being built is
+// returned as the error.
+func (f *Func) Call(args ...any) (out Values, err error) {
+	defer f.recover(&err)
+	exec, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	in := make([]any, len(args))
+	for i, a := range args {
+		t, err := f.tensor(a)
+		if err != nil {
+			return nil, fmt.Errorf("%s: argument %d: %w", f.name, i, err)
+		}
+		in[i] = t
+	}
+	out, err = exec.Exec(in...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.name, err)
+	}
+	return out, nil
+}
+
+// Prepare compiles the function for the shapes of the arguments without running it.
+func (f *Func) Prepare(args ...any) (err error) {
+	defer f.recover(&err)
+	exec, err := f.open()
+	if err != nil {
+		return err
+	}
+	in := make([]any, len(args))
+	for i, a := range args {
+		if in[i], err = f.tensor(a); err != nil {
+			return fmt.Errorf("%s: argument %d: %w", f.name, i, err)
+		}
+	}
+	return exec.PreCompile(in...)
+}
+
+// recover turns a panic of a graph function into an error.
+func (f *Func) recover(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case error:
+		*err = fmt.Errorf("%s: %w", f.name, p)
+	default:
+		*err = fmt.Errorf("%s: %v", f.name, p)
+	}
+}
+
+// Run compiles a graph function, calls it once and frees the compiled program.
+func Run[F graph.ExecGraphFn](fn F, args ...any) (Values, error) {
+	f := Compile(fn)
+	out, err := f.Call(args...)
+	if exec, e := f.open(); e == nil {
+		exec.Finalize()
+	}
+	return out, err
+}
+
+func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
+	switch a := arg.(type) {
+	case *tensors.Tensor:
+		return a, nil
+	case float64, []float64, [][]float64, [][][]float64, [][][][]float64:
+		flat, dims, err := Flatten(arg)
+		if err != nil {
+			return nil, err
+		}
+		if f.dtype == dtypes.Float32 {
+			flat32 := make([]float32, len(flat))
+			for i, v := range flat {
+				flat32[i] = float32(v)
+			}
+			return tensors.FromFlatDataAndDimensions(flat32, dims...), nil
+		}
+		return tensors.FromFlatDataAndDimensions(flat, dims...), nil
+	case int:
+		return tensors.FromScalar(int32(a)), nil
+	case []int:
+		flat := make([]int32, len(a))
+		for i, v := range a {
+			flat[i] = int32(v)
+		}
+		return tensors.FromFlatDataAndDimensions(flat, len(flat)), nil
+	}
+	err = exceptions.TryCatch[error](func() { t, err = tensors.FromAnyValue(arg) })
+	return t, err
+}
+
+var (
+	mu     sync.Mutex
+	opened compute.Backend
+)
+
+// Backend returns the process's back end, opening it at the first call. A failure is not remembered, so that a
+// notebook can mend its environment and try again.
+func Backend() (compute.Backend, error) {
+	mu.Lock()
+	defer mu.Unlock()
+	if opened != nil {
+		return opened, nil
+	}
+	config := os.Getenv(compute.ConfigEnvVar)
+	if config == "" {
+		path, err := FindPlugin()
+		if err != nil {
+			return nil, err
+		}
+		config = "xla:" + path
+	}
+	var b compute.Backend
+	err := exceptions.TryCatch[error](func() {
+		var e error
+		if b, e = compute.NewWithConfig(config); e != nil {
+			panic(e)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the back end %q (GOMLX_BACKEND or the plug-in found): %w", config, err)
+	}
+	if b.Name() != "xla" {
+		return nil, fmt.Errorf("GOMLX_BACKEND=%q opens the back end %q, which cannot run compiled loops: use xla:/path/to/plugin.so", config, b.Name())
+	}
+	opened = backend{b}
+	return opened, nil
+}
+
+// Where plug-ins lie in a Python environment, the preferred one first.
+var (
+	cudaPlugins = []string{"jax_plugins/xla_cuda13/xla_cuda_plugin.so", "xla_plugins/xla_cuda13_pjrt/xla_gpu_pjrt.so"}
+	cpuPlugins  = []string{"fastatomstruct_xla_cpu/libpjrt_cpu.so", "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"}
+)
+
+// FindPlugin returns the absolute path of the XLA plug-in in the project's Python environment: .anatomy/venv in
+// ANATOMY_HOME, or in the working directory or the nearest folder above it that has one.
+func FindPlugin() (string, error) {
+	var homes []string
+	if h := os.Getenv("ANATOMY_HOME"); h != "" {
+		homes = append(homes, h)
+	}
+	if dir, err := os.Getwd(); err == nil {
+		for {
+			homes = append(homes, dir)
+			up := filepath.Dir(dir)
+			if up == dir {
+				break
+			}
+			dir = up
+		}
+	}
+	candidates := cpuPlugins
+	if _, err := os.Stat("/dev/nvidiactl"); err == nil {
+		candidates = append(append([]string{}, cudaPlugins...), cpuPlugins...)
+	}
+	for _, home := range homes {
+		for _, c := range candidates {
+			found, _ := filepath.Glob(filepath.Join(escapeGlob(home), ".anatomy/venv/lib/python3*/site-packages", c))
+			if len(found) > 0 {
+				return found[0], nil
+			}
+		}
+	}
+	return "", errors.New("no XLA plug-in found: run `make setup` in the project folder, " +
+		"or set GOMLX_BACKEND=xla:/absolute/path/to/plugin.so, or GOMLX_BACKEND=xla to let GoMLX download its own")
+}
+
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}

@@ -1,0 +1,332 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"unsafe"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/go-xla/compute/xla"
+	"github.com/gomlx/go-xla/stablehlo"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// Loops in GoMLX v0.28.0 over go-xla v0.3.0 have five defects. This file goes round them and nothing else does:
+//
+//  1. go-xla caches the little function inside a reduction per builder, but StableHLO wants it to be a closure of the
+//     function in which the reduction stands ("reductionFn is not a StableHLO closure of").
+//  2. graph.NewClosure makes every closure a child of main, so loops cannot nest.
+//  3. graph.Graph caches scalar constants whatever function made them ("incompatible scopes").
+//  4. A reduction inside a loop body of a value from outside the loop is placed outside, its function inside.
+//  5. A binary operation between a value of the loop body and one from outside is refused ("operands are not part of
+//     the function"), and so is an outside value that the body returns.
+//
+// All but 2 look at unexported fields by reflection; TestRepairs fails when a new version moves them or no longer
+// needs them.
+
+// backend wraps the XLA backend so that its builders keep track of the function that is being built.
+type backend struct{ compute.Backend }
+
+func (b backend) Builder(name string) compute.Builder {
+	return &builder{Builder: b.Backend.Builder(name)}
+}
+
+type builder struct {
+	compute.Builder
+	main  *function
+	stack []*function // the functions being built, innermost last
+}
+
+func (b *builder) Main() compute.Function {
+	if b.main == nil {
+		b.main = &function{Function: b.Builder.Main(), b: b}
+		b.stack = []*function{b.main}
+	}
+	return b.main
+}
+
+// NewFunction makes a top-level function the innermost one until it returns.
+func (b *builder) NewFunction(name string) (compute.Function, error) {
+	b.Main()
+	inner, err := b.Builder.NewFunction(name)
+	if err != nil {
+		return nil, err
+	}
+	f := &function{Function: inner, b: b}
+	b.stack = append(b.stack, f)
+	return f, nil
+}
+
+type function struct {
+	compute.Function
+	b      *builder
+	parent *function
+}
+
+func (f *function) Builder() compute.Builder { return f.b }
+
+func (f *function) Parent() compute.Function {
+	if f.parent == nil {
+		return nil
+	}
+	return f.parent
+}
+
+// Closure is a child of the innermost function, whichever function it was asked of (defect 2).
+func (f *function) Closure() (compute.Function, error) {
+	parent := f.b.stack[len(f.b.stack)-1]
+	inner, err := parent.Function.Closure()
+	if err != nil {
+		return nil, err
+	}
+	c := &function{Function: inner, b: f.b, parent: parent}
+	f.b.stack = append(f.b.stack, c)
+	return c, nil
+}
+
+func (f *function) Return(outputs []compute.Value, shardings []*compute.ShardingSpec) error {
+	if n := len(f.b.stack); f.b.stack[n-1] == f {
+		f.b.stack = f.b.stack[:n-1]
+	}
+	own := make([]compute.Value, len(outputs))
+	for i, x := range outputs {
+		var err error
+		if own[i], err = adopt(f.hlo(), x); err != nil {
+			return err
+		}
+	}
+	return f.Function.Return(own, shardings)
+}
+
+func (f *function) Call(target compute.Function, inputs ...compute.Value) ([]compute.Value, error) {
+	return f.Function.Call(unwrap(target), inputs...)
+}
+
+func (f *function) While(cond, body compute.Function, state ...compute.Value) ([]compute.Value, error) {
+	return f.Function.While(unwrap(cond), unwrap(body), state...)
+}
+
+func (f *function) If(pred compute.Value, yes, no compute.Function) ([]compute.Value, error) {
+	return f.Function.If(pred, unwrap(yes), unwrap(no))
+}
+
+func (f *function) Sort(comparator compute.Function, axis int, stable bool, inputs ...compute.Value) ([]compute.Value, error) {
+	return f.Function.Sort(unwrap(comparator), axis, stable, inputs...)
+}
+
+func unwrap(f compute.Function) compute.Function { return f.(*function).Function }
+
+func (f *function) ReduceSum(x compute.Value, axes ...int) (compute.Value, error) {
+	return f.reduce(f.Function.ReduceSum, x, axes)
+}
+
+func (f *function) ReduceMax(x compute.Value, axes ...int) (compute.Value, error) {
+	return f.reduce(f.Function.ReduceMax, x, axes)
+}
+
+func (f *function) ReduceMin(x compute.Value, axes ...int) (compute.Value, error) {
+	return f.reduce(f.Function.ReduceMin, x, axes)
+}
+
+func (f *function) ReduceProduct(x compute.Value, axes ...int) (compute.Value, error) {
+	return f.reduce(f.Function.ReduceProduct, x, axes)
+}
+
+func (f *function) ReduceLogicalAnd(x compute.Value, axes ...int) (compute.Value, error) {
+	return f.reduce(f.Function.ReduceLogicalAnd, x, axes)
+}
+
+func (f *function) ReduceLogicalOr(x compute.Value, axes ...int) (compute.Value, error) {
+	return f.reduce(f.Function.ReduceLogicalOr, x, axes)
+}
+
+func (f *function) ScatterSum(x, indices, updates compute.Value, indexVectorAxis int, updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes []int, sorted, unique bool) (compute.Value, error) {
+	f.forgetReductions()
+	return f.Function.ScatterSum(x, indices, updates, indexVectorAxis, updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes, sorted, unique)
+}
+
+func (f *function) reduce(op func(compute.Value, ...int) (compute.Value, error), x compute.Value, axes []int) (compute.Value, error) {
+	f.forgetReductions()
+	x, err := adopt(f.hlo(), x)
+	if err != nil {
+		return nil, err
+	}
+	return op(x, axes...)
+}
+
+type binaryOp = func(compute.Value, compute.Value) (compute.Value, error)
+
+func binary(op binaryOp, x, y compute.Value) (compute.Value, error) {
+	x, y, err := meet(x, y)
+	if err != nil {
+		return nil, err
+	}
+	return op(x, y)
+}
+
+func (f *function) Add(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.Add, x, y)
+}
+
+func (f *function) Atan2(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.Atan2, x, y)
+}
+
+func (f *function) BitwiseAnd(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.BitwiseAnd, x, y)
+}
+
+func (f *function) BitwiseOr(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.BitwiseOr, x, y)
+}
+
+func (f *function) BitwiseXor(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.BitwiseXor, x, y)
+}
+
+func (f *function) Complex(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.Complex, x, y)
+}
+
+func (f *function) Div(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.Div, x, y)
+}
+
+func (f *function) LogicalAnd(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.LogicalAnd, x, y)
+}
+
+func (f *function) LogicalOr(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.LogicalOr, x, y)
+}
+
+func (f *function) LogicalXor(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.LogicalXor, x, y)
+}
+
+func (f *function) Max(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.Max, x, y)
+}
+
+func (f *function) Min(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.Min, x, y)
+}
+
+func (f *function) Mul(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.Mul, x, y)
+}
+
+func (f *function) Pow(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.Pow, x, y)
+}
+
+func (f *function) Rem(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.Rem, x, y)
+}
+
+func (f *function) ShiftLeft(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.ShiftLeft, x, y)
+}
+
+func (f *function) ShiftRightArithmetic(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.ShiftRightArithmetic, x, y)
+}
+
+func (f *function) ShiftRightLogical(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.ShiftRightLogical, x, y)
+}
+
+func (f *function) Sub(x, y compute.Value) (compute.Value, error) {
+	return binary(f.Function.Sub, x, y)
+}
+
+// forgetReductions empties the builder's cache of reduction functions (defect 1).
+func (f *function) forgetReductions() {
+	m := field(field(reflect.ValueOf(f.Function).Elem(), "builder").Elem(), "cacheReductions")
+	reflect.NewAt(m.Type(), unsafe.Pointer(m.UnsafeAddr())).Elem().Clear()
+}
+
+// hlo is the StableHLO function under f.
+func (f *function) hlo() *stablehlo.Function {
+	return (*stablehlo.Function)(field(reflect.ValueOf(f.Function).Elem(), "fn").UnsafePointer())
+}
+
+// owner is the StableHLO function in which the value was made.
+func owner(x compute.Value) *stablehlo.Function {
+	return (*stablehlo.Function)(field(field(reflect.ValueOf(x).Elem(), "value").Elem(), "fn").UnsafePointer())
+}
+
+// adopt returns x as a value of f: itself, or a reference to it where it comes from a function around f.
+func adopt(f *stablehlo.Function, x compute.Value) (compute.Value, error) {
+	if owner(x) == f {
+		return x, nil
+	}
+	node := *x.(*xla.Node)
+	at := field(reflect.ValueOf(&node).Elem(), "value")
+	value, err := f.UseParentValue((*stablehlo.Value)(at.UnsafePointer()))
+	if err != nil {
+		return nil, err
+	}
+	*(**stablehlo.Value)(unsafe.Pointer(at.UnsafeAddr())) = value
+	return &node, nil
+}
+
+// meet brings two values into the inner one of their functions (defect 5).
+func meet(x, y compute.Value) (compute.Value, compute.Value, error) {
+	fx, fy := owner(x), owner(y)
+	if fx == fy {
+		return x, y, nil
+	}
+	for f := fx; f != nil; f = f.Parent {
+		if f == fy {
+			y, err := adopt(fx, y)
+			return x, y, err
+		}
+	}
+	x, err := adopt(fy, x)
+	return x, y, err
+}
+
+// field is FieldByName that says which assumption about the pinned modules fails.
+func field(v reflect.Value, name string) reflect.Value {
+	f := v.FieldByName(name)
+	if !f.IsValid() {
+		panic(fmt.Sprintf("engine: %s has no field %q: the pinned gomlx and go-xla modules changed, see geom/engine/repair.go", v.Type(), name))
+	}
+	return f
+}
+
+type scalars = map[dtypes.DType]map[float64]*graph.Node
+
+// NewClosure is graph.NewClosure with a cache of scalar constants of its own (defect 3).
+func NewClosure(g *graph.Graph, fn func(g *graph.Graph) []*graph.Node) *graph.Function {
+	cache := (*scalars)(unsafe.Pointer(field(reflect.ValueOf(g).Elem(), "scalars").UnsafeAddr()))
+	old := *cache
+	*cache = scalars{}
+	defer func() { *cache = old }()
+	return graph.NewClosure(g, fn)
+}
+
+// Leaves runs fn while the given nodes count as leaves of the graph: reverse mode stops at them and does not go
+// through one to reach another.
+func Leaves(nodes []*graph.Node, fn func()) {
+	for _, n := range nodes {
+		inputs := (*[]*graph.Node)(unsafe.Pointer(field(reflect.ValueOf(n).Elem(), "inputNodes").UnsafeAddr()))
+		old := *inputs
+		*inputs = nil
+		defer func() { *inputs = old }()
+	}
+	fn()
+}
+
+// SetVJP gives a node a reverse-mode rule of its own: rule receives the cotangents of the node's outputs and returns
+// one cotangent an input, nil for none.
+func SetVJP(n *graph.Node, rule func(cotangents []*graph.Node) []*graph.Node) {
+	var vjp graph.VJP = func(_ *graph.Node, cotangents []*graph.Node, _ shapes.Shape) []*graph.Node {
+		return rule(cotangents)
+	}
+	f := field(reflect.ValueOf(n).Elem(), "customVJP")
+	reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem().Set(reflect.ValueOf(vjp))
+}

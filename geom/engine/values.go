@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// Values are the results of a call, in the order in which the graph function returned them.
+type Values []*tensors.Tensor
+
+// Flat returns result i in row-major order as float64, whatever its element type.
+func (v Values) Flat(i int) []float64 {
+	var out []float64
+	v[i].MustConstFlatData(func(flat any) {
+		switch f := flat.(type) {
+		case []float64:
+			out = slices.Clone(f)
+		case []float32:
+			out = widen(f)
+		case []int32:
+			out = widen(f)
+		case []int64:
+			out = widen(f)
+		case []bool:
+			out = make([]float64, len(f))
+			for i, b := range f {
+				if b {
+					out[i] = 1
+				}
+			}
+		default:
+			panic(fmt.Sprintf("engine: result %d has elements of type %s", i, v[i].DType()))
+		}
+	})
+	return out
+}
+
+func widen[T float32 | int32 | int64](in []T) []float64 {
+	out := make([]float64, len(in))
+	for i, x := range in {
+		out[i] = float64(x)
+	}
+	return out
+}
+
+// Scalar returns result i, which has one element.
+func (v Values) Scalar(i int) float64 { return v.Flat(i)[0] }
+
+// Vector returns result i, of shape [n].
+func (v Values) Vector(i int) []float64 { v.rank(i, 1); return v.Flat(i) }
+
+// Matrix returns result i, of shape [n, m].
+func (v Values) Matrix(i int) [][]float64 {
+	d := v.rank(i, 2)
+	return Unflatten(v.Flat(i), d[1])
+}
+
+// Array3 returns result i, of shape [n, m, k].
+func (v Values) Array3(i int) [][][]float64 {
+	d := v.rank(i, 3)
+	return group(Unflatten(v.Flat(i), d[2]), d[0], d[1])
+}
+
+// Array4 returns result i, of shape [n, m, k, l].
+func (v Values) Array4(i int) [][][][]float64 {
+	d := v.rank(i, 4)
+	return group(group(Unflatten(v.Flat(i), d[3]), d[0]*d[1], d[2]), d[0], d[1])
+}
+
+func (v Values) rank(i, want int) []int {
+	d := v[i].Shape().Dimensions
+	if len(d) != want {
+		panic(fmt.Sprintf("engine: result %d has shape %s, not %d axes", i, v[i].Shape(), want))
+	}
+	return d
+}
+
+// Unflatten cuts a flat slice into rows of length m that share its memory.
+func Unflatten(flat []float64, m int) [][]float64 {
+	rows := make([][]float64, 0, len(flat)/max(m, 1))
+	for len(flat) >= m && m > 0 {
+		rows = append(rows, flat[:m:m])
+		flat = flat[m:]
+	}
+	return rows
+}
+
+func group[T any](rows []T, n, m int) [][]T {
+	out := make([][]T, n)
+	for i := range out {
+		out[i] = rows[i*m : (i+1)*m : (i+1)*m]
+	}
+	return out
+}
+
+// Flatten returns the numbers of a float64 or of nested slices of float64 in row-major order and the array's
+// dimensions. Rows of different lengths are an error that names the row.
+func Flatten(a any) (flat []float64, dims []int, err error) {
+	switch a := a.(type) {
+	case float64:
+		return []float64{a}, nil, nil
+	case []float64:
+		return slices.Clone(a), []int{len(a)}, nil
+	case [][]float64:
+		return flattenRows(a)
+	case [][][]float64:
+		return flattenRows(a)
+	case [][][][]float64:
+		return flattenRows(a)
+	}
+	return nil, nil, fmt.Errorf("%T is not a number or nested slices of numbers", a)
+}
+
+func flattenRows[T any](a []T) (flat []float64, dims []int, err error) {
+	if len(a) == 0 {
+		return nil, nil, fmt.Errorf("empty %T", a)
+	}
+	for i, row := range a {
+		f, d, err := Flatten(row)
+		if err != nil {
+			return nil, nil, fmt.Errorf("row %d: %w", i, err)
+		}
+		if i == 0 {
+			dims = append([]int{len(a)}, d...)
+			flat = make([]float64, 0, len(a)*len(f))
+		} else if !slices.Equal(d, dims[1:]) {
+			return nil, nil, fmt.Errorf("row %d has dimensions %v, row 0 has %v", i, d, dims[1:])
+		}
+		flat = append(flat, f...)
+	}
+	return flat, dims, nil
+}
