@@ -23,11 +23,12 @@ type Stroke struct {
 type markKind int
 
 const (
-	lineMark  markKind = iota
-	areaMark           // filled polygon
-	faceMark           // facet of a lit surface
-	dotMark            // disc
-	arrowMark          // at[0] to at[1]
+	lineMark   markKind = iota
+	areaMark            // filled polygon
+	faceMark            // facet of a lit surface
+	dotMark             // disc
+	arrowMark           // at[0] to at[1]
+	vectorMark          // at[1] from at[0], before the figure's scale of arrows is known
 	textMark
 	levelMark // line across the whole chart at x = at[0][0] or y = at[0][1]; the other is NaN
 )
@@ -68,7 +69,7 @@ func (c *Canvas) Arrow(from, to []float64, s Stroke) {
 	c.add(mark{kind: arrowMark, at: [][]float64{from, to}, stroke: s})
 }
 
-// Text writes beside a point, above and to the right of it.
+// Text writes beside a point, on the side away from the layer's other texts.
 func (c *Canvas) Text(at []float64, text string, ink color.NRGBA) {
 	c.add(mark{kind: textMark, at: [][]float64{at}, text: text, fill: ink})
 }
@@ -117,7 +118,7 @@ func (l *Layer) record() ([]mark, error) {
 		return nil, fmt.Errorf("%s: %w", l.name, err)
 	}
 	for k, m := range c.marks {
-		if m.kind == levelMark {
+		if m.kind == levelMark { // not a number across its axis; checked by the layer
 			continue
 		}
 		if err := checkPoints(fmt.Sprintf("mark %d", k), m.at); err != nil {

@@ -77,10 +77,12 @@ type scene struct {
 	layers  []*Layer // with their colours
 	marks   []mark   // in space: in the camera's frame
 	inSpace bool
+	texts   bool // there are texts beside points
 	chart   bool
 	bounds  box // of the marks' first two coordinates, as log₁₀ on logarithmic axes
 	keys    []key
-	outside bool // the legend stands beneath the axes
+	outside bool      // the legend stands beneath the axes
+	reserve vg.Length // least height of that legend, so that panels are alike
 }
 
 func (f *Figure) scene() (*scene, error) {
@@ -94,6 +96,13 @@ func (f *Figure) scene() (*scene, error) {
 	}
 	s := &scene{Figure: f, bounds: emptyBox()}
 	colours := 0
+	for _, l := range f.layers {
+		if l != nil && l.byValue {
+			colours = 1 // blue is a colour of the ramp
+		}
+	}
+	extent := emptyBox()
+	var records [][]mark
 	for i, l := range f.layers {
 		if l == nil {
 			return nil, fmt.Errorf("layer %d is nil", i)
@@ -109,7 +118,20 @@ func (f *Figure) scene() (*scene, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.marks = append(s.marks, marks...)
+		records = append(records, marks)
+		for _, m := range marks {
+			if m.kind == vectorMark {
+				extent.add(m.at[0])
+				continue
+			}
+			for _, p := range m.at {
+				extent.add(p)
+			}
+		}
+	}
+	for i, l := range s.layers {
+		l.resolveVectors(records[i], 2*extent.radius(3))
+		s.marks = append(s.marks, records[i]...)
 	}
 	if len(s.marks) == 0 {
 		return nil, fmt.Errorf("nothing to draw: no layers, or only empty ones")
@@ -120,6 +142,7 @@ func (f *Figure) scene() (*scene, error) {
 	dim := len(s.marks[0].at[0])
 	s.inSpace = dim == 3
 	for i, m := range s.marks {
+		s.texts = s.texts || m.kind == textMark
 		if d := len(m.at[0]); d != dim {
 			return nil, fmt.Errorf("%s has %d coordinates, %s has %d: one figure is either flat or in space", m.layer.name, d, s.marks[0].layer.name, dim)
 		}
@@ -168,26 +191,17 @@ func (s *scene) axes(page vg.Rectangle) *plot.Plot {
 	p.Title.TextStyle.Font = sans(9, font.WeightBold)
 	p.Title.TextStyle.XAlign, p.Title.TextStyle.YAlign = text.XCenter, text.YTop
 	p.Title.Padding = 4
-	for i, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.Label.Text = [2]string{s.xLabel, s.yLabel}[i]
-		if a.Label.Text == "" && s.unit != "" && !s.chart {
-			a.Label.Text = fmt.Sprintf("%c (%s)", "xy"[i], s.unit)
-		}
-		a.Label.TextStyle = style(8)
-		a.Label.TextStyle.XAlign = text.XCenter
-		a.Label.Padding = 2
-		a.LineStyle.Width, a.LineStyle.Color = 0.5, Black
-		a.Tick.LineStyle.Width, a.Tick.LineStyle.Color, a.Tick.Length = 0.5, Black, 3
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.LineStyle.Width, a.Tick.LineStyle.Width, a.Tick.Length = 0, 0, 0 // drawn by body, joined at the corner
 		align := a.Tick.Label
 		a.Tick.Label = style(7.5)
 		a.Tick.Label.XAlign, a.Tick.Label.YAlign = align.XAlign, align.YAlign
-		a.Padding = 0
+		a.Padding = tickLength
 		if s.bare || s.inSpace {
-			a.Label.Text, a.LineStyle.Width, a.Tick.Length = "", 0, 0
+			a.Padding = 0
 			a.Tick.Marker = plot.ConstantTicks{}
 		}
 	}
-	p.X.Label.TextStyle.YAlign, p.Y.Label.TextStyle.YAlign = text.YBottom, text.YBottom
 	if s.logX {
 		p.X.Scale = plot.LogScale{}
 	}
@@ -211,7 +225,7 @@ func (s *scene) axes(page vg.Rectangle) *plot.Plot {
 func (s *scene) fit(p *plot.Plot, area vg.Point) {
 	lo, hi := s.padded()
 	sides := [2]float64{float64(area.X), float64(area.Y)}
-	count := [2]int{max(2, int(sides[0]/42)), max(2, int(sides[1]/26))}
+	count := [2]int{max(2, int(sides[0]/48)), max(2, int(sides[1]/30))}
 	if !s.chart {
 		unit := math.Max((hi[0]-lo[0])/sides[0], (hi[1]-lo[1])/sides[1]) // data units a point
 		for k := range 2 {
@@ -219,7 +233,7 @@ func (s *scene) fit(p *plot.Plot, area vg.Point) {
 			lo[k], hi[k] = middle-unit*sides[k]/2, middle+unit*sides[k]/2
 		}
 	}
-	step := [2]float64{niceStep((hi[0] - lo[0]) / float64(count[0])), niceStep((hi[1] - lo[1]) / float64(count[1]))}
+	step := [2]float64{round((hi[0] - lo[0]) / float64(count[0])), round((hi[1] - lo[1]) / float64(count[1]))}
 	if !s.chart {
 		both := math.Max(step[0], step[1])
 		step = [2]float64{both, both}
@@ -247,6 +261,12 @@ func (s *scene) padded() (lo, hi [2]float64) {
 		margin := 0.04 * (hi[k] - lo[k])
 		if !s.chart {
 			margin = 0.08 * s.bounds.radius(2)
+			if s.bare || s.inSpace {
+				margin /= 2
+			}
+			if s.texts {
+				margin += 0.1 * s.bounds.radius(2)
+			}
 		}
 		if margin == 0 {
 			margin = 0.5 * math.Max(1e-12, math.Abs(lo[k]))
@@ -301,25 +321,74 @@ func (s *scene) legendFits(page vg.Rectangle) bool {
 	return ok
 }
 
-// strip is the height of a legend beneath the axes.
-func (s *scene) strip(width vg.Length) vg.Length {
-	return keyRow*vg.Length(len(rows(s.keys, width))) + 4
+// labels returns what stands at the axes.
+func (s *scene) labels() (x, y string) {
+	if s.bare || s.inSpace {
+		return "", ""
+	}
+	x, y = s.xLabel, s.yLabel
+	if s.unit != "" && !s.chart {
+		if x == "" {
+			x = "x (" + s.unit + ")"
+		}
+		if y == "" {
+			y = "y (" + s.unit + ")"
+		}
+	}
+	return x, y
 }
 
 func (s *scene) scaleBar() bool { return (s.bare || s.inSpace) && s.unit != "" }
 
-const barStrip = 16
+const (
+	labelStrip = vg.Length(14)
+	tickLength = vg.Length(3)
+	rim        = vg.Length(3)
+)
 
-// inner returns what the figure's rim, legend and scale bar leave of a page.
+// barStrip is the height of the strip with the scale bar and, in space, the directions of the axes.
+func (s *scene) barStrip() vg.Length {
+	if s.inSpace {
+		return 26
+	}
+	return 14
+}
+
+// keyRows breaks the legend beneath the axes into rows: one row fits beside the scale bar if it is short.
+func (s *scene) keyRows(width vg.Length) (all [][]key, besideBar bool) {
+	if s.scaleBar() {
+		if all = rows(s.keys, 0.55*width); len(all) == 1 {
+			return all, true
+		}
+	}
+	return rows(s.keys, width), false
+}
+
+// strip is the height of a legend beneath the axes, on a page of the given width.
+func (s *scene) strip(width vg.Length) vg.Length {
+	all, besideBar := s.keyRows(width)
+	if besideBar || len(all) == 0 {
+		return s.reserve
+	}
+	return max(s.reserve, keyRow*vg.Length(len(all))+4)
+}
+
+// inner returns what the figure's rim, legend, scale bar and labels leave of a page.
 func (s *scene) inner(page vg.Rectangle) vg.Rectangle {
-	const rim = 3
 	page.Min = page.Min.Add(vg.Point{X: rim, Y: rim})
 	page.Max = page.Max.Sub(vg.Point{X: rim, Y: rim})
 	if s.outside {
 		page.Min.Y += s.strip(page.Size().X)
 	}
 	if s.scaleBar() {
-		page.Min.Y += barStrip
+		page.Min.Y += s.barStrip()
+	}
+	x, y := s.labels()
+	if x != "" {
+		page.Min.Y += labelStrip
+	}
+	if y != "" {
+		page.Min.X += labelStrip
 	}
 	return page
 }
@@ -332,42 +401,85 @@ func (s *scene) stamps(p *plot.Plot, area draw.Canvas) []stamp {
 // draw draws the figure on the page.
 func (s *scene) draw(c draw.Canvas) {
 	s.outside = s.outside || !s.legendFits(c.Rectangle)
+	page := c
+	page.Min = page.Min.Add(vg.Point{X: rim, Y: rim})
+	page.Max = page.Max.Sub(vg.Point{X: rim, Y: rim})
 	c.Rectangle = s.inner(c.Rectangle)
 	p := s.axes(c.Rectangle)
 	p.Add(body{s})
 	p.Draw(c)
-	below := c.Min.Y
-	if s.scaleBar() {
-		below -= barStrip
-		s.drawScaleBar(c, p, vg.Point{X: c.Min.X + 4, Y: below + 3})
+	area := p.DataCanvas(c)
+
+	x, y := s.labels()
+	sty := style(8)
+	sty.XAlign, sty.YAlign = text.XCenter, text.YTop
+	below := c.Min.Y // what is drawn so far ends here
+	if x != "" {
+		c.FillText(sty, vg.Point{X: area.Center().X, Y: below - 2 + sty.FontExtents().Descent}, x)
+		below -= labelStrip
 	}
-	if s.outside {
-		y := below - 4 - keyRow/2
-		for _, row := range rows(s.keys, c.Size().X) {
-			var width vg.Length
-			for _, k := range row {
-				width += k.width() + keyGap
-			}
-			at := vg.Point{X: c.Center().X - (width-keyGap)/2, Y: y}
-			for _, k := range row {
-				k.draw(c, at)
-				at.X += k.width() + keyGap
-			}
-			y -= keyRow
+	if y != "" {
+		sty.Rotation = math.Pi / 2
+		c.FillText(sty, vg.Point{X: page.Min.X - sty.FontExtents().Descent, Y: area.Center().Y}, y)
+	}
+	if s.scaleBar() {
+		below -= s.barStrip()
+		s.drawScaleBar(c, p, vg.Point{X: page.Min.X + 1, Y: below + 4})
+		if s.inSpace {
+			s.drawDirections(c, vg.Point{X: page.Max.X - 16, Y: below + 8})
 		}
+	}
+	if !s.outside {
+		return
+	}
+	all, besideBar := s.keyRows(page.Size().X)
+	middle, level := page.Center().X, below-4-keyRow/2
+	if besideBar {
+		middle, level = page.Center().X+0.1*page.Size().X, below+4
+	}
+	for _, row := range all {
+		var width vg.Length
+		for _, k := range row {
+			width += k.width() + keyGap
+		}
+		at := vg.Point{X: middle - (width-keyGap)/2, Y: level}
+		for _, k := range row {
+			k.draw(c, at)
+			at.X += k.width() + keyGap
+		}
+		level -= keyRow
 	}
 }
 
 func (s *scene) drawScaleBar(c draw.Canvas, p *plot.Plot, at vg.Point) {
 	area := p.DataCanvas(c)
 	points := float64(area.Size().X) / (p.X.Max - p.X.Min) // a data unit
-	length := niceStep(0.12 * float64(area.Size().X) / points)
+	length := round(0.15 * float64(area.Size().X) / points)
 	right := at.Add(vg.Point{X: vg.Length(length * points)})
-	bar := Stroke{Color: Black, Width: 1.2}
-	ink(c.Canvas, []stamp{{at: []vg.Point{at, right}, stroke: bar}})
-	sty := style(7.5)
+	ink(c.Canvas, []stamp{{at: []vg.Point{at, right}, stroke: Stroke{Color: Black, Width: 1.2}}})
+	sty := style(keyText)
 	sty.YAlign = text.YCenter
 	c.FillText(sty, right.Add(vg.Point{X: 4, Y: sty.FontExtents().Descent}), short(length)+" "+s.unit)
+}
+
+// drawDirections shows where x, y and z point.
+func (s *scene) drawDirections(c draw.Canvas, origin vg.Point) {
+	const length = 11
+	for k := range 3 {
+		axis := make([]float64, 3)
+		axis[k] = 1
+		d := s.camera.view(axis)
+		tip := origin.Add(vg.Point{X: length * vg.Length(d[0]), Y: length * vg.Length(d[1])})
+		shaft, head := arrow(origin, tip, 0.3)
+		if head == nil {
+			continue // the axis points at the reader
+		}
+		ink(c.Canvas, []stamp{
+			{at: []vg.Point{origin, origin.Add(tip.Sub(origin).Scale(vg.Length(shaft)))}, stroke: Stroke{Color: Grey, Width: 0.6}},
+			{at: head, closed: true, fill: Grey},
+			{at: []vg.Point{origin.Add(tip.Sub(origin).Scale(1.4))}, text: "xyz"[k : k+1], fill: Grey},
+		})
+	}
 }
 
 // body draws the data and the legend inside the axes; gonum/plot calls it with the area that the axes leave.
@@ -376,6 +488,9 @@ type body struct{ *scene }
 func (b body) Plot(c draw.Canvas, p *plot.Plot) {
 	all := b.stamps(p, c)
 	paint(c, all)
+	if !b.bare && !b.inSpace {
+		drawAxes(c, p)
+	}
 	if len(b.keys) == 0 || b.outside {
 		return
 	}
@@ -385,4 +500,29 @@ func (b body) Plot(c draw.Canvas, p *plot.Plot) {
 		k.draw(c, at)
 		at.Y -= keyRow
 	}
+}
+
+// drawAxes draws the two axes and their ticks along the edges of the data area.
+func drawAxes(c draw.Canvas, p *plot.Plot) {
+	black := Stroke{Color: Black, Width: 0.5}
+	x, y := p.Transforms(&c)
+	corner := c.Min
+	all := []stamp{{at: []vg.Point{{X: corner.X, Y: c.Max.Y}, corner, {X: c.Max.X, Y: corner.Y}}, stroke: black}}
+	length := func(t plot.Tick) vg.Length {
+		if t.IsMinor() {
+			return tickLength / 2
+		}
+		return tickLength
+	}
+	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		if at := x(t.Value); c.ContainsX(at) {
+			all = append(all, stamp{at: []vg.Point{{X: at, Y: corner.Y}, {X: at, Y: corner.Y - length(t)}}, stroke: black})
+		}
+	}
+	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		if at := y(t.Value); c.ContainsY(at) {
+			all = append(all, stamp{at: []vg.Point{{X: corner.X, Y: at}, {X: corner.X - length(t), Y: at}}, stroke: black})
+		}
+	}
+	ink(c.Canvas, all)
 }

@@ -59,6 +59,8 @@ func (k key) sample() vg.Length {
 		return 0
 	case k.layer.byValue:
 		return 1.6 * keyMark
+	case k.layer.key == dotKey:
+		return keyMark / 2
 	}
 	return keyMark
 }
@@ -144,8 +146,8 @@ func stainOf(area vg.Rectangle, all []stamp) *stain {
 	for _, st := range all {
 		switch {
 		case st.text != "":
-			sty := style(6.5)
-			s.fill(vg.Rectangle{Min: st.at[0], Max: st.at[0].Add(vg.Point{X: sty.Width(st.text), Y: 6})})
+			half := vg.Point{X: style(textSize).Width(st.text) / 2, Y: textSize / 2}
+			s.fill(vg.Rectangle{Min: st.at[0].Sub(half), Max: st.at[0].Add(half)})
 			continue
 		case st.radius > 0:
 			r := vg.Point{X: st.radius, Y: st.radius}

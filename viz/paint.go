@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // A stamp is a mark on the page: a polygon or disc that is filled, a line that is drawn, or a text.
@@ -25,11 +26,13 @@ type stamp struct {
 const (
 	dense     = 3000 // more stamps than these become an image inside a vector file
 	printDots = 300  // dots an inch, on paper
+	imageDots = 200  // dots an inch of an image inside an SVG
 )
 
 // stamps places marks on the page, the farthest first in a figure in space. place gives page coordinates.
 func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page vg.Rectangle) []stamp {
 	var out []stamp
+	texts := map[*Layer][]int{}
 	reach, facet := 0.0, 0.0 // of the scene, of the largest facet, in data units
 	if inSpace {
 		b := emptyBox()
@@ -43,8 +46,9 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 		}
 		reach = 2 * b.radius(3)
 	}
-	// Lines and dots that lie on a surface must not sink into its facets.
+	// Lines and dots that lie on a surface must not sink into its facets, nor into those of an earlier layer.
 	lift := 0.002*reach + facet
+	var layer *Layer
 	depth := func(points ...[]float64) float64 {
 		if !inSpace {
 			return 0
@@ -70,6 +74,10 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 		}
 	}
 	for _, m := range marks {
+		if layer != nil && m.layer != layer {
+			lift += 0.002 * reach
+		}
+		layer = m.layer
 		at := make([]vg.Point, len(m.at))
 		for i, p := range m.at {
 			if m.kind != levelMark {
@@ -91,7 +99,11 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 		case faceMark:
 			ink := m.fill
 			if inSpace {
-				ink = shade(ink, light(m.at))
+				bright := light(m.at)
+				if m.layer.byValue { // the colour carries a value: it may not change much
+					bright = 0.8 + 0.2*bright
+				}
+				ink = shade(ink, bright)
 			}
 			s := stamp{at: at, closed: true, fill: ink, depth: depth(m.at...)}
 			if ink.A == 0xff {
@@ -101,8 +113,8 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 		case dotMark:
 			out = append(out, stamp{at: at, fill: m.fill, stroke: m.stroke, radius: vg.Points(m.radius), depth: depth(m.at...) + 2*lift})
 		case textMark:
-			at[0] = at[0].Add(vg.Point{X: 2, Y: 2})
 			out = append(out, stamp{at: at, text: m.text, fill: m.fill, depth: depth(m.at...) + 3*lift})
+			texts[m.layer] = append(texts[m.layer], len(out)-1)
 		case levelMark:
 			p := m.at[0]
 			if math.IsNaN(p[0]) {
@@ -127,10 +139,37 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 			out = append(out, stamp{at: head, closed: true, fill: m.stroke.Color, depth: depth(m.at[1]) + lift})
 		}
 	}
+	for _, indices := range texts {
+		repel(out, indices)
+	}
 	if inSpace {
 		sort.SliceStable(out, func(i, j int) bool { return out[i].depth < out[j].depth })
 	}
 	return out
+}
+
+const (
+	textSize = 6.5 // points
+	textAway = 5.5 // points from a mark to the middle of its text
+)
+
+// repel moves each text off its point, away from the points of the others as if they bore like charges.
+func repel(all []stamp, texts []int) {
+	points := make([]vg.Point, len(texts))
+	for i, t := range texts {
+		points[i] = all[t].at[0]
+	}
+	for i, t := range texts {
+		push := vg.Point{X: 1e-9, Y: 1e-9}
+		for j, p := range points {
+			d := points[i].Sub(p)
+			if r := vg.Length(math.Hypot(float64(d.X), float64(d.Y))); i != j && r > 0 {
+				push = push.Add(d.Scale(1 / (r * r * r)))
+			}
+		}
+		away := vg.Points(textAway) / vg.Length(math.Hypot(float64(push.X), float64(push.Y)))
+		all[t].at = []vg.Point{points[i].Add(push.Scale(away))}
+	}
 }
 
 // arrow returns the corners of an arrow's head and the share of its length at which the shaft ends; no head if from
@@ -153,7 +192,11 @@ func paint(c draw.Canvas, all []stamp) {
 	if _, raster := c.Canvas.(*vgimg.Canvas); !raster && len(all) > dense {
 		const rim = 6 // points: dots on the edge reach over it
 		area := vg.Rectangle{Min: c.Min.Sub(vg.Point{X: rim, Y: rim}), Max: c.Max.Add(vg.Point{X: rim, Y: rim})}
-		sheet := vgimg.NewWith(vgimg.UseWH(area.Size().X, area.Size().Y), vgimg.UseDPI(printDots), vgimg.UseBackgroundColor(color.Transparent))
+		dots := printDots
+		if _, ok := c.Canvas.(*vgsvg.Canvas); ok {
+			dots = imageDots
+		}
+		sheet := vgimg.NewWith(vgimg.UseWH(area.Size().X, area.Size().Y), vgimg.UseDPI(dots), vgimg.UseBackgroundColor(color.Transparent))
 		sheet.Translate(vg.Point{}.Sub(area.Min))
 		ink(sheet, all)
 		c.DrawImage(area, sheet.Image())
@@ -166,9 +209,7 @@ func ink(c vg.Canvas, all []stamp) {
 	for _, s := range all {
 		switch {
 		case s.text != "":
-			style := style(6.5)
-			style.Color, style.YAlign = s.fill, text.YBottom
-			style.Handler.Draw(c, s.text, style, s.at[0])
+			write(c, s)
 			continue
 		case len(s.at) == 1 && s.radius == 0:
 			continue // a line of one point
@@ -203,6 +244,13 @@ func ink(c vg.Canvas, all []stamp) {
 			c.SetLineDash(nil, 0)
 		}
 	}
+}
+
+// write sets a text with its middle at the stamp's point.
+func write(c vg.Canvas, s stamp) {
+	sty := style(textSize)
+	sty.Color, sty.XAlign, sty.YAlign = s.fill, text.XCenter, text.YCenter
+	sty.Handler.Draw(c, s.text, sty, s.at[0].Add(vg.Point{Y: sty.FontExtents().Descent}))
 }
 
 func distance(a, b []float64) float64 {

@@ -73,6 +73,9 @@ func (p *Panels) sheet() (*sheet, error) {
 	}
 	total := vg.Length(p.width) * cm
 	width := (total - gap*vg.Length(p.columns-1)) / vg.Length(p.columns)
+	if p.shared {
+		alike(scenes, width)
+	}
 	var heights []vg.Length // of the rows
 	for i, s := range scenes {
 		if i%p.columns == 0 {
@@ -98,6 +101,21 @@ func (p *Panels) sheet() (*sheet, error) {
 			s.draw(panel)
 		}
 	}}, nil
+}
+
+// alike gives scenes the same room for their legends, beneath the axes if one of them needs it there.
+func alike(scenes []*scene, width vg.Length) {
+	outside, reserve := false, vg.Length(0)
+	for _, s := range scenes {
+		s.naturalHeight(width)
+		outside = outside || s.outside
+		reserve = max(reserve, s.strip(width))
+	}
+	if outside {
+		for _, s := range scenes {
+			s.outside, s.reserve = true, reserve
+		}
+	}
 }
 
 // scenes checks figures and, where shared is true, gives them one range.

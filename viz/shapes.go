@@ -35,7 +35,7 @@ func Outline(shapes ...[][]float64) *Layer {
 				}
 			}
 			c.Line(s, true, stroke)
-			if len(shapes) == 1 {
+			if len(shapes) == 1 && len(s) <= 100 { // more dots would only thicken the line
 				for _, p := range s {
 					c.Dot(p, 1.8*stroke.Width, stroke.Color, Stroke{})
 				}
@@ -78,11 +78,14 @@ func Points(points [][]float64) *Layer {
 	return l
 }
 
-// Numbers writes the number of each landmark, from 0, beside it.
+// Numbers writes the number of each landmark, from 0, beside it, on the side away from its neighbours.
 func Numbers(points [][]float64) *Layer {
 	l := NewLayer("Numbers", func(c *Canvas) error {
 		if err := checkPoints("shape", points); err != nil {
 			return err
+		}
+		if most := 500; len(points) > most {
+			return fmt.Errorf("%d landmarks: nobody can read more than %d numbers, give fewer", len(points), most)
 		}
 		for i, p := range points {
 			c.Text(p, fmt.Sprint(i), c.Ink(0))
@@ -94,7 +97,7 @@ func Numbers(points [][]float64) *Layer {
 }
 
 // Arrows draws the vectors v at the points q: a tangent vector, or a momentum. Where they would be too short or too
-// long to read at the scale of the data they are drawn longer or shorter by a round factor, which the legend states;
+// long to read at the scale of the figure they are drawn longer or shorter by a round factor, which the legend states;
 // Scale sets the factor, Scale(1) draws them as they are.
 func Arrows(q, v [][]float64) *Layer {
 	l := NewLayer("Arrows", nil)
@@ -108,46 +111,46 @@ func Arrows(q, v [][]float64) *Layer {
 		if len(q) != len(v) || len(q[0]) != len(v[0]) {
 			return fmt.Errorf("%d×%d foot points and %d×%d vectors: they must have one size", len(q), len(q[0]), len(v), len(v[0]))
 		}
-		f := c.layer.arrowScale(q, v)
 		for i, p := range q {
-			tip := make([]float64, len(p))
-			for k := range p {
-				tip[k] = p[k] + f*v[i][k]
-			}
-			c.Arrow(p, tip, c.Stroke(i, 0.9))
+			c.add(mark{kind: vectorMark, at: [][]float64{p, v[i]}, stroke: c.Stroke(i, 0.9)})
 		}
 		return nil
 	}
 	l.key, l.count, l.scaled = arrowKey, len(q), true
 	l.note = func(l *Layer) string {
-		if f := l.arrowScale(q, v); f != 1 {
-			return "×" + short(f)
+		if l.scale != 1 {
+			return "×" + short(l.scale)
 		}
 		return ""
 	}
 	return l
 }
 
-// arrowScale returns the factor by which arrows are drawn longer: 1 where the longest is between 4 and 30 hundredths
-// of the shape's extent, otherwise the round number (1, 2 or 5 times a power of ten) that brings it near 15.
-func (l *Layer) arrowScale(q, v [][]float64) float64 {
-	if l.scale > 0 {
-		return l.scale
-	}
+// resolveVectors turns the vectors among a layer's marks into arrows. Without a Scale of its own the layer takes 1 if
+// the longest vector then measures 4 to 30 hundredths of extent, the longer side of all that the figure shows;
+// otherwise the round number (1, 2 or 5 times a power of ten) that brings it near 15.
+func (l *Layer) resolveVectors(marks []mark, extent float64) {
 	longest := 0.0
-	for _, w := range v {
-		square := 0.0
-		for _, x := range w {
-			square += x * x
+	for _, m := range marks {
+		if m.kind == vectorMark {
+			longest = math.Max(longest, distance(m.at[1], make([]float64, len(m.at[1]))))
 		}
-		longest = math.Max(longest, math.Sqrt(square))
 	}
-	b := boxOf(q)
-	extent := 2 * b.radius(len(q[0]))
-	if share := longest / extent; longest == 0 || extent == 0 || share >= 0.04 && share <= 0.3 {
-		return 1
+	if l.scale == 0 {
+		l.scale = 1
+		if share := longest / extent; longest > 0 && extent > 0 && (share < 0.04 || share > 0.3) {
+			l.scale = round(0.15 / share)
+		}
 	}
-	return niceStep(0.1 * extent / longest)
+	for i, m := range marks {
+		if m.kind == vectorMark {
+			tip := make([]float64, len(m.at[0]))
+			for k := range tip {
+				tip[k] = m.at[0][k] + l.scale*m.at[1][k]
+			}
+			marks[i].kind, marks[i].at = arrowMark, [][]float64{m.at[0], tip}
+		}
+	}
 }
 
 // Lines draws open lines, each a list of points.
@@ -268,7 +271,7 @@ func Ellipses(centres [][]float64, covariances [][][]float64) *Layer {
 		}
 		return nil
 	})
-	l.count, l.scaled = len(centres), true
+	l.key, l.count, l.scaled = areaKey, len(centres), true
 	l.note = func(l *Layer) string {
 		if l.scale != 0 && l.scale != 1 {
 			return short(l.scale) + " sd"

@@ -80,20 +80,47 @@ func facets(c *Canvas, vertices [][]float64, triangles [][3]int) error {
 	}
 	for k, t := range triangles {
 		corners := make([][]float64, 3)
-		var sum [4]int
 		for i, v := range t {
 			if v < 0 || v >= len(vertices) {
 				return fmt.Errorf("triangle %d: vertex %d of %d does not exist", k, v, len(vertices))
 			}
 			corners[i] = vertices[v]
-			ink := c.Ink(v)
-			for j, x := range [4]uint8{ink.R, ink.G, ink.B, ink.A} {
-				sum[j] += int(x)
-			}
 		}
-		c.Face(corners, color.NRGBA{uint8(sum[0] / 3), uint8(sum[1] / 3), uint8(sum[2] / 3), uint8(sum[3] / 3)})
+		if !c.layer.byValue {
+			c.Face(corners, c.Ink(t[0]))
+			continue
+		}
+		c.gradient(corners, [3]color.NRGBA{c.Ink(t[0]), c.Ink(t[1]), c.Ink(t[2])}, min(4, int(math.Sqrt(40000/float64(len(triangles))))))
 	}
 	return nil
+}
+
+// gradient draws a triangle whose colour runs between those of its corners, in n² small ones.
+func (c *Canvas) gradient(corners [][]float64, inks [3]color.NRGBA, n int) {
+	n = max(n, 1)
+	at := func(i, j float64) []float64 { // barycentric: i/n towards corner 1, j/n towards corner 2
+		p := make([]float64, 3)
+		for k := range p {
+			p[k] = corners[0][k] + (i*(corners[1][k]-corners[0][k])+j*(corners[2][k]-corners[0][k]))/float64(n)
+		}
+		return p
+	}
+	ink := func(i, j float64) color.NRGBA {
+		mix := func(a, b, c uint8) uint8 {
+			return uint8(math.Round(float64(a) + (i*(float64(b)-float64(a))+j*(float64(c)-float64(a)))/float64(n)))
+		}
+		a, b, c := inks[0], inks[1], inks[2]
+		return color.NRGBA{mix(a.R, b.R, c.R), mix(a.G, b.G, c.G), mix(a.B, b.B, c.B), mix(a.A, b.A, c.A)}
+	}
+	for i := range n {
+		for j := range n - i {
+			x, y := float64(i), float64(j)
+			c.Face([][]float64{at(x, y), at(x+1, y), at(x, y+1)}, ink(x+1.0/3, y+1.0/3))
+			if i+j < n-1 {
+				c.Face([][]float64{at(x+1, y), at(x+1, y+1), at(x, y+1)}, ink(x+2.0/3, y+2.0/3))
+			}
+		}
+	}
 }
 
 // camera looks at the origin from azimuth (about z, from x towards y) and elevation, in radians, without perspective.
@@ -125,5 +152,5 @@ func light(at [][]float64) float64 {
 	if n[2] < 0 {
 		length = -length
 	}
-	return 0.55 + 0.5*math.Max(0, (-0.35*n[0]+0.5*n[1]+0.79*n[2])/length)
+	return 0.68 + 0.36*(-0.35*n[0]+0.5*n[1]+0.79*n[2])/length
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode"
 
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/sfnt"
@@ -88,12 +89,22 @@ func walk(line string, fnt pfont.Font, visit func(s script, g sfnt.GlyphIndex, x
 	em := fixed.I(1000)
 	x := 0.0
 	var last sfnt.GlyphIndex
-	lastScale := 0.0
+	lastX, lastScale := 0.0, 0.0
 	for _, r := range line {
 		s := scriptOf(r)
 		g, err := face.GlyphIndex(&buf, s.letter)
 		if err != nil {
 			panic(fmt.Sprintf("viz: font: %v", err))
+		}
+		if unicode.Is(unicode.Mn, r) { // a dot, hat or bar stands over the middle of the letter before it
+			bounds, _, err := face.GlyphBounds(&buf, g, em, font.HintingNone)
+			if err != nil {
+				panic(fmt.Sprintf("viz: font: %v", err))
+			}
+			if visit != nil {
+				visit(s, g, (lastX+x)/2-float64(bounds.Min.X+bounds.Max.X)/2/float64(em))
+			}
+			continue
 		}
 		if s.scale == lastScale {
 			if k, err := face.Kern(&buf, last, g, em, font.HintingNone); err == nil {
@@ -103,6 +114,7 @@ func walk(line string, fnt pfont.Font, visit func(s script, g sfnt.GlyphIndex, x
 		if visit != nil {
 			visit(s, g, x)
 		}
+		lastX = x
 		advance, err := face.GlyphAdvance(&buf, g, em, font.HintingNone)
 		if err != nil {
 			panic(fmt.Sprintf("viz: font: %v", err))

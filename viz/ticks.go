@@ -65,12 +65,12 @@ func (d decades) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// niceStep returns the number 1, 2 or 5 times a power of ten that is nearest above x.
-func niceStep(x float64) float64 {
+// round returns the number 1, 2 or 5 times a power of ten whose ratio to x is nearest to 1.
+func round(x float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(x)))
-	for _, m := range []float64{1, 2, 5} {
-		if m*power >= x*(1-1e-9) {
-			return m * power
+	for _, step := range [][2]float64{{1, 2}, {2, 5}, {5, 10}} {
+		if x/power < math.Sqrt(step[0]*step[1]) {
+			return step[0] * power
 		}
 	}
 	return 10 * power
