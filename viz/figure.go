@@ -224,7 +224,7 @@ func (s *scene) axes(page vg.Rectangle) *plot.Plot {
 // fit sets ranges and ticks for a data area of the given size in points.
 func (s *scene) fit(p *plot.Plot, area vg.Point) {
 	lo, hi := s.padded()
-	sides := [2]float64{float64(area.X), float64(area.Y)}
+	sides := [2]float64{math.Max(1, float64(area.X)), math.Max(1, float64(area.Y))}
 	count := [2]int{max(2, int(sides[0]/48)), max(2, int(sides[1]/30))}
 	if !s.chart {
 		unit := math.Max((hi[0]-lo[0])/sides[0], (hi[1]-lo[1])/sides[1]) // data units a point
@@ -362,6 +362,15 @@ func (s *scene) keyRows(width vg.Length) (all [][]key, besideBar bool) {
 		}
 	}
 	return rows(s.keys, width), false
+}
+
+// checkRoom reports a page that leaves the data no room beside title, labels and legend.
+func (s *scene) checkRoom(page vg.Point) error {
+	c := draw.Canvas{Rectangle: s.inner(vg.Rectangle{Max: page})}
+	if room := s.axes(c.Rectangle).DataCanvas(c).Rectangle.Size(); room.X < 20 || room.Y < 20 {
+		return fmt.Errorf("a figure of %.2g by %.2g cm leaves its data no room beside title, labels and legend: make it larger", float64(page.X/cm), float64(page.Y/cm))
+	}
+	return nil
 }
 
 // strip is the height of a legend beneath the axes, on a page of the given width.

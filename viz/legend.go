@@ -141,7 +141,7 @@ type stain struct {
 const cell = 2
 
 func stainOf(area vg.Rectangle, all []stamp) *stain {
-	s := &stain{area: area, w: int(area.Size().X/cell) + 1, h: int(area.Size().Y/cell) + 1}
+	s := &stain{area: area, w: max(0, int(area.Size().X/cell)) + 1, h: max(0, int(area.Size().Y/cell)) + 1}
 	s.cells = make([]bool, s.w*s.h)
 	for _, st := range all {
 		switch {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"image"
 	"image/color"
 	"image/png"
 	"math"
@@ -163,13 +164,39 @@ func (s *sheet) svg() ([]byte, error) {
 }
 
 func (s *sheet) pdf() ([]byte, error) {
-	c := vgpdf.New(s.size.X, s.size.Y)
+	c := pdfCanvas{vgpdf.New(s.size.X, s.size.Y)}
 	s.draw(draw.New(c))
 	var buf bytes.Buffer
 	if _, err := c.WriteTo(&buf); err != nil {
 		return nil, err
 	}
 	return buf.Bytes(), nil
+}
+
+// pdfCanvas mends two defects of vgpdf, seen with gonum/plot v0.17.0: it takes the premultiplied channels of a
+// translucent colour for straight ones, which darkens it, and draws images upside down.
+type pdfCanvas struct{ *vgpdf.Canvas }
+
+func (c pdfCanvas) SetColor(ink color.Color) {
+	c.Canvas.SetColor(straight(color.NRGBAModel.Convert(ink).(color.NRGBA)))
+}
+
+func (c pdfCanvas) DrawImage(r vg.Rectangle, img image.Image) {
+	size := img.Bounds().Size()
+	flipped := image.NewNRGBA(image.Rectangle{Max: size})
+	for y := range size.Y {
+		for x := range size.X {
+			flipped.Set(x, size.Y-1-y, img.At(img.Bounds().Min.X+x, img.Bounds().Min.Y+y))
+		}
+	}
+	c.Canvas.DrawImage(r, flipped)
+}
+
+// straight is a colour whose RGBA does not multiply by the opacity.
+type straight color.NRGBA
+
+func (s straight) RGBA() (r, g, b, a uint32) {
+	return 0x101 * uint32(s.R), 0x101 * uint32(s.G), 0x101 * uint32(s.B), 0x101 * uint32(s.A)
 }
 
 func white(c draw.Canvas) {

@@ -56,7 +56,8 @@ func (f *Figure) sheet() (*sheet, error) {
 	if f.width > 0 {
 		width = vg.Length(f.width) * cm
 	}
-	return &sheet{size: vg.Point{X: width, Y: s.naturalHeight(width)}, draw: s.draw}, nil
+	size := vg.Point{X: width, Y: s.naturalHeight(width)}
+	return &sheet{size: size, draw: s.draw}, s.checkRoom(size)
 }
 
 func (p *Panels) sheet() (*sheet, error) {
@@ -83,6 +84,11 @@ func (p *Panels) sheet() (*sheet, error) {
 		}
 		row := &heights[len(heights)-1]
 		*row = max(*row, s.naturalHeight(width))
+	}
+	for i, s := range scenes {
+		if err := s.checkRoom(vg.Point{X: width, Y: heights[i/p.columns]}); err != nil {
+			return nil, fmt.Errorf("panel %d: %w", i, err)
+		}
 	}
 	size := vg.Point{X: total, Y: gap * vg.Length(len(heights)-1)}
 	for _, h := range heights {

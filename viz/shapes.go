@@ -295,7 +295,7 @@ func ellipse(centre []float64, s [][]float64, f float64) ([][]float64, error) {
 	}
 	var low mat.TriDense
 	chol.LTo(&low)
-	const n = 48
+	const n = 96
 	ring := make([][]float64, n)
 	for i := range ring {
 		sin, cos := math.Sincos(2 * math.Pi * float64(i) / n)

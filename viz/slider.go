@@ -48,6 +48,11 @@ func (s *slider) sheet() (*sheet, error) {
 		scene.outside = len(scene.keys) > 0 // a legend that moved from frame to frame would distract
 		size.Y = max(size.Y, scene.naturalHeight(size.X))
 	}
+	for _, scene := range scenes {
+		if err := scene.checkRoom(size); err != nil {
+			return nil, fmt.Errorf("Slider: %w", err)
+		}
+	}
 	stills := make([]*sheet, len(scenes))
 	for i, scene := range scenes {
 		stills[i] = &sheet{size: size, draw: scene.draw}
