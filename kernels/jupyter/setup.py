@@ -4,10 +4,9 @@
     .anatomy/bin      gonb, goimports
     .anatomy/lab      gopls
     .anatomy/share    the mathematical font of the reports
-    .anatomy/stamps   what was set up from which pins
 
-Each step runs again only when its pins change; a step that was interrupted starts afresh. Set-ups that run at the same
-time wait for each other.
+A stamp in each folder tells from which pins it was made. A step runs again only when its pins change; one that was
+interrupted starts afresh. Set-ups that run at the same time wait for each other.
 """
 import concurrent.futures
 import contextlib
@@ -86,15 +85,14 @@ def key(*parts):
     return h.hexdigest()
 
 
-def step(name, pins, work):
-    """Does the work unless its stamp says that it was done from the same pins."""
-    stamp = HOME / "stamps" / name
+def step(name, folder, pins, work):
+    """Does the work unless the stamp in its folder says that it was done from the same pins."""
+    stamp = folder / (".made-" + name)
     if stamp.is_file() and stamp.read_text() == pins:
         return
     start = time.monotonic()
     stamp.unlink(missing_ok=True)
     work()
-    stamp.parent.mkdir(exist_ok=True)
     stamp.write_text(pins)
     print("set up %s (%.0f s)" % (name, time.monotonic() - start), flush=True)
 
@@ -113,11 +111,12 @@ def python(lab):
         command(sys.executable, "-m", "venv", VENV)
         install(requirements)
 
-    step("python", pins, make_venv)
+    step("python", VENV, pins, make_venv)
     font = ROOT / "notebooks" / "report" / "mathfont.py"
-    step("math font", key(pins, font), lambda: command(VENV / "bin" / "python", font, HOME / "share" / "math.css"))
+    step("math-font", HOME / "share", key(pins, font),
+         lambda: command(VENV / "bin" / "python", font, HOME / "share" / "math.css"))
     if lab:
-        step("jupyterlab", key(pins, lab_requirements), lambda: install(lab_requirements))
+        step("jupyterlab", VENV, key(pins, lab_requirements), lambda: install(lab_requirements))
     kernelspec(VENV / "share" / "jupyter" / "kernels" / "anatomy" / "kernel.json")
 
 
@@ -141,13 +140,13 @@ def golang(version, lab):
             command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", folder / package.split("/")[-1], package,
                     cwd=module, GOWORK="off")
 
-    step("gonb", key(version, tools / "go.mod", tools / "go.sum"), lambda: build(
+    step("gonb", HOME / "bin", key(version, tools / "go.mod", tools / "go.sum"), lambda: build(
         tools, HOME / "bin", "github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports"))
     if lab:
-        step("gopls", key(version, tools / "gopls" / "go.mod", tools / "gopls" / "go.sum"), lambda: build(
+        step("gopls", HOME / "lab", key(version, tools / "gopls" / "go.mod", tools / "gopls" / "go.sum"), lambda: build(
             tools / "gopls", HOME / "lab", "golang.org/x/tools/gopls"))
     # A cell resolves its imports from the module cache, and links what the build cache holds.
-    step("Go modules", key(version, ROOT / "go.mod", ROOT / "go.sum"), lambda: command("go", "mod", "download", GOWORK="off"))
+    command("go", "mod", "download", GOWORK="off")
     try:
         command("go", "build", "./...", GOWORK="off")
     except SetupError as e:

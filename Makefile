@@ -1,0 +1,34 @@
+# Everything is set up inside .anatomy/ by the target that needs it; see kernels/jupyter/setup.py.
+PYTHON ?= python3
+VENV := .anatomy/venv/bin
+SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newer: Debian \`apt-get install python3 python3-venv\`, macOS \`brew install python\`" >&2; exit 1; }; \
+	$(PYTHON) kernels/jupyter/setup.py
+
+.PHONY: report test lab bench strip clean
+
+report: # execute the notebooks, write notebooks/reports; NOTEBOOKS="notebooks/01_x.ipynb ..." for some of them
+	$(SETUP) run
+	@$(VENV)/python notebooks/report/run.py $(NOTEBOOKS)
+
+test: # format, vet, tests, and every notebook with its report
+	$(SETUP) run
+	@unformatted=$$(find . -path ./.anatomy -prune -o -name '*.go' -exec gofmt -l {} +); \
+	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi
+	@go vet ./...
+	@go test ./...
+	@$(VENV)/python notebooks/report/run.py --check
+
+lab: # JupyterLab on the notebooks
+	$(SETUP) lab
+	@$(VENV)/jupyter lab notebooks
+
+bench: # benchmarks of every package
+	$(SETUP) run
+	@go test -run '^$$' -bench . ./...
+
+strip: # remove the outputs from the notebook files
+	$(SETUP) run
+	@$(VENV)/python notebooks/report/run.py --strip
+
+clean: # remove what was set up, and the reports
+	rm -rf .anatomy notebooks/reports

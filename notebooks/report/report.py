@@ -1,0 +1,182 @@
+"""Reports of executed notebooks: HTML with everything inside, PDF on A4, and an index of them; pandoc, math-core, typst."""
+import base64
+import copy
+import html
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import math_core
+import pypandoc
+import typst
+
+HERE = pathlib.Path(__file__).resolve().parent
+MATH_CSS = HERE.parents[1] / ".anatomy" / "share" / "math.css"
+ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+LARGE_SVG = 1_000_000  # bytes; beyond, the PNG beside it is both smaller and faster to draw
+PREFER = {
+    "html5": ["text/html", "image/svg+xml", "image/png", "image/gif", "image/jpeg", "text/latex", "text/markdown", "text/plain"],
+    "typst": ["image/svg+xml", "image/png", "image/gif", "image/jpeg", "text/latex", "text/markdown", "text/html", "text/plain"],
+}
+
+
+class ReportError(Exception):
+    pass
+
+
+def text(value):
+    return value if isinstance(value, str) else "".join(value)
+
+
+def pandoc(source, *args):
+    done = subprocess.run([pypandoc.get_pandoc_path(), "--wrap=none", *args], input=source, capture_output=True, text=True, encoding="utf-8")
+    if done.returncode:
+        raise ReportError(done.stderr.strip())
+    return done.stdout
+
+
+def best(data, target):
+    """The one representation of an output that the target shows best."""
+    if "image/png" in data and len(text(data.get("image/svg+xml", ""))) > LARGE_SVG:
+        data = {k: v for k, v in data.items() if k != "image/svg+xml"}
+    for mime in PREFER[target]:
+        if mime in data:
+            return {mime: data[mime]}
+    return {}
+
+
+def prepare(notebook, target):
+    """The notebook as it is to be read: without kernel commands at the head of cells, without terminal colours, and with
+    one representation of each output."""
+    nb = copy.deepcopy(notebook)
+    cells = []
+    for cell in nb["cells"]:
+        if cell["cell_type"] == "code":
+            cell["source"] = re.sub(r"\A(\s*%%\s*\n)+|\A\s*%%\s*\Z", "", text(cell["source"]))
+            outputs = []
+            for out in cell["outputs"]:
+                if out["output_type"] == "stream":
+                    out["text"] = ANSI.sub("", text(out["text"]))
+                    if outputs and outputs[-1].get("name") == out["name"]:
+                        outputs[-1]["text"] += out["text"]
+                        continue
+                elif "data" in out:
+                    out["data"] = best(out["data"], target)
+                outputs.append(out)
+            cell["outputs"] = outputs
+            if not cell["source"].strip() and not cell["outputs"]:
+                continue
+        cells.append(cell)
+    nb["cells"] = cells
+    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}}
+    return json.dumps(nb)
+
+
+def convert(notebook, target, name, provenance, *args):
+    return pandoc(prepare(notebook, target), "--from=ipynb+raw_tex", "--ipynb-output=all", f"--to={target}", "--standalone",
+                  f"--template={HERE}/template.{target}", f"--lua-filter={HERE}/report.lua", "--fail-if-warnings", "--toc",
+                  "--toc-depth=3", f"--metadata=title:{name}", f"--metadata=provenance:{provenance}", *args)
+
+
+def mathml(page):
+    """MathML for the TeX formulas that pandoc left in <eq> elements."""
+    tex = math_core.LatexToMathML()
+
+    def formula(m):
+        source = html.unescape(m.group(2))
+        try:
+            out = tex.convert_with_local_state(source, displaystyle=m.group(1) == "displaymath")
+        except math_core.LatexError as e:
+            raise ReportError(f"formula {source}\n{ANSI.sub('', str(e))}")
+        # An accent over a letter is drawn at the right height only as a plain over-script.
+        return re.sub(r'<mover accent="true">(<mi>.</mi><mo(?: stretchy="false")?>)', r"<mover>\1", out)
+
+    return re.sub(r'<eq\s+env="(\w+)">(.*?)</eq>', formula, page, flags=re.S)
+
+
+def write_html(notebook, name, provenance, path):
+    page = convert(notebook, "html5", name, provenance, "--gladtex", "--embed-resources", f"--css={MATH_CSS}", f"--css={HERE}/report.css")
+    path.write_text(mathml(page), encoding="utf-8")
+
+
+def write_pdf(notebook, name, provenance, seconds, path):
+    """seconds is the time of creation that the document carries, counted from 1970."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder, "report.typ")
+        body = convert(notebook, "typst", name, provenance, f"--extract-media={folder}/media", "--syntax-highlighting=idiomatic")
+        body = body.replace(folder + "/", "")
+        body = re.sub(r'"([^"$\n.,:/]+)"(?=_\()', r'op("\1", limits: #true)', body)  # \operatorname*
+        body = re.sub(r'(?<=[ $(])"([A-Za-z]+)" (?=\(|\\\()', r'op("\1") ', body)  # \operatorname
+        source.write_text(body, encoding="utf-8")
+        try:
+            typst.compile(str(source), output=str(path), root=folder, timestamp=seconds)
+        except typst.TypstError as e:
+            raise ReportError(f"typst: {e}")
+
+
+def summary(notebook):
+    """The first sentence of the prose and the first picture, as HTML."""
+    sentence = picture = ""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown" and not sentence:
+            for block in re.split(r"\n\s*\n", text(cell["source"]).strip()):
+                prose = "\n".join(line for line in block.splitlines() if not line.startswith("#")).strip()
+                if prose and not re.fullmatch(r"[*_][^*_].*[*_]", prose, flags=re.S):
+                    sentence = re.split(r"(?<=[.!?])\s", prose, maxsplit=1)[0]
+                    break
+        for out in cell.get("outputs", []):
+            pictures = []
+            for mime, data in out.get("data", {}).items():
+                if mime == "image/png":
+                    pictures.append(f"data:{mime};base64,{text(data).strip()}")
+                elif mime == "image/svg+xml":
+                    pictures.append(f"data:{mime};base64,{base64.b64encode(text(data).encode()).decode()}")
+            if pictures and not picture:
+                picture = f'<img src="{min(pictures, key=len)}" alt="">'
+    return mathml(pandoc(sentence, "--from=commonmark_x", "--to=html5", "--gladtex")), picture
+
+
+def title(notebook, name):
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            m = re.search(r"^#\s+(.+?)\s*#*$", text(cell["source"]), flags=re.M)
+            if m:
+                return m.group(1)
+    return name
+
+
+def write_index(entries, provenance, path):
+    """entries: (name, executed notebook) in the order of the index."""
+    items = []
+    for name, notebook in entries:
+        sentence, picture = summary(notebook)
+        heading = mathml(pandoc(title(notebook, name), "--from=commonmark_x", "--to=html5", "--gladtex"))
+        heading = re.sub(r"\A<p>(.*)</p>\s*\Z", r"\1", heading, flags=re.S)
+        items.append(f'<li><a class="picture" href="{name}.html" tabindex="-1" aria-hidden="true">{picture}</a>\n'
+                     f'<div><h2><a href="{name}.html">{heading}</a></h2>\n{sentence}<p class="files"><a href="{name}.html">HTML</a> '
+                     f'<a href="{name}.pdf">PDF</a></p></div></li>')
+    css = MATH_CSS.read_text() + (HERE / "report.css").read_text()
+    path.write_text(f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Computational anatomy: reports</title>
+<style>
+{css}</style>
+</head>
+<body>
+<header>
+<h1>Computational anatomy: reports</h1>
+<p class="provenance">{html.escape(provenance)}</p>
+</header>
+<main>
+<ol class="reports">
+{chr(10).join(items)}
+</ol>
+</main>
+</body>
+</html>
+""", encoding="utf-8")
