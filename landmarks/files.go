@@ -164,7 +164,8 @@ func splitLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 
 // next moves to the next line that is not blank; false at the end or after a read error.
 func (l *lines) next() bool {
-	for l.scanner.Scan() {
+	// The scanner hands out half a line before a read error.
+	for l.scanner.Scan() && l.scanner.Err() == nil {
 		l.number++
 		text := l.scanner.Text()
 		if l.number == 1 {

@@ -80,8 +80,10 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 	if len(raw) < total*size {
 		return fail("the file ends after %d of the %d numbers of an array of shape %v", len(raw)/size, total, shape)
 	}
-	if _, err := in.ReadByte(); err != io.EOF {
+	if _, err := in.ReadByte(); err == nil {
 		return fail("bytes follow the array of shape %v: the file is damaged or holds more than one array", shape)
+	} else if err != io.EOF {
+		return fail("%w", err)
 	}
 	value := func(i int) float64 {
 		if size == 4 {
@@ -114,7 +116,10 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 // npyHeader reads up to the array and returns the header's text.
 func npyHeader(in io.Reader) (string, error) {
 	start := make([]byte, len(npyMagic)+2)
-	if _, err := io.ReadFull(in, start); err != nil || string(start[:len(npyMagic)]) != npyMagic {
+	if _, err := io.ReadFull(in, start); err != nil {
+		return "", fmt.Errorf("the NPY header is incomplete: %w", err)
+	}
+	if string(start[:len(npyMagic)]) != npyMagic {
 		return "", errors.New("not an NPY file: it does not begin with \\x93NUMPY")
 	}
 	var length uint32
@@ -122,12 +127,12 @@ func npyHeader(in io.Reader) (string, error) {
 	case 1:
 		var short uint16
 		if err := binary.Read(in, binary.LittleEndian, &short); err != nil {
-			return "", errors.New("the file ends in the NPY header")
+			return "", fmt.Errorf("the NPY header is incomplete: %w", err)
 		}
 		length = uint32(short)
 	case 2, 3:
 		if err := binary.Read(in, binary.LittleEndian, &length); err != nil {
-			return "", errors.New("the file ends in the NPY header")
+			return "", fmt.Errorf("the NPY header is incomplete: %w", err)
 		}
 	default:
 		return "", fmt.Errorf("NPY version %d; versions 1 to 3 are known", major)
@@ -137,7 +142,7 @@ func npyHeader(in io.Reader) (string, error) {
 	}
 	header := make([]byte, length)
 	if _, err := io.ReadFull(in, header); err != nil {
-		return "", errors.New("the file ends in the NPY header")
+		return "", fmt.Errorf("the NPY header is incomplete: %w", err)
 	}
 	return string(header), nil
 }
