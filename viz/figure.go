@@ -181,77 +181,130 @@ func (f *Figure) scene() (*scene, error) {
 	return s, nil
 }
 
-// axes returns gonum/plot's plot with the figure's style and the range that the data need in an area of size page.
-func (s *scene) axes(page vg.Rectangle) *plot.Plot {
-	p := plot.New()
-	p.BackgroundColor = nil
-	p.TextHandler = letters
-	p.Title.Text = s.title
-	p.Title.TextStyle = style(9)
-	p.Title.TextStyle.Font = sans(9, font.WeightBold)
-	p.Title.TextStyle.XAlign, p.Title.TextStyle.YAlign = text.XCenter, text.YTop
-	p.Title.Padding = 4
-	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.LineStyle.Width, a.Tick.LineStyle.Width, a.Tick.Length = 0, 0, 0 // drawn by body, joined at the corner
-		align := a.Tick.Label
-		a.Tick.Label = style(7.5)
-		a.Tick.Label.XAlign, a.Tick.Label.YAlign = align.XAlign, align.YAlign
-		a.Padding = tickLength
-		if s.bare || s.inSpace {
-			a.Padding = 0
-			a.Tick.Marker = plot.ConstantTicks{}
-		}
-	}
-	if s.logX {
-		p.X.Scale = plot.LogScale{}
-	}
-	if s.logY {
-		p.Y.Scale = plot.LogScale{}
-	}
-	// The room that tick labels take depends on the range, and that of equal axes on the room: a few rounds settle it.
-	area := page.Size()
-	for range 12 {
-		s.fit(p, area)
-		next := p.DataCanvas(draw.Canvas{Rectangle: page}).Rectangle.Size()
-		if next == area {
-			break
-		}
-		area = next
-	}
-	return p
+// A frame is where a figure's data stand on the page, and the range and ticks of its axes.
+type frame struct {
+	area   vg.Rectangle
+	lo, hi [2]float64 // as log₁₀ on logarithmic axes
+	log    [2]bool
+	ticks  [2][]plot.Tick
 }
 
-// fit sets ranges and ticks for a data area of the given size in points.
-func (s *scene) fit(p *plot.Plot, area vg.Point) {
-	lo, hi := s.padded()
-	sides := [2]float64{math.Max(1, float64(area.X)), math.Max(1, float64(area.Y))}
-	count := [2]int{max(2, int(sides[0]/48)), max(2, int(sides[1]/30))}
+const (
+	rim        = vg.Length(3)
+	titleStrip = vg.Length(14)
+	labelStrip = vg.Length(14)
+	tickText   = 7.5 // points
+	tickLength = vg.Length(3)
+	tickSpace  = vg.Length(2) // between a tick and its label
+)
+
+// frame fits the axes into a page.
+func (s *scene) frame(page vg.Rectangle) *frame {
+	if s.title != "" {
+		page.Max.Y -= titleStrip
+	}
+	if s.bare || s.inSpace {
+		return s.fit(page)
+	}
+	text := style(tickText)
+	height := text.Height("0")
+	page.Min.Y += tickLength + tickSpace + height
+	page.Max.Y -= height / 2
+	// The labels of the ticks need room, which changes range and ticks: the margins grow until the labels fit.
+	var left, right vg.Length
+	for {
+		area := page
+		area.Min.X += left
+		area.Max.X -= right
+		f := s.fit(area)
+		needLeft, needRight := vg.Length(0), vg.Length(0)
+		for _, t := range f.ticks[1] {
+			needLeft = max(needLeft, tickLength+tickSpace+text.Width(t.Label))
+		}
+		for _, t := range f.ticks[0] {
+			at, half := f.place([]float64{t.Value, 1}).X, text.Width(t.Label)/2
+			needLeft, needRight = max(needLeft, half-(at-area.Min.X)), max(needRight, half-(area.Max.X-at))
+		}
+		if needLeft <= left && needRight <= right || area.Size().X < 1 {
+			return f
+		}
+		left, right = max(left, needLeft), max(right, needRight)
+	}
+}
+
+// fit sets ranges and ticks for an area of the page: of one scale for shapes.
+func (s *scene) fit(area vg.Rectangle) *frame {
+	f := &frame{area: area, log: [2]bool{s.logX, s.logY}}
+	f.lo, f.hi = s.padded()
+	sides := [2]float64{math.Max(1, float64(area.Size().X)), math.Max(1, float64(area.Size().Y))}
 	if !s.chart {
-		unit := math.Max((hi[0]-lo[0])/sides[0], (hi[1]-lo[1])/sides[1]) // data units a point
+		unit := math.Max((f.hi[0]-f.lo[0])/sides[0], (f.hi[1]-f.lo[1])/sides[1]) // data units a point
 		for k := range 2 {
-			middle := (lo[k] + hi[k]) / 2
-			lo[k], hi[k] = middle-unit*sides[k]/2, middle+unit*sides[k]/2
+			middle := (f.lo[k] + f.hi[k]) / 2
+			f.lo[k], f.hi[k] = middle-unit*sides[k]/2, middle+unit*sides[k]/2
 		}
 	}
-	step := [2]float64{round((hi[0] - lo[0]) / float64(count[0])), round((hi[1] - lo[1]) / float64(count[1]))}
+	if s.bare || s.inSpace {
+		return f
+	}
+	count := [2]int{max(2, int(sides[0]/48)), max(2, int(sides[1]/30))}
+	step := [2]float64{round((f.hi[0] - f.lo[0]) / float64(count[0])), round((f.hi[1] - f.lo[1]) / float64(count[1]))}
 	if !s.chart {
-		both := math.Max(step[0], step[1])
-		step = [2]float64{both, both}
+		step[0] = math.Max(step[0], step[1])
+		step[1] = step[0]
 	}
-	for k, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.Min, a.Max = lo[k], hi[k]
-		log := [2]bool{s.logX, s.logY}[k]
-		if log {
-			a.Min, a.Max = math.Pow(10, lo[k]), math.Pow(10, hi[k])
-		}
-		switch {
-		case s.bare || s.inSpace:
-		case log:
-			a.Tick.Marker = decades{count[k]}
-		default:
-			a.Tick.Marker = rulings{step[k]}
+	for k := range 2 {
+		if f.log[k] {
+			f.ticks[k] = decades(math.Pow(10, f.lo[k]), math.Pow(10, f.hi[k]), count[k])
+		} else {
+			f.ticks[k] = multiples(f.lo[k], f.hi[k], step[k])
 		}
 	}
+	return f
+}
+
+// place returns where a point stands on the page.
+func (f *frame) place(p []float64) vg.Point {
+	var share [2]vg.Length
+	for k := range 2 {
+		v := p[k]
+		if f.log[k] {
+			v = math.Log10(v)
+		}
+		share[k] = vg.Length((v - f.lo[k]) / (f.hi[k] - f.lo[k]))
+	}
+	size := f.area.Size()
+	return vg.Point{X: f.area.Min.X + share[0]*size.X, Y: f.area.Min.Y + share[1]*size.Y}
+}
+
+// draw draws the axes along the edges of the data's area, with ticks and their labels.
+func (f *frame) draw(c draw.Canvas) {
+	black := Stroke{Color: Black, Width: 0.5}
+	corner := f.area.Min
+	lines := []stamp{{at: []vg.Point{{X: corner.X, Y: f.area.Max.Y}, corner, {X: f.area.Max.X, Y: corner.Y}}, stroke: black}}
+	sty := style(tickText)
+	descent := sty.FontExtents().Descent
+	for k, ticks := range f.ticks {
+		for _, t := range ticks {
+			length := tickLength
+			if t.IsMinor() {
+				length /= 2
+			}
+			at := f.place([]float64{t.Value, t.Value})
+			if k == 0 {
+				at.Y = corner.Y - length
+				lines = append(lines, stamp{at: []vg.Point{{X: at.X, Y: corner.Y}, at}, stroke: black})
+				sty.XAlign, sty.YAlign = text.XCenter, text.YTop
+				c.FillText(sty, vg.Point{X: at.X, Y: at.Y - tickSpace + descent}, t.Label)
+			} else {
+				at.X = corner.X - length
+				lines = append(lines, stamp{at: []vg.Point{{X: corner.X, Y: at.Y}, at}, stroke: black})
+				sty.XAlign, sty.YAlign = text.XRight, text.YCenter
+				c.FillText(sty, vg.Point{X: at.X - tickSpace, Y: at.Y + descent}, t.Label)
+			}
+		}
+	}
+	ink(c.Canvas, lines)
 }
 
 // padded returns the range of the data with a margin. A chart that stands on zero keeps standing there.
@@ -294,10 +347,10 @@ func (s *scene) naturalHeight(width vg.Length) vg.Length {
 		height = 0.72 * width
 		if !s.chart {
 			trial := vg.Rectangle{Max: vg.Point{X: width, Y: width}}
-			room := s.axes(s.inner(trial)).DataCanvas(draw.Canvas{Rectangle: s.inner(trial)}).Rectangle.Size()
+			room := s.frame(s.inner(trial)).area.Size()
 			lo, hi := s.padded()
 			ratio := math.Min(1.15, math.Max(0.25, (hi[1]-lo[1])/(hi[0]-lo[0])))
-			height = width - room.Y + room.X*vg.Length(ratio)
+			height = width - room.Y + max(40, room.X*vg.Length(ratio))
 		}
 	}
 	if outside || !s.legendFits(vg.Rectangle{Max: vg.Point{X: width, Y: height}}) {
@@ -314,11 +367,13 @@ func (s *scene) legendFits(page vg.Rectangle) bool {
 	if len(s.keys) == 0 {
 		return true
 	}
-	c := draw.Canvas{Rectangle: s.inner(page)}
-	p := s.axes(c.Rectangle)
-	area := p.DataCanvas(c)
-	_, ok := stainOf(area.Rectangle, s.stamps(p, area)).place(blockSize(s.keys))
+	_, ok := s.legendPlace(s.frame(s.inner(page)))
 	return ok
+}
+
+// legendPlace finds a free place inside the axes.
+func (s *scene) legendPlace(f *frame) (vg.Rectangle, bool) {
+	return stainOf(f.area, s.stamps(f)).place(blockSize(s.keys))
 }
 
 // labels returns what stands at the axes.
@@ -340,12 +395,6 @@ func (s *scene) labels() (x, y string) {
 
 func (s *scene) scaleBar() bool { return (s.bare || s.inSpace) && s.unit != "" }
 
-const (
-	labelStrip = vg.Length(14)
-	tickLength = vg.Length(3)
-	rim        = vg.Length(3)
-)
-
 // barStrip is the height of the strip with the scale bar and, in space, the directions of the axes.
 func (s *scene) barStrip() vg.Length {
 	if s.inSpace {
@@ -366,8 +415,7 @@ func (s *scene) keyRows(width vg.Length) (all [][]key, besideBar bool) {
 
 // checkRoom reports a page that leaves the data no room beside title, labels and legend.
 func (s *scene) checkRoom(page vg.Point) error {
-	c := draw.Canvas{Rectangle: s.inner(vg.Rectangle{Max: page})}
-	if room := s.axes(c.Rectangle).DataCanvas(c).Rectangle.Size(); room.X < 20 || room.Y < 20 {
+	if room := s.frame(s.inner(vg.Rectangle{Max: page})).area.Size(); room.X < 20 || room.Y < 20 {
 		return fmt.Errorf("a figure of %.2g by %.2g cm leaves its data no room beside title, labels and legend: make it larger", float64(page.X/cm), float64(page.Y/cm))
 	}
 	return nil
@@ -402,10 +450,7 @@ func (s *scene) inner(page vg.Rectangle) vg.Rectangle {
 	return page
 }
 
-func (s *scene) stamps(p *plot.Plot, area draw.Canvas) []stamp {
-	x, y := p.Transforms(&area)
-	return stamps(s.marks, func(q []float64) vg.Point { return vg.Point{X: x(q[0]), Y: y(q[1])} }, s.inSpace, area.Rectangle)
-}
+func (s *scene) stamps(f *frame) []stamp { return stamps(s.marks, f.place, s.inSpace, f.area) }
 
 // draw draws the figure on the page.
 func (s *scene) draw(c draw.Canvas) {
@@ -413,32 +458,41 @@ func (s *scene) draw(c draw.Canvas) {
 	page := c
 	page.Min = page.Min.Add(vg.Point{X: rim, Y: rim})
 	page.Max = page.Max.Sub(vg.Point{X: rim, Y: rim})
-	c.Rectangle = s.inner(c.Rectangle)
-	p := s.axes(c.Rectangle)
-	p.Add(body{s})
-	p.Draw(c)
-	area := p.DataCanvas(c)
+	inner := s.inner(c.Rectangle)
+	f := s.frame(inner)
+	c.Rectangle = f.area
+	paint(c, s.stamps(f))
+	if !s.bare && !s.inSpace {
+		f.draw(c)
+	}
+	if s.title != "" {
+		sty := style(9)
+		sty.Font = sans(9, font.WeightBold)
+		sty.XAlign, sty.YAlign = text.XCenter, text.YTop
+		c.FillText(sty, vg.Point{X: page.Center().X, Y: page.Max.Y + sty.FontExtents().Descent}, s.title)
+	}
 
 	x, y := s.labels()
 	sty := style(8)
 	sty.XAlign, sty.YAlign = text.XCenter, text.YTop
-	below := c.Min.Y // what is drawn so far ends here
+	below := inner.Min.Y // what is drawn so far ends here
 	if x != "" {
-		c.FillText(sty, vg.Point{X: area.Center().X, Y: below - 2 + sty.FontExtents().Descent}, x)
+		c.FillText(sty, vg.Point{X: c.Center().X, Y: below - 2 + sty.FontExtents().Descent}, x)
 		below -= labelStrip
 	}
 	if y != "" {
 		sty.Rotation = math.Pi / 2
-		c.FillText(sty, vg.Point{X: page.Min.X - sty.FontExtents().Descent, Y: area.Center().Y}, y)
+		c.FillText(sty, vg.Point{X: page.Min.X - sty.FontExtents().Descent, Y: c.Center().Y}, y)
 	}
 	if s.scaleBar() {
 		below -= s.barStrip()
-		s.drawScaleBar(c, p, vg.Point{X: page.Min.X + 1, Y: below + 4})
+		s.drawScaleBar(c, f, vg.Point{X: page.Min.X + 1, Y: below + 4})
 		if s.inSpace {
 			s.drawDirections(c, vg.Point{X: page.Max.X - 16, Y: below + 8})
 		}
 	}
 	if !s.outside {
+		s.drawLegend(c, f)
 		return
 	}
 	all, besideBar := s.keyRows(page.Size().X)
@@ -460,10 +514,9 @@ func (s *scene) draw(c draw.Canvas) {
 	}
 }
 
-func (s *scene) drawScaleBar(c draw.Canvas, p *plot.Plot, at vg.Point) {
-	area := p.DataCanvas(c)
-	points := float64(area.Size().X) / (p.X.Max - p.X.Min) // a data unit
-	length := round(0.15 * float64(area.Size().X) / points)
+func (s *scene) drawScaleBar(c draw.Canvas, f *frame, at vg.Point) {
+	length := round(0.15 * (f.hi[0] - f.lo[0]))
+	points := float64(f.area.Size().X) / (f.hi[0] - f.lo[0]) // a data unit
 	right := at.Add(vg.Point{X: vg.Length(length * points)})
 	ink(c.Canvas, []stamp{{at: []vg.Point{at, right}, stroke: Stroke{Color: Black, Width: 1.2}}})
 	sty := style(keyText)
@@ -491,47 +544,15 @@ func (s *scene) drawDirections(c draw.Canvas, origin vg.Point) {
 	}
 }
 
-// body draws the data and the legend inside the axes; gonum/plot calls it with the area that the axes leave.
-type body struct{ *scene }
-
-func (b body) Plot(c draw.Canvas, p *plot.Plot) {
-	all := b.stamps(p, c)
-	paint(c, all)
-	if !b.bare && !b.inSpace {
-		drawAxes(c, p)
-	}
-	if len(b.keys) == 0 || b.outside {
+// drawLegend draws the legend inside the axes.
+func (s *scene) drawLegend(c draw.Canvas, f *frame) {
+	if len(s.keys) == 0 {
 		return
 	}
-	r, _ := stainOf(c.Rectangle, all).place(blockSize(b.keys))
+	r, _ := s.legendPlace(f)
 	at := vg.Point{X: r.Min.X, Y: r.Max.Y - keyRow/2}
-	for _, k := range b.keys {
+	for _, k := range s.keys {
 		k.draw(c, at)
 		at.Y -= keyRow
 	}
-}
-
-// drawAxes draws the two axes and their ticks along the edges of the data area.
-func drawAxes(c draw.Canvas, p *plot.Plot) {
-	black := Stroke{Color: Black, Width: 0.5}
-	x, y := p.Transforms(&c)
-	corner := c.Min
-	all := []stamp{{at: []vg.Point{{X: corner.X, Y: c.Max.Y}, corner, {X: c.Max.X, Y: corner.Y}}, stroke: black}}
-	length := func(t plot.Tick) vg.Length {
-		if t.IsMinor() {
-			return tickLength / 2
-		}
-		return tickLength
-	}
-	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-		if at := x(t.Value); c.ContainsX(at) {
-			all = append(all, stamp{at: []vg.Point{{X: at, Y: corner.Y}, {X: at, Y: corner.Y - length(t)}}, stroke: black})
-		}
-	}
-	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
-		if at := y(t.Value); c.ContainsY(at) {
-			all = append(all, stamp{at: []vg.Point{{X: corner.X, Y: at}, {X: corner.X - length(t), Y: at}}, stroke: black})
-		}
-	}
-	ink(c.Canvas, all)
 }

@@ -9,11 +9,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// rulings places the ticks of a linear axis at the multiples of step.
-type rulings struct{ step float64 }
-
-func (r rulings) Ticks(lo, hi float64) []plot.Tick {
-	step := r.step
+// multiples returns the ticks of a linear axis: the multiples of step from lo to hi.
+func multiples(lo, hi, step float64) []plot.Tick {
 	var values []float64
 	for k := math.Ceil(lo/step - 1e-9); k <= hi/step+1e-9; k++ {
 		values = append(values, k*step)
@@ -35,13 +32,11 @@ func (r rulings) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// decades places the ticks of a logarithmic axis: powers of ten are labelled, every second, third … one where they
-// would crowd; over less than two decades 2 and 5 times a power are labelled too.
-type decades struct{ count int }
-
-func (d decades) Ticks(lo, hi float64) []plot.Tick {
+// decades returns the ticks of a logarithmic axis with about count labels: powers of ten are labelled, every second,
+// third … one where they would crowd; over less than two decades 2 and 5 times a power are labelled too.
+func decades(lo, hi float64, count int) []plot.Tick {
 	first, last := int(math.Floor(math.Log10(lo)+1e-9)), int(math.Ceil(math.Log10(hi)-1e-9))
-	stride := max(1, int(math.Ceil(float64(last-first)/float64(max(d.count, 1)))))
+	stride := max(1, int(math.Ceil(float64(last-first)/float64(max(count, 1)))))
 	dense := math.Log10(hi/lo) < 2
 	var ticks []plot.Tick
 	for e := first; e <= last; e++ {
@@ -83,14 +78,19 @@ func number(v float64, decimals int) string {
 	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), "-", "−", 1)
 }
 
-// short prints v with at most three significant digits.
+// short prints v with three significant digits.
 func short(v float64) string {
-	s := strconv.FormatFloat(v, 'g', 3, 64)
-	if mantissa, exponent, ok := strings.Cut(s, "e"); ok {
-		e, _ := strconv.Atoi(exponent)
-		s = mantissa + "·10" + superscript(e)
+	size := math.Abs(v)
+	if v == 0 || size >= 1e-3 && size < 1e5 {
+		s := strconv.FormatFloat(v, 'f', max(0, 2-int(math.Floor(math.Log10(math.Max(size, 1e-3))))), 64)
+		if strings.Contains(s, ".") {
+			s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+		}
+		return strings.Replace(s, "-", "−", 1)
 	}
-	return strings.Replace(s, "-", "−", 1)
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'g', 3, 64), "e")
+	e, _ := strconv.Atoi(exponent)
+	return strings.Replace(mantissa, "-", "−", 1) + "·10" + superscript(e)
 }
 
 func superscript(n int) string {

@@ -1,0 +1,699 @@
+package viz
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/gob"
+	"errors"
+	"flag"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/vgimg"
+)
+
+var update = flag.Bool("update", false, "write the golden pictures anew")
+
+// ring returns n points on an ellipse about (x, y).
+func ring(n int, x, y, a, b float64) [][]float64 {
+	out := make([][]float64, n)
+	for i := range out {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+		out[i] = []float64{x + a*cos, y + b*sin*(1+0.3*cos)}
+	}
+	return out
+}
+
+func constant(n int, v ...float64) [][]float64 {
+	out := make([][]float64, n)
+	for i := range out {
+		out[i] = v
+	}
+	return out
+}
+
+func ramp(n int, f func(i float64) float64) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = f(float64(i))
+	}
+	return out
+}
+
+// gallery is a figure of every kind of layer.
+func gallery() map[string]Drawing {
+	q := ring(24, 10, 5, 20, 8)
+	path := make([][][]float64, 11)
+	for t := range path {
+		path[t] = ring(12, 10+float64(t)/2, 5, 20, 8+float64(t)/3)
+	}
+	lines := Lattice(16, q)
+	for _, l := range lines {
+		for _, p := range l {
+			p[1] += 2 * math.Sin(p[0]/8)
+		}
+	}
+	covariances := make([][][]float64, 3)
+	for i := range covariances {
+		covariances[i] = [][]float64{{2, 1}, {1, 1 + float64(i)}}
+	}
+	iterations := ramp(30, func(i float64) float64 { return i })
+	loss := func(f float64) []float64 { return ramp(30, func(i float64) float64 { return f * math.Exp(-0.4*i) }) }
+	sphere := func(u, v float64) []float64 {
+		sin, cos := math.Sincos(v)
+		return []float64{sin * math.Cos(u), sin * math.Sin(u), cos}
+	}
+	vertices, triangles := Tessellate(sphere, [2]float64{0, 2 * math.Pi}, [2]float64{0, math.Pi}, 24, 12)
+	heights := make([]float64, len(vertices))
+	for i, p := range vertices {
+		heights[i] = p[2]
+	}
+	circle := make([][]float64, 61)
+	for i := range circle {
+		circle[i] = []float64{math.Cos(math.Pi * float64(i) / 30), math.Sin(math.Pi * float64(i) / 30), 0}
+	}
+	return map[string]Drawing{
+		"shapes": Fig(Grid(lines...), Region(q).Color(Sky), Outline(q).Label("q₀, σ = 2½ mm"), Numbers(q),
+			Arrows(q, constant(24, 0.1, 0.05)).Label("v₂").Color(Black)).Unit("mm").Title("A shape and a tangent vector"),
+		"panels": Row(
+			Fig(Trajectories(path), Ellipses(path[10][:3], covariances).Color(Vermilion).Label("Σ").Scale(2)).Title("(a)"),
+			Fig(Outline(path...).Label("sample"), Outline(q).Color(Black).Label("mean"), Lines(q[:5]).Dashed()).Unit("mm").NoAxes().Title("(b)"),
+		).SharedAxes(),
+		"chart": Fig(Band(iterations, loss(0.5), loss(2)), Series(iterations, loss(1)).Label("∇E").Color(Vermilion),
+			Scatter(iterations[:5], loss(1)[:5]), HLine(1e-4).Label("10⁻⁴")).LogY().XLabel("iteration").YLabel("‖Exp(v) − q₁‖²"),
+		"histogram": Fig(Histogram(ramp(50, math.Sqrt), 8).Label("√i"), VLine(4)).YLabel("density"),
+		"space": Fig(Mesh(vertices, triangles).ColorBy("z", heights...), Lines(circle).Color(Black),
+			Arrows([][]float64{{1, 0, 0}}, [][]float64{{0, 0, 0.5}}).Color(Vermilion)).Unit("mm").Size(6, 0),
+		"surface": Fig(Ellipsoid(2, 1, 1), Points(circle).Label("equator")).Camera(60, 30),
+	}
+}
+
+func raster(t *testing.T, d Drawing, dpi int) image.Image {
+	t.Helper()
+	s, err := d.sheet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := s.png(dpi)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// unlike returns the share of pixels in which a channel differs by more than an eighth.
+func unlike(a, b image.Image) float64 {
+	if a.Bounds() != b.Bounds() {
+		return 1
+	}
+	n, size := 0, a.Bounds().Size()
+	for y := range size.Y {
+		for x := range size.X {
+			p, q := color.NRGBAModel.Convert(a.At(x, y)).(color.NRGBA), color.NRGBAModel.Convert(b.At(x, y)).(color.NRGBA)
+			for _, d := range []int{int(p.R) - int(q.R), int(p.G) - int(q.G), int(p.B) - int(q.B)} {
+				if d > 32 || d < -32 {
+					n++
+					break
+				}
+			}
+		}
+	}
+	return float64(n) / float64(size.X*size.Y)
+}
+
+func TestGolden(t *testing.T) {
+	for name, d := range gallery() {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join("testdata", name+".png")
+			if *update {
+				s, err := d.sheet()
+				if err != nil {
+					t.Fatal(err)
+				}
+				data, err := s.png(80)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, data, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := png.Decode(bytes.NewReader(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if share := unlike(raster(t, d, 80), want); share > 0.002 {
+				t.Errorf("%.2g %% of the pixels differ from %s; look at both, then -update", 100*share, file)
+			}
+		})
+	}
+}
+
+// Every drawing becomes a file of each format, without letters that need a font and of a size that a report can hold.
+func TestFormats(t *testing.T) {
+	dir := t.TempDir()
+	for name, d := range gallery() {
+		for _, ext := range []string{".png", ".svg", ".pdf"} {
+			path := filepath.Join(dir, name+ext)
+			if err := Save(path, d); err != nil {
+				t.Fatal(err)
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(data) < 1000 || len(data) > 600_000 {
+				t.Errorf("%s has %d bytes", path, len(data))
+			}
+			switch ext {
+			case ".svg":
+				if bytes.Contains(data, []byte("<text")) || bytes.Contains(data, []byte("image/jpg")) || bytes.Contains(data, []byte(",NaN")) {
+					t.Errorf("%s holds letters, a wrong image type or NaN", path)
+				}
+			case ".pdf":
+				if !bytes.HasPrefix(data, []byte("%PDF")) {
+					t.Errorf("%s is no PDF", path)
+				}
+			case ".png":
+				// 300 dots an inch are 11811 a metre
+				if i := bytes.Index(data, []byte("pHYs")); i < 0 || binary.BigEndian.Uint32(data[i+4:]) != 11811 {
+					t.Errorf("%s does not state its resolution", path)
+				}
+			}
+		}
+	}
+}
+
+// A data unit measures the same along x and y in every figure of shapes, and all data lie inside the axes.
+func TestEqualAxes(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		points := make([][]float64, 5)
+		scale, stretch := math.Exp(random.NormFloat64()*8), math.Exp(random.NormFloat64()*2)
+		for i := range points {
+			points[i] = []float64{scale * random.NormFloat64(), scale * stretch * random.NormFloat64()}
+		}
+		f := Fig(Points(points).Label("q₀")).Size(4+10*random.Float64(), []float64{0, 5}[random.IntN(2)]).Unit("mm")
+		s, err := f.scene()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sheet, err := f.sheet()
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame := s.frame(s.inner(vg.Rectangle{Max: sheet.size}))
+		one := frame.place([]float64{s.bounds.lo[0] + scale, s.bounds.lo[1] + scale}).Sub(frame.place([]float64{s.bounds.lo[0], s.bounds.lo[1]}))
+		perX, perY := float64(one.X), float64(one.Y)
+		if math.Abs(perX/perY-1) > 1e-9 {
+			t.Fatalf("a unit is %v points along x, %v along y", perX, perY)
+		}
+		for _, q := range points {
+			if at := frame.place(q); at.X < frame.area.Min.X || at.X > frame.area.Max.X || at.Y < frame.area.Min.Y || at.Y > frame.area.Max.Y {
+				t.Fatalf("%v lies at %v, outside %v", q, at, frame.area)
+			}
+		}
+	}
+}
+
+// The legend hides no data: where it goes, the picture of the data alone is white.
+func TestLegendLeavesDataFree(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	inside := 0
+	for range 60 {
+		points := make([][]float64, 2+random.IntN(200))
+		for i := range points {
+			points[i] = []float64{random.Float64(), random.Float64()}
+		}
+		figure := Fig(Points(points).Label("a sample"), Region(points[:2], ring(8, 0.5, 0.5, 0.3, 0.3)).Label("regions"), Numbers(points[:2]))
+		s, err := figure.scene()
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := vg.Rectangle{Max: vg.Point{X: 8 * cm, Y: s.naturalHeight(8 * cm)}}
+		if s.outside {
+			continue
+		}
+		inside++
+		frame := s.frame(s.inner(page))
+		all := s.stamps(frame)
+		r, ok := s.legendPlace(frame)
+		if !ok {
+			t.Fatal("the legend was said to fit")
+		}
+		sheet := vgimg.NewWith(vgimg.UseWH(page.Max.X, page.Max.Y), vgimg.UseDPI(72), vgimg.UseBackgroundColor(color.White))
+		ink(sheet, all)
+		img := sheet.Image()
+		height := img.Bounds().Dy()
+		for x := int(r.Min.X); x <= int(r.Max.X); x++ {
+			for y := int(r.Min.Y); y <= int(r.Max.Y); y++ {
+				if v := color.GrayModel.Convert(img.At(x, height-1-y)).(color.Gray).Y; v != 255 {
+					t.Fatalf("the legend at %v covers ink at (%d, %d)", r, x, y)
+				}
+			}
+		}
+	}
+	if inside < 10 || inside == 60 {
+		t.Fatalf("%d of 60 legends are inside: the test must see both", inside)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	q := ring(5, 0, 0, 1, 1)
+	bad := ring(5, 0, 0, 1, 1)
+	bad[3][1] = math.NaN()
+	inf := ring(5, 0, 0, 1, 1)
+	inf[2][0] = math.Inf(1)
+	ragged := ring(5, 0, 0, 1, 1)
+	ragged[4] = []float64{1, 2, 3}
+	solid := constant(5, 1, 2, 3)
+	for _, c := range []struct {
+		drawing Drawing
+		want    string
+	}{
+		{Outline(q, bad), "Outline: shape 1, landmark 3: coordinate y is NaN"},
+		{Points(inf), "Points: shape, landmark 2: coordinate x is +Inf"},
+		{Outline(ragged), "Outline: shape 0, landmark 4 has 3 coordinates, landmark 0 has 2"},
+		{Outline(), "no shape given"},
+		{Outline(q, [][]float64{}), "shape 1 has no points"},
+		{Points([][]float64{{1}}), "landmark 0 has 1 coordinates"},
+		{Points([][]float64{{1, 2, 3, 4}}), "landmark 0 has 4 coordinates"},
+		{Outline(q, solid), "shape 1 has 3 coordinates a landmark, shape 0 has 2"},
+		{Fig(Outline(q), Points(solid)), "Points has 3 coordinates, Outline has 2"},
+		{Fig(), "nothing to draw"},
+		{Fig(Outline(q), nil), "layer 1 is nil"},
+		{Arrows(q, q[:4]), "5×2 foot points and 4×2 vectors"},
+		{Arrows(q, bad), "vectors, landmark 3: coordinate y is NaN"},
+		{Arrows(q, q).Scale(0), "Scale(0): give a positive number"},
+		{Outline(q).Scale(2), "Scale means nothing to this layer"},
+		{Outline(q).ColorBy("t", 1, 2), "2 values for 1 items"},
+		{Points(q).ColorBy("t", 1, 2, 3, math.NaN(), 5), "value 3 is NaN"},
+		{Series(nil, nil), "no values"},
+		{Arrows(nil, nil).ColorBy("t"), "ColorBy means nothing"},
+		{Outline(q).Width(-1), "Width(-1)"},
+		{Outline(q).Opacity(2), "Opacity(2)"},
+		{Outline(q).Label("ℵ₀"), "'ℵ' (U+2135)"},
+		{Fig(Outline(q)).Title("ℵ"), "'ℵ'"},
+		{Numbers(constant(501, 1, 2)), "501 landmarks"},
+		{Trajectories([][][]float64{q, q[:4]}), "time 1 has 4 landmarks, time 0 has 5"},
+		{Ellipses(q, nil), "5 centres and 0 covariance"},
+		{Ellipses(q[:1], [][][]float64{{{1, 2}, {2, 1}}}), "covariance 0: [[1 2] [2 1]] is not positive definite"},
+		{Ellipses(q[:1], [][][]float64{{{1, 2}, {0, 9}}}), "not symmetric"},
+		{Ellipses(solid[:1], [][][]float64{{{1, 0}, {0, 1}}}), "need centres of 2 coordinates"},
+		{Series([]float64{1, 2}, []float64{1}), "2 values of x, 1 of y"},
+		{Series([]float64{1}, []float64{math.Inf(-1)}), "value 0 is (1, -Inf)"},
+		{Fig(Series([]float64{1, 2}, []float64{1, 0})).LogY(), "Series: value 1 has y = 0 on a logarithmic axis"},
+		{Fig(Outline(q)).LogX(), "shapes keep axes of equal scale"},
+		{Band([]float64{1}, []float64{2}, []float64{1}), "value 0: the lower end 2 lies above the upper 1"},
+		{Histogram(nil, 0), "no values"},
+		{Histogram([]float64{1}, -1), "-1 bins"},
+		{HLine(math.NaN()), "the value is NaN"},
+		{Mesh(solid, [][3]int{{0, 1, 5}}), "triangle 0: vertex 5 of 5 does not exist"},
+		{Mesh(q, [][3]int{{0, 1, 2}}), "a surface needs 3"},
+		{Points([][]float64{{-1e308, 0}, {1e308, 0}}), "span more than can be drawn"},
+		{Fig(Outline(q)).Size(0, 0), "Size(0, 0)"},
+		{Fig(Outline(q)).Camera(math.NaN(), 0), "Camera(NaN, 0)"},
+		{Fig(Outline(q).Label("one"), Outline(q).Label("two")).Size(2, 2).Title("t").Unit("mm"), "no room"},
+		{Row(), "0 figures in 0 columns"},
+		{Row(Fig(Outline(q)), Fig(Outline(bad))), "panel 1: Outline: shape 0, landmark 3"},
+		{Row(Fig(Outline(q)), Fig(HLine(1))).SharedAxes(), "panel 1: shared axes need panels of one kind"},
+		{Slider("t", nil, nil), "0 values"},
+		{NewLayer("Mine", func(c *Canvas) error { c.Line(bad, false, Stroke{}); return nil }), "Mine: mark 0, landmark 3: coordinate y is NaN"},
+	} {
+		path := filepath.Join(t.TempDir(), "x.png")
+		err := Save(path, c.drawing)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want …%s…", err, c.want)
+		}
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: a file was written", c.want)
+		}
+		func() {
+			defer func() {
+				if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), c.want) {
+					t.Errorf("Show: got %v, want …%s…", p, c.want)
+				}
+			}()
+			Show(c.drawing)
+		}()
+	}
+	if err := Save(filepath.Join(t.TempDir(), "x.png"), Outline(q), Fig(Outline(q))); err == nil || !strings.Contains(err.Error(), "different kinds") {
+		t.Errorf("a layer beside a figure: %v", err)
+	}
+}
+
+// Points that all coincide, huge and tiny coordinates, and shapes far from the origin are drawn.
+func TestDegenerate(t *testing.T) {
+	for _, q := range [][][]float64{{{0, 0}}, {{5, 5}, {5, 5}}, {{1e12, 0}, {1e12 + 1, 1}}, {{1e-200, 0}, {0, 1e-200}}, {{1e150, 0}, {0, 1e150}}, {{3, 1}, {4, 1}}, {{1, 1, 1}}, {{1, 2, 3}, {1, 2, 3}}} {
+		zero := make([][]float64, len(q))
+		for i := range zero {
+			zero[i] = make([]float64, len(q[0]))
+		}
+		img := raster(t, Fig(Outline(q).Label("q"), Points(q), Arrows(q, zero)).Unit("mm"), 72)
+		if img.Bounds().Dx() != 241 {
+			t.Errorf("%v: the picture is %d pixels wide", q, img.Bounds().Dx())
+		}
+	}
+}
+
+func TestSaveKeepsOldFileOnError(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.svg")
+	if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Save(path, Points([][]float64{{math.NaN(), 0}})); err == nil {
+		t.Fatal("no error")
+	}
+	if data, _ := os.ReadFile(path); string(data) != "old" {
+		t.Errorf("the file holds %q", data)
+	}
+	if err := Save(filepath.Join(dir, "x.bmp"), Points([][]float64{{1, 0}})); err == nil || !strings.Contains(err.Error(), ".png, .svg or .pdf") {
+		t.Error(err)
+	}
+	if err := Save(filepath.Join(dir, "none", "x.png"), Points([][]float64{{1, 0}})); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+// What lies behind the sphere is hidden, what lies before it shows, also where it touches.
+func TestHiddenParts(t *testing.T) {
+	red := color.NRGBA{0xff, 0, 0, 0xff}
+	reds := func(p ...float64) int {
+		img := raster(t, Fig(Points([][]float64{p}).Color(red).Width(8), Ellipsoid(1, 1, 1)).Camera(0, 0), 72)
+		n, size := 0, img.Bounds().Size()
+		for y := range size.Y {
+			for x := range size.X {
+				if color.NRGBAModel.Convert(img.At(x, y)) == red {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	for _, c := range []struct {
+		at    []float64
+		shown bool
+	}{{[]float64{1, 0, 0}, true}, {[]float64{-1, 0, 0}, false}, {[]float64{0.8, 0.5, 0.33}, true}, {[]float64{-0.8, 0.5, 0.33}, false}, {[]float64{0, 0, 0}, false}, {[]float64{-2, 1.2, 0}, true}} {
+		if n := reds(c.at...); (n > 20) != c.shown {
+			t.Errorf("a point at %v shows in %d pixels; shown should be %v", c.at, n, c.shown)
+		}
+	}
+}
+
+func TestCamera(t *testing.T) {
+	for _, c := range []struct {
+		azimuth, elevation float64
+		towards            []float64
+	}{{0, 0, []float64{1, 0, 0}}, {90, 0, []float64{0, 1, 0}}, {0, 90, []float64{0, 0, 1}}} {
+		cam := Fig().Camera(c.azimuth, c.elevation).camera
+		if v := cam.view(c.towards); distance(v, []float64{0, 0, 1}) > 1e-15 {
+			t.Errorf("%v seen from there is %v", c.towards, v)
+		}
+		p := []float64{1, 2, 3}
+		if v := cam.view(p); math.Abs(distance(v, []float64{0, 0, 0})-math.Sqrt(14)) > 1e-14 {
+			t.Errorf("the view changes lengths: %v", v)
+		}
+	}
+}
+
+// Arrows are as long as the vectors times the factor that the legend states.
+func TestArrowScale(t *testing.T) {
+	q := ring(12, 0, 0, 50, 50) // 100 across
+	for _, c := range []struct {
+		length, given, want float64
+		legend              string
+	}{{10, 0, 1, ""}, {30, 0, 1, ""}, {1, 0, 20, "v (×20)"}, {0.01, 0, 2000, "v (×2000)"}, {500, 0, 0.02, "v (×0.02)"}, {0.01, 1, 1, "v"}, {10, 3, 3, "v (×3)"}} {
+		l := Arrows(q, constant(12, c.length, 0)).Label("v")
+		if c.given > 0 {
+			l.Scale(c.given)
+		}
+		s, err := Fig(Outline(q), l).scene()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.legend == "" {
+			c.legend = "v"
+		}
+		if s.keys[0].text != c.legend {
+			t.Errorf("length %v: the legend says %q, not %q", c.length, s.keys[0].text, c.legend)
+		}
+		arrows := 0
+		for _, m := range s.marks {
+			if m.kind == arrowMark {
+				arrows++
+				if got := m.at[1][0] - m.at[0][0]; math.Abs(got/(c.want*c.length)-1) > 1e-12 {
+					t.Errorf("length %v is drawn %v long, want %v", c.length, got, c.want*c.length)
+				}
+			}
+		}
+		if arrows != 12 {
+			t.Errorf("%d arrows", arrows)
+		}
+	}
+}
+
+// Points of the ellipse satisfy (x−c)ᵀ Σ⁻¹ (x−c) = f².
+func TestEllipse(t *testing.T) {
+	s := [][]float64{{3, -1}, {-1, 2}}
+	points, err := ellipse([]float64{5, 6}, s, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	det := s[0][0]*s[1][1] - s[0][1]*s[1][0]
+	for _, p := range points {
+		x, y := p[0]-5, p[1]-6
+		if f2 := (s[1][1]*x*x - 2*s[0][1]*x*y + s[0][0]*y*y) / det; math.Abs(f2-4) > 1e-13 {
+			t.Errorf("%v: f² = %v", p, f2)
+		}
+	}
+}
+
+// The histogram's bars have area 1 and together hold every value.
+func TestHistogram(t *testing.T) {
+	for _, bins := range []int{0, 1, 7} {
+		l := Histogram([]float64{1, 2, 2, 3, 3, 3, 10, -4}, bins)
+		s, err := Fig(l).scene()
+		if err != nil {
+			t.Fatal(err)
+		}
+		area, bars := 0.0, 0
+		for _, m := range s.marks {
+			if m.kind == areaMark {
+				area += (m.at[2][0] - m.at[0][0]) * m.at[1][1]
+				bars++
+			}
+		}
+		if math.Abs(area-1) > 1e-14 || bins > 0 && bars != bins {
+			t.Errorf("%d bins: area %v in %d bars", bins, area, bars)
+		}
+	}
+}
+
+// A lattice holds the shapes, its cells are square, and its lines join at their ends.
+func TestLattice(t *testing.T) {
+	q := ring(9, 3, 4, 10, 5)
+	lines := Lattice(10, q)
+	b, inner := boxOf(lines...), boxOf(q)
+	for k := range 2 {
+		if b.lo[k] >= inner.lo[k] || b.hi[k] <= inner.hi[k] {
+			t.Errorf("axis %d: %v to %v does not hold %v to %v", k, b.lo[k], b.hi[k], inner.lo[k], inner.hi[k])
+		}
+	}
+	vertical := 0
+	for _, l := range lines {
+		if l[0][0] == l[1][0] {
+			vertical++
+		}
+	}
+	wide, high := b.size(0)/float64(vertical-1), b.size(1)/float64(len(lines)-vertical-1)
+	if math.Abs(wide/high-1) > 1e-12 {
+		t.Errorf("cells of %v by %v", wide, high)
+	}
+}
+
+func TestTicks(t *testing.T) {
+	labels := func(lo, hi, step float64) (out string) {
+		for _, k := range multiples(lo, hi, step) {
+			out += k.Label + " "
+		}
+		return out
+	}
+	for _, c := range []struct {
+		lo, hi, step float64
+		want         string
+	}{
+		{-41, 40, 20, "−40 −20 0 20 40 "},
+		{0, 1, 0.5, "0.0 0.5 1.0 "},
+		{-0.1, 0.15, 0.1, "−0.1 0.0 0.1 "},
+		{0, 2.1e-5, 1e-5, "0 1·10⁻⁵ 2·10⁻⁵ "},
+		{0, 2.5e7, 1e7, "0 1·10⁷ 2·10⁷ "},
+	} {
+		if got := labels(c.lo, c.hi, c.step); got != c.want {
+			t.Errorf("%v to %v: %q, want %q", c.lo, c.hi, got, c.want)
+		}
+	}
+	var got string
+	for _, k := range decades(1e-9, 1, 4) {
+		got += k.Label + " "
+	}
+	if want := "10⁻⁹ 10⁻⁶ 10⁻³ 10⁰"; strings.Join(strings.Fields(got), " ") != want {
+		t.Errorf("decades: %q, want %q", got, want)
+	}
+	for x, want := range map[float64]float64{1: 1, 1.3: 1, 1.5: 2, 3: 2, 3.5: 5, 7: 5, 7.2: 10, 0.04: 0.05, 2e9: 2e9} {
+		if got := round(x); math.Abs(got/want-1) > 1e-12 {
+			t.Errorf("round(%v) = %v, want %v", x, got, want)
+		}
+	}
+}
+
+// Scripts are narrower than their letters and take the same room wherever the font has a letter of its own for them.
+func TestText(t *testing.T) {
+	width := func(s string) float64 { return walk(s, sans(8, 0), nil) }
+	for _, pair := range [][2]string{{"₀", "0"}, {"⁻⁵", "−5"}, {"ᵢⱼ", "ij"}} {
+		if got, want := width(pair[0]), 0.7*width(pair[1]); math.Abs(got-want) > 1e-3 {
+			t.Errorf("%s is %v em wide, want %v", pair[0], got, want)
+		}
+	}
+	if width("q̇") != width("q") {
+		t.Error("a dot above takes room of its own")
+	}
+	if err := checkText("q₀ v₂ xᵢ σ² ξ λₘₙ Γⁱₖₗ 10⁻⁵ ∇f ‖v‖ q̇ ∂H/∂p ½×±≤∞√π Σ μ ν θ φ → °"); err != nil {
+		t.Error(err)
+	}
+}
+
+// Lightness (CIE luminance) rises all along the ramp, and its light end still stands out from white paper.
+func TestRamp(t *testing.T) {
+	luminance := func(c color.NRGBA) float64 {
+		l := func(v uint8) float64 { return math.Pow((float64(v)/255+0.055)/1.055, 2.4) }
+		return 0.2126*l(c.R) + 0.7152*l(c.G) + 0.0722*l(c.B)
+	}
+	last := -1.0
+	for i := range 101 {
+		y := luminance(Ramp(float64(i) / 100))
+		if y <= last {
+			t.Errorf("at %d %% luminance falls from %v to %v", i, last, y)
+		}
+		last = y
+	}
+	if last > 0.62 {
+		t.Errorf("the light end has luminance %v", last)
+	}
+	if Ramp(-1) != Ramp(0) || Ramp(2) != Ramp(1) {
+		t.Error("not clamped")
+	}
+}
+
+// What goes to Jupyter holds both picture types, the size on the page, and passes the pipe's encoding.
+func TestBundle(t *testing.T) {
+	s, err := gallery()["shapes"].sheet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := s.bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pipe bytes.Buffer
+	if err := gob.NewEncoder(&pipe).Encode(data); err != nil {
+		t.Fatal(err)
+	}
+	var got protocol.DisplayData
+	if err := gob.NewDecoder(&pipe).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(got.Data[protocol.MIMEImagePNG].([]byte)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	width := got.Metadata["image/png"].(map[string]int)["width"]
+	if width != 321 || img.Bounds().Dx() < 2*width-1 || img.Bounds().Dx() > 2*width+1 {
+		t.Errorf("%d pixels for %d on the page", img.Bounds().Dx(), width)
+	}
+	if svg := got.Data[protocol.MIMEImageSVG].(string); !strings.Contains(svg, "<svg") {
+		t.Error("no SVG")
+	}
+}
+
+// A slider is one HTML without outside references, all frames of one size and with the same axes.
+func TestSlider(t *testing.T) {
+	var ranges [][2]float64
+	slider := Slider("σ", []float64{1, 2.5, 4}, func(i int) *Figure { return Fig(Outline(ring(8, 0, 0, float64(i+1), 1)).Label("q")) })
+	s, err := slider.sheet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := s.bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	html := data.Data[protocol.MIMETextHTML].(string)
+	if n := strings.Count(html, "data:image/png;base64,"); n != 3 || strings.Contains(html, "http") || !strings.Contains(html, `title="σ = 2.5"`) {
+		t.Errorf("%d frames in %.200s", n, html)
+	}
+	if data.Data[protocol.MIMEImagePNG] == nil || data.Data[protocol.MIMEImageSVG] == nil {
+		t.Error("no still picture stands beside the HTML")
+	}
+	for _, f := range s.extra.frames {
+		if f.size != s.extra.frames[0].size {
+			t.Error("frames differ in size")
+		}
+	}
+	figures := []*Figure{Fig(Outline(ring(8, 0, 0, 1, 1))), Fig(Outline(ring(8, 0, 0, 3, 1)))}
+	shared, err := scenes(figures, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sc := range shared {
+		frame := sc.frame(vg.Rectangle{Max: vg.Point{X: 200, Y: 200}})
+		ranges = append(ranges, [2]float64{frame.lo[0], frame.hi[0]})
+	}
+	if ranges[0] != ranges[1] {
+		t.Errorf("ranges %v", ranges)
+	}
+	if err := Save(filepath.Join(t.TempDir(), "x.html"), slider); err != nil {
+		t.Error(err)
+	}
+}
+
+// vgpdf takes channels that are not multiplied by the opacity.
+func TestPDFColour(t *testing.T) {
+	r, g, b, a := straight(color.NRGBA{200, 100, 50, 128}).RGBA()
+	if r>>8 != 200 || g>>8 != 100 || b>>8 != 50 || a>>8 != 128 {
+		t.Error(r, g, b, a)
+	}
+}
+
+// A layer in two figures, and drawing it twice, changes nothing of it.
+func TestLayersAreReusable(t *testing.T) {
+	q := ring(8, 0, 0, 1, 1)
+	l := Arrows(q, constant(8, 0.001, 0))
+	first := raster(t, Fig(l), 72)
+	raster(t, Fig(Outline(ring(8, 0, 0, 100, 100)), l), 72)
+	if unlike(first, raster(t, Fig(l), 72)) != 0 {
+		t.Error("the second picture differs from the first")
+	}
+}
