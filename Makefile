@@ -18,9 +18,9 @@ test: # format, vet, tests, and every notebook with its report
 	@go test ./...
 	@$(VENV)/python notebooks/report/run.py --check
 
-lab: # JupyterLab on the notebooks
+lab: # JupyterLab on the notebooks; OPTIONS="--no-browser --port 8899" are its own
 	$(SETUP) lab
-	@$(VENV)/jupyter lab notebooks
+	@$(VENV)/jupyter lab --MultiKernelManager.default_kernel_name=anatomy notebooks $(OPTIONS)
 
 bench: # benchmarks of every package
 	$(SETUP) run

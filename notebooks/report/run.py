@@ -70,30 +70,35 @@ async def execute(path, timeout, folder):
                             resources={"metadata": {"path": str(path.parent)}})
     manager = client.create_kernel_manager()
     manager.kernel_spec_manager = KernelSpecManager(kernel_dirs=[f"{sys.prefix}/share/jupyter/kernels"])
-    group = None
     with open(folder / "kernel.log", "w+") as log:
         try:
-            async with client.async_setup_kernel(env=dict(os.environ, TMPDIR=str(folder), ANATOMY_REPORT="1"), stdout=log, stderr=log):
-                group = manager.provisioner.pgid
-                for i, cell in enumerate(nb.cells):
-                    if cell.cell_type != "code":
-                        continue
-                    try:
-                        await client.async_execute_cell(cell, i)
-                    except CellTimeoutError:
-                        raise Failure(describe(cell, i + 1, f"not done after {timeout} s"))
-                    except CellExecutionError as e:
-                        raise Failure(describe(cell, i + 1, stream(cell, "stderr") or f"{e.ename}: {e.evalue}"))
-                    wrong = what_went_wrong(cell)
-                    if wrong:
-                        raise Failure(describe(cell, i + 1, wrong))
+            await client.async_start_new_kernel(env=dict(os.environ, TMPDIR=str(folder), ANATOMY_REPORT="1"), stdout=log, stderr=log)
+            await client.async_start_new_kernel_client()
+            for i, cell in enumerate(nb.cells):
+                if cell.cell_type != "code":
+                    continue
+                try:
+                    await client.async_execute_cell(cell, i)
+                except CellTimeoutError:
+                    raise Failure(describe(cell, i + 1, f"not done after {timeout} s"))
+                except CellExecutionError as e:
+                    raise Failure(describe(cell, i + 1, stream(cell, "stderr") or f"{e.ename}: {e.evalue}"))
+                wrong = what_went_wrong(cell)
+                if wrong:
+                    raise Failure(describe(cell, i + 1, wrong))
         except (DeadKernelError, RuntimeError) as e:
+            if asyncio.current_task().cancelling():  # nbclient takes the interruption for the kernel's end
+                raise asyncio.CancelledError
             log.seek(0)
             raise Failure(f"the kernel ended: {e}\n{log.read()[-4000:]}")
         finally:
-            if group:  # a cell that outlived its kernel
+            if client.kc:
+                client.kc.stop_channels()
+            if manager.has_kernel:
+                group = manager.provisioner.pgid
+                await manager.shutdown_kernel(now=True)
                 with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(group, signal.SIGKILL)
+                    os.killpg(group, signal.SIGKILL)  # a cell that outlived its kernel
     return nb
 
 
@@ -171,7 +176,10 @@ async def run(paths, whole, check, timeout):
     with tempfile.TemporaryDirectory(dir=HOME, prefix="run-", ignore_cleanup_errors=True) as name:
         folder = pathlib.Path(name)
         turns = asyncio.Semaphore(JOBS)
-        made = await asyncio.gather(*(make(p, timeout, folder, turns) for p in paths))
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(make(p, timeout, folder, turns)) for p in paths]
+        made = [task.result() for task in tasks]
         failed = sum(nb is None for nb in made)
         if not failed:
             if whole:
@@ -208,7 +216,10 @@ def main():
         found = [f"{path.name} holds outputs (cell {number}): `make strip` removes them" for path, _, number in with_outputs(paths)]
         if found:
             sys.exit("\n".join(found))
-    sys.exit(asyncio.run(run(paths, not args.notebook, args.check, args.timeout)) > 0)
+    try:
+        sys.exit(asyncio.run(run(paths, not args.notebook, args.check, args.timeout)) > 0)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        sys.exit("interrupted: the reports are as they were")
 
 
 if __name__ == "__main__":
