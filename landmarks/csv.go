@@ -194,8 +194,8 @@ type csvTable struct {
 // csvRow is where one landmark of a long file stands.
 type csvRow struct{ landmark, line int }
 
-// field returns a column's text, empty where the column is not there.
-func field(record []string, column int) string {
+// csvField returns a column's text, empty where the column is not there.
+func csvField(record []string, column int) string {
 	if column < 0 {
 		return ""
 	}
@@ -207,7 +207,7 @@ func (t *csvTable) point(record []string, landmark int, columns []int) ([]float6
 	for c, column := range columns {
 		v, err := parseCoordinate(record[column])
 		if err != nil {
-			return nil, fmt.Errorf("specimen %s, landmark %d: %s = %w", clip(field(record, t.columns.specimen)), landmark, axis(c), err)
+			return nil, fmt.Errorf("specimen %s, landmark %d: %s = %w", clip(csvField(record, t.columns.specimen)), landmark, axis(c), err)
 		}
 		point[c] = v
 	}
@@ -216,7 +216,7 @@ func (t *csvTable) point(record []string, landmark int, columns []int) ([]float6
 
 // addSpecimen takes a row of a wide file.
 func (t *csvTable) addSpecimen(record []string, line int) error {
-	s := Specimen{Name: field(record, t.columns.specimen), Group: field(record, t.columns.group)}
+	s := Specimen{Name: csvField(record, t.columns.specimen), Group: csvField(record, t.columns.group)}
 	if s.Name == "" && t.columns.specimen >= 0 {
 		return errors.New("the specimen has no name")
 	}
@@ -239,7 +239,7 @@ func (t *csvTable) addSpecimen(record []string, line int) error {
 
 // addLandmark takes a row of a long file.
 func (t *csvTable) addLandmark(record []string, line int) error {
-	name, group := field(record, t.columns.specimen), field(record, t.columns.group)
+	name, group := csvField(record, t.columns.specimen), csvField(record, t.columns.group)
 	if name == "" && t.columns.specimen >= 0 {
 		return errors.New("the specimen has no name")
 	}
@@ -256,7 +256,7 @@ func (t *csvTable) addLandmark(record []string, line int) error {
 	}
 	landmark := len(s.Points)
 	if t.columns.landmark >= 0 {
-		text := field(record, t.columns.landmark)
+		text := csvField(record, t.columns.landmark)
 		number, err := strconv.Atoi(text)
 		if err != nil || number < 0 {
 			return fmt.Errorf("specimen %s: landmark %s is not a whole number from 0", clip(name), clip(text))

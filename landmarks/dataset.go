@@ -47,7 +47,7 @@ func (d *Dataset) Find(name string) ([][]float64, error) {
 	}
 	switch count {
 	case 0:
-		return nil, fmt.Errorf("%s: no specimen %q; there are: %s", d.Name, name, list(d.Names()))
+		return nil, fmt.Errorf("%s: no specimen %q; there are: %s", d.Name, name, listNames(d.Names()))
 	case 1:
 		return found, nil
 	}
@@ -94,7 +94,7 @@ func (d *Dataset) Group(g string) *Dataset {
 		}
 	}
 	if len(out.Specimens) == 0 {
-		panic(fmt.Errorf("%s: no group %q; there are: %s", d.Name, g, list(d.Groups())))
+		panic(fmt.Errorf("%s: no group %q; there are: %s", d.Name, g, listNames(d.Groups())))
 	}
 	return &out
 }
@@ -180,8 +180,8 @@ func (d *Dataset) Validate() error {
 // axis names coordinate c.
 func axis(c int) string { return "xyz"[c : c+1] }
 
-// list joins names for a message, at most twenty of them.
-func list(names []string) string {
+// listNames joins names for a message, at most twenty of them.
+func listNames(names []string) string {
 	const most = 20
 	quoted := make([]string, 0, most)
 	for i, n := range names {

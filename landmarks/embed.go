@@ -1,15 +1,13 @@
 package landmarks
 
-import (
-	"embed"
-)
+import "embed"
 
 //go:embed data/*.csv
-var data embed.FS
+var dataFiles embed.FS
 
 // embedded reads a data set of the package; each call returns a fresh copy.
 func embedded(file string, about Dataset) *Dataset {
-	f, err := data.Open("data/" + file)
+	f, err := dataFiles.Open("data/" + file)
 	if err != nil {
 		panic(err)
 	}

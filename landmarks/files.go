@@ -16,8 +16,8 @@ import (
 	"strings"
 )
 
-// format is one file format of landmark data.
-type format struct {
+// fileFormat is one file format of landmark data.
+type fileFormat struct {
 	name       string
 	extensions []string
 	recognise  func(head []byte) bool // by the first bytes of a file whose extension says nothing
@@ -30,8 +30,8 @@ var (
 	ntsHead = regexp.MustCompile(`(?im)^[ \t]*1[ \t]+\d.*\bDIM[ \t]*=`)
 )
 
-// formats in the order in which contents are tried.
-var formats = []format{
+// fileFormats in the order in which contents are tried.
+var fileFormats = []fileFormat{
 	{"NPY", []string{".npy"}, func(h []byte) bool { return bytes.HasPrefix(h, []byte(npyMagic)) }, ReadNPY, WriteNPY},
 	{"Morphologika", []string{".txt", ".morphologika"}, func(h []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(h), []byte("[")) },
 		ReadMorphologika, WriteMorphologika},
@@ -58,7 +58,7 @@ func Read(path string) (*Dataset, error) {
 	extension := strings.ToLower(filepath.Ext(path))
 	// Many programs write .txt, so there the contents decide.
 	if extension != ".txt" {
-		for _, f := range formats {
+		for _, f := range fileFormats {
 			if slices.Contains(f.extensions, extension) {
 				return f.read(buffered, path)
 			}
@@ -68,7 +68,7 @@ func Read(path string) (*Dataset, error) {
 	if len(head) == 0 && err != io.EOF {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	for _, f := range formats {
+	for _, f := range fileFormats {
 		if f.recognise(head) {
 			return f.read(buffered, path)
 		}
@@ -81,7 +81,7 @@ func Read(path string) (*Dataset, error) {
 // renamed, so that an error leaves an earlier file as it was.
 func Write(path string, d *Dataset) error {
 	extension := strings.ToLower(filepath.Ext(path))
-	for _, f := range formats {
+	for _, f := range fileFormats {
 		if slices.Contains(f.extensions, extension) {
 			write := f.write
 			if extension == ".tsv" {
@@ -128,8 +128,8 @@ const maxCoordinates = 1 << 27
 // maxLine bounds one line of a text file, in bytes.
 const maxLine = 64 << 20
 
-// lines reads a text file line by line (LF, CRLF or CR), without blank lines and outer spaces, and knows where it is.
-type lines struct {
+// lineReader reads a text file line by line (LF, CRLF or CR), without blank lines and outer spaces, and knows where it is.
+type lineReader struct {
 	scanner *bufio.Scanner
 	file    string
 	number  int // of the line last read, from 1
@@ -137,11 +137,11 @@ type lines struct {
 	err     error
 }
 
-func newLines(r io.Reader, file string) *lines {
+func newLines(r io.Reader, file string) *lineReader {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 0, 64<<10), maxLine)
 	s.Split(splitLine)
-	return &lines{scanner: s, file: file}
+	return &lineReader{scanner: s, file: file}
 }
 
 // splitLine is a bufio.SplitFunc like bufio.ScanLines that also ends a line at a lone CR.
@@ -163,7 +163,7 @@ func splitLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 }
 
 // next moves to the next line that is not blank; false at the end or after a read error.
-func (l *lines) next() bool {
+func (l *lineReader) next() bool {
 	// The scanner hands out half a line before a read error.
 	for l.scanner.Scan() && l.scanner.Err() == nil {
 		l.number++
@@ -186,7 +186,7 @@ func (l *lines) next() bool {
 }
 
 // errorf returns an error at the current line.
-func (l *lines) errorf(format string, args ...any) error {
+func (l *lineReader) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", l.file, l.number, fmt.Sprintf(format, args...))
 }
 
@@ -231,7 +231,7 @@ func parseCount(what, text string) (int, error) {
 }
 
 // coordinateLine reads the dim coordinates of a landmark, separated by spaces or tabs, from the current line.
-func (l *lines) coordinateLine(landmark, dim int) ([]float64, error) {
+func (l *lineReader) coordinateLine(landmark, dim int) ([]float64, error) {
 	fields := strings.Fields(l.text)
 	if len(fields) != dim {
 		return nil, l.errorf("landmark %d: %d values where %d coordinates belong: %s", landmark, len(fields), dim, clip(l.text))

@@ -101,7 +101,7 @@ func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
 }
 
 // checkMorphologikaCounts sees before [rawpoints] that the three counts are there and can be.
-func checkMorphologikaCounts(in *lines, counts map[string]int) error {
+func checkMorphologikaCounts(in *lineReader, counts map[string]int) error {
 	for _, section := range []string{"individuals", "landmarks", "dimensions"} {
 		count, ok := counts[section]
 		if !ok {

@@ -162,7 +162,7 @@ func ReadNTS(r io.Reader, name string) (*Dataset, error) {
 
 // ntsTokens reads words across lines.
 type ntsTokens struct {
-	in     *lines
+	in     *lineReader
 	fields []string
 }
 

@@ -51,7 +51,7 @@ func Align(shape, target [][]float64, opts ...ProcrustesOption) (Similarity, err
 		return Similarity{}, fmt.Errorf("align: %w", err)
 	}
 	scale := 1.0
-	if !options(opts).keepSize {
+	if !optionsOf(opts).keepSize {
 		scale = y.size / x.size * cosine
 	}
 	return similarity(scale, r, x.centre, y.centre), nil
@@ -59,7 +59,8 @@ func Align(shape, target [][]float64, opts ...ProcrustesOption) (Similarity, err
 
 // ShapeDistance returns the Riemannian distance ρ ∈ [0, π/2] of two shapes in Kendall's shape space, cos ρ = max_R tr(R Xᵀ Y) for
 // X and Y centred and of centroid size 1. The full Procrustes distance is sin ρ, the partial one 2 sin(ρ/2)
-// (Dryden and Mardia 2016, ch. 4). Both are [n][d] with d = 2 or 3; errors as of Align.
+// (Dryden and Mardia 2016, ch. 4). Both are [n][d] with d = 2 or 3; it is an error if all
+// landmarks of a shape coincide.
 func ShapeDistance(a, b [][]float64) (float64, error) {
 	pre, err := preshapes([][][]float64{a, b})
 	if err != nil {
@@ -73,7 +74,7 @@ func ShapeDistance(a, b [][]float64) (float64, error) {
 	// Of sine and cosine: the cosine alone would lose half the digits of a small distance.
 	var rotated mat.Dense
 	rotated.Mul(x, r.T())
-	return math.Atan2(distance(cosine, &rotated, y), cosine), nil
+	return math.Atan2(frobenius(cosine, &rotated, y), cosine), nil
 }
 
 // Alignment is the result of Procrustes.
@@ -114,7 +115,7 @@ func Procrustes(shapes [][][]float64, opts ...ProcrustesOption) (*Alignment, err
 	for i, z := range pre {
 		sizes[i] = z.size
 	}
-	o := options(opts)
+	o := optionsOf(opts)
 	// One iteration is μ ← Σ_i w_i R_i z_i, brought to size 1, with z_i of size 1: w_i = cos ρ_i, or with sizes kept the size itself.
 	mean := pre[0].points
 	rotations := make([]*mat.Dense, len(pre))
@@ -146,7 +147,7 @@ func Procrustes(shapes [][][]float64, opts ...ProcrustesOption) (*Alignment, err
 			return nil, errors.New("procrustes: the shapes cancel: they have no mean")
 		}
 		next.Scale(1/size, next)
-		out.Converged = distance(1, next, mean) <= tolerance
+		out.Converged = frobenius(1, next, mean) <= tolerance
 		mean = next
 	}
 	if err := fit(); err != nil {
@@ -158,8 +159,8 @@ func Procrustes(shapes [][][]float64, opts ...ProcrustesOption) (*Alignment, err
 
 	squares := floats.Dot(cosines, cosines)
 	for i, z := range pre {
-		// w_i R_i z_i is as near to the mean as allowed: sin ρ_i from one of size 1 where w_i = cos ρ_i.
-		out.Distances = append(out.Distances, distance(weights[i], rotated[i], mean))
+		// cos ρ_i R_i z_i is at the distance sin ρ_i from a mean of size 1.
+		out.Distances = append(out.Distances, frobenius(weights[i], rotated[i], mean))
 		scale := 1.0
 		if !o.keepSize {
 			// Σ_i cos ρ_i R_i z_i = (Σ_i cos² ρ_i) μ: with this factor the mean of the aligned shapes is μ.
@@ -178,7 +179,7 @@ func Procrustes(shapes [][][]float64, opts ...ProcrustesOption) (*Alignment, err
 	return out, nil
 }
 
-func options(opts []ProcrustesOption) procrustesOptions {
+func optionsOf(opts []ProcrustesOption) procrustesOptions {
 	var o procrustesOptions
 	for _, opt := range opts {
 		opt(&o)
@@ -278,8 +279,8 @@ func weightedMean(weights []float64, shapes []*mat.Dense) *mat.Dense {
 	return &sum
 }
 
-// distance returns |w x − y|.
-func distance(w float64, x, y *mat.Dense) float64 {
+// frobenius returns |w x − y|.
+func frobenius(w float64, x, y *mat.Dense) float64 {
 	var d mat.Dense
 	d.Scale(w, x)
 	d.Sub(&d, y)

@@ -111,7 +111,7 @@ type tpsRecord struct {
 }
 
 // readPoints reads the lines that LM=, LM3= or POINTS= announce.
-func (r *tpsRecord) readPoints(in *lines, key, value string) error {
+func (r *tpsRecord) readPoints(in *lineReader, key, value string) error {
 	count, err := parseCount("points", value)
 	if err != nil {
 		return in.errorf("%s= announces %v", key, err)
@@ -137,7 +137,7 @@ func (r *tpsRecord) readPoints(in *lines, key, value string) error {
 	return nil
 }
 
-func (r *tpsRecord) set(in *lines, key, value string) error {
+func (r *tpsRecord) set(in *lineReader, key, value string) error {
 	switch key {
 	case "ID", "IMAGE", "SCALE":
 		if line, twice := r.keys[key]; twice {

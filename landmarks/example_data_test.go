@@ -1,0 +1,40 @@
+package landmarks_test
+
+import (
+	"fmt"
+	"strings"
+
+	"anatomy/landmarks"
+)
+
+func ExampleDataset() {
+	cc := landmarks.CorpusCallosum()
+	fmt.Println(cc.Names())
+	fmt.Printf("%d landmarks, %.2f %s apart\n", len(cc.Shape("jhu_atlas")), cc.Spacing(), cc.Unit)
+	// Output:
+	// [jhu_atlas colin27]
+	// 39 landmarks, 5.04 mm apart
+}
+
+// Bones lie as they were digitised; their shapes compare once place, rotation and size are gone.
+func ExampleProcrustes() {
+	a, err := landmarks.Procrustes(landmarks.MouseVertebrae().Shapes())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%d shapes, converged: %v, root mean square distance from the mean: %.4f\n", len(a.Shapes), a.Converged, a.RMS)
+	// Output:
+	// 76 shapes, converged: true, root mean square distance from the mean: 0.0737
+}
+
+func ExampleReadTPS() {
+	d, err := landmarks.ReadTPS(strings.NewReader("LM=3\n1 2\n3 NA\n4 5\nID=skull7\n"), "skulls.tps")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(d.Validate())
+	// Output:
+	// skulls.tps: specimen "skull7": landmark 1 is missing (y is NaN); drop it from every specimen, drop the specimen, or estimate it
+}
