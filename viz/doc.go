@@ -18,8 +18,7 @@
 //	viz.Save("figure1.pdf", viz.Row(a, b))
 //
 // Point sets are [][]float64, one row a landmark, with 2 or 3 coordinates. The same layers draw both: with 3 the figure
-// is in space, seen from Figure.Camera without perspective, and what lies behind a surface is hidden (facets and short
-// pieces of line are drawn from far to near).
+// is in space, seen from Figure.Camera without perspective, and what lies behind a surface is hidden.
 //
 // # What is decided for you
 //

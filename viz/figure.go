@@ -247,10 +247,13 @@ func (s *scene) fit(area vg.Rectangle) *frame {
 	if s.bare || s.inSpace {
 		return f
 	}
-	count := [2]int{max(2, int(sides[0]/48)), max(2, int(sides[1]/30))}
+	count := [2]int{max(3, int(sides[0]/48)), max(3, int(sides[1]/30))}
 	step := [2]float64{round((f.hi[0] - f.lo[0]) / float64(count[0])), round((f.hi[1] - f.lo[1]) / float64(count[1]))}
 	if !s.chart {
 		step[0] = math.Max(step[0], step[1])
+		if longer := math.Max(f.hi[0]-f.lo[0], f.hi[1]-f.lo[1]); longer/step[0] < 2.5 {
+			step[0] = round(0.4 * step[0]) // two ticks at least on the longer axis
+		}
 		step[1] = step[0]
 	}
 	for k := range 2 {

@@ -17,7 +17,7 @@ type Layer struct {
 	draw   func(*Canvas) error
 	key    keyKind             // what stands beside the label in the legend
 	chart  bool                // x and y are different quantities: axes need no common scale
-	count  int                 // number of values that ColorBy takes; 0: the layer has one colour
+	count  int                 // number of values that ColorBy takes; negative: the layer has one colour
 	scaled bool                // Scale means something
 	note   func(*Layer) string // what the legend adds to the label, "" for nothing
 
@@ -39,7 +39,7 @@ type Layer struct {
 // NewLayer makes a new kind of layer. name stands in error messages; draw puts marks on the canvas in data
 // coordinates, or returns what is wrong with the data. See the package comment for an example.
 func NewLayer(name string, draw func(*Canvas) error) *Layer {
-	return &Layer{name: name, draw: draw, key: lineKey, opacity: 1}
+	return &Layer{name: name, draw: draw, key: lineKey, count: -1, opacity: 1}
 }
 
 // Label names the layer in the legend. Greek letters, sub- and superscripts are written as they are: "q₀", "σ²", "xᵢ".
@@ -95,7 +95,7 @@ func (l *Layer) Scale(factor float64) *Layer {
 // Points, time of Trajectories, line of Lines or vertex of Mesh, and shows its range in the legend. Without values the
 // colours follow the order, from 0 to 1.
 func (l *Layer) ColorBy(quantity string, values ...float64) *Layer {
-	if l.count == 0 {
+	if l.count < 0 {
 		l.fail("ColorBy means nothing to this layer")
 		return l
 	}

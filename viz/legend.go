@@ -186,10 +186,7 @@ func (s *stain) fill(r vg.Rectangle) {
 
 // polygon marks the cells whose middle lies inside, by the even-odd rule along each row.
 func (s *stain) polygon(at []vg.Point) {
-	lo, hi := at[0], at[0]
-	for _, p := range at {
-		lo, hi = vg.Point{X: min(lo.X, p.X), Y: min(lo.Y, p.Y)}, vg.Point{X: max(hi.X, p.X), Y: max(hi.Y, p.Y)}
-	}
+	lo, hi := extremes(at)
 	lo, hi = lo.Sub(s.area.Min), hi.Sub(s.area.Min)
 	for j := max(0, int(lo.Y/cell)); j < min(s.h, int(hi.Y/cell)+1); j++ {
 		y := s.area.Min.Y + vg.Length(j)*cell + cell/2

@@ -33,22 +33,16 @@ const (
 func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page vg.Rectangle) []stamp {
 	var out []stamp
 	texts := map[*Layer][]int{}
-	reach, facet := 0.0, 0.0 // of the scene, of the largest facet, in data units
+	reach := 0.0 // extent of the scene
 	if inSpace {
 		b := emptyBox()
 		for _, m := range marks {
-			for i, p := range m.at {
+			for _, p := range m.at {
 				b.add(p)
-				if m.kind == faceMark {
-					facet = math.Max(facet, distance(p, m.at[(i+1)%len(m.at)]))
-				}
 			}
 		}
 		reach = 2 * b.radius(3)
 	}
-	// Lines and dots that lie on a surface must not sink into its facets, nor into those of an earlier layer.
-	lift := 0.002*reach + facet
-	var layer *Layer
 	depth := func(points ...[]float64) float64 {
 		if !inSpace {
 			return 0
@@ -65,19 +59,22 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 			a, b := points[i-1], points[i]
 			n := 1
 			if reach > 0 {
-				n += int(distance(a, b) / (0.02 * reach))
+				n += int(distance(a, b) / (0.01 * reach))
 			}
 			for k := range n {
 				from, to := blend(a, b, float64(k)/float64(n)), blend(a, b, float64(k+1)/float64(n))
-				out = append(out, stamp{at: []vg.Point{place(from), place(to)}, stroke: s, depth: depth(from, to) + lift})
+				out = append(out, stamp{at: []vg.Point{place(from), place(to)}, stroke: s, depth: depth(from, to)})
 			}
 		}
 	}
+	solid := newScreen(marks, place, reach)
+	var layer *Layer
+	level := 0.0
 	for _, m := range marks {
-		if layer != nil && m.layer != layer {
-			lift += 0.002 * reach
+		if m.layer != layer {
+			layer, level = m.layer, level+1
 		}
-		layer = m.layer
+		first := len(out)
 		at := make([]vg.Point, len(m.at))
 		for i, p := range m.at {
 			if m.kind != levelMark {
@@ -107,13 +104,13 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 			}
 			s := stamp{at: at, closed: true, fill: ink, depth: depth(m.at...)}
 			if ink.A == 0xff {
-				s.stroke = Stroke{Color: ink, Width: 0.35} // covers the hairline between neighbours
+				s.stroke = Stroke{Color: ink, Width: 0.6} // covers the hairline between neighbours
 			}
 			out = append(out, s)
 		case dotMark:
-			out = append(out, stamp{at: at, fill: m.fill, stroke: m.stroke, radius: vg.Points(m.radius), depth: depth(m.at...) + 2*lift})
+			out = append(out, stamp{at: at, fill: m.fill, stroke: m.stroke, radius: vg.Points(m.radius), depth: depth(m.at...)})
 		case textMark:
-			out = append(out, stamp{at: at, text: m.text, fill: m.fill, depth: depth(m.at...) + 3*lift})
+			out = append(out, stamp{at: at, text: m.text, fill: m.fill, depth: depth(m.at...)})
 			texts[m.layer] = append(texts[m.layer], len(out)-1)
 		case levelMark:
 			p := m.at[0]
@@ -136,7 +133,18 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 				tail := at[0].Add(at[1].Sub(at[0]).Scale(vg.Length(shaft)))
 				out = append(out, stamp{at: []vg.Point{at[0], tail}, stroke: m.stroke})
 			}
-			out = append(out, stamp{at: head, closed: true, fill: m.stroke.Color, depth: depth(m.at[1]) + lift})
+			out = append(out, stamp{at: head, closed: true, fill: m.stroke.Color, depth: depth(m.at[1])})
+		}
+		if inSpace && m.kind != faceMark && m.kind != areaMark {
+			for i := first; i < len(out); i++ {
+				// What no facet hides comes after all facets; of what lies together the later layer comes last.
+				// The rest comes before the facets on which it lies, so that they dim it evenly if they let it through.
+				if solid.hides(middle(out[i].at), out[i].depth) {
+					out[i].depth -= solid.longest
+				} else {
+					out[i].depth += (10 + 0.01*level) * reach
+				}
+			}
 		}
 	}
 	for _, indices := range texts {
@@ -146,6 +154,86 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 		sort.SliceStable(out, func(i, j int) bool { return out[i].depth < out[j].depth })
 	}
 	return out
+}
+
+// A screen knows the facets that stand over each place of the page.
+type screen struct {
+	facets    []facet
+	cells     map[[2]int][]int
+	longest   float64 // edge of a facet, in data units
+	tolerance float64 // what lies this little behind a facet lies on it
+}
+
+// A facet is a triangle on the page with the depth of its corners.
+type facet struct {
+	at    [3]vg.Point
+	depth [3]float64
+}
+
+const screenCell = vg.Length(6)
+
+func newScreen(marks []mark, place func(p []float64) vg.Point, reach float64) *screen {
+	s := &screen{cells: map[[2]int][]int{}}
+	for _, m := range marks {
+		if m.kind != faceMark || len(m.at[0]) != 3 {
+			continue
+		}
+		for k := 2; k < len(m.at); k++ {
+			var f facet
+			for i, p := range [3][]float64{m.at[0], m.at[k-1], m.at[k]} {
+				f.at[i], f.depth[i] = place(p), p[2]
+				s.longest = math.Max(s.longest, distance(p, m.at[0]))
+			}
+			low, high := extremes(f.at[:])
+			for i := int(low.X / screenCell); i <= int(high.X/screenCell); i++ {
+				for j := int(low.Y / screenCell); j <= int(high.Y/screenCell); j++ {
+					s.cells[[2]int{i, j}] = append(s.cells[[2]int{i, j}], len(s.facets))
+				}
+			}
+			s.facets = append(s.facets, f)
+		}
+	}
+	if reach > 0 {
+		// A curved surface leaves its facets by about length²/8 radius; a line on it has width besides.
+		s.tolerance = 0.01*reach + s.longest*s.longest/(4*reach)
+	}
+	return s
+}
+
+// hides reports whether a facet lies before a point on the page at the given depth.
+func (s *screen) hides(p vg.Point, depth float64) bool {
+	for _, i := range s.cells[[2]int{int(p.X / screenCell), int(p.Y / screenCell)}] {
+		f := &s.facets[i]
+		a, b, q := f.at[1].Sub(f.at[0]), f.at[2].Sub(f.at[0]), p.Sub(f.at[0])
+		area := float64(a.X*b.Y - a.Y*b.X)
+		if area == 0 {
+			continue // seen edge on
+		}
+		u, v := float64(q.X*b.Y-q.Y*b.X)/area, float64(a.X*q.Y-a.Y*q.X)/area
+		if u >= 0 && v >= 0 && u+v <= 1 &&
+			f.depth[0]+u*(f.depth[1]-f.depth[0])+v*(f.depth[2]-f.depth[0]) > depth+s.tolerance {
+			return true
+		}
+	}
+	return false
+}
+
+// extremes returns the corners of the rectangle about points.
+func extremes(at []vg.Point) (low, high vg.Point) {
+	low, high = at[0], at[0]
+	for _, p := range at {
+		low = vg.Point{X: min(low.X, p.X), Y: min(low.Y, p.Y)}
+		high = vg.Point{X: max(high.X, p.X), Y: max(high.Y, p.Y)}
+	}
+	return low, high
+}
+
+// middle returns the mean of points.
+func middle(at []vg.Point) (mean vg.Point) {
+	for _, p := range at {
+		mean = mean.Add(p.Scale(1 / vg.Length(len(at))))
+	}
+	return mean
 }
 
 const (

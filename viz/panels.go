@@ -87,7 +87,7 @@ func (p *Panels) sheet() (*sheet, error) {
 	}
 	for i, s := range scenes {
 		if err := s.checkRoom(vg.Point{X: width, Y: heights[i/p.columns]}); err != nil {
-			return nil, fmt.Errorf("panel %d: %w", i, err)
+			return nil, fmt.Errorf("figure %d: %w", i, err)
 		}
 	}
 	size := vg.Point{X: total, Y: gap * vg.Length(len(heights)-1)}
@@ -130,15 +130,15 @@ func scenes(figures []*Figure, shared bool) ([]*scene, error) {
 	union := emptyBox()
 	for i, f := range figures {
 		if f == nil {
-			return nil, fmt.Errorf("panel %d is nil", i)
+			return nil, fmt.Errorf("figure %d is nil", i)
 		}
 		s, err := f.scene()
 		if err != nil {
-			return nil, fmt.Errorf("panel %d: %w", i, err)
+			return nil, fmt.Errorf("figure %d: %w", i, err)
 		}
 		all[i] = s
 		if first := all[0]; shared && (s.chart != first.chart || s.inSpace != first.inSpace || s.logX != first.logX || s.logY != first.logY) {
-			return nil, fmt.Errorf("panel %d: shared axes need panels of one kind: all shapes, all in space or all charts with like axes", i)
+			return nil, fmt.Errorf("figure %d: shared axes need panels of one kind: all shapes, all in space or all charts with like axes", i)
 		}
 		union.join(s.bounds)
 	}

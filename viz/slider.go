@@ -84,14 +84,14 @@ func (a *animation) html() (string, error) {
 			hidden = " hidden"
 		}
 		caption := html.EscapeString(a.quantity + " = " + short(a.values[i]))
-		fmt.Fprintf(&images, "<img%s alt=%q title=%q width=%d style=\"max-width:100%%;height:auto\" src=\"data:image/png;base64,%s\">\n",
+		fmt.Fprintf(&images, "<img%s alt=\"%s\" title=\"%s\" width=%d style=\"max-width:100%%;height:auto\" src=\"data:image/png;base64,%s\">\n",
 			hidden, caption, caption, int(f.size.X.Dots(cssDots)), base64.StdEncoding.EncodeToString(data))
 	}
 	// The script finds its own figure, so any number of sliders on a page, also copies of one, work side by side.
 	return fmt.Sprintf(`<figure class="viz-slider" style="margin:0">
 %s<figcaption style="display:flex;gap:.6em;align-items:center;max-width:%dpx;font:14px sans-serif">
 <button type="button" aria-label="play">&#9654;</button>
-<input type="range" min="0" max="%d" value="%d" style="flex:1" aria-label=%q>
+<input type="range" min="0" max="%d" value="%d" style="flex:1" aria-label="%s">
 <output style="min-width:7em"></output>
 </figcaption>
 <script>

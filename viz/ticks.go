@@ -35,11 +35,11 @@ func multiples(lo, hi, step float64) []plot.Tick {
 // decades returns the ticks of a logarithmic axis with about count labels: powers of ten are labelled, every second,
 // third … one where they would crowd; over less than two decades 2 and 5 times a power are labelled too.
 func decades(lo, hi float64, count int) []plot.Tick {
-	first, last := int(math.Floor(math.Log10(lo)+1e-9)), int(math.Ceil(math.Log10(hi)-1e-9))
+	first, last := int(math.Ceil(math.Log10(lo)-1e-9)), int(math.Floor(math.Log10(hi)+1e-9)) // powers inside
 	stride := max(1, int(math.Ceil(float64(last-first)/float64(max(count, 1)))))
 	dense := math.Log10(hi/lo) < 2
 	var ticks []plot.Tick
-	for e := first; e <= last; e++ {
+	for e := first - 1; e <= last; e++ {
 		for k := 1; k <= 9; k++ {
 			v := float64(k) * math.Pow(10, float64(e))
 			if v < lo*(1-1e-9) || v > hi*(1+1e-9) {

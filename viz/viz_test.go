@@ -83,6 +83,10 @@ func gallery() map[string]Drawing {
 	for i := range circle {
 		circle[i] = []float64{math.Cos(math.Pi * float64(i) / 30), math.Sin(math.Pi * float64(i) / 30), 0}
 	}
+	equator := make([][]float64, 0, len(circle))
+	for _, p := range circle {
+		equator = append(equator, []float64{2 * p[0], p[1], 0})
+	}
 	return map[string]Drawing{
 		"shapes": Fig(Grid(lines...), Region(q).Color(Sky), Outline(q).Label("q₀, σ = 2½ mm"), Numbers(q),
 			Arrows(q, constant(24, 0.1, 0.05)).Label("v₂").Color(Black)).Unit("mm").Title("A shape and a tangent vector"),
@@ -95,7 +99,7 @@ func gallery() map[string]Drawing {
 		"histogram": Fig(Histogram(ramp(50, math.Sqrt), 8).Label("√i"), VLine(4)).YLabel("density"),
 		"space": Fig(Mesh(vertices, triangles).ColorBy("z", heights...), Lines(circle).Color(Black),
 			Arrows([][]float64{{1, 0, 0}}, [][]float64{{0, 0, 0.5}}).Color(Vermilion)).Unit("mm").Size(6, 0),
-		"surface": Fig(Ellipsoid(2, 1, 1), Points(circle).Label("equator")).Camera(60, 30),
+		"surface": Fig(Ellipsoid(2, 1, 1), Points(equator).Label("equator")).Camera(60, 30),
 	}
 }
 
@@ -308,7 +312,10 @@ func TestErrors(t *testing.T) {
 		{Outline(q).ColorBy("t", 1, 2), "2 values for 1 items"},
 		{Points(q).ColorBy("t", 1, 2, 3, math.NaN(), 5), "value 3 is NaN"},
 		{Series(nil, nil), "no values"},
-		{Arrows(nil, nil).ColorBy("t"), "ColorBy means nothing"},
+		{Arrows(nil, nil).ColorBy("t"), "Arrows: foot points has no points"},
+		{Trajectories(nil), "no time given"},
+		{HLine(1).ColorBy("t"), "ColorBy means nothing"},
+		{Outline(q).Label("two\nlines"), "(U+000A)"},
 		{Outline(q).Width(-1), "Width(-1)"},
 		{Outline(q).Opacity(2), "Opacity(2)"},
 		{Outline(q).Label("ℵ₀"), "'ℵ' (U+2135)"},
@@ -334,8 +341,8 @@ func TestErrors(t *testing.T) {
 		{Fig(Outline(q)).Camera(math.NaN(), 0), "Camera(NaN, 0)"},
 		{Fig(Outline(q).Label("one"), Outline(q).Label("two")).Size(2, 2).Title("t").Unit("mm"), "no room"},
 		{Row(), "0 figures in 0 columns"},
-		{Row(Fig(Outline(q)), Fig(Outline(bad))), "panel 1: Outline: shape 0, landmark 3"},
-		{Row(Fig(Outline(q)), Fig(HLine(1))).SharedAxes(), "panel 1: shared axes need panels of one kind"},
+		{Row(Fig(Outline(q)), Fig(Outline(bad))), "figure 1: Outline: shape 0, landmark 3"},
+		{Row(Fig(Outline(q)), Fig(HLine(1))).SharedAxes(), "figure 1: shared axes need panels of one kind"},
 		{Slider("t", nil, nil), "0 values"},
 		{NewLayer("Mine", func(c *Canvas) error { c.Line(bad, false, Stroke{}); return nil }), "Mine: mark 0, landmark 3: coordinate y is NaN"},
 	} {
@@ -416,7 +423,7 @@ func TestHiddenParts(t *testing.T) {
 	for _, c := range []struct {
 		at    []float64
 		shown bool
-	}{{[]float64{1, 0, 0}, true}, {[]float64{-1, 0, 0}, false}, {[]float64{0.8, 0.5, 0.33}, true}, {[]float64{-0.8, 0.5, 0.33}, false}, {[]float64{0, 0, 0}, false}, {[]float64{-2, 1.2, 0}, true}} {
+	}{{[]float64{1, 0, 0}, true}, {[]float64{-1, 0, 0}, false}, {[]float64{0.8, 0.5, 0.33}, true}, {[]float64{-0.8, 0.5, 0.33}, false}, {[]float64{0, 0, 0}, false}, {[]float64{0.9, 0, 0}, false}, {[]float64{0.5, 0.8, 0.3}, true}, {[]float64{-0.1, 0.9, 0.3}, false}, {[]float64{-2, 1.2, 0}, true}} {
 		if n := reds(c.at...); (n > 20) != c.shown {
 			t.Errorf("a point at %v shows in %d pixels; shown should be %v", c.at, n, c.shown)
 		}
