@@ -286,7 +286,6 @@ func (f *frame) draw(c draw.Canvas) {
 	corner := f.area.Min
 	lines := []stamp{{at: []vg.Point{{X: corner.X, Y: f.area.Max.Y}, corner, {X: f.area.Max.X, Y: corner.Y}}, stroke: black}}
 	sty := style(tickText)
-	descent := sty.FontExtents().Descent
 	for k, ticks := range f.ticks {
 		for _, t := range ticks {
 			length := tickLength
@@ -298,12 +297,12 @@ func (f *frame) draw(c draw.Canvas) {
 				at.Y = corner.Y - length
 				lines = append(lines, stamp{at: []vg.Point{{X: at.X, Y: corner.Y}, at}, stroke: black})
 				sty.XAlign, sty.YAlign = text.XCenter, text.YTop
-				c.FillText(sty, vg.Point{X: at.X, Y: at.Y - tickSpace + descent}, t.Label)
+				c.FillText(sty, vg.Point{X: at.X, Y: at.Y - tickSpace}, t.Label)
 			} else {
 				at.X = corner.X - length
 				lines = append(lines, stamp{at: []vg.Point{{X: corner.X, Y: at.Y}, at}, stroke: black})
 				sty.XAlign, sty.YAlign = text.XRight, text.YCenter
-				c.FillText(sty, vg.Point{X: at.X - tickSpace, Y: at.Y + descent}, t.Label)
+				c.FillText(sty, vg.Point{X: at.X - tickSpace, Y: at.Y}, t.Label)
 			}
 		}
 	}
@@ -472,7 +471,7 @@ func (s *scene) draw(c draw.Canvas) {
 		sty := style(9)
 		sty.Font = sans(9, font.WeightBold)
 		sty.XAlign, sty.YAlign = text.XCenter, text.YTop
-		c.FillText(sty, vg.Point{X: page.Center().X, Y: page.Max.Y + sty.FontExtents().Descent}, s.title)
+		c.FillText(sty, vg.Point{X: page.Center().X, Y: page.Max.Y}, s.title)
 	}
 
 	x, y := s.labels()
@@ -480,12 +479,12 @@ func (s *scene) draw(c draw.Canvas) {
 	sty.XAlign, sty.YAlign = text.XCenter, text.YTop
 	below := inner.Min.Y // what is drawn so far ends here
 	if x != "" {
-		c.FillText(sty, vg.Point{X: c.Center().X, Y: below - 2 + sty.FontExtents().Descent}, x)
+		c.FillText(sty, vg.Point{X: c.Center().X, Y: below - 2}, x)
 		below -= labelStrip
 	}
 	if y != "" {
 		sty.Rotation = math.Pi / 2
-		c.FillText(sty, vg.Point{X: page.Min.X - sty.FontExtents().Descent, Y: c.Center().Y}, y)
+		c.FillText(sty, vg.Point{X: page.Min.X, Y: c.Center().Y}, y)
 	}
 	if s.scaleBar() {
 		below -= s.barStrip()
@@ -524,7 +523,7 @@ func (s *scene) drawScaleBar(c draw.Canvas, f *frame, at vg.Point) {
 	ink(c.Canvas, []stamp{{at: []vg.Point{at, right}, stroke: Stroke{Color: Black, Width: 1.2}}})
 	sty := style(keyText)
 	sty.YAlign = text.YCenter
-	c.FillText(sty, right.Add(vg.Point{X: 4, Y: sty.FontExtents().Descent}), short(length)+" "+s.unit)
+	c.FillText(sty, right.Add(vg.Point{X: 4}), short(length)+" "+s.unit)
 }
 
 // drawDirections shows where x, y and z point.

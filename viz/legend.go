@@ -104,7 +104,7 @@ func (k key) draw(c draw.Canvas, p vg.Point) {
 	ink(c.Canvas, all)
 	sty := style(keyText)
 	sty.YAlign = text.YCenter
-	c.FillText(sty, right.Add(vg.Point{X: keySpace, Y: sty.FontExtents().Descent}), k.text)
+	c.FillText(sty, right.Add(vg.Point{X: keySpace}), k.text)
 }
 
 // rows breaks entries into rows no wider than width.

@@ -338,7 +338,7 @@ func ink(c vg.Canvas, all []stamp) {
 func write(c vg.Canvas, s stamp) {
 	sty := style(textSize)
 	sty.Color, sty.XAlign, sty.YAlign = s.fill, text.XCenter, text.YCenter
-	sty.Handler.Draw(c, s.text, sty, s.at[0].Add(vg.Point{Y: sty.FontExtents().Descent}))
+	sty.Handler.Draw(c, s.text, sty, s.at[0])
 }
 
 func distance(a, b []float64) float64 {

@@ -133,8 +133,7 @@ func (h outlines) Box(line string, fnt pfont.Font) (width, height, depth vg.Leng
 	return vg.Length(walk(line, fnt, nil)) * fnt.Size, e.Ascent, e.Descent
 }
 
-// Draw fills the outlines of the letters of txt, aligned and rotated about pt as sty says. As gonum/plot's own handler
-// does, it sets text lower than that by the font's descent, which every caller in gonum/plot adds beforehand.
+// Draw fills the outlines of the letters of txt, aligned and rotated about pt as sty says.
 func (h outlines) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
 	var (
 		buf   sfnt.Buffer
@@ -143,7 +142,7 @@ func (h outlines) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
 		em    = fixed.I(1000)
 		size  = sty.Font.Size
 		lines = h.Lines(txt)
-		top   = sty.Height(txt)*vg.Length(1+sty.YAlign) - h.Extents(sty.Font).Ascent - h.Extents(sty.Font).Descent
+		top   = sty.Height(txt)*vg.Length(1+sty.YAlign) - h.Extents(sty.Font).Ascent
 		s, k  = math.Sincos(sty.Rotation)
 	)
 	for i, line := range lines {
