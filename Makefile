@@ -16,6 +16,7 @@ test: # format, vet, tests, and every notebook with its report
 	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi
 	@go vet ./...
 	@go test ./...
+	@$(VENV)/python -m unittest discover -s notebooks/report
 	@$(VENV)/python notebooks/report/run.py --check
 
 lab: # JupyterLab on the notebooks; OPTIONS="--no-browser --port 8899" are its own

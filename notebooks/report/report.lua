@@ -122,7 +122,11 @@ function Pandoc(doc)
 
   -- The first heading is the title, an emphasised paragraph below it the subtitle.
   if blocks[1] and blocks[1].t == 'Header' and blocks[1].level == 1 then
-    doc.meta.title = pandoc.MetaInlines(blocks:remove(1).content)
+    local title = blocks:remove(1).content
+    doc.meta.title = pandoc.MetaInlines(title)
+    doc.meta.pagetitle = pandoc.utils.stringify(title:walk{Math = function(m) -- a window's title is plain text
+      return pandoc.Str((m.text:gsub('\\math%a+%s*', ''):gsub('[{}\\]', '')))
+    end})
     local p = blocks[1]
     if p and p.t == 'Para' and #p.content == 1 and p.content[1].t == 'Emph' then
       doc.meta.subtitle = pandoc.MetaInlines(p.content[1].content)

@@ -1,0 +1,150 @@
+"""Tests of the runner and of the reports, on small notebooks in a temporary folder: python -m unittest (in this folder)."""
+import asyncio
+import base64
+import contextlib
+import io
+import pathlib
+import re
+import tempfile
+import unittest
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+import report
+import run
+
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes.fromhex(
+    "0000000d4948445200000001000000010806000000" "1f15c489" "0000000d4944415478da63fcffff3f030005fe02fe0def46b8"
+    "0000000049454e44ae426082")).decode()
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle cx="4" cy="4" r="3"/></svg>'
+
+
+def picture(**data):
+    return new_output("display_data", data={"image/png": PNG, "image/svg+xml": SVG, "text/plain": "a picture", **data})
+
+
+class Runner(unittest.TestCase):
+    def runs(self, notebooks, timeout=60):
+        """Runs the notebooks, given by their code cells; returns what the runner printed and how many failed."""
+        printed = io.StringIO()
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(printed):
+            paths = []
+            for name, cells in notebooks.items():
+                paths.append(pathlib.Path(folder, name + ".ipynb"))
+                nbformat.write(new_notebook(cells=[new_code_cell(c) for c in cells]), paths[-1])
+            failed = asyncio.run(run.run(paths, whole=False, check=True, timeout=timeout))
+        return printed.getvalue(), failed
+
+    def test_failures_are_found(self):
+        cases = {
+            "panic": ("%%\nvar a []int\nfmt.Println(a[3])", "index out of range"),
+            "compile": ("%%\nundefined(3)", "undefined"),
+            "exit": ("%%\nos.Exit(3)", "exit status 3"),
+            "check": ('%%\nnb.Check("one", 2, 1, 0.1)', "✗ one: got 2"),
+            "error": ('%%\nnb.Must(os.Open("/no/such/file"))', "/no/such/file"),
+            "shell": ('!ls /no/such/file\n%%\nfmt.Println("on")', "a shell line failed"),
+            "bash": ("%%bash\nexit 3", "a shell line failed"),
+            "magic": ('%nonsense\n%%\nfmt.Println("on")', "unknown or not implemented"),
+            "lost": ('%%\nif len(os.Args) > 0 {\n\treturn\n}\nnb.True("seen", true)', "output was lost"),
+        }
+        printed, failed = self.runs({name: ["var x = 1", source] for name, (source, _) in cases.items()})
+        self.assertEqual(failed, len(cases), printed)
+        said = dict(re.findall(r"^FAIL (\w+)\.ipynb(.*?)(?=^FAIL|^ok|\Z)", printed, flags=re.M | re.S))
+        for name, (source, message) in cases.items():
+            with self.subTest(name):
+                self.assertIn("cell 2:", said[name])
+                self.assertIn(source.splitlines()[-1], said[name])
+                self.assertIn(message, said[name])
+
+    def test_timeout(self):
+        printed, failed = self.runs({"slow": ["%%\ntime.Sleep(time.Hour)"]}, timeout=3)
+        self.assertEqual(failed, 1)
+        self.assertIn("not done after 3 s", printed)
+
+    def test_success(self):
+        printed, failed = self.runs({
+            "kept": ['var kept = nb.Keep("kept", func() (string, error) { return time.Now().String(), nil })\n%%\nfmt.Print(kept)',
+                     "%%\nfmt.Print(kept)", "!true", '%%\nnb.Printf("$x^2$")\nnb.Check("one", 1, 1, 0)\nnb.True("yes", true)']})
+        self.assertEqual(failed, 0, printed)
+        self.assertIn("ok   kept.ipynb", printed)
+
+    def test_outputs_in_a_file_are_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            clean, full = pathlib.Path(folder, "clean.ipynb"), pathlib.Path(folder, "full.ipynb")
+            nbformat.write(new_notebook(cells=[new_code_cell("%%")]), clean)
+            nbformat.write(new_notebook(cells=[new_markdown_cell(""), new_code_cell("%%", outputs=[picture()])]), full)
+            self.assertEqual([(p, n) for p, _, n in run.with_outputs([clean, full])], [(full, 2)])
+
+
+class Report(unittest.TestCase):
+    def notebook(self, *cells):
+        return new_notebook(cells=[new_markdown_cell("# Shapes in $\\mathcal M$\n\n*A subtitle*\n\nFirst, $x$. Second."), *cells])
+
+    def html(self, nb):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "r.html")
+            report.write_html(nb, "name", "made today", path)
+            return path.read_text(encoding="utf-8")
+
+    def pdf(self, nb):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "r.pdf")
+            report.write_pdf(nb, "name", "made today", 0, path)
+            return path.read_bytes()
+
+    def test_everything_is_inside(self):
+        nb = self.notebook(
+            new_markdown_cell("## 1. Model\n\n\\begin{align}\na &= b \\\\\nc &= d\n\\end{align}\n\n[there](#1.-Model)"),
+            new_code_cell("%%\nviz.Show(f)", outputs=[
+                picture(), new_output("stream", name="stdout", text="one\n"), new_output("stream", name="stdout", text="\x1b[31mtwo\x1b[0m\n"),
+                new_output("display_data", data={"text/markdown": "✓ $y$"})]),
+            new_markdown_cell("**Figure.** A circle."),
+            new_code_cell("x", outputs=[picture()]),
+            new_markdown_cell("**Figure.** Another."))
+        page = self.html(nb)
+        for name, ok in {
+            "no links out": not re.search(r'(?:src|href)="(?!data:|#|index\.html)', page),
+            "the drawing": "data:image/svg+xml" in page and "data:image/png" not in page,
+            "no colour codes": "\x1b" not in page,
+            "one stream": "one\ntwo" in page,
+            "no kernel commands": "%%" not in page,
+            "links of Jupyter": 'href="#1-model">there' in page,
+            "made of": "made today" in page,
+            "one title": page.count("<h1") == 1 and "<title>Shapes in M</title>" in page,
+            "formulas": "<eq" not in page and page.count("<math") == 4,
+        }.items():
+            with self.subTest(name):
+                self.assertTrue(ok)
+        # The caption stands between the picture and what was printed after it.
+        order = [page.index(s) for s in ("data:image/svg+xml", "Figure 1.", "one\ntwo", "Figure 2.")]
+        self.assertEqual(order, sorted(order))
+        self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
+
+    def test_pdf_is_reproducible(self):
+        nb = self.notebook(new_code_cell("x", outputs=[picture()]))
+        self.assertEqual(self.pdf(nb), self.pdf(nb))
+
+    def test_a_large_drawing_gives_way_to_pixels(self):
+        large = {"image/svg+xml": "x" * (report.LARGE_SVG + 1), "image/png": PNG}
+        self.assertEqual(list(report.best(large, "html5")), ["image/png"])
+        self.assertEqual(list(report.best({"image/svg+xml": SVG, "image/png": PNG}, "typst")), ["image/svg+xml"])
+
+    def test_unknown_tex_is_an_error(self):
+        for source in ("$\\nonsense{x}$", "\\begin{nonsense}\nx\n\\end{nonsense}"):
+            with self.subTest(source), self.assertRaises(report.ReportError):
+                self.html(self.notebook(new_markdown_cell(source)))
+
+    def test_index(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "index.html")
+            report.write_index([("01_x", self.notebook(new_code_cell("x", outputs=[picture()])))], "made today", path)
+            page = path.read_text(encoding="utf-8")
+        for part in ('href="01_x.html"', 'href="01_x.pdf"', "First, <math", "<img src", "made today"):
+            with self.subTest(part):
+                self.assertTrue(part in page)
+        self.assertFalse("Second." in page)
+
+
+if __name__ == "__main__":
+    unittest.main()
