@@ -182,3 +182,5 @@ if __name__ == "__main__":
         main()
     except SetupError as e:
         sys.exit(str(e))
+    except KeyboardInterrupt:
+        sys.exit("interrupted: the next set-up goes on from here")
