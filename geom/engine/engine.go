@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -51,7 +52,7 @@ func Compile[F graph.ExecGraphFn](fn F, options ...Option) *Func {
 		if err != nil {
 			return nil, err
 		}
-		exec, err := graph.NewExec(b, fn)
+		exec, err := graph.NewExec(b, errorPanics(fn))
 		if err != nil {
 			return nil, err
 		}
@@ -63,8 +64,7 @@ func Compile[F graph.ExecGraphFn](fn F, options ...Option) *Func {
 // Call runs the function. Arguments are float64 numbers and slices of them up to four levels deep, int or int32
 // numbers and slices, or tensors, which pass unchanged. What a graph function panics with while it is being built is
 // returned as the error.
-func (f *Func) Call(args ...any) (out Values, err error) {
-	defer f.recover(&err)
+func (f *Func) Call(args ...any) (Values, error) {
 	exec, err := f.open()
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (f *Func) Call(args ...any) (out Values, err error) {
 		}
 		in[i] = t
 	}
-	out, err = exec.Exec(in...)
+	out, err := exec.Exec(in...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}
@@ -85,8 +85,7 @@ func (f *Func) Call(args ...any) (out Values, err error) {
 }
 
 // Prepare compiles the function for the shapes of the arguments without running it.
-func (f *Func) Prepare(args ...any) (err error) {
-	defer f.recover(&err)
+func (f *Func) Prepare(args ...any) error {
 	exec, err := f.open()
 	if err != nil {
 		return err
@@ -100,15 +99,24 @@ func (f *Func) Prepare(args ...any) (err error) {
 	return exec.PreCompile(in...)
 }
 
-// recover turns a panic of a graph function into an error.
-func (f *Func) recover(err *error) {
-	switch p := recover().(type) {
-	case nil:
-	case error:
-		*err = fmt.Errorf("%s: %w", f.name, p)
-	default:
-		*err = fmt.Errorf("%s: %v", f.name, p)
-	}
+// errorPanics makes a graph function panic with errors only: GoMLX returns those, and hangs after any other.
+func errorPanics[F graph.ExecGraphFn](fn F) F {
+	v := reflect.ValueOf(fn)
+	return reflect.MakeFunc(v.Type(), func(in []reflect.Value) []reflect.Value {
+		defer func() {
+			switch p := recover().(type) {
+			case nil:
+			case error:
+				panic(p)
+			default:
+				panic(fmt.Errorf("%v", p))
+			}
+		}()
+		if v.Type().IsVariadic() {
+			return v.CallSlice(in)
+		}
+		return v.Call(in)
+	}).Interface().(F)
 }
 
 // Run compiles a graph function, calls it once and frees the compiled program.

@@ -1,0 +1,118 @@
+package geom
+
+import (
+	"fmt"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/linalg"
+	"anatomy/geom/ode"
+)
+
+// Manifold is a space with coordinates. It is a Metric or a Cometric too.
+type Manifold interface {
+	Dim() int // d, the number of coordinates
+}
+
+// Metric gives g_ij(x), [..., d, d], at points x, [..., d].
+type Metric interface {
+	Manifold
+	G(x *Node) *Node
+}
+
+// Cometric gives p♯ = g^ij(q) p_j, [..., d], at points q for covectors p, both [..., d]. It may be degenerate
+// (sub-Riemannian).
+type Cometric interface {
+	Manifold
+	Sharp(q, p *Node) *Node
+}
+
+// Flattener is a closed form of v♭ for manifolds given by their cometric.
+type Flattener interface {
+	Flat(q, v *Node) *Node
+}
+
+// Sharp returns p♯, the vector of a covector.
+func Sharp(m Manifold, q, p *Node) *Node {
+	checkPair(m, "Sharp", q, p)
+	switch m := m.(type) {
+	case Cometric:
+		return m.Sharp(q, p)
+	case Metric:
+		return linalg.Solve(m.G(q), p)
+	}
+	panic(fmt.Sprintf("geom.Sharp: %T is neither a Metric nor a Cometric", m))
+}
+
+// Flat returns v♭, the covector of a vector.
+func Flat(m Manifold, q, v *Node) *Node {
+	checkPair(m, "Flat", q, v)
+	switch m := m.(type) {
+	case Flattener:
+		return m.Flat(q, v)
+	case Metric:
+		return linalg.MatVec(m.G(q), v)
+	case Cometric:
+		return linalg.Solve(CometricMatrix(m, q), v)
+	}
+	panic(fmt.Sprintf("geom.Flat: %T is neither a Metric nor a Cometric", m))
+}
+
+// CometricMatrix returns g^ij(q), [..., d, d].
+func CometricMatrix(m Manifold, q *Node) *Node {
+	switch m := m.(type) {
+	case Cometric:
+		d := m.Dim()
+		dims := append([]int{d}, q.Shape().Dimensions...)
+		basis := linalg.Eye(q.Graph(), q.DType(), d)
+		for basis.Rank() < len(dims) {
+			basis = ExpandAxes(basis, 1)
+		}
+		rows := m.Sharp(BroadcastPrefix(q, d), BroadcastToDims(basis, dims...)) // [d, ..., d], symmetric in first and last
+		perm := make([]int, len(dims))
+		for a := range perm {
+			perm[a] = (a + 1) % len(dims)
+		}
+		return TransposeAllDims(rows, perm...)
+	case Metric:
+		return linalg.Inverse(m.G(q))
+	}
+	panic(fmt.Sprintf("geom.CometricMatrix: %T is neither a Metric nor a Cometric", m))
+}
+
+// MetricMatrix returns g_ij(q), [..., d, d].
+func MetricMatrix(m Manifold, q *Node) *Node {
+	if m, ok := m.(Metric); ok {
+		return m.G(q)
+	}
+	return linalg.Inverse(CometricMatrix(m, q))
+}
+
+// Inner returns ⟨u, v⟩_g, [...], of tangent vectors at q.
+func Inner(m Manifold, q, u, v *Node) *Node {
+	return ReduceSum(Mul(Flat(m, q, u), v), -1)
+}
+
+// Norm returns ‖v‖_g, [...].
+func Norm(m Manifold, q, v *Node) *Node { return Sqrt(Inner(m, q, v, v)) }
+
+// Hamiltonian returns H(q, p) = ½ g^ij p_i p_j, [...].
+func Hamiltonian(m Manifold) func(q, p *Node) *Node {
+	return func(q, p *Node) *Node {
+		return MulScalar(ReduceSum(Mul(p, Sharp(m, q, p)), -1), 0.5)
+	}
+}
+
+// Geodesics is the field of Hamilton's equations of H, on states (q, p).
+func Geodesics(m Manifold) ode.Field { return ode.Hamilton(Hamiltonian(m)) }
+
+// ExpMap returns Exp_q(v) by n steps of an integrator.
+func ExpMap(m Manifold, method ode.Method, n int, q, v *Node) *Node {
+	return ode.Flow(Geodesics(m), method, n, ode.State{q, Flat(m, q, v)})[0]
+}
+
+func checkPair(m Manifold, what string, q, v *Node) {
+	if q.Rank() == 0 || q.Shape().Dim(-1) != m.Dim() || !q.Shape().Equal(v.Shape()) {
+		panic(fmt.Sprintf("geom.%s: point %s and vector %s, want the same shape with last axis %d", what, q.Shape(), v.Shape(), m.Dim()))
+	}
+}

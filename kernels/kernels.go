@@ -1,0 +1,172 @@
+// Package kernels holds the reproducing kernels K(x, y) of R^D that make landmarks a manifold: Gaussian, the Laplace
+// (Matérn) family, Cauchy, sums of them, each with one width or one along every axis.
+//
+// All are scalar kernels of the form k(s), s = Σ_a ((x_a − y_a)/σ_a)² with k(0) = 1, so that the matrix kernel is
+// K(x, y)·I. Widths have the unit of the landmarks.
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/autodiff"
+)
+
+// Kernel is a positive definite function of two points.
+type Kernel interface {
+	// Gram returns the matrix K(x_i, y_j), [..., n, m], of points x, [..., n, D], and y, [..., m, D].
+	Gram(x, y *Node) *Node
+	// String names the kernel with its widths.
+	String() string
+}
+
+// Gaussian is exp(−|x − y|²/2σ²). One width is isotropic; D widths scale the axes.
+func Gaussian(sigma ...float64) Kernel {
+	return newRadial("Gaussian", sigma, func(s *Node) *Node { return Exp(MulScalar(s, -0.5)) })
+}
+
+// Cauchy is 1/(1 + |x − y|²/σ²).
+func Cauchy(sigma ...float64) Kernel {
+	return newRadial("Cauchy", sigma, func(s *Node) *Node { return Reciprocal(AddScalar(s, 1)) })
+}
+
+// Laplace is the reproducing kernel k_c(r) of the Sobolev space of order c + (D+1)/2, a polynomial of degree c in
+// r = |x − y|/σ times exp(−r): the Matérn kernel of smoothness c + 1/2 with k_c(0) = 1.
+//
+//	k_0 = e^−r,  k_1 = (1 + r) e^−r,  k_2 = (1 + r + r²/3) e^−r,  k_3 = (1 + r + 2r²/5 + r³/15) e^−r, …
+//
+// k_c has 2c derivatives at r = 0; the geodesic equations want c ≥ 1, curvature and the frame bundle c ≥ 2.
+// Derivatives that do not exist at r = 0 count as zero there, which is their value by symmetry.
+func Laplace(order int, sigma ...float64) Kernel {
+	if order < 0 || order > 6 {
+		panic(fmt.Sprintf("kernels.Laplace: order %d, want 0 to 6", order))
+	}
+	return newRadial(fmt.Sprintf("Laplace-%d", order), sigma, func(s *Node) *Node { return laplace(order, s) })
+}
+
+// laplace is k_c as a function of s = r². Its derivative is dk_c/ds = −k_{c−1}/(2(2c − 1)), without the root that makes
+// automatic differentiation divide by zero on the diagonal.
+func laplace(c int, s *Node) *Node {
+	r := Sqrt(s)
+	sum := OnesLike(s)
+	power := sum
+	for _, a := range laplaceCoefficients(c)[1:] {
+		power = Mul(power, r)
+		sum = Add(sum, MulScalar(power, a))
+	}
+	value := Mul(sum, Exp(Neg(r)))
+	return autodiff.CustomVJP([]*Node{s}, []*Node{value}, func(ct []*Node) []*Node {
+		if c > 0 {
+			return []*Node{Mul(ct[0], MulScalar(laplace(c-1, s), -0.5/float64(2*c-1)))}
+		}
+		atZero := Equal(s, ZerosLike(s))
+		safe := Sqrt(Where(atZero, OnesLike(s), s))
+		slope := Div(MulScalar(Exp(Neg(safe)), -0.5), safe)
+		return []*Node{Mul(ct[0], Where(atZero, ZerosLike(s), slope))}
+	})[0]
+}
+
+// laplaceCoefficients returns the coefficients a_j of k_c(r) = Σ a_j r^j e^−r, a_j = 2^j (2c−j)! c! / ((2c)! j! (c−j)!).
+func laplaceCoefficients(c int) []float64 {
+	factorial := func(n int) float64 { return math.Round(math.Gamma(float64(n) + 1)) }
+	a := make([]float64, c+1)
+	for j := range a {
+		a[j] = math.Pow(2, float64(j)) * factorial(2*c-j) * factorial(c) / (factorial(2*c) * factorial(j) * factorial(c-j))
+	}
+	return a
+}
+
+// Sum is Σ w_l K_l with positive weights, one a kernel: several scales at once.
+func Sum(weights []float64, terms ...Kernel) Kernel {
+	if len(weights) != len(terms) || len(terms) == 0 {
+		panic(fmt.Sprintf("kernels.Sum: %d weights for %d kernels", len(weights), len(terms)))
+	}
+	for i, w := range weights {
+		if !(w > 0) || math.IsInf(w, 1) {
+			panic(fmt.Sprintf("kernels.Sum: weight %d is %g; a positive definite sum wants finite positive weights", i, w))
+		}
+	}
+	return sum{weights, terms}
+}
+
+type sum struct {
+	weights []float64
+	terms   []Kernel
+}
+
+func (k sum) Gram(x, y *Node) *Node {
+	var total *Node
+	for i, t := range k.terms {
+		g := MulScalar(t.Gram(x, y), k.weights[i])
+		if total == nil {
+			total = g
+		} else {
+			total = Add(total, g)
+		}
+	}
+	return total
+}
+
+func (k sum) String() string {
+	parts := make([]string, len(k.terms))
+	for i, t := range k.terms {
+		parts[i] = fmt.Sprintf("%.4g·%s", k.weights[i], t)
+	}
+	return strings.Join(parts, " + ")
+}
+
+// radial is k(s) with s the squared distance in units of the widths.
+type radial struct {
+	name    string
+	widths  []float64
+	profile func(s *Node) *Node
+}
+
+func newRadial(name string, widths []float64, profile func(s *Node) *Node) Kernel {
+	if len(widths) == 0 {
+		panic(fmt.Sprintf("kernels.%s: no width", name))
+	}
+	for i, w := range widths {
+		if !(w > 0) || math.IsInf(w, 1) {
+			panic(fmt.Sprintf("kernels.%s: width %d is %g, want a finite positive number", name, i, w))
+		}
+	}
+	return radial{name, widths, profile}
+}
+
+func (k radial) Gram(x, y *Node) *Node { return k.profile(k.squaredDistance(x, y)) }
+
+func (k radial) String() string {
+	w := make([]string, len(k.widths))
+	for i := range w {
+		w[i] = fmt.Sprintf("%.4g", k.widths[i])
+	}
+	return fmt.Sprintf("%s(σ = %s)", k.name, strings.Join(w, ", "))
+}
+
+// squaredDistance is Σ_a ((x_a − y_a)/σ_a)², summed axis by axis: exact zeros on the diagonal, and one fused loop.
+func (k radial) squaredDistance(x, y *Node) *Node {
+	dim := x.Shape().Dim(-1)
+	if x.Rank() < 2 || y.Rank() != x.Rank() || y.Shape().Dim(-1) != dim {
+		panic(fmt.Sprintf("kernels: points of shapes %s and %s, want [..., n, D] and [..., m, D]", x.Shape(), y.Shape()))
+	}
+	if len(k.widths) != 1 && len(k.widths) != dim {
+		panic(fmt.Sprintf("kernels: %s has %d widths, the points %s have %d coordinates", k, len(k.widths), x.Shape(), dim))
+	}
+	var s *Node
+	for a := range dim {
+		xa := SliceAxis(x, -1, AxisRange(a, a+1))
+		ya := Transpose(SliceAxis(y, -1, AxisRange(a, a+1)), -1, -2)
+		w := k.widths[min(a, len(k.widths)-1)]
+		d := Square(MulScalar(Sub(xa, ya), 1/w))
+		if s == nil {
+			s = d
+		} else {
+			s = Add(s, d)
+		}
+	}
+	return s
+}

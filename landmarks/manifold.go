@@ -1,0 +1,49 @@
+package landmarks
+
+import (
+	"fmt"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/linalg"
+	"anatomy/kernels"
+)
+
+// Manifold is the manifold of N landmarks in R^D with the cometric K(x_i, x_j)·I_D, for graph functions.
+type Manifold struct {
+	N, D   int
+	Kernel kernels.Kernel
+}
+
+// Dim is N·D.
+func (m Manifold) Dim() int { return m.N * m.D }
+
+// Sharp returns Σ_j K(x_i, x_j) p_j, [..., N·D].
+func (m Manifold) Sharp(q, p *Node) *Node {
+	x := m.points(q)
+	return m.flat(linalg.MatMul(m.Kernel.Gram(x, x), m.points(p)))
+}
+
+// Flat solves Σ_j K(x_i, x_j) p_j = v_i: one N×N factorisation with D right-hand sides.
+func (m Manifold) Flat(q, v *Node) *Node {
+	x := m.points(q)
+	return m.flat(linalg.Solve(m.Kernel.Gram(x, x), m.points(v)))
+}
+
+// Velocity returns z' = Σ_j K(z, x_j) p_j, [..., k, D], of arbitrary points z, [..., k, D].
+func (m Manifold) Velocity(q, p, z *Node) *Node {
+	return linalg.MatMul(m.Kernel.Gram(z, m.points(q)), m.points(p))
+}
+
+func (m Manifold) points(q *Node) *Node {
+	if q.Rank() == 0 || q.Shape().Dim(-1) != m.Dim() {
+		panic(fmt.Sprintf("landmarks: coordinates of shape %s, want [..., %d] for %d landmarks in R^%d", q.Shape(), m.Dim(), m.N, m.D))
+	}
+	dims := append([]int{}, q.Shape().Dimensions...)
+	return Reshape(q, append(dims[:len(dims)-1], m.N, m.D)...)
+}
+
+func (m Manifold) flat(x *Node) *Node {
+	dims := append([]int{}, x.Shape().Dimensions...)
+	return Reshape(x, append(dims[:len(dims)-2], m.Dim())...)
+}
