@@ -44,7 +44,10 @@ local function wrap(call, blocks)
   return out
 end
 
-local function is_picture(b) return b.t == 'Para' and #b.content == 1 and b.content[1].t == 'Image' end
+local function is_picture(b)
+  if b.t == 'RawBlock' then return b.format == 'html' and (b.text:match('<svg') or b.text:match('<img')) end
+  return b.t == 'Para' and #b.content == 1 and b.content[1].t == 'Image'
+end
 
 local function output(div)
   local c = div.classes
