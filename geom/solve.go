@@ -24,17 +24,12 @@ type root struct {
 	done       bool
 }
 
-// solve finds the roots from zero, where the residuals f0 are known, or from a guess where that is better: Broyden's
-// method, which takes residuals only, and Newton's for those it leaves over. Tolerance b bounds ‖F_b‖.
-func (e equations) solve(f0, guess [][]float64, tolerance []float64) ([]*root, error) {
-	roots := make([]*root, len(f0))
-	for b, f := range f0 {
-		roots[b] = &root{x: make([]float64, len(f)), f: f, norm: floats.Norm(f, 2), tol: tolerance[b]}
-	}
+// startAt moves roots to the guesses where these are better; nil for no guesses.
+func (e equations) startAt(roots []*root, guess [][]float64) error {
 	if guess != nil {
 		f, err := e.residual(guess)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for b, r := range roots {
 			if norm := floats.Norm(f[b], 2); norm < r.norm {
@@ -45,10 +40,7 @@ func (e equations) solve(f0, guess [][]float64, tolerance []float64) ([]*root, e
 	for _, r := range roots {
 		r.done = r.norm <= r.tol
 	}
-	if err := e.broyden(roots, 80); err != nil {
-		return nil, err
-	}
-	return roots, e.newton(roots, 30)
+	return nil
 }
 
 // broyden is Broyden's good method from the Jacobian I, with the inverse as I + Σ u_k w_kᵀ and step halving.

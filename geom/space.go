@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	. "github.com/gomlx/gomlx/core/graph"
-	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
@@ -14,6 +13,9 @@ import (
 
 // Space computes on a manifold with host slices: every operation is one graph function, compiled at its first use and
 // reused. It may be used from several goroutines.
+//
+// Points and vectors are coordinates, of an Atlas ambient vectors; those off the manifold or its tangent space are an
+// error. Where the manifold has ClosedForms they take the place of integration.
 type Space struct {
 	M      Manifold
 	method ode.Method
@@ -69,9 +71,12 @@ func (s *Space) Exp(x, v []float64) (*Geodesic, error) {
 		return nil, err
 	}
 	out, err := s.Call("Exp", func(in []*Node) []*Node {
+		if s.direct() {
+			return s.directPath(in[0], in[1], nil)
+		}
 		return s.path(in[0], in[1], Flat(s.M, in[0], in[1]))
 	}, x, v)
-	return s.geodesic("Exp", x, out, err)
+	return s.geodesic("Exp", x, v, out, err)
 }
 
 // Shoot returns the geodesic from x with momentum p.
@@ -80,9 +85,12 @@ func (s *Space) Shoot(x, p []float64) (*Geodesic, error) {
 		return nil, err
 	}
 	out, err := s.Call("Shoot", func(in []*Node) []*Node {
+		if s.direct() {
+			return s.directPath(in[0], nil, in[1])
+		}
 		return s.path(in[0], Sharp(s.M, in[0], in[1]), in[1])
 	}, x, p)
-	return s.geodesic("Shoot", x, out, err)
+	return s.geodesic("Shoot", x, nil, out, err)
 }
 
 func (s *Space) path(x, v, p *Node) []*Node {
@@ -90,9 +98,14 @@ func (s *Space) path(x, v, p *Node) []*Node {
 	return []*Node{y[0], y[1], v, Sqrt(ReduceSum(Mul(v, p), -1))}
 }
 
-func (s *Space) geodesic(what string, x []float64, out engine.Values, err error) (*Geodesic, error) {
+func (s *Space) geodesic(what string, x, v []float64, out engine.Values, err error) (*Geodesic, error) {
 	if err != nil {
 		return nil, err
+	}
+	if s.direct() {
+		if err := checkOn(what, "point", x, out.Scalar(4), "velocity", v, out.Scalar(5)); err != nil {
+			return nil, err
+		}
 	}
 	g := &Geodesic{Start: x, Points: out.Matrix(0), Momenta: out.Matrix(1), Velocity: out.Vector(2), Length: out.Scalar(3)}
 	g.Momentum = g.Momenta[0]
@@ -108,99 +121,14 @@ func (s *Space) geodesic(what string, x []float64, out engine.Values, err error)
 	return g, nil
 }
 
-// Log returns the geodesic from x to y: the root of Exp_x(v) = y, found by Broyden's method from v = 0, where the
-// Jacobian is the identity, and by Newton's with GMRES where that does not get through. It is the minimal
-// geodesic where y is not far beyond the injectivity radius. Geodesic.Status says whether the residual reached
-// 1e-10 of |y − x|; the best velocity found is returned in any case.
-func (s *Space) Log(x, y []float64) (*Geodesic, error) {
-	gs, err := s.LogAll([][]float64{x}, [][]float64{y})
-	if err != nil {
-		return nil, err
-	}
-	g, err := s.Exp(x, gs[0].Velocity)
-	if err != nil {
-		return nil, err
-	}
-	g.Residual, g.Iterations, g.Status = gs[0].Residual, gs[0].Iterations, gs[0].Status
-	return g, nil
-}
-
-// LogAll is Log for many pairs at once, without Points and Momenta. The pairs share every compiled call.
-func (s *Space) LogAll(x, y [][]float64) ([]*Geodesic, error) { return s.LogFrom(x, y, nil) }
-
-// LogFrom is LogAll with first guesses of the velocities; nil for none.
-func (s *Space) LogFrom(x, y, guess [][]float64) ([]*Geodesic, error) {
-	if len(x) != len(y) || len(x) == 0 {
-		return nil, fmt.Errorf("Log: %d starting points, %d end points", len(x), len(y))
-	}
-	f0, tol := make([][]float64, len(x)), make([]float64, len(x))
-	for b := range x {
-		if err := s.check(fmt.Sprintf("Log of pair %d", b), "starting point", x[b], "end point", y[b]); err != nil {
-			return nil, err
-		}
-		f0[b] = floats.SubTo(make([]float64, len(x[b])), x[b], y[b])
-		tol[b] = 1e-10*floats.Norm(f0[b], 2) + 1e-13*floats.Norm(y[b], 2)
-	}
-	minus := func(end [][]float64) [][]float64 {
-		for b := range end {
-			floats.Sub(end[b], y[b])
-		}
-		return end
-	}
-	eq := equations{
-		residual: func(v [][]float64) ([][]float64, error) {
-			out, err := s.Call("Log", func(in []*Node) []*Node {
-				return []*Node{ExpMap(s.M, s.method, s.steps, in[0], in[1])}
-			}, x, v)
-			if err != nil {
-				return nil, err
-			}
-			return minus(out.Matrix(0)), nil
-		},
-		derivative: func(v, dv [][]float64) ([][]float64, error) {
-			out, err := s.Call("DExp", func(in []*Node) []*Node {
-				q, v, dv := in[0], in[1], in[2]
-				state := ode.State{q, Flat(s.M, q, v), ZerosLike(q), Flat(s.M, q, dv)}
-				return []*Node{ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, state)[2]}
-			}, x, v, dv)
-			if err != nil {
-				return nil, err
-			}
-			return out.Matrix(0), nil
-		},
-	}
-	roots, err := eq.solve(f0, guess, tol)
-	if err != nil {
-		return nil, err
-	}
-	v := make([][]float64, len(x))
-	for b, r := range roots {
-		v[b] = r.x
-	}
-	out, err := s.Call("Flat", func(in []*Node) []*Node {
-		p := Flat(s.M, in[0], in[1])
-		return []*Node{p, Sqrt(ReduceSum(Mul(in[1], p), -1))}
-	}, x, v)
-	if err != nil {
-		return nil, err
-	}
-	momenta, lengths := out.Matrix(0), out.Vector(1)
-	gs := make([]*Geodesic, len(x))
-	for b, r := range roots {
-		gs[b] = &Geodesic{Start: x[b], Velocity: r.x, Momentum: momenta[b], Length: lengths[b],
-			Residual: r.norm / math.Sqrt(float64(s.M.Dim())), Iterations: r.iterations, Status: r.status}
-	}
-	return gs, nil
-}
-
 // check validates two vectors of coordinates.
 func (s *Space) check(what, nameA string, a []float64, nameB string, b []float64) error {
 	for _, v := range []struct {
 		name string
 		x    []float64
 	}{{nameA, a}, {nameB, b}} {
-		if len(v.x) != s.M.Dim() {
-			return fmt.Errorf("%s: the %s has %d coordinates, the manifold %d", what, v.name, len(v.x), s.M.Dim())
+		if n := s.coordinates(); len(v.x) != n {
+			return fmt.Errorf("%s: the %s has %d coordinates, those of the manifold have %d", what, v.name, len(v.x), n)
 		}
 		if i, bad := notFinite(v.x); bad {
 			return fmt.Errorf("%s: coordinate %d of the %s is %g", what, i, v.name, v.x[i])

@@ -30,6 +30,18 @@ func (m Manifold) Flat(q, v *Node) *Node {
 	return m.flat(linalg.Solve(m.Kernel.Gram(x, x), m.points(v)))
 }
 
+// RegularFlat solves Σ_j K(x_i, x_j) p_j + μ p_i = v_i.
+func (m Manifold) RegularFlat(q, v, mu *Node) *Node {
+	x := m.points(q)
+	k := m.Kernel.Gram(x, x)
+	eye := linalg.Eye(q.Graph(), q.DType(), m.N)
+	for eye.Rank() < k.Rank() {
+		eye = ExpandAxes(eye, 0)
+	}
+	ridge := Mul(ExpandAxes(ExpandAxes(mu, -1), -1), eye)
+	return m.flat(linalg.Solve(Add(k, ridge), m.points(v)))
+}
+
 // Velocity returns z' = Σ_j K(z, x_j) p_j, [..., k, D], of arbitrary points z, [..., k, D].
 func (m Manifold) Velocity(q, p, z *Node) *Node {
 	return linalg.MatMul(m.Kernel.Gram(z, m.points(q)), m.points(p))

@@ -58,7 +58,7 @@ func Pushforward(f func(x []*Node) []*Node, x, v []*Node) (y, dy []*Node) {
 	y = f(x)
 	u := make([]*Node, len(y))
 	for j := range y {
-		u[j] = ZerosLike(y[j])
+		u[j] = Identity(ZerosLike(y[j])) // a node of its own: GoMLX shares scalar constants
 	}
 	return y, gradientOrZeros(inner(Pullback(y, u, x), v), u)
 }

@@ -13,14 +13,13 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Loops in GoMLX v0.28.0 over go-xla v0.3.0 have five defects. This file goes round them and nothing else does:
+// Loops in GoMLX v0.28.0 over go-xla v0.3.0 have four defects. This file goes round them and nothing else does:
 //
 //  1. go-xla caches the little function inside a reduction per builder, but StableHLO wants it to be a closure of the
 //     function in which the reduction stands ("reductionFn is not a StableHLO closure of").
 //  2. graph.NewClosure makes every closure a child of main, so loops cannot nest.
 //  3. graph.Graph caches scalar constants whatever function made them ("incompatible scopes").
-//  4. A reduction inside a loop body of a value from outside the loop is placed outside, its function inside.
-//  5. A binary operation between a value of the loop body and one from outside is refused ("operands are not part of
+//  4. A binary operation between a value of the loop body and one from outside is refused ("operands are not part of
 //     the function"), and so is an outside value that the body returns.
 //
 // All but 2 look at unexported fields by reflection; TestRepairs fails when a new version moves them or no longer
@@ -149,10 +148,6 @@ func (f *function) ScatterSum(x, indices, updates compute.Value, indexVectorAxis
 
 func (f *function) reduce(op func(compute.Value, ...int) (compute.Value, error), x compute.Value, axes []int) (compute.Value, error) {
 	f.forgetReductions()
-	x, err := adopt(f.hlo(), x)
-	if err != nil {
-		return nil, err
-	}
 	return op(x, axes...)
 }
 
@@ -273,7 +268,7 @@ func adopt(f *stablehlo.Function, x compute.Value) (compute.Value, error) {
 	return &node, nil
 }
 
-// meet brings two values into the inner one of their functions (defect 5).
+// meet brings two values into the inner one of their functions (defect 4).
 func meet(x, y compute.Value) (compute.Value, compute.Value, error) {
 	fx, fy := owner(x), owner(y)
 	if fx == fy {

@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"math"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+func TestCallShapesAndTypes(t *testing.T) {
+	f := Compile(func(x *graph.Node) *graph.Node { return graph.MulScalar(x, 2) })
+	for _, c := range []struct {
+		in   any
+		read func(Values) any
+		want any
+	}{
+		{1.5, func(v Values) any { return v.Scalar(0) }, 3.0},
+		{[]float64{1, 2}, func(v Values) any { return v.Vector(0) }, []float64{2, 4}},
+		{[][]float64{{1, 2}, {3, 4}}, func(v Values) any { return v.Matrix(0) }, [][]float64{{2, 4}, {6, 8}}},
+		{[][][]float64{{{1, 2}}, {{3, 4}}}, func(v Values) any { return v.Array3(0) }, [][][]float64{{{2, 4}}, {{6, 8}}}},
+		{[][][][]float64{{{{1, 2}}}}, func(v Values) any { return v.Array4(0) }, [][][][]float64{{{{2, 4}}}}},
+		{3, func(v Values) any { return v.Scalar(0) }, 6.0},
+		{[]int{1, 2}, func(v Values) any { return v.Vector(0) }, []float64{2, 4}},
+		{tensors.FromScalar(float32(1.5)), func(v Values) any { return v.Scalar(0) }, 3.0},
+	} {
+		out, err := f.Call(c.in)
+		if err != nil {
+			t.Errorf("%v: %v", c.in, err)
+		} else if got := c.read(out); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%v: got %v, want %v", c.in, got, c.want)
+		}
+	}
+}
+
+func TestFloat32(t *testing.T) {
+	f := Compile(func(x *graph.Node) *graph.Node { return graph.Div(graph.OnesLike(x), x) }, Float32())
+	out, err := f.Call([]float64{3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := out.Vector(0)[0]; out[0].DType() != dtypes.Float32 || got != float64(float32(1)/3) {
+		t.Errorf("got %v of type %s", got, out[0].DType())
+	}
+}
+
+// A function is built once for a shape, whatever the numbers.
+func TestCompilesOnceForAShape(t *testing.T) {
+	built := 0
+	f := Compile(func(x *graph.Node) *graph.Node { built++; return graph.Square(x) })
+	for i := range 5 {
+		if _, err := f.Call([]float64{float64(i), 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Prepare([]float64{1, 2, 3}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Call([]float64{1, 2, 3}); err != nil {
+		t.Fatal(err)
+	}
+	if built != 2 {
+		t.Errorf("built %d times for 2 shapes", built)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	f := Compile(func(x, y *graph.Node) *graph.Node { return graph.Add(x, y) }, Name("adding"))
+	for want, args := range map[string][]any{
+		"argument 0: row 1 has dimensions [1], row 0 has [2]": {[][]float64{{1, 2}, {3}}, 1.0},
+		"argument 1: empty [][]float64":                       {1.0, [][]float64{}},
+		"adding":                                              {[]float64{1, 2}, []float64{1, 2, 3}},
+	} {
+		if _, err := f.Call(args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	// Any panic of a graph function is an error, and the function can be called again.
+	g := Compile(func(x *graph.Node) *graph.Node { panic("not a shape: " + x.Shape().String()) })
+	for range 2 {
+		if _, err := g.Call(1.0); err == nil || !strings.Contains(err.Error(), "not a shape: (Float64)") {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+func TestFindPlugin(t *testing.T) {
+	home := t.TempDir() + "/päth [with] spaces"
+	site := home + "/.anatomy/venv/lib/python3.11/site-packages/fastatomstruct_xla_cpu"
+	if err := os.MkdirAll(site, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	plugin := site + "/libpjrt_cpu.so"
+	if err := os.WriteFile(plugin, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("ANATOMY_HOME", home)
+	if got, err := FindPlugin(); err != nil || got != plugin {
+		t.Errorf("with ANATOMY_HOME: %q, %v", got, err)
+	}
+	t.Setenv("ANATOMY_HOME", "")
+	below := home + "/notebooks/deep"
+	if err := os.MkdirAll(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(below)
+	if got, err := FindPlugin(); err != nil || got != plugin {
+		t.Errorf("from a folder below: %q, %v", got, err)
+	}
+	t.Chdir(t.TempDir())
+	if _, err := FindPlugin(); err == nil || !strings.Contains(err.Error(), "make setup") {
+		t.Errorf("without: %v", err)
+	}
+}
+
+// loop runs body n times from zero with a raw While.
+func loop(g *graph.Graph, name string, closure func(*graph.Graph, func(*graph.Graph) []*graph.Node) *graph.Function, body func(i, x *graph.Node) *graph.Node) *graph.Node {
+	params := func(g *graph.Graph, suffix string) (*graph.Node, *graph.Node) {
+		return graph.Parameter(g, name+"_i"+suffix, shapes.Make(dtypes.Int32)), graph.Parameter(g, name+"_x"+suffix, shapes.Make(dtypes.Float64))
+	}
+	cond := closure(g, func(g *graph.Graph) []*graph.Node {
+		i, _ := params(g, "c")
+		return []*graph.Node{graph.LessThan(i, graph.Const(g, int32(3)))}
+	})
+	step := closure(g, func(g *graph.Graph) []*graph.Node {
+		i, x := params(g, "b")
+		return []*graph.Node{graph.AddScalar(i, 1), body(i, x)}
+	})
+	return graph.While(cond, step, graph.Const(g, int32(0)), graph.Const(g, 0.0))[1]
+}
+
+// Each of the four defects that repair.go goes round: it must work with the repair, and must still fail without it.
+// Where a case passes without the repair, the pinned modules have the fix: delete the repair.
+func TestRepairs(t *testing.T) {
+	b, err := Backend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := b.(backend).Backend
+	run := func(repaired bool, fn func(g *graph.Graph, x *graph.Node, closure func(*graph.Graph, func(*graph.Graph) []*graph.Node) *graph.Function) *graph.Node) (v float64, err error) {
+		closure, use := NewClosure, b
+		if !repaired {
+			closure, use = graph.NewClosure, raw
+		}
+		exec, err := graph.NewExec(use, errorPanics(func(x *graph.Node) *graph.Node { return fn(x.Graph(), x, closure) }))
+		if err != nil {
+			return 0, err
+		}
+		out, err := exec.Exec([]float64{1, 2, 3})
+		if err != nil {
+			return 0, err
+		}
+		return Values(out).Scalar(0), nil
+	}
+	type closures = func(*graph.Graph, func(*graph.Graph) []*graph.Node) *graph.Function
+	for name, c := range map[string]struct {
+		fn   func(g *graph.Graph, x *graph.Node, closure closures) *graph.Node
+		want float64
+	}{
+		"1 reductions in a loop and outside": {func(g *graph.Graph, x *graph.Node, closure closures) *graph.Node {
+			s := loop(g, "l", closure, func(_, y *graph.Node) *graph.Node {
+				return graph.Add(y, graph.ReduceAllSum(graph.BroadcastToDims(y, 2)))
+			})
+			return graph.Add(s, graph.ReduceAllSum(x))
+		}, 6},
+		"2 a loop in a loop": {func(g *graph.Graph, x *graph.Node, closure closures) *graph.Node {
+			return loop(g, "o", closure, func(i, y *graph.Node) *graph.Node {
+				return graph.Add(y, loop(y.Graph(), "n", closure, func(_, z *graph.Node) *graph.Node { return graph.Add(z, graph.Const(z.Graph(), 1.0)) }))
+			})
+		}, 9},
+		"3 a scalar constant first met in a loop": {func(g *graph.Graph, x *graph.Node, closure closures) *graph.Node {
+			s := loop(g, "l", closure, func(_, y *graph.Node) *graph.Node { return graph.AddScalar(y, 2.5) })
+			return graph.AddScalar(s, 2.5)
+		}, 10},
+		"4 an operation between inside and outside": {func(g *graph.Graph, x *graph.Node, closure closures) *graph.Node {
+			c := graph.Reshape(graph.SliceAxis(x, 0, graph.AxisElem(1)))
+			return loop(g, "l", closure, func(_, y *graph.Node) *graph.Node { return graph.Add(y, c) })
+		}, 6},
+	} {
+		if got, err := run(true, c.fn); err != nil || math.Abs(got-c.want) > 1e-14 {
+			t.Errorf("%s: got %v, want %v (error %v)", name, got, c.want, err)
+		}
+		if got, err := run(false, c.fn); err == nil {
+			t.Errorf("%s: gives %v without the repair: delete it from repair.go", name, got)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package landmarks_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/ode"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+func callosa(options ...landmarks.Option) (m *landmarks.Space, atlas, colin [][]float64) {
+	cc := landmarks.CorpusCallosum()
+	return landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()), options...), cc.Shape("jhu_atlas"), cc.Shape("colin27")
+}
+
+func must[T any](t *testing.T) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func farthest(a, b [][]float64) (worst float64) {
+	for i := range a {
+		for c := range a[i] {
+			if d := math.Abs(a[i][c] - b[i][c]); !(d <= worst) {
+				worst = d
+			}
+		}
+	}
+	return worst
+}
+
+func noise(rng *rand.Rand, n, dim int, size float64) [][]float64 {
+	p := make([][]float64, n)
+	for i := range p {
+		p[i] = make([]float64, dim)
+		for a := range p[i] {
+			p[i][a] = size * rng.NormFloat64()
+		}
+	}
+	return p
+}
+
+// Exp∘Log closes to far below 1e-6 of the shape's size between two real callosa, forwards and backwards.
+func TestLogClosesOnCallosa(t *testing.T) {
+	m, atlas, colin := callosa()
+	size := landmarks.CentroidSize(atlas)
+	for _, pair := range [][2][][]float64{{atlas, colin}, {colin, atlas}} {
+		r := must[*landmarks.Geodesic](t)(m.Log(pair[0], pair[1]))
+		if r.Status != geom.Converged {
+			t.Errorf("Log: %s after %d iterations, residual %g mm", r.Status, r.Iterations, r.Residual)
+		}
+		end := must[*landmarks.Geodesic](t)(m.Exp(pair[0], r.Velocity)).End
+		if d := farthest(end, pair[1]); d > 1e-9*size {
+			t.Errorf("Exp(Log) is %g mm off, size %g mm", d, size)
+		}
+	}
+}
+
+// A kernel three times as wide as the landmarks are apart makes the exact match ill-posed: Log says that it stalled and
+// has matched what the kernel can, with a momentum of reasonable size.
+func TestLogWithWideKernel(t *testing.T) {
+	cc := landmarks.CorpusCallosum()
+	m := landmarks.New(39, 2, kernels.Gaussian(3*cc.Spacing()))
+	atlas, colin := cc.Shape("jhu_atlas"), cc.Shape("colin27")
+	r := must[*landmarks.Geodesic](t)(m.Log(atlas, colin))
+	moved := 0.0
+	for i := range atlas {
+		moved += math.Pow(atlas[i][0]-colin[i][0], 2) + math.Pow(atlas[i][1]-colin[i][1], 2)
+	}
+	moved = math.Sqrt(moved / 78)
+	if r.Status != geom.Stalled || !(r.Residual < 0.25*moved) || !(r.Length < 40) {
+		t.Errorf("%s, residual %.3g mm of %.3g mm, length %.3g mm", r.Status, r.Residual, moved, r.Length)
+	}
+}
+
+// H, Σ p_i and Σ x_i ∧ p_i are constant along geodesics: H and the angular momentum to the integrator's order, the
+// linear momentum to rounding.
+func TestInvariants(t *testing.T) {
+	for name, kernel := range map[string]kernels.Kernel{"gaussian": kernels.Gaussian(5), "laplace": kernels.Laplace(3, 3), "cauchy": kernels.Cauchy(6)} {
+		drift := map[int][2]float64{}
+		for _, steps := range []int{20, 40} {
+			m, atlas, colin := callosa(landmarks.Integrator(ode.RK4, steps))
+			m = landmarks.New(39, 2, kernel, landmarks.Integrator(ode.RK4, steps))
+			p := noise(rand.New(rand.NewPCG(3, 4)), 39, 2, 0.5)
+			for i := range p {
+				for a := range p[i] {
+					p[i][a] += 0.3 * (colin[i][a] - atlas[i][a])
+				}
+			}
+			g := must[*landmarks.Geodesic](t)(m.Shoot(atlas, p))
+			invariants := func(q, p [][]float64) (h, px, py, angular float64) {
+				for i := range q {
+					px, py, angular = px+p[i][0], py+p[i][1], angular+q[i][0]*p[i][1]-q[i][1]*p[i][0]
+				}
+				h = must[engine.Values](t)(m.Geometry.Call("H", func(in []*Node) []*Node {
+					return []*Node{geom.Hamiltonian(m.Manifold)(in[0], in[1])}
+				}, must[[]float64](t)(m.Vector(q)), must[[]float64](t)(m.Vector(p)))).Scalar(0)
+				return
+			}
+			h0, x0, y0, a0 := invariants(g.Start, g.Momentum)
+			h1, x1, y1, a1 := invariants(g.End, g.Momenta[steps])
+			if math.Abs(x1-x0) > 1e-11 || math.Abs(y1-y0) > 1e-11 {
+				t.Errorf("%s: total momentum moves by (%g, %g)", name, x1-x0, y1-y0)
+			}
+			drift[steps] = [2]float64{math.Abs(h1/h0 - 1), math.Abs(a1 - a0)}
+		}
+		for i, what := range []string{"H", "angular momentum"} {
+			// Order 4: halving the step divides the drift by 16; the constant part is checked by its size.
+			if fine, coarse := drift[40][i], drift[20][i]; fine > 1e-4 || fine > coarse/8 && fine > 1e-10 {
+				t.Errorf("%s: drift of %s is %g with 20 steps, %g with 40", name, what, coarse, fine)
+			}
+		}
+	}
+}
+
+func TestTimeReversal(t *testing.T) {
+	m, atlas, colin := callosa(landmarks.Integrator(ode.ImplicitMidpoint(20), 25))
+	g := must[*landmarks.Geodesic](t)(m.Log(atlas, colin))
+	back := g.Momenta[len(g.Momenta)-1]
+	for i := range back {
+		back[i][0], back[i][1] = -back[i][0], -back[i][1]
+	}
+	if d := farthest(must[*landmarks.Geodesic](t)(m.Shoot(g.End, back)).End, atlas); d > 1e-9 {
+		t.Errorf("the way back misses the start by %g mm", d)
+	}
+}
+
+// One landmark alone moves in a straight line at constant speed K(x, x) p = p.
+func TestOneLandmarkMovesStraight(t *testing.T) {
+	m := landmarks.New(1, 3, kernels.Gaussian(2))
+	g := must[*landmarks.Geodesic](t)(m.Exp([][]float64{{1, 2, 3}}, [][]float64{{4, -5, 6}}))
+	for k, q := range g.Path {
+		s := float64(k) / 25
+		if d := farthest(q, [][]float64{{1 + 4*s, 2 - 5*s, 3 + 6*s}}); d > 1e-13 {
+			t.Errorf("step %d is %g off the line", k, d)
+		}
+	}
+	if want := math.Sqrt(77); math.Abs(g.Length-want) > 1e-13 {
+		t.Errorf("length %g, want %g", g.Length, want)
+	}
+}
+
+// The flow moves points that sit on the landmarks with them, is the diffeomorphism of the landmarks, and leaves far
+// points alone.
+func TestCarry(t *testing.T) {
+	m, atlas, colin := callosa()
+	g := must[*landmarks.Geodesic](t)(m.Log(atlas, colin))
+	points := append(append([][]float64{}, atlas...), []float64{1000, 1000})
+	paths := must[[][][]float64](t)(m.Carry(g, points))
+	for k := range paths {
+		if d := farthest(paths[k][:39], g.Path[k]); d > 1e-11 {
+			t.Errorf("time %d: points on the landmarks leave them by %g mm", k, d)
+		}
+		if d := farthest(paths[k][39:], points[39:]); d > 0 {
+			t.Errorf("time %d: a far point moved by %g", k, d)
+		}
+	}
+}
+
+// The gradient through 100 steps equals central differences, and so does a Hessian-vector product.
+func TestDerivativesOfExp(t *testing.T) {
+	m, atlas, colin := callosa()
+	f := engine.Compile(func(q, p, target, direction *Node) []*Node {
+		end := ode.Flow(geom.Geodesics(m.Manifold), ode.Euler, 100, ode.State{q, p})[0]
+		loss := ReduceAllMean(Square(Sub(end, target)))
+		grad := Gradient(loss, p)[0]
+		return []*Node{loss, grad, Gradient(ReduceAllSum(Mul(grad, direction)), p)[0]}
+	})
+	q, target := must[[]float64](t)(m.Vector(atlas)), must[[]float64](t)(m.Vector(colin))
+	p, direction := make([]float64, 78), make([]float64, 78)
+	for i := range p {
+		p[i], direction[i] = 0.3*(target[i]-q[i]), math.Cos(float64(i))
+	}
+	at := func(h float64) engine.Values {
+		moved := make([]float64, 78)
+		for i := range p {
+			moved[i] = p[i] + h*direction[i]
+		}
+		return must[engine.Values](t)(f.Call(q, moved, target, direction))
+	}
+	const h = 1e-3
+	centre, a, b, c, d := at(0), at(h), at(-h), at(2*h), at(-2*h)
+	slope := 0.0
+	for i, g := range centre.Vector(1) {
+		slope += g * direction[i]
+	}
+	if want := (8*(a.Scalar(0)-b.Scalar(0)) - (c.Scalar(0) - d.Scalar(0))) / (12 * h); math.Abs(slope/want-1) > 1e-8 {
+		t.Errorf("directional derivative %.12g, central differences %.12g", slope, want)
+	}
+	worst, size := 0.0, 0.0
+	for i, hv := range centre.Vector(2) {
+		want := (8*(a.Vector(1)[i]-b.Vector(1)[i]) - (c.Vector(1)[i] - d.Vector(1)[i])) / (12 * h)
+		worst, size = math.Max(worst, math.Abs(hv-want)), math.Max(size, math.Abs(hv))
+	}
+	if worst > 1e-6*size {
+		t.Errorf("Hessian-vector product is %g off differences, size %g", worst, size)
+	}
+}
+
+func TestBadShapes(t *testing.T) {
+	m := landmarks.New(3, 2, kernels.Gaussian(1))
+	good := [][]float64{{0, 0}, {1, 0}, {0, 1}}
+	for want, q := range map[string][][]float64{
+		"2 landmarks, the manifold has 3":           {{0, 0}, {1, 0}},
+		"landmark 1: 3 coordinates, the manifold's": {{0, 0}, {1, 0, 0}, {0, 1}},
+		"landmark 2: coordinate 1 is NaN":           {{0, 0}, {1, 0}, {0, math.NaN()}},
+		"landmark 0: coordinate 0 is +Inf":          {{math.Inf(1), 0}, {1, 0}, {0, 1}},
+		"landmarks 0 and 2 coincide at [0 0]":       {{0, 0}, {1, 0}, {0, 0}},
+		"0 landmarks, the manifold has 3":           nil,
+	} {
+		_, errExp := m.Exp(q, good)
+		_, errLog := m.Log(good, q)
+		for _, err := range []error{errExp, errLog} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
+		}
+	}
+	if _, err := m.Exp(good, good[:2]); err == nil || !strings.Contains(err.Error(), "velocity: 2 landmarks") {
+		t.Errorf("short velocity: %v", err)
+	}
+	if _, err := m.Shoot(good, [][]float64{{1e200, 0}, {-1e200, 3}, {0, 1e200}}); err == nil || !strings.Contains(err.Error(), "the geodesic diverges at step") {
+		t.Errorf("diverging geodesic: %v", err)
+	}
+	g := must[*landmarks.Geodesic](t)(m.Exp(good, good))
+	if _, err := m.Carry(g, [][]float64{{1, 2}, {3}}); err == nil || !strings.Contains(err.Error(), "Carry: point 1: 1 coordinates") {
+		t.Errorf("short point: %v", err)
+	}
+}
