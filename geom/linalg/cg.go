@@ -1,0 +1,79 @@
+package linalg
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
+)
+
+// CG solves A x = b for b of [..., n] by conjugate gradients: matvec(x, params) is the product A x with a symmetric
+// positive definite A that depends on params. It stops at ‖b - A x‖ ≤ tol ‖b‖ for the whole batch, or after maxIter
+// steps; residual, [...], is the ‖b - A x‖/‖b‖ that was reached, without a gradient. Directions in which A is not
+// positive give NaN.
+//
+// The gradient is that of the exact solution: one more solve, b̄ = A⁻¹ x̄, and the cotangent -b̄ of A x pulled back to
+// params. So every node from outside that matvec uses, constants aside, must be in params.
+func CG(matvec func(x *Node, params []*Node) *Node, params []*Node, b *Node, tol float64, maxIter int) (x, residual *Node) {
+	if b.Rank() == 0 || !b.DType().IsFloat() {
+		panic(fmt.Sprintf("linalg.CG: right-hand side %s is not a vector, [..., n]", b.Shape()))
+	}
+	if y := matvec(b, params); !y.Shape().Equal(b.Shape()) {
+		panic(fmt.Sprintf("linalg.CG: matvec takes %s to %s", b.Shape(), y.Shape()))
+	}
+	dot := func(x, y *Node) *Node { return graph.ReduceAndKeep(graph.Mul(x, y), graph.ReduceSum, -1) }
+	bb := dot(b, b)
+	unfinished := func(rr *Node) *Node { return graph.GreaterThan(rr, graph.MulScalar(bb, tol*tol)) }
+	state := []*Node{graph.Const(b.Graph(), int32(0)), graph.ZerosLike(b), b, b, bb}
+	x = while(state, func(s []*Node) *Node {
+		more := graph.ReduceAllMax(graph.ConvertDType(unfinished(s[4]), s[0].DType()))
+		return graph.LogicalAnd(graph.IsPositive(more), graph.LessThan(s[0], graph.Const(b.Graph(), int32(maxIter))))
+	}, func(s []*Node) []*Node {
+		x, r, p, rr := s[1], s[2], s[3], s[4]
+		ap := matvec(p, params)
+		// A system of the batch that is done stays as it is.
+		zero := graph.ZerosLike(rr)
+		alpha := graph.Where(unfinished(rr), graph.Div(rr, positive(dot(p, ap))), zero)
+		x = graph.Add(x, graph.Mul(alpha, p))
+		r = graph.Sub(r, graph.Mul(alpha, ap))
+		next := dot(r, r)
+		beta := graph.Where(unfinished(rr), graph.Div(next, rr), zero)
+		return []*Node{graph.AddScalar(s[0], 1), x, r, graph.Add(r, graph.Mul(beta, p)), next}
+	})[1]
+	checkParams(matvec(x, params), append([]*Node{x}, params...))
+	x = autodiff.CustomVJP(append([]*Node{b}, params...), []*Node{x}, func(ct []*Node) []*Node {
+		w, _ := CG(matvec, params, ct[0], tol, maxIter)
+		cts := []*Node{w}
+		engine.Leaves(append([]*Node{x, w}, params...), func() {
+			cts = append(cts, autodiff.Pullback([]*Node{matvec(x, params)}, []*Node{graph.Neg(w)}, params)...)
+		})
+		return cts
+	})[0]
+	r := graph.Sub(b, matvec(x, params))
+	rr := graph.Div(dot(r, r), graph.Where(graph.IsZero(bb), graph.OnesLike(bb), bb))
+	return x, graph.StopGradient(graph.Squeeze(graph.Sqrt(rr), -1))
+}
+
+// checkParams panics where y depends on an input of the graph or loop other than through the given nodes.
+func checkParams(y *Node, given []*Node) {
+	seen := map[*Node]bool{}
+	for _, n := range given {
+		seen[n] = true
+	}
+	var visit func(n *Node)
+	visit = func(n *Node) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		if n.Type() == graph.NodeTypeParameter {
+			panic(fmt.Sprintf("linalg.CG: matvec uses %s from outside; its gradient would be lost: pass it in params", n))
+		}
+		for _, in := range n.Inputs() {
+			visit(in)
+		}
+	}
+	visit(y)
+}

@@ -1,0 +1,200 @@
+// Package linalg is dense linear algebra on the graph: factorisations, solves, eigenvalues, matrix functions.
+//
+// Every function is batched: it works on the last two axes, [..., n, n], and treats what stands before them as a
+// batch. Elements are float64 or float32. Each decomposition has a gradient rule of its own, made of the functions of
+// this package, so that a derivative adds a few nodes to the graph and can be differentiated again.
+//
+// A matrix that a function calls symmetric must be symmetric; its cotangent is the symmetric one, (G + Gᵀ)/2. Where a
+// matrix has not what a function needs (positive definite, invertible, finite), the result is NaN, never a number.
+// Shapes that do not fit are a panic that names them.
+package linalg
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/engine"
+)
+
+// Node is a node of the graph.
+type Node = graph.Node
+
+// Eye is the identity matrix, [n, n].
+func Eye(g *graph.Graph, dtype dtypes.DType, n int) *Node {
+	s := shapes.Make(dtypes.Int32, n, n)
+	return graph.ConvertDType(graph.Equal(graph.Iota(g, s, 0), graph.Iota(g, s, 1)), dtype)
+}
+
+// T is the transpose of the last two axes.
+func T(a *Node) *Node {
+	matrix("T", a)
+	return graph.Transpose(a, -1, -2)
+}
+
+// MatMul is the product a·b of [..., n, k] and [..., k, m]. The leading axes are equal, or one operand has none and is
+// shared by the batch.
+func MatMul(a, b *Node) *Node {
+	matrix("MatMul", a)
+	matrix("MatMul", b)
+	ra, rb := a.Rank(), b.Rank()
+	if a.Shape().Dim(-1) != b.Shape().Dim(-2) || ra > 2 && rb > 2 && !slices.Equal(batch(a), batch(b)) {
+		panic(fmt.Sprintf("linalg.MatMul: shapes %s and %s do not fit", a.Shape(), b.Shape()))
+	}
+	if ra == 2 && rb > 2 {
+		return T(graph.DotGeneral(b, []int{rb - 2}, nil, a, []int{1}, nil))
+	}
+	var axes []int
+	if rb > 2 {
+		axes = upTo(rb - 2)
+	}
+	return graph.DotGeneral(a, []int{ra - 1}, axes, b, []int{rb - 2}, axes)
+}
+
+// MatVec is the product a·x of [..., n, m] and [..., m]; the leading axes as in MatMul.
+func MatVec(a, x *Node) *Node {
+	if x.Rank() == 0 {
+		panic(fmt.Sprintf("linalg.MatVec: %s is not a vector", x.Shape()))
+	}
+	return graph.Squeeze(MatMul(a, graph.ExpandAxes(x, -1)), -1)
+}
+
+// Outer is x yᵀ, [..., n, m], for x of [..., n] and y of [..., m].
+func Outer(x, y *Node) *Node {
+	if x.Rank() == 0 || x.Rank() != y.Rank() || !slices.Equal(x.Shape().Dimensions[:x.Rank()-1], y.Shape().Dimensions[:y.Rank()-1]) {
+		panic(fmt.Sprintf("linalg.Outer: shapes %s and %s do not fit", x.Shape(), y.Shape()))
+	}
+	return graph.Mul(graph.ExpandAxes(x, -1), graph.ExpandAxes(y, -2))
+}
+
+// Trace is Σ a_ii, [...].
+func Trace(a *Node) *Node {
+	square("Trace", a)
+	return graph.ReduceSum(diagonal(a), -1)
+}
+
+// matrix panics unless a has at least two axes.
+func matrix(name string, a *Node) {
+	if a.Rank() < 2 || !a.DType().IsFloat() {
+		panic(fmt.Sprintf("linalg.%s: %s is not a matrix of floats, [..., n, m]", name, a.Shape()))
+	}
+}
+
+// square returns n for a of shape [..., n, n] and panics for others.
+func square(name string, a *Node) int {
+	matrix(name, a)
+	n := a.Shape().Dim(-1)
+	if a.Shape().Dim(-2) != n || n == 0 {
+		panic(fmt.Sprintf("linalg.%s: %s is not a square matrix, [..., n, n]", name, a.Shape()))
+	}
+	return n
+}
+
+// columns lets f, which takes b as [..., n, k], take a vector [..., n] as well, where a is [..., n, n].
+func columns(name string, a, b *Node, f func(b *Node) *Node) *Node {
+	n := square(name, a)
+	vector := b.Rank() == a.Rank()-1
+	full := b
+	if vector {
+		full = graph.ExpandAxes(b, -1)
+	}
+	if full.Rank() != a.Rank() || full.Shape().Dim(-2) != n || !slices.Equal(batch(full), batch(a)) || full.DType() != a.DType() {
+		panic(fmt.Sprintf("linalg.%s: matrix %s and right-hand side %s do not fit: want [..., n, k] or [..., n]", name, a.Shape(), b.Shape()))
+	}
+	x := f(full)
+	if vector {
+		return graph.Squeeze(x, -1)
+	}
+	return x
+}
+
+// batch returns the leading dimensions of a matrix.
+func batch(a *Node) []int { return a.Shape().Dimensions[:a.Rank()-2] }
+
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// sym is (a + aᵀ)/2.
+func sym(a *Node) *Node { return graph.MulScalar(graph.Add(a, T(a)), 0.5) }
+
+// index numbers the elements of a along an axis, as int32 in a's shape.
+func index(a *Node, axis int) *Node {
+	return graph.Iota(a.Graph(), shapes.Make(dtypes.Int32, a.Shape().Dimensions...), graph.MustAdjustAxis(axis, a))
+}
+
+func onDiagonal(a *Node) *Node { return graph.Equal(index(a, -2), index(a, -1)) }
+
+// diagonal returns a_ii, [..., n].
+func diagonal(a *Node) *Node {
+	return graph.ReduceSum(graph.Where(onDiagonal(a), a, graph.ZerosLike(a)), -1)
+}
+
+// tril keeps the lower triangle with the diagonal.
+func tril(a *Node) *Node {
+	return graph.Where(graph.GreaterOrEqual(index(a, -2), index(a, -1)), a, graph.ZerosLike(a))
+}
+
+// eyeLike is the identity in the shape of a, [..., n, n].
+func eyeLike(a *Node) *Node { return graph.ConvertDType(onDiagonal(a), a.DType()) }
+
+func nan(a *Node) *Node { return graph.Div(graph.ZerosLike(a), graph.ZerosLike(a)) }
+
+// block cuts rows r0…r1 and columns c0…c1 out of a.
+func block(a *Node, r0, r1, c0, c1 int) *Node {
+	return graph.Slice(a, graph.AxisRange().Spacer(), graph.AxisRange(r0, r1), graph.AxisRange(c0, c1))
+}
+
+// blocks2 puts four blocks together.
+func blocks2(a11, a12, a21, a22 *Node) *Node {
+	top := graph.Concatenate([]*Node{a11, a12}, -1)
+	return graph.Concatenate([]*Node{top, graph.Concatenate([]*Node{a21, a22}, -1)}, -2)
+}
+
+// at returns the start indices of a slice of a that begins at i along one axis and at 0 along the others.
+func at(a *Node, axis int, i *Node) []*Node {
+	start := make([]*Node, a.Rank())
+	for k := range start {
+		start[k] = graph.Const(a.Graph(), int32(0))
+	}
+	start[graph.MustAdjustAxis(axis, a)] = i
+	return start
+}
+
+// window returns size slices of a along an axis, from i on.
+func window(a *Node, axis int, i *Node, size int) *Node {
+	dims := slices.Clone(a.Shape().Dimensions)
+	dims[graph.MustAdjustAxis(axis, a)] = size
+	return graph.DynamicSlice(a, at(a, axis, i), dims)
+}
+
+// while is a compiled loop without a gradient: it is called inside rules and under them only.
+func while(state []*Node, cond func(s []*Node) *Node, body func(s []*Node) []*Node) []*Node {
+	params := func(g *graph.Graph) []*Node {
+		p := make([]*Node, len(state))
+		for j, s := range state {
+			p[j] = graph.Parameter(g, fmt.Sprintf("linalg%d", g.LastNode().Id()), s.Shape())
+		}
+		return p
+	}
+	g := state[0].Graph()
+	b := engine.NewClosure(g, func(g *graph.Graph) []*Node { return body(params(g)) })
+	c := engine.NewClosure(g, func(g *graph.Graph) []*Node { return []*Node{cond(params(g))} })
+	return graph.While(c, b, state...)
+}
+
+// repeat is the loop for i := range n without a gradient.
+func repeat(n int, state []*Node, body func(i *Node, s []*Node) []*Node) []*Node {
+	counter := graph.Const(state[0].Graph(), int32(0))
+	out := while(append([]*Node{counter}, state...),
+		func(s []*Node) *Node { return graph.LessThan(s[0], graph.Const(s[0].Graph(), int32(n))) },
+		func(s []*Node) []*Node { return append([]*Node{graph.AddScalar(s[0], 1)}, body(s[0], s[1:])...) })
+	return out[1:]
+}

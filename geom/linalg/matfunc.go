@@ -1,0 +1,137 @@
+package linalg
+
+import (
+	"math"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/integrate/quad"
+
+	"anatomy/geom/autodiff"
+)
+
+// Expm returns the exponential of any square matrix, [..., n, n], by scaling, a Taylor polynomial of degree 16 and
+// squaring. For symmetric matrices see SymExp.
+//
+// The cotangent of A is the Fréchet derivative at Aᵀ in the direction of the result's, itself an exponential of a
+// matrix of twice the size (R. Mathias, 1996).
+func Expm(a *Node) *Node {
+	square("Expm", a)
+	return analytic(a, expm, Expm)
+}
+
+// Logm returns the principal logarithm of a matrix, [..., n, n], that has no eigenvalue on the closed negative real
+// axis, such as a rotation by less than π: inverse scaling and squaring with a Padé approximant. Others give NaN. The
+// gradient is as for Expm.
+func Logm(a *Node) *Node {
+	square("Logm", a)
+	return analytic(a, logm, Logm)
+}
+
+// analytic gives the value of an analytic matrix function its gradient rule: f of [A E; 0 A] has the derivative of f at
+// A in the direction E as its upper right block.
+func analytic(a *Node, value, f func(a *Node) *Node) *Node {
+	return autodiff.CustomVJP([]*Node{a}, []*Node{value(a)}, func(ct []*Node) []*Node {
+		n := a.Shape().Dim(-1)
+		at, e := T(a), ct[0]
+		// The derivative is linear in E: E of the size of 1 leaves the scaling to A.
+		size := graph.StopGradient(graph.ReduceAndKeep(graph.Abs(e), graph.ReduceMax, -2, -1))
+		size = graph.Where(graph.IsZero(size), graph.OnesLike(size), size)
+		both := f(blocks2(at, graph.Div(e, size), graph.ZerosLike(a), at))
+		return []*Node{graph.Mul(block(both, 0, n, n, 2*n), size)}
+	})[0]
+}
+
+// norm is the largest of the matrices' 1-norms, a scalar.
+func norm(a *Node) *Node { return graph.ReduceAllMax(graph.ReduceSum(graph.Abs(a), -2)) }
+
+// above reports x > limit for a scalar x.
+func above(x *Node, limit float64) *Node {
+	return graph.GreaterThan(x, graph.Scalar(x.Graph(), x.DType(), limit))
+}
+
+func expm(a *Node) *Node {
+	const (
+		limit      = 0.75 // 0.75^17/17! is below a tenth of the rounding error
+		maxScaling = 1024
+	)
+	g := a.Graph()
+	zero := graph.Const(g, int32(0))
+	s := while([]*Node{zero, a}, func(s []*Node) *Node {
+		return graph.LogicalAnd(above(norm(s[1]), limit), graph.LessThan(s[0], graph.Const(g, int32(maxScaling))))
+	}, func(s []*Node) []*Node {
+		return []*Node{graph.AddScalar(s[0], 1), graph.MulScalar(s[1], 0.5)}
+	})
+	halvings, x := s[0], s[1]
+
+	// Paterson and Stockmeyer: a polynomial of degree 4 in x⁴, its coefficients cubic in x.
+	powers := []*Node{eyeLike(x), x, MatMul(x, x)}
+	powers = append(powers, MatMul(powers[2], x))
+	x4 := MatMul(powers[2], powers[2])
+	c := func(k int) float64 { return 1 / math.Gamma(float64(k+1)) }
+	y := graph.MulScalar(x4, c(16))
+	for j := 3; j >= 0; j-- {
+		if j < 3 {
+			y = MatMul(y, x4)
+		}
+		for k, p := range powers {
+			y = graph.Add(y, graph.MulScalar(p, c(4*j+k)))
+		}
+	}
+	return while([]*Node{halvings, y}, func(s []*Node) *Node { return graph.IsPositive(s[0]) },
+		func(s []*Node) []*Node { return []*Node{graph.AddScalar(s[0], -1), MatMul(s[1], s[1])} })[1]
+}
+
+func logm(a *Node) *Node {
+	const (
+		limit    = 0.25 // for the approximant with 7 nodes (N. Higham, Functions of Matrices, table 11.1)
+		nodes    = 7
+		maxRoots = 64
+	)
+	g := a.Graph()
+	s := while([]*Node{graph.Const(g, int32(0)), a, graph.ScalarOne(g, a.DType())}, func(s []*Node) *Node {
+		distance := norm(graph.Sub(s[1], eyeLike(s[1])))
+		return graph.LogicalAnd(above(distance, limit), graph.LessThan(s[0], graph.Const(g, int32(maxRoots))))
+	}, func(s []*Node) []*Node {
+		return []*Node{graph.AddScalar(s[0], 1), sqrtm(s[1]), graph.MulScalar(s[2], 2)}
+	})
+	e, scale := graph.Sub(s[1], eyeLike(a)), s[2]
+
+	// log(I + E) = ∫₀¹ E (I + tE)⁻¹ dt by Gauss's rule, which is the Padé approximant.
+	t, w := make([]float64, nodes), make([]float64, nodes)
+	quad.Legendre{}.FixedLocations(t, w, 0, 1)
+	stack := make([]*Node, nodes)
+	for k := range stack {
+		stack[k] = graph.Add(eyeLike(a), graph.MulScalar(e, t[k]))
+	}
+	inv, _ := gaussJordan(graph.Stack(stack, 0))
+	sum := graph.ZerosLike(a)
+	for k := range stack {
+		sum = graph.Add(sum, graph.MulScalar(graph.Squeeze(graph.SliceAxis(inv, 0, graph.AxisElem(k)), 0), w[k]))
+	}
+	return graph.Mul(MatMul(e, sum), scale)
+}
+
+// sqrtm is the principal square root by the product form of the iteration of Denman and Beavers (S. Cheng, N. Higham,
+// C. Kenney, A. Laub, 2001), NaN where it does not converge.
+func sqrtm(a *Node) *Node {
+	const maxIterations = 60
+	g := a.Graph()
+	eye := eyeLike(a)
+	tol := float64(a.Shape().Dim(-1)) * epsilon(a)
+	distance := func(m *Node) *Node { return norm(graph.Sub(m, eyeLike(m))) }
+	s := while([]*Node{graph.Const(g, int32(0)), a, a}, func(s []*Node) *Node {
+		return graph.LogicalAnd(above(distance(s[1]), tol), graph.LessThan(s[0], graph.Const(g, int32(maxIterations))))
+	}, func(s []*Node) []*Node {
+		m, y := s[1], s[2]
+		inv, _ := gaussJordan(m)
+		return []*Node{
+			graph.AddScalar(s[0], 1),
+			graph.Add(graph.MulScalar(eye, 0.5), graph.MulScalar(graph.Add(m, inv), 0.25)),
+			graph.MulScalar(MatMul(y, graph.Add(eye, inv)), 0.5),
+		}
+	})
+	// The iteration converges quadratically: a distance of √ε has one step to go at most, a diverging one is large.
+	rest := graph.ReduceAndKeep(graph.Abs(graph.Sub(s[1], eye)), graph.ReduceMax, -2, -1)
+	failed := graph.BroadcastToShape(above(rest, math.Sqrt(epsilon(a))), a.Shape())
+	return graph.Where(failed, nan(a), s[2])
+}

@@ -1,0 +1,111 @@
+package linalg
+
+import (
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/autodiff"
+)
+
+// maxSweeps bounds the Jacobi iteration, which converges quadratically: 6 to 12 sweeps for n up to 200.
+const maxSweeps = 40
+
+// Spectrum is a symmetric matrix A, [..., n, n], with its eigenvalues in ascending order, [..., n], and orthonormal
+// eigenvectors, the columns of Vectors: A = V diag(λ) Vᵀ. Its methods are functions of A.
+type Spectrum struct {
+	A, Values, Vectors *Node
+	values, vectors    *Node // the same without a gradient
+}
+
+// SymEig decomposes A by Jacobi's method, n/2 rotations at a time, to rounding relative to the norm of A.
+//
+// The cotangent of A is V (diag(λ̄) + F ∘ Vᵀ V̄) Vᵀ, made symmetric, with F_ij = 1/(λ_j - λ_i), and 0 on the diagonal
+// and between eigenvalues that agree to rounding. So functions of the spectrum that do not depend on the order within a
+// repeated eigenvalue, or on the choice of basis in its eigenspace, have the right first derivative everywhere. For
+// f(A) use the methods, whose derivatives of every order are right at repeated eigenvalues too.
+func SymEig(a *Node) Spectrum {
+	n := square("SymEig", a)
+	s := Spectrum{A: a}
+	s.values, s.vectors = jacobi(a)
+	out := autodiff.CustomVJP([]*Node{a}, []*Node{s.values, s.vectors}, func(ct []*Node) []*Node {
+		l := s.Values
+		gap := graph.Sub(graph.ExpandAxes(l, -2), graph.ExpandAxes(l, -1)) // λ_j - λ_i
+		norm := graph.ReduceAndKeep(graph.Abs(l), graph.ReduceMax, -1)
+		tie := graph.LessOrEqual(graph.Abs(gap), graph.BroadcastToShape(graph.ExpandAxes(graph.MulScalar(norm, float64(n)*epsilon(a)), -1), gap.Shape()))
+		f := graph.Where(tie, graph.ZerosLike(gap), graph.Reciprocal(graph.Where(tie, graph.OnesLike(gap), gap)))
+		inner := graph.Add(graph.Mul(eyeLike(a), graph.ExpandAxes(ct[0], -1)), graph.Mul(f, MatMul(T(s.Vectors), ct[1])))
+		return []*Node{sym(conjugate(s.Vectors, inner))}
+	})
+	s.Values, s.Vectors = out[0], out[1]
+	return s
+}
+
+// conjugate is V M Vᵀ.
+func conjugate(v, m *Node) *Node { return MatMul(v, MatMul(m, T(v))) }
+
+// epsilon is the spacing of floating-point numbers at 1.
+func epsilon(a *Node) float64 {
+	if a.DType() == dtypes.Float32 {
+		return 0x1p-23
+	}
+	return 0x1p-52
+}
+
+// jacobi returns ascending eigenvalues, [..., n], and eigenvectors, without gradients. One sweep is a round-robin
+// tournament: index k meets index k + m/2 in each of m - 1 rounds, and all but the first index move on by one place
+// (R. Brent, F. Luk, 1985). Odd n get a dummy index, which is back in the last place after a sweep.
+func jacobi(a *Node) (values, vectors *Node) {
+	n := a.Shape().Dim(-1)
+	poison := graph.ReduceSum(graph.Sub(a, a), -1, -2)
+	m := n + n%2
+	h := m / 2
+	a = padWithIdentity(sym(a), m)
+	round := func(_ *Node, s []*Node) []*Node {
+		a, v := s[0], s[1]
+		p, q, pq := diagonal(block(a, 0, h, 0, h)), diagonal(block(a, h, m, h, m)), diagonal(block(a, 0, h, h, m))
+		done := graph.IsZero(pq)
+		tau := graph.Div(graph.Sub(q, p), graph.MulScalar(graph.Where(done, graph.OnesLike(pq), pq), 2))
+		sign := graph.Where(graph.IsNegative(tau), graph.Neg(graph.OnesLike(tau)), graph.OnesLike(tau))
+		t := graph.Div(sign, graph.Add(graph.Abs(tau), graph.Sqrt(graph.OnePlus(graph.Square(tau)))))
+		t = graph.Where(done, graph.ZerosLike(t), t)
+		c := graph.Rsqrt(graph.OnePlus(graph.Square(t)))
+		c, t = graph.ExpandAxes(c, -1), graph.ExpandAxes(t, -1)
+		turn := func(x *Node) *Node { // rotates the rows of x and moves them on
+			w := x.Shape().Dim(-1)
+			top, bottom := block(x, 0, h, 0, w), block(x, h, m, 0, w)
+			top, bottom = graph.Mul(c, graph.Sub(top, graph.Mul(t, bottom))), graph.Mul(c, graph.Add(bottom, graph.Mul(t, top)))
+			if h == 1 {
+				return graph.Concatenate([]*Node{top, bottom}, -2)
+			}
+			return graph.Concatenate([]*Node{block(top, 0, 1, 0, w), block(bottom, 0, 1, 0, w), block(top, 1, h-1, 0, w),
+				block(bottom, 1, h, 0, w), block(top, h-1, h, 0, w)}, -2)
+		}
+		return []*Node{turn(T(turn(a))), turn(v)}
+	}
+	// The vectors are kept as rows.
+	state := []*Node{graph.Const(a.Graph(), int32(0)), a, eyeLike(a)}
+	out := while(state, func(s []*Node) *Node {
+		a := s[1]
+		off := graph.ReduceSum(graph.Square(graph.Where(onDiagonal(a), graph.ZerosLike(a), a)), -1, -2)
+		all := graph.ReduceSum(graph.Square(diagonal(a)), -1)
+		e := epsilon(a)
+		unfinished := graph.ConvertDType(graph.GreaterThan(off, graph.MulScalar(all, e*e)), dtypes.Int32)
+		again := graph.IsPositive(graph.ReduceAllMax(unfinished))
+		return graph.LogicalAnd(again, graph.LessThan(s[0], graph.Const(a.Graph(), int32(maxSweeps))))
+	}, func(s []*Node) []*Node {
+		return append([]*Node{graph.AddScalar(s[0], 1)}, repeat(m-1, s[1:], round)...)
+	})
+	values = graph.Slice(diagonal(out[1]), graph.AxisRange().Spacer(), graph.AxisRange(0, n))
+	rows := block(out[2], 0, n, 0, n)
+
+	// rank[i] is the place of eigenvalue i; a one-hot matrix takes it there.
+	l, k := graph.ExpandAxes(values, -1), graph.ExpandAxes(values, -2)
+	full := a.Shape().Clone()
+	full.Dimensions[full.Rank()-1], full.Dimensions[full.Rank()-2] = n, n
+	l, k = graph.BroadcastToShape(l, full), graph.BroadcastToShape(k, full)
+	before := graph.LogicalOr(graph.LessThan(k, l), graph.LogicalAnd(graph.Equal(k, l), graph.LessThan(index(l, -1), index(l, -2))))
+	rank := graph.ReduceAndKeep(graph.ConvertDType(before, dtypes.Int32), graph.ReduceSum, -1)
+	place := graph.ConvertDType(graph.Equal(index(l, -1), graph.BroadcastToShape(rank, full)), a.DType())
+	values = graph.Add(MatVec(T(place), values), graph.ExpandAxes(poison, -1))
+	return values, graph.Add(MatMul(T(rows), place), graph.ExpandAxes(poison, -2, -1))
+}

@@ -1,0 +1,236 @@
+package linalg
+
+import (
+	"github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/autodiff"
+)
+
+// Exp returns the matrix exponential of the symmetric matrix A.
+func (s Spectrum) Exp() *Node { return s.apply(expFunction) }
+
+// Log returns the symmetric logarithm of a positive definite A.
+func (s Spectrum) Log() *Node { return s.apply(logFunction) }
+
+// Pow returns A^p of a positive definite A: 1/2 for the square root, -1/2 for its inverse.
+func (s Spectrum) Pow(p float64) *Node { return s.apply(powFunction(p)) }
+
+// SymExp returns the matrix exponential of a symmetric matrix, [..., n, n].
+func SymExp(a *Node) *Node { return SymEig(a).Exp() }
+
+// SymLog returns the symmetric logarithm of a symmetric positive definite matrix, [..., n, n].
+func SymLog(a *Node) *Node { return SymEig(a).Log() }
+
+// SymSqrt returns the positive square root of a symmetric positive definite matrix, [..., n, n].
+func SymSqrt(a *Node) *Node { return SymEig(a).Pow(0.5) }
+
+// SymInvSqrt returns the inverse of the positive square root of a symmetric positive definite matrix, [..., n, n].
+func SymInvSqrt(a *Node) *Node { return SymEig(a).Pow(-0.5) }
+
+// scalarFunction is an analytic function with what its divided differences need.
+type scalarFunction struct {
+	value func(x *Node) *Node
+	// first is (f(a + d) - f(a))/d for d > 0, without cancellation.
+	first func(a, d *Node) *Node
+	// The k-th Taylor coefficient at x, k ≥ 1, is base(x)·taylor(k)·ratio(x)^k.
+	base, ratio func(x *Node) *Node
+	taylor      func(k int) float64
+}
+
+var expFunction = scalarFunction{
+	value: graph.Exp,
+	first: func(a, d *Node) *Node {
+		return graph.Neg(graph.Mul(graph.Exp(graph.Add(a, d)), graph.Div(graph.Expm1(graph.Neg(d)), d)))
+	},
+	base:   graph.Exp,
+	ratio:  graph.OnesLike,
+	taylor: func(k int) float64 { return product(k, func(i float64) float64 { return 1 / i }) },
+}
+
+var logFunction = scalarFunction{
+	value: func(x *Node) *Node { return graph.Log(positive(x)) },
+	first: func(a, d *Node) *Node { return graph.Div(graph.Log1P(graph.Div(d, a)), d) },
+	base:  graph.OnesLike,
+	ratio: graph.Reciprocal,
+	taylor: func(k int) float64 {
+		return product(k, func(i float64) float64 {
+			if i == 1 {
+				return 1
+			}
+			return -(i - 1) / i
+		})
+	},
+}
+
+func powFunction(p float64) scalarFunction {
+	pow := func(x *Node) *Node { return graph.PowScalar(positive(x), p) }
+	return scalarFunction{
+		value: pow,
+		first: func(a, d *Node) *Node {
+			return graph.Mul(pow(a), graph.Div(graph.Expm1(graph.MulScalar(graph.Log1P(graph.Div(d, a)), p)), d))
+		},
+		base:   pow,
+		ratio:  graph.Reciprocal,
+		taylor: func(k int) float64 { return product(k, func(i float64) float64 { return (p - i + 1) / i }) },
+	}
+}
+
+func product(k int, factor func(i float64) float64) float64 {
+	x := 1.0
+	for i := range k {
+		x *= factor(float64(i + 1))
+	}
+	return x
+}
+
+// near is the spread of points, times the ratio of Taylor coefficients, up to which a divided difference is summed as
+// its Taylor series: it loses no digits there, and differences lose about one above.
+const (
+	near       = 0.25
+	seriesSize = 24
+)
+
+// difference returns the divided difference f[x_0, …, x_m] of points of one shape, m ≥ 0, coincident or not.
+func (f scalarFunction) difference(x []*Node) *Node {
+	x = sorted(x)
+	m := len(x) - 1
+	if m == 0 {
+		return f.value(x[0])
+	}
+	gap := graph.Sub(x[m], x[0])
+	middle := graph.MulScalar(graph.Add(x[0], x[m]), 0.5)
+	ratio := f.ratio(middle)
+	isNear := graph.LessOrEqual(graph.Mul(gap, ratio), graph.MulScalar(graph.OnesLike(gap), near))
+
+	// Σ_k c_(m+k) h_k(x - middle), where h_k is the complete homogeneous symmetric polynomial.
+	h := make([]*Node, seriesSize)
+	h[0] = graph.OnesLike(gap)
+	for k := 1; k < seriesSize; k++ {
+		h[k] = graph.ZerosLike(gap)
+	}
+	for _, xi := range x {
+		d := graph.Mul(graph.Sub(xi, middle), ratio)
+		for k := 1; k < seriesSize; k++ {
+			h[k] = graph.Add(h[k], graph.Mul(d, h[k-1]))
+		}
+	}
+	series := graph.ZerosLike(gap)
+	scale := f.base(middle)
+	for range m {
+		scale = graph.Mul(scale, ratio)
+	}
+	for k := seriesSize - 1; k >= 0; k-- {
+		series = graph.Add(series, graph.MulScalar(h[k], f.taylor(m+k)))
+	}
+	series = graph.Mul(series, scale)
+
+	gap = graph.Where(isNear, graph.OnesLike(gap), gap)
+	var far *Node
+	if m == 1 {
+		far = f.first(x[0], gap)
+	} else {
+		far = graph.Div(graph.Sub(f.difference(x[1:]), f.difference(x[:m])), gap)
+	}
+	return graph.Where(isNear, series, far)
+}
+
+// sorted sorts points elementwise.
+func sorted(x []*Node) []*Node {
+	x = append([]*Node{}, x...)
+	for end := len(x) - 1; end > 0; end-- {
+		for i := range end {
+			x[i], x[i+1] = graph.Min(x[i], x[i+1]), graph.Max(x[i], x[i+1])
+		}
+	}
+	return x
+}
+
+// apply returns the m-th Fréchet derivative of f(A) in the symmetric directions e_1 … e_m, f(A) itself for none:
+//
+//	V [Σ_π Σ_kl… f[λ_i, λ_k, λ_l, …, λ_j] ê_π1(i,k) ê_π2(k,l) … ] Vᵀ,   ê = Vᵀ e V,
+//
+// over the permutations π, the formula of Daleckii and Krein. The form ⟨e_0, D^m f(A)[e_1, …, e_m]⟩ is symmetric in all
+// its m + 1 directions, so the cotangent of a direction is the derivative with the result's cotangent in its place, and
+// that of A the derivative of order m + 1.
+func (s Spectrum) apply(f scalarFunction, e ...*Node) *Node {
+	m := len(e)
+	lead := batch(s.A)
+	n := s.A.Shape().Dim(-1)
+	dims := append([]int{}, lead...)
+	for range m + 1 {
+		dims = append(dims, n)
+	}
+	r := len(lead)
+	// along puts an array with the given axes of the m + 1 into the full shape.
+	along := func(x *Node, axes ...int) *Node {
+		shape := append([]int{}, lead...)
+		for range m + 1 {
+			shape = append(shape, 1)
+		}
+		for _, a := range axes {
+			shape[r+a] = n
+		}
+		return graph.BroadcastToDims(graph.Reshape(x, shape...), dims...)
+	}
+	points := make([]*Node, m+1)
+	for k := range points {
+		points[k] = along(s.values, k)
+	}
+	core := f.difference(points)
+	if m == 0 {
+		core = graph.Mul(eyeLike(s.A), graph.ExpandAxes(core, -1))
+	} else {
+		hat := make([]*Node, m)
+		for k := range e {
+			hat[k] = conjugate(T(s.vectors), sym(e[k]))
+		}
+		var sum *Node
+		for _, order := range permutations(m) {
+			var term *Node
+			for k, which := range order {
+				factor := along(hat[which], k, k+1)
+				if term == nil {
+					term = factor
+				} else {
+					term = graph.Mul(term, factor)
+				}
+			}
+			if sum == nil {
+				sum = term
+			} else {
+				sum = graph.Add(sum, term)
+			}
+		}
+		core = graph.Mul(core, sum)
+		if m > 1 {
+			inner := make([]int, m-1)
+			for k := range inner {
+				inner[k] = r + 1 + k
+			}
+			core = graph.ReduceSum(core, inner...)
+		}
+	}
+	return autodiff.CustomVJP(append([]*Node{s.A}, e...), []*Node{conjugate(s.vectors, core)}, func(ct []*Node) []*Node {
+		cts := []*Node{s.apply(f, append(append([]*Node{}, e...), ct[0])...)}
+		for k := range e {
+			other := append([]*Node{}, e...)
+			other[k] = ct[0]
+			cts = append(cts, s.apply(f, other...))
+		}
+		return cts
+	})[0]
+}
+
+// permutations lists the orders of 0 … m-1.
+func permutations(m int) [][]int {
+	if m == 0 {
+		return [][]int{nil}
+	}
+	var out [][]int
+	for _, p := range permutations(m - 1) {
+		for k := range m {
+			out = append(out, append(append(append([]int{}, p[:k]...), m-1), p[k:]...))
+		}
+	}
+	return out
+}
