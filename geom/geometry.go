@@ -32,6 +32,11 @@ type Flattener interface {
 	Flat(q, v *Node) *Node
 }
 
+// HamiltonField is a closed form of Hamilton's equations: q' = ∂H/∂p, p' = −∂H/∂q.
+type HamiltonField interface {
+	Hamilton(q, p *Node) (dq, dp *Node)
+}
+
 // Sharp returns p♯, the vector of a covector.
 func Sharp(m Manifold, q, p *Node) *Node {
 	checkPair(m, "Sharp", q, p)
@@ -104,7 +109,15 @@ func Hamiltonian(m Manifold) func(q, p *Node) *Node {
 }
 
 // Geodesics is the field of Hamilton's equations of H, on states (q, p).
-func Geodesics(m Manifold) ode.Field { return ode.Hamilton(Hamiltonian(m)) }
+func Geodesics(m Manifold) ode.Field {
+	if m, ok := m.(HamiltonField); ok {
+		return func(_ *Node, y ode.State) ode.State {
+			dq, dp := m.Hamilton(y[0], y[1])
+			return ode.State{dq, dp}
+		}
+	}
+	return ode.Hamilton(Hamiltonian(m))
+}
 
 // ExpMap returns Exp_q(v) by n steps of an integrator.
 func ExpMap(m Manifold, method ode.Method, n int, q, v *Node) *Node {

@@ -13,12 +13,16 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
+	"anatomy/geom/linalg"
 )
 
 // Kernel is a positive definite function of two points.
 type Kernel interface {
 	// Gram returns the matrix K(x_i, y_j), [..., n, m], of points x, [..., n, D], and y, [..., m, D].
 	Gram(x, y *Node) *Node
+	// Hamilton returns the velocities Σ_j K(x_i, x_j) p_j and the forces −∂/∂x_i ½ Σ_jl (p_j·p_l) K(x_j, x_l) of
+	// points x with momenta p, all [..., n, D].
+	Hamilton(x, p *Node) (dx, dp *Node)
 	// String names the kernel with its widths.
 	String() string
 }
@@ -110,6 +114,19 @@ func (k sum) Gram(x, y *Node) *Node {
 	return total
 }
 
+func (k sum) Hamilton(x, p *Node) (dx, dp *Node) {
+	for i, t := range k.terms {
+		v, f := t.Hamilton(x, p)
+		v, f = MulScalar(v, k.weights[i]), MulScalar(f, k.weights[i])
+		if i == 0 {
+			dx, dp = v, f
+		} else {
+			dx, dp = Add(dx, v), Add(dp, f)
+		}
+	}
+	return dx, dp
+}
+
 func (k sum) String() string {
 	parts := make([]string, len(k.terms))
 	for i, t := range k.terms {
@@ -139,6 +156,37 @@ func newRadial(name string, widths []float64, profile func(s *Node) *Node) Kerne
 
 func (k radial) Gram(x, y *Node) *Node { return k.profile(k.squaredDistance(x, y)) }
 
+// Hamilton has the force 2/σ_a² Σ_j w_ij (x_ja − x_ia) with w_ij = k'(s_ij) p_i·p_j.
+func (k radial) Hamilton(x, p *Node) (dx, dp *Node) {
+	s := k.squaredDistance(x, x)
+	gram := k.profile(s)
+	slope := Gradient(ReduceAllSum(gram), s)[0]
+	w := Mul(slope, linalg.MatMul(p, linalg.T(p)))
+	return linalg.MatMul(gram, p), k.inverseSquareWidths(pull(w, x, x), 2)
+}
+
+// pull is Σ_j w_ij (y_j − x_i), [..., n, D]. A product with ones sums rows faster than XLA's own sum.
+func pull(w, x, y *Node) *Node {
+	ones := OnesLike(SliceAxis(y, -1, AxisRange(0, 1)))
+	return Sub(linalg.MatMul(w, y), Mul(linalg.MatMul(w, ones), x))
+}
+
+// inverseSquareWidths multiplies coordinate a of v by factor/σ_a².
+func (k radial) inverseSquareWidths(v *Node, factor float64) *Node {
+	if len(k.widths) == 1 {
+		return MulScalar(v, factor/(k.widths[0]*k.widths[0]))
+	}
+	scale := make([]float64, len(k.widths))
+	for a, w := range k.widths {
+		scale[a] = factor / (w * w)
+	}
+	f := ConvertDType(Const(v.Graph(), scale), v.DType())
+	for f.Rank() < v.Rank() {
+		f = ExpandAxes(f, 0)
+	}
+	return Mul(v, f)
+}
+
 func (k radial) String() string {
 	w := make([]string, len(k.widths))
 	for i := range w {
@@ -147,7 +195,8 @@ func (k radial) String() string {
 	return fmt.Sprintf("%s(σ = %s)", k.name, strings.Join(w, ", "))
 }
 
-// squaredDistance is Σ_a ((x_a − y_a)/σ_a)², summed axis by axis: exact zeros on the diagonal, and one fused loop.
+// squaredDistance is Σ_a ((x_a − y_a)/σ_a)², summed axis by axis: exact zeros on the diagonal, and one fused loop. Its
+// gradient is made of matrix products, with −2/σ² Σ_j c_ij (y_j − x_i) for the cotangent c.
 func (k radial) squaredDistance(x, y *Node) *Node {
 	dim := x.Shape().Dim(-1)
 	if x.Rank() < 2 || y.Rank() != x.Rank() || y.Shape().Dim(-1) != dim {
@@ -168,5 +217,11 @@ func (k radial) squaredDistance(x, y *Node) *Node {
 			s = Add(s, d)
 		}
 	}
-	return s
+	return autodiff.CustomVJP([]*Node{x, y}, []*Node{s}, func(ct []*Node) []*Node {
+		c := ct[0]
+		if x == y {
+			return []*Node{k.inverseSquareWidths(pull(Add(c, linalg.T(c)), x, x), -2), nil}
+		}
+		return []*Node{k.inverseSquareWidths(pull(c, x, y), -2), k.inverseSquareWidths(pull(linalg.T(c), y, x), -2)}
+	})[0]
 }

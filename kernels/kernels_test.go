@@ -24,6 +24,7 @@ var cases = map[string]struct {
 		r /= 0.7
 		return (1 + r + 2*r*r/5 + r*r*r/15) * math.Exp(-r)
 	}},
+	"anisotropic": {kernels.Gaussian(0.7, 0.7, 0.7), func(r float64) float64 { return math.Exp(-r * r / 0.98) }},
 	"sum": {kernels.Sum([]float64{2, 0.5}, kernels.Gaussian(0.7), kernels.Cauchy(0.3)), func(r float64) float64 {
 		return 2*math.Exp(-r*r/0.98) + 0.5/(1+r*r/0.09)
 	}},
@@ -52,10 +53,12 @@ func TestGramIsTheProfile(t *testing.T) {
 func TestGradient(t *testing.T) {
 	p := [][]float64{{1, 0.2, -0.4}, {-0.5, 0.3, 0.8}, {0.1, -0.9, 0.6}, {0.7, 0.4, 0.2}}
 	for name, c := range cases {
-		f := engine.Compile(func(x, p *Node) (*Node, *Node) {
+		f := engine.Compile(func(x, p *Node) []*Node {
 			k := c.kernel.Gram(x, x)
 			h := MulScalar(ReduceAllSum(Mul(p, DotGeneral(k, []int{1}, nil, p, []int{0}, nil))), 0.5)
-			return h, Gradient(h, x)[0]
+			velocity, force := c.kernel.Hamilton(x, p)
+			grad := Gradient(h, x, p)
+			return []*Node{h, grad[0], force, ReduceAllMax(Abs(Sub(velocity, grad[1])))}
 		})
 		x := make([][]float64, len(points))
 		for i := range x {
@@ -65,7 +68,10 @@ func TestGradient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := out.Matrix(1)
+		if out.Scalar(3) > 1e-15 {
+			t.Errorf("%s: velocity is %g off", name, out.Scalar(3))
+		}
+		g, force := out.Matrix(1), out.Matrix(2)
 		const h = 1e-5
 		for i := range x {
 			for a := range x[i] {
@@ -78,6 +84,9 @@ func TestGradient(t *testing.T) {
 					}
 					x[i][a] = old
 					return o.Scalar(0)
+				}
+				if !(math.Abs(g[i][a]+force[i][a]) < 1e-14) {
+					t.Errorf("%s: force[%d][%d] = %.17g, minus gradient %.17g", name, i, a, force[i][a], -g[i][a])
 				}
 				want := (8*(at(h)-at(-h)) - at(2*h) + at(-2*h)) / (12 * h)
 				if !(math.Abs(g[i][a]-want) < 1e-9) {

@@ -24,6 +24,12 @@ func (m Manifold) Sharp(q, p *Node) *Node {
 	return m.flat(linalg.MatMul(m.Kernel.Gram(x, x), m.points(p)))
 }
 
+// Hamilton is x_i' = Σ_j K(x_i, x_j) p_j, p_i' = −∂/∂x_i ½ Σ_jl (p_j·p_l) K(x_j, x_l).
+func (m Manifold) Hamilton(q, p *Node) (dq, dp *Node) {
+	dq, dp = m.Kernel.Hamilton(m.points(q), m.points(p))
+	return m.flat(dq), m.flat(dp)
+}
+
 // Flat solves Σ_j K(x_i, x_j) p_j = v_i: one N×N factorisation with D right-hand sides.
 func (m Manifold) Flat(q, v *Node) *Node {
 	x := m.points(q)

@@ -125,6 +125,24 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
+// The closed form of Hamilton's equations equals automatic differentiation of H, in 2-D and 3-D and with a batch.
+func TestHamiltonClosedForm(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 9))
+	for dim, kernel := range map[int]kernels.Kernel{2: kernels.Gaussian(0.9, 1.3), 3: kernels.Sum([]float64{1, 2}, kernels.Laplace(2, 0.8), kernels.Cauchy(1))} {
+		m := landmarks.Manifold{N: 7, D: dim, Kernel: kernel}
+		out := must[engine.Values](t)(engine.Run(func(q, p *Node) []*Node {
+			closed := geom.Geodesics(m)(nil, ode.State{q, p})
+			automatic := geom.Geodesics(struct{ geom.Cometric }{m})(nil, ode.State{q, p})
+			return append(closed, automatic...)
+		}, noise(rng, 4, 7*dim, 1), noise(rng, 4, 7*dim, 1)))
+		for i := range 2 {
+			if d := farthest(out.Matrix(i), out.Matrix(2+i)); d > 1e-13 {
+				t.Errorf("D = %d: part %d is %g off", dim, i, d)
+			}
+		}
+	}
+}
+
 func TestTimeReversal(t *testing.T) {
 	m, atlas, colin := callosa(landmarks.Integrator(ode.ImplicitMidpoint(20), 25))
 	g := must[*landmarks.Geodesic](t)(m.Log(atlas, colin))

@@ -1,0 +1,60 @@
+package landmarks_test
+
+import (
+	"runtime"
+	"syscall"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/ode"
+)
+
+// Reverse mode through 10,000 steps of 39 landmarks raises the process's peak memory by less than 300 MB, and the
+// gradient equals differences: a long loop is checkpointed.
+func TestMemoryOfALongLoop(t *testing.T) {
+	m, atlas, colin := callosa()
+	f := engine.Compile(func(q, p, target *Node) (*Node, *Node) {
+		loss := ReduceAllMean(Square(Sub(ode.Flow(geom.Geodesics(m.Manifold), ode.Euler, 10000, ode.State{q, p})[0], target)))
+		return loss, Gradient(loss, p)[0]
+	})
+	q, target := must[[]float64](t)(m.Vector(atlas)), must[[]float64](t)(m.Vector(colin))
+	p := make([]float64, len(q))
+	for i := range p {
+		p[i] = 0.2 * (target[i] - q[i])
+	}
+	before := peak(t)
+	out := must[engine.Values](t)(f.Call(q, p, target))
+	if grown := peak(t) - before; grown > 300<<20 {
+		t.Errorf("peak memory grew by %d MB", grown>>20)
+	} else {
+		t.Logf("peak memory grew by %d MB", grown>>20)
+	}
+	const h = 1e-3
+	at := func(d float64) float64 {
+		old := p[7]
+		defer func() { p[7] = old }()
+		p[7] += d
+		return must[engine.Values](t)(f.Call(q, p, target)).Scalar(0)
+	}
+	want := (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)
+	if got := out.Vector(1)[7]; abs(got-want) > 1e-8*abs(want) {
+		t.Errorf("gradient %.12g, differences %.12g", got, want)
+	}
+}
+
+func abs(x float64) float64 { return max(x, -x) }
+
+// peak is the largest resident size of this process so far, in bytes.
+func peak(t *testing.T) int {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS == "darwin" { // which counts bytes, others kilobytes
+		return int(usage.Maxrss)
+	}
+	return int(usage.Maxrss) << 10
+}
