@@ -40,8 +40,8 @@ type Factorisation struct {
 func Factor(a *Node) Factorisation {
 	square("Factor", a)
 	f := Factorisation{A: a}
-	var l *Node
-	l, f.inverse = cholesky(a)
+	l, inv := cholesky(a)
+	f.inverse = graph.StopGradient(inv)
 	f.L = autodiff.CustomVJP([]*Node{a}, []*Node{l}, func(ct []*Node) []*Node {
 		p := tril(MatMul(T(f.L), ct[0]))
 		p = graph.Where(onDiagonal(p), graph.MulScalar(p, 0.5), p)

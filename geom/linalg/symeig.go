@@ -26,8 +26,9 @@ type Spectrum struct {
 func SymEig(a *Node) Spectrum {
 	n := square("SymEig", a)
 	s := Spectrum{A: a}
-	s.values, s.vectors = jacobi(a)
-	out := autodiff.CustomVJP([]*Node{a}, []*Node{s.values, s.vectors}, func(ct []*Node) []*Node {
+	values, vectors := jacobi(a)
+	s.values, s.vectors = graph.StopGradient(values), graph.StopGradient(vectors)
+	out := autodiff.CustomVJP([]*Node{a}, []*Node{values, vectors}, func(ct []*Node) []*Node {
 		l := s.Values
 		gap := graph.Sub(graph.ExpandAxes(l, -2), graph.ExpandAxes(l, -1)) // λ_j - λ_i
 		norm := graph.ReduceAndKeep(graph.Abs(l), graph.ReduceMax, -1)
