@@ -43,7 +43,7 @@ func TestSPDDerivatives(t *testing.T) {
 			return graph.Mul(f(in), graph.Exp(graph.MulScalar(graph.ReduceAllSum(in[1]), 0.01)))
 		}, at, direction)
 	}
-	derivatives(t, "Cholesky 2×2", 3, 1e-8, func(in []*Node) *Node { return Cholesky(in[0]) }, [][][]float64{spdMatrix(1, 2)}, [][][]float64{symmetric(random(3, 2, 2))})
+	derivatives(t, "Cholesky 2×2", 2, 1e-8, func(in []*Node) *Node { return Cholesky(in[0]) }, [][][]float64{spdMatrix(1, 2)}, [][][]float64{symmetric(random(3, 2, 2))})
 }
 
 func TestGeneralDerivatives(t *testing.T) {
@@ -87,7 +87,7 @@ func TestMatrixFunctionDerivatives(t *testing.T) {
 			direction = append(direction, symmetric(random(uint64(k), 4, 4))...)
 		}
 		orders := 2
-		if name == "SymLog" {
+		if name == "SymExp" {
 			orders = 3
 		}
 		derivatives(t, name, orders, 1e-8, func(in []*Node) *Node { return f(graph.Reshape(in[0], 4, 4, 4)) },
@@ -134,10 +134,10 @@ func TestScan(t *testing.T) {
 		}
 		x := b
 		if scan {
-			final, _ := autodiff.Scan(3, func(_ *Node, s, _ []*Node) ([]*Node, []*Node) { return []*Node{step(s[0])}, nil }, []*Node{x}, nil)
+			final, _ := autodiff.Scan(2, func(_ *Node, s, _ []*Node) ([]*Node, []*Node) { return []*Node{step(s[0])}, nil }, []*Node{x}, nil)
 			x = final[0]
 		} else {
-			for range 3 {
+			for range 2 {
 				x = step(x)
 			}
 		}

@@ -186,7 +186,7 @@ func TestNaN(t *testing.T) {
 		}
 		return all, none
 	}
-	for _, n := range []int{1, 3, 30, 70, 260} {
+	for _, n := range []int{2, 30, 70, 260} {
 		good, bad := spdMatrix(1, n), spdMatrix(1, n)
 		bad[n/2][n/2] = -1
 		zero := spdMatrix(1, n)
