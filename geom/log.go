@@ -45,6 +45,9 @@ func (s *Space) LogFrom(x, y, guess [][]float64) ([]*Geodesic, error) {
 	if len(x) != len(y) || len(x) == 0 || guess != nil && len(guess) != len(x) {
 		return nil, fmt.Errorf("Log: %d starting points, %d end points, %d guesses", len(x), len(y), len(guess))
 	}
+	if err := s.riemannian("Log"); err != nil {
+		return nil, err
+	}
 	if s.direct() {
 		return s.directLog(x, y, guess)
 	}

@@ -67,6 +67,9 @@ func (s *Space) Call(name string, fn func(in []*Node) []*Node, args ...any) (eng
 
 // Exp returns the geodesic from x with velocity v.
 func (s *Space) Exp(x, v []float64) (*Geodesic, error) {
+	if err := s.riemannian("Exp"); err != nil {
+		return nil, err
+	}
 	if err := s.check("Exp", "point", x, "velocity", v); err != nil {
 		return nil, err
 	}
@@ -119,6 +122,14 @@ func (s *Space) geodesic(what string, x, v []float64, out engine.Values, err err
 		}
 	}
 	return g, nil
+}
+
+// riemannian refuses what needs a vector's covector where the cometric is degenerate.
+func (s *Space) riemannian(what string) error {
+	if m, ok := s.M.(SubRiemannian); ok {
+		return fmt.Errorf("%s: the cometric has rank %d in dimension %d, so vectors have no momenta: use Shoot", what, m.Rank(), m.Dim())
+	}
+	return nil
 }
 
 // check validates two vectors of coordinates.

@@ -1,0 +1,61 @@
+package manifold
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+)
+
+// Cylinder is the surface x² + y² = r² of R³, which is flat. Its charts unroll it; the line opposite to the centre is
+// their cut locus.
+func Cylinder(r float64) geom.Atlas {
+	positiveFinite("Cylinder", r)
+	return cylinder{r}
+}
+
+type cylinder struct{ r float64 }
+
+func (m cylinder) Dim() int        { return 2 }
+func (m cylinder) AmbientDim() int { return 3 }
+
+func (m cylinder) Chart(c *Node) geom.Chart {
+	return cylinderChart{flat{2}, m.r, direction(c), from(c, 2, 3)}
+}
+
+type cylinderChart struct {
+	flat
+	r         float64
+	c, height *Node // unit vector of the centre in the plane, [..., 2], and its third coordinate
+}
+
+func (m cylinderChart) Point(x *Node) *Node {
+	plane := turned(MulScalar(from(x, 0, 1), 1/m.r), like(m.c, x))
+	return Concatenate([]*Node{MulScalar(plane, m.r), Add(like(m.height, x), from(x, 1, 2))}, -1)
+}
+
+func (m cylinderChart) Coordinates(z *Node) *Node {
+	along := MulScalar(angleFrom(like(m.c, z), from(z, 0, 2)), m.r)
+	return Concatenate([]*Node{along, Sub(from(z, 2, 3), like(m.height, z))}, -1)
+}
+
+// direction is the unit vector of the first two coordinates, [..., 2].
+func direction(z *Node) *Node {
+	plane := from(z, 0, 2)
+	return Div(plane, BroadcastToShape(Sqrt(dot(plane, plane)), plane.Shape()))
+}
+
+// turned turns a vector of the plane by an angle, [..., 1].
+func turned(angle, c *Node) *Node {
+	cos, sin := Cos(angle), Sin(angle)
+	c0, c1 := from(c, 0, 1), from(c, 1, 2)
+	return Concatenate([]*Node{Sub(Mul(cos, c0), Mul(sin, c1)), Add(Mul(sin, c0), Mul(cos, c1))}, -1)
+}
+
+// angleFrom is the angle in (−π, π) from c to y, vectors of the plane, [..., 1]; NaN at half a turn.
+func angleFrom(c, y *Node) *Node {
+	c0, c1, y0, y1 := from(c, 0, 1), from(c, 1, 2), from(y, 0, 1), from(y, 1, 2)
+	angle := Atan2(Sub(Mul(c0, y1), Mul(c1, y0)), Add(Mul(c0, y0), Mul(c1, y1)))
+	return nanWhere(GreaterThan(Abs(angle), MulScalar(OnesLike(angle), math.Pi-cutLocus)), angle)
+}

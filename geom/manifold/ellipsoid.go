@@ -1,0 +1,54 @@
+package manifold
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+)
+
+// Ellipsoid is the surface Σ (z_i/a_i)² = 1 of R^(n+1) with the induced metric, for n + 1 half axes a_i. Its charts are
+// those of the sphere, stretched. Points project to it along rays from the origin.
+func Ellipsoid(axes ...float64) geom.Atlas {
+	atLeast("Ellipsoid", len(axes), 2)
+	positiveFinite("Ellipsoid", axes...)
+	return ellipsoid{axes}
+}
+
+type ellipsoid struct{ axes []float64 }
+
+func (m ellipsoid) Dim() int        { return len(m.axes) - 1 }
+func (m ellipsoid) AmbientDim() int { return len(m.axes) }
+
+func (m ellipsoid) Chart(c *Node) geom.Chart {
+	chart := ellipsoidChart{m: m, sphere: Sphere(m.Dim()).Chart(Div(c, m.stretch(c)))}
+	chart.induced = geom.FromImmersion(geom.ImmersionFunc(m.Dim(), chart.Point))
+	return chart
+}
+
+// stretch is the half axes in the shape of z.
+func (m ellipsoid) stretch(z *Node) *Node {
+	dims := z.Shape().Dimensions
+	return BroadcastPrefix(ConstAsDType(z.Graph(), z.DType(), m.axes), dims[:len(dims)-1]...)
+}
+
+type ellipsoidChart struct {
+	m       ellipsoid
+	sphere  geom.Chart
+	induced geom.Metric
+}
+
+func (c ellipsoidChart) Dim() int        { return c.m.Dim() }
+func (c ellipsoidChart) G(x *Node) *Node { return c.induced.G(x) }
+
+func (c ellipsoidChart) Christoffel(x, u, v *Node) *Node {
+	return c.induced.(geom.Christoffeler).Christoffel(x, u, v)
+}
+
+func (c ellipsoidChart) Point(x *Node) *Node {
+	z := c.sphere.Point(x)
+	return Mul(z, c.m.stretch(z))
+}
+
+func (c ellipsoidChart) Coordinates(z *Node) *Node {
+	return c.sphere.Coordinates(Div(z, c.m.stretch(z)))
+}

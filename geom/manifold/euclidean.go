@@ -1,0 +1,35 @@
+package manifold
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+	"anatomy/geom/linalg"
+)
+
+// Euclidean is R^n with its inner product; the points are coordinates.
+func Euclidean(n int) geom.Metric {
+	atLeast("Euclidean", n, 1)
+	return euclidean{flat{n}}
+}
+
+type euclidean struct{ flat }
+
+func (m euclidean) Exp(x, v *Node) *Node          { return Add(x, v) }
+func (m euclidean) Log(x, y *Node) *Node          { return Sub(y, x) }
+func (m euclidean) Transport(_, _, w *Node) *Node { return w }
+
+// flat is the constant metric δ in n coordinates.
+type flat struct{ n int }
+
+func (m flat) Dim() int { return m.n }
+
+func (m flat) G(x *Node) *Node {
+	eye := linalg.Eye(x.Graph(), x.DType(), m.n)
+	dims := x.Shape().Dimensions
+	return BroadcastPrefix(eye, dims[:len(dims)-1]...)
+}
+
+func (m flat) Sharp(_, p *Node) *Node          { return p }
+func (m flat) Flat(_, v *Node) *Node           { return v }
+func (m flat) Christoffel(_, u, _ *Node) *Node { return ZerosLike(u) }

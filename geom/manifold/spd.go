@@ -1,0 +1,142 @@
+package manifold
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+	"anatomy/geom/linalg"
+)
+
+// SPD is the space of symmetric positive definite n×n matrices with the affine-invariant metric
+// ⟨V, W⟩ = tr(P⁻¹ V P⁻¹ W); points and vectors are matrices row by row, [..., n²]. With L Lᵀ the Cholesky
+// factorisation of the centre, the coordinates of P in a chart are those of L⁻¹ P L⁻ᵀ − 1.
+func SPD(n int) geom.Atlas {
+	atLeast("SPD", n, 1)
+	return spd{n}
+}
+
+type spd struct{ n int }
+
+func (m spd) Dim() int        { return m.n * (m.n + 1) / 2 }
+func (m spd) AmbientDim() int { return m.n * m.n }
+
+func (m spd) matrix(z *Node) *Node {
+	dims := z.Shape().Dimensions
+	return Reshape(z, append(append([]int{}, dims[:len(dims)-1]...), m.n, m.n)...)
+}
+
+func (m spd) vector(a *Node) *Node {
+	dims := a.Shape().Dimensions
+	return Reshape(a, append(append([]int{}, dims[:len(dims)-2]...), m.n*m.n)...)
+}
+
+// basis is an orthonormal basis of the symmetric matrices, [n², d]: e_ii and (e_ij + e_ji)/√2.
+func (m spd) basis(like *Node) *Node {
+	b := make([][]float64, m.n*m.n)
+	for i := range b {
+		b[i] = make([]float64, m.Dim())
+	}
+	k := 0
+	for i := range m.n {
+		for j := range i + 1 {
+			value := math.Sqrt2 / 2
+			if i == j {
+				value = 1
+			}
+			b[i*m.n+j][k], b[j*m.n+i][k] = value, value
+			k++
+		}
+	}
+	return ConstAsDType(like.Graph(), like.DType(), b)
+}
+
+// symmetric is the symmetric matrix with coordinates x, [..., n, n]; coordinates is its inverse.
+func (m spd) symmetric(x *Node) *Node   { return m.matrix(linalg.MatVec(m.basis(x), x)) }
+func (m spd) coordinates(a *Node) *Node { return linalg.MatVec(linalg.T(m.basis(a)), m.vector(a)) }
+
+// symmetrised is (a + aᵀ)/2.
+func symmetrised(a *Node) *Node { return MulScalar(Add(a, linalg.T(a)), 0.5) }
+
+// congruence is l a lᵀ.
+func congruence(l, a *Node) *Node {
+	return symmetrised(linalg.MatMul(l, linalg.MatMul(a, linalg.T(l))))
+}
+
+func identityLike(a *Node) *Node {
+	n := a.Shape().Dim(-1)
+	dims := a.Shape().Dimensions
+	return BroadcastPrefix(linalg.Eye(a.Graph(), a.DType(), n), dims[:len(dims)-2]...)
+}
+
+// factor returns L and L⁻¹ of the point z = L Lᵀ.
+func (m spd) factor(z *Node) (l, inverse *Node) {
+	f := linalg.Factor(symmetrised(m.matrix(z)))
+	return f.L, f.SolveL(identityLike(f.L), false)
+}
+
+func (m spd) Chart(c *Node) geom.Chart {
+	l, inverse := m.factor(c)
+	return spdChart{m, l, inverse}
+}
+
+type spdChart struct {
+	m          spd
+	l, inverse *Node
+}
+
+func (c spdChart) Dim() int { return c.m.Dim() }
+
+// at gives a matrix of the centre the axes in front of x.
+func (c spdChart) at(l, x *Node) *Node {
+	return BroadcastPrefix(l, x.Shape().Dimensions[:x.Rank()+1-l.Rank()]...)
+}
+
+// offset is 1 + S, S the symmetric matrix with coordinates x.
+func (c spdChart) offset(x *Node) *Node {
+	s := c.m.symmetric(x)
+	return Add(identityLike(s), s)
+}
+
+func (c spdChart) Point(x *Node) *Node { return c.m.vector(congruence(c.at(c.l, x), c.offset(x))) }
+
+func (c spdChart) Coordinates(z *Node) *Node {
+	a := congruence(c.at(c.inverse, z), c.m.matrix(z))
+	return c.m.coordinates(Sub(a, identityLike(a)))
+}
+
+// Sharp is P p P, P = 1 + S.
+func (c spdChart) Sharp(x, p *Node) *Node {
+	return c.m.coordinates(congruence(c.offset(x), c.m.symmetric(p)))
+}
+
+// Flat is P⁻¹ v P⁻¹.
+func (c spdChart) Flat(x, v *Node) *Node {
+	return c.m.coordinates(congruence(linalg.Inverse(c.offset(x)), c.m.symmetric(v)))
+}
+
+// Christoffel is −½ (u P⁻¹ v + v P⁻¹ u).
+func (c spdChart) Christoffel(x, u, v *Node) *Node {
+	product := linalg.MatMul(c.m.symmetric(u), linalg.Solve(c.offset(x), c.m.symmetric(v)))
+	return c.m.coordinates(Neg(symmetrised(product)))
+}
+
+// Exp is L exp(L⁻¹ V L⁻ᵀ) Lᵀ.
+func (m spd) Exp(z, v *Node) *Node {
+	l, inverse := m.factor(z)
+	return m.vector(congruence(l, linalg.SymExp(congruence(inverse, m.matrix(v)))))
+}
+
+// Log is L log(L⁻¹ Y L⁻ᵀ) Lᵀ.
+func (m spd) Log(z, y *Node) *Node {
+	l, inverse := m.factor(z)
+	return m.vector(congruence(l, linalg.SymLog(congruence(inverse, m.matrix(y)))))
+}
+
+// Transport is E w Eᵀ, E = L exp(½ L⁻¹ V L⁻ᵀ) L⁻¹.
+func (m spd) Transport(z, v, w *Node) *Node {
+	l, inverse := m.factor(z)
+	e := linalg.SymExp(MulScalar(congruence(inverse, m.matrix(v)), 0.5))
+	return m.vector(congruence(linalg.MatMul(l, e), congruence(inverse, m.matrix(w))))
+}

@@ -1,0 +1,70 @@
+package manifold
+
+import (
+	"fmt"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+)
+
+// Torus is the surface of R³ around a circle of radius R in the first two coordinates, at the distance r < R from it,
+// with the induced metric. Its charts are the two angles.
+func Torus(R, r float64) geom.Atlas {
+	positiveFinite("Torus", R, r)
+	if r >= R {
+		panic(fmt.Sprintf("manifold.Torus: a tube of radius %g around a circle of radius %g meets itself", r, R))
+	}
+	return torus{R, r}
+}
+
+type torus struct{ R, r float64 }
+
+func (m torus) Dim() int        { return 2 }
+func (m torus) AmbientDim() int { return 3 }
+
+func (m torus) Chart(c *Node) geom.Chart {
+	return torusChart{m.R, m.r, direction(c), direction(m.section(c))}
+}
+
+// section is the position of z relative to the circle, in the half plane of z: outwards and up, [..., 2].
+func (m torus) section(z *Node) *Node {
+	plane := from(z, 0, 2)
+	return Concatenate([]*Node{AddScalar(Sqrt(dot(plane, plane)), -m.R), from(z, 2, 3)}, -1)
+}
+
+type torusChart struct {
+	R, r          float64
+	plane, across *Node // unit vectors of the centre: in the plane of the circle, and across it
+}
+
+func (m torusChart) Dim() int { return 2 }
+
+func (m torusChart) Point(x *Node) *Node {
+	across := m.turnAcross(x)
+	around := scale(m.radius(across), turned(from(x, 0, 1), like(m.plane, x)))
+	return Concatenate([]*Node{around, MulScalar(from(across, 1, 2), m.r)}, -1)
+}
+
+func (m torusChart) Coordinates(z *Node) *Node {
+	section := torus{m.R, m.r}.section(z)
+	return Concatenate([]*Node{angleFrom(like(m.plane, z), from(z, 0, 2)), angleFrom(like(m.across, z), section)}, -1)
+}
+
+func (m torusChart) turnAcross(x *Node) *Node { return turned(from(x, 1, 2), like(m.across, x)) }
+
+// radius is the distance from the axis, [..., 1].
+func (m torusChart) radius(across *Node) *Node {
+	return AddScalar(MulScalar(from(across, 0, 1), m.r), m.R)
+}
+
+// Flat is (ρ² v_1, r² v_2), ρ the distance from the axis.
+func (m torusChart) Flat(x, v *Node) *Node {
+	around := Square(m.radius(m.turnAcross(x)))
+	return Concatenate([]*Node{Mul(from(v, 0, 1), around), MulScalar(from(v, 1, 2), m.r*m.r)}, -1)
+}
+
+func (m torusChart) Sharp(x, p *Node) *Node {
+	around := Square(m.radius(m.turnAcross(x)))
+	return Concatenate([]*Node{Div(from(p, 0, 1), around), MulScalar(from(p, 1, 2), 1/(m.r*m.r))}, -1)
+}
