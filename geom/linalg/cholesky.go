@@ -221,12 +221,15 @@ func choleskyPanels(a *Node) (l, inv *Node) {
 // padWithIdentity returns the block-diagonal matrix of a and an identity, [..., n, n].
 func padWithIdentity(a *Node, n int) *Node {
 	old := a.Shape().Dim(-1)
-	if n == old {
-		return a
-	}
-	pads := make([]compute.PadAxis, a.Rank())
-	pads[a.Rank()-2].End, pads[a.Rank()-1].End = n-old, n-old
-	a = graph.Pad(a, graph.ScalarZero(a.Graph(), a.DType()), pads...)
+	a = pad(a, n)
 	added := graph.GreaterOrEqual(index(a, -1), graph.Const(a.Graph(), int32(old)))
 	return graph.Where(graph.LogicalAnd(onDiagonal(a), added), graph.OnesLike(a), a)
+}
+
+// pad adds rows and columns of zeros up to [..., n, n].
+func pad(a *Node, n int) *Node {
+	pads := make([]compute.PadAxis, a.Rank())
+	added := n - a.Shape().Dim(-1)
+	pads[a.Rank()-2].End, pads[a.Rank()-1].End = added, added
+	return graph.Pad(a, graph.ScalarZero(a.Graph(), a.DType()), pads...)
 }

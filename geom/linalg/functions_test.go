@@ -61,30 +61,40 @@ func TestGeneral(t *testing.T) {
 
 func TestSymEig(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 8, 39, 90} {
-		x := symmetric(random(uint64(n), n, n))
-		degenerate := make([]float64, n)
-		for i := range degenerate {
-			degenerate[i] = float64(i / 3)
+		repeated := make([]float64, n)
+		for i := range repeated {
+			repeated[i] = float64(i / 3)
 		}
 		fn := engine.Compile(func(a *Node) []*Node {
 			e := SymEig(a)
 			return []*Node{e.Values, MatMul(T(e.Vectors), e.Vectors), graph.Sub(MatMul(a, e.Vectors), graph.Mul(e.Vectors, graph.ExpandAxes(e.Values, -2)))}
 		})
-		for _, a := range [][][]float64{x, withSpectrum(4, degenerate...), rows(mat.NewDiagDense(n, degenerate))} {
-			out, err := fn.Call(a)
-			if err != nil {
-				t.Fatal(err)
-			}
+		eye := make([]float64, n*n)
+		for i := range n {
+			eye[i*n+i] = 1
+		}
+		for _, a := range [][][]float64{symmetric(random(uint64(n), n, n)), withSpectrum(4, repeated...), rows(mat.NewDiagDense(n, repeated))} {
 			var ref mat.EigenSym
 			ref.Factorize(mat.NewSymDense(n, flat(a)), false)
-			scale := math.Max(1, mat.Norm(dense(a), 2))
-			agree(t, fmt.Sprintf("n=%d eigenvalues", n), out.Flat(0), ref.Values(nil), 2e-14)
-			eye := make([]float64, n*n)
-			for i := range n {
-				eye[i*n+i] = 1
+			norm := math.Max(1, mat.Norm(dense(a), 2))
+			for _, scale := range []float64{1, 0x1p-600, 0x1p600} { // powers of 2: no rounding
+				var scaled mat.Dense
+				scaled.Scale(scale, dense(a))
+				out, err := fn.Call(rows(&scaled))
+				if err != nil {
+					t.Fatal(err)
+				}
+				unscaled := func(x []float64) []float64 {
+					for i := range x {
+						x[i] /= scale
+					}
+					return x
+				}
+				what := fmt.Sprintf("n=%d, scale %g: ", n, scale)
+				agree(t, what+"eigenvalues", unscaled(out.Flat(0)), ref.Values(nil), 2e-14)
+				agree(t, what+"VᵀV", out.Flat(1), eye, 2e-14)
+				agree(t, what+"AV - VΛ", unscaled(out.Flat(2)), make([]float64, n*n), 1e-14*norm)
 			}
-			agree(t, "VᵀV", out.Flat(1), eye, 2e-14)
-			agree(t, "AV - VΛ", out.Flat(2), make([]float64, n*n), 1e-14*scale)
 		}
 	}
 }

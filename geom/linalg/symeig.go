@@ -60,7 +60,9 @@ func jacobi(a *Node) (values, vectors *Node) {
 	poison := graph.ReduceSum(graph.Sub(a, a), -1, -2)
 	m := n + n%2
 	h := m / 2
-	a = padWithIdentity(sym(a), m)
+	scale := graph.ReduceAndKeep(graph.Abs(a), graph.ReduceMax, -2, -1) // so that squares neither vanish nor overflow
+	scale = graph.Where(graph.IsZero(scale), graph.OnesLike(scale), scale)
+	a = pad(sym(graph.Div(a, scale)), m)
 	round := func(_ *Node, s []*Node) []*Node {
 		a, v := s[0], s[1]
 		p, q, pq := diagonal(block(a, 0, h, 0, h)), diagonal(block(a, h, m, h, m)), diagonal(block(a, 0, h, h, m))
@@ -108,6 +110,7 @@ func jacobi(a *Node) (values, vectors *Node) {
 	before := graph.LogicalOr(graph.LessThan(k, l), graph.LogicalAnd(graph.Equal(k, l), graph.LessThan(index(l, -1), index(l, -2))))
 	rank := graph.ReduceAndKeep(graph.ConvertDType(before, dtypes.Int32), graph.ReduceSum, -1)
 	place := graph.ConvertDType(graph.Equal(index(l, -1), graph.BroadcastToShape(rank, full)), a.DType())
-	values = graph.Add(MatVec(T(place), values), graph.ExpandAxes(poison, -1))
+	values = graph.Mul(MatVec(T(place), values), graph.Squeeze(scale, -1))
+	values = graph.Add(values, graph.ExpandAxes(poison, -1))
 	return values, graph.Add(MatMul(T(rows), place), graph.ExpandAxes(poison, -2, -1))
 }
