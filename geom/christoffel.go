@@ -1,0 +1,277 @@
+package geom
+
+import (
+	"fmt"
+	"slices"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/autodiff"
+	"anatomy/geom/linalg"
+)
+
+// Christoffeler is a closed form of Γ(u, v); x, u and v are [..., d].
+type Christoffeler interface {
+	Christoffel(x, u, v *Node) *Node
+}
+
+// Connection is the Levi-Civita connection at points x, [B..., d]. What depends on x alone, the factorisation of the
+// metric first of all, is made once, by NewConnection, and serves any number of vectors.
+type Connection struct {
+	m           Manifold
+	x           *Node
+	flat, sharp func(v *Node) *Node // ♭ and ♯ at x, of [P..., B..., d]
+	points      *pointCometric
+}
+
+// NewConnection returns the connection at points x, [B..., d].
+func NewConnection(m Manifold, x *Node) *Connection {
+	checkPoint(m, "NewConnection", x)
+	c := &Connection{m: m, x: x}
+	if _, closed := m.(Christoffeler); closed {
+		return c
+	}
+	if p, ok := m.(PointCometric); ok {
+		c.points = newPointCometric(p, x)
+	}
+	c.flat, c.sharp = musical(m, x, c.points)
+	return c
+}
+
+// Gamma returns Γ(u, v)^i = Γ^i_kl u^k v^l. Vectors are [P..., B..., d] where the points are [B..., d]: they may have
+// axes of their own in front, which broadcast between u and v. So for a frame with its vectors in the first axis, ν of
+// [m, B..., d], Gamma(u, ν) is [m, B..., d], and Gamma of ν expanded to [m, 1, B..., d] and ν is [m, m, B..., d].
+//
+// From a metric, Γ(u, v)♭ = ½ (D_u g v + D_v g u − ∂⟨u, g v⟩), u and v held constant. From a cometric K = g*, with a = u♭
+// and b = v♭, Γ(u, v) = ½ (K ∂⟨a, K b⟩ − D_u K b − D_v K a).
+func (c *Connection) Gamma(u, v *Node) *Node {
+	same := u == v
+	rank := max(u.Rank(), v.Rank(), c.x.Rank())
+	c.check(u)
+	c.check(v)
+	dims := make([]int, rank)
+	u1, v1 := ExpandLeftToRank(u, rank), ExpandLeftToRank(v, rank)
+	for a := range dims {
+		n, k := u1.Shape().Dim(a), v1.Shape().Dim(a)
+		if dims[a] = max(n, k); min(n, k) != dims[a] && min(n, k) != 1 {
+			panic(fmt.Sprintf("geom.Connection: vectors %s and %s do not broadcast", u.Shape(), v.Shape()))
+		}
+	}
+	all := func(v *Node) *Node { return BroadcastToDims(ExpandLeftToRank(v, rank), dims...) }
+	if closed, ok := c.m.(Christoffeler); ok {
+		return closed.Christoffel(all(c.x), all(u), all(v))
+	}
+	// Derivatives are taken at a node of their own, on which neither the vectors nor what is known at x depends.
+	x := fresh(all(c.x))
+	if metric, ok := c.m.(Metric); ok {
+		u, v := all(u), all(v)
+		g := metric.G(x)
+		gu := linalg.MatVec(g, u)
+		gv := gu
+		if !same {
+			gv = linalg.MatVec(g, v)
+		}
+		lower := Sub(alongBoth(x, u, v, gv, gu), slope(x, u, gv))
+		return c.sharp(MulScalar(lower, 0.5))
+	}
+	a := c.flat(u)
+	b := a
+	if !same {
+		b = c.flat(v)
+	}
+	u, v, a, b = all(u), all(v), all(a), all(b)
+	if c.points != nil {
+		return c.points.gamma(u, v, a, b, c.sharp)
+	}
+	cometric := c.m.(Cometric)
+	ka := cometric.Sharp(x, a)
+	kb := ka
+	if !same {
+		kb = cometric.Sharp(x, b)
+	}
+	return MulScalar(Sub(c.sharp(slope(x, a, kb)), alongBoth(x, u, v, kb, ka)), 0.5)
+}
+
+// slope returns ∂⟨a, y(x)⟩/∂x for a constant a.
+func slope(x, a, y *Node) *Node { return Gradient(ReduceAllSum(Mul(a, y)), x)[0] }
+
+// alongBoth returns D_u y(x) + D_v z(x), the gradient of ⟨∂⟨w, y⟩, u⟩ + ⟨∂⟨w, z⟩, v⟩ with respect to w.
+func alongBoth(x, u, v, y, z *Node) *Node {
+	w := ZerosLike(y)
+	if y == z {
+		u, v = Add(u, v), nil
+	}
+	s := ReduceAllSum(Mul(slope(x, w, y), u))
+	if v != nil {
+		s = Add(s, ReduceAllSum(Mul(slope(x, w, z), v)))
+	}
+	return Gradient(s, w)[0]
+}
+
+func (c *Connection) check(v *Node) {
+	have, want := v.Shape().Dimensions, c.x.Shape().Dimensions
+	if len(have) < len(want) || !slices.Equal(have[len(have)-len(want):], want) {
+		panic(fmt.Sprintf("geom.Connection: vector %s at points %s, want the points' shape, with other axes in front or none", v.Shape(), c.x.Shape()))
+	}
+}
+
+// Christoffel returns Γ(u, v), [..., d], at points x, [..., d]; see Connection.
+func Christoffel(m Manifold, x, u, v *Node) *Node { return NewConnection(m, x).Gamma(u, v) }
+
+// ChristoffelSymbols returns Γ^i_kl = ½ g^im (∂_k g_ml + ∂_l g_mk − ∂_m g_kl), [..., d, d, d], upper index first. These
+// are d³ numbers: what needs Γ applied to vectors is served better by Christoffel.
+func ChristoffelSymbols(m Manifold, x *Node) *Node {
+	checkPoint(m, "ChristoffelSymbols", x)
+	d := m.Dim()
+	batch := x.Shape().Dimensions[:x.Rank()-1]
+	shaped := func(a *Node, dims ...int) *Node { return Reshape(a, append(slices.Clone(batch), dims...)...) }
+	derivative := func(matrix func(x *Node) *Node) *Node { // ∂_l a_mk, [..., m, k, l]
+		return shaped(autodiff.Jacobian(func(x *Node) *Node {
+			dims := slices.Clone(x.Shape().Dimensions)
+			dims[len(dims)-1] = d * d
+			return Reshape(matrix(x), dims...)
+		}, fresh(x)), d, d, d)
+	}
+	if metric, ok := m.(Metric); ok {
+		dg := derivative(metric.G)
+		lower := Sub(Add(dg, align(dg, "mlk", "mkl")), align(dg, "klm", "mkl"))
+		upper := linalg.Solve(metric.G(x), shaped(lower, d, d*d))
+		return MulScalar(shaped(upper, d, d, d), 0.5)
+	}
+	if p, ok := m.(PointCometric); ok {
+		return newPointCometric(p, x).symbols()
+	}
+	// With C^ab_k = ∂_k g^ab, ∂_k g_ml = −g_ma C^ab_k g_bl.
+	k := CometricMatrix(m, x)
+	f := linalg.Factor(k)
+	lowered := func(a *Node) *Node { return shaped(f.Solve(shaped(a, d, d*d)), d, d, d) }
+	c := derivative(func(x *Node) *Node { return CometricMatrix(m, x) })
+	mixed := lowered(c)                          // g_lb C^bi_k, [l, i, k]
+	lower := lowered(align(mixed, "lak", "alk")) // g_ka C^ab_m g_bl, [k, l, m]
+	last := linalg.MatMul(k, shaped(align(lower, "klm", "mkl"), d, d*d))
+	return MulScalar(Sub(shaped(last, d, d, d), Add(align(mixed, "lik", "ikl"), align(mixed, "kil", "ikl"))), 0.5)
+}
+
+// ChristoffelTrace returns g^kl Γ^i_kl, [..., d], the drift of Brownian motion times −2:
+//
+//	g^kl Γ^i_kl = −(1/√g) ∂_k(√g g^ik) = −∂_k g^ik − g^ik ∂_k log √g.
+func ChristoffelTrace(m Manifold, x *Node) *Node {
+	checkPoint(m, "ChristoffelTrace", x)
+	if p, ok := m.(PointCometric); ok {
+		return newPointCometric(p, x).trace()
+	}
+	d := m.Dim()
+	// Row k of a leading axis differentiates column k of the (co)metric in direction k; the rows are added up.
+	basis := basisAt(x)
+	xs := BroadcastPrefix(x, d)
+	divergence := func(y *Node) *Node {
+		w := ZerosLike(x)
+		return Gradient(ReduceAllSum(Mul(slope(xs, BroadcastPrefix(w, d), y), basis)), w)[0]
+	}
+	y := fresh(x)
+	gradient := Gradient(ReduceAllSum(LogVolume(m, y)), y)[0]
+	if cometric, ok := m.(Cometric); ok {
+		return Neg(Add(divergence(cometric.Sharp(xs, basis)), cometric.Sharp(x, gradient)))
+	}
+	// g^kl (∂_k g_al − ½ ∂_a g_kl), the index raised.
+	_, sharp := musical(m, x, nil)
+	metric := m.(Metric)
+	return sharp(Sub(divergence(linalg.MatVec(metric.G(xs), sharp(basis))), gradient))
+}
+
+// basisAt returns the coordinate vectors ∂_k at every point of x, [d, ..., d].
+func basisAt(x *Node) *Node {
+	d := x.Shape().Dim(-1)
+	eye := linalg.Eye(x.Graph(), x.DType(), d)
+	for eye.Rank() <= x.Rank() {
+		eye = ExpandAxes(eye, 1)
+	}
+	return BroadcastToDims(eye, append([]int{d}, x.Shape().Dimensions...)...)
+}
+
+// musical returns ♭ and ♯ at x, [B..., d], of vectors [P..., B..., d]: one factorisation for all of them.
+func musical(m Manifold, x *Node, points *pointCometric) (flat, sharp func(v *Node) *Node) {
+	everywhere := func(v *Node) *Node { // x at every vector
+		return BroadcastPrefix(x, v.Shape().Dimensions[:v.Rank()-x.Rank()]...)
+	}
+	batch := x.Rank() - 1
+	product := func(a *Node) func(v *Node) *Node {
+		return onColumns(batch, a.Shape().Dim(-1), func(v *Node) *Node { return linalg.MatMul(a, v) })
+	}
+	solution := func(f linalg.Factorisation) func(v *Node) *Node {
+		return onColumns(batch, f.A.Shape().Dim(-1), f.Solve)
+	}
+	metric, isMetric := m.(Metric)
+	cometric, isCometric := m.(Cometric)
+	flattener, isFlattener := m.(Flattener)
+	if isCometric {
+		sharp = func(p *Node) *Node { return cometric.Sharp(everywhere(p), p) }
+	}
+	switch {
+	case points != nil:
+		return solution(points.factor), product(points.k)
+	case isMetric && isCometric:
+		flat = product(metric.G(x))
+	case isMetric:
+		f := linalg.Factor(metric.G(x))
+		flat, sharp = product(f.A), solution(f)
+	case isFlattener && isCometric:
+		flat = func(v *Node) *Node { return flattener.Flat(everywhere(v), v) }
+	case isCometric:
+		flat = solution(linalg.Factor(CometricMatrix(m, x)))
+	default:
+		panic(fmt.Sprintf("geom: %T is neither a Metric nor a Cometric", m))
+	}
+	return flat, sharp
+}
+
+// onColumns lets f, which takes matrices [B..., n, k] to such, act on vectors [P..., B..., n·D] block by block: the
+// axes P and D become columns.
+func onColumns(batch, n int, f func(columns *Node) *Node) func(v *Node) *Node {
+	return func(v *Node) *Node {
+		dims := v.Shape().Dimensions
+		last := len(dims) - 1
+		split := append(slices.Clone(dims[:last]), n, dims[last]/n)
+		own := last - batch // axes P
+		perm, inverse := make([]int, len(split)), make([]int, len(split))
+		for a := range perm {
+			perm[a] = (a + own) % len(perm)
+			inverse[perm[a]] = a
+		}
+		c := TransposeAllDims(Reshape(v, split...), perm...)
+		shape := c.Shape().Dimensions
+		y := f(Reshape(c, append(slices.Clone(shape[:batch+1]), -1)...))
+		return Reshape(TransposeAllDims(Reshape(y, shape...), inverse...), dims...)
+	}
+}
+
+// fresh returns x as a node of its own, a place to differentiate at: what else was made from x does not depend on it.
+// GoMLX's Identity would do, had it a gradient.
+func fresh(x *Node) *Node { return Squeeze(ExpandAxes(x, 0), 0) }
+
+// align moves the last axes of x, one letter each in from, to the places of these letters in to; letters of to that
+// from has not become axes of length 1.
+func align(x *Node, from, to string) *Node {
+	batch := x.Rank() - len(from)
+	perm := make([]int, 0, x.Rank())
+	dims := slices.Clone(x.Shape().Dimensions[:batch])
+	for a := range batch {
+		perm = append(perm, a)
+	}
+	for _, letter := range []byte(to) {
+		at := slices.Index([]byte(from), letter)
+		if at < 0 {
+			dims = append(dims, 1)
+			continue
+		}
+		perm = append(perm, batch+at)
+		dims = append(dims, x.Shape().Dim(batch+at))
+	}
+	return Reshape(TransposeAllDims(x, perm...), dims...)
+}
+
+func checkPoint(m Manifold, what string, x *Node) {
+	if x.Rank() == 0 || x.Shape().Dim(-1) != m.Dim() {
+		panic(fmt.Sprintf("geom.%s: points %s, want last axis %d", what, x.Shape(), m.Dim()))
+	}
+}

@@ -1,0 +1,98 @@
+package geom
+
+import (
+	"slices"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/autodiff"
+	"anatomy/geom/linalg"
+)
+
+// Riemann returns R(u, v)w = D_uΓ(v, w) − D_vΓ(u, w) + Γ(u, Γ(v, w)) − Γ(v, Γ(u, w)), [..., d], the curvature
+// [∇_u, ∇_v]w − ∇_[u,v]w, without an array of d⁴ numbers. On an Atlas, point and vectors are ambient.
+func Riemann(m Manifold, x, u, v, w *Node) *Node {
+	at := centredAt(m, x)
+	return at.leave(Vector, at.riemann(at.enter(Vector, u), at.enter(Vector, v), at.enter(Vector, w)))
+}
+
+func (at located) riemann(u, v, w *Node) *Node {
+	for _, vector := range []*Node{u, v, w} {
+		checkPair(at.Manifold, "Riemann", at.x, vector)
+	}
+	pair := func(a, b *Node) *Node { return Stack([]*Node{a, b}, 0) }
+	uv, vu, ww := pair(u, v), pair(v, u), pair(w, w)
+	var c *Connection
+	gamma, slope := autodiff.Pushforward(func(x []*Node) []*Node {
+		c = NewConnection(at.Manifold, x[0])
+		return []*Node{c.Gamma(vu, ww)}
+	}, []*Node{pair(at.x, at.x)}, []*Node{uv})
+	terms := Add(slope[0], c.Gamma(uv, gamma[0]))
+	half := func(i int) *Node { return Squeeze(SliceAxis(terms, 0, AxisRange(i, i+1)), 0) }
+	return Sub(half(0), half(1))
+}
+
+// SectionalCurvature returns ⟨R(u, v)v, u⟩ / (‖u‖²‖v‖² − ⟨u, v⟩²), [...], the Gauss curvature of the plane that u and v
+// span. On an Atlas, point and vectors are ambient.
+func SectionalCurvature(m Manifold, x, u, v *Node) *Node {
+	at := centredAt(m, x)
+	u, v = at.enter(Vector, u), at.enter(Vector, v)
+	r := at.riemann(u, v, v)
+	fu, fv := Flat(at.Manifold, at.x, u), Flat(at.Manifold, at.x, v)
+	dot := func(a, b *Node) *Node { return ReduceSum(Mul(a, b), -1) }
+	return Div(dot(r, fu), Sub(Mul(dot(fu, u), dot(fv, v)), Square(dot(fu, v))))
+}
+
+// RiemannTensor returns R^l_kij, [..., d, d, d, d] in the order l, k, i, j, with R(∂_i, ∂_j)∂_k = R^l_kij ∂_l:
+//
+//	R^l_kij = ∂_i Γ^l_jk − ∂_j Γ^l_ik + Γ^l_im Γ^m_jk − Γ^l_jm Γ^m_ik.
+func RiemannTensor(m Manifold, x *Node) *Node {
+	checkPoint(m, "RiemannTensor", x)
+	d := m.Dim()
+	batch := x.Shape().Dimensions[:x.Rank()-1]
+	shaped := func(a *Node, dims ...int) *Node { return Reshape(a, append(slices.Clone(batch), dims...)...) }
+	slope := shaped(autodiff.Jacobian(func(x *Node) *Node {
+		dims := slices.Clone(x.Shape().Dimensions)
+		dims[len(dims)-1] = d * d * d
+		return Reshape(ChristoffelSymbols(m, x), dims...)
+	}, fresh(x)), d, d, d, d) // ∂_i Γ^l_jk, [l, j, k, i]
+	gamma := ChristoffelSymbols(m, x)
+	product := shaped(linalg.MatMul(shaped(gamma, d*d, d), shaped(gamma, d, d*d)), d, d, d, d) // Γ^l_im Γ^m_jk, [l, i, j, k]
+	half := Add(align(slope, "ljki", "lkij"), align(product, "lijk", "lkij"))
+	return Sub(half, align(half, "lkji", "lkij"))
+}
+
+// Ricci returns Ric_jk = R^i_kij, [..., d, d]: Ric(v, w) is the trace of u ↦ R(u, v)w. It needs memory of order d³:
+//
+//	Ric_jk = ∂_i Γ^i_jk − ∂_j∂_k log √g + Γ^m_jk ∂_m log √g − Γ^i_jm Γ^m_ik.
+func Ricci(m Manifold, x *Node) *Node {
+	checkPoint(m, "Ricci", x)
+	d := m.Dim()
+	gamma := ChristoffelSymbols(m, x)
+	// ∂_i Γ^i_jk, one direction a turn.
+	zero := ReduceSum(ZerosLike(gamma), -3)
+	divergence, _ := autodiff.Scan(d, func(i *Node, sum, _ []*Node) ([]*Node, []*Node) {
+		row := OneHot(i, d, x.DType())
+		direction := BroadcastToDims(ExpandLeftToRank(row, x.Rank()), x.Shape().Dimensions...)
+		_, slope := autodiff.Pushforward(func(x []*Node) []*Node {
+			return []*Node{ChristoffelSymbols(m, x[0])}
+		}, []*Node{fresh(x)}, []*Node{direction})
+		chosen := Mul(slope[0], ExpandLeftToRank(align(row, "i", "ijk"), slope[0].Rank()))
+		return []*Node{Add(sum[0], ReduceSum(chosen, -3))}, nil
+	}, []*Node{zero}, nil)
+	volume := func(x *Node) *Node {
+		return autodiff.Grad(func(x *Node) *Node { return LogVolume(m, x) }, x)
+	}
+	hessian := autodiff.Jacobian(volume, fresh(x))
+	along := ReduceSum(Mul(gamma, align(volume(fresh(x)), "m", "mjk")), -3)
+	batch := x.Shape().Dimensions[:x.Rank()-1]
+	shaped := func(a *Node, dims ...int) *Node { return Reshape(a, append(slices.Clone(batch), dims...)...) }
+	product := linalg.MatMul(shaped(align(gamma, "ijm", "jim"), d, d*d), shaped(align(gamma, "mik", "imk"), d*d, d))
+	return Sub(Add(divergence[0], along), Add(hessian, product))
+}
+
+// ScalarCurvature returns g^jk Ric_jk, [...]: twice the Gauss curvature of a surface. On an Atlas the point is ambient.
+func ScalarCurvature(m Manifold, x *Node) *Node {
+	at := centredAt(m, x)
+	return metricTrace(at.Manifold, at.x, Ricci(at.Manifold, at.x))
+}

@@ -1,0 +1,143 @@
+package geom_test
+
+import (
+	"math"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+// Spaces of constant curvature κ: Ric = (d − 1)κ g, scalar curvature d(d − 1)κ, R(u, v)w = κ(⟨v, w⟩u − ⟨u, w⟩v).
+func TestConstantCurvature(t *testing.T) {
+	upper := [][]float64{{0.3, 0.7}, {-1.2, 2.1}}
+	for _, c := range []struct {
+		name   string
+		m      geom.Manifold
+		kappa  float64
+		points [][]float64
+	}{
+		{"sphere, stereographic", sphereMetric(2), 1, randoms(1, 2, 2)},
+		{"sphere, stereographic cometric", sphereCometric(2), 1, randoms(1, 2, 2)},
+		{"sphere, tilted", tiltedSphere(), 1, randoms(1, 2, 2)},
+		{"sphere, gnomonic immersion", geom.FromImmersion(geom.ImmersionFunc(2, gnomonic)), 1, randoms(1, 2, 2)},
+		{"three-sphere", sphereCometric(3), 1, randoms(1, 2, 3)},
+		{"half-plane", halfPlane(), -1, upper},
+	} {
+		d := c.m.Dim()
+		out := run(t, func(in []*Node) []*Node {
+			x, u, v, w := in[0], in[1], in[2], in[3]
+			r := geom.Riemann(c.m, x, u, v, w)
+			side := func(a, b, e *Node) *Node { return Mul(ExpandAxes(geom.Inner(c.m, x, a, b), -1), e) }
+			return []*Node{
+				r, MulScalar(Sub(side(v, w, u), side(u, w, v)), c.kappa),
+				geom.Ricci(c.m, x), MulScalar(geom.MetricMatrix(c.m, x), float64(d-1)*c.kappa),
+				geom.ScalarCurvature(c.m, x), geom.SectionalCurvature(c.m, x, u, v),
+			}
+		}, c.points, randoms(2, 2, d), randoms(3, 2, d), randoms(4, 2, d))
+		near(t, c.name+": R(u, v)w", out.Flat(0), out.Flat(1), 1e-11)
+		near(t, c.name+": Ricci", out.Flat(2), out.Flat(3), 1e-11)
+		scalar := float64(d*(d-1)) * c.kappa
+		near(t, c.name+": scalar", out.Flat(4), []float64{scalar, scalar}, 1e-11)
+		near(t, c.name+": sectional", out.Flat(5), []float64{c.kappa, c.kappa}, 1e-11)
+	}
+}
+
+func TestEllipsoidPole(t *testing.T) {
+	a, b, c := 1.5, 0.8, 2.
+	m := geom.FromImmersion(ellipsoid(a, b, c))
+	out := run(t, func(in []*Node) []*Node {
+		return []*Node{geom.ScalarCurvature(m, in[0]), geom.SectionalCurvature(m, in[0], in[1], in[2])}
+	}, []float64{0, 0}, []float64{1, 0.2}, []float64{0.3, -1})
+	gauss := c * c / (a * a * b * b)
+	near(t, "scalar at the pole", out.Flat(0), []float64{2 * gauss}, 1e-13)
+	near(t, "sectional at the pole", out.Flat(1), []float64{gauss}, 1e-13)
+}
+
+func TestCurvatureSymmetries(t *testing.T) {
+	m := wavy()
+	out := run(t, func(in []*Node) []*Node {
+		x, u, v, w := in[0], in[1], in[2], in[3]
+		r := geom.RiemannTensor(m, x)
+		lower := Einsum("bnl,blkij->bnkij", m.G(x), r) // R_nkij
+		zero := ZerosLike(x)
+		applied := Einsum("blkiz,bz->blki", r, v)
+		applied = Einsum("blki,bi->blk", applied, u)
+		applied = Einsum("blk,bk->bl", applied, w)
+		return []*Node{
+			geom.Riemann(m, x, u, v, w), applied,
+			lower, Neg(TransposeAllDims(lower, 0, 2, 1, 3, 4)), // R_nkij = −R_knij
+			TransposeAllDims(lower, 0, 3, 4, 1, 2), //             = R_ijnk
+			Add(Add(geom.Riemann(m, x, u, v, w), geom.Riemann(m, x, v, w, u)), geom.Riemann(m, x, w, u, v)), zero,
+			geom.Ricci(m, x), ReduceSum(Mul(r, ExpandLeftToRank(eye4(x), 5)), 1, 3), // R^i_kij, [k, j]
+			geom.Riemann(cometricOf(m), x, u, v, w),
+		}
+	}, randoms(1, 2, 4), randoms(2, 2, 4), randoms(3, 2, 4), randoms(4, 2, 4))
+	near(t, "contracted = tensor contracted", out.Flat(0), out.Flat(1), 1e-12)
+	near(t, "first pair", out.Flat(3), out.Flat(2), 1e-12)
+	near(t, "pairs exchanged", out.Flat(4), out.Flat(2), 1e-12)
+	bianchi := out.Flat(5)
+	for i := range bianchi {
+		bianchi[i] += 1
+	}
+	near(t, "Bianchi", bianchi, []float64{1, 1, 1, 1, 1, 1, 1, 1}, 1e-12)
+	near(t, "Ricci = trace", out.Flat(7), out.Flat(8), 1e-12)
+	near(t, "from the cometric", out.Flat(9), out.Flat(0), 1e-11)
+}
+
+// eye4 is δ_li at the axes l, k, i, j.
+func eye4(x *Node) *Node {
+	rows := make([][][][]float64, 4)
+	for l := range rows {
+		rows[l] = [][][]float64{make([][]float64, 4)}
+		for i := range 4 {
+			rows[l][0][i] = []float64{0}
+			if i == l {
+				rows[l][0][i][0] = 1
+			}
+		}
+	}
+	return Const(x.Graph(), rows)
+}
+
+// Two landmarks on a line: with s = x_1 − x_2 and y = x_1 + x_2 the metric is ds²/2(1 − k(s)) + dy²/2(1 + k(s)), so that
+// with a = 2(1 − k) and b = 2(1 + k) the Gauss curvature is −√(ab) d/ds(−k' a^½ b^(−3/2)).
+func TestCurvatureOfTwoLandmarks(t *testing.T) {
+	m := landmarks.Manifold{N: 2, D: 1, Kernel: kernels.Gaussian(1)}
+	s := []float64{0.4, 1, 2.3}
+	var points, u, v [][]float64
+	var want []float64
+	for _, s := range s {
+		points, u, v = append(points, []float64{s + 0.1, 0.1}), append(u, []float64{1, 0.4}), append(v, []float64{-0.3, 1})
+		k := math.Exp(-s * s / 2)
+		k1, k2 := -s*k, (s*s-1)*k
+		a, b := 2*(1-k), 2*(1+k)
+		slope := -k2*math.Sqrt(a)*math.Pow(b, -1.5) + k1*k1*math.Pow(a, -0.5)*math.Pow(b, -1.5) + 3*k1*k1*math.Sqrt(a)*math.Pow(b, -2.5)
+		want = append(want, -math.Sqrt(a*b)*slope)
+	}
+	out := run(t, func(in []*Node) []*Node {
+		return []*Node{geom.SectionalCurvature(m, in[0], in[1], in[2]), MulScalar(geom.ScalarCurvature(m, in[0]), 0.5)}
+	}, points, u, v)
+	near(t, "sectional", out.Flat(0), want, 1e-12)
+	near(t, "half the scalar", out.Flat(1), want, 1e-12)
+}
+
+func TestCurvatureOfLandmarks(t *testing.T) {
+	m, q, vectors := callosum()
+	out := run(t, func(in []*Node) []*Node {
+		x, u, v := in[0], in[1], in[2]
+		ru := geom.Riemann(m, x, u, v, u)
+		scale := Mul(geom.Norm(m, x, ru), geom.Norm(m, x, u))
+		return []*Node{
+			geom.SectionalCurvature(m, x, u, v), geom.SectionalCurvature(withFlat{m, m}, x, u, v),
+			geom.SectionalCurvature(m, x, Add(MulScalar(u, 2), v), Sub(v, u)), // the same plane
+			AddScalar(Div(geom.Inner(m, x, ru, u), scale), 1),                 // ⟨R(u, v)u, u⟩ = 0
+		}
+	}, q, vectors[0], vectors[1])
+	near(t, "without closed form", out.Flat(1), out.Flat(0), 1e-9)
+	near(t, "another basis of the plane", out.Flat(2), out.Flat(0), 1e-9)
+	near(t, "R(u, v) is skew", out.Flat(3), []float64{1}, 1e-9)
+}

@@ -1,0 +1,73 @@
+package geom
+
+import (
+	"fmt"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/autodiff"
+	"anatomy/geom/linalg"
+)
+
+// MetricFunc is the metric that a function gives: g takes points, [..., d], to symmetric positive definite matrices,
+// [..., d, d], and treats the leading axes as a batch.
+func MetricFunc(d int, g func(x *Node) *Node) Metric { return metricFunc{d, g} }
+
+type metricFunc struct {
+	d int
+	g func(x *Node) *Node
+}
+
+func (m metricFunc) Dim() int        { return m.d }
+func (m metricFunc) G(x *Node) *Node { return m.g(x) }
+
+// CometricFunc is the cometric that a function gives: sharp takes points and covectors, [..., d], to p♯, linear in p
+// and symmetric, and treats the leading axes as a batch.
+func CometricFunc(d int, sharp func(q, p *Node) *Node) Cometric { return cometricFunc{d, sharp} }
+
+type cometricFunc struct {
+	d     int
+	sharp func(q, p *Node) *Node
+}
+
+func (m cometricFunc) Dim() int               { return m.d }
+func (m cometricFunc) Sharp(q, p *Node) *Node { return m.sharp(q, p) }
+
+// Immersion is a manifold in R^a: f takes coordinates, [..., d], to points, [..., a], and treats the leading axes as a
+// batch. Its Jacobian has rank d.
+type Immersion interface {
+	Manifold
+	Embed(x *Node) *Node
+}
+
+// ImmersionFunc is the immersion that a function gives.
+func ImmersionFunc(d int, f func(x *Node) *Node) Immersion { return immersionFunc{d, f} }
+
+type immersionFunc struct {
+	d int
+	f func(x *Node) *Node
+}
+
+func (m immersionFunc) Dim() int            { return m.d }
+func (m immersionFunc) Embed(x *Node) *Node { return m.f(x) }
+
+// FromImmersion returns the metric that R^a induces, g = JᵀJ with J = ∂f/∂x. Its Christoffel symbols are those of
+// Gauss's formula, Γ(u, v) = g⁻¹ Jᵀ D²f(u, v). The metric is an Immersion too.
+func FromImmersion(f Immersion) Metric { return induced{f} }
+
+type induced struct{ Immersion }
+
+func (m induced) G(x *Node) *Node {
+	j := autodiff.Jacobian(m.Embed, fresh(x))
+	if j.Shape().Dim(-2) < m.Dim() {
+		panic(fmt.Sprintf("geom.FromImmersion: %d coordinates immersed in R^%d", m.Dim(), j.Shape().Dim(-2)))
+	}
+	return linalg.MatMul(linalg.T(j), j)
+}
+
+func (m induced) Christoffel(x, u, v *Node) *Node {
+	second := push(func(x *Node) *Node { return push(m.Embed, x, v) }, fresh(x), u)
+	at := fresh(x) // second depends on the other one
+	normal := autodiff.Pullback([]*Node{m.Embed(at)}, []*Node{second}, []*Node{at})[0]
+	return linalg.Solve(m.G(x), normal)
+}

@@ -1,0 +1,92 @@
+package geom
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/autodiff"
+	"anatomy/geom/linalg"
+)
+
+// The operators take functions of points that treat the leading axes as a batch: scalars to [...], vector fields to
+// [..., d]. On an Atlas points and vectors are ambient; a vector field gives tangent vectors at points of the manifold.
+
+// GradientOf returns grad f = (df)♯, [..., d].
+func GradientOf(m Manifold, f func(x *Node) *Node, x *Node) *Node {
+	at := centredAt(m, x)
+	return at.leave(Vector, Sharp(at.Manifold, at.x, autodiff.Grad(at.inCoordinates(f), fresh(at.x))))
+}
+
+// Divergence returns div v = (1/√g) ∂_i(√g v^i) = ∂_i v^i + v^i ∂_i log √g, [...].
+func Divergence(m Manifold, v func(x *Node) *Node, x *Node) *Node {
+	at := centredAt(m, x)
+	checkPoint(at.Manifold, "Divergence", at.x)
+	volume := autodiff.Grad(func(x *Node) *Node { return LogVolume(at.Manifold, x) }, fresh(at.x))
+	field := func(x *Node) *Node { return at.moved(x).enter(Vector, at.inCoordinates(v)(x)) }
+	return Add(linalg.Trace(autodiff.Jacobian(field, fresh(at.x))), ReduceSum(Mul(field(at.x), volume), -1))
+}
+
+// LaplaceBeltrami returns Δf = div grad f = g^ij ∂_i∂_j f − g^kl Γ^i_kl ∂_i f, [...].
+func LaplaceBeltrami(m Manifold, f func(x *Node) *Node, x *Node) *Node {
+	at := centredAt(m, x)
+	checkPoint(at.Manifold, "LaplaceBeltrami", at.x)
+	gradient := func(x *Node) *Node { return autodiff.Grad(at.inCoordinates(f), x) }
+	hessian := autodiff.Jacobian(gradient, fresh(at.x))
+	first := ReduceSum(Mul(ChristoffelTrace(at.Manifold, at.x), gradient(fresh(at.x))), -1)
+	return Sub(metricTrace(at.Manifold, at.x, hessian), first)
+}
+
+// inCoordinates is f as a function of the coordinates.
+func (at located) inCoordinates(f func(z *Node) *Node) func(x *Node) *Node {
+	if at.chart == nil {
+		return f
+	}
+	return func(x *Node) *Node { return f(at.chart.Point(x)) }
+}
+
+// metricTrace returns g^ij a_ij, [...], of a symmetric matrix, [..., d, d].
+func metricTrace(m Manifold, x, a *Node) *Node {
+	var points *pointCometric
+	if p, ok := m.(PointCometric); ok {
+		points = newPointCometric(p, x)
+	}
+	_, sharp := musical(m, x, points)
+	rank := a.Rank()
+	perm := []int{rank - 2}
+	for axis := range rank {
+		if axis != rank-2 {
+			perm = append(perm, axis)
+		}
+	}
+	rows := sharp(TransposeAllDims(a, perm...)) // [d, ..., d]
+	return ReduceSum(ReduceSum(Mul(rows, basisAt(x)), -1), 0)
+}
+
+// LogVolume returns log √det g, [...], the logarithm of the density of the Riemannian volume in coordinates.
+func LogVolume(m Manifold, x *Node) *Node {
+	checkPoint(m, "LogVolume", x)
+	switch m := m.(type) {
+	case Metric:
+		return MulScalar(linalg.LogDet(m.G(x)), 0.5)
+	case PointCometric:
+		k := m.Gram(x)
+		return MulScalar(linalg.LogDet(k), -0.5*float64(m.Dim()/k.Shape().Dim(-1)))
+	}
+	return MulScalar(linalg.LogDet(CometricMatrix(m, x)), -0.5)
+}
+
+// VolumeDensity returns √det g, [...]: the Riemannian volume is √det g dx^1 … dx^d.
+func VolumeDensity(m Manifold, x *Node) *Node { return Exp(LogVolume(m, x)) }
+
+// Orthonormal returns a frame at x, [..., d, d], whose columns E_α are orthonormal: the Cholesky factor of the cometric,
+// lower triangular, so that E Eᵀ = g* and Eᵀ g E = 1.
+func Orthonormal(m Manifold, x *Node) *Node {
+	checkPoint(m, "Orthonormal", x)
+	p, ok := m.(PointCometric)
+	if !ok {
+		return linalg.Cholesky(CometricMatrix(m, x))
+	}
+	l := linalg.Cholesky(p.Gram(x))
+	unit := linalg.Eye(x.Graph(), x.DType(), m.Dim()/l.Shape().Dim(-1))
+	product := Mul(align(l, "ij", "iajb"), ExpandLeftToRank(align(unit, "ab", "iajb"), l.Rank()+2))
+	return Reshape(product, append(append([]int{}, x.Shape().Dimensions...), m.Dim())...)
+}

@@ -1,0 +1,76 @@
+package geom_test
+
+import (
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+	"anatomy/geom/linalg"
+)
+
+func last(x *Node) *Node { return Squeeze(SliceAxis(x, -1, AxisRange(-1)), -1) }
+
+// The height of a point of the sphere is an eigenfunction: Δz = −2z, and ‖grad z‖² = 1 − z².
+func TestLaplacianOfHeight(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		m     geom.Manifold
+		embed func(x *Node) *Node
+	}{
+		{"stereographic", sphereMetric(2), stereographic},
+		{"cometric", sphereCometric(2), stereographic},
+		{"tilted", tiltedSphere(), func(y *Node) *Node { return stereographic(tilted(y)) }},
+		{"gnomonic immersion", geom.FromImmersion(geom.ImmersionFunc(2, gnomonic)), gnomonic},
+	} {
+		out := run(t, func(in []*Node) []*Node {
+			x := in[0]
+			height := func(x *Node) *Node { return last(c.embed(x)) }
+			gradient := func(x *Node) *Node { return geom.GradientOf(c.m, height, x) }
+			z := height(x)
+			return []*Node{
+				geom.LaplaceBeltrami(c.m, height, x), geom.Divergence(c.m, gradient, x), MulScalar(z, -2),
+				Square(geom.Norm(c.m, x, gradient(x))), OneMinus(Square(z)),
+			}
+		}, randoms(5, 3, 2))
+		near(t, c.name+": Δz", out.Flat(0), out.Flat(2), 1e-12)
+		near(t, c.name+": div grad z", out.Flat(1), out.Flat(2), 1e-12)
+		near(t, c.name+": ‖grad z‖²", out.Flat(3), out.Flat(4), 1e-12)
+	}
+}
+
+// On the half-plane √g = y⁻² and Δy^s = s(s − 1)y^s.
+func TestHalfPlane(t *testing.T) {
+	m := halfPlane()
+	const s = 2.5
+	out := run(t, func(in []*Node) []*Node {
+		x := in[0]
+		y := last(x)
+		power := func(x *Node) *Node { return PowScalar(last(x), s) }
+		frame := geom.Orthonormal(m, x)
+		return []*Node{
+			geom.LaplaceBeltrami(m, power, x), MulScalar(power(x), s*(s-1)),
+			geom.VolumeDensity(m, x), Reciprocal(Square(y)),
+			linalg.MatMul(linalg.MatMul(linalg.T(frame), m.G(x)), frame), linalg.MatMul(linalg.Inverse(m.G(x)), m.G(x)),
+		}
+	}, [][]float64{{0.3, 0.7}, {-1.2, 2.1}})
+	near(t, "Δy^s", out.Flat(0), out.Flat(1), 1e-12)
+	near(t, "volume", out.Flat(2), out.Flat(3), 1e-13)
+	near(t, "Eᵀ g E = 1", out.Flat(4), out.Flat(5), 1e-13)
+}
+
+// The Laplacian over 39 landmarks: closed forms against the bare cometric.
+func TestLaplacianOfLandmarks(t *testing.T) {
+	m, q, _ := callosum()
+	f := func(x *Node) *Node { return ReduceSum(Mul(Sin(x), shiftedRight(x)), -1) }
+	out := run(t, func(in []*Node) []*Node {
+		return []*Node{geom.LaplaceBeltrami(m, f, in[0]), geom.LaplaceBeltrami(struct{ geom.Cometric }{m}, f, in[0])}
+	}, q)
+	near(t, "Δf", out.Flat(0), out.Flat(1), 1e-11)
+}
+
+// shiftedRight moves the coordinates on by one.
+func shiftedRight(x *Node) *Node {
+	n := x.Shape().Dim(-1)
+	return Concatenate([]*Node{SliceAxis(x, -1, AxisRange(n-1, n)), SliceAxis(x, -1, AxisRange(0, n-1))}, -1)
+}
