@@ -152,8 +152,9 @@ def write_index(entries, provenance, path):
     items = []
     for name, notebook in entries:
         sentence, picture = summary(notebook)
-        heading = mathml(pandoc(title(notebook, name), "--from=commonmark_x", "--to=html5", "--gladtex"))
-        heading = re.sub(r"\A<p>(.*)</p>\s*\Z", r"\1", heading, flags=re.S)
+        # As a heading, so that the number in front does not make it a list.
+        heading = mathml(pandoc("# " + title(notebook, name), "--from=commonmark_x", "--to=html5", "--gladtex"))
+        heading = re.sub(r"\A<h1[^>]*>(.*)</h1>\s*\Z", r"\1", heading, flags=re.S)
         items.append(f'<li><a class="picture" href="{name}.html" tabindex="-1" aria-hidden="true">{picture}</a>\n'
                      f'<div><h2><a href="{name}.html">{heading}</a></h2>\n{sentence}<p class="files"><a href="{name}.html">HTML</a> '
                      f'<a href="{name}.pdf">PDF</a></p></div></li>')
