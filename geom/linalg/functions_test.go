@@ -60,7 +60,7 @@ func TestGeneral(t *testing.T) {
 }
 
 func TestSymEig(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 8, 39, 90} {
+	for _, n := range []int{1, 2, 3, 40, 75} {
 		repeated := make([]float64, n)
 		for i := range repeated {
 			repeated[i] = float64(i / 3)
@@ -196,7 +196,7 @@ func TestNaN(t *testing.T) {
 		}
 		return all, none
 	}
-	for _, n := range []int{2, 30, 70, 260} {
+	for _, n := range []int{2, 70, 260} {
 		good, bad := spdMatrix(1, n), spdMatrix(1, n)
 		bad[n/2][n/2] = -1
 		zero := spdMatrix(1, n)
