@@ -1,6 +1,8 @@
 package geom
 
 import (
+	"fmt"
+	"math"
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -95,4 +97,65 @@ func Ricci(m Manifold, x *Node) *Node {
 func ScalarCurvature(m Manifold, x *Node) *Node {
 	at := centredAt(m, x)
 	return metricTrace(at.Manifold, at.x, Ricci(at.Manifold, at.x))
+}
+
+// SectionalCurvature returns the sectional curvature of the plane that two tangent vectors at x span.
+func (s *Space) SectionalCurvature(x, u, v []float64) (float64, error) {
+	const what = "SectionalCurvature"
+	if err := s.riemannian(what); err != nil {
+		return 0, err
+	}
+	if err := s.check(what, "point", x, "first vector", u); err != nil {
+		return 0, err
+	}
+	if err := s.check(what, "point", x, "second vector", v); err != nil {
+		return 0, err
+	}
+	out, err := s.Call(what, func(in []*Node) []*Node {
+		at := centredAt(s.M, in[0])
+		u, v := at.enter(Vector, in[1]), at.enter(Vector, in[2])
+		inner := func(a, b *Node) *Node { return Inner(at.Manifold, at.x, a, b) }
+		cosine2 := Div(Square(inner(u, v)), Mul(inner(u, u), inner(v, v)))
+		off := func(given, w *Node) *Node { return length(Sub(at.leave(Vector, w), given)) }
+		return []*Node{SectionalCurvature(s.M, in[0], in[1], in[2]), OneMinus(cosine2),
+			length(Sub(at.moved(at.x).z, in[0])), off(in[1], u), off(in[2], v)}
+	}, x, u, v)
+	if err != nil {
+		return 0, err
+	}
+	if err := checkOn(what, "point", x, out.Scalar(2), "first vector", u, out.Scalar(3)); err != nil {
+		return 0, err
+	}
+	if err := checkOn(what, "point", x, out.Scalar(2), "second vector", v, out.Scalar(4)); err != nil {
+		return 0, err
+	}
+	if sine2 := out.Scalar(1); !(sine2 > 1e-12) {
+		return 0, fmt.Errorf("%s: the vectors span no plane (the square of the sine of their angle is %.3g), or the metric is singular at the point", what, sine2)
+	}
+	return out.Scalar(0), nil
+}
+
+// ScalarCurvature returns the scalar curvature at x.
+func (s *Space) ScalarCurvature(x []float64) (float64, error) {
+	const what = "ScalarCurvature"
+	if err := s.riemannian(what); err != nil {
+		return 0, err
+	}
+	if err := s.check(what, "point", x, "point", x); err != nil {
+		return 0, err
+	}
+	out, err := s.Call(what, func(in []*Node) []*Node {
+		at := centredAt(s.M, in[0])
+		return []*Node{ScalarCurvature(s.M, in[0]), length(Sub(at.moved(at.x).z, in[0]))}
+	}, x)
+	if err != nil {
+		return 0, err
+	}
+	if err := checkOn(what, "point", x, out.Scalar(1), "", nil, 0); err != nil {
+		return 0, err
+	}
+	if math.IsNaN(out.Scalar(0)) {
+		return 0, fmt.Errorf("%s: the metric is singular at the point", what)
+	}
+	return out.Scalar(0), nil
 }

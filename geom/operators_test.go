@@ -1,12 +1,14 @@
 package geom_test
 
 import (
+	"math"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
+	"anatomy/geom/manifold"
 )
 
 func last(x *Node) *Node { return Squeeze(SliceAxis(x, -1, AxisRange(-1)), -1) }
@@ -73,4 +75,33 @@ func TestLaplacianOfLandmarks(t *testing.T) {
 func shiftedRight(x *Node) *Node {
 	n := x.Shape().Dim(-1)
 	return Concatenate([]*Node{SliceAxis(x, -1, AxisRange(n-1, n)), SliceAxis(x, -1, AxisRange(0, n-1))}, -1)
+}
+
+func TestOperatorsOnAtlas(t *testing.T) {
+	m := manifold.Sphere(2)
+	z := []float64{2. / 3, -1. / 3, 2. / 3}
+	u, v := []float64{1, 2, 0}, []float64{0, 2, 1}
+	out := run(t, func(in []*Node) []*Node {
+		z, u, v := in[0], in[1], in[2]
+		gradient := func(z *Node) *Node { return geom.GradientOf(m, last, z) }
+		return []*Node{geom.LaplaceBeltrami(m, last, z), geom.Divergence(m, gradient, z), gradient(z), geom.Riemann(m, z, u, v, v)}
+	}, z, u, v)
+	near(t, "Δz", out.Flat(0), []float64{-4. / 3}, 1e-12)
+	near(t, "div grad z", out.Flat(1), []float64{-4. / 3}, 1e-12)
+	near(t, "grad z", out.Flat(2), []float64{-4. / 9, 2. / 9, 1 - 4./9}, 1e-12) // e_z − z z_z
+	near(t, "R(u, v)v = ‖v‖²u − ⟨u, v⟩v", out.Flat(3), []float64{5, 2, -4}, 1e-12)
+
+	s := geom.On(m)
+	if k, err := s.SectionalCurvature(z, u, v); err != nil || math.Abs(k-1) > 1e-12 {
+		t.Errorf("sectional curvature %g, error %v", k, err)
+	}
+	if k, err := s.ScalarCurvature(z); err != nil || math.Abs(k-2) > 1e-12 {
+		t.Errorf("scalar curvature %g, error %v", k, err)
+	}
+	if _, err := s.SectionalCurvature(z, u, []float64{2, 4, 0}); err == nil {
+		t.Error("parallel vectors: no error")
+	}
+	if _, err := s.SectionalCurvature(z, z, v); err == nil {
+		t.Error("a vector that is not tangent: no error")
+	}
 }

@@ -250,20 +250,23 @@ func BenchmarkTransport(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, k := range []int{1, 4} {
-		b.Run(fmt.Sprintf("geodesic-%d", k), func(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		run  func() ([][][]float64, error)
+	}{
+		{"geodesic", func() ([][][]float64, error) { return s.Transport(g, vectors[0]) }},
+		{"geodesic-4", func() ([][][]float64, error) { return s.Transport(g, vectors...) }},
+		{"curve", func() ([][][]float64, error) { return s.TransportAlong(g.Points, vectors[0]) }},
+	} {
+		if _, err := c.run(); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := s.Transport(g, vectors[:k]...); err != nil {
+				if _, err := c.run(); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
-	b.Run("curve-1", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := s.TransportAlong(g.Points, vectors[0]); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }

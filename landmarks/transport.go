@@ -57,6 +57,19 @@ func (s *Space) TransportAlong(curve [][][]float64, v ...[][]float64) ([][][][]f
 	return s.fields(out), err
 }
 
+// SectionalCurvature returns the sectional curvature at a shape of the plane that two tangent vectors span.
+func (s *Space) SectionalCurvature(q, u, v [][]float64) (float64, error) {
+	x, err := s.Vector(q)
+	if err != nil {
+		return 0, fmt.Errorf("SectionalCurvature: %w", err)
+	}
+	vectors, err := s.tangents("SectionalCurvature", [][][]float64{u, v})
+	if err != nil {
+		return 0, err
+	}
+	return s.Geometry.SectionalCurvature(x, vectors[0], vectors[1])
+}
+
 func (s *Space) tangents(what string, v [][][]float64) ([][]float64, error) {
 	out := make([][]float64, len(v))
 	for k := range v {
