@@ -1,5 +1,5 @@
-// Package ode integrates fields dy = f(t, y)·dz inside compiled loops: ordinary differential equations (dz = dt) and
-// Hamiltonian systems. Everything that moves goes through it: geodesics, transport, development.
+// Package ode integrates fields dy = f(t, y)·dz inside compiled loops: ordinary differential equations (dz = dt),
+// Hamiltonian systems, and stochastic equations with noise that is an input, dz = (dt, dW). Everything that moves goes through it: geodesics, transport, development.
 //
 // A state y is a list of nodes of any shapes, a point with its frame or a position with its momentum. All functions
 // build graphs; reverse mode goes through an integration as through any other graph.
@@ -95,9 +95,13 @@ func Flow(f Field, m Method, n int, y State) State {
 
 // Path is Flow with all states: every part gets a leading axis of n + 1 times, the start first.
 func Path(f Field, m Method, n int, y State) State {
-	final, before := integrate(f, m, n, y, true)
-	out := make(State, len(y))
-	for j := range y {
+	return withEnd(integrate(f, m, n, y, true))
+}
+
+// withEnd puts the final state behind those before the steps.
+func withEnd(final, before State) State {
+	out := make(State, len(final))
+	for j := range final {
 		out[j] = Concatenate([]*Node{before[j], ExpandAxes(final[j], 0)}, 0)
 	}
 	return out
