@@ -145,7 +145,7 @@ func gap(m Manifold, z, y, end *Node) (tangent, distance *Node) {
 		return d, length(d)
 	}
 	x := at.chart.Coordinates(end)
-	tangent = push(at.chart.Point, at.chart.Coordinates(Identity(z)), x)
+	tangent = push(at.chart.Point, at.chart.Coordinates(fresh(z)), x)
 	return tangent, length(Sub(at.chart.Point(x), y))
 }
 

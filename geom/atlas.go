@@ -41,6 +41,12 @@ type ClosedForms interface {
 	Transport(z, v, w *Node) *Node // w transported along the geodesic from z with velocity v to its end
 }
 
+// Quotient is a Chart of a manifold whose points are orbits in the ambient space, such as configurations up to rotation.
+type Quotient interface {
+	// Horizontal returns the part of an ambient vector at z that is orthogonal to the orbit of z, and tangent else.
+	Horizontal(z, v *Node) *Node
+}
+
 // SubRiemannian marks a cometric of rank below the dimension everywhere: momenta have geodesics (Space.Shoot), vectors
 // in general have not.
 type SubRiemannian interface {
@@ -66,6 +72,9 @@ func InChart(m Manifold, kinds []Kind, step func(m Manifold, y ode.State) ode.St
 	}
 	at := centredAt(m, state[0])
 	y := ode.State{at.x}
+	if at.chart != nil {
+		y[0] = fresh(at.x) // the step may differentiate by it: the other parts must not depend on it
+	}
 	for j, k := range kinds {
 		y = append(y, at.enter(k, state[j+1]))
 	}
@@ -109,8 +118,8 @@ func centredAt(m Manifold, z *Node) located {
 	chart := a.Chart(z)
 	shape := z.Shape().Clone()
 	shape.Dimensions[shape.Rank()-1] = m.Dim()
-	// What is differentiated by the point must not see the centre move.
-	return located{chart, chart, Identity(z), Zeros(z.Graph(), shape)}
+	// A derivative with respect to the point must not see the centre move: a node of its own.
+	return located{chart, chart, fresh(z), Zeros(z.Graph(), shape)}
 }
 
 func (at located) moved(x *Node) located {
@@ -126,7 +135,7 @@ func (at located) enter(k Kind, part *Node) *Node {
 		return part
 	}
 	if k == Covector {
-		x := broadcastLike(at.x, part)
+		x := fresh(broadcastLike(at.x, part))
 		return autodiff.Pullback([]*Node{at.chart.Point(x)}, []*Node{part}, []*Node{x})[0]
 	}
 	return push(at.chart.Coordinates, at.z, part)
@@ -138,10 +147,14 @@ func (at located) leave(k Kind, part *Node) *Node {
 		return part
 	}
 	if k == Covector {
-		z := broadcastLike(at.z, part)
+		z := fresh(broadcastLike(at.z, part))
 		return autodiff.Pullback([]*Node{at.chart.Coordinates(z)}, []*Node{part}, []*Node{z})[0]
 	}
-	return push(at.chart.Point, at.x, part)
+	v := push(at.chart.Point, at.x, part)
+	if q, ok := at.chart.(Quotient); ok {
+		v = q.Horizontal(broadcastLike(at.z, v), v)
+	}
+	return v
 }
 
 // push is the derivative of f at x in the direction v.

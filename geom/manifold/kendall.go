@@ -138,6 +138,13 @@ func (c kendallChart) Point(x *Node) *Node {
 	return z.under(linalg.T(c.m.helmert(x))).pairs()
 }
 
+// Horizontal removes translation, scaling and rotation: v − mean(v) − z ⟨z, v⟩.
+func (c kendallChart) Horizontal(z, v *Node) *Node {
+	h := c.m.helmert(v)
+	a, b := numbers(z), numbers(v).under(h).under(linalg.T(h))
+	return b.minus(a.times(a.dot(b))).pairs()
+}
+
 // Sharp is r (p + x ⟨x, p⟩), r = 1 + |x|²: the metric of Fubini and Study.
 func (c kendallChart) Sharp(x, p *Node) *Node {
 	z, w := numbers(x), numbers(p)

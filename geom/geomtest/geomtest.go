@@ -1,0 +1,353 @@
+// Package geomtest is the suite that every manifold passes: Run compares what a manifold says of itself, in closed form
+// or not, with what must hold for a metric, its connection, its geodesics and its curvature.
+package geomtest
+
+import (
+	"math"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
+	"anatomy/geom/linalg"
+	"anatomy/geom/ode"
+)
+
+const (
+	// identity bounds the relative error of what holds exactly: rounding, which second and third derivatives magnify.
+	identity = 1e-8
+	// integration bounds that of geodesics of length speed, with RK4 and so many steps.
+	integration = 1e-8
+	speed       = 0.6
+	steps       = 60
+)
+
+// Run tests a manifold near the given points, which are ambient vectors for a geom.Atlas and coordinates else: at
+// points with other tangent vectors, all from a fixed pattern.
+//
+//   - The metric is symmetric and positive definite, ♯ and ♭ are inverse, Γ has no torsion and keeps the metric; Γ is
+//     the same from the metric, from the cometric and in closed form.
+//   - The curvature has its symmetries and fulfils Bianchi's first identity.
+//   - Geodesics keep their energy; Log is the inverse of Exp; transport is an isometry and keeps the velocity.
+//   - Geodesics and curvature are the same in a tilted chart; closed forms agree with the generic functions.
+//
+// For a geom.SubRiemannian manifold: the cometric is symmetric with the given rank, geodesics keep their energy and can
+// be run backwards, vectors are refused.
+func Run(t *testing.T, m geom.Manifold, points ...[]float64) {
+	t.Helper()
+	if len(points) == 0 {
+		t.Fatal("geomtest.Run: no points")
+	}
+	if sub, ok := m.(geom.SubRiemannian); ok {
+		runSubRiemannian(t, sub, points)
+		return
+	}
+	s := suite{t: t, m: m, sample: pointwise(t, m, points)}
+	s.geodesics()
+}
+
+// sample is what the pointwise tests leave to those of geodesics, one row a point.
+type sample struct {
+	points, v, w [][]float64 // points near those given, tangent vectors of length speed
+	ends         [][]float64 // Exp of v, integrated in one tilted chart
+}
+
+// local is the manifold in coordinates around a point z with the coordinates x.
+type local struct {
+	geom.Manifold
+	point, coordinates func(x *Node) *Node
+}
+
+func chartAt(m geom.Manifold, z *Node) (l local, x *Node) {
+	a, ok := m.(geom.Atlas)
+	if !ok {
+		same := func(x *Node) *Node { return x }
+		return local{m, same, same}, z
+	}
+	c := a.Chart(z)
+	shape := z.Shape().Clone()
+	shape.Dimensions[shape.Rank()-1] = m.Dim()
+	return local{c, c.Point, c.Coordinates}, Zeros(z.Graph(), shape)
+}
+
+// pattern is a vector of numbers in (−1, 1) that depend on the place and the seed, in the shape of x.
+func pattern(x *Node, seed float64) *Node {
+	rows := make([]float64, x.Shape().Size())
+	for i := range rows {
+		rows[i] = math.Sin(seed * float64(1+i+i*i%7))
+	}
+	return Reshape(ConstAsDType(x.Graph(), x.DType(), rows), x.Shape().Dimensions...)
+}
+
+func push(f func(x *Node) *Node, x, v *Node) *Node {
+	_, dy := autodiff.Pushforward(func(x []*Node) []*Node { return []*Node{f(x[0])} }, []*Node{x}, []*Node{v})
+	return dy[0]
+}
+
+// residuals are the largest relative differences that were found, with what they say.
+type residuals struct {
+	names  []string
+	values []*Node
+}
+
+func (r *residuals) compare(name string, a, b *Node) {
+	r.names = append(r.names, name)
+	r.values = append(r.values, ReduceAllMax(Div(Abs(Sub(a, b)), OnePlus(Abs(b)))))
+}
+
+func pointwise(t *testing.T, m geom.Manifold, points [][]float64) sample {
+	t.Helper()
+	var r residuals
+	out, err := engine.Run(func(in []*Node) []*Node {
+		r = residuals{}
+		centre, origin := chartAt(m, in[0])
+		x := origin
+		if _, ok := m.(geom.Atlas); ok {
+			x = MulScalar(pattern(x, 1.3), 0.25/math.Sqrt(float64(m.Dim())))
+		}
+		unit := func(seed float64) *Node {
+			v := pattern(x, seed)
+			return Div(v, BroadcastToShape(ExpandAxes(geom.Norm(centre.Manifold, x, v), -1), v.Shape()))
+		}
+		u, v, w, y := unit(2.1), unit(0.7), unit(1.7), unit(3.1)
+		r.metric(centre.Manifold, x, u, v, w)
+		r.curvature(centre.Manifold, x, u, v, w, y)
+
+		v, w = MulScalar(v, speed), MulScalar(w, speed)
+		ends := r.tilted(m, centre, x, u, v)
+		zero := ZerosLike(in[0])
+		there := geom.InChart(m, []geom.Kind{geom.Vector, geom.Vector}, func(geom.Manifold, ode.State) ode.State {
+			return ode.State{x, v, w}
+		}, ode.State{in[0], zero, zero})
+		return append(r.values, append(there, ends)...)
+	}, points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, name := range r.names {
+		if residual := out.Scalar(k); !(residual <= identity) { // also where it is not a number
+			t.Errorf("%s: relative difference %.3g, want at most %.3g", name, residual, identity)
+		}
+	}
+	k := len(r.names)
+	return sample{points: out.Matrix(k), v: out.Matrix(k + 1), w: out.Matrix(k + 2), ends: out.Matrix(k + 3)}
+}
+
+// metric tests g, ♯, ♭ and Γ at x.
+func (r *residuals) metric(m geom.Manifold, x, u, v, w *Node) {
+	g, k := geom.MetricMatrix(m, x), geom.CometricMatrix(m, x)
+	r.compare("g is symmetric", g, linalg.T(g))
+	l := linalg.Cholesky(g) // not a number where g is not positive definite
+	r.compare("g is positive definite", linalg.MatMul(l, linalg.T(l)), g)
+	r.compare("the cometric is the inverse of g", linalg.MatVec(k, linalg.MatVec(g, u)), u)
+	r.compare("♭ is g", geom.Flat(m, x, u), linalg.MatVec(g, u))
+	r.compare("♯ is the inverse of ♭", geom.Sharp(m, x, geom.Flat(m, x, u)), u)
+
+	gamma := geom.Christoffel(m, x, u, v)
+	r.compare("Γ has no torsion", gamma, geom.Christoffel(m, x, v, u))
+	r.compare("Γ from the metric", geom.Christoffel(geom.MetricFunc(m.Dim(), func(x *Node) *Node { return geom.MetricMatrix(m, x) }), x, u, v), gamma)
+	r.compare("Γ from the cometric", geom.Christoffel(geom.CometricFunc(m.Dim(), func(q, p *Node) *Node { return geom.Sharp(m, q, p) }), x, u, v), gamma)
+	along := push(func(x *Node) *Node { return geom.Inner(m, x, u, v) }, Identity(x), w)
+	kept := Add(geom.Inner(m, x, geom.Christoffel(m, x, w, u), v), geom.Inner(m, x, u, geom.Christoffel(m, x, w, v)))
+	r.compare("Γ keeps the metric", along, kept)
+}
+
+// curvature tests the symmetries of R(u, v)w.
+func (r *residuals) curvature(m geom.Manifold, x, u, v, w, y *Node) {
+	of := func(a ...*Node) *Node { return Stack(a, 0) }
+	first, second, third := of(u, v, w, w, u), of(v, w, u, y, v), of(w, u, v, u, y)
+	all := geom.Riemann(m, BroadcastPrefix(x, 5), first, second, third)
+	at := func(i int) *Node { return Squeeze(SliceAxis(all, 0, AxisElem(i)), 0) }
+	r.compare("Bianchi's first identity", Add(at(0), at(1)), Neg(at(2)))
+	inner := func(i int, y *Node) *Node { return geom.Inner(m, x, at(i), y) }
+	r.compare("⟨R(u, v)w, y⟩ = −⟨R(u, v)y, w⟩", inner(0, y), Neg(inner(4, w)))
+	r.compare("⟨R(u, v)w, y⟩ = ⟨R(w, y)u, v⟩", inner(0, y), inner(3, v))
+}
+
+// tilted tests that inner products and curvature are the same in a chart with another centre, and returns Exp_x(v)
+// integrated in that chart alone.
+func (r *residuals) tilted(m geom.Manifold, centre local, x, u, v *Node) (ends *Node) {
+	if _, ok := m.(geom.Atlas); !ok {
+		return geom.ExpMap(m, ode.RK4, steps, x, v)
+	}
+	other, _ := chartAt(m, centre.point(MulScalar(pattern(x, 4.2), 0.2/math.Sqrt(float64(m.Dim())))))
+	z := centre.point(x)
+	x2 := other.coordinates(z)
+	over := func(v *Node) *Node { return push(other.coordinates, Identity(z), push(centre.point, x, v)) }
+	u2, v2 := over(u), over(v)
+	r.compare("Point is the inverse of Coordinates", other.coordinates(other.point(x2)), x2)
+	r.compare("change of charts and back", centre.coordinates(other.point(x2)), x)
+	r.compare("⟨u, v⟩ in a tilted chart", geom.Inner(other.Manifold, x2, u2, v2), geom.Inner(centre.Manifold, x, u, v))
+	if m.Dim() > 1 {
+		r.compare("sectional curvature in a tilted chart", geom.SectionalCurvature(other.Manifold, x2, u2, v2), geom.SectionalCurvature(centre.Manifold, x, u, v))
+	}
+	return other.point(geom.ExpMap(other.Manifold, ode.RK4, steps, x2, v2))
+}
+
+type suite struct {
+	t *testing.T
+	m geom.Manifold
+	sample
+}
+
+// flow is what a Space makes of the sample.
+type flow struct{ ends, v, w [][]float64 }
+
+// geodesics tests geodesics by integration, and the closed forms against them.
+func (s suite) geodesics() {
+	s.t.Helper()
+	generic := s.m
+	_, closed := s.m.(geom.ClosedForms)
+	if closed { // hide them
+		switch m := s.m.(type) {
+		case geom.Atlas:
+			generic = struct{ geom.Atlas }{m}
+		case geom.Metric:
+			generic = struct{ geom.Metric }{m}
+		case geom.Cometric:
+			generic = struct{ geom.Cometric }{m}
+		}
+	}
+	integrated := s.run("by integration", generic)
+	before, _ := s.measure(s.points, s.v, s.w, s.points)
+	after, separation := s.measure(integrated.ends, integrated.v, integrated.w, s.ends)
+	for i := range s.points {
+		s.check("inner products of transported vectors", i, after[i], before[i])
+		if !(separation[i] <= integration) {
+			s.t.Errorf("the ends of a geodesic with and without re-centring, point %d: %.3g apart", i, separation[i])
+		}
+	}
+	if !closed {
+		return
+	}
+	exact := s.run("in closed form", s.m)
+	for i := range s.points {
+		s.check("Exp in closed form", i, exact.ends[i], integrated.ends[i])
+		s.check("Transport in closed form of the velocity", i, exact.v[i], integrated.v[i])
+		s.check("Transport in closed form", i, exact.w[i], integrated.w[i])
+	}
+}
+
+func (s suite) run(how string, m geom.Manifold) flow {
+	s.t.Helper()
+	space := geom.On(m, geom.Integrator(ode.RK4, steps))
+	var f flow
+	for i, z := range s.points {
+		g, err := space.Exp(z, s.v[i])
+		if err != nil {
+			s.t.Fatal(how, err)
+		}
+		moved, err := space.Transport(g, s.v[i], s.w[i])
+		if err != nil {
+			s.t.Fatal(how, err)
+		}
+		s.check("length of a geodesic "+how, i, []float64{g.Length}, []float64{speed})
+		// Momenta on transported vectors: the velocity is one of them.
+		energy, angle := make([]float64, steps+1), make([]float64, steps+1)
+		for k, p := range g.Momenta {
+			energy[k], angle[k] = floats.Dot(p, moved[0][k]), floats.Dot(p, moved[1][k])
+		}
+		s.constant("energy of a geodesic "+how, i, energy)
+		s.constant("product of the velocity and a transported vector "+how, i, angle)
+		f.ends = append(f.ends, g.Points[steps])
+		f.v, f.w = append(f.v, moved[0][steps]), append(f.w, moved[1][steps])
+	}
+	logs, err := space.LogAll(s.points, f.ends)
+	if err != nil {
+		s.t.Fatal(how, err)
+	}
+	for i, g := range logs {
+		if g.Status != geom.Converged {
+			s.t.Errorf("Log %s at point %d: %s, residual %.3g", how, i, g.Status, g.Residual)
+		}
+		s.check("Log of Exp "+how, i, g.Velocity, s.v[i])
+	}
+	return f
+}
+
+// measure returns ‖v‖², ⟨v, w⟩ and ‖w‖² at every point z, and how far y is from z in the chart centred at z.
+func (s suite) measure(z, v, w, y [][]float64) (products [][]float64, separation []float64) {
+	s.t.Helper()
+	out, err := engine.Run(func(in []*Node) []*Node {
+		at, x := chartAt(s.m, in[0])
+		z := Identity(in[0])
+		v, w := push(at.coordinates, z, in[1]), push(at.coordinates, z, in[2])
+		inner := func(a, b *Node) *Node { return geom.Inner(at.Manifold, x, a, b) }
+		apart := ReduceMax(Abs(Sub(at.coordinates(in[3]), x)), -1)
+		return []*Node{Stack([]*Node{inner(v, v), inner(v, w), inner(w, w)}, -1), apart}
+	}, z, v, w, y)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out.Matrix(0), out.Vector(1)
+}
+
+// check compares vectors to the tolerance of integration.
+func (s suite) check(what string, point int, got, want []float64) {
+	s.t.Helper()
+	if d := floats.Distance(got, want, 2); !(d <= integration*(1+floats.Norm(want, 2))) {
+		s.t.Errorf("%s, point %d: %.12g, want %.12g, which is %.3g off", what, point, got, want, d)
+	}
+}
+
+// constant checks that numbers at the times of a path are the first of them.
+func (s suite) constant(what string, point int, values []float64) {
+	s.t.Helper()
+	for k, v := range values {
+		if d := math.Abs(v - values[0]); !(d <= integration*(1+math.Abs(values[0]))) {
+			s.t.Errorf("%s, point %d: %.12g at step %d of %d, %.12g at first", what, point, v, k, steps, values[0])
+			return
+		}
+	}
+}
+
+// runSubRiemannian tests a degenerate cometric.
+func runSubRiemannian(t *testing.T, m geom.SubRiemannian, points [][]float64) {
+	t.Helper()
+	var r residuals
+	out, err := engine.Run(func(in []*Node) []*Node {
+		r = residuals{}
+		k := geom.CometricMatrix(m, in[0])
+		r.compare("the cometric is symmetric", k, linalg.T(k))
+		return append(r.values, linalg.SymEig(k).Values)
+	}, points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if residual := out.Scalar(0); !(residual <= identity) {
+		t.Errorf("%s: relative difference %.3g, want at most %.3g", r.names[0], residual, identity)
+	}
+	space := geom.On(m, geom.Integrator(ode.RK4, steps))
+	s := suite{t: t, m: m}
+	for i, eigenvalues := range out.Matrix(1) {
+		for k, e := range eigenvalues {
+			if null := m.Dim() - m.Rank(); k < null && math.Abs(e) > identity || k >= null && !(e > identity) {
+				t.Errorf("the cometric has eigenvalues %.3g at point %d, want %d positive ones", eigenvalues, i, m.Rank())
+			}
+		}
+		p := make([]float64, m.Dim())
+		for k := range p {
+			p[k] = math.Sin(1.3 * float64(k+1))
+		}
+		there, err := space.Shoot(points[i], p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := floats.ScaleTo(make([]float64, m.Dim()), -1, there.Momenta[steps])
+		again, err := space.Shoot(there.Points[steps], back)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.check("length of a geodesic run backwards", i, []float64{again.Length}, []float64{there.Length})
+		s.check("start of a geodesic, run backwards", i, again.Points[steps], points[i])
+	}
+	if _, err := space.Exp(points[0], points[0]); err == nil {
+		t.Error("Exp of a vector: no error")
+	}
+	if _, err := space.Log(points[0], points[0]); err == nil {
+		t.Error("Log: no error")
+	}
+}
