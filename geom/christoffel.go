@@ -132,6 +132,15 @@ func ChristoffelSymbols(m Manifold, x *Node) *Node {
 			return Reshape(matrix(x), dims...)
 		}, fresh(x)), d, d, d)
 	}
+	if _, closed := m.(Christoffeler); closed {
+		basis := basisAt(x)
+		gamma := NewConnection(m, x).Gamma(ExpandAxes(basis, 1), ExpandAxes(basis, 0)) // [k, l, ..., i]
+		perm := make([]int, 0, gamma.Rank())
+		for a := 2; a < gamma.Rank(); a++ {
+			perm = append(perm, a)
+		}
+		return TransposeAllDims(gamma, append(perm, 0, 1)...)
+	}
 	if metric, ok := m.(Metric); ok {
 		dg := derivative(metric.G)
 		lower := Sub(Add(dg, align(dg, "mlk", "mkl")), align(dg, "klm", "mkl"))

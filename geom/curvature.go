@@ -66,31 +66,31 @@ func RiemannTensor(m Manifold, x *Node) *Node {
 
 // Ricci returns Ric_jk = R^i_kij, [..., d, d]: Ric(v, w) is the trace of u ↦ R(u, v)w. It needs memory of order d³:
 //
-//	Ric_jk = ∂_i Γ^i_jk − ∂_j∂_k log √g + Γ^m_jk ∂_m log √g − Γ^i_jm Γ^m_ik.
+//	Ric_jk = ∂_i Γ^i_jk − ∂_j Γ^i_ik + Γ^i_im Γ^m_jk − Γ^i_jm Γ^m_ik.
 func Ricci(m Manifold, x *Node) *Node {
 	checkPoint(m, "Ricci", x)
 	d := m.Dim()
-	gamma := ChristoffelSymbols(m, x)
-	// ∂_i Γ^i_jk, one direction a turn.
-	zero := ReduceSum(ZerosLike(gamma), -3)
-	divergence, _ := autodiff.Scan(d, func(i *Node, sum, _ []*Node) ([]*Node, []*Node) {
-		row := OneHot(i, d, x.DType())
-		direction := BroadcastToDims(ExpandLeftToRank(row, x.Rank()), x.Shape().Dimensions...)
-		_, slope := autodiff.Pushforward(func(x []*Node) []*Node {
-			return []*Node{ChristoffelSymbols(m, x[0])}
-		}, []*Node{fresh(x)}, []*Node{direction})
-		chosen := Mul(slope[0], ExpandLeftToRank(align(row, "i", "ijk"), slope[0].Rank()))
-		return []*Node{Add(sum[0], ReduceSum(chosen, -3))}, nil
-	}, []*Node{zero}, nil)
-	volume := func(x *Node) *Node {
-		return autodiff.Grad(func(x *Node) *Node { return LogVolume(m, x) }, x)
-	}
-	hessian := autodiff.Jacobian(volume, fresh(x))
-	along := ReduceSum(Mul(gamma, align(volume(fresh(x)), "m", "mjk")), -3)
 	batch := x.Shape().Dimensions[:x.Rank()-1]
 	shaped := func(a *Node, dims ...int) *Node { return Reshape(a, append(slices.Clone(batch), dims...)...) }
-	product := linalg.MatMul(shaped(align(gamma, "ijm", "jim"), d, d*d), shaped(align(gamma, "mik", "imk"), d*d, d))
-	return Sub(Add(divergence[0], along), Add(hessian, product))
+	gamma := ChristoffelSymbols(m, x)
+	unit := linalg.Eye(x.Graph(), x.DType(), d)
+	trace := func(gamma *Node) *Node { // Γ^i_ik
+		return ReduceSum(Mul(gamma, ExpandLeftToRank(align(unit, "ij", "ijk"), gamma.Rank())), -3, -2)
+	}
+	// The derivatives, one direction a turn: ∂_i Γ goes to the sum over i and to row i.
+	slope, _ := autodiff.Scan(d, func(i *Node, sum, _ []*Node) ([]*Node, []*Node) {
+		row := OneHot(i, d, x.DType())
+		in := func(indices string) *Node {
+			return ExpandLeftToRank(align(row, indices[:1], indices), len(batch)+len(indices))
+		}
+		direction := BroadcastToDims(ExpandLeftToRank(row, x.Rank()), x.Shape().Dimensions...)
+		change := push(func(x *Node) *Node { return ChristoffelSymbols(m, x) }, fresh(x), direction)
+		chosen := ReduceSum(Mul(change, in("ijk")), -3)
+		return []*Node{Add(sum[0], Sub(chosen, Mul(in("jk"), align(trace(change), "k", "jk"))))}, nil
+	}, []*Node{ZerosLike(ReduceSum(gamma, -3))}, nil)
+	first := ReduceSum(Mul(gamma, align(trace(gamma), "m", "mjk")), -3)
+	second := linalg.MatMul(shaped(align(gamma, "ijm", "jim"), d, d*d), shaped(align(gamma, "mik", "imk"), d*d, d))
+	return Add(slope[0], Sub(first, second))
 }
 
 // ScalarCurvature returns g^jk Ric_jk, [...]: twice the Gauss curvature of a surface. On an Atlas the point is ambient.

@@ -58,16 +58,21 @@ func FromImmersion(f Immersion) Metric { return induced{f} }
 type induced struct{ Immersion }
 
 func (m induced) G(x *Node) *Node {
+	j := m.jacobian(x)
+	return linalg.MatMul(linalg.T(j), j)
+}
+
+func (m induced) jacobian(x *Node) *Node {
 	j := autodiff.Jacobian(m.Embed, fresh(x))
 	if j.Shape().Dim(-2) < m.Dim() {
 		panic(fmt.Sprintf("geom.FromImmersion: %d coordinates immersed in R^%d", m.Dim(), j.Shape().Dim(-2)))
 	}
-	return linalg.MatMul(linalg.T(j), j)
+	return j
 }
 
 func (m induced) Christoffel(x, u, v *Node) *Node {
 	second := push(func(x *Node) *Node { return push(m.Embed, x, v) }, fresh(x), u)
-	at := fresh(x) // second depends on the other one
-	normal := autodiff.Pullback([]*Node{m.Embed(at)}, []*Node{second}, []*Node{at})[0]
-	return linalg.Solve(m.G(x), normal)
+	j := m.jacobian(x)
+	transpose := linalg.T(j)
+	return linalg.Solve(linalg.MatMul(transpose, j), linalg.MatVec(transpose, second))
 }
