@@ -1,8 +1,10 @@
 package geom_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -11,6 +13,7 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
+	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
@@ -332,5 +335,45 @@ func BenchmarkChristoffel(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Metrics that do not depend on the point have no gradient to speak of.
+func TestFlatSpace(t *testing.T) {
+	g := func(x *Node) *Node { return Const(x.Graph(), [][]float64{{2, 0.5}, {0.5, 1}}) }
+	metric := geom.MetricFunc(2, func(x *Node) *Node { return BroadcastPrefix(g(x), x.Shape().Dimensions[:x.Rank()-1]...) })
+	cometric := geom.CometricFunc(2, func(q, p *Node) *Node { return linalg.MatVec(g(q), p) })
+	out := run(t, func(in []*Node) []*Node {
+		x, u, v := in[0], in[1], in[2]
+		var out []*Node
+		for _, m := range []geom.Manifold{metric, cometric} {
+			out = append(out, geom.Christoffel(m, x, u, v), geom.ChristoffelSymbols(m, x), geom.ChristoffelTrace(m, x),
+				geom.Riemann(m, x, u, v, u), geom.Ricci(m, x))
+		}
+		return out
+	}, []float64{1, 2}, []float64{3, 4}, []float64{5, 6})
+	for i := range out {
+		near(t, fmt.Sprintf("result %d", i), out.Flat(i), make([]float64, len(out.Flat(i))), 0)
+	}
+}
+
+func TestShapesThatDoNotFit(t *testing.T) {
+	m := sphereMetric(2)
+	flattened := geom.ImmersionFunc(2, func(x *Node) *Node { return SliceAxis(x, -1, AxisRange(0, 1)) })
+	x := randoms(1, 3, 2)
+	for want, fn := range map[string]func(x, u *Node) *Node{
+		"geom.Connection: vector (Float64)[4, 2] at points (Float64)[3, 2]": func(x, u *Node) *Node { return geom.Christoffel(m, x, u, u) },
+		"geom.Connection: vectors (Float64)[2, 3, 2] and (Float64)[4, 3, 2] do not broadcast": func(x, _ *Node) *Node {
+			return geom.NewConnection(m, x).Gamma(BroadcastPrefix(x, 2), BroadcastPrefix(x, 4))
+		},
+		"geom.Ricci: points (Float64)[3, 2], want last axis 3": func(x, _ *Node) *Node { return geom.Ricci(sphereMetric(3), x) },
+		"geom.FromImmersion: 2 coordinates immersed in R^1":    func(x, _ *Node) *Node { return geom.FromImmersion(flattened).G(x) },
+		"geom.Transport: curve (Float64)[1, 2], want [n + 1, ..., d]": func(x, u *Node) *Node {
+			return geom.Transport(m, ode.RK4, SliceAxis(x, 0, AxisRange(0, 1)), u)
+		},
+	} {
+		if _, err := engine.Run(fn, x, randoms(2, 4, 2)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
 	}
 }
