@@ -19,7 +19,8 @@ import (
 func Transport(m Manifold, method ode.Method, path, v *Node) *Node {
 	n := checkCurve("Transport", path)
 	one := ScalarOne(path.Graph(), path.DType())
-	final, before := autodiff.Scan(n, func(_ *Node, y, samples []*Node) ([]*Node, []*Node) {
+	final, before := autodiff.Scan(n, func(_ *Node, y, ambient []*Node) ([]*Node, []*Node) {
+		samples := append([]*Node{}, ambient...)
 		at := centredAt(m, samples[1])
 		if at.chart != nil {
 			for k, z := range samples {
