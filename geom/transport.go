@@ -119,7 +119,7 @@ func (s *Space) Transport(g *Geodesic, v ...[]float64) ([][][]float64, error) {
 		off := length(Sub(v, in[2]))
 		if m, ok := s.M.(ClosedForms); ok {
 			velocity := times(s.steps, at.leave(Vector, Sharp(at.Manifold, at.x, at.enter(Covector, p))))
-			each := func(x *Node) *Node { // [n + 1, a] or [a] for every vector
+			each := func(x *Node) *Node { // [n + 1, a] for every vector
 				return BroadcastToDims(ExpandAxes(x, -2), s.steps+1, v.Shape().Dim(0), v.Shape().Dim(1))
 			}
 			return []*Node{m.Transport(each(BroadcastPrefix(z, s.steps+1)), each(velocity), BroadcastPrefix(v, s.steps+1)), off}
