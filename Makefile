@@ -4,7 +4,10 @@ VENV := .anatomy/venv/bin
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newer: Debian \`apt-get install python3 python3-venv\`, macOS \`brew install python\`" >&2; exit 1; }; \
 	$(PYTHON) kernels/jupyter/setup.py
 
-.PHONY: report test lab bench strip clean
+.PHONY: setup report test lab bench strip clean
+
+setup: # what the other targets do first
+	$(SETUP) run
 
 report: # execute the notebooks, write notebooks/reports; NOTEBOOKS="notebooks/01_x.ipynb ..." for some of them
 	$(SETUP) run

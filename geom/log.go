@@ -52,20 +52,8 @@ func (s *Space) LogFrom(x, y, guess [][]float64) ([]*Geodesic, error) {
 		return s.directLog(x, y, guess)
 	}
 	b := len(x)
-	eq := equations{
-		residual: func(w [][]float64) ([][]float64, error) { return s.logResidual(x, y, w, make([]float64, b)) },
-		derivative: func(v, dv [][]float64) ([][]float64, error) {
-			out, err := s.Call("DExp", func(in []*Node) []*Node {
-				q, v, dv := in[0], in[1], in[2]
-				state := ode.State{q, Flat(s.M, q, v), ZerosLike(q), Flat(s.M, q, dv)}
-				return []*Node{ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, state)[2]}
-			}, x, v, dv)
-			if err != nil {
-				return nil, err
-			}
-			return out.Matrix(0), nil
-		},
-	}
+	mu := make([]float64, b)
+	eq := s.logEquations(x, y, mu)
 	roots := make([]*root, b)
 	for i := range x {
 		if err := s.check(fmt.Sprintf("Log of pair %d", i), "starting point", x[i], "end point", y[i]); err != nil {
@@ -81,7 +69,6 @@ func (s *Space) LogFrom(x, y, guess [][]float64) ([]*Geodesic, error) {
 	if err := eq.broyden(roots, 80); err != nil {
 		return nil, err
 	}
-	mu := make([]float64, b)
 	var err error
 	if _, regular := s.M.(Regulariser); regular {
 		mu, err = s.continueLog(x, y, roots)
@@ -107,56 +94,55 @@ func (s *Space) LogFrom(x, y, guess [][]float64) ([]*Geodesic, error) {
 	return gs, nil
 }
 
-// continueLog goes on with the roots that Broyden's method left over, μ falling by factors of 10, as long as that
-// reduces a residual. It replaces the unknown of a root by w of the best μ and returns these μ.
+// continueLog goes on with the roots that Broyden's method left over. It starts again from rest with a large μ, under
+// which only the smooth part of the residual asks for momentum, and lets Newton's method go on with μ falling by
+// factors of 10 as long as that reduces the residual. It replaces the unknown of a root by w of the best μ and returns
+// these μ.
 func (s *Space) continueLog(x, y [][]float64, roots []*root) ([]float64, error) {
 	best := make([]float64, len(roots))
+	mu := make([]float64, len(roots))
+	level := make([]*root, len(roots))
 	left := false
-	level := make([]*root, len(roots)) // restarted from rest: a run of bad steps at μ = 0 is no good start
 	for i, r := range roots {
+		f := floats.SubTo(make([]float64, len(r.x)), x[i], y[i])
+		level[i] = &root{x: make([]float64, len(r.x)), f: f, norm: floats.Norm(f, 2), tol: r.tol, done: r.done}
+		mu[i] = 0.1
 		left = left || !r.done
-		level[i] = &root{x: make([]float64, len(r.x)), f: floats.SubTo(make([]float64, len(r.x)), x[i], y[i]), tol: r.tol, done: r.done}
-		level[i].norm = floats.Norm(level[i].f, 2)
 	}
-	for mu := 0.1; left && mu > 1e-9; mu /= 10 {
-		at := make([]float64, len(roots))
-		for i := range at {
-			at[i] = mu
-		}
-		eq := equations{residual: func(w [][]float64) ([][]float64, error) { return s.logResidual(x, y, w, at) }}
+	if !left {
+		return best, nil
+	}
+	if err := s.logEquations(x, y, mu).broyden(level, 40); err != nil {
+		return nil, err
+	}
+	for ; left && mu[0] > 1e-9; floats.Scale(0.1, mu) {
 		before := make([]float64, len(roots))
 		for i, r := range level {
 			before[i] = r.norm
 		}
-		if err := eq.broyden(level, 40); err != nil {
+		if err := s.logEquations(x, y, mu).newton(level, 10); err != nil {
 			return nil, err
 		}
 		left = false
 		for i, r := range level {
-			if roots[i].done {
-				continue
+			if !roots[i].done && r.norm < roots[i].norm {
+				best[i] = mu[i]
+				roots[i].x, roots[i].f, roots[i].norm = r.x, r.f, r.norm
+				roots[i].iterations += r.iterations
+				roots[i].done = r.norm <= r.tol
 			}
-			roots[i].iterations += r.iterations
-			if r.norm < roots[i].norm {
-				best[i] = mu
-				roots[i].x, roots[i].f, roots[i].norm, roots[i].done = r.x, r.f, r.norm, r.done
-			}
-			if r.norm > 0.9*before[i] {
-				r.done = true // a smaller μ only makes the momenta larger
-			}
+			// Where a level brings next to nothing, a smaller μ only makes the momenta larger.
+			r.done = roots[i].done || r.norm > 0.97*before[i]
+			r.status, r.iterations = Converged, 0
 			left = left || !r.done
 		}
-		if !left {
-			break
-		}
 		// The same momenta as unknowns of the next level: w' = w + (μ' − μ) p.
-		out, err := s.logMomenta(x, level, at)
+		out, err := s.logMomenta(x, level, mu)
 		if err != nil {
 			return nil, err
 		}
 		for i, p := range out.Matrix(0) {
-			level[i].x = floats.AddScaledTo(make([]float64, len(p)), level[i].x, mu/10-mu, p)
-			level[i].iterations = 0
+			level[i].x = floats.AddScaledTo(make([]float64, len(p)), level[i].x, -0.9*mu[i], p)
 		}
 	}
 	for _, r := range roots {
@@ -167,23 +153,39 @@ func (s *Space) continueLog(x, y [][]float64, roots []*root) ([]float64, error) 
 	return best, nil
 }
 
+// logEquations are Exp_x(v) = y in the unknowns w with v♭ = (g* + μ)⁻¹ w.
+func (s *Space) logEquations(x, y [][]float64, mu []float64) equations {
+	return equations{
+		residual: func(w [][]float64) ([][]float64, error) {
+			out, err := s.Call("Log", func(in []*Node) []*Node {
+				end := ode.Flow(Geodesics(s.M), s.method, s.steps, ode.State{in[0], s.logFlat(in[0], in[2], in[3])})
+				return []*Node{Sub(end[0], in[1])}
+			}, x, y, w, mu)
+			if err != nil {
+				return nil, err
+			}
+			return out.Matrix(0), nil
+		},
+		derivative: func(w, dw [][]float64) ([][]float64, error) {
+			out, err := s.Call("DExp", func(in []*Node) []*Node {
+				q, w, dw, mu := in[0], in[1], in[2], in[3]
+				state := ode.State{q, s.logFlat(q, w, mu), ZerosLike(q), s.logFlat(q, dw, mu)}
+				return []*Node{ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, state)[2]}
+			}, x, w, dw, mu)
+			if err != nil {
+				return nil, err
+			}
+			return out.Matrix(0), nil
+		},
+	}
+}
+
 // logFlat is the covector of the unknown w of Log.
 func (s *Space) logFlat(q, w, mu *Node) *Node {
 	if m, ok := s.M.(Regulariser); ok {
 		return m.RegularFlat(q, w, mu)
 	}
 	return Flat(s.M, q, w)
-}
-
-func (s *Space) logResidual(x, y, w [][]float64, mu []float64) ([][]float64, error) {
-	out, err := s.Call("Log", func(in []*Node) []*Node {
-		end := ode.Flow(Geodesics(s.M), s.method, s.steps, ode.State{in[0], s.logFlat(in[0], in[2], in[3])})
-		return []*Node{Sub(end[0], in[1])}
-	}, x, y, w, mu)
-	if err != nil {
-		return nil, err
-	}
-	return out.Matrix(0), nil
 }
 
 // logMomenta returns momenta, velocities and lengths of the roots.

@@ -68,20 +68,24 @@ func TestLogClosesOnCallosa(t *testing.T) {
 	}
 }
 
-// A kernel three times as wide as the landmarks are apart makes the exact match ill-posed: Log says that it stalled and
-// has matched what the kernel can, with a momentum of reasonable size.
+// With a kernel half again as wide as the landmarks are apart, where no first guess is near, Log still converges. With
+// one three times as wide the exact match is ill-posed: Log says that it stalled and has matched what the kernel can,
+// with a momentum of reasonable size.
 func TestLogWithWideKernel(t *testing.T) {
 	cc := landmarks.CorpusCallosum()
-	m := landmarks.New(39, 2, kernels.Gaussian(3*cc.Spacing()))
 	atlas, colin := cc.Shape("jhu_atlas"), cc.Shape("colin27")
-	r := must[*landmarks.Geodesic](t)(m.Log(atlas, colin))
+	r := must[*landmarks.Geodesic](t)(landmarks.New(39, 2, kernels.Gaussian(1.5*cc.Spacing())).Log(atlas, colin))
+	if r.Status != geom.Converged || r.Residual > 1e-8 {
+		t.Errorf("σ = 1.5 spacings: %s, residual %g mm", r.Status, r.Residual)
+	}
+	r = must[*landmarks.Geodesic](t)(landmarks.New(39, 2, kernels.Gaussian(3*cc.Spacing())).Log(atlas, colin))
 	moved := 0.0
 	for i := range atlas {
 		moved += math.Pow(atlas[i][0]-colin[i][0], 2) + math.Pow(atlas[i][1]-colin[i][1], 2)
 	}
 	moved = math.Sqrt(moved / 78)
 	if r.Status != geom.Stalled || !(r.Residual < 0.25*moved) || !(r.Length < 40) {
-		t.Errorf("%s, residual %.3g mm of %.3g mm, length %.3g mm", r.Status, r.Residual, moved, r.Length)
+		t.Errorf("σ = 3 spacings: %s, residual %.3g mm of %.3g mm, length %.3g mm", r.Status, r.Residual, moved, r.Length)
 	}
 }
 
