@@ -1,0 +1,168 @@
+package framebundle
+
+import (
+	"fmt"
+	"slices"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+	"anatomy/geom/autodiff"
+	"anatomy/geom/linalg"
+	"anatomy/geom/ode"
+)
+
+// Lift returns −Γ(v, ν_β), [m, B..., d], how the frame changes along the horizontal lift of a tangent vector v, [B..., d],
+// to (x, ν).
+func Lift(m geom.Manifold, x, nu, v *Node) *Node {
+	check(m, "Lift", x, nu)
+	return Neg(geom.NewConnection(m, x).Gamma(v, nu))
+}
+
+// Fields returns the horizontal fields H_α(u) = (ν_α, −Γ(ν_α, ν_β)): dx is [m, B..., d] and dν [m, m, B..., d], α first.
+func Fields(m geom.Manifold, x, nu *Node) (dx, dnu *Node) {
+	check(m, "Fields", x, nu)
+	return nu, Neg(geom.NewConnection(m, x).Gamma(ExpandAxes(nu, 1), nu))
+}
+
+// Combine returns ν e = Σ_α e_α ν_α, [B..., d], for coefficients e of [m, B...].
+func Combine(nu, e *Node) *Node { return ReduceSum(Mul(ExpandAxes(e, -1), nu), 0) }
+
+// DevelopmentField is the field u' = Σ_α e_α H_α(u) on states (x, ν), where e(t), of [m, B...], is the velocity of the curve
+// that is developed.
+func DevelopmentField(m geom.Manifold, e func(t *Node) *Node) ode.Field {
+	return func(t *Node, y ode.State) ode.State {
+		v := Combine(y[1], e(t))
+		return ode.State{v, Lift(m, y[0], y[1], v)}
+	}
+}
+
+// Develop returns the development of a polygon in R^m and the frames along it: points [n + 1, B..., d] and frames
+// [n + 1, m, B..., d] over the corners of the polygon, [n + 1, m, B...]. The method takes one step a piece, on an Atlas in
+// the chart centred at its start. Pieces become geodesics; for a smooth curve the polygon is O(n⁻²) off.
+func Develop(m geom.Manifold, method ode.Method, x, nu, curve *Node) (points, frames *Node) {
+	n := curve.Shape().Dim(0) - 1
+	if n < 1 {
+		panic(fmt.Sprintf("framebundle.Develop: curve %s, want [n + 1, m, ...] with n ≥ 1", curve.Shape()))
+	}
+	pieces := Sub(SliceAxis(curve, 0, AxisRange(1, n+1)), SliceAxis(curve, 0, AxisRange(0, n)))
+	final, before := scan(n, func(y ode.State, piece []*Node) (ode.State, []*Node) {
+		return geom.InChart(m, []geom.Kind{geom.Vector}, func(m geom.Manifold, y ode.State) ode.State {
+			return piecewise(m, method, y, piece[0])
+		}, y), y
+	}, ode.State{x, nu}, []*Node{pieces})
+	return append1(before[0], final[0]), append1(before[1], final[1])
+}
+
+// piecewise takes a state along one piece of a polygon.
+func piecewise(m geom.Manifold, method ode.Method, y ode.State, piece *Node) ode.State {
+	one := ScalarOne(piece.Graph(), piece.DType())
+	return method.Step(DevelopmentField(m, func(*Node) *Node { return piece }), ZerosLike(one), one, y)
+}
+
+// antiIterations bounds the error of a piece by the same power of |Γ(step, ·)|, the rate at which its search converges.
+const antiIterations = 12
+
+// AntiDevelop is the inverse of Develop: it returns the corners of the polygon, [n + 1, m, B...], the first one 0, whose
+// development from (path_0, ν) passes through the samples path, [n + 1, B..., d], with the developed points and frames.
+// Where m < d the development comes as close as the span of the frame lets it, piece by piece.
+func AntiDevelop(m geom.Manifold, method ode.Method, path, nu *Node) (curve, points, frames *Node) {
+	n := path.Shape().Dim(0) - 1
+	if n < 1 {
+		panic(fmt.Sprintf("framebundle.AntiDevelop: path %s, want [n + 1, ..., d] with n ≥ 1", path.Shape()))
+	}
+	start := Squeeze(SliceAxis(path, 0, AxisRange(0, 1)), 0)
+	zero := ReduceSum(ZerosLike(nu), -1)
+	final, before := scan(n, func(y ode.State, next []*Node) (ode.State, []*Node) {
+		var piece *Node
+		end := geom.InChart(m, []geom.Kind{geom.Vector}, func(m geom.Manifold, y ode.State) ode.State {
+			target := next[0]
+			if chart, ok := m.(geom.Chart); ok {
+				target = chart.Coordinates(target)
+			}
+			coefficients := dual(m, y[0], y[1])
+			found, _ := scan(antiIterations, func(e ode.State, _ []*Node) (ode.State, []*Node) {
+				end := piecewise(m, method, y, e[0])
+				return ode.State{Add(e[0], coefficients(Sub(target, end[0])))}, nil
+			}, ode.State{zero}, nil)
+			piece = found[0]
+			return piecewise(m, method, y, piece)
+		}, y[:2])
+		return append(end, Add(y[2], piece)), y
+	}, ode.State{start, nu, zero}, []*Node{SliceAxis(path, 0, AxisRange(1, n+1))})
+	return append1(before[2], final[2]), append1(before[0], final[0]), append1(before[1], final[1])
+}
+
+// dual returns the function that takes a tangent vector v at x, [B..., d], to the coefficients e, [m, B...], for which
+// ‖v − ν e‖_g is smallest.
+func dual(m geom.Manifold, x, nu *Node) func(v *Node) *Node {
+	rows, flat := frameLast(nu), frameLast(flatFrame(m, x, nu))
+	factor := linalg.Factor(linalg.MatMul(rows, linalg.T(flat)))
+	return func(v *Node) *Node {
+		e := factor.Solve(linalg.MatVec(flat, v))
+		return Squeeze(frameFirst(ExpandAxes(e, -1)), -1)
+	}
+}
+
+// Gram returns νᵀ g ν, [B..., m, m].
+func Gram(m geom.Manifold, x, nu *Node) *Node {
+	check(m, "Gram", x, nu)
+	return linalg.MatMul(frameLast(nu), linalg.T(frameLast(flatFrame(m, x, nu))))
+}
+
+func flatFrame(m geom.Manifold, x, nu *Node) *Node {
+	return geom.Flat(m, BroadcastPrefix(x, nu.Shape().Dim(0)), nu)
+}
+
+// frameLast moves the first axis to the last but one: a frame's vectors become the rows of a matrix.
+func frameLast(nu *Node) *Node {
+	perm := make([]int, nu.Rank())
+	for a := range perm {
+		perm[a] = a + 1
+	}
+	perm[len(perm)-2], perm[len(perm)-1] = 0, len(perm)-1
+	return TransposeAllDims(nu, perm...)
+}
+
+// frameFirst is the inverse of frameLast.
+func frameFirst(nu *Node) *Node {
+	perm := make([]int, nu.Rank())
+	for a := range perm {
+		perm[a] = a - 1
+	}
+	perm[0], perm[len(perm)-1] = len(perm)-2, len(perm)-1
+	return TransposeAllDims(nu, perm...)
+}
+
+// CometricMatrix returns the cometric Σ_α H_α H_αᵀ in the coordinates (x, ν_1, …, ν_m), [B..., d + m·d, d + m·d]. With
+// W⁻¹ = ννᵀ and Γ^h_jγ = Γ^h_ji ν_γ^i it is
+//
+//	(    W⁻¹       −W⁻¹Γᵀ  )
+//	(  −Γ W⁻¹     Γ W⁻¹ Γᵀ )
+//
+// and has rank m. It is for display: the Hamiltonian and its flow never form it.
+func CometricMatrix(m geom.Manifold, x, nu *Node) *Node {
+	dx, dnu := Fields(m, x, nu)
+	rows := frameLast(dx)               // [B..., m, d]
+	change := frameLast(frameLast(dnu)) // [B..., m, m, d]
+	dims := slices.Clone(rows.Shape().Dimensions)
+	dims[len(dims)-1] = -1
+	rows = Concatenate([]*Node{rows, Reshape(change, dims...)}, -1)
+	return linalg.MatMul(linalg.T(rows), rows)
+}
+
+// append1 puts the last of n + 1 values behind the n before it.
+func append1(before, last *Node) *Node {
+	return Concatenate([]*Node{before, ExpandAxes(last, 0)}, 0)
+}
+
+// scan is autodiff.Scan for steps that do not count.
+func scan(n int, step func(y ode.State, x []*Node) (next ode.State, out []*Node), y ode.State, xs []*Node) (final ode.State, out []*Node) {
+	return autodiff.Scan(n, func(_ *Node, y, x []*Node) ([]*Node, []*Node) { return step(y, x) }, y, xs)
+}
+
+func check(m geom.Manifold, what string, x, nu *Node) {
+	if x.Rank() == 0 || x.Shape().Dim(-1) != m.Dim() || nu.Rank() != x.Rank()+1 || !slices.Equal(nu.Shape().Dimensions[1:], x.Shape().Dimensions) {
+		panic(fmt.Sprintf("framebundle.%s: points %s and frames %s, want [..., %d] and the same with the number of vectors in front", what, x.Shape(), nu.Shape(), m.Dim()))
+	}
+}

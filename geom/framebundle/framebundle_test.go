@@ -1,0 +1,238 @@
+package framebundle_test
+
+import (
+	"math"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/framebundle"
+	"anatomy/geom/linalg"
+	"anatomy/geom/manifold"
+	"anatomy/geom/ode"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+// stereographic is S² in one chart, by its metric alone.
+func stereographic() geom.Metric {
+	return geom.MetricFunc(2, func(x *Node) *Node {
+		s := AddScalar(ReduceSum(Square(x), -1), 1)
+		c := DivScalar(Square(s), 4)
+		eye := BroadcastPrefix(linalg.Eye(x.Graph(), x.DType(), 2), x.Shape().Dimensions[:x.Rank()-1]...)
+		return Div(eye, ExpandAxes(ExpandAxes(c, -1), -1))
+	})
+}
+
+// points is the manifold of a few landmarks, with a point and a frame of m vectors.
+func points(n, m int) (landmarks.Manifold, framebundle.Point) {
+	u := framebundle.Point{X: make([]float64, 2*n), Frame: make([][]float64, m)}
+	for i := range n {
+		a := 2 * math.Pi * float64(i) / float64(n)
+		u.X[2*i], u.X[2*i+1] = math.Cos(a), 0.7*math.Sin(a)
+	}
+	for k := range u.Frame {
+		u.Frame[k] = wave(2*n, 1.3+0.7*float64(k), 0.4)
+	}
+	return landmarks.Manifold{N: n, D: 2, Kernel: kernels.Gaussian(0.9)}, u
+}
+
+// wave is a vector without structure.
+func wave(n int, seed, size float64) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = size * math.Sin(seed*float64(1+i*i))
+	}
+	return v
+}
+
+func waves(m, n int, seed, size float64) [][]float64 {
+	v := make([][]float64, m)
+	for k := range v {
+		v[k] = wave(n, seed+0.6*float64(k), size)
+	}
+	return v
+}
+
+func near(t *testing.T, what string, got, want []float64, tol float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+	}
+	if d := floats.Distance(got, want, 2); !(d <= tol*(1+floats.Norm(want, 2))) {
+		t.Errorf("%s: %.12g, want %.12g, which is %.3g off", what, got, want, d)
+	}
+}
+
+func run(t *testing.T, fn func(in []*Node) []*Node, args ...any) engine.Values {
+	t.Helper()
+	out, err := engine.Run(fn, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// The cometric is the block matrix of the paper, made here from the array of Christoffel symbols; its Hamiltonian is
+// Hamiltonian, and Hamilton's equations by automatic differentiation of it are those of Geodesics.
+func TestCometric(t *testing.T) {
+	m, u := points(3, 2)
+	d, rank := 6, 2
+	p, vertical := wave(d, 0.9, 1), waves(rank, d, 2.1, 1)
+	out := run(t, func(in []*Node) []*Node {
+		x, nu, p, vertical := in[0], in[1], in[2], in[3]
+		inverseW := linalg.MatMul(linalg.T(nu), nu)
+		symbols := geom.ChristoffelSymbols(m, x) // h, j, i
+		gamma := Reshape(DotGeneral(nu, []int{1}, nil, symbols, []int{2}, nil), rank*d, d)
+		top := Concatenate([]*Node{inverseW, Neg(linalg.MatMul(inverseW, linalg.T(gamma)))}, -1)
+		corner := linalg.MatMul(linalg.MatMul(gamma, inverseW), linalg.T(gamma))
+		bottom := Concatenate([]*Node{Neg(linalg.MatMul(gamma, inverseW)), corner}, -1)
+		printed := Concatenate([]*Node{top, bottom}, 0)
+		covector := Concatenate([]*Node{p, Reshape(vertical, rank*d)}, 0)
+		h := MulScalar(ReduceAllSum(Mul(covector, linalg.MatVec(printed, covector))), 0.5)
+		g := Gradient(framebundle.Hamiltonian(m, x, nu, p, vertical), x, nu, p, vertical)
+		field := framebundle.Geodesics(m)(nil, in)
+		return []*Node{framebundle.CometricMatrix(m, x, nu), printed, framebundle.Hamiltonian(m, x, nu, p, vertical), h,
+			field[0], g[2], field[1], g[3], field[2], Neg(g[0]), field[3], Neg(g[1])}
+	}, u.X, u.Frame, p, vertical)
+	for i := 0; i < len(out); i += 2 {
+		near(t, []string{"cometric", "H", "x'", "ν'", "p'", "P'"}[i/2], out.Flat(i), out.Flat(i+1), 1e-10)
+	}
+}
+
+// Along a geodesic energy is constant, h has no other force than that of the curvature, and the frame is parallel.
+func TestGeodesic(t *testing.T) {
+	lm, lu := points(3, 2)
+	for _, c := range []struct {
+		name string
+		m    geom.Manifold
+		u    framebundle.Point
+		p    framebundle.Momentum
+	}{
+		{"stereographic", stereographic(), framebundle.Point{X: []float64{0.3, -0.2}, Frame: [][]float64{{0.8, 0.1}, {-0.2, 0.3}}},
+			framebundle.Momentum{Horizontal: []float64{0.7, 0.9}, Vertical: [][]float64{{0.4, -0.6}, {0.5, 1.1}}}},
+		{"landmarks", lm, lu, framebundle.Momentum{Horizontal: wave(6, 0.8, 0.6), Vertical: waves(2, 6, 1.7, 0.5)}},
+	} {
+		s := framebundle.On(c.m, framebundle.Integrator(ode.RK4, 60))
+		g, err := s.Exp(c.u, c.p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, f := range g.Velocities {
+			near(t, c.name+": energy", []float64{floats.Dot(f, f) / 2}, []float64{g.Energy}, 1e-8)
+			near(t, c.name+": velocity", f, []float64{floats.Dot(g.Momenta[k].Horizontal, g.Frames[k][0]), floats.Dot(g.Momenta[k].Horizontal, g.Frames[k][1])}, 1e-12)
+		}
+		for k := range g.Points {
+			gram, err := s.Gram(framebundle.Point{X: g.Points[k], Frame: g.Frames[k]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			start, _ := s.Gram(c.u)
+			near(t, c.name+": νᵀgν", gram.RawSymmetric().Data, start.RawSymmetric().Data, 1e-8)
+		}
+		moved, err := s.Geometry.TransportAlong(g.Points, c.u.Frame...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for a := range c.u.Frame {
+			near(t, c.name+": parallel vector", g.Frames[60][a], moved[a][60], 1e-6)
+		}
+	}
+}
+
+// Rolling the sphere along a circle of radius ρ gives a circle with the same geodesic curvature 1/ρ: of angular radius
+// atan ρ, after an arc of length s at the longitude s/sin(atan ρ).
+func TestDevelopmentOfCircle(t *testing.T) {
+	s := framebundle.On(manifold.Sphere(2))
+	rho := 0.8
+	theta := math.Atan(rho)
+	u := framebundle.Point{X: []float64{math.Sin(theta), 0, math.Cos(theta)},
+		Frame: [][]float64{{0, 1, 0}, {-math.Cos(theta), 0, math.Sin(theta)}}} // along the circle, towards its centre
+	var errors []float64
+	for _, n := range []int{50, 100} {
+		curve := make([][]float64, n+1)
+		for k := range curve {
+			a := 5 * float64(k) / float64(n)
+			curve[k] = []float64{rho * math.Sin(a), rho * (1 - math.Cos(a))}
+		}
+		d, err := s.Develop(u, curve)
+		if err != nil {
+			t.Fatal(err)
+		}
+		phi := 5 * rho / math.Sin(theta)
+		want := []float64{math.Sin(theta) * math.Cos(phi), math.Sin(theta) * math.Sin(phi), math.Cos(theta)}
+		errors = append(errors, floats.Distance(d.Points[n], want, 2))
+	}
+	t.Logf("errors %.3g", errors)
+	if order := math.Log2(errors[0] / errors[1]); errors[1] > 1e-2 || math.Abs(order-2) > 0.1 {
+		t.Errorf("errors %.3g at 50 and 100 pieces: order %.2f, want 2", errors, order)
+	}
+}
+
+// Development and anti-development are inverse.
+func TestAntiDevelopment(t *testing.T) {
+	lm, lu := points(3, 2)
+	full, fu := points(3, 6)
+	for _, c := range []struct {
+		name string
+		m    geom.Manifold
+		u    framebundle.Point
+	}{
+		{"sphere", manifold.Sphere(2), framebundle.Point{X: []float64{0.6, 0, 0.8}, Frame: [][]float64{{0.8, 0.3, -0.6}, {0.2, -0.5, -0.15}}}},
+		{"landmarks, two vectors", lm, lu},
+		{"landmarks, full frame", full, fu},
+	} {
+		s := framebundle.On(c.m)
+		rank := len(c.u.Frame)
+		curve := make([][]float64, 31)
+		for k := range curve {
+			curve[k] = make([]float64, rank)
+			for a := range curve[k] {
+				curve[k][a] = math.Sin(0.11*float64((a+2)*k)) / float64(a+1)
+			}
+		}
+		d, err := s.Develop(c.u, curve)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := s.AntiDevelop(c.u.Frame, d.Points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(back.Residual < 1e-10) {
+			t.Errorf("%s: residual %g", c.name, back.Residual)
+		}
+		for k := range curve {
+			near(t, c.name+": anti-development", back.Curve[k], curve[k], 1e-8)
+			for a := range c.u.Frame {
+				near(t, c.name+": frame", back.Frames[k][a], d.Frames[k][a], 1e-8)
+			}
+		}
+	}
+}
+
+// A straight line develops to the geodesic, and without vertical momentum at a small scale Exp_FM does too.
+func TestStraightLine(t *testing.T) {
+	m, u := points(3, 2)
+	s := framebundle.On(m)
+	curve := make([][]float64, 26)
+	for k := range curve {
+		a := float64(k) / 25
+		curve[k] = []float64{0.7 * a, -0.4 * a}
+	}
+	d, err := s.Develop(u, curve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := make([]float64, 6)
+	floats.AddScaled(v, 0.7, u.Frame[0])
+	floats.AddScaled(v, -0.4, u.Frame[1])
+	g, err := geom.On(m).Exp(u.X, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "end of the geodesic", d.Points[25], g.Points[25], 1e-7)
+}

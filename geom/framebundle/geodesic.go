@@ -1,0 +1,80 @@
+package framebundle
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+	"anatomy/geom/ode"
+)
+
+// Hamiltonian returns H = ½ Σ_α ⟨h, ν_α⟩², [B...], of the covector (p, P) at u = (x, ν), in coordinates.
+func Hamiltonian(m geom.Manifold, x, nu, p, vertical *Node) *Node {
+	check(m, "Hamiltonian", x, nu)
+	return energy(nu, Sub(p, connectionForm(m, x, nu, vertical)))
+}
+
+// energy is ½ Σ_α ⟨h, ν_α⟩².
+func energy(nu, h *Node) *Node {
+	return MulScalar(ReduceSum(Square(velocities(nu, h)), 0), 0.5)
+}
+
+// velocities returns f_α = ⟨h, ν_α⟩, [m, B...].
+func velocities(nu, h *Node) *Node { return ReduceSum(Mul(nu, ExpandAxes(h, 0)), -1) }
+
+// connectionForm returns Σ_β ⟨P^β, Γ(·, ν_β)⟩, [B..., d]: p − h.
+func connectionForm(m geom.Manifold, x, nu, vertical *Node) *Node {
+	v := ZerosLike(x) // the sum is linear in it
+	return Gradient(ReduceAllSum(Mul(vertical, geom.NewConnection(m, x).Gamma(v, nu))), v)[0]
+}
+
+// Geodesics is the field of Hamilton's equations of H on states (x, ν, p, P), in coordinates. Since H is quadratic in the
+// m numbers f_α, it takes the derivative of ⟨(p, P), lift of v⟩ at v = Σ_α f_α ν_α held constant, which needs the
+// connection m times and not m².
+func Geodesics(m geom.Manifold) ode.Field {
+	return func(_ *Node, y ode.State) ode.State {
+		x, nu, p, vertical := y[0], y[1], y[2], y[3]
+		h := Sub(p, connectionForm(m, x, nu, vertical))
+		f := velocities(nu, h)
+		v := Combine(nu, f)
+		// Nodes of their own to differentiate by, on which v does not depend.
+		xs, nus := Squeeze(ExpandAxes(x, 0), 0), Squeeze(ExpandAxes(nu, 0), 0)
+		gamma := geom.NewConnection(m, xs).Gamma(v, nus)
+		slopes := Gradient(ReduceAllSum(Mul(vertical, gamma)), xs, nus)
+		pull := Mul(ExpandAxes(f, -1), ExpandAxes(h, 0))
+		return ode.State{v, Neg(gamma), slopes[0], Sub(slopes[1], pull)}
+	}
+}
+
+// invariant takes a state (x, ν, p, P) to (x, ν, h, P); coordinate is its inverse.
+func invariant(m geom.Manifold, y ode.State) ode.State {
+	return ode.State{y[0], y[1], Sub(y[2], connectionForm(m, y[0], y[1], y[3])), y[3]}
+}
+
+func coordinate(m geom.Manifold, y ode.State) ode.State {
+	return ode.State{y[0], y[1], Add(y[2], connectionForm(m, y[0], y[1], y[3])), y[3]}
+}
+
+var kinds = []geom.Kind{geom.Vector, geom.Covector, geom.Covector} // of ν, h and P
+
+// Shoot returns the states (x, ν, h, P) of Exp_FM at the times 0, 1/n, …, 1, each part with the times in front. On an Atlas
+// all parts are ambient, and every step is taken in the chart centred at its start.
+func Shoot(m geom.Manifold, method ode.Method, n int, y ode.State) ode.State {
+	if _, atlas := m.(geom.Atlas); !atlas {
+		path := ode.Path(Geodesics(m), method, n, coordinate(m, y))
+		path[1], path[3] = timesSecond(path[1]), timesSecond(path[3])
+		path = invariant(m, path)
+		path[1], path[3] = timesSecond(path[1]), timesSecond(path[3])
+		return path
+	}
+	field := func(m geom.Manifold) ode.Field { return Geodesics(m) }
+	inner := method.Step
+	method.Step = func(_ ode.Field, t, h *Node, y ode.State) ode.State {
+		return geom.InChart(m, kinds, func(m geom.Manifold, y ode.State) ode.State {
+			return invariant(m, inner(field(m), t, h, coordinate(m, y)))
+		}, y)
+	}
+	return ode.Path(nil, method, n, y)
+}
+
+// timesSecond swaps the first two axes, those of times and of a frame's vectors.
+func timesSecond(x *Node) *Node { return Transpose(x, 0, 1) }
