@@ -13,8 +13,9 @@ import (
 // derivatives through Slice, Split and Concatenate.
 func init() {
 	rules := map[NodeType]func(node, v *Node) *Node{
-		NodeTypePad:   padVJP,
-		NodeTypeExpm1: func(node, v *Node) *Node { return Mul(v, AddScalar(node, 1)) },
+		NodeTypePad:      padVJP,
+		NodeTypeIdentity: func(_, v *Node) *Node { return v },
+		NodeTypeExpm1:    func(node, v *Node) *Node { return Mul(v, AddScalar(node, 1)) },
 		NodeTypeRsqrt: func(node, v *Node) *Node {
 			return MulScalar(Mul(v, Div(node, node.Inputs()[0])), -0.5)
 		},
