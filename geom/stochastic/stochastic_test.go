@@ -1,0 +1,360 @@
+package stochastic_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/linalg"
+	"anatomy/geom/manifold"
+	"anatomy/geom/ode"
+	"anatomy/geom/stochastic"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+// must returns a value that has no error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// statistics returns the mean of numbers and its standard error.
+func statistics(x []float64) (mean, se float64) {
+	n := float64(len(x))
+	for _, v := range x {
+		mean += v / n
+	}
+	for _, v := range x {
+		se += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(se / (n * (n - 1)))
+}
+
+// within fails where the mean of numbers is more than 3 standard errors from what it should be.
+func within(t *testing.T, what string, x []float64, want float64) {
+	t.Helper()
+	mean, se := statistics(x)
+	t.Logf("%s: %.5f ± %.5f, want %.5f", what, mean, se, want)
+	if !(math.Abs(mean-want) <= 3*se) {
+		t.Errorf("%s: %.5f, want %.5f, which is %.1f standard errors off", what, mean, want, math.Abs(mean-want)/se)
+	}
+}
+
+// legendre returns P_0 … P_n at x.
+func legendre(n int, x float64) []float64 {
+	p := []float64{1, x}
+	for l := 1; l < n; l++ {
+		k := float64(l)
+		p = append(p, ((2*k+1)*x*p[l]-k*p[l-1])/(k+1))
+	}
+	return p
+}
+
+// sphereKernel is the heat kernel of S² at time T between points at an angle θ: Σ (2l+1)/4π e^{−l(l+1)T/2} P_l(cos θ).
+func sphereKernel(T, cos float64) float64 {
+	sum := 0.0
+	for l, p := range legendre(60, cos) {
+		k := float64(l)
+		sum += (2*k + 1) / (4 * math.Pi) * math.Exp(-k*(k+1)*T/2) * p
+	}
+	return sum
+}
+
+// sphereCumulative is the probability that the cosine of the angle is at most c: (2l+1) P_l = (P_{l+1} − P_{l−1})'.
+func sphereCumulative(T, c float64) float64 {
+	p := legendre(61, c)
+	sum := (1 + c) / 2
+	for l := 1; l < 60; l++ {
+		k := float64(l)
+		sum += 0.5 * math.Exp(-k*(k+1)*T/2) * (p[l+1] - p[l-1])
+	}
+	return sum
+}
+
+var (
+	sphere = geom.On(manifold.Sphere(2))
+	pole   = []float64{0.48, -0.6, 0.64}
+)
+
+func isotropic(s *geom.Space, x []float64) stochastic.Process {
+	return must(stochastic.Development(s, x, must(stochastic.Orthonormal(s, x))))
+}
+
+func cosines(x [][]float64, y []float64) []float64 {
+	c := make([]float64, len(x))
+	for k := range x {
+		c[k] = floats.Dot(x[k], y)
+	}
+	return c
+}
+
+// Brownian motion on S² in charts, and by development: E z_T = z_0 e^{−T}, and the distribution is the heat kernel.
+func TestSphere(t *testing.T) {
+	const T, n = 0.6, 20000
+	run := stochastic.Run{Paths: n, Steps: 100, Time: T, Seed: 1}
+	for name, p := range map[string]stochastic.Process{"coordinates": stochastic.Brownian(sphere, pole), "development": isotropic(sphere, pole)} {
+		run.Seed++
+		ends := must(p.Sample(run))
+		for a, v := range pole {
+			x := make([]float64, n)
+			for k := range ends {
+				x[k] = ends[k][a]
+			}
+			within(t, name+": coordinate", x, v*math.Exp(-T))
+		}
+		cos := cosines(ends, pole)
+		slices.Sort(cos)
+		// Kolmogorov and Smirnov's distance; 1.63/√n has probability 1 %.
+		worst := 0.0
+		for k, c := range cos {
+			f := sphereCumulative(T, c)
+			worst = max(worst, math.Abs(f-float64(k)/n), math.Abs(f-float64(k+1)/n))
+		}
+		t.Logf("%s: Kolmogorov-Smirnov %.3f/√n", name, worst*math.Sqrt(n))
+		if worst > 1.63/math.Sqrt(n) {
+			t.Errorf("%s: the distribution is %.4f from the heat kernel, want at most %.4f", name, worst, 1.63/math.Sqrt(n))
+		}
+		if name == "coordinates" {
+			density(t, ends, T)
+		}
+	}
+}
+
+// density compares the estimate with the heat kernel at time T + h², what a kernel of bandwidth h makes of it.
+func density(t *testing.T, samples [][]float64, T float64) {
+	t.Helper()
+	const h = 0.15
+	at := [][]float64{pole, {0.6, -0.48, 0.64}, {0.8, 0.6, 0}, {-0.48, 0.6, -0.64}}
+	got := must(stochastic.Density(sphere, samples, at, h))
+	for i, y := range at {
+		want := sphereKernel(T+h*h, floats.Dot(y, pole))
+		se := math.Sqrt(want / (4 * math.Pi * h * h * float64(len(samples))))
+		if !(math.Abs(got[i]-want) <= 3*se) {
+			t.Errorf("density at %v: %.4f, want %.4f ± %.4f", y, got[i], want, se)
+		}
+	}
+}
+
+// On the hyperbolic plane E cosh d(x_0, x_T) = e^T.
+func TestHyperbolicPlane(t *testing.T) {
+	const T = 0.5
+	s := geom.On(manifold.Hyperbolic(2))
+	start := []float64{math.Sqrt(1 + 0.09 + 0.25), 0.3, -0.5}
+	for name, p := range map[string]stochastic.Process{"coordinates": stochastic.Brownian(s, start), "development": isotropic(s, start)} {
+		ends := must(p.Sample(stochastic.Run{Paths: 10000, Steps: 100, Time: T, Seed: 3}))
+		x := make([]float64, len(ends))
+		for k, z := range ends {
+			x[k] = z[0]*start[0] - z[1]*start[1] - z[2]*start[2]
+		}
+		within(t, name, x, math.Exp(T))
+	}
+}
+
+// Of one vector, the development runs on a geodesic: x_t = Exp(W_t ν). In flat space it is x_0 + W ν for any frame.
+func TestDevelopmentAlongGeodesic(t *testing.T) {
+	v := []float64{0.6, 0.8, 0.3} // a tangent vector after projection
+	_, tangent, err := sphere.Project(pole, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := must(stochastic.Development(sphere, pole, tangent))
+	paths := must(p.Paths(stochastic.Run{Paths: 5, Steps: 2000, Time: 2, Seed: 4}))
+	norm := floats.Norm(tangent[0], 2)
+	for k, path := range paths.Points {
+		for i, z := range path {
+			w := paths.Noise[k][i][0]
+			for a := range z {
+				want := math.Cos(w*norm)*pole[a] + math.Sin(w*norm)*tangent[0][a]/norm
+				if d := math.Abs(z[a] - want); d > 2e-3 {
+					t.Fatalf("path %d, step %d: %v, which is %.3g off the geodesic", k, i, z, d)
+				}
+			}
+		}
+	}
+	flat := geom.On(manifold.Euclidean(3))
+	frame := [][]float64{{1, 2, 0}, {0, 1, -1}}
+	paths = must(must(stochastic.Development(flat, []float64{1, 2, 3}, frame)).Paths(stochastic.Run{Paths: 3, Steps: 10, Seed: 5}))
+	for k, path := range paths.Points {
+		for i, x := range path {
+			w := paths.Noise[k][i]
+			want := []float64{1 + w[0], 2 + 2*w[0] + w[1], 3 - w[1]}
+			if d := floats.Distance(x, want, math.Inf(1)); d > 1e-12 {
+				t.Errorf("path %d, step %d: %v, want %v", k, i, x, want)
+			}
+		}
+	}
+}
+
+// threeLandmarks is a space where the drift matters: three landmarks about a width of the kernel apart.
+func threeLandmarks() (*geom.Space, []float64) {
+	m := landmarks.Manifold{N: 3, D: 2, Kernel: kernels.Gaussian(1)}
+	return geom.On(m), []float64{0, 0, 0.9, 0.2, 0.4, 0.8}
+}
+
+// testFunction is a function on R^6 with derivatives of all orders.
+func testFunction(x *Node) *Node {
+	n := x.Shape().Dim(-1)
+	shifted := Concatenate([]*Node{SliceAxis(x, -1, AxisRange(n-1, n)), SliceAxis(x, -1, AxisRange(0, n-1))}, -1)
+	return ReduceSum(Mul(Sin(MulScalar(x, 1.3)), shifted), -1)
+}
+
+// The generator: E f(x_t) − f(x_0) = ½ t Δf + O(t²), for Brownian motion in coordinates and by development, and not with the
+// drift + g^kl Γ^i_kl, nor with the other contraction g^kl Γ^k_li, both of which are in print. The martingale part
+// ⟨∇f(x_0), E W_t⟩, known from the noise, is taken off: what is left has a standard deviation of order t.
+func TestGenerator(t *testing.T) {
+	const T = 0.004
+	s, x0 := threeLandmarks()
+	out, err := engine.Run(func(in []*Node) []*Node {
+		x := in[0]
+		slope := Gradient(testFunction(x), x)[0]
+		frame := linalg.MatMul(linalg.T(geom.Orthonormal(s.M, x)), ExpandAxes(slope, -1))
+		return []*Node{testFunction(x), MulScalar(geom.LaplaceBeltrami(s.M, testFunction, x), 0.5), Squeeze(frame, -1)}
+	}, x0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f0, want, slope := out.Scalar(0), out.Scalar(1), out.Vector(2)
+	f := engine.Compile(func(x *Node) *Node { return testFunction(x) })
+
+	// With the other drifts.
+	printed := stochastic.Brownian(s, x0)
+	printed.Name, printed.Equation = "printed", func(m geom.Manifold, _ []*Node) ode.Equation {
+		return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
+			return ode.State{Add(Mul(dt, geom.ChristoffelTrace(m, y[0])), linalg.MatVec(geom.Orthonormal(m, y[0]), dw))}
+		}
+	}
+	contracted := stochastic.Brownian(s, x0)
+	contracted.Name, contracted.Equation = "contracted", func(m geom.Manifold, _ []*Node) ode.Equation {
+		return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
+			x := y[0]
+			trace := Einsum("nkl,nkli->ni", geom.CometricMatrix(m, x), geom.ChristoffelSymbols(m, x))
+			return ode.State{Add(Mul(dt, MulScalar(trace, -0.5)), linalg.MatVec(geom.Orthonormal(m, x), dw))}
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		p     stochastic.Process
+		right bool
+	}{
+		{"coordinates", stochastic.Brownian(s, x0), true},
+		{"development", isotropic(s, x0), true},
+		{"+ g^kl Γ^i_kl", printed, false},
+		{"− ½ g^kl Γ^k_li", contracted, false},
+	} {
+		paths := must(c.p.Paths(stochastic.Run{Paths: 20000, Steps: 2, Time: T, Seed: 11}))
+		ends := make([][]float64, len(paths.Points))
+		for k, path := range paths.Points {
+			ends[k] = path[len(path)-1]
+		}
+		values := must(f.Call(ends)).Vector(0)
+		for k := range values {
+			values[k] = (values[k] - f0 - floats.Dot(slope, paths.Noise[k][len(paths.Noise[k])-1])) / T
+		}
+		if c.right {
+			within(t, c.name, values, want)
+			continue
+		}
+		mean, se := statistics(values)
+		t.Logf("%s: %.4f ± %.4f, the generator gives %.4f", c.name, mean, se, want)
+		if math.Abs(mean-want) < 10*se {
+			t.Errorf("%s passes: this test cannot tell", c.name)
+		}
+	}
+}
+
+// A path is its seed's and its number's, however many there are.
+func TestRunsRepeat(t *testing.T) {
+	p := stochastic.Brownian(sphere, pole)
+	a := must(p.Paths(stochastic.Run{Paths: 3, Steps: 20, Time: 0.5, Seed: 9}))
+	b := must(p.Paths(stochastic.Run{Paths: 2, Steps: 20, Time: 0.5, Seed: 9}))
+	ends := must(p.Sample(stochastic.Run{Paths: 3, Steps: 20, Time: 0.5, Seed: 9}))
+	for k := range a.Points {
+		if len(a.Points[k]) != 21 || len(a.Noise[k]) != 21 || floats.Distance(a.Points[k][0], pole, 2) > 1e-15 {
+			t.Errorf("path %d: %d points from %v", k, len(a.Points[k]), a.Points[k][0])
+		}
+		for i := range a.Points[k] {
+			if k < 2 && floats.Distance(a.Points[k][i], b.Points[k][i], 2) > 1e-15 {
+				t.Errorf("path %d at step %d depends on the number of paths", k, i)
+			}
+		}
+		if floats.Distance(ends[k], a.Points[k][20], 2) > 1e-15 {
+			t.Errorf("path %d ends at %v, its sample is %v", k, a.Points[k][20], ends[k])
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	chart := geom.On(geom.CometricFunc(2, func(q, p *Node) *Node { // S² in one chart, which paths leave
+		r := ReduceAndKeep(Square(q), ReduceSum, -1)
+		return Mul(p, MulScalar(Square(OnePlus(r)), 0.25))
+	}))
+	good := stochastic.Run{Paths: 2, Steps: 3, Seed: 1}
+	_, frameErr := stochastic.Development(sphere, pole, [][]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}})
+	_, noFrame := stochastic.Development(sphere, pole, nil)
+	sample := func(p stochastic.Process, r stochastic.Run) error { _, err := p.Sample(r); return err }
+	brownian := stochastic.Brownian(sphere, pole)
+	_, densityErr := stochastic.Density(sphere, nil, [][]float64{pole}, 0.1)
+	_, bandwidthErr := stochastic.Density(sphere, [][]float64{pole}, [][]float64{pole}, 0)
+	for want, err := range map[string]error{
+		"a frame of 3 vectors, want 1 to 2, the dimension":     frameErr,
+		"a frame of 0 vectors":                                 noFrame,
+		"Brownian motion: 0 paths, want at least 1":            sample(brownian, stochastic.Run{Steps: 3}),
+		"Brownian motion: 0 steps, want at least 1":            sample(brownian, stochastic.Run{Paths: 3}),
+		"time -1, want a finite positive number":               sample(brownian, stochastic.Run{Paths: 3, Steps: 3, Time: -1}),
+		"the point is 1 off the manifold":                      sample(stochastic.Brownian(sphere, []float64{0, 2, 0}), good),
+		"the start has 2 coordinates, those of the manifold":   sample(stochastic.Brownian(sphere, []float64{0, 2}), good),
+		"coordinate 1 of the start is NaN":                     sample(stochastic.Brownian(sphere, []float64{0, math.NaN(), 0}), good),
+		"vector 1 is not tangent: the part that is not has no": sample(must(stochastic.Development(sphere, []float64{1, 0, 0}, [][]float64{{0, 1, 0}, {1, 0, 0}})), good),
+		"diverges at step ":                                    sample(stochastic.Brownian(chart, []float64{3, 2}), stochastic.Run{Paths: 10, Steps: 40, Time: 40, Seed: 1}),
+		"Density: 0 samples, 1 points":                         densityErr,
+		"Density: bandwidth 0":                                 bandwidthErr,
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// callosum is 39 landmarks and two tangent vectors.
+func callosum() (s *geom.Space, q []float64, frame [][]float64) {
+	cc := landmarks.CorpusCallosum()
+	shape := cc.Shape("jhu_atlas")
+	frame = make([][]float64, 2)
+	for i, p := range shape {
+		q = append(q, p...)
+		angle := 2 * math.Pi * float64(i) / 39
+		frame[0] = append(frame[0], math.Cos(angle), math.Sin(angle))
+		frame[1] = append(frame[1], math.Sin(angle), math.Cos(2*angle))
+	}
+	return geom.On(landmarks.Manifold{N: 39, D: 2, Kernel: kernels.Gaussian(landmarks.MeanSpacing(shape, true))}), q, frame
+}
+
+func benchmark(b *testing.B, p stochastic.Process, r stochastic.Run) {
+	start := time.Now()
+	must(p.Paths(r))
+	first := time.Since(start)
+	for b.Loop() {
+		must(p.Paths(r))
+	}
+	b.ReportMetric(first.Seconds(), "first-s")
+}
+
+func BenchmarkDevelopment39(b *testing.B) {
+	s, q, frame := callosum()
+	benchmark(b, must(stochastic.Development(s, q, frame)), stochastic.Run{Paths: 100, Steps: 100, Seed: 1})
+}
+
+func BenchmarkBrownian39(b *testing.B) {
+	s, q, _ := callosum()
+	benchmark(b, stochastic.Brownian(s, q), stochastic.Run{Paths: 200, Steps: 100, Seed: 1})
+}
