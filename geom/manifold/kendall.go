@@ -100,7 +100,9 @@ func (m kendall) helmert(like *Node) *Node {
 
 func (m kendall) Chart(c *Node) geom.Chart {
 	z := numbers(c).under(m.helmert(c))
-	z = z.by(Reciprocal(Sqrt(z.square())))
+	size := z.square()
+	size = nanWhere(LessThan(size, MulScalar(dot(c, c), cutLocus*cutLocus)), size) // all landmarks in one place
+	z = z.by(Reciprocal(Sqrt(size)))
 	first := z.from(0, 1)
 	phase := first.phase()
 	w := join(first.plus(phase), z.from(1, m.k-1))

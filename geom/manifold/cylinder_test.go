@@ -1,0 +1,29 @@
+package manifold_test
+
+import (
+	"math"
+	"testing"
+
+	"anatomy/geom"
+	"anatomy/geom/geomtest"
+	"anatomy/geom/manifold"
+)
+
+func TestCylinder(t *testing.T) {
+	t.Parallel()
+	m := manifold.Cylinder(2)
+	geomtest.Run(t, m, []float64{2, 0, 0}, []float64{1.2, -1.6, 3})
+
+	s := geom.On(m)
+	g, err := s.Exp([]float64{2, 0, 0}, []float64{0, 8 * math.Pi, 5})
+	g = must(t, g, err)
+	for k, p := range g.Points { // a helix, twice round
+		time := float64(k) / float64(len(g.Points)-1)
+		angle := 4 * math.Pi * time
+		nearVector(t, "helix", p, []float64{2 * math.Cos(angle), 2 * math.Sin(angle), 5 * time}, 1e-12)
+	}
+	_, err = s.Log([]float64{2, 0, 0}, []float64{-2, 0, 1})
+	refused(t, "half way round", err, "cut locus")
+	_, err = s.Log([]float64{2, 0, 0}, []float64{1, 0, 1})
+	refused(t, "inside", err, "not on the manifold")
+}

@@ -1,0 +1,72 @@
+package manifold_test
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+	"anatomy/geom/geomtest"
+	"anatomy/geom/manifold"
+)
+
+func TestSPD(t *testing.T) {
+	t.Parallel()
+	geomtest.Run(t, manifold.SPD(2), []float64{2, 1, 1, 3}, []float64{0.05, -0.01, -0.01, 0.01})
+}
+
+// d(P, Q)² = Σ log² λ_i, λ the eigenvalues of P⁻¹Q, here of gonum; invariance under P ↦ A P Aᵀ; the geometric mean of
+// commuting matrices is the midpoint.
+func TestSPDDistance(t *testing.T) {
+	t.Parallel()
+	s := geom.On(manifold.SPD(3))
+	p := mat.NewDense(3, 3, []float64{4, 1, 0.5, 1, 3, -0.2, 0.5, -0.2, 2})
+	q := mat.NewDense(3, 3, []float64{1, -0.3, 0.1, -0.3, 5, 0.7, 0.1, 0.7, 0.4})
+	var ratio mat.Dense
+	if err := ratio.Solve(p, q); err != nil {
+		t.Fatal(err)
+	}
+	var eigen mat.Eigen
+	if !eigen.Factorize(&ratio, mat.EigenNone) {
+		t.Fatal("no eigenvalues")
+	}
+	sum := 0.0
+	for _, l := range eigen.Values(nil) {
+		sum += math.Pow(math.Log(real(l)), 2)
+	}
+	g, err := s.Log(p.RawMatrix().Data, q.RawMatrix().Data)
+	near(t, "distance", must(t, g, err).Length, math.Sqrt(sum), 1e-12)
+
+	a := mat.NewDense(3, 3, []float64{1, 2, 0, 0, 1, 0.5, 3, 0, 1})
+	moved := func(p *mat.Dense) []float64 {
+		var ap, out mat.Dense
+		ap.Mul(a, p)
+		out.Mul(&ap, a.T())
+		for i := range 3 {
+			for j := range i {
+				out.Set(i, j, out.At(j, i))
+			}
+		}
+		return out.RawMatrix().Data
+	}
+	g, err = s.Log(moved(p), moved(q))
+	near(t, "distance after a congruence", must(t, g, err).Length, math.Sqrt(sum), 1e-11)
+
+	one, two := []float64{1, 0, 0, 0, 2, 0, 0, 0, 3}, []float64{4, 0, 0, 0, 2, 0, 0, 0, 0.12}
+	g, err = s.Log(one, two)
+	half := append([]float64{}, must(t, g, err).Velocity...)
+	for i := range half {
+		half[i] /= 2
+	}
+	g, err = s.Exp(one, half)
+	g = must(t, g, err)
+	nearVector(t, "midpoint", g.Points[len(g.Points)-1], []float64{2, 0, 0, 0, 2, 0, 0, 0, 0.6}, 1e-12)
+
+	_, err = s.Log(one, []float64{1, 0, 0, 0, 1, 0, 0, 0, -1})
+	refused(t, "an indefinite matrix", err, "end point is not on the manifold")
+	_, err = s.Log(one, []float64{1, 0.1, 0, 0, 1, 0, 0, 0, 1})
+	refused(t, "a matrix that is not symmetric", err, "Space.Project")
+	_, err = s.Exp(one, []float64{0, 1, 0, 0, 0, 0, 0, 0, 0})
+	refused(t, "a vector that is not symmetric", err, "not tangent")
+}

@@ -1,0 +1,104 @@
+package manifold_test
+
+import (
+	"math"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/geomtest"
+	"anatomy/geom/manifold"
+	"anatomy/geom/ode"
+)
+
+func TestSphere(t *testing.T) {
+	t.Parallel()
+	geomtest.Run(t, manifold.Sphere(2), []float64{0.6, 0, 0.8}, []float64{-0.6, -0.64, 0.48}, []float64{-1, 0, 0})
+}
+
+// Ric = g, scalar curvature 2 and Δz = −2z at tilted points; the charts' metric is what R³ induces.
+func TestSphereCurvature(t *testing.T) {
+	t.Parallel()
+	m := manifold.Sphere(2)
+	out := tilted(t, m, func(c geom.Chart, x *Node) *Node {
+		height := func(x *Node) *Node { return Squeeze(SliceAxis(c.Point(x), -1, AxisElem(2)), -1) }
+		return Stack([]*Node{
+			ReduceMax(Abs(Sub(geom.Ricci(c, x), geom.MetricMatrix(c, x))), -1, -2),
+			geom.ScalarCurvature(c, x),
+			geom.LaplaceBeltrami(c, height, x),
+			height(x),
+			ReduceMax(Abs(Sub(geom.FromImmersion(geom.ImmersionFunc(2, c.Point)).G(x), geom.MetricMatrix(c, x))), -1, -2),
+		}, -1)
+	}, []float64{0, 0, 1}, []float64{0.6, 0, -0.8}, []float64{-0.48, 0.64, 0.6})
+	for _, v := range out.Matrix(0) {
+		near(t, "Ric − g", v[0], 0, 1e-10)
+		near(t, "scalar curvature", v[1], 2, 1e-10)
+		near(t, "Δz + 2z", v[2]+2*v[3], 0, 1e-10)
+		near(t, "induced metric", v[4], 0, 1e-12)
+	}
+}
+
+// Geodesics by integration alone are great circles, all the way round, and Log finds points close to the antipode.
+func TestSphereGreatCircle(t *testing.T) {
+	t.Parallel()
+	m := struct{ geom.Atlas }{manifold.Sphere(2)}
+	s := geom.On(m, geom.Integrator(ode.RK4, 200))
+	x, e := []float64{0.6, 0, 0.8}, []float64{0.48, 0.8, -0.36}
+	circle := func(angle float64) []float64 {
+		y := floats.ScaleTo(make([]float64, 3), math.Cos(angle), x)
+		floats.AddScaled(y, math.Sin(angle), e)
+		return y
+	}
+	once := floats.ScaleTo(make([]float64, 3), 2*math.Pi, e)
+	g, err := s.Exp(x, once)
+	g = must(t, g, err)
+	near(t, "length", g.Length, 2*math.Pi, 1e-12)
+	for k, p := range g.Points { // RK4 on a circle of length 6 in 200 steps
+		nearVector(t, "great circle", p, circle(2*math.Pi*float64(k)/200), 1e-7)
+	}
+	for _, angle := range []float64{0.01, 1, 2, 3, 3.1} {
+		g, err := s.Log(x, circle(angle))
+		g = must(t, g, err)
+		if g.Status != geom.Converged {
+			t.Errorf("Log over %g radians: %s after %d iterations", angle, g.Status, g.Iterations)
+		}
+		nearVector(t, "Log", g.Velocity, floats.ScaleTo(make([]float64, 3), angle, e), 1e-8)
+	}
+	_, err = s.Log(x, circle(math.Pi))
+	if err == nil {
+		t.Error("Log to the antipode by integration: no error")
+	}
+}
+
+func TestSphereBadInput(t *testing.T) {
+	t.Parallel()
+	s := geom.On(manifold.Sphere(2))
+	pole := []float64{0, 0, 1}
+	_, err := s.Log(pole, []float64{0, 0, -1})
+	refused(t, "antipodes", err, "cut locus")
+	_, err = s.Log(pole, []float64{0, 0, 1.1})
+	refused(t, "end point off the sphere", err, "end point is not on the manifold")
+	_, err = s.Exp([]float64{0, 0.1, 1}, []float64{1, 0, 0})
+	refused(t, "point off the sphere", err, "Space.Project")
+	_, err = s.Exp(pole, []float64{1, 0, 0.5})
+	refused(t, "normal vector", err, "not tangent")
+	_, err = s.Exp([]float64{0, 1}, []float64{1, 0})
+	refused(t, "wrong dimension", err, "2 coordinates")
+	_, err = s.Exp([]float64{0, math.NaN(), 1}, []float64{1, 0, 0})
+	refused(t, "NaN", err, "coordinate 1")
+	_, _, err = s.Project([]float64{0, 0, 0})
+	refused(t, "centre", err, "no point of the manifold")
+
+	z, v, err := s.Project([]float64{0, 0, 2}, []float64{1, 0, 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nearVector(t, "projected point", z, pole, 1e-15)
+	nearVector(t, "projected vector at (0, 0, 2)", v[0], []float64{0.5, 0, 0}, 1e-15)
+	g, err := s.Log(pole, pole)
+	if g = must(t, g, err); g.Length != 0 || g.Status != geom.Converged {
+		t.Errorf("Log to the point itself: length %g, %s", g.Length, g.Status)
+	}
+}
