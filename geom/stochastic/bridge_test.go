@@ -1,0 +1,178 @@
+package stochastic_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/manifold"
+	"anatomy/geom/stochastic"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+// ways are the proposals on S²: with the closed form of the distance, without it, and Delyon and Hu's.
+func ways() map[string]struct {
+	s        *geom.Space
+	proposal stochastic.Proposal
+} {
+	return map[string]struct {
+		s        *geom.Space
+		proposal stochastic.Proposal
+	}{
+		"radial":    {sphere, stochastic.Guided},
+		"quadratic": {geom.On(struct{ geom.Atlas }{manifold.Sphere(2)}), stochastic.Guided},
+		"Delyon-Hu": {sphere, stochastic.DelyonHu},
+	}
+}
+
+// agrees fails where an estimate is more than 3 standard errors from the density.
+func agrees(t *testing.T, what string, got stochastic.Likelihood, want float64) {
+	t.Helper()
+	t.Logf("%s: log density %.5f ± %.5f, want %.5f, effective size %.0f", what, got.Log, got.StandardError, want, got.EffectiveSize)
+	if !(math.Abs(got.Log-want) <= 3*got.StandardError) {
+		t.Errorf("%s: log density %.5f, want %.5f, which is %.1f standard errors off", what, got.Log, want, math.Abs(got.Log-want)/got.StandardError)
+	}
+}
+
+// at is the point of S² at an angle from the pole.
+func at(angle float64) []float64 {
+	across := []float64{0.6, 0.48, 0} // orthogonal to it
+	return floats.AddScaledTo(make([]float64, 3), floats.ScaleTo(make([]float64, 3), math.Cos(angle), pole), math.Sin(angle)/floats.Norm(across, 2), across)
+}
+
+// The likelihood by bridges is the heat kernel of S². Coordinates of one chart bend far from its centre: there the weights
+// of the proposals made in one spread, and those of the radial ones do not.
+func TestBridgeLikelihoodOnSphere(t *testing.T) {
+	for name, w := range ways() {
+		times, angles := []float64{0.1, 0.2}, []float64{0, 0.3, 0.6}
+		if name == "radial" {
+			times, angles = []float64{0.1, 0.6, 1.2}, []float64{0, 0.3, 0.8, 1.6, 2.5}
+		}
+		ends := make([][]float64, len(angles))
+		for j, angle := range angles {
+			ends[j] = at(angle)
+		}
+		for _, T := range times {
+			got := must(stochastic.LogLikelihood(w.s, w.proposal, pole, ends, stochastic.Run{Paths: 1000, Steps: 200, Time: T, Seed: 21}))
+			for j, angle := range angles {
+				agrees(t, fmt.Sprintf("%s, T = %g, angle %g", name, T, angle), got[j], math.Log(sphereKernel(T, math.Cos(angle))))
+			}
+		}
+	}
+}
+
+// In flat space the weight is the density of the normal distribution, for every path.
+func TestBridgeInFlatSpace(t *testing.T) {
+	const T = 0.7
+	x, v := []float64{0.3, -1}, []float64{1.1, 0.4}
+	want := -math.Log(2*math.Pi*T) - (0.64+1.96)/(2*T)
+	flat := manifold.Euclidean(2)
+	for name, b := range map[string]*stochastic.Bridges{
+		"radial":    must(stochastic.Bridge(geom.On(flat), stochastic.Guided, x, v, stochastic.Run{Paths: 3, Steps: 7, Time: T})),
+		"quadratic": must(stochastic.Bridge(geom.On(struct{ geom.Metric }{flat}), stochastic.Guided, x, v, stochastic.Run{Paths: 3, Steps: 7, Time: T})),
+		"Delyon-Hu": must(stochastic.Bridge(geom.On(flat), stochastic.DelyonHu, x, v, stochastic.Run{Paths: 3, Steps: 7, Time: T})),
+	} {
+		for _, l := range append(b.LogWeights, b.Log) {
+			if math.Abs(l-want) > 1e-12 {
+				t.Errorf("%s: log weight %.15g, want %.15g", name, l, want)
+			}
+		}
+	}
+}
+
+// Half-way on a bridge between two points of S² the height is distributed as p_{T/2}(x, z) p_{T/2}(z, v)/p_T(x, v): by
+// symmetry the mean of ⟨z, x + v⟩ is what quadrature over the sphere gives.
+func TestBridgeHalfWay(t *testing.T) {
+	const T = 0.25
+	x, v := []float64{1, 0, 0}, []float64{math.Cos(0.6), math.Sin(0.6), 0}
+	var mass, mean float64
+	const n = 100
+	for i := range n {
+		z := -1 + (2*float64(i)+1)/n
+		for k := range n {
+			phi := 2 * math.Pi * float64(k) / n
+			r := math.Sqrt(1 - z*z)
+			y := []float64{r * math.Cos(phi), r * math.Sin(phi), z}
+			p := sphereKernel(T/2, floats.Dot(x, y)) * sphereKernel(T/2, floats.Dot(v, y))
+			mass += p
+			mean += p * (floats.Dot(x, y) + floats.Dot(v, y))
+		}
+	}
+	want := mean / mass
+	for name, w := range ways() {
+		const steps = 128
+		b := must(stochastic.Bridge(w.s, w.proposal, x, v, stochastic.Run{Paths: 3000, Steps: steps, Time: T, Seed: 22}))
+		i := 0
+		for math.Abs(b.Times[i+1]-T/2) < math.Abs(b.Times[i]-T/2) {
+			i++
+		}
+		if b.Times[0] != 0 || b.Times[steps] != T {
+			t.Errorf("%s: times from %g to %g", name, b.Times[0], b.Times[steps])
+		}
+		// The self-normalised mean and its standard error, by the delta method.
+		total := floats.LogSumExp(b.LogWeights)
+		var got, variance float64
+		values := make([]float64, len(b.Points))
+		for k, path := range b.Points {
+			values[k] = floats.Dot(path[i], x) + floats.Dot(path[i], v)
+			got += math.Exp(b.LogWeights[k]-total) * values[k]
+		}
+		for k := range values {
+			variance += math.Pow(math.Exp(b.LogWeights[k]-total)*(values[k]-got), 2)
+		}
+		t.Logf("%s at time %.4f: %.5f ± %.5f, want %.5f", name, b.Times[i], got, math.Sqrt(variance), want)
+		if math.Abs(got-want) > 3*math.Sqrt(variance) {
+			t.Errorf("%s: mean half-way %.5f ± %.5f, want %.5f", name, got, math.Sqrt(variance), want)
+		}
+	}
+}
+
+// On landmarks the two proposals, whose weights have nothing in common, agree; and far apart landmarks are flat.
+func TestBridgeOfLandmarks(t *testing.T) {
+	s, x := threeLandmarks()
+	v := []float64{0.3, -0.2, 1.2, 0.3, 0.6, 1.1}
+	run := stochastic.Run{Paths: 4000, Steps: 100, Time: 0.15, Seed: 23}
+	guided := must(stochastic.LogLikelihood(s, stochastic.Guided, x, [][]float64{v}, run))[0]
+	run.Seed++
+	hu := must(stochastic.LogLikelihood(s, stochastic.DelyonHu, x, [][]float64{v}, run))[0]
+	t.Logf("guided %.4f ± %.4f (%.0f), Delyon-Hu %.4f ± %.4f (%.0f)", guided.Log, guided.StandardError, guided.EffectiveSize, hu.Log, hu.StandardError, hu.EffectiveSize)
+	if d := math.Abs(guided.Log - hu.Log); d > 3*math.Hypot(guided.StandardError, hu.StandardError) {
+		t.Errorf("the two differ by %.4f", d)
+	}
+	apart := geom.On(landmarks.Manifold{N: 2, D: 2, Kernel: kernels.Gaussian(0.1)})
+	x, v = []float64{0, 0, 5, 5}, []float64{0.1, -0.2, 5.3, 5.1}
+	want := -2*math.Log(2*math.Pi*0.1) - 0.15/0.2
+	for _, p := range []stochastic.Proposal{stochastic.Guided, stochastic.DelyonHu} {
+		got := must(stochastic.LogLikelihood(apart, p, x, [][]float64{v}, stochastic.Run{Paths: 2, Steps: 10, Time: 0.1}))[0]
+		if math.Abs(got.Log-want) > 1e-12 {
+			t.Errorf("proposal %d, landmarks far apart: %.15g, want %.15g", p, got.Log, want)
+		}
+	}
+}
+
+func TestBridgeErrors(t *testing.T) {
+	good := stochastic.Run{Paths: 2, Steps: 3}
+	bridge := func(x, v []float64, p stochastic.Proposal, r stochastic.Run) error {
+		_, err := stochastic.Bridge(sphere, p, x, v, r)
+		return err
+	}
+	_, none := stochastic.LogLikelihood(sphere, stochastic.Guided, pole, nil, good)
+	antipode := []float64{-0.48, 0.6, -0.64}
+	for want, err := range map[string]error{
+		"LogLikelihood: no observations":         none,
+		"Bridge: 0 paths":                        bridge(pole, pole, stochastic.Guided, stochastic.Run{Steps: 2}),
+		"Bridge: proposal 7":                     bridge(pole, pole, 7, good),
+		"the point is 1 off the manifold":        bridge(pole, []float64{2, 0, 0}, stochastic.Guided, good),
+		"the end 0 has 2 coordinates":            bridge(pole, []float64{1, 0}, stochastic.Guided, good),
+		"path 0 to end 0 diverges (log weight N": bridge(pole, antipode, stochastic.DelyonHu, good),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}

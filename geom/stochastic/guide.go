@@ -1,0 +1,173 @@
+package stochastic
+
+import (
+	"math"
+
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+	"anatomy/geom/autodiff"
+	"anatomy/geom/linalg"
+	"anatomy/geom/ode"
+)
+
+// guide leads paths to their ends v, [B, a]. Its states are points in coordinates of its own.
+type guide interface {
+	enter(z *Node) *Node
+	leave(x *Node) *Node
+	logDensity(x, T *Node) *Node          // the log weight, [B], before all steps
+	step(s step) (next, logWeights *Node) // the state after a step and what the step adds to the log weights
+}
+
+func newGuide(m geom.Manifold, proposal Proposal, v *Node) guide {
+	_, closed := m.(geom.ClosedForms)
+	switch {
+	case proposal == DelyonHu:
+		return delyonHu{newQuadratic(m, v)}
+	case closed:
+		return newRadial(m, v)
+	}
+	return vanDerMeulenSchauer{newQuadratic(m, v)}
+}
+
+// radial is Guided with ρ = ½ d(x, v)², for manifolds with closed forms.
+type radial struct {
+	m geom.Manifold
+	v *Node
+	g *Node // ‖w‖² = wᵀ g w of tangent vectors at v, [B, a, a]
+}
+
+func newRadial(m geom.Manifold, v *Node) radial {
+	atlas, ok := m.(geom.Atlas)
+	if !ok {
+		return radial{m, v, geom.MetricMatrix(m, v)}
+	}
+	chart := atlas.Chart(v)
+	j := autodiff.Jacobian(chart.Coordinates, Identity(v)) // [B, d, a]
+	g := geom.MetricMatrix(chart, origin(m, v))
+	return radial{m, v, linalg.MatMul(linalg.T(j), linalg.MatMul(g, j))}
+}
+
+// origin is the centre of charts at z in their coordinates, [B, d].
+func origin(m geom.Manifold, z *Node) *Node {
+	return Zeros(z.Graph(), shapes.Make(z.DType(), z.Shape().Dim(0), m.Dim()))
+}
+
+func (r radial) enter(z *Node) *Node { return z }
+func (r radial) leave(x *Node) *Node { return x }
+
+// rho is ½ d(z, v)², [...], for z of [..., B, a].
+func (r radial) rho(z *Node) *Node {
+	lead := z.Shape().Dimensions[:z.Rank()-2]
+	w := r.m.(geom.ClosedForms).Log(BroadcastPrefix(r.v, lead...), z)
+	return MulScalar(ReduceSum(Mul(linalg.MatVec(BroadcastPrefix(r.g, lead...), w), w), -1), 0.5)
+}
+
+func (r radial) logDensity(x, T *Node) *Node { return logGauss(r.m.Dim(), r.rho(x), T) }
+
+// logGauss is log (2πt)^{−d/2} e^{−ρ/t}.
+func logGauss(d int, rho, t *Node) *Node {
+	return Neg(Add(Div(rho, t), MulScalar(Log(MulScalar(t, 2*math.Pi)), float64(d)/2)))
+}
+
+func (r radial) step(s step) (next, logWeights *Node) {
+	pull := Neg(geom.GradientOf(r.m, r.rho, s.z))
+	laplacian := geom.LaplaceBeltrami(r.m, r.rho, s.z)
+	logWeights = MulScalar(Mul(Div(s.dt, s.tau), Neg(AddScalar(laplacian, -float64(r.m.Dim())))), 0.5)
+	next = geom.InChart(r.m, []geom.Kind{geom.Vector}, func(m geom.Manifold, y ode.State) ode.State {
+		drift := MulScalar(geom.ChristoffelTrace(m, y[0]), -0.5)
+		return ode.State{s.euler(y[0], Add(drift, Div(y[1], s.tau)), geom.Orthonormal(m, y[0])), y[1]}
+	}, ode.State{s.z, pull})[0]
+	return next, logWeights
+}
+
+// euler is the step x + h drift + √(h τ'/τ) E ξ.
+func (s step) euler(x, drift, frame *Node) *Node {
+	noise := linalg.MatVec(frame, s.xi)
+	return Add(Add(x, Mul(s.h, drift)), Mul(Sqrt(Mul(s.h, s.shrink)), noise))
+}
+
+// quadratic is a guide in coordinates, those of the chart centred at v on an Atlas.
+type quadratic struct {
+	m     geom.Manifold
+	chart geom.Chart // nil where points are coordinates
+	v     *Node      // [B, d]
+	g     *Node      // g(v), [B, d, d]
+}
+
+func newQuadratic(m geom.Manifold, v *Node) quadratic {
+	q := quadratic{m: m, v: v}
+	if atlas, ok := m.(geom.Atlas); ok {
+		q.chart = atlas.Chart(v)
+		q.m, q.v = q.chart, origin(m, v)
+	}
+	q.g = geom.MetricMatrix(q.m, q.v)
+	return q
+}
+
+func (q quadratic) enter(z *Node) *Node {
+	if q.chart == nil {
+		return z
+	}
+	return q.chart.Coordinates(z)
+}
+
+func (q quadratic) leave(x *Node) *Node {
+	if q.chart == nil {
+		return x
+	}
+	return q.chart.Point(x)
+}
+
+func dot(a, b *Node) *Node { return ReduceSum(Mul(a, b), -1) }
+
+// vanDerMeulenSchauer is Guided with ρ = ½ (x − v)ᵀ g(v) (x − v).
+type vanDerMeulenSchauer struct{ quadratic }
+
+func (q vanDerMeulenSchauer) logDensity(x, T *Node) *Node {
+	w := Sub(x, q.v)
+	return logGauss(q.m.Dim(), MulScalar(dot(w, linalg.MatVec(q.g, w)), 0.5), T)
+}
+
+func (q vanDerMeulenSchauer) step(s step) (next, logWeights *Node) {
+	x := s.z
+	w := Sub(x, q.v)
+	slope := linalg.MatVec(q.g, w) // ∇ρ
+	trace, frame := geom.ChristoffelTrace(q.m, x), geom.Orthonormal(q.m, x)
+	inFrame := linalg.MatVec(linalg.T(frame), slope)
+	laplacian := Sub(ReduceSum(Mul(frame, linalg.MatMul(q.g, frame)), -1, -2), dot(trace, slope))
+	first := Neg(AddScalar(laplacian, -float64(q.m.Dim())))
+	second := Div(Sub(dot(inFrame, inFrame), dot(w, slope)), s.tau)
+	logWeights = MulScalar(Mul(Div(s.dt, s.tau), Add(first, second)), 0.5)
+	drift := Neg(Add(MulScalar(trace, 0.5), Div(linalg.MatVec(frame, inFrame), s.tau)))
+	return s.euler(x, drift, frame), logWeights
+}
+
+// delyonHu is DelyonHu: the weights are ratios of the densities N(x + h b, h g*) and N(x + h b + (h/τ)(v − x), (τ'/τ) h g*)
+// of the steps but the last, which is weighed with the density of the first at v.
+type delyonHu struct{ quadratic }
+
+// logDensity is −log √det g(v), which makes the density one with respect to the Riemannian volume.
+func (q delyonHu) logDensity(_, _ *Node) *Node { return Neg(geom.LogVolume(q.m, q.v)) }
+
+func (q delyonHu) step(s step) (next, logWeights *Node) {
+	x := s.z
+	d := float64(q.m.Dim())
+	drift, frame := MulScalar(geom.ChristoffelTrace(q.m, x), -0.5), geom.Orthonormal(q.m, x)
+	pull := Div(Sub(q.v, x), s.tau)
+	next = s.euler(x, Add(drift, pull), frame)
+
+	// The step without h b, in the frame; the last one goes to v whatever b is.
+	last := BroadcastToShape(IsZero(s.shrink), s.xi.Shape())
+	toEnd := linalg.SolveTriangular(frame, Sub(pull, Where(last, drift, ZerosLike(drift))), true, false)
+	move := Add(Mul(Sqrt(Mul(s.h, s.shrink)), s.xi), Mul(s.h, toEnd))
+	logWeights = MulScalar(Div(dot(move, move), s.h), -0.5)
+	shrink := Where(IsZero(s.shrink), OnesLike(s.shrink), s.shrink)
+	regular := MulScalar(dot(s.xi, s.xi), 0.5)
+	regular = Add(regular, MulScalar(Log(shrink), d/2))
+	eye := ExpandLeftToRank(linalg.Eye(x.Graph(), x.DType(), q.m.Dim()), 3)
+	logDet := ReduceSum(Log(ReduceSum(Mul(frame, eye), -1)), -1)
+	end := Neg(Add(logDet, MulScalar(Log(MulScalar(s.h, 2*math.Pi)), d/2)))
+	return next, Add(logWeights, Where(BroadcastToShape(IsZero(s.shrink), end.Shape()), end, regular))
+}
