@@ -236,3 +236,77 @@ func TestStraightLine(t *testing.T) {
 	}
 	near(t, "end of the geodesic", d.Points[25], g.Points[25], 1e-7)
 }
+
+// A most probable path ends at its target with P = 0, costs no more than its neighbours with the same end, and the
+// derivative of its energy by point and frame is minus its momentum.
+func TestMostProbablePath(t *testing.T) {
+	sphere := manifold.Sphere(2)
+	lm, lu := points(3, 6)
+	for k, v := range lu.Frame {
+		floats.Scale(0.3, v)
+		v[k] += 0.4
+	}
+	lm2, lu2 := points(4, 2)
+	for _, c := range []struct {
+		name  string
+		m     geom.Manifold
+		u     framebundle.Point
+		y     []float64
+		sigma float64
+	}{
+		{"sphere", sphere, framebundle.Point{X: []float64{0, 0, 1}, Frame: [][]float64{{0.9, 0, 0}, {0.1, 0.4, 0}}}, []float64{math.Sin(1) * 0.6, math.Sin(1) * 0.8, math.Cos(1)}, 0},
+		{"sphere with noise", sphere, framebundle.Point{X: []float64{0, 0, 1}, Frame: [][]float64{{0.9, 0.2, 0}}}, []float64{math.Sin(1) * 0.6, math.Sin(1) * 0.8, math.Cos(1)}, 0.3},
+		{"landmarks", lm, lu, floats.AddTo(make([]float64, 6), lu.X, wave(6, 2.3, 0.3)), 0},
+		{"landmarks with noise", lm2, lu2, floats.AddTo(make([]float64, 8), lu2.X, wave(8, 2.3, 0.3)), 0.1},
+	} {
+		s := framebundle.On(c.m)
+		g, err := s.MostProbablePath(c.u, c.y, c.sigma)
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		t.Logf("%s: energy %.6g, mismatch %.3g, residual %.3g after %d iterations", c.name, g.Energy, g.Mismatch, g.Residual, g.Iterations)
+		if g.Status != geom.Converged {
+			t.Errorf("%s: %s", c.name, g.Status)
+		}
+		if c.sigma == 0 {
+			near(t, c.name+": end", g.End, c.y, 1e-6)
+		}
+		cost := func(u framebundle.Point) float64 {
+			found, err := s.MostProbablePaths(u, [][]float64{c.y}, c.sigma, []*framebundle.Geodesic{g})
+			if err != nil {
+				t.Fatal(c.name, err)
+			}
+			if c.sigma == 0 {
+				return found[0].Energy
+			}
+			return found[0].Energy + math.Pow(found[0].Mismatch/c.sigma, 2)/2
+		}
+		var slope, want []float64
+		const e = 1e-3
+		for k, v := range append([][]float64{c.u.Frame[len(c.u.Frame)-1]}, c.u.Frame...) {
+			at := func(e float64) float64 {
+				dx, dframe := make([]float64, len(v)), make([][]float64, len(c.u.Frame))
+				for a := range dframe {
+					dframe[a] = make([]float64, len(v))
+				}
+				if k == 0 {
+					floats.AddScaled(dx, e, v)
+				} else {
+					floats.AddScaled(dframe[k-1], e, v)
+				}
+				u, err := s.Move(c.u, dx, dframe)
+				if err != nil {
+					t.Fatal(c.name, err)
+				}
+				return cost(u)
+			}
+			slope = append(slope, (8*(at(e)-at(-e))-(at(2*e)-at(-2*e)))/(12*e))
+			p := g.Momentum.Horizontal
+			if k > 0 {
+				p = g.Momentum.Vertical[k-1]
+			}
+			want = append(want, -floats.Dot(p, v))
+		}
+		near(t, c.name+": derivative of the energy", slope, want, 1e-4)
+	}
+}
