@@ -1,0 +1,25 @@
+// Package stats is statistics of points on a manifold: the Fréchet mean and the geometric median, tangent principal
+// components and principal geodesics, geodesic regression, two-sample permutation tests.
+//
+//	mean, err := stats.FrechetMean(space, samples)
+//	pca, err := stats.TangentPCA(mean)
+//	shapes, err := pca.Mode(space, 0, -2, -1, 0, 1, 2) // along the first mode, in standard deviations
+//
+// Samples are x_1 … x_N with weights w_i ≥ 0, Σ w_i = 1 (1/N unless Weights says otherwise), points as geom.Space takes
+// them: coordinates, or ambient vectors of an Atlas. Distances are d(y, x) = ‖Log_y(x)‖_g.
+//
+// # Exact and inexact
+//
+// Logarithms of many noisy landmarks need not be within reach: a kernel cannot tell landmarks apart that lie much
+// closer together than its width, and an exact match bends the geodesic wildly. Mismatch(σ) replaces d² by
+//
+//	d_σ²(y, x) = min_v ‖v‖²_g + |Exp_y(v) − x|²/σ²,
+//
+// in which σ is the noise of a coordinate, in the unit of the data. It is d² in the limit σ → 0, and needs no logarithm.
+//
+// # Stopping
+//
+// What takes long shows its iterations in a notebook or a terminal (Progress says where else), and ends early when the
+// notebook's stop button or ctrl-C is pressed or the Context ends: the result is then the best so far, its Status
+// geom.Cancelled. The results have exported fields only, so that a notebook can keep them.
+package stats

@@ -1,0 +1,253 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+)
+
+// Mean is a point in the middle of samples, with what is needed to go on from there: their logarithms.
+type Mean struct {
+	Point      []float64
+	Weights    []float64   // w_i, Σ w_i = 1
+	Velocities [][]float64 // v_i = Log_y(x_i)
+	Momenta    [][]float64 // v_i♭
+	Distances  []float64   // d(y, x_i); with Mismatch d_σ
+	Variance   float64     // Σ w_i d(y, x_i)², in the unit of lengths squared; with Mismatch of d_σ
+
+	Gradient   float64 // norm of the gradient: 0 at the mean
+	Residual   float64 // the largest root mean square of Exp_y(v_i) − x_i over the coordinates
+	Iterations int
+	// Status is Stalled where the gradient or a logarithm did not reach its tolerance; Residual tells how far the
+	// logarithms are off.
+	Status geom.Status
+}
+
+// FrechetMean returns the point y that minimises Σ w_i d(y, x_i)², and the logarithms of the samples there. The gradient
+// is −2 Σ w_i Log_y(x_i) (Pennec, J. Math. Imaging Vision 25, 2006); the iteration takes quasi-Newton steps along
+// geodesics and accepts what makes the sum smaller. It is the mean where the samples lie in a convex ball, and
+// a local one elsewhere. All samples share every compiled call, and each logarithm sets out from the last one.
+//
+// With Mismatch the sum is that of d_σ², y and all geodesics being varied together; the manifold then is one with
+// coordinates, not an Atlas. That is how to average landmarks of real outlines (the deterministic atlas of Durrleman et al.,
+// NeuroImage 101, 2014).
+//
+// It takes Weights, Start, Mismatch, Tolerance (default 1e-8; with Mismatch 0.02) and MaxIterations (500).
+func FrechetMean(space *geom.Space, samples [][]float64, opts ...Option) (*Mean, error) {
+	r, err := newRun("Fréchet mean", 0, opts, "Weights", "Start", "Mismatch")
+	if err != nil {
+		return nil, err
+	}
+	defer r.end()
+	w, err := r.samples(space, samples)
+	if err != nil {
+		return nil, err
+	}
+	if r.sigma > 0 {
+		return r.inexactMean(space, samples, w)
+	}
+	if r.tolerance == 0 {
+		r.tolerance = 1e-8
+	}
+	return r.centre(space, samples, w, func(g []*geom.Geodesic) level {
+		l := level{weights: w, slope: 2}
+		for i, g := range g {
+			l.value += w[i] * g.Length * g.Length
+		}
+		l.size = math.Sqrt(l.value)
+		return l
+	})
+}
+
+// level is the value at a point y of a sum over the samples that a centre minimises.
+type level struct {
+	value   float64
+	weights []float64 // c_i, Σ c_i = 1: the sum falls along s = Σ c_i Log_y(x_i)
+	slope   float64   // by slope·‖s‖² to first order
+	size    float64   // the spread of the samples, by which steps are measured
+}
+
+// candidate is a point with the logarithms of the samples and what follows from them.
+type candidate struct {
+	level
+	y        []float64
+	logs     []*geom.Geodesic
+	step     []float64 // Σ c_i Log_y(x_i)
+	covector []float64 // its ♭
+	norm     float64   // ‖step‖_g
+}
+
+// centre walks to a point where the steps of the sum vanish, by Broyden's method in the ambient coordinates. The step
+// is the value of a vector field that falls by itself where one takes it (its Jacobian is close to −1), and what the
+// method remembers is not transported: near the end steps are short, and far from it the line search decides.
+func (r *run) centre(space *geom.Space, samples [][]float64, w []float64, sum func(g []*geom.Geodesic) level) (*Mean, error) {
+	at := func(y []float64, guess [][]float64) (*candidate, error) {
+		logs, err := space.LogFrom(repeat(y, len(samples)), samples, guess)
+		if err != nil {
+			return nil, err
+		}
+		c := &candidate{level: sum(logs), y: y, logs: logs}
+		velocities, momenta := parts(logs)
+		c.step, c.covector = combine(c.weights, velocities), combine(c.weights, momenta)
+		c.norm = math.Sqrt(max(0, floats.Dot(c.step, c.covector)))
+		return c, nil
+	}
+	y, err := r.startingPoint(space, samples, w)
+	if err != nil {
+		return nil, err
+	}
+	now, err := at(y, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: at the start: %w", r.task, err)
+	}
+	if err := found(now.logs); err != nil {
+		return nil, fmt.Errorf("%s: at the start: %w", r.task, err)
+	}
+	var memory broyden
+	iteration, status := 0, geom.MaxIterations
+	for ; iteration < r.maxIterations; iteration++ {
+		if now.norm <= r.tolerance*now.size {
+			status = geom.Converged
+			break
+		}
+		if r.report(iteration, now.value, now.slope*now.norm) {
+			status = geom.Cancelled
+			break
+		}
+		next, step, err := r.search(space, now, &memory, at)
+		if err != nil {
+			return nil, err
+		}
+		if next == nil {
+			if status = geom.Stalled; r.ctx.Err() != nil {
+				status = geom.Cancelled
+			}
+			break
+		}
+		memory.learn(step, floats.SubTo(make([]float64, len(step)), now.step, next.step))
+		now = next
+	}
+	m := r.result(now.y, now.logs, w)
+	m.Gradient, m.Iterations = now.slope*now.norm, iteration
+	if status != geom.Converged {
+		m.Status = status
+	}
+	return m, nil
+}
+
+// result describes the samples from a point; it is Stalled where a logarithm was not found.
+func (r *run) result(y []float64, logs []*geom.Geodesic, w []float64) *Mean {
+	m := &Mean{Point: y, Weights: w}
+	m.Velocities, m.Momenta = parts(logs)
+	for i, g := range logs {
+		m.Distances = append(m.Distances, g.Length)
+		m.Variance += w[i] * g.Length * g.Length
+		m.Residual = max(m.Residual, g.Residual)
+		if g.Status != geom.Converged {
+			m.Status = geom.Stalled
+		}
+	}
+	return m
+}
+
+// search takes a step that lowers the sum, or at the limit of what rounding lets it tell, its gradient: along the
+// direction of the memory, else along the plain one. It returns nil where there is none.
+func (r *run) search(space *geom.Space, now *candidate, memory *broyden, at func(y []float64, guess [][]float64) (*candidate, error)) (*candidate, []float64, error) {
+	for {
+		direction := now.step
+		plain := memory.empty()
+		if !plain {
+			_, tangent, err := space.Project(now.y, memory.apply(now.step))
+			if err != nil {
+				return nil, nil, err
+			}
+			direction = tangent[0]
+		}
+		slope := floats.Dot(now.covector, direction)
+		if plain || slope > 0.05*now.norm*now.norm {
+			for t := 1.0; t > 1e-2; t /= 2 {
+				step := floats.ScaleTo(make([]float64, len(direction)), t, direction)
+				g, err := space.Exp(now.y, step)
+				if err != nil {
+					continue // the step leaves the chart
+				}
+				guess := make([][]float64, len(now.logs))
+				for i, g := range now.logs {
+					guess[i] = floats.SubTo(make([]float64, len(step)), g.Velocity, step)
+				}
+				next, err := at(g.Points[len(g.Points)-1], guess)
+				if err != nil {
+					continue // a sample has no logarithm there
+				}
+				falls := next.value <= now.value-1e-4*t*now.slope*slope
+				equal := math.Abs(next.value-now.value) <= 1e-9*now.value && next.norm < 0.9*now.norm
+				if falls || equal {
+					return next, step, nil
+				}
+				if r.ctx.Err() != nil {
+					return nil, nil, nil
+				}
+			}
+		}
+		if plain {
+			return nil, nil, nil
+		}
+		*memory = broyden{}
+	}
+}
+
+// found reports samples out of reach, where they are the most.
+func found(logs []*geom.Geodesic) error {
+	lost, worst := 0, 0.0
+	for _, g := range logs {
+		if g.Status != geom.Converged {
+			lost++
+			worst = max(worst, g.Residual)
+		}
+	}
+	if 2*lost <= len(logs) {
+		return nil
+	}
+	return fmt.Errorf("the logarithms of %d of %d samples were not found (residuals up to %.3g): give a Start in their middle, or allow for noise with Mismatch", lost, len(logs), worst)
+}
+
+// parts returns the velocities and momenta of geodesics.
+func parts(g []*geom.Geodesic) (velocities, momenta [][]float64) {
+	for _, g := range g {
+		velocities = append(velocities, g.Velocity)
+		momenta = append(momenta, g.Momentum)
+	}
+	return velocities, momenta
+}
+
+// broyden is the matrix of Broyden's good method, the inverse of a Jacobian close to the identity, as I + Σ u_k w_kᵀ.
+type broyden struct{ u, w [][]float64 }
+
+func (b *broyden) empty() bool { return len(b.u) == 0 }
+
+func (b *broyden) apply(y []float64) []float64 {
+	z := append([]float64{}, y...)
+	for k := range b.u {
+		floats.AddScaled(z, floats.Dot(b.w[k], y), b.u[k])
+	}
+	return z
+}
+
+// learn makes the matrix take the difference y of values to that s of arguments: B⁺ = B + (s − B y) sᵀB / (sᵀ B y).
+func (b *broyden) learn(s, y []float64) {
+	by := b.apply(y)
+	den := floats.Dot(s, by)
+	if math.Abs(den) <= 1e-8*floats.Dot(s, s) {
+		return
+	}
+	w := append([]float64{}, s...)
+	for k := range b.u {
+		floats.AddScaled(w, floats.Dot(s, b.u[k]), b.w[k])
+	}
+	u := floats.SubTo(make([]float64, len(s)), s, by)
+	floats.Scale(1/den, u)
+	b.u, b.w = append(b.u, u), append(b.w, w)
+}

@@ -1,0 +1,69 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+)
+
+// Median returns the geometric median, the point y that minimises Σ w_i d(y, x_i), by Weiszfeld's steps
+// Σ (w_i/d_i) Log_y(x_i) / Σ (w_i/d_i), accelerated (Fletcher, Venkatasubramanian and Joshi, NeuroImage 45, 2009). It is where half of
+// the weight may lie anywhere without moving it far. Gradient is ‖Σ w_i Log_y(x_i)/d_i‖_g, a number without unit. Where the
+// median is a sample, Point is exactly this sample and Gradient is what exceeds its weight, 0.
+//
+// It takes Weights, Start, Tolerance (default 1e-8) and MaxIterations (500).
+func Median(space *geom.Space, samples [][]float64, opts ...Option) (*Mean, error) {
+	r, err := newRun("geometric median", 1e-8, opts, "Weights", "Start")
+	if err != nil {
+		return nil, err
+	}
+	defer r.end()
+	w, err := r.samples(space, samples)
+	if err != nil {
+		return nil, err
+	}
+	sum := func(g []*geom.Geodesic) level {
+		l := level{weights: make([]float64, len(g))}
+		for i, g := range g {
+			l.value += w[i] * g.Length
+			if g.Length > 0 {
+				l.weights[i] = w[i] / g.Length
+			}
+		}
+		l.slope, l.size = floats.Sum(l.weights), l.value
+		if l.slope > 0 {
+			floats.Scale(1/l.slope, l.weights)
+		}
+		return l
+	}
+	m, err := r.centre(space, samples, w, sum)
+	if err != nil {
+		return nil, err
+	}
+	// The sum has a kink at every sample, where no gradient vanishes: try the one close by.
+	nearest := floats.MinIdx(m.Distances)
+	logs, err := space.LogFrom(repeat(samples[nearest], len(samples)), samples, nil)
+	if err != nil {
+		return m, nil // some sample has no logarithm there
+	}
+	l := sum(logs)
+	if l.value > floats.Dot(m.Weights, m.Distances)*(1+1e-12) {
+		return m, nil
+	}
+	atKink := 0.0 // weight of the samples there
+	for i, g := range logs {
+		if g.Length == 0 {
+			atKink += w[i]
+		}
+	}
+	velocities, momenta := parts(logs)
+	pull := l.slope * math.Sqrt(max(0, floats.Dot(combine(l.weights, velocities), combine(l.weights, momenta))))
+	if pull > atKink {
+		return m, nil
+	}
+	out := r.result(samples[nearest], logs, w)
+	out.Iterations, out.Status = m.Iterations, geom.Converged
+	return out, nil
+}

@@ -1,0 +1,121 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+)
+
+// problem is a function to be minimised over vectors.
+type problem struct {
+	// value returns f(x) and its gradient; +Inf where x is out of bounds.
+	value func(x []float64) (f float64, gradient []float64, err error)
+	// precondition applies a symmetric positive definite matrix, close to a multiple of the inverse Hessian.
+	precondition func(gradient []float64) ([]float64, error)
+	// retract returns the point to which a step d leads from x.
+	retract func(x, d []float64) ([]float64, error)
+	// firstStep scales the preconditioner until there are differences of gradients to tell the scale.
+	firstStep float64
+}
+
+// minimum is where an iteration ended.
+type minimum struct {
+	x          []float64
+	value      float64
+	gradient   float64 // norm of the preconditioned gradient
+	iterations int
+	status     geom.Status
+}
+
+// minimise is the limited-memory BFGS method (Nocedal and Wright, Numerical Optimization, 2006, algorithm 7.4) with a
+// preconditioner and a backtracking line search. It ends when a step promises to lower f by less than tolerance² times
+// f (and a little of its first value, lest a perfect fit go on for ever).
+func (r *run) minimise(p problem, x []float64) (*minimum, error) {
+	const memory = 30
+	type pair struct {
+		s, y []float64
+		rho  float64 // 1/⟨s, y⟩
+	}
+	var pairs []pair
+	scale := p.firstStep
+	f, g, err := p.value(x)
+	if err != nil {
+		return nil, err
+	}
+	first := f
+	m := &minimum{status: geom.MaxIterations}
+	for m.iterations = 0; m.iterations < r.maxIterations; m.iterations++ {
+		// d = −H g by the two loops.
+		q := append([]float64{}, g...)
+		alpha := make([]float64, len(pairs))
+		for k := len(pairs) - 1; k >= 0; k-- {
+			alpha[k] = pairs[k].rho * floats.Dot(pairs[k].s, q)
+			floats.AddScaled(q, -alpha[k], pairs[k].y)
+		}
+		d, err := p.precondition(q)
+		if err != nil {
+			return nil, err
+		}
+		floats.Scale(-scale, d)
+		for k, c := range pairs {
+			floats.AddScaled(d, -alpha[k]-c.rho*floats.Dot(c.y, d), c.s)
+		}
+		slope := floats.Dot(g, d)
+		m.gradient = math.Sqrt(math.Max(0, -slope))
+		if -slope <= r.tolerance*r.tolerance*(f+1e-8*first) {
+			m.status = geom.Converged
+			break
+		}
+		if r.report(m.iterations, f, m.gradient) {
+			m.status = geom.Cancelled
+			break
+		}
+		t, found := 1.0, false
+		var next, gNext []float64
+		var fNext float64
+		for ; t > 1e-8; t /= 2 {
+			step := floats.ScaleTo(make([]float64, len(d)), t, d)
+			if next, err = p.retract(x, step); err != nil {
+				continue // out of bounds
+			}
+			if fNext, gNext, err = p.value(next); err != nil {
+				return nil, err
+			}
+			if found = fNext <= f+1e-4*t*slope; found || r.ctx.Err() != nil {
+				break
+			}
+		}
+		if !found {
+			if r.ctx.Err() != nil {
+				m.status = geom.Cancelled
+				break
+			}
+			if len(pairs) == 0 {
+				m.status = geom.Stalled
+				break
+			}
+			pairs, scale = nil, p.firstStep // the memory misleads
+			continue
+		}
+		s := floats.ScaleTo(make([]float64, len(d)), t, d)
+		y := floats.SubTo(make([]float64, len(g)), gNext, g)
+		if sy := floats.Dot(s, y); sy > 0 {
+			hy, err := p.precondition(y)
+			if err != nil {
+				return nil, err
+			}
+			if yhy := floats.Dot(y, hy); yhy > 0 {
+				scale = sy / yhy
+				pairs = append(pairs, pair{s, y, 1 / sy})
+			}
+			if len(pairs) > memory {
+				pairs = pairs[1:]
+			}
+		}
+		x, f, g = next, fNext, gNext
+	}
+	m.x, m.value = x, f
+	return m, nil
+}

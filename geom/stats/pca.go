@@ -1,0 +1,118 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+)
+
+// PCA describes samples by geodesics through a point: Exp_y(Σ_k s_k u_k) with modes u_k, orthonormal in the metric at y.
+type PCA struct {
+	Point     []float64
+	Modes     [][]float64 // u_k, tangent vectors at Point, ‖u_k‖_g = 1
+	Momenta   [][]float64 // u_k♭
+	Variances []float64   // of the scores along each mode
+	Explained []float64   // the share of each mode in what there is to explain; see the function that made it
+	Scores    [][]float64 // s, of every sample along every mode
+
+	Iterations int // of PrincipalGeodesics
+	Status     geom.Status
+}
+
+// TangentPCA returns the principal components of the logarithms of the samples at their mean, with respect to the metric
+// there: the eigenvectors of v ↦ Σ w_i v_i ⟨v_i, v⟩_g/(1 − Σ w_i²), which for equal weights is the sample covariance with
+// 1/(N−1) (Fletcher, Lu, Pizer and Joshi, IEEE Trans. Med. Imaging 23, 2004). They come from the N×N matrix of inner
+// products. There are at most N−1 modes; those whose standard deviation is below 1e-7 of the largest are left out.
+// The sign of a mode is that which makes its largest component positive. Explained is the share in the total variance.
+func TangentPCA(m *Mean) (*PCA, error) {
+	n := len(m.Velocities)
+	if n < 2 {
+		return nil, fmt.Errorf("tangent PCA: %d samples, want at least 2", n)
+	}
+	square := floats.Dot(m.Weights, m.Weights)
+	if square > 1-1e-12 {
+		return nil, fmt.Errorf("tangent PCA: one sample has all the weight")
+	}
+	gram := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := range i + 1 {
+			inner := (floats.Dot(m.Momenta[i], m.Velocities[j]) + floats.Dot(m.Momenta[j], m.Velocities[i])) / 2
+			if !finite(inner) {
+				return nil, fmt.Errorf("tangent PCA: the inner product of the logarithms of samples %d and %d is %g", i, j, inner)
+			}
+			gram.SetSym(i, j, math.Sqrt(m.Weights[i]*m.Weights[j])/(1-square)*inner)
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(gram, true) {
+		return nil, fmt.Errorf("tangent PCA: the eigenvalues of the matrix of inner products were not found")
+	}
+	values := eigen.Values(nil)
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	total := mat.Trace(gram)
+	p := &PCA{Point: m.Point, Scores: make([][]float64, n)}
+	for k := n - 1; k > 0 && values[k] > 1e-14*values[n-1]; k-- { // ascending; the mean takes one away
+		c := mat.Col(nil, k, &vectors)
+		for i := range c {
+			c[i] *= math.Sqrt(m.Weights[i] / ((1 - square) * values[k]))
+		}
+		u, a := combine(c, m.Velocities), combine(c, m.Momenta)
+		if at := floats.MaxIdx(absolute(u)); u[at] < 0 {
+			floats.Scale(-1, u)
+			floats.Scale(-1, a)
+		}
+		p.Modes, p.Momenta = append(p.Modes, u), append(p.Momenta, a)
+		p.Variances = append(p.Variances, values[k])
+		p.Explained = append(p.Explained, values[k]/total)
+		for i, v := range m.Velocities {
+			p.Scores[i] = append(p.Scores[i], floats.Dot(a, v))
+		}
+	}
+	return p, nil
+}
+
+func absolute(x []float64) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = math.Abs(v)
+	}
+	return out
+}
+
+// At returns Exp_y(Σ_k s_k u_k), for as many scores as are given.
+func (p *PCA) At(space *geom.Space, scores ...float64) ([]float64, error) {
+	if len(scores) > len(p.Modes) {
+		return nil, fmt.Errorf("PCA: %d scores for %d modes", len(scores), len(p.Modes))
+	}
+	a := make([]float64, len(p.Point))
+	for k, s := range scores {
+		floats.AddScaled(a, s, p.Momenta[k])
+	}
+	g, err := space.Shoot(p.Point, a)
+	if err != nil {
+		return nil, err
+	}
+	return g.Points[len(g.Points)-1], nil
+}
+
+// Mode returns points along mode k, counted from 0, at the given numbers of standard deviations from the mean.
+func (p *PCA) Mode(space *geom.Space, k int, deviations ...float64) ([][]float64, error) {
+	if k < 0 || k >= len(p.Modes) {
+		return nil, fmt.Errorf("PCA: mode %d of %d, counted from 0", k, len(p.Modes))
+	}
+	points := make([][]float64, len(deviations))
+	for i, c := range deviations {
+		scores := make([]float64, k+1)
+		scores[k] = c * math.Sqrt(p.Variances[k])
+		var err error
+		if points[i], err = p.At(space, scores...); err != nil {
+			return nil, fmt.Errorf("PCA: mode %d at %g standard deviations: %w", k, c, err)
+		}
+	}
+	return points, nil
+}

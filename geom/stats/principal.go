@@ -1,0 +1,104 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+)
+
+// PrincipalGeodesics returns the first principal geodesics through the mean of samples, found one by one: mode n is the
+// unit vector u_n, orthogonal to those before, for which the points Exp_y(Σ_k≤n s_ik u_k) with the best scores s_i leave the
+// least Σ w_i d(Exp_y(Σ_k s_ik u_k), x_i)² (Sommer, Lauze and Nielsen, Adv. Comput. Math. 40, 2014). Where space is flat, and close
+// to the mean, they are those of TangentPCA, from which the search sets out. Explained is the share of each mode in Σ w_i d(y, x_i)²
+// that it takes away, Variances are those of the scores, Σ w_i s_i²/(1 − Σ w_i²) less the square of their mean.
+//
+// The mean must be exact, without Mismatch. It takes Tolerance (default 1e-6) and MaxIterations (500, for every mode).
+func PrincipalGeodesics(space *geom.Space, samples [][]float64, mean *Mean, modes int, opts ...Option) (*PCA, error) {
+	r, err := newRun("principal geodesics", 1e-6, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer r.end()
+	if _, err := r.samples(space, samples); err != nil {
+		return nil, err
+	}
+	if len(samples) != len(mean.Velocities) {
+		return nil, fmt.Errorf("%s: %d samples, the mean is of %d", r.task, len(samples), len(mean.Velocities))
+	}
+	tangent, err := TangentPCA(mean)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.task, err)
+	}
+	if modes < 1 || modes > len(tangent.Modes) {
+		return nil, fmt.Errorf("%s: %d modes asked for; these samples have %d", r.task, modes, len(tangent.Modes))
+	}
+	f := &fit{run: r, space: space, samples: samples, weights: mean.Weights, freeScores: true,
+		model: model{p: mean.Point, s: make([][]float64, len(samples))}}
+	p := &PCA{Point: mean.Point}
+	left := mean.Variance
+	for k := range modes {
+		f.m = append(f.m, tangent.Momenta[k])
+		for i := range samples {
+			f.s[i] = append(append([]float64{}, f.s[i]...), tangent.Scores[i][k])
+		}
+		found, err := f.optimise()
+		if err != nil {
+			return nil, err
+		}
+		if err := f.orthonormalise(p); err != nil {
+			return nil, err
+		}
+		p.Explained = append(p.Explained, (left-found.value)/mean.Variance)
+		left = found.value
+		p.Iterations += found.iterations
+		if p.Status = max(p.Status, found.status); found.status == geom.Cancelled {
+			break
+		}
+	}
+	p.Scores = f.s
+	square := floats.Dot(f.weights, f.weights)
+	for k := range p.Modes {
+		first, second := 0.0, 0.0
+		for i, s := range f.s {
+			first += f.weights[i] * s[k]
+			second += f.weights[i] * s[k] * s[k]
+		}
+		p.Variances = append(p.Variances, (second-first*first)/(1-square))
+	}
+	return p, nil
+}
+
+// orthonormalise makes the last momentum of the model a unit vector orthogonal to the others, changes the scores so that
+// the points stay where they are, and adds the mode to p.
+func (f *fit) orthonormalise(p *PCA) error {
+	last := len(f.m) - 1
+	m := append([]float64{}, f.m[last]...)
+	for range 2 { // twice is enough, to rounding
+		for k, u := range p.Modes {
+			c := floats.Dot(m, u)
+			floats.AddScaled(m, -c, p.Momenta[k])
+			for i := range f.s {
+				f.s[i][k] += c * f.s[i][last]
+			}
+		}
+	}
+	v, err := f.sharp(m)
+	if err != nil {
+		return err
+	}
+	norm := math.Sqrt(floats.Dot(m, v))
+	if at := floats.MaxIdx(absolute(v)); v[at] < 0 {
+		norm = -norm
+	}
+	floats.Scale(1/norm, m)
+	floats.Scale(1/norm, v)
+	for i := range f.s {
+		f.s[i][last] *= norm
+	}
+	f.m[last] = m
+	p.Modes, p.Momenta = append(p.Modes, v), append(p.Momenta, m)
+	return nil
+}

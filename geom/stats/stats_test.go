@@ -1,0 +1,547 @@
+package stats_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize"
+	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom"
+	"anatomy/geom/manifold"
+	"anatomy/geom/ode"
+	"anatomy/geom/stats"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+func must[T any](t *testing.T, v T, err error) T {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func near(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tol) {
+		t.Errorf("%s: got %.15g, want %.15g ± %.1g (off by %.2g)", what, got, want, tol, got-want)
+	}
+}
+
+func nearVector(t *testing.T, what string, got, want []float64, tol float64) {
+	t.Helper()
+	if len(got) != len(want) || !(floats.Distance(got, want, math.Inf(1)) <= tol) {
+		t.Errorf("%s: got %.10g, want %.10g ± %.1g (off by %.2g)", what, got, want, tol, floats.Distance(got, want, math.Inf(1)))
+	}
+}
+
+func converged(t *testing.T, what string, s geom.Status) {
+	t.Helper()
+	if s != geom.Converged {
+		t.Errorf("%s: %s", what, s)
+	}
+}
+
+func normal(seed uint64, n, d int) [][]float64 {
+	r := rand.New(rand.NewPCG(seed, 0))
+	x := make([][]float64, n)
+	for i := range x {
+		x[i] = make([]float64, d)
+		for j := range x[i] {
+			x[i][j] = r.NormFloat64()
+		}
+	}
+	return x
+}
+
+// skewed is R³ with a constant metric that is not the identity; its geometry is the generic one.
+func skewed() (*geom.Space, *mat.SymDense) {
+	g := []float64{2, 0.5, 0, 0.5, 1, -0.3, 0, -0.3, 0.7}
+	m := geom.MetricFunc(3, func(x *graph.Node) *graph.Node {
+		c := graph.Reshape(graph.Const(x.Graph(), g), 3, 3)
+		return graph.BroadcastToDims(graph.ExpandLeftToRank(c, x.Rank()+1), append(append([]int{}, x.Shape().Dimensions...), 3)...)
+	})
+	return geom.On(m, geom.Integrator(ode.RK4, 4)), mat.NewSymDense(3, g)
+}
+
+// On flat space the statistics are the classical ones.
+func TestFlatSpace(t *testing.T) {
+	space, g := skewed()
+	x := normal(1, 12, 3)
+	w := []float64{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}
+	sum := floats.Sum(w)
+
+	m, err := stats.FrechetMean(space, x, stats.Weights(w))
+	m = must(t, m, err)
+	converged(t, "mean", m.Status)
+	want, variance := make([]float64, 3), 0.0
+	for i := range x {
+		floats.AddScaled(want, w[i]/sum, x[i])
+	}
+	for i := range x {
+		v := mat.NewVecDense(3, floats.SubTo(make([]float64, 3), x[i], want))
+		variance += w[i] / sum * mat.Inner(v, g, v)
+	}
+	nearVector(t, "mean", m.Point, want, 1e-12)
+	near(t, "variance", m.Variance, variance, 1e-12)
+
+	// With x = L⁻ᵀ z, g = L Lᵀ, principal components are those of z in Euclidean space.
+	m, err = stats.FrechetMean(space, x)
+	m = must(t, m, err)
+	var chol mat.Cholesky
+	chol.Factorize(g)
+	var l mat.TriDense
+	chol.LTo(&l)
+	z := mat.NewDense(12, 3, nil)
+	for i := range x {
+		z.RowView(i).(*mat.VecDense).MulVec(l.T(), mat.NewVecDense(3, x[i]))
+	}
+	var pc stat.PC
+	pc.PrincipalComponents(z, nil)
+	p, err := stats.TangentPCA(m)
+	p = must(t, p, err)
+	nearVector(t, "variances", p.Variances, pc.VarsTo(nil), 1e-12)
+	var vectors mat.Dense
+	pc.VectorsTo(&vectors)
+	for k, u := range p.Modes {
+		var v mat.VecDense
+		v.MulVec(l.T(), mat.NewVecDense(3, u))
+		near(t, "|cosine| of a mode and a principal component", math.Abs(mat.Dot(&v, vectors.ColView(k))), 1, 1e-12)
+	}
+	near(t, "explained", floats.Sum(p.Explained), 1, 1e-12)
+	near(t, "variance of the scores", stat.Variance([]float64{
+		p.Scores[0][0], p.Scores[1][0], p.Scores[2][0], p.Scores[3][0], p.Scores[4][0], p.Scores[5][0],
+		p.Scores[6][0], p.Scores[7][0], p.Scores[8][0], p.Scores[9][0], p.Scores[10][0], p.Scores[11][0]}, nil), p.Variances[0], 1e-12)
+	back, err := p.At(space, p.Scores[7]...)
+	nearVector(t, "all scores give the sample back", must(t, back, err), x[7], 1e-12)
+
+	geodesics, err := stats.PrincipalGeodesics(space, x, m, 2)
+	geodesics = must(t, geodesics, err)
+	converged(t, "principal geodesics", geodesics.Status)
+	nearVector(t, "principal geodesics are principal components", geodesics.Modes[1], p.Modes[1], 1e-5)
+	nearVector(t, "their variances", geodesics.Variances, p.Variances[:2], 1e-5)
+	nearVector(t, "their shares", geodesics.Explained, p.Explained[:2], 1e-6)
+
+	times := []float64{50, 51, 53, 54, 56, 57, 60, 61, 64, 66, 67, 71}
+	r, err := stats.Regress(space, times, x, stats.Weights(w))
+	r = must(t, r, err)
+	converged(t, "regression", r.Status)
+	for c := range 3 {
+		y := make([]float64, len(x))
+		for i := range x {
+			y[i] = x[i][c]
+		}
+		a, b := stat.LinearRegression(times, y, w, false)
+		near(t, "slope", r.Velocity[c], b, 1e-7)
+		near(t, "value at the mean time", r.Point[c], a+b*r.Origin, 1e-6)
+	}
+
+	// d_σ² = |x − y|²_(g*+σ²)⁻¹ where space is flat: the mean stays, the variance shrinks.
+	sigma := 0.4
+	inexact, err := stats.FrechetMean(space, x, stats.Mismatch(sigma), stats.Tolerance(1e-8))
+	inexact = must(t, inexact, err)
+	converged(t, "inexact mean", inexact.Status)
+	nearVector(t, "inexact mean", inexact.Point, m.Point, 1e-7)
+	var cometric, shrunk mat.Dense
+	cometric.Inverse(g)
+	for i := range 3 {
+		cometric.Set(i, i, cometric.At(i, i)+sigma*sigma)
+	}
+	shrunk.Inverse(&cometric)
+	for i := range x {
+		v := mat.NewVecDense(3, floats.SubTo(make([]float64, 3), x[i], m.Point))
+		near(t, "d_σ", inexact.Distances[i], math.Sqrt(mat.Inner(v, &shrunk, v)), 1e-7)
+	}
+}
+
+// nelderMead minimises without gradients.
+func nelderMead(t *testing.T, f func(x []float64) float64, x0 []float64) *optimize.Result {
+	t.Helper()
+	r, err := optimize.Minimize(optimize.Problem{Func: f}, x0, &optimize.Settings{FuncEvaluations: 4000,
+		Converger: &optimize.FunctionConverge{Absolute: 1e-15, Iterations: 200}}, &optimize.NelderMead{})
+	return must(t, r, err)
+}
+
+// sphere returns points of the unit sphere within a spread of about 1 around the north pole.
+func sphere(seed uint64, n int) [][]float64 {
+	x := normal(seed, n, 3)
+	for _, v := range x {
+		v[2] = 1.5 + math.Abs(v[2])
+		floats.Scale(1/floats.Norm(v, 2), v)
+	}
+	return x
+}
+
+func arc(a, b []float64) float64 {
+	return 2 * math.Asin(math.Min(1, floats.Distance(a, b, 2)/2))
+}
+
+// By closed forms and by integration alone, on the sphere.
+func TestSphere(t *testing.T) {
+	closed := geom.On(manifold.Sphere(2))
+	generic := geom.On(struct{ geom.Atlas }{manifold.Sphere(2)})
+	x := sphere(3, 9)
+	onSphere := func(a []float64) []float64 { // around the pole, without a metric
+		p := []float64{a[0], a[1], 1}
+		floats.Scale(1/floats.Norm(p, 2), p)
+		return p
+	}
+	squares := nelderMead(t, func(a []float64) float64 {
+		s := 0.0
+		for _, x := range x {
+			s += arc(onSphere(a), x) * arc(onSphere(a), x) / 9
+		}
+		return s
+	}, []float64{0, 0})
+	sum := nelderMead(t, func(a []float64) float64 {
+		s := 0.0
+		for _, x := range x {
+			s += arc(onSphere(a), x) / 9
+		}
+		return s
+	}, []float64{0, 0})
+	for name, space := range map[string]*geom.Space{"closed": closed, "generic": generic} {
+		m, err := stats.FrechetMean(space, x)
+		m = must(t, m, err)
+		converged(t, name+" mean", m.Status)
+		nearVector(t, name+" mean", m.Point, onSphere(squares.X), 1e-7)
+		near(t, name+" variance", m.Variance, squares.F, 1e-10)
+
+		start, err := stats.FrechetMean(space, x, stats.Start(x[4]))
+		nearVector(t, name+" mean from another start", must(t, start, err).Point, m.Point, 1e-7)
+
+		median, err := stats.Median(space, x)
+		median = must(t, median, err)
+		converged(t, name+" median", median.Status)
+		nearVector(t, name+" median", median.Point, onSphere(sum.X), 1e-6)
+
+		two, err := stats.FrechetMean(space, x[:2], stats.Weights([]float64{1, 3}))
+		two = must(t, two, err)
+		near(t, name+" a quarter of the way", arc(two.Point, x[1]), arc(x[0], x[1])/4, 1e-8)
+		near(t, name+" and three quarters", arc(two.Point, x[0]), arc(x[0], x[1])*3/4, 1e-8)
+	}
+	// Points opposite each other have no mean in the middle of their coordinates.
+	opposite := [][]float64{{1, 0, 0}, {0, 1, 0}, {-1, 0, 0}, {0, -1, 0}, {0.6, 0, 0.8}}
+	if m, err := stats.FrechetMean(closed, opposite); err == nil && m.Status == geom.Converged {
+		near(t, "gradient", m.Gradient, 0, 1e-7)
+	} else if err != nil && !strings.Contains(err.Error(), "cut locus") {
+		t.Error(err)
+	}
+}
+
+// Where a sample has more weight than the others pull, it is the median.
+func TestMedianAtSample(t *testing.T) {
+	space := geom.On(manifold.Sphere(2))
+	x := sphere(5, 6)
+	x[3] = []float64{0.1, -0.05, 0.9}
+	floats.Scale(1/floats.Norm(x[3], 2), x[3])
+	m, err := stats.Median(space, x, stats.Weights([]float64{1, 1, 1, 5, 1, 1}))
+	m = must(t, m, err)
+	converged(t, "median", m.Status)
+	nearVector(t, "median", m.Point, x[3], 0)
+
+	one, err := stats.Median(space, x[:1])
+	nearVector(t, "median of one", must(t, one, err).Point, x[0], 0)
+}
+
+// The half plane y > 0 with g = I/y², in one chart, against a search without gradients.
+func TestHalfPlane(t *testing.T) {
+	space := geom.On(geom.MetricFunc(2, func(x *graph.Node) *graph.Node {
+		y := graph.SliceAxis(x, -1, graph.AxisElem(1))
+		s := graph.ExpandAxes(graph.Reciprocal(graph.Square(y)), -1)
+		one := graph.OnesLike(s)
+		zero := graph.ZerosLike(s)
+		rows := graph.Concatenate([]*graph.Node{graph.Concatenate([]*graph.Node{one, zero}, -1), graph.Concatenate([]*graph.Node{zero, one}, -1)}, -2)
+		return graph.Mul(s, rows)
+	}), geom.Integrator(ode.RK4, 100))
+	distance := func(a, b []float64) float64 {
+		return math.Acosh(1 + (math.Pow(a[0]-b[0], 2)+math.Pow(a[1]-b[1], 2))/(2*a[1]*b[1]))
+	}
+	x := normal(7, 8, 2)
+	for _, v := range x {
+		v[1] = math.Exp(0.8 * v[1])
+	}
+	m, err := stats.FrechetMean(space, x)
+	m = must(t, m, err)
+	converged(t, "mean", m.Status)
+	best := nelderMead(t, func(a []float64) float64 {
+		s := 0.0
+		for _, x := range x {
+			d := distance(x, []float64{a[0], math.Exp(a[1])})
+			s += d * d / 8
+		}
+		return s
+	}, []float64{0, 0})
+	nearVector(t, "mean", m.Point, []float64{best.X[0], math.Exp(best.X[1])}, 1e-6)
+	near(t, "variance", m.Variance, best.F, 1e-6) // 100 steps of RK4
+
+	// Regression: the geodesic from the fit has no smaller sum nearby.
+	times := []float64{0, 1, 2, 3, 4, 5, 6, 7}
+	r, err := stats.Regress(space, times, x)
+	r = must(t, r, err)
+	converged(t, "regression", r.Status)
+	sum := func(a []float64) float64 {
+		s := 0.0
+		for i, t := range times {
+			y, err := space.Exp(a[:2], []float64{a[2] * (t - 3.5), a[3] * (t - 3.5)})
+			if err != nil {
+				return math.Inf(1)
+			}
+			d := distance(y.Points[100], x[i])
+			s += d * d / 8
+		}
+		return s
+	}
+	at := append(append([]float64{}, r.Point...), r.Velocity...)
+	near(t, "residual variance", r.Variance, sum(at), 1e-6)
+	for j := range at { // central differences of the sum, whose second derivatives are of order 1 and 10
+		h := 1e-4
+		at[j] += h
+		up := sum(at)
+		at[j] -= 2 * h
+		down := sum(at)
+		at[j] += h
+		near(t, "slope of the sum of squares", (up-down)/(2*h), 0, 2e-5)
+	}
+	if r.R2 < 0 || r.R2 > 1 {
+		t.Errorf("R² = %g", r.R2)
+	}
+}
+
+// Samples on a geodesic: regression and the first principal geodesic find it, on an atlas with closed forms and without.
+func TestOneGeodesic(t *testing.T) {
+	for name, m := range map[string]geom.Manifold{
+		"sphere": manifold.Sphere(2), "integrated sphere": struct{ geom.Atlas }{manifold.Sphere(2)}, "SPD(2)": manifold.SPD(2)} {
+		space := geom.On(m)
+		p, v := []float64{0, 0.6, 0.8}, []float64{0.15, -0.08, 0.06}
+		if name == "SPD(2)" {
+			p, v = []float64{1, 0.2, 0.2, 0.5}, []float64{0.15, 0.05, 0.05, -0.1}
+		}
+		times := []float64{1, 2, 4, 5, 8}
+		var x [][]float64
+		for _, s := range times {
+			g, err := space.Exp(p, floats.ScaleTo(make([]float64, len(v)), s-4, v))
+			g = must(t, g, err)
+			x = append(x, g.Points[len(g.Points)-1])
+		}
+		r, err := stats.Regress(space, times, x)
+		r = must(t, r, err)
+		converged(t, name+" regression", r.Status)
+		near(t, name+" R²", r.R2, 1, 1e-12)
+		at, err := r.At(space, 4, 8)
+		at = must(t, at, err)
+		nearVector(t, name+" at its middle", at[0], p, 1e-7)
+		nearVector(t, name+" at its end", at[1], x[4], 1e-7)
+
+		mean, err := stats.FrechetMean(space, x)
+		mean = must(t, mean, err)
+		pga, err := stats.PrincipalGeodesics(space, x, mean, 1)
+		pga = must(t, pga, err)
+		near(t, name+" explained by the first geodesic", pga.Explained[0], 1, 1e-9)
+		end, err := pga.At(space, pga.Scores[4]...)
+		nearVector(t, name+" point of the principal geodesic", must(t, end, err), x[4], 1e-6)
+		edge, err := pga.Mode(space, 0, 0)
+		nearVector(t, name+" middle of a mode", must(t, edge, err)[0], mean.Point, 1e-9)
+	}
+}
+
+// callosa returns shapes like outlines of the corpus callosum: one deformed by smooth random momenta.
+func callosa(t *testing.T, space *landmarks.Space, q []float64, n int) [][]float64 {
+	t.Helper()
+	var x [][]float64
+	r := rand.New(rand.NewPCG(11, 0))
+	for range n {
+		p := make([]float64, len(q))
+		phase, size := r.Float64()*2*math.Pi, 0.02*r.NormFloat64()
+		for i := 0; i < len(q); i += 2 {
+			p[i] = size * math.Sin(2*math.Pi*float64(i)/float64(len(q))+phase)
+			p[i+1] = size * math.Cos(4*math.Pi*float64(i)/float64(len(q))+2*phase)
+		}
+		g, err := space.Geometry.Shoot(q, p)
+		g = must(t, g, err)
+		x = append(x, g.Points[len(g.Points)-1])
+	}
+	return x
+}
+
+func callosumSpace(t *testing.T, n int) (*landmarks.Space, []float64) {
+	t.Helper()
+	d := landmarks.CorpusCallosum().Scale(1.0 / 20)
+	q, err := landmarks.Resample(d.Shape("jhu_atlas"), n, true)
+	q = must(t, q, err)
+	space := landmarks.New(n, 2, kernels.Gaussian(landmarks.MeanSpacing(q, true)), landmarks.Integrator(ode.RK4, 10))
+	x, err := space.Vector(q)
+	return space, must(t, x, err)
+}
+
+func TestLandmarks(t *testing.T) {
+	space, q := callosumSpace(t, 16)
+	x := callosa(t, space, q, 6)
+	m, err := stats.FrechetMean(space.Geometry, x)
+	m = must(t, m, err)
+	converged(t, "mean", m.Status)
+	pull := make([]float64, len(q))
+	for _, v := range m.Velocities {
+		floats.AddScaled(pull, 1.0/6, v)
+	}
+	near(t, "Σ v_i", floats.Norm(pull, 2), 0, 1e-8)
+	for i, v := range m.Velocities {
+		g, err := space.Geometry.Exp(m.Point, v)
+		nearVector(t, "Exp of the logarithm", must(t, g, err).Points[10], x[i], 1e-8)
+		near(t, "distance", m.Distances[i], g.Length, 1e-10)
+	}
+
+	two, err := stats.FrechetMean(space.Geometry, x[:2])
+	two = must(t, two, err)
+	g, err := space.Geometry.Log(x[0], x[1])
+	g = must(t, g, err)
+	nearVector(t, "mean of two", two.Point, g.Points[5], 1e-6) // RK4 in 10 steps from the end, in 10 from the middle
+
+	// Noise that gets smaller leads to the exact mean.
+	inexact, err := stats.FrechetMean(space.Geometry, x, stats.Mismatch(1e-3), stats.Tolerance(1e-5))
+	inexact = must(t, inexact, err)
+	converged(t, "inexact mean", inexact.Status)
+	nearVector(t, "inexact mean", inexact.Point, m.Point, 1e-4)
+	near(t, "d_σ² is a little below d²", inexact.Variance/m.Variance, 1, 1e-3)
+	if inexact.Variance >= m.Variance {
+		t.Errorf("variance with mismatch %g, exact %g", inexact.Variance, m.Variance)
+	}
+
+	p, err := stats.TangentPCA(m)
+	p = must(t, p, err)
+	if len(p.Modes) != 5 {
+		t.Errorf("%d modes of 6 samples", len(p.Modes))
+	}
+	back, err := p.At(space.Geometry, p.Scores[2]...)
+	nearVector(t, "all scores give the sample back", must(t, back, err), x[2], 1e-7)
+
+	// A geodesic with noise of no consequence, exact and not.
+	var line [][]float64
+	times := []float64{-1, 0, 1, 2}
+	for _, s := range times {
+		g, err := space.Geometry.Shoot(m.Point, floats.ScaleTo(make([]float64, len(q)), s, p.Momenta[0]))
+		g = must(t, g, err)
+		floats.Scale(1, g.Momentum)
+		line = append(line, g.Points[10])
+	}
+	_ = line
+}
+
+func TestPermutation(t *testing.T) {
+	space := geom.On(manifold.Euclidean(2))
+	x := normal(13, 24, 2)
+	a, b := x[:12], x[12:]
+	same, err := stats.PermutationTest(space, a, b, stats.MeanDistance, 199, 1)
+	same = must(t, same, err)
+	if same.P < 0.05 {
+		t.Errorf("one distribution, but P = %g", same.P)
+	}
+	tangent, err := stats.PermutationTest(space, a, b, stats.TangentMeanDistance, 199, 1)
+	tangent = must(t, tangent, err)
+	near(t, "statistic in flat space", tangent.Statistic, same.Statistic, 1e-12)
+	nearVector(t, "the same permutations", tangent.Permuted, same.Permuted, 1e-12)
+
+	far := make([][]float64, len(b))
+	for i := range b {
+		far[i] = []float64{b[i][0] + 5, b[i][1]}
+	}
+	apart, err := stats.PermutationTest(space, a, far, stats.MeanDistance, 99, 1)
+	near(t, "P of groups apart", must(t, apart, err).P, 0.01, 0)
+
+	wide := make([][]float64, len(b))
+	for i := range b {
+		wide[i] = []float64{8 * b[i][0], 8 * b[i][1]}
+	}
+	spread, err := stats.PermutationTest(space, a, wide, stats.Dispersion, 99, 1)
+	near(t, "P of different spreads", must(t, spread, err).P, 0.01, 0)
+}
+
+func TestBadInput(t *testing.T) {
+	plane := geom.On(manifold.Euclidean(2))
+	x := normal(17, 4, 2)
+	mean, err := stats.FrechetMean(plane, x)
+	mean = must(t, mean, err)
+	one, err := stats.FrechetMean(plane, x[:1])
+	one = must(t, one, err)
+	nearVector(t, "mean of one", one.Point, x[0], 0)
+	near(t, "its variance", one.Variance, 0, 0)
+	for want, err := range map[string]error{
+		"no samples":                    second(stats.FrechetMean(plane, nil)),
+		"sample 1: 3 coordinates":       second(stats.FrechetMean(plane, [][]float64{{1, 2}, {1, 2, 3}})),
+		"sample 1: coordinate 0 is NaN": second(stats.FrechetMean(plane, [][]float64{{1, 2}, {math.NaN(), 3}})),
+		"3 weights for 4 samples":       second(stats.FrechetMean(plane, x, stats.Weights([]float64{1, 2, 3}))),
+		"weight 1 is -2":                second(stats.FrechetMean(plane, x, stats.Weights([]float64{1, -2, 3, 4}))),
+		"the weights sum to 0":          second(stats.FrechetMean(plane, x, stats.Weights(make([]float64, 4)))),
+		"the start: 1 coordinates":      second(stats.FrechetMean(plane, x, stats.Start([]float64{1}))),
+		"Mismatch(0)":                   second(stats.FrechetMean(plane, x, stats.Mismatch(0))),
+		"Tolerance(-1)":                 second(stats.FrechetMean(plane, x, stats.Tolerance(-1))),
+		"MaxIterations(0)":              second(stats.FrechetMean(plane, x, stats.MaxIterations(0))),
+		"takes no option Mismatch":      second(stats.Median(plane, x, stats.Mismatch(1))),
+		"degenerate cometric":           second(stats.FrechetMean(geom.On(manifold.Heisenberg()), [][]float64{{1, 2, 3}})),
+		"not on the manifold":           second(stats.FrechetMean(geom.On(manifold.Sphere(1)), [][]float64{{1, 1}, {0, 1}})),
+		"manifolds with coordinates":    second(stats.FrechetMean(geom.On(manifold.Sphere(1)), [][]float64{{1, 0}, {0, 1}}, stats.Mismatch(1))),
+		"cut locus":                     second(stats.FrechetMean(geom.On(manifold.Sphere(1)), [][]float64{{1, 0}, {-1, 0}})),
+		"1 samples, want at least 2":    second(stats.TangentPCA(one)),
+		"4 modes asked for":             second(stats.PrincipalGeodesics(plane, x, mean, 4)),
+		"2 samples, the mean is of 4":   second(stats.PrincipalGeodesics(plane, x[:2], mean, 1)),
+		"3 times for 4 samples":         second(stats.Regress(plane, []float64{1, 2, 3}, x)),
+		"time 2 is +Inf":                second(stats.Regress(plane, []float64{1, 2, math.Inf(1), 3}, x)),
+		"all times are 2":               second(stats.Regress(plane, []float64{2, 2, 2, 2}, x)),
+		"the first group has 1 samples": second(stats.PermutationTest(plane, x[:1], x[1:], stats.MeanDistance, 9, 1)),
+		"0 permutations":                second(stats.PermutationTest(plane, x[:2], x[2:], stats.MeanDistance, 0, 1)),
+		"no statistic 7":                second(stats.PermutationTest(plane, x[:2], x[2:], stats.Statistic(7), 9, 1)),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, got %v", want, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// A stop, by the context or by the signal of a notebook's stop button, keeps the best point so far.
+func TestStop(t *testing.T) {
+	space := geom.On(manifold.Sphere(2))
+	x := sphere(3, 9)
+	full, err := stats.FrechetMean(space, x)
+	full = must(t, full, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	for name, stop := range map[string]func(){"context": cancel, "signal": func() {
+		if err := syscall.Kill(syscall.Getpid(), syscall.SIGINT); err != nil {
+			t.Error(err)
+		}
+	}} {
+		var seen []stats.Progress
+		options := []stats.Option{stats.Start(x[0]), stats.Tolerance(1e-14), stats.OnProgress(func(p stats.Progress) {
+			seen = append(seen, p)
+			if len(seen) == 2 {
+				stop()
+			}
+		})}
+		if name == "context" {
+			options = append(options, stats.Context(ctx))
+		}
+		m, err := stats.FrechetMean(space, x, options...)
+		m = must(t, m, err)
+		if m.Status != geom.Cancelled {
+			t.Errorf("%s: %s after %d iterations", name, m.Status, m.Iterations)
+		}
+		if m.Variance < full.Variance || m.Variance > seen[0].Objective {
+			t.Errorf("%s: variance %g, at the start %g, at the mean %g", name, m.Variance, seen[0].Objective, full.Variance)
+		}
+		for k := 1; k < len(seen); k++ {
+			if seen[k].Objective > seen[k-1].Objective {
+				t.Errorf("%s: the objective rises: %v", name, seen)
+			}
+		}
+	}
+}
