@@ -6,6 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
+	"anatomy/geom/linalg"
 )
 
 // constantCurvature is the sphere, κ = 1, or hyperbolic space, κ = −1, of dimension n: the vectors z of R^(n+1) with
@@ -39,29 +40,31 @@ func (m constantCurvature) Chart(c *Node) geom.Chart {
 	first := from(c, 0, 1)
 	sign := Where(IsNegative(first), Neg(OnesLike(first)), OnesLike(first))
 	w := Concatenate([]*Node{Add(first, sign), from(c, 1, m.n+1)}, -1)
-	return curvatureChart{m, w, sign, Div(MulScalar(sign, 2), m.form(w, w))}
+	covector := w
+	if m.k < 0 {
+		covector = Concatenate([]*Node{Neg(from(w, 0, 1)), from(w, 1, m.n+1)}, -1)
+	}
+	swap := linalg.Outer(scale(Div(MulScalar(sign, 2), m.form(w, w)), w), covector)
+	swap = Sub(swap, Mul(BroadcastToShape(ExpandAxes(sign, -1), swap.Shape()), identityLike(swap)))
+	return curvatureChart{m, swap}
 }
 
 type curvatureChart struct {
-	m              constantCurvature
-	w, sign, slope *Node // the isometry z ↦ −σ z + (2σ/⟨w, w⟩)⟨w, z⟩ w, w = c + σ e_0, that swaps c and e_0
+	m constantCurvature
+	// z ↦ (2σ/⟨w, w⟩)⟨w, z⟩ w − σ z, w = c + σ e_0, σ = ±1: the isometry that swaps c and e_0.
+	swap *Node
 }
 
 func (c curvatureChart) Dim() int { return c.m.n }
 
-func (c curvatureChart) swap(z *Node) *Node {
-	w := like(c.w, z)
-	return Sub(scale(Mul(like(c.slope, z), c.m.form(w, z)), w), scale(like(c.sign, z), z))
-}
-
 func (c curvatureChart) Point(x *Node) *Node {
 	q := MulScalar(dot(x, x), c.m.k/4)
 	z := Concatenate([]*Node{OneMinus(q), x}, -1)
-	return c.swap(Div(z, BroadcastToShape(OnePlus(q), z.Shape())))
+	return linalg.MatVec(likeMatrix(c.swap, x), Div(z, BroadcastToShape(OnePlus(q), z.Shape())))
 }
 
 func (c curvatureChart) Coordinates(z *Node) *Node {
-	z = c.swap(z)
+	z = linalg.MatVec(likeMatrix(c.swap, z), z)
 	rest := from(z, 1, c.m.n+1)
 	radius := Sqrt(MulScalar(c.m.form(z, z), c.m.k))
 	return Div(MulScalar(rest, 2), BroadcastToShape(Add(radius, from(z, 0, 1)), rest.Shape()))

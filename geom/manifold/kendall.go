@@ -26,162 +26,145 @@ type kendall struct{ k int }
 func (m kendall) Dim() int        { return 2 * (m.k - 2) }
 func (m kendall) AmbientDim() int { return 2 * m.k }
 
-// vector is a vector of complex numbers, [..., n] each part.
-type vector struct{ re, im *Node }
+// Complex vectors are real ones of twice the length: pairs x_1 y_1 x_2 y_2 … in the ambient space, all real parts before
+// all imaginary parts in coordinates and in what helmert makes.
 
-// numbers reads pairs x_1 y_1 x_2 y_2 … as complex numbers; pairs writes them.
-func numbers(z *Node) vector {
-	dims := z.Shape().Dimensions
-	z = Reshape(z, append(append([]int{}, dims[:len(dims)-1]...), -1, 2)...)
-	return vector{Squeeze(from(z, 0, 1), -1), Squeeze(from(z, 1, 2), -1)}
+// turned90 is i x, real parts first.
+func turned90(x *Node) *Node {
+	n := x.Shape().Dim(-1)
+	return Concatenate([]*Node{Neg(from(x, n/2, n)), from(x, 0, n/2)}, -1)
 }
 
-func (a vector) pairs() *Node {
-	z := Stack([]*Node{a.re, a.im}, -1)
-	dims := z.Shape().Dimensions
-	return Reshape(z, append(append([]int{}, dims[:len(dims)-2]...), -1)...)
+// alongComplex is a ⟨x, y⟩ for complex vectors, with i x and i a.
+func alongComplex(a, ia, x, ix, y *Node) *Node {
+	return Add(scale(dot(x, y), a), scale(dot(ix, y), ia))
 }
 
-// dot is Σ conj(a_i) b_i, [..., 1].
-func (a vector) dot(b vector) vector {
-	return vector{Add(dot(a.re, b.re), dot(a.im, b.im)), Sub(dot(a.re, b.im), dot(a.im, b.re))}
-}
-
-// times is c a for a complex number c, [..., 1].
-func (a vector) times(c vector) vector {
-	return vector{Sub(scale(c.re, a.re), scale(c.im, a.im)), Add(scale(c.re, a.im), scale(c.im, a.re))}
-}
-
-// by is c a for a real number c, [..., 1].
-func (a vector) by(c *Node) vector { return vector{scale(c, a.re), scale(c, a.im)} }
-
-func (a vector) plus(b vector) vector  { return vector{Add(a.re, b.re), Add(a.im, b.im)} }
-func (a vector) minus(b vector) vector { return vector{Sub(a.re, b.re), Sub(a.im, b.im)} }
-func (a vector) conj() vector          { return vector{a.re, Neg(a.im)} }
-
-// square is Σ |a_i|², [..., 1].
-func (a vector) square() *Node { return Add(dot(a.re, a.re), dot(a.im, a.im)) }
-
-func (a vector) from(start, to int) vector {
-	return vector{from(a.re, start, to), from(a.im, start, to)}
-}
-
-func (a vector) like(x *Node) vector { return vector{like(a.re, x), like(a.im, x)} }
-
-func (a vector) under(matrix *Node) vector {
-	return vector{linalg.MatVec(matrix, a.re), linalg.MatVec(matrix, a.im)}
-}
-
-func join(a, b vector) vector {
-	return vector{Concatenate([]*Node{a.re, b.re}, -1), Concatenate([]*Node{a.im, b.im}, -1)}
-}
-
-// phase is c/|c|, and 1 where c is 0.
-func (c vector) phase() vector {
-	zero := IsZero(c.square())
-	one := OnesLike(c.re)
-	safe := vector{Where(zero, one, c.re), Where(zero, ZerosLike(c.im), c.im)}
-	return safe.by(Reciprocal(Sqrt(safe.square())))
-}
-
-// helmert has an orthonormal basis of the vectors with sum 0 as its rows, [k − 1, k].
+// helmert takes the pairs of a configuration to k − 1 complex numbers: an isometry but for translation,
+// [2(k − 1), 2k].
 func (m kendall) helmert(like *Node) *Node {
-	h := make([][]float64, m.k-1)
-	for i := range h {
-		h[i] = make([]float64, m.k)
+	h := make([][]float64, 2*(m.k-1))
+	for i := range m.k - 1 {
+		re, im := make([]float64, 2*m.k), make([]float64, 2*m.k)
 		n := float64(i + 1)
-		for j := range i + 1 {
-			h[i][j] = 1 / math.Sqrt(n*(n+1))
+		for j := range i + 2 {
+			value := 1 / math.Sqrt(n*(n+1))
+			if j == i+1 {
+				value *= -n
+			}
+			re[2*j], im[2*j+1] = value, value
 		}
-		h[i][i+1] = -n / math.Sqrt(n*(n+1))
+		h[i], h[m.k-1+i] = re, im
 	}
 	return ConstAsDType(like.Graph(), like.DType(), h)
 }
 
+// Chart has the complex coordinates x_i = y_i/y_0 of y = U z, where U is the unitary map, after helmert's, that takes
+// the centre c to e_0: −conj(α) (1 − 2 w w*/|w|²) with w = c + α e_0, α = c_0/|c_0|.
 func (m kendall) Chart(c *Node) geom.Chart {
-	z := numbers(c).under(m.helmert(c))
-	size := z.square()
+	n := m.k - 1
+	h := m.helmert(c)
+	z := linalg.MatVec(h, c)
+	size := dot(z, z)
 	size = nanWhere(LessThan(size, MulScalar(dot(c, c), cutLocus*cutLocus)), size) // all landmarks in one place
-	z = z.by(Reciprocal(Sqrt(size)))
-	first := z.from(0, 1)
-	phase := first.phase()
-	w := join(first.plus(phase), z.from(1, m.k-1))
-	return kendallChart{m, w, phase, MulScalar(Reciprocal(w.square()), 2)}
+	z = scale(Rsqrt(size), z)
+
+	re, im := from(z, 0, 1), from(z, n, n+1)
+	modulus := Sqrt(Add(Square(re), Square(im)))
+	zero := IsZero(modulus)
+	modulus = Where(zero, OnesLike(modulus), modulus)
+	re, im = Where(zero, OnesLike(re), Div(re, modulus)), Div(im, modulus)
+	rest := ZerosLike(from(z, 1, n))
+	alpha := Concatenate([]*Node{re, rest, im, rest}, -1)
+	w := Add(z, alpha)
+	iw := turned90(w)
+	reflection := Add(linalg.Outer(w, w), linalg.Outer(iw, iw))
+	two := ExpandAxes(MulScalar(Reciprocal(dot(w, w)), 2), -1)
+	reflection = Sub(Mul(BroadcastToShape(two, reflection.Shape()), reflection), identityLike(reflection))
+	u := linalg.MatMul(reflection, h)
+
+	upper, lower := SliceAxis(u, -2, AxisRange(0, n)), SliceAxis(u, -2, AxisRange(n, 2*n))
+	times := func(a, u *Node) *Node { return Mul(BroadcastToShape(ExpandAxes(a, -1), u.Shape()), u) }
+	return kendallChart{m, Concatenate([]*Node{
+		Add(times(re, upper), times(im, lower)),
+		Sub(times(re, lower), times(im, upper)),
+	}, -2)}
 }
 
-// kendallChart has the complex coordinates x_i = y_i/y_0 of y = U H z, H the Helmert matrix and U the unitary map
-// −conj(α) (1 − 2 w w*/|w|²), w = c + α e_0, |α| = 1, that takes the centre c to e_0.
 type kendallChart struct {
-	m        kendall
-	w, alpha vector
-	slope    *Node
+	m kendall
+	u *Node // [B..., 2(k − 1), 2k]
 }
 
 func (c kendallChart) Dim() int { return c.m.Dim() }
 
-// reflect is −(1 − 2 w w*/|w|²) y.
-func (c kendallChart) reflect(y vector) vector {
-	w := c.w.like(y.re)
-	return w.times(w.dot(y)).by(like(c.slope, y.re)).minus(y)
-}
-
 func (c kendallChart) Coordinates(z *Node) *Node {
-	y := c.reflect(numbers(z).under(c.m.helmert(z)))
-	first := y.from(0, 1) // conj(α), which multiplies all of y, cancels in the quotient
-	return y.from(1, c.m.k-1).times(first.conj()).by(Reciprocal(first.square())).pairs()
+	n := c.m.k - 1
+	y := linalg.MatVec(likeMatrix(c.u, z), z)
+	re, im := from(y, 0, 1), from(y, n, n+1)
+	x := Concatenate([]*Node{from(y, 1, n), from(y, n+1, 2*n)}, -1)
+	quotient := Sub(scale(re, x), scale(im, turned90(x))) // times conj(y_0)
+	return Div(quotient, BroadcastToShape(Add(Square(re), Square(im)), quotient.Shape()))
 }
 
 func (c kendallChart) Point(x *Node) *Node {
-	y := numbers(x)
-	one := vector{OnesLike(y.from(0, 1).re), ZerosLike(y.from(0, 1).re)}
-	y = join(one, y)
-	y = y.by(Reciprocal(Sqrt(y.square())))
-	z := c.reflect(y.times(c.alpha.like(y.re)))
-	return z.under(linalg.T(c.m.helmert(x))).pairs()
+	n := c.m.k - 1
+	one := OnesLike(from(x, 0, 1))
+	y := Concatenate([]*Node{one, from(x, 0, n-1), ZerosLike(one), from(x, n-1, 2*(n-1))}, -1)
+	return scale(Rsqrt(OnePlus(dot(x, x))), linalg.MatVec(linalg.T(likeMatrix(c.u, x)), y))
 }
 
 // Horizontal removes translation, scaling and rotation: v − mean(v) − z ⟨z, v⟩.
 func (c kendallChart) Horizontal(z, v *Node) *Node {
-	h := c.m.helmert(v)
-	a, b := numbers(z), numbers(v).under(h).under(linalg.T(h))
-	return b.minus(a.times(a.dot(b))).pairs()
+	z, v = c.m.standard(z), c.m.standard(v)
+	iz := turned90(z)
+	return c.m.pairs(Sub(v, alongComplex(z, iz, z, iz, v)))
 }
 
 // Sharp is r (p + x ⟨x, p⟩), r = 1 + |x|²: the metric of Fubini and Study.
 func (c kendallChart) Sharp(x, p *Node) *Node {
-	z, w := numbers(x), numbers(p)
-	return w.plus(z.times(z.dot(w))).by(OnePlus(z.square())).pairs()
+	ix := turned90(x)
+	return scale(OnePlus(dot(x, x)), Add(p, alongComplex(x, ix, x, ix, p)))
 }
 
 // Flat is (v − x ⟨x, v⟩/r)/r.
 func (c kendallChart) Flat(x, v *Node) *Node {
-	z, w := numbers(x), numbers(v)
-	r := Reciprocal(OnePlus(z.square()))
-	return w.minus(z.times(z.dot(w)).by(r)).by(r).pairs()
+	ix := turned90(x)
+	r := Reciprocal(OnePlus(dot(x, x)))
+	return scale(r, Sub(v, scale(r, alongComplex(x, ix, x, ix, v))))
 }
 
 // Christoffel is −(⟨x, u⟩ v + ⟨x, v⟩ u)/r.
 func (c kendallChart) Christoffel(x, u, v *Node) *Node {
-	z, a, b := numbers(x), numbers(u), numbers(v)
-	return b.times(z.dot(a)).plus(a.times(z.dot(b))).by(Neg(Reciprocal(OnePlus(z.square())))).pairs()
+	ix := turned90(x)
+	sum := Add(alongComplex(v, turned90(v), x, ix, u), alongComplex(u, turned90(u), x, ix, v))
+	return scale(Neg(Reciprocal(OnePlus(dot(x, x)))), sum)
 }
+
+// standard is a configuration as complex numbers, real parts first, without its position; pairs is its inverse.
+func (m kendall) standard(z *Node) *Node { return linalg.MatVec(m.helmert(z), z) }
+func (m kendall) pairs(y *Node) *Node    { return linalg.MatVec(linalg.T(m.helmert(y)), y) }
 
 var unitSphere = constantCurvature{k: 1}
 
 // Exp is cos θ z + sin θ/θ v, θ = |v|: a great circle of the sphere of configurations that does not rotate.
 func (m kendall) Exp(z, v *Node) *Node { return unitSphere.Exp(z, v) }
 
-// Log is the logarithm of the sphere to y in optimal position.
+// Log is the logarithm of the sphere to y in optimal position, y conj(⟨z, y⟩)/|⟨z, y⟩|.
 func (m kendall) Log(z, y *Node) *Node {
-	a := numbers(z).dot(numbers(y))
-	orthogonal := LessThan(a.square(), MulScalar(OnesLike(a.re), cutLocus*cutLocus))
-	return nanWhere(orthogonal, unitSphere.Log(z, numbers(y).times(a.phase().conj()).pairs()))
+	z, y = m.standard(z), m.standard(y)
+	re, im := dot(z, y), dot(turned90(z), y)
+	size := Sqrt(Add(Square(re), Square(im)))
+	size = nanWhere(LessThan(size, MulScalar(OnesLike(size), cutLocus)), size)
+	y = Sub(scale(Div(re, size), y), scale(Div(im, size), turned90(y)))
+	return m.pairs(unitSphere.Log(z, y))
 }
 
 // Transport is w − ⟨v, w⟩ (½ (sin(θ/2)/(θ/2))² v + sin θ/θ z), as on the sphere but with a complex product.
 func (m kendall) Transport(z, v, w *Node) *Node {
+	z, v, w = m.standard(z), m.standard(v), m.standard(w)
 	s := dot(v, v)
 	along := scale(MulScalar(Square(unitSphere.sine(MulScalar(s, 0.25))), 0.5), v)
 	along = Add(along, scale(unitSphere.sine(s), z))
-	return Sub(w, numbers(along).times(numbers(v).dot(numbers(w))).pairs())
+	return m.pairs(Sub(w, alongComplex(along, turned90(along), v, turned90(v), w)))
 }

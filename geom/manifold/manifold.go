@@ -22,6 +22,11 @@ func like(c, x *Node) *Node {
 	return BroadcastPrefix(c, x.Shape().Dimensions[:x.Rank()-c.Rank()]...)
 }
 
+// likeMatrix is like for a matrix of the centre, [B..., n, m].
+func likeMatrix(a, x *Node) *Node {
+	return BroadcastPrefix(a, x.Shape().Dimensions[:x.Rank()+1-a.Rank()]...)
+}
+
 // from cuts the last axis to from…to.
 func from(x *Node, from, to int) *Node { return SliceAxis(x, -1, AxisRange(from, to)) }
 

@@ -88,21 +88,18 @@ type spdChart struct {
 
 func (c spdChart) Dim() int { return c.m.Dim() }
 
-// at gives a matrix of the centre the axes in front of x.
-func (c spdChart) at(l, x *Node) *Node {
-	return BroadcastPrefix(l, x.Shape().Dimensions[:x.Rank()+1-l.Rank()]...)
-}
-
 // offset is 1 + S, S the symmetric matrix with coordinates x.
 func (c spdChart) offset(x *Node) *Node {
 	s := c.m.symmetric(x)
 	return Add(identityLike(s), s)
 }
 
-func (c spdChart) Point(x *Node) *Node { return c.m.vector(congruence(c.at(c.l, x), c.offset(x))) }
+func (c spdChart) Point(x *Node) *Node {
+	return c.m.vector(congruence(likeMatrix(c.l, x), c.offset(x)))
+}
 
 func (c spdChart) Coordinates(z *Node) *Node {
-	a := congruence(c.at(c.inverse, z), c.m.matrix(z))
+	a := congruence(likeMatrix(c.inverse, z), c.m.matrix(z))
 	return c.m.coordinates(Sub(a, identityLike(a)))
 }
 

@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
 	"anatomy/geom/geomtest"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
@@ -70,6 +72,59 @@ func TestSphereGreatCircle(t *testing.T) {
 	if err == nil {
 		t.Error("Log to the antipode by integration: no error")
 	}
+}
+
+// Integration that changes the chart at every step has the order of its method, and can be differentiated: both against
+// closed forms.
+func TestSphereRecentred(t *testing.T) {
+	t.Parallel()
+	closed := manifold.Sphere(2).(geom.ClosedForms)
+	hidden := struct{ geom.Atlas }{manifold.Sphere(2)}
+	z, v, dv := []float64{0.6, 0, 0.8}, []float64{0.96, 1.6, -0.72}, []float64{0.8, 0.5, -0.6}
+	methods := []ode.Method{ode.Heun, ode.RK4}
+	out, err := engine.Run(func(z, v, dv *Node) []*Node {
+		integrated := func(method ode.Method, n int) func(v []*Node) []*Node {
+			return func(v []*Node) []*Node {
+				// On the unit sphere v♭ is v in the ambient space.
+				field, method := geom.Recentred(hidden, geom.Geodesics, method, geom.Covector)
+				return ode.Flow(field, method, n, ode.State{z, v[0]})[:1]
+			}
+		}
+		exact, dExact := autodiff.Pushforward(func(v []*Node) []*Node { return []*Node{closed.Exp(z, v[0])} }, []*Node{v}, []*Node{dv})
+		var out []*Node
+		for _, m := range methods {
+			for _, n := range []int{40, 80} {
+				out = append(out, ReduceAllMax(Abs(Sub(integrated(m, n)([]*Node{v})[0], exact[0]))))
+			}
+		}
+		_, derivative := autodiff.Pushforward(integrated(ode.RK4, 80), []*Node{v}, []*Node{dv})
+		return append(out, ReduceAllMax(Abs(Sub(derivative[0], dExact[0]))))
+	}, z, v, dv)
+	out = must(t, out, err)
+	for i, m := range methods {
+		order := math.Log2(out.Scalar(2*i) / out.Scalar(2*i+1))
+		near(t, "order of "+m.Name, order/float64(m.Order), 1, 0.1/float64(m.Order))
+	}
+	near(t, "derivative of Exp", out.Scalar(4), 0, 1e-7)
+}
+
+// A vector transported along a circle of latitude turns by 2π cos θ against the circle.
+func TestSphereHolonomy(t *testing.T) {
+	t.Parallel()
+	s := geom.On(struct{ geom.Atlas }{manifold.Sphere(2)})
+	const n = 200
+	sin, cos := 0.6, 0.8
+	curve := make([][]float64, n+1)
+	for k := range curve {
+		y, x := math.Sincos(2 * math.Pi * float64(k) / n)
+		curve[k] = []float64{sin * x, sin * y, cos}
+	}
+	south, east := []float64{cos, 0, -sin}, []float64{0, 1, 0}
+	moved, err := s.TransportAlong(curve, south, east)
+	moved = must(t, moved, err)
+	angle := 2 * math.Pi * cos
+	nearVector(t, "south", moved[0][n], combined(math.Cos(angle), south, -math.Sin(angle), east), 1e-6)
+	nearVector(t, "east", moved[1][n], combined(math.Sin(angle), south, math.Cos(angle), east), 1e-6)
 }
 
 func TestSphereBadInput(t *testing.T) {
