@@ -169,6 +169,18 @@ func (s *Space) Vector(q [][]float64) ([]float64, error) {
 	return x, nil
 }
 
+// Vectors is Vector for many shapes.
+func (s *Space) Vectors(shapes [][][]float64) ([][]float64, error) {
+	out := make([][]float64, len(shapes))
+	for k, q := range shapes {
+		var err error
+		if out[k], err = s.Vector(q); err != nil {
+			return nil, fmt.Errorf("shape %d: %w", k, err)
+		}
+	}
+	return out, nil
+}
+
 func (s *Space) rows(q [][]float64) ([]float64, error) {
 	if len(q) != s.N {
 		return nil, fmt.Errorf("%d landmarks, the manifold has %d", len(q), s.N)
@@ -195,6 +207,15 @@ func (s *Space) checkPoint(p []float64) error {
 
 // Shape is the inverse of Vector.
 func (s *Space) Shape(x []float64) [][]float64 { return engine.Unflatten(x, s.D) }
+
+// Shapes is Shape for many vectors.
+func (s *Space) Shapes(x [][]float64) [][][]float64 {
+	out := make([][][]float64, len(x))
+	for k := range x {
+		out[k] = s.Shape(x[k])
+	}
+	return out
+}
 
 func flatten(q [][]float64) []float64 {
 	var x []float64
