@@ -23,7 +23,8 @@ type Regulariser interface {
 // grow only as far as they reduce the residual.
 //
 // Geodesic.Status says whether the residual reached 1e-10 of |y − x|; the best geodesic found is returned in any case.
-// It is the minimal one where y is not far beyond the injectivity radius.
+// It is the minimal one where y is not far beyond the injectivity radius. On an Atlas the residual is taken in the chart
+// centred at y, and an end point in the cut locus of x, where that chart says so, is an error.
 func (s *Space) Log(x, y []float64) (*Geodesic, error) {
 	gs, err := s.LogAll([][]float64{x}, [][]float64{y})
 	if err != nil {

@@ -117,7 +117,7 @@ func (s *Space) geodesic(what string, x, v []float64, out engine.Values, err err
 	}
 	for k, q := range g.Points {
 		if i, bad := notFinite(q); bad {
-			return nil, fmt.Errorf("%s: the geodesic diverges at step %d of %d (coordinate %d is %g): it is too fast for the step or leaves the chart; use more steps or a shorter vector",
+			return nil, fmt.Errorf("%s: the geodesic diverges at step %d of %d (coordinate %d is %g): it is too fast for the step, leaves the chart or meets a singular metric; use more steps or a shorter vector",
 				what, k, s.steps, i, q[i])
 		}
 	}

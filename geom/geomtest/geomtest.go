@@ -4,6 +4,7 @@ package geomtest
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -192,15 +193,12 @@ type suite struct {
 	sample
 }
 
-// flow is what a Space makes of the sample.
-type flow struct{ ends, v, w [][]float64 }
-
 // geodesics tests geodesics by integration, and the closed forms against them.
 func (s suite) geodesics() {
 	s.t.Helper()
 	generic := s.m
-	_, closed := s.m.(geom.ClosedForms)
-	if closed { // hide them
+	closed, ok := s.m.(geom.ClosedForms)
+	if ok { // hide them
 		switch m := s.m.(type) {
 		case geom.Atlas:
 			generic = struct{ geom.Atlas }{m}
@@ -210,61 +208,62 @@ func (s suite) geodesics() {
 			generic = struct{ geom.Cometric }{m}
 		}
 	}
-	integrated := s.run("by integration", generic)
-	before, _ := s.measure(s.points, s.v, s.w, s.points)
-	after, separation := s.measure(integrated.ends, integrated.v, integrated.w, s.ends)
-	for i := range s.points {
-		s.check("inner products of transported vectors", i, after[i], before[i])
-		if !(separation[i] <= integration) {
-			s.t.Errorf("the ends of a geodesic with and without re-centring, point %d: %.3g apart", i, separation[i])
-		}
-	}
-	if !closed {
-		return
-	}
-	exact := s.run("in closed form", s.m)
-	for i := range s.points {
-		s.check("Exp in closed form", i, exact.ends[i], integrated.ends[i])
-		s.check("Transport in closed form of the velocity", i, exact.v[i], integrated.v[i])
-		s.check("Transport in closed form", i, exact.w[i], integrated.w[i])
-	}
-}
-
-func (s suite) run(how string, m geom.Manifold) flow {
-	s.t.Helper()
-	space := geom.On(m, geom.Integrator(ode.RK4, steps))
-	var f flow
+	space := geom.On(generic, geom.Integrator(ode.RK4, steps))
+	var ends, v, w [][]float64
 	for i, z := range s.points {
 		g, err := space.Exp(z, s.v[i])
 		if err != nil {
-			s.t.Fatal(how, err)
+			s.t.Fatal(err)
 		}
 		moved, err := space.Transport(g, s.v[i], s.w[i])
 		if err != nil {
-			s.t.Fatal(how, err)
+			s.t.Fatal(err)
 		}
-		s.check("length of a geodesic "+how, i, []float64{g.Length}, []float64{speed})
+		s.check("length of a geodesic", i, []float64{g.Length}, []float64{speed})
 		// Momenta on transported vectors: the velocity is one of them.
 		energy, angle := make([]float64, steps+1), make([]float64, steps+1)
 		for k, p := range g.Momenta {
 			energy[k], angle[k] = floats.Dot(p, moved[0][k]), floats.Dot(p, moved[1][k])
 		}
-		s.constant("energy of a geodesic "+how, i, energy)
-		s.constant("product of the velocity and a transported vector "+how, i, angle)
-		f.ends = append(f.ends, g.Points[steps])
-		f.v, f.w = append(f.v, moved[0][steps]), append(f.w, moved[1][steps])
+		s.constant("energy of a geodesic", i, energy)
+		s.constant("product of the velocity and a transported vector", i, angle)
+		ends = append(ends, g.Points[steps])
+		v, w = append(v, moved[0][steps]), append(w, moved[1][steps])
 	}
-	logs, err := space.LogAll(s.points, f.ends)
+	logs, err := space.LogAll(s.points, ends)
 	if err != nil {
-		s.t.Fatal(how, err)
+		s.t.Fatal(err)
 	}
 	for i, g := range logs {
 		if g.Status != geom.Converged {
-			s.t.Errorf("Log %s at point %d: %s, residual %.3g", how, i, g.Status, g.Residual)
+			s.t.Errorf("Log at point %d: %s, residual %.3g", i, g.Status, g.Residual)
 		}
-		s.check("Log of Exp "+how, i, g.Velocity, s.v[i])
+		s.check("Log of Exp", i, g.Velocity, s.v[i])
 	}
-	return f
+
+	n := len(ends)
+	products, separation := s.measure(slices.Concat(s.points, ends), slices.Concat(s.v, v), slices.Concat(s.w, w), slices.Concat(s.points, s.ends))
+	for i := range n {
+		s.check("inner products of transported vectors", i, products[n+i], products[i])
+		if !(separation[n+i] <= integration) {
+			s.t.Errorf("the ends of a geodesic with and without re-centring, point %d: %.3g apart", i, separation[n+i])
+		}
+	}
+	if !ok {
+		return
+	}
+	out, err := engine.Run(func(z, y, v, w *Node) []*Node {
+		return []*Node{closed.Exp(z, v), closed.Log(z, y), closed.Transport(z, v, v), closed.Transport(z, v, w)}
+	}, s.points, ends, s.v, s.w)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := range n {
+		s.check("Exp in closed form", i, out.Matrix(0)[i], ends[i])
+		s.check("Log in closed form", i, out.Matrix(1)[i], s.v[i])
+		s.check("Transport of the velocity in closed form", i, out.Matrix(2)[i], v[i])
+		s.check("Transport in closed form", i, out.Matrix(3)[i], w[i])
+	}
 }
 
 // measure returns ‖v‖², ⟨v, w⟩ and ‖w‖² at every point z, and how far y is from z in the chart centred at z.
