@@ -1,0 +1,220 @@
+package landmarks_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"anatomy/geom/ode"
+	"anatomy/geom/stochastic"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+func triangle() (s *landmarks.Space, q, p [][]float64) {
+	s = landmarks.New(3, 2, kernels.Gaussian(1), landmarks.Integrator(ode.Heun, 20))
+	return s, [][]float64{{0, 0}, {0.9, 0.2}, {0.4, 0.8}}, [][]float64{{0.5, -0.2}, {0.3, 0.4}, {-0.6, 0.1}}
+}
+
+func mustPaths(t *testing.T, p landmarks.Process, r stochastic.Run) *landmarks.Paths {
+	t.Helper()
+	paths, err := p.Paths(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// apart is the largest difference of the coordinates of two shapes.
+func apart(a, b [][]float64) float64 {
+	worst := 0.0
+	for i := range a {
+		for k := range a[i] {
+			worst = max(worst, math.Abs(a[i][k]-b[i][k]))
+		}
+	}
+	return worst
+}
+
+func shifted(q [][]float64, v ...float64) [][]float64 {
+	out := make([][]float64, len(q))
+	for i := range q {
+		for a := range q[i] {
+			out[i] = append(out[i], q[i][a]+v[a])
+		}
+	}
+	return out
+}
+
+// Without noise Langevin's equation is Hamilton's. Without friction, one landmark is driven by σ ∫ W dt, which Heun's
+// method integrates by trapezia. With friction it is the integral of an Ornstein-Uhlenbeck process.
+func TestLangevin(t *testing.T) {
+	s, q, p := triangle()
+	g, err := s.Shoot(q, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, shape := range mustPaths(t, s.Langevin(q, p, 0, 0), stochastic.Run{Paths: 1, Steps: 20}).Shapes[0] {
+		if d := apart(shape, g.Path[i]); d > 1e-13 {
+			t.Errorf("without noise, step %d is %.3g off the geodesic", i, d)
+		}
+	}
+
+	one := landmarks.New(1, 2, kernels.Gaussian(1))
+	q, p = [][]float64{{1, 2}}, [][]float64{{0.3, -0.4}}
+	const n, T, sigma = 10, 2., 0.7
+	paths := mustPaths(t, one.Langevin(q, p, 0, sigma), stochastic.Run{Paths: 3, Steps: n, Time: T, Seed: 5})
+	for k, path := range paths.Shapes {
+		want := shifted(q, 0, 0)
+		for i := range n {
+			for a := range 2 {
+				want[0][a] += T / n * (p[0][a] + sigma*(paths.Noise[k][i][a]+paths.Noise[k][i+1][a])/2)
+			}
+			if d := apart(path[i+1], want); d > 1e-13 {
+				t.Errorf("without friction, path %d at step %d: %v, want %v", k, i+1, path[i+1], want)
+			}
+		}
+	}
+
+	const friction, count = 1.5, 20000
+	ends, err := one.Langevin(q, p, friction, sigma).Sample(stochastic.Run{Paths: count, Steps: 50, Time: T, Seed: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	decay := (1 - math.Exp(-friction*T)) / friction
+	variance := sigma * sigma / (friction * friction) * (T - 2*decay + (1-math.Exp(-2*friction*T))/(2*friction))
+	for a := range 2 {
+		var mean, square float64
+		want := q[0][a] + p[0][a]*decay
+		for _, end := range ends {
+			mean += end[0][a] / count
+			square += (end[0][a] - want) * (end[0][a] - want) / count
+		}
+		if math.Abs(mean-want) > 3*math.Sqrt(variance/count) {
+			t.Errorf("mean of coordinate %d is %.4f, want %.4f ± %.4f", a, mean, want, math.Sqrt(variance/count))
+		}
+		if math.Abs(square-variance) > 3*variance*math.Sqrt(2./count) {
+			t.Errorf("variance of coordinate %d is %.4f, want %.4f ± %.4f", a, square, variance, variance*math.Sqrt(2./count))
+		}
+	}
+}
+
+// Fields that are constant translate the geodesic by Σ λ_l W^l. Landmarks at rest are carried by the flow of one field
+// for the time W: Stratonovich's chain rule.
+func TestEulerianNoise(t *testing.T) {
+	s, q, p := triangle()
+	g, err := s.Shoot(q, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide := landmarks.NoiseFields{Centres: [][]float64{{0, 0}, {1, 1}}, Amplitudes: [][]float64{{0.5, 0.1}, {-0.2, 0.7}}, Width: 1e9}
+	paths := mustPaths(t, s.Eulerian(q, p, wide), stochastic.Run{Paths: 2, Steps: 20, Seed: 7})
+	for k, path := range paths.Shapes {
+		for i, shape := range path {
+			w := paths.Noise[k][i]
+			want := shifted(g.Path[i], 0.5*w[0]-0.2*w[1], 0.1*w[0]+0.7*w[1])
+			if d := apart(shape, want); d > 1e-12 {
+				t.Errorf("constant fields, path %d at step %d is %.3g off", k, i, d)
+			}
+		}
+	}
+
+	c, lambda, r := []float64{0.3, 0.4}, []float64{0.6, -0.3}, 0.5
+	still := [][]float64{{0, 0}, {0, 0}, {0, 0}}
+	field := func(x []float64) (dx [2]float64) {
+		k := math.Exp(-((x[0]-c[0])*(x[0]-c[0]) + (x[1]-c[1])*(x[1]-c[1])) / (2 * r * r))
+		return [2]float64{lambda[0] * k, lambda[1] * k}
+	}
+	paths = mustPaths(t, s.Eulerian(q, still, landmarks.NoiseFields{Centres: [][]float64{c}, Amplitudes: [][]float64{lambda}, Width: r}),
+		stochastic.Run{Paths: 5, Steps: 1000, Seed: 8})
+	for k, path := range paths.Shapes {
+		w := paths.Noise[k][1000][0]
+		want := shifted(q, 0, 0)
+		const steps = 2000
+		for _, x := range want {
+			for range steps {
+				f := field(x)
+				f = field([]float64{x[0] + w/steps/2*f[0], x[1] + w/steps/2*f[1]})
+				x[0], x[1] = x[0]+w/steps*f[0], x[1]+w/steps*f[1]
+			}
+		}
+		if d := apart(path[1000], want); d > 1e-3 {
+			t.Errorf("path %d is %.3g off the flow of the field", k, d)
+		}
+	}
+}
+
+// The wrappers are those of package stochastic on coordinates.
+func TestShapesOfProcesses(t *testing.T) {
+	s, q, p := triangle()
+	run := stochastic.Run{Paths: 2, Steps: 5, Time: 0.1, Seed: 9}
+	x, err := s.Vector(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flat, err := s.Vector(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	development, err := stochastic.Development(s.Geometry, x, [][]float64{flat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		shapes landmarks.Process
+		points stochastic.Process
+	}{
+		"Brownian":              {s.Brownian(q), stochastic.Brownian(s.Geometry, x)},
+		"StochasticDevelopment": {s.StochasticDevelopment(q, p), development},
+	} {
+		ends, err := c.shapes.Sample(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		points, err := c.points.Sample(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range points {
+			if d := apart(ends[k], s.Shape(points[k])); d != 0 {
+				t.Errorf("%s: path %d differs by %g", name, k, d)
+			}
+		}
+	}
+	target := shifted(q, 0.2, -0.1)
+	b, err := s.Bridge(stochastic.Guided, q, target, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.Shapes) != 2 || len(b.Shapes[0]) != 6 || apart(b.Shapes[1][0], q) != 0 || apart(b.Shapes[1][5], target) != 0 {
+		t.Errorf("bridges from %v to %v", b.Shapes[1][0], b.Shapes[1][5])
+	}
+}
+
+func TestProcessErrors(t *testing.T) {
+	s, q, p := triangle()
+	run := stochastic.Run{Paths: 1, Steps: 2}
+	sample := func(p landmarks.Process) error { _, err := p.Sample(run); return err }
+	paths := func(p landmarks.Process) error { _, err := p.Paths(run); return err }
+	fields := landmarks.NoiseFields{Centres: [][]float64{{0, 0}}, Amplitudes: [][]float64{{1, 0, 0}}, Width: 1}
+	same := [][]float64{{0, 0}, {1, 1}, {0, 0}}
+	for want, err := range map[string]error{
+		"Brownian motion: 2 landmarks, the manifold has 3":                 sample(s.Brownian(q[:2])),
+		"Brownian motion: landmarks 0 and 2 coincide":                      paths(s.Brownian(same)),
+		"StochasticDevelopment: vector 0: 2 landmarks, the manifold has 3": sample(s.StochasticDevelopment(q, p[:2])),
+		"a frame of 7 vectors, want 1 to 6":                                sample(s.StochasticDevelopment(q, p, p, p, p, p, p, p)),
+		"Langevin: friction -1, want a finite number from 0":               sample(s.Langevin(q, p, -1, 0)),
+		"Langevin: momentum: 2 landmarks":                                  sample(s.Langevin(q, p[:2], 1, 0)),
+		"Eulerian: amplitude 0: 3 coordinates":                             sample(s.Eulerian(q, p, fields)),
+		"Eulerian: noise fields of width 0":                                sample(s.Eulerian(q, p, landmarks.NoiseFields{Centres: q, Amplitudes: q})),
+		"Eulerian: 3 centres and 0 amplitudes":                             sample(s.Eulerian(q, p, landmarks.NoiseFields{Centres: q})),
+		"Langevin: path 0 diverges at step 1 of 2 (time 5e+199 of 1e+200)": func() error {
+			_, err := s.Langevin(q, p, 0, 1e300).Sample(stochastic.Run{Paths: 1, Steps: 2, Time: 1e200})
+			return err
+		}(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
