@@ -7,6 +7,10 @@
 // optional methods, found by type assertion, and always equal what the generic functions of this package compute.
 // Graph functions take nodes and batch over leading axes; Space runs them on host slices.
 //
+// A manifold that no single chart holds is an Atlas: its points and vectors are those of an ambient space, unit vectors
+// for the sphere, and every step is taken in the chart centred at the current point. Functions on the host take and
+// return ambient vectors then.
+//
 // # Notation
 //
 //	d            dimension; q, x points, [..., d]; v tangent vectors, [..., d]; p covectors (momenta), [..., d]
