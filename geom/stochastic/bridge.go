@@ -98,22 +98,8 @@ func estimate(logWeights []float64) Likelihood {
 
 // runBridges returns log weights, [J·N] with the paths of one end together, and with keep the paths, [J·N, n + 1, a].
 func runBridges(s *geom.Space, proposal Proposal, what string, x []float64, v [][]float64, r *Run, keep bool) (engine.Values, error) {
-	if err := r.check(what); err != nil {
+	if err := checkBridges(s, proposal, what, x, v, r); err != nil {
 		return nil, err
-	}
-	if proposal != Guided && proposal != DelyonHu {
-		return nil, fmt.Errorf("%s: proposal %d, want Guided or DelyonHu", what, proposal)
-	}
-	if err := checkVector(s, what, "start", x); err != nil {
-		return nil, err
-	}
-	if err := checkVectors(s, what, "end", v); err != nil {
-		return nil, err
-	}
-	for _, z := range append([][]float64{x}, v...) {
-		if err := checkOn(s, what, z, nil); err != nil {
-			return nil, err
-		}
 	}
 	xi := ode.Increments(r.Seed, r.Steps, len(v)*r.Paths, s.M.Dim(), float64(r.Steps)) // of variance 1
 	name := fmt.Sprintf("%s, proposal %d", what, proposal)
@@ -138,6 +124,27 @@ func runBridges(s *geom.Space, proposal Proposal, what string, x []float64, v []
 	return out, nil
 }
 
+func checkBridges(s *geom.Space, proposal Proposal, what string, x []float64, v [][]float64, r *Run) error {
+	if err := r.check(what); err != nil {
+		return err
+	}
+	if proposal != Guided && proposal != DelyonHu {
+		return fmt.Errorf("%s: proposal %d, want Guided or DelyonHu", what, proposal)
+	}
+	if err := checkVector(s, what, "start", x); err != nil {
+		return err
+	}
+	if err := checkVectors(s, what, "end", v); err != nil {
+		return err
+	}
+	for _, z := range append([][]float64{x}, v...) {
+		if err := checkOn(s, what, z, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // repeatRows repeats every row of v, [J, a], n times, [J·n, a].
 func repeatRows(v *Node, n int) *Node {
 	j, a := v.Shape().Dim(0), v.Shape().Dim(1)
@@ -154,10 +161,11 @@ func bridges(m geom.Manifold, proposal Proposal, x, v, T, xi *Node, keep bool) (
 		// τ = T (1 − s)², s = i/n, so that dt = 2τ/(1 − s) ds: the trapezoidal rule in s, whose last value is 0 in the mean.
 		left := AddScalar(Neg(ConvertDType(i, T.DType())), float64(n))
 		tau := Mul(T, Square(MulScalar(left, 1/float64(n))))
-		shrink := Square(Div(MinusOne(left), left))
+		root := Div(MinusOne(left), left)
+		h := Mul(tau, OneMinus(Square(root)))
 		dt := Div(MulScalar(tau, 2), left)
 		dt = Where(IsZero(i), MulScalar(dt, 0.5), dt)
-		next, term := g.step(step{y[0], in[0], tau, Mul(tau, OneMinus(shrink)), shrink, dt})
+		next, term := g.step(step{y[0], in[0], tau, h, root, dt})
 		var out []*Node
 		if keep {
 			out = []*Node{g.leave(y[0])}
@@ -170,6 +178,6 @@ func bridges(m geom.Manifold, proposal Proposal, x, v, T, xi *Node, keep bool) (
 	return final[1], path
 }
 
-// step is a step of length h at a time τ before the end, after which τ' = τ·shrink is left, with the normal numbers ξ;
-// dt is its weight in integrals over time.
-type step struct{ z, xi, tau, h, shrink, dt *Node }
+// step is a step of length h at a time τ before the end, after which τ' = τ·root² is left, with the normal numbers ξ; dt is
+// its weight in integrals over time.
+type step struct{ z, xi, tau, h, root, dt *Node }

@@ -85,7 +85,7 @@ func (r radial) step(s step) (next, logWeights *Node) {
 // euler is the step x + h drift + √(h τ'/τ) E ξ.
 func (s step) euler(x, drift, frame *Node) *Node {
 	noise := linalg.MatVec(frame, s.xi)
-	return Add(Add(x, Mul(s.h, drift)), Mul(Sqrt(Mul(s.h, s.shrink)), noise))
+	return Add(Add(x, Mul(s.h, drift)), Mul(Mul(Sqrt(s.h), s.root), noise))
 }
 
 // quadratic is a guide in coordinates, those of the chart centred at v on an Atlas.
@@ -159,15 +159,15 @@ func (q delyonHu) step(s step) (next, logWeights *Node) {
 	next = s.euler(x, Add(drift, pull), frame)
 
 	// The step without h b, in the frame; the last one goes to v whatever b is.
-	last := BroadcastToShape(IsZero(s.shrink), s.xi.Shape())
+	last := BroadcastToShape(IsZero(s.root), s.xi.Shape())
 	toEnd := linalg.SolveTriangular(frame, Sub(pull, Where(last, drift, ZerosLike(drift))), true, false)
-	move := Add(Mul(Sqrt(Mul(s.h, s.shrink)), s.xi), Mul(s.h, toEnd))
+	move := Add(Mul(Mul(Sqrt(s.h), s.root), s.xi), Mul(s.h, toEnd))
 	logWeights = MulScalar(Div(dot(move, move), s.h), -0.5)
-	shrink := Where(IsZero(s.shrink), OnesLike(s.shrink), s.shrink)
+	root := Where(IsZero(s.root), OnesLike(s.root), s.root)
 	regular := MulScalar(dot(s.xi, s.xi), 0.5)
-	regular = Add(regular, MulScalar(Log(shrink), d/2))
+	regular = Add(regular, MulScalar(Log(root), d))
 	eye := ExpandLeftToRank(linalg.Eye(x.Graph(), x.DType(), q.m.Dim()), 3)
 	logDet := ReduceSum(Log(ReduceSum(Mul(frame, eye), -1)), -1)
 	end := Neg(Add(logDet, MulScalar(Log(MulScalar(s.h, 2*math.Pi)), d/2)))
-	return next, Add(logWeights, Where(BroadcastToShape(IsZero(s.shrink), end.Shape()), end, regular))
+	return next, Add(logWeights, Where(BroadcastToShape(IsZero(s.root), end.Shape()), end, regular))
 }

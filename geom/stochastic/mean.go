@@ -1,0 +1,155 @@
+package stochastic
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/ode"
+)
+
+// Mean is a diffusion mean: where Brownian motion most likely started that was seen at the samples at time T.
+type Mean struct {
+	Point    []float64
+	Variance float64 // T; the samples lie at squared distances of about d·T
+
+	LogLikelihood float64 // (1/J) Σ_j log p_T(Point, v_j), as estimated
+	Gradient      float64 // √(T‖∂_x‖² + (2/d)(∂_log T)²), the length of the last step in units of standard deviations
+	Iterations    int
+	Status        geom.Status // geom.Converged where Gradient is at most 1e-3
+}
+
+const (
+	meanAccuracy      = 1e-6 // of Gradient, where the iteration ends
+	meanTolerance     = 1e-3 // of Gradient, for geom.Converged
+	meanMaxIterations = 200
+)
+
+// DiffusionMean maximises the likelihood (1/J) Σ_j log p_T(x, v_j) of samples over x and T (S. Eltzner, P. Hansen, S.
+// Huckemann and S. Sommer, Diffusion means in geometric spaces, 2023). The densities are those of LogLikelihood, with
+// Run.Paths bridges a sample and the same noise throughout, so that the estimate is a smooth function, but for small jumps
+// where the charts of an Atlas turn over; its gradient goes through the paths. The steps are Fisher's for a normal distribution, x ← Exp_x(T grad) and log T ← log T + (2/d) ∂_log T,
+// shortened where they do not help. Run.Time is a first guess of T; 0 stands for one made of the distances from the start.
+func DiffusionMean(s *geom.Space, proposal Proposal, samples [][]float64, start []float64, r Run) (*Mean, error) {
+	const what = "DiffusionMean"
+	if len(samples) < 2 {
+		return nil, fmt.Errorf("%s: %d samples, want at least 2", what, len(samples))
+	}
+	guess := r.Time
+	if err := checkBridges(s, proposal, what, start, samples, &r); err != nil {
+		return nil, err
+	}
+	d := float64(s.M.Dim())
+	if guess == 0 {
+		out, err := s.Call(what+", spread", func(in []*Node) []*Node {
+			g := newGuide(s.M, Guided, in[1])
+			one := ScalarOne(in[0].Graph(), in[0].DType())
+			return []*Node{ReduceAllMean(g.logDensity(g.enter(forPaths(in[1].Shape().Dim(0), in[0])), one))}
+		}, start, samples)
+		if err != nil {
+			return nil, err
+		}
+		guess = -2/d*out.Scalar(0) - math.Log(2*math.Pi) // log density = −ρ − ½ d log 2π
+		if !(guess > 0) || math.IsInf(guess, 1) {
+			return nil, fmt.Errorf("%s: the samples' mean squared distance from the start is %g: they must spread around it", what, d*guess)
+		}
+	}
+	xi := ode.Increments(r.Seed, r.Steps, len(samples)*r.Paths, s.M.Dim(), float64(r.Steps))
+
+	// at is the objective with its gradient, as steps in the chart at x and in log T.
+	type point struct {
+		x, step               []float64
+		t, stepT, value, norm float64
+	}
+	at := func(x []float64, t float64) (*point, error) {
+		out, err := s.Call(fmt.Sprintf("%s, proposal %d", what, proposal), func(in []*Node) []*Node {
+			x, v, logT, xi := in[0], in[1], in[2], in[3]
+			n := xi.Shape().Dim(1)
+			m, toPoint, y := coordinatesAt(s.M, x)
+			T := Exp(logT)
+			weights, _ := bridges(s.M, proposal, forPaths(n, toPoint(y)), repeatRows(v, n/v.Shape().Dim(0)), T, xi, false)
+			value := ReduceAllMean(logMeanExp(Reshape(weights, v.Shape().Dim(0), -1)))
+			slope := Gradient(value, y, logT)
+			step := Mul(T, geom.Sharp(m, y, slope[0]))
+			return []*Node{value, step, MulScalar(slope[1], 2/d), dot(step, slope[0]), slope[1]}
+		}, x, samples, math.Log(t), xi)
+		if err != nil {
+			return nil, err
+		}
+		p := &point{x: x, t: t, value: out.Scalar(0), step: out.Vector(1), stepT: out.Scalar(2)}
+		p.norm = math.Sqrt(out.Scalar(3) + p.stepT*out.Scalar(4))
+		return p, nil
+	}
+	now, err := at(start, guess)
+	if err != nil {
+		return nil, err
+	}
+	if math.IsNaN(now.norm) || math.IsInf(now.value, 0) {
+		return nil, fmt.Errorf("%s: the likelihood at the start with variance %.4g is %g, its gradient %g: use more steps, or a start that is closer to the samples",
+			what, guess, math.Exp(now.value), now.norm)
+	}
+	mean := &Mean{}
+	for better := true; better && now.norm > meanAccuracy && mean.Iterations < meanMaxIterations; mean.Iterations++ {
+		better = false
+		// A step of one standard deviation is long enough.
+		for scale := math.Min(1, 1/now.norm); scale > 1e-3 && !better; scale /= 4 {
+			x, err := moved(s, now.x, floats.ScaleTo(make([]float64, len(now.step)), scale, now.step))
+			if err != nil {
+				return nil, err
+			}
+			next, err := at(x, now.t*math.Exp(scale*now.stepT))
+			if err != nil {
+				return nil, err
+			}
+			if better = next.value > now.value || next.norm < now.norm/2 && next.value > now.value-1e-9; better {
+				now = next
+			}
+		}
+	}
+	switch {
+	case now.norm <= meanTolerance:
+		mean.Status = geom.Converged
+	case mean.Iterations == meanMaxIterations:
+		mean.Status = geom.MaxIterations
+	default:
+		mean.Status = geom.Stalled
+	}
+	mean.Point, mean.Variance, mean.LogLikelihood, mean.Gradient = now.x, now.t, now.value, now.norm
+	return mean, nil
+}
+
+// coordinatesAt returns the manifold in coordinates, those of the chart centred at x on an Atlas, the function that takes
+// them to points, and those of x.
+func coordinatesAt(m geom.Manifold, x *Node) (local geom.Manifold, toPoint func(y *Node) *Node, y *Node) {
+	a, ok := m.(geom.Atlas)
+	if !ok {
+		y = Identity(x)
+		return m, func(y *Node) *Node { return y }, y
+	}
+	chart := a.Chart(x)
+	y = Identity(Zeros(x.Graph(), shapes.Make(x.DType(), m.Dim())))
+	return chart, chart.Point, y
+}
+
+// moved is the point with the given coordinates relative to x, in the chart centred there on an Atlas.
+func moved(s *geom.Space, x, step []float64) ([]float64, error) {
+	out, err := s.Call("moved", func(in []*Node) []*Node {
+		_, toPoint, y := coordinatesAt(s.M, in[0])
+		return []*Node{toPoint(Add(y, in[1]))}
+	}, x, step)
+	if err != nil {
+		return nil, err
+	}
+	return out.Vector(0), nil
+}
+
+// logMeanExp is log (1/n) Σ_k e^{x_k} over the last axis.
+func logMeanExp(x *Node) *Node {
+	top := StopGradient(ReduceAndKeep(x, ReduceMax, -1))
+	sum := ReduceMean(Exp(Sub(x, BroadcastToShape(top, x.Shape()))), -1)
+	return Add(Log(sum), Squeeze(top, -1))
+}

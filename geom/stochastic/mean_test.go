@@ -1,0 +1,102 @@
+package stochastic_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/optimize"
+
+	"anatomy/geom"
+	"anatomy/geom/manifold"
+	"anatomy/geom/stochastic"
+)
+
+// In flat space the diffusion mean is the mean, T the mean squared distance over d, and the likelihood that of a normal
+// distribution.
+func TestDiffusionMeanInFlatSpace(t *testing.T) {
+	samples := [][]float64{{1, 2}, {3, -1}, {0, 0.5}, {2, 2}}
+	want := []float64{1.5, 0.875}
+	variance := 0.0
+	for _, x := range samples {
+		variance += math.Pow(floats.Distance(x, want, 2), 2) / float64(2*len(samples))
+	}
+	for _, p := range []stochastic.Proposal{stochastic.Guided, stochastic.DelyonHu} {
+		m := must(stochastic.DiffusionMean(geom.On(manifold.Euclidean(2)), p, samples, samples[0], stochastic.Run{Paths: 2, Steps: 5}))
+		if m.Status != geom.Converged || floats.Distance(m.Point, want, 2) > 1e-5 || math.Abs(m.Variance-variance) > 1e-5 {
+			t.Errorf("proposal %d: %+v, want %v with variance %g", p, m, want, variance)
+		}
+		if l := -1 - math.Log(2*math.Pi*variance); math.Abs(m.LogLikelihood-l) > 1e-9 {
+			t.Errorf("proposal %d: log likelihood %g, want %g", p, m.LogLikelihood, l)
+		}
+	}
+}
+
+// On S² the diffusion mean is the maximum of the likelihood by the heat kernel.
+func TestDiffusionMeanOnSphere(t *testing.T) {
+	samples := must(stochastic.Brownian(sphere, pole).Sample(stochastic.Run{Paths: 12, Steps: 50, Time: 0.4, Seed: 31}))
+	likelihood := func(x []float64, T float64) float64 {
+		sum := 0.0
+		for _, v := range samples {
+			sum += math.Log(sphereKernel(T, floats.Dot(x, v))) / float64(len(samples))
+		}
+		return sum
+	}
+	point := func(p []float64) []float64 {
+		z := []float64{pole[0] + p[0], pole[1] + p[1], pole[2] - (pole[0]*p[0]+pole[1]*p[1])/pole[2]}
+		floats.Scale(1/floats.Norm(z, 2), z)
+		return z
+	}
+	best, err := optimize.Minimize(optimize.Problem{Func: func(p []float64) float64 { return -likelihood(point(p), math.Exp(p[2])) }},
+		[]float64{0, 0, math.Log(0.4)}, nil, &optimize.NelderMead{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, variance := point(best.X), math.Exp(best.X[2])
+	m := must(stochastic.DiffusionMean(sphere, stochastic.Guided, samples, samples[0], stochastic.Run{Paths: 100, Steps: 40, Seed: 32}))
+	t.Logf("%+v, want %v with variance %.4f, log likelihood %.4f", m, want, variance, -best.F)
+	// The standard deviation of the mean of J samples is √(T/J): the estimate must be much closer than that.
+	if d := floats.Distance(m.Point, want, 2); d > 0.02*math.Sqrt(variance) || m.Status != geom.Converged {
+		t.Errorf("mean %v (%s), want %v, distance %.4f", m.Point, m.Status, want, d)
+	}
+	if math.Abs(m.Variance/variance-1) > 0.01 || math.Abs(m.LogLikelihood+best.F) > 0.005 {
+		t.Errorf("variance %.4f, want %.4f; log likelihood %.4f, want %.4f", m.Variance, variance, m.LogLikelihood, -best.F)
+	}
+}
+
+// On landmarks, the start of a Brownian motion and its time are found again from samples.
+func TestDiffusionMeanOfLandmarks(t *testing.T) {
+	const T, n = 0.02, 40
+	s, x := threeLandmarks()
+	samples := must(stochastic.Brownian(s, x).Sample(stochastic.Run{Paths: n, Steps: 50, Time: T, Seed: 33}))
+	m := must(stochastic.DiffusionMean(s, stochastic.Guided, samples, samples[0], stochastic.Run{Paths: 20, Steps: 20, Seed: 34}))
+	t.Logf("%+v, want %v with variance %g", m, x, T)
+	for a := range x {
+		if math.Abs(m.Point[a]-x[a]) > 3*math.Sqrt(T/n) {
+			t.Errorf("coordinate %d is %.4f, want %.4f ± %.4f", a, m.Point[a], x[a], math.Sqrt(T/n))
+		}
+	}
+	if se := T * math.Sqrt(2./(6*n)); m.Status != geom.Converged || math.Abs(m.Variance-T) > 3*se {
+		t.Errorf("variance %.4f (%s), want %.4f ± %.4f", m.Variance, m.Status, T, se)
+	}
+}
+
+func TestDiffusionMeanErrors(t *testing.T) {
+	run := stochastic.Run{Paths: 2, Steps: 3}
+	mean := func(samples [][]float64, start []float64, T float64) error {
+		run.Time = T
+		_, err := stochastic.DiffusionMean(sphere, stochastic.Guided, samples, start, run)
+		return err
+	}
+	for want, err := range map[string]error{
+		"DiffusionMean: 1 samples, want at least 2":          mean([][]float64{pole}, pole, 0),
+		"they must spread around it":                         mean([][]float64{pole, pole}, pole, 0),
+		"DiffusionMean: the start has 0 coordinates":         mean([][]float64{pole, pole}, nil, 0),
+		"the likelihood at the start with variance 1 is NaN": mean([][]float64{{1, 0, 0}, {-1, 0, 0}}, []float64{1, 0, 0}, 1),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
