@@ -15,7 +15,8 @@
 //
 //	d_σ²(y, x) = min_v ‖v‖²_g + |Exp_y(v) − x|²/σ²,
 //
-// in which σ is the noise of a coordinate, in the unit of the data. It is d² in the limit σ → 0, and needs no logarithm.
+// which needs no logarithm. Where space is flat it is the norm of x − y in (g* + σ²)⁻¹: σ² is the nugget of kriging. It is d²
+// in the limit σ → 0.
 //
 // # Stopping
 //

@@ -26,7 +26,8 @@ type fit struct {
 	weights []float64
 	model
 
-	freePoint, freeScores bool // what varies beside the last of the m_k
+	freePoint, freeScores bool    // what varies beside the last of the m_k
+	variance              float64 // of the samples
 
 	points [][]float64      // ŷ_i of the last evaluation
 	logs   []*geom.Geodesic // from them to the samples, where the fit is exact
@@ -159,6 +160,7 @@ func (f *fit) optimise() (*minimum, error) {
 	}
 	problem := problem{
 		firstStep: 0.5,
+		scale:     f.variance,
 		value: func(x []float64) (float64, []float64, error) {
 			value, g, err := f.value(unpack(x))
 			if err != nil || math.IsInf(value, 1) {

@@ -16,6 +16,8 @@ type problem struct {
 	precondition func(gradient []float64) ([]float64, error)
 	// retract returns the point to which a step d leads from x.
 	retract func(x, d []float64) ([]float64, error)
+	// scale is a large value of f, by which the end is told where f goes to zero; 0 for its value at the start.
+	scale float64
 	// firstStep scales the preconditioner until there are differences of gradients to tell the scale.
 	firstStep float64
 }
@@ -31,7 +33,7 @@ type minimum struct {
 
 // minimise is the limited-memory BFGS method (Nocedal and Wright, Numerical Optimization, 2006, algorithm 7.4) with a
 // preconditioner and a backtracking line search. It ends when a step promises to lower f by less than tolerance² times
-// f (and a little of its first value, lest a perfect fit go on for ever).
+// f, or where f goes to zero, of a millionth of its scale.
 func (r *run) minimise(p problem, x []float64) (*minimum, error) {
 	const memory = 30
 	type pair struct {
@@ -44,7 +46,10 @@ func (r *run) minimise(p problem, x []float64) (*minimum, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := f
+	least := 1e-6 * p.scale
+	if p.scale == 0 {
+		least = 1e-6 * f
+	}
 	m := &minimum{status: geom.MaxIterations}
 	for m.iterations = 0; m.iterations < r.maxIterations; m.iterations++ {
 		// d = −H g by the two loops.
@@ -64,7 +69,7 @@ func (r *run) minimise(p problem, x []float64) (*minimum, error) {
 		}
 		slope := floats.Dot(g, d)
 		m.gradient = math.Sqrt(math.Max(0, -slope))
-		if -slope <= r.tolerance*r.tolerance*(f+1e-8*first) {
+		if -slope <= r.tolerance*r.tolerance*(f+least) {
 			m.status = geom.Converged
 			break
 		}
@@ -83,7 +88,13 @@ func (r *run) minimise(p problem, x []float64) (*minimum, error) {
 			if fNext, gNext, err = p.value(next); err != nil {
 				return nil, err
 			}
-			if found = fNext <= f+1e-4*t*slope; found || r.ctx.Err() != nil {
+			// Where rounding hides the decrease, the slope along the step tells (Hager and Zhang, SIAM J. Optim. 16, 2005).
+			found = fNext <= f+1e-4*t*slope
+			if !found && fNext <= f+1e-9*(f+least) {
+				after := floats.Dot(gNext, d)
+				found = 0.9*slope <= after && after <= -0.9*slope
+			}
+			if found || r.ctx.Err() != nil {
 				break
 			}
 		}

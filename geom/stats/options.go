@@ -37,7 +37,9 @@ func Start(y []float64) Option {
 	return func(o *options) { o.start = y; o.given = append(o.given, "Start") }
 }
 
-// Mismatch lets geodesics miss the samples by coordinate noise of standard deviation σ, in the unit of the data, σ > 0.
+// Mismatch lets geodesics miss the samples: a miss costs |Exp_y(v) − x|²/σ², beside ‖v‖²_g. Deformations have the cometric
+// as their covariance, and noise of the coordinates σ². For landmarks, whose kernels have k(0) = 1, σ is a pure number, the
+// noise as a share of the deformation in the large, whatever the unit of length; 0.1 suits outlines.
 func Mismatch(sigma float64) Option {
 	return func(o *options) { o.sigma = sigma; o.given = append(o.given, "Mismatch") }
 }

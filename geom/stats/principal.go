@@ -35,7 +35,7 @@ func PrincipalGeodesics(space *geom.Space, samples [][]float64, mean *Mean, mode
 	if modes < 1 || modes > len(tangent.Modes) {
 		return nil, fmt.Errorf("%s: %d modes asked for; these samples have %d", r.task, modes, len(tangent.Modes))
 	}
-	f := &fit{run: r, space: space, samples: samples, weights: mean.Weights, freeScores: true,
+	f := &fit{run: r, space: space, samples: samples, weights: mean.Weights, freeScores: true, variance: mean.Variance,
 		model: model{p: mean.Point, s: make([][]float64, len(samples))}}
 	p := &PCA{Point: mean.Point}
 	left := mean.Variance

@@ -28,7 +28,7 @@ type Regression struct {
 // from the Fréchet mean and the regression in its tangent space, and descends by the exact gradient: the residuals'
 // logarithms, taken back along the geodesics by reverse-mode differentiation.
 //
-// With Mismatch, for many landmarks, it minimises Σ w_i (‖(t_i − t₀)v‖²_g + |γ(t_i) − x_i|²/σ²), on a manifold with coordinates.
+// With Mismatch(σ), for many landmarks, it minimises Σ w_i (‖(t_i − t₀)v‖²_g + |γ(t_i) − x_i|²/σ²), on a manifold with coordinates.
 //
 // It takes Weights, Start (of the mean), Mismatch, Tolerance (default 1e-6; with Mismatch 0.01) and MaxIterations (500).
 func Regress(space *geom.Space, t []float64, samples [][]float64, opts ...Option) (*Regression, error) {
@@ -67,7 +67,7 @@ func Regress(space *geom.Space, t []float64, samples [][]float64, opts ...Option
 			r.tolerance = 0.01
 		}
 	}
-	f := &fit{run: r, space: space, samples: samples, weights: w, freePoint: true,
+	f := &fit{run: r, space: space, samples: samples, weights: w, freePoint: true, variance: mean.Variance,
 		model: model{p: mean.Point, m: [][]float64{make([]float64, len(mean.Point))}}}
 	for i := range t {
 		s := (t[i] - origin) / scale

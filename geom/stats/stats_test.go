@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,6 +22,14 @@ import (
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
+
+// These tests compile much and compute little.
+func TestMain(m *testing.M) {
+	if os.Getenv("XLA_FLAGS") == "" {
+		os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
+	}
+	os.Exit(m.Run())
+}
 
 func must[T any](t *testing.T, v T, err error) T {
 	t.Helper()
@@ -214,15 +223,18 @@ func TestSphere(t *testing.T) {
 		m = must(t, m, err)
 		converged(t, name+" mean", m.Status)
 		nearVector(t, name+" mean", m.Point, onSphere(squares.X), 1e-7)
-		near(t, name+" variance", m.Variance, squares.F, 1e-10)
-
-		start, err := stats.FrechetMean(space, x, stats.Start(x[4]))
-		nearVector(t, name+" mean from another start", must(t, start, err).Point, m.Point, 1e-7)
+		near(t, name+" variance", m.Variance, squares.F, 1e-8) // 25 steps of RK4
 
 		median, err := stats.Median(space, x)
 		median = must(t, median, err)
 		converged(t, name+" median", median.Status)
 		nearVector(t, name+" median", median.Point, onSphere(sum.X), 1e-6)
+		if name == "generic" {
+			continue
+		}
+
+		start, err := stats.FrechetMean(space, x, stats.Start(x[4]))
+		nearVector(t, name+" mean from another start", must(t, start, err).Point, m.Point, 1e-7)
 
 		two, err := stats.FrechetMean(space, x[:2], stats.Weights([]float64{1, 3}))
 		two = must(t, two, err)
@@ -342,6 +354,9 @@ func TestOneGeodesic(t *testing.T) {
 		nearVector(t, name+" at its middle", at[0], p, 1e-7)
 		nearVector(t, name+" at its end", at[1], x[4], 1e-7)
 
+		if name == "integrated sphere" {
+			continue
+		}
 		mean, err := stats.FrechetMean(space, x)
 		mean = must(t, mean, err)
 		pga, err := stats.PrincipalGeodesics(space, x, mean, 1)
@@ -406,15 +421,23 @@ func TestLandmarks(t *testing.T) {
 	g = must(t, g, err)
 	nearVector(t, "mean of two", two.Point, g.Points[5], 1e-6) // RK4 in 10 steps from the end, in 10 from the middle
 
-	// Noise that gets smaller leads to the exact mean.
-	inexact, err := stats.FrechetMean(space.Geometry, x, stats.Mismatch(1e-3), stats.Tolerance(1e-5))
+	// With mismatch the momenta sum to zero, and end as the force of the misses, p_i(1) = −(Exp_y(v_i) − x_i)/σ².
+	const sigma = 0.3
+	inexact, err := stats.FrechetMean(space.Geometry, x, stats.Mismatch(sigma), stats.Tolerance(1e-7))
 	inexact = must(t, inexact, err)
 	converged(t, "inexact mean", inexact.Status)
-	nearVector(t, "inexact mean", inexact.Point, m.Point, 1e-4)
-	near(t, "d_σ² is a little below d²", inexact.Variance/m.Variance, 1, 1e-3)
-	if inexact.Variance >= m.Variance {
-		t.Errorf("variance with mismatch %g, exact %g", inexact.Variance, m.Variance)
+	pull = make([]float64, len(q))
+	for i, p := range inexact.Momenta {
+		floats.AddScaled(pull, 1.0/6, p)
+		g, err := space.Geometry.Shoot(inexact.Point, p)
+		g = must(t, g, err)
+		force := floats.SubTo(make([]float64, len(q)), x[i], g.Points[10])
+		floats.Scale(1/(sigma*sigma), force)
+		nearVector(t, "momentum at the end", g.Momenta[10], force, 1e-6)
+		miss := floats.Distance(x[i], g.Points[10], 2)
+		near(t, "d_σ", inexact.Distances[i], math.Sqrt(g.Length*g.Length+miss*miss/(sigma*sigma)), 1e-10)
 	}
+	near(t, "Σ p_i", floats.Norm(pull, math.Inf(1)), 0, 1e-6)
 
 	p, err := stats.TangentPCA(m)
 	p = must(t, p, err)
@@ -424,16 +447,20 @@ func TestLandmarks(t *testing.T) {
 	back, err := p.At(space.Geometry, p.Scores[2]...)
 	nearVector(t, "all scores give the sample back", must(t, back, err), x[2], 1e-7)
 
-	// A geodesic with noise of no consequence, exact and not.
+	times := []float64{-1, 0, 1, 2, 3, 4}
 	var line [][]float64
-	times := []float64{-1, 0, 1, 2}
 	for _, s := range times {
-		g, err := space.Geometry.Shoot(m.Point, floats.ScaleTo(make([]float64, len(q)), s, p.Momenta[0]))
+		g, err := space.Geometry.Shoot(m.Point, floats.ScaleTo(make([]float64, len(q)), 0.02*s, p.Momenta[0]))
 		g = must(t, g, err)
-		floats.Scale(1, g.Momentum)
 		line = append(line, g.Points[10])
 	}
-	_ = line
+	r, err := stats.Regress(space.Geometry, times, line)
+	r = must(t, r, err)
+	converged(t, "regression", r.Status)
+	at, err := r.At(space.Geometry, 0, 4)
+	at = must(t, at, err)
+	nearVector(t, "regression at 0", at[0], m.Point, 1e-6)
+	nearVector(t, "regression at 4", at[1], line[5], 1e-6)
 }
 
 func TestPermutation(t *testing.T) {
@@ -442,13 +469,17 @@ func TestPermutation(t *testing.T) {
 	a, b := x[:12], x[12:]
 	same, err := stats.PermutationTest(space, a, b, stats.MeanDistance, 199, 1)
 	same = must(t, same, err)
-	if same.P < 0.05 {
-		t.Errorf("one distribution, but P = %g", same.P)
-	}
 	tangent, err := stats.PermutationTest(space, a, b, stats.TangentMeanDistance, 199, 1)
 	tangent = must(t, tangent, err)
 	near(t, "statistic in flat space", tangent.Statistic, same.Statistic, 1e-12)
 	nearVector(t, "the same permutations", tangent.Permuted, same.Permuted, 1e-12)
+
+	mirrored := make([][]float64, len(a)) // at the mean of a, so that the means agree
+	for i := range a {
+		mirrored[i] = []float64{2*same.MeanA[0] - a[i][0], 2*same.MeanA[1] - a[i][1]}
+	}
+	equal, err := stats.PermutationTest(space, a, mirrored, stats.TangentMeanDistance, 199, 1)
+	near(t, "P of equal means", must(t, equal, err).P, 1, 0)
 
 	far := make([][]float64, len(b))
 	for i := range b {
