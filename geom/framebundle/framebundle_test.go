@@ -2,6 +2,8 @@ package framebundle_test
 
 import (
 	"math"
+	"os"
+	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -16,6 +18,14 @@ import (
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
+
+// These tests compile much and compute little: XLA's optimisation costs more than it saves.
+func TestMain(m *testing.M) {
+	if os.Getenv("XLA_FLAGS") == "" {
+		os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
+	}
+	os.Exit(m.Run())
+}
 
 // stereographic is S² in one chart, by its metric alone.
 func stereographic() geom.Metric {
@@ -271,6 +281,9 @@ func TestMostProbablePath(t *testing.T) {
 		if c.sigma == 0 {
 			near(t, c.name+": end", g.End, c.y, 1e-6)
 		}
+		if c.sigma > 0 {
+			steered(t, c.name, s, g, c.y, c.sigma)
+		}
 		cost := func(u framebundle.Point) float64 {
 			found, err := s.MostProbablePaths(u, [][]float64{c.y}, c.sigma, []*framebundle.Geodesic{g})
 			if err != nil {
@@ -308,5 +321,110 @@ func TestMostProbablePath(t *testing.T) {
 			want = append(want, -floats.Dot(p, v))
 		}
 		near(t, c.name+": derivative of the energy", slope, want, 1e-4)
+	}
+}
+
+// steered checks that the path of the controls that a most probable path has is the same, and has its momentum.
+func steered(t *testing.T, name string, s *framebundle.Space, g *framebundle.Geodesic, y []float64, sigma float64) {
+	t.Helper()
+	n, rank := len(g.Velocities)-1, len(g.Start.Frame)
+	controls := make([][][]float64, framebundle.Modes)
+	single := make([][]float64, framebundle.Modes)
+	for k := range controls {
+		controls[k], single[k] = make([][]float64, rank), make([]float64, rank)
+		for a := range rank {
+			sum := 0.0 // Simpson's rule
+			for i, f := range g.Velocities {
+				x := 2*float64(i)/float64(n) - 1
+				weight := []float64{2, 4}[i%2]
+				if i == 0 || i == n {
+					weight = 1
+				}
+				legendre := []float64{1, x, (3*x*x - 1) / 2, (5*x*x - 3) * x / 2}[k] * math.Sqrt(float64(2*k+1))
+				sum += weight / float64(3*n) * legendre * f[a]
+			}
+			controls[k][a], single[k][a] = []float64{sum}, sum
+		}
+	}
+	out, err := s.Steer(g.Start, controls, [][]float64{y})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, name+": mismatch of the steered path", out.Mismatch, []float64{g.Mismatch}, 1e-3)
+	flat := func(p framebundle.Momentum) (x []float64) {
+		x = append(x, p.Horizontal...)
+		for _, v := range p.Vertical {
+			x = append(x, v...)
+		}
+		return x
+	}
+	near(t, name+": momentum of the steered path", floats.ScaleTo(make([]float64, len(y)*(rank+1)), 1/(sigma*sigma), flat(out.Momenta[0])), flat(g.Momentum), 1e-2)
+	for k, modes := range out.Slope {
+		for a, slope := range modes {
+			near(t, name+": control", []float64{controls[k][a][0]}, []float64{-slope[0] / (sigma * sigma)}, 1e-2)
+		}
+	}
+	path, err := s.SteeredPath(g.Start, single)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, name+": end of the steered path", path.End, g.End, 1e-3)
+	near(t, name+": energy of the steered path", []float64{path.Energy}, []float64{g.Energy}, 1e-3)
+}
+
+func TestErrors(t *testing.T) {
+	m, u := points(3, 2)
+	s := framebundle.On(m)
+	sphere := framebundle.On(manifold.Sphere(2))
+	curve := [][]float64{{0, 0}, {0.1, 0.2}}
+	for _, c := range []struct {
+		want string
+		call func() error
+	}{
+		{"a frame of 7 vectors in dimension 6", func() error {
+			_, err := s.Develop(framebundle.Point{X: u.X, Frame: waves(7, 6, 1, 1)}, curve)
+			return err
+		}},
+		{"a frame of 0 vectors", func() error { _, err := s.Develop(framebundle.Point{X: u.X}, curve); return err }},
+		{"linearly dependent", func() error {
+			_, err := s.Develop(framebundle.Point{X: u.X, Frame: [][]float64{u.Frame[0], u.Frame[0]}}, curve)
+			return err
+		}},
+		{"linearly dependent", func() error {
+			_, err := s.Exp(framebundle.Point{X: u.X, Frame: [][]float64{make([]float64, 6)}}, framebundle.Momentum{Horizontal: u.X})
+			return err
+		}},
+		{"point 1 of the curve has 1 coordinates, the frame 2 vectors", func() error {
+			_, err := s.Develop(u, [][]float64{{0, 0}, {1}})
+			return err
+		}},
+		{"the curve has 1 points", func() error { _, err := s.Develop(u, curve[:1]); return err }},
+		{"coordinate 1 of point 1 of the curve is NaN", func() error {
+			_, err := s.Develop(u, [][]float64{{0, 0}, {1, math.NaN()}})
+			return err
+		}},
+		{"the path has 1 points", func() error { _, err := s.AntiDevelop(u.Frame, [][]float64{u.X}); return err }},
+		{"1 vertical parts, the frame 2 vectors", func() error {
+			_, err := s.Exp(u, framebundle.Momentum{Horizontal: u.X, Vertical: waves(1, 6, 1, 1)})
+			return err
+		}},
+		{"the path diverges at step", func() error {
+			_, err := s.Exp(u, framebundle.Momentum{Horizontal: wave(6, 1, 1e200)})
+			return err
+		}},
+		{"2 frame vectors in dimension 6 reach no given point", func() error { _, err := s.MostProbablePath(u, u.X, 0); return err }},
+		{"no observations", func() error { _, err := s.MostProbablePaths(u, nil, 1, nil); return err }},
+		{"is not tangent", func() error {
+			_, err := sphere.Develop(framebundle.Point{X: []float64{0, 0, 1}, Frame: [][]float64{{1, 0, 0.1}}}, [][]float64{{0}, {1}})
+			return err
+		}},
+		{"off the manifold", func() error {
+			_, err := sphere.Develop(framebundle.Point{X: []float64{0, 0, 1.1}, Frame: [][]float64{{1, 0, 0}}}, [][]float64{{0}, {1}})
+			return err
+		}},
+	} {
+		if err := c.call(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q in it", err, c.want)
+		}
 	}
 }

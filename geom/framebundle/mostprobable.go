@@ -107,16 +107,13 @@ func (s *Space) MostProbablePaths(u Point, ys [][]float64, sigma float64, from [
 			return nil, err
 		}
 	}
-	horizontal, vertical := out.Matrix(2), out.Array3(3)
+	starts := momenta(out.Matrix(2), out.Array3(3))
 	energies, mismatches := out.Vector(4), out.Vector(5)
 	gs := make([]*Geodesic, len(ys))
 	for i, a := range search {
-		g := &Geodesic{Start: u, Momentum: Momentum{Horizontal: horizontal[i]}, Energy: energies[i], Mismatch: mismatches[i],
+		g := &Geodesic{Start: u, Momentum: starts[i], Energy: energies[i], Mismatch: mismatches[i],
 			Residual: a.root.norm / math.Sqrt(float64(len(a.root.x))), Iterations: a.iterations, Status: a.status, unknown: engine.Unflatten(a.root.x, len(u.X))}
-		for k := range vertical {
-			g.Momentum.Vertical = append(g.Momentum.Vertical, vertical[k][i])
-		}
-		if _, bad := notFinite(append(horizontal[i], energies[i], mismatches[i])); bad {
+		if _, bad := notFinite([]float64{energies[i], mismatches[i]}); bad {
 			return nil, fmt.Errorf("%s: that to observation %d diverges: it is too far away, or the frame too small for it", what, i)
 		}
 		gs[i] = g
@@ -133,11 +130,10 @@ func (s *Space) MostProbablePaths(u Point, ys [][]float64, sigma float64, from [
 //
 // and the residuals are E⁻¹(ρ + σ² h(1)) and K P^β(1): all lengths, with the Jacobian 1 in flat space.
 func (s *Space) endConditions(u Point, ys [][]float64, parts []float64, sigma float64, unknown [][][]float64) (engine.Values, error) {
-	return s.Geometry.Call("most probable paths", func(in []*Node) []*Node {
+	return s.call("most probable paths", func(in []*Node) []*Node {
 		x, nu, y, part, variance, unknown := in[0], in[1], in[2], ExpandAxes(in[3], -1), Square(in[4]), in[5]
 		n, rank := y.Shape().Dim(0), nu.Shape().Dim(0)
-		x = BroadcastPrefix(x, n)
-		nu = BroadcastToDims(ExpandAxes(nu, 1), append([]int{rank, n}, nu.Shape().Dimensions[1:]...)...)
+		x, nu = copies(x, nu, n)
 		z, rest := SliceAxis(unknown, 0, AxisRange(0, 1)), SliceAxis(unknown, 0, AxisRange(1, rank+1))
 		var scale, energies, mismatch *Node
 		kinds := []geom.Kind{geom.Vector, geom.Vector, geom.Vector, geom.Covector, geom.Covector}

@@ -9,13 +9,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 )
 
 // Space computes on the frame bundle of a manifold with host slices: every operation is one graph function, compiled at
 // its first use and reused. Points and vectors are coordinates, of an Atlas ambient vectors.
 type Space struct {
-	Geometry *geom.Space // the manifold below, with the same integrator
+	Geometry *geom.Space // the manifold below
 
 	method ode.Method
 	steps  int
@@ -32,12 +33,23 @@ func Integrator(method ode.Method, steps int) Option {
 
 // On returns the frame bundle of a Riemannian manifold.
 func On(m geom.Manifold, options ...Option) *Space {
-	s := &Space{method: ode.RK4, steps: 20}
+	s := Over(nil, options...)
+	s.Geometry = geom.On(m, geom.Integrator(s.method, s.steps))
+	return s
+}
+
+// Over returns the frame bundle over a space, which keeps what is compiled.
+func Over(geometry *geom.Space, options ...Option) *Space {
+	s := &Space{Geometry: geometry, method: ode.RK4, steps: 20}
 	for _, o := range options {
 		o(s)
 	}
-	s.Geometry = geom.On(m, geom.Integrator(s.method, s.steps))
 	return s
+}
+
+// call runs a graph function under a name of this package.
+func (s *Space) call(name string, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
+	return s.Geometry.Call("frame bundle, "+name, fn, args...)
 }
 
 // Point is a point u = (x, ν) of the frame bundle.
@@ -92,7 +104,7 @@ func (s *Space) Develop(u Point, curve [][]float64) (*Development, error) {
 			return nil, fmt.Errorf("%s: coordinate %d of point %d of the curve is %g", what, i, k, w[i])
 		}
 	}
-	out, err := s.Geometry.Call(what, func(in []*Node) []*Node {
+	out, err := s.call(what, func(in []*Node) []*Node {
 		x, nu := Develop(s.Geometry.M, s.method, in[0], in[1], in[2])
 		return []*Node{x, nu}
 	}, u.X, u.Frame, curve)
@@ -119,7 +131,7 @@ func (s *Space) AntiDevelop(frame, path [][]float64) (*Development, error) {
 	if err := s.Check(Point{path[0], frame}); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	out, err := s.Geometry.Call(what, func(in []*Node) []*Node {
+	out, err := s.call(what, func(in []*Node) []*Node {
 		w, x, nu := AntiDevelop(s.Geometry.M, s.method, in[0], in[1])
 		return []*Node{w, x, nu}
 	}, path, frame)
@@ -174,7 +186,7 @@ func (s *Space) Exp(u Point, p Momentum) (*Geodesic, error) {
 			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 	}
-	out, err := s.Geometry.Call(what, func(in []*Node) []*Node {
+	out, err := s.call(what, func(in []*Node) []*Node {
 		path := Shoot(s.Geometry.M, s.method, s.steps, in)
 		return append(path, Transpose(velocities(timesSecond(path[1]), path[2]), 0, 1))
 	}, u.X, u.Frame, p.Horizontal, p.Vertical)
@@ -245,7 +257,7 @@ func (s *Space) Check(u Point) error {
 // Gram returns νᵀ g ν.
 func (s *Space) Gram(u Point) (*mat.SymDense, error) {
 	m := len(u.Frame)
-	out, err := s.Geometry.Call("Gram", func(in []*Node) []*Node {
+	out, err := s.call("Gram", func(in []*Node) []*Node {
 		var gram *Node
 		geom.InChart(s.Geometry.M, []geom.Kind{geom.Vector}, func(m geom.Manifold, y ode.State) ode.State {
 			gram = Gram(m, y[0], y[1])

@@ -19,7 +19,7 @@ func (s *Space) Move(u Point, dx []float64, dframe [][]float64) (Point, error) {
 		frame = append(frame, floats.AddTo(make([]float64, len(v)), v, dframe[k]))
 	}
 	// The development of a straight line along the first vector of a longer frame.
-	out, err := s.Geometry.Call("Move", func(in []*Node) []*Node {
+	out, err := s.call("Move", func(in []*Node) []*Node {
 		x, nu := in[0], in[1]
 		first := SliceAxis(linalg.Eye(x.Graph(), x.DType(), nu.Shape().Dim(0)), 0, AxisRange(0, 1))
 		curve := Concatenate([]*Node{ZerosLike(first), first}, 0)
@@ -43,7 +43,7 @@ func (s *Space) LogVolume(u Point, sigma float64) (float64, Momentum, error) {
 	if sigma > 0 {
 		name = "noisy log volume"
 	}
-	out, err := s.Geometry.Call(name, func(in []*Node) []*Node {
+	out, err := s.call(name, func(in []*Node) []*Node {
 		x, nu, variance := in[0], in[1], Square(in[2])
 		var value *Node
 		state := geom.InChart(s.Geometry.M, kinds, func(m geom.Manifold, y ode.State) ode.State {

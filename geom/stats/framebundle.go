@@ -38,14 +38,17 @@ type FrameMean struct {
 // it gives the mean and the covariance of the samples, the leading principal components for m < d. Distances |·| are those
 // of the vectors that stand for points, coordinates or ambient vectors.
 //
-// For given u the momenta are those of most probable paths, and minus their mean is the derivative of the first sum; so the
-// iteration varies u alone, along geodesics with the frame parallel, by preconditioned quasi-Newton steps.
+// A minimum over p_i is one over the paths from u, of ½ ∫ |w_i'|² dt in place of ½ ‖p_i‖², w_i the anti-development; see
+// framebundle.Space.Steer. So the unknowns are u and the controls w_i', framebundle.Modes·m numbers a sample instead of the
+// d(m + 1) of p_i, most of which the energy does not see; the p_i come with the derivatives. Steps are quasi-Newton ones,
+// preconditioned by the inverse of the Hessian of flat space; x moves along geodesics and the frame parallel to itself.
 //
-// Mismatch gives σ. The default is 0 for m = d, where paths reach the samples, and else what principal components of the
-// coordinates leave over. A frame vector of length n costs log n and saves up to |x_i|²/2σ²: with σ² above a quarter of the
+// Mismatch gives σ. The default is what principal components of the coordinates leave over, or a twentieth of the least
+// standard deviation along the frame where that is more. A frame vector of length n costs log n and saves up to |x_i|²/2σ²: with σ² above a quarter of the
 // variance in its direction it would shrink to nothing, which is an error. λ grows from a small value to the one wanted.
 //
-// It takes Weights, Start, Mismatch, Tolerance (default 1e-5) and MaxIterations.
+// It takes Weights, Start, Mismatch, Tolerance (default 0.01, small beside the
+// sampling error of any number of samples that such a fit is made from) and MaxIterations.
 func FrameBundleMean(space *framebundle.Space, samples [][]float64, rank int, opts ...Option) (*FrameMean, error) {
 	return frameBundleMean("Frame bundle mean", false, space, samples, rank, opts...)
 }
@@ -61,7 +64,8 @@ func FrameBundlePCA(space *framebundle.Space, samples [][]float64, rank int, opt
 	return frameBundleMean("Frame bundle PCA", true, space, samples, rank, opts...)
 }
 
-// bundle is the objective, as a function of the numbers x, ν_1, …, ν_m and, where the noise is estimated, log σ².
+// bundle is the objective. Its unknowns are the numbers x, ν_1, …, ν_m, the controls [Modes][m][N] and, where the noise is
+// estimated, log σ².
 type bundle struct {
 	space    *framebundle.Space
 	samples  [][]float64
@@ -70,8 +74,14 @@ type bundle struct {
 	estimate bool // σ is estimated
 	sigma    float64
 	shift    float64 // makes the objective positive
-	paths    []*framebundle.Geodesic
-	steady   framebundle.Point // for the preconditioner
+	steady   steady
+}
+
+// unknowns is what the numbers of an objective stand for.
+type unknowns struct {
+	framebundle.Point
+	controls []float64
+	sigma    float64
 }
 
 func frameBundleMean(task string, estimate bool, space *framebundle.Space, samples [][]float64, rank int, opts ...Option) (*FrameMean, error) {
@@ -79,7 +89,7 @@ func frameBundleMean(task string, estimate bool, space *framebundle.Space, sampl
 	if !estimate {
 		takes = append(takes, "Mismatch")
 	}
-	r, err := newRun(task, 1e-5, opts, takes...)
+	r, err := newRun(task, 1e-2, opts, takes...)
 	if err != nil {
 		return nil, err
 	}
@@ -102,50 +112,63 @@ func frameBundleMean(task string, estimate bool, space *framebundle.Space, sampl
 	case r.sigma > 0 && r.sigma > 0.49*least:
 		return nil, fmt.Errorf("%s: Mismatch(%.3g) is too large for rank %d: the samples' standard deviation in direction %d is %.3g, and must be more than twice as large; lower the rank or the mismatch",
 			task, r.sigma, rank, rank-1, least)
-	case r.sigma == 0 && rank < d:
+	case r.sigma == 0:
 		var left float64
 		for _, v := range variances[rank:] {
-			left += v
+			left += v / float64(d-rank)
 		}
-		b.sigma = min(max(math.Sqrt(left/float64(d-rank)), least/100), least/4)
+		b.sigma = min(max(math.Sqrt(left), least/20), least/4)
 	}
 	levels := []float64{b.sigma}
 	if !estimate {
-		for s := max(4*b.sigma, least/64); s < least/3; s *= 4 {
+		for s := 4 * b.sigma; s < least/3; s *= 4 {
 			levels = append([]float64{s}, levels...)
 		}
 	}
+	b.sigma = levels[0]
+	v := b.start(u)
 	var found *minimum
-	iterations := 0
-	tolerance := r.tolerance
+	iterations, tolerance := 0, r.tolerance
 	for k, sigma := range levels {
-		b.sigma, b.steady = sigma, u
-		r.tolerance = max(tolerance, 1e-2)
-		if k == len(levels)-1 {
-			r.tolerance = tolerance
+		if !estimate {
+			b.sigma, v.sigma = sigma, sigma
 		}
-		if found, err = b.minimise(r, u); err != nil {
+		if r.tolerance = tolerance; k < len(levels)-1 {
+			r.tolerance = max(tolerance, 0.05)
+		}
+		if found, err = b.minimise(r, v); err != nil {
 			return nil, fmt.Errorf("%s: %w", task, err)
 		}
 		iterations += found.iterations
-		if u, b.sigma = b.point(found.x); found.status == geom.Cancelled {
+		if v = b.unknowns(found.x); found.status == geom.Cancelled {
 			break
 		}
 	}
-	m := &FrameMean{Sigma: b.sigma, Objective: found.value - b.shift, Gradient: found.gradient, Iterations: iterations, Status: found.status}
-	if m.Point, m.Variances, err = b.principalAxes(u); err != nil {
+	m := &FrameMean{Sigma: v.sigma, Objective: found.value - b.shift, Gradient: found.gradient, Iterations: iterations, Status: found.status}
+	if m.Variances, err = b.principalAxes(&v); err != nil {
 		return nil, err
 	}
-	ends, err := space.MostProbablePaths(m.Point, samples, b.sigma, b.paths)
+	m.Point = v.Point
+	paths, err := space.Steer(v.Point, b.shaped(v.controls), samples)
 	if err != nil {
 		return nil, err
 	}
-	for _, end := range ends {
-		g, err := space.Exp(m.Point, end.Momentum)
+	for i, mismatch := range paths.Mismatch {
+		c := make([][]float64, framebundle.Modes)
+		for k := range c {
+			for a := range rank {
+				c[k] = append(c[k], v.controls[(k*rank+a)*len(samples)+i])
+			}
+		}
+		g, err := space.SteeredPath(v.Point, c)
 		if err != nil {
 			return nil, err
 		}
-		g.Mismatch, g.Residual, g.Iterations, g.Status = end.Mismatch, end.Residual, end.Iterations, end.Status
+		g.Mismatch, g.Status = mismatch, found.status
+		for _, p := range append([][]float64{paths.Momenta[i].Horizontal}, paths.Momenta[i].Vertical...) {
+			floats.Scale(1/(v.sigma*v.sigma), p)
+		}
+		g.Momentum = paths.Momenta[i]
 		m.Paths = append(m.Paths, g)
 	}
 	return m, nil
@@ -196,92 +219,248 @@ func (r *run) principal(space *framebundle.Space, samples [][]float64, w []float
 	return u, variances, nil
 }
 
-// minimise goes on from u at the present σ.
-func (b *bundle) minimise(r *run, u framebundle.Point) (*minimum, error) {
-	normal, _, err := b.normalisation(u, b.sigma)
+// start returns the unknowns at u with the controls that flat space would have.
+func (b *bundle) start(u framebundle.Point) unknowns {
+	n := len(b.samples)
+	v := unknowns{u, make([]float64, framebundle.Modes*b.rank*n), b.sigma}
+	for i, y := range b.samples {
+		off := floats.SubTo(make([]float64, len(y)), y, u.X)
+		for a, nu := range u.Frame { // principal components are orthogonal
+			v.controls[a*n+i] = floats.Dot(nu, off) / (floats.Dot(nu, nu) + b.sigma*b.sigma)
+		}
+	}
+	return v
+}
+
+// refresh is the number of iterations after which the preconditioner is made anew.
+const refresh = 25
+
+// minimise goes on from v at the present σ.
+func (b *bundle) minimise(r *run, v unknowns) (found *minimum, err error) {
+	normal, _, err := b.normalisation(v)
 	if err != nil {
 		return nil, err
 	}
+	// The convergence test is relative to the objective, which now is positive.
 	b.shift = float64(b.rank+1) - normal
-	x := b.numbers(u)
-	value, _, err := b.value(x)
-	if err != nil {
-		return nil, err
+	total, limit := 0, r.maxIterations
+	defer func() { r.maxIterations = limit }()
+	for {
+		if b.steady, err = b.steadyAt(v); err != nil {
+			return nil, err
+		}
+		r.maxIterations = min(refresh, limit-total)
+		found, err = r.minimise(problem{value: b.value, precondition: b.precondition, retract: b.retract, firstStep: 1}, b.numbers(v))
+		if err != nil {
+			return nil, err
+		}
+		if !finite(found.value) {
+			return nil, errors.New("the principal components of the coordinates, from which the search sets out, lead to no finite paths: give a Start, or more steps of the integrator")
+		}
+		total += found.iterations
+		v = b.unknowns(found.x)
+		if found.status != geom.MaxIterations || total >= limit {
+			found.iterations = total
+			return found, nil
+		}
 	}
-	if math.IsInf(value, 1) {
-		return nil, fmt.Errorf("at the start, the principal components of the coordinates, no most probable path was found to some sample; they spread too far for the curvature, or want a larger Mismatch")
-	}
-	return r.minimise(problem{value: b.value, precondition: b.precondition, retract: b.retract, firstStep: 1}, x)
 }
 
 // normalisation returns what the objective has beside the paths, and its derivatives by u and log σ².
-func (b *bundle) normalisation(u framebundle.Point, sigma float64) (value float64, slope []float64, err error) {
+func (b *bundle) normalisation(v unknowns) (value float64, slope []float64, err error) {
 	if !b.estimate {
-		value, p, err := b.space.LogVolume(u, 0)
+		value, p, err := b.space.LogVolume(v.Point, 0)
 		return value, flatMomentum(p), err
 	}
-	value, p, err := b.space.LogVolume(u, sigma)
+	value, p, err := b.space.LogVolume(v.Point, v.sigma)
 	if err != nil {
 		return 0, nil, err
 	}
 	rest := float64(b.space.Geometry.M.Dim() - b.rank)
-	// ∂/∂log σ² by Euler's formula: ½ log det(νᵀ E ν + σ²) − ½ m log σ² does not change with the unit of length.
+	// ½ log det(νᵀ E ν + σ²) − ½ m log σ² does not change with the unit of length: Euler's formula gives its derivative.
 	scaling := float64(b.rank)
-	for k, v := range u.Frame {
-		scaling -= floats.Dot(p.Vertical[k], v)
+	for k, nu := range v.Frame {
+		scaling -= floats.Dot(p.Vertical[k], nu)
 	}
-	return value + rest*math.Log(sigma), append(flatMomentum(p), (scaling+rest)/2), nil
+	return value + rest*math.Log(v.sigma), append(flatMomentum(p), (scaling+rest)/2), nil
 }
 
-// value is the objective, +Inf where a most probable path was not found.
+// value is the objective, +Inf where a path or the frame degenerates.
 func (b *bundle) value(x []float64) (float64, []float64, error) {
-	u, sigma := b.point(x)
+	v := b.unknowns(x)
 	gradient := make([]float64, len(x))
 	outside := func() (float64, []float64, error) { return math.Inf(1), gradient, nil }
-	if b.space.Check(u) != nil {
+	if b.space.Check(v.Point) != nil {
 		return outside()
 	}
-	f, slope, err := b.normalisation(u, sigma)
+	f, slope, err := b.normalisation(v)
 	if err != nil {
 		return 0, nil, err
 	}
-	floats.Add(gradient, slope)
-	paths, err := b.space.MostProbablePaths(u, b.samples, sigma, b.paths)
+	paths, err := b.space.Steer(v.Point, b.shaped(v.controls), b.samples)
 	if err != nil {
-		return outside()
+		return 0, nil, err
 	}
-	for i, g := range paths {
-		if g.Status != geom.Converged {
-			return outside()
+	n, d := len(b.samples), (b.rank+1)*len(v.X)
+	copy(gradient, slope[:d])
+	precision := 1 / (v.sigma * v.sigma)
+	for i, p := range paths.Momenta {
+		floats.AddScaled(gradient[:d], -b.weights[i]*precision, flatMomentum(p))
+		half := precision / 2 * paths.Mismatch[i] * paths.Mismatch[i]
+		f += b.weights[i] * half
+		if b.estimate {
+			slope[d] -= b.weights[i] * half
 		}
-		f += b.weights[i] * g.Energy
-		p := flatMomentum(g.Momentum)
-		floats.AddScaled(gradient[:len(p)], -b.weights[i], p)
-		if sigma > 0 {
-			half := g.Mismatch * g.Mismatch / (2 * sigma * sigma)
-			f += b.weights[i] * half
-			if b.estimate {
-				gradient[len(p)] -= b.weights[i] * half
+	}
+	controls := gradient[d : d+len(v.controls)]
+	for k, modes := range paths.Slope {
+		for a, samples := range modes {
+			for i, slope := range samples {
+				at := (k*b.rank+a)*n + i
+				c := v.controls[at]
+				f += b.weights[i] * c * c / 2
+				controls[at] = b.weights[i] * (c + precision*slope)
 			}
 		}
+	}
+	if b.estimate {
+		gradient[len(x)-1] = slope[d]
 	}
 	if f += b.shift; !finite(f) || !finite(floats.Norm(gradient, 1)) {
 		return outside()
 	}
-	b.paths = paths
 	return f, gradient, nil
 }
 
-// precondition applies ννᵀ + σ² to the covectors of x and ν: in flat space the inverse Hessian of the objective, up to
-// what its logarithm adds.
+// steady is what the preconditioner knows of a point. The end of path i is taken as linear in the numbers,
+//
+//	δx_i(1) = T_i (δx + Σ_α c_iα δν_α) + B_i δc_i,  B_i = T_i ν,
+//
+// with the parallel transport T_i along the path and the means c_i of the controls. In flat space that is exact.
+type steady struct {
+	unknowns
+	paths []linearised
+	schur mat.Cholesky // of the Hessian for x and ν, when the controls follow
+}
+
+// linearised is T_i, B_i, (B_iᵀB_i + σ²)⁻¹ and z_i = (1, c_i).
+type linearised struct {
+	t, b    *mat.Dense
+	inverse mat.Cholesky
+	z       []float64
+}
+
+func (b *bundle) steadyAt(v unknowns) (steady, error) {
+	s := steady{unknowns: v, paths: make([]linearised, len(b.samples))}
+	transports, err := b.space.Transports(v.Point, b.shaped(v.controls))
+	if err != nil {
+		return s, err
+	}
+	n, dim := len(b.samples), len(v.X)
+	frame := mat.NewDense(dim, b.rank, nil)
+	for a, nu := range v.Frame {
+		frame.SetCol(a, nu)
+	}
+	schur := mat.NewSymDense((b.rank+1)*dim, nil)
+	for i, t := range transports {
+		p := linearised{t: t, b: new(mat.Dense), z: []float64{1}}
+		for a := range b.rank {
+			p.z = append(p.z, v.controls[a*n+i])
+		}
+		p.b.Mul(t, frame)
+		var gram, follow, tt, tb, rest mat.Dense
+		gram.Mul(p.b.T(), p.b)
+		sum := mat.NewSymDense(b.rank, nil)
+		for a := range b.rank {
+			for k := range a + 1 {
+				sum.SetSym(a, k, gram.At(a, k))
+			}
+			sum.SetSym(a, a, gram.At(a, a)+v.sigma*v.sigma)
+		}
+		if !p.inverse.Factorize(sum) {
+			return s, errors.New("a most probable path degenerates")
+		}
+		// Tᵀ (B Bᵀ + σ²)⁻¹ T = (Tᵀ T − TᵀB (BᵀB + σ²)⁻¹ BᵀT)/σ²
+		tt.Mul(t.T(), t)
+		tb.Mul(t.T(), p.b)
+		if err := p.inverse.SolveTo(&follow, tb.T()); err != nil {
+			return s, err
+		}
+		rest.Mul(&tb, &follow)
+		tt.Sub(&tt, &rest)
+		const ridge = 1e-3 // keeps what few samples say of the frame invertible
+		for k := range b.rank + 1 {
+			for l := range k + 1 {
+				w := b.weights[i] * p.z[k] * p.z[l]
+				if k == l {
+					w += b.weights[i] * ridge
+				}
+				w /= v.sigma * v.sigma
+				for j := range dim {
+					for h := range dim {
+						if at, to := k*dim+j, l*dim+h; at >= to {
+							schur.SetSym(at, to, schur.At(at, to)+w*(tt.At(j, h)+tt.At(h, j))/2)
+						}
+					}
+				}
+			}
+		}
+		s.paths[i] = p
+	}
+	if !s.schur.Factorize(schur) {
+		return s, errors.New("the covariance degenerates")
+	}
+	return s, nil
+}
+
+// precondition applies the inverse Hessian of the linearised objective, by blocks.
 func (b *bundle) precondition(g []float64) ([]float64, error) {
-	n := len(b.steady.X)
+	s := &b.steady
+	n, dim := len(b.samples), len(s.X)
+	d := (b.rank + 1) * dim
 	out := make([]float64, len(g))
-	for k := range b.rank + 1 {
-		p, v := g[k*n:(k+1)*n], out[k*n:(k+1)*n]
-		floats.AddScaled(v, b.sigma*b.sigma, p)
-		for _, nu := range b.steady.Frame {
-			floats.AddScaled(v, floats.Dot(nu, p), nu)
+	reduced := mat.NewVecDense(d, append([]float64{}, g[:d]...))
+	eliminated := make([]mat.VecDense, n)
+	for i, p := range s.paths {
+		e := mat.NewVecDense(b.rank, nil)
+		for a := range b.rank {
+			e.SetVec(a, g[d+a*n+i])
+		}
+		if err := p.inverse.SolveVecTo(&eliminated[i], e); err != nil {
+			return nil, err
+		}
+		var end, start mat.VecDense
+		end.MulVec(p.b, &eliminated[i])
+		start.MulVec(p.t.T(), &end)
+		for k, z := range p.z {
+			floats.AddScaled(reduced.RawVector().Data[k*dim:(k+1)*dim], -z, start.RawVector().Data)
+		}
+	}
+	var step mat.VecDense
+	if err := s.schur.SolveVecTo(&step, reduced); err != nil {
+		return nil, err
+	}
+	copy(out, step.RawVector().Data)
+	for i, p := range s.paths {
+		start := make([]float64, dim)
+		for k, z := range p.z {
+			floats.AddScaled(start, z, out[k*dim:(k+1)*dim])
+		}
+		var end, along, follow mat.VecDense
+		end.MulVec(p.t, mat.NewVecDense(dim, start))
+		along.MulVec(p.b.T(), &end)
+		if err := p.inverse.SolveVecTo(&follow, &along); err != nil {
+			return nil, err
+		}
+		w := b.weights[i]
+		if w == 0 { // a path that does not count stays as it is
+			continue
+		}
+		for a := range b.rank {
+			out[d+a*n+i] = s.sigma*s.sigma*eliminated[i].AtVec(a)/w - follow.AtVec(a)
+		}
+		for m := b.rank; m < framebundle.Modes*b.rank; m++ {
+			out[d+m*n+i] = g[d+m*n+i] / w
 		}
 	}
 	if b.estimate {
@@ -293,37 +472,52 @@ func (b *bundle) precondition(g []float64) ([]float64, error) {
 
 // retract is framebundle.Space.Move.
 func (b *bundle) retract(x, step []float64) ([]float64, error) {
-	u, _ := b.point(x)
-	n := len(u.X)
-	u, err := b.space.Move(u, step[:n], engine.Unflatten(step[n:(b.rank+1)*n], n))
+	v := b.unknowns(x)
+	n := len(v.X)
+	u, err := b.space.Move(v.Point, step[:n], engine.Unflatten(step[n:(b.rank+1)*n], n))
 	if err != nil {
 		return nil, err
 	}
-	next := b.numbers(u)
-	if b.estimate {
-		next[len(x)-1] = x[len(x)-1] + step[len(x)-1]
+	next := floats.AddTo(make([]float64, len(x)), x, step)
+	copy(next, u.X)
+	for k, nu := range u.Frame {
+		copy(next[(k+1)*n:], nu)
 	}
 	return next, nil
 }
 
-func (b *bundle) numbers(u framebundle.Point) []float64 {
-	x := append([]float64{}, u.X...)
-	for _, v := range u.Frame {
-		x = append(x, v...)
+func (b *bundle) numbers(v unknowns) []float64 {
+	x := append([]float64{}, v.X...)
+	for _, nu := range v.Frame {
+		x = append(x, nu...)
 	}
+	x = append(x, v.controls...)
 	if b.estimate {
-		x = append(x, 2*math.Log(b.sigma))
+		x = append(x, 2*math.Log(v.sigma))
 	}
 	return x
 }
 
-func (b *bundle) point(x []float64) (u framebundle.Point, sigma float64) {
-	n := len(x) / (b.rank + 1)
-	sigma = b.sigma
+func (b *bundle) unknowns(x []float64) unknowns {
+	v := unknowns{sigma: b.sigma}
 	if b.estimate {
-		sigma = math.Exp(x[len(x)-1] / 2)
+		v.sigma = math.Exp(x[len(x)-1] / 2)
+		x = x[:len(x)-1]
 	}
-	return framebundle.Point{X: x[:n:n], Frame: engine.Unflatten(x[n:(b.rank+1)*n], n)}, sigma
+	d := len(x) - framebundle.Modes*b.rank*len(b.samples)
+	n := d / (b.rank + 1)
+	v.X, v.Frame, v.controls = x[:n:n], engine.Unflatten(x[n:d:d], n), x[d:]
+	return v
+}
+
+// shaped returns controls as [Modes][m][N].
+func (b *bundle) shaped(controls []float64) [][][]float64 {
+	out := make([][][]float64, framebundle.Modes)
+	n := len(b.samples)
+	for k := range out {
+		out[k] = engine.Unflatten(controls[k*b.rank*n:(k+1)*b.rank*n], n)
+	}
+	return out
 }
 
 func flatMomentum(p framebundle.Momentum) []float64 {
@@ -334,23 +528,34 @@ func flatMomentum(p framebundle.Momentum) []float64 {
 	return x
 }
 
-// principalAxes rotates the frame, which does not change ννᵀ, so that its vectors are orthogonal in the metric.
-func (b *bundle) principalAxes(u framebundle.Point) (framebundle.Point, []float64, error) {
-	gram, err := b.space.Gram(u)
+// principalAxes rotates the frame, which does not change ννᵀ, so that its vectors are orthogonal in the metric, and the
+// controls with it. It returns the variances along the vectors, falling.
+func (b *bundle) principalAxes(v *unknowns) ([]float64, error) {
+	gram, err := b.space.Gram(v.Point)
 	if err != nil {
-		return u, nil, err
+		return nil, err
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(gram, true) {
-		return u, nil, errors.New("the metric is not finite at the mean")
+		return nil, errors.New("the metric is not finite at the mean")
 	}
-	var v mat.Dense
-	eigen.VectorsTo(&v)
-	values := eigen.Values(nil) // rising
-	slices.Reverse(values)
-	axes := framebundle.Point{X: u.X}
-	for k := range values {
-		axes.Frame = append(axes.Frame, combine(mat.Col(nil, len(values)-1-k, &v), u.Frame))
+	var rotation mat.Dense
+	eigen.VectorsTo(&rotation)
+	variances := eigen.Values(nil) // rising
+	slices.Reverse(variances)
+	rotated := func(rows [][]float64) (out [][]float64) {
+		for k := range rows {
+			out = append(out, combine(mat.Col(nil, len(rows)-1-k, &rotation), rows))
+		}
+		return out
 	}
-	return axes, values, nil
+	v.Frame = rotated(v.Frame)
+	var controls []float64
+	for _, rows := range b.shaped(v.controls) {
+		for _, row := range rotated(rows) {
+			controls = append(controls, row...)
+		}
+	}
+	v.controls = controls
+	return variances, nil
 }
