@@ -1,0 +1,87 @@
+package landmarks_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"anatomy/geom/ode"
+	"anatomy/geom/stats"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+// Translations by rows of equal vectors: a frame at q.
+func translations(q [][]float64, size float64) [][][]float64 {
+	frame := make([][][]float64, 2)
+	for range q {
+		frame[0] = append(frame[0], []float64{size, 0})
+		frame[1] = append(frame[1], []float64{0, size})
+	}
+	return frame
+}
+
+func TestDevelopShapes(t *testing.T) {
+	q := [][]float64{{1, 0}, {0, 1}, {-1, 0}, {0, -0.7}}
+	m := landmarks.New(4, 2, kernels.Gaussian(1.2), landmarks.Integrator(ode.RK4, 10))
+	frame := translations(q, 0.4)
+	curve := [][]float64{{0, 0}, {0.3, 0}, {0.3, 0.4}, {0, 0.5}}
+	d, err := m.Develop(q, frame, curve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := m.AntiDevelop(frame, d.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, w := range back.Curve {
+		if off := math.Hypot(w[0]-curve[k][0], w[1]-curve[k][1]); !(off < 1e-9) {
+			t.Errorf("corner %d: %v, want %v", k, w, curve[k])
+		}
+	}
+	if len(d.Frames) != 4 || len(d.Frames[3]) != 2 || len(d.Frames[3][1]) != 4 || !(back.Residual < 1e-10) {
+		t.Errorf("frames %v, residual %g", d.Frames, back.Residual)
+	}
+	if _, err := m.Develop(q, [][][]float64{{{1, 0}}}, curve); err == nil || !strings.Contains(err.Error(), "vector 0: 1 landmarks, the manifold has 4") {
+		t.Error(err)
+	}
+}
+
+// Shapes on one development of a line, symmetric around its start: the mean is that shape.
+func TestFrameBundleMeanOfShapes(t *testing.T) {
+	q := [][]float64{{1, 0}, {0, 1}, {-1, 0}, {0, -0.7}}
+	m := landmarks.New(4, 2, kernels.Gaussian(1.2), landmarks.Integrator(ode.RK4, 5))
+	frame := [][][]float64{{{0.2, 0.1}, {0, -0.1}, {0.1, 0}, {-0.1, 0.1}}}
+	var shapes [][][]float64
+	for _, w := range []float64{-1.5, -0.5, 0.5, 1.5} {
+		d, err := m.Develop(q, frame, [][]float64{{0}, {w / 2}, {w}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shapes = append(shapes, d.Path[2])
+	}
+	fit, err := m.FrameBundleMean(shapes, 1, stats.Tolerance(1e-4), stats.OnProgress(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0.0 // ‖ν‖² times the mean square of w
+	g, err := m.Exp(q, frame[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = g.Length * g.Length * 1.25
+	if math.Abs(fit.Variances[0]-want) > 0.02*want {
+		t.Errorf("variance %.4g, want %.4g", fit.Variances[0], want)
+	}
+	for i := range q {
+		if off := math.Hypot(fit.Shape[i][0]-q[i][0], fit.Shape[i][1]-q[i][1]); !(off < 5e-3) {
+			t.Errorf("landmark %d of the mean is at %.4f, want %.4f", i, fit.Shape[i], q[i])
+		}
+	}
+	if len(fit.Paths) != 4 || len(fit.Paths[0]) != 6 || fit.Mismatch[0] > 0.01 {
+		t.Errorf("%d paths, mismatch %.3g", len(fit.Paths), fit.Mismatch)
+	}
+	if _, err := m.FrameBundleMean(nil, 1); err == nil {
+		t.Error("no shapes: no error")
+	}
+}
