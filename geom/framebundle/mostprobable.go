@@ -24,7 +24,9 @@ import (
 //
 // The path has P(1) = 0 and, for the derivative ρ of |x(1) − y|²/2, ρ + σ² h(1) = 0. These are as many equations as the
 // momentum has components; the search for their root takes no derivatives and converges fast where the curvature, times
-// the square of the distance, is moderate. On an Atlas it stays in the chart centred at u.
+// the square of the distance, is moderate. Few vectors and little noise make h(0) large outside their span and the flow
+// unstable; where the search does not reach y the Status says so, and minimising over the controls of Steer is the way.
+// On an Atlas it stays in the chart centred at u.
 func (s *Space) MostProbablePath(u Point, y []float64, sigma float64) (*Geodesic, error) {
 	found, err := s.MostProbablePaths(u, [][]float64{y}, sigma, nil)
 	if err != nil {

@@ -145,7 +145,8 @@ func (s *Space) AntiDevelop(frame, path [][]float64) (*Development, error) {
 	return d, diverges(what, d.Points)
 }
 
-// Geodesic is a geodesic of the frame bundle on [0, 1], and for a most probable path how well it was found.
+// Geodesic is a geodesic of the frame bundle on [0, 1], and for a most probable path how well it was found. A SteeredPath has
+// no Momenta.
 type Geodesic struct {
 	Start    Point
 	Momentum Momentum // at the start

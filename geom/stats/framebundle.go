@@ -20,7 +20,7 @@ type FrameMean struct {
 	Variances         []float64 // ‖ν_α‖²_g, falling; the vectors of Frame are orthogonal
 	Sigma             float64   // standard deviation of a coordinate's noise: as given or chosen, or estimated
 
-	Paths     []*framebundle.Geodesic // the most probable path to every sample
+	Paths     []*framebundle.Geodesic // the most probable path to every sample, without Momenta
 	Objective float64                 // what was minimised
 
 	Gradient   float64 // norm of its gradient, by standard deviations: 0 at the mean
@@ -44,11 +44,12 @@ type FrameMean struct {
 // preconditioned by the inverse of the Hessian of flat space; x moves along geodesics and the frame parallel to itself.
 //
 // Mismatch gives σ. The default is what principal components of the coordinates leave over, or a twentieth of the least
-// standard deviation along the frame where that is more. A frame vector of length n costs log n and saves up to |x_i|²/2σ²: with σ² above a quarter of the
-// variance in its direction it would shrink to nothing, which is an error. λ grows from a small value to the one wanted.
+// standard deviation along the frame where that is more. A frame vector of length n costs log n and saves up to
+// |x_i|²/2σ²: with σ² above a quarter of the variance in its direction it would shrink to nothing, which is an error; in
+// flat space the variances come out smaller than those of the samples by about 2σ². λ grows from a small value to the one
+// wanted.
 //
-// It takes Weights, Start, Mismatch, Tolerance (default 0.01, small beside the
-// sampling error of any number of samples that such a fit is made from) and MaxIterations.
+// It takes Weights, Start, Mismatch, Tolerance (default 0.01, which is small beside the sampling error) and MaxIterations.
 func FrameBundleMean(space *framebundle.Space, samples [][]float64, rank int, opts ...Option) (*FrameMean, error) {
 	return frameBundleMean("Frame bundle mean", false, space, samples, rank, opts...)
 }
