@@ -220,3 +220,32 @@ func (s *Space) Bridge(proposal stochastic.Proposal, q, target [][]float64, r st
 	}
 	return &Bridges{b.Times, s.shapePaths(b.Points), b.LogWeights, b.Likelihood}, nil
 }
+
+// DiffusionMean is the shape that Brownian motion most likely started from, and the time at which it was seen.
+type DiffusionMean struct {
+	Shape    [][]float64
+	Variance float64
+
+	LogLikelihood, Gradient float64
+	Iterations              int
+	Status                  geom.Status
+}
+
+// DiffusionMean maximises the likelihood of shapes, setting out from one of one's choice; see stochastic.DiffusionMean.
+func (s *Space) DiffusionMean(proposal stochastic.Proposal, shapes [][][]float64, start [][]float64, r stochastic.Run) (*DiffusionMean, error) {
+	x, err := s.Vector(start)
+	if err != nil {
+		return nil, fmt.Errorf("DiffusionMean: start: %w", err)
+	}
+	samples := make([][]float64, len(shapes))
+	for i, q := range shapes {
+		if samples[i], err = s.Vector(q); err != nil {
+			return nil, fmt.Errorf("DiffusionMean: shape %d: %w", i, err)
+		}
+	}
+	m, err := stochastic.DiffusionMean(s.Geometry, proposal, samples, x, r)
+	if err != nil {
+		return nil, err
+	}
+	return &DiffusionMean{s.Shape(m.Point), m.Variance, m.LogLikelihood, m.Gradient, m.Iterations, m.Status}, nil
+}

@@ -189,6 +189,21 @@ func TestShapesOfProcesses(t *testing.T) {
 	if len(b.Shapes) != 2 || len(b.Shapes[0]) != 6 || apart(b.Shapes[1][0], q) != 0 || apart(b.Shapes[1][5], target) != 0 {
 		t.Errorf("bridges from %v to %v", b.Shapes[1][0], b.Shapes[1][5])
 	}
+	v, err := s.Vector(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.DiffusionMean(stochastic.Guided, [][][]float64{q, target}, q, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := stochastic.DiffusionMean(s.Geometry, stochastic.Guided, [][]float64{x, v}, x, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := apart(m.Shape, s.Shape(same.Point)); d != 0 || m.Variance != same.Variance || m.Status != same.Status {
+		t.Errorf("diffusion mean %+v, of points %+v", m, same)
+	}
 }
 
 func TestProcessErrors(t *testing.T) {

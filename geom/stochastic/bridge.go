@@ -42,6 +42,10 @@ type Bridges struct {
 }
 
 // Likelihood is an estimate of a transition density p_T(x, v) of Brownian motion, with respect to the Riemannian volume.
+//
+// Where the cut locus of v is a hypersurface, as on a circle, a cylinder or a torus, it is the density of paths that do not
+// wind around: it leaves out a share of about exp(−(c² − r²)/2T), r being the distance of x from v and c that of
+// the way through the cut locus.
 type Likelihood struct {
 	Log           float64 // log p_T(x, v)
 	StandardError float64 // of Log, from the spread of the weights

@@ -58,7 +58,7 @@ func TestBridgeLikelihoodOnSphere(t *testing.T) {
 			ends[j] = at(angle)
 		}
 		for _, T := range times {
-			got := must(stochastic.LogLikelihood(w.s, w.proposal, pole, ends, stochastic.Run{Paths: 1000, Steps: 200, Time: T, Seed: 21}))
+			got := must(stochastic.LogLikelihood(w.s, w.proposal, pole, ends, stochastic.Run{Paths: 1000, Steps: 100, Time: T, Seed: 21}))
 			for j, angle := range angles {
 				agrees(t, fmt.Sprintf("%s, T = %g, angle %g", name, T, angle), got[j], math.Log(sphereKernel(T, math.Cos(angle))))
 			}
@@ -105,8 +105,8 @@ func TestBridgeHalfWay(t *testing.T) {
 	}
 	want := mean / mass
 	for name, w := range ways() {
-		const steps = 128
-		b := must(stochastic.Bridge(w.s, w.proposal, x, v, stochastic.Run{Paths: 3000, Steps: steps, Time: T, Seed: 22}))
+		const steps = 64
+		b := must(stochastic.Bridge(w.s, w.proposal, x, v, stochastic.Run{Paths: 1000, Steps: steps, Time: T, Seed: 22}))
 		i := 0
 		for math.Abs(b.Times[i+1]-T/2) < math.Abs(b.Times[i]-T/2) {
 			i++
@@ -136,7 +136,7 @@ func TestBridgeHalfWay(t *testing.T) {
 func TestBridgeOfLandmarks(t *testing.T) {
 	s, x := threeLandmarks()
 	v := []float64{0.3, -0.2, 1.2, 0.3, 0.6, 1.1}
-	run := stochastic.Run{Paths: 4000, Steps: 100, Time: 0.15, Seed: 23}
+	run := stochastic.Run{Paths: 1000, Steps: 100, Time: 0.15, Seed: 23}
 	guided := must(stochastic.LogLikelihood(s, stochastic.Guided, x, [][]float64{v}, run))[0]
 	run.Seed++
 	hu := must(stochastic.LogLikelihood(s, stochastic.DelyonHu, x, [][]float64{v}, run))[0]

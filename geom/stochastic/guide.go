@@ -73,13 +73,25 @@ func logGauss(d int, rho, t *Node) *Node {
 
 func (r radial) step(s step) (next, logWeights *Node) {
 	pull := Neg(geom.GradientOf(r.m, r.rho, s.z))
-	laplacian := geom.LaplaceBeltrami(r.m, r.rho, s.z)
-	logWeights = MulScalar(Mul(Div(s.dt, s.tau), Neg(AddScalar(laplacian, -float64(r.m.Dim())))), 0.5)
+	excess := AddScalar(Neg(geom.LaplaceBeltrami(r.m, r.rho, s.z)), float64(r.m.Dim())) // d − Δρ
+	limit := MulScalar(Reciprocal(Sqrt(s.h)), nearCutLocus(r.m.Dim()))
+	logWeights = MulScalar(Mul(Div(s.dt, s.tau), Min(excess, limit)), 0.5)
 	next = geom.InChart(r.m, []geom.Kind{geom.Vector}, func(m geom.Manifold, y ode.State) ode.State {
 		drift := MulScalar(geom.ChristoffelTrace(m, y[0]), -0.5)
 		return ode.State{s.euler(y[0], Add(drift, Div(y[1], s.tau)), geom.Orthonormal(m, y[0])), y[1]}
 	}, ode.State{s.z, pull})[0]
 	return next, logWeights
+}
+
+// nearCutLocus bounds √h (d − Δρ) over a step of length h. On S^d, d − Δρ grows as (d−1)π/δ at a distance δ from the antipode of
+// v, so that its value at one point has no exponential moments. The mean over the step has: for motion from the
+// antipode itself it is (d−1)π (1/h)∫ E|W_t|⁻¹ dt, which is this bound.
+func nearCutLocus(d int) float64 {
+	if d == 1 {
+		return 0
+	}
+	k := float64(d)
+	return (k - 1) * math.Pi * math.Sqrt2 * math.Gamma((k-1)/2) / math.Gamma(k/2)
 }
 
 // euler is the step x + h drift + √(h τ'/τ) E ξ.

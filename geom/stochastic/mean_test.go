@@ -54,7 +54,7 @@ func TestDiffusionMeanOnSphere(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, variance := point(best.X), math.Exp(best.X[2])
-	m := must(stochastic.DiffusionMean(sphere, stochastic.Guided, samples, samples[0], stochastic.Run{Paths: 100, Steps: 40, Seed: 32}))
+	m := must(stochastic.DiffusionMean(sphere, stochastic.Guided, samples, samples[0], stochastic.Run{Paths: 60, Steps: 30, Seed: 32}))
 	t.Logf("%+v, want %v with variance %.4f, log likelihood %.4f", m, want, variance, -best.F)
 	// The standard deviation of the mean of J samples is √(T/J): the estimate must be much closer than that.
 	if d := floats.Distance(m.Point, want, 2); d > 0.02*math.Sqrt(variance) || m.Status != geom.Converged {
