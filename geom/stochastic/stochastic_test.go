@@ -100,7 +100,7 @@ func cosines(x [][]float64, y []float64) []float64 {
 
 // Brownian motion on S² in charts, and by development: E z_T = z_0 e^{−T}, and the distribution is the heat kernel.
 func TestSphere(t *testing.T) {
-	const T, n = 0.6, 20000
+	const T, n = 0.6, 10000
 	run := stochastic.Run{Paths: n, Steps: 100, Time: T, Seed: 1}
 	for name, p := range map[string]stochastic.Process{"coordinates": stochastic.Brownian(sphere, pole), "development": isotropic(sphere, pole)} {
 		run.Seed++
@@ -151,7 +151,7 @@ func TestHyperbolicPlane(t *testing.T) {
 	s := geom.On(manifold.Hyperbolic(2))
 	start := []float64{math.Sqrt(1 + 0.09 + 0.25), 0.3, -0.5}
 	for name, p := range map[string]stochastic.Process{"coordinates": stochastic.Brownian(s, start), "development": isotropic(s, start)} {
-		ends := must(p.Sample(stochastic.Run{Paths: 10000, Steps: 100, Time: T, Seed: 3}))
+		ends := must(p.Sample(stochastic.Run{Paths: 5000, Steps: 100, Time: T, Seed: 3}))
 		x := make([]float64, len(ends))
 		for k, z := range ends {
 			x[k] = z[0]*start[0] - z[1]*start[1] - z[2]*start[2]
