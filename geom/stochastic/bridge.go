@@ -49,7 +49,7 @@ type Bridges struct {
 type Likelihood struct {
 	Log           float64 // log p_T(x, v)
 	StandardError float64 // of Log, from the spread of the weights
-	EffectiveSize float64 // (Σ w)²/Σ w²: how many paths of equal weight these are worth
+	EffectiveSize float64 // (Σ w)²/Σ w²: how many paths of equal weight these are worth; below 30 or so trust neither number
 }
 
 // Bridge simulates Brownian motion from x that is conditioned to be at v at the time of the run. On an Atlas without
