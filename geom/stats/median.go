@@ -39,8 +39,8 @@ func Median(space *geom.Space, samples [][]float64, opts ...Option) (*Mean, erro
 		return l
 	}
 	m, err := r.centre(space, samples, w, sum)
-	if err != nil {
-		return nil, err
+	if err != nil || m.Status == geom.Cancelled {
+		return m, err
 	}
 	// The sum has a kink at every sample, where no gradient vanishes: try the one close by.
 	nearest := floats.MinIdx(m.Distances)
@@ -64,6 +64,6 @@ func Median(space *geom.Space, samples [][]float64, opts ...Option) (*Mean, erro
 		return m, nil
 	}
 	out := r.result(samples[nearest], logs, w)
-	out.Iterations, out.Status = m.Iterations, geom.Converged
+	out.Iterations = m.Iterations
 	return out, nil
 }

@@ -23,7 +23,9 @@ func (r *run) inexactMean(space *geom.Space, samples [][]float64, w []float64) (
 	if r.tolerance == 0 {
 		r.tolerance = 0.02
 	}
-	// Samples of weight zero have no momentum that counts.
+	if i := floats.MinIdx(w); w[i] == 0 {
+		return nil, fmt.Errorf("%s: sample %d has weight 0, so with Mismatch nothing determines its geodesic: leave it out", r.task, i)
+	}
 	y, err := r.startingPoint(space, samples, w)
 	if err != nil {
 		return nil, err
@@ -66,12 +68,8 @@ func (r *run) inexactMean(space *geom.Space, samples [][]float64, w []float64) (
 			}
 			out := append([]float64{}, g[:d]...)
 			for i, v := range h {
-				scale := 0.0
-				if w[i] > 0 {
-					scale = 1 / w[i]
-				}
 				for _, c := range v {
-					out = append(out, scale*c)
+					out = append(out, c/w[i])
 				}
 			}
 			return out, nil

@@ -53,10 +53,8 @@ func PermutationTest(space *geom.Space, a, b [][]float64, statistic Statistic, p
 	if permutations < 1 {
 		return nil, fmt.Errorf("%s: %d permutations, want at least 1", r.task, permutations)
 	}
-	for name, group := range map[string][][]float64{"first": a, "second": b} {
-		if len(group) < 2 {
-			return nil, fmt.Errorf("%s: the %s group has %d samples, want at least 2", r.task, name, len(group))
-		}
+	if len(a) < 2 || len(b) < 2 {
+		return nil, fmt.Errorf("%s: groups of %d and %d samples, want at least 2 in each", r.task, len(a), len(b))
 	}
 	all := append(append([][]float64{}, a...), b...)
 	if _, err := r.samples(space, all); err != nil {
@@ -74,10 +72,12 @@ func PermutationTest(space *geom.Space, a, b [][]float64, statistic Statistic, p
 				for k, i := range members {
 					group[k] = all[i]
 				}
-				if means[g], err = FrechetMean(space, group, quiet...); err != nil {
+				mean, err := FrechetMean(space, group, quiet...)
+				if err != nil {
 					return 0, err
 				}
-				if s := means[g].Status; s != geom.Converged {
+				means[g] = mean
+				if s := mean.Status; s != geom.Converged {
 					c.Status = s
 				}
 			}
@@ -110,7 +110,7 @@ func PermutationTest(space *geom.Space, a, b [][]float64, statistic Statistic, p
 		for g, group := range [][][]float64{a, b} {
 			mean, err := FrechetMean(space, group, opts...)
 			if err != nil {
-				return nil, fmt.Errorf("%s: the mean of group %d: %w", r.task, g, err)
+				return nil, fmt.Errorf("%s: the mean of group %d of 0 and 1: %w", r.task, g, err)
 			}
 			distances = append(distances, mean.Distances...)
 			if c.MeanB = mean.Point; g == 0 {

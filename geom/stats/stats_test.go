@@ -514,6 +514,7 @@ func TestBadInput(t *testing.T) {
 		"the weights sum to 0":          second(stats.FrechetMean(plane, x, stats.Weights(make([]float64, 4)))),
 		"the start: 1 coordinates":      second(stats.FrechetMean(plane, x, stats.Start([]float64{1}))),
 		"Mismatch(0)":                   second(stats.FrechetMean(plane, x, stats.Mismatch(0))),
+		"sample 2 has weight 0":         second(stats.FrechetMean(plane, x, stats.Mismatch(1), stats.Weights([]float64{1, 1, 0, 1}))),
 		"Tolerance(-1)":                 second(stats.FrechetMean(plane, x, stats.Tolerance(-1))),
 		"MaxIterations(0)":              second(stats.FrechetMean(plane, x, stats.MaxIterations(0))),
 		"takes no option Mismatch":      second(stats.Median(plane, x, stats.Mismatch(1))),
@@ -527,7 +528,7 @@ func TestBadInput(t *testing.T) {
 		"3 times for 4 samples":         second(stats.Regress(plane, []float64{1, 2, 3}, x)),
 		"time 2 is +Inf":                second(stats.Regress(plane, []float64{1, 2, math.Inf(1), 3}, x)),
 		"all times are 2":               second(stats.Regress(plane, []float64{2, 2, 2, 2}, x)),
-		"the first group has 1 samples": second(stats.PermutationTest(plane, x[:1], x[1:], stats.MeanDistance, 9, 1)),
+		"groups of 1 and 3 samples":     second(stats.PermutationTest(plane, x[:1], x[1:], stats.MeanDistance, 9, 1)),
 		"0 permutations":                second(stats.PermutationTest(plane, x[:2], x[2:], stats.MeanDistance, 0, 1)),
 		"no statistic 7":                second(stats.PermutationTest(plane, x[:2], x[2:], stats.Statistic(7), 9, 1)),
 	} {
