@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
@@ -43,11 +44,12 @@ type FrameMean struct {
 // d(m + 1) of p_i, most of which the energy does not see; the p_i come with the derivatives. Steps are quasi-Newton ones,
 // preconditioned by the inverse of the Hessian of flat space; x moves along geodesics and the frame parallel to itself.
 //
-// Mismatch gives σ. The default is what principal components of the coordinates leave over, or a twentieth of the least
+// Mismatch gives σ. The default is what principal components of the coordinates leave over, or a hundredth of the least
 // standard deviation along the frame where that is more. A frame vector of length n costs log n and saves up to
 // |x_i|²/2σ²: with σ² above a quarter of the variance in its direction it would shrink to nothing, which is an error; in
-// flat space the variances come out smaller than those of the samples by about 2σ². λ grows from a small value to the one
-// wanted.
+// flat space the variances come out smaller than those of the samples by about 2σ². So what is smaller than σ vanishes from
+// the frame; of landmarks that is what is rough, to which the metric of a wide kernel gives weight. λ grows from a small
+// value to the one wanted.
 //
 // It takes Weights, Start, Mismatch, Tolerance (default 0.01, which is small beside the sampling error) and MaxIterations.
 func FrameBundleMean(space *framebundle.Space, samples [][]float64, rank int, opts ...Option) (*FrameMean, error) {
@@ -103,22 +105,17 @@ func frameBundleMean(task string, estimate bool, space *framebundle.Space, sampl
 	if rank < 1 || rank > d || estimate && rank == d {
 		return nil, fmt.Errorf("%s: rank %d in dimension %d", task, rank, d)
 	}
-	u, variances, err := r.principal(space, samples, w, rank)
+	u, least, left, err := r.principal(space, samples, w, rank)
 	if err != nil {
 		return nil, err
 	}
-	least := math.Sqrt(variances[rank-1])
 	b := &bundle{space: space, samples: samples, weights: w, rank: rank, estimate: estimate, sigma: r.sigma}
 	switch {
 	case r.sigma > 0 && r.sigma > 0.49*least:
 		return nil, fmt.Errorf("%s: Mismatch(%.3g) is too large for rank %d: the samples' standard deviation in direction %d is %.3g, and must be more than twice as large; lower the rank or the mismatch",
 			task, r.sigma, rank, rank-1, least)
 	case r.sigma == 0:
-		var left float64
-		for _, v := range variances[rank:] {
-			left += v / float64(d-rank)
-		}
-		b.sigma = min(max(math.Sqrt(left), least/20), least/4)
+		b.sigma = min(max(left, least/100), least/4)
 	}
 	levels := []float64{b.sigma}
 	if !estimate {
@@ -176,15 +173,20 @@ func frameBundleMean(task string, estimate bool, space *framebundle.Space, sampl
 }
 
 // principal returns the mean and the principal components of the vectors that stand for the samples, scaled to the standard
-// deviations, and the variances in all directions.
-func (r *run) principal(space *framebundle.Space, samples [][]float64, w []float64, rank int) (u framebundle.Point, variances []float64, err error) {
-	u.X, err = r.startingPoint(space.Geometry, samples, w)
-	if err != nil {
-		return u, nil, err
+// deviations, with the least of these and what is left over in a direction off them.
+//
+// Components of landmarks are as rough as the noise, and geodesics in such directions wild. A kernel makes them smooth:
+// the frame is searched for in the span of K (K + μ)⁻¹ ν.
+func (r *run) principal(space *framebundle.Space, samples [][]float64, w []float64, rank int) (u framebundle.Point, least, left float64, err error) {
+	fail := func(format string, a ...any) (framebundle.Point, float64, float64, error) {
+		return u, 0, 0, fmt.Errorf(r.task+": "+format, a...)
+	}
+	if u.X, err = r.startingPoint(space.Geometry, samples, w); err != nil {
+		return u, 0, 0, err
 	}
 	d := space.Geometry.M.Dim()
 	if len(samples) <= rank {
-		return u, nil, fmt.Errorf("%s: %d samples have a covariance of rank %d at most, not %d: take more samples or a lower rank", r.task, len(samples), len(samples)-1, rank)
+		return fail("%d samples have a covariance of rank %d at most, not %d: take more samples or a lower rank", len(samples), len(samples)-1, rank)
 	}
 	centre := combine(w, samples)
 	var rows [][]float64
@@ -193,31 +195,63 @@ func (r *run) principal(space *framebundle.Space, samples [][]float64, w []float
 	}
 	if _, ok := space.Geometry.M.(geom.Atlas); ok {
 		if _, rows, err = space.Geometry.Project(u.X, rows...); err != nil {
-			return u, nil, err
+			return u, 0, 0, err
 		}
 	}
 	a := mat.NewDense(len(rows), len(u.X), nil)
 	for i, v := range rows {
 		a.SetRow(i, floats.ScaleTo(make([]float64, len(v)), math.Sqrt(w[i]), v))
 	}
+	values, frame, err := components(a, rank)
+	if err != nil {
+		return fail("%w", err)
+	}
+	if d > rank {
+		left = math.Sqrt(max(0, math.Pow(mat.Norm(a, 2), 2)-floats.Dot(values, values)) / float64(d-rank))
+	}
+	if m, ok := space.Geometry.M.(geom.Regulariser); ok {
+		out, err := space.Geometry.Call("smooth frame", func(in []*graph.Node) []*graph.Node {
+			x := graph.BroadcastPrefix(in[0], rank)
+			mu := graph.MulScalar(graph.ReduceSum(graph.OnesLike(in[1]), -1), 0.1/float64(d))
+			return []*graph.Node{geom.Sharp(space.Geometry.M, x, m.RegularFlat(x, in[1], mu))}
+		}, u.X, frame)
+		if err != nil {
+			return u, 0, 0, err
+		}
+		var qr mat.QR
+		var q, along, projected mat.Dense
+		qr.Factorize(mat.NewDense(rank, d, out.Flat(0)).T())
+		qr.QTo(&q)
+		basis := q.Slice(0, d, 0, rank)
+		along.Mul(a, basis)
+		projected.Mul(&along, basis.T())
+		if values, frame, err = components(&projected, rank); err != nil {
+			return fail("%w", err)
+		}
+	}
+	u.Frame = frame
+	return u, values[rank-1], left, nil
+}
+
+// components returns the first singular values of a matrix and the rows that go with them, as long as these values.
+func components(a *mat.Dense, rank int) (values []float64, rows [][]float64, err error) {
 	var svd mat.SVD
 	if !svd.Factorize(a, mat.SVDThin) {
-		return u, nil, fmt.Errorf("%s: the principal components of the samples do not converge", r.task)
+		return nil, nil, errors.New("the principal components of the samples do not converge")
 	}
-	values := svd.Values(nil)
-	for _, s := range values[:min(d, len(values))] {
-		variances = append(variances, s*s)
-	}
+	values = svd.Values(nil)[:rank]
 	if !(values[rank-1] > 1e-7*values[0]) {
-		return u, nil, fmt.Errorf("%s: the samples' standard deviation in direction %d is %.3g, in the first one %.3g: the rank of their covariance is below %d",
-			r.task, rank-1, values[rank-1], values[0], rank)
+		return nil, nil, fmt.Errorf("the samples' standard deviation in direction %d is %.3g, in the first one %.3g: the rank of their covariance is below %d",
+			rank-1, values[rank-1], values[0], rank)
 	}
 	var v mat.Dense
 	svd.VTo(&v)
-	for k := range rank {
-		u.Frame = append(u.Frame, floats.ScaleTo(make([]float64, len(u.X)), values[k], mat.Col(nil, k, &v)))
+	for k, s := range values {
+		column := mat.Col(nil, k, &v)
+		floats.Scale(s, column)
+		rows = append(rows, column)
 	}
-	return u, variances, nil
+	return values, rows, nil
 }
 
 // start returns the unknowns at u with the controls that flat space would have.
@@ -409,7 +443,7 @@ func (b *bundle) steadyAt(v unknowns) (steady, error) {
 		s.paths[i] = p
 	}
 	if !s.schur.Factorize(schur) {
-		return s, errors.New("the covariance degenerates")
+		return s, errors.New("the frame bends the paths too much for their linearisation: give a lower rank or a larger Mismatch")
 	}
 	return s, nil
 }

@@ -111,7 +111,7 @@ func TestFrameBundleMeanFlat(t *testing.T) {
 }
 
 // normalCallosa draws shapes of a rank 2 normal distribution around a callosum of n landmarks in units of 20 mm: the ends of
-// developed Brownian paths.
+// developed Brownian paths. The frame that it returns has the covariance of the drawn W.
 func normalCallosa(t testing.TB, landmarksKept, shapes int) (*framebundle.Space, framebundle.Point, [][]float64) {
 	var u framebundle.Point
 	q := landmarks.CorpusCallosum().Scale(1. / 20).Shape("jhu_atlas")
@@ -123,9 +123,9 @@ func normalCallosa(t testing.TB, landmarksKept, shapes int) (*framebundle.Space,
 	u.Frame = [][]float64{make([]float64, 2*n), make([]float64, 2*n)}
 	for i := range n {
 		x, y := u.X[2*i], u.X[2*i+1]
-		u.Frame[0][2*i+1] = 0.05 * (x*x - 0.5)
-		u.Frame[1][2*i] = 0.04 * (1 + math.Tanh(x)) * y
-		u.Frame[1][2*i+1] = 0.02 * (1 + math.Tanh(x))
+		u.Frame[0][2*i+1] = 0.015 * (x*x - 0.5)
+		u.Frame[1][2*i] = 0.012 * (1 + math.Tanh(x)) * y
+		u.Frame[1][2*i+1] = 0.006 * (1 + math.Tanh(x))
 	}
 	var spacing float64
 	for i := range n {
@@ -135,6 +135,7 @@ func normalCallosa(t testing.TB, landmarksKept, shapes int) (*framebundle.Space,
 	space := framebundle.On(landmarks.Manifold{N: n, D: 2, Kernel: kernels.Gaussian(2 * spacing)}, framebundle.Integrator(ode.RK4, 10))
 	random := rand.New(rand.NewPCG(1, 2))
 	samples := make([][]float64, shapes)
+	var drawn [][]float64
 	const steps = 20
 	for k := range samples {
 		w := make([][]float64, steps+1)
@@ -147,15 +148,25 @@ func normalCallosa(t testing.TB, landmarksKept, shapes int) (*framebundle.Space,
 			t.Fatal(err)
 		}
 		samples[k] = d.Points[steps]
+		drawn = append(drawn, w[steps])
+	}
+	_, covariance := sampleMoments(drawn)
+	var factor mat.Cholesky
+	factor.Factorize(covariance)
+	var l mat.TriDense
+	factor.LTo(&l)
+	first, second := u.Frame[0], u.Frame[1]
+	for i := range first {
+		first[i], second[i] = l.At(0, 0)*first[i]+l.At(1, 0)*second[i], l.At(1, 1)*second[i]
 	}
 	return space, u, samples
 }
 
 // From 20 callosa the mean and the frame come back: the mean within two standard errors, the span of the frame within
-// 15 degrees, the variances within a factor of two. The momenta of the paths lead to their ends.
+// 15 degrees, the variances within a quarter of those of the W that were drawn.
 func TestFrameBundleMeanOfCallosa(t *testing.T) {
 	space, u, samples := normalCallosa(t, 13, 20)
-	m, err := stats.FrameBundleMean(space, samples, 2, stats.OnProgress(nil))
+	m, err := stats.FrameBundleMean(space, samples, 2, stats.Mismatch(3e-4), stats.OnProgress(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,19 +203,10 @@ func TestFrameBundleMeanOfCallosa(t *testing.T) {
 	var eigen mat.EigenSym
 	eigen.Factorize(gram, false)
 	for a, v := range eigen.Values(nil) {
-		if ratio := m.Variances[1-a] / v; ratio < 0.5 || ratio > 2 {
+		if ratio := m.Variances[1-a] / v; ratio < 0.75 || ratio > 1.25 {
 			t.Errorf("variance %d is %.3g, that of the distribution %.3g", 1-a, m.Variances[1-a], v)
 		}
 	}
-	worst := 0.0
-	for i, path := range m.Paths {
-		g, err := space.Exp(m.Point, path.Momentum)
-		if err != nil {
-			t.Fatal(err)
-		}
-		worst = max(worst, floats.Distance(g.End, path.End, 2)/floats.Distance(samples[i], m.X, 2))
-	}
-	t.Logf("ends of Exp_FM off by %.3g of the distance", worst)
 }
 
 // Four points of the sphere on two great circles through the pole: the mean is the pole, the most probable paths are
@@ -256,7 +258,7 @@ func TestFrameBundleMeanErrors(t *testing.T) {
 func BenchmarkFrameBundleMean39(b *testing.B) {
 	for b.Loop() {
 		space, _, samples := normalCallosa(b, 39, 20)
-		m, err := stats.FrameBundleMean(space, samples, 2, stats.OnProgress(nil))
+		m, err := stats.FrameBundleMean(space, samples, 2, stats.Mismatch(3e-4), stats.OnProgress(nil))
 		if err != nil {
 			b.Fatal(err)
 		}
