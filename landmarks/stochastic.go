@@ -46,21 +46,13 @@ func (p Process) Sample(r stochastic.Run) ([][][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.space.shapes(found), nil
-}
-
-func (s *Space) shapes(points [][]float64) [][][]float64 {
-	out := make([][][]float64, len(points))
-	for i, x := range points {
-		out[i] = s.Shape(x)
-	}
-	return out
+	return p.space.Shapes(found), nil
 }
 
 func (s *Space) shapePaths(paths [][][]float64) [][][][]float64 {
 	out := make([][][][]float64, len(paths))
 	for k, points := range paths {
-		out[k] = s.shapes(points)
+		out[k] = s.Shapes(points)
 	}
 	return out
 }
