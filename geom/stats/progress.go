@@ -40,7 +40,12 @@ func display() (show func(Progress), clear func()) {
 	var write func(line string)
 	if gonbui.IsNotebook {
 		id := gonbui.UniqueID()
-		write = func(line string) { gonbui.UpdateHTML(id, "<code>"+html.EscapeString(line)+"</code>") }
+		write = func(line string) {
+			if line != "" {
+				line = "<code>" + html.EscapeString(line) + "</code>"
+			}
+			gonbui.UpdateHTML(id, line)
+		}
 	} else if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		write = func(line string) { fmt.Fprintf(os.Stderr, "\r\x1b[K%s", line) }
 	} else {

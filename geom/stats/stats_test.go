@@ -154,6 +154,19 @@ func TestFlatSpace(t *testing.T) {
 		near(t, "value at the mean time", r.Point[c], a+b*r.Origin, 1e-6)
 	}
 
+	// With mismatch the slope v is (1 + σ² g)⁻¹ times that of least squares.
+	inexactLine, err := stats.Regress(space, times, x, stats.Weights(w), stats.Mismatch(0.4), stats.Tolerance(1e-8))
+	inexactLine = must(t, inexactLine, err)
+	converged(t, "inexact regression", inexactLine.Status)
+	var shrink mat.Dense
+	shrink.Scale(0.4*0.4, g)
+	for i := range 3 {
+		shrink.Set(i, i, shrink.At(i, i)+1)
+	}
+	var slope mat.VecDense
+	slope.MulVec(&shrink, mat.NewVecDense(3, inexactLine.Velocity))
+	nearVector(t, "inexact slope", slope.RawVector().Data, r.Velocity, 1e-6)
+
 	// d_σ² = |x − y|²_(g*+σ²)⁻¹ where space is flat: the mean stays, the variance shrinks.
 	sigma := 0.4
 	inexact, err := stats.FrechetMean(space, x, stats.Mismatch(sigma), stats.Tolerance(1e-8))
@@ -539,6 +552,17 @@ func TestBadInput(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+func TestProgress(t *testing.T) {
+	for want, p := range map[string]stats.Progress{
+		"mean: iteration 3, objective 0.25, gradient 0.001": {Task: "mean", Iteration: 3, Objective: 0.25, Gradient: 0.001},
+		"test ██████████░░░░░░░░░░░░░░░░░░░░ 40 of 120":     {Task: "test", Iteration: 40, Total: 120},
+	} {
+		if got := p.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
 
 // A stop, by the context or by the signal of a notebook's stop button, keeps the best point so far.
 func TestStop(t *testing.T) {
