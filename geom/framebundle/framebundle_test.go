@@ -224,7 +224,7 @@ func TestAntiDevelopment(t *testing.T) {
 	}
 }
 
-// A straight line develops to the geodesic, and without vertical momentum at a small scale Exp_FM does too.
+// A straight line develops to the geodesic.
 func TestStraightLine(t *testing.T) {
 	m, u := points(3, 2)
 	s := framebundle.On(m)
