@@ -69,13 +69,9 @@ func (f *Func) Call(args ...any) (Values, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := make([]any, len(args))
-	for i, a := range args {
-		t, err := f.tensor(a)
-		if err != nil {
-			return nil, fmt.Errorf("%s: argument %d: %w", f.name, i, err)
-		}
-		in[i] = t
+	in, err := f.tensors(args)
+	if err != nil {
+		return nil, err
 	}
 	out, err := exec.Exec(in...)
 	if err != nil {
@@ -90,11 +86,9 @@ func (f *Func) Prepare(args ...any) error {
 	if err != nil {
 		return err
 	}
-	in := make([]any, len(args))
-	for i, a := range args {
-		if in[i], err = f.tensor(a); err != nil {
-			return fmt.Errorf("%s: argument %d: %w", f.name, i, err)
-		}
+	in, err := f.tensors(args)
+	if err != nil {
+		return err
 	}
 	return exec.PreCompile(in...)
 }
@@ -127,6 +121,18 @@ func Run[F graph.ExecGraphFn](fn F, args ...any) (Values, error) {
 		exec.Finalize()
 	}
 	return out, err
+}
+
+func (f *Func) tensors(args []any) ([]any, error) {
+	in := make([]any, len(args))
+	for i, a := range args {
+		t, err := f.tensor(a)
+		if err != nil {
+			return nil, fmt.Errorf("%s: argument %d: %w", f.name, i, err)
+		}
+		in[i] = t
+	}
+	return in, nil
 }
 
 func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
