@@ -2,7 +2,6 @@ package framebundle_test
 
 import (
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/framebundle"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/linalg"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
@@ -19,13 +19,7 @@ import (
 	"anatomy/landmarks"
 )
 
-// These tests compile much and compute little: XLA's optimisation costs more than it saves.
-func TestMain(m *testing.M) {
-	if os.Getenv("XLA_FLAGS") == "" {
-		os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { geomtest.Main(m) }
 
 // stereographic is S² in one chart, by its metric alone.
 func stereographic() geom.Metric {

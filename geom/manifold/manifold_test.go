@@ -2,7 +2,6 @@ package manifold_test
 
 import (
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,15 +10,10 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest"
 )
 
-// These tests compile much and compute little: a quarter of the time with XLA's optimisation off.
-func TestMain(m *testing.M) {
-	if os.Getenv("XLA_FLAGS") == "" {
-		os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { geomtest.Main(m) }
 
 // near compares numbers to a tolerance relative to the larger of 1 and the wanted one.
 func near(t *testing.T, what string, got, want, tolerance float64) {

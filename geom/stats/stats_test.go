@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
@@ -23,13 +23,7 @@ import (
 	"anatomy/landmarks"
 )
 
-// These tests compile much and compute little.
-func TestMain(m *testing.M) {
-	if os.Getenv("XLA_FLAGS") == "" {
-		os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { geomtest.Main(m) }
 
 func must[T any](t *testing.T, v T, err error) T {
 	t.Helper()
