@@ -20,6 +20,8 @@ import (
 type Kernel interface {
 	// Gram returns the matrix K(x_i, y_j), [..., n, m], of points x, [..., n, D], and y, [..., m, D].
 	Gram(x, y *Node) *Node
+	// Sum returns Σ_j K(x_i, y_j) b_j, [..., n, C], for weights b, [..., m, C].
+	Sum(x, y, b *Node) *Node
 	// Hamilton returns the velocities Σ_j K(x_i, x_j) p_j and the forces −∂/∂x_i ½ Σ_jl (p_j·p_l) K(x_j, x_l) of
 	// points x with momenta p, all [..., n, D].
 	Hamilton(x, p *Node) (dx, dp *Node)
@@ -114,6 +116,8 @@ func (k sum) Gram(x, y *Node) *Node {
 	return total
 }
 
+func (k sum) Sum(x, y, b *Node) *Node { return linalg.MatMul(k.Gram(x, y), b) }
+
 func (k sum) Hamilton(x, p *Node) (dx, dp *Node) {
 	for i, t := range k.terms {
 		v, f := t.Hamilton(x, p)
@@ -155,6 +159,8 @@ func newRadial(name string, widths []float64, profile func(s *Node) *Node) Kerne
 }
 
 func (k radial) Gram(x, y *Node) *Node { return k.profile(k.squaredDistance(x, y)) }
+
+func (k radial) Sum(x, y, b *Node) *Node { return linalg.MatMul(k.Gram(x, y), b) }
 
 // Hamilton has the force 2/σ_a² Σ_j w_ij (x_ja − x_ia) with w_ij = k'(s_ij) p_i·p_j.
 func (k radial) Hamilton(x, p *Node) (dx, dp *Node) {

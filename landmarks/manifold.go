@@ -21,7 +21,7 @@ func (m Manifold) Dim() int { return m.N * m.D }
 // Sharp returns Σ_j K(x_i, x_j) p_j, [..., N·D].
 func (m Manifold) Sharp(q, p *Node) *Node {
 	x := m.points(q)
-	return m.flat(linalg.MatMul(m.Kernel.Gram(x, x), m.points(p)))
+	return m.flat(m.Kernel.Sum(x, x, m.points(p)))
 }
 
 // Hamilton is x_i' = Σ_j K(x_i, x_j) p_j, p_i' = −∂/∂x_i ½ Σ_jl (p_j·p_l) K(x_j, x_l).
@@ -50,7 +50,7 @@ func (m Manifold) RegularFlat(q, v, mu *Node) *Node {
 
 // Velocity returns z' = Σ_j K(z, x_j) p_j, [..., k, D], of arbitrary points z, [..., k, D].
 func (m Manifold) Velocity(q, p, z *Node) *Node {
-	return linalg.MatMul(m.Kernel.Gram(z, m.points(q)), m.points(p))
+	return m.Kernel.Sum(z, m.points(q), m.points(p))
 }
 
 func (m Manifold) points(q *Node) *Node {
