@@ -6,15 +6,16 @@
 //
 // A function is compiled once for every combination of input shapes and reused: numbers are inputs, shapes are
 // static. The back end is opened at the first call and shared by the process. It is the one that GOMLX_BACKEND names;
-// else the CUDA plug-in of the project's Python environment where the machine has an NVIDIA GPU; else its CPU plug-in.
+// else the plug-in of the project's Python environment for the device that ANATOMY_DEVICE names, cpu or cuda; else its
+// CUDA plug-in, where that is set up and the machine has an NVIDIA GPU; else its CPU plug-in.
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -184,7 +185,11 @@ func Backend() (compute.Backend, error) {
 		if err != nil {
 			return nil, err
 		}
-		config = "xla:" + path
+		// Said outright, since go-xla guesses it from the path.
+		config = fmt.Sprintf("xla:%s,shared_buffers=%t", path, !cuda(path))
+	}
+	if strings.HasPrefix(config, "xla:") && !strings.Contains(config, "tf32") {
+		config += ",tf32=false" // else matrix products of float32 have 10 bits on CUDA
 	}
 	var b compute.Backend
 	err := exceptions.TryCatch[error](func() {
@@ -194,7 +199,12 @@ func Backend() (compute.Backend, error) {
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the back end %q (GOMLX_BACKEND or the plug-in found): %w", config, err)
+		hint := ""
+		if cuda(config) {
+			hint = "\nCUDA needs an NVIDIA GPU that this process can see, and its driver 580 or newer: look at `nvidia-smi` and " +
+				"CUDA_VISIBLE_DEVICES, start a container with `--gpus all`; ANATOMY_DEVICE=cpu computes on the CPU"
+		}
+		return nil, fmt.Errorf("cannot open the back end %q (GOMLX_BACKEND or the plug-in found): %w%s", config, err, hint)
 	}
 	if b.Name() != "xla" {
 		return nil, fmt.Errorf("GOMLX_BACKEND=%q opens the back end %q, which cannot run compiled loops: use xla:/path/to/plugin.so", config, b.Name())
@@ -205,13 +215,33 @@ func Backend() (compute.Backend, error) {
 
 // Where plug-ins lie in a Python environment, the preferred one first.
 var (
-	cudaPlugins = []string{"jax_plugins/xla_cuda13/xla_cuda_plugin.so", "xla_plugins/xla_cuda13_pjrt/xla_gpu_pjrt.so"}
+	cudaPlugins = []string{"jax_plugins/xla_cuda13/xla_cuda_plugin.so"}
 	cpuPlugins  = []string{"fastatomstruct_xla_cpu/libpjrt_cpu.so", "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"}
 )
+
+func cuda(config string) bool {
+	return slices.ContainsFunc(cudaPlugins, func(plugin string) bool { return strings.Contains(config, plugin) })
+}
 
 // FindPlugin returns the absolute path of the XLA plug-in in the project's Python environment: .anatomy/venv in
 // ANATOMY_HOME, or in the working directory or the nearest folder above it that has one.
 func FindPlugin() (string, error) {
+	var candidates []string
+	install := "make setup"
+	switch device := os.Getenv("ANATOMY_DEVICE"); device {
+	case "cpu":
+		candidates = cpuPlugins
+	case "cuda":
+		candidates = cudaPlugins
+		install = "make setup-cuda"
+	case "":
+		if _, err := os.Stat("/dev/nvidiactl"); err == nil {
+			candidates = cudaPlugins
+		}
+		candidates = slices.Concat(candidates, cpuPlugins)
+	default:
+		return "", fmt.Errorf("ANATOMY_DEVICE=%q: want cpu or cuda", device)
+	}
 	var homes []string
 	if h := os.Getenv("ANATOMY_HOME"); h != "" {
 		homes = append(homes, h)
@@ -226,10 +256,6 @@ func FindPlugin() (string, error) {
 			dir = up
 		}
 	}
-	candidates := cpuPlugins
-	if _, err := os.Stat("/dev/nvidiactl"); err == nil {
-		candidates = append(append([]string{}, cudaPlugins...), cpuPlugins...)
-	}
 	for _, home := range homes {
 		for _, c := range candidates {
 			found, _ := filepath.Glob(filepath.Join(escapeGlob(home), ".anatomy/venv/lib/python3*/site-packages", c))
@@ -238,8 +264,8 @@ func FindPlugin() (string, error) {
 			}
 		}
 	}
-	return "", errors.New("no XLA plug-in found: run `make setup` in the project folder, " +
-		"or set GOMLX_BACKEND=xla:/absolute/path/to/plugin.so, or GOMLX_BACKEND=xla to let GoMLX download its own")
+	return "", fmt.Errorf("no XLA plug-in found: run `%s` in the project folder, "+
+		"or set GOMLX_BACKEND=xla:/absolute/path/to/plugin.so, or GOMLX_BACKEND=xla to let GoMLX download its own", install)
 }
 
 func escapeGlob(path string) string {

@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -91,6 +92,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestFindPlugin(t *testing.T) {
+	t.Setenv("ANATOMY_DEVICE", "")
 	home := t.TempDir() + "/päth [with] spaces"
 	site := home + "/.anatomy/venv/lib/python3.11/site-packages/fastatomstruct_xla_cpu"
 	if err := os.MkdirAll(site, 0o755); err != nil {
@@ -113,6 +115,29 @@ func TestFindPlugin(t *testing.T) {
 	if got, err := FindPlugin(); err != nil || got != plugin {
 		t.Errorf("from a folder below: %q, %v", got, err)
 	}
+	t.Setenv("ANATOMY_DEVICE", "cuda")
+	if _, err := FindPlugin(); err == nil || !strings.Contains(err.Error(), "make setup-cuda") {
+		t.Errorf("CUDA asked for and missing: %v", err)
+	}
+	forCUDA := home + "/.anatomy/venv/lib/python3.11/site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so"
+	if err := os.MkdirAll(filepath.Dir(forCUDA), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(forCUDA, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := FindPlugin(); err != nil || got != forCUDA {
+		t.Errorf("CUDA asked for: %q, %v", got, err)
+	}
+	t.Setenv("ANATOMY_DEVICE", "cpu")
+	if got, err := FindPlugin(); err != nil || got != plugin {
+		t.Errorf("the CPU asked for: %q, %v", got, err)
+	}
+	t.Setenv("ANATOMY_DEVICE", "gpu")
+	if _, err := FindPlugin(); err == nil || !strings.Contains(err.Error(), "want cpu or cuda") {
+		t.Errorf("unknown device: %v", err)
+	}
+	t.Setenv("ANATOMY_DEVICE", "")
 	t.Chdir(t.TempDir())
 	if _, err := FindPlugin(); err == nil || !strings.Contains(err.Error(), "make setup") {
 		t.Errorf("without: %v", err)
