@@ -11,11 +11,13 @@
 //	viz.Show(viz.Outline(path...).ColorBy("t"), viz.Arrows(q, v).Label("v₂"))
 //
 // Fig makes them a figure, which can have a title, units, a size and a camera; Row and Tiles set figures side by side;
-// Slider makes frames that the reader moves through:
+// Slider makes frames that the reader moves through, and figures in space can be turned with the mouse, in a notebook and
+// in its HTML report; in PDF they are still pictures. A slider is saved as an animation, too:
 //
 //	a := viz.Fig(viz.Outline(sample...), viz.Outline(mean).Color(viz.Black).Label("mean")).Unit("mm").Title("(a) sample")
 //	b := viz.Fig(viz.Grid(lines...), viz.Outline(q)).Unit("mm").NoAxes()
 //	viz.Save("figure1.pdf", viz.Row(a, b))
+//	viz.Save("mode1.gif", viz.Slider("c", c, func(i int) *viz.Figure { return viz.Fig(viz.Outline(mode[i])) }))
 //
 // Point sets are [][]float64, one row a landmark, with 2 or 3 coordinates. The same layers draw both: with 3 the figure
 // is in space, seen from Figure.Camera without perspective, and what lies behind a surface is hidden.

@@ -83,6 +83,7 @@ type scene struct {
 	keys    []key
 	outside bool      // the legend stands beneath the axes
 	reserve vg.Length // least height of that legend, so that panels are alike
+	hollow  bool      // the data are drawn by someone else
 }
 
 func (f *Figure) scene() (*scene, error) {
@@ -463,7 +464,9 @@ func (s *scene) draw(c draw.Canvas) {
 	inner := s.inner(c.Rectangle)
 	f := s.frame(inner)
 	c.Rectangle = f.area
-	paint(c, s.stamps(f))
+	if !s.hollow {
+		paint(c, s.stamps(f))
+	}
 	if !s.bare && !s.inSpace {
 		f.draw(c)
 	}
@@ -489,7 +492,7 @@ func (s *scene) draw(c draw.Canvas) {
 	if s.scaleBar() {
 		below -= s.barStrip()
 		s.drawScaleBar(c, f, vg.Point{X: page.Min.X + 1, Y: below + 4})
-		if s.inSpace {
+		if s.inSpace && !s.hollow {
 			s.drawDirections(c, vg.Point{X: page.Max.X - 16, Y: below + 8})
 		}
 	}

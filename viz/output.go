@@ -28,7 +28,7 @@ const (
 )
 
 // Show displays a drawing under the notebook's cell, as PNG and as SVG: layers, which make one figure; figures, side
-// by side; panels; or a slider. Outside a notebook it only checks the data. It panics if they are faulty; Save
+// by side; panels; or a slider. Figures in space can be turned with the mouse. Outside a notebook it only checks the data. It panics if they are faulty; Save
 // returns an error instead.
 func Show(drawings ...Drawing) {
 	s, err := sheetOf(drawings)
@@ -74,12 +74,14 @@ func (s *sheet) bundle() (*protocol.DisplayData, error) {
 }
 
 // Save writes a drawing to a file: what Show takes, in the format that the name ends in: .png (300 dots an inch), .svg,
-// .pdf or, for a slider, .html. The file appears only when it is complete.
+// .pdf; .html for a slider and for figures in space, which can be turned; .gif for the animation of a slider. The file
+// appears only when it is complete.
 func Save(path string, drawings ...Drawing) error {
 	s, err := sheetOf(drawings)
 	if err != nil {
 		return fmt.Errorf("viz: %s: %w", path, err)
 	}
+	frames, moves := s.extra.(*animation)
 	var data []byte
 	switch extension := strings.ToLower(filepath.Ext(path)); {
 	case extension == ".png":
@@ -91,9 +93,11 @@ func Save(path string, drawings ...Drawing) error {
 	case extension == ".html" && s.extra != nil:
 		var html string
 		html, err = s.extra.html()
-		data = []byte("<!doctype html>\n<meta charset=\"utf-8\">\n" + html)
+		data = []byte("<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n" + html)
+	case extension == ".gif" && moves:
+		data, err = frames.gif()
 	default:
-		err = fmt.Errorf("cannot write a picture as %q: name it .png, .svg or .pdf (a slider also .html)", extension)
+		err = fmt.Errorf("cannot write a picture as %q: name it .png, .svg or .pdf (a slider also .html or .gif, a figure in space .html)", extension)
 	}
 	if err == nil {
 		err = replace(path, data)
@@ -127,11 +131,17 @@ func sheetOf(drawings []Drawing) (*sheet, error) {
 	return nil, fmt.Errorf("%d drawings of different kinds: give layers only, figures only, or one of Row, Tiles or Slider", len(drawings))
 }
 
-func (s *sheet) png(dpi int) ([]byte, error) {
+func (s *sheet) png(dpi int) ([]byte, error) { return encodePNG(s.raster(dpi), dpi) }
+
+func (s *sheet) raster(dpi int) *image.RGBA {
 	c := vgimg.NewWith(vgimg.UseWH(s.size.X, s.size.Y), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(color.White))
 	s.draw(draw.New(c))
+	return c.Image().(*image.RGBA)
+}
+
+func encodePNG(picture image.Image, dpi int) ([]byte, error) {
 	var buf bytes.Buffer
-	if err := png.Encode(&buf, c.Image()); err != nil {
+	if err := png.Encode(&buf, picture); err != nil {
 		return nil, err
 	}
 	return withResolution(buf.Bytes(), dpi), nil

@@ -37,9 +37,28 @@ type Drawing interface {
 
 // A sheet is a drawing laid out: what stands where on a page of a size.
 type sheet struct {
-	size  vg.Point
-	draw  func(draw.Canvas)
-	extra *animation // nil: a still picture
+	size   vg.Point
+	panels []panel
+	extra  motion // nil: a still picture
+}
+
+// A panel is a figure in its place, from the lower left corner of the page.
+type panel struct {
+	scene *scene
+	at    vg.Rectangle
+}
+
+// A motion is what a reader can move where HTML is shown.
+type motion interface {
+	html() (string, error)
+}
+
+func (s *sheet) draw(c draw.Canvas) {
+	for _, p := range s.panels {
+		own := c
+		own.Rectangle = vg.Rectangle{Min: c.Min.Add(p.at.Min), Max: c.Min.Add(p.at.Max)}
+		p.scene.draw(own)
+	}
 }
 
 func (l *Layer) sheet() (*sheet, error) { return Fig(l).sheet() }
@@ -56,12 +75,10 @@ func (f *Figure) sheet() (*sheet, error) {
 	if f.width > 0 {
 		width = vg.Length(f.width) * cm
 	}
-	size := vg.Point{X: width, Y: s.naturalHeight(width)}
-	return &sheet{size: size, draw: s.draw}, s.checkRoom(size)
+	return (&layout{scenes: []*scene{s}, columns: 1, width: width}).withTurntable()
 }
 
 func (p *Panels) sheet() (*sheet, error) {
-	const gap = 10
 	if len(p.figures) == 0 || p.columns < 1 {
 		return nil, fmt.Errorf("panels: %d figures in %d columns: give at least one of each", len(p.figures), p.columns)
 	}
@@ -72,41 +89,63 @@ func (p *Panels) sheet() (*sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	total := vg.Length(p.width) * cm
-	width := (total - gap*vg.Length(p.columns-1)) / vg.Length(p.columns)
-	if p.shared {
-		alike(scenes, width)
+	return (&layout{scenes, p.columns, vg.Length(p.width) * cm, p.shared}).withTurntable()
+}
+
+// A layout is scenes that are to stand side by side.
+type layout struct {
+	scenes  []*scene
+	columns int
+	width   vg.Length
+	shared  bool // they have one range
+}
+
+func (l *layout) withTurntable() (*sheet, error) {
+	s, err := l.sheet()
+	if err != nil {
+		return nil, err
+	}
+	t, err := l.turnable()
+	if t != nil {
+		s.extra = t
+	}
+	return s, err
+}
+
+func (l *layout) sheet() (*sheet, error) {
+	const gap = 10
+	width := (l.width - gap*vg.Length(l.columns-1)) / vg.Length(l.columns)
+	if l.shared {
+		alike(l.scenes, width)
 	}
 	var heights []vg.Length // of the rows
-	for i, s := range scenes {
-		if i%p.columns == 0 {
+	for i, s := range l.scenes {
+		if i%l.columns == 0 {
 			heights = append(heights, 0)
 		}
 		row := &heights[len(heights)-1]
 		*row = max(*row, s.naturalHeight(width))
 	}
-	for i, s := range scenes {
-		if err := s.checkRoom(vg.Point{X: width, Y: heights[i/p.columns]}); err != nil {
-			return nil, fmt.Errorf("figure %d: %w", i, err)
-		}
-	}
-	size := vg.Point{X: total, Y: gap * vg.Length(len(heights)-1)}
+	out := &sheet{size: vg.Point{X: l.width, Y: gap * vg.Length(len(heights)-1)}}
 	for _, h := range heights {
-		size.Y += h
+		out.size.Y += h
 	}
-	return &sheet{size: size, draw: func(c draw.Canvas) {
-		top := c.Max.Y
-		for i, s := range scenes {
-			row, column := i/p.columns, i%p.columns
-			if column == 0 && row > 0 {
-				top -= heights[row-1] + gap
-			}
-			left := c.Min.X + vg.Length(column)*(width+gap)
-			panel := c
-			panel.Rectangle = vg.Rectangle{Min: vg.Point{X: left, Y: top - heights[row]}, Max: vg.Point{X: left + width, Y: top}}
-			s.draw(panel)
+	top := out.size.Y
+	for i, s := range l.scenes {
+		row, column := i/l.columns, i%l.columns
+		if column == 0 && row > 0 {
+			top -= heights[row-1] + gap
 		}
-	}}, nil
+		if err := s.checkRoom(vg.Point{X: width, Y: heights[row]}); err != nil {
+			if len(l.scenes) > 1 {
+				err = fmt.Errorf("figure %d: %w", i, err)
+			}
+			return nil, err
+		}
+		left := vg.Length(column) * (width + gap)
+		out.panels = append(out.panels, panel{s, vg.Rectangle{Min: vg.Point{X: left, Y: top - heights[row]}, Max: vg.Point{X: left + width, Y: top}}})
+	}
+	return out, nil
 }
 
 // alike gives scenes the same room for their legends, beneath the axes if one of them needs it there.

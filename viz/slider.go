@@ -1,10 +1,16 @@
 package viz
 
 import (
+	"bytes"
+	_ "embed"
 	"encoding/base64"
 	"fmt"
 	"html"
+	"image"
+	"image/gif"
+	"runtime"
 	"strings"
+	"sync"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -12,7 +18,10 @@ import (
 // Slider makes a picture that the reader moves: frame(i) is the figure at values[i] of the named quantity (time along
 // a geodesic, a mode from −3 to +3 standard deviations, the width of a kernel). All frames are drawn beforehand and
 // share their axes; the HTML holds them, needs no other file and no network, and so works in a notebook and in an
-// exported report. Where HTML is not shown, in PDF, the middle frame stands for it.
+// exported report. On paper some of the frames stand side by side, the first and the last among them. Save as .gif
+// makes an animation, of a surface that turns for instance:
+//
+//	viz.Save("turn.gif", viz.Slider("azimuth", degrees, func(i int) *viz.Figure { return viz.Fig(surface).Camera(degrees[i], 30) }))
 func Slider(quantity string, values []float64, frame func(i int) *Figure) Drawing {
 	return &slider{quantity, values, frame}
 }
@@ -28,6 +37,9 @@ const maxFrames = 200
 func (s *slider) sheet() (*sheet, error) {
 	if n := len(s.values); n == 0 || n > maxFrames {
 		return nil, fmt.Errorf("Slider: %d values: give 1 to %d", n, maxFrames)
+	}
+	if err := checkText(s.quantity); err != nil {
+		return nil, fmt.Errorf("Slider: %w", err)
 	}
 	figures := make([]*Figure, len(s.values))
 	for i, v := range s.values {
@@ -55,11 +67,37 @@ func (s *slider) sheet() (*sheet, error) {
 	}
 	stills := make([]*sheet, len(scenes))
 	for i, scene := range scenes {
-		stills[i] = &sheet{size: size, draw: scene.draw}
+		stills[i] = &sheet{size: size, panels: []panel{{scene, vg.Rectangle{Max: size}}}}
 	}
-	middle := *stills[len(stills)/2]
-	middle.extra = &animation{s.quantity, s.values, stills}
-	return &middle, nil
+	print, err := s.strip(figures).sheet()
+	if err != nil {
+		return nil, fmt.Errorf("Slider: %w", err)
+	}
+	print.extra = &animation{s.quantity, s.values, stills}
+	return print, nil
+}
+
+// strip sets some frames at equal distances side by side: as many as divide the way from the first to the last evenly.
+func (s *slider) strip(figures []*Figure) *Panels {
+	last, count := len(figures)-1, min(6, len(figures))
+	for _, n := range []int{6, 5, 4, 3} {
+		if last > 0 && last%(n-1) == 0 {
+			count = n
+			break
+		}
+	}
+	tiles := make([]*Figure, count)
+	for i := range tiles {
+		k := i * last / max(1, count-1)
+		tile := *figures[k]
+		tile.title = s.quantity + " = " + short(s.values[k])
+		if figures[k].title != "" {
+			tile.title = figures[k].title + ", " + tile.title
+		}
+		tile.height = 0
+		tiles[i] = &tile
+	}
+	return Tiles(min(3, count), tiles...).SharedAxes()
 }
 
 // An animation is the frames of a slider, laid out.
@@ -69,48 +107,84 @@ type animation struct {
 	frames   []*sheet
 }
 
+//go:embed slider.js
+var sliderScript string
+
 // html returns a fragment of HTML: the frames, a slider and a button that plays them. Without JavaScript it shows the
 // middle frame.
 func (a *animation) html() (string, error) {
-	middle := len(a.frames) / 2
+	frames, err := a.pngs()
+	if err != nil {
+		return "", err
+	}
+	middle := len(frames) / 2
+	width := int(a.frames[middle].size.X.Dots(cssDots))
 	var images strings.Builder
-	for i, f := range a.frames {
-		data, err := f.png(screenDots)
-		if err != nil {
-			return "", err
-		}
+	for i, data := range frames {
 		hidden := ""
 		if i != middle {
 			hidden = " hidden"
 		}
-		caption := html.EscapeString(a.quantity + " = " + short(a.values[i]))
-		fmt.Fprintf(&images, "<img%s alt=\"%s\" title=\"%s\" width=%d style=\"max-width:100%%;height:auto\" src=\"data:image/png;base64,%s\">\n",
-			hidden, caption, caption, int(f.size.X.Dots(cssDots)), base64.StdEncoding.EncodeToString(data))
+		fmt.Fprintf(&images, "<img%s alt=\"%s\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n",
+			hidden, html.EscapeString(a.quantity+" = "+short(a.values[i])), width, base64.StdEncoding.EncodeToString(data))
 	}
 	// The script finds its own figure, so any number of sliders on a page, also copies of one, work side by side.
 	return fmt.Sprintf(`<figure class="viz-slider" style="margin:0">
 %s<figcaption style="display:flex;gap:.6em;align-items:center;max-width:%dpx;font:14px sans-serif">
-<button type="button" aria-label="play">&#9654;</button>
-<input type="range" min="0" max="%d" value="%d" style="flex:1" aria-label="%s">
-<output style="min-width:7em"></output>
+<button type="button" aria-label="play" style="width:2.6em;height:2.2em">&#9654;&#xfe0e;</button>
+<input type="range" min="0" max="%d" value="%d" style="flex:1;min-width:0" aria-label="%s">
+<output style="min-width:5.5em"></output>
 </figcaption>
 <script>
-for (const figure of document.querySelectorAll(".viz-slider:not([data-ready])")) {
-  figure.dataset.ready = "yes";
-  const frames = figure.querySelectorAll("img"), range = figure.querySelector("input");
-  const show = () => frames.forEach((f, i) => {
-    f.hidden = i != range.value;
-    if (!f.hidden) figure.querySelector("output").textContent = f.title;
-  });
-  let timer = null;
-  figure.querySelector("button").onclick = event => {
-    timer = timer ? clearInterval(timer) : setInterval(() => { range.value = (+range.value + 1) %% frames.length; show(); }, 120);
-    event.target.textContent = timer ? "\u23f8" : "\u25b6";
-  };
-  range.oninput = show;
-  show();
-}
-</script>
+%s</script>
 </figure>
-`, images.String(), int(a.frames[middle].size.X.Dots(cssDots)), len(a.frames)-1, middle, html.EscapeString(a.quantity)), nil
+`, images.String(), width, len(frames)-1, middle, html.EscapeString(a.quantity), sliderScript), nil
+}
+
+func (a *animation) pngs() ([][]byte, error) {
+	out := make([][]byte, len(a.frames))
+	err := parallel(len(out), func(i int) (err error) {
+		picture := a.frames[i].raster(screenDots)
+		out[i], err = encodePNG(indexed(picture, paletteOf(picture)), screenDots)
+		return err
+	})
+	return out, err
+}
+
+// gif returns the frames as an animation that repeats, in the colours of the frame in the middle and the two ends.
+func (a *animation) gif() ([]byte, error) {
+	last := len(a.frames) - 1
+	colours := paletteOf(a.frames[0].raster(screenDots), a.frames[last/2].raster(screenDots), a.frames[last].raster(screenDots))
+	g := gif.GIF{Image: make([]*image.Paletted, len(a.frames)), Delay: make([]int, len(a.frames))}
+	err := parallel(len(a.frames), func(i int) error {
+		g.Image[i], g.Delay[i] = indexed(a.frames[i].raster(screenDots), colours), 12 // hundredths of a second
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = gif.EncodeAll(&out, &g)
+	return out.Bytes(), err
+}
+
+// parallel calls work for 0 … n−1 on all cores and returns the first error.
+func parallel(n int, work func(i int) error) error {
+	errs := make([]error, n)
+	var group sync.WaitGroup
+	workers := min(n, runtime.GOMAXPROCS(0))
+	for w := range workers {
+		group.Go(func() {
+			for i := w; i < n; i += workers {
+				errs[i] = work(i)
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

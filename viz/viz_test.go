@@ -658,14 +658,15 @@ func TestSlider(t *testing.T) {
 		t.Fatal(err)
 	}
 	html := data.Data[protocol.MIMETextHTML].(string)
-	if n := strings.Count(html, "data:image/png;base64,"); n != 3 || strings.Contains(html, "http") || !strings.Contains(html, `title="σ = 2.5"`) {
+	if n := strings.Count(html, "data:image/png;base64,"); n != 3 || strings.Contains(html, "http") || !strings.Contains(html, `alt="σ = 2.5"`) {
 		t.Errorf("%d frames in %.200s", n, html)
 	}
 	if data.Data[protocol.MIMEImagePNG] == nil || data.Data[protocol.MIMEImageSVG] == nil {
 		t.Error("no still picture stands beside the HTML")
 	}
-	for _, f := range s.extra.frames {
-		if f.size != s.extra.frames[0].size {
+	frames := s.extra.(*animation).frames
+	for _, f := range frames {
+		if f.size != frames[0].size {
 			t.Error("frames differ in size")
 		}
 	}

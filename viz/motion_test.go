@@ -1,0 +1,167 @@
+package viz
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/base64"
+	"encoding/json"
+	"image"
+	"image/color"
+	"image/gif"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+)
+
+// A figure in space carries what its script draws from: the points of the data about their middle, in whole steps.
+func TestTurntable(t *testing.T) {
+	var curve [][]float64
+	for i := range 30 {
+		sin, cos := math.Sincos(float64(i) / 5)
+		curve = append(curve, []float64{7 + cos, 2 * sin, float64(i) / 10})
+	}
+	flat := Fig(Outline(ring(8, 0, 0, 1, 1)))
+	s, err := Row(Fig(Ellipsoid(1, 1, 1), Lines(curve).Label("c")).Camera(20, 50).Unit("mm"), flat).sheet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle, err := s.bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	html := bundle.Data[protocol.MIMETextHTML].(string)
+	if strings.Count(html, "<canvas") != 1 || strings.Count(html, "<img") != 2 || strings.Contains(html, "http") {
+		t.Errorf("%d canvases, %d pictures", strings.Count(html, "<canvas"), strings.Count(html, "<img"))
+	}
+	packed, err := base64.StdEncoding.DecodeString(regexp.MustCompile(`(?s)"text/plain">(.*?)</script>`).FindStringSubmatch(html)[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d turnData
+	if err := json.NewDecoder(flate.NewReader(bytes.NewReader(packed))).Decode(&d); err != nil {
+		t.Fatal(err)
+	}
+	for i := 3; i < len(d.Points); i++ {
+		d.Points[i] += d.Points[i-3]
+	}
+	// The last mark is the curve: its points, up to a scale and a shift that all share.
+	number, shapes := 0, [][][]float64{}
+	for i := 0; i < len(d.Marks); {
+		style, n := d.Styles[d.Marks[i]], d.Marks[i+1]
+		i += 2
+		var points [][]float64
+		for range n {
+			number += d.Marks[i]
+			i++
+			points = append(points, []float64{float64(d.Points[3*number]), float64(d.Points[3*number+1]), float64(d.Points[3*number+2])})
+		}
+		if style.Kind == "line" {
+			shapes = append(shapes, points)
+		}
+	}
+	got := shapes[len(shapes)-1]
+	if len(got) != len(curve) || d.Axes == nil || math.Abs(d.Azimuth-20*math.Pi/180) > 1e-12 {
+		t.Fatalf("%d points, axes %v, azimuth %v", len(got), d.Axes, d.Azimuth)
+	}
+	unit := distance(curve[0], curve[29]) / distance(got[0], got[29])
+	for i := range got {
+		for k := range 3 {
+			want := (curve[i][k] - curve[0][k]) / unit
+			if math.Abs(got[i][k]-got[0][k]-want) > 5 { // of 4096
+				t.Fatalf("point %d: %v, want %v", i, got[i][k]-got[0][k], want)
+			}
+		}
+	}
+	if s, _ := flat.sheet(); s.extra != nil {
+		t.Error("a flat figure cannot be turned")
+	}
+}
+
+func TestCameraBack(t *testing.T) {
+	c, p := camera{0.7, -1.1}, []float64{1, -2, 3}
+	if d := distance(c.back(c.view(p)), p); d > 1e-12 {
+		t.Error(d)
+	}
+}
+
+// The paper's copy of a slider shows the first frame, the last, and some at equal distances between.
+func TestSliderOnPaper(t *testing.T) {
+	for _, c := range []struct {
+		frames int
+		titles string
+	}{{1, "0"}, {2, "0 1"}, {5, "0 1 2 3 4"}, {7, "0 2 4 6"}, {11, "0 2 4 6 8 10"}, {12, "0 2 4 6 8 11"}, {13, "0 3 6 9 12"}} {
+		values := make([]float64, c.frames)
+		for i := range values {
+			values[i] = float64(i)
+		}
+		s, err := Slider("t", values, func(i int) *Figure { return Fig(Outline(ring(8, 0, 0, 1, 1))) }).sheet()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var titles []string
+		for _, p := range s.panels {
+			titles = append(titles, strings.TrimPrefix(p.scene.title, "t = "))
+		}
+		if got := strings.Join(titles, " "); got != c.titles {
+			t.Errorf("%d frames: %s, want %s", c.frames, got, c.titles)
+		}
+	}
+}
+
+func TestSaveAnimation(t *testing.T) {
+	values := []float64{1, 2, 3, 4}
+	path := filepath.Join(t.TempDir(), "x.gif")
+	if err := Save(path, Slider("σ", values, func(i int) *Figure { return Fig(Outline(ring(8, 0, 0, values[i], 1))) })); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	g, err := gif.DecodeAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(g.Image) != 4 || g.LoopCount != 0 || bytes.Equal(g.Image[0].Pix, g.Image[3].Pix) {
+		t.Errorf("%d frames, repeated %d times", len(g.Image), g.LoopCount)
+	}
+	if err := Save(path, Outline(ring(8, 0, 0, 1, 1))); err == nil || !strings.Contains(err.Error(), ".gif") {
+		t.Error(err)
+	}
+}
+
+// Few colours are kept as they are; of many, none is far from one of the palette.
+func TestPalette(t *testing.T) {
+	few, many := image.NewRGBA(image.Rect(0, 0, 10, 10)), image.NewRGBA(image.Rect(0, 0, 128, 128))
+	for i := range 100 {
+		few.Set(i%10, i/10, color.RGBA{uint8(i % 7), uint8(i % 5), 200, 255})
+	}
+	for x := range 128 {
+		for y := range 128 {
+			many.Set(x, y, color.RGBA{uint8(2 * x), uint8(2 * y), uint8(x + y), 255})
+		}
+	}
+	for _, c := range []struct {
+		picture *image.RGBA
+		most    int
+	}{{few, 0}, {many, 24}} {
+		colours := paletteOf(c.picture)
+		got, worst := indexed(c.picture, colours), 0
+		for i := 0; i < len(c.picture.Pix); i += 4 {
+			r, g, b, _ := colours[got.Pix[i/4]].RGBA()
+			for k, v := range []uint32{r, g, b} {
+				d := int(v>>8) - int(c.picture.Pix[i+k])
+				worst = max(worst, d, -d)
+			}
+		}
+		if len(colours) > 256 || worst > c.most {
+			t.Errorf("%d colours, one is off by %d", len(colours), worst)
+		}
+	}
+}
