@@ -1,0 +1,9 @@
+// Package mesh is curves and triangle surfaces: files in and out, checks and repairs, measures, and the distances of
+// currents and varifolds, which compare two meshes without correspondences between their vertices.
+//
+//	brain, err := mesh.Read("brain.ply")                     // PLY, OBJ, VTK PolyData (.vtk, .vtp)
+//	fmt.Println(brain.Clean())                                // merged 12 duplicate vertices, …
+//	term := mesh.Varifold(kernels.Gaussian(8), atlas, brain)  // a data term for landmarks.Space.Match
+//
+// Vertices are counted from 0 everywhere: in Cells, in messages and in errors.
+package mesh

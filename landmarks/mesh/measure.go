@@ -1,0 +1,198 @@
+package mesh
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// normal is the vector of a cell: ½ (b − a) × (c − a) of a triangle, whose length is its area; b − a of an edge.
+func (m *Mesh) normal(i int) []float64 {
+	c := m.Cells[i]
+	a, b := m.Vertices[c[0]], m.Vertices[c[1]]
+	u := make([]float64, len(a))
+	for k := range u {
+		u[k] = b[k] - a[k]
+	}
+	if len(c) == 2 {
+		return u
+	}
+	d := m.Vertices[c[2]]
+	v := []float64{d[0] - a[0], d[1] - a[1], d[2] - a[2]}
+	return []float64{(u[1]*v[2] - u[2]*v[1]) / 2, (u[2]*v[0] - u[0]*v[2]) / 2, (u[0]*v[1] - u[1]*v[0]) / 2}
+}
+
+func (m *Mesh) size(i int) float64 {
+	n := m.normal(i)
+	return distance(n, make([]float64, len(n)))
+}
+
+// Normals returns the vector of every cell: of a triangle (a, b, c) its area times its unit normal, ½ (b − a) × (c − a); of
+// an edge its tangent b − a.
+func (m *Mesh) Normals() [][]float64 {
+	out := make([][]float64, len(m.Cells))
+	for i := range m.Cells {
+		out[i] = m.normal(i)
+	}
+	return out
+}
+
+// Sizes returns the area of every triangle or the length of every edge.
+func (m *Mesh) Sizes() []float64 {
+	out := make([]float64, len(m.Cells))
+	for i := range m.Cells {
+		out[i] = m.size(i)
+	}
+	return out
+}
+
+// Size is the area of a surface, the length of a curve.
+func (m *Mesh) Size() float64 {
+	sum := 0.0
+	for i := range m.Cells {
+		sum += m.size(i)
+	}
+	return sum
+}
+
+// Centroids returns the middle of every cell.
+func (m *Mesh) Centroids() [][]float64 {
+	out := make([][]float64, len(m.Cells))
+	for i, c := range m.Cells {
+		x := make([]float64, len(m.Vertices[c[0]]))
+		for _, v := range c {
+			for k := range x {
+				x[k] += m.Vertices[v][k] / float64(len(c))
+			}
+		}
+		out[i] = x
+	}
+	return out
+}
+
+// Spacing is the mean length of the edges: the finest width of a kernel that does not see the triangles themselves.
+func (m *Mesh) Spacing() float64 {
+	sum, count := 0.0, 0
+	for _, c := range m.Cells {
+		for k := range c {
+			if len(c) == 2 && k == 1 {
+				break
+			}
+			sum += distance(m.Vertices[c[k]], m.Vertices[c[(k+1)%len(c)]])
+			count++
+		}
+	}
+	return sum / float64(count)
+}
+
+// Volume is the volume that a closed surface encloses, Σ a·(b × c)/6 over its triangles, or the area that a closed curve of
+// the plane encloses; positive where normals point outwards, or the curve runs counter-clockwise.
+func (m *Mesh) Volume() (float64, error) {
+	if err := m.Oriented(); err != nil {
+		return 0, fmt.Errorf("Volume: %w", err)
+	}
+	if b := m.Boundary(); len(b) > 0 {
+		return 0, fmt.Errorf("Volume: the mesh is not closed: its boundary has %d pieces", len(b))
+	}
+	if len(m.Cells[0]) == 2 && len(m.Vertices[0]) == 3 {
+		return 0, fmt.Errorf("Volume: a curve in space encloses none")
+	}
+	sum, o := 0.0, m.Vertices[m.Cells[0][0]] // an origin near the mesh, for the digits
+	for i, c := range m.Cells {
+		n := m.normal(i)
+		a := m.Vertices[c[0]]
+		if len(c) == 2 {
+			sum += ((a[0]-o[0])*n[1] - (a[1]-o[1])*n[0]) / 2
+			continue
+		}
+		sum += ((a[0]-o[0])*n[0] + (a[1]-o[1])*n[1] + (a[2]-o[2])*n[2]) / 3
+	}
+	return sum, nil
+}
+
+// Boundary returns the edges of a surface that one triangle has, in its direction, or the ends of a curve, one number each;
+// sorted. A closed mesh has none.
+func (m *Mesh) Boundary() [][]int {
+	var out [][]int
+	for key, f := range m.faces() {
+		switch {
+		case len(f[0])+len(f[1]) != 1:
+		case key[1] < 0:
+			out = append(out, []int{key[0]})
+		case len(f[0]) == 1:
+			out = append(out, []int{key[0], key[1]})
+		default:
+			out = append(out, []int{key[1], key[0]})
+		}
+	}
+	slices.SortFunc(out, slices.Compare)
+	return out
+}
+
+// Distances returns how far every vertex of m is from the nearest point of another mesh, on its edges or triangles.
+// It compares every vertex with every cell.
+func (m *Mesh) Distances(other *Mesh) ([]float64, error) {
+	if err := m.validate(); err != nil {
+		return nil, err
+	}
+	if err := other.validate(); err != nil {
+		return nil, fmt.Errorf("the other mesh: %w", err)
+	}
+	if len(m.Vertices[0]) != len(other.Vertices[0]) {
+		return nil, fmt.Errorf("one mesh has %d coordinates, the other %d", len(m.Vertices[0]), len(other.Vertices[0]))
+	}
+	out := make([]float64, len(m.Vertices))
+	for i, x := range m.Vertices {
+		out[i] = math.Inf(1)
+		for _, c := range other.Cells {
+			if len(c) == 2 {
+				out[i] = min(out[i], toSegment(x, other.Vertices[c[0]], other.Vertices[c[1]]))
+			} else {
+				out[i] = min(out[i], toTriangle(x, other.Vertices[c[0]], other.Vertices[c[1]], other.Vertices[c[2]]))
+			}
+		}
+	}
+	return out, nil
+}
+
+func toSegment(x, a, b []float64) float64 {
+	along, length := 0.0, 0.0
+	for k := range x {
+		along += (x[k] - a[k]) * (b[k] - a[k])
+		length += (b[k] - a[k]) * (b[k] - a[k])
+	}
+	t := 0.0
+	if length > 0 {
+		t = min(1, max(0, along/length))
+	}
+	sum := 0.0
+	for k := range x {
+		d := x[k] - a[k] - t*(b[k]-a[k])
+		sum += d * d
+	}
+	return math.Sqrt(sum)
+}
+
+// toTriangle projects x on the plane of the triangle; where the foot lies outside, an edge is nearest.
+func toTriangle(x, a, b, c []float64) float64 {
+	var u, v, w [3]float64
+	for k := range 3 {
+		u[k], v[k], w[k] = b[k]-a[k], c[k]-a[k], x[k]-a[k]
+	}
+	uu, uv, vv := dot(u, u), dot(u, v), dot(v, v)
+	wu, wv := dot(w, u), dot(w, v)
+	if det := uu*vv - uv*uv; det > 0 {
+		s, t := (vv*wu-uv*wv)/det, (uu*wv-uv*wu)/det
+		if s >= 0 && t >= 0 && s+t <= 1 {
+			sum := 0.0
+			for k := range 3 {
+				d := w[k] - s*u[k] - t*v[k]
+				sum += d * d
+			}
+			return math.Sqrt(sum)
+		}
+	}
+	return min(toSegment(x, a, b), toSegment(x, b, c), toSegment(x, c, a))
+}
+
+func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }

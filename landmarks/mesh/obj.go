@@ -1,0 +1,100 @@
+package mesh
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ReadOBJ reads the vertices (v) and the faces (f) or lines (l) of a Wavefront OBJ file. Negative numbers count back from
+// the last vertex; what belongs to rendering is passed over.
+func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
+	in := newInput(r, name)
+	var b builder
+	for {
+		line, err := in.readLine()
+		if err == io.EOF {
+			return b.mesh(name)
+		}
+		if err != nil {
+			return nil, in.broken(err, "a line")
+		}
+		for strings.HasSuffix(line, "\\") {
+			more, err := in.readLine()
+			if err != nil {
+				return nil, in.broken(err, "the rest of the line")
+			}
+			if line = line[:len(line)-1] + " " + more; len(line) > maxLine {
+				return nil, in.errorf("the line is longer than %d bytes", maxLine)
+			}
+		}
+		line, _, _ = strings.Cut(line, "#")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		switch words[0] {
+		case "v":
+			if len(words) < 4 {
+				return nil, in.errorf("vertex %d has %d coordinates, want 3", len(b.vertices), len(words)-1)
+			}
+			x := make([]float64, 3)
+			for a := range x {
+				if x[a], err = parseFloat(words[1+a]); err != nil {
+					return nil, in.errorf("vertex %d: %v", len(b.vertices), err)
+				}
+			}
+			b.vertices = append(b.vertices, x)
+		case "f", "l":
+			cell := make([]int, 0, len(words)-1)
+			for _, w := range words[1:] {
+				text, _, _ := strings.Cut(w, "/")
+				v, err := parseInt(text)
+				switch {
+				case err != nil:
+					return nil, in.errorf("%s: %v", clip(line), err)
+				case v > 0 && v <= maxElements:
+					v--
+				case v < 0 && -v <= len(b.vertices):
+					v += len(b.vertices)
+				default:
+					return nil, in.errorf("%s: there is no vertex %d; OBJ files count from 1, or back from −1", clip(line), v)
+				}
+				cell = append(cell, v)
+			}
+			switch {
+			case words[0] == "l" && len(cell) >= 2:
+				b.line(cell)
+			case words[0] == "f" && len(cell) >= 3:
+				b.fan(cell)
+			default:
+				return nil, in.errorf("%s has too few vertices", clip(line))
+			}
+		case "vt", "vn", "vp", "p", "g", "o", "s", "mg", "usemtl", "mtllib", "usemap", "maplib", "bevel", "c_interp", "d_interp", "lod", "shadow_obj", "trace_obj":
+		default:
+			return nil, in.errorf("%s is no line of a polygon mesh", clip(line))
+		}
+	}
+}
+
+// WriteOBJ writes a Wavefront OBJ file; the vertices of a curve in the plane get z = 0.
+func WriteOBJ(w io.Writer, m *Mesh) error {
+	if err := m.validate(); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	for _, x := range m.Vertices {
+		y := inSpace(x)
+		fmt.Fprint(out, "v ")
+		writeFloats(out, y[:])
+	}
+	for _, c := range m.Cells {
+		if len(c) == 3 {
+			fmt.Fprintf(out, "f %d %d %d\n", c[0]+1, c[1]+1, c[2]+1)
+		} else {
+			fmt.Fprintf(out, "l %d %d\n", c[0]+1, c[1]+1)
+		}
+	}
+	return out.Flush()
+}

@@ -1,0 +1,376 @@
+package mesh
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// numberType is a scalar type of a PLY file.
+type numberType struct {
+	size  int
+	value func(o binary.ByteOrder, b []byte) float64
+}
+
+var plyTypes = func() map[string]numberType {
+	types := map[string]numberType{}
+	add := func(size int, value func(o binary.ByteOrder, b []byte) float64, names ...string) {
+		for _, n := range names {
+			types[n] = numberType{size, value}
+		}
+	}
+	add(1, func(_ binary.ByteOrder, b []byte) float64 { return float64(int8(b[0])) }, "char", "int8")
+	add(1, func(_ binary.ByteOrder, b []byte) float64 { return float64(b[0]) }, "uchar", "uint8")
+	add(2, func(o binary.ByteOrder, b []byte) float64 { return float64(int16(o.Uint16(b))) }, "short", "int16")
+	add(2, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint16(b)) }, "ushort", "uint16")
+	add(4, func(o binary.ByteOrder, b []byte) float64 { return float64(int32(o.Uint32(b))) }, "int", "int32")
+	add(4, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint32(b)) }, "uint", "uint32")
+	add(4, func(o binary.ByteOrder, b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }, "float", "float32")
+	add(8, func(o binary.ByteOrder, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }, "double", "float64")
+	return types
+}()
+
+type plyProperty struct {
+	name  string
+	list  bool
+	count numberType // of a list
+	value numberType
+}
+
+type plyElement struct {
+	name       string
+	count      int
+	properties []plyProperty
+}
+
+func (e *plyElement) property(names ...string) int {
+	return slices.IndexFunc(e.properties, func(p plyProperty) bool { return slices.Contains(names, p.name) })
+}
+
+// ReadPLY reads the vertices and the faces or edges of a PLY file (Turk 1994), ascii or binary of either byte order.
+func ReadPLY(r io.Reader, name string) (*Mesh, error) {
+	in := newInput(r, name)
+	order, elements, err := plyHeader(in)
+	if err != nil {
+		return nil, err
+	}
+	in.text = order == nil
+	var b builder
+	for i := range elements {
+		if err := plyRead(in, order, &elements[i], &b); err != nil {
+			return nil, err
+		}
+	}
+	return b.mesh(name)
+}
+
+// plyHeader returns the byte order, nil for ascii, and the elements.
+func plyHeader(in *input) (order binary.ByteOrder, elements []plyElement, err error) {
+	line, err := in.readLine()
+	if err != nil || strings.TrimSpace(line) != "ply" {
+		return nil, nil, in.errorf("not a PLY file: it begins with %s", clip(line))
+	}
+	format := ""
+	for {
+		if line, err = in.readLine(); err != nil {
+			return nil, nil, in.broken(err, "end_header")
+		}
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		switch words[0] {
+		case "comment", "obj_info":
+		case "format":
+			if len(words) != 3 || words[2] != "1.0" {
+				return nil, nil, in.errorf("%s: want format ascii, binary_little_endian or binary_big_endian 1.0", clip(line))
+			}
+			switch format = words[1]; format {
+			case "ascii":
+			case "binary_little_endian":
+				order = binary.LittleEndian
+			case "binary_big_endian":
+				order = binary.BigEndian
+			default:
+				return nil, nil, in.errorf("format %s is unknown", clip(format))
+			}
+		case "element":
+			if len(words) != 3 {
+				return nil, nil, in.errorf("%s: want element, name and count", clip(line))
+			}
+			count, err := parseCount(words[1]+" elements", words[2])
+			if err != nil {
+				return nil, nil, in.errorf("%v", err)
+			}
+			if len(elements) == 100 {
+				return nil, nil, in.errorf("more than 100 elements")
+			}
+			elements = append(elements, plyElement{name: words[1], count: count})
+		case "property":
+			if len(elements) == 0 {
+				return nil, nil, in.errorf("a property before the first element")
+			}
+			p := plyProperty{name: words[len(words)-1], list: len(words) == 5 && words[1] == "list"}
+			known := len(words) == 3 || p.list
+			if known && p.list {
+				p.count, known = plyTypes[words[2]]
+			}
+			if known {
+				p.value, known = plyTypes[words[len(words)-2]]
+			}
+			if !known {
+				return nil, nil, in.errorf("%s: want property, type and name, or property list, two types and name", clip(line))
+			}
+			e := &elements[len(elements)-1]
+			e.properties = append(e.properties, p)
+		case "end_header":
+			if format == "" {
+				return nil, nil, in.errorf("the header has no format")
+			}
+			return order, elements, nil
+		default:
+			return nil, nil, in.errorf("%s is no line of a PLY header", clip(line))
+		}
+	}
+}
+
+// plyRead reads all of one element; one that is neither vertex, face nor edge is passed over.
+func plyRead(in *input, order binary.ByteOrder, e *plyElement, b *builder) error {
+	if len(e.properties) == 0 && e.count > 0 {
+		return in.errorf("element %s has no properties", clip(e.name))
+	}
+	var columns []int // those that are kept
+	isFace := false
+	switch e.name {
+	case "vertex":
+		for _, c := range []string{"x", "y", "z"} {
+			if k := e.property(c); k >= 0 {
+				columns = append(columns, k)
+			} else if c != "z" {
+				return in.errorf("the vertices have no property %s", c)
+			}
+		}
+	case "face":
+		isFace = true
+		k := e.property("vertex_indices", "vertex_index")
+		if k < 0 || !e.properties[k].list {
+			return in.errorf("the faces have no list vertex_indices")
+		}
+		columns = []int{k}
+	case "edge":
+		k, l := e.property("vertex1"), e.property("vertex2")
+		if k < 0 || l < 0 {
+			return in.errorf("the edges have no properties vertex1 and vertex2")
+		}
+		columns = []int{k, l}
+	case "tristrips":
+		if e.count > 0 {
+			return in.errorf("triangle strips in PLY files are not read: save the mesh with faces")
+		}
+	}
+	for _, k := range columns {
+		if !isFace && e.properties[k].list {
+			return in.errorf("property %s of element %s is a list", e.properties[k].name, e.name)
+		}
+	}
+	next := plyASCII
+	if order != nil {
+		next = plyBinary
+	}
+	for i := range e.count {
+		values, err := next(in, order, e, columns, i)
+		if err != nil {
+			return err
+		}
+		if e.name == "vertex" {
+			x := make([]float64, len(columns))
+			for a, k := range columns {
+				x[a] = values[k][0]
+			}
+			b.vertices = append(b.vertices, x)
+			continue
+		}
+		var cell []int
+		for _, k := range columns {
+			for _, v := range values[k] {
+				if v != math.Trunc(v) || v < 0 || v >= maxElements {
+					return in.errorf("%s %d: vertex %g is not a number of a vertex", e.name, i, v)
+				}
+				cell = append(cell, int(v))
+			}
+		}
+		switch {
+		case isFace && len(cell) < 3:
+			return in.errorf("face %d has %d vertices", i, len(cell))
+		case isFace:
+			b.fan(cell)
+		case e.name == "edge":
+			b.line(cell)
+		}
+	}
+	return nil
+}
+
+func plyASCII(in *input, _ binary.ByteOrder, e *plyElement, _ []int, i int) ([][]float64, error) {
+	var words []string
+	for len(words) == 0 {
+		line, err := in.readLine()
+		if err != nil {
+			return nil, in.broken(err, "%s %d of %d", e.name, i, e.count)
+		}
+		words = strings.Fields(line)
+	}
+	values := make([][]float64, len(e.properties))
+	take := func(p plyProperty) (float64, error) {
+		if len(words) == 0 {
+			return 0, in.errorf("%s %d: the line ends before %s", e.name, i, p.name)
+		}
+		v, err := parseFloat(words[0])
+		if err != nil {
+			return 0, in.errorf("%s %d: %s: %v", e.name, i, p.name, err)
+		}
+		words = words[1:]
+		return v, nil
+	}
+	for k, p := range e.properties {
+		n := 1
+		if p.list {
+			v, err := take(p)
+			if err != nil {
+				return nil, err
+			}
+			if v != math.Trunc(v) || v < 0 || v > float64(len(words)) {
+				return nil, in.errorf("%s %d: list %s of %g values in a line of %d", e.name, i, p.name, v, len(words))
+			}
+			n = int(v)
+		}
+		for range n {
+			v, err := take(p)
+			if err != nil {
+				return nil, err
+			}
+			values[k] = append(values[k], v)
+		}
+	}
+	if len(words) > 0 {
+		return nil, in.errorf("%s %d: %s after the last property", e.name, i, clip(strings.Join(words, " ")))
+	}
+	return values, nil
+}
+
+func plyBinary(in *input, order binary.ByteOrder, e *plyElement, columns []int, i int) ([][]float64, error) {
+	values := make([][]float64, len(e.properties))
+	var buffer [8]byte
+	take := func(t numberType, p plyProperty) (float64, error) {
+		if err := in.bytes(buffer[:t.size]); err != nil {
+			return 0, in.broken(err, "%s of %s %d of %d", p.name, e.name, i, e.count)
+		}
+		return t.value(order, buffer[:t.size]), nil
+	}
+	for k, p := range e.properties {
+		n := 1
+		if p.list {
+			v, err := take(p.count, p)
+			if err != nil {
+				return nil, err
+			}
+			if v != math.Trunc(v) || v < 0 || v >= maxElements {
+				return nil, in.errorf("%s %d: list %s of %g values", e.name, i, p.name, v)
+			}
+			n = int(v)
+		}
+		keep := slices.Contains(columns, k)
+		for range n {
+			v, err := take(p.value, p)
+			if err != nil {
+				return nil, err
+			}
+			if keep {
+				values[k] = append(values[k], v)
+			}
+		}
+	}
+	return values, nil
+}
+
+// WritePLY writes a PLY file of doubles, with faces or edges, as ASCII, LittleEndian or BigEndian.
+func WritePLY(w io.Writer, m *Mesh, e Encoding) error {
+	if err := m.validate(); err != nil {
+		return err
+	}
+	var order binary.AppendByteOrder
+	format := "ascii"
+	switch e {
+	case ASCII:
+	case LittleEndian:
+		order, format = binary.LittleEndian, "binary_little_endian"
+	case BigEndian:
+		order, format = binary.BigEndian, "binary_big_endian"
+	default:
+		return fmt.Errorf("a PLY file has no encoding %v", e)
+	}
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "ply\nformat %s 1.0\nelement vertex %d\n", format, len(m.Vertices))
+	for a := range m.Vertices[0] {
+		fmt.Fprintf(out, "property double %c\n", 'x'+a)
+	}
+	surface := m.order() == 3
+	if surface {
+		fmt.Fprintf(out, "element face %d\nproperty list uchar int vertex_indices\n", len(m.Cells))
+	} else {
+		fmt.Fprintf(out, "element edge %d\nproperty int vertex1\nproperty int vertex2\n", len(m.Cells))
+	}
+	fmt.Fprintln(out, "end_header")
+	if order == nil {
+		for _, x := range m.Vertices {
+			writeFloats(out, x)
+		}
+		for _, c := range m.Cells {
+			if surface {
+				fmt.Fprint(out, "3 ")
+			}
+			writeInts(out, c)
+		}
+		return out.Flush()
+	}
+	for _, x := range m.Vertices {
+		out.Write(appendFloats(order, nil, x))
+	}
+	for _, c := range m.Cells {
+		if surface {
+			out.WriteByte(3)
+		}
+		out.Write(appendInts(order, nil, c))
+	}
+	return out.Flush()
+}
+
+func writeFloats(w io.Writer, x []float64) {
+	words := make([]string, len(x))
+	for i, v := range x {
+		words[i] = formatFloat(v)
+	}
+	fmt.Fprintln(w, strings.Join(words, " "))
+}
+
+func writeInts(w io.Writer, x []int) {
+	fmt.Fprintln(w, strings.Trim(fmt.Sprint(x), "[]"))
+}
+
+func appendFloats(order binary.AppendByteOrder, b []byte, x []float64) []byte {
+	for _, v := range x {
+		b = order.AppendUint64(b, math.Float64bits(v))
+	}
+	return b
+}
+
+func appendInts(order binary.AppendByteOrder, b []byte, x []int) []byte {
+	for _, v := range x {
+		b = order.AppendUint32(b, uint32(v))
+	}
+	return b
+}

@@ -1,0 +1,352 @@
+package mesh
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// vtkTypes are the element types of legacy VTK files.
+var vtkTypes = map[string]numberType{
+	"char": plyTypes["int8"], "unsigned_char": plyTypes["uint8"], "short": plyTypes["int16"], "unsigned_short": plyTypes["uint16"],
+	"int": plyTypes["int32"], "unsigned_int": plyTypes["uint32"], "float": plyTypes["float32"], "double": plyTypes["float64"],
+	"long": int64Type, "unsigned_long": uint64Type, "vtktypeint64": int64Type, "vtktypeuint64": uint64Type, "vtkidtype": plyTypes["int32"],
+	"vtktypeint32": plyTypes["int32"], "vtktypeuint32": plyTypes["uint32"],
+}
+
+var (
+	int64Type  = numberType{8, func(o binary.ByteOrder, b []byte) float64 { return float64(int64(o.Uint64(b))) }}
+	uint64Type = numberType{8, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint64(b)) }}
+)
+
+// ReadVTK reads a legacy VTK file of PolyData (versions 1 to 5.1), ASCII or BINARY: its points with the polygons, triangle
+// strips or lines.
+func ReadVTK(r io.Reader, name string) (*Mesh, error) {
+	in := newInput(r, name)
+	head, err := in.readLine()
+	if err != nil || !strings.HasPrefix(strings.ToLower(head), "# vtk datafile version") {
+		return nil, in.errorf("not a legacy VTK file: it begins with %s", clip(head))
+	}
+	modern := strings.HasPrefix(strings.TrimSpace(head[len("# vtk DataFile Version"):]), "5")
+	if _, err := in.readLine(); err != nil {
+		return nil, in.broken(err, "the title")
+	}
+	in.line++ // words follow, from the third line
+	v := &vtkReader{input: in, modern: modern}
+	kind, err := in.word()
+	if err != nil {
+		return nil, in.broken(err, "ASCII or BINARY")
+	}
+	switch strings.ToUpper(kind) {
+	case "ASCII":
+	case "BINARY":
+		v.binary = true
+	default:
+		return nil, in.errorf("%s where ASCII or BINARY belongs", clip(kind))
+	}
+	var b builder
+	for {
+		word, err := in.word()
+		if err == io.EOF {
+			return b.mesh(name)
+		}
+		if err != nil {
+			return nil, in.broken(err, "a section")
+		}
+		switch section := strings.ToUpper(word); section {
+		case "DATASET":
+			set, err := in.word()
+			if err != nil || strings.ToUpper(set) != "POLYDATA" {
+				return nil, in.errorf("DATASET %s, want POLYDATA", clip(set))
+			}
+		case "POINTS":
+			err = v.points(&b)
+		case "VERTICES", "POLYGONS", "LINES", "TRIANGLE_STRIPS":
+			err = v.cells(section, &b)
+		case "METADATA": // lasts to a blank line
+			_, err = in.readLine()
+			for line := "-"; strings.TrimSpace(line) != "" && err == nil; {
+				line, err = in.readLine()
+			}
+			if err == io.EOF {
+				err = nil
+			}
+		case "FIELD":
+			err = v.field()
+		case "POINT_DATA", "CELL_DATA": // the geometry is over
+			return b.mesh(name)
+		default:
+			err = in.errorf("%s is no section of PolyData", clip(word))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+type vtkReader struct {
+	*input
+	binary, modern bool
+}
+
+// count reads a number of things.
+func (v *vtkReader) count(what string) (int, error) {
+	word, err := v.word()
+	if err != nil {
+		return 0, v.broken(err, "the number of %s", what)
+	}
+	n, err := parseCount(what, word)
+	if err != nil {
+		return 0, v.errorf("%v", err)
+	}
+	return n, nil
+}
+
+func (v *vtkReader) kind() (numberType, error) {
+	word, err := v.word()
+	if err != nil {
+		return numberType{}, v.broken(err, "a type")
+	}
+	t, ok := vtkTypes[strings.ToLower(word)]
+	if !ok {
+		return numberType{}, v.errorf("the type %s is unknown", clip(word))
+	}
+	return t, nil
+}
+
+// numbers reads n values and hands them out one by one.
+func (v *vtkReader) numbers(what string, n int, t numberType, each func(i int, x float64)) error {
+	if v.binary {
+		// The data begin after the end of the line.
+		for {
+			c, err := v.r.ReadByte()
+			if err != nil {
+				if n == 0 {
+					return nil
+				}
+				return v.broken(err, "%s", what)
+			}
+			v.at++
+			if c == '\n' {
+				v.line++
+				break
+			}
+			if c != ' ' && c != '\t' && c != '\r' {
+				return v.errorf("%q after the types of %s", c, what)
+			}
+		}
+		v.text = false
+		defer func() { v.text = true }()
+	}
+	var buffer [8]byte
+	for i := range n {
+		if v.binary {
+			if err := v.bytes(buffer[:t.size]); err != nil {
+				return v.broken(err, "number %d of %d of %s", i, n, what)
+			}
+			each(i, t.value(binary.BigEndian, buffer[:t.size]))
+			continue
+		}
+		word, err := v.word()
+		if err != nil {
+			return v.broken(err, "number %d of %d of %s", i, n, what)
+		}
+		x, err := parseFloat(word)
+		if err != nil {
+			return v.errorf("number %d of %s: %v", i, what, err)
+		}
+		each(i, x)
+	}
+	return nil
+}
+
+func (v *vtkReader) points(b *builder) error {
+	n, err := v.count("POINTS")
+	if err != nil {
+		return err
+	}
+	t, err := v.kind()
+	if err != nil {
+		return err
+	}
+	var flat []float64
+	if err := v.numbers("POINTS", 3*n, t, func(_ int, x float64) { flat = append(flat, x) }); err != nil {
+		return err
+	}
+	b.vertices = nil
+	for i := range n {
+		b.vertices = append(b.vertices, flat[3*i:3*i+3:3*i+3])
+	}
+	return nil
+}
+
+// cells reads "n size" with size numbers, each cell led by its length, or since version 5 "offsets size" with two arrays.
+func (v *vtkReader) cells(section string, b *builder) error {
+	n, err := v.count(section)
+	if err != nil {
+		return err
+	}
+	size, err := v.count("numbers in " + section)
+	if err != nil {
+		return err
+	}
+	if v.modern {
+		var arrays [2][]int
+		for k, head := range []string{"OFFSETS", "CONNECTIVITY"} {
+			word, err := v.word()
+			if err != nil || strings.ToUpper(word) != head {
+				return v.errorf("%s: %s where %s belongs", section, clip(word), head)
+			}
+			t, err := v.kind()
+			if err != nil {
+				return err
+			}
+			if arrays[k], err = v.ints(section+" "+head, []int{n, size}[k], t); err != nil {
+				return err
+			}
+		}
+		if n == 0 {
+			return nil
+		}
+		if arrays[0][0] != 0 {
+			return v.errorf("%s: the first offset is %d, not 0", section, arrays[0][0])
+		}
+		if err := splitCells(section, arrays[0][1:], arrays[1], b); err != nil {
+			return v.errorf("%v", err)
+		}
+		return nil
+	}
+	flat, err := v.ints(section, size, plyTypes["int32"])
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		if len(flat) == 0 || flat[0] < 0 || flat[0] >= len(flat) {
+			return v.errorf("cell %d of %d of %s does not fit into its %d numbers", i, n, section, size)
+		}
+		addCell(section, flat[1:1+flat[0]], b)
+		flat = flat[1+flat[0]:]
+	}
+	if len(flat) > 0 {
+		return v.errorf("%d numbers after the last cell of %s", len(flat), section)
+	}
+	return nil
+}
+
+func (v *vtkReader) ints(what string, n int, t numberType) ([]int, error) {
+	var out []int
+	bad := -1
+	err := v.numbers(what, n, t, func(i int, x float64) {
+		if bad < 0 && (x != math.Trunc(x) || x < 0 || x > 4*maxElements) {
+			bad = i
+		}
+		out = append(out, int(x))
+	})
+	if err == nil && bad >= 0 {
+		err = v.errorf("number %d of %s is no number of a vertex or cell", bad, what)
+	}
+	return out, err
+}
+
+// splitCells cuts the vertex numbers at the ends of the cells.
+func splitCells(section string, ends, connectivity []int, b *builder) error {
+	from := 0
+	for i, to := range ends {
+		if to < from || to > len(connectivity) {
+			return fmt.Errorf("%s: cell %d ends at %d of %d vertex numbers and begins at %d", section, i, to, len(connectivity), from)
+		}
+		addCell(section, connectivity[from:to], b)
+		from = to
+	}
+	if from != len(connectivity) {
+		return fmt.Errorf("%s: %d vertex numbers after the last cell", section, len(connectivity)-from)
+	}
+	return nil
+}
+
+func addCell(section string, cell []int, b *builder) {
+	switch section {
+	case "LINES":
+		b.line(cell)
+	case "POLYGONS":
+		b.fan(cell)
+	case "TRIANGLE_STRIPS":
+		b.strip(cell)
+	}
+}
+
+// field passes over "FIELD name n" and its n arrays.
+func (v *vtkReader) field() error {
+	if _, err := v.word(); err != nil {
+		return v.broken(err, "the name of a field")
+	}
+	n, err := v.count("arrays of a field")
+	if err != nil {
+		return err
+	}
+	for range n {
+		name, err := v.word()
+		if err != nil {
+			return v.broken(err, "the name of an array")
+		}
+		components, err := v.count("components")
+		if err != nil {
+			return err
+		}
+		tuples, err := v.count("tuples")
+		if err != nil {
+			return err
+		}
+		if components > 0 && tuples > maxElements/components {
+			return v.errorf("array %s of %d×%d numbers", clip(name), tuples, components)
+		}
+		t, err := v.kind()
+		if err != nil {
+			return err
+		}
+		if err := v.numbers("array "+clip(name), components*tuples, t, func(int, float64) {}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteVTK writes a legacy VTK file, version 3.0, as ASCII or BigEndian (BINARY); the vertices of a curve in the plane get z = 0.
+func WriteVTK(w io.Writer, m *Mesh, e Encoding) error {
+	if err := m.validate(); err != nil {
+		return err
+	}
+	kind := "ASCII"
+	switch e {
+	case ASCII:
+	case BigEndian:
+		kind = "BINARY"
+	default:
+		return fmt.Errorf("a legacy VTK file has no encoding %v", e)
+	}
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "# vtk DataFile Version 3.0\nmesh\n%s\nDATASET POLYDATA\nPOINTS %d double\n", kind, len(m.Vertices))
+	for _, x := range m.Vertices {
+		y := inSpace(x)
+		if e == ASCII {
+			writeFloats(out, y[:])
+		} else {
+			out.Write(appendFloats(binary.BigEndian, nil, y[:]))
+		}
+	}
+	section := map[int]string{2: "LINES", 3: "POLYGONS"}[m.order()]
+	fmt.Fprintf(out, "\n%s %d %d\n", section, len(m.Cells), len(m.Cells)*(1+m.order()))
+	for _, c := range m.Cells {
+		row := append([]int{len(c)}, c...)
+		if e == ASCII {
+			writeInts(out, row)
+		} else {
+			out.Write(appendInts(binary.BigEndian, nil, row))
+		}
+	}
+	fmt.Fprintln(out)
+	return out.Flush()
+}

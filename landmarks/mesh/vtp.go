@@ -1,0 +1,477 @@
+package mesh
+
+import (
+	"bufio"
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// vtpTypes are the element types of XML VTK files.
+var vtpTypes = map[string]numberType{
+	"Int8": plyTypes["int8"], "UInt8": plyTypes["uint8"], "Int16": plyTypes["int16"], "UInt16": plyTypes["uint16"],
+	"Int32": plyTypes["int32"], "UInt32": plyTypes["uint32"], "Float32": plyTypes["float32"], "Float64": plyTypes["float64"],
+	"Int64": int64Type, "UInt64": uint64Type,
+}
+
+// vtpFile is what of a file applies to all its arrays.
+type vtpFile struct {
+	name       string
+	order      binary.ByteOrder
+	header     numberType // of the sizes of blocks
+	compressed bool
+	appended   []byte // after the _; nil where there is none
+	raw        bool   // whether appended is not base64
+	left       int    // numbers that may still be read
+}
+
+// vtpArray is one DataArray: its attributes and, unless appended, its text.
+type vtpArray struct {
+	Type       string `xml:"type,attr"`
+	Name       string `xml:"Name,attr"`
+	Components string `xml:"NumberOfComponents,attr"`
+	Format     string `xml:"format,attr"`
+	Offset     string `xml:"offset,attr"`
+	Text       string `xml:",chardata"`
+}
+
+type vtpCells struct {
+	Arrays []vtpArray `xml:"DataArray"`
+}
+
+type vtpPiece struct {
+	NumberOfPoints string `xml:",attr"`
+	Points         struct {
+		Arrays []vtpArray `xml:"DataArray"`
+	}
+	Lines, Strips, Polys vtpCells
+}
+
+type vtpDocument struct {
+	XMLName    xml.Name   `xml:"VTKFile"`
+	Type       string     `xml:"type,attr"`
+	ByteOrder  string     `xml:"byte_order,attr"`
+	HeaderType string     `xml:"header_type,attr"`
+	Compressor string     `xml:"compressor,attr"`
+	Pieces     []vtpPiece `xml:"PolyData>Piece"`
+}
+
+// ReadVTP reads an XML VTK file of PolyData: ascii, inline base64, appended as base64 or raw, uncompressed or by
+// vtkZLibDataCompressor, of either byte order. Several pieces become one mesh.
+func ReadVTP(r io.Reader, name string) (*Mesh, error) {
+	const limit = 8 << 30
+	all, err := io.ReadAll(io.LimitReader(r, limit))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	f := &vtpFile{name: name, order: binary.LittleEndian, header: plyTypes["uint32"], left: 4 * maxElements}
+	// Raw appended data are no XML: the parser gets what stands before them.
+	text := all
+	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
+		open := bytes.Index(all, []byte("<AppendedData"))
+		if open < 0 || open > tag {
+			return nil, fmt.Errorf("%s: byte %d: </AppendedData> without its beginning", name, tag)
+		}
+		inside := all[open:tag]
+		end := bytes.IndexByte(inside, '>')
+		f.raw = bytes.Contains(inside[:end+1], []byte(`"raw"`)) || bytes.Contains(inside[:end+1], []byte(`'raw'`))
+		underscore := bytes.IndexByte(inside[end+1:], '_')
+		if underscore < 0 {
+			return nil, fmt.Errorf("%s: byte %d: the appended data do not begin with _", name, open)
+		}
+		f.appended = inside[end+1+underscore+1:]
+		text = append(append([]byte{}, all[:open]...), "</VTKFile>"...)
+	} else if open := bytes.Index(all, []byte("<AppendedData")); open >= 0 {
+		return nil, fmt.Errorf("%s: the file ends within its appended data", name)
+	}
+	var doc vtpDocument
+	decoder := xml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&doc); err != nil {
+		return nil, fmt.Errorf("%s: byte %d: %w", name, decoder.InputOffset(), err)
+	}
+	if doc.Type != "PolyData" {
+		return nil, fmt.Errorf("%s: VTKFile type %s, want PolyData", name, clip(doc.Type))
+	}
+	switch doc.ByteOrder {
+	case "", "LittleEndian":
+	case "BigEndian":
+		f.order = binary.BigEndian
+	default:
+		return nil, fmt.Errorf("%s: byte_order %s is unknown", name, clip(doc.ByteOrder))
+	}
+	switch doc.HeaderType {
+	case "", "UInt32":
+	case "UInt64":
+		f.header = uint64Type
+	default:
+		return nil, fmt.Errorf("%s: header_type %s is unknown", name, clip(doc.HeaderType))
+	}
+	switch doc.Compressor {
+	case "":
+	case "vtkZLibDataCompressor":
+		f.compressed = true
+	default:
+		return nil, fmt.Errorf("%s: compressor %s: only vtkZLibDataCompressor is read; save the file with it or uncompressed", name, clip(doc.Compressor))
+	}
+	var b builder
+	for i := range doc.Pieces {
+		if err := f.piece(&doc.Pieces[i], &b); err != nil {
+			return nil, fmt.Errorf("%s: piece %d: %w", name, i, err)
+		}
+	}
+	return b.mesh(name)
+}
+
+func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
+	if len(p.Points.Arrays) == 0 {
+		if n := strings.TrimSpace(p.NumberOfPoints); n == "" || n == "0" {
+			return nil
+		}
+		return fmt.Errorf("no array in Points")
+	}
+	points := &p.Points.Arrays[0]
+	if points.Components != "3" {
+		return fmt.Errorf("Points of %s components, want 3", clip(points.Components))
+	}
+	x, err := f.array(points)
+	if err != nil {
+		return fmt.Errorf("Points: %w", err)
+	}
+	if len(x)%3 != 0 {
+		return fmt.Errorf("Points: %d numbers are not three for each point", len(x))
+	}
+	if n := strings.TrimSpace(p.NumberOfPoints); n != "" {
+		count, err := parseCount("points", n)
+		if err != nil {
+			return err
+		}
+		if count != len(x)/3 {
+			return fmt.Errorf("Points: %d points, %d are announced", len(x)/3, count)
+		}
+	}
+	own := builder{}
+	for _, section := range []struct {
+		name  string
+		cells vtpCells
+	}{{"LINES", p.Lines}, {"TRIANGLE_STRIPS", p.Strips}, {"POLYGONS", p.Polys}} {
+		if len(section.cells.Arrays) == 0 {
+			continue
+		}
+		arrays := map[string][]int{}
+		for k := range section.cells.Arrays {
+			a := &section.cells.Arrays[k]
+			v, err := f.array(a)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", section.name, a.Name, err)
+			}
+			ints := make([]int, len(v))
+			for i, v := range v {
+				if v != math.Trunc(v) || v < 0 || v > 4*maxElements {
+					return fmt.Errorf("%s: number %d of %s is %g, no number of a vertex or cell", section.name, i, a.Name, v)
+				}
+				ints[i] = int(v)
+			}
+			arrays[a.Name] = ints
+		}
+		if err := splitCells(section.name, arrays["offsets"], arrays["connectivity"], &own); err != nil {
+			return err
+		}
+	}
+	before := len(b.vertices)
+	for len(x) > 0 {
+		b.vertices = append(b.vertices, x[:3:3])
+		x = x[3:]
+	}
+	for _, cells := range [][][]int{own.edges, own.triangles} {
+		for _, c := range cells {
+			for k := range c {
+				c[k] += before
+			}
+		}
+	}
+	b.edges, b.triangles = append(b.edges, own.edges...), append(b.triangles, own.triangles...)
+	return nil
+}
+
+// array returns the numbers of a DataArray.
+func (f *vtpFile) array(a *vtpArray) ([]float64, error) {
+	t, ok := vtpTypes[a.Type]
+	if !ok {
+		return nil, fmt.Errorf("the type %s is unknown", clip(a.Type))
+	}
+	var data []byte
+	var err error
+	switch a.Format {
+	case "ascii":
+		words := strings.Fields(a.Text)
+		out := make([]float64, len(words))
+		for i, w := range words {
+			if out[i], err = parseFloat(w); err != nil {
+				return nil, fmt.Errorf("number %d: %w", i, err)
+			}
+		}
+		return out, f.spend(len(out))
+	case "binary":
+		data, err = f.blocks(&base64Reader{text: strings.NewReader(a.Text)})
+	case "appended":
+		offset, e := parseInt(strings.TrimSpace(a.Offset))
+		if e != nil || offset < 0 || offset >= len(f.appended) {
+			return nil, fmt.Errorf("offset %s, but %d bytes are appended", clip(a.Offset), len(f.appended))
+		}
+		var r io.Reader = bytes.NewReader(f.appended[offset:])
+		if !f.raw {
+			r = &base64Reader{text: bytes.NewReader(f.appended[offset:])}
+		}
+		if data, err = f.blocks(r); err != nil {
+			err = fmt.Errorf("appended at %d: %w", offset, err)
+		}
+	default:
+		return nil, fmt.Errorf("format %s is unknown", clip(a.Format))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(data)%t.size != 0 {
+		return nil, fmt.Errorf("%d bytes are not a number of %s", len(data), a.Type)
+	}
+	out := make([]float64, len(data)/t.size)
+	for i := range out {
+		out[i] = t.value(f.order, data[i*t.size:])
+	}
+	return out, f.spend(len(out))
+}
+
+// spend bounds what a file may hold all together: arrays may share their appended data.
+func (f *vtpFile) spend(n int) error {
+	if f.left -= n; f.left < 0 {
+		return fmt.Errorf("more than the %d numbers that a file may hold", 4*maxElements)
+	}
+	return nil
+}
+
+// blocks returns the bytes of an array: after their count or, compressed, after the number of blocks, their size, that of
+// the last and the compressed size of each.
+func (f *vtpFile) blocks(r io.Reader) ([]byte, error) {
+	size := func(what string) (int, error) {
+		var b [8]byte
+		if _, err := io.ReadFull(r, b[:f.header.size]); err != nil {
+			return 0, fmt.Errorf("%s: %w", what, atEnd(err))
+		}
+		v := f.header.value(f.order, b[:])
+		if v > 8*float64(f.left) {
+			return 0, fmt.Errorf("%s is %g, more than a file may hold", what, v)
+		}
+		return int(v), nil
+	}
+	n, err := size("the number of bytes or blocks")
+	if err != nil {
+		return nil, err
+	}
+	if !f.compressed {
+		return readBytes(r, n, "the array")
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	blockSize, err := size("the size of a block")
+	if err != nil {
+		return nil, err
+	}
+	lastSize, err := size("the size of the last block")
+	if err != nil {
+		return nil, err
+	}
+	var sizes []int
+	for i := range n {
+		s, err := size(fmt.Sprintf("the size of compressed block %d of %d", i, n))
+		if err != nil {
+			return nil, err
+		}
+		sizes = append(sizes, s)
+	}
+	var out []byte
+	for i, s := range sizes {
+		packed, err := readBytes(r, s, fmt.Sprintf("block %d", i))
+		if err != nil {
+			return nil, err
+		}
+		want := blockSize
+		if i == n-1 && lastSize > 0 {
+			want = lastSize
+		}
+		z, err := zlib.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			return nil, fmt.Errorf("block %d: %w", i, err)
+		}
+		plain, err := readBytes(z, want, fmt.Sprintf("block %d, unpacked", i))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, plain...)
+	}
+	return out, nil
+}
+
+// readBytes reads n bytes; memory follows what is there, not what was announced.
+func readBytes(r io.Reader, n int, what string) ([]byte, error) {
+	var b bytes.Buffer
+	got, err := io.CopyN(&b, r, int64(n))
+	if err != nil {
+		return nil, fmt.Errorf("%s has %d of %d bytes: %w", what, got, n, atEnd(err))
+	}
+	return b.Bytes(), nil
+}
+
+func atEnd(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// base64Reader decodes base64 with white space, in which padding may stand between parts that were encoded one by one.
+type base64Reader struct {
+	text io.ByteReader
+	rest []byte
+}
+
+func (b *base64Reader) Read(p []byte) (int, error) {
+	for len(b.rest) == 0 {
+		var four, three [4]byte
+		for k := 0; k < 4; {
+			c, err := b.text.ReadByte()
+			if err != nil {
+				if k > 0 {
+					return 0, io.ErrUnexpectedEOF
+				}
+				return 0, err
+			}
+			if c == ' ' || c == '\n' || c == '\r' || c == '\t' {
+				continue
+			}
+			four[k] = c
+			k++
+		}
+		n, err := base64.StdEncoding.Decode(three[:], four[:])
+		if err != nil {
+			return 0, fmt.Errorf("%q is not base64", four[:])
+		}
+		b.rest = append([]byte{}, three[:n]...)
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+// WriteVTP writes an XML VTK file of PolyData: ASCII, Base64, AppendedBase64 or AppendedRaw, the latter three also with Zlib.
+// The vertices of a curve in the plane get z = 0.
+func WriteVTP(w io.Writer, m *Mesh, e Encoding) error {
+	if err := m.validate(); err != nil {
+		return err
+	}
+	kind, compressed := e&^Zlib, e&Zlib != 0
+	if kind == LittleEndian || kind == BigEndian || kind > AppendedRaw || kind == ASCII && compressed {
+		return fmt.Errorf("an XML VTK file has no encoding %v", e)
+	}
+	out := bufio.NewWriter(w)
+	compressor := ""
+	if compressed {
+		compressor = ` compressor="vtkZLibDataCompressor"`
+	}
+	fmt.Fprintf(out, "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\"%s>\n<PolyData>\n", compressor)
+	lines, polys := len(m.Cells), 0
+	section := "Lines"
+	if m.order() == 3 {
+		lines, polys, section = 0, lines, "Polys"
+	}
+	fmt.Fprintf(out, "<Piece NumberOfPoints=\"%d\" NumberOfVerts=\"0\" NumberOfLines=\"%d\" NumberOfStrips=\"0\" NumberOfPolys=\"%d\">\n", len(m.Vertices), lines, polys)
+	var appended bytes.Buffer
+	array := func(attributes, ascii string, data []byte) error {
+		if kind == ASCII {
+			_, err := fmt.Fprintf(out, "<DataArray %s format=\"ascii\">\n%s</DataArray>\n", attributes, ascii)
+			return err
+		}
+		header, body := binary.LittleEndian.AppendUint64(nil, uint64(len(data))), data
+		if compressed {
+			var packed bytes.Buffer
+			z := zlib.NewWriter(&packed)
+			z.Write(data)
+			if err := z.Close(); err != nil {
+				return err
+			}
+			body, header = packed.Bytes(), nil
+			for _, v := range []int{1, len(data), len(data), packed.Len()} {
+				header = binary.LittleEndian.AppendUint64(header, uint64(v))
+			}
+		}
+		if kind == AppendedRaw {
+			fmt.Fprintf(out, "<DataArray %s format=\"appended\" offset=\"%d\"/>\n", attributes, appended.Len())
+			appended.Write(header)
+			appended.Write(body)
+			return nil
+		}
+		// The sizes of compressed blocks are encoded by themselves, those of plain data with them.
+		text := base64.StdEncoding.EncodeToString(append(header, body...))
+		if compressed {
+			text = base64.StdEncoding.EncodeToString(header) + base64.StdEncoding.EncodeToString(body)
+		}
+		if kind == AppendedBase64 {
+			fmt.Fprintf(out, "<DataArray %s format=\"appended\" offset=\"%d\"/>\n", attributes, appended.Len())
+			appended.WriteString(text)
+			return nil
+		}
+		_, err := fmt.Fprintf(out, "<DataArray %s format=\"binary\">%s</DataArray>\n", attributes, text)
+		return err
+	}
+	var ascii bytes.Buffer
+	var data []byte
+	for _, x := range m.Vertices {
+		y := inSpace(x)
+		data = appendFloats(binary.LittleEndian, data, y[:])
+		if kind == ASCII {
+			writeFloats(&ascii, y[:])
+		}
+	}
+	fmt.Fprintln(out, "<Points>")
+	if err := array(`type="Float64" Name="Points" NumberOfComponents="3"`, ascii.String(), data); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "</Points>\n<%s>\n", section)
+	ints := func(name string, values []int) error {
+		data = data[:0]
+		for _, v := range values {
+			data = binary.LittleEndian.AppendUint64(data, uint64(v))
+		}
+		text := ""
+		if kind == ASCII {
+			text = strings.Trim(fmt.Sprint(values), "[]") + "\n"
+		}
+		return array(fmt.Sprintf(`type="Int64" Name="%s"`, name), text, data)
+	}
+	var connectivity, offsets []int
+	for _, c := range m.Cells {
+		connectivity = append(connectivity, c...)
+		offsets = append(offsets, len(connectivity))
+	}
+	if err := ints("connectivity", connectivity); err != nil {
+		return err
+	}
+	if err := ints("offsets", offsets); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "</%s>\n</Piece>\n</PolyData>\n", section)
+	if kind == AppendedBase64 || kind == AppendedRaw {
+		encoding := map[Encoding]string{AppendedBase64: "base64", AppendedRaw: "raw"}[kind]
+		fmt.Fprintf(out, "<AppendedData encoding=\"%s\">\n_", encoding)
+		out.Write(appended.Bytes())
+		fmt.Fprintln(out, "\n</AppendedData>")
+	}
+	fmt.Fprintln(out, "</VTKFile>")
+	return out.Flush()
+}
