@@ -4,10 +4,17 @@ VENV := .anatomy/venv/bin
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newer: Debian \`apt-get install python3 python3-venv\`, macOS \`brew install python\`" >&2; exit 1; }; \
 	$(PYTHON) kernels/jupyter/setup.py
 
-.PHONY: setup report test lab bench strip clean
+.PHONY: setup setup-cuda gpu-check report test lab bench strip clean
 
 setup: # what the other targets do first
 	$(SETUP) run
+
+setup-cuda: # computations run on an NVIDIA GPU from then on; ANATOMY_DEVICE=cpu in the environment: not this time
+	$(SETUP) cuda
+
+gpu-check: # compare what the GPU computes with the CPU, with times; OPTIONS="-against ..." are those of docker/gpucheck
+	$(SETUP) run
+	@go run ./docker/gpucheck $(OPTIONS)
 
 report: # execute the notebooks, write notebooks/reports; NOTEBOOKS="notebooks/01_x.ipynb ..." for some of them
 	$(SETUP) run

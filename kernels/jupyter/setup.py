@@ -1,6 +1,7 @@
-"""Sets up .anatomy/, the folder of the project that holds everything installed: setup.py run|lab
+"""Sets up .anatomy/, the folder of the project that holds everything installed: setup.py run|lab|cuda
 
-    .anatomy/venv     Python: what reports need and the XLA plug-in; for lab JupyterLab too
+    .anatomy/venv     Python: what reports need and the XLA plug-in; for lab JupyterLab too; for cuda XLA for NVIDIA GPUs
+    .anatomy/cuda     says that CUDA was set up: later set-ups keep it
     .anatomy/bin      gonb, goimports
     .anatomy/lab      gopls
     .anatomy/share    the mathematical font of the reports
@@ -15,6 +16,7 @@ import hashlib
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -25,6 +27,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / "kernels" / "jupyter"
 HOME = ROOT / ".anatomy"
 VENV = HOME / "venv"
+CUDA_WANTED = HOME / "cuda"
+CUDA_SPACE = 5e9  # bytes: wheels and what is unpacked from them
 
 
 class SetupError(Exception):
@@ -102,7 +106,23 @@ def install(requirements):
             "--only-binary=:all:", "--require-hashes", "-r", requirements)
 
 
-def python(lab):
+def make_cuda():
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+        raise SetupError("CUDA is for Linux on x86-64; this is %s on %s" % (platform.system(), platform.machine()))
+    free = shutil.disk_usage(HOME).free
+    if free < CUDA_SPACE:
+        raise SetupError("the libraries of CUDA need %.0f GB in %s while they are installed; it has %.1f GB left"
+                         % (CUDA_SPACE / 1e9, HOME, free / 1e9))
+    print("fetching the libraries of CUDA: 1.9 GB, 2.9 GB installed", flush=True)
+    install(HERE / "requirements-cuda.txt")
+    # go-xla tells XLA that the compiler's programs and libdevice are in the folder nvidia beside the plug-in's.
+    [plugins] = VENV.glob("lib/python3*/site-packages/jax_plugins")
+    link = plugins / "nvidia"
+    link.unlink(missing_ok=True)
+    link.symlink_to("../nvidia/cu13")
+
+
+def python(lab, cuda):
     requirements, lab_requirements = HERE / "requirements.txt", HERE / "requirements-lab.txt"
     pins = key(sys.version, sys.executable, str(ROOT), requirements)
 
@@ -117,6 +137,11 @@ def python(lab):
          lambda: command(VENV / "bin" / "python", font, HOME / "share" / "math.css"))
     if lab:
         step("jupyterlab", VENV, key(pins, lab_requirements), lambda: install(lab_requirements))
+    if cuda or CUDA_WANTED.exists():
+        step("cuda", VENV, key(pins, HERE / "requirements-cuda.txt"), make_cuda)
+        CUDA_WANTED.touch()
+    elif pathlib.Path("/dev/nvidiactl").exists():
+        print("this machine has an NVIDIA GPU: `make setup-cuda` (1.9 GB) makes computations run on it", flush=True)
     kernelspec(VENV / "share" / "jupyter" / "kernels" / "anatomy" / "kernel.json")
 
 
@@ -168,12 +193,12 @@ def alone():
 
 
 def main():
-    if sys.argv[1:] not in (["run"], ["lab"]):
+    if sys.argv[1:] not in (["run"], ["lab"], ["cuda"]):
         sys.exit(__doc__)
     lab = sys.argv[1] == "lab"
     version = check()
     with alone(), concurrent.futures.ThreadPoolExecutor() as pool:
-        for done in [pool.submit(python, lab), pool.submit(golang, version, lab)]:
+        for done in [pool.submit(python, lab, sys.argv[1] == "cuda"), pool.submit(golang, version, lab)]:
             done.result()
 
 
