@@ -157,7 +157,7 @@ func TestGradient(t *testing.T) {
 				}
 				return out
 			}
-			const h = 1e-3
+			const h = 3e-4
 			g := at(1.3).Matrix(1)
 			rest := d.m.Copy().Vertices
 			for range 3 {
