@@ -16,9 +16,11 @@ gpu-check: # compare what the GPU computes with the CPU, with times; OPTIONS="-a
 	$(SETUP) run
 	@go run ./docker/gpucheck $(OPTIONS)
 
-report: # execute the notebooks, write notebooks/reports; NOTEBOOKS="notebooks/01_x.ipynb ..." for some of them
+# NOTEBOOKS="notebooks/01_x.ipynb ..." for some of them; DATA=my.csv SET="sigma=3 closed=true" for one's own landmarks and
+# parameters; AUTHORS="A. Name; B. Name" stand on the reports.
+report: # execute the notebooks, write notebooks/reports
 	$(SETUP) run
-	@$(VENV)/python notebooks/report/run.py $(NOTEBOOKS)
+	@$(VENV)/python notebooks/report/run.py $(if $(DATA),--data "$(DATA)") $(addprefix --set ,$(SET)) $(if $(AUTHORS),--authors "$(AUTHORS)") $(NOTEBOOKS)
 
 test: # format, vet, tests, and every notebook with its report
 	$(SETUP) run

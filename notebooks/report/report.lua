@@ -93,6 +93,23 @@ local function below_picture(cell)
   end
 end
 
+-- In HTML code can be folded away.
+local function foldable(cell)
+  if typ or not cell.classes:includes('code') then return cell end
+  local blocks = pandoc.Blocks{}
+  for _, b in ipairs(cell.content) do
+    if b.t == 'CodeBlock' then
+      blocks:insert(pandoc.RawBlock('html', '<details class="code" open><summary>Code</summary>'))
+      blocks:insert(b)
+      blocks:insert(pandoc.RawBlock('html', '</details>'))
+    else
+      blocks:insert(b)
+    end
+  end
+  cell.content = blocks
+  return cell
+end
+
 function Pandoc(doc)
   local blocks = pandoc.Blocks{}
   local before -- the code cell above
@@ -105,8 +122,8 @@ function Pandoc(doc)
       end
       before = nil
     else
-      blocks:insert(cell)
-      before = cell
+      before = foldable(cell)
+      blocks:insert(before)
     end
   end
   blocks = blocks:walk{Div = function(d) if d.classes:includes('output') then return output(d) end end}

@@ -48,13 +48,13 @@ def best(data, target):
 
 
 def prepare(notebook, target):
-    """The notebook as it is to be read: without kernel commands at the head of cells, without terminal colours, and with
-    one representation of each output."""
+    """The notebook as it is to be read: without the lines %% of the kernel, without terminal colours, and with one
+    representation of each output."""
     nb = copy.deepcopy(notebook)
     cells = []
     for cell in nb["cells"]:
         if cell["cell_type"] == "code":
-            cell["source"] = re.sub(r"\A(\s*%%\s*\n)+|\A\s*%%\s*\Z", "", text(cell["source"]))
+            cell["source"] = re.sub(r"\n*^[ \t]*%%[ \t]*$\n*", "\n\n", text(cell["source"]), flags=re.M).strip("\n")
             outputs = []
             for out in cell["outputs"]:
                 if out["output_type"] == "stream":
@@ -74,10 +74,26 @@ def prepare(notebook, target):
     return json.dumps(nb)
 
 
-def convert(notebook, target, name, provenance, *args):
-    return pandoc(prepare(notebook, target), "--from=ipynb+raw_tex", "--ipynb-output=all", f"--to={target}", "--standalone",
+def plain(value):
+    """Markdown that shows the value as it is."""
+    return re.sub(r"([^\w\s])", r"\\\1", value)
+
+
+def ending(provenance):
+    """The last section, of (name, value) pairs."""
+    rows = "".join(f"| {plain(name)} | {plain(value)} |\n" for name, value in provenance)
+    return {"cell_type": "markdown", "metadata": {}, "source": f"## Provenance\n\n| | |\n|:-|:-----|\n{rows}"}
+
+
+def convert(notebook, target, name, about, *args):
+    """about: date, provenance as (name, value) pairs, authors (a list) and data (a name, or None for the standard ones)."""
+    nb = dict(notebook, cells=[*notebook["cells"], ending(about["provenance"])])
+    meta = {"title": name, "date": about["date"], "data": about["data"]}
+    given = [f"--metadata={key}:{value}" for key, value in meta.items() if value]
+    given += [f"--metadata=author:{author}" for author in about["authors"]]
+    return pandoc(prepare(nb, target), "--from=ipynb+raw_tex", "--ipynb-output=all", f"--to={target}", "--standalone",
                   f"--template={HERE}/template.{target}", f"--lua-filter={HERE}/report.lua", "--fail-if-warnings", "--toc",
-                  "--toc-depth=3", f"--metadata=title:{name}", f"--metadata=provenance:{provenance}", *args)
+                  "--toc-depth=3", *given, *args)
 
 
 def mathml(page):
@@ -96,16 +112,16 @@ def mathml(page):
     return re.sub(r'<eq\s+env="(\w+)">(.*?)</eq>', formula, page, flags=re.S)
 
 
-def write_html(notebook, name, provenance, path):
-    page = convert(notebook, "html5", name, provenance, "--gladtex", "--embed-resources", f"--css={MATH_CSS}", f"--css={HERE}/report.css")
+def write_html(notebook, name, about, path):
+    page = convert(notebook, "html5", name, about, "--gladtex", "--embed-resources", f"--css={MATH_CSS}", f"--css={HERE}/report.css")
     path.write_text(mathml(page), encoding="utf-8")
 
 
-def write_pdf(notebook, name, provenance, seconds, path):
+def write_pdf(notebook, name, about, seconds, path):
     """seconds is the time of creation that the document carries, counted from 1970."""
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder, "report.typ")
-        body = convert(notebook, "typst", name, provenance, f"--extract-media={folder}/media", "--syntax-highlighting=idiomatic")
+        body = convert(notebook, "typst", name, about, f"--extract-media={folder}/media", "--syntax-highlighting=idiomatic")
         body = body.replace(folder + "/", "")
         body = re.sub(r'"([^"$\n.,:/]+)"(?=_\()', r'op("\1", limits: #true)', body)  # \operatorname*
         body = re.sub(r'(?<=[ $(])"([A-Za-z]+)" (?=\(|\\\()', r'op("\1") ', body)  # \operatorname
@@ -171,7 +187,7 @@ def write_index(entries, provenance, path):
 <body>
 <header>
 <h1>Computational anatomy: reports</h1>
-<p class="provenance">{html.escape(provenance)}</p>
+<p class="made">{html.escape(provenance)}</p>
 </header>
 <main>
 <ol class="reports">

@@ -1,5 +1,9 @@
 """Executes the notebooks, each from nothing in a kernel of its own, and writes their reports to notebooks/reports.
 
+With --data FILE those that call nb.Data compute from one's own landmarks, with --set NAME=VALUE those that call nb.Param
+from other parameters. Such reports carry file and parameters in their names and stand beside the standard ones; with
+--data, cells with the tag "standard", which speak of the standard data, are left out.
+
 A run fails, and leaves the reports as they were, if a cell fails or exceeds its time, if a shell line or a kernel command
 of a cell fails, if a picture or a printed line of a cell is lost, or if a report cannot be made.
 """
@@ -7,9 +11,12 @@ import argparse
 import asyncio
 import contextlib
 import datetime
+import hashlib
 import importlib.metadata
+import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import signal
@@ -30,6 +37,7 @@ NOTEBOOKS = ROOT / "notebooks"
 REPORTS = NOTEBOOKS / "reports"
 HOME = ROOT / ".anatomy"
 JOBS = 2
+OWN = "--"  # between the names of a notebook and of one's own data in the name of a report
 PLUGINS = ["jax-cuda13-pjrt", "xla-cuda13-pjrt", "fastatomstruct-xla-cpu", "xla-cpu-pjrt"]
 
 
@@ -63,16 +71,28 @@ def what_went_wrong(cell):
             return "output was lost: the cell prints, nothing arrived"
 
 
-async def execute(path, timeout, folder):
-    """Returns the executed notebook; folder is for temporary files of the kernel and its cells."""
+def read(path, data):
+    """The notebook, without what it says of the standard data if there are others."""
     nb = nbformat.read(path, as_version=4)
+    if data:
+        nb.cells = [c for c in nb.cells if "standard" not in c.metadata.get("tags", [])]
+    return nb
+
+
+def code(nb):
+    return "\n".join(c.source for c in nb.cells if c.cell_type == "code")
+
+
+async def execute(nb, path, timeout, folder, data=None, parameters={}):
+    """Executes the notebook of a path; folder is for temporary files of the kernel and its cells."""
     client = NotebookClient(nb, kernel_name="anatomy", timeout=timeout, startup_timeout=120,
                             resources={"metadata": {"path": str(path.parent)}})
     manager = client.create_kernel_manager()
     manager.kernel_spec_manager = KernelSpecManager(kernel_dirs=[f"{sys.prefix}/share/jupyter/kernels"])
     with open(folder / "kernel.log", "w+") as log:
         try:
-            await client.async_start_new_kernel(env=dict(os.environ, TMPDIR=str(folder), ANATOMY_REPORT="1"), stdout=log, stderr=log)
+            env = dict(os.environ, TMPDIR=str(folder), ANATOMY_REPORT="1", ANATOMY_DATA=str(data or ""), ANATOMY_SET=json.dumps(parameters))
+            await client.async_start_new_kernel(env=env, stdout=log, stderr=log)
             await client.async_start_new_kernel_client()
             for i, cell in enumerate(nb.cells):
                 if cell.cell_type != "code":
@@ -99,48 +119,94 @@ async def execute(path, timeout, folder):
                 await manager.shutdown_kernel(now=True)
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(group, signal.SIGKILL)  # a cell that outlived its kernel
-    return nb
 
 
-def provenance(seconds):
-    """What the reports were made with; seconds is None for the index."""
-    def output(*args):
-        done = subprocess.run(args, cwd=ROOT, capture_output=True, text=True)
-        return done.stdout.strip() if done.returncode == 0 else ""
+def output(*args):
+    done = subprocess.run(args, cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else ""
 
+
+def checksum(*paths):
+    h = hashlib.sha256()
+    for path in paths:
+        h.update(path.read_bytes())
+    return h.hexdigest()[:16]
+
+
+def processor():
+    with contextlib.suppress(OSError):
+        m = re.search(r"^model name\s*:\s*(.+)$", pathlib.Path("/proc/cpuinfo").read_text(), flags=re.M)
+        if m:
+            return m.group(1)
+    return platform.processor() or platform.machine()
+
+
+def machine():
+    """With what the notebooks are computed here: (name, value) pairs."""
     modules = dict(re.findall(r"^\s+(\S+) v(\S+)", (ROOT / "go.mod").read_text(), flags=re.M))
-    parts = [datetime.datetime.now().strftime("%-d %B %Y, %H:%M")]
-    if seconds is not None:
-        parts.append(f"computed in {seconds:.0f} s on {os.cpu_count()} cores")
-    if shutil.which("git"):
-        commit = output("git", "rev-parse", "--short", "HEAD")
-        if commit:
-            parts.append(f"commit {commit}" + (", changed since" if output("git", "status", "--porcelain", "-uno") else ""))
-    parts.append(output("go", "env", "GOVERSION").replace("go", "Go ", 1))
-    parts += [f"{name} {modules[module]}" for name, module in [
-        ("GoMLX", "github.com/gomlx/gomlx"), ("GoNB", "github.com/janpfeifer/gonb")]]
-    if "GOMLX_BACKEND" in os.environ:
-        parts.append("back end " + os.environ["GOMLX_BACKEND"].rsplit("/", 1)[-1])
+    commit = output("git", "rev-parse", "--short=12", "HEAD") if shutil.which("git") else ""
+    facts = []
+    if commit:
+        facts.append(("anatomy", f"commit {commit}" + (", changed since" if output("git", "status", "--porcelain", "-uno") else "")))
+    facts.append(("Go", output("go", "env", "GOVERSION").removeprefix("go")))
+    facts += [(name, modules[module]) for name, module in [("GoMLX", "github.com/gomlx/gomlx"), ("GoNB", "github.com/janpfeifer/gonb")]]
+    lines = output("go", "run", "./notebooks/report/backend").splitlines()
+    if len(lines) == 3:
+        plugin, backend, device = lines
+        version = re.search(r" (v[\d.]+\b.*)$", backend)
+        facts.append(("back end", "XLA, " + plugged(plugin) + (f", PJRT {version.group(1)}" if version else "")))
+        facts.append(("device", f"{device} on {processor()}, {os.cpu_count()} cores" if device.startswith("cpu") else device))
     else:
-        for name in PLUGINS:
-            with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-                parts.append(f"XLA plug-in {name} {importlib.metadata.version(name)}")
-                break
-    return " · ".join(parts)
+        facts.append(("device", f"{processor()}, {os.cpu_count()} cores"))
+    return facts
 
 
-async def make(path, timeout, folder, turns):
+def plugged(plugin):
+    """The Python package that a plug-in comes from, or its file name."""
+    for name in PLUGINS:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            package = importlib.metadata.distribution(name)
+            if any(f.name.endswith(".so") and plugin.endswith(str(f)) for f in package.files or []):
+                return f"{name} {package.version}"
+    return plugin.rsplit("/", 1)[-1]
+
+
+def provenance(nb, data, parameters, seconds, facts):
+    """How a report came about: (name, value) pairs."""
+    if data:
+        about = [("data", f"{data.name}, SHA-256 {checksum(data)}…")]
+    elif "landmarks." in code(nb):
+        about = [("data", f"those of the project, SHA-256 {checksum(*sorted((ROOT / 'landmarks' / 'data').glob('*.csv')))}…")]
+    else:
+        about = []
+    if parameters:
+        about.append(("parameters", ", ".join(f"{n} = {v}" for n, v in parameters.items())))
+    seeds = list(dict.fromkeys(re.findall(r"\b(NewPCG\(\d+, \d+\)|Seed: *\d+)", code(nb))))
+    if seeds:
+        about.append(("random numbers", ", ".join(s.removeprefix("New") for s in seeds)))
+    return about + facts + [("time", f"{seconds:.0f} s")]
+
+
+def report_name(path, data, parameters):
+    own = ([data.stem] if data else []) + [re.sub(r"[^\w.+=-]", "_", f"{n}={v}") for n, v in parameters.items()]
+    return path.stem + (OWN + ",".join(own) if own else "")
+
+
+async def make(path, data, parameters, authors, timeout, folder, turns, facts):
     """Executes one notebook and writes its reports into the folder."""
+    name = report_name(path, data, parameters)
     async with turns:
         start = time.monotonic()
-        own = folder / f"{path.stem}.tmp"
+        own = folder / f"{name}.tmp"
         own.mkdir()
+        nb = read(path, data)
         try:
-            nb = await execute(path, timeout, own)
+            await execute(nb, path, timeout, own, data, parameters)
             seconds = time.monotonic() - start
-            about = provenance(seconds)
-            await asyncio.to_thread(report.write_html, nb, path.stem, about, folder / f"{path.stem}.html")
-            await asyncio.to_thread(report.write_pdf, nb, path.stem, about, int(time.time()), folder / f"{path.stem}.pdf")
+            about = {"authors": authors, "date": today(), "data": data and data.name,
+                     "provenance": provenance(nb, data, parameters, seconds, await asyncio.shield(facts))}
+            await asyncio.to_thread(report.write_html, nb, name, about, folder / f"{name}.html")
+            await asyncio.to_thread(report.write_pdf, nb, name, about, int(time.time()), folder / f"{name}.pdf")
         except (Failure, report.ReportError) as e:
             print(f"FAIL {path.name} ({time.monotonic() - start:.0f} s), {e}", flush=True)
             return None
@@ -150,16 +216,25 @@ async def make(path, timeout, folder, turns):
         return nb
 
 
+def today():
+    return datetime.datetime.now().strftime("%-d %B %Y")
+
+
 def publish(folder, whole):
     """Puts the reports in their place, one rename each."""
     REPORTS.mkdir(exist_ok=True)
     new = sorted(folder.iterdir(), key=lambda f: f.name == "index.html")
     if whole:
         for old in REPORTS.iterdir():
-            if old.suffix in (".html", ".pdf") and old.name not in {f.name for f in new}:
+            if old.suffix in (".html", ".pdf") and OWN not in old.name and old.name not in {f.name for f in new}:
                 old.unlink()
     for f in new:
         os.replace(f, REPORTS / f.name)
+
+
+def calls(path, wanted):
+    source = code(nbformat.read(path, as_version=4))
+    return all(w in source for w in wanted)
 
 
 def with_outputs(paths):
@@ -171,22 +246,25 @@ def with_outputs(paths):
                 break
 
 
-async def run(paths, whole, check, timeout):
+async def run(paths, whole, check, timeout, data=None, parameters={}, authors=()):
     HOME.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=HOME, prefix="run-", ignore_cleanup_errors=True) as name:
         folder = pathlib.Path(name)
         turns = asyncio.Semaphore(JOBS)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(make(p, timeout, folder, turns)) for p in paths]
+            facts = group.create_task(asyncio.to_thread(machine))
+            tasks = [group.create_task(make(p, data, parameters, authors, timeout, folder, turns, facts)) for p in paths]
         made = [task.result() for task in tasks]
         failed = sum(nb is None for nb in made)
         if not failed:
             if whole:
-                report.write_index([(p.stem, nb) for p, nb in zip(paths, made)], provenance(None), folder / "index.html")
+                report.write_index([(p.stem, nb) for p, nb in zip(paths, made)], " · ".join([today()] + [f"{n} {v}" for n, v in facts.result()]),
+                                   folder / "index.html")
             if not check:
+                written = sorted(f.name for f in folder.iterdir() if f.suffix == ".html")
                 publish(folder, whole)
-                print(f"reports: {REPORTS / 'index.html'}")
+                print("reports:", REPORTS / "index.html" if whole else ", ".join(str(REPORTS / f) for f in written))
         print(f"{len(paths) - failed} passed, {failed} failed")
         return failed
 
@@ -196,6 +274,9 @@ def main():
     parser.add_argument("--check", action="store_true", help="throw the reports away, and fail if a notebook file holds outputs")
     parser.add_argument("--strip", action="store_true", help="only remove the outputs from the notebook files")
     parser.add_argument("--timeout", type=int, default=300, metavar="SECONDS", help="for each cell (default 300)")
+    parser.add_argument("--data", type=pathlib.Path, metavar="FILE", help="landmarks to compute from instead of the standard ones")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the notebooks, any number of times")
+    parser.add_argument("--authors", default="", help="of the reports, separated by semicolons")
     parser.add_argument("notebook", nargs="*", type=pathlib.Path, help="default: all of notebooks/, with the index")
     args = parser.parse_args()
     paths = [p.resolve() for p in args.notebook] or sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -209,6 +290,16 @@ def main():
             os.replace(new, path)
             print(f"stripped {path.name}")
         return
+    parameters = dict(p.partition("=")[::2] for p in args.set)
+    if args.data and not args.data.is_file():
+        sys.exit(f"{args.data}: no such file")
+    wanted = (["nb.Data("] if args.data else []) + [f'nb.Param("{name}",' for name in parameters]
+    if wanted:
+        able = [p for p in sorted(NOTEBOOKS.glob("*.ipynb")) if calls(p, wanted)]
+        others = [p.name for p in paths if not calls(p, wanted)] if args.notebook else []
+        if others or not (able or args.notebook):
+            sys.exit(f"{', '.join(others) or 'no notebook'}: without {' and '.join(wanted)} …); with it: {', '.join(p.name for p in able) or 'none'}")
+        paths = paths if args.notebook else able
     if not paths:
         print(f"no notebooks in {NOTEBOOKS}")
         return
@@ -217,7 +308,9 @@ def main():
         if found:
             sys.exit("\n".join(found))
     try:
-        sys.exit(asyncio.run(run(paths, not args.notebook, args.check, args.timeout)) > 0)
+        authors = [a.strip() for a in args.authors.split(";") if a.strip()]
+        whole = not args.notebook and not wanted
+        sys.exit(asyncio.run(run(paths, whole, args.check, args.timeout, args.data and args.data.resolve(), parameters, authors)) > 0)
     except (KeyboardInterrupt, asyncio.CancelledError):
         sys.exit("interrupted: the reports are as they were")
 

@@ -2,11 +2,13 @@
 import asyncio
 import base64
 import contextlib
+import hashlib
 import io
 import pathlib
 import re
 import tempfile
 import unittest
+import unittest.mock
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -18,6 +20,9 @@ PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes.fromhex(
     "0000000d4948445200000001000000010806000000" "1f15c489" "0000000d4944415478da63fcffff3f030005fe02fe0def46b8"
     "0000000049454e44ae426082")).decode()
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle cx="4" cy="4" r="3"/></svg>'
+
+
+ABOUT = {"authors": ["A. Name", "B. Other"], "date": "1 May 2026", "data": "my.csv", "provenance": [("data", "my_*file*.csv | 2"), ("time", "3 s")]}
 
 
 def picture(**data):
@@ -69,6 +74,50 @@ class Runner(unittest.TestCase):
         self.assertEqual(failed, 0, printed)
         self.assertIn("ok   kept.ipynb", printed)
 
+    def test_own_data(self):
+        cells = [new_markdown_cell("# Here", metadata={"tags": ["standard"]}), new_code_cell("%%\npanic(3)", metadata={"tags": ["standard"]}),
+                 new_code_cell('%%\nfmt.Println(nb.Data(landmarks.CorpusCallosum(), landmarks.Read).Scale(nb.Param("scale", 1.0)).Specimens)')]
+        with tempfile.TemporaryDirectory() as folder:
+            path, good, bad = (pathlib.Path(folder, name) for name in ("x.ipynb", "my shapes.csv", "bad.csv"))
+            nbformat.write(new_notebook(cells=cells), path)
+            good.write_text("specimen,x,y\na,0,0\na,1,7\n")
+            bad.write_text("specimen,x,y\na,0,0\na,1,seven\n")
+            self.assertTrue(run.calls(path, ["nb.Data(", 'nb.Param("scale",']))
+            self.assertFalse(run.calls(path, ["nb.Data(", 'nb.Param("size",']))
+            self.assertEqual(len(run.read(path, None).cells), 3)
+            made, failing, set_to = run.read(path, good), run.read(path, bad), {"scale": "3"}
+
+            async def both():
+                for name in ("1", "2"):
+                    pathlib.Path(folder, name).mkdir()
+                return await asyncio.gather(run.execute(made, path, 60, pathlib.Path(folder, "1"), good, set_to),
+                                            run.execute(failing, path, 60, pathlib.Path(folder, "2"), bad), return_exceptions=True)
+
+            fine, failure = asyncio.run(both())
+            self.assertIsNone(fine)
+            self.assertIn("[3 21]", run.stream(made.cells[0], "stdout"))
+            self.assertRegex(str(failure), r'bad\.csv:3: .*"seven" is not a number')
+            facts = dict(run.provenance(made, good, set_to, 3.2, [("device", "cpu:0")]))
+            self.assertEqual(facts, {"data": "my shapes.csv, SHA-256 " + hashlib.sha256(good.read_bytes()).hexdigest()[:16] + "…",
+                                     "parameters": "scale = 3", "device": "cpu:0", "time": "3 s"})
+            self.assertEqual(run.report_name(path, good, {"scale": "3", "of": "a/b"}), "x--my shapes,scale=3,of=a_b")
+
+    def test_provenance(self):
+        nb = new_notebook(cells=[new_code_cell("landmarks.CorpusCallosum()\nrand.NewPCG(1, 2)\nRun{Seed: 7}\nrand.NewPCG(1, 2)")])
+        facts = dict(run.provenance(nb, None, {}, 1, []))
+        self.assertRegex(facts["data"], "^those of the project, SHA-256 [0-9a-f]{16}…$")
+        self.assertEqual(facts["random numbers"], "PCG(1, 2), Seed: 7")
+
+    def test_reports_about_own_data_stay(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+            reports, new = pathlib.Path(folder, "reports"), pathlib.Path(folder, "new")
+            stack.enter_context(unittest.mock.patch.object(run, "REPORTS", reports))
+            for file in (reports / "02_x--my.html", reports / "03_old.html", new / "01_x.html"):
+                file.parent.mkdir(exist_ok=True)
+                file.touch()
+            run.publish(new, whole=True)
+            self.assertEqual(sorted(f.name for f in reports.iterdir()), ["01_x.html", "02_x--my.html"])
+
     def test_outputs_in_a_file_are_found(self):
         with tempfile.TemporaryDirectory() as folder:
             clean, full = pathlib.Path(folder, "clean.ipynb"), pathlib.Path(folder, "full.ipynb")
@@ -84,19 +133,19 @@ class Report(unittest.TestCase):
     def html(self, nb):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "r.html")
-            report.write_html(nb, "name", "made today", path)
+            report.write_html(nb, "name", ABOUT, path)
             return path.read_text(encoding="utf-8")
 
     def pdf(self, nb):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "r.pdf")
-            report.write_pdf(nb, "name", "made today", 0, path)
+            report.write_pdf(nb, "name", ABOUT, 0, path)
             return path.read_bytes()
 
     def test_everything_is_inside(self):
         nb = self.notebook(
             new_markdown_cell("## 1. Model\n\n\\begin{align}\na &= b \\\\\nc &= d\n\\end{align}\n\n[there](#1.-Model)"),
-            new_code_cell("%%\nviz.Show(f)", outputs=[
+            new_code_cell("const x = 1\n\n%%\nviz.Show(f)", outputs=[
                 picture(), new_output("stream", name="stdout", text="one\n"), new_output("stream", name="stdout", text="\x1b[31mtwo\x1b[0m\n"),
                 new_output("display_data", data={"text/markdown": "✓ $y$"})]),
             new_markdown_cell("**Figure.** A circle."),
@@ -110,7 +159,9 @@ class Report(unittest.TestCase):
             "one stream": "one\ntwo" in page,
             "no kernel commands": "%%" not in page,
             "links of Jupyter": 'href="#1-model">there' in page,
-            "made of": "made today" in page,
+            "authors and date": "A. Name, B. Other · 1 May 2026 · computed from my.csv" in page,
+            "how it was made": "<td style=\"text-align: left;\">my_*file*.csv | 2</td>" in page and 'id="provenance"' in page,
+            "code folds": page.count('<details class="code" open>') == 2,
             "one title": page.count("<h1") == 1 and "<title>Shapes in M</title>" in page,
             "formulas": "<eq" not in page and page.count("<math") == 4,
         }.items():
