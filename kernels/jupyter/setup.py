@@ -21,6 +21,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -157,19 +158,48 @@ def kernelspec(path):
         path.write_text(text)
 
 
+def apply(patch, folder):
+    """Applies a unified diff to the files of a folder."""
+    for part in re.split(r"^(?=--- )", patch.read_text(), flags=re.M)[1:]:
+        name = re.match(r"--- a/(\S+)\n\+\+\+ b/\1\n", part)[1]
+        old = (folder / name).read_text().splitlines(keepends=True)
+        new, done = [], 0
+        for start, hunk in re.findall(r"^@@ -(\d+)\S* .*\n((?:[ +-].*\n)*)", part, flags=re.M):
+            lines = hunk.splitlines(keepends=True)
+            before = [line[1:] for line in lines if line[0] in " -"]
+            at = int(start) - 1
+            if old[at:at + len(before)] != before:
+                raise SetupError(f"{patch}: line {start} of {name} is not what the patch was made for")
+            new += old[done:at] + [line[1:] for line in lines if line[0] in " +"]
+            done = at + len(before)
+        (folder / name).write_text("".join(new + old[done:]))
+
+
 def golang(version, lab):
     tools = HERE / "tools"
+    gonb = "github.com/janpfeifer/gonb"
 
-    def build(module, folder, *packages):
-        for package in packages:
-            command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", folder / package.split("/")[-1], package,
-                    cwd=module, GOWORK="off")
+    def build(module, program, package, *flags):
+        command("go", "build", "-trimpath", "-ldflags=-s -w", *flags, "-o", program, package, cwd=module, GOWORK="off")
 
-    step("gonb", HOME / "bin", key(version, tools / "go.mod", tools / "go.sum"), lambda: build(
-        tools, HOME / "bin", "github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports"))
+    def build_gonb():
+        # gonb.patch says what it mends.
+        source = json.loads(command("go", "mod", "download", "-json", gonb, cwd=tools, GOWORK="off"))["Dir"]
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            shutil.copytree(source, folder / "gonb", copy_function=shutil.copyfile)
+            for path in [folder / "gonb", *(folder / "gonb").rglob("*")]:
+                path.chmod(0o700 if path.is_dir() else 0o600)  # the module cache is read-only
+            apply(tools / "gonb.patch", folder / "gonb")
+            shutil.copyfile(tools / "go.sum", folder / "go.sum")
+            (folder / "go.mod").write_text((tools / "go.mod").read_text() + f'\nreplace {gonb} => {json.dumps(str(folder / "gonb"))}\n')
+            build(tools, HOME / "bin" / "gonb", gonb, f"-modfile={folder / 'go.mod'}")
+
+    step("gonb", HOME / "bin", key(version, tools / "go.mod", tools / "go.sum", tools / "gonb.patch", *sorted((tools / "cell").glob("*.go"))),
+         build_gonb)
     if lab:
         step("gopls", HOME / "lab", key(version, tools / "gopls" / "go.mod", tools / "gopls" / "go.sum"), lambda: build(
-            tools / "gopls", HOME / "lab", "golang.org/x/tools/gopls"))
+            tools / "gopls", HOME / "lab" / "gopls", "golang.org/x/tools/gopls"))
     # A cell resolves its imports from the module cache, and links what the build cache holds.
     command("go", "mod", "download", GOWORK="off")
     try:

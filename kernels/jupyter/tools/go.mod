@@ -2,10 +2,9 @@ module anatomy/kernels/jupyter/tools
 
 go 1.26.0
 
-tool (
-	github.com/janpfeifer/gonb
-	golang.org/x/tools/cmd/goimports
-)
+tool github.com/janpfeifer/gonb
+
+require golang.org/x/tools v0.52.0
 
 require (
 	github.com/fatih/color v1.18.0 // indirect
@@ -35,6 +34,5 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/telemetry v0.0.0-20261009151841-97e8ea77aa2a // indirect
 	golang.org/x/text v0.21.0 // indirect
-	golang.org/x/tools v0.52.0 // indirect
 	k8s.io/klog/v2 v2.130.1 // indirect
 )

@@ -1,0 +1,154 @@
+package cell
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// workspace is a module with two packages, which use math/rand/v2 and gonum's optimize.
+func workspace(t *testing.T) *Workspace {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":                "module shapes\n\ngo 1.26\n",
+		"viz/viz.go":            "package viz\n\nimport \"math/rand/v2\"\n\nvar Vermilion = rand.Int()\n\nfunc Show() {}\n\ntype Fig struct{}\n",
+		"fit/fit.go":            "package fit\n\nimport \"gonum.org/v1/gonum/optimize\"\n\nvar _ optimize.Status\n",
+		"fit/internal/a/a.go":   "package a\n",
+		"one/twice/twice.go":    "package twice\n",
+		"two/twice/twice.go":    "package twice\n",
+		".hidden/secret/s.go":   "package secret\n",
+		"nested/go.mod":         "module other\n",
+		"nested/other/other.go": "package other\n",
+	} {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return NewWorkspace([]string{root})
+}
+
+func TestImports(t *testing.T) {
+	w := workspace(t)
+	for _, c := range []struct{ body, with, without string }{
+		{"viz.Show()", `"shapes/viz"`, ""},
+		{"viz.Vermillion()", `"shapes/viz"`, ""}, // misspelt: the compiler tells where
+		{"math.Sine(1)", `"math"`, ""},
+		{"fmt.Println(math.Pi)", `"math"`, "viz"},
+		{"optimize.Nonsense()", `"gonum.org/v1/gonum/optimize"`, ""},
+		{"rand.IntN(3)", `"math/rand/v2"`, ""},
+		{"viz := 1; fmt.Println(viz)", `"fmt"`, "shapes/viz"},
+		{"viz := fig{}; viz.Show()", "", "shapes/viz"},
+		{"a.F(); secret.F(); other.F(); twice.F()", "", "import"},
+	} {
+		out, err := w.Imports([]byte("package main\n\nfunc main() {\n\t" + c.body + "\n}\n"))
+		if err != nil {
+			t.Errorf("%s: %v", c.body, err)
+			continue
+		}
+		if !strings.Contains(string(out), c.with) || c.without != "" && strings.Contains(string(out), c.without) {
+			t.Errorf("%s: want %s, not %q, in\n%s", c.body, c.with, c.without, out)
+		}
+	}
+	out, err := w.Imports([]byte("package main\n\nimport (\n\t\"os\"\n\tv \"shapes/viz\"\n)\n\nfunc main() { v.Show() }\n"))
+	if err != nil || strings.Contains(string(out), `"os"`) || strings.Count(string(out), "shapes/viz") != 1 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestAddKeepsLines(t *testing.T) {
+	w := workspace(t)
+	src := "package main\n\nfunc main() {\n\tviz.\n}\n"
+	out := string(w.Add([]byte(src)))
+	if want := `package main; import "shapes/viz"` + strings.TrimPrefix(src, "package main"); out != want {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+	if out := string(w.Add([]byte("no Go"))); out != "no Go" {
+		t.Errorf("got %q", out)
+	}
+}
+
+func TestANewPackageIsSeen(t *testing.T) {
+	w := workspace(t)
+	w.path("viz")
+	file := filepath.Join(w.roots[0], "late", "late.go")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("package late\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p := w.path("late"); p != "shapes/late" {
+		t.Errorf("got %q", p)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	w := workspace(t)
+	for message, want := range map[string]string{
+		"undefined: viz.Vermillion": "undefined: viz.Vermillion (did you mean viz.Vermilion?)",
+		"undefined: viz.show":       "undefined: viz.show (did you mean viz.Show?)",
+		"undefined: viz.Fog":        "undefined: viz.Fog (did you mean viz.Fig?)",
+		"undefined: viz.Landscape":  "undefined: viz.Landscape",
+		"undefined: math.Sine":      "undefined: math.Sine",
+		"undefined: x":              "undefined: x",
+	} {
+		if got := w.Explain(message); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestStatus(t *testing.T) {
+	for code, want := range map[string]string{
+		"":                          "complete",
+		"x := 1":                    "complete",
+		"%%\nfmt.Println(1)":        "complete",
+		"!ls (":                     "complete",
+		"func f() int { return 1 }": "complete",
+		"func f() int {":            "incomplete",
+		"f(1,":                      "incomplete",
+		"x := 1 +":                  "incomplete",
+		"s := `open":                "incomplete",
+		"/* open":                   "incomplete",
+		"x := \"open":               "invalid",
+		"f(1]":                      "invalid",
+		"}":                         "invalid",
+	} {
+		if got := Status(code); got != want {
+			t.Errorf("%q: got %s, want %s", code, got, want)
+		}
+	}
+}
+
+func TestMakeFolder(t *testing.T) {
+	dir := t.TempDir()
+	in := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }
+	for _, name := range []string{"kernel_killed", "kernel_starting", "other_x"} {
+		if err := os.Mkdir(in(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"kernel_killed", "other_x"} {
+		if err := os.WriteFile(in(name, lockName), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"kernel_a", "kernel_b"} {
+		if err := MakeFolder(in(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, there := range map[string]bool{"kernel_a": true, "kernel_b": true, "kernel_starting": true, "other_x": true, "kernel_killed": false} {
+		if _, err := os.Stat(in(name)); (err == nil) != there {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := MakeFolder(in("kernel_a")); err == nil {
+		t.Error("a folder that exists is taken")
+	}
+}

@@ -1,0 +1,55 @@
+package cell
+
+import (
+	"go/scanner"
+	"go/token"
+	"strings"
+)
+
+// Status tells a console whether it may execute what was typed: "complete", "incomplete" (an open bracket, string or
+// comment, or an operator at the end) or "invalid".
+func Status(code string) string {
+	lines := strings.Split(code, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "%") || strings.HasPrefix(line, "!") {
+			lines[i] = ""
+		}
+	}
+	src := []byte(strings.Join(lines, "\n"))
+
+	status := "complete"
+	fail := func(_ token.Position, message string) {
+		switch message {
+		case "raw string literal not terminated", "comment not terminated":
+			status = "incomplete"
+		default:
+			status = "invalid"
+		}
+	}
+	var s scanner.Scanner
+	set := token.NewFileSet()
+	s.Init(set.AddFile("", set.Base(), len(src)), src, fail, 0)
+	closing := map[token.Token]token.Token{token.LPAREN: token.RPAREN, token.LBRACK: token.RBRACK, token.LBRACE: token.RBRACE}
+	var open []token.Token
+	last := token.SEMICOLON
+	for status == "complete" {
+		_, tok, _ := s.Scan()
+		if tok == token.EOF {
+			break
+		}
+		switch tok {
+		case token.LPAREN, token.LBRACK, token.LBRACE:
+			open = append(open, closing[tok])
+		case token.RPAREN, token.RBRACK, token.RBRACE:
+			if len(open) == 0 || open[len(open)-1] != tok {
+				return "invalid"
+			}
+			open = open[:len(open)-1]
+		}
+		last = tok
+	}
+	if status == "complete" && (len(open) > 0 || last != token.SEMICOLON) {
+		status = "incomplete"
+	}
+	return status
+}

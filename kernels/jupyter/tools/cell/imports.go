@@ -1,0 +1,199 @@
+// Package cell is what our build of GoNB does otherwise than GoNB itself: it finds imports by the names of packages,
+// explains names that do not exist, and tells whether a cell is complete.
+package cell
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/tools/imports"
+)
+
+// Workspace knows the packages of some modules and those that they import, by name. It reads the sources again when it
+// meets a name that it does not know.
+type Workspace struct {
+	roots []string // folders of the modules
+
+	mu    sync.Mutex
+	own   map[string][]string // name of a package of the modules → import paths
+	used  map[string][]string // name of a package that they import → import paths
+	dirs  map[string]string   // import path of a package of the modules → its folder
+	known bool
+}
+
+// NewWorkspace takes the folders of the modules.
+func NewWorkspace(roots []string) *Workspace {
+	return &Workspace{roots: roots}
+}
+
+// Imports returns the source of a package main with an import of every package that it names and does not import,
+// without the imports that it does not use. A name decides, not what is selected from it: so a misspelt function of a
+// known package is reported as such. Names that the workspace does not know, or knows twice, are left to goimports.
+// No line moves up to the first import of the source.
+func (w *Workspace) Imports(src []byte) ([]byte, error) {
+	out, err := imports.Process("main.go", w.Add(src), nil)
+	if err != nil {
+		return nil, err
+	}
+	return add(out, func(name string) string { // misspelt functions of the standard library
+		if info, err := os.Stat(filepath.Join(goroot(), "src", name)); err == nil && info.IsDir() {
+			return name
+		}
+		return ""
+	}), nil
+}
+
+// Add does the first half of Imports, the packages of the workspace, and takes a source with errors, too.
+func (w *Workspace) Add(src []byte) []byte {
+	return add(src, w.path)
+}
+
+// path returns the one import path of a package's name, or "".
+func (w *Workspace) path(name string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for range 2 {
+		for _, names := range []map[string][]string{w.own, w.used} {
+			if paths := names[name]; len(paths) == 1 {
+				return paths[0]
+			} else if len(paths) > 1 {
+				return ""
+			}
+		}
+		w.read()
+	}
+	return ""
+}
+
+func (w *Workspace) read() {
+	w.own, w.used, w.dirs = map[string][]string{}, map[string][]string{}, map[string]string{}
+	insert := func(names map[string][]string, name, path string) {
+		if !slices.Contains(names[name], path) {
+			names[name] = append(names[name], path)
+		}
+	}
+	for _, root := range w.roots {
+		mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+		if err != nil {
+			continue
+		}
+		match := moduleLine.FindSubmatch(mod)
+		if match == nil {
+			continue
+		}
+		module := string(match[1])
+		filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return nil
+			}
+			name := d.Name()
+			if d.IsDir() {
+				_, nested := os.Stat(filepath.Join(file, "go.mod"))
+				if file != root && (nested == nil || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "vendor") {
+					return fs.SkipDir
+				}
+				return nil
+			}
+			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return nil
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+			if err != nil {
+				return nil
+			}
+			for _, spec := range parsed.Imports {
+				p, _ := strconv.Unquote(spec.Path.Value)
+				if spec.Name == nil && !hidden(p) {
+					insert(w.used, base(p), p)
+				}
+			}
+			relative, err := filepath.Rel(root, filepath.Dir(file))
+			if p := path.Join(module, filepath.ToSlash(relative)); err == nil && parsed.Name.Name != "main" && !hidden(p) {
+				insert(w.own, parsed.Name.Name, p)
+				w.dirs[p] = filepath.Dir(file)
+			}
+			return nil
+		})
+	}
+}
+
+var (
+	moduleLine  = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
+	versionPath = regexp.MustCompile(`^v[0-9]+$`)
+)
+
+func hidden(path string) bool {
+	return slices.Contains(strings.Split(path, "/"), "internal")
+}
+
+// base is the name of a package as its path tells it.
+func base(p string) string {
+	if name := path.Base(p); !versionPath.MatchString(name) {
+		return name
+	}
+	return path.Base(path.Dir(p))
+}
+
+// add imports the packages that the source names without importing them, as far as the function knows a path.
+func add(src []byte, find func(name string) string) []byte {
+	set := token.NewFileSet()
+	file, _ := parser.ParseFile(set, "main.go", src, parser.AllErrors)
+	if file == nil || !file.Name.End().IsValid() {
+		return src
+	}
+	missing := map[string]string{}
+	unresolved := map[*ast.Ident]bool{}
+	for _, id := range file.Unresolved {
+		unresolved[id] = true
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if id, ok := s.X.(*ast.Ident); ok && unresolved[id] {
+				missing[id.Name] = ""
+			}
+		}
+		return true
+	})
+	for _, spec := range file.Imports {
+		p, _ := strconv.Unquote(spec.Path.Value)
+		name := base(p)
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		delete(missing, name)
+	}
+	var added bytes.Buffer
+	names := make([]string, 0, len(missing))
+	for name := range missing {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if p := find(name); p != "" {
+			fmt.Fprintf(&added, "; import %q", p)
+		}
+	}
+	at := set.Position(file.Name.End()).Offset
+	return slices.Concat(src[:at], added.Bytes(), src[at:])
+}
+
+var goroot = sync.OnceValue(func() string {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+})
