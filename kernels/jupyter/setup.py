@@ -1,8 +1,8 @@
-"""Sets up .anatomy/, the folder of the project that holds everything installed: setup.py run|lab|cuda
+"""Sets up .anatomy/, the folder of the project that holds everything installed: setup.py run|lab|test|cuda
 
-    .anatomy/venv     Python: what reports need and the XLA plug-in; for lab JupyterLab too; for cuda XLA for NVIDIA GPUs
+    .anatomy/venv     Python: what reports need and the XLA plug-in; for lab JupyterLab, for test what tests it; for cuda XLA for NVIDIA GPUs
     .anatomy/cuda     says that CUDA was set up: later set-ups keep it
-    .anatomy/bin      gonb, goimports
+    .anatomy/bin      gonb
     .anatomy/lab      gopls
     .anatomy/share    the mathematical font of the reports
 
@@ -123,8 +123,8 @@ def make_cuda():
     link.symlink_to("../nvidia/cu13")
 
 
-def python(lab, cuda):
-    requirements, lab_requirements = HERE / "requirements.txt", HERE / "requirements-lab.txt"
+def python(lab, test, cuda):
+    requirements, lab_requirements, test_requirements = (HERE / f"requirements{name}.txt" for name in ("", "-lab", "-test"))
     pins = key(sys.version, sys.executable, str(ROOT), requirements)
 
     def make_venv():
@@ -138,6 +138,8 @@ def python(lab, cuda):
          lambda: command(VENV / "bin" / "python", font, HOME / "share" / "math.css"))
     if lab:
         step("jupyterlab", VENV, key(pins, lab_requirements), lambda: install(lab_requirements))
+    if test:
+        step("kernel-tests", VENV, key(pins, test_requirements), lambda: install(test_requirements))
     if cuda or CUDA_WANTED.exists():
         step("cuda", VENV, key(pins, HERE / "requirements-cuda.txt"), make_cuda)
         CUDA_WANTED.touch()
@@ -223,12 +225,13 @@ def alone():
 
 
 def main():
-    if sys.argv[1:] not in (["run"], ["lab"], ["cuda"]):
+    if sys.argv[1:] not in (["run"], ["lab"], ["test"], ["cuda"]):
         sys.exit(__doc__)
-    lab = sys.argv[1] == "lab"
+    test, cuda = sys.argv[1] == "test", sys.argv[1] == "cuda"
+    lab = test or sys.argv[1] == "lab"
     version = check()
     with alone(), concurrent.futures.ThreadPoolExecutor() as pool:
-        for done in [pool.submit(python, lab, sys.argv[1] == "cuda"), pool.submit(golang, version, lab)]:
+        for done in [pool.submit(python, lab, test, cuda), pool.submit(golang, version, lab)]:
             done.result()
 
 
