@@ -12,7 +12,7 @@ setup: # what the other targets do first
 setup-cuda: # computations run on an NVIDIA GPU from then on; ANATOMY_DEVICE=cpu in the environment: not this time
 	$(SETUP) cuda
 
-gpu-check: # compare what the GPU computes with the CPU, with times; OPTIONS="-against ..." are those of docker/gpucheck
+gpu-check: # compare what the GPU computes with the CPU, with times; OPTIONS="-landmarks 5000" are those of docker/gpucheck
 	$(SETUP) run
 	@go run ./docker/gpucheck $(OPTIONS)
 

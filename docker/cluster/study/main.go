@@ -1,0 +1,322 @@
+// Command study computes a population study as tasks that know nothing of each other, for a cluster:
+//
+//	study register  -data shapes.csv -out results [-task K -tasks N]
+//	study bootstrap -data shapes.csv -out results -samples 1000 -seed 1 [-task K -tasks N]
+//	study collect   -out results
+//
+// register computes the geodesic from a template to every subject, bootstrap the Fréchet means of samples drawn with
+// replacement. Task K of N computes every N-th of them, from the K-th on (from 0), each into a file of its own, renamed
+// into place when it is whole. What is there is not computed again: a task that was killed is started again, with as
+// many tasks as one likes. A result depends on the data, the settings and the seed alone, so on processors of one kind
+// the files are the same bit for bit. collect writes a table of them all, and says which are missing.
+//
+// In a Slurm job array, and in a Kubernetes job with indexed completions and JOB_COMPLETIONS in its environment, tasks
+// need no -task and -tasks.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"anatomy/geom"
+	"anatomy/geom/stats"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+func main() {
+	if err := study(os.Args[1:]); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "study:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+// settings are what results depend on.
+type settings struct {
+	Kind     string  // register or bootstrap
+	Data     string  // SHA-256 of the data file
+	Aligned  bool    // by Procrustes analysis that keeps sizes
+	Template string  // name of a subject; empty: the mean of the shapes
+	Width    float64 // of the Gaussian kernel; 0: the mean spacing of the template's landmarks
+	Mismatch float64 // of bootstrap, see stats.Mismatch; 0: exact logarithms
+	Samples  int     // of bootstrap
+	Seed     uint64  // of bootstrap
+}
+
+func study(args []string) error {
+	if len(args) == 0 {
+		return errors.New("want register, bootstrap or collect")
+	}
+	s := settings{Kind: args[0]}
+	f := flag.NewFlagSet("study "+s.Kind, flag.ContinueOnError)
+	out := f.String("out", "", "`folder` of the results")
+	data := f.String("data", "", "`file` of the shapes, as landmarks.Read takes it")
+	task := f.Int("task", number("SLURM_ARRAY_TASK_ID", 0)-number("SLURM_ARRAY_TASK_MIN", 0)+number("JOB_COMPLETION_INDEX", 0), "number of this task, from 0")
+	tasks := f.Int("tasks", number("SLURM_ARRAY_TASK_COUNT", 1)*number("JOB_COMPLETIONS", 1), "how many tasks there are")
+	f.BoolVar(&s.Aligned, "align", true, "align the shapes first, keeping their sizes")
+	f.Float64Var(&s.Width, "width", 0, "of the Gaussian kernel; 0: the mean spacing of the template's landmarks")
+	switch s.Kind {
+	case "register":
+		f.StringVar(&s.Template, "template", "", "`name` of the subject to register to the others; else the mean of the shapes")
+	case "bootstrap":
+		f.Float64Var(&s.Mismatch, "mismatch", 0, "standard deviation of the landmarks' noise; 0: exact logarithms")
+		f.IntVar(&s.Samples, "samples", 1000, "how many")
+		f.Uint64Var(&s.Seed, "seed", 1, "of the random numbers")
+	case "collect":
+	default:
+		return fmt.Errorf("%q: want register, bootstrap or collect", s.Kind)
+	}
+	if err := f.Parse(args[1:]); err != nil {
+		return err
+	}
+	switch {
+	case f.NArg() > 0:
+		return fmt.Errorf("%q is no option", f.Arg(0))
+	case *out == "":
+		return errors.New("want -out FOLDER")
+	case s.Kind == "collect":
+		return collect(*out)
+	case *data == "":
+		return errors.New("want -data FILE")
+	case s.Kind == "bootstrap" && s.Samples < 1:
+		return fmt.Errorf("-samples %d: want a positive number", s.Samples)
+	case *tasks < 1 || *task < 0 || *task >= *tasks:
+		return fmt.Errorf("task %d of %d: want 0 ≤ task < tasks", *task, *tasks)
+	}
+	work, count, err := prepare(&s, *data)
+	if err != nil {
+		return err
+	}
+	if err := claim(*out, s, count); err != nil {
+		return err
+	}
+	return compute(*out, work, *task, *tasks, count)
+}
+
+// number returns the value of an environment variable that a cluster's engine sets.
+func number(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// result is one geodesic of register or one mean of bootstrap.
+type result struct {
+	Number             int
+	Subject, Group     string      `json:",omitempty"`
+	Status             string      // of the Log or the mean
+	Length, Residual   float64     // of the geodesic
+	Velocity, Momentum [][]float64 `json:",omitempty"` // at the template
+	Mean               [][]float64 `json:",omitempty"`
+	Variance           float64     // Σ d²/N around the mean
+}
+
+// prepare reads the data and returns how result number i < count is computed.
+func prepare(s *settings, file string) (work func(i int) (*result, error), count int, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, 0, err
+	}
+	s.Data = fmt.Sprintf("%x", sha256.Sum256(text))
+	d, err := landmarks.Read(file)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := d.Validate(); err != nil {
+		return nil, 0, err
+	}
+	shapes := d.Shapes()
+	var mean [][]float64
+	if s.Aligned {
+		a, err := landmarks.Procrustes(shapes, landmarks.KeepSize())
+		if err != nil {
+			return nil, 0, err
+		}
+		shapes, mean = a.Shapes, a.Mean
+	} else if mean, err = landmarks.Mean(shapes); err != nil {
+		return nil, 0, err
+	}
+	template := mean
+	if s.Template != "" {
+		if _, err := d.Find(s.Template); err != nil {
+			return nil, 0, err
+		}
+		for i, specimen := range d.Specimens {
+			if specimen.Name == s.Template {
+				template = shapes[i]
+			}
+		}
+	}
+	width := cmp.Or(s.Width, landmarks.MeanSpacing(template, false))
+	if width < 0 {
+		return nil, 0, fmt.Errorf("-width %g: want a positive number", width)
+	}
+	space := landmarks.New(len(template), len(template[0]), kernels.Gaussian(width))
+	if s.Kind == "register" {
+		return func(i int) (*result, error) {
+			g, err := space.Log(template, shapes[i])
+			if err != nil {
+				return nil, fmt.Errorf("subject %d (%s): %w", i, d.Specimens[i].Name, err)
+			}
+			return &result{Number: i, Subject: d.Specimens[i].Name, Group: d.Specimens[i].Group, Status: g.Status.String(),
+				Length: g.Length, Residual: g.Residual, Velocity: g.Velocity, Momentum: g.Momentum}, nil
+		}, len(shapes), nil
+	}
+	points, err := space.Vectors(shapes)
+	if err != nil {
+		return nil, 0, err
+	}
+	options := []stats.Option{}
+	if s.Mismatch != 0 {
+		options = append(options, stats.Mismatch(s.Mismatch))
+	}
+	return func(i int) (*result, error) {
+		random := rand.New(rand.NewPCG(s.Seed, uint64(i)))
+		sample := make([][]float64, len(points))
+		for j := range sample {
+			sample[j] = points[random.IntN(len(points))]
+		}
+		m, err := stats.FrechetMean(space.Geometry, sample, options...)
+		if err != nil {
+			return nil, fmt.Errorf("sample %d: %w", i, err)
+		}
+		if m.Status == geom.Cancelled {
+			return nil, errors.New("stopped")
+		}
+		return &result{Number: i, Status: m.Status.String(), Residual: m.Residual, Mean: space.Shape(m.Point), Variance: m.Variance}, nil
+	}, s.Samples, nil
+}
+
+// claim makes the folder of the results, or sees that it is of the same study.
+func claim(out string, s settings, count int) error {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	path := filepath.Join(out, "study.json")
+	want, err := json.MarshalIndent(struct {
+		settings
+		Count int
+	}{s, count}, "", "\t")
+	if err != nil {
+		return err
+	}
+	have, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return write(path, want)
+	}
+	if err == nil && !bytes.Equal(have, want) {
+		err = fmt.Errorf("%s is of a study with other data or settings: give it a folder of its own\n%s\nis not\n%s", path, have, want)
+	}
+	return err
+}
+
+func compute(out string, work func(i int) (*result, error), task, tasks, count int) error {
+	var failed []error
+	for i := task; i < count; i += tasks {
+		path := file(out, i)
+		if _, err := os.Stat(path); err == nil {
+			continue
+		}
+		r, err := work(i)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			failed = append(failed, err)
+			continue
+		}
+		text, err := json.MarshalIndent(r, "", "\t")
+		if err != nil {
+			return err
+		}
+		if err := write(path, text); err != nil {
+			return err
+		}
+		fmt.Printf("%d: %s\n", i, r.Status)
+	}
+	if len(failed) > 0 {
+		return fmt.Errorf("%d of the results are missing; the first: %w", len(failed), failed[0])
+	}
+	return nil
+}
+
+func file(out string, i int) string { return filepath.Join(out, fmt.Sprintf("result_%06d.json", i)) }
+
+const part = ".part-" // begins the names of files that are being written
+
+// write puts a file beside its place and renames it.
+func write(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), part+"*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // does nothing after the renaming
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// collect writes study.csv, a line for each result, and removes what killed tasks left over.
+func collect(out string) error {
+	var s struct {
+		settings
+		Count int
+	}
+	text, err := os.ReadFile(filepath.Join(out, "study.json"))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(out, "study.json"), err)
+	}
+	var table bytes.Buffer
+	w := csv.NewWriter(&table)
+	w.Write([]string{"number", "subject", "group", "status", "length", "residual", "variance"})
+	var missing []int
+	for i := range s.Count {
+		text, err := os.ReadFile(file(out, i))
+		if errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, i)
+			continue
+		}
+		var r result
+		if err == nil {
+			err = json.Unmarshal(text, &r)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", file(out, i), err)
+		}
+		number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+		w.Write([]string{strconv.Itoa(i), r.Subject, r.Group, r.Status, number(r.Length), number(r.Residual), number(r.Variance)})
+	}
+	w.Flush()
+	if err := write(filepath.Join(out, "study.csv"), table.Bytes()); err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%d of %d results are missing, the first is number %d: start the tasks again", len(missing), s.Count, missing[0])
+	}
+	files, err := os.ReadDir(out)
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), part) {
+			err = errors.Join(err, os.Remove(filepath.Join(out, f.Name())))
+		}
+	}
+	return err
+}
