@@ -32,7 +32,10 @@ type slider struct {
 	frame    func(i int) *Figure
 }
 
-const maxFrames = 200
+const (
+	maxFrames = 200
+	frameDots = 3 * cssDots / 2 // dots an inch: coarser than a still picture, there are many
+)
 
 func (s *slider) sheet() (*sheet, error) {
 	if n := len(s.values); n == 0 || n > maxFrames {
@@ -144,8 +147,8 @@ func (a *animation) html() (string, error) {
 func (a *animation) pngs() ([][]byte, error) {
 	out := make([][]byte, len(a.frames))
 	err := parallel(len(out), func(i int) (err error) {
-		picture := a.frames[i].raster(screenDots)
-		out[i], err = encodePNG(indexed(picture, paletteOf(picture)), screenDots)
+		picture := a.frames[i].raster(frameDots)
+		out[i], err = encodePNG(indexed(picture, paletteOf(picture)), frameDots)
 		return err
 	})
 	return out, err
@@ -154,10 +157,10 @@ func (a *animation) pngs() ([][]byte, error) {
 // gif returns the frames as an animation that repeats, in the colours of the frame in the middle and the two ends.
 func (a *animation) gif() ([]byte, error) {
 	last := len(a.frames) - 1
-	colours := paletteOf(a.frames[0].raster(screenDots), a.frames[last/2].raster(screenDots), a.frames[last].raster(screenDots))
+	colours := paletteOf(a.frames[0].raster(frameDots), a.frames[last/2].raster(frameDots), a.frames[last].raster(frameDots))
 	g := gif.GIF{Image: make([]*image.Paletted, len(a.frames)), Delay: make([]int, len(a.frames))}
 	err := parallel(len(a.frames), func(i int) error {
-		g.Image[i], g.Delay[i] = indexed(a.frames[i].raster(screenDots), colours), 12 // hundredths of a second
+		g.Image[i], g.Delay[i] = indexed(a.frames[i].raster(frameDots), colours), 12 // hundredths of a second
 		return nil
 	})
 	if err != nil {

@@ -15,7 +15,8 @@ import typst
 HERE = pathlib.Path(__file__).resolve().parent
 MATH_CSS = HERE.parents[1] / ".anatomy" / "share" / "math.css"
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-LARGE_SVG = 1_000_000  # bytes; beyond, the PNG beside it is both smaller and faster to draw
+# Bytes; beyond, the PNG beside a drawing is shown if it is smaller: it is faster to draw, too.
+LARGE_SVG = {"html5": 150_000, "typst": 1_000_000}
 PREFER = {
     "html5": ["text/html", "image/svg+xml", "image/png", "image/gif", "image/jpeg", "text/latex", "text/markdown", "text/plain"],
     "typst": ["image/svg+xml", "image/png", "image/gif", "image/jpeg", "text/latex", "text/markdown", "text/html", "text/plain"],
@@ -39,7 +40,8 @@ def pandoc(source, *args):
 
 def best(data, target):
     """The one representation of an output that the target shows best."""
-    if "image/png" in data and len(text(data.get("image/svg+xml", ""))) > LARGE_SVG:
+    drawing, pixels = text(data.get("image/svg+xml", "")), text(data.get("image/png", ""))
+    if pixels and len(drawing) > max(LARGE_SVG[target], len(pixels)):
         data = {k: v for k, v in data.items() if k != "image/svg+xml"}
     for mime in PREFER[target]:
         if mime in data:

@@ -153,8 +153,9 @@ def machine():
     lines = output("go", "run", "./notebooks/report/backend").splitlines()
     if len(lines) == 3:
         plugin, backend, device = lines
-        version = re.search(r" (v[\d.]+\b.*)$", backend)
+        version = re.search(r" (v[\d.]+)\b", backend)
         facts.append(("back end", "XLA, " + plugged(plugin) + (f", PJRT {version.group(1)}" if version else "")))
+        device = re.sub(r" \[processId=\d+\]$", "", device)
         facts.append(("device", f"{device} on {processor()}, {os.cpu_count()} cores" if device.startswith("cpu") else device))
     else:
         facts.append(("device", f"{processor()}, {os.cpu_count()} cores"))
@@ -185,6 +186,10 @@ def provenance(nb, data, parameters, seconds, facts):
     if seeds:
         about.append(("random numbers", ", ".join(s.removeprefix("New") for s in seeds)))
     return about + facts + [("time", f"{seconds:.0f} s")]
+
+
+def project_authors():
+    return re.findall(r"^Copyright \(c\) \d+ (.+)$", (ROOT / "LICENSE").read_text(), flags=re.M)
 
 
 def report_name(path, data, parameters):
@@ -291,8 +296,9 @@ def main():
             print(f"stripped {path.name}")
         return
     parameters = dict(p.partition("=")[::2] for p in args.set)
-    if args.data and not args.data.is_file():
-        sys.exit(f"{args.data}: no such file")
+    for file in paths + ([args.data] if args.data else []):
+        if not file.is_file():
+            sys.exit(f"{file}: no such file")
     wanted = (["nb.Data("] if args.data else []) + [f'nb.Param("{name}",' for name in parameters]
     if wanted:
         able = [p for p in sorted(NOTEBOOKS.glob("*.ipynb")) if calls(p, wanted)]
@@ -308,7 +314,7 @@ def main():
         if found:
             sys.exit("\n".join(found))
     try:
-        authors = [a.strip() for a in args.authors.split(";") if a.strip()]
+        authors = [a.strip() for a in args.authors.split(";") if a.strip()] or ([] if wanted else project_authors())
         whole = not args.notebook and not wanted
         sys.exit(asyncio.run(run(paths, whole, args.check, args.timeout, args.data and args.data.resolve(), parameters, authors)) > 0)
     except (KeyboardInterrupt, asyncio.CancelledError):

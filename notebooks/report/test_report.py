@@ -177,9 +177,11 @@ class Report(unittest.TestCase):
         self.assertEqual(self.pdf(nb), self.pdf(nb))
 
     def test_a_large_drawing_gives_way_to_pixels(self):
-        large = {"image/svg+xml": "x" * (report.LARGE_SVG + 1), "image/png": PNG}
+        large = {"image/svg+xml": "x" * (report.LARGE_SVG["html5"] + 1), "image/png": PNG}
         self.assertEqual(list(report.best(large, "html5")), ["image/png"])
-        self.assertEqual(list(report.best({"image/svg+xml": SVG, "image/png": PNG}, "typst")), ["image/svg+xml"])
+        self.assertEqual(list(report.best(large, "typst")), ["image/svg+xml"])
+        self.assertEqual(list(report.best(dict(large, **{"image/png": "x" * 10**6}), "html5")), ["image/svg+xml"])
+        self.assertEqual(list(report.best({"image/svg+xml": SVG, "image/png": PNG}, "html5")), ["image/svg+xml"])
 
     def test_unknown_tex_is_an_error(self):
         for source in ("$\\nonsense{x}$", "\\begin{nonsense}\nx\n\\end{nonsense}"):
