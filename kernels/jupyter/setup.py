@@ -4,7 +4,6 @@
     .anatomy/cuda     says that CUDA was set up: later set-ups keep it
     .anatomy/bin      gonb
     .anatomy/lab      gopls
-    .anatomy/share    the mathematical font of the reports
 
 A stamp in each folder tells from which pins it was made. A step runs again only when its pins change; one that was
 interrupted starts afresh. Set-ups that run at the same time wait for each other.
@@ -133,9 +132,6 @@ def python(lab, test, cuda):
         install(requirements)
 
     step("python", VENV, pins, make_venv)
-    font = ROOT / "notebooks" / "report" / "mathfont.py"
-    step("math-font", HOME / "share", key(pins, font),
-         lambda: command(VENV / "bin" / "python", font, HOME / "share" / "math.css"))
     if lab:
         step("jupyterlab", VENV, key(pins, lab_requirements), lambda: install(lab_requirements))
     if test:

@@ -12,8 +12,9 @@ import math_core
 import pypandoc
 import typst
 
+import mathfont
+
 HERE = pathlib.Path(__file__).resolve().parent
-MATH_CSS = HERE.parents[1] / ".anatomy" / "share" / "math.css"
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # Bytes; beyond, the PNG beside a drawing is shown if it is smaller: it is faster to draw, too.
 LARGE_SVG = {"html5": 150_000, "typst": 1_000_000}
@@ -114,9 +115,13 @@ def mathml(page):
     return re.sub(r'<eq\s+env="(\w+)">(.*?)</eq>', formula, page, flags=re.S)
 
 
+def with_font(page):
+    return page.replace("</head>", f"<style>\n{mathfont.css(page)}</style>\n</head>", 1)
+
+
 def write_html(notebook, name, about, path):
-    page = convert(notebook, "html5", name, about, "--gladtex", "--embed-resources", f"--css={MATH_CSS}", f"--css={HERE}/report.css")
-    path.write_text(mathml(page), encoding="utf-8")
+    page = convert(notebook, "html5", name, about, "--gladtex", "--embed-resources", f"--css={HERE}/report.css")
+    path.write_text(with_font(mathml(page)), encoding="utf-8")
 
 
 def write_pdf(notebook, name, about, seconds, path):
@@ -176,8 +181,8 @@ def write_index(entries, provenance, path):
         items.append(f'<li><a class="picture" href="{name}.html" tabindex="-1" aria-hidden="true">{picture}</a>\n'
                      f'<div><h2><a href="{name}.html">{heading}</a></h2>\n{sentence}<p class="files"><a href="{name}.html">HTML</a> '
                      f'<a href="{name}.pdf">PDF</a></p></div></li>')
-    css = MATH_CSS.read_text() + (HERE / "report.css").read_text()
-    path.write_text(f"""<!doctype html>
+    css = (HERE / "report.css").read_text()
+    path.write_text(with_font(f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -198,4 +203,4 @@ def write_index(entries, provenance, path):
 </main>
 </body>
 </html>
-""", encoding="utf-8")
+"""), encoding="utf-8")

@@ -163,6 +163,7 @@ class Report(unittest.TestCase):
             "how it was made": "<td style=\"text-align: left;\">my_*file*.csv | 2</td>" in page and 'id="provenance"' in page,
             "code folds": page.count('<details class="code" open>') == 2,
             "one title": page.count("<h1") == 1 and "<title>Shapes in M</title>" in page,
+            "the font of the formulas, and little of it": 10_000 < len(re.search(r"data:font/woff2;base64,([^)]*)", page)[1]) < 60_000,
             "formulas": "<eq" not in page and page.count("<math") == 4,
         }.items():
             with self.subTest(name):
