@@ -10,6 +10,7 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 
 	"anatomy/geom/engine"
@@ -177,19 +178,9 @@ func reversePass(n int, reverse bool, step Step, carry, xs, captured, trajectory
 func loop(n int, reverse bool, step Step, carry, xs []*Node) (outs, captured []*Node) {
 	g := append(append([]*Node{}, carry...), xs...)[0].Graph()
 	before := g.LastNode().Id()
-	// MLIR wants the parameter names of nested regions to differ: number them by the nodes built so far.
-	param := func(g *Graph, shape shapes.Shape) *Node {
-		return Parameter(g, fmt.Sprintf("p%d", g.LastNode().Id()), shape)
-	}
-	state := []*Node{Const(g, int32(0))}
-	state = append(state, carry...)
 	var stacks []shapes.Shape
 	body := engine.NewClosure(g, func(g *Graph) []*Node {
-		p := make([]*Node, len(state))
-		for j, s := range state {
-			p[j] = param(g, s.Shape())
-		}
-		i, c := p[0], p[1:]
+		i, c := counter(g, carry)
 		index := i
 		if reverse {
 			index = Sub(Const(g, int32(n-1)), i)
@@ -200,26 +191,60 @@ func loop(n int, reverse bool, step Step, carry, xs []*Node) (outs, captured []*
 		}
 		stepFrom := len(g.Nodes())
 		next, ys := step(index, append([]*Node{}, c...), x)
-		checkCarry(carry, next)
+		checkCarry("Scan", carry, next)
 		captured = outside(g.Nodes()[stepFrom:], append(append([]*Node{}, next...), ys...), before)
 		result := append([]*Node{AddScalar(i, 1)}, next...)
 		for j, y := range ys {
 			stacks = append(stacks, shapes.Make(y.DType(), append([]int{n}, y.Shape().Dimensions...)...))
-			result = append(result, setAt(param(g, stacks[j]), y, index))
+			result = append(result, setAt(parameter(g, stacks[j]), y, index))
 		}
 		return result
 	})
+	state := append([]*Node{}, carry...)
 	for _, s := range stacks {
 		state = append(state, Zeros(g, s))
 	}
-	cond := engine.NewClosure(g, func(g *Graph) []*Node {
-		i := param(g, state[0].Shape())
-		for _, s := range state[1:] {
-			param(g, s.Shape())
-		}
-		return []*Node{LessThan(i, Const(g, int32(n)))}
+	return while(func(g *Graph) *Node { return Const(g, int32(n)) }, body, state), captured
+}
+
+// Repeat runs step count times, for an int32 scalar that may itself be computed, and compiles it once:
+//
+//	for i := range count { carry = step(i, carry) }
+//
+// It has no derivative; CustomVJP gives its result one.
+func Repeat(count *Node, step func(i *Node, carry []*Node) []*Node, carry []*Node) []*Node {
+	body := engine.NewClosure(count.Graph(), func(g *Graph) []*Node {
+		i, c := counter(g, carry)
+		next := step(i, append([]*Node{}, c...))
+		checkCarry("Repeat", carry, next)
+		return append([]*Node{AddScalar(i, 1)}, next...)
 	})
-	return While(cond, body, state...)[1:], captured
+	return while(func(*Graph) *Node { return count }, body, carry)
+}
+
+// parameter is a parameter of a closure. MLIR wants the names of nested regions to differ: they are numbered by the
+// nodes built so far.
+func parameter(g *Graph, shape shapes.Shape) *Node {
+	return Parameter(g, fmt.Sprintf("p%d", g.LastNode().Id()), shape)
+}
+
+// counter makes the parameters of a loop's closure: the iteration and the state.
+func counter(g *Graph, state []*Node) (i *Node, c []*Node) {
+	i = parameter(g, shapes.Make(dtypes.Int32))
+	for _, s := range state {
+		c = append(c, parameter(g, s.Shape()))
+	}
+	return i, c
+}
+
+// while runs a body that counts its iterations, and returns the final state.
+func while(count func(*Graph) *Node, body *Function, state []*Node) []*Node {
+	g := state[0].Graph()
+	cond := engine.NewClosure(g, func(g *Graph) []*Node {
+		i, _ := counter(g, state)
+		return []*Node{LessThan(i, count(g))}
+	})
+	return While(cond, body, append([]*Node{Const(g, int32(0))}, state...)...)[1:]
 }
 
 // outside lists the nodes up to id before that the given ones use or are.
@@ -242,13 +267,13 @@ func outside(nodes, results []*Node, before NodeId) (captured []*Node) {
 	return captured
 }
 
-func checkCarry(carry, next []*Node) {
+func checkCarry(name string, carry, next []*Node) {
 	if len(next) != len(carry) {
-		panic(fmt.Sprintf("autodiff.Scan: step returns %d carry slots, got %d", len(next), len(carry)))
+		panic(fmt.Sprintf("autodiff.%s: step returns %d carry slots, got %d", name, len(next), len(carry)))
 	}
 	for j := range carry {
 		if !next[j].Shape().Equal(carry[j].Shape()) {
-			panic(fmt.Sprintf("autodiff.Scan: carry slot %d enters with shape %s and leaves the step with %s; they must agree", j, carry[j].Shape(), next[j].Shape()))
+			panic(fmt.Sprintf("autodiff.%s: carry slot %d enters with shape %s and leaves the step with %s; they must agree", name, j, carry[j].Shape(), next[j].Shape()))
 		}
 	}
 }

@@ -1,0 +1,441 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/engine"
+)
+
+// maxModes bounds the core of an expansion: 2m + 1 waves along each of the axes give at most this many of them.
+const maxModes = 1 << 22
+
+// Expand finds plane waves for a kernel that holds to a tolerance, for the kernel relative to K(0) and for its gradient
+// relative to its largest, between points whose coordinates differ by at most extent along each axis. Kernels with a
+// kink at 0 (Laplace of order 0 and 1) converge too slowly for small tolerances; those cases and kernels much narrower
+// than the extent end with an error that says how many waves it would have taken.
+func Expand(k Kernel, extent []float64, tolerance float64) (*Expansion, error) {
+	d := len(extent)
+	if d < 1 || d > 3 {
+		return nil, fmt.Errorf("kernels.Expand: extent %v of %d axes, want 1 to 3", extent, d)
+	}
+	for a, e := range extent {
+		if !(e >= 0) || math.IsInf(e, 1) {
+			return nil, fmt.Errorf("kernels.Expand: extent %g along axis %d, want a finite number ≥ 0", e, a)
+		}
+	}
+	if !(tolerance >= 1e-13 && tolerance < 1) {
+		return nil, fmt.Errorf("kernels.Expand: tolerance %g, want 1e-13 to 1", tolerance)
+	}
+	s := newSampler(k, d)
+	e := &Expansion{Kernel: k, Extent: extent}
+	axes, err := s.axes(e, tolerance)
+	if err != nil {
+		return nil, err
+	}
+	// The analysis along the axes bounds the error of kernels with positive coefficients; others may want a few more.
+	for try := 0; ; try++ {
+		if n := e.rank(); n > maxModes {
+			return nil, fmt.Errorf("kernels.Expand: %s over %.3g to %g takes %v plane waves, %d in all: use tiles, a wider kernel or a larger tolerance", k, extent, tolerance, e.sizes(), n)
+		}
+		if err := s.core(e, axes); err != nil {
+			return nil, err
+		}
+		if e.Error, err = s.error(e); err != nil {
+			return nil, err
+		}
+		if e.Error <= tolerance {
+			return e, nil
+		}
+		if try == 8 {
+			return nil, fmt.Errorf("kernels.Expand: %s over %.3g still has the error %.2g with %v plane waves: use tiles or a larger tolerance than %g", k, extent, e.Error, e.sizes(), tolerance)
+		}
+		for a := range e.Modes {
+			if extent[a] > 0 {
+				e.Modes[a] += 1 + e.Modes[a]/8
+			}
+		}
+	}
+}
+
+// rank is the number M of basis functions.
+func (k *Expansion) rank() int {
+	n := 1
+	for _, s := range k.sizes() {
+		n *= s
+	}
+	return n
+}
+
+// axis is how a kernel is made periodic along one axis: summed over its images, which reach as far as reach; or, where
+// it does not decay, multiplied with a window that is 1 up to the extent and 0 at half the period.
+type axis struct {
+	extent, period, reach float64
+	window                bool
+	taper                 float64 // what the window leaves out at its ends
+}
+
+// samples returns coordinates and factors whose sum over K(coordinate)·factor is the periodic kernel at t.
+func (a axis) samples(t float64) (coordinates, factors []float64) {
+	if a.period == 0 {
+		return []float64{0}, []float64{1}
+	}
+	if a.window {
+		// erfc falls from 2 to 0; its own steps at the ends of the window stay below the tolerance.
+		width := math.Sqrt(-math.Log(a.taper))
+		u := (t - a.extent) / (a.period/2 - a.extent)
+		return []float64{t}, []float64{math.Erfc(width*(2*u-1)) / 2}
+	}
+	for m := math.Ceil((-a.reach - t) / a.period); m <= math.Floor((a.reach-t)/a.period); m++ {
+		coordinates, factors = append(coordinates, t+m*a.period), append(factors, 1)
+	}
+	return coordinates, factors
+}
+
+// grid has the samples of the points period·i/(2 half), i ≤ half, and says which i each is of.
+func (a axis) grid(half int) (coordinates, factors []float64, owner []int) {
+	for i := range half + 1 {
+		x, f := a.samples(a.period * float64(i) / float64(2*max(half, 1)))
+		for j := range x {
+			coordinates, factors, owner = append(coordinates, x[j]), append(factors, f[j]), append(owner, i)
+		}
+	}
+	return coordinates, factors, owner
+}
+
+// axes finds periods and modes for every axis from the kernel along that axis.
+func (s *sampler) axes(e *Expansion, tolerance float64) ([]axis, error) {
+	out := make([]axis, s.d)
+	e.Period, e.Modes = make([]float64, s.d), make([]int, s.d)
+	for a, extent := range e.Extent {
+		e.Period[a] = 1
+		if extent == 0 {
+			continue
+		}
+		line := func(t []float64) (k, slope []float64, err error) {
+			x := make([][]float64, len(t))
+			for i := range t {
+				x[i] = make([]float64, s.d)
+				x[i][a] = t[i]
+			}
+			v, g, err := s.values(x)
+			for _, row := range g {
+				slope = append(slope, row[a])
+			}
+			return v, slope, err
+		}
+		const far = 40 // extents: images reach no farther
+		t := make([]float64, batch)
+		for i := range t {
+			t[i] = far * extent * float64(i) / (batch - 1)
+		}
+		v, slope, err := line(t)
+		if err != nil {
+			return nil, err
+		}
+		steepest, reach, images := 0.0, 0.0, 0.0
+		for i := range t {
+			if t[i] <= extent {
+				steepest = math.Max(steepest, math.Abs(slope[i]))
+			}
+			if math.Abs(v[i]) > tolerance/4*v[0] || math.Abs(slope[i]) > tolerance/4*steepest {
+				reach = t[i]
+			}
+			if math.Abs(v[i]) > 1e-17*v[0] {
+				images = t[i]
+			}
+		}
+		candidates := []axis{{extent: extent, period: extent + reach, reach: images}}
+		if math.Abs(v[batch-1]) > 1e-4*tolerance*v[0] { // the images that are left out would make steps
+			candidates = nil
+			for _, w := range []float64{1.3, 1.6, 2, 3} {
+				candidates = append(candidates, axis{extent: extent, period: 2 * w * extent, window: true, taper: 1e-4 * tolerance})
+			}
+		}
+		best := -1
+		for _, c := range candidates {
+			m, err := c.modes(line, steepest, tolerance/float64(2*s.d))
+			if err != nil {
+				return nil, err
+			}
+			if best < 0 || m < best {
+				best, out[a] = m, c
+			}
+		}
+		e.Modes[a], e.Period[a] = best, out[a].period
+	}
+	return out, nil
+}
+
+// modes returns how many waves along the axis leave out at most tolerance of the kernel and of its slope.
+func (a axis) modes(line func(t []float64) (k, slope []float64, err error), steepest, tolerance float64) (int, error) {
+	for half := 64; ; half *= 2 {
+		x, f, owner := a.grid(half)
+		k, _, err := line(x)
+		if err != nil {
+			return 0, err
+		}
+		values := make([]float64, half+1)
+		for j := range k {
+			values[owner[j]] += k[j] * f[j]
+		}
+		w := 2 * math.Pi / a.period
+		coefficient := apply(values, []int{half + 1}, 0, cosineTransform(half, half))
+		tail, m := 0.0, half
+		for ; m > 0; m-- {
+			if c := math.Abs(coefficient[m]); c > 1e-16*values[0] { // the rest is rounding
+				tail += c * math.Max(1/values[0], float64(m)*w/steepest)
+			}
+			if tail > tolerance {
+				break
+			}
+		}
+		if m < half*3/4 || half >= 1024 {
+			return m, nil
+		}
+	}
+}
+
+// core computes the coefficients c_k from samples of the periodic kernel.
+func (s *sampler) core(e *Expansion, axes []axis) error {
+	dims := make([]int, s.d)
+	coordinates, factors, owner := make([][]float64, s.d), make([][]float64, s.d), make([][]int, s.d)
+	for a, m := range e.Modes {
+		half := 0
+		if e.Extent[a] > 0 {
+			half = m + m/2 + 4
+		}
+		dims[a] = half + 1
+		coordinates[a], factors[a], owner[a] = axes[a].grid(half)
+	}
+	n := 1
+	for _, d := range dims {
+		n *= d
+	}
+	values := make([]float64, n)
+	err := tensor(coordinates, func(points [][]float64, at [][]int) error {
+		v, _, err := s.values(points)
+		for i, c := range at {
+			f, to := 1.0, 0
+			for a, j := range c {
+				f *= factors[a][j]
+				to = to*dims[a] + owner[a][j]
+			}
+			values[to] += f * v[i]
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for a, m := range e.Modes {
+		values = apply(values, dims, a, cosineTransform(dims[a]-1, m))
+		dims[a] = m + 1
+	}
+	e.core = values
+	return nil
+}
+
+// error is the greatest error of an expansion on a grid of differences that is finer near 0 and near the extent.
+func (s *sampler) error(e *Expansion) (float64, error) {
+	perAxis := []int{2048, 72, 16}[s.d-1]
+	coordinates := make([][]float64, s.d)
+	dims := make([]int, s.d)
+	for a, extent := range e.Extent {
+		for i := range perAxis {
+			if extent > 0 || i == 0 {
+				coordinates[a] = append(coordinates[a], extent*(1-math.Cos(math.Pi*float64(i)/float64(perAxis-1)))/2)
+			}
+		}
+		dims[a] = len(coordinates[a])
+	}
+	// Derivative by axis a, or none for a = −1, of the expansion on the grid.
+	expanded := func(by int) []float64 {
+		v := e.core
+		shape := make([]int, s.d)
+		for a, m := range e.Modes {
+			shape[a] = m + 1
+		}
+		for a, m := range e.Modes {
+			w := 2 * math.Pi / e.Period[a]
+			mat := make([][]float64, dims[a])
+			for i, t := range coordinates[a] {
+				mat[i] = make([]float64, m+1)
+				for k := range mat[i] {
+					kw := w * float64(k)
+					if mat[i][k] = math.Cos(kw * t); a == by {
+						mat[i][k] = -kw * math.Sin(kw*t)
+					}
+				}
+			}
+			v = apply(v, shape, a, mat)
+			shape[a] = dims[a]
+		}
+		return v
+	}
+	got := make([][]float64, s.d+1)
+	for a := range got {
+		got[a] = expanded(a - 1)
+	}
+	var worst, worstSlope, steepest, top float64
+	err := tensor(coordinates, func(points [][]float64, at [][]int) error {
+		v, g, err := s.values(points)
+		for i, c := range at {
+			from := 0
+			for a, j := range c {
+				from = from*dims[a] + j
+			}
+			top = math.Max(top, math.Abs(v[i]))
+			worst = math.Max(worst, math.Abs(v[i]-got[0][from]))
+			for a := range c {
+				if dims[a] > 1 {
+					steepest = math.Max(steepest, math.Abs(g[i][a]))
+					worstSlope = math.Max(worstSlope, math.Abs(g[i][a]-got[a+1][from]))
+				}
+			}
+		}
+		return err
+	})
+	if steepest > 0 {
+		worstSlope /= steepest
+	}
+	return math.Max(worst/top, worstSlope), err
+}
+
+// sampler evaluates a kernel K(x, 0) and its gradient on the host.
+type sampler struct {
+	f *engine.Func
+	d int
+}
+
+// batch is the number of points in one call, so that only one shape is compiled.
+const batch = 4096
+
+func newSampler(k Kernel, d int) *sampler {
+	return &sampler{d: d, f: engine.Compile(func(x *Node) (*Node, *Node) {
+		v := k.Gram(x, Zeros(x.Graph(), shapes.Make(x.DType(), 1, d)))
+		return Squeeze(v, -1), Gradient(ReduceAllSum(v), x)[0]
+	}, engine.Name("kernels.Expand"))}
+}
+
+func (s *sampler) values(x [][]float64) (v []float64, gradient [][]float64, err error) {
+	for from := 0; from < len(x); from += batch {
+		n := min(batch, len(x)-from)
+		in := append(append([][]float64{}, x[from:from+n]...), make([][]float64, batch-n)...)
+		for i := n; i < batch; i++ {
+			in[i] = x[from]
+		}
+		out, err := s.f.Call(in)
+		if err != nil {
+			return nil, nil, err
+		}
+		v, gradient = append(v, out.Vector(0)[:n]...), append(gradient, out.Matrix(1)[:n]...)
+	}
+	return v, gradient, nil
+}
+
+// reach is the distance along each axis beyond which the kernel stays below tolerance·K(0).
+func (s *sampler) reach(tolerance float64) ([]float64, error) {
+	reach := make([]float64, s.d)
+	for a := range reach {
+		x := make([][]float64, batch)
+		for i := range x {
+			x[i] = make([]float64, s.d)
+			x[i][a] = 1e-6 * math.Pow(1e12, float64(i)/(batch-1)) // steps of 0.7 %
+		}
+		v, _, err := s.values(x)
+		if err != nil {
+			return nil, err
+		}
+		last := len(v) - 1
+		for ; last >= 0 && math.Abs(v[last]) <= tolerance*v[0]; last-- {
+		}
+		if last < 0 || last == len(v)-1 {
+			return nil, fmt.Errorf("kernels: a kernel that is above %g of K(0) at the distance %.3g along axis %d cannot be cut off", tolerance, x[batch-1][a], a)
+		}
+		reach[a] = x[last+1][a]
+	}
+	return reach, nil
+}
+
+// tensor calls f with batches of the points of a tensor grid and their indices.
+func tensor(coordinates [][]float64, f func(points [][]float64, at [][]int) error) error {
+	var points [][]float64
+	var at [][]int
+	index := make([]int, len(coordinates))
+	for {
+		p := make([]float64, len(index))
+		for a, i := range index {
+			p[a] = coordinates[a][i]
+		}
+		points, at = append(points, p), append(at, append([]int{}, index...))
+		a := len(index) - 1
+		for ; a >= 0; a-- {
+			if index[a]++; index[a] < len(coordinates[a]) {
+				break
+			}
+			index[a] = 0
+		}
+		if a < 0 {
+			return f(points, at)
+		}
+		if len(points) == batch {
+			if err := f(points, at); err != nil {
+				return err
+			}
+			points, at = points[:0], at[:0]
+		}
+	}
+}
+
+// cosineTransform takes samples at the half + 1 points L i/(2 half) of an even function of period L to its
+// coefficients c_0 … c_m.
+func cosineTransform(half, m int) [][]float64 {
+	mat := make([][]float64, m+1)
+	for k := range mat {
+		mat[k] = make([]float64, half+1)
+		for i := range mat[k] {
+			w := 2.0
+			if i == 0 || i == half {
+				w = 1
+			}
+			if k > 0 && k < half {
+				w *= 2
+			}
+			mat[k][i] = w * math.Cos(math.Pi*float64(k)*float64(i)/float64(max(half, 1))) / float64(2*max(half, 1))
+		}
+	}
+	if half == 0 {
+		mat[0][0] = 1
+	}
+	return mat
+}
+
+// apply multiplies axis a of a tensor with a matrix.
+func apply(v []float64, dims []int, a int, mat [][]float64) []float64 {
+	inner, outer := 1, 1
+	for b, d := range dims {
+		if b < a {
+			outer *= d
+		} else if b > a {
+			inner *= d
+		}
+	}
+	n, m := dims[a], len(mat)
+	out := make([]float64, outer*m*inner)
+	for o := range outer {
+		for k, row := range mat {
+			to := out[(o*m+k)*inner : (o*m+k+1)*inner]
+			for i, c := range row {
+				from := v[(o*n+i)*inner : (o*n+i+1)*inner]
+				for j := range to {
+					to[j] += c * from[j]
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,151 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
+)
+
+// order is the order in which the points of a set fill tiles; without indices, that in which they come.
+type order struct{ forth, inverse *Node }
+
+// arrange pads points to whole tiles, with copies of the last point. Where tiles can be left out it sorts them along
+// a space-filling curve, so that the points of a tile lie together.
+func (k tiled) arrange(x *Node) (*Node, order) {
+	n := x.Shape().Dim(0)
+	x = padded(x, SliceAxis(x, 0, AxisRange(n-1, n)))
+	if k.reach == nil {
+		return x, order{}
+	}
+	forth := sortedIndices(mortonCodes(x, k.reach))
+	o := order{forth: forth, inverse: sortedIndices(forth)}
+	return permute(x, o.forth, o.inverse), o
+}
+
+// weights brings the weights of points into their tiles. Padding has weight zero: it adds nothing to a sum.
+func (o order) weights(b *Node) *Node {
+	b = padded(b, Zeros(b.Graph(), shapes.Make(b.DType(), 1, b.Shape().Dim(1))))
+	if o.forth == nil {
+		return b
+	}
+	return permute(b, o.forth, o.inverse)
+}
+
+// back brings what was computed for the points of tiles into the order of the n points.
+func (o order) back(v *Node, n int) *Node {
+	if o.forth != nil {
+		v = permute(v, o.inverse, o.forth)
+	}
+	return SliceAxis(v, 0, AxisRange(0, n))
+}
+
+func padded(x, row *Node) *Node {
+	n := x.Shape().Dim(0)
+	missing := (tileSize - n%tileSize) % tileSize
+	if missing == 0 {
+		return x
+	}
+	return Concatenate([]*Node{x, BroadcastToDims(row, missing, x.Shape().Dim(1))}, 0)
+}
+
+// permute is x[forth[i]]; inverse is the inverse permutation, which takes cotangents back.
+func permute(x, forth, inverse *Node) *Node {
+	out := Gather(x, ExpandAxes(forth, -1))
+	return autodiff.CustomVJP([]*Node{x}, []*Node{out}, func(ct []*Node) []*Node {
+		return []*Node{permute(ct[0], inverse, forth)}
+	})[0]
+}
+
+// sortedIndices returns the indices that sort int32 keys.
+func sortedIndices(keys *Node) *Node {
+	g := keys.Graph()
+	name := func(s string) string { return fmt.Sprintf("%s%d", s, g.LastNode().Id()) }
+	less := engine.NewClosure(g, func(g *Graph) []*Node {
+		scalar := shapes.Make(dtypes.Int32)
+		a := Parameter(g, name("key"), scalar)
+		b := Parameter(g, name("key"), scalar)
+		Parameter(g, name("index"), scalar)
+		Parameter(g, name("index"), scalar)
+		return []*Node{LessThan(a, b)}
+	})
+	return SortFunc(less, 0, true, keys, Iota(g, keys.Shape(), 0))[1]
+}
+
+// mortonCodes interleaves the bits of the coordinates of points, in units of a 16th of the reach or coarser.
+func mortonCodes(x *Node, reach []float64) *Node {
+	g := x.Graph()
+	d := len(reach)
+	bits := 30 / d
+	low, high := ReduceMin(x, 0), ReduceMax(x, 0)
+	var code *Node
+	for a := range d {
+		la, ha := SliceAxis(low, 0, AxisElem(a)), SliceAxis(high, 0, AxisElem(a))
+		cell := Max(MulScalar(Sub(ha, la), 1.0001/float64(int(1)<<bits)), Scalar(g, x.DType(), reach[a]/16))
+		c := ConvertDType(Floor(Div(Sub(Squeeze(SliceAxis(x, 1, AxisElem(a)), 1), la), cell)), dtypes.Int32)
+		for b := range bits {
+			bit := BitwiseAnd(BitwiseShiftRightLogicalScalar(c, int32(b)), OnesLike(c))
+			bit = BitwiseShiftLeftScalar(bit, int32(b*d+a))
+			if code == nil {
+				code = bit
+			} else {
+				code = BitwiseOr(code, bit)
+			}
+		}
+	}
+	return code
+}
+
+// tilePairs are the pairs of tiles that a sum visits: pair c < count has I = list[c] / columns, J = list[c] % columns.
+type tilePairs struct {
+	list, count *Node
+	columns     int
+}
+
+func (p tilePairs) at(c *Node) (i, j *Node) {
+	pair := autodiff.At(p.list, c)
+	return Div(pair, Scalar(pair.Graph(), dtypes.Int32, p.columns)), Mod(pair, Scalar(pair.Graph(), dtypes.Int32, p.columns))
+}
+
+// near lists the pairs of tiles of padded points x and y that are within reach; of a symmetric sum those with I ≤ J.
+func (k tiled) near(x, y *Node, symmetric bool) tilePairs {
+	g := x.Graph()
+	tx, ty := x.Shape().Dim(0)/tileSize, y.Shape().Dim(0)/tileSize
+	grid := shapes.Make(dtypes.Int32, tx, ty)
+	i, j := Iota(g, grid, 0), Iota(g, grid, 1)
+	keep := GreaterOrEqual(i, ZerosLike(i))
+	if symmetric {
+		keep = LessOrEqual(i, j)
+	}
+	if k.reach != nil {
+		lowX, highX := boxes(x, tx)
+		lowY, highY := boxes(y, ty)
+		var s *Node
+		for a, r := range k.reach {
+			column := func(v *Node) *Node { return SliceAxis(v, 1, AxisRange(a, a+1)) }
+			row := func(v *Node) *Node { return Transpose(column(v), 0, 1) }
+			gap := Max(Sub(column(lowX), row(highY)), Sub(row(lowY), column(highX)))
+			d := Square(MulScalar(Max(gap, ZerosLike(gap)), 1/r))
+			if s == nil {
+				s = d
+			} else {
+				s = Add(s, d)
+			}
+		}
+		keep = LogicalAnd(keep, LessThan(s, OnesLike(s)))
+	}
+	index := Add(MulScalar(i, ty), j)
+	last := MulScalar(OnesLike(index), tx*ty)
+	list := Sort(Reshape(Where(keep, index, last), tx*ty), 0, true)
+	return tilePairs{list, ReduceAllSum(ConvertDType(keep, dtypes.Int32)), ty}
+}
+
+// boxes are the corners of the bounding boxes of tiles, [tiles, D].
+func boxes(x *Node, tiles int) (low, high *Node) {
+	x = Reshape(x, tiles, tileSize, x.Shape().Dim(1))
+	return ReduceMin(x, 1), ReduceMax(x, 1)
+}

@@ -1,0 +1,176 @@
+package kernels_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/engine"
+	"anatomy/kernels"
+)
+
+// cloud is n points on an ellipsoid with half axes 1, 0.8, 0.6 (an ellipse, an interval), and momenta.
+func cloud(n, dim int, seed uint64) (x, p [][]float64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	for range n {
+		a, b, norm := make([]float64, dim), make([]float64, dim), 0.
+		for k := range a {
+			a[k], b[k] = r.NormFloat64(), (1+r.NormFloat64())/float64(n)
+			norm += a[k] * a[k]
+		}
+		for k := range a {
+			if a[k] *= []float64{1, .8, .6}[k]; dim > 1 {
+				a[k] /= math.Sqrt(norm)
+			}
+		}
+		x, p = append(x, a), append(p, b)
+	}
+	return x, p
+}
+
+func relative(got, want []float64) float64 {
+	var worst, scale float64
+	for i := range got {
+		worst, scale = math.Max(worst, math.Abs(got[i]-want[i])), math.Max(scale, math.Abs(want[i]))
+	}
+	if !(worst >= 0) {
+		return math.Inf(1)
+	}
+	return worst / scale
+}
+
+func TestExpansions(t *testing.T) {
+	for _, c := range []struct {
+		kernel    kernels.Kernel
+		dim       int
+		tolerance float64
+	}{
+		{kernels.Gaussian(0.5), 3, 1e-6},
+		{kernels.Gaussian(0.5), 2, 1e-10},
+		{kernels.Gaussian(0.3), 1, 1e-6},
+		{kernels.Gaussian(0.5, 0.4, 0.7), 3, 1e-4},
+		{kernels.Gaussian(3), 3, 1e-8},
+		{kernels.Cauchy(0.7), 1, 1e-6},
+		{kernels.Cauchy(0.7), 2, 1e-6},
+		{kernels.Laplace(3, 0.3), 2, 1e-4},
+		{kernels.Sum([]float64{1, 0.5}, kernels.Gaussian(1), kernels.Gaussian(0.3)), 2, 1e-6},
+	} {
+		x, p := cloud(700, c.dim, 3)
+		k, err := kernels.Expand(c.kernel, kernels.Extent(x), c.tolerance)
+		if err != nil {
+			t.Errorf("%s: %v", c.kernel, err)
+			continue
+		}
+		y := x[:50]
+		out, err := engine.Run(func(x, p, y *Node) []*Node {
+			v, f := c.kernel.Hamilton(x, p)
+			ve, fe := k.Hamilton(x, p)
+			return []*Node{v, ve, f, fe, c.kernel.Sum(y, x, p), k.Sum(y, x, p)}
+		}, x, p, y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, what := range []string{"velocity", "force", "sum"} {
+			e := relative(out.Flat(2*i+1), out.Flat(2*i))
+			t.Logf("%s dim %d: %s %.2g", k, c.dim, what, e)
+			if !(e <= c.tolerance*20) {
+				t.Errorf("%s: %s is off by %.2g of its greatest value, tolerance %g", k, what, e, c.tolerance)
+			}
+		}
+	}
+}
+
+// Tiles are exact, cut-off tiles to their tolerance, with first and second derivatives.
+func TestTiles(t *testing.T) {
+	for _, c := range []struct {
+		kernel    kernels.Kernel
+		tolerance float64 // of a cut-off, 0 for none
+	}{
+		{kernels.Gaussian(0.5, 0.3, 0.4), 0},
+		{kernels.Sum([]float64{1, 2}, kernels.Laplace(2, 0.2), kernels.Gaussian(0.4)), 0},
+		{struct{ kernels.Kernel }{kernels.Gaussian(0.5)}, 0}, // without a closed form
+		{kernels.Gaussian(0.05), 1e-12},
+	} {
+		x, p := cloud(1200, 3, 5)
+		_, u := cloud(1200, 3, 6)
+		_, w := cloud(1200, 3, 7)
+		k := kernels.Tiled(c.kernel)
+		if c.tolerance > 0 {
+			var err error
+			if k, err = kernels.Cutoff(c.kernel, 3, c.tolerance); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := engine.Run(func(x, p, u, w *Node) []*Node {
+			var out [][]*Node
+			for _, k := range []kernels.Kernel{c.kernel, k} {
+				v, f := k.Hamilton(x, p)
+				pairing := Add(ReduceAllSum(Mul(v, u)), ReduceAllSum(Mul(f, w)))
+				g := Gradient(pairing, x, p)
+				second := Gradient(Add(ReduceAllSum(Mul(g[0], w)), ReduceAllSum(Mul(g[1], u))), x, p)
+				y := SliceAxis(x, 0, AxisRange(0, 70))
+				sum := k.Sum(y, x, p)
+				out = append(out, []*Node{v, f, g[0], g[1], second[0], second[1], sum, Gradient(ReduceAllSum(Square(sum)), x)[0]})
+			}
+			return append(out[0], out[1]...)
+		}, x, p, u, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, what := range []string{"velocity", "force", "gradient x", "gradient p", "second x", "second p", "sum", "gradient of sum"} {
+			if e := relative(out.Flat(8+i), out.Flat(i)); !(e <= 1e-12+50*c.tolerance) {
+				t.Errorf("%s: %s is off by %.2g of its greatest value", k, what, e)
+			}
+		}
+	}
+}
+
+// The cheapest sums are the matrix for few points, plane waves for wide kernels, cut-off tiles for narrow ones and
+// tiles for those that neither decay nor are smooth.
+func TestFast(t *testing.T) {
+	x, _ := cloud(6000, 3, 8)
+	for _, c := range []struct {
+		kernel kernels.Kernel
+		n      int
+		want   string
+	}{
+		{kernels.Gaussian(0.5), 500, "Gaussian(σ = 0.5)"},
+		{kernels.Gaussian(0.5), 6000, "plane waves"},
+		{kernels.Gaussian(0.02), 6000, "in tiles up to"},
+		{kernels.Cauchy(0.1), 6000, "in tiles"},
+	} {
+		k, err := kernels.Fast(c.kernel, 1e-6, x[:c.n])
+		if err != nil {
+			t.Errorf("%s: %v", c.kernel, err)
+			continue
+		}
+		if !strings.Contains(k.String(), c.want) {
+			t.Errorf("%d points: chose %s, want %s", c.n, k, c.want)
+		}
+	}
+}
+
+func TestBadExpansions(t *testing.T) {
+	for want, f := range map[string]func() error{
+		"4 axes":            func() error { _, err := kernels.Expand(kernels.Gaussian(1), make([]float64, 4), 1e-6); return err },
+		"extent NaN":        func() error { _, err := kernels.Expand(kernels.Gaussian(1), []float64{math.NaN()}, 1e-6); return err },
+		"tolerance 0":       func() error { _, err := kernels.Expand(kernels.Gaussian(1), []float64{1}, 0); return err },
+		"in all: use tiles": func() error { _, err := kernels.Expand(kernels.Gaussian(0.001), []float64{1, 1, 1}, 1e-6); return err },
+		"no points":         func() error { _, err := kernels.Fast(kernels.Gaussian(1), 1e-6); return err },
+		"cannot be cut off": func() error { _, err := kernels.Cutoff(kernels.Cauchy(1e3), 2, 1e-9); return err },
+	} {
+		if err := f(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, got %v", want, err)
+		}
+	}
+	k, err := kernels.Expand(kernels.Gaussian(1), []float64{1, 1}, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Fits([][]float64{{0, 0}, {1, 1.1}}); err == nil || !strings.Contains(err.Error(), "spread over 1.1 along axis 1") {
+		t.Errorf("points outside the box: %v", err)
+	}
+}
