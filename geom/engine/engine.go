@@ -117,11 +117,15 @@ func errorPanics[F graph.ExecGraphFn](fn F) F {
 // Run compiles a graph function, calls it once and frees the compiled program.
 func Run[F graph.ExecGraphFn](fn F, args ...any) (Values, error) {
 	f := Compile(fn)
-	out, err := f.Call(args...)
-	if exec, e := f.open(); e == nil {
+	defer f.Free()
+	return f.Call(args...)
+}
+
+// Free frees the compiled programs of a function that will not be called again.
+func (f *Func) Free() {
+	if exec, err := f.open(); err == nil {
 		exec.Finalize()
 	}
-	return out, err
 }
 
 func (f *Func) tensors(args []any) ([]any, error) {
