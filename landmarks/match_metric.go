@@ -1,0 +1,158 @@
+package landmarks
+
+import (
+	"errors"
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// spectrum is the kernel matrix K(x_i, x_j) of landmarks as Σ_k λ_k u_k u_kᵀ, and as rest outside of these u_k: all of it for few
+// landmarks, for many the Nyström approximation from some that are spread over the shape.
+type spectrum struct {
+	n, d   int
+	lambda []float64
+	u      *mat.Dense // [n, r], orthonormal columns
+	rest   float64
+}
+
+const (
+	pivots = 400
+	// stiff is added to the kernel matrix in the preconditioner: where the matrix is smaller, momenta count as equally stiff.
+	stiff = 0.1
+)
+
+func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
+	x := s.Shape(q)
+	chosen := spread(x, min(s.N, pivots))
+	some := make([][]float64, len(chosen))
+	for k, i := range chosen {
+		some[k] = x[i]
+	}
+	out, err := s.Geometry.Call("columns of the kernel matrix", func(in []*Node) []*Node {
+		return []*Node{s.Kernel.Gram(in[0], in[1])}
+	}, x, some)
+	if err != nil {
+		return nil, err
+	}
+	r := len(chosen)
+	c := mat.NewDense(s.N, r, out.Flat(0))
+	w := mat.NewSymDense(r, nil)
+	for k, i := range chosen {
+		for l := k; l < r; l++ {
+			w.SetSym(k, l, c.At(i, l))
+		}
+		w.SetSym(k, k, c.At(i, k)*(1+1e-9)+1e-9)
+	}
+	var chol mat.Cholesky
+	if !chol.Factorize(w) {
+		return nil, errors.New("the kernel matrix of the landmarks is not positive definite")
+	}
+	var upper mat.TriDense
+	chol.UTo(&upper)
+	var a mat.Dense // K ≈ a aᵀ, a = C U⁻¹
+	if err := upper.SolveTo(&a, true, c.T()); err != nil && !errors.As(err, new(mat.Condition)) {
+		return nil, err
+	}
+	rest := 0.0 // what the approximation lacks of the diagonal
+	for i := range s.N {
+		diagonal := w.At(0, 0)
+		for k := range r {
+			diagonal -= a.At(k, i) * a.At(k, i)
+		}
+		rest = max(rest, diagonal)
+	}
+	var gram mat.SymDense
+	gram.SymOuterK(1, &a)
+	var eigen mat.EigenSym
+	if !eigen.Factorize(&gram, true) {
+		return nil, errors.New("the eigenvalues of the kernel matrix were not found")
+	}
+	all := eigen.Values(nil)
+	var v, u mat.Dense
+	eigen.VectorsTo(&v)
+	first := 0 // in rising order
+	for first < r && all[first] < 1e-6*all[r-1] {
+		first++
+	}
+	u.Mul(a.T(), v.Slice(0, r, first, r))
+	for k, l := range all[first:] {
+		column := u.ColView(k).(*mat.VecDense)
+		column.ScaleVec(1/math.Sqrt(l), column)
+	}
+	return &spectrum{s.N, s.D, all[first:], &u, rest}, nil
+}
+
+// apply returns f(K) g for momenta or velocities g.
+func (k *spectrum) apply(f func(lambda float64) float64, g []float64) []float64 {
+	in := mat.NewDense(k.n, k.d, append([]float64{}, g...))
+	var parts, out mat.Dense
+	parts.Mul(k.u.T(), in)
+	outside := f(k.rest)
+	for i, l := range k.lambda {
+		row := parts.RawRowView(i)
+		for a := range row {
+			row[a] *= f(l) - outside
+		}
+	}
+	out.Mul(k.u, &parts)
+	in.Scale(outside, in)
+	out.Add(&out, in)
+	return out.RawMatrix().Data
+}
+
+// spread returns the numbers of count points, each the farthest from those before it.
+func spread(x [][]float64, count int) []int {
+	distance := make([]float64, len(x))
+	for i := range distance {
+		distance[i] = math.Inf(1)
+	}
+	chosen := make([]int, 0, count)
+	for next := 0; len(chosen) < count; {
+		chosen = append(chosen, next)
+		far := -1.0
+		here := x[next]
+		for i, p := range x {
+			d := 0.0
+			for a := range p {
+				d += (p[a] - here[a]) * (p[a] - here[a])
+			}
+			if distance[i] = min(distance[i], d); distance[i] > far {
+				far, next = distance[i], i
+			}
+		}
+	}
+	return chosen
+}
+
+// solve returns (K + stiff)⁻¹ g: the gradient by the momenta, in the metric of the kernel.
+func (k *spectrum) solve(g []float64) ([]float64, error) {
+	return k.apply(func(l float64) float64 { return 1 / (l + stiff) }, g), nil
+}
+
+// stiffness returns β, where the second derivatives of an objective ½ ‖v‖²_K + D/2σ² by the momenta are about K + β K², from the
+// change of its gradient g along (K + stiff)⁻¹ g.
+func (k *spectrum) stiffness(value func(p []float64) (float64, []float64, error), p []float64) (float64, error) {
+	_, g, err := value(p)
+	if err != nil {
+		return 0, err
+	}
+	way, err := k.solve(g)
+	if err != nil {
+		return 0, err
+	}
+	v := k.apply(func(l float64) float64 { return l }, way)
+	length := floats.Norm(v, math.Inf(1))
+	if length == 0 {
+		return 0, nil
+	}
+	step := 1e-4 / length
+	_, after, err := value(floats.AddScaledTo(make([]float64, len(p)), p, step, way))
+	if err != nil {
+		return 0, err
+	}
+	bend := (floats.Dot(way, after) - floats.Dot(way, g)) / step
+	return max(0, (bend-floats.Dot(way, v))/floats.Dot(v, v)), nil
+}
