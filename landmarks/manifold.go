@@ -2,6 +2,7 @@ package landmarks
 
 import (
 	"fmt"
+	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -30,14 +31,25 @@ func (m Manifold) Hamilton(q, p *Node) (dq, dp *Node) {
 	return m.flat(dq), m.flat(dp)
 }
 
-// Flat solves Σ_j K(x_i, x_j) p_j = v_i: one N×N factorisation with D right-hand sides.
+// Beyond this number of landmarks K(q) is never formed: systems with it are solved by conjugate gradients.
+const denseLimit = 1000
+
+// Flat solves Σ_j K(x_i, x_j) p_j = v_i: one N×N factorisation with D right-hand sides, or beyond 1000 landmarks
+// conjugate gradients on kernel sums. A system that these do not solve to 1e-6, which a kernel much wider than the
+// landmarks are apart makes, gives NaN.
 func (m Manifold) Flat(q, v *Node) *Node {
+	if m.N > denseLimit {
+		return m.solve(q, v, ScalarZero(q.Graph(), q.DType()), 1e-6, 1000, true)
+	}
 	x := m.points(q)
 	return m.flat(linalg.Solve(m.Kernel.Gram(x, x), m.points(v)))
 }
 
 // RegularFlat solves Σ_j K(x_i, x_j) p_j + μ p_i = v_i.
 func (m Manifold) RegularFlat(q, v, mu *Node) *Node {
+	if m.N > denseLimit {
+		return m.solve(q, v, mu, 1e-6, 1000, true)
+	}
 	x := m.points(q)
 	k := m.Kernel.Gram(x, x)
 	eye := linalg.Eye(q.Graph(), q.DType(), m.N)
@@ -46,6 +58,21 @@ func (m Manifold) RegularFlat(q, v, mu *Node) *Node {
 	}
 	ridge := Mul(ExpandAxes(ExpandAxes(mu, -1), -1), eye)
 	return m.flat(linalg.Solve(Add(k, ridge), m.points(v)))
+}
+
+// solve is RegularFlat by at most steps conjugate gradients to a tolerance. What misses it is NaN where it is strict.
+func (m Manifold) solve(q, v, mu *Node, tolerance float64, steps int, strict bool) *Node {
+	for mu.Rank() < q.Rank() {
+		mu = ExpandAxes(mu, -1)
+	}
+	p, residual := linalg.CG(func(p *Node, params []*Node) *Node {
+		return Add(m.Sharp(params[0], p), Mul(params[1], p))
+	}, []*Node{q, mu}, v, tolerance, steps)
+	if !strict {
+		return p
+	}
+	solved := LessOrEqual(ExpandAxes(residual, -1), Scalar(q.Graph(), q.DType(), tolerance))
+	return Where(BroadcastToShape(solved, p.Shape()), p, MulScalar(OnesLike(p), math.NaN()))
 }
 
 // Velocity returns z' = Σ_j K(z, x_j) p_j, [..., k, D], of arbitrary points z, [..., k, D].

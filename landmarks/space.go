@@ -90,11 +90,28 @@ func (s *Space) shoot(what string, run func(x, v []float64) (*geom.Geodesic, err
 	if err != nil {
 		return nil, err
 	}
-	return s.geodesic(g), nil
+	return s.geodesic(g), s.fits(g.Points)
+}
+
+// fits says at which time of a path the landmarks leave the box for which a fast kernel holds.
+func (s *Space) fits(path [][]float64) error {
+	k, bounded := s.Kernel.(interface {
+		Fits(points [][]float64) error
+	})
+	if !bounded {
+		return nil
+	}
+	for i, x := range path {
+		if err := k.Fits(s.Shape(x)); err != nil {
+			return fmt.Errorf("step %d of %d: %w", i, len(path)-1, err)
+		}
+	}
+	return nil
 }
 
 // Log returns the geodesic from shape q to shape target; see geom.Space.Log. Geodesic.Status and Residual say how well
-// it meets the target.
+// it meets the target. With more than 1000 landmarks it is LogWithin 1e-6 of the root mean square distance of the
+// landmarks of q from their centre.
 func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
 	x, err := s.Vector(q)
 	if err != nil {
@@ -103,6 +120,9 @@ func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
 	y, err := s.Vector(target)
 	if err != nil {
 		return nil, fmt.Errorf("Log: target shape: %w", err)
+	}
+	if s.N > denseLimit {
+		return s.LogWithin(q, target, 1e-6*CentroidSize(q)/math.Sqrt(float64(s.N)))
 	}
 	g, err := s.Geometry.Log(x, y)
 	if err != nil {

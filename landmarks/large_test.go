@@ -1,0 +1,124 @@
+package landmarks_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/ode"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+// ellipses are two of them with corresponding points, the second one turned.
+func ellipses(n int) (q, target [][]float64) {
+	for i := range n {
+		t := 2 * math.Pi * float64(i) / float64(n)
+		c, s := math.Cos(t), math.Sin(t)
+		q = append(q, []float64{c, 0.7 * s})
+		target = append(target, []float64{0.8*c*math.Cos(0.3) - s*math.Sin(0.3), 0.8*c*math.Sin(0.3) + s*math.Cos(0.3)})
+	}
+	return q, target
+}
+
+// LogWithin finds the geodesic of Log.
+func TestLogWithin(t *testing.T) {
+	m, atlas, colin := callosa()
+	want := must[*landmarks.Geodesic](t)(m.Log(atlas, colin))
+	got := must[*landmarks.Geodesic](t)(m.LogWithin(atlas, colin, 1e-9))
+	if got.Status != geom.Converged || got.Residual > 1e-9 {
+		t.Fatalf("%s, residual %g after %d iterations", got.Status, got.Residual, got.Iterations)
+	}
+	if d := farthest(got.Momentum, want.Momentum); d > 1e-6 {
+		t.Errorf("the momentum is %g off", d)
+	}
+}
+
+// 1500 landmarks: a match through fast sums keeps its energy, and its derivatives are those of the fast sums.
+func TestManyLandmarks(t *testing.T) {
+	q, target := ellipses(1500)
+	k := must[kernels.Kernel](t)(kernels.Fast(kernels.Gaussian(0.4), 1e-6, q, target))
+	if !strings.Contains(k.String(), "plane waves") {
+		t.Fatalf("%s", k)
+	}
+	m := landmarks.New(len(q), 2, k)
+	g := must[*landmarks.Geodesic](t)(m.Log(q, target))
+	if g.Residual > 1e-5 {
+		t.Errorf("%s with residual %g after %d iterations", g.Status, g.Residual, g.Iterations)
+	}
+	energy := engine.Compile(func(x, p *Node) *Node { return MulScalar(ReduceAllSum(Mul(p, k.Sum(x, x, p))), 0.5) })
+	at := func(i int) float64 {
+		return must[engine.Values](t)(energy.Call(g.Path[i], g.Momenta[i])).Scalar(0)
+	}
+	if drift := at(len(g.Path)-1)/at(0) - 1; !(math.Abs(drift) < 1e-7) {
+		t.Errorf("the energy drifts by %g", drift)
+	}
+	if l := 2 * at(0) / (g.Length * g.Length); !(math.Abs(l-1) < 1e-9) {
+		t.Errorf("2H/length² is %g", l)
+	}
+
+	// The gradient of a function of Exp, along a direction, against differences of order 4.
+	loss := engine.Compile(func(x, p, dp *Node) (*Node, *Node) {
+		end := ode.Flow(geom.Geodesics(m.Manifold), ode.RK4, 4, ode.State{Reshape(x, -1), Reshape(p, -1)})
+		l := ReduceAllSum(Square(end[0]))
+		return l, ReduceAllSum(Mul(Gradient(l, p)[0], dp))
+	})
+	const h = 1e-3
+	value := func(step float64) (float64, float64) {
+		p := make([][]float64, len(q))
+		for i := range p {
+			p[i] = []float64{g.Momentum[i][0] + step*q[i][1]/1500, g.Momentum[i][1] + step*q[i][0]/1500}
+		}
+		direction := make([][]float64, len(q))
+		for i := range p {
+			direction[i] = []float64{q[i][1] / 1500, q[i][0] / 1500}
+		}
+		out := must[engine.Values](t)(loss.Call(q, p, direction))
+		return out.Scalar(0), out.Scalar(1)
+	}
+	_, slope := value(0)
+	a, _ := value(h)
+	b, _ := value(-h)
+	c, _ := value(2 * h)
+	d, _ := value(-2 * h)
+	if differences := (8*(a-b) - c + d) / (12 * h); !(math.Abs(slope/differences-1) < 1e-8) {
+		t.Errorf("gradient %.12g, differences %.12g", slope, differences)
+	}
+
+	// A wide box for a short way: the same momentum times 3 leaves it.
+	far := make([][]float64, len(q))
+	for i, p := range g.Momentum {
+		far[i] = []float64{6 * p[0], 6 * p[1]}
+	}
+	if _, err := m.Shoot(q, far); err == nil || !strings.Contains(err.Error(), "wider extent") {
+		t.Errorf("a flow out of the box: error %v", err)
+	}
+}
+
+// A velocity becomes a momentum by conjugate gradients, to 1e-6 of itself; where the kernel is too wide for a rough
+// velocity, Exp says so.
+func TestExpOfManyLandmarks(t *testing.T) {
+	q, _ := ellipses(1100)
+	v := make([][]float64, len(q))
+	for i, x := range q {
+		v[i] = []float64{0.1 * x[1], 0.05 * x[0] * x[0]}
+	}
+	spacing := landmarks.MeanSpacing(q, true)
+	m := landmarks.New(len(q), 2, kernels.Tiled(kernels.Gaussian(1.2*spacing)), landmarks.Integrator(ode.RK4, 10))
+	g := must[*landmarks.Geodesic](t)(m.Exp(q, v))
+	dense := must[engine.Values](t)(engine.Run(func(x, p *Node) *Node { return kernels.Gaussian(1.2*spacing).Sum(x, x, p) }, q, g.Momentum))
+	if d := farthest(dense.Matrix(0), v); d > 1e-6 {
+		t.Errorf("the momentum has a velocity that is %g off", d)
+	}
+	wide := landmarks.New(len(q), 2, kernels.Tiled(kernels.Gaussian(30*spacing)), landmarks.Integrator(ode.RK4, 10))
+	for i := range v {
+		v[i][0] = 0.1 - 0.2*float64(i%2)
+	}
+	if _, err := wide.Exp(q, v); err == nil || !strings.Contains(err.Error(), "metric is singular") {
+		t.Errorf("a kernel that is too wide: error %v", err)
+	}
+}
