@@ -118,7 +118,7 @@ func TestExpOfManyLandmarks(t *testing.T) {
 	for i := range v {
 		v[i][0] = 0.1 - 0.2*float64(i%2)
 	}
-	if _, err := wide.Exp(q, v); err == nil || !strings.Contains(err.Error(), "metric is singular") {
+	if _, err := wide.Exp(q, v); err == nil || !strings.Contains(err.Error(), "singular metric") {
 		t.Errorf("a kernel that is too wide: error %v", err)
 	}
 }
