@@ -65,7 +65,7 @@ func formatOf(path string) (*fileFormat, error) {
 // Read reads a mesh in the format that the extension names: .ply, .obj, .vtk (legacy PolyData), .vtp (XML PolyData).
 // Polygons become fans of triangles, strips their triangles, polylines their edges; single points, normals, textures and
 // other data are passed over. Curves whose z are all 0 come back in the plane. Degenerate cells and unused or duplicate
-// vertices are read as they are: see Mesh.Check and Mesh.Clean. Errors name the file, the line or byte, and the element.
+// vertices are read as they are: see Mesh.Validate and Mesh.Clean. Errors name the file, the line or byte, and the element.
 func Read(path string) (*Mesh, error) {
 	format, err := formatOf(path)
 	if err != nil {
@@ -298,7 +298,7 @@ func (b *builder) mesh(file string) (*Mesh, error) {
 	} else if len(b.edges) > 0 {
 		return nil, fmt.Errorf("%s: %d triangles and %d edges: a mesh is either a surface or a curve", file, len(b.triangles), len(b.edges))
 	}
-	if err := m.validate(); err != nil {
+	if err := m.wellFormed(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(m.Vertices[0]) == 3 && len(b.triangles) == 0 {

@@ -132,10 +132,10 @@ func (m *Mesh) Boundary() [][]int {
 // Distances returns how far every vertex of m is from the nearest point of another mesh, on its edges or triangles.
 // It compares every vertex with every cell.
 func (m *Mesh) Distances(other *Mesh) ([]float64, error) {
-	if err := m.validate(); err != nil {
+	if err := m.wellFormed(); err != nil {
 		return nil, err
 	}
-	if err := other.validate(); err != nil {
+	if err := other.wellFormed(); err != nil {
 		return nil, fmt.Errorf("the other mesh: %w", err)
 	}
 	if len(m.Vertices[0]) != len(other.Vertices[0]) {

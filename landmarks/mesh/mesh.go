@@ -71,11 +71,11 @@ func (m *Mesh) Triangles() [][3]int {
 	return out
 }
 
-// Check returns what may spoil a computation with the mesh, everything at once, with the numbers of the first offenders;
+// Validate returns what may spoil a computation with the mesh, everything at once, with the numbers of the first offenders;
 // nil for a clean manifold mesh. Clean repairs degenerate and duplicate cells, duplicate and unused vertices.
 // How cells are oriented is a matter of Oriented.
-func (m *Mesh) Check() error {
-	if err := m.validate(); err != nil {
+func (m *Mesh) Validate() error {
+	if err := m.wellFormed(); err != nil {
 		return err
 	}
 	var all []error
@@ -139,9 +139,9 @@ func firstTwin(m *Mesh, same []int) int {
 	return -1
 }
 
-// validate returns what makes m no mesh at all: no vertices or cells, vertices or cells of different sizes, coordinates
+// wellFormed returns what makes m no mesh at all: no vertices or cells, vertices or cells of different sizes, coordinates
 // that are no numbers, cells that point nowhere.
-func (m *Mesh) validate() error {
+func (m *Mesh) wellFormed() error {
 	if len(m.Vertices) == 0 {
 		return errors.New("the mesh is empty: no vertices")
 	}
@@ -182,9 +182,9 @@ func (m *Mesh) validate() error {
 	return nil
 }
 
-// solid is validate for computations that divide by the sizes of cells.
+// solid is wellFormed for computations that divide by the sizes of cells.
 func (m *Mesh) solid() error {
-	if err := m.validate(); err != nil {
+	if err := m.wellFormed(); err != nil {
 		return err
 	}
 	if bad := m.degenerate(); len(bad) > 0 {
@@ -329,7 +329,7 @@ func worst(faces map[[2]int]*[2][]int, is func(f *[2][]int) bool) (string, int) 
 // Oriented returns an error where two cells that meet are oriented against each other, or more than two meet: the current
 // of such a mesh is not that of a curve or surface, as its parts cancel. Orient turns cells round; varifolds need none of it.
 func (m *Mesh) Oriented() error {
-	if err := m.validate(); err != nil {
+	if err := m.wellFormed(); err != nil {
 		return err
 	}
 	faces := m.faces()
@@ -345,7 +345,7 @@ func (m *Mesh) Oriented() error {
 // Orient turns cells round so that each part of the mesh is oriented as its first cell, and returns how many it turned.
 // A mesh without an orientation, as a Möbius strip, is an error and stays as it is.
 func (m *Mesh) Orient() (turned int, err error) {
-	if err := m.validate(); err != nil {
+	if err := m.wellFormed(); err != nil {
 		return 0, err
 	}
 	faces := m.faces()
@@ -426,7 +426,7 @@ func (c Cleaning) String() string {
 }
 
 // Clean merges vertices at exactly the same place, removes degenerate cells, cells with the vertices of an earlier one and
-// vertices of no cell, and says what it did. The order of what remains is kept. A mesh that is none (see Check) stays as it
+// vertices of no cell, and says what it did. The order of what remains is kept. A mesh that is none (see Validate) stays as it
 // is, with its error.
 func (m *Mesh) Clean() (Cleaning, error) {
 	var done Cleaning
@@ -434,7 +434,7 @@ func (m *Mesh) Clean() (Cleaning, error) {
 	if err := used.dropUnused(&done); err != nil {
 		return Cleaning{}, err
 	}
-	if err := used.validate(); err != nil {
+	if err := used.wellFormed(); err != nil {
 		return Cleaning{}, err
 	}
 	twins := used.twins()

@@ -27,7 +27,7 @@ func sum(x []float64) (s float64) {
 // Spheres are closed, oriented outwards, of Euler characteristic 2, and their area and volume converge as h².
 func TestSpheres(t *testing.T) {
 	for k, m := range []*mesh.Mesh{mesh.Icosphere(3), mesh.Icosphere(4), mesh.Ellipsoid(1, 1, 1, 24, 48), mesh.Ellipsoid(1, 1, 1, 49, 96)} {
-		if err := m.Check(); err != nil {
+		if err := m.Validate(); err != nil {
 			t.Error(err)
 		}
 		if err := m.Oriented(); err != nil {
@@ -123,7 +123,7 @@ func TestBadMeshes(t *testing.T) {
 		"1 non-manifold places, the first edge 0–1, where cells": {Vertices: append(square, []float64{0, 0, 1}), Cells: [][]int{{0, 1, 2}, {1, 0, 3}, {0, 1, 4}}},
 		"1 non-manifold places, the first vertex 0, where cells": {Vertices: square, Cells: [][]int{{0, 1}, {0, 2}, {0, 3}}},
 	} {
-		if err := m.Check(); err == nil || !strings.Contains(err.Error(), want) {
+		if err := m.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -146,7 +146,7 @@ func TestClean(t *testing.T) {
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Error(diff)
 	}
-	if err := m.Check(); err != nil {
+	if err := m.Validate(); err != nil {
 		t.Error(err)
 	}
 	if done, err := m.Clean(); err != nil || done.String() != "nothing to clean" {
@@ -187,7 +187,7 @@ func TestOrient(t *testing.T) {
 		}
 		strip.Cells = append(strip.Cells, []int{at(2 * i), at(2*i + 2), at(2*i + 1)}, []int{at(2*i + 1), at(2*i + 2), at(2*i + 3)})
 	}
-	if err := strip.Check(); err != nil {
+	if err := strip.Validate(); err != nil {
 		t.Error(err)
 	}
 	if _, err := strip.Orient(); err == nil || !strings.Contains(err.Error(), "has no orientation") {

@@ -80,7 +80,7 @@ func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
 
 // WriteOBJ writes a Wavefront OBJ file; the vertices of a curve in the plane get z = 0.
 func WriteOBJ(w io.Writer, m *Mesh) error {
-	if err := m.validate(); err != nil {
+	if err := m.wellFormed(); err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)

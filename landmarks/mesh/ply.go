@@ -299,7 +299,7 @@ func plyBinary(in *input, order binary.ByteOrder, e *plyElement, columns []int, 
 
 // WritePLY writes a PLY file of doubles, with faces or edges, as ASCII, LittleEndian or BigEndian.
 func WritePLY(w io.Writer, m *Mesh, e Encoding) error {
-	if err := m.validate(); err != nil {
+	if err := m.wellFormed(); err != nil {
 		return err
 	}
 	var order binary.AppendByteOrder

@@ -316,7 +316,7 @@ func (v *vtkReader) field() error {
 
 // WriteVTK writes a legacy VTK file, version 3.0, as ASCII or BigEndian (BINARY); the vertices of a curve in the plane get z = 0.
 func WriteVTK(w io.Writer, m *Mesh, e Encoding) error {
-	if err := m.validate(); err != nil {
+	if err := m.wellFormed(); err != nil {
 		return err
 	}
 	kind := "ASCII"

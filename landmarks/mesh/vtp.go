@@ -372,7 +372,7 @@ func (b *base64Reader) Read(p []byte) (int, error) {
 // WriteVTP writes an XML VTK file of PolyData: ASCII, Base64, AppendedBase64 or AppendedRaw, the latter three also with Zlib.
 // The vertices of a curve in the plane get z = 0.
 func WriteVTP(w io.Writer, m *Mesh, e Encoding) error {
-	if err := m.validate(); err != nil {
+	if err := m.wellFormed(); err != nil {
 		return err
 	}
 	kind, compressed := e&^Zlib, e&Zlib != 0
