@@ -114,6 +114,10 @@ func flatFrame(m geom.Manifold, x, nu *Node) *Node {
 	return geom.Flat(m, BroadcastPrefix(x, nu.Shape().Dim(0)), nu)
 }
 
+func sharpFrame(m geom.Manifold, x, covectors *Node) *Node {
+	return geom.Sharp(m, BroadcastPrefix(x, covectors.Shape().Dim(0)), covectors)
+}
+
 // frameLast moves the first axis to the last but one: a frame's vectors become the rows of a matrix.
 func frameLast(nu *Node) *Node {
 	perm := make([]int, nu.Rank())

@@ -301,11 +301,7 @@ func TestMostProbablePath(t *testing.T) {
 				} else {
 					floats.AddScaled(dframe[k-1], e, v)
 				}
-				u, err := s.Move(c.u, dx, dframe)
-				if err != nil {
-					t.Fatal(c.name, err)
-				}
-				return cost(u)
+				return cost(lifted(t, s, c.u, dx, dframe))
 			}
 			slope = append(slope, (8*(at(e)-at(-e))-(at(2*e)-at(-2*e)))/(12*e))
 			p := g.Momentum.Horizontal
@@ -315,6 +311,81 @@ func TestMostProbablePath(t *testing.T) {
 			want = append(want, -floats.Dot(p, v))
 		}
 		near(t, c.name+": derivative of the energy", slope, want, 1e-4)
+	}
+}
+
+// lifted takes x along the geodesic with velocity dx and ν + dν parallel along it.
+func lifted(t *testing.T, s *framebundle.Space, u framebundle.Point, dx []float64, dframe [][]float64) framebundle.Point {
+	t.Helper()
+	var frame [][]float64
+	for k, v := range u.Frame {
+		frame = append(frame, floats.AddTo(make([]float64, len(v)), v, dframe[k]))
+	}
+	g, err := s.Geometry.Exp(u.X, dx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, err := s.Geometry.Transport(g, frame...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u = framebundle.Point{X: g.Points[len(g.Points)-1]}
+	for _, path := range moved {
+		u.Frame = append(u.Frame, path[len(path)-1])
+	}
+	return u
+}
+
+// The derivatives of a mismatch and of the logarithm of the volume along Move are the differences.
+func TestMove(t *testing.T) {
+	lm, lu := points(3, 2)
+	for _, c := range []struct {
+		name   string
+		m      geom.Manifold
+		u      framebundle.Point
+		y      []float64
+		dx     []float64
+		dframe [][]float64
+	}{
+		{"sphere", manifold.Sphere(2), framebundle.Point{X: []float64{0, 0, 1}, Frame: [][]float64{{0.9, 0, 0}, {0.1, 0.4, 0}}}, []float64{0.6, 0, 0.8},
+			[]float64{0.4, -0.3, 0}, [][]float64{{0.2, 0.3, 0}, {0, -0.4, 0}}},
+		{"landmarks", lm, lu, floats.AddTo(make([]float64, 6), lu.X, wave(6, 2.3, 0.3)), wave(6, 1.9, 0.5), waves(2, 6, 0.7, 0.5)},
+	} {
+		s := framebundle.On(c.m)
+		controls := make([][][]float64, framebundle.Modes)
+		for k := range controls {
+			controls[k] = [][]float64{{0.5 / float64(k+1)}, {-0.3 * float64(k)}}
+		}
+		at := func(e float64) (values []float64, pull []framebundle.Momentum) {
+			dframe := make([][]float64, len(c.dframe))
+			for a, v := range c.dframe {
+				dframe[a] = floats.ScaleTo(make([]float64, len(v)), e, v)
+			}
+			u, err := s.Move(c.u, floats.ScaleTo(make([]float64, len(c.dx)), e, c.dx), dframe)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := s.Steer(u, controls, [][]float64{c.y})
+			if err != nil {
+				t.Fatal(err)
+			}
+			volume, slope, err := s.LogVolume(u, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return []float64{-out.Mismatch[0] * out.Mismatch[0] / 2, volume}, []framebundle.Momentum{out.Pull[0], slope}
+		}
+		const e = 1e-4
+		ahead, _ := at(e)
+		behind, _ := at(-e)
+		_, pulls := at(0)
+		for k, p := range pulls {
+			want := floats.Dot(p.Horizontal, c.dx)
+			for a, v := range c.dframe {
+				want += floats.Dot(p.Vertical[a], v)
+			}
+			near(t, c.name+": derivative along Move", []float64{(ahead[k] - behind[k]) / (2 * e)}, []float64{want}, 1e-6)
+		}
 	}
 }
 

@@ -6,10 +6,8 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
-	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 )
 
@@ -42,7 +40,8 @@ func control(c *Node) func(t *Node) *Node {
 // Steered tells of paths from one point of the frame bundle with given controls how far they miss their targets.
 type Steered struct {
 	Mismatch []float64     // |x_i(1) − y_i|
-	Momenta  []Momentum    // minus the derivatives of ½ |x_i(1) − y_i|² by the starting point
+	Momenta  []Momentum    // minus the derivatives of ½ |x_i(1) − y_i|² by the starting point, along lifts and by the frame
+	Pull     []Momentum    // the same as steps of Move see them
 	Slope    [][][]float64 // its derivatives by the controls
 }
 
@@ -62,7 +61,7 @@ func (s *Space) Steer(u Point, controls [][][]float64, ys [][]float64) (*Steered
 		x, nu, c, y := in[0], in[1], in[2], in[3]
 		n := y.Shape().Dim(0)
 		x, nu = copies(x, nu, n)
-		var mismatch, slope *Node
+		var mismatch, pull, slope *Node
 		state := geom.InChart(s.Geometry.M, kinds, func(m geom.Manifold, in ode.State) ode.State {
 			x, nu := in[0], in[1]
 			end := ode.Flow(DevelopmentField(m, control(c)), s.method, s.steps, ode.State{x, nu})[0]
@@ -73,14 +72,19 @@ func (s *Space) Steer(u Point, controls [][][]float64, ys [][]float64) (*Steered
 			mismatch = Sqrt(squares)
 			slopes := Gradient(MulScalar(ReduceAllSum(squares), -0.5), x, nu, c)
 			slope = Neg(slopes[2])
+			pull = alongMove(m, x, nu, slopes[0], slopes[1])
 			return invariant(m, ode.State{x, nu, slopes[0], slopes[1]})
 		}, ode.State{x, nu, ZerosLike(x), ZerosLike(nu)})
-		return []*Node{mismatch, state[2], state[3], slope}
+		if _, atlas := s.Geometry.M.(geom.Atlas); atlas {
+			pull = state[2]
+		}
+		return []*Node{mismatch, state[2], state[3], slope, pull}
 	}, u.X, u.Frame, controls, ys)
 	if err != nil {
 		return nil, err
 	}
-	return &Steered{Mismatch: out.Vector(0), Momenta: momenta(out.Matrix(1), out.Array3(2)), Slope: out.Array3(3)}, nil
+	vertical := out.Array3(2)
+	return &Steered{Mismatch: out.Vector(0), Momenta: momenta(out.Matrix(1), vertical), Pull: momenta(out.Matrix(4), vertical), Slope: out.Array3(3)}, nil
 }
 
 // SteeredPath returns the path of Steer for one control, [Modes][m], with points and frames at the times 0, 1/n, …, 1.
@@ -123,37 +127,4 @@ func momenta(horizontal [][]float64, vertical [][][]float64) []Momentum {
 		}
 	}
 	return out
-}
-
-// Transports returns, for each of the paths of Steer, the matrix T of parallel transport from x to its end in coordinates,
-// T v the transported vector; of an Atlas T is 1, since tangent spaces there come without coordinates.
-func (s *Space) Transports(u Point, controls [][][]float64) ([]*mat.Dense, error) {
-	d, n := len(u.X), len(controls[0][0])
-	out := make([]*mat.Dense, n)
-	if _, ok := s.Geometry.M.(geom.Atlas); ok {
-		for i := range out {
-			out[i] = mat.NewDense(d, d, nil)
-			for a := range d {
-				out[i].Set(a, a, 1)
-			}
-		}
-		return out, nil
-	}
-	rows, err := s.call("Transports", func(in []*Node) []*Node {
-		c := in[2]
-		// A frame with the basis behind ν, along which the controls vanish.
-		nu := Concatenate([]*Node{in[1], linalg.Eye(c.Graph(), c.DType(), d)}, 0)
-		rest := BroadcastToDims(ScalarZero(c.Graph(), c.DType()), Modes, d, n)
-		x, nu := copies(in[0], nu, n)
-		field := DevelopmentField(s.Geometry.M, control(Concatenate([]*Node{c, rest}, 1)))
-		return []*Node{frameLast(SliceAxis(ode.Flow(field, s.method, s.steps, ode.State{x, nu})[1], 0, AxisRange(in[1].Shape().Dim(0), nu.Shape().Dim(0))))}
-	}, u.X, u.Frame, controls)
-	if err != nil {
-		return nil, err
-	}
-	flat := rows.Flat(0)
-	for i := range out {
-		out[i] = mat.DenseCopyOf(mat.NewDense(d, d, flat[i*d*d:(i+1)*d*d]).T())
-	}
-	return out, nil
 }

@@ -11,28 +11,42 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Move returns the point to which u goes by a step: x along the geodesic with velocity dx, the vectors ν_β + dν_β parallel
-// along it. Its derivative is what momenta pair with: ⟨h, dx⟩ + Σ_β ⟨P^β, dν_β⟩.
+// Move returns the point to which u goes by a step. In coordinates x becomes x + dx, and the frame ν + dν moves so that its
+// covectors ν_β♭ stay the same: of landmarks it remains a field of the kernel whatever dx is, while a geodesic in a direction
+// that is rough for the kernel is wild. On an Atlas x moves along the geodesic with velocity dx, and ν + dν parallel along it.
 func (s *Space) Move(u Point, dx []float64, dframe [][]float64) (Point, error) {
 	frame := [][]float64{dx}
 	for k, v := range u.Frame {
 		frame = append(frame, floats.AddTo(make([]float64, len(v)), v, dframe[k]))
 	}
-	// The development of a straight line along the first vector of a longer frame.
 	out, err := s.call("Move", func(in []*Node) []*Node {
-		x, nu := in[0], in[1]
-		first := SliceAxis(linalg.Eye(x.Graph(), x.DType(), nu.Shape().Dim(0)), 0, AxisRange(0, 1))
-		curve := Concatenate([]*Node{ZerosLike(first), first}, 0)
-		x, nu = Develop(s.Geometry.M, s.method, x, nu, curve)
-		return []*Node{x, nu}
+		m, x, nu := s.Geometry.M, in[0], in[1]
+		if _, atlas := m.(geom.Atlas); atlas {
+			// The development of a straight line along the first vector of a longer frame.
+			first := SliceAxis(linalg.Eye(x.Graph(), x.DType(), nu.Shape().Dim(0)), 0, AxisRange(0, 1))
+			curve := Concatenate([]*Node{ZerosLike(first), first}, 0)
+			x, nu = Develop(m, s.method, x, nu, curve)
+			last := AxisRange(1, 2)
+			return []*Node{Squeeze(SliceAxis(x, 0, last), 0), Squeeze(SliceAxis(nu, 0, last), 0)}
+		}
+		covectors := flatFrame(m, x, nu)
+		x = Add(x, Squeeze(SliceAxis(nu, 0, AxisRange(0, 1)), 0))
+		return []*Node{x, sharpFrame(m, x, covectors)}
 	}, u.X, frame)
 	if err != nil {
 		return Point{}, err
 	}
-	return Point{out.Matrix(0)[1], out.Array3(1)[1][1:]}, diverges("Move", out.Matrix(0))
+	return Point{out.Vector(0), out.Matrix(1)[1:]}, nil
 }
 
-// LogVolume returns ½ log det(νᵀ g ν), the logarithm of the volume that the frame spans, and its derivative. With σ > 0 it
+// alongMove returns the derivative along Move by dx, [B..., d], of a function with the derivatives p and P by x and by ν.
+func alongMove(m geom.Manifold, x, nu, p, vertical *Node) *Node {
+	covectors := flatFrame(m, x, nu)
+	x = Squeeze(ExpandAxes(x, 0), 0) // a node of its own to differentiate by
+	return Add(p, Gradient(ReduceAllSum(Mul(vertical, sharpFrame(m, x, covectors))), x)[0])
+}
+
+// LogVolume returns ½ log det(νᵀ g ν), the logarithm of the volume that the frame spans, and its derivative along Move. With σ > 0 it
 // is ½ log det(νᵀ E ν + σ²), E the Euclidean metric of the vectors that stand for points: the first of these is the
 // normalising constant of a normal distribution on the manifold, the second that of its observation with noise.
 func (s *Space) LogVolume(u Point, sigma float64) (float64, Momentum, error) {
@@ -45,7 +59,7 @@ func (s *Space) LogVolume(u Point, sigma float64) (float64, Momentum, error) {
 	}
 	out, err := s.call(name, func(in []*Node) []*Node {
 		x, nu, variance := in[0], in[1], Square(in[2])
-		var value *Node
+		var value, pull *Node
 		state := geom.InChart(s.Geometry.M, kinds, func(m geom.Manifold, y ode.State) ode.State {
 			x, nu := y[0], y[1]
 			gram := Gram(m, x, nu)
@@ -59,9 +73,13 @@ func (s *Space) LogVolume(u Point, sigma float64) (float64, Momentum, error) {
 			}
 			value = MulScalar(linalg.LogDet(gram), 0.5)
 			slope := Gradient(value, x, nu)
+			pull = alongMove(m, x, nu, slope[0], slope[1])
 			return invariant(m, ode.State{x, nu, slope[0], slope[1]})
 		}, ode.State{x, nu, ZerosLike(x), ZerosLike(nu)})
-		return []*Node{value, state[2], state[3]}
+		if _, atlas := s.Geometry.M.(geom.Atlas); atlas {
+			pull = state[2]
+		}
+		return []*Node{value, pull, state[3]}
 	}, u.X, u.Frame, sigma)
 	if err != nil {
 		return 0, Momentum{}, err

@@ -42,14 +42,17 @@ type FrameMean struct {
 // A minimum over p_i is one over the paths from u, of ½ ∫ |w_i'|² dt in place of ½ ‖p_i‖², w_i the anti-development; see
 // framebundle.Space.Steer. So the unknowns are u and the controls w_i', framebundle.Modes·m numbers a sample instead of the
 // d(m + 1) of p_i, most of which the energy does not see; the p_i come with the derivatives. Steps are quasi-Newton ones,
-// preconditioned by the inverse of the Hessian of flat space; x moves along geodesics and the frame parallel to itself.
+// preconditioned by the inverse of the Hessian of flat space with the curvature of the logarithm, which damps what is rough
+// for a kernel; x and the frame change by framebundle.Space.Move.
 //
 // Mismatch gives σ. The default is what principal components of the coordinates leave over, or a hundredth of the least
 // standard deviation along the frame where that is more. A frame vector of length n costs log n and saves up to
 // |x_i|²/2σ²: with σ² above a quarter of the variance in its direction it would shrink to nothing, which is an error; in
 // flat space the variances come out smaller than those of the samples by about 2σ². So what is smaller than σ vanishes from
-// the frame; of landmarks that is what is rough, to which the metric of a wide kernel gives weight. λ grows from a small
-// value to the one wanted.
+// the frame; of landmarks that is what is rough, to which the metric of a wide kernel gives weight. What the frame leaves
+// over and is much larger than σ bends the paths, for a curved path reaches what the frame does not span: with σ too small
+// for the rank, mean and frame serve that rather than the spread. λ grows from a small value to the one wanted. A sample
+// whose landmarks are out of order, which no deformation reaches, makes its path stretch far and the search slow.
 //
 // It takes Weights, Start, Mismatch, Tolerance (default 0.01, which is small beside the sampling error) and MaxIterations.
 func FrameBundleMean(space *framebundle.Space, samples [][]float64, rank int, opts ...Option) (*FrameMean, error) {
@@ -124,13 +127,17 @@ func frameBundleMean(task string, estimate bool, space *framebundle.Space, sampl
 		}
 	}
 	b.sigma = levels[0]
-	v := b.start(u)
+	v, err := b.start(u)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", task, err)
+	}
 	var found *minimum
-	iterations, tolerance := 0, r.tolerance
+	iterations, tolerance, limit := 0, r.tolerance, r.maxIterations
 	for k, sigma := range levels {
 		if !estimate {
 			b.sigma, v.sigma = sigma, sigma
 		}
+		r.maxIterations = limit - iterations
 		if r.tolerance = tolerance; k < len(levels)-1 {
 			r.tolerance = max(tolerance, 0.05)
 		}
@@ -254,51 +261,65 @@ func components(a *mat.Dense, rank int) (values []float64, rows [][]float64, err
 	return values, rows, nil
 }
 
-// start returns the unknowns at u with the controls that flat space would have.
-func (b *bundle) start(u framebundle.Point) unknowns {
+// start returns the unknowns at u with the controls that flat space would have, shorter where they lead away from a sample.
+func (b *bundle) start(u framebundle.Point) (unknowns, error) {
 	n := len(b.samples)
 	v := unknowns{u, make([]float64, framebundle.Modes*b.rank*n), b.sigma}
+	distance := make([]float64, n)
 	for i, y := range b.samples {
 		off := floats.SubTo(make([]float64, len(y)), y, u.X)
+		distance[i] = floats.Norm(off, 2)
 		for a, nu := range u.Frame { // principal components are orthogonal
 			v.controls[a*n+i] = floats.Dot(nu, off) / (floats.Dot(nu, nu) + b.sigma*b.sigma)
 		}
 	}
-	return v
+	for wild := true; wild; {
+		paths, err := b.space.Steer(u, b.shaped(v.controls), b.samples)
+		if err != nil {
+			return v, err
+		}
+		wild = false
+		for i, mismatch := range paths.Mismatch {
+			if mismatch <= distance[i] || distance[i] == 0 {
+				continue
+			}
+			for a := range b.rank {
+				c := &v.controls[a*n+i]
+				if *c /= 2; math.Abs(*c) < 1e-3 {
+					*c = 0
+				} else {
+					wild = true
+				}
+			}
+		}
+	}
+	return v, nil
 }
 
-// refresh is the number of iterations after which the preconditioner is made anew.
-const refresh = 25
-
 // minimise goes on from v at the present σ.
-func (b *bundle) minimise(r *run, v unknowns) (found *minimum, err error) {
+func (b *bundle) minimise(r *run, v unknowns) (*minimum, error) {
 	normal, _, err := b.normalisation(v)
 	if err != nil {
 		return nil, err
 	}
 	// The convergence test is relative to the objective, which now is positive.
 	b.shift = float64(b.rank+1) - normal
-	total, limit := 0, r.maxIterations
-	defer func() { r.maxIterations = limit }()
-	for {
-		if b.steady, err = b.steadyAt(v); err != nil {
-			return nil, err
-		}
-		r.maxIterations = min(refresh, limit-total)
-		found, err = r.minimise(problem{value: b.value, precondition: b.precondition, retract: b.retract, firstStep: 1}, b.numbers(v))
-		if err != nil {
-			return nil, err
-		}
-		if !finite(found.value) {
-			return nil, errors.New("the principal components of the coordinates, from which the search sets out, lead to no finite paths: give a Start, or more steps of the integrator")
-		}
-		total += found.iterations
-		v = b.unknowns(found.x)
-		if found.status != geom.MaxIterations || total >= limit {
-			found.iterations = total
-			return found, nil
-		}
+	renew := func(x []float64) error {
+		b.steady, err = b.steadyAt(b.unknowns(x))
+		return err
 	}
+	x := b.numbers(v)
+	if err := renew(x); err != nil {
+		return nil, err
+	}
+	found, err := r.minimise(problem{value: b.value, precondition: b.precondition, renew: renew, retract: b.retract, firstStep: 1}, x)
+	if err != nil {
+		return nil, err
+	}
+	if !finite(found.value) {
+		return nil, errors.New("the principal components of the coordinates, from which the search sets out, lead to no finite paths: give a Start, or more steps of the integrator")
+	}
+	return found, nil
 }
 
 // normalisation returns what the objective has beside the paths, and its derivatives by u and log σ².
@@ -339,7 +360,7 @@ func (b *bundle) value(x []float64) (float64, []float64, error) {
 	n, d := len(b.samples), (b.rank+1)*len(v.X)
 	copy(gradient, slope[:d])
 	precision := 1 / (v.sigma * v.sigma)
-	for i, p := range paths.Momenta {
+	for i, p := range paths.Pull {
 		floats.AddScaled(gradient[:d], -b.weights[i]*precision, flatMomentum(p))
 		half := precision / 2 * paths.Mismatch[i] * paths.Mismatch[i]
 		f += b.weights[i] * half
@@ -367,85 +388,130 @@ func (b *bundle) value(x []float64) (float64, []float64, error) {
 	return f, gradient, nil
 }
 
-// steady is what the preconditioner knows of a point. The end of path i is taken as linear in the numbers,
+// steady is what the preconditioner knows of a point. The end of path i is taken as in flat space,
 //
-//	δx_i(1) = T_i (δx + Σ_α c_iα δν_α) + B_i δc_i,  B_i = T_i ν,
+//	δx_i(1) = δx + Σ_α c_iα δν_α + ν δc_i
 //
-// with the parallel transport T_i along the path and the means c_i of the controls. In flat space that is exact.
+// with the means c_i of the controls, and so is log det(νᵀ g ν) in its second derivative (νᵀ g ν)⁻¹ ⊗ g off the span of ν,
+// which weighs what is rough for a kernel.
 type steady struct {
 	unknowns
-	paths []linearised
-	schur mat.Cholesky // of the Hessian for x and ν, when the controls follow
-}
-
-// linearised is T_i, B_i, (B_iᵀB_i + σ²)⁻¹ and z_i = (1, c_i).
-type linearised struct {
-	t, b    *mat.Dense
-	inverse mat.Cholesky
-	z       []float64
+	frame   *mat.Dense   // ν
+	inverse mat.Cholesky // of νᵀν + σ²
+	z       [][]float64  // (1, c_i)
+	schur   mat.Cholesky // of the Hessian for x and ν, when the controls follow
 }
 
 func (b *bundle) steadyAt(v unknowns) (steady, error) {
-	s := steady{unknowns: v, paths: make([]linearised, len(b.samples))}
-	transports, err := b.space.Transports(v.Point, b.shaped(v.controls))
-	if err != nil {
+	n, dim := len(b.samples), len(v.X)
+	s := steady{unknowns: v, frame: mat.NewDense(dim, b.rank, nil)}
+	for a, nu := range v.Frame {
+		s.frame.SetCol(a, nu)
+	}
+	gram := mat.NewSymDense(b.rank, nil)
+	gram.SymOuterK(1, s.frame.T())
+	for a := range b.rank {
+		gram.SetSym(a, a, gram.At(a, a)+v.sigma*v.sigma)
+	}
+	if !s.inverse.Factorize(gram) {
+		return s, errors.New("the frame degenerates")
+	}
+	// (ν νᵀ + σ²)⁻¹ = (1 − ν (νᵀν + σ²)⁻¹ νᵀ)/σ²
+	var follow, rest mat.Dense
+	if err := s.inverse.SolveTo(&follow, s.frame.T()); err != nil {
 		return s, err
 	}
-	n, dim := len(b.samples), len(v.X)
-	frame := mat.NewDense(dim, b.rank, nil)
-	for a, nu := range v.Frame {
-		frame.SetCol(a, nu)
+	rest.Mul(s.frame, &follow)
+	const ridge = 1e-3 // keeps what few samples say of the frame invertible
+	moments := mat.NewSymDense(b.rank+1, nil)
+	for i := range n {
+		z := []float64{1}
+		for a := range b.rank {
+			z = append(z, v.controls[a*n+i])
+		}
+		s.z = append(s.z, z)
+		moments.SymRankOne(moments, b.weights[i], mat.NewVecDense(len(z), z))
 	}
 	schur := mat.NewSymDense((b.rank+1)*dim, nil)
-	for i, t := range transports {
-		p := linearised{t: t, b: new(mat.Dense), z: []float64{1}}
-		for a := range b.rank {
-			p.z = append(p.z, v.controls[a*n+i])
-		}
-		p.b.Mul(t, frame)
-		var gram, follow, tt, tb, rest mat.Dense
-		gram.Mul(p.b.T(), p.b)
-		sum := mat.NewSymDense(b.rank, nil)
-		for a := range b.rank {
-			for k := range a + 1 {
-				sum.SetSym(a, k, gram.At(a, k))
+	for k := range b.rank + 1 {
+		for l := range k + 1 {
+			w := moments.At(k, l)
+			if k == l {
+				w += ridge
 			}
-			sum.SetSym(a, a, gram.At(a, a)+v.sigma*v.sigma)
-		}
-		if !p.inverse.Factorize(sum) {
-			return s, errors.New("a most probable path degenerates")
-		}
-		// Tᵀ (B Bᵀ + σ²)⁻¹ T = (Tᵀ T − TᵀB (BᵀB + σ²)⁻¹ BᵀT)/σ²
-		tt.Mul(t.T(), t)
-		tb.Mul(t.T(), p.b)
-		if err := p.inverse.SolveTo(&follow, tb.T()); err != nil {
-			return s, err
-		}
-		rest.Mul(&tb, &follow)
-		tt.Sub(&tt, &rest)
-		const ridge = 1e-3 // keeps what few samples say of the frame invertible
-		for k := range b.rank + 1 {
-			for l := range k + 1 {
-				w := b.weights[i] * p.z[k] * p.z[l]
-				if k == l {
-					w += b.weights[i] * ridge
-				}
-				w /= v.sigma * v.sigma
-				for j := range dim {
-					for h := range dim {
-						if at, to := k*dim+j, l*dim+h; at >= to {
-							schur.SetSym(at, to, schur.At(at, to)+w*(tt.At(j, h)+tt.At(h, j))/2)
+			for j := range dim {
+				for h := range dim {
+					if at, to := k*dim+j, l*dim+h; at >= to {
+						e := -(rest.At(j, h) + rest.At(h, j)) / 2
+						if j == h {
+							e++
 						}
+						schur.SetSym(at, to, w*e/(v.sigma*v.sigma))
 					}
 				}
 			}
 		}
-		s.paths[i] = p
+	}
+	if err := b.addVolume(schur, v); err != nil {
+		return s, err
 	}
 	if !s.schur.Factorize(schur) {
-		return s, errors.New("the frame bends the paths too much for their linearisation: give a lower rank or a larger Mismatch")
+		return s, errors.New("the metric is not finite at the mean")
 	}
 	return s, nil
+}
+
+// roughness is how much more than the second derivative of the objective says g weighs in the preconditioner, for x as for
+// the frame: paths stretch what is rough for a kernel.
+const roughness = 10
+
+// addVolume adds the second derivative of ½ log det(νᵀ g ν) by ν, off the span of ν, to the Hessian for x and ν.
+func (b *bundle) addVolume(h *mat.SymDense, v unknowns) error {
+	m := b.space.Geometry.M
+	if _, atlas := m.(geom.Atlas); atlas || b.estimate {
+		return nil // g is that of the ambient vectors or close to it, and small beside what the paths say
+	}
+	out, err := b.space.Geometry.Call("metric", func(in []*graph.Node) []*graph.Node {
+		return []*graph.Node{geom.MetricMatrix(m, in[0])}
+	}, v.X)
+	if err != nil {
+		return err
+	}
+	dim := len(v.X)
+	g := mat.NewDense(dim, dim, out.Flat(0))
+	frame := mat.NewDense(b.rank, dim, nil)
+	for a, nu := range v.Frame {
+		frame.SetRow(a, nu)
+	}
+	var flat, gram, inverse, along, part mat.Dense
+	flat.Mul(frame, g)
+	gram.Mul(&flat, frame.T())
+	if err := inverse.Inverse(&gram); err != nil {
+		return fmt.Errorf("the frame degenerates: %w", err)
+	}
+	along.Mul(&inverse, &flat)
+	part.Mul(flat.T(), &along) // g ν (νᵀ g ν)⁻¹ νᵀ g
+	for k := range b.rank + 1 {
+		for l := range k + 1 {
+			var w float64
+			switch {
+			case l > 0:
+				w = roughness * (inverse.At(k-1, l-1) + inverse.At(l-1, k-1)) / 2
+			case k == 0:
+				w = roughness * mat.Trace(&inverse) / float64(b.rank)
+			default:
+				continue
+			}
+			for j := range dim {
+				for i := range dim {
+					if at, to := k*dim+j, l*dim+i; at >= to {
+						h.SetSym(at, to, h.At(at, to)+w*(g.At(j, i)+g.At(i, j)-part.At(j, i)-part.At(i, j))/2)
+					}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // precondition applies the inverse Hessian of the linearised objective, by blocks.
@@ -456,19 +522,18 @@ func (b *bundle) precondition(g []float64) ([]float64, error) {
 	out := make([]float64, len(g))
 	reduced := mat.NewVecDense(d, append([]float64{}, g[:d]...))
 	eliminated := make([]mat.VecDense, n)
-	for i, p := range s.paths {
+	for i, z := range s.z {
 		e := mat.NewVecDense(b.rank, nil)
 		for a := range b.rank {
 			e.SetVec(a, g[d+a*n+i])
 		}
-		if err := p.inverse.SolveVecTo(&eliminated[i], e); err != nil {
+		if err := s.inverse.SolveVecTo(&eliminated[i], e); err != nil {
 			return nil, err
 		}
-		var end, start mat.VecDense
-		end.MulVec(p.b, &eliminated[i])
-		start.MulVec(p.t.T(), &end)
-		for k, z := range p.z {
-			floats.AddScaled(reduced.RawVector().Data[k*dim:(k+1)*dim], -z, start.RawVector().Data)
+		var end mat.VecDense
+		end.MulVec(s.frame, &eliminated[i])
+		for k, z := range z {
+			floats.AddScaled(reduced.RawVector().Data[k*dim:(k+1)*dim], -z, end.RawVector().Data)
 		}
 	}
 	var step mat.VecDense
@@ -476,15 +541,14 @@ func (b *bundle) precondition(g []float64) ([]float64, error) {
 		return nil, err
 	}
 	copy(out, step.RawVector().Data)
-	for i, p := range s.paths {
-		start := make([]float64, dim)
-		for k, z := range p.z {
-			floats.AddScaled(start, z, out[k*dim:(k+1)*dim])
+	for i, z := range s.z {
+		end := make([]float64, dim)
+		for k, z := range z {
+			floats.AddScaled(end, z, out[k*dim:(k+1)*dim])
 		}
-		var end, along, follow mat.VecDense
-		end.MulVec(p.t, mat.NewVecDense(dim, start))
-		along.MulVec(p.b.T(), &end)
-		if err := p.inverse.SolveVecTo(&follow, &along); err != nil {
+		var along, follow mat.VecDense
+		along.MulVec(s.frame.T(), mat.NewVecDense(dim, end))
+		if err := s.inverse.SolveVecTo(&follow, &along); err != nil {
 			return nil, err
 		}
 		w := b.weights[i]

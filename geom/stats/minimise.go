@@ -14,6 +14,8 @@ type problem struct {
 	value func(x []float64) (f float64, gradient []float64, err error)
 	// precondition applies a symmetric positive definite matrix, close to a multiple of the inverse Hessian.
 	precondition func(gradient []float64) ([]float64, error)
+	// renew, if there is one, is called with the present point every 25 iterations: it may change the preconditioner.
+	renew func(x []float64) error
 	// retract returns the point to which a step d leads from x.
 	retract func(x, d []float64) ([]float64, error)
 	// scale is a large value of f, by which the end is told where f goes to zero; 0 for its value at the start.
@@ -51,7 +53,29 @@ func (r *run) minimise(p problem, x []float64) (*minimum, error) {
 		least = 1e-6 * f
 	}
 	m := &minimum{status: geom.MaxIterations}
+	// rescaled is what the preconditioner must be multiplied with to suit the last difference of gradients.
+	rescaled := func() error {
+		last := pairs[len(pairs)-1]
+		hy, err := p.precondition(last.y)
+		if err != nil {
+			return err
+		}
+		if yhy := floats.Dot(last.y, hy); yhy > 0 {
+			scale = 1 / (last.rho * yhy)
+		}
+		return nil
+	}
 	for m.iterations = 0; m.iterations < r.maxIterations; m.iterations++ {
+		if p.renew != nil && m.iterations%25 == 24 {
+			if err := p.renew(x); err != nil {
+				return nil, err
+			}
+			if len(pairs) > 0 {
+				if err := rescaled(); err != nil {
+					return nil, err
+				}
+			}
+		}
 		// d = −H g by the two loops.
 		q := append([]float64{}, g...)
 		alpha := make([]float64, len(pairs))
@@ -113,16 +137,11 @@ func (r *run) minimise(p problem, x []float64) (*minimum, error) {
 		s := floats.ScaleTo(make([]float64, len(d)), t, d)
 		y := floats.SubTo(make([]float64, len(g)), gNext, g)
 		if sy := floats.Dot(s, y); sy > 0 {
-			hy, err := p.precondition(y)
-			if err != nil {
-				return nil, err
-			}
-			if yhy := floats.Dot(y, hy); yhy > 0 {
-				scale = sy / yhy
-				pairs = append(pairs, pair{s, y, 1 / sy})
-			}
-			if len(pairs) > memory {
+			if pairs = append(pairs, pair{s, y, 1 / sy}); len(pairs) > memory {
 				pairs = pairs[1:]
+			}
+			if err := rescaled(); err != nil {
+				return nil, err
 			}
 		}
 		x, f, g = next, fNext, gNext
