@@ -4,7 +4,7 @@ VENV := .anatomy/venv/bin
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newer: Debian \`apt-get install python3 python3-venv\`, macOS \`brew install python\`" >&2; exit 1; }; \
 	$(PYTHON) kernels/jupyter/setup.py
 
-.PHONY: setup setup-cuda gpu-check report test lab bench strip clean
+.PHONY: setup setup-cuda gpu-check report test lab kernel test-kernel test-lab soak bench strip clean
 
 setup: # what the other targets do first
 	$(SETUP) run
@@ -28,12 +28,30 @@ test: # format, vet, tests, and every notebook with its report
 	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi
 	@go vet ./...
 	@go test ./...
+	@cd kernels/jupyter/tools && GOWORK=off go test ./...
 	@$(VENV)/python -m unittest discover -s notebooks/report
 	@$(VENV)/python notebooks/report/run.py --check
 
 lab: # JupyterLab on the notebooks; OPTIONS="--no-browser --port 8899" are its own
 	$(SETUP) lab
 	@$(VENV)/jupyter lab --MultiKernelManager.default_kernel_name=anatomy notebooks $(OPTIONS)
+
+kernel: # install the kernel "Anatomy (Go)" of this folder into your own Jupyter: for this user, or PREFIX=/path/to/environment
+	$(SETUP) lab
+	@$(VENV)/jupyter kernelspec install $(if $(PREFIX),--prefix="$(PREFIX)",--user) --name=anatomy .anatomy/venv/share/jupyter/kernels/anatomy
+	@echo 'to remove it: jupyter kernelspec remove anatomy'
+
+test-kernel: # the Jupyter protocol: completion, inspection, errors, interrupts
+	$(SETUP) test
+	@$(VENV)/python -m unittest discover -s kernels/jupyter
+
+test-lab: # JupyterLab in a headless Chromium; screenshots in .anatomy/screenshots
+	$(SETUP) test
+	@$(VENV)/python kernels/jupyter/lab.py
+
+soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind
+	$(SETUP) test
+	@$(VENV)/python kernels/jupyter/soak.py $(OPTIONS)
 
 bench: # benchmarks of every package
 	$(SETUP) run

@@ -72,6 +72,13 @@ func TestAddKeepsLines(t *testing.T) {
 	}
 }
 
+func TestImportAll(t *testing.T) {
+	got := string(workspace(t).ImportAll("all"))
+	if !strings.HasPrefix(got, "package all\n") || strings.Count(got, "import _ ") != 4 || !strings.Contains(got, `"shapes/one/twice"`) {
+		t.Error(got)
+	}
+}
+
 func TestANewPackageIsSeen(t *testing.T) {
 	w := workspace(t)
 	w.path("viz")

@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -27,11 +28,10 @@ import (
 type Workspace struct {
 	roots []string // folders of the modules
 
-	mu    sync.Mutex
-	own   map[string][]string // name of a package of the modules → import paths
-	used  map[string][]string // name of a package that they import → import paths
-	dirs  map[string]string   // import path of a package of the modules → its folder
-	known bool
+	mu   sync.Mutex
+	own  map[string][]string // name of a package of the modules → import paths
+	used map[string][]string // name of a package that they import → import paths
+	dirs map[string]string   // import path of a package of the modules → its folder
 }
 
 // NewWorkspace takes the folders of the modules.
@@ -59,6 +59,18 @@ func (w *Workspace) Imports(src []byte) ([]byte, error) {
 // Add does the first half of Imports, the packages of the workspace, and takes a source with errors, too.
 func (w *Workspace) Add(src []byte) []byte {
 	return add(src, w.path)
+}
+
+// ImportAll is a source of a package of that name which imports every package of the workspace.
+func (w *Workspace) ImportAll(name string) []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.read()
+	src := fmt.Appendf(nil, "package %s\n", name)
+	for _, p := range slices.Sorted(maps.Keys(w.dirs)) {
+		src = fmt.Appendf(src, "\nimport _ %q", p)
+	}
+	return append(src, '\n')
 }
 
 // path returns the one import path of a package's name, or "".
