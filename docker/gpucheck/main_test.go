@@ -43,7 +43,7 @@ func TestCompute(t *testing.T) {
 	if !compare(&out, computed, &sent) {
 		t.Error("\n" + out.String())
 	}
-	if n := len(sent.Results); n != 7 {
+	if n := len(sent.Results); n != 9 {
 		t.Errorf("%d results", n)
 	}
 }
