@@ -55,7 +55,7 @@ func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, 
 			status = geom.Converged
 			break
 		}
-		if bad > 4 {
+		if bad > 8 {
 			status = geom.Stalled
 			break
 		}
@@ -85,6 +85,8 @@ func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, 
 			mu *= 10
 			bad++
 			continue
+		case now > norm: // a step that did not help: shorter ones
+			mu *= 2
 		case now > 0.5*was && mu > 1e-9*scale:
 			mu /= 4
 		}
