@@ -101,7 +101,7 @@ func (t *turntable) html() (string, error) {
 	}
 	width := int(t.size.X.Dots(cssDots))
 	var out strings.Builder
-	fmt.Fprintf(&out, "<figure class=\"viz-turn\" style=\"margin:0;position:relative;width:%dpx;max-width:100%%\">\n", width)
+	fmt.Fprintf(&out, "<figure class=\"viz-turn\" style=\"margin:0;width:%dpx;max-width:100%%\">\n<div style=\"position:relative\">\n", width)
 	for i, hidden := range []string{"", " hidden"} {
 		fmt.Fprintf(&out, "<img%s alt=\"\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n", hidden, width, parts[i])
 	}
@@ -117,7 +117,7 @@ func (t *turntable) html() (string, error) {
 		}
 		fmt.Fprintf(&out, "<script type=\"text/plain\">%s</script>\n", data)
 	}
-	fmt.Fprintf(&out, "<figcaption style=\"position:absolute;right:.4em;top:.2em;font:12px sans-serif;color:#666;pointer-events:none\">drag to turn</figcaption>\n<script>\n%s</script>\n</figure>\n", turnScript)
+	fmt.Fprintf(&out, "</div>\n<figcaption style=\"font:12px sans-serif;opacity:.7;text-align:right\">drag to turn</figcaption>\n<script>\n%s</script>\n</figure>\n", turnScript)
 	return out.String(), nil
 }
 

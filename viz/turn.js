@@ -156,7 +156,8 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
   let loading, waiting;
   const turn = async (azimuth, elevation) => {
     await (loading ||= Promise.all(views.map((v, i) => read(v, parts[i]))).then(() => {
-      still.hidden = hint.hidden = true;
+      still.hidden = true;
+      hint.style.visibility = "hidden";
       blank.hidden = false;
     }));
     for (const {data} of views) {

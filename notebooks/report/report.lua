@@ -158,6 +158,10 @@ function Pandoc(doc)
       blocks = blocks:walk{Header = function(h) h.level = math.max(1, h.level - 1); return h end}
     end
   end
+  if typ and blocks[#blocks].t == 'Table' then -- the provenance stays together
+    blocks:insert(#blocks - 1, pandoc.RawBlock('typst', '#block(breakable: false)['))
+    blocks:insert(pandoc.RawBlock('typst', ']'))
+  end
   doc.blocks = blocks
   return doc
 end

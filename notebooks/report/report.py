@@ -139,6 +139,19 @@ def write_pdf(notebook, name, about, seconds, path):
             raise ReportError(f"typst: {e}")
 
 
+def thumbnail(data, suffix):
+    """A small copy of a picture, as HTML."""
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "picture." + suffix).write_bytes(data)
+        source = pathlib.Path(folder, "picture.typ")
+        source.write_text(f'#set page(width: 132pt, height: auto, margin: 0pt)\n#image("picture.{suffix}", width: 100%)')
+        try:
+            small = typst.compile(str(source), root=folder, format="png", ppi=192)
+        except typst.TypstError as e:
+            raise ReportError(f"typst: {e}")
+    return f'<img src="data:image/png;base64,{base64.b64encode(small).decode()}" width="176" alt="">'
+
+
 def summary(notebook):
     """The first sentence of the prose and the first picture, as HTML."""
     sentence = picture = ""
@@ -147,17 +160,14 @@ def summary(notebook):
             for block in re.split(r"\n\s*\n", text(cell["source"]).strip()):
                 prose = "\n".join(line for line in block.splitlines() if not line.startswith("#")).strip()
                 if prose and not re.fullmatch(r"[*_][^*_].*[*_]", prose, flags=re.S):
-                    sentence = re.split(r"(?<=[.!?])\s", prose, maxsplit=1)[0]
+                    prose = prose.split("$$")[0].strip()
+                    sentence = re.sub(r":$", ".", re.split(r"(?<=[.!?])\s", prose, maxsplit=1)[0])
                     break
         for out in cell.get("outputs", []):
-            pictures = []
-            for mime, data in out.get("data", {}).items():
-                if mime == "image/png":
-                    pictures.append(f"data:{mime};base64,{text(data).strip()}")
-                elif mime == "image/svg+xml":
-                    pictures.append(f"data:{mime};base64,{base64.b64encode(text(data).encode()).decode()}")
-            if pictures and not picture:
-                picture = f'<img src="{min(pictures, key=len)}" alt="">'
+            for mime, suffix in [("image/png", "png"), ("image/svg+xml", "svg")]:
+                if mime in out.get("data", {}) and not picture:
+                    data = text(out["data"][mime])
+                    picture = thumbnail(base64.b64decode(data) if suffix == "png" else data.encode(), suffix)
     return mathml(pandoc(sentence, "--from=commonmark_x", "--to=html5", "--gladtex")), picture
 
 

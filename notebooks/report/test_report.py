@@ -16,9 +16,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 import report
 import run
 
-PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes.fromhex(
-    "0000000d4948445200000001000000010806000000" "1f15c489" "0000000d4944415478da63fcffff3f030005fe02fe0def46b8"
-    "0000000049454e44ae426082")).decode()
+PNG = base64.b64encode(bytes.fromhex(  # one white pixel
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c48900"
+    "00000b49444154789c63f80f040009fb03fdfb5e6b2b0000000049454e44ae426082")).decode()
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle cx="4" cy="4" r="3"/></svg>'
 
 
@@ -198,6 +198,12 @@ class Report(unittest.TestCase):
             with self.subTest(part):
                 self.assertTrue(part in page)
         self.assertFalse("Second." in page)
+
+    def test_summary_before_a_formula(self):
+        nb = new_notebook(cells=[new_markdown_cell("# T\n\nThe mean is\n$$ x. y $$\nand so on: all."), new_code_cell("x", outputs=[picture()])])
+        sentence, image = report.summary(nb)
+        self.assertEqual(sentence, "<p>The mean is</p>\n")
+        self.assertIn('width="176"', image)
 
 
 if __name__ == "__main__":
