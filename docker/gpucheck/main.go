@@ -6,6 +6,8 @@
 // gradient, the logarithm, and Hamilton's equations of many landmarks, by exact and by fast sums, in float64 and float32.
 // Results of both precisions are compared with the reference's in float64. The exit status is 0 if all agree, 1 if one
 // differs or fails, 2 if a back end cannot be opened.
+//
+// Where a GPU's machine lacks a CPU plug-in: `gpucheck -compute > cpu.json` elsewhere, `gpucheck -reference cpu.json` there.
 package main
 
 import (
@@ -34,7 +36,7 @@ import (
 )
 
 func main() {
-	reference := flag.String("reference", "cpu", "the `back end` that is right: cpu, cuda, or what GOMLX_BACKEND may hold")
+	reference := flag.String("reference", "cpu", "the `back end` that is right: cpu, cuda, what GOMLX_BACKEND may hold, or a .json file that -compute printed elsewhere")
 	tested := flag.String("tested", "cuda", "the `back end` that is tested")
 	sizes := flag.String("landmarks", "2000,20000", "`numbers` of landmarks for Hamilton's equations")
 	alone := flag.Bool("compute", false, "only compute, on the back end of the environment, and print the results as JSON")
@@ -93,6 +95,14 @@ func inProcess(what, backend, sizes string) *run {
 }
 
 func start(backend, sizes string) (*run, error) {
+	r := new(run)
+	if strings.HasSuffix(backend, ".json") {
+		text, err := os.ReadFile(backend)
+		if err != nil {
+			return nil, err
+		}
+		return r, json.Unmarshal(text, r)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -111,7 +121,6 @@ func start(backend, sizes string) (*run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its process ended with %w", err)
 	}
-	r := new(run)
 	return r, json.Unmarshal(out, r)
 }
 
@@ -239,6 +248,8 @@ func compare(out io.Writer, reference, tested *run) bool {
 		switch {
 		case t.Error != "":
 			verdict = "FAILED: " + t.Error
+		case exact.Name == "":
+			verdict = "NOT in the reference"
 		case exact.Error != "":
 			verdict = "the reference FAILED: " + exact.Error
 		default:

@@ -18,6 +18,7 @@ func TestCompare(t *testing.T) {
 		" DIFFERS":     of("float64", 1, -2.1),
 		"Inf":          of("float64", 1),
 		"NaN":          of("float64", 1, math.NaN()),
+		"NOT in the":   {Results: []result{{Name: "other", Precision: "float64"}}},
 		"FAILED: alas": {Results: []result{{Name: "work", Precision: "float64", Error: "alas"}}},
 	} {
 		var out bytes.Buffer
