@@ -3,6 +3,7 @@ package landmarks
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -220,6 +221,9 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 		}
 	}
 	m.Deformed = m.Source[len(m.Source)-1]
+	if err := s.holds(m, term); err != nil {
+		return nil, fmt.Errorf("Match: %w", err)
+	}
 	if out, err = evaluate(p, 1); err != nil {
 		return nil, err
 	}
@@ -228,6 +232,24 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 		m.Residual = math.Sqrt(max(0, m.Mismatch) / m.Before)
 	}
 	return m, nil
+}
+
+// holds says whether the fast sums of the kernels, where they have boxes, were right for a match.
+func (s *Space) holds(m *Matching, term DataTerm) error {
+	type bounded interface {
+		Fits(points [][]float64) error
+	}
+	if k, ok := s.Kernel.(bounded); ok {
+		for i := range m.Path {
+			if err := k.Fits(slices.Concat(m.Path[i], m.Source[i])); err != nil {
+				return fmt.Errorf("step %d of %d: %w", i, len(m.Path)-1, err)
+			}
+		}
+	}
+	if t, ok := term.(bounded); ok {
+		return t.Fits(m.Deformed)
+	}
+	return nil
 }
 
 // carrying is the field of geodesics (q, p) and of points z that go with them.

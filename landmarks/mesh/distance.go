@@ -3,6 +3,7 @@ package mesh
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -112,8 +113,8 @@ func (t *Term) Coarse(factors ...float64) *Term {
 	out := *t
 	out.scales = append(append([]float64{}, factors...), 1)
 	for i, f := range factors {
-		if out.err == nil && (!(f > 0) || math.IsInf(f, 1)) {
-			out.err = fmt.Errorf("Coarse: factor %d is %g, want a positive number", i, f)
+		if out.err == nil && (!(f > 1) || math.IsInf(f, 1)) {
+			out.err = fmt.Errorf("Coarse: factor %d is %g, want a number above 1", i, f)
 		}
 	}
 	return &out
@@ -130,7 +131,20 @@ func (t *Term) Inputs(n, d int) ([]any, error) {
 	if n != len(t.source.Vertices) || d != len(t.source.Vertices[0]) {
 		return nil, fmt.Errorf("%d points in R^%d, the source mesh has %d vertices in R^%d", n, d, len(t.source.Vertices), len(t.source.Vertices[0]))
 	}
+	if err := t.Fits(t.source.Vertices); err != nil {
+		return nil, err
+	}
 	return []any{flatCells(t.source), t.target.Vertices, flatCells(t.target)}, nil
+}
+
+// Fits says whether the fast sums of the kernel, where it has a box, hold for points x and the target.
+func (t *Term) Fits(x [][]float64) error {
+	if k, bounded := t.kernel.(interface {
+		Fits(points [][]float64) error
+	}); bounded {
+		return k.Fits(slices.Concat(x, t.target.Vertices))
+	}
+	return nil
 }
 
 func flatCells(m *Mesh) []int {

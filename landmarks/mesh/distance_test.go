@@ -197,6 +197,10 @@ func TestGradient(t *testing.T) {
 
 func TestBadTerms(t *testing.T) {
 	k := kernels.Gaussian(1)
+	waves, err := kernels.Expand(k, []float64{1, 1, 1}, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ball, curve := mesh.Icosphere(0), mesh.Curve([][]float64{{0, 0}, {1, 0}}, false)
 	nan := ball.Copy()
 	nan.Vertices[3][1] = math.NaN()
@@ -210,7 +214,8 @@ func TestBadTerms(t *testing.T) {
 		"the source mesh is in R^3, the target in R^2":                    mesh.Varifold(k, ball, curve),
 		"the source mesh has triangles, the target edges":                 mesh.Varifold(k, ball, knot),
 		"12 points in R^3, the source mesh has 2 vertices in R^3":         mesh.Current(k, knot, knot),
-		"Coarse: factor 1 is 0":                                           mesh.Current(k, ball, ball).Coarse(2, 0),
+		"Coarse: factor 1 is 1":                                           mesh.Current(k, ball, ball).Coarse(2, 1),
+		"the points spread over 1.701 along axis 0, the plane waves":      mesh.Current(waves, ball, ball),
 	} {
 		if _, err := d.Value(ball.Vertices); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
