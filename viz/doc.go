@@ -5,7 +5,7 @@
 // # Layers, figures, panels
 //
 // A layer is one thing to draw: Outline, Region, Points, Numbers, Arrows, Lines, Grid, Trajectories, Ellipses; Series,
-// Scatter, Band, Histogram, HLine, VLine; Surface, Ellipsoid, Mesh. Its methods set the looks and chain. Layers given
+// Scatter, Band, Histogram, HLine, VLine; Surface, Ellipsoid, Mesh, Density. Its methods set the looks and chain. Layers given
 // together are drawn over each other, the first undermost:
 //
 //	viz.Show(viz.Outline(path...).ColorBy("t"), viz.Arrows(q, v).Label("v₂"))

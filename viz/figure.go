@@ -367,6 +367,9 @@ func (s *scene) naturalHeight(width vg.Length) vg.Length {
 
 // legendFits reports whether the legend finds room beside the data, inside the axes.
 func (s *scene) legendFits(page vg.Rectangle) bool {
+	if len(s.bars()) > 0 {
+		return false
+	}
 	if len(s.keys) == 0 {
 		return true
 	}
@@ -426,11 +429,11 @@ func (s *scene) checkRoom(page vg.Point) error {
 
 // strip is the height of a legend beneath the axes, on a page of the given width.
 func (s *scene) strip(width vg.Length) vg.Length {
-	all, besideBar := s.keyRows(width)
-	if besideBar || len(all) == 0 {
-		return s.reserve
+	height := barRow * vg.Length(len(s.bars()))
+	if all, besideBar := s.keyRows(width); !besideBar && len(all) > 0 {
+		height += keyRow*vg.Length(len(all)) + 4
 	}
-	return max(s.reserve, keyRow*vg.Length(len(all))+4)
+	return max(s.reserve, height)
 }
 
 // inner returns what the figure's rim, legend, scale bar and labels leave of a page.
@@ -504,6 +507,13 @@ func (s *scene) draw(c draw.Canvas) {
 	middle, level := page.Center().X, below-4-keyRow/2
 	if besideBar {
 		middle, level = page.Center().X+0.1*page.Size().X, below+4
+	}
+	for _, l := range s.bars() {
+		l.drawBar(c, vg.Rectangle{Min: vg.Point{X: page.Min.X, Y: below - barRow}, Max: vg.Point{X: page.Max.X, Y: below}})
+		below -= barRow
+		if !besideBar {
+			level -= barRow
+		}
 	}
 	for _, row := range all {
 		var width vg.Length

@@ -92,8 +92,8 @@ func (l *Layer) Scale(factor float64) *Layer {
 }
 
 // ColorBy colours by a quantity (a time, a density, a covariate), one value for every shape of Outline, point of
-// Points, time of Trajectories, line of Lines or vertex of Mesh, and shows its range in the legend. Without values the
-// colours follow the order, from 0 to 1.
+// Points, time of Trajectories, line of Lines or vertex of Mesh, and shows its range in the legend, for a surface in a colour
+// bar. Without values the colours follow the order, from 0 to 1.
 func (l *Layer) ColorBy(quantity string, values ...float64) *Layer {
 	if l.count < 0 {
 		l.fail("ColorBy means nothing to this layer")

@@ -27,6 +27,9 @@ const (
 func keys(layers []*Layer) []key {
 	var out []key
 	for _, l := range layers {
+		if l.colourBar() {
+			continue
+		}
 		label := l.label
 		if l.note != nil {
 			if note := l.note(l); note != "" {

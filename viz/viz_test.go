@@ -99,6 +99,7 @@ func gallery() map[string]Drawing {
 		"histogram": Fig(Histogram(ramp(50, math.Sqrt), 8).Label("√i"), VLine(4)).YLabel("density"),
 		"space": Fig(Mesh(vertices, triangles).ColorBy("z", heights...), Lines(circle).Color(Black),
 			Arrows([][]float64{{1, 0, 0}}, [][]float64{{0, 0, 0.5}}).Color(Vermilion)).Unit("mm").Size(6, 0),
+		"density": Fig(Density(vertices, triangles, "height (mm)", heights).Label("sphere"), Arrows([][]float64{{1, 0, 0}}, [][]float64{{0, 0, 0.5}}).Color(Vermilion).Label("v")).Size(6, 0),
 		"surface": Fig(Ellipsoid(2, 1, 1), Points(equator).Label("equator")).Camera(60, 30),
 	}
 }
@@ -336,6 +337,8 @@ func TestErrors(t *testing.T) {
 		{HLine(math.NaN()), "the value is NaN"},
 		{Mesh(solid, [][3]int{{0, 1, 5}}), "triangle 0: vertex 5 of 5 does not exist"},
 		{Mesh(q, [][3]int{{0, 1, 2}}), "a surface needs 3"},
+		{Density(solid, [][3]int{{0, 1, 2}}, "f", nil), "no values"},
+		{Density(solid, [][3]int{{0, 1, 2}}, "f", []float64{1, 2}), "2 values for 5 items"},
 		{Points([][]float64{{-1e308, 0}, {1e308, 0}}), "span more than can be drawn"},
 		{Fig(Outline(q)).Size(0, 0), "Size(0, 0)"},
 		{Fig(Outline(q)).Camera(math.NaN(), 0), "Camera(NaN, 0)"},
