@@ -456,7 +456,7 @@ func (b *bundle) steadyAt(v unknowns) (steady, error) {
 		return s, err
 	}
 	if !s.schur.Factorize(schur) {
-		return s, errors.New("the metric is not finite at the mean")
+		return s, errors.New("the metric is not finite or singular at the mean; of landmarks it is if the kernel is very wide for their distances")
 	}
 	return s, nil
 }
