@@ -1,6 +1,8 @@
 # Everything is set up inside .anatomy/ by the target that needs it; see kernels/jupyter/setup.py.
 PYTHON ?= python3
 VENV := .anatomy/venv/bin
+# Without a home directory the caches of Go lie in .anatomy, too.
+export HOME ?= $(CURDIR)/.anatomy/home
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newer: Debian \`apt-get install python3 python3-venv\`, macOS \`brew install python\`" >&2; exit 1; }; \
 	$(PYTHON) kernels/jupyter/setup.py
 
@@ -62,4 +64,5 @@ strip: # remove the outputs from the notebook files
 	@$(VENV)/python notebooks/report/run.py --strip
 
 clean: # remove what was set up, and the reports
+	@[ ! -d .anatomy/home ] || chmod -R u+w .anatomy/home
 	rm -rf .anatomy notebooks/reports

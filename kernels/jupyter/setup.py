@@ -10,6 +10,7 @@ interrupted starts afresh. Set-ups that run at the same time wait for each other
 """
 import concurrent.futures
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -210,8 +211,15 @@ def golang(version, lab):
 
 @contextlib.contextmanager
 def alone():
-    HOME.mkdir(exist_ok=True)
-    with open(HOME / "lock", "w") as lock:
+    try:
+        HOME.mkdir(exist_ok=True)
+        lock = open(HOME / "lock", "w")
+    except OSError as e:
+        if HOME.is_dir() and e.errno in (errno.EROFS, errno.EACCES):
+            yield  # a read-only folder that was set up before serves as it is
+            return
+        raise
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -236,5 +244,9 @@ if __name__ == "__main__":
         main()
     except SetupError as e:
         sys.exit(str(e))
+    except OSError as e:
+        if e.errno not in (errno.EROFS, errno.EACCES, errno.ENOSPC):
+            raise
+        sys.exit(f"setting up needs a folder that can be written: {e}")
     except KeyboardInterrupt:
         sys.exit("interrupted: the next set-up goes on from here")

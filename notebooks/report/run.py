@@ -11,6 +11,8 @@ import argparse
 import asyncio
 import contextlib
 import datetime
+import errno
+import fcntl
 import hashlib
 import importlib.metadata
 import json
@@ -228,7 +230,7 @@ def today():
 def publish(folder, whole):
     """Puts the reports in their place, one rename each."""
     REPORTS.mkdir(exist_ok=True)
-    new = sorted(folder.iterdir(), key=lambda f: f.name == "index.html")
+    new = sorted((f for f in folder.iterdir() if f.suffix in (".html", ".pdf")), key=lambda f: f.name == "index.html")
     if whole:
         for old in REPORTS.iterdir():
             if old.suffix in (".html", ".pdf") and OWN not in old.name and old.name not in {f.name for f in new}:
@@ -242,6 +244,14 @@ def calls(path, wanted):
     return all(w in source for w in wanted)
 
 
+def sweep():
+    """Removes the folders of runs that were killed."""
+    for lock in HOME.glob("run-*/lock"):
+        with contextlib.suppress(OSError), open(lock) as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock.parent, ignore_errors=True)
+
+
 def with_outputs(paths):
     for path in paths:
         nb = nbformat.read(path, as_version=4)
@@ -253,7 +263,9 @@ def with_outputs(paths):
 
 async def run(paths, whole, check, timeout, data=None, parameters={}, authors=()):
     HOME.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=HOME, prefix="run-", ignore_cleanup_errors=True) as name:
+    sweep()
+    with tempfile.TemporaryDirectory(dir=HOME, prefix="run-", ignore_cleanup_errors=True) as name, open(f"{name}/lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         folder = pathlib.Path(name)
         turns = asyncio.Semaphore(JOBS)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
@@ -317,6 +329,10 @@ def main():
         authors = [a.strip() for a in args.authors.split(";") if a.strip()] or ([] if wanted else project_authors())
         whole = not args.notebook and not wanted
         sys.exit(asyncio.run(run(paths, whole, args.check, args.timeout, args.data and args.data.resolve(), parameters, authors)) > 0)
+    except OSError as e:
+        if e.errno not in (errno.EROFS, errno.EACCES, errno.ENOSPC):
+            raise
+        sys.exit(f"reports need a folder that can be written: {e}")
     except (KeyboardInterrupt, asyncio.CancelledError):
         sys.exit("interrupted: the reports are as they were")
 
