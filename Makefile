@@ -24,7 +24,7 @@ report: # execute the notebooks, write notebooks/reports
 	$(SETUP) run
 	@$(VENV)/python notebooks/report/run.py $(if $(DATA),--data "$(DATA)") $(addprefix --set ,$(SET)) $(if $(AUTHORS),--authors "$(AUTHORS)") $(NOTEBOOKS)
 
-test: # format, vet, tests, and every notebook with its report
+test: # format, vet, tests, and every notebook with its report, those that take data also with others than the standard ones
 	$(SETUP) run
 	@unformatted=$$(find . -path ./.anatomy -prune -o -name '*.go' -exec gofmt -l {} +); \
 	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi
@@ -33,6 +33,7 @@ test: # format, vet, tests, and every notebook with its report
 	@cd kernels/jupyter/tools && GOWORK=off go test ./...
 	@$(VENV)/python -m unittest discover -s notebooks/report
 	@$(VENV)/python notebooks/report/run.py --check
+	@$(VENV)/python notebooks/report/run.py --check --data landmarks/data/gorilla_skulls_8.csv
 
 lab: # JupyterLab on the notebooks; OPTIONS="--no-browser --port 8899" are its own
 	$(SETUP) lab

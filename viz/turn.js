@@ -30,6 +30,7 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
   const draw = view => {
     const d = view.data, w = view.clientWidth, h = view.clientHeight, n = d.points.length / 3, fine = 2;
     const W = view.width = Math.round(fine * w), H = view.height = Math.round(fine * h);
+    if (!W || !H) return; // the page does not show it
     const unit = d.scale * w, point = d.point * w; // pixels of the page
     const [sa, ca, se, ce] = [Math.sin(d.azimuth), Math.cos(d.azimuth), Math.sin(d.elevation), Math.cos(d.elevation)];
     const turned = (x, y, z) => [-sa * x + ca * y, -se * ca * x - se * sa * y + ce * z, ce * ca * x + ce * sa * y + se * z];

@@ -146,7 +146,7 @@ def thumbnail(data, suffix):
         source = pathlib.Path(folder, "picture.typ")
         source.write_text(f'#set page(width: 132pt, height: auto, margin: 0pt)\n#image("picture.{suffix}", width: 100%)')
         try:
-            small = typst.compile(str(source), root=folder, format="png", ppi=192)
+            small = typst.compile(str(source), root=folder, format="png", ppi=144)
         except typst.TypstError as e:
             raise ReportError(f"typst: {e}")
     return f'<img src="data:image/png;base64,{base64.b64encode(small).decode()}" width="176" alt="">'

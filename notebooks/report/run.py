@@ -40,6 +40,7 @@ REPORTS = NOTEBOOKS / "reports"
 HOME = ROOT / ".anatomy"
 JOBS = 2
 OWN = "--"  # between the names of a notebook and of one's own data in the name of a report
+MESHES = [".ply", ".obj", ".vtk", ".vtp"]  # what mesh.Read reads; all else is landmarks
 PLUGINS = ["jax-cuda13-pjrt", "xla-cuda13-pjrt", "fastatomstruct-xla-cpu", "xla-cpu-pjrt"]
 
 
@@ -239,9 +240,12 @@ def publish(folder, whole):
         os.replace(f, REPORTS / f.name)
 
 
-def calls(path, wanted):
+def takes(path, data, parameters):
+    """Whether the notebook reads data of this kind, if any, and all the parameters."""
+    reader = "mesh" if data and data.suffix.lower() in MESHES else "landmarks"
+    wanted = [rf"nb\.Data\(.*, {reader}\.Read\)"] if data else []
     source = code(nbformat.read(path, as_version=4))
-    return all(w in source for w in wanted)
+    return all(re.search(w, source) for w in wanted + [rf'nb\.Param\("{re.escape(name)}",' for name in parameters])
 
 
 def sweep():
@@ -311,12 +315,13 @@ def main():
     for file in paths + ([args.data] if args.data else []):
         if not file.is_file():
             sys.exit(f"{file}: no such file")
-    wanted = (["nb.Data("] if args.data else []) + [f'nb.Param("{name}",' for name in parameters]
-    if wanted:
-        able = [p for p in sorted(NOTEBOOKS.glob("*.ipynb")) if calls(p, wanted)]
-        others = [p.name for p in paths if not calls(p, wanted)] if args.notebook else []
+    own = bool(args.data or parameters)
+    if own:
+        able = [p for p in sorted(NOTEBOOKS.glob("*.ipynb")) if takes(p, args.data, parameters)]
+        others = [p.name for p in paths if not takes(p, args.data, parameters)] if args.notebook else []
         if others or not (able or args.notebook):
-            sys.exit(f"{', '.join(others) or 'no notebook'}: without {' and '.join(wanted)} …); with it: {', '.join(p.name for p in able) or 'none'}")
+            what = " and ".join(filter(None, [args.data and args.data.name, ", ".join(parameters)]))
+            sys.exit(f"{what}: not taken by {', '.join(others) or 'any notebook'}; by: {', '.join(p.name for p in able) or 'none'}")
         paths = paths if args.notebook else able
     if not paths:
         print(f"no notebooks in {NOTEBOOKS}")
@@ -326,8 +331,8 @@ def main():
         if found:
             sys.exit("\n".join(found))
     try:
-        authors = [a.strip() for a in args.authors.split(";") if a.strip()] or ([] if wanted else project_authors())
-        whole = not args.notebook and not wanted
+        authors = [a.strip() for a in args.authors.split(";") if a.strip()] or ([] if own else project_authors())
+        whole = not args.notebook and not own
         sys.exit(asyncio.run(run(paths, whole, args.check, args.timeout, args.data and args.data.resolve(), parameters, authors)) > 0)
     except OSError as e:
         if e.errno not in (errno.EROFS, errno.EACCES, errno.ENOSPC):

@@ -82,8 +82,8 @@ class Runner(unittest.TestCase):
             nbformat.write(new_notebook(cells=cells), path)
             good.write_text("specimen,x,y\na,0,0\na,1,7\n")
             bad.write_text("specimen,x,y\na,0,0\na,1,seven\n")
-            self.assertTrue(run.calls(path, ["nb.Data(", 'nb.Param("scale",']))
-            self.assertFalse(run.calls(path, ["nb.Data(", 'nb.Param("size",']))
+            self.assertTrue(run.takes(path, good, {"scale": "3"}) and run.takes(path, None, {"scale": "3"}))
+            self.assertFalse(run.takes(path, good, {"size": "3"}) or run.takes(path, pathlib.Path("x.PLY"), {}))
             self.assertEqual(len(run.read(path, None).cells), 3)
             made, failing, set_to = run.read(path, good), run.read(path, bad), {"scale": "3"}
 
