@@ -56,9 +56,10 @@ soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what the
 	$(SETUP) test
 	@$(VENV)/python kernels/jupyter/soak.py $(OPTIONS)
 
-bench: # benchmarks of every package
+bench: # benchmarks of every package, and kernel sums beside JAX, KeOps and finufft where BENCH_PYTHON has them
 	$(SETUP) run
 	@go test -run '^$$' -bench . ./...
+	@go run ./kernels/bench -python $(or $(BENCH_PYTHON),$(PYTHON))
 
 strip: # remove the outputs from the notebook files
 	$(SETUP) run

@@ -100,19 +100,10 @@ func mortonCodes(x *Node, reach []float64) *Node {
 	return code
 }
 
-// tilePairs are the pairs of tiles that a sum visits: pair c < count has I = list[c] / columns, J = list[c] % columns.
-type tilePairs struct {
-	list, count *Node
-	columns     int
-}
-
-func (p tilePairs) at(c *Node) (i, j *Node) {
-	pair := autodiff.At(p.list, c)
-	return Div(pair, Scalar(pair.Graph(), dtypes.Int32, p.columns)), Mod(pair, Scalar(pair.Graph(), dtypes.Int32, p.columns))
-}
-
-// near lists the pairs of tiles of padded points x and y that are within reach; of a symmetric sum those with I ≤ J.
-func (k tiled) near(x, y *Node, symmetric bool) tilePairs {
+// near are the pairs (I, J) of tiles of padded points x and y that are within reach; of a symmetric sum those with
+// I ≤ J. What a function is told about them is 0 for a tile with itself, where it meets every pair of points in both
+// orders, and else 1.
+func (k tiled) near(x, y *Node, symmetric bool) pairs {
 	g := x.Graph()
 	tx, ty := x.Shape().Dim(0)/tileSize, y.Shape().Dim(0)/tileSize
 	grid := shapes.Make(dtypes.Int32, tx, ty)
@@ -141,7 +132,17 @@ func (k tiled) near(x, y *Node, symmetric bool) tilePairs {
 	index := Add(MulScalar(i, ty), j)
 	last := MulScalar(OnesLike(index), tx*ty)
 	list := Sort(Reshape(Where(keep, index, last), tx*ty), 0, true)
-	return tilePairs{list, ReduceAllSum(ConvertDType(keep, dtypes.Int32)), ty}
+	size := func(v *Node) []int { return []int{tileSize, v.Shape().Dim(1)} }
+	return pairs{
+		count: ReduceAllSum(ConvertDType(keep, dtypes.Int32)),
+		sizeX: size, sizeY: size,
+		at: func(c *Node) (startX, startY, about []*Node) {
+			pair, columns := autodiff.At(list, c), Const(c.Graph(), int32(ty))
+			i, j, zero := Div(pair, columns), Mod(pair, columns), Const(c.Graph(), int32(0))
+			once := ConvertDType(NotEqual(i, j), x.DType())
+			return []*Node{MulScalar(i, tileSize), zero}, []*Node{MulScalar(j, tileSize), zero}, []*Node{once}
+		},
+	}
 }
 
 // boxes are the corners of the bounding boxes of tiles, [tiles, D].

@@ -43,7 +43,7 @@ func (k tiled) Sum(x, y, b *Node) *Node {
 		px, orderX := k.arrange(in[0])
 		py, orderY := k.arrange(in[1])
 		x, y := []*Node{px}, []*Node{py, orderY.weights(in[2])}
-		fx, _ := pairSum(k.near(px, py, false), x, y, []int{c}, nil, func(_ *Node, x, y []*Node) (fx, fy []*Node) {
+		fx, _ := pairSum(k.near(px, py, false), x, y, like(px, c), nil, func(_, x, y []*Node) (fx, fy []*Node) {
 			return []*Node{linalg.MatMul(k.Gram(x[0], y[0]), y[1])}, nil
 		})
 		return []*Node{orderX.back(fx[0], n)}
@@ -55,13 +55,22 @@ func (k tiled) Hamilton(x, p *Node) (dx, dp *Node) {
 		n, d := in[0].Shape().Dim(0), in[0].Shape().Dim(1)
 		px, order := k.arrange(in[0])
 		z := []*Node{px, order.weights(in[1])}
-		fx, fy := pairSum(k.near(px, px, true), z, z, []int{d, d}, []int{d, d}, func(once *Node, x, y []*Node) (fx, fy []*Node) {
+		fx, fy := pairSum(k.near(px, px, true), z, z, like(px, d, d), like(px, d, d), func(about, x, y []*Node) (fx, fy []*Node) {
 			vx, vy, gx, gy := interact(k.Kernel, x[0], x[1], y[0], y[1])
-			return []*Node{vx, gx}, []*Node{Mul(vy, once), Mul(gy, once)}
+			return []*Node{vx, gx}, []*Node{Mul(vy, about[0]), Mul(gy, about[0])}
 		})
 		return []*Node{order.back(Add(fx[0], fy[0]), n), order.back(Add(fx[1], fy[1]), n)}
 	})
 	return out[0], out[1]
+}
+
+// like are the shapes of sums over points x.
+func like(x *Node, widths ...int) []shapes.Shape {
+	var out []shapes.Shape
+	for _, w := range widths {
+		out = append(out, shapes.Make(x.DType(), x.Shape().Dim(0), w))
+	}
+	return out
 }
 
 // interact is what points x with momenta p and points y with momenta q do to each other:
@@ -93,72 +102,73 @@ func interact(k Kernel, x, p, y, q *Node) (vx, vy, fx, fy *Node) {
 	return linalg.MatMul(gram, q), linalg.MatMul(linalg.T(gram), p), grads[0], grads[1]
 }
 
-// tileFunc takes the features of two tiles, [tileSize, ·], to what they add to sums over the points of either. once is
-// 0 for a tile with itself, where f meets every pair of points in both orders, else 1.
-type tileFunc func(once *Node, x, y []*Node) (fx, fy []*Node)
+// pairs are pieces of two sets that a sum goes through, c < count: where they start in either, and what else the
+// function of the sum needs to know of them.
+type pairs struct {
+	count        *Node
+	at           func(c *Node) (startX, startY, about []*Node)
+	sizeX, sizeY func(v *Node) []int // of a piece of v
+}
 
-// pairSum returns the sums of f over pairs of tiles, [n, widthX...] and [m, widthY...]. Its derivative is such a sum
-// of the derivatives of f, and so to any order.
-func pairSum(pairs tilePairs, x, y []*Node, widthX, widthY []int, f tileFunc) (sumX, sumY []*Node) {
-	g := x[0].Graph()
+// pairFunc takes pieces of features to what they add to the sums over either set.
+type pairFunc func(about, x, y []*Node) (fx, fy []*Node)
+
+// pairSum returns the sums of f over pairs of pieces, of the shapes given. Its derivative is such a sum of the
+// derivatives of f, and so to any order.
+func pairSum(ps pairs, x, y []*Node, shapesX, shapesY []shapes.Shape, f pairFunc) (sumX, sumY []*Node) {
 	var acc []*Node
-	for _, w := range widthX {
-		acc = append(acc, Zeros(g, shapes.Make(x[0].DType(), x[0].Shape().Dim(0), w)))
+	for _, s := range join(shapesX, shapesY) {
+		acc = append(acc, Zeros(ps.count.Graph(), s))
 	}
-	for _, w := range widthY {
-		acc = append(acc, Zeros(g, shapes.Make(x[0].DType(), y[0].Shape().Dim(0), w)))
-	}
-	out := autodiff.Repeat(pairs.count, func(c *Node, acc []*Node) []*Node {
-		i, j := pairs.at(c)
-		once := ConvertDType(NotEqual(i, j), x[0].DType())
-		fx, fy := f(once, tiles(x, i), tiles(y, j))
+	out := autodiff.Repeat(ps.count, func(c *Node, acc []*Node) []*Node {
+		startX, startY, about := ps.at(c)
+		fx, fy := f(about, cutOut(x, startX, ps.sizeX), cutOut(y, startY, ps.sizeY))
 		next := make([]*Node, len(acc))
-		for k, v := range append(append([]*Node{}, fx...), fy...) {
-			at := i
+		for k, v := range join(fx, fy) {
+			start := startX
 			if k >= len(fx) {
-				at = j
+				start = startY
 			}
-			start := []*Node{MulScalar(at, tileSize), Const(at.Graph(), int32(0))}
 			old := DynamicSlice(acc[k], start, v.Shape().Dimensions)
 			next[k] = DynamicUpdateSlice(acc[k], Add(old, v), start)
 		}
 		return next
 	}, acc)
-	out = autodiff.CustomVJP(append(append([]*Node{}, x...), y...), out, func(ct []*Node) []*Node {
-		cx, cy := append(append([]*Node{}, x...), ct[:len(widthX)]...), append(append([]*Node{}, y...), ct[len(widthX):]...)
-		gx, gy := pairSum(pairs, cx, cy, widths(x), widths(y), func(once *Node, cx, cy []*Node) (gx, gy []*Node) {
+	out = autodiff.CustomVJP(join(x, y), out, func(ct []*Node) []*Node {
+		cx, cy := join(x, ct[:len(shapesX)]), join(y, ct[len(shapesX):])
+		gx, gy := pairSum(ps, cx, cy, shapesOf(x), shapesOf(y), func(about, cx, cy []*Node) (gx, gy []*Node) {
 			x, y := cx[:len(x)], cy[:len(y)]
-			fx, fy := f(once, x, y)
+			fx, fy := f(about, x, y)
 			var s *Node
-			for k, v := range append(append([]*Node{}, fx...), fy...) {
-				c := append(append([]*Node{}, cx[len(x):]...), cy[len(y):]...)[k]
-				if t := ReduceAllSum(Mul(v, c)); s == nil {
-					s = t
-				} else {
-					s = Add(s, t)
+			for k, v := range join(fx, fy) {
+				t := ReduceAllSum(Mul(v, join(cx[len(x):], cy[len(y):])[k]))
+				if s != nil {
+					t = Add(s, t)
 				}
+				s = t
 			}
-			grads := Gradient(s, append(append([]*Node{}, x...), y...)...)
+			grads := Gradient(s, join(x, y)...)
 			return grads[:len(x)], grads[len(x):]
 		})
-		return append(gx, gy...)
+		return join(gx, gy)
 	})
-	return out[:len(widthX)], out[len(widthX):]
+	return out[:len(shapesX)], out[len(shapesX):]
 }
 
-func widths(x []*Node) []int {
-	w := make([]int, len(x))
+func join[T any](a, b []T) []T { return append(append([]T{}, a...), b...) }
+
+func shapesOf(x []*Node) []shapes.Shape {
+	s := make([]shapes.Shape, len(x))
 	for k := range x {
-		w[k] = x[k].Shape().Dim(1)
+		s[k] = x[k].Shape()
 	}
-	return w
+	return s
 }
 
-// tiles cuts tile i out of features.
-func tiles(x []*Node, i *Node) []*Node {
+func cutOut(x, start []*Node, size func(v *Node) []int) []*Node {
 	out := make([]*Node, len(x))
 	for k, v := range x {
-		out[k] = DynamicSlice(v, []*Node{MulScalar(i, tileSize), Const(i.Graph(), int32(0))}, []int{tileSize, v.Shape().Dim(1)})
+		out[k] = DynamicSlice(v, start, size(v))
 	}
 	return out
 }

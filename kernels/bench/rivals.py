@@ -1,0 +1,105 @@
+"""The sums of kernels/bench with other libraries: rivals.py METHOD POINTS prints one line of JSON."""
+
+import json
+import resource
+import sys
+import time
+
+import numpy as np
+
+SIGMA = 0.5
+
+
+def cloud(n):
+    rng = np.random.default_rng(0)
+    u = rng.normal(size=(n, 3))
+    u /= np.linalg.norm(u, axis=1)[:, None]
+    return u * np.array([1.0, 0.8, 0.6]), rng.normal(size=(n, 3)) / n
+
+
+def jax_sums(x, p):
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    n = len(x)
+    rows = min(500, n)
+
+    @jax.jit
+    def hamilton(q, p):
+        def block(i):
+            a = jax.lax.dynamic_slice(q, (i * rows, 0), (rows, 3))
+            b = jax.lax.dynamic_slice(p, (i * rows, 0), (rows, 3))
+            square = (a * a).sum(-1)[:, None] + (q * q).sum(-1)[None] - 2 * a @ q.T
+            k = jnp.exp(-square / (2 * SIGMA**2))
+            w = k * (b @ p.T)
+            return k @ p, (w.sum(1)[:, None] * a - w @ q) / SIGMA**2
+
+        v, f = jax.lax.map(block, jnp.arange(n // rows))
+        return v.reshape(n, 3), f.reshape(n, 3)
+
+    q, p = jnp.array(x), jnp.array(p)
+    return lambda: [np.asarray(a) for a in jax.block_until_ready(hamilton(q, p))]
+
+
+def keops_sums(x, p):
+    from pykeops.numpy import Genred
+
+    velocity = Genred("Exp(-g*SqDist(x,y))*b", ["g=Pm(1)", "x=Vi(3)", "y=Vj(3)", "b=Vj(3)"], axis=1)
+    force = Genred("Exp(-g*SqDist(x,y))*(a|b)*(x-y)", ["g=Pm(1)", "x=Vi(3)", "y=Vj(3)", "a=Vi(3)", "b=Vj(3)"], axis=1)
+    g = np.array([1 / (2 * SIGMA**2)])
+    return lambda: [velocity(g, x, x, p), force(g, x, x, p, p) / SIGMA**2]
+
+
+def finufft_sums(x, p):
+    import finufft
+
+    # The Gaussian summed over its images with period L: Fourier coefficients in closed form. 1e-9 of it lies outside.
+    reach = SIGMA * np.sqrt(-2 * np.log(2.5e-10))
+    period = x.max(0) - x.min(0) + reach
+    modes = [2 * int(np.ceil(reach / SIGMA**2 * l / (2 * np.pi))) + 1 for l in period]
+    theta = [np.ascontiguousarray(2 * np.pi * x[:, a] / period[a]) for a in range(3)]
+    c = 1.0
+    for a in range(3):
+        k = 2 * np.pi / period[a] * (np.arange(modes[a]) - modes[a] // 2)
+        line = SIGMA * np.sqrt(2 * np.pi) / period[a] * np.exp(-0.5 * (SIGMA * k) ** 2)
+        c = np.multiply.outer(c, line)
+    weights = np.ascontiguousarray(p.T.astype(complex))
+
+    def call():
+        f = finufft.nufft3d1(*theta, weights, tuple(modes), eps=1e-9)
+        return [finufft.nufft3d2(*theta, f * c, eps=1e-9).real.T]
+
+    return call
+
+
+def worst(x, p, got):
+    out = 0.0
+    for what, values in enumerate(got):
+        d = x[:100, None] - x[None]
+        k = np.exp(-(d * d).sum(-1) / (2 * SIGMA**2))
+        want = k @ p if what == 0 else ((k * (p[:100] @ p.T))[..., None] * d).sum(1) / SIGMA**2
+        out = max(out, np.abs(values[:100] - want).max() / np.abs(want).max())
+    return float(out)
+
+
+def main(method, n):
+    x, p = cloud(n)
+    try:
+        call = {"H JAX": jax_sums, "H KeOps": keops_sums, "K finufft": finufft_sums}[method](x, p)
+    except ImportError as e:
+        return {"Missing": f"not installed: {e.name}"}
+    start = time.perf_counter()
+    got = call()
+    first = time.perf_counter() - start
+    best, begin = float("inf"), time.perf_counter()
+    while time.perf_counter() - begin < 3:
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"First": first, "Best": best, "Megabytes": peak, "Error": worst(x, p, got)}
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(sys.argv[1], int(sys.argv[2]))))
