@@ -208,7 +208,7 @@ def checks(page):
     expect(page.output(2)).to_contain_text("alive", timeout=30_000)
     start = time.monotonic()
     page.menu("Kernel", r"Restart Kernel…")
-    page.page.get_by_role("button", name="Restart").click()
+    page.page.locator(".jp-Dialog .jp-mod-accept").click()
     time.sleep(0.5)
     page.idle(30)
     print(f"  restarted in {time.monotonic() - start:.1f} s")
