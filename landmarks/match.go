@@ -99,7 +99,8 @@ type Matching struct {
 //	½ ‖v‖²_K + D(φ(source))/2σ²,   ½ ‖v‖²_K = ½ Σ_ij K(x_i, x_j) p_i·p_j
 //
 // over the momenta p at the source's points, where φ is the end of their geodesic flow and D the term (Vaillant, Miller, Younes and
-// Trouvé, NeuroImage 23, 2004). Small σ, in the unit of √D, matches closely; it is to √D what stats.Mismatch is to landmarks.
+// Trouvé, NeuroImage 23, 2004). Small σ matches closely. As ‖v‖_K is a length, σ has the unit of √D by length: a pure number for
+// landmarks, where it is that of stats.Mismatch, and for curves; a length for surfaces.
 // The gradient is exact, in reverse mode through the integrator; the limited-memory BFGS method sees it in the metric of
 // the kernel. Momenta stay bounded where the exact Log has to undo a wide kernel's smoothing: there Match with Correspondence is the
 // way to a good geodesic.
