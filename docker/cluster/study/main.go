@@ -31,6 +31,7 @@ import (
 	"strings"
 
 	"anatomy/geom"
+	"anatomy/geom/engine"
 	"anatomy/geom/stats"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -99,6 +100,9 @@ func study(args []string) error {
 	}
 	work, count, err := prepare(&s, *data)
 	if err != nil {
+		return err
+	}
+	if _, err := engine.Backend(); err != nil {
 		return err
 	}
 	if err := claim(*out, s, count); err != nil {

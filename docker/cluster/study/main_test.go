@@ -70,7 +70,7 @@ func same(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// Three tasks at once, one of them killed, and what is missing computed by two others, give what one task gives.
+// Three tasks at once, one of them killed, and what is missing computed by a fourth, give what one task gives.
 func TestKilledAndResumed(t *testing.T) {
 	data, one, many := skulls(t, 9), t.TempDir(), t.TempDir()
 	run(t, "register", "-data", data, "-out", one)
@@ -86,12 +86,12 @@ func TestKilledAndResumed(t *testing.T) {
 		return cmd
 	}
 	first, second, third := start("0", "3"), start("1", "3"), start("2", "3")
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(file(many, 0)); err == nil {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("no result after a minute")
+			t.Fatal("no result after five minutes")
 		}
 	}
 	first.Process.Kill()
@@ -107,11 +107,7 @@ func TestKilledAndResumed(t *testing.T) {
 	if err := study([]string{"collect", "-out", many}); err == nil || !strings.Contains(err.Error(), "results are missing") {
 		t.Errorf("collected before the end: %v", err)
 	}
-	for _, cmd := range []*exec.Cmd{start("0", "2"), start("1", "2")} {
-		if err := cmd.Wait(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	run(t, "register", "-data", data, "-out", many)
 	run(t, "collect", "-out", many)
 	same(t, contents(t, many), contents(t, one))
 	if n := strings.Count(contents(t, many)["study.csv"], "converged"); n != 9 {
