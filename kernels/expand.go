@@ -130,7 +130,7 @@ func (s *sampler) axes(e *Expansion, tolerance float64) ([]axis, error) {
 		const far = 40 // extents: images reach no farther
 		t := make([]float64, batch)
 		for i := range t {
-			t[i] = far * extent * float64(i) / (batch - 1)
+			t[i] = far * extent * math.Pow(float64(i)/(batch-1), 3) // kernels may be narrow
 		}
 		v, slope, err := line(t)
 		if err != nil {
@@ -142,10 +142,10 @@ func (s *sampler) axes(e *Expansion, tolerance float64) ([]axis, error) {
 				steepest = math.Max(steepest, math.Abs(slope[i]))
 			}
 			if math.Abs(v[i]) > tolerance/4*v[0] || math.Abs(slope[i]) > tolerance/4*steepest {
-				reach = t[i]
+				reach = t[min(i+1, batch-1)]
 			}
 			if math.Abs(v[i]) > 1e-17*v[0] {
-				images = t[i]
+				images = t[min(i+1, batch-1)]
 			}
 		}
 		candidates := []axis{{extent: extent, period: extent + reach, reach: images}}

@@ -14,14 +14,17 @@ import (
 const (
 	secondsPerPair = 3e-9    // of points, in a tile, with gradient
 	secondsPerWave = 1.2e-10 // of a point, a plane wave and a coordinate, with gradient
+	secondsPerBump = 1e-6    // of a point on a grid, and for each cell of its patch
+	secondsPerCell = 3.5e-10
+	secondsPerFFT  = 1e-7 // of a cell of the grid and a coordinate
 )
 
 // margin is by how much shapes may spread during a flow beyond the box of those that are given.
 const margin = 1.25
 
 // Fast returns a kernel with the sums that cost least for shapes like those given, to a tolerance: the matrix for few
-// points, tiles, cut-off tiles or plane waves. Kernel.String says which, and their error. The choice can be overridden
-// by calling Tiled, Cutoff or Expand instead.
+// points, tiles, cut-off tiles, plane waves or a grid. Kernel.String says which, and their error. The choice can be
+// overridden by calling Tiled, Cutoff, Expand or Grid instead.
 //
 // The box of the plane waves is that of all shapes, a quarter wider. The result has been compared with the kernel
 // itself on a random subset of the points.
@@ -58,6 +61,14 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	if noWaves == nil && e.rank() <= maxModes {
 		work := float64(n) * float64(e.rank()) * float64(d)
 		candidates = append(candidates, candidate{work * secondsPerWave, func() (Kernel, error) { return Expand(k, extent, tolerance) }})
+		g := &Gridded{Expansion: *e}
+		g.shape(tolerance)
+		patch, cells := math.Pow(float64(g.patch()), float64(d)), 1.0
+		for _, c := range g.Cells {
+			cells *= float64(c)
+		}
+		seconds := float64(n)*(secondsPerBump+patch*secondsPerCell) + cells*float64(d)*secondsPerFFT
+		candidates = append(candidates, candidate{seconds, func() (Kernel, error) { return Grid(k, extent, tolerance) }})
 	}
 	for len(candidates) > 0 {
 		best := 0
@@ -68,7 +79,10 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 		}
 		fast, err := candidates[best].make()
 		if err == nil {
-			return fast, check(fast, k, shapes[0], tolerance)
+			err = check(fast, k, shapes[0], tolerance)
+		}
+		if err == nil {
+			return fast, nil
 		}
 		noWaves = err
 		candidates = append(candidates[:best], candidates[best+1:]...)

@@ -83,6 +83,67 @@ func TestExpansions(t *testing.T) {
 	}
 }
 
+// A grid sums the plane waves of an expansion. Its first and second derivatives are those of what it computes.
+func TestGrids(t *testing.T) {
+	for _, c := range []struct {
+		kernel    kernels.Kernel
+		dim       int
+		tolerance float64
+	}{
+		{kernels.Gaussian(0.2), 3, 1e-6},
+		{kernels.Gaussian(0.05), 2, 1e-6},
+		{kernels.Gaussian(0.05), 1, 1e-9},
+		{kernels.Laplace(3, 0.2), 2, 1e-4},
+	} {
+		x, p := cloud(300, c.dim, 3)
+		_, u := cloud(300, c.dim, 6)
+		_, w := cloud(300, c.dim, 7)
+		k, err := kernels.Grid(c.kernel, kernels.Extent(x), c.tolerance)
+		if err != nil {
+			t.Errorf("%s: %v", c.kernel, err)
+			continue
+		}
+		// pairing is ⟨v, u⟩ + ⟨f, w⟩ at (x, p) moved by s(u, w)/10, and its first two derivatives by s.
+		f := engine.Compile(func(x, p, u, w, s *Node) []*Node {
+			x, p = Add(x, Mul(MulScalar(u, 0.1), s)), Add(p, Mul(MulScalar(w, 0.1), s))
+			v, f := k.Hamilton(x, p)
+			pairing := Add(ReduceAllSum(Mul(v, u)), ReduceAllSum(Mul(f, w)))
+			along := func(y *Node) *Node {
+				g := Gradient(y, x, p)
+				return MulScalar(Add(ReduceAllSum(Mul(g[0], u)), ReduceAllSum(Mul(g[1], w))), 0.1)
+			}
+			first := along(pairing)
+			ve, fe := c.kernel.Hamilton(x, p)
+			y := SliceAxis(x, 0, AxisRange(0, 70))
+			return []*Node{pairing, first, along(first), v, ve, f, fe, k.Sum(y, x, p), c.kernel.Sum(y, x, p)}
+		})
+		at := func(s float64) engine.Values {
+			out, err := f.Call(x, p, u, w, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		here := at(0)
+		// The slope of the bump has about one digit less than the bump.
+		for i, what := range []string{"velocity", "force", "sum"} {
+			if e := relative(here.Flat(3+2*i), here.Flat(4+2*i)); !(e <= c.tolerance*[]float64{1, 5, 1}[i]) {
+				t.Errorf("%s: %s is off by %.2g of its greatest value", k, what, e)
+			}
+		}
+		// Points pass the ends of bumps between the differences, where their slope has steps of 1e-6 of the greatest:
+		// second derivatives are as good as the ones of the kernel only away from them.
+		const h = 0.02
+		a, b, cc, d := at(h), at(-h), at(2*h), at(-2*h)
+		for i, what := range []string{"first", "second"} {
+			want := (8*(a.Scalar(i)-b.Scalar(i)) - cc.Scalar(i) + d.Scalar(i)) / (12 * h)
+			if got := here.Scalar(i + 1); !(math.Abs(got-want) < []float64{2e-6, 1e-2}[i]*math.Abs(want)) {
+				t.Errorf("%s: %s derivative %.10g, differences %.10g", k, what, got, want)
+			}
+		}
+	}
+}
+
 // Tiles are exact, cut-off tiles to their tolerance, with first and second derivatives.
 func TestTiles(t *testing.T) {
 	for _, c := range []struct {

@@ -40,6 +40,7 @@ var methods = []method{
 	{"H exact", 20000, true},
 	{"H 1e-4", 1000000, true},
 	{"H 1e-6", 1000000, true},
+	{"H 1e-6 grid", 1000000, true},
 	{"K 1e-8", 1000000, true},
 	{"H JAX", 20000, false},
 	{"H KeOps", 20000, false},
@@ -82,7 +83,7 @@ func table(largest int, python, plot string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%-10s %9s %10s %10s %9s %9s\n", "sums", "points", "first s", "best s", "MB", "error")
+	fmt.Printf("%-12s %9s %10s %10s %9s %9s\n", "sums", "points", "first s", "best s", "MB", "error")
 	var layers []*viz.Layer
 	for _, m := range methods {
 		var x, y []float64
@@ -104,10 +105,10 @@ func table(largest int, python, plot string) error {
 				return fmt.Errorf("%s with %d points: %w", m.name, n, err)
 			}
 			if r.Missing != "" {
-				fmt.Printf("%-10s %s\n", m.name, r.Missing)
+				fmt.Printf("%-12s %s\n", m.name, r.Missing)
 				break
 			}
-			fmt.Printf("%-10s %9d %10.3f %10.5f %9.0f %9.1e\n", m.name, n, r.First, r.Best, r.Megabytes, r.Error)
+			fmt.Printf("%-12s %9d %10.3f %10.5f %9.0f %9.1e\n", m.name, n, r.First, r.Best, r.Megabytes, r.Error)
 			x, y = append(x, float64(n)), append(y, r.Best)
 		}
 		if len(x) > 1 {
@@ -150,7 +151,12 @@ func measure(name string, n int) result {
 		k = kernels.Tiled(gauss)
 	}
 	if _, err := fmt.Sscanf(name[2:], "%g", &tolerance); err == nil {
-		if k, err = kernels.Expand(gauss, kernels.Extent(x), tolerance); err != nil {
+		if strings.HasSuffix(name, "grid") {
+			k, err = kernels.Grid(gauss, kernels.Extent(x), tolerance)
+		} else {
+			k, err = kernels.Expand(gauss, kernels.Extent(x), tolerance)
+		}
+		if err != nil {
 			return result{Missing: err.Error()}
 		}
 	}
