@@ -89,6 +89,11 @@ func TestManyLandmarks(t *testing.T) {
 		t.Errorf("gradient %.12g, differences %.12g", slope, differences)
 	}
 
+	// Points that are carried along have to lie in the box too.
+	if _, err := m.Carry(g, [][]float64{{40, 0}}); err == nil || !strings.Contains(err.Error(), "wider extent") {
+		t.Errorf("a point far away: error %v", err)
+	}
+
 	// A wide box for a short way: the same momentum times 3 leaves it.
 	far := make([][]float64, len(q))
 	for i, p := range g.Momentum {

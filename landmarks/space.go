@@ -93,11 +93,14 @@ func (s *Space) shoot(what string, run func(x, v []float64) (*geom.Geodesic, err
 	return s.geodesic(g), s.fits(g.Points)
 }
 
-// fits says at which time of a path the landmarks leave the box for which a fast kernel holds.
+// bounded is a kernel whose fast sums hold for points in a box.
+type bounded interface {
+	Fits(points [][]float64) error
+}
+
+// fits says at which time of a path the landmarks leave the box of a bounded kernel.
 func (s *Space) fits(path [][]float64) error {
-	k, bounded := s.Kernel.(interface {
-		Fits(points [][]float64) error
-	})
+	k, bounded := s.Kernel.(bounded)
 	if !bounded {
 		return nil
 	}
@@ -149,7 +152,15 @@ func (s *Space) Carry(g *Geodesic, points [][]float64) ([][][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return out.Array3(0), nil
+	paths := out.Array3(0)
+	if k, bounded := s.Kernel.(bounded); bounded {
+		for i, q := range g.Path {
+			if err := k.Fits(append(append([][]float64{}, q...), paths[i]...)); err != nil {
+				return nil, fmt.Errorf("Carry: step %d of %d: %w", i, len(g.Path)-1, err)
+			}
+		}
+	}
+	return paths, nil
 }
 
 // CarryLines is Carry for polylines, as of a grid: it returns the lines at the end of the geodesic.
