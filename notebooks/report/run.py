@@ -41,7 +41,7 @@ HOME = ROOT / ".anatomy"
 JOBS = 2
 OWN = "--"  # between the names of a notebook and of one's own data in the name of a report
 MESHES = [".ply", ".obj", ".vtk", ".vtp"]  # what mesh.Read reads; all else is landmarks
-PLUGINS = ["jax-cuda13-pjrt", "xla-cuda13-pjrt", "fastatomstruct-xla-cpu", "xla-cpu-pjrt"]
+PLUGINS = ["jax-cuda13-pjrt", "fastatomstruct-xla-cpu", "xla-cpu-pjrt"]
 
 
 class Failure(Exception):
