@@ -21,6 +21,7 @@ import (
 // carry noise that no smooth flow explains. The penalised match finds a geodesic half as long that misses the landmarks by a
 // third of a millimetre.
 func TestMatchWhereLogStalls(t *testing.T) {
+	t.Parallel()
 	cc := landmarks.CorpusCallosum()
 	atlas, colin := cc.Shape("jhu_atlas"), cc.Shape("colin27")
 	m := landmarks.New(39, 2, kernels.Gaussian(3*cc.Spacing()), landmarks.Integrator(ode.RK4, 10))
@@ -51,6 +52,7 @@ func TestMatchWhereLogStalls(t *testing.T) {
 
 // At the minimum the momentum at time 1 balances the pull of the data, p(1) = −∂D/∂x/2σ²: the optimum's closed form.
 func TestMatchIsStationary(t *testing.T) {
+	t.Parallel()
 	const sigma = 0.5
 	cc := landmarks.CorpusCallosum()
 	atlas, colin := cc.Shape("jhu_atlas"), cc.Shape("colin27")
@@ -75,6 +77,7 @@ func TestMatchIsStationary(t *testing.T) {
 
 // A missing landmark, NaN or of weight 0, pulls nowhere: the match is that of the others.
 func TestMatchWithMissingLandmarks(t *testing.T) {
+	t.Parallel()
 	cc := landmarks.CorpusCallosum()
 	atlas, colin := cc.Shape("jhu_atlas"), cc.Shape("colin27")
 	m := landmarks.New(39, 2, kernels.Gaussian(2*cc.Spacing()), landmarks.Integrator(ode.RK4, 5))
@@ -101,6 +104,7 @@ func TestMatchWithMissingLandmarks(t *testing.T) {
 
 // Two callosa with 60 and 85 points: the curves meet, whichever point of one lies where on the other.
 func TestMatchCurvesWithoutCorrespondence(t *testing.T) {
+	t.Parallel()
 	outlines := landmarks.CorpusCallosumOutline()
 	atlas := must[[][]float64](t)(landmarks.Resample(outlines.Shape("jhu_atlas"), 60, true))
 	colin := must[[][]float64](t)(landmarks.Resample(outlines.Shape("colin27"), 85, true))
@@ -133,6 +137,7 @@ func largest(x []float64) float64 {
 
 // A sphere becomes an ellipsoid of another triangulation, with momenta at 42 control points.
 func TestMatchSurfaces(t *testing.T) {
+	t.Parallel()
 	source, target := mesh.Icosphere(2), mesh.Ellipsoid(1.3, 1, 0.8, 11, 20)
 	m := landmarks.New(42, 3, kernels.Gaussian(0.7), landmarks.Integrator(ode.Heun, 5))
 	r := must[*landmarks.Matching](t)(m.MatchFrom(mesh.Icosphere(1).Vertices, source.Vertices, mesh.Varifold(kernels.Gaussian(0.4), source, target), 0.1))
@@ -153,6 +158,7 @@ func TestMatchSurfaces(t *testing.T) {
 
 // Cancelled, Match returns the best momenta so far.
 func TestMatchCancelled(t *testing.T) {
+	t.Parallel()
 	cc := landmarks.CorpusCallosum()
 	m := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()), landmarks.Integrator(ode.RK4, 5))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -174,6 +180,7 @@ func TestMatchCancelled(t *testing.T) {
 // The approximate kernel matrix of many points serves as well as the whole one: its eigenvectors are orthonormal and (K + μ)⁻¹
 // undoes K + μ.
 func TestMatchManyPoints(t *testing.T) {
+	t.Parallel()
 	source := mesh.Icosphere(3) // 642 vertices, more than there are pivots
 	m := landmarks.New(642, 3, kernels.Gaussian(0.8), landmarks.Integrator(ode.Heun, 2))
 	target := source.Map(func(x []float64) []float64 { return []float64{1.1 * x[0], x[1], x[2] + 0.1} })
@@ -184,6 +191,7 @@ func TestMatchManyPoints(t *testing.T) {
 }
 
 func TestBadMatches(t *testing.T) {
+	t.Parallel()
 	square := [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}}
 	m := landmarks.New(4, 2, kernels.Gaussian(1))
 	curve := mesh.Curve(square, true)
@@ -237,6 +245,7 @@ func (c centre) Distance(x, _ *Node, in []*Node) *Node {
 }
 
 func TestMatchToATermOfOnesOwn(t *testing.T) {
+	t.Parallel()
 	m := landmarks.New(4, 2, kernels.Gaussian(1), landmarks.Integrator(ode.RK4, 5))
 	r := must[*landmarks.Matching](t)(m.Match([][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}}, centre{2, 0.5}, 0.01))
 	out := must[engine.Values](t)(engine.Run(func(x *Node) *Node { return ReduceMean(x, 0) }, r.Deformed))

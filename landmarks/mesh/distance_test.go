@@ -32,6 +32,7 @@ func shift(m *mesh.Mesh, by ...float64) *mesh.Mesh {
 
 // One edge or triangle against a moved and turned one: the sums by hand.
 func TestSingleCells(t *testing.T) {
+	t.Parallel()
 	const sigma = 0.8
 	k := kernels.Gaussian(sigma)
 	edge := mesh.Curve([][]float64{{0, 0}, {2, 0}}, false)
@@ -52,6 +53,7 @@ func TestSingleCells(t *testing.T) {
 // Two parallel straight lines of length L at distance h: ‖S − T‖² = 2 (1 − e^(−h²/2σ²)) ∫∫ e^(−(s−t)²/2σ²) ds dt, and two parallel
 // squares likewise, with the square of the integral. The meshes converge to it as the square of their spacing.
 func TestParallelSegmentsAndSquares(t *testing.T) {
+	t.Parallel()
 	const sigma, l, h = 0.6, 2.0, 0.5
 	// ∫∫ over [0, L]² = σ√(2π) L erf(L/σ√2) − 2σ² (1 − e^(−L²/2σ²))
 	integral := sigma*math.Sqrt(2*math.Pi)*l*math.Erf(l/(sigma*math.Sqrt2)) - 2*sigma*sigma*(1-math.Exp(-l*l/(2*sigma*sigma)))
@@ -86,6 +88,7 @@ func TestParallelSegmentsAndSquares(t *testing.T) {
 // A surface is at distance 0 from itself. Turned inside out, its current is the opposite one, at twice its norm, and its
 // varifold the same. Varifolds see no orientation of single cells either, which Current refuses.
 func TestOrientation(t *testing.T) {
+	t.Parallel()
 	k := kernels.Sum([]float64{1, 0.5}, kernels.Gaussian(0.5), kernels.Gaussian(0.2))
 	for what, m := range map[string]*mesh.Mesh{
 		"ellipsoid": mesh.Ellipsoid(1, 0.7, 0.5, 7, 12),
@@ -112,6 +115,7 @@ func TestOrientation(t *testing.T) {
 
 // Other triangulations of one surface are close: the distance falls with the square of the spacing.
 func TestSubdivisionInvariance(t *testing.T) {
+	t.Parallel()
 	k := kernels.Gaussian(0.6)
 	for name, make := range terms {
 		d := func(level, n int) float64 {
@@ -130,6 +134,7 @@ func TestSubdivisionInvariance(t *testing.T) {
 
 // The gradients equal differences, at scales other than 1 too, and scale multiplies the width.
 func TestGradient(t *testing.T) {
+	t.Parallel()
 	surface, other := mesh.Ellipsoid(1, 0.8, 0.6, 3, 5), mesh.Icosphere(0)
 	curve, target := mesh.Curve([][]float64{{0, 0}, {1, 0.1}, {1.2, 0.9}, {0.3, 1.1}}, true), mesh.Curve([][]float64{{0, 0}, {1, 0}, {0.5, 1}}, true)
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -196,6 +201,7 @@ func TestGradient(t *testing.T) {
 }
 
 func TestBadTerms(t *testing.T) {
+	t.Parallel()
 	k := kernels.Gaussian(1)
 	waves, err := kernels.Expand(k, []float64{1, 1, 1}, 1e-6)
 	if err != nil {
