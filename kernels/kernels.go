@@ -31,7 +31,9 @@ type Kernel interface {
 
 // Gaussian is exp(−|x − y|²/2σ²). One width is isotropic; D widths scale the axes.
 func Gaussian(sigma ...float64) Kernel {
-	return newRadial("Gaussian", sigma, func(s *Node) *Node { return Exp(MulScalar(s, -0.5)) })
+	k := newRadial("Gaussian", sigma, func(s *Node) *Node { return Exp(MulScalar(s, -0.5)) })
+	k.rate = -0.5
+	return k
 }
 
 // Cauchy is 1/(1 + |x − y|²/σ²).
@@ -144,9 +146,10 @@ type radial struct {
 	name    string
 	widths  []float64
 	profile func(s *Node) *Node
+	rate    float64 // where k' is this multiple of k, else 0
 }
 
-func newRadial(name string, widths []float64, profile func(s *Node) *Node) Kernel {
+func newRadial(name string, widths []float64, profile func(s *Node) *Node) radial {
 	if len(widths) == 0 {
 		panic(fmt.Sprintf("kernels.%s: no width", name))
 	}
@@ -155,7 +158,7 @@ func newRadial(name string, widths []float64, profile func(s *Node) *Node) Kerne
 			panic(fmt.Sprintf("kernels.%s: width %d is %g, want a finite positive number", name, i, w))
 		}
 	}
-	return radial{name, widths, profile}
+	return radial{name: name, widths: widths, profile: profile}
 }
 
 func (k radial) Gram(x, y *Node) *Node { return k.profile(k.squaredDistance(x, y)) }
@@ -173,8 +176,9 @@ func (k radial) Hamilton(x, p *Node) (dx, dp *Node) {
 
 // pull is Σ_j w_ij (y_j − x_i), [..., n, D]. A product with ones sums rows faster than XLA's own sum.
 func pull(w, x, y *Node) *Node {
-	ones := OnesLike(SliceAxis(y, -1, AxisRange(0, 1)))
-	return Sub(linalg.MatMul(w, y), Mul(linalg.MatMul(w, ones), x))
+	d := y.Shape().Dim(-1)
+	sums := linalg.MatMul(w, Concatenate([]*Node{y, OnesLike(SliceAxis(y, -1, AxisRange(0, 1)))}, -1))
+	return Sub(SliceAxis(sums, -1, AxisRange(0, d)), Mul(SliceAxis(sums, -1, AxisRange(d, d+1)), x))
 }
 
 // inverseSquareWidths multiplies coordinate a of v by factor/σ_a².
@@ -213,10 +217,10 @@ func (k radial) squaredDistance(x, y *Node) *Node {
 	}
 	var s *Node
 	for a := range dim {
-		xa := SliceAxis(x, -1, AxisRange(a, a+1))
-		ya := Transpose(SliceAxis(y, -1, AxisRange(a, a+1)), -1, -2)
 		w := k.widths[min(a, len(k.widths)-1)]
-		d := Square(MulScalar(Sub(xa, ya), 1/w))
+		xa := MulScalar(SliceAxis(x, -1, AxisRange(a, a+1)), 1/w)
+		ya := MulScalar(Transpose(SliceAxis(y, -1, AxisRange(a, a+1)), -1, -2), 1/w)
+		d := Square(Sub(xa, ya))
 		if s == nil {
 			s = d
 		} else {

@@ -44,9 +44,13 @@ func (o order) back(v *Node, n int) *Node {
 	return SliceAxis(v, 0, AxisRange(0, n))
 }
 
+// tileCount is how many tiles n points fill, also after they have been padded. Tiles of one set are of one size.
+func tileCount(n int) int { return (n + tileSize - 1) / tileSize }
+
 func padded(x, row *Node) *Node {
 	n := x.Shape().Dim(0)
-	missing := (tileSize - n%tileSize) % tileSize
+	tiles := tileCount(n)
+	missing := (n+tiles-1)/tiles*tiles - n
 	if missing == 0 {
 		return x
 	}
@@ -105,7 +109,8 @@ func mortonCodes(x *Node, reach []float64) *Node {
 // orders, and else 1.
 func (k tiled) near(x, y *Node, symmetric bool) pairs {
 	g := x.Graph()
-	tx, ty := x.Shape().Dim(0)/tileSize, y.Shape().Dim(0)/tileSize
+	tx, ty := tileCount(x.Shape().Dim(0)), tileCount(y.Shape().Dim(0))
+	sizeX, sizeY := x.Shape().Dim(0)/tx, y.Shape().Dim(0)/ty
 	grid := shapes.Make(dtypes.Int32, tx, ty)
 	i, j := Iota(g, grid, 0), Iota(g, grid, 1)
 	keep := GreaterOrEqual(i, ZerosLike(i))
@@ -132,21 +137,23 @@ func (k tiled) near(x, y *Node, symmetric bool) pairs {
 	index := Add(MulScalar(i, ty), j)
 	last := MulScalar(OnesLike(index), tx*ty)
 	list := Sort(Reshape(Where(keep, index, last), tx*ty), 0, true)
-	size := func(v *Node) []int { return []int{tileSize, v.Shape().Dim(1)} }
+	piece := func(rows int) func(v *Node) []int {
+		return func(v *Node) []int { return []int{rows, v.Shape().Dim(1)} }
+	}
 	return pairs{
 		count: ReduceAllSum(ConvertDType(keep, dtypes.Int32)),
-		sizeX: size, sizeY: size,
+		sizeX: piece(sizeX), sizeY: piece(sizeY),
 		at: func(c *Node) (startX, startY, about []*Node) {
 			pair, columns := autodiff.At(list, c), Const(c.Graph(), int32(ty))
 			i, j, zero := Div(pair, columns), Mod(pair, columns), Const(c.Graph(), int32(0))
 			once := ConvertDType(NotEqual(i, j), x.DType())
-			return []*Node{MulScalar(i, tileSize), zero}, []*Node{MulScalar(j, tileSize), zero}, []*Node{once}
+			return []*Node{MulScalar(i, sizeX), zero}, []*Node{MulScalar(j, sizeY), zero}, []*Node{once}
 		},
 	}
 }
 
 // boxes are the corners of the bounding boxes of tiles, [tiles, D].
 func boxes(x *Node, tiles int) (low, high *Node) {
-	x = Reshape(x, tiles, tileSize, x.Shape().Dim(1))
+	x = Reshape(x, tiles, x.Shape().Dim(0)/tiles, x.Shape().Dim(1))
 	return ReduceMin(x, 1), ReduceMax(x, 1)
 }

@@ -10,7 +10,7 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// tileSize is the number of points in a tile. Its matrices of float64 fit the second-level cache of a core.
+// tileSize is the greatest number of points in a tile. Its matrices of float64 fit the second-level cache of a core.
 const tileSize = 512
 
 // Tiled returns the kernel with sums that form its matrix tile by tile: exact, in memory of order n, each
@@ -81,9 +81,13 @@ func interact(k Kernel, x, p, y, q *Node) (vx, vy, fx, fy *Node) {
 	case radial:
 		s := k.squaredDistance(x, y)
 		gram := k.profile(s)
-		w := Mul(Gradient(ReduceAllSum(gram), s)[0], linalg.MatMul(p, linalg.T(q)))
-		return linalg.MatMul(gram, q), linalg.MatMul(linalg.T(gram), p),
-			k.inverseSquareWidths(pull(w, x, y), 2), k.inverseSquareWidths(pull(linalg.T(w), y, x), 2)
+		slope, factor := gram, k.rate
+		if k.rate == 0 {
+			slope, factor = Gradient(ReduceAllSum(gram), s)[0], 1
+		}
+		vx, fx = k.act(gram, slope, factor, x, p, y, q)
+		vy, fy = k.act(linalg.T(gram), linalg.T(slope), factor, y, q, x, p)
+		return vx, vy, fx, fy
 	case sum:
 		total := make([]*Node, 4)
 		for i, t := range k.terms {
@@ -101,6 +105,22 @@ func interact(k Kernel, x, p, y, q *Node) (vx, vy, fx, fy *Node) {
 	grads := Gradient(Neg(ReduceAllSum(Mul(gram, linalg.MatMul(p, linalg.T(q))))), x, y)
 	return linalg.MatMul(gram, q), linalg.MatMul(linalg.T(gram), p), grads[0], grads[1]
 }
+
+// act returns Σ_j K_ij q_j and the force 2/σ_a² Σ_j k'_ij (p_i·q_j)(y_ja − x_ia), k' = factor·slope, by products of the
+// matrices with q and with all q_jc y_ja: no matrix of the p_i·q_j is formed.
+func (k radial) act(gram, slope *Node, factor float64, x, p, y, q *Node) (v, f *Node) {
+	n, d := x.Shape().Dim(0), x.Shape().Dim(1)
+	features := Concatenate([]*Node{q, rowProduct(q, y)}, 1)
+	sums := linalg.MatMul(slope, features)
+	moved := columns(sums, 0, d)
+	if v = moved; gram != slope {
+		v = linalg.MatMul(gram, q)
+	}
+	pull := Sub(Reshape(columns(sums, d, d+d*d), n, d, d), Mul(ExpandAxes(moved, 2), ExpandAxes(x, 1)))
+	return v, k.inverseSquareWidths(ReduceSum(Mul(pull, ExpandAxes(p, 2)), 1), 2*factor)
+}
+
+func columns(x *Node, from, to int) *Node { return SliceAxis(x, 1, AxisRange(from, to)) }
 
 // pairs are pieces of two sets that a sum goes through, c < count: where they start in either, and what else the
 // function of the sum needs to know of them.
