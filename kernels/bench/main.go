@@ -41,7 +41,7 @@ var methods = []method{
 	{"H 1e-4", 1000000, true},
 	{"H 1e-6", 1000000, true},
 	{"H 1e-6 grid", 1000000, true},
-	{"K 1e-8", 1000000, true},
+	{"K 5e-8", 1000000, true},
 	{"H JAX", 20000, false},
 	{"H KeOps", 20000, false},
 	{"K finufft", 1000000, false},
