@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"anatomy/landmarks/internal/replace"
 )
 
 // fileFormat is one file format of landmark data.
@@ -87,39 +88,10 @@ func Write(path string, d *Dataset) error {
 			if extension == ".tsv" {
 				write = func(w io.Writer, d *Dataset) error { return writeCSV(w, d, '\t') }
 			}
-			return replaceFile(path, func(w io.Writer) error { return write(w, d) })
+			return replace.File(path, func(w io.Writer) error { return write(w, d) })
 		}
 	}
 	return fmt.Errorf("%s: the extension %q names no format of landmarks; use .csv, .tsv, .tps, .nts, .dta, .npy, .txt or .morphologika", path, extension)
-}
-
-// replaceFile writes a file beside path and renames it to path.
-func replaceFile(path string, write func(io.Writer) error) (err error) {
-	beside := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
-	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(beside)
-		}
-	}()
-	buffered := bufio.NewWriter(f)
-	if err := write(buffered); err != nil {
-		return err
-	}
-	if err := buffered.Flush(); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(beside, path)
 }
 
 // maxCoordinates bounds what a header may announce: a gigabyte of float64.

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"anatomy/landmarks/internal/replace"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
@@ -119,7 +121,7 @@ func TestReadByContents(t *testing.T) {
 	for _, c := range codecs {
 		for _, name := range []string{"shapes", "shapes.txt", "shapes.dat"} {
 			path := filepath.Join(t.TempDir(), name)
-			if err := replaceFile(path, func(w io.Writer) error { return c.write(w, want) }); err != nil {
+			if err := replace.File(path, func(w io.Writer) error { return c.write(w, want) }); err != nil {
 				t.Fatal(err)
 			}
 			got, err := Read(path)
@@ -160,7 +162,7 @@ func TestWriteReplacesWholly(t *testing.T) {
 	bad.Specimens[58].Points[7][1] = math.Inf(1)
 	wantError(t, Write(path, bad), `specimen "male29": landmark 7: y is infinite`)
 	broken := errors.New("disk full")
-	if err := replaceFile(path, func(w io.Writer) error {
+	if err := replace.File(path, func(w io.Writer) error {
 		io.WriteString(w, "half of it")
 		return broken
 	}); !errors.Is(err, broken) {

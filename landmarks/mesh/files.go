@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"anatomy/landmarks/internal/replace"
 )
 
 // Encoding is how the numbers of a file are written.
@@ -94,36 +95,7 @@ func Write(path string, m *Mesh, encoding ...Encoding) error {
 	if len(encoding) > 1 || !slices.Contains(format.encodings, e) {
 		return fmt.Errorf("%s: encodings %v, want one of %v", path, encoding, format.encodings)
 	}
-	return replaceFile(path, func(w io.Writer) error { return format.write(w, m, e) })
-}
-
-// replaceFile writes a file beside path and renames it to path.
-func replaceFile(path string, write func(io.Writer) error) (err error) {
-	beside := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
-	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(beside)
-		}
-	}()
-	buffered := bufio.NewWriter(f)
-	if err := write(buffered); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if err := buffered.Flush(); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(beside, path)
+	return replace.File(path, func(w io.Writer) error { return format.write(w, m, e) })
 }
 
 const (
