@@ -12,7 +12,7 @@ import (
 
 // Seconds of two cores per unit of work, measured once; only their ratios matter to the choice.
 const (
-	secondsPerPair = 3e-9    // of points, in a tile, with gradient
+	secondsPerPair = 5e-9    // of points, in a tile, with gradient
 	secondsPerWave = 1.2e-10 // of a point, a plane wave and a coordinate, with gradient
 	secondsPerBump = 1e-6    // of a point on a grid, and for each cell of its patch
 	secondsPerCell = 3.5e-10
@@ -37,6 +37,11 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 		all = append(all, s...)
 	}
 	n, d := len(shapes[0]), len(all[0])
+	for i, p := range all {
+		if len(p) != d || !finite(p) {
+			return nil, fmt.Errorf("kernels.Fast: point %d of all shapes is %v, want %d finite coordinates", i, p, d)
+		}
+	}
 	if n <= 2*tileSize {
 		return k, nil
 	}
@@ -57,8 +62,7 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 		candidates = append(candidates, candidate{pairs * share * secondsPerPair, func() (Kernel, error) { return tiled{k, reach}, nil }})
 	}
 	e := &Expansion{Kernel: k, Extent: extent}
-	_, noWaves := s.axes(e, tolerance)
-	if noWaves == nil && e.rank() <= maxModes {
+	if _, err := s.axes(e, tolerance); err == nil && e.rank() <= maxModes {
 		work := float64(n) * float64(e.rank()) * float64(d)
 		candidates = append(candidates, candidate{work * secondsPerWave, func() (Kernel, error) { return Expand(k, extent, tolerance) }})
 		g := &Gridded{Expansion: *e}
@@ -70,7 +74,7 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 		seconds := float64(n)*(secondsPerBump+patch*secondsPerCell) + cells*float64(d)*secondsPerFFT
 		candidates = append(candidates, candidate{seconds, func() (Kernel, error) { return Grid(k, extent, tolerance) }})
 	}
-	for len(candidates) > 0 {
+	for {
 		best := 0
 		for i, c := range candidates {
 			if c.seconds < candidates[best].seconds {
@@ -81,13 +85,20 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 		if err == nil {
 			err = check(fast, k, shapes[0], tolerance)
 		}
-		if err == nil {
-			return fast, nil
+		if err == nil || len(candidates) == 1 {
+			return fast, err
 		}
-		noWaves = err
 		candidates = append(candidates[:best], candidates[best+1:]...)
 	}
-	return nil, noWaves
+}
+
+func finite(p []float64) bool {
+	for _, v := range p {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // nearShare estimates the share of pairs that cut-off tiles visit: those of points closer than the reach and the size

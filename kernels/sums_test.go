@@ -221,6 +221,10 @@ func TestBadExpansions(t *testing.T) {
 		"tolerance 0":       func() error { _, err := kernels.Expand(kernels.Gaussian(1), []float64{1}, 0); return err },
 		"in all: use tiles": func() error { _, err := kernels.Expand(kernels.Gaussian(0.001), []float64{1, 1, 1}, 1e-6); return err },
 		"no points":         func() error { _, err := kernels.Fast(kernels.Gaussian(1), 1e-6); return err },
+		"point 1 of all": func() error {
+			_, err := kernels.Fast(kernels.Gaussian(1), 1e-6, [][]float64{{0, 1}, {math.NaN(), 1}})
+			return err
+		},
 		"cannot be cut off": func() error { _, err := kernels.Cutoff(kernels.Cauchy(1e3), 2, 1e-9); return err },
 	} {
 		if err := f(); err == nil || !strings.Contains(err.Error(), want) {
