@@ -36,25 +36,33 @@ func Expand(k Kernel, extent []float64, tolerance float64) (*Expansion, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.fit(e, axes, tolerance); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// fit computes the coefficients of an expansion, with more modes until it meets the tolerance.
+func (s *sampler) fit(e *Expansion, axes []axis, tolerance float64) (err error) {
 	// The analysis along the axes bounds the error of kernels with positive coefficients; others may want a few more.
 	for try := 0; ; try++ {
 		if n := e.rank(); n > maxModes {
-			return nil, fmt.Errorf("kernels.Expand: %s over %.3g to %g takes %v plane waves, %d in all: use tiles, a wider kernel or a larger tolerance", k, extent, tolerance, e.sizes(), n)
+			return fmt.Errorf("kernels.Expand: %s over %.3g to %g takes %v plane waves, %d in all: use tiles, a wider kernel or a larger tolerance", e.Kernel, e.Extent, tolerance, e.sizes(), n)
 		}
 		if err := s.core(e, axes); err != nil {
-			return nil, err
+			return err
 		}
 		if e.Error, err = s.error(e); err != nil {
-			return nil, err
+			return err
 		}
 		if e.Error <= tolerance {
-			return e, nil
+			return nil
 		}
 		if try == 8 {
-			return nil, fmt.Errorf("kernels.Expand: %s over %.3g still has the error %.2g with %v plane waves: use tiles or a larger tolerance than %g", k, extent, e.Error, e.sizes(), tolerance)
+			return fmt.Errorf("kernels.Expand: %s over %.3g still has the error %.2g with %v plane waves: use tiles or a larger tolerance than %g", e.Kernel, e.Extent, e.Error, e.sizes(), tolerance)
 		}
 		for a := range e.Modes {
-			if extent[a] > 0 {
+			if e.Extent[a] > 0 {
 				e.Modes[a] += 1 + e.Modes[a]/8
 			}
 		}
@@ -254,11 +262,7 @@ func (s *sampler) error(e *Expansion) (float64, error) {
 	}
 	// Derivative by axis a, or none for a = −1, of the expansion on the grid.
 	expanded := func(by int) []float64 {
-		v := e.core
-		shape := make([]int, s.d)
-		for a, m := range e.Modes {
-			shape[a] = m + 1
-		}
+		v, shape := e.core, e.coreDims()
 		for a, m := range e.Modes {
 			w := 2 * math.Pi / e.Period[a]
 			mat := make([][]float64, dims[a])

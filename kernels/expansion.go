@@ -152,6 +152,15 @@ func (k *Expansion) sizes() []int {
 	return s
 }
 
+// coreDims are the m_a + 1, the shape of the coefficients.
+func (k *Expansion) coreDims() []int {
+	d := make([]int, len(k.Modes))
+	for a, m := range k.Modes {
+		d[a] = m + 1
+	}
+	return d
+}
+
 // waves returns (1, cos kθ, sin kθ), k = 1 … m_a, θ = 2π x_a/L_a, [2m_a + 1, chunk] for every axis of points [D, chunk].
 func (k *Expansion) waves(x *Node) []*Node {
 	if x.Shape().Dim(0) != len(k.Modes) {
@@ -254,11 +263,7 @@ func (k *Expansion) gradient(w []*Node, coefficients, p *Node) *Node {
 
 // coreMatrix is c_k for every basis function, in the layout of transform.
 func (k *Expansion) coreMatrix(like *Node, columns int) *Node {
-	dims := make([]int, len(k.Modes))
-	for a, m := range k.Modes {
-		dims[a] = m + 1
-	}
-	c := Reshape(ConvertDType(Const(like.Graph(), k.core), like.DType()), dims...)
+	c := Reshape(ConvertDType(Const(like.Graph(), k.core), like.DType()), k.coreDims()...)
 	for a, m := range k.Modes {
 		c = Concatenate([]*Node{c, SliceAxis(c, a, AxisRange(1, m+1))}, a) // the sine has the coefficient of its cosine
 	}

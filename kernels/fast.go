@@ -62,9 +62,9 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 		candidates = append(candidates, candidate{pairs * share * secondsPerPair, func() (Kernel, error) { return tiled{k, reach}, nil }})
 	}
 	e := &Expansion{Kernel: k, Extent: extent}
-	if _, err := s.axes(e, tolerance); err == nil && e.rank() <= maxModes {
+	if axes, err := s.axes(e, tolerance); err == nil && e.rank() <= maxModes {
 		work := float64(n) * float64(e.rank()) * float64(d)
-		candidates = append(candidates, candidate{work * secondsPerWave, func() (Kernel, error) { return Expand(k, extent, tolerance) }})
+		candidates = append(candidates, candidate{work * secondsPerWave, func() (Kernel, error) { return e, s.fit(e, axes, tolerance) }})
 		g := &Gridded{Expansion: *e}
 		g.shape(tolerance)
 		patch, cells := math.Pow(float64(g.patch()), float64(d)), 1.0
@@ -72,7 +72,12 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 			cells *= float64(c)
 		}
 		seconds := float64(n)*(secondsPerBump+patch*secondsPerCell) + cells*float64(d)*secondsPerFFT
-		candidates = append(candidates, candidate{seconds, func() (Kernel, error) { return Grid(k, extent, tolerance) }})
+		candidates = append(candidates, candidate{seconds, func() (Kernel, error) {
+			if err := s.fit(e, axes, tolerance); err != nil {
+				return nil, err
+			}
+			return gridOf(e, tolerance)
+		}})
 	}
 	for {
 		best := 0

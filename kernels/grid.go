@@ -39,7 +39,11 @@ func Grid(k Kernel, extent []float64, tolerance float64) (*Gridded, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := len(extent)
+	return gridOf(e, tolerance)
+}
+
+// gridOf puts an expansion on a grid.
+func gridOf(e *Expansion, tolerance float64) (*Gridded, error) {
 	g := &Gridded{Expansion: *e}
 	g.shape(tolerance)
 	cells := 1
@@ -47,13 +51,10 @@ func Grid(k Kernel, extent []float64, tolerance float64) (*Gridded, error) {
 		cells *= n
 	}
 	if cells > 1<<27 {
-		return nil, fmt.Errorf("kernels.Grid: %s over %.3g to %g takes a grid of %v cells, %.1f GB a component: use tiles, a wider kernel or a larger tolerance", k, extent, tolerance, g.Cells, float64(cells)*24/1e9)
+		return nil, fmt.Errorf("kernels.Grid: %s over %.3g to %g takes a grid of %v cells, %.1f GB a component: use tiles, a wider kernel or a larger tolerance", e.Kernel, e.Extent, tolerance, g.Cells, float64(cells)*24/1e9)
 	}
 	// Folding the transform of the bump and of cosines into the coefficients leaves one product between the transforms.
-	dims := make([]int, d)
-	for a, m := range e.Modes {
-		dims[a] = m + 1
-	}
+	dims := e.coreDims()
 	core := append([]float64{}, e.core...)
 	for a, m := range e.Modes {
 		diagonal := make([][]float64, m+1)
@@ -323,7 +324,7 @@ func (k *Gridded) convolve(grid *Node) *Node {
 	}
 	// The margins hold nothing: the extent of the points ends before them.
 	f := RealFFT(Slice(grid, inner...), k.Cells...)
-	c := Reshape(ConvertDType(Const(grid.Graph(), k.core), grid.DType()), modesOf(k)...)
+	c := Reshape(ConvertDType(Const(grid.Graph(), k.core), grid.DType()), k.coreDims()...)
 	for a, m := range k.Modes {
 		n := k.Cells[a]
 		mirror := a < d-1 // of the last axis a real transform keeps half
@@ -353,12 +354,4 @@ func (k *Gridded) convolve(grid *Node) *Node {
 	return autodiff.CustomVJP([]*Node{grid}, []*Node{out}, func(ct []*Node) []*Node {
 		return []*Node{k.convolve(ct[0])}
 	})[0]
-}
-
-func modesOf(k *Gridded) []int {
-	dims := make([]int, len(k.Modes))
-	for a, m := range k.Modes {
-		dims[a] = m + 1
-	}
-	return dims
 }
