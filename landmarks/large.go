@@ -17,9 +17,10 @@ import (
 // wider than the landmarks are apart, whose momenta would grow without bound for an exact match.
 //
 // It solves Exp_q(p) = target for the momentum p: the derivative of Exp by p is close to K(q), so a step is
-// (K(q) + μ)⁻¹ of the residual, by conjugate gradients; Anderson's method corrects it with the steps before. μ starts
+// (K(q) + μ)⁻¹ of the residual, by preconditioned conjugate gradients; Anderson's method corrects it with the steps before. μ starts
 // at a hundredth of the greatest row sum of K, under which only the smooth part of the residual asks for momentum, and
-// falls where progress is slow.
+// falls where progress is slow. Thousands of landmarks start from the geodesic of some of them, spread over the shape.
+// Iterations counts the steps with all landmarks.
 func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, error) {
 	x, err := s.Vector(q)
 	if err != nil {
@@ -32,6 +33,32 @@ func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, 
 	if !(tolerance > 0) {
 		return nil, fmt.Errorf("Log: tolerance %g, want a positive length", tolerance)
 	}
+	a, err := s.aim(x, y, tolerance)
+	if err != nil {
+		return nil, err
+	}
+	g, err := s.Geometry.Shoot(x, a.momentum)
+	if err != nil {
+		return nil, err
+	}
+	g.Residual, g.Iterations, g.Status = a.residual, a.iterations, a.status
+	return s.geodesic(g), s.fits(g.Points)
+}
+
+// aimed is a momentum whose geodesic ends near a target.
+type aimed struct {
+	momentum   []float64
+	residual   float64
+	iterations int
+	status     geom.Status
+	mu         float64 // the last μ, by the greatest row sum of K
+}
+
+// coarse is how many landmarks show the way to more than four times as many.
+const coarse = 500
+
+// aim finds the momentum of LogWithin.
+func (s *Space) aim(x, y []float64, tolerance float64) (*aimed, error) {
 	d := len(x)
 	rms := func(f []float64) float64 { return floats.Norm(f, 2) / math.Sqrt(float64(d)) }
 	ones := make([]float64, d)
@@ -43,14 +70,27 @@ func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, 
 		return nil, err
 	}
 	scale := out.Scalar(0)
+	k, err := s.newSpectrum(x)
+	if err != nil {
+		return nil, err
+	}
 
 	const memory, maxIterations = 8, 60
 	p, best := make([]float64, d), make([]float64, d)
 	f := floats.SubTo(make([]float64, d), y, x)
-	bestF, norm := f, rms(f)
+	bestF, norm, mu := f, rms(f), 0.01*scale
+	first, firstMu := f, mu // the velocity that the first step takes
+	if s.N > 4*coarse && norm > tolerance {
+		v, part, err := s.coarseVelocity(x, y, tolerance)
+		if err != nil {
+			return nil, err
+		}
+		// That velocity is smooth: little μ is needed to have all of it.
+		first, mu, firstMu = v, part*scale, 1e-3*part*scale
+	}
 	var dp, df [][]float64
 	status, iterations, bad := geom.MaxIterations, 0, 0
-	for mu := 0.01 * scale; ; iterations++ {
+	for ; ; iterations++ {
 		if norm <= tolerance {
 			status = geom.Converged
 			break
@@ -68,11 +108,15 @@ func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, 
 			floats.AddScaled(rest, -g, df[i])
 			floats.AddScaled(next, -g, dp[i])
 		}
+		weight := mu
+		if iterations == 0 {
+			rest, weight = first, firstMu
+		}
 		out, err := s.Geometry.Call("LogWithin step", func(in []*Node) []*Node {
-			p := Add(in[1], s.solve(in[0], in[2], in[3], 0.01, 200, false))
+			p := Add(in[1], s.nearlySolve(in[0], in[2], in[3], in[5:]))
 			end := ode.Flow(geom.Geodesics(s.Manifold), s.method, s.steps, ode.State{in[0], p})
 			return []*Node{p, Sub(in[4], end[0])}
-		}, x, next, rest, mu, y)
+		}, append([]any{x, next, rest, weight, y}, k.inputs()...)...)
 		if err != nil {
 			return nil, err
 		}
@@ -105,12 +149,28 @@ func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, 
 			bad++
 		}
 	}
-	g, err := s.Geometry.Shoot(x, best)
-	if err != nil {
-		return nil, err
+	return &aimed{best, norm, iterations, status, mu / scale}, nil
+}
+
+// coarseVelocity is the initial velocity of all landmarks on the geodesic of some, and the μ with which that was found.
+func (s *Space) coarseVelocity(x, y []float64, tolerance float64) (v []float64, mu float64, err error) {
+	q, target := s.Shape(x), s.Shape(y)
+	some := New(coarse, s.D, s.Kernel, Integrator(s.method, s.steps))
+	from, to := make([]float64, 0, some.Dim()), make([]float64, 0, some.Dim())
+	for _, i := range spread(q, coarse) {
+		from, to = append(from, q[i]...), append(to, target[i]...)
 	}
-	g.Residual, g.Iterations, g.Status = norm, iterations, status
-	return s.geodesic(g), s.fits(g.Points)
+	a, err := some.aim(from, to, 0.5*tolerance)
+	if err != nil {
+		return nil, 0, err
+	}
+	out, err := some.Geometry.Call("velocity", func(in []*Node) []*Node {
+		return []*Node{s.flat(some.Velocity(in[0], in[1], in[2]))}
+	}, from, a.momentum, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	return out.Vector(0), a.mu, nil
 }
 
 // leastSquares returns the c for which f − Σ c_i columns_i is least, nil without columns.

@@ -38,6 +38,21 @@ func TestLogWithin(t *testing.T) {
 	}
 }
 
+// The geodesic of some landmarks leaves little to do for all: one step, where without it there are twelve.
+func TestLogStartsFromFewer(t *testing.T) {
+	q, target := ellipses(2100)
+	k := must[kernels.Kernel](t)(kernels.Fast(kernels.Gaussian(0.5), 1e-7, q, target))
+	m := landmarks.New(len(q), 2, k, landmarks.Integrator(ode.RK4, 10))
+	g := must[*landmarks.Geodesic](t)(m.LogWithin(q, target, 1e-4))
+	if g.Status != geom.Converged || g.Iterations > 1 {
+		t.Fatalf("%s, residual %g after %d iterations", g.Status, g.Residual, g.Iterations)
+	}
+	end := must[*landmarks.Geodesic](t)(m.Shoot(q, g.Momentum)).End
+	if d := farthest(end, target); d > 5e-4 {
+		t.Errorf("a landmark ends %g from its target", d)
+	}
+}
+
 // 1500 landmarks: a match through fast sums keeps its energy, and its derivatives are those of the fast sums.
 func TestManyLandmarks(t *testing.T) {
 	q, target := ellipses(1500)

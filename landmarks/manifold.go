@@ -39,7 +39,7 @@ const denseLimit = 1000
 // landmarks are apart makes, gives NaN.
 func (m Manifold) Flat(q, v *Node) *Node {
 	if m.N > denseLimit {
-		return m.solve(q, v, ScalarZero(q.Graph(), q.DType()), 1e-6, 1000, true)
+		return m.solve(q, v, ScalarZero(q.Graph(), q.DType()))
 	}
 	x := m.points(q)
 	return m.flat(linalg.Solve(m.Kernel.Gram(x, x), m.points(v)))
@@ -48,7 +48,7 @@ func (m Manifold) Flat(q, v *Node) *Node {
 // RegularFlat solves Σ_j K(x_i, x_j) p_j + μ p_i = v_i.
 func (m Manifold) RegularFlat(q, v, mu *Node) *Node {
 	if m.N > denseLimit {
-		return m.solve(q, v, mu, 1e-6, 1000, true)
+		return m.solve(q, v, mu)
 	}
 	x := m.points(q)
 	k := m.Kernel.Gram(x, x)
@@ -60,19 +60,20 @@ func (m Manifold) RegularFlat(q, v, mu *Node) *Node {
 	return m.flat(linalg.Solve(Add(k, ridge), m.points(v)))
 }
 
-// solve is RegularFlat by at most steps conjugate gradients to a tolerance. What misses it is NaN where it is strict.
-func (m Manifold) solve(q, v, mu *Node, tolerance float64, steps int, strict bool) *Node {
+// solve is RegularFlat by conjugate gradients, to 1e-6; NaN where these do not come so far.
+func (m Manifold) solve(q, v, mu *Node) *Node {
 	for mu.Rank() < q.Rank() {
 		mu = ExpandAxes(mu, -1)
 	}
-	p, residual := linalg.CG(func(p *Node, params []*Node) *Node {
-		return Add(m.Sharp(params[0], p), Mul(params[1], p))
-	}, []*Node{q, mu}, v, tolerance, steps)
-	if !strict {
-		return p
-	}
+	const tolerance = 1e-6
+	p, residual := linalg.CG(m.regular, []*Node{q, mu}, v, tolerance, 1000)
 	solved := LessOrEqual(ExpandAxes(residual, -1), Scalar(q.Graph(), q.DType(), tolerance))
 	return Where(BroadcastToShape(solved, p.Shape()), p, MulScalar(OnesLike(p), math.NaN()))
+}
+
+// regular is Σ_j K(x_i, x_j) p_j + μ p_i for params x and μ.
+func (m Manifold) regular(p *Node, params []*Node) *Node {
+	return Add(m.Sharp(params[0], p), Mul(params[1], p))
 }
 
 // Velocity returns z' = Σ_j K(z, x_j) p_j, [..., k, D], of arbitrary points z, [..., k, D].

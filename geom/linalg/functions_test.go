@@ -173,13 +173,19 @@ func TestCG(t *testing.T) {
 		mul := func(x *Node, p []*Node) *Node { return MatMul(x, p[0]) }
 		x, residual := CG(mul, in[:1], in[1], 1e-12, 200)
 		_, early := CG(mul, in[:1], in[1], 1e-12, 3)
-		return []*Node{x, T(Solve(in[0], T(in[1]))), residual, early}
+		inverse := Factor(in[0])
+		y, once := PCG(mul, func(r *Node) *Node { return T(inverse.Solve(T(r))) }, in[:1], in[1], 1e-12, 1)
+		return []*Node{x, T(Solve(in[0], T(in[1]))), residual, early, y, once}
 	}, a, b)
 	agree(t, "solution", out.Flat(0), out.Flat(1), 1e-10)
 	for k, r := range out.Vector(2) {
 		if !(r <= 2e-12) || k == 1 && r != 0 {
 			t.Errorf("residual %d is %g", k, r)
 		}
+	}
+	agree(t, "solution with the inverse for a preconditioner", out.Flat(4), out.Flat(1), 1e-10)
+	if r := out.Vector(5); !(r[0] <= 1e-12) {
+		t.Errorf("one step with the inverse for a preconditioner leaves %g", r[0])
 	}
 	if r := out.Vector(3); !(r[0] > 1e-6) {
 		t.Errorf("a solve stopped after 3 steps claims the residual %g", r[0])

@@ -7,6 +7,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/linalg"
 )
 
 // spectrum is the kernel matrix K(x_i, x_j) of landmarks as Σ_k λ_k u_k u_kᵀ, and as rest outside of these u_k: all of it for few
@@ -19,14 +21,15 @@ type spectrum struct {
 }
 
 const (
-	pivots = 400
+	pivots  = 400
+	columns = 40_000_000 // no more numbers than this in the columns of the pivots
 	// stiff is added to the kernel matrix in the preconditioner: where the matrix is smaller, momenta count as equally stiff.
 	stiff = 0.1
 )
 
 func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	x := s.Shape(q)
-	chosen := spread(x, min(s.N, pivots))
+	chosen := spread(x, min(s.N, pivots, columns/s.N))
 	some := make([][]float64, len(chosen))
 	for k, i := range chosen {
 		some[k] = x[i]
@@ -155,4 +158,25 @@ func (k *spectrum) stiffness(value func(p []float64) (float64, []float64, error)
 	}
 	bend := (floats.Dot(way, after) - floats.Dot(way, g)) / step
 	return max(0, (bend-floats.Dot(way, v))/floats.Dot(v, v)), nil
+}
+
+// inputs are the arguments of nearlySolve.
+func (k *spectrum) inputs() []any {
+	u := make([][]float64, k.n)
+	for i := range u {
+		u[i] = k.u.RawRowView(i)
+	}
+	return []any{u, k.lambda, k.rest}
+}
+
+// nearlySolve solves Σ_j K(x_i, x_j) p_j + μ p_i = v_i to 1e-4, or as near as 200 conjugate gradients come, which the spectrum
+// of K precondition.
+func (m Manifold) nearlySolve(q, v, mu *Node, spectrum []*Node) *Node {
+	u, inside, outside := spectrum[0], Inverse(Add(spectrum[1], mu)), Inverse(Add(spectrum[2], mu))
+	more := ExpandAxes(Sub(inside, outside), -1)
+	p, _ := linalg.PCG(m.regular, func(r *Node) *Node {
+		x := m.points(r)
+		return m.flat(Add(Mul(outside, x), Einsum("ik,ka->ia", u, Mul(more, Einsum("ik,ia->ka", u, x)))))
+	}, []*Node{q, mu}, v, 1e-4, 200)
+	return p
 }
