@@ -1,6 +1,10 @@
 package landmarks_test
 
 import (
+	"errors"
+	"fmt"
+	"math"
+	"syscall"
 	"testing"
 	"time"
 
@@ -11,6 +15,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/mesh"
 )
 
 // The problems of the JAX yardstick: two callosa in units of 20 mm, σ the atlas's spacing, 100 Euler steps. Each
@@ -62,6 +67,93 @@ func BenchmarkGrad39(b *testing.B) {
 func BenchmarkLog39(b *testing.B) {
 	m, q, target := yardstick()
 	benchmark(b, func() error { _, err := m.Log(q, target); return err })
+}
+
+// solids are two ellipsoids with corresponding points, spread evenly.
+func solids(n int) (q, target [][]float64) {
+	for i := range n {
+		z := 1 - (2*float64(i)+1)/float64(n)
+		s, c := math.Sincos(math.Pi * (3 - math.Sqrt(5)) * float64(i))
+		r := math.Sqrt(1 - z*z)
+		q = append(q, []float64{r * c, 0.8 * r * s, 0.6 * z})
+		target = append(target, []float64{0.74*r*c - 0.39*r*s, 0.31*r*c + 0.92*r*s, 0.8 * z})
+	}
+	return q, target
+}
+
+func many(b *testing.B, q, target [][]float64) *landmarks.Space {
+	k, err := kernels.Fast(kernels.Gaussian(0.5), 1e-5, q, target)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return landmarks.New(len(q), len(q[0]), k, landmarks.Integrator(ode.RK4, 10))
+}
+
+func BenchmarkLogWithin20000(b *testing.B) {
+	for _, dim := range []string{"plane", "space"} {
+		b.Run(dim, func(b *testing.B) {
+			q, target := solids(20000)
+			if dim == "plane" {
+				q, target = ellipses(20000)
+			}
+			m := many(b, q, target)
+			benchmark(b, func() error {
+				g, err := m.LogWithin(q, target, 5e-4)
+				if err == nil && g.Status != geom.Converged {
+					err = errors.New(g.Status.String())
+				}
+				return err
+			})
+		})
+	}
+}
+
+// The gradient of a function of Exp of 20,000 landmarks in space, through 40 steps.
+func BenchmarkGrad20000(b *testing.B) {
+	q, target := solids(20000)
+	m := many(b, q, target)
+	p := momentum(q, target)
+	for i := range p {
+		p[i] /= 20000
+	}
+	f := engine.Compile(func(q, p, target *Node) (*Node, *Node) {
+		loss := ReduceAllMean(Square(Sub(ode.Flow(geom.Geodesics(m.Manifold), ode.RK4, 40, ode.State{q, p})[0], target)))
+		return loss, Gradient(loss, p)[0]
+	})
+	benchmark(b, func() error { _, err := f.Call(flat(q), p, flat(target)); return err })
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(usage.Maxrss)/1e6, "peak-GB")
+}
+
+// Surfaces with 642, 2562 and 10,242 vertices, matched by varifolds with 162 control points.
+func BenchmarkMatchSurfaces(b *testing.B) {
+	for k := 3; k <= 5; k++ {
+		source := mesh.Icosphere(k).Map(func(x []float64) []float64 { return []float64{x[0], 0.8 * x[1], 0.7 * x[2]} })
+		target := mesh.Icosphere(k).Map(func(x []float64) []float64 {
+			return []float64{1.2*x[0] + 0.2*x[1]*x[1], 0.75 * x[1], 0.7*x[2] - 0.1*x[0]}
+		})
+		b.Run(fmt.Sprint(len(source.Vertices)), func(b *testing.B) {
+			controls := mesh.Icosphere(2).Map(func(x []float64) []float64 { return []float64{x[0], 0.8 * x[1], 0.7 * x[2]} })
+			fast, err := kernels.Fast(kernels.Gaussian(0.2), 1e-4, source.Vertices, target.Vertices)
+			if err != nil {
+				b.Fatal(err)
+			}
+			m := landmarks.New(len(controls.Vertices), 3, kernels.Gaussian(0.4), landmarks.Integrator(ode.Heun, 8))
+			for b.Loop() {
+				r, err := m.MatchFrom(controls.Vertices, source.Vertices, mesh.Varifold(fast, source, target).Coarse(2), 0.1)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if r.Status != geom.Converged {
+					b.Fatal(r.Status)
+				}
+				b.ReportMetric(float64(r.Evaluations), "evaluations")
+			}
+		})
+	}
 }
 
 func flat(q [][]float64) (x []float64) {

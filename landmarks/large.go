@@ -155,7 +155,7 @@ func (s *Space) aim(x, y []float64, tolerance float64) (*aimed, error) {
 // coarseVelocity is the initial velocity of all landmarks on the geodesic of some, and the μ with which that was found.
 func (s *Space) coarseVelocity(x, y []float64, tolerance float64) (v []float64, mu float64, err error) {
 	q, target := s.Shape(x), s.Shape(y)
-	some := New(coarse, s.D, s.Kernel, Integrator(s.method, s.steps))
+	some := s.fewer()
 	from, to := make([]float64, 0, some.Dim()), make([]float64, 0, some.Dim())
 	for _, i := range spread(q, coarse) {
 		from, to = append(from, q[i]...), append(to, target[i]...)

@@ -3,6 +3,7 @@ package landmarks
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -19,6 +20,7 @@ type Space struct {
 
 	method ode.Method
 	steps  int
+	fewer  func() *Space // the same for some of the landmarks
 }
 
 // Option changes how a Space integrates.
@@ -39,6 +41,7 @@ func New(n, dim int, kernel kernels.Kernel, options ...Option) *Space {
 		o(s)
 	}
 	s.Geometry = geom.On(s.Manifold, geom.Integrator(s.method, s.steps))
+	s.fewer = sync.OnceValue(func() *Space { return New(coarse, dim, kernel, options...) })
 	return s
 }
 

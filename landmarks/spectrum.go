@@ -55,6 +55,15 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	}
 	var upper mat.TriDense
 	chol.UTo(&upper)
+	// The last pivots, each between many others, may lack nothing but what those have.
+	last := r
+	for last > 1 && upper.At(last-1, last-1)*upper.At(last-1, last-1) < 1e-8*w.At(0, 0) {
+		last--
+	}
+	if r = last; r < len(chosen) {
+		upper = *upper.SliceTri(0, r).(*mat.TriDense)
+		c = c.Slice(0, s.N, 0, r).(*mat.Dense)
+	}
 	var a mat.Dense // K ≈ a aᵀ, a = C U⁻¹
 	if err := upper.SolveTo(&a, true, c.T()); err != nil && !errors.As(err, new(mat.Condition)) {
 		return nil, err

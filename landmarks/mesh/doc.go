@@ -5,5 +5,11 @@
 //	fmt.Println(brain.Clean())                                // merged 12 duplicate vertices, …
 //	term := mesh.Varifold(kernels.Gaussian(8), atlas, brain)  // a data term for landmarks.Space.Match
 //
+// The kernel of a term is taken between all cells. Thousands of these want a fast one,
+//
+//	k, err := kernels.Fast(kernels.Gaussian(8), 1e-4, atlas.Vertices, brain.Vertices)
+//
+// whose cost grows as their number, as does that of a match with control points.
+//
 // Vertices are counted from 0 everywhere: in Cells, in messages and in errors.
 package mesh
