@@ -8,6 +8,9 @@
 // static. The back end is opened at the first call and shared by the process. It is the one that GOMLX_BACKEND names;
 // else the plug-in of the project's Python environment for the device that ANATOMY_DEVICE names, cpu or cuda; else its
 // CUDA plug-in, where that is set up and the machine has an NVIDIA GPU; else its CPU plug-in.
+//
+// Programs that were compiled for the CPU are kept in the folder that ANATOMY_PROGRAMS names, or anatomy/programs of the user's
+// cache, up to 1 GB, so that another process has them in milliseconds; ANATOMY_PROGRAMS=off keeps none.
 package engine
 
 import (
@@ -24,6 +27,8 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/support/exceptions"
+
+	"anatomy/geom/engine/internal/programs"
 )
 
 // Option changes how a function is compiled.
@@ -192,6 +197,7 @@ func Backend() (compute.Backend, error) {
 		// Said outright, since go-xla guesses it from the path.
 		config = fmt.Sprintf("xla:%s,shared_buffers=%t", path, !cuda(path))
 	}
+	keepPrograms(config)
 	if strings.HasPrefix(config, "xla:") && !strings.Contains(config, "tf32") {
 		config += ",tf32=false" // else matrix products of float32 have 10 bits on CUDA
 	}
@@ -215,6 +221,30 @@ func Backend() (compute.Backend, error) {
 	}
 	opened = backend{b}
 	return opened, nil
+}
+
+var keepOnce sync.Once
+
+// keepPrograms makes the CPU plug-in of a configuration keep its compiled programs. Where it cannot, all are compiled anew.
+func keepPrograms(config string) {
+	plugin, given := strings.CutPrefix(config, "xla:")
+	plugin, _, _ = strings.Cut(plugin, ",")
+	if !given || !filepath.IsAbs(plugin) || cuda(plugin) {
+		return
+	}
+	keepOnce.Do(func() {
+		dir := os.Getenv("ANATOMY_PROGRAMS")
+		if dir == "" {
+			cache, err := os.UserCacheDir()
+			if err != nil {
+				return
+			}
+			dir = filepath.Join(cache, "anatomy", "programs")
+		}
+		if dir != "off" {
+			_ = programs.Keep(plugin, dir)
+		}
+	})
 }
 
 // Where plug-ins lie in a Python environment, the preferred one first.

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// In the child processes of TestProgramsAreKept this is all there is to do.
+func TestProgramOfAnotherProcess(t *testing.T) {
+	if os.Getenv("ANATOMY_TEST_CHILD") == "" {
+		t.Skip("part of TestProgramsAreKept")
+	}
+	out, err := Run(func(x *graph.Node) (*graph.Node, *graph.Node) {
+		y := graph.ReduceAllSum(graph.Sin(graph.Exp(x)))
+		return y, graph.Gradient(y, x)[0]
+	}, []float64{0.1, 0.2, 0.3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Printf("result %x %x\n", out.Scalar(0), out.Vector(1))
+}
+
+// A second process computes with the programs of the first, bit by bit the same; damaged ones are compiled again, and a
+// folder that cannot be written to is no reason to fail.
+func TestProgramsAreKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a folder", "progs")
+	run := func(folder string) string {
+		t.Helper()
+		c := exec.Command(os.Args[0], "-test.run=^TestProgramOfAnotherProcess$", "-test.v")
+		c.Env = append(os.Environ(), "ANATOMY_TEST_CHILD=1", "ANATOMY_PROGRAMS="+folder)
+		out, err := c.CombinedOutput()
+		_, result, found := strings.Cut(string(out), "result ")
+		if err != nil || !found {
+			t.Fatalf("%v: %s", err, out)
+		}
+		result, _, _ = strings.Cut(result, "\n")
+		return result
+	}
+	only := func() os.FileInfo {
+		t.Helper()
+		files, err := filepath.Glob(filepath.Join(strings.ReplaceAll(dir, "[", "\\["), "*"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("files %q, error %v: want one program", files, err)
+		}
+		info, err := os.Stat(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	want := run("off")
+	if got := run(dir); got != want {
+		t.Errorf("%s while the program is kept, %s without", got, want)
+	}
+	kept := only()
+	if got := run(dir); got != want {
+		t.Errorf("%s from the kept program, %s without", got, want)
+	}
+	if !os.SameFile(only(), kept) {
+		t.Error("the program was compiled again")
+	}
+	path := filepath.Join(dir, kept.Name())
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range content {
+		if i%1000 == 999 {
+			content[i]++
+		}
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(dir); got != want {
+		t.Errorf("%s with a damaged program, %s without", got, want)
+	}
+	if os.SameFile(only(), kept) {
+		t.Error("the damaged program was not replaced")
+	}
+	if got := run(path); got != want { // a file is no folder
+		t.Errorf("%s without a folder, want %s", got, want)
+	}
+}
