@@ -58,7 +58,7 @@ soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what the
 
 bench: # benchmarks of every package, and kernel sums beside JAX, KeOps and finufft where BENCH_PYTHON has them
 	$(SETUP) run
-	@ANATOMY_PROGRAMS=off go test -run '^$$$$' -bench . ./...
+	@ANATOMY_PROGRAMS=off go test -run '^$$' -bench . ./...
 	@ANATOMY_PROGRAMS=off go run ./kernels/bench -python $(or $(BENCH_PYTHON),$(PYTHON))
 
 strip: # remove the outputs from the notebook files
