@@ -104,7 +104,7 @@ func (m *metric) process(s *geom.Space, name string, start []float64, noise [][]
 	return stochastic.Process{Space: s, Name: name, Scheme: ode.EulerHeun, Noise: len(noise), Start: start,
 		Params: append([]any{noise}, params...),
 		Equation: func(in geom.Manifold, params []*Node) ode.Equation {
-			c := in.(chart)
+			c := in.(geom.Chart)
 			return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
 				random := linalg.MatMul(dw, params[0])
 				xi := drift(c.Point(y[0]), params[1:])

@@ -27,6 +27,7 @@ type form interface {
 	exp(g *Group, xi *Node) *Node
 	// log returns the logarithm, [..., d], and a positive number, [..., 1], that is 0 in the cut locus of the identity.
 	log(g *Group, a *Node) (xi, margin *Node)
+	dexp(g *Group, xi *Node) *Node
 	inverse(g *Group, a *Node) *Node
 	// nearest is the element of the group that is nearest to a matrix, or another one close by; NaN where there is none.
 	nearest(g *Group, a *Node) *Node
@@ -181,43 +182,9 @@ func (g *Group) Bracket(xi, eta *Node) *Node { return linalg.MatVec(g.adjoint(xi
 // BracketDual returns ad*_ξ μ: the momentum η ↦ ⟨μ, [ξ, η]⟩.
 func (g *Group) BracketDual(xi, mu *Node) *Node { return linalg.MatVec(linalg.T(g.adjoint(xi)), mu) }
 
-// DExp returns the matrix of dexp_ξ, [..., d, d]. But for SO(3), which has a closed form, it is NaN where the 1-norm of
-// ad_ξ is above 12, where its sum would lose digits.
-func (g *Group) DExp(xi *Node) *Node {
-	const (
-		halvings = 3 // 1.5^17/18! is below 2e-13, and 1^17/18! below rounding
-		limit    = 12
-	)
-	ad := g.adjoint(xi)
-	if g.space == 3 && !g.affine {
-		c := stumpffAt(ReduceAndKeep(Square(xi), ReduceSum, -1))
-		return Add(one(ad), Add(scale(c.c2, ad), scale(c.c3, linalg.MatMul(ad, ad))))
-	}
-	size := ReduceAndKeep(ReduceAndKeep(Abs(ad), ReduceSum, -2), ReduceMax, -1)
-	x := MulScalar(ad, 1./(1<<halvings))
-	one := one(x)
-
-	// Paterson and Stockmeyer: a polynomial of degree 4 in x⁴, its coefficients cubic in x.
-	x2 := linalg.MatMul(x, x)
-	powers := []*Node{one, x, x2, linalg.MatMul(x2, x)}
-	x4 := linalg.MatMul(x2, x2)
-	c := func(k int) float64 { return 1 / math.Gamma(float64(k+2)) }
-	y := MulScalar(x4, c(16))
-	for j := 3; j >= 0; j-- {
-		if j < 3 {
-			y = linalg.MatMul(y, x4)
-		}
-		for k, p := range powers {
-			y = Add(y, MulScalar(p, c(4*j+k)))
-		}
-	}
-	for range halvings { // φ(2x) = ½ φ(x) (1 + eˣ), eˣ = 1 + x φ(x)
-		y = linalg.MatMul(y, Add(one, MulScalar(linalg.MatMul(x, y), 0.5)))
-		x = MulScalar(x, 2)
-	}
-	far := GreaterThan(size, MulScalar(OnesLike(size), limit))
-	return Where(BroadcastToShape(far, y.Shape()), MulScalar(OnesLike(y), math.NaN()), y)
-}
+// DExp returns the matrix of dexp_ξ, [..., d, d]. For groups without closed forms it is NaN where the 1-norm of ad_ξ is
+// above 12.
+func (g *Group) DExp(xi *Node) *Node { return g.form.dexp(g, xi) }
 
 // Act moves points of R^n, [..., k, n], by elements [..., N²]: x ↦ g x, for rigid and affine maps g x + t.
 func (g *Group) Act(z, x *Node) *Node {

@@ -2,6 +2,7 @@ package lie
 
 import (
 	"fmt"
+	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -96,6 +97,39 @@ func (general) exp(g *Group, xi *Node) *Node { return linalg.Expm(g.matrix(g.Hat
 func (general) log(g *Group, a *Node) (xi, margin *Node) {
 	xi = g.Vee(vector(linalg.Logm(a)))
 	return xi, OnesLike(SliceAxis(xi, -1, AxisRange(0, 1)))
+}
+
+// dexp is Σ_k ad^k/(k+1)!, with an argument halved until a polynomial does.
+func (general) dexp(g *Group, xi *Node) *Node {
+	const (
+		halvings = 3 // 1.5^17/18! is below 2e-13, and 1^17/18! below rounding
+		limit    = 12
+	)
+	ad := g.adjoint(xi)
+	size := ReduceAndKeep(ReduceAndKeep(Abs(ad), ReduceSum, -2), ReduceMax, -1)
+	x := MulScalar(ad, 1./(1<<halvings))
+	one := one(x)
+
+	// Paterson and Stockmeyer: a polynomial of degree 4 in x⁴, its coefficients cubic in x.
+	x2 := linalg.MatMul(x, x)
+	powers := []*Node{one, x, x2, linalg.MatMul(x2, x)}
+	x4 := linalg.MatMul(x2, x2)
+	c := func(k int) float64 { return 1 / math.Gamma(float64(k+2)) }
+	y := MulScalar(x4, c(16))
+	for j := 3; j >= 0; j-- {
+		if j < 3 {
+			y = linalg.MatMul(y, x4)
+		}
+		for k, p := range powers {
+			y = Add(y, MulScalar(p, c(4*j+k)))
+		}
+	}
+	for range halvings { // φ(2x) = ½ φ(x) (1 + eˣ), eˣ = 1 + x φ(x)
+		y = linalg.MatMul(y, Add(one, MulScalar(linalg.MatMul(x, y), 0.5)))
+		x = MulScalar(x, 2)
+	}
+	far := GreaterThan(size, MulScalar(OnesLike(size), limit))
+	return Where(BroadcastToShape(far, y.Shape()), MulScalar(OnesLike(y), math.NaN()), y)
 }
 
 func (general) inverse(_ *Group, a *Node) *Node { return linalg.InverseGeneral(a) }

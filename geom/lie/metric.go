@@ -153,7 +153,11 @@ func (m *metric) translate(c, z *Node) *Node {
 }
 
 func (m *metric) Chart(c *Node) geom.Chart {
-	return chart{m, m.form.nearest(m.Group, m.matrix(c))}
+	centred := chart{m, m.form.nearest(m.Group, m.matrix(c))}
+	if f, ok := m.form.(closed); ok {
+		return closedChart{centred, f}
+	}
+	return centred
 }
 
 // chart has the coordinates x of c exp x, or of exp x · c.
@@ -175,18 +179,30 @@ func (c chart) Coordinates(z *Node) *Node {
 	return c.m.uniqueLog(c.m.translate(c.at(c.m.form.inverse(c.m.Group, c.c), z), z))
 }
 
-// body is the matrix that takes x' to the velocity ξ, dexp_(∓x).
-func (c chart) body(x *Node) *Node {
+// signed is ∓x: dexp_(∓x) takes x' to the velocity ξ.
+func (c chart) signed(x *Node) *Node {
 	if c.m.side == Left {
-		x = Neg(x)
+		return Neg(x)
 	}
-	return c.m.DExp(x)
+	return x
 }
 
 // G is dexpᵀ A dexp.
 func (c chart) G(x *Node) *Node {
-	j := c.body(x)
+	j := c.m.DExp(c.signed(x))
 	return linalg.MatMul(linalg.T(j), linalg.MatMul(c.m.constant(x, c.m.inner), j))
+}
+
+// closedChart is a chart with the inverse of dexp.
+type closedChart struct {
+	chart
+	form closed
+}
+
+// Sharp is dexp⁻¹ A⁻¹ dexp⁻ᵀ p.
+func (c closedChart) Sharp(x, p *Node) *Node {
+	j := c.form.inverseDExp(c.m.Group, c.signed(x))
+	return linalg.MatVec(j, c.m.velocity(linalg.MatVec(linalg.T(j), p)))
 }
 
 // biInvariant is a metric whose geodesics are z exp tξ, ξ = z⁻¹v.

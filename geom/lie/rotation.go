@@ -105,7 +105,7 @@ func (closed) exp(g *Group, xi *Node) *Node {
 	return join(r, Add(u, Add(scale(c.c2, ku), scale(c.c3, linalg.MatVec(k, ku)))))
 }
 
-// log inverts exp: u = (1 − ½ K + (c₃ − 2c₄)/(2c₂) K²) t.
+// log inverts exp: u = (1 − ½ K + half K²) t.
 func (closed) log(g *Group, a *Node) (xi, margin *Node) {
 	r, t := g.parts(a)
 	if g.space == 2 {
@@ -118,9 +118,48 @@ func (closed) log(g *Group, a *Node) (xi, margin *Node) {
 	}
 	k, c := turn(g.space, xi)
 	kt := linalg.MatVec(k, t)
-	last := Div(Sub(c.c3, MulScalar(c.c4, 2)), MulScalar(c.c2, 2))
-	u := Add(Sub(t, MulScalar(kt, 0.5)), scale(last, linalg.MatVec(k, kt)))
+	u := Add(Sub(t, MulScalar(kt, 0.5)), scale(c.half(), linalg.MatVec(k, kt)))
 	return Concatenate([]*Node{xi, u}, -1), margin
+}
+
+// dexp and its inverse are those of numbers, (eᶻ − 1)/z, at the eigenvalues of ad: 0 and ±iθ, which are double for rigid
+// motions. So they are polynomials in ad that take the odd and the even parts, functions f(−z²), with the right value
+// and derivative at z² = −s: f(s) − f'(s) (ad² + s).
+func (closed) dexp(g *Group, xi *Node) *Node {
+	ad, c := spin(g, xi)
+	square := linalg.MatMul(ad, ad)
+	odd, even := c.c2, c.c3
+	if g.affine {
+		dOdd := Sub(c.c4, MulScalar(c.c3, 0.5))
+		dEven := Sub(MulScalar(c.c5, 1.5), MulScalar(c.c4, 0.5))
+		odd, even = Sub(odd, Mul(c.s, dOdd)), Sub(even, Mul(c.s, dEven))
+		third := Add(scale(dOdd, ad), scale(dEven, square))
+		return Sub(Add(one(ad), Add(scale(odd, ad), scale(even, square))), linalg.MatMul(square, third))
+	}
+	return Add(one(ad), Add(scale(odd, ad), scale(even, square)))
+}
+
+// inverseDExp is the matrix of dexp⁻¹, z/(eᶻ − 1) = 1 − ½ z + half(−z²) z².
+func (closed) inverseDExp(g *Group, xi *Node) *Node {
+	ad, c := spin(g, xi)
+	square := linalg.MatMul(ad, ad)
+	even := c.half()
+	j := Add(one(ad), MulScalar(ad, -0.5))
+	if !g.affine {
+		return Add(j, scale(even, square))
+	}
+	slope := Sub(MulScalar(Sub(MulScalar(c.c5, 5), c.c4), 0.5), MulScalar(c.c6, 4))
+	slope = Add(Div(slope, MulScalar(c.c2, 2)), Square(even))
+	return Add(j, Sub(scale(Sub(even, Mul(c.s, slope)), square), scale(slope, linalg.MatMul(square, square))))
+}
+
+// spin is the matrix of ad_ξ with the functions of the square of its rotation.
+func spin(g *Group, xi *Node) (ad *Node, c stumpff) {
+	w := xi
+	if g.affine {
+		w = SliceAxis(xi, -1, AxisRange(0, g.Dim()-g.space))
+	}
+	return g.adjoint(xi), stumpffAt(ReduceAndKeep(Square(w), ReduceSum, -1))
 }
 
 // planeAngle is the angle of a rotation of the plane, [..., 1], and how far it is from π.
@@ -182,7 +221,7 @@ func largestFirst(x *Node) *Node {
 func arcsine(s, cos *Node) *Node {
 	const (
 		limit = 0.05
-		terms = 14 // limit^14 is below rounding
+		terms = 16 // limit^16 is below rounding
 	)
 	small := LessThan(s, MulScalar(OnesLike(s), limit))
 	c := make([]float64, terms) // of arcsin y/y = Σ (2k)!/(4^k k!² (2k+1)) y^2k
@@ -191,26 +230,29 @@ func arcsine(s, cos *Node) *Node {
 		c[k] = binomial / float64(2*k+1)
 		binomial *= float64(2*k+1) / float64(2*k+2)
 	}
-	series := horner(s, c)
+	series := polynomials(Where(small, s, ZerosLike(s)), c)
 	sin := Sqrt(Where(small, OnesLike(s), s))
 	return Where(small, series, Div(Atan2(sin, cos), sin))
 }
 
-func horner(s *Node, c []float64) *Node {
-	sum := MulScalar(OnesLike(s), c[len(c)-1])
-	for k := len(c) - 2; k >= 0; k-- {
-		sum = AddScalar(Mul(s, sum), c[k])
+// polynomials are Σ_j c[k][j] s^j, [..., k], of s, [..., 1], for a power of two of coefficients.
+func polynomials(s *Node, c ...[]float64) *Node {
+	powers, next := OnesLike(s), s
+	for powers.Shape().Dim(-1) < len(c[0]) {
+		powers = Concatenate([]*Node{powers, scale(next, powers)}, -1)
+		next = Square(next)
 	}
-	return sum
+	return linalg.MatVec(ConstAsDType(s.Graph(), s.DType(), c), powers)
 }
 
-// stumpff are the functions c_k(s) = Σ_j (−s)^j/(2j+k)! at s = θ²: c₁ = sin θ/θ, c₂ = (1 − cos θ)/θ² and so on.
-type stumpff struct{ c1, c2, c3, c4 *Node }
+// stumpff are the functions c_k(s) = Σ_j (−s)^j/(2j+k)! at s = θ²: c₁ = sin θ/θ, c₂ = (1 − cos θ)/θ² and so on. Their
+// derivatives are c_k' = ½ (k c_(k+2) − c_(k+1)).
+type stumpff struct{ s, c1, c2, c3, c4, c5, c6 *Node }
 
 func stumpffAt(s *Node) stumpff {
 	const (
 		limit = 1
-		terms = 9 // the next is 1/21!, below rounding also after three derivatives
+		terms = 8 // the next is 1/21!, below rounding also after three derivatives
 	)
 	small := LessThan(s, MulScalar(OnesLike(s), limit))
 	coefficients := func(k int) []float64 {
@@ -222,13 +264,21 @@ func stumpffAt(s *Node) stumpff {
 	}
 	large := Where(small, OnesLike(s), s)
 	theta := Sqrt(large)
-	var c stumpff
-	c.c3 = Where(small, horner(s, coefficients(3)), Div(OneMinus(Div(Sin(theta), theta)), large))
-	c.c4 = Where(small, horner(s, coefficients(4)), Div(AddScalar(Neg(Div(OneMinus(Cos(theta)), large)), 0.5), large))
-	c.c1 = OneMinus(Mul(s, c.c3))
-	c.c2 = AddScalar(Neg(Mul(s, c.c4)), 0.5)
+	rest := func(k float64, c *Node) *Node { return Div(AddScalar(Neg(c), k), large) } // (k − c)/s
+	c3 := rest(1, Div(Sin(theta), theta))
+	c4 := rest(1./2, rest(1, Cos(theta)))
+	series := polynomials(Where(small, s, ZerosLike(s)), coefficients(5), coefficients(6))
+	c := stumpff{s: s}
+	c.c5 = Where(small, SliceAxis(series, -1, AxisRange(0, 1)), rest(1./6, c3))
+	c.c6 = Where(small, SliceAxis(series, -1, AxisRange(1, 2)), rest(1./24, c4))
+	lower := func(k float64, c *Node) *Node { return AddScalar(Neg(Mul(s, c)), k) }
+	c.c3, c.c4 = lower(1./6, c.c5), lower(1./24, c.c6)
+	c.c1, c.c2 = lower(1, c.c3), lower(1./2, c.c4)
 	return c
 }
+
+// half is (1 − ½θ cot ½θ)/θ² = (c₃ − 2c₄)/(2c₂).
+func (c stumpff) half() *Node { return Div(Sub(c.c3, MulScalar(c.c4, 2)), MulScalar(c.c2, 2)) }
 
 // one is the identity in the shape of matrices a.
 func one(a *Node) *Node {
