@@ -125,3 +125,37 @@ func TestCoadjoint(t *testing.T) {
 		nearVector(t, "rotation about an axis", end(path), expm(g, []float64{0, 0, angle}), 1e-12)
 	}
 }
+
+// What builds on package geom works on groups: bridges estimate the heat kernel of SO(3), with the characters
+// χ_l = sin((l + ½)θ)/sin(θ/2) and the volume 8π²,
+//
+//	p_T = Σ_l (2l + 1) χ_l(θ) e^(−l(l+1)T/2)/8π²,
+//
+// and development along an orthonormal frame is Brownian motion.
+func TestHeatKernelOfRotations(t *testing.T) {
+	t.Parallel()
+	const T = 0.4
+	g := lie.SO(3)
+	s := geom.On(must(g.LeftInvariant(nil)))
+	var ends [][]float64
+	angles := []float64{0.5, 1.2, 2}
+	for _, angle := range angles {
+		ends = append(ends, expm(g, []float64{0.6 * angle, 0, 0.8 * angle}))
+	}
+	for k, l := range must(stochastic.LogLikelihood(s, stochastic.Guided, g.Identity(), ends, stochastic.Run{Paths: 400, Steps: 60, Time: T, Seed: 51})) {
+		sum := 0.
+		for i := range 40 {
+			j := float64(i)
+			sum += (2*j + 1) * math.Sin((j+0.5)*angles[k]) / math.Sin(angles[k]/2) * math.Exp(-j*(j+1)*T/2)
+		}
+		want := math.Log(sum / (8 * math.Pi * math.Pi))
+		t.Logf("log density at %g: %.4f ± %.4f, want %.4f", angles[k], l.Log, l.StandardError, want)
+		if !(math.Abs(l.Log-want) <= 3*l.StandardError+0.02) { // 0.02: the time step
+			t.Errorf("log density at %g: %.4f ± %.4f, want %.4f", angles[k], l.Log, l.StandardError, want)
+		}
+	}
+	start := expm(g, []float64{0.3, 1, -0.4})
+	development := must(stochastic.Development(s, start, must(stochastic.Orthonormal(s, start))))
+	samples := must(development.Sample(stochastic.Run{Paths: 1000, Steps: 30, Time: T, Seed: 52}))
+	within(t, "development", each(samples, func(z []float64) float64 { return floats.Dot(z, start) }), 3*math.Exp(-T))
+}
