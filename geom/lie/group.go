@@ -94,7 +94,7 @@ func vector(a *Node) *Node {
 	return Reshape(a, append(append([]int{}, dims[:n-2]...), dims[n-2]*dims[n-1])...)
 }
 
-func (g *Group) constant(like *Node, rows [][]float64) *Node {
+func constant(like *Node, rows [][]float64) *Node {
 	return ConstAsDType(like.Graph(), like.DType(), rows)
 }
 
@@ -107,18 +107,18 @@ func (g *Group) check(what string, xi *Node) {
 // Hat returns ξ^, row by row, [..., N²].
 func (g *Group) Hat(xi *Node) *Node {
 	g.check("Hat", xi)
-	return linalg.MatVec(linalg.T(g.constant(xi, g.basis)), xi)
+	return linalg.MatVec(linalg.T(constant(xi, g.basis)), xi)
 }
 
 // Vee returns the coordinates of a matrix in the Lie algebra, row by row, [..., N²]; of others those of the nearest.
 func (g *Group) Vee(a *Node) *Node {
-	return linalg.MatVec(g.constant(a, g.dual), vector(g.matrix(a)))
+	return linalg.MatVec(constant(a, g.dual), vector(g.matrix(a)))
 }
 
 // veeDual is the transpose of Vee: the matrix that a momentum is, with ⟨μ, Vee a⟩ = Σ_ij veeDual_ij a_ij.
 func (g *Group) veeDual(mu *Node) *Node {
 	g.check("AdDual", mu)
-	return g.matrix(linalg.MatVec(linalg.T(g.constant(mu, g.dual)), mu))
+	return g.matrix(linalg.MatVec(linalg.T(constant(mu, g.dual)), mu))
 }
 
 // Mul returns the product g h.
@@ -165,14 +165,14 @@ func (g *Group) Ad(z, xi *Node) *Node {
 func (g *Group) AdDual(z, mu *Node) *Node {
 	a := g.matrix(z)
 	pulled := linalg.MatMul(linalg.MatMul(linalg.T(a), g.veeDual(mu)), linalg.T(g.form.inverse(g, a)))
-	return linalg.MatVec(g.constant(mu, g.basis), vector(pulled))
+	return linalg.MatVec(constant(mu, g.basis), vector(pulled))
 }
 
 // adjoint is the matrix of ad_ξ, [..., d, d].
 func (g *Group) adjoint(xi *Node) *Node {
 	g.check("Bracket", xi)
 	dims := xi.Shape().Dimensions
-	flat := linalg.MatVec(g.constant(xi, g.structure), xi)
+	flat := linalg.MatVec(constant(xi, g.structure), xi)
 	return Reshape(flat, append(append([]int{}, dims...), g.Dim())...)
 }
 

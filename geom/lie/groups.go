@@ -137,9 +137,10 @@ func (general) inverse(_ *Group, a *Node) *Node { return linalg.InverseGeneral(a
 // nearest is the matrix itself, but NaN where it is singular to rounding.
 func (general) nearest(g *Group, a *Node) *Node {
 	const singular = 1e-14
-	a = join(g.parts(a))
+	linear, shift := g.parts(a)
+	a = join(linear, shift)
 	norm := func(a *Node) *Node { return ReduceAndKeep(Abs(a), ReduceSum, -2, -1) } // a maximum may pass over NaN
-	condition := StopGradient(Mul(norm(a), norm(linalg.InverseGeneral(a))))
+	condition := StopGradient(Mul(norm(linear), norm(linalg.InverseGeneral(linear))))
 	regular := BroadcastToShape(LessThan(condition, MulScalar(OnesLike(condition), 1/singular)), a.Shape())
 	return Where(regular, a, nan(a))
 }

@@ -140,8 +140,8 @@ func on(s *geom.Space, what string) (*metric, error) {
 }
 
 // momentum is A ξ and velocity its inverse.
-func (m *metric) momentum(xi *Node) *Node { return linalg.MatVec(m.constant(xi, m.inner), xi) }
-func (m *metric) velocity(mu *Node) *Node { return linalg.MatVec(m.constant(mu, m.inverse), mu) }
+func (m *metric) momentum(xi *Node) *Node { return linalg.MatVec(constant(xi, m.inner), xi) }
+func (m *metric) velocity(mu *Node) *Node { return linalg.MatVec(constant(mu, m.inverse), mu) }
 
 // translate is c z, or z c for right-invariant metrics.
 func (m *metric) translate(c, z *Node) *Node {
@@ -190,7 +190,7 @@ func (c chart) signed(x *Node) *Node {
 // G is dexpᵀ A dexp.
 func (c chart) G(x *Node) *Node {
 	j := c.m.DExp(c.signed(x))
-	return linalg.MatMul(linalg.T(j), linalg.MatMul(c.m.constant(x, c.m.inner), j))
+	return linalg.MatMul(linalg.T(j), linalg.MatMul(constant(x, c.m.inner), j))
 }
 
 // closedChart is a chart with the inverse of dexp.
