@@ -1,0 +1,265 @@
+package lie
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/linalg"
+)
+
+// Group is a group of matrices. Its methods on nodes build graphs and treat the leading axes as a batch.
+type Group struct {
+	name      string
+	space     int         // the dimension of the space it acts on
+	affine    bool        // matrices have one row more, (0 … 0 1): g x + t
+	basis     [][]float64 // E_a, row by row, [d][N²], orthogonal
+	dual      [][]float64 // E_a/|E_a|²: coordinates are dual · ξ^
+	structure [][]float64 // ad_ξ row by row is structure · ξ, [d²][d]
+	form      form
+}
+
+// form is what the kinds of groups differ in, for matrices [..., N, N].
+type form interface {
+	exp(g *Group, xi *Node) *Node
+	// log returns the logarithm, [..., d], and a positive number, [..., 1], that is 0 in the cut locus of the identity.
+	log(g *Group, a *Node) (xi, margin *Node)
+	dexp(g *Group, xi *Node) *Node
+	inverse(g *Group, a *Node) *Node
+	// nearest is the element of the group that is nearest to a matrix, or another one close by; NaN where there is none.
+	nearest(g *Group, a *Node) *Node
+}
+
+func newGroup(name string, space int, affine bool, basis [][]float64, f form) *Group {
+	g := &Group{name: name, space: space, affine: affine, basis: basis, form: f}
+	for _, e := range basis {
+		g.dual = append(g.dual, floats.ScaleTo(make([]float64, len(e)), 1/floats.Dot(e, e), e))
+	}
+	d := len(basis)
+	g.structure = make([][]float64, d*d)
+	for k := range g.structure {
+		g.structure[k] = make([]float64, d)
+	}
+	for i := range d {
+		for j := range d {
+			bracket := commutator(g.size(), basis[i], basis[j])
+			for k := range d {
+				g.structure[k*d+j][i] = floats.Dot(g.dual[k], bracket)
+			}
+		}
+	}
+	return g
+}
+
+// commutator is a b − b a of matrices row by row.
+func commutator(n int, a, b []float64) []float64 {
+	x, y := mat.NewDense(n, n, a), mat.NewDense(n, n, b)
+	var xy, yx mat.Dense
+	xy.Mul(x, y)
+	yx.Mul(y, x)
+	xy.Sub(&xy, &yx)
+	return xy.RawMatrix().Data
+}
+
+// Dim is d, the dimension of the group.
+func (g *Group) Dim() int { return len(g.basis) }
+
+// AmbientDim is N², the length of its elements as vectors.
+func (g *Group) AmbientDim() int { return g.size() * g.size() }
+
+func (g *Group) String() string { return g.name }
+
+// size is N.
+func (g *Group) size() int {
+	if g.affine {
+		return g.space + 1
+	}
+	return g.space
+}
+
+func (g *Group) matrix(z *Node) *Node {
+	if z.Rank() == 0 || z.Shape().Dim(-1) != g.AmbientDim() {
+		panic(fmt.Sprintf("lie.%s: elements of shape %s, want a last axis of %d: matrices row by row", g.name, z.Shape(), g.AmbientDim()))
+	}
+	dims := z.Shape().Dimensions
+	return Reshape(z, append(append([]int{}, dims[:len(dims)-1]...), g.size(), g.size())...)
+}
+
+func vector(a *Node) *Node {
+	dims := a.Shape().Dimensions
+	n := len(dims)
+	return Reshape(a, append(append([]int{}, dims[:n-2]...), dims[n-2]*dims[n-1])...)
+}
+
+func constant(like *Node, rows [][]float64) *Node {
+	return ConstAsDType(like.Graph(), like.DType(), rows)
+}
+
+func (g *Group) check(what string, xi *Node) {
+	if xi.Rank() == 0 || xi.Shape().Dim(-1) != g.Dim() {
+		panic(fmt.Sprintf("lie.%s.%s: coordinates of shape %s, want a last axis of %d", g.name, what, xi.Shape(), g.Dim()))
+	}
+}
+
+// Hat returns ξ^, row by row, [..., N²].
+func (g *Group) Hat(xi *Node) *Node {
+	g.check("Hat", xi)
+	return linalg.MatVec(linalg.T(constant(xi, g.basis)), xi)
+}
+
+// Vee returns the coordinates of a matrix in the Lie algebra, row by row, [..., N²]; of others those of the nearest.
+func (g *Group) Vee(a *Node) *Node {
+	return linalg.MatVec(constant(a, g.dual), vector(g.matrix(a)))
+}
+
+// veeDual is the transpose of Vee: the matrix that a momentum is, with ⟨μ, Vee a⟩ = Σ_ij veeDual_ij a_ij.
+func (g *Group) veeDual(mu *Node) *Node {
+	g.check("AdDual", mu)
+	return g.matrix(linalg.MatVec(linalg.T(constant(mu, g.dual)), mu))
+}
+
+// Mul returns the product g h.
+func (g *Group) Mul(a, b *Node) *Node { return vector(linalg.MatMul(g.matrix(a), g.matrix(b))) }
+
+// Inverse returns g⁻¹; NaN where g is singular.
+func (g *Group) Inverse(z *Node) *Node { return vector(g.form.inverse(g, g.matrix(z))) }
+
+// Exp returns exp ξ.
+func (g *Group) Exp(xi *Node) *Node {
+	g.check("Exp", xi)
+	return vector(g.form.exp(g, xi))
+}
+
+// Log returns the principal logarithm of elements of the group, extended smoothly to matrices near it, NaN where there is
+// none. A rotation by π in the plane or in space has two, ξ and −ξ: it is one of them.
+func (g *Group) Log(z *Node) *Node {
+	xi, _ := g.form.log(g, g.matrix(z))
+	return xi
+}
+
+// uniqueLog is Log with NaN in the cut locus of the identity.
+func (g *Group) uniqueLog(z *Node) *Node {
+	xi, margin := g.form.log(g, g.matrix(z))
+	return nanWhere(LessThan(margin, MulScalar(OnesLike(margin), cutLocus)), xi)
+}
+
+// cutLocus is the distance from the cut locus, in radians, below which the direction to a point is lost in rounding.
+const cutLocus = 1e-12
+
+// nanWhere is x where the condition, of [..., 1], does not hold, and NaN where it does.
+func nanWhere(condition, x *Node) *Node {
+	nan := Scalar(x.Graph(), x.DType(), math.NaN())
+	return Where(BroadcastToShape(condition, x.Shape()), BroadcastToShape(nan, x.Shape()), x)
+}
+
+// Ad returns Ad_g ξ.
+func (g *Group) Ad(z, xi *Node) *Node {
+	a := g.matrix(z)
+	return g.Vee(vector(linalg.MatMul(linalg.MatMul(a, g.matrix(g.Hat(xi))), g.form.inverse(g, a))))
+}
+
+// AdDual returns Ad*_g μ: the momentum η ↦ ⟨μ, Ad_g η⟩.
+func (g *Group) AdDual(z, mu *Node) *Node {
+	a := g.matrix(z)
+	pulled := linalg.MatMul(linalg.MatMul(linalg.T(a), g.veeDual(mu)), linalg.T(g.form.inverse(g, a)))
+	return linalg.MatVec(constant(mu, g.basis), vector(pulled))
+}
+
+// adjoint is the matrix of ad_ξ, [..., d, d].
+func (g *Group) adjoint(xi *Node) *Node {
+	g.check("Bracket", xi)
+	dims := xi.Shape().Dimensions
+	flat := linalg.MatVec(constant(xi, g.structure), xi)
+	return Reshape(flat, append(append([]int{}, dims...), g.Dim())...)
+}
+
+// Bracket returns ad_ξ η = [ξ, η].
+func (g *Group) Bracket(xi, eta *Node) *Node { return linalg.MatVec(g.adjoint(xi), eta) }
+
+// BracketDual returns ad*_ξ μ: the momentum η ↦ ⟨μ, [ξ, η]⟩.
+func (g *Group) BracketDual(xi, mu *Node) *Node { return linalg.MatVec(linalg.T(g.adjoint(xi)), mu) }
+
+// DExp returns the matrix of dexp_ξ, [..., d, d]. For groups without closed forms it is NaN where the 1-norm of ad_ξ is
+// above 12.
+func (g *Group) DExp(xi *Node) *Node { return g.form.dexp(g, xi) }
+
+// Act moves points of R^n, [..., k, n], by elements [..., N²]: x ↦ g x, for rigid and affine maps g x + t.
+func (g *Group) Act(z, x *Node) *Node {
+	linear, shift := g.parts(g.matrix(z))
+	moved := linalg.MatMul(x, linalg.T(linear))
+	if shift == nil {
+		return moved
+	}
+	return Add(moved, BroadcastToShape(ExpandAxes(shift, -2), moved.Shape()))
+}
+
+// parts are the linear map of an element and its translation, nil where the group has none.
+func (g *Group) parts(a *Node) (linear, shift *Node) {
+	if !g.affine {
+		return a, nil
+	}
+	rows := AxisRange(0, g.space)
+	linear = Slice(a, AxisRange().Spacer(), rows, rows)
+	return linear, Squeeze(Slice(a, AxisRange().Spacer(), rows, AxisRange(g.space, g.space+1)), -1)
+}
+
+// join is the inverse of parts.
+func join(linear, shift *Node) *Node {
+	if shift == nil {
+		return linear
+	}
+	top := Concatenate([]*Node{linear, ExpandAxes(shift, -1)}, -1)
+	n := shift.Shape().Dim(-1)
+	last := make([]float64, n+1)
+	last[n] = 1
+	row := ExpandLeftToRank(ConstAsDType(shift.Graph(), shift.DType(), last), top.Rank())
+	dims := append([]int{}, top.Shape().Dimensions...)
+	dims[len(dims)-2] = 1
+	return Concatenate([]*Node{top, BroadcastToDims(row, dims...)}, -2)
+}
+
+// Identity returns the identity of the group.
+func (g *Group) Identity() []float64 {
+	z := make([]float64, g.AmbientDim())
+	for i := range g.size() {
+		z[i*(g.size()+1)] = 1
+	}
+	return z
+}
+
+// Tangent returns ξ^, the tangent vector at the identity with coordinates ξ.
+func (g *Group) Tangent(xi ...float64) ([]float64, error) {
+	if len(xi) != g.Dim() {
+		return nil, fmt.Errorf("%s: %d coordinates of a vector of the Lie algebra, want %d", g.name, len(xi), g.Dim())
+	}
+	v := make([]float64, g.AmbientDim())
+	for k, e := range g.basis {
+		floats.AddScaled(v, xi[k], e)
+	}
+	return v, nil
+}
+
+// Move returns points of R^n moved by an element of the group: Act on the host.
+func (g *Group) Move(z []float64, points [][]float64) ([][]float64, error) {
+	if len(z) != g.AmbientDim() {
+		return nil, fmt.Errorf("%s: an element of %d numbers, want %d: a matrix row by row", g.name, len(z), g.AmbientDim())
+	}
+	moved := make([][]float64, len(points))
+	for k, x := range points {
+		if len(x) != g.space {
+			return nil, fmt.Errorf("%s: point %d has %d coordinates, want %d", g.name, k, len(x), g.space)
+		}
+		moved[k] = make([]float64, g.space)
+		for i := range moved[k] {
+			row := z[i*g.size():]
+			moved[k][i] = floats.Dot(row[:g.space], x)
+			if g.affine {
+				moved[k][i] += row[g.space]
+			}
+		}
+	}
+	return moved, nil
+}

@@ -1,0 +1,146 @@
+package lie
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/linalg"
+)
+
+// SO is the group of rotations of R^n, n ≥ 2. Its basis are the rotations in the planes of two axes; those of SO(3) are
+// about x, y and z, so that ξ^ x = ξ × x and ξ is the axis times the angle, that of SO(2) is anticlockwise.
+func SO(n int) *Group {
+	atLeast("SO", n, 2)
+	return newGroup(fmt.Sprintf("SO(%d)", n), n, false, rotations(n, n), rotationForm(n))
+}
+
+// SE is the group of rigid motions x ↦ R x + t of R^n, n ≥ 2, as matrices (R t; 0 1). In its basis the rotations, as those of
+// SO(n), come before the n translations. The standard inner product takes a radian for a unit of length.
+func SE(n int) *Group {
+	atLeast("SE", n, 2)
+	return newGroup(fmt.Sprintf("SE(%d)", n), n, true, append(rotations(n, n+1), translations(n)...), rotationForm(n))
+}
+
+// GL is the group of invertible n×n matrices. Its basis are the matrices with one 1, row by row: ξ^ is ξ itself, row by row.
+// It has two components, of positive and of negative determinant, with no path from one to the other.
+func GL(n int) *Group {
+	atLeast("GL", n, 1)
+	return newGroup(fmt.Sprintf("GL(%d)", n), n, false, entries(n, n), general{})
+}
+
+// Affine is the group of invertible affine maps x ↦ A x + t of R^n, as matrices (A t; 0 1). In its basis the entries of A,
+// row by row, come before the n translations.
+func Affine(n int) *Group {
+	atLeast("Affine", n, 1)
+	return newGroup(fmt.Sprintf("Affine(%d)", n), n, true, append(entries(n, n+1), translations(n)...), general{})
+}
+
+func rotationForm(n int) form {
+	if n <= 3 {
+		return closed{}
+	}
+	return rigid{}
+}
+
+func atLeast(name string, n, least int) {
+	if n < least {
+		panic(fmt.Sprintf("lie.%s: dimension %d, want at least %d", name, n, least))
+	}
+}
+
+// single is the matrix, of size rows, with v at (i, j).
+func single(size, i, j int, v float64) []float64 {
+	e := make([]float64, size*size)
+	e[i*size+j] = v
+	return e
+}
+
+// rotations are the ±(e_i e_jᵀ − e_j e_iᵀ), i < j, the last first.
+func rotations(n, size int) (basis [][]float64) {
+	for i := n - 2; i >= 0; i-- {
+		for j := n - 1; j > i; j-- {
+			sign := 1.
+			if (i+j)%2 == 1 {
+				sign = -1
+			}
+			e := single(size, i, j, sign)
+			e[j*size+i] = -sign
+			basis = append(basis, e)
+		}
+	}
+	return basis
+}
+
+func translations(n int) (basis [][]float64) {
+	for i := range n {
+		basis = append(basis, single(n+1, i, n, 1))
+	}
+	return basis
+}
+
+func entries(n, size int) (basis [][]float64) {
+	for i := range n {
+		for j := range n {
+			basis = append(basis, single(size, i, j, 1))
+		}
+	}
+	return basis
+}
+
+// general is the form of groups without closed forms.
+type general struct{}
+
+func (general) exp(g *Group, xi *Node) *Node { return linalg.Expm(g.matrix(g.Hat(xi))) }
+
+func (general) log(g *Group, a *Node) (xi, margin *Node) {
+	xi = g.Vee(vector(linalg.Logm(a)))
+	return xi, OnesLike(SliceAxis(xi, -1, AxisRange(0, 1)))
+}
+
+// dexp is Σ_k ad^k/(k+1)!, with an argument halved until a polynomial does.
+func (general) dexp(g *Group, xi *Node) *Node {
+	const (
+		halvings = 3 // 1.5^17/18! is below 2e-13, and 1^17/18! below rounding
+		limit    = 12
+	)
+	ad := g.adjoint(xi)
+	size := ReduceAndKeep(ReduceAndKeep(Abs(ad), ReduceSum, -2), ReduceMax, -1)
+	x := MulScalar(ad, 1./(1<<halvings))
+	one := one(x)
+
+	// Paterson and Stockmeyer: a polynomial of degree 4 in x⁴, its coefficients cubic in x.
+	x2 := linalg.MatMul(x, x)
+	powers := []*Node{one, x, x2, linalg.MatMul(x2, x)}
+	x4 := linalg.MatMul(x2, x2)
+	c := func(k int) float64 { return 1 / math.Gamma(float64(k+2)) }
+	y := MulScalar(x4, c(16))
+	for j := 3; j >= 0; j-- {
+		if j < 3 {
+			y = linalg.MatMul(y, x4)
+		}
+		for k, p := range powers {
+			y = Add(y, MulScalar(p, c(4*j+k)))
+		}
+	}
+	for range halvings { // φ(2x) = ½ φ(x) (1 + eˣ), eˣ = 1 + x φ(x)
+		y = linalg.MatMul(y, Add(one, MulScalar(linalg.MatMul(x, y), 0.5)))
+		x = MulScalar(x, 2)
+	}
+	far := GreaterThan(size, MulScalar(OnesLike(size), limit))
+	return Where(BroadcastToShape(far, y.Shape()), MulScalar(OnesLike(y), math.NaN()), y)
+}
+
+func (general) inverse(_ *Group, a *Node) *Node { return linalg.InverseGeneral(a) }
+
+// nearest is the matrix itself, but NaN where it is singular to rounding.
+func (general) nearest(g *Group, a *Node) *Node {
+	const singular = 1e-14
+	linear, shift := g.parts(a)
+	a = join(linear, shift)
+	norm := func(a *Node) *Node { return ReduceAndKeep(Abs(a), ReduceSum, -2, -1) } // a maximum may pass over NaN
+	condition := StopGradient(Mul(norm(linear), norm(linalg.InverseGeneral(linear))))
+	regular := BroadcastToShape(LessThan(condition, MulScalar(OnesLike(condition), 1/singular)), a.Shape())
+	return Where(regular, a, nan(a))
+}

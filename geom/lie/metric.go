@@ -1,0 +1,230 @@
+package lie
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+	"anatomy/geom/linalg"
+)
+
+// Side says which translations of the group keep a metric or a motion.
+type Side int
+
+const (
+	Left  Side = iota // the velocity is g ξ^
+	Right             // the velocity is ξ^ g
+)
+
+func (s Side) String() string { return [...]string{"left", "right"}[s] }
+
+// LeftInvariant returns the metric A(ξ, η) of tangent vectors g ξ^ and g η^, for a symmetric positive definite matrix A of
+// the size of the dimension, nil for the standard one, 1. Where it is bi-invariant it has geom.ClosedForms.
+func (g *Group) LeftInvariant(a [][]float64) (geom.Atlas, error) { return g.invariant(Left, a) }
+
+// RightInvariant returns the metric A(ξ, η) of tangent vectors ξ^ g and η^ g, else as LeftInvariant.
+func (g *Group) RightInvariant(a [][]float64) (geom.Atlas, error) { return g.invariant(Right, a) }
+
+func (g *Group) invariant(side Side, a [][]float64) (geom.Atlas, error) {
+	d := g.Dim()
+	what := fmt.Sprintf("%s-invariant metric on %s", side, g.name)
+	inner := mat.NewSymDense(d, nil)
+	if a == nil {
+		for i := range d {
+			inner.SetSym(i, i, 1)
+		}
+	} else if err := symmetric(inner, a); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	var cholesky mat.Cholesky
+	if !cholesky.Factorize(inner) || cholesky.Cond() > 1e14 {
+		return nil, fmt.Errorf("%s: the inner product is not positive definite", what)
+	}
+	var inverse mat.SymDense
+	if err := cholesky.InverseTo(&inverse); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	m := &metric{Group: g, side: side, inner: rows(inner), inverse: rows(&inverse)}
+	if m.biInvariant() {
+		return biInvariant{m}, nil
+	}
+	return m, nil
+}
+
+// symmetric fills a symmetric matrix.
+func symmetric(to *mat.SymDense, a [][]float64) error {
+	d := to.SymmetricDim()
+	if len(a) != d {
+		return fmt.Errorf("an inner product of %d rows, want %d, the dimension", len(a), d)
+	}
+	size := 0.
+	for i, row := range a {
+		if len(row) != d {
+			return fmt.Errorf("row %d of the inner product has %d numbers, want %d", i, len(row), d)
+		}
+		for j, v := range row {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("entry (%d, %d) of the inner product is %g", i, j, v)
+			}
+			size = max(size, math.Abs(v))
+		}
+	}
+	for i := range d {
+		for j := range i + 1 {
+			if math.Abs(a[i][j]-a[j][i]) > 1e-12*size {
+				return fmt.Errorf("the inner product is not symmetric: %g at (%d, %d), %g at (%d, %d)", a[i][j], i, j, a[j][i], j, i)
+			}
+			to.SetSym(i, j, (a[i][j]+a[j][i])/2)
+		}
+	}
+	return nil
+}
+
+func rows(a mat.Matrix) [][]float64 {
+	n, _ := a.Dims()
+	out := make([][]float64, n)
+	for i := range out {
+		out[i] = mat.Row(nil, i, a)
+	}
+	return out
+}
+
+// metric is an invariant metric.
+type metric struct {
+	*Group
+	side           Side
+	inner, inverse [][]float64 // A and A⁻¹
+}
+
+// biInvariant reports that all ad_ξ are skew with respect to A.
+func (m *metric) biInvariant() bool {
+	d := m.Dim()
+	a := mat.NewDense(d, d, nil)
+	for i, row := range m.inner {
+		a.SetRow(i, row)
+	}
+	for i := range d {
+		ad, product := mat.NewDense(d, d, nil), mat.NewDense(d, d, nil)
+		for k := range d * d {
+			ad.Set(k/d, k%d, m.structure[k][i])
+		}
+		product.Mul(a, ad)
+		for j := range d {
+			for k := range j + 1 {
+				if math.Abs(product.At(j, k)+product.At(k, j)) > 1e-12*mat.Max(a) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// invariantMetric is what the metrics of this package are.
+type invariantMetric interface {
+	geom.Atlas
+	of() *metric
+}
+
+func (m *metric) of() *metric { return m }
+
+// on returns the metric of a space.
+func on(s *geom.Space, what string) (*metric, error) {
+	if m, ok := s.M.(invariantMetric); ok {
+		return m.of(), nil
+	}
+	return nil, fmt.Errorf("%s: the space is that of %T, want an invariant metric of a group, from LeftInvariant or RightInvariant", what, s.M)
+}
+
+// momentum is A ξ and velocity its inverse.
+func (m *metric) momentum(xi *Node) *Node { return linalg.MatVec(constant(xi, m.inner), xi) }
+func (m *metric) velocity(mu *Node) *Node { return linalg.MatVec(constant(mu, m.inverse), mu) }
+
+// translate is c z, or z c for right-invariant metrics.
+func (m *metric) translate(c, z *Node) *Node {
+	a := m.matrix(z)
+	if m.side == Left {
+		return vector(linalg.MatMul(c, a))
+	}
+	return vector(linalg.MatMul(a, c))
+}
+
+func (m *metric) Chart(c *Node) geom.Chart {
+	centred := chart{m, m.form.nearest(m.Group, m.matrix(c))}
+	if f, ok := m.form.(closed); ok {
+		return closedChart{centred, f}
+	}
+	return centred
+}
+
+// chart has the coordinates x of c exp x, or of exp x · c.
+type chart struct {
+	m *metric
+	c *Node // [B..., N, N]
+}
+
+func (c chart) Dim() int { return c.m.Dim() }
+
+// at gives a matrix of the centre the axes that points have in front.
+func (c chart) at(a, x *Node) *Node {
+	return BroadcastPrefix(a, x.Shape().Dimensions[:x.Rank()+1-a.Rank()]...)
+}
+
+func (c chart) Point(x *Node) *Node { return c.m.translate(c.at(c.c, x), c.m.Exp(x)) }
+
+func (c chart) Coordinates(z *Node) *Node {
+	return c.m.uniqueLog(c.m.translate(c.at(c.m.form.inverse(c.m.Group, c.c), z), z))
+}
+
+// signed is ∓x: dexp_(∓x) takes x' to the velocity ξ.
+func (c chart) signed(x *Node) *Node {
+	if c.m.side == Left {
+		return Neg(x)
+	}
+	return x
+}
+
+// G is dexpᵀ A dexp.
+func (c chart) G(x *Node) *Node {
+	j := c.m.DExp(c.signed(x))
+	return linalg.MatMul(linalg.T(j), linalg.MatMul(constant(x, c.m.inner), j))
+}
+
+// closedChart is a chart with the inverse of dexp.
+type closedChart struct {
+	chart
+	form closed
+}
+
+// Sharp is dexp⁻¹ A⁻¹ dexp⁻ᵀ p.
+func (c closedChart) Sharp(x, p *Node) *Node {
+	j := c.form.inverseDExp(c.m.Group, c.signed(x))
+	return linalg.MatVec(j, c.m.velocity(linalg.MatVec(linalg.T(j), p)))
+}
+
+// biInvariant is a metric whose geodesics are z exp tξ, ξ = z⁻¹v.
+type biInvariant struct{ *metric }
+
+// relative is z⁻¹ v, or v z⁻¹: the matrix ξ^ of a vector v, the element of the group that takes z to a point v.
+func (m biInvariant) relative(z, v *Node) *Node {
+	return m.translate(m.form.inverse(m.Group, m.matrix(z)), v)
+}
+
+// Exp is z exp(z⁻¹v).
+func (m biInvariant) Exp(z, v *Node) *Node {
+	return m.translate(m.matrix(z), m.Group.Exp(m.Vee(m.relative(z, v))))
+}
+
+// Log is z log(z⁻¹y).
+func (m biInvariant) Log(z, y *Node) *Node {
+	return m.translate(m.matrix(z), m.Hat(m.uniqueLog(m.relative(z, y))))
+}
+
+// Transport is z h (z⁻¹w) h, h = exp(½ z⁻¹v).
+func (m biInvariant) Transport(z, v, w *Node) *Node {
+	half := m.Group.Exp(MulScalar(m.Vee(m.relative(z, v)), 0.5))
+	return m.translate(m.matrix(z), m.Mul(m.Mul(half, m.relative(z, w)), half))
+}

@@ -1,0 +1,170 @@
+package lie
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/autodiff"
+	"anatomy/geom/ode"
+)
+
+// MuntheKaas makes of an integrator one for states whose first part is an element of the group, which stays there: the
+// field returns the velocity ξ, [..., d], in the place of its derivative, g' = g ξ^ for Left and ξ^ g for Right, and the step
+// is taken for u in g exp u, or exp u · g, with
+//
+//	u' = dexp⁻¹ ξ = ξ ± ½ [u, ξ] + 1/12 [u, [u, ξ]] + O(u⁴).
+//
+// The order is that of the integrator, 4 at most (H. Munthe-Kaas, Applied Numerical Mathematics 29, 1999).
+func (g *Group) MuntheKaas(side Side, method ode.Method) ode.Method {
+	step := method.Step
+	return ode.Method{Name: "Munthe-Kaas " + method.Name, Order: min(method.Order, 4),
+		Step: func(f ode.Field, t, h *Node, y ode.State) ode.State {
+			at := y[0]
+			moved := func(u *Node) *Node {
+				if side == Left {
+					return g.Mul(at, g.Exp(u))
+				}
+				return g.Mul(g.Exp(u), at)
+			}
+			lifted := func(t *Node, y ode.State) ode.State {
+				out := append(ode.State{}, f(t, append(ode.State{moved(y[0])}, y[1:]...))...)
+				out[0] = g.chartVelocity(side, y[0], out[0])
+				return out
+			}
+			dims := append([]int{}, at.Shape().Dimensions...)
+			dims[len(dims)-1] = g.Dim()
+			zero := BroadcastToDims(ScalarZero(at.Graph(), at.DType()), dims...)
+			next := append(ode.State{}, step(lifted, t, h, append(ode.State{zero}, y[1:]...))...)
+			next[0] = moved(next[0])
+			return next
+		}}
+}
+
+// chartVelocity is dexp⁻¹_(∓u) ξ, to third order in u.
+func (g *Group) chartVelocity(side Side, u, xi *Node) *Node {
+	half := 0.5
+	if side == Right {
+		half = -0.5
+	}
+	once := g.Bracket(u, xi)
+	return Add(xi, Add(MulScalar(once, half), MulScalar(g.Bracket(u, once), 1./12)))
+}
+
+// LiePoisson is the field μ' = ad*_ξ μ, ξ = ∂h/∂μ, for Left, μ' = −ad*_ξ μ for Right, on states (μ), [..., d]: the
+// equations of a Hamiltonian h, [...], on the momenta of the group. They keep h and move μ on its coadjoint orbit.
+func (g *Group) LiePoisson(side Side, h func(mu *Node) *Node) ode.Field {
+	return func(_ *Node, y ode.State) ode.State {
+		return ode.State{g.turned(side, autodiff.Grad(h, y[0]), y[0])}
+	}
+}
+
+// turned is ad*_ξ μ, or −ad*_ξ μ for Right.
+func (g *Group) turned(side Side, xi, mu *Node) *Node {
+	force := g.BracketDual(xi, mu)
+	if side == Right {
+		return Neg(force)
+	}
+	return force
+}
+
+// EulerPoincare is the field of the geodesics of an invariant metric on states (g, μ), g of [..., N²] and the momentum
+// μ = A ξ of [..., d], with the velocity ξ in the place of g': see Group.MuntheKaas, which makes the integrator for it.
+// The momentum is that of the body for left-invariant metrics, in space for right-invariant ones.
+func EulerPoincare(m geom.Atlas) ode.Field {
+	im, ok := m.(invariantMetric)
+	if !ok {
+		panic(fmt.Sprintf("lie.EulerPoincare: %T is not an invariant metric of a group", m))
+	}
+	a := im.of()
+	return func(_ *Node, y ode.State) ode.State {
+		xi := a.velocity(y[1])
+		return ode.State{xi, a.turned(a.side, xi, y[1])}
+	}
+}
+
+// Motion is a geodesic over any time, as the motion of a body.
+type Motion struct {
+	Times      []float64   // 0, T/n, …, T
+	Points     [][]float64 // g
+	Velocities [][]float64 // ξ, coordinates in the Lie algebra
+	Momenta    [][]float64 // μ = A ξ
+	Conserved  [][]float64 // Ad*_(g⁻¹) μ for left-invariant metrics, Ad*_g μ for right-invariant ones
+}
+
+// Energy is ½ A(ξ, ξ) at time i.
+func (m *Motion) Energy(i int) float64 { return floats.Dot(m.Velocities[i], m.Momenta[i]) / 2 }
+
+// Move integrates the geodesic of an invariant metric from a point g with the velocity ξ, coordinates in the Lie algebra,
+// from time 0 to T in n steps of the method of Munthe-Kaas of order 4: the equations of Euler and Poincaré with g' = g ξ^,
+// or g' = ξ^ g. The points stay on the group, and energy and conserved momentum tell how exact the motion is.
+func Move(s *geom.Space, start, velocity []float64, T float64, n int) (*Motion, error) {
+	const what = "Move"
+	m, err := on(s, what)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.checkStart(s, what, start); err != nil {
+		return nil, err
+	}
+	if err := m.checkCoordinates(what, "velocity", velocity); err != nil {
+		return nil, err
+	}
+	if n < 1 || !(T > 0) || math.IsInf(T, 1) {
+		return nil, fmt.Errorf("%s: %d steps over the time %g, want at least 1 and a finite positive time", what, n, T)
+	}
+	out, err := s.Call(fmt.Sprintf("%s in %d steps", what, n), func(in []*Node) []*Node {
+		start, xi, T := in[0], in[1], in[2]
+		field := EulerPoincare(m)
+		scaled := func(t *Node, y ode.State) ode.State {
+			out := field(t, y)
+			return ode.State{Mul(T, out[0]), Mul(T, out[1])}
+		}
+		path := ode.Path(scaled, m.MuntheKaas(m.side, ode.RK4), n, ode.State{start, m.momentum(xi)})
+		z, mu := path[0], path[1]
+		to := z
+		if m.side == Left {
+			to = m.Inverse(z)
+		}
+		return []*Node{z, m.velocity(mu), mu, m.AdDual(to, mu)}
+	}, start, velocity, T)
+	if err != nil {
+		return nil, err
+	}
+	motion := &Motion{Points: out.Matrix(0), Velocities: out.Matrix(1), Momenta: out.Matrix(2), Conserved: out.Matrix(3)}
+	for i, z := range motion.Points {
+		t := T * float64(i) / float64(n)
+		if sum := floats.Sum(z) + floats.Sum(motion.Momenta[i]); math.IsNaN(sum) || math.IsInf(sum, 0) {
+			return nil, fmt.Errorf("%s: the motion diverges at step %d of %d (time %.4g of %.4g): use more steps", what, i, n, t, T)
+		}
+		motion.Times = append(motion.Times, t)
+	}
+	return motion, nil
+}
+
+// checkStart refuses what is not an element of the group.
+func (m *metric) checkStart(s *geom.Space, what string, z []float64) error {
+	point, _, err := s.Project(z)
+	if err != nil {
+		return fmt.Errorf("%s: the start is no element of %s: %w", what, m.name, err)
+	}
+	if off := floats.Distance(point, z, 2); !(off <= 1e-8*floats.Norm(z, 2)) {
+		return fmt.Errorf("%s: the start is %.3g off %s; geom.Space.Project moves it there", what, off, m.name)
+	}
+	return nil
+}
+
+func (m *metric) checkCoordinates(what, name string, xi []float64) error {
+	if len(xi) != m.Dim() {
+		return fmt.Errorf("%s: the %s has %d coordinates, want %d, those in the Lie algebra of %s", what, name, len(xi), m.Dim(), m.name)
+	}
+	for i, v := range xi {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("%s: coordinate %d of the %s is %g", what, i, name, v)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,289 @@
+package lie
+
+import (
+	"math"
+
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/autodiff"
+	"anatomy/geom/linalg"
+)
+
+// rigid is the form of SO(n) and SE(n); exp is the general one.
+type rigid struct{ general }
+
+// log is that of inverse scaling and squaring, which loses digits where a plane turns by nearly π, and a step of Newton's
+// method, dexp_(−ξ) δ = exp(−ξ) g − 1, that finds them again.
+func (rigid) log(g *Group, a *Node) (xi, margin *Node) {
+	xi, margin = general{}.log(g, a)
+	rest := Sub(linalg.MatMul(linalg.Expm(g.matrix(g.Hat(Neg(xi)))), a), one(a))
+	step := StopGradient(linalg.SolveGeneral(g.DExp(Neg(xi)), g.Vee(vector(rest))))
+	size := ReduceAndKeep(Abs(step), ReduceSum, -1)
+	lost := GreaterOrEqual(size, MulScalar(OnesLike(size), 1e-4))
+	return Add(xi, step), Where(lost, ZerosLike(margin), margin)
+}
+
+func (rigid) inverse(g *Group, a *Node) *Node {
+	r, t := g.parts(a)
+	r = linalg.T(r)
+	if t == nil {
+		return r
+	}
+	return join(r, Neg(linalg.MatVec(r, t)))
+}
+
+func (rigid) nearest(g *Group, a *Node) *Node {
+	r, t := g.parts(a)
+	return join(nearestRotation(r), t)
+}
+
+// nearestRotation is R of the polar decomposition a = R P, by the iteration R ← ½ R (3 − RᵀR) of Newton and Schulz, NaN
+// where a is close to singular or reverses the orientation. Its derivative is that along rotations: R times the skew part of
+// Rᵀ da.
+func nearestRotation(a *Node) *Node {
+	const (
+		close = 1e-4 // two steps take a defect e to e⁴ from here
+		few   = 2
+		many  = 40
+		exact = 1e-12
+	)
+	below := func(x *Node, limit float64) *Node { return LessThan(x, MulScalar(OnesLike(x), limit)) }
+	defect := func(r *Node) *Node { // [..., 1, 1]
+		return ReduceAndKeep(Abs(Sub(linalg.MatMul(linalg.T(r), r), one(r))), ReduceSum, -2, -1) // a maximum may pass over NaN
+	}
+	near := below(defect(a), close)
+	size := Sqrt(ReduceAndKeep(Square(a), ReduceSum, -2, -1))
+	x := Div(a, BroadcastToShape(Where(near, OnesLike(size), size), a.Shape()))
+	far := Sub(ScalarOne(a.Graph(), dtypes.Int32), ReduceAllMin(ConvertDType(near, dtypes.Int32)))
+	steps := AddScalar(MulScalar(far, many-few), few)
+	x = autodiff.Repeat(steps, func(_ *Node, r []*Node) []*Node {
+		cube := linalg.MatMul(r[0], linalg.MatMul(linalg.T(r[0]), r[0]))
+		return []*Node{Sub(MulScalar(r[0], 1.5), MulScalar(cube, 0.5))}
+	}, []*Node{x})[0]
+	found := LogicalAnd(below(defect(x), exact), IsPositive(ExpandAxes(linalg.Det(x), -2, -1)))
+	x = Where(BroadcastToShape(found, x.Shape()), x, nan(x))
+	var r *Node
+	r = autodiff.CustomVJP([]*Node{a}, []*Node{x}, func(ct []*Node) []*Node {
+		turn := linalg.MatMul(linalg.T(r), ct[0])
+		return []*Node{linalg.MatMul(r, MulScalar(Sub(turn, linalg.T(turn)), 0.5))}
+	})[0]
+	return r
+}
+
+// closed is the form of SO(n) and SE(n) for n = 2, 3, where K = ξ^ has K³ = −θ² K.
+type closed struct{ rigid }
+
+// turn is the matrix of a rotation's coordinates, [..., n, n], with the functions of s = θ².
+func turn(n int, w *Node) (k *Node, c stumpff) {
+	k = linalg.MatVec(linalg.T(ConstAsDType(w.Graph(), w.DType(), rotations(n, n))), w)
+	k = Reshape(k, append(append([]int{}, w.Shape().Dimensions[:w.Rank()-1]...), n, n)...)
+	return k, stumpffAt(ReduceAndKeep(Square(w), ReduceSum, -1))
+}
+
+// scale is c x for c of [..., 1] and a vector or matrix x.
+func scale(c, x *Node) *Node {
+	for c.Rank() < x.Rank() {
+		c = ExpandAxes(c, -1)
+	}
+	return Mul(BroadcastToShape(c, x.Shape()), x)
+}
+
+// exp is R = 1 + c₁ K + c₂ K², by Rodrigues, and t = (1 + c₂ K + c₃ K²) u.
+func (closed) exp(g *Group, xi *Node) *Node {
+	d := g.Dim()
+	if g.affine {
+		d -= g.space
+	}
+	k, c := turn(g.space, SliceAxis(xi, -1, AxisRange(0, d)))
+	r := Add(one(k), Add(scale(c.c1, k), scale(c.c2, linalg.MatMul(k, k))))
+	if !g.affine {
+		return r
+	}
+	u := SliceAxis(xi, -1, AxisRange(d, g.Dim()))
+	ku := linalg.MatVec(k, u)
+	return join(r, Add(u, Add(scale(c.c2, ku), scale(c.c3, linalg.MatVec(k, ku)))))
+}
+
+// log inverts exp: u = (1 − ½ K + half K²) t.
+func (closed) log(g *Group, a *Node) (xi, margin *Node) {
+	r, t := g.parts(a)
+	if g.space == 2 {
+		xi, margin = planeAngle(r)
+	} else {
+		xi, margin = spaceAngle(r)
+	}
+	if t == nil {
+		return xi, margin
+	}
+	k, c := turn(g.space, xi)
+	kt := linalg.MatVec(k, t)
+	u := Add(Sub(t, MulScalar(kt, 0.5)), scale(c.half(), linalg.MatVec(k, kt)))
+	return Concatenate([]*Node{xi, u}, -1), margin
+}
+
+// dexp and its inverse are those of numbers, (eᶻ − 1)/z, at the eigenvalues of ad: 0 and ±iθ, which are double for rigid
+// motions. So they are polynomials in ad that take the odd and the even parts, functions f(−z²), with the right value
+// and derivative at z² = −s: f(s) − f'(s) (ad² + s).
+func (closed) dexp(g *Group, xi *Node) *Node {
+	ad, c := spin(g, xi)
+	square := linalg.MatMul(ad, ad)
+	odd, even := c.c2, c.c3
+	if g.affine {
+		dOdd := Sub(c.c4, MulScalar(c.c3, 0.5))
+		dEven := Sub(MulScalar(c.c5, 1.5), MulScalar(c.c4, 0.5))
+		odd, even = Sub(odd, Mul(c.s, dOdd)), Sub(even, Mul(c.s, dEven))
+		third := Add(scale(dOdd, ad), scale(dEven, square))
+		return Sub(Add(one(ad), Add(scale(odd, ad), scale(even, square))), linalg.MatMul(square, third))
+	}
+	return Add(one(ad), Add(scale(odd, ad), scale(even, square)))
+}
+
+// inverseDExp is the matrix of dexp⁻¹, z/(eᶻ − 1) = 1 − ½ z + half(−z²) z².
+func (closed) inverseDExp(g *Group, xi *Node) *Node {
+	ad, c := spin(g, xi)
+	square := linalg.MatMul(ad, ad)
+	even := c.half()
+	j := Add(one(ad), MulScalar(ad, -0.5))
+	if !g.affine {
+		return Add(j, scale(even, square))
+	}
+	slope := Sub(MulScalar(Sub(MulScalar(c.c5, 5), c.c4), 0.5), MulScalar(c.c6, 4))
+	slope = Add(Div(slope, MulScalar(c.c2, 2)), Square(even))
+	return Add(j, Sub(scale(Sub(even, Mul(c.s, slope)), square), scale(slope, linalg.MatMul(square, square))))
+}
+
+// spin is the matrix of ad_ξ with the functions of the square of its rotation.
+func spin(g *Group, xi *Node) (ad *Node, c stumpff) {
+	w := xi
+	if g.affine {
+		w = SliceAxis(xi, -1, AxisRange(0, g.Dim()-g.space))
+	}
+	return g.adjoint(xi), stumpffAt(ReduceAndKeep(Square(w), ReduceSum, -1))
+}
+
+// planeAngle is the angle of a rotation of the plane, [..., 1], and how far it is from π.
+func planeAngle(r *Node) (w, margin *Node) {
+	z := vector(r)
+	sum := linalg.MatVec(ConstAsDType(r.Graph(), r.DType(), [][]float64{{0, -1, 1, 0}, {1, 0, 0, 1}}), z)
+	w = Atan2(SliceAxis(sum, -1, AxisRange(0, 1)), SliceAxis(sum, -1, AxisRange(1, 2)))
+	return w, OneMinus(MulScalar(Abs(w), 1/math.Pi))
+}
+
+// quaternions is 4 q qᵀ − 1 on the diagonal for the quaternion q of a rotation, row by row, from its matrix.
+var quaternions = func() [][]float64 {
+	rows := make([][]float64, 16)
+	set := func(i, j int, entries map[int]float64) {
+		for _, k := range []int{4*i + j, 4*j + i} {
+			rows[k] = make([]float64, 9)
+			for at, v := range entries {
+				rows[k][at] = v
+			}
+		}
+	}
+	set(0, 0, map[int]float64{0: 1, 4: 1, 8: 1})
+	set(1, 1, map[int]float64{0: 1, 4: -1, 8: -1})
+	set(2, 2, map[int]float64{0: -1, 4: 1, 8: -1})
+	set(3, 3, map[int]float64{0: -1, 4: -1, 8: 1})
+	set(0, 1, map[int]float64{7: 1, 5: -1})
+	set(0, 2, map[int]float64{2: 1, 6: -1})
+	set(0, 3, map[int]float64{3: 1, 1: -1})
+	set(1, 2, map[int]float64{1: 1, 3: 1})
+	set(1, 3, map[int]float64{2: 1, 6: 1})
+	set(2, 3, map[int]float64{5: 1, 7: 1})
+	return rows
+}()
+
+// spaceAngle is the axis of a rotation of space times its angle, [..., 3], and twice the cosine of half the angle, which is
+// π − θ near π. It goes through the quaternion (cos θ/2, sin θ/2 · axis), read off the column of q qᵀ that is largest, which
+// has no cancellation at any angle (S. Shepperd, J. Guidance and Control 1, 1978).
+func spaceAngle(r *Node) (w, margin *Node) {
+	q := linalg.MatVec(ConstAsDType(r.Graph(), r.DType(), quaternions), vector(r))
+	q = Reshape(q, append(append([]int{}, r.Shape().Dimensions[:r.Rank()-2]...), 4, 4)...)
+	q = Add(q, one(q))
+	q = linalg.MatVec(q, largestFirst(StopGradient(ReduceSum(Mul(q, one(q)), -1))))
+	first := SliceAxis(q, -1, AxisRange(0, 1))
+	sign := Where(IsNegative(first), Neg(OnesLike(first)), OnesLike(first))
+	q = scale(Mul(sign, Rsqrt(ReduceAndKeep(Square(q), ReduceSum, -1))), q)
+	first, v := SliceAxis(q, -1, AxisRange(0, 1)), SliceAxis(q, -1, AxisRange(1, 4))
+	return scale(MulScalar(arcsine(ReduceAndKeep(Square(v), ReduceSum, -1), first), 2), v), MulScalar(first, 2)
+}
+
+// largestFirst is 1 at the first of the largest numbers and 0 at the others.
+func largestFirst(x *Node) *Node {
+	index := Iota(x.Graph(), x.Shape(), x.Rank()-1)
+	largest := Equal(x, BroadcastToShape(ReduceAndKeep(x, ReduceMax, -1), x.Shape()))
+	first := ReduceAndKeep(Where(largest, index, AddScalar(index, float64(x.Shape().Dim(-1)))), ReduceMin, -1)
+	return ConvertDType(Equal(index, BroadcastToShape(first, x.Shape())), x.DType())
+}
+
+// arcsine is φ/sin φ for s = sin² φ and cos φ ≥ 0.
+func arcsine(s, cos *Node) *Node {
+	const (
+		limit = 0.05
+		terms = 16 // limit^16 is below rounding
+	)
+	small := LessThan(s, MulScalar(OnesLike(s), limit))
+	c := make([]float64, terms) // of arcsin y/y = Σ (2k)!/(4^k k!² (2k+1)) y^2k
+	binomial := 1.
+	for k := range c {
+		c[k] = binomial / float64(2*k+1)
+		binomial *= float64(2*k+1) / float64(2*k+2)
+	}
+	series := polynomials(Where(small, s, ZerosLike(s)), c)
+	sin := Sqrt(Where(small, OnesLike(s), s))
+	return Where(small, series, Div(Atan2(sin, cos), sin))
+}
+
+// polynomials are Σ_j c[k][j] s^j, [..., k], of s, [..., 1], for a power of two of coefficients.
+func polynomials(s *Node, c ...[]float64) *Node {
+	powers, next := OnesLike(s), s
+	for powers.Shape().Dim(-1) < len(c[0]) {
+		powers = Concatenate([]*Node{powers, scale(next, powers)}, -1)
+		next = Square(next)
+	}
+	return linalg.MatVec(ConstAsDType(s.Graph(), s.DType(), c), powers)
+}
+
+// stumpff are the functions c_k(s) = Σ_j (−s)^j/(2j+k)! at s = θ²: c₁ = sin θ/θ, c₂ = (1 − cos θ)/θ² and so on. Their
+// derivatives are c_k' = ½ (k c_(k+2) − c_(k+1)).
+type stumpff struct{ s, c1, c2, c3, c4, c5, c6 *Node }
+
+func stumpffAt(s *Node) stumpff {
+	const (
+		limit = 1
+		terms = 8 // the next is 1/21!, below rounding also after three derivatives
+	)
+	small := LessThan(s, MulScalar(OnesLike(s), limit))
+	coefficients := func(k int) []float64 {
+		c := make([]float64, terms)
+		for j := range c {
+			c[j] = math.Pow(-1, float64(j)) / math.Gamma(float64(2*j+k+1))
+		}
+		return c
+	}
+	large := Where(small, OnesLike(s), s)
+	theta := Sqrt(large)
+	rest := func(k float64, c *Node) *Node { return Div(AddScalar(Neg(c), k), large) } // (k − c)/s
+	c3 := rest(1, Div(Sin(theta), theta))
+	c4 := rest(1./2, rest(1, Cos(theta)))
+	series := polynomials(Where(small, s, ZerosLike(s)), coefficients(5), coefficients(6))
+	c := stumpff{s: s}
+	c.c5 = Where(small, SliceAxis(series, -1, AxisRange(0, 1)), rest(1./6, c3))
+	c.c6 = Where(small, SliceAxis(series, -1, AxisRange(1, 2)), rest(1./24, c4))
+	lower := func(k float64, c *Node) *Node { return AddScalar(Neg(Mul(s, c)), k) }
+	c.c3, c.c4 = lower(1./6, c.c5), lower(1./24, c.c6)
+	c.c1, c.c2 = lower(1, c.c3), lower(1./2, c.c4)
+	return c
+}
+
+// half is (1 − ½θ cot ½θ)/θ² = (c₃ − 2c₄)/(2c₂).
+func (c stumpff) half() *Node { return Div(Sub(c.c3, MulScalar(c.c4, 2)), MulScalar(c.c2, 2)) }
+
+// one is the identity in the shape of matrices a.
+func one(a *Node) *Node {
+	eye := linalg.Eye(a.Graph(), a.DType(), a.Shape().Dim(-1))
+	return BroadcastToShape(ExpandLeftToRank(eye, a.Rank()), a.Shape())
+}
+
+func nan(a *Node) *Node { return MulScalar(OnesLike(a), math.NaN()) }
