@@ -19,6 +19,8 @@ def css(page):
     if not formulas:
         return ""
     letters = set(html.unescape(re.sub(r"<[^>]*>", "", formulas)))
+    if "<msqrt" in formulas or "<mroot" in formulas:
+        letters.add("√")
     options = subset.Options(flavor="woff2", layout_features=["*"])
     font = subset.load_font(str(SOURCE), options)
     subsetter = subset.Subsetter(options)

@@ -11,6 +11,7 @@ import unittest
 import unittest.mock
 
 import nbformat
+from fontTools import ttLib
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 import report
@@ -183,6 +184,14 @@ class Report(unittest.TestCase):
         self.assertEqual(list(report.best(large, "typst")), ["image/svg+xml"])
         self.assertEqual(list(report.best(dict(large, **{"image/png": "x" * 10**6}), "html5")), ["image/svg+xml"])
         self.assertEqual(list(report.best({"image/svg+xml": SVG, "image/png": PNG}, "html5")), ["image/svg+xml"])
+
+    def test_the_font_has_what_no_text_names(self):
+        # A root has no letter in the source of a formula; the letters that are there may be drawn as others.
+        for source, wanted in ("$\\sqrt{x}$", "√"), ("$\\sqrt[3]{x}$", "√3"), ("$\\left(x\\right)$", "()"), ("$\\hat x\\cdot\\bar y$", "⋅"):
+            page = self.html(self.notebook(new_markdown_cell(source)))
+            font = ttLib.TTFont(io.BytesIO(base64.b64decode(re.search(r"data:font/woff2;base64,([^)]*)", page)[1])))
+            with self.subTest(source):
+                self.assertEqual([c for c in wanted if ord(c) not in font.getBestCmap()], [])
 
     def test_unknown_tex_is_an_error(self):
         for source in ("$\\nonsense{x}$", "\\begin{nonsense}\nx\n\\end{nonsense}"):
