@@ -2,7 +2,6 @@ package landmarks
 
 import (
 	"fmt"
-	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -68,7 +67,7 @@ func (m Manifold) solve(q, v, mu *Node) *Node {
 	const tolerance = 1e-6
 	p, residual := linalg.CG(m.regular, []*Node{q, mu}, v, tolerance, 1000)
 	solved := LessOrEqual(ExpandAxes(residual, -1), Scalar(q.Graph(), q.DType(), tolerance))
-	return Where(BroadcastToShape(solved, p.Shape()), p, MulScalar(OnesLike(p), math.NaN()))
+	return linalg.NaNWhere(LogicalNot(solved), p)
 }
 
 // regular is Σ_j K(x_i, x_j) p_j + μ p_i for params x and μ.

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/lie"
 	"anatomy/geom/stochastic"
 )
@@ -111,7 +112,7 @@ func TestCoadjoint(t *testing.T) {
 	for _, path := range paths.Points {
 		change := 0.
 		for _, mu := range must(lie.Momenta(s, path, m)) {
-			near(t, "|μ|", floats.Norm(mu, 2), floats.Norm(m, 2), 1e-13)
+			geomtest.Near(t, "|μ|", floats.Norm(mu, 2), floats.Norm(m, 2), 1e-13)
 			change = max(change, floats.Distance(mu, m, 2))
 		}
 		if change < 0.5 {
@@ -122,7 +123,7 @@ func TestCoadjoint(t *testing.T) {
 	paths = must(p.Paths(stochastic.Run{Paths: 3, Steps: 50, Time: 2, Seed: 42}))
 	for k, path := range paths.Points {
 		angle := 0.5*2 + 0.7*end(paths.Noise[k])[0]
-		nearVector(t, "rotation about an axis", end(path), expm(g, []float64{0, 0, angle}), 1e-12)
+		geomtest.NearVector(t, "rotation about an axis", end(path), expm(g, []float64{0, 0, angle}), 1e-12)
 	}
 }
 

@@ -2,7 +2,6 @@ package lie
 
 import (
 	"fmt"
-	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -143,17 +142,11 @@ func (g *Group) Log(z *Node) *Node {
 // uniqueLog is Log with NaN in the cut locus of the identity.
 func (g *Group) uniqueLog(z *Node) *Node {
 	xi, margin := g.form.log(g, g.matrix(z))
-	return nanWhere(LessThan(margin, MulScalar(OnesLike(margin), cutLocus)), xi)
+	return linalg.NaNWhere(LessThan(margin, MulScalar(OnesLike(margin), cutLocus)), xi)
 }
 
 // cutLocus is the distance from the cut locus, in radians, below which the direction to a point is lost in rounding.
 const cutLocus = 1e-12
-
-// nanWhere is x where the condition, of [..., 1], does not hold, and NaN where it does.
-func nanWhere(condition, x *Node) *Node {
-	nan := Scalar(x.Graph(), x.DType(), math.NaN())
-	return Where(BroadcastToShape(condition, x.Shape()), BroadcastToShape(nan, x.Shape()), x)
-}
 
 // Ad returns Ad_g ξ.
 func (g *Group) Ad(z, xi *Node) *Node {

@@ -129,7 +129,7 @@ func (general) dexp(g *Group, xi *Node) *Node {
 		x = MulScalar(x, 2)
 	}
 	far := GreaterThan(size, MulScalar(OnesLike(size), limit))
-	return Where(BroadcastToShape(far, y.Shape()), MulScalar(OnesLike(y), math.NaN()), y)
+	return linalg.NaNWhere(far, y)
 }
 
 func (general) inverse(_ *Group, a *Node) *Node { return linalg.InverseGeneral(a) }
@@ -141,6 +141,6 @@ func (general) nearest(g *Group, a *Node) *Node {
 	a = join(linear, shift)
 	norm := func(a *Node) *Node { return ReduceAndKeep(Abs(a), ReduceSum, -2, -1) } // a maximum may pass over NaN
 	condition := StopGradient(Mul(norm(linear), norm(linalg.InverseGeneral(linear))))
-	regular := BroadcastToShape(LessThan(condition, MulScalar(OnesLike(condition), 1/singular)), a.Shape())
-	return Where(regular, a, nan(a))
+	regular := LessThan(condition, MulScalar(OnesLike(condition), 1/singular))
+	return linalg.NaNWhere(LogicalNot(regular), a)
 }

@@ -3,7 +3,6 @@ package lie_test
 import (
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -25,27 +24,6 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
-}
-
-func near(t *testing.T, what string, got, want, tolerance float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= tolerance*max(1, math.Abs(want))) {
-		t.Errorf("%s: %.15g, want %.15g to %.1g", what, got, want, tolerance)
-	}
-}
-
-func nearVector(t *testing.T, what string, got, want []float64, tolerance float64) {
-	t.Helper()
-	if d := floats.Distance(got, want, 2); !(d <= tolerance*max(1, floats.Norm(want, 2))) {
-		t.Errorf("%s: %.12g, want %.12g, %.2g off", what, got, want, d)
-	}
-}
-
-func refused(t *testing.T, what string, err error, word string) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), word) {
-		t.Errorf("%s: error %v, want one that says %q", what, err, word)
-	}
 }
 
 func diagonal(v ...float64) [][]float64 {
@@ -124,7 +102,7 @@ func TestAlgebra(t *testing.T) {
 				}
 			}, xi, eta, mu))
 			for k, x := range xi {
-				nearVector(t, "exp", out.Matrix(0)[k], expm(g, x), 1e-13)
+				geomtest.NearVector(t, "exp", out.Matrix(0)[k], expm(g, x), 1e-13)
 			}
 			for i, what := range []string{"log exp", "g g⁻¹", "Ad_exp = exp ad", "dexp on the left", "dexp on the right", "Ad*", "ad*", "Jacobi",
 				"Vee Hat", "[ξ, η]", "derivative of log exp", "second derivative of log exp"} {
@@ -132,7 +110,7 @@ func TestAlgebra(t *testing.T) {
 				if i >= 10 {
 					tolerance = 1e-10
 				}
-				near(t, what, out.Scalar(i+1), 0, tolerance)
+				geomtest.Near(t, what, out.Scalar(i+1), 0, tolerance)
 			}
 		})
 	}
@@ -168,7 +146,7 @@ func TestRotationAngles(t *testing.T) {
 			}
 			want[4*i] += c
 		}
-		nearVector(t, "Rodrigues", out.Matrix(0)[k], want, 4e-16*3)
+		geomtest.NearVector(t, "Rodrigues", out.Matrix(0)[k], want, 4e-16*3)
 		got := out.Matrix(1)[k]
 		if angle > math.Pi-1e-15 && floats.Dot(got, x) < 0 { // two logarithms
 			floats.Scale(-1, got)
@@ -176,7 +154,7 @@ func TestRotationAngles(t *testing.T) {
 		if d := floats.Distance(got, x, 2); !(d <= 2e-15*angle) {
 			t.Errorf("log of a rotation by %g about %v: %.17g, which is %.2g off", angle, axis, got, d)
 		}
-		nearVector(t, "exp log", out.Matrix(3)[k], out.Matrix(0)[k], 2e-15)
+		geomtest.NearVector(t, "exp log", out.Matrix(3)[k], out.Matrix(0)[k], 2e-15)
 	}
 	for k, x := range plane {
 		if got := math.Abs(out.Matrix(2)[k][0]); !(math.Abs(got-math.Abs(x[0])) <= 1e-15*math.Abs(x[0])) {
@@ -201,7 +179,7 @@ func TestLogNearCutLocus(t *testing.T) {
 				x := g.Ad(g.Exp(tilt), xi)
 				return []*Node{largest(g.Log(g.Exp(x)), x)}
 			}, [][]float64{planes}, tilt))
-			near(t, g.String()+" logarithm", out.Scalar(0), 0, 1e-14/math.Min(1, delta))
+			geomtest.Near(t, g.String()+" logarithm", out.Scalar(0), 0, 1e-14/math.Min(1, delta))
 		}
 	}
 }

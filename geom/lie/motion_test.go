@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/lie"
 	"anatomy/geom/linalg"
 	"anatomy/geom/manifold"
@@ -45,10 +46,10 @@ func TestTumblingBody(t *testing.T) {
 	drift := map[int][2]float64{}
 	for _, n := range []int{2000, 4000} {
 		m := must(lie.Move(s, g.Identity(), w, period, n))
-		nearVector(t, "velocity after a period", end(m.Velocities), w, map[int]float64{2000: 1e-5, 4000: 1e-6}[n])
+		geomtest.NearVector(t, "velocity after a period", end(m.Velocities), w, map[int]float64{2000: 1e-5, 4000: 1e-6}[n])
 		if n == 4000 {
-			nearVector(t, "velocity after half a period", m.Velocities[n/2], []float64{w[0], -w[1], -w[2]}, 1)
-			near(t, "it has turned over", m.Velocities[n/2][1], -w[1], 1e-6)
+			geomtest.NearVector(t, "velocity after half a period", m.Velocities[n/2], []float64{w[0], -w[1], -w[2]}, 1)
+			geomtest.Near(t, "it has turned over", m.Velocities[n/2][1], -w[1], 1e-6)
 		}
 		energy, momentum, off := 0., 0., 0.
 		for i, z := range m.Points {
@@ -64,7 +65,7 @@ func TestTumblingBody(t *testing.T) {
 				}
 			}
 		}
-		near(t, "RᵀR", off, 0, 1e-13)
+		geomtest.Near(t, "RᵀR", off, 0, 1e-13)
 		drift[n] = [2]float64{energy, momentum}
 	}
 	for k, what := range []string{"energy", "momentum in space"} {
@@ -96,8 +97,8 @@ func TestGeodesicsTwoRoutes(t *testing.T) {
 			m := must(lie.Move(s, gl.Identity(), xi, 1, n))
 			errors = append(errors, floats.Distance(end(m.Points), want, 2))
 		}
-		near(t, side.String()+": order", math.Log2(errors[0]/errors[1]), 4, 0.1/4)
-		near(t, side.String()+": error", errors[1], 0, 2e-6)
+		geomtest.Near(t, side.String()+": order", math.Log2(errors[0]/errors[1]), 4, 0.1/4)
+		geomtest.Near(t, side.String()+": error", errors[1], 0, 2e-6)
 	}
 
 	inertia := [][]float64{{1, 0.2, 0, 0.1, 0, 0}, {0.2, 2, -0.1, 0, 0.3, 0}, {0, -0.1, 1.5, 0, 0, 0.1},
@@ -114,11 +115,11 @@ func TestGeodesicsTwoRoutes(t *testing.T) {
 			return se.Mul(se.Hat(xi), z)
 		}, start, velocity)).Vector(0)
 		g := must(s.Exp(start, v))
-		nearVector(t, side.String()+": Euler and Poincaré against Hamilton", end(motion.Points), end(g.Points), 2e-9)
-		near(t, side.String()+": length", g.Length, math.Sqrt(2*motion.Energy(0)), 1e-12)
-		nearVector(t, side.String()+": conserved momentum", end(motion.Conserved), motion.Conserved[0], 1e-9)
+		geomtest.NearVector(t, side.String()+": Euler and Poincaré against Hamilton", end(motion.Points), end(g.Points), 2e-9)
+		geomtest.Near(t, side.String()+": length", g.Length, math.Sqrt(2*motion.Energy(0)), 1e-12)
+		geomtest.NearVector(t, side.String()+": conserved momentum", end(motion.Conserved), motion.Conserved[0], 1e-9)
 		again := must(lie.Momenta(s, motion.Points, motion.Conserved[0]))
-		nearVector(t, side.String()+": momentum from the conserved one", end(again), end(motion.Momenta), 1e-9)
+		geomtest.NearVector(t, side.String()+": momentum from the conserved one", end(again), end(motion.Momenta), 1e-9)
 	}
 }
 
@@ -138,11 +139,11 @@ func TestLiePoisson(t *testing.T) {
 		}, []float64{2, -1, 1.5}, diagonal(2, 1, 0.6), []float64{0.3, 0.1, -0.4}))
 		ends = append(ends, out.Vector(0))
 		if n == 640 {
-			near(t, "Hamiltonian", out.Scalar(1), 0, 1e-9)
-			near(t, "|μ|²", out.Scalar(2), 0, 1e-9)
+			geomtest.Near(t, "Hamiltonian", out.Scalar(1), 0, 1e-9)
+			geomtest.Near(t, "|μ|²", out.Scalar(2), 0, 1e-9)
 		}
 	}
-	near(t, "order", math.Log2(floats.Distance(ends[0], ends[2], 2)/floats.Distance(ends[1], ends[2], 2)), 4, 0.1)
+	geomtest.Near(t, "order", math.Log2(floats.Distance(ends[0], ends[2], 2)/floats.Distance(ends[1], ends[2], 2)), 4, 0.1)
 }
 
 // SO(3) with the standard metric: sectional curvature ¼ |[ξ, η]|², scalar curvature 3/2, distance the angle; SE(3) with it
@@ -154,9 +155,9 @@ func TestBiInvariant(t *testing.T) {
 	z := expm(g, []float64{0.4, -0.3, 0.9})
 	v := must(engine.Run(func(z, a, b *Node) []*Node { return []*Node{g.Mul(z, g.Hat(a)), g.Mul(z, g.Hat(b))} },
 		z, []float64{1, 0.2, -0.3}, []float64{0.1, 0.5, 2}))
-	near(t, "sectional curvature", must(s.SectionalCurvature(z, v.Vector(0), v.Vector(1))), 0.25, 1e-10)
-	near(t, "scalar curvature", must(s.ScalarCurvature(z)), 1.5, 1e-10)
-	near(t, "distance", must(s.Log(g.Identity(), z)).Length, math.Sqrt(0.16+0.09+0.81), 1e-14)
+	geomtest.Near(t, "sectional curvature", must(s.SectionalCurvature(z, v.Vector(0), v.Vector(1))), 0.25, 1e-10)
+	geomtest.Near(t, "scalar curvature", must(s.ScalarCurvature(z)), 1.5, 1e-10)
+	geomtest.Near(t, "distance", must(s.Log(g.Identity(), z)).Length, math.Sqrt(0.16+0.09+0.81), 1e-14)
 
 	e := lie.SE(3)
 	straight := must(geom.On(must(e.LeftInvariant(nil))).Exp(e.Identity(), must(e.Tangent(0.5, 0.8, -0.3, 1, -2, 0.5))))
@@ -164,8 +165,8 @@ func TestBiInvariant(t *testing.T) {
 		u := float64(k) / float64(len(straight.Points)-1)
 		turn := expm(g, []float64{0.5 * u, 0.8 * u, -0.3 * u})
 		for i := range 3 {
-			nearVector(t, "rotation", z[4*i:4*i+3], turn[3*i:3*i+3], 1e-6)
-			near(t, "translation", z[4*i+3], u*[]float64{1, -2, 0.5}[i], 1e-6)
+			geomtest.NearVector(t, "rotation", z[4*i:4*i+3], turn[3*i:3*i+3], 1e-6)
+			geomtest.Near(t, "translation", z[4*i+3], u*[]float64{1, -2, 0.5}[i], 1e-6)
 		}
 	}
 }
@@ -181,13 +182,13 @@ func TestMeanOfRotations(t *testing.T) {
 	}
 	scaled := func(c float64, x []float64) []float64 { return floats.ScaleTo(make([]float64, len(x)), c, x) }
 	mean := must(stats.FrechetMean(s, [][]float64{a, mul(a, expm(g, xi))}))
-	nearVector(t, "of two", mean.Point, mul(a, expm(g, scaled(0.5, xi))), 1e-8)
+	geomtest.NearVector(t, "of two", mean.Point, mul(a, expm(g, scaled(0.5, xi))), 1e-8)
 	var set [][]float64
 	for _, x := range [][]float64{{1.2, 0, 0.4}, {0, 0.9, -0.5}, {0.3, 0.2, 2}} {
 		set = append(set, mul(a, expm(g, x)), mul(a, expm(g, scaled(-1, x))))
 	}
 	mean = must(stats.FrechetMean(s, set))
-	nearVector(t, "of a symmetric set", mean.Point, a, 1e-8)
+	geomtest.NearVector(t, "of a symmetric set", mean.Point, a, 1e-8)
 	if mean.Status != geom.Converged {
 		t.Errorf("mean: %s", mean.Status)
 	}
@@ -202,60 +203,60 @@ func TestAffineIsHyperbolic(t *testing.T) {
 	t.Parallel()
 	g := lie.Affine(1)
 	s := geom.On(must(g.LeftInvariant(nil)), geom.Integrator(ode.RK4, 100))
-	near(t, "scalar curvature", must(s.ScalarCurvature([]float64{2, 1, 0, 1})), -2, 1e-10)
+	geomtest.Near(t, "scalar curvature", must(s.ScalarCurvature([]float64{2, 1, 0, 1})), -2, 1e-10)
 	d := must(s.Log([]float64{1, 0, 0, 1}, []float64{1.5, 0.7, 0, 1}))
-	near(t, "distance", d.Length, math.Acosh(1+(0.7*0.7+0.5*0.5)/(2*1.5)), 1e-8)
-	near(t, "scalar curvature of the hyperbolic plane", must(geom.On(manifold.Hyperbolic(2)).ScalarCurvature([]float64{1, 0, 0})), -2, 1e-10)
+	geomtest.Near(t, "distance", d.Length, math.Acosh(1+(0.7*0.7+0.5*0.5)/(2*1.5)), 1e-8)
+	geomtest.Near(t, "scalar curvature of the hyperbolic plane", must(geom.On(manifold.Hyperbolic(2)).ScalarCurvature([]float64{1, 0, 0})), -2, 1e-10)
 }
 
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	g := lie.SO(3)
 	_, err := g.LeftInvariant(diagonal(1, 2))
-	refused(t, "size", err, "2 rows, want 3")
+	geomtest.Refused(t, "size", err, "2 rows, want 3")
 	_, err = g.RightInvariant(diagonal(1, 2, -1))
-	refused(t, "indefinite", err, "right-invariant metric on SO(3): the inner product is not positive definite")
+	geomtest.Refused(t, "indefinite", err, "right-invariant metric on SO(3): the inner product is not positive definite")
 	_, err = g.LeftInvariant([][]float64{{1, 0.5, 0}, {0, 1, 0}, {0, 0, 1}})
-	refused(t, "not symmetric", err, "not symmetric")
+	geomtest.Refused(t, "not symmetric", err, "not symmetric")
 	_, err = g.LeftInvariant(diagonal(1, 2, math.NaN()))
-	refused(t, "NaN", err, "entry (2, 2)")
+	geomtest.Refused(t, "NaN", err, "entry (2, 2)")
 	_, err = g.Tangent(1, 2)
-	refused(t, "coordinates", err, "2 coordinates")
+	geomtest.Refused(t, "coordinates", err, "2 coordinates")
 	_, err = lie.SE(2).Move(lie.SE(2).Identity(), [][]float64{{0, 1}, {1, 2, 3}})
-	refused(t, "point", err, "point 1 has 3 coordinates")
+	geomtest.Refused(t, "point", err, "point 1 has 3 coordinates")
 	_, err = g.Move([]float64{1}, nil)
-	refused(t, "element", err, "want 9")
+	geomtest.Refused(t, "element", err, "want 9")
 
 	s := geom.On(must(g.LeftInvariant(nil)))
 	_, err = s.Exp([]float64{1, 0, 0, 0, 1, 0.001, 0, 0, 1}, make([]float64, 9))
-	refused(t, "not orthogonal", err, "Space.Project")
+	geomtest.Refused(t, "not orthogonal", err, "Space.Project")
 	_, err = s.Exp([]float64{1, 0, 0, 0, 1, 0, 0, 0, -1}, make([]float64, 9))
-	refused(t, "reflection", err, "not on the manifold")
+	geomtest.Refused(t, "reflection", err, "not on the manifold")
 	_, err = s.Exp(g.Identity(), g.Identity())
-	refused(t, "vector", err, "not tangent")
+	geomtest.Refused(t, "vector", err, "not tangent")
 	_, err = s.Log(g.Identity(), []float64{-1, 0, 0, 0, -1, 0, 0, 0, 1})
-	refused(t, "rotation by π", err, "cut locus")
+	geomtest.Refused(t, "rotation by π", err, "cut locus")
 	z, _, err := s.Project([]float64{2, 0, 0, 0, 0.3, -0.4, 0, 0.4, 0.3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	nearVector(t, "projected", z, []float64{1, 0, 0, 0, 0.6, -0.8, 0, 0.8, 0.6}, 1e-14)
+	geomtest.NearVector(t, "projected", z, []float64{1, 0, 0, 0, 0.6, -0.8, 0, 0.8, 0.6}, 1e-14)
 	_, err = lie.Move(s, []float64{1, 0, 0, 0, 1, 0, 0, 0, 0.5}, []float64{1, 0, 0}, 1, 10)
-	refused(t, "start", err, "off SO(3)")
+	geomtest.Refused(t, "start", err, "off SO(3)")
 	_, err = lie.Move(s, g.Identity(), []float64{1, 0}, 1, 10)
-	refused(t, "velocity", err, "2 coordinates")
+	geomtest.Refused(t, "velocity", err, "2 coordinates")
 	_, err = lie.Move(s, g.Identity(), []float64{1, 0, 0}, 0, 10)
-	refused(t, "time", err, "positive time")
+	geomtest.Refused(t, "time", err, "positive time")
 	_, err = lie.Move(geom.On(manifold.Sphere(2)), g.Identity(), []float64{1, 0, 0}, 1, 10)
-	refused(t, "another manifold", err, "LeftInvariant")
+	geomtest.Refused(t, "another manifold", err, "LeftInvariant")
 	_, err = lie.Coadjoint(s, g.Identity(), []float64{1, 0, 0}, nil)
-	refused(t, "no noise", err, "no vectors")
+	geomtest.Refused(t, "no noise", err, "no vectors")
 	_, err = lie.Momenta(s, [][]float64{{1}}, []float64{1, 0, 0})
-	refused(t, "momenta", err, "point 0")
+	geomtest.Refused(t, "momenta", err, "point 0")
 
 	gl := geom.On(must(lie.GL(2).LeftInvariant(nil)))
 	_, err = gl.Exp([]float64{0.1, 0.2, 0.3, 0.6}, []float64{1, 0, 0, 1})
-	refused(t, "singular", err, "not on the manifold")
+	geomtest.Refused(t, "singular", err, "not on the manifold")
 	_, err = gl.Log([]float64{1, 0, 0, 1}, []float64{1, 0, 0, -1})
-	refused(t, "two components", err, "cut locus")
+	geomtest.Refused(t, "two components", err, "cut locus")
 }

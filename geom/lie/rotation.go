@@ -62,7 +62,7 @@ func nearestRotation(a *Node) *Node {
 		return []*Node{Sub(MulScalar(r[0], 1.5), MulScalar(cube, 0.5))}
 	}, []*Node{x})[0]
 	found := LogicalAnd(below(defect(x), exact), IsPositive(ExpandAxes(linalg.Det(x), -2, -1)))
-	x = Where(BroadcastToShape(found, x.Shape()), x, nan(x))
+	x = linalg.NaNWhere(LogicalNot(found), x)
 	var r *Node
 	r = autodiff.CustomVJP([]*Node{a}, []*Node{x}, func(ct []*Node) []*Node {
 		turn := linalg.MatMul(linalg.T(r), ct[0])
@@ -285,5 +285,3 @@ func one(a *Node) *Node {
 	eye := linalg.Eye(a.Graph(), a.DType(), a.Shape().Dim(-1))
 	return BroadcastToShape(ExpandLeftToRank(eye, a.Rank()), a.Shape())
 }
-
-func nan(a *Node) *Node { return MulScalar(OnesLike(a), math.NaN()) }

@@ -147,6 +147,11 @@ func eyeLike(a *Node) *Node { return graph.ConvertDType(onDiagonal(a), a.DType()
 
 func nan(a *Node) *Node { return graph.Div(graph.ZerosLike(a), graph.ZerosLike(a)) }
 
+// NaNWhere is x where the condition, broadcast to its shape, does not hold, and NaN where it does.
+func NaNWhere(condition, x *Node) *Node {
+	return graph.Where(graph.BroadcastToShape(condition, x.Shape()), nan(x), x)
+}
+
 // block cuts rows r0…r1 and columns c0…c1 out of a.
 func block(a *Node, r0, r1, c0, c1 int) *Node {
 	return graph.Slice(a, graph.AxisRange().Spacer(), graph.AxisRange(r0, r1), graph.AxisRange(c0, c1))

@@ -123,7 +123,7 @@ func (m constantCurvature) Log(z, y *Node) *Node {
 	ratio := Where(atZero, OnesLike(s), Div(theta, r))
 	if m.k > 0 {
 		antipodes := LogicalAnd(IsNegative(c), LessThan(s, MulScalar(OnesLike(s), cutLocus*cutLocus)))
-		u = nanWhere(antipodes, u)
+		u = linalg.NaNWhere(antipodes, u)
 	}
 	return scale(ratio, u)
 }

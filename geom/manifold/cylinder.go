@@ -6,6 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
+	"anatomy/geom/linalg"
 )
 
 // Cylinder is the surface x² + y² = r² of R³, which is flat. Its charts unroll it; the line opposite to the centre is
@@ -57,5 +58,5 @@ func turned(angle, c *Node) *Node {
 func angleFrom(c, y *Node) *Node {
 	c0, c1, y0, y1 := from(c, 0, 1), from(c, 1, 2), from(y, 0, 1), from(y, 1, 2)
 	angle := Atan2(Sub(Mul(c0, y1), Mul(c1, y0)), Add(Mul(c0, y0), Mul(c1, y1)))
-	return nanWhere(GreaterThan(Abs(angle), MulScalar(OnesLike(angle), math.Pi-cutLocus)), angle)
+	return linalg.NaNWhere(GreaterThan(Abs(angle), MulScalar(OnesLike(angle), math.Pi-cutLocus)), angle)
 }

@@ -20,10 +20,10 @@ func TestCylinder(t *testing.T) {
 	for k, p := range g.Points { // a helix, twice round
 		time := float64(k) / float64(len(g.Points)-1)
 		angle := 4 * math.Pi * time
-		nearVector(t, "helix", p, []float64{2 * math.Cos(angle), 2 * math.Sin(angle), 5 * time}, 1e-12)
+		geomtest.NearVector(t, "helix", p, []float64{2 * math.Cos(angle), 2 * math.Sin(angle), 5 * time}, 1e-12)
 	}
 	_, err = s.Log([]float64{2, 0, 0}, []float64{-2, 0, 1})
-	refused(t, "half way round", err, "cut locus")
+	geomtest.Refused(t, "half way round", err, "cut locus")
 	_, err = s.Log([]float64{2, 0, 0}, []float64{1, 0, 1})
-	refused(t, "inside", err, "not on the manifold")
+	geomtest.Refused(t, "inside", err, "not on the manifold")
 }

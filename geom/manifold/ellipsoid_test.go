@@ -39,7 +39,7 @@ func TestEllipsoidCurvature(t *testing.T) {
 			sum += math.Pow(out.Matrix(1)[i][k], 2) / math.Pow(a, 4)
 			product *= a * a
 		}
-		near(t, "Gauss's curvature", scalar/2, 1/(product*sum*sum), 1e-9)
+		geomtest.Near(t, "Gauss's curvature", scalar/2, 1/(product*sum*sum), 1e-9)
 	}
 }
 
@@ -94,10 +94,10 @@ func TestEllipsoidAgainstGeographiclib(t *testing.T) {
 
 			g, err := s.Exp(z, velocity)
 			g = must(t, g, err)
-			nearVector(t, "end", g.Points[300], end, 1e-9)
+			geomtest.NearVector(t, "end", g.Points[300], end, 1e-9)
 			moved, err := s.Transport(g, velocity)
 			sin, cos = math.Sincos(row[5] * math.Pi / 180)
-			nearVector(t, "velocity at the end", must(t, moved, err)[0][300], combined(cos*row[2], north2, sin*row[2], east2), 1e-9)
+			geomtest.NearVector(t, "velocity at the end", must(t, moved, err)[0][300], combined(cos*row[2], north2, sin*row[2], east2), 1e-9)
 
 			if i%2 == 1 {
 				continue
@@ -110,11 +110,11 @@ func TestEllipsoidAgainstGeographiclib(t *testing.T) {
 			const h = 3e-3
 			jacobi := combined(8/(12*h), floats.SubTo(make([]float64, 3), at(h), at(-h)),
 				-1/(12*h), floats.SubTo(make([]float64, 3), at(2*h), at(-2*h)))
-			near(t, "reduced length", floats.Norm(jacobi, 2), row[6], 1e-9)
+			geomtest.Near(t, "reduced length", floats.Norm(jacobi, 2), row[6], 1e-9)
 		}
 		logs, err := s.LogAll(starts, ends)
 		for i, g := range must(t, logs, err) {
-			nearVector(t, "Log", g.Velocity, velocities[i], 1e-9)
+			geomtest.NearVector(t, "Log", g.Velocity, velocities[i], 1e-9)
 		}
 	}
 }

@@ -21,10 +21,10 @@ func TestHeisenbergCircle(t *testing.T) {
 	const w = 5.0
 	g, err := geom.On(manifold.Heisenberg(), geom.Integrator(ode.RK4, 200)).Shoot([]float64{0, 0, 0}, []float64{1, 0, w})
 	g = must(t, g, err)
-	near(t, "length", g.Length, 1, 1e-14)
+	geomtest.Near(t, "length", g.Length, 1, 1e-14)
 	for k, p := range g.Points {
 		time := float64(k) / 200
 		want := []float64{math.Sin(w*time) / w, (1 - math.Cos(w*time)) / w, (w*time - math.Sin(w*time)) / (2 * w * w)}
-		nearVector(t, "geodesic", p, want, 1e-8)
+		geomtest.NearVector(t, "geodesic", p, want, 1e-8)
 	}
 }

@@ -66,7 +66,7 @@ func (m kendall) Chart(c *Node) geom.Chart {
 	h := m.helmert(c)
 	z := linalg.MatVec(h, c)
 	size := dot(z, z)
-	size = nanWhere(LessThan(size, MulScalar(dot(c, c), cutLocus*cutLocus)), size) // all landmarks in one place
+	size = linalg.NaNWhere(LessThan(size, MulScalar(dot(c, c), cutLocus*cutLocus)), size) // all landmarks in one place
 	z = scale(Rsqrt(size), z)
 
 	re, im := from(z, 0, 1), from(z, n, n+1)
@@ -155,7 +155,7 @@ func (m kendall) Log(z, y *Node) *Node {
 	z, y = m.standard(z), m.standard(y)
 	re, im := dot(z, y), dot(turned90(z), y)
 	size := Sqrt(Add(Square(re), Square(im)))
-	size = nanWhere(LessThan(size, MulScalar(OnesLike(size), cutLocus)), size)
+	size = linalg.NaNWhere(LessThan(size, MulScalar(OnesLike(size), cutLocus)), size)
 	y = Sub(scale(Div(re, size), y), scale(Div(im, size), turned90(y)))
 	return m.pairs(unitSphere.Log(z, y))
 }

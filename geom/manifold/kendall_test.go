@@ -30,7 +30,7 @@ func TestKendallTriangles(t *testing.T) {
 	triangles := [][]float64{{0, 0, 1, 0, 0, 1}, {0, 0, 1, 0, 2, 0}, {0, 0, 1, 0, 0.5, math.Sqrt(0.75)}}
 	out := tilted(t, manifold.Kendall(3), func(c geom.Chart, x *Node) *Node { return geom.ScalarCurvature(c, x) }, triangles...)
 	for _, v := range out.Vector(0) {
-		near(t, "scalar curvature", v, 8, 1e-9)
+		geomtest.Near(t, "scalar curvature", v, 8, 1e-9)
 	}
 }
 
@@ -73,26 +73,26 @@ func TestKendallDistance(t *testing.T) {
 		y = must(t, y, err)
 		g, err := s.Log(z, y)
 		g = must(t, g, err)
-		near(t, "distance", g.Length, want, 1e-12)
+		geomtest.Near(t, "distance", g.Length, want, 1e-12)
 		end, err := s.Exp(z, g.Velocity)
 		end = must(t, end, err)
 		back, err := s.Log(end.Points[len(end.Points)-1], y)
-		near(t, "distance from the end of the geodesic", must(t, back, err).Length, 0, 1e-12)
+		geomtest.Near(t, "distance from the end of the geodesic", must(t, back, err).Length, 0, 1e-12)
 	}
 
 	_, err = s.Log(house, z)
-	refused(t, "a configuration that is not standard", err, "Space.Project")
+	geomtest.Refused(t, "a configuration that is not standard", err, "Space.Project")
 	turn := make([]float64, 8) // i z, a rotation
 	for i := range 4 {
 		turn[2*i], turn[2*i+1] = -z[2*i+1], z[2*i]
 	}
 	_, err = s.Exp(z, turn)
-	refused(t, "a rotation", err, "not tangent")
+	geomtest.Refused(t, "a rotation", err, "not tangent")
 	_, _, err = s.Project([]float64{1, 1, 1, 1, 1, 1, 1, 1})
-	refused(t, "all landmarks in one place", err, "no point of the manifold")
+	geomtest.Refused(t, "all landmarks in one place", err, "no point of the manifold")
 	square, _, err := s.Project([]float64{1, 1, -1, 1, -1, -1, 1, -1})
 	square = must(t, square, err)
 	mirrored, _, err := s.Project([]float64{1, -1, -1, -1, -1, 1, 1, 1})
 	_, err = s.Log(square, must(t, mirrored, err))
-	refused(t, "a square and its mirror image", err, "cut locus")
+	geomtest.Refused(t, "a square and its mirror image", err, "cut locus")
 }

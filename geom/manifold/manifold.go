@@ -30,12 +30,6 @@ func likeMatrix(a, x *Node) *Node {
 // from cuts the last axis to from…to.
 func from(x *Node, from, to int) *Node { return SliceAxis(x, -1, AxisRange(from, to)) }
 
-// nanWhere is x where the condition, of [..., 1], does not hold, and NaN where it does.
-func nanWhere(condition, x *Node) *Node {
-	nan := Scalar(x.Graph(), x.DType(), math.NaN())
-	return Where(BroadcastToShape(condition, x.Shape()), BroadcastToShape(nan, x.Shape()), x)
-}
-
 // atLeast panics where a size is too small.
 func atLeast(name string, n, least int) {
 	if n < least {

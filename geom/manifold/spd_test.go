@@ -36,7 +36,7 @@ func TestSPDDistance(t *testing.T) {
 		sum += math.Pow(math.Log(real(l)), 2)
 	}
 	g, err := s.Log(p.RawMatrix().Data, q.RawMatrix().Data)
-	near(t, "distance", must(t, g, err).Length, math.Sqrt(sum), 1e-12)
+	geomtest.Near(t, "distance", must(t, g, err).Length, math.Sqrt(sum), 1e-12)
 
 	a := mat.NewDense(3, 3, []float64{1, 2, 0, 0, 1, 0.5, 3, 0, 1})
 	moved := func(p *mat.Dense) []float64 {
@@ -51,7 +51,7 @@ func TestSPDDistance(t *testing.T) {
 		return out.RawMatrix().Data
 	}
 	g, err = s.Log(moved(p), moved(q))
-	near(t, "distance after a congruence", must(t, g, err).Length, math.Sqrt(sum), 1e-11)
+	geomtest.Near(t, "distance after a congruence", must(t, g, err).Length, math.Sqrt(sum), 1e-11)
 
 	one, two := []float64{1, 0, 0, 0, 2, 0, 0, 0, 3}, []float64{4, 0, 0, 0, 2, 0, 0, 0, 0.12}
 	g, err = s.Log(one, two)
@@ -61,12 +61,12 @@ func TestSPDDistance(t *testing.T) {
 	}
 	g, err = s.Exp(one, half)
 	g = must(t, g, err)
-	nearVector(t, "midpoint", g.Points[len(g.Points)-1], []float64{2, 0, 0, 0, 2, 0, 0, 0, 0.6}, 1e-12)
+	geomtest.NearVector(t, "midpoint", g.Points[len(g.Points)-1], []float64{2, 0, 0, 0, 2, 0, 0, 0, 0.6}, 1e-12)
 
 	_, err = s.Log(one, []float64{1, 0, 0, 0, 1, 0, 0, 0, -1})
-	refused(t, "an indefinite matrix", err, "end point is not on the manifold")
+	geomtest.Refused(t, "an indefinite matrix", err, "end point is not on the manifold")
 	_, err = s.Log(one, []float64{1, 0.1, 0, 0, 1, 0, 0, 0, 1})
-	refused(t, "a matrix that is not symmetric", err, "Space.Project")
+	geomtest.Refused(t, "a matrix that is not symmetric", err, "Space.Project")
 	_, err = s.Exp(one, []float64{0, 1, 0, 0, 0, 0, 0, 0, 0})
-	refused(t, "a vector that is not symmetric", err, "not tangent")
+	geomtest.Refused(t, "a vector that is not symmetric", err, "not tangent")
 }

@@ -35,10 +35,10 @@ func TestSphereCurvature(t *testing.T) {
 		}, -1)
 	}, []float64{0, 0, 1}, []float64{0.6, 0, -0.8}, []float64{-0.48, 0.64, 0.6})
 	for _, v := range out.Matrix(0) {
-		near(t, "Ric − g", v[0], 0, 1e-10)
-		near(t, "scalar curvature", v[1], 2, 1e-10)
-		near(t, "Δz + 2z", v[2]+2*v[3], 0, 1e-10)
-		near(t, "induced metric", v[4], 0, 1e-12)
+		geomtest.Near(t, "Ric − g", v[0], 0, 1e-10)
+		geomtest.Near(t, "scalar curvature", v[1], 2, 1e-10)
+		geomtest.Near(t, "Δz + 2z", v[2]+2*v[3], 0, 1e-10)
+		geomtest.Near(t, "induced metric", v[4], 0, 1e-12)
 	}
 }
 
@@ -56,9 +56,9 @@ func TestSphereGreatCircle(t *testing.T) {
 	once := floats.ScaleTo(make([]float64, 3), 2*math.Pi, e)
 	g, err := s.Exp(x, once)
 	g = must(t, g, err)
-	near(t, "length", g.Length, 2*math.Pi, 1e-12)
+	geomtest.Near(t, "length", g.Length, 2*math.Pi, 1e-12)
 	for k, p := range g.Points { // RK4 on a circle of length 6 in 200 steps
-		nearVector(t, "great circle", p, circle(2*math.Pi*float64(k)/200), 1e-7)
+		geomtest.NearVector(t, "great circle", p, circle(2*math.Pi*float64(k)/200), 1e-7)
 	}
 	for _, angle := range []float64{0.01, 1, 2, 3, 3.1} {
 		g, err := s.Log(x, circle(angle))
@@ -66,7 +66,7 @@ func TestSphereGreatCircle(t *testing.T) {
 		if g.Status != geom.Converged {
 			t.Errorf("Log over %g radians: %s after %d iterations", angle, g.Status, g.Iterations)
 		}
-		nearVector(t, "Log", g.Velocity, floats.ScaleTo(make([]float64, 3), angle, e), 1e-8)
+		geomtest.NearVector(t, "Log", g.Velocity, floats.ScaleTo(make([]float64, 3), angle, e), 1e-8)
 	}
 	_, err = s.Log(x, circle(math.Pi))
 	if err == nil {
@@ -103,9 +103,9 @@ func TestSphereRecentred(t *testing.T) {
 	out = must(t, out, err)
 	for i, m := range methods {
 		order := math.Log2(out.Scalar(2*i) / out.Scalar(2*i+1))
-		near(t, "order of "+m.Name, order/float64(m.Order), 1, 0.1/float64(m.Order))
+		geomtest.Near(t, "order of "+m.Name, order/float64(m.Order), 1, 0.1/float64(m.Order))
 	}
-	near(t, "derivative of Exp", out.Scalar(4), 0, 1e-7)
+	geomtest.Near(t, "derivative of Exp", out.Scalar(4), 0, 1e-7)
 }
 
 // A vector transported along a circle of latitude turns by 2π cos θ against the circle.
@@ -123,8 +123,8 @@ func TestSphereHolonomy(t *testing.T) {
 	moved, err := s.TransportAlong(curve, south, east)
 	moved = must(t, moved, err)
 	angle := 2 * math.Pi * cos
-	nearVector(t, "south", moved[0][n], combined(math.Cos(angle), south, -math.Sin(angle), east), 1e-6)
-	nearVector(t, "east", moved[1][n], combined(math.Sin(angle), south, math.Cos(angle), east), 1e-6)
+	geomtest.NearVector(t, "south", moved[0][n], combined(math.Cos(angle), south, -math.Sin(angle), east), 1e-6)
+	geomtest.NearVector(t, "east", moved[1][n], combined(math.Sin(angle), south, math.Cos(angle), east), 1e-6)
 }
 
 func TestSphereBadInput(t *testing.T) {
@@ -132,26 +132,26 @@ func TestSphereBadInput(t *testing.T) {
 	s := geom.On(manifold.Sphere(2))
 	pole := []float64{0, 0, 1}
 	_, err := s.Log(pole, []float64{0, 0, -1})
-	refused(t, "antipodes", err, "cut locus")
+	geomtest.Refused(t, "antipodes", err, "cut locus")
 	_, err = s.Log(pole, []float64{0, 0, 1.1})
-	refused(t, "end point off the sphere", err, "end point is not on the manifold")
+	geomtest.Refused(t, "end point off the sphere", err, "end point is not on the manifold")
 	_, err = s.Exp([]float64{0, 0.1, 1}, []float64{1, 0, 0})
-	refused(t, "point off the sphere", err, "Space.Project")
+	geomtest.Refused(t, "point off the sphere", err, "Space.Project")
 	_, err = s.Exp(pole, []float64{1, 0, 0.5})
-	refused(t, "normal vector", err, "not tangent")
+	geomtest.Refused(t, "normal vector", err, "not tangent")
 	_, err = s.Exp([]float64{0, 1}, []float64{1, 0})
-	refused(t, "wrong dimension", err, "2 coordinates")
+	geomtest.Refused(t, "wrong dimension", err, "2 coordinates")
 	_, err = s.Exp([]float64{0, math.NaN(), 1}, []float64{1, 0, 0})
-	refused(t, "NaN", err, "coordinate 1")
+	geomtest.Refused(t, "NaN", err, "coordinate 1")
 	_, _, err = s.Project([]float64{0, 0, 0})
-	refused(t, "centre", err, "no point of the manifold")
+	geomtest.Refused(t, "centre", err, "no point of the manifold")
 
 	z, v, err := s.Project([]float64{0, 0, 2}, []float64{1, 0, 0.5})
 	if err != nil {
 		t.Fatal(err)
 	}
-	nearVector(t, "projected point", z, pole, 1e-15)
-	nearVector(t, "projected vector at (0, 0, 2)", v[0], []float64{0.5, 0, 0}, 1e-15)
+	geomtest.NearVector(t, "projected point", z, pole, 1e-15)
+	geomtest.NearVector(t, "projected vector at (0, 0, 2)", v[0], []float64{0.5, 0, 0}, 1e-15)
 	g, err := s.Log(pole, pole)
 	if g = must(t, g, err); g.Length != 0 || g.Status != geom.Converged {
 		t.Errorf("Log to the point itself: length %g, %s", g.Length, g.Status)

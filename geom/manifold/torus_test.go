@@ -28,15 +28,15 @@ func TestTorusCurvatureAndClairaut(t *testing.T) {
 	for i, v := range out.Matrix(0) {
 		p := out.Matrix(1)[i]
 		rho := math.Hypot(p[0], p[1])
-		near(t, "scalar curvature", v[0], 2*(rho-2)/(0.25*rho), 1e-10)
-		near(t, "induced metric", v[1], 0, 1e-12)
+		geomtest.Near(t, "scalar curvature", v[0], 2*(rho-2)/(0.25*rho), 1e-10)
+		geomtest.Near(t, "induced metric", v[1], 0, 1e-12)
 	}
 
 	g, err := geom.On(m, geom.Integrator(ode.RK4, 400)).Exp([]float64{2.5, 0, 0}, []float64{0, 6, 8})
 	g = must(t, g, err)
 	for k, p := range g.Points {
 		v := g.Momenta[k] // of an induced metric: the velocity in R³
-		near(t, "ρ² φ'", p[0]*v[1]-p[1]*v[0], 15, 1e-5)
-		near(t, "speed", math.Sqrt(v[0]*v[0]+v[1]*v[1]+v[2]*v[2]), 10, 1e-5)
+		geomtest.Near(t, "ρ² φ'", p[0]*v[1]-p[1]*v[0], 15, 1e-5)
+		geomtest.Near(t, "speed", math.Sqrt(v[0]*v[0]+v[1]*v[1]+v[2]*v[2]), 10, 1e-5)
 	}
 }
