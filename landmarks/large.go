@@ -74,6 +74,7 @@ func (s *Space) aim(x, y []float64, tolerance float64) (*aimed, error) {
 	if err != nil {
 		return nil, err
 	}
+	spectrum := k.inputs()
 
 	const memory, maxIterations = 8, 60
 	p, best := make([]float64, d), make([]float64, d)
@@ -116,7 +117,7 @@ func (s *Space) aim(x, y []float64, tolerance float64) (*aimed, error) {
 			p := Add(in[1], s.nearlySolve(in[0], in[2], in[3], in[5:]))
 			end := ode.Flow(geom.Geodesics(s.Manifold), s.method, s.steps, ode.State{in[0], p})
 			return []*Node{p, Sub(in[4], end[0])}
-		}, append([]any{x, next, rest, weight, y}, k.inputs()...)...)
+		}, append([]any{x, next, rest, weight, y}, spectrum...)...)
 		if err != nil {
 			return nil, err
 		}

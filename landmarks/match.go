@@ -237,9 +237,6 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 
 // holds says whether the fast sums of the kernels, where they have boxes, were right for a match.
 func (s *Space) holds(m *Matching, term DataTerm) error {
-	type bounded interface {
-		Fits(points [][]float64) error
-	}
 	if k, ok := s.Kernel.(bounded); ok {
 		for i := range m.Path {
 			if err := k.Fits(slices.Concat(m.Path[i], m.Source[i])); err != nil {

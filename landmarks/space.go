@@ -96,7 +96,7 @@ func (s *Space) shoot(what string, run func(x, v []float64) (*geom.Geodesic, err
 	return s.geodesic(g), s.fits(g.Points)
 }
 
-// bounded is a kernel whose fast sums hold for points in a box.
+// bounded is a kernel, or a data term with one, whose fast sums hold for points in a box.
 type bounded interface {
 	Fits(points [][]float64) error
 }

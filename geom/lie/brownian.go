@@ -22,11 +22,8 @@ import (
 // stochastic.Brownian, which needs only a metric, and costs less.
 func Brownian(s *geom.Space, start []float64) (stochastic.Process, error) {
 	const what = "Brownian motion on a group"
-	m, err := on(s, what)
+	m, err := starting(s, what, start)
 	if err != nil {
-		return stochastic.Process{}, err
-	}
-	if err := m.checkStart(s, what, start); err != nil {
 		return stochastic.Process{}, err
 	}
 	drift := m.drift()
@@ -43,11 +40,8 @@ func Brownian(s *geom.Space, start []float64) (stochastic.Process, error) {
 // (A. Arnaudon, A. De Castro and D. Holm, J. Nonlinear Science 28, 2018).
 func Coadjoint(s *geom.Space, start, momentum []float64, noise [][]float64) (stochastic.Process, error) {
 	const what = "Coadjoint motion"
-	m, err := on(s, what)
+	m, err := starting(s, what, start)
 	if err != nil {
-		return stochastic.Process{}, err
-	}
-	if err := m.checkStart(s, what, start); err != nil {
 		return stochastic.Process{}, err
 	}
 	if err := m.checkCoordinates(what, "momentum", momentum); err != nil {

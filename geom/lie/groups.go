@@ -108,7 +108,7 @@ func (general) dexp(g *Group, xi *Node) *Node {
 	ad := g.adjoint(xi)
 	size := ReduceAndKeep(ReduceAndKeep(Abs(ad), ReduceSum, -2), ReduceMax, -1)
 	x := MulScalar(ad, 1./(1<<halvings))
-	one := one(x)
+	one := linalg.EyeLike(x)
 
 	// Paterson and Stockmeyer: a polynomial of degree 4 in x⁴, its coefficients cubic in x.
 	x2 := linalg.MatMul(x, x)

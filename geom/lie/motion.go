@@ -103,11 +103,8 @@ func (m *Motion) Energy(i int) float64 { return floats.Dot(m.Velocities[i], m.Mo
 // or g' = ξ^ g. The points stay on the group, and energy and conserved momentum tell how exact the motion is.
 func Move(s *geom.Space, start, velocity []float64, T float64, n int) (*Motion, error) {
 	const what = "Move"
-	m, err := on(s, what)
+	m, err := starting(s, what, start)
 	if err != nil {
-		return nil, err
-	}
-	if err := m.checkStart(s, what, start); err != nil {
 		return nil, err
 	}
 	if err := m.checkCoordinates(what, "velocity", velocity); err != nil {
@@ -145,16 +142,20 @@ func Move(s *geom.Space, start, velocity []float64, T float64, n int) (*Motion, 
 	return motion, nil
 }
 
-// checkStart refuses what is not an element of the group.
-func (m *metric) checkStart(s *geom.Space, what string, z []float64) error {
+// starting is on for what starts at z, and refuses what is not an element of the group.
+func starting(s *geom.Space, what string, z []float64) (*metric, error) {
+	m, err := on(s, what)
+	if err != nil {
+		return nil, err
+	}
 	point, _, err := s.Project(z)
 	if err != nil {
-		return fmt.Errorf("%s: the start is no element of %s: %w", what, m.name, err)
+		return nil, fmt.Errorf("%s: the start is no element of %s: %w", what, m.name, err)
 	}
 	if off := floats.Distance(point, z, 2); !(off <= 1e-8*floats.Norm(z, 2)) {
-		return fmt.Errorf("%s: the start is %.3g off %s; geom.Space.Project moves it there", what, off, m.name)
+		return nil, fmt.Errorf("%s: the start is %.3g off %s; geom.Space.Project moves it there", what, off, m.name)
 	}
-	return nil
+	return m, nil
 }
 
 func (m *metric) checkCoordinates(what, name string, xi []float64) error {

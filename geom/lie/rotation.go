@@ -17,7 +17,7 @@ type rigid struct{ general }
 // method, dexp_(−ξ) δ = exp(−ξ) g − 1, that finds them again.
 func (rigid) log(g *Group, a *Node) (xi, margin *Node) {
 	xi, margin = general{}.log(g, a)
-	rest := Sub(linalg.MatMul(linalg.Expm(g.matrix(g.Hat(Neg(xi)))), a), one(a))
+	rest := Sub(linalg.MatMul(linalg.Expm(g.matrix(g.Hat(Neg(xi)))), a), linalg.EyeLike(a))
 	step := StopGradient(linalg.SolveGeneral(g.DExp(Neg(xi)), g.Vee(vector(rest))))
 	size := ReduceAndKeep(Abs(step), ReduceSum, -1)
 	lost := GreaterOrEqual(size, MulScalar(OnesLike(size), 1e-4))
@@ -50,7 +50,7 @@ func nearestRotation(a *Node) *Node {
 	)
 	below := func(x *Node, limit float64) *Node { return LessThan(x, MulScalar(OnesLike(x), limit)) }
 	defect := func(r *Node) *Node { // [..., 1, 1]
-		return ReduceAndKeep(Abs(Sub(linalg.MatMul(linalg.T(r), r), one(r))), ReduceSum, -2, -1) // a maximum may pass over NaN
+		return ReduceAndKeep(Abs(Sub(linalg.MatMul(linalg.T(r), r), linalg.EyeLike(r))), ReduceSum, -2, -1) // a maximum may pass over NaN
 	}
 	near := below(defect(a), close)
 	size := Sqrt(ReduceAndKeep(Square(a), ReduceSum, -2, -1))
@@ -96,7 +96,7 @@ func (closed) exp(g *Group, xi *Node) *Node {
 		d -= g.space
 	}
 	k, c := turn(g.space, SliceAxis(xi, -1, AxisRange(0, d)))
-	r := Add(one(k), Add(scale(c.c1, k), scale(c.c2, linalg.MatMul(k, k))))
+	r := Add(linalg.EyeLike(k), Add(scale(c.c1, k), scale(c.c2, linalg.MatMul(k, k))))
 	if !g.affine {
 		return r
 	}
@@ -134,9 +134,9 @@ func (closed) dexp(g *Group, xi *Node) *Node {
 		dEven := Sub(MulScalar(c.c5, 1.5), MulScalar(c.c4, 0.5))
 		odd, even = Sub(odd, Mul(c.s, dOdd)), Sub(even, Mul(c.s, dEven))
 		third := Add(scale(dOdd, ad), scale(dEven, square))
-		return Sub(Add(one(ad), Add(scale(odd, ad), scale(even, square))), linalg.MatMul(square, third))
+		return Sub(Add(linalg.EyeLike(ad), Add(scale(odd, ad), scale(even, square))), linalg.MatMul(square, third))
 	}
-	return Add(one(ad), Add(scale(odd, ad), scale(even, square)))
+	return Add(linalg.EyeLike(ad), Add(scale(odd, ad), scale(even, square)))
 }
 
 // inverseDExp is the matrix of dexp⁻¹, z/(eᶻ − 1) = 1 − ½ z + half(−z²) z².
@@ -144,7 +144,7 @@ func (closed) inverseDExp(g *Group, xi *Node) *Node {
 	ad, c := spin(g, xi)
 	square := linalg.MatMul(ad, ad)
 	even := c.half()
-	j := Add(one(ad), MulScalar(ad, -0.5))
+	j := Add(linalg.EyeLike(ad), MulScalar(ad, -0.5))
 	if !g.affine {
 		return Add(j, scale(even, square))
 	}
@@ -200,8 +200,8 @@ var quaternions = func() [][]float64 {
 func spaceAngle(r *Node) (w, margin *Node) {
 	q := linalg.MatVec(ConstAsDType(r.Graph(), r.DType(), quaternions), vector(r))
 	q = Reshape(q, append(append([]int{}, r.Shape().Dimensions[:r.Rank()-2]...), 4, 4)...)
-	q = Add(q, one(q))
-	q = linalg.MatVec(q, largestFirst(StopGradient(ReduceSum(Mul(q, one(q)), -1))))
+	q = Add(q, linalg.EyeLike(q))
+	q = linalg.MatVec(q, largestFirst(StopGradient(ReduceSum(Mul(q, linalg.EyeLike(q)), -1))))
 	first := SliceAxis(q, -1, AxisRange(0, 1))
 	sign := Where(IsNegative(first), Neg(OnesLike(first)), OnesLike(first))
 	q = scale(Mul(sign, Rsqrt(ReduceAndKeep(Square(q), ReduceSum, -1))), q)
@@ -279,9 +279,3 @@ func stumpffAt(s *Node) stumpff {
 
 // half is (1 − ½θ cot ½θ)/θ² = (c₃ − 2c₄)/(2c₂).
 func (c stumpff) half() *Node { return Div(Sub(c.c3, MulScalar(c.c4, 2)), MulScalar(c.c2, 2)) }
-
-// one is the identity in the shape of matrices a.
-func one(a *Node) *Node {
-	eye := linalg.Eye(a.Graph(), a.DType(), a.Shape().Dim(-1))
-	return BroadcastToShape(ExpandLeftToRank(eye, a.Rank()), a.Shape())
-}

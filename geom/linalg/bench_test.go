@@ -31,7 +31,7 @@ func steps(b *testing.B, lead []int, n int, gradient bool, step func(a, b *Node)
 			x := graph.Reshape(s[0], dims...)
 			d := graph.ReduceSum(graph.Square(graph.Sub(graph.ExpandAxes(x, -2), graph.ExpandAxes(x, -3))), -1)
 			k := graph.Exp(graph.MulScalar(d, -float64(n*n)/40))
-			k = graph.Add(k, graph.MulScalar(eyeLike(k), 0.01))
+			k = graph.Add(k, graph.MulScalar(EyeLike(k), 0.01))
 			return []*Node{graph.Add(x, graph.MulScalar(step(k, rhs), 1e-5))}, nil
 		}, []*Node{x}, nil)
 		out := final[0]

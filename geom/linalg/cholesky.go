@@ -163,7 +163,7 @@ func choleskyUnrolled(a *Node) (l, inv *Node) {
 // choleskyColumns eliminates [A | I] to [Lᵀ | L⁻¹] in a loop over columns.
 func choleskyColumns(a *Node) (l, inv *Node) {
 	n := a.Shape().Dim(-1)
-	w := repeat(n, []*Node{graph.Concatenate([]*Node{a, eyeLike(a)}, -1)}, func(j *Node, s []*Node) []*Node {
+	w := repeat(n, []*Node{graph.Concatenate([]*Node{a, EyeLike(a)}, -1)}, func(j *Node, s []*Node) []*Node {
 		w := s[0]
 		row := window(w, -2, j, 1)
 		col := T(block(row, 0, 1, 0, n)) // and not w's column: it differs by rounding, which small pivots magnify
@@ -209,7 +209,7 @@ func choleskyPanels(a *Node) (l, inv *Node) {
 		col = T(refined(corner, T(col), func(b *Node) *Node { return MatMul(top, b) }))
 		onOrBelow := graph.GreaterOrEqual(index(col, -2), graph.Add(index(col, -1), j))
 		col = graph.Where(onOrBelow, col, graph.ZerosLike(col))
-		rows := MatMul(top, graph.Sub(window(eyeLike(a), -2, j, b), MatMul(row, inv)))
+		rows := MatMul(top, graph.Sub(window(EyeLike(a), -2, j, b), MatMul(row, inv)))
 		return []*Node{
 			graph.DynamicUpdateSlice(l, col, at(l, -1, j)),
 			graph.DynamicUpdateSlice(inv, rows, at(inv, -2, j)),

@@ -99,7 +99,7 @@ func TestMatrixFunctionDerivatives(t *testing.T) {
 	}, [][][]float64{withSpectrum(5, 0.7, 1.1, 2, 3.5)}, [][][]float64{symmetric(random(6, 4, 4))})
 	derivatives(t, "SymEig at a repeated eigenvalue", 1, 1e-8, func(in []*Node) *Node {
 		e := SymEig(in[0])
-		return conjugate(e.Vectors, graph.Mul(eyeLike(in[0]), graph.ExpandAxes(graph.Exp(e.Values), -1)))
+		return conjugate(e.Vectors, graph.Mul(EyeLike(in[0]), graph.ExpandAxes(graph.Exp(e.Values), -1)))
 	}, [][][]float64{withSpectrum(5, 0.7, 0.7, 2, 3.5)}, [][][]float64{{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}})
 	a := random(7, 4, 4)
 	derivatives(t, "Expm", 3, 1e-8, func(in []*Node) *Node { return Expm(in[0]) }, [][][]float64{a}, [][][]float64{random(6, 4, 4)})

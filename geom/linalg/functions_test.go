@@ -104,7 +104,7 @@ func TestSymmetricFunctions(t *testing.T) {
 		out := call(t, func(in []*Node) []*Node {
 			a := in[0]
 			r, v, l := SymSqrt(a), SymInvSqrt(a), SymLog(a)
-			return []*Node{MatMul(r, r), a, MatMul(v, MatMul(a, v)), eyeLike(a), SymExp(l), a, Trace(l), LogDet(a)}
+			return []*Node{MatMul(r, r), a, MatMul(v, MatMul(a, v)), EyeLike(a), SymExp(l), a, Trace(l), LogDet(a)}
 		}, a)
 		agree(t, "square root", out.Flat(0), out.Flat(1), 1e-13)
 		agree(t, "inverse square root", out.Flat(2), out.Flat(3), 1e-12)

@@ -83,7 +83,7 @@ func gaussJordan(a *Node) (inv, det *Node) {
 	n := a.Shape().Dim(-1)
 	poison := graph.ReduceSum(graph.Sub(a, a), -1, -2)
 	poison = graph.ExpandAxes(poison, -2, -1)
-	out := repeat(n, []*Node{graph.Concatenate([]*Node{a, eyeLike(a)}, -1), graph.OnesLike(poison)}, func(j *Node, s []*Node) []*Node {
+	out := repeat(n, []*Node{graph.Concatenate([]*Node{a, EyeLike(a)}, -1), graph.OnesLike(poison)}, func(j *Node, s []*Node) []*Node {
 		w, det := s[0], s[1]
 		col := window(w, -1, j, 1)
 		i := index(col, -2)

@@ -142,8 +142,8 @@ func tril(a *Node) *Node {
 	return graph.Where(graph.GreaterOrEqual(index(a, -2), index(a, -1)), a, graph.ZerosLike(a))
 }
 
-// eyeLike is the identity in the shape of a, [..., n, n].
-func eyeLike(a *Node) *Node { return graph.ConvertDType(onDiagonal(a), a.DType()) }
+// EyeLike is the identity in the shape of a, [..., n, n].
+func EyeLike(a *Node) *Node { return graph.ConvertDType(onDiagonal(a), a.DType()) }
 
 func nan(a *Node) *Node { return graph.Div(graph.ZerosLike(a), graph.ZerosLike(a)) }
 

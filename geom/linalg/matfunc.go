@@ -64,7 +64,7 @@ func expm(a *Node) *Node {
 	halvings, x := s[0], s[1]
 
 	// Paterson and Stockmeyer: a polynomial of degree 4 in x⁴, its coefficients cubic in x.
-	powers := []*Node{eyeLike(x), x, MatMul(x, x)}
+	powers := []*Node{EyeLike(x), x, MatMul(x, x)}
 	powers = append(powers, MatMul(powers[2], x))
 	x4 := MatMul(powers[2], powers[2])
 	c := func(k int) float64 { return 1 / math.Gamma(float64(k+1)) }
@@ -89,19 +89,19 @@ func logm(a *Node) *Node {
 	)
 	g := a.Graph()
 	s := while([]*Node{graph.Const(g, int32(0)), a, graph.ScalarOne(g, a.DType())}, func(s []*Node) *Node {
-		distance := norm(graph.Sub(s[1], eyeLike(s[1])))
+		distance := norm(graph.Sub(s[1], EyeLike(s[1])))
 		return graph.LogicalAnd(above(distance, limit), graph.LessThan(s[0], graph.Const(g, int32(maxRoots))))
 	}, func(s []*Node) []*Node {
 		return []*Node{graph.AddScalar(s[0], 1), sqrtm(s[1]), graph.MulScalar(s[2], 2)}
 	})
-	e, scale := graph.Sub(s[1], eyeLike(a)), s[2]
+	e, scale := graph.Sub(s[1], EyeLike(a)), s[2]
 
 	// log(I + E) = ∫₀¹ E (I + tE)⁻¹ dt by Gauss's rule, which is the Padé approximant.
 	t, w := make([]float64, nodes), make([]float64, nodes)
 	quad.Legendre{}.FixedLocations(t, w, 0, 1)
 	stack := make([]*Node, nodes)
 	for k := range stack {
-		stack[k] = graph.Add(eyeLike(a), graph.MulScalar(e, t[k]))
+		stack[k] = graph.Add(EyeLike(a), graph.MulScalar(e, t[k]))
 	}
 	inv, _ := gaussJordan(graph.Stack(stack, 0))
 	sum := graph.ZerosLike(a)
@@ -116,9 +116,9 @@ func logm(a *Node) *Node {
 func sqrtm(a *Node) *Node {
 	const maxIterations = 60
 	g := a.Graph()
-	eye := eyeLike(a)
+	eye := EyeLike(a)
 	tol := float64(a.Shape().Dim(-1)) * epsilon(a)
-	distance := func(m *Node) *Node { return norm(graph.Sub(m, eyeLike(m))) }
+	distance := func(m *Node) *Node { return norm(graph.Sub(m, EyeLike(m))) }
 	s := while([]*Node{graph.Const(g, int32(0)), a, a}, func(s []*Node) *Node {
 		return graph.LogicalAnd(above(distance(s[1]), tol), graph.LessThan(s[0], graph.Const(g, int32(maxIterations))))
 	}, func(s []*Node) []*Node {

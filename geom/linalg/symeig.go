@@ -34,7 +34,7 @@ func SymEig(a *Node) Spectrum {
 		norm := graph.ReduceAndKeep(graph.Abs(l), graph.ReduceMax, -1)
 		tie := graph.LessOrEqual(graph.Abs(gap), graph.BroadcastToShape(graph.ExpandAxes(graph.MulScalar(norm, float64(n)*epsilon(a)), -1), gap.Shape()))
 		f := graph.Where(tie, graph.ZerosLike(gap), graph.Reciprocal(graph.Where(tie, graph.OnesLike(gap), gap)))
-		inner := graph.Add(graph.Mul(eyeLike(a), graph.ExpandAxes(ct[0], -1)), graph.Mul(f, MatMul(T(s.Vectors), ct[1])))
+		inner := graph.Add(graph.Mul(EyeLike(a), graph.ExpandAxes(ct[0], -1)), graph.Mul(f, MatMul(T(s.Vectors), ct[1])))
 		return []*Node{sym(conjugate(s.Vectors, inner))}
 	})
 	s.Values, s.Vectors = out[0], out[1]
@@ -92,7 +92,7 @@ func jacobi(a *Node) (values, vectors *Node) {
 		return graph.GreaterThan(off, graph.MulScalar(all, tol*tol))
 	}
 	// The vectors are kept as rows.
-	out := while([]*Node{graph.Const(a.Graph(), int32(0)), a, eyeLike(a)}, func(s []*Node) *Node {
+	out := while([]*Node{graph.Const(a.Graph(), int32(0)), a, EyeLike(a)}, func(s []*Node) *Node {
 		again := graph.ReduceAllMax(graph.ConvertDType(unfinished(s[1]), dtypes.Int32))
 		return graph.LogicalAnd(graph.IsPositive(again), graph.LessThan(s[0], graph.Const(a.Graph(), int32(maxSweeps))))
 	}, func(s []*Node) []*Node {

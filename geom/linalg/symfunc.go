@@ -178,7 +178,7 @@ func (s Spectrum) apply(f scalarFunction, e ...*Node) *Node {
 	}
 	core := f.difference(points)
 	if m == 0 {
-		core = graph.Mul(eyeLike(s.A), graph.ExpandAxes(core, -1))
+		core = graph.Mul(EyeLike(s.A), graph.ExpandAxes(core, -1))
 	} else {
 		hat := make([]*Node, m)
 		for k := range e {

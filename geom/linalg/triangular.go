@@ -48,7 +48,7 @@ func inverseTriangular(l *Node) *Node {
 	case n <= columnSize(l):
 		return repeat(n, []*Node{graph.ZerosLike(l)}, func(i *Node, s []*Node) []*Node {
 			row := window(l, -2, i, 1)
-			rest := graph.Sub(window(eyeLike(l), -2, i, 1), MatMul(row, s[0]))
+			rest := graph.Sub(window(EyeLike(l), -2, i, 1), MatMul(row, s[0]))
 			return []*Node{graph.DynamicUpdateSlice(s[0], graph.Div(rest, window(row, -1, i, 1)), at(l, -2, i))}
 		})[0]
 	case n <= halvesSize:
@@ -63,7 +63,7 @@ func inverseTriangular(l *Node) *Node {
 		j := graph.MulScalar(k, b)
 		row := window(l, -2, j, b)
 		top := inverseTriangular(window(row, -1, j, b))
-		rows := MatMul(top, graph.Sub(window(eyeLike(l), -2, j, b), MatMul(row, s[0])))
+		rows := MatMul(top, graph.Sub(window(EyeLike(l), -2, j, b), MatMul(row, s[0])))
 		return []*Node{graph.DynamicUpdateSlice(s[0], rows, at(l, -2, j))}
 	})[0]
 	return block(inv, 0, n, 0, n)
