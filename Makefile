@@ -33,7 +33,7 @@ test: # format, vet, tests, and every notebook with its report, those that take 
 	@cd kernels/jupyter/tools && GOWORK=off go test ./...
 	@$(VENV)/python -m unittest discover -s notebooks/report
 	@$(VENV)/python notebooks/report/run.py --check
-	@$(VENV)/python notebooks/report/run.py --check --data landmarks/data/gorilla_skulls_8.csv
+	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/gorilla_skulls_8.csv
 
 lab: # JupyterLab on the notebooks; OPTIONS="--no-browser --port 8899" are its own
 	$(SETUP) lab

@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/stats"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 // normalCloud draws n normal vectors of R^d with standard deviations falling from 1.
@@ -114,7 +115,7 @@ func TestFrameBundleMeanFlat(t *testing.T) {
 // developed Brownian paths. The frame that it returns has the covariance of the drawn W.
 func normalCallosa(t testing.TB, landmarksKept, shapes int) (*framebundle.Space, framebundle.Point, [][]float64) {
 	var u framebundle.Point
-	q := landmarks.CorpusCallosum().Scale(1. / 20).Shape("jhu_atlas")
+	q := morpho.CorpusCallosum().Scale(1. / 20).Shape("jhu_atlas")
 	for i := 0; i < len(q); i += len(q) / landmarksKept {
 		u.X = append(u.X, q[i]...)
 	}

@@ -20,6 +20,7 @@ import (
 	"anatomy/geom/stats"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 func TestMain(m *testing.M) { geomtest.Main(m) }
@@ -396,10 +397,10 @@ func callosa(t *testing.T, space *landmarks.Space, q []float64, n int) [][]float
 
 func callosumSpace(t *testing.T, n int) (*landmarks.Space, []float64) {
 	t.Helper()
-	d := landmarks.CorpusCallosum().Scale(1.0 / 20)
-	q, err := landmarks.Resample(d.Shape("jhu_atlas"), n, true)
+	d := morpho.CorpusCallosum().Scale(1.0 / 20)
+	q, err := morpho.Resample(d.Shape("jhu_atlas"), n, true)
 	q = must(t, q, err)
-	space := landmarks.New(n, 2, kernels.Gaussian(landmarks.MeanSpacing(q, true)), landmarks.Integrator(ode.RK4, 10))
+	space := landmarks.New(n, 2, kernels.Gaussian(morpho.MeanSpacing(q, true)), landmarks.Integrator(ode.RK4, 10))
 	x, err := space.Vector(q)
 	return space, must(t, x, err)
 }

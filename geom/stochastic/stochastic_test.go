@@ -18,6 +18,7 @@ import (
 	"anatomy/geom/stochastic"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 // must returns a value that has no error.
@@ -327,7 +328,7 @@ func TestErrors(t *testing.T) {
 
 // callosum is 39 landmarks and two tangent vectors.
 func callosum() (s *geom.Space, q []float64, frame [][]float64) {
-	cc := landmarks.CorpusCallosum()
+	cc := morpho.CorpusCallosum()
 	shape := cc.Shape("jhu_atlas")
 	frame = make([][]float64, 2)
 	for i, p := range shape {
@@ -336,7 +337,7 @@ func callosum() (s *geom.Space, q []float64, frame [][]float64) {
 		frame[0] = append(frame[0], math.Cos(angle), math.Sin(angle))
 		frame[1] = append(frame[1], math.Sin(angle), math.Cos(2*angle))
 	}
-	return geom.On(landmarks.Manifold{N: 39, D: 2, Kernel: kernels.Gaussian(landmarks.MeanSpacing(shape, true))}), q, frame
+	return geom.On(landmarks.Manifold{N: 39, D: 2, Kernel: kernels.Gaussian(morpho.MeanSpacing(shape, true))}), q, frame
 }
 
 func benchmark(b *testing.B, p stochastic.Process, r stochastic.Run) {

@@ -229,8 +229,8 @@ def main():
         notebooks.mkdir()
         shutil.copy(ROOT / "notebooks" / "02_geodesics.ipynb", notebooks)
         (notebooks / "try.ipynb").write_text(notebook(
-            '%%\nfmt.Println("first")', '%%\ncallosum := landmarks.CorpusCallosum().Shape("jhu_atlas")',
-            "%%\ncallosum := landmarks.CorpusCallosum().Shape(\"jhu_atlas\")\nviz.Show(\n\tviz.Outline(callosum).Color(viz.Vermillion),\n)",
+            '%%\nfmt.Println("first")', '%%\ncallosum := morpho.CorpusCallosum().Shape("jhu_atlas")',
+            "%%\ncallosum := morpho.CorpusCallosum().Shape(\"jhu_atlas\")\nviz.Show(\n\tviz.Outline(callosum).Color(viz.Vermillion),\n)",
             "func pick(x []float64, i int) float64 { return x[i] }\n\n%%\nfmt.Println(pick([]float64{1, 2}, 3))",
             "%%\nM := landmarks.New(3, 2, kernels.Gaussian(1))\nq := [][]float64{{0, 0}, {1, 0}, {0, math.NaN()}}\nnb.Must(M.Exp(q, q))"))
         (notebooks / "stop.ipynb").write_text(notebook(SLOW, '%%\nfmt.Println("after")', '%%\nfmt.Println("alive")', '%%\nfmt.Println("restarted")'))

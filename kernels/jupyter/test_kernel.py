@@ -10,7 +10,7 @@ import jupyter_kernel_test
 from jupyter_client.manager import start_new_kernel
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SHOW = '%%\nviz.Show(viz.Outline(landmarks.CorpusCallosum().Shape("jhu_atlas")))'
+SHOW = '%%\nviz.Show(viz.Outline(morpho.CorpusCallosum().Shape("jhu_atlas")))'
 
 
 def start():
@@ -28,8 +28,8 @@ class Protocol(jupyter_kernel_test.KernelTests):
     code_hello_world = '%%\nfmt.Println("hello, world")'
     code_stderr = '%%\nfmt.Fprintln(os.Stderr, "hello")'
     completion_samples = [
-        {"text": "%%\nlandmarks.CorpusC", "matches": {"CorpusCallosum", "CorpusCallosumOutline"}},
-        {"text": "%%\ncc := landmarks.CorpusCallosum()\ncc.Spac", "matches": {"Spacing"}},
+        {"text": "%%\nmorpho.CorpusC", "matches": {"CorpusCallosum", "CorpusCallosumOutline"}},
+        {"text": "%%\ncc := morpho.CorpusCallosum()\ncc.Spac", "matches": {"Spacing"}},
         {"text": "%%\nviz.Arro", "matches": {"Arrows"}},
         {"text": "%%\nmath.Hypo", "matches": {"Hypot"}},
     ]

@@ -10,7 +10,7 @@ import (
 // as `make report DATA=my.csv` sets it, or else the standard one. A file that cannot be read or that Validate refuses ends
 // the cell with that error:
 //
-//	var data = nb.Data(landmarks.MouseVertebrae(), landmarks.Read)
+//	var data = nb.Data(morpho.MouseVertebrae(), morpho.Read)
 func Data[D interface{ Validate() error }](standard D, read func(path string) (D, error)) D {
 	path := os.Getenv("ANATOMY_DATA")
 	if path == "" {

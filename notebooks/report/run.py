@@ -40,7 +40,7 @@ REPORTS = NOTEBOOKS / "reports"
 HOME = ROOT / ".anatomy"
 JOBS = 2
 OWN = "--"  # between the names of a notebook and of one's own data in the name of a report
-MESHES = [".ply", ".obj", ".vtk", ".vtp"]  # what mesh.Read reads; all else is landmarks
+MESHES = [".ply", ".obj", ".vtk", ".vtp"]  # what mesh.Read reads; all else is for morpho.Read
 PLUGINS = ["jax-cuda13-pjrt", "fastatomstruct-xla-cpu", "xla-cpu-pjrt"]
 
 
@@ -179,8 +179,8 @@ def provenance(nb, data, parameters, seconds, facts):
     """How a report came about: (name, value) pairs."""
     if data:
         about = [("data", f"{data.name}, SHA-256 {checksum(data)}…")]
-    elif "landmarks." in code(nb):
-        about = [("data", f"those of the project, SHA-256 {checksum(*sorted((ROOT / 'landmarks' / 'data').glob('*.csv')))}…")]
+    elif "morpho." in code(nb):
+        about = [("data", f"those of the project, SHA-256 {checksum(*sorted((ROOT / 'landmarks' / 'morpho' / 'data').glob('*.csv')))}…")]
     else:
         about = []
     if parameters:
@@ -242,7 +242,7 @@ def publish(folder, whole):
 
 def takes(path, data, parameters):
     """Whether the notebook reads data of this kind, if any, and all the parameters."""
-    reader = "mesh" if data and data.suffix.lower() in MESHES else "landmarks"
+    reader = "mesh" if data and data.suffix.lower() in MESHES else "morpho"
     wanted = [rf"nb\.Data\(.*, {reader}\.Read\)"] if data else []
     source = code(nbformat.read(path, as_version=4))
     return all(re.search(w, source) for w in wanted + [rf'nb\.Param\("{re.escape(name)}",' for name in parameters])

@@ -77,7 +77,7 @@ class Runner(unittest.TestCase):
 
     def test_own_data(self):
         cells = [new_markdown_cell("# Here", metadata={"tags": ["standard"]}), new_code_cell("%%\npanic(3)", metadata={"tags": ["standard"]}),
-                 new_code_cell('%%\nfmt.Println(nb.Data(landmarks.CorpusCallosum(), landmarks.Read).Scale(nb.Param("scale", 1.0)).Specimens)')]
+                 new_code_cell('%%\nfmt.Println(nb.Data(morpho.CorpusCallosum(), morpho.Read).Scale(nb.Param("scale", 1.0)).Specimens)')]
         with tempfile.TemporaryDirectory() as folder:
             path, good, bad = (pathlib.Path(folder, name) for name in ("x.ipynb", "my shapes.csv", "bad.csv"))
             nbformat.write(new_notebook(cells=cells), path)
@@ -104,7 +104,7 @@ class Runner(unittest.TestCase):
             self.assertEqual(run.report_name(path, good, {"scale": "3", "of": "a/b"}), "x--my shapes,scale=3,of=a_b")
 
     def test_provenance(self):
-        nb = new_notebook(cells=[new_code_cell("landmarks.CorpusCallosum()\nrand.NewPCG(1, 2)\nRun{Seed: 7}\nrand.NewPCG(1, 2)")])
+        nb = new_notebook(cells=[new_code_cell("morpho.CorpusCallosum()\nrand.NewPCG(1, 2)\nRun{Seed: 7}\nrand.NewPCG(1, 2)")])
         facts = dict(run.provenance(nb, None, {}, 1, []))
         self.assertRegex(facts["data"], "^those of the project, SHA-256 [0-9a-f]{16}…$")
         self.assertEqual(facts["random numbers"], "PCG(1, 2), Seed: 7")

@@ -35,6 +35,7 @@ import (
 	"anatomy/geom/stats"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 func main() {
@@ -65,7 +66,7 @@ func study(args []string) error {
 	s := settings{Kind: args[0]}
 	f := flag.NewFlagSet("study "+s.Kind, flag.ContinueOnError)
 	out := f.String("out", "", "`folder` of the results")
-	data := f.String("data", "", "`file` of the shapes, as landmarks.Read takes it")
+	data := f.String("data", "", "`file` of the shapes, as morpho.Read takes it")
 	task := f.Int("task", number("SLURM_ARRAY_TASK_ID", 0)-number("SLURM_ARRAY_TASK_MIN", 0)+number("JOB_COMPLETION_INDEX", 0), "number of this task, from 0")
 	tasks := f.Int("tasks", number("SLURM_ARRAY_TASK_COUNT", 1)*number("JOB_COMPLETIONS", 1), "how many tasks there are")
 	f.BoolVar(&s.Aligned, "align", true, "align the shapes first, keeping their sizes")
@@ -137,7 +138,7 @@ func prepare(s *settings, file string) (work func(i int) (*result, error), count
 		return nil, 0, err
 	}
 	s.Data = fmt.Sprintf("%x", sha256.Sum256(text))
-	d, err := landmarks.Read(file)
+	d, err := morpho.Read(file)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -147,12 +148,12 @@ func prepare(s *settings, file string) (work func(i int) (*result, error), count
 	shapes := d.Shapes()
 	var mean [][]float64
 	if s.Aligned {
-		a, err := landmarks.Procrustes(shapes, landmarks.KeepSize())
+		a, err := morpho.Procrustes(shapes, morpho.KeepSize())
 		if err != nil {
 			return nil, 0, err
 		}
 		shapes, mean = a.Shapes, a.Mean
-	} else if mean, err = landmarks.Mean(shapes); err != nil {
+	} else if mean, err = morpho.Mean(shapes); err != nil {
 		return nil, 0, err
 	}
 	template := mean
@@ -166,7 +167,7 @@ func prepare(s *settings, file string) (work func(i int) (*result, error), count
 			}
 		}
 	}
-	width := cmp.Or(s.Width, landmarks.MeanSpacing(template, false))
+	width := cmp.Or(s.Width, morpho.MeanSpacing(template, false))
 	if width < 0 {
 		return nil, 0, fmt.Errorf("-width %g: want a positive number", width)
 	}

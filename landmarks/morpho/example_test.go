@@ -1,14 +1,14 @@
-package landmarks_test
+package morpho_test
 
 import (
 	"fmt"
 	"strings"
 
-	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 func ExampleDataset() {
-	cc := landmarks.CorpusCallosum()
+	cc := morpho.CorpusCallosum()
 	fmt.Println(cc.Names())
 	fmt.Printf("%d landmarks, %.2f %s apart\n", len(cc.Shape("jhu_atlas")), cc.Spacing(), cc.Unit)
 	// Output:
@@ -18,7 +18,7 @@ func ExampleDataset() {
 
 // Bones lie as they were digitised; their shapes compare once place, rotation and size are gone.
 func ExampleProcrustes() {
-	a, err := landmarks.Procrustes(landmarks.MouseVertebrae().Shapes())
+	a, err := morpho.Procrustes(morpho.MouseVertebrae().Shapes())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -29,7 +29,7 @@ func ExampleProcrustes() {
 }
 
 func ExampleReadTPS() {
-	d, err := landmarks.ReadTPS(strings.NewReader("LM=3\n1 2\n3 NA\n4 5\nID=skull7\n"), "skulls.tps")
+	d, err := morpho.ReadTPS(strings.NewReader("LM=3\n1 2\n3 NA\n4 5\nID=skull7\n"), "skulls.tps")
 	if err != nil {
 		fmt.Println(err)
 		return

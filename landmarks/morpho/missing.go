@@ -1,14 +1,13 @@
-package landmarks
+package morpho
 
 import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"anatomy/geom/engine"
 )
 
 // Complete returns shapes in which missing landmarks, those with NaN coordinates, are estimated from the sample by
@@ -197,18 +196,19 @@ func CompleteByRegression(shapes [][][]float64) ([][][]float64, error) {
 			from = append(from, difference(t.Apply(p), known))
 			to = append(to, difference(t.Apply(w), centre))
 		}
-		values := engine.Unflatten(ridgeRegression(from, to, difference(toMean.Apply(present), known)), len(x[0]))
-		for k := range values {
-			floats.Add(values[k], centre[k])
+		values := ridgeRegression(from, to, difference(toMean.Apply(present), known))
+		estimate := make([][]float64, len(centre))
+		for k, c := range centre {
+			estimate[k] = floats.AddTo(make([]float64, len(c)), values[k*len(c):(k+1)*len(c)], c)
 		}
-		out[i] = filled(x, missing[i], toMean.inverse().Apply(values))
+		out[i] = filled(x, missing[i], toMean.inverse().Apply(estimate))
 	}
 	return out, nil
 }
 
 // difference returns the coordinates of a − b in one row.
 func difference(a, b [][]float64) []float64 {
-	return floats.SubTo(make([]float64, len(a)*len(a[0])), flatten(a), flatten(b))
+	return floats.SubTo(make([]float64, len(a)*len(a[0])), slices.Concat(a...), slices.Concat(b...))
 }
 
 // ridgeRegression predicts y at x from the samples (x_i, y_i): the mean of y plus (x − x̄) Vᵀ S/(S² + λ) Uᵀ Y with U S V the

@@ -1,4 +1,4 @@
-package landmarks
+package morpho
 
 import (
 	"fmt"
