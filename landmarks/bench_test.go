@@ -16,14 +16,15 @@ import (
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/morpho"
 )
 
 // The problems of the JAX yardstick: two callosa in units of 20 mm, σ the atlas's spacing, 100 Euler steps. Each
 // benchmark reports the first call, which builds and compiles, beside the later ones.
 func yardstick() (m *landmarks.Space, q, target [][]float64) {
-	cc := landmarks.CorpusCallosum().Scale(1. / 20)
+	cc := morpho.CorpusCallosum().Scale(1. / 20)
 	q, target = cc.Shape("jhu_atlas"), cc.Shape("colin27")
-	m = landmarks.New(39, 2, kernels.Gaussian(landmarks.MeanSpacing(q, true)), landmarks.Integrator(ode.Euler, 100))
+	m = landmarks.New(39, 2, kernels.Gaussian(morpho.MeanSpacing(q, true)), landmarks.Integrator(ode.Euler, 100))
 	return m, q, target
 }
 

@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 // ellipses are two of them with corresponding points, the second one turned.
@@ -127,7 +128,7 @@ func TestExpOfManyLandmarks(t *testing.T) {
 	for i, x := range q {
 		v[i] = []float64{0.1 * x[1], 0.05 * x[0] * x[0]}
 	}
-	spacing := landmarks.MeanSpacing(q, true)
+	spacing := morpho.MeanSpacing(q, true)
 	m := landmarks.New(len(q), 2, kernels.Tiled(kernels.Gaussian(1.2*spacing)), landmarks.Integrator(ode.RK4, 10))
 	g := must[*landmarks.Geodesic](t)(m.Exp(q, v))
 	dense := must[engine.Values](t)(engine.Run(func(x, p *Node) *Node { return kernels.Gaussian(1.2*spacing).Sum(x, x, p) }, q, g.Momentum))

@@ -15,6 +15,7 @@ import (
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/morpho"
 )
 
 // With a kernel of three spacings the exact logarithm of one callosum at the other does not converge, as outlines from images
@@ -22,7 +23,7 @@ import (
 // third of a millimetre.
 func TestMatchWhereLogStalls(t *testing.T) {
 	t.Parallel()
-	cc := landmarks.CorpusCallosum()
+	cc := morpho.CorpusCallosum()
 	atlas, colin := cc.Shape("jhu_atlas"), cc.Shape("colin27")
 	m := landmarks.New(39, 2, kernels.Gaussian(3*cc.Spacing()), landmarks.Integrator(ode.RK4, 10))
 	exact := must[*landmarks.Geodesic](t)(m.Log(atlas, colin))
@@ -54,7 +55,7 @@ func TestMatchWhereLogStalls(t *testing.T) {
 func TestMatchIsStationary(t *testing.T) {
 	t.Parallel()
 	const sigma = 0.5
-	cc := landmarks.CorpusCallosum()
+	cc := morpho.CorpusCallosum()
 	atlas, colin := cc.Shape("jhu_atlas"), cc.Shape("colin27")
 	m := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))
 	r := must[*landmarks.Matching](t)(m.Match(atlas, landmarks.Correspondence(colin), sigma, stats.Tolerance(1e-6)))
@@ -78,7 +79,7 @@ func TestMatchIsStationary(t *testing.T) {
 // A missing landmark, NaN or of weight 0, pulls nowhere: the match is that of the others.
 func TestMatchWithMissingLandmarks(t *testing.T) {
 	t.Parallel()
-	cc := landmarks.CorpusCallosum()
+	cc := morpho.CorpusCallosum()
 	atlas, colin := cc.Shape("jhu_atlas"), cc.Shape("colin27")
 	m := landmarks.New(39, 2, kernels.Gaussian(2*cc.Spacing()), landmarks.Integrator(ode.RK4, 5))
 	holes, weights := make([][]float64, 39), make([]float64, 39)
@@ -105,9 +106,9 @@ func TestMatchWithMissingLandmarks(t *testing.T) {
 // Two callosa with 60 and 85 points: the curves meet, whichever point of one lies where on the other.
 func TestMatchCurvesWithoutCorrespondence(t *testing.T) {
 	t.Parallel()
-	outlines := landmarks.CorpusCallosumOutline()
-	atlas := must[[][]float64](t)(landmarks.Resample(outlines.Shape("jhu_atlas"), 60, true))
-	colin := must[[][]float64](t)(landmarks.Resample(outlines.Shape("colin27"), 85, true))
+	outlines := morpho.CorpusCallosumOutline()
+	atlas := must[[][]float64](t)(morpho.Resample(outlines.Shape("jhu_atlas"), 60, true))
+	colin := must[[][]float64](t)(morpho.Resample(outlines.Shape("colin27"), 85, true))
 	source, target := mesh.Curve(atlas, true), mesh.Curve(colin, true)
 	m := landmarks.New(60, 2, kernels.Gaussian(10), landmarks.Integrator(ode.RK4, 5))
 	for name, term := range map[string]*mesh.Term{
@@ -159,7 +160,7 @@ func TestMatchSurfaces(t *testing.T) {
 // Cancelled, Match returns the best momenta so far.
 func TestMatchCancelled(t *testing.T) {
 	t.Parallel()
-	cc := landmarks.CorpusCallosum()
+	cc := morpho.CorpusCallosum()
 	m := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()), landmarks.Integrator(ode.RK4, 5))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

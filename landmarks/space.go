@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 	"anatomy/kernels"
+	"anatomy/landmarks/morpho"
 )
 
 // Space is the landmark manifold for shapes on the host. Its geometry is the generic one of package geom.
@@ -128,7 +129,7 @@ func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
 		return nil, fmt.Errorf("Log: target shape: %w", err)
 	}
 	if s.N > denseLimit {
-		return s.LogWithin(q, target, 1e-6*CentroidSize(q)/math.Sqrt(float64(s.N)))
+		return s.LogWithin(q, target, 1e-6*morpho.CentroidSize(q)/math.Sqrt(float64(s.N)))
 	}
 	g, err := s.Geometry.Log(x, y)
 	if err != nil {

@@ -13,10 +13,11 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 func callosa(options ...landmarks.Option) (m *landmarks.Space, atlas, colin [][]float64) {
-	cc := landmarks.CorpusCallosum()
+	cc := morpho.CorpusCallosum()
 	return landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()), options...), cc.Shape("jhu_atlas"), cc.Shape("colin27")
 }
 
@@ -55,7 +56,7 @@ func noise(rng *rand.Rand, n, dim int, size float64) [][]float64 {
 // Exp∘Log closes to far below 1e-6 of the shape's size between two real callosa, forwards and backwards.
 func TestLogClosesOnCallosa(t *testing.T) {
 	m, atlas, colin := callosa()
-	size := landmarks.CentroidSize(atlas)
+	size := morpho.CentroidSize(atlas)
 	for _, pair := range [][2][][]float64{{atlas, colin}, {colin, atlas}} {
 		r := must[*landmarks.Geodesic](t)(m.Log(pair[0], pair[1]))
 		if r.Status != geom.Converged {
@@ -72,7 +73,7 @@ func TestLogClosesOnCallosa(t *testing.T) {
 // one three times as wide the exact match is ill-posed: Log says that it stalled and has matched what the kernel can,
 // with a momentum of reasonable size.
 func TestLogWithWideKernel(t *testing.T) {
-	cc := landmarks.CorpusCallosum()
+	cc := morpho.CorpusCallosum()
 	atlas, colin := cc.Shape("jhu_atlas"), cc.Shape("colin27")
 	r := must[*landmarks.Geodesic](t)(landmarks.New(39, 2, kernels.Gaussian(1.5*cc.Spacing())).Log(atlas, colin))
 	if r.Status != geom.Converged || r.Residual > 1e-8 {
