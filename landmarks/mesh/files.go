@@ -1,17 +1,14 @@
 package mesh
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anatomy/landmarks/internal/replace"
+	"anatomy/landmarks/internal/text"
 )
 
 // Encoding is how the numbers of a file are written.
@@ -72,7 +69,7 @@ func Read(path string) (*Mesh, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := text.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -96,137 +93,6 @@ func Write(path string, m *Mesh, encoding ...Encoding) error {
 		return fmt.Errorf("%s: encodings %v, want one of %v", path, encoding, format.encodings)
 	}
 	return replace.File(path, func(w io.Writer) error { return format.write(w, m, e) })
-}
-
-const (
-	maxElements = 1 << 27 // vertices or numbers that a file may announce
-	maxLine     = 64 << 20
-	maxWord     = 256
-)
-
-// input reads a file and knows where it is.
-type input struct {
-	r    *bufio.Reader
-	file string
-	line int   // of the last line or word, from 1
-	at   int64 // bytes read
-	text bool  // whether errors name the line or the byte
-}
-
-func newInput(r io.Reader, file string) *input {
-	return &input{r: bufio.NewReaderSize(r, 64<<10), file: file, text: true}
-}
-
-func (in *input) errorf(format string, args ...any) error {
-	if in.text {
-		return fmt.Errorf("%s:%d: %s", in.file, max(in.line, 1), fmt.Sprintf(format, args...))
-	}
-	return fmt.Errorf("%s: byte %d: %s", in.file, in.at, fmt.Sprintf(format, args...))
-}
-
-// broken says why a read failed: what was to be read there.
-func (in *input) broken(err error, what string, args ...any) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return in.errorf("the file ends where %s belongs", fmt.Sprintf(what, args...))
-	}
-	return in.errorf("%v", err)
-}
-
-// readLine returns the next line without its end (LF, CRLF); io.EOF after the last.
-func (in *input) readLine() (string, error) {
-	var line []byte
-	for {
-		part, err := in.r.ReadSlice('\n')
-		in.at += int64(len(part))
-		line = append(line, part...)
-		if len(line) > maxLine {
-			in.line++
-			return "", fmt.Errorf("the line is longer than %d bytes", maxLine)
-		}
-		if err == bufio.ErrBufferFull {
-			continue
-		}
-		if err != nil && (err != io.EOF || len(line) == 0) {
-			return "", err
-		}
-		in.line++
-		return strings.TrimRight(string(line), "\r\n"), nil
-	}
-}
-
-// word returns the next text between white space; io.EOF after the last.
-func (in *input) word() (string, error) {
-	var word []byte
-	in.line = max(in.line, 1)
-	for {
-		c, err := in.r.ReadByte()
-		if err != nil {
-			if err == io.EOF && len(word) > 0 {
-				return string(word), nil
-			}
-			return "", err
-		}
-		in.at++
-		switch c {
-		case ' ', '\t', '\r', '\n':
-			if len(word) > 0 {
-				in.r.UnreadByte()
-				in.at--
-				return string(word), nil
-			}
-			if c == '\n' {
-				in.line++
-			}
-			continue
-		}
-		if word = append(word, c); len(word) > maxWord {
-			return "", fmt.Errorf("%s is no number", clip(string(word)))
-		}
-	}
-}
-
-func (in *input) bytes(b []byte) error {
-	n, err := io.ReadFull(in.r, b)
-	in.at += int64(n)
-	return err
-}
-
-func parseFloat(text string) (float64, error) {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0, fmt.Errorf("%s is not a number", clip(text))
-	}
-	return v, nil
-}
-
-func parseInt(text string) (int, error) {
-	v, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%s is not a whole number", clip(text))
-	}
-	return int(v), nil
-}
-
-// parseCount reads how many things a header announces.
-func parseCount(what, text string) (int, error) {
-	n, err := strconv.ParseUint(text, 10, 64)
-	switch {
-	case errors.Is(err, strconv.ErrRange) || err == nil && n > maxElements:
-		return 0, fmt.Errorf("%s %s: more than the %d that a file may hold", clip(text), what, maxElements)
-	case err != nil:
-		return 0, fmt.Errorf("%s: %s is not a count", what, clip(text))
-	}
-	return int(n), nil
-}
-
-func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// clip quotes text for a message, at most forty bytes of it.
-func clip(text string) string {
-	if len(text) > 40 {
-		return strconv.Quote(text[:40]) + "…"
-	}
-	return strconv.Quote(text)
 }
 
 // builder collects what a file holds and makes it a mesh.

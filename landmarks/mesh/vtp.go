@@ -10,7 +10,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // vtpTypes are the element types of XML VTK files.
@@ -70,9 +73,9 @@ func ReadVTP(r io.Reader, name string) (*Mesh, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	f := &vtpFile{name: name, order: binary.LittleEndian, header: plyTypes["uint32"], left: 4 * maxElements}
+	f := &vtpFile{name: name, order: binary.LittleEndian, header: plyTypes["uint32"], left: 4 * text.Most}
 	// Raw appended data are no XML: the parser gets what stands before them.
-	text := all
+	markup := all
 	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
 		open := bytes.Index(all, []byte("<AppendedData"))
 		if open < 0 || open > tag {
@@ -86,38 +89,38 @@ func ReadVTP(r io.Reader, name string) (*Mesh, error) {
 			return nil, fmt.Errorf("%s: byte %d: the appended data do not begin with _", name, open)
 		}
 		f.appended = inside[end+1+underscore+1:]
-		text = append(append([]byte{}, all[:open]...), "</VTKFile>"...)
+		markup = append(append([]byte{}, all[:open]...), "</VTKFile>"...)
 	} else if open := bytes.Index(all, []byte("<AppendedData")); open >= 0 {
 		return nil, fmt.Errorf("%s: the file ends within its appended data", name)
 	}
 	var doc vtpDocument
-	decoder := xml.NewDecoder(bytes.NewReader(text))
+	decoder := xml.NewDecoder(bytes.NewReader(markup))
 	if err := decoder.Decode(&doc); err != nil {
 		return nil, fmt.Errorf("%s: byte %d: %w", name, decoder.InputOffset(), err)
 	}
 	if doc.Type != "PolyData" {
-		return nil, fmt.Errorf("%s: VTKFile type %s, want PolyData", name, clip(doc.Type))
+		return nil, fmt.Errorf("%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
 	}
 	switch doc.ByteOrder {
 	case "", "LittleEndian":
 	case "BigEndian":
 		f.order = binary.BigEndian
 	default:
-		return nil, fmt.Errorf("%s: byte_order %s is unknown", name, clip(doc.ByteOrder))
+		return nil, fmt.Errorf("%s: byte_order %s is unknown", name, text.Clip(doc.ByteOrder))
 	}
 	switch doc.HeaderType {
 	case "", "UInt32":
 	case "UInt64":
 		f.header = uint64Type
 	default:
-		return nil, fmt.Errorf("%s: header_type %s is unknown", name, clip(doc.HeaderType))
+		return nil, fmt.Errorf("%s: header_type %s is unknown", name, text.Clip(doc.HeaderType))
 	}
 	switch doc.Compressor {
 	case "":
 	case "vtkZLibDataCompressor":
 		f.compressed = true
 	default:
-		return nil, fmt.Errorf("%s: compressor %s: only vtkZLibDataCompressor is read; save the file with it or uncompressed", name, clip(doc.Compressor))
+		return nil, fmt.Errorf("%s: compressor %s: only vtkZLibDataCompressor is read; save the file with it or uncompressed", name, text.Clip(doc.Compressor))
 	}
 	var b builder
 	for i := range doc.Pieces {
@@ -137,7 +140,7 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 	}
 	points := &p.Points.Arrays[0]
 	if points.Components != "3" {
-		return fmt.Errorf("Points of %s components, want 3", clip(points.Components))
+		return fmt.Errorf("Points of %s components, want 3", text.Clip(points.Components))
 	}
 	x, err := f.array(points)
 	if err != nil {
@@ -147,7 +150,7 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 		return fmt.Errorf("Points: %d numbers are not three for each point", len(x))
 	}
 	if n := strings.TrimSpace(p.NumberOfPoints); n != "" {
-		count, err := parseCount("points", n)
+		count, err := text.Count("points", n)
 		if err != nil {
 			return err
 		}
@@ -172,7 +175,7 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 			}
 			ints := make([]int, len(v))
 			for i, v := range v {
-				if v != math.Trunc(v) || v < 0 || v > 4*maxElements {
+				if v != math.Trunc(v) || v < 0 || v > 4*text.Most {
 					return fmt.Errorf("%s: number %d of %s is %g, no number of a vertex or cell", section.name, i, a.Name, v)
 				}
 				ints[i] = int(v)
@@ -203,7 +206,7 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 func (f *vtpFile) array(a *vtpArray) ([]float64, error) {
 	t, ok := vtpTypes[a.Type]
 	if !ok {
-		return nil, fmt.Errorf("the type %s is unknown", clip(a.Type))
+		return nil, fmt.Errorf("the type %s is unknown", text.Clip(a.Type))
 	}
 	var data []byte
 	var err error
@@ -212,7 +215,7 @@ func (f *vtpFile) array(a *vtpArray) ([]float64, error) {
 		words := strings.Fields(a.Text)
 		out := make([]float64, len(words))
 		for i, w := range words {
-			if out[i], err = parseFloat(w); err != nil {
+			if out[i], err = text.Number(w); err != nil {
 				return nil, fmt.Errorf("number %d: %w", i, err)
 			}
 		}
@@ -220,9 +223,9 @@ func (f *vtpFile) array(a *vtpArray) ([]float64, error) {
 	case "binary":
 		data, err = f.blocks(&base64Reader{text: strings.NewReader(a.Text)})
 	case "appended":
-		offset, e := parseInt(strings.TrimSpace(a.Offset))
+		offset, e := strconv.Atoi(strings.TrimSpace(a.Offset))
 		if e != nil || offset < 0 || offset >= len(f.appended) {
-			return nil, fmt.Errorf("offset %s, but %d bytes are appended", clip(a.Offset), len(f.appended))
+			return nil, fmt.Errorf("offset %s, but %d bytes are appended", text.Clip(a.Offset), len(f.appended))
 		}
 		var r io.Reader = bytes.NewReader(f.appended[offset:])
 		if !f.raw {
@@ -232,7 +235,7 @@ func (f *vtpFile) array(a *vtpArray) ([]float64, error) {
 			err = fmt.Errorf("appended at %d: %w", offset, err)
 		}
 	default:
-		return nil, fmt.Errorf("format %s is unknown", clip(a.Format))
+		return nil, fmt.Errorf("format %s is unknown", text.Clip(a.Format))
 	}
 	if err != nil {
 		return nil, err
@@ -250,7 +253,7 @@ func (f *vtpFile) array(a *vtpArray) ([]float64, error) {
 // spend bounds what a file may hold all together: arrays may share their appended data.
 func (f *vtpFile) spend(n int) error {
 	if f.left -= n; f.left < 0 {
-		return fmt.Errorf("more than the %d numbers that a file may hold", 4*maxElements)
+		return fmt.Errorf("more than the %d numbers that a file may hold", 4*text.Most)
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
 package morpho
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -11,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // csvColumns says which column holds what; -1 where a column is not there.
@@ -32,13 +32,14 @@ var wideColumn = regexp.MustCompile(`^(?:([xyz])[._]?(\d{1,9})|(\d{1,9})[._]?([x
 // specimen (long: all rows are one specimen; wide: specimens are numbered) and landmark (landmarks come in order).
 // Landmarks are numbered from 0 or from 1. A blank, NA or NaN is a missing coordinate. name is that of the file, for Name, Source and errors.
 func ReadCSV(r io.Reader, name string) (*Dataset, error) {
-	buffered := bufio.NewReaderSize(r, 64<<10)
-	if mark, _ := buffered.Peek(3); string(mark) == "\ufeff" {
-		buffered.Discard(3)
+	source := &csvSource{in: text.NewReader(r, name), file: name}
+	comma, err := source.separator()
+	if err != nil {
+		return nil, err
 	}
-	reader := csv.NewReader(buffered)
-	reader.Comma = separator(buffered)
-	reader.TrimLeadingSpace = reader.Comma != '\t'
+	reader := csv.NewReader(source)
+	reader.Comma = comma
+	reader.TrimLeadingSpace = comma != '\t'
 	reader.ReuseRecord = true
 	reader.FieldsPerRecord = -1 // counted below, with a better message
 	header, err := reader.Read()
@@ -46,23 +47,26 @@ func ReadCSV(r io.Reader, name string) (*Dataset, error) {
 		return nil, fmt.Errorf("%s: the file is empty; a header such as specimen,group,landmark,x,y belongs in line 1", name)
 	}
 	if err != nil {
-		return nil, csvError(name, err)
+		return nil, source.error(err)
 	}
 	width := len(header)
 	columns, err := findColumns(header)
 	if err != nil {
-		return nil, fmt.Errorf("%s:1: %w", name, err)
+		line, _ := reader.FieldPos(0)
+		return nil, fmt.Errorf("%s:%d: %w", name, source.before+line, err)
 	}
 	table := csvTable{file: name, columns: columns, dataset: newDataset(name), index: map[string]int{}}
 	for {
+		source.begun = 0
 		record, err := reader.Read()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return nil, csvError(name, err)
+			return nil, source.error(err)
 		}
 		line, _ := reader.FieldPos(0)
+		line += source.before
 		if len(record) != width {
 			return nil, fmt.Errorf("%s:%d: %d columns, but the header has %d", name, line, len(record), width)
 		}
@@ -84,26 +88,83 @@ func ReadCSV(r io.Reader, name string) (*Dataset, error) {
 	return table.dataset.numbered(), nil
 }
 
-// separator returns the most frequent of comma, semicolon and tab in the header.
-func separator(r *bufio.Reader) rune {
-	head, _ := r.Peek(r.Size())
-	head, _, _ = bytes.Cut(head, []byte("\n"))
-	best := ','
-	for _, s := range ";\t" {
-		if bytes.Count(head, []byte(string(s))) > bytes.Count(head, []byte(string(best))) {
-			best = s
-		}
-	}
-	return best
+// csvSource hands the lines of a file to encoding/csv, one a call, each ended by LF, and bounds what a row may take: one whose
+// quotation mark is never closed goes on to the end of the file, and every column takes memory of its own.
+type csvSource struct {
+	in     *text.Reader
+	file   string
+	comma  rune
+	before int    // lines before the first that encoding/csv sees
+	line   string // the rest of the line at hand
+	begun  int    // bytes of the row at hand
 }
 
-// csvError puts an error of encoding/csv into the form file:line: what.
-func csvError(name string, err error) error {
+const (
+	maxRow     = 64 << 20 // bytes
+	maxColumns = 1 << 22
+)
+
+// excelSeparator matches the first line by which Excel is told the separator.
+var excelSeparator = regexp.MustCompile(`^(?i:"?sep=)(.)"?$`)
+
+// separator returns the separator of the columns: that of a first line sep=;, which is passed over, or else the most frequent of
+// comma, semicolon and tab in the header.
+func (s *csvSource) separator() (rune, error) {
+	for strings.TrimSpace(s.line) == "" {
+		line, err := s.in.Line()
+		if err == io.EOF {
+			return ',', nil
+		}
+		if err != nil {
+			return 0, s.error(err)
+		}
+		if m := excelSeparator.FindStringSubmatch(line); m != nil {
+			s.before, s.comma = s.in.Number, []rune(m[1])[0]
+			if !strings.ContainsRune(",;\t|: ", s.comma) {
+				return 0, s.in.Errorf("%s does not separate columns", text.Clip(m[1]))
+			}
+			return s.comma, nil
+		}
+		s.before, s.line = s.in.Number-1, line+"\n"
+	}
+	s.comma = ','
+	for _, other := range ";\t" {
+		if strings.Count(s.line, string(other)) > strings.Count(s.line, string(s.comma)) {
+			s.comma = other
+		}
+	}
+	return s.comma, nil
+}
+
+// Read is io.Reader's.
+func (s *csvSource) Read(p []byte) (int, error) {
+	if s.line == "" {
+		line, err := s.in.Line()
+		if err != nil {
+			return 0, err
+		}
+		s.line = line + "\n"
+		if s.begun += len(s.line); s.begun > maxRow {
+			return 0, fmt.Errorf("the row is longer than %d MiB; is a quotation mark not closed?", maxRow>>20)
+		}
+	}
+	if len(s.line) > maxColumns {
+		if n := strings.Count(s.line, string(s.comma)); n > maxColumns {
+			return 0, fmt.Errorf("the row has %d columns, and %d is the most", n+1, maxColumns)
+		}
+	}
+	n := copy(p, s.line)
+	s.line = s.line[n:]
+	return n, nil
+}
+
+// error puts an error of encoding/csv or of the file into the form file:line: what.
+func (s *csvSource) error(err error) error {
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {
-		return fmt.Errorf("%s:%d: %w", name, parse.Line, parse.Err)
+		return fmt.Errorf("%s:%d: %w", s.file, s.before+parse.Line, parse.Err)
 	}
-	return fmt.Errorf("%s: %w", name, err)
+	return s.in.Errorf("%w", err)
 }
 
 func findColumns(header []string) (*csvColumns, error) {
@@ -112,7 +173,7 @@ func findColumns(header []string) (*csvColumns, error) {
 	numbered := map[int][]int{} // landmark → columns of x, y, z
 	take := func(at *int, column int) error {
 		if *at >= 0 {
-			return fmt.Errorf("columns %d and %d of the header both are %s", *at+1, column+1, clip(header[column]))
+			return fmt.Errorf("columns %d and %d of the header both are %s", *at+1, column+1, text.Clip(header[column]))
 		}
 		*at = column
 		return nil
@@ -152,7 +213,7 @@ func findColumns(header []string) (*csvColumns, error) {
 		c.points = [][]int{trimZ(bare)}
 		return c, nil
 	case len(numbered) == 0:
-		return nil, fmt.Errorf("the header has neither columns x, y[, z] nor x1, y1[, z1], x2, …: it is %s", clip(strings.Join(header, ",")))
+		return nil, fmt.Errorf("the header has neither columns x, y[, z] nor x1, y1[, z1], x2, …: it is %s", text.Clip(strings.Join(header, ",")))
 	case c.landmark >= 0:
 		return nil, errors.New("the header has a landmark column (long) and x1, y1, … columns (wide): keep one layout")
 	}
@@ -207,7 +268,7 @@ func (t *csvTable) point(record []string, landmark int, columns []int) ([]float6
 	for c, column := range columns {
 		v, err := parseCoordinate(record[column])
 		if err != nil {
-			return nil, fmt.Errorf("specimen %s, landmark %d: %s = %w", clip(csvField(record, t.columns.specimen)), landmark, axis(c), err)
+			return nil, fmt.Errorf("specimen %s, landmark %d: %s = %w", text.Clip(csvField(record, t.columns.specimen)), landmark, axis(c), err)
 		}
 		point[c] = v
 	}
@@ -222,7 +283,7 @@ func (t *csvTable) addSpecimen(record []string, line int) error {
 	}
 	if s.Name != "" {
 		if _, taken := t.index[s.Name]; taken {
-			return fmt.Errorf("a second specimen %s", clip(s.Name))
+			return fmt.Errorf("a second specimen %s", text.Clip(s.Name))
 		}
 		t.index[s.Name] = line
 	}
@@ -252,14 +313,14 @@ func (t *csvTable) addLandmark(record []string, line int) error {
 	}
 	s := &t.dataset.Specimens[i]
 	if s.Group != group {
-		return fmt.Errorf("specimen %s is in group %s here and in %s in line %d", clip(name), clip(group), clip(s.Group), t.rows[i][0].line)
+		return fmt.Errorf("specimen %s is in group %s here and in %s in line %d", text.Clip(name), text.Clip(group), text.Clip(s.Group), t.rows[i][0].line)
 	}
 	landmark := len(s.Points)
 	if t.columns.landmark >= 0 {
-		text := csvField(record, t.columns.landmark)
-		number, err := strconv.Atoi(text)
+		word := csvField(record, t.columns.landmark)
+		number, err := strconv.Atoi(word)
 		if err != nil || number < 0 {
-			return fmt.Errorf("specimen %s: landmark %s is not a whole number from 0", clip(name), clip(text))
+			return fmt.Errorf("specimen %s: landmark %s is not a whole number from 0", text.Clip(name), text.Clip(word))
 		}
 		landmark = number
 	}
@@ -294,11 +355,11 @@ func (t *csvTable) order() error {
 		for l, j := range sorted {
 			row := rows[j]
 			if l > 0 && row.landmark == rows[sorted[l-1]].landmark {
-				return fmt.Errorf("%s:%d: specimen %s: landmark %d stands in line %d already", t.file, row.line, clip(s.Name), row.landmark, rows[sorted[l-1]].line)
+				return fmt.Errorf("%s:%d: specimen %s: landmark %d stands in line %d already", t.file, row.line, text.Clip(s.Name), row.landmark, rows[sorted[l-1]].line)
 			}
 			if row.landmark != base+l {
 				return fmt.Errorf("%s:%d: specimen %s: landmark %d, but there is no landmark %d (write NA for the coordinates of a missing one)",
-					t.file, row.line, clip(s.Name), row.landmark, base+l)
+					t.file, row.line, text.Clip(s.Name), row.landmark, base+l)
 			}
 			points[l] = s.Points[j]
 		}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // Specimen is one shape of a Dataset: n landmarks in 2 or 3 coordinates.
@@ -188,7 +190,7 @@ func listNames(names []string) string {
 		if i == most {
 			return strings.Join(quoted, ", ") + fmt.Sprintf(", … (%d in all)", len(names))
 		}
-		quoted = append(quoted, clip(n))
+		quoted = append(quoted, text.Clip(n))
 	}
 	return strings.Join(quoted, ", ")
 }
@@ -218,9 +220,9 @@ func (d *Dataset) checkWritable() error {
 		if s.Name == "" {
 			return fmt.Errorf("%s: specimen number %d has no name", d.Name, i)
 		}
-		for _, text := range []string{s.Name, s.Group} {
-			if strings.ContainsAny(text, "\r\n") || strings.TrimSpace(text) != text {
-				return fmt.Errorf("%s: specimen number %d: name or group %s has a line break or spaces around it, which a file would lose", d.Name, i, clip(text))
+		for _, word := range []string{s.Name, s.Group} {
+			if strings.ContainsAny(word, "\r\n\x00") || strings.TrimSpace(word) != word {
+				return fmt.Errorf("%s: specimen number %d: name or group %s has a line break, a NUL or spaces around it, which a file would lose", d.Name, i, text.Clip(word))
 			}
 		}
 		for l, p := range s.Points {

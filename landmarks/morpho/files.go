@@ -1,20 +1,17 @@
 package morpho
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anatomy/landmarks/internal/replace"
+	"anatomy/landmarks/internal/text"
 )
 
 // fileFormat is one file format of landmark data.
@@ -50,12 +47,12 @@ var fileFormats = []fileFormat{
 //
 // No format holds Unit and Closed: set them after reading.
 func Read(path string) (*Dataset, error) {
-	f, err := os.Open(path)
+	f, err := text.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	buffered := bufio.NewReaderSize(f, 64<<10)
+	buffered := text.Decode(f)
 	extension := strings.ToLower(filepath.Ext(path))
 	// Many programs write .txt, so there the contents decide.
 	if extension != ".txt" {
@@ -94,91 +91,48 @@ func Write(path string, d *Dataset) error {
 	return fmt.Errorf("%s: the extension %q names no format of landmarks; use .csv, .tsv, .tps, .nts, .dta, .npy, .txt or .morphologika", path, extension)
 }
 
-// maxCoordinates bounds what a header may announce: a gigabyte of float64.
-const maxCoordinates = 1 << 27
-
-// maxLine bounds one line of a text file, in bytes.
-const maxLine = 64 << 20
-
-// lineReader reads a text file line by line (LF, CRLF or CR), without blank lines and outer spaces, and knows where it is.
+// lineReader reads a text file line by line, without blank lines and outer spaces.
 type lineReader struct {
-	scanner *bufio.Scanner
-	file    string
-	number  int // of the line last read, from 1
-	text    string
-	err     error
+	*text.Reader
+	text string
+	err  error
 }
 
 func newLines(r io.Reader, file string) *lineReader {
-	s := bufio.NewScanner(r)
-	s.Buffer(make([]byte, 0, 64<<10), maxLine)
-	s.Split(splitLine)
-	return &lineReader{scanner: s, file: file}
-}
-
-// splitLine is a bufio.SplitFunc like bufio.ScanLines that also ends a line at a lone CR.
-func splitLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
-	i := bytes.IndexAny(data, "\r\n")
-	switch {
-	case i < 0 && atEOF && len(data) > 0:
-		return len(data), data, nil
-	case i < 0:
-		return 0, nil, nil
-	case data[i] == '\n':
-		return i + 1, data[:i], nil
-	case i+1 < len(data) && data[i+1] == '\n':
-		return i + 2, data[:i], nil
-	case i+1 < len(data) || atEOF:
-		return i + 1, data[:i], nil
-	}
-	return 0, nil, nil // whether LF follows is in the next block
+	return &lineReader{Reader: text.NewReader(r, file)}
 }
 
 // next moves to the next line that is not blank; false at the end or after a read error.
 func (l *lineReader) next() bool {
-	// The scanner hands out half a line before a read error.
-	for l.scanner.Scan() && l.scanner.Err() == nil {
-		l.number++
-		text := l.scanner.Text()
-		if l.number == 1 {
-			text = strings.TrimPrefix(text, "\ufeff")
+	for {
+		line, err := l.Line()
+		if err != nil {
+			if l.text = ""; err != io.EOF {
+				l.err = l.Errorf("%w", err)
+			}
+			return false
 		}
-		if l.text = strings.TrimSpace(text); l.text != "" {
+		if l.text = strings.TrimSpace(line); l.text != "" {
 			return true
 		}
 	}
-	switch err := l.scanner.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		l.number++
-		l.err = l.errorf("the line is longer than %d bytes: this is not a text file of landmarks", maxLine)
-	case err != nil:
-		l.err = fmt.Errorf("%s: %w", l.file, err)
-	}
-	return false
-}
-
-// errorf returns an error at the current line.
-func (l *lineReader) errorf(format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %s", l.file, l.number, fmt.Sprintf(format, args...))
 }
 
 // parseCoordinate reads a number; a blank, NA and NaN are a missing coordinate.
-func parseCoordinate(text string) (float64, error) {
-	text = strings.TrimSpace(text)
-	switch strings.ToLower(text) {
+func parseCoordinate(word string) (float64, error) {
+	word = strings.TrimSpace(word)
+	switch strings.ToLower(word) {
 	case "", "na", "nan":
 		return math.NaN(), nil
 	}
-	v, err := strconv.ParseFloat(text, 64)
+	v, err := text.Number(word)
 	switch {
 	case math.IsInf(v, 0):
-		return 0, fmt.Errorf("%s is infinite", clip(text))
-	case err != nil && strings.Contains(text, ","):
-		return 0, fmt.Errorf("%s is not a number (use a decimal point)", clip(text))
-	case err != nil:
-		return 0, fmt.Errorf("%s is not a number", clip(text))
+		return 0, fmt.Errorf("%s is infinite", text.Clip(word))
+	case err != nil && strings.Contains(word, ","):
+		return 0, fmt.Errorf("%w (use a decimal point)", err)
 	}
-	return v, nil
+	return v, err
 }
 
 // formatCoordinate is the shortest text that parseCoordinate reads back to the same float64.
@@ -186,43 +140,25 @@ func formatCoordinate(v float64) string {
 	if math.IsNaN(v) {
 		return "NA"
 	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
-}
-
-// parseCount reads how many things a header announces, from 0 to maxCoordinates.
-func parseCount(what, text string) (int, error) {
-	text = strings.TrimSpace(text)
-	n, err := strconv.ParseUint(text, 10, 64)
-	switch {
-	case errors.Is(err, strconv.ErrRange) || err == nil && n > maxCoordinates:
-		return 0, fmt.Errorf("%s %s: more than the %d that a file may hold", clip(text), what, maxCoordinates)
-	case err != nil:
-		return 0, fmt.Errorf("%s: %s is not a whole number", what, clip(text))
-	}
-	return int(n), nil
+	return text.Format(v)
 }
 
 // coordinateLine reads the dim coordinates of a landmark, separated by spaces or tabs, from the current line.
 func (l *lineReader) coordinateLine(landmark, dim int) ([]float64, error) {
-	fields := strings.Fields(l.text)
-	if len(fields) != dim {
-		return nil, l.errorf("landmark %d: %d values where %d coordinates belong: %s", landmark, len(fields), dim, clip(l.text))
-	}
 	point := make([]float64, dim)
-	for c, field := range fields {
-		v, err := parseCoordinate(field)
-		if err != nil {
-			return nil, l.errorf("landmark %d: %s = %v", landmark, axis(c), err)
+	count := 0
+	for field := range strings.FieldsSeq(l.text) {
+		if count < dim {
+			v, err := parseCoordinate(field)
+			if err != nil {
+				return nil, l.Errorf("landmark %d: %s = %w", landmark, axis(count), err)
+			}
+			point[count] = v
 		}
-		point[c] = v
+		count++
+	}
+	if count != dim {
+		return nil, l.Errorf("landmark %d: %d values where %d coordinates belong: %s", landmark, count, dim, text.Clip(l.text))
 	}
 	return point, nil
-}
-
-// clip quotes text for a message, at most forty bytes of it.
-func clip(text string) string {
-	if len(text) > 40 {
-		return strconv.Quote(text[:40]) + "…"
-	}
-	return strconv.Quote(text)
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"anatomy/landmarks/internal/replace"
+	"anatomy/landmarks/internal/text"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -342,7 +343,7 @@ func TestMalformed(t *testing.T) {
 	for _, m := range malformed {
 		for _, c := range codecs {
 			if c.name == m.codec {
-				t.Run(m.codec+" "+clip(m.text), func(t *testing.T) {
+				t.Run(m.codec+" "+text.Clip(m.text), func(t *testing.T) {
 					_, err := c.read(strings.NewReader(m.text), file[c.name])
 					wantError(t, err, m.want...)
 				})

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // ReadMorphologika reads the Morphologika format of O'Higgins and Jones: the sections [individuals], [landmarks], [dimensions] with a
@@ -23,16 +25,16 @@ func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
 		if strings.HasPrefix(in.text, "[") {
 			end := strings.IndexByte(in.text, ']')
 			if end < 0 {
-				return nil, in.errorf("%s lacks its ]", clip(in.text))
+				return nil, in.Errorf("%s lacks its ]", text.Clip(in.text))
 			}
 			if end != len(in.text)-1 {
-				return nil, in.errorf("%s after %s; it belongs in a line of its own", clip(in.text[end+1:]), clip(in.text[:end+1]))
+				return nil, in.Errorf("%s after %s; it belongs in a line of its own", text.Clip(in.text[end+1:]), text.Clip(in.text[:end+1]))
 			}
 			section = strings.ToLower(strings.TrimSpace(in.text[1:end]))
 			if line, twice := seen[section]; twice {
-				return nil, in.errorf("a second [%s]; the first is in line %d", section, line)
+				return nil, in.Errorf("a second [%s]; the first is in line %d", section, line)
 			}
-			seen[section] = in.number
+			seen[section] = in.Number
 			if section == "rawpoints" {
 				if err := checkMorphologikaCounts(in, counts); err != nil {
 					return nil, err
@@ -42,14 +44,14 @@ func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
 		}
 		switch section {
 		case "":
-			return nil, in.errorf("%s before the first [section]", clip(in.text))
+			return nil, in.Errorf("%s before the first [section]", text.Clip(in.text))
 		case "individuals", "landmarks", "dimensions":
 			if _, twice := counts[section]; twice {
-				return nil, in.errorf("a second number in [%s]", section)
+				return nil, in.Errorf("a second number in [%s]", section)
 			}
-			count, err := parseCount(section, in.text)
+			count, err := text.Count(section, in.text)
 			if err != nil {
-				return nil, in.errorf("%v", err)
+				return nil, in.Errorf("%v", err)
 			}
 			counts[section] = count
 		case "names", "labelvalues":
@@ -60,7 +62,7 @@ func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
 			}
 			individual, landmark := len(points)/counts["landmarks"], len(points)%counts["landmarks"]
 			if individual == counts["individuals"] {
-				return nil, in.errorf("%s after the last of %d × %d landmarks", clip(in.text), individual, counts["landmarks"])
+				return nil, in.Errorf("%s after the last of %d × %d landmarks", text.Clip(in.text), individual, counts["landmarks"])
 			}
 			point, err := in.coordinateLine(landmark, counts["dimensions"])
 			if err != nil {
@@ -77,7 +79,7 @@ func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
 	}
 	individuals, landmarks := counts["individuals"], counts["landmarks"]
 	if len(points) < individuals*landmarks {
-		return nil, in.errorf("the file ends before landmark %d of specimen %d: %d individuals of %d landmarks are announced",
+		return nil, in.Errorf("the file ends before landmark %d of specimen %d: %d individuals of %d landmarks are announced",
 			len(points)%landmarks, len(points)/landmarks+1, individuals, landmarks)
 	}
 	for section, values := range texts {
@@ -105,17 +107,17 @@ func checkMorphologikaCounts(in *lineReader, counts map[string]int) error {
 	for _, section := range []string{"individuals", "landmarks", "dimensions"} {
 		count, ok := counts[section]
 		if !ok {
-			return in.errorf("[rawpoints] before a number in [%s]", section)
+			return in.Errorf("[rawpoints] before a number in [%s]", section)
 		}
 		if count == 0 {
-			return in.errorf("[%s] is 0", section)
+			return in.Errorf("[%s] is 0", section)
 		}
 	}
 	if dim := counts["dimensions"]; dim != 2 && dim != 3 {
-		return in.errorf("[dimensions] is %d: shapes are in 2 or 3 dimensions", dim)
+		return in.Errorf("[dimensions] is %d: shapes are in 2 or 3 dimensions", dim)
 	}
-	if counts["individuals"] > maxCoordinates/counts["landmarks"]/counts["dimensions"] {
-		return in.errorf("%d individuals of %d landmarks are more than the %d numbers that a file may hold", counts["individuals"], counts["landmarks"], maxCoordinates)
+	if counts["individuals"] > text.Most/counts["landmarks"]/counts["dimensions"] {
+		return in.Errorf("%d individuals of %d landmarks are more than the %d numbers that a file may hold", counts["individuals"], counts["landmarks"], text.Most)
 	}
 	return nil
 }

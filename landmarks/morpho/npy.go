@@ -9,6 +9,8 @@ import (
 	"math"
 	"regexp"
 	"strings"
+
+	"anatomy/landmarks/internal/text"
 )
 
 const npyMagic = "\x93NUMPY"
@@ -33,7 +35,7 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 	}
 	descr, fortran, shapeText := npyDescr.FindStringSubmatch(header), npyFortran.FindStringSubmatch(header), npyShape.FindStringSubmatch(header)
 	if descr == nil || fortran == nil || shapeText == nil {
-		return fail("the NPY header lacks descr, fortran_order or shape: %s", clip(header))
+		return fail("the NPY header lacks descr, fortran_order or shape: %s", text.Clip(header))
 	}
 	var order binary.ByteOrder = binary.LittleEndian
 	size := 0
@@ -47,13 +49,13 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 	case ">f4":
 		order, size = binary.BigEndian, 4
 	default:
-		return fail("numbers of type %s; save the array as float64 (array.astype('f8'))", clip(descr[1]))
+		return fail("numbers of type %s; save the array as float64 (array.astype('f8'))", text.Clip(descr[1]))
 	}
 	var shape []int
 	for part := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(shapeText[1]), ","), ",") {
-		extent, err := parseCount("shape", part)
+		extent, err := text.Count("shape", part)
 		if err != nil {
-			return fail("shape (%s): %w", clip(shapeText[1]), err)
+			return fail("shape (%s): %w", text.Clip(shapeText[1]), err)
 		}
 		shape = append(shape, extent)
 	}
@@ -68,8 +70,8 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 	switch {
 	case count == 0 || landmarks == 0:
 		return fail("an array of shape %v has no landmarks", shape)
-	case count > maxCoordinates/landmarks/dim:
-		return fail("an array of shape %v is more than the %d numbers that a file may hold", shape, maxCoordinates)
+	case count > text.Most/landmarks/dim:
+		return fail("an array of shape %v is more than the %d numbers that a file may hold", shape, text.Most)
 	}
 	// Read no faster than the file holds: a header alone makes nobody allocate.
 	total := count * landmarks * dim

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // ntsParameters matches "1 n[L|B|E] m[L] 0|1 [missing code] DIM=k".
@@ -44,15 +46,15 @@ func ReadNTS(r io.Reader, name string) (*Dataset, error) {
 	}
 	p := ntsParameters.FindStringSubmatch(in.text)
 	if p == nil {
-		return nil, in.errorf("%s is no parameter line; it should be like 1 30L 26 0 DIM=2 or 1 30 26 1 -999 DIM=2", clip(in.text))
+		return nil, in.Errorf("%s is no parameter line; it should be like 1 30L 26 0 DIM=2 or 1 30 26 1 -999 DIM=2", text.Clip(in.text))
 	}
-	rows, err := parseCount("rows", p[1])
+	rows, err := text.Count("rows", p[1])
 	if err != nil {
-		return nil, in.errorf("%v", err)
+		return nil, in.Errorf("%v", err)
 	}
-	columns, err := parseCount("columns", p[3])
+	columns, err := text.Count("columns", p[3])
 	if err != nil {
-		return nil, in.errorf("%v", err)
+		return nil, in.Errorf("%v", err)
 	}
 	dim := 0
 	switch p[7] {
@@ -61,23 +63,23 @@ func ReadNTS(r io.Reader, name string) (*Dataset, error) {
 	case "3":
 		dim = 3
 	default:
-		return nil, in.errorf("DIM=%s: shapes are in 2 or 3 dimensions", clip(p[7]))
+		return nil, in.Errorf("DIM=%s: shapes are in 2 or 3 dimensions", text.Clip(p[7]))
 	}
 	switch {
 	case rows == 0 || columns == 0:
-		return nil, in.errorf("a matrix of %d rows and %d columns has no landmarks", rows, columns)
-	case columns > maxCoordinates/rows:
-		return nil, in.errorf("%d rows of %d columns are more than the %d numbers that a file may hold", rows, columns, maxCoordinates)
+		return nil, in.Errorf("a matrix of %d rows and %d columns has no landmarks", rows, columns)
+	case columns > text.Most/rows:
+		return nil, in.Errorf("%d rows of %d columns are more than the %d numbers that a file may hold", rows, columns, text.Most)
 	case columns%dim != 0:
-		return nil, in.errorf("%d columns are not a multiple of DIM=%d", columns, dim)
+		return nil, in.Errorf("%d columns are not a multiple of DIM=%d", columns, dim)
 	}
 	code := math.NaN() // equals no coordinate
 	if p[5] == "1" {
 		if p[6] == "" {
-			return nil, in.errorf("missing values are announced, but not their code: 1 n m 1 -999 DIM=k")
+			return nil, in.Errorf("missing values are announced, but not their code: 1 n m 1 -999 DIM=k")
 		}
 		if code, err = parseCoordinate(p[6]); err != nil {
-			return nil, in.errorf("the code of missing values: %v", err)
+			return nil, in.Errorf("the code of missing values: %v", err)
 		}
 	}
 
@@ -111,13 +113,13 @@ func ReadNTS(r io.Reader, name string) (*Dataset, error) {
 					}
 					return fmt.Sprintf("specimen %d of %d, landmark %d: %s", row+1, rows, column/dim, axis(c))
 				}
-				text, err := tokens.next()
+				word, err := tokens.next()
 				if err != nil {
 					return nil, fmt.Errorf("%w: %s", err, where())
 				}
-				v, err := parseCoordinate(text)
+				v, err := parseCoordinate(word)
 				if err != nil {
-					return nil, in.errorf("%s = %v", where(), err)
+					return nil, in.Errorf("%s = %v", where(), err)
 				}
 				if v == code {
 					v = math.NaN()
@@ -144,7 +146,8 @@ func ReadNTS(r io.Reader, name string) (*Dataset, error) {
 		d.Specimens = []Specimen{{Points: points}}
 	}
 	if tokens.more() {
-		return nil, in.errorf("%s after the last of %d × %d numbers", clip(tokens.fields[0]), rows, columns)
+		word, _ := tokens.next()
+		return nil, in.Errorf("%s after the last of %d × %d numbers", text.Clip(word), rows, columns)
 	}
 	if in.err != nil {
 		return nil, in.err
@@ -162,18 +165,15 @@ func ReadNTS(r io.Reader, name string) (*Dataset, error) {
 
 // ntsTokens reads words across lines.
 type ntsTokens struct {
-	in     *lineReader
-	fields []string
+	in   *lineReader
+	rest string // of the line, from a word on
 }
 
 func (t *ntsTokens) more() bool {
-	for len(t.fields) == 0 {
-		if !t.in.next() {
-			return false
-		}
-		t.fields = strings.Fields(t.in.text)
+	if t.rest == "" && t.in.next() {
+		t.rest = t.in.text
 	}
-	return true
+	return t.rest != ""
 }
 
 func (t *ntsTokens) next() (string, error) {
@@ -181,10 +181,13 @@ func (t *ntsTokens) next() (string, error) {
 		if t.in.err != nil {
 			return "", t.in.err
 		}
-		return "", t.in.errorf("the file ends before all that its parameter line announces")
+		return "", t.in.Errorf("the file ends before all that its parameter line announces")
 	}
-	word := t.fields[0]
-	t.fields = t.fields[1:]
+	word := t.rest
+	if end := strings.IndexFunc(word, unicode.IsSpace); end >= 0 {
+		word = word[:end]
+	}
+	t.rest = strings.TrimSpace(t.rest[len(word):])
 	return word, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // ReadTPS reads the TPS format of Rohlf's tps programs (tpsDig, tpsUtil): for each specimen
@@ -40,14 +42,14 @@ func ReadTPS(r io.Reader, name string) (*Dataset, error) {
 		key, value = strings.ToUpper(strings.TrimSpace(key)), strings.TrimSpace(value)
 		switch {
 		case !isKey && record == nil:
-			return nil, in.errorf("%s before the first LM= or LM3=", clip(in.text))
+			return nil, in.Errorf("%s before the first LM= or LM3=", text.Clip(in.text))
 		case !isKey:
-			return nil, in.errorf("%s is neither KEY=value nor one of the %d points announced for the record of line %d", clip(in.text), len(record.points), record.line)
+			return nil, in.Errorf("%s is neither KEY=value nor one of the %d points announced for the record of line %d", text.Clip(in.text), len(record.points), record.line)
 		case key == "LM" || key == "LM3":
 			if err := record.close(name); err != nil {
 				return nil, err
 			}
-			record = &tpsRecord{line: in.number, dim: 2, keys: map[string]int{}}
+			record = &tpsRecord{line: in.Number, dim: 2, keys: map[string]int{}}
 			if key == "LM3" {
 				record.dim = 3
 			}
@@ -56,19 +58,19 @@ func ReadTPS(r io.Reader, name string) (*Dataset, error) {
 				return nil, err
 			}
 		case record == nil:
-			return nil, in.errorf("%s= before the first LM= or LM3=; a record begins with it (LM=0 for an image without landmarks)", clip(key))
+			return nil, in.Errorf("%s= before the first LM= or LM3=; a record begins with it (LM=0 for an image without landmarks)", text.Clip(key))
 		case key == "POINTS":
 			if record.curves == 0 {
-				return nil, in.errorf("POINTS=, but CURVES= or OUTLINES= announce no further curve")
+				return nil, in.Errorf("POINTS=, but CURVES= or OUTLINES= announce no further curve")
 			}
 			record.curves--
 			if err := record.readPoints(in, key, value); err != nil {
 				return nil, err
 			}
 		case key == "CURVES" || key == "OUTLINES":
-			count, err := parseCount("curves", value)
+			count, err := text.Count("curves", value)
 			if err != nil {
-				return nil, in.errorf("%v", err)
+				return nil, in.Errorf("%v", err)
 			}
 			record.curves += count
 		default:
@@ -112,21 +114,21 @@ type tpsRecord struct {
 
 // readPoints reads the lines that LM=, LM3= or POINTS= announce.
 func (r *tpsRecord) readPoints(in *lineReader, key, value string) error {
-	count, err := parseCount("points", value)
+	count, err := text.Count("points", value)
 	if err != nil {
-		return in.errorf("%s= announces %v", key, err)
+		return in.Errorf("%s= announces %v", key, err)
 	}
-	from := in.number
+	from := in.Number
 	for i := range count {
 		landmark := len(r.points)
 		if !in.next() {
 			if in.err != nil {
 				return in.err
 			}
-			return in.errorf("the file ends before landmark %d: %s=%d in line %d announces %d more", landmark, key, count, from, count-i)
+			return in.Errorf("the file ends before landmark %d: %s=%d in line %d announces %d more", landmark, key, count, from, count-i)
 		}
 		if strings.Contains(in.text, "=") {
-			return in.errorf("%s where landmark %d belongs: %s=%d in line %d announces %d more", clip(in.text), landmark, key, count, from, count-i)
+			return in.Errorf("%s where landmark %d belongs: %s=%d in line %d announces %d more", text.Clip(in.text), landmark, key, count, from, count-i)
 		}
 		point, err := in.coordinateLine(landmark, r.dim)
 		if err != nil {
@@ -141,9 +143,9 @@ func (r *tpsRecord) set(in *lineReader, key, value string) error {
 	switch key {
 	case "ID", "IMAGE", "SCALE":
 		if line, twice := r.keys[key]; twice {
-			return in.errorf("a second %s= (the first is in line %d) in one record; a record begins with LM= (LM=0 for an image without landmarks)", key, line)
+			return in.Errorf("a second %s= (the first is in line %d) in one record; a record begins with LM= (LM=0 for an image without landmarks)", key, line)
 		}
-		r.keys[key] = in.number
+		r.keys[key] = in.Number
 	}
 	switch key {
 	case "ID":
@@ -157,7 +159,7 @@ func (r *tpsRecord) set(in *lineReader, key, value string) error {
 	case "SCALE":
 		v, err := parseCoordinate(value)
 		if err != nil || !(v > 0) {
-			return in.errorf("SCALE=%s is not a positive number", clip(value))
+			return in.Errorf("SCALE=%s is not a positive number", text.Clip(value))
 		}
 		r.scale = v
 	}
