@@ -95,6 +95,13 @@ func Write(path string, m *Mesh, encoding ...Encoding) error {
 	return replace.File(path, func(w io.Writer) error { return format.write(w, m, e) })
 }
 
+// newReader reads a file whose longest lines are polygons or polylines of half a million vertices.
+func newReader(r io.Reader, name string) *text.Reader {
+	in := text.NewReader(r, name)
+	in.MaxLine = 8 << 20
+	return in
+}
+
 // builder collects what a file holds and makes it a mesh.
 type builder struct {
 	vertices  [][]float64

@@ -10,13 +10,10 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// maxContinued bounds a line that goes on over several, in bytes.
-const maxContinued = 64 << 20
-
 // ReadOBJ reads the vertices (v) and the faces (f) or lines (l) of a Wavefront OBJ file. Negative numbers count back from
 // the last vertex; what belongs to rendering is passed over.
 func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
-	in := text.NewReader(r, name)
+	in := newReader(r, name)
 	var b builder
 	for {
 		line, err := in.Line()
@@ -31,8 +28,8 @@ func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
 			for more := true; more; {
 				line, more = strings.CutSuffix(line, "\\")
 				whole.WriteString(line)
-				if whole.Len() > maxContinued {
-					return nil, in.Errorf("the line is longer than %d MiB", maxContinued>>20)
+				if whole.Len() > in.MaxLine {
+					return nil, in.Errorf("the line is longer than %d MiB", in.MaxLine>>20)
 				}
 				if more {
 					whole.WriteByte(' ')

@@ -55,7 +55,7 @@ func (e *plyElement) property(names ...string) int {
 
 // ReadPLY reads the vertices and the faces or edges of a PLY file (Turk 1994), ascii or binary of either byte order.
 func ReadPLY(r io.Reader, name string) (*Mesh, error) {
-	in := text.NewReader(r, name)
+	in := newReader(r, name)
 	order, elements, err := plyHeader(in)
 	if err != nil {
 		return nil, err

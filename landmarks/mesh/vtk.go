@@ -27,7 +27,7 @@ var (
 // ReadVTK reads a legacy VTK file of PolyData (versions 1 to 5.1), ASCII or BINARY: its points with the polygons, triangle
 // strips or lines.
 func ReadVTK(r io.Reader, name string) (*Mesh, error) {
-	in := text.NewReader(r, name)
+	in := newReader(r, name)
 	head, err := in.Line()
 	if err != nil || !strings.HasPrefix(strings.ToLower(head), "# vtk datafile version") {
 		return nil, in.Errorf("not a legacy VTK file: it begins with %s", text.Clip(head))

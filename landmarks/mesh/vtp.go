@@ -68,12 +68,11 @@ type vtpDocument struct {
 // ReadVTP reads an XML VTK file of PolyData: ascii, inline base64, appended as base64 or raw, uncompressed or by
 // vtkZLibDataCompressor, of either byte order. Several pieces become one mesh.
 func ReadVTP(r io.Reader, name string) (*Mesh, error) {
-	const limit = 8 << 30
-	all, err := io.ReadAll(io.LimitReader(r, limit))
+	all, err := io.ReadAll(io.LimitReader(r, 8<<30))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	f := &vtpFile{name: name, order: binary.LittleEndian, header: plyTypes["uint32"], left: 4 * text.Most}
+	f := &vtpFile{name: name, order: binary.LittleEndian, header: plyTypes["uint32"], left: min(4*text.Most, someNumbers+numbersPerByte*len(all))}
 	// Raw appended data are no XML: the parser gets what stands before them.
 	markup := all
 	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
@@ -142,7 +141,7 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 	if points.Components != "3" {
 		return fmt.Errorf("Points of %s components, want 3", text.Clip(points.Components))
 	}
-	x, err := f.array(points)
+	x, err := array(f, points, func(v float64) (float64, error) { return v, nil })
 	if err != nil {
 		return fmt.Errorf("Points: %w", err)
 	}
@@ -169,18 +168,12 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 		arrays := map[string][]int{}
 		for k := range section.cells.Arrays {
 			a := &section.cells.Arrays[k]
-			v, err := f.array(a)
-			if err != nil {
+			if a.Name != "connectivity" && a.Name != "offsets" {
+				continue
+			}
+			if arrays[a.Name], err = array(f, a, vertexNumber); err != nil {
 				return fmt.Errorf("%s: %s: %w", section.name, a.Name, err)
 			}
-			ints := make([]int, len(v))
-			for i, v := range v {
-				if v != math.Trunc(v) || v < 0 || v > 4*text.Most {
-					return fmt.Errorf("%s: number %d of %s is %g, no number of a vertex or cell", section.name, i, a.Name, v)
-				}
-				ints[i] = int(v)
-			}
-			arrays[a.Name] = ints
 		}
 		if err := splitCells(section.name, arrays["offsets"], arrays["connectivity"], &own); err != nil {
 			return err
@@ -202,123 +195,189 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 	return nil
 }
 
-// array returns the numbers of a DataArray.
-func (f *vtpFile) array(a *vtpArray) ([]float64, error) {
-	t, ok := vtpTypes[a.Type]
-	if !ok {
-		return nil, fmt.Errorf("the type %s is unknown", text.Clip(a.Type))
-	}
-	var data []byte
-	var err error
-	switch a.Format {
-	case "ascii":
-		words := strings.Fields(a.Text)
-		out := make([]float64, len(words))
-		for i, w := range words {
-			if out[i], err = text.Number(w); err != nil {
-				return nil, fmt.Errorf("number %d: %w", i, err)
-			}
-		}
-		return out, f.spend(len(out))
-	case "binary":
-		data, err = f.blocks(&base64Reader{text: strings.NewReader(a.Text)})
-	case "appended":
-		offset, e := strconv.Atoi(strings.TrimSpace(a.Offset))
-		if e != nil || offset < 0 || offset >= len(f.appended) {
-			return nil, fmt.Errorf("offset %s, but %d bytes are appended", text.Clip(a.Offset), len(f.appended))
-		}
-		var r io.Reader = bytes.NewReader(f.appended[offset:])
-		if !f.raw {
-			r = &base64Reader{text: bytes.NewReader(f.appended[offset:])}
-		}
-		if data, err = f.blocks(r); err != nil {
-			err = fmt.Errorf("appended at %d: %w", offset, err)
-		}
-	default:
-		return nil, fmt.Errorf("format %s is unknown", text.Clip(a.Format))
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(data)%t.size != 0 {
-		return nil, fmt.Errorf("%d bytes are not a number of %s", len(data), a.Type)
-	}
-	out := make([]float64, len(data)/t.size)
-	for i := range out {
-		out[i] = t.value(f.order, data[i*t.size:])
-	}
-	return out, f.spend(len(out))
-}
+// A compressed file may hold a thousand times its size, and memory would follow. Real meshes compress to no more than some
+// four numbers a byte (a plane grid); a small file may hold someNumbers.
+const (
+	numbersPerByte = 8
+	someNumbers    = 1 << 20
+)
 
-// spend bounds what a file may hold all together: arrays may share their appended data.
+// spend bounds what a file may hold all together, before it is unpacked: arrays may share their appended data.
 func (f *vtpFile) spend(n int) error {
 	if f.left -= n; f.left < 0 {
-		return fmt.Errorf("more than the %d numbers that a file may hold", 4*text.Most)
+		return fmt.Errorf("%d numbers are more than a file of this size may hold", n)
 	}
 	return nil
 }
 
-// blocks returns the bytes of an array: after their count or, compressed, after the number of blocks, their size, that of
-// the last and the compressed size of each.
-func (f *vtpFile) blocks(r io.Reader) ([]byte, error) {
-	size := func(what string) (int, error) {
+// vertexNumber is v as the number of a vertex or cell.
+func vertexNumber(v float64) (int, error) {
+	if v != math.Trunc(v) || v < 0 || v > 4*text.Most {
+		return 0, fmt.Errorf("%g is no number of a vertex or cell", v)
+	}
+	return int(v), nil
+}
+
+// array returns the numbers of a DataArray.
+func array[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error)) ([]T, error) {
+	t, ok := vtpTypes[a.Type]
+	if !ok {
+		return nil, fmt.Errorf("the type %s is unknown", text.Clip(a.Type))
+	}
+	var out []T
+	add := func(v float64) error {
+		x, err := convert(v)
+		if err != nil {
+			return fmt.Errorf("number %d: %w", len(out), err)
+		}
+		out = append(out, x)
+		return nil
+	}
+	var r io.Reader
+	switch a.Format {
+	case "ascii":
+		for w := range strings.FieldsSeq(a.Text) {
+			v, err := text.Number(w)
+			if err != nil {
+				return nil, fmt.Errorf("number %d: %w", len(out), err)
+			}
+			if err := add(v); err != nil {
+				return nil, err
+			}
+		}
+		return out, f.spend(len(out))
+	case "binary":
+		r = &base64Reader{text: strings.NewReader(a.Text)}
+	case "appended":
+		offset, err := strconv.Atoi(strings.TrimSpace(a.Offset))
+		if err != nil || offset < 0 || offset >= len(f.appended) {
+			return nil, fmt.Errorf("offset %s, but %d bytes are appended", text.Clip(a.Offset), len(f.appended))
+		}
+		if r = bytes.NewReader(f.appended[offset:]); !f.raw {
+			r = &base64Reader{text: bytes.NewReader(f.appended[offset:])}
+		}
+	default:
+		return nil, fmt.Errorf("format %s is unknown", text.Clip(a.Format))
+	}
+	length, data, err := f.open(r)
+	if err == nil && length%t.size != 0 {
+		err = fmt.Errorf("%d bytes are not a number of %s", length, a.Type)
+	}
+	if err == nil {
+		err = f.spend(length / t.size)
+	}
+	if err == nil {
+		out = make([]T, 0, length/t.size)
+		err = f.numbers(data, length, t, add)
+	}
+	if err != nil && a.Format == "appended" {
+		err = fmt.Errorf("appended at %s: %w", strings.TrimSpace(a.Offset), err)
+	}
+	return out, err
+}
+
+// numbers reads the numbers of an array of so many bytes.
+func (f *vtpFile) numbers(r io.Reader, length int, t numberType, add func(float64) error) error {
+	buffer := make([]byte, min(length, 64<<10)) // a multiple of every size
+	for at := 0; at < length; {
+		chunk := buffer[:min(length-at, len(buffer))]
+		n, err := io.ReadFull(r, chunk)
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return fmt.Errorf("the array has %d of %d bytes: %w", at+n, length, io.ErrUnexpectedEOF)
+		}
+		if err != nil {
+			return err
+		}
+		at += n
+		for ; len(chunk) > 0; chunk = chunk[t.size:] {
+			if err := add(t.value(f.order, chunk)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// open returns the length of an array in bytes and its bytes: they follow their count or, compressed, the number of blocks, their
+// size, that of the last and the compressed size of each.
+func (f *vtpFile) open(r io.Reader) (length int, data io.Reader, err error) {
+	size := func(what string, args ...any) (int, error) {
 		var b [8]byte
 		if _, err := io.ReadFull(r, b[:f.header.size]); err != nil {
-			return 0, fmt.Errorf("%s: %w", what, atEnd(err))
+			return 0, fmt.Errorf("%s: %w", fmt.Sprintf(what, args...), atEnd(err))
 		}
 		v := f.header.value(f.order, b[:])
 		if v > 8*float64(f.left) {
-			return 0, fmt.Errorf("%s is %g, more than a file may hold", what, v)
+			return 0, fmt.Errorf("%s is %g, more than a file of this size may hold", fmt.Sprintf(what, args...), v)
 		}
 		return int(v), nil
 	}
 	n, err := size("the number of bytes or blocks")
-	if err != nil {
-		return nil, err
+	if err != nil || !f.compressed || n == 0 {
+		return n, r, err
 	}
-	if !f.compressed {
-		return readBytes(r, n, "the array")
-	}
-	if n == 0 {
-		return nil, nil
-	}
+	u := &unpacker{packed: r}
 	blockSize, err := size("the size of a block")
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	lastSize, err := size("the size of the last block")
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	var sizes []int
 	for i := range n {
-		s, err := size(fmt.Sprintf("the size of compressed block %d of %d", i, n))
+		s, err := size("the size of compressed block %d of %d", i, n)
 		if err != nil {
-			return nil, err
+			return 0, nil, err
 		}
-		sizes = append(sizes, s)
-	}
-	var out []byte
-	for i, s := range sizes {
-		packed, err := readBytes(r, s, fmt.Sprintf("block %d", i))
-		if err != nil {
-			return nil, err
-		}
-		want := blockSize
+		plain := blockSize
 		if i == n-1 && lastSize > 0 {
-			want = lastSize
+			plain = lastSize
 		}
-		z, err := zlib.NewReader(bytes.NewReader(packed))
-		if err != nil {
-			return nil, fmt.Errorf("block %d: %w", i, err)
+		u.blocks = append(u.blocks, block{s, plain})
+		if length += plain; length > 8*f.left {
+			return 0, nil, fmt.Errorf("%d bytes are more than a file of this size may hold", length)
 		}
-		plain, err := readBytes(z, want, fmt.Sprintf("block %d, unpacked", i))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, plain...)
 	}
-	return out, nil
+	return length, u, nil
+}
+
+// block is the size of one compressed block, packed and plain.
+type block struct{ packed, plain int }
+
+// unpacker reads the blocks of a compressed array one after another.
+type unpacker struct {
+	packed io.Reader
+	blocks []block
+	number int // of the block at hand
+	plain  io.Reader
+	left   int // bytes of it
+}
+
+func (u *unpacker) Read(p []byte) (int, error) {
+	for ; u.left == 0; u.number++ {
+		if u.number == len(u.blocks) {
+			return 0, io.EOF
+		}
+		b := u.blocks[u.number]
+		packed, err := readBytes(u.packed, b.packed, fmt.Sprintf("block %d", u.number))
+		if err != nil {
+			return 0, err
+		}
+		if u.plain, err = zlib.NewReader(bytes.NewReader(packed)); err != nil {
+			return 0, fmt.Errorf("block %d: %w", u.number, err)
+		}
+		u.left = b.plain
+	}
+	n, err := u.plain.Read(p[:min(len(p), u.left)])
+	u.left -= n
+	if err == io.EOF && u.left == 0 {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("block %d, unpacked, lacks %d bytes: %w", u.number-1, u.left, atEnd(err))
+	}
+	return n, err
 }
 
 // readBytes reads n bytes; memory follows what is there, not what was announced.
@@ -340,13 +399,14 @@ func atEnd(err error) error {
 
 // base64Reader decodes base64 with white space, in which padding may stand between parts that were encoded one by one.
 type base64Reader struct {
-	text io.ByteReader
-	rest []byte
+	text  io.ByteReader
+	three [3]byte
+	rest  []byte // of three
 }
 
 func (b *base64Reader) Read(p []byte) (int, error) {
 	for len(b.rest) == 0 {
-		var four, three [4]byte
+		var four [4]byte
 		for k := 0; k < 4; {
 			c, err := b.text.ReadByte()
 			if err != nil {
@@ -361,11 +421,11 @@ func (b *base64Reader) Read(p []byte) (int, error) {
 			four[k] = c
 			k++
 		}
-		n, err := base64.StdEncoding.Decode(three[:], four[:])
+		n, err := base64.StdEncoding.Decode(b.three[:], four[:])
 		if err != nil {
 			return 0, fmt.Errorf("%q is not base64", four[:])
 		}
-		b.rest = append([]byte{}, three[:n]...)
+		b.rest = b.three[:n]
 	}
 	n := copy(p, b.rest)
 	b.rest = b.rest[n:]

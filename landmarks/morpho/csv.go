@@ -99,10 +99,7 @@ type csvSource struct {
 	begun  int    // bytes of the row at hand
 }
 
-const (
-	maxRow     = 64 << 20 // bytes
-	maxColumns = 1 << 22
-)
+const maxColumns = 1 << 22
 
 // excelSeparator matches the first line by which Excel is told the separator.
 var excelSeparator = regexp.MustCompile(`^(?i:"?sep=)(.)"?$`)
@@ -144,8 +141,8 @@ func (s *csvSource) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		s.line = line + "\n"
-		if s.begun += len(s.line); s.begun > maxRow {
-			return 0, fmt.Errorf("the row is longer than %d MiB; is a quotation mark not closed?", maxRow>>20)
+		if s.begun += len(s.line); s.begun > s.in.MaxLine {
+			return 0, fmt.Errorf("the row is longer than %d MiB; is a quotation mark not closed?", s.in.MaxLine>>20)
 		}
 	}
 	if len(s.line) > maxColumns {

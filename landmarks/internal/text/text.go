@@ -17,9 +17,8 @@ import (
 )
 
 const (
-	Most    = 1 << 27  // numbers or things that a file may announce: a gigabyte of float64
-	maxLine = 64 << 20 // bytes of a line
-	maxWord = 256      // bytes of a word
+	Most    = 1 << 27 // numbers or things that a file may announce: a gigabyte of float64
+	maxWord = 256     // bytes of a word
 )
 
 // Open opens a data file for reading. Only a regular file, or a link to one, is opened: a device need not end, and a pipe
@@ -58,16 +57,17 @@ func Decode(r io.Reader) *bufio.Reader {
 
 // Reader reads a file and knows where it is.
 type Reader struct {
-	Number int   // of the last line or word's line, from 1
-	At     int64 // bytes read
-	Binary bool  // errors name the byte, not the line
+	MaxLine int   // bytes of a line, by default 64 MiB
+	Number  int   // of the last line or word's line, from 1
+	At      int64 // bytes read
+	Binary  bool  // errors name the byte, not the line
 
 	r    *bufio.Reader
 	file string
 }
 
 // NewReader reads r, decoded; file is its name in errors.
-func NewReader(r io.Reader, file string) *Reader { return &Reader{r: Decode(r), file: file} }
+func NewReader(r io.Reader, file string) *Reader { return &Reader{MaxLine: 64 << 20, r: Decode(r), file: file} }
 
 // Errorf returns an error at the current line or byte.
 func (in *Reader) Errorf(format string, args ...any) error {
@@ -85,7 +85,7 @@ func (in *Reader) Broken(err error, what string, args ...any) error {
 	return in.Errorf("%w", err)
 }
 
-// Line returns the next line without its end (LF, CRLF or CR); io.EOF after the last. A line longer than 64 MiB and one with
+// Line returns the next line without its end (LF, CRLF or CR); io.EOF after the last. A line longer than MaxLine and one with
 // NUL bytes are errors.
 func (in *Reader) Line() (string, error) {
 	var line []byte
@@ -104,9 +104,9 @@ func (in *Reader) Line() (string, error) {
 		if end < 0 {
 			line = append(line, part...)
 			in.skip(len(part))
-			if len(line) > maxLine {
+			if len(line) > in.MaxLine {
 				in.Number++
-				return "", fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
+				return "", fmt.Errorf("the line is longer than %d MiB", in.MaxLine>>20)
 			}
 			continue
 		}
