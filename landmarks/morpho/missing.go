@@ -182,14 +182,14 @@ func CompleteByRegression(shapes [][][]float64) ([][][]float64, error) {
 		}
 		// All by the landmarks that this shape has, so that its alignment means the same as the others'.
 		present, known, centre := split(x, missing[i], a.Mean)
-		toMean, err := Align(present, known)
+		toMean, err := FitSimilarity(present, known)
 		if err != nil {
 			return nil, fmt.Errorf("complete by regression: shape %d: %w", i, err)
 		}
 		var from, to [][]float64
 		for _, y := range a.Shapes {
 			p, _, w := split(y, missing[i], y)
-			t, err := Align(p, known)
+			t, err := FitSimilarity(p, known)
 			if err != nil {
 				return nil, fmt.Errorf("complete by regression: shape %d: %w", i, err)
 			}

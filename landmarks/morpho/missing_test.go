@@ -92,7 +92,7 @@ func TestCompleteSkulls(t *testing.T) {
 			nearPoints(t, "another shape", got[(i+1)%30], shapes[(i+1)%30], 0)
 		}
 		present, known, _ := split(shapes[i], []int{l}, aligned.Mean)
-		toMean, err := Align(present, known)
+		toMean, err := FitSimilarity(present, known)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func (s Similarity) Apply(points [][]float64) [][]float64 {
 	return out
 }
 
-// ProcrustesOption changes what Align and Procrustes may do to a shape.
+// ProcrustesOption changes what FitSimilarity and Procrustes may do to a shape.
 type ProcrustesOption func(*procrustesOptions)
 
 type procrustesOptions struct{ keepSize bool }
@@ -36,19 +36,19 @@ type procrustesOptions struct{ keepSize bool }
 // KeepSize leaves the size of every shape as it is: only translation and rotation are allowed (size-and-shape, or partial Procrustes, alignment).
 func KeepSize() ProcrustesOption { return func(o *procrustesOptions) { o.keepSize = true } }
 
-// Align returns the similarity that brings shape closest to target (ordinary Procrustes analysis): it minimises
+// FitSimilarity returns the similarity that brings shape closest to target (ordinary Procrustes analysis): it minimises
 // Σ_i |target_i − (s R shape_i + t)|² over rotations R (no reflections), translations t and sizes s > 0 (s = 1 with KeepSize).
 // Both are [n][d] with d = 2 or 3. It is an error if all landmarks of a shape coincide, or if the best rotation is not determined
 // (collinear landmarks in space, or a shape at the greatest distance from the other).
-func Align(shape, target [][]float64, opts ...ProcrustesOption) (Similarity, error) {
+func FitSimilarity(shape, target [][]float64, opts ...ProcrustesOption) (Similarity, error) {
 	pre, err := preshapes([][][]float64{shape, target})
 	if err != nil {
-		return Similarity{}, fmt.Errorf("align (shape 0 to shape 1): %w", err)
+		return Similarity{}, fmt.Errorf("fit a similarity (shape 0 to shape 1): %w", err)
 	}
 	x, y := pre[0], pre[1]
 	r, cosine, err := rotationTo(x.points, y.points)
 	if err != nil {
-		return Similarity{}, fmt.Errorf("align: %w", err)
+		return Similarity{}, fmt.Errorf("fit a similarity: %w", err)
 	}
 	scale := 1.0
 	if !optionsOf(opts).keepSize {

@@ -144,13 +144,13 @@ func randomSimilarity(r *rand.Rand, dim int) Similarity {
 	return s
 }
 
-func TestAlignRecoversSimilarity(t *testing.T) {
+func TestFitSimilarityRecoversSimilarity(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, dim := range []int{2, 3} {
 		for range 20 {
 			shape := randomShape(r, 5, dim)
 			s := randomSimilarity(r, dim)
-			got, err := Align(shape, s.Apply(shape))
+			got, err := FitSimilarity(shape, s.Apply(shape))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +159,7 @@ func TestAlignRecoversSimilarity(t *testing.T) {
 			nearPoints(t, "translation", [][]float64{got.Translation}, [][]float64{s.Translation}, 1e-12*(1+s.Scale))
 			rigid := s
 			rigid.Scale = 1
-			if got, err = Align(shape, rigid.Apply(shape), KeepSize()); err != nil {
+			if got, err = FitSimilarity(shape, rigid.Apply(shape), KeepSize()); err != nil {
 				t.Fatal(err)
 			}
 			if got.Scale != 1 {
@@ -171,7 +171,7 @@ func TestAlignRecoversSimilarity(t *testing.T) {
 }
 
 // The best rotation never reflects, and no rotation nearby is better.
-func TestAlignIsBest(t *testing.T) {
+func TestFitSimilarityIsBest(t *testing.T) {
 	squares := func(a, b [][]float64) (sum float64) {
 		for l := range a {
 			d := floats.Distance(a[l], b[l], 2)
@@ -189,7 +189,7 @@ func TestAlignIsBest(t *testing.T) {
 					target[l][1] += 0.1 * r.NormFloat64()
 				}
 			}
-			s, err := Align(shape, target)
+			s, err := FitSimilarity(shape, target)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -316,7 +316,7 @@ func TestProcrustesInvariants(t *testing.T) {
 					nearPoints(t, "transform", a.Transforms[i].Apply(shape), a.Shapes[i], 0)
 					near(t, "centroid", floats.Norm(Centroid(a.Shapes[i]), 2), 0, 1e-13*size)
 					// The mean of the aligned shapes is the best fit for each: aligning once more turns nothing.
-					s, err := Align(a.Shapes[i], a.Mean, opts...)
+					s, err := FitSimilarity(a.Shapes[i], a.Mean, opts...)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -390,8 +390,8 @@ func TestProcrustesRefuses(t *testing.T) {
 			_, err := Procrustes(c.shapes)
 			wantError(t, err, append(c.want, "procrustes")...)
 			if len(c.shapes) == 2 {
-				_, err = Align(c.shapes[0], c.shapes[1])
-				wantError(t, err, "align")
+				_, err = FitSimilarity(c.shapes[0], c.shapes[1])
+				wantError(t, err, "fit a similarity")
 			}
 		})
 	}

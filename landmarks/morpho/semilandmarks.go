@@ -13,9 +13,9 @@ import (
 // neighbours, x_After − x_Before.
 type Semilandmark struct{ Before, Point, After int }
 
-// Outline returns the semi-landmarks of a curve through n points in their order: all but the fixed ones, and but the ends
+// Semilandmarks returns the semi-landmarks of a curve through n points in their order: all but the fixed ones, and but the ends
 // of an open curve.
-func Outline(n int, closed bool, fixed ...int) []Semilandmark {
+func Semilandmarks(n int, closed bool, fixed ...int) []Semilandmark {
 	isFixed := make(map[int]bool, len(fixed))
 	for _, l := range fixed {
 		isFixed[l] = true

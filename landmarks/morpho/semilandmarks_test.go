@@ -137,7 +137,7 @@ func TestSlide(t *testing.T) {
 	for l := range 12 {
 		circle = append(circle, []float64{math.Cos(float64(l) * math.Pi / 6), math.Sin(float64(l) * math.Pi / 6)})
 	}
-	got, err := Slide(circle, circle, Outline(12, true), BendingEnergy)
+	got, err := Slide(circle, circle, Semilandmarks(12, true), BendingEnergy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestProcrustesSliding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slid, err := ProcrustesSliding(mice, Outline(60, true, 0, 30), ProcrustesDistance)
+	slid, err := ProcrustesSliding(mice, Semilandmarks(60, true, 0, 30), ProcrustesDistance)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestSlideErrors(t *testing.T) {
 			return err
 		}(),
 		"no criterion 5": func() error {
-			_, err := ProcrustesSliding([][][]float64{square, square}, Outline(4, true), Criterion(5))
+			_, err := ProcrustesSliding([][][]float64{square, square}, Semilandmarks(4, true), Criterion(5))
 			return err
 		}(),
 	} {

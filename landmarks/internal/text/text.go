@@ -67,7 +67,9 @@ type Reader struct {
 }
 
 // NewReader reads r, decoded; file is its name in errors.
-func NewReader(r io.Reader, file string) *Reader { return &Reader{MaxLine: 64 << 20, r: Decode(r), file: file} }
+func NewReader(r io.Reader, file string) *Reader {
+	return &Reader{MaxLine: 64 << 20, r: Decode(r), file: file}
+}
 
 // Errorf returns an error at the current line or byte.
 func (in *Reader) Errorf(format string, args ...any) error {
