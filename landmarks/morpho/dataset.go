@@ -27,6 +27,36 @@ type Dataset struct {
 	Specimens []Specimen
 }
 
+// String says in one line what the data are: how many specimens of how many landmarks, in which groups.
+func (d *Dataset) String() string {
+	least, most, dim := math.MaxInt, 0, 0
+	for _, s := range d.Specimens {
+		least, most = min(least, len(s.Points)), max(most, len(s.Points))
+		if len(s.Points) > 0 {
+			dim = len(s.Points[0])
+		}
+	}
+	count := fmt.Sprint(most)
+	if least < most {
+		count = fmt.Sprintf("%d to %d", least, most)
+	}
+	about := fmt.Sprintf("%s: %d specimens of %s landmarks in %d dimensions", d.Name, len(d.Specimens), count, dim)
+	if d.Unit != "" {
+		about += ", " + d.Unit
+	}
+	if d.Closed {
+		about += ", closed outlines"
+	}
+	if groups := d.Groups(); len(groups) > 1 {
+		var words []string
+		for _, g := range groups {
+			words = append(words, fmt.Sprintf("%s (%d)", g, len(d.Group(g).Specimens)))
+		}
+		about += "; groups " + listed(words)
+	}
+	return about
+}
+
 // Names returns the names of the specimens in order.
 func (d *Dataset) Names() []string {
 	names := make([]string, len(d.Specimens))
@@ -97,6 +127,24 @@ func (d *Dataset) Group(g string) *Dataset {
 	}
 	if len(out.Specimens) == 0 {
 		panic(fmt.Errorf("%s: no group %q; there are: %s", d.Name, g, listNames(d.Groups())))
+	}
+	return &out
+}
+
+// Without returns the data set without the specimens of these names; the points are shared. It panics, listing the names that
+// there are, if one is not there.
+func (d *Dataset) Without(names ...string) *Dataset {
+	out := *d
+	out.Specimens = nil
+	for _, name := range names {
+		if !slices.Contains(d.Names(), name) {
+			panic(fmt.Errorf("%s: no specimen %q; there are: %s", d.Name, name, listNames(d.Names())))
+		}
+	}
+	for _, s := range d.Specimens {
+		if !slices.Contains(names, s.Name) {
+			out.Specimens = append(out.Specimens, s)
+		}
 	}
 	return &out
 }
@@ -182,17 +230,22 @@ func (d *Dataset) Validate() error {
 // axis names coordinate c.
 func axis(c int) string { return "xyz"[c : c+1] }
 
-// listNames joins names for a message, at most twenty of them.
+// listNames joins names in quotes for a message.
 func listNames(names []string) string {
-	const most = 20
-	quoted := make([]string, 0, most)
+	quoted := make([]string, len(names))
 	for i, n := range names {
-		if i == most {
-			return strings.Join(quoted, ", ") + fmt.Sprintf(", … (%d in all)", len(names))
-		}
-		quoted = append(quoted, text.Clip(n))
+		quoted[i] = text.Clip(n)
 	}
-	return strings.Join(quoted, ", ")
+	return listed(quoted)
+}
+
+// listed joins words, at most twenty of them.
+func listed(words []string) string {
+	const most = 20
+	if len(words) > most {
+		return strings.Join(words[:most], ", ") + fmt.Sprintf(", … (%d in all)", len(words))
+	}
+	return strings.Join(words, ", ")
 }
 
 // newDataset starts the data set of the file called source.

@@ -38,7 +38,7 @@ const mouseSource = "O'Higgins & Johnson (1988); Dryden & Mardia (2016), Statist
 
 // MouseVertebrae returns the outlines of the second thoracic vertebrae of 76 mice, 60 pseudo-landmarks each, in the groups "control" (30),
 // "large" (23) and "small" (23). The units are the digitiser's and the bones lie as they were digitised: align them first (Procrustes).
-// In seven of the controls points are out of order, as published; data/README.md lists them.
+// In six of the controls points are out of order, as published, and the outline of a seventh folds slightly: Inspect lists them.
 func MouseVertebrae() *Dataset {
 	return embedded("mouse_vertebra_outlines_60.csv", Dataset{Name: "mouse vertebrae, outlines", Closed: true, Source: mouseSource})
 }

@@ -90,6 +90,15 @@ type Alignment struct {
 	Converged  bool // the last iteration moved the mean by no more than rounding
 }
 
+// String says how many shapes are aligned and how far they lie from their mean.
+func (a *Alignment) String() string {
+	state := "converged"
+	if !a.Converged {
+		state = "not converged"
+	}
+	return fmt.Sprintf("%d shapes aligned, %.4g from their mean (root mean square), %s after %d iterations", len(a.Shapes), a.RMS, state, a.Iterations)
+}
+
 const (
 	procrustesIterations = 1000
 	procrustesTolerance  = 1e-14 // change of a mean of size 1, for one coordinate
