@@ -18,6 +18,7 @@ type csvColumns struct {
 	specimen, group, landmark int
 	points                    [][]int // columns of x, y[, z]: of the one landmark of a row (long) or of all of them (wide)
 	wide                      bool
+	covariates                map[int]string // the others, by their titles
 }
 
 // wideColumn matches x1, x_1, x.1, 1.x, 1x and the same for y and z.
@@ -28,9 +29,11 @@ var wideColumn = regexp.MustCompile(`^(?:([xyz])[._]?(\d{1,9})|(\d{1,9})[._]?([x
 //	long: a row for each landmark: specimen, group, landmark, x, y[, z]
 //	wide: a row for each specimen: specimen, group, x1, y1[, z1], x2, y2[, z2], …
 //
-// The columns stand in any order and others are passed over. "name" and "id" mean specimen. Group may be left out; so may
+// The columns stand in any order. "name" and "id" mean specimen. Group may be left out; so may
 // specimen (long: all rows are one specimen; wide: specimens are numbered) and landmark (landmarks come in order).
-// Landmarks are numbered from 0 or from 1. A blank, NA or NaN is a missing coordinate. name is that of the file, for Name, Source and errors.
+// Other columns with a title are Covariates, unless they differ between the landmarks of a specimen.
+// Landmarks are numbered from 0 or from 1. A blank, NA or NaN is a missing coordinate. A first line sep=; names the separator.
+// name is that of the file, for Name, Source and errors.
 func ReadCSV(r io.Reader, name string) (*Dataset, error) {
 	source := &csvSource{in: text.NewReader(r, name), file: name}
 	comma, err := source.separator()
@@ -165,9 +168,10 @@ func (s *csvSource) error(err error) error {
 }
 
 func findColumns(header []string) (*csvColumns, error) {
-	c := &csvColumns{specimen: -1, group: -1, landmark: -1}
+	c := &csvColumns{specimen: -1, group: -1, landmark: -1, covariates: map[int]string{}}
 	bare := []int{-1, -1, -1}   // x, y, z
 	numbered := map[int][]int{} // landmark → columns of x, y, z
+	titles := map[string]int{}  // covariate → column
 	take := func(at *int, column int) error {
 		if *at >= 0 {
 			return fmt.Errorf("columns %d and %d of the header both are %s", *at+1, column+1, text.Clip(header[column]))
@@ -177,7 +181,9 @@ func findColumns(header []string) (*csvColumns, error) {
 	}
 	for i, title := range header {
 		var err error
-		switch title = strings.ToLower(strings.TrimSpace(title)); title {
+		covariate := strings.TrimSpace(title)
+		switch title = strings.ToLower(covariate); title {
+		case "":
 		case "specimen", "name", "id":
 			err = take(&c.specimen, i)
 		case "group":
@@ -193,7 +199,12 @@ func findColumns(header []string) (*csvColumns, error) {
 					numbered[number] = []int{-1, -1, -1}
 				}
 				err = take(&numbered[number][(m[1] + m[4])[0]-'x'], i)
+				break
 			}
+			if before, twice := titles[covariate]; twice {
+				err = take(&before, i)
+			}
+			titles[covariate], c.covariates[i] = i, covariate
 		}
 		if err != nil {
 			return nil, err
@@ -252,6 +263,20 @@ type csvTable struct {
 // csvRow is where one landmark of a long file stands.
 type csvRow struct{ landmark, line int }
 
+// covariates returns those of a record; nil if there are none.
+func (c *csvColumns) covariatesOf(record []string) map[string]string {
+	var out map[string]string
+	for column, title := range c.covariates {
+		if value := csvField(record, column); value != "" {
+			if out == nil {
+				out = make(map[string]string, len(c.covariates))
+			}
+			out[title] = value
+		}
+	}
+	return out
+}
+
 // csvField returns a column's text, empty where the column is not there.
 func csvField(record []string, column int) string {
 	if column < 0 {
@@ -274,7 +299,7 @@ func (t *csvTable) point(record []string, landmark int, columns []int) ([]float6
 
 // addSpecimen takes a row of a wide file.
 func (t *csvTable) addSpecimen(record []string, line int) error {
-	s := Specimen{Name: csvField(record, t.columns.specimen), Group: csvField(record, t.columns.group)}
+	s := Specimen{Name: csvField(record, t.columns.specimen), Group: csvField(record, t.columns.group), Covariates: t.columns.covariatesOf(record)}
 	if s.Name == "" && t.columns.specimen >= 0 {
 		return errors.New("the specimen has no name")
 	}
@@ -305,12 +330,20 @@ func (t *csvTable) addLandmark(record []string, line int) error {
 	if !known {
 		i = len(t.dataset.Specimens)
 		t.index[name] = i
-		t.dataset.Specimens = append(t.dataset.Specimens, Specimen{Name: name, Group: group})
+		t.dataset.Specimens = append(t.dataset.Specimens, Specimen{Name: name, Group: group, Covariates: t.columns.covariatesOf(record)})
 		t.rows = append(t.rows, nil)
 	}
 	s := &t.dataset.Specimens[i]
 	if s.Group != group {
 		return fmt.Errorf("specimen %s is in group %s here and in %s in line %d", text.Clip(name), text.Clip(group), text.Clip(s.Group), t.rows[i][0].line)
+	}
+	for column, title := range t.columns.covariates {
+		if csvField(record, column) != s.Covariates[title] { // of landmarks, not of specimens
+			delete(t.columns.covariates, column)
+			for i := range t.dataset.Specimens {
+				delete(t.dataset.Specimens[i].Covariates, title)
+			}
+		}
 	}
 	landmark := len(s.Points)
 	if t.columns.landmark >= 0 {
@@ -365,12 +398,16 @@ func (t *csvTable) order() error {
 	return nil
 }
 
-// WriteCSV writes the long layout of ReadCSV: specimen, group, landmark (from 0), x, y[, z]; NA where a landmark is missing.
+// WriteCSV writes the long layout of ReadCSV: specimen, group, covariates, landmark (from 0), x, y[, z]; NA where a landmark is missing.
 // Counts may differ between specimens, dimensions may not.
 func WriteCSV(w io.Writer, d *Dataset) error { return writeCSV(w, d, ',') }
 
 func writeCSV(w io.Writer, d *Dataset, comma rune) error {
 	if err := d.checkWritable(); err != nil {
+		return err
+	}
+	covariates, err := d.writableCovariates()
+	if err != nil {
 		return err
 	}
 	seen := map[string]bool{}
@@ -387,10 +424,10 @@ func writeCSV(w io.Writer, d *Dataset, comma rune) error {
 	}
 	out := csv.NewWriter(w)
 	out.Comma = comma
-	out.Write(append([]string{"specimen", "group", "landmark"}, []string{"x", "y", "z"}[:len(d.Specimens[0].Points[0])]...))
+	out.Write(slices.Concat([]string{"specimen", "group"}, covariates, []string{"landmark"}, []string{"x", "y", "z"}[:len(d.Specimens[0].Points[0])]))
 	for _, s := range d.Specimens {
 		for l, p := range s.Points {
-			record := []string{s.Name, s.Group, strconv.Itoa(l)}
+			record := append(s.start(covariates), strconv.Itoa(l))
 			for _, v := range p {
 				record = append(record, formatCoordinate(v))
 			}
@@ -401,14 +438,44 @@ func writeCSV(w io.Writer, d *Dataset, comma rune) error {
 	return out.Error()
 }
 
-// WriteWideCSV writes the wide layout of ReadCSV: specimen, group, x1, y1[, z1], …; NA where a landmark is missing.
+// start returns the first columns of a row.
+func (s *Specimen) start(covariates []string) []string {
+	record := []string{s.Name, s.Group}
+	for _, name := range covariates {
+		record = append(record, s.Covariates[name])
+	}
+	return record
+}
+
+// writableCovariates returns the names of the covariates and sees that a file gives them back.
+func (d *Dataset) writableCovariates() ([]string, error) {
+	names := d.covariates()
+	columns, err := findColumns(append(slices.Clone(names), "x", "y"))
+	if err != nil || len(columns.covariates) < len(names) || slices.ContainsFunc(names, func(n string) bool { return !fitsInLine(n) }) {
+		return nil, fmt.Errorf("%s: the covariates %s: a column of the title of another, or of a blank one, would not be read back; rename it", d.Name, listNames(names))
+	}
+	for _, s := range d.Specimens {
+		for name, value := range s.Covariates {
+			if !fitsInLine(value) {
+				return nil, fmt.Errorf("%s: specimen %q: %s = %s has a line break, a NUL or spaces around it, which a file would lose", d.Name, s.Name, name, text.Clip(value))
+			}
+		}
+	}
+	return names, nil
+}
+
+// WriteWideCSV writes the wide layout of ReadCSV: specimen, group, covariates, x1, y1[, z1], …; NA where a landmark is missing.
 func WriteWideCSV(w io.Writer, d *Dataset) error {
 	n, dim, err := d.checkRectangular()
 	if err != nil {
 		return err
 	}
+	covariates, err := d.writableCovariates()
+	if err != nil {
+		return err
+	}
 	out := csv.NewWriter(w)
-	header := []string{"specimen", "group"}
+	header := append([]string{"specimen", "group"}, covariates...)
 	for l := range n {
 		for c := range dim {
 			header = append(header, axis(c)+strconv.Itoa(l+1))
@@ -421,7 +488,7 @@ func WriteWideCSV(w io.Writer, d *Dataset) error {
 			return fmt.Errorf("%s: two specimens %q", d.Name, s.Name)
 		}
 		seen[s.Name] = true
-		record := []string{s.Name, s.Group}
+		record := s.start(covariates)
 		for _, p := range s.Points {
 			for _, v := range p {
 				record = append(record, formatCoordinate(v))

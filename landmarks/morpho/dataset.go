@@ -2,6 +2,7 @@ package morpho
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,8 @@ type Specimen struct {
 	Name   string
 	Group  string      // sex, treatment, species, …; empty where there is none
 	Points [][]float64 // [n][2 or 3]; the coordinates of a missing landmark are NaN
+
+	Covariates map[string]string // what else is known, by name: species, site, age, …; see Dataset.Column and Dataset.Numbers
 }
 
 // Dataset holds shapes whose landmarks correspond: landmark i of one specimen is landmark i of every other.
@@ -131,6 +134,95 @@ func (d *Dataset) Group(g string) *Dataset {
 	return &out
 }
 
+// Column returns a covariate of every specimen in order, or the groups for "group"; empty where it is not known. It is an error if no
+// specimen has it.
+func (d *Dataset) Column(name string) ([]string, error) {
+	column := make([]string, len(d.Specimens))
+	known := name == "group"
+	for i, s := range d.Specimens {
+		value, ok := s.Covariates[name]
+		if name == "group" {
+			value = s.Group
+		}
+		column[i], known = value, known || ok
+	}
+	if !known {
+		return nil, fmt.Errorf("%s: no covariate %q; there are: %s", d.Name, name, listNames(d.covariates()))
+	}
+	return column, nil
+}
+
+// Numbers is Column for a covariate that is a number, such as an age; NaN where it is not known.
+func (d *Dataset) Numbers(name string) ([]float64, error) {
+	column, err := d.Column(name)
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([]float64, len(column))
+	for i, value := range column {
+		if numbers[i], err = parseCoordinate(value); err != nil {
+			return nil, fmt.Errorf("%s: specimen %q: %s is no number: %w", d.Name, d.Specimens[i].Name, name, err)
+		}
+	}
+	return numbers, nil
+}
+
+// covariates returns the names of the covariates in alphabetical order.
+func (d *Dataset) covariates() []string {
+	names := map[string]bool{}
+	for _, s := range d.Specimens {
+		for name := range s.Covariates {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// GroupBy returns a copy in which the group of a specimen is its covariates of these names, with spaces between them. It panics,
+// listing the covariates that there are, if one is not there; the points are shared.
+func (d *Dataset) GroupBy(names ...string) *Dataset {
+	out := *d
+	out.Specimens = slices.Clone(d.Specimens)
+	for i := range out.Specimens {
+		out.Specimens[i].Group = ""
+	}
+	for _, name := range names {
+		column, err := d.Column(name)
+		if err != nil {
+			panic(err)
+		}
+		for i, value := range column {
+			s := &out.Specimens[i]
+			s.Group = strings.TrimSpace(s.Group + " " + value)
+		}
+	}
+	return &out
+}
+
+// Missing returns a copy in which the landmarks that a program marked as missing by a code are: those all of whose coordinates are the
+// code, such as −999, become NaN.
+func (d *Dataset) Missing(code float64) *Dataset {
+	out := d.Scale(1)
+	out.Unit = d.Unit
+	for _, s := range out.Specimens {
+		for _, p := range s.Points {
+			if isCode(p, code) {
+				for c := range p {
+					p[c] = math.NaN()
+				}
+			}
+		}
+	}
+	return out
+}
+
+func isCode(point []float64, code float64) bool {
+	return len(point) > 0 && !slices.ContainsFunc(point, func(v float64) bool { return v != code })
+}
+
+// codes of missing landmarks in the files of many programs.
+var codes = []float64{-999, -9999, -99999, 9999}
+
 // Without returns the data set without the specimens of these names; the points are shared. It panics, listing the names that
 // there are, if one is not there.
 func (d *Dataset) Without(names ...string) *Dataset {
@@ -178,8 +270,8 @@ func (d *Dataset) Spacing() float64 {
 }
 
 // Validate reports the first thing that keeps the data set from being used as points of one landmark manifold:
-// no specimens, two of one name, counts or dimensions that differ, missing or infinite coordinates, two landmarks
-// of a specimen in the same place (their kernel matrix is singular).
+// no specimens, two of one name, counts or dimensions that differ, missing or infinite coordinates, landmarks all of whose
+// coordinates are −999 or another usual code of a missing one, two landmarks of a specimen in the same place (their kernel matrix is singular).
 func (d *Dataset) Validate() error {
 	if len(d.Specimens) == 0 {
 		return fmt.Errorf("%s: no specimens", d.Name)
@@ -217,6 +309,11 @@ func (d *Dataset) Validate() error {
 					return fail("landmark %d: %s is infinite", l, axis(c))
 				}
 				key[c] = v
+			}
+			for _, code := range codes {
+				if isCode(p, code) {
+					return fail("landmark %d is at %v, by which many programs mark a missing one: write NA in the file, or call Missing(%g)", l, p, code)
+				}
 			}
 			if other, taken := at[key]; taken {
 				return fail("landmarks %d and %d coincide at %v", other, l, p)
@@ -273,9 +370,9 @@ func (d *Dataset) checkWritable() error {
 		if s.Name == "" {
 			return fmt.Errorf("%s: specimen number %d has no name", d.Name, i)
 		}
-		for _, word := range []string{s.Name, s.Group} {
-			if strings.ContainsAny(word, "\r\n\x00") || strings.TrimSpace(word) != word {
-				return fmt.Errorf("%s: specimen number %d: name or group %s has a line break, a NUL or spaces around it, which a file would lose", d.Name, i, text.Clip(word))
+		for what, word := range map[string]string{"name": s.Name, "group": s.Group} {
+			if !fitsInLine(word) {
+				return fmt.Errorf("%s: specimen number %d: the %s %s has a line break, a NUL or spaces around it, which a file would lose", d.Name, i, what, text.Clip(word))
 			}
 		}
 		for l, p := range s.Points {
@@ -293,6 +390,11 @@ func (d *Dataset) checkWritable() error {
 		}
 	}
 	return nil
+}
+
+// fitsInLine says whether a line of a file gives a word back as it is.
+func fitsInLine(word string) bool {
+	return !strings.ContainsAny(word, "\r\n\x00") && strings.TrimSpace(word) == word
 }
 
 // checkRectangular is checkWritable for the formats that are one array: it also asks for the same count and

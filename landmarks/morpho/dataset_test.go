@@ -2,6 +2,8 @@ package morpho
 
 import (
 	"math"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -25,6 +27,12 @@ func TestEmbedded(t *testing.T) {
 		{GorillaSkulls(), 59, 8, 2, false, []string{"female", "male"}, "female01", []float64{5, 193}, 130, 50},
 		{Brain2D(), 28, 13, 2, false, []string{"con", "scz"}, "subject01", []float64{0.345632, -0.036031}, 0.3, 0.2},
 		{Brain3D(), 58, 24, 3, false, []string{"f", "m"}, "subject01", []float64{80, 23.5, 59}, 50, 40},
+		{Plethodon().GroupBy("species", "site"), 40, 12, 2, false, []string{"Jord Symp", "Teyah Symp", "Jord Allo", "Teyah Allo"}, "s01", []float64{8.89372, 53.77644}, 5, 3},
+		{PlethodonSpecies(), 9, 11, 2, false, []string{""}, "P_cinereus", []float64{0.217091118, -0.000276374}, 0.2, 0.1},
+		{MosquitoWings().GroupBy("side"), 40, 18, 2, false, []string{"1", "2"}, "i1s1r1.0", []float64{-0.4933, 0.013}, 0.3, 0.2},
+		{Pupfish().GroupBy("population", "sex"), 54, 56, 2, false, []string{"Marsh F", "Marsh M", "Sinkhole F", "Sinkhole M"}, "p01", []float64{-0.03361891469147957, -0.06719394124693495}, 0.04, 0.03},
+		{Rats().GroupBy("age"), 144, 8, 2, false, []string{"7", "14", "21", "30", "40", "60", "90", "150"}, "rat01_day007", []float64{-450, -475}, 400, 200},
+		{GreatApes(), 167, 8, 2, false, []string{"gorf", "gorm", "panf", "panm", "pongof", "pongom"}, "gorf01", []float64{5, 193}, 120, 60},
 	} {
 		t.Run(c.data.Name, func(t *testing.T) {
 			if err := c.data.Validate(); err != nil {
@@ -103,6 +111,69 @@ func panics(t *testing.T, f func(), want ...string) {
 		wantError(t, err, want...)
 	}()
 	f()
+}
+
+// Ages, sites and the like come with the specimens, as text or as numbers.
+func TestCovariates(t *testing.T) {
+	rats := Rats()
+	ages, err := rats.Numbers("age")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ages[0] != 7 || ages[143] != 150 || len(ages) != 144 {
+		t.Errorf("ages %v", ages)
+	}
+	if fourth := rats.GroupBy("rat").Group("4"); len(fourth.Specimens) != 8 || fourth.Specimens[0].Name != "rat04_day007" || rats.Specimens[0].Group != "" {
+		t.Errorf("rat 4: %v", fourth.Names())
+	}
+	groups, err := GorillaSkulls().Column("group")
+	if err != nil || groups[0] != "female" {
+		t.Errorf("%v, %v", groups, err)
+	}
+	_, err = rats.Column("sex")
+	wantError(t, err, "rat skulls", `no covariate "sex"; there are: "age", "rat"`)
+	_, err = Plethodon().Numbers("site")
+	wantError(t, err, `specimen "s01": site is no number: "Symp" is not a number`)
+	panics(t, func() { rats.GroupBy("sex") }, `no covariate "sex"`)
+	sizes, err := Pupfish().Numbers("centroid_size")
+	if err != nil || sizes[0] != 63.73360982308429 {
+		t.Errorf("%v, %v", sizes, err)
+	}
+	path := filepath.Join(t.TempDir(), "rats.csv")
+	if err := Write(path, rats); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(rats.Specimens, again.Specimens); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The specimens of PlethodonSpecies are the leaves of the tree.
+func TestPlethodonTree(t *testing.T) {
+	leaves := regexp.MustCompile(`[A-Z]_[a-z]+`).FindAllString(PlethodonTree(), -1)
+	names := PlethodonSpecies().Names()
+	slices.Sort(leaves)
+	slices.Sort(names)
+	if diff := cmp.Diff(leaves, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A code is a missing landmark when asked for; otherwise it is named.
+func TestMissing(t *testing.T) {
+	d := &Dataset{Name: "d", Unit: "mm", Specimens: []Specimen{{Name: "a", Points: [][]float64{{-999, -999}, {-999, 1}, {0, 2}}}}}
+	wantError(t, d.Validate(), `specimen "a": landmark 0 is at [-999 -999], by which many programs mark a missing one: write NA in the file, or call Missing(-999)`)
+	got := d.Missing(-999)
+	if diff := cmp.Diff([][]float64{{na, na}, {-999, 1}, {0, 2}}, got.Specimens[0].Points, same); diff != "" || got.Unit != "mm" {
+		t.Errorf("unit %q, %s", got.Unit, diff)
+	}
+	if d.Specimens[0].Points[0][0] != -999 {
+		t.Error("Missing changed its receiver")
+	}
 }
 
 func TestScale(t *testing.T) {

@@ -1,8 +1,11 @@
 package morpho
 
-import "embed"
+import (
+	"embed"
+	"strings"
+)
 
-//go:embed data/*.csv
+//go:embed data/*.csv data/*.nwk
 var dataFiles embed.FS
 
 // embedded reads a data set of the package; each call returns a fresh copy.
@@ -63,4 +66,49 @@ func Brain2D() *Dataset {
 // Brain3D returns 24 landmarks in space of brain MRI of 58 people; the groups are the sexes "f" and "m".
 func Brain3D() *Dataset {
 	return embedded("brain_24_3d.csv", Dataset{Name: "brains, 3-D", Source: "Free et al. (2001); brains in the R package shapes 1.2.7"})
+}
+
+const geomorph = " in the R package geomorph 4.0.8"
+
+// Plethodon returns 12 landmarks of the heads of 40 salamanders with the covariates "species" (Jord, Teyah) and "site" (Symp, Allo: with the
+// other species or without).
+func Plethodon() *Dataset {
+	return embedded("plethodon_12.csv", Dataset{Name: "salamander heads", Source: "Adams (2004), Ecology 85; Adams (2010), BMC Evol. Biol. 10; plethodon" + geomorph})
+}
+
+// PlethodonSpecies returns the mean heads of nine species of salamanders, 11 landmarks each; the specimens are the species of PlethodonTree.
+// Align them first.
+func PlethodonSpecies() *Dataset {
+	return embedded("plethodon_species_11.csv", Dataset{Name: "salamander species", Source: "Adams & Collyer (2009 ff.); plethspecies" + geomorph})
+}
+
+// PlethodonTree returns the phylogeny of PlethodonSpecies in Newick's format, with branch lengths.
+func PlethodonTree() string {
+	tree, err := dataFiles.ReadFile("data/plethodon_species.nwk")
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(string(tree))
+}
+
+// MosquitoWings returns 18 landmarks of the wings of mosquitoes with the covariates "individual", "side" and "replicate".
+func MosquitoWings() *Dataset {
+	return embedded("mosquito_wings_18.csv", Dataset{Name: "mosquito wings", Source: "mosquito" + geomorph})
+}
+
+// Pupfish returns 56 landmarks and semi-landmarks of the bodies of 54 pupfish, aligned as published, with the covariates "sex", "population" and
+// "centroid_size", that before they were scaled.
+func Pupfish() *Dataset {
+	return embedded("pupfish_56.csv", Dataset{Name: "pupfish", Source: "Collyer, Sekora & Adams (2015), Heredity 115; pupfish" + geomorph})
+}
+
+// Rats returns eight landmarks of the skulls of 18 rats, each at eight ages, with the covariates "rat" and "age" (days).
+func Rats() *Dataset {
+	return embedded("rat_growth_8.csv", Dataset{Name: "rat skulls", Source: "Vilmann; Bookstein (1991), Morphometric Tools for Landmark Data; rats in the R package shapes 1.2.7"})
+}
+
+// GreatApes returns eight landmarks of 167 skulls in the groups "gorf", "gorm", "panf", "panm", "pongof" and "pongom": gorillas,
+// chimpanzees and orang-utans, female and male.
+func GreatApes() *Dataset {
+	return embedded("great_apes_8.csv", Dataset{Name: "great apes", Source: "O'Higgins; Dryden & Mardia (2016), Statistical Shape Analysis; apes in the R package shapes 1.2.7"})
 }

@@ -60,6 +60,7 @@ var datasets = rapid.Custom(func(t *rapid.T) *Dataset {
 		for range n {
 			s.Points = append(s.Points, rapid.SliceOfN(coordinate, dim, dim).Draw(t, "point"))
 		}
+		s.Covariates = rapid.MapOfN(rapid.SampledFrom([]string{"age", "Site, old", "é=\"1\"", "xy"}), rapid.StringMatching(`[A-Za-z0-9"',;é]{1,5}`), 0, 3).Draw(t, "covariates")
 		d.Specimens = append(d.Specimens, s)
 	}
 	return d
@@ -82,6 +83,11 @@ func TestRoundTrip(t *testing.T) {
 			if c.name == "NPY" { // has no names
 				for i := range want.Specimens {
 					want.Specimens[i].Name, want.Specimens[i].Group = fmt.Sprintf("specimen%02d", i+1), ""
+				}
+			}
+			if !strings.HasSuffix(c.name, "CSV") { // alone holds covariates
+				for i := range want.Specimens {
+					want.Specimens[i].Covariates = nil
 				}
 			}
 			if diff := cmp.Diff(want, got, same); diff != "" {
@@ -209,6 +215,11 @@ func TestWriteRefuses(t *testing.T) {
 		"name twice":    {[]Specimen{{Name: "a", Points: points}, {Name: "a", Points: points}}, []string{"CSV", "wide CSV"}, `two specimens "a"`},
 		"space":         {[]Specimen{{Name: "a b", Points: points}}, []string{"NTS"}, "no spaces"},
 		"one landmark":  {[]Specimen{{Name: "a", Points: points[:1]}}, []string{"NTS"}, "one landmark"},
+		"covariate":     {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"x": "1"}}}, []string{"CSV", "wide CSV"}, "rename it"},
+		"x1":            {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"X_1": "1"}}}, []string{"CSV", "wide CSV"}, "rename it"},
+		"ID":            {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"ID": "1"}}}, []string{"CSV", "wide CSV"}, "rename it"},
+		"untitled":      {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"": "1"}}}, []string{"CSV", "wide CSV"}, "rename it"},
+		"value":         {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"age": "1\n"}}}, []string{"CSV", "wide CSV"}, "line break"},
 		"section":       {[]Specimen{{Name: "[a", Points: points}}, []string{"Morphologika"}, "would be a section"},
 		"half in group": {[]Specimen{{Name: "a", Group: "g", Points: points}, {Name: "b", Points: points}}, []string{"Morphologika"}, `"b" has no group`},
 	} {
@@ -236,6 +247,12 @@ var malformed = []struct {
 	{"CSV", "", []string{"bad.csv", "empty"}},
 	{"CSV", "specimen,group,landmark,x,y\n", []string{"bad.csv", "no rows"}},
 	{"CSV", "a,b,c\n1,2,3\n", []string{"bad.csv:1:", "neither columns x, y"}},
+	{"CSV", "sep=;\nspecimen,x,y\na,1,2\n", []string{"bad.csv:2:", "neither columns x, y"}},
+	{"CSV", "sep=;\nspecimen;x;y\n\na;1;1_000\n", []string{"bad.csv:4:", `"1_000" is not a number`}},
+	{"CSV", "sep=a\nspecimen;x;y\n", []string{"bad.csv:1:", `"a" does not separate columns`}},
+	{"CSV", "sep=;\nspecimen;x;y\na;1;\"2\n", []string{"bad.csv:"}},
+	{"CSV", "x,y,age,sex,age\n1,2,3,f,4\n", []string{"bad.csv:1:", `columns 3 and 5 of the header both are "age"`}},
+	{"CSV", "x\x00,\x00y\x00\n\x00", []string{"bad.csv:1:", "UTF-16 without its byte-order mark"}},
 	{"CSV", "specimen,x\na,1\n", []string{"bad.csv:1:", "lacks the column x or y"}},
 	{"CSV", "specimen,x,y,x\na,1,2,3\n", []string{"bad.csv:1:", `columns 2 and 4 of the header both are "x"`}},
 	{"CSV", "specimen,x,y,x1,y1\na,1,2,3,4\n", []string{"bad.csv:1:", "keep one layout"}},

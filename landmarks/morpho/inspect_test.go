@@ -55,9 +55,9 @@ func TestMiceOutOfOrder(t *testing.T) {
 	}
 }
 
-// Nothing is found in the skulls and brains as published.
+// Nothing is found in the skulls, brains, heads and bodies as published.
 func TestInspectCleanData(t *testing.T) {
-	for _, d := range []*Dataset{GorillaSkulls(), Brain2D(), Brain3D(), CorpusCallosum()} {
+	for _, d := range []*Dataset{GorillaSkulls(), Brain2D(), Brain3D(), CorpusCallosum(), Plethodon(), PlethodonSpecies(), Pupfish(), Rats(), GreatApes()} {
 		in, err := Inspect(d)
 		if err != nil {
 			t.Fatal(err)
