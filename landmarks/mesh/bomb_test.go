@@ -56,6 +56,9 @@ func TestBombs(t *testing.T) {
 	}{
 		"three megabytes of VTP that are three gigabytes": {mesh.ReadVTP, bytes.NewReader(zlibVTP(3<<30, 1)), "more than a file of this size may hold"},
 		"a VTP whose arrays share their data":             {mesh.ReadVTP, bytes.NewReader(zlibVTP(32<<20, 100)), "more than a file of this size may hold"},
+		"a GIfTI of three megabytes that is gigabytes":    {mesh.ReadGIfTI, strings.NewReader(strings.ReplaceAll(gifti("GZipBase64Binary", b64(squeeze(strings.Repeat("\x00", 400<<20))), ""), `Dim0="4"`, `Dim0="33000000"`)), "more than a file of this size may hold"},
+		"an STL line of 300 MB":                           {mesh.ReadSTL, io.MultiReader(strings.NewReader("solid\n"), repeated(ones, 150)), "longer than 8 MiB"},
+		"an OFF face of 300 MB":                           {mesh.ReadOFF, io.MultiReader(strings.NewReader("OFF\n1 1 0\n0 0 0\n"), repeated(ones, 150)), "longer than 8 MiB"},
 		"an OBJ face of 300 MB":                           {mesh.ReadOBJ, io.MultiReader(strings.NewReader("f "), repeated(ones, 150)), "longer than 8 MiB"},
 		"an OBJ line that goes on over millions of lines": {mesh.ReadOBJ, repeated(strings.Repeat(" \\\n", 1<<20), 30), "longer than 8 MiB"},
 		"a PLY face of 300 MB":                            {mesh.ReadPLY, io.MultiReader(strings.NewReader(ply), repeated(ones, 150)), "longer than 8 MiB"},

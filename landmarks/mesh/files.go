@@ -40,13 +40,16 @@ type fileFormat struct {
 	extension string
 	encodings []Encoding // the first is Write's
 	read      func(r io.Reader, name string) (*Mesh, error)
-	write     func(w io.Writer, m *Mesh, e Encoding) error
+	write     func(w io.Writer, m *Mesh, e Encoding) error // nil for formats of float32, which would lose digits
 }
 
 var fileFormats = []fileFormat{
 	{".ply", []Encoding{LittleEndian, BigEndian, ASCII}, ReadPLY, WritePLY},
 	{".obj", []Encoding{ASCII}, ReadOBJ, func(w io.Writer, m *Mesh, _ Encoding) error { return WriteOBJ(w, m) }},
 	{".vtk", []Encoding{BigEndian, ASCII}, ReadVTK, WriteVTK},
+	{".off", []Encoding{ASCII}, ReadOFF, func(w io.Writer, m *Mesh, _ Encoding) error { return WriteOFF(w, m) }},
+	{".stl", nil, ReadSTL, nil},
+	{".gii", nil, ReadGIfTI, nil},
 	{".vtp", []Encoding{AppendedBase64 | Zlib, ASCII, Base64, Base64 | Zlib, AppendedBase64, AppendedRaw, AppendedRaw | Zlib}, ReadVTP, WriteVTP},
 }
 
@@ -57,10 +60,12 @@ func formatOf(path string) (*fileFormat, error) {
 			return &fileFormats[i], nil
 		}
 	}
-	return nil, fmt.Errorf("%s: the extension %q names no format of meshes; there are .ply, .obj, .vtk and .vtp", path, extension)
+	return nil, fmt.Errorf("%s: the extension %q names no format of meshes; there are .ply, .obj, .off, .stl, .gii, .vtk and .vtp", path, extension)
 }
 
-// Read reads a mesh in the format that the extension names: .ply, .obj, .vtk (legacy PolyData), .vtp (XML PolyData).
+// Read reads a mesh in the format that the extension names: .ply, .obj, .off, .stl (ASCII or binary), .gii (GIfTI), .vtk (legacy PolyData),
+// .vtp (XML PolyData). Coordinates are those of the file: few formats say their unit or which way their axes point (those of scanners
+// are RAS or LPS, which differ in the signs of x and y).
 // Polygons become fans of triangles, strips their triangles, polylines their edges; single points, normals, textures and
 // other data are passed over. Curves whose z are all 0 come back in the plane. Degenerate cells and unused or duplicate
 // vertices are read as they are: see Mesh.Validate and Mesh.Clean. Errors name the file, the line or byte, and the element.
@@ -78,12 +83,15 @@ func Read(path string) (*Mesh, error) {
 }
 
 // Write writes a mesh in the format that the extension names, by default binary where the format allows: .ply
-// (LittleEndian), .obj (ASCII), .vtk (BigEndian), .vtp (AppendedBase64|Zlib). Every coordinate is read back to the last
+// (LittleEndian), .obj (ASCII), .off (ASCII), .vtk (BigEndian), .vtp (AppendedBase64|Zlib). Every coordinate is read back to the last
 // bit. The file is written beside path and renamed, so that an error leaves an earlier file as it was.
 func Write(path string, m *Mesh, encoding ...Encoding) error {
 	format, err := formatOf(path)
 	if err != nil {
 		return err
+	}
+	if format.write == nil {
+		return fmt.Errorf("%s: %s files hold float32 and would lose digits: write .ply, .obj, .off, .vtk or .vtp", path, format.extension)
 	}
 	e := format.encodings[0]
 	if len(encoding) > 0 {
@@ -101,6 +109,9 @@ func newReader(r io.Reader, name string) *text.Reader {
 	in.MaxLine = 8 << 20
 	return in
 }
+
+// maxCorners bounds a polygon or polyline that stands in one line.
+const maxCorners = 1 << 20
 
 // builder collects what a file holds and makes it a mesh.
 type builder struct {

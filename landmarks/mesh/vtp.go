@@ -9,7 +9,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 
@@ -25,13 +24,11 @@ var vtpTypes = map[string]numberType{
 
 // vtpFile is what of a file applies to all its arrays.
 type vtpFile struct {
-	name       string
-	order      binary.ByteOrder
+	*numbers
 	header     numberType // of the sizes of blocks
 	compressed bool
 	appended   []byte // after the _; nil where there is none
 	raw        bool   // whether appended is not base64
-	left       int    // numbers that may still be read
 }
 
 // vtpArray is one DataArray: its attributes and, unless appended, its text.
@@ -72,7 +69,7 @@ func ReadVTP(r io.Reader, name string) (*Mesh, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	f := &vtpFile{name: name, order: binary.LittleEndian, header: plyTypes["uint32"], left: min(4*text.Most, someNumbers+numbersPerByte*len(all))}
+	f := &vtpFile{numbers: newNumbers(len(all)), header: plyTypes["uint32"]}
 	// Raw appended data are no XML: the parser gets what stands before them.
 	markup := all
 	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
@@ -141,7 +138,7 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 	if points.Components != "3" {
 		return fmt.Errorf("Points of %s components, want 3", text.Clip(points.Components))
 	}
-	x, err := array(f, points, func(v float64) (float64, error) { return v, nil })
+	x, err := array(f, points, asIs)
 	if err != nil {
 		return fmt.Errorf("Points: %w", err)
 	}
@@ -195,29 +192,6 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 	return nil
 }
 
-// A compressed file may hold a thousand times its size, and memory would follow. Real meshes compress to no more than some
-// four numbers a byte (a plane grid); a small file may hold someNumbers.
-const (
-	numbersPerByte = 8
-	someNumbers    = 1 << 20
-)
-
-// spend bounds what a file may hold all together, before it is unpacked: arrays may share their appended data.
-func (f *vtpFile) spend(n int) error {
-	if f.left -= n; f.left < 0 {
-		return fmt.Errorf("%d numbers are more than a file of this size may hold", n)
-	}
-	return nil
-}
-
-// vertexNumber is v as the number of a vertex or cell.
-func vertexNumber(v float64) (int, error) {
-	if v != math.Trunc(v) || v < 0 || v > 4*text.Most {
-		return 0, fmt.Errorf("%g is no number of a vertex or cell", v)
-	}
-	return int(v), nil
-}
-
 // array returns the numbers of a DataArray.
 func array[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error)) ([]T, error) {
 	t, ok := vtpTypes[a.Type]
@@ -268,34 +242,12 @@ func array[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error)) ([]
 	}
 	if err == nil {
 		out = make([]T, 0, length/t.size)
-		err = f.numbers(data, length, t, add)
+		err = f.read(data, length, t, add)
 	}
 	if err != nil && a.Format == "appended" {
 		err = fmt.Errorf("appended at %s: %w", strings.TrimSpace(a.Offset), err)
 	}
 	return out, err
-}
-
-// numbers reads the numbers of an array of so many bytes.
-func (f *vtpFile) numbers(r io.Reader, length int, t numberType, add func(float64) error) error {
-	buffer := make([]byte, min(length, 64<<10)) // a multiple of every size
-	for at := 0; at < length; {
-		chunk := buffer[:min(length-at, len(buffer))]
-		n, err := io.ReadFull(r, chunk)
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return fmt.Errorf("the array has %d of %d bytes: %w", at+n, length, io.ErrUnexpectedEOF)
-		}
-		if err != nil {
-			return err
-		}
-		at += n
-		for ; len(chunk) > 0; chunk = chunk[t.size:] {
-			if err := add(t.value(f.order, chunk)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // open returns the length of an array in bytes and its bytes: they follow their count or, compressed, the number of blocks, their
@@ -378,58 +330,6 @@ func (u *unpacker) Read(p []byte) (int, error) {
 		err = fmt.Errorf("block %d, unpacked, lacks %d bytes: %w", u.number-1, u.left, atEnd(err))
 	}
 	return n, err
-}
-
-// readBytes reads n bytes; memory follows what is there, not what was announced.
-func readBytes(r io.Reader, n int, what string) ([]byte, error) {
-	var b bytes.Buffer
-	got, err := io.CopyN(&b, r, int64(n))
-	if err != nil {
-		return nil, fmt.Errorf("%s has %d of %d bytes: %w", what, got, n, atEnd(err))
-	}
-	return b.Bytes(), nil
-}
-
-func atEnd(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-// base64Reader decodes base64 with white space, in which padding may stand between parts that were encoded one by one.
-type base64Reader struct {
-	text  io.ByteReader
-	three [3]byte
-	rest  []byte // of three
-}
-
-func (b *base64Reader) Read(p []byte) (int, error) {
-	for len(b.rest) == 0 {
-		var four [4]byte
-		for k := 0; k < 4; {
-			c, err := b.text.ReadByte()
-			if err != nil {
-				if k > 0 {
-					return 0, io.ErrUnexpectedEOF
-				}
-				return 0, err
-			}
-			if c == ' ' || c == '\n' || c == '\r' || c == '\t' {
-				continue
-			}
-			four[k] = c
-			k++
-		}
-		n, err := base64.StdEncoding.Decode(b.three[:], four[:])
-		if err != nil {
-			return 0, fmt.Errorf("%q is not base64", four[:])
-		}
-		b.rest = b.three[:n]
-	}
-	n := copy(p, b.rest)
-	b.rest = b.rest[n:]
-	return n, nil
 }
 
 // WriteVTP writes an XML VTK file of PolyData: ASCII, Base64, AppendedBase64 or AppendedRaw, the latter three also with Zlib.

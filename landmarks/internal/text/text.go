@@ -163,6 +163,12 @@ func (in *Reader) Word() (string, error) {
 	}
 }
 
+// Peek returns the next n bytes, or as many as there are, without reading them.
+func (in *Reader) Peek(n int) []byte {
+	b, _ := in.r.Peek(n)
+	return b
+}
+
 // Bytes fills b.
 func (in *Reader) Bytes(b []byte) error {
 	n, err := io.ReadFull(in.r, b)
