@@ -11,10 +11,10 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// A compressed file may hold a thousand times its size, and memory would follow. Real meshes compress to no more than some
-// four numbers a byte (a plane grid); a small file may hold someNumbers.
+// A compressed file may hold a thousand times its size, and memory would follow. The plainest mesh, a plane grid with whole
+// coordinates, compresses to one number a byte; a small file may hold someNumbers.
 const (
-	numbersPerByte = 8
+	numbersPerByte = 4
 	someNumbers    = 1 << 20
 )
 
