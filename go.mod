@@ -1,11 +1,11 @@
 module anatomy
 
-go 1.26
+go 1.26.5
 
 require (
-	github.com/gomlx/compute v0.0.0-20260716164435-04857206aff7
-	github.com/gomlx/go-xla v0.3.0
-	github.com/gomlx/gomlx v0.28.0
+	github.com/gomlx/compute v0.1.4
+	github.com/gomlx/go-xla v0.4.1
+	github.com/gomlx/gomlx v0.28.3
 	github.com/google/go-cmp v0.7.0
 	github.com/janpfeifer/gonb v0.11.5
 	golang.org/x/image v0.30.0

@@ -24,6 +24,7 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/support/exceptions"
@@ -96,7 +97,12 @@ func (f *Func) Prepare(args ...any) error {
 	if err != nil {
 		return err
 	}
-	return exec.PreCompile(in...)
+	s := make([]shapes.Shape, len(in))
+	for i, t := range in {
+		s[i] = t.(*tensors.Tensor).Shape()
+	}
+	_, err = exec.Compile(s...)
+	return err
 }
 
 // errorPanics makes a graph function panic with errors only: GoMLX returns those, and hangs after any other.
