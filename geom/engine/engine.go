@@ -9,12 +9,15 @@
 // else the plug-in of the project's Python environment for the device that ANATOMY_DEVICE names, cpu or cuda; else its
 // CUDA plug-in, where that is set up and the machine has an NVIDIA GPU; else its CPU plug-in.
 //
-// Programs that were compiled for the CPU are kept in the folder that ANATOMY_PROGRAMS names, or anatomy/programs of the user's
-// cache, up to 1 GB, so that another process has them in milliseconds; ANATOMY_PROGRAMS=off keeps none.
+// Programs that were compiled for the CPU are kept, up to 1 GB, so that another process has them in milliseconds. They lie
+// in anatomy-programs-UID, for the user's number UID, below the folder that ANATOMY_PROGRAMS names or else the user's cache;
+// nobody else may be able to write there. ANATOMY_PROGRAMS=off keeps none.
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -241,14 +244,16 @@ func keepPrograms(config string) {
 	keepOnce.Do(func() {
 		dir := os.Getenv("ANATOMY_PROGRAMS")
 		if dir == "" {
-			cache, err := os.UserCacheDir()
-			if err != nil {
+			var err error
+			if dir, err = os.UserCacheDir(); err != nil {
 				return
 			}
-			dir = filepath.Join(cache, "anatomy", "programs")
 		}
-		if dir != "off" {
-			_ = programs.Keep(plugin, dir)
+		if dir == "off" {
+			return
+		}
+		if err := programs.Keep(plugin, dir); errors.Is(err, programs.ErrUnsafe) {
+			slog.Warn("Compiled programs are not kept.", "why", err)
 		}
 	})
 }
