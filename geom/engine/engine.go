@@ -46,66 +46,88 @@ func Name(name string) Option { return func(f *Func) { f.name = name } }
 
 // Func is a compiled graph function. It may be called from several goroutines.
 type Func struct {
-	name  string
-	dtype dtypes.DType
-	open  func() (*graph.Exec, error)
+	name     string
+	dtype    dtypes.DType
+	inputs   int // -1 for any number
+	build    buildFunc
+	programs *shelf
 }
 
-// Compile wraps a graph function; compilation itself happens at the first call with inputs of a new shape.
+// Compile wraps a graph function; compilation itself happens at the first call with inputs of a new shape. Of the programs
+// of a process, those that were called longest ago are dropped once there are very many.
 func Compile[F graph.ExecGraphFn](fn F, options ...Option) *Func {
-	f := &Func{dtype: dtypes.Float64, name: "anatomy"}
+	f := &Func{dtype: dtypes.Float64, name: "anatomy", inputs: inputs(reflect.TypeOf(fn))}
 	for _, o := range options {
 		o(f)
 	}
-	f.open = sync.OnceValues(func() (*graph.Exec, error) {
-		b, err := Backend()
+	name := f.name
+	f.build = func(b compute.Backend, inputs []shapes.Shape) (*graph.Graph, error) {
+		exec, err := graph.NewExec(backend{b}, errorPanics(fn))
 		if err != nil {
 			return nil, err
 		}
-		exec, err := graph.NewExec(b, errorPanics(fn))
-		if err != nil {
-			return nil, err
-		}
-		return exec.WithName(f.name).SetMaxCache(-1), nil
-	})
+		return exec.WithName(name).Compile(inputs...)
+	}
+	f.programs = newShelf(f)
 	return f
 }
 
+// inputs is how many nodes a graph function takes, -1 for any number.
+func inputs(fn reflect.Type) (n int) {
+	for i := range fn.NumIn() {
+		switch fn.In(i) {
+		case reflect.TypeFor[*graph.Node]():
+			n++
+		case reflect.TypeFor[[]*graph.Node]():
+			return -1
+		}
+	}
+	return n
+}
+
 // Call runs the function. Arguments are float64 numbers and slices of them up to four levels deep, int or int32
-// numbers and slices, or tensors, which pass unchanged. What a graph function panics with while it is being built is
-// returned as the error.
+// numbers and slices, or tensors, which pass unchanged: results of a call may be arguments of another. What a graph function
+// panics with while it is being built is returned as the error.
 func (f *Func) Call(args ...any) (Values, error) {
-	exec, err := f.open()
-	if err != nil {
-		return nil, err
-	}
-	in, err := f.tensors(args)
-	if err != nil {
-		return nil, err
-	}
-	out, err := exec.Exec(in...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.name, err)
-	}
-	return out, nil
+	var out Values
+	err := f.with(args, func(b compute.Backend, p *program, in []*tensors.Tensor) (err error) {
+		out, err = p.call(b, in)
+		return err
+	})
+	return out, err
 }
 
 // Prepare compiles the function for the shapes of the arguments without running it.
 func (f *Func) Prepare(args ...any) error {
-	exec, err := f.open()
+	return f.with(args, func(compute.Backend, *program, []*tensors.Tensor) error { return nil })
+}
+
+// with gives do the program for the arguments.
+func (f *Func) with(args []any, do func(b compute.Backend, p *program, in []*tensors.Tensor) error) error {
+	b, err := Backend()
 	if err != nil {
 		return err
 	}
-	in, err := f.tensors(args)
+	if f.inputs >= 0 && len(args) != f.inputs {
+		return fmt.Errorf("%s: %d arguments for a function of %d", f.name, len(args), f.inputs)
+	}
+	in := make([]*tensors.Tensor, len(args))
+	s := make([]shapes.Shape, len(args))
+	for i, a := range args {
+		if in[i], err = f.tensor(a); err != nil {
+			return fmt.Errorf("%s: argument %d: %w", f.name, i, err)
+		}
+		s[i] = in[i].Shape()
+	}
+	p, err := f.programs.take(b, s, f.build)
+	if err == nil {
+		defer p.release()
+		err = do(b, p, in)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", f.name, err)
 	}
-	s := make([]shapes.Shape, len(in))
-	for i, t := range in {
-		s[i] = t.(*tensors.Tensor).Shape()
-	}
-	_, err = exec.Compile(s...)
-	return err
+	return nil
 }
 
 // errorPanics makes a graph function panic with errors only: GoMLX returns those, and hangs after any other.
@@ -135,24 +157,8 @@ func Run[F graph.ExecGraphFn](fn F, args ...any) (Values, error) {
 	return f.Call(args...)
 }
 
-// Free frees the compiled programs of a function that will not be called again.
-func (f *Func) Free() {
-	if exec, err := f.open(); err == nil {
-		exec.Finalize()
-	}
-}
-
-func (f *Func) tensors(args []any) ([]any, error) {
-	in := make([]any, len(args))
-	for i, a := range args {
-		t, err := f.tensor(a)
-		if err != nil {
-			return nil, fmt.Errorf("%s: argument %d: %w", f.name, i, err)
-		}
-		in[i] = t
-	}
-	return in, nil
-}
+// Free drops the compiled programs of the function. Functions that cannot be reached any more lose theirs by themselves, later.
+func (f *Func) Free() { f.programs.clear() }
 
 func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
 	switch a := arg.(type) {
@@ -189,8 +195,8 @@ var (
 	opened compute.Backend
 )
 
-// Backend returns the process's back end, opening it at the first call. A failure is not remembered, so that a
-// notebook can mend its environment and try again.
+// Backend returns the process's back end, opening it at the first call. A failure is not remembered, neither here nor by
+// functions, so that a program can mend its environment and try again.
 func Backend() (compute.Backend, error) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -228,7 +234,7 @@ func Backend() (compute.Backend, error) {
 	if b.Name() != "xla" {
 		return nil, fmt.Errorf("GOMLX_BACKEND=%q opens the back end %q, which cannot run compiled loops: use xla:/path/to/plugin.so", config, b.Name())
 	}
-	opened = backend{b}
+	opened = b
 	return opened, nil
 }
 

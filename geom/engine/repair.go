@@ -23,7 +23,7 @@ import (
 //     the function"), and so is an outside value that the body returns.
 //
 // All but 2 look at unexported fields by reflection; TestRepairs fails when a new version moves them or no longer
-// needs them.
+// needs them. So do the functions at the end, for what GoMLX knows and does not export.
 
 // backend wraps the XLA backend so that its builders keep track of the function that is being built.
 type backend struct{ compute.Backend }
@@ -291,6 +291,12 @@ func field(v reflect.Value, name string) reflect.Value {
 		panic(fmt.Sprintf("engine: %s has no field %q: the pinned gomlx and go-xla modules changed, see geom/engine/repair.go", v.Type(), name))
 	}
 	return f
+}
+
+// bytes is what a program takes for its results and intermediate values, which XLA plans before it runs.
+func bytes(program compute.Executable) int64 {
+	of := field(field(reflect.ValueOf(program).Elem(), "exec").Elem(), "OnDeviceMemoryUsageStats")
+	return field(of, "Outputs").Int() + field(of, "Temporary").Int()
 }
 
 type scalars = map[dtypes.DType]map[float64]*graph.Node
