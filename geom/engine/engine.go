@@ -38,10 +38,10 @@ import (
 // Option changes how a function is compiled.
 type Option func(*Func)
 
-// Float32 makes the host's float64 inputs enter the graph as float32. The default is float64.
+// Float32 makes arguments of float64 enter the graph as float32, in which the function then computes. The default is float64.
 func Float32() Option { return func(f *Func) { f.dtype = dtypes.Float32 } }
 
-// Name names the computation in error messages.
+// Name names the computation in error messages. The default is "anatomy".
 func Name(name string) Option { return func(f *Func) { f.name = name } }
 
 // Func is a compiled graph function. It may be called from several goroutines.
@@ -85,9 +85,10 @@ func inputs(fn reflect.Type) (n int) {
 	return n
 }
 
-// Call runs the function. Arguments are float64 numbers and slices of them up to four levels deep, int or int32
-// numbers and slices, or tensors, which pass unchanged: results of a call may be arguments of another. What a graph function
-// panics with while it is being built is returned as the error.
+// Call runs the function. Arguments are float64 numbers and slices of them up to four levels deep; int or int32 numbers and
+// slices, which enter as int32; or tensors, which pass unchanged, so that results of one call may be arguments of another.
+// Errors are those of the arguments, what the graph function panicked with while it was built, and that the memory which the
+// program wants is not there (see Fits).
 func (f *Func) Call(args ...any) (Values, error) {
 	var out Values
 	err := f.with(args, func(b compute.Backend, p *program, in []*tensors.Tensor) (err error) {
@@ -97,7 +98,7 @@ func (f *Func) Call(args ...any) (Values, error) {
 	return out, err
 }
 
-// Prepare compiles the function for the shapes of the arguments without running it.
+// Prepare compiles the function for arguments of these shapes without running it.
 func (f *Func) Prepare(args ...any) error {
 	return f.with(args, func(compute.Backend, *program, []*tensors.Tensor) error { return nil })
 }

@@ -301,7 +301,8 @@ func bytes(program compute.Executable) int64 {
 
 type scalars = map[dtypes.DType]map[float64]*graph.Node
 
-// NewClosure is graph.NewClosure with a cache of scalar constants of its own (defect 3).
+// NewClosure makes the body or the condition of graph.While, and comparators of graph.Sort, as graph.NewClosure does, which
+// shares its scalar constants with the functions around by mistake (defect 3): use this one.
 func NewClosure(g *graph.Graph, fn func(g *graph.Graph) []*graph.Node) *graph.Function {
 	cache := (*scalars)(unsafe.Pointer(field(reflect.ValueOf(g).Elem(), "scalars").UnsafeAddr()))
 	old := *cache
@@ -310,8 +311,8 @@ func NewClosure(g *graph.Graph, fn func(g *graph.Graph) []*graph.Node) *graph.Fu
 	return graph.NewClosure(g, fn)
 }
 
-// Leaves runs fn while the given nodes count as leaves of the graph: reverse mode stops at them and does not go
-// through one to reach another.
+// Leaves runs fn, which builds a gradient, while the given nodes count as leaves of the graph: reverse mode stops at them, so
+// that the derivative by one leaves out what it does to the others.
 func Leaves(nodes []*graph.Node, fn func()) {
 	for _, n := range nodes {
 		inputs := (*[]*graph.Node)(unsafe.Pointer(field(reflect.ValueOf(n).Elem(), "inputNodes").UnsafeAddr()))
@@ -322,8 +323,8 @@ func Leaves(nodes []*graph.Node, fn func()) {
 	fn()
 }
 
-// SetVJP gives a node a reverse-mode rule of its own: rule receives the cotangents of the node's outputs and returns
-// one cotangent an input, nil for none.
+// SetVJP gives a node a reverse-mode rule of its own: rule takes the cotangents of the node's outputs and returns those of
+// its inputs, in their order, nil for an input without one. autodiff.CustomVJP does so for any number of nodes.
 func SetVJP(n *graph.Node, rule func(cotangents []*graph.Node) []*graph.Node) {
 	var vjp graph.VJP = func(_ *graph.Node, cotangents []*graph.Node, _ shapes.Shape) []*graph.Node {
 		return rule(cotangents)
