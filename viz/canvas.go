@@ -9,8 +9,12 @@ import (
 // A Canvas takes the marks of one layer, in data coordinates: points with 2 coordinates make a flat figure, with 3 a
 // figure in space, which the camera projects with hidden parts hidden. Sizes of strokes and dots are in points.
 type Canvas struct {
-	marks []mark
-	layer *Layer
+	marks  []mark
+	layer  *Layer
+	chart  bool   // x and y are different quantities: axes need no common scale
+	scaled bool   // Layer.Scale means something
+	unit   string // of the factor of Scale, in the legend; "" for a pure number
+	err    error
 }
 
 // A Stroke is the look of a line.
@@ -69,6 +73,13 @@ func (c *Canvas) Arrow(from, to []float64, s Stroke) {
 	c.add(mark{kind: arrowMark, at: [][]float64{from, to}, stroke: s})
 }
 
+// Vector draws the vector v at a point as an arrow, longer or shorter by the factor that Layer.Scale sets; without one
+// the figure chooses a factor that lets the layer's longest vector be read. The legend states the factor.
+func (c *Canvas) Vector(at, v []float64, s Stroke) {
+	c.scaled = true
+	c.add(mark{kind: vectorMark, at: [][]float64{at, v}, stroke: s})
+}
+
 // Text writes beside a point, on the side away from the layer's other texts.
 func (c *Canvas) Text(at []float64, text string, ink color.NRGBA) {
 	c.add(mark{kind: textMark, at: [][]float64{at}, text: text, fill: ink})
@@ -81,7 +92,12 @@ func (c *Canvas) Ink(i int) color.NRGBA {
 		return fade(*l.tint, l.opacity)
 	}
 	t := 0.5
-	if l.hi > l.lo {
+	switch {
+	case i < 0 || i >= len(l.values):
+		if c.err == nil {
+			c.err = fmt.Errorf("item %d is drawn, of %d that Items announced", i, len(l.values))
+		}
+	case l.hi > l.lo:
 		t = (l.values[i] - l.lo) / (l.hi - l.lo)
 	}
 	return fade(Ramp(t), l.opacity)
@@ -95,6 +111,20 @@ func (c *Canvas) Width(points float64) float64 {
 	return points
 }
 
+// Scale returns the factor that Layer.Scale was given, or 1. The legend states a factor other than 1 with the unit,
+// "2 sd" say, or as "×2" where the unit is empty. Vectors need no call: they have their factor from Vector.
+func (c *Canvas) Scale(unit string) float64 {
+	c.scaled, c.unit = true, unit
+	if c.layer.scale > 0 {
+		return c.layer.scale
+	}
+	return 1
+}
+
+// Chart says that x and y are different quantities, as in a plot of an energy over time: the figure then has axes of
+// independent scale.
+func (c *Canvas) Chart() { c.chart = true }
+
 // Stroke returns the line style of the layer's item i, where a width of so many points suits.
 func (c *Canvas) Stroke(i int, points float64) Stroke {
 	return Stroke{Color: c.Ink(i), Width: c.Width(points), Dashed: c.layer.dashed}
@@ -106,7 +136,7 @@ func (c *Canvas) add(m mark) {
 }
 
 // record lets the layer draw and checks what it drew.
-func (l *Layer) record() ([]mark, error) {
+func (l *Layer) record() (*Canvas, error) {
 	if l.err != nil {
 		return nil, fmt.Errorf("%s: %w", l.name, l.err)
 	}
@@ -114,21 +144,33 @@ func (l *Layer) record() ([]mark, error) {
 		return nil, fmt.Errorf("%s: %w", l.name, err)
 	}
 	c := &Canvas{layer: l}
-	if err := l.draw(c); err != nil {
+	err := l.what.Draw(c)
+	if err == nil {
+		err = c.check()
+	}
+	if err == nil && l.scale > 0 && !c.scaled {
+		err = fmt.Errorf("Scale means nothing to this layer: it is for arrows, ellipses and the like")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.name, err)
 	}
+	return c, nil
+}
+
+// check returns what is wrong with the marks.
+func (c *Canvas) check() error {
 	for k, m := range c.marks {
 		if m.kind == levelMark { // not a number across its axis; checked by the layer
 			continue
 		}
 		if err := checkPoints(fmt.Sprintf("mark %d", k), m.at); err != nil {
-			return nil, fmt.Errorf("%s: %w", l.name, err)
+			return err
 		}
 		if err := checkText(m.text); err != nil {
-			return nil, fmt.Errorf("%s: %w", l.name, err)
+			return err
 		}
 	}
-	return c.marks, nil
+	return c.err
 }
 
 // box is a range of x, y and z.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
@@ -27,15 +28,19 @@ const (
 	screenDots = 2 * cssDots
 )
 
-// Show displays a drawing under the notebook's cell, as PNG and as SVG: layers, which make one figure; figures, side
-// by side; panels; or a slider. Figures in space can be turned with the mouse. Outside a notebook it only checks the data. It panics if they are faulty; Save
-// returns an error instead.
+// Show displays a drawing under the notebook's cell: layers, which make one figure; figures, side by side; panels; or a
+// slider. The picture goes there as PNG and as SVG, with its alternative text (see Alt), and as HTML if a reader can move
+// or turn it. Show panics if the data are faulty; Save returns an error instead. A program outside a notebook has nowhere
+// to show a picture: there Show checks the data and says once, on the standard error, that Save writes a file.
 func Show(drawings ...Drawing) {
 	s, err := sheetOf(drawings)
 	if err != nil {
 		panic(fmt.Sprintf("viz: %v", err))
 	}
 	if !gonbui.IsNotebook {
+		nowhere.Do(func() {
+			fmt.Fprintln(os.Stderr, `viz: Show needs a notebook, and this program runs in none: viz.Save("figure.svg", …) writes the picture to a file`)
+		})
 		return
 	}
 	data, err := s.bundle()
@@ -45,6 +50,8 @@ func Show(drawings ...Drawing) {
 	gonbui.SendData(data)
 	gonbui.Sync() // without it the end of the cell may overtake the picture
 }
+
+var nowhere sync.Once
 
 // bundle encodes a sheet for Jupyter. The PNG has two pixels for each of the page's, and says so.
 func (s *sheet) bundle() (*protocol.DisplayData, error) {
@@ -57,7 +64,7 @@ func (s *sheet) bundle() (*protocol.DisplayData, error) {
 		return nil, err
 	}
 	data := &protocol.DisplayData{
-		Data: map[protocol.MIMEType]any{protocol.MIMEImagePNG: raster, protocol.MIMEImageSVG: string(vector)},
+		Data: map[protocol.MIMEType]any{protocol.MIMEImagePNG: raster, protocol.MIMEImageSVG: string(vector), protocol.MIMETextPlain: s.alt()},
 		Metadata: map[string]any{string(protocol.MIMEImagePNG): map[string]int{
 			"width":  int(math.Round(s.size.X.Dots(cssDots))),
 			"height": int(math.Round(s.size.Y.Dots(cssDots))),

@@ -60,7 +60,7 @@ func (s *slider) sheet() (*sheet, error) {
 		size.X = vg.Length(w) * cm
 	}
 	for _, scene := range scenes {
-		scene.outside = len(scene.keys) > 0 // a legend that moved from frame to frame would distract
+		scene.outside = len(scene.legend.keys) > 0 // a legend that moved from frame to frame would distract
 		size.Y = max(size.Y, scene.naturalHeight(size.X))
 	}
 	for _, scene := range scenes {

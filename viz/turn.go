@@ -58,7 +58,7 @@ func (s *scene) turning() {
 	for k := range 2 {
 		s.bounds.lo[k], s.bounds.hi[k] = middle[k]-radius, middle[k]+radius
 	}
-	s.outside = len(s.keys) > 0
+	s.outside = len(s.legend.keys) > 0
 }
 
 // sphere returns a sphere about the scene's data, in the camera's frame.

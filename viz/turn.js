@@ -104,9 +104,9 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
     const arrow = (s, from, to) => {
       const dx = to[0] - from[0], dy = to[1] - from[1], length = Math.hypot(dx, dy);
       if (length < 1e-3) return;
-      const size = Math.min((3.2 + 1.8 * s.width) * point, .6 * length), share = 1 - .9 * size / length;
+      const size = Math.min((3.2 + 1.8 * s.width) * point, .5 * length), share = 1 - .9 * size / length;
       const ax = size * dx / length, ay = size * dy / length, fx = to[0] - ax, fy = to[1] - ay;
-      line(s, from, from.map((v, k) => v + share * (to[k] - v)));
+      line({...s, width: Math.min(s.width, .2 * length / point)}, from, from.map((v, k) => v + share * (to[k] - v)));
       piece(s, ...to, pen => polygon(pen, s.stroke, to, [fx - .36 * ay, fy + .36 * ax], [fx + .36 * ay, fy - .36 * ax]));
     };
     const write = (pen, text, x, y, ink) => {
