@@ -35,7 +35,7 @@ func TestTurntable(t *testing.T) {
 		t.Fatal(err)
 	}
 	html := bundle.Data[protocol.MIMETextHTML].(string)
-	if strings.Count(html, "<canvas") != 1 || strings.Count(html, "<img") != 2 || strings.Contains(html, "http") {
+	if strings.Count(html, "<canvas") != 1 || strings.Count(html, "<img") != 3 || strings.Contains(html, "http") {
 		t.Errorf("%d canvases, %d pictures", strings.Count(html, "<canvas"), strings.Count(html, "<img"))
 	}
 	packed, err := base64.StdEncoding.DecodeString(regexp.MustCompile(`(?s)"text/plain">(.*?)</script>`).FindStringSubmatch(html)[1])

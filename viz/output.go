@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"html"
 	"image"
 	"image/color"
 	"image/png"
@@ -71,11 +72,9 @@ func (s *sheet) bundle() (*protocol.DisplayData, error) {
 		}},
 	}
 	if s.extra != nil {
-		html, err := s.extra.html()
-		if err != nil {
+		if data.Data[protocol.MIMETextHTML], err = s.extra.html(); err != nil {
 			return nil, err
 		}
-		data.Data[protocol.MIMETextHTML] = html
 	}
 	return data, nil
 }
@@ -98,9 +97,9 @@ func Save(path string, drawings ...Drawing) error {
 	case extension == ".pdf":
 		data, err = s.pdf()
 	case extension == ".html" && s.extra != nil:
-		var html string
-		html, err = s.extra.html()
-		data = []byte("<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n" + html)
+		var fragment string
+		fragment, err = s.extra.html()
+		data = []byte("<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n" + fragment)
 	case extension == ".gif" && moves:
 		data, err = frames.gif()
 	default:
@@ -170,15 +169,35 @@ func withResolution(file []byte, dpi int) []byte {
 
 func (s *sheet) svg() ([]byte, error) {
 	c := vgsvg.New(s.size.X, s.size.Y)
-	white(draw.New(c))
 	s.draw(draw.New(c))
 	var buf bytes.Buffer
 	if _, err := c.WriteTo(&buf); err != nil {
 		return nil, err
 	}
 	// vgsvg embeds PNG data under the type of another format, which strict readers refuse.
-	return bytes.ReplaceAll(buf.Bytes(), []byte("data:image/jpg;base64,"), []byte("data:image/png;base64,")), nil
+	file := strings.ReplaceAll(buf.String(), "data:image/jpg;base64,", "data:image/png;base64,")
+	open, drawing, _ := strings.Cut(file, "<g ")
+	open = strings.Replace(open, "<svg ", "<svg role=\"img\" ", 1)
+	if title := s.title(); title != "" {
+		open += "<title>" + html.EscapeString(title) + "</title>\n"
+	}
+	open += "<desc>" + html.EscapeString(s.alt()) + "</desc>\n<style>@media (prefers-color-scheme: dark) { .viz-paper { fill: " + darkPaper + " } .viz-paper ~ g { " + darkInk + " } }</style>\n"
+	return []byte(open + "<rect class=\"viz-paper\" width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<g " + drawing), nil
 }
+
+// In dark surroundings pictures keep their hues and turn light and dark over.
+const (
+	darkPaper = "#15191e"
+	darkInk   = "filter: invert(.93) hue-rotate(180deg)"
+)
+
+// darkStyle does the same for the pictures inside HTML, which have the class viz-ink; their paper takes the colour of the
+// page. JupyterLab says at the body whether its theme is light.
+const darkStyle = `<style>
+@media (prefers-color-scheme: dark) { body:not([data-jp-theme-light=true]) .viz-ink { ` + darkInk + `; mix-blend-mode: lighten } }
+body[data-jp-theme-light=false] .viz-ink { ` + darkInk + `; mix-blend-mode: lighten }
+</style>
+`
 
 func (s *sheet) pdf() ([]byte, error) {
 	c := pdfCanvas{vgpdf.New(s.size.X, s.size.Y)}
@@ -214,11 +233,6 @@ type straight color.NRGBA
 
 func (s straight) RGBA() (r, g, b, a uint32) {
 	return 0x101 * uint32(s.R), 0x101 * uint32(s.G), 0x101 * uint32(s.B), 0x101 * uint32(s.A)
-}
-
-func white(c draw.Canvas) {
-	c.SetColor(White)
-	c.Fill(vg.Rectangle{Min: c.Min, Max: c.Max}.Path())
 }
 
 // replace writes a file beside path and renames it.

@@ -133,7 +133,9 @@ func (a *animation) html() (string, error) {
 	}
 	// The script finds its own figure, so any number of sliders on a page, also copies of one, work side by side.
 	return fmt.Sprintf(`<figure class="viz-slider" style="margin:0">
-%s<figcaption style="display:flex;gap:.6em;align-items:center;max-width:%dpx;font:14px sans-serif">
+%s<div class="viz-ink">
+%s</div>
+<figcaption style="display:flex;gap:.6em;align-items:center;max-width:%dpx;font:14px sans-serif">
 <button type="button" aria-label="play" style="width:2.6em;height:2.2em">&#9654;&#xfe0e;</button>
 <input type="range" min="0" max="%d" value="%d" style="flex:1;min-width:0" aria-label="%s">
 <output style="min-width:5.5em"></output>
@@ -141,7 +143,7 @@ func (a *animation) html() (string, error) {
 <script>
 %s</script>
 </figure>
-`, images.String(), width, len(frames)-1, first, html.EscapeString(a.quantity), sliderScript), nil
+`, darkStyle, images.String(), width, len(frames)-1, first, html.EscapeString(a.quantity), sliderScript), nil
 }
 
 func (a *animation) pngs() ([][]byte, error) {
