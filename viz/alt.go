@@ -19,20 +19,25 @@ func Alt(drawings ...Drawing) (string, error) {
 
 // alt describes the panels one after the other, and what they share.
 func (s *sheet) alt() string {
-	var out []string
-	panels := s.panels
 	if a, ok := s.extra.(*animation); ok {
-		first, last := a.values[0], a.values[len(a.values)-1]
-		out = append(out, fmt.Sprintf("%d pictures, %s from %s to %s. The first:", len(a.values), a.quantity, short(first), short(last)))
-		panels = panels[:1]
+		return a.alt()
 	}
-	for _, p := range panels {
+	var out []string
+	for _, p := range s.panels {
 		out = append(out, p.scene.alt())
 	}
 	if text := s.legend.alt(); text != "" {
 		out = append(out, "Legend: "+text+".")
 	}
 	return strings.Join(out, " ")
+}
+
+func (a *animation) alt() string {
+	kind := fmt.Sprintf("%d pictures", len(a.values))
+	if a.plays {
+		kind = "Animation"
+	}
+	return fmt.Sprintf("%s, %s from %s to %s. %s", kind, a.quantity, short(a.values[0]), short(a.values[len(a.values)-1]), a.frames[0].panels[0].scene.alt())
 }
 
 // title joins the titles of the panels.

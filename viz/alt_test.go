@@ -22,7 +22,7 @@ func TestAlt(t *testing.T) {
 		{Row(panel("(a)", 1), panel("(b)", 0.1)), `(a): outline "q & p", arrows (3) "v". x from 0 to 10 mm; y from 0 to 6 mm. (b): outline "q & p", arrows (3) "v" (×20). x from 0 to 10 mm; y from 0 to 7 mm.`},
 		{Row(Fig(Points(q).ColorBy("t")), Fig(Points(q).ColorBy("t"))), "points (3) coloured by t: 0 to 1. x from 0 to 10; y from 0 to 5. points (3) coloured by t: 0 to 1. x from 0 to 10; y from 0 to 5. Legend: t: 0 to 1."},
 		{Fig(Ellipsoid(1, 1, 1)), "ellipsoid. In space."},
-		{Slider("σ", []float64{1, 3}, func(i int) *Figure { return Fig(Outline(q)) }), "2 pictures, σ from 1 to 3. The first: σ = 1: outline. x from 0 to 10; y from 0 to 5."},
+		{Slider("σ", []float64{1, 3}, func(i int) *Figure { return Fig(Outline(q)) }), "2 pictures, σ from 1 to 3. outline. x from 0 to 10; y from 0 to 5."},
 	} {
 		if got, err := Alt(c.drawing); err != nil || got != c.want {
 			t.Errorf("got  %s %v\nwant %s", got, err, c.want)

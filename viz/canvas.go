@@ -135,8 +135,8 @@ func (c *Canvas) add(m mark) {
 	c.marks = append(c.marks, m)
 }
 
-// record lets the layer draw and checks what it drew.
-func (l *Layer) record() (*Canvas, error) {
+// record lets the layer draw and checks what it drew, at a time from 0 to 1 if it moves.
+func (l *Layer) record(t float64) (*Canvas, error) {
 	if l.err != nil {
 		return nil, fmt.Errorf("%s: %w", l.name, l.err)
 	}
@@ -144,7 +144,11 @@ func (l *Layer) record() (*Canvas, error) {
 		return nil, fmt.Errorf("%s: %w", l.name, err)
 	}
 	c := &Canvas{layer: l}
-	err := l.what.Draw(c)
+	what := l.what
+	if n := len(l.frames); n > 0 {
+		what = l.frames[int(math.Round(t*float64(n-1)))]
+	}
+	err := what.Draw(c)
 	if err == nil {
 		err = c.check()
 	}

@@ -11,8 +11,9 @@
 //	viz.Show(viz.Outline(path...).ColorBy("t"), viz.Arrows(q, v).Label("v₂"))
 //
 // Fig makes them a figure, which can have a title, units, a size and a camera; Row and Tiles set figures side by side;
-// Slider makes frames that the reader moves through, and figures in space can be turned with the mouse, in a notebook and
-// in its HTML report; in PDF they are still pictures. A slider is saved as an animation, too:
+// Slider makes frames that the reader moves through, Play moves a shape along a path, and figures in space can be turned
+// and enlarged, in a notebook and in its HTML report; in PDF they are still pictures. Sliders and Play are saved as
+// animations, too:
 //
 //	a := viz.Fig(viz.Outline(sample...), viz.Outline(mean).Color(viz.Black).Label("mean")).Unit("mm").Title("(a) sample")
 //	b := viz.Fig(viz.Grid(lines...), viz.Outline(q)).Unit("mm").NoAxes()

@@ -25,6 +25,7 @@ type Figure struct {
 	logX, logY     bool
 	bare           bool
 	camera         camera
+	rest           float64 // of the time that moving layers take, from 1 to 0
 	err            error
 }
 
@@ -87,6 +88,7 @@ type scene struct {
 	outside bool      // the legend stands beneath the axes
 	reserve vg.Length // least height of that legend, so that panels are alike
 	hollow  bool      // the data are drawn by someone else
+	still   bool      // what moves is drawn by someone else
 }
 
 // ranges are those of the quantities that colours stand for, by name.
@@ -163,7 +165,7 @@ func (f *Figure) sceneIn(r ranges) (*scene, error) {
 	s := &scene{Figure: f, layers: layers, bounds: emptyBox()}
 	extent := emptyBox()
 	for _, l := range s.layers {
-		if l.drawn, err = l.record(); err != nil {
+		if l.drawn, err = l.record(1 - f.rest); err != nil {
 			return nil, err
 		}
 		s.chart = s.chart || l.drawn.chart
@@ -509,7 +511,13 @@ func (s *scene) inner(page vg.Rectangle) vg.Rectangle {
 	return page
 }
 
-func (s *scene) stamps(f *frame) []stamp { return stamps(s.marks, f.place, s.inSpace, f.area) }
+func (s *scene) stamps(f *frame) []stamp {
+	marks := s.marks
+	if s.still {
+		marks = slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return len(m.layer.frames) > 0 })
+	}
+	return stamps(marks, f.place, s.inSpace, f.area)
+}
 
 // draw draws the figure on the page.
 func (s *scene) draw(c draw.Canvas) {

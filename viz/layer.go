@@ -16,6 +16,8 @@ type Layer struct {
 	name string
 	what Drawer
 
+	frames []Drawer // of a layer that moves; what is the first
+
 	label   string
 	tint    *color.NRGBA
 	opacity float64

@@ -66,6 +66,11 @@ func (s *sheet) draw(c draw.Canvas) {
 func (l *Layer) sheet() (*sheet, error) { return Fig(l).sheet() }
 
 func (f *Figure) sheet() (*sheet, error) {
+	if n, err := f.frames(); err != nil {
+		return nil, err
+	} else if n > 0 {
+		return f.play(n)
+	}
 	s, err := f.scene()
 	if err != nil {
 		if f.title != "" {

@@ -76,7 +76,7 @@ func (s *slider) sheet() (*sheet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Slider: %w", err)
 	}
-	print.extra = &animation{s.quantity, s.values, stills}
+	print.extra = &animation{quantity: s.quantity, values: s.values, frames: stills}
 	return print, nil
 }
 
@@ -108,6 +108,7 @@ type animation struct {
 	quantity string
 	values   []float64
 	frames   []*sheet
+	plays    bool // by itself, see Play
 }
 
 //go:embed slider.js
@@ -116,6 +117,11 @@ var sliderScript string
 // html returns a fragment of HTML: the frames, a slider and a button that plays them. It begins at three quarters of the
 // way, where a motion shows more than at its ends or, for a mode, at the mean; without JavaScript it stays there.
 func (a *animation) html() (string, error) {
+	if a.plays {
+		if f := a.film(); f != nil {
+			return a.played(f)
+		}
+	}
 	frames, err := a.pngs()
 	if err != nil {
 		return "", err
@@ -135,15 +141,20 @@ func (a *animation) html() (string, error) {
 	return fmt.Sprintf(`<figure class="viz-slider" style="margin:0">
 %s<div class="viz-ink">
 %s</div>
-<figcaption style="display:flex;gap:.6em;align-items:center;max-width:%dpx;font:14px sans-serif">
+%s<script>
+%s</script>
+</figure>
+`, darkStyle, images.String(), controls(vg.Length(width), len(frames)-1, first, a.quantity), sliderScript), nil
+}
+
+// controls returns a button, a slider from 0 to last, and a place for a text.
+func controls(width vg.Length, last, at int, quantity string) string {
+	return fmt.Sprintf(`<figcaption style="display:flex;gap:.6em;align-items:center;max-width:%.0fpx;font:14px sans-serif">
 <button type="button" aria-label="play" style="width:2.6em;height:2.2em">&#9654;&#xfe0e;</button>
 <input type="range" min="0" max="%d" value="%d" style="flex:1;min-width:0" aria-label="%s">
 <output style="min-width:5.5em"></output>
 </figcaption>
-<script>
-%s</script>
-</figure>
-`, darkStyle, images.String(), width, len(frames)-1, first, html.EscapeString(a.quantity), sliderScript), nil
+`, width, last, at, html.EscapeString(quantity))
 }
 
 func (a *animation) pngs() ([][]byte, error) {

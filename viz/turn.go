@@ -174,7 +174,7 @@ type turnStyle struct {
 	Text   string   `json:"text"`
 }
 
-// turnData returns the data of a panel in space: deflated JSON in base64.
+// turnData returns the data of a panel in space, packed.
 func (p panel) turnData() (string, error) {
 	const steps = 1 << 12 // from the middle to the rim, finer than a screen's pixels
 	s := p.scene
@@ -250,7 +250,12 @@ func (p panel) turnData() (string, error) {
 		}
 	}
 	d.Tolerance = 0.01*d.Reach + longest*longest/(4*d.Reach)
-	text, err := json.Marshal(d)
+	return pack(d)
+}
+
+// pack returns a value as deflated JSON in base64.
+func pack(v any) (string, error) {
+	text, err := json.Marshal(v)
 	if err != nil {
 		return "", err
 	}
