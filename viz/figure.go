@@ -25,6 +25,7 @@ type Figure struct {
 	logX, logY     bool
 	bare           bool
 	camera         camera
+	drag           *drag   // of Drag
 	rest           float64 // of the time that moving layers take, from 1 to 0
 	err            error
 }

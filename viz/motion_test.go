@@ -170,6 +170,54 @@ func TestPlay(t *testing.T) {
 	}
 }
 
+// The page of Drag holds what it computes from, and no more than a small script.
+func TestDrag(t *testing.T) {
+	var path [][][]float64
+	for k := range 5 {
+		path = append(path, ring(12, float64(k), 0, 20, 10))
+	}
+	p := constant(12, 0.5, 0)
+	s, err := Drag(path, p, 4).Unit("mm").sheet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	html, err := s.extra.html()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(strings.ReplaceAll(html, "http://www.w3.org/", ""), "http") || len(dragScript) > 25000 {
+		t.Errorf("the page points elsewhere, or its script of %d bytes is not small", len(dragScript))
+	}
+	if n := strings.Count(html, `class="hold"`); n != 24 {
+		t.Errorf("%d landmarks to take hold of", n)
+	}
+	var d dragData
+	if err := json.Unmarshal([]byte(regexp.MustCompile(`(?s)"application/json">(.*?)</script>`).FindStringSubmatch(html)[1]), &d); err != nil {
+		t.Fatal(err)
+	}
+	scene := s.panels[0].scene
+	frame := scene.frame(scene.inner(s.panels[0].at))
+	for i, q := range path[4] {
+		at := frame.place(q)
+		x, y := d.At[0]+d.Unit*d.End[2*i], d.At[1]-d.Unit*d.End[2*i+1]
+		if math.Abs(x-float64(at.X)) > 1e-9 || math.Abs(y-float64(s.size.Y-at.Y)) > 1e-9 || d.Start[2*i] != path[0][i][0] {
+			t.Errorf("landmark %d stands at (%v, %v), not %v", i, x, y, at)
+		}
+	}
+	for want, f := range map[string]*Figure{
+		"no time given": Drag(nil, p, 1),
+		"Drag: a path of one shape: give those from start to end":  Drag(path[:1], p, 1),
+		"12×2 landmarks and 11×2 momenta: they must have one size": Drag(path, p[:11], 1),
+		"a kernel of width 0: give a positive number":              Drag(path, p, 0),
+		"shapes of 3 coordinates":                                  Drag([][][]float64{constant(2, 1, 2, 3), constant(2, 1, 2, 3)}, constant(2, 1, 2, 3), 1),
+		"100 landmarks: give at most 80":                           Drag([][][]float64{ring(100, 0, 0, 1, 1), ring(100, 0, 0, 2, 1)}, constant(100, 1, 1), 1),
+	} {
+		if _, err := f.sheet(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want …%s…", err, want)
+		}
+	}
+}
+
 func TestCameraBack(t *testing.T) {
 	c, p := camera{0.7, -1.1}, []float64{1, -2, 3}
 	if d := distance(c.back(c.view(p)), p); d > 1e-12 {

@@ -185,6 +185,20 @@ func (s *sheet) svg() ([]byte, error) {
 	return []byte(open + "<rect class=\"viz-paper\" width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<g " + drawing), nil
 }
 
+// inline returns the sheet with more elements as SVG inside a page, whose style is darkStyle.
+func (s *sheet) inline(role, alt, more string) (string, error) {
+	file, err := s.svg()
+	if err != nil {
+		return "", err
+	}
+	drawing := string(file[bytes.Index(file, []byte("<g ")):bytes.LastIndex(file, []byte("</svg>"))])
+	return fmt.Sprintf(`<div class="viz-ink">
+<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="%s" aria-label="%s" viewBox="0 0 %.2f %.2f" style="display:block;width:100%%;height:auto;background:#fff">
+%s%s</svg>
+</div>
+`, role, html.EscapeString(alt), float64(s.size.X), float64(s.size.Y), drawing, more), nil
+}
+
 // In dark surroundings pictures keep their hues and turn light and dark over.
 const (
 	darkPaper = "#15191e"

@@ -71,6 +71,9 @@ func (f *Figure) sheet() (*sheet, error) {
 	} else if n > 0 {
 		return f.play(n)
 	}
+	if f.drag != nil {
+		return f.dragged()
+	}
 	s, err := f.scene()
 	if err != nil {
 		if f.title != "" {

@@ -3,7 +3,6 @@ package viz
 import (
 	_ "embed"
 	"fmt"
-	"html"
 	"image/color"
 	"math"
 	"slices"
@@ -234,7 +233,7 @@ func (a *animation) played(f *film) (string, error) {
 	scene := *sheet.panels[0].scene
 	scene.still = true
 	sheet.panels = []panel{{&scene, sheet.panels[0].at}}
-	file, err := sheet.svg()
+	drawing, err := sheet.inline("img", a.alt(), fmt.Sprintf("<g class=\"viz-moving\" fill=\"none\" transform=\"scale(%g)\">\n%s\n</g>\n", filmUnit, strings.Join(f.elements, "\n")))
 	if err != nil {
 		return "", err
 	}
@@ -243,21 +242,10 @@ func (a *animation) played(f *film) (string, error) {
 		return "", err
 	}
 	width := int(sheet.size.X.Dots(cssDots))
-	// Inside a page the style of the drawing would hold for the whole page: darkStyle takes its place.
-	drawing := string(file)
-	drawing = drawing[strings.Index(drawing, "<g "):strings.LastIndex(drawing, "</svg>")]
 	return fmt.Sprintf(`<figure class="viz-play" style="margin:0;width:%dpx;max-width:100%%">
-%s<div class="viz-ink">
-<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" aria-label="%s" viewBox="0 0 %.2f %.2f" style="display:block;width:100%%;height:auto;background:#fff">
-%s<g class="viz-moving" fill="none" transform="scale(%g)">
-%s
-</g>
-</svg>
-</div>
-%s<script type="text/plain">%s</script>
+%s%s%s<script type="text/plain">%s</script>
 <script>
 %s</script>
 </figure>
-`, width, darkStyle, html.EscapeString(a.alt()), float64(sheet.size.X), float64(sheet.size.Y), drawing, filmUnit, strings.Join(f.elements, "\n"),
-		controls(vg.Length(width), 1000, 0, "t"), data, playScript), nil
+`, width, darkStyle, drawing, controls(vg.Length(width), 1000, 0, "t"), data, playScript), nil
 }

@@ -95,6 +95,7 @@ func gallery() map[string]Drawing {
 			Fig(Outline(path...).Label("sample"), Outline(q).Color(Black).Label("mean"), Lines(q[:5]).Dashed()).Unit("mm").NoAxes().Title("(b)"),
 		).SharedAxes(),
 		"play": Play(path, Lines(q[:5]).Label("still")).Unit("mm").NoAxes(),
+		"drag": Drag(path, constant(12, 0.1, 0.2), 8).Unit("mm"),
 		"chart": Fig(Band(iterations, loss(0.5), loss(2)), Series(iterations, loss(1)).Label("∇E").Color(Vermilion),
 			Scatter(iterations[:5], loss(1)[:5]), HLine(1e-4).Label("10⁻⁴")).LogY().XLabel("iteration").YLabel("‖Exp(v) − q₁‖²"),
 		"histogram": Fig(Histogram(ramp(50, math.Sqrt), 8).Label("√i"), VLine(4)).YLabel("density"),
