@@ -6,8 +6,9 @@ import (
 	"math"
 )
 
-// A Canvas takes the marks of one layer, in data coordinates: points with 2 coordinates make a flat figure, with 3 a
-// figure in space, which the camera projects with hidden parts hidden. Sizes of strokes and dots are in points.
+// A Canvas takes the marks of one layer, in the coordinates of the data. Points with 2 coordinates make a flat figure;
+// points with 3 make a figure in space, which is projected as its camera sees it, without what a surface hides. Widths of
+// strokes and diameters of dots are in points (1/72 inch).
 type Canvas struct {
 	marks  []mark
 	layer  *Layer
@@ -48,22 +49,22 @@ type mark struct {
 	layer  *Layer
 }
 
-// Line draws a line through points, back to the first if closed.
+// Line draws a line through the points and, if closed is true, back to the first.
 func (c *Canvas) Line(points [][]float64, closed bool, s Stroke) {
 	c.add(mark{kind: lineMark, at: points, closed: closed, stroke: s})
 }
 
-// Area fills a polygon.
+// Area fills the polygon with the given corners.
 func (c *Canvas) Area(points [][]float64, fill color.NRGBA) {
 	c.add(mark{kind: areaMark, at: points, fill: fill})
 }
 
-// Face fills a flat facet of a surface in space, brighter the more it faces the light.
+// Face fills a flat facet of a surface in space. The more a facet faces the light, the brighter it is.
 func (c *Canvas) Face(points [][]float64, fill color.NRGBA) {
 	c.add(mark{kind: faceMark, at: points, fill: fill})
 }
 
-// Dot draws a disc of the given diameter with an edge, which has no width where none is wanted.
+// Dot draws a disc, its diameter in points. An edge of no width, Stroke{}, is not drawn.
 func (c *Canvas) Dot(at []float64, diameter float64, fill color.NRGBA, edge Stroke) {
 	c.add(mark{kind: dotMark, at: [][]float64{at}, radius: diameter / 2, fill: fill, stroke: edge})
 }
@@ -80,12 +81,13 @@ func (c *Canvas) Vector(at, v []float64, s Stroke) {
 	c.add(mark{kind: vectorMark, at: [][]float64{at, v}, stroke: s})
 }
 
-// Text writes beside a point, on the side away from the layer's other texts.
+// Text writes a text beside a point, on the side that is away from the other texts of the layer.
 func (c *Canvas) Text(at []float64, text string, ink color.NRGBA) {
 	c.add(mark{kind: textMark, at: [][]float64{at}, text: text, fill: ink})
 }
 
-// Ink returns the colour of the layer's item i: the layer's one colour, or that of the value which ColorBy was given.
+// Ink returns the colour of item i of the layer: the colour for its value if the layer is coloured by values, and else the
+// one colour of the layer.
 func (c *Canvas) Ink(i int) color.NRGBA {
 	l := c.layer
 	if !l.byValue {
@@ -103,7 +105,7 @@ func (c *Canvas) Ink(i int) color.NRGBA {
 	return fade(Ramp(t), l.opacity)
 }
 
-// Width returns the width that the layer was given, or else the number of points that suits.
+// Width returns the width that Layer.Width set, or else the given one, in points.
 func (c *Canvas) Width(points float64) float64 {
 	if c.layer.width > 0 {
 		return c.layer.width
@@ -125,7 +127,8 @@ func (c *Canvas) Scale(unit string) float64 {
 // independent scale.
 func (c *Canvas) Chart() { c.chart = true }
 
-// Stroke returns the line style of the layer's item i, where a width of so many points suits.
+// Stroke returns the line style of item i of the layer: its colour, the width that Layer.Width set or else the given one in
+// points, and whether it is dashed.
 func (c *Canvas) Stroke(i int, points float64) Stroke {
 	return Stroke{Color: c.Ink(i), Width: c.Width(points), Dashed: c.layer.dashed}
 }

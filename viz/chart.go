@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// Series draws y against x as a line: a convergence curve, an energy over time. A figure that holds a Series, Band,
-// Histogram or level has axes of independent scale.
+// Series draws y against x as a line: a convergence curve, an energy over time. A figure with a Series, Scatter, Band,
+// Histogram, HLine or VLine has axes of independent scale.
 func Series(x, y []float64) *Layer {
 	return NewLayer("Series", DrawFunc(func(c *Canvas) error {
 		c.Chart()
@@ -58,8 +58,8 @@ func Band(x, lo, hi []float64) *Layer {
 	}))
 }
 
-// Histogram draws how the values are distributed, as a density whose area is 1, in bins of equal width; bins = 0 takes
-// the width 2·IQR·n^(−1/3) (Freedman & Diaconis 1981).
+// Histogram draws the distribution of the values as bars of equal width whose areas sum to 1. bins is their number; 0
+// takes the width 2·IQR·n^(−1/3), with the interquartile range IQR of n values (Freedman & Diaconis 1981).
 func Histogram(values []float64, bins int) *Layer {
 	return NewLayer("Histogram", DrawFunc(func(c *Canvas) error {
 		c.Chart()
@@ -107,7 +107,7 @@ func Histogram(values []float64, bins int) *Layer {
 // HLine draws a line across the whole chart at height y: an expected value, a tolerance.
 func HLine(y float64) *Layer { return level("HLine", []float64{math.NaN(), y}, y) }
 
-// VLine draws a line across the whole chart at x.
+// VLine draws a line across the whole chart at the given x.
 func VLine(x float64) *Layer { return level("VLine", []float64{x, math.NaN()}, x) }
 
 func level(name string, at []float64, v float64) *Layer {

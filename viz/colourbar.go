@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Density draws a quantity on a surface in space, one value a vertex of a triangle mesh, as its colour: the density of a
-// distribution on the sphere, a curvature, a distance. Lines of equal value are drawn at the ticks of the colour bar, where
-// the quantity stands with its unit: "density (1/sr)". Tessellate makes the mesh of a surface f(u, v).
+// Density colours a surface in space, a triangle mesh, by a quantity with one value a vertex: the density of a distribution
+// on the sphere, a curvature, a distance. Write the unit with the quantity, "density (1/sr)": both stand at the colour bar,
+// at whose ticks lines of equal value are drawn on the surface. Tessellate makes the mesh of a surface f(u, v).
 func Density(vertices [][]float64, triangles [][3]int, quantity string, values []float64) *Layer {
 	l := NewLayer("Density", each{len(vertices), func(c *Canvas) error {
 		if err := facets(c, vertices, triangles); err != nil {

@@ -5,23 +5,24 @@
 // # Layers, figures, panels
 //
 // A layer is one thing to draw: Outline, Region, Points, Numbers, Arrows, Lines, Grid, Trajectories, Ellipses; Series,
-// Scatter, Band, Histogram, HLine, VLine; Surface, Ellipsoid, Mesh, Density. Its methods set the looks and chain. Layers given
-// together are drawn over each other, the first undermost:
+// Scatter, Band, Histogram, HLine, VLine; Surface, Ellipsoid, Mesh, Density. Its methods set its looks and return it, so
+// that they chain. Of several layers each is drawn over those before it:
 //
 //	viz.Show(viz.Outline(path...).ColorBy("t"), viz.Arrows(q, v).Label("v₂"))
 //
-// Fig makes them a figure, which can have a title, units, a size and a camera; Row and Tiles set figures side by side;
-// Slider makes frames that the reader moves through, Play moves a shape along a path, and figures in space can be turned
-// and enlarged, in a notebook and in its HTML report; in PDF they are still pictures. Sliders and Play are saved as
-// animations, too:
+// Fig makes a figure of layers, which can have a title, units, a size and a camera; Row and Tiles set figures side by side;
+// Slider shows one of many frames, Play moves a shape along a path, Drag lets the reader take hold of a geodesic, and figures
+// in space can be turned and enlarged: in a notebook and in its HTML report, without a network. In PDF all of them are
+// still pictures. What Slider and Play make is saved as an animation, too:
 //
 //	a := viz.Fig(viz.Outline(sample...), viz.Outline(mean).Color(viz.Black).Label("mean")).Unit("mm").Title("(a) sample")
 //	b := viz.Fig(viz.Grid(lines...), viz.Outline(q)).Unit("mm").NoAxes()
 //	viz.Save("figure1.pdf", viz.Row(a, b))
 //	viz.Save("mode1.gif", viz.Slider("c", c, func(i int) *viz.Figure { return viz.Fig(viz.Outline(mode[i])) }))
 //
-// Point sets are [][]float64, one row a landmark, with 2 or 3 coordinates. The same layers draw both: with 3 the figure
-// is in space, seen from Figure.Camera without perspective, and what lies behind a surface is hidden.
+// Point sets are [][]float64, one row a landmark, with 2 or 3 coordinates. The same layers draw both: with 3 coordinates
+// the figure is in space, is seen from the direction of Figure.Camera, and surfaces hide what lies behind them. A shape is
+// the list of its landmarks, and Outline draws their closed outline.
 //
 // # What is decided for you
 //

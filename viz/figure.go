@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Figure is a list of layers, the first undermost, in one pair of axes. Shapes have axes of equal scale; points in
-// space are seen through a camera.
+// A Figure is a list of layers in one pair of axes; each layer is drawn over those before it. Shapes have axes of equal
+// scale; points in space are seen by a camera.
 type Figure struct {
 	layers         []*Layer
 	title          string
@@ -44,10 +44,11 @@ func (f *Figure) XLabel(s string) *Figure { f.xLabel = s; return f }
 // YLabel names the y axis.
 func (f *Figure) YLabel(s string) *Figure { f.yLabel = s; return f }
 
-// Unit names the unit of the coordinates of shapes, "mm" say, on the axes or, where there are none, at a scale bar.
+// Unit names the unit of the coordinates of shapes, "mm" say. It stands at the axes or, where there are none, at a scale
+// bar.
 func (f *Figure) Unit(s string) *Figure { f.unit = s; return f }
 
-// NoAxes leaves the axes of shapes away. A figure with a unit gets a scale bar instead.
+// NoAxes omits the axes of a figure of shapes. If the figure has a unit, a scale bar takes their place.
 func (f *Figure) NoAxes() *Figure { f.bare = true; return f }
 
 // LogX makes the x axis of a chart logarithmic.
@@ -56,8 +57,8 @@ func (f *Figure) LogX() *Figure { f.logX = true; return f }
 // LogY makes the y axis of a chart logarithmic.
 func (f *Figure) LogY() *Figure { f.logY = true; return f }
 
-// Size sets width and height in cm. A height of 0 is chosen by what is drawn. Without Size a figure is 8.5 cm wide, one
-// column of a journal, and several side by side share 17 cm, two columns.
+// Size sets width and height in cm; if height is 0, the data decide it. Without Size a figure is 8.5 cm wide, one column
+// of a journal, and several side by side share 17 cm, two columns.
 func (f *Figure) Size(width, height float64) *Figure {
 	if !(width >= 2 && width <= 100) || !(height == 0 || height >= 2 && height <= 100) {
 		f.err = fmt.Errorf("Size(%v, %v): give a width from 2 to 100 cm, and a height likewise or 0", width, height)
@@ -66,8 +67,8 @@ func (f *Figure) Size(width, height float64) *Figure {
 	return f
 }
 
-// Camera sets from where a figure in space is seen, in degrees: azimuth about the z axis, from x towards y, and
-// elevation above the x–y plane. There is no perspective.
+// Camera sets the direction from which a figure in space is seen, in degrees: the azimuth turns about the z axis, from x
+// towards y, and the elevation is that above the x–y plane. The projection has no perspective.
 func (f *Figure) Camera(azimuth, elevation float64) *Figure {
 	if !finite(azimuth) || !finite(elevation) {
 		f.err = fmt.Errorf("Camera(%v, %v): give two angles in degrees", azimuth, elevation)

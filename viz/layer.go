@@ -11,7 +11,7 @@ import (
 //
 //	viz.Outline(q).Label("q₀").Color(viz.Blue)
 //
-// Faulty data or an option that means nothing to the layer are reported by Save (an error) and Show (a panic).
+// Save returns an error, and Show panics, if the data are faulty or a method means nothing to the layer.
 type Layer struct {
 	name string
 	what Drawer
@@ -52,8 +52,8 @@ type Itemizer interface {
 	Items() int
 }
 
-// A Thumbnailer draws its own sample, which stands beside the label in the legend: into the square of x and y from 0 to
-// 1, which becomes a box twice as wide as high or wider. Without this method the sample is a mark of the kind that the
+// A Thumbnailer is a Drawer with a sample of its own beside the label in the legend. Thumbnail draws it into the square of x
+// and y from 0 to 1, which stands for a box of 16 by 5 points. Without this method the sample is a mark of the kind that the
 // layer drew first.
 type Thumbnailer interface {
 	Thumbnail(c *Canvas)
@@ -83,14 +83,14 @@ func (l *Layer) Label(text string) *Layer {
 	return l
 }
 
-// Color sets the colour. Without it a layer takes the next colour of the palette.
+// Color sets the colour. Without it a layer takes a colour that no other layer of its figure was given.
 func (l *Layer) Color(c color.Color) *Layer {
 	n := color.NRGBAModel.Convert(c).(color.NRGBA)
 	l.tint, l.byValue = &n, false
 	return l
 }
 
-// Opacity sets how much a layer covers what lies beneath it: from 0, nothing, to 1, all.
+// Opacity sets how much of what lies beneath the layer is covered: from 0, nothing, to 1, all.
 func (l *Layer) Opacity(f float64) *Layer {
 	if !(f >= 0 && f <= 1) {
 		l.fail("Opacity(%v): give a number from 0 to 1", f)

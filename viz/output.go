@@ -29,8 +29,8 @@ const (
 	screenDots = 2 * cssDots
 )
 
-// Show displays a drawing under the notebook's cell: layers, which make one figure; figures, side by side; panels; or a
-// slider. The picture goes there as PNG and as SVG, with its alternative text (see Alt), and as HTML if a reader can move
+// Show displays a drawing under the notebook's cell: layers, which make one figure; figures, side by side; Panels; or a
+// Slider. The picture goes there as PNG and as SVG, with its alternative text (see Alt), and as HTML if a reader can move
 // or turn it. Show panics if the data are faulty; Save returns an error instead. A program outside a notebook has nowhere
 // to show a picture: there Show checks the data and says once, on the standard error, that Save writes a file.
 func Show(drawings ...Drawing) {
@@ -79,9 +79,9 @@ func (s *sheet) bundle() (*protocol.DisplayData, error) {
 	return data, nil
 }
 
-// Save writes a drawing to a file: what Show takes, in the format that the name ends in: .png (300 dots an inch), .svg,
-// .pdf; .html for a slider and for figures in space, which can be turned; .gif for the animation of a slider. The file
-// appears only when it is complete.
+// Save writes a drawing, what Show takes, to a file. The end of the name decides the format: .png (300 dots an inch), .svg
+// or .pdf; .html for what a reader can move (Slider, Play, Drag and figures in space); .gif for the animation of Slider and
+// Play. The file appears only when it is complete.
 func Save(path string, drawings ...Drawing) error {
 	s, err := sheetOf(drawings)
 	if err != nil {
@@ -103,7 +103,7 @@ func Save(path string, drawings ...Drawing) error {
 	case extension == ".gif" && moves:
 		data, err = frames.gif()
 	default:
-		err = fmt.Errorf("cannot write a picture as %q: name it .png, .svg or .pdf (a slider also .html or .gif, a figure in space .html)", extension)
+		err = fmt.Errorf("cannot write a picture as %q: name it .png, .svg or .pdf (Slider and Play also .html or .gif; Drag and a figure in space also .html)", extension)
 	}
 	if err == nil {
 		err = replace(path, data)

@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Panels are figures side by side in rows. They share the width; a figure's own width has no effect among them.
+// Panels are figures side by side in rows. All have the same width, whatever Figure.Size says; a legend that all have in
+// common stands once beneath them.
 type Panels struct {
 	columns int
 	figures []*Figure
@@ -18,18 +19,18 @@ type Panels struct {
 // Row puts figures side by side.
 func Row(figures ...*Figure) *Panels { return Tiles(len(figures), figures...) }
 
-// Tiles puts figures side by side in rows of so many columns.
+// Tiles puts figures side by side, so many in a row.
 func Tiles(columns int, figures ...*Figure) *Panels {
 	return &Panels{columns: columns, figures: figures, width: 17}
 }
 
-// SharedAxes gives all panels the same range, so that sizes can be compared between them.
+// SharedAxes gives the axes of all panels the same range, so that sizes can be compared between panels.
 func (p *Panels) SharedAxes() *Panels { p.shared = true; return p }
 
 // Width sets the width of all panels together, in cm; 17 without it.
 func (p *Panels) Width(width float64) *Panels { p.width = width; return p }
 
-// A Drawing is what Show and Save take: a layer, a figure, panels, or a slider.
+// A Drawing is what Show and Save take: a *Layer, a *Figure, *Panels, or what Slider returns.
 type Drawing interface {
 	// sheet checks the data and lays the drawing out.
 	sheet() (*sheet, error)

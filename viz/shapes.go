@@ -77,9 +77,9 @@ func Numbers(points [][]float64) *Layer {
 	})).Color(Grey)
 }
 
-// Arrows draws the vectors v at the points q: a tangent vector, or a momentum. Where they would be too short or too
-// long to read at the scale of the figure they are drawn longer or shorter by a round factor, which the legend states;
-// Scale sets the factor, Scale(1) draws them as they are.
+// Arrows draws the vector v[i] at the point q[i], for every i: a tangent vector, or a momentum. Vectors that would be too
+// short or too long to read in the figure are drawn longer or shorter by a round factor, which the legend states.
+// Layer.Scale sets the factor; Scale(1) draws them as they are.
 func Arrows(q, v [][]float64) *Layer {
 	return NewLayer("Arrows", each{len(q), func(c *Canvas) error {
 		if err := checkPoints("foot points", q); err != nil {
@@ -146,9 +146,9 @@ func Grid(lines ...[][]float64) *Layer {
 	return l.Color(LightGrey).Width(0.5)
 }
 
-// Lattice returns the lines of a square grid over the range of the shapes and a tenth beyond, about cells squares
-// along the longer side: first the lines along y, then those along x. Every line has four points to a square, so that
-// it bends smoothly when its points are moved. It panics if the shapes are not planar.
+// Lattice returns the lines of a square grid that covers the shapes and a tenth of their size beyond, with about the given
+// number of cells along the longer side: first the lines along y, then those along x. Every line has four points to a
+// cell, so that it bends smoothly when its points are moved. It panics if the shapes do not lie in the plane.
 func Lattice(cells int, shapes ...[][]float64) [][][]float64 {
 	if err := checkShapes("shape", shapes, false); err != nil {
 		panic(fmt.Sprintf("viz: Lattice: %v", err))
@@ -186,7 +186,7 @@ func Lattice(cells int, shapes ...[][]float64) [][][]float64 {
 	return lines
 }
 
-// Trajectories draws the way of every landmark along path, where path[t][i] is landmark i at time t: coloured by time,
+// Trajectories draws the path of every landmark, where path[t][i] is landmark i at time t. It is coloured by time and leads
 // from an open dot at the start to a full one at the end.
 func Trajectories(path [][][]float64) *Layer {
 	return NewLayer("Trajectories", each{len(path), func(c *Canvas) error {
@@ -216,8 +216,9 @@ func Trajectories(path [][][]float64) *Layer {
 	}}).ColorBy("t")
 }
 
-// Ellipses draws the covariance matrices, 2×2, symmetric and positive definite, as ellipses of one standard deviation
-// about the centres: of landmarks, of samples, or SPD matrices as such. Scale gives the number of standard deviations.
+// Ellipses draws covariance matrices, 2×2, symmetric and positive definite, as ellipses of one standard deviation about
+// the centres: the spread of landmarks or of samples, or points of the manifold of such matrices. Layer.Scale sets another
+// number of standard deviations.
 func Ellipses(centres [][]float64, covariances [][][]float64) *Layer {
 	return NewLayer("Ellipses", each{len(centres), func(c *Canvas) error {
 		if err := checkPoints("centres", centres); err != nil {

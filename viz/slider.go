@@ -15,11 +15,11 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Slider makes a picture that the reader moves: frame(i) is the figure at values[i] of the named quantity (time along
-// a geodesic, a mode from −3 to +3 standard deviations, the width of a kernel). All frames are drawn beforehand and
-// share their axes; the HTML holds them, needs no other file and no network, and so works in a notebook and in an
-// exported report. On paper some of the frames stand side by side, the first and the last among them. Save as .gif
-// makes an animation, of a surface that turns for instance:
+// Slider makes a picture that the reader changes with a slider: frame(i) is the figure for values[i] of the named quantity
+// (time along a geodesic, a mode from −3 to +3 standard deviations, the width of a kernel). All frames are drawn beforehand
+// and share their axes; the HTML holds them and needs no other file and no network, in a notebook and in its report. On
+// paper some of the frames stand side by side, the first and the last among them. Saved as .gif it is an animation, for
+// instance of a surface that turns:
 //
 //	viz.Save("turn.gif", viz.Slider("azimuth", degrees, func(i int) *viz.Figure { return viz.Fig(surface).Camera(degrees[i], 30) }))
 func Slider(quantity string, values []float64, frame func(i int) *Figure) Drawing {

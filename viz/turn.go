@@ -16,7 +16,7 @@ import (
 )
 
 // maxFacets bounds the figures in space that can be turned: more facets would make a page heavy and its motion slow.
-const maxFacets = 60000
+const maxFacets = 80000
 
 // A turntable is a drawing with figures in space, laid out with room for them in every position.
 type turntable struct{ *sheet }
