@@ -151,8 +151,10 @@ func (d *draggable) html() (string, error) {
 		data.Name = " " + scene.unit
 	}
 	for _, l := range d.lattice() {
-		data.Grid = append(data.Grid, slices.Concat(l...)...)
-		data.Lines = append(data.Lines, len(l))
+		for i := 0; i < len(l); i += 2 { // two points a cell are enough for a grid that moves
+			data.Grid = append(data.Grid, l[i]...)
+		}
+		data.Lines = append(data.Lines, (len(l)+1)/2)
 	}
 	text, err := json.Marshal(data)
 	if err != nil {

@@ -177,7 +177,7 @@
         ...["start", "end"].flatMap(k => Array.from(at[k], (v, i) => Math.abs(goal[k][i] - v) / .4 / sigma(at))));
       const share = Math.min(1, reach / far), mix = (a, b) => a.map((v, i) => v + share * (b[i] - v));
       const next = {start: mix(at.start, goal.start), end: mix(at.end, goal.end), width: at.width + share * (goal.width - at.width)};
-      const g = far ? log(at.v, next.start, next.end, sigma(next), steps, 1e-4 * sigma(next), at.jacobian) : at;
+      const g = far ? log(at.v, next.start, next.end, sigma(next), steps, 1e-3 * sigma(next), at.jacobian) : at;
       if (g) at = {...g, ...next};
       reach = g ? Math.min(1, 2 * reach) : reach / 2;
       found = reach > .1;
