@@ -89,6 +89,29 @@ func unpack(t *testing.T, html string, v any) {
 	}
 }
 
+// What a reader can move turns light and dark over with the page, and its page brings a ground of the right colour.
+func TestDarkPage(t *testing.T) {
+	path := [][][]float64{ring(8, 0, 0, 2, 1), ring(8, 1, 0, 2, 1)}
+	for name, d := range map[string]Drawing{
+		"turn": Fig(Ellipsoid(1, 1, 1)), "play": Play(path), "drag": Drag(path, constant(8, 1, 0), 1),
+		"slider": Slider("t", []float64{0, 1}, func(i int) *Figure { return Fig(Outline(path[i])) }),
+	} {
+		file := filepath.Join(t.TempDir(), name+".html")
+		if err := Save(file, d); err != nil {
+			t.Fatal(err)
+		}
+		page, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"prefers-color-scheme: dark", "data-jp-theme-light=false", `class="viz-ink"`, "color-scheme", "background: canvas"} {
+			if !bytes.Contains(page, []byte(part)) {
+				t.Errorf("%s: the page lacks %s", name, part)
+			}
+		}
+	}
+}
+
 // An animation holds where the moving points stand on the page in every frame, and no more than what moves.
 func TestPlay(t *testing.T) {
 	var path [][][]float64

@@ -99,7 +99,7 @@ func Save(path string, drawings ...Drawing) error {
 	case extension == ".html" && s.extra != nil:
 		var fragment string
 		fragment, err = s.extra.html()
-		data = []byte("<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n" + fragment)
+		data = []byte("<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<style>html { background: canvas }</style>\n" + fragment)
 	case extension == ".gif" && moves:
 		data, err = frames.gif()
 	default:
@@ -169,6 +169,7 @@ func withResolution(file []byte, dpi int) []byte {
 
 func (s *sheet) svg() ([]byte, error) {
 	c := vgsvg.New(s.size.X, s.size.Y)
+	white(draw.New(c))
 	s.draw(draw.New(c))
 	var buf bytes.Buffer
 	if _, err := c.WriteTo(&buf); err != nil {
@@ -181,8 +182,7 @@ func (s *sheet) svg() ([]byte, error) {
 	if title := s.title(); title != "" {
 		open += "<title>" + html.EscapeString(title) + "</title>\n"
 	}
-	open += "<desc>" + html.EscapeString(s.alt()) + "</desc>\n<style>@media (prefers-color-scheme: dark) { .viz-paper { fill: " + darkPaper + " } .viz-paper ~ g { " + darkInk + " } }</style>\n"
-	return []byte(open + "<rect class=\"viz-paper\" width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<g " + drawing), nil
+	return []byte(open + "<desc>" + html.EscapeString(s.alt()) + "</desc>\n<g " + drawing), nil
 }
 
 // inline returns the sheet with more elements as SVG inside a page, whose style is darkStyle.
@@ -199,19 +199,17 @@ func (s *sheet) inline(role, alt, more string) (string, error) {
 `, role, html.EscapeString(alt), float64(s.size.X), float64(s.size.Y), drawing, more), nil
 }
 
-// In dark surroundings pictures keep their hues and turn light and dark over.
+// Pictures are drawn on white. Where a page is dark the pictures of HTML, inside the class viz-ink, turn light and dark over
+// and keep their hues, and their paper takes the colour of the page. The rule is for the pictures themselves, so that it and
+// a like one of the page do not undo each other. JupyterLab says at the body whether its theme is light.
 const (
-	darkPaper = "#15191e"
-	darkInk   = "filter: invert(.93) hue-rotate(180deg)"
-)
-
-// darkStyle does the same for the pictures inside HTML, which have the class viz-ink; their paper takes the colour of the
-// page. JupyterLab says at the body whether its theme is light.
-const darkStyle = `<style>
-@media (prefers-color-scheme: dark) { body:not([data-jp-theme-light=true]) .viz-ink { ` + darkInk + `; mix-blend-mode: lighten } }
-body[data-jp-theme-light=false] .viz-ink { ` + darkInk + `; mix-blend-mode: lighten }
+	darkStyle = `<style>
+@media (prefers-color-scheme: dark) { body:not([data-jp-theme-light=true]) .viz-ink :is(img, svg, canvas) { ` + darkInk + ` } }
+body[data-jp-theme-light=false] .viz-ink :is(img, svg, canvas) { ` + darkInk + ` }
 </style>
 `
+	darkInk = "filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen"
+)
 
 func (s *sheet) pdf() ([]byte, error) {
 	c := pdfCanvas{vgpdf.New(s.size.X, s.size.Y)}
@@ -247,6 +245,11 @@ type straight color.NRGBA
 
 func (s straight) RGBA() (r, g, b, a uint32) {
 	return 0x101 * uint32(s.R), 0x101 * uint32(s.G), 0x101 * uint32(s.B), 0x101 * uint32(s.A)
+}
+
+func white(c draw.Canvas) {
+	c.SetColor(White)
+	c.Fill(vg.Rectangle{Min: c.Min, Max: c.Max}.Path())
 }
 
 // replace writes a file beside path and renames it.

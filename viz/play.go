@@ -247,5 +247,5 @@ func (a *animation) played(f *film) (string, error) {
 <script>
 %s</script>
 </figure>
-`, width, darkStyle, drawing, controls(vg.Length(width), 1000, 0, "t"), data, playScript), nil
+`, width, darkStyle, drawing, controls(width, 1000, 0, "t"), data, playScript), nil
 }

@@ -144,12 +144,12 @@ func (a *animation) html() (string, error) {
 %s<script>
 %s</script>
 </figure>
-`, darkStyle, images.String(), controls(vg.Length(width), len(frames)-1, first, a.quantity), sliderScript), nil
+`, darkStyle, images.String(), controls(width, len(frames)-1, first, a.quantity), sliderScript), nil
 }
 
 // controls returns a button, a slider from 0 to last, and a place for a text.
-func controls(width vg.Length, last, at int, quantity string) string {
-	return fmt.Sprintf(`<figcaption style="display:flex;gap:.6em;align-items:center;max-width:%.0fpx;font:14px sans-serif">
+func controls(width, last, at int, quantity string) string {
+	return fmt.Sprintf(`<figcaption style="display:flex;gap:.6em;align-items:center;max-width:%dpx;font:14px sans-serif">
 <button type="button" aria-label="play" style="width:2.6em;height:2.2em">&#9654;&#xfe0e;</button>
 <input type="range" min="0" max="%d" value="%d" style="flex:1;min-width:0" aria-label="%s">
 <output style="min-width:5.5em"></output>
