@@ -172,7 +172,8 @@ func (d *draggable) html() (string, error) {
 	}
 	for _, of := range []string{"start", "end"} {
 		for i := range d.start {
-			fmt.Fprintf(&marks, "<circle class=\"hold\" data-of=\"%s\" data-index=\"%d\" r=\"7\" fill=\"#000\" fill-opacity=\"0\" tabindex=\"0\" aria-label=\"%s, landmark %d: drag, or press the arrow keys\"/>\n", of, i, of, i)
+			tab := -min(i, 1) // the key Tab stops once at each shape
+			fmt.Fprintf(&marks, "<circle class=\"hold\" data-of=\"%s\" data-index=\"%d\" r=\"7\" fill=\"#000\" fill-opacity=\"0\" tabindex=\"%d\" aria-label=\"%s, landmark %d: drag it, or press the arrow keys; page up and page down lead to the next\"/>\n", of, i, tab, of, i)
 		}
 	}
 	fmt.Fprint(&marks, "</g>\n")

@@ -202,7 +202,8 @@
     const given = shoot(data.start, data.momentum, data.sigma, steps)[steps][0];
     figure.dataset.error = Math.max(...plus(given, -1, data.end).map(Math.abs)) / data.sigma;
 
-    for (const c of svg.querySelectorAll("circle.hold")) {
+    const holds = [...svg.querySelectorAll("circle.hold")];
+    for (const c of holds) {
       const i = 2 * c.dataset.index;
       const move = (dx, dy) => change(() => { goal[c.dataset.of][i] += dx; goal[c.dataset.of][i + 1] += dy; });
       c.onpointerdown = e => { c.setPointerCapture(e.pointerId); c.last = [e.clientX, e.clientY]; };
@@ -220,10 +221,12 @@
       };
       c.onkeydown = e => {
         const step = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]}[e.key];
-        if (!step) return;
+        const next = holds.at((holds.indexOf(c) + ({PageUp: 1, PageDown: -1}[e.key] || 0)) % holds.length);
+        if (!step && next == c) return;
         e.preventDefault();
         e.stopPropagation();
-        move(step[0] * .1 * data.sigma, step[1] * .1 * data.sigma);
+        next.focus();
+        if (step) move(step[0] * .1 * data.sigma, step[1] * .1 * data.sigma);
       };
     }
     range.oninput = () => change(() => goal.width = +range.value);

@@ -89,6 +89,20 @@ func unpack(t *testing.T, html string, v any) {
 	}
 }
 
+func TestPlayTimes(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 2: 2, 26: 26, 30: 30, 41: 21, 48: 48, 51: 26, 101: 26, 84: 26, 1001: 26} {
+		times := playTimes(n)
+		if len(times) != want || times[0] != 0 || n > 1 && times[want-1] != 1 {
+			t.Errorf("%d frames: %d times, want %d, from %v to %v", n, len(times), want, times[0], times[len(times)-1])
+		}
+		for k, v := range times {
+			if frame := v * float64(n-1); math.Abs(frame-math.Round(frame)) > 1e-9 || k > 0 && v <= times[k-1] {
+				t.Errorf("%d frames: time %d is %v", n, k, v)
+			}
+		}
+	}
+}
+
 // What a reader can move turns light and dark over with the page, and its page brings a ground of the right colour.
 func TestDarkPage(t *testing.T) {
 	path := [][][]float64{ring(8, 0, 0, 2, 1), ring(8, 1, 0, 2, 1)}
@@ -138,7 +152,7 @@ func TestPlay(t *testing.T) {
 	}
 	var f film
 	unpack(t, html, &f)
-	if f.Kinds != "aaaaaaaaz"+"dddddddd" || len(f.Frames) != playFrames || strings.Count(html, "<circle") != 8 {
+	if f.Kinds != "aaaaaaaaz"+"dddddddd" || len(f.Frames) != 26 || strings.Count(html, "<circle") != 8 {
 		t.Fatalf("%d frames of the marks %s", len(f.Frames), f.Kinds)
 	}
 	a := s.extra.(*animation)

@@ -75,7 +75,6 @@ func (f *Figure) moment(t float64) *Figure {
 }
 
 const (
-	playFrames = 26
 	pageWidth  = 17.0 // cm
 	pageHeight = 11.0
 )
@@ -84,10 +83,7 @@ const (
 func (f *Figure) play(n int) (*sheet, error) {
 	own := *f
 	f = &own
-	times := make([]float64, min(n, playFrames))
-	for k := range times {
-		times[k] = float64(k) / math.Max(1, float64(len(times)-1))
-	}
+	times := playTimes(n)
 	if err := f.fixScales(times); err != nil {
 		return nil, err
 	}
@@ -107,6 +103,25 @@ func (f *Figure) play(n int) (*sheet, error) {
 	}
 	s.extra.(*animation).plays = true
 	return s, nil
+}
+
+// playTimes returns the times at which n frames are shown: of many only some, at equal distances where that can be.
+func playTimes(n int) []float64 {
+	count := 26
+	if n <= 51 {
+		count = n
+	}
+	for c := 31; c > 15 && n > 31; c-- {
+		if (n-1)%(c-1) == 0 {
+			count = c
+			break
+		}
+	}
+	times := make([]float64, count)
+	for k := range times {
+		times[k] = math.Round(float64(k*(n-1))/math.Max(1, float64(count-1))) / math.Max(1, float64(n-1))
+	}
+	return times
 }
 
 // fixScales gives the layers with vectors one factor for all times: the smallest that a time would choose.
