@@ -34,7 +34,7 @@ func (s *sheet) alt() string {
 
 func (a *animation) alt() string {
 	kind := fmt.Sprintf("%d pictures", len(a.values))
-	if a.plays {
+	if a.plays > 0 {
 		kind = "Animation"
 	}
 	return fmt.Sprintf("%s, %s from %s to %s. %s", kind, a.quantity, short(a.values[0]), short(a.values[len(a.values)-1]), a.frames[0].panels[0].scene.alt())

@@ -76,6 +76,7 @@ type draggable struct {
 	*drag
 	alt   string
 	sheet *sheet
+	zoom  float64 // of the sheet, on the page
 }
 
 //go:embed drag.js
@@ -97,10 +98,10 @@ type dragData struct {
 
 // dragged lays the figure out as wide as a page, with a margin into which a reader can drag.
 func (f *Figure) dragged() (*sheet, error) {
-	own := *f
+	own, zoom := *f, 1.0
 	own.bare = true
 	if own.width == 0 {
-		own.width = pageWidth
+		own.width, zoom = pageWidth, pageZoom
 	}
 	s, err := own.scene()
 	if err != nil {
@@ -120,7 +121,7 @@ func (f *Figure) dragged() (*sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.extra = &draggable{f.drag, out.alt(), out}
+	out.extra = &draggable{f.drag, out.alt(), out, zoom}
 	return out, nil
 }
 
@@ -167,7 +168,7 @@ func (d *draggable) html() (string, error) {
 	}
 	for _, of := range [][2]string{{"start", "#707070"}, {"end", "#0072b2"}} {
 		for i := range d.start {
-			fmt.Fprintf(&marks, "<circle data-of=\"%s\" data-index=\"%d\" r=\"2.4\" fill=\"%s\"/>\n", of[0], i, of[1])
+			fmt.Fprintf(&marks, "<circle data-of=\"%s\" data-index=\"%d\" r=\"1.9\" fill=\"%s\"/>\n", of[0], i, of[1])
 		}
 	}
 	for _, of := range []string{"start", "end"} {
@@ -192,5 +193,5 @@ func (d *draggable) html() (string, error) {
 <script>
 %s</script>
 </figure>
-`, s.size.X.Dots(cssDots), darkStyle, drawing, text, dragScript), nil
+`, d.zoom*s.size.X.Dots(cssDots), darkStyle, drawing, text, dragScript), nil
 }

@@ -74,9 +74,11 @@ func (f *Figure) moment(t float64) *Figure {
 	return &own
 }
 
+// A figure as wide as a page is laid out smaller and shown larger, so that it can be read on a phone.
 const (
-	pageWidth  = 17.0 // cm
-	pageHeight = 11.0
+	pageWidth  = 12.0 // cm
+	pageHeight = 8.0
+	pageZoom   = 17.0 / pageWidth
 )
 
 // play lays a figure with n frames out.
@@ -87,8 +89,9 @@ func (f *Figure) play(n int) (*sheet, error) {
 	if err := f.fixScales(times); err != nil {
 		return nil, err
 	}
+	zoom := 1.0
 	if f.width == 0 {
-		f.width = pageWidth
+		f.width, zoom = pageWidth, pageZoom
 		s, err := f.scene()
 		if err != nil {
 			return nil, err
@@ -101,7 +104,7 @@ func (f *Figure) play(n int) (*sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.extra.(*animation).plays = true
+	s.extra.(*animation).plays = zoom
 	return s, nil
 }
 
@@ -256,7 +259,7 @@ func (a *animation) played(f *film) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	width := int(sheet.size.X.Dots(cssDots))
+	width := int(a.plays * sheet.size.X.Dots(cssDots))
 	return fmt.Sprintf(`<figure class="viz-play" style="margin:0;width:%dpx;max-width:100%%">
 %s%s%s<script type="text/plain">%s</script>
 <script>

@@ -108,7 +108,7 @@ type animation struct {
 	quantity string
 	values   []float64
 	frames   []*sheet
-	plays    bool // by itself, see Play
+	plays    float64 // the size on the page in which it plays by itself, see Play; 0: it does not
 }
 
 //go:embed slider.js
@@ -117,7 +117,7 @@ var sliderScript string
 // html returns a fragment of HTML: the frames, a slider and a button that plays them. It begins at three quarters of the
 // way, where a motion shows more than at its ends or, for a mode, at the mean; without JavaScript it stays there.
 func (a *animation) html() (string, error) {
-	if a.plays {
+	if a.plays > 0 {
 		if f := a.film(); f != nil {
 			return a.played(f)
 		}
