@@ -18,11 +18,16 @@ gpu-check: # compare what the GPU computes with the CPU, with times; OPTIONS="-l
 	$(SETUP) run
 	@go run ./docker/gpucheck $(OPTIONS)
 
-# NOTEBOOKS="notebooks/01_x.ipynb ..." for some of them; DATA=my.csv SET="sigma=3 closed=true" for one's own landmarks and
-# parameters; AUTHORS="A. Name; B. Name" stand on the reports.
+# NOTEBOOKS="notebooks/01_x.ipynb ..." for some of them; DATA=my.csv SET="sigma=3 from=Homo sapiens" for one's own landmarks
+# and parameters; AUTHORS="A. Name; B. Name" stand on the reports. Neither make nor a shell looks into these values.
+override DATA := $(value DATA)
+override SET := $(value SET)
+override AUTHORS := $(value AUTHORS)
+override NOTEBOOKS := $(value NOTEBOOKS)
+export DATA SET AUTHORS NOTEBOOKS
 report: # execute the notebooks, write notebooks/reports
 	$(SETUP) run
-	@$(VENV)/python notebooks/report/run.py $(if $(DATA),--data "$(DATA)") $(addprefix --set ,$(SET)) $(if $(AUTHORS),--authors "$(AUTHORS)") $(NOTEBOOKS)
+	@$(VENV)/python notebooks/report/run.py --make
 
 test: # format, vet, tests, and every notebook with its report, those that take data also with others than the standard ones
 	$(SETUP) run

@@ -2,10 +2,15 @@
 import asyncio
 import base64
 import contextlib
+import errno
 import hashlib
 import io
+import json
+import os
 import pathlib
 import re
+import subprocess
+import sys
 import tempfile
 import unittest
 import unittest.mock
@@ -32,15 +37,15 @@ def picture(**data):
 
 class Runner(unittest.TestCase):
     def runs(self, notebooks, timeout=60):
-        """Runs the notebooks, given by their code cells; returns what the runner printed and how many failed."""
+        """Runs the notebooks, given by their code cells; returns what the runner printed and its exit status."""
         printed = io.StringIO()
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(printed):
             paths = []
             for name, cells in notebooks.items():
                 paths.append(pathlib.Path(folder, name + ".ipynb"))
                 nbformat.write(new_notebook(cells=[new_code_cell(c) for c in cells]), paths[-1])
-            failed = asyncio.run(run.run(paths, whole=False, check=True, timeout=timeout))
-        return printed.getvalue(), failed
+            status = asyncio.run(run.run(run.facts(paths), run.Study(), whole=False, check=True, timeout=timeout))
+        return printed.getvalue(), status
 
     def test_failures_are_found(self):
         cases = {
@@ -54,8 +59,9 @@ class Runner(unittest.TestCase):
             "magic": ('%nonsense\n%%\nfmt.Println("on")', "unknown or not implemented"),
             "lost": ('%%\nif len(os.Args) > 0 {\n\treturn\n}\nnb.True("seen", true)', "output was lost"),
         }
-        printed, failed = self.runs({name: ["var x = 1", source] for name, (source, _) in cases.items()})
-        self.assertEqual(failed, len(cases), printed)
+        printed, status = self.runs({name: ["var x = 1", source] for name, (source, _) in cases.items()})
+        self.assertEqual(status, 1, printed)
+        self.assertIn(f"0 passed, {len(cases)} failed", printed)
         said = dict(re.findall(r"^FAIL (\w+)\.ipynb(.*?)(?=^FAIL|^ok|\Z)", printed, flags=re.M | re.S))
         for name, (source, message) in cases.items():
             with self.subTest(name):
@@ -64,15 +70,15 @@ class Runner(unittest.TestCase):
                 self.assertIn(message, said[name])
 
     def test_timeout(self):
-        printed, failed = self.runs({"slow": ["%%\ntime.Sleep(time.Hour)"]}, timeout=3)
-        self.assertEqual(failed, 1)
+        printed, status = self.runs({"slow": ["%%\ntime.Sleep(time.Hour)"]}, timeout=3)
+        self.assertEqual(status, 1)
         self.assertIn("not done after 3 s", printed)
 
     def test_success(self):
-        printed, failed = self.runs({
+        printed, status = self.runs({
             "kept": ['var kept = nb.Keep("kept", func() (string, error) { return time.Now().String(), nil })\n%%\nfmt.Print(kept)',
                      "%%\nfmt.Print(kept)", "!true", '%%\nnb.Printf("$x^2$")\nnb.Check("one", 1, 1, 0)\nnb.True("yes", true)']})
-        self.assertEqual(failed, 0, printed)
+        self.assertEqual(status, 0, printed)
         self.assertIn("ok   kept.ipynb", printed)
 
     def test_own_data(self):
@@ -83,41 +89,145 @@ class Runner(unittest.TestCase):
             nbformat.write(new_notebook(cells=cells), path)
             good.write_text("specimen,x,y\na,0,0\na,1,7\n")
             bad.write_text("specimen,x,y\na,0,0\na,1,seven\n")
-            self.assertTrue(run.takes(path, good, {"scale": "3"}) and run.takes(path, None, {"scale": "3"}))
-            self.assertFalse(run.takes(path, good, {"size": "3"}) or run.takes(path, pathlib.Path("x.PLY"), {}))
-            self.assertEqual(len(run.read(path, None).cells), 3)
-            made, failing, set_to = run.read(path, good), run.read(path, bad), {"scale": "3"}
+            fact = run.facts([path])[path]
+            self.assertTrue(run.takes(fact, run.Study(good, {"scale": "3"})) and run.takes(fact, run.Study(None, {"scale": "3"})))
+            self.assertFalse(run.takes(fact, run.Study(good, {"size": "3"})) or run.takes(fact, run.Study(pathlib.Path("x.PLY"))))
+            self.assertEqual(len(run.read(path, fact, None).cells), 3)
+            studies = run.Study(good, {"scale": "3", "of": "a/b"}), run.Study(bad)
+            made, failing = run.read(path, fact, good), run.read(path, fact, bad)
+            written = hashlib.sha256(good.read_bytes()).hexdigest()[:16]
 
             async def both():
-                for name in ("1", "2"):
+                for name, study in zip(("1", "2"), studies):
                     pathlib.Path(folder, name).mkdir()
-                return await asyncio.gather(run.execute(made, path, 60, pathlib.Path(folder, "1"), good, set_to),
-                                            run.execute(failing, path, 60, pathlib.Path(folder, "2"), bad), return_exceptions=True)
+                    study.take(pathlib.Path(folder, name))
+                good.write_text("specimen,x,y\na,0,0\na,9,9\n")  # too late: the report is about what was there at the start
+                return await asyncio.gather(run.execute(made, path, 60, pathlib.Path(folder, "1"), studies[0]),
+                                            run.execute(failing, path, 60, pathlib.Path(folder, "2"), studies[1]), return_exceptions=True)
 
             fine, failure = asyncio.run(both())
             self.assertIsNone(fine)
             self.assertIn("[3 21]", run.stream(made.cells[0], "stdout"))
-            self.assertRegex(str(failure), r'bad\.csv:3: .*"seven" is not a number')
-            facts = dict(run.provenance(made, good, set_to, 3.2, [("device", "cpu:0")]))
-            self.assertEqual(facts, {"data": "my shapes.csv, SHA-256 " + hashlib.sha256(good.read_bytes()).hexdigest()[:16] + "…",
-                                     "parameters": "scale = 3", "device": "cpu:0", "time": "3 s"})
-            self.assertEqual(run.report_name(path, good, {"scale": "3", "of": "a/b"}), "x--my shapes,scale=3,of=a_b")
+            self.assertRegex(studies[1].named(str(failure)), re.escape(str(bad)) + ':3: .*"seven" is not a number')
+            self.assertEqual(dict(run.provenance(fact, studies[0], 3.2, [("device", "cpu:0")])),
+                             {"data": f"my shapes.csv, SHA-256 {written}…", "parameters": "scale = 3, of = a/b", "device": "cpu:0", "time": "3 s"})
+            self.assertEqual(run.report_name(path, studies[0]), "x--my shapes,scale=3,of=a_b")
 
-    def test_provenance(self):
-        nb = new_notebook(cells=[new_code_cell("landmarks.CorpusCallosum()\nrand.NewPCG(1, 2)\nRun{Seed: 7}\nrand.NewPCG(1, 2)")])
-        facts = dict(run.provenance(nb, None, {}, 1, []))
+    def test_a_false_check_of_own_data_is_marked(self):
+        source = '%%\nnb.Data(landmarks.CorpusCallosum(), landmarks.Read)\nnb.Check("side <b>", 2, 1, 0.5)\nnb.True("on", true)'
+        printed = io.StringIO()
+        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+            stack.enter_context(unittest.mock.patch.object(run, "REPORTS", pathlib.Path(folder, "reports")))
+            stack.enter_context(contextlib.redirect_stdout(printed))
+            path, data = pathlib.Path(folder, "x.ipynb"), pathlib.Path(folder, "my.csv")
+            nbformat.write(new_notebook(cells=[new_code_cell(source)]), path)
+            data.write_text("specimen,x,y\na,0,0\na,1,7\n")
+            statuses = [asyncio.run(run.run(run.facts([path]), study, False, False, 60)) for study in (run.Study(data), run.Study())]
+            reports = sorted(f.name for f in run.REPORTS.iterdir() if f.suffix != ".lock")
+            page = (run.REPORTS / "x--my.html").read_text()
+        self.assertEqual(statuses, [run.MARKED, 1])
+        self.assertEqual([r for r in reports if not r.startswith(".")], ["x--my.html", "x--my.pdf"])
+        for line in "     ✗ side <b>: got 2, want 1 ± 0.5\n", "1 passed, 0 failed, 1 with checks that are false\n":
+            self.assertIn(line, printed.getvalue())
+        self.assertRegex(page, '<p class="false">✗ side &lt;b&gt;: got 2, want 1 ± 0.5')
+
+    def test_facts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "x.ipynb")
+            nbformat.write(new_notebook(cells=[new_markdown_cell("# T"), new_code_cell(
+                '!ls\nvar data = nb.Data(\n\tlandmarks.CorpusCallosum(), // two\n\tlandmarks.Read)\n'
+                'func show() { viz.Show() }\n%%\nrand.NewPCG(1, 2)\nr := Run{Seed: 7}\nviz.Show(\n\tf,\n)\nif r {\n\tviz.Show(f)\n}\nfmt.Println("viz.Show(f)")'),
+                new_code_cell('var s = nb.Param(`s`, 1) // nb.Param("t", 2)\nvar r = rand.NewPCG(1, 2)'), new_code_cell("no Go {")]), path)
+            self.assertEqual(run.facts([path])[path], {
+                "readers": ["landmarks.Read"], "params": ["s"], "seeds": ["PCG(1, 2)", "Seed: 7"], "data": True,
+                "cells": [{"shows": 1, "prints": True}, {"shows": 0, "prints": False}, {"shows": 0, "prints": False}]})
+
+    def test_provenance_of_standard_data(self):
+        with tempfile.TemporaryDirectory() as folder:
+            study = run.Study()
+            study.take(pathlib.Path(folder))
+        fact = {"data": True, "seeds": ["PCG(1, 2)", "Seed: 7"]}
+        facts = dict(run.provenance(fact, study, 1, []))
         self.assertRegex(facts["data"], "^those of the project, SHA-256 [0-9a-f]{16}…$")
         self.assertEqual(facts["random numbers"], "PCG(1, 2), Seed: 7")
 
-    def test_reports_about_own_data_stay(self):
-        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-            reports, new = pathlib.Path(folder, "reports"), pathlib.Path(folder, "new")
-            stack.enter_context(unittest.mock.patch.object(run, "REPORTS", reports))
-            for file in (reports / "02_x--my.html", reports / "03_old.html", new / "01_x.html"):
-                file.parent.mkdir(exist_ok=True)
-                file.touch()
-            run.publish(new, whole=True)
-            self.assertEqual(sorted(f.name for f in reports.iterdir()), ["01_x.html", "02_x--my.html"])
+    def test_parameters(self):
+        for text, want in {
+            "": {}, "sigma=3 closed=true": {"sigma": "3", "closed": "true"}, "from=Homo sapiens  to=Pan t. sigma=2 ": {"from": "Homo sapiens", "to": "Pan t.", "sigma": "2"},
+            "from='a to=b' to=": {"from": "a to=b", "to": ""}, 'from="x"': {"from": "x"}, "from=Grey's a=`b`$(c)": {"from": "Grey's", "a": "`b`$(c)"},
+        }.items():
+            with self.subTest(text):
+                self.assertEqual(run.parameters(text), want)
+        with self.assertRaisesRegex(SystemExit, "want NAME=VALUE"):
+            run.parameters("sigma 3")
+
+    def test_make_passes_values_as_they_are(self):
+        values = {"DATA": "-`id` $(shell touch pwned) $$x \"q\" 'p'.csv", "SET": "from=Homo sapiens to=$(shell touch pwned)`touch pwned`", "AUTHORS": 'A "B" $C; D'}
+        with tempfile.TemporaryDirectory() as folder:
+            python = pathlib.Path(folder, "venv", "python")
+            python.parent.mkdir()
+            python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "import json, os; print(json.dumps(dict(os.environ)))"\n')
+            python.chmod(0o700)
+            given = [f"{name}={value}" for name, value in values.items()]
+            for where, args, env in ("the command line", given, {}), ("the environment", [], values):
+                done = subprocess.run(["make", "-f", run.ROOT / "Makefile", "report", "SETUP=@:", f"VENV={python.parent}", *args],
+                                      cwd=folder, env=dict(os.environ, MAKEFLAGS="", **env), capture_output=True, text=True)
+                with self.subTest(where):
+                    self.assertEqual({name: json.loads(done.stdout)[name] for name in values}, values, done.stderr)
+                    self.assertFalse(pathlib.Path(folder, "pwned").exists())
+
+    def published(self, reports, files, study=None, whole=False):
+        with tempfile.TemporaryDirectory() as new, unittest.mock.patch.object(run, "REPORTS", reports):
+            for name, content in files.items():
+                pathlib.Path(new, name).write_text(content)
+            return [p.name for p in run.publish(pathlib.Path(new), study or run.Study(), whole)]
+
+    def test_only_own_files_are_touched(self):
+        with tempfile.TemporaryDirectory() as folder:
+            reports = pathlib.Path(folder, "reports")
+            self.published(reports, {"01_x.html": "1", "01_x.pdf": "1", "02_x.html": "1", "02_x.pdf": "1", "index.html": "1"}, whole=True)
+            self.published(reports, {"02_x--my.html": "own"}, run.Study(pathlib.Path("/a/my.csv")))
+            (reports / "my_thesis.pdf").write_text("thesis")
+            (reports / "notes.html").write_text("notes")
+            pages = self.published(reports, {"01_x.html": "2", "01_x.pdf": "2", "index.html": "2"}, whole=True)
+            self.assertEqual(pages, ["01_x.html", "index.html"])
+            self.assertEqual({f.name: f.read_text() for f in reports.iterdir() if not f.name.startswith(".")}, {
+                "01_x.html": "2", "01_x.pdf": "2", "index.html": "2", "02_x--my.html": "own", "my_thesis.pdf": "thesis", "notes.html": "notes"})
+
+    def test_data_of_one_name_have_reports_of_their_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            reports, name = pathlib.Path(folder), "02_x--my.html"
+            a, b, tps = (run.Study(pathlib.Path(p)) for p in ("/a/my.csv", "/b/my.csv", "/a/my.tps"))
+            names = [self.published(reports, {name: text}, study) for text, study in (("1", a), ("2", b), ("3", a), ("4", tps), ("5", b))]
+            self.assertEqual(names, [["02_x--my.html"], ["02_x--my~2.html"], ["02_x--my.html"], ["02_x--my~3.html"], ["02_x--my~2.html"]])
+            self.assertEqual([(reports / n).read_text() for n in ("02_x--my.html", "02_x--my~2.html", "02_x--my~3.html")], ["3", "5", "4"])
+
+    def test_reports_on_another_file_system(self):
+        other = pathlib.Path("/dev/shm")
+        if not other.is_dir() or other.stat().st_dev == pathlib.Path(tempfile.gettempdir()).stat().st_dev:
+            self.skipTest("no second file system")
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(dir=other) as there:
+            reports = pathlib.Path(folder, "reports")
+            reports.symlink_to(pathlib.Path(there, "new", "place"))  # which is made
+            self.published(reports, {"01_x.html": "1", "01_x.pdf": "1"})
+            self.assertEqual((pathlib.Path(there, "new", "place", "01_x.pdf")).read_text(), "1")
+
+    def test_long_names(self):
+        long = run.Study(pathlib.Path("é" * 120 + ".csv"), {"from": "b" * 300})
+        name, other = (run.report_name(pathlib.Path("04_x.ipynb"), s) for s in (long, run.Study(long.data, {"from": "b" * 299})))
+        self.assertLess(len(name.encode()), 200)
+        self.assertNotEqual(name, other)
+
+    def test_a_full_disk_is_told(self):
+        full = OSError(errno.ENOSPC, "No space left on device")
+        with unittest.mock.patch.object(report, "write_html", side_effect=full):
+            printed, status = self.runs({"x": ["%%"]})
+        self.assertEqual(status, 1)
+        self.assertRegex(printed, r"FAIL x\.ipynb \(\d+ s\), .*No space left on device\n")
+        self.assertNotIn("Traceback", printed)
+        with unittest.mock.patch.object(run, "facts", side_effect=full), unittest.mock.patch.object(sys, "argv", ["run.py"]):
+            with self.assertRaisesRegex(SystemExit, "the reports cannot be written: .*No space left"):
+                run.main()
 
     def test_outputs_in_a_file_are_found(self):
         with tempfile.TemporaryDirectory() as folder:
