@@ -24,6 +24,30 @@ local function rawtex(r)
   return r.t == 'RawInline' and block.content or block
 end
 
+local function wrap(call, blocks)
+  local out = pandoc.Blocks{pandoc.RawBlock('typst', '#' .. call .. '[')}
+  out:extend(blocks)
+  out:insert(pandoc.RawBlock('typst', ']'))
+  return out
+end
+
+-- What a cell says in Markdown may hold data. So it has no HTML, no attributes and no pictures, links lead to pages or
+-- within the report, and a claim that does not hold is marked.
+local function said(s)
+  local doc = pandoc.read(s, 'commonmark+pipe_tables+tex_math_dollars+smart')
+  return doc.blocks:walk{
+    RawInline = function(r) return pandoc.Str(r.text) end,
+    RawBlock = function(r) return pandoc.Para{pandoc.Str(r.text)} end,
+    Image = function(i) return i.caption end,
+    Link = function(l) return not (l.target:match('^https?://') or l.target:match('^#')) and l.content or nil end,
+    Para = function(p)
+      local first = p.content[1]
+      if not (first and first.t == 'Str' and first.text == '✗') then return nil end
+      return typ and wrap('wrong', {p}) or {pandoc.RawBlock('html', '<p class="false">'), pandoc.Plain(p.content), pandoc.RawBlock('html', '</p>')}
+    end,
+  }
+end
+
 -- Blocks for an HTML output on paper: the drawing inside it, or its text and tables.
 local drawings = 0
 local function html(s)
@@ -35,13 +59,6 @@ local function html(s)
   local name = 'drawing-' .. drawings .. '.svg'
   pandoc.mediabag.insert(name, 'image/svg+xml', svg)
   return pandoc.Blocks{pandoc.Para{pandoc.Image({}, name)}}
-end
-
-local function wrap(call, blocks)
-  local out = pandoc.Blocks{pandoc.RawBlock('typst', '#' .. call .. '[')}
-  out:extend(blocks)
-  out:insert(pandoc.RawBlock('typst', ']'))
-  return out
 end
 
 local function is_picture(b)
@@ -59,7 +76,7 @@ local function output(div)
   local blocks = pandoc.Blocks{}
   for _, b in ipairs(div.content) do
     if b.t == 'RawBlock' and b.format == 'markdown' then
-      blocks:extend(pandoc.read(b.text, 'commonmark_x').blocks)
+      blocks:extend(said(b.text))
     elseif b.t == 'RawBlock' and b.format == 'html' and typ then
       blocks:extend(html(b.text))
     else
@@ -127,7 +144,10 @@ function Pandoc(doc)
     end
   end
   blocks = blocks:walk{Div = function(d) if d.classes:includes('output') then return output(d) end end}
-  blocks = blocks:walk{RawBlock = rawtex, RawInline = rawtex}
+  blocks = blocks:walk{RawBlock = rawtex, RawInline = rawtex, Image = function(i)
+    local inside = i.src:match('^data:') or pandoc.mediabag.lookup(i.src)
+    return not inside and error('the picture ' .. i.src .. ' does not come from the notebook: let a cell show it') or nil
+  end}
 
   -- Jupyter names a heading #1.-Model where pandoc has 1-model.
   local ids = {}
@@ -139,6 +159,14 @@ function Pandoc(doc)
       return l
     end
   end}
+
+  if typ then -- the names of the authors, as strings of the language
+    local given = doc.meta.author
+    local names = pandoc.utils.type(given) == 'List' and given or pandoc.List{given}
+    doc.meta['author-string'] = names:map(function(n)
+      return pandoc.MetaInlines{pandoc.RawInline('typst', '"' .. pandoc.utils.stringify(n):gsub('[\\"]', '\\%0') .. '"')}
+    end)
+  end
 
   -- The first heading is the title, an emphasised paragraph below it the subtitle.
   if blocks[1] and blocks[1].t == 'Header' and blocks[1].level == 1 then

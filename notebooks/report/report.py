@@ -1,6 +1,7 @@
 """Reports of executed notebooks: HTML with everything inside, PDF on A4, and an index of them; pandoc, math-core, typst."""
 import base64
 import copy
+import hashlib
 import html
 import json
 import pathlib
@@ -33,9 +34,9 @@ def text(value):
 
 
 def pandoc(source, *args):
-    done = subprocess.run([pypandoc.get_pandoc_path(), "--wrap=none", *args], input=source, capture_output=True, text=True, encoding="utf-8")
+    done = subprocess.run([pypandoc.get_pandoc_path(), "--wrap=none", "--sandbox", *args], input=source, capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
-        raise ReportError(done.stderr.strip())
+        raise ReportError(re.sub(r"\[WARNING\] Could not fetch resource (.*)", r"the picture \1 does not come from the notebook: let a cell show it", done.stderr.strip()))
     return done.stdout
 
 
@@ -115,13 +116,31 @@ def mathml(page):
     return re.sub(r'<eq\s+env="(\w+)">(.*?)</eq>', formula, page, flags=re.S)
 
 
-def with_font(page):
-    return page.replace("</head>", f"<style>\n{mathfont.css(page)}</style>\n</head>", 1)
+def finished(page, scripts=""):
+    """The page with its style sheet and fonts, and with the order to the browser to fetch nothing and to run no script but
+    its own: those that stand in the template and, word for word, in the text given."""
+    css = (HERE / "report.css").read_text() + mathfont.css(page)
+    known = (HERE / "template.html5").read_text() + scripts
+    sums = []
+    for script in re.findall(r"<script\b[^>]*>(.*?)</script>", page, flags=re.S | re.I):
+        if script not in known:
+            raise ReportError(f"a script that no cell shows as HTML: {script.strip()[:200]}")
+        sums.append(f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'")
+    policy = "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; " \
+             "script-src " + " ".join(sums or ["'none'"])
+    head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>\n{css}</style>\n'
+    return page.replace('<meta charset="utf-8">\n', '<meta charset="utf-8">\n' + head, 1)
+
+
+def written(notebook):
+    """What the authors of a notebook wrote as HTML: in its prose, and as such an output of its cells."""
+    return "\n".join([text(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"] + [
+        text(out["data"]["text/html"]) for cell in notebook["cells"] for out in cell.get("outputs", []) if "text/html" in out.get("data", {})])
 
 
 def write_html(notebook, name, about, path):
-    page = convert(notebook, "html5", name, about, "--gladtex", "--embed-resources", f"--css={HERE}/report.css")
-    path.write_text(with_font(mathml(page)), encoding="utf-8")
+    page = convert(notebook, "html5", name, about, "--gladtex", "--embed-resources")
+    path.write_text(finished(mathml(page), written(notebook)), encoding="utf-8")
 
 
 def write_pdf(notebook, name, about, seconds, path):
@@ -191,15 +210,12 @@ def write_index(entries, provenance, path):
         items.append(f'<li><a class="picture" href="{name}.html" tabindex="-1" aria-hidden="true">{picture}</a>\n'
                      f'<div><h2><a href="{name}.html">{heading}</a></h2>\n{sentence}<p class="files"><a href="{name}.html">HTML</a> '
                      f'<a href="{name}.pdf">PDF</a></p></div></li>')
-    css = (HERE / "report.css").read_text()
-    path.write_text(with_font(f"""<!doctype html>
+    path.write_text(finished(f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Computational anatomy: reports</title>
-<style>
-{css}</style>
 </head>
 <body>
 <header>

@@ -4,6 +4,7 @@ import base64
 import contextlib
 import errno
 import hashlib
+import html
 import io
 import json
 import os
@@ -283,6 +284,58 @@ class Report(unittest.TestCase):
         order = [page.index(s) for s in ("data:image/svg+xml", "Figure 1.", "one\ntwo", "Figure 2.")]
         self.assertEqual(order, sorted(order))
         self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
+
+    def test_outputs_are_data(self):
+        # What a careless cell might print of a name: no HTML, no attribute, no resource, no script comes through.
+        with tempfile.TemporaryDirectory() as folder:
+            secret = pathlib.Path(folder, "secret.svg")
+            secret.write_text(SVG)
+            hostile = (f'✓ <img src="{secret}"> <script>alert(1)</script> [x]{{.c onclick="f()"}} ![alt]({secret}) ![u](http://127.0.0.1:9/x.png)\n\n'
+                       f'<div onclick="f()">block</div>\n\n<script>\nalert(2)\n</script>\n\n`r`{{=html}} [go](javascript:f()) [on](https://x.y/) $y$\n\n'
+                       f'::: {{onclick="f()"}}\nfenced\n:::\n\n```{{=html}}\n<b>raw</b>\n```\n\n[^1]: note `#read("{secret}")`{{=typst}}')
+            nb = self.notebook(new_code_cell("x", outputs=[new_output("display_data", data={"text/markdown": hostile}),
+                                                           new_output("stream", name="stdout", text=f'<img src="{secret}"> `{{=html}} ```\n#read("x")\n')]))
+            page = self.html(nb)
+            self.pdf(nb)
+        for part in "&lt;img src=", "&lt;script&gt;alert(1)", "&lt;script&gt;", "&lt;div onclick=", ">on</a>", "fenced", "&lt;b&gt;raw":
+            with self.subTest(part):
+                self.assertIn(part, page)
+        for part in "<img", "<script>alert", "<script>\nalert", "<div onclick", "javascript:f()\"", "<b>raw", "<span class=\"c\"", base64.b64encode(SVG.encode()).decode()[:40]:
+            with self.subTest(part):
+                self.assertNotIn(part, page)
+        self.assertEqual(page.count("<script"), 1)  # the template's
+
+    def test_resources_come_from_the_notebook(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "p.svg")
+            file.write_text(SVG)
+            for cell in (new_markdown_cell(f"![a picture]({file})"), new_code_cell("x", outputs=[new_output("display_data", data={"text/html": f'<img src="{file}">'})])):
+                for write in self.html, self.pdf:
+                    with self.subTest((cell.cell_type, write.__name__)), self.assertRaisesRegex(report.ReportError, re.escape(str(file)) + " does not come from the notebook"):
+                        write(self.notebook(cell))
+
+    def test_only_scripts_of_outputs_run(self):
+        # The page names its scripts by their checksums; what comes in by another way does not run, and nothing is fetched.
+        figure = '<figure><canvas></canvas><script>\nconst a = 1 < 2 && "é";\n</script></figure>'
+        page = self.html(self.notebook(new_code_cell("x", outputs=[new_output("display_data", data={"text/html": figure})])))
+        policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)[1]
+        scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.S)
+        self.assertEqual(len(scripts), 2)
+        for script in scripts:
+            self.assertIn("'sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() + "'", policy)
+        self.assertIn("default-src 'none'", policy)
+        self.assertNotIn("unsafe-inline' 'sha", policy)
+
+    def test_names_of_any_letters(self):
+        # In names, authors and files: each report is written, and shows them.
+        odd = ['日本 🐭', 'A "B" \\ #read("/etc/passwd") $x$ <b>', "é_*x*`", "${x}$ [a](b)"]
+        for name in odd:
+            about = dict(ABOUT, authors=[name], data=name, provenance=[("data", name)])
+            nb = self.notebook(new_code_cell("x", outputs=[new_output("display_data", data={"text/markdown": "✓ " + re.sub(r"([!-/:-@[-`{-~])", r"\\\1", name)})]))
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(ABOUT, about):
+                page = self.html(nb)
+                self.assertEqual(html.unescape(page).count(name), 4)
+                self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
 
     def test_pdf_is_reproducible(self):
         nb = self.notebook(new_code_cell("x", outputs=[picture()]))
