@@ -284,7 +284,8 @@ async def make(path, fact, study, authors, timeout, folder, turns, machine):
         if made.marked:
             print(f"     false of these data, and marked in the report: {len(made.marked)} of {len(made.checks)} checks")
             for check in made.marked:
-                print(f"     ✗ {check['what']}" + (f": got {check['got']}, want {check['want']} ± {check['tol']}" if "got" in check else ""), flush=True)
+                claim = f"     ✗ {check['what']}" + (f": got {check['got']}, want {check['want']} ± {check['tol']}" if "got" in check else "")
+                print("".join(c if c.isprintable() else "�" for c in claim), flush=True)
         return made
 
 
