@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 
 import math_core
+import nbformat
 import pypandoc
 import typst
 
@@ -51,9 +52,9 @@ def best(data, target):
     return {}
 
 
-def prepare(notebook, target):
+def prepare(notebook, target, meta):
     """The notebook as it is to be read: without the lines %% of the kernel, without terminal colours, and with one
-    representation of each output."""
+    representation of each output; meta is what the templates and the filter are told."""
     nb = copy.deepcopy(notebook)
     cells = []
     for cell in nb["cells"]:
@@ -74,30 +75,27 @@ def prepare(notebook, target):
                 continue
         cells.append(cell)
     nb["cells"] = cells
-    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}}
+    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": meta}
     return json.dumps(nb)
 
 
-def plain(value):
-    """Markdown that shows the value as it is."""
-    return re.sub(r"([^\w\s])", r"\\\1", value)
-
-
-def ending(provenance):
-    """The last section, of (name, value) pairs."""
-    rows = "".join(f"| {plain(name)} | {plain(value)} |\n" for name, value in provenance)
-    return {"cell_type": "markdown", "metadata": {}, "source": f"## Provenance\n\n| | |\n|:-|:-----|\n{rows}"}
-
-
 def convert(notebook, target, name, about, *args):
-    """about: date, provenance as (name, value) pairs, authors (a list) and data (a name, or None for the standard ones)."""
-    nb = dict(notebook, cells=[*notebook["cells"], ending(about["provenance"])])
-    meta = {"title": name, "date": about["date"], "data": about["data"]}
-    given = [f"--metadata={key}:{value}" for key, value in meta.items() if value]
-    given += [f"--metadata=author:{author}" for author in about["authors"]]
-    return pandoc(prepare(nb, target), "--from=ipynb+raw_tex", "--ipynb-output=all", f"--to={target}", "--standalone",
+    """about: date, provenance as (name, value) pairs, authors (a list), data (a name, or None for the standard ones), in their
+    order the reports of the book that this one belongs to, as (name, title) pairs, and names (see linked)."""
+    names = [n for n, _ in about["book"]]
+    at = names.index(name) if name in names else None
+    book = [{"name": n, "title": title} for n, title in about["book"]]
+    meta = {"name": name, "pagetitle": name, "date": about["date"], "author": about["authors"], "book": book,
+            "provenance": [{"name": n, "value": v} for n, v in about["provenance"]]}
+    if about["data"]:
+        meta["data"] = about["data"]
+    if at:
+        meta["previous"] = book[at - 1]
+    if at is not None and at + 1 < len(book):
+        meta["next"] = book[at + 1]
+    return pandoc(prepare(notebook, target, meta), "--from=ipynb+raw_tex", "--ipynb-output=all", f"--to={target}", "--standalone",
                   f"--template={HERE}/template.{target}", f"--lua-filter={HERE}/report.lua", "--fail-if-warnings", "--toc",
-                  "--toc-depth=3", *given, *args)
+                  "--toc-depth=3", "--syntax-highlighting=pygments", *args)
 
 
 def mathml(page):
@@ -113,6 +111,9 @@ def mathml(page):
         # An accent over a letter is drawn at the right height only as a plain over-script.
         return re.sub(r'<mover accent="true">(<mi>.</mi><mo(?: stretchy="false")?>)', r"<mover>\1", out)
 
+    # A full stop stays with its formula, and so does an opening bracket.
+    page = re.sub(r"""\(?<eq\s+env="math">[^<]*</eq>[-.,;:!?)\]’”]*""",
+                  lambda m: m[0] if m[0].startswith("<") and m[0].endswith(">") else f'<span class="nobr">{m[0]}</span>', page)
     return re.sub(r'<eq\s+env="(\w+)">(.*?)</eq>', formula, page, flags=re.S)
 
 
@@ -138,16 +139,26 @@ def written(notebook):
         text(out["data"]["text/html"]) for cell in notebook["cells"] for out in cell.get("outputs", []) if "text/html" in out.get("data", {})])
 
 
+def linked(page, names):
+    """The page with what it says of the packages of this project linked to their documentation: names are places there, with
+    the declarations that the links show."""
+    def link(name, shown):
+        return f'<a class="api" href="packages.html#{name}" title="{html.escape(names[name])}">{shown}</a>' if name in names else shown
+
+    page = re.sub(r"<code>([a-z]\w*(?:\.[A-Z]\w*)+)</code>(?!</a>)", lambda m: link(m[1], m[0]), page)
+    return re.sub(r'\b([a-z]\w*)<span class="op">\.</span>([A-Z]\w*)', lambda m: link(f"{m[1]}.{m[2]}", m[0]), page)
+
+
 def write_html(notebook, name, about, path):
     page = convert(notebook, "html5", name, about, "--gladtex", "--embed-resources")
-    path.write_text(finished(mathml(page), written(notebook)), encoding="utf-8")
+    path.write_text(finished(linked(mathml(page), about["names"]), written(notebook)), encoding="utf-8")
 
 
 def write_pdf(notebook, name, about, seconds, path):
     """seconds is the time of creation that the document carries, counted from 1970."""
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder, "report.typ")
-        body = convert(notebook, "typst", name, about, f"--extract-media={folder}/media", "--syntax-highlighting=idiomatic")
+        body = convert(notebook, "typst", name, about, f"--extract-media={folder}/media")
         body = body.replace(folder + "/", "")
         body = re.sub(r'"([^"$\n.,:/]+)"(?=_\()', r'op("\1", limits: #true)', body)  # \operatorname*
         body = re.sub(r'(?<=[ $(])"([A-Za-z]+)" (?=\(|\\\()', r'op("\1") ', body)  # \operatorname
@@ -172,8 +183,8 @@ def thumbnail(data, suffix):
 
 
 def summary(notebook):
-    """The first sentence of the prose and the first picture, as HTML."""
-    sentence = picture = ""
+    """The first sentence of the prose and a picture, as HTML: the first one, or that of the cell with the tag "cover"."""
+    sentence = ""
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown" and not sentence:
             for block in re.split(r"\n\s*\n", text(cell["source"]).strip()):
@@ -182,21 +193,64 @@ def summary(notebook):
                     prose = prose.split("$$")[0].strip()
                     sentence = re.sub(r":$", ".", re.split(r"(?<=[.!?])\s", prose, maxsplit=1)[0])
                     break
-        for out in cell.get("outputs", []):
-            for mime, suffix in [("image/png", "png"), ("image/svg+xml", "svg")]:
-                if mime in out.get("data", {}) and not picture:
-                    data = text(out["data"][mime])
-                    picture = thumbnail(base64.b64decode(data) if suffix == "png" else data.encode(), suffix)
+    pictures = [(("cover" not in cell["metadata"].get("tags", [])), data, suffix) for cell in notebook["cells"] for out in cell.get("outputs", [])
+                for mime, suffix in [("image/png", "png"), ("image/svg+xml", "svg")] for data in [out.get("data", {}).get(mime)] if data]
+    picture = ""
+    if pictures:
+        _, data, suffix = min(pictures, key=lambda p: p[0])
+        picture = thumbnail(base64.b64decode(text(data)) if suffix == "png" else text(data).encode(), suffix)
     return mathml(pandoc(sentence, "--from=commonmark_x", "--to=html5", "--gladtex")), picture
 
 
 def title(notebook, name):
+    """The first heading of the first level, as Markdown; the name if there is none."""
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
             m = re.search(r"^#\s+(.+?)\s*#*$", text(cell["source"]), flags=re.M)
             if m:
                 return m.group(1)
     return name
+
+
+def write_checks(entries, about, path):
+    """A page with all that the notebooks have checked. entries: (name, executed notebook); about as of convert."""
+    cells, count = [], 0
+    for name, notebook in entries:
+        said = []
+        for check in (c for cell in notebook["cells"] for c in cell["metadata"].get("checks", [])):
+            values = f": got {check['got']} (want {check['want']} ± {check['tol']})" if "got" in check else ""
+            said.append(nbformat.v4.new_output("display_data", {"text/markdown": f"{'✓' if check['ok'] else '✗'} {check['what']}{values}"}))
+        count += len(said)
+        cells += [nbformat.v4.new_markdown_cell(f"## [{title(notebook, name)}]({name}.ipynb)"), nbformat.v4.new_code_cell(outputs=said)]
+    head = nbformat.v4.new_markdown_cell(f"# All checks\n\n*{count} claims, each checked whenever the reports are made*")
+    write_html(nbformat.v4.new_notebook(cells=[head, *cells]), "checks", about, path)
+
+
+def shell(name, head, body):
+    """A page that is not made of a notebook."""
+    return finished(f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{name}</title>
+</head>
+<body>
+{head}
+<main>
+{body}
+</main>
+</body>
+</html>
+""")
+
+
+def write_packages(page, path):
+    """The documentation of the packages, to which the reports link."""
+    contents = "".join(f'<li><a href="#{name}">{name}</a></li>' for name in re.findall(r'<h2 id="([^"]*)"', page))
+    path.write_text(shell("Packages", f"""<nav class="pages"><a href="index.html">All reports</a></nav>
+<header><h1>Packages</h1></header>
+<nav id="TOC" aria-label="Contents"><ul>{contents}</ul></nav>""", page), encoding="utf-8")
 
 
 def write_index(entries, provenance, path):
@@ -210,23 +264,10 @@ def write_index(entries, provenance, path):
         items.append(f'<li><a class="picture" href="{name}.html" tabindex="-1" aria-hidden="true">{picture}</a>\n'
                      f'<div><h2><a href="{name}.html">{heading}</a></h2>\n{sentence}<p class="files"><a href="{name}.html">HTML</a> '
                      f'<a href="{name}.pdf">PDF</a></p></div></li>')
-    path.write_text(finished(f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Computational anatomy: reports</title>
-</head>
-<body>
-<header>
+    path.write_text(shell("Computational anatomy: reports", f"""<header>
 <h1>Computational anatomy: reports</h1>
 <p class="made">{html.escape(provenance)}</p>
-</header>
-<main>
-<ol class="reports">
+</header>""", f"""<ol class="reports">
 {chr(10).join(items)}
 </ol>
-</main>
-</body>
-</html>
-"""), encoding="utf-8")
+<p>Beside them: <a href="checks.html">all checks</a>, and the <a href="packages.html">packages</a>.</p>"""), encoding="utf-8")

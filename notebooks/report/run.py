@@ -208,6 +208,16 @@ def machine():
     return about + [("device", f"{device} on {processor()}, {os.cpu_count()} cores" if device.startswith("cpu") else device)]
 
 
+def reference():
+    """The documentation of the packages: see reference/main.go."""
+    return json.loads(output("go", "run", "./notebooks/report/reference") or '{"page": "", "names": {}}')
+
+
+def book():
+    """The reports of all notebooks, in their order: (name, title) pairs."""
+    return [(p.stem, re.sub(r"[$*_`]|\\[a-z]+", "", report.title(nbformat.read(p, as_version=4), p.stem))) for p in sorted(NOTEBOOKS.glob("*.ipynb"))]
+
+
 def plugged(plugin):
     """The Python package that a plug-in comes from, or its file name."""
     for package in importlib.metadata.distributions():
@@ -259,8 +269,8 @@ class Made:
         return [check for check in self.checks if not check["ok"]]
 
 
-async def make(path, fact, study, authors, timeout, folder, turns, machine):
-    """Executes one notebook and writes its reports into the folder; None if that fails."""
+async def make(path, fact, study, timeout, folder, turns, about):
+    """Executes one notebook and writes its reports into the folder; None if that fails. about is what all reports say."""
     name = report_name(path, study)
     async with turns:
         start = time.monotonic()
@@ -270,10 +280,10 @@ async def make(path, fact, study, authors, timeout, folder, turns, machine):
             nb = read(path, fact, study.data)
             await execute(nb, path, timeout, own, study)
             seconds = time.monotonic() - start
-            about = {"authors": authors, "date": today(), "data": study.data and study.data.name,
-                     "provenance": provenance(fact, study, seconds, await asyncio.shield(machine))}
-            await asyncio.to_thread(report.write_html, nb, name, about, folder / f"{name}.html")
-            await asyncio.to_thread(report.write_pdf, nb, name, about, int(time.time()), folder / f"{name}.pdf")
+            said = await asyncio.shield(about)
+            said = dict(said, data=study.data and study.data.name, provenance=provenance(fact, study, seconds, said["provenance"]))
+            await asyncio.to_thread(report.write_html, nb, name, said, folder / f"{name}.html")
+            await asyncio.to_thread(report.write_pdf, nb, name, said, int(time.time()), folder / f"{name}.pdf")
         except (Failure, report.ReportError, OSError) as e:
             print(f"FAIL {path.name} ({time.monotonic() - start:.0f} s), {study.named(str(e))}", flush=True)
             return None
@@ -316,11 +326,12 @@ def publish(folder, study, whole):
     with manifest() as entries:
         files, pages = [], []
         for page in sorted(folder.glob("*.html"), key=lambda f: f.name == "index.html"):
+            source = study.source if OWN in page.stem else ""
             name, n = page.stem, 1
-            while entries.get(name, study.source) != study.source:  # another file of the same name
+            while entries.get(name, source) != source:  # another file of the same name
                 n += 1
                 name = f"{page.stem}~{n}"
-            entries[name] = study.source
+            entries[name] = source
             files += [(f, REPORTS / f"{name}{f.suffix}") for f in (page.with_suffix(".pdf"), page) if f.exists()]
             pages.append(REPORTS / f"{name}.html")
         try:
@@ -376,21 +387,28 @@ async def run(known, study, whole, check, timeout, authors=()):
         study.take(folder)
         turns = asyncio.Semaphore(JOBS)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
+
+        def common():
+            documentation = reference()
+            report.write_packages(documentation["page"], folder / "packages.html")
+            return {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book(), "names": documentation["names"]}
+
         try:
             async with asyncio.TaskGroup() as group:
-                about = group.create_task(asyncio.to_thread(machine))
-                tasks = [group.create_task(make(p, fact, study, authors, timeout, folder, turns, about)) for p, fact in known.items()]
+                about = group.create_task(asyncio.to_thread(common))
+                tasks = [group.create_task(make(p, fact, study, timeout, folder, turns, about)) for p, fact in known.items()]
         except BaseExceptionGroup as e:
             raise e.exceptions[0]
         made = [task.result() for task in tasks]
         failed = made.count(None)
         if not failed:
             if whole:
-                report.write_index([(m.name, m.notebook) for m in made], " · ".join([today()] + [f"{n} {v}" for n, v in about.result()]),
-                                   folder / "index.html")
+                entries, said = [(m.name, m.notebook) for m in made], about.result()
+                report.write_checks(entries, said, folder / "checks.html")
+                report.write_index(entries, " · ".join([said["date"]] + [f"{n} {v}" for n, v in said["provenance"]]), folder / "index.html")
             if not check:
                 pages = publish(folder, study, whole)
-                print("reports:", REPORTS / "index.html" if whole else ", ".join(map(str, pages)))
+                print("reports:", REPORTS / "index.html" if whole else ", ".join(str(p) for p in pages if p.stem != "packages"))
         marked = sum(bool(m and m.marked) for m in made)
         print(f"{len(made) - failed} passed, {failed} failed" + (f", {marked} with checks that are false" if marked else ""))
         return 1 if failed else MARKED if marked else WRITTEN

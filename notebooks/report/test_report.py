@@ -29,7 +29,8 @@ PNG = base64.b64encode(bytes.fromhex(  # one white pixel
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle cx="4" cy="4" r="3"/></svg>'
 
 
-ABOUT = {"authors": ["A. Name", "B. Other"], "date": "1 May 2026", "data": "my.csv", "provenance": [("data", "my_*file*.csv | 2"), ("time", "3 s")]}
+ABOUT = {"authors": ["A. Name", "B. Other"], "date": "1 May 2026", "data": "my.csv", "book": [("00_a", "0. A"), ("name", "1. B"), ("02_c", "2. C $x$")],
+         "names": {"viz.Show": "func Show(drawings ...Drawing)"}, "provenance": [("data", "my_*file*.csv | 2"), ("time", "3 s")]}
 
 
 def picture(**data):
@@ -127,7 +128,7 @@ class Runner(unittest.TestCase):
             reports = sorted(f.name for f in run.REPORTS.iterdir() if f.suffix != ".lock")
             page = (run.REPORTS / "x--my.html").read_text()
         self.assertEqual(statuses, [run.MARKED, 1])
-        self.assertEqual([r for r in reports if not r.startswith(".")], ["x--my.html", "x--my.pdf"])
+        self.assertEqual([r for r in reports if not r.startswith(".")], ["packages.html", "x--my.html", "x--my.pdf"])
         for line in "     ✗ side <b>: got 2, want 1 ± 0.5\n", "1 passed, 0 failed, 1 with checks that are false\n":
             self.assertIn(line, printed.getvalue())
         self.assertRegex(page, '<p class="false">✗ side &lt;b&gt;: got 2, want 1 ± 0.5')
@@ -265,14 +266,14 @@ class Report(unittest.TestCase):
             new_markdown_cell("**Figure.** Another."))
         page = self.html(nb)
         for name, ok in {
-            "no links out": not re.search(r'(?:src|href)="(?!data:|#|index\.html)', page),
+            "no links out": not re.search(r'(?:src|href)="(?!data:|#|(?:index|00_a|02_c|packages)\.html)', page),
             "the drawing": "data:image/svg+xml" in page and "data:image/png" not in page,
             "no colour codes": "\x1b" not in page,
             "one stream": "one\ntwo" in page,
             "no kernel commands": "%%" not in page,
             "links of Jupyter": 'href="#1-model">there' in page,
             "authors and date": "A. Name, B. Other · 1 May 2026 · computed from my.csv" in page,
-            "how it was made": "<td style=\"text-align: left;\">my_*file*.csv | 2</td>" in page and 'id="provenance"' in page,
+            "how it was made": "<dd>my_*file*.csv | 2</dd>" in page and 'id="provenance"' in page,
             "code folds": page.count('<details class="code" open>') == 2,
             "one title": page.count("<h1") == 1 and "<title>Shapes in M</title>" in page,
             "the font of the formulas, and little of it": 10_000 < len(re.search(r"data:font/woff2;base64,([^)]*)", page)[1]) < 60_000,
@@ -281,7 +282,7 @@ class Report(unittest.TestCase):
             with self.subTest(name):
                 self.assertTrue(ok)
         # The caption stands between the picture and what was printed after it.
-        order = [page.index(s) for s in ("data:image/svg+xml", "Figure 1.", "one\ntwo", "Figure 2.")]
+        order = [page.index(s) for s in ("data:image/svg+xml", "Figure 1.</strong>", "one\ntwo", "Figure 2.</strong>")]
         self.assertEqual(order, sorted(order))
         self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
 
@@ -337,6 +338,54 @@ class Report(unittest.TestCase):
                 self.assertEqual(html.unescape(page).count(name), 4)
                 self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
 
+    def test_a_book(self):
+        page = self.html(self.notebook(
+            new_markdown_cell("See notebook 2, notebooks 0 and 2 (not 1 or 7), or [its end](02_c.ipynb); 2 shapes. At ($y$). `viz.Show` and `viz.None`"),
+            new_code_cell("%%\nviz.Show(f)\nx.Show(f)", outputs=[picture(), picture()]), new_markdown_cell("**Figure.** A *circle* of $\\mathbb R^2$."),
+            new_markdown_cell("## Last"), new_code_cell("y", metadata={"tags": ["listing"]}, outputs=[picture()])))
+        for name, part in {
+            "previous": '<a rel="prev" href="00_a.html">← 0. A</a>', "next": '<a rel="next" href="02_c.html">2. C $x$ →</a>',
+            "a number": 'See notebook <span><a href="02_c.html" title="2. C $x$">2</a>,</span> notebooks <a href="00_a.html" title="0. A">0</a> and <a',
+            "no number": "1 or 7), or <a href", "a file": '">its end</a>; 2 shapes.',
+            "a full stop": '<span class="nobr">(<math><mi>y</mi></math>).</span>',
+            "a name": 'href="packages.html#viz.Show" title="func Show(drawings ...Drawing)"><code>viz.Show</code></a> and <code>viz.None</code>',
+            "a name in code": 'title="func Show(drawings ...Drawing)">viz<span class="op">.</span>Show</a>', "an alternative text": 'alt="Figure 1. A circle of R^2."',
+            "one of another picture": 'alt="Picture: Shapes in M"', "one without a caption": 'alt="Picture: Last"',
+            "folded": '<details class="code"><summary>', "shown": '<details class="code" open><summary>',
+        }.items():
+            with self.subTest(name):
+                self.assertIn(part, page)
+        self.assertEqual(page.count("packages.html#"), 2)
+
+    def test_checks_and_packages(self):
+        checks = [{"what": "side $x$", "got": "1.5", "want": "1", "tol": "0.5", "ok": True}, {"what": "a\\_b", "ok": False}]
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "checks.html")
+            report.write_checks([("02_c", self.notebook(new_code_cell("x", metadata={"checks": checks})))], ABOUT, path)
+            page = path.read_text()
+            report.write_packages('<h2 id="viz">viz</h2><h3 id="viz.Show">x</h3>', path)
+            self.assertIn('<a href="#viz">viz</a>', path.read_text())
+        for part in '<a href="02_c.html" title="2. C $x$">Shapes in', "✓ side <math><mi>x</mi></math>: got 1.5 (want 1 ± 0.5)", '<p class="false">✗ a_b</p>', "2 claims":
+            with self.subTest(part):
+                self.assertIn(part, re.sub(r"</?span[^>]*>|\n", "", page))
+        self.assertNotIn("<details", page)
+
+    def test_reference(self):
+        documentation = run.reference()
+        self.assertEqual(documentation["names"]["nb.Text"], "func Text(data string) string")
+        for place in "nb", "nb.Text", "landmarks.Dataset.Names":
+            self.assertIn(f'id="{place}"', documentation["page"])
+        places = set(re.findall(r'id="([^"]*)"', documentation["page"]))
+        self.assertEqual(set(documentation["names"]) - places, set())
+
+    def test_code_on_paper_stays_within_the_border(self):
+        # The template refuses a line of more than 90 columns: whatever is written, it is wrapped or cut.
+        words = "f(" + "argument, " * 30 + ")"
+        for source in words, "\t\t// " + "word " * 60, f'x := "{"y" * 300}"', f'x := g("{"a b " * 20}", "{"c d " * 40}%d\\n")', "x" * 500, "\t" * 30 + words, "日本" * 60, f"x := `{'raw ' * 50}\n{'raw' * 50}`":
+            with self.subTest(source[:20]):
+                nb = self.notebook(new_markdown_cell(f"```\n{source}\n```"), new_code_cell(source, outputs=[new_output("stream", name="stdout", text=source)]))
+                self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
+
     def test_pdf_is_reproducible(self):
         nb = self.notebook(new_code_cell("x", outputs=[picture()]))
         self.assertEqual(self.pdf(nb), self.pdf(nb))
@@ -366,7 +415,7 @@ class Report(unittest.TestCase):
             path = pathlib.Path(folder, "index.html")
             report.write_index([("01_x", self.notebook(new_code_cell("x", outputs=[picture()])))], "made today", path)
             page = path.read_text(encoding="utf-8")
-        for part in ('href="01_x.html"', 'href="01_x.pdf"', "First, <math", "<img src", "made today"):
+        for part in ('href="01_x.html"', 'href="01_x.pdf"', "First, <span class=\"nobr\"><math>", "<img src", "made today"):
             with self.subTest(part):
                 self.assertTrue(part in page)
         self.assertFalse("Second." in page)
