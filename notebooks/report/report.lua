@@ -78,9 +78,11 @@ local function is_picture(b)
   return b.t == 'Para' and #b.content == 1 and b.content[1].t == 'Image'
 end
 
--- A picture with what is said of it: its caption, or else only the heading that it stands below.
+-- A picture with what is said of it: in words, and its caption if it has one.
 local function pictured(div, blocks, about)
   div.content = blocks:walk{Image = function(i)
+    local _, data = pandoc.mediabag.lookup(i.src)
+    if data and not data:match('prefers%-color%-scheme') then i.classes:insert('on-white') end
     i.caption = {pandoc.Str(about.alt)}
     return i
   end}
@@ -123,7 +125,7 @@ end
 
 -- A paragraph that begins with **Figure.** is a caption: it is numbered.
 local figures = 0
-local function caption(p)
+local function captioned(p)
   local first = p and p.t == 'Para' and p.content[1]
   if not (first and first.t == 'Strong' and stringify(first) == 'Figure.') then return nil end
   figures = figures + 1
@@ -135,31 +137,27 @@ local function caption(p)
 end
 
 -- A code cell: its code, which folds away in HTML unless it is a listing, and its outputs; the last picture has the caption.
-local function code(cell, about, heading, folds)
-  local pictures = 0
-  for _, b in ipairs(cell.content) do
-    if b.t == 'Div' and #b.content == 1 and is_picture(b.content[1]) then pictures = pictures + 1 end
-  end
-  local blocks, seen = pandoc.Blocks{}, 0
-  for _, b in ipairs(cell.content) do
-    if b.t == 'CodeBlock' and b.text == '' then -- a cell of outputs
-    elseif b.t == 'CodeBlock' and not typ then
-      blocks:insert(pandoc.RawBlock('html', '<details class="code"' .. (folds and '' or ' open') .. '><summary>Code</summary>'))
-      blocks:insert(b)
-      blocks:insert(pandoc.RawBlock('html', '</details>'))
-    elseif b.t == 'CodeBlock' then
+-- alts are words for pictures, by the numbers of the outputs; for others the caption or the heading has to do.
+local function code(cell, about, heading, folds, alts)
+  local function shows(b) return b.t == 'Div' and #b.content == 1 and is_picture(b.content[1]) end
+  local last
+  for i, b in ipairs(cell.content) do last = shows(b) and i or last end
+  local blocks, number = pandoc.Blocks{}, 0
+  for i, b in ipairs(cell.content) do
+    if b.t == 'CodeBlock' and b.text ~= '' then
       b.text = b.text:gsub('\t', '    ')
+      if not typ then blocks:insert(pandoc.RawBlock('html', '<details class="code"' .. (folds and '' or ' open') .. '><summary>Code</summary>')) end
       blocks:insert(b)
-    elseif b.t == 'Div' and #b.content == 1 and is_picture(b.content[1]) then
-      seen = seen + 1
-      blocks:extend(output(b, seen == pictures and about or {alt = 'Picture: ' .. heading}))
-    elseif b.t == 'Div' and b.classes:includes('output') then
-      blocks:extend(output(b))
-    else
-      blocks:insert(b)
+      if not typ then blocks:insert(pandoc.RawBlock('html', '</details>')) end
+    elseif b.t == 'Div' then
+      number = number + 1
+      local alt = stringify(alts[tostring(number)] or '')
+      local caption = i == last and about
+      blocks:extend(output(b, shows(b) and {
+        alt = alt ~= '' and alt or caption and caption.alt or 'Picture: ' .. heading, caption = caption and caption.caption}))
     end
   end
-  if about and pictures == 0 then blocks:extend(about.caption) end
+  if about and not last then blocks:extend(about.caption) end
   if typ then return blocks end -- a picture floats only if no block is around it
   cell.content = blocks
   cell.attributes = {}
@@ -224,14 +222,14 @@ function Pandoc(doc)
     if cell.classes:includes('markdown') then
       for _, b in ipairs(cell.content) do -- flat, so that the contents nest across cells
         if b.t == 'Header' then heading = plain(b.content) end
-        local about = caption(b)
-        blocks:extend(about and about.caption or {b})
+        local figure = captioned(b)
+        blocks:extend(figure and figure.caption or {b})
       end
     else
       local below = cells[n + 1]
-      local about = below and below.classes:includes('markdown') and caption(below.content[1])
-      if about then below.content:remove(1) end
-      blocks:extend(code(cell, about, heading, tagged and not (cell.attributes.tags or ''):match('"listing"')))
+      local caption = below and below.classes:includes('markdown') and captioned(below.content[1])
+      if caption then below.content:remove(1) end
+      blocks:extend(code(cell, caption, heading, tagged and not (cell.attributes.tags or ''):match('"listing"'), about.alts[cell.identifier] or {}))
     end
   end
   blocks = blocks:walk{RawBlock = rawtex, RawInline = rawtex, Image = function(i)

@@ -56,7 +56,7 @@ def prepare(notebook, target, meta):
     """The notebook as it is to be read: without the lines %% of the kernel, without terminal colours, and with one
     representation of each output; meta is what the templates and the filter are told."""
     nb = copy.deepcopy(notebook)
-    cells = []
+    cells, alts = [], {}
     for cell in nb["cells"]:
         if cell["cell_type"] == "code":
             cell["source"] = re.sub(r"\n*^[ \t]*%%[ \t]*$\n*", "\n\n", text(cell["source"]), flags=re.M).strip("\n")
@@ -68,6 +68,8 @@ def prepare(notebook, target, meta):
                         outputs[-1]["text"] += out["text"]
                         continue
                 elif "data" in out:
+                    # What a picture shows, in words, comes beside it.
+                    alts.setdefault(cell.get("id", ""), {})[str(len(outputs) + 1)] = text(out["data"].get("text/plain", ""))
                     out["data"] = best(out["data"], target)
                 outputs.append(out)
             cell["outputs"] = outputs
@@ -75,7 +77,7 @@ def prepare(notebook, target, meta):
                 continue
         cells.append(cell)
     nb["cells"] = cells
-    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": meta}
+    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts)}
     return json.dumps(nb)
 
 
@@ -145,7 +147,7 @@ def linked(page, names):
     def link(name, shown):
         return f'<a class="api" href="packages.html#{name}" title="{html.escape(names[name])}">{shown}</a>' if name in names else shown
 
-    page = re.sub(r"<code>([a-z]\w*(?:\.[A-Z]\w*)+)</code>(?!</a>)", lambda m: link(m[1], m[0]), page)
+    page = re.sub(r"<code>([a-z]\w*(?:\.[A-Z]\w*)*)</code>(?!</a>)", lambda m: link(m[1], m[0]), page)
     return re.sub(r'\b([a-z]\w*)<span class="op">\.</span>([A-Z]\w*)', lambda m: link(f"{m[1]}.{m[2]}", m[0]), page)
 
 

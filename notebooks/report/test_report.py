@@ -34,7 +34,7 @@ ABOUT = {"authors": ["A. Name", "B. Other"], "date": "1 May 2026", "data": "my.c
 
 
 def picture(**data):
-    return new_output("display_data", data={"image/png": PNG, "image/svg+xml": SVG, "text/plain": "a picture", **data})
+    return new_output("display_data", data={"image/png": PNG, "image/svg+xml": SVG, **data})
 
 
 class Runner(unittest.TestCase):
@@ -131,7 +131,7 @@ class Runner(unittest.TestCase):
         self.assertEqual([r for r in reports if not r.startswith(".")], ["packages.html", "x--my.html", "x--my.pdf"])
         for line in "     ✗ side <b>: got 2, want 1 ± 0.5\n", "1 passed, 0 failed, 1 with checks that are false\n":
             self.assertIn(line, printed.getvalue())
-        self.assertRegex(page, '<p class="false">✗ side &lt;b&gt;: got 2, want 1 ± 0.5')
+        self.assertRegex(page, '<p class="false">\\s*✗ side &lt;b&gt;: got 2, want 1 ± 0.5')
 
     def test_facts(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -139,10 +139,11 @@ class Runner(unittest.TestCase):
             nbformat.write(new_notebook(cells=[new_markdown_cell("# T"), new_code_cell(
                 '!ls\nvar data = nb.Data(\n\tlandmarks.CorpusCallosum(), // two\n\tlandmarks.Read)\n'
                 'func show() { viz.Show() }\n%%\nrand.NewPCG(1, 2)\nr := Run{Seed: 7}\nviz.Show(\n\tf,\n)\nif r {\n\tviz.Show(f)\n}\nfmt.Println("viz.Show(f)")'),
-                new_code_cell('var s = nb.Param(`s`, 1) // nb.Param("t", 2)\nvar r = rand.NewPCG(1, 2)'), new_code_cell("no Go {")]), path)
+                new_code_cell('var s = nb.Param(`s`, 1) // nb.Param("t", 2)\nvar r = rand.NewPCG(1, 2)'), new_code_cell("no Go {"),
+                new_code_cell('const n = 3\n\n// f shows.\nfunc f() {\n\tviz.Show(1)\n}\nx := nb.Param("u", n); viz.Show(x,\n\tn)\nf()\nfmt.Print(x)')]), path)
             self.assertEqual(run.facts([path])[path], {
-                "readers": ["landmarks.Read"], "params": ["s"], "seeds": ["PCG(1, 2)", "Seed: 7"], "data": True,
-                "cells": [{"shows": 1, "prints": True}, {"shows": 0, "prints": False}, {"shows": 0, "prints": False}]})
+                "readers": ["landmarks.Read"], "params": ["s", "u"], "seeds": ["PCG(1, 2)", "Seed: 7"], "data": True,
+                "cells": [{"shows": 1, "prints": True}, {"shows": 0, "prints": False}, {"shows": 0, "prints": False}, {"shows": 1, "prints": True}]})
 
     def test_provenance_of_standard_data(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -342,7 +343,8 @@ class Report(unittest.TestCase):
         page = self.html(self.notebook(
             new_markdown_cell("See notebook 2, notebooks 0 and 2 (not 1 or 7), or [its end](02_c.ipynb); 2 shapes. At ($y$). `viz.Show` and `viz.None`"),
             new_code_cell("%%\nviz.Show(f)\nx.Show(f)", outputs=[picture(), picture()]), new_markdown_cell("**Figure.** A *circle* of $\\mathbb R^2$."),
-            new_markdown_cell("## Last"), new_code_cell("y", metadata={"tags": ["listing"]}, outputs=[picture()])))
+            new_markdown_cell("## Last"), new_code_cell("y", metadata={"tags": ["listing"]}, outputs=[picture(), picture(**{
+                "text/plain": "Two <b> circles.", "image/svg+xml": SVG.replace("<circle", "<style>@media (prefers-color-scheme: dark) {}</style><circle")})])))
         for name, part in {
             "previous": '<a rel="prev" href="00_a.html">← 0. A</a>', "next": '<a rel="next" href="02_c.html">2. C $x$ →</a>',
             "a number": 'See notebook <span><a href="02_c.html" title="2. C $x$">2</a>,</span> notebooks <a href="00_a.html" title="0. A">0</a> and <a',
@@ -350,12 +352,13 @@ class Report(unittest.TestCase):
             "a full stop": '<span class="nobr">(<math><mi>y</mi></math>).</span>',
             "a name": 'href="packages.html#viz.Show" title="func Show(drawings ...Drawing)"><code>viz.Show</code></a> and <code>viz.None</code>',
             "a name in code": 'title="func Show(drawings ...Drawing)">viz<span class="op">.</span>Show</a>', "an alternative text": 'alt="Figure 1. A circle of R^2."',
-            "one of another picture": 'alt="Picture: Shapes in M"', "one without a caption": 'alt="Picture: Last"',
+            "one of another picture": 'alt="Picture: Shapes in M"', "one without a caption": 'alt="Picture: Last"', "one of its own": 'alt="Two &lt;b&gt; circles."',
             "folded": '<details class="code"><summary>', "shown": '<details class="code" open><summary>',
         }.items():
             with self.subTest(name):
                 self.assertIn(part, page)
         self.assertEqual(page.count("packages.html#"), 2)
+        self.assertEqual(page.count('class="on-white"'), 3)  # the fourth picture looks after itself in the dark
 
     def test_checks_and_packages(self):
         checks = [{"what": "side $x$", "got": "1.5", "want": "1", "tol": "0.5", "ok": True}, {"what": "a\\_b", "ok": False}]

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"os"
 	"slices"
@@ -139,22 +140,59 @@ func (f *facts) add(text string) cell {
 	return c
 }
 
-// program makes a Go file of a cell: what stands below %% is its main function, lines for the kernel or the shell are not Go.
+// program makes a Go file of a cell: what stands below %% is its main function, or without %% what is no declaration; lines
+// for the kernel or the shell are not Go.
 func program(text string) string {
-	out := strings.Builder{}
-	out.WriteString("package main\n")
-	end := ""
+	var above, below strings.Builder
+	out := &above
 	for line := range strings.Lines(text) {
 		switch word := strings.TrimSpace(line); {
-		case end == "" && (word == "%%" || word == "%main"):
-			out.WriteString("func main() {\n")
-			end = "}\n"
+		case word == "%%" || word == "%main":
+			out = &below
 		case strings.HasPrefix(word, "%"), strings.HasPrefix(word, "!"):
 		default:
 			out.WriteString(line)
 		}
 	}
-	return out.String() + "\n" + end
+	declarations, statements := above.String(), below.String()
+	if out == &above {
+		declarations, statements = split(declarations)
+	}
+	return "package main\n" + declarations + "\nfunc main() {\n" + statements + "\n}\n"
+}
+
+// split parts the declarations of a piece of Go from its statements.
+func split(text string) (declarations, statements string) {
+	set := token.NewFileSet()
+	file := set.AddFile("", -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, []byte(text), func(token.Position, string) {}, 0)
+	depth, start, first := 0, 0, token.ILLEGAL // of what is being read
+	for {
+		pos, tok, _ := s.Scan()
+		end := min(file.Offset(pos)+1, len(text))
+		switch tok {
+		case token.LPAREN, token.LBRACK, token.LBRACE:
+			depth++
+		case token.RPAREN, token.RBRACK, token.RBRACE:
+			depth--
+		}
+		if first == token.ILLEGAL && tok != token.SEMICOLON {
+			first = tok
+		}
+		if tok == token.EOF || tok == token.SEMICOLON && depth == 0 {
+			switch first {
+			case token.FUNC, token.TYPE, token.VAR, token.CONST, token.IMPORT:
+				declarations += text[start:end]
+			default:
+				statements += text[start:end]
+			}
+			start, first = end, token.ILLEGAL
+		}
+		if tok == token.EOF {
+			return declarations, statements
+		}
+	}
 }
 
 // called is the name of a called function of a package, "" of others.
