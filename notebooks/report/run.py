@@ -357,12 +357,22 @@ def takes(fact, study):
     return reads and all(name in fact["params"] for name in study.parameters)
 
 
-def sweep():
-    """Removes the folders of runs that were killed."""
-    for lock in HOME.glob("run-*/lock"):
-        with contextlib.suppress(OSError), open(lock) as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(lock.parent, ignore_errors=True)
+@contextlib.contextmanager
+def workplace():
+    """A folder of this run alone, where it keeps what is not finished. What killed runs have left is removed: a folder whose
+    lock nobody holds. Nobody makes one meanwhile, so that a new one is not taken for one of these."""
+    HOME.mkdir(exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        with open(HOME / "runs", "w") as door:
+            fcntl.flock(door, fcntl.LOCK_EX)
+            for old in HOME.glob("run-*"):
+                with contextlib.suppress(OSError), open(old / "lock", "a") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(old, ignore_errors=True)
+            folder = stack.enter_context(tempfile.TemporaryDirectory(dir=HOME, prefix="run-", ignore_cleanup_errors=True))
+            lock = stack.enter_context(open(f"{folder}/lock", "w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield pathlib.Path(folder)
 
 
 def with_outputs(paths):
@@ -376,14 +386,10 @@ def with_outputs(paths):
 
 async def run(known, study, whole, check, timeout, authors=()):
     """Executes the notebooks, whose facts are known by their paths; returns the exit status."""
-    HOME.mkdir(exist_ok=True)
-    sweep()
     if not check:
         with manifest():
             pass  # better to know now than when all is computed
-    with tempfile.TemporaryDirectory(dir=HOME, prefix="run-", ignore_cleanup_errors=True) as name, open(f"{name}/lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        folder = pathlib.Path(name)
+    with workplace() as folder:
         study.take(folder)
         turns = asyncio.Semaphore(JOBS)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
@@ -428,14 +434,14 @@ def main():
     parser.add_argument("--strip", action="store_true", help="only remove the outputs from the notebook files")
     parser.add_argument("--timeout", type=int, default=300, metavar="SECONDS", help="for each cell (default 300)")
     parser.add_argument("--data", type=pathlib.Path, metavar="FILE", help="landmarks to compute from instead of the standard ones")
-    parser.add_argument("--set", default="", metavar="'NAME=VALUE …'", help="parameters of the notebooks")
+    parser.add_argument("--set", action="append", default=[], metavar="'NAME=VALUE …'", help="parameters of the notebooks, any number of times")
     parser.add_argument("--authors", default="", help="of the reports, separated by semicolons")
     parser.add_argument("--make", action="store_true", help="take DATA, SET, AUTHORS and NOTEBOOKS from the environment, where make puts its variables")
     parser.add_argument("notebook", nargs="*", type=pathlib.Path, help="default: all of notebooks/, with the index")
     args = parser.parse_args()
     if args.make:
         args.data = pathlib.Path(os.environ["DATA"]) if os.environ.get("DATA") else None
-        args.set, args.authors = os.environ.get("SET", ""), os.environ.get("AUTHORS", "")
+        args.set, args.authors = [os.environ.get("SET", "")], os.environ.get("AUTHORS", "")
         args.notebook = [pathlib.Path(p) for word in shlex.split(os.environ.get("NOTEBOOKS", "")) for p in sorted(glob.glob(word)) or [word]]
     paths = [p.resolve() for p in args.notebook] or sorted(NOTEBOOKS.glob("*.ipynb"))
     if args.strip:
@@ -454,7 +460,7 @@ def main():
     if not paths:
         print(f"no notebooks in {NOTEBOOKS}")
         return
-    study = Study(args.data and args.data.resolve(), parameters(args.set))
+    study = Study(args.data and args.data.resolve(), {name: value for text in args.set for name, value in parameters(text).items()})
     try:
         known = facts(paths)
         if study.own:

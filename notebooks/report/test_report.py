@@ -1,6 +1,7 @@
 """Tests of the runner and of the reports, on small notebooks in a temporary folder: python -m unittest (in this folder)."""
 import asyncio
 import base64
+import concurrent.futures
 import contextlib
 import errno
 import hashlib
@@ -220,6 +221,22 @@ class Runner(unittest.TestCase):
         name, other = (run.report_name(pathlib.Path("04_x.ipynb"), s) for s in (long, run.Study(long.data, {"from": "b" * 299})))
         self.assertLess(len(name.encode()), 200)
         self.assertNotEqual(name, other)
+
+    def test_new_runs_are_not_swept_away(self):
+        def starts():
+            for _ in range(50):
+                with run.workplace() as folder:
+                    (folder / "file").write_text("kept")
+            return True
+
+        with tempfile.TemporaryDirectory() as home, unittest.mock.patch.object(run, "HOME", pathlib.Path(home)):
+            dead = run.HOME / "run-dead"
+            dead.mkdir()
+            (dead / "lock").touch()
+            (run.HOME / "run-cut").mkdir()  # killed before it had a lock
+            with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                self.assertEqual([task.result() for task in [pool.submit(starts) for _ in range(4)]], [True] * 4)
+            self.assertEqual([f.name for f in run.HOME.iterdir()], ["runs"])
 
     def test_a_full_disk_is_told(self):
         full = OSError(errno.ENOSPC, "No space left on device")
