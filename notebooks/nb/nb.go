@@ -1,5 +1,5 @@
 // Package nb has what a notebook cell needs beside the mathematics: errors that fail the cell, numerical checks that fail
-// the report when they are false, and values that live from one cell to the next.
+// the report when they are false, text in which data are shown as they are, and values that live from one cell to the next.
 //
 // GoNB runs each cell as a process of its own and carries pictures and printed text on different ways, so their order is
 // not certain. What this package prints goes the way of the pictures and arrives before the call returns; outside a
