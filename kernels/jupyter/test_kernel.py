@@ -1,6 +1,8 @@
 """Conformance of the kernel: jupyter-kernel-test for what it claims, and what the protocol's tests do not look at."""
 import os
 import pathlib
+import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -13,10 +15,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHOW = '%%\nviz.Show(viz.Outline(landmarks.CorpusCallosum().Shape("jhu_atlas")))'
 
 
-def start():
+def start(**env):
     """Starts a kernel in the folder of the notebooks, with a temporary folder of its own."""
     folder = tempfile.TemporaryDirectory()
-    manager, client = start_new_kernel(kernel_name="anatomy", cwd=str(ROOT / "notebooks"), env=dict(os.environ, TMPDIR=folder.name))
+    manager, client = start_new_kernel(kernel_name="anatomy", cwd=str(ROOT / "notebooks"), env=dict(os.environ, TMPDIR=folder.name, **env))
     return manager, client, folder
 
 
@@ -74,6 +76,22 @@ class Kernel(unittest.TestCase):
         reply, _ = self.execute(code)
         self.assertEqual(reply["status"], "error", code)
         return reply
+
+    def test_first_cells_with_a_cold_cache_under_load(self):
+        # gopls has C compiled while the first cells are built: its files must not lie among those of the cell.
+        self.tearDown()
+        load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+        with tempfile.TemporaryDirectory() as cache:
+            try:
+                self.manager, self.client, self.folder = start(GOCACHE=cache)
+                for i in range(40):
+                    reply, text = self.execute(f"%%\nfmt.Print({i})", 300)
+                    self.assertEqual((reply.get("evalue"), text), (None, str(i)))
+            finally:
+                self.tearDown()
+                for process in load:
+                    process.kill()
+                    process.wait()
 
     def test_compile_errors_are_at_their_line(self):
         self.execute("func twice(x float64) float64 { return 2 * x }")

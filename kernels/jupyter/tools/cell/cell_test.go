@@ -133,6 +133,7 @@ func TestStatus(t *testing.T) {
 }
 
 func TestMakeFolder(t *testing.T) {
+	t.Setenv("GOTMPDIR", "")
 	dir := t.TempDir()
 	in := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }
 	for _, name := range []string{"kernel_killed", "kernel_starting", "other_x"} {
@@ -154,6 +155,9 @@ func TestMakeFolder(t *testing.T) {
 		if _, err := os.Stat(in(name)); (err == nil) != there {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	if temporary := os.Getenv("GOTMPDIR"); filepath.Dir(temporary) != in("kernel_b") {
+		t.Errorf("temporary files lie in %q", temporary)
 	}
 	if err := MakeFolder(in("kernel_a")); err == nil {
 		t.Error("a folder that exists is taken")
