@@ -190,11 +190,12 @@ def golang(version, lab):
             for path in [folder / "gonb", *(folder / "gonb").rglob("*")]:
                 path.chmod(0o700 if path.is_dir() else 0o600)  # the module cache is read-only
             apply(tools / "gonb.patch", folder / "gonb")
+            shutil.copyfile(tools / "help.md", folder / "gonb" / "internal" / "specialcmd" / "help.md")
             shutil.copyfile(tools / "go.sum", folder / "go.sum")
             (folder / "go.mod").write_text((tools / "go.mod").read_text() + f'\nreplace {gonb} => {json.dumps(str(folder / "gonb"))}\n')
             build(tools, HOME / "bin" / "gonb", gonb, f"-modfile={folder / 'go.mod'}")
 
-    step("gonb", HOME / "bin", key(version, tools / "go.mod", tools / "go.sum", tools / "gonb.patch", *sorted((tools / "cell").glob("*.go"))),
+    step("gonb", HOME / "bin", key(version, tools / "go.mod", tools / "go.sum", tools / "gonb.patch", tools / "help.md", *sorted((tools / "cell").glob("*.go"))),
          build_gonb)
     if lab:
         step("gopls", HOME / "lab", key(version, tools / "gopls" / "go.mod", tools / "gopls" / "go.sum"), lambda: build(

@@ -67,9 +67,15 @@ class Kernel(unittest.TestCase):
         self.folder.cleanup()
 
     def execute(self, code, timeout=60):
-        """Runs a cell; returns its reply and the text that it wrote."""
-        text = []
-        reply = self.client.execute_interactive(code, timeout=timeout, output_hook=lambda m: text.append(m["content"].get("text", "")))
+        """Runs a cell; returns its reply and the text that it wrote, with that of values."""
+        text, self.types = [], set()
+
+        def hook(message):
+            data = message["content"].get("data", {})
+            text.append(message["content"].get("text", "") or data.get("text/plain", ""))
+            self.types |= data.keys()
+
+        reply = self.client.execute_interactive(code, timeout=timeout, output_hook=hook)
         return reply["content"], "".join(text)
 
     def fails(self, code):
@@ -92,6 +98,75 @@ class Kernel(unittest.TestCase):
                 for process in load:
                     process.kill()
                     process.wait()
+
+    def test_statements_need_no_marker(self):
+        self.assertEqual(self.execute("type pair struct{ A, B int }\n\nfunc (p *pair) swap() { p.A, p.B = p.B, p.A }\nvar n = 2")[0]["status"], "ok")
+        for code, want in {
+            'fmt.Print("a")': "a",
+            '%% fmt.Print("b")': "b",
+            "p := pair{n, 3}\np.swap()\nfmt.Print(p.A)\n// the end": "3",
+            "var m = n + 1\nx := m\nfunc twice(i int) int { return 2 * i }\nfmt.Print(twice(x), m)": "6 3",
+            "!echo shell\nfmt.Print(n)": "shell\n2",
+            # what shows no value
+            "p := pair{}\np.swap()": "",
+            "sort.Ints([]int{n})": "",
+            "math.Sqrt(2);": "",
+            "x := 1\n_ = x": "",
+            # values
+            "n + 1": "3",
+            "math.Sqrt(2) // a root": "1.4142135623730951",
+            "%%\ntwice(m)": "6",
+            "pair{1, 2}": "{A:1 B:2}",
+            "strconv.Atoi(\n\t`12`,\n)": "12",
+            "[][]float64{{1, 2}, {3, 4}}": "[1 2]\n[3 4]",
+            "geom.Converged": "converged",
+            "os.Remove(os.DevNull + `/nothing`)": None,
+        }.items():
+            with self.subTest(code):
+                reply, text = self.execute(code)
+                self.assertEqual(reply["status"], "error" if want is None else "ok", reply)
+                self.assertIn(text, (want, text if want is None else want))
+
+    def test_a_figure_is_shown(self):
+        self.assertEqual(self.execute('var callosum = landmarks.CorpusCallosum().Shape("jhu_atlas")\nviz.Outline(callosum)')[0]["status"], "ok")
+        self.assertEqual(self.types, {"image/png", "image/svg+xml"})
+        self.assertEqual(self.execute("func figure() *viz.Figure { return viz.Fig(viz.Outline(callosum)) }")[0]["status"], "ok")
+        self.execute("figure()")
+        self.assertEqual(self.types, {"image/png", "image/svg+xml"})
+
+    def test_a_stock_notebook_runs(self):
+        for code, want in {
+            'package main\n\nimport (\n\t"flag"\n\t"fmt"\n)\n\nvar who = flag.String("who", "world", "")\n\nfunc main() {\n\tflag.Parse()\n\tfmt.Println("hello", *who)\n}':
+                "hello world\n",
+            '%% --who="you and me"\nfmt.Println("hello", *who)': "hello you and me\n",
+            "const (\n\ta = iota\n\tb\n)\n\ntype T[K any] struct{ k K }\n\nfunc (t T[K]) String() string { return fmt.Sprint(t.k) }\n\nfunc init_b() { fmt.Print(`init `) }": "init ",
+            "%%\nfmt.Println(T[int]{b})": "init 1\n",
+            "%main\nfor i := range 2 {\n\tfmt.Print(i)\n}": "init 01",
+            "func run() { fmt.Print(`run`) }\n%exec run": "init run",
+            "//gonb:%%\nfmt.Print(a)": "init 0",
+            "%test\nfunc TestA(t *testing.T) { fmt.Println(`tested`) }": None,
+            "%%bash\necho bash": "bash\n",
+        }.items():
+            with self.subTest(code):
+                reply, text = self.execute(code)
+                self.assertEqual(reply["status"], "ok", reply)
+                self.assertIn(text, (want, text if want is None else want))
+
+    def test_errors_explain(self):
+        self.execute("M := landmarks.New(2, 2, kernels.Gaussian(1))\nq := [][]float64{{0, 0}, {1, 0}}\n_, _ = M, q")
+        for code, message in {
+            "M.Dim()": "undefined: M: it was a value of cell [1]",
+            "M := landmarks.New(2, 2, kernels.Gaussian(1))\nr := M.Log(nil, nil)\nr": "if the last is an error, nb.Must(M.Log(…)) takes it",
+            "y := 1\nfunc f() int { return y }\nf()": "functions do not see",
+        }.items():
+            with self.subTest(code):
+                self.assertIn(message, self.fails(code)["evalue"])
+        reply = self.fails("x := 1\nfmt.Print(a, a)\nfmt.Print(a)")
+        self.assertEqual(reply["evalue"].count("\n"), 0, reply["evalue"])
+        reply, text = self.execute('\nnb.Must(landmarks.Read("nothing.csv"))')
+        self.assertEqual(reply["status"], "error")
+        self.assertRegex(text, rf"^cell \[\d+\], line 2: error: open nothing.csv: .* \(in the folder {ROOT}/notebooks\)\n$")
+        self.assertEqual(self.execute('landmarks.Read("nothing.csv")')[1][-30:], text[-30:])
 
     def test_compile_errors_are_at_their_line(self):
         self.execute("func twice(x float64) float64 { return 2 * x }")
@@ -180,6 +255,15 @@ nb.Must(engine.Run(long, 1.0))"""
                 self.assertIn(name, reply["matches"])
                 self.assertEqual((reply["cursor_start"], reply["cursor_end"]), (len(code), len(code)))
 
+    def test_completes_values_of_earlier_cells(self):
+        self.execute("var cc = landmarks.CorpusCallosum()\nvar M = landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))")
+        self.execute('q := cc.Shape("jhu_atlas")\nr := nb.Must(M.Log(q, q))\n_ = r')
+        for code, name in {"M.": "Log", "%%\nM.Lo": "Log", "fmt.Println(M.": "Log", "cc.": "Shape", "s := nb.Must(M.Log(nil, nil)); s.": "Length",
+                           "r.": "Length", "fmt.Println(r.": "Length"}.items():
+            with self.subTest(code):
+                closed = code + ")" * code.count("Println(")
+                self.assertIn(name, self.client.complete(closed, cursor_pos=len(code), reply=True, timeout=30)["content"]["matches"])
+
     def test_inspects(self):
         code = "%%\nM := landmarks.New(39, 2, kernels.Gaussian(1))\nM.Exp(nil, nil)"
         for at, words in {"landmarks.New": "func landmarks.New", "kernels.Gaussian": "exp(", "M.Exp": "Exp("}.items():
@@ -187,6 +271,15 @@ nb.Must(engine.Run(long, 1.0))"""
                 reply = self.client.inspect(code, cursor_pos=code.index(at) + len(at) - 1, reply=True, timeout=30)["content"]
                 self.assertTrue(reply["found"])
                 self.assertIn(words, reply["data"]["text/markdown"])
+        for code, at in {'fmt.Println("a word")': 16, "// a word": 5, "x = = 1": 3, 'landmarks.Read("my.csv")': 18}.items():
+            with self.subTest(code):
+                reply = self.client.inspect(code, cursor_pos=at, reply=True, timeout=30)["content"]
+                self.assertEqual((reply["status"], reply["found"]), ("ok", False), reply["data"])
+
+    def test_help_is_of_this_project(self):
+        texts = []
+        self.client.execute_interactive("%help", timeout=60, output_hook=lambda m: texts.append(m["content"].get("data", {}).get("text/markdown", "")))
+        self.assertIn("landmarks.Read", "".join(texts))
 
 
 if __name__ == "__main__":

@@ -14,10 +14,11 @@ import (
 	"github.com/janpfeifer/gonb/gonbui"
 )
 
-// Must returns v. If err is not nil, it prints err to standard error and ends the cell with a failure.
+// Must returns v. If err is not nil, it prints err with the line of the cell to standard error and ends the cell with a
+// failure.
 func Must[T any](v T, err error) T {
 	if err != nil {
-		fail("error: %v", err)
+		fail("error: %v", explained(err))
 	}
 	return v
 }
@@ -25,7 +26,7 @@ func Must[T any](v T, err error) T {
 // Must2 is Must for a function with two results.
 func Must2[T, U any](v T, w U, err error) (T, U) {
 	if err != nil {
-		fail("error: %v", err)
+		fail("error: %v", explained(err))
 	}
 	return v, w
 }
@@ -61,6 +62,6 @@ func Printf(format string, args ...any) {
 // fail ends the process once the pictures that are on their way have arrived.
 func fail(format string, args ...any) {
 	gonbui.Sync()
-	fmt.Fprintf(os.Stderr, format+"\n", args...)
+	fmt.Fprintln(os.Stderr, place()+fmt.Sprintf(format, args...))
 	os.Exit(1)
 }

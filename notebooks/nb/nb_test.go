@@ -39,6 +39,10 @@ func TestMain(m *testing.M) {
 }
 
 func TestCells(t *testing.T) {
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range map[string]struct{ out, err string }{
 		"must":           {out: "42\n"},
 		"must err":       {err: "error: points.csv:3: landmark 7: NaN\n"},
@@ -55,6 +59,18 @@ func TestCells(t *testing.T) {
 		"check negative": {err: "✗ log: got 1, want 1 ± -1, differs by 0\n"},
 		"true":           {out: "✓ symmetric\n"},
 		"true not":       {err: "✗ symmetric: not true\n"},
+
+		"display number":   {out: "0.25\n"},
+		"display nothing":  {},
+		"display no error": {out: "3\nx\n"},
+		"display error":    {err: "error: no convergence\n"},
+		"display String":   {out: "number 1\npointer to 2\npointer to 3\n<nil>\n"},
+		"display fields":   {out: "{A:1 B:2}\n"},
+		"display matrix":   {out: "[1 2]\n[3 4]\n"},
+		"display long":     {out: strings.Repeat("é", longest) + "… (5 characters more)\n"},
+		"display figure":   {out: "drawn true\n"},
+		"display missing":  {err: "error: open nothing.csv: no such file or directory (in the folder " + folder + ")\n"},
+		"must missing":     {err: "error: open /nothing.csv: no such file or directory\n"},
 	} {
 		var out, stderr strings.Builder
 		cmd := exec.Command(os.Args[0])
