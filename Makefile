@@ -37,11 +37,11 @@ test: # format, vet, tests, and every notebook with its report, those that take 
 
 lab: # JupyterLab on the notebooks; OPTIONS="--no-browser --port 8899" are its own
 	$(SETUP) lab
-	@$(VENV)/jupyter lab --MultiKernelManager.default_kernel_name=anatomy notebooks $(OPTIONS)
+	@$(VENV)/python -m jupyterlab notebooks $(OPTIONS)
 
 kernel: # install the kernel "Anatomy (Go)" of this folder into your own Jupyter: for this user, or PREFIX=/path/to/environment
 	$(SETUP) lab
-	@$(VENV)/jupyter kernelspec install $(if $(PREFIX),--prefix="$(PREFIX)",--user) --name=anatomy .anatomy/venv/share/jupyter/kernels/anatomy
+	@$(VENV)/python -m jupyter_client.kernelspecapp install $(if $(PREFIX),--prefix="$(PREFIX)",--user) --name=anatomy .anatomy/venv/share/jupyter/kernels/anatomy
 	@echo 'to remove it: jupyter kernelspec remove anatomy'
 
 test-kernel: # the Jupyter protocol: completion, inspection, errors, interrupts

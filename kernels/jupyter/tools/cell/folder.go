@@ -23,12 +23,21 @@ func MakeFolder(path string) error {
 			}
 		}
 	}
-	if err := os.Mkdir(path, 0o700); err != nil {
+	// It gets its name once it is locked: until then it is none of those that others remove.
+	if _, err := os.Lstat(path); err == nil {
+		return &os.PathError{Op: "mkdir", Path: path, Err: os.ErrExist}
+	}
+	unnamed, err := os.MkdirTemp(filepath.Dir(path), ".new-")
+	if err != nil {
 		return err
 	}
-	f, err := lock(filepath.Join(path, lockName), os.O_RDWR|os.O_CREATE)
+	f, err := lock(filepath.Join(unnamed, lockName), os.O_RDWR|os.O_CREATE)
 	held = append(held, f)
+	if err == nil {
+		err = os.Rename(unnamed, path)
+	}
 	if err != nil {
+		os.RemoveAll(unnamed)
 		return err
 	}
 	temporary := filepath.Join(path, ".tmp")

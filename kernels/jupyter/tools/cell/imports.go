@@ -104,16 +104,21 @@ func (w *Workspace) AddTo(files ...string) error {
 	return nil
 }
 
-// ImportAll is a source of a package of that name which imports every package of the workspace.
-func (w *Workspace) ImportAll(name string) []byte {
+// WriteAll writes a file which imports every package of the workspace into a folder of its own below dir: a question about
+// it makes gopls read them all before the first one of the user.
+func (w *Workspace) WriteAll(dir string) (file string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.read()
-	src := fmt.Appendf(nil, "package %s\n", name)
+	src := []byte("package all\n")
 	for _, p := range slices.Sorted(maps.Keys(w.dirs)) {
 		src = fmt.Appendf(src, "\nimport _ %q", p)
 	}
-	return append(src, '\n')
+	file = filepath.Join(dir, "all", "all.go")
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		return "", err
+	}
+	return file, os.WriteFile(file, append(src, '\n'), 0o600)
 }
 
 // path returns the one import path of a package's name, or "".
