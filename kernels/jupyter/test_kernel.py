@@ -105,6 +105,11 @@ class Kernel(unittest.TestCase):
                     process.kill()
                     process.wait()
 
+    def test_flags_of_the_user_do_not_break_cells(self):
+        self.tearDown()
+        self.manager, self.client, self.folder = start(GOFLAGS="-mod=mod -modfile=/nothing -modcacherw")
+        self.assertEqual(self.execute("landmarks.CorpusCallosum().Spacing() > 0"), (unittest.mock.ANY, "true"))
+
     def test_statements_need_no_marker(self):
         self.assertEqual(self.execute("type pair struct{ A, B int }\n\nfunc (p *pair) swap() { p.A, p.B = p.B, p.A }\nvar n = 2")[0]["status"], "ok")
         for code, want in {
