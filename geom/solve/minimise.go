@@ -38,7 +38,7 @@ type Minimum struct {
 // with a preconditioner and a backtracking line search. It ends when a step promises to lower f by less than tolerance²
 // times f, or where f goes to zero, of a millionth of its scale.
 func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, maxIterations int) (*Minimum, error) {
-	const memory = 30
+	const remembered = 30
 	type pair struct {
 		s, y []float64
 		rho  float64 // 1/⟨s, y⟩
@@ -147,7 +147,7 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 		s := floats.ScaleTo(make([]float64, len(d)), t, d)
 		y := floats.SubTo(make([]float64, len(g)), gNext, g)
 		if sy := floats.Dot(s, y); sy > 0 {
-			if pairs = append(pairs, pair{s, y, 1 / sy}); len(pairs) > memory {
+			if pairs = append(pairs, pair{s, y, 1 / sy}); len(pairs) > remembered {
 				pairs = pairs[1:]
 			}
 			if err := rescaled(); err != nil {

@@ -103,6 +103,9 @@ func (s System) precondition(f [][]float64) ([][]float64, error) {
 	return s.Precondition(f)
 }
 
+// memory is how many steps Broyden's method learns from before it starts anew from M_b.
+const memory = 120
+
 // Broyden is Broyden's good method from the Jacobians M_b⁻¹, with steps that are shortened where they do not reduce |F_b|
 // (C. G. Broyden, Math. Comp. 19, 1965). It converges superlinearly. Roots that it does not find within maxIterations
 // evaluations, or where it gets stuck, are left open. Called again it goes on with what it has learned, and where it was
@@ -111,7 +114,7 @@ func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) e
 	values := make([][]float64, len(roots)) // M_b F_b at the best points
 	for b, r := range roots {
 		values[b] = r.F
-		if r.stuck {
+		if r.stuck || len(r.inverse.u) > memory {
 			r.inverse, r.stuck, r.step = Inverse{}, false, nil
 		}
 	}

@@ -18,9 +18,13 @@ type Mean struct {
 	Distances  []float64   // d(y, x_i); with Mismatch d_σ
 	Variance   float64     // Σ w_i d(y, x_i)², in the unit of lengths squared; with Mismatch of d_σ
 
-	Gradient   float64 // norm of the gradient: 0 at the mean
-	Residual   float64 // the largest root mean square of Exp_y(v_i) − x_i over the coordinates
-	Iterations int
+	Gradient float64 // norm of the gradient: 0 at the mean
+	// Mismatch: the certificate of the mean. Imbalance is ‖Σ w_i v_i‖ in standard errors of the mean, √(Σ w_i² ‖v_i‖²).
+	// Unsettled is by how much the geodesics fail to be the best to their own samples, the largest |q_i(1) + σ² p_i(1) − x_i|,
+	// relative to √(Σ w_i |x_i − y|²).
+	Imbalance, Unsettled float64
+	Residual             float64 // the largest root mean square of Exp_y(v_i) − x_i over the coordinates
+	Iterations           int
 	// Status is Stalled where the gradient or a logarithm did not reach its tolerance; Residual tells how far the
 	// logarithms are off.
 	Status geom.Status
@@ -31,11 +35,11 @@ type Mean struct {
 // geodesics and accepts what makes the sum smaller. It is the mean where the samples lie in a convex ball, and
 // a local one elsewhere. All samples share every compiled call, and each logarithm sets out from the last one.
 //
-// With Mismatch the sum is that of d_σ², y and all geodesics being varied together; the manifold then is one with
-// coordinates, not an Atlas. That is how to average landmarks of real outlines (the deterministic atlas of Durrleman et al.,
-// NeuroImage 101, 2014).
+// With Mismatch the sum is that of d_σ², and the manifold one with coordinates, not an Atlas. That is how to average landmarks
+// of real outlines (the deterministic atlas of Durrleman et al., NeuroImage 101, 2014). Its Tolerance is one of Imbalance, in
+// standard errors of the mean whatever the number of samples and the unit of length; a hundredth of it is one of Unsettled.
 //
-// It takes Weights, Start, Mismatch, Tolerance (default 1e-8; with Mismatch 0.02) and MaxIterations (500).
+// It takes Weights, Start, Mismatch, Tolerance (default 1e-8; with Mismatch 0.01) and MaxIterations (500).
 func FrechetMean(space *geom.Space, samples [][]float64, opts ...Option) (*Mean, error) {
 	r, err := newRun("Fréchet mean", 0, opts, "Weights", "Start", "Mismatch")
 	if err != nil {

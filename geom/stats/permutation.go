@@ -19,8 +19,11 @@ const (
 	MeanDistance Statistic = iota
 	// TangentMeanDistance is ‖mean of v_i over A − mean of v_i over B‖_g of the logarithms v_i at the mean of all.
 	TangentMeanDistance
-	// Dispersion is |D_A − D_B|, D the mean distance of a group's samples from their own mean (Anderson, Biometrics 62,
-	// 2006): the distances are permuted.
+	// Dispersion is |D_A − D_B|, D the mean distance of a group's n samples from their own mean, times √(n/(n − 1)). What is
+	// permuted are the vectors from the means to the samples, in one tangent space and scaled by the same factor; D is that of
+	// the vectors of a permuted group from their mean (Anderson, Biometrics 62, 2006, permutes the residuals of the samples). The
+	// distances alone are not exchangeable: those in small groups are smaller, and bound to each other. With Mismatch the
+	// distances are those of the geodesics, without the noise. For the size of the test see geom/stats/calibrate.
 	Dispersion
 )
 
@@ -62,7 +65,7 @@ func PermutationTest(space *geom.Space, a, b [][]float64, statistic Statistic, p
 	}
 	quiet := append(append([]Option{}, opts...), OnProgress(nil))
 	c := &Comparison{}
-	var of func(order []int) (float64, error)
+	var of, observed func(order []int) (float64, error)
 	switch statistic {
 	case MeanDistance:
 		of = func(order []int) (float64, error) {
@@ -106,31 +109,33 @@ func PermutationTest(space *geom.Space, a, b [][]float64, statistic Statistic, p
 			return math.Sqrt(max(0, floats.Dot(combine(signs, mean.Momenta), combine(signs, mean.Velocities)))), nil
 		}
 	case Dispersion:
-		var distances []float64
+		means := make([]*Mean, 2)
 		for g, group := range [][][]float64{a, b} {
-			mean, err := FrechetMean(space, group, opts...)
-			if err != nil {
+			if means[g], err = FrechetMean(space, group, opts...); err != nil {
 				return nil, fmt.Errorf("%s: the mean of group %d of 0 and 1: %w", r.task, g, err)
 			}
-			distances = append(distances, mean.Distances...)
-			if c.MeanB = mean.Point; g == 0 {
-				c.MeanA = mean.Point
+			if s := means[g].Status; s != geom.Converged {
+				c.Status = s
 			}
-			if mean.Status != geom.Converged {
-				c.Status = mean.Status
-			}
+		}
+		c.MeanA, c.MeanB = means[0].Point, means[1].Point
+		gram, err := r.residuals(space, means[0], means[1])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.task, err)
 		}
 		of = func(order []int) (float64, error) {
-			d := 0.0
-			for k, i := range order {
-				if k < len(a) {
-					d += distances[i] / float64(len(a))
-				} else {
-					d -= distances[i] / float64(len(b))
-				}
-			}
-			return math.Abs(d), nil
+			return math.Abs(dispersion(gram, order[:len(a)]) - dispersion(gram, order[len(a):])), nil
 		}
+		observed = func([]int) (float64, error) {
+			lengths := make([]float64, len(all)) // the mean of a group's own vectors is 0, and they have the factor
+			for i := range lengths {
+				lengths[i] = math.Sqrt(gram.At(i, i))
+			}
+			return math.Abs(floats.Sum(lengths[:len(a)])/float64(len(a)) - floats.Sum(lengths[len(a):])/float64(len(b))), nil
+		}
+	}
+	if observed == nil {
+		observed = of
 	}
 
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -138,7 +143,7 @@ func PermutationTest(space *geom.Space, a, b [][]float64, statistic Statistic, p
 	for i := range order {
 		order[i] = i
 	}
-	if c.Statistic, err = of(order); err != nil {
+	if c.Statistic, err = observed(order); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.task, err)
 	}
 	extreme := 0
