@@ -18,7 +18,11 @@ func (r *run) residuals(space *geom.Space, a, b *Mean) (*mat.SymDense, error) {
 	if r.sigma > 0 {
 		s := newShots(r.ctx, space, [][]float64{b.Point})
 		s.tolerance = 1e-6 * floats.Distance(a.Point, b.Point, 2)
-		if err := s.aim(a.Point, r.sigma*r.sigma); err != nil {
+		at, err := cometricAt(space, a.Point)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.aim([][]float64{a.Point}, at, r.sigma*r.sigma); err != nil {
 			return nil, err
 		}
 		if len(s.open()) > 0 {

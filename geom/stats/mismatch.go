@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
@@ -47,7 +46,7 @@ func (r *run) inexactMean(space *geom.Space, samples [][]float64, w []float64) (
 	}
 	b.spread = math.Sqrt(b.spread)
 	b.shots.tolerance = onTheWay * b.spread
-	if err := b.aim(y, sigma*sigma); err != nil {
+	if err := b.from(y, sigma*sigma); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.task, err)
 	}
 	b.least = 1e-10 * b.standardError()
@@ -59,7 +58,7 @@ func (r *run) inexactMean(space *geom.Space, samples [][]float64, w []float64) (
 		}
 		step, _ := b.step()
 		sigma = math.Max(r.sigma, fall*sigma)
-		if err := b.aim(floats.AddTo(make([]float64, len(y)), b.y, step), sigma*sigma); err != nil {
+		if err := b.from(floats.AddTo(make([]float64, len(y)), b.point, step), sigma*sigma); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.task, err)
 		}
 		b.iterations++
@@ -70,7 +69,7 @@ func (r *run) inexactMean(space *geom.Space, samples [][]float64, w []float64) (
 	}{{b.space, math.Max(0.1, r.tolerance), onTheWay}, {space, r.tolerance, missing * r.tolerance}} {
 		if b.space != phase.space {
 			b.space = phase.space
-			if err := b.aim(b.y, sigma*sigma); err != nil {
+			if err := b.from(b.point, sigma*sigma); err != nil {
 				return nil, fmt.Errorf("%s: %w", r.task, err)
 			}
 		}
@@ -90,15 +89,26 @@ const (
 type balance struct {
 	*run
 	*shots
+	point      []float64
 	weights    []float64
 	spread     float64 // √(Σ w_i |x_i − y|²)
 	least      float64 // what no standard error is below, where all samples are in one point
 	iterations int
 }
 
+// from moves the start of all geodesics.
+func (b *balance) from(y []float64, variance float64) error {
+	at, err := cometricAt(b.space, y)
+	if err != nil {
+		return err
+	}
+	b.point = y
+	return b.aim(repeat(y, len(b.shots.samples)), at, variance)
+}
+
 // pull returns Σ w_i p_i with its norm.
 func (b *balance) pull() ([]float64, float64) {
-	pull := make([]float64, len(b.y))
+	pull := make([]float64, len(b.point))
 	for i, root := range b.roots {
 		floats.AddScaled(pull, b.weights[i], root.X)
 	}
@@ -132,16 +142,12 @@ func (b *balance) step() ([]float64, float64) {
 
 // show says where the search is and whether it shall stop.
 func (b *balance) show() (stop bool, err error) {
-	misses, err := b.ends()
+	squares, _, err := b.distances()
 	if err != nil {
 		return true, err
 	}
-	value := 0.0
-	for i, root := range b.roots {
-		value += b.weights[i] * (b.cometric.square(root.X) + misses[i]/b.variance)
-	}
 	_, norm := b.pull()
-	return b.report(b.iterations, value, 2*norm), nil
+	return b.report(b.iterations, floats.Dot(b.weights, squares), 2*norm), nil
 }
 
 // settle moves y until the momenta balance to so many standard errors, with geodesics that are off by no more than miss.
@@ -161,9 +167,9 @@ func (b *balance) settle(imbalance, miss float64) error {
 			b.shots.tolerance = 0.3 * miss * b.spread
 		}
 		d := memory.Apply(step)
-		from := b.y
+		from := b.point
 		for short := 0; ; short++ {
-			if err := b.aim(floats.AddTo(make([]float64, len(d)), from, d), b.variance); err != nil {
+			if err := b.from(floats.AddTo(make([]float64, len(d)), from, d), b.variance); err != nil {
 				return err
 			}
 			next, nextLength := b.step()
@@ -187,18 +193,17 @@ func (b *balance) settle(imbalance, miss float64) error {
 
 // result describes the samples from y, whether settled or not.
 func (b *balance) result() (*Mean, error) {
-	misses, err := b.ends()
+	squares, misses, err := b.distances()
 	if err != nil {
 		return nil, err
 	}
 	_, norm := b.pull()
-	m := &Mean{Point: b.y, Weights: b.weights, Gradient: 2 * norm, Imbalance: b.imbalance(), Iterations: b.iterations}
+	m := &Mean{Point: b.point, Weights: b.weights, Gradient: 2 * norm, Imbalance: b.imbalance(), Iterations: b.iterations}
 	for i, root := range b.roots {
 		v := b.cometric.sharp(root.X)
-		square := floats.Dot(v, root.X) + misses[i]/b.variance
 		m.Momenta, m.Velocities = append(m.Momenta, root.X), append(m.Velocities, v)
-		m.Distances = append(m.Distances, math.Sqrt(math.Max(0, square)))
-		m.Variance += b.weights[i] * square
+		m.Distances = append(m.Distances, math.Sqrt(math.Max(0, squares[i])))
+		m.Variance += b.weights[i] * squares[i]
 		m.Residual = math.Max(m.Residual, math.Sqrt(misses[i]/float64(len(v))))
 	}
 	if b.spread > 0 {
@@ -214,23 +219,6 @@ func (b *balance) result() (*Mean, error) {
 		m.Status = geom.Stalled
 	}
 	return m, nil
-}
-
-// stiffFlat returns (g* + ridge)⁻¹ a_i at y where the manifold can do so, else a_i♭: the preconditioner of momenta.
-func stiffFlat(space *geom.Space, y []float64, a [][]float64) ([][]float64, error) {
-	out, err := space.Call("stiff flat", func(in []*graph.Node) []*graph.Node {
-		a := in[1]
-		y := graph.BroadcastToShape(graph.ExpandAxes(in[0], 0), a.Shape())
-		if m, ok := space.M.(geom.Regulariser); ok {
-			mu := graph.MulScalar(graph.OnesLike(graph.Squeeze(graph.SliceAxis(a, -1, graph.AxisElem(0)), -1)), ridge)
-			return []*graph.Node{m.RegularFlat(y, a, mu)}
-		}
-		return []*graph.Node{geom.Flat(space.M, y, a)}
-	}, y, a)
-	if err != nil {
-		return nil, err
-	}
-	return out.Matrix(0), nil
 }
 
 // add is the retraction of coordinates.

@@ -16,7 +16,7 @@ type Regression struct {
 	Velocity  []float64 // v = γ'(t₀), by the unit of t
 	Momentum  []float64 // v♭
 	Fitted    [][]float64
-	Residuals []float64 // d(γ(t_i), x_i); with Mismatch |γ(t_i) − x_i|
+	Residuals []float64 // d(γ(t_i), x_i); with Mismatch d_σ
 	Variance  float64   // Σ w_i Residuals_i²
 	R2        float64   // 1 − Variance over the same sum for the mean of the samples in place of γ(t_i)
 
@@ -28,7 +28,8 @@ type Regression struct {
 // from the Fréchet mean and the regression in its tangent space, and descends by the exact gradient: the residuals'
 // logarithms, taken back along the geodesics by reverse-mode differentiation.
 //
-// With Mismatch(σ), for many landmarks, it minimises Σ w_i (‖(t_i − t₀)v‖²_g + |γ(t_i) − x_i|²/σ²), on a manifold with coordinates.
+// With Mismatch(σ), for many landmarks, the distances are d_σ: to every sample leads a geodesic of its own from γ(t_i), which may
+// miss it, on a manifold with coordinates. What is long is penalised in these, not in γ: slopes are not shrunk.
 //
 // It takes Weights, Start (of the mean), Mismatch, Tolerance (default 1e-6; with Mismatch 0.01) and MaxIterations (500).
 func Regress(space *geom.Space, t []float64, samples [][]float64, opts ...Option) (*Regression, error) {
@@ -74,6 +75,17 @@ func Regress(space *geom.Space, t []float64, samples [][]float64, opts ...Option
 		f.s = append(f.s, []float64{s})
 		floats.AddScaled(f.m[0], w[i]*s, mean.Momenta[i])
 	}
+	if r.sigma > 0 {
+		f.shots = newShots(r.ctx, space, samples)
+		f.shots.variance = r.sigma * r.sigma
+		if f.shots.cometric, err = cometricAt(space, mean.Point); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.task, err)
+		}
+		for i, root := range f.shots.roots {
+			root.X = floats.AddScaledTo(make([]float64, len(mean.Point)), mean.Momenta[i], -f.s[i][0], f.m[0])
+			f.shots.tolerance = max(f.shots.tolerance, 1e-3*r.tolerance*floats.Distance(samples[i], mean.Point, 2))
+		}
+	}
 	found, err := f.optimise()
 	if err != nil {
 		return nil, err
@@ -85,22 +97,28 @@ func Regress(space *geom.Space, t []float64, samples [][]float64, opts ...Option
 	}
 	out := &Regression{Origin: origin, Point: f.p, Velocity: g.Velocity, Momentum: g.Momentum, Fitted: f.points,
 		Iterations: found.iterations, Status: found.status}
-	total := 0.0
-	for i, x := range samples {
-		var fromMean float64
-		if f.sigma > 0 {
-			out.Residuals = append(out.Residuals, floats.Distance(f.points[i], x, 2))
-			fromMean = floats.Distance(mean.Point, x, 2)
-		} else {
-			out.Residuals = append(out.Residuals, f.logs[i].Length)
-			fromMean = mean.Distances[i]
+	if f.shots != nil {
+		squares, _, err := f.shots.distances()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.task, err)
 		}
-		out.Variance += w[i] * out.Residuals[i] * out.Residuals[i]
-		total += w[i] * fromMean * fromMean
+		for _, square := range squares {
+			out.Residuals = append(out.Residuals, math.Sqrt(max(0, square)))
+		}
+		if f.shots.worst() > 10*f.shots.tolerance && out.Status == geom.Converged {
+			out.Status = geom.Stalled
+		}
+	} else {
+		for _, g := range f.logs {
+			out.Residuals = append(out.Residuals, g.Length)
+		}
+	}
+	for i, d := range out.Residuals {
+		out.Variance += w[i] * d * d
 	}
 	out.R2 = 1
-	if total > 0 {
-		out.R2 = 1 - out.Variance/total
+	if mean.Variance > 0 {
+		out.R2 = 1 - out.Variance/mean.Variance
 	}
 	if mean.Status == geom.Cancelled {
 		out.Status = geom.Cancelled

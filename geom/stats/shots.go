@@ -14,19 +14,19 @@ import (
 	"anatomy/geom/solve"
 )
 
-// shots are geodesics q_i from one point y that end near samples x_i: each minimises ‖p‖²_g* + |q(1) − x_i|²/σ² over its
-// momentum p at y, on a manifold with coordinates. Where that is least, p is the root of the transversality condition
+// shots are geodesics q_i from points y_i that end near samples x_i: each minimises ‖p‖²_g* + |q(1) − x_i|²/σ² over its
+// momentum p at y_i, on a manifold with coordinates. Where that is least, p is the root of the transversality condition
 //
 //	F_i(p) = q(1) + σ² p(1) − x_i = 0
 //
-// (Beg, Miller, Trouvé and Younes, Int. J. Computer Vision 61, 2005, for images), whose derivative is close to g*(y) + σ².
-// So the search for all p_i takes values of flows and no gradients, and goes on from where it stands when y or σ have
-// changed a little.
+// (Beg, Miller, Trouvé and Younes, Int. J. Computer Vision 61, 2005, for images), whose derivative is close to g*(y_i) + σ².
+// So the search for all p_i takes values of flows and no gradients, and goes on from where it stands when the y_i or σ have
+// changed a little. The y_i are close together: g* at one of them serves all.
 type shots struct {
 	ctx       context.Context
 	space     *geom.Space
 	samples   [][]float64
-	y         []float64
+	y         [][]float64
 	variance  float64 // σ²
 	tolerance float64 // of |F_i|, in the search
 	cometric  *cometric
@@ -41,15 +41,11 @@ func newShots(ctx context.Context, space *geom.Space, samples [][]float64) *shot
 	return s
 }
 
-// aim moves the start of all geodesics to y, changes σ², and searches for the momenta there: by Broyden's method, where that
+// aim moves the starts of the geodesics to y, with the cometric at one of these points or close by, changes σ², and searches for the momenta there: by Broyden's method, where that
 // does not arrive by Newton's, and where that does not either, because the momenta have no neighbours that solve the changed
 // problem, by descent from rest.
-func (s *shots) aim(y []float64, variance float64) error {
-	s.y, s.variance = y, variance
-	var err error
-	if s.cometric, err = cometricAt(s.space, y); err != nil {
-		return err
-	}
+func (s *shots) aim(y [][]float64, at *cometric, variance float64) error {
+	s.y, s.cometric, s.variance = y, at, variance
 	all := make([]int, len(s.roots))
 	for i, r := range s.roots {
 		all[i], r.Tolerance = i, s.tolerance
@@ -136,18 +132,19 @@ func (s *shots) newton() error {
 	return nil
 }
 
-// call runs a graph function of (y, σ², x, rows…), y once for every x, for some of the samples. Their number is rounded up to
-// one of few, for each of which the function is compiled.
+// call runs a graph function of (y, σ², x, rows…) for some of the samples. Their number is rounded up to one of few, for each
+// of which the function is compiled.
 func (s *shots) call(name string, fn func(y, variance, x *graph.Node, rows []*graph.Node) []*graph.Node, which []int, rows ...[][]float64) (engine.Values, error) {
 	size := len(s.samples)
 	for size > 1 && (size+2)/3 >= len(which) {
 		size = (size + 2) / 3
 	}
-	x := make([][]float64, size)
+	x, y := make([][]float64, size), make([][]float64, size)
 	for k := range x {
-		x[k] = s.samples[which[min(k, len(which)-1)]]
+		i := which[min(k, len(which)-1)]
+		x[k], y[k] = s.samples[i], s.y[i]
 	}
-	args := []any{s.y, s.variance, x}
+	args := []any{y, s.variance, x}
 	for _, r := range rows {
 		padded := make([][]float64, size)
 		for k := range padded {
@@ -156,7 +153,7 @@ func (s *shots) call(name string, fn func(y, variance, x *graph.Node, rows []*gr
 		args = append(args, padded)
 	}
 	return s.space.Call(name, func(in []*graph.Node) []*graph.Node {
-		return fn(graph.BroadcastToShape(graph.ExpandAxes(in[0], 0), in[2].Shape()), in[1], in[2], in[3:])
+		return fn(in[0], in[1], in[2], in[3:])
 	}, args...)
 }
 
@@ -191,36 +188,38 @@ func (s *shots) equations(which []int) solve.System {
 	}
 }
 
-// ends returns |q_i(1) − x_i|² for all samples.
-func (s *shots) ends() ([]float64, error) {
+// distances returns ‖p_i‖²_g* + |q_i(1) − x_i|²/σ² and |q_i(1) − x_i|² for all samples.
+func (s *shots) distances() (squares, misses []float64, err error) {
 	all, p := make([]int, len(s.roots)), make([][]float64, len(s.roots))
 	for i, r := range s.roots {
 		all[i], p[i] = i, r.X
 	}
-	out, err := s.call("ends", func(y, _, x *graph.Node, in []*graph.Node) []*graph.Node {
-		q, _ := s.space.FlowMap(y, in[0])
-		return []*graph.Node{graph.ReduceSum(graph.Square(graph.Sub(q, x)), -1)}
+	out, err := s.call("distances", func(y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
+		return s.distance(y, variance, x, in[0])
 	}, all, p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return out.Vector(0), nil
+	return out.Vector(0), out.Vector(1), nil
+}
+
+func (s *shots) distance(y, variance, x, p *graph.Node) []*graph.Node {
+	q, _ := s.space.FlowMap(y, p)
+	misses := graph.ReduceSum(graph.Square(graph.Sub(q, x)), -1)
+	squares := graph.ReduceSum(graph.Mul(p, geom.Sharp(s.space.M, y, p)), -1)
+	return []*graph.Node{graph.Add(squares, graph.Div(misses, variance)), misses}
 }
 
 // descend minimises ‖p‖²_g* + |q(1) − x|²/σ² for some of the samples from p = 0, as far as it takes for Newton's method to
 // find the root.
 func (s *shots) descend(which []int) error {
-	d := len(s.y)
+	d := len(s.y[0])
 	found, err := solve.Minimise(s.ctx, solve.Objective{
 		FirstStep: s.variance / 2,
 		Value: func(x []float64) (float64, []float64, error) {
 			out, err := s.call("least mismatch", func(y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
-				p := in[0]
-				q, _ := s.space.FlowMap(y, p)
-				squares := graph.ReduceSum(graph.Mul(p, geom.Sharp(s.space.M, y, p)), -1)
-				misses := graph.ReduceSum(graph.Square(graph.Sub(q, x)), -1)
-				f := graph.Add(squares, graph.Div(misses, variance))
-				return []*graph.Node{f, graph.Gradient(graph.ReduceAllSum(f), p)[0]}
+				f := s.distance(y, variance, x, in[0])[0]
+				return []*graph.Node{f, graph.Gradient(graph.ReduceAllSum(f), in[0])[0]}
 			}, which, engine.Unflatten(x, d))
 			if err != nil {
 				return 0, nil, err
