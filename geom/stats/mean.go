@@ -37,7 +37,10 @@ type Mean struct {
 //
 // With Mismatch the sum is that of d_σ², and the manifold one with coordinates, not an Atlas. That is how to average landmarks
 // of real outlines (the deterministic atlas of Durrleman et al., NeuroImage 101, 2014). Its Tolerance is one of Imbalance, in
-// standard errors of the mean whatever the number of samples and the unit of length; a hundredth of it is one of Unsettled.
+// standard errors of the mean whatever the number of samples and the unit of length; a hundredth of it is one of Unsettled. A
+// sample that no smooth deformation reaches, such as an outline with points out of order, has several geodesics that are best
+// close by: it makes the search long, and where it does not settle the Status is Stalled. A matrix of all pairs of landmarks is
+// decomposed at every step, which suits up to about a thousand of them.
 //
 // It takes Weights, Start, Mismatch, Tolerance (default 1e-8; with Mismatch 0.01) and MaxIterations (500).
 func FrechetMean(space *geom.Space, samples [][]float64, opts ...Option) (*Mean, error) {
