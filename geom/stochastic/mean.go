@@ -19,9 +19,16 @@ type Mean struct {
 
 	LogLikelihood float64 // (1/J) Σ_j log p_T(Point, v_j), as estimated
 	Gradient      float64 // √(T‖∂_x‖² + (2/d)(∂_log T)²), the length of the last step in units of standard deviations
+	// EffectiveSize is that of the bridges to a sample, see Likelihood, as a harmonic mean over the samples: the noise of the bridges
+	// adds about 1/EffectiveSize of the variance that sampling gives an estimate.
+	EffectiveSize float64
 	Iterations    int
-	Status        geom.Status // geom.Converged where Gradient is at most 1e-3
+	Status        geom.Status // geom.Converged where Gradient is at most 1e-3 and EffectiveSize at least MeanEffectiveSize
 }
+
+// MeanEffectiveSize is the least EffectiveSize of a diffusion mean that is called converged. Where fewer bridges count, the estimate
+// moves with the seed and with Run.Paths.
+const MeanEffectiveSize = 5
 
 const (
 	meanAccuracy      = 1e-6 // of Gradient, where the iteration ends
@@ -62,8 +69,8 @@ func DiffusionMean(s *geom.Space, proposal Proposal, samples [][]float64, start 
 
 	// at is the objective with its gradient, as steps in the chart at x and in log T.
 	type point struct {
-		x, step               []float64
-		t, stepT, value, norm float64
+		x, step                     []float64
+		t, stepT, value, norm, size float64
 	}
 	at := func(x []float64, t float64) (*point, error) {
 		out, err := s.Call(fmt.Sprintf("%s, proposal %d", what, proposal), func(in []*Node) []*Node {
@@ -72,15 +79,19 @@ func DiffusionMean(s *geom.Space, proposal Proposal, samples [][]float64, start 
 			m, toPoint, y := coordinatesAt(s.M, x)
 			T := Exp(logT)
 			weights, _ := bridges(s.M, proposal, forPaths(n, toPoint(y)), repeatRows(v, n/v.Shape().Dim(0)), T, xi, false)
-			value := ReduceAllMean(logMeanExp(Reshape(weights, v.Shape().Dim(0), -1)))
+			weights = Reshape(weights, v.Shape().Dim(0), -1)
+			value := ReduceAllMean(logMeanExp(weights))
+			// (Σ w)²/Σ w² = N (mean w)²/mean w²
+			sizes := Sub(MulScalar(logMeanExp(weights), 2), logMeanExp(MulScalar(weights, 2)))
+			size := MulScalar(Reciprocal(ReduceAllMean(Exp(Neg(sizes)))), float64(weights.Shape().Dim(1)))
 			slope := Gradient(value, y, logT)
 			step := Mul(T, geom.Sharp(m, y, slope[0]))
-			return []*Node{value, step, MulScalar(slope[1], 2/d), dot(step, slope[0]), slope[1]}
+			return []*Node{value, step, MulScalar(slope[1], 2/d), dot(step, slope[0]), slope[1], size}
 		}, x, samples, math.Log(t), xi)
 		if err != nil {
 			return nil, err
 		}
-		p := &point{x: x, t: t, value: out.Scalar(0), step: out.Vector(1), stepT: out.Scalar(2)}
+		p := &point{x: x, t: t, value: out.Scalar(0), step: out.Vector(1), stepT: out.Scalar(2), size: out.Scalar(5)}
 		p.norm = math.Sqrt(out.Scalar(3) + p.stepT*out.Scalar(4))
 		return p, nil
 	}
@@ -111,14 +122,14 @@ func DiffusionMean(s *geom.Space, proposal Proposal, samples [][]float64, start 
 		}
 	}
 	switch {
-	case now.norm <= meanTolerance:
+	case now.norm <= meanTolerance && now.size >= MeanEffectiveSize:
 		mean.Status = geom.Converged
 	case mean.Iterations == meanMaxIterations:
 		mean.Status = geom.MaxIterations
 	default:
 		mean.Status = geom.Stalled
 	}
-	mean.Point, mean.Variance, mean.LogLikelihood, mean.Gradient = now.x, now.t, now.value, now.norm
+	mean.Point, mean.Variance, mean.LogLikelihood, mean.Gradient, mean.EffectiveSize = now.x, now.t, now.value, now.norm, now.size
 	return mean, nil
 }
 
