@@ -163,7 +163,7 @@ func (s *Space) directLog(z, y, guess [][]float64) ([]*Geodesic, error) {
 	}
 	roots := make([]*root, len(z))
 	var velocities [][]float64
-	var distances []float64
+	var distances, conjugate []float64
 	if m, ok := s.M.(ClosedForms); ok {
 		out, err := s.Call("Log", func(in []*Node) []*Node {
 			v := m.Log(in[0], in[1])
@@ -181,8 +181,13 @@ func (s *Space) directLog(z, y, guess [][]float64) ([]*Geodesic, error) {
 			roots[i] = &root{x: v}
 		}
 	} else {
-		if roots, err = s.searchLog(z, y, guess, start, apart); err != nil {
+		if roots, err = s.searchLog(z, y, guess, start, apart, false); err != nil {
 			return nil, err
+		}
+		if guess == nil { // a guess says which of the geodesics is wanted
+			if conjugate, err = s.shorten(z, y, start, apart, roots); err != nil {
+				return nil, err
+			}
 		}
 		for _, r := range roots {
 			velocities = append(velocities, r.x)
@@ -211,6 +216,9 @@ func (s *Space) directLog(z, y, guess [][]float64) ([]*Geodesic, error) {
 		}
 		gs[i] = &Geodesic{Start: z[i], Velocity: velocities[i], Momentum: momenta[i], Length: lengths[i],
 			Residual: distances[i] / math.Sqrt(float64(s.M.Dim())), Iterations: r.iterations, Status: r.status}
+		if conjugate != nil {
+			gs[i].Conjugate = conjugate[i]
+		}
 	}
 	return gs, nil
 }
@@ -262,8 +270,9 @@ func (s *Space) logGap(z, y, v [][]float64) (engine.Values, error) {
 	}, z, y, v)
 }
 
-// searchLog solves gap(Exp_z(v)) = 0 for ambient tangent vectors v.
-func (s *Space) searchLog(z, y, guess, start [][]float64, apart []float64) ([]*root, error) {
+// searchLog solves gap(Exp_z(v)) = 0 for ambient tangent vectors v, from 0 or guesses that are better; with anew from the guesses,
+// better or not.
+func (s *Space) searchLog(z, y, guess, start [][]float64, apart []float64, anew bool) ([]*root, error) {
 	scale := make([]float64, len(z))
 	scaled := func(out engine.Values, err error) ([][]float64, error) {
 		if err != nil {
@@ -297,11 +306,19 @@ func (s *Space) searchLog(z, y, guess, start [][]float64, apart []float64) ([]*r
 		if norm > 0 {
 			scale[i] = apart[i] / norm
 		}
-		floats.Scale(scale[i], f)
+		f = floats.ScaleTo(make([]float64, len(f)), scale[i], f)
 		roots[i] = &root{x: make([]float64, len(f)), f: f, norm: apart[i], tol: 1e-10*apart[i] + 1e-13*floats.Norm(y[i], 2)}
+		if anew {
+			roots[i].norm = math.Inf(1)
+		}
 	}
 	if err := eq.startAt(roots, guess); err != nil {
 		return nil, err
+	}
+	for _, r := range roots {
+		if math.IsInf(r.norm, 1) { // the guess leads nowhere
+			r.done, r.status = true, Stalled
+		}
 	}
 	if err := eq.broyden(roots, 80); err != nil {
 		return nil, err

@@ -23,7 +23,9 @@ type Regulariser interface {
 // grow only as far as they reduce the residual.
 //
 // Geodesic.Status says whether the residual reached 1e-10 of |y − x|; the best geodesic found is returned in any case.
-// It is the minimal one where y is not far beyond the injectivity radius. On an Atlas the residual is taken in the chart
+// It is the minimal one where y is not far beyond the injectivity radius. On an Atlas without closed forms a geodesic that
+// passes a conjugate point, beyond which it cannot be the shortest, and a search that stalls make Log search on in other
+// directions, and the geodesic is the shortest of those found; Conjugate says whether that passes a conjugate point. There the residual is taken in the chart
 // centred at y, and an end point in the cut locus of x, where that chart says so, is an error.
 func (s *Space) Log(x, y []float64) (*Geodesic, error) {
 	gs, err := s.LogAll([][]float64{x}, [][]float64{y})
@@ -34,7 +36,7 @@ func (s *Space) Log(x, y []float64) (*Geodesic, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.Residual, g.Iterations, g.Status = gs[0].Residual, gs[0].Iterations, gs[0].Status
+	g.Residual, g.Iterations, g.Status, g.Conjugate = gs[0].Residual, gs[0].Iterations, gs[0].Status, gs[0].Conjugate
 	return g, nil
 }
 

@@ -51,6 +51,9 @@ type Geodesic struct {
 	Residual   float64 // Log: root mean square of γ(1) − y over the coordinates
 	Iterations int     // Log: evaluations of Exp and Newton steps
 	Status     Status
+	// Conjugate is the time of the first point conjugate to the start that Log found, +Inf if there is none: up to it no curve close
+	// by is shorter. It is 0 where Log did not look: where it has a closed form or a guess, and on manifolds of one chart.
+	Conjugate float64
 }
 
 // Call runs a graph function of this space under a name of its own, compiling it at the first call.
