@@ -15,61 +15,14 @@ import (
 	"anatomy/geom/ode"
 )
 
-// MostProbablePath returns the projected geodesic of the frame bundle from u that minimises
-//
-//	½ ∫ |w'|² dt + |x(1) − y|²/2σ²,
-//
-// the most probable path of Brownian motion with covariance ννᵀ to an observation y with noise of standard deviation σ in
-// every coordinate (of an Atlas, in every ambient one). With σ = 0 it ends at y, which takes a frame of d vectors.
-//
-// The path has P(1) = 0 and, for the derivative ρ of |x(1) − y|²/2, ρ + σ² h(1) = 0. These are as many equations as the
-// momentum has components; the search for their root takes no derivatives and converges fast where the curvature, times
-// the square of the distance, is moderate. Few vectors and little noise make h(0) large outside their span and the flow
-// unstable; where the search does not reach y the Status says so, and minimising over the controls of Steer is the way.
-// On an Atlas it stays in the chart centred at u.
-func (s *Space) MostProbablePath(u Point, y []float64, sigma float64) (*Geodesic, error) {
-	found, err := s.MostProbablePaths(u, [][]float64{y}, sigma, nil)
-	if err != nil {
-		return nil, err
-	}
-	g, err := s.Exp(u, found[0].Momentum)
-	if err != nil {
-		return nil, err
-	}
-	g.Mismatch, g.Residual, g.Iterations, g.Status = found[0].Mismatch, found[0].Residual, found[0].Iterations, found[0].Status
-	g.unknown = found[0].unknown
-	return g, nil
-}
-
-// MostProbablePaths is MostProbablePath for many observations at once, without what a Geodesic has along the path. The
-// search sets out from the momenta of paths found at a point close to u; nil for none.
-func (s *Space) MostProbablePaths(u Point, ys [][]float64, sigma float64, from []*Geodesic) ([]*Geodesic, error) {
-	const what = "most probable path"
-	if err := s.Check(u); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	for i, y := range ys {
-		if err := s.checkVector(fmt.Sprintf("observation %d", i), y); err != nil {
-			return nil, fmt.Errorf("%s: %w", what, err)
-		}
-	}
+// exactPaths returns the most probable paths that end at observations, with a full frame and without noise. They have P(1) = 0
+// and x(1) = y: as many equations as the momentum has components. The search for their root takes no derivatives and converges
+// fast where the curvature, times the square of the distance, is moderate; where it does not reach y the Status says so.
+func (s *Space) exactPaths(u Point, ys [][]float64) ([]*Geodesic, error) {
 	rank, d := len(u.Frame), s.Geometry.M.Dim()
-	switch {
-	case len(ys) == 0:
-		return nil, fmt.Errorf("%s: no observations", what)
-	case !(sigma >= 0) || math.IsInf(sigma, 1):
-		return nil, fmt.Errorf("%s: noise of standard deviation %g", what, sigma)
-	case sigma == 0 && rank < d:
-		return nil, fmt.Errorf("%s: %d frame vectors in dimension %d reach no given point: use a full frame or noise σ > 0", what, rank, d)
-	case from != nil && len(from) != len(ys):
-		return nil, fmt.Errorf("%s: %d paths to set out from for %d observations", what, len(from), len(ys))
-	}
 	search := make([]*approach, len(ys))
 	for i := range ys {
 		search[i] = &approach{step: 1, reached: make([]float64, (rank+1)*len(u.X))}
-		if from != nil && len(from[i].unknown) == rank+1 {
-			search[i].reached, search[i].part = concatenate(from[i].unknown), 1
-		}
 		search[i].set(min(memory, (rank+1)*d))
 	}
 	var out engine.Values
@@ -82,7 +35,7 @@ func (s *Space) MostProbablePaths(u Point, ys [][]float64, sigma float64, from [
 			}
 			parts[i] = a.target
 		}
-		out, err = s.endConditions(u, ys, parts, sigma, unknown)
+		out, err = s.endConditions(u, ys, parts, unknown)
 		return err
 	}
 	stalled := false
@@ -113,27 +66,35 @@ func (s *Space) MostProbablePaths(u Point, ys [][]float64, sigma float64, from [
 	energies, mismatches := out.Vector(4), out.Vector(5)
 	gs := make([]*Geodesic, len(ys))
 	for i, a := range search {
-		g := &Geodesic{Start: u, Momentum: starts[i], Energy: energies[i], Mismatch: mismatches[i],
-			Residual: a.root.norm / math.Sqrt(float64(len(a.root.x))), Iterations: a.iterations, Status: a.status, unknown: engine.Unflatten(a.root.x, len(u.X))}
 		if _, bad := notFinite([]float64{energies[i], mismatches[i]}); bad {
-			return nil, fmt.Errorf("%s: that to observation %d diverges: it is too far away, or the frame too small for it", what, i)
+			return nil, diverged(i)
 		}
+		g, err := s.Exp(u, starts[i])
+		if err != nil {
+			return nil, err
+		}
+		g.Mismatch, g.Residual = mismatches[i], a.root.norm/math.Sqrt(float64(len(a.root.x)))
+		g.Iterations, g.Status = a.iterations, a.status
 		gs[i] = g
 	}
 	return gs, nil
 }
 
+func diverged(observation int) error {
+	return fmt.Errorf("most probable path: that to observation %d diverges: it is too far away, or the frame too small for it", observation)
+}
+
 // endConditions evaluates, on the way to the given part of the distance to the observations and for unknowns (z, Z) of
-// [m + 1, N, a], the residuals of the end conditions, of the same shape, and
-// what the paths start and end with. With K = ννᵀ + σ²E⁻¹, E the Euclidean metric of the ambient vectors in coordinates, the
+// [m + 1, N, a], the residuals of the end conditions, of the same shape, and what the paths start and end with. With K = ννᵀ the
 // momentum is
 //
 //	h = K⁻¹ z,  P^β = f_β h + K⁻¹ Z^β
 //
-// and the residuals are E⁻¹(ρ + σ² h(1)) and K P^β(1): all lengths, with the Jacobian 1 in flat space.
-func (s *Space) endConditions(u Point, ys [][]float64, parts []float64, sigma float64, unknown [][][]float64) (engine.Values, error) {
+// and the residuals are E⁻¹ρ for the derivative ρ of |x(1) − y|²/2 and the Euclidean metric E of the ambient vectors, and
+// K P^β(1): all lengths, with the Jacobian 1 in flat space.
+func (s *Space) endConditions(u Point, ys [][]float64, parts []float64, unknown [][][]float64) (engine.Values, error) {
 	return s.call("most probable paths", func(in []*Node) []*Node {
-		x, nu, y, part, variance, unknown := in[0], in[1], in[2], ExpandAxes(in[3], -1), Square(in[4]), in[5]
+		x, nu, y, part, unknown := in[0], in[1], in[2], ExpandAxes(in[3], -1), in[4]
 		n, rank := y.Shape().Dim(0), nu.Shape().Dim(0)
 		x, nu = copies(x, nu, n)
 		z, rest := SliceAxis(unknown, 0, AxisRange(0, 1)), SliceAxis(unknown, 0, AxisRange(1, rank+1))
@@ -146,14 +107,11 @@ func (s *Space) endConditions(u Point, ys [][]float64, parts []float64, sigma fl
 			k := linalg.MatMul(linalg.T(rows), rows)
 			// In coordinates E = 1.
 			target, embedded := y, func(x *Node) *Node { return x }
-			noise := BroadcastPrefix(linalg.Eye(k.Graph(), k.DType(), m.Dim()), n)
 			raise := func(_, covector *Node) *Node { return covector }
 			if chart, ok := m.(geom.Chart); ok {
 				target, embedded = chart.Coordinates(y), chart.Point
-				noise = linalg.Inverse(euclidean(chart, x))
 				raise = func(x, covector *Node) *Node { return linalg.Solve(euclidean(chart, x), covector) }
 			}
-			k = Add(k, Mul(variance, noise))
 			target = Add(x, Mul(part, Sub(target, x)))
 			// One factorisation serves all momenta.
 			columns := linalg.T(frameLast(Concatenate([]*Node{ExpandAxes(z, 0), rest}, 0)))
@@ -172,13 +130,12 @@ func (s *Space) endConditions(u Point, ys [][]float64, parts []float64, sigma fl
 			if reached != end[0] {
 				rho = autodiff.Pullback([]*Node{reached}, []*Node{off}, []*Node{end[0]})[0]
 			}
-			first := raise(target, Add(rho, Mul(variance, end[2])))
 			second := frameFirst(linalg.T(linalg.MatMul(k, linalg.T(frameLast(end[3])))))
 			scale = Sqrt(ReduceSum(Square(Sub(target, x)), -1))
-			return ode.State{x, nu, ExpandAxes(first, 0), second, h, vertical}
+			return ode.State{x, nu, ExpandAxes(raise(target, rho), 0), second, h, vertical}
 		}, state)
 		return []*Node{Concatenate(out[2:4], 0), scale, out[4], out[5], energies, mismatch}
-	}, u.X, u.Frame, ys, parts, sigma, unknown)
+	}, u.X, u.Frame, ys, parts, unknown)
 }
 
 // euclidean returns E = JᵀJ, [..., d, d], for the derivative J of the ambient point.
@@ -292,11 +249,4 @@ func (p *fixedPoint) learn(f []float64, tolerance float64) bool {
 		break
 	}
 	return false
-}
-
-func concatenate(rows [][]float64) (x []float64) {
-	for _, r := range rows {
-		x = append(x, r...)
-	}
-	return x
 }

@@ -145,8 +145,8 @@ func (s *Space) AntiDevelop(frame, path [][]float64) (*Development, error) {
 	return d, diverges(what, d.Points)
 }
 
-// Geodesic is a geodesic of the frame bundle on [0, 1], and for a most probable path how well it was found. A SteeredPath has
-// no Momenta.
+// Geodesic is a geodesic of the frame bundle on [0, 1], and for a most probable path how well it was found. What was steered, a
+// most probable path too, has no Momenta.
 type Geodesic struct {
 	Start    Point
 	Momentum Momentum // at the start
@@ -158,12 +158,12 @@ type Geodesic struct {
 	Momenta    []Momentum
 	Velocities [][]float64 // w'
 
-	Mismatch   float64 // most probable paths: |x(1) − y|
-	Residual   float64 // root mean square by which the end conditions fail, in the unit of the points
+	Mismatch float64 // most probable paths: |x(1) − y|
+	// Residual is the root mean square over the coordinates by which Exp_FM(Start, Momentum) ends off End; without noise, by
+	// which the end conditions fail.
+	Residual   float64
 	Iterations int
 	Status     geom.Status
-
-	unknown [][]float64 // what the search for a most probable path varies
 }
 
 // Exp returns the geodesic Exp_FM from u with a momentum. Without vertical part the momentum may be left without one.

@@ -11,30 +11,65 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Modes is the number of polynomials that the controls of Steer combine.
+// Modes is the number of polynomials that the controls of a frame bundle mean combine.
 const Modes = 4
 
-// control returns e(t) = Σ_k c_k L_k(t), [m, B...], for c of [Modes, m, B...], with the Legendre polynomials that are
-// orthonormal on [0, 1]: the energy of the path is ½ Σ |c_k|².
-func control(c *Node) func(t *Node) *Node {
+// control returns e(t) = Σ_k c_k L_k(t), [m, B...], for c of [modes, m, B...], with polynomials L_k of degree k that are
+// orthonormal on [0, 1]: the energy of the path is ½ Σ |c_k|². They are so for Simpson's rule on the steps of the integrator, by
+// which a step of RK4 sees them, and differ from Legendre's where the steps are few: what is orthonormal for the integral only
+// would let a path with high degrees come off cheaper than it is.
+func control(c *Node, steps int) func(t *Node) *Node {
+	norms := recurrence(steps, c.Shape().Dim(0))
 	return func(t *Node) *Node {
 		s := AddScalar(MulScalar(t, 2), -1)
-		legendre := []*Node{OnesLike(s), s}
-		for k := 1; len(legendre) < Modes; k++ {
-			next := Sub(MulScalar(Mul(s, legendre[k]), float64(2*k+1)), MulScalar(legendre[k-1], float64(k)))
-			legendre = append(legendre, MulScalar(next, 1/float64(k+1)))
-		}
-		var e *Node
-		for k, l := range legendre {
-			term := Mul(Squeeze(SliceAxis(c, 0, AxisRange(k, k+1)), 0), MulScalar(l, math.Sqrt(float64(2*k+1))))
+		var e, before *Node
+		l := OnesLike(s)
+		for k, norm := range norms {
+			term := Mul(Squeeze(SliceAxis(c, 0, AxisRange(k, k+1)), 0), l)
 			if e == nil {
 				e = term
 			} else {
 				e = Add(e, term)
 			}
+			next := Mul(s, l)
+			if before != nil {
+				next = Sub(next, MulScalar(before, norms[k-1]))
+			}
+			before, l = l, MulScalar(next, 1/norm)
 		}
 		return e
 	}
+}
+
+// recurrence returns b_1, …, b_n of the orthonormal polynomials b_{k+1} L_{k+1} = s L_k − b_k L_{k−1}, s = 2t − 1, for Simpson's
+// rule on the steps.
+func recurrence(steps, n int) (b []float64) {
+	nodes := 2*steps + 1
+	l, before := make([]float64, nodes), make([]float64, nodes)
+	for j := range l {
+		l[j] = 1
+	}
+	for range n {
+		var square, last float64
+		if len(b) > 0 {
+			last = b[len(b)-1]
+		}
+		next := make([]float64, nodes)
+		for j := range next {
+			next[j] = (2*float64(j)/float64(nodes-1)-1)*l[j] - last*before[j]
+			weight := float64(2 + 2*(j%2))
+			if j == 0 || j == nodes-1 {
+				weight = 1
+			}
+			square += weight / float64(6*steps) * next[j] * next[j]
+		}
+		norm := math.Sqrt(square)
+		for j := range next {
+			next[j] /= norm
+		}
+		b, before, l = append(b, norm), l, next
+	}
+	return b
 }
 
 // Steered tells of paths from one point of the frame bundle with given controls how far they miss their targets.
@@ -45,8 +80,8 @@ type Steered struct {
 	Slope    [][][]float64 // its derivatives by the controls
 }
 
-// Steer develops the curves w_i from u with w_i' = Σ_k c_ki L_k, L_k the Legendre polynomials orthonormal on [0, 1], and
-// compares their ends with points y_i. The controls are [Modes][m][N]. The energies of the paths are ½ Σ_k |c_ki|².
+// Steer develops the curves w_i from u with w_i' = Σ_k c_ki L_k, L_k polynomials of degree k that are orthonormal on [0, 1], and
+// compares their ends with points y_i. The controls are [modes][m][N]. The energies of the paths are ½ Σ_k |c_ki|².
 //
 // Where the controls minimise the energy plus |x(1) − y|²/2σ², the path is the most probable one up to polynomials of
 // higher degree, and Momenta/σ² is its momentum: minimising over controls is a search for most probable paths that no
@@ -54,8 +89,8 @@ type Steered struct {
 //
 // It does not Check u, so that an iteration need not at every step.
 func (s *Space) Steer(u Point, controls [][][]float64, ys [][]float64) (*Steered, error) {
-	if len(controls) != Modes || len(controls[0]) != len(u.Frame) || len(controls[0][0]) != len(ys) {
-		return nil, fmt.Errorf("Steer: controls are not [%d][%d][%d] for the modes, the frame vectors and the points", Modes, len(u.Frame), len(ys))
+	if len(controls) == 0 || len(controls[0]) != len(u.Frame) || len(controls[0][0]) != len(ys) {
+		return nil, fmt.Errorf("Steer: controls are not [modes][%d][%d], of the frame vectors and the points", len(u.Frame), len(ys))
 	}
 	out, err := s.call("Steer", func(in []*Node) []*Node {
 		x, nu, c, y := in[0], in[1], in[2], in[3]
@@ -64,7 +99,7 @@ func (s *Space) Steer(u Point, controls [][][]float64, ys [][]float64) (*Steered
 		var mismatch, pull, slope *Node
 		state := geom.InChart(s.Geometry.M, kinds, func(m geom.Manifold, in ode.State) ode.State {
 			x, nu := in[0], in[1]
-			end := ode.Flow(DevelopmentField(m, control(c)), s.method, s.steps, ode.State{x, nu})[0]
+			end := ode.Flow(DevelopmentField(m, control(c, s.steps)), s.method, s.steps, ode.State{x, nu})[0]
 			if chart, ok := m.(geom.Chart); ok {
 				end = chart.Point(end)
 			}
@@ -87,10 +122,10 @@ func (s *Space) Steer(u Point, controls [][][]float64, ys [][]float64) (*Steered
 	return &Steered{Mismatch: out.Vector(0), Momenta: momenta(out.Matrix(1), vertical), Pull: momenta(out.Matrix(4), vertical), Slope: out.Array3(3)}, nil
 }
 
-// SteeredPath returns the path of Steer for one control, [Modes][m], with points and frames at the times 0, 1/n, …, 1.
+// SteeredPath returns the path of Steer for one control, [modes][m], with points and frames at the times 0, 1/n, …, 1.
 func (s *Space) SteeredPath(u Point, c [][]float64) (*Geodesic, error) {
 	out, err := s.call("SteeredPath", func(in []*Node) []*Node {
-		e := control(in[2])
+		e := control(in[2], s.steps)
 		field := func(m geom.Manifold) ode.Field { return DevelopmentField(m, e) }
 		f, method := geom.Recentred(s.Geometry.M, field, s.method, geom.Vector)
 		path := ode.Path(f, method, s.steps, in[:2])
