@@ -27,8 +27,8 @@ func Expand(k Kernel, extent []float64, tolerance float64) (*Expansion, error) {
 			return nil, fmt.Errorf("kernels.Expand: extent %g along axis %d, want a finite number ≥ 0", e, a)
 		}
 	}
-	if !(tolerance >= 1e-13 && tolerance < 1) {
-		return nil, fmt.Errorf("kernels.Expand: tolerance %g, want 1e-13 to 1", tolerance)
+	if err := checkTolerance(tolerance); err != nil {
+		return nil, fmt.Errorf("kernels.Expand: %w", err)
 	}
 	s := newSampler(k, d)
 	e := &Expansion{Kernel: k, Extent: extent}
@@ -40,6 +40,13 @@ func Expand(k Kernel, extent []float64, tolerance float64) (*Expansion, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+func checkTolerance(tolerance float64) error {
+	if !(tolerance >= 1e-13 && tolerance < 1) {
+		return fmt.Errorf("tolerance %g, want 1e-13 to 1", tolerance)
+	}
+	return nil
 }
 
 // fit computes the coefficients of an expansion, with more modes until it meets the tolerance.

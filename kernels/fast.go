@@ -32,6 +32,9 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	if len(shapes) == 0 || len(shapes[0]) == 0 {
 		return nil, fmt.Errorf("kernels.Fast: no points")
 	}
+	if err := checkTolerance(tolerance); err != nil {
+		return nil, fmt.Errorf("kernels.Fast: %w", err)
+	}
 	var all [][]float64
 	for _, s := range shapes {
 		all = append(all, s...)

@@ -118,7 +118,18 @@ func (k sum) Gram(x, y *Node) *Node {
 	return total
 }
 
-func (k sum) Sum(x, y, b *Node) *Node { return linalg.MatMul(k.Gram(x, y), b) }
+func (k sum) Sum(x, y, b *Node) *Node {
+	var total *Node
+	for i, t := range k.terms {
+		s := MulScalar(t.Sum(x, y, b), k.weights[i])
+		if total == nil {
+			total = s
+		} else {
+			total = Add(total, s)
+		}
+	}
+	return total
+}
 
 func (k sum) Hamilton(x, p *Node) (dx, dp *Node) {
 	for i, t := range k.terms {
@@ -131,6 +142,18 @@ func (k sum) Hamilton(x, p *Node) (dx, dp *Node) {
 		}
 	}
 	return dx, dp
+}
+
+// Fits says whether all terms hold for points: expansions do so only up to their extent.
+func (k sum) Fits(points [][]float64) error {
+	for _, t := range k.terms {
+		if t, ok := t.(interface{ Fits([][]float64) error }); ok {
+			if err := t.Fits(points); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (k sum) String() string {

@@ -9,6 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/linalg"
 	"anatomy/kernels"
 )
 
@@ -216,16 +217,24 @@ func TestFast(t *testing.T) {
 
 func TestBadExpansions(t *testing.T) {
 	for want, f := range map[string]func() error{
-		"4 axes":            func() error { _, err := kernels.Expand(kernels.Gaussian(1), make([]float64, 4), 1e-6); return err },
-		"extent NaN":        func() error { _, err := kernels.Expand(kernels.Gaussian(1), []float64{math.NaN()}, 1e-6); return err },
-		"tolerance 0":       func() error { _, err := kernels.Expand(kernels.Gaussian(1), []float64{1}, 0); return err },
-		"in all: use tiles": func() error { _, err := kernels.Expand(kernels.Gaussian(0.001), []float64{1, 1, 1}, 1e-6); return err },
-		"no points":         func() error { _, err := kernels.Fast(kernels.Gaussian(1), 1e-6); return err },
+		"4 axes":              func() error { _, err := kernels.Expand(kernels.Gaussian(1), make([]float64, 4), 1e-6); return err },
+		"extent NaN":          func() error { _, err := kernels.Expand(kernels.Gaussian(1), []float64{math.NaN()}, 1e-6); return err },
+		"tolerance 0":         func() error { _, err := kernels.Expand(kernels.Gaussian(1), []float64{1}, 0); return err },
+		"in all: use tiles":   func() error { _, err := kernels.Expand(kernels.Gaussian(0.001), []float64{1, 1, 1}, 1e-6); return err },
+		"Fast: tolerance 0":   func() error { _, err := kernels.Fast(kernels.Gaussian(1), 0, [][]float64{{0}}); return err },
+		"Fast: tolerance NaN": func() error { _, err := kernels.Fast(kernels.Gaussian(1), math.NaN(), [][]float64{{0}}); return err },
+		"no points":           func() error { _, err := kernels.Fast(kernels.Gaussian(1), 1e-6); return err },
 		"point 1 of all": func() error {
 			_, err := kernels.Fast(kernels.Gaussian(1), 1e-6, [][]float64{{0, 1}, {math.NaN(), 1}})
 			return err
 		},
-		"cannot be cut off": func() error { _, err := kernels.Cutoff(kernels.Cauchy(1e3), 2, 1e-9); return err },
+		"cannot be cut off": func() error {
+			k, err := kernels.Cutoff(kernels.Cauchy(1e3), 2, 1e-9)
+			if k != nil {
+				t.Errorf("a kernel %s beside the error %v", k, err)
+			}
+			return err
+		},
 	} {
 		if err := f(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
@@ -237,5 +246,38 @@ func TestBadExpansions(t *testing.T) {
 	}
 	if err := k.Fits([][]float64{{0, 0}, {1, 1.1}}); err == nil || !strings.Contains(err.Error(), "spread over 1.1 along axis 1") {
 		t.Errorf("points outside the box: %v", err)
+	}
+	total, ok := kernels.Sum([]float64{2, 1}, kernels.Gaussian(3), kernels.Sum([]float64{1}, k)).(interface{ Fits([][]float64) error })
+	if !ok {
+		t.Fatal("a sum of expansions does not say which points it holds for")
+	}
+	if err := total.Fits([][]float64{{0, 0}, {1, 1.1}}); err == nil || !strings.Contains(err.Error(), "spread over 1.1 along axis 1") {
+		t.Errorf("points outside the box of a term of a sum: %v", err)
+	}
+	if err := total.Fits([][]float64{{0, 0}, {1, 1}}); err != nil {
+		t.Errorf("points inside the box: %v", err)
+	}
+}
+
+// matrixless is a kernel whose matrix does not fit into memory.
+type matrixless struct{ kernels.Kernel }
+
+func (matrixless) Gram(x, y *Node) *Node { panic("the matrix is formed") }
+
+// A sum of kernels sums as its terms do.
+func TestSumOfTermsWithoutTheirMatrix(t *testing.T) {
+	x, p := cloud(40, 3, 1)
+	a, b := kernels.Gaussian(0.5), kernels.Cauchy(0.3)
+	want, got := kernels.Sum([]float64{2, 0.5}, a, b), kernels.Sum([]float64{2, 0.5}, matrixless{a}, matrixless{b})
+	out, err := engine.Run(func(x, p *Node) []*Node {
+		return []*Node{linalg.MatMul(want.Gram(x, x), p), want.Sum(x, x, p), got.Sum(x, x, p)}
+	}, x, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, what := range []string{"of a sum", "without matrices"} {
+		if e := relative(out.Flat(i+1), out.Flat(0)); !(e < 1e-15) {
+			t.Errorf("sums %s are off by %.2g", what, e)
+		}
 	}
 }

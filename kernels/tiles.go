@@ -22,7 +22,10 @@ func Tiled(k Kernel) Kernel { return tiled{Kernel: k} }
 // most tolerance·Σ|b_j| over the points left out.
 func Cutoff(k Kernel, dim int, tolerance float64) (Kernel, error) {
 	reach, err := newSampler(k, dim).reach(tolerance)
-	return tiled{k, reach}, err
+	if err != nil {
+		return nil, err
+	}
+	return tiled{k, reach}, nil
 }
 
 type tiled struct {
