@@ -220,6 +220,7 @@ func Backend() (compute.Backend, error) {
 		return nil, fmt.Errorf("GOMLX_BACKEND=%q opens the back end %q, which cannot run compiled loops: use xla:/path/to/plugin.so", config, b.Name())
 	}
 	opened = backend{b}
+	enterNatives(config)
 	return opened, nil
 }
 
@@ -227,9 +228,8 @@ var keepOnce sync.Once
 
 // keepPrograms makes the CPU plug-in of a configuration keep its compiled programs. Where it cannot, all are compiled anew.
 func keepPrograms(config string) {
-	plugin, given := strings.CutPrefix(config, "xla:")
-	plugin, _, _ = strings.Cut(plugin, ",")
-	if !given || !filepath.IsAbs(plugin) || cuda(plugin) {
+	plugin, ok := cpuPlugin(config)
+	if !ok {
 		return
 	}
 	keepOnce.Do(func() {
@@ -252,6 +252,13 @@ var (
 	cudaPlugins = []string{"jax_plugins/xla_cuda13/xla_cuda_plugin.so"}
 	cpuPlugins  = []string{"fastatomstruct_xla_cpu/libpjrt_cpu.so", "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"}
 )
+
+// cpuPlugin is the path of the CPU plug-in of a configuration that names one.
+func cpuPlugin(config string) (path string, ok bool) {
+	path, given := strings.CutPrefix(config, "xla:")
+	path, _, _ = strings.Cut(path, ",")
+	return path, given && filepath.IsAbs(path) && !cuda(path)
+}
 
 func cuda(config string) bool {
 	return slices.ContainsFunc(cudaPlugins, func(plugin string) bool { return strings.Contains(config, plugin) })

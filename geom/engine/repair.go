@@ -53,7 +53,7 @@ func (b *builder) NewFunction(name string) (compute.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &function{Function: inner, b: b}
+	f := &function{Function: inner, b: b, native: nativeName(name)}
 	b.stack = append(b.stack, f)
 	return f, nil
 }
@@ -62,6 +62,7 @@ type function struct {
 	compute.Function
 	b      *builder
 	parent *function
+	native string // the C function that is its body, or ""
 }
 
 func (f *function) Builder() compute.Builder { return f.b }
@@ -93,6 +94,12 @@ func (f *function) Return(outputs []compute.Value, shardings []*compute.Sharding
 	for i, x := range outputs {
 		var err error
 		if own[i], err = adopt(f.hlo(), x); err != nil {
+			return err
+		}
+	}
+	if f.native != "" {
+		var err error
+		if own, err = f.callNative(own); err != nil {
 			return err
 		}
 	}
@@ -258,14 +265,23 @@ func adopt(f *stablehlo.Function, x compute.Value) (compute.Value, error) {
 	if owner(x) == f {
 		return x, nil
 	}
-	node := *x.(*xla.Node)
-	at := field(reflect.ValueOf(&node).Elem(), "value")
-	value, err := f.UseParentValue((*stablehlo.Value)(at.UnsafePointer()))
+	value, err := f.UseParentValue(stableValue(x))
 	if err != nil {
 		return nil, err
 	}
-	*(**stablehlo.Value)(unsafe.Pointer(at.UnsafeAddr())) = value
-	return &node, nil
+	return withValue(x.(*xla.Node), value), nil
+}
+
+// stableValue is the StableHLO value of x.
+func stableValue(x compute.Value) *stablehlo.Value {
+	return (*stablehlo.Value)(field(reflect.ValueOf(x).Elem(), "value").UnsafePointer())
+}
+
+// withValue is x with another StableHLO value of its shape.
+func withValue(x *xla.Node, value *stablehlo.Value) *xla.Node {
+	node := *x
+	*(**stablehlo.Value)(unsafe.Pointer(field(reflect.ValueOf(&node).Elem(), "value").UnsafeAddr())) = value
+	return &node
 }
 
 // meet brings two values into the inner one of their functions (defect 4).
@@ -297,11 +313,15 @@ type scalars = map[dtypes.DType]map[float64]*graph.Node
 
 // NewClosure is graph.NewClosure with a cache of scalar constants of its own (defect 3).
 func NewClosure(g *graph.Graph, fn func(g *graph.Graph) []*graph.Node) *graph.Function {
+	return withOwnScalars(g, func() *graph.Function { return graph.NewClosure(g, fn) })
+}
+
+func withOwnScalars(g *graph.Graph, build func() *graph.Function) *graph.Function {
 	cache := (*scalars)(unsafe.Pointer(field(reflect.ValueOf(g).Elem(), "scalars").UnsafeAddr()))
 	old := *cache
 	*cache = scalars{}
 	defer func() { *cache = old }()
-	return graph.NewClosure(g, fn)
+	return build()
 }
 
 // Leaves runs fn while the given nodes count as leaves of the graph: reverse mode stops at them and does not go
