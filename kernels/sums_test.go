@@ -218,6 +218,47 @@ func TestFast(t *testing.T) {
 	}
 }
 
+// Whatever Fast chooses is within the tolerance at 200 random targets, for velocities and forces.
+func TestFastIsWithinTheTolerance(t *testing.T) {
+	x, p := cloud(20000, 3, 8)
+	weights := 0.0
+	for _, row := range p {
+		for _, v := range row {
+			weights = math.Max(weights, math.Abs(v))
+		}
+	}
+	weights *= float64(len(p))
+	for _, exact := range []kernels.Kernel{kernels.Gaussian(1), kernels.Gaussian(0.3), kernels.Gaussian(0.1), kernels.Gaussian(0.02), kernels.Laplace(3, 0.05)} {
+		for _, tolerance := range []float64{1e-4, 1e-6} {
+			k, err := kernels.Fast(exact, tolerance, x)
+			if err != nil {
+				t.Errorf("%s: %v", exact, err)
+				continue
+			}
+			out, err := engine.Run(func(x, p *Node) []*Node {
+				v, f := k.Hamilton(x, p)
+				want, force := exact.Hamilton(x, p)
+				some := AxisRange(0, 200)
+				return []*Node{SliceAxis(v, 0, some), SliceAxis(want, 0, some), SliceAxis(f, 0, some), SliceAxis(force, 0, some)}
+			}, x, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			off := 0.0
+			for i, v := range out.Flat(0) {
+				off = math.Max(off, math.Abs(v-out.Flat(1)[i]))
+			}
+			t.Logf("%s: velocities %.2g, forces %.2g", k, off/weights, relative(out.Flat(2), out.Flat(3)))
+			if !(off <= tolerance*weights) {
+				t.Errorf("%s: velocities are off by %.2g of the weights", k, off/weights)
+			}
+			if e := relative(out.Flat(2), out.Flat(3)); !(e <= 20*tolerance) {
+				t.Errorf("%s: forces are off by %.2g of the largest", k, e)
+			}
+		}
+	}
+}
+
 func TestBadExpansions(t *testing.T) {
 	for want, f := range map[string]func() error{
 		"4 axes":              func() error { _, err := kernels.Expand(kernels.Gaussian(1), make([]float64, 4), 1e-6); return err },
