@@ -95,6 +95,37 @@ func TestPairsInC(t *testing.T) {
 	}
 }
 
+// Items of a batch are summed by themselves, few or many, small or large, with a reach or without.
+func TestPairsOfBatches(t *testing.T) {
+	near, err := kernels.Cutoff(kernels.Gaussian(0.05), 3, 1e-15)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []kernels.Kernel{kernels.Laplace(3, 0.4), near} {
+		for _, c := range []struct{ batch, n int }{{3, 41}, {200, 40}, {2, 600}} {
+			x, p := cloud(c.batch*c.n, 3, 5)
+			out, err := engine.Run(func(x, p *Node) []*Node {
+				x, p = Reshape(x, c.batch, c.n, 3), Reshape(p, c.batch, c.n, 3)
+				var out []*Node
+				for _, k := range []kernels.Kernel{k, kernels.OnGraph(k)} {
+					v, f := k.Hamilton(x, p)
+					out = append(out, v, f, k.Sum(Slice(x, AxisRange(), AxisRange(0, 7)), x, p))
+					out = append(out, Gradient(Add(ReduceAllSum(Mul(v, f)), ReduceAllSum(Square(f))), x, p)...)
+				}
+				return out
+			}, x, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 5 {
+				if e := relative(out.Flat(i), out.Flat(5+i)); !(e < 1e-12) {
+					t.Errorf("%s, %d times %d points: output %d is off by %.2g", k, c.batch, c.n, i, e)
+				}
+			}
+		}
+	}
+}
+
 // A kept program calls the C code of the process that reads it.
 func TestKeptProgramsCallC(t *testing.T) {
 	x, p := cloud(50, 3, 9)
