@@ -18,11 +18,16 @@ gpu-check: # compare what the GPU computes with the CPU, with times; OPTIONS="-l
 	$(SETUP) run
 	@go run ./docker/gpucheck $(OPTIONS)
 
-# NOTEBOOKS="notebooks/01_x.ipynb ..." for some of them; DATA=my.csv SET="sigma=3 closed=true" for one's own landmarks and
-# parameters; AUTHORS="A. Name; B. Name" stand on the reports.
+# NOTEBOOKS="notebooks/01_x.ipynb ..." for some of them; DATA=my.csv SET="sigma=3 from=Homo sapiens" for one's own landmarks
+# and parameters; AUTHORS="A. Name; B. Name" stand on the reports. Neither make nor a shell looks into these values.
+override DATA := $(value DATA)
+override SET := $(value SET)
+override AUTHORS := $(value AUTHORS)
+override NOTEBOOKS := $(value NOTEBOOKS)
+export DATA SET AUTHORS NOTEBOOKS
 report: # execute the notebooks, write notebooks/reports
 	$(SETUP) run
-	@$(VENV)/python notebooks/report/run.py $(if $(DATA),--data "$(DATA)") $(addprefix --set ,$(SET)) $(if $(AUTHORS),--authors "$(AUTHORS)") $(NOTEBOOKS)
+	@$(VENV)/python notebooks/report/run.py --make
 
 test: # format, vet, tests, and every notebook with its report, those that take data also with others than the standard ones
 	$(SETUP) run
@@ -33,24 +38,25 @@ test: # format, vet, tests, and every notebook with its report, those that take 
 	@cd kernels/jupyter/tools && GOWORK=off go test ./...
 	@$(VENV)/python -m unittest discover -s notebooks/report
 	@$(VENV)/python notebooks/report/run.py --check
-	@$(VENV)/python notebooks/report/run.py --check --data landmarks/data/gorilla_skulls_8.csv
+	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/gorilla_skulls_8.csv
 
 lab: # JupyterLab on the notebooks; OPTIONS="--no-browser --port 8899" are its own
 	$(SETUP) lab
-	@$(VENV)/jupyter lab --MultiKernelManager.default_kernel_name=anatomy notebooks $(OPTIONS)
+	@$(VENV)/python -m jupyterlab notebooks $(OPTIONS)
 
 kernel: # install the kernel "Anatomy (Go)" of this folder into your own Jupyter: for this user, or PREFIX=/path/to/environment
 	$(SETUP) lab
-	@$(VENV)/jupyter kernelspec install $(if $(PREFIX),--prefix="$(PREFIX)",--user) --name=anatomy .anatomy/venv/share/jupyter/kernels/anatomy
+	@$(VENV)/python -m jupyter_client.kernelspecapp install $(if $(PREFIX),--prefix="$(PREFIX)",--user) --name=anatomy .anatomy/venv/share/jupyter/kernels/anatomy
 	@echo 'to remove it: jupyter kernelspec remove anatomy'
 
 test-kernel: # the Jupyter protocol: completion, inspection, errors, interrupts
 	$(SETUP) test
 	@$(VENV)/python -m unittest discover -s kernels/jupyter
 
-test-lab: # JupyterLab in a headless Chromium; screenshots in .anatomy/screenshots
+test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screenshots; there, too, reports about hostile data
 	$(SETUP) test
 	@$(VENV)/python kernels/jupyter/lab.py
+	@$(VENV)/python notebooks/report/hostile.py
 
 soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind
 	$(SETUP) test

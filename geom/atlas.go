@@ -6,6 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
+	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 )
 
@@ -62,55 +63,36 @@ const (
 	Covector
 )
 
-// InChart applies a step to a state whose first part is a point, [B..., d], and whose others, [P..., B..., d], are of the
-// given kinds: a frame has its vectors in an axis in front. On an Atlas the
-// state is ambient and the step is taken in the chart centred at its point; elsewhere it is taken as it is. The step
-// gets the manifold in whose coordinates its state is.
-func InChart(m Manifold, kinds []Kind, step func(m Manifold, y ode.State) ode.State, state ode.State) ode.State {
-	if len(state) != len(kinds)+1 {
-		panic(fmt.Sprintf("geom.InChart: a point and %d parts for %d kinds", len(state)-1, len(kinds)))
-	}
-	at := centredAt(m, state[0])
-	y := ode.State{at.x}
-	if at.chart != nil {
-		y[0] = fresh(at.x) // the step may differentiate by it: the other parts must not depend on it
-	}
-	for j, k := range kinds {
-		y = append(y, at.enter(k, state[j+1]))
-	}
-	y = step(at.Manifold, y)
-	at = at.moved(y[0])
-	out := ode.State{at.z}
-	for j, k := range kinds {
-		out = append(out, at.leave(k, y[j+1]))
-	}
-	return out
+// IsAtlas reports whether points of a manifold are those of an ambient space, with a chart centred at each.
+func IsAtlas(m Manifold) bool {
+	_, ok := m.(Atlas)
+	return ok
 }
 
-// Recentred returns the field and the method with which ode.Flow and ode.Path integrate a field that a manifold
-// defines, on states as in InChart.
-func Recentred(m Manifold, field func(m Manifold) ode.Field, method ode.Method, kinds ...Kind) (ode.Field, ode.Method) {
-	if _, ok := m.(Atlas); !ok {
-		return field(m), method
+// PointDim is how many numbers stand for a point and for a tangent vector: those of the ambient space of an Atlas, else
+// the coordinates.
+func PointDim(m Manifold) int {
+	if a, ok := m.(Atlas); ok {
+		return a.AmbientDim()
 	}
-	inner := method.Step
-	method.Step = func(_ ode.Field, t, h *Node, y ode.State) ode.State {
-		return InChart(m, kinds, func(m Manifold, y ode.State) ode.State { return inner(field(m), t, h, y) }, y)
-	}
-	return nil, method
+	return m.Dim()
 }
 
-// located is a point z with coordinates x on a Manifold with its coordinates, which those of the chart are on an Atlas.
-type located struct {
+// Local is a manifold in coordinates around points Z, [..., a], those of the charts centred there on an Atlas, the
+// manifold's own elsewhere, where points are their coordinates. Everything that computes in coordinates enters by At.
+type Local struct {
 	Manifold
-	chart Chart // nil where z = x
-	z, x  *Node
+	Z *Node // the points
+	X *Node // their coordinates, [..., d]: 0 on an Atlas
+
+	chart Chart // nil where Z = X
 }
 
-func centredAt(m Manifold, z *Node) located {
+// At returns a manifold in coordinates around points. Derivatives by the points, Z or X, do not see the charts move.
+func At(m Manifold, z *Node) Local {
 	a, ok := m.(Atlas)
 	if !ok {
-		return located{m, nil, z, z}
+		return Local{Manifold: m, Z: z, X: z}
 	}
 	if z.Rank() == 0 || z.Shape().Dim(-1) != a.AmbientDim() {
 		panic(fmt.Sprintf("geom: points of shape %s on %T, want a last axis of %d", z.Shape(), m, a.AmbientDim()))
@@ -118,43 +100,120 @@ func centredAt(m Manifold, z *Node) located {
 	chart := a.Chart(z)
 	shape := z.Shape().Clone()
 	shape.Dimensions[shape.Rank()-1] = m.Dim()
-	// A derivative with respect to the point must not see the centre move: a node of its own.
-	return located{chart, chart, fresh(z), Zeros(z.Graph(), shape)}
+	return Local{chart, fresh(z), Zeros(z.Graph(), shape), chart}
 }
 
-func (at located) moved(x *Node) located {
+// Point takes coordinates, [..., d], to points, [..., a].
+func (at Local) Point(x *Node) *Node {
 	if at.chart == nil {
-		return located{at.Manifold, nil, x, x}
+		return x
 	}
-	return located{at.Manifold, at.chart, at.chart.Point(x), x}
+	return at.chart.Point(x)
 }
 
-// enter takes a part at the ambient point to coordinates.
-func (at located) enter(k Kind, part *Node) *Node {
+// Coordinates is the inverse of Point; see Chart.
+func (at Local) Coordinates(z *Node) *Node {
+	if at.chart == nil {
+		return z
+	}
+	return at.chart.Coordinates(z)
+}
+
+// Moved is the point with coordinates x, in the same charts.
+func (at Local) Moved(x *Node) Local {
+	return Local{at.Manifold, at.Point(x), x, at.chart}
+}
+
+// Enter takes vectors or covectors at Z, [P..., ..., a], to coordinates, [P..., ..., d].
+func (at Local) Enter(k Kind, part *Node) *Node {
 	if at.chart == nil {
 		return part
 	}
 	if k == Covector {
-		x := fresh(broadcastLike(at.x, part))
+		x := fresh(broadcastLike(at.X, part))
 		return autodiff.Pullback([]*Node{at.chart.Point(x)}, []*Node{part}, []*Node{x})[0]
 	}
-	return push(at.chart.Coordinates, at.z, part)
+	return push(at.chart.Coordinates, at.Z, part)
 }
 
-// leave is the inverse of enter.
-func (at located) leave(k Kind, part *Node) *Node {
+// Leave is the inverse of Enter.
+func (at Local) Leave(k Kind, part *Node) *Node {
 	if at.chart == nil {
 		return part
 	}
 	if k == Covector {
-		z := fresh(broadcastLike(at.z, part))
+		z := fresh(broadcastLike(at.Z, part))
 		return autodiff.Pullback([]*Node{at.chart.Coordinates(z)}, []*Node{part}, []*Node{z})[0]
 	}
-	v := push(at.chart.Point, at.x, part)
+	v := push(at.chart.Point, at.X, part)
 	if q, ok := at.chart.(Quotient); ok {
-		v = q.Horizontal(broadcastLike(at.z, v), v)
+		v = q.Horizontal(broadcastLike(at.Z, v), v)
 	}
 	return v
+}
+
+// Euclidean returns the metric E that the numbers standing for points have in coordinates, [..., d, d]: JᵀJ with the
+// derivative J of Point, 1 where points are coordinates.
+func (at Local) Euclidean(x *Node) *Node {
+	if at.chart == nil {
+		dims := x.Shape().Dimensions
+		return BroadcastPrefix(linalg.Eye(x.Graph(), x.DType(), at.Dim()), dims[:len(dims)-1]...)
+	}
+	j := autodiff.Jacobian(at.chart.Point, x)
+	return linalg.MatMul(linalg.T(j), j)
+}
+
+// InChart applies a step to a state whose first part is a point, [B..., d], and whose others, [P..., B..., d], are of the
+// given kinds: a frame has its vectors in an axis in front. The state is one of points and vectors as a Space shows them;
+// the step sees it in coordinates.
+func InChart(m Manifold, kinds []Kind, step func(at Local, y ode.State) ode.State, state ode.State) ode.State {
+	if len(state) != len(kinds)+1 {
+		panic(fmt.Sprintf("geom.InChart: a point and %d parts for %d kinds", len(state)-1, len(kinds)))
+	}
+	at := At(m, state[0])
+	y := ode.State{at.X}
+	if at.chart != nil {
+		y[0] = fresh(at.X) // the step may differentiate by it: the other parts must not depend on it
+	}
+	for j, k := range kinds {
+		y = append(y, at.Enter(k, state[j+1]))
+	}
+	y = step(at, y)
+	at = at.Moved(y[0])
+	out := ode.State{at.Z}
+	for j, k := range kinds {
+		out = append(out, at.Leave(k, y[j+1]))
+	}
+	return out
+}
+
+// Recentred returns the equation and the method with which ode.Integrate integrates an equation that a manifold defines, on
+// states as in InChart: on an Atlas every step is taken in the chart centred at its start.
+func Recentred(m Manifold, equation func(m Manifold) ode.Equation, method ode.Method, kinds ...Kind) (ode.Equation, ode.Method) {
+	if !IsAtlas(m) {
+		return equation(m), method
+	}
+	return nil, ode.NewMethod("re-centred "+method.Name, method.Order, func(_ ode.Equation, t, dt, dw *Node, y ode.State) ode.State {
+		return InChart(m, kinds, func(at Local, y ode.State) ode.State {
+			return method.Step(equation(at.Manifold), t, dt, dw, y)
+		}, y)
+	})
+}
+
+// Flow is ode.Flow of a field that a manifold defines, on states as in InChart.
+func Flow(m Manifold, field func(m Manifold) ode.Field, method ode.Method, n int, y ode.State, kinds ...Kind) ode.State {
+	f, method := recentredField(m, field, method, kinds)
+	return ode.Integrate(f, method, ode.Drive{Steps: n}, y)
+}
+
+// Path is ode.Path of a field that a manifold defines, on states as in InChart.
+func Path(m Manifold, field func(m Manifold) ode.Field, method ode.Method, n int, y ode.State, kinds ...Kind) ode.State {
+	f, method := recentredField(m, field, method, kinds)
+	return ode.IntegratePath(f, method, ode.Drive{Steps: n}, y)
+}
+
+func recentredField(m Manifold, field func(m Manifold) ode.Field, method ode.Method, kinds []Kind) (ode.Equation, ode.Method) {
+	return Recentred(m, func(m Manifold) ode.Equation { return field(m).Equation() }, method, kinds...)
 }
 
 // push is the derivative of f at x in the direction v.

@@ -10,8 +10,8 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// Christoffeler is a closed form of Γ(u, v); x, u and v are [..., d].
-type Christoffeler interface {
+// ClosedChristoffel is a closed form of Γ(u, v); x, u and v are [..., d].
+type ClosedChristoffel interface {
 	Christoffel(x, u, v *Node) *Node
 }
 
@@ -28,7 +28,7 @@ type Connection struct {
 func NewConnection(m Manifold, x *Node) *Connection {
 	checkPoint(m, "NewConnection", x)
 	c := &Connection{m: m, x: x}
-	if _, closed := m.(Christoffeler); closed {
+	if _, closed := m.(ClosedChristoffel); closed {
 		return c
 	}
 	if p, ok := m.(PointCometric); ok {
@@ -58,7 +58,7 @@ func (c *Connection) Gamma(u, v *Node) *Node {
 		}
 	}
 	all := func(v *Node) *Node { return BroadcastToDims(ExpandLeftToRank(v, rank), dims...) }
-	if closed, ok := c.m.(Christoffeler); ok {
+	if closed, ok := c.m.(ClosedChristoffel); ok {
 		return closed.Christoffel(all(c.x), all(u), all(v))
 	}
 	// Derivatives are taken at a node of their own, on which neither the vectors nor what is known at x depends.
@@ -132,7 +132,7 @@ func ChristoffelSymbols(m Manifold, x *Node) *Node {
 			return Reshape(matrix(x), dims...)
 		}, fresh(x)), d, d, d)
 	}
-	if _, closed := m.(Christoffeler); closed {
+	if _, closed := m.(ClosedChristoffel); closed {
 		basis := basisAt(x)
 		gamma := NewConnection(m, x).Gamma(ExpandAxes(basis, 1), ExpandAxes(basis, 0)) // [k, l, ..., i]
 		perm := make([]int, 0, gamma.Rank())

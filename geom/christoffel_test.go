@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 // The unit sphere in stereographic coordinates, from the south pole: four ways to give it.
@@ -102,9 +103,9 @@ type withFlat struct {
 
 // callosum is the landmark manifold of the corpora callosa, its shape and random vectors.
 func callosum() (m landmarks.Manifold, q []float64, vectors [][]float64) {
-	cc := landmarks.CorpusCallosum().Scale(1. / 20)
+	cc := morpho.CorpusCallosum().Scale(1. / 20)
 	shape := cc.Shape("jhu_atlas")
-	m = landmarks.Manifold{N: 39, D: 2, Kernel: kernels.Gaussian(landmarks.MeanSpacing(shape, true))}
+	m = landmarks.Manifold{N: 39, D: 2, Kernel: kernels.Gaussian(morpho.MeanSpacing(shape, true))}
 	for _, p := range shape {
 		q = append(q, p...)
 	}
@@ -219,8 +220,8 @@ func TestChristoffelRoutes(t *testing.T) {
 func TestChristoffelOfLandmarks(t *testing.T) {
 	m, q, vectors := callosum()
 	u, v := vectors[0], vectors[1]
-	cc := landmarks.CorpusCallosum().Scale(1. / 20)
-	sigma := landmarks.MeanSpacing(cc.Shape("jhu_atlas"), true)
+	cc := morpho.CorpusCallosum().Scale(1. / 20)
+	sigma := morpho.MeanSpacing(cc.Shape("jhu_atlas"), true)
 	product := func(x, p []float64) []float64 { // K(x) p
 		out := make([]float64, len(x))
 		for i := 0; i < len(x); i += 2 {

@@ -14,13 +14,13 @@ import (
 // Riemann returns R(u, v)w = D_uΓ(v, w) − D_vΓ(u, w) + Γ(u, Γ(v, w)) − Γ(v, Γ(u, w)), [..., d], the curvature
 // [∇_u, ∇_v]w − ∇_[u,v]w, without an array of d⁴ numbers. On an Atlas, point and vectors are ambient.
 func Riemann(m Manifold, x, u, v, w *Node) *Node {
-	at := centredAt(m, x)
-	return at.leave(Vector, at.riemann(at.enter(Vector, u), at.enter(Vector, v), at.enter(Vector, w)))
+	at := At(m, x)
+	return at.Leave(Vector, at.riemann(at.Enter(Vector, u), at.Enter(Vector, v), at.Enter(Vector, w)))
 }
 
-func (at located) riemann(u, v, w *Node) *Node {
+func (at Local) riemann(u, v, w *Node) *Node {
 	for _, vector := range []*Node{u, v, w} {
-		checkPair(at.Manifold, "Riemann", at.x, vector)
+		checkPair(at.Manifold, "Riemann", at.X, vector)
 	}
 	pair := func(a, b *Node) *Node { return Stack([]*Node{a, b}, 0) }
 	uv, vu, ww := pair(u, v), pair(v, u), pair(w, w)
@@ -28,7 +28,7 @@ func (at located) riemann(u, v, w *Node) *Node {
 	gamma, slope := autodiff.Pushforward(func(x []*Node) []*Node {
 		c = NewConnection(at.Manifold, x[0])
 		return []*Node{c.Gamma(vu, ww)}
-	}, []*Node{pair(at.x, at.x)}, []*Node{uv})
+	}, []*Node{pair(at.X, at.X)}, []*Node{uv})
 	terms := Add(slope[0], c.Gamma(uv, gamma[0]))
 	half := func(i int) *Node { return Squeeze(SliceAxis(terms, 0, AxisRange(i, i+1)), 0) }
 	return Sub(half(0), half(1))
@@ -37,10 +37,10 @@ func (at located) riemann(u, v, w *Node) *Node {
 // SectionalCurvature returns ⟨R(u, v)v, u⟩ / (‖u‖²‖v‖² − ⟨u, v⟩²), [...], the Gauss curvature of the plane that u and v
 // span. On an Atlas, point and vectors are ambient.
 func SectionalCurvature(m Manifold, x, u, v *Node) *Node {
-	at := centredAt(m, x)
-	u, v = at.enter(Vector, u), at.enter(Vector, v)
+	at := At(m, x)
+	u, v = at.Enter(Vector, u), at.Enter(Vector, v)
 	r := at.riemann(u, v, v)
-	fu, fv := Flat(at.Manifold, at.x, u), Flat(at.Manifold, at.x, v)
+	fu, fv := Flat(at.Manifold, at.X, u), Flat(at.Manifold, at.X, v)
 	dot := func(a, b *Node) *Node { return ReduceSum(Mul(a, b), -1) }
 	return Div(dot(r, fu), Sub(Mul(dot(fu, u), dot(fv, v)), Square(dot(fu, v))))
 }
@@ -95,38 +95,27 @@ func Ricci(m Manifold, x *Node) *Node {
 
 // ScalarCurvature returns g^jk Ric_jk, [...]: twice the Gauss curvature of a surface. On an Atlas the point is ambient.
 func ScalarCurvature(m Manifold, x *Node) *Node {
-	at := centredAt(m, x)
-	return metricTrace(at.Manifold, at.x, Ricci(at.Manifold, at.x))
+	at := At(m, x)
+	return metricTrace(at.Manifold, at.X, Ricci(at.Manifold, at.X))
 }
 
 // SectionalCurvature returns the sectional curvature of the plane that two tangent vectors at x span.
-func (s *Space) SectionalCurvature(x, u, v []float64) (float64, error) {
+func (s *Space[P]) SectionalCurvature(x, u, v P) (float64, error) {
 	const what = "SectionalCurvature"
-	if err := s.riemannian(what); err != nil {
-		return 0, err
+	if err := s.Check("point", x, u, v); err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
 	}
-	if err := s.check(what, "point", x, "first vector", u); err != nil {
-		return 0, err
+	if err := s.CheckRegular("point", x); err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
 	}
-	if err := s.check(what, "point", x, "second vector", v); err != nil {
-		return 0, err
-	}
-	out, err := s.Call(what, func(in []*Node) []*Node {
-		at := centredAt(s.M, in[0])
-		u, v := at.enter(Vector, in[1]), at.enter(Vector, in[2])
-		inner := func(a, b *Node) *Node { return Inner(at.Manifold, at.x, a, b) }
+	out, err := s.call(what, func(in []*Node) []*Node {
+		at := At(s.M, in[0])
+		u, v := at.Enter(Vector, in[1]), at.Enter(Vector, in[2])
+		inner := func(a, b *Node) *Node { return Inner(at.Manifold, at.X, a, b) }
 		cosine2 := Div(Square(inner(u, v)), Mul(inner(u, u), inner(v, v)))
-		off := func(given, w *Node) *Node { return length(Sub(at.leave(Vector, w), given)) }
-		return []*Node{SectionalCurvature(s.M, in[0], in[1], in[2]), OneMinus(cosine2),
-			length(Sub(at.moved(at.x).z, in[0])), off(in[1], u), off(in[2], v)}
-	}, x, u, v)
+		return []*Node{SectionalCurvature(s.M, in[0], in[1], in[2]), OneMinus(cosine2)}
+	}, s.Vector(x), s.Vector(u), s.Vector(v))
 	if err != nil {
-		return 0, err
-	}
-	if err := checkOn(what, "point", x, out.Scalar(2), "first vector", u, out.Scalar(3)); err != nil {
-		return 0, err
-	}
-	if err := checkOn(what, "point", x, out.Scalar(2), "second vector", v, out.Scalar(4)); err != nil {
 		return 0, err
 	}
 	if sine2 := out.Scalar(1); !(sine2 > 1e-12) {
@@ -136,22 +125,16 @@ func (s *Space) SectionalCurvature(x, u, v []float64) (float64, error) {
 }
 
 // ScalarCurvature returns the scalar curvature at x.
-func (s *Space) ScalarCurvature(x []float64) (float64, error) {
+func (s *Space[P]) ScalarCurvature(x P) (float64, error) {
 	const what = "ScalarCurvature"
-	if err := s.riemannian(what); err != nil {
-		return 0, err
+	if err := s.Check("point", x); err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
 	}
-	if err := s.check(what, "point", x, "point", x); err != nil {
-		return 0, err
+	if err := s.CheckRegular("point", x); err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
 	}
-	out, err := s.Call(what, func(in []*Node) []*Node {
-		at := centredAt(s.M, in[0])
-		return []*Node{ScalarCurvature(s.M, in[0]), length(Sub(at.moved(at.x).z, in[0]))}
-	}, x)
+	out, err := s.call(what, func(in []*Node) []*Node { return []*Node{ScalarCurvature(s.M, in[0])} }, s.Vector(x))
 	if err != nil {
-		return 0, err
-	}
-	if err := checkOn(what, "point", x, out.Scalar(1), "", nil, 0); err != nil {
 		return 0, err
 	}
 	if math.IsNaN(out.Scalar(0)) {

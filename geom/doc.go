@@ -9,7 +9,14 @@
 //
 // A manifold that no single chart holds is an Atlas: its points and vectors are those of an ambient space, unit vectors
 // for the sphere, and every step is taken in the chart centred at the current point. Functions on the host take and
-// return ambient vectors then.
+// return ambient vectors then. Graph functions enter the chart at a point by At, which is the identity where points are
+// coordinates.
+//
+// # A space
+//
+// A Space runs the geometry of a manifold on host values, with points of one type P: On has lists of numbers, OnShapes
+// shapes, one row a landmark or one row of a matrix. Functions of other packages take an Of[P], which a Space is, and give
+// back points of the same type. Computations that take long end when the Context of the space does.
 //
 // # Notation
 //

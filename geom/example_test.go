@@ -39,7 +39,7 @@ func ExampleCometricFunc() {
 		fmt.Println(err)
 		return
 	}
-	end := g.Points[len(g.Points)-1]
+	end := g.End
 	fmt.Printf("(%.4f, %.4f)\n", end[0], end[1])
 	// Output: (0.0000, 2.0000)
 }

@@ -12,35 +12,32 @@ import (
 
 // GradientOf returns grad f = (df)♯, [..., d].
 func GradientOf(m Manifold, f func(x *Node) *Node, x *Node) *Node {
-	at := centredAt(m, x)
-	return at.leave(Vector, Sharp(at.Manifold, at.x, autodiff.Grad(at.inCoordinates(f), fresh(at.x))))
+	at := At(m, x)
+	return at.Leave(Vector, Sharp(at.Manifold, at.X, autodiff.Grad(at.inCoordinates(f), fresh(at.X))))
 }
 
 // Divergence returns div v = (1/√g) ∂_i(√g v^i) = ∂_i v^i + v^i ∂_i log √g, [...].
 func Divergence(m Manifold, v func(x *Node) *Node, x *Node) *Node {
-	at := centredAt(m, x)
-	checkPoint(at.Manifold, "Divergence", at.x)
-	volume := autodiff.Grad(func(x *Node) *Node { return LogVolume(at.Manifold, x) }, fresh(at.x))
-	field := func(x *Node) *Node { return at.moved(x).enter(Vector, at.inCoordinates(v)(x)) }
-	return Add(linalg.Trace(autodiff.Jacobian(field, fresh(at.x))), ReduceSum(Mul(field(at.x), volume), -1))
+	at := At(m, x)
+	checkPoint(at.Manifold, "Divergence", at.X)
+	volume := autodiff.Grad(func(x *Node) *Node { return LogVolume(at.Manifold, x) }, fresh(at.X))
+	field := func(x *Node) *Node { return at.Moved(x).Enter(Vector, at.inCoordinates(v)(x)) }
+	return Add(linalg.Trace(autodiff.Jacobian(field, fresh(at.X))), ReduceSum(Mul(field(at.X), volume), -1))
 }
 
 // LaplaceBeltrami returns Δf = div grad f = g^ij ∂_i∂_j f − g^kl Γ^i_kl ∂_i f, [...].
 func LaplaceBeltrami(m Manifold, f func(x *Node) *Node, x *Node) *Node {
-	at := centredAt(m, x)
-	checkPoint(at.Manifold, "LaplaceBeltrami", at.x)
+	at := At(m, x)
+	checkPoint(at.Manifold, "LaplaceBeltrami", at.X)
 	gradient := func(x *Node) *Node { return autodiff.Grad(at.inCoordinates(f), x) }
-	hessian := autodiff.Jacobian(gradient, fresh(at.x))
-	first := ReduceSum(Mul(ChristoffelTrace(at.Manifold, at.x), gradient(fresh(at.x))), -1)
-	return Sub(metricTrace(at.Manifold, at.x, hessian), first)
+	hessian := autodiff.Jacobian(gradient, fresh(at.X))
+	first := ReduceSum(Mul(ChristoffelTrace(at.Manifold, at.X), gradient(fresh(at.X))), -1)
+	return Sub(metricTrace(at.Manifold, at.X, hessian), first)
 }
 
 // inCoordinates is f as a function of the coordinates.
-func (at located) inCoordinates(f func(z *Node) *Node) func(x *Node) *Node {
-	if at.chart == nil {
-		return f
-	}
-	return func(x *Node) *Node { return f(at.chart.Point(x)) }
+func (at Local) inCoordinates(f func(z *Node) *Node) func(x *Node) *Node {
+	return func(x *Node) *Node { return f(at.Point(x)) }
 }
 
 // metricTrace returns g^ij a_ij, [...], of a symmetric matrix, [..., d, d].

@@ -1,15 +1,13 @@
 package geom
 
+import "anatomy/geom/solve"
+
 // Status says how an iteration ended.
-type Status int
+type Status = solve.Status
 
 const (
-	Converged     Status = iota // the tolerance was met
-	Stalled                     // no step made progress any more: the best point found is returned
-	MaxIterations               // the limit of iterations was reached
-	Cancelled                   // the user stopped it
+	Converged     = solve.Converged     // the tolerance was met
+	Stalled       = solve.Stalled       // no step made progress any more: the best point found is returned
+	MaxIterations = solve.MaxIterations // the limit of iterations was reached
+	Cancelled     = solve.Cancelled     // the user stopped it
 )
-
-func (s Status) String() string {
-	return [...]string{"converged", "stalled", "iteration limit", "cancelled"}[s]
-}

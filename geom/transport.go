@@ -6,7 +6,6 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
-	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 )
 
@@ -21,19 +20,17 @@ func Transport(m Manifold, method ode.Method, path, v *Node) *Node {
 	one := ScalarOne(path.Graph(), path.DType())
 	final, before := autodiff.Scan(n, func(_ *Node, y, ambient []*Node) ([]*Node, []*Node) {
 		samples := append([]*Node{}, ambient...)
-		at := centredAt(m, samples[1])
-		if at.chart != nil {
-			for k, z := range samples {
-				samples[k] = at.chart.Coordinates(z)
-			}
+		at := At(m, samples[1])
+		for k, z := range samples {
+			samples[k] = at.Coordinates(z)
 		}
 		curve := cubic(samples)
 		field := func(t *Node, y ode.State) ode.State {
 			point, velocity := curve(t)
 			return ode.State{Neg(NewConnection(at.Manifold, point).Gamma(velocity, y[0]))}
 		}
-		end := method.Step(field, ZerosLike(one), one, ode.State{at.enter(Vector, y[0])})
-		return []*Node{at.moved(samples[2]).leave(Vector, end[0])}, y
+		end := method.Step(ode.Field(field).Equation(), ZerosLike(one), one, nil, ode.State{at.Enter(Vector, y[0])})
+		return []*Node{at.Moved(samples[2]).Leave(Vector, end[0])}, y
 	}, []*Node{v}, neighbours(path, n))
 	return Concatenate([]*Node{before[0], ExpandAxes(final[0], 0)}, 0)
 }
@@ -100,106 +97,74 @@ func GeodesicTransport(m Manifold) ode.Field {
 }
 
 // Transport moves tangent vectors at the start of a geodesic along it and returns them at the times 0, 1/n, …, 1 of its
-// points: out[k][i] is vector k at time i.
-func (s *Space) Transport(g *Geodesic, v ...[]float64) ([][][]float64, error) {
+// path: out[k][i] is vector k at time i.
+func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 	const what = "Transport"
-	if err := s.riemannian(what); err != nil {
-		return nil, err
+	if g == nil {
+		return nil, fmt.Errorf("%s: no geodesic", what)
 	}
-	if err := s.check(what, "start", g.Start, "momentum", g.Momentum); err != nil {
-		return nil, err
+	if err := s.CheckNumbers("momentum", g.Momentum); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if err := s.checkAll(what, "vector", v); err != nil {
-		return nil, err
-	}
-	out, err := s.Call(what, func(in []*Node) []*Node {
-		z, p := in[0], in[1]
-		at := centredAt(s.M, z)
-		v := at.leave(Vector, at.enter(Vector, in[2]))
-		off := length(Sub(v, in[2]))
+	return s.transported(what, "transport", func(in []*Node) *Node {
+		z, p, v := in[0], in[1], in[2]
 		if m, ok := s.M.(ClosedForms); ok {
-			velocity := times(s.steps, at.leave(Vector, Sharp(at.Manifold, at.x, at.enter(Covector, p))))
+			at := At(s.M, z)
+			velocity := times(s.steps, at.Leave(Vector, Sharp(at.Manifold, at.X, at.Enter(Covector, p))))
 			each := func(x *Node) *Node { // [n + 1, a] for every vector
 				return BroadcastToDims(ExpandAxes(x, -2), s.steps+1, v.Shape().Dim(0), v.Shape().Dim(1))
 			}
-			return []*Node{m.Transport(each(BroadcastPrefix(z, s.steps+1)), each(velocity), BroadcastPrefix(v, s.steps+1)), off}
+			return m.Transport(each(BroadcastPrefix(z, s.steps+1)), each(velocity), BroadcastPrefix(v, s.steps+1))
 		}
-		field, method := Recentred(s.M, GeodesicTransport, s.method, Covector, Vector)
-		return append(ode.Path(field, method, s.steps, ode.State{z, p, v})[2:], off)
-	}, g.Start, g.Momentum, v)
-	return transported(what, g.Start, v, out, err)
+		return Path(s.M, GeodesicTransport, s.method, s.steps, ode.State{z, p, v}, Covector, Vector)[2]
+	}, g.Start, v, s.Vector(g.Start), s.Vector(g.Momentum), s.Vectors(v))
 }
 
 // TransportAlong moves tangent vectors at the first point of a curve along the curve and returns them at all its
 // points: out[k][i] is vector k at point i. The points are samples of a smooth curve at even times; the space's
 // integrator takes one step from sample to sample, see the function Transport.
-func (s *Space) TransportAlong(curve [][]float64, v ...[]float64) ([][][]float64, error) {
+func (s *Space[P]) TransportAlong(curve []P, v ...P) ([][]P, error) {
 	const what = "TransportAlong"
-	if err := s.riemannian(what); err != nil {
-		return nil, err
-	}
 	if len(curve) < 2 {
 		return nil, fmt.Errorf("%s: the curve has %d points, want at least 2", what, len(curve))
 	}
-	if err := s.checkAll(what, "point", curve); err != nil {
-		return nil, err
+	if err := s.CheckAll("point", curve); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if err := s.checkAll(what, "vector", v); err != nil {
-		return nil, err
+	if err := s.CheckRegular("point", curve...); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	out, err := s.Call(what, func(in []*Node) []*Node {
-		path, v := in[0], in[1]
-		at := centredAt(s.M, Squeeze(SliceAxis(path, 0, AxisRange(0, 1)), 0))
-		tangent := at.leave(Vector, at.enter(Vector, v))
-		points := centredAt(s.M, path)
-		return []*Node{Transport(s.M, s.method, path, tangent), length(Sub(tangent, v)), length(Sub(points.moved(points.x).z, path))}
-	}, curve, v)
-	if err != nil {
-		return nil, err
-	}
-	for i, off := range out.Vector(2) {
-		if err := checkOn(what, fmt.Sprintf("point %d", i), curve[i], off, "", nil, 0); err != nil {
-			return nil, err
-		}
-	}
-	return transported(what, curve[0], v, out, err)
+	return s.transported(what, "transport along", func(in []*Node) *Node {
+		return Transport(s.M, s.method, in[0], in[1])
+	}, curve[0], v, s.Vectors(curve), s.Vectors(v))
 }
 
-// transported checks what a graph returns for vectors v at a point, the transported ones and how far each was from the
-// tangent space, and puts the vectors first and the times second.
-func transported(what string, z []float64, v [][]float64, out engine.Values, err error) ([][][]float64, error) {
+// transported runs a function that transports vectors v at z, [n + 1, k, a] of [k, a], and puts the vectors first and the
+// times second.
+func (s *Space[P]) transported(what, name string, fn func(in []*Node) *Node, z P, v []P, args ...any) ([][]P, error) {
+	if len(v) == 0 {
+		return nil, fmt.Errorf("%s: no vectors", what)
+	}
+	if err := s.Check("start", z, v...); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if err := s.CheckRegular("point", z); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	out, err := s.call(name, func(in []*Node) []*Node { return []*Node{fn(in)} }, args...)
 	if err != nil {
 		return nil, err
 	}
-	for k, off := range out.Vector(1) {
-		if err := checkOn(what, "point", z, 0, fmt.Sprintf("vector %d", k), v[k], off); err != nil {
-			return nil, err
-		}
-	}
 	moved := out.Array3(0)
-	vectors := make([][][]float64, len(v))
+	vectors := make([][]P, len(v))
 	for i, at := range moved {
 		for k, w := range at {
 			if a, bad := notFinite(w); bad {
 				return nil, fmt.Errorf("%s: at point %d of %d coordinate %d of vector %d is %g: the metric is singular there, or the curve leaves the chart",
 					what, i, len(moved)-1, a, k, w[a])
 			}
-			vectors[k] = append(vectors[k], w)
+			vectors[k] = append(vectors[k], s.Point(w))
 		}
 	}
 	return vectors, nil
-}
-
-// checkAll validates a list of points or vectors.
-func (s *Space) checkAll(what, name string, list [][]float64) error {
-	if len(list) == 0 {
-		return fmt.Errorf("%s: no %s", what, name)
-	}
-	for i, v := range list {
-		numbered := fmt.Sprintf("%s %d", name, i)
-		if err := s.check(what, numbered, v, numbered, v); err != nil {
-			return err
-		}
-	}
-	return nil
 }

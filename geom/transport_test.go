@@ -78,7 +78,7 @@ func TestTransportAroundTriangle(t *testing.T) {
 	corners := [][]float64{{0.1, 0.1}, {0.9, 0.2}, {0.3, 1.1}}
 	v := []float64{0.5, 0.3}
 	moved := v
-	var out, in [3]*geom.Geodesic // the sides, and the same backwards
+	var out, in [3]*geom.Geodesic[geom.Vec] // the sides, and the same backwards
 	for i := range corners {
 		var err error
 		if out[i], err = s.Log(corners[i], corners[(i+1)%3]); err != nil {
@@ -126,15 +126,15 @@ func TestTransportOfLandmarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	along, err := s.TransportAlong(g.Points, vectors[1])
+	along, err := s.TransportAlong(g.Path, vectors[1])
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := run(t, func(in []*Node) []*Node {
 		x, p, u, v := in[0], in[1], in[2], in[3]
 		return []*Node{geom.Sharp(m, x, p), geom.Inner(m, x, u, u), geom.Inner(m, x, u, v), geom.Inner(m, x, v, v)}
-	}, g.Points, g.Momenta, moved[1], moved[2])
-	for i := range g.Points {
+	}, g.Path, g.Momenta, moved[1], moved[2])
+	for i := range g.Path {
 		near(t, fmt.Sprintf("the geodesic's own velocity at %d", i), moved[0][i], engine.Unflatten(out.Flat(0), len(q))[i], 1e-8)
 		for k := 1; k < 4; k++ {
 			near(t, fmt.Sprintf("inner product %d at %d", k, i), out.Vector(k)[i:i+1], out.Vector(k)[:1], 1e-8)
@@ -195,8 +195,8 @@ func TestTransportOnAtlas(t *testing.T) {
 
 func TestTransportErrors(t *testing.T) {
 	s := geom.On(sphereMetric(2))
-	g := &geom.Geodesic{Start: []float64{0, 0}, Momentum: []float64{1, 0}}
-	short := &geom.Geodesic{Start: []float64{0}, Momentum: []float64{1, 0}}
+	g := &geom.Geodesic[geom.Vec]{Start: []float64{0, 0}, Momentum: []float64{1, 0}}
+	short := &geom.Geodesic[geom.Vec]{Start: []float64{0}, Momentum: []float64{1, 0}}
 	bounded := geom.On(geom.FromImmersion(ellipsoid(1.5, 1, 1)))
 	for _, c := range []struct {
 		want string
@@ -206,7 +206,7 @@ func TestTransportErrors(t *testing.T) {
 		{"vector 1 has 3 coordinates", func() ([][][]float64, error) { return s.Transport(g, []float64{1, 0}, []float64{1, 0, 0}) }},
 		{"start has 1 coordinates", func() ([][][]float64, error) { return s.Transport(short, []float64{1, 0}) }},
 		{"the curve has 1 points", func() ([][][]float64, error) { return s.TransportAlong([][]float64{{0, 0}}, []float64{1, 0}) }},
-		{"coordinate 1 of the point 1 is NaN", func() ([][][]float64, error) {
+		{"coordinate 1 of point 1 is NaN", func() ([][][]float64, error) {
 			return s.TransportAlong([][]float64{{0, 0}, {0, math.NaN()}}, []float64{1, 0})
 		}},
 		{"at point 2 of 2 coordinate 0 of vector 0 is", func() ([][][]float64, error) {
@@ -256,7 +256,7 @@ func BenchmarkTransport(b *testing.B) {
 	}{
 		{"geodesic", func() ([][][]float64, error) { return s.Transport(g, vectors[0]) }},
 		{"geodesic-4", func() ([][][]float64, error) { return s.Transport(g, vectors...) }},
-		{"curve", func() ([][][]float64, error) { return s.TransportAlong(g.Points, vectors[0]) }},
+		{"curve", func() ([][][]float64, error) { return s.TransportAlong(g.Path, vectors[0]) }},
 	} {
 		if _, err := c.run(); err != nil {
 			b.Fatal(err)

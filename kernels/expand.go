@@ -13,10 +13,10 @@ import (
 // maxModes bounds the core of an expansion: 2m + 1 waves along each of the axes give at most this many of them.
 const maxModes = 1 << 22
 
-// Expand finds plane waves for a kernel that holds to a tolerance, for the kernel relative to K(0) and for its gradient
-// relative to its largest, between points whose coordinates differ by at most extent along each axis. Kernels with a
-// kink at 0 (Laplace of order 0 and 1) converge too slowly for small tolerances; those cases and kernels much narrower
-// than the extent end with an error that says how many waves it would have taken.
+// Expand approximates a kernel by plane waves, between points whose coordinates differ by at most extent along each axis.
+// The tolerance is that of the kernel relative to K(0), and of its gradient relative to the largest gradient. Kernels with
+// a kink at 0 (Laplace of order 0 and 1) take too many waves for small tolerances, and so do kernels much narrower than
+// the extent: the error says how many.
 func Expand(k Kernel, extent []float64, tolerance float64) (*Expansion, error) {
 	d := len(extent)
 	if d < 1 || d > 3 {
@@ -27,8 +27,8 @@ func Expand(k Kernel, extent []float64, tolerance float64) (*Expansion, error) {
 			return nil, fmt.Errorf("kernels.Expand: extent %g along axis %d, want a finite number ≥ 0", e, a)
 		}
 	}
-	if !(tolerance >= 1e-13 && tolerance < 1) {
-		return nil, fmt.Errorf("kernels.Expand: tolerance %g, want 1e-13 to 1", tolerance)
+	if err := checkTolerance(tolerance); err != nil {
+		return nil, fmt.Errorf("kernels.Expand: %w", err)
 	}
 	s := newSampler(k, d)
 	e := &Expansion{Kernel: k, Extent: extent}
@@ -42,7 +42,14 @@ func Expand(k Kernel, extent []float64, tolerance float64) (*Expansion, error) {
 	return e, nil
 }
 
-// fit computes the coefficients of an expansion, with more modes until it meets the tolerance.
+func checkTolerance(tolerance float64) error {
+	if !(tolerance >= 1e-13 && tolerance < 1) {
+		return fmt.Errorf("tolerance %g, want 1e-13 to 1", tolerance)
+	}
+	return nil
+}
+
+// fit computes the coefficients of an expansion, and adds modes until it meets the tolerance.
 func (s *sampler) fit(e *Expansion, axes []axis, tolerance float64) (err error) {
 	// The analysis along the axes bounds the error of kernels with positive coefficients; others may want a few more.
 	for try := 0; ; try++ {
@@ -78,8 +85,8 @@ func (k *Expansion) rank() int {
 	return n
 }
 
-// axis is how a kernel is made periodic along one axis: summed over its images, which reach as far as reach; or, where
-// it does not decay, multiplied with a window that is 1 up to the extent and 0 at half the period.
+// axis is how a kernel is made periodic along one axis: by a sum over its images up to the distance reach; or, where it
+// does not decay, by a window that is 1 up to the extent and 0 at half the period.
 type axis struct {
 	extent, period, reach float64
 	window                bool
@@ -365,7 +372,7 @@ func (s *sampler) reach(tolerance float64) ([]float64, error) {
 	return reach, nil
 }
 
-// tensor calls f with batches of the points of a tensor grid and their indices.
+// tensor calls f with the points of a tensor grid and their indices, a batch at a time.
 func tensor(coordinates [][]float64, f func(points [][]float64, at [][]int) error) error {
 	var points [][]float64
 	var at [][]int

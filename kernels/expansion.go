@@ -87,8 +87,8 @@ func (k *Expansion) Hamilton(x, p *Node) (dx, dp *Node) {
 // chunkBytes bounds the matrices of a chunk of points, so that they stay in the cache.
 const chunkBytes = 4 << 20
 
-// inChunks runs f on chunks of points and stacks what it returns, matrices with a row a point. Features of a chunk are
-// [·, chunk]: points run along the last axis.
+// inChunks runs f on chunks of points and stacks what it returns as matrices with one row for each point. Inside f points
+// run along the last axis: features of a chunk are [·, chunk].
 func (k *Expansion) inChunks(in []*Node, columns int, f func(in []*Node) []*Node) []*Node {
 	n, chunks, size := k.chunks(in[0], columns)
 	none := []*Node{Const(in[0].Graph(), int32(0))}

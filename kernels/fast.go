@@ -1,29 +1,35 @@
 package kernels
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/kernels/native"
 )
 
-// Seconds of two cores per unit of work, measured once; only their ratios matter to the choice.
+// Seconds of two cores per unit of work of H, measured once; only their ratios matter to the choice.
 const (
-	secondsPerPair = 5e-9    // of points, in a tile, with gradient
-	secondsPerWave = 1.2e-10 // of a point, a plane wave and a coordinate, with gradient
-	secondsPerBump = 1e-6    // of a point on a grid, and for each cell of its patch
-	secondsPerCell = 3.5e-10
-	secondsPerFFT  = 1e-7 // of a cell of the grid and a coordinate
+	secondsPerPair = 2.5e-9  // of points, in a tile on the graph
+	secondsInC     = 8e-10   // of points, in C
+	secondsNear    = 1.1e-9  // of points, in C between points that lie near each other
+	secondsPerWave = 1.5e-10 // of a point, a plane wave and a coordinate
+	secondsPerBump = 5e-7    // of a point on a grid, and for each cell of its patch
+	secondsPerCell = 2.9e-10
+	secondsPerFFT  = 4e-8 // of a cell of the grid and a coordinate
 )
 
 // margin is by how much shapes may spread during a flow beyond the box of those that are given.
 const margin = 1.25
 
-// Fast returns a kernel with the sums that cost least for shapes like those given, to a tolerance: the matrix for few
-// points, tiles, cut-off tiles, plane waves or a grid. Kernel.String says which, and their error. The choice can be
+// Fast returns a kernel with the sums that cost least for shapes like those given, to a tolerance: the kernel itself for
+// few points, tiles, cut-off tiles, plane waves or a grid. Kernel.String says which, and their error. The choice can be
 // overridden by calling Tiled, Cutoff, Expand or Grid instead.
 //
 // The box of the plane waves is that of all shapes, a quarter wider. The result has been compared with the kernel
@@ -31,6 +37,9 @@ const margin = 1.25
 func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	if len(shapes) == 0 || len(shapes[0]) == 0 {
 		return nil, fmt.Errorf("kernels.Fast: no points")
+	}
+	if err := checkTolerance(tolerance); err != nil {
+		return nil, fmt.Errorf("kernels.Fast: %w", err)
 	}
 	var all [][]float64
 	for _, s := range shapes {
@@ -49,52 +58,61 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	for a := range extent {
 		extent[a] *= margin
 	}
-	// What each would cost, and how to make it.
-	type candidate struct {
-		seconds float64
-		make    func() (Kernel, error)
+	if _, err := engine.Backend(); err != nil {
+		return nil, err
 	}
-	pairs := float64(n) * float64(n) / 2
-	candidates := []candidate{{pairs * secondsPerPair, func() (Kernel, error) { return Tiled(k), nil }}}
-	s := newSampler(k, d)
+	candidates := candidates(k, newSampler(k, d), shapes[0], extent, tolerance)
+	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.seconds, b.seconds) })
+	var errs []error
+	for _, c := range candidates {
+		fast, err := c.make()
+		if err == nil {
+			err = check(fast, k, shapes[0], tolerance)
+		}
+		if err == nil {
+			return fast, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+// candidate is a way to sum: what H costs, and how the kernel is made.
+type candidate struct {
+	seconds float64
+	make    func() (Kernel, error)
+}
+
+// candidates are the ways to sum over points that spread over at most extent. Each is costed once, by what the kernel along
+// the axes tells; coefficients are computed only for the one that is made.
+func candidates(k Kernel, s *sampler, points [][]float64, extent []float64, tolerance float64) []candidate {
+	n := float64(len(points))
+	perPair, perNear, tile := secondsPerPair, secondsPerPair, tileSize
+	if _, ok := describe(k, s.d, nil); ok && engine.HasNative(native.Pairs) {
+		perPair, perNear, tile = secondsInC, secondsNear, 4*native.Tile
+		if k, ok := k.(sum); ok {
+			perPair, perNear = perPair*float64(len(k.terms)), perNear*float64(len(k.terms))
+		}
+	}
+	out := []candidate{{n * n * perPair, func() (Kernel, error) { return Tiled(k), nil }}}
 	if reach, err := s.reach(tolerance); err == nil {
-		share := nearShare(shapes[0], reach)
-		candidates = append(candidates, candidate{pairs * share * secondsPerPair, func() (Kernel, error) { return tiled{k, reach}, nil }})
+		seconds := n * n * nearShare(points, reach, tile) * perNear
+		out = append(out, candidate{seconds, func() (Kernel, error) { return tiled{k, reach}, nil }})
 	}
 	e := &Expansion{Kernel: k, Extent: extent}
-	if axes, err := s.axes(e, tolerance); err == nil && e.rank() <= maxModes {
-		work := float64(n) * float64(e.rank()) * float64(d)
-		candidates = append(candidates, candidate{work * secondsPerWave, func() (Kernel, error) { return e, s.fit(e, axes, tolerance) }})
-		g := &Gridded{Expansion: *e}
-		g.shape(tolerance)
-		patch, cells := math.Pow(float64(g.patch()), float64(d)), 1.0
-		for _, c := range g.Cells {
-			cells *= float64(c)
-		}
-		seconds := float64(n)*(secondsPerBump+patch*secondsPerCell) + cells*float64(d)*secondsPerFFT
-		candidates = append(candidates, candidate{seconds, func() (Kernel, error) {
+	axes, err := s.axes(e, tolerance)
+	if err != nil || e.rank() > maxModes {
+		return out
+	}
+	g := emptyGrid(e, tolerance)
+	return append(out,
+		candidate{n * float64(e.rank()*s.d) * secondsPerWave, func() (Kernel, error) { return e, s.fit(e, axes, tolerance) }},
+		candidate{n*(secondsPerBump+math.Pow(float64(g.patch()), float64(s.d))*secondsPerCell) + g.cells()*float64(s.d)*secondsPerFFT, func() (Kernel, error) {
 			if err := s.fit(e, axes, tolerance); err != nil {
 				return nil, err
 			}
 			return gridOf(e, tolerance)
 		}})
-	}
-	for {
-		best := 0
-		for i, c := range candidates {
-			if c.seconds < candidates[best].seconds {
-				best = i
-			}
-		}
-		fast, err := candidates[best].make()
-		if err == nil {
-			err = check(fast, k, shapes[0], tolerance)
-		}
-		if err == nil || len(candidates) == 1 {
-			return fast, err
-		}
-		candidates = append(candidates[:best], candidates[best+1:]...)
-	}
 }
 
 func finite(p []float64) bool {
@@ -107,11 +125,11 @@ func finite(p []float64) bool {
 }
 
 // nearShare estimates the share of pairs that cut-off tiles visit: those of points closer than the reach and the size
-// of two tiles.
-func nearShare(points [][]float64, reach []float64) float64 {
+// of a tile.
+func nearShare(points [][]float64, reach []float64, tileSize int) float64 {
 	r := rand.New(rand.NewPCG(1, 1))
 	extent := Extent(points)
-	tile := math.Pow(float64(tileSize)/float64(len(points)), 0.5) // of a curve's or a surface's extent
+	tile := math.Sqrt(float64(tileSize) / float64(len(points))) // of a curve's or a surface's extent
 	near := 0
 	const trials = 20000
 	for range trials {

@@ -44,14 +44,9 @@ func Grid(k Kernel, extent []float64, tolerance float64) (*Gridded, error) {
 
 // gridOf puts an expansion on a grid.
 func gridOf(e *Expansion, tolerance float64) (*Gridded, error) {
-	g := &Gridded{Expansion: *e}
-	g.shape(tolerance)
-	cells := 1
-	for _, n := range g.Cells {
-		cells *= n
-	}
-	if cells > 1<<27 {
-		return nil, fmt.Errorf("kernels.Grid: %s over %.3g to %g takes a grid of %v cells, %.1f GB a component: use tiles, a wider kernel or a larger tolerance", e.Kernel, e.Extent, tolerance, g.Cells, float64(cells)*24/1e9)
+	g := emptyGrid(e, tolerance)
+	if cells := g.cells(); cells > 1<<27 {
+		return nil, fmt.Errorf("kernels.Grid: %s over %.3g to %g takes a grid of %v cells, %.1f GB a component: use tiles, a wider kernel or a larger tolerance", e.Kernel, e.Extent, tolerance, g.Cells, cells*24/1e9)
 	}
 	// Folding the transform of the bump and of cosines into the coefficients leaves one product between the transforms.
 	dims := e.coreDims()
@@ -72,19 +67,30 @@ func gridOf(e *Expansion, tolerance float64) (*Gridded, error) {
 	return g, nil
 }
 
-// shape chooses the bump exp(β(√(1 − t²) − 1)) and the grid for it. With twice as many cells as waves the error is
-// 10^(1 − width), and one digit more for the slope.
-func (k *Gridded) shape(tolerance float64) {
-	k.bins = []int{64, 16, 8}[len(k.Modes)-1]
-	k.width = int(math.Ceil(-math.Log10(tolerance))) + 3
-	k.beta = 2.3 * float64(k.width)
-	for a, m := range k.Modes {
-		least := max(2*(2*m+1), 3*k.width)
-		if k.Extent[a] > 0 { // bumps do not reach around the grid
-			least = max(least, int(math.Ceil(float64(k.width+2)/(1-k.Extent[a]/k.Period[a]))))
+// emptyGrid chooses the bump exp(β(√(1 − t²) − 1)) and the cells for the modes of an expansion, which need no coefficients
+// yet. With twice as many cells as waves the error is 10^(1 − width), and one digit more for the slope.
+func emptyGrid(e *Expansion, tolerance float64) *Gridded {
+	g := &Gridded{Expansion: *e}
+	g.bins = []int{64, 16, 8}[len(g.Modes)-1]
+	g.width = int(math.Ceil(-math.Log10(tolerance))) + 3
+	g.beta = 2.3 * float64(g.width)
+	for a, m := range g.Modes {
+		least := max(2*(2*m+1), 3*g.width)
+		if g.Extent[a] > 0 { // bumps do not reach around the grid
+			least = max(least, int(math.Ceil(float64(g.width+2)/(1-g.Extent[a]/g.Period[a]))))
 		}
-		k.Cells = append(k.Cells, goodLength(least, k.bins))
+		g.Cells = append(g.Cells, goodLength(least, g.bins))
 	}
+	return g
+}
+
+// cells is the number of cells of the grid.
+func (k *Gridded) cells() float64 {
+	n := 1.0
+	for _, c := range k.Cells {
+		n *= float64(c)
+	}
+	return n
 }
 
 func (k *Gridded) String() string {
@@ -172,8 +178,8 @@ func afterEnd(x *Node) *Node {
 	return Concatenate([]*Node{x, Zeros(x.Graph(), shapes.Make(x.DType(), pointsInChunk, x.Shape().Dim(1)))}, 0)
 }
 
-// sort puts points into bins. The function of a sum over the chunks is told 1 for each row that is a point of the
-// chunk, else 0, [pointsInChunk, 1], and the first cell of its patch of the grid, one scalar an axis.
+// sort puts points into bins, and pairs each chunk with its patch of the grid. About a pair a pairFunc is told which rows
+// of the chunk are its points, 1 or 0, [pointsInChunk, 1], and the first cell of the patch, one scalar an axis.
 func (k *Gridded) sort(x, low *Node) binned {
 	g, n, d := x.Graph(), x.Shape().Dim(0), len(k.Cells)
 	if x.Shape().Dim(1) != d {

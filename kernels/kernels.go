@@ -3,6 +3,9 @@
 //
 // All are scalar kernels of the form k(s), s = Σ_a ((x_a − y_a)/σ_a)² with k(0) = 1, so that the matrix kernel is
 // K(x, y)·I. Widths have the unit of the landmarks.
+//
+// On the CPU, in float64 and up to three dimensions, exact sums and their first and second derivatives run in C code inside the
+// compiled program (kernels/native), which forms no matrix; elsewhere they are operations of the graph.
 package kernels
 
 import (
@@ -14,6 +17,7 @@ import (
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/kernels/native"
 )
 
 // Kernel is a positive definite function of two points.
@@ -33,12 +37,17 @@ type Kernel interface {
 func Gaussian(sigma ...float64) Kernel {
 	k := newRadial("Gaussian", sigma, func(s *Node) *Node { return Exp(MulScalar(s, -0.5)) })
 	k.rate = -0.5
+	k.kind = native.Exponential
+	k.derivative = func(m int) native.Derivative { return native.Derivative{A: []float64{math.Pow(-0.5, float64(m))}} }
 	return k
 }
 
 // Cauchy is 1/(1 + |x − y|²/σ²).
 func Cauchy(sigma ...float64) Kernel {
-	return newRadial("Cauchy", sigma, func(s *Node) *Node { return Reciprocal(AddScalar(s, 1)) })
+	k := newRadial("Cauchy", sigma, func(s *Node) *Node { return Reciprocal(AddScalar(s, 1)) })
+	k.kind = native.Fraction
+	k.derivative = func(m int) native.Derivative { return native.Derivative{A: []float64{[]float64{1, -1, 2}[m]}} }
+	return k
 }
 
 // Laplace is the reproducing kernel k_c(r) of the Sobolev space of order c + (D+1)/2, a polynomial of degree c in
@@ -52,7 +61,24 @@ func Laplace(order int, sigma ...float64) Kernel {
 	if order < 0 || order > 6 {
 		panic(fmt.Sprintf("kernels.Laplace: order %d, want 0 to 6", order))
 	}
-	return newRadial(fmt.Sprintf("Laplace-%d", order), sigma, func(s *Node) *Node { return laplace(order, s) })
+	k := newRadial(fmt.Sprintf("Laplace-%d", order), sigma, func(s *Node) *Node { return laplace(order, s) })
+	k.kind = native.Root
+	k.derivative = func(m int) native.Derivative { return laplaceDerivative(order, m) }
+	return k
+}
+
+// laplaceDerivative is the m-th derivative of k_c by s, by dk_c/ds = −k_{c−1}/(2(2c − 1)) down to k_0 = e^−r, whose
+// derivatives are −e^−r/2r and (1 + r) e^−r/4r³.
+func laplaceDerivative(c, m int) native.Derivative {
+	factor := 1.0
+	for ; m > 0 && c > 0; m, c = m-1, c-1 {
+		factor *= -0.5 / float64(2*c-1)
+	}
+	d := []native.Derivative{{A: laplaceCoefficients(c)}, {Divide: 1, A: []float64{-0.5}}, {Divide: 3, A: []float64{0.25, 0.25}}}[m]
+	for j := range d.A {
+		d.A[j] *= factor
+	}
+	return d
 }
 
 // laplace is k_c as a function of s = r². Its derivative is dk_c/ds = −k_{c−1}/(2(2c − 1)), without the root that makes
@@ -105,32 +131,59 @@ type sum struct {
 	terms   []Kernel
 }
 
-func (k sum) Gram(x, y *Node) *Node {
-	var total *Node
+// total is Σ w_l f(K_l), output by output.
+func (k sum) total(f func(t Kernel) []*Node) []*Node {
+	var total []*Node
 	for i, t := range k.terms {
-		g := MulScalar(t.Gram(x, y), k.weights[i])
-		if total == nil {
-			total = g
-		} else {
-			total = Add(total, g)
+		for j, v := range f(t) {
+			if v = MulScalar(v, k.weights[i]); i == 0 {
+				total = append(total, v)
+			} else {
+				total[j] = Add(total[j], v)
+			}
 		}
 	}
 	return total
 }
 
-func (k sum) Sum(x, y, b *Node) *Node { return linalg.MatMul(k.Gram(x, y), b) }
+func (k sum) Gram(x, y *Node) *Node {
+	return k.total(func(t Kernel) []*Node { return []*Node{t.Gram(x, y)} })[0]
+}
+
+func (k sum) Sum(x, y, b *Node) *Node {
+	if k, ok := inPairs(k, k, nil, x, y, b); ok {
+		return k.Sum(x, y, b)
+	}
+	return k.total(func(t Kernel) []*Node { return []*Node{t.Sum(x, y, b)} })[0]
+}
 
 func (k sum) Hamilton(x, p *Node) (dx, dp *Node) {
-	for i, t := range k.terms {
-		v, f := t.Hamilton(x, p)
-		v, f = MulScalar(v, k.weights[i]), MulScalar(f, k.weights[i])
-		if i == 0 {
-			dx, dp = v, f
-		} else {
-			dx, dp = Add(dx, v), Add(dp, f)
+	if k, ok := inPairs(k, k, nil, x, x, p); ok {
+		return k.Hamilton(x, p)
+	}
+	out := k.total(func(t Kernel) []*Node { v, f := t.Hamilton(x, p); return []*Node{v, f} })
+	return out[0], out[1]
+}
+
+func (k sum) sumOnGraph(x, y, b *Node) *Node {
+	return k.total(func(t Kernel) []*Node { return []*Node{graphOf(t).sumOnGraph(x, y, b)} })[0]
+}
+
+func (k sum) hamiltonOnGraph(x, p *Node) (dx, dp *Node) {
+	out := k.total(func(t Kernel) []*Node { v, f := graphOf(t).hamiltonOnGraph(x, p); return []*Node{v, f} })
+	return out[0], out[1]
+}
+
+// Fits says whether all terms hold for points: expansions do so only up to their extent.
+func (k sum) Fits(points [][]float64) error {
+	for _, t := range k.terms {
+		if t, ok := t.(interface{ Fits([][]float64) error }); ok {
+			if err := t.Fits(points); err != nil {
+				return err
+			}
 		}
 	}
-	return dx, dp
+	return nil
 }
 
 func (k sum) String() string {
@@ -147,6 +200,9 @@ type radial struct {
 	widths  []float64
 	profile func(s *Node) *Node
 	rate    float64 // where k' is this multiple of k, else 0
+
+	kind       native.Kind
+	derivative func(m int) native.Derivative // of the profile by s, m ≤ 2
 }
 
 func newRadial(name string, widths []float64, profile func(s *Node) *Node) radial {
@@ -163,10 +219,24 @@ func newRadial(name string, widths []float64, profile func(s *Node) *Node) radia
 
 func (k radial) Gram(x, y *Node) *Node { return k.profile(k.squaredDistance(x, y)) }
 
-func (k radial) Sum(x, y, b *Node) *Node { return linalg.MatMul(k.Gram(x, y), b) }
+func (k radial) Sum(x, y, b *Node) *Node {
+	if k, ok := inPairs(k, k, nil, x, y, b); ok {
+		return k.Sum(x, y, b)
+	}
+	return k.sumOnGraph(x, y, b)
+}
 
-// Hamilton has the force 2/σ_a² Σ_j w_ij (x_ja − x_ia) with w_ij = k'(s_ij) p_i·p_j.
 func (k radial) Hamilton(x, p *Node) (dx, dp *Node) {
+	if k, ok := inPairs(k, k, nil, x, x, p); ok {
+		return k.Hamilton(x, p)
+	}
+	return k.hamiltonOnGraph(x, p)
+}
+
+func (k radial) sumOnGraph(x, y, b *Node) *Node { return linalg.MatMul(k.Gram(x, y), b) }
+
+// hamiltonOnGraph has the force 2/σ_a² Σ_j w_ij (x_ja − x_ia) with w_ij = k'(s_ij) p_i·p_j.
+func (k radial) hamiltonOnGraph(x, p *Node) (dx, dp *Node) {
 	s := k.squaredDistance(x, x)
 	gram := k.profile(s)
 	slope := Gradient(ReduceAllSum(gram), s)[0]
@@ -218,9 +288,9 @@ func (k radial) squaredDistance(x, y *Node) *Node {
 	var s *Node
 	for a := range dim {
 		w := k.widths[min(a, len(k.widths)-1)]
-		xa := MulScalar(SliceAxis(x, -1, AxisRange(a, a+1)), 1/w)
-		ya := MulScalar(Transpose(SliceAxis(y, -1, AxisRange(a, a+1)), -1, -2), 1/w)
-		d := Square(Sub(xa, ya))
+		xa, ya := SliceAxis(x, -1, AxisRange(a, a+1)), SliceAxis(y, -1, AxisRange(a, a+1))
+		// Scaled before, coincident points would be a rounding error apart where XLA fuses a product with the difference.
+		d := Square(MulScalar(Sub(xa, Transpose(ya, -1, -2)), 1/w))
 		if s == nil {
 			s = d
 		} else {

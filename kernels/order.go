@@ -11,7 +11,8 @@ import (
 	"anatomy/geom/engine"
 )
 
-// order is the order in which the points of a set fill tiles; without indices, that in which they come.
+// order says in which order the points of a set fill its tiles: slot i has point forth[i], and point i is in slot
+// inverse[i]. Without indices they keep the order in which they come.
 type order struct{ forth, inverse *Node }
 
 // arrange pads points to whole tiles, with copies of the last point. Where tiles can be left out it sorts them along
@@ -44,7 +45,7 @@ func (o order) back(v *Node, n int) *Node {
 	return SliceAxis(v, 0, AxisRange(0, n))
 }
 
-// tileCount is how many tiles n points fill, also after they have been padded. Tiles of one set are of one size.
+// tileCount is how many tiles n points fill; padding does not change it. All tiles of a set have the same size.
 func tileCount(n int) int { return (n + tileSize - 1) / tileSize }
 
 func padded(x, row *Node) *Node {
@@ -80,7 +81,8 @@ func sortedIndices(keys *Node) *Node {
 	return SortFunc(less, 0, true, keys, Iota(g, keys.Shape(), 0))[1]
 }
 
-// mortonCodes interleaves the bits of the coordinates of points, in units of a 16th of the reach or coarser.
+// mortonCodes numbers cells, a 16th of the reach wide or wider, by interleaving the bits of their coordinates, and returns the
+// numbers of the points' cells. Points with numbers near each other lie near each other.
 func mortonCodes(x *Node, reach []float64) *Node {
 	g := x.Graph()
 	d := len(reach)
@@ -104,9 +106,10 @@ func mortonCodes(x *Node, reach []float64) *Node {
 	return code
 }
 
-// near are the pairs (I, J) of tiles of padded points x and y that are within reach; of a symmetric sum those with
-// I ≤ J. What a function is told about them is 0 for a tile with itself, where it meets every pair of points in both
-// orders, and else 1.
+// near are the pairs (I, J) of tiles of the padded points x and y whose boxes are within reach of each other; for a
+// symmetric sum only those with I ≤ J, since a pairFunc adds to the sums over both tiles. About a pair it is told one
+// scalar, the factor of what it adds to the second sum: 0 for a tile with itself, because the first sum has met each of
+// its pairs of points in both orders, and otherwise 1.
 func (k tiled) near(x, y *Node, symmetric bool) pairs {
 	g := x.Graph()
 	tx, ty := tileCount(x.Shape().Dim(0)), tileCount(y.Shape().Dim(0))

@@ -3,12 +3,14 @@ package kernels_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/linalg"
 	"anatomy/kernels"
 )
 
@@ -167,7 +169,7 @@ func TestTiles(t *testing.T) {
 		}
 		out, err := engine.Run(func(x, p, u, w *Node) []*Node {
 			var out [][]*Node
-			for _, k := range []kernels.Kernel{c.kernel, k} {
+			for _, k := range []kernels.Kernel{kernels.OnGraph(c.kernel), kernels.OnGraph(k), k} {
 				v, f := k.Hamilton(x, p)
 				pairing := Add(ReduceAllSum(Mul(v, u)), ReduceAllSum(Mul(f, w)))
 				g := Gradient(pairing, x, p)
@@ -176,14 +178,16 @@ func TestTiles(t *testing.T) {
 				sum := k.Sum(y, x, p)
 				out = append(out, []*Node{v, f, g[0], g[1], second[0], second[1], sum, Gradient(ReduceAllSum(Square(sum)), x)[0]})
 			}
-			return append(out[0], out[1]...)
+			return slices.Concat(out...)
 		}, x, p, u, w)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, what := range []string{"velocity", "force", "gradient x", "gradient p", "second x", "second p", "sum", "gradient of sum"} {
-			if e := relative(out.Flat(8+i), out.Flat(i)); !(e <= 1e-12+50*c.tolerance) {
-				t.Errorf("%s: %s is off by %.2g of its greatest value", k, what, e)
+			for j, where := range []string{"on the graph", "in C"} {
+				if e := relative(out.Flat(8*(j+1)+i), out.Flat(i)); !(e <= 1e-12+50*c.tolerance) {
+					t.Errorf("%s %s: %s is off by %.2g of its greatest value", k, where, what, e)
+				}
 			}
 		}
 	}
@@ -214,18 +218,67 @@ func TestFast(t *testing.T) {
 	}
 }
 
+// Whatever Fast chooses is within the tolerance at 200 random targets, for velocities and forces.
+func TestFastIsWithinTheTolerance(t *testing.T) {
+	x, p := cloud(20000, 3, 8)
+	weights := 0.0
+	for _, row := range p {
+		for _, v := range row {
+			weights = math.Max(weights, math.Abs(v))
+		}
+	}
+	weights *= float64(len(p))
+	for _, exact := range []kernels.Kernel{kernels.Gaussian(1), kernels.Gaussian(0.3), kernels.Gaussian(0.1), kernels.Gaussian(0.02), kernels.Laplace(3, 0.05)} {
+		for _, tolerance := range []float64{1e-4, 1e-6} {
+			k, err := kernels.Fast(exact, tolerance, x)
+			if err != nil {
+				t.Errorf("%s: %v", exact, err)
+				continue
+			}
+			out, err := engine.Run(func(x, p *Node) []*Node {
+				v, f := k.Hamilton(x, p)
+				want, force := exact.Hamilton(x, p)
+				some := AxisRange(0, 200)
+				return []*Node{SliceAxis(v, 0, some), SliceAxis(want, 0, some), SliceAxis(f, 0, some), SliceAxis(force, 0, some)}
+			}, x, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			off := 0.0
+			for i, v := range out.Flat(0) {
+				off = math.Max(off, math.Abs(v-out.Flat(1)[i]))
+			}
+			t.Logf("%s: velocities %.2g, forces %.2g", k, off/weights, relative(out.Flat(2), out.Flat(3)))
+			if !(off <= tolerance*weights) {
+				t.Errorf("%s: velocities are off by %.2g of the weights", k, off/weights)
+			}
+			if e := relative(out.Flat(2), out.Flat(3)); !(e <= 20*tolerance) {
+				t.Errorf("%s: forces are off by %.2g of the largest", k, e)
+			}
+		}
+	}
+}
+
 func TestBadExpansions(t *testing.T) {
 	for want, f := range map[string]func() error{
-		"4 axes":            func() error { _, err := kernels.Expand(kernels.Gaussian(1), make([]float64, 4), 1e-6); return err },
-		"extent NaN":        func() error { _, err := kernels.Expand(kernels.Gaussian(1), []float64{math.NaN()}, 1e-6); return err },
-		"tolerance 0":       func() error { _, err := kernels.Expand(kernels.Gaussian(1), []float64{1}, 0); return err },
-		"in all: use tiles": func() error { _, err := kernels.Expand(kernels.Gaussian(0.001), []float64{1, 1, 1}, 1e-6); return err },
-		"no points":         func() error { _, err := kernels.Fast(kernels.Gaussian(1), 1e-6); return err },
+		"4 axes":              func() error { _, err := kernels.Expand(kernels.Gaussian(1), make([]float64, 4), 1e-6); return err },
+		"extent NaN":          func() error { _, err := kernels.Expand(kernels.Gaussian(1), []float64{math.NaN()}, 1e-6); return err },
+		"tolerance 0":         func() error { _, err := kernels.Expand(kernels.Gaussian(1), []float64{1}, 0); return err },
+		"in all: use tiles":   func() error { _, err := kernels.Expand(kernels.Gaussian(0.001), []float64{1, 1, 1}, 1e-6); return err },
+		"Fast: tolerance 0":   func() error { _, err := kernels.Fast(kernels.Gaussian(1), 0, [][]float64{{0}}); return err },
+		"Fast: tolerance NaN": func() error { _, err := kernels.Fast(kernels.Gaussian(1), math.NaN(), [][]float64{{0}}); return err },
+		"no points":           func() error { _, err := kernels.Fast(kernels.Gaussian(1), 1e-6); return err },
 		"point 1 of all": func() error {
 			_, err := kernels.Fast(kernels.Gaussian(1), 1e-6, [][]float64{{0, 1}, {math.NaN(), 1}})
 			return err
 		},
-		"cannot be cut off": func() error { _, err := kernels.Cutoff(kernels.Cauchy(1e3), 2, 1e-9); return err },
+		"cannot be cut off": func() error {
+			k, err := kernels.Cutoff(kernels.Cauchy(1e3), 2, 1e-9)
+			if k != nil {
+				t.Errorf("a kernel %s beside the error %v", k, err)
+			}
+			return err
+		},
 	} {
 		if err := f(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
@@ -237,5 +290,38 @@ func TestBadExpansions(t *testing.T) {
 	}
 	if err := k.Fits([][]float64{{0, 0}, {1, 1.1}}); err == nil || !strings.Contains(err.Error(), "spread over 1.1 along axis 1") {
 		t.Errorf("points outside the box: %v", err)
+	}
+	total, ok := kernels.Sum([]float64{2, 1}, kernels.Gaussian(3), kernels.Sum([]float64{1}, k)).(interface{ Fits([][]float64) error })
+	if !ok {
+		t.Fatal("a sum of expansions does not say which points it holds for")
+	}
+	if err := total.Fits([][]float64{{0, 0}, {1, 1.1}}); err == nil || !strings.Contains(err.Error(), "spread over 1.1 along axis 1") {
+		t.Errorf("points outside the box of a term of a sum: %v", err)
+	}
+	if err := total.Fits([][]float64{{0, 0}, {1, 1}}); err != nil {
+		t.Errorf("points inside the box: %v", err)
+	}
+}
+
+// matrixless is a kernel whose matrix does not fit into memory.
+type matrixless struct{ kernels.Kernel }
+
+func (matrixless) Gram(x, y *Node) *Node { panic("the matrix is formed") }
+
+// A sum of kernels sums as its terms do.
+func TestSumOfTermsWithoutTheirMatrix(t *testing.T) {
+	x, p := cloud(40, 3, 1)
+	a, b := kernels.Gaussian(0.5), kernels.Cauchy(0.3)
+	want, got := kernels.Sum([]float64{2, 0.5}, a, b), kernels.Sum([]float64{2, 0.5}, matrixless{a}, matrixless{b})
+	out, err := engine.Run(func(x, p *Node) []*Node {
+		return []*Node{linalg.MatMul(want.Gram(x, x), p), want.Sum(x, x, p), got.Sum(x, x, p)}
+	}, x, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, what := range []string{"of a sum", "without matrices"} {
+		if e := relative(out.Flat(i+1), out.Flat(0)); !(e < 1e-15) {
+			t.Errorf("sums %s are off by %.2g", what, e)
+		}
 	}
 }

@@ -13,16 +13,19 @@ import (
 // tileSize is the greatest number of points in a tile. Its matrices of float64 fit the second-level cache of a core.
 const tileSize = 512
 
-// Tiled returns the kernel with sums that form its matrix tile by tile: exact, in memory of order n, each
-// K(x_i, x_j) = K(x_j, x_i) computed once where the sum is symmetric.
+// Tiled returns the kernel with exact sums in memory of order n: in C, or else on the graph, where the matrix is formed tile by
+// tile, each K(x_i, x_j) = K(x_j, x_i) once where the sum is symmetric.
 func Tiled(k Kernel) Kernel { return tiled{Kernel: k} }
 
 // Cutoff is Tiled without the pairs of tiles between which K ≤ tolerance·K(0): right for kernels much narrower than
-// the shape. Tiles are of points that lie together, whatever their order is. The error of Σ_j K(x_i, x_j) b_j is at
+// the shape. The points of a tile lie together, whatever order they come in. The error of Σ_j K(x_i, x_j) b_j is at
 // most tolerance·Σ|b_j| over the points left out.
 func Cutoff(k Kernel, dim int, tolerance float64) (Kernel, error) {
 	reach, err := newSampler(k, dim).reach(tolerance)
-	return tiled{k, reach}, err
+	if err != nil {
+		return nil, err
+	}
+	return tiled{k, reach}, nil
 }
 
 type tiled struct {
@@ -38,6 +41,20 @@ func (k tiled) String() string {
 }
 
 func (k tiled) Sum(x, y, b *Node) *Node {
+	if k, ok := inPairs(k, k.Kernel, k.reach, x, y, b); ok {
+		return k.Sum(x, y, b)
+	}
+	return k.sumOnGraph(x, y, b)
+}
+
+func (k tiled) Hamilton(x, p *Node) (dx, dp *Node) {
+	if k, ok := inPairs(k, k.Kernel, k.reach, x, x, p); ok {
+		return k.Hamilton(x, p)
+	}
+	return k.hamiltonOnGraph(x, p)
+}
+
+func (k tiled) sumOnGraph(x, y, b *Node) *Node {
 	return overBatch([]*Node{x, y, b}, func(in []*Node) []*Node {
 		n, c := in[0].Shape().Dim(0), in[2].Shape().Dim(1)
 		px, orderX := k.arrange(in[0])
@@ -50,7 +67,7 @@ func (k tiled) Sum(x, y, b *Node) *Node {
 	})[0]
 }
 
-func (k tiled) Hamilton(x, p *Node) (dx, dp *Node) {
+func (k tiled) hamiltonOnGraph(x, p *Node) (dx, dp *Node) {
 	out := overBatch([]*Node{x, p}, func(in []*Node) []*Node {
 		n, d := in[0].Shape().Dim(0), in[0].Shape().Dim(1)
 		px, order := k.arrange(in[0])
@@ -64,7 +81,7 @@ func (k tiled) Hamilton(x, p *Node) (dx, dp *Node) {
 	return out[0], out[1]
 }
 
-// like are the shapes of sums over points x.
+// like are shapes [n, width] for n points x.
 func like(x *Node, widths ...int) []shapes.Shape {
 	var out []shapes.Shape
 	for _, w := range widths {
@@ -89,17 +106,11 @@ func interact(k Kernel, x, p, y, q *Node) (vx, vy, fx, fy *Node) {
 		vy, fy = k.act(linalg.T(gram), linalg.T(slope), factor, y, q, x, p)
 		return vx, vy, fx, fy
 	case sum:
-		total := make([]*Node, 4)
-		for i, t := range k.terms {
+		out := k.total(func(t Kernel) []*Node {
 			vx, vy, fx, fy := interact(t, x, p, y, q)
-			for j, v := range []*Node{vx, vy, fx, fy} {
-				if v = MulScalar(v, k.weights[i]); i > 0 {
-					v = Add(total[j], v)
-				}
-				total[j] = v
-			}
-		}
-		return total[0], total[1], total[2], total[3]
+			return []*Node{vx, vy, fx, fy}
+		})
+		return out[0], out[1], out[2], out[3]
 	}
 	gram := k.Gram(x, y)
 	grads := Gradient(Neg(ReduceAllSum(Mul(gram, linalg.MatMul(p, linalg.T(q))))), x, y)
@@ -122,19 +133,21 @@ func (k radial) act(gram, slope *Node, factor float64, x, p, y, q *Node) (v, f *
 
 func columns(x *Node, from, to int) *Node { return SliceAxis(x, 1, AxisRange(from, to)) }
 
-// pairs are pieces of two sets that a sum goes through, c < count: where they start in either, and what else the
-// function of the sum needs to know of them.
+// pairs are the pairs of pieces of two sets that a sum visits one after the other. A piece is a slice of a set's arrays.
 type pairs struct {
-	count        *Node
+	count *Node // how many
+	// at says, for pair c < count, where its pieces start in either set, and what else a pairFunc is told about the pair,
+	// such as whether both pieces are the same.
 	at           func(c *Node) (startX, startY, about []*Node)
-	sizeX, sizeY func(v *Node) []int // of a piece of v
+	sizeX, sizeY func(v *Node) []int // of a piece of the array v
 }
 
-// pairFunc takes pieces of features to what they add to the sums over either set.
+// pairFunc takes a piece of each array of either set, and what is said about the pair, to what the pair adds to the sums over
+// either set.
 type pairFunc func(about, x, y []*Node) (fx, fy []*Node)
 
-// pairSum returns the sums of f over pairs of pieces, of the shapes given. Its derivative is such a sum of the
-// derivatives of f, and so to any order.
+// pairSum returns the sums of f over pairs of pieces of the arrays x and y, of the shapes given. Its derivative is a sum
+// over the same pairs, of derivatives of f; so are the higher ones.
 func pairSum(ps pairs, x, y []*Node, shapesX, shapesY []shapes.Shape, f pairFunc) (sumX, sumY []*Node) {
 	var acc []*Node
 	for _, s := range join(shapesX, shapesY) {

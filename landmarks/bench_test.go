@@ -16,14 +16,15 @@ import (
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/morpho"
 )
 
 // The problems of the JAX yardstick: two callosa in units of 20 mm, σ the atlas's spacing, 100 Euler steps. Each
 // benchmark reports the first call, which builds and compiles, beside the later ones.
 func yardstick() (m *landmarks.Space, q, target [][]float64) {
-	cc := landmarks.CorpusCallosum().Scale(1. / 20)
+	cc := morpho.CorpusCallosum().Scale(1. / 20)
 	q, target = cc.Shape("jhu_atlas"), cc.Shape("colin27")
-	m = landmarks.New(39, 2, kernels.Gaussian(landmarks.MeanSpacing(q, true)), landmarks.Integrator(ode.Euler, 100))
+	m = landmarks.New(39, 2, kernels.Gaussian(morpho.MeanSpacing(q, true)), geom.Integrator(ode.Euler, 100))
 	return m, q, target
 }
 
@@ -86,7 +87,7 @@ func many(b *testing.B, q, target [][]float64) *landmarks.Space {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return landmarks.New(len(q), len(q[0]), k, landmarks.Integrator(ode.RK4, 10))
+	return landmarks.New(len(q), len(q[0]), k, geom.Integrator(ode.RK4, 10))
 }
 
 func BenchmarkLogWithin20000(b *testing.B) {
@@ -141,7 +142,7 @@ func BenchmarkMatchSurfaces(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			m := landmarks.New(len(controls.Vertices), 3, kernels.Gaussian(0.4), landmarks.Integrator(ode.Heun, 8))
+			m := landmarks.New(len(controls.Vertices), 3, kernels.Gaussian(0.4), geom.Integrator(ode.Heun, 8))
 			for b.Loop() {
 				r, err := m.MatchFrom(controls.Vertices, source.Vertices, mesh.Varifold(fast, source, target).Coarse(2), 0.1)
 				if err != nil {

@@ -1,7 +1,7 @@
 // Package landmarks is the manifold of n labelled points in the plane or in space, with the metric that the LDDMM
-// framework gives it, and the landmark data themselves: files in and out, alignment, embedded sets of real anatomy.
+// framework gives it. Landmark data, their files and their alignment are package morpho's.
 //
-//	cc := landmarks.CorpusCallosum()
+//	cc := morpho.CorpusCallosum()
 //	M := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))
 //	r, err := M.Log(cc.Shape("jhu_atlas"), cc.Shape("colin27"))
 //

@@ -5,11 +5,12 @@ import (
 
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 // The shortest deformation of one corpus callosum into another.
 func ExampleSpace_Log() {
-	cc := landmarks.CorpusCallosum()
+	cc := morpho.CorpusCallosum()
 	M := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))
 	g, err := M.Log(cc.Shape("jhu_atlas"), cc.Shape("colin27"))
 	if err != nil {
@@ -22,7 +23,7 @@ func ExampleSpace_Log() {
 
 // Match weighs the length of the way against the mismatch that is left: right for wide kernels and noisy landmarks.
 func ExampleSpace_Match() {
-	cc := landmarks.CorpusCallosum()
+	cc := morpho.CorpusCallosum()
 	M := landmarks.New(39, 2, kernels.Gaussian(3*cc.Spacing()))
 	m, err := M.Match(cc.Shape("jhu_atlas"), landmarks.Correspondence(cc.Shape("colin27")), 0.1)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"anatomy/geom"
+	"anatomy/geom/framebundle"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
 	"anatomy/kernels"
@@ -23,14 +25,14 @@ func translations(q [][]float64, size float64) [][][]float64 {
 
 func TestDevelopShapes(t *testing.T) {
 	q := [][]float64{{1, 0}, {0, 1}, {-1, 0}, {0, -0.7}}
-	m := landmarks.New(4, 2, kernels.Gaussian(1.2), landmarks.Integrator(ode.RK4, 10))
+	m := landmarks.New(4, 2, kernels.Gaussian(1.2), geom.Integrator(ode.RK4, 10))
 	frame := translations(q, 0.4)
 	curve := [][]float64{{0, 0}, {0.3, 0}, {0.3, 0.4}, {0, 0.5}}
-	d, err := m.Develop(q, frame, curve)
+	d, err := framebundle.Over(m).Develop(framebundle.At(q, frame...), curve)
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := m.AntiDevelop(frame, d.Path)
+	back, err := framebundle.Over(m).AntiDevelop(frame, d.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,7 @@ func TestDevelopShapes(t *testing.T) {
 	if len(d.Frames) != 4 || len(d.Frames[3]) != 2 || len(d.Frames[3][1]) != 4 || !(back.Residual < 1e-10) {
 		t.Errorf("frames %v, residual %g", d.Frames, back.Residual)
 	}
-	if _, err := m.Develop(q, [][][]float64{{{1, 0}}}, curve); err == nil || !strings.Contains(err.Error(), "vector 0: 1 landmarks, the manifold has 4") {
+	if _, err := framebundle.Over(m).Develop(framebundle.At(q, geom.Shape{{1, 0}}), curve); err == nil || !strings.Contains(err.Error(), "the vector has 1 landmarks, the manifold has 4") {
 		t.Error(err)
 	}
 }
@@ -50,17 +52,17 @@ func TestDevelopShapes(t *testing.T) {
 // Shapes on one development of a line, symmetric around its start: the mean is that shape.
 func TestFrameBundleMeanOfShapes(t *testing.T) {
 	q := [][]float64{{1, 0}, {0, 1}, {-1, 0}, {0, -0.7}}
-	m := landmarks.New(4, 2, kernels.Gaussian(1.2), landmarks.Integrator(ode.RK4, 5))
+	m := landmarks.New(4, 2, kernels.Gaussian(1.2), geom.Integrator(ode.RK4, 5))
 	frame := [][][]float64{{{0.2, 0.1}, {0, -0.1}, {0.1, 0}, {-0.1, 0.1}}}
 	var shapes [][][]float64
 	for _, w := range []float64{-1.5, -0.5, 0.5, 1.5} {
-		d, err := m.Develop(q, frame, [][]float64{{0}, {w / 2}, {w}})
+		d, err := framebundle.Over(m).Develop(framebundle.At(q, frame...), [][]float64{{0}, {w / 2}, {w}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		shapes = append(shapes, d.Path[2])
 	}
-	fit, err := m.FrameBundleMean(shapes, 1, stats.Tolerance(1e-4), stats.OnProgress(nil))
+	fit, err := stats.FrameBundleMean(m, shapes, 1, stats.Tolerance(1e-4))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,14 +76,14 @@ func TestFrameBundleMeanOfShapes(t *testing.T) {
 		t.Errorf("variance %.4g, want %.4g", fit.Variances[0], want)
 	}
 	for i := range q {
-		if off := math.Hypot(fit.Shape[i][0]-q[i][0], fit.Shape[i][1]-q[i][1]); !(off < 5e-3) {
-			t.Errorf("landmark %d of the mean is at %.4f, want %.4f", i, fit.Shape[i], q[i])
+		if off := math.Hypot(fit.Point[i][0]-q[i][0], fit.Point[i][1]-q[i][1]); !(off < 5e-3) {
+			t.Errorf("landmark %d of the mean is at %.4f, want %.4f", i, fit.Point[i], q[i])
 		}
 	}
-	if len(fit.Paths) != 4 || len(fit.Paths[0]) != 6 || fit.Mismatch[0] > 0.01 {
-		t.Errorf("%d paths, mismatch %.3g", len(fit.Paths), fit.Mismatch)
+	if len(fit.Paths) != 4 || len(fit.Paths[0].Path) != 6 || fit.Paths[0].Mismatch > 0.01 {
+		t.Errorf("%d paths, mismatch %.3g", len(fit.Paths), fit.Paths[0].Mismatch)
 	}
-	if _, err := m.FrameBundleMean(nil, 1); err == nil {
+	if _, err := stats.FrameBundleMean(m, nil, 1); err == nil {
 		t.Error("no shapes: no error")
 	}
 }

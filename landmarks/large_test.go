@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 // ellipses are two of them with corresponding points, the second one turned.
@@ -42,7 +43,7 @@ func TestLogWithin(t *testing.T) {
 func TestLogStartsFromFewer(t *testing.T) {
 	q, target := ellipses(2100)
 	k := must[kernels.Kernel](t)(kernels.Fast(kernels.Gaussian(0.5), 1e-7, q, target))
-	m := landmarks.New(len(q), 2, k, landmarks.Integrator(ode.RK4, 10))
+	m := landmarks.New(len(q), 2, k, geom.Integrator(ode.RK4, 10))
 	g := must[*landmarks.Geodesic](t)(m.LogWithin(q, target, 1e-4))
 	if g.Status != geom.Converged || g.Iterations > 1 {
 		t.Fatalf("%s, residual %g after %d iterations", g.Status, g.Residual, g.Iterations)
@@ -127,14 +128,14 @@ func TestExpOfManyLandmarks(t *testing.T) {
 	for i, x := range q {
 		v[i] = []float64{0.1 * x[1], 0.05 * x[0] * x[0]}
 	}
-	spacing := landmarks.MeanSpacing(q, true)
-	m := landmarks.New(len(q), 2, kernels.Tiled(kernels.Gaussian(1.2*spacing)), landmarks.Integrator(ode.RK4, 10))
+	spacing := morpho.MeanSpacing(q, true)
+	m := landmarks.New(len(q), 2, kernels.Tiled(kernels.Gaussian(1.2*spacing)), geom.Integrator(ode.RK4, 10))
 	g := must[*landmarks.Geodesic](t)(m.Exp(q, v))
 	dense := must[engine.Values](t)(engine.Run(func(x, p *Node) *Node { return kernels.Gaussian(1.2*spacing).Sum(x, x, p) }, q, g.Momentum))
 	if d := farthest(dense.Matrix(0), v); d > 1e-6 {
 		t.Errorf("the momentum has a velocity that is %g off", d)
 	}
-	wide := landmarks.New(len(q), 2, kernels.Tiled(kernels.Gaussian(30*spacing)), landmarks.Integrator(ode.RK4, 10))
+	wide := landmarks.New(len(q), 2, kernels.Tiled(kernels.Gaussian(30*spacing)), geom.Integrator(ode.RK4, 10))
 	for i := range v {
 		v[i][0] = 0.1 - 0.2*float64(i%2)
 	}

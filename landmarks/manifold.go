@@ -2,9 +2,11 @@ package landmarks
 
 import (
 	"fmt"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/kernels"
 )
@@ -17,6 +19,43 @@ type Manifold struct {
 
 // Dim is N·D.
 func (m Manifold) Dim() int { return m.N * m.D }
+
+// Rows are the landmarks.
+func (m Manifold) Rows() (n, columns int, name string) { return m.N, m.D, "landmark" }
+
+// CheckRegular says which landmarks coincide: there the kernel matrix is singular.
+func (m Manifold) CheckRegular(x []float64) error {
+	rows := engine.Unflatten(x, m.D)
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		if c := slices.Compare(rows[i], rows[j]); c != 0 {
+			return c
+		}
+		return i - j
+	})
+	for k := 1; k < len(order); k++ {
+		if i, j := order[k-1], order[k]; slices.Equal(rows[i], rows[j]) {
+			return fmt.Errorf("landmarks %d and %d coincide at %v: the kernel matrix is singular; remove one of them", i, j, rows[i])
+		}
+	}
+	return nil
+}
+
+// bounded is a kernel, or a data term with one, whose fast sums hold for points in a box.
+type bounded interface {
+	Fits(points [][]float64) error
+}
+
+// Fits reports landmarks out of the box of a kernel whose fast sums hold in one.
+func (m Manifold) Fits(x []float64) error {
+	if k, ok := m.Kernel.(bounded); ok {
+		return k.Fits(engine.Unflatten(x, m.D))
+	}
+	return nil
+}
 
 // Sharp returns Σ_j K(x_i, x_j) p_j, [..., N·D].
 func (m Manifold) Sharp(q, p *Node) *Node {
@@ -73,6 +112,25 @@ func (m Manifold) solve(q, v, mu *Node) *Node {
 // regular is Σ_j K(x_i, x_j) p_j + μ p_i for params x and μ.
 func (m Manifold) regular(p *Node, params []*Node) *Node {
 	return Add(m.Sharp(params[0], p), Mul(params[1], p))
+}
+
+// Gram returns K(x_i, x_j), [..., N, N].
+func (m Manifold) Gram(q *Node) *Node {
+	x := m.points(q)
+	return m.Kernel.Gram(x, x)
+}
+
+// GramGradient returns ∂K(x_i, x_j)/∂x_i, [..., N, N, D].
+func (m Manifold) GramGradient(q *Node) *Node {
+	// Every pair gets a copy of its points, so that one gradient gives the derivatives of all pairs.
+	x := m.points(q)
+	batch := x.Shape().Dimensions[:x.Rank()-2]
+	copies := func(rows, columns int) *Node {
+		y := Reshape(x, append(append([]int{}, batch...), rows, columns, 1, m.D)...)
+		return BroadcastToDims(y, append(append([]int{}, batch...), m.N, m.N, 1, m.D)...)
+	}
+	xi, xj := copies(m.N, 1), copies(1, m.N)
+	return Squeeze(Gradient(ReduceAllSum(m.Kernel.Gram(xi, xj)), xi)[0], -2)
 }
 
 // Velocity returns z' = Σ_j K(z, x_j) p_j, [..., k, D], of arbitrary points z, [..., k, D].

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/solve"
 	"anatomy/geom/stats"
 )
 
@@ -105,8 +106,7 @@ type Matching struct {
 // the kernel. Momenta stay bounded where the exact Log has to undo a wide kernel's smoothing: there Match with Correspondence is the
 // way to a good geodesic.
 //
-// It takes stats.Tolerance (default 0.03), stats.MaxIterations (500 at every scale of the term), stats.Context and stats.OnProgress.
-// Status says how the last scale ended; cancelled or not, the best momenta found are returned.
+// It takes stats.Tolerance (default 0.03) and stats.MaxIterations (500 at every scale of the term). Status says how the last scale ended; cancelled or not, the best momenta found are returned.
 func (s *Space) Match(source [][]float64, term DataTerm, sigma float64, opts ...stats.Option) (*Matching, error) {
 	return s.match(source, nil, term, sigma, opts)
 }
@@ -126,12 +126,20 @@ func (s *Space) MatchFrom(controls, source [][]float64, term DataTerm, sigma flo
 	return s.match(controls, source, term, sigma, opts)
 }
 
+// String says what the match is in one line.
+func (m *Matching) String() string {
+	return fmt.Sprintf("match of %d points, √(%.3g) of √(%.3g) left, %s after %d iterations", len(m.Deformed), m.Mismatch, m.Before, m.Status, m.Iterations)
+}
+
 // match carries the source, or without one the controls themselves, to the target.
 func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64, opts []stats.Option) (*Matching, error) {
-	q, err := s.Vector(controls)
-	if err != nil {
+	if err := s.CheckNumbers("source", controls); err != nil {
 		return nil, fmt.Errorf("Match: the points with momenta: %w", err)
 	}
+	if err := s.CheckRegular("source", controls); err != nil {
+		return nil, fmt.Errorf("Match: the points with momenta: %w", err)
+	}
+	q := s.Vector(controls)
 	if !(sigma > 0) || math.IsInf(sigma, 1) {
 		return nil, fmt.Errorf("Match: σ is %g, want a positive number", sigma)
 	}
@@ -139,7 +147,7 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 	if source == nil {
 		moved = controls
 	}
-	inputs, err := term.Inputs(len(moved), s.D)
+	inputs, err := term.Inputs(len(moved), s.Manifold.D)
 	if err != nil {
 		return nil, fmt.Errorf("Match: %w", err)
 	}
@@ -149,9 +157,9 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 		p, scale, precision, q, z := in[0], in[1], in[2], in[3], in[4]
 		var end *Node
 		if source == nil {
-			end = s.points(ode.Flow(geom.Geodesics(s.Manifold), s.method, s.steps, ode.State{q, p})[0])
+			end = s.Manifold.points(ode.Flow(geom.Geodesics(s.Manifold), s.Method(), s.Steps(), ode.State{q, p})[0])
 		} else {
-			end = ode.Flow(s.carrying(), s.method, s.steps, ode.State{q, p, z})[2]
+			end = ode.Flow(s.carrying(), s.Method(), s.Steps(), ode.State{q, p, z})[2]
 		}
 		mismatch := term.Distance(end, scale, in[5:])
 		energy := geom.Hamiltonian(s.Manifold)(q, p)
@@ -198,7 +206,7 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 		if k < len(scales)-1 {
 			more = append(opts[:len(opts):len(opts)], stats.Tolerance(0.1)) // a coarse scale only shows the way
 		}
-		found, err := stats.Minimise("match", 0.03, stats.Objective{Value: value, Precondition: kernel.solve, FirstStep: 1 / (1 + stiffness)}, p, more...)
+		found, err := stats.Minimise("match", s, 0.03, solve.Objective{Value: value, Precondition: kernel.solve, FirstStep: 1 / (1 + stiffness)}, p, more...)
 		if err != nil {
 			return nil, fmt.Errorf("Match: %w", err)
 		}
@@ -209,12 +217,12 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 			break
 		}
 	}
-	g, err := s.Geometry.Shoot(q, p)
+	g, err := s.Shoot(controls, s.Point(p))
 	if err != nil {
 		return nil, fmt.Errorf("Match: %w", err)
 	}
 	iterations, status := m.Iterations, m.Status
-	m.Geodesic = *s.geodesic(g)
+	m.Geodesic = *g
 	m.Iterations, m.Status = iterations, status
 	if m.Source = m.Path; source != nil {
 		if m.Source, err = s.Carry(&m.Geodesic, source); err != nil {
@@ -237,7 +245,7 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 
 // holds says whether the fast sums of the kernels, where they have boxes, were right for a match.
 func (s *Space) holds(m *Matching, term DataTerm) error {
-	if k, ok := s.Kernel.(bounded); ok {
+	if k, ok := s.Manifold.Kernel.(bounded); ok {
 		for i := range m.Path {
 			if err := k.Fits(slices.Concat(m.Path[i], m.Source[i])); err != nil {
 				return fmt.Errorf("step %d of %d: %w", i, len(m.Path)-1, err)
@@ -254,6 +262,6 @@ func (s *Space) holds(m *Matching, term DataTerm) error {
 func (s *Space) carrying() ode.Field {
 	hamilton := geom.Geodesics(s.Manifold)
 	return func(t *Node, y ode.State) ode.State {
-		return append(hamilton(t, y[:2]), s.Velocity(y[0], y[1], y[2]))
+		return append(hamilton(t, y[:2]), s.Manifold.Velocity(y[0], y[1], y[2]))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/morpho"
 )
 
 // With a kernel of three spacings the exact logarithm of one callosum at the other does not converge, as outlines from images
@@ -22,9 +23,9 @@ import (
 // third of a millimetre.
 func TestMatchWhereLogStalls(t *testing.T) {
 	t.Parallel()
-	cc := landmarks.CorpusCallosum()
+	cc := morpho.CorpusCallosum()
 	atlas, colin := cc.Shape("jhu_atlas"), cc.Shape("colin27")
-	m := landmarks.New(39, 2, kernels.Gaussian(3*cc.Spacing()), landmarks.Integrator(ode.RK4, 10))
+	m := landmarks.New(39, 2, kernels.Gaussian(3*cc.Spacing()), geom.Integrator(ode.RK4, 10))
 	exact := must[*landmarks.Geodesic](t)(m.Log(atlas, colin))
 	if exact.Status != geom.Stalled {
 		t.Errorf("the exact logarithm is %s", exact.Status)
@@ -54,7 +55,7 @@ func TestMatchWhereLogStalls(t *testing.T) {
 func TestMatchIsStationary(t *testing.T) {
 	t.Parallel()
 	const sigma = 0.5
-	cc := landmarks.CorpusCallosum()
+	cc := morpho.CorpusCallosum()
 	atlas, colin := cc.Shape("jhu_atlas"), cc.Shape("colin27")
 	m := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))
 	r := must[*landmarks.Matching](t)(m.Match(atlas, landmarks.Correspondence(colin), sigma, stats.Tolerance(1e-6)))
@@ -78,9 +79,9 @@ func TestMatchIsStationary(t *testing.T) {
 // A missing landmark, NaN or of weight 0, pulls nowhere: the match is that of the others.
 func TestMatchWithMissingLandmarks(t *testing.T) {
 	t.Parallel()
-	cc := landmarks.CorpusCallosum()
+	cc := morpho.CorpusCallosum()
 	atlas, colin := cc.Shape("jhu_atlas"), cc.Shape("colin27")
-	m := landmarks.New(39, 2, kernels.Gaussian(2*cc.Spacing()), landmarks.Integrator(ode.RK4, 5))
+	m := landmarks.New(39, 2, kernels.Gaussian(2*cc.Spacing()), geom.Integrator(ode.RK4, 5))
 	holes, weights := make([][]float64, 39), make([]float64, 39)
 	for i := range holes {
 		holes[i], weights[i] = append([]float64{}, colin[i]...), 1
@@ -105,11 +106,11 @@ func TestMatchWithMissingLandmarks(t *testing.T) {
 // Two callosa with 60 and 85 points: the curves meet, whichever point of one lies where on the other.
 func TestMatchCurvesWithoutCorrespondence(t *testing.T) {
 	t.Parallel()
-	outlines := landmarks.CorpusCallosumOutline()
-	atlas := must[[][]float64](t)(landmarks.Resample(outlines.Shape("jhu_atlas"), 60, true))
-	colin := must[[][]float64](t)(landmarks.Resample(outlines.Shape("colin27"), 85, true))
+	outlines := morpho.CorpusCallosumOutline()
+	atlas := must[[][]float64](t)(morpho.Resample(outlines.Shape("jhu_atlas"), 60, true))
+	colin := must[[][]float64](t)(morpho.Resample(outlines.Shape("colin27"), 85, true))
 	source, target := mesh.Curve(atlas, true), mesh.Curve(colin, true)
-	m := landmarks.New(60, 2, kernels.Gaussian(10), landmarks.Integrator(ode.RK4, 5))
+	m := landmarks.New(60, 2, kernels.Gaussian(10), geom.Integrator(ode.RK4, 5))
 	for name, term := range map[string]*mesh.Term{
 		"varifold": mesh.Varifold(kernels.Gaussian(4), source, target.Flip()),
 		"current":  mesh.Current(kernels.Gaussian(4), source, target),
@@ -139,7 +140,7 @@ func largest(x []float64) float64 {
 func TestMatchSurfaces(t *testing.T) {
 	t.Parallel()
 	source, target := mesh.Icosphere(2), mesh.Ellipsoid(1.3, 1, 0.8, 11, 20)
-	m := landmarks.New(42, 3, kernels.Gaussian(0.7), landmarks.Integrator(ode.Heun, 5))
+	m := landmarks.New(42, 3, kernels.Gaussian(0.7), geom.Integrator(ode.Heun, 5))
 	r := must[*landmarks.Matching](t)(m.MatchFrom(mesh.Icosphere(1).Vertices, source.Vertices, mesh.Varifold(kernels.Gaussian(0.4), source, target), 0.1))
 	after := largest(must[[]float64](t)(source.With(r.Deformed).Distances(target)))
 	t.Logf("%s, %d evaluations, residual %.3f, farthest %.3f", r.Status, r.Evaluations, r.Residual, after)
@@ -159,15 +160,16 @@ func TestMatchSurfaces(t *testing.T) {
 // Cancelled, Match returns the best momenta so far.
 func TestMatchCancelled(t *testing.T) {
 	t.Parallel()
-	cc := landmarks.CorpusCallosum()
-	m := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()), landmarks.Integrator(ode.RK4, 5))
+	cc := morpho.CorpusCallosum()
+	m := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()), geom.Integrator(ode.RK4, 5))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	r := must[*landmarks.Matching](t)(m.Match(cc.Shape("jhu_atlas"), landmarks.Correspondence(cc.Shape("colin27")), 0.1, stats.Context(ctx), stats.OnProgress(func(p stats.Progress) {
+	watched := m.With(geom.Context(ctx), geom.OnProgress(func(p geom.Progress) {
 		if p.Iteration == 3 {
 			cancel()
 		}
-	})))
+	}))
+	r := must[*landmarks.Matching](t)(watched.Match(cc.Shape("jhu_atlas"), landmarks.Correspondence(cc.Shape("colin27")), 0.1))
 	if r.Status != geom.Cancelled || r.Iterations != 3 || !(r.Residual < 0.5) {
 		t.Errorf("%s after %d iterations, residual %g", r.Status, r.Iterations, r.Residual)
 	}
@@ -182,7 +184,7 @@ func TestMatchCancelled(t *testing.T) {
 func TestMatchManyPoints(t *testing.T) {
 	t.Parallel()
 	source := mesh.Icosphere(3) // 642 vertices, more than there are pivots
-	m := landmarks.New(642, 3, kernels.Gaussian(0.8), landmarks.Integrator(ode.Heun, 2))
+	m := landmarks.New(642, 3, kernels.Gaussian(0.8), geom.Integrator(ode.Heun, 2))
 	target := source.Map(func(x []float64) []float64 { return []float64{1.1 * x[0], x[1], x[2] + 0.1} })
 	r := must[*landmarks.Matching](t)(m.Match(source.Vertices, landmarks.Correspondence(target.Vertices), 0.1))
 	if r.Status != geom.Converged || r.Evaluations > 30 || r.Residual > 0.02 {
@@ -246,7 +248,7 @@ func (c centre) Distance(x, _ *Node, in []*Node) *Node {
 
 func TestMatchToATermOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	m := landmarks.New(4, 2, kernels.Gaussian(1), landmarks.Integrator(ode.RK4, 5))
+	m := landmarks.New(4, 2, kernels.Gaussian(1), geom.Integrator(ode.RK4, 5))
 	r := must[*landmarks.Matching](t)(m.Match([][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}}, centre{2, 0.5}, 0.01))
 	out := must[engine.Values](t)(engine.Run(func(x *Node) *Node { return ReduceMean(x, 0) }, r.Deformed))
 	if c := out.Vector(0); math.Abs(c[0]-2) > 1e-3 || math.Abs(c[1]-0.5) > 1e-3 {

@@ -20,7 +20,7 @@ func TestMemoryOfALongLoop(t *testing.T) {
 		loss := ReduceAllMean(Square(Sub(ode.Flow(geom.Geodesics(m.Manifold), ode.Euler, 10000, ode.State{q, p})[0], target)))
 		return loss, Gradient(loss, p)[0]
 	})
-	q, target := must[[]float64](t)(m.Vector(atlas)), must[[]float64](t)(m.Vector(colin))
+	q, target := m.Vector(atlas), m.Vector(colin)
 	p := make([]float64, len(q))
 	for i := range p {
 		p[i] = 0.2 * (target[i] - q[i])

@@ -11,130 +11,62 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 	"anatomy/kernels"
+	"anatomy/landmarks/morpho"
 )
 
-// Space is the landmark manifold for shapes on the host. Its geometry is the generic one of package geom.
+// Space is the landmark manifold for shapes, [N][D]: a geom.Space with what only landmarks have. What takes a geom.Of
+// takes it, such as stats.FrechetMean.
 type Space struct {
-	Manifold
-	Geometry *geom.Space // the same manifold on coordinate vectors x_1 y_1 x_2 y_2 …
+	*geom.Space[geom.Shape]
+	Manifold Manifold // for graph functions
 
-	method ode.Method
-	steps  int
-	fewer  func() *Space // the same for some of the landmarks
+	fewer func() *Space // the same for some of the landmarks
 }
 
-// Option changes how a Space integrates.
-type Option func(*Space)
-
-// Integrator sets the method and its number of steps on [0, 1]. The default is RK4 with 25 steps.
-func Integrator(method ode.Method, steps int) Option {
-	return func(s *Space) { s.method, s.steps = method, steps }
-}
+// Geodesic is a geodesic between shapes.
+type Geodesic = geom.Geodesic[geom.Shape]
 
 // New returns the manifold of n landmarks in R^dim with the metric of a kernel.
-func New(n, dim int, kernel kernels.Kernel, options ...Option) *Space {
+func New(n, dim int, kernel kernels.Kernel, options ...geom.Option) *Space {
 	if n < 1 || dim < 1 {
 		panic(fmt.Sprintf("landmarks.New: %d landmarks in R^%d", n, dim))
 	}
-	s := &Space{Manifold: Manifold{n, dim, kernel}, method: ode.RK4, steps: 25}
-	for _, o := range options {
-		o(s)
-	}
-	s.Geometry = geom.On(s.Manifold, geom.Integrator(s.method, s.steps))
-	s.fewer = sync.OnceValue(func() *Space { return New(coarse, dim, kernel, options...) })
-	return s
+	m := Manifold{n, dim, kernel}
+	return over(geom.OnShapes(m, options...), m)
 }
 
-// Geodesic is a geodesic between shapes on [0, 1] and, where it was searched for, how well it was found.
-type Geodesic struct {
-	Start, End         [][]float64   // γ(0), γ(1)
-	Velocity, Momentum [][]float64   // γ'(0), tangent vector and momentum at every landmark
-	Path, Momenta      [][][]float64 // γ and its momenta at the times 0, 1/n, …, 1
-	Length             float64       // ‖γ'(0)‖_g
-
-	Residual   float64 // Log: root mean square of γ(1) − target over the coordinates
-	Iterations int     // Log: evaluations of Exp and Newton steps
-	Status     geom.Status
+func over(s *geom.Space[geom.Shape], m Manifold) *Space {
+	return &Space{s, m, sync.OnceValue(func() *Space {
+		method, steps := s.Method(), s.Steps()
+		return New(coarse, m.D, m.Kernel, geom.Integrator(method, steps))
+	})}
 }
 
-func (s *Space) geodesic(g *geom.Geodesic) *Geodesic {
-	out := &Geodesic{Start: s.Shape(g.Start), Velocity: s.Shape(g.Velocity), Momentum: s.Shape(g.Momentum),
-		Length: g.Length, Residual: g.Residual, Iterations: g.Iterations, Status: g.Status}
-	for k := range g.Points {
-		out.Path = append(out.Path, s.Shape(g.Points[k]))
-		out.Momenta = append(out.Momenta, s.Shape(g.Momenta[k]))
-	}
-	if len(out.Path) > 0 {
-		out.End = out.Path[len(out.Path)-1]
-	}
-	return out
+// With returns a space with other options, which shares what is compiled.
+func (s *Space) With(options ...geom.Option) *Space {
+	return over(s.Space.With(options...), s.Manifold)
 }
 
-// Exp returns the geodesic from a shape with a tangent vector: a velocity, in units of length, at every landmark.
-func (s *Space) Exp(q, v [][]float64) (*Geodesic, error) {
-	return s.shoot("Exp", s.Geometry.Exp, q, "velocity", v)
+// operation is the key of this package's functions.
+type operation struct {
+	name   string
+	method ode.Method
+	steps  int
 }
 
-// Shoot returns the geodesic from a shape with a momentum at every landmark.
-func (s *Space) Shoot(q, p [][]float64) (*Geodesic, error) {
-	return s.shoot("Shoot", s.Geometry.Shoot, q, "momentum", p)
+func (o operation) String() string { return o.name }
+
+func (s *Space) call(name string, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
+	return s.Call(operation{name, s.Method(), s.Steps()}, fn, args...)
 }
 
-func (s *Space) shoot(what string, run func(x, v []float64) (*geom.Geodesic, error), q [][]float64, name string, v [][]float64) (*Geodesic, error) {
-	x, err := s.Vector(q)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	w, err := s.rows(v)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", what, name, err)
-	}
-	g, err := run(x, w)
-	if err != nil {
-		return nil, err
-	}
-	return s.geodesic(g), s.fits(g.Points)
-}
-
-// bounded is a kernel, or a data term with one, whose fast sums hold for points in a box.
-type bounded interface {
-	Fits(points [][]float64) error
-}
-
-// fits says at which time of a path the landmarks leave the box of a bounded kernel.
-func (s *Space) fits(path [][]float64) error {
-	k, bounded := s.Kernel.(bounded)
-	if !bounded {
-		return nil
-	}
-	for i, x := range path {
-		if err := k.Fits(s.Shape(x)); err != nil {
-			return fmt.Errorf("step %d of %d: %w", i, len(path)-1, err)
-		}
-	}
-	return nil
-}
-
-// Log returns the geodesic from shape q to shape target; see geom.Space.Log. Geodesic.Status and Residual say how well
-// it meets the target. With more than 1000 landmarks it is LogWithin 1e-6 of the root mean square distance of the
-// landmarks of q from their centre.
+// Log returns the geodesic from shape q to shape target; see geom.Space.Log. With more than 1000 landmarks it is LogWithin
+// 1e-6 of the root mean square distance of the landmarks of q from their centre.
 func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
-	x, err := s.Vector(q)
-	if err != nil {
-		return nil, fmt.Errorf("Log: starting shape: %w", err)
+	if s.Manifold.N > denseLimit && len(q) == s.Manifold.N {
+		return s.LogWithin(q, target, 1e-6*morpho.CentroidSize(q)/math.Sqrt(float64(len(q))))
 	}
-	y, err := s.Vector(target)
-	if err != nil {
-		return nil, fmt.Errorf("Log: target shape: %w", err)
-	}
-	if s.N > denseLimit {
-		return s.LogWithin(q, target, 1e-6*CentroidSize(q)/math.Sqrt(float64(s.N)))
-	}
-	g, err := s.Geometry.Log(x, y)
-	if err != nil {
-		return nil, err
-	}
-	return s.geodesic(g), nil
+	return s.Space.Log(q, target)
 }
 
 // Carry moves arbitrary points, [k][D], with the diffeomorphisms of a geodesic, z' = Σ_j K(z, x_j) p_j, and returns
@@ -145,18 +77,14 @@ func (s *Space) Carry(g *Geodesic, points [][]float64) ([][][]float64, error) {
 			return nil, fmt.Errorf("Carry: point %d: %w", i, err)
 		}
 	}
-	out, err := s.Geometry.Call("Carry", func(in []*Node) []*Node {
-		hamilton := geom.Geodesics(s.Manifold)
-		field := func(t *Node, y ode.State) ode.State {
-			return append(hamilton(t, y[:2]), s.Velocity(y[0], y[1], y[2]))
-		}
-		return ode.Path(field, s.method, s.steps, in)[2:]
-	}, flatten(g.Start), flatten(g.Momentum), points)
+	out, err := s.call("carry", func(in []*Node) []*Node {
+		return ode.Path(s.carrying(), s.Method(), s.Steps(), in)[2:]
+	}, s.Vector(g.Start), s.Vector(g.Momentum), points)
 	if err != nil {
 		return nil, err
 	}
 	paths := out.Array3(0)
-	if k, bounded := s.Kernel.(bounded); bounded {
+	if k, ok := s.Manifold.Kernel.(bounded); ok {
 		for i, q := range g.Path {
 			if err := k.Fits(append(append([][]float64{}, q...), paths[i]...)); err != nil {
 				return nil, fmt.Errorf("Carry: step %d of %d: %w", i, len(g.Path)-1, err)
@@ -184,52 +112,9 @@ func (s *Space) CarryLines(g *Geodesic, lines [][][]float64) ([][][]float64, err
 	return out, nil
 }
 
-// Vector returns the coordinates x_1 y_1 x_2 y_2 … of a shape after checking it: the number of landmarks and
-// dimensions, finite numbers, no two landmarks in one place.
-func (s *Space) Vector(q [][]float64) ([]float64, error) {
-	x, err := s.rows(q)
-	if err != nil {
-		return nil, err
-	}
-	seen := make(map[[3]float64]int, len(q))
-	for i, p := range q {
-		var key [3]float64
-		copy(key[:], p)
-		if j, found := seen[key]; found && s.D <= 3 {
-			return nil, fmt.Errorf("landmarks %d and %d coincide at %v: the kernel matrix is singular; remove one of them", j, i, p)
-		}
-		seen[key] = i
-	}
-	return x, nil
-}
-
-// Vectors is Vector for many shapes.
-func (s *Space) Vectors(shapes [][][]float64) ([][]float64, error) {
-	out := make([][]float64, len(shapes))
-	for k, q := range shapes {
-		var err error
-		if out[k], err = s.Vector(q); err != nil {
-			return nil, fmt.Errorf("shape %d: %w", k, err)
-		}
-	}
-	return out, nil
-}
-
-func (s *Space) rows(q [][]float64) ([]float64, error) {
-	if len(q) != s.N {
-		return nil, fmt.Errorf("%d landmarks, the manifold has %d", len(q), s.N)
-	}
-	for i, p := range q {
-		if err := s.checkPoint(p); err != nil {
-			return nil, fmt.Errorf("landmark %d: %w", i, err)
-		}
-	}
-	return flatten(q), nil
-}
-
 func (s *Space) checkPoint(p []float64) error {
-	if len(p) != s.D {
-		return fmt.Errorf("%d coordinates, the manifold's landmarks have %d", len(p), s.D)
+	if len(p) != s.Manifold.D {
+		return fmt.Errorf("%d coordinates, the manifold's landmarks have %d", len(p), s.Manifold.D)
 	}
 	for a, v := range p {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -237,24 +122,4 @@ func (s *Space) checkPoint(p []float64) error {
 		}
 	}
 	return nil
-}
-
-// Shape is the inverse of Vector.
-func (s *Space) Shape(x []float64) [][]float64 { return engine.Unflatten(x, s.D) }
-
-// Shapes is Shape for many vectors.
-func (s *Space) Shapes(x [][]float64) [][][]float64 {
-	out := make([][][]float64, len(x))
-	for k := range x {
-		out[k] = s.Shape(x[k])
-	}
-	return out
-}
-
-func flatten(q [][]float64) []float64 {
-	var x []float64
-	for _, p := range q {
-		x = append(x, p...)
-	}
-	return x
 }

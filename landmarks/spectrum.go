@@ -28,20 +28,21 @@ const (
 )
 
 func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
-	x := s.Shape(q)
-	chosen := spread(x, min(s.N, pivots, columns/s.N))
+	m := s.Manifold
+	x := s.Point(q)
+	chosen := spread(x, min(m.N, pivots, columns/m.N))
 	some := make([][]float64, len(chosen))
 	for k, i := range chosen {
 		some[k] = x[i]
 	}
-	out, err := s.Geometry.Call("columns of the kernel matrix", func(in []*Node) []*Node {
-		return []*Node{s.Kernel.Gram(in[0], in[1])}
+	out, err := s.call("columns of the kernel matrix", func(in []*Node) []*Node {
+		return []*Node{m.Kernel.Gram(in[0], in[1])}
 	}, x, some)
 	if err != nil {
 		return nil, err
 	}
 	r := len(chosen)
-	c := mat.NewDense(s.N, r, out.Flat(0))
+	c := mat.NewDense(m.N, r, out.Flat(0))
 	w := mat.NewSymDense(r, nil)
 	for k, i := range chosen {
 		for l := k; l < r; l++ {
@@ -55,21 +56,21 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	}
 	var upper mat.TriDense
 	chol.UTo(&upper)
-	// The last pivots, each between many others, may lack nothing but what those have.
+	// The columns of late pivots, which lie between many others, may depend linearly on earlier columns, up to rounding.
 	last := r
 	for last > 1 && upper.At(last-1, last-1)*upper.At(last-1, last-1) < 1e-8*w.At(0, 0) {
 		last--
 	}
 	if r = last; r < len(chosen) {
 		upper = *upper.SliceTri(0, r).(*mat.TriDense)
-		c = c.Slice(0, s.N, 0, r).(*mat.Dense)
+		c = c.Slice(0, m.N, 0, r).(*mat.Dense)
 	}
 	var a mat.Dense // K ≈ a aᵀ, a = C U⁻¹
 	if err := upper.SolveTo(&a, true, c.T()); err != nil && !errors.As(err, new(mat.Condition)) {
 		return nil, err
 	}
 	rest := 0.0 // what the approximation lacks of the diagonal
-	for i := range s.N {
+	for i := range m.N {
 		diagonal := w.At(0, 0)
 		for k := range r {
 			diagonal -= a.At(k, i) * a.At(k, i)
@@ -94,7 +95,7 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 		column := u.ColView(k).(*mat.VecDense)
 		column.ScaleVec(1/math.Sqrt(l), column)
 	}
-	return &spectrum{s.N, s.D, all[first:], &u, rest}, nil
+	return &spectrum{m.N, m.D, all[first:], &u, rest}, nil
 }
 
 // apply returns f(K) g for momenta or velocities g.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/stochastic"
 	"anatomy/kernels"
@@ -12,12 +13,21 @@ import (
 )
 
 func triangle() (s *landmarks.Space, q, p [][]float64) {
-	s = landmarks.New(3, 2, kernels.Gaussian(1), landmarks.Integrator(ode.Heun, 20))
+	s = landmarks.New(3, 2, kernels.Gaussian(1), geom.Integrator(ode.Heun, 20))
 	return s, [][]float64{{0, 0}, {0.9, 0.2}, {0.4, 0.8}}, [][]float64{{0.5, -0.2}, {0.3, 0.4}, {-0.6, 0.1}}
 }
 
-func mustPaths(t *testing.T, p landmarks.Process, r stochastic.Run) *landmarks.Paths {
+// process is one of shapes, or what was wrong with its arguments.
+func process(p stochastic.Process[geom.Shape], err error) func() (stochastic.Process[geom.Shape], error) {
+	return func() (stochastic.Process[geom.Shape], error) { return p, err }
+}
+
+func mustPaths(t *testing.T, process func() (stochastic.Process[geom.Shape], error), r stochastic.Run) *stochastic.Paths[geom.Shape] {
 	t.Helper()
+	p, err := process()
+	if err != nil {
+		t.Fatal(err)
+	}
 	paths, err := p.Paths(r)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +64,7 @@ func TestLangevin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, shape := range mustPaths(t, s.Langevin(q, p, 0, 0), stochastic.Run{Paths: 1, Steps: 20}).Shapes[0] {
+	for i, shape := range mustPaths(t, process(s.Langevin(q, p, 0, 0)), stochastic.Run{Paths: 1, Steps: 20}).Points[0] {
 		if d := apart(shape, g.Path[i]); d > 1e-13 {
 			t.Errorf("without noise, step %d is %.3g off the geodesic", i, d)
 		}
@@ -63,8 +73,8 @@ func TestLangevin(t *testing.T) {
 	one := landmarks.New(1, 2, kernels.Gaussian(1))
 	q, p = [][]float64{{1, 2}}, [][]float64{{0.3, -0.4}}
 	const n, T, sigma = 10, 2., 0.7
-	paths := mustPaths(t, one.Langevin(q, p, 0, sigma), stochastic.Run{Paths: 3, Steps: n, Time: T, Seed: 5})
-	for k, path := range paths.Shapes {
+	paths := mustPaths(t, process(one.Langevin(q, p, 0, sigma)), stochastic.Run{Paths: 3, Steps: n, Time: T, Seed: 5})
+	for k, path := range paths.Points {
 		want := shifted(q, 0, 0)
 		for i := range n {
 			for a := range 2 {
@@ -77,7 +87,11 @@ func TestLangevin(t *testing.T) {
 	}
 
 	const friction, count = 1.5, 20000
-	ends, err := one.Langevin(q, p, friction, sigma).Sample(stochastic.Run{Paths: count, Steps: 50, Time: T, Seed: 6})
+	driven, err := one.Langevin(q, p, friction, sigma)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends, err := driven.Sample(stochastic.Run{Paths: count, Steps: 50, Time: T, Seed: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,8 +122,8 @@ func TestEulerianNoise(t *testing.T) {
 		t.Fatal(err)
 	}
 	wide := landmarks.NoiseFields{Centres: [][]float64{{0, 0}, {1, 1}}, Amplitudes: [][]float64{{0.5, 0.1}, {-0.2, 0.7}}, Width: 1e9}
-	paths := mustPaths(t, s.Eulerian(q, p, wide), stochastic.Run{Paths: 2, Steps: 20, Seed: 7})
-	for k, path := range paths.Shapes {
+	paths := mustPaths(t, process(s.Eulerian(q, p, wide)), stochastic.Run{Paths: 2, Steps: 20, Seed: 7})
+	for k, path := range paths.Points {
 		for i, shape := range path {
 			w := paths.Noise[k][i]
 			want := shifted(g.Path[i], 0.5*w[0]-0.2*w[1], 0.1*w[0]+0.7*w[1])
@@ -125,9 +139,9 @@ func TestEulerianNoise(t *testing.T) {
 		k := math.Exp(-((x[0]-c[0])*(x[0]-c[0]) + (x[1]-c[1])*(x[1]-c[1])) / (2 * r * r))
 		return [2]float64{lambda[0] * k, lambda[1] * k}
 	}
-	paths = mustPaths(t, s.Eulerian(q, still, landmarks.NoiseFields{Centres: [][]float64{c}, Amplitudes: [][]float64{lambda}, Width: r}),
+	paths = mustPaths(t, process(s.Eulerian(q, still, landmarks.NoiseFields{Centres: [][]float64{c}, Amplitudes: [][]float64{lambda}, Width: r})),
 		stochastic.Run{Paths: 5, Steps: 1000, Seed: 8})
-	for k, path := range paths.Shapes {
+	for k, path := range paths.Points {
 		w := paths.Noise[k][1000][0]
 		want := shifted(q, 0, 0)
 		const steps = 2000
@@ -144,28 +158,17 @@ func TestEulerianNoise(t *testing.T) {
 	}
 }
 
-// The wrappers are those of package stochastic on coordinates.
+// Processes of shapes are those of their numbers.
 func TestShapesOfProcesses(t *testing.T) {
 	s, q, p := triangle()
 	run := stochastic.Run{Paths: 2, Steps: 5, Time: 0.1, Seed: 9}
-	x, err := s.Vector(q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	flat, err := s.Vector(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	development, err := stochastic.Development(s.Geometry, x, [][]float64{flat})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x, flat := s.Vector(q), s.Flat()
 	for name, c := range map[string]struct {
-		shapes landmarks.Process
-		points stochastic.Process
+		shapes stochastic.Process[geom.Shape]
+		points stochastic.Process[geom.Vec]
 	}{
-		"Brownian":              {s.Brownian(q), stochastic.Brownian(s.Geometry, x)},
-		"StochasticDevelopment": {s.StochasticDevelopment(q, p), development},
+		"Brownian":    {stochastic.Brownian(s, q), stochastic.Brownian(flat, x)},
+		"Development": {stochastic.Development(s, q, p), stochastic.Development(flat, x, s.Vector(p))},
 	} {
 		ends, err := c.shapes.Sample(run)
 		if err != nil {
@@ -176,32 +179,28 @@ func TestShapesOfProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k := range points {
-			if d := apart(ends[k], s.Shape(points[k])); d != 0 {
+			if d := apart(ends[k], s.Point(points[k])); d != 0 {
 				t.Errorf("%s: path %d differs by %g", name, k, d)
 			}
 		}
 	}
 	target := shifted(q, 0.2, -0.1)
-	b, err := s.Bridge(stochastic.Guided, q, target, run)
+	b, err := stochastic.Bridge(s, stochastic.Guided, q, target, run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(b.Shapes) != 2 || len(b.Shapes[0]) != 6 || apart(b.Shapes[1][0], q) != 0 || apart(b.Shapes[1][5], target) != 0 {
-		t.Errorf("bridges from %v to %v", b.Shapes[1][0], b.Shapes[1][5])
+	if len(b.Points) != 2 || len(b.Points[0]) != 6 || apart(b.Points[1][0], q) != 0 || apart(b.Points[1][5], target) != 0 {
+		t.Errorf("bridges from %v to %v", b.Points[1][0], b.Points[1][5])
 	}
-	v, err := s.Vector(target)
+	m, err := stochastic.DiffusionMean(s, stochastic.Guided, [][][]float64{q, target}, q, run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := s.DiffusionMean(stochastic.Guided, [][][]float64{q, target}, q, run)
+	same, err := stochastic.DiffusionMean(flat, stochastic.Guided, [][]float64{x, s.Vector(target)}, x, run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	same, err := stochastic.DiffusionMean(s.Geometry, stochastic.Guided, [][]float64{x, v}, x, run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := apart(m.Shape, s.Shape(same.Point)); d != 0 || m.Variance != same.Variance || m.Status != same.Status {
+	if d := apart(m.Point, s.Point(same.Point)); d != 0 || m.Variance != same.Variance || m.Status != same.Status {
 		t.Errorf("diffusion mean %+v, of points %+v", m, same)
 	}
 }
@@ -209,22 +208,29 @@ func TestShapesOfProcesses(t *testing.T) {
 func TestProcessErrors(t *testing.T) {
 	s, q, p := triangle()
 	run := stochastic.Run{Paths: 1, Steps: 2}
-	sample := func(p landmarks.Process) error { _, err := p.Sample(run); return err }
-	paths := func(p landmarks.Process) error { _, err := p.Paths(run); return err }
+	sample := func(p stochastic.Process[geom.Shape], err error) error {
+		if err == nil {
+			_, err = p.Sample(run)
+		}
+		return err
+	}
 	fields := landmarks.NoiseFields{Centres: [][]float64{{0, 0}}, Amplitudes: [][]float64{{1, 0, 0}}, Width: 1}
 	same := [][]float64{{0, 0}, {1, 1}, {0, 0}}
 	for want, err := range map[string]error{
-		"Brownian motion: 2 landmarks, the manifold has 3":                 sample(s.Brownian(q[:2])),
-		"Brownian motion: landmarks 0 and 2 coincide":                      paths(s.Brownian(same)),
-		"StochasticDevelopment: vector 0: 2 landmarks, the manifold has 3": sample(s.StochasticDevelopment(q, p[:2])),
-		"a frame of 7 vectors, want 1 to 6":                                sample(s.StochasticDevelopment(q, p, p, p, p, p, p, p)),
-		"Langevin: friction -1, want a finite number from 0":               sample(s.Langevin(q, p, -1, 0)),
-		"Langevin: momentum: 2 landmarks":                                  sample(s.Langevin(q, p[:2], 1, 0)),
-		"Eulerian: amplitude 0: 3 coordinates":                             sample(s.Eulerian(q, p, fields)),
-		"Eulerian: noise fields of width 0":                                sample(s.Eulerian(q, p, landmarks.NoiseFields{Centres: q, Amplitudes: q})),
-		"Eulerian: 3 centres and 0 amplitudes":                             sample(s.Eulerian(q, p, landmarks.NoiseFields{Centres: q})),
+		"Brownian motion: the start has 2 landmarks, the manifold has 3": sample(stochastic.Brownian(s, q[:2]), nil),
+		"Brownian motion: start: landmarks 0 and 2 coincide":             sample(stochastic.Brownian(s, same), nil),
+		"Development: the vector has 2 landmarks, the manifold has 3":    sample(stochastic.Development(s, q, p[:2]), nil),
+		"part 0 has 7 vectors, want at most 6":                           sample(stochastic.Development(s, q, p, p, p, p, p, p, p), nil),
+		"Langevin: friction -1, want a finite number from 0":             sample(s.Langevin(q, p, -1, 0)),
+		"Langevin: covector 0 of part 0 has 2 landmarks":                 sample(s.Langevin(q, p[:2], 1, 0)),
+		"Eulerian: amplitude 0: 3 coordinates":                           sample(s.Eulerian(q, p, fields)),
+		"Eulerian: noise fields of width 0":                              sample(s.Eulerian(q, p, landmarks.NoiseFields{Centres: q, Amplitudes: q})),
+		"Eulerian: 3 centres and 0 amplitudes":                           sample(s.Eulerian(q, p, landmarks.NoiseFields{Centres: q})),
 		"Langevin: path 0 diverges at step 1 of 2 (time 5e+199 of 1e+200)": func() error {
-			_, err := s.Langevin(q, p, 0, 1e300).Sample(stochastic.Run{Paths: 1, Steps: 2, Time: 1e200})
+			wild, err := s.Langevin(q, p, 0, 1e300)
+			if err == nil {
+				_, err = wild.Sample(stochastic.Run{Paths: 1, Steps: 2, Time: 1e200})
+			}
 			return err
 		}(),
 	} {

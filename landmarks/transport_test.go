@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -15,7 +16,7 @@ func TestTransport(t *testing.T) {
 	q := [][]float64{{0, 0}, {1, 0.2}, {0.4, 1.1}}
 	p := [][]float64{{0.3, -0.1}, {-0.4, 0.2}, {0.1, 0.3}}
 	w := [][]float64{{-0.2, 0.5}, {0.3, 0.1}, {0.2, -0.6}}
-	s := landmarks.New(3, 2, kernels.Gaussian(0.8), landmarks.Integrator(ode.RK4, 40))
+	s := landmarks.New(3, 2, kernels.Gaussian(0.8), geom.Integrator(ode.RK4, 40))
 	g, err := s.Shoot(q, p)
 	if err != nil {
 		t.Fatal(err)
@@ -55,10 +56,10 @@ func TestTransport(t *testing.T) {
 			}
 		}
 	}
-	if _, err := s.Transport(g, w[:2]); err == nil || !strings.Contains(err.Error(), "vector 0: 2 landmarks, the manifold has 3") {
+	if _, err := s.Transport(g, w[:2]); err == nil || !strings.Contains(err.Error(), "the vector has 2 landmarks, the manifold has 3") {
 		t.Errorf("too few landmarks: error %v", err)
 	}
-	if _, err := s.TransportAlong([][][]float64{q, {{0, 0}, {0, 0}, {1, 1}}}, w); err == nil || !strings.Contains(err.Error(), "shape 1 of the curve: landmarks 0 and 1 coincide") {
+	if _, err := s.TransportAlong([][][]float64{q, {{0, 0}, {0, 0}, {1, 1}}}, w); err == nil || !strings.Contains(err.Error(), "point 1: landmarks 0 and 1 coincide") {
 		t.Errorf("coinciding landmarks: error %v", err)
 	}
 }

@@ -6,11 +6,16 @@ import (
 	"math"
 )
 
-// A Canvas takes the marks of one layer, in data coordinates: points with 2 coordinates make a flat figure, with 3 a
-// figure in space, which the camera projects with hidden parts hidden. Sizes of strokes and dots are in points.
+// A Canvas takes the marks of one layer, in the coordinates of the data. Points with 2 coordinates make a flat figure;
+// points with 3 make a figure in space, which is projected as its camera sees it, without what a surface hides. Widths of
+// strokes and diameters of dots are in points (1/72 inch).
 type Canvas struct {
-	marks []mark
-	layer *Layer
+	marks  []mark
+	layer  *Layer
+	chart  bool   // x and y are different quantities: axes need no common scale
+	scaled bool   // Layer.Scale means something
+	unit   string // of the factor of Scale, in the legend; "" for a pure number
+	err    error
 }
 
 // A Stroke is the look of a line.
@@ -44,22 +49,22 @@ type mark struct {
 	layer  *Layer
 }
 
-// Line draws a line through points, back to the first if closed.
+// Line draws a line through the points and, if closed is true, back to the first.
 func (c *Canvas) Line(points [][]float64, closed bool, s Stroke) {
 	c.add(mark{kind: lineMark, at: points, closed: closed, stroke: s})
 }
 
-// Area fills a polygon.
+// Area fills the polygon with the given corners.
 func (c *Canvas) Area(points [][]float64, fill color.NRGBA) {
 	c.add(mark{kind: areaMark, at: points, fill: fill})
 }
 
-// Face fills a flat facet of a surface in space, brighter the more it faces the light.
+// Face fills a flat facet of a surface in space. The more a facet faces the light, the brighter it is.
 func (c *Canvas) Face(points [][]float64, fill color.NRGBA) {
 	c.add(mark{kind: faceMark, at: points, fill: fill})
 }
 
-// Dot draws a disc of the given diameter with an edge, which has no width where none is wanted.
+// Dot draws a disc, its diameter in points. An edge of no width, Stroke{}, is not drawn.
 func (c *Canvas) Dot(at []float64, diameter float64, fill color.NRGBA, edge Stroke) {
 	c.add(mark{kind: dotMark, at: [][]float64{at}, radius: diameter / 2, fill: fill, stroke: edge})
 }
@@ -69,25 +74,38 @@ func (c *Canvas) Arrow(from, to []float64, s Stroke) {
 	c.add(mark{kind: arrowMark, at: [][]float64{from, to}, stroke: s})
 }
 
-// Text writes beside a point, on the side away from the layer's other texts.
+// Vector draws the vector v at a point as an arrow, longer or shorter by the factor that Layer.Scale sets; without one
+// the figure chooses a factor that lets the layer's longest vector be read. The legend states the factor.
+func (c *Canvas) Vector(at, v []float64, s Stroke) {
+	c.scaled = true
+	c.add(mark{kind: vectorMark, at: [][]float64{at, v}, stroke: s})
+}
+
+// Text writes a text beside a point, on the side that is away from the other texts of the layer.
 func (c *Canvas) Text(at []float64, text string, ink color.NRGBA) {
 	c.add(mark{kind: textMark, at: [][]float64{at}, text: text, fill: ink})
 }
 
-// Ink returns the colour of the layer's item i: the layer's one colour, or that of the value which ColorBy was given.
+// Ink returns the colour of item i of the layer: the colour for its value if the layer is coloured by values, and else the
+// one colour of the layer.
 func (c *Canvas) Ink(i int) color.NRGBA {
 	l := c.layer
 	if !l.byValue {
 		return fade(*l.tint, l.opacity)
 	}
 	t := 0.5
-	if l.hi > l.lo {
+	switch {
+	case i < 0 || i >= len(l.values):
+		if c.err == nil {
+			c.err = fmt.Errorf("item %d is drawn, of %d that Items announced", i, len(l.values))
+		}
+	case l.hi > l.lo:
 		t = (l.values[i] - l.lo) / (l.hi - l.lo)
 	}
 	return fade(Ramp(t), l.opacity)
 }
 
-// Width returns the width that the layer was given, or else the number of points that suits.
+// Width returns the width that Layer.Width set, or else the given one, in points.
 func (c *Canvas) Width(points float64) float64 {
 	if c.layer.width > 0 {
 		return c.layer.width
@@ -95,7 +113,22 @@ func (c *Canvas) Width(points float64) float64 {
 	return points
 }
 
-// Stroke returns the line style of the layer's item i, where a width of so many points suits.
+// Scale returns the factor that Layer.Scale was given, or 1. The legend states a factor other than 1 with the unit,
+// "2 sd" say, or as "×2" where the unit is empty. Vectors need no call: they have their factor from Vector.
+func (c *Canvas) Scale(unit string) float64 {
+	c.scaled, c.unit = true, unit
+	if c.layer.scale > 0 {
+		return c.layer.scale
+	}
+	return 1
+}
+
+// Chart says that x and y are different quantities, as in a plot of an energy over time: the figure then has axes of
+// independent scale.
+func (c *Canvas) Chart() { c.chart = true }
+
+// Stroke returns the line style of item i of the layer: its colour, the width that Layer.Width set or else the given one in
+// points, and whether it is dashed.
 func (c *Canvas) Stroke(i int, points float64) Stroke {
 	return Stroke{Color: c.Ink(i), Width: c.Width(points), Dashed: c.layer.dashed}
 }
@@ -105,8 +138,8 @@ func (c *Canvas) add(m mark) {
 	c.marks = append(c.marks, m)
 }
 
-// record lets the layer draw and checks what it drew.
-func (l *Layer) record() ([]mark, error) {
+// record lets the layer draw and checks what it drew, at a time from 0 to 1 if it moves.
+func (l *Layer) record(t float64) (*Canvas, error) {
 	if l.err != nil {
 		return nil, fmt.Errorf("%s: %w", l.name, l.err)
 	}
@@ -114,21 +147,37 @@ func (l *Layer) record() ([]mark, error) {
 		return nil, fmt.Errorf("%s: %w", l.name, err)
 	}
 	c := &Canvas{layer: l}
-	if err := l.draw(c); err != nil {
+	what := l.what
+	if n := len(l.frames); n > 0 {
+		what = l.frames[int(math.Round(t*float64(n-1)))]
+	}
+	err := what.Draw(c)
+	if err == nil {
+		err = c.check()
+	}
+	if err == nil && l.scale > 0 && !c.scaled {
+		err = fmt.Errorf("Scale means nothing to this layer: it is for arrows, ellipses and the like")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.name, err)
 	}
+	return c, nil
+}
+
+// check returns what is wrong with the marks.
+func (c *Canvas) check() error {
 	for k, m := range c.marks {
 		if m.kind == levelMark { // not a number across its axis; checked by the layer
 			continue
 		}
 		if err := checkPoints(fmt.Sprintf("mark %d", k), m.at); err != nil {
-			return nil, fmt.Errorf("%s: %w", l.name, err)
+			return err
 		}
 		if err := checkText(m.text); err != nil {
-			return nil, fmt.Errorf("%s: %w", l.name, err)
+			return err
 		}
 	}
-	return c.marks, nil
+	return c.err
 }
 
 // box is a range of x, y and z.

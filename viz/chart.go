@@ -6,24 +6,24 @@ import (
 	"sort"
 )
 
-// Series draws y against x as a line: a convergence curve, an energy over time. A figure that holds a Series, Band,
-// Histogram or level has axes of independent scale.
+// Series draws y against x as a line: a convergence curve, an energy over time. A figure with a Series, Scatter, Band,
+// Histogram, HLine or VLine has axes of independent scale.
 func Series(x, y []float64) *Layer {
-	l := NewLayer("Series", func(c *Canvas) error {
+	return NewLayer("Series", DrawFunc(func(c *Canvas) error {
+		c.Chart()
 		points, err := pairs(x, y)
 		if err != nil {
 			return err
 		}
 		c.Line(points, false, c.Stroke(0, 1.1))
 		return nil
-	})
-	l.chart = true
-	return l
+	}))
 }
 
 // Scatter draws y against x as dots.
 func Scatter(x, y []float64) *Layer {
-	l := NewLayer("Scatter", func(c *Canvas) error {
+	return NewLayer("Scatter", each{len(x), func(c *Canvas) error {
+		c.Chart()
 		points, err := pairs(x, y)
 		if err != nil {
 			return err
@@ -32,14 +32,13 @@ func Scatter(x, y []float64) *Layer {
 			c.Dot(p, c.Width(3), c.Ink(i), Stroke{})
 		}
 		return nil
-	})
-	l.chart, l.key, l.count = true, dotKey, len(x)
-	return l
+	}})
 }
 
 // Band fills the range from lo to hi over x: an error band, a confidence region.
 func Band(x, lo, hi []float64) *Layer {
-	l := NewLayer("Band", func(c *Canvas) error {
+	return NewLayer("Band", DrawFunc(func(c *Canvas) error {
+		c.Chart()
 		below, err := pairs(x, lo)
 		if err != nil {
 			return err
@@ -56,15 +55,14 @@ func Band(x, lo, hi []float64) *Layer {
 		}
 		c.Area(below, fade(c.Ink(0), 0.25))
 		return nil
-	})
-	l.chart, l.key = true, areaKey
-	return l
+	}))
 }
 
-// Histogram draws how the values are distributed, as a density whose area is 1, in bins of equal width; bins = 0 takes
-// the width 2·IQR·n^(−1/3) (Freedman & Diaconis 1981).
+// Histogram draws the distribution of the values as bars of equal width whose areas sum to 1. bins is their number; 0
+// takes the width 2·IQR·n^(−1/3), with the interquartile range IQR of n values (Freedman & Diaconis 1981).
 func Histogram(values []float64, bins int) *Layer {
-	l := NewLayer("Histogram", func(c *Canvas) error {
+	return NewLayer("Histogram", DrawFunc(func(c *Canvas) error {
+		c.Chart()
 		if len(values) == 0 {
 			return fmt.Errorf("no values")
 		}
@@ -103,27 +101,24 @@ func Histogram(values []float64, bins int) *Layer {
 			c.Line(bar, true, c.Stroke(0, 0.5))
 		}
 		return nil
-	})
-	l.chart, l.key = true, areaKey
-	return l
+	}))
 }
 
 // HLine draws a line across the whole chart at height y: an expected value, a tolerance.
 func HLine(y float64) *Layer { return level("HLine", []float64{math.NaN(), y}, y) }
 
-// VLine draws a line across the whole chart at x.
+// VLine draws a line across the whole chart at the given x.
 func VLine(x float64) *Layer { return level("VLine", []float64{x, math.NaN()}, x) }
 
 func level(name string, at []float64, v float64) *Layer {
-	l := NewLayer(name, func(c *Canvas) error {
+	return NewLayer(name, DrawFunc(func(c *Canvas) error {
+		c.Chart()
 		if !finite(v) {
 			return fmt.Errorf("the value is %v", v)
 		}
 		c.add(mark{kind: levelMark, at: [][]float64{at}, stroke: c.Stroke(0, 0.8)})
 		return nil
-	})
-	l.chart = true
-	return l.Color(Grey).Dashed()
+	})).Color(Grey).Dashed()
 }
 
 // pairs joins x and y to points.

@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// The Okabe–Ito colours, told apart under every common form of colour blindness (Okabe & Ito 2008), with white and two greys.
-// Layers without a colour of their own take them in the order Blue, Vermilion, Green, Purple, Orange, Sky.
+// The colours of Okabe & Ito (2008), which readers with every common form of colour blindness can tell apart, with white
+// and two greys. Layers that were given no colour take Blue, Vermilion, Green, Purple, Orange and Sky in this order, without
+// those that another layer of the figure was given.
 var (
 	Black     = color.NRGBA{0x00, 0x00, 0x00, 0xff}
 	White     = color.NRGBA{0xff, 0xff, 0xff, 0xff}
@@ -23,9 +24,9 @@ var (
 
 var palette = []color.NRGBA{Blue, Vermilion, Green, Purple, Orange, Sky}
 
-// Ramp is the sequential colour map for time and other ordered values: t = 0 is dark blue, t = 1 yellow-green.
-// Lightness rises linearly in the perceptual space OKLab (Ottosson 2020), so equal steps look equal, also in grey
-// print; the light end stays dark enough for lines on white. t is clamped to [0, 1].
+// Ramp is the colour map for time and other ordered values: t = 0 is dark blue, t = 1 yellow-green. Lightness rises
+// linearly in the perceptual space OKLab (Ottosson 2020), so that equal steps look equal, in colour and printed in grey;
+// the light end is still dark enough for lines on white. A t outside [0, 1] is moved to its nearer end.
 func Ramp(t float64) color.NRGBA {
 	t = math.Min(1, math.Max(0, t))
 	lightness, hue := 0.34+0.49*t, (285-175*t)*math.Pi/180

@@ -9,11 +9,11 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Density draws a quantity on a surface in space, one value a vertex of a triangle mesh, as its colour: the density of a
-// distribution on the sphere, a curvature, a distance. Lines of equal value are drawn at the ticks of the colour bar, where
-// the quantity stands with its unit: "density (1/sr)". Tessellate makes the mesh of a surface f(u, v).
+// Density colours a surface in space, a triangle mesh, by a quantity with one value a vertex: the density of a distribution
+// on the sphere, a curvature, a distance. Write the unit with the quantity, "density (1/sr)": both stand at the colour bar,
+// at whose ticks lines of equal value are drawn on the surface. Tessellate makes the mesh of a surface f(u, v).
 func Density(vertices [][]float64, triangles [][3]int, quantity string, values []float64) *Layer {
-	l := NewLayer("Density", func(c *Canvas) error {
+	l := NewLayer("Density", each{len(vertices), func(c *Canvas) error {
 		if err := facets(c, vertices, triangles); err != nil {
 			return err
 		}
@@ -26,8 +26,7 @@ func Density(vertices [][]float64, triangles [][3]int, quantity string, values [
 			}
 		}
 		return nil
-	})
-	l.count, l.key = len(vertices), areaKey
+	}})
 	if len(values) == 0 {
 		l.fail("no values")
 		return l
@@ -48,16 +47,9 @@ func contour(vertices [][]float64, values []float64, t [3]int, level float64) (p
 
 // colourBar reports whether the layer's colours are explained by a bar with ticks: those of a surface, where a reader wants
 // numbers; for lines and points the legend states the range.
-func (l *Layer) colourBar() bool { return l.byValue && l.key == areaKey }
-
-// bars lists the layers with a colour bar.
-func (s *scene) bars() (out []*Layer) {
-	for _, l := range s.layers {
-		if l.colourBar() {
-			out = append(out, l)
-		}
-	}
-	return out
+func (l *Layer) colourBar() bool {
+	kind := l.drawn.kind()
+	return l.byValue && (kind == areaMark || kind == faceMark)
 }
 
 // barRow is the height of a colour bar with its ticks and its name.
@@ -88,7 +80,7 @@ func (l *Layer) tickStep() float64 {
 // drawBar draws the colour bar into a strip of the page.
 func (l *Layer) drawBar(c draw.Canvas, strip vg.Rectangle) {
 	const thickness, tick, steps = 6, 2.5, 128
-	width := 0.62 * strip.Size().X
+	width := min(0.62*strip.Size().X, 7*cm)
 	middle, top := (strip.Min.X+strip.Max.X)/2, strip.Max.Y-4
 	place := func(t float64) vg.Length { return middle + width*vg.Length(t-0.5) }
 	var all []stamp

@@ -5,51 +5,62 @@
 // # Layers, figures, panels
 //
 // A layer is one thing to draw: Outline, Region, Points, Numbers, Arrows, Lines, Grid, Trajectories, Ellipses; Series,
-// Scatter, Band, Histogram, HLine, VLine; Surface, Ellipsoid, Mesh, Density. Its methods set the looks and chain. Layers given
-// together are drawn over each other, the first undermost:
+// Scatter, Band, Histogram, HLine, VLine; Surface, Ellipsoid, Mesh, Density. Its methods set its looks and return it, so
+// that they chain. Of several layers each is drawn over those before it:
 //
 //	viz.Show(viz.Outline(path...).ColorBy("t"), viz.Arrows(q, v).Label("v₂"))
 //
-// Fig makes them a figure, which can have a title, units, a size and a camera; Row and Tiles set figures side by side;
-// Slider makes frames that the reader moves through, and figures in space can be turned with the mouse, in a notebook and
-// in its HTML report; in PDF they are still pictures. A slider is saved as an animation, too:
+// Fig makes a figure of layers, which can have a title, units, a size and a camera; Row and Tiles set figures side by side;
+// Slider shows one of many frames, Play moves a shape along a path, Drag lets the reader take hold of a geodesic, and figures
+// in space can be turned and enlarged: in a notebook and in its HTML report, without a network. In PDF all of them are
+// still pictures. What Slider and Play make is saved as an animation, too:
 //
 //	a := viz.Fig(viz.Outline(sample...), viz.Outline(mean).Color(viz.Black).Label("mean")).Unit("mm").Title("(a) sample")
 //	b := viz.Fig(viz.Grid(lines...), viz.Outline(q)).Unit("mm").NoAxes()
 //	viz.Save("figure1.pdf", viz.Row(a, b))
 //	viz.Save("mode1.gif", viz.Slider("c", c, func(i int) *viz.Figure { return viz.Fig(viz.Outline(mode[i])) }))
 //
-// Point sets are [][]float64, one row a landmark, with 2 or 3 coordinates. The same layers draw both: with 3 the figure
-// is in space, seen from Figure.Camera without perspective, and what lies behind a surface is hidden.
+// Point sets are [][]float64, one row a landmark, with 2 or 3 coordinates. The same layers draw both: with 3 coordinates
+// the figure is in space, is seen from the direction of Figure.Camera, and surfaces hide what lies behind them. A shape is
+// the list of its landmarks, and Outline draws their closed outline.
 //
 // # What is decided for you
 //
-// Shapes always have axes of equal scale. Colours are those of Okabe & Ito, ordered values run through Ramp, whose
-// lightness is even. A figure is 8.5 cm wide, panels together 17 cm: one and two columns of a journal; text has the
-// sizes that journals ask for. The legend takes a corner in which nothing is drawn, or stands beneath the axes. Arrows
-// too short or long to read are scaled by a round factor, which the legend states. Text is drawn as outlines: a file
-// needs no fonts. In SVG and PDF a figure of thousands of marks is an image between vector axes.
+// Shapes always have axes of equal scale. Colours are those of Okabe & Ito; a layer without a colour takes one that no
+// other layer of its figure was given. Ordered values run through Ramp, whose lightness rises evenly; layers coloured by
+// a quantity of the same name have one scale of colours in all panels of a drawing. A figure is 8.5 cm wide, panels
+// together 17 cm: one and two columns of a journal; text has the sizes that journals ask for. The legend takes a corner in
+// which nothing is drawn, or stands beneath the axes; what all panels have in common stands once beneath them. Arrows too
+// short or too long to read are scaled by a round factor, which the legend states. Text is drawn as outlines, so that a
+// file needs no fonts. In SVG and PDF a figure of thousands of marks is an image between vector axes. Pictures are drawn on
+// white; what a reader can move follows a page that is dark. Every picture has an alternative text, see Alt.
 //
 // # Errors
 //
-// Points that are no numbers, empty shapes, sizes and dimensions that do not match, values that are not positive on a
-// logarithmic axis, letters that the font lacks: Save returns an error, Show panics with it. It names layer, shape and
-// landmark, counted from 0. No file is written then.
+// Points that are not numbers, empty shapes, sizes and dimensions that do not match, values that are not positive on a
+// logarithmic axis, letters that the font lacks: Save returns an error and writes no file, Show panics with the error. It
+// names layer, shape and landmark, counted from 0.
 //
 // # Adding a layer
 //
-// A layer is a name and a function that puts marks on a Canvas in data coordinates; the name stands in errors. Range,
-// projection, hidden parts, legend and colours follow by themselves. A layer that joins corresponding landmarks:
+// A layer is a name, which stands in errors, and a Drawer, which puts marks on a Canvas in the coordinates of the data.
+// Range, projection, hidden parts, colours and the legend follow by themselves. With a method Items a layer can be
+// coloured by values; Canvas.Scale and Canvas.Vector give a meaning to Layer.Scale; with a method Thumbnail it draws its
+// own sample for the legend. A layer that joins corresponding landmarks, each line with a colour of its own:
 //
-//	func Links(a, b [][]float64) *viz.Layer {
-//		return viz.NewLayer("Links", func(c *viz.Canvas) error {
-//			if len(a) != len(b) {
-//				return fmt.Errorf("%d and %d landmarks", len(a), len(b))
-//			}
-//			for i := range a {
-//				c.Line([][]float64{a[i], b[i]}, false, c.Stroke(i, 0.5))
-//			}
-//			return nil
-//		})
+//	type links struct{ a, b [][]float64 }
+//
+//	func (l links) Items() int { return len(l.a) }
+//
+//	func (l links) Draw(c *viz.Canvas) error {
+//		if len(l.a) != len(l.b) {
+//			return fmt.Errorf("%d and %d landmarks", len(l.a), len(l.b))
+//		}
+//		for i := range l.a {
+//			c.Line([][]float64{l.a[i], l.b[i]}, false, c.Stroke(i, 0.5))
+//		}
+//		return nil
 //	}
+//
+//	viz.Show(viz.NewLayer("Links", links{a, b}).ColorBy("distance (mm)", d...).Label("links"))
 package viz

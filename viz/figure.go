@@ -2,7 +2,10 @@ package viz
 
 import (
 	"fmt"
+	"image/color"
 	"math"
+	"slices"
+	"strings"
 
 	"golang.org/x/image/font"
 	"gonum.org/v1/plot"
@@ -11,8 +14,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Figure is a list of layers, the first undermost, in one pair of axes. Shapes have axes of equal scale; points in
-// space are seen through a camera.
+// A Figure is a list of layers in one pair of axes; each layer is drawn over those before it. Shapes have axes of equal
+// scale; points in space are seen by a camera.
 type Figure struct {
 	layers         []*Layer
 	title          string
@@ -22,6 +25,8 @@ type Figure struct {
 	logX, logY     bool
 	bare           bool
 	camera         camera
+	drag           *drag   // of Drag
+	rest           float64 // of the time that moving layers take, from 1 to 0
 	err            error
 }
 
@@ -39,10 +44,11 @@ func (f *Figure) XLabel(s string) *Figure { f.xLabel = s; return f }
 // YLabel names the y axis.
 func (f *Figure) YLabel(s string) *Figure { f.yLabel = s; return f }
 
-// Unit names the unit of the coordinates of shapes, "mm" say, on the axes or, where there are none, at a scale bar.
+// Unit names the unit of the coordinates of shapes, "mm" say. It stands at the axes or, where there are none, at a scale
+// bar.
 func (f *Figure) Unit(s string) *Figure { f.unit = s; return f }
 
-// NoAxes leaves the axes of shapes away. A figure with a unit gets a scale bar instead.
+// NoAxes omits the axes of a figure of shapes. If the figure has a unit, a scale bar takes their place.
 func (f *Figure) NoAxes() *Figure { f.bare = true; return f }
 
 // LogX makes the x axis of a chart logarithmic.
@@ -51,8 +57,8 @@ func (f *Figure) LogX() *Figure { f.logX = true; return f }
 // LogY makes the y axis of a chart logarithmic.
 func (f *Figure) LogY() *Figure { f.logY = true; return f }
 
-// Size sets width and height in cm. A height of 0 is chosen by what is drawn. Without Size a figure is 8.5 cm wide, one
-// column of a journal, and several side by side share 17 cm, two columns.
+// Size sets width and height in cm; if height is 0, the data decide it. Without Size a figure is 8.5 cm wide, one column
+// of a journal, and several side by side share 17 cm, two columns.
 func (f *Figure) Size(width, height float64) *Figure {
 	if !(width >= 2 && width <= 100) || !(height == 0 || height >= 2 && height <= 100) {
 		f.err = fmt.Errorf("Size(%v, %v): give a width from 2 to 100 cm, and a height likewise or 0", width, height)
@@ -61,8 +67,8 @@ func (f *Figure) Size(width, height float64) *Figure {
 	return f
 }
 
-// Camera sets from where a figure in space is seen, in degrees: azimuth about the z axis, from x towards y, and
-// elevation above the x–y plane. There is no perspective.
+// Camera sets the direction from which a figure in space is seen, in degrees: the azimuth turns about the z axis, from x
+// towards y, and the elevation is that above the x–y plane. The projection has no perspective.
 func (f *Figure) Camera(azimuth, elevation float64) *Figure {
 	if !finite(azimuth) || !finite(elevation) {
 		f.err = fmt.Errorf("Camera(%v, %v): give two angles in degrees", azimuth, elevation)
@@ -80,13 +86,72 @@ type scene struct {
 	texts   bool // there are texts beside points
 	chart   bool
 	bounds  box // of the marks' first two coordinates, as log₁₀ on logarithmic axes
-	keys    []key
+	legend  legend
 	outside bool      // the legend stands beneath the axes
 	reserve vg.Length // least height of that legend, so that panels are alike
 	hollow  bool      // the data are drawn by someone else
+	still   bool      // what moves is drawn by someone else
 }
 
+// ranges are those of the quantities that colours stand for, by name.
+type ranges map[string][2]float64
+
+// add widens the ranges to those of the figure's layers.
+func (r ranges) add(f *Figure) {
+	for _, l := range f.layers {
+		if l == nil || !l.byValue || l.err != nil {
+			continue
+		}
+		own := [2]float64{l.lo, l.hi}
+		if known, ok := r[l.quantity]; ok {
+			own[0], own[1] = math.Min(own[0], known[0]), math.Max(own[1], known[1])
+		}
+		r[l.quantity] = own
+	}
+}
+
+// scene checks the figure by itself.
 func (f *Figure) scene() (*scene, error) {
+	r := ranges{}
+	r.add(f)
+	return f.sceneIn(r)
+}
+
+// coloured returns copies of the layers, with colours: those without one take the colours of the palette in turn that no
+// layer was given by hand. Blue is left out, too, where colours stand for values: it is the first of the ramp.
+func (f *Figure) coloured(r ranges) ([]*Layer, error) {
+	taken := map[color.NRGBA]bool{}
+	for i, l := range f.layers {
+		switch {
+		case l == nil:
+			return nil, fmt.Errorf("layer %d is nil", i)
+		case l.byValue:
+			taken[Blue] = true
+		case l.tint != nil:
+			taken[*l.tint] = true
+		}
+	}
+	free := slices.DeleteFunc(slices.Clone(palette), func(c color.NRGBA) bool { return taken[c] })
+	if len(free) == 0 {
+		free = palette
+	}
+	next := 0
+	out := make([]*Layer, len(f.layers))
+	for i, l := range f.layers {
+		own := *l
+		if own.byValue {
+			own.lo, own.hi = r[own.quantity][0], r[own.quantity][1]
+		} else if own.tint == nil {
+			own.tint = &free[next%len(free)]
+			next++
+		}
+		out[i] = &own
+	}
+	return out, nil
+}
+
+// sceneIn checks the figure, whose colours stand for the given ranges.
+func (f *Figure) sceneIn(r ranges) (*scene, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
@@ -95,32 +160,18 @@ func (f *Figure) scene() (*scene, error) {
 			return nil, err
 		}
 	}
-	s := &scene{Figure: f, bounds: emptyBox()}
-	colours := 0
-	for _, l := range f.layers {
-		if l != nil && l.byValue {
-			colours = 1 // blue is a colour of the ramp
-		}
+	layers, err := f.coloured(r)
+	if err != nil {
+		return nil, err
 	}
+	s := &scene{Figure: f, layers: layers, bounds: emptyBox()}
 	extent := emptyBox()
-	var records [][]mark
-	for i, l := range f.layers {
-		if l == nil {
-			return nil, fmt.Errorf("layer %d is nil", i)
-		}
-		own := *l
-		if own.tint == nil && !own.byValue {
-			own.tint = &palette[colours%len(palette)]
-			colours++
-		}
-		s.layers = append(s.layers, &own)
-		s.chart = s.chart || own.chart
-		marks, err := own.record()
-		if err != nil {
+	for _, l := range s.layers {
+		if l.drawn, err = l.record(1 - f.rest); err != nil {
 			return nil, err
 		}
-		records = append(records, marks)
-		for _, m := range marks {
+		s.chart = s.chart || l.drawn.chart
+		for _, m := range l.drawn.marks {
 			if m.kind == vectorMark {
 				extent.add(m.at[0])
 				continue
@@ -130,9 +181,12 @@ func (f *Figure) scene() (*scene, error) {
 			}
 		}
 	}
-	for i, l := range s.layers {
-		l.resolveVectors(records[i], 2*extent.radius(3))
-		s.marks = append(s.marks, records[i]...)
+	for _, l := range s.layers {
+		l.resolveVectors(2 * extent.radius(3))
+		s.marks = append(s.marks, l.drawn.marks...)
+		if l.colourBar() {
+			s.legend.bars = append(s.legend.bars, l)
+		}
 	}
 	if len(s.marks) == 0 {
 		return nil, fmt.Errorf("nothing to draw: no layers, or only empty ones")
@@ -178,8 +232,8 @@ func (f *Figure) scene() (*scene, error) {
 			return nil, fmt.Errorf("the coordinates from %v to %v span more than can be drawn", s.bounds.lo[k], s.bounds.hi[k])
 		}
 	}
-	s.keys = keys(s.layers)
-	return s, nil
+	s.legend.keys, err = keys(s.layers)
+	return s, err
 }
 
 // A frame is where a figure's data stand on the page, and the range and ticks of its axes.
@@ -249,6 +303,7 @@ func (s *scene) fit(area vg.Rectangle) *frame {
 		return f
 	}
 	count := [2]int{max(3, int(sides[0]/48)), max(3, int(sides[1]/30))}
+	x, y := s.labels()
 	step := [2]float64{round((f.hi[0] - f.lo[0]) / float64(count[0])), round((f.hi[1] - f.lo[1]) / float64(count[1]))}
 	if !s.chart {
 		step[0] = math.Max(step[0], step[1])
@@ -260,9 +315,12 @@ func (s *scene) fit(area vg.Rectangle) *frame {
 	for k := range 2 {
 		if f.log[k] {
 			f.ticks[k] = decades(math.Pow(10, f.lo[k]), math.Pow(10, f.hi[k]), count[k])
-		} else {
-			f.ticks[k] = multiples(f.lo[k], f.hi[k], step[k])
+			continue
 		}
+		if label := [2]string{x, y}[k]; strings.Contains(label, "°") || strings.Contains(label, "degrees") {
+			step[k] = roundDegrees(step[k])
+		}
+		f.ticks[k] = multiples(f.lo[k], f.hi[k], step[k])
 	}
 	return f
 }
@@ -367,10 +425,10 @@ func (s *scene) naturalHeight(width vg.Length) vg.Length {
 
 // legendFits reports whether the legend finds room beside the data, inside the axes.
 func (s *scene) legendFits(page vg.Rectangle) bool {
-	if len(s.bars()) > 0 {
+	if len(s.legend.bars) > 0 {
 		return false
 	}
-	if len(s.keys) == 0 {
+	if len(s.legend.keys) == 0 {
 		return true
 	}
 	_, ok := s.legendPlace(s.frame(s.inner(page)))
@@ -379,7 +437,7 @@ func (s *scene) legendFits(page vg.Rectangle) bool {
 
 // legendPlace finds a free place inside the axes.
 func (s *scene) legendPlace(f *frame) (vg.Rectangle, bool) {
-	return stainOf(f.area, s.stamps(f)).place(blockSize(s.keys))
+	return stainOf(f.area, s.stamps(f)).place(blockSize(s.legend.keys))
 }
 
 // labels returns what stands at the axes.
@@ -409,14 +467,14 @@ func (s *scene) barStrip() vg.Length {
 	return 14
 }
 
-// keyRows breaks the legend beneath the axes into rows: one row fits beside the scale bar if it is short.
-func (s *scene) keyRows(width vg.Length) (all [][]key, besideBar bool) {
-	if s.scaleBar() {
-		if all = rows(s.keys, 0.55*width); len(all) == 1 {
-			return all, true
+// besideBar returns the keys in one row if they fit beside the scale bar.
+func (s *scene) besideBar(width vg.Length) [][]key {
+	if s.scaleBar() && len(s.legend.bars) == 0 {
+		if all := rows(s.legend.keys, 0.55*width); len(all) == 1 {
+			return all
 		}
 	}
-	return rows(s.keys, width), false
+	return nil
 }
 
 // checkRoom reports a page that leaves the data no room beside title, labels and legend.
@@ -429,11 +487,10 @@ func (s *scene) checkRoom(page vg.Point) error {
 
 // strip is the height of a legend beneath the axes, on a page of the given width.
 func (s *scene) strip(width vg.Length) vg.Length {
-	height := barRow * vg.Length(len(s.bars()))
-	if all, besideBar := s.keyRows(width); !besideBar && len(all) > 0 {
-		height += keyRow*vg.Length(len(all)) + 4
+	if s.besideBar(width) != nil {
+		return s.reserve
 	}
-	return max(s.reserve, height)
+	return max(s.reserve, s.legend.height(width))
 }
 
 // inner returns what the figure's rim, legend, scale bar and labels leave of a page.
@@ -456,7 +513,13 @@ func (s *scene) inner(page vg.Rectangle) vg.Rectangle {
 	return page
 }
 
-func (s *scene) stamps(f *frame) []stamp { return stamps(s.marks, f.place, s.inSpace, f.area) }
+func (s *scene) stamps(f *frame) []stamp {
+	marks := s.marks
+	if s.still {
+		marks = slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return len(m.layer.frames) > 0 })
+	}
+	return stamps(marks, f.place, s.inSpace, f.area)
+}
 
 // draw draws the figure on the page.
 func (s *scene) draw(c draw.Canvas) {
@@ -503,30 +566,11 @@ func (s *scene) draw(c draw.Canvas) {
 		s.drawLegend(c, f)
 		return
 	}
-	all, besideBar := s.keyRows(page.Size().X)
-	middle, level := page.Center().X, below-4-keyRow/2
-	if besideBar {
-		middle, level = page.Center().X+0.1*page.Size().X, below+4
+	if row := s.besideBar(page.Size().X); row != nil {
+		drawRows(c, row, vg.Point{X: page.Center().X + 0.1*page.Size().X, Y: below + 4})
+		return
 	}
-	for _, l := range s.bars() {
-		l.drawBar(c, vg.Rectangle{Min: vg.Point{X: page.Min.X, Y: below - barRow}, Max: vg.Point{X: page.Max.X, Y: below}})
-		below -= barRow
-		if !besideBar {
-			level -= barRow
-		}
-	}
-	for _, row := range all {
-		var width vg.Length
-		for _, k := range row {
-			width += k.width() + keyGap
-		}
-		at := vg.Point{X: middle - (width-keyGap)/2, Y: level}
-		for _, k := range row {
-			k.draw(c, at)
-			at.X += k.width() + keyGap
-		}
-		level -= keyRow
-	}
+	s.legend.draw(c, vg.Rectangle{Min: page.Min, Max: vg.Point{X: page.Max.X, Y: below}})
 }
 
 func (s *scene) drawScaleBar(c draw.Canvas, f *frame, at vg.Point) {
@@ -547,13 +591,13 @@ func (s *scene) drawDirections(c draw.Canvas, origin vg.Point) {
 		axis[k] = 1
 		d := s.camera.view(axis)
 		tip := origin.Add(vg.Point{X: length * vg.Length(d[0]), Y: length * vg.Length(d[1])})
-		shaft, head := arrow(origin, tip, 0.3)
-		if head == nil {
+		head := arrow(origin, tip, 0.3)
+		if head.corners == nil {
 			continue // the axis points at the reader
 		}
 		ink(c.Canvas, []stamp{
-			{at: []vg.Point{origin, origin.Add(tip.Sub(origin).Scale(vg.Length(shaft)))}, stroke: Stroke{Color: Grey, Width: 0.6}},
-			{at: head, closed: true, fill: Grey},
+			{at: []vg.Point{origin, origin.Add(tip.Sub(origin).Scale(vg.Length(head.shaft)))}, stroke: Stroke{Color: Grey, Width: 0.6}},
+			{at: head.corners, closed: true, fill: Grey},
 			{at: []vg.Point{origin.Add(tip.Sub(origin).Scale(1.4))}, text: "xyz"[k : k+1], fill: Grey},
 		})
 	}
@@ -561,12 +605,12 @@ func (s *scene) drawDirections(c draw.Canvas, origin vg.Point) {
 
 // drawLegend draws the legend inside the axes.
 func (s *scene) drawLegend(c draw.Canvas, f *frame) {
-	if len(s.keys) == 0 {
+	if len(s.legend.keys) == 0 {
 		return
 	}
 	r, _ := s.legendPlace(f)
 	at := vg.Point{X: r.Min.X, Y: r.Max.Y - keyRow/2}
-	for _, k := range s.keys {
+	for _, k := range s.legend.keys {
 		k.draw(c, at)
 		at.Y -= keyRow
 	}

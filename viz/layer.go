@@ -11,15 +11,12 @@ import (
 //
 //	viz.Outline(q).Label("q₀").Color(viz.Blue)
 //
-// Faulty data or an option that means nothing to the layer are reported by Save (an error) and Show (a panic).
+// Save returns an error, and Show panics, if the data are faulty or a method means nothing to the layer.
 type Layer struct {
-	name   string
-	draw   func(*Canvas) error
-	key    keyKind             // what stands beside the label in the legend
-	chart  bool                // x and y are different quantities: axes need no common scale
-	count  int                 // number of values that ColorBy takes; negative: the layer has one colour
-	scaled bool                // Scale means something
-	note   func(*Layer) string // what the legend adds to the label, "" for nothing
+	name string
+	what Drawer
+
+	frames []Drawer // of a layer that moves; what is the first
 
 	label   string
 	tint    *color.NRGBA
@@ -31,15 +28,53 @@ type Layer struct {
 	quantity string // what the colours of ColorBy stand for
 	values   []float64
 	byValue  bool
-	lo, hi   float64
+	lo, hi   float64 // range of the ramp: of the values, in a scene of all that have the quantity's name
 
-	err error
+	drawn *Canvas // in a scene: what it drew
+	err   error
 }
 
-// NewLayer makes a new kind of layer. name stands in error messages; draw puts marks on the canvas in data
-// coordinates, or returns what is wrong with the data. See the package comment for an example.
-func NewLayer(name string, draw func(*Canvas) error) *Layer {
-	return &Layer{name: name, draw: draw, key: lineKey, count: -1, opacity: 1}
+// A Drawer is what a layer draws. Draw puts marks on the canvas, in the coordinates of the data, or returns what is
+// wrong with the data. A Drawer may have the methods of Itemizer and Thumbnailer besides.
+type Drawer interface {
+	Draw(c *Canvas) error
+}
+
+// DrawFunc is a function as a Drawer.
+type DrawFunc func(c *Canvas) error
+
+// Draw calls the function.
+func (f DrawFunc) Draw(c *Canvas) error { return f(c) }
+
+// An Itemizer is a Drawer of several items that can each have a colour of their own: Layer.ColorBy then takes a value
+// for every item, and Draw asks Canvas.Ink or Canvas.Stroke for the colour of item i, counted from 0.
+type Itemizer interface {
+	Items() int
+}
+
+// A Thumbnailer is a Drawer with a sample of its own beside the label in the legend. Thumbnail draws it into the square of x
+// and y from 0 to 1, which stands for a box of 16 by 5 points. Without this method the sample is a mark of the kind that the
+// layer drew first.
+type Thumbnailer interface {
+	Thumbnail(c *Canvas)
+}
+
+// each draws n items with a function.
+type each struct {
+	n int
+	DrawFunc
+}
+
+func (e each) Items() int { return e.n }
+
+// NewLayer makes a layer of a new kind; all layers of this package are made by it. name stands in error messages. The
+// package comment and the examples show how it is used.
+func NewLayer(name string, what Drawer) *Layer {
+	l := &Layer{name: name, what: what, opacity: 1}
+	if what == nil {
+		l.fail("NewLayer was given nothing to draw")
+	}
+	return l
 }
 
 // Label names the layer in the legend. Greek letters, sub- and superscripts are written as they are: "q₀", "σ²", "xᵢ".
@@ -48,14 +83,14 @@ func (l *Layer) Label(text string) *Layer {
 	return l
 }
 
-// Color sets the colour. Without it a layer takes the next colour of the palette.
+// Color sets the colour. Without it a layer takes a colour that no other layer of its figure was given.
 func (l *Layer) Color(c color.Color) *Layer {
 	n := color.NRGBAModel.Convert(c).(color.NRGBA)
 	l.tint, l.byValue = &n, false
 	return l
 }
 
-// Opacity sets how much a layer covers what lies beneath it: from 0, nothing, to 1, all.
+// Opacity sets how much of what lies beneath the layer is covered: from 0, nothing, to 1, all.
 func (l *Layer) Opacity(f float64) *Layer {
 	if !(f >= 0 && f <= 1) {
 		l.fail("Opacity(%v): give a number from 0 to 1", f)
@@ -79,37 +114,38 @@ func (l *Layer) Dashed() *Layer {
 	return l
 }
 
-// Scale sets how many times longer than the data arrows are drawn, or how many standard deviations ellipses reach.
+// Scale sets how many times longer than the data arrows are drawn, or how many standard deviations ellipses reach. The
+// legend states the factor. Layers that draw nothing of either kind report an error.
 func (l *Layer) Scale(factor float64) *Layer {
-	switch {
-	case !l.scaled:
-		l.fail("Scale means nothing to this layer; it is for Arrows and Ellipses")
-	case !(factor > 0) || math.IsInf(factor, 0):
+	if !(factor > 0) || math.IsInf(factor, 0) {
 		l.fail("Scale(%v): give a positive number", factor)
 	}
 	l.scale = factor
 	return l
 }
 
-// ColorBy colours by a quantity (a time, a density, a covariate), one value for every shape of Outline, point of
-// Points, time of Trajectories, line of Lines or vertex of Mesh, and shows its range in the legend, for a surface in a colour
-// bar. Without values the colours follow the order, from 0 to 1.
+// ColorBy colours by a quantity (a time, a density, a covariate) with one value for every shape of Outline, point of
+// Points, time of Trajectories, line of Lines or vertex of Mesh. The legend shows the range of the values, for areas and
+// surfaces as a colour bar. Without values the colours follow the order of the items, from 0 to 1. Layers that are
+// coloured by a quantity of the same name have one scale of colours in all panels of a drawing.
 func (l *Layer) ColorBy(quantity string, values ...float64) *Layer {
-	if l.count < 0 {
+	items, ok := l.what.(Itemizer)
+	if !ok {
 		l.fail("ColorBy means nothing to this layer")
 		return l
 	}
-	if len(values) != 0 && len(values) != l.count {
-		l.fail("ColorBy(%q): %d values for %d items", quantity, len(values), l.count)
+	n := items.Items()
+	if len(values) != 0 && len(values) != n {
+		l.fail("ColorBy(%q): %d values for %d items", quantity, len(values), n)
 		return l
 	}
 	l.quantity, l.byValue, l.tint = quantity, true, nil
 	l.lo, l.hi = 0, 1
 	l.values = values
 	if len(values) == 0 {
-		l.values = make([]float64, l.count)
+		l.values = make([]float64, n)
 		for i := range l.values {
-			l.values[i] = float64(i) / math.Max(1, float64(l.count-1))
+			l.values[i] = float64(i) / math.Max(1, float64(n-1))
 		}
 		return l
 	}

@@ -1,113 +1,199 @@
 package viz
 
 import (
-	"image/color"
+	"fmt"
 	"math"
+	"reflect"
+	"slices"
 
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A key is one line of the legend.
+// A key is one entry of a legend: a sample of the layer beside a text.
 type key struct {
-	layer *Layer
-	text  string
+	layer  *Layer
+	text   string
+	sample []mark // in the unit square
+	width  vg.Length
 }
 
 const (
-	keyText  = 7.5 // points
-	keyRow   = vg.Length(11)
-	keyMark  = vg.Length(16) // width of the sample beside the text
-	keySpace = vg.Length(4)
-	keyGap   = vg.Length(12) // between the entries of a row
+	keyText   = 7.5 // points
+	keyRow    = vg.Length(11)
+	keyMark   = vg.Length(16) // width of a sample
+	keyHeight = vg.Length(5.2)
+	keySpace  = vg.Length(4)
+	keyGap    = vg.Length(12) // between the entries of a row
 )
 
 // keys lists what the legend says: labels, factors of arrows and ellipses, ranges of colours.
-func keys(layers []*Layer) []key {
+func keys(layers []*Layer) ([]key, error) {
 	var out []key
 	for _, l := range layers {
 		if l.colourBar() {
 			continue
 		}
 		label := l.label
-		if l.note != nil {
-			if note := l.note(l); note != "" {
-				if label == "" {
-					label = l.name
-				}
-				label += " (" + note + ")"
+		if factor := l.factor(); factor != "" {
+			if label == "" {
+				label = l.name
 			}
+			label += " (" + factor + ")"
 		}
 		if l.byValue {
 			if label != "" {
 				label += ", "
 			}
-			label += l.quantity + ": " + short(l.lo) + " to " + short(l.hi)
+			label += l.span()
 		}
-		if label != "" {
-			out = append(out, key{l, label})
+		if label == "" {
+			continue
 		}
+		k, err := l.key(label)
+		if err != nil {
+			return nil, fmt.Errorf("%s: legend: %w", l.name, err)
+		}
+		out = append(out, k)
 	}
-	return out
+	return out, nil
 }
 
-func (k key) width() vg.Length {
-	return k.sample() + keySpace + style(keyText).Width(k.text)
-}
-
-func (k key) sample() vg.Length {
+// factor returns how the legend states the factor that Scale or the figure set, "" for 1.
+func (l *Layer) factor() string {
 	switch {
-	case k.layer.key == noKey:
-		return 0
-	case k.layer.byValue:
-		return 1.6 * keyMark
-	case k.layer.key == dotKey:
-		return keyMark / 2
+	case l.scale == 0 || l.scale == 1:
+		return ""
+	case l.drawn.unit == "":
+		return "×" + short(l.scale)
 	}
-	return keyMark
+	return short(l.scale) + " " + l.drawn.unit
+}
+
+// span returns how the legend states the range of the colours.
+func (l *Layer) span() string { return l.quantity + ": " + short(l.lo) + " to " + short(l.hi) }
+
+// key makes the layer's entry in the legend.
+func (l *Layer) key(label string) (key, error) {
+	pale := *l
+	pale.opacity = math.Max(0.4, l.opacity)
+	c := &Canvas{layer: &pale}
+	width := keyMark
+	thumbnailer, own := l.what.(Thumbnailer)
+	kind := l.drawn.kind()
+	switch {
+	case own:
+		thumbnailer.Thumbnail(c)
+	case kind == textMark:
+		width = 0
+	case l.byValue:
+		width *= 1.6
+		const steps = 24
+		for i := range steps {
+			c.Area(strip(float64(i)/steps, math.Min(1, (float64(i)+1.3)/steps)), Ramp((float64(i)+0.5)/steps))
+		}
+	case kind == dotMark:
+		width /= 2
+		c.Dot([]float64{0.5, 0.5}, 3.6, c.Ink(0), Stroke{})
+	case kind == areaMark || kind == faceMark:
+		c.Area(strip(0, 1), fade(c.Ink(0), 0.4))
+	default:
+		stroke := c.Stroke(0, 1.2)
+		stroke.Width = math.Min(stroke.Width, 3)
+		if kind == arrowMark {
+			c.Arrow([]float64{0, 0.5}, []float64{1, 0.5}, stroke)
+		} else {
+			c.Line([][]float64{{0, 0.5}, {1, 0.5}}, false, stroke)
+		}
+	}
+	for _, m := range c.marks {
+		if len(m.at) > 0 && len(m.at[0]) != 2 {
+			return key{}, fmt.Errorf("the sample has points of %d coordinates: draw it in the plane", len(m.at[0]))
+		}
+	}
+	return key{l, label, c.marks, width + keySpace + style(keyText).Width(label)}, c.check()
+}
+
+// strip is the part of the unit square between two values of x.
+func strip(from, to float64) [][]float64 {
+	return [][]float64{{from, 0}, {to, 0}, {to, 1}, {from, 1}}
+}
+
+// kind returns what the layer drew first.
+func (c *Canvas) kind() markKind {
+	if len(c.marks) == 0 {
+		return lineMark
+	}
+	return c.marks[0].kind
 }
 
 // draw draws the entry with the middle of its left edge at p.
 func (k key) draw(c draw.Canvas, p vg.Point) {
-	l := k.layer
-	w := k.sample()
-	right := p.Add(vg.Point{X: w})
-	patch := func(from, to vg.Point, fill color.NRGBA) stamp {
-		return stamp{at: []vg.Point{{X: from.X, Y: p.Y - 2.6}, {X: to.X, Y: p.Y - 2.6}, {X: to.X, Y: p.Y + 2.6}, {X: from.X, Y: p.Y + 2.6}}, closed: true, fill: fill}
-	}
-	stroke := Stroke{Width: 1.2, Dashed: l.dashed}
-	if l.tint != nil {
-		stroke.Color = fade(*l.tint, math.Max(0.4, l.opacity))
-	}
-	if l.width > 0 && l.key != dotKey {
-		stroke.Width = math.Min(l.width, 3)
-	}
-	var all []stamp
-	switch {
-	case l.key == noKey:
-	case l.byValue:
-		const steps = 24
-		for i := range steps {
-			from := p.Add(vg.Point{X: w * vg.Length(i) / steps})
-			to := p.Add(vg.Point{X: w * vg.Length(min(steps, float64(i)+1.3)) / steps})
-			all = append(all, patch(from, to, Ramp((float64(i)+0.5)/steps)))
-		}
-	case l.key == dotKey:
-		all = append(all, stamp{at: []vg.Point{p.Add(vg.Point{X: w / 2})}, fill: stroke.Color, radius: 1.8})
-	case l.key == areaKey:
-		all = append(all, patch(p, right, fade(stroke.Color, 0.4)))
-	case l.key == arrowKey:
-		shaft, head := arrow(p, right, stroke.Width)
-		all = append(all, stamp{at: []vg.Point{p, p.Add(vg.Point{X: w * vg.Length(shaft)})}, stroke: stroke},
-			stamp{at: head, closed: true, fill: stroke.Color})
-	default:
-		all = append(all, stamp{at: []vg.Point{p, right}, stroke: stroke})
-	}
-	ink(c.Canvas, all)
 	sty := style(keyText)
 	sty.YAlign = text.YCenter
-	c.FillText(sty, right.Add(vg.Point{X: keySpace}), k.text)
+	right := p.X + k.width - sty.Width(k.text)
+	place := func(q []float64) vg.Point {
+		return vg.Point{X: p.X + vg.Length(q[0])*(right-keySpace-p.X), Y: p.Y + vg.Length(q[1]-0.5)*keyHeight}
+	}
+	ink(c.Canvas, stamps(k.sample, place, false, c.Rectangle))
+	c.FillText(sty, vg.Point{X: right, Y: p.Y}, k.text)
+}
+
+// A legend is what explains the layers: colour bars, and keys beneath them.
+type legend struct {
+	bars []*Layer
+	keys []key
+}
+
+// alike reports whether two legends say the same in the same looks.
+func (a legend) alike(b legend) bool {
+	return slices.EqualFunc(a.bars, b.bars, func(l, m *Layer) bool {
+		return l.label == m.label && l.quantity == m.quantity && l.lo == m.lo && l.hi == m.hi && l.opacity == m.opacity
+	}) && slices.EqualFunc(a.keys, b.keys, func(k, l key) bool {
+		return k.text == l.text && slices.EqualFunc(k.sample, l.sample, mark.looksLike)
+	})
+}
+
+// looksLike reports whether two marks differ in their layer only.
+func (m mark) looksLike(n mark) bool {
+	m.layer, n.layer = nil, nil
+	return reflect.DeepEqual(m, n)
+}
+
+// height returns what the legend takes of a page of the given width.
+func (a legend) height(width vg.Length) vg.Length {
+	height := barRow * vg.Length(len(a.bars))
+	if n := len(rows(a.keys, width)); n > 0 {
+		height += keyRow*vg.Length(n) + 4
+	}
+	return height
+}
+
+// draw draws the legend from the upper edge of a strip downwards.
+func (a legend) draw(c draw.Canvas, strip vg.Rectangle) {
+	level := strip.Max.Y
+	for _, l := range a.bars {
+		l.drawBar(c, vg.Rectangle{Min: vg.Point{X: strip.Min.X, Y: level - barRow}, Max: vg.Point{X: strip.Max.X, Y: level}})
+		level -= barRow
+	}
+	drawRows(c, rows(a.keys, strip.Size().X), vg.Point{X: (strip.Min.X + strip.Max.X) / 2, Y: level - 4 - keyRow/2})
+}
+
+// drawRows draws rows of entries, the first with its middle at p.
+func drawRows(c draw.Canvas, all [][]key, p vg.Point) {
+	for _, row := range all {
+		width := -keyGap
+		for _, k := range row {
+			width += k.width + keyGap
+		}
+		at := vg.Point{X: p.X - width/2, Y: p.Y}
+		for _, k := range row {
+			k.draw(c, at)
+			at.X += k.width + keyGap
+		}
+		p.Y -= keyRow
+	}
 }
 
 // rows breaks entries into rows no wider than width.
@@ -115,11 +201,11 @@ func rows(all []key, width vg.Length) [][]key {
 	var out [][]key
 	var used vg.Length
 	for _, k := range all {
-		if len(out) == 0 || used+keyGap+k.width() > width {
+		if len(out) == 0 || used+keyGap+k.width > width {
 			out, used = append(out, nil), -keyGap
 		}
 		out[len(out)-1] = append(out[len(out)-1], k)
-		used += keyGap + k.width()
+		used += keyGap + k.width
 	}
 	return out
 }
@@ -128,7 +214,7 @@ func rows(all []key, width vg.Length) [][]key {
 func blockSize(all []key) vg.Point {
 	var size vg.Point
 	for _, k := range all {
-		size.X = max(size.X, k.width())
+		size.X = max(size.X, k.width)
 		size.Y += keyRow
 	}
 	return size
@@ -227,7 +313,7 @@ func (s *stain) free(r vg.Rectangle) bool {
 
 // place finds room for a block of the given size: the corners first, then the middles of the edges.
 func (s *stain) place(size vg.Point) (vg.Rectangle, bool) {
-	const rim, air = 2, 4
+	const rim, air = 6, 4 // from the axes, and from the data
 	free := s.area.Size().Sub(size).Sub(vg.Point{X: 2 * rim, Y: 2 * rim})
 	for _, spot := range [][2]vg.Length{{1, 1}, {0, 1}, {1, 0}, {0, 0}, {0.5, 1}, {0.5, 0}, {1, 0.5}, {0, 0.5}} {
 		low := s.area.Min.Add(vg.Point{X: rim + spot[0]*free.X, Y: rim + spot[1]*free.Y})

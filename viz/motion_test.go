@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
+	"gonum.org/v1/plot/vg"
 )
 
 // A figure in space carries what its script draws from: the points of the data about their middle, in whole steps.
@@ -35,17 +36,11 @@ func TestTurntable(t *testing.T) {
 		t.Fatal(err)
 	}
 	html := bundle.Data[protocol.MIMETextHTML].(string)
-	if strings.Count(html, "<canvas") != 1 || strings.Count(html, "<img") != 2 || strings.Contains(html, "http") {
+	if strings.Count(html, "<canvas") != 1 || strings.Count(html, "<img") != 3 || strings.Contains(html, "http") {
 		t.Errorf("%d canvases, %d pictures", strings.Count(html, "<canvas"), strings.Count(html, "<img"))
 	}
-	packed, err := base64.StdEncoding.DecodeString(regexp.MustCompile(`(?s)"text/plain">(.*?)</script>`).FindStringSubmatch(html)[1])
-	if err != nil {
-		t.Fatal(err)
-	}
 	var d turnData
-	if err := json.NewDecoder(flate.NewReader(bytes.NewReader(packed))).Decode(&d); err != nil {
-		t.Fatal(err)
-	}
+	unpack(t, html, &d)
 	for i := 3; i < len(d.Points); i++ {
 		d.Points[i] += d.Points[i-3]
 	}
@@ -79,6 +74,184 @@ func TestTurntable(t *testing.T) {
 	}
 	if s, _ := flat.sheet(); s.extra != nil {
 		t.Error("a flat figure cannot be turned")
+	}
+}
+
+// unpack reads the data of a script from its page.
+func unpack(t *testing.T, html string, v any) {
+	t.Helper()
+	packed, err := base64.StdEncoding.DecodeString(regexp.MustCompile(`(?s)"text/plain">(.*?)</script>`).FindStringSubmatch(html)[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(flate.NewReader(bytes.NewReader(packed))).Decode(v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPlayTimes(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 2: 2, 26: 26, 30: 30, 41: 21, 48: 48, 51: 26, 101: 26, 84: 26, 1001: 26} {
+		times := playTimes(n)
+		if len(times) != want || times[0] != 0 || n > 1 && times[want-1] != 1 {
+			t.Errorf("%d frames: %d times, want %d, from %v to %v", n, len(times), want, times[0], times[len(times)-1])
+		}
+		for k, v := range times {
+			if frame := v * float64(n-1); math.Abs(frame-math.Round(frame)) > 1e-9 || k > 0 && v <= times[k-1] {
+				t.Errorf("%d frames: time %d is %v", n, k, v)
+			}
+		}
+	}
+}
+
+// What a reader can move turns light and dark over with the page, and its page brings a ground of the right colour.
+func TestDarkPage(t *testing.T) {
+	path := [][][]float64{ring(8, 0, 0, 2, 1), ring(8, 1, 0, 2, 1)}
+	for name, d := range map[string]Drawing{
+		"turn": Fig(Ellipsoid(1, 1, 1)), "play": Play(path), "drag": Drag(path, constant(8, 1, 0), 1),
+		"slider": Slider("t", []float64{0, 1}, func(i int) *Figure { return Fig(Outline(path[i])) }),
+	} {
+		file := filepath.Join(t.TempDir(), name+".html")
+		if err := Save(file, d); err != nil {
+			t.Fatal(err)
+		}
+		page, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"prefers-color-scheme: dark", "data-jp-theme-light=false", `class="viz-ink"`, "color-scheme", "background: canvas"} {
+			if !bytes.Contains(page, []byte(part)) {
+				t.Errorf("%s: the page lacks %s", name, part)
+			}
+		}
+	}
+}
+
+// An animation holds where the moving points stand on the page in every frame, and no more than what moves.
+func TestPlay(t *testing.T) {
+	var path [][][]float64
+	var arrows []*Layer
+	for k := range 51 {
+		q := ring(8, float64(k), 0, 10, 5)
+		path = append(path, q)
+		arrows = append(arrows, Arrows(q, constant(8, 0.1, float64(k)/100)).Label("v"))
+	}
+	figure := Play(path, Moving(arrows...), Points(path[0]).Label("start")).Unit("mm")
+	s, err := figure.sheet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.panels) != 6 || s.panels[1].scene.title != "t = 0.2" {
+		t.Errorf("on paper there are %d moments, the second %q", len(s.panels), s.panels[1].scene.title)
+	}
+	html, err := s.extra.html()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(strings.ReplaceAll(html, "http://www.w3.org/", ""), "http") || len(playScript) > 6000 {
+		t.Errorf("the page points elsewhere, or its script of %d bytes is not small", len(playScript))
+	}
+	var f film
+	unpack(t, html, &f)
+	if f.Kinds != "aaaaaaaaz"+"dddddddd" || len(f.Frames) != 26 || strings.Count(html, "<circle") != 8 {
+		t.Fatalf("%d frames of the marks %s", len(f.Frames), f.Kinds)
+	}
+	a := s.extra.(*animation)
+	scene := a.frames[0].panels[0].scene
+	frame := scene.frame(scene.inner(a.frames[0].panels[0].at))
+	for k := range f.Frames {
+		if k > 0 {
+			for i, v := range f.Frames[k-1] {
+				f.Frames[k][i] += v
+			}
+		}
+		for i, p := range path[2*k] {
+			at, first := frame.place(p), 4*8+2*i
+			got := vg.Point{X: vg.Length(f.Frames[k][first]) * filmUnit, Y: a.frames[0].size.Y - vg.Length(f.Frames[k][first+1])*filmUnit}
+			if d := got.Sub(at); math.Hypot(float64(d.X), float64(d.Y)) > filmUnit {
+				t.Fatalf("frame %d: landmark %d stands at %v, not %v", k, i, got, at)
+			}
+		}
+		if scale := a.frames[k].panels[0].scene.layers[1].scale; scale != scene.layers[1].scale {
+			t.Fatalf("frame %d: arrows are scaled by %v, in the first by %v", k, scale, scene.layers[1].scale)
+		}
+	}
+	if alt := s.alt(); !strings.HasPrefix(alt, "Animation, t from 0 to 1. ") {
+		t.Error(alt)
+	}
+	// Beside other figures it stands still at its end.
+	beside, err := Row(figure, Fig(Outline(path[0]))).sheet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := beside.panels[0].scene.marks[16].at[0]; beside.extra != nil || distance(at, path[50][0]) > 0 {
+		t.Errorf("beside another figure the shape begins at %v", at)
+	}
+	// What cannot be moved point by point is shown frame by frame.
+	numbers := Fig(Moving(Numbers(path[0]), Numbers(path[1])))
+	if s, err = numbers.sheet(); err != nil {
+		t.Fatal(err)
+	}
+	if html, err = s.extra.html(); err != nil || strings.Count(html, "<img") != 2 {
+		t.Errorf("%d frames as images, %v", strings.Count(html, "<img"), err)
+	}
+	for want, figure := range map[string]*Figure{
+		"no frames given":                   Play(nil),
+		"frame 1 is nil":                    Fig(Moving(Outline(path[0]), nil)),
+		"frame 1: Width(-1)":                Fig(Moving(Outline(path[0]), Outline(path[1]).Width(-1))),
+		"51 frames, another moving layer 2": Play(path, Moving(arrows[:2]...)),
+		"at t = 1: Outline: shape 0, landmark 1 has 1 coordinates": Play([][][]float64{path[0], {{1, 2, 3}, {1}}}),
+	} {
+		if _, err := figure.sheet(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want …%s…", err, want)
+		}
+	}
+}
+
+// The page of Drag holds what it computes from, and no more than a small script.
+func TestDrag(t *testing.T) {
+	var path [][][]float64
+	for k := range 5 {
+		path = append(path, ring(12, float64(k), 0, 20, 10))
+	}
+	p := constant(12, 0.5, 0)
+	s, err := Drag(path, p, 4).Unit("mm").sheet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	html, err := s.extra.html()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(strings.ReplaceAll(html, "http://www.w3.org/", ""), "http") || len(dragScript) > 25000 {
+		t.Errorf("the page points elsewhere, or its script of %d bytes is not small", len(dragScript))
+	}
+	if n := strings.Count(html, `class="hold"`); n != 24 {
+		t.Errorf("%d landmarks to take hold of", n)
+	}
+	var d dragData
+	if err := json.Unmarshal([]byte(regexp.MustCompile(`(?s)"application/json">(.*?)</script>`).FindStringSubmatch(html)[1]), &d); err != nil {
+		t.Fatal(err)
+	}
+	scene := s.panels[0].scene
+	frame := scene.frame(scene.inner(s.panels[0].at))
+	for i, q := range path[4] {
+		at := frame.place(q)
+		x, y := d.At[0]+d.Unit*d.End[2*i], d.At[1]-d.Unit*d.End[2*i+1]
+		if math.Abs(x-float64(at.X)) > 1e-9 || math.Abs(y-float64(s.size.Y-at.Y)) > 1e-9 || d.Start[2*i] != path[0][i][0] {
+			t.Errorf("landmark %d stands at (%v, %v), not %v", i, x, y, at)
+		}
+	}
+	for want, f := range map[string]*Figure{
+		"no time given": Drag(nil, p, 1),
+		"Drag: a path of one shape: give those from start to end":  Drag(path[:1], p, 1),
+		"12×2 landmarks and 11×2 momenta: they must have one size": Drag(path, p[:11], 1),
+		"a kernel of width 0: give a positive number":              Drag(path, p, 0),
+		"shapes of 3 coordinates":                                  Drag([][][]float64{constant(2, 1, 2, 3), constant(2, 1, 2, 3)}, constant(2, 1, 2, 3), 1),
+		"100 landmarks: give at most 80":                           Drag([][][]float64{ring(100, 0, 0, 1, 1), ring(100, 0, 0, 2, 1)}, constant(100, 1, 1), 1),
+	} {
+		if _, err := f.sheet(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want …%s…", err, want)
+		}
 	}
 }
 

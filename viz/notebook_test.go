@@ -53,8 +53,8 @@ func TestShowInNotebook(t *testing.T) {
 	if err := messages.Decode(&picture); err != nil {
 		t.Fatal(err)
 	}
-	if len(picture.Data) != 2 || picture.Data[protocol.MIMEImagePNG] == nil || picture.Data[protocol.MIMEImageSVG] == nil {
-		t.Errorf("the cell sent %d types, want PNG and SVG", len(picture.Data))
+	if len(picture.Data) != 3 || picture.Data[protocol.MIMEImagePNG] == nil || picture.Data[protocol.MIMEImageSVG] == nil || picture.Data[protocol.MIMETextPlain] == nil {
+		t.Errorf("the cell sent %d types, want PNG, SVG and the text", len(picture.Data))
 	}
 	if err := messages.Decode(&sync); err != nil {
 		t.Fatal(err)

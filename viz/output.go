@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"html"
 	"image"
 	"image/color"
 	"image/png"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
@@ -27,15 +29,19 @@ const (
 	screenDots = 2 * cssDots
 )
 
-// Show displays a drawing under the notebook's cell, as PNG and as SVG: layers, which make one figure; figures, side
-// by side; panels; or a slider. Figures in space can be turned with the mouse. Outside a notebook it only checks the data. It panics if they are faulty; Save
-// returns an error instead.
+// Show displays a drawing under the notebook's cell: layers, which make one figure; figures, side by side; Panels; or a
+// Slider. The picture goes there as PNG and as SVG, with its alternative text (see Alt), and as HTML if a reader can move
+// or turn it. Show panics if the data are faulty; Save returns an error instead. A program outside a notebook has nowhere
+// to show a picture: there Show checks the data and says once, on the standard error, that Save writes a file.
 func Show(drawings ...Drawing) {
 	s, err := sheetOf(drawings)
 	if err != nil {
 		panic(fmt.Sprintf("viz: %v", err))
 	}
 	if !gonbui.IsNotebook {
+		nowhere.Do(func() {
+			fmt.Fprintln(os.Stderr, `viz: Show needs a notebook, and this program runs in none: viz.Save("figure.svg", …) writes the picture to a file`)
+		})
 		return
 	}
 	data, err := s.bundle()
@@ -45,6 +51,8 @@ func Show(drawings ...Drawing) {
 	gonbui.SendData(data)
 	gonbui.Sync() // without it the end of the cell may overtake the picture
 }
+
+var nowhere sync.Once
 
 // bundle encodes a sheet for Jupyter. The PNG has two pixels for each of the page's, and says so.
 func (s *sheet) bundle() (*protocol.DisplayData, error) {
@@ -57,25 +65,23 @@ func (s *sheet) bundle() (*protocol.DisplayData, error) {
 		return nil, err
 	}
 	data := &protocol.DisplayData{
-		Data: map[protocol.MIMEType]any{protocol.MIMEImagePNG: raster, protocol.MIMEImageSVG: string(vector)},
+		Data: map[protocol.MIMEType]any{protocol.MIMEImagePNG: raster, protocol.MIMEImageSVG: string(vector), protocol.MIMETextPlain: s.alt()},
 		Metadata: map[string]any{string(protocol.MIMEImagePNG): map[string]int{
 			"width":  int(math.Round(s.size.X.Dots(cssDots))),
 			"height": int(math.Round(s.size.Y.Dots(cssDots))),
 		}},
 	}
 	if s.extra != nil {
-		html, err := s.extra.html()
-		if err != nil {
+		if data.Data[protocol.MIMETextHTML], err = s.extra.html(); err != nil {
 			return nil, err
 		}
-		data.Data[protocol.MIMETextHTML] = html
 	}
 	return data, nil
 }
 
-// Save writes a drawing to a file: what Show takes, in the format that the name ends in: .png (300 dots an inch), .svg,
-// .pdf; .html for a slider and for figures in space, which can be turned; .gif for the animation of a slider. The file
-// appears only when it is complete.
+// Save writes a drawing, what Show takes, to a file. The end of the name decides the format: .png (300 dots an inch), .svg
+// or .pdf; .html for what a reader can move (Slider, Play, Drag and figures in space); .gif for the animation of Slider and
+// Play. The file appears only when it is complete.
 func Save(path string, drawings ...Drawing) error {
 	s, err := sheetOf(drawings)
 	if err != nil {
@@ -91,13 +97,13 @@ func Save(path string, drawings ...Drawing) error {
 	case extension == ".pdf":
 		data, err = s.pdf()
 	case extension == ".html" && s.extra != nil:
-		var html string
-		html, err = s.extra.html()
-		data = []byte("<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n" + html)
+		var fragment string
+		fragment, err = s.extra.html()
+		data = []byte("<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<style>html { background: canvas }</style>\n" + fragment)
 	case extension == ".gif" && moves:
 		data, err = frames.gif()
 	default:
-		err = fmt.Errorf("cannot write a picture as %q: name it .png, .svg or .pdf (a slider also .html or .gif, a figure in space .html)", extension)
+		err = fmt.Errorf("cannot write a picture as %q: name it .png, .svg or .pdf (Slider and Play also .html or .gif; Drag and a figure in space also .html)", extension)
 	}
 	if err == nil {
 		err = replace(path, data)
@@ -170,8 +176,40 @@ func (s *sheet) svg() ([]byte, error) {
 		return nil, err
 	}
 	// vgsvg embeds PNG data under the type of another format, which strict readers refuse.
-	return bytes.ReplaceAll(buf.Bytes(), []byte("data:image/jpg;base64,"), []byte("data:image/png;base64,")), nil
+	file := strings.ReplaceAll(buf.String(), "data:image/jpg;base64,", "data:image/png;base64,")
+	open, drawing, _ := strings.Cut(file, "<g ")
+	open = strings.Replace(open, "<svg ", "<svg role=\"img\" ", 1)
+	if title := s.title(); title != "" {
+		open += "<title>" + html.EscapeString(title) + "</title>\n"
+	}
+	return []byte(open + "<desc>" + html.EscapeString(s.alt()) + "</desc>\n<g " + drawing), nil
 }
+
+// inline returns the sheet with more elements as SVG inside a page, whose style is darkStyle.
+func (s *sheet) inline(role, alt, more string) (string, error) {
+	file, err := s.svg()
+	if err != nil {
+		return "", err
+	}
+	drawing := string(file[bytes.Index(file, []byte("<g ")):bytes.LastIndex(file, []byte("</svg>"))])
+	return fmt.Sprintf(`<div class="viz-ink">
+<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="%s" aria-label="%s" viewBox="0 0 %.2f %.2f" style="display:block;width:100%%;height:auto;background:#fff">
+%s%s</svg>
+</div>
+`, role, html.EscapeString(alt), float64(s.size.X), float64(s.size.Y), drawing, more), nil
+}
+
+// Pictures are drawn on white. Where a page is dark the pictures of HTML, inside the class viz-ink, turn light and dark over
+// and keep their hues, and their paper takes the colour of the page. The rule is for the pictures themselves, so that it and
+// a like one of the page do not undo each other. JupyterLab says at the body whether its theme is light.
+const (
+	darkStyle = `<style>
+@media (prefers-color-scheme: dark) { body:not([data-jp-theme-light=true]) .viz-ink :is(img, svg, canvas) { ` + darkInk + ` } }
+body[data-jp-theme-light=false] .viz-ink :is(img, svg, canvas) { ` + darkInk + ` }
+</style>
+`
+	darkInk = "filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen"
+)
 
 func (s *sheet) pdf() ([]byte, error) {
 	c := pdfCanvas{vgpdf.New(s.size.X, s.size.Y)}

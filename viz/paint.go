@@ -123,17 +123,19 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 			}
 			out = append(out, stamp{at: at, stroke: m.stroke})
 		case arrowMark:
-			shaft, head := arrow(at[0], at[1], m.stroke.Width)
-			if head == nil {
+			head := arrow(at[0], at[1], m.stroke.Width)
+			if head.corners == nil {
 				continue
 			}
+			shaft := m.stroke
+			shaft.Width = head.width
 			if inSpace {
-				line([][]float64{m.at[0], blend(m.at[0], m.at[1], shaft)}, m.stroke)
+				line([][]float64{m.at[0], blend(m.at[0], m.at[1], head.shaft)}, shaft)
 			} else {
-				tail := at[0].Add(at[1].Sub(at[0]).Scale(vg.Length(shaft)))
-				out = append(out, stamp{at: []vg.Point{at[0], tail}, stroke: m.stroke})
+				tail := at[0].Add(at[1].Sub(at[0]).Scale(vg.Length(head.shaft)))
+				out = append(out, stamp{at: []vg.Point{at[0], tail}, stroke: shaft})
 			}
-			out = append(out, stamp{at: head, closed: true, fill: m.stroke.Color, depth: depth(m.at[1])})
+			out = append(out, stamp{at: head.corners, closed: true, fill: shaft.Color, depth: depth(m.at[1])})
 		}
 		if inSpace && m.kind != faceMark && m.kind != areaMark {
 			for i := first; i < len(out); i++ {
@@ -260,19 +262,30 @@ func repel(all []stamp, texts []int) {
 	}
 }
 
-// arrow returns the corners of an arrow's head and the share of its length at which the shaft ends; no head if from
-// and to are one point on the page.
-func arrow(from, to vg.Point, width float64) (shaft float64, head []vg.Point) {
+// An arrowhead is the end of an arrow on the page.
+type arrowhead struct {
+	corners []vg.Point
+	shaft   float64 // share of the arrow's length at which the shaft ends
+	width   float64 // of the shaft, in points
+}
+
+// arrow returns the head of an arrow, without corners if the arrow has no length. Head and shaft are as large as the
+// width asks, and smaller in a short arrow, in proportion to its length.
+func arrow(from, to vg.Point, width float64) arrowhead {
 	d := to.Sub(from)
 	length := math.Hypot(float64(d.X), float64(d.Y))
 	if length < 1e-6 {
-		return 0, nil
+		return arrowhead{}
 	}
-	size := math.Min(3.2+1.8*width, 0.6*length)
+	size := math.Min(3.2+1.8*width, 0.5*length)
 	along := d.Scale(vg.Length(size / length))
 	side := vg.Point{X: -along.Y, Y: along.X}.Scale(0.36)
 	foot := to.Sub(along)
-	return 1 - 0.9*size/length, []vg.Point{to, foot.Add(side), foot.Sub(side)}
+	return arrowhead{
+		corners: []vg.Point{to, foot.Add(side), foot.Sub(side)},
+		shaft:   1 - 0.9*size/length,
+		width:   math.Min(width, 0.2*length),
+	}
 }
 
 // paint draws the stamps on c, whose rectangle holds them.

@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Panels are figures side by side in rows. They share the width; a figure's own width has no effect among them.
+// Panels are figures side by side in rows. All have the same width, whatever Figure.Size says; a legend that all have in
+// common stands once beneath them.
 type Panels struct {
 	columns int
 	figures []*Figure
@@ -18,18 +19,18 @@ type Panels struct {
 // Row puts figures side by side.
 func Row(figures ...*Figure) *Panels { return Tiles(len(figures), figures...) }
 
-// Tiles puts figures side by side in rows of so many columns.
+// Tiles puts figures side by side, so many in a row.
 func Tiles(columns int, figures ...*Figure) *Panels {
 	return &Panels{columns: columns, figures: figures, width: 17}
 }
 
-// SharedAxes gives all panels the same range, so that sizes can be compared between them.
+// SharedAxes gives the axes of all panels the same range, so that sizes can be compared between panels.
 func (p *Panels) SharedAxes() *Panels { p.shared = true; return p }
 
 // Width sets the width of all panels together, in cm; 17 without it.
 func (p *Panels) Width(width float64) *Panels { p.width = width; return p }
 
-// A Drawing is what Show and Save take: a layer, a figure, panels, or a slider.
+// A Drawing is what Show and Save take: a *Layer, a *Figure, *Panels, or what Slider returns.
 type Drawing interface {
 	// sheet checks the data and lays the drawing out.
 	sheet() (*sheet, error)
@@ -39,6 +40,7 @@ type Drawing interface {
 type sheet struct {
 	size   vg.Point
 	panels []panel
+	legend legend // of all panels, at the foot
 	extra  motion // nil: a still picture
 }
 
@@ -59,11 +61,20 @@ func (s *sheet) draw(c draw.Canvas) {
 		own.Rectangle = vg.Rectangle{Min: c.Min.Add(p.at.Min), Max: c.Min.Add(p.at.Max)}
 		p.scene.draw(own)
 	}
+	s.legend.draw(c, vg.Rectangle{Min: c.Min, Max: c.Min.Add(vg.Point{X: s.size.X, Y: rim + s.legend.height(s.size.X)})})
 }
 
 func (l *Layer) sheet() (*sheet, error) { return Fig(l).sheet() }
 
 func (f *Figure) sheet() (*sheet, error) {
+	if n, err := f.frames(); err != nil {
+		return nil, err
+	} else if n > 0 {
+		return f.play(n)
+	}
+	if f.drag != nil {
+		return f.dragged()
+	}
 	s, err := f.scene()
 	if err != nil {
 		if f.title != "" {
@@ -89,7 +100,9 @@ func (p *Panels) sheet() (*sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&layout{scenes, p.columns, vg.Length(p.width) * cm, p.shared}).withTurntable()
+	l := &layout{scenes: scenes, columns: p.columns, width: vg.Length(p.width) * cm, shared: p.shared}
+	l.gather()
+	return l.withTurntable()
 }
 
 // A layout is scenes that are to stand side by side.
@@ -98,6 +111,29 @@ type layout struct {
 	columns int
 	width   vg.Length
 	shared  bool // they have one range
+	legend  legend
+}
+
+// gather takes the legend out of the scenes if all of them have the same: it is shown once.
+func (l *layout) gather() {
+	first := l.scenes[0].legend
+	for _, s := range l.scenes {
+		if len(l.scenes) == 1 || !s.legend.alike(first) {
+			return
+		}
+	}
+	l.legend = first
+	for _, s := range l.scenes {
+		s.legend = legend{}
+	}
+}
+
+// foot is the height of the legend that all scenes share.
+func (l *layout) foot() vg.Length {
+	if height := l.legend.height(l.width); height > 0 {
+		return rim + height
+	}
+	return 0
 }
 
 func (l *layout) withTurntable() (*sheet, error) {
@@ -126,7 +162,7 @@ func (l *layout) sheet() (*sheet, error) {
 		row := &heights[len(heights)-1]
 		*row = max(*row, s.naturalHeight(width))
 	}
-	out := &sheet{size: vg.Point{X: l.width, Y: gap * vg.Length(len(heights)-1)}}
+	out := &sheet{size: vg.Point{X: l.width, Y: gap*vg.Length(len(heights)-1) + l.foot()}, legend: l.legend}
 	for _, h := range heights {
 		out.size.Y += h
 	}
@@ -166,12 +202,15 @@ func alike(scenes []*scene, width vg.Length) {
 // scenes checks figures and, where shared is true, gives them one range.
 func scenes(figures []*Figure, shared bool) ([]*scene, error) {
 	all := make([]*scene, len(figures))
-	union := emptyBox()
+	union, colours := emptyBox(), ranges{}
 	for i, f := range figures {
 		if f == nil {
 			return nil, fmt.Errorf("figure %d is nil", i)
 		}
-		s, err := f.scene()
+		colours.add(f)
+	}
+	for i, f := range figures {
+		s, err := f.sceneIn(colours)
 		if err != nil {
 			return nil, fmt.Errorf("figure %d: %w", i, err)
 		}

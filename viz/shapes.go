@@ -7,22 +7,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// keyKind is what stands beside a label in the legend.
-type keyKind int
-
-const (
-	lineKey keyKind = iota
-	dotKey
-	arrowKey
-	areaKey
-	noKey
-)
-
 // Outline draws closed outlines through the landmarks of each shape. One shape has a firm line and its landmarks are
 // dots; several are thin and light, so that one drawn over them, a mean say, stands out. A path of shapes is best
 // coloured by time: viz.Outline(path...).ColorBy("t").
 func Outline(shapes ...[][]float64) *Layer {
-	l := NewLayer("Outline", func(c *Canvas) error {
+	return NewLayer("Outline", each{len(shapes), func(c *Canvas) error {
 		if err := checkShapes("shape", shapes, false); err != nil {
 			return err
 		}
@@ -42,14 +31,12 @@ func Outline(shapes ...[][]float64) *Layer {
 			}
 		}
 		return nil
-	})
-	l.count = len(shapes)
-	return l
+	}})
 }
 
 // Region fills closed outlines.
 func Region(shapes ...[][]float64) *Layer {
-	l := NewLayer("Region", func(c *Canvas) error {
+	return NewLayer("Region", each{len(shapes), func(c *Canvas) error {
 		if err := checkShapes("shape", shapes, false); err != nil {
 			return err
 		}
@@ -57,14 +44,12 @@ func Region(shapes ...[][]float64) *Layer {
 			c.Area(s, fade(c.Ink(k), 0.3))
 		}
 		return nil
-	})
-	l.count, l.key = len(shapes), areaKey
-	return l
+	}})
 }
 
 // Points draws every point as a dot: the landmarks of a shape, or a sample. Many are small, so that a cloud shows.
 func Points(points [][]float64) *Layer {
-	l := NewLayer("Points", func(c *Canvas) error {
+	return NewLayer("Points", each{len(points), func(c *Canvas) error {
 		if err := checkPoints("shape", points); err != nil {
 			return err
 		}
@@ -73,14 +58,12 @@ func Points(points [][]float64) *Layer {
 			c.Dot(p, c.Width(diameter), c.Ink(i), Stroke{})
 		}
 		return nil
-	})
-	l.count, l.key = len(points), dotKey
-	return l
+	}})
 }
 
 // Numbers writes the number of each landmark, from 0, beside it, on the side away from its neighbours.
 func Numbers(points [][]float64) *Layer {
-	l := NewLayer("Numbers", func(c *Canvas) error {
+	return NewLayer("Numbers", DrawFunc(func(c *Canvas) error {
 		if err := checkPoints("shape", points); err != nil {
 			return err
 		}
@@ -91,17 +74,14 @@ func Numbers(points [][]float64) *Layer {
 			c.Text(p, fmt.Sprint(i), c.Ink(0))
 		}
 		return nil
-	})
-	l.key = noKey
-	return l.Color(Grey)
+	})).Color(Grey)
 }
 
-// Arrows draws the vectors v at the points q: a tangent vector, or a momentum. Where they would be too short or too
-// long to read at the scale of the figure they are drawn longer or shorter by a round factor, which the legend states;
-// Scale sets the factor, Scale(1) draws them as they are.
+// Arrows draws the vector v[i] at the point q[i], for every i: a tangent vector, or a momentum. Vectors that would be too
+// short or too long to read in the figure are drawn longer or shorter by a round factor, which the legend states.
+// Layer.Scale sets the factor; Scale(1) draws them as they are.
 func Arrows(q, v [][]float64) *Layer {
-	l := NewLayer("Arrows", nil)
-	l.draw = func(c *Canvas) error {
+	return NewLayer("Arrows", each{len(q), func(c *Canvas) error {
 		if err := checkPoints("foot points", q); err != nil {
 			return err
 		}
@@ -112,33 +92,26 @@ func Arrows(q, v [][]float64) *Layer {
 			return fmt.Errorf("%d×%d foot points and %d×%d vectors: they must have one size", len(q), len(q[0]), len(v), len(v[0]))
 		}
 		for i, p := range q {
-			c.add(mark{kind: vectorMark, at: [][]float64{p, v[i]}, stroke: c.Stroke(i, 0.9)})
+			c.Vector(p, v[i], c.Stroke(i, 1.1))
 		}
 		return nil
-	}
-	l.key, l.count, l.scaled = arrowKey, len(q), true
-	l.note = func(l *Layer) string {
-		if l.scale != 1 {
-			return "×" + short(l.scale)
-		}
-		return ""
-	}
-	return l
+	}})
 }
 
 // resolveVectors turns the vectors among a layer's marks into arrows. Without a Scale of its own the layer takes 1 if
-// the longest vector then measures 4 to 30 hundredths of extent, the longer side of all that the figure shows;
+// the longest vector then measures 8 to 30 hundredths of extent, the longer side of all that the figure shows;
 // otherwise the round number (1, 2 or 5 times a power of ten) that brings it near 15.
-func (l *Layer) resolveVectors(marks []mark, extent float64) {
-	longest := 0.0
+func (l *Layer) resolveVectors(extent float64) {
+	marks, longest, any := l.drawn.marks, 0.0, false
 	for _, m := range marks {
 		if m.kind == vectorMark {
+			any = true
 			longest = math.Max(longest, distance(m.at[1], make([]float64, len(m.at[1]))))
 		}
 	}
-	if l.scale == 0 {
+	if any && l.scale == 0 {
 		l.scale = 1
-		if share := longest / extent; longest > 0 && extent > 0 && (share < 0.04 || share > 0.3) {
+		if share := longest / extent; longest > 0 && extent > 0 && (share < 0.08 || share > 0.3) {
 			l.scale = round(0.15 / share)
 		}
 	}
@@ -155,7 +128,7 @@ func (l *Layer) resolveVectors(marks []mark, extent float64) {
 
 // Lines draws open lines, each a list of points.
 func Lines(lines ...[][]float64) *Layer {
-	l := NewLayer("Lines", func(c *Canvas) error {
+	return NewLayer("Lines", each{len(lines), func(c *Canvas) error {
 		if err := checkShapes("line", lines, false); err != nil {
 			return err
 		}
@@ -163,9 +136,7 @@ func Lines(lines ...[][]float64) *Layer {
 			c.Line(line, false, c.Stroke(k, 1))
 		}
 		return nil
-	})
-	l.count = len(lines)
-	return l
+	}})
 }
 
 // Grid draws the lines of a deformed grid, thin and grey. Lattice makes the lines before the deformation.
@@ -175,9 +146,9 @@ func Grid(lines ...[][]float64) *Layer {
 	return l.Color(LightGrey).Width(0.5)
 }
 
-// Lattice returns the lines of a square grid over the range of the shapes and a tenth beyond, about cells squares
-// along the longer side: first the lines along y, then those along x. Every line has four points to a square, so that
-// it bends smoothly when its points are moved. It panics if the shapes are not planar.
+// Lattice returns the lines of a square grid that covers the shapes and a tenth of their size beyond, with about the given
+// number of cells along the longer side: first the lines along y, then those along x. Every line has four points to a
+// cell, so that it bends smoothly when its points are moved. It panics if the shapes do not lie in the plane.
 func Lattice(cells int, shapes ...[][]float64) [][][]float64 {
 	if err := checkShapes("shape", shapes, false); err != nil {
 		panic(fmt.Sprintf("viz: Lattice: %v", err))
@@ -215,10 +186,10 @@ func Lattice(cells int, shapes ...[][]float64) [][][]float64 {
 	return lines
 }
 
-// Trajectories draws the way of every landmark along path, where path[t][i] is landmark i at time t: coloured by time,
+// Trajectories draws the path of every landmark, where path[t][i] is landmark i at time t. It is coloured by time and leads
 // from an open dot at the start to a full one at the end.
 func Trajectories(path [][][]float64) *Layer {
-	l := NewLayer("Trajectories", func(c *Canvas) error {
+	return NewLayer("Trajectories", each{len(path), func(c *Canvas) error {
 		if err := checkShapes("time", path, true); err != nil {
 			return err
 		}
@@ -234,7 +205,7 @@ func Trajectories(path [][][]float64) *Layer {
 				for t := from; t <= to; t++ {
 					piece = append(piece, path[t][i])
 				}
-				c.Line(piece, false, c.Stroke((from+to)/2, 0.9))
+				c.Line(piece, false, c.Stroke((from+to)/2, 1.3))
 			}
 		}
 		for i := range path[0] {
@@ -242,25 +213,21 @@ func Trajectories(path [][][]float64) *Layer {
 			c.Dot(path[last][i], 2.8, c.Ink(last), Stroke{})
 		}
 		return nil
-	})
-	l.count = len(path)
-	return l.ColorBy("t")
+	}}).ColorBy("t")
 }
 
-// Ellipses draws the covariance matrices, 2×2, symmetric and positive definite, as ellipses of one standard deviation
-// about the centres: of landmarks, of samples, or SPD matrices as such. Scale gives the number of standard deviations.
+// Ellipses draws covariance matrices, 2×2, symmetric and positive definite, as ellipses of one standard deviation about
+// the centres: the spread of landmarks or of samples, or points of the manifold of such matrices. Layer.Scale sets another
+// number of standard deviations.
 func Ellipses(centres [][]float64, covariances [][][]float64) *Layer {
-	l := NewLayer("Ellipses", func(c *Canvas) error {
+	return NewLayer("Ellipses", each{len(centres), func(c *Canvas) error {
 		if err := checkPoints("centres", centres); err != nil {
 			return err
 		}
 		if len(centres) != len(covariances) {
 			return fmt.Errorf("%d centres and %d covariance matrices", len(centres), len(covariances))
 		}
-		deviations := c.layer.scale
-		if deviations == 0 {
-			deviations = 1
-		}
+		deviations := c.Scale("sd")
 		for i, centre := range centres {
 			ring, err := ellipse(centre, covariances[i], deviations)
 			if err != nil {
@@ -270,15 +237,7 @@ func Ellipses(centres [][]float64, covariances [][][]float64) *Layer {
 			c.Line(ring, true, c.Stroke(i, 0.7))
 		}
 		return nil
-	})
-	l.key, l.count, l.scaled = areaKey, len(centres), true
-	l.note = func(l *Layer) string {
-		if l.scale != 0 && l.scale != 1 {
-			return short(l.scale) + " sd"
-		}
-		return ""
-	}
-	return l
+	}})
 }
 
 // ellipse returns the points centre + f·L·(cos a, sin a), where L Lᵀ is the covariance.

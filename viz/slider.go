@@ -15,11 +15,11 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Slider makes a picture that the reader moves: frame(i) is the figure at values[i] of the named quantity (time along
-// a geodesic, a mode from −3 to +3 standard deviations, the width of a kernel). All frames are drawn beforehand and
-// share their axes; the HTML holds them, needs no other file and no network, and so works in a notebook and in an
-// exported report. On paper some of the frames stand side by side, the first and the last among them. Save as .gif
-// makes an animation, of a surface that turns for instance:
+// Slider makes a picture that the reader changes with a slider: frame(i) is the figure for values[i] of the named quantity
+// (time along a geodesic, a mode from −3 to +3 standard deviations, the width of a kernel). All frames are drawn beforehand
+// and share their axes; the HTML holds them and needs no other file and no network, in a notebook and in its report. On
+// paper some of the frames stand side by side, the first and the last among them. Saved as .gif it is an animation, for
+// instance of a surface that turns:
 //
 //	viz.Save("turn.gif", viz.Slider("azimuth", degrees, func(i int) *viz.Figure { return viz.Fig(surface).Camera(degrees[i], 30) }))
 func Slider(quantity string, values []float64, frame func(i int) *Figure) Drawing {
@@ -60,7 +60,7 @@ func (s *slider) sheet() (*sheet, error) {
 		size.X = vg.Length(w) * cm
 	}
 	for _, scene := range scenes {
-		scene.outside = len(scene.keys) > 0 // a legend that moved from frame to frame would distract
+		scene.outside = len(scene.legend.keys) > 0 // a legend that moved from frame to frame would distract
 		size.Y = max(size.Y, scene.naturalHeight(size.X))
 	}
 	for _, scene := range scenes {
@@ -76,7 +76,7 @@ func (s *slider) sheet() (*sheet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Slider: %w", err)
 	}
-	print.extra = &animation{s.quantity, s.values, stills}
+	print.extra = &animation{quantity: s.quantity, values: s.values, frames: stills}
 	return print, nil
 }
 
@@ -108,6 +108,7 @@ type animation struct {
 	quantity string
 	values   []float64
 	frames   []*sheet
+	plays    float64 // the size on the page in which it plays by itself, see Play; 0: it does not
 }
 
 //go:embed slider.js
@@ -116,6 +117,11 @@ var sliderScript string
 // html returns a fragment of HTML: the frames, a slider and a button that plays them. It begins at three quarters of the
 // way, where a motion shows more than at its ends or, for a mode, at the mean; without JavaScript it stays there.
 func (a *animation) html() (string, error) {
+	if a.plays > 0 {
+		if f := a.film(); f != nil {
+			return a.played(f)
+		}
+	}
 	frames, err := a.pngs()
 	if err != nil {
 		return "", err
@@ -133,15 +139,22 @@ func (a *animation) html() (string, error) {
 	}
 	// The script finds its own figure, so any number of sliders on a page, also copies of one, work side by side.
 	return fmt.Sprintf(`<figure class="viz-slider" style="margin:0">
-%s<figcaption style="display:flex;gap:.6em;align-items:center;max-width:%dpx;font:14px sans-serif">
+%s<div class="viz-ink">
+%s</div>
+%s<script>
+%s</script>
+</figure>
+`, darkStyle, images.String(), controls(width, len(frames)-1, first, a.quantity), sliderScript), nil
+}
+
+// controls returns a button, a slider from 0 to last, and a place for a text.
+func controls(width, last, at int, quantity string) string {
+	return fmt.Sprintf(`<figcaption style="display:flex;gap:.6em;align-items:center;max-width:%dpx;font:14px sans-serif">
 <button type="button" aria-label="play" style="width:2.6em;height:2.2em">&#9654;&#xfe0e;</button>
 <input type="range" min="0" max="%d" value="%d" style="flex:1;min-width:0" aria-label="%s">
 <output style="min-width:5.5em"></output>
 </figcaption>
-<script>
-%s</script>
-</figure>
-`, images.String(), width, len(frames)-1, first, html.EscapeString(a.quantity), sliderScript), nil
+`, width, last, at, html.EscapeString(quantity))
 }
 
 func (a *animation) pngs() ([][]byte, error) {

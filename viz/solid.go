@@ -8,11 +8,11 @@ import (
 
 var porcelain = color.NRGBA{0xd3, 0xde, 0xea, 0xff}
 
-// Surface draws the surface f(u, v) in space for u and v in the given ranges, shaded, with parameter lines. What lies
-// behind it is hidden; Opacity lets it shine through.
+// Surface draws the surface f(u, v) in space for u and v in the given ranges, shaded, with lines of constant u and v. It
+// hides what lies behind it, unless Layer.Opacity lets that shine through.
 func Surface(f func(u, v float64) []float64, u, v [2]float64) *Layer {
 	const n, rule = 72, 6 // facets a side; every sixth line of the grid is drawn
-	l := NewLayer("Surface", func(c *Canvas) error {
+	return NewLayer("Surface", DrawFunc(func(c *Canvas) error {
 		vertices, triangles := Tessellate(f, u, v, n, n)
 		if err := facets(c, vertices, triangles); err != nil {
 			return err
@@ -27,9 +27,7 @@ func Surface(f func(u, v float64) []float64, u, v [2]float64) *Layer {
 			c.Line(across, false, line)
 		}
 		return nil
-	})
-	l.key = areaKey
-	return l.Color(porcelain)
+	})).Color(porcelain)
 }
 
 // Ellipsoid draws the ellipsoid about the origin with half axes a, b and c along x, y and z; a sphere if they are equal.
@@ -42,16 +40,14 @@ func Ellipsoid(a, b, c float64) *Layer {
 	return l
 }
 
-// Mesh draws a triangle mesh in space, shaded: triangles hold the numbers of their vertices. ColorBy takes one value a
-// vertex: a density on a sphere, a distance between two brains.
+// Mesh draws a triangle mesh in space, shaded. Each triangle holds the indices of its three vertices, from 0.
+// Layer.ColorBy takes one value a vertex: a density on a sphere, a distance between two brains.
 func Mesh(vertices [][]float64, triangles [][3]int) *Layer {
-	l := NewLayer("Mesh", func(c *Canvas) error { return facets(c, vertices, triangles) })
-	l.count, l.key = len(vertices), areaKey
-	return l.Color(porcelain)
+	return NewLayer("Mesh", each{len(vertices), func(c *Canvas) error { return facets(c, vertices, triangles) }}).Color(porcelain)
 }
 
-// Tessellate returns the points f(u, v) of a grid of nu by nv cells, point (i, j) at index i·(nv+1)+j, and the triangles
-// between them: what Mesh takes.
+// Tessellate returns a mesh of the surface f(u, v), as Mesh takes it: the points on a grid of nu by nv cells over the ranges
+// of u and v, point (i, j) at index i·(nv+1)+j, and two triangles a cell.
 func Tessellate(f func(u, v float64) []float64, u, v [2]float64, nu, nv int) (vertices [][]float64, triangles [][3]int) {
 	if nu < 1 || nv < 1 {
 		panic(fmt.Sprintf("viz: Tessellate: %d×%d cells: give at least one each way", nu, nv))

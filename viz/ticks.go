@@ -33,11 +33,22 @@ func multiples(lo, hi, step float64) []plot.Tick {
 }
 
 // decades returns the ticks of a logarithmic axis with about count labels: powers of ten are labelled, every second,
-// third … one where they would crowd; over less than two decades 2 and 5 times a power are labelled too.
+// third … one where they would crowd; over less than two decades 2 and 5 times a power are labelled too. Labels are plain
+// numbers, 0.5 or 20, where all of them can be from 0.001 to 10000, and powers of ten otherwise. Within half a decade the
+// ticks are the multiples of a step, as on a linear axis.
 func decades(lo, hi float64, count int) []plot.Tick {
+	if math.Log10(hi/lo) < 0.5 {
+		return multiples(lo, hi, round((hi-lo)/float64(max(count, 1))))
+	}
 	first, last := int(math.Ceil(math.Log10(lo)-1e-9)), int(math.Floor(math.Log10(hi)+1e-9)) // powers inside
 	stride := max(1, int(math.Ceil(float64(last-first)/float64(max(count, 1)))))
 	dense := math.Log10(hi/lo) < 2
+	label := func(v float64, power string) string {
+		if lo > 0.99e-3 && hi < 1.01e4 {
+			return short(v)
+		}
+		return power
+	}
 	var ticks []plot.Tick
 	for e := first - 1; e <= last; e++ {
 		for k := 1; k <= 9; k++ {
@@ -48,9 +59,9 @@ func decades(lo, hi float64, count int) []plot.Tick {
 			t := plot.Tick{Value: v}
 			switch {
 			case k == 1 && (e-first)%stride == 0:
-				t.Label = "10" + superscript(e)
+				t.Label = label(v, "10"+superscript(e))
 			case dense && (k == 2 || k == 5):
-				t.Label = number(float64(k), 0) + "·10" + superscript(e)
+				t.Label = label(v, number(float64(k), 0)+"·10"+superscript(e))
 			case stride > 1 && k > 1:
 				continue
 			}
@@ -69,6 +80,20 @@ func round(x float64) float64 {
 		}
 	}
 	return 10 * power
+}
+
+// roundDegrees returns the step nearest to x at which an axis of angles has its ticks.
+func roundDegrees(x float64) float64 {
+	if x <= 5 {
+		return x
+	}
+	best := 10.0
+	for _, step := range []float64{15, 30, 45, 90, 180, 360} {
+		if math.Abs(math.Log(step/x)) < math.Abs(math.Log(best/x)) {
+			best = step
+		}
+	}
+	return best
 }
 
 func number(v float64, decimals int) string {

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"html"
 	"image/color"
 	"math"
 	"strings"
@@ -15,7 +16,7 @@ import (
 )
 
 // maxFacets bounds the figures in space that can be turned: more facets would make a page heavy and its motion slow.
-const maxFacets = 60000
+const maxFacets = 80000
 
 // A turntable is a drawing with figures in space, laid out with room for them in every position.
 type turntable struct{ *sheet }
@@ -58,7 +59,7 @@ func (s *scene) turning() {
 	for k := range 2 {
 		s.bounds.lo[k], s.bounds.hi[k] = middle[k]-radius, middle[k]+radius
 	}
-	s.outside = len(s.keys) > 0
+	s.outside = len(s.legend.keys) > 0
 }
 
 // sphere returns a sphere about the scene's data, in the camera's frame.
@@ -81,43 +82,67 @@ func (s *scene) sphere() (middle []float64, radius float64) {
 	return middle, math.Max(radius, 1e-12)
 }
 
-// html returns a fragment of HTML: the still picture, which gives way to one that turns once it is touched.
+// html returns a fragment of HTML: still pictures, which give way to others that turn once one is touched. Panels stand
+// side by side where there is room, and below each other on a phone.
 func (t *turntable) html() (string, error) {
-	var parts [2]string
-	for i, hollow := range []bool{false, true} {
-		s := *t.sheet
-		s.panels = nil
-		for _, p := range t.panels {
-			scene := *p.scene
-			scene.hollow = hollow && scene.inSpace
-			s.panels = append(s.panels, panel{&scene, p.at})
+	columns := 0
+	for _, p := range t.panels {
+		if p.at.Max.Y == t.size.Y {
+			columns++
 		}
-		picture := s.raster(screenDots)
-		data, err := encodePNG(indexed(picture, paletteOf(picture)), screenDots)
-		if err != nil {
-			return "", err
-		}
-		parts[i] = base64.StdEncoding.EncodeToString(data)
 	}
-	width := int(t.size.X.Dots(cssDots))
+	width := func(w vg.Length) int { return int(w.Dots(cssDots)) }
 	var out strings.Builder
-	fmt.Fprintf(&out, "<figure class=\"viz-turn\" style=\"margin:0;width:%dpx;max-width:100%%\">\n<div style=\"position:relative\">\n", width)
-	for i, hidden := range []string{"", " hidden"} {
-		fmt.Fprintf(&out, "<img%s alt=\"\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n", hidden, width, parts[i])
+	fmt.Fprintf(&out, "<figure class=\"viz-turn\" aria-label=\"%s\" style=\"margin:0;width:%dpx;max-width:100%%\">\n%s", html.EscapeString(t.alt()), width(t.size.X), darkStyle)
+	fmt.Fprintf(&out, "<div class=\"viz-ink\" style=\"display:grid;gap:13px;grid-template-columns:repeat(auto-fit,minmax(min(100%%,max(240px,calc((100%% - %dpx)/%d))),1fr))\">\n", 13*(columns-1), columns)
+	picture := func(s *sheet, hidden string) error {
+		colours := s.raster(screenDots)
+		data, err := encodePNG(indexed(colours, paletteOf(colours)), screenDots)
+		fmt.Fprintf(&out, "<img%s alt=\"\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n", hidden, width(s.size.X), base64.StdEncoding.EncodeToString(data))
+		return err
 	}
 	for _, p := range t.panels {
-		if !p.scene.inSpace {
-			continue
-		}
-		fmt.Fprintf(&out, "<canvas tabindex=\"0\" role=\"img\" aria-label=\"drag, or press the arrow keys, to turn\" style=\"position:absolute;left:%.3f%%;top:%.3f%%;width:%.3f%%;height:%.3f%%;cursor:grab;touch-action:pan-y\"></canvas>\n",
-			100*p.at.Min.X/t.size.X, 100*(t.size.Y-p.at.Max.Y)/t.size.Y, 100*p.at.Size().X/t.size.X, 100*p.at.Size().Y/t.size.Y)
-		data, err := p.turnData()
-		if err != nil {
+		page := vg.Rectangle{Max: p.at.Size()}
+		fmt.Fprintf(&out, "<div style=\"position:relative;width:%dpx;max-width:100%%;justify-self:center\">\n", width(page.Max.X))
+		if err := picture(&sheet{size: page.Max, panels: []panel{{p.scene, page}}}, ""); err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&out, "<script type=\"text/plain\">%s</script>\n", data)
+		if p.scene.inSpace {
+			hollow := *p.scene
+			hollow.hollow = true
+			if err := picture(&sheet{size: page.Max, panels: []panel{{&hollow, page}}}, " hidden"); err != nil {
+				return "", err
+			}
+			above, below := rim, rim // what lies beyond the data is not drawn over when a reader zooms
+			if hollow.title != "" {
+				above += titleStrip
+			}
+			if hollow.outside {
+				below += hollow.strip(page.Max.X - 2*rim)
+			}
+			data, err := p.turnData()
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(&out, "<canvas tabindex=\"0\" role=\"img\" aria-label=\"drag, or press the arrow keys, to turn; plus and minus zoom, 0 resets\" style=\"position:absolute;inset:0;width:100%%;height:100%%;clip-path:inset(%.2f%% 0 %.2f%%);cursor:grab;touch-action:pan-y\"></canvas>\n<script type=\"text/plain\">%s</script>\n",
+				100*above/page.Max.Y, 100*below/page.Max.Y, data)
+		}
+		out.WriteString("</div>\n")
 	}
-	fmt.Fprintf(&out, "</div>\n<figcaption style=\"font:12px sans-serif;opacity:.7;text-align:right\">drag to turn</figcaption>\n<script>\n%s</script>\n</figure>\n", turnScript)
+	out.WriteString("</div>\n")
+	if column := min(t.size.X, 8.5*cm); t.legend.height(column) > 0 {
+		out.WriteString("<div class=\"viz-ink\" style=\"text-align:center\">\n")
+		if err := picture(&sheet{size: vg.Point{X: column, Y: rim + t.legend.height(column)}, legend: t.legend}, ""); err != nil {
+			return "", err
+		}
+		out.WriteString("</div>\n")
+	}
+	const button = "<button type=\"button\" aria-label=\"%s\" style=\"min-width:2.2em;height:2em\">%s</button>\n"
+	out.WriteString("<figcaption style=\"display:flex;gap:.4em;align-items:center;justify-content:flex-end;font:13px sans-serif\">\n<span style=\"opacity:.7\">drag to turn</span>\n")
+	for _, b := range [][2]string{{"zoom in", "+"}, {"zoom out", "\u2212"}, {"reset", "reset"}} {
+		fmt.Fprintf(&out, button, b[0], b[1])
+	}
+	fmt.Fprintf(&out, "</figcaption>\n<script>\n%s</script>\n</figure>\n", turnScript)
 	return out.String(), nil
 }
 
@@ -149,7 +174,7 @@ type turnStyle struct {
 	Text   string   `json:"text"`
 }
 
-// turnData returns the data of a panel in space: deflated JSON in base64.
+// turnData returns the data of a panel in space, packed.
 func (p panel) turnData() (string, error) {
 	const steps = 1 << 12 // from the middle to the rim, finer than a screen's pixels
 	s := p.scene
@@ -225,7 +250,12 @@ func (p panel) turnData() (string, error) {
 		}
 	}
 	d.Tolerance = 0.01*d.Reach + longest*longest/(4*d.Reach)
-	text, err := json.Marshal(d)
+	return pack(d)
+}
+
+// pack returns a value as deflated JSON in base64.
+func pack(v any) (string, error) {
+	text, err := json.Marshal(v)
 	if err != nil {
 		return "", err
 	}

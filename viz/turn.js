@@ -1,9 +1,9 @@
 for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
   figure.dataset.ready = "yes";
-  const [still, blank] = figure.querySelectorAll("img"), hint = figure.querySelector("figcaption");
+  const controls = figure.querySelector("figcaption");
   const views = [...figure.querySelectorAll("canvas")], parts = [...figure.querySelectorAll("script[type='text/plain']")];
   if (!window.DecompressionStream) {
-    views.concat(hint).forEach(e => e.remove()); // the still picture stays
+    views.concat(controls).forEach(e => e.remove()); // the still pictures stay
     continue;
   }
 
@@ -22,6 +22,8 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
       const s = data.styles[style];
       (s.kind == "face" ? data.faces : data.others).push({s, at});
     }
+    data.home = {azimuth: data.azimuth, elevation: data.elevation, zoom: 1};
+    data.zoom = 1;
     data.clear = data.faces.some(f => f.s.fill[3] < 255);
     view.data = data;
   };
@@ -31,7 +33,7 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
     const d = view.data, w = view.clientWidth, h = view.clientHeight, n = d.points.length / 3, fine = 2;
     const W = view.width = Math.round(fine * w), H = view.height = Math.round(fine * h);
     if (!W || !H) return; // the page does not show it
-    const unit = d.scale * w, point = d.point * w; // pixels of the page
+    const unit = d.scale * w * d.zoom, point = d.point * w; // pixels of the page
     const [sa, ca, se, ce] = [Math.sin(d.azimuth), Math.cos(d.azimuth), Math.sin(d.elevation), Math.cos(d.elevation)];
     const turned = (x, y, z) => [-sa * x + ca * y, -se * ca * x - se * sa * y + ce * z, ce * ca * x + ce * sa * y + se * z];
     const X = new Float32Array(n), Y = new Float32Array(n), Z = new Float32Array(n);
@@ -104,9 +106,9 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
     const arrow = (s, from, to) => {
       const dx = to[0] - from[0], dy = to[1] - from[1], length = Math.hypot(dx, dy);
       if (length < 1e-3) return;
-      const size = Math.min((3.2 + 1.8 * s.width) * point, .6 * length), share = 1 - .9 * size / length;
+      const size = Math.min((3.2 + 1.8 * s.width) * point, .5 * length), share = 1 - .9 * size / length;
       const ax = size * dx / length, ay = size * dy / length, fx = to[0] - ax, fy = to[1] - ay;
-      line(s, from, from.map((v, k) => v + share * (to[k] - v)));
+      line({...s, width: Math.min(s.width, .2 * length / point)}, from, from.map((v, k) => v + share * (to[k] - v)));
       piece(s, ...to, pen => polygon(pen, s.stroke, to, [fx - .36 * ay, fy + .36 * ax], [fx + .36 * ay, fy - .36 * ax]));
     };
     const write = (pen, text, x, y, ink) => {
@@ -155,37 +157,57 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
   };
 
   let loading, waiting;
-  const turn = async (azimuth, elevation) => {
+  const change = async move => {
     await (loading ||= Promise.all(views.map((v, i) => read(v, parts[i]))).then(() => {
-      still.hidden = true;
-      hint.style.visibility = "hidden";
-      blank.hidden = false;
+      for (const view of views) {
+        const [still, blank] = view.parentNode.querySelectorAll("img");
+        still.hidden = true;
+        blank.hidden = false;
+      }
     }));
-    for (const {data} of views) {
-      data.azimuth += azimuth;
-      data.elevation = Math.max(-Math.PI / 2, Math.min(Math.PI / 2, data.elevation + elevation));
-    }
+    for (const {data} of views) move(data);
     waiting ||= requestAnimationFrame(() => { waiting = 0; views.forEach(draw); });
   };
+  const turn = (azimuth, elevation) => change(data => {
+    data.azimuth += azimuth;
+    data.elevation = Math.max(-Math.PI / 2, Math.min(Math.PI / 2, data.elevation + elevation));
+  });
+  const zoom = factor => change(data => data.zoom = Math.max(.5, Math.min(10, factor * data.zoom)));
+  const reset = () => change(data => Object.assign(data, data.home));
+  [() => zoom(1.25), () => zoom(.8), reset].forEach((act, i) => controls.querySelectorAll("button")[i].onclick = act);
   for (const view of views) {
+    const held = new Map(); // where the pointers are: one turns, two zoom by their distance
+    const spread = () => { const [a, b] = held.values(); return Math.hypot(a[0] - b[0], a[1] - b[1]) || 1; };
     view.onpointerdown = e => {
       view.setPointerCapture(e.pointerId);
-      view.held = [e.clientX, e.clientY];
+      held.set(e.pointerId, [e.clientX, e.clientY]);
       turn(0, 0);
     };
     view.onpointermove = e => {
-      if (!view.held) return;
-      turn((view.held[0] - e.clientX) * .01, (e.clientY - view.held[1]) * .01);
-      view.held = [e.clientX, e.clientY];
+      const last = held.get(e.pointerId);
+      if (!last) return;
+      const before = held.size == 2 && spread();
+      held.set(e.pointerId, [e.clientX, e.clientY]);
+      if (before) zoom(spread() / before);
+      else turn((last[0] - e.clientX) * .01, (e.clientY - last[1]) * .01);
     };
-    view.onpointerup = view.onpointercancel = () => view.held = null;
+    view.onpointerup = view.onpointercancel = e => held.delete(e.pointerId);
+    view.ondblclick = reset;
+    view.addEventListener("wheel", e => { // a page that only scrolls by stays as it is
+      if (!e.ctrlKey && document.activeElement != view) return;
+      e.preventDefault();
+      zoom(Math.exp(-.002 * Math.max(-100, Math.min(100, e.deltaY))));
+    }, {passive: false});
     view.onkeydown = e => {
-      const step = {ArrowLeft: [.1, 0], ArrowRight: [-.1, 0], ArrowUp: [0, -.1], ArrowDown: [0, .1]}[e.key];
-      if (!step) return;
+      const act = {
+        ArrowLeft: () => turn(.1, 0), ArrowRight: () => turn(-.1, 0), ArrowUp: () => turn(0, -.1), ArrowDown: () => turn(0, .1),
+        "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(.8), "0": reset,
+      }[e.key];
+      if (!act || e.ctrlKey || e.metaKey || e.altKey) return;
       e.preventDefault();
       e.stopPropagation();
-      turn(...step);
+      act();
     };
   }
-  addEventListener("resize", () => blank.hidden || turn(0, 0));
+  addEventListener("resize", () => loading && turn(0, 0));
 }

@@ -94,6 +94,8 @@ func gallery() map[string]Drawing {
 			Fig(Trajectories(path), Ellipses(path[10][:3], covariances).Color(Vermilion).Label("Σ").Scale(2)).Title("(a)"),
 			Fig(Outline(path...).Label("sample"), Outline(q).Color(Black).Label("mean"), Lines(q[:5]).Dashed()).Unit("mm").NoAxes().Title("(b)"),
 		).SharedAxes(),
+		"play": Play(path, Lines(q[:5]).Label("still")).Unit("mm").NoAxes(),
+		"drag": Drag(path, constant(12, 0.1, 0.2), 8).Unit("mm"),
 		"chart": Fig(Band(iterations, loss(0.5), loss(2)), Series(iterations, loss(1)).Label("∇E").Color(Vermilion),
 			Scatter(iterations[:5], loss(1)[:5]), HLine(1e-4).Label("10⁻⁴")).LogY().XLabel("iteration").YLabel("‖Exp(v) − q₁‖²"),
 		"histogram": Fig(Histogram(ramp(50, math.Sqrt), 8).Label("√i"), VLine(4)).YLabel("density"),
@@ -347,7 +349,7 @@ func TestErrors(t *testing.T) {
 		{Row(Fig(Outline(q)), Fig(Outline(bad))), "figure 1: Outline: shape 0, landmark 3"},
 		{Row(Fig(Outline(q)), Fig(HLine(1))).SharedAxes(), "figure 1: shared axes need panels of one kind"},
 		{Slider("t", nil, nil), "0 values"},
-		{NewLayer("Mine", func(c *Canvas) error { c.Line(bad, false, Stroke{}); return nil }), "Mine: mark 0, landmark 3: coordinate y is NaN"},
+		{NewLayer("Mine", DrawFunc(func(c *Canvas) error { c.Line(bad, false, Stroke{}); return nil })), "Mine: mark 0, landmark 3: coordinate y is NaN"},
 	} {
 		path := filepath.Join(t.TempDir(), "x.png")
 		err := Save(path, c.drawing)
@@ -467,8 +469,8 @@ func TestArrowScale(t *testing.T) {
 		if c.legend == "" {
 			c.legend = "v"
 		}
-		if s.keys[0].text != c.legend {
-			t.Errorf("length %v: the legend says %q, not %q", c.length, s.keys[0].text, c.legend)
+		if s.legend.keys[0].text != c.legend {
+			t.Errorf("length %v: the legend says %q, not %q", c.length, s.legend.keys[0].text, c.legend)
 		}
 		arrows := 0
 		for _, m := range s.marks {
@@ -571,6 +573,29 @@ func TestTicks(t *testing.T) {
 	}
 	if want := "10⁻⁹ 10⁻⁶ 10⁻³ 10⁰"; strings.Join(strings.Fields(got), " ") != want {
 		t.Errorf("decades: %q, want %q", got, want)
+	}
+	for _, c := range []struct {
+		lo, hi float64
+		want   string
+	}{{0.4, 30, "0.5 1 2 5 10 20"}, {0.02, 5000, "0.1 1 10 100 1000"}, {1, 2, "1.0 1.2 1.4 1.6 1.8 2.0"}, {1e-6, 8e-6, "10⁻⁶ 2·10⁻⁶ 5·10⁻⁶"}} {
+		got = ""
+		for _, k := range decades(c.lo, c.hi, 5) {
+			got += k.Label + " "
+		}
+		if got := strings.Join(strings.Fields(got), " "); got != c.want {
+			t.Errorf("decades %v to %v: %q, want %q", c.lo, c.hi, got, c.want)
+		}
+	}
+	angle, err := Fig(Series([]float64{-180, 180}, []float64{0, 1})).XLabel("angle (°)").scene()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = ""
+	for _, k := range angle.frame(vg.Rectangle{Max: vg.Point{X: 200, Y: 150}}).ticks[0] {
+		got += k.Label + " "
+	}
+	if got != "−180 −90 0 90 180 " {
+		t.Errorf("degrees: %q", got)
 	}
 	for x, want := range map[float64]float64{1: 1, 1.3: 1, 1.5: 2, 3: 2, 3.5: 5, 7: 5, 7.2: 10, 0.04: 0.05, 2e9: 2e9} {
 		if got := round(x); math.Abs(got/want-1) > 1e-12 {

@@ -33,6 +33,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 func main() {
@@ -149,7 +150,7 @@ func compute(ns []int) *run {
 		v.Seconds = seconds[(len(seconds)+1)/2]
 	}
 
-	cc := landmarks.CorpusCallosum()
+	cc := morpho.CorpusCallosum()
 	q, target := cc.Shape("jhu_atlas"), cc.Shape("colin27")
 	kernel := kernels.Gaussian(cc.Spacing())
 	space := landmarks.New(len(q), 2, kernel)

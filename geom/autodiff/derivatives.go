@@ -11,9 +11,10 @@ import (
 	"anatomy/geom/engine"
 )
 
-// CustomVJP gives already computed outputs a reverse-mode rule of their own and returns them: rule takes the
-// cotangents of the outputs to cotangents of the inputs (nil for none), and nothing else is differentiated between
-// the two. The rule is made of graph functions, so it can be differentiated in turn.
+// CustomVJP returns the outputs, which were computed from the inputs in whatever way, with a derivative of their own: reverse
+// mode calls rule with the cotangents of the outputs, and rule returns those of the inputs, in their order, nil for an input
+// without one. How the outputs were computed is not differentiated. The rule is made of graph functions, so it can be
+// differentiated in turn.
 func CustomVJP(inputs, outputs []*Node, rule func(cotangents []*Node) []*Node) []*Node {
 	g := outputs[0].Graph()
 	name := fmt.Sprintf("custom_vjp_%d", g.LastNode().Id())
@@ -41,11 +42,12 @@ func CustomVJP(inputs, outputs []*Node, rule func(cotangents []*Node) []*Node) [
 	return outs
 }
 
-// Pullback is the vector-Jacobian product: the cotangents ct·∂f/∂x of x, where y = f(x) and ct has the shapes of y.
+// Pullback is the vector-Jacobian product: for y that was computed from x and cotangents ct of the shapes of y it returns the
+// cotangents ct·∂y/∂x, of the shapes of x.
 func Pullback(y, ct, x []*Node) []*Node { return gradientOrZeros(inner(y, ct), x) }
 
-// Pushforward is the Jacobian-vector product: it returns f(x) and the directional derivative ∂f/∂x·v, which is the
-// gradient of ⟨∂⟨f(x), u⟩/∂x, v⟩ with respect to u.
+// Pushforward is the Jacobian-vector product: it returns f(x) and the directional derivative ∂f/∂x·v, for v of the shapes of
+// x. It is made by two reverse passes, as the gradient of ⟨∂⟨f(x), u⟩/∂x, v⟩ with respect to u.
 func Pushforward(f func(x []*Node) []*Node, x, v []*Node) (y, dy []*Node) {
 	if len(x) != len(v) {
 		panic(fmt.Sprintf("autodiff.Pushforward: %d points, %d directions", len(x), len(v)))
@@ -63,7 +65,8 @@ func Pushforward(f func(x []*Node) []*Node, x, v []*Node) (y, dy []*Node) {
 	return y, gradientOrZeros(inner(Pullback(y, u, x), v), u)
 }
 
-// Grad returns the gradient of f with respect to x: f takes x, [..., d], to [...] and treats the leading axes as a batch.
+// Grad returns the gradient of f at x, [..., d]: f takes x to [...] and treats the leading axes as a batch, so that no result
+// depends on another one's x.
 func Grad(f func(x *Node) *Node, x *Node) *Node {
 	return Gradient(ReduceAllSum(f(x)), x)[0]
 }

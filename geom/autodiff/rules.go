@@ -9,7 +9,7 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// Gradient rules that GoMLX v0.28.0 lacks. Without the rule for Pad, the gradient of Slice, there are no second
+// Gradient rules that GoMLX v0.28.3 lacks. Without the rule for Pad, the gradient of Slice, there are no second
 // derivatives through Slice, Split and Concatenate.
 func init() {
 	rules := map[NodeType]func(node, v *Node) *Node{

@@ -30,8 +30,8 @@ const storeLimit = 8 << 20
 //
 // Every element of xs has n as its leading axis; every element of ys gets it. step may use nodes from outside the loop
 // as they are. Reverse mode goes through a scan with respect to carry, xs and those outside nodes, to any order, and
-// through scans within scans; it takes each step once more and memory of order min(n, √n + storeLimit) states. step is
-// called several times while the graph is built, so it must depend on its arguments alone.
+// through scans within scans. It takes each step once more, and the memory of all n states where that is at most 8 MB,
+// else of about 2√n of them. step is called several times while the graph is built, so it must depend on its arguments alone.
 func Scan(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
 	if n < 1 {
 		panic(fmt.Sprintf("autodiff.Scan: %d iterations, want at least 1", n))

@@ -9,12 +9,15 @@
 // else the plug-in of the project's Python environment for the device that ANATOMY_DEVICE names, cpu or cuda; else its
 // CUDA plug-in, where that is set up and the machine has an NVIDIA GPU; else its CPU plug-in.
 //
-// Programs that were compiled for the CPU are kept in the folder that ANATOMY_PROGRAMS names, or anatomy/programs of the user's
-// cache, up to 1 GB, so that another process has them in milliseconds; ANATOMY_PROGRAMS=off keeps none.
+// Programs that were compiled for the CPU are kept, up to 1 GB, so that another process has them in milliseconds. They lie
+// in anatomy-programs-UID, for the user's number UID, below the folder that ANATOMY_PROGRAMS names or else the user's cache;
+// nobody else may be able to write there. ANATOMY_PROGRAMS=off keeps none.
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -24,6 +27,7 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/support/exceptions"
@@ -34,69 +38,97 @@ import (
 // Option changes how a function is compiled.
 type Option func(*Func)
 
-// Float32 makes the host's float64 inputs enter the graph as float32. The default is float64.
+// Float32 makes arguments of float64 enter the graph as float32, in which the function then computes. The default is float64.
 func Float32() Option { return func(f *Func) { f.dtype = dtypes.Float32 } }
 
-// Name names the computation in error messages.
+// Name names the computation in error messages. The default is "anatomy".
 func Name(name string) Option { return func(f *Func) { f.name = name } }
 
 // Func is a compiled graph function. It may be called from several goroutines.
 type Func struct {
-	name  string
-	dtype dtypes.DType
-	open  func() (*graph.Exec, error)
+	name     string
+	dtype    dtypes.DType
+	inputs   int // -1 for any number
+	build    buildFunc
+	programs *shelf
 }
 
-// Compile wraps a graph function; compilation itself happens at the first call with inputs of a new shape.
+// Compile wraps a graph function; compilation itself happens at the first call with inputs of a new shape. Of the programs
+// of a process, those that were called longest ago are dropped once there are very many.
 func Compile[F graph.ExecGraphFn](fn F, options ...Option) *Func {
-	f := &Func{dtype: dtypes.Float64, name: "anatomy"}
+	f := &Func{dtype: dtypes.Float64, name: "anatomy", inputs: inputs(reflect.TypeOf(fn))}
 	for _, o := range options {
 		o(f)
 	}
-	f.open = sync.OnceValues(func() (*graph.Exec, error) {
-		b, err := Backend()
+	name := f.name
+	f.build = func(b compute.Backend, inputs []shapes.Shape) (*graph.Graph, error) {
+		exec, err := graph.NewExec(backend{b}, errorPanics(fn))
 		if err != nil {
 			return nil, err
 		}
-		exec, err := graph.NewExec(b, errorPanics(fn))
-		if err != nil {
-			return nil, err
-		}
-		return exec.WithName(f.name).SetMaxCache(-1), nil
-	})
+		return exec.WithName(name).Compile(inputs...)
+	}
+	f.programs = newShelf(f)
 	return f
 }
 
-// Call runs the function. Arguments are float64 numbers and slices of them up to four levels deep, int or int32
-// numbers and slices, or tensors, which pass unchanged. What a graph function panics with while it is being built is
-// returned as the error.
-func (f *Func) Call(args ...any) (Values, error) {
-	exec, err := f.open()
-	if err != nil {
-		return nil, err
+// inputs is how many nodes a graph function takes, -1 for any number.
+func inputs(fn reflect.Type) (n int) {
+	for i := range fn.NumIn() {
+		switch fn.In(i) {
+		case reflect.TypeFor[*graph.Node]():
+			n++
+		case reflect.TypeFor[[]*graph.Node]():
+			return -1
+		}
 	}
-	in, err := f.tensors(args)
-	if err != nil {
-		return nil, err
-	}
-	out, err := exec.Exec(in...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.name, err)
-	}
-	return out, nil
+	return n
 }
 
-// Prepare compiles the function for the shapes of the arguments without running it.
+// Call runs the function. Arguments are float64 numbers and slices of them up to four levels deep; int or int32 numbers and
+// slices, which enter as int32; or tensors, which pass unchanged, so that results of one call may be arguments of another.
+// Errors are those of the arguments, what the graph function panicked with while it was built, and that the memory which the
+// program wants is not there (see Fits).
+func (f *Func) Call(args ...any) (Values, error) {
+	var out Values
+	err := f.with(args, func(b compute.Backend, p *program, in []*tensors.Tensor) (err error) {
+		out, err = p.call(b, in)
+		return err
+	})
+	return out, err
+}
+
+// Prepare compiles the function for arguments of these shapes without running it.
 func (f *Func) Prepare(args ...any) error {
-	exec, err := f.open()
+	return f.with(args, func(compute.Backend, *program, []*tensors.Tensor) error { return nil })
+}
+
+// with gives do the program for the arguments.
+func (f *Func) with(args []any, do func(b compute.Backend, p *program, in []*tensors.Tensor) error) error {
+	b, err := Backend()
 	if err != nil {
 		return err
 	}
-	in, err := f.tensors(args)
-	if err != nil {
-		return err
+	if f.inputs >= 0 && len(args) != f.inputs {
+		return fmt.Errorf("%s: %d arguments for a function of %d", f.name, len(args), f.inputs)
 	}
-	return exec.PreCompile(in...)
+	in := make([]*tensors.Tensor, len(args))
+	s := make([]shapes.Shape, len(args))
+	for i, a := range args {
+		if in[i], err = f.tensor(a); err != nil {
+			return fmt.Errorf("%s: argument %d: %w", f.name, i, err)
+		}
+		s[i] = in[i].Shape()
+	}
+	p, err := f.programs.take(b, s, f.build)
+	if err == nil {
+		defer p.release()
+		err = do(b, p, in)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	return nil
 }
 
 // errorPanics makes a graph function panic with errors only: GoMLX returns those, and hangs after any other.
@@ -126,24 +158,8 @@ func Run[F graph.ExecGraphFn](fn F, args ...any) (Values, error) {
 	return f.Call(args...)
 }
 
-// Free frees the compiled programs of a function that will not be called again.
-func (f *Func) Free() {
-	if exec, err := f.open(); err == nil {
-		exec.Finalize()
-	}
-}
-
-func (f *Func) tensors(args []any) ([]any, error) {
-	in := make([]any, len(args))
-	for i, a := range args {
-		t, err := f.tensor(a)
-		if err != nil {
-			return nil, fmt.Errorf("%s: argument %d: %w", f.name, i, err)
-		}
-		in[i] = t
-	}
-	return in, nil
-}
+// Free drops the compiled programs of the function. Functions that cannot be reached any more lose theirs by themselves, later.
+func (f *Func) Free() { f.programs.clear() }
 
 func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
 	switch a := arg.(type) {
@@ -180,8 +196,8 @@ var (
 	opened compute.Backend
 )
 
-// Backend returns the process's back end, opening it at the first call. A failure is not remembered, so that a
-// notebook can mend its environment and try again.
+// Backend returns the process's back end, opening it at the first call. A failure is not remembered, neither here nor by
+// functions, so that a program can mend its environment and try again.
 func Backend() (compute.Backend, error) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -219,7 +235,8 @@ func Backend() (compute.Backend, error) {
 	if b.Name() != "xla" {
 		return nil, fmt.Errorf("GOMLX_BACKEND=%q opens the back end %q, which cannot run compiled loops: use xla:/path/to/plugin.so", config, b.Name())
 	}
-	opened = backend{b}
+	opened = b
+	enterNatives(config)
 	return opened, nil
 }
 
@@ -227,22 +244,23 @@ var keepOnce sync.Once
 
 // keepPrograms makes the CPU plug-in of a configuration keep its compiled programs. Where it cannot, all are compiled anew.
 func keepPrograms(config string) {
-	plugin, given := strings.CutPrefix(config, "xla:")
-	plugin, _, _ = strings.Cut(plugin, ",")
-	if !given || !filepath.IsAbs(plugin) || cuda(plugin) {
+	plugin, ok := cpuPlugin(config)
+	if !ok {
 		return
 	}
 	keepOnce.Do(func() {
 		dir := os.Getenv("ANATOMY_PROGRAMS")
 		if dir == "" {
-			cache, err := os.UserCacheDir()
-			if err != nil {
+			var err error
+			if dir, err = os.UserCacheDir(); err != nil {
 				return
 			}
-			dir = filepath.Join(cache, "anatomy", "programs")
 		}
-		if dir != "off" {
-			_ = programs.Keep(plugin, dir)
+		if dir == "off" {
+			return
+		}
+		if err := programs.Keep(plugin, dir); errors.Is(err, programs.ErrUnsafe) {
+			slog.Warn("Compiled programs are not kept.", "why", err)
 		}
 	})
 }
@@ -252,6 +270,13 @@ var (
 	cudaPlugins = []string{"jax_plugins/xla_cuda13/xla_cuda_plugin.so"}
 	cpuPlugins  = []string{"fastatomstruct_xla_cpu/libpjrt_cpu.so", "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"}
 )
+
+// cpuPlugin is the path of the CPU plug-in of a configuration that names one.
+func cpuPlugin(config string) (path string, ok bool) {
+	path, given := strings.CutPrefix(config, "xla:")
+	path, _, _ = strings.Cut(path, ",")
+	return path, given && filepath.IsAbs(path) && !cuda(path)
+}
 
 func cuda(config string) bool {
 	return slices.ContainsFunc(cudaPlugins, func(plugin string) bool { return strings.Contains(config, plugin) })

@@ -5,13 +5,17 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/go-xla/pjrt"
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
@@ -71,12 +75,117 @@ func TestCompilesOnceForAShape(t *testing.T) {
 	}
 }
 
+// Ever new shapes do not add up: programs go by age, and a function that cannot be reached any more takes its own with it.
+func TestProgramsAreDropped(t *testing.T) {
+	defer func(old int) { limit = old }(limit)
+	limit = 1
+	built := 0
+	f := Compile(func(x *graph.Node) *graph.Node { built++; return graph.Square(x) })
+	call := func(n int) {
+		t.Helper()
+		if out, err := f.Call(make([]float64, n)); err != nil || len(out.Vector(0)) != n {
+			t.Fatalf("%d numbers: %v, error %v", n, out, err)
+		}
+	}
+	count := func() int {
+		compiled.Lock()
+		defer compiled.Unlock()
+		return compiled.programs.Len()
+	}
+	before := pjrt.LoadedExecutablesAlive()
+	for n := range 3 * least {
+		call(n + 1)
+		call(1)
+	}
+	if n := count(); n != least {
+		t.Errorf("%d programs, want %d", n, least)
+	}
+	if n := pjrt.LoadedExecutablesAlive() - before; n > least {
+		t.Errorf("XLA holds %d programs more, want at most %d", n, least)
+	}
+	for n := range least - 1 {
+		call(3*least - n)
+	}
+	call(1)
+	if built != 3*least {
+		t.Errorf("built %d times for %d shapes that are called again soon", built, 3*least)
+	}
+	call(2)
+	if built != 3*least+1 {
+		t.Errorf("built %d times, want one more for the shape called longest ago", built)
+	}
+	f = nil
+	for count() > 0 {
+		runtime.GC()
+	}
+}
+
+// Programs are dropped while they run and while others wait for them.
+func TestCallsFromManyGoroutines(t *testing.T) {
+	defer func(old int) { limit = old }(limit)
+	limit = 1
+	f := Compile(func(x *graph.Node) *graph.Node { return graph.Square(x) })
+	var group sync.WaitGroup
+	for i := range 4 * least {
+		group.Go(func() {
+			for k := range 3 {
+				x := make([]float64, 1+(i+k)%(2*least))
+				x[0] = float64(i)
+				if out, err := f.Call(x); err != nil || out.Vector(0)[0] != float64(i*i) {
+					t.Errorf("the square of %d: %v, error %v", i, out, err)
+				}
+				if i%least == 0 {
+					f.Free()
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// The results of a call are arguments of another, in the type that they have.
+func TestResultsAsArguments(t *testing.T) {
+	square := Compile(func(x *graph.Node) *graph.Node { return graph.Square(x) }, Float32())
+	x := any([]float64{2})
+	for range 3 {
+		out, err := square.Call(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x = out[0]
+	}
+	if got := (Values{x.(*tensors.Tensor)}).Vector(0)[0]; got != 256 {
+		t.Errorf("2^8 is %g", got)
+	}
+}
+
+// A function whose first call found no back end works once there is one.
+func TestFailedBackEndIsForgotten(t *testing.T) {
+	good, err := Backend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { opened = good }()
+	opened = nil
+	t.Setenv(compute.ConfigEnvVar, "xla:/no/such/plugin.so")
+	f := Compile(func(x *graph.Node) *graph.Node { return graph.Square(x) })
+	if _, err := f.Call(3.0); err == nil || !strings.Contains(err.Error(), "cannot open the back end") {
+		t.Errorf("error %v", err)
+	}
+	opened = good
+	if out, err := f.Call(3.0); err != nil || out.Scalar(0) != 9 {
+		t.Errorf("then %v, error %v", out, err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	f := Compile(func(x, y *graph.Node) *graph.Node { return graph.Add(x, y) }, Name("adding"))
 	for want, args := range map[string][]any{
 		"argument 0: row 1 has dimensions [1], row 0 has [2]": {[][]float64{{1, 2}, {3}}, 1.0},
 		"argument 1: empty [][]float64":                       {1.0, [][]float64{}},
 		"adding":                                              {[]float64{1, 2}, []float64{1, 2, 3}},
+		"1 arguments for a function of 2":                     {1.0},
+		"3 arguments for a function of 2":                     {1.0, 2.0, 3.0},
 	} {
 		if _, err := f.Call(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -163,13 +272,12 @@ func loop(g *graph.Graph, name string, closure func(*graph.Graph, func(*graph.Gr
 // Each of the four defects that repair.go goes round: it must work with the repair, and must still fail without it.
 // Where a case passes without the repair, the pinned modules have the fix: delete the repair.
 func TestRepairs(t *testing.T) {
-	b, err := Backend()
+	raw, err := Backend()
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw := b.(backend).Backend
 	run := func(repaired bool, fn func(g *graph.Graph, x *graph.Node, closure func(*graph.Graph, func(*graph.Graph) []*graph.Node) *graph.Function) *graph.Node) (v float64, err error) {
-		closure, use := NewClosure, b
+		closure, use := NewClosure, compute.Backend(backend{raw})
 		if !repaired {
 			closure, use = graph.NewClosure, raw
 		}

@@ -23,3 +23,18 @@ func ExampleCompile() {
 	// 12.5
 	// 50
 }
+
+// A node that is marked prints its values each time the function runs.
+func ExampleFunc_Call_logged() {
+	half := engine.Compile(func(x *Node) *Node {
+		y := MulScalar(x, 0.5)
+		y.SetLogged("half of it")
+		return Square(y)
+	}, engine.Name("half"))
+	if _, err := half.Call([]float64{3, 4}); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// DefaultNodeLogger(Graph "half#1"):
+	// 	(Node #2) half of it: [2]float64{1.5, 2}
+}

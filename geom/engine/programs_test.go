@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -27,10 +29,11 @@ func TestMain(m *testing.M) {
 	fmt.Printf("result %x %x\n", out.Scalar(0), out.Vector(1))
 }
 
-// A second process computes with the programs of the first, bit by bit the same; damaged ones are compiled again, and a
-// folder that cannot be written to is no reason to fail.
+// A second process computes with the programs of the first, bit by bit the same; damaged ones are compiled again. A file that
+// is none of ours, a folder that cannot be written to and one that others can write to are no reason to fail, and stay.
 func TestProgramsAreKept(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "a folder", "progs")
+	parent := filepath.Join(t.TempDir(), "a folder", "[progs]")
+	dir := filepath.Join(parent, fmt.Sprintf("anatomy-programs-%d", os.Geteuid()))
 	run := func(folder string) string {
 		t.Helper()
 		c := exec.Command(os.Args[0])
@@ -45,22 +48,22 @@ func TestProgramsAreKept(t *testing.T) {
 	}
 	only := func() os.FileInfo {
 		t.Helper()
-		files, err := filepath.Glob(filepath.Join(strings.ReplaceAll(dir, "[", "\\["), "*"))
+		files, err := os.ReadDir(dir)
 		if err != nil || len(files) != 1 {
 			t.Fatalf("files %q, error %v: want one program", files, err)
 		}
-		info, err := os.Stat(files[0])
+		info, err := files[0].Info()
 		if err != nil {
 			t.Fatal(err)
 		}
 		return info
 	}
 	want := run("off")
-	if got := run(dir); got != want {
+	if got := run(parent); got != want {
 		t.Errorf("%s while the program is kept, %s without", got, want)
 	}
 	kept := only()
-	if got := run(dir); got != want {
+	if got := run(parent); got != want {
 		t.Errorf("%s from the kept program, %s without", got, want)
 	}
 	if !os.SameFile(only(), kept) {
@@ -79,7 +82,7 @@ func TestProgramsAreKept(t *testing.T) {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := run(dir); got != want {
+	if got := run(parent); got != want {
 		t.Errorf("%s with a damaged program, %s without", got, want)
 	}
 	if os.SameFile(only(), kept) {
@@ -87,5 +90,23 @@ func TestProgramsAreKept(t *testing.T) {
 	}
 	if got := run(path); got != want { // a file is no folder
 		t.Errorf("%s without a folder, want %s", got, want)
+	}
+	if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(parent); got != want {
+		t.Errorf("%s with a pipe in place of the program, %s without", got, want)
+	}
+	if only().Mode().Type() != os.ModeNamedPipe {
+		t.Error("the pipe was removed")
+	}
+	if err := errors.Join(os.Remove(path), os.Chmod(dir, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(parent); got != want {
+		t.Errorf("%s with a folder that others can write to, %s without", got, want)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+		t.Errorf("files %q, error %v in a folder that others can write to", files, err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Loops in GoMLX v0.28.0 over go-xla v0.3.0 have four defects. This file goes round them and nothing else does:
+// Loops in GoMLX v0.28.3 over go-xla v0.4.1 have four defects. This file goes round them and nothing else does:
 //
 //  1. go-xla caches the little function inside a reduction per builder, but StableHLO wants it to be a closure of the
 //     function in which the reduction stands ("reductionFn is not a StableHLO closure of").
@@ -23,7 +23,7 @@ import (
 //     the function"), and so is an outside value that the body returns.
 //
 // All but 2 look at unexported fields by reflection; TestRepairs fails when a new version moves them or no longer
-// needs them.
+// needs them. So do the functions at the end, for what GoMLX knows and does not export.
 
 // backend wraps the XLA backend so that its builders keep track of the function that is being built.
 type backend struct{ compute.Backend }
@@ -53,7 +53,7 @@ func (b *builder) NewFunction(name string) (compute.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &function{Function: inner, b: b}
+	f := &function{Function: inner, b: b, native: nativeName(name)}
 	b.stack = append(b.stack, f)
 	return f, nil
 }
@@ -62,6 +62,7 @@ type function struct {
 	compute.Function
 	b      *builder
 	parent *function
+	native string // the C function that is its body, or ""
 }
 
 func (f *function) Builder() compute.Builder { return f.b }
@@ -93,6 +94,12 @@ func (f *function) Return(outputs []compute.Value, shardings []*compute.Sharding
 	for i, x := range outputs {
 		var err error
 		if own[i], err = adopt(f.hlo(), x); err != nil {
+			return err
+		}
+	}
+	if f.native != "" {
+		var err error
+		if own, err = f.callNative(own); err != nil {
 			return err
 		}
 	}
@@ -258,14 +265,23 @@ func adopt(f *stablehlo.Function, x compute.Value) (compute.Value, error) {
 	if owner(x) == f {
 		return x, nil
 	}
-	node := *x.(*xla.Node)
-	at := field(reflect.ValueOf(&node).Elem(), "value")
-	value, err := f.UseParentValue((*stablehlo.Value)(at.UnsafePointer()))
+	value, err := f.UseParentValue(stableValue(x))
 	if err != nil {
 		return nil, err
 	}
-	*(**stablehlo.Value)(unsafe.Pointer(at.UnsafeAddr())) = value
-	return &node, nil
+	return withValue(x.(*xla.Node), value), nil
+}
+
+// stableValue is the StableHLO value of x.
+func stableValue(x compute.Value) *stablehlo.Value {
+	return (*stablehlo.Value)(field(reflect.ValueOf(x).Elem(), "value").UnsafePointer())
+}
+
+// withValue is x with another StableHLO value of its shape.
+func withValue(x *xla.Node, value *stablehlo.Value) *xla.Node {
+	node := *x
+	*(**stablehlo.Value)(unsafe.Pointer(field(reflect.ValueOf(&node).Elem(), "value").UnsafeAddr())) = value
+	return &node
 }
 
 // meet brings two values into the inner one of their functions (defect 4).
@@ -293,19 +309,30 @@ func field(v reflect.Value, name string) reflect.Value {
 	return f
 }
 
+// bytes is what a program takes for its results and intermediate values, which XLA plans before it runs.
+func bytes(program compute.Executable) int64 {
+	of := field(field(reflect.ValueOf(program).Elem(), "exec").Elem(), "OnDeviceMemoryUsageStats")
+	return field(of, "Outputs").Int() + field(of, "Temporary").Int()
+}
+
 type scalars = map[dtypes.DType]map[float64]*graph.Node
 
-// NewClosure is graph.NewClosure with a cache of scalar constants of its own (defect 3).
+// NewClosure makes the body or the condition of graph.While, and comparators of graph.Sort, as graph.NewClosure does, which
+// shares its scalar constants with the functions around by mistake (defect 3): use this one.
 func NewClosure(g *graph.Graph, fn func(g *graph.Graph) []*graph.Node) *graph.Function {
+	return withOwnScalars(g, func() *graph.Function { return graph.NewClosure(g, fn) })
+}
+
+func withOwnScalars(g *graph.Graph, build func() *graph.Function) *graph.Function {
 	cache := (*scalars)(unsafe.Pointer(field(reflect.ValueOf(g).Elem(), "scalars").UnsafeAddr()))
 	old := *cache
 	*cache = scalars{}
 	defer func() { *cache = old }()
-	return graph.NewClosure(g, fn)
+	return build()
 }
 
-// Leaves runs fn while the given nodes count as leaves of the graph: reverse mode stops at them and does not go
-// through one to reach another.
+// Leaves runs fn, which builds a gradient, while the given nodes count as leaves of the graph: reverse mode stops at them, so
+// that the derivative by one leaves out what it does to the others.
 func Leaves(nodes []*graph.Node, fn func()) {
 	for _, n := range nodes {
 		inputs := (*[]*graph.Node)(unsafe.Pointer(field(reflect.ValueOf(n).Elem(), "inputNodes").UnsafeAddr()))
@@ -316,8 +343,8 @@ func Leaves(nodes []*graph.Node, fn func()) {
 	fn()
 }
 
-// SetVJP gives a node a reverse-mode rule of its own: rule receives the cotangents of the node's outputs and returns
-// one cotangent an input, nil for none.
+// SetVJP gives a node a reverse-mode rule of its own: rule takes the cotangents of the node's outputs and returns those of
+// its inputs, in their order, nil for an input without one. autodiff.CustomVJP does so for any number of nodes.
 func SetVJP(n *graph.Node, rule func(cotangents []*graph.Node) []*graph.Node) {
 	var vjp graph.VJP = func(_ *graph.Node, cotangents []*graph.Node, _ shapes.Shape) []*graph.Node {
 		return rule(cotangents)

@@ -7,7 +7,8 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Values are the results of a call, in the order in which the graph function returned them.
+// Values are the results of a call, in the order in which the graph function returned them. Scalar, Vector, Matrix, Array3 and
+// Array4 copy result i into Go's numbers and slices, and panic where it has another number of axes.
 type Values []*tensors.Tensor
 
 // Flat returns result i in row-major order as float64, whatever its element type.
@@ -45,7 +46,7 @@ func widen[T float32 | int32 | int64](in []T) []float64 {
 	return out
 }
 
-// Scalar returns result i, which has one element.
+// Scalar returns the first element of result i, which has one.
 func (v Values) Scalar(i int) float64 { return v.Flat(i)[0] }
 
 // Vector returns result i, of shape [n].
@@ -77,7 +78,7 @@ func (v Values) rank(i, want int) []int {
 	return d
 }
 
-// Unflatten cuts a flat slice into rows of length m that share its memory.
+// Unflatten cuts a flat slice into rows of length m that share its memory; what is left over at the end is dropped.
 func Unflatten(flat []float64, m int) [][]float64 {
 	rows := make([][]float64, 0, len(flat)/max(m, 1))
 	for len(flat) >= m && m > 0 {
@@ -95,8 +96,8 @@ func group[T any](rows []T, n, m int) [][]T {
 	return out
 }
 
-// Flatten returns the numbers of a float64 or of nested slices of float64 in row-major order and the array's
-// dimensions. Rows of different lengths are an error that names the row.
+// Flatten returns the numbers of a float64, or of slices of float64 nested up to four levels deep, in row-major order, and
+// the dimensions: none, or one a level. Rows of different lengths are an error that names the row.
 func Flatten(a any) (flat []float64, dims []int, err error) {
 	switch a := a.(type) {
 	case float64:

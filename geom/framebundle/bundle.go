@@ -47,8 +47,8 @@ func Develop(m geom.Manifold, method ode.Method, x, nu, curve *Node) (points, fr
 	}
 	pieces := Sub(SliceAxis(curve, 0, AxisRange(1, n+1)), SliceAxis(curve, 0, AxisRange(0, n)))
 	final, before := scan(n, func(y ode.State, piece []*Node) (ode.State, []*Node) {
-		return geom.InChart(m, []geom.Kind{geom.Vector}, func(m geom.Manifold, y ode.State) ode.State {
-			return piecewise(m, method, y, piece[0])
+		return geom.InChart(m, []geom.Kind{geom.Vector}, func(at geom.Local, y ode.State) ode.State {
+			return piecewise(at.Manifold, method, y, piece[0])
 		}, y), y
 	}, ode.State{x, nu}, []*Node{pieces})
 	return append1(before[0], final[0]), append1(before[1], final[1])
@@ -57,7 +57,7 @@ func Develop(m geom.Manifold, method ode.Method, x, nu, curve *Node) (points, fr
 // piecewise takes a state along one piece of a polygon.
 func piecewise(m geom.Manifold, method ode.Method, y ode.State, piece *Node) ode.State {
 	one := ScalarOne(piece.Graph(), piece.DType())
-	return method.Step(DevelopmentField(m, func(*Node) *Node { return piece }), ZerosLike(one), one, y)
+	return method.Step(DevelopmentField(m, func(*Node) *Node { return piece }).Equation(), ZerosLike(one), one, nil, y)
 }
 
 // antiIterations bounds the error of a piece by the same power of |Γ(step, ·)|, the rate at which its search converges.
@@ -75,18 +75,15 @@ func AntiDevelop(m geom.Manifold, method ode.Method, path, nu *Node) (curve, poi
 	zero := ReduceSum(ZerosLike(nu), -1)
 	final, before := scan(n, func(y ode.State, next []*Node) (ode.State, []*Node) {
 		var piece *Node
-		end := geom.InChart(m, []geom.Kind{geom.Vector}, func(m geom.Manifold, y ode.State) ode.State {
-			target := next[0]
-			if chart, ok := m.(geom.Chart); ok {
-				target = chart.Coordinates(target)
-			}
-			coefficients := dual(m, y[0], y[1])
+		end := geom.InChart(m, []geom.Kind{geom.Vector}, func(at geom.Local, y ode.State) ode.State {
+			target := at.Coordinates(next[0])
+			coefficients := dual(at.Manifold, y[0], y[1])
 			found, _ := scan(antiIterations, func(e ode.State, _ []*Node) (ode.State, []*Node) {
-				end := piecewise(m, method, y, e[0])
+				end := piecewise(at.Manifold, method, y, e[0])
 				return ode.State{Add(e[0], coefficients(Sub(target, end[0])))}, nil
 			}, ode.State{zero}, nil)
 			piece = found[0]
-			return piecewise(m, method, y, piece)
+			return piecewise(at.Manifold, method, y, piece)
 		}, y[:2])
 		return append(end, Add(y[2], piece)), y
 	}, ode.State{start, nu, zero}, []*Node{SliceAxis(path, 0, AxisRange(1, n+1))})

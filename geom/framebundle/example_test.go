@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"anatomy/geom"
 	"anatomy/geom/framebundle"
 	"anatomy/geom/manifold"
 )
@@ -11,7 +12,7 @@ import (
 // A straight line of length π/2 in the plane develops to a quarter of a great circle.
 func ExampleSpace_Develop() {
 	space := framebundle.On(manifold.Sphere(2))
-	north := framebundle.Point{X: []float64{0, 0, 1}, Frame: [][]float64{{1, 0, 0}, {0, 1, 0}}}
+	north := framebundle.Point[geom.Vec]{X: []float64{0, 0, 1}, Frame: [][]float64{{1, 0, 0}, {0, 1, 0}}}
 	var line [][]float64
 	for k := range 41 {
 		line = append(line, []float64{math.Pi / 2 * float64(k) / 40, 0})
@@ -21,7 +22,7 @@ func ExampleSpace_Develop() {
 		fmt.Println(err)
 		return
 	}
-	end := len(d.Points) - 1
-	fmt.Printf("height %.4f above the equator, first frame vector points down: %.4f\n", math.Abs(d.Points[end][2]), d.Frames[end][0][2])
+	end := len(d.Path) - 1
+	fmt.Printf("height %.4f above the equator, first frame vector points down: %.4f\n", math.Abs(d.Path[end][2]), d.Frames[end][0][2])
 	// Output: height 0.0000 above the equator, first frame vector points down: -1.0000
 }

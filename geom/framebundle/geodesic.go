@@ -59,21 +59,20 @@ var kinds = []geom.Kind{geom.Vector, geom.Covector, geom.Covector} // of ν, h a
 // Shoot returns the states (x, ν, h, P) of Exp_FM at the times 0, 1/n, …, 1, each part with the times in front. On an Atlas
 // all parts are ambient, and every step is taken in the chart centred at its start.
 func Shoot(m geom.Manifold, method ode.Method, n int, y ode.State) ode.State {
-	if _, atlas := m.(geom.Atlas); !atlas {
+	if !geom.IsAtlas(m) { // one change of coordinates before and one after all steps
 		path := ode.Path(Geodesics(m), method, n, coordinate(m, y))
 		path[1], path[3] = timesSecond(path[1]), timesSecond(path[3])
 		path = invariant(m, path)
 		path[1], path[3] = timesSecond(path[1]), timesSecond(path[3])
 		return path
 	}
-	field := func(m geom.Manifold) ode.Field { return Geodesics(m) }
-	inner := method.Step
-	method.Step = func(_ ode.Field, t, h *Node, y ode.State) ode.State {
-		return geom.InChart(m, kinds, func(m geom.Manifold, y ode.State) ode.State {
-			return invariant(m, inner(field(m), t, h, coordinate(m, y)))
+	stepwise := ode.NewMethod("frame bundle, "+method.Name, method.Order, func(_ ode.Equation, t, dt, dw *Node, y ode.State) ode.State {
+		return geom.InChart(m, kinds, func(at geom.Local, y ode.State) ode.State {
+			field := Geodesics(at.Manifold).Equation()
+			return invariant(at.Manifold, method.Step(field, t, dt, dw, coordinate(at.Manifold, y)))
 		}, y)
-	}
-	return ode.Path(nil, method, n, y)
+	})
+	return ode.IntegratePath(nil, stepwise, ode.Drive{Steps: n}, y)
 }
 
 // timesSecond swaps the first two axes, those of times and of a frame's vectors.

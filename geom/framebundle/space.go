@@ -13,82 +13,98 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Space computes on the frame bundle of a manifold with host slices: every operation is one graph function, compiled at
-// its first use and reused. Points and vectors are coordinates, of an Atlas ambient vectors.
-type Space struct {
-	Geometry *geom.Space // the manifold below
+// Space computes on the frame bundle of a manifold with host values: every operation is one graph function, compiled at
+// its first use and reused. Points and vectors are those of the space below, and paths are integrated as there; Develop and
+// AntiDevelop take one step of the method a piece of their curve.
+type Space[P geom.Point] struct {
+	Base *geom.Space[P]
+}
 
+// On returns the frame bundle of a Riemannian manifold.
+func On(m geom.Manifold, options ...geom.Option) *Space[geom.Vec] {
+	return Over(geom.On(m, options...))
+}
+
+// Over returns the frame bundle over a space, which keeps what is compiled.
+func Over[P geom.Point](base geom.Of[P]) *Space[P] { return &Space[P]{base.Geometry()} }
+
+// operation is the key of this package's functions, which capture how the space integrates.
+type operation struct {
+	name   string
 	method ode.Method
 	steps  int
 }
 
-// Option changes how a Space integrates.
-type Option func(*Space)
+func (o operation) String() string { return "frame bundle, " + o.name }
 
-// Integrator sets the method and its number of steps on [0, 1]. The default is RK4 with 20 steps. Develop and
-// AntiDevelop take one step of the method a piece of their curve.
-func Integrator(method ode.Method, steps int) Option {
-	return func(s *Space) { s.method, s.steps = method, steps }
-}
-
-// On returns the frame bundle of a Riemannian manifold.
-func On(m geom.Manifold, options ...Option) *Space {
-	s := Over(nil, options...)
-	s.Geometry = geom.On(m, geom.Integrator(s.method, s.steps))
-	return s
-}
-
-// Over returns the frame bundle over a space, which keeps what is compiled.
-func Over(geometry *geom.Space, options ...Option) *Space {
-	s := &Space{Geometry: geometry, method: ode.RK4, steps: 20}
-	for _, o := range options {
-		o(s)
-	}
-	return s
-}
-
-// call runs a graph function under a name of this package.
-func (s *Space) call(name string, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
-	return s.Geometry.Call("frame bundle, "+name, fn, args...)
+func (s *Space[P]) call(name string, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
+	return s.Base.Call(operation{name, s.Base.Method(), s.Base.Steps()}, fn, args...)
 }
 
 // Point is a point u = (x, ν) of the frame bundle.
-type Point struct {
-	X     []float64
-	Frame [][]float64 // ν_1 … ν_m
+type Point[P geom.Point] struct {
+	X     P
+	Frame []P // ν_1 … ν_m
 }
 
-// Covariance returns Σ_α ν_α ν_αᵀ.
-func (u Point) Covariance() [][]float64 {
-	out := make([][]float64, len(u.X))
+// At returns the point (x, ν) with the frame vectors ν_1 … ν_m.
+func At[P geom.Point](x P, frame ...P) Point[P] { return Point[P]{x, frame} }
+
+// Covariance returns Σ_α ν_α ν_αᵀ in the numbers that stand for points, rows of shapes one after the other.
+func (u Point[P]) Covariance() [][]float64 {
+	n := len(geom.Numbers(u.X))
+	out := make([][]float64, n)
 	for i := range out {
-		out[i] = make([]float64, len(u.X))
+		out[i] = make([]float64, n)
 		for _, v := range u.Frame {
-			floats.AddScaled(out[i], v[i], v)
+			nu := geom.Numbers(v)
+			floats.AddScaled(out[i], nu[i], nu)
 		}
 	}
 	return out
 }
 
+// flat is a point with lists of numbers, and point its inverse.
+func (s *Space[P]) flat(u Point[P]) Point[geom.Vec] {
+	return Point[geom.Vec]{s.Base.Vector(u.X), s.Base.Vectors(u.Frame)}
+}
+
+func (s *Space[P]) point(u Point[geom.Vec]) Point[P] {
+	return Point[P]{s.Base.Point(u.X), s.Base.Points(u.Frame)}
+}
+
+func (s *Space[P]) momentum(p Momentum[geom.Vec]) Momentum[P] {
+	return Momentum[P]{s.Base.Point(p.Horizontal), s.Base.Points(p.Vertical)}
+}
+
+// frames are frames at many times.
+func (s *Space[P]) frames(nu [][]geom.Vec) [][]P {
+	out := make([][]P, len(nu))
+	for k := range nu {
+		out[k] = s.Base.Points(nu[k])
+	}
+	return out
+}
+
 // Momentum is a covector at a point of the frame bundle in its invariant parts; see the package.
-type Momentum struct {
-	Horizontal []float64   // h
-	Vertical   [][]float64 // P^1 … P^m
+type Momentum[P geom.Point] struct {
+	Horizontal P   // h
+	Vertical   []P // P^1 … P^m
 }
 
 // Development is a curve on the manifold with its anti-development.
-type Development struct {
-	Curve  [][]float64   // w in R^m at the times 0, 1/n, …, 1
-	Points [][]float64   // x
-	Frames [][][]float64 // ν: Frames[k][α]
-	// Residual is the root mean square over the coordinates of what Points lie off the path that was anti-developed, where
+type Development[P geom.Point] struct {
+	Curve  [][]float64 // w in R^m at the times 0, 1/n, …, 1
+	Path   []P         // x
+	Frames [][]P       // ν: Frames[k][α]
+	// Residual is the root mean square over the coordinates of what Path lies off the path that was anti-developed, where
 	// that is largest: rounding for m = d, and where m < d what the frame cannot reach.
 	Residual float64
 }
 
 // Develop returns the development of a curve in R^m from u. The curve is given by its corners, which a smooth one follows
 // up to O(n⁻²); they need not begin at 0.
-func (s *Space) Develop(u Point, curve [][]float64) (*Development, error) {
+func (s *Space[P]) Develop(u Point[P], curve [][]float64) (*Development[P], error) {
 	const what = "Develop"
 	if err := s.Check(u); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -104,141 +120,153 @@ func (s *Space) Develop(u Point, curve [][]float64) (*Development, error) {
 			return nil, fmt.Errorf("%s: coordinate %d of point %d of the curve is %g", what, i, k, w[i])
 		}
 	}
+	v := s.flat(u)
 	out, err := s.call(what, func(in []*Node) []*Node {
-		x, nu := Develop(s.Geometry.M, s.method, in[0], in[1], in[2])
+		x, nu := Develop(s.Base.M, s.Base.Method(), in[0], in[1], in[2])
 		return []*Node{x, nu}
-	}, u.X, u.Frame, curve)
+	}, v.X, v.Frame, curve)
 	if err != nil {
 		return nil, err
 	}
-	d := &Development{Curve: curve, Points: out.Matrix(0), Frames: out.Array3(1)}
-	return d, diverges(what, d.Points)
+	return s.development(what, curve, out.Matrix(0), out.Array3(1))
+}
+
+func (s *Space[P]) development(what string, curve, path []geom.Vec, frames [][]geom.Vec) (*Development[P], error) {
+	if err := diverges(what, path); err != nil {
+		return nil, err
+	}
+	return &Development[P]{Curve: curve, Path: s.Base.Points(path), Frames: s.frames(frames)}, nil
 }
 
 // AntiDevelop returns the curve in R^m, starting at 0, whose development from (path_0, frame) is the path, given by its
 // samples at even times. It is the inverse of Develop; where the frame has fewer vectors than the manifold dimensions, the
 // development stays as close as it can, and Residual tells how close.
-func (s *Space) AntiDevelop(frame, path [][]float64) (*Development, error) {
+func (s *Space[P]) AntiDevelop(frame, path []P) (*Development[P], error) {
 	const what = "AntiDevelop"
 	if len(path) < 2 {
 		return nil, fmt.Errorf("%s: the path has %d points, want at least 2", what, len(path))
 	}
-	for k, x := range path {
-		if err := s.checkVector(fmt.Sprintf("point %d of the path", k), x); err != nil {
-			return nil, fmt.Errorf("%s: %w", what, err)
-		}
-	}
-	if err := s.Check(Point{path[0], frame}); err != nil {
+	if err := s.Base.CheckAll("point", path); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
+	if err := s.Check(Point[P]{path[0], frame}); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	given := s.Base.Vectors(path)
 	out, err := s.call(what, func(in []*Node) []*Node {
-		w, x, nu := AntiDevelop(s.Geometry.M, s.method, in[0], in[1])
+		w, x, nu := AntiDevelop(s.Base.M, s.Base.Method(), in[0], in[1])
 		return []*Node{w, x, nu}
-	}, path, frame)
+	}, given, s.Base.Vectors(frame))
 	if err != nil {
 		return nil, err
 	}
-	d := &Development{Curve: out.Matrix(0), Points: out.Matrix(1), Frames: out.Array3(2)}
-	for k, x := range d.Points {
-		d.Residual = max(d.Residual, floats.Distance(x, path[k], 2)/math.Sqrt(float64(len(x))))
+	found := out.Matrix(1)
+	d, err := s.development(what, out.Matrix(0), found, out.Array3(2))
+	if err != nil {
+		return nil, err
 	}
-	return d, diverges(what, d.Points)
+	for k, x := range found {
+		d.Residual = max(d.Residual, floats.Distance(x, given[k], 2)/math.Sqrt(float64(len(x))))
+	}
+	return d, nil
 }
 
-// Geodesic is a geodesic of the frame bundle on [0, 1], and for a most probable path how well it was found. A SteeredPath has
-// no Momenta.
-type Geodesic struct {
-	Start    Point
-	Momentum Momentum // at the start
-	Energy   float64  // ½ ∫ |w'|² dt, w in R^m the anti-development; half the squared sub-Riemannian length
-	End      []float64
+// Geodesic is a geodesic of the frame bundle on [0, 1], and for a most probable path how well it was found. What was steered, a
+// most probable path too, has no Momenta.
+type Geodesic[P geom.Point] struct {
+	Start    Point[P]
+	Momentum Momentum[P] // at the start
+	Energy   float64     // ½ ∫ |w'|² dt, w in R^m the anti-development; half the squared sub-Riemannian length
+	End      P
 
-	Points     [][]float64   // x at the times 0, 1/n, …, 1
-	Frames     [][][]float64 // ν
-	Momenta    []Momentum
+	Path       []P   // x at the times 0, 1/n, …, 1
+	Frames     [][]P // ν
+	Momenta    []Momentum[P]
 	Velocities [][]float64 // w'
 
-	Mismatch   float64 // most probable paths: |x(1) − y|
-	Residual   float64 // root mean square by which the end conditions fail, in the unit of the points
+	Mismatch float64 // most probable paths: |x(1) − y|
+	// Residual is the root mean square over the coordinates by which Exp_FM(Start, Momentum) ends off End; without noise, by
+	// which the end conditions fail.
+	Residual   float64
 	Iterations int
 	Status     geom.Status
+}
 
-	unknown [][]float64 // what the search for a most probable path varies
+// String says what the path is in one line.
+func (g *Geodesic[P]) String() string {
+	return fmt.Sprintf("path of energy %.4g, mismatch %.2g, residual %.2g, %s", g.Energy, g.Mismatch, g.Residual, g.Status)
+}
+
+// Shaped turns a geodesic on lists of numbers into one of the points of a space.
+func Shaped[P geom.Point](base *geom.Space[P], g *Geodesic[geom.Vec]) *Geodesic[P] {
+	s := Space[P]{base}
+	out := &Geodesic[P]{Start: s.point(g.Start), Momentum: s.momentum(g.Momentum), Energy: g.Energy, End: base.Point(g.End),
+		Path: base.Points(g.Path), Frames: s.frames(g.Frames), Velocities: g.Velocities,
+		Mismatch: g.Mismatch, Residual: g.Residual, Iterations: g.Iterations, Status: g.Status}
+	for _, p := range g.Momenta {
+		out.Momenta = append(out.Momenta, s.momentum(p))
+	}
+	return out
 }
 
 // Exp returns the geodesic Exp_FM from u with a momentum. Without vertical part the momentum may be left without one.
-func (s *Space) Exp(u Point, p Momentum) (*Geodesic, error) {
+func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (*Geodesic[P], error) {
 	const what = "Exp_FM"
 	if err := s.Check(u); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if p.Vertical == nil {
-		p.Vertical = zeros(len(u.Frame), len(u.X))
+	v := s.flat(u)
+	if err := s.Base.CheckNumbers("horizontal momentum", p.Horizontal); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if len(p.Vertical) != len(u.Frame) {
-		return nil, fmt.Errorf("%s: the momentum has %d vertical parts, the frame %d vectors", what, len(p.Vertical), len(u.Frame))
+	vertical := s.Base.Vectors(p.Vertical)
+	if vertical == nil {
+		vertical = zeros(len(v.Frame), len(v.X))
 	}
-	for k, v := range append([][]float64{p.Horizontal}, p.Vertical...) {
-		name := "the horizontal momentum"
-		if k > 0 {
-			name = fmt.Sprintf("vertical momentum %d", k-1)
-		}
-		if err := s.checkVector(name, v); err != nil {
+	if len(vertical) != len(u.Frame) {
+		return nil, fmt.Errorf("%s: the momentum has %d vertical parts, the frame %d vectors", what, len(vertical), len(u.Frame))
+	}
+	for k, p := range p.Vertical {
+		if err := s.Base.CheckNumbers(fmt.Sprintf("vertical momentum %d", k), p); err != nil {
 			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 	}
 	out, err := s.call(what, func(in []*Node) []*Node {
-		path := Shoot(s.Geometry.M, s.method, s.steps, in)
+		path := Shoot(s.Base.M, s.Base.Method(), s.Base.Steps(), in)
 		return append(path, Transpose(velocities(timesSecond(path[1]), path[2]), 0, 1))
-	}, u.X, u.Frame, p.Horizontal, p.Vertical)
+	}, v.X, v.Frame, s.Base.Vector(p.Horizontal), vertical)
 	if err != nil {
 		return nil, err
 	}
-	g := &Geodesic{Start: u, Points: out.Matrix(0), Frames: out.Array3(1), Velocities: out.Matrix(4)}
-	vertical := out.Array3(3)
-	for k, h := range out.Matrix(2) {
-		g.Momenta = append(g.Momenta, Momentum{h, vertical[k]})
+	path := out.Matrix(0)
+	if err := diverges(what, path); err != nil {
+		return nil, err
 	}
-	g.Momentum, g.End = g.Momenta[0], g.Points[s.steps]
+	g := &Geodesic[P]{Start: u, Path: s.Base.Points(path), Frames: s.frames(out.Array3(1)), Velocities: out.Matrix(4)}
+	verticals := out.Array3(3)
+	for k, h := range out.Matrix(2) {
+		g.Momenta = append(g.Momenta, s.momentum(Momentum[geom.Vec]{h, verticals[k]}))
+	}
+	g.Momentum, g.End = g.Momenta[0], g.Path[s.Base.Steps()]
 	g.Energy = floats.Dot(g.Velocities[0], g.Velocities[0]) / 2
-	return g, diverges(what, g.Points)
+	return g, nil
 }
 
 // rankTolerance is the least ratio of the smallest to the largest eigenvalue of νᵀ g ν for independent vectors.
 const rankTolerance = 1e-12
 
-// Check reports what keeps u from being a point of the frame bundle: lengths, numbers that are not finite, more vectors
-// than dimensions, vectors that are linearly dependent, of an Atlas points off the manifold and vectors that are not tangent.
-func (s *Space) Check(u Point) error {
-	if err := s.checkVector("the point", u.X); err != nil {
+// Check reports what keeps u from being a point of the frame bundle: what keeps X and the vectors from being a point and
+// tangent vectors there, a metric that is singular, more vectors than dimensions, vectors that are linearly dependent.
+func (s *Space[P]) Check(u Point[P]) error {
+	if err := s.Base.CheckRegular("point", u.X); err != nil {
 		return err
 	}
-	if m, ok := s.Geometry.M.(geom.SubRiemannian); ok {
-		return fmt.Errorf("%T has a degenerate cometric, so there is no connection to lift along", m)
-	}
-	d := s.Geometry.M.Dim()
+	d := s.Base.M.Dim()
 	if m := len(u.Frame); m == 0 || m > d {
 		return fmt.Errorf("a frame of %d vectors in dimension %d, want 1 to %d", m, d, d)
 	}
-	for k, v := range u.Frame {
-		if err := s.checkVector(fmt.Sprintf("frame vector %d", k), v); err != nil {
-			return err
-		}
-	}
-	if _, ok := s.Geometry.M.(geom.Atlas); ok {
-		x, vectors, err := s.Geometry.Project(u.X, u.Frame...)
-		if err != nil {
-			return err
-		}
-		const slack = 1e-8
-		if off := floats.Distance(x, u.X, 2); off > slack*floats.Norm(x, 2) {
-			return fmt.Errorf("the point is %.3g off the manifold; Space.Geometry.Project moves points to it", off)
-		}
-		for k, v := range vectors {
-			if off := floats.Distance(v, u.Frame[k], 2); off > slack*floats.Norm(u.Frame[k], 2) {
-				return fmt.Errorf("frame vector %d is not tangent: the part that is not has norm %.3g; Space.Geometry.Project removes it", k, off)
-			}
-		}
+	if err := s.Base.Check("point", u.X, u.Frame...); err != nil {
+		return err
 	}
 	gram, err := s.Gram(u)
 	if err != nil {
@@ -256,19 +284,16 @@ func (s *Space) Check(u Point) error {
 }
 
 // Gram returns νᵀ g ν.
-func (s *Space) Gram(u Point) (*mat.SymDense, error) {
-	m := len(u.Frame)
+func (s *Space[P]) Gram(u Point[P]) (*mat.SymDense, error) {
+	v := s.flat(u)
 	out, err := s.call("Gram", func(in []*Node) []*Node {
-		var gram *Node
-		geom.InChart(s.Geometry.M, []geom.Kind{geom.Vector}, func(m geom.Manifold, y ode.State) ode.State {
-			gram = Gram(m, y[0], y[1])
-			return y
-		}, in)
-		return []*Node{gram}
-	}, u.X, u.Frame)
+		at := geom.At(s.Base.M, in[0])
+		return []*Node{Gram(at.Manifold, at.X, at.Enter(geom.Vector, in[1]))}
+	}, v.X, v.Frame)
 	if err != nil {
 		return nil, err
 	}
+	m := len(u.Frame)
 	g := mat.NewSymDense(m, nil)
 	for i, row := range out.Matrix(0) {
 		for j := i; j < m; j++ {
@@ -276,20 +301,6 @@ func (s *Space) Gram(u Point) (*mat.SymDense, error) {
 		}
 	}
 	return g, nil
-}
-
-func (s *Space) checkVector(name string, v []float64) error {
-	n := s.Geometry.M.Dim()
-	if a, ok := s.Geometry.M.(geom.Atlas); ok {
-		n = a.AmbientDim()
-	}
-	if len(v) != n {
-		return fmt.Errorf("%s has %d coordinates, those of the manifold have %d", name, len(v), n)
-	}
-	if i, bad := notFinite(v); bad {
-		return fmt.Errorf("coordinate %d of %s is %g", i, name, v[i])
-	}
-	return nil
 }
 
 func diverges(what string, points [][]float64) error {

@@ -14,18 +14,20 @@ import (
 // Move returns the point to which u goes by a step. In coordinates x becomes x + dx, and the frame ν + dν moves so that its
 // covectors ν_β♭ stay the same: of landmarks it remains a field of the kernel whatever dx is, while a geodesic in a direction
 // that is rough for the kernel is wild. On an Atlas x moves along the geodesic with velocity dx, and ν + dν parallel along it.
-func (s *Space) Move(u Point, dx []float64, dframe [][]float64) (Point, error) {
+//
+// Like what follows it is for optimisers, on lists of numbers.
+func (s *Space[P]) Move(u Point[geom.Vec], dx geom.Vec, dframe []geom.Vec) (Point[geom.Vec], error) {
 	frame := [][]float64{dx}
 	for k, v := range u.Frame {
 		frame = append(frame, floats.AddTo(make([]float64, len(v)), v, dframe[k]))
 	}
 	out, err := s.call("Move", func(in []*Node) []*Node {
-		m, x, nu := s.Geometry.M, in[0], in[1]
-		if _, atlas := m.(geom.Atlas); atlas {
+		m, x, nu := s.Base.M, in[0], in[1]
+		if geom.IsAtlas(m) {
 			// The development of a straight line along the first vector of a longer frame.
 			first := SliceAxis(linalg.Eye(x.Graph(), x.DType(), nu.Shape().Dim(0)), 0, AxisRange(0, 1))
 			curve := Concatenate([]*Node{ZerosLike(first), first}, 0)
-			x, nu = Develop(m, s.method, x, nu, curve)
+			x, nu = Develop(m, s.Base.Method(), x, nu, curve)
 			last := AxisRange(1, 2)
 			return []*Node{Squeeze(SliceAxis(x, 0, last), 0), Squeeze(SliceAxis(nu, 0, last), 0)}
 		}
@@ -34,9 +36,9 @@ func (s *Space) Move(u Point, dx []float64, dframe [][]float64) (Point, error) {
 		return []*Node{x, sharpFrame(m, x, covectors)}
 	}, u.X, frame)
 	if err != nil {
-		return Point{}, err
+		return Point[geom.Vec]{}, err
 	}
-	return Point{out.Vector(0), out.Matrix(1)[1:]}, nil
+	return Point[geom.Vec]{out.Vector(0), out.Matrix(1)[1:]}, nil
 }
 
 // alongMove returns the derivative along Move by dx, [B..., d], of a function with the derivatives p and P by x and by ν.
@@ -49,9 +51,9 @@ func alongMove(m geom.Manifold, x, nu, p, vertical *Node) *Node {
 // LogVolume returns ½ log det(νᵀ g ν), the logarithm of the volume that the frame spans, and its derivative along Move. With σ > 0 it
 // is ½ log det(νᵀ E ν + σ²), E the Euclidean metric of the vectors that stand for points: the first of these is the
 // normalising constant of a normal distribution on the manifold, the second that of its observation with noise.
-func (s *Space) LogVolume(u Point, sigma float64) (float64, Momentum, error) {
-	if err := s.Check(u); err != nil {
-		return 0, Momentum{}, fmt.Errorf("LogVolume: %w", err)
+func (s *Space[P]) LogVolume(u Point[geom.Vec], sigma float64) (float64, Momentum[geom.Vec], error) {
+	if err := s.Check(s.point(u)); err != nil {
+		return 0, Momentum[geom.Vec]{}, fmt.Errorf("LogVolume: %w", err)
 	}
 	name := "log volume"
 	if sigma > 0 {
@@ -60,29 +62,25 @@ func (s *Space) LogVolume(u Point, sigma float64) (float64, Momentum, error) {
 	out, err := s.call(name, func(in []*Node) []*Node {
 		x, nu, variance := in[0], in[1], Square(in[2])
 		var value, pull *Node
-		state := geom.InChart(s.Geometry.M, kinds, func(m geom.Manifold, y ode.State) ode.State {
-			x, nu := y[0], y[1]
+		state := geom.InChart(s.Base.M, kinds, func(at geom.Local, y ode.State) ode.State {
+			m, x, nu := at.Manifold, y[0], y[1]
 			gram := Gram(m, x, nu)
 			if sigma > 0 {
-				e := linalg.Eye(x.Graph(), x.DType(), m.Dim())
-				if chart, ok := m.(geom.Chart); ok {
-					e = euclidean(chart, x)
-				}
 				noise := Mul(variance, linalg.Eye(x.Graph(), x.DType(), nu.Shape().Dim(0)))
-				gram = Add(linalg.MatMul(linalg.MatMul(nu, e), linalg.T(nu)), noise)
+				gram = Add(linalg.MatMul(linalg.MatMul(nu, at.Euclidean(x)), linalg.T(nu)), noise)
 			}
 			value = MulScalar(linalg.LogDet(gram), 0.5)
 			slope := Gradient(value, x, nu)
 			pull = alongMove(m, x, nu, slope[0], slope[1])
 			return invariant(m, ode.State{x, nu, slope[0], slope[1]})
 		}, ode.State{x, nu, ZerosLike(x), ZerosLike(nu)})
-		if _, atlas := s.Geometry.M.(geom.Atlas); atlas {
+		if geom.IsAtlas(s.Base.M) {
 			pull = state[2]
 		}
 		return []*Node{value, pull, state[3]}
 	}, u.X, u.Frame, sigma)
 	if err != nil {
-		return 0, Momentum{}, err
+		return 0, Momentum[geom.Vec]{}, err
 	}
-	return out.Scalar(0), Momentum{out.Vector(1), out.Matrix(2)}, nil
+	return out.Scalar(0), Momentum[geom.Vec]{Horizontal: out.Vector(1), Vertical: out.Matrix(2)}, nil
 }

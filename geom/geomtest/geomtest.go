@@ -56,24 +56,6 @@ type sample struct {
 	ends         [][]float64 // Exp of v, integrated in one tilted chart
 }
 
-// local is the manifold in coordinates around a point z with the coordinates x.
-type local struct {
-	geom.Manifold
-	point, coordinates func(x *Node) *Node
-}
-
-func chartAt(m geom.Manifold, z *Node) (l local, x *Node) {
-	a, ok := m.(geom.Atlas)
-	if !ok {
-		same := func(x *Node) *Node { return x }
-		return local{m, same, same}, z
-	}
-	c := a.Chart(z)
-	shape := z.Shape().Clone()
-	shape.Dimensions[shape.Rank()-1] = m.Dim()
-	return local{c, c.Point, c.Coordinates}, Zeros(z.Graph(), shape)
-}
-
 // pattern is a vector of numbers in (−1, 1) that depend on the place and the seed, in the shape of x.
 func pattern(x *Node, seed float64) *Node {
 	rows := make([]float64, x.Shape().Size())
@@ -104,9 +86,9 @@ func pointwise(t *testing.T, m geom.Manifold, points [][]float64) sample {
 	var r residuals
 	out, err := engine.Run(func(in []*Node) []*Node {
 		r = residuals{}
-		centre, origin := chartAt(m, in[0])
-		x := origin
-		if _, ok := m.(geom.Atlas); ok {
+		centre := geom.At(m, in[0])
+		x := centre.X
+		if geom.IsAtlas(m) {
 			x = MulScalar(pattern(x, 1.3), 0.25/math.Sqrt(float64(m.Dim())))
 		}
 		unit := func(seed float64) *Node {
@@ -120,7 +102,7 @@ func pointwise(t *testing.T, m geom.Manifold, points [][]float64) sample {
 		v, w = MulScalar(v, speed), MulScalar(w, speed)
 		ends := r.tilted(m, centre, x, u, v, sectional)
 		zero := ZerosLike(in[0])
-		there := geom.InChart(m, []geom.Kind{geom.Vector, geom.Vector}, func(geom.Manifold, ode.State) ode.State {
+		there := geom.InChart(m, []geom.Kind{geom.Vector, geom.Vector}, func(geom.Local, ode.State) ode.State {
 			return ode.State{x, v, w}
 		}, ode.State{in[0], zero, zero})
 		return append(r.values, append(there, ends)...)
@@ -171,20 +153,20 @@ func (r *residuals) curvature(m geom.Manifold, x, u, v, w, y *Node) (sectional *
 
 // tilted tests that inner products and curvature are the same in a chart with another centre, and returns Exp_x(v)
 // integrated in that chart alone.
-func (r *residuals) tilted(m geom.Manifold, centre local, x, u, v, sectional *Node) (ends *Node) {
-	if _, ok := m.(geom.Atlas); !ok {
+func (r *residuals) tilted(m geom.Manifold, centre geom.Local, x, u, v, sectional *Node) (ends *Node) {
+	if !geom.IsAtlas(m) {
 		return geom.ExpMap(m, ode.RK4, steps, x, v)
 	}
-	other, _ := chartAt(m, centre.point(MulScalar(pattern(x, 4.2), 0.2/math.Sqrt(float64(m.Dim())))))
-	z := centre.point(x)
-	x2 := other.coordinates(z)
-	over := func(v *Node) *Node { return push(other.coordinates, Identity(z), push(centre.point, x, v)) }
+	other := geom.At(m, centre.Point(MulScalar(pattern(x, 4.2), 0.2/math.Sqrt(float64(m.Dim())))))
+	z := centre.Point(x)
+	x2 := other.Coordinates(z)
+	over := func(v *Node) *Node { return push(other.Coordinates, Identity(z), push(centre.Point, x, v)) }
 	u2, v2 := over(u), over(v)
-	r.compare("Point is the inverse of Coordinates", other.coordinates(other.point(x2)), x2)
-	r.compare("change of charts and back", centre.coordinates(other.point(x2)), x)
+	r.compare("Point is the inverse of Coordinates", other.Coordinates(other.Point(x2)), x2)
+	r.compare("change of charts and back", centre.Coordinates(other.Point(x2)), x)
 	r.compare("⟨u, v⟩ in a tilted chart", geom.Inner(other.Manifold, x2, u2, v2), geom.Inner(centre.Manifold, x, u, v))
 	r.compare("⟨R(u, v)v, u⟩ in a tilted chart", geom.Inner(other.Manifold, x2, geom.Riemann(other.Manifold, x2, u2, v2, v2), u2), MulScalar(sectional, speed*speed))
-	return other.point(geom.ExpMap(other.Manifold, ode.RK4, steps, x2, v2))
+	return other.Point(geom.ExpMap(other.Manifold, ode.RK4, steps, x2, v2))
 }
 
 type suite struct {
@@ -227,7 +209,7 @@ func (s suite) geodesics() {
 		}
 		s.constant("energy of a geodesic", i, energy)
 		s.constant("product of the velocity and a transported vector", i, angle)
-		ends = append(ends, g.Points[steps])
+		ends = append(ends, g.End)
 		v, w = append(v, moved[0][steps]), append(w, moved[1][steps])
 	}
 	logs, err := space.LogAll(s.points, ends)
@@ -270,11 +252,12 @@ func (s suite) geodesics() {
 func (s suite) measure(z, v, w, y [][]float64) (products [][]float64, separation []float64) {
 	s.t.Helper()
 	out, err := engine.Run(func(in []*Node) []*Node {
-		at, x := chartAt(s.m, in[0])
+		at := geom.At(s.m, in[0])
+		x := at.X
 		z := Identity(in[0])
-		v, w := push(at.coordinates, z, in[1]), push(at.coordinates, z, in[2])
+		v, w := push(at.Coordinates, z, in[1]), push(at.Coordinates, z, in[2])
 		inner := func(a, b *Node) *Node { return geom.Inner(at.Manifold, x, a, b) }
-		apart := ReduceMax(Abs(Sub(at.coordinates(in[3]), x)), -1)
+		apart := ReduceMax(Abs(Sub(at.Coordinates(in[3]), x)), -1)
 		return []*Node{Stack([]*Node{inner(v, v), inner(v, w), inner(w, w)}, -1), apart}
 	}, z, v, w, y)
 	if err != nil {
@@ -335,12 +318,12 @@ func runSubRiemannian(t *testing.T, m geom.SubRiemannian, points [][]float64) {
 			t.Fatal(err)
 		}
 		back := floats.ScaleTo(make([]float64, m.Dim()), -1, there.Momenta[steps])
-		again, err := space.Shoot(there.Points[steps], back)
+		again, err := space.Shoot(there.End, back)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.check("length of a geodesic run backwards", i, []float64{again.Length}, []float64{there.Length})
-		s.check("start of a geodesic, run backwards", i, again.Points[steps], points[i])
+		s.check("start of a geodesic, run backwards", i, again.End, points[i])
 	}
 	if _, err := space.Exp(points[0], points[0]); err == nil {
 		t.Error("Exp of a vector: no error")

@@ -20,14 +20,20 @@ import (
 // for an A-orthonormal basis e_a of the Lie algebra, A(H, ξ) = tr ad_ξ. The drift is that of the Laplacian
 // Σ_a (e_a e_a − ∇_(e_a) e_a) of the metric; it is 0 on unimodular groups, which all but Affine are. It is the process of
 // stochastic.Brownian, which needs only a metric, and costs less.
-func Brownian(s *geom.Space, start []float64) (stochastic.Process, error) {
-	const what = "Brownian motion on a group"
-	m, err := starting(s, what, start)
+func Brownian[P geom.Point](on geom.Of[P], start P) (stochastic.Process[P], error) {
+	s := on.Geometry()
+	m, err := starting(s, "Brownian motion on a group", start)
 	if err != nil {
-		return stochastic.Process{}, err
+		return stochastic.Process[P]{}, err
 	}
-	drift := m.drift()
-	return m.process(s, what, start, m.orthonormal(), []any{drift}, func(_ *Node, params []*Node) *Node { return params[0] }), nil
+	return process(s, start, "Brownian motion on a group", m.orthonormal(), []any{m.drift()}, brownian{m}), nil
+}
+
+// brownian has the velocity H of a drift.
+type brownian struct{ *metric }
+
+func (d brownian) Equation(at geom.Local, params []*Node) ode.Equation {
+	return d.driven(at, params[0], func(*Node) *Node { return params[1] })
 }
 
 // Coadjoint is the motion of a body with the momentum m that is conserved without noise, in space for a left-invariant
@@ -38,33 +44,40 @@ func Brownian(s *geom.Space, start []float64) (stochastic.Process, error) {
 // and mirrored, μ = Ad*_(g⁻¹) m, for a right-invariant one. The momentum μ at the points, which Momenta
 // returns, stays on its coadjoint orbit: what does so, |μ| on SO(3), is kept to rounding, while the energy is not
 // (A. Arnaudon, A. De Castro and D. Holm, J. Nonlinear Science 28, 2018).
-func Coadjoint(s *geom.Space, start, momentum []float64, noise [][]float64) (stochastic.Process, error) {
+func Coadjoint[P geom.Point](on geom.Of[P], start P, momentum []float64, noise [][]float64) (stochastic.Process[P], error) {
 	const what = "Coadjoint motion"
+	s := on.Geometry()
 	m, err := starting(s, what, start)
 	if err != nil {
-		return stochastic.Process{}, err
+		return stochastic.Process[P]{}, err
 	}
 	if err := m.checkCoordinates(what, "momentum", momentum); err != nil {
-		return stochastic.Process{}, err
+		return stochastic.Process[P]{}, err
 	}
 	if len(noise) == 0 {
-		return stochastic.Process{}, fmt.Errorf("%s: no vectors for the noise; Move is the motion without", what)
+		return stochastic.Process[P]{}, fmt.Errorf("%s: no vectors for the noise; Move is the motion without", what)
 	}
 	for i, v := range noise {
 		if err := m.checkCoordinates(what, fmt.Sprintf("vector %d of the noise", i), v); err != nil {
-			return stochastic.Process{}, err
+			return stochastic.Process[P]{}, err
 		}
 	}
-	return m.process(s, what, start, noise, []any{momentum}, func(z *Node, params []*Node) *Node {
-		return m.velocity(m.carried(z, params[0]))
-	}), nil
+	return process(s, start, what, noise, []any{momentum}, coadjoint{m}), nil
+}
+
+// coadjoint has the velocity of a body with a conserved momentum.
+type coadjoint struct{ *metric }
+
+func (d coadjoint) Equation(at geom.Local, params []*Node) ode.Equation {
+	return d.driven(at, params[0], func(z *Node) *Node { return d.velocity(d.carried(z, params[1])) })
 }
 
 // Momenta returns μ at the points of a motion with the conserved momentum m: Ad*_g m for a left-invariant metric,
 // Ad*_(g⁻¹) m for a right-invariant one.
-func Momenta(s *geom.Space, points [][]float64, conserved []float64) ([][]float64, error) {
+func Momenta[P geom.Point](over geom.Of[P], points []P, conserved []float64) ([][]float64, error) {
 	const what = "Momenta"
-	m, err := on(s, what)
+	s := over.Geometry()
+	m, err := on(s.M, what)
 	if err != nil {
 		return nil, err
 	}
@@ -72,16 +85,24 @@ func Momenta(s *geom.Space, points [][]float64, conserved []float64) ([][]float6
 		return nil, err
 	}
 	for i, z := range points {
-		if len(z) != m.AmbientDim() {
-			return nil, fmt.Errorf("%s: point %d has %d numbers, want %d: a matrix row by row", what, i, len(z), m.AmbientDim())
+		if err := s.CheckNumbers(fmt.Sprintf("point %d", i), z); err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 	}
-	out, err := s.Call(what, func(in []*Node) []*Node { return []*Node{m.carried(in[0], in[1])} }, points, conserved)
+	out, err := s.Call(operation{name: what}, func(in []*Node) []*Node { return []*Node{m.carried(in[0], in[1])} }, s.Vectors(points), conserved)
 	if err != nil {
 		return nil, err
 	}
 	return out.Matrix(0), nil
 }
+
+// operation is the key of this package's functions.
+type operation struct {
+	name  string
+	steps int
+}
+
+func (o operation) String() string { return o.name }
 
 // carried is Ad*_g m, or Ad*_(g⁻¹) m for right-invariant metrics: the inverse of what Motion.Conserved is.
 func (m *metric) carried(z, conserved *Node) *Node {
@@ -90,22 +111,23 @@ func (m *metric) carried(z, conserved *Node) *Node {
 	if m.side == Right {
 		z = m.Inverse(z)
 	}
-	return m.AdDual(z, BroadcastToDims(ExpandLeftToRank(conserved, len(dims)), dims...))
+	return m.Coadjoint(z, BroadcastToDims(ExpandLeftToRank(conserved, len(dims)), dims...))
 }
 
-// process is the motion with the velocity ξ(g) dt + Σ_i σ_i ∘dW^i, where ξ may depend on further parameters.
-func (m *metric) process(s *geom.Space, name string, start []float64, noise [][]float64, params []any, drift func(z *Node, params []*Node) *Node) stochastic.Process {
-	return stochastic.Process{Space: s, Name: name, Scheme: ode.EulerHeun, Noise: len(noise), Start: start,
-		Params: append([]any{noise}, params...),
-		Equation: func(in geom.Manifold, params []*Node) ode.Equation {
-			c := in.(geom.Chart)
-			return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
-				random := linalg.MatMul(dw, params[0])
-				xi := drift(c.Point(y[0]), params[1:])
-				xi = Add(random, BroadcastToShape(ExpandLeftToRank(Mul(dt, xi), random.Rank()), random.Shape()))
-				return ode.State{m.chartVelocity(m.side, y[0], xi)}
-			}
-		}}
+// process is a motion with noise along fixed vectors, which are the first parameter.
+func process[P geom.Point](s *geom.Space[P], start P, name string, noise [][]float64, params []any, d stochastic.Dynamics) stochastic.Process[P] {
+	return stochastic.Process[P]{Space: s, Name: name, Scheme: ode.EulerHeun, Noise: len(noise), Start: start,
+		Params: append([]any{noise}, params...), Dynamics: d}
+}
+
+// driven is the motion with the velocity ξ(g) dt + Σ_i σ_i ∘dW^i.
+func (m *metric) driven(at geom.Local, noise *Node, velocity func(z *Node) *Node) ode.Equation {
+	return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
+		random := linalg.MatMul(dw, noise)
+		xi := velocity(at.Point(y[0]))
+		xi = Add(random, BroadcastToShape(ExpandLeftToRank(Mul(dt, xi), random.Rank()), random.Shape()))
+		return ode.State{m.chartVelocity(m.side, y[0], xi)}
+	}
 }
 
 // drift is ∓½ H, A(H, ξ) = tr ad_ξ.

@@ -88,7 +88,7 @@ func TestBrownianOnNonUnimodularGroup(t *testing.T) {
 	t.Parallel()
 	const T = 0.5
 	g := lie.Affine(1)
-	for side, s := range map[lie.Side]*geom.Space{lie.Left: geom.On(must(g.LeftInvariant(nil))), lie.Right: geom.On(must(g.RightInvariant(nil)))} {
+	for side, s := range map[lie.Side]*geom.Space[geom.Vec]{lie.Left: geom.On(must(g.LeftInvariant(nil))), lie.Right: geom.On(must(g.RightInvariant(nil)))} {
 		ends := must(must(lie.Brownian(s, g.Identity())).Sample(stochastic.Run{Paths: 5000, Steps: 100, Time: T, Seed: 31}))
 		within(t, side.String(), each(ends, func(z []float64) float64 {
 			y, x := z[0], z[1]
@@ -156,7 +156,7 @@ func TestHeatKernelOfRotations(t *testing.T) {
 		}
 	}
 	start := expm(g, []float64{0.3, 1, -0.4})
-	development := must(stochastic.Development(s, start, must(stochastic.Orthonormal(s, start))))
+	development := stochastic.Development(s, start, must(stochastic.Orthonormal(s, start))...)
 	samples := must(development.Sample(stochastic.Run{Paths: 1000, Steps: 30, Time: T, Seed: 52}))
 	within(t, "development", each(samples, func(z []float64) float64 { return floats.Dot(z, start) }), 3*math.Exp(-T))
 }

@@ -30,7 +30,7 @@ func ExampleGroup_LeftInvariant() {
 			fmt.Println(err)
 			return
 		}
-		samples = append(samples, g.Points[len(g.Points)-1])
+		samples = append(samples, g.End)
 	}
 	mean, err := stats.FrechetMean(space, samples)
 	if err != nil {

@@ -116,7 +116,7 @@ func (g *Group) Vee(a *Node) *Node {
 
 // veeDual is the transpose of Vee: the matrix that a momentum is, with ⟨μ, Vee a⟩ = Σ_ij veeDual_ij a_ij.
 func (g *Group) veeDual(mu *Node) *Node {
-	g.check("AdDual", mu)
+	g.check("Coadjoint", mu)
 	return g.matrix(linalg.MatVec(linalg.T(constant(mu, g.dual)), mu))
 }
 
@@ -154,8 +154,8 @@ func (g *Group) Ad(z, xi *Node) *Node {
 	return g.Vee(vector(linalg.MatMul(linalg.MatMul(a, g.matrix(g.Hat(xi))), g.form.inverse(g, a))))
 }
 
-// AdDual returns Ad*_g μ: the momentum η ↦ ⟨μ, Ad_g η⟩.
-func (g *Group) AdDual(z, mu *Node) *Node {
+// Coadjoint returns Ad*_g μ: the momentum η ↦ ⟨μ, Ad_g η⟩.
+func (g *Group) Coadjoint(z, mu *Node) *Node {
 	a := g.matrix(z)
 	pulled := linalg.MatMul(linalg.MatMul(linalg.T(a), g.veeDual(mu)), linalg.T(g.form.inverse(g, a)))
 	return linalg.MatVec(constant(mu, g.basis), vector(pulled))

@@ -94,7 +94,7 @@ func TestAlgebra(t *testing.T) {
 					largest(g.Log(z), xi), largest(g.Mul(z, g.Inverse(z)), g.Exp(ZerosLike(xi))),
 					largest(g.Ad(z, eta), linalg.MatVec(linalg.Expm(adjoint), eta)),
 					largest(slope[0], g.Mul(g.Hat(right), z)), largest(slope[0], g.Mul(z, g.Hat(left))),
-					largest(pair(g.AdDual(z, mu), eta), pair(mu, g.Ad(z, eta))),
+					largest(pair(g.Coadjoint(z, mu), eta), pair(mu, g.Ad(z, eta))),
 					largest(pair(g.BracketDual(xi, mu), eta), pair(mu, ad(eta))),
 					ReduceAllMax(Abs(jacobi)), largest(g.Vee(g.Hat(xi)), xi),
 					largest(g.Hat(ad(eta)), Sub(g.Mul(g.Hat(xi), g.Hat(eta)), g.Mul(g.Hat(eta), g.Hat(xi)))),

@@ -132,12 +132,15 @@ type invariantMetric interface {
 func (m *metric) of() *metric { return m }
 
 // on returns the metric of a space.
-func on(s *geom.Space, what string) (*metric, error) {
-	if m, ok := s.M.(invariantMetric); ok {
+func on(m geom.Manifold, what string) (*metric, error) {
+	if m, ok := m.(invariantMetric); ok {
 		return m.of(), nil
 	}
-	return nil, fmt.Errorf("%s: the space is that of %T, want an invariant metric of a group, from LeftInvariant or RightInvariant", what, s.M)
+	return nil, fmt.Errorf("%s: the space is that of %T, want an invariant metric of a group, from LeftInvariant or RightInvariant", what, m)
 }
+
+// Rows are those of a matrix.
+func (m *metric) Rows() (n, columns int, name string) { return m.size(), m.size(), "row" }
 
 // momentum is A ξ and velocity its inverse.
 func (m *metric) momentum(xi *Node) *Node { return linalg.MatVec(constant(xi, m.inner), xi) }

@@ -20,28 +20,26 @@ import (
 //
 // The order is that of the integrator, 4 at most (H. Munthe-Kaas, Applied Numerical Mathematics 29, 1999).
 func (g *Group) MuntheKaas(side Side, method ode.Method) ode.Method {
-	step := method.Step
-	return ode.Method{Name: "Munthe-Kaas " + method.Name, Order: min(method.Order, 4),
-		Step: func(f ode.Field, t, h *Node, y ode.State) ode.State {
-			at := y[0]
-			moved := func(u *Node) *Node {
-				if side == Left {
-					return g.Mul(at, g.Exp(u))
-				}
-				return g.Mul(g.Exp(u), at)
+	return ode.NewMethod("Munthe-Kaas "+method.Name, min(method.Order, 4), func(f ode.Equation, t, dt, dw *Node, y ode.State) ode.State {
+		at := y[0]
+		moved := func(u *Node) *Node {
+			if side == Left {
+				return g.Mul(at, g.Exp(u))
 			}
-			lifted := func(t *Node, y ode.State) ode.State {
-				out := append(ode.State{}, f(t, append(ode.State{moved(y[0])}, y[1:]...))...)
-				out[0] = g.chartVelocity(side, y[0], out[0])
-				return out
-			}
-			dims := append([]int{}, at.Shape().Dimensions...)
-			dims[len(dims)-1] = g.Dim()
-			zero := BroadcastToDims(ScalarZero(at.Graph(), at.DType()), dims...)
-			next := append(ode.State{}, step(lifted, t, h, append(ode.State{zero}, y[1:]...))...)
-			next[0] = moved(next[0])
-			return next
-		}}
+			return g.Mul(g.Exp(u), at)
+		}
+		lifted := func(t *Node, y ode.State, dt, dw *Node) ode.State {
+			out := append(ode.State{}, f(t, append(ode.State{moved(y[0])}, y[1:]...), dt, dw)...)
+			out[0] = g.chartVelocity(side, y[0], out[0])
+			return out
+		}
+		dims := append([]int{}, at.Shape().Dimensions...)
+		dims[len(dims)-1] = g.Dim()
+		zero := BroadcastToDims(ScalarZero(at.Graph(), at.DType()), dims...)
+		next := append(ode.State{}, method.Step(lifted, t, dt, dw, append(ode.State{zero}, y[1:]...))...)
+		next[0] = moved(next[0])
+		return next
+	})
 }
 
 // chartVelocity is dexp⁻¹_(∓u) ξ, to third order in u.
@@ -87,22 +85,23 @@ func EulerPoincare(m geom.Atlas) ode.Field {
 }
 
 // Motion is a geodesic over any time, as the motion of a body.
-type Motion struct {
+type Motion[P geom.Point] struct {
 	Times      []float64   // 0, T/n, …, T
-	Points     [][]float64 // g
+	Path       []P         // g
 	Velocities [][]float64 // ξ, coordinates in the Lie algebra
 	Momenta    [][]float64 // μ = A ξ
 	Conserved  [][]float64 // Ad*_(g⁻¹) μ for left-invariant metrics, Ad*_g μ for right-invariant ones
 }
 
 // Energy is ½ A(ξ, ξ) at time i.
-func (m *Motion) Energy(i int) float64 { return floats.Dot(m.Velocities[i], m.Momenta[i]) / 2 }
+func (m *Motion[P]) Energy(i int) float64 { return floats.Dot(m.Velocities[i], m.Momenta[i]) / 2 }
 
 // Move integrates the geodesic of an invariant metric from a point g with the velocity ξ, coordinates in the Lie algebra,
 // from time 0 to T in n steps of the method of Munthe-Kaas of order 4: the equations of Euler and Poincaré with g' = g ξ^,
 // or g' = ξ^ g. The points stay on the group, and energy and conserved momentum tell how exact the motion is.
-func Move(s *geom.Space, start, velocity []float64, T float64, n int) (*Motion, error) {
+func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n int) (*Motion[P], error) {
 	const what = "Move"
+	s := on.Geometry()
 	m, err := starting(s, what, start)
 	if err != nil {
 		return nil, err
@@ -113,7 +112,7 @@ func Move(s *geom.Space, start, velocity []float64, T float64, n int) (*Motion, 
 	if n < 1 || !(T > 0) || math.IsInf(T, 1) {
 		return nil, fmt.Errorf("%s: %d steps over the time %g, want at least 1 and a finite positive time", what, n, T)
 	}
-	out, err := s.Call(fmt.Sprintf("%s in %d steps", what, n), func(in []*Node) []*Node {
+	out, err := s.Call(operation{what, n}, func(in []*Node) []*Node {
 		start, xi, T := in[0], in[1], in[2]
 		field := EulerPoincare(m)
 		scaled := func(t *Node, y ode.State) ode.State {
@@ -126,13 +125,14 @@ func Move(s *geom.Space, start, velocity []float64, T float64, n int) (*Motion, 
 		if m.side == Left {
 			to = m.Inverse(z)
 		}
-		return []*Node{z, m.velocity(mu), mu, m.AdDual(to, mu)}
-	}, start, velocity, T)
+		return []*Node{z, m.velocity(mu), mu, m.Coadjoint(to, mu)}
+	}, s.Vector(start), velocity, T)
 	if err != nil {
 		return nil, err
 	}
-	motion := &Motion{Points: out.Matrix(0), Velocities: out.Matrix(1), Momenta: out.Matrix(2), Conserved: out.Matrix(3)}
-	for i, z := range motion.Points {
+	path := out.Matrix(0)
+	motion := &Motion[P]{Path: s.Points(path), Velocities: out.Matrix(1), Momenta: out.Matrix(2), Conserved: out.Matrix(3)}
+	for i, z := range path {
 		t := T * float64(i) / float64(n)
 		if sum := floats.Sum(z) + floats.Sum(motion.Momenta[i]); math.IsNaN(sum) || math.IsInf(sum, 0) {
 			return nil, fmt.Errorf("%s: the motion diverges at step %d of %d (time %.4g of %.4g): use more steps", what, i, n, t, T)
@@ -143,17 +143,13 @@ func Move(s *geom.Space, start, velocity []float64, T float64, n int) (*Motion, 
 }
 
 // starting is on for what starts at z, and refuses what is not an element of the group.
-func starting(s *geom.Space, what string, z []float64) (*metric, error) {
-	m, err := on(s, what)
+func starting[P geom.Point](s *geom.Space[P], what string, z P) (*metric, error) {
+	m, err := on(s.M, what)
 	if err != nil {
 		return nil, err
 	}
-	point, _, err := s.Project(z)
-	if err != nil {
-		return nil, fmt.Errorf("%s: the start is no element of %s: %w", what, m.name, err)
-	}
-	if off := floats.Distance(point, z, 2); !(off <= 1e-8*floats.Norm(z, 2)) {
-		return nil, fmt.Errorf("%s: the start is %.3g off %s; geom.Space.Project moves it there", what, off, m.name)
+	if err := s.Check("start", z); err != nil {
+		return nil, fmt.Errorf("%s: no element of %s: %w", what, m.name, err)
 	}
 	return m, nil
 }

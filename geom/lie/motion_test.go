@@ -52,7 +52,7 @@ func TestTumblingBody(t *testing.T) {
 			geomtest.Near(t, "it has turned over", m.Velocities[n/2][1], -w[1], 1e-6)
 		}
 		energy, momentum, off := 0., 0., 0.
-		for i, z := range m.Points {
+		for i, z := range m.Path {
 			energy = max(energy, math.Abs(m.Energy(i)-m.Energy(0)))
 			momentum = max(momentum, floats.Distance(m.Conserved[i], m.Conserved[0], 2))
 			for a := range 3 {
@@ -85,7 +85,7 @@ func TestGeodesicsTwoRoutes(t *testing.T) {
 	gl := lie.GL(2)
 	xi := []float64{0.5, -0.8, 0.3, 0.2}
 	transposed, twist := []float64{xi[0], xi[2], xi[1], xi[3]}, []float64{0, xi[1] - xi[2], xi[2] - xi[1], 0}
-	for side, s := range map[lie.Side]*geom.Space{
+	for side, s := range map[lie.Side]*geom.Space[geom.Vec]{
 		lie.Left: geom.On(must(gl.LeftInvariant(nil))), lie.Right: geom.On(must(gl.RightInvariant(nil)))} {
 		first, second := transposed, twist
 		if side == lie.Right {
@@ -95,7 +95,7 @@ func TestGeodesicsTwoRoutes(t *testing.T) {
 		var errors []float64
 		for _, n := range []int{10, 20} {
 			m := must(lie.Move(s, gl.Identity(), xi, 1, n))
-			errors = append(errors, floats.Distance(end(m.Points), want, 2))
+			errors = append(errors, floats.Distance(end(m.Path), want, 2))
 		}
 		geomtest.Near(t, side.String()+": order", math.Log2(errors[0]/errors[1]), 4, 0.1/4)
 		geomtest.Near(t, side.String()+": error", errors[1], 0, 2e-6)
@@ -115,10 +115,10 @@ func TestGeodesicsTwoRoutes(t *testing.T) {
 			return se.Mul(se.Hat(xi), z)
 		}, start, velocity)).Vector(0)
 		g := must(s.Exp(start, v))
-		geomtest.NearVector(t, side.String()+": Euler and Poincaré against Hamilton", end(motion.Points), end(g.Points), 2e-9)
+		geomtest.NearVector(t, side.String()+": Euler and Poincaré against Hamilton", end(motion.Path), end(g.Path), 2e-9)
 		geomtest.Near(t, side.String()+": length", g.Length, math.Sqrt(2*motion.Energy(0)), 1e-12)
 		geomtest.NearVector(t, side.String()+": conserved momentum", end(motion.Conserved), motion.Conserved[0], 1e-9)
-		again := must(lie.Momenta(s, motion.Points, motion.Conserved[0]))
+		again := must(lie.Momenta(s, motion.Path, motion.Conserved[0]))
 		geomtest.NearVector(t, side.String()+": momentum from the conserved one", end(again), end(motion.Momenta), 1e-9)
 	}
 }
@@ -161,8 +161,8 @@ func TestBiInvariant(t *testing.T) {
 
 	e := lie.SE(3)
 	straight := must(geom.On(must(e.LeftInvariant(nil))).Exp(e.Identity(), must(e.Tangent(0.5, 0.8, -0.3, 1, -2, 0.5))))
-	for k, z := range straight.Points {
-		u := float64(k) / float64(len(straight.Points)-1)
+	for k, z := range straight.Path {
+		u := float64(k) / float64(len(straight.Path)-1)
 		turn := expm(g, []float64{0.5 * u, 0.8 * u, -0.3 * u})
 		for i := range 3 {
 			geomtest.NearVector(t, "rotation", z[4*i:4*i+3], turn[3*i:3*i+3], 1e-6)
@@ -231,7 +231,7 @@ func TestErrors(t *testing.T) {
 	_, err = s.Exp([]float64{1, 0, 0, 0, 1, 0.001, 0, 0, 1}, make([]float64, 9))
 	geomtest.Refused(t, "not orthogonal", err, "Space.Project")
 	_, err = s.Exp([]float64{1, 0, 0, 0, 1, 0, 0, 0, -1}, make([]float64, 9))
-	geomtest.Refused(t, "reflection", err, "not on the manifold")
+	geomtest.Refused(t, "reflection", err, "no point of the manifold is near")
 	_, err = s.Exp(g.Identity(), g.Identity())
 	geomtest.Refused(t, "vector", err, "not tangent")
 	_, err = s.Log(g.Identity(), []float64{-1, 0, 0, 0, -1, 0, 0, 0, 1})
@@ -242,7 +242,7 @@ func TestErrors(t *testing.T) {
 	}
 	geomtest.NearVector(t, "projected", z, []float64{1, 0, 0, 0, 0.6, -0.8, 0, 0.8, 0.6}, 1e-14)
 	_, err = lie.Move(s, []float64{1, 0, 0, 0, 1, 0, 0, 0, 0.5}, []float64{1, 0, 0}, 1, 10)
-	geomtest.Refused(t, "start", err, "off SO(3)")
+	geomtest.Refused(t, "start", err, "no element of SO(3)")
 	_, err = lie.Move(s, g.Identity(), []float64{1, 0}, 1, 10)
 	geomtest.Refused(t, "velocity", err, "2 coordinates")
 	_, err = lie.Move(s, g.Identity(), []float64{1, 0, 0}, 0, 10)
@@ -256,7 +256,7 @@ func TestErrors(t *testing.T) {
 
 	gl := geom.On(must(lie.GL(2).LeftInvariant(nil)))
 	_, err = gl.Exp([]float64{0.1, 0.2, 0.3, 0.6}, []float64{1, 0, 0, 1})
-	geomtest.Refused(t, "singular", err, "not on the manifold")
+	geomtest.Refused(t, "singular", err, "no point of the manifold is near")
 	_, err = gl.Log([]float64{1, 0, 0, 1}, []float64{1, 0, 0, -1})
 	geomtest.Refused(t, "two components", err, "cut locus")
 }

@@ -21,7 +21,8 @@ func CG(matvec func(x *Node, params []*Node) *Node, params []*Node, b *Node, tol
 }
 
 // PCG is CG with a preconditioner: precondition(r) is the product with a symmetric positive definite matrix near A⁻¹. The fewer
-// distinct eigenvalues the two have together, the fewer steps it takes. It has no gradient and needs none.
+// distinct eigenvalues the product of the two has, the fewer steps it takes. The gradient is that of CG: the preconditioner
+// takes no part in it.
 func PCG(matvec func(x *Node, params []*Node) *Node, precondition func(r *Node) *Node, params []*Node, b *Node, tol float64, maxIter int) (x, residual *Node) {
 	if b.Rank() == 0 || !b.DType().IsFloat() {
 		panic(fmt.Sprintf("linalg.CG: right-hand side %s is not a vector, [..., n]", b.Shape()))

@@ -32,8 +32,8 @@ type Factorisation struct {
 	inverse *Node // L⁻¹, which gradients never go through: it is a function of L
 }
 
-// Factor factorises A. Where A is not positive definite, L has NaN from the column on in which that shows, and all
-// that is made of the factorisation is NaN.
+// Factor factorises A. Where A is not positive definite, L is NaN from the column in which that shows on, and so is all
+// that is made of the factorisation.
 //
 // The cotangent of A is sym(L⁻ᵀ Φ(Lᵀ L̄) L⁻¹), where Φ takes the lower triangle and half the diagonal (I. Murray,
 // Differentiation of the Cholesky decomposition, 2016).

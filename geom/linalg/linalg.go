@@ -5,7 +5,7 @@
 // this package, so that a derivative adds a few nodes to the graph and can be differentiated again.
 //
 // A matrix that a function calls symmetric must be symmetric; its cotangent is the symmetric one, (G + Gᵀ)/2. Where a
-// matrix has not what a function needs (positive definite, invertible, finite), the result is NaN, never a number.
+// matrix is not what a function needs (positive definite, invertible, finite), the result is NaN, never a number.
 // Shapes that do not fit are a panic that names them.
 package linalg
 

@@ -17,8 +17,8 @@ func TestCylinder(t *testing.T) {
 	s := geom.On(m)
 	g, err := s.Exp([]float64{2, 0, 0}, []float64{0, 8 * math.Pi, 5})
 	g = must(t, g, err)
-	for k, p := range g.Points { // a helix, twice round
-		time := float64(k) / float64(len(g.Points)-1)
+	for k, p := range g.Path { // a helix, twice round
+		time := float64(k) / float64(len(g.Path)-1)
 		angle := 4 * math.Pi * time
 		geomtest.NearVector(t, "helix", p, []float64{2 * math.Cos(angle), 2 * math.Sin(angle), 5 * time}, 1e-12)
 	}

@@ -41,7 +41,7 @@ func (c ellipsoidChart) Dim() int        { return c.m.Dim() }
 func (c ellipsoidChart) G(x *Node) *Node { return c.induced.G(x) }
 
 func (c ellipsoidChart) Christoffel(x, u, v *Node) *Node {
-	return c.induced.(geom.Christoffeler).Christoffel(x, u, v)
+	return c.induced.(geom.ClosedChristoffel).Christoffel(x, u, v)
 }
 
 func (c ellipsoidChart) Point(x *Node) *Node {

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/engine"
 	"anatomy/geom/geomtest"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
@@ -27,8 +28,7 @@ func TestEllipsoidCurvature(t *testing.T) {
 	poles := [][]float64{{1, 0, 0}, {0, 1.5, 0}, {0, 0, 2}}
 	centres := append(append([][]float64{}, poles...), poles...)
 	x := [][]float64{{0, 0}, {0, 0}, {0, 0}, {0.2, -0.1}, {0.2, -0.1}, {0.2, -0.1}}
-	s := geom.On(m)
-	out, err := s.Call("curvature", func(in []*Node) []*Node {
+	out, err := engine.Run(func(in []*Node) []*Node {
 		c := m.Chart(in[0])
 		return []*Node{geom.ScalarCurvature(c, in[1]), c.Point(in[1])}
 	}, centres, x)
@@ -94,7 +94,7 @@ func TestEllipsoidAgainstGeographiclib(t *testing.T) {
 
 			g, err := s.Exp(z, velocity)
 			g = must(t, g, err)
-			geomtest.NearVector(t, "end", g.Points[300], end, 1e-9)
+			geomtest.NearVector(t, "end", g.Path[300], end, 1e-9)
 			moved, err := s.Transport(g, velocity)
 			sin, cos = math.Sincos(row[5] * math.Pi / 180)
 			geomtest.NearVector(t, "velocity at the end", must(t, moved, err)[0][300], combined(cos*row[2], north2, sin*row[2], east2), 1e-9)
@@ -105,7 +105,7 @@ func TestEllipsoidAgainstGeographiclib(t *testing.T) {
 			// s12 times the derivative of the end by the angle: the Jacobi field, by differences of order 4.
 			at := func(angle float64) []float64 {
 				g, err := s.Exp(z, combined(row[2]*math.Cos(angle), unit, row[2]*math.Sin(angle), across))
-				return must(t, g, err).Points[300]
+				return must(t, g, err).Path[300]
 			}
 			const h = 3e-3
 			jacobi := combined(8/(12*h), floats.SubTo(make([]float64, 3), at(h), at(-h)),

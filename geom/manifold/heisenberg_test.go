@@ -22,7 +22,7 @@ func TestHeisenbergCircle(t *testing.T) {
 	g, err := geom.On(manifold.Heisenberg(), geom.Integrator(ode.RK4, 200)).Shoot([]float64{0, 0, 0}, []float64{1, 0, w})
 	g = must(t, g, err)
 	geomtest.Near(t, "length", g.Length, 1, 1e-14)
-	for k, p := range g.Points {
+	for k, p := range g.Path {
 		time := float64(k) / 200
 		want := []float64{math.Sin(w*time) / w, (1 - math.Cos(w*time)) / w, (w*time - math.Sin(w*time)) / (2 * w * w)}
 		geomtest.NearVector(t, "geodesic", p, want, 1e-8)

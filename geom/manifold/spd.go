@@ -22,6 +22,9 @@ type spd struct{ n int }
 func (m spd) Dim() int        { return m.n * (m.n + 1) / 2 }
 func (m spd) AmbientDim() int { return m.n * m.n }
 
+// Rows are those of a matrix.
+func (m spd) Rows() (n, columns int, name string) { return m.n, m.n, "row" }
+
 func (m spd) matrix(z *Node) *Node {
 	dims := z.Shape().Dimensions
 	return Reshape(z, append(append([]int{}, dims[:len(dims)-1]...), m.n, m.n)...)

@@ -34,7 +34,7 @@ func TestTorusCurvatureAndClairaut(t *testing.T) {
 
 	g, err := geom.On(m, geom.Integrator(ode.RK4, 400)).Exp([]float64{2.5, 0, 0}, []float64{0, 6, 8})
 	g = must(t, g, err)
-	for k, p := range g.Points {
+	for k, p := range g.Path {
 		v := g.Momenta[k] // of an induced metric: the velocity in R³
 		geomtest.Near(t, "ρ² φ'", p[0]*v[1]-p[1]*v[0], 15, 1e-5)
 		geomtest.Near(t, "speed", math.Sqrt(v[0]*v[0]+v[1]*v[1]+v[2]*v[2]), 10, 1e-5)

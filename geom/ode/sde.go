@@ -10,13 +10,6 @@ import (
 	"anatomy/geom/autodiff"
 )
 
-// Equation is the right-hand side of dy = f(t, y)·dz, linear in the increment dz = (dt, dW) of a driving path: t and dt
-// are scalar nodes, dW is [..., m]. A Field is the case f(t, y) dt.
-//
-// What the equation means depends on the calculus, so an Equation goes with a Scheme of the same one. The two are
-// related by ItoFromStratonovich and StratonovichFromIto.
-type Equation func(t *Node, y State, dt, dw *Node) State
-
 // Calculus says at which end of a step, in the limit, an Equation is evaluated.
 type Calculus int
 
@@ -25,10 +18,9 @@ const (
 	Stratonovich                 // in its middle, f∘dW: the chain rule holds, so it means the same in all coordinates
 )
 
-// Scheme is a Method for stochastic equations: it takes a step of dy/dt = f(t, y)·Δz/h, the equation along the chord of
-// the driving path. The error of one path is of order h^Strong, E|y_T − y(T)|, and of order h^Commutative where the
-// fields of the noise commute, as one field does; that of expectations E g(y_T) is of order h^Weak.
-// (P. Kloeden and E. Platen, Numerical solution of stochastic differential equations, 1992.)
+// Scheme is a Method for stochastic equations of a calculus. The error of one path is of order h^Strong, E|y_T − y(T)|,
+// and of order h^Commutative where the fields of the noise commute, as one field does; that of expectations E g(y_T) is of
+// order h^Weak. (P. Kloeden and E. Platen, Numerical solution of stochastic differential equations, 1992.)
 type Scheme struct {
 	Method
 	Calculus                  Calculus
@@ -41,46 +33,7 @@ var EulerMaruyama = Scheme{Euler, Ito, 0.5, 0.5, 1}
 // EulerHeun is y + ½ (f(t, y) + f(t + h, y + f(t, y)·Δz))·Δz, for Stratonovich's calculus.
 var EulerHeun = Scheme{Heun, Stratonovich, 0.5, 1, 1}
 
-// Stepper takes a step of length h from time t with the increment dW of the noise.
-type Stepper func(t, h, dw *Node, y State) State
-
-// Along is the stepper of the scheme for an equation.
-func (s Scheme) Along(f Equation) Stepper {
-	return func(t, h, dw *Node, y State) State {
-		rate := Div(dw, h)
-		field := func(t *Node, y State) State { return f(t, y, OnesLike(t), rate) }
-		return s.Step(field, t, h, y)
-	}
-}
-
-// StochasticFlow takes n steps from time 0 to the time T, a scalar node, with the increments dW, [n, ..., m], and returns
-// the final state.
-func StochasticFlow(step Stepper, T, dw *Node, y State) State {
-	final, _ := integrateStochastic(step, T, dw, y, false)
-	return final
-}
-
-// StochasticPath is StochasticFlow with all states: every part gets a leading axis of n + 1 times, the start first.
-func StochasticPath(step Stepper, T, dw *Node, y State) State {
-	return withEnd(integrateStochastic(step, T, dw, y, true))
-}
-
-func integrateStochastic(step Stepper, T, dw *Node, y State, keep bool) (final, before State) {
-	if dw.Rank() < 2 || T.Rank() != 0 {
-		panic(fmt.Sprintf("ode: increments %s and duration %s, want [n, ..., m] and a scalar", dw.Shape(), T.Shape()))
-	}
-	n := dw.Shape().Dim(0)
-	h := MulScalar(T, 1/float64(n))
-	return autodiff.Scan(n, func(i *Node, y, dw []*Node) ([]*Node, []*Node) {
-		next := step(Mul(ConvertDType(i, h.DType()), h), h, dw[0], y)
-		if !keep {
-			return next, nil
-		}
-		return next, y
-	}, y, []*Node{dw})
-}
-
-// Increments returns Brownian increments over steps of length T/n, dW[i][k] in R^m at step i of path k, for StochasticFlow:
+// Increments returns Brownian increments over steps of length T/n, dW[i][k] in R^m at step i of path k, for a Drive:
 // independent normal numbers of variance T/n. Path k depends on the seed, k, n, m and T alone, not on the number of paths.
 func Increments(seed uint64, n, paths, m int, T float64) [][][]float64 {
 	dw := make([][][]float64, n)
@@ -120,7 +73,7 @@ func convert(f Equation, m int, factor float64) Equation {
 			unit := BroadcastToDims(ExpandLeftToRank(OneHot(a, m, dw.DType()), dw.Rank()), dw.Shape().Dimensions...)
 			field := func(y []*Node) []*Node { return f(t, y, ZerosLike(dt), unit) }
 			_, slope := autodiff.Pushforward(field, y, field(y))
-			return Axpy(OnesLike(dt), slope, sum), nil
+			return add(sum, slope), nil
 		}, zeros, nil)
 		return Axpy(MulScalar(dt, factor), sum, f(t, y, dt, dw))
 	}

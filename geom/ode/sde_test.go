@@ -60,7 +60,7 @@ func stochastic(t *testing.T, f ode.Equation, s ode.Scheme, T float64, dw [][][]
 		for j, v := range start {
 			y[j] = BroadcastToDims(Scalar(in[0].Graph(), in[0].DType(), v), len(dw[0]))
 		}
-		return ode.StochasticFlow(s.Along(f), in[0], in[1], y)
+		return ode.Integrate(f, s.Method, ode.Drive{T: in[0], DW: in[1]}, y)
 	}, T, dw)
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func TestIncrements(t *testing.T) {
 	}
 }
 
-func TestStochasticPath(t *testing.T) {
+func TestIntegratePathWithNoise(t *testing.T) {
 	dw := ode.Increments(3, 8, 5, 1, 1)
 	out, err := engine.Run(func(in []*Node) []*Node {
 		y := ode.State{ZerosLike(Squeeze(SliceAxis(in[1], 0, AxisElem(0)), 0, -1))}
@@ -235,8 +235,8 @@ func TestStochasticPath(t *testing.T) {
 		linear := func(t *Node, y ode.State, dt, dw *Node) ode.State {
 			return ode.State{Add(Sub(f(t, y, dt, dw)[0], OnesLike(y[0])), Mul(OnesLike(y[0]), dt))}
 		}
-		step := ode.EulerHeun.Along(linear)
-		return append(ode.StochasticPath(step, in[0], in[1], y), ode.StochasticFlow(step, in[0], in[1], y)...)
+		z := ode.Drive{T: in[0], DW: in[1]}
+		return append(ode.IntegratePath(linear, ode.EulerHeun.Method, z, y), ode.Integrate(linear, ode.EulerHeun.Method, z, y)...)
 	}, 1., dw)
 	if err != nil {
 		t.Fatal(err)
@@ -260,19 +260,19 @@ func TestStochasticPath(t *testing.T) {
 
 func TestNoiseOfTheWrongShape(t *testing.T) {
 	_, err := engine.Run(func(in []*Node) []*Node {
-		return ode.StochasticFlow(ode.EulerHeun.Along(sinhEquation), in[0], in[1], ode.State{in[0], in[0]})
+		return ode.Integrate(sinhEquation, ode.EulerHeun.Method, ode.Drive{T: in[0], DW: in[1]}, ode.State{in[0], in[0]})
 	}, 1., []float64{1, 2})
-	if want := "increments (Float64)[2] and duration (Float64), want [n, ..., m] and a scalar"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "increments (Float64)[2], want [n, ..., m]"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
 }
 
-func ExampleStochasticFlow() {
+func ExampleIntegrate() {
 	// Geometric Brownian motion dy = y∘dW has the solution y_0 exp(W): its path is that of the noise given.
 	dw := [][][]float64{{{0.1}}, {{-0.2}}, {{0.15}}, {{0.05}}}
 	out, err := engine.Run(func(in []*Node) []*Node {
 		growth := func(_ *Node, y ode.State, _, dw *Node) ode.State { return ode.State{Mul(y[0], dw)} }
-		return ode.StochasticFlow(ode.EulerHeun.Along(growth), in[0], in[1], in[2:])
+		return ode.Integrate(growth, ode.EulerHeun.Method, ode.Drive{T: in[0], DW: in[1]}, in[2:])
 	}, 1.0, dw, [][]float64{{1}})
 	if err != nil {
 		fmt.Println(err)

@@ -3,10 +3,10 @@
 //
 //	mean, err := stats.FrechetMean(space, samples)
 //	pca, err := stats.TangentPCA(mean)
-//	shapes, err := pca.Mode(space, 0, -2, -1, 0, 1, 2) // along the first mode, in standard deviations
+//	points, err := pca.Mode(space, 0, -2, -1, 0, 1, 2) // along the first mode, in standard deviations
 //
-// Samples are x_1 … x_N with weights w_i ≥ 0, Σ w_i = 1 (1/N unless Weights says otherwise), points as geom.Space takes
-// them: coordinates, or ambient vectors of an Atlas. Distances are d(y, x) = ‖Log_y(x)‖_g.
+// Samples are x_1 … x_N with weights w_i ≥ 0, Σ w_i = 1 (1/N unless Weights says otherwise), points as the space takes
+// them: lists of numbers, or shapes. Distances are d(y, x) = ‖Log_y(x)‖_g.
 //
 // # Exact and inexact
 //
@@ -20,7 +20,7 @@
 //
 // # Stopping
 //
-// What takes long shows its iterations in a notebook or a terminal (Progress says where else), and ends early when the
-// notebook's stop button or ctrl-C is pressed or the Context ends: the result is then the best so far, its Status
-// geom.Cancelled. The results have exported fields only, so that a notebook can keep them.
+// What takes long tells of its iterations, and ends early when the geom.Context of the space does, or at a notebook's stop
+// button: the result is then the best so far, its Status geom.Cancelled. The results have exported fields only, so that a
+// notebook can keep them.
 package stats

@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/solve"
 )
 
 // model is points ŷ_i = Exp_p(a_i♯) at the ends of geodesics with momenta a_i = Σ_k s_ik m_k, fitted to samples x_i.
@@ -18,10 +19,9 @@ type model struct {
 	s [][]float64 // [N][K]
 }
 
-// fit is a model on its way to the least sum Σ w_i d(ŷ_i, x_i)², or with noise σ Σ w_i (‖a_i‖² + |ŷ_i − x_i|²/σ²).
+// fit is a model on its way to the least sum Σ w_i d(ŷ_i, x_i)², or with noise Σ w_i d_σ(ŷ_i, x_i)².
 type fit struct {
 	*run
-	space   *geom.Space
 	samples [][]float64
 	weights []float64
 	model
@@ -29,16 +29,17 @@ type fit struct {
 	freePoint, freeScores bool    // what varies beside the last of the m_k
 	variance              float64 // of the samples
 
-	points [][]float64      // ŷ_i of the last evaluation
-	logs   []*geom.Geodesic // from them to the samples, where the fit is exact
+	points [][]float64 // ŷ_i of the last evaluation
+	logs   []*geodesic // from them to the samples, where the fit is exact
+	shots  *shots      // the same with noise
 }
 
 func (f *fit) graph(name string, model model, more []any, fn func(p, m, s, momenta, ends *graph.Node, more []*graph.Node) []*graph.Node) (engine.Values, error) {
-	return f.space.Call(name, func(in []*graph.Node) []*graph.Node {
+	return f.space.Call(shooting(name, f.space), func(in []*graph.Node) []*graph.Node {
 		p, m, s := in[0], in[1], in[2]
 		momenta := graph.DotGeneral(s, []int{1}, nil, m, []int{0}, nil)
 		starts := graph.BroadcastToShape(graph.ExpandAxes(p, 0), momenta.Shape())
-		return fn(p, m, s, momenta, f.space.ShootMap(starts, momenta), in[3:])
+		return fn(p, m, s, momenta, f.space.ShootOnGraph(starts, momenta), in[3:])
 	}, append([]any{model.p, model.m, model.s}, more...)...)
 }
 
@@ -46,7 +47,7 @@ func (f *fit) graph(name string, model model, more []any, fn func(p, m, s, momen
 func (f *fit) gradient(sum, p, m, s *graph.Node) []*graph.Node {
 	g := graph.Gradient(sum, p, m, s)
 	tangent := geom.InChart(f.space.M, []geom.Kind{geom.Covector, geom.Vector},
-		func(_ geom.Manifold, y []*graph.Node) []*graph.Node { return y }, []*graph.Node{p, g[0], g[1]})
+		func(_ geom.Local, y []*graph.Node) []*graph.Node { return y }, []*graph.Node{p, g[0], g[1]})
 	return []*graph.Node{tangent[1], tangent[2], g[2]}
 }
 
@@ -54,27 +55,6 @@ func (f *fit) gradient(sum, p, m, s *graph.Node) []*graph.Node {
 // is infinite.
 func (f *fit) value(at model) (value float64, gradient model, err error) {
 	gradients := func(out engine.Values) model { return model{out.Vector(0), out.Matrix(1), out.Matrix(2)} }
-	if f.sigma > 0 {
-		out, err := f.graph("inexact fit", at, []any{f.samples, f.weights, 1 / (f.sigma * f.sigma)},
-			func(p, m, s, momenta, ends *graph.Node, more []*graph.Node) []*graph.Node {
-				x, w, precision := more[0], more[1], more[2]
-				starts := graph.BroadcastToShape(graph.ExpandAxes(p, 0), momenta.Shape())
-				squares := graph.ReduceSum(graph.Mul(momenta, geom.Sharp(f.space.M, starts, momenta)), -1)
-				misses := graph.ReduceSum(graph.Square(graph.Sub(ends, x)), -1)
-				sum := graph.ReduceAllSum(graph.Mul(w, graph.Add(squares, graph.Mul(precision, misses))))
-				return append(f.gradient(sum, p, m, s), sum, ends)
-			})
-		if err != nil {
-			return 0, model{}, err
-		}
-		if value = out.Scalar(3); !finite(value) {
-			value = math.Inf(1)
-		} else {
-			f.points = out.Matrix(4)
-		}
-		return value, gradients(out), nil
-	}
-
 	out, err := f.graph("fit", at, nil, func(_, _, _, _, ends *graph.Node, _ []*graph.Node) []*graph.Node { return []*graph.Node{ends} })
 	if err != nil {
 		return 0, model{}, err
@@ -85,26 +65,43 @@ func (f *fit) value(at model) (value float64, gradient model, err error) {
 			return math.Inf(1), model{}, nil
 		}
 	}
-	var guess [][]float64
-	if f.logs != nil {
-		guess = make([][]float64, len(points))
-		for i, y := range points {
-			guess[i] = floats.SubTo(make([]float64, len(y)), f.points[i], y)
-			floats.Add(guess[i], f.logs[i].Velocity)
-		}
-	}
-	logs, err := f.space.LogFrom(points, f.samples, guess)
-	if err != nil {
-		if f.logs == nil {
+	pulls := make([][]float64, len(points)) // −2 w_i Log_ŷ(x_i)♭
+	if f.shots != nil {
+		if err := f.shots.aim(points, f.shots.cometric, f.shots.variance); err != nil {
 			return 0, model{}, err
 		}
-		return math.Inf(1), model{}, nil
+		squares, _, err := f.shots.distances()
+		if err != nil {
+			return 0, model{}, err
+		}
+		f.points, value = points, floats.Dot(f.weights, squares)
+		for i, r := range f.shots.roots {
+			pulls[i] = floats.ScaleTo(make([]float64, len(r.X)), -2*f.weights[i], r.X)
+		}
+	} else {
+		var guess [][]float64
+		if f.logs != nil {
+			guess = make([][]float64, len(points))
+			for i, y := range points {
+				guess[i] = floats.SubTo(make([]float64, len(y)), f.points[i], y)
+				floats.Add(guess[i], f.logs[i].Velocity)
+			}
+		}
+		logs, err := f.space.LogFrom(points, f.samples, guess)
+		if err != nil {
+			if f.logs == nil {
+				return 0, model{}, err
+			}
+			return math.Inf(1), model{}, nil
+		}
+		f.points, f.logs = points, logs
+		for i, g := range logs {
+			value += f.weights[i] * g.Length * g.Length
+			pulls[i] = floats.ScaleTo(make([]float64, len(g.Momentum)), -2*f.weights[i], g.Momentum)
+		}
 	}
-	f.points, f.logs = points, logs
-	pulls := make([][]float64, len(logs)) // −2 w_i Log_ŷ(x_i)♭
-	for i, g := range logs {
-		value += f.weights[i] * g.Length * g.Length
-		pulls[i] = floats.ScaleTo(make([]float64, len(g.Momentum)), -2*f.weights[i], g.Momentum)
+	if !finite(value) {
+		return math.Inf(1), model{}, nil
 	}
 	if out, err = f.graph("gradient of fit", at, []any{pulls}, func(p, m, s, _, ends *graph.Node, more []*graph.Node) []*graph.Node {
 		return f.gradient(graph.ReduceAllSum(graph.Mul(ends, more[0])), p, m, s)
@@ -115,7 +112,7 @@ func (f *fit) value(at model) (value float64, gradient model, err error) {
 }
 
 // optimise varies p if freePoint is set, the last of the m_k, and the s if freeScores is set.
-func (f *fit) optimise() (*minimum, error) {
+func (f *fit) optimise() (*solve.Minimum, error) {
 	start := f.model
 	last := len(start.m) - 1
 	pack := func(of model) (x []float64) {
@@ -143,7 +140,7 @@ func (f *fit) optimise() (*minimum, error) {
 		return out
 	}
 	// The second derivatives of the sum where space is flat: by m_k 2 Σ w s² g*, by p 2 g, by s_ik 2 w_i ‖m_k‖²; with
-	// noise g is the identity over σ², and a ridge stands for the momenta that it leaves free.
+	// noise g is (g* + σ²)⁻¹, and by m_k they are 2 Σ w s² g* g g*, with a ridge for the momenta that are too rough to matter.
 	spread := 0.0
 	for i, row := range start.s {
 		spread += f.weights[i] * row[last] * row[last]
@@ -154,21 +151,19 @@ func (f *fit) optimise() (*minimum, error) {
 		if err != nil {
 			return nil, err
 		}
-		if sizes[k] = floats.Dot(m, v); f.sigma > 0 {
-			sizes[k] = f.sigma*f.sigma*sizes[k] + floats.Dot(v, v)
-		}
+		sizes[k] = floats.Dot(m, v)
 	}
-	problem := problem{
-		firstStep: 0.5,
-		scale:     f.variance,
-		value: func(x []float64) (float64, []float64, error) {
+	problem := solve.Objective{
+		FirstStep: 0.5,
+		Scale:     f.variance,
+		Value: func(x []float64) (float64, []float64, error) {
 			value, g, err := f.value(unpack(x))
 			if err != nil || math.IsInf(value, 1) {
 				return value, nil, err
 			}
 			return value, pack(g), nil
 		},
-		precondition: func(g []float64) ([]float64, error) {
+		Precondition: func(g []float64) ([]float64, error) {
 			a := len(start.p)
 			flat, err := f.flat(g[:a])
 			if err != nil {
@@ -177,11 +172,9 @@ func (f *fit) optimise() (*minimum, error) {
 			out := floats.ScaleTo(flat, 1/spread, flat)
 			g = g[a:]
 			if f.freePoint {
-				v := g[:a]
-				if f.sigma == 0 {
-					if v, err = f.sharp(v); err != nil {
-						return nil, err
-					}
+				v, err := f.sharp(g[:a])
+				if err != nil {
+					return nil, err
 				}
 				out, g = append(out, v...), g[a:]
 			}
@@ -194,8 +187,8 @@ func (f *fit) optimise() (*minimum, error) {
 			}
 			return out, nil
 		},
-		retract: func(x, d []float64) ([]float64, error) {
-			out, _ := add(x, d)
+		Retract: func(x, d []float64) ([]float64, error) {
+			out := floats.AddTo(make([]float64, len(x)), x, d)
 			if a := len(start.p); f.freePoint {
 				p, _, err := f.space.Project(out[a : 2*a])
 				if err != nil {
@@ -206,56 +199,46 @@ func (f *fit) optimise() (*minimum, error) {
 			return out, nil
 		},
 	}
-	if f.sigma > 0 {
-		problem.firstStep *= f.sigma * f.sigma
-	}
 	found, err := f.minimise(problem, pack(start))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.task, err)
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
 	}
-	f.model = unpack(found.x)
+	f.model = unpack(found.X)
 	// The line search may have ended at another point than the best.
-	if found.value, _, err = f.value(f.model); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.task, err)
+	if found.Value, _, err = f.value(f.model); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
 	}
 	for _, g := range f.logs {
-		if g.Status != geom.Converged && found.status == geom.Converged {
-			found.status = geom.Stalled
+		if g.Status != geom.Converged && found.Status == geom.Converged {
+			found.Status = geom.Stalled
 		}
 	}
 	return found, nil
 }
 
-// sharp is p♯ at the point at which the fit began.
+// sharp is p♯ at the point at which the fit began, with noise (g* + σ²) p.
 func (f *fit) sharp(p []float64) ([]float64, error) {
-	out, err := f.space.Call("sharp", func(in []*graph.Node) []*graph.Node {
-		kinds := []geom.Kind{geom.Covector, geom.Vector}
-		state := []*graph.Node{in[0], in[1], graph.ZerosLike(in[1])}
-		return geom.InChart(f.space.M, kinds, func(m geom.Manifold, y []*graph.Node) []*graph.Node {
-			return []*graph.Node{y[0], y[1], geom.Sharp(m, y[0], y[1])}
-		}, state)[2:]
-	}, f.model.p, p)
-	if err != nil {
-		return nil, err
+	if f.shots != nil {
+		v := f.shots.cometric.sharp(p)
+		floats.AddScaled(v, f.shots.variance, p)
+		return v, nil
 	}
-	return out.Vector(0), nil
+	return f.musical("sharp", p, geom.Covector, geom.Vector, geom.Sharp)
 }
 
-// flat is v♭ there, of a smoothed v where the fit has noise.
+// flat is v♭ there, with noise (g* + ridge)⁻¹ (g* + σ²) (g* + ridge)⁻¹ v.
 func (f *fit) flat(v []float64) ([]float64, error) {
-	if f.sigma > 0 {
-		out, err := stiffFlat(f.space, f.model.p, [][]float64{v})
-		if err != nil {
-			return nil, err
-		}
-		return out[0], nil
+	if f.shots != nil {
+		smooth, err := f.sharp(f.shots.cometric.solve(ridge, v))
+		return f.shots.cometric.solve(ridge, smooth), err
 	}
-	out, err := f.space.Call("flat", func(in []*graph.Node) []*graph.Node {
-		kinds := []geom.Kind{geom.Vector, geom.Covector}
-		state := []*graph.Node{in[0], in[1], graph.ZerosLike(in[1])}
-		return geom.InChart(f.space.M, kinds, func(m geom.Manifold, y []*graph.Node) []*graph.Node {
-			return []*graph.Node{y[0], y[1], geom.Flat(m, y[0], y[1])}
-		}, state)[2:]
+	return f.musical("flat", v, geom.Vector, geom.Covector, geom.Flat)
+}
+
+func (f *fit) musical(name string, v []float64, from, to geom.Kind, of func(m geom.Manifold, x, v *graph.Node) *graph.Node) ([]float64, error) {
+	out, err := f.space.Call(operation{name: name}, func(in []*graph.Node) []*graph.Node {
+		at := geom.At(f.space.M, in[0])
+		return []*graph.Node{at.Leave(to, of(at.Manifold, at.X, at.Enter(from, in[1])))}
 	}, f.model.p, v)
 	if err != nil {
 		return nil, err

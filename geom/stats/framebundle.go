@@ -13,16 +13,18 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/framebundle"
+	"anatomy/geom/solve"
 )
 
 // FrameMean is a mean with the covariance around it: a point of the frame bundle.
-type FrameMean struct {
-	framebundle.Point           // the mean X, and the Frame ν with the covariance ννᵀ
-	Variances         []float64 // ‖ν_α‖²_g, falling; the vectors of Frame are orthogonal
-	Sigma             float64   // standard deviation of a coordinate's noise: as given or chosen, or estimated
+type FrameMean[P geom.Point] struct {
+	Point     P         // the mean
+	Frame     []P       // ν: the covariance is ννᵀ; its vectors are orthogonal in the metric
+	Variances []float64 // ‖ν_α‖²_g, falling
+	Noise     float64   // σ, standard deviation of a coordinate's noise: as given or chosen, or estimated
 
-	Paths     []*framebundle.Geodesic // the most probable path to every sample, without Momenta
-	Objective float64                 // what was minimised
+	Paths     []*framebundle.Geodesic[P] // the most probable path to every sample, without Momenta
+	Objective float64                    // what was minimised
 
 	Gradient   float64 // norm of its gradient, by standard deviations: 0 at the mean
 	Iterations int
@@ -45,7 +47,7 @@ type FrameMean struct {
 // preconditioned by the inverse of the Hessian of flat space with the curvature of the logarithm, which damps what is rough
 // for a kernel; x and the frame change by framebundle.Space.Move.
 //
-// Mismatch gives σ. The default is what principal components of the coordinates leave over, or a hundredth of the least
+// Noise gives σ. The default is what principal components of the coordinates leave over, or a hundredth of the least
 // standard deviation along the frame where that is more. A frame vector of length n costs log n and saves up to
 // |x_i|²/2σ²: with σ² above a quarter of the variance in its direction it would shrink to nothing, which is an error; in
 // flat space the variances come out smaller than those of the samples by about 2σ². So what is smaller than σ vanishes from
@@ -54,9 +56,9 @@ type FrameMean struct {
 // for the rank, mean and frame serve that rather than the spread. λ grows from a small value to the one wanted. A sample
 // whose landmarks are out of order, which no deformation reaches, makes its path stretch far and the search slow.
 //
-// It takes Weights, Start, Mismatch, Tolerance (default 0.01, which is small beside the sampling error) and MaxIterations.
-func FrameBundleMean(space *framebundle.Space, samples [][]float64, rank int, opts ...Option) (*FrameMean, error) {
-	return frameBundleMean("Frame bundle mean", false, space, samples, rank, opts...)
+// It takes Weights, Start, Noise, Tolerance (default 0.01, which is small beside the sampling error) and MaxIterations.
+func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...Option) (*FrameMean[P], error) {
+	return frameBundleMean("Frame bundle mean", false, on.Geometry(), samples, rank, opts)
 }
 
 // FrameBundlePCA is FrameBundleMean with the noise as a part of the model, and estimated: probabilistic principal components
@@ -66,14 +68,31 @@ func FrameBundleMean(space *framebundle.Space, samples [][]float64, rank int, op
 //
 // over σ as well, E being the Euclidean metric of the vectors that stand for points. It wants m < d, and samples that do not
 // lie in a submanifold of dimension m.
-func FrameBundlePCA(space *framebundle.Space, samples [][]float64, rank int, opts ...Option) (*FrameMean, error) {
-	return frameBundleMean("Frame bundle PCA", true, space, samples, rank, opts...)
+func FrameBundlePCA[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...Option) (*FrameMean[P], error) {
+	return frameBundleMean("Frame bundle PCA", true, on.Geometry(), samples, rank, opts)
 }
+
+// String says what the mean is in one line.
+func (m *FrameMean[P]) String() string {
+	return fmt.Sprintf("frame bundle mean of %d samples, rank %d, noise %.3g, %s after %d iterations", len(m.Paths), len(m.Frame), m.Noise, m.Status, m.Iterations)
+}
+
+// At is the point of the frame bundle.
+func (m *FrameMean[P]) At() framebundle.Point[P] { return framebundle.At(m.Point, m.Frame...) }
+
+// Covariance is ννᵀ in the numbers that stand for points, rows of shapes one after the other.
+func (m *FrameMean[P]) Covariance() [][]float64 { return m.At().Covariance() }
+
+// fiber is the frame bundle on lists of numbers.
+type (
+	fiber      = framebundle.Space[geom.Vec]
+	fiberPoint = framebundle.Point[geom.Vec]
+)
 
 // bundle is the objective. Its unknowns are the numbers x, ν_1, …, ν_m, the controls [Modes][m][N] and, where the noise is
 // estimated, log σ².
 type bundle struct {
-	space    *framebundle.Space
+	space    *fiber
 	samples  [][]float64
 	weights  []float64
 	rank     int
@@ -85,37 +104,50 @@ type bundle struct {
 
 // unknowns is what the numbers of an objective stand for.
 type unknowns struct {
-	framebundle.Point
+	fiberPoint
 	controls []float64
 	sigma    float64
 }
 
-func frameBundleMean(task string, estimate bool, space *framebundle.Space, samples [][]float64, rank int, opts ...Option) (*FrameMean, error) {
+func frameBundleMean[P geom.Point](task string, estimate bool, s *geom.Space[P], samples []P, rank int, opts []Option) (*FrameMean[P], error) {
 	takes := []string{"Weights", "Start"}
 	if !estimate {
-		takes = append(takes, "Mismatch")
+		takes = append(takes, "Noise")
 	}
-	r, err := newRun(task, 1e-2, opts, takes...)
+	r, err := newRun(task, s, 1e-2, opts, takes...)
 	if err != nil {
 		return nil, err
 	}
-	defer r.end()
-	w, err := r.samples(space.Geometry, samples)
+	defer r.End()
+	x, w, err := samplesOf(r, s, samples)
 	if err != nil {
 		return nil, err
 	}
-	d := space.Geometry.M.Dim()
+	m, err := r.frameMean(estimate, x, w, rank)
+	if err != nil {
+		return nil, err
+	}
+	out := &FrameMean[P]{s.Point(m.Point), s.Points(m.Frame), m.Variances, m.Noise, nil, m.Objective, m.Gradient, m.Iterations, m.Status}
+	for _, g := range m.Paths {
+		out.Paths = append(out.Paths, framebundle.Shaped(s, g))
+	}
+	return out, nil
+}
+
+func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank int) (*FrameMean[geom.Vec], error) {
+	task, space := r.Name, framebundle.Over(r.space)
+	d := r.space.M.Dim()
 	if rank < 1 || rank > d || estimate && rank == d {
 		return nil, fmt.Errorf("%s: rank %d in dimension %d", task, rank, d)
 	}
-	u, least, left, err := r.principal(space, samples, w, rank)
+	u, least, left, err := r.principal(samples, w, rank)
 	if err != nil {
 		return nil, err
 	}
 	b := &bundle{space: space, samples: samples, weights: w, rank: rank, estimate: estimate, sigma: r.sigma}
 	switch {
 	case r.sigma > 0 && r.sigma > 0.49*least:
-		return nil, fmt.Errorf("%s: Mismatch(%.3g) is too large for rank %d: the samples' standard deviation in direction %d is %.3g, and must be more than twice as large; lower the rank or the mismatch",
+		return nil, fmt.Errorf("%s: Noise(%.3g) is too large for rank %d: the samples' standard deviation in direction %d is %.3g, and must be more than twice as large; lower the rank or the noise",
 			task, r.sigma, rank, rank-1, least)
 	case r.sigma == 0:
 		b.sigma = min(max(left, least/100), least/4)
@@ -131,7 +163,7 @@ func frameBundleMean(task string, estimate bool, space *framebundle.Space, sampl
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", task, err)
 	}
-	var found *minimum
+	var found *solve.Minimum
 	iterations, tolerance, limit := 0, r.tolerance, r.maxIterations
 	for k, sigma := range levels {
 		if !estimate {
@@ -144,17 +176,17 @@ func frameBundleMean(task string, estimate bool, space *framebundle.Space, sampl
 		if found, err = b.minimise(r, v); err != nil {
 			return nil, fmt.Errorf("%s: %w", task, err)
 		}
-		iterations += found.iterations
-		if v = b.unknowns(found.x); found.status == geom.Cancelled {
+		iterations += found.Iterations
+		if v = b.unknowns(found.X); found.Status == geom.Cancelled {
 			break
 		}
 	}
-	m := &FrameMean{Sigma: v.sigma, Objective: found.value - b.shift, Gradient: found.gradient, Iterations: iterations, Status: found.status}
+	m := &FrameMean[geom.Vec]{Noise: v.sigma, Objective: found.Value - b.shift, Gradient: found.Gradient, Iterations: iterations, Status: found.Status}
 	if m.Variances, err = b.principalAxes(&v); err != nil {
 		return nil, err
 	}
-	m.Point = v.Point
-	paths, err := space.Steer(v.Point, b.shaped(v.controls), samples)
+	m.Point, m.Frame = v.X, v.Frame
+	paths, err := space.Steer(v.fiberPoint, b.shaped(v.controls), samples)
 	if err != nil {
 		return nil, err
 	}
@@ -165,11 +197,11 @@ func frameBundleMean(task string, estimate bool, space *framebundle.Space, sampl
 				c[k] = append(c[k], v.controls[(k*rank+a)*len(samples)+i])
 			}
 		}
-		g, err := space.SteeredPath(v.Point, c)
+		g, err := space.SteeredPath(v.fiberPoint, c)
 		if err != nil {
 			return nil, err
 		}
-		g.Mismatch, g.Status = mismatch, found.status
+		g.Mismatch, g.Status = mismatch, found.Status
 		for _, p := range append([][]float64{paths.Momenta[i].Horizontal}, paths.Momenta[i].Vertical...) {
 			floats.Scale(1/(v.sigma*v.sigma), p)
 		}
@@ -184,14 +216,13 @@ func frameBundleMean(task string, estimate bool, space *framebundle.Space, sampl
 //
 // Components of landmarks are as rough as the noise, and geodesics in such directions wild. A kernel makes them smooth:
 // the frame is searched for in the span of K (K + μ)⁻¹ ν.
-func (r *run) principal(space *framebundle.Space, samples [][]float64, w []float64, rank int) (u framebundle.Point, least, left float64, err error) {
-	fail := func(format string, a ...any) (framebundle.Point, float64, float64, error) {
-		return u, 0, 0, fmt.Errorf(r.task+": "+format, a...)
+func (r *run) principal(samples [][]float64, w []float64, rank int) (u fiberPoint, least, left float64, err error) {
+	space := r.space
+	fail := func(format string, a ...any) (fiberPoint, float64, float64, error) {
+		return u, 0, 0, fmt.Errorf(r.Name+": "+format, a...)
 	}
-	if u.X, err = r.startingPoint(space.Geometry, samples, w); err != nil {
-		return u, 0, 0, err
-	}
-	d := space.Geometry.M.Dim()
+	u.X = r.startingPoint(samples, w)
+	d := space.M.Dim()
 	if len(samples) <= rank {
 		return fail("%d samples have a covariance of rank %d at most, not %d: take more samples or a lower rank", len(samples), len(samples)-1, rank)
 	}
@@ -200,10 +231,8 @@ func (r *run) principal(space *framebundle.Space, samples [][]float64, w []float
 	for _, x := range samples {
 		rows = append(rows, floats.SubTo(make([]float64, len(x)), x, centre))
 	}
-	if _, ok := space.Geometry.M.(geom.Atlas); ok {
-		if _, rows, err = space.Geometry.Project(u.X, rows...); err != nil {
-			return u, 0, 0, err
-		}
+	if _, rows, err = space.Project(u.X, rows...); err != nil {
+		return u, 0, 0, err
 	}
 	a := mat.NewDense(len(rows), len(u.X), nil)
 	for i, v := range rows {
@@ -216,11 +245,11 @@ func (r *run) principal(space *framebundle.Space, samples [][]float64, w []float
 	if d > rank {
 		left = math.Sqrt(max(0, math.Pow(mat.Norm(a, 2), 2)-floats.Dot(values, values)) / float64(d-rank))
 	}
-	if m, ok := space.Geometry.M.(geom.Regulariser); ok {
-		out, err := space.Geometry.Call("smooth frame", func(in []*graph.Node) []*graph.Node {
-			x := graph.BroadcastPrefix(in[0], rank)
+	if m, ok := space.M.(geom.Regulariser); ok {
+		out, err := space.Call(operation{name: "smooth frame"}, func(in []*graph.Node) []*graph.Node {
+			x := graph.BroadcastPrefix(in[0], in[1].Shape().Dim(0))
 			mu := graph.MulScalar(graph.ReduceSum(graph.OnesLike(in[1]), -1), 0.1/float64(d))
-			return []*graph.Node{geom.Sharp(space.Geometry.M, x, m.RegularFlat(x, in[1], mu))}
+			return []*graph.Node{geom.Sharp(space.M, x, m.RegularFlat(x, in[1], mu))}
 		}, u.X, frame)
 		if err != nil {
 			return u, 0, 0, err
@@ -262,7 +291,7 @@ func components(a *mat.Dense, rank int) (values []float64, rows [][]float64, err
 }
 
 // start returns the unknowns at u with the controls that flat space would have, shorter where they lead away from a sample.
-func (b *bundle) start(u framebundle.Point) (unknowns, error) {
+func (b *bundle) start(u fiberPoint) (unknowns, error) {
 	n := len(b.samples)
 	v := unknowns{u, make([]float64, framebundle.Modes*b.rank*n), b.sigma}
 	distance := make([]float64, n)
@@ -297,7 +326,7 @@ func (b *bundle) start(u framebundle.Point) (unknowns, error) {
 }
 
 // minimise goes on from v at the present σ.
-func (b *bundle) minimise(r *run, v unknowns) (*minimum, error) {
+func (b *bundle) minimise(r *run, v unknowns) (*solve.Minimum, error) {
 	normal, _, err := b.normalisation(v)
 	if err != nil {
 		return nil, err
@@ -312,11 +341,11 @@ func (b *bundle) minimise(r *run, v unknowns) (*minimum, error) {
 	if err := renew(x); err != nil {
 		return nil, err
 	}
-	found, err := r.minimise(problem{value: b.value, precondition: b.precondition, renew: renew, retract: b.retract, firstStep: 1}, x)
+	found, err := r.minimise(solve.Objective{Value: b.value, Precondition: b.precondition, Renew: renew, Retract: b.retract, FirstStep: 1}, x)
 	if err != nil {
 		return nil, err
 	}
-	if !finite(found.value) {
+	if !finite(found.Value) {
 		return nil, errors.New("the principal components of the coordinates, from which the search sets out, lead to no finite paths: give a Start, or more steps of the integrator")
 	}
 	return found, nil
@@ -325,14 +354,14 @@ func (b *bundle) minimise(r *run, v unknowns) (*minimum, error) {
 // normalisation returns what the objective has beside the paths, and its derivatives by u and log σ².
 func (b *bundle) normalisation(v unknowns) (value float64, slope []float64, err error) {
 	if !b.estimate {
-		value, p, err := b.space.LogVolume(v.Point, 0)
+		value, p, err := b.space.LogVolume(v.fiberPoint, 0)
 		return value, flatMomentum(p), err
 	}
-	value, p, err := b.space.LogVolume(v.Point, v.sigma)
+	value, p, err := b.space.LogVolume(v.fiberPoint, v.sigma)
 	if err != nil {
 		return 0, nil, err
 	}
-	rest := float64(b.space.Geometry.M.Dim() - b.rank)
+	rest := float64(b.space.Base.M.Dim() - b.rank)
 	// ½ log det(νᵀ E ν + σ²) − ½ m log σ² does not change with the unit of length: Euler's formula gives its derivative.
 	scaling := float64(b.rank)
 	for k, nu := range v.Frame {
@@ -346,14 +375,14 @@ func (b *bundle) value(x []float64) (float64, []float64, error) {
 	v := b.unknowns(x)
 	gradient := make([]float64, len(x))
 	outside := func() (float64, []float64, error) { return math.Inf(1), gradient, nil }
-	if b.space.Check(v.Point) != nil {
+	if b.space.Check(v.fiberPoint) != nil {
 		return outside()
 	}
 	f, slope, err := b.normalisation(v)
 	if err != nil {
 		return 0, nil, err
 	}
-	paths, err := b.space.Steer(v.Point, b.shaped(v.controls), b.samples)
+	paths, err := b.space.Steer(v.fiberPoint, b.shaped(v.controls), b.samples)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -467,11 +496,11 @@ const roughness = 10
 
 // addVolume adds the second derivative of ½ log det(νᵀ g ν) by ν, off the span of ν, to the Hessian for x and ν.
 func (b *bundle) addVolume(h *mat.SymDense, v unknowns) error {
-	m := b.space.Geometry.M
-	if _, atlas := m.(geom.Atlas); atlas || b.estimate {
+	m := b.space.Base.M
+	if geom.IsAtlas(m) || b.estimate {
 		return nil // g is that of the ambient vectors or close to it, and small beside what the paths say
 	}
-	out, err := b.space.Geometry.Call("metric", func(in []*graph.Node) []*graph.Node {
+	out, err := b.space.Base.Call(operation{name: "metric"}, func(in []*graph.Node) []*graph.Node {
 		return []*graph.Node{geom.MetricMatrix(m, in[0])}
 	}, v.X)
 	if err != nil {
@@ -563,7 +592,7 @@ func (b *bundle) precondition(g []float64) ([]float64, error) {
 		}
 	}
 	if b.estimate {
-		rest := float64(b.space.Geometry.M.Dim() - b.rank)
+		rest := float64(b.space.Base.M.Dim() - b.rank)
 		out[len(g)-1] = 2 / rest * g[len(g)-1]
 	}
 	return out, nil
@@ -573,7 +602,7 @@ func (b *bundle) precondition(g []float64) ([]float64, error) {
 func (b *bundle) retract(x, step []float64) ([]float64, error) {
 	v := b.unknowns(x)
 	n := len(v.X)
-	u, err := b.space.Move(v.Point, step[:n], engine.Unflatten(step[n:(b.rank+1)*n], n))
+	u, err := b.space.Move(v.fiberPoint, step[:n], engine.Unflatten(step[n:(b.rank+1)*n], n))
 	if err != nil {
 		return nil, err
 	}
@@ -619,7 +648,7 @@ func (b *bundle) shaped(controls []float64) [][][]float64 {
 	return out
 }
 
-func flatMomentum(p framebundle.Momentum) []float64 {
+func flatMomentum(p framebundle.Momentum[geom.Vec]) []float64 {
 	x := append([]float64{}, p.Horizontal...)
 	for _, v := range p.Vertical {
 		x = append(x, v...)
@@ -630,7 +659,7 @@ func flatMomentum(p framebundle.Momentum) []float64 {
 // principalAxes rotates the frame, which does not change ννᵀ, so that its vectors are orthogonal in the metric, and the
 // controls with it. It returns the variances along the vectors, falling.
 func (b *bundle) principalAxes(v *unknowns) ([]float64, error) {
-	gram, err := b.space.Gram(v.Point)
+	gram, err := b.space.Gram(v.fiberPoint)
 	if err != nil {
 		return nil, err
 	}

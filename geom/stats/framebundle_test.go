@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/stats"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 // normalCloud draws n normal vectors of R^d with standard deviations falling from 1.
@@ -63,14 +64,14 @@ func TestFrameBundleMeanFlat(t *testing.T) {
 	s := eigen.Values(nil) // rising
 	var axes mat.Dense
 	eigen.VectorsTo(&axes)
-	space := framebundle.On(manifold.Euclidean(3), framebundle.Integrator(ode.RK4, 2))
+	space := geom.On(manifold.Euclidean(3), geom.Integrator(ode.RK4, 2))
 
-	full, err := stats.FrameBundleMean(space, x, 3, stats.Mismatch(0.001), stats.Tolerance(1e-6))
+	full, err := stats.FrameBundleMean(space, x, 3, stats.Noise(0.001), stats.Tolerance(1e-6))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Log(full.Status, full.Iterations, full.Gradient)
-	within(t, "mean", full.X, mean, 1e-4)
+	within(t, "mean", full.Point, mean, 1e-4)
 	for i, row := range full.Covariance() {
 		within(t, "covariance", row, mat.Row(nil, i, covariance), 1e-4)
 	}
@@ -79,15 +80,17 @@ func TestFrameBundleMeanFlat(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name     string
-		fit      func() (*stats.FrameMean, error)
+		fit      func() (*stats.FrameMean[geom.Vec], error)
 		sigma    float64
 		variance func(s float64) float64
 	}{
-		{"rank 2", func() (*stats.FrameMean, error) {
-			return stats.FrameBundleMean(space, x, 2, stats.Mismatch(0.05), stats.Tolerance(1e-6))
+		{"rank 2", func() (*stats.FrameMean[geom.Vec], error) {
+			return stats.FrameBundleMean(space, x, 2, stats.Noise(0.05), stats.Tolerance(1e-6))
 		}, 0.05,
 			func(s float64) float64 { v := 0.05 * 0.05; return (s - 2*v + math.Sqrt(s*s-4*s*v)) / 2 }},
-		{"probabilistic", func() (*stats.FrameMean, error) { return stats.FrameBundlePCA(space, x, 2, stats.Tolerance(1e-6)) }, math.Sqrt(s[0]),
+		{"probabilistic", func() (*stats.FrameMean[geom.Vec], error) {
+			return stats.FrameBundlePCA(space, x, 2, stats.Tolerance(1e-6))
+		}, math.Sqrt(s[0]),
 			func(v float64) float64 { return v - s[0] }},
 	} {
 		m, err := c.fit()
@@ -98,8 +101,8 @@ func TestFrameBundleMeanFlat(t *testing.T) {
 		if m.Status != geom.Converged {
 			t.Error(c.name, m.Status)
 		}
-		within(t, c.name+": mean", m.X, mean, 1e-4)
-		within(t, c.name+": noise", []float64{m.Sigma}, []float64{c.sigma}, 1e-4)
+		within(t, c.name+": mean", m.Point, mean, 1e-4)
+		within(t, c.name+": noise", []float64{m.Noise}, []float64{c.sigma}, 1e-4)
 		for k := range 2 {
 			want := c.variance(s[2-k])
 			within(t, c.name+": variance", []float64{m.Variances[k]}, []float64{want}, 1e-4)
@@ -112,9 +115,9 @@ func TestFrameBundleMeanFlat(t *testing.T) {
 
 // normalCallosa draws shapes of a rank 2 normal distribution around a callosum of n landmarks in units of 20 mm: the ends of
 // developed Brownian paths. The frame that it returns has the covariance of the drawn W.
-func normalCallosa(t testing.TB, landmarksKept, shapes int) (*framebundle.Space, framebundle.Point, [][]float64) {
-	var u framebundle.Point
-	q := landmarks.CorpusCallosum().Scale(1. / 20).Shape("jhu_atlas")
+func normalCallosa(t testing.TB, landmarksKept, shapes int) (*framebundle.Space[geom.Vec], framebundle.Point[geom.Vec], [][]float64) {
+	var u framebundle.Point[geom.Vec]
+	q := morpho.CorpusCallosum().Scale(1. / 20).Shape("jhu_atlas")
 	for i := 0; i < len(q); i += len(q) / landmarksKept {
 		u.X = append(u.X, q[i]...)
 	}
@@ -132,7 +135,7 @@ func normalCallosa(t testing.TB, landmarksKept, shapes int) (*framebundle.Space,
 		j := (i + 1) % n
 		spacing += math.Hypot(u.X[2*i]-u.X[2*j], u.X[2*i+1]-u.X[2*j+1]) / float64(n)
 	}
-	space := framebundle.On(landmarks.Manifold{N: n, D: 2, Kernel: kernels.Gaussian(2 * spacing)}, framebundle.Integrator(ode.RK4, 10))
+	space := framebundle.On(landmarks.Manifold{N: n, D: 2, Kernel: kernels.Gaussian(2 * spacing)}, geom.Integrator(ode.RK4, 10))
 	random := rand.New(rand.NewPCG(1, 2))
 	samples := make([][]float64, shapes)
 	var drawn [][]float64
@@ -147,7 +150,7 @@ func normalCallosa(t testing.TB, landmarksKept, shapes int) (*framebundle.Space,
 		if err != nil {
 			t.Fatal(err)
 		}
-		samples[k] = d.Points[steps]
+		samples[k] = d.Path[steps]
 		drawn = append(drawn, w[steps])
 	}
 	_, covariance := sampleMoments(drawn)
@@ -166,11 +169,11 @@ func normalCallosa(t testing.TB, landmarksKept, shapes int) (*framebundle.Space,
 // 15 degrees, the variances within a quarter of those of the W that were drawn.
 func TestFrameBundleMeanOfCallosa(t *testing.T) {
 	space, u, samples := normalCallosa(t, 13, 20)
-	m, err := stats.FrameBundleMean(space, samples, 2, stats.Mismatch(3e-4), stats.OnProgress(nil))
+	m, err := stats.FrameBundleMean(space.Base, samples, 2, stats.Noise(3e-4))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s after %d iterations, σ %.3g, variances %.3g", m.Status, m.Iterations, m.Sigma, m.Variances)
+	t.Logf("%s after %d iterations, σ %.3g, variances %.3g", m.Status, m.Iterations, m.Noise, m.Variances)
 	if m.Status != geom.Converged {
 		t.Error(m.Status)
 	}
@@ -181,7 +184,7 @@ func TestFrameBundleMeanOfCallosa(t *testing.T) {
 		truth.SetCol(a, u.Frame[a])
 		estimate.SetCol(a, m.Frame[a])
 	}
-	if off, limit := floats.Distance(m.X, u.X, 2), 2*math.Sqrt(trace/20); off > limit {
+	if off, limit := floats.Distance(m.Point, u.X, 2), 2*math.Sqrt(trace/20); off > limit {
 		t.Errorf("the mean is %.3g off, two standard errors are %.3g", off, limit)
 	}
 	var q1, q2 mat.QR
@@ -212,39 +215,39 @@ func TestFrameBundleMeanOfCallosa(t *testing.T) {
 // Four points of the sphere on two great circles through the pole: the mean is the pole, the most probable paths are
 // great circles by symmetry, and the variances those of the tangent vectors, up to 2σ².
 func TestFrameBundleMeanOnSphere(t *testing.T) {
-	space := framebundle.On(manifold.Sphere(2), framebundle.Integrator(ode.RK4, 10))
+	space := geom.On(manifold.Sphere(2), geom.Integrator(ode.RK4, 10))
 	const a, b, sigma = 0.5, 0.3, 0.005
 	samples := [][]float64{
 		{math.Sin(a), 0, math.Cos(a)}, {-math.Sin(a), 0, math.Cos(a)}, {0, math.Sin(b), math.Cos(b)}, {0, -math.Sin(b), math.Cos(b)}}
-	m, err := stats.FrameBundleMean(space, samples, 2, stats.Mismatch(sigma), stats.Tolerance(1e-4), stats.Start([]float64{0.06, -0.08, math.Sqrt(0.99)}))
+	m, err := stats.FrameBundleMean(space, samples, 2, stats.Noise(sigma), stats.Tolerance(1e-4), stats.Start([]float64{0.06, -0.08, math.Sqrt(0.99)}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log(m.Status, m.Iterations, m.Variances, m.X)
+	t.Log(m.Status, m.Iterations, m.Variances, m.Point)
 	if m.Status != geom.Converged {
 		t.Error(m.Status)
 	}
-	within(t, "mean", m.X, []float64{0, 0, 1}, 1e-4)
+	within(t, "mean", m.Point, []float64{0, 0, 1}, 1e-4)
 	within(t, "variances", m.Variances, []float64{a*a/2 - 2*sigma*sigma, b*b/2 - 2*sigma*sigma}, 1e-3)
 }
 
 func TestFrameBundleMeanErrors(t *testing.T) {
-	space := framebundle.On(manifold.Euclidean(3))
+	space := geom.On(manifold.Euclidean(3))
 	x := normalCloud(6, 3)
 	line := [][]float64{{0, 0, 0}, {1, 1, 1}, {2, 2, 2}, {4, 4, 4}}
 	for _, c := range []struct {
 		want string
-		call func() (*stats.FrameMean, error)
+		call func() (*stats.FrameMean[geom.Vec], error)
 	}{
-		{"no samples", func() (*stats.FrameMean, error) { return stats.FrameBundleMean(space, nil, 1) }},
-		{"rank 4 in dimension 3", func() (*stats.FrameMean, error) { return stats.FrameBundleMean(space, x, 4) }},
-		{"rank 0 in dimension 3", func() (*stats.FrameMean, error) { return stats.FrameBundleMean(space, x, 0) }},
-		{"rank 3 in dimension 3", func() (*stats.FrameMean, error) { return stats.FrameBundlePCA(space, x, 3) }},
-		{"2 samples have a covariance of rank 1 at most", func() (*stats.FrameMean, error) { return stats.FrameBundleMean(space, x[:2], 2) }},
-		{"the rank of their covariance is below 2", func() (*stats.FrameMean, error) { return stats.FrameBundleMean(space, line, 2) }},
-		{"Mismatch(1) is too large for rank 2", func() (*stats.FrameMean, error) { return stats.FrameBundleMean(space, x, 2, stats.Mismatch(1)) }},
-		{"takes no option Mismatch", func() (*stats.FrameMean, error) { return stats.FrameBundlePCA(space, x, 2, stats.Mismatch(1)) }},
-		{"sample 1: 2 coordinates", func() (*stats.FrameMean, error) {
+		{"no samples", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, nil, 1) }},
+		{"rank 4 in dimension 3", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 4) }},
+		{"rank 0 in dimension 3", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 0) }},
+		{"rank 3 in dimension 3", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundlePCA(space, x, 3) }},
+		{"2 samples have a covariance of rank 1 at most", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x[:2], 2) }},
+		{"the rank of their covariance is below 2", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, line, 2) }},
+		{"Noise(1) is too large for rank 2", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 2, stats.Noise(1)) }},
+		{"takes no option Noise", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundlePCA(space, x, 2, stats.Noise(1)) }},
+		{"sample 1 has 2 coordinates", func() (*stats.FrameMean[geom.Vec], error) {
 			return stats.FrameBundleMean(space, [][]float64{{0, 0, 0}, {1, 1}}, 1)
 		}},
 	} {
@@ -258,7 +261,7 @@ func TestFrameBundleMeanErrors(t *testing.T) {
 func BenchmarkFrameBundleMean39(b *testing.B) {
 	for b.Loop() {
 		space, _, samples := normalCallosa(b, 39, 20)
-		m, err := stats.FrameBundleMean(space, samples, 2, stats.Mismatch(3e-4), stats.OnProgress(nil))
+		m, err := stats.FrameBundleMean(space.Base, samples, 2, stats.Noise(3e-4))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -7,20 +7,25 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/solve"
 )
 
 // Mean is a point in the middle of samples, with what is needed to go on from there: their logarithms.
-type Mean struct {
-	Point      []float64
-	Weights    []float64   // w_i, Σ w_i = 1
-	Velocities [][]float64 // v_i = Log_y(x_i)
-	Momenta    [][]float64 // v_i♭
-	Distances  []float64   // d(y, x_i); with Mismatch d_σ
-	Variance   float64     // Σ w_i d(y, x_i)², in the unit of lengths squared; with Mismatch of d_σ
+type Mean[P geom.Point] struct {
+	Point      P
+	Weights    []float64 // w_i, Σ w_i = 1
+	Velocities []P       // v_i = Log_y(x_i)
+	Momenta    []P       // v_i♭
+	Distances  []float64 // d(y, x_i); with Mismatch d_σ
+	Variance   float64   // Σ w_i d(y, x_i)², in the unit of lengths squared; with Mismatch of d_σ
 
-	Gradient   float64 // norm of the gradient: 0 at the mean
-	Residual   float64 // the largest root mean square of Exp_y(v_i) − x_i over the coordinates
-	Iterations int
+	Gradient float64 // norm of the gradient: 0 at the mean
+	// Mismatch: the certificate of the mean. Imbalance is ‖Σ w_i v_i‖ in standard errors of the mean, √(Σ w_i² ‖v_i‖²).
+	// Unsettled is by how much the geodesics fail to be the best to their own samples, the largest |q_i(1) + σ² p_i(1) − x_i|,
+	// relative to √(Σ w_i |x_i − y|²).
+	Imbalance, Unsettled float64
+	Residual             float64 // the largest root mean square of Exp_y(v_i) − x_i over the coordinates
+	Iterations           int
 	// Status is Stalled where the gradient or a logarithm did not reach its tolerance; Residual tells how far the
 	// logarithms are off.
 	Status geom.Status
@@ -31,28 +36,48 @@ type Mean struct {
 // geodesics and accepts what makes the sum smaller. It is the mean where the samples lie in a convex ball, and
 // a local one elsewhere. All samples share every compiled call, and each logarithm sets out from the last one.
 //
-// With Mismatch the sum is that of d_σ², y and all geodesics being varied together; the manifold then is one with
-// coordinates, not an Atlas. That is how to average landmarks of real outlines (the deterministic atlas of Durrleman et al.,
-// NeuroImage 101, 2014).
+// With Mismatch the sum is that of d_σ², and the manifold one with coordinates, not an Atlas. That is how to average landmarks
+// of real outlines (the deterministic atlas of Durrleman et al., NeuroImage 101, 2014). Its Tolerance is one of Imbalance, in
+// standard errors of the mean whatever the number of samples and the unit of length; a hundredth of it is one of Unsettled. A
+// sample that no smooth deformation reaches, such as an outline with points out of order, has several geodesics that are best
+// close by: it makes the search long, and where it does not settle the Status is Stalled. A matrix of all pairs of landmarks is
+// decomposed at every step, which suits up to about a thousand of them.
 //
-// It takes Weights, Start, Mismatch, Tolerance (default 1e-8; with Mismatch 0.02) and MaxIterations (500).
-func FrechetMean(space *geom.Space, samples [][]float64, opts ...Option) (*Mean, error) {
-	r, err := newRun("Fréchet mean", 0, opts, "Weights", "Start", "Mismatch")
+// It takes Weights, Start, Mismatch, Tolerance (default 1e-8; with Mismatch 0.01) and MaxIterations (500).
+func FrechetMean[P geom.Point](on geom.Of[P], samples []P, opts ...Option) (*Mean[P], error) {
+	s := on.Geometry()
+	r, err := newRun("Fréchet mean", s, 0, opts, "Weights", "Start", "Mismatch")
 	if err != nil {
 		return nil, err
 	}
-	defer r.end()
-	w, err := r.samples(space, samples)
+	defer r.End()
+	x, w, err := samplesOf(r, s, samples)
 	if err != nil {
 		return nil, err
 	}
+	return meanOf(s)(r.mean(x, w))
+}
+
+// meanOf turns a mean of lists of numbers into one of points of a space.
+func meanOf[P geom.Point](s *geom.Space[P]) func(m *Mean[geom.Vec], err error) (*Mean[P], error) {
+	return func(m *Mean[geom.Vec], err error) (*Mean[P], error) {
+		if m == nil {
+			return nil, err
+		}
+		return &Mean[P]{s.Point(m.Point), m.Weights, s.Points(m.Velocities), s.Points(m.Momenta), m.Distances, m.Variance,
+			m.Gradient, m.Imbalance, m.Unsettled, m.Residual, m.Iterations, m.Status}, err
+	}
+}
+
+// mean is FrechetMean.
+func (r *run) mean(x [][]float64, w []float64) (*Mean[geom.Vec], error) {
 	if r.sigma > 0 {
-		return r.inexactMean(space, samples, w)
+		return r.inexactMean(x, w)
 	}
 	if r.tolerance == 0 {
 		r.tolerance = 1e-8
 	}
-	return r.centre(space, samples, w, func(g []*geom.Geodesic) level {
+	return r.centre(x, w, func(g []*geodesic) level {
 		l := level{weights: w, slope: 2}
 		for i, g := range g {
 			l.value += w[i] * g.Length * g.Length
@@ -60,6 +85,13 @@ func FrechetMean(space *geom.Space, samples [][]float64, opts ...Option) (*Mean,
 		l.size = math.Sqrt(l.value)
 		return l
 	})
+}
+
+type geodesic = geom.Geodesic[geom.Vec]
+
+// String says what the mean is in one line.
+func (m *Mean[P]) String() string {
+	return fmt.Sprintf("mean of %d samples, standard deviation %.4g, %s after %d iterations", len(m.Weights), math.Sqrt(m.Variance), m.Status, m.Iterations)
 }
 
 // level is the value at a point y of a sum over the samples that a centre minimises.
@@ -74,7 +106,7 @@ type level struct {
 type candidate struct {
 	level
 	y        []float64
-	logs     []*geom.Geodesic
+	logs     []*geodesic
 	step     []float64 // Σ c_i Log_y(x_i)
 	covector []float64 // its ♭
 	norm     float64   // ‖step‖_g
@@ -83,9 +115,9 @@ type candidate struct {
 // centre walks to a point where the steps of the sum vanish, by Broyden's method in the ambient coordinates. The step
 // is the value of a vector field that falls by itself where one takes it (its Jacobian is close to −1), and what the
 // method remembers is not transported: near the end steps are short, and far from it the line search decides.
-func (r *run) centre(space *geom.Space, samples [][]float64, w []float64, sum func(g []*geom.Geodesic) level) (*Mean, error) {
+func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) level) (*Mean[geom.Vec], error) {
 	at := func(y []float64, guess [][]float64) (*candidate, error) {
-		logs, err := space.LogFrom(repeat(y, len(samples)), samples, guess)
+		logs, err := r.space.LogFrom(repeat(y, len(samples)), samples, guess)
 		if err != nil {
 			return nil, err
 		}
@@ -95,18 +127,14 @@ func (r *run) centre(space *geom.Space, samples [][]float64, w []float64, sum fu
 		c.norm = math.Sqrt(max(0, floats.Dot(c.step, c.covector)))
 		return c, nil
 	}
-	y, err := r.startingPoint(space, samples, w)
+	now, err := at(r.startingPoint(samples, w), nil)
 	if err != nil {
-		return nil, err
-	}
-	now, err := at(y, nil)
-	if err != nil {
-		return nil, fmt.Errorf("%s: at the start: %w", r.task, err)
+		return nil, fmt.Errorf("%s: at the start: %w", r.Name, err)
 	}
 	if err := found(now.logs); err != nil {
-		return nil, fmt.Errorf("%s: at the start: %w", r.task, err)
+		return nil, fmt.Errorf("%s: at the start: %w", r.Name, err)
 	}
-	var memory broyden
+	var memory solve.Inverse
 	iteration, status := 0, geom.MaxIterations
 	for ; iteration < r.maxIterations; iteration++ {
 		if now.norm <= r.tolerance*now.size {
@@ -117,17 +145,17 @@ func (r *run) centre(space *geom.Space, samples [][]float64, w []float64, sum fu
 			status = geom.Cancelled
 			break
 		}
-		next, step, err := r.search(space, now, &memory, at)
+		next, step, err := r.search(now, &memory, at)
 		if err != nil {
 			return nil, err
 		}
 		if next == nil {
-			if status = geom.Stalled; r.ctx.Err() != nil {
+			if status = geom.Stalled; r.Stopped() {
 				status = geom.Cancelled
 			}
 			break
 		}
-		memory.learn(step, floats.SubTo(make([]float64, len(step)), now.step, next.step))
+		memory.Learn(step, floats.SubTo(make([]float64, len(step)), now.step, next.step))
 		now = next
 	}
 	m := r.result(now.y, now.logs, w)
@@ -139,8 +167,8 @@ func (r *run) centre(space *geom.Space, samples [][]float64, w []float64, sum fu
 }
 
 // result describes the samples from a point; it is Stalled where a logarithm was not found.
-func (r *run) result(y []float64, logs []*geom.Geodesic, w []float64) *Mean {
-	m := &Mean{Point: y, Weights: w}
+func (r *run) result(y []float64, logs []*geodesic, w []float64) *Mean[geom.Vec] {
+	m := &Mean[geom.Vec]{Point: y, Weights: w}
 	m.Velocities, m.Momenta = parts(logs)
 	for i, g := range logs {
 		m.Distances = append(m.Distances, g.Length)
@@ -155,12 +183,12 @@ func (r *run) result(y []float64, logs []*geom.Geodesic, w []float64) *Mean {
 
 // search takes a step that lowers the sum, or at the limit of what rounding lets it tell, its gradient: along the
 // direction of the memory, else along the plain one. It returns nil where there is none.
-func (r *run) search(space *geom.Space, now *candidate, memory *broyden, at func(y []float64, guess [][]float64) (*candidate, error)) (*candidate, []float64, error) {
+func (r *run) search(now *candidate, memory *solve.Inverse, at func(y []float64, guess [][]float64) (*candidate, error)) (*candidate, []float64, error) {
 	for {
 		direction := now.step
-		plain := memory.empty()
+		plain := memory.Identity()
 		if !plain {
-			_, tangent, err := space.Project(now.y, memory.apply(now.step))
+			_, tangent, err := r.space.Project(now.y, memory.Apply(now.step))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -170,7 +198,7 @@ func (r *run) search(space *geom.Space, now *candidate, memory *broyden, at func
 		if plain || slope > 0.05*now.norm*now.norm {
 			for t := 1.0; t > 1e-2; t /= 2 {
 				step := floats.ScaleTo(make([]float64, len(direction)), t, direction)
-				g, err := space.Exp(now.y, step)
+				g, err := r.space.Exp(now.y, step)
 				if err != nil {
 					continue // the step leaves the chart
 				}
@@ -178,7 +206,7 @@ func (r *run) search(space *geom.Space, now *candidate, memory *broyden, at func
 				for i, g := range now.logs {
 					guess[i] = floats.SubTo(make([]float64, len(step)), g.Velocity, step)
 				}
-				next, err := at(g.Points[len(g.Points)-1], guess)
+				next, err := at(g.End, guess)
 				if err != nil {
 					continue // a sample has no logarithm there
 				}
@@ -187,7 +215,7 @@ func (r *run) search(space *geom.Space, now *candidate, memory *broyden, at func
 				if falls || equal {
 					return next, step, nil
 				}
-				if r.ctx.Err() != nil {
+				if r.Stopped() {
 					return nil, nil, nil
 				}
 			}
@@ -195,12 +223,12 @@ func (r *run) search(space *geom.Space, now *candidate, memory *broyden, at func
 		if plain {
 			return nil, nil, nil
 		}
-		*memory = broyden{}
+		*memory = solve.Inverse{}
 	}
 }
 
 // found reports samples out of reach, where they are the most.
-func found(logs []*geom.Geodesic) error {
+func found(logs []*geodesic) error {
 	lost, worst := 0, 0.0
 	for _, g := range logs {
 		if g.Status != geom.Converged {
@@ -215,39 +243,10 @@ func found(logs []*geom.Geodesic) error {
 }
 
 // parts returns the velocities and momenta of geodesics.
-func parts(g []*geom.Geodesic) (velocities, momenta [][]float64) {
+func parts(g []*geodesic) (velocities, momenta [][]float64) {
 	for _, g := range g {
 		velocities = append(velocities, g.Velocity)
 		momenta = append(momenta, g.Momentum)
 	}
 	return velocities, momenta
-}
-
-// broyden is the matrix of Broyden's good method, the inverse of a Jacobian close to the identity, as I + Σ u_k w_kᵀ.
-type broyden struct{ u, w [][]float64 }
-
-func (b *broyden) empty() bool { return len(b.u) == 0 }
-
-func (b *broyden) apply(y []float64) []float64 {
-	z := append([]float64{}, y...)
-	for k := range b.u {
-		floats.AddScaled(z, floats.Dot(b.w[k], y), b.u[k])
-	}
-	return z
-}
-
-// learn makes the matrix take the difference y of values to that s of arguments: B⁺ = B + (s − B y) sᵀB / (sᵀ B y).
-func (b *broyden) learn(s, y []float64) {
-	by := b.apply(y)
-	den := floats.Dot(s, by)
-	if math.Abs(den) <= 1e-8*floats.Dot(s, s) {
-		return
-	}
-	w := append([]float64{}, s...)
-	for k := range b.u {
-		floats.AddScaled(w, floats.Dot(s, b.u[k]), b.w[k])
-	}
-	u := floats.SubTo(make([]float64, len(s)), s, by)
-	floats.Scale(1/den, u)
-	b.u, b.w = append(b.u, u), append(b.w, w)
 }

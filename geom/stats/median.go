@@ -14,17 +14,22 @@ import (
 // median is a sample, Point is exactly this sample and Gradient is what exceeds its weight, 0.
 //
 // It takes Weights, Start, Tolerance (default 1e-8) and MaxIterations (500).
-func Median(space *geom.Space, samples [][]float64, opts ...Option) (*Mean, error) {
-	r, err := newRun("geometric median", 1e-8, opts, "Weights", "Start")
+func Median[P geom.Point](on geom.Of[P], samples []P, opts ...Option) (*Mean[P], error) {
+	s := on.Geometry()
+	r, err := newRun("geometric median", s, 1e-8, opts, "Weights", "Start")
 	if err != nil {
 		return nil, err
 	}
-	defer r.end()
-	w, err := r.samples(space, samples)
+	defer r.End()
+	x, w, err := samplesOf(r, s, samples)
 	if err != nil {
 		return nil, err
 	}
-	sum := func(g []*geom.Geodesic) level {
+	return meanOf(s)(r.median(x, w))
+}
+
+func (r *run) median(samples [][]float64, w []float64) (*Mean[geom.Vec], error) {
+	sum := func(g []*geodesic) level {
 		l := level{weights: make([]float64, len(g))}
 		for i, g := range g {
 			l.value += w[i] * g.Length
@@ -38,13 +43,13 @@ func Median(space *geom.Space, samples [][]float64, opts ...Option) (*Mean, erro
 		}
 		return l
 	}
-	m, err := r.centre(space, samples, w, sum)
+	m, err := r.centre(samples, w, sum)
 	if err != nil || m.Status == geom.Cancelled {
 		return m, err
 	}
 	// The sum has a kink at every sample, where no gradient vanishes: try the one close by.
 	nearest := floats.MinIdx(m.Distances)
-	logs, err := space.LogFrom(repeat(samples[nearest], len(samples)), samples, nil)
+	logs, err := r.space.LogFrom(repeat(samples[nearest], len(samples)), samples, nil)
 	if err != nil {
 		return m, nil // some sample has no logarithm there
 	}

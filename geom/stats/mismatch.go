@@ -4,113 +4,233 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
-	"anatomy/geom/engine"
+	"anatomy/geom/ode"
+	"anatomy/geom/solve"
 )
 
 // ridge is added to the cometric in preconditioners: directions in which a kernel is smaller count as equally stiff.
 const ridge = 0.01
 
-// inexactMean minimises Σ w_i (‖p_i‖²_g* + |q_i(1) − x_i|²/σ²) over the point y and the momenta p_i of the geodesics q_i
-// from it.
-func (r *run) inexactMean(space *geom.Space, samples [][]float64, w []float64) (*Mean, error) {
-	if _, ok := space.M.(geom.Atlas); ok {
-		return nil, fmt.Errorf("%s: Mismatch is for manifolds with coordinates; on %T logarithms are exact: leave it out", r.task, space.M)
+// inexactMean minimises Σ w_i (‖p_i‖²_g* + |q_i(1) − x_i|²/σ²) over the point y and the momenta p_i of the geodesics q_i from it.
+//
+// With each p_i the minimum of its own term, the derivative by y is −2 Σ w_i p_i: the mean is the root of Σ w_i p_i, whose
+// derivative by y is close to −(g* + σ²)⁻¹. σ falls from a value at which the terms have one minimum each, with a step of y
+// at every one; then Broyden's method takes the steps. The geodesics on the way are integrated coarsely.
+func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], error) {
+	space := r.space
+	if geom.IsAtlas(space.M) {
+		return nil, fmt.Errorf("%s: Mismatch is for manifolds with coordinates; on %T logarithms are exact: leave it out", r.Name, space.M)
 	}
 	if r.tolerance == 0 {
-		r.tolerance = 0.02
+		r.tolerance = 0.01
 	}
-	if i := floats.MinIdx(w); w[i] == 0 {
-		return nil, fmt.Errorf("%s: sample %d has weight 0, so with Mismatch nothing determines its geodesic: leave it out", r.task, i)
-	}
-	y, err := r.startingPoint(space, samples, w)
+	y := r.startingPoint(samples, w)
+	c, err := cometricAt(space, y)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: at the start: %w", r.Name, err)
 	}
-	d, n := len(y), len(samples)
-	precision := 1 / (r.sigma * r.sigma)
-	call := func(name string, differentiate bool, x []float64) (engine.Values, error) {
-		return space.Call(name, func(in []*graph.Node) []*graph.Node {
-			y, p, x, w, precision := in[0], in[1], in[2], in[3], in[4]
-			starts := graph.BroadcastToShape(graph.ExpandAxes(y, 0), p.Shape())
-			v := geom.Sharp(space.M, starts, p)
-			squares := graph.ReduceSum(graph.Mul(p, v), -1)
-			misses := graph.ReduceSum(graph.Square(graph.Sub(space.ShootMap(starts, p), x)), -1)
-			distances := graph.Add(squares, graph.Mul(precision, misses))
-			f := graph.ReduceAllSum(graph.Mul(w, distances))
-			if !differentiate {
-				return []*graph.Node{f, v, distances, misses}
-			}
-			return append([]*graph.Node{f}, graph.Gradient(f, y, p)...)
-		}, x[:d], engine.Unflatten(x[d:], d), samples, w, precision)
+	const (
+		easy = 0.3  // σ at the start, by the size of the cometric
+		fall = 0.85 // of σ at every step
+	)
+	sigma := math.Max(r.sigma, easy*math.Sqrt(floats.Sum(c.values)/float64(len(c.values))))
+	b := &balance{run: r, weights: w, shots: newShots(r.Context(), space.With(geom.Integrator(ode.RK4, 5)), samples)}
+	for i, x := range samples {
+		d := floats.Distance(x, y, 2)
+		b.spread += w[i] * d * d
 	}
-	problem := problem{
-		firstStep: 0.5 / precision,
-		retract:   add,
-		value: func(x []float64) (float64, []float64, error) {
-			out, err := call("inexact mean", true, x)
-			if err != nil {
-				return 0, nil, err
+	b.spread = math.Sqrt(b.spread)
+	b.shots.tolerance = onTheWay * b.spread
+	if err := b.from(y, sigma*sigma); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
+	}
+	b.least = 1e-10 * b.standardError()
+	for sigma > r.sigma && b.iterations < r.maxIterations {
+		if stop, err := b.show(); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		} else if stop {
+			break
+		}
+		step, _ := b.step()
+		sigma = math.Max(r.sigma, fall*sigma)
+		if err := b.from(floats.AddTo(make([]float64, len(y)), b.point, step), sigma*sigma); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		b.iterations++
+	}
+	for _, phase := range []struct {
+		space           *geom.Space[geom.Vec]
+		imbalance, miss float64
+	}{{b.shots.space, math.Max(0.1, r.tolerance), onTheWay}, {space, r.tolerance, missing * r.tolerance}} {
+		if b.shots.space != phase.space {
+			b.shots.space = phase.space
+			if err := b.from(b.point, sigma*sigma); err != nil {
+				return nil, fmt.Errorf("%s: %w", r.Name, err)
 			}
-			g := append(out.Flat(1), out.Flat(2)...)
-			if f := out.Scalar(0); finite(f) && finite(floats.Norm(g, 1)) {
-				return f, g, nil
+		}
+		if err := b.settle(phase.imbalance, phase.miss); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
+	}
+	return b.result()
+}
+
+const (
+	onTheWay = 1e-2 // |F_i| by the spread of the samples, while y is far away
+	missing  = 1e-2 // the same at the end, by the tolerance
+)
+
+// balance is a search for the point at which the momenta of geodesics to samples balance.
+type balance struct {
+	*run
+	*shots
+	point      []float64
+	weights    []float64
+	spread     float64 // √(Σ w_i |x_i − y|²)
+	least      float64 // what no standard error is below, where all samples are in one point
+	iterations int
+}
+
+// from moves the start of all geodesics.
+func (b *balance) from(y []float64, variance float64) error {
+	at, err := cometricAt(b.shots.space, y)
+	if err != nil {
+		return err
+	}
+	b.point = y
+	return b.aim(repeat(y, len(b.shots.samples)), at, variance)
+}
+
+// pull returns Σ w_i p_i with its norm.
+func (b *balance) pull() ([]float64, float64) {
+	pull := make([]float64, len(b.point))
+	for i, root := range b.roots {
+		floats.AddScaled(pull, b.weights[i], root.X)
+	}
+	return pull, math.Sqrt(b.cometric.square(pull))
+}
+
+// standardError is √(Σ w_i² ‖p_i‖²), that of Σ w_i p_i.
+func (b *balance) standardError() float64 {
+	square := 0.0
+	for i, root := range b.roots {
+		square += b.weights[i] * b.weights[i] * b.cometric.square(root.X)
+	}
+	return math.Max(b.least, math.Sqrt(square))
+}
+
+// imbalance is the norm of Σ w_i p_i in standard errors.
+func (b *balance) imbalance() float64 {
+	if _, norm := b.pull(); norm > 0 {
+		return norm / b.standardError()
+	}
+	return 0
+}
+
+// step returns (g* + σ²) Σ w_i p_i, by which y is off to first order, and its length.
+func (b *balance) step() ([]float64, float64) {
+	pull, _ := b.pull()
+	step := b.cometric.sharp(pull)
+	floats.AddScaled(step, b.variance, pull)
+	return step, floats.Norm(step, 2)
+}
+
+// show says where the search is and whether it shall stop.
+func (b *balance) show() (stop bool, err error) {
+	squares, _, err := b.distances()
+	if err != nil {
+		return true, err
+	}
+	_, norm := b.pull()
+	return b.report(b.iterations, floats.Dot(b.weights, squares), 2*norm), nil
+}
+
+// settle moves y until the momenta balance to so many standard errors, with geodesics that are off by no more than miss.
+func (b *balance) settle(imbalance, miss float64) error {
+	var memory solve.Inverse
+	step, length := b.step()
+	for bad := 0; bad < 5 && b.iterations < b.maxIterations; b.iterations++ {
+		now := b.imbalance()
+		if now <= imbalance && b.worst() <= miss*b.spread {
+			return nil
+		}
+		if stop, err := b.show(); stop || err != nil {
+			return err
+		}
+		b.shots.tolerance = math.Min(onTheWay*b.spread, math.Max(0.3*length, 0.3*miss*b.spread))
+		if now <= imbalance {
+			b.shots.tolerance = 0.3 * miss * b.spread
+		}
+		d := memory.Apply(step)
+		from := b.point
+		for short := 0; ; short++ {
+			if err := b.from(floats.AddTo(make([]float64, len(d)), from, d), b.variance); err != nil {
+				return err
 			}
-			return math.Inf(1), g, nil
-		},
-		precondition: func(g []float64) ([]float64, error) {
-			h, err := stiffFlat(space, y, engine.Unflatten(g[d:], d))
-			if err != nil {
-				return nil, err
+			next, nextLength := b.step()
+			if b.ctx.Err() != nil {
+				return nil
 			}
-			out := append([]float64{}, g[:d]...)
-			for i, v := range h {
-				for _, c := range v {
-					out = append(out, c/w[i])
+			if nextLength < 3*length || short == 2 {
+				memory.Learn(d, floats.SubTo(make([]float64, len(d)), step, next))
+				if bad++; nextLength < 0.9*length {
+					bad = 0
 				}
+				step, length = next, nextLength
+				break
 			}
-			return out, nil
-		},
+			memory = solve.Inverse{} // too far
+			floats.Scale(0.25, d)
+		}
 	}
-	found, err := r.minimise(problem, append(append([]float64{}, y...), make([]float64, n*d)...))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.task, err)
-	}
-	out, err := call("inexact mean, result", false, found.x)
+	return nil
+}
+
+// result describes the samples from y, whether settled or not.
+func (b *balance) result() (*Mean[geom.Vec], error) {
+	squares, misses, err := b.distances()
 	if err != nil {
 		return nil, err
 	}
-	m := &Mean{Point: found.x[:d:d], Weights: w, Velocities: out.Matrix(1), Momenta: engine.Unflatten(found.x[d:], d),
-		Variance: found.value, Gradient: found.gradient, Iterations: found.iterations, Status: found.status}
-	misses := out.Vector(3)
-	for i, square := range out.Vector(2) {
-		m.Distances = append(m.Distances, math.Sqrt(max(0, square)))
-		m.Residual = max(m.Residual, math.Sqrt(misses[i]/float64(d)))
+	_, norm := b.pull()
+	m := &Mean[geom.Vec]{Point: b.point, Weights: b.weights, Gradient: 2 * norm, Imbalance: b.imbalance(), Iterations: b.iterations}
+	for i, root := range b.roots {
+		v := b.cometric.sharp(root.X)
+		m.Momenta, m.Velocities = append(m.Momenta, root.X), append(m.Velocities, v)
+		m.Distances = append(m.Distances, math.Sqrt(math.Max(0, squares[i])))
+		m.Variance += b.weights[i] * squares[i]
+		m.Residual = math.Max(m.Residual, math.Sqrt(misses[i]/float64(len(v))))
+	}
+	if b.spread > 0 {
+		m.Unsettled = b.worst() / b.spread
+	}
+	switch {
+	case b.variance == b.sigma*b.sigma && m.Imbalance <= b.run.tolerance && m.Unsettled <= missing*b.run.tolerance:
+	case b.ctx.Err() != nil:
+		m.Status = geom.Cancelled
+	case b.iterations >= b.maxIterations:
+		m.Status = geom.MaxIterations
+	default:
+		m.Status = geom.Stalled
 	}
 	return m, nil
 }
 
-// stiffFlat returns (g* + ridge)⁻¹ a_i at y where the manifold can do so, else a_i♭: the preconditioner of momenta.
-func stiffFlat(space *geom.Space, y []float64, a [][]float64) ([][]float64, error) {
-	out, err := space.Call("stiff flat", func(in []*graph.Node) []*graph.Node {
-		a := in[1]
-		y := graph.BroadcastToShape(graph.ExpandAxes(in[0], 0), a.Shape())
-		if m, ok := space.M.(geom.Regulariser); ok {
-			mu := graph.MulScalar(graph.OnesLike(graph.Squeeze(graph.SliceAxis(a, -1, graph.AxisElem(0)), -1)), ridge)
-			return []*graph.Node{m.RegularFlat(y, a, mu)}
-		}
-		return []*graph.Node{geom.Flat(space.M, y, a)}
-	}, y, a)
-	if err != nil {
-		return nil, err
-	}
-	return out.Matrix(0), nil
+// operation is the key of this package's functions: those that shoot geodesics have the integrator in it.
+type operation struct {
+	name   string
+	method ode.Method
+	steps  int
 }
 
-// add is the retraction of coordinates.
-func add(x, d []float64) ([]float64, error) { return floats.AddTo(make([]float64, len(x)), x, d), nil }
+func (o operation) String() string { return o.name }
+
+// shooting is the key of a function that shoots geodesics.
+func shooting(name string, s *geom.Space[geom.Vec]) operation {
+	return operation{name, s.Method(), s.Steps()}
+}
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

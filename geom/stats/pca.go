@@ -11,10 +11,10 @@ import (
 )
 
 // PCA describes samples by geodesics through a point: Exp_y(Σ_k s_k u_k) with modes u_k, orthonormal in the metric at y.
-type PCA struct {
-	Point     []float64
-	Modes     [][]float64 // u_k, tangent vectors at Point, ‖u_k‖_g = 1
-	Momenta   [][]float64 // u_k♭
+type PCA[P geom.Point] struct {
+	Point     P
+	Modes     []P         // u_k, tangent vectors at Point, ‖u_k‖_g = 1
+	Momenta   []P         // u_k♭
 	Variances []float64   // of the scores along each mode
 	Explained []float64   // the share of each mode in what there is to explain; see the function that made it
 	Scores    [][]float64 // s, of every sample along every mode
@@ -28,7 +28,44 @@ type PCA struct {
 // 1/(N−1) (Fletcher, Lu, Pizer and Joshi, IEEE Trans. Med. Imaging 23, 2004). They come from the N×N matrix of inner
 // products. There are at most N−1 modes; those whose standard deviation is below 1e-7 of the largest are left out.
 // The sign of a mode is that which makes its largest component positive. Explained is the share in the total variance.
-func TangentPCA(m *Mean) (*PCA, error) {
+func TangentPCA[P geom.Point](m *Mean[P]) (*PCA[P], error) {
+	if m == nil {
+		return nil, fmt.Errorf("tangent PCA: no mean")
+	}
+	p, err := tangentPCA(&Mean[geom.Vec]{Point: geom.Numbers(m.Point), Weights: m.Weights, Velocities: numbers(m.Velocities), Momenta: numbers(m.Momenta)})
+	if err != nil {
+		return nil, err
+	}
+	return pcaOf(p, func(v geom.Vec) P { return geom.Like(m.Point, v) }), nil
+}
+
+func numbers[P geom.Point](x []P) [][]float64 {
+	out := make([][]float64, len(x))
+	for i := range x {
+		out[i] = geom.Numbers(x[i])
+	}
+	return out
+}
+
+// pcaOf turns components of lists of numbers into those of points.
+func pcaOf[P geom.Point](p *PCA[geom.Vec], point func(v geom.Vec) P) *PCA[P] {
+	out := &PCA[P]{Point: point(p.Point), Variances: p.Variances, Explained: p.Explained, Scores: p.Scores, Iterations: p.Iterations, Status: p.Status}
+	for k := range p.Modes {
+		out.Modes, out.Momenta = append(out.Modes, point(p.Modes[k])), append(out.Momenta, point(p.Momenta[k]))
+	}
+	return out
+}
+
+// String says what the components are in one line.
+func (p *PCA[P]) String() string {
+	s := fmt.Sprintf("%d modes of %d samples", len(p.Modes), len(p.Scores))
+	if len(p.Explained) > 0 {
+		s += fmt.Sprintf(", the first explains %.1f %%", 100*p.Explained[0])
+	}
+	return s
+}
+
+func tangentPCA(m *Mean[geom.Vec]) (*PCA[geom.Vec], error) {
 	n := len(m.Velocities)
 	if n < 2 {
 		return nil, fmt.Errorf("tangent PCA: %d samples, want at least 2", n)
@@ -55,7 +92,7 @@ func TangentPCA(m *Mean) (*PCA, error) {
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
 	total := mat.Trace(gram)
-	p := &PCA{Point: m.Point, Scores: make([][]float64, n)}
+	p := &PCA[geom.Vec]{Point: m.Point, Scores: make([][]float64, n)}
 	for k := n - 1; k > 0 && values[k] > 1e-14*values[n-1]; k-- { // ascending; the mean takes one away
 		c := mat.Col(nil, k, &vectors)
 		for i := range c {
@@ -85,32 +122,32 @@ func absolute(x []float64) []float64 {
 }
 
 // At returns Exp_y(Σ_k s_k u_k), for as many scores as are given.
-func (p *PCA) At(space *geom.Space, scores ...float64) ([]float64, error) {
+func (p *PCA[P]) At(on geom.Of[P], scores ...float64) (point P, err error) {
 	if len(scores) > len(p.Modes) {
-		return nil, fmt.Errorf("PCA: %d scores for %d modes", len(scores), len(p.Modes))
+		return point, fmt.Errorf("PCA: %d scores for %d modes", len(scores), len(p.Modes))
 	}
-	a := make([]float64, len(p.Point))
+	a := make([]float64, len(geom.Numbers(p.Point)))
 	for k, s := range scores {
-		floats.AddScaled(a, s, p.Momenta[k])
+		floats.AddScaled(a, s, geom.Numbers(p.Momenta[k]))
 	}
-	g, err := space.Shoot(p.Point, a)
+	g, err := on.Geometry().Shoot(p.Point, geom.Like(p.Point, a))
 	if err != nil {
-		return nil, err
+		return point, err
 	}
-	return g.Points[len(g.Points)-1], nil
+	return g.End, nil
 }
 
 // Mode returns points along mode k, counted from 0, at the given numbers of standard deviations from the mean.
-func (p *PCA) Mode(space *geom.Space, k int, deviations ...float64) ([][]float64, error) {
+func (p *PCA[P]) Mode(on geom.Of[P], k int, deviations ...float64) ([]P, error) {
 	if k < 0 || k >= len(p.Modes) {
 		return nil, fmt.Errorf("PCA: mode %d of %d, counted from 0", k, len(p.Modes))
 	}
-	points := make([][]float64, len(deviations))
+	points := make([]P, len(deviations))
 	for i, c := range deviations {
 		scores := make([]float64, k+1)
 		scores[k] = c * math.Sqrt(p.Variances[k])
 		var err error
-		if points[i], err = p.At(space, scores...); err != nil {
+		if points[i], err = p.At(on, scores...); err != nil {
 			return nil, fmt.Errorf("PCA: mode %d at %g standard deviations: %w", k, c, err)
 		}
 	}

@@ -19,8 +19,11 @@ const (
 	MeanDistance Statistic = iota
 	// TangentMeanDistance is ‖mean of v_i over A − mean of v_i over B‖_g of the logarithms v_i at the mean of all.
 	TangentMeanDistance
-	// Dispersion is |D_A − D_B|, D the mean distance of a group's samples from their own mean (Anderson, Biometrics 62,
-	// 2006): the distances are permuted.
+	// Dispersion is |D_A − D_B|, D the mean distance of a group's n samples from their own mean, times √(n/(n − 1)). What is
+	// permuted are the vectors from the means to the samples, in one tangent space and scaled by the same factor; D is that of
+	// the vectors of a permuted group from their mean (Anderson, Biometrics 62, 2006, permutes the residuals of the samples). The
+	// distances alone are not exchangeable: those in small groups are smaller, and bound to each other. With Mismatch the
+	// distances are those of the geodesics, without the noise. For the size of the test see geom/stats/calibrate.
 	Dispersion
 )
 
@@ -29,11 +32,11 @@ func (s Statistic) String() string {
 }
 
 // Comparison is the result of a permutation test.
-type Comparison struct {
+type Comparison[P geom.Point] struct {
 	Statistic    float64   // of the groups as they are
 	P            float64   // (1 + #{permuted ≥ Statistic})/(1 + permutations)
 	Permuted     []float64 // the statistic of every permutation
-	MeanA, MeanB []float64 // the groups' means; for TangentMeanDistance nil
+	MeanA, MeanB P         // the groups' means; for TangentMeanDistance nil
 	Status       geom.Status
 }
 
@@ -41,38 +44,55 @@ type Comparison struct {
 // seed fixes the permutations. A cancelled test has the permutations done so far.
 //
 // It takes Mismatch, Tolerance and MaxIterations, for the means.
-func PermutationTest(space *geom.Space, a, b [][]float64, statistic Statistic, permutations int, seed uint64, opts ...Option) (*Comparison, error) {
-	r, err := newRun("permutation test", 0, opts, "Mismatch")
+func PermutationTest[P geom.Point](on geom.Of[P], a, b []P, statistic Statistic, permutations int, seed uint64, opts ...Option) (*Comparison[P], error) {
+	s := on.Geometry()
+	r, err := newRun("permutation test", s, 0, opts, "Mismatch")
 	if err != nil {
 		return nil, err
 	}
-	defer r.end()
+	defer r.End()
 	if statistic < MeanDistance || statistic > Dispersion {
-		return nil, fmt.Errorf("%s: no statistic %d", r.task, int(statistic))
+		return nil, fmt.Errorf("%s: no statistic %d", r.Name, int(statistic))
 	}
 	if permutations < 1 {
-		return nil, fmt.Errorf("%s: %d permutations, want at least 1", r.task, permutations)
+		return nil, fmt.Errorf("%s: %d permutations, want at least 1", r.Name, permutations)
 	}
 	if len(a) < 2 || len(b) < 2 {
-		return nil, fmt.Errorf("%s: groups of %d and %d samples, want at least 2 in each", r.task, len(a), len(b))
+		return nil, fmt.Errorf("%s: groups of %d and %d samples, want at least 2 in each", r.Name, len(a), len(b))
 	}
-	all := append(append([][]float64{}, a...), b...)
-	if _, err := r.samples(space, all); err != nil {
+	all, _, err := samplesOf(r, s, append(append([]P{}, a...), b...))
+	if err != nil {
 		return nil, err
 	}
-	quiet := append(append([]Option{}, opts...), OnProgress(nil))
-	c := &Comparison{}
-	var of func(order []int) (float64, error)
+	c, err := r.permutationTest(all, len(a), statistic, permutations, seed)
+	if err != nil {
+		return nil, err
+	}
+	return &Comparison[P]{c.Statistic, c.P, c.Permuted, s.Point(c.MeanA), s.Point(c.MeanB), c.Status}, nil
+}
+
+// permutationTest compares the first n samples with the others.
+func (r *run) permutationTest(all [][]float64, n int, statistic Statistic, permutations int, seed uint64) (c *Comparison[geom.Vec], err error) {
+	meanOf := func(quiet bool, members [][]float64) (*Mean[geom.Vec], error) {
+		inner := *r
+		if quiet {
+			inner.Task = inner.Quiet()
+		}
+		return inner.mean(members, even(len(members)))
+	}
+	a, b := all[:n], all[n:]
+	c = &Comparison[geom.Vec]{}
+	var of, observed func(order []int) (float64, error)
 	switch statistic {
 	case MeanDistance:
 		of = func(order []int) (float64, error) {
-			means := make([]*Mean, 2)
+			means := make([]*Mean[geom.Vec], 2)
 			for g, members := range [][]int{order[:len(a)], order[len(a):]} {
 				group := make([][]float64, len(members))
 				for k, i := range members {
 					group[k] = all[i]
 				}
-				mean, err := FrechetMean(space, group, quiet...)
+				mean, err := meanOf(true, group)
 				if err != nil {
 					return 0, err
 				}
@@ -84,16 +104,19 @@ func PermutationTest(space *geom.Space, a, b [][]float64, statistic Statistic, p
 			if c.MeanA == nil {
 				c.MeanA, c.MeanB = means[0].Point, means[1].Point
 			}
-			log, err := space.LogAll([][]float64{means[0].Point}, [][]float64{means[1].Point})
+			log, err := r.space.LogAll([][]float64{means[0].Point}, [][]float64{means[1].Point})
 			if err != nil {
 				return 0, err
+			}
+			if log[0].Status != geom.Converged {
+				c.Status = log[0].Status
 			}
 			return log[0].Length, nil
 		}
 	case TangentMeanDistance:
-		mean, err := FrechetMean(space, all, opts...)
+		mean, err := meanOf(false, all)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.task, err)
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
 		c.Status = mean.Status
 		of = func(order []int) (float64, error) {
@@ -106,30 +129,29 @@ func PermutationTest(space *geom.Space, a, b [][]float64, statistic Statistic, p
 			return math.Sqrt(max(0, floats.Dot(combine(signs, mean.Momenta), combine(signs, mean.Velocities)))), nil
 		}
 	case Dispersion:
-		var distances []float64
+		means := make([]*Mean[geom.Vec], 2)
 		for g, group := range [][][]float64{a, b} {
-			mean, err := FrechetMean(space, group, opts...)
-			if err != nil {
-				return nil, fmt.Errorf("%s: the mean of group %d of 0 and 1: %w", r.task, g, err)
+			if means[g], err = meanOf(false, group); err != nil {
+				return nil, fmt.Errorf("%s: the mean of group %d of 0 and 1: %w", r.Name, g, err)
 			}
-			distances = append(distances, mean.Distances...)
-			if c.MeanB = mean.Point; g == 0 {
-				c.MeanA = mean.Point
-			}
-			if mean.Status != geom.Converged {
-				c.Status = mean.Status
+			if s := means[g].Status; s != geom.Converged {
+				c.Status = s
 			}
 		}
+		c.MeanA, c.MeanB = means[0].Point, means[1].Point
+		gram, err := r.residuals(means[0], means[1])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
 		of = func(order []int) (float64, error) {
-			d := 0.0
-			for k, i := range order {
-				if k < len(a) {
-					d += distances[i] / float64(len(a))
-				} else {
-					d -= distances[i] / float64(len(b))
-				}
+			return math.Abs(dispersion(gram, order[:len(a)]) - dispersion(gram, order[len(a):])), nil
+		}
+		observed = func([]int) (float64, error) {
+			lengths := make([]float64, len(all)) // the mean of a group's own vectors is 0, and they have the factor
+			for i := range lengths {
+				lengths[i] = math.Sqrt(gram.At(i, i))
 			}
-			return math.Abs(d), nil
+			return math.Abs(floats.Sum(lengths[:len(a)])/float64(len(a)) - floats.Sum(lengths[len(a):])/float64(len(b))), nil
 		}
 	}
 
@@ -138,26 +160,40 @@ func PermutationTest(space *geom.Space, a, b [][]float64, statistic Statistic, p
 	for i := range order {
 		order[i] = i
 	}
-	if c.Statistic, err = of(order); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.task, err)
+	if observed == nil {
+		observed = of
+	}
+	if c.Statistic, err = observed(order); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
 	extreme := 0
 	for k := range permutations {
-		if r.ctx.Err() != nil {
+		if r.Report(geom.Progress{Iteration: k, Total: permutations, Objective: c.Statistic}) {
 			c.Status = geom.Cancelled
 			break
 		}
-		r.progress(Progress{Task: r.task, Iteration: k, Total: permutations, Objective: c.Statistic})
 		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		v, err := of(order)
 		if err != nil {
-			return nil, fmt.Errorf("%s: permutation %d: %w", r.task, k, err)
+			return nil, fmt.Errorf("%s: permutation %d: %w", r.Name, k, err)
 		}
 		c.Permuted = append(c.Permuted, v)
-		if v >= c.Statistic*(1-1e-9) { // the same groups again, to rounding
+		if math.IsNaN(v) || v >= c.Statistic*(1-1e-9) { // the same groups again, to rounding
 			extreme++
 		}
 	}
 	c.P = float64(1+extreme) / float64(1+len(c.Permuted))
 	return c, nil
+}
+
+// even are equal weights.
+func even(n int) []float64 {
+	w := make([]float64, n)
+	floats.AddConst(1/float64(n), w)
+	return w
+}
+
+// String says what the comparison found in one line.
+func (c *Comparison[P]) String() string {
+	return fmt.Sprintf("permutation test: statistic %.4g, p = %.3g of %d permutations, %s", c.Statistic, c.P, len(c.Permuted), c.Status)
 }

@@ -16,28 +16,39 @@ import (
 // that it takes away, Variances are those of the scores, Σ w_i s_i²/(1 − Σ w_i²) less the square of their mean.
 //
 // The mean must be exact, without Mismatch. It takes Tolerance (default 1e-6) and MaxIterations (500, for every mode).
-func PrincipalGeodesics(space *geom.Space, samples [][]float64, mean *Mean, modes int, opts ...Option) (*PCA, error) {
-	r, err := newRun("principal geodesics", 1e-6, opts)
+func PrincipalGeodesics[P geom.Point](on geom.Of[P], samples []P, mean *Mean[P], modes int, opts ...Option) (*PCA[P], error) {
+	s := on.Geometry()
+	r, err := newRun("principal geodesics", s, 1e-6, opts)
 	if err != nil {
 		return nil, err
 	}
-	defer r.end()
-	if _, err := r.samples(space, samples); err != nil {
+	defer r.End()
+	x, _, err := samplesOf(r, s, samples)
+	if err != nil {
 		return nil, err
 	}
-	if len(samples) != len(mean.Velocities) {
-		return nil, fmt.Errorf("%s: %d samples, the mean is of %d", r.task, len(samples), len(mean.Velocities))
+	if mean == nil || len(samples) != len(mean.Velocities) {
+		return nil, fmt.Errorf("%s: %d samples, want those of the mean", r.Name, len(samples))
 	}
-	tangent, err := TangentPCA(mean)
+	p, err := r.principalGeodesics(x, &Mean[geom.Vec]{Point: s.Vector(mean.Point), Weights: mean.Weights, Variance: mean.Variance,
+		Velocities: s.Vectors(mean.Velocities), Momenta: s.Vectors(mean.Momenta)}, modes)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.task, err)
+		return nil, err
+	}
+	return pcaOf(p, s.Point), nil
+}
+
+func (r *run) principalGeodesics(samples [][]float64, mean *Mean[geom.Vec], modes int) (*PCA[geom.Vec], error) {
+	tangent, err := tangentPCA(mean)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
 	if modes < 1 || modes > len(tangent.Modes) {
-		return nil, fmt.Errorf("%s: %d modes asked for; these samples have %d", r.task, modes, len(tangent.Modes))
+		return nil, fmt.Errorf("%s: %d modes asked for; these samples have %d", r.Name, modes, len(tangent.Modes))
 	}
-	f := &fit{run: r, space: space, samples: samples, weights: mean.Weights, freeScores: true, variance: mean.Variance,
+	f := &fit{run: r, samples: samples, weights: mean.Weights, freeScores: true, variance: mean.Variance,
 		model: model{p: mean.Point, s: make([][]float64, len(samples))}}
-	p := &PCA{Point: mean.Point}
+	p := &PCA[geom.Vec]{Point: mean.Point}
 	left := mean.Variance
 	for k := range modes {
 		f.m = append(f.m, tangent.Momenta[k])
@@ -51,10 +62,10 @@ func PrincipalGeodesics(space *geom.Space, samples [][]float64, mean *Mean, mode
 		if err := f.orthonormalise(p); err != nil {
 			return nil, err
 		}
-		p.Explained = append(p.Explained, (left-found.value)/mean.Variance)
-		left = found.value
-		p.Iterations += found.iterations
-		if p.Status = max(p.Status, found.status); found.status == geom.Cancelled {
+		p.Explained = append(p.Explained, (left-found.Value)/mean.Variance)
+		left = found.Value
+		p.Iterations += found.Iterations
+		if p.Status = max(p.Status, found.Status); found.Status == geom.Cancelled {
 			break
 		}
 	}
@@ -73,7 +84,7 @@ func PrincipalGeodesics(space *geom.Space, samples [][]float64, mean *Mean, mode
 
 // orthonormalise makes the last momentum of the model a unit vector orthogonal to the others, changes the scores so that
 // the points stay where they are, and adds the mode to p.
-func (f *fit) orthonormalise(p *PCA) error {
+func (f *fit) orthonormalise(p *PCA[geom.Vec]) error {
 	last := len(f.m) - 1
 	m := append([]float64{}, f.m[last]...)
 	for range 2 { // twice is enough, to rounding

@@ -10,13 +10,13 @@ import (
 )
 
 // Regression is the geodesic γ(t) = Exp_p((t − t₀) v) that fits samples at times t_i best.
-type Regression struct {
-	Origin    float64   // t₀, the weighted mean of the times
-	Point     []float64 // p = γ(t₀)
-	Velocity  []float64 // v = γ'(t₀), by the unit of t
-	Momentum  []float64 // v♭
-	Fitted    [][]float64
-	Residuals []float64 // d(γ(t_i), x_i); with Mismatch |γ(t_i) − x_i|
+type Regression[P geom.Point] struct {
+	Origin    float64 // t₀, the weighted mean of the times
+	Point     P       // p = γ(t₀)
+	Velocity  P       // v = γ'(t₀), by the unit of t
+	Momentum  P       // v♭
+	Fitted    []P
+	Residuals []float64 // d(γ(t_i), x_i); with Mismatch d_σ
 	Variance  float64   // Σ w_i Residuals_i²
 	R2        float64   // 1 − Variance over the same sum for the mean of the samples in place of γ(t_i)
 
@@ -28,25 +28,36 @@ type Regression struct {
 // from the Fréchet mean and the regression in its tangent space, and descends by the exact gradient: the residuals'
 // logarithms, taken back along the geodesics by reverse-mode differentiation.
 //
-// With Mismatch(σ), for many landmarks, it minimises Σ w_i (‖(t_i − t₀)v‖²_g + |γ(t_i) − x_i|²/σ²), on a manifold with coordinates.
+// With Mismatch(σ), for many landmarks, the distances are d_σ: to every sample leads a geodesic of its own from γ(t_i), which may
+// miss it, on a manifold with coordinates. What is long is penalised in these, not in γ: slopes are not shrunk.
 //
 // It takes Weights, Start (of the mean), Mismatch, Tolerance (default 1e-6; with Mismatch 0.01) and MaxIterations (500).
-func Regress(space *geom.Space, t []float64, samples [][]float64, opts ...Option) (*Regression, error) {
-	r, err := newRun("geodesic regression", 0, opts, "Weights", "Start", "Mismatch")
+func Regress[P geom.Point](on geom.Of[P], t []float64, samples []P, opts ...Option) (*Regression[P], error) {
+	s := on.Geometry()
+	r, err := newRun("geodesic regression", s, 0, opts, "Weights", "Start", "Mismatch")
 	if err != nil {
 		return nil, err
 	}
-	defer r.end()
-	w, err := r.samples(space, samples)
+	defer r.End()
+	x, w, err := samplesOf(r, s, samples)
 	if err != nil {
 		return nil, err
 	}
+	g, err := r.regress(t, x, w)
+	if err != nil {
+		return nil, err
+	}
+	return &Regression[P]{g.Origin, s.Point(g.Point), s.Point(g.Velocity), s.Point(g.Momentum), s.Points(g.Fitted), g.Residuals, g.Variance, g.R2,
+		g.Iterations, g.Status}, nil
+}
+
+func (r *run) regress(t []float64, samples [][]float64, w []float64) (*Regression[geom.Vec], error) {
 	if len(t) != len(samples) {
-		return nil, fmt.Errorf("%s: %d times for %d samples", r.task, len(t), len(samples))
+		return nil, fmt.Errorf("%s: %d times for %d samples", r.Name, len(t), len(samples))
 	}
 	for i, v := range t {
 		if !finite(v) {
-			return nil, fmt.Errorf("%s: time %d is %g", r.task, i, v)
+			return nil, fmt.Errorf("%s: time %d is %g", r.Name, i, v)
 		}
 	}
 	origin := floats.Dot(w, t)
@@ -56,51 +67,69 @@ func Regress(space *geom.Space, t []float64, samples [][]float64, opts ...Option
 	}
 	scale = math.Sqrt(scale)
 	if !(scale > 1e-12*math.Abs(origin)) {
-		return nil, fmt.Errorf("%s: all times are %g, which determines no slope", r.task, origin)
+		return nil, fmt.Errorf("%s: all times are %g, which determines no slope", r.Name, origin)
 	}
-	mean, err := FrechetMean(space, samples, opts...)
+	first := *r
+	mean, err := first.mean(samples, w)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.task, err)
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
 	if r.tolerance == 0 {
 		if r.tolerance = 1e-6; r.sigma > 0 {
 			r.tolerance = 0.01
 		}
 	}
-	f := &fit{run: r, space: space, samples: samples, weights: w, freePoint: true, variance: mean.Variance,
+	f := &fit{run: r, samples: samples, weights: w, freePoint: true, variance: mean.Variance,
 		model: model{p: mean.Point, m: [][]float64{make([]float64, len(mean.Point))}}}
 	for i := range t {
 		s := (t[i] - origin) / scale
 		f.s = append(f.s, []float64{s})
 		floats.AddScaled(f.m[0], w[i]*s, mean.Momenta[i])
 	}
+	if r.sigma > 0 {
+		f.shots = newShots(r.Context(), r.space, samples)
+		f.shots.variance = r.sigma * r.sigma
+		if f.shots.cometric, err = cometricAt(r.space, mean.Point); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		for i, root := range f.shots.roots {
+			root.X = floats.AddScaledTo(make([]float64, len(mean.Point)), mean.Momenta[i], -f.s[i][0], f.m[0])
+			f.shots.tolerance = max(f.shots.tolerance, 1e-3*r.tolerance*floats.Distance(samples[i], mean.Point, 2))
+		}
+	}
 	found, err := f.optimise()
 	if err != nil {
 		return nil, err
 	}
 	momentum := floats.ScaleTo(make([]float64, len(f.p)), 1/scale, f.m[0])
-	g, err := space.Shoot(f.p, momentum)
+	g, err := r.space.Shoot(f.p, momentum)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.task, err)
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
-	out := &Regression{Origin: origin, Point: f.p, Velocity: g.Velocity, Momentum: g.Momentum, Fitted: f.points,
-		Iterations: found.iterations, Status: found.status}
-	total := 0.0
-	for i, x := range samples {
-		var fromMean float64
-		if f.sigma > 0 {
-			out.Residuals = append(out.Residuals, floats.Distance(f.points[i], x, 2))
-			fromMean = floats.Distance(mean.Point, x, 2)
-		} else {
-			out.Residuals = append(out.Residuals, f.logs[i].Length)
-			fromMean = mean.Distances[i]
+	out := &Regression[geom.Vec]{Origin: origin, Point: f.p, Velocity: g.Velocity, Momentum: g.Momentum, Fitted: f.points,
+		Iterations: found.Iterations, Status: found.Status}
+	if f.shots != nil {
+		squares, _, err := f.shots.distances()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
-		out.Variance += w[i] * out.Residuals[i] * out.Residuals[i]
-		total += w[i] * fromMean * fromMean
+		for _, square := range squares {
+			out.Residuals = append(out.Residuals, math.Sqrt(max(0, square)))
+		}
+		if f.shots.worst() > 10*f.shots.tolerance && out.Status == geom.Converged {
+			out.Status = geom.Stalled
+		}
+	} else {
+		for _, g := range f.logs {
+			out.Residuals = append(out.Residuals, g.Length)
+		}
+	}
+	for i, d := range out.Residuals {
+		out.Variance += w[i] * d * d
 	}
 	out.R2 = 1
-	if total > 0 {
-		out.R2 = 1 - out.Variance/total
+	if mean.Variance > 0 {
+		out.R2 = 1 - out.Variance/mean.Variance
 	}
 	if mean.Status == geom.Cancelled {
 		out.Status = geom.Cancelled
@@ -108,15 +137,22 @@ func Regress(space *geom.Space, t []float64, samples [][]float64, opts ...Option
 	return out, nil
 }
 
+// String says what the regression is in one line.
+func (r *Regression[P]) String() string {
+	return fmt.Sprintf("geodesic regression of %d samples, R² %.3f, %s after %d iterations", len(r.Fitted), r.R2, r.Status, r.Iterations)
+}
+
 // At returns γ(t) at each time.
-func (r *Regression) At(space *geom.Space, t ...float64) ([][]float64, error) {
-	points := make([][]float64, len(t))
+func (r *Regression[P]) At(on geom.Of[P], t ...float64) ([]P, error) {
+	points := make([]P, len(t))
+	momentum := geom.Numbers(r.Momentum)
 	for i, t := range t {
-		g, err := space.Shoot(r.Point, floats.ScaleTo(make([]float64, len(r.Momentum)), t-r.Origin, r.Momentum))
+		p := floats.ScaleTo(make([]float64, len(momentum)), t-r.Origin, momentum)
+		g, err := on.Geometry().Shoot(r.Point, geom.Like(r.Point, p))
 		if err != nil {
 			return nil, fmt.Errorf("geodesic regression at %g: %w", t, err)
 		}
-		points[i] = g.Points[len(g.Points)-1]
+		points[i] = g.End
 	}
 	return points, nil
 }

@@ -33,12 +33,17 @@ const (
 
 // Bridges are weighted paths of Brownian motion from a point to a point at time T. Weighted means over them are means over
 // the motion conditioned to end there.
-type Bridges struct {
-	Times      []float64     // T s(2 − s) at s = 0, 1/n, …, 1: the steps shorten towards the end, where the pull grows
-	Points     [][][]float64 // Points[k][i] is path k at Times[i]
-	LogWeights []float64     // the mean of exp(LogWeights) estimates p_T(start, end)
+type Bridges[P geom.Point] struct {
+	Times      []float64 // T s(2 − s) at s = 0, 1/n, …, 1: the steps shorten towards the end, where the pull grows
+	Points     [][]P     // Points[k][i] is path k at Times[i]
+	LogWeights []float64 // the mean of exp(LogWeights) estimates p_T(start, end)
 
 	Likelihood
+}
+
+// String says what the bridges are in one line.
+func (b *Bridges[P]) String() string {
+	return fmt.Sprintf("%d bridges, effective size %.3g, log p = %.4g ± %.2g", len(b.Points), b.EffectiveSize, b.Log, b.StandardError)
 }
 
 // Likelihood is an estimate of a transition density p_T(x, v) of Brownian motion, with respect to the Riemannian volume.
@@ -54,29 +59,32 @@ type Likelihood struct {
 
 // Bridge simulates Brownian motion from x that is conditioned to be at v at the time of the run. On an Atlas without
 // closed forms, and with DelyonHu on any, paths are those in the chart centred at v.
-func Bridge(s *geom.Space, proposal Proposal, x, v []float64, r Run) (*Bridges, error) {
-	out, err := runBridges(s, proposal, "Bridge", x, [][]float64{v}, &r, true)
+func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (*Bridges[P], error) {
+	s := on.Geometry()
+	out, err := runBridges(s, proposal, "Bridge", x, []P{v}, &r, true)
 	if err != nil {
 		return nil, err
 	}
-	b := &Bridges{Points: out.Array3(1), LogWeights: out.Vector(0), Times: make([]float64, r.Steps+1)}
+	b := &Bridges[P]{LogWeights: out.Vector(0), Times: make([]float64, r.Steps+1)}
 	for i := range b.Times {
 		left := float64(r.Steps-i) / float64(r.Steps)
 		b.Times[i] = r.Time * (1 - left*left)
 	}
-	for k := range b.Points {
-		b.Points[k][0], b.Points[k][r.Steps] = x, v
+	for _, path := range out.Array3(1) {
+		points := s.Points(path)
+		points[0], points[r.Steps] = x, v
+		b.Points = append(b.Points, points)
 	}
 	b.Likelihood = estimate(b.LogWeights)
 	return b, nil
 }
 
 // LogLikelihood estimates log p_T(x, v) for every v by importance sampling over the bridges of a run, in one call.
-func LogLikelihood(s *geom.Space, proposal Proposal, x []float64, v [][]float64, r Run) ([]Likelihood, error) {
+func LogLikelihood[P geom.Point](on geom.Of[P], proposal Proposal, x P, v []P, r Run) ([]Likelihood, error) {
 	if len(v) == 0 {
 		return nil, fmt.Errorf("LogLikelihood: no observations")
 	}
-	out, err := runBridges(s, proposal, "LogLikelihood", x, v, &r, false)
+	out, err := runBridges(on.Geometry(), proposal, "LogLikelihood", x, v, &r, false)
 	if err != nil {
 		return nil, err
 	}
@@ -101,21 +109,24 @@ func estimate(logWeights []float64) Likelihood {
 }
 
 // runBridges returns log weights, [J·N] with the paths of one end together, and with keep the paths, [J·N, n + 1, a].
-func runBridges(s *geom.Space, proposal Proposal, what string, x []float64, v [][]float64, r *Run, keep bool) (engine.Values, error) {
+func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, x P, v []P, r *Run, keep bool) (engine.Values, error) {
 	if err := checkBridges(s, proposal, what, x, v, r); err != nil {
 		return nil, err
 	}
+	if err := r.fits(what, len(v), s.M.Dim(), geom.PointDim(s.M), keep); err != nil {
+		return nil, err
+	}
 	xi := ode.Increments(r.Seed, r.Steps, len(v)*r.Paths, s.M.Dim(), float64(r.Steps)) // of variance 1
-	name := fmt.Sprintf("%s, proposal %d", what, proposal)
-	out, err := s.Call(name, func(in []*Node) []*Node {
+	m := s.M
+	out, err := s.Call(operation{what, proposal, keep}, func(in []*Node) []*Node {
 		x, v, T, xi := in[0], in[1], in[2], in[3]
 		paths := xi.Shape().Dim(1) / v.Shape().Dim(0)
-		logWeights, path := bridges(s.M, proposal, forPaths(xi.Shape().Dim(1), x), repeatRows(v, paths), T, xi, keep)
+		logWeights, path := bridges(m, proposal, forPaths(xi.Shape().Dim(1), x), repeatRows(v, paths), T, xi, keep)
 		if !keep {
 			return []*Node{logWeights}
 		}
 		return []*Node{logWeights, Transpose(path, 0, 1)}
-	}, x, v, r.Time, xi)
+	}, s.Vector(x), s.Vectors(v), r.Time, xi)
 	if err != nil {
 		return nil, err
 	}
@@ -128,23 +139,30 @@ func runBridges(s *geom.Space, proposal Proposal, what string, x []float64, v []
 	return out, nil
 }
 
-func checkBridges(s *geom.Space, proposal Proposal, what string, x []float64, v [][]float64, r *Run) error {
+// operation is the key of this package's functions.
+type operation struct {
+	name     string
+	proposal Proposal
+	keep     bool
+}
+
+func (o operation) String() string { return o.name }
+
+func checkBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, x P, v []P, r *Run) error {
 	if err := r.check(what); err != nil {
 		return err
 	}
 	if proposal != Guided && proposal != DelyonHu {
 		return fmt.Errorf("%s: proposal %d, want Guided or DelyonHu", what, proposal)
 	}
-	if err := checkVector(s, what, "start", x); err != nil {
-		return err
+	if err := s.Check("start", x); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	if err := checkVectors(s, what, "end", v); err != nil {
-		return err
+	if err := s.CheckAll("end", v); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	for _, z := range append([][]float64{x}, v...) {
-		if err := checkOn(s, what, z, nil); err != nil {
-			return err
-		}
+	if err := s.CheckRegular("end", append([]P{x}, v...)...); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }

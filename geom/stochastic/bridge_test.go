@@ -17,11 +17,11 @@ import (
 
 // ways are the proposals on S²: with the closed form of the distance, without it, and Delyon and Hu's.
 func ways() map[string]struct {
-	s        *geom.Space
+	s        *geom.Space[geom.Vec]
 	proposal stochastic.Proposal
 } {
 	return map[string]struct {
-		s        *geom.Space
+		s        *geom.Space[geom.Vec]
 		proposal stochastic.Proposal
 	}{
 		"radial":    {sphere, stochastic.Guided},
@@ -72,7 +72,7 @@ func TestBridgeInFlatSpace(t *testing.T) {
 	x, v := []float64{0.3, -1}, []float64{1.1, 0.4}
 	want := -math.Log(2*math.Pi*T) - (0.64+1.96)/(2*T)
 	flat := manifold.Euclidean(2)
-	for name, b := range map[string]*stochastic.Bridges{
+	for name, b := range map[string]*stochastic.Bridges[geom.Vec]{
 		"radial":    must(stochastic.Bridge(geom.On(flat), stochastic.Guided, x, v, stochastic.Run{Paths: 3, Steps: 7, Time: T})),
 		"quadratic": must(stochastic.Bridge(geom.On(struct{ geom.Metric }{flat}), stochastic.Guided, x, v, stochastic.Run{Paths: 3, Steps: 7, Time: T})),
 		"Delyon-Hu": must(stochastic.Bridge(geom.On(flat), stochastic.DelyonHu, x, v, stochastic.Run{Paths: 3, Steps: 7, Time: T})),
@@ -167,8 +167,8 @@ func TestBridgeErrors(t *testing.T) {
 		"LogLikelihood: no observations":         none,
 		"Bridge: 0 paths":                        bridge(pole, pole, stochastic.Guided, stochastic.Run{Steps: 2}),
 		"Bridge: proposal 7":                     bridge(pole, pole, 7, good),
-		"the point is 1 off the manifold":        bridge(pole, []float64{2, 0, 0}, stochastic.Guided, good),
-		"the end 0 has 2 coordinates":            bridge(pole, []float64{1, 0}, stochastic.Guided, good),
+		"end 0 is not on the manifold: it is 1":  bridge(pole, []float64{2, 0, 0}, stochastic.Guided, good),
+		"end 0 has 2 coordinates":                bridge(pole, []float64{1, 0}, stochastic.Guided, good),
 		"path 0 to end 0 diverges (log weight N": bridge(pole, antipode, stochastic.DelyonHu, good),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

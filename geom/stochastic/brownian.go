@@ -16,14 +16,18 @@ import (
 //	dx^i = −½ g^kl Γ^i_kl dt + E^i_a dW^a,  E Eᵀ = g*, E the Cholesky factor,
 //
 // in Itô's calculus (E. Hsu, Stochastic analysis on manifolds, 2002, section 3.3).
-func Brownian(s *geom.Space, start []float64) Process {
-	return Process{Space: s, Name: "Brownian motion", Scheme: ode.EulerMaruyama, Noise: s.M.Dim(), Start: start,
-		Equation: func(m geom.Manifold, _ []*Node) ode.Equation {
-			return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
-				drift := Mul(dt, MulScalar(geom.ChristoffelTrace(m, y[0]), -0.5))
-				return ode.State{Add(drift, linalg.MatVec(geom.Orthonormal(m, y[0]), dw))}
-			}
-		}}
+func Brownian[P geom.Point](on geom.Of[P], start P) Process[P] {
+	s := on.Geometry()
+	return Process[P]{Space: s, Name: "Brownian motion", Scheme: ode.EulerMaruyama, Noise: s.M.Dim(), Start: start, Dynamics: brownian{}}
+}
+
+type brownian struct{}
+
+func (brownian) Equation(at geom.Local, _ []*Node) ode.Equation {
+	return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
+		drift := Mul(dt, MulScalar(geom.ChristoffelTrace(at.Manifold, y[0]), -0.5))
+		return ode.State{Add(drift, linalg.MatVec(geom.Orthonormal(at.Manifold, y[0]), dw))}
+	}
 }
 
 // Development is the stochastic development of Brownian motion in R^m from a point and a frame ν of m ≤ d tangent vectors
@@ -33,38 +37,36 @@ func Brownian(s *geom.Space, start []float64) Process {
 //
 // in Stratonovich's calculus, which keeps the frame parallel along the path (Hsu, section 2.3; S. Sommer, Anisotropic
 // distributions on manifolds, 2015). With an orthonormal basis as its frame it is Brownian motion.
-func Development(s *geom.Space, start []float64, frame [][]float64) (Process, error) {
-	if d := s.M.Dim(); len(frame) < 1 || len(frame) > d {
-		return Process{}, fmt.Errorf("Development: a frame of %d vectors, want 1 to %d, the dimension", len(frame), d)
-	}
-	return Process{Space: s, Name: "Development", Scheme: ode.EulerHeun, Noise: len(frame), Start: start,
-		Parts: []Part{{geom.Vector, frame}},
-		Equation: func(m geom.Manifold, _ []*Node) ode.Equation {
-			return func(t *Node, y ode.State, _, dw *Node) ode.State {
-				rate := Transpose(dw, 0, 1)
-				return framebundle.DevelopmentField(m, func(*Node) *Node { return rate })(t, y)
-			}
-		}}, nil
+func Development[P geom.Point](on geom.Of[P], start P, frame ...P) Process[P] {
+	return Process[P]{Space: on.Geometry(), Name: "Development", Scheme: ode.EulerHeun, Noise: len(frame), Start: start,
+		Parts: []Part[P]{{geom.Vector, frame}}, Dynamics: development{}}
 }
 
-// Orthonormal returns an orthonormal basis of the tangent space at a point, one vector a row.
-func Orthonormal(s *geom.Space, x []float64) ([][]float64, error) {
+type development struct{}
+
+func (development) Equation(at geom.Local, _ []*Node) ode.Equation {
+	return func(t *Node, y ode.State, _, dw *Node) ode.State {
+		rate := Transpose(dw, 0, 1)
+		return framebundle.DevelopmentField(at.Manifold, func(*Node) *Node { return rate })(t, y)
+	}
+}
+
+// Orthonormal returns an orthonormal basis of the tangent space at a point.
+func Orthonormal[P geom.Point](on geom.Of[P], x P) ([]P, error) {
 	const what = "Orthonormal"
-	if err := checkVector(s, what, "point", x); err != nil {
-		return nil, err
+	s := on.Geometry()
+	if err := s.Check("point", x); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if err := checkOn(s, what, x, nil); err != nil {
-		return nil, err
+	if err := s.CheckRegular("point", x); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	out, err := s.Call(what, func(in []*Node) []*Node {
-		none := Zeros(in[0].Graph(), in[0].Shape())
-		basis := geom.InChart(s.M, []geom.Kind{geom.Vector}, func(m geom.Manifold, y ode.State) ode.State {
-			return ode.State{y[0], linalg.T(geom.Orthonormal(m, y[0]))}
-		}, ode.State{in[0], none})
-		return basis[1:]
-	}, x)
+	out, err := s.Call(operation{name: what}, func(in []*Node) []*Node {
+		at := geom.At(s.M, in[0])
+		return []*Node{at.Leave(geom.Vector, linalg.T(geom.Orthonormal(at.Manifold, at.X)))}
+	}, s.Vector(x))
 	if err != nil {
 		return nil, err
 	}
-	return out.Matrix(0), nil
+	return s.Points(out.Matrix(0)), nil
 }

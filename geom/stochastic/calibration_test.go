@@ -21,7 +21,7 @@ func TestCalibration(t *testing.T) {
 	landmarks, q := threeLandmarks()
 	for _, c := range []struct {
 		name  string
-		s     *geom.Space
+		s     *geom.Space[geom.Vec]
 		line  func(a float64) []float64 // locations
 		along []float64
 		times []float64

@@ -3,7 +3,6 @@ package stochastic
 import (
 	"math"
 
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
@@ -39,19 +38,13 @@ type radial struct {
 }
 
 func newRadial(m geom.Manifold, v *Node) radial {
-	atlas, ok := m.(geom.Atlas)
-	if !ok {
-		return radial{m, v, geom.MetricMatrix(m, v)}
+	at := geom.At(m, v)
+	g := geom.MetricMatrix(at.Manifold, at.X)
+	if geom.IsAtlas(m) {
+		j := autodiff.Jacobian(at.Coordinates, Identity(v)) // [B, d, a]
+		g = linalg.MatMul(linalg.T(j), linalg.MatMul(g, j))
 	}
-	chart := atlas.Chart(v)
-	j := autodiff.Jacobian(chart.Coordinates, Identity(v)) // [B, d, a]
-	g := geom.MetricMatrix(chart, origin(m, v))
-	return radial{m, v, linalg.MatMul(linalg.T(j), linalg.MatMul(g, j))}
-}
-
-// origin is the centre of charts at z in their coordinates, [B, d].
-func origin(m geom.Manifold, z *Node) *Node {
-	return Zeros(z.Graph(), shapes.Make(z.DType(), z.Shape().Dim(0), m.Dim()))
+	return radial{m, v, g}
 }
 
 func (r radial) enter(z *Node) *Node { return z }
@@ -76,9 +69,9 @@ func (r radial) step(s step) (next, logWeights *Node) {
 	excess := AddScalar(Neg(geom.LaplaceBeltrami(r.m, r.rho, s.z)), float64(r.m.Dim())) // d − Δρ
 	limit := MulScalar(Reciprocal(Sqrt(s.h)), nearCutLocus(r.m.Dim()))
 	logWeights = MulScalar(Mul(Div(s.dt, s.tau), Min(excess, limit)), 0.5)
-	next = geom.InChart(r.m, []geom.Kind{geom.Vector}, func(m geom.Manifold, y ode.State) ode.State {
-		drift := MulScalar(geom.ChristoffelTrace(m, y[0]), -0.5)
-		return ode.State{s.euler(y[0], Add(drift, Div(y[1], s.tau)), geom.Orthonormal(m, y[0])), y[1]}
+	next = geom.InChart(r.m, []geom.Kind{geom.Vector}, func(at geom.Local, y ode.State) ode.State {
+		drift := MulScalar(geom.ChristoffelTrace(at.Manifold, y[0]), -0.5)
+		return ode.State{s.euler(y[0], Add(drift, Div(y[1], s.tau)), geom.Orthonormal(at.Manifold, y[0])), y[1]}
 	}, ode.State{s.z, pull})[0]
 	return next, logWeights
 }
@@ -102,35 +95,19 @@ func (s step) euler(x, drift, frame *Node) *Node {
 
 // quadratic is a guide in coordinates, those of the chart centred at v on an Atlas.
 type quadratic struct {
-	m     geom.Manifold
-	chart geom.Chart // nil where points are coordinates
-	v     *Node      // [B, d]
-	g     *Node      // g(v), [B, d, d]
+	geom.Local // at v
+	m          geom.Manifold
+	v          *Node // [B, d]
+	g          *Node // g(v), [B, d, d]
 }
 
 func newQuadratic(m geom.Manifold, v *Node) quadratic {
-	q := quadratic{m: m, v: v}
-	if atlas, ok := m.(geom.Atlas); ok {
-		q.chart = atlas.Chart(v)
-		q.m, q.v = q.chart, origin(m, v)
-	}
-	q.g = geom.MetricMatrix(q.m, q.v)
-	return q
+	at := geom.At(m, v)
+	return quadratic{at, at.Manifold, at.X, geom.MetricMatrix(at.Manifold, at.X)}
 }
 
-func (q quadratic) enter(z *Node) *Node {
-	if q.chart == nil {
-		return z
-	}
-	return q.chart.Coordinates(z)
-}
-
-func (q quadratic) leave(x *Node) *Node {
-	if q.chart == nil {
-		return x
-	}
-	return q.chart.Point(x)
-}
+func (q quadratic) enter(z *Node) *Node { return q.Coordinates(z) }
+func (q quadratic) leave(x *Node) *Node { return q.Point(x) }
 
 func dot(a, b *Node) *Node { return ReduceSum(Mul(a, b), -1) }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
@@ -13,14 +12,26 @@ import (
 )
 
 // Mean is a diffusion mean: where Brownian motion most likely started that was seen at the samples at time T.
-type Mean struct {
-	Point    []float64
+type Mean[P geom.Point] struct {
+	Point    P
 	Variance float64 // T; the samples lie at squared distances of about d·T
 
 	LogLikelihood float64 // (1/J) Σ_j log p_T(Point, v_j), as estimated
 	Gradient      float64 // √(T‖∂_x‖² + (2/d)(∂_log T)²), the length of the last step in units of standard deviations
+	// EffectiveSize is that of the bridges to a sample, see Likelihood, as a harmonic mean over the samples: the noise of the bridges
+	// adds about 1/EffectiveSize of the variance that sampling gives an estimate.
+	EffectiveSize float64
 	Iterations    int
-	Status        geom.Status // geom.Converged where Gradient is at most 1e-3
+	Status        geom.Status // geom.Converged where Gradient is at most 1e-3 and EffectiveSize at least MeanEffectiveSize
+}
+
+// MeanEffectiveSize is the least EffectiveSize of a diffusion mean that is called converged. Where fewer bridges count, the estimate
+// moves with the seed and with Run.Paths.
+const MeanEffectiveSize = 5
+
+// String says what the mean is in one line.
+func (m *Mean[P]) String() string {
+	return fmt.Sprintf("diffusion mean, variance %.4g, effective size %.3g, %s after %d iterations", m.Variance, m.EffectiveSize, m.Status, m.Iterations)
 }
 
 const (
@@ -34,8 +45,9 @@ const (
 // Run.Paths bridges a sample and the same noise throughout, so that the estimate is a smooth function, but for small jumps
 // where the charts of an Atlas turn over; its gradient goes through the paths. The steps are Fisher's for a normal distribution, x ← Exp_x(T grad) and log T ← log T + (2/d) ∂_log T,
 // shortened where they do not help. Run.Time is a first guess of T; 0 stands for one made of the distances from the start.
-func DiffusionMean(s *geom.Space, proposal Proposal, samples [][]float64, start []float64, r Run) (*Mean, error) {
+func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, start P, r Run) (*Mean[P], error) {
 	const what = "DiffusionMean"
+	s := on.Geometry()
 	if len(samples) < 2 {
 		return nil, fmt.Errorf("%s: %d samples, want at least 2", what, len(samples))
 	}
@@ -43,13 +55,16 @@ func DiffusionMean(s *geom.Space, proposal Proposal, samples [][]float64, start 
 	if err := checkBridges(s, proposal, what, start, samples, &r); err != nil {
 		return nil, err
 	}
-	d := float64(s.M.Dim())
+	task := s.Begin(what)
+	defer task.End()
+	v, m := s.Vectors(samples), s.M
+	d := float64(m.Dim())
 	if guess == 0 {
-		out, err := s.Call(what+", spread", func(in []*Node) []*Node {
-			g := newGuide(s.M, Guided, in[1])
+		out, err := s.Call(operation{name: "spread"}, func(in []*Node) []*Node {
+			g := newGuide(m, Guided, in[1])
 			one := ScalarOne(in[0].Graph(), in[0].DType())
 			return []*Node{ReduceAllMean(g.logDensity(g.enter(forPaths(in[1].Shape().Dim(0), in[0])), one))}
-		}, start, samples)
+		}, s.Vector(start), v)
 		if err != nil {
 			return nil, err
 		}
@@ -58,33 +73,41 @@ func DiffusionMean(s *geom.Space, proposal Proposal, samples [][]float64, start 
 			return nil, fmt.Errorf("%s: the samples' mean squared distance from the start is %g: they must spread around it", what, d*guess)
 		}
 	}
+	if err := r.fits(what, len(samples), m.Dim(), 0, false); err != nil {
+		return nil, err
+	}
 	xi := ode.Increments(r.Seed, r.Steps, len(samples)*r.Paths, s.M.Dim(), float64(r.Steps))
 
 	// at is the objective with its gradient, as steps in the chart at x and in log T.
 	type point struct {
-		x, step               []float64
-		t, stepT, value, norm float64
+		x, step                     []float64
+		t, stepT, value, norm, size float64
 	}
 	at := func(x []float64, t float64) (*point, error) {
-		out, err := s.Call(fmt.Sprintf("%s, proposal %d", what, proposal), func(in []*Node) []*Node {
+		out, err := s.Call(operation{what, proposal, false}, func(in []*Node) []*Node {
 			x, v, logT, xi := in[0], in[1], in[2], in[3]
 			n := xi.Shape().Dim(1)
-			m, toPoint, y := coordinatesAt(s.M, x)
+			at := geom.At(m, x)
+			y := Identity(at.X)
 			T := Exp(logT)
-			weights, _ := bridges(s.M, proposal, forPaths(n, toPoint(y)), repeatRows(v, n/v.Shape().Dim(0)), T, xi, false)
-			value := ReduceAllMean(logMeanExp(Reshape(weights, v.Shape().Dim(0), -1)))
+			weights, _ := bridges(m, proposal, forPaths(n, at.Point(y)), repeatRows(v, n/v.Shape().Dim(0)), T, xi, false)
+			weights = Reshape(weights, v.Shape().Dim(0), -1)
+			value := ReduceAllMean(logMeanExp(weights))
+			// (Σ w)²/Σ w² = N (mean w)²/mean w²
+			sizes := Sub(MulScalar(logMeanExp(weights), 2), logMeanExp(MulScalar(weights, 2)))
+			size := MulScalar(Reciprocal(ReduceAllMean(Exp(Neg(sizes)))), float64(weights.Shape().Dim(1)))
 			slope := Gradient(value, y, logT)
-			step := Mul(T, geom.Sharp(m, y, slope[0]))
-			return []*Node{value, step, MulScalar(slope[1], 2/d), dot(step, slope[0]), slope[1]}
-		}, x, samples, math.Log(t), xi)
+			step := Mul(T, geom.Sharp(at.Manifold, y, slope[0]))
+			return []*Node{value, step, MulScalar(slope[1], 2/d), dot(step, slope[0]), slope[1], size}
+		}, x, v, math.Log(t), xi)
 		if err != nil {
 			return nil, err
 		}
-		p := &point{x: x, t: t, value: out.Scalar(0), step: out.Vector(1), stepT: out.Scalar(2)}
+		p := &point{x: x, t: t, value: out.Scalar(0), step: out.Vector(1), stepT: out.Scalar(2), size: out.Scalar(5)}
 		p.norm = math.Sqrt(out.Scalar(3) + p.stepT*out.Scalar(4))
 		return p, nil
 	}
-	now, err := at(start, guess)
+	now, err := at(s.Vector(start), guess)
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +115,10 @@ func DiffusionMean(s *geom.Space, proposal Proposal, samples [][]float64, start 
 		return nil, fmt.Errorf("%s: the likelihood at the start with variance %.4g is %g, its gradient %g: use more steps, or a start that is closer to the samples",
 			what, guess, math.Exp(now.value), now.norm)
 	}
-	mean := &Mean{}
-	for better := true; better && now.norm > meanAccuracy && mean.Iterations < meanMaxIterations; mean.Iterations++ {
+	mean := &Mean[P]{}
+	for better := true; better && now.norm > meanAccuracy && !task.Stopped() && mean.Iterations < meanMaxIterations; mean.Iterations++ {
 		better = false
+		task.Report(geom.Progress{Iteration: mean.Iterations, Objective: -now.value, Gradient: now.norm})
 		// A step of one standard deviation is long enough.
 		for scale := math.Min(1, 1/now.norm); scale > 1e-3 && !better; scale /= 4 {
 			x, err := moved(s, now.x, floats.ScaleTo(make([]float64, len(now.step)), scale, now.step))
@@ -111,35 +135,25 @@ func DiffusionMean(s *geom.Space, proposal Proposal, samples [][]float64, start 
 		}
 	}
 	switch {
-	case now.norm <= meanTolerance:
+	case task.Stopped():
+		mean.Status = geom.Cancelled
+	case now.norm <= meanTolerance && now.size >= MeanEffectiveSize:
 		mean.Status = geom.Converged
 	case mean.Iterations == meanMaxIterations:
 		mean.Status = geom.MaxIterations
 	default:
 		mean.Status = geom.Stalled
 	}
-	mean.Point, mean.Variance, mean.LogLikelihood, mean.Gradient = now.x, now.t, now.value, now.norm
+	mean.Point, mean.Variance, mean.LogLikelihood, mean.Gradient, mean.EffectiveSize = s.Point(now.x), now.t, now.value, now.norm, now.size
 	return mean, nil
 }
 
-// coordinatesAt returns the manifold in coordinates, those of the chart centred at x on an Atlas, the function that takes
-// them to points, and those of x.
-func coordinatesAt(m geom.Manifold, x *Node) (local geom.Manifold, toPoint func(y *Node) *Node, y *Node) {
-	a, ok := m.(geom.Atlas)
-	if !ok {
-		y = Identity(x)
-		return m, func(y *Node) *Node { return y }, y
-	}
-	chart := a.Chart(x)
-	y = Identity(Zeros(x.Graph(), shapes.Make(x.DType(), m.Dim())))
-	return chart, chart.Point, y
-}
-
 // moved is the point with the given coordinates relative to x, in the chart centred there on an Atlas.
-func moved(s *geom.Space, x, step []float64) ([]float64, error) {
-	out, err := s.Call("moved", func(in []*Node) []*Node {
-		_, toPoint, y := coordinatesAt(s.M, in[0])
-		return []*Node{toPoint(Add(y, in[1]))}
+func moved[P geom.Point](s *geom.Space[P], x, step []float64) ([]float64, error) {
+	m := s.M
+	out, err := s.Call(operation{name: "moved"}, func(in []*Node) []*Node {
+		at := geom.At(m, in[0])
+		return []*Node{at.Point(Add(at.X, in[1]))}
 	}, x, step)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,10 @@ func TestDiffusionMeanInFlatSpace(t *testing.T) {
 		variance += math.Pow(floats.Distance(x, want, 2), 2) / float64(2*len(samples))
 	}
 	for _, p := range []stochastic.Proposal{stochastic.Guided, stochastic.DelyonHu} {
-		m := must(stochastic.DiffusionMean(geom.On(manifold.Euclidean(2)), p, samples, samples[0], stochastic.Run{Paths: 2, Steps: 5}))
+		m := must(stochastic.DiffusionMean(geom.On(manifold.Euclidean(2)), p, samples, samples[0], stochastic.Run{Paths: 12, Steps: 5}))
+		if math.Abs(m.EffectiveSize-12) > 1e-9 {
+			t.Errorf("proposal %d: effective size %g of 12 paths of equal weight", p, m.EffectiveSize)
+		}
 		if m.Status != geom.Converged || floats.Distance(m.Point, want, 2) > 1e-5 || math.Abs(m.Variance-variance) > 1e-5 {
 			t.Errorf("proposal %d: %+v, want %v with variance %g", p, m, want, variance)
 		}
@@ -81,6 +84,16 @@ func TestDiffusionMeanOfLandmarks(t *testing.T) {
 	}
 	if se := T * math.Sqrt(2./(6*n)); m.Status != geom.Converged || math.Abs(m.Variance-T) > 3*se {
 		t.Errorf("variance %.4f (%s), want %.4f ± %.4f", m.Variance, m.Status, T, se)
+	}
+}
+
+// With too few bridges a sample the mean is not called converged, however small the gradient.
+func TestDiffusionMeanOfTooFewBridges(t *testing.T) {
+	samples := must(stochastic.Brownian(sphere, pole).Sample(stochastic.Run{Paths: 12, Steps: 50, Time: 0.4, Seed: 31}))
+	m := must(stochastic.DiffusionMean(sphere, stochastic.Guided, samples, samples[0], stochastic.Run{Paths: 3, Steps: 30, Seed: 32}))
+	t.Logf("%+v", m)
+	if m.Status == geom.Converged || !(m.EffectiveSize <= 3) {
+		t.Errorf("%s with an effective size of %.3g", m.Status, m.EffectiveSize)
 	}
 }
 

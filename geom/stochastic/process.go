@@ -14,25 +14,39 @@ import (
 
 // Process is a diffusion dy = f(t, y)·(dt, dW) from a point at time 0. The functions of this package make the usual ones;
 // a Process of one's own has all fields set that it needs.
-type Process struct {
-	Space  *geom.Space
-	Name   string     // of what is compiled: processes of one name on one Space have one Equation
-	Scheme ode.Scheme // of the calculus that Equation is meant in
-	Noise  int        // m, W is in R^m
-	Start  []float64
-	Parts  []Part // what moves with the point
-	Params []any  // arguments of Equation: numbers and slices of them, as for engine.Func.Call
-
-	// Equation gives f in the coordinates of m, a chart where the process is on an Atlas: the state is the point, [N, d],
-	// and the parts, [..., N, d], for N paths, and dW is [N, m].
-	Equation func(m geom.Manifold, params []*Node) ode.Equation
+type Process[P geom.Point] struct {
+	Space    *geom.Space[P]
+	Name     string     // in messages
+	Scheme   ode.Scheme // of the calculus that the equation is meant in
+	Noise    int        // m, W is in R^m
+	Start    P
+	Parts    []Part[P] // what moves with the point
+	Params   []any     // arguments of the equation: numbers and slices of them, as for engine.Func.Call
+	Dynamics Dynamics
 }
 
-// Part is a tangent vector or a covector at the point, [d], or several of them, [k][d].
-type Part struct {
-	Kind  geom.Kind
-	Value any // []float64 or [][]float64
+// Part is a list of tangent vectors or covectors at the point, such as a frame, or a momentum.
+type Part[P geom.Point] struct {
+	Kind    geom.Kind
+	Vectors []P // k of them
 }
+
+// Dynamics is what moves a process. It is a value of a comparable type that holds all that the equation depends on besides the
+// parameters: equal values have one compiled function.
+type Dynamics interface {
+	// Equation gives f in coordinates: the state is the point, [N, d], and the parts, [k, N, d], for N paths, and dW is
+	// [N, m].
+	Equation(at geom.Local, params []*Node) ode.Equation
+}
+
+// EquationOf makes dynamics of a function; every call makes another one, with a compiled function of its own.
+func EquationOf(f func(at geom.Local, params []*Node) ode.Equation) Dynamics { return &equation{f} }
+
+type equation struct {
+	f func(at geom.Local, params []*Node) ode.Equation
+}
+
+func (e *equation) Equation(at geom.Local, params []*Node) ode.Equation { return e.f(at, params) }
 
 // Run says how a process is simulated.
 type Run struct {
@@ -43,18 +57,21 @@ type Run struct {
 }
 
 // Paths are simulated paths at the times 0, T/n, …, T.
-type Paths struct {
-	Points [][][]float64 // Points[k][i] is path k at time i
+type Paths[P geom.Point] struct {
+	Points [][]P         // Points[k][i] is path k at time i
 	Noise  [][][]float64 // Noise[k][i] is the Brownian motion W in R^m that drives it
 }
 
 // Paths simulates paths. A path that diverges is an error that names the path and the step.
-func (p Process) Paths(r Run) (*Paths, error) {
-	out, dw, err := p.run(&r, "paths")
+func (p Process[P]) Paths(r Run) (*Paths[P], error) {
+	out, dw, err := p.run(&r, true)
 	if err != nil {
 		return nil, err
 	}
-	paths := &Paths{Points: out.Array3(0), Noise: make([][][]float64, r.Paths)}
+	paths := &Paths[P]{Noise: make([][][]float64, r.Paths)}
+	for _, path := range out.Array3(0) {
+		paths.Points = append(paths.Points, p.Space.Points(path))
+	}
 	for k := range paths.Noise {
 		w := make([]float64, p.Noise)
 		paths.Noise[k] = [][]float64{w}
@@ -67,16 +84,29 @@ func (p Process) Paths(r Run) (*Paths, error) {
 }
 
 // Sample simulates paths and returns their ends.
-func (p Process) Sample(r Run) ([][]float64, error) {
-	out, _, err := p.run(&r, "sample")
+func (p Process[P]) Sample(r Run) ([]P, error) {
+	out, _, err := p.run(&r, false)
 	if err != nil {
 		return nil, err
 	}
-	return out.Matrix(0), nil
+	return p.Space.Points(out.Matrix(0)), nil
 }
 
+// simulation is the key of the compiled function of a process.
+type simulation struct {
+	dynamics Dynamics
+	scheme   ode.Scheme
+	kinds    string
+	paths    bool
+}
+
+func (s simulation) String() string { return fmt.Sprintf("simulation of %T", s.dynamics) }
+
 // run returns, as its first value, the points of all paths, [N, n + 1, ...], or their ends, [N, ...].
-func (p Process) run(r *Run, what string) (out engine.Values, dw [][][]float64, err error) {
+func (p Process[P]) run(r *Run, paths bool) (out engine.Values, dw [][][]float64, err error) {
+	if p.Space == nil || p.Dynamics == nil {
+		return nil, nil, fmt.Errorf("%s: a process without Space or Dynamics", p.Name)
+	}
 	if err := r.check(p.Name); err != nil {
 		return nil, nil, err
 	}
@@ -86,26 +116,35 @@ func (p Process) run(r *Run, what string) (out engine.Values, dw [][][]float64, 
 	if err := p.checkStart(); err != nil {
 		return nil, nil, err
 	}
+	if err := r.fits(p.Name, 1, p.Noise, geom.PointDim(p.Space.M), paths); err != nil {
+		return nil, nil, err
+	}
 	dw = ode.Increments(r.Seed, r.Steps, r.Paths, p.Noise, r.Time)
-	args := []any{r.Time, dw, p.Start}
-	for _, part := range p.Parts {
-		args = append(args, part.Value)
+	args := []any{r.Time, dw, p.Space.Vector(p.Start)}
+	kinds := make([]geom.Kind, len(p.Parts))
+	for j, part := range p.Parts {
+		kinds[j] = part.Kind
+		args = append(args, p.Space.Vectors(part.Vectors))
 	}
 	args = append(args, p.Params...)
-	// The shapes of the arguments say the rest: numbers of steps and paths are not part of the name.
-	out, err = p.Space.Call(p.Name+", "+what, func(in []*Node) []*Node {
-		T, dw, start, params := in[0], in[1], in[2:3+len(p.Parts)], in[3+len(p.Parts):]
-		n := dw.Shape().Dim(1)
+	// The shapes of the arguments say the rest: numbers of steps and paths are not part of the key.
+	key := simulation{p.Dynamics, p.Scheme, fmt.Sprint(kinds), paths}
+	m, dynamics, scheme := p.Space.M, p.Dynamics, p.Scheme
+	out, err = p.Space.Call(key, func(in []*Node) []*Node {
+		start, params := in[2:3+len(kinds)], in[3+len(kinds):]
+		z := ode.Drive{T: in[0], DW: in[1]}
+		n := z.DW.Shape().Dim(1)
 		var y ode.State
 		for _, part := range start {
 			y = append(y, forPaths(n, part))
 		}
 		y = append(y, ReduceSum(ZerosLike(y[0]), -1))
-		if what == "sample" {
-			end := ode.StochasticFlow(p.stepper(params), T, dw, y)
+		method := counting(m, dynamics, scheme, kinds, params)
+		if !paths {
+			end := ode.Integrate(nil, method, z, y)
 			return []*Node{end[0], end[len(end)-1]}
 		}
-		path := ode.StochasticPath(p.stepper(params), T, dw, y)
+		path := ode.IntegratePath(nil, method, z, y)
 		finite := path[len(path)-1]
 		return []*Node{Transpose(path[0], 0, 1), Squeeze(SliceAxis(finite, 0, AxisRange(-1)), 0)}
 	}, args...)
@@ -121,16 +160,12 @@ func (p Process) run(r *Run, what string) (out engine.Values, dw [][][]float64, 
 	return out, dw, nil
 }
 
-// stepper takes steps of the process; the last part of the state counts those after which the others were finite, [N].
-func (p Process) stepper(params []*Node) ode.Stepper {
-	kinds := make([]geom.Kind, len(p.Parts))
-	for j, part := range p.Parts {
-		kinds[j] = part.Kind
-	}
-	return func(t, h, dw *Node, y ode.State) ode.State {
+// counting takes steps of a process; the last part of the state counts those after which the others were finite, [N].
+func counting(m geom.Manifold, dynamics Dynamics, scheme ode.Scheme, kinds []geom.Kind, params []*Node) ode.Method {
+	return ode.NewMethod(scheme.Name, scheme.Order, func(_ ode.Equation, t, dt, dw *Node, y ode.State) ode.State {
 		count := y[len(y)-1]
-		next := geom.InChart(p.Space.M, kinds, func(m geom.Manifold, y ode.State) ode.State {
-			return p.Scheme.Along(p.Equation(m, params))(t, h, dw, y)
+		next := geom.InChart(m, kinds, func(at geom.Local, y ode.State) ode.State {
+			return scheme.Step(dynamics.Equation(at, params), t, dt, dw, y)
 		}, y[:len(y)-1])
 		var finite *Node
 		for _, part := range next {
@@ -146,7 +181,7 @@ func (p Process) stepper(params []*Node) ode.Stepper {
 			}
 		}
 		return append(next, Add(count, ConvertDType(finite, count.DType())))
-	}
+	})
 }
 
 // forPaths repeats a part, [..., d], for N paths, [..., N, d].
@@ -172,80 +207,41 @@ func (r *Run) check(what string) error {
 	return nil
 }
 
+// fits refuses runs for which there is no memory: the noise in R^m of so many times the paths, on the host and on the device,
+// and with keep their points, of d numbers, too.
+func (r *Run) fits(what string, times, m, d int, keep bool) error {
+	numbers := 2 * float64(m) * float64(r.Steps)
+	if keep {
+		numbers += 2 * float64(d) * float64(r.Steps+1)
+	}
+	return engine.Fits(fmt.Sprintf("%s: %d paths of %d steps", what, r.Paths, r.Steps), 8*numbers*float64(r.Paths)*float64(times))
+}
+
 // checkStart validates the start and the parts at it.
-func (p Process) checkStart() error {
-	var vectors [][]float64
-	names := []string{"start"}
-	all := [][]float64{p.Start}
+func (p Process[P]) checkStart() error {
+	var tangent []P
 	for j, part := range p.Parts {
-		rows, ok := part.Value.([][]float64)
-		if !ok {
-			row, ok := part.Value.([]float64)
-			if !ok {
-				return fmt.Errorf("%s: part %d is a %T, want []float64 or [][]float64", p.Name, j, part.Value)
-			}
-			rows = [][]float64{row}
-		}
-		if len(rows) == 0 {
+		if len(part.Vectors) == 0 {
 			return fmt.Errorf("%s: part %d has no vectors", p.Name, j)
 		}
-		for i, row := range rows {
-			names, all = append(names, fmt.Sprintf("vector %d of part %d", i, j)), append(all, row)
-			if part.Kind == geom.Vector {
-				vectors = append(vectors, row)
+		if n, d := len(part.Vectors), p.Space.M.Dim(); n > d {
+			return fmt.Errorf("%s: part %d has %d vectors, want at most %d, the dimension", p.Name, j, n, d)
+		}
+		if part.Kind == geom.Vector {
+			tangent = append(tangent, part.Vectors...)
+			continue
+		}
+		for i, v := range part.Vectors {
+			if err := p.Space.CheckNumbers(fmt.Sprintf("covector %d of part %d", i, j), v); err != nil {
+				return fmt.Errorf("%s: %w", p.Name, err)
 			}
 		}
 	}
-	for i, row := range all {
-		if err := checkVector(p.Space, p.Name, names[i], row); err != nil {
-			return err
-		}
+	if err := p.Space.Check("start", p.Start, tangent...); err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
 	}
-	return checkOn(p.Space, p.Name, p.Start, vectors)
-}
-
-func checkVector(s *geom.Space, what, name string, v []float64) error {
-	n := s.M.Dim()
-	if a, ok := s.M.(geom.Atlas); ok {
-		n = a.AmbientDim()
-	}
-	if len(v) != n {
-		return fmt.Errorf("%s: the %s has %d coordinates, those of the manifold have %d", what, name, len(v), n)
-	}
-	for i, x := range v {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("%s: coordinate %d of the %s is %g", what, i, name, x)
-		}
-	}
-	return nil
-}
-
-func checkVectors(s *geom.Space, what, name string, list [][]float64) error {
-	for i, v := range list {
-		if err := checkVector(s, what, fmt.Sprintf("%s %d", name, i), v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkOn refuses points that are not on an Atlas, and vectors that are not tangent there.
-func checkOn(s *geom.Space, what string, z []float64, vectors [][]float64) error {
-	if _, ok := s.M.(geom.Atlas); !ok {
-		return nil
-	}
-	const tolerance = 1e-8
-	point, tangent, err := s.Project(z, vectors...)
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	if off := floats.Distance(point, z, 2); !(off <= tolerance*floats.Norm(z, 2)) {
-		return fmt.Errorf("%s: the point is %.3g off the manifold; geom.Space.Project moves points to it", what, off)
-	}
-	for i, v := range vectors {
-		if off := floats.Distance(tangent[i], v, 2); !(off <= tolerance*floats.Norm(v, 2)+1e-12) {
-			return fmt.Errorf("%s: vector %d is not tangent: the part that is not has norm %.3g; geom.Space.Project removes it", what, i, off)
-		}
+	if err := p.Space.CheckRegular("start", p.Start); err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"anatomy/geom/stochastic"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 // must returns a value that has no error.
@@ -86,8 +87,8 @@ var (
 	pole   = []float64{0.48, -0.6, 0.64}
 )
 
-func isotropic(s *geom.Space, x []float64) stochastic.Process {
-	return must(stochastic.Development(s, x, must(stochastic.Orthonormal(s, x))))
+func isotropic(s *geom.Space[geom.Vec], x []float64) stochastic.Process[geom.Vec] {
+	return stochastic.Development(s, x, must(stochastic.Orthonormal(s, x))...)
 }
 
 func cosines(x [][]float64, y []float64) []float64 {
@@ -102,7 +103,7 @@ func cosines(x [][]float64, y []float64) []float64 {
 func TestSphere(t *testing.T) {
 	const T, n = 0.6, 10000
 	run := stochastic.Run{Paths: n, Steps: 100, Time: T, Seed: 1}
-	for name, p := range map[string]stochastic.Process{"coordinates": stochastic.Brownian(sphere, pole), "development": isotropic(sphere, pole)} {
+	for name, p := range map[string]stochastic.Process[geom.Vec]{"coordinates": stochastic.Brownian(sphere, pole), "development": isotropic(sphere, pole)} {
 		run.Seed++
 		ends := must(p.Sample(run))
 		for a, v := range pole {
@@ -150,7 +151,7 @@ func TestHyperbolicPlane(t *testing.T) {
 	const T = 0.5
 	s := geom.On(manifold.Hyperbolic(2))
 	start := []float64{math.Sqrt(1 + 0.09 + 0.25), 0.3, -0.5}
-	for name, p := range map[string]stochastic.Process{"coordinates": stochastic.Brownian(s, start), "development": isotropic(s, start)} {
+	for name, p := range map[string]stochastic.Process[geom.Vec]{"coordinates": stochastic.Brownian(s, start), "development": isotropic(s, start)} {
 		ends := must(p.Sample(stochastic.Run{Paths: 5000, Steps: 100, Time: T, Seed: 3}))
 		x := make([]float64, len(ends))
 		for k, z := range ends {
@@ -167,7 +168,7 @@ func TestDevelopmentAlongGeodesic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := must(stochastic.Development(sphere, pole, tangent))
+	p := stochastic.Development(sphere, pole, tangent...)
 	paths := must(p.Paths(stochastic.Run{Paths: 5, Steps: 2000, Time: 2, Seed: 4}))
 	norm := floats.Norm(tangent[0], 2)
 	for k, path := range paths.Points {
@@ -183,7 +184,7 @@ func TestDevelopmentAlongGeodesic(t *testing.T) {
 	}
 	flat := geom.On(manifold.Euclidean(3))
 	frame := [][]float64{{1, 2, 0}, {0, 1, -1}}
-	paths = must(must(stochastic.Development(flat, []float64{1, 2, 3}, frame)).Paths(stochastic.Run{Paths: 3, Steps: 10, Seed: 5}))
+	paths = must(stochastic.Development(flat, []float64{1, 2, 3}, frame...).Paths(stochastic.Run{Paths: 3, Steps: 10, Seed: 5}))
 	for k, path := range paths.Points {
 		for i, x := range path {
 			w := paths.Noise[k][i]
@@ -196,7 +197,7 @@ func TestDevelopmentAlongGeodesic(t *testing.T) {
 }
 
 // threeLandmarks is a space where the drift matters: three landmarks about a width of the kernel apart.
-func threeLandmarks() (*geom.Space, []float64) {
+func threeLandmarks() (*geom.Space[geom.Vec], []float64) {
 	m := landmarks.Manifold{N: 3, D: 2, Kernel: kernels.Gaussian(1)}
 	return geom.On(m), []float64{0, 0, 0.9, 0.2, 0.4, 0.8}
 }
@@ -228,22 +229,24 @@ func TestGenerator(t *testing.T) {
 
 	// With the other drifts.
 	printed := stochastic.Brownian(s, x0)
-	printed.Name, printed.Equation = "printed", func(m geom.Manifold, _ []*Node) ode.Equation {
+	printed.Dynamics = stochastic.EquationOf(func(at geom.Local, _ []*Node) ode.Equation {
+		m := at.Manifold
 		return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
 			return ode.State{Add(Mul(dt, geom.ChristoffelTrace(m, y[0])), linalg.MatVec(geom.Orthonormal(m, y[0]), dw))}
 		}
-	}
+	})
 	contracted := stochastic.Brownian(s, x0)
-	contracted.Name, contracted.Equation = "contracted", func(m geom.Manifold, _ []*Node) ode.Equation {
+	contracted.Dynamics = stochastic.EquationOf(func(at geom.Local, _ []*Node) ode.Equation {
+		m := at.Manifold
 		return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
 			x := y[0]
 			trace := Einsum("nkl,nkli->ni", geom.CometricMatrix(m, x), geom.ChristoffelSymbols(m, x))
 			return ode.State{Add(Mul(dt, MulScalar(trace, -0.5)), linalg.MatVec(geom.Orthonormal(m, x), dw))}
 		}
-	}
+	})
 	for _, c := range []struct {
 		name  string
-		p     stochastic.Process
+		p     stochastic.Process[geom.Vec]
 		right bool
 	}{
 		{"coordinates", stochastic.Brownian(s, x0), true},
@@ -299,25 +302,24 @@ func TestErrors(t *testing.T) {
 		return Mul(p, MulScalar(Square(OnePlus(r)), 0.25))
 	}))
 	good := stochastic.Run{Paths: 2, Steps: 3, Seed: 1}
-	_, frameErr := stochastic.Development(sphere, pole, [][]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}})
-	_, noFrame := stochastic.Development(sphere, pole, nil)
-	sample := func(p stochastic.Process, r stochastic.Run) error { _, err := p.Sample(r); return err }
+	sample := func(p stochastic.Process[geom.Vec], r stochastic.Run) error { _, err := p.Sample(r); return err }
 	brownian := stochastic.Brownian(sphere, pole)
 	_, densityErr := stochastic.Density(sphere, nil, [][]float64{pole}, 0.1)
 	_, bandwidthErr := stochastic.Density(sphere, [][]float64{pole}, [][]float64{pole}, 0)
 	for want, err := range map[string]error{
-		"a frame of 3 vectors, want 1 to 2, the dimension":     frameErr,
-		"a frame of 0 vectors":                                 noFrame,
-		"Brownian motion: 0 paths, want at least 1":            sample(brownian, stochastic.Run{Steps: 3}),
-		"Brownian motion: 0 steps, want at least 1":            sample(brownian, stochastic.Run{Paths: 3}),
-		"time -1, want a finite positive number":               sample(brownian, stochastic.Run{Paths: 3, Steps: 3, Time: -1}),
-		"the point is 1 off the manifold":                      sample(stochastic.Brownian(sphere, []float64{0, 2, 0}), good),
-		"the start has 2 coordinates, those of the manifold":   sample(stochastic.Brownian(sphere, []float64{0, 2}), good),
-		"coordinate 1 of the start is NaN":                     sample(stochastic.Brownian(sphere, []float64{0, math.NaN(), 0}), good),
-		"vector 1 is not tangent: the part that is not has no": sample(must(stochastic.Development(sphere, []float64{1, 0, 0}, [][]float64{{0, 1, 0}, {1, 0, 0}})), good),
-		"diverges at step ":                                    sample(stochastic.Brownian(chart, []float64{3, 2}), stochastic.Run{Paths: 10, Steps: 40, Time: 40, Seed: 1}),
-		"Density: 0 samples, 1 points":                         densityErr,
-		"Density: bandwidth 0":                                 bandwidthErr,
+		"part 0 has 3 vectors, want at most 2, the dimension":           sample(stochastic.Development(sphere, pole, pole, pole, pole), good),
+		"noise in R^0, want at least 1 dimension":                       sample(stochastic.Development(sphere, pole), good),
+		"Brownian motion: 0 paths, want at least 1":                     sample(brownian, stochastic.Run{Steps: 3}),
+		"Brownian motion: 1099511627776 paths of 3 steps: takes 106 TB": sample(brownian, stochastic.Run{Paths: 1 << 40, Steps: 3}),
+		"Brownian motion: 0 steps, want at least 1":                     sample(brownian, stochastic.Run{Paths: 3}),
+		"time -1, want a finite positive number":                        sample(brownian, stochastic.Run{Paths: 3, Steps: 3, Time: -1}),
+		"the start is not on the manifold: it is 1 off":                 sample(stochastic.Brownian(sphere, []float64{0, 2, 0}), good),
+		"the start has 2 coordinates, those of the manifold":            sample(stochastic.Brownian(sphere, []float64{0, 2}), good),
+		"coordinate 1 of the start is NaN":                              sample(stochastic.Brownian(sphere, []float64{0, math.NaN(), 0}), good),
+		"vector 1 is not tangent: the part that is not has no":          sample(stochastic.Development(sphere, []float64{1, 0, 0}, []float64{0, 1, 0}, []float64{1, 0, 0}), good),
+		"diverges at step ":                                             sample(stochastic.Brownian(chart, []float64{3, 2}), stochastic.Run{Paths: 10, Steps: 40, Time: 40, Seed: 1}),
+		"Density: no samples":                                           densityErr,
+		"Density: bandwidth 0":                                          bandwidthErr,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -326,8 +328,8 @@ func TestErrors(t *testing.T) {
 }
 
 // callosum is 39 landmarks and two tangent vectors.
-func callosum() (s *geom.Space, q []float64, frame [][]float64) {
-	cc := landmarks.CorpusCallosum()
+func callosum() (s *geom.Space[geom.Vec], q []float64, frame [][]float64) {
+	cc := morpho.CorpusCallosum()
 	shape := cc.Shape("jhu_atlas")
 	frame = make([][]float64, 2)
 	for i, p := range shape {
@@ -336,10 +338,10 @@ func callosum() (s *geom.Space, q []float64, frame [][]float64) {
 		frame[0] = append(frame[0], math.Cos(angle), math.Sin(angle))
 		frame[1] = append(frame[1], math.Sin(angle), math.Cos(2*angle))
 	}
-	return geom.On(landmarks.Manifold{N: 39, D: 2, Kernel: kernels.Gaussian(landmarks.MeanSpacing(shape, true))}), q, frame
+	return geom.On(landmarks.Manifold{N: 39, D: 2, Kernel: kernels.Gaussian(morpho.MeanSpacing(shape, true))}), q, frame
 }
 
-func benchmark(b *testing.B, p stochastic.Process, r stochastic.Run) {
+func benchmark(b *testing.B, p stochastic.Process[geom.Vec], r stochastic.Run) {
 	start := time.Now()
 	must(p.Paths(r))
 	first := time.Since(start)
@@ -351,7 +353,7 @@ func benchmark(b *testing.B, p stochastic.Process, r stochastic.Run) {
 
 func BenchmarkDevelopment39(b *testing.B) {
 	s, q, frame := callosum()
-	benchmark(b, must(stochastic.Development(s, q, frame)), stochastic.Run{Paths: 100, Steps: 100, Seed: 1})
+	benchmark(b, stochastic.Development(s, q, frame...), stochastic.Run{Paths: 100, Steps: 100, Seed: 1})
 }
 
 func BenchmarkBrownian39(b *testing.B) {

@@ -1,9 +1,9 @@
 // Command bench times the kernel sums of this project beside those of others, on one machine in one run:
 //
-//	go run ./kernels/bench [-max 1000000] [-plot scaling.png] [-python python]
+//	go run ./kernels/bench [-max 1000000] [-sigma 0.5] [-plot scaling.png] [-python python]
 //
 // Each measurement is a process of its own, so that its peak memory is known. The points lie on the ellipsoid with half
-// axes 1, 0.8, 0.6, the kernel is Gaussian with σ = 0.5, the momenta are random. "H" is the right-hand side of
+// axes 1, 0.8, 0.6, the kernel is Gaussian, with σ = 0.5 where no other is given, the momenta are random. "H" is the right-hand side of
 // Hamilton's equations, velocities and forces; "K" the sum Σ_j K(x_i, x_j) p_j alone. Errors are relative to the
 // largest value, from 100 points against exact sums. Rivals (rivals.py: JAX, KeOps, finufft) are run where the Python
 // has them: kernels/bench/requirements.txt.
@@ -41,6 +41,7 @@ var methods = []method{
 	{"H 1e-4", 1000000, true},
 	{"H 1e-6", 1000000, true},
 	{"H 1e-6 grid", 1000000, true},
+	{"H 1e-6 fast", 1000000, true}, // what kernels.Fast chooses
 	{"K 5e-8", 1000000, true},
 	{"H JAX", 20000, false},
 	{"H KeOps", 20000, false},
@@ -57,19 +58,18 @@ type result struct {
 	Missing     string // why there is none
 }
 
-const sigma = 0.5
-
 func main() {
 	largest := flag.Int("max", 1000000, "largest number of points")
+	sigma := flag.Float64("sigma", 0.5, "width of the kernel")
 	plot := flag.String("plot", "", "write the scaling plot to this file")
 	python := flag.String("python", "python3", "Python with JAX, KeOps and finufft")
 	only := flag.String("method", "", "measure this method alone, for -max points, and print JSON")
 	flag.Parse()
 	var err error
 	if *only != "" {
-		err = json.NewEncoder(os.Stdout).Encode(measure(*only, *largest))
+		err = json.NewEncoder(os.Stdout).Encode(measure(*only, *largest, *sigma))
 	} else {
-		err = table(*largest, *python, *plot)
+		err = table(*largest, *sigma, *python, *plot)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -78,7 +78,7 @@ func main() {
 }
 
 // table runs every method for every size, prints them and draws them.
-func table(largest int, python, plot string) error {
+func table(largest int, sigma float64, python, plot string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -91,9 +91,9 @@ func table(largest int, python, plot string) error {
 			if n > min(largest, m.largest) {
 				break
 			}
-			command := exec.Command(self, "-method", m.name, "-max", fmt.Sprint(n))
+			command := exec.Command(self, "-method", m.name, "-max", fmt.Sprint(n), "-sigma", fmt.Sprint(sigma))
 			if !m.ours {
-				command = exec.Command(python, "kernels/bench/rivals.py", m.name, fmt.Sprint(n))
+				command = exec.Command(python, "kernels/bench/rivals.py", m.name, fmt.Sprint(n), fmt.Sprint(sigma))
 			}
 			command.Stderr = os.Stderr
 			out, err := command.Output()
@@ -142,7 +142,7 @@ func cloud(n int) (x, p [][]float64) {
 	return x, p
 }
 
-func measure(name string, n int) result {
+func measure(name string, n int, sigma float64) result {
 	x, p := cloud(n)
 	gauss := kernels.Gaussian(sigma)
 	var tolerance float64
@@ -151,9 +151,12 @@ func measure(name string, n int) result {
 		k = kernels.Tiled(gauss)
 	}
 	if _, err := fmt.Sscanf(name[2:], "%g", &tolerance); err == nil {
-		if strings.HasSuffix(name, "grid") {
+		switch {
+		case strings.HasSuffix(name, "grid"):
 			k, err = kernels.Grid(gauss, kernels.Extent(x), tolerance)
-		} else {
+		case strings.HasSuffix(name, "fast"):
+			k, err = kernels.Fast(gauss, tolerance, x)
+		default:
 			k, err = kernels.Expand(gauss, kernels.Extent(x), tolerance)
 		}
 		if err != nil {
@@ -193,7 +196,7 @@ func measure(name string, n int) result {
 		got = append(got, out.Flat(i)[:300])
 	}
 	r.Megabytes = peakMegabytes()
-	r.Error = worst(x, p, got)
+	r.Error = worst(x, p, sigma, got)
 	return r
 }
 
@@ -215,7 +218,7 @@ func peakMegabytes() float64 {
 }
 
 // worst is the error of the velocities, and the forces if there are any, of the first points.
-func worst(x, p [][]float64, got [][]float64) (worst float64) {
+func worst(x, p [][]float64, sigma float64, got [][]float64) (worst float64) {
 	for what, values := range got {
 		var off, scale float64
 		for i := range len(values) / 3 {

@@ -1,4 +1,4 @@
-"""The sums of kernels/bench with other libraries: rivals.py METHOD POINTS prints one line of JSON."""
+"""The sums of kernels/bench with other libraries: rivals.py METHOD POINTS SIGMA prints one line of JSON."""
 
 import json
 import resource
@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-SIGMA = 0.5
+SIGMA = float(sys.argv[3])
 
 
 def cloud(n):

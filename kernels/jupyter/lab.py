@@ -49,12 +49,8 @@ def jupyterlab(notebooks, folder):
         port = s.getsockname()[1]
     env = dict(os.environ, JUPYTER_CONFIG_DIR=f"{folder}/config", JUPYTER_RUNTIME_DIR=f"{folder}/runtime", JUPYTERLAB_SETTINGS_DIR=f"{folder}/settings",
                JUPYTERLAB_WORKSPACES_DIR=f"{folder}/workspaces")
-    settings = pathlib.Path(folder, "settings", "@jupyterlab", "apputils-extension")
-    settings.mkdir(parents=True)
-    (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
     with open(f"{folder}/server.log", "w") as log:
-        server = subprocess.Popen([f"{sys.prefix}/bin/jupyter", "lab", "--no-browser", "--allow-root", f"--port={port}", f"--IdentityProvider.token={TOKEN}",
-                                   "--MultiKernelManager.default_kernel_name=anatomy", str(notebooks)],
+        server = subprocess.Popen([sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", f"--IdentityProvider.token={TOKEN}", str(notebooks)],
                                   env=env, stdout=log, stderr=log, start_new_session=True)
     try:
         address = f"http://127.0.0.1:{port}"
@@ -134,6 +130,19 @@ class Page:
 
 
 def checks(page):
+    print("the first look")
+    page.page.goto(f"{page.address}/lab?token={TOKEN}&reset")
+    launchers = page.page.locator(".jp-LauncherCard-label")
+    expect(launchers.first).to_be_visible(timeout=60_000)
+    expect(page.page.locator(".jp-DirListing-itemText", has_text="try.ipynb")).to_be_visible()
+    labels = launchers.all_inner_texts()
+    assert "Anatomy (Go)" in labels and not any("Python" in label for label in labels), labels
+    names = page.page.locator(".jp-DirListing-itemText").all_inner_texts()
+    assert "data" in names and not {"nb", "report"} & set(names), names
+    time.sleep(5)  # for what pops up late
+    page.shot("launcher")
+    assert page.page.locator(".jp-Notification-Toast-Icon, .Toastify__toast").count() == 0
+
     print("run all of the second notebook")
     page.open("02_geodesics.ipynb")
     page.shot("opened")
@@ -190,6 +199,17 @@ def checks(page):
     expect(page.cells.nth(4)).to_contain_text("landmark 2", timeout=30_000)
     page.output(4).last.scroll_into_view_if_needed()
     page.shot("library_error")
+    page.edit(5)
+    page.page.keyboard.press("Shift+Enter")
+    expect(page.output(5).locator("img, svg").first).to_be_visible(timeout=60_000)
+    page.edit(6, "\ncc.")
+    page.complete("Shapes")
+    page.shot("tab_of_an_earlier_value")
+    page.page.keyboard.press("Escape")
+    page.edit(6, 'Spacing() * 2')
+    page.page.keyboard.press("Shift+Enter")
+    expect(page.output(6)).to_contain_text(re.compile(r"^\d+\.\d+$"), timeout=30_000)
+    page.shot("values")
 
     print("interrupt, restart")
     page.open("stop.ipynb")
@@ -227,12 +247,16 @@ def main():
         # The notebooks lie in a copy: nothing is saved into the originals.
         notebooks = pathlib.Path(folder, "notebooks")
         notebooks.mkdir()
+        for name in ("nb", "report", "data"):
+            (notebooks / name).mkdir()
         shutil.copy(ROOT / "notebooks" / "02_geodesics.ipynb", notebooks)
         (notebooks / "try.ipynb").write_text(notebook(
-            '%%\nfmt.Println("first")', '%%\ncallosum := landmarks.CorpusCallosum().Shape("jhu_atlas")',
-            "%%\ncallosum := landmarks.CorpusCallosum().Shape(\"jhu_atlas\")\nviz.Show(\n\tviz.Outline(callosum).Color(viz.Vermillion),\n)",
+            '%%\nfmt.Println("first")', '%%\ncallosum := morpho.CorpusCallosum().Shape("jhu_atlas")',
+            "%%\ncallosum := morpho.CorpusCallosum().Shape(\"jhu_atlas\")\nviz.Show(\n\tviz.Outline(callosum).Color(viz.Vermillion),\n)",
             "func pick(x []float64, i int) float64 { return x[i] }\n\n%%\nfmt.Println(pick([]float64{1, 2}, 3))",
-            "%%\nM := landmarks.New(3, 2, kernels.Gaussian(1))\nq := [][]float64{{0, 0}, {1, 0}, {0, math.NaN()}}\nnb.Must(M.Exp(q, q))"))
+            "%%\nM := landmarks.New(3, 2, kernels.Gaussian(1))\nq := [][]float64{{0, 0}, {1, 0}, {0, math.NaN()}}\nnb.Must(M.Exp(q, q))",
+            "var cc = morpho.CorpusCallosum()\nviz.Outline(cc.Shape(\"colin27\"))",
+            "// twice the spacing"))
         (notebooks / "stop.ipynb").write_text(notebook(SLOW, '%%\nfmt.Println("after")', '%%\nfmt.Println("alive")', '%%\nfmt.Println("restarted")'))
         with jupyterlab(notebooks, folder) as address:
             chromium = playwright.chromium.launch(executable_path=browser(), args=["--no-sandbox"])

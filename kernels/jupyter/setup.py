@@ -5,9 +5,14 @@
     .anatomy/bin      gonb
     .anatomy/lab      gopls
 
-A stamp in each folder tells from which pins it was made. A step runs again only when its pins change; one that was
-interrupted starts afresh. Set-ups that run at the same time wait for each other.
+A stamp in each folder tells from which pins it was made, and which files. A step runs again when its pins change or a
+file is missing; one that was interrupted starts afresh. Set-ups that run at the same time wait for each other.
 """
+import sys
+
+if sys.platform == "win32":
+    sys.exit("Windows itself is not supported: use Ubuntu or Debian in WSL 2 (`wsl --install`), and this command there")
+
 import concurrent.futures
 import contextlib
 import errno
@@ -19,8 +24,8 @@ import pathlib
 import platform
 import re
 import shutil
+import socket
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -29,7 +34,7 @@ HERE = ROOT / "kernels" / "jupyter"
 HOME = ROOT / ".anatomy"
 VENV = HOME / "venv"
 CUDA_WANTED = HOME / "cuda"
-CUDA_SPACE = 5e9  # bytes: wheels and what is unpacked from them
+PLUGINS = ("Linux", "x86_64"), ("Linux", "aarch64")  # where requirements.txt has XLA for the CPU
 
 
 class SetupError(Exception):
@@ -39,7 +44,9 @@ class SetupError(Exception):
 def command(*args, cwd=ROOT, **env):
     """Runs a command; its output is shown only if it fails."""
     args = [str(a) for a in args]
-    done = subprocess.run(args, cwd=str(cwd), env=dict(os.environ, **env), text=True,
+    # Flags that choose how go.mod is read or which it is are for the user's own modules.
+    flags = re.sub(r"(^|\s)--?mod(file)?=\S*", "", os.environ.get("GOFLAGS", ""))
+    done = subprocess.run(args, cwd=str(cwd), env=dict(os.environ, GOFLAGS=flags, **env), text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         raise SetupError("`%s` failed:\n%s" % (" ".join(args), done.stdout.strip()))
@@ -76,6 +83,14 @@ def check():
                            % (" ".join(compiler) or "none"))
         elif command("go", "env", "CGO_ENABLED") != "1":
             missing.append("cgo, which is switched off: `unset CGO_ENABLED`, or `go env -u CGO_ENABLED`")
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=5).close()
+    except OSError as e:
+        missing.append("the loopback interface, over which notebooks talk to their kernel (127.0.0.1: %s): `ip link set lo up`" % e.strerror)
+    wrong = sorted({c for c in str(ROOT) if c in ",:;'\"`\\\n"})
+    if wrong:
+        missing.append("a folder for this project that tools of Go and Python can take: %s has %s in its name" % (ROOT, " and ".join(map(repr, wrong))))
     if missing:
         raise SetupError("\n".join("missing: " + m for m in missing))
     return version
@@ -90,15 +105,31 @@ def key(*parts):
     return h.hexdigest()
 
 
-def step(name, folder, pins, work):
-    """Does the work unless the stamp in its folder says that it was done from the same pins."""
+def sizes(folder):
+    """The sizes of the files in a folder, of links None; without what Python compiles, and stamps."""
+    found = {}
+    for where, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(where, name)
+            if not name.endswith(".pyc") and not name.startswith(".made-"):
+                found[os.path.relpath(path, folder)] = None if os.path.islink(path) else os.path.getsize(path)
+    return found
+
+
+def step(name, folder, pins, space, work):
+    """Does the work unless the stamp in its folder says that it was done from the same pins, and all that it made is there."""
     stamp = folder / (".made-" + name)
-    if stamp.is_file() and stamp.read_text() == pins:
-        return
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        made = json.loads(stamp.read_text())
+        if made["pins"] == pins and made["files"].items() <= sizes(folder).items():
+            return
     start = time.monotonic()
     stamp.unlink(missing_ok=True)
+    free = shutil.disk_usage(HOME).free
+    if free < space:
+        raise SetupError("setting up %s needs %.1f GB in %s; %.1f GB are free there" % (name, space / 1e9, HOME, free / 1e9))
     work()
-    stamp.write_text(pins)
+    stamp.write_text(json.dumps({"pins": pins, "files": sizes(folder)}))
     print("set up %s (%.0f s)" % (name, time.monotonic() - start), flush=True)
 
 
@@ -110,10 +141,6 @@ def install(requirements):
 def make_cuda():
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         raise SetupError("CUDA is for Linux on x86-64; this is %s on %s" % (platform.system(), platform.machine()))
-    free = shutil.disk_usage(HOME).free
-    if free < CUDA_SPACE:
-        raise SetupError("the libraries of CUDA need %.0f GB in %s while they are installed; it has %.1f GB left"
-                         % (CUDA_SPACE / 1e9, HOME, free / 1e9))
     print("fetching the libraries of CUDA: 1.9 GB, 2.9 GB installed", flush=True)
     install(HERE / "requirements-cuda.txt")
     # go-xla tells XLA that the compiler's programs and libdevice are in the folder nvidia beside the plug-in's.
@@ -132,26 +159,39 @@ def python(lab, test, cuda):
         command(sys.executable, "-m", "venv", VENV)
         install(requirements)
 
-    step("python", VENV, pins, make_venv)
+    step("python", VENV, pins, 0.8e9, make_venv)
     if lab:
-        step("jupyterlab", VENV, key(pins, lab_requirements), lambda: install(lab_requirements))
+        step("jupyterlab", VENV, key(pins, lab_requirements), 0.5e9, lambda: install(lab_requirements))
     if test:
-        step("kernel-tests", VENV, key(pins, test_requirements), lambda: install(test_requirements))
+        step("kernel-tests", VENV, key(pins, test_requirements), 0.3e9, lambda: install(test_requirements))
     if cuda or CUDA_WANTED.exists():
-        step("cuda", VENV, key(pins, HERE / "requirements-cuda.txt"), make_cuda)
+        step("cuda", VENV, key(pins, HERE / "requirements-cuda.txt"), 5e9, make_cuda)
         CUDA_WANTED.touch()
     elif pathlib.Path("/dev/nvidiactl").exists():
         print("this machine has an NVIDIA GPU: `make setup-cuda` (1.9 GB) makes computations run on it", flush=True)
-    kernelspec(VENV / "share" / "jupyter" / "kernels" / "anatomy" / "kernel.json")
-
-
-def kernelspec(path):
-    text = json.dumps({
+    if (platform.system(), platform.machine()) not in PLUGINS and "GOMLX_BACKEND" not in os.environ:
+        print("no XLA comes with this project for %s on %s: GOMLX_BACKEND=xla in the environment lets GoMLX download its own, which is "
+              "not tried here, or GOMLX_BACKEND=xla:/path/to/plug-in names yours" % (platform.system(), platform.machine()), flush=True)
+    write(VENV / "share" / "jupyter" / "kernels" / "anatomy" / "kernel.json", {
         "argv": [str(HERE / "launch"), "{connection_file}"],
         "display_name": "Anatomy (Go)",
         "language": "go",
         "interrupt_mode": "message",
-    }, indent=1)
+    })
+    if lab:
+        write(VENV / "etc" / "jupyter" / "jupyter_server_config.json", {
+            "MultiKernelManager": {"default_kernel_name": "anatomy"},
+            "KernelSpecManager": {"allowed_kernelspecs": ["anatomy"], "ensure_native_kernel": False},
+            # what lies beside the notebooks and is none
+            "ContentsManager": {"hide_globs": ["__pycache__", "*.pyc", ".*", "*~", "nb", "report"]},
+        })
+        write(VENV / "share" / "jupyter" / "lab" / "settings" / "overrides.json", {
+            "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+        })
+
+
+def write(path, content):
+    text = json.dumps(content, indent=1)
     if not path.is_file() or path.read_text() != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -190,14 +230,15 @@ def golang(version, lab):
             for path in [folder / "gonb", *(folder / "gonb").rglob("*")]:
                 path.chmod(0o700 if path.is_dir() else 0o600)  # the module cache is read-only
             apply(tools / "gonb.patch", folder / "gonb")
+            shutil.copyfile(tools / "help.md", folder / "gonb" / "internal" / "specialcmd" / "help.md")
             shutil.copyfile(tools / "go.sum", folder / "go.sum")
             (folder / "go.mod").write_text((tools / "go.mod").read_text() + f'\nreplace {gonb} => {json.dumps(str(folder / "gonb"))}\n')
             build(tools, HOME / "bin" / "gonb", gonb, f"-modfile={folder / 'go.mod'}")
 
-    step("gonb", HOME / "bin", key(version, tools / "go.mod", tools / "go.sum", tools / "gonb.patch", *sorted((tools / "cell").glob("*.go"))),
-         build_gonb)
+    step("gonb", HOME / "bin", key(version, tools / "go.mod", tools / "go.sum", tools / "gonb.patch", tools / "help.md", *sorted((tools / "cell").glob("*.go"))),
+         0.1e9, build_gonb)
     if lab:
-        step("gopls", HOME / "lab", key(version, tools / "gopls" / "go.mod", tools / "gopls" / "go.sum"), lambda: build(
+        step("gopls", HOME / "lab", key(version, tools / "gopls" / "go.mod", tools / "gopls" / "go.sum"), 0.1e9, lambda: build(
             tools / "gopls", HOME / "lab" / "gopls", "golang.org/x/tools/gopls"))
     # A cell resolves its imports from the module cache, and links what the build cache holds.
     command("go", "mod", "download", GOWORK="off")
@@ -245,8 +286,6 @@ if __name__ == "__main__":
     except SetupError as e:
         sys.exit(str(e))
     except OSError as e:
-        if e.errno not in (errno.EROFS, errno.EACCES, errno.ENOSPC):
-            raise
-        sys.exit(f"setting up needs a folder that can be written: {e}")
+        sys.exit(f"setting up needs a folder that can be written, with room: {e}")
     except KeyboardInterrupt:
         sys.exit("interrupted: the next set-up goes on from here")

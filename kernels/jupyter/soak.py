@@ -76,7 +76,7 @@ def cells(count, folder):
         if i % 50 == 10:
             assert execute(client, f"%%\nviz.Nothing({i})")[0] == "error"
         elif i % 50 == 20:
-            assert execute(client, f'%%\nviz.Show(viz.Outline(landmarks.CorpusCallosum().Shape("jhu_atlas"))) // {i}')[0] == "ok"
+            assert execute(client, f'%%\nviz.Show(viz.Outline(morpho.CorpusCallosum().Shape("jhu_atlas"))) // {i}')[0] == "ok"
         elif i % 50 == 30:
             assert execute(client, f'%%\nfmt.Print(nb.Keep("k", func() ([]float64, error) {{ return make([]float64, {i}), nil }})[0])') == ("ok", "0")
         else:

@@ -1,6 +1,8 @@
 """Conformance of the kernel: jupyter-kernel-test for what it claims, and what the protocol's tests do not look at."""
 import os
 import pathlib
+import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -10,13 +12,13 @@ import jupyter_kernel_test
 from jupyter_client.manager import start_new_kernel
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SHOW = '%%\nviz.Show(viz.Outline(landmarks.CorpusCallosum().Shape("jhu_atlas")))'
+SHOW = '%%\nviz.Show(viz.Outline(morpho.CorpusCallosum().Shape("jhu_atlas")))'
 
 
-def start():
+def start(**env):
     """Starts a kernel in the folder of the notebooks, with a temporary folder of its own."""
     folder = tempfile.TemporaryDirectory()
-    manager, client = start_new_kernel(kernel_name="anatomy", cwd=str(ROOT / "notebooks"), env=dict(os.environ, TMPDIR=folder.name))
+    manager, client = start_new_kernel(kernel_name="anatomy", cwd=str(ROOT / "notebooks"), env=dict(os.environ, TMPDIR=folder.name, **env))
     return manager, client, folder
 
 
@@ -28,8 +30,8 @@ class Protocol(jupyter_kernel_test.KernelTests):
     code_hello_world = '%%\nfmt.Println("hello, world")'
     code_stderr = '%%\nfmt.Fprintln(os.Stderr, "hello")'
     completion_samples = [
-        {"text": "%%\nlandmarks.CorpusC", "matches": {"CorpusCallosum", "CorpusCallosumOutline"}},
-        {"text": "%%\ncc := landmarks.CorpusCallosum()\ncc.Spac", "matches": {"Spacing"}},
+        {"text": "%%\nmorpho.CorpusC", "matches": {"CorpusCallosum", "CorpusCallosumOutline"}},
+        {"text": "%%\ncc := morpho.CorpusCallosum()\ncc.Spac", "matches": {"Spacing"}},
         {"text": "%%\nviz.Arro", "matches": {"Arrows"}},
         {"text": "%%\nmath.Hypo", "matches": {"Hypot"}},
     ]
@@ -65,15 +67,117 @@ class Kernel(unittest.TestCase):
         self.folder.cleanup()
 
     def execute(self, code, timeout=60):
-        """Runs a cell; returns its reply and the text that it wrote."""
-        text = []
-        reply = self.client.execute_interactive(code, timeout=timeout, output_hook=lambda m: text.append(m["content"].get("text", "")))
+        """Runs a cell; returns its reply and the text that it wrote, with that of values."""
+        text, self.types = [], set()
+
+        def hook(message):
+            data = message["content"].get("data", {})
+            text.append(message["content"].get("text", "") or data.get("text/plain", ""))
+            self.types |= data.keys()
+
+        reply = self.client.execute_interactive(code, timeout=timeout, output_hook=hook)
         return reply["content"], "".join(text)
+
+    def reply(self):
+        """The next reply to a cell; on a busy machine answers to the question whether the kernel is there come late."""
+        while (message := self.client.get_shell_msg(timeout=60))["msg_type"] != "execute_reply":
+            pass
+        return message
 
     def fails(self, code):
         reply, _ = self.execute(code)
         self.assertEqual(reply["status"], "error", code)
         return reply
+
+    def test_first_cells_with_a_cold_cache_under_load(self):
+        # gopls has C compiled while the first cells are built: its files must not lie among those of the cell.
+        self.tearDown()
+        load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+        with tempfile.TemporaryDirectory() as cache:
+            try:
+                self.manager, self.client, self.folder = start(GOCACHE=cache)
+                for i in range(40):
+                    reply, text = self.execute(f"%%\nfmt.Print({i})", 300)
+                    self.assertEqual((reply.get("evalue"), text), (None, str(i)))
+            finally:
+                self.tearDown()
+                for process in load:
+                    process.kill()
+                    process.wait()
+
+    def test_flags_of_the_user_do_not_break_cells(self):
+        self.tearDown()
+        self.manager, self.client, self.folder = start(GOFLAGS="-mod=mod -modfile=/nothing -modcacherw")
+        self.assertEqual(self.execute("morpho.CorpusCallosum().Spacing() > 0"), (unittest.mock.ANY, "true"))
+
+    def test_statements_need_no_marker(self):
+        self.assertEqual(self.execute("type pair struct{ A, B int }\n\nfunc (p *pair) swap() { p.A, p.B = p.B, p.A }\nvar n = 2")[0]["status"], "ok")
+        for code, want in {
+            'fmt.Print("a")': "a",
+            '%% fmt.Print("b")': "b",
+            "p := pair{n, 3}\np.swap()\nfmt.Print(p.A)\n// the end": "3",
+            "var m = n + 1\nx := m\nfunc twice(i int) int { return 2 * i }\nfmt.Print(twice(x), m)": "6 3",
+            "!echo shell\nfmt.Print(n)": "shell\n2",
+            # what shows no value
+            "p := pair{}\np.swap()": "",
+            "sort.Ints([]int{n})": "",
+            "math.Sqrt(2);": "",
+            "x := 1\n_ = x": "",
+            # values
+            "n + 1": "3",
+            "math.Sqrt(2) // a root": "1.4142135623730951",
+            "%%\ntwice(m)": "6",
+            "pair{1, 2}": "{A:1 B:2}",
+            "strconv.Atoi(\n\t`12`,\n)": "12",
+            "[][]float64{{1, 2}, {3, 4}}": "[1 2]\n[3 4]",
+            "geom.Converged": "converged",
+            "os.Remove(os.DevNull + `/nothing`)": None,
+        }.items():
+            with self.subTest(code):
+                reply, text = self.execute(code)
+                self.assertEqual(reply["status"], "error" if want is None else "ok", reply)
+                self.assertIn(text, (want, text if want is None else want))
+
+    def test_a_figure_is_shown(self):
+        self.assertEqual(self.execute('var callosum = morpho.CorpusCallosum().Shape("jhu_atlas")\nviz.Outline(callosum)')[0]["status"], "ok")
+        self.assertEqual(self.types, {"image/png", "image/svg+xml", "text/plain"})
+        self.assertEqual(self.execute("func figure() *viz.Figure { return viz.Fig(viz.Outline(callosum)) }")[0]["status"], "ok")
+        self.execute("figure()")
+        self.assertEqual(self.types, {"image/png", "image/svg+xml", "text/plain"})
+
+    def test_a_stock_notebook_runs(self):
+        for code, want in {
+            'package main\n\nimport (\n\t"flag"\n\t"fmt"\n)\n\nvar who = flag.String("who", "world", "")\n\nfunc main() {\n\tflag.Parse()\n\tfmt.Println("hello", *who)\n}':
+                "hello world\n",
+            '%% --who="you and me"\nfmt.Println("hello", *who)': "hello you and me\n",
+            "const (\n\ta = iota\n\tb\n)\n\ntype T[K any] struct{ k K }\n\nfunc (t T[K]) String() string { return fmt.Sprint(t.k) }\n\nfunc init_b() { fmt.Print(`init `) }": "init ",
+            "%%\nfmt.Println(T[int]{b})": "init 1\n",
+            "%main\nfor i := range 2 {\n\tfmt.Print(i)\n}": "init 01",
+            "func run() { fmt.Print(`run`) }\n%exec run": "init run",
+            "//gonb:%%\nfmt.Print(a)": "init 0",
+            "%test\nfunc TestA(t *testing.T) { fmt.Println(`tested`) }": None,
+            "%%bash\necho bash": "bash\n",
+        }.items():
+            with self.subTest(code):
+                reply, text = self.execute(code)
+                self.assertEqual(reply["status"], "ok", reply)
+                self.assertIn(text, (want, text if want is None else want))
+
+    def test_errors_explain(self):
+        self.execute("M := landmarks.New(2, 2, kernels.Gaussian(1))\nq := [][]float64{{0, 0}, {1, 0}}\n_, _ = M, q")
+        for code, message in {
+            "M.Dim()": "undefined: M: it was a value of cell [1]",
+            "M := landmarks.New(2, 2, kernels.Gaussian(1))\nr := M.Log(nil, nil)\nr": "if the last is an error, nb.Must(M.Log(…)) takes it",
+            "y := 1\nfunc f() int { return y }\nf()": "functions do not see",
+        }.items():
+            with self.subTest(code):
+                self.assertIn(message, self.fails(code)["evalue"])
+        reply = self.fails("x := 1\nfmt.Print(a, a)\nfmt.Print(a)")
+        self.assertEqual(reply["evalue"].count("\n"), 0, reply["evalue"])
+        reply, text = self.execute('\nnb.Must(morpho.Read("nothing.csv"))')
+        self.assertEqual(reply["status"], "error")
+        self.assertRegex(text, rf"^cell \[\d+\], line 2: error: open nothing.csv: .* \(in the folder {ROOT}/notebooks\)\n$")
+        self.assertEqual(self.execute('morpho.Read("nothing.csv")')[1][-30:], text[-30:])
 
     def test_compile_errors_are_at_their_line(self):
         self.execute("func twice(x float64) float64 { return 2 * x }")
@@ -95,7 +199,7 @@ class Kernel(unittest.TestCase):
     def test_run_all_stops_at_an_error(self):
         for code in ("%%\ntime.Sleep(time.Second)\nos.Exit(3)", '%%\nfmt.Println("too far")', '%%\nfmt.Println("too far")'):
             self.client.execute(code)
-        replies = [self.client.get_shell_msg(timeout=60)["content"]["status"] for _ in range(3)]
+        replies = [self.reply()["content"]["status"] for _ in range(3)]
         self.assertEqual(replies, ["error", "aborted", "aborted"])
         self.assertEqual(self.execute('%%\nfmt.Print("on")'), (unittest.mock.ANY, "on"))
 
@@ -108,10 +212,10 @@ class Kernel(unittest.TestCase):
         time.sleep(1)
         start = time.monotonic()
         self.manager.interrupt_kernel()
-        reply = self.client.get_shell_msg(timeout=60)
+        reply = self.reply()
         self.assertEqual(reply["parent_header"]["msg_id"], waiting[0])
         self.assertEqual(reply["content"]["status"], "error")
-        self.assertEqual(self.client.get_shell_msg(timeout=60)["content"]["status"], "aborted")
+        self.assertEqual(self.reply()["content"]["status"], "aborted")
         took = time.monotonic() - start
         self.assertEqual(self.execute('%%\nfmt.Print("alive")')[1][-5:], "alive")
         return took
@@ -162,6 +266,15 @@ nb.Must(engine.Run(long, 1.0))"""
                 self.assertIn(name, reply["matches"])
                 self.assertEqual((reply["cursor_start"], reply["cursor_end"]), (len(code), len(code)))
 
+    def test_completes_values_of_earlier_cells(self):
+        self.execute("var cc = morpho.CorpusCallosum()\nvar M = landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))")
+        self.execute('q := cc.Shape("jhu_atlas")\nr := nb.Must(M.Log(q, q))\n_ = r')
+        for code, name in {"M.": "Log", "%%\nM.Lo": "Log", "fmt.Println(M.": "Log", "cc.": "Shape", "s := nb.Must(M.Log(nil, nil)); s.": "Length",
+                           "r.": "Length", "fmt.Println(r.": "Length"}.items():
+            with self.subTest(code):
+                closed = code + ")" * code.count("Println(")
+                self.assertIn(name, self.client.complete(closed, cursor_pos=len(code), reply=True, timeout=30)["content"]["matches"])
+
     def test_inspects(self):
         code = "%%\nM := landmarks.New(39, 2, kernels.Gaussian(1))\nM.Exp(nil, nil)"
         for at, words in {"landmarks.New": "func landmarks.New", "kernels.Gaussian": "exp(", "M.Exp": "Exp("}.items():
@@ -169,6 +282,15 @@ nb.Must(engine.Run(long, 1.0))"""
                 reply = self.client.inspect(code, cursor_pos=code.index(at) + len(at) - 1, reply=True, timeout=30)["content"]
                 self.assertTrue(reply["found"])
                 self.assertIn(words, reply["data"]["text/markdown"])
+        for code, at in {'fmt.Println("a word")': 16, "// a word": 5, "x = = 1": 3, 'morpho.Read("my.csv")': 18}.items():
+            with self.subTest(code):
+                reply = self.client.inspect(code, cursor_pos=at, reply=True, timeout=30)["content"]
+                self.assertEqual((reply["status"], reply["found"]), ("ok", False), reply["data"])
+
+    def test_help_is_of_this_project(self):
+        texts = []
+        self.client.execute_interactive("%help", timeout=60, output_hook=lambda m: texts.append(m["content"].get("data", {}).get("text/markdown", "")))
+        self.assertIn("morpho.Read", "".join(texts))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 // Package mesh is curves and triangle surfaces: files in and out, checks and repairs, measures, and the distances of
 // currents and varifolds, which compare two meshes without correspondences between their vertices.
 //
-//	brain, err := mesh.Read("brain.ply")                     // PLY, OBJ, VTK PolyData (.vtk, .vtp)
+//	brain, err := mesh.Read("brain.ply")                     // PLY, OBJ, OFF, STL, GIfTI, VTK PolyData (.vtk, .vtp)
 //	fmt.Println(brain.Clean())                                // merged 12 duplicate vertices, …
 //	term := mesh.Varifold(kernels.Gaussian(8), atlas, brain)  // a data term for landmarks.Space.Match
 //

@@ -1,17 +1,14 @@
 package mesh
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anatomy/landmarks/internal/replace"
+	"anatomy/landmarks/internal/text"
 )
 
 // Encoding is how the numbers of a file are written.
@@ -43,13 +40,16 @@ type fileFormat struct {
 	extension string
 	encodings []Encoding // the first is Write's
 	read      func(r io.Reader, name string) (*Mesh, error)
-	write     func(w io.Writer, m *Mesh, e Encoding) error
+	write     func(w io.Writer, m *Mesh, e Encoding) error // nil for formats of float32, which would lose digits
 }
 
 var fileFormats = []fileFormat{
 	{".ply", []Encoding{LittleEndian, BigEndian, ASCII}, ReadPLY, WritePLY},
 	{".obj", []Encoding{ASCII}, ReadOBJ, func(w io.Writer, m *Mesh, _ Encoding) error { return WriteOBJ(w, m) }},
 	{".vtk", []Encoding{BigEndian, ASCII}, ReadVTK, WriteVTK},
+	{".off", []Encoding{ASCII}, ReadOFF, func(w io.Writer, m *Mesh, _ Encoding) error { return WriteOFF(w, m) }},
+	{".stl", nil, ReadSTL, nil},
+	{".gii", nil, ReadGIfTI, nil},
 	{".vtp", []Encoding{AppendedBase64 | Zlib, ASCII, Base64, Base64 | Zlib, AppendedBase64, AppendedRaw, AppendedRaw | Zlib}, ReadVTP, WriteVTP},
 }
 
@@ -60,10 +60,12 @@ func formatOf(path string) (*fileFormat, error) {
 			return &fileFormats[i], nil
 		}
 	}
-	return nil, fmt.Errorf("%s: the extension %q names no format of meshes; there are .ply, .obj, .vtk and .vtp", path, extension)
+	return nil, fmt.Errorf("%s: the extension %q names no format of meshes; there are .ply, .obj, .off, .stl, .gii, .vtk and .vtp", path, extension)
 }
 
-// Read reads a mesh in the format that the extension names: .ply, .obj, .vtk (legacy PolyData), .vtp (XML PolyData).
+// Read reads a mesh in the format that the extension names: .ply, .obj, .off, .stl (ASCII or binary), .gii (GIfTI), .vtk (legacy PolyData),
+// .vtp (XML PolyData). Coordinates are those of the file: few formats say their unit or which way their axes point (those of scanners
+// are RAS or LPS, which differ in the signs of x and y).
 // Polygons become fans of triangles, strips their triangles, polylines their edges; single points, normals, textures and
 // other data are passed over. Curves whose z are all 0 come back in the plane. Degenerate cells and unused or duplicate
 // vertices are read as they are: see Mesh.Validate and Mesh.Clean. Errors name the file, the line or byte, and the element.
@@ -72,7 +74,7 @@ func Read(path string) (*Mesh, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := text.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -81,12 +83,15 @@ func Read(path string) (*Mesh, error) {
 }
 
 // Write writes a mesh in the format that the extension names, by default binary where the format allows: .ply
-// (LittleEndian), .obj (ASCII), .vtk (BigEndian), .vtp (AppendedBase64|Zlib). Every coordinate is read back to the last
+// (LittleEndian), .obj (ASCII), .off (ASCII), .vtk (BigEndian), .vtp (AppendedBase64|Zlib). Every coordinate is read back to the last
 // bit. The file is written beside path and renamed, so that an error leaves an earlier file as it was.
 func Write(path string, m *Mesh, encoding ...Encoding) error {
 	format, err := formatOf(path)
 	if err != nil {
 		return err
+	}
+	if format.write == nil {
+		return fmt.Errorf("%s: %s files hold float32 and would lose digits: write .ply, .obj, .off, .vtk or .vtp", path, format.extension)
 	}
 	e := format.encodings[0]
 	if len(encoding) > 0 {
@@ -98,136 +103,15 @@ func Write(path string, m *Mesh, encoding ...Encoding) error {
 	return replace.File(path, func(w io.Writer) error { return format.write(w, m, e) })
 }
 
-const (
-	maxElements = 1 << 27 // vertices or numbers that a file may announce
-	maxLine     = 64 << 20
-	maxWord     = 256
-)
-
-// input reads a file and knows where it is.
-type input struct {
-	r    *bufio.Reader
-	file string
-	line int   // of the last line or word, from 1
-	at   int64 // bytes read
-	text bool  // whether errors name the line or the byte
+// newReader reads a file whose longest lines are polygons or polylines of half a million vertices.
+func newReader(r io.Reader, name string) *text.Reader {
+	in := text.NewReader(r, name)
+	in.MaxLine = 8 << 20
+	return in
 }
 
-func newInput(r io.Reader, file string) *input {
-	return &input{r: bufio.NewReaderSize(r, 64<<10), file: file, text: true}
-}
-
-func (in *input) errorf(format string, args ...any) error {
-	if in.text {
-		return fmt.Errorf("%s:%d: %s", in.file, max(in.line, 1), fmt.Sprintf(format, args...))
-	}
-	return fmt.Errorf("%s: byte %d: %s", in.file, in.at, fmt.Sprintf(format, args...))
-}
-
-// broken says why a read failed: what was to be read there.
-func (in *input) broken(err error, what string, args ...any) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return in.errorf("the file ends where %s belongs", fmt.Sprintf(what, args...))
-	}
-	return in.errorf("%v", err)
-}
-
-// readLine returns the next line without its end (LF, CRLF); io.EOF after the last.
-func (in *input) readLine() (string, error) {
-	var line []byte
-	for {
-		part, err := in.r.ReadSlice('\n')
-		in.at += int64(len(part))
-		line = append(line, part...)
-		if len(line) > maxLine {
-			in.line++
-			return "", fmt.Errorf("the line is longer than %d bytes", maxLine)
-		}
-		if err == bufio.ErrBufferFull {
-			continue
-		}
-		if err != nil && (err != io.EOF || len(line) == 0) {
-			return "", err
-		}
-		in.line++
-		return strings.TrimRight(string(line), "\r\n"), nil
-	}
-}
-
-// word returns the next text between white space; io.EOF after the last.
-func (in *input) word() (string, error) {
-	var word []byte
-	in.line = max(in.line, 1)
-	for {
-		c, err := in.r.ReadByte()
-		if err != nil {
-			if err == io.EOF && len(word) > 0 {
-				return string(word), nil
-			}
-			return "", err
-		}
-		in.at++
-		switch c {
-		case ' ', '\t', '\r', '\n':
-			if len(word) > 0 {
-				in.r.UnreadByte()
-				in.at--
-				return string(word), nil
-			}
-			if c == '\n' {
-				in.line++
-			}
-			continue
-		}
-		if word = append(word, c); len(word) > maxWord {
-			return "", fmt.Errorf("%s is no number", clip(string(word)))
-		}
-	}
-}
-
-func (in *input) bytes(b []byte) error {
-	n, err := io.ReadFull(in.r, b)
-	in.at += int64(n)
-	return err
-}
-
-func parseFloat(text string) (float64, error) {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0, fmt.Errorf("%s is not a number", clip(text))
-	}
-	return v, nil
-}
-
-func parseInt(text string) (int, error) {
-	v, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%s is not a whole number", clip(text))
-	}
-	return int(v), nil
-}
-
-// parseCount reads how many things a header announces.
-func parseCount(what, text string) (int, error) {
-	n, err := strconv.ParseUint(text, 10, 64)
-	switch {
-	case errors.Is(err, strconv.ErrRange) || err == nil && n > maxElements:
-		return 0, fmt.Errorf("%s %s: more than the %d that a file may hold", clip(text), what, maxElements)
-	case err != nil:
-		return 0, fmt.Errorf("%s: %s is not a count", what, clip(text))
-	}
-	return int(n), nil
-}
-
-func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// clip quotes text for a message, at most forty bytes of it.
-func clip(text string) string {
-	if len(text) > 40 {
-		return strconv.Quote(text[:40]) + "…"
-	}
-	return strconv.Quote(text)
-}
+// maxCorners bounds a polygon or polyline that stands in one line.
+const maxCorners = 1 << 20
 
 // builder collects what a file holds and makes it a mesh.
 type builder struct {

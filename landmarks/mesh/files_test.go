@@ -38,6 +38,7 @@ var samples = map[string]*mesh.Mesh{
 var encodings = map[string][]mesh.Encoding{
 	".ply": {mesh.ASCII, mesh.LittleEndian, mesh.BigEndian},
 	".obj": {mesh.ASCII},
+	".off": {mesh.ASCII},
 	".vtk": {mesh.ASCII, mesh.BigEndian},
 	".vtp": {mesh.ASCII, mesh.Base64, mesh.Base64 | mesh.Zlib, mesh.AppendedBase64, mesh.AppendedBase64 | mesh.Zlib, mesh.AppendedRaw, mesh.AppendedRaw | mesh.Zlib},
 }
@@ -89,8 +90,10 @@ func TestFailedWriteLeavesTheFile(t *testing.T) {
 	if !bytes.Equal(before, after) {
 		t.Error("the earlier file changed")
 	}
-	if err := mesh.Write(filepath.Join(t.TempDir(), "x.stl"), samples["knot"]); err == nil || !strings.Contains(err.Error(), "there are .ply") {
-		t.Errorf("error %v", err)
+	for name, want := range map[string]string{"x.xyz": "there are .ply", "x.stl": "would lose digits", "x.gii": "would lose digits"} {
+		if err := mesh.Write(filepath.Join(t.TempDir(), name), samples["knot"]); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v", err)
+		}
 	}
 }
 
@@ -126,7 +129,16 @@ var foreign = map[string]string{
 	"quad-binary.ply": "ply\nformat binary_big_endian 1.0\nelement vertex 4\nproperty short q\nproperty float x\nproperty float y\nproperty float z\nelement face 1\n" +
 		"property list uint uint vertex_indices\nend_header\n" +
 		be(int16(1), []float32{0, 0, 0}, int16(1), []float32{1, 0, 0}, int16(1), []float32{1, 1, 0}, int16(1), []float32{0, 1, 0}, uint32(4), []uint32{0, 1, 2, 3}),
-	"quad.obj": "mtllib x.mtl\no quad\nv 0 0 0\nv 1 0 0 1\nv 1 1 0 0.5 0.5 0.5\nvt 0 0\nvn 0 0 1\nv 0 1 0 # the last\nusemtl m\ns off\nf 1/1/1 2//1 \\\n-2/1 -1\n",
+	"quad.obj":    "mtllib x.mtl\no quad\nv 0 0 0\nv 1 0 0 1\nv 1 1 0 0.5 0.5 0.5\nvt 0 0\nvn 0 0 1\nv 0 1 0 # the last\nusemtl m\ns off\nf 1/1/1 2//1 \\\n-2/1 -1\n",
+	"normals.obj": "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvn 0 0 1\nf 1//1 2//1 3//1 4//1\n",
+	"quad.stl":    "solid a quad\r\nfacet normal 0 0 1\r\n outer loop\r\n  vertex 0 0 0\r\n  VERTEX 1.0 0e0 -0\r\n  vertex 1 1 0\r\n endloop\r\nendfacet\r\nendsolid a quad\r\n\r\n" + "solid\nfacet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 1 1 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid\n",
+	"quad-binary.stl": fmt.Sprintf("%-80s", "solid and yet binary") + le(uint32(2)) +
+		le([]float32{0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 1, 0}, uint16(7)) + le([]float32{0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 1, 0}, uint16(0)),
+	"quad.off":          "OFF\n# made by hand\n4 1 4\n\n0 0 0\n1 0 0\n1 1 0 # a corner\n0 1 0\n4 0 1 2 3 255 0 0\n",
+	"quad-coloured.off": "COFF 4 1 0\n0 0 0 1 0 0 1\n1 0 0 1 0 0 1\n1 1 0 1 0 0 1\n0 1 0 1 0 0 1\n4 0 1 2 3\n",
+	"quad.gii":          gifti("ASCII", "0 0 0 1 0 0\n1 1 0 0 1 0", "0 1 2 0 2 3"),
+	"quad-base64.gii":   gifti("Base64Binary", b64(le([]float32{0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0})), b64(le([]int32{0, 1, 2, 0, 2, 3}))),
+	"quad-zlib.gii":     gifti("GZipBase64Binary", b64(squeeze(le([]float32{0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0}))), b64(squeeze(le([]int32{0, 1, 2, 0, 2, 3})))),
 	"quad.vtk": "# vtk DataFile Version 2.0\ntitle\nASCII\nDATASET POLYDATA\nPOINTS 4 float\n0 0 0 1 0 0\n1 1 0\n0 1 0\nMETADATA\nINFORMATION 0\n\nVERTICES 1 2\n1 0\nPOLYGONS 1 5\n4 0 1 2 3\n" +
 		"POINT_DATA 4\nSCALARS a float\nLOOKUP_TABLE default\n1 2 3 4\n",
 	"quad-binary.vtk": "# vtk DataFile Version 4.2\ntitle\nBINARY\nDATASET POLYDATA\nFIELD FieldData 1\nTime 1 1 double\n" + be(1.5) + "\nPOINTS 4 float\n" +
@@ -146,6 +158,19 @@ var foreign = map[string]string{
 </DataArray></Points>
 <Polys><DataArray type="Int32" Name="connectivity" format="ascii">0 1 2</DataArray><DataArray type="Int32" Name="offsets" format="ascii">3</DataArray></Polys></Piece>
 </PolyData></VTKFile>`,
+}
+
+// gifti is a file of four points and two triangles, with what else FreeSurfer writes.
+func gifti(encoding, points, triangles string) string {
+	return `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE GIFTI SYSTEM "http://www.nitrc.org/frs/download.php/115/gifti.dtd">
+<GIFTI Version="1.0" NumberOfDataArrays="3"><MetaData><MD><Name><![CDATA[UserName]]></Name><Value><![CDATA[nobody]]></Value></MD></MetaData><LabelTable/>
+<DataArray Intent="NIFTI_INTENT_POINTSET" DataType="NIFTI_TYPE_FLOAT32" ArrayIndexingOrder="RowMajorOrder" Dimensionality="2" Dim0="4" Dim1="3" Encoding="` + encoding + `" Endian="LittleEndian" ExternalFileName="" ExternalFileOffset="">
+<CoordinateSystemTransformMatrix><DataSpace><![CDATA[NIFTI_XFORM_UNKNOWN]]></DataSpace><MatrixData>1 0 0 9 0 1 0 9 0 0 1 9 0 0 0 1</MatrixData></CoordinateSystemTransformMatrix>
+<Data>` + points + `</Data></DataArray>
+<DataArray Intent="NIFTI_INTENT_SHAPE" DataType="NIFTI_TYPE_FLOAT32" Dimensionality="1" Dim0="4" Encoding="ASCII"><Data>1 2 3 4</Data></DataArray>
+<DataArray Intent="NIFTI_INTENT_TRIANGLE" DataType="NIFTI_TYPE_INT32" ArrayIndexingOrder="RowMajorOrder" Dimensionality="2" Dim0="2" Dim1="3" Encoding="` + encoding + `" Endian="LittleEndian">
+<Data>` + triangles + `</Data></DataArray></GIFTI>`
 }
 
 func TestForeignFiles(t *testing.T) {
@@ -224,10 +249,35 @@ func TestBadFiles(t *testing.T) {
 		{"a.vtp", `<VTKFile type="ImageData"/>`, "a.vtp: VTKFile type \"ImageData\", want PolyData"},
 		{"a.vtp", `<VTKFile type="PolyData" compressor="vtkLZ4DataCompressor"/>`, "only vtkZLibDataCompressor is read"},
 		{"a.vtp", vtp + `format="binary">AAAA!AAA</DataArray></Points></Piece></PolyData></VTKFile>`, `piece 0: Points: the number of bytes or blocks: "!AAA" is not base64`},
-		{"a.vtp", vtp + `format="binary">` + b64(le(uint32(1<<30))) + `</DataArray></Points></Piece></PolyData></VTKFile>`, "the array has 0 of 1073741824 bytes"},
+		{"a.vtp", vtp + `format="binary">` + b64(le(uint32(1<<30))) + `</DataArray></Points></Piece></PolyData></VTKFile>`, "the number of bytes or blocks is 1.073741824e+09, more than a file of this size may hold"},
+		{"a.vtp", vtp + `format="binary">` + b64(le(uint32(1<<20))) + `</DataArray></Points></Piece></PolyData></VTKFile>`, "the array has 0 of 1048576 bytes"},
 		{"a.vtp", vtp + `format="appended" offset="4"/></Points></Piece></PolyData><AppendedData encoding="raw">_ab</AppendedData></VTKFile>`, `offset "4", but 2 bytes are appended`},
 		{"a.vtp", vtp + `format="ascii">1 2</DataArray></Points></Piece></PolyData></VTKFile>`, "2 numbers are not three for each point"},
-		{"a.stl", "", `the extension ".stl" names no format`},
+		{"a.xyz", "", `the extension ".xyz" names no format`},
+		{"a.stl", "", "a.stl: byte 0: the file ends where the number of triangles of a binary STL file belongs"},
+		{"a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0\n", `a.stl:4: "vertex 0 0" does not belong here: facet 0`},
+		{"a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 x\n", `a.stl:4: facet 0, vertex 0: "x" is not a number`},
+		{"a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 1\nendloop\n", `a.stl:5: "endloop" does not belong here`},
+		{"a.stl", "solid\nfacet normal 0 0 1\n", "a.stl:2: the file ends where endsolid belongs"},
+		{"a.stl", strings.Repeat("\x00", 80) + le(uint32(3)) + strings.Repeat("\x00", 60), "a.stl: byte 144: the file ends where triangle 1 of 3 belongs"},
+		{"a.stl", strings.Repeat("\x00", 80) + le(uint32(1)) + strings.Repeat("\x00", 60), "bytes follow the last of 1 triangles"},
+		{"a.stl", strings.Repeat("\x00", 80) + le(uint32(1<<31)), "2147483648 triangles: more than"},
+		{"a.stl", "solid\nendsolid\n", "a.stl: the mesh is empty"},
+		{"a.off", "", "the file ends where OFF belongs"},
+		{"a.off", "4OFF\n", "only ASCII files of vertices in space are read"},
+		{"a.off", "OFF BINARY\n", "only ASCII files of vertices in space are read"},
+		{"a.off", "OFX\n", `a.off:1: not an OFF file: "OFX"`},
+		{"a.off", "OFF\n1 1 0\n0 0\n", "a.off:3: vertex 0 has 2 coordinates, want 3"},
+		{"a.off", "OFF\n1 1 0\n0 0 0\n3 0 0\n", `a.off:4: face 0: "3" corners in a line of 2 numbers`},
+		{"a.off", "OFF\n1 1 0\n0 0 0\n3 0 0 1\n", `a.off:4: face 0: there is no vertex "1"; they are 0 to 0`},
+		{"a.off", "OFF\n2 1 0\n0 0 0\n", "a.off:3: the file ends where vertex 1 of 2 belongs"},
+		{"a.gii", "<GIFTI/>", "no NIFTI_INTENT_POINTSET"},
+		{"a.gii", gifti("ExternalFileBinary", "", ""), `array 0 (NIFTI_INTENT_POINTSET): the encoding "ExternalFileBinary"`},
+		{"a.gii", gifti("ASCII", "1 2 3", ""), "3 of 12 numbers"},
+		{"a.gii", gifti("Base64Binary", "AAAA", ""), "the array has 3 of 48 bytes"},
+		{"a.gii", gifti("GZipBase64Binary", "AAAA", ""), "zlib"},
+		{"a.gii", strings.ReplaceAll(foreign["quad.gii"], `Dim0="4"`, `Dim0="100000000"`), "300000000 numbers are more than a file of this size may hold"},
+		{"a.gii", strings.ReplaceAll(foreign["quad.gii"], "0 1 2 0 2 3", "0 1 2 0 2 7"), "points outside the 4 vertices"},
 	} {
 		path := filepath.Join(t.TempDir(), c.name)
 		if err := os.WriteFile(path, []byte(c.contents), 0o666); err != nil {
@@ -239,8 +289,13 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// fuzz feeds a reader: whatever it accepts is a mesh that it writes and reads back.
+// fuzz feeds a reader: whatever it accepts is a mesh that can be written and read back.
 func fuzz(f *testing.F, extension string, read func(data []byte) (*mesh.Mesh, error), write func(*bytes.Buffer, *mesh.Mesh) error) {
+	again := read
+	if write == nil {
+		again = func(d []byte) (*mesh.Mesh, error) { return mesh.ReadVTP(bytes.NewReader(d), "x.vtp") }
+		write = func(b *bytes.Buffer, m *mesh.Mesh) error { return mesh.WriteVTP(b, m, mesh.AppendedRaw) }
+	}
 	for name, contents := range foreign {
 		if strings.HasSuffix(name, extension) {
 			f.Add([]byte(contents))
@@ -267,11 +322,11 @@ func fuzz(f *testing.F, extension string, read func(data []byte) (*mesh.Mesh, er
 		if err := write(&b, m); err != nil {
 			t.Fatal(err)
 		}
-		again, err := read(b.Bytes())
+		back, err := again(b.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(m, again); diff != "" {
+		if diff := cmp.Diff(m, back); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -285,6 +340,19 @@ func FuzzPLY(f *testing.F) {
 func FuzzOBJ(f *testing.F) {
 	fuzz(f, ".obj", func(d []byte) (*mesh.Mesh, error) { return mesh.ReadOBJ(bytes.NewReader(d), "x.obj") },
 		func(b *bytes.Buffer, m *mesh.Mesh) error { return mesh.WriteOBJ(b, m) })
+}
+
+func FuzzOFF(f *testing.F) {
+	fuzz(f, ".off", func(d []byte) (*mesh.Mesh, error) { return mesh.ReadOFF(bytes.NewReader(d), "x.off") },
+		func(b *bytes.Buffer, m *mesh.Mesh) error { return mesh.WriteOFF(b, m) })
+}
+
+func FuzzSTL(f *testing.F) {
+	fuzz(f, ".stl", func(d []byte) (*mesh.Mesh, error) { return mesh.ReadSTL(bytes.NewReader(d), "x.stl") }, nil)
+}
+
+func FuzzGIfTI(f *testing.F) {
+	fuzz(f, ".gii", func(d []byte) (*mesh.Mesh, error) { return mesh.ReadGIfTI(bytes.NewReader(d), "x.gii") }, nil)
 }
 
 func FuzzVTK(f *testing.F) {

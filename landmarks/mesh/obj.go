@@ -4,30 +4,41 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // ReadOBJ reads the vertices (v) and the faces (f) or lines (l) of a Wavefront OBJ file. Negative numbers count back from
 // the last vertex; what belongs to rendering is passed over.
 func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
-	in := newInput(r, name)
+	in := newReader(r, name)
 	var b builder
 	for {
-		line, err := in.readLine()
+		line, err := in.Line()
 		if err == io.EOF {
 			return b.mesh(name)
 		}
 		if err != nil {
-			return nil, in.broken(err, "a line")
+			return nil, in.Broken(err, "a line")
 		}
-		for strings.HasSuffix(line, "\\") {
-			more, err := in.readLine()
-			if err != nil {
-				return nil, in.broken(err, "the rest of the line")
+		if strings.HasSuffix(line, "\\") {
+			var whole strings.Builder
+			for more := true; more; {
+				line, more = strings.CutSuffix(line, "\\")
+				whole.WriteString(line)
+				if whole.Len() > in.MaxLine {
+					return nil, in.Errorf("the line is longer than %d MiB", in.MaxLine>>20)
+				}
+				if more {
+					whole.WriteByte(' ')
+					if line, err = in.Line(); err != nil {
+						return nil, in.Broken(err, "the rest of the line")
+					}
+				}
 			}
-			if line = line[:len(line)-1] + " " + more; len(line) > maxLine {
-				return nil, in.errorf("the line is longer than %d bytes", maxLine)
-			}
+			line = whole.String()
 		}
 		line, _, _ = strings.Cut(line, "#")
 		words := strings.Fields(line)
@@ -37,29 +48,29 @@ func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
 		switch words[0] {
 		case "v":
 			if len(words) < 4 {
-				return nil, in.errorf("vertex %d has %d coordinates, want 3", len(b.vertices), len(words)-1)
+				return nil, in.Errorf("vertex %d has %d coordinates, want 3", len(b.vertices), len(words)-1)
 			}
 			x := make([]float64, 3)
 			for a := range x {
-				if x[a], err = parseFloat(words[1+a]); err != nil {
-					return nil, in.errorf("vertex %d: %v", len(b.vertices), err)
+				if x[a], err = text.Number(words[1+a]); err != nil {
+					return nil, in.Errorf("vertex %d: %v", len(b.vertices), err)
 				}
 			}
 			b.vertices = append(b.vertices, x)
 		case "f", "l":
 			cell := make([]int, 0, len(words)-1)
 			for _, w := range words[1:] {
-				text, _, _ := strings.Cut(w, "/")
-				v, err := parseInt(text)
+				number, _, _ := strings.Cut(w, "/")
+				v, err := strconv.Atoi(number)
 				switch {
 				case err != nil:
-					return nil, in.errorf("%s: %v", clip(line), err)
-				case v > 0 && v <= maxElements:
+					return nil, in.Errorf("%s: %s is not a whole number", text.Clip(line), text.Clip(number))
+				case v > 0 && v <= text.Most:
 					v--
 				case v < 0 && -v <= len(b.vertices):
 					v += len(b.vertices)
 				default:
-					return nil, in.errorf("%s: there is no vertex %d; OBJ files count from 1, or back from −1", clip(line), v)
+					return nil, in.Errorf("%s: there is no vertex %d; OBJ files count from 1, or back from −1", text.Clip(line), v)
 				}
 				cell = append(cell, v)
 			}
@@ -69,11 +80,11 @@ func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
 			case words[0] == "f" && len(cell) >= 3:
 				b.fan(cell)
 			default:
-				return nil, in.errorf("%s has too few vertices", clip(line))
+				return nil, in.Errorf("%s has too few vertices", text.Clip(line))
 			}
 		case "vt", "vn", "vp", "p", "g", "o", "s", "mg", "usemtl", "mtllib", "usemap", "maplib", "bevel", "c_interp", "d_interp", "lod", "shadow_obj", "trace_obj":
 		default:
-			return nil, in.errorf("%s is no line of a polygon mesh", clip(line))
+			return nil, in.Errorf("%s is no line of a polygon mesh", text.Clip(line))
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // numberType is a scalar type of a PLY file.
@@ -53,12 +55,12 @@ func (e *plyElement) property(names ...string) int {
 
 // ReadPLY reads the vertices and the faces or edges of a PLY file (Turk 1994), ascii or binary of either byte order.
 func ReadPLY(r io.Reader, name string) (*Mesh, error) {
-	in := newInput(r, name)
+	in := newReader(r, name)
 	order, elements, err := plyHeader(in)
 	if err != nil {
 		return nil, err
 	}
-	in.text = order == nil
+	in.Binary = order != nil
 	var b builder
 	for i := range elements {
 		if err := plyRead(in, order, &elements[i], &b); err != nil {
@@ -69,15 +71,15 @@ func ReadPLY(r io.Reader, name string) (*Mesh, error) {
 }
 
 // plyHeader returns the byte order, nil for ascii, and the elements.
-func plyHeader(in *input) (order binary.ByteOrder, elements []plyElement, err error) {
-	line, err := in.readLine()
+func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement, err error) {
+	line, err := in.Line()
 	if err != nil || strings.TrimSpace(line) != "ply" {
-		return nil, nil, in.errorf("not a PLY file: it begins with %s", clip(line))
+		return nil, nil, in.Errorf("not a PLY file: it begins with %s", text.Clip(line))
 	}
 	format := ""
 	for {
-		if line, err = in.readLine(); err != nil {
-			return nil, nil, in.broken(err, "end_header")
+		if line, err = in.Line(); err != nil {
+			return nil, nil, in.Broken(err, "end_header")
 		}
 		words := strings.Fields(line)
 		if len(words) == 0 {
@@ -87,7 +89,7 @@ func plyHeader(in *input) (order binary.ByteOrder, elements []plyElement, err er
 		case "comment", "obj_info":
 		case "format":
 			if len(words) != 3 || words[2] != "1.0" {
-				return nil, nil, in.errorf("%s: want format ascii, binary_little_endian or binary_big_endian 1.0", clip(line))
+				return nil, nil, in.Errorf("%s: want format ascii, binary_little_endian or binary_big_endian 1.0", text.Clip(line))
 			}
 			switch format = words[1]; format {
 			case "ascii":
@@ -96,23 +98,23 @@ func plyHeader(in *input) (order binary.ByteOrder, elements []plyElement, err er
 			case "binary_big_endian":
 				order = binary.BigEndian
 			default:
-				return nil, nil, in.errorf("format %s is unknown", clip(format))
+				return nil, nil, in.Errorf("format %s is unknown", text.Clip(format))
 			}
 		case "element":
 			if len(words) != 3 {
-				return nil, nil, in.errorf("%s: want element, name and count", clip(line))
+				return nil, nil, in.Errorf("%s: want element, name and count", text.Clip(line))
 			}
-			count, err := parseCount(words[1]+" elements", words[2])
+			count, err := text.Count(words[1]+" elements", words[2])
 			if err != nil {
-				return nil, nil, in.errorf("%v", err)
+				return nil, nil, in.Errorf("%v", err)
 			}
 			if len(elements) == 100 {
-				return nil, nil, in.errorf("more than 100 elements")
+				return nil, nil, in.Errorf("more than 100 elements")
 			}
 			elements = append(elements, plyElement{name: words[1], count: count})
 		case "property":
 			if len(elements) == 0 {
-				return nil, nil, in.errorf("a property before the first element")
+				return nil, nil, in.Errorf("a property before the first element")
 			}
 			p := plyProperty{name: words[len(words)-1], list: len(words) == 5 && words[1] == "list"}
 			known := len(words) == 3 || p.list
@@ -123,25 +125,25 @@ func plyHeader(in *input) (order binary.ByteOrder, elements []plyElement, err er
 				p.value, known = plyTypes[words[len(words)-2]]
 			}
 			if !known {
-				return nil, nil, in.errorf("%s: want property, type and name, or property list, two types and name", clip(line))
+				return nil, nil, in.Errorf("%s: want property, type and name, or property list, two types and name", text.Clip(line))
 			}
 			e := &elements[len(elements)-1]
 			e.properties = append(e.properties, p)
 		case "end_header":
 			if format == "" {
-				return nil, nil, in.errorf("the header has no format")
+				return nil, nil, in.Errorf("the header has no format")
 			}
 			return order, elements, nil
 		default:
-			return nil, nil, in.errorf("%s is no line of a PLY header", clip(line))
+			return nil, nil, in.Errorf("%s is no line of a PLY header", text.Clip(line))
 		}
 	}
 }
 
 // plyRead reads all of one element; one that is neither vertex, face nor edge is passed over.
-func plyRead(in *input, order binary.ByteOrder, e *plyElement, b *builder) error {
+func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder) error {
 	if len(e.properties) == 0 && e.count > 0 {
-		return in.errorf("element %s has no properties", clip(e.name))
+		return in.Errorf("element %s has no properties", text.Clip(e.name))
 	}
 	var columns []int // those that are kept
 	isFace := false
@@ -151,30 +153,30 @@ func plyRead(in *input, order binary.ByteOrder, e *plyElement, b *builder) error
 			if k := e.property(c); k >= 0 {
 				columns = append(columns, k)
 			} else if c != "z" {
-				return in.errorf("the vertices have no property %s", c)
+				return in.Errorf("the vertices have no property %s", c)
 			}
 		}
 	case "face":
 		isFace = true
 		k := e.property("vertex_indices", "vertex_index")
 		if k < 0 || !e.properties[k].list {
-			return in.errorf("the faces have no list vertex_indices")
+			return in.Errorf("the faces have no list vertex_indices")
 		}
 		columns = []int{k}
 	case "edge":
 		k, l := e.property("vertex1"), e.property("vertex2")
 		if k < 0 || l < 0 {
-			return in.errorf("the edges have no properties vertex1 and vertex2")
+			return in.Errorf("the edges have no properties vertex1 and vertex2")
 		}
 		columns = []int{k, l}
 	case "tristrips":
 		if e.count > 0 {
-			return in.errorf("triangle strips in PLY files are not read: save the mesh with faces")
+			return in.Errorf("triangle strips in PLY files are not read: save the mesh with faces")
 		}
 	}
 	for _, k := range columns {
 		if !isFace && e.properties[k].list {
-			return in.errorf("property %s of element %s is a list", e.properties[k].name, e.name)
+			return in.Errorf("property %s of element %s is a list", e.properties[k].name, e.name)
 		}
 	}
 	next := plyASCII
@@ -197,15 +199,15 @@ func plyRead(in *input, order binary.ByteOrder, e *plyElement, b *builder) error
 		var cell []int
 		for _, k := range columns {
 			for _, v := range values[k] {
-				if v != math.Trunc(v) || v < 0 || v >= maxElements {
-					return in.errorf("%s %d: vertex %g is not a number of a vertex", e.name, i, v)
+				if v != math.Trunc(v) || v < 0 || v >= text.Most {
+					return in.Errorf("%s %d: vertex %g is not a number of a vertex", e.name, i, v)
 				}
 				cell = append(cell, int(v))
 			}
 		}
 		switch {
 		case isFace && len(cell) < 3:
-			return in.errorf("face %d has %d vertices", i, len(cell))
+			return in.Errorf("face %d has %d vertices", i, len(cell))
 		case isFace:
 			b.fan(cell)
 		case e.name == "edge":
@@ -215,23 +217,23 @@ func plyRead(in *input, order binary.ByteOrder, e *plyElement, b *builder) error
 	return nil
 }
 
-func plyASCII(in *input, _ binary.ByteOrder, e *plyElement, _ []int, i int) ([][]float64, error) {
+func plyASCII(in *text.Reader, _ binary.ByteOrder, e *plyElement, _ []int, i int) ([][]float64, error) {
 	var words []string
 	for len(words) == 0 {
-		line, err := in.readLine()
+		line, err := in.Line()
 		if err != nil {
-			return nil, in.broken(err, "%s %d of %d", e.name, i, e.count)
+			return nil, in.Broken(err, "%s %d of %d", e.name, i, e.count)
 		}
 		words = strings.Fields(line)
 	}
 	values := make([][]float64, len(e.properties))
 	take := func(p plyProperty) (float64, error) {
 		if len(words) == 0 {
-			return 0, in.errorf("%s %d: the line ends before %s", e.name, i, p.name)
+			return 0, in.Errorf("%s %d: the line ends before %s", e.name, i, p.name)
 		}
-		v, err := parseFloat(words[0])
+		v, err := text.Number(words[0])
 		if err != nil {
-			return 0, in.errorf("%s %d: %s: %v", e.name, i, p.name, err)
+			return 0, in.Errorf("%s %d: %s: %v", e.name, i, p.name, err)
 		}
 		words = words[1:]
 		return v, nil
@@ -244,7 +246,7 @@ func plyASCII(in *input, _ binary.ByteOrder, e *plyElement, _ []int, i int) ([][
 				return nil, err
 			}
 			if v != math.Trunc(v) || v < 0 || v > float64(len(words)) {
-				return nil, in.errorf("%s %d: list %s of %g values in a line of %d", e.name, i, p.name, v, len(words))
+				return nil, in.Errorf("%s %d: list %s of %g values in a line of %d", e.name, i, p.name, v, len(words))
 			}
 			n = int(v)
 		}
@@ -257,17 +259,17 @@ func plyASCII(in *input, _ binary.ByteOrder, e *plyElement, _ []int, i int) ([][
 		}
 	}
 	if len(words) > 0 {
-		return nil, in.errorf("%s %d: %s after the last property", e.name, i, clip(strings.Join(words, " ")))
+		return nil, in.Errorf("%s %d: %s after the last property", e.name, i, text.Clip(strings.Join(words, " ")))
 	}
 	return values, nil
 }
 
-func plyBinary(in *input, order binary.ByteOrder, e *plyElement, columns []int, i int) ([][]float64, error) {
+func plyBinary(in *text.Reader, order binary.ByteOrder, e *plyElement, columns []int, i int) ([][]float64, error) {
 	values := make([][]float64, len(e.properties))
 	var buffer [8]byte
 	take := func(t numberType, p plyProperty) (float64, error) {
-		if err := in.bytes(buffer[:t.size]); err != nil {
-			return 0, in.broken(err, "%s of %s %d of %d", p.name, e.name, i, e.count)
+		if err := in.Bytes(buffer[:t.size]); err != nil {
+			return 0, in.Broken(err, "%s of %s %d of %d", p.name, e.name, i, e.count)
 		}
 		return t.value(order, buffer[:t.size]), nil
 	}
@@ -278,8 +280,8 @@ func plyBinary(in *input, order binary.ByteOrder, e *plyElement, columns []int, 
 			if err != nil {
 				return nil, err
 			}
-			if v != math.Trunc(v) || v < 0 || v >= maxElements {
-				return nil, in.errorf("%s %d: list %s of %g values", e.name, i, p.name, v)
+			if v != math.Trunc(v) || v < 0 || v >= text.Most {
+				return nil, in.Errorf("%s %d: list %s of %g values", e.name, i, p.name, v)
 			}
 			n = int(v)
 		}
@@ -352,7 +354,7 @@ func WritePLY(w io.Writer, m *Mesh, e Encoding) error {
 func writeFloats(w io.Writer, x []float64) {
 	words := make([]string, len(x))
 	for i, v := range x {
-		words[i] = formatFloat(v)
+		words[i] = text.Format(v)
 	}
 	fmt.Fprintln(w, strings.Join(words, " "))
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // vtkTypes are the element types of legacy VTK files.
@@ -25,51 +27,51 @@ var (
 // ReadVTK reads a legacy VTK file of PolyData (versions 1 to 5.1), ASCII or BINARY: its points with the polygons, triangle
 // strips or lines.
 func ReadVTK(r io.Reader, name string) (*Mesh, error) {
-	in := newInput(r, name)
-	head, err := in.readLine()
+	in := newReader(r, name)
+	head, err := in.Line()
 	if err != nil || !strings.HasPrefix(strings.ToLower(head), "# vtk datafile version") {
-		return nil, in.errorf("not a legacy VTK file: it begins with %s", clip(head))
+		return nil, in.Errorf("not a legacy VTK file: it begins with %s", text.Clip(head))
 	}
 	modern := strings.HasPrefix(strings.TrimSpace(head[len("# vtk DataFile Version"):]), "5")
-	if _, err := in.readLine(); err != nil {
-		return nil, in.broken(err, "the title")
+	if _, err := in.Line(); err != nil {
+		return nil, in.Broken(err, "the title")
 	}
-	in.line++ // words follow, from the third line
-	v := &vtkReader{input: in, modern: modern}
-	kind, err := in.word()
+	in.Number++ // words follow, from the third line
+	v := &vtkReader{Reader: in, modern: modern}
+	kind, err := in.Word()
 	if err != nil {
-		return nil, in.broken(err, "ASCII or BINARY")
+		return nil, in.Broken(err, "ASCII or BINARY")
 	}
 	switch strings.ToUpper(kind) {
 	case "ASCII":
 	case "BINARY":
 		v.binary = true
 	default:
-		return nil, in.errorf("%s where ASCII or BINARY belongs", clip(kind))
+		return nil, in.Errorf("%s where ASCII or BINARY belongs", text.Clip(kind))
 	}
 	var b builder
 	for {
-		word, err := in.word()
+		word, err := in.Word()
 		if err == io.EOF {
 			return b.mesh(name)
 		}
 		if err != nil {
-			return nil, in.broken(err, "a section")
+			return nil, in.Broken(err, "a section")
 		}
 		switch section := strings.ToUpper(word); section {
 		case "DATASET":
-			set, err := in.word()
+			set, err := in.Word()
 			if err != nil || strings.ToUpper(set) != "POLYDATA" {
-				return nil, in.errorf("DATASET %s, want POLYDATA", clip(set))
+				return nil, in.Errorf("DATASET %s, want POLYDATA", text.Clip(set))
 			}
 		case "POINTS":
 			err = v.points(&b)
 		case "VERTICES", "POLYGONS", "LINES", "TRIANGLE_STRIPS":
 			err = v.cells(section, &b)
 		case "METADATA": // lasts to a blank line
-			_, err = in.readLine()
+			_, err = in.Line()
 			for line := "-"; strings.TrimSpace(line) != "" && err == nil; {
-				line, err = in.readLine()
+				line, err = in.Line()
 			}
 			if err == io.EOF {
 				err = nil
@@ -79,7 +81,7 @@ func ReadVTK(r io.Reader, name string) (*Mesh, error) {
 		case "POINT_DATA", "CELL_DATA": // the geometry is over
 			return b.mesh(name)
 		default:
-			err = in.errorf("%s is no section of PolyData", clip(word))
+			err = in.Errorf("%s is no section of PolyData", text.Clip(word))
 		}
 		if err != nil {
 			return nil, err
@@ -88,75 +90,74 @@ func ReadVTK(r io.Reader, name string) (*Mesh, error) {
 }
 
 type vtkReader struct {
-	*input
+	*text.Reader
 	binary, modern bool
 }
 
 // count reads a number of things.
 func (v *vtkReader) count(what string) (int, error) {
-	word, err := v.word()
+	word, err := v.Word()
 	if err != nil {
-		return 0, v.broken(err, "the number of %s", what)
+		return 0, v.Broken(err, "the number of %s", what)
 	}
-	n, err := parseCount(what, word)
+	n, err := text.Count(what, word)
 	if err != nil {
-		return 0, v.errorf("%v", err)
+		return 0, v.Errorf("%v", err)
 	}
 	return n, nil
 }
 
 func (v *vtkReader) kind() (numberType, error) {
-	word, err := v.word()
+	word, err := v.Word()
 	if err != nil {
-		return numberType{}, v.broken(err, "a type")
+		return numberType{}, v.Broken(err, "a type")
 	}
 	t, ok := vtkTypes[strings.ToLower(word)]
 	if !ok {
-		return numberType{}, v.errorf("the type %s is unknown", clip(word))
+		return numberType{}, v.Errorf("the type %s is unknown", text.Clip(word))
 	}
 	return t, nil
 }
 
 // numbers reads n values and hands them out one by one.
 func (v *vtkReader) numbers(what string, n int, t numberType, each func(i int, x float64)) error {
+	var buffer [8]byte
 	if v.binary {
 		// The data begin after the end of the line.
 		for {
-			c, err := v.r.ReadByte()
-			if err != nil {
+			if err := v.Bytes(buffer[:1]); err != nil {
 				if n == 0 {
 					return nil
 				}
-				return v.broken(err, "%s", what)
+				return v.Broken(err, "%s", what)
 			}
-			v.at++
+			c := buffer[0]
 			if c == '\n' {
-				v.line++
+				v.Number++
 				break
 			}
 			if c != ' ' && c != '\t' && c != '\r' {
-				return v.errorf("%q after the types of %s", c, what)
+				return v.Errorf("%q after the types of %s", c, what)
 			}
 		}
-		v.text = false
-		defer func() { v.text = true }()
+		v.Binary = true
+		defer func() { v.Binary = false }()
 	}
-	var buffer [8]byte
 	for i := range n {
 		if v.binary {
-			if err := v.bytes(buffer[:t.size]); err != nil {
-				return v.broken(err, "number %d of %d of %s", i, n, what)
+			if err := v.Bytes(buffer[:t.size]); err != nil {
+				return v.Broken(err, "number %d of %d of %s", i, n, what)
 			}
 			each(i, t.value(binary.BigEndian, buffer[:t.size]))
 			continue
 		}
-		word, err := v.word()
+		word, err := v.Word()
 		if err != nil {
-			return v.broken(err, "number %d of %d of %s", i, n, what)
+			return v.Broken(err, "number %d of %d of %s", i, n, what)
 		}
-		x, err := parseFloat(word)
+		x, err := text.Number(word)
 		if err != nil {
-			return v.errorf("number %d of %s: %v", i, what, err)
+			return v.Errorf("number %d of %s: %v", i, what, err)
 		}
 		each(i, x)
 	}
@@ -196,9 +197,9 @@ func (v *vtkReader) cells(section string, b *builder) error {
 	if v.modern {
 		var arrays [2][]int
 		for k, head := range []string{"OFFSETS", "CONNECTIVITY"} {
-			word, err := v.word()
+			word, err := v.Word()
 			if err != nil || strings.ToUpper(word) != head {
-				return v.errorf("%s: %s where %s belongs", section, clip(word), head)
+				return v.Errorf("%s: %s where %s belongs", section, text.Clip(word), head)
 			}
 			t, err := v.kind()
 			if err != nil {
@@ -212,10 +213,10 @@ func (v *vtkReader) cells(section string, b *builder) error {
 			return nil
 		}
 		if arrays[0][0] != 0 {
-			return v.errorf("%s: the first offset is %d, not 0", section, arrays[0][0])
+			return v.Errorf("%s: the first offset is %d, not 0", section, arrays[0][0])
 		}
 		if err := splitCells(section, arrays[0][1:], arrays[1], b); err != nil {
-			return v.errorf("%v", err)
+			return v.Errorf("%v", err)
 		}
 		return nil
 	}
@@ -225,13 +226,13 @@ func (v *vtkReader) cells(section string, b *builder) error {
 	}
 	for i := range n {
 		if len(flat) == 0 || flat[0] < 0 || flat[0] >= len(flat) {
-			return v.errorf("cell %d of %d of %s does not fit into its %d numbers", i, n, section, size)
+			return v.Errorf("cell %d of %d of %s does not fit into its %d numbers", i, n, section, size)
 		}
 		addCell(section, flat[1:1+flat[0]], b)
 		flat = flat[1+flat[0]:]
 	}
 	if len(flat) > 0 {
-		return v.errorf("%d numbers after the last cell of %s", len(flat), section)
+		return v.Errorf("%d numbers after the last cell of %s", len(flat), section)
 	}
 	return nil
 }
@@ -240,13 +241,13 @@ func (v *vtkReader) ints(what string, n int, t numberType) ([]int, error) {
 	var out []int
 	bad := -1
 	err := v.numbers(what, n, t, func(i int, x float64) {
-		if bad < 0 && (x != math.Trunc(x) || x < 0 || x > 4*maxElements) {
+		if bad < 0 && (x != math.Trunc(x) || x < 0 || x > 4*text.Most) {
 			bad = i
 		}
 		out = append(out, int(x))
 	})
 	if err == nil && bad >= 0 {
-		err = v.errorf("number %d of %s is no number of a vertex or cell", bad, what)
+		err = v.Errorf("number %d of %s is no number of a vertex or cell", bad, what)
 	}
 	return out, err
 }
@@ -280,17 +281,17 @@ func addCell(section string, cell []int, b *builder) {
 
 // field passes over "FIELD name n" and its n arrays.
 func (v *vtkReader) field() error {
-	if _, err := v.word(); err != nil {
-		return v.broken(err, "the name of a field")
+	if _, err := v.Word(); err != nil {
+		return v.Broken(err, "the name of a field")
 	}
 	n, err := v.count("arrays of a field")
 	if err != nil {
 		return err
 	}
 	for range n {
-		name, err := v.word()
+		name, err := v.Word()
 		if err != nil {
-			return v.broken(err, "the name of an array")
+			return v.Broken(err, "the name of an array")
 		}
 		components, err := v.count("components")
 		if err != nil {
@@ -300,14 +301,14 @@ func (v *vtkReader) field() error {
 		if err != nil {
 			return err
 		}
-		if components > 0 && tuples > maxElements/components {
-			return v.errorf("array %s of %d×%d numbers", clip(name), tuples, components)
+		if components > 0 && tuples > text.Most/components {
+			return v.Errorf("array %s of %d×%d numbers", text.Clip(name), tuples, components)
 		}
 		t, err := v.kind()
 		if err != nil {
 			return err
 		}
-		if err := v.numbers("array "+clip(name), components*tuples, t, func(int, float64) {}); err != nil {
+		if err := v.numbers("array "+text.Clip(name), components*tuples, t, func(int, float64) {}); err != nil {
 			return err
 		}
 	}

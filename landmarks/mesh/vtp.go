@@ -9,8 +9,10 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"math"
+	"strconv"
 	"strings"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // vtpTypes are the element types of XML VTK files.
@@ -22,13 +24,11 @@ var vtpTypes = map[string]numberType{
 
 // vtpFile is what of a file applies to all its arrays.
 type vtpFile struct {
-	name       string
-	order      binary.ByteOrder
+	*numbers
 	header     numberType // of the sizes of blocks
 	compressed bool
 	appended   []byte // after the _; nil where there is none
 	raw        bool   // whether appended is not base64
-	left       int    // numbers that may still be read
 }
 
 // vtpArray is one DataArray: its attributes and, unless appended, its text.
@@ -65,14 +65,13 @@ type vtpDocument struct {
 // ReadVTP reads an XML VTK file of PolyData: ascii, inline base64, appended as base64 or raw, uncompressed or by
 // vtkZLibDataCompressor, of either byte order. Several pieces become one mesh.
 func ReadVTP(r io.Reader, name string) (*Mesh, error) {
-	const limit = 8 << 30
-	all, err := io.ReadAll(io.LimitReader(r, limit))
+	all, err := io.ReadAll(io.LimitReader(r, 8<<30))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	f := &vtpFile{name: name, order: binary.LittleEndian, header: plyTypes["uint32"], left: 4 * maxElements}
+	f := &vtpFile{numbers: newNumbers(len(all)), header: plyTypes["uint32"]}
 	// Raw appended data are no XML: the parser gets what stands before them.
-	text := all
+	markup := all
 	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
 		open := bytes.Index(all, []byte("<AppendedData"))
 		if open < 0 || open > tag {
@@ -86,38 +85,38 @@ func ReadVTP(r io.Reader, name string) (*Mesh, error) {
 			return nil, fmt.Errorf("%s: byte %d: the appended data do not begin with _", name, open)
 		}
 		f.appended = inside[end+1+underscore+1:]
-		text = append(append([]byte{}, all[:open]...), "</VTKFile>"...)
+		markup = append(append([]byte{}, all[:open]...), "</VTKFile>"...)
 	} else if open := bytes.Index(all, []byte("<AppendedData")); open >= 0 {
 		return nil, fmt.Errorf("%s: the file ends within its appended data", name)
 	}
 	var doc vtpDocument
-	decoder := xml.NewDecoder(bytes.NewReader(text))
+	decoder := xml.NewDecoder(bytes.NewReader(markup))
 	if err := decoder.Decode(&doc); err != nil {
 		return nil, fmt.Errorf("%s: byte %d: %w", name, decoder.InputOffset(), err)
 	}
 	if doc.Type != "PolyData" {
-		return nil, fmt.Errorf("%s: VTKFile type %s, want PolyData", name, clip(doc.Type))
+		return nil, fmt.Errorf("%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
 	}
 	switch doc.ByteOrder {
 	case "", "LittleEndian":
 	case "BigEndian":
 		f.order = binary.BigEndian
 	default:
-		return nil, fmt.Errorf("%s: byte_order %s is unknown", name, clip(doc.ByteOrder))
+		return nil, fmt.Errorf("%s: byte_order %s is unknown", name, text.Clip(doc.ByteOrder))
 	}
 	switch doc.HeaderType {
 	case "", "UInt32":
 	case "UInt64":
 		f.header = uint64Type
 	default:
-		return nil, fmt.Errorf("%s: header_type %s is unknown", name, clip(doc.HeaderType))
+		return nil, fmt.Errorf("%s: header_type %s is unknown", name, text.Clip(doc.HeaderType))
 	}
 	switch doc.Compressor {
 	case "":
 	case "vtkZLibDataCompressor":
 		f.compressed = true
 	default:
-		return nil, fmt.Errorf("%s: compressor %s: only vtkZLibDataCompressor is read; save the file with it or uncompressed", name, clip(doc.Compressor))
+		return nil, fmt.Errorf("%s: compressor %s: only vtkZLibDataCompressor is read; save the file with it or uncompressed", name, text.Clip(doc.Compressor))
 	}
 	var b builder
 	for i := range doc.Pieces {
@@ -137,9 +136,9 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 	}
 	points := &p.Points.Arrays[0]
 	if points.Components != "3" {
-		return fmt.Errorf("Points of %s components, want 3", clip(points.Components))
+		return fmt.Errorf("Points of %s components, want 3", text.Clip(points.Components))
 	}
-	x, err := f.array(points)
+	x, err := array(f, points, asIs)
 	if err != nil {
 		return fmt.Errorf("Points: %w", err)
 	}
@@ -147,7 +146,7 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 		return fmt.Errorf("Points: %d numbers are not three for each point", len(x))
 	}
 	if n := strings.TrimSpace(p.NumberOfPoints); n != "" {
-		count, err := parseCount("points", n)
+		count, err := text.Count("points", n)
 		if err != nil {
 			return err
 		}
@@ -166,18 +165,12 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 		arrays := map[string][]int{}
 		for k := range section.cells.Arrays {
 			a := &section.cells.Arrays[k]
-			v, err := f.array(a)
-			if err != nil {
+			if a.Name != "connectivity" && a.Name != "offsets" {
+				continue
+			}
+			if arrays[a.Name], err = array(f, a, vertexNumber); err != nil {
 				return fmt.Errorf("%s: %s: %w", section.name, a.Name, err)
 			}
-			ints := make([]int, len(v))
-			for i, v := range v {
-				if v != math.Trunc(v) || v < 0 || v > 4*maxElements {
-					return fmt.Errorf("%s: number %d of %s is %g, no number of a vertex or cell", section.name, i, a.Name, v)
-				}
-				ints[i] = int(v)
-			}
-			arrays[a.Name] = ints
 		}
 		if err := splitCells(section.name, arrays["offsets"], arrays["connectivity"], &own); err != nil {
 			return err
@@ -200,173 +193,143 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 }
 
 // array returns the numbers of a DataArray.
-func (f *vtpFile) array(a *vtpArray) ([]float64, error) {
+func array[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error)) ([]T, error) {
 	t, ok := vtpTypes[a.Type]
 	if !ok {
-		return nil, fmt.Errorf("the type %s is unknown", clip(a.Type))
+		return nil, fmt.Errorf("the type %s is unknown", text.Clip(a.Type))
 	}
-	var data []byte
-	var err error
+	var out []T
+	add := func(v float64) error {
+		x, err := convert(v)
+		if err != nil {
+			return fmt.Errorf("number %d: %w", len(out), err)
+		}
+		out = append(out, x)
+		return nil
+	}
+	var r io.Reader
 	switch a.Format {
 	case "ascii":
-		words := strings.Fields(a.Text)
-		out := make([]float64, len(words))
-		for i, w := range words {
-			if out[i], err = parseFloat(w); err != nil {
-				return nil, fmt.Errorf("number %d: %w", i, err)
+		for w := range strings.FieldsSeq(a.Text) {
+			v, err := text.Number(w)
+			if err != nil {
+				return nil, fmt.Errorf("number %d: %w", len(out), err)
+			}
+			if err := add(v); err != nil {
+				return nil, err
 			}
 		}
 		return out, f.spend(len(out))
 	case "binary":
-		data, err = f.blocks(&base64Reader{text: strings.NewReader(a.Text)})
+		r = &base64Reader{text: strings.NewReader(a.Text)}
 	case "appended":
-		offset, e := parseInt(strings.TrimSpace(a.Offset))
-		if e != nil || offset < 0 || offset >= len(f.appended) {
-			return nil, fmt.Errorf("offset %s, but %d bytes are appended", clip(a.Offset), len(f.appended))
+		offset, err := strconv.Atoi(strings.TrimSpace(a.Offset))
+		if err != nil || offset < 0 || offset >= len(f.appended) {
+			return nil, fmt.Errorf("offset %s, but %d bytes are appended", text.Clip(a.Offset), len(f.appended))
 		}
-		var r io.Reader = bytes.NewReader(f.appended[offset:])
-		if !f.raw {
+		if r = bytes.NewReader(f.appended[offset:]); !f.raw {
 			r = &base64Reader{text: bytes.NewReader(f.appended[offset:])}
 		}
-		if data, err = f.blocks(r); err != nil {
-			err = fmt.Errorf("appended at %d: %w", offset, err)
-		}
 	default:
-		return nil, fmt.Errorf("format %s is unknown", clip(a.Format))
+		return nil, fmt.Errorf("format %s is unknown", text.Clip(a.Format))
 	}
-	if err != nil {
-		return nil, err
+	length, data, err := f.open(r)
+	if err == nil && length%t.size != 0 {
+		err = fmt.Errorf("%d bytes are not a number of %s", length, a.Type)
 	}
-	if len(data)%t.size != 0 {
-		return nil, fmt.Errorf("%d bytes are not a number of %s", len(data), a.Type)
+	if err == nil {
+		err = f.spend(length / t.size)
 	}
-	out := make([]float64, len(data)/t.size)
-	for i := range out {
-		out[i] = t.value(f.order, data[i*t.size:])
+	if err == nil {
+		out = make([]T, 0, length/t.size)
+		err = f.read(data, length, t, add)
 	}
-	return out, f.spend(len(out))
+	if err != nil && a.Format == "appended" {
+		err = fmt.Errorf("appended at %s: %w", strings.TrimSpace(a.Offset), err)
+	}
+	return out, err
 }
 
-// spend bounds what a file may hold all together: arrays may share their appended data.
-func (f *vtpFile) spend(n int) error {
-	if f.left -= n; f.left < 0 {
-		return fmt.Errorf("more than the %d numbers that a file may hold", 4*maxElements)
-	}
-	return nil
-}
-
-// blocks returns the bytes of an array: after their count or, compressed, after the number of blocks, their size, that of
-// the last and the compressed size of each.
-func (f *vtpFile) blocks(r io.Reader) ([]byte, error) {
-	size := func(what string) (int, error) {
+// open returns the length of an array in bytes and its bytes: they follow their count or, compressed, the number of blocks, their
+// size, that of the last and the compressed size of each.
+func (f *vtpFile) open(r io.Reader) (length int, data io.Reader, err error) {
+	size := func(what string, args ...any) (int, error) {
 		var b [8]byte
 		if _, err := io.ReadFull(r, b[:f.header.size]); err != nil {
-			return 0, fmt.Errorf("%s: %w", what, atEnd(err))
+			return 0, fmt.Errorf("%s: %w", fmt.Sprintf(what, args...), atEnd(err))
 		}
 		v := f.header.value(f.order, b[:])
 		if v > 8*float64(f.left) {
-			return 0, fmt.Errorf("%s is %g, more than a file may hold", what, v)
+			return 0, fmt.Errorf("%s is %g, more than a file of this size may hold", fmt.Sprintf(what, args...), v)
 		}
 		return int(v), nil
 	}
 	n, err := size("the number of bytes or blocks")
-	if err != nil {
-		return nil, err
+	if err != nil || !f.compressed || n == 0 {
+		return n, r, err
 	}
-	if !f.compressed {
-		return readBytes(r, n, "the array")
-	}
-	if n == 0 {
-		return nil, nil
-	}
+	u := &unpacker{packed: r}
 	blockSize, err := size("the size of a block")
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	lastSize, err := size("the size of the last block")
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	var sizes []int
 	for i := range n {
-		s, err := size(fmt.Sprintf("the size of compressed block %d of %d", i, n))
+		s, err := size("the size of compressed block %d of %d", i, n)
 		if err != nil {
-			return nil, err
+			return 0, nil, err
 		}
-		sizes = append(sizes, s)
-	}
-	var out []byte
-	for i, s := range sizes {
-		packed, err := readBytes(r, s, fmt.Sprintf("block %d", i))
-		if err != nil {
-			return nil, err
-		}
-		want := blockSize
+		plain := blockSize
 		if i == n-1 && lastSize > 0 {
-			want = lastSize
+			plain = lastSize
 		}
-		z, err := zlib.NewReader(bytes.NewReader(packed))
-		if err != nil {
-			return nil, fmt.Errorf("block %d: %w", i, err)
+		u.blocks = append(u.blocks, block{s, plain})
+		if length += plain; length > 8*f.left {
+			return 0, nil, fmt.Errorf("%d bytes are more than a file of this size may hold", length)
 		}
-		plain, err := readBytes(z, want, fmt.Sprintf("block %d, unpacked", i))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, plain...)
 	}
-	return out, nil
+	return length, u, nil
 }
 
-// readBytes reads n bytes; memory follows what is there, not what was announced.
-func readBytes(r io.Reader, n int, what string) ([]byte, error) {
-	var b bytes.Buffer
-	got, err := io.CopyN(&b, r, int64(n))
+// block is the size of one compressed block, packed and plain.
+type block struct{ packed, plain int }
+
+// unpacker reads the blocks of a compressed array one after another.
+type unpacker struct {
+	packed io.Reader
+	blocks []block
+	number int // of the block at hand
+	plain  io.Reader
+	left   int // bytes of it
+}
+
+func (u *unpacker) Read(p []byte) (int, error) {
+	for ; u.left == 0; u.number++ {
+		if u.number == len(u.blocks) {
+			return 0, io.EOF
+		}
+		b := u.blocks[u.number]
+		packed, err := readBytes(u.packed, b.packed, fmt.Sprintf("block %d", u.number))
+		if err != nil {
+			return 0, err
+		}
+		if u.plain, err = zlib.NewReader(bytes.NewReader(packed)); err != nil {
+			return 0, fmt.Errorf("block %d: %w", u.number, err)
+		}
+		u.left = b.plain
+	}
+	n, err := u.plain.Read(p[:min(len(p), u.left)])
+	u.left -= n
+	if err == io.EOF && u.left == 0 {
+		err = nil
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s has %d of %d bytes: %w", what, got, n, atEnd(err))
+		err = fmt.Errorf("block %d, unpacked, lacks %d bytes: %w", u.number-1, u.left, atEnd(err))
 	}
-	return b.Bytes(), nil
-}
-
-func atEnd(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-// base64Reader decodes base64 with white space, in which padding may stand between parts that were encoded one by one.
-type base64Reader struct {
-	text io.ByteReader
-	rest []byte
-}
-
-func (b *base64Reader) Read(p []byte) (int, error) {
-	for len(b.rest) == 0 {
-		var four, three [4]byte
-		for k := 0; k < 4; {
-			c, err := b.text.ReadByte()
-			if err != nil {
-				if k > 0 {
-					return 0, io.ErrUnexpectedEOF
-				}
-				return 0, err
-			}
-			if c == ' ' || c == '\n' || c == '\r' || c == '\t' {
-				continue
-			}
-			four[k] = c
-			k++
-		}
-		n, err := base64.StdEncoding.Decode(three[:], four[:])
-		if err != nil {
-			return 0, fmt.Errorf("%q is not base64", four[:])
-		}
-		b.rest = append([]byte{}, three[:n]...)
-	}
-	n := copy(p, b.rest)
-	b.rest = b.rest[n:]
-	return n, nil
+	return n, err
 }
 
 // WriteVTP writes an XML VTK file of PolyData: ASCII, Base64, AppendedBase64 or AppendedRaw, the latter three also with Zlib.

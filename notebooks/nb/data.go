@@ -10,9 +10,9 @@ import (
 // as `make report DATA=my.csv` sets it, or else the standard one. A file that cannot be read or that Validate refuses ends
 // the cell with that error:
 //
-//	var data = nb.Data(landmarks.MouseVertebrae(), landmarks.Read)
+//	var data = nb.Data(morpho.MouseVertebrae(), morpho.Read)
 func Data[D interface{ Validate() error }](standard D, read func(path string) (D, error)) D {
-	path := os.Getenv("ANATOMY_DATA")
+	path := own()
 	if path == "" {
 		return standard
 	}
@@ -22,6 +22,9 @@ func Data[D interface{ Validate() error }](standard D, read func(path string) (D
 	}
 	return own
 }
+
+// own is the file of one's own data, if there is one.
+func own() string { return os.Getenv("ANATOMY_DATA") }
 
 // Param returns a parameter of the notebook: what `make report SET="name=value ..."` says, through the JSON object in the
 // environment variable ANATOMY_SET, or else its standard value:

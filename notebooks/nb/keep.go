@@ -1,6 +1,7 @@
 package nb
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding"
 	"encoding/gob"
@@ -10,7 +11,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -28,7 +28,7 @@ import (
 //	var fit = nb.Keep("fit", func() (Fit, error) { return regress(shapes, times) })
 //
 // The value is computed anew when the statement of the call, or any declaration of the notebook that it refers to, has
-// changed since. Files that compute reads, and packages edited while the kernel runs, are not watched: restart the kernel.
+// changed since, or when what was stored is broken. Files that compute reads, and packages edited while the kernel runs, are not watched: restart the kernel.
 // T is stored by encoding/gob, so all its struct fields are exported; an error of compute ends the cell like Must.
 // Outside a notebook Keep calls compute.
 func Keep[T any](key string, compute func() (T, error)) T {
@@ -61,10 +61,10 @@ func keep[T any](source string, line int, key string, compute func() (T, error))
 
 	name := sha256.Sum256([]byte(key))
 	stored := filepath.Join(filepath.Dir(source), "kept", hex.EncodeToString(name[:])+".gob")
-	found, err := load(stored, print, &kept)
-	if found || err != nil {
-		return kept.Value, err
+	if load(stored, print, &kept) {
+		return kept.Value, nil
 	}
+	kept = box[T]{} // of a file that broke off
 	if kept.Value, err = compute(); err != nil {
 		return kept.Value, err
 	}
@@ -246,30 +246,27 @@ func storable(t reflect.Type, seen map[reflect.Type]bool) error {
 	return nil
 }
 
-func load(file, print string, v any) (found bool, err error) {
-	f, err := os.Open(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+// load reads a stored value into v, or says that there is none: none stored by this statement, or a broken one.
+func load(file, print string, v any) (found bool) {
+	content, err := os.ReadFile(file)
+	if err != nil || len(content) < sha256.Size || sha256.Sum256(content[sha256.Size:]) != [sha256.Size]byte(content) {
+		return false
 	}
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	dec := gob.NewDecoder(f)
+	dec := gob.NewDecoder(bytes.NewReader(content[sha256.Size:]))
 	var stored string
-	if err := dec.Decode(&stored); err != nil {
-		return false, fmt.Errorf("%s: %w", file, err)
-	}
-	if stored != print {
-		return false, nil
-	}
-	if err := dec.Decode(v); err != nil {
-		return false, fmt.Errorf("%s: %w", file, err)
-	}
-	return true, nil
+	return dec.Decode(&stored) == nil && stored == print && dec.Decode(v) == nil
 }
 
+// store writes a value, behind its checksum.
 func store(file, print string, v any) (err error) {
+	var content bytes.Buffer
+	enc := gob.NewEncoder(&content)
+	if err := enc.Encode(print); err != nil {
+		return err
+	}
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("the value cannot be stored: %w", err)
+	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
@@ -277,21 +274,13 @@ func store(file, print string, v any) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	enc := gob.NewEncoder(f)
-	if err := enc.Encode(print); err != nil {
-		return err
+	sum := sha256.Sum256(content.Bytes())
+	_, err = f.Write(append(sum[:], content.Bytes()...))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), file)
 	}
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("the value cannot be stored: %w", err)
+	if err != nil {
+		os.Remove(f.Name())
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
+	return err
 }

@@ -1,6 +1,7 @@
 package nb
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -178,16 +179,37 @@ func TestKeepRefuses(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "kept", "*")); len(left) != 0 {
 		t.Errorf("refused values left %v", left)
 	}
+}
 
-	if _, err := keep(path, line, "k", func() (int, error) { return 1, nil }); err != nil {
-		t.Fatal(err)
+// A file of a kept value whose bytes have changed or that breaks off is no error and gives no wrong value: the value is
+// computed again, and kept.
+func TestKeepBroken(t *testing.T) {
+	path := write(t, notebook)
+	line := lineOf(t, notebook, `nb.Keep("kept"`)
+	want := []float64{1, 2, 3}
+	calls := 0
+	get := func(what string, computed int) {
+		t.Helper()
+		got, err := keep(path, line, "k", func() ([]float64, error) { calls++; return want, nil })
+		if err != nil || !reflect.DeepEqual(got, want) || calls != computed {
+			t.Fatalf("%s: got %v, %v, computed %d times, want %d", what, got, err, calls, computed)
+		}
 	}
+	get("at first", 1)
 	stored, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "kept", "*.gob"))
-	if err := os.WriteFile(stored[0], []byte("no gob"), 0o600); err != nil {
+	whole, err := os.ReadFile(stored[0])
+	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = keep(path, line, "k", func() (int, error) { panic("computed in spite of a broken file") })
-	refuse(err, stored[0])
+	flipped := bytes.Clone(whole)
+	flipped[len(flipped)-1] ^= 1 // a number of the value
+	for what, content := range map[string][]byte{"no gob": []byte("no gob"), "empty": nil, "cut": whole[:len(whole)-1], "a bit flipped": flipped} {
+		if err := os.WriteFile(stored[0], content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		get(what, calls+1)
+		get(what+", mended", calls)
+	}
 }
 
 func TestCaller(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package nb has what a notebook cell needs beside the mathematics: errors that fail the cell, numerical checks that fail
-// the report when they are false, and values that live from one cell to the next.
+// the report when they are false, text in which data are shown as they are, and values that live from one cell to the next.
 //
 // GoNB runs each cell as a process of its own and carries pictures and printed text on different ways, so their order is
 // not certain. What this package prints goes the way of the pictures and arrives before the call returns; outside a
@@ -8,16 +8,22 @@ package nb
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"os"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/janpfeifer/gonb/gonbui"
 )
 
-// Must returns v. If err is not nil, it prints err to standard error and ends the cell with a failure.
+// Must returns v. If err is not nil, it prints err with the line of the cell to standard error and ends the cell with a
+// failure.
 func Must[T any](v T, err error) T {
 	if err != nil {
-		fail("error: %v", err)
+		fail("error: %v", explained(err))
 	}
 	return v
 }
@@ -25,31 +31,82 @@ func Must[T any](v T, err error) T {
 // Must2 is Must for a function with two results.
 func Must2[T, U any](v T, w U, err error) (T, U) {
 	if err != nil {
-		fail("error: %v", err)
+		fail("error: %v", explained(err))
 	}
 	return v, w
 }
 
 // Check prints the claim |got - want| ≤ tol as a line that begins with ✓, or ends the cell with a failure if it is false
-// or a number is NaN or infinite. What may hold Markdown and formulas between dollars.
+// or a number is NaN or infinite. In a report about one's own data the claim, made for the standard ones, may be false:
+// the line then begins with ✗, and the cell goes on. What is Markdown and may hold formulas between dollars; data go
+// into it by Text.
 func Check(what string, got, want, tol float64) {
 	if d := math.Abs(got - want); !(d <= tol) || math.IsInf(tol, 0) {
-		fail("✗ %s: got %.12g, want %.12g ± %.3g, differs by %.3g", what, got, want, tol, d)
+		deny(check{what, fmt.Sprintf("%.12g", got), fmt.Sprintf("%.12g", want), fmt.Sprintf("%.3g", tol), false},
+			fmt.Sprintf("✗ %s: got %.12g, want %.12g ± %.3g, differs by %.3g", what, got, want, tol, d))
+		return
 	}
-	Printf("✓ %s: got %.10g (want %.10g ± %.3g)", what, got, want, tol)
+	record(check{what, fmt.Sprintf("%.10g", got), fmt.Sprintf("%.10g", want), fmt.Sprintf("%.3g", tol), true})
+	say(fmt.Sprintf("✓ %s: got %.10g (want %.10g ± %.3g)", what, got, want, tol))
 }
 
-// True prints a claim that holds as a line that begins with ✓, or ends the cell with a failure if it does not hold.
+// True prints a claim that holds as a line that begins with ✓, or ends the cell with a failure if it does not hold; about
+// one's own data it is marked as by Check.
 func True(what string, ok bool) {
 	if !ok {
-		fail("✗ %s: not true", what)
+		deny(check{What: what}, fmt.Sprintf("✗ %s: not true", what))
+		return
 	}
-	Printf("✓ %s", what)
+	record(check{What: what, OK: true})
+	say("✓ " + what)
 }
 
-// Printf prints one paragraph of Markdown, formulas between dollars included, in order with the pictures of the cell.
+// Printf prints one paragraph of Markdown, formulas between dollars included, in order with the pictures of the cell. The
+// format is Markdown; an argument that is neither a number nor Markdown is data, and shown as by Text.
 func Printf(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
+	if gonbui.IsNotebook {
+		args = slices.Clone(args)
+		for i, a := range args {
+			switch a.(type) {
+			case Markdown, bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32, float64, complex64, complex128:
+			default:
+				args[i] = data{a}
+			}
+		}
+	}
+	say(fmt.Sprintf(format, args...))
+}
+
+// Markdown is an argument of Printf that the notebook itself has composed: it is not shown as it is but read as Markdown.
+type Markdown string
+
+// Text returns Markdown that shows data (a name in a file, an error) as they are: no letter of it starts a formula, a
+// link, HTML or a new line, and none turns the direction of writing.
+func Text(data string) string {
+	var out strings.Builder
+	for _, r := range data {
+		switch {
+		case unicode.IsSpace(r):
+			r = ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			r = unicode.ReplacementChar
+		case r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)):
+			out.WriteByte('\\')
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}
+
+// data is an argument of Printf that is to be shown as it is.
+type data struct{ value any }
+
+func (d data) Format(f fmt.State, verb rune) {
+	io.WriteString(f, Text(fmt.Sprintf(fmt.FormatString(f, verb), d.value)))
+}
+
+// say shows a paragraph of Markdown; outside a notebook it goes to standard output.
+func say(text string) {
 	if !gonbui.IsNotebook {
 		fmt.Println(text)
 		return
@@ -58,9 +115,18 @@ func Printf(format string, args ...any) {
 	gonbui.Sync()
 }
 
+// deny says that a check is false: it ends the process, or marks the line if the check was made for other data.
+func deny(c check, text string) {
+	record(c)
+	if own() == "" {
+		fail("%s", text)
+	}
+	say(text)
+}
+
 // fail ends the process once the pictures that are on their way have arrived.
 func fail(format string, args ...any) {
 	gonbui.Sync()
-	fmt.Fprintf(os.Stderr, format+"\n", args...)
+	fmt.Fprintln(os.Stderr, place()+fmt.Sprintf(format, args...))
 	os.Exit(1)
 }

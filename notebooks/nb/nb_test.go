@@ -2,9 +2,11 @@ package nb
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -30,15 +32,33 @@ var cells = map[string]func(){
 	"true not":       func() { True("symmetric", false) },
 }
 
+// The same about one's own data: what is false is marked, and the cell goes on.
+var ownCells = map[string]func(){
+	"own check": func() {
+		Check("count", 39, 39, 0)
+		Check("energy $H$", 1.5, 1, 0.25)
+		Check("log", math.NaN(), 1, 1)
+		Printf("on")
+	},
+	"own true":     func() { True("symmetric", false); True("positive", true) },
+	"own must err": func() { Must(0, errors.New("points.csv:3: landmark 7: NaN")); Printf("on") },
+}
+
 func TestMain(m *testing.M) {
-	if cell, ok := cells[os.Getenv("NB_TEST_CELL")]; ok {
-		cell()
-		os.Exit(0)
+	for _, group := range []map[string]func(){cells, ownCells} {
+		if cell, ok := group[os.Getenv("NB_TEST_CELL")]; ok {
+			cell()
+			os.Exit(0)
+		}
 	}
 	os.Exit(m.Run())
 }
 
 func TestCells(t *testing.T) {
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range map[string]struct{ out, err string }{
 		"must":           {out: "42\n"},
 		"must err":       {err: "error: points.csv:3: landmark 7: NaN\n"},
@@ -55,6 +75,18 @@ func TestCells(t *testing.T) {
 		"check negative": {err: "✗ log: got 1, want 1 ± -1, differs by 0\n"},
 		"true":           {out: "✓ symmetric\n"},
 		"true not":       {err: "✗ symmetric: not true\n"},
+
+		"display number":   {out: "0.25\n"},
+		"display nothing":  {},
+		"display no error": {out: "3\nx\n"},
+		"display error":    {err: "error: no convergence\n"},
+		"display String":   {out: "number 1\npointer to 2\npointer to 3\n<nil>\n"},
+		"display fields":   {out: "{A:1 B:2}\n"},
+		"display matrix":   {out: "[1 2]\n[3 4]\n"},
+		"display long":     {out: strings.Repeat("é", longest) + "… (5 characters more)\n"},
+		"display figure":   {out: "drawn true\n"},
+		"display missing":  {err: "error: open nothing.csv: no such file or directory (in the folder " + folder + ")\n"},
+		"must missing":     {err: "error: open /nothing.csv: no such file or directory\n"},
 	} {
 		var out, stderr strings.Builder
 		cmd := exec.Command(os.Args[0])
@@ -66,6 +98,63 @@ func TestCells(t *testing.T) {
 		}
 		if (err != nil) != (want.err != "") {
 			t.Errorf("%s: ended with %v", name, err)
+		}
+	}
+}
+
+func TestChecksOfOwnData(t *testing.T) {
+	for name, want := range map[string]struct{ out, err, record string }{
+		"own check": {
+			out: "✓ count: got 39 (want 39 ± 0)\n✗ energy $H$: got 1.5, want 1 ± 0.25, differs by 0.5\n✗ log: got NaN, want 1 ± 1, differs by NaN\non\n",
+			record: `{"what":"count","got":"39","want":"39","tol":"0","ok":true}` + "\n" +
+				`{"what":"energy $H$","got":"1.5","want":"1","tol":"0.25","ok":false}` + "\n" +
+				`{"what":"log","got":"NaN","want":"1","tol":"1","ok":false}` + "\n",
+		},
+		"own true": {
+			out:    "✗ symmetric: not true\n✓ positive\n",
+			record: `{"what":"symmetric","ok":false}` + "\n" + `{"what":"positive","ok":true}` + "\n",
+		},
+		"own must err": {err: "error: points.csv:3: landmark 7: NaN\n"},
+	} {
+		var out, stderr strings.Builder
+		record := filepath.Join(t.TempDir(), "record")
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "NB_TEST_CELL="+name, "ANATOMY_DATA=my.csv", "ANATOMY_RECORD="+record)
+		cmd.Stdout, cmd.Stderr = &out, &stderr
+		err := cmd.Run()
+		recorded, _ := os.ReadFile(record)
+		if out.String() != want.out || stderr.String() != want.err || string(recorded) != want.record {
+			t.Errorf("%s: printed %q and %q, recorded %q, want %q, %q and %q", name, out.String(), stderr.String(), recorded, want.out, want.err, want.record)
+		}
+		if (err != nil) != (want.err != "") {
+			t.Errorf("%s: ended with %v", name, err)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	for data, want := range map[string]string{
+		"Homo sapiens 12":           "Homo sapiens 12",
+		`<img src="x" onerror=f()>`: `\<img src\=\"x\" onerror\=f\(\)\>`,
+		"A$x$B":                     `A\$x\$B`,
+		"a\n\n# b\t[c](d)":          `a  \# b \[c\]\(d\)`,
+		"日本 🐭 é":                    "日本 🐭 é",
+		"a\x00\x1b[31m\u202eb":      "a\uFFFD\uFFFD\\[31m\uFFFDb",
+		"\xff":                      "\uFFFD",
+	} {
+		if got := Text(data); got != want {
+			t.Errorf("%q: got %q, want %q", data, got, want)
+		}
+	}
+	// Within Printf: numbers stay numbers, so that they may stand in formulas.
+	for _, c := range []struct{ got, want string }{
+		{fmt.Sprintf("%s", data{"a_b"}), `a\_b`},
+		{fmt.Sprintf("%5s|", data{"*"}), `    \*|`},
+		{fmt.Sprintf("%v", data{errors.New("a<b>")}), `a\<b\>`},
+		{fmt.Sprintf("%q", data{"$"}), `\"\$\"`},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
 		}
 	}
 }

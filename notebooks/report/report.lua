@@ -1,6 +1,7 @@
 -- What pandoc makes of a notebook, put right for a report: raw TeX as formulas, outputs, captions, title, links.
--- Used with --from=ipynb+raw_tex --ipynb-output=all.
+-- Used with --from=ipynb+raw_tex --ipynb-output=all. What report.py says of the report stands in the notebook's metadata.
 local typ = FORMAT:match('typst') ~= nil
+local stringify = pandoc.utils.stringify
 
 local function display(tex) return pandoc.Para{pandoc.Math('DisplayMath', tex)} end
 
@@ -24,6 +25,41 @@ local function rawtex(r)
   return r.t == 'RawInline' and block.content or block
 end
 
+-- Inlines as plain text: without the commands of TeX.
+local function plain(inlines)
+  return (stringify(pandoc.Inlines(inlines):walk{Math = function(m)
+    return pandoc.Str((m.text:gsub('\\math%a+%s*', ''):gsub('[{}\\]', '')))
+  end}))
+end
+
+local function quoted(s) -- a string of typst
+  return '"' .. s:gsub('[\\"]', '\\%0'):gsub('\n', '\\n') .. '"'
+end
+
+local function wrap(call, blocks)
+  local out = pandoc.Blocks{pandoc.RawBlock('typst', '#' .. call .. '[')}
+  out:extend(blocks)
+  out:insert(pandoc.RawBlock('typst', ']'))
+  return out
+end
+
+-- What a cell says in Markdown may hold data. So it has no HTML, no attributes and no pictures, links lead to pages or
+-- within the report, and a claim that does not hold is marked.
+local function said(s)
+  local doc = pandoc.read(s, 'commonmark+pipe_tables+tex_math_dollars+smart')
+  return doc.blocks:walk{
+    RawInline = function(r) return pandoc.Str(r.text) end,
+    RawBlock = function(r) return pandoc.Para{pandoc.Str(r.text)} end,
+    Image = function(i) return i.caption end,
+    Link = function(l) return not (l.target:match('^https?://') or l.target:match('^#')) and l.content or nil end,
+    Para = function(p)
+      local first = p.content[1]
+      if not (first and first.t == 'Str' and first.text == '✗') then return nil end
+      return typ and wrap('wrong', {p}) or {pandoc.RawBlock('html', '<p class="false">'), pandoc.Plain(p.content), pandoc.RawBlock('html', '</p>')}
+    end,
+  }
+end
+
 -- Blocks for an HTML output on paper: the drawing inside it, or its text and tables.
 local drawings = 0
 local function html(s)
@@ -37,101 +73,174 @@ local function html(s)
   return pandoc.Blocks{pandoc.Para{pandoc.Image({}, name)}}
 end
 
-local function wrap(call, blocks)
-  local out = pandoc.Blocks{pandoc.RawBlock('typst', '#' .. call .. '[')}
-  out:extend(blocks)
-  out:insert(pandoc.RawBlock('typst', ']'))
-  return out
-end
-
 local function is_picture(b)
   if b.t == 'RawBlock' then return b.format == 'html' and (b.text:match('<svg') or b.text:match('<img')) end
   return b.t == 'Para' and #b.content == 1 and b.content[1].t == 'Image'
 end
 
-local function output(div)
+-- A picture with what is said of it: in words, and its caption if it has one.
+local function pictured(div, blocks, about)
+  div.content = blocks:walk{Image = function(i)
+    local _, data = pandoc.mediabag.lookup(i.src)
+    if data and not data:match('prefers%-color%-scheme') then i.classes:insert('on-white') end
+    i.caption = {pandoc.Str(about.alt)}
+    return i
+  end}
+  if typ then
+    local out = wrap('picture', div.content)
+    if not about.caption then return out end
+    out:extend(about.caption)
+    return wrap('floating', out)
+  end
+  div.classes:insert('picture')
+  div.attributes.role, div.attributes['aria-label'] = 'group', about.alt
+  local out = pandoc.Blocks{div}
+  out:extend(about.caption or {})
+  return out
+end
+
+local function output(div, about)
   local c = div.classes
   if c:includes('stream') or c:includes('error') then
-    if not typ then return div end
+    if not typ then return {div} end
     local bad = c:includes('stderr') or c:includes('error')
-    return wrap('stream(' .. (bad and 'rgb("#fdecea")' or 'luma(250)') .. ')', div.content)
+    return div.content:walk{CodeBlock = function(b)
+      return pandoc.RawBlock('typst', '#printed(' .. (bad and 'rgb("#fdecea")' or 'luma(250)') .. ', ' .. quoted(b.text) .. ')')
+    end}
   end
   local blocks = pandoc.Blocks{}
   for _, b in ipairs(div.content) do
     if b.t == 'RawBlock' and b.format == 'markdown' then
-      blocks:extend(pandoc.read(b.text, 'commonmark_x').blocks)
+      blocks:extend(said(b.text))
     elseif b.t == 'RawBlock' and b.format == 'html' and typ then
       blocks:extend(html(b.text))
     else
       blocks:insert(b)
     end
   end
+  if about then return pictured(div, blocks, about) end
   div.content = blocks
-  if #blocks == 1 and is_picture(blocks[1]) then
-    if typ then return wrap('picture', blocks) end
-    c:insert('picture')
-    return div
-  end
-  return typ and wrap('output', blocks) or div
+  return typ and wrap('output', blocks) or {div}
 end
 
 -- A paragraph that begins with **Figure.** is a caption: it is numbered.
 local figures = 0
-local function caption(p)
-  local first = p.t == 'Para' and p.content[1]
-  if not (first and first.t == 'Strong' and pandoc.utils.stringify(first) == 'Figure.') then return nil end
+local function captioned(p)
+  local first = p and p.t == 'Para' and p.content[1]
+  if not (first and first.t == 'Strong' and stringify(first) == 'Figure.') then return nil end
   figures = figures + 1
+  local rest = p.content:clone()
+  rest:remove(1)
   p.content[1] = pandoc.Strong('Figure ' .. figures .. '.')
-  return typ and pandoc.Div(wrap('caption', {p})) or pandoc.Div({p}, {class = 'caption'})
+  return {alt = 'Figure ' .. figures .. '.' .. plain(rest),
+          caption = typ and wrap('caption', {p}) or pandoc.Blocks{pandoc.Div({p}, {id = 'figure-' .. figures, class = 'caption'})}}
 end
 
--- The place after the last picture of a code cell, if it shows one.
-local function below_picture(cell)
-  for i = #cell.content, 1, -1 do
-    local d = cell.content[i]
-    if d.t == 'Div' and #d.content == 1 and is_picture(d.content[1]) then return i + 1 end
-  end
-end
-
--- In HTML code can be folded away.
-local function foldable(cell)
-  if typ or not cell.classes:includes('code') then return cell end
-  local blocks = pandoc.Blocks{}
-  for _, b in ipairs(cell.content) do
-    if b.t == 'CodeBlock' then
-      blocks:insert(pandoc.RawBlock('html', '<details class="code" open><summary>Code</summary>'))
+-- A code cell: its code, which folds away in HTML unless it is a listing, and its outputs; the last picture has the caption.
+-- alts are words for pictures, by the numbers of the outputs; for others the caption or the heading has to do.
+local function code(cell, about, heading, folds, alts)
+  local function shows(b) return b.t == 'Div' and #b.content == 1 and is_picture(b.content[1]) end
+  local last
+  for i, b in ipairs(cell.content) do last = shows(b) and i or last end
+  local blocks, number = pandoc.Blocks{}, 0
+  for i, b in ipairs(cell.content) do
+    if b.t == 'CodeBlock' and b.text ~= '' then
+      b.text = b.text:gsub('\t', '    ')
+      if not typ then blocks:insert(pandoc.RawBlock('html', '<details class="code"' .. (folds and '' or ' open') .. '><summary>Code</summary>')) end
       blocks:insert(b)
-      blocks:insert(pandoc.RawBlock('html', '</details>'))
-    else
-      blocks:insert(b)
+      if not typ then blocks:insert(pandoc.RawBlock('html', '</details>')) end
+    elseif b.t == 'Div' then
+      number = number + 1
+      local alt = stringify(alts[tostring(number)] or '')
+      local caption = i == last and about
+      blocks:extend(output(b, shows(b) and {
+        alt = alt ~= '' and alt or caption and caption.alt or 'Picture: ' .. heading, caption = caption and caption.caption}))
     end
   end
+  if about and not last then blocks:extend(about.caption) end
+  if typ then return blocks end -- a picture floats only if no block is around it
   cell.content = blocks
-  return cell
+  cell.attributes = {}
+  return {cell}
+end
+
+-- The other reports, by the numbers of their notebooks: "notebook 3" leads there, and so does a link to its file.
+local function references(blocks, book, self)
+  local by_number, by_file = {}, {}
+  for _, b in ipairs(book) do
+    b = {name = stringify(b.name), title = stringify(b.title)}
+    by_number[tonumber(b.name:match('^%d+')) or b.name], by_file[b.name .. '.ipynb'] = b, b
+  end
+  local function to(content, b) return typ and pandoc.Span(content) or pandoc.Link(content, b.name .. '.html', b.title) end
+  return blocks:walk{
+    traverse = 'topdown',
+    Link = function(l)
+      local b = by_file[l.target]
+      if b then return to(l.content, b), false end
+      return nil, false
+    end,
+    Inlines = function(list)
+      local listing = false
+      for i, x in ipairs(list) do
+        local number, rest = (x.t == 'Str' and x.text or ''):match('^(%d+)(%D*)$')
+        local b = listing and number and not rest:match('^[%w.]*%w') and by_number[tonumber(number)]
+        if b and b.name ~= self then
+          list[i] = to(pandoc.Inlines{pandoc.Str(number)}, b)
+          if rest ~= '' then list[i] = pandoc.Span{list[i], pandoc.Str(rest)} end
+        elseif x.t == 'Str' and not number and x.text ~= 'and' and x.text ~= 'to' then
+          listing = x.text:match('^%(?[Nn]otebooks?$') ~= nil
+        elseif x.t ~= 'Str' and x.t ~= 'Space' and x.t ~= 'SoftBreak' then
+          listing = false
+        end
+      end
+      return list
+    end,
+  }
+end
+
+-- What report.py says is text, whatever is written in it.
+local function as_text(value)
+  if type(value) == 'string' then return pandoc.Inlines{pandoc.Str(value)} end
+  if type(value) == 'table' then
+    local out = {}
+    for k, v in pairs(value) do out[k] = as_text(v) end
+    return #out > 0 and pandoc.List(out) or out
+  end
+  return value
 end
 
 function Pandoc(doc)
-  local blocks = pandoc.Blocks{}
-  local before -- the code cell above
-  for _, cell in ipairs(doc.blocks) do
+  local about = as_text(doc.meta.jupyter.anatomy)
+  for key, value in pairs(about) do doc.meta[key] = value end
+
+  local cells = doc.blocks
+  local tagged = false -- whether the notebook says which code is worth reading at first
+  for _, cell in ipairs(cells) do tagged = tagged or (cell.attributes.tags or ''):match('"listing"') end
+
+  local blocks, heading = pandoc.Blocks{}, ''
+  for n, cell in ipairs(cells) do
     if cell.classes:includes('markdown') then
-      for i, b in ipairs(cell.content) do -- flat, so that the contents nest across cells
-        local c = caption(b)
-        local place = c and i == 1 and before and below_picture(before)
-        if place then before.content:insert(place, c) else blocks:insert(c or b) end
+      for _, b in ipairs(cell.content) do -- flat, so that the contents nest across cells
+        if b.t == 'Header' then heading = plain(b.content) end
+        local figure = captioned(b)
+        blocks:extend(figure and figure.caption or {b})
       end
-      before = nil
     else
-      before = foldable(cell)
-      blocks:insert(before)
+      local below = cells[n + 1]
+      local caption = below and below.classes:includes('markdown') and captioned(below.content[1])
+      if caption then below.content:remove(1) end
+      blocks:extend(code(cell, caption, heading, tagged and not (cell.attributes.tags or ''):match('"listing"'), about.alts[cell.identifier] or {}))
     end
   end
-  blocks = blocks:walk{Div = function(d) if d.classes:includes('output') then return output(d) end end}
-  blocks = blocks:walk{RawBlock = rawtex, RawInline = rawtex}
+  blocks = blocks:walk{RawBlock = rawtex, RawInline = rawtex, Image = function(i)
+    local inside = i.src:match('^data:') or pandoc.mediabag.lookup(i.src)
+    return not inside and error('the picture ' .. i.src .. ' does not come from the notebook: let a cell show it') or nil
+  end}
+  blocks = references(blocks, about.book or {}, stringify(about.name or ''))
 
   -- Jupyter names a heading #1.-Model where pandoc has 1-model.
   local ids = {}
-  blocks:walk{Header = function(h) ids[(pandoc.utils.stringify(h.content):gsub(' ', '-'))] = h.identifier end}
+  blocks:walk{Header = function(h) ids[(stringify(h.content):gsub(' ', '-'))] = h.identifier end}
   blocks = blocks:walk{Link = function(l)
     local id = ids[l.target:match('^#(.+)')]
     if id then
@@ -140,13 +249,15 @@ function Pandoc(doc)
     end
   end}
 
+  if typ then
+    doc.meta['author-string'] = pandoc.List(about.author or {}):map(function(n) return pandoc.MetaInlines{pandoc.RawInline('typst', quoted(stringify(n)))} end)
+  end
+
   -- The first heading is the title, an emphasised paragraph below it the subtitle.
   if blocks[1] and blocks[1].t == 'Header' and blocks[1].level == 1 then
     local title = blocks:remove(1).content
     doc.meta.title = pandoc.MetaInlines(title)
-    doc.meta.pagetitle = pandoc.utils.stringify(title:walk{Math = function(m) -- a window's title is plain text
-      return pandoc.Str((m.text:gsub('\\math%a+%s*', ''):gsub('[{}\\]', '')))
-    end})
+    doc.meta.pagetitle = plain(title) -- a window's title is plain text
     local p = blocks[1]
     if p and p.t == 'Para' and #p.content == 1 and p.content[1].t == 'Emph' then
       doc.meta.subtitle = pandoc.MetaInlines(p.content[1].content)
@@ -157,10 +268,6 @@ function Pandoc(doc)
     else
       blocks = blocks:walk{Header = function(h) h.level = math.max(1, h.level - 1); return h end}
     end
-  end
-  if typ and blocks[#blocks].t == 'Table' then -- the provenance stays together
-    blocks:insert(#blocks - 1, pandoc.RawBlock('typst', '#block(breakable: false)['))
-    blocks:insert(pandoc.RawBlock('typst', ']'))
   end
   doc.blocks = blocks
   return doc

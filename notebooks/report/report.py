@@ -1,6 +1,7 @@
 """Reports of executed notebooks: HTML with everything inside, PDF on A4, and an index of them; pandoc, math-core, typst."""
 import base64
 import copy
+import hashlib
 import html
 import json
 import pathlib
@@ -9,6 +10,7 @@ import subprocess
 import tempfile
 
 import math_core
+import nbformat
 import pypandoc
 import typst
 
@@ -33,9 +35,9 @@ def text(value):
 
 
 def pandoc(source, *args):
-    done = subprocess.run([pypandoc.get_pandoc_path(), "--wrap=none", *args], input=source, capture_output=True, text=True, encoding="utf-8")
+    done = subprocess.run([pypandoc.get_pandoc_path(), "--wrap=none", "--sandbox", *args], input=source, capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
-        raise ReportError(done.stderr.strip())
+        raise ReportError(re.sub(r"\[WARNING\] Could not fetch resource (.*)", r"the picture \1 does not come from the notebook: let a cell show it", done.stderr.strip()))
     return done.stdout
 
 
@@ -50,11 +52,11 @@ def best(data, target):
     return {}
 
 
-def prepare(notebook, target):
+def prepare(notebook, target, meta):
     """The notebook as it is to be read: without the lines %% of the kernel, without terminal colours, and with one
-    representation of each output."""
+    representation of each output; meta is what the templates and the filter are told."""
     nb = copy.deepcopy(notebook)
-    cells = []
+    cells, alts = [], {}
     for cell in nb["cells"]:
         if cell["cell_type"] == "code":
             cell["source"] = re.sub(r"\n*^[ \t]*%%[ \t]*$\n*", "\n\n", text(cell["source"]), flags=re.M).strip("\n")
@@ -66,6 +68,8 @@ def prepare(notebook, target):
                         outputs[-1]["text"] += out["text"]
                         continue
                 elif "data" in out:
+                    # What a picture shows, in words, comes beside it.
+                    alts.setdefault(cell.get("id", ""), {})[str(len(outputs) + 1)] = text(out["data"].get("text/plain", ""))
                     out["data"] = best(out["data"], target)
                 outputs.append(out)
             cell["outputs"] = outputs
@@ -73,30 +77,27 @@ def prepare(notebook, target):
                 continue
         cells.append(cell)
     nb["cells"] = cells
-    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}}
+    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts)}
     return json.dumps(nb)
 
 
-def plain(value):
-    """Markdown that shows the value as it is."""
-    return re.sub(r"([^\w\s])", r"\\\1", value)
-
-
-def ending(provenance):
-    """The last section, of (name, value) pairs."""
-    rows = "".join(f"| {plain(name)} | {plain(value)} |\n" for name, value in provenance)
-    return {"cell_type": "markdown", "metadata": {}, "source": f"## Provenance\n\n| | |\n|:-|:-----|\n{rows}"}
-
-
 def convert(notebook, target, name, about, *args):
-    """about: date, provenance as (name, value) pairs, authors (a list) and data (a name, or None for the standard ones)."""
-    nb = dict(notebook, cells=[*notebook["cells"], ending(about["provenance"])])
-    meta = {"title": name, "date": about["date"], "data": about["data"]}
-    given = [f"--metadata={key}:{value}" for key, value in meta.items() if value]
-    given += [f"--metadata=author:{author}" for author in about["authors"]]
-    return pandoc(prepare(nb, target), "--from=ipynb+raw_tex", "--ipynb-output=all", f"--to={target}", "--standalone",
+    """about: date, provenance as (name, value) pairs, authors (a list), data (a name, or None for the standard ones), in their
+    order the reports of the book that this one belongs to, as (name, title) pairs, and names (see linked)."""
+    names = [n for n, _ in about["book"]]
+    at = names.index(name) if name in names else None
+    book = [{"name": n, "title": title} for n, title in about["book"]]
+    meta = {"name": name, "pagetitle": name, "date": about["date"], "author": about["authors"], "book": book,
+            "provenance": [{"name": n, "value": v} for n, v in about["provenance"]]}
+    if about["data"]:
+        meta["data"] = about["data"]
+    if at:
+        meta["previous"] = book[at - 1]
+    if at is not None and at + 1 < len(book):
+        meta["next"] = book[at + 1]
+    return pandoc(prepare(notebook, target, meta), "--from=ipynb+raw_tex", "--ipynb-output=all", f"--to={target}", "--standalone",
                   f"--template={HERE}/template.{target}", f"--lua-filter={HERE}/report.lua", "--fail-if-warnings", "--toc",
-                  "--toc-depth=3", *given, *args)
+                  "--toc-depth=3", "--syntax-highlighting=pygments", *args)
 
 
 def mathml(page):
@@ -112,23 +113,54 @@ def mathml(page):
         # An accent over a letter is drawn at the right height only as a plain over-script.
         return re.sub(r'<mover accent="true">(<mi>.</mi><mo(?: stretchy="false")?>)', r"<mover>\1", out)
 
+    # A full stop stays with its formula, and so does an opening bracket.
+    page = re.sub(r"""\(?<eq\s+env="math">[^<]*</eq>[-.,;:!?)\]’”]*""",
+                  lambda m: m[0] if m[0].startswith("<") and m[0].endswith(">") else f'<span class="nobr">{m[0]}</span>', page)
     return re.sub(r'<eq\s+env="(\w+)">(.*?)</eq>', formula, page, flags=re.S)
 
 
-def with_font(page):
-    return page.replace("</head>", f"<style>\n{mathfont.css(page)}</style>\n</head>", 1)
+def finished(page, scripts=""):
+    """The page with its style sheet and fonts, and with the order to the browser to fetch nothing and to run no script but
+    its own: those that stand in the template and, word for word, in the text given."""
+    css = (HERE / "report.css").read_text() + mathfont.css(page)
+    known = (HERE / "template.html5").read_text() + scripts
+    sums = []
+    for script in re.findall(r"<script\b[^>]*>(.*?)</script>", page, flags=re.S | re.I):
+        if script not in known:
+            raise ReportError(f"a script that no cell shows as HTML: {script.strip()[:200]}")
+        sums.append(f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'")
+    policy = "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; " \
+             "script-src " + " ".join(sums or ["'none'"])
+    head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>\n{css}</style>\n'
+    return page.replace('<meta charset="utf-8">\n', '<meta charset="utf-8">\n' + head, 1)
+
+
+def written(notebook):
+    """What the authors of a notebook wrote as HTML: in its prose, and as such an output of its cells."""
+    return "\n".join([text(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"] + [
+        text(out["data"]["text/html"]) for cell in notebook["cells"] for out in cell.get("outputs", []) if "text/html" in out.get("data", {})])
+
+
+def linked(page, names):
+    """The page with what it says of the packages of this project linked to their documentation: names are places there, with
+    the declarations that the links show."""
+    def link(name, shown):
+        return f'<a class="api" href="packages.html#{name}" title="{html.escape(names[name])}">{shown}</a>' if name in names else shown
+
+    page = re.sub(r"<code>([a-z]\w*(?:\.[A-Z]\w*)*)</code>(?!</a>)", lambda m: link(m[1], m[0]), page)
+    return re.sub(r'\b([a-z]\w*)<span class="op">\.</span>([A-Z]\w*)', lambda m: link(f"{m[1]}.{m[2]}", m[0]), page)
 
 
 def write_html(notebook, name, about, path):
-    page = convert(notebook, "html5", name, about, "--gladtex", "--embed-resources", f"--css={HERE}/report.css")
-    path.write_text(with_font(mathml(page)), encoding="utf-8")
+    page = convert(notebook, "html5", name, about, "--gladtex", "--embed-resources")
+    path.write_text(finished(linked(mathml(page), about["names"]), written(notebook)), encoding="utf-8")
 
 
 def write_pdf(notebook, name, about, seconds, path):
     """seconds is the time of creation that the document carries, counted from 1970."""
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder, "report.typ")
-        body = convert(notebook, "typst", name, about, f"--extract-media={folder}/media", "--syntax-highlighting=idiomatic")
+        body = convert(notebook, "typst", name, about, f"--extract-media={folder}/media")
         body = body.replace(folder + "/", "")
         body = re.sub(r'"([^"$\n.,:/]+)"(?=_\()', r'op("\1", limits: #true)', body)  # \operatorname*
         body = re.sub(r'(?<=[ $(])"([A-Za-z]+)" (?=\(|\\\()', r'op("\1") ', body)  # \operatorname
@@ -153,8 +185,8 @@ def thumbnail(data, suffix):
 
 
 def summary(notebook):
-    """The first sentence of the prose and the first picture, as HTML."""
-    sentence = picture = ""
+    """The first sentence of the prose and a picture, as HTML: the first one, or that of the cell with the tag "cover"."""
+    sentence = ""
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown" and not sentence:
             for block in re.split(r"\n\s*\n", text(cell["source"]).strip()):
@@ -163,21 +195,64 @@ def summary(notebook):
                     prose = prose.split("$$")[0].strip()
                     sentence = re.sub(r":$", ".", re.split(r"(?<=[.!?])\s", prose, maxsplit=1)[0])
                     break
-        for out in cell.get("outputs", []):
-            for mime, suffix in [("image/png", "png"), ("image/svg+xml", "svg")]:
-                if mime in out.get("data", {}) and not picture:
-                    data = text(out["data"][mime])
-                    picture = thumbnail(base64.b64decode(data) if suffix == "png" else data.encode(), suffix)
+    pictures = [(("cover" not in cell["metadata"].get("tags", [])), data, suffix) for cell in notebook["cells"] for out in cell.get("outputs", [])
+                for mime, suffix in [("image/png", "png"), ("image/svg+xml", "svg")] for data in [out.get("data", {}).get(mime)] if data]
+    picture = ""
+    if pictures:
+        _, data, suffix = min(pictures, key=lambda p: p[0])
+        picture = thumbnail(base64.b64decode(text(data)) if suffix == "png" else text(data).encode(), suffix)
     return mathml(pandoc(sentence, "--from=commonmark_x", "--to=html5", "--gladtex")), picture
 
 
 def title(notebook, name):
+    """The first heading of the first level, as Markdown; the name if there is none."""
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
             m = re.search(r"^#\s+(.+?)\s*#*$", text(cell["source"]), flags=re.M)
             if m:
                 return m.group(1)
     return name
+
+
+def write_checks(entries, about, path):
+    """A page with all that the notebooks have checked. entries: (name, executed notebook); about as of convert."""
+    cells, count = [], 0
+    for name, notebook in entries:
+        said = []
+        for check in (c for cell in notebook["cells"] for c in cell["metadata"].get("checks", [])):
+            values = f": got {check['got']} (want {check['want']} ± {check['tol']})" if "got" in check else ""
+            said.append(nbformat.v4.new_output("display_data", {"text/markdown": f"{'✓' if check['ok'] else '✗'} {check['what']}{values}"}))
+        count += len(said)
+        cells += [nbformat.v4.new_markdown_cell(f"## [{title(notebook, name)}]({name}.ipynb)"), nbformat.v4.new_code_cell(outputs=said)]
+    head = nbformat.v4.new_markdown_cell(f"# All checks\n\n*{count} claims, each checked whenever the reports are made*")
+    write_html(nbformat.v4.new_notebook(cells=[head, *cells]), "checks", about, path)
+
+
+def shell(name, head, body):
+    """A page that is not made of a notebook."""
+    return finished(f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{name}</title>
+</head>
+<body>
+{head}
+<main>
+{body}
+</main>
+</body>
+</html>
+""")
+
+
+def write_packages(page, path):
+    """The documentation of the packages, to which the reports link."""
+    contents = "".join(f'<li><a href="#{name}">{name}</a></li>' for name in re.findall(r'<h2 id="([^"]*)"', page))
+    path.write_text(shell("Packages", f"""<nav class="pages"><a href="index.html">All reports</a></nav>
+<header><h1>Packages</h1></header>
+<nav id="TOC" aria-label="Contents"><ul>{contents}</ul></nav>""", page), encoding="utf-8")
 
 
 def write_index(entries, provenance, path):
@@ -191,26 +266,10 @@ def write_index(entries, provenance, path):
         items.append(f'<li><a class="picture" href="{name}.html" tabindex="-1" aria-hidden="true">{picture}</a>\n'
                      f'<div><h2><a href="{name}.html">{heading}</a></h2>\n{sentence}<p class="files"><a href="{name}.html">HTML</a> '
                      f'<a href="{name}.pdf">PDF</a></p></div></li>')
-    css = (HERE / "report.css").read_text()
-    path.write_text(with_font(f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Computational anatomy: reports</title>
-<style>
-{css}</style>
-</head>
-<body>
-<header>
+    path.write_text(shell("Computational anatomy: reports", f"""<header>
 <h1>Computational anatomy: reports</h1>
 <p class="made">{html.escape(provenance)}</p>
-</header>
-<main>
-<ol class="reports">
+</header>""", f"""<ol class="reports">
 {chr(10).join(items)}
 </ol>
-</main>
-</body>
-</html>
-"""), encoding="utf-8")
+<p>Beside them: <a href="checks.html">all checks</a>, and the <a href="packages.html">packages</a>.</p>"""), encoding="utf-8")

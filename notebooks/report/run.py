@@ -2,17 +2,19 @@
 
 With --data FILE those that call nb.Data compute from one's own landmarks, with --set NAME=VALUE those that call nb.Param
 from other parameters. Such reports carry file and parameters in their names and stand beside the standard ones; with
---data, cells with the tag "standard", which speak of the standard data, are left out.
+--data, cells with the tag "standard", which speak of the standard data, are left out, and a check that is false is marked
+in the report and named here, with exit status 3.
 
-A run fails, and leaves the reports as they were, if a cell fails or exceeds its time, if a shell line or a kernel command
-of a cell fails, if a picture or a printed line of a cell is lost, or if a report cannot be made.
+A run fails, with exit status 1, and leaves the reports as they were, if a cell fails or exceeds its time, if a shell line
+or a kernel command of a cell fails, if a picture or a printed line of a cell is lost, or if a report cannot be made.
 """
 import argparse
 import asyncio
 import contextlib
+import dataclasses
 import datetime
-import errno
 import fcntl
+import glob
 import hashlib
 import importlib.metadata
 import json
@@ -20,6 +22,7 @@ import os
 import pathlib
 import platform
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -40,12 +43,48 @@ REPORTS = NOTEBOOKS / "reports"
 HOME = ROOT / ".anatomy"
 JOBS = 2
 OWN = "--"  # between the names of a notebook and of one's own data in the name of a report
-MESHES = [".ply", ".obj", ".vtk", ".vtp"]  # what mesh.Read reads; all else is landmarks
-PLUGINS = ["jax-cuda13-pjrt", "fastatomstruct-xla-cpu", "xla-cpu-pjrt"]
+MESHES = [".ply", ".obj", ".vtk", ".vtp", ".off", ".stl", ".gii"]  # what mesh.Read reads; all else is for morpho.Read
+MANIFEST = ".reports.json"  # in REPORTS: what lies there by this program, {name: what it is about}
+LONGEST = 150  # bytes of a report's name: file systems take 255
+WRITTEN, MARKED = 0, 3  # exit statuses, 1 being a failure
 
 
 class Failure(Exception):
     pass
+
+
+@dataclasses.dataclass
+class Study:
+    """What reports are about: the standard data, or a file of one's own; standard or other parameters.
+
+    The file is copied at the start: all cells read what the checksum is of, whatever becomes of the file meanwhile."""
+    data: pathlib.Path | None = None
+    parameters: dict = dataclasses.field(default_factory=dict)
+    copy: pathlib.Path | None = None
+    checksum: str = ""
+
+    def take(self, folder):
+        """Copies the data into the folder."""
+        if not self.data:
+            self.checksum = checksum(*sorted((ROOT / "landmarks" / "morpho" / "data").glob("*.csv")))
+            return
+        self.copy = folder / "data" / self.data.name
+        self.copy.parent.mkdir()
+        shutil.copyfile(self.data, self.copy)
+        self.checksum = checksum(self.copy)
+
+    @property
+    def own(self):
+        return bool(self.data or self.parameters)
+
+    @property
+    def source(self):
+        """What tells reports about one study from those about another, "" for the standard ones."""
+        return json.dumps([str(self.data or ""), self.parameters]) if self.own else ""
+
+    def named(self, message):
+        """The message, about the file that the user knows."""
+        return message.replace(str(self.copy), str(self.data)) if self.copy else message
 
 
 def describe(cell, number, message):
@@ -57,58 +96,66 @@ def stream(cell, name):
     return report.ANSI.sub("", "".join(o.text for o in cell.outputs if o.output_type == "stream" and o.name == name))
 
 
-def what_went_wrong(cell):
+def what_went_wrong(cell, fact):
     """GoNB reports a cell as well done whose shell line failed, and now and then loses what a cell shows."""
     err = stream(cell, "stderr")
     if re.search(r"^exit status \d+$|^signal: ", err, flags=re.M):
         return "a shell line failed:\n" + err
     if re.search(r'^"%.*" unknown or not implemented yet', err, flags=re.M):
         return err
-    main = re.split(r"^\s*%%\s*$", cell.source, maxsplit=1, flags=re.M)
-    if len(main) == 2:
-        shows = re.findall(r"^(?:viz\.Show|nb\.Check|nb\.True|nb\.Printf|gonbui\.Display\w+)\(", main[1], flags=re.M)
-        shown = sum(o.output_type in ("display_data", "execute_result") for o in cell.outputs)
-        if shown < len(shows):
-            return f"output was lost: the cell shows at least {len(shows)} things, {shown} arrived"
-        if re.search(r"^fmt\.Print\w*\(", main[1], flags=re.M) and not stream(cell, "stdout"):
-            return "output was lost: the cell prints, nothing arrived"
+    shown = sum(o.output_type in ("display_data", "execute_result") for o in cell.outputs)
+    if shown < fact["shows"]:
+        return f"output was lost: the cell shows at least {fact['shows']} things, {shown} arrived"
+    if fact["prints"] and not stream(cell, "stdout"):
+        return "output was lost: the cell prints, nothing arrived"
 
 
-def read(path, data):
-    """The notebook, without what it says of the standard data if there are others."""
+def facts(paths):
+    """What the code of notebooks says of itself, by path; see facts/main.go."""
+    done = subprocess.run(["go", "run", "./notebooks/report/facts", *map(str, paths)], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        raise Failure(done.stderr.strip())
+    return dict(zip(paths, json.loads(done.stdout)))
+
+
+def read(path, fact, data):
+    """The notebook, each code cell with its facts, and without what it says of the standard data if there are others."""
     nb = nbformat.read(path, as_version=4)
+    for cell, about in zip((c for c in nb.cells if c.cell_type == "code"), fact["cells"]):
+        cell.metadata["facts"] = about
     if data:
         nb.cells = [c for c in nb.cells if "standard" not in c.metadata.get("tags", [])]
     return nb
 
 
-def code(nb):
-    return "\n".join(c.source for c in nb.cells if c.cell_type == "code")
-
-
-async def execute(nb, path, timeout, folder, data=None, parameters={}):
-    """Executes the notebook of a path; folder is for temporary files of the kernel and its cells."""
+async def execute(nb, path, timeout, folder, study):
+    """Executes the notebook of a path; folder is for temporary files of the kernel and its cells. Each code cell is given
+    the checks that it made, as its metadata "checks": nb writes them to a file, one line of JSON each."""
+    record = folder / "record"
     client = NotebookClient(nb, kernel_name="anatomy", timeout=timeout, startup_timeout=120,
                             resources={"metadata": {"path": str(path.parent)}})
     manager = client.create_kernel_manager()
     manager.kernel_spec_manager = KernelSpecManager(kernel_dirs=[f"{sys.prefix}/share/jupyter/kernels"])
     with open(folder / "kernel.log", "w+") as log:
         try:
-            env = dict(os.environ, TMPDIR=str(folder), ANATOMY_REPORT="1", ANATOMY_DATA=str(data or ""), ANATOMY_SET=json.dumps(parameters))
+            env = dict(os.environ, TMPDIR=str(folder), ANATOMY_REPORT="1", ANATOMY_RECORD=str(record),
+                       ANATOMY_DATA=str(study.copy or ""), ANATOMY_SET=json.dumps(study.parameters))
             await client.async_start_new_kernel(env=env, stdout=log, stderr=log)
             await client.async_start_new_kernel_client()
             for i, cell in enumerate(nb.cells):
                 if cell.cell_type != "code":
                     continue
+                record.write_text("")
                 try:
                     await client.async_execute_cell(cell, i)
                 except CellTimeoutError:
                     raise Failure(describe(cell, i + 1, f"not done after {timeout} s"))
                 except CellExecutionError as e:
                     raise Failure(describe(cell, i + 1, stream(cell, "stderr") or f"{e.ename}: {e.evalue}"))
-                wrong = what_went_wrong(cell)
+                wrong = what_went_wrong(cell, cell.metadata["facts"])
                 if wrong:
                     raise Failure(describe(cell, i + 1, wrong))
+                cell.metadata["checks"] = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
         except (DeadKernelError, RuntimeError) as e:
             if asyncio.current_task().cancelling():  # nbclient takes the interruption for the kernel's end
                 raise asyncio.CancelledError
@@ -146,114 +193,186 @@ def processor():
 
 def machine():
     """With what the notebooks are computed here: (name, value) pairs."""
-    modules = dict(re.findall(r"^\s+(\S+) v(\S+)", (ROOT / "go.mod").read_text(), flags=re.M))
     commit = output("git", "rev-parse", "--short=12", "HEAD") if shutil.which("git") else ""
-    facts = []
+    about = []
     if commit:
-        facts.append(("anatomy", f"commit {commit}" + (", changed since" if output("git", "status", "--porcelain", "-uno") else "")))
-    facts.append(("Go", output("go", "env", "GOVERSION").removeprefix("go")))
-    facts += [(name, modules[module]) for name, module in [("GoMLX", "github.com/gomlx/gomlx"), ("GoNB", "github.com/janpfeifer/gonb")]]
-    lines = output("go", "run", "./notebooks/report/backend").splitlines()
-    if len(lines) == 3:
-        plugin, backend, device = lines
-        version = re.search(r" (v[\d.]+)\b", backend)
-        facts.append(("back end", "XLA, " + plugged(plugin) + (f", PJRT {version.group(1)}" if version else "")))
-        device = re.sub(r" \[processId=\d+\]$", "", device)
-        facts.append(("device", f"{device} on {processor()}, {os.cpu_count()} cores" if device.startswith("cpu") else device))
-    else:
-        facts.append(("device", f"{processor()}, {os.cpu_count()} cores"))
-    return facts
+        about.append(("anatomy", f"commit {commit}" + (", changed since" if output("git", "status", "--porcelain", "-uno") else "")))
+    about.append(("Go", output("go", "env", "GOVERSION").removeprefix("go")))
+    for name, module in [("GoMLX", "github.com/gomlx/gomlx"), ("GoNB", "github.com/janpfeifer/gonb")]:
+        about.append((name, output("go", "list", "-m", "-f", "{{.Version}}", module).removeprefix("v")))
+    backend = json.loads(output("go", "run", "./notebooks/report/backend") or '{"device": ""}')
+    if not backend["device"]:
+        return about + [("device", f"{processor()}, {os.cpu_count()} cores")]
+    about.append(("back end", "XLA, " + plugged(backend["plugin"]) + (f", PJRT {backend['pjrt']}" if backend["pjrt"] else "")))
+    device = backend["device"]
+    return about + [("device", f"{device} on {processor()}, {os.cpu_count()} cores" if device.startswith("cpu") else device)]
+
+
+def reference():
+    """The documentation of the packages: see reference/main.go."""
+    return json.loads(output("go", "run", "./notebooks/report/reference") or '{"page": "", "names": {}}')
+
+
+def book():
+    """The reports of all notebooks, in their order: (name, title) pairs."""
+    return [(p.stem, re.sub(r"[$*_`]|\\[a-z]+", "", report.title(nbformat.read(p, as_version=4), p.stem))) for p in sorted(NOTEBOOKS.glob("*.ipynb"))]
 
 
 def plugged(plugin):
     """The Python package that a plug-in comes from, or its file name."""
-    for name in PLUGINS:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            package = importlib.metadata.distribution(name)
-            if any(f.name.endswith(".so") and plugin.endswith(str(f)) for f in package.files or []):
-                return f"{name} {package.version}"
+    for package in importlib.metadata.distributions():
+        if any(f.suffix == ".so" and plugin == str(f.locate()) for f in package.files or []):
+            return f"{package.name} {package.version}"
     return plugin.rsplit("/", 1)[-1]
 
 
-def provenance(nb, data, parameters, seconds, facts):
+def provenance(fact, study, seconds, machine):
     """How a report came about: (name, value) pairs."""
-    if data:
-        about = [("data", f"{data.name}, SHA-256 {checksum(data)}…")]
-    elif "landmarks." in code(nb):
-        about = [("data", f"those of the project, SHA-256 {checksum(*sorted((ROOT / 'landmarks' / 'data').glob('*.csv')))}…")]
-    else:
-        about = []
-    if parameters:
-        about.append(("parameters", ", ".join(f"{n} = {v}" for n, v in parameters.items())))
-    seeds = list(dict.fromkeys(re.findall(r"\b(NewPCG\(\d+, \d+\)|Seed: *\d+)", code(nb))))
-    if seeds:
-        about.append(("random numbers", ", ".join(s.removeprefix("New") for s in seeds)))
-    return about + facts + [("time", f"{seconds:.0f} s")]
+    about = []
+    if study.data:
+        about.append(("data", f"{study.data.name}, SHA-256 {study.checksum}…"))
+    elif fact["data"]:
+        about.append(("data", f"those of the project, SHA-256 {study.checksum}…"))
+    if study.parameters:
+        about.append(("parameters", ", ".join(f"{n} = {v}" for n, v in study.parameters.items())))
+    if fact["seeds"]:
+        about.append(("random numbers", ", ".join(fact["seeds"])))
+    return about + machine + [("time", f"{seconds:.0f} s")]
 
 
 def project_authors():
     return re.findall(r"^Copyright \(c\) \d+ (.+)$", (ROOT / "LICENSE").read_text(), flags=re.M)
 
 
-def report_name(path, data, parameters):
-    own = ([data.stem] if data else []) + [re.sub(r"[^\w.+=-]", "_", f"{n}={v}") for n, v in parameters.items()]
-    return path.stem + (OWN + ",".join(own) if own else "")
+def report_name(path, study):
+    own = ([study.data.stem] if study.data else []) + [f"{n}={v}" for n, v in study.parameters.items()]
+    if not own:
+        return path.stem
+    name = path.stem + OWN + ",".join(re.sub(r"[^\w .+=-]", "_", part) for part in own)
+    if len(os.fsencode(name)) > LONGEST:
+        name = os.fsencode(name)[:LONGEST].decode(errors="ignore") + "…" + hashlib.sha256(os.fsencode(name)).hexdigest()[:8]
+    return name
 
 
-async def make(path, data, parameters, authors, timeout, folder, turns, facts):
-    """Executes one notebook and writes its reports into the folder."""
-    name = report_name(path, data, parameters)
+@dataclasses.dataclass
+class Made:
+    """An executed notebook whose reports are written."""
+    name: str
+    notebook: nbformat.NotebookNode
+
+    @property
+    def checks(self):
+        return [check for cell in self.notebook.cells for check in cell.metadata.get("checks", [])]
+
+    @property
+    def marked(self):
+        return [check for check in self.checks if not check["ok"]]
+
+
+async def make(path, fact, study, timeout, folder, turns, about):
+    """Executes one notebook and writes its reports into the folder; None if that fails. about is what all reports say."""
+    name = report_name(path, study)
     async with turns:
         start = time.monotonic()
         own = folder / f"{name}.tmp"
-        own.mkdir()
-        nb = read(path, data)
         try:
-            await execute(nb, path, timeout, own, data, parameters)
+            own.mkdir()
+            nb = read(path, fact, study.data)
+            await execute(nb, path, timeout, own, study)
             seconds = time.monotonic() - start
-            about = {"authors": authors, "date": today(), "data": data and data.name,
-                     "provenance": provenance(nb, data, parameters, seconds, await asyncio.shield(facts))}
-            await asyncio.to_thread(report.write_html, nb, name, about, folder / f"{name}.html")
-            await asyncio.to_thread(report.write_pdf, nb, name, about, int(time.time()), folder / f"{name}.pdf")
-        except (Failure, report.ReportError) as e:
-            print(f"FAIL {path.name} ({time.monotonic() - start:.0f} s), {e}", flush=True)
+            said = await asyncio.shield(about)
+            said = dict(said, data=study.data and study.data.name, provenance=provenance(fact, study, seconds, said["provenance"]))
+            await asyncio.to_thread(report.write_html, nb, name, said, folder / f"{name}.html")
+            await asyncio.to_thread(report.write_pdf, nb, name, said, int(time.time()), folder / f"{name}.pdf")
+        except (Failure, report.ReportError, OSError) as e:
+            print(f"FAIL {path.name} ({time.monotonic() - start:.0f} s), {study.named(str(e))}", flush=True)
             return None
         finally:
             shutil.rmtree(own, ignore_errors=True)
+        made = Made(name, nb)
         print(f"ok   {path.name} ({seconds:.0f} s, reports {time.monotonic() - start - seconds:.1f} s)", flush=True)
-        return nb
+        if made.marked:
+            print(f"     false of these data, and marked in the report: {len(made.marked)} of {len(made.checks)} checks")
+            for check in made.marked:
+                claim = f"     ✗ {check['what']}" + (f": got {check['got']}, want {check['want']} ± {check['tol']}" if "got" in check else "")
+                print("".join(c if c.isprintable() else "�" for c in claim), flush=True)
+        return made
 
 
 def today():
     return datetime.datetime.now().strftime("%-d %B %Y")
 
 
-def publish(folder, whole):
-    """Puts the reports in their place, one rename each."""
-    REPORTS.mkdir(exist_ok=True)
-    new = sorted((f for f in folder.iterdir() if f.suffix in (".html", ".pdf")), key=lambda f: f.name == "index.html")
-    if whole:
-        for old in REPORTS.iterdir():
-            if old.suffix in (".html", ".pdf") and OWN not in old.name and old.name not in {f.name for f in new}:
-                old.unlink()
-    for f in new:
-        os.replace(f, REPORTS / f.name)
+@contextlib.contextmanager
+def manifest():
+    """What lies in REPORTS by this program: {name: source of the study}. Whoever has it is alone there."""
+    REPORTS.resolve().mkdir(parents=True, exist_ok=True)
+    with open(REPORTS / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        file = REPORTS / MANIFEST
+        try:
+            entries = json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            entries = {}
+        yield entries
+        new = file.with_name(MANIFEST + ".new")
+        new.write_text(json.dumps(entries, indent=1), encoding="utf-8")
+        os.replace(new, file)
 
 
-def takes(path, data, parameters):
+def publish(folder, study, whole):
+    """Puts the reports in their place, one rename each, and returns their pages. The folder may lie on another file
+    system; of what is there, only reports that this program has written are replaced or removed."""
+    with manifest() as entries:
+        files, pages = [], []
+        for page in sorted(folder.glob("*.html"), key=lambda f: f.name == "index.html"):
+            source = study.source if OWN in page.stem else ""
+            name, n = page.stem, 1
+            while entries.get(name, source) != source:  # another file of the same name
+                n += 1
+                name = f"{page.stem}~{n}"
+            entries[name] = source
+            files += [(f, REPORTS / f"{name}{f.suffix}") for f in (page.with_suffix(".pdf"), page) if f.exists()]
+            pages.append(REPORTS / f"{name}.html")
+        try:
+            for f, place in files:
+                shutil.copyfile(f, place.with_name(f".{place.name}.new"))
+            for _, place in files:
+                os.replace(place.with_name(f".{place.name}.new"), place)
+        finally:
+            for _, place in files:
+                place.with_name(f".{place.name}.new").unlink(missing_ok=True)
+        if whole:
+            for name in [n for n, source in entries.items() if source == "" and REPORTS / f"{n}.html" not in pages]:
+                for suffix in (".html", ".pdf"):
+                    (REPORTS / f"{name}{suffix}").unlink(missing_ok=True)
+                del entries[name]
+        return pages
+
+
+def takes(fact, study):
     """Whether the notebook reads data of this kind, if any, and all the parameters."""
-    reader = "mesh" if data and data.suffix.lower() in MESHES else "landmarks"
-    wanted = [rf"nb\.Data\(.*, {reader}\.Read\)"] if data else []
-    source = code(nbformat.read(path, as_version=4))
-    return all(re.search(w, source) for w in wanted + [rf'nb\.Param\("{re.escape(name)}",' for name in parameters])
+    mesh = bool(study.data) and study.data.suffix.lower() in MESHES
+    reads = not study.data or any((reader == "mesh.Read") == mesh for reader in fact["readers"])
+    return reads and all(name in fact["params"] for name in study.parameters)
 
 
-def sweep():
-    """Removes the folders of runs that were killed."""
-    for lock in HOME.glob("run-*/lock"):
-        with contextlib.suppress(OSError), open(lock) as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(lock.parent, ignore_errors=True)
+@contextlib.contextmanager
+def workplace():
+    """A folder of this run alone, where it keeps what is not finished. What killed runs have left is removed: a folder whose
+    lock nobody holds. Nobody makes one meanwhile, so that a new one is not taken for one of these."""
+    HOME.mkdir(exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        with open(HOME / "runs", "w") as door:
+            fcntl.flock(door, fcntl.LOCK_EX)
+            for old in HOME.glob("run-*"):
+                with contextlib.suppress(OSError), open(old / "lock", "a") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(old, ignore_errors=True)
+            folder = stack.enter_context(tempfile.TemporaryDirectory(dir=HOME, prefix="run-", ignore_cleanup_errors=True))
+            lock = stack.enter_context(open(f"{folder}/lock", "w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield pathlib.Path(folder)
 
 
 def with_outputs(paths):
@@ -265,29 +384,48 @@ def with_outputs(paths):
                 break
 
 
-async def run(paths, whole, check, timeout, data=None, parameters={}, authors=()):
-    HOME.mkdir(exist_ok=True)
-    sweep()
-    with tempfile.TemporaryDirectory(dir=HOME, prefix="run-", ignore_cleanup_errors=True) as name, open(f"{name}/lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        folder = pathlib.Path(name)
+async def run(known, study, whole, check, timeout, authors=()):
+    """Executes the notebooks, whose facts are known by their paths; returns the exit status."""
+    if not check:
+        with manifest():
+            pass  # better to know now than when all is computed
+    with workplace() as folder:
+        study.take(folder)
         turns = asyncio.Semaphore(JOBS)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
-        async with asyncio.TaskGroup() as group:
-            facts = group.create_task(asyncio.to_thread(machine))
-            tasks = [group.create_task(make(p, data, parameters, authors, timeout, folder, turns, facts)) for p in paths]
+
+        def common():
+            documentation = reference()
+            report.write_packages(documentation["page"], folder / "packages.html")
+            return {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book(), "names": documentation["names"]}
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                about = group.create_task(asyncio.to_thread(common))
+                tasks = [group.create_task(make(p, fact, study, timeout, folder, turns, about)) for p, fact in known.items()]
+        except BaseExceptionGroup as e:
+            raise e.exceptions[0]
         made = [task.result() for task in tasks]
-        failed = sum(nb is None for nb in made)
+        failed = made.count(None)
         if not failed:
             if whole:
-                report.write_index([(p.stem, nb) for p, nb in zip(paths, made)], " · ".join([today()] + [f"{n} {v}" for n, v in facts.result()]),
-                                   folder / "index.html")
+                entries, said = [(m.name, m.notebook) for m in made], about.result()
+                report.write_checks(entries, said, folder / "checks.html")
+                report.write_index(entries, " · ".join([said["date"]] + [f"{n} {v}" for n, v in said["provenance"]]), folder / "index.html")
             if not check:
-                written = sorted(f.name for f in folder.iterdir() if f.suffix == ".html")
-                publish(folder, whole)
-                print("reports:", REPORTS / "index.html" if whole else ", ".join(str(REPORTS / f) for f in written))
-        print(f"{len(paths) - failed} passed, {failed} failed")
-        return failed
+                pages = publish(folder, study, whole)
+                print("reports:", REPORTS / "index.html" if whole else ", ".join(str(p) for p in pages if p.stem != "packages"))
+        marked = sum(bool(m and m.marked) for m in made)
+        print(f"{len(made) - failed} passed, {failed} failed" + (f", {marked} with checks that are false" if marked else ""))
+        return 1 if failed else MARKED if marked else WRITTEN
+
+
+def parameters(text):
+    """Those of NAME=VALUE NAME=VALUE …: a value ends where the next name begins, or is quoted."""
+    one = r"""\s*(\w+)=("[^"]*"|'[^']*'|.*?)(?=\s+\w+=|\s*$)"""
+    if not re.fullmatch(rf"(?:{one})*\s*", text, flags=re.S):
+        sys.exit(f"SET={text}: want NAME=VALUE NAME=VALUE …")
+    return {name: re.sub(r"""^(["'])(.*)\1$""", r"\2", value, flags=re.S) for name, value in re.findall(one, text, flags=re.S)}
 
 
 def main():
@@ -296,10 +434,15 @@ def main():
     parser.add_argument("--strip", action="store_true", help="only remove the outputs from the notebook files")
     parser.add_argument("--timeout", type=int, default=300, metavar="SECONDS", help="for each cell (default 300)")
     parser.add_argument("--data", type=pathlib.Path, metavar="FILE", help="landmarks to compute from instead of the standard ones")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the notebooks, any number of times")
+    parser.add_argument("--set", action="append", default=[], metavar="'NAME=VALUE …'", help="parameters of the notebooks, any number of times")
     parser.add_argument("--authors", default="", help="of the reports, separated by semicolons")
+    parser.add_argument("--make", action="store_true", help="take DATA, SET, AUTHORS and NOTEBOOKS from the environment, where make puts its variables")
     parser.add_argument("notebook", nargs="*", type=pathlib.Path, help="default: all of notebooks/, with the index")
     args = parser.parse_args()
+    if args.make:
+        args.data = pathlib.Path(os.environ["DATA"]) if os.environ.get("DATA") else None
+        args.set, args.authors = [os.environ.get("SET", "")], os.environ.get("AUTHORS", "")
+        args.notebook = [pathlib.Path(p) for word in shlex.split(os.environ.get("NOTEBOOKS", "")) for p in sorted(glob.glob(word)) or [word]]
     paths = [p.resolve() for p in args.notebook] or sorted(NOTEBOOKS.glob("*.ipynb"))
     if args.strip:
         for path, nb, _ in with_outputs(paths):
@@ -311,33 +454,35 @@ def main():
             os.replace(new, path)
             print(f"stripped {path.name}")
         return
-    parameters = dict(p.partition("=")[::2] for p in args.set)
     for file in paths + ([args.data] if args.data else []):
         if not file.is_file():
-            sys.exit(f"{file}: no such file")
-    own = bool(args.data or parameters)
-    if own:
-        able = [p for p in sorted(NOTEBOOKS.glob("*.ipynb")) if takes(p, args.data, parameters)]
-        others = [p.name for p in paths if not takes(p, args.data, parameters)] if args.notebook else []
-        if others or not (able or args.notebook):
-            what = " and ".join(filter(None, [args.data and args.data.name, ", ".join(parameters)]))
-            sys.exit(f"{what}: not taken by {', '.join(others) or 'any notebook'}; by: {', '.join(p.name for p in able) or 'none'}")
-        paths = paths if args.notebook else able
+            sys.exit(f"{file}: {'not a regular file' if file.exists() else 'no such file'}")
     if not paths:
         print(f"no notebooks in {NOTEBOOKS}")
         return
-    if args.check:
-        found = [f"{path.name} holds outputs (cell {number}): `make strip` removes them" for path, _, number in with_outputs(paths)]
-        if found:
-            sys.exit("\n".join(found))
+    study = Study(args.data and args.data.resolve(), {name: value for text in args.set for name, value in parameters(text).items()})
     try:
-        authors = [a.strip() for a in args.authors.split(";") if a.strip()] or ([] if own else project_authors())
-        whole = not args.notebook and not own
-        sys.exit(asyncio.run(run(paths, whole, args.check, args.timeout, args.data and args.data.resolve(), parameters, authors)) > 0)
+        known = facts(paths)
+        if study.own:
+            able = [p for p in paths if takes(known[p], study)]
+            others = [p.name for p in paths if p not in able] if args.notebook else []
+            if others or not able:
+                what = " and ".join(filter(None, [args.data and args.data.name, ", ".join(study.parameters)]))
+                all = facts(sorted(NOTEBOOKS.glob("*.ipynb")))
+                sys.exit(f"{what}: not taken by {', '.join(others) or 'any notebook'}; by: "
+                         f"{', '.join(p.name for p, fact in all.items() if takes(fact, study)) or 'none'}")
+            known = {p: known[p] for p in able}
+        if args.check:
+            found = [f"{path.name} holds outputs (cell {number}): `make strip` removes them" for path, _, number in with_outputs(known)]
+            if found:
+                sys.exit("\n".join(found))
+        authors = [a.strip() for a in args.authors.split(";") if a.strip()] or ([] if study.own else project_authors())
+        whole = not args.notebook and not study.own
+        sys.exit(asyncio.run(run(known, study, whole, args.check, args.timeout, authors)))
+    except Failure as e:
+        sys.exit(str(e))
     except OSError as e:
-        if e.errno not in (errno.EROFS, errno.EACCES, errno.ENOSPC):
-            raise
-        sys.exit(f"reports need a folder that can be written: {e}")
+        sys.exit(f"the reports cannot be written: {e}")
     except (KeyboardInterrupt, asyncio.CancelledError):
         sys.exit("interrupted: the reports are as they were")
 

@@ -1,11 +1,18 @@
 """Tests of the runner and of the reports, on small notebooks in a temporary folder: python -m unittest (in this folder)."""
 import asyncio
 import base64
+import concurrent.futures
 import contextlib
+import errno
 import hashlib
+import html
 import io
+import json
+import os
 import pathlib
 import re
+import subprocess
+import sys
 import tempfile
 import unittest
 import unittest.mock
@@ -23,24 +30,25 @@ PNG = base64.b64encode(bytes.fromhex(  # one white pixel
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle cx="4" cy="4" r="3"/></svg>'
 
 
-ABOUT = {"authors": ["A. Name", "B. Other"], "date": "1 May 2026", "data": "my.csv", "provenance": [("data", "my_*file*.csv | 2"), ("time", "3 s")]}
+ABOUT = {"authors": ["A. Name", "B. Other"], "date": "1 May 2026", "data": "my.csv", "book": [("00_a", "0. A"), ("name", "1. B"), ("02_c", "2. C $x$")],
+         "names": {"viz.Show": "func Show(drawings ...Drawing)"}, "provenance": [("data", "my_*file*.csv | 2"), ("time", "3 s")]}
 
 
 def picture(**data):
-    return new_output("display_data", data={"image/png": PNG, "image/svg+xml": SVG, "text/plain": "a picture", **data})
+    return new_output("display_data", data={"image/png": PNG, "image/svg+xml": SVG, **data})
 
 
 class Runner(unittest.TestCase):
     def runs(self, notebooks, timeout=60):
-        """Runs the notebooks, given by their code cells; returns what the runner printed and how many failed."""
+        """Runs the notebooks, given by their code cells; returns what the runner printed and its exit status."""
         printed = io.StringIO()
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(printed):
             paths = []
             for name, cells in notebooks.items():
                 paths.append(pathlib.Path(folder, name + ".ipynb"))
                 nbformat.write(new_notebook(cells=[new_code_cell(c) for c in cells]), paths[-1])
-            failed = asyncio.run(run.run(paths, whole=False, check=True, timeout=timeout))
-        return printed.getvalue(), failed
+            status = asyncio.run(run.run(run.facts(paths), run.Study(), whole=False, check=True, timeout=timeout))
+        return printed.getvalue(), status
 
     def test_failures_are_found(self):
         cases = {
@@ -54,8 +62,9 @@ class Runner(unittest.TestCase):
             "magic": ('%nonsense\n%%\nfmt.Println("on")', "unknown or not implemented"),
             "lost": ('%%\nif len(os.Args) > 0 {\n\treturn\n}\nnb.True("seen", true)', "output was lost"),
         }
-        printed, failed = self.runs({name: ["var x = 1", source] for name, (source, _) in cases.items()})
-        self.assertEqual(failed, len(cases), printed)
+        printed, status = self.runs({name: ["var x = 1", source] for name, (source, _) in cases.items()})
+        self.assertEqual(status, 1, printed)
+        self.assertIn(f"0 passed, {len(cases)} failed", printed)
         said = dict(re.findall(r"^FAIL (\w+)\.ipynb(.*?)(?=^FAIL|^ok|\Z)", printed, flags=re.M | re.S))
         for name, (source, message) in cases.items():
             with self.subTest(name):
@@ -64,60 +73,181 @@ class Runner(unittest.TestCase):
                 self.assertIn(message, said[name])
 
     def test_timeout(self):
-        printed, failed = self.runs({"slow": ["%%\ntime.Sleep(time.Hour)"]}, timeout=3)
-        self.assertEqual(failed, 1)
+        printed, status = self.runs({"slow": ["%%\ntime.Sleep(time.Hour)"]}, timeout=3)
+        self.assertEqual(status, 1)
         self.assertIn("not done after 3 s", printed)
 
     def test_success(self):
-        printed, failed = self.runs({
+        printed, status = self.runs({
             "kept": ['var kept = nb.Keep("kept", func() (string, error) { return time.Now().String(), nil })\n%%\nfmt.Print(kept)',
                      "%%\nfmt.Print(kept)", "!true", '%%\nnb.Printf("$x^2$")\nnb.Check("one", 1, 1, 0)\nnb.True("yes", true)']})
-        self.assertEqual(failed, 0, printed)
+        self.assertEqual(status, 0, printed)
         self.assertIn("ok   kept.ipynb", printed)
 
     def test_own_data(self):
         cells = [new_markdown_cell("# Here", metadata={"tags": ["standard"]}), new_code_cell("%%\npanic(3)", metadata={"tags": ["standard"]}),
-                 new_code_cell('%%\nfmt.Println(nb.Data(landmarks.CorpusCallosum(), landmarks.Read).Scale(nb.Param("scale", 1.0)).Specimens)')]
+                 new_code_cell('%%\nfmt.Println(nb.Data(morpho.CorpusCallosum(), morpho.Read).Scale(nb.Param("scale", 1.0)).Specimens)')]
         with tempfile.TemporaryDirectory() as folder:
             path, good, bad = (pathlib.Path(folder, name) for name in ("x.ipynb", "my shapes.csv", "bad.csv"))
             nbformat.write(new_notebook(cells=cells), path)
             good.write_text("specimen,x,y\na,0,0\na,1,7\n")
             bad.write_text("specimen,x,y\na,0,0\na,1,seven\n")
-            self.assertTrue(run.takes(path, good, {"scale": "3"}) and run.takes(path, None, {"scale": "3"}))
-            self.assertFalse(run.takes(path, good, {"size": "3"}) or run.takes(path, pathlib.Path("x.PLY"), {}))
-            self.assertEqual(len(run.read(path, None).cells), 3)
-            made, failing, set_to = run.read(path, good), run.read(path, bad), {"scale": "3"}
+            fact = run.facts([path])[path]
+            self.assertTrue(run.takes(fact, run.Study(good, {"scale": "3"})) and run.takes(fact, run.Study(None, {"scale": "3"})))
+            self.assertFalse(run.takes(fact, run.Study(good, {"size": "3"})) or run.takes(fact, run.Study(pathlib.Path("x.PLY"))))
+            self.assertEqual(len(run.read(path, fact, None).cells), 3)
+            studies = run.Study(good, {"scale": "3", "of": "a/b"}), run.Study(bad)
+            made, failing = run.read(path, fact, good), run.read(path, fact, bad)
+            written = hashlib.sha256(good.read_bytes()).hexdigest()[:16]
 
             async def both():
-                for name in ("1", "2"):
+                for name, study in zip(("1", "2"), studies):
                     pathlib.Path(folder, name).mkdir()
-                return await asyncio.gather(run.execute(made, path, 60, pathlib.Path(folder, "1"), good, set_to),
-                                            run.execute(failing, path, 60, pathlib.Path(folder, "2"), bad), return_exceptions=True)
+                    study.take(pathlib.Path(folder, name))
+                good.write_text("specimen,x,y\na,0,0\na,9,9\n")  # too late: the report is about what was there at the start
+                return await asyncio.gather(run.execute(made, path, 60, pathlib.Path(folder, "1"), studies[0]),
+                                            run.execute(failing, path, 60, pathlib.Path(folder, "2"), studies[1]), return_exceptions=True)
 
             fine, failure = asyncio.run(both())
             self.assertIsNone(fine)
             self.assertIn("[3 21]", run.stream(made.cells[0], "stdout"))
-            self.assertRegex(str(failure), r'bad\.csv:3: .*"seven" is not a number')
-            facts = dict(run.provenance(made, good, set_to, 3.2, [("device", "cpu:0")]))
-            self.assertEqual(facts, {"data": "my shapes.csv, SHA-256 " + hashlib.sha256(good.read_bytes()).hexdigest()[:16] + "…",
-                                     "parameters": "scale = 3", "device": "cpu:0", "time": "3 s"})
-            self.assertEqual(run.report_name(path, good, {"scale": "3", "of": "a/b"}), "x--my shapes,scale=3,of=a_b")
+            self.assertRegex(studies[1].named(str(failure)), re.escape(str(bad)) + ':3: .*"seven" is not a number')
+            self.assertEqual(dict(run.provenance(fact, studies[0], 3.2, [("device", "cpu:0")])),
+                             {"data": f"my shapes.csv, SHA-256 {written}…", "parameters": "scale = 3, of = a/b", "device": "cpu:0", "time": "3 s"})
+            self.assertEqual(run.report_name(path, studies[0]), "x--my shapes,scale=3,of=a_b")
 
-    def test_provenance(self):
-        nb = new_notebook(cells=[new_code_cell("landmarks.CorpusCallosum()\nrand.NewPCG(1, 2)\nRun{Seed: 7}\nrand.NewPCG(1, 2)")])
-        facts = dict(run.provenance(nb, None, {}, 1, []))
+    def test_a_false_check_of_own_data_is_marked(self):
+        source = '%%\nnb.Data(morpho.CorpusCallosum(), morpho.Read)\nnb.Check("side <b>", 2, 1, 0.5)\nnb.True("on", true)'
+        printed = io.StringIO()
+        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+            stack.enter_context(unittest.mock.patch.object(run, "REPORTS", pathlib.Path(folder, "reports")))
+            stack.enter_context(contextlib.redirect_stdout(printed))
+            path, data = pathlib.Path(folder, "x.ipynb"), pathlib.Path(folder, "my.csv")
+            nbformat.write(new_notebook(cells=[new_code_cell(source)]), path)
+            data.write_text("specimen,x,y\na,0,0\na,1,7\n")
+            statuses = [asyncio.run(run.run(run.facts([path]), study, False, False, 60)) for study in (run.Study(data), run.Study())]
+            reports = sorted(f.name for f in run.REPORTS.iterdir() if f.suffix != ".lock")
+            page = (run.REPORTS / "x--my.html").read_text()
+        self.assertEqual(statuses, [run.MARKED, 1])
+        self.assertEqual([r for r in reports if not r.startswith(".")], ["packages.html", "x--my.html", "x--my.pdf"])
+        for line in "     ✗ side <b>: got 2, want 1 ± 0.5\n", "1 passed, 0 failed, 1 with checks that are false\n":
+            self.assertIn(line, printed.getvalue())
+        self.assertRegex(page, '<p class="false">\\s*✗ side &lt;b&gt;: got 2, want 1 ± 0.5')
+
+    def test_facts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "x.ipynb")
+            nbformat.write(new_notebook(cells=[new_markdown_cell("# T"), new_code_cell(
+                '!ls\nvar data = nb.Data(\n\tmorpho.CorpusCallosum(), // two\n\tmorpho.Read)\n'
+                'func show() { viz.Show() }\n%%\nrand.NewPCG(1, 2)\nr := Run{Seed: 7}\nviz.Show(\n\tf,\n)\nif r {\n\tviz.Show(f)\n}\nfmt.Println("viz.Show(f)")'),
+                new_code_cell('var s = nb.Param(`s`, 1) // nb.Param("t", 2)\nvar r = rand.NewPCG(1, 2)'), new_code_cell("no Go {"),
+                new_code_cell('const n = 3\n\n// f shows.\nfunc f() {\n\tviz.Show(1)\n}\nx := nb.Param("u", n); viz.Show(x,\n\tn)\nf()\nfmt.Print(x)')]), path)
+            self.assertEqual(run.facts([path])[path], {
+                "readers": ["morpho.Read"], "params": ["s", "u"], "seeds": ["PCG(1, 2)", "Seed: 7"], "data": True,
+                "cells": [{"shows": 1, "prints": True}, {"shows": 0, "prints": False}, {"shows": 0, "prints": False}, {"shows": 1, "prints": True}]})
+
+    def test_provenance_of_standard_data(self):
+        with tempfile.TemporaryDirectory() as folder:
+            study = run.Study()
+            study.take(pathlib.Path(folder))
+        fact = {"data": True, "seeds": ["PCG(1, 2)", "Seed: 7"]}
+        facts = dict(run.provenance(fact, study, 1, []))
         self.assertRegex(facts["data"], "^those of the project, SHA-256 [0-9a-f]{16}…$")
         self.assertEqual(facts["random numbers"], "PCG(1, 2), Seed: 7")
 
-    def test_reports_about_own_data_stay(self):
-        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-            reports, new = pathlib.Path(folder, "reports"), pathlib.Path(folder, "new")
-            stack.enter_context(unittest.mock.patch.object(run, "REPORTS", reports))
-            for file in (reports / "02_x--my.html", reports / "03_old.html", new / "01_x.html"):
-                file.parent.mkdir(exist_ok=True)
-                file.touch()
-            run.publish(new, whole=True)
-            self.assertEqual(sorted(f.name for f in reports.iterdir()), ["01_x.html", "02_x--my.html"])
+    def test_parameters(self):
+        for text, want in {
+            "": {}, "sigma=3 closed=true": {"sigma": "3", "closed": "true"}, "from=Homo sapiens  to=Pan t. sigma=2 ": {"from": "Homo sapiens", "to": "Pan t.", "sigma": "2"},
+            "from='a to=b' to=": {"from": "a to=b", "to": ""}, 'from="x"': {"from": "x"}, "from=Grey's a=`b`$(c)": {"from": "Grey's", "a": "`b`$(c)"},
+        }.items():
+            with self.subTest(text):
+                self.assertEqual(run.parameters(text), want)
+        with self.assertRaisesRegex(SystemExit, "want NAME=VALUE"):
+            run.parameters("sigma 3")
+
+    def test_make_passes_values_as_they_are(self):
+        values = {"DATA": "-`id` $(shell touch pwned) $$x \"q\" 'p'.csv", "SET": "from=Homo sapiens to=$(shell touch pwned)`touch pwned`", "AUTHORS": 'A "B" $C; D'}
+        with tempfile.TemporaryDirectory() as folder:
+            python = pathlib.Path(folder, "venv", "python")
+            python.parent.mkdir()
+            python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "import json, os; print(json.dumps(dict(os.environ)))"\n')
+            python.chmod(0o700)
+            given = [f"{name}={value}" for name, value in values.items()]
+            for where, args, env in ("the command line", given, {}), ("the environment", [], values):
+                done = subprocess.run(["make", "--no-print-directory", "-f", run.ROOT / "Makefile", "report", "SETUP=@:", f"VENV={python.parent}", *args],
+                                      cwd=folder, env=dict(os.environ, MAKEFLAGS="", **env), capture_output=True, text=True)
+                with self.subTest(where):
+                    self.assertEqual({name: json.loads(done.stdout)[name] for name in values}, values, done.stderr)
+                    self.assertFalse(pathlib.Path(folder, "pwned").exists())
+
+    def published(self, reports, files, study=None, whole=False):
+        with tempfile.TemporaryDirectory() as new, unittest.mock.patch.object(run, "REPORTS", reports):
+            for name, content in files.items():
+                pathlib.Path(new, name).write_text(content)
+            return [p.name for p in run.publish(pathlib.Path(new), study or run.Study(), whole)]
+
+    def test_only_own_files_are_touched(self):
+        with tempfile.TemporaryDirectory() as folder:
+            reports = pathlib.Path(folder, "reports")
+            self.published(reports, {"01_x.html": "1", "01_x.pdf": "1", "02_x.html": "1", "02_x.pdf": "1", "index.html": "1"}, whole=True)
+            self.published(reports, {"02_x--my.html": "own"}, run.Study(pathlib.Path("/a/my.csv")))
+            (reports / "my_thesis.pdf").write_text("thesis")
+            (reports / "notes.html").write_text("notes")
+            pages = self.published(reports, {"01_x.html": "2", "01_x.pdf": "2", "index.html": "2"}, whole=True)
+            self.assertEqual(pages, ["01_x.html", "index.html"])
+            self.assertEqual({f.name: f.read_text() for f in reports.iterdir() if not f.name.startswith(".")}, {
+                "01_x.html": "2", "01_x.pdf": "2", "index.html": "2", "02_x--my.html": "own", "my_thesis.pdf": "thesis", "notes.html": "notes"})
+
+    def test_data_of_one_name_have_reports_of_their_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            reports, name = pathlib.Path(folder), "02_x--my.html"
+            a, b, tps = (run.Study(pathlib.Path(p)) for p in ("/a/my.csv", "/b/my.csv", "/a/my.tps"))
+            names = [self.published(reports, {name: text}, study) for text, study in (("1", a), ("2", b), ("3", a), ("4", tps), ("5", b))]
+            self.assertEqual(names, [["02_x--my.html"], ["02_x--my~2.html"], ["02_x--my.html"], ["02_x--my~3.html"], ["02_x--my~2.html"]])
+            self.assertEqual([(reports / n).read_text() for n in ("02_x--my.html", "02_x--my~2.html", "02_x--my~3.html")], ["3", "5", "4"])
+
+    def test_reports_on_another_file_system(self):
+        other = pathlib.Path("/dev/shm")
+        if not other.is_dir() or other.stat().st_dev == pathlib.Path(tempfile.gettempdir()).stat().st_dev:
+            self.skipTest("no second file system")
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(dir=other) as there:
+            reports = pathlib.Path(folder, "reports")
+            reports.symlink_to(pathlib.Path(there, "new", "place"))  # which is made
+            self.published(reports, {"01_x.html": "1", "01_x.pdf": "1"})
+            self.assertEqual((pathlib.Path(there, "new", "place", "01_x.pdf")).read_text(), "1")
+
+    def test_long_names(self):
+        long = run.Study(pathlib.Path("é" * 120 + ".csv"), {"from": "b" * 300})
+        name, other = (run.report_name(pathlib.Path("04_x.ipynb"), s) for s in (long, run.Study(long.data, {"from": "b" * 299})))
+        self.assertLess(len(name.encode()), 200)
+        self.assertNotEqual(name, other)
+
+    def test_new_runs_are_not_swept_away(self):
+        def starts():
+            for _ in range(50):
+                with run.workplace() as folder:
+                    (folder / "file").write_text("kept")
+            return True
+
+        with tempfile.TemporaryDirectory() as home, unittest.mock.patch.object(run, "HOME", pathlib.Path(home)):
+            dead = run.HOME / "run-dead"
+            dead.mkdir()
+            (dead / "lock").touch()
+            (run.HOME / "run-cut").mkdir()  # killed before it had a lock
+            with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                self.assertEqual([task.result() for task in [pool.submit(starts) for _ in range(4)]], [True] * 4)
+            self.assertEqual([f.name for f in run.HOME.iterdir()], ["runs"])
+
+    def test_a_full_disk_is_told(self):
+        full = OSError(errno.ENOSPC, "No space left on device")
+        with unittest.mock.patch.object(report, "write_html", side_effect=full):
+            printed, status = self.runs({"x": ["%%"]})
+        self.assertEqual(status, 1)
+        self.assertRegex(printed, r"FAIL x\.ipynb \(\d+ s\), .*No space left on device\n")
+        self.assertNotIn("Traceback", printed)
+        with unittest.mock.patch.object(run, "facts", side_effect=full), unittest.mock.patch.object(sys, "argv", ["run.py"]):
+            with self.assertRaisesRegex(SystemExit, "the reports cannot be written: .*No space left"):
+                run.main()
 
     def test_outputs_in_a_file_are_found(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -154,14 +284,14 @@ class Report(unittest.TestCase):
             new_markdown_cell("**Figure.** Another."))
         page = self.html(nb)
         for name, ok in {
-            "no links out": not re.search(r'(?:src|href)="(?!data:|#|index\.html)', page),
+            "no links out": not re.search(r'(?:src|href)="(?!data:|#|(?:index|00_a|02_c|packages)\.html)', page),
             "the drawing": "data:image/svg+xml" in page and "data:image/png" not in page,
             "no colour codes": "\x1b" not in page,
             "one stream": "one\ntwo" in page,
             "no kernel commands": "%%" not in page,
             "links of Jupyter": 'href="#1-model">there' in page,
             "authors and date": "A. Name, B. Other · 1 May 2026 · computed from my.csv" in page,
-            "how it was made": "<td style=\"text-align: left;\">my_*file*.csv | 2</td>" in page and 'id="provenance"' in page,
+            "how it was made": "<dd>my_*file*.csv | 2</dd>" in page and 'id="provenance"' in page,
             "code folds": page.count('<details class="code" open>') == 2,
             "one title": page.count("<h1") == 1 and "<title>Shapes in M</title>" in page,
             "the font of the formulas, and little of it": 10_000 < len(re.search(r"data:font/woff2;base64,([^)]*)", page)[1]) < 60_000,
@@ -170,9 +300,111 @@ class Report(unittest.TestCase):
             with self.subTest(name):
                 self.assertTrue(ok)
         # The caption stands between the picture and what was printed after it.
-        order = [page.index(s) for s in ("data:image/svg+xml", "Figure 1.", "one\ntwo", "Figure 2.")]
+        order = [page.index(s) for s in ("data:image/svg+xml", "Figure 1.</strong>", "one\ntwo", "Figure 2.</strong>")]
         self.assertEqual(order, sorted(order))
         self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
+
+    def test_outputs_are_data(self):
+        # What a careless cell might print of a name: no HTML, no attribute, no resource, no script comes through.
+        with tempfile.TemporaryDirectory() as folder:
+            secret = pathlib.Path(folder, "secret.svg")
+            secret.write_text(SVG)
+            hostile = (f'✓ <img src="{secret}"> <script>alert(1)</script> [x]{{.c onclick="f()"}} ![alt]({secret}) ![u](http://127.0.0.1:9/x.png)\n\n'
+                       f'<div onclick="f()">block</div>\n\n<script>\nalert(2)\n</script>\n\n`r`{{=html}} [go](javascript:f()) [on](https://x.y/) $y$\n\n'
+                       f'::: {{onclick="f()"}}\nfenced\n:::\n\n```{{=html}}\n<b>raw</b>\n```\n\n[^1]: note `#read("{secret}")`{{=typst}}')
+            nb = self.notebook(new_code_cell("x", outputs=[new_output("display_data", data={"text/markdown": hostile}),
+                                                           new_output("stream", name="stdout", text=f'<img src="{secret}"> `{{=html}} ```\n#read("x")\n')]))
+            page = self.html(nb)
+            self.pdf(nb)
+        for part in "&lt;img src=", "&lt;script&gt;alert(1)", "&lt;script&gt;", "&lt;div onclick=", ">on</a>", "fenced", "&lt;b&gt;raw":
+            with self.subTest(part):
+                self.assertIn(part, page)
+        for part in "<img", "<script>alert", "<script>\nalert", "<div onclick", "javascript:f()\"", "<b>raw", "<span class=\"c\"", base64.b64encode(SVG.encode()).decode()[:40]:
+            with self.subTest(part):
+                self.assertNotIn(part, page)
+        self.assertEqual(page.count("<script"), 1)  # the template's
+
+    def test_resources_come_from_the_notebook(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "p.svg")
+            file.write_text(SVG)
+            for cell in (new_markdown_cell(f"![a picture]({file})"), new_code_cell("x", outputs=[new_output("display_data", data={"text/html": f'<img src="{file}">'})])):
+                for write in self.html, self.pdf:
+                    with self.subTest((cell.cell_type, write.__name__)), self.assertRaisesRegex(report.ReportError, re.escape(str(file)) + " does not come from the notebook"):
+                        write(self.notebook(cell))
+
+    def test_only_scripts_of_outputs_run(self):
+        # The page names its scripts by their checksums; what comes in by another way does not run, and nothing is fetched.
+        figure = '<figure><canvas></canvas><script>\nconst a = 1 < 2 && "é";\n</script></figure>'
+        page = self.html(self.notebook(new_code_cell("x", outputs=[new_output("display_data", data={"text/html": figure})])))
+        policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)[1]
+        scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.S)
+        self.assertEqual(len(scripts), 2)
+        for script in scripts:
+            self.assertIn("'sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() + "'", policy)
+        self.assertIn("default-src 'none'", policy)
+        self.assertNotIn("unsafe-inline' 'sha", policy)
+
+    def test_names_of_any_letters(self):
+        # In names, authors and files: each report is written, and shows them.
+        odd = ['日本 🐭', 'A "B" \\ #read("/etc/passwd") $x$ <b>', "é_*x*`", "${x}$ [a](b)"]
+        for name in odd:
+            about = dict(ABOUT, authors=[name], data=name, provenance=[("data", name)])
+            nb = self.notebook(new_code_cell("x", outputs=[new_output("display_data", data={"text/markdown": "✓ " + re.sub(r"([!-/:-@[-`{-~])", r"\\\1", name)})]))
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(ABOUT, about):
+                page = self.html(nb)
+                self.assertEqual(html.unescape(page).count(name), 4)
+                self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
+
+    def test_a_book(self):
+        page = self.html(self.notebook(
+            new_markdown_cell("See notebook 2, notebooks 0 and 2 (not 1 or 7), or [its end](02_c.ipynb); 2 shapes. At ($y$). `viz.Show` and `viz.None`"),
+            new_code_cell("%%\nviz.Show(f)\nx.Show(f)", outputs=[picture(), picture()]), new_markdown_cell("**Figure.** A *circle* of $\\mathbb R^2$."),
+            new_markdown_cell("## Last"), new_code_cell("y", metadata={"tags": ["listing"]}, outputs=[picture(), picture(**{
+                "text/plain": "Two <b> circles.", "image/svg+xml": SVG.replace("<circle", "<style>@media (prefers-color-scheme: dark) {}</style><circle")})])))
+        for name, part in {
+            "previous": '<a rel="prev" href="00_a.html">← 0. A</a>', "next": '<a rel="next" href="02_c.html">2. C $x$ →</a>',
+            "a number": 'See notebook <span><a href="02_c.html" title="2. C $x$">2</a>,</span> notebooks <a href="00_a.html" title="0. A">0</a> and <a',
+            "no number": "1 or 7), or <a href", "a file": '">its end</a>; 2 shapes.',
+            "a full stop": '<span class="nobr">(<math><mi>y</mi></math>).</span>',
+            "a name": 'href="packages.html#viz.Show" title="func Show(drawings ...Drawing)"><code>viz.Show</code></a> and <code>viz.None</code>',
+            "a name in code": 'title="func Show(drawings ...Drawing)">viz<span class="op">.</span>Show</a>', "an alternative text": 'alt="Figure 1. A circle of R^2."',
+            "one of another picture": 'alt="Picture: Shapes in M"', "one without a caption": 'alt="Picture: Last"', "one of its own": 'alt="Two &lt;b&gt; circles."',
+            "folded": '<details class="code"><summary>', "shown": '<details class="code" open><summary>',
+        }.items():
+            with self.subTest(name):
+                self.assertIn(part, page)
+        self.assertEqual(page.count("packages.html#"), 2)
+        self.assertEqual(page.count('class="on-white"'), 3)  # the fourth picture looks after itself in the dark
+
+    def test_checks_and_packages(self):
+        checks = [{"what": "side $x$", "got": "1.5", "want": "1", "tol": "0.5", "ok": True}, {"what": "a\\_b", "ok": False}]
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "checks.html")
+            report.write_checks([("02_c", self.notebook(new_code_cell("x", metadata={"checks": checks})))], ABOUT, path)
+            page = path.read_text()
+            report.write_packages('<h2 id="viz">viz</h2><h3 id="viz.Show">x</h3>', path)
+            self.assertIn('<a href="#viz">viz</a>', path.read_text())
+        for part in '<a href="02_c.html" title="2. C $x$">Shapes in', "✓ side <math><mi>x</mi></math>: got 1.5 (want 1 ± 0.5)", '<p class="false">✗ a_b</p>', "2 claims":
+            with self.subTest(part):
+                self.assertIn(part, re.sub(r"</?span[^>]*>|\n", "", page))
+        self.assertNotIn("<details", page)
+
+    def test_reference(self):
+        documentation = run.reference()
+        self.assertEqual(documentation["names"]["nb.Text"], "func Text(data string) string")
+        for place in "nb", "nb.Text", "morpho.Dataset.Names":
+            self.assertIn(f'id="{place}"', documentation["page"])
+        places = set(re.findall(r'id="([^"]*)"', documentation["page"]))
+        self.assertEqual(set(documentation["names"]) - places, set())
+
+    def test_code_on_paper_stays_within_the_border(self):
+        # The template refuses a line of more than 90 columns: whatever is written, it is wrapped or cut.
+        words = "f(" + "argument, " * 30 + ")"
+        for source in words, "\t\t// " + "word " * 60, f'x := "{"y" * 300}"', f'x := g("{"a b " * 20}", "{"c d " * 40}%d\\n")', "x" * 500, "\t" * 30 + words, "日本" * 60, f"x := `{'raw ' * 50}\n{'raw' * 50}`":
+            with self.subTest(source[:20]):
+                nb = self.notebook(new_markdown_cell(f"```\n{source}\n```"), new_code_cell(source, outputs=[new_output("stream", name="stdout", text=source)]))
+                self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
 
     def test_pdf_is_reproducible(self):
         nb = self.notebook(new_code_cell("x", outputs=[picture()]))
@@ -203,7 +435,7 @@ class Report(unittest.TestCase):
             path = pathlib.Path(folder, "index.html")
             report.write_index([("01_x", self.notebook(new_code_cell("x", outputs=[picture()])))], "made today", path)
             page = path.read_text(encoding="utf-8")
-        for part in ('href="01_x.html"', 'href="01_x.pdf"', "First, <math", "<img src", "made today"):
+        for part in ('href="01_x.html"', 'href="01_x.pdf"', "First, <span class=\"nobr\"><math>", "<img src", "made today"):
             with self.subTest(part):
                 self.assertTrue(part in page)
         self.assertFalse("Second." in page)

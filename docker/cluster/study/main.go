@@ -17,6 +17,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/json"
@@ -26,6 +27,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -35,6 +37,7 @@ import (
 	"anatomy/geom/stats"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 func main() {
@@ -65,7 +68,7 @@ func study(args []string) error {
 	s := settings{Kind: args[0]}
 	f := flag.NewFlagSet("study "+s.Kind, flag.ContinueOnError)
 	out := f.String("out", "", "`folder` of the results")
-	data := f.String("data", "", "`file` of the shapes, as landmarks.Read takes it")
+	data := f.String("data", "", "`file` of the shapes, as morpho.Read takes it")
 	task := f.Int("task", number("SLURM_ARRAY_TASK_ID", 0)-number("SLURM_ARRAY_TASK_MIN", 0)+number("JOB_COMPLETION_INDEX", 0), "number of this task, from 0")
 	tasks := f.Int("tasks", number("SLURM_ARRAY_TASK_COUNT", 1)*number("JOB_COMPLETIONS", 1), "how many tasks there are")
 	f.BoolVar(&s.Aligned, "align", true, "align the shapes first, keeping their sizes")
@@ -74,7 +77,7 @@ func study(args []string) error {
 	case "register":
 		f.StringVar(&s.Template, "template", "", "`name` of the subject to register to the others; else the mean of the shapes")
 	case "bootstrap":
-		f.Float64Var(&s.Mismatch, "mismatch", 0, "standard deviation of the landmarks' noise; 0: exact logarithms")
+		f.Float64Var(&s.Mismatch, "mismatch", 0, "noise of the landmarks as a share of their deformation in the large, a number without unit; 0: exact logarithms")
 		f.IntVar(&s.Samples, "samples", 1000, "how many")
 		f.Uint64Var(&s.Seed, "seed", 1, "of the random numbers")
 	case "collect":
@@ -98,7 +101,9 @@ func study(args []string) error {
 	case *tasks < 1 || *task < 0 || *task >= *tasks:
 		return fmt.Errorf("task %d of %d: want 0 ≤ task < tasks", *task, *tasks)
 	}
-	work, count, err := prepare(&s, *data)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	work, count, err := prepare(ctx, &s, *data)
 	if err != nil {
 		return err
 	}
@@ -131,13 +136,13 @@ type result struct {
 }
 
 // prepare reads the data and returns how result number i < count is computed.
-func prepare(s *settings, file string) (work func(i int) (*result, error), count int, err error) {
+func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*result, error), count int, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, 0, err
 	}
 	s.Data = fmt.Sprintf("%x", sha256.Sum256(text))
-	d, err := landmarks.Read(file)
+	d, err := morpho.Read(file)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -147,12 +152,12 @@ func prepare(s *settings, file string) (work func(i int) (*result, error), count
 	shapes := d.Shapes()
 	var mean [][]float64
 	if s.Aligned {
-		a, err := landmarks.Procrustes(shapes, landmarks.KeepSize())
+		a, err := morpho.Procrustes(shapes, morpho.KeepSize())
 		if err != nil {
 			return nil, 0, err
 		}
 		shapes, mean = a.Shapes, a.Mean
-	} else if mean, err = landmarks.Mean(shapes); err != nil {
+	} else if mean, err = morpho.Mean(shapes); err != nil {
 		return nil, 0, err
 	}
 	template := mean
@@ -166,11 +171,11 @@ func prepare(s *settings, file string) (work func(i int) (*result, error), count
 			}
 		}
 	}
-	width := cmp.Or(s.Width, landmarks.MeanSpacing(template, false))
+	width := cmp.Or(s.Width, morpho.MeanSpacing(template, false))
 	if width < 0 {
 		return nil, 0, fmt.Errorf("-width %g: want a positive number", width)
 	}
-	space := landmarks.New(len(template), len(template[0]), kernels.Gaussian(width))
+	space := landmarks.New(len(template), len(template[0]), kernels.Gaussian(width), geom.Context(ctx))
 	if s.Kind == "register" {
 		return func(i int) (*result, error) {
 			g, err := space.Log(template, shapes[i])
@@ -181,28 +186,24 @@ func prepare(s *settings, file string) (work func(i int) (*result, error), count
 				Length: g.Length, Residual: g.Residual, Velocity: g.Velocity, Momentum: g.Momentum}, nil
 		}, len(shapes), nil
 	}
-	points, err := space.Vectors(shapes)
-	if err != nil {
-		return nil, 0, err
-	}
 	options := []stats.Option{}
 	if s.Mismatch != 0 {
 		options = append(options, stats.Mismatch(s.Mismatch))
 	}
 	return func(i int) (*result, error) {
 		random := rand.New(rand.NewPCG(s.Seed, uint64(i)))
-		sample := make([][]float64, len(points))
+		sample := make([][][]float64, len(shapes))
 		for j := range sample {
-			sample[j] = points[random.IntN(len(points))]
+			sample[j] = shapes[random.IntN(len(shapes))]
 		}
-		m, err := stats.FrechetMean(space.Geometry, sample, options...)
+		m, err := stats.FrechetMean(space, sample, options...)
 		if err != nil {
 			return nil, fmt.Errorf("sample %d: %w", i, err)
 		}
 		if m.Status == geom.Cancelled {
 			return nil, errors.New("stopped")
 		}
-		return &result{Number: i, Status: m.Status.String(), Residual: m.Residual, Mean: space.Shape(m.Point), Variance: m.Variance}, nil
+		return &result{Number: i, Status: m.Status.String(), Residual: m.Residual, Mean: m.Point, Variance: m.Variance}, nil
 	}, s.Samples, nil
 }
 

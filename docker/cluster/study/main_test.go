@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 // A test starts this program again as a task.
@@ -22,10 +22,10 @@ func TestMain(m *testing.M) {
 
 func skulls(t *testing.T, n int) string {
 	t.Helper()
-	d := landmarks.GorillaSkulls()
+	d := morpho.GorillaSkulls()
 	d.Specimens = d.Specimens[:n]
 	path := filepath.Join(t.TempDir(), "skulls.csv")
-	if err := landmarks.Write(path, d); err != nil {
+	if err := morpho.Write(path, d); err != nil {
 		t.Fatal(err)
 	}
 	return path

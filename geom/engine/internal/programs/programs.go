@@ -11,15 +11,19 @@ import "C"
 
 import (
 	"bytes"
-	"cmp"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -29,22 +33,28 @@ import (
 // limit is how many bytes of programs are kept: of more, the ones not used for longest go.
 const limit = 1 << 30
 
+// mark begins every file written here; after it come the SHA-256 of key and program together, and the program.
+const mark = "A program compiled by XLA, kept by anatomy.\n"
+
+// ErrUnsafe says that somebody else could put machine code where programs are kept.
+var ErrUnsafe = errors.New("it must be a folder of this user that nobody else can write to")
+
 // What programs are kept in, and what they depend on beside themselves.
 var (
-	folder  string
+	folder  *os.Root
 	machine string
 )
 
-// Keep opens a plug-in for go-xla, which finds it by its path from then on, and keeps its programs in a folder.
+// Keep opens a plug-in for go-xla, which finds it by its path from then on, and keeps its programs in a folder below dir
+// that is this user's alone.
 func Keep(plugin, dir string) error {
 	info, err := os.Stat(plugin)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if folder, err = open(filepath.Join(dir, fmt.Sprintf("anatomy-programs-%d", os.Geteuid()))); err != nil {
 		return err
 	}
-	folder = dir
 	machine = fmt.Sprint(info.Size(), info.ModTime().UnixNano(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), os.Getenv("XLA_FLAGS"), processor())
 	path := C.CString(plugin)
 	defer C.free(unsafe.Pointer(path))
@@ -55,6 +65,37 @@ func Keep(plugin, dir string) error {
 	}
 	prune()
 	return pjrt.RegisterPreloadedPlugin(plugin, uintptr(api))
+}
+
+// open makes the folder where there is none and opens it for good: whatever happens to its path, the one that was checked
+// stays in use.
+func open(dir string) (*os.Root, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	named, err := os.Lstat(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := root.Stat(".")
+	if err == nil && !(os.SameFile(named, opened) && private(opened)) { // not the same: a link
+		err = fmt.Errorf("%s: %w", dir, ErrUnsafe)
+	}
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return root, nil
+}
+
+// private says whether this user alone can write to a file or folder. Bits of the group are those of access lists, too.
+func private(info os.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
 }
 
 // processor is what the first processor of the machine can do: machine code of one may not run on another.
@@ -80,62 +121,120 @@ func anatomyFind(code *C.char, codeSize C.size_t, options *C.char, optionsSize C
 	h.Write(unsafe.Slice((*byte)(unsafe.Pointer(code)), codeSize))
 	h.Write(unsafe.Slice((*byte)(unsafe.Pointer(options)), optionsSize))
 	key := hex.EncodeToString(h.Sum(nil))
-	path := filepath.Join(folder, key)
-	if file, err := os.ReadFile(path); err == nil && len(file) > sha256.Size {
-		sum, program := file[:sha256.Size], file[sha256.Size:]
-		if want := sha256.Sum256(program); bytes.Equal(sum, want[:]) {
-			*found, *foundSize = (*C.char)(C.CBytes(program)), C.size_t(len(program))
-			now := time.Now()
-			_ = os.Chtimes(path, now, now)
-		}
+	if program := read(key); program != nil {
+		*found, *foundSize = (*C.char)(C.CBytes(program)), C.size_t(len(program))
 	}
 	return C.CString(key)
 }
 
-// A program that cannot be written is compiled again another time.
-//
 //export anatomyKeep
 func anatomyKeep(key, program *C.char, size C.size_t) {
-	content := unsafe.Slice((*byte)(unsafe.Pointer(program)), size)
-	f, err := os.CreateTemp(folder, "new-*")
+	write(C.GoString(key), unsafe.Slice((*byte)(unsafe.Pointer(program)), size))
+}
+
+// read returns the program that was kept under a key, or nil.
+func read(key string) []byte {
+	f := kept(key)
+	if f == nil {
+		return nil
+	}
+	defer f.Close()
+	file, err := io.ReadAll(f)
+	if err != nil || len(file) <= len(mark)+sha256.Size {
+		return nil
+	}
+	program := file[len(mark)+sha256.Size:]
+	if !bytes.HasPrefix(file, head(key, program)) {
+		return nil
+	}
+	now := time.Now()
+	_ = folder.Chtimes(key, now, now)
+	return program
+}
+
+// head is what stands before a program in its file.
+func head(key string, program []byte) []byte {
+	h := sha256.New()
+	h.Write([]byte(key))
+	h.Write(program)
+	return h.Sum([]byte(mark))
+}
+
+// kept opens a file that was written here: a regular one of this user's, whole or damaged. Of any other it returns nil.
+func kept(name string) *os.File {
+	f, err := folder.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // an open pipe would wait for a writer
+	if err != nil {
+		return nil
+	}
+	start := make([]byte, len(mark))
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && private(info) {
+		if n, _ := f.ReadAt(start, 0); n == 0 || string(start) == mark { // an empty one is what a crash left
+			return f
+		}
+	}
+	f.Close()
+	return nil
+}
+
+func ours(name string) bool {
+	f := kept(name)
+	if f == nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
+// write keeps a program under its key, where no file stands that is not ours. One that cannot be written is compiled again
+// another time.
+func write(key string, program []byte) {
+	if _, err := folder.Lstat(key); err == nil && !ours(key) {
+		return
+	}
+	name := unfinished + rand.Text()
+	f, err := folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return
 	}
-	defer os.Remove(f.Name())
-	sum := sha256.Sum256(content)
-	_, err = f.Write(sum[:])
-	if err == nil {
-		_, err = f.Write(content)
-	}
-	if f.Close() == nil && err == nil {
-		_ = os.Rename(f.Name(), filepath.Join(folder, C.GoString(key)))
+	_, err = f.Write(append(head(key, program), program...))
+	if f.Close() != nil || err != nil || folder.Rename(name, key) != nil {
+		_ = folder.Remove(name)
 	}
 }
 
-// prune removes what has not been used for longest where there is more than the limit, down to half of it.
+// unfinished begins the names of files that are being written; all others are named by keys.
+const unfinished = "new-"
+
+// prune removes what has not been used for longest where there is more than the limit, down to half of it. Files that are
+// not ours neither count nor go.
 func prune() {
-	entries, err := os.ReadDir(folder)
+	entries, err := fs.ReadDir(folder.FS(), ".")
 	if err != nil {
 		return
 	}
 	var files []os.FileInfo
-	total := int64(0)
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
+		_, notHex := hex.DecodeString(e.Name())
+		isKey := len(e.Name()) == 2*sha256.Size && notHex == nil
+		if info, err := e.Info(); err == nil && (isKey || strings.HasPrefix(e.Name(), unfinished)) {
 			files = append(files, info)
-			total += info.Size()
 		}
 	}
-	if total <= limit {
+	if size(files) <= limit {
 		return
 	}
-	slices.SortFunc(files, func(a, b os.FileInfo) int { return cmp.Compare(a.ModTime().UnixNano(), b.ModTime().UnixNano()) })
-	for _, f := range files {
-		if total <= limit/2 {
-			return
-		}
-		if os.Remove(filepath.Join(folder, f.Name())) == nil {
-			total -= f.Size()
-		}
+	files = slices.DeleteFunc(files, func(f os.FileInfo) bool { return !ours(f.Name()) })
+	slices.SortFunc(files, func(a, b os.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	for size(files) > limit/2 {
+		last := len(files) - 1
+		_ = folder.Remove(files[last].Name())
+		files = files[:last]
 	}
+}
+
+func size(files []os.FileInfo) (total int64) {
+	for _, f := range files {
+		total += f.Size()
+	}
+	return total
 }

@@ -1,7 +1,9 @@
 package cell
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -72,10 +74,14 @@ func TestAddKeepsLines(t *testing.T) {
 	}
 }
 
-func TestImportAll(t *testing.T) {
-	got := string(workspace(t).ImportAll("all"))
-	if !strings.HasPrefix(got, "package all\n") || strings.Count(got, "import _ ") != 4 || !strings.Contains(got, `"shapes/one/twice"`) {
-		t.Error(got)
+func TestWriteAll(t *testing.T) {
+	file, err := workspace(t).WriteAll(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(file)
+	if err != nil || !strings.HasPrefix(string(got), "package all\n") || strings.Count(string(got), "import _ ") != 4 || !strings.Contains(string(got), `"shapes/one/twice"`) {
+		t.Errorf("%v\n%s", err, got)
 	}
 }
 
@@ -133,6 +139,7 @@ func TestStatus(t *testing.T) {
 }
 
 func TestMakeFolder(t *testing.T) {
+	t.Setenv("GOTMPDIR", "")
 	dir := t.TempDir()
 	in := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }
 	for _, name := range []string{"kernel_killed", "kernel_starting", "other_x"} {
@@ -155,7 +162,41 @@ func TestMakeFolder(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	if temporary := os.Getenv("GOTMPDIR"); filepath.Dir(temporary) != in("kernel_b") {
+		t.Errorf("temporary files lie in %q", temporary)
+	}
 	if err := MakeFolder(in("kernel_a")); err == nil {
 		t.Error("a folder that exists is taken")
+	}
+}
+
+// Kernels that start at the same time leave each other's folders alone.
+func TestMakeFolderMeanwhile(t *testing.T) {
+	t.Setenv("GOTMPDIR", "")
+	dir := t.TempDir()
+	if name := os.Getenv("CELL_TEST_FOLDER"); name != "" {
+		for i := range 60 {
+			path := fmt.Sprintf("%s_%d", name, i)
+			if err := MakeFolder(path); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(filepath.Join(path, lockName)); err != nil {
+				t.Fatal("removed: ", err)
+			}
+		}
+		return
+	}
+	var kernels [4]*exec.Cmd
+	for i := range kernels {
+		kernels[i] = exec.Command(os.Args[0], "-test.run=^TestMakeFolderMeanwhile$")
+		kernels[i].Env = append(os.Environ(), "CELL_TEST_FOLDER="+filepath.Join(dir, fmt.Sprintf("kernel_%d", i)))
+		if err := kernels[i].Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, k := range kernels {
+		if err := k.Wait(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -32,11 +32,16 @@ type Workspace struct {
 	own  map[string][]string // name of a package of the modules → import paths
 	used map[string][]string // name of a package that they import → import paths
 	dirs map[string]string   // import path of a package of the modules → its folder
+
+	cell   int              // the number of the newest cell
+	cells  map[int][]string // the lines of each
+	mains  map[int][]string // the statements of its main function
+	values map[string]int   // variable of a main function → the number of its cell
 }
 
 // NewWorkspace takes the folders of the modules.
 func NewWorkspace(roots []string) *Workspace {
-	return &Workspace{roots: roots}
+	return &Workspace{roots: roots, cells: map[int][]string{}, mains: map[int][]string{}, values: map[string]int{}}
 }
 
 // Imports returns the source of a package main with an import of every package that it names and does not import,
@@ -44,16 +49,40 @@ func NewWorkspace(roots []string) *Workspace {
 // known package is reported as such. Names that the workspace does not know, or knows twice, are left to goimports.
 // No line moves up to the first import of the source.
 func (w *Workspace) Imports(src []byte) ([]byte, error) {
-	out, err := imports.Process("main.go", w.Add(src), nil)
+	src = w.Add(src)
+	if bytes.Contains(src, []byte(displayOpen)) && bytes.Contains(src, []byte("viz.")) {
+		src = w.Add(append(src, drawing...))
+	}
+	out, err := imports.Process("main.go", src, nil)
 	if err != nil {
 		return nil, err
 	}
 	return add(out, func(name string) string { // misspelt functions of the standard library
-		if info, err := os.Stat(filepath.Join(goroot(), "src", name)); err == nil && info.IsDir() {
+		if standard(name) != "" {
 			return name
 		}
 		return ""
 	}), nil
+}
+
+// standard is the folder of a package of the standard library, or "".
+func standard(name string) string {
+	dir := filepath.Join(goroot(), "src", name)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return ""
+	}
+	return dir
+}
+
+// folder is where the sources of a package of that name are, if it is one of the modules or of the standard library.
+func (w *Workspace) folder(name string) string {
+	path := w.path(name)
+	if path == "" {
+		return standard(name)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dirs[path]
 }
 
 // Add does the first half of Imports, the packages of the workspace, and takes a source with errors, too.
@@ -61,20 +90,42 @@ func (w *Workspace) Add(src []byte) []byte {
 	return add(src, w.path)
 }
 
-// ImportAll is a source of a package of that name which imports every package of the workspace.
-func (w *Workspace) ImportAll(name string) []byte {
+// AddTo does the same to files.
+func (w *Workspace) AddTo(files ...string) error {
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, w.Add(src), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteAll writes a file which imports every package of the workspace into a folder of its own below dir: a question about
+// it makes gopls read them all before the first one of the user.
+func (w *Workspace) WriteAll(dir string) (file string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.read()
-	src := fmt.Appendf(nil, "package %s\n", name)
+	src := []byte("package all\n")
 	for _, p := range slices.Sorted(maps.Keys(w.dirs)) {
 		src = fmt.Appendf(src, "\nimport _ %q", p)
 	}
-	return append(src, '\n')
+	file = filepath.Join(dir, "all", "all.go")
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		return "", err
+	}
+	return file, os.WriteFile(file, append(src, '\n'), 0o600)
 }
 
 // path returns the one import path of a package's name, or "".
 func (w *Workspace) path(name string) string {
+	if name == displayAlias {
+		return displayPath
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for range 2 {
@@ -195,7 +246,12 @@ func add(src []byte, find func(name string) string) []byte {
 	slices.Sort(names)
 	for _, name := range names {
 		if p := find(name); p != "" {
-			fmt.Fprintf(&added, "; import %q", p)
+			if name == displayAlias {
+				added.WriteString("; import " + name)
+			} else {
+				added.WriteString("; import")
+			}
+			fmt.Fprintf(&added, " %q", p)
 		}
 	}
 	at := set.Position(file.Name.End()).Offset

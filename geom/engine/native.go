@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/go-xla/compute/xla"
+	"github.com/gomlx/go-xla/stablehlo"
+	xlashapes "github.com/gomlx/go-xla/types/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/engine/internal/ffi"
+)
+
+// C functions that compiled programs call, by XLA's foreign function interface. A program, also a kept one, names them:
+// a function that computes something else wants another name.
+
+var (
+	natives = map[string]unsafe.Pointer{} // those of the process
+	entered = map[string]bool{}           // those that the back end knows
+)
+
+// RegisterNative makes a C function, an XLA_FFI_Handler, callable by Native. It is for the init functions of packages.
+func RegisterNative(name string, handler unsafe.Pointer) { natives[name] = handler }
+
+// enterNatives makes the CPU plug-in of a configuration know the C functions. Where it cannot, HasNative says so.
+func enterNatives(config string) {
+	plugin, ok := cpuPlugin(config)
+	for name, handler := range natives {
+		entered[name] = ok && ffi.Enter(plugin, name, handler) == nil
+	}
+}
+
+// HasNative says whether programs of the back end can call a C function.
+func HasNative(name string) bool {
+	mu.Lock()
+	defer mu.Unlock()
+	return opened != nil && entered[name]
+}
+
+// nativePrefix begins the names of graph functions whose body is a call of C.
+const nativePrefix = "native_"
+
+// Native calls a C function on the inputs, which come in row-major layout, and returns outputs of the shapes given. It
+// has no derivative; autodiff.CustomVJP gives it one.
+func Native(name string, inputs []*graph.Node, outputs ...shapes.Shape) []*graph.Node {
+	if !HasNative(name) {
+		panic(fmt.Sprintf("engine.Native: the back end has no function %q: ask HasNative before", name))
+	}
+	g := inputs[0].Graph()
+	unique := fmt.Sprintf("%s%s_%d", nativePrefix, name, g.LastNode().Id())
+	fn := withOwnScalars(g, func() *graph.Function {
+		return graph.NewFunction(g, unique, func(g *graph.Graph) []*graph.Node {
+			for i, x := range inputs {
+				graph.Parameter(g, fmt.Sprintf("%s_%d", unique, i), x.Shape())
+			}
+			stand := make([]*graph.Node, len(outputs))
+			for i, s := range outputs {
+				stand[i] = graph.Zeros(g, s)
+			}
+			return stand
+		})
+	})
+	return fn.Call(inputs...)
+}
+
+// nativeName is the C function that a graph function is to call, or "".
+func nativeName(function string) string {
+	rest, ok := strings.CutPrefix(function, nativePrefix)
+	if !ok {
+		return ""
+	}
+	return rest[:strings.LastIndex(rest, "_")]
+}
+
+// emptyDict is the configuration of a call that has none.
+type emptyDict struct{}
+
+func (emptyDict) ToStableHLO() string { return "{}" }
+
+// callNative replaces what the body of a function returns by the outputs of a C function of its parameters.
+func (f *function) callNative(outputs []compute.Value) ([]compute.Value, error) {
+	hlo := f.hlo()
+	out := make([]xlashapes.Shape, len(outputs))
+	for i, x := range outputs {
+		out[i] = stableValue(x).Shape()
+	}
+	values, err := stablehlo.CustomCallV2(f.native, "", hlo.Inputs, make([][]int, len(hlo.Inputs)), out, make([][]int, len(out)))
+	if err != nil {
+		return nil, err
+	}
+	// The typed interface is version 4, which go-xla does not write.
+	call := hlo.Statements[len(hlo.Statements)-1]
+	call.Attributes["api_version"] = int32(4)
+	call.Attributes["backend_config"] = emptyDict{}
+	for i, x := range outputs {
+		outputs[i] = withValue(x.(*xla.Node), values[i])
+	}
+	return outputs, nil
+}

@@ -1,0 +1,66 @@
+package geom_test
+
+import (
+	"math"
+	"testing"
+
+	"anatomy/geom"
+	"anatomy/geom/manifold"
+)
+
+// The first conjugate point of a geodesic of the unit sphere is its antipode, of the outer equator of a torus, where the curvature
+// is 1/(r(R + r)), at π √(r(R + r)).
+func TestConjugate(t *testing.T) {
+	const R, r = 1, 0.45
+	for _, c := range []struct {
+		name string
+		m    geom.Manifold
+		z, v []float64
+		want float64
+	}{
+		{"sphere", struct{ geom.Atlas }{manifold.Sphere(2)}, []float64{0.6, 0, 0.8}, []float64{0, 4, 0}, math.Pi / 4},
+		{"half of the way", struct{ geom.Atlas }{manifold.Sphere(2)}, []float64{0.6, 0, 0.8}, []float64{0, 2, 0}, math.Inf(1)},
+		{"torus", manifold.Torus(R, r), []float64{R + r, 0, 0}, []float64{0, 4.5, 0}, math.Pi * math.Sqrt(r*(R+r)) / 4.5},
+	} {
+		got, err := geom.On(c.m).Conjugate([][]float64{c.z}, [][]float64{c.v})
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		if !(math.Abs(got[0]-c.want) < 1e-3) && got[0] != c.want {
+			t.Errorf("%s: conjugate point at %.5f, want %.5f", c.name, got[0], c.want)
+		}
+	}
+}
+
+// Log finds the shorter way where the first one it finds passes a conjugate point, whichever end it starts from: off the outer
+// equator of a torus, and around an ellipsoid, where the parallel alone is shorter than the way over the pole.
+func TestLogIsShortest(t *testing.T) {
+	const u = 3.1
+	radius := math.Sqrt(1 - 4./9)
+	for _, c := range []struct {
+		name string
+		m    geom.Manifold
+		x, y []float64
+		most float64
+	}{
+		{"torus", manifold.Torus(1, 0.45), []float64{1.45, 0, 0}, []float64{1.45 * math.Cos(u), 1.45 * math.Sin(u), 0}, 3.779},
+		{"ellipsoid", manifold.Ellipsoid(1, 1, 3), []float64{radius, 0, 2}, []float64{radius * math.Cos(2.5), radius * math.Sin(2.5), 2}, 2.5 * radius},
+	} {
+		s := geom.On(c.m)
+		var lengths []float64
+		for _, pair := range [][2][]float64{{c.x, c.y}, {c.y, c.x}} {
+			g, err := s.Log(pair[0], pair[1])
+			if err != nil {
+				t.Fatal(c.name, err)
+			}
+			t.Logf("%s: %s, length %.5f, conjugate %.3f, %d iterations", c.name, g.Status, g.Length, g.Conjugate, g.Iterations)
+			if g.Status != geom.Converged || !(g.Length <= c.most) || !(g.Conjugate > 1) {
+				t.Errorf("%s: %s, length %.5f, want at most %.5f; conjugate point at %.3f", c.name, g.Status, g.Length, c.most, g.Conjugate)
+			}
+			lengths = append(lengths, g.Length)
+		}
+		if math.Abs(lengths[0]-lengths[1]) > 1e-6 {
+			t.Errorf("%s: %.8f one way, %.8f the other", c.name, lengths[0], lengths[1])
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package solve
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Inverse is the inverse of a Jacobian close to the identity as Broyden's good method learns it: B = 1 + Σ_k u_k w_kᵀ. The zero
+// value is 1.
+type Inverse struct{ u, w [][]float64 }
+
+// Identity says that nothing has been learned.
+func (b *Inverse) Identity() bool { return len(b.u) == 0 }
+
+// Apply returns B y.
+func (b *Inverse) Apply(y []float64) []float64 {
+	z := append([]float64{}, y...)
+	for k := range b.u {
+		floats.AddScaled(z, floats.Dot(b.w[k], y), b.u[k])
+	}
+	return z
+}
+
+// Learn changes B so that it takes the difference y of values to that s of arguments: B⁺ = B + (s − B y) sᵀB/(sᵀ B y). Where the
+// denominator all but vanishes B stays.
+func (b *Inverse) Learn(s, y []float64) {
+	by := b.Apply(y)
+	den := floats.Dot(s, by)
+	if math.Abs(den) <= 1e-8*floats.Dot(s, s) {
+		return
+	}
+	w := append([]float64{}, s...) // sᵀB
+	for k := range b.u {
+		floats.AddScaled(w, floats.Dot(s, b.u[k]), b.w[k])
+	}
+	u := floats.SubTo(make([]float64, len(s)), s, by)
+	floats.Scale(1/den, u)
+	b.u, b.w = append(b.u, u), append(b.w, w)
+}
+
+// Anderson remembers the last steps dx_k of a search for a root with the changes df_k of its residual (D. G. Anderson, J. ACM
+// 12, 1965).
+type Anderson struct {
+	Memory int // how many, at most as many as a step has components
+	dx, df [][]float64
+}
+
+// Learn adds a step and what it changed.
+func (a *Anderson) Learn(dx, df []float64) {
+	a.dx, a.df = append(a.dx, dx), append(a.df, df)
+	if len(a.dx) > a.Memory {
+		a.dx, a.df = a.dx[1:], a.df[1:]
+	}
+}
+
+// Forget removes everything.
+func (a *Anderson) Forget() { a.dx, a.df = nil, nil }
+
+// Correct returns x − Σ c_k dx_k and f − Σ c_k df_k with the c_k for which the latter is least: the point at which the residual
+// would be least if it were affine. A step from there is one in a direction that is not known yet. Steps that make the c_k
+// ambiguous are forgotten, the oldest first.
+func (a *Anderson) Correct(x, f []float64) (point, residual []float64) {
+	point, residual = append([]float64{}, x...), append([]float64{}, f...)
+	for len(a.df) > 0 {
+		columns := mat.NewDense(len(f), len(a.df), nil)
+		for j, d := range a.df {
+			columns.SetCol(j, d)
+		}
+		var qr mat.QR
+		var c mat.VecDense
+		qr.Factorize(columns)
+		if err := qr.SolveVecTo(&c, false, mat.NewVecDense(len(f), f)); err != nil {
+			a.dx, a.df = a.dx[1:], a.df[1:]
+			continue
+		}
+		for j := range a.df {
+			floats.AddScaled(point, -c.AtVec(j), a.dx[j])
+			floats.AddScaled(residual, -c.AtVec(j), a.df[j])
+		}
+		break
+	}
+	return point, residual
+}
+
+// FixedPoint searches for a root of F, whose Jacobian is close to the identity, by Anderson's method: the step −F from
+// the point that Correct finds. Where |F| grows it goes back to the best point and takes shorter steps, without memory.
+// Evaluate F at X and call Learn with the value, until that returns true or Damping is too small to be worth more.
+type FixedPoint struct {
+	X       []float64 // where F is to be evaluated next
+	Best    []float64 // the point with the least residual, nil before the first value
+	Norm    float64   // |F(Best)|
+	Damping float64   // the factor of steps: 1, or less after failures
+
+	f      []float64 // F(Best)
+	memory Anderson
+}
+
+// NewFixedPoint starts a search at x that remembers so many steps, at most as many as x has components.
+func NewFixedPoint(x []float64, memory int) *FixedPoint {
+	return &FixedPoint{X: x, Damping: 1, memory: Anderson{Memory: min(memory, len(x))}}
+}
+
+// Learn takes the value f of F at X. It moves X on, or returns true where |f| is no larger than the tolerance.
+func (p *FixedPoint) Learn(f []float64, tolerance float64) (found bool) {
+	norm := floats.Norm(f, 2)
+	if p.Best != nil && !(norm <= 2*p.Norm) { // also where it is not a number
+		p.Damping /= 4
+		p.memory.Forget()
+		p.X = floats.AddScaledTo(make([]float64, len(f)), p.Best, -p.Damping, p.f)
+		return false
+	}
+	if p.Best != nil {
+		p.memory.Learn(floats.SubTo(make([]float64, len(f)), p.X, p.Best), floats.SubTo(make([]float64, len(f)), f, p.f))
+	}
+	p.Best, p.f, p.Norm = p.X, f, norm
+	if norm <= tolerance {
+		return true
+	}
+	point, residual := p.memory.Correct(p.X, f)
+	p.X = floats.AddScaledTo(point, point, -p.Damping, residual)
+	return false
+}

@@ -1,0 +1,457 @@
+package solve_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/geomtest"
+	"anatomy/geom/solve"
+)
+
+// each makes a System of one function with its derivative, for systems that differ by their number b.
+func each(f func(b int, x []float64) []float64, df func(b int, x, dx []float64) []float64) solve.System {
+	return solve.System{
+		Residual: func(x [][]float64) ([][]float64, error) {
+			out := make([][]float64, len(x))
+			for b := range x {
+				out[b] = f(b, x[b])
+			}
+			return out, nil
+		},
+		Derivative: func(x, dx [][]float64) ([][]float64, error) {
+			out := make([][]float64, len(x))
+			for b := range x {
+				out[b] = df(b, x[b], dx[b])
+			}
+			return out, nil
+		},
+	}
+}
+
+// start makes roots that set out from points.
+func start(t *testing.T, s solve.System, tolerance float64, x ...[]float64) []*solve.Root {
+	t.Helper()
+	f, err := s.Residual(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var roots []*solve.Root
+	for b := range x {
+		roots = append(roots, solve.NewRoot(x[b], f[b], tolerance))
+	}
+	return roots
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func found(t *testing.T, what string, r *solve.Root) {
+	t.Helper()
+	if !r.Done || r.Status != solve.Converged {
+		t.Errorf("%s: done %t, %s after %d iterations at |F| = %.2g", what, r.Done, r.Status, r.Iterations, r.Norm)
+	}
+}
+
+// matrix is a symmetric positive definite matrix with eigenvalues from 1/condition to 1.
+func matrix(seed uint64, d int, condition float64) *mat.SymDense {
+	random := rand.New(rand.NewPCG(seed, 0))
+	raw := mat.NewDense(d, d, nil)
+	for i := range d {
+		for j := range d {
+			raw.Set(i, j, random.NormFloat64())
+		}
+	}
+	var qr mat.QR
+	var q mat.Dense
+	qr.Factorize(raw)
+	qr.QTo(&q)
+	out := mat.NewSymDense(d, nil)
+	for k := range d {
+		out.SymRankOne(out, math.Pow(condition, -float64(k)/float64(d-1)), q.ColView(k))
+	}
+	return out
+}
+
+func times(a mat.Matrix, x []float64) []float64 {
+	var y mat.VecDense
+	y.MulVec(a, mat.NewVecDense(len(x), x))
+	return y.RawVector().Data
+}
+
+// order is the exponent q of |e_{k+1}| ~ |e_k|^q at the last of errors that are above rounding.
+func order(e []float64) float64 {
+	var seen []float64
+	for _, e := range e {
+		if len(seen) == 0 || e > 1e-13 && e < seen[len(seen)-1] {
+			seen = append(seen, e)
+		}
+	}
+	n := len(seen)
+	return math.Log(seen[n-1]/seen[n-2]) / math.Log(seen[n-2]/seen[n-3])
+}
+
+// In one dimension Broyden's method is that of secants, of order (1 + √5)/2, and Newton's with an exact solution of its
+// equation has order 2.
+func TestOrders(t *testing.T) {
+	want := 0.7
+	f := func(x float64) float64 { return math.Expm1(0.8*(x-want)) + 0.3*(x-want) }
+	var errs []float64
+	s := each(func(_ int, x []float64) []float64 {
+		errs = append(errs, math.Abs(x[0]-want))
+		return []float64{f(x[0])}
+	}, func(_ int, x, dx []float64) []float64 {
+		return []float64{(0.8*math.Exp(0.8*(x[0]-want)) + 0.3) * dx[0]}
+	})
+	for _, c := range []struct {
+		name  string
+		order float64
+		run   func(roots []*solve.Root) error
+	}{
+		{"Broyden", (1 + math.Sqrt(5)) / 2, func(r []*solve.Root) error { return s.Broyden(context.Background(), r, 30) }},
+		{"Newton", 2, func(r []*solve.Root) error { return s.Newton(context.Background(), r, 30) }},
+	} {
+		errs = nil
+		roots := start(t, s, 1e-15, []float64{0})
+		ok(t, c.run(roots))
+		found(t, c.name, roots[0])
+		if q := order(errs); math.Abs(q-c.order) > 0.15 {
+			t.Errorf("%s: order %.2f, want %.2f; errors %.2g", c.name, q, c.order, errs)
+		}
+	}
+}
+
+// curved is A x + c sin(x) − b with a root at 1, 2, …; a is ill-conditioned.
+func curved(a mat.Matrix, c float64) solve.System {
+	d, _ := a.Dims()
+	root := make([]float64, d)
+	for i := range root {
+		root[i] = float64(i + 1)
+	}
+	f := func(x []float64) []float64 {
+		y := times(a, x)
+		for i := range y {
+			y[i] += c * math.Sin(x[i])
+		}
+		return y
+	}
+	b := f(root)
+	return each(func(_ int, x []float64) []float64 {
+		return floats.SubTo(make([]float64, d), f(x), b)
+	}, func(_ int, x, dx []float64) []float64 {
+		y := times(a, dx)
+		for i := range y {
+			y[i] += c * math.Cos(x[i]) * dx[i]
+		}
+		return y
+	})
+}
+
+// Equations of condition 1e6 are no harder than well-conditioned ones once they are preconditioned.
+func TestPreconditioner(t *testing.T) {
+	const d = 20
+	a := matrix(1, d, 1e6)
+	var chol mat.Cholesky
+	chol.Factorize(a)
+	s := curved(a, 1e-7)
+	s.Precondition = func(f [][]float64) ([][]float64, error) {
+		out := make([][]float64, len(f))
+		for b := range f {
+			var y mat.VecDense
+			ok(t, chol.SolveVecTo(&y, mat.NewVecDense(d, f[b])))
+			out[b] = y.RawVector().Data
+		}
+		return out, nil
+	}
+	want := make([]float64, d)
+	for i := range want {
+		want[i] = float64(i + 1)
+	}
+	for name, run := range map[string]func(r []*solve.Root) error{
+		"Broyden": func(r []*solve.Root) error { return s.Broyden(context.Background(), r, 15) },
+		"Newton":  func(r []*solve.Root) error { return s.Newton(context.Background(), r, 8) },
+	} {
+		roots := start(t, s, 1e-14*floats.Norm(want, 2), make([]float64, d))
+		ok(t, run(roots))
+		found(t, name, roots[0])
+		geomtest.NearVector(t, name, roots[0].X, want, 1e-7) // 1e-14 by the condition, and room
+	}
+	plain := curved(a, 1e-7)
+	roots := start(t, plain, 1e-14*floats.Norm(want, 2), make([]float64, d))
+	ok(t, plain.Broyden(context.Background(), roots, 15))
+	if roots[0].Done {
+		t.Error("the preconditioner is not needed: the test tests nothing")
+	}
+}
+
+// An affine system in d unknowns ends after 2d steps of Broyden's method (D. M. Gay, SIAM J. Numer. Anal. 16, 1979), one
+// step of Newton's, and d + 2 values of Anderson's with d steps in memory.
+func TestAffine(t *testing.T) {
+	const d = 6
+	a := matrix(2, d, 3)
+	s := curved(a, 0)
+	roots := start(t, s, 1e-12, make([]float64, d))
+	ok(t, s.Broyden(context.Background(), roots, 2*d+1))
+	found(t, "Broyden", roots[0])
+
+	p := solve.NewFixedPoint(make([]float64, d), 20)
+	values := 0
+	for done := false; !done && values < 50; values++ {
+		f, _ := s.Residual([][]float64{p.X})
+		done = p.Learn(f[0], 1e-11)
+	}
+	if values > d+2 {
+		t.Errorf("Anderson: %d values to |F| = %.2g", values, p.Norm)
+	}
+}
+
+// Rosenbrock's valley as two equations, from the usual start and from others, evaluated together: each as if it were alone.
+func TestTogether(t *testing.T) {
+	s := each(func(_ int, x []float64) []float64 { return []float64{10 * (x[1] - x[0]*x[0]), 1 - x[0]} },
+		func(_ int, x, dx []float64) []float64 { return []float64{10 * (dx[1] - 2*x[0]*dx[0]), -dx[0]} })
+	starts := [][]float64{{-1.2, 1}, {3, -2}, {1, 1}, {0, 0}}
+	together := start(t, s, 1e-12, starts...)
+	ok(t, s.Newton(context.Background(), together, 50))
+	for b, r := range together {
+		found(t, "Rosenbrock", r)
+		geomtest.NearVector(t, "root", r.X, []float64{1, 1}, 1e-11)
+		alone := start(t, s, 1e-12, starts[b])
+		ok(t, s.Newton(context.Background(), alone, 50))
+		if alone[0].Iterations != r.Iterations || floats.Distance(alone[0].X, r.X, 2) != 0 {
+			t.Errorf("start %d: %d iterations to %v, alone %d to %v", b, r.Iterations, r.X, alone[0].Iterations, alone[0].X)
+		}
+	}
+	if together[2].Iterations != 0 {
+		t.Errorf("%d iterations from the root", together[2].Iterations)
+	}
+}
+
+// Equations that change a little keep what has been learned of them, and a step to where they have no value is shortened.
+func TestRenew(t *testing.T) {
+	const d = 12
+	shift := 0.0
+	s := each(func(_ int, x []float64) []float64 {
+		y := make([]float64, d)
+		for i := range y {
+			if x[i] > 2.5 {
+				return append(make([]float64, d-1), math.NaN())
+			}
+			y[i] = (1+float64(i)/d)*x[i] + 0.2*math.Sin(x[(i+1)%d]) - 1 - shift
+		}
+		return y
+	}, nil)
+	far := make([]float64, d)
+	floats.AddConst(-2, far)
+	roots := start(t, s, 1e-11, far)
+	ok(t, s.Broyden(context.Background(), roots, 60))
+	found(t, "first", roots[0])
+	first := roots[0].Iterations
+	shift = 1e-3
+	ok(t, s.Renew(roots))
+	ok(t, s.Broyden(context.Background(), roots, 60))
+	found(t, "renewed", roots[0])
+	cold := start(t, s, 1e-11, roots[0].X)
+	shift = 0
+	ok(t, s.Renew(cold))
+	ok(t, s.Broyden(context.Background(), cold, 60))
+	if warm := roots[0].Iterations - first; warm >= cold[0].Iterations {
+		t.Errorf("%d evaluations the first time, %d with what was learned, %d without", first, warm, cold[0].Iterations)
+	}
+	better := start(t, s, 1e-11, far)
+	ok(t, s.Improve(better, [][]float64{roots[0].X}))
+	if better[0].Norm >= start(t, s, 1e-11, far)[0].Norm {
+		t.Error("a better guess is not taken")
+	}
+}
+
+func TestStatus(t *testing.T) {
+	none := each(func(_ int, x []float64) []float64 { return []float64{1 + x[0]*x[0]} }, func(_ int, x, dx []float64) []float64 { return []float64{2 * x[0] * dx[0]} })
+	roots := start(t, none, 1e-10, []float64{2})
+	ok(t, none.Broyden(context.Background(), roots, 100))
+	if roots[0].Done {
+		t.Error("Broyden's method found a root of 1 + x²")
+	}
+	ok(t, none.Newton(context.Background(), roots, 100))
+	if roots[0].Status != solve.Stalled || !roots[0].Done {
+		t.Errorf("no root: %s", roots[0].Status)
+	}
+	slow := each(func(_ int, x []float64) []float64 { return []float64{math.Atan(x[0])} }, func(_ int, x, dx []float64) []float64 { return []float64{dx[0] / (1 + x[0]*x[0])} })
+	roots = start(t, slow, 1e-12, []float64{5})
+	ok(t, slow.Newton(context.Background(), roots, 1))
+	if roots[0].Status != solve.MaxIterations || !roots[0].Done {
+		t.Errorf("one step: %s", roots[0].Status)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, run := range map[string]func(context.Context, []*solve.Root, int) error{"Broyden": slow.Broyden, "Newton": slow.Newton} {
+		roots = start(t, slow, 1e-12, []float64{5})
+		ok(t, run(ended, roots, 10))
+		if roots[0].Status != solve.Cancelled || !roots[0].Done {
+			t.Errorf("%s: cancelled: %s", name, roots[0].Status)
+		}
+	}
+	broken := solve.System{Residual: func([][]float64) ([][]float64, error) { return nil, errors.New("no device") }}
+	geomtest.Refused(t, "an error of the residual", broken.Broyden(context.Background(), []*solve.Root{solve.NewRoot([]float64{1}, []float64{1}, 0)}, 5), "no device")
+}
+
+// What the inverse has learned last it knows exactly, and of directions orthogonal to all it knows nothing.
+func TestInverse(t *testing.T) {
+	var b solve.Inverse
+	if !b.Identity() {
+		t.Error("the zero value has learned something")
+	}
+	b.Learn([]float64{1, 0.2, 0}, []float64{1.5, 0, 0})
+	b.Learn([]float64{0.1, 1, 0}, []float64{0, 2, 0})
+	geomtest.NearVector(t, "learned", b.Apply([]float64{0, 2, 0}), []float64{0.1, 1, 0}, 1e-14)
+	geomtest.NearVector(t, "unknown", b.Apply([]float64{0, 0, 3}), []float64{0, 0, 3}, 1e-14)
+	before := b.Apply([]float64{1, 2, 3})
+	b.Learn([]float64{0, 0, 1}, []float64{0, 1, 0}) // B y has no part along s
+	if b.Apply([]float64{0, 1, 0})[2] != 0 {
+		t.Error("a singular update was taken")
+	}
+	geomtest.NearVector(t, "kept", b.Apply([]float64{1, 2, 3}), before, 0)
+}
+
+// A map that does not contract, and one with values that are not numbers away from the root.
+func TestFixedPoint(t *testing.T) {
+	f := func(x []float64) []float64 {
+		if floats.Norm(x, math.Inf(1)) > 4 {
+			return []float64{math.NaN(), 0, 0}
+		}
+		return []float64{2.5*x[0] - 1 + 0.2*x[1]*x[1], -0.5*x[0] + 0.3*x[1] - 0.1, x[2] + math.Sin(x[0]) - 0.4}
+	}
+	p := solve.NewFixedPoint([]float64{3, -3, 1}, 5)
+	done := false
+	for k := 0; k < 60 && !done; k++ {
+		done = p.Learn(f(p.X), 1e-12)
+	}
+	if !done {
+		t.Fatalf("|F| = %.2g at %v, damping %g", p.Norm, p.Best, p.Damping)
+	}
+	geomtest.Near(t, "|F|", floats.Norm(f(p.Best), 2), 0, 1e-12)
+	// Steps that are multiples of each other.
+	a := solve.Anderson{Memory: 2}
+	a.Learn([]float64{1, 0}, []float64{1, 0})
+	a.Learn([]float64{2, 0}, []float64{2, 0})
+	x, r := a.Correct([]float64{3, 1}, []float64{3, 1})
+	geomtest.NearVector(t, "point", x, []float64{0, 1}, 1e-12)
+	geomtest.NearVector(t, "residual", r, []float64{0, 1}, 1e-12)
+}
+
+// quadratic is 1 + ½ (x − 1)ᵀA(x − 1).
+func quadratic(a mat.Matrix) func(x []float64) (float64, []float64, error) {
+	return func(x []float64) (float64, []float64, error) {
+		v := append([]float64{}, x...)
+		floats.AddConst(-1, v)
+		g := times(a, v)
+		return 1 + floats.Dot(v, g)/2, g, nil
+	}
+}
+
+func TestMinimise(t *testing.T) {
+	const d = 10
+	ones := make([]float64, d)
+	floats.AddConst(1, ones)
+	a := matrix(3, d, 1e6)
+	var inverse mat.Cholesky
+	inverse.Factorize(a)
+	m, err := solve.Minimise(context.Background(), solve.Objective{Value: quadratic(a), FirstStep: 0.2, Precondition: func(g []float64) ([]float64, error) {
+		var y mat.VecDense
+		err := inverse.SolveVecTo(&y, mat.NewVecDense(d, g))
+		return y.RawVector().Data, err
+	}}, make([]float64, d), 1e-7, 100)
+	ok(t, err)
+	if m.Status != solve.Converged || m.Iterations > 4 {
+		t.Errorf("quadratic with its inverse Hessian: %s after %d iterations", m.Status, m.Iterations)
+	}
+	geomtest.NearVector(t, "minimum", m.X, ones, 1e-6)
+
+	rosenbrock := func(x []float64) (f float64, g []float64, err error) {
+		g = make([]float64, len(x))
+		for i := range len(x) - 1 {
+			u, v := x[i+1]-x[i]*x[i], 1-x[i]
+			f += 100*u*u + v*v
+			g[i] -= 400*u*x[i] + 2*v
+			g[i+1] += 200 * u
+		}
+		return f, g, nil
+	}
+	for _, n := range []int{2, d} {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = -1.2 + 2.2*float64(i%2)
+		}
+		m, err = solve.Minimise(context.Background(), solve.Objective{Value: rosenbrock, FirstStep: 1e-3, Scale: 1}, x, 1e-6, 500)
+		ok(t, err)
+		if m.Status != solve.Converged {
+			t.Errorf("Rosenbrock in %d dimensions: %s after %d iterations", n, m.Status, m.Iterations)
+		}
+		geomtest.NearVector(t, "Rosenbrock", m.X, ones[:n], 1e-5)
+	}
+
+	// On the unit circle, by a retraction that refuses long steps: the height is least at its lowest point.
+	m, err = solve.Minimise(context.Background(), solve.Objective{
+		Value: func(x []float64) (float64, []float64, error) {
+			return 2 + x[1], []float64{-x[1] * x[0], 1 - x[1]*x[1]}, nil
+		},
+		FirstStep: 10,
+		Retract: func(x, v []float64) ([]float64, error) {
+			if floats.Norm(v, 2) > 0.5 {
+				return nil, errors.New("too long")
+			}
+			y := floats.AddTo(make([]float64, 2), x, v)
+			floats.Scale(1/floats.Norm(y, 2), y)
+			return y, nil
+		},
+	}, []float64{0.6, 0.8}, 1e-9, 200)
+	ok(t, err)
+	geomtest.NearVector(t, "lowest point of a circle", m.X, []float64{0, -1}, 1e-7)
+
+	// Out of bounds, and at its end.
+	calls, reports, renewals := 0, 0, 0
+	m, err = solve.Minimise(context.Background(), solve.Objective{FirstStep: 3, Value: func(x []float64) (float64, []float64, error) {
+		calls++
+		if x[0] <= 0 {
+			return math.Inf(1), []float64{0}, nil
+		}
+		return x[0] - math.Log(x[0]), []float64{1 - 1/x[0]}, nil
+	}, Report: func(int, float64, float64) { reports++ }, Renew: func([]float64) error { renewals++; return nil }}, []float64{5}, 1e-9, 100)
+	ok(t, err)
+	geomtest.Near(t, "minimum of x − log x", m.X[0], 1, 1e-7)
+	if m.Status != solve.Converged || reports != m.Iterations || calls <= m.Iterations || renewals != 0 {
+		t.Errorf("%s after %d iterations, %d values, %d reports, %d renewals", m.Status, m.Iterations, calls, reports, renewals)
+	}
+
+	// A gradient that is wrong.
+	m, err = solve.Minimise(context.Background(), solve.Objective{FirstStep: 1, Value: func(x []float64) (float64, []float64, error) {
+		return 1 + x[0]*x[0], []float64{-2 * x[0]}, nil
+	}}, []float64{1}, 1e-9, 100)
+	ok(t, err)
+	if m.Status != solve.Stalled {
+		t.Errorf("uphill: %s", m.Status)
+	}
+	m, err = solve.Minimise(context.Background(), solve.Objective{Value: rosenbrock, FirstStep: 1e-3}, []float64{-1.2, 1}, 1e-9, 3)
+	ok(t, err)
+	if m.Status != solve.MaxIterations || m.Iterations != 3 {
+		t.Errorf("three iterations: %s after %d", m.Status, m.Iterations)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	m, err = solve.Minimise(ctx, solve.Objective{Value: rosenbrock, FirstStep: 1e-3, Report: func(k int, _, _ float64) {
+		if k == 2 {
+			cancel()
+		}
+	}}, []float64{-1.2, 1}, 1e-9, 100)
+	ok(t, err)
+	if m.Status != solve.Cancelled || m.Iterations != 2 {
+		t.Errorf("cancelled at 2: %s after %d", m.Status, m.Iterations)
+	}
+}

@@ -1,0 +1,318 @@
+package solve
+
+import (
+	"context"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// System is B independent systems of equations F_b(x_b) = 0, b = 0, …, B − 1, evaluated together. Systems whose root is found
+// are evaluated with the others, at that root: the number of systems in a call is that of a compiled function.
+type System struct {
+	// Residual returns F_b(x_b) for every system, NaN where it has no value.
+	Residual func(x [][]float64) ([][]float64, error)
+	// Derivative returns F_b'(x_b)·dx_b for every system. Only Newton asks for it.
+	Derivative func(x, dx [][]float64) ([][]float64, error)
+	// Precondition applies a matrix M_b close to the inverse of F_b' for every system; nil is M_b = 1.
+	Precondition func(f [][]float64) ([][]float64, error)
+}
+
+// Root is where the search for the root of one system stands. Whoever moves X, or changes the equations, calls Renew.
+type Root struct {
+	X, F       []float64 // the best point and its residual
+	Norm       float64   // |F|
+	Tolerance  float64   // the root is found where Norm is no larger
+	Iterations int       // evaluations of Broyden's method and steps of Newton's
+	Done       bool      // nothing is searched for any more
+	Status     Status    // how it ended, where it is done
+
+	inverse Inverse   // of the Jacobian, as Broyden's method has learned it
+	step    []float64 // the next one, before it is shortened
+	alpha   float64   // by this factor
+	stuck   bool      // Broyden's method makes no progress
+}
+
+// NewRoot starts a search at x with the residual f.
+func NewRoot(x, f []float64, tolerance float64) *Root {
+	r := &Root{X: x, F: f, Norm: floats.Norm(f, 2), Tolerance: tolerance}
+	r.Done = r.Norm <= tolerance
+	return r
+}
+
+// open says whether a root is still searched for.
+func open(roots []*Root) bool {
+	for _, r := range roots {
+		if !r.Done {
+			return true
+		}
+	}
+	return false
+}
+
+// cancel ends all searches if the context has ended.
+func cancel(ctx context.Context, roots []*Root) bool {
+	if ctx.Err() == nil {
+		return false
+	}
+	for _, r := range roots {
+		if !r.Done {
+			r.Done, r.Status = true, Cancelled
+		}
+	}
+	return true
+}
+
+// Improve moves roots to guesses where these are better.
+func (s System) Improve(roots []*Root, guess [][]float64) error {
+	f, err := s.Residual(guess)
+	if err != nil {
+		return err
+	}
+	for b, r := range roots {
+		if norm := floats.Norm(f[b], 2); norm < r.Norm {
+			r.X, r.F, r.Norm, r.step = guess[b], f[b], norm, nil
+			r.Done = norm <= r.Tolerance
+		}
+	}
+	return nil
+}
+
+// Renew evaluates the residuals at the present points anew, after the equations have changed a little: what Broyden's
+// method has learned of them stays.
+func (s System) Renew(roots []*Root) error {
+	x := make([][]float64, len(roots))
+	for b, r := range roots {
+		x[b] = r.X
+	}
+	f, err := s.Residual(x)
+	if err != nil {
+		return err
+	}
+	for b, r := range roots {
+		r.F, r.Norm = f[b], floats.Norm(f[b], 2)
+		r.Done, r.Status, r.stuck, r.step = r.Norm <= r.Tolerance, Converged, false, nil
+	}
+	return nil
+}
+
+func (s System) precondition(f [][]float64) ([][]float64, error) {
+	if s.Precondition == nil {
+		return f, nil
+	}
+	return s.Precondition(f)
+}
+
+// memory is how many steps Broyden's method learns from before it starts anew from M_b.
+const memory = 120
+
+// Broyden is Broyden's good method from the Jacobians M_b⁻¹, with steps that are shortened where they do not reduce |F_b|
+// (C. G. Broyden, Math. Comp. 19, 1965). It converges superlinearly. Roots that it does not find within maxIterations
+// evaluations, or where it gets stuck, are left open. Called again it goes on with what it has learned, and where it was
+// stuck from M_b anew.
+func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) error {
+	values := make([][]float64, len(roots)) // M_b F_b at the best points
+	for b, r := range roots {
+		values[b] = r.F
+		if r.stuck || len(r.inverse.u) > memory {
+			r.inverse, r.stuck, r.step = Inverse{}, false, nil
+		}
+	}
+	values, err := s.precondition(values)
+	if err != nil {
+		return err
+	}
+	for b, r := range roots {
+		if r.step == nil {
+			r.alpha = 1
+			r.step = r.inverse.Apply(values[b])
+			floats.Scale(-1, r.step)
+		}
+	}
+	trial := make([][]float64, len(roots))
+	for range maxIterations {
+		active := false
+		for b, r := range roots {
+			trial[b] = r.X
+			if !r.Done && !r.stuck {
+				active = true
+				trial[b] = floats.AddScaledTo(make([]float64, len(r.X)), r.X, r.alpha, r.step)
+			}
+		}
+		if !active || cancel(ctx, roots) {
+			return nil
+		}
+		f, err := s.Residual(trial)
+		if err != nil {
+			return err
+		}
+		now, err := s.precondition(f)
+		if err != nil {
+			return err
+		}
+		for b, r := range roots {
+			if r.Done || r.stuck {
+				continue
+			}
+			r.Iterations++
+			norm := floats.Norm(f[b], 2)
+			if !(norm < r.Norm) { // also where it is not a number
+				r.alpha /= 4
+				r.stuck = r.alpha < 1e-2
+				continue
+			}
+			step := floats.ScaleTo(make([]float64, len(r.X)), r.alpha, r.step)
+			r.inverse.Learn(step, floats.SubTo(make([]float64, len(step)), now[b], values[b]))
+			r.stuck = norm > 0.98*r.Norm && r.alpha < 1
+			r.X, r.F, r.Norm, values[b] = trial[b], f[b], norm, now[b]
+			r.Done = norm <= r.Tolerance
+			r.alpha, r.step = 1, r.inverse.Apply(now[b])
+			floats.Scale(-1, r.step)
+		}
+	}
+	return nil
+}
+
+// Newton is the inexact Newton method: GMRES solves the linear systems, with M_b from the right, and the steps are halved
+// until they reduce |F_b| (S. C. Eisenstat and H. F. Walker, SIAM J. Sci. Comput. 17, 1996). All roots are done when it
+// returns.
+func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) error {
+	for iteration := 0; open(roots); iteration++ {
+		if cancel(ctx, roots) {
+			return nil
+		}
+		if iteration == maxIterations {
+			for _, r := range roots {
+				if !r.Done {
+					r.Done, r.Status = true, MaxIterations
+				}
+			}
+			return nil
+		}
+		steps, err := s.gmres(ctx, roots, 1e-2, 40)
+		if err != nil {
+			return err
+		}
+		if cancel(ctx, roots) {
+			return nil
+		}
+		alpha := make([]float64, len(roots))
+		searching := make([]bool, len(roots))
+		for b, r := range roots {
+			alpha[b], searching[b] = 1, !r.Done
+			if !r.Done {
+				r.Iterations++
+			}
+		}
+		for active := true; active; {
+			trial := make([][]float64, len(roots))
+			for b, r := range roots {
+				trial[b] = r.X
+				if searching[b] {
+					trial[b] = floats.AddScaledTo(make([]float64, len(r.X)), r.X, alpha[b], steps[b])
+				}
+			}
+			f, err := s.Residual(trial)
+			if err != nil {
+				return err
+			}
+			active = false
+			for b, r := range roots {
+				if !searching[b] {
+					continue
+				}
+				norm := floats.Norm(f[b], 2)
+				if norm <= (1-1e-4*alpha[b])*r.Norm {
+					r.X, r.F, r.Norm, r.step = trial[b], f[b], norm, nil
+					r.Done, searching[b] = norm <= r.Tolerance, false
+				} else if alpha[b] /= 2; alpha[b] < 1e-4 {
+					r.Done, r.Status, searching[b] = true, Stalled, false
+				} else {
+					active = true
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// gmres solves F'(x_b) d_b = −F_b for all open systems in step, to the relative residual eta or as far as maxIterations lead
+// (Y. Saad and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 1986). It searches for M_b⁻¹ d_b.
+func (s System) gmres(ctx context.Context, roots []*Root, eta float64, maxIterations int) ([][]float64, error) {
+	x := make([][]float64, len(roots))
+	v := make([][][]float64, len(roots)) // Krylov bases
+	h := make([][][]float64, len(roots)) // Hessenberg matrices, column by column, made triangular by rotations
+	cs := make([][][2]float64, len(roots))
+	rhs := make([][]float64, len(roots))
+	open := make([]bool, len(roots))
+	for b, r := range roots {
+		x[b], open[b] = r.X, !r.Done
+		v[b] = [][]float64{floats.ScaleTo(make([]float64, len(r.F)), -1/math.Max(r.Norm, math.SmallestNonzeroFloat64), r.F)}
+		rhs[b] = []float64{r.Norm}
+	}
+	for k := range maxIterations {
+		active := false
+		dx := make([][]float64, len(roots))
+		for b := range roots {
+			dx[b] = v[b][len(v[b])-1]
+			active = active || open[b]
+		}
+		if !active || ctx.Err() != nil {
+			break
+		}
+		dx, err := s.precondition(dx)
+		if err != nil {
+			return nil, err
+		}
+		w, err := s.Derivative(x, dx)
+		if err != nil {
+			return nil, err
+		}
+		for b, r := range roots {
+			if !open[b] {
+				continue
+			}
+			col := make([]float64, k+2)
+			for j, vj := range v[b] {
+				col[j] = floats.Dot(w[b], vj)
+				floats.AddScaled(w[b], -col[j], vj)
+			}
+			col[k+1] = floats.Norm(w[b], 2)
+			if math.IsNaN(col[k+1]) {
+				open[b] = false
+				continue
+			}
+			next := floats.ScaleTo(make([]float64, len(w[b])), 1/math.Max(col[k+1], math.SmallestNonzeroFloat64), w[b])
+			for j, g := range cs[b] {
+				col[j], col[j+1] = g[0]*col[j]+g[1]*col[j+1], -g[1]*col[j]+g[0]*col[j+1]
+			}
+			rho := math.Hypot(col[k], col[k+1])
+			if rho == 0 {
+				open[b] = false
+				continue
+			}
+			g := [2]float64{col[k] / rho, col[k+1] / rho}
+			breakdown := col[k+1] <= 1e-14*rho
+			col[k] = rho
+			cs[b], h[b] = append(cs[b], g), append(h[b], col[:k+1])
+			rhs[b] = append(rhs[b][:k], g[0]*rhs[b][k], -g[1]*rhs[b][k])
+			v[b] = append(v[b], next)
+			open[b] = !breakdown && math.Abs(rhs[b][k+1]) > eta*r.Norm
+		}
+	}
+	steps := make([][]float64, len(roots))
+	for b, r := range roots {
+		steps[b] = make([]float64, len(r.X))
+		n := len(h[b])
+		y := make([]float64, n)
+		for i := n - 1; i >= 0; i-- {
+			y[i] = rhs[b][i]
+			for j := i + 1; j < n; j++ {
+				y[i] -= h[b][j][i] * y[j]
+			}
+			y[i] /= h[b][i][i]
+			floats.AddScaled(steps[b], y[i], v[b][i])
+		}
+	}
+	return s.precondition(steps)
+}

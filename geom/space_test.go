@@ -1,0 +1,161 @@
+package geom_test
+
+import (
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+	"anatomy/geom/framebundle"
+	"anatomy/geom/manifold"
+	"anatomy/geom/ode"
+	"anatomy/geom/stats"
+	"anatomy/geom/stochastic"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+// Spaces with other integrators share what is compiled, and each has its own.
+func TestIntegratorsOverOneSpace(t *testing.T) {
+	base := geom.On(manifold.Ellipsoid(1, 1, 2))
+	u := framebundle.At([]float64{1, 0, 0}, []float64{0, 1, 0}, []float64{0, 0, 1})
+	p := framebundle.Momentum[geom.Vec]{Horizontal: []float64{0, 0.5, 0.8}}
+	for _, steps := range []int{10, 30} {
+		s := framebundle.Over(base.With(geom.Integrator(ode.RK4, steps)))
+		g, err := s.Exp(u, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(g.Path) != steps+1 {
+			t.Errorf("%d points on a path of %d steps", len(g.Path), steps)
+		}
+	}
+	for _, method := range []ode.Method{ode.Euler, ode.RK4} {
+		g, err := base.With(geom.Integrator(method, 10)).Exp([]float64{1, 0, 0}, []float64{0, 0.1, 0.1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if drifts := g.Drift > 1e-6; drifts != (method == ode.Euler) {
+			t.Errorf("%s: the energy drifts by %g", method.Name, g.Drift)
+		}
+	}
+}
+
+// A mean of rank 2 after one of rank 1 over the same space.
+func TestRanksOverOneSpace(t *testing.T) {
+	s := landmarks.New(4, 2, kernels.Gaussian(1.2), geom.Integrator(ode.RK4, 5))
+	q := geom.Shape{{1, 0}, {0, 1}, {-1, 0}, {0, -0.7}}
+	samples, err := stochastic.Development(s, q, geom.Shape{{0.2, 0.1}, {0, -0.1}, {0.1, 0}, {-0.1, 0.1}}, geom.Shape{{0, 0.1}, {0.1, 0.1}, {0, 0.2}, {0.1, 0}}).
+		Sample(stochastic.Run{Paths: 8, Steps: 10, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rank := 1; rank <= 2; rank++ {
+		m, err := stats.FrameBundleMean(s, samples, rank, stats.MaxIterations(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.Frame) != rank {
+			t.Errorf("%d frame vectors of rank %d", len(m.Frame), rank)
+		}
+	}
+}
+
+// A process with another scheme is another function.
+func TestSchemesOfOneProcess(t *testing.T) {
+	run := stochastic.Run{Paths: 1, Steps: 5, Seed: 3}
+	ito := stochastic.Brownian(geom.On(manifold.Sphere(2)), []float64{0, 0, 1})
+	stratonovich := ito
+	stratonovich.Scheme = ode.EulerHeun
+	a, err := ito.Sample(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := stratonovich.Sample(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a[0][0] == b[0][0] {
+		t.Errorf("both schemes end at %v", a[0])
+	}
+}
+
+type named struct{ name string }
+
+// Another function under a key that is taken is refused, and so are keys of types that anybody may have.
+func TestKeys(t *testing.T) {
+	s := geom.On(manifold.Euclidean(2))
+	once := func(in []*Node) []*Node { return in }
+	twice := func(in []*Node) []*Node { return []*Node{Add(in[0], in[0])} }
+	if _, err := s.Call(named{"a"}, once, 1.); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string, f func()) {
+		defer func() {
+			if recover() == nil {
+				t.Errorf("%s is taken", what)
+			}
+		}()
+		f()
+	}
+	refused("another function under the same key", func() { _, _ = s.Call(named{"a"}, twice, 1.) })
+	refused("a string as a key", func() { _, _ = s.Call("a", once, 1.) })
+}
+
+// Too few steps for a fast geodesic are an error that says so.
+func TestTooFewSteps(t *testing.T) {
+	s := landmarks.New(4, 2, kernels.Gaussian(1))
+	q := geom.Shape{{0, 0}, {1, 0}, {1, 1}, {0, 1}}
+	v := geom.Shape{{0, 0}, {100, 0}, {100, 100}, {0, 100}}
+	if _, err := s.Exp(q, v); err == nil || !strings.Contains(err.Error(), "are too few: the energy of the geodesic changes by") {
+		t.Errorf("error %v", err)
+	}
+	g, err := s.Exp(q, geom.Shape{{0, 0}, {0.3, 0}, {0.3, 0.1}, {0, 0.1}})
+	if err != nil || !(g.Drift < 1e-8) {
+		t.Errorf("error %v, drift %g", err, g.Drift)
+	}
+}
+
+// Shapes and lists of numbers are two ways to write the same points.
+func TestShapesAndNumbers(t *testing.T) {
+	p, q := geom.Shape{{2, 0.3}, {0.3, 1}}, geom.Shape{{1, -0.2}, {-0.2, 3}}
+	shapes := geom.OnShapes(manifold.SPD(2))
+	a, err := shapes.Log(p, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := geom.On(manifold.SPD(2)).Log(geom.Numbers(p), geom.Numbers(q))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Length != b.Length || len(a.Velocity) != 2 || a.Velocity[1][0] != b.Velocity[2] {
+		t.Errorf("length %g and %g, velocity %v and %v", a.Length, b.Length, a.Velocity, b.Velocity)
+	}
+	m, err := stats.FrechetMean(shapes, []geom.Shape{p, q})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := math.Abs(m.Point[0][0] - a.Path[12][0][0]); d > 0.1 || len(m.Point) != 2 {
+		t.Errorf("mean %v, half-way %v", m.Point, a.Path[12])
+	}
+	if _, err := shapes.Log(p[:1], q); err == nil || !strings.Contains(err.Error(), "has 1 rows, the manifold has 2") {
+		t.Errorf("a row too few: %v", err)
+	}
+}
+
+// One space may be used from several goroutines.
+func TestGoroutines(t *testing.T) {
+	s := geom.On(halfPlane())
+	var group sync.WaitGroup
+	for i := range 4 {
+		group.Go(func() {
+			if _, err := s.With(geom.Integrator(ode.RK4, 5+i%2)).Exp([]float64{0.1 * float64(i), 1}, []float64{0.1, 0.3}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}

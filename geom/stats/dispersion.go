@@ -1,0 +1,87 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+)
+
+// residuals are the vectors from the means of two groups to their samples, as inner products: those of the first group are
+// moved to the mean of the second by parallel transport along the geodesic between the means. The vectors of a group of n are
+// scaled by √(n/(n − 1)), so that those of small groups, whose mean is drawn to them, are as long as the others.
+func (r *run) residuals(a, b *Mean[geom.Vec]) (*mat.SymDense, error) {
+	var way *geodesic
+	if r.sigma > 0 {
+		s := newShots(r.Context(), r.space, [][]float64{b.Point})
+		s.tolerance = 1e-6 * floats.Distance(a.Point, b.Point, 2)
+		at, err := cometricAt(r.space, a.Point)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.aim([][]float64{a.Point}, at, r.sigma*r.sigma); err != nil {
+			return nil, err
+		}
+		if len(s.open()) > 0 {
+			return nil, fmt.Errorf("the geodesic between the means of the groups was not found")
+		}
+		way = &geodesic{Start: a.Point, Momentum: s.roots[0].X}
+	} else {
+		logs, err := r.space.LogAll([][]float64{a.Point}, [][]float64{b.Point})
+		if err != nil {
+			return nil, fmt.Errorf("between the means of the groups: %w", err)
+		}
+		if way = logs[0]; way.Status != geom.Converged {
+			return nil, fmt.Errorf("the geodesic between the means of the groups was not found (residual %.3g): allow for noise with Mismatch", way.Residual)
+		}
+	}
+	moved, err := r.space.Transport(way, a.Velocities...)
+	if err != nil {
+		return nil, err
+	}
+	na, nb := len(a.Velocities), len(b.Velocities)
+	gram := mat.NewSymDense(na+nb, nil)
+	for i := range na + nb {
+		for j := i; j < na+nb; j++ {
+			var inner float64
+			switch {
+			case j < na:
+				inner = floats.Dot(a.Velocities[i], a.Momenta[j])
+			case i >= na:
+				inner = floats.Dot(b.Velocities[i-na], b.Momenta[j-na])
+			default:
+				inner = floats.Dot(moved[i][len(moved[i])-1], b.Momenta[j-na])
+			}
+			for _, k := range []int{i, j} {
+				n := float64(na)
+				if k >= na {
+					n = float64(nb)
+				}
+				inner *= math.Sqrt(n / (n - 1))
+			}
+			gram.SetSym(i, j, inner)
+		}
+	}
+	return gram, nil
+}
+
+// dispersion is the mean distance of the members of a group from their mean, times √(n/(n − 1)), from inner products.
+func dispersion(gram *mat.SymDense, members []int) float64 {
+	n := float64(len(members))
+	toMean := make([]float64, len(members))
+	mean := 0.0
+	for k, i := range members {
+		for _, j := range members {
+			toMean[k] += gram.At(i, j) / n
+		}
+		mean += toMean[k] / n
+	}
+	sum := 0.0
+	for k, i := range members {
+		sum += math.Sqrt(max(0, gram.At(i, i)-2*toMean[k]+mean))
+	}
+	return sum / math.Sqrt(n*(n-1))
+}

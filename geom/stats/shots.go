@@ -1,0 +1,298 @@
+package stats
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/solve"
+)
+
+// shots are geodesics q_i from points y_i that end near samples x_i: each minimises ‖p‖²_g* + |q(1) − x_i|²/σ² over its
+// momentum p at y_i, on a manifold with coordinates. Where that is least, p is the root of the transversality condition
+//
+//	F_i(p) = q(1) + σ² p(1) − x_i = 0
+//
+// (Beg, Miller, Trouvé and Younes, Int. J. Computer Vision 61, 2005, for images), whose derivative is close to g*(y_i) + σ².
+// So the search for all p_i takes values of flows and no gradients, and goes on from where it stands when the y_i or σ have
+// changed a little. The y_i are close together: g* at one of them serves all.
+type shots struct {
+	ctx       context.Context
+	space     *geom.Space[geom.Vec]
+	samples   [][]float64
+	y         [][]float64
+	variance  float64 // σ²
+	tolerance float64 // of |F_i|, in the search
+	cometric  *cometric
+	roots     []*solve.Root
+}
+
+func newShots(ctx context.Context, space *geom.Space[geom.Vec], samples [][]float64) *shots {
+	s := &shots{ctx: ctx, space: space, samples: samples}
+	for _, x := range samples {
+		s.roots = append(s.roots, &solve.Root{X: make([]float64, len(x))})
+	}
+	return s
+}
+
+// aim moves the starts of the geodesics to y, with the cometric at one of these points or close by, changes σ², and searches for the momenta there: by Broyden's method, where that
+// does not arrive by Newton's, and where that does not either, because the momenta have no neighbours that solve the changed
+// problem, by descent from rest.
+func (s *shots) aim(y [][]float64, at *cometric, variance float64) error {
+	s.y, s.cometric, s.variance = y, at, variance
+	all := make([]int, len(s.roots))
+	for i, r := range s.roots {
+		all[i], r.Tolerance = i, s.tolerance
+	}
+	if err := s.equations(all).Renew(s.roots); err != nil {
+		return err
+	}
+	// Those that are found are evaluated no longer.
+	for range 4 {
+		if which := s.open(); len(which) > 0 {
+			if err := s.equations(which).Broyden(s.ctx, s.only(which), 5); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.newton(); err != nil {
+		return err
+	}
+	lost := s.open()
+	if len(lost) == 0 {
+		return nil
+	}
+	if err := s.descend(lost); err != nil {
+		return err
+	}
+	least := make([][]float64, len(lost))
+	for k, r := range s.only(lost) {
+		least[k] = r.X
+	}
+	if err := s.newton(); err != nil {
+		return err
+	}
+	for k, r := range s.only(lost) {
+		if !r.Done {
+			r.X = least[k]
+		}
+	}
+	if lost = s.open(); len(lost) > 0 {
+		return s.equations(lost).Renew(s.only(lost))
+	}
+	return nil
+}
+
+// open is which momenta are not found.
+func (s *shots) open() (which []int) {
+	for i, r := range s.roots {
+		if !r.Done {
+			which = append(which, i)
+		}
+	}
+	return which
+}
+
+func (s *shots) only(which []int) []*solve.Root {
+	out := make([]*solve.Root, len(which))
+	for k, i := range which {
+		out[k] = s.roots[i]
+	}
+	return out
+}
+
+// worst is the largest |F_i|.
+func (s *shots) worst() float64 {
+	worst := 0.0
+	for _, r := range s.roots {
+		if worst = max(worst, r.Norm); math.IsNaN(r.Norm) {
+			return math.Inf(1)
+		}
+	}
+	return worst
+}
+
+func (s *shots) newton() error {
+	which := s.open()
+	if len(which) == 0 {
+		return nil
+	}
+	if err := s.equations(which).Newton(s.ctx, s.only(which), 8); err != nil {
+		return err
+	}
+	for _, r := range s.only(which) {
+		r.Done = r.Status == solve.Converged
+	}
+	return nil
+}
+
+// call runs a graph function of (y, σ², x, rows…) for some of the samples. Their number is rounded up to one of few, for each
+// of which the function is compiled.
+func (s *shots) call(name string, fn func(y, variance, x *graph.Node, rows []*graph.Node) []*graph.Node, which []int, rows ...[][]float64) (engine.Values, error) {
+	size := len(s.samples)
+	for size > 1 && (size+2)/3 >= len(which) {
+		size = (size + 2) / 3
+	}
+	x, y := make([][]float64, size), make([][]float64, size)
+	for k := range x {
+		i := which[min(k, len(which)-1)]
+		x[k], y[k] = s.samples[i], s.y[i]
+	}
+	args := []any{y, s.variance, x}
+	for _, r := range rows {
+		padded := make([][]float64, size)
+		for k := range padded {
+			padded[k] = r[min(k, len(r)-1)]
+		}
+		args = append(args, padded)
+	}
+	return s.space.Call(shooting(name, s.space), func(in []*graph.Node) []*graph.Node {
+		return fn(in[0], in[1], in[2], in[3:])
+	}, args...)
+}
+
+// equations are F_i = 0 for some of the samples.
+func (s *shots) equations(which []int) solve.System {
+	rows := func(out engine.Values, err error) ([][]float64, error) {
+		if err != nil {
+			return nil, err
+		}
+		return out.Matrix(0)[:len(which)], nil
+	}
+	return solve.System{
+		Residual: func(p [][]float64) ([][]float64, error) {
+			return rows(s.call("transversality", func(y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
+				q, r := s.space.FlowMap(y, in[0])
+				return []*graph.Node{graph.Sub(graph.Add(q, graph.Mul(variance, r)), x)}
+			}, which, p))
+		},
+		Derivative: func(p, dp [][]float64) ([][]float64, error) {
+			return rows(s.call("derivative of transversality", func(y, variance, _ *graph.Node, in []*graph.Node) []*graph.Node {
+				dq, dr := s.space.FlowTangent(y, in[0], in[1])
+				return []*graph.Node{graph.Add(dq, graph.Mul(variance, dr))}
+			}, which, p, dp))
+		},
+		Precondition: func(f [][]float64) ([][]float64, error) {
+			out := make([][]float64, len(f))
+			for k := range f {
+				out[k] = s.cometric.solve(s.variance, f[k])
+			}
+			return out, nil
+		},
+	}
+}
+
+// distances returns ‖p_i‖²_g* + |q_i(1) − x_i|²/σ² and |q_i(1) − x_i|² for all samples.
+func (s *shots) distances() (squares, misses []float64, err error) {
+	all, p := make([]int, len(s.roots)), make([][]float64, len(s.roots))
+	for i, r := range s.roots {
+		all[i], p[i] = i, r.X
+	}
+	out, err := s.call("distances", func(y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
+		return s.distance(y, variance, x, in[0])
+	}, all, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	return out.Vector(0), out.Vector(1), nil
+}
+
+func (s *shots) distance(y, variance, x, p *graph.Node) []*graph.Node {
+	q, _ := s.space.FlowMap(y, p)
+	misses := graph.ReduceSum(graph.Square(graph.Sub(q, x)), -1)
+	squares := graph.ReduceSum(graph.Mul(p, geom.Sharp(s.space.M, y, p)), -1)
+	return []*graph.Node{graph.Add(squares, graph.Div(misses, variance)), misses}
+}
+
+// descend minimises ‖p‖²_g* + |q(1) − x|²/σ² for some of the samples from p = 0, as far as it takes for Newton's method to
+// find the root.
+func (s *shots) descend(which []int) error {
+	d := len(s.y[0])
+	found, err := solve.Minimise(s.ctx, solve.Objective{
+		FirstStep: s.variance / 2,
+		Value: func(x []float64) (float64, []float64, error) {
+			out, err := s.call("least mismatch", func(y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
+				f := s.distance(y, variance, x, in[0])[0]
+				return []*graph.Node{f, graph.Gradient(graph.ReduceAllSum(f), in[0])[0]}
+			}, which, engine.Unflatten(x, d))
+			if err != nil {
+				return 0, nil, err
+			}
+			f, g := floats.Sum(out.Vector(0)[:len(which)]), out.Flat(1)[:len(x)]
+			if !finite(f) || !finite(floats.Norm(g, 1)) {
+				f = math.Inf(1)
+			}
+			return f, g, nil
+		},
+		Precondition: func(g []float64) (out []float64, err error) {
+			for _, g := range engine.Unflatten(g, d) {
+				out = append(out, s.cometric.solve(ridge, g)...)
+			}
+			return out, nil
+		},
+	}, make([]float64, len(which)*d), 1e-2, 200)
+	if err != nil {
+		return err
+	}
+	for k, p := range engine.Unflatten(found.X, d) {
+		s.roots[which[k]].X = p
+	}
+	return s.equations(which).Renew(s.only(which))
+}
+
+// cometric is g* at a point as a matrix on the host: K ⊗ 1 of a PointCometric, whose points have width coordinates, else K is all
+// of it and width 1.
+type cometric struct {
+	k       *mat.SymDense
+	width   int
+	values  []float64
+	vectors mat.Dense
+}
+
+func cometricAt(space *geom.Space[geom.Vec], y []float64) (*cometric, error) {
+	out, err := space.Call(operation{name: "cometric matrix"}, func(in []*graph.Node) []*graph.Node {
+		if m, ok := space.M.(geom.PointCometric); ok {
+			return []*graph.Node{m.Gram(in[0])}
+		}
+		return []*graph.Node{geom.CometricMatrix(space.M, in[0])}
+	}, y)
+	if err != nil {
+		return nil, err
+	}
+	n := len(out.Matrix(0))
+	c := &cometric{k: mat.NewSymDense(n, out.Flat(0)), width: len(y) / n}
+	var eigen mat.EigenSym
+	if !finite(floats.Norm(out.Flat(0), 1)) || !eigen.Factorize(c.k, true) {
+		return nil, errors.New("the metric is singular, or has no value, where the search came to")
+	}
+	c.values = eigen.Values(nil)
+	eigen.VectorsTo(&c.vectors)
+	return c, nil
+}
+
+// sharp returns g* p.
+func (c *cometric) sharp(p []float64) []float64 {
+	var v mat.Dense
+	v.Mul(c.k, mat.NewDense(len(c.values), c.width, p))
+	return v.RawMatrix().Data
+}
+
+// square returns ‖p‖²_g*.
+func (c *cometric) square(p []float64) float64 { return math.Max(0, floats.Dot(p, c.sharp(p))) }
+
+// solve returns (g* + σ²)⁻¹ v.
+func (c *cometric) solve(variance float64, v []float64) []float64 {
+	var parts, p mat.Dense
+	parts.Mul(c.vectors.T(), mat.NewDense(len(c.values), c.width, v))
+	for i, l := range c.values {
+		floats.Scale(1/(math.Max(l, 0)+variance), parts.RawRowView(i))
+	}
+	p.Mul(&c.vectors, &parts)
+	return p.RawMatrix().Data
+}

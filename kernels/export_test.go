@@ -1,0 +1,11 @@
+package kernels
+
+import . "github.com/gomlx/gomlx/core/graph"
+
+// OnGraph is a kernel whose sums are operations of the graph.
+func OnGraph(k Kernel) Kernel { return graphKernel{graphOf(k)} }
+
+type graphKernel struct{ onGraph }
+
+func (k graphKernel) Sum(x, y, b *Node) *Node            { return k.sumOnGraph(x, y, b) }
+func (k graphKernel) Hamilton(x, p *Node) (dx, dp *Node) { return k.hamiltonOnGraph(x, p) }

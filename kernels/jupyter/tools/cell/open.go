@@ -1,0 +1,381 @@
+package cell
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Opened is a cell in the form that GoNB takes: declarations first, then "%%" and the main function's statements.
+type Opened struct {
+	Lines []string
+	Skip  map[int]struct{} // those of the lines that are no Go
+	Line  int              // the cursor's, or -1
+
+	from []int // the line of the cell that each of the lines stands for
+}
+
+// Back replaces numbers of Lines by those of the cell; negative ones stay.
+func (o *Opened) Back(lines []int) {
+	for i, line := range lines {
+		if line >= 0 && line < len(o.from) {
+			lines[i] = o.from[line]
+		}
+	}
+}
+
+// Statement takes the "%%" away from the front of a statement on the same line: it would be the arguments of the program.
+func Statement(line string) string {
+	code, found := strings.CutPrefix(line, "%% ")
+	code = strings.TrimSpace(code)
+	if !found || code == "" || strings.HasPrefix(code, "-") {
+		return line
+	}
+	if _, err := parser.ParseFile(token.NewFileSet(), "", "package p; func f() {"+code+"\n}", 0); err != nil {
+		return line
+	}
+	return "   " + line[3:]
+}
+
+// Open brings a cell into GoNB's form. A first statement at the top level opens the main function like "%%"; what follows
+// belongs to it, but for functions and imports. With show the last expression becomes an argument of nb.Display, unless a
+// semicolon follows it; id is the cell's number, whose main function's variables Explain knows from then on, or negative.
+func (w *Workspace) Open(id int, lines []string, skip map[int]struct{}, line, column int, show bool) *Opened {
+	code := slices.Clone(lines)
+	marker := -1
+	for i := range lines {
+		text := strings.TrimPrefix(lines[i], "//gonb:")
+		if strings.HasPrefix(text, "%exec") || strings.HasPrefix(text, "%test") {
+			return &Opened{lines, skip, line, nil}
+		}
+		if _, special := skip[i]; special || opens(text) {
+			code[i] = ""
+			if opens(text) && marker < 0 {
+				marker = i
+			}
+		}
+	}
+	source := strings.Join(code, "\n")
+	declarations, statements := divide(source, marker)
+	if id >= 0 {
+		w.remember(id, lines, declarations, statements)
+	}
+	if len(statements) == 0 {
+		return &Opened{lines, skip, line, nil}
+	}
+
+	o := &Opened{Skip: map[int]struct{}{}, Line: -1}
+	write := func(from, at int, text string) {
+		if from == line && at <= column {
+			o.Line = len(o.Lines)
+		}
+		o.Lines, o.from = append(o.Lines, strings.Repeat(" ", at)+text), append(o.from, from)
+	}
+	pieces := func(all []piece) {
+		for _, p := range all {
+			for i, text := range strings.Split(p.text, "\n") {
+				write(p.line+i, p.column, text)
+				p.column = 0
+			}
+		}
+	}
+	pieces(declarations)
+	opening := "%%"
+	if marker >= 0 {
+		opening = lines[marker]
+	} else {
+		marker = statements[0].line
+	}
+	o.Skip[len(o.Lines)] = struct{}{}
+	o.Lines, o.from = append(o.Lines, opening), append(o.from, marker)
+	scopes := 0
+	if id < 0 {
+		for _, main := range w.mentioned(source) {
+			scopes++
+			for _, text := range append(main, "{") {
+				o.Lines, o.from = append(o.Lines, text), append(o.from, -1)
+			}
+		}
+	}
+
+	last := len(statements) - 1
+	for last > 0 && !statements[last].code {
+		last--
+	}
+	p := statements[last]
+	if end := p.expression(); show && end > 0 && !w.silent(p.text[:end]) {
+		pieces(statements[:last])
+		write(p.line, 0, displayOpen)
+		pieces([]piece{{text: p.text[:end] + "," + p.text[end:], line: p.line, column: p.column}})
+		write(p.line+strings.Count(p.text, "\n"), 0, displayClose)
+		pieces(statements[last+1:])
+	} else {
+		pieces(statements)
+	}
+	for range scopes {
+		o.Lines, o.from = append(o.Lines, "}"), append(o.from, -1)
+	}
+	return o
+}
+
+// opens says whether a line opens the main function.
+func opens(line string) bool {
+	return line == "%%" || strings.HasPrefix(line, "%% ") || strings.HasPrefix(line, "%%\t") || strings.HasPrefix(line, "%main")
+}
+
+// piece is a declaration or statement with the comments before it.
+type piece struct {
+	text         string
+	line, column int  // of its beginning
+	code         bool // not comments only
+	semicolon    bool // written behind it
+}
+
+// divide splits source at the semicolons outside of brackets, written or not, into what may stand outside of functions
+// and what belongs to the main function.
+func divide(source string, marker int) (declarations, statements []piece) {
+	var errs scanner.ErrorList
+	var s scanner.Scanner
+	src := []byte(source)
+	set := token.NewFileSet()
+	file := set.AddFile("", set.Base(), len(src))
+	s.Init(file, src, errs.Add, scanner.ScanComments)
+
+	type lexeme struct {
+		at, end int
+		tok     token.Token
+		lit     string
+	}
+	var all []lexeme
+	for {
+		pos, tok, lit := s.Scan()
+		if tok == token.EOF {
+			break
+		}
+		text := lit
+		if !tok.IsLiteral() && tok != token.COMMENT && tok != token.SEMICOLON {
+			text = tok.String()
+		}
+		at := file.Offset(pos)
+		end := min(at+len(text), len(src))
+		if tok == token.SEMICOLON && lit == "\n" {
+			end = at
+		}
+		all = append(all, lexeme{at, end, tok, lit})
+	}
+
+	start, depth, main := 0, 0, false
+	var head []token.Token // of the current piece: its tokens outside of brackets, with these
+	finish := func(end int, semicolon bool) {
+		at := end - len(strings.TrimLeft(source[start:end], " \t\r\n"))
+		start = end
+		if at == end {
+			return
+		}
+		line := strings.Count(source[:at], "\n")
+		p := piece{source[at:end], line, at - 1 - strings.LastIndex(source[:at], "\n"), len(head) > 0, semicolon}
+		main = main || marker >= 0 && line > marker
+		outside := !main
+		if len(head) > 0 {
+			switch head[0] {
+			case token.TYPE, token.VAR, token.CONST:
+			case token.IMPORT, token.PACKAGE:
+				outside = true
+			case token.FUNC:
+				outside = len(head) > 1 && head[1] == token.IDENT || len(head) > 4 && head[3] == token.IDENT && head[4] == token.LPAREN // a method
+				main = main || !outside
+			default:
+				main, outside = true, false
+			}
+		}
+		if outside {
+			declarations = append(declarations, p)
+		} else {
+			statements = append(statements, p)
+		}
+		head = nil
+	}
+	for i, l := range all {
+		switch l.tok {
+		case token.COMMENT:
+			continue
+		case token.RPAREN, token.RBRACK, token.RBRACE:
+			depth--
+		case token.SEMICOLON:
+			if depth > 0 {
+				continue
+			}
+			end := l.end
+			for _, c := range all[i+1:] { // a comment behind it on its line
+				if c.tok != token.COMMENT || strings.Contains(source[end:c.at], "\n") {
+					break
+				}
+				end = c.end
+			}
+			finish(end, l.lit == ";")
+			continue
+		}
+		if depth <= 0 {
+			head = append(head, l.tok)
+		}
+		switch l.tok {
+		case token.LPAREN, token.LBRACK, token.LBRACE:
+			depth++
+		}
+	}
+	finish(len(source), false)
+	return declarations, statements
+}
+
+// expression returns the length of a piece up to the end of its expression, or 0 if it is none whose value is to be shown.
+func (p piece) expression() int {
+	if p.semicolon {
+		return 0
+	}
+	set := token.NewFileSet()
+	const before = "package p; var _ = "
+	file, err := parser.ParseFile(set, "", before+p.text, parser.SkipObjectResolution)
+	if err != nil || len(file.Decls) != 1 {
+		return 0
+	}
+	value := file.Decls[0].(*ast.GenDecl).Specs[0].(*ast.ValueSpec).Values[0]
+	if _, literal := value.(*ast.FuncLit); literal {
+		return 0
+	}
+	return set.Position(value.End()).Offset - len(before)
+}
+
+// silent says whether an expression is the call of a function that is known to return nothing worth showing.
+func (w *Workspace) silent(expression string) bool {
+	value, err := parser.ParseExpr(expression)
+	call, ok := value.(*ast.CallExpr)
+	if err != nil || !ok {
+		return false
+	}
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	from, ok := selector.X.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	if from.Name == "fmt" && strings.Contains(selector.Sel.Name, "rint") && !strings.HasPrefix(selector.Sel.Name, "S") {
+		return true
+	}
+	for _, d := range declared(w.folder(from.Name)) {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == selector.Sel.Name {
+			return f.Type.Results == nil
+		}
+	}
+	return false
+}
+
+// remember notes a cell, and the variables of its main function.
+func (w *Workspace) remember(id int, lines []string, declarations, statements []piece) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cell, w.cells[id] = id, lines
+	for _, p := range declarations {
+		if file, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+p.text, parser.SkipObjectResolution); err == nil && len(file.Decls) > 0 {
+			for _, name := range variables(file.Decls[0]) {
+				delete(w.values, name)
+			}
+		}
+	}
+	main := make([]string, len(statements))
+	for i, p := range statements {
+		main[i] = p.text
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "", "package p; func main() {\n"+strings.Join(main, "\n")+"\n}", parser.SkipObjectResolution)
+	if err != nil {
+		return
+	}
+	w.mains[id] = main
+	for _, s := range file.Decls[0].(*ast.FuncDecl).Body.List {
+		switch s := s.(type) {
+		case *ast.AssignStmt:
+			for _, x := range s.Lhs {
+				if name, ok := x.(*ast.Ident); ok && s.Tok == token.DEFINE {
+					w.values[name.Name] = id
+				}
+			}
+		case *ast.DeclStmt:
+			for _, name := range variables(s.Decl) {
+				w.values[name] = id
+			}
+		}
+	}
+}
+
+// variables lists the variables of a declaration.
+func variables(d ast.Decl) (names []string) {
+	if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.VAR {
+		for _, s := range d.Specs {
+			for _, name := range s.(*ast.ValueSpec).Names {
+				names = append(names, name.Name)
+			}
+		}
+	}
+	return names
+}
+
+// mentioned lists the main functions of earlier cells whose variables a piece of source names, the oldest first. For
+// completion they stand before it.
+func (w *Workspace) mentioned(source string) (mains [][]string) {
+	var s scanner.Scanner
+	set := token.NewFileSet()
+	s.Init(set.AddFile("", set.Base(), len(source)), []byte(source), nil, 0)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var ids []int
+	for {
+		_, tok, name := s.Scan()
+		if tok == token.EOF {
+			break
+		}
+		if id, known := w.values[name]; known && tok == token.IDENT && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		var lines []string
+		for _, statement := range w.mains[id] {
+			lines = append(lines, strings.Split(statement, "\n")...)
+		}
+		mains = append(mains, lines)
+	}
+	return mains
+}
+
+// Hide takes back what Open has done for the last expression, where a compiler says that it has no value. It says whether
+// it did.
+func Hide(file string, output []byte) bool {
+	source, err := os.ReadFile(file)
+	if err != nil || !bytes.Contains(output, []byte("(no value) used as value")) {
+		return false
+	}
+	before, rest, found := strings.Cut(string(source), displayOpen+"\n")
+	end := strings.LastIndex(rest, "\n"+displayClose)
+	comma := strings.LastIndex(rest[:max(end, 0)], ",")
+	if !found || comma < 0 {
+		return false
+	}
+	rest = "_ = " + displayAlias + ".Display\n" + rest[:comma] + rest[comma+1:end+1] + rest[end+1+len(displayClose):]
+	return os.WriteFile(file, []byte(before+rest), 0o600) == nil
+}
+
+const (
+	displayOpen  = displayAlias + ".Display("
+	displayClose = ") // shown"
+	displayAlias = "nb_"
+	displayPath  = "anatomy/notebooks/nb"
+	// drawing lets nb.Display show figures where a cell uses their package: others need not link it.
+	drawing = "\n\nvar _ = " + displayAlias + ".Draw(func(x any) bool {\n\td, ok := x.(viz.Drawing)\n\tif ok {\n\t\tviz.Show(d)\n\t}\n\treturn ok\n})\n"
+)

@@ -1,0 +1,12 @@
+// anatomyPairs is an XLA_FFI_Handler for sums over all pairs of points x_i and y_j in R^D with a radial kernel
+// K = Σ_l k_l(s_ij), s_ij = Σ_a ((x_ia − y_ja) scale_a)². Its operands are a description of the kernel, as Describe of native.go
+// makes it, and arrays [batch, points, columns] of
+//
+//	x, y, q                        to v_i = Σ_j K q_j,
+//	x, p, y, q                     to v and f_i = −∂/∂x_i Σ_j (p_i·q_j) K,
+//	x, p, dx, dp, y, q, dy, dq     to the derivatives of v and f along (dx, dp, dy, dq).
+void *anatomyPairs(void *frame);
+
+enum { maxD = 3, maxC = 8, maxTerms = 16, tile = 32 };
+
+enum { gaussian, cauchy, laplace };

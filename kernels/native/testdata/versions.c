@@ -1,0 +1,66 @@
+// Prints, for each version of the pair loop that the processor can run, by how much its sums differ from those of the plainest
+// one and its exponential from the C library's.
+#include "../pairs.c"
+
+enum { n = 203 };
+
+static double numbers[2][4][8 * n], v[3][maxC * n], f[3][maxD * n];
+
+static double apart(const double *a, const double *b, int count) {
+	double worst = 0, scale = 0;
+	for (int i = 0; i < count; i++) worst = fmax(worst, fabs(a[i] - b[i])), scale = fmax(scale, fabs(b[i]));
+	return scale > 0 ? worst / scale : INFINITY;
+}
+
+static double sums(Block *blocks[3], int which) {
+	double worst = 0;
+	for (int kind = 0; kind < 3; kind++)
+		for (int order = 0; order < 3; order++)
+			for (int D = 1; D <= maxD; D++)
+				for (int C = 1; C <= 4; C++) {
+					Job job = {.D = D, .C = C, .order = order, .kernel = {.reach = INFINITY, .scale = {5, 4, 3}, .count = 1}};
+					Term *t = &job.kernel.terms[0];
+					t->kind = kind, t->ratio = 1.1;
+					for (int m = 0; m < 3; m++) t->series[m] = (Series){kind == laplace ? m : 0, kind == laplace ? 1 : 0, {1, 0.3}};
+					const double *x[4], *y[4];
+					for (int k = 0; k < 4; k++) x[k] = order == 2 || k < 2 ? numbers[0][k] : NULL, y[k] = order == 2 || k < 2 ? numbers[1][k] : NULL;
+					double *memory = need(sizeof(double) * 48 * (n + lanes));
+					fill(&job.y, &job, n, y, fill(&job.x, &job, n, x, memory));
+					for (int k = 0; k <= which; k += which) {
+						job.v = v[k], job.f = f[k];
+						blocks[k](&job, 0, n, NULL);
+					}
+					worst = fmax(worst, apart(v[which], v[0], C * n));
+					if (order > 0) worst = fmax(worst, apart(f[which], f[0], D * n));
+					free(memory);
+				}
+	return worst;
+}
+
+#define EXPONENTIAL(name, target) \
+	target static double exponential_##name(void) { \
+		double worst = 0; \
+		for (int i = 0; i < 200000; i++) { \
+			double x = -708 * pow(i / 2e5, 3); \
+			worst = fmax(worst, fabs(exp_##name(all_##name(x))[0] / exp(x) - 1)); \
+		} \
+		return worst; \
+	}
+
+EXPONENTIAL(any, )
+#ifdef __x86_64__
+EXPONENTIAL(avx2, __attribute__((target("avx2,fma"))))
+EXPONENTIAL(avx512, __attribute__((target("avx512f,avx512dq,fma"))))
+#endif
+
+int main(void) {
+	for (int set = 0; set < 2; set++)
+		for (int k = 0; k < 4; k++)
+			for (int i = 0; i < 8 * n; i++) numbers[set][k][i] = drand48();
+	printf("any 0 %g\n", exponential_any());
+#ifdef __x86_64__
+	Block *blocks[3] = {block_any, block_avx2, block_avx512}, *best = fastest();
+	if (best != block_any) printf("avx2 %g %g\n", sums(blocks, 1), exponential_avx2());
+	if (best == block_avx512) printf("avx512 %g %g\n", sums(blocks, 2), exponential_avx512());
+#endif
+}

@@ -1,0 +1,206 @@
+package kernels
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
+	"anatomy/kernels/native"
+)
+
+// pairwise are exact sums with a kernel over all pairs of points, by C code inside the compiled program. Their first and
+// second derivatives are such sums too; further ones are those of the sums on the graph.
+type pairwise struct {
+	kernel onGraph
+	told   []float64 // what the C code is told of the kernel
+}
+
+// onGraph has a kernel's sums as operations of the graph, for every back end, type of number and dimension.
+type onGraph interface {
+	Kernel
+	sumOnGraph(x, y, b *Node) *Node
+	hamiltonOnGraph(x, p *Node) (dx, dp *Node)
+}
+
+// graphOf is a kernel's sums on the graph; those of a user's kernel are there anyway.
+func graphOf(k Kernel) onGraph {
+	if k, ok := k.(onGraph); ok {
+		return k
+	}
+	return foreign{k}
+}
+
+type foreign struct{ Kernel }
+
+func (k foreign) sumOnGraph(x, y, b *Node) *Node            { return k.Sum(x, y, b) }
+func (k foreign) hamiltonOnGraph(x, p *Node) (dx, dp *Node) { return k.Hamilton(x, p) }
+
+// inPairs returns the sums in C of a kernel that is k between points within reach of each other, nil for all; or false
+// where there are none for the kernel, the back end or the operands.
+func inPairs(graph onGraph, k Kernel, reach []float64, x, y, b *Node) (pairwise, bool) {
+	if x.Rank() < 2 || !engine.HasNative(native.Pairs) {
+		return pairwise{}, false
+	}
+	d, lead := x.Shape().Dim(-1), x.Shape().Dimensions[:x.Rank()-2]
+	for _, v := range []*Node{x, y, b} {
+		if v.DType() != dtypes.Float64 || v.Rank() != x.Rank() || !slices.Equal(v.Shape().Dimensions[:x.Rank()-2], lead) || v.Shape().Size() == 0 {
+			return pairwise{}, false
+		}
+	}
+	if y.Shape().Dim(-1) != d || d > native.MaxDim || b.Shape().Dim(-1) > native.MaxColumns {
+		return pairwise{}, false
+	}
+	told, ok := describe(k, d, reach)
+	return pairwise{graph, told}, ok
+}
+
+// describe tells of a radial kernel or of a sum of such whose widths are multiples of each other, for points in R^d.
+func describe(k Kernel, d int, reach []float64) (told []float64, ok bool) {
+	kernels, weights := []Kernel{k}, []float64{1}
+	if s, ok := k.(sum); ok {
+		kernels, weights = s.terms, s.weights
+	}
+	if len(kernels) > native.MaxTerms {
+		return nil, false
+	}
+	var scale []float64
+	var terms []native.Term
+	for l, k := range kernels {
+		r, ok := k.(radial)
+		if !ok || len(r.widths) != 1 && len(r.widths) != d {
+			return nil, false
+		}
+		ratio := 1.0
+		for a := range d {
+			s := 1 / r.widths[min(a, len(r.widths)-1)]
+			if l == 0 {
+				scale = append(scale, s)
+			} else if v := math.Pow(s/scale[a], 2); a == 0 {
+				ratio = v
+			} else if math.Abs(v/ratio-1) > 4e-15 {
+				return nil, false
+			}
+		}
+		term := native.Term{Kind: r.kind, Ratio: ratio}
+		for m := range term.Derivatives {
+			t := r.derivative(m)
+			for j := range t.A {
+				t.A[j] *= weights[l] * math.Pow(ratio, float64(m))
+			}
+			term.Derivatives[m] = t
+		}
+		terms = append(terms, term)
+	}
+	far := math.Inf(1)
+	if reach != nil {
+		far = 0
+		for a, r := range reach {
+			far = math.Max(far, math.Pow(r*scale[a], 2))
+		}
+	}
+	return native.Describe(far, scale, terms), true
+}
+
+// call runs the C code on operands [..., n, columns], for outputs with the points of the first one.
+func (k pairwise) call(operands []*Node, columns ...int) []*Node {
+	x := operands[0]
+	in := []*Node{Const(x.Graph(), k.told)}
+	for _, v := range operands {
+		in = append(in, Reshape(v, -1, v.Shape().Dim(-2), v.Shape().Dim(-1)))
+	}
+	var out []shapes.Shape
+	for _, c := range columns {
+		out = append(out, shapes.Make(x.DType(), in[1].Shape().Dim(0), x.Shape().Dim(-2), c))
+	}
+	values := engine.Native(native.Pairs, in, out...)
+	for i, v := range values {
+		dims := append([]int{}, x.Shape().Dimensions...)
+		dims[len(dims)-1] = columns[i]
+		values[i] = Reshape(v, dims...)
+	}
+	return values
+}
+
+// Sum is Σ_j K(x_i, y_j) b_j.
+func (k pairwise) Sum(x, y, b *Node) *Node {
+	v := k.call([]*Node{x, y, b}, b.Shape().Dim(-1))
+	return autodiff.CustomVJP([]*Node{x, y, b}, v, func(ct []*Node) []*Node {
+		back, atY := k.forces(y, b, x, ct[0])
+		_, atX := k.forces(x, ct[0], y, b)
+		return []*Node{Neg(atX), Neg(atY), back}
+	})[0]
+}
+
+// forces are v_i = Σ_j K(x_i, y_j) q_j and f_i = −∂/∂x_i Σ_j (p_i·q_j) K(x_i, y_j).
+func (k pairwise) forces(x, p, y, q *Node) (v, f *Node) {
+	operands := []*Node{x, p, y, q}
+	out := k.call(operands, q.Shape().Dim(-1), x.Shape().Dim(-1))
+	out = autodiff.CustomVJP(operands, out, func(ct []*Node) []*Node { return k.meet(x, p, y, q, ct) })
+	return out[0], out[1]
+}
+
+// meet takes cotangents of forces to those of its operands. With E = Σ_ij (p_i·q_j) K_ij, the forces are (∂E/∂p, −∂E/∂x), so
+// that it is E's second derivative along (−f̄, v̄), which is symmetric: the change of the forces along it.
+func (k pairwise) meet(x, p, y, q *Node, ct []*Node) []*Node {
+	moved, still := []*Node{x, p, Neg(ct[1]), ct[0]}, []*Node{y, q, ZerosLike(y), ZerosLike(q)}
+	atP, atX := k.change(moved, still)
+	atQ, atY := k.change(still, moved)
+	return []*Node{Neg(atX), atP, Neg(atY), atQ}
+}
+
+// Hamilton are the forces of points on each other.
+func (k pairwise) Hamilton(x, p *Node) (dx, dp *Node) {
+	out := k.call([]*Node{x, p, x, p}, p.Shape().Dim(-1), x.Shape().Dim(-1))
+	out = autodiff.CustomVJP([]*Node{x, p}, out, func(ct []*Node) []*Node { return k.meetSelf(x, p, ct) })
+	return out[0], out[1]
+}
+
+func (k pairwise) meetSelf(x, p *Node, ct []*Node) []*Node {
+	set := []*Node{x, p, Neg(ct[1]), ct[0]}
+	atP, atX := k.change(set, set)
+	return []*Node{Neg(atX), atP}
+}
+
+// change is the derivative of forces along (dx, dp, dy, dq), for sets (x, p, dx, dp) and (y, q, dy, dq) of which the
+// second one may be the first. It is linear in the directions, and meets their cotangents as forces does.
+func (k pairwise) change(x, y []*Node) (dv, df *Node) {
+	out := k.call(join(x, y), x[1].Shape().Dim(-1), x[0].Shape().Dim(-1))
+	if &x[0] == &y[0] {
+		out = autodiff.CustomVJP(x, out, func(ct []*Node) []*Node {
+			z := apart(x[:2])
+			v, f := k.kernel.hamiltonOnGraph(z[0], z[1])
+			return join(third([]*Node{v, f}, z, []*Node{x[3], Neg(x[2])}, ct), k.meetSelf(x[0], x[1], ct))
+		})
+		return out[0], out[1]
+	}
+	out = autodiff.CustomVJP(join(x, y), out, func(ct []*Node) []*Node {
+		z := apart([]*Node{x[0], x[1], y[0], y[1]})
+		v, w := k.kernel.sumOnGraph(z[0], z[2], z[3]), k.kernel.sumOnGraph(z[2], z[0], z[1])
+		f := Gradient(Neg(ReduceAllSum(Mul(z[1], v))), z[0], z[2])
+		at := third([]*Node{v, f[0], w, f[1]}, z, []*Node{x[3], Neg(x[2]), y[3], Neg(y[2])}, ct)
+		directions := k.meet(x[0], x[1], y[0], y[1], ct)
+		return slices.Concat(at[:2], directions[:2], at[2:], directions[2:])
+	})
+	return out[0], out[1]
+}
+
+// third are the cotangents of the points and weights z of change, whose first two are the targets. What change computes is,
+// by the symmetry of second derivatives, what the forces, both sets' on the graph, take the turned directions to.
+func third(forces, z, turned, ct []*Node) []*Node {
+	back := autodiff.Pullback(forces, turned, z[:2])
+	return autodiff.Pullback([]*Node{back[1], Neg(back[0])}, ct, z)
+}
+
+// apart are copies, so that derivatives tell the roles of a node that has several.
+func apart(x []*Node) []*Node {
+	out := make([]*Node, len(x))
+	for i, v := range x {
+		out[i] = Identity(v)
+	}
+	return out
+}

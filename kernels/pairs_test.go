@@ -1,0 +1,145 @@
+package kernels_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/engine"
+	"anatomy/kernels"
+	"anatomy/kernels/native"
+)
+
+// The sums in C are those on the graph, with their derivatives, for coincident points too.
+func TestPairsInC(t *testing.T) {
+	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Pairs) {
+		t.Skipf("the back end calls no C code (error %v)", err)
+	}
+	for _, c := range []struct {
+		kernel  kernels.Kernel
+		dim     int
+		columns int
+		orders  int
+	}{
+		{kernels.Gaussian(0.5), 2, 2, 3},
+		{kernels.Gaussian(0.5, 0.3, 0.4), 3, 3, 2},
+		{kernels.Cauchy(0.3), 1, 1, 2},
+		{kernels.Laplace(0, 0.4), 3, 3, 2},
+		{kernels.Laplace(1, 0.4), 2, 2, 2},
+		{kernels.Laplace(2, 0.4), 3, 3, 2},
+		{kernels.Laplace(3, 0.5, 0.4), 2, 4, 3},
+		{kernels.Laplace(6, 0.2), 3, 1, 2},
+		{kernels.Sum([]float64{2, 0.5, 1}, kernels.Gaussian(0.6, 0.3), kernels.Cauchy(0.2, 0.1), kernels.Laplace(4, 1, 0.5)), 2, 2, 3},
+		{kernels.Sum([]float64{2, 0.5}, kernels.Gaussian(0.6, 0.3), kernels.Cauchy(0.2)), 2, 2, 2},
+	} {
+		x, _ := cloud(43, c.dim, 5)
+		y, _ := cloud(70, c.dim, 6)
+		copy(x[7], x[3]) // coincident
+		copy(y[5], x[3])
+		_, p := cloud(43, min(c.columns, 3), 7)
+		_, q := cloud(70, min(c.columns, 3), 8)
+		for _, w := range [][][]float64{p, q} {
+			for i := range w {
+				for len(w[i]) < c.columns {
+					w[i] = append(w[i], w[i][0]*w[i][1])
+				}
+			}
+		}
+		var outs [][]*Node
+		out, err := engine.Run(func(x, y, p, q *Node) []*Node {
+			for _, k := range []kernels.Kernel{c.kernel, kernels.OnGraph(c.kernel)} {
+				var out []*Node
+				// derivatives are ever new scalar functions of the ones before.
+				descend := func(value []*Node, by ...*Node) {
+					for range c.orders {
+						var s *Node
+						for i, v := range value {
+							w := Cos(AddScalar(MulScalar(IotaFull(v.Graph(), v.Shape()), 0.7), float64(i)))
+							if t := ReduceAllSum(Mul(v, w)); s == nil {
+								s = t
+							} else {
+								s = Add(s, t)
+							}
+						}
+						value = Gradient(s, by...)
+						out = append(out, value...)
+					}
+				}
+				sum := k.Sum(x, y, q)
+				self := k.Sum(x, x, p)
+				out = append(out, sum, self)
+				descend([]*Node{sum}, x, y, q)
+				descend([]*Node{self}, x, p)
+				if c.columns == c.dim {
+					v, f := k.Hamilton(x, p)
+					out = append(out, v, f)
+					descend([]*Node{v, f}, x, p)
+				}
+				outs = append(outs, out)
+			}
+			return append(append([]*Node{}, outs[len(outs)-2]...), outs[len(outs)-1]...)
+		}, x, y, p, q)
+		if err != nil {
+			t.Fatalf("%s: %v", c.kernel, err)
+		}
+		half := len(out) / 2
+		for i := range half {
+			if e := relative(out.Flat(i), out.Flat(half+i)); !(e < 2e-13) {
+				t.Errorf("%s, dimension %d: output %d of shape %s is off by %.2g", c.kernel, c.dim, i, out[i].Shape(), e)
+			}
+		}
+	}
+}
+
+// A kept program calls the C code of the process that reads it.
+func TestKeptProgramsCallC(t *testing.T) {
+	x, p := cloud(50, 3, 9)
+	if os.Getenv("ANATOMY_TEST_CHILD") != "" {
+		out, err := engine.Run(func(x, p *Node) []*Node {
+			v, f := kernels.Gaussian(0.5).Hamilton(x, p)
+			return []*Node{v, f}
+		}, x, p)
+		fmt.Printf("result %x %v\n", out.Flat(1)[:3], err)
+		return
+	}
+	dir := t.TempDir()
+	run := func(folder string) string {
+		t.Helper()
+		c := exec.Command(os.Args[0], "-test.run", "^TestKeptProgramsCallC$")
+		c.Env = append(os.Environ(), "ANATOMY_TEST_CHILD=1", "ANATOMY_PROGRAMS="+folder)
+		out, err := c.CombinedOutput()
+		_, result, found := strings.Cut(string(out), "result ")
+		if err != nil || !found {
+			t.Fatalf("%v: %s", err, out)
+		}
+		result, _, _ = strings.Cut(result, "\n")
+		return result
+	}
+	kept := func() os.FileInfo {
+		t.Helper()
+		files, err := os.ReadDir(dir)
+		if err != nil || len(files) != 1 {
+			t.Fatalf("files %v, error %v: want one program", files, err)
+		}
+		info, err := files[0].Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	want := run("off")
+	if got := run(dir); got != want {
+		t.Errorf("%s while the program is kept, %s without", got, want)
+	}
+	first := kept()
+	if got := run(dir); got != want {
+		t.Errorf("%s from the kept program, %s without", got, want)
+	}
+	if !os.SameFile(kept(), first) {
+		t.Error("the program was compiled again")
+	}
+}

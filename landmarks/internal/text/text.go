@@ -1,0 +1,210 @@
+// Package text reads data files by lines, words or bytes and knows where it is: what the readers of landmarks and of meshes
+// have in common. Errors have the form file:line: what.
+package text
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+)
+
+const (
+	Most    = 1 << 27 // numbers or things that a file may announce: a gigabyte of float64
+	maxWord = 256     // bytes of a word
+)
+
+// Open opens a data file for reading. Only a regular file, or a link to one, is opened: a device need not end, and a pipe
+// would wait for its writer.
+func Open(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		kind := "a device"
+		switch mode := info.Mode(); {
+		case mode.IsDir():
+			kind = "a folder"
+		case mode&os.ModeNamedPipe != 0:
+			kind = "a pipe"
+		case mode&os.ModeSocket != 0:
+			kind = "a socket"
+		}
+		return nil, fmt.Errorf("%s is %s: data are read from regular files; copy them into one", path, kind)
+	}
+	return os.Open(path)
+}
+
+// Decode returns r as UTF-8, without the byte-order mark that UTF-8 and UTF-16 files begin with. Without a mark it is r as it is.
+func Decode(r io.Reader) *bufio.Reader {
+	in := bufio.NewReaderSize(r, 64<<10)
+	head, _ := in.Peek(3)
+	for _, mark := range []string{"\ufeff", "\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(head, []byte(mark)) {
+			return bufio.NewReaderSize(transform.NewReader(in, unicode.BOMOverride(transform.Nop)), 64<<10)
+		}
+	}
+	return in
+}
+
+// Reader reads a file and knows where it is.
+type Reader struct {
+	MaxLine int   // bytes of a line, by default 64 MiB
+	Number  int   // of the last line or word's line, from 1
+	At      int64 // bytes read
+	Binary  bool  // errors name the byte, not the line
+
+	r    *bufio.Reader
+	file string
+}
+
+// NewReader reads r, decoded; file is its name in errors.
+func NewReader(r io.Reader, file string) *Reader {
+	return &Reader{MaxLine: 64 << 20, r: Decode(r), file: file}
+}
+
+// Errorf returns an error at the current line or byte.
+func (in *Reader) Errorf(format string, args ...any) error {
+	if in.Binary {
+		return fmt.Errorf("%s: byte %d: %w", in.file, in.At, fmt.Errorf(format, args...))
+	}
+	return fmt.Errorf("%s:%d: %w", in.file, max(in.Number, 1), fmt.Errorf(format, args...))
+}
+
+// Broken returns the error of a failed read: what was to be read there.
+func (in *Reader) Broken(err error, what string, args ...any) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return in.Errorf("the file ends where %s belongs", fmt.Sprintf(what, args...))
+	}
+	return in.Errorf("%w", err)
+}
+
+// Line returns the next line without its end (LF, CRLF or CR); io.EOF after the last. A line longer than MaxLine and one with
+// NUL bytes are errors.
+func (in *Reader) Line() (string, error) {
+	var line []byte
+	for {
+		if _, err := in.r.Peek(1); err != nil {
+			if err == io.EOF && len(line) > 0 {
+				break
+			}
+			if err != io.EOF {
+				in.Number++
+			}
+			return "", err
+		}
+		part, _ := in.r.Peek(in.r.Buffered())
+		end := bytes.IndexAny(part, "\r\n")
+		if end < 0 {
+			line = append(line, part...)
+			in.skip(len(part))
+			if len(line) > in.MaxLine {
+				in.Number++
+				return "", fmt.Errorf("the line is longer than %d MiB", in.MaxLine>>20)
+			}
+			continue
+		}
+		line = append(line, part[:end]...)
+		cr := part[end] == '\r'
+		in.skip(end + 1)
+		if next, _ := in.r.Peek(1); cr && len(next) == 1 && next[0] == '\n' {
+			in.skip(1)
+		}
+		break
+	}
+	in.Number++
+	if bytes.IndexByte(line, 0) >= 0 {
+		return "", errors.New("the line has NUL bytes: this is a binary file, or UTF-16 without its byte-order mark; save it as UTF-8")
+	}
+	return string(line), nil
+}
+
+func (in *Reader) skip(n int) {
+	in.r.Discard(n)
+	in.At += int64(n)
+}
+
+// Word returns the next text between white space; io.EOF after the last.
+func (in *Reader) Word() (string, error) {
+	var word []byte
+	in.Number = max(in.Number, 1)
+	for {
+		c, err := in.r.ReadByte()
+		if err != nil {
+			if err == io.EOF && len(word) > 0 {
+				return string(word), nil
+			}
+			return "", err
+		}
+		in.At++
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			if len(word) > 0 {
+				in.r.UnreadByte()
+				in.At--
+				return string(word), nil
+			}
+			if next, _ := in.r.Peek(1); c == '\n' || c == '\r' && string(next) != "\n" {
+				in.Number++
+			}
+			continue
+		}
+		if word = append(word, c); len(word) > maxWord {
+			return "", fmt.Errorf("%s is longer than any number", Clip(string(word)))
+		}
+	}
+}
+
+// Peek returns the next n bytes, or as many as there are, without reading them.
+func (in *Reader) Peek(n int) []byte {
+	b, _ := in.r.Peek(n)
+	return b
+}
+
+// Bytes fills b.
+func (in *Reader) Bytes(b []byte) error {
+	n, err := io.ReadFull(in.r, b)
+	in.At += int64(n)
+	return err
+}
+
+// Number reads a decimal number; one too large for float64 is infinite. What only Go takes for a number (1_000, 0x1p4) is none.
+func Number(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || strings.ContainsAny(text, "_xX") {
+		return 0, fmt.Errorf("%s is not a number", Clip(text))
+	}
+	return v, nil
+}
+
+// Format is the shortest text that Number reads back to the same float64.
+func Format(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// Count reads how many things a header announces, from 0 to Most.
+func Count(what, text string) (int, error) {
+	text = strings.TrimSpace(text)
+	n, err := strconv.ParseUint(text, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange) || err == nil && n > Most:
+		return 0, fmt.Errorf("%s %s: more than the %d that a file may hold", Clip(text), what, Most)
+	case err != nil:
+		return 0, fmt.Errorf("%s: %s is not a whole number", what, Clip(text))
+	}
+	return int(n), nil
+}
+
+// Clip quotes text for a message, at most forty bytes of it.
+func Clip(text string) string {
+	if len(text) > 40 {
+		return strconv.Quote(text[:40]) + "…"
+	}
+	return strconv.Quote(text)
+}

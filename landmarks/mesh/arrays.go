@@ -1,0 +1,122 @@
+package mesh
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"anatomy/landmarks/internal/text"
+)
+
+// A compressed file may hold a thousand times its size, and memory would follow. The plainest mesh, a plane grid with whole
+// coordinates, compresses to one number a byte; a small file may hold someNumbers.
+const (
+	numbersPerByte = 4
+	someNumbers    = 1 << 20
+)
+
+// numbers reads the binary arrays of XML files (VTP, GIfTI) and bounds what they hold.
+type numbers struct {
+	order binary.ByteOrder
+	left  int // numbers that may still be read
+}
+
+// newNumbers is for a file of so many bytes.
+func newNumbers(size int) *numbers {
+	return &numbers{binary.LittleEndian, min(4*text.Most, someNumbers+numbersPerByte*size)}
+}
+
+// spend bounds what a file may hold all together, before it is unpacked: arrays may share their data.
+func (f *numbers) spend(n int) error {
+	if f.left -= n; f.left < 0 {
+		return fmt.Errorf("%d numbers are more than a file of this size may hold", n)
+	}
+	return nil
+}
+
+// read hands out the numbers of an array of so many bytes.
+func (f *numbers) read(r io.Reader, length int, t numberType, add func(float64) error) error {
+	buffer := make([]byte, min(length, 64<<10)) // a multiple of every size
+	for at := 0; at < length; {
+		chunk := buffer[:min(length-at, len(buffer))]
+		n, err := io.ReadFull(r, chunk)
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return fmt.Errorf("the array has %d of %d bytes: %w", at+n, length, io.ErrUnexpectedEOF)
+		}
+		if err != nil {
+			return err
+		}
+		at += n
+		for ; len(chunk) > 0; chunk = chunk[t.size:] {
+			if err := add(t.value(f.order, chunk)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func asIs(v float64) (float64, error) { return v, nil }
+
+// vertexNumber is v as the number of a vertex or cell.
+func vertexNumber(v float64) (int, error) {
+	if v != math.Trunc(v) || v < 0 || v > 4*text.Most {
+		return 0, fmt.Errorf("%g is no number of a vertex or cell", v)
+	}
+	return int(v), nil
+}
+
+// readBytes reads n bytes; memory follows what is there, not what was announced.
+func readBytes(r io.Reader, n int, what string) ([]byte, error) {
+	var b bytes.Buffer
+	got, err := io.CopyN(&b, r, int64(n))
+	if err != nil {
+		return nil, fmt.Errorf("%s has %d of %d bytes: %w", what, got, n, atEnd(err))
+	}
+	return b.Bytes(), nil
+}
+
+func atEnd(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// base64Reader decodes base64 with white space, in which padding may stand between parts that were encoded one by one.
+type base64Reader struct {
+	text  io.ByteReader
+	three [3]byte
+	rest  []byte // of three
+}
+
+func (b *base64Reader) Read(p []byte) (int, error) {
+	for len(b.rest) == 0 {
+		var four [4]byte
+		for k := 0; k < 4; {
+			c, err := b.text.ReadByte()
+			if err != nil {
+				if k > 0 {
+					return 0, io.ErrUnexpectedEOF
+				}
+				return 0, err
+			}
+			if c == ' ' || c == '\n' || c == '\r' || c == '\t' {
+				continue
+			}
+			four[k] = c
+			k++
+		}
+		n, err := base64.StdEncoding.Decode(b.three[:], four[:])
+		if err != nil {
+			return 0, fmt.Errorf("%q is not base64", four[:])
+		}
+		b.rest = b.three[:n]
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}

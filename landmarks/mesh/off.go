@@ -1,0 +1,112 @@
+package mesh
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"anatomy/landmarks/internal/text"
+)
+
+// ReadOFF reads the vertices and polygons of an ASCII OFF file of Geomview; colours, normals and texture coordinates (COFF,
+// NOFF, STOFF) are passed over.
+func ReadOFF(r io.Reader, name string) (*Mesh, error) {
+	in := newReader(r, name)
+	// next returns the words of the next line that has some, at most so many.
+	next := func(most int, what string, args ...any) ([]string, error) {
+		for {
+			line, err := in.Line()
+			if err != nil {
+				return nil, in.Broken(err, what, args...)
+			}
+			line, _, _ = strings.Cut(line, "#")
+			var words []string
+			for w := range strings.FieldsSeq(line) {
+				if words = append(words, w); len(words) == most {
+					break
+				}
+			}
+			if len(words) > 0 {
+				return words, nil
+			}
+		}
+	}
+	words, err := next(5, "OFF")
+	if err != nil {
+		return nil, err
+	}
+	if kind, is := strings.CutSuffix(words[0], "OFF"); is {
+		if words = words[1:]; strings.Contains(kind, "4") || strings.Contains(kind, "n") || len(words) > 0 && words[0] == "BINARY" {
+			return nil, in.Errorf("%sOFF %s: only ASCII files of vertices in space are read", kind, strings.Join(words, " "))
+		}
+		if len(words) == 0 {
+			if words, err = next(4, "the numbers of vertices, faces and edges"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(words) < 2 || len(words) > 3 {
+		return nil, in.Errorf("not an OFF file: %s where the numbers of vertices, faces and edges belong", text.Clip(strings.Join(words, " ")))
+	}
+	vertices, err := text.Count("vertices", words[0])
+	if err != nil {
+		return nil, in.Errorf("%w", err)
+	}
+	faces, err := text.Count("faces", words[1])
+	if err != nil {
+		return nil, in.Errorf("%w", err)
+	}
+	var b builder
+	for i := range vertices {
+		if words, err = next(3, "vertex %d of %d", i, vertices); err != nil {
+			return nil, err
+		}
+		if len(words) < 3 {
+			return nil, in.Errorf("vertex %d has %d coordinates, want 3", i, len(words))
+		}
+		x := make([]float64, 3)
+		for a := range x {
+			if x[a], err = text.Number(words[a]); err != nil {
+				return nil, in.Errorf("vertex %d: %w", i, err)
+			}
+		}
+		b.vertices = append(b.vertices, x)
+	}
+	for i := range faces {
+		if words, err = next(maxCorners+1, "face %d of %d", i, faces); err != nil {
+			return nil, err
+		}
+		n, err := strconv.Atoi(words[0])
+		if err != nil || n < 1 || n >= len(words) {
+			return nil, in.Errorf("face %d: %s corners in a line of %d numbers", i, text.Clip(words[0]), len(words)-1)
+		}
+		cell := make([]int, n)
+		for k, w := range words[1 : n+1] {
+			if cell[k], err = strconv.Atoi(w); err != nil || cell[k] < 0 || cell[k] >= vertices {
+				return nil, in.Errorf("face %d: there is no vertex %s; they are 0 to %d", i, text.Clip(w), vertices-1)
+			}
+		}
+		b.fan(cell)
+	}
+	return b.mesh(name)
+}
+
+// WriteOFF writes an ASCII OFF file; an edge is a face of two corners, and the vertices of a curve in the plane get z = 0.
+func WriteOFF(w io.Writer, m *Mesh) error {
+	if err := m.wellFormed(); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "OFF\n%d %d 0\n", len(m.Vertices), len(m.Cells))
+	for _, x := range m.Vertices {
+		y := inSpace(x)
+		writeFloats(out, y[:])
+	}
+	for _, c := range m.Cells {
+		fmt.Fprintf(out, "%d ", len(c))
+		writeInts(out, c)
+	}
+	return out.Flush()
+}

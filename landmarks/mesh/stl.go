@@ -1,0 +1,119 @@
+package mesh
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math"
+	"strings"
+
+	"anatomy/landmarks/internal/text"
+)
+
+// ReadSTL reads the triangles of an STL file, ASCII or binary. The format repeats the corners for every triangle: those with the same
+// coordinates become one vertex. Normals and colours are passed over.
+func ReadSTL(r io.Reader, name string) (*Mesh, error) {
+	in := newReader(r, name)
+	b := stlBuilder{at: map[[3]float64]int{}}
+	var err error
+	// Binary files may begin with "solid", too, but their 80 bytes and the number after them have a NUL.
+	head := in.Peek(84)
+	if start := bytes.TrimLeft(head, " \t\r\n"); len(start) >= 5 && strings.EqualFold(string(start[:5]), "solid") && bytes.IndexByte(head, 0) < 0 {
+		err = b.readASCII(in)
+	} else {
+		err = b.readBinary(in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.mesh(name)
+}
+
+type stlBuilder struct {
+	builder
+	at map[[3]float64]int // vertex of these coordinates
+}
+
+func (b *stlBuilder) triangle(corners [3][3]float64) {
+	cell := make([]int, 3)
+	for k, x := range corners {
+		v, known := b.at[x]
+		if !known {
+			v = len(b.vertices)
+			b.at[x] = v
+			b.vertices = append(b.vertices, []float64{x[0], x[1], x[2]})
+		}
+		cell[k] = v
+	}
+	b.triangles = append(b.triangles, cell)
+}
+
+// readASCII reads solids of "facet normal a b c outer loop", three "vertex x y z", "endloop endfacet".
+func (b *stlBuilder) readASCII(in *text.Reader) error {
+	var corners [3][3]float64
+	count := 0 // vertices of the facet at hand; −1 outside
+	for inside := false; ; {
+		line, err := in.Line()
+		if err == io.EOF && !inside {
+			return nil
+		}
+		if err != nil {
+			return in.Broken(err, "endsolid")
+		}
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		switch word := strings.ToLower(words[0]); {
+		case !inside && word == "solid":
+			inside, count = true, -1
+		case inside && word == "endsolid" && count < 0:
+			inside = false
+		case inside && word == "facet" && count < 0:
+			count = 0
+		case inside && word == "endfacet" && count == 3:
+			b.triangle(corners)
+			count = -1
+		case inside && (word == "outer" && count == 0 || word == "endloop" && count == 3):
+		case inside && word == "vertex" && count >= 0 && count < 3 && len(words) == 4:
+			for a, w := range words[1:] {
+				if corners[count][a], err = text.Number(w); err != nil {
+					return in.Errorf("facet %d, vertex %d: %w", len(b.triangles), count, err)
+				}
+			}
+			count++
+		default:
+			return in.Errorf("%s does not belong here: facet %d of an STL file has a normal, an outer loop and three vertices of three coordinates", text.Clip(line), len(b.triangles))
+		}
+	}
+}
+
+// readBinary reads 80 bytes, the number of triangles, and for each its normal, corners, and two bytes more, in little-endian float32.
+func (b *stlBuilder) readBinary(in *text.Reader) error {
+	in.Binary = true
+	var head [84]byte
+	if err := in.Bytes(head[:]); err != nil {
+		return in.Broken(err, "the number of triangles of a binary STL file")
+	}
+	n := binary.LittleEndian.Uint32(head[80:])
+	if n > text.Most {
+		return in.Errorf("%d triangles: more than the %d that a file may hold", n, text.Most)
+	}
+	var facet [50]byte
+	for i := range n {
+		if err := in.Bytes(facet[:]); err != nil {
+			return in.Broken(err, "triangle %d of %d", i, n)
+		}
+		var corners [3][3]float64
+		for k := range corners {
+			for a := range corners[k] {
+				corners[k][a] = float64(math.Float32frombits(binary.LittleEndian.Uint32(facet[12+12*k+4*a:])))
+			}
+		}
+		b.triangle(corners)
+	}
+	if err := in.Bytes(facet[:1]); err == nil {
+		return in.Errorf("bytes follow the last of %d triangles", n)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package morpho
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// The published table of the heads of salamanders (geomorph's procD.lm, species * site; Collyer, Sekora and Adams 2015).
+func TestProcrustesANOVAOfPlethodon(t *testing.T) {
+	species, site := Factor("species"), Factor("site")
+	got, err := ProcrustesANOVA(Plethodon(), 999, 1, species, site, Interaction(species, site))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []ANOVARow{
+		{Term: "species", DF: 1, SS: 0.029258, F: 14.544},
+		{Term: "site", DF: 1, SS: 0.064375, F: 32.000},
+		{Term: "species:site", DF: 1, SS: 0.030885, F: 15.352},
+		{Term: "residuals", DF: 36, SS: 0.072422, F: math.NaN()},
+		{Term: "total", DF: 39, SS: 0.196940, F: math.NaN()},
+	} {
+		r := got.Rows[i]
+		if r.Term != want.Term || r.DF != want.DF {
+			t.Errorf("row %d is %s with %d degrees of freedom, want %s with %d", i, r.Term, r.DF, want.Term, want.DF)
+		}
+		near(t, r.Term+": sum of squares", r.SS, want.SS, 5.1e-7)
+		near(t, r.Term+": mean square", r.MS, r.SS/float64(r.DF), 1e-15)
+		near(t, r.Term+": share", r.R2, r.SS/got.Rows[4].SS, 1e-15)
+		if i < 3 {
+			near(t, r.Term+": F", r.F, want.F, 1e-3) // geomorph ends its alignment at 1e-4
+			near(t, r.Term+": p", r.P, 0.001, 0)
+		}
+	}
+	t.Logf("\n%v", got)
+}
+
+// noise is a data set of n random quadrilaterals, whose covariates say nothing about them.
+func noise(rng *rand.Rand, n int) *Dataset {
+	d := &Dataset{Name: "noise"}
+	for i := range n {
+		s := Specimen{Name: fmt.Sprint(i), Group: fmt.Sprint(i % 3), Covariates: map[string]string{"x": fmt.Sprint(rng.NormFloat64())}}
+		for _, p := range [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}} {
+			s.Points = append(s.Points, []float64{p[0] + 0.05*rng.NormFloat64(), p[1] + 0.05*rng.NormFloat64()})
+		}
+		d.Specimens = append(d.Specimens, s)
+	}
+	return d
+}
+
+// Where nothing explains the shapes each term is significant at 5 % in 5 % of 400 samples, within three standard errors, the second also beside
+// a first that explains much.
+func TestProcrustesANOVAHoldsItsSize(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	const samples = 400
+	rejected := [2]int{}
+	for range samples {
+		d := noise(rng, 15)
+		for i := range d.Specimens {
+			if d.Specimens[i].Group == "1" {
+				d.Specimens[i].Points[2][0] += 0.3
+			}
+		}
+		a, err := ProcrustesANOVA(d, 99, rng.Uint64(), Factor("group"), Variate("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range rejected {
+			if a.Rows[k].P <= 0.05 {
+				rejected[k]++
+			}
+		}
+	}
+	if share := float64(rejected[0]) / samples; share < 0.99 {
+		t.Errorf("the group that differs is found in %g of the samples", share)
+	}
+	near(t, "share of samples in which x is significant", float64(rejected[1])/samples, 0.05, 3*math.Sqrt(0.05*0.95/samples))
+}
+
+// Terms that explain shapes linearly are found with their degrees of freedom, and sums of squares add up; allometry is one of them.
+func TestProcrustesANOVATerms(t *testing.T) {
+	rats := Rats()
+	age := Variate("age")
+	a, err := ProcrustesANOVA(rats, 99, 1, LogSize(), Factor("rat"), age, Interaction(LogSize(), age))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, df := 0.0, 0
+	for i, want := range []int{1, 17, 1, 1, 123} {
+		if a.Rows[i].DF != want {
+			t.Errorf("%s has %d degrees of freedom, want %d", a.Rows[i].Term, a.Rows[i].DF, want)
+		}
+		sum, df = sum+a.Rows[i].SS, df+a.Rows[i].DF
+	}
+	near(t, "sum of the sums of squares", sum, a.Rows[5].SS, 1e-14)
+	if df != a.Rows[5].DF || a.Rows[0].Term != "log size" || a.Rows[3].Term != "log size:age" || a.Rows[0].R2 < 0.5 || a.Rows[0].P != 0.01 {
+		t.Errorf("%v", a)
+	}
+	if again, err := ProcrustesANOVA(rats, 99, 1, LogSize(), Factor("rat"), age, Interaction(LogSize(), age)); err != nil || again.String() != a.String() {
+		t.Errorf("a second time: %v, %v", again, err)
+	}
+}
+
+func TestProcrustesANOVARefuses(t *testing.T) {
+	d := Plethodon()
+	lost := Plethodon()
+	delete(lost.Specimens[7].Covariates, "site")
+	holes := Plethodon()
+	holes.Specimens[2].Points[3][1] = math.NaN()
+	few := Plethodon()
+	few.Specimens = few.Specimens[:2]
+	for what, c := range map[string]struct {
+		data         *Dataset
+		permutations int
+		terms        []Term
+		want         string
+	}{
+		"no terms":        {d, 99, nil, "no terms"},
+		"no permutations": {d, 0, []Term{Factor("site")}, "0 permutations"},
+		"unknown":         {d, 99, []Term{Factor("age")}, `term age: salamander heads: no covariate "age"; there are: "site", "species"`},
+		"no number":       {d, 99, []Term{Variate("site")}, "site is no number"},
+		"twice":           {d, 99, []Term{Factor("site"), Factor("site")}, "the term site adds nothing"},
+		"lost":            {lost, 99, []Term{Factor("site")}, `specimen "s08" has no site`},
+		"missing":         {holes, 99, []Term{Factor("site")}, "landmark 3: y is NaN"},
+		"few":             {few, 99, []Term{LogSize()}, "leave no degrees of freedom"},
+	} {
+		_, err := ProcrustesANOVA(c.data, c.permutations, 1, c.terms...)
+		if err == nil {
+			t.Errorf("%s: no error", what)
+			continue
+		}
+		wantError(t, err, "Procrustes analysis of variance of salamander heads", c.want)
+	}
+}

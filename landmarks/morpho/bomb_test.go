@@ -1,0 +1,54 @@
+package morpho
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// repeated is text n times.
+func repeated(text string, n int) io.Reader {
+	readers := make([]io.Reader, n)
+	for i := range readers {
+		readers[i] = strings.NewReader(text)
+	}
+	return io.MultiReader(readers...)
+}
+
+// Files that would take many times their size are refused, in less than a gigabyte.
+func TestBombs(t *testing.T) {
+	megabyte := func(text string) string { return strings.Repeat(text, 1<<20/len(text)) }
+	for name, c := range map[string]struct {
+		read func(io.Reader, string) (*Dataset, error)
+		head string
+		body string
+		want string
+	}{
+		"a CSV header of 300 MB":           {ReadCSV, "", megabyte("x,"), "bomb:1: the line is longer than 64 MiB"},
+		"a CSV row of 300 MB":              {ReadCSV, "x,y\n", megabyte("1,"), "bomb:2: the line is longer than 64 MiB"},
+		"CSV rows of millions of columns":  {ReadCSV, "x,y\n", strings.Repeat(",", 5<<20) + "\n", "bomb:2: the row has 5242881 columns"},
+		"a CSV name that is never closed":  {ReadCSV, "name,x,y\n\"", megabyte("1,2\n"), "is a quotation mark not closed?"},
+		"a TPS landmark of 300 MB":         {ReadTPS, "LM=1\n", megabyte("1 "), "bomb:2: the line is longer"},
+		"an NTS row of 300 MB":             {ReadNTS, "1 1 4 0 DIM=2\n", megabyte("1 "), "bomb:2: the line is longer"},
+		"a Morphologika section of 300 MB": {ReadMorphologika, "", megabyte("["), "bomb:1: the line is longer"},
+		"an NPY header of 4 GB":            {ReadNPY, "\x93NUMPY\x02\x00\xff\xff\xff\xff", megabyte(" "), "header of 4294967295 bytes"},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := c.read(io.MultiReader(strings.NewReader(c.head), repeated(c.body, 300)), "bomb")
+		runtime.ReadMemStats(&after)
+		wantError(t, err, "bomb", c.want)
+		if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > 1000 {
+			t.Errorf("%s: %d MiB allocated", name, allocated)
+		}
+	}
+	link := filepath.Join(t.TempDir(), "a.csv")
+	if err := os.Symlink("/dev/zero", link); err != nil {
+		t.Skip(err)
+	}
+	_, err := Read(link)
+	wantError(t, err, "a.csv is a device")
+}

@@ -1,0 +1,418 @@
+package morpho
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"anatomy/landmarks/internal/text"
+)
+
+// Specimen is one shape of a Dataset: n landmarks in 2 or 3 coordinates.
+type Specimen struct {
+	Name   string
+	Group  string      // sex, treatment, species, …; empty where there is none
+	Points [][]float64 // [n][2 or 3]; the coordinates of a missing landmark are NaN
+
+	Covariates map[string]string // what else is known, by name: species, site, age, …; see Dataset.Column and Dataset.Numbers
+}
+
+// Dataset holds shapes whose landmarks correspond: landmark i of one specimen is landmark i of every other.
+// Landmarks are counted from 0 everywhere, as in Points, in messages and in files that the package writes.
+type Dataset struct {
+	Name      string // short title, or the base name of the file read
+	Unit      string // unit of the coordinates, such as "mm"; empty if not known
+	Source    string // citation, or the path of the file read
+	Closed    bool   // the landmarks follow a closed outline, the last joined to the first
+	Specimens []Specimen
+}
+
+// String says in one line what the data are: how many specimens of how many landmarks, in which groups.
+func (d *Dataset) String() string {
+	least, most, dim := math.MaxInt, 0, 0
+	for _, s := range d.Specimens {
+		least, most = min(least, len(s.Points)), max(most, len(s.Points))
+		if len(s.Points) > 0 {
+			dim = len(s.Points[0])
+		}
+	}
+	count := fmt.Sprint(most)
+	if least < most {
+		count = fmt.Sprintf("%d to %d", least, most)
+	}
+	about := fmt.Sprintf("%s: %d specimens of %s landmarks in %d dimensions", d.Name, len(d.Specimens), count, dim)
+	if d.Unit != "" {
+		about += ", " + d.Unit
+	}
+	if d.Closed {
+		about += ", closed outlines"
+	}
+	if groups := d.Groups(); len(groups) > 1 {
+		var words []string
+		for _, g := range groups {
+			words = append(words, fmt.Sprintf("%s (%d)", g, len(d.Group(g).Specimens)))
+		}
+		about += "; groups " + listed(words)
+	}
+	return about
+}
+
+// Names returns the names of the specimens in order.
+func (d *Dataset) Names() []string {
+	names := make([]string, len(d.Specimens))
+	for i, s := range d.Specimens {
+		names[i] = s.Name
+	}
+	return names
+}
+
+// Find returns the points of the specimen called name (not a copy).
+// It is an error if there is none or more than one.
+func (d *Dataset) Find(name string) ([][]float64, error) {
+	var found [][]float64
+	count := 0
+	for _, s := range d.Specimens {
+		if s.Name == name {
+			found = s.Points
+			count++
+		}
+	}
+	switch count {
+	case 0:
+		return nil, fmt.Errorf("%s: no specimen %q; there are: %s", d.Name, name, listNames(d.Names()))
+	case 1:
+		return found, nil
+	}
+	return nil, fmt.Errorf("%s: %d specimens are called %q; take them from Specimens by number", d.Name, count, name)
+}
+
+// Shape is Find for a notebook: it panics with Find's error, which lists the names that there are.
+func (d *Dataset) Shape(name string) [][]float64 {
+	points, err := d.Find(name)
+	if err != nil {
+		panic(err)
+	}
+	return points
+}
+
+// Shapes returns the points of every specimen in order (not copies).
+func (d *Dataset) Shapes() [][][]float64 {
+	shapes := make([][][]float64, len(d.Specimens))
+	for i, s := range d.Specimens {
+		shapes[i] = s.Points
+	}
+	return shapes
+}
+
+// Groups returns the distinct groups in order of appearance.
+func (d *Dataset) Groups() []string {
+	var groups []string
+	for _, s := range d.Specimens {
+		if !slices.Contains(groups, s.Group) {
+			groups = append(groups, s.Group)
+		}
+	}
+	return groups
+}
+
+// Group returns the specimens of group g as a data set of its own; the points are shared.
+// It panics, listing the groups that there are, if no specimen belongs to g.
+func (d *Dataset) Group(g string) *Dataset {
+	out := *d
+	out.Specimens = nil
+	for _, s := range d.Specimens {
+		if s.Group == g {
+			out.Specimens = append(out.Specimens, s)
+		}
+	}
+	if len(out.Specimens) == 0 {
+		panic(fmt.Errorf("%s: no group %q; there are: %s", d.Name, g, listNames(d.Groups())))
+	}
+	return &out
+}
+
+// Column returns a covariate of every specimen in order, or the groups for "group"; empty where it is not known. It is an error if no
+// specimen has it.
+func (d *Dataset) Column(name string) ([]string, error) {
+	column := make([]string, len(d.Specimens))
+	known := name == "group"
+	for i, s := range d.Specimens {
+		value, ok := s.Covariates[name]
+		if name == "group" {
+			value = s.Group
+		}
+		column[i], known = value, known || ok
+	}
+	if !known {
+		return nil, fmt.Errorf("%s: no covariate %q; there are: %s", d.Name, name, listNames(d.covariates()))
+	}
+	return column, nil
+}
+
+// Numbers is Column for a covariate that is a number, such as an age; NaN where it is not known.
+func (d *Dataset) Numbers(name string) ([]float64, error) {
+	column, err := d.Column(name)
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([]float64, len(column))
+	for i, value := range column {
+		if numbers[i], err = parseCoordinate(value); err != nil {
+			return nil, fmt.Errorf("%s: specimen %q: %s is no number: %w", d.Name, d.Specimens[i].Name, name, err)
+		}
+	}
+	return numbers, nil
+}
+
+// covariates returns the names of the covariates in alphabetical order.
+func (d *Dataset) covariates() []string {
+	names := map[string]bool{}
+	for _, s := range d.Specimens {
+		for name := range s.Covariates {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// GroupBy returns a copy in which the group of a specimen is its covariates of these names, with spaces between them. It panics,
+// listing the covariates that there are, if one is not there; the points are shared.
+func (d *Dataset) GroupBy(names ...string) *Dataset {
+	out := *d
+	out.Specimens = slices.Clone(d.Specimens)
+	for i := range out.Specimens {
+		out.Specimens[i].Group = ""
+	}
+	for _, name := range names {
+		column, err := d.Column(name)
+		if err != nil {
+			panic(err)
+		}
+		for i, value := range column {
+			s := &out.Specimens[i]
+			s.Group = strings.TrimSpace(s.Group + " " + value)
+		}
+	}
+	return &out
+}
+
+// Missing returns a copy in which the landmarks that a program marked as missing by a code are: those all of whose coordinates are the
+// code, such as −999, become NaN.
+func (d *Dataset) Missing(code float64) *Dataset {
+	out := d.Scale(1)
+	out.Unit = d.Unit
+	for _, s := range out.Specimens {
+		for _, p := range s.Points {
+			if isCode(p, code) {
+				for c := range p {
+					p[c] = math.NaN()
+				}
+			}
+		}
+	}
+	return out
+}
+
+func isCode(point []float64, code float64) bool {
+	return len(point) > 0 && !slices.ContainsFunc(point, func(v float64) bool { return v != code })
+}
+
+// codes of missing landmarks in the files of many programs.
+var codes = []float64{-999, -9999, -99999, 9999}
+
+// Without returns the data set without the specimens of these names; the points are shared. It panics, listing the names that
+// there are, if one is not there.
+func (d *Dataset) Without(names ...string) *Dataset {
+	out := *d
+	out.Specimens = nil
+	for _, name := range names {
+		if !slices.Contains(d.Names(), name) {
+			panic(fmt.Errorf("%s: no specimen %q; there are: %s", d.Name, name, listNames(d.Names())))
+		}
+	}
+	for _, s := range d.Specimens {
+		if !slices.Contains(names, s.Name) {
+			out.Specimens = append(out.Specimens, s)
+		}
+	}
+	return &out
+}
+
+// Scale returns a copy with every coordinate multiplied by f. Its Unit is empty: the numbers no longer count the old one.
+func (d *Dataset) Scale(f float64) *Dataset {
+	out := *d
+	out.Unit = ""
+	out.Specimens = slices.Clone(d.Specimens)
+	for i, s := range d.Specimens {
+		points := make([][]float64, len(s.Points))
+		for j, p := range s.Points {
+			points[j] = slices.Clone(p)
+			for k := range points[j] {
+				points[j][k] *= f
+			}
+		}
+		out.Specimens[i].Points = points
+	}
+	return &out
+}
+
+// Spacing returns the mean over the specimens of MeanSpacing: the natural length for the width of a kernel.
+// It is NaN if a landmark is missing.
+func (d *Dataset) Spacing() float64 {
+	sum := 0.0
+	for _, s := range d.Specimens {
+		sum += MeanSpacing(s.Points, d.Closed)
+	}
+	return sum / float64(len(d.Specimens))
+}
+
+// Validate reports the first thing that keeps the data set from being used as points of one landmark manifold:
+// no specimens, two of one name, counts or dimensions that differ, missing or infinite coordinates, landmarks all of whose
+// coordinates are −999 or another usual code of a missing one, two landmarks of a specimen in the same place (their kernel matrix is singular).
+func (d *Dataset) Validate() error {
+	if len(d.Specimens) == 0 {
+		return fmt.Errorf("%s: no specimens", d.Name)
+	}
+	first := d.Specimens[0]
+	numbers := make(map[string]int, len(d.Specimens))
+	for i, s := range d.Specimens {
+		fail := func(format string, args ...any) error {
+			return fmt.Errorf("%s: specimen %q: %s", d.Name, s.Name, fmt.Sprintf(format, args...))
+		}
+		if j, taken := numbers[s.Name]; taken {
+			return fail("specimens %d and %d both have this name", j, i)
+		}
+		numbers[s.Name] = i
+		if len(s.Points) == 0 {
+			return fail("no landmarks")
+		}
+		if len(s.Points) != len(first.Points) {
+			return fail("%d landmarks, but %q has %d", len(s.Points), first.Name, len(first.Points))
+		}
+		at := make(map[[3]float64]int, len(s.Points))
+		for l, p := range s.Points {
+			if len(p) != 2 && len(p) != 3 {
+				return fail("landmark %d has %d coordinates; shapes are in 2 or 3 dimensions", l, len(p))
+			}
+			if len(p) != len(first.Points[0]) {
+				return fail("landmark %d has %d coordinates, but landmark 0 of %q has %d", l, len(p), first.Name, len(first.Points[0]))
+			}
+			var key [3]float64
+			for c, v := range p {
+				switch {
+				case math.IsNaN(v):
+					return fail("landmark %d is missing (%s is NaN); drop it from every specimen, drop the specimen, or estimate it", l, axis(c))
+				case math.IsInf(v, 0):
+					return fail("landmark %d: %s is infinite", l, axis(c))
+				}
+				key[c] = v
+			}
+			for _, code := range codes {
+				if isCode(p, code) {
+					return fail("landmark %d is at %v, by which many programs mark a missing one: write NA in the file, or call Missing(%g)", l, p, code)
+				}
+			}
+			if other, taken := at[key]; taken {
+				return fail("landmarks %d and %d coincide at %v", other, l, p)
+			}
+			at[key] = l
+		}
+	}
+	return nil
+}
+
+// axis names coordinate c.
+func axis(c int) string { return "xyz"[c : c+1] }
+
+// listNames joins names in quotes for a message.
+func listNames(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = text.Clip(n)
+	}
+	return listed(quoted)
+}
+
+// listed joins words, at most twenty of them.
+func listed(words []string) string {
+	const most = 20
+	if len(words) > most {
+		return strings.Join(words[:most], ", ") + fmt.Sprintf(", … (%d in all)", len(words))
+	}
+	return strings.Join(words, ", ")
+}
+
+// newDataset starts the data set of the file called source.
+func newDataset(source string) *Dataset {
+	return &Dataset{Name: filepath.Base(source), Source: source}
+}
+
+// numbered gives every specimen without a name its number, counted from 1, as a name.
+func (d *Dataset) numbered() *Dataset {
+	for i := range d.Specimens {
+		if d.Specimens[i].Name == "" {
+			d.Specimens[i].Name = fmt.Sprintf("specimen%02d", i+1)
+		}
+	}
+	return d
+}
+
+// checkWritable reports what no text format could hold: names that a line cannot carry, infinite coordinates,
+// ragged points. Missing landmarks are fine.
+func (d *Dataset) checkWritable() error {
+	if len(d.Specimens) == 0 {
+		return fmt.Errorf("%s: no specimens to write", d.Name)
+	}
+	for i, s := range d.Specimens {
+		if s.Name == "" {
+			return fmt.Errorf("%s: specimen number %d has no name", d.Name, i)
+		}
+		for what, word := range map[string]string{"name": s.Name, "group": s.Group} {
+			if !fitsInLine(word) {
+				return fmt.Errorf("%s: specimen number %d: the %s %s has a line break, a NUL or spaces around it, which a file would lose", d.Name, i, what, text.Clip(word))
+			}
+		}
+		for l, p := range s.Points {
+			if len(p) != 2 && len(p) != 3 {
+				return fmt.Errorf("%s: specimen %q: landmark %d has %d coordinates, not 2 or 3", d.Name, s.Name, l, len(p))
+			}
+			if len(p) != len(s.Points[0]) {
+				return fmt.Errorf("%s: specimen %q: landmark %d has %d coordinates, landmark 0 has %d", d.Name, s.Name, l, len(p), len(s.Points[0]))
+			}
+			for c, v := range p {
+				if math.IsInf(v, 0) {
+					return fmt.Errorf("%s: specimen %q: landmark %d: %s is infinite", d.Name, s.Name, l, axis(c))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// fitsInLine says whether a line of a file gives a word back as it is.
+func fitsInLine(word string) bool {
+	return !strings.ContainsAny(word, "\r\n\x00") && strings.TrimSpace(word) == word
+}
+
+// checkRectangular is checkWritable for the formats that are one array: it also asks for the same count and
+// dimension everywhere, and returns them.
+func (d *Dataset) checkRectangular() (n, dim int, err error) {
+	if err := d.checkWritable(); err != nil {
+		return 0, 0, err
+	}
+	n = len(d.Specimens[0].Points)
+	if n == 0 {
+		return 0, 0, fmt.Errorf("%s: specimen %q has no landmarks", d.Name, d.Specimens[0].Name)
+	}
+	dim = len(d.Specimens[0].Points[0])
+	for _, s := range d.Specimens {
+		if len(s.Points) != n || len(s.Points[0]) != dim {
+			return 0, 0, fmt.Errorf("%s: specimen %q does not have the %d landmarks in %d dimensions of %q, which this file format asks for",
+				d.Name, s.Name, n, dim, d.Specimens[0].Name)
+		}
+	}
+	return n, dim, nil
+}

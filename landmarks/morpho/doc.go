@@ -1,0 +1,10 @@
+// Package morpho is morphometrics: landmark data with their files, Procrustes alignment, semi-landmarks that slide, missing
+// landmarks, resampled outlines, and embedded sets of real anatomy. It computes on the host and links no XLA.
+//
+//	cc := morpho.CorpusCallosum()                              // outlines of 39 landmarks, mm
+//	mice, err := morpho.Read("mice.tps")                       // CSV, TPS, NTS, Morphologika, NPY
+//	aligned, err := morpho.Procrustes(mice.Shapes())           // generalised Procrustes analysis
+//	M := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))  // the manifold of such shapes
+//
+// Shapes are [][]float64, a row of 2 or 3 coordinates a landmark; landmarks are counted from 0.
+package morpho

@@ -1,0 +1,381 @@
+package morpho
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// Fault is what a look at the data finds wrong with a specimen, or suspects.
+type Fault int
+
+const (
+	Coincident  Fault = iota // two landmarks in one place
+	Mirrored                 // the mirror image fits the other specimens
+	Relabelled               // the outline runs the other way round, or starts at another landmark
+	Swapped                  // two landmarks in each other's place
+	OutOfOrder               // neighbours along an outline in an order that makes it longer
+	FarFromMean              // the shape is far from the others'
+)
+
+func (f Fault) String() string {
+	return [...]string{"coincident landmarks", "mirrored", "relabelled", "swapped landmarks", "out of order", "far from the mean"}[f]
+}
+
+// Finding is one fault of one specimen.
+type Finding struct {
+	Specimen  string
+	Index     int // of the specimen
+	Fault     Fault
+	Landmarks []int   // those concerned; nil for all of them
+	Severity  float64 // Coincident: landmarks that have another in their place. OutOfOrder: by how much another order shortens the outline, in mean spacings. Else the distance from the mean, in medians
+	About     string  // the fault in words
+}
+
+func (f Finding) String() string { return f.Specimen + ": " + f.About }
+
+// SpecimenDistance is how far a specimen lies from the mean shape.
+type SpecimenDistance struct {
+	Specimen string
+	Index    int
+	Distance float64 // full Procrustes distance sin ρ
+}
+
+// Inspection is what Inspect saw.
+type Inspection struct {
+	Mean      [][]float64        // the mean shape of the half of the specimens nearest to it, of centroid size 1
+	Distances []SpecimenDistance // of every specimen from Mean, the farthest first
+	Findings  []Finding          // by fault, and the most severe first
+}
+
+// String says how many specimens have which faults.
+func (in *Inspection) String() string {
+	count := map[Fault]int{}
+	for _, f := range in.Findings {
+		count[f.Fault]++
+	}
+	words := []string{fmt.Sprintf("%d specimens", len(in.Distances))}
+	for _, f := range slices.Sorted(maps.Keys(count)) {
+		words = append(words, fmt.Sprintf("%d %s", count[f], f))
+	}
+	if len(count) == 0 {
+		words = append(words, "nothing found")
+	}
+	return strings.Join(words, ", ")
+}
+
+// Names returns the specimens with one of the faults, or with any fault where none is given, in the order of the findings.
+func (in *Inspection) Names(faults ...Fault) []string {
+	var names []string
+	for _, f := range in.Findings {
+		if (len(faults) == 0 || slices.Contains(faults, f.Fault)) && !slices.Contains(names, f.Specimen) {
+			names = append(names, f.Specimen)
+		}
+	}
+	return names
+}
+
+const (
+	farther   = 1.5  // medians of the distances: nearer shapes are not searched for mirrored or other labels
+	explains  = 0.5  // of its squared distance from the mean is left, at most, where other labels are the right ones
+	shortened = 0.1  // mean spacings by which another order must shorten an outline
+	tukey     = 1.5  // quartile distances beyond the upper quartile
+	exchanged = 9    // times the usual squared deviation of both that swapped landmarks are off, at least
+	nearer    = 0.25 // of their squared deviation is left, at most, once they are exchanged
+)
+
+// Inspect is the look at data that comes before any analysis: it lists the specimens that were probably digitised otherwise than the
+// rest, to be looked at rather than to be removed.
+//
+//   - Coincident: two landmarks have the same coordinates.
+//   - Mirrored, Relabelled: the mirror image, or on a closed outline the landmarks counted the other way round or from another one,
+//     halves the squared Procrustes distance from the mean of a shape farther from it than one and a half times the median.
+//   - Swapped, where there is no outline: landmarks l and m, off by three times their usual deviations, would be half as far off if exchanged.
+//   - OutOfOrder, on a closed outline: another order of neighbours shortens it by more than a tenth of a spacing
+//     (sections are reversed as long as that shortens it, the greatest gain first: 2-opt, Croes 1958).
+//   - FarFromMean: a distance from the mean beyond the upper quartile by more than one and a half quartile distances (Tukey 1977),
+//     which no fault above but OutOfOrder explains.
+//
+// The mean is that of the half of the specimens nearest to it, so that the odd ones have no part in it. It is an error if counts or
+// dimensions differ, landmarks are missing (see Complete), or Procrustes cannot align the shapes.
+func Inspect(d *Dataset) (*Inspection, error) {
+	shapes := d.Shapes()
+	mean, err := coreMean(shapes)
+	if err != nil {
+		return nil, fmt.Errorf("inspect %s: %w", d.Name, err)
+	}
+	in := &Inspection{Mean: mean}
+	distances := make([]float64, len(shapes))
+	deviations := make([][]float64, len(mean)) // [n][N], squared
+	aligned := make([][][]float64, len(shapes))
+	for i, x := range shapes {
+		if distances[i], err = fullDistance(x, mean); err != nil {
+			return nil, fmt.Errorf("inspect %s: specimen %q: %w", d.Name, d.Specimens[i].Name, err)
+		}
+		t, err := FitSimilarity(x, mean)
+		if err != nil {
+			return nil, fmt.Errorf("inspect %s: specimen %q: %w", d.Name, d.Specimens[i].Name, err)
+		}
+		aligned[i] = t.Apply(x)
+		for l := range mean {
+			deviations[l] = append(deviations[l], squaredDistance(aligned[i][l], mean[l]))
+		}
+		in.Distances = append(in.Distances, SpecimenDistance{d.Specimens[i].Name, i, distances[i]})
+	}
+	slices.SortStableFunc(in.Distances, func(a, b SpecimenDistance) int { return cmp.Compare(b.Distance, a.Distance) })
+	usual := make([]float64, len(mean))
+	for l := range usual {
+		usual[l] = quantile(deviations[l], 0.5)
+	}
+	median, upper := quantile(distances, 0.5), quantile(distances, 0.75)
+	fence := upper + tukey*(upper-quantile(distances, 0.25))
+
+	for i, x := range shapes {
+		note := func(fault Fault, landmarks []int, severity float64, about string, args ...any) {
+			in.Findings = append(in.Findings, Finding{d.Specimens[i].Name, i, fault, landmarks, severity, fmt.Sprintf(about, args...)})
+		}
+		if same := coincident(x); len(same) > 0 {
+			note(Coincident, same, float64(len(same)), "landmarks %v have another in their place", same)
+		}
+		if d.Closed {
+			if landmarks, gain := outOfOrder(x); gain > shortened {
+				note(OutOfOrder, landmarks, gain, "landmarks %v in another order make the outline %.2f spacings shorter", landmarks, gain)
+			}
+		}
+		severity := distances[i] / median
+		if distances[i] > farther*median {
+			l, err := bestLabels(x, mean, d.Closed)
+			if err != nil {
+				return nil, fmt.Errorf("inspect %s: specimen %q: %w", d.Name, d.Specimens[i].Name, err)
+			}
+			if l != (labels{}) && l.distance*l.distance <= explains*distances[i]*distances[i] {
+				fault := Relabelled
+				if l.mirrored {
+					fault = Mirrored
+				}
+				note(fault, nil, severity, "%s fits the others: %.3f from the mean, not %.3f", l, l.distance, distances[i])
+				continue
+			}
+		}
+		if !d.Closed {
+			pairs := swapped(aligned[i], mean, usual)
+			for _, p := range pairs {
+				note(Swapped, p[:], severity, "landmarks %d and %d fit the others in each other's place", p[0], p[1])
+			}
+			if len(pairs) > 0 {
+				continue
+			}
+		}
+		if distances[i] > fence {
+			note(FarFromMean, nil, severity, "%.3f from the mean, the median is %.3f", distances[i], median)
+		}
+	}
+	slices.SortStableFunc(in.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Fault, b.Fault), cmp.Compare(b.Severity, a.Severity))
+	})
+	return in, nil
+}
+
+// coreMean returns the Procrustes mean, of size 1, of that half of the shapes which is nearest to it: found in turns from the mean of all.
+func coreMean(shapes [][][]float64) ([][]float64, error) {
+	half := shapes
+	var mean [][]float64
+	for range 20 {
+		a, err := Procrustes(half)
+		if err != nil {
+			return nil, err
+		}
+		mean = Similarity{1 / CentroidSize(a.Mean), identity(len(a.Mean[0])), make([]float64, len(a.Mean[0]))}.Apply(a.Mean)
+		order, distances := make([]int, len(shapes)), make([]float64, len(shapes))
+		for i, x := range shapes {
+			order[i] = i
+			if distances[i], err = fullDistance(x, mean); err != nil {
+				return nil, err
+			}
+		}
+		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(distances[i], distances[j]) })
+		next := make([][][]float64, 0, len(shapes)/2+1)
+		for _, i := range order[:len(shapes)/2+1] {
+			next = append(next, shapes[i])
+		}
+		if slices.EqualFunc(half, next, func(x, y [][]float64) bool { return &x[0] == &y[0] }) {
+			break
+		}
+		half = next
+	}
+	return mean, nil
+}
+
+func identity(d int) [][]float64 {
+	one := zeros(d, d)
+	for c := range d {
+		one[c][c] = 1
+	}
+	return one
+}
+
+// fullDistance is the full Procrustes distance sin ρ.
+func fullDistance(x, y [][]float64) (float64, error) {
+	rho, err := ShapeDistance(x, y)
+	return math.Sin(rho), err
+}
+
+func squaredDistance(x, y []float64) float64 {
+	d := floats.Distance(x, y, 2)
+	return d * d
+}
+
+func quantile(x []float64, p float64) float64 {
+	sorted := slices.Sorted(slices.Values(x))
+	return stat.Quantile(p, stat.LinInterp, sorted, nil)
+}
+
+// coincident returns the landmarks that stand where an earlier one does.
+func coincident(x [][]float64) []int {
+	var same []int
+	at := map[[3]float64]bool{}
+	for l, p := range x {
+		var key [3]float64
+		copy(key[:], p)
+		if at[key] {
+			same = append(same, l)
+		}
+		at[key] = true
+	}
+	return same
+}
+
+// labels is another way to count the landmarks of a shape: Mean's landmark l is the shape's start ± l.
+type labels struct {
+	mirrored, backwards bool
+	start               int
+	distance            float64 // from the mean, so labelled
+}
+
+func (l labels) String() string {
+	var words []string
+	if l.mirrored {
+		words = append(words, "its mirror image")
+	}
+	if l.backwards {
+		words = append(words, "the outline the other way round")
+	}
+	if l.start != 0 {
+		words = append(words, fmt.Sprintf("counting from landmark %d", l.start))
+	}
+	return strings.Join(words, ", ")
+}
+
+// bestLabels returns the labels, other than those it has, with which a shape is nearest to the mean.
+func bestLabels(x, mean [][]float64, closed bool) (labels, error) {
+	pre, err := preshapes([][][]float64{x, mean})
+	if err != nil {
+		return labels{}, err
+	}
+	n, dim := pre[0].points.Dims()
+	starts := 1
+	if closed {
+		starts = n
+	}
+	best := labels{distance: math.Inf(1)}
+	other := mat.NewDense(n, dim, nil)
+	for _, mirrored := range []bool{false, true} {
+		for _, backwards := range []bool{false, true} {
+			if backwards && !closed {
+				continue
+			}
+			for start := range starts {
+				if !mirrored && !backwards && start == 0 {
+					continue
+				}
+				for l := range n {
+					from := (start + l) % n
+					if backwards {
+						from = (start - l + n) % n
+					}
+					other.SetRow(l, pre[0].points.RawRowView(from))
+					if mirrored {
+						other.Set(l, 0, -other.At(l, 0))
+					}
+				}
+				_, cosine, err := rotationTo(other, pre[1].points)
+				if err != nil && err != errRotation {
+					return labels{}, err
+				}
+				if sine := math.Sqrt(math.Max(0, 1-cosine*cosine)); sine < best.distance {
+					best = labels{mirrored, backwards, start, sine}
+				}
+			}
+		}
+	}
+	return best, nil
+}
+
+// swapped returns the pairs of landmarks of an aligned shape that fit the mean once they are exchanged, the greatest gain first. usual are
+// the medians of the squared deviations.
+func swapped(x, mean [][]float64, usual []float64) [][2]int {
+	x = slices.Clone(x)
+	var pairs [][2]int
+	for range len(x) / 2 {
+		best, pair := 0.0, [2]int{}
+		for l := range x {
+			for m := range l {
+				off := squaredDistance(x[l], mean[l]) + squaredDistance(x[m], mean[m])
+				then := squaredDistance(x[m], mean[l]) + squaredDistance(x[l], mean[m])
+				if off > exchanged*(usual[l]+usual[m]) && then <= nearer*off && off-then > best {
+					best, pair = off-then, [2]int{m, l}
+				}
+			}
+		}
+		if best == 0 {
+			break
+		}
+		x[pair[0]], x[pair[1]] = x[pair[1]], x[pair[0]]
+		pairs = append(pairs, pair)
+	}
+	return pairs
+}
+
+// outOfOrder returns the landmarks of a closed outline that change their places where sections are reversed as long as that makes it
+// shorter, and by how many mean spacings it does.
+func outOfOrder(x [][]float64) ([]int, float64) {
+	n := len(x)
+	spacing := MeanSpacing(x, true)
+	order := make([]int, n)
+	for l := range order {
+		order[l] = l
+	}
+	at := func(k int) []float64 { return x[order[(k+n)%n]] }
+	moved := map[int]bool{}
+	total := 0.0
+	for {
+		best, from, to := 0.01*spacing, 0, 0
+		for i := range n {
+			for length := 2; length <= n/2; length++ { // reverse i … j; more than half is the other part reversed
+				j := i + length - 1
+				gain := floats.Distance(at(i-1), at(i), 2) + floats.Distance(at(j), at(j+1), 2) -
+					floats.Distance(at(i-1), at(j), 2) - floats.Distance(at(i), at(j+1), 2)
+				if gain > best {
+					best, from, to = gain, i, j
+				}
+			}
+		}
+		if to == 0 {
+			break
+		}
+		total += best
+		for i, j := from, to; i < j; i, j = i+1, j-1 {
+			a, b := i%n, j%n
+			order[a], order[b] = order[b], order[a]
+			moved[order[a]], moved[order[b]] = true, true
+		}
+	}
+	return slices.Sorted(maps.Keys(moved)), total / spacing
+}

@@ -1,0 +1,132 @@
+package morpho
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+func without(shape [][]float64, landmarks ...int) [][]float64 {
+	out := append([][]float64{}, shape...)
+	for _, l := range landmarks {
+		out[l] = make([]float64, len(shape[l]))
+		floats.AddConst(math.NaN(), out[l])
+	}
+	return out
+}
+
+// A spline knows affine maps: of a sample of affine images of one shape nothing is lost.
+func TestCompleteAffine(t *testing.T) {
+	for dim := range shears {
+		base := scattered(6, 9, dim)
+		var whole, holes [][][]float64
+		for i := range 6 {
+			f := float64(i)
+			a := zeros(dim, dim)
+			for r := range dim {
+				for c := range dim {
+					a[r][c] = 0.1 * math.Sin(f*float64(dim*r+c+1))
+				}
+				a[r][r]++
+			}
+			whole = append(whole, affine(a, make([]float64, dim), base))
+		}
+		holes = append(holes, whole[:3]...)
+		holes = append(holes, without(whole[3], 0, 4), without(whole[4], 4), without(whole[5], 7, 8))
+		got, err := Complete(holes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range whole {
+			nearPoints(t, "completed", got[i], whole[i], 1e-6)
+		}
+		if !math.IsNaN(holes[3][0][0]) {
+			t.Error("the input was changed")
+		}
+	}
+}
+
+// Shapes that vary along one direction: one landmark tells where another lies.
+func TestCompleteByRegressionLine(t *testing.T) {
+	base := scattered(7, 8, 2)
+	way := scattered(8, 8, 2)
+	shape := func(s float64) [][]float64 {
+		out := zeros(8, 2)
+		for l := range out {
+			floats.AddScaledTo(out[l], base[l], s, way[l])
+		}
+		return out
+	}
+	var holes [][][]float64
+	for k := range 8 {
+		holes = append(holes, shape(0.004*float64(k-4)))
+	}
+	holes = append(holes, without(shape(0.01), 2))
+	got, err := CompleteByRegression(holes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nearPoints(t, "completed", got[8], shape(0.01), 0.005) // alignment bends the line: 0.01·way is 1 large
+}
+
+// On real skulls estimates are closer to the truth than the mean shape's landmark, those by regression closest.
+func TestCompleteSkulls(t *testing.T) {
+	shapes := GorillaSkulls().Group("female").Shapes()
+	aligned, err := Procrustes(shapes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	off := map[string]float64{}
+	for i := range 24 {
+		l := i % 8
+		holes := append([][][]float64{}, shapes...)
+		holes[i] = without(shapes[i], l)
+		for name, complete := range map[string]func([][][]float64) ([][][]float64, error){"spline": Complete, "regression": CompleteByRegression} {
+			got, err := complete(holes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			off[name] += floats.Distance(got[i][l], shapes[i][l], 2)
+			nearPoints(t, "another shape", got[(i+1)%30], shapes[(i+1)%30], 0)
+		}
+		present, known, _ := split(shapes[i], []int{l}, aligned.Mean)
+		toMean, err := FitSimilarity(present, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean := toMean.inverse().Apply(aligned.Mean)
+		off["mean"] += floats.Distance(mean[l], shapes[i][l], 2)
+	}
+	if !(off["regression"] < off["spline"] && off["spline"] < off["mean"]) {
+		t.Errorf("distances from the truth: %v", off)
+	}
+}
+
+func TestCompleteErrors(t *testing.T) {
+	nan := math.NaN()
+	square := [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 2}}
+	complete := func(x ...[][]float64) error { _, err := Complete(x); return err }
+	for want, err := range map[string]error{
+		"no shapes":                              complete(),
+		"every shape lacks a landmark":           complete(without(square, 1), without(square, 2)),
+		"landmark 1 is [NaN 0]":                  complete(square, [][]float64{{0, 0}, {nan, 0}, {1, 1}, {0, 2}}),
+		"shape 1: all landmarks are missing":     complete(square, without(square, 0, 1, 2, 3)),
+		"shape 1 has 2 landmarks, too few":       complete(square, without(square, 0, 1)),
+		"shape 1 has 3 landmarks, shape 0 has 4": complete(square, square[:3]),
+		"shape 1: landmark 1: x is +Inf":         complete(square, [][]float64{{0, 0}, {math.Inf(1), 0}, {1, 1}, {0, 2}}),
+		"determine no thin-plate spline": complete([][]float64{{0, 0}, {1, 1}, {2, 2}, {0, 5}},
+			without([][]float64{{0, 0}, {1, 1}, {2, 2}, {0, 5}}, 3)),
+		"want at least 4": func() error { _, err := CompleteByRegression([][][]float64{square, without(square, 1)}); return err }(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, got %v", want, err)
+		}
+	}
+	got, err := Complete([][][]float64{square, square})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nearPoints(t, "nothing missing", got[1], square, 0)
+}

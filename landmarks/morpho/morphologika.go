@@ -1,0 +1,158 @@
+package morpho
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"anatomy/landmarks/internal/text"
+)
+
+// ReadMorphologika reads the Morphologika format of O'Higgins and Jones: the sections [individuals], [landmarks], [dimensions] with a
+// count each, [names] with a name in each line, [labels] and [labelvalues] with a group in each line, and [rawpoints] with a line for each
+// landmark, the specimens one after another (lines that begin with ' there are comments). Other sections ([wireframe],
+// [polygons], …) are passed over. NA or NaN is a missing coordinate.
+func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
+	in := newLines(r, name)
+	counts := map[string]int{}     // [individuals], [landmarks], [dimensions]
+	texts := map[string][]string{} // [names], [labelvalues]
+	seen := map[string]int{}       // line of each section
+	var points [][]float64
+	section := ""
+	for in.next() {
+		if strings.HasPrefix(in.text, "[") {
+			end := strings.IndexByte(in.text, ']')
+			if end < 0 {
+				return nil, in.Errorf("%s lacks its ]", text.Clip(in.text))
+			}
+			if end != len(in.text)-1 {
+				return nil, in.Errorf("%s after %s; it belongs in a line of its own", text.Clip(in.text[end+1:]), text.Clip(in.text[:end+1]))
+			}
+			section = strings.ToLower(strings.TrimSpace(in.text[1:end]))
+			if line, twice := seen[section]; twice {
+				return nil, in.Errorf("a second [%s]; the first is in line %d", section, line)
+			}
+			seen[section] = in.Number
+			if section == "rawpoints" {
+				if err := checkMorphologikaCounts(in, counts); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
+		switch section {
+		case "":
+			return nil, in.Errorf("%s before the first [section]", text.Clip(in.text))
+		case "individuals", "landmarks", "dimensions":
+			if _, twice := counts[section]; twice {
+				return nil, in.Errorf("a second number in [%s]", section)
+			}
+			count, err := text.Count(section, in.text)
+			if err != nil {
+				return nil, in.Errorf("%v", err)
+			}
+			counts[section] = count
+		case "names", "labelvalues":
+			texts[section] = append(texts[section], in.text)
+		case "rawpoints":
+			if strings.HasPrefix(in.text, "'") {
+				continue
+			}
+			individual, landmark := len(points)/counts["landmarks"], len(points)%counts["landmarks"]
+			if individual == counts["individuals"] {
+				return nil, in.Errorf("%s after the last of %d × %d landmarks", text.Clip(in.text), individual, counts["landmarks"])
+			}
+			point, err := in.coordinateLine(landmark, counts["dimensions"])
+			if err != nil {
+				return nil, fmt.Errorf("%w (specimen %d of %d)", err, individual+1, counts["individuals"])
+			}
+			points = append(points, point)
+		}
+	}
+	if in.err != nil {
+		return nil, in.err
+	}
+	if seen["rawpoints"] == 0 {
+		return nil, fmt.Errorf("%s: no [rawpoints], so no landmarks", name)
+	}
+	individuals, landmarks := counts["individuals"], counts["landmarks"]
+	if len(points) < individuals*landmarks {
+		return nil, in.Errorf("the file ends before landmark %d of specimen %d: %d individuals of %d landmarks are announced",
+			len(points)%landmarks, len(points)/landmarks+1, individuals, landmarks)
+	}
+	for section, values := range texts {
+		if len(values) != individuals {
+			return nil, fmt.Errorf("%s:%d: %d lines in [%s], but %d individuals", name, seen[section], len(values), section, individuals)
+		}
+	}
+	d := newDataset(name)
+	d.Specimens = make([]Specimen, individuals)
+	for i := range d.Specimens {
+		s := &d.Specimens[i]
+		s.Points = points[i*landmarks : (i+1)*landmarks : (i+1)*landmarks]
+		if names := texts["names"]; names != nil {
+			s.Name = names[i]
+		}
+		if groups := texts["labelvalues"]; groups != nil {
+			s.Group = groups[i]
+		}
+	}
+	return d.numbered(), nil
+}
+
+// checkMorphologikaCounts sees before [rawpoints] that the three counts are there and can be.
+func checkMorphologikaCounts(in *lineReader, counts map[string]int) error {
+	for _, section := range []string{"individuals", "landmarks", "dimensions"} {
+		count, ok := counts[section]
+		if !ok {
+			return in.Errorf("[rawpoints] before a number in [%s]", section)
+		}
+		if count == 0 {
+			return in.Errorf("[%s] is 0", section)
+		}
+	}
+	if dim := counts["dimensions"]; dim != 2 && dim != 3 {
+		return in.Errorf("[dimensions] is %d: shapes are in 2 or 3 dimensions", dim)
+	}
+	if counts["individuals"] > text.Most/counts["landmarks"]/counts["dimensions"] {
+		return in.Errorf("%d individuals of %d landmarks are more than the %d numbers that a file may hold", counts["individuals"], counts["landmarks"], text.Most)
+	}
+	return nil
+}
+
+// WriteMorphologika writes the sections that ReadMorphologika reads, with the groups as the label "group"; NA where a landmark is missing.
+// Either every specimen has a group or none has.
+func WriteMorphologika(w io.Writer, d *Dataset) error {
+	n, dim, err := d.checkRectangular()
+	if err != nil {
+		return err
+	}
+	grouped := slices.ContainsFunc(d.Specimens, func(s Specimen) bool { return s.Group != "" })
+	for _, s := range d.Specimens {
+		switch {
+		case strings.HasPrefix(s.Name, "[") || strings.HasPrefix(s.Group, "["):
+			return fmt.Errorf("%s: specimen %q, group %q: a line that begins with [ would be a section", d.Name, s.Name, s.Group)
+		case grouped && s.Group == "":
+			return fmt.Errorf("%s: specimen %q has no group, but others have; Morphologika asks for all or none", d.Name, s.Name)
+		}
+	}
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "[individuals]\n%d\n[landmarks]\n%d\n[dimensions]\n%d\n[names]\n", len(d.Specimens), n, dim)
+	for _, s := range d.Specimens {
+		fmt.Fprintln(out, s.Name)
+	}
+	if grouped {
+		fmt.Fprintf(out, "[labels]\ngroup\n[labelvalues]\n")
+		for _, s := range d.Specimens {
+			fmt.Fprintln(out, s.Group)
+		}
+	}
+	fmt.Fprintln(out, "[rawpoints]")
+	for _, s := range d.Specimens {
+		fmt.Fprintf(out, "\n'%s\n", s.Name)
+		writeRows(out, s.Points)
+	}
+	return out.Flush()
+}

@@ -1,0 +1,174 @@
+package morpho
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strings"
+
+	"anatomy/landmarks/internal/text"
+)
+
+const npyMagic = "\x93NUMPY"
+
+var (
+	npyDescr   = regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([^'"]*)['"]`)
+	npyFortran = regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`)
+	npyShape   = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([^)]*)\)`)
+)
+
+// ReadNPY reads a NumPy array file (versions 1 to 3) of float64 or float32, little- or big-endian, in C or Fortran order:
+// [n, 2 or 3] is one shape, [N, n, 2 or 3] are N shapes. NaN is a missing coordinate. The specimens are numbered, since the
+// format has no names.
+func ReadNPY(r io.Reader, name string) (*Dataset, error) {
+	fail := func(format string, args ...any) (*Dataset, error) {
+		return nil, fmt.Errorf("%s: %w", name, fmt.Errorf(format, args...))
+	}
+	in := bufio.NewReader(r)
+	header, err := npyHeader(in)
+	if err != nil {
+		return fail("%w", err)
+	}
+	descr, fortran, shapeText := npyDescr.FindStringSubmatch(header), npyFortran.FindStringSubmatch(header), npyShape.FindStringSubmatch(header)
+	if descr == nil || fortran == nil || shapeText == nil {
+		return fail("the NPY header lacks descr, fortran_order or shape: %s", text.Clip(header))
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	size := 0
+	switch descr[1] {
+	case "<f8":
+		size = 8
+	case ">f8":
+		order, size = binary.BigEndian, 8
+	case "<f4":
+		size = 4
+	case ">f4":
+		order, size = binary.BigEndian, 4
+	default:
+		return fail("numbers of type %s; save the array as float64 (array.astype('f8'))", text.Clip(descr[1]))
+	}
+	var shape []int
+	for part := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(shapeText[1]), ","), ",") {
+		extent, err := text.Count("shape", part)
+		if err != nil {
+			return fail("shape (%s): %w", text.Clip(shapeText[1]), err)
+		}
+		shape = append(shape, extent)
+	}
+	full := shape
+	if len(shape) == 2 {
+		full = []int{1, shape[0], shape[1]}
+	}
+	if len(full) != 3 || full[2] != 2 && full[2] != 3 {
+		return fail("an array of shape %v; shapes are [n, 2 or 3] or [N, n, 2 or 3]", shape)
+	}
+	count, landmarks, dim := full[0], full[1], full[2]
+	switch {
+	case count == 0 || landmarks == 0:
+		return fail("an array of shape %v has no landmarks", shape)
+	case count > text.Most/landmarks/dim:
+		return fail("an array of shape %v is more than the %d numbers that a file may hold", shape, text.Most)
+	}
+	// Read no faster than the file holds: a header alone makes nobody allocate.
+	total := count * landmarks * dim
+	raw, err := io.ReadAll(io.LimitReader(in, int64(total*size)))
+	if err != nil {
+		return fail("%w", err)
+	}
+	if len(raw) < total*size {
+		return fail("the file ends after %d of the %d numbers of an array of shape %v", len(raw)/size, total, shape)
+	}
+	if _, err := in.ReadByte(); err == nil {
+		return fail("bytes follow the array of shape %v: the file is damaged or holds more than one array", shape)
+	} else if err != io.EOF {
+		return fail("%w", err)
+	}
+	value := func(i int) float64 {
+		if size == 4 {
+			return float64(math.Float32frombits(order.Uint32(raw[4*i:])))
+		}
+		return math.Float64frombits(order.Uint64(raw[8*i:]))
+	}
+	index := func(i, l, c int) int { return (i*landmarks+l)*dim + c }
+	if fortran[1] == "True" {
+		index = func(i, l, c int) int { return i + count*(l+landmarks*c) }
+	}
+	d := newDataset(name)
+	for i := range count {
+		points := make([][]float64, landmarks)
+		for l := range points {
+			points[l] = make([]float64, dim)
+			for c := range points[l] {
+				v := value(index(i, l, c))
+				if math.IsInf(v, 0) {
+					return fail("specimen %d of %d, landmark %d: %s is infinite", i+1, count, l, axis(c))
+				}
+				points[l][c] = v
+			}
+		}
+		d.Specimens = append(d.Specimens, Specimen{Points: points})
+	}
+	return d.numbered(), nil
+}
+
+// npyHeader reads up to the array and returns the header's text.
+func npyHeader(in io.Reader) (string, error) {
+	start := make([]byte, len(npyMagic)+2)
+	if _, err := io.ReadFull(in, start); err != nil {
+		return "", fmt.Errorf("the NPY header is incomplete: %w", err)
+	}
+	if string(start[:len(npyMagic)]) != npyMagic {
+		return "", errors.New("not an NPY file: it does not begin with \\x93NUMPY")
+	}
+	var length uint32
+	switch major := start[len(npyMagic)]; major {
+	case 1:
+		var short uint16
+		if err := binary.Read(in, binary.LittleEndian, &short); err != nil {
+			return "", fmt.Errorf("the NPY header is incomplete: %w", err)
+		}
+		length = uint32(short)
+	case 2, 3:
+		if err := binary.Read(in, binary.LittleEndian, &length); err != nil {
+			return "", fmt.Errorf("the NPY header is incomplete: %w", err)
+		}
+	default:
+		return "", fmt.Errorf("NPY version %d; versions 1 to 3 are known", major)
+	}
+	if length > 1<<20 {
+		return "", fmt.Errorf("an NPY header of %d bytes is not one of a plain array", length)
+	}
+	header := make([]byte, length)
+	if _, err := io.ReadFull(in, header); err != nil {
+		return "", fmt.Errorf("the NPY header is incomplete: %w", err)
+	}
+	return string(header), nil
+}
+
+// WriteNPY writes a float64 array of shape [N, n, 2 or 3], version 1, C order, little-endian; NaN where a landmark is missing.
+// Names and groups have no place in the format.
+func WriteNPY(w io.Writer, d *Dataset) error {
+	n, dim, err := d.checkRectangular()
+	if err != nil {
+		return err
+	}
+	header := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d, %d), }", len(d.Specimens), n, dim)
+	const before = len(npyMagic) + 4                                 // magic, version, length
+	header += strings.Repeat(" ", 63-(before+len(header))%64) + "\n" // the array begins at a multiple of 64
+	out := bufio.NewWriter(w)
+	out.WriteString(npyMagic + "\x01\x00")
+	out.Write(binary.LittleEndian.AppendUint16(nil, uint16(len(header))))
+	out.WriteString(header)
+	for _, s := range d.Specimens {
+		for _, p := range s.Points {
+			for _, v := range p {
+				out.Write(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)))
+			}
+		}
+	}
+	return out.Flush()
+}

@@ -1,0 +1,273 @@
+package morpho
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"anatomy/landmarks/internal/text"
+)
+
+// ntsParameters matches "1 n[L|B|E] m[L] 0|1 [missing code] DIM=k".
+var ntsParameters = regexp.MustCompile(`(?i)^1\s+(\d+)\s*([LBE]?)\s+(\d+)\s*(L?)\s+([01])(?:\s+([^\s=]+))?\s+DIM\s*=\s*(\d+)$`)
+
+// ReadNTS reads the NTS format of NTSYSpc, tpsUtil and Landmark Editor (.nts, .dta): comment lines that begin with " or ', then
+//
+//	1 n m 0 DIM=k         n specimens, m = p·k numbers each
+//	1 nL mL 1 -999 DIM=k  the same with n row labels and m column labels before the numbers and -999 for a missing one
+//
+// B or E in the place of the L of n puts each label at the beginning or end of its row. Labels have no spaces. If m = k the file is one
+// specimen whose n rows are the landmarks (its labels are those of landmarks and are passed over). A comment "group=g for each
+// specimen gives the groups.
+func ReadNTS(r io.Reader, name string) (*Dataset, error) {
+	in := newLines(r, name)
+	var groups []string
+	found := false
+	for in.next() {
+		if in.text[0] != '"' && in.text[0] != '\'' {
+			found = true
+			break
+		}
+		if group, ok := strings.CutPrefix(in.text, `"group=`); ok {
+			groups = append(groups, strings.TrimSpace(group))
+		}
+	}
+	if in.err != nil {
+		return nil, in.err
+	}
+	if !found {
+		return nil, fmt.Errorf("%s: no parameter line such as 1 30L 26 0 DIM=2", name)
+	}
+	p := ntsParameters.FindStringSubmatch(in.text)
+	if p == nil {
+		return nil, in.Errorf("%s is no parameter line; it should be like 1 30L 26 0 DIM=2 or 1 30 26 1 -999 DIM=2", text.Clip(in.text))
+	}
+	rows, err := text.Count("rows", p[1])
+	if err != nil {
+		return nil, in.Errorf("%v", err)
+	}
+	columns, err := text.Count("columns", p[3])
+	if err != nil {
+		return nil, in.Errorf("%v", err)
+	}
+	dim := 0
+	switch p[7] {
+	case "2":
+		dim = 2
+	case "3":
+		dim = 3
+	default:
+		return nil, in.Errorf("DIM=%s: shapes are in 2 or 3 dimensions", text.Clip(p[7]))
+	}
+	switch {
+	case rows == 0 || columns == 0:
+		return nil, in.Errorf("a matrix of %d rows and %d columns has no landmarks", rows, columns)
+	case columns > text.Most/rows:
+		return nil, in.Errorf("%d rows of %d columns are more than the %d numbers that a file may hold", rows, columns, text.Most)
+	case columns%dim != 0:
+		return nil, in.Errorf("%d columns are not a multiple of DIM=%d", columns, dim)
+	}
+	code := math.NaN() // equals no coordinate
+	if p[5] == "1" {
+		if p[6] == "" {
+			return nil, in.Errorf("missing values are announced, but not their code: 1 n m 1 -999 DIM=k")
+		}
+		if code, err = parseCoordinate(p[6]); err != nil {
+			return nil, in.Errorf("the code of missing values: %v", err)
+		}
+	}
+
+	tokens := &ntsTokens{in: in}
+	labels, landmarkPerRow := strings.ToUpper(p[2]), columns == dim
+	d := newDataset(name)
+	var names []string
+	if labels == "L" {
+		if names, err = tokens.labels(rows); err != nil {
+			return nil, err
+		}
+	}
+	if p[4] != "" {
+		if _, err := tokens.labels(columns); err != nil {
+			return nil, err
+		}
+	}
+	var points [][]float64
+	for row := range rows {
+		if labels == "B" {
+			if names, err = tokens.appendLabel(names); err != nil {
+				return nil, err
+			}
+		}
+		for column := 0; column < columns; column += dim {
+			point := make([]float64, dim)
+			for c := range point {
+				where := func() string {
+					if landmarkPerRow {
+						return fmt.Sprintf("landmark %d: %s", row, axis(c))
+					}
+					return fmt.Sprintf("specimen %d of %d, landmark %d: %s", row+1, rows, column/dim, axis(c))
+				}
+				word, err := tokens.next()
+				if err != nil {
+					return nil, fmt.Errorf("%w: %s", err, where())
+				}
+				v, err := parseCoordinate(word)
+				if err != nil {
+					return nil, in.Errorf("%s = %v", where(), err)
+				}
+				if v == code {
+					v = math.NaN()
+				}
+				point[c] = v
+			}
+			points = append(points, point)
+		}
+		if labels == "E" {
+			if names, err = tokens.appendLabel(names); err != nil {
+				return nil, err
+			}
+		}
+		if !landmarkPerRow {
+			s := Specimen{Points: points}
+			if labels != "" {
+				s.Name = names[row]
+			}
+			d.Specimens = append(d.Specimens, s)
+			points = nil
+		}
+	}
+	if landmarkPerRow {
+		d.Specimens = []Specimen{{Points: points}}
+	}
+	if tokens.more() {
+		word, _ := tokens.next()
+		return nil, in.Errorf("%s after the last of %d × %d numbers", text.Clip(word), rows, columns)
+	}
+	if in.err != nil {
+		return nil, in.err
+	}
+	if len(groups) > 0 {
+		if len(groups) != len(d.Specimens) {
+			return nil, fmt.Errorf("%s: %d comments \"group=, but %d specimens", name, len(groups), len(d.Specimens))
+		}
+		for i := range groups {
+			d.Specimens[i].Group = groups[i]
+		}
+	}
+	return d.numbered(), nil
+}
+
+// ntsTokens reads words across lines.
+type ntsTokens struct {
+	in   *lineReader
+	rest string // of the line, from a word on
+}
+
+func (t *ntsTokens) more() bool {
+	if t.rest == "" && t.in.next() {
+		t.rest = t.in.text
+	}
+	return t.rest != ""
+}
+
+func (t *ntsTokens) next() (string, error) {
+	if !t.more() {
+		if t.in.err != nil {
+			return "", t.in.err
+		}
+		return "", t.in.Errorf("the file ends before all that its parameter line announces")
+	}
+	word := t.rest
+	if end := strings.IndexFunc(word, unicode.IsSpace); end >= 0 {
+		word = word[:end]
+	}
+	t.rest = strings.TrimSpace(t.rest[len(word):])
+	return word, nil
+}
+
+func (t *ntsTokens) appendLabel(labels []string) ([]string, error) {
+	word, err := t.next()
+	if err != nil {
+		return nil, fmt.Errorf("%w: label %d", err, len(labels)+1)
+	}
+	return append(labels, word), nil
+}
+
+func (t *ntsTokens) labels(count int) (labels []string, err error) {
+	for range count {
+		if labels, err = t.appendLabel(labels); err != nil {
+			return nil, err
+		}
+	}
+	return labels, nil
+}
+
+// WriteNTS writes 1 nL m 0 DIM=k (1 nL m 1 code DIM=k with a code that no coordinate has, if a landmark is missing), the names and a
+// line for each specimen; a comment "group=… for each, if there are groups. Names may hold no spaces, and shapes of a single landmark cannot
+// be written: m = k means something else.
+func WriteNTS(w io.Writer, d *Dataset) error {
+	n, dim, err := d.checkRectangular()
+	if err != nil {
+		return err
+	}
+	if n == 1 {
+		return fmt.Errorf("%s: NTS cannot hold shapes of one landmark; use .csv or .npy", d.Name)
+	}
+	used := map[float64]bool{}
+	gaps, grouped := false, false
+	for _, s := range d.Specimens {
+		if strings.ContainsFunc(s.Name, unicode.IsSpace) {
+			return fmt.Errorf("%s: specimen %q: an NTS label may hold no spaces; rename it", d.Name, s.Name)
+		}
+		grouped = grouped || s.Group != ""
+		for _, p := range s.Points {
+			for _, v := range p {
+				if math.IsNaN(v) {
+					gaps = true
+				} else {
+					used[v] = true
+				}
+			}
+		}
+	}
+	out := bufio.NewWriter(w)
+	if grouped {
+		for _, s := range d.Specimens {
+			fmt.Fprintf(out, "\"group=%s\n", s.Group)
+		}
+	}
+	fmt.Fprintf(out, "1 %dL %d ", len(d.Specimens), n*dim)
+	code := -999.0
+	for used[code] {
+		code = 10*code - 9
+	}
+	missing := formatCoordinate(code)
+	if gaps {
+		fmt.Fprintf(out, "1 %s DIM=%d\n", missing, dim)
+	} else {
+		fmt.Fprintf(out, "0 DIM=%d\n", dim)
+	}
+	for _, s := range d.Specimens {
+		fmt.Fprintln(out, s.Name)
+	}
+	for _, s := range d.Specimens {
+		for i, v := range slices.Concat(s.Points...) {
+			if i > 0 {
+				out.WriteByte(' ')
+			}
+			if math.IsNaN(v) {
+				out.WriteString(missing)
+			} else {
+				out.WriteString(strconv.FormatFloat(v, 'g', -1, 64))
+			}
+		}
+		out.WriteByte('\n')
+	}
+	return out.Flush()
+}

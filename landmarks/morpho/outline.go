@@ -1,0 +1,158 @@
+package morpho
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// MeanSpacing returns the mean distance between neighbouring points of an outline, |x_{i+1} − x_i| over i,
+// with the distance from the last to the first if it is closed. It is NaN for fewer than two points.
+func MeanSpacing(points [][]float64, closed bool) float64 {
+	if len(points) < 2 {
+		return math.NaN()
+	}
+	lengths := segments(points, closed)
+	return floats.Sum(lengths) / float64(len(lengths))
+}
+
+// segments returns the distances between neighbouring points.
+func segments(points [][]float64, closed bool) []float64 {
+	n := len(points)
+	lengths := make([]float64, 0, n)
+	for i := range n - 1 {
+		lengths = append(lengths, floats.Distance(points[i], points[i+1], 2))
+	}
+	if closed {
+		lengths = append(lengths, floats.Distance(points[n-1], points[0], 2))
+	}
+	return lengths
+}
+
+// Resample returns n points at equal arc lengths along the polygon through points, the first where the old first is.
+// On a closed outline they are at k·L/n of the whole length L, on an open one at k·L/(n−1), so that both ends stay.
+func Resample(points [][]float64, n int, closed bool) ([][]float64, error) {
+	_, dim, err := extent(points)
+	if err != nil {
+		return nil, fmt.Errorf("resample: %w", err)
+	}
+	if n < 2 {
+		return nil, fmt.Errorf("resample: %d points asked for; at least 2 are needed", n)
+	}
+	lengths := segments(points, closed)
+	total := floats.Sum(lengths)
+	if !(total > 0) || math.IsInf(total, 0) {
+		return nil, fmt.Errorf("resample: an outline of %d points has the length %g", len(points), total)
+	}
+	parts := float64(n - 1)
+	if closed {
+		parts = float64(n)
+	}
+	out := make([][]float64, n)
+	segment, before := 0, 0.0 // before is the arc length at the segment's beginning
+	for k := range out {
+		s := total * float64(k) / parts
+		for segment < len(lengths)-1 && before+lengths[segment] <= s {
+			before += lengths[segment]
+			segment++
+		}
+		t := 0.0
+		if lengths[segment] > 0 {
+			t = min((s-before)/lengths[segment], 1)
+		}
+		from, to := points[segment], points[(segment+1)%len(points)]
+		out[k] = make([]float64, dim)
+		for c := range dim {
+			out[k][c] = (1-t)*from[c] + t*to[c]
+		}
+	}
+	return out, nil
+}
+
+// Mean returns the coordinate mean (1/N) Σ_i shape_i of N shapes [n][d]. Align them first if they lie apart (Procrustes).
+func Mean(shapes [][][]float64) ([][]float64, error) {
+	n, dim, err := commonExtent(shapes)
+	if err != nil {
+		return nil, fmt.Errorf("mean: %w", err)
+	}
+	mean := zeros(n, dim)
+	for _, shape := range shapes {
+		for l, p := range shape {
+			floats.AddScaled(mean[l], 1/float64(len(shapes)), p)
+		}
+	}
+	return mean, nil
+}
+
+// Centroid returns the mean of the points, [d]; nil if there are none.
+func Centroid(points [][]float64) []float64 {
+	if len(points) == 0 {
+		return nil
+	}
+	centre := make([]float64, len(points[0]))
+	for _, p := range points {
+		floats.AddScaled(centre, 1/float64(len(points)), p)
+	}
+	return centre
+}
+
+// CentroidSize returns sqrt(Σ_i |x_i − c|²), c the centroid.
+func CentroidSize(points [][]float64) float64 {
+	centre := Centroid(points)
+	distances := make([]float64, len(points))
+	for i, p := range points {
+		distances[i] = floats.Distance(p, centre, 2)
+	}
+	return floats.Norm(distances, 2)
+}
+
+// extent returns the count and dimension of a shape of finite coordinates.
+func extent(shape [][]float64) (n, dim int, err error) {
+	if len(shape) == 0 {
+		return 0, 0, fmt.Errorf("no landmarks")
+	}
+	dim = len(shape[0])
+	if dim != 2 && dim != 3 {
+		return 0, 0, fmt.Errorf("landmark 0 has %d coordinates; shapes are in 2 or 3 dimensions", dim)
+	}
+	for l, p := range shape {
+		if len(p) != dim {
+			return 0, 0, fmt.Errorf("landmark %d has %d coordinates, landmark 0 has %d", l, len(p), dim)
+		}
+		for c, v := range p {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return 0, 0, fmt.Errorf("landmark %d: %s is %g; missing or infinite coordinates cannot be used", l, axis(c), v)
+			}
+		}
+	}
+	return len(shape), dim, nil
+}
+
+// commonExtent returns the count and dimension that all shapes have.
+func commonExtent(shapes [][][]float64) (n, dim int, err error) {
+	if len(shapes) == 0 {
+		return 0, 0, fmt.Errorf("no shapes")
+	}
+	for i, shape := range shapes {
+		m, d, err := extent(shape)
+		if err != nil {
+			return 0, 0, fmt.Errorf("shape %d: %w", i, err)
+		}
+		if i == 0 {
+			n, dim = m, d
+		}
+		if m != n || d != dim {
+			return 0, 0, fmt.Errorf("shape %d has %d landmarks in %d dimensions, shape 0 has %d in %d", i, m, d, n, dim)
+		}
+	}
+	return n, dim, nil
+}
+
+func zeros(n, dim int) [][]float64 {
+	points := make([][]float64, n)
+	for l := range points {
+		points[l] = make([]float64, dim)
+	}
+	return points
+}

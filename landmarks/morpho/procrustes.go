@@ -1,0 +1,297 @@
+package morpho
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Similarity is the map x ↦ Scale · Rotation · x + Translation of the plane or of space.
+type Similarity struct {
+	Scale       float64
+	Rotation    [][]float64 // [d][d], orthogonal with determinant 1
+	Translation []float64   // [d]
+}
+
+// Apply returns the images of points, [n][d].
+func (s Similarity) Apply(points [][]float64) [][]float64 {
+	out := make([][]float64, len(points))
+	for i, p := range points {
+		out[i] = make([]float64, len(s.Rotation))
+		for c, row := range s.Rotation {
+			out[i][c] = s.Scale*floats.Dot(row, p) + s.Translation[c]
+		}
+	}
+	return out
+}
+
+// ProcrustesOption changes what FitSimilarity and Procrustes may do to a shape.
+type ProcrustesOption func(*procrustesOptions)
+
+type procrustesOptions struct{ keepSize bool }
+
+// KeepSize leaves the size of every shape as it is: only translation and rotation are allowed (size-and-shape, or partial Procrustes, alignment).
+func KeepSize() ProcrustesOption { return func(o *procrustesOptions) { o.keepSize = true } }
+
+// FitSimilarity returns the similarity that brings shape closest to target (ordinary Procrustes analysis): it minimises
+// Σ_i |target_i − (s R shape_i + t)|² over rotations R (no reflections), translations t and sizes s > 0 (s = 1 with KeepSize).
+// Both are [n][d] with d = 2 or 3. It is an error if all landmarks of a shape coincide, or if the best rotation is not determined
+// (collinear landmarks in space, or a shape at the greatest distance from the other).
+func FitSimilarity(shape, target [][]float64, opts ...ProcrustesOption) (Similarity, error) {
+	pre, err := preshapes([][][]float64{shape, target})
+	if err != nil {
+		return Similarity{}, fmt.Errorf("fit a similarity (shape 0 to shape 1): %w", err)
+	}
+	x, y := pre[0], pre[1]
+	r, cosine, err := rotationTo(x.points, y.points)
+	if err != nil {
+		return Similarity{}, fmt.Errorf("fit a similarity: %w", err)
+	}
+	scale := 1.0
+	if !optionsOf(opts).keepSize {
+		scale = y.size / x.size * cosine
+	}
+	return similarity(scale, r, x.centre, y.centre), nil
+}
+
+// ShapeDistance returns the Riemannian distance ρ ∈ [0, π/2] of two shapes in Kendall's shape space, cos ρ = max_R tr(R Xᵀ Y) for
+// X and Y centred and of centroid size 1. The full Procrustes distance is sin ρ, the partial one 2 sin(ρ/2)
+// (Dryden and Mardia 2016, ch. 4). Both are [n][d] with d = 2 or 3; it is an error if all
+// landmarks of a shape coincide.
+func ShapeDistance(a, b [][]float64) (float64, error) {
+	pre, err := preshapes([][][]float64{a, b})
+	if err != nil {
+		return 0, fmt.Errorf("shape distance: %w", err)
+	}
+	x, y := pre[0].points, pre[1].points
+	r, cosine, err := rotationTo(x, y)
+	if err != nil && !errors.Is(err, errRotation) { // every best rotation gives the same distance
+		return 0, fmt.Errorf("shape distance: %w", err)
+	}
+	// Of sine and cosine: the cosine alone would lose half the digits of a small distance.
+	var rotated mat.Dense
+	rotated.Mul(x, r.T())
+	return math.Atan2(frobenius(cosine, &rotated, y), cosine), nil
+}
+
+// Alignment is the result of Procrustes.
+type Alignment struct {
+	Shapes     [][][]float64 // [N][n][d], centred and aligned; their coordinate mean is Mean
+	Mean       [][]float64   // [n][d], centred; of centroid size 1 (with KeepSize of the shapes' own size)
+	Transforms []Similarity  // shape i of the input ↦ Shapes[i]
+	// Distances from each shape to Mean: full Procrustes distances sin ρ_i, in [0, 1];
+	// with KeepSize size-and-shape distances |Shapes[i] − Mean| in the unit of the coordinates.
+	Distances  []float64
+	RMS        float64 // root mean square of Distances
+	Iterations int
+	Converged  bool // the last iteration moved the mean by no more than rounding
+}
+
+// String says how many shapes are aligned and how far they lie from their mean.
+func (a *Alignment) String() string {
+	state := "converged"
+	if !a.Converged {
+		state = "not converged"
+	}
+	return fmt.Sprintf("%d shapes aligned, %.4g from their mean (root mean square), %s after %d iterations", len(a.Shapes), a.RMS, state, a.Iterations)
+}
+
+const (
+	procrustesIterations = 1000
+	procrustesTolerance  = 1e-14 // change of a mean of size 1, for one coordinate
+)
+
+// Procrustes aligns N shapes [n][d], d = 2 or 3, with their mean (generalised Procrustes analysis): translations, rotations
+// without reflection and, unless KeepSize is given, sizes. The mean is the full Procrustes mean
+//
+//	argmin_μ Σ_i sin² ρ(x_i, μ)     or, with KeepSize,     argmin_μ Σ_i min_{R,t} |R x_i + t − μ|²,
+//
+// found by rotating to the mean and averaging in turns (Gower 1975; Dryden and Mardia 2016, ch. 7). The frame is that of shape 0,
+// which is not rotated. For partial alignment at size 1 (as geomorph's) divide each shape by its CentroidSize and give KeepSize.
+//
+// It is an error if counts or dimensions differ, a coordinate is not finite, all landmarks of a shape coincide, or
+// a rotation is not determined.
+func Procrustes(shapes [][][]float64, opts ...ProcrustesOption) (*Alignment, error) {
+	pre, err := preshapes(shapes)
+	if err != nil {
+		return nil, fmt.Errorf("procrustes: %w", err)
+	}
+	n, dim := pre[0].points.Dims()
+	sizes := make([]float64, len(pre))
+	for i, z := range pre {
+		sizes[i] = z.size
+	}
+	o := optionsOf(opts)
+	// One iteration is μ ← Σ_i w_i R_i z_i, brought to size 1, with z_i of size 1: w_i = cos ρ_i, or with sizes kept the size itself.
+	mean := pre[0].points
+	rotations := make([]*mat.Dense, len(pre))
+	rotated := make([]*mat.Dense, len(pre)) // R_i z_i
+	cosines := make([]float64, len(pre))
+	fit := func() error {
+		for i, z := range pre {
+			if rotations[i], cosines[i], err = rotationTo(z.points, mean); err != nil {
+				return fmt.Errorf("procrustes: shape %d and the mean: %w", i, err)
+			}
+			rotated[i] = mat.NewDense(n, dim, nil)
+			rotated[i].Mul(z.points, rotations[i].T())
+		}
+		return nil
+	}
+	weights := cosines
+	if o.keepSize {
+		weights = sizes
+	}
+	out := &Alignment{}
+	tolerance := procrustesTolerance * math.Sqrt(float64(n*dim))
+	for ; out.Iterations < procrustesIterations && !out.Converged; out.Iterations++ {
+		if err := fit(); err != nil {
+			return nil, err
+		}
+		next := weightedMean(weights, rotated)
+		size := mat.Norm(next, 2)
+		if !(size > 0) {
+			return nil, errors.New("procrustes: the shapes cancel: they have no mean")
+		}
+		next.Scale(1/size, next)
+		out.Converged = frobenius(1, next, mean) <= tolerance
+		mean = next
+	}
+	if err := fit(); err != nil {
+		return nil, err
+	}
+	if o.keepSize {
+		mean = weightedMean(sizes, rotated)
+	}
+
+	squares := floats.Dot(cosines, cosines)
+	for i, z := range pre {
+		// cos ρ_i R_i z_i is at the distance sin ρ_i from a mean of size 1.
+		out.Distances = append(out.Distances, frobenius(weights[i], rotated[i], mean))
+		scale := 1.0
+		if !o.keepSize {
+			// Σ_i cos ρ_i R_i z_i = (Σ_i cos² ρ_i) μ: with this factor the mean of the aligned shapes is μ.
+			scale = cosines[i] / z.size * float64(len(pre)) / squares
+		}
+		var r mat.Dense // into the frame of shape 0
+		r.Mul(rotations[0].T(), rotations[i])
+		t := similarity(scale, &r, z.centre, make([]float64, dim))
+		out.Transforms = append(out.Transforms, t)
+		out.Shapes = append(out.Shapes, t.Apply(shapes[i]))
+	}
+	if out.Mean, err = Mean(out.Shapes); err != nil {
+		return nil, fmt.Errorf("procrustes: %w", err)
+	}
+	out.RMS = floats.Norm(out.Distances, 2) / math.Sqrt(float64(len(pre)))
+	return out, nil
+}
+
+func optionsOf(opts []ProcrustesOption) procrustesOptions {
+	var o procrustesOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	return o
+}
+
+// preshape is a shape without its place and size: points are centred and of norm 1.
+type preshape struct {
+	points *mat.Dense // [n, d]
+	centre []float64
+	size   float64
+}
+
+// preshapes sees that the shapes correspond and that each has a size.
+func preshapes(shapes [][][]float64) ([]preshape, error) {
+	n, dim, err := commonExtent(shapes)
+	if err != nil {
+		return nil, err
+	}
+	pre := make([]preshape, len(shapes))
+	for i, shape := range shapes {
+		z := preshape{points: mat.NewDense(n, dim, nil), centre: Centroid(shape)}
+		largest := 0.0
+		for l, p := range shape {
+			floats.SubTo(z.points.RawRowView(l), p, z.centre)
+			largest = max(largest, floats.Norm(p, math.Inf(1)))
+		}
+		z.size = mat.Norm(z.points, 2)
+		if math.IsNaN(z.size) || math.IsInf(z.size, 0) {
+			return nil, fmt.Errorf("shape %d: coordinates as large as %g overflow", i, largest)
+		}
+		// Below this the size is rounding of the place.
+		if z.size <= 1e-14*largest*math.Sqrt(float64(n)) {
+			return nil, fmt.Errorf("shape %d: all %d landmarks coincide, so there is nothing to align", i, n)
+		}
+		z.points.Apply(func(_, _ int, v float64) float64 { return v / z.size }, z.points)
+		pre[i] = z
+	}
+	return pre, nil
+}
+
+// errRotation says that more than one rotation is best.
+var errRotation = errors.New("the best rotation is not determined: the landmarks are collinear in space, or the shapes have nothing in common (mirror images?)")
+
+// rotationTo returns the rotation R that maximises tr(R xᵀ y) for x and y of norm 1, and that maximum, cos ρ:
+// with xᵀy = U S Vᵀ it is R = V diag(1, …, ±1) Uᵀ (Kabsch 1976; Umeyama 1991).
+// With errRotation R is one of several.
+func rotationTo(x, y *mat.Dense) (*mat.Dense, float64, error) {
+	var cross mat.Dense
+	cross.Mul(x.T(), y)
+	var svd mat.SVD
+	if !svd.Factorize(&cross, mat.SVDFull) {
+		return nil, 0, errors.New("the singular value decomposition failed")
+	}
+	var u, v mat.Dense
+	svd.UTo(&u)
+	svd.VTo(&v)
+	s := svd.Values(nil)
+	last := len(s) - 1
+	if mat.Det(&u)*mat.Det(&v) < 0 {
+		s[last] = -s[last]
+		column := v.Slice(0, last+1, last, last+1).(*mat.Dense)
+		column.Scale(-1, column)
+	}
+	var r mat.Dense
+	r.Mul(&v, u.T())
+	if s[last-1]+s[last] < 1e-13 {
+		return &r, floats.Sum(s), errRotation
+	}
+	return &r, floats.Sum(s), nil
+}
+
+// similarity is x ↦ scale · r · (x − from) + to.
+func similarity(scale float64, r *mat.Dense, from, to []float64) Similarity {
+	s := Similarity{Scale: scale, Translation: make([]float64, len(to))}
+	for c := range to {
+		row := mat.Row(nil, c, r)
+		s.Rotation = append(s.Rotation, row)
+		s.Translation[c] = to[c] - scale*floats.Dot(row, from)
+	}
+	return s
+}
+
+// weightedMean returns (1/N) Σ_i w_i x_i.
+func weightedMean(weights []float64, shapes []*mat.Dense) *mat.Dense {
+	var sum mat.Dense
+	for i, x := range shapes {
+		var weighted mat.Dense
+		weighted.Scale(weights[i]/float64(len(shapes)), x)
+		if i == 0 {
+			sum.CloneFrom(&weighted)
+		} else {
+			sum.Add(&sum, &weighted)
+		}
+	}
+	return &sum
+}
+
+// frobenius returns |w x − y|.
+func frobenius(w float64, x, y *mat.Dense) float64 {
+	var d mat.Dense
+	d.Scale(w, x)
+	d.Sub(&d, y)
+	return mat.Norm(&d, 2)
+}

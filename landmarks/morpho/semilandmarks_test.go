@@ -1,0 +1,219 @@
+package morpho
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+func affine(a [][]float64, shift []float64, points [][]float64) [][]float64 {
+	out := make([][]float64, len(points))
+	for l, p := range points {
+		out[l] = append([]float64{}, shift...)
+		for c := range out[l] {
+			out[l][c] += floats.Dot(a[c], p)
+		}
+	}
+	return out
+}
+
+func scattered(seed uint64, n, dim int) [][]float64 {
+	r := rand.New(rand.NewPCG(seed, 1))
+	x := zeros(n, dim)
+	for l := range x {
+		for c := range x[l] {
+			x[l][c] = 100 * r.Float64()
+		}
+	}
+	return x
+}
+
+var shears = map[int][][]float64{2: {{1.2, 0.3}, {-0.1, 0.7}}, 3: {{1.2, 0.3, 0.1}, {-0.1, 0.7, 0.2}, {0.4, 0, 0.9}}}
+
+// A thin-plate spline goes through its knots, takes affine maps as they are, without energy, and its energy does not
+// depend on place or rotation.
+func TestSpline(t *testing.T) {
+	for dim, a := range shears {
+		x := scattered(1, 9, dim)
+		s, err := newSpline(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, shift := scattered(2, 9, dim), []float64{5, -3, 2}[:dim]
+		nearPoints(t, "knots", s.warp(y, x), y, 1e-9)
+		others := scattered(3, 5, dim)
+		nearPoints(t, "affine", s.warp(affine(a, shift, x), others), affine(a, shift, others), 1e-9)
+		b := s.bending()
+		near(t, "energy of an affine map", bendingEnergy(b, affine(a, shift, x)), 0, 1e-9)
+		energy := bendingEnergy(b, y)
+		if !(energy > 0) {
+			t.Errorf("energy %g", energy)
+		}
+		turned := Similarity{1, [][]float64{{0, -1}, {1, 0}}, []float64{3, 4}}
+		if dim == 3 {
+			turned = Similarity{1, [][]float64{{0, -1, 0}, {1, 0, 0}, {0, 0, 1}}, []float64{3, 4, 5}}
+		}
+		near(t, "energy of the turned knots", bendingEnergy(mustSpline(t, turned.Apply(x)).bending(), y)/energy, 1, 1e-9)
+
+		// The energy of knots f times as large is 1/f² in the plane, 1/f in space.
+		want := []float64{0, 0, 0.01, 0.1}[dim]
+		near(t, "energy and size", bendingEnergy(mustSpline(t, Similarity{10, turned.Rotation, turned.Translation}.Apply(x)).bending(), y)/energy, want, 1e-9)
+	}
+	line := [][]float64{{0, 0}, {1, 1}, {2, 2}, {3, 3}}
+	if _, err := newSpline(line); err == nil {
+		t.Error("a spline through points on a line")
+	}
+}
+
+func mustSpline(t *testing.T, x [][]float64) *spline {
+	t.Helper()
+	s, err := newSpline(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// comb is fixed landmarks 0, 2, 4, … with a semi-landmark half-way between neighbours.
+func comb(dim int) (shape [][]float64, semi []Semilandmark) {
+	fixed := scattered(4, 7, dim)
+	for i, p := range fixed {
+		shape = append(shape, p)
+		if i+1 < len(fixed) {
+			middle := make([]float64, dim)
+			floats.AddScaled(middle, 0.5, p)
+			floats.AddScaled(middle, 0.5, fixed[i+1])
+			semi = append(semi, Semilandmark{2 * i, 2*i + 1, 2*i + 2})
+			shape = append(shape, middle)
+		}
+	}
+	return shape, semi
+}
+
+func displaced(shape [][]float64, semi []Semilandmark, by float64) [][]float64 {
+	out := make([][]float64, len(shape))
+	copy(out, shape)
+	for k, s := range semi {
+		f := by * math.Sin(float64(3*k+1))
+		out[s.Point] = floats.AddScaledTo(make([]float64, len(shape[0])), shape[s.Point], f, shape[s.After])
+		floats.AddScaled(out[s.Point], -f, shape[s.Before])
+	}
+	return out
+}
+
+// Semi-landmarks that were displaced along their tangents go back: by bending energy under any affine map of the
+// reference, which has none; by Procrustes distance to the foot of the perpendicular.
+func TestSlide(t *testing.T) {
+	for dim, a := range shears {
+		reference, semi := comb(dim)
+		true_ := affine(a, make([]float64, dim), reference)
+		got, err := Slide(displaced(true_, semi, 0.3), reference, semi, BendingEnergy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nearPoints(t, "bending energy", got, true_, 1e-8)
+
+		shape := displaced(scattered(5, len(reference), dim), semi, 0)
+		got, err = Slide(shape, reference, semi, ProcrustesDistance)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range semi {
+			u := floats.SubTo(make([]float64, dim), shape[s.After], shape[s.Before])
+			off := floats.SubTo(make([]float64, dim), got[s.Point], reference[s.Point])
+			near(t, "what is left along the tangent", floats.Dot(u, off)/floats.Norm(u, 2), 0, 1e-9)
+			moved := floats.SubTo(make([]float64, dim), got[s.Point], shape[s.Point])
+			near(t, "the way is along the tangent", math.Abs(floats.Dot(u, moved)), floats.Norm(u, 2)*floats.Norm(moved, 2), 1e-7)
+		}
+		for l := 0; l < len(shape); l += 2 {
+			nearPoints(t, "fixed landmark", got[l:l+1], shape[l:l+1], 0)
+		}
+	}
+	// A circle slides round itself: the energy leaves that way open.
+	var circle [][]float64
+	for l := range 12 {
+		circle = append(circle, []float64{math.Cos(float64(l) * math.Pi / 6), math.Sin(float64(l) * math.Pi / 6)})
+	}
+	got, err := Slide(circle, circle, Semilandmarks(12, true), BendingEnergy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nearPoints(t, "circle", got, circle, 1e-9)
+}
+
+func TestProcrustesSliding(t *testing.T) {
+	// Affine images of one shape, each with semi-landmarks displaced: what slides back has only affine differences.
+	reference, semi := comb(2)
+	var shapes [][][]float64
+	for i := range 5 {
+		f := float64(i)
+		a := [][]float64{{1 + 0.05*f, 0.1 - 0.04*f}, {0.03 * f, 1 - 0.02*f}}
+		shapes = append(shapes, displaced(affine(a, []float64{f, -f}, reference), semi, 0.02*f))
+	}
+	before, err := Procrustes(shapes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := ProcrustesSliding(shapes, semi, BendingEnergy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !out.Converged {
+		t.Errorf("not converged in %d turns", out.Iterations)
+	}
+	bending := mustSpline(t, before.Mean).bending()
+	for i, e := range out.Energies {
+		if was := bendingEnergy(bending, before.Shapes[i]); e > 1e-8*was+1e-12 && i > 0 {
+			t.Errorf("shape %d: energy %g, before sliding %g", i, e, was)
+		}
+		nearPoints(t, "Transforms of Slid", out.Transforms[i].Apply(out.Slid[i]), out.Shapes[i], 1e-12)
+	}
+
+	// Real outlines: fewer tangential differences, landmark 0 of each stays in its place.
+	mice := MouseVertebrae().Group("small").Shapes()
+	raw, err := Procrustes(mice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slid, err := ProcrustesSliding(mice, Semilandmarks(60, true, 0, 30), ProcrustesDistance)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slid.RMS > 0.8*raw.RMS {
+		t.Errorf("root mean square distance %g after sliding, %g before", slid.RMS, raw.RMS)
+	}
+	for i := range mice {
+		nearPoints(t, "fixed landmark", slid.Slid[i][:1], mice[i][:1], 1e-9)
+	}
+}
+
+func TestSlideErrors(t *testing.T) {
+	square := [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}}
+	slide := func(x [][]float64, s ...Semilandmark) error {
+		_, err := Slide(x, square, s, BendingEnergy)
+		return err
+	}
+	for want, err := range map[string]error{
+		"no semi-landmarks":          slide(square),
+		"between 3 and 4":            slide(square, Semilandmark{3, 0, 4}),
+		"landmark 3 on both sides":   slide(square, Semilandmark{3, 0, 3}),
+		"landmark 0 slides twice":    slide(square, Semilandmark{3, 0, 1}, Semilandmark{3, 0, 1}),
+		"landmarks 1 and 3 coincide": slide([][]float64{{0, 0}, {1, 0}, {1, 1}, {1, 0}}, Semilandmark{1, 2, 3}),
+		"shape 1 has 4 landmarks":    slide(square[:3], Semilandmark{0, 1, 2}),
+		"determine no thin-plate spline": func() error {
+			_, err := Slide(square, [][]float64{{0, 0}, {1, 1}, {2, 2}, {3, 3}}, []Semilandmark{{0, 1, 2}}, BendingEnergy)
+			return err
+		}(),
+		"no criterion 5": func() error {
+			_, err := ProcrustesSliding([][][]float64{square, square}, Semilandmarks(4, true), Criterion(5))
+			return err
+		}(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, got %v", want, err)
+		}
+	}
+}

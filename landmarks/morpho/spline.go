@@ -1,0 +1,109 @@
+package morpho
+
+import (
+	"errors"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// errSpline says that landmarks determine no spline.
+var errSpline = errors.New("they determine no thin-plate spline: two of them coincide, or all lie on a line or in a plane")
+
+// spline is the thin-plate spline system of n knots in R^d, d = 2 or 3: L = [K P; Pᵀ 0], K_ij = U(|x_i − x_j|), P = [1 x]
+// (Bookstein, IEEE PAMI 11, 1989). U(r) is r² log r² in the plane and −r in space, for which energies are positive.
+type spline struct {
+	toUnit Similarity  // centred and of size 1, for the condition of L
+	knots  [][]float64 // so
+	l      mat.LU
+}
+
+func newSpline(knots [][]float64) (*spline, error) {
+	n, d := len(knots), len(knots[0])
+	size := CentroidSize(knots)
+	if !(size > 0) {
+		return nil, errSpline
+	}
+	s := &spline{toUnit: Similarity{Scale: 1 / size, Rotation: zeros(d, d), Translation: Centroid(knots)}}
+	for c := range d {
+		s.toUnit.Rotation[c][c] = 1
+		s.toUnit.Translation[c] /= -size
+	}
+	knots = s.toUnit.Apply(knots)
+	s.knots = knots
+	l := mat.NewDense(n+d+1, n+d+1, nil)
+	for i, x := range knots {
+		for j, y := range knots {
+			l.Set(i, j, radialSpline(d, floats.Distance(x, y, 2)))
+		}
+		l.Set(i, n, 1)
+		l.Set(n, i, 1)
+		for c, v := range x {
+			l.Set(i, n+1+c, v)
+			l.Set(n+1+c, i, v)
+		}
+	}
+	s.l.Factorize(l)
+	if !(s.l.Cond() < 1e13) {
+		return nil, errSpline
+	}
+	return s, nil
+}
+
+func radialSpline(d int, r float64) float64 {
+	if d == 3 {
+		return -r
+	}
+	if r == 0 {
+		return 0
+	}
+	return 2 * r * r * math.Log(r)
+}
+
+// bending returns the n×n matrix B of the bending energy Σ_c y_cᵀ B y_c of the spline that takes the knots to y: the
+// corner of L⁻¹. Affine maps have none.
+func (s *spline) bending() *mat.SymDense {
+	n := len(s.knots)
+	size, _ := s.l.Dims()
+	unit := mat.NewDense(size, n, nil)
+	for i := range n {
+		unit.Set(i, i, 1)
+	}
+	var inverse mat.Dense
+	s.l.SolveTo(&inverse, false, unit)
+	unitEnergy := s.toUnit.Scale // U is homogeneous of degree 1 or, but for a part that L's side conditions cancel, 2
+	if len(s.knots[0]) == 2 {
+		unitEnergy *= s.toUnit.Scale
+	}
+	b := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := range i + 1 {
+			b.SetSym(i, j, unitEnergy*(inverse.At(i, j)+inverse.At(j, i))/2)
+		}
+	}
+	return b
+}
+
+// warp returns the images of points under the spline that takes the knots to values, [n][d].
+func (s *spline) warp(values, points [][]float64) [][]float64 {
+	n, d := len(s.knots), len(s.knots[0])
+	size, _ := s.l.Dims()
+	right := mat.NewDense(size, d, nil)
+	for i, v := range values {
+		right.SetRow(i, v)
+	}
+	var w mat.Dense
+	s.l.SolveTo(&w, false, right)
+	out := make([][]float64, len(points))
+	for k, x := range s.toUnit.Apply(points) {
+		out[k] = append([]float64{}, w.RawRowView(n)...)
+		for c, v := range x {
+			floats.AddScaled(out[k], v, w.RawRowView(n+1+c))
+		}
+		for i, y := range s.knots {
+			floats.AddScaled(out[k], radialSpline(d, floats.Distance(x, y, 2)), w.RawRowView(i))
+		}
+	}
+	return out
+}

@@ -1,0 +1,267 @@
+package morpho
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"anatomy/landmarks/internal/text"
+)
+
+// ReadTPS reads the TPS format of Rohlf's tps programs (tpsDig, tpsUtil): for each specimen
+//
+//	LM=2            (LM3= for three coordinates)
+//	103.5 221
+//	98 14.25
+//	CURVES=1        (optional; OUTLINES= likewise)
+//	POINTS=20       … twenty points
+//	IMAGE=a.jpg
+//	ID=a
+//	SCALE=0.05
+//
+// Points of curves and outlines follow the landmarks in Points, in order. SCALE multiplies the coordinates; either every specimen
+// with points has one or none has. The name is ID=, else IMAGE=, else the specimen's number. A comment COMMENT=group=g
+// gives the group; other keys, and lines that begin with # or ", are passed over. LM=0 without points is an image not yet
+// digitised; it stays in the data set with no points (Validate names it).
+//
+// Missing landmarks are NA or NaN. tpsDig writes them as negative coordinates: where a record names an IMAGE= (so that coordinates are
+// pixels), a landmark is missing if all its coordinates are negative and no other coordinate of the record is. Elsewhere
+// negative coordinates are coordinates.
+func ReadTPS(r io.Reader, name string) (*Dataset, error) {
+	in := newLines(r, name)
+	d := newDataset(name)
+	var records []*tpsRecord
+	var record *tpsRecord
+	for in.next() {
+		if strings.HasPrefix(in.text, "#") || strings.HasPrefix(in.text, `"`) {
+			continue
+		}
+		key, value, isKey := strings.Cut(in.text, "=")
+		key, value = strings.ToUpper(strings.TrimSpace(key)), strings.TrimSpace(value)
+		switch {
+		case !isKey && record == nil:
+			return nil, in.Errorf("%s before the first LM= or LM3=", text.Clip(in.text))
+		case !isKey:
+			return nil, in.Errorf("%s is neither KEY=value nor one of the %d points announced for the record of line %d", text.Clip(in.text), len(record.points), record.line)
+		case key == "LM" || key == "LM3":
+			if err := record.close(name); err != nil {
+				return nil, err
+			}
+			record = &tpsRecord{line: in.Number, dim: 2, keys: map[string]int{}}
+			if key == "LM3" {
+				record.dim = 3
+			}
+			records = append(records, record)
+			if err := record.readPoints(in, key, value); err != nil {
+				return nil, err
+			}
+		case record == nil:
+			return nil, in.Errorf("%s= before the first LM= or LM3=; a record begins with it (LM=0 for an image without landmarks)", text.Clip(key))
+		case key == "POINTS":
+			if record.curves == 0 {
+				return nil, in.Errorf("POINTS=, but CURVES= or OUTLINES= announce no further curve")
+			}
+			record.curves--
+			if err := record.readPoints(in, key, value); err != nil {
+				return nil, err
+			}
+		case key == "CURVES" || key == "OUTLINES":
+			count, err := text.Count("curves", value)
+			if err != nil {
+				return nil, in.Errorf("%v", err)
+			}
+			record.curves += count
+		default:
+			if err := record.set(in, key, value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if in.err != nil {
+		return nil, in.err
+	}
+	if err := record.close(name); err != nil {
+		return nil, err
+	}
+	if len(records) == 0 {
+		return nil, fmt.Errorf("%s: no LM= or LM3=, so no specimens", name)
+	}
+	if err := scaleTPS(name, records); err != nil {
+		return nil, err
+	}
+	for _, r := range records {
+		s := Specimen{Name: r.id, Group: r.group, Points: r.points}
+		if s.Name == "" {
+			s.Name = r.image
+		}
+		d.Specimens = append(d.Specimens, s)
+	}
+	return d.numbered(), nil
+}
+
+// tpsRecord is one specimen of a TPS file.
+type tpsRecord struct {
+	line             int // of its LM=
+	dim              int
+	points           [][]float64
+	curves           int // announced and not yet read
+	id, image, group string
+	scale            float64
+	keys             map[string]int // line of the keys that may stand once
+}
+
+// readPoints reads the lines that LM=, LM3= or POINTS= announce.
+func (r *tpsRecord) readPoints(in *lineReader, key, value string) error {
+	count, err := text.Count("points", value)
+	if err != nil {
+		return in.Errorf("%s= announces %v", key, err)
+	}
+	from := in.Number
+	for i := range count {
+		landmark := len(r.points)
+		if !in.next() {
+			if in.err != nil {
+				return in.err
+			}
+			return in.Errorf("the file ends before landmark %d: %s=%d in line %d announces %d more", landmark, key, count, from, count-i)
+		}
+		if strings.Contains(in.text, "=") {
+			return in.Errorf("%s where landmark %d belongs: %s=%d in line %d announces %d more", text.Clip(in.text), landmark, key, count, from, count-i)
+		}
+		point, err := in.coordinateLine(landmark, r.dim)
+		if err != nil {
+			return err
+		}
+		r.points = append(r.points, point)
+	}
+	return nil
+}
+
+func (r *tpsRecord) set(in *lineReader, key, value string) error {
+	switch key {
+	case "ID", "IMAGE", "SCALE":
+		if line, twice := r.keys[key]; twice {
+			return in.Errorf("a second %s= (the first is in line %d) in one record; a record begins with LM= (LM=0 for an image without landmarks)", key, line)
+		}
+		r.keys[key] = in.Number
+	}
+	switch key {
+	case "ID":
+		r.id = value
+	case "IMAGE":
+		r.image = value
+	case "COMMENT":
+		if group, ok := strings.CutPrefix(value, "group="); ok {
+			r.group = strings.TrimSpace(group)
+		}
+	case "SCALE":
+		v, err := parseCoordinate(value)
+		if err != nil || !(v > 0) {
+			return in.Errorf("SCALE=%s is not a positive number", text.Clip(value))
+		}
+		r.scale = v
+	}
+	return nil
+}
+
+// close finishes a record: no curve outstanding, negative pixels turned into missing landmarks.
+func (r *tpsRecord) close(file string) error {
+	if r == nil {
+		return nil
+	}
+	if r.curves > 0 {
+		return fmt.Errorf("%s:%d: the record of this line announces %d more curves than it has POINTS=", file, r.line, r.curves)
+	}
+	if r.image == "" {
+		return nil
+	}
+	var missing []int
+	for l, p := range r.points {
+		negative := 0
+		for _, v := range p {
+			if v < 0 {
+				negative++
+			}
+		}
+		switch negative {
+		case 0:
+		case len(p):
+			missing = append(missing, l)
+		default:
+			return nil // not pixels
+		}
+	}
+	for _, l := range missing {
+		for c := range r.points[l] {
+			r.points[l][c] = math.NaN()
+		}
+	}
+	return nil
+}
+
+// scaleTPS applies SCALE=.
+func scaleTPS(file string, records []*tpsRecord) error {
+	var scaled, unscaled *tpsRecord
+	for _, r := range records {
+		switch {
+		case len(r.points) == 0:
+		case r.scale > 0:
+			scaled = r
+		default:
+			unscaled = r
+		}
+	}
+	if scaled == nil {
+		return nil
+	}
+	if unscaled != nil {
+		return fmt.Errorf("%s:%d: no SCALE= in the record of this line, but in that of line %d: lengths would not compare", file, unscaled.line, scaled.line)
+	}
+	for _, r := range records {
+		for l, p := range r.points {
+			for c := range p {
+				if p[c] *= r.scale; math.IsInf(p[c], 0) {
+					return fmt.Errorf("%s:%d: in the record of this line, landmark %d: %s times SCALE is infinite", file, r.line, l, axis(c))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// WriteTPS writes LM= (LM3=), the points, ID= and, where there is a group, COMMENT=group=…; NA where a landmark is missing.
+// Counts and dimensions may differ between specimens.
+func WriteTPS(w io.Writer, d *Dataset) error {
+	if err := d.checkWritable(); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	for _, s := range d.Specimens {
+		key := "LM"
+		if len(s.Points) > 0 && len(s.Points[0]) == 3 {
+			key = "LM3"
+		}
+		fmt.Fprintf(out, "%s=%d\n", key, len(s.Points))
+		writeRows(out, s.Points)
+		fmt.Fprintf(out, "ID=%s\n", s.Name)
+		if s.Group != "" {
+			fmt.Fprintf(out, "COMMENT=group=%s\n", s.Group)
+		}
+	}
+	return out.Flush()
+}
+
+// writeRows writes a line for each point.
+func writeRows(out *bufio.Writer, points [][]float64) {
+	for _, p := range points {
+		for c, v := range p {
+			if c > 0 {
+				out.WriteByte(' ')
+			}
+			out.WriteString(formatCoordinate(v))
+		}
+		out.WriteByte('\n')
+	}
+}

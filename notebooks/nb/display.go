@@ -1,0 +1,108 @@
+package nb
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/janpfeifer/gonb/gonbui"
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+)
+
+// Display shows values under the cell: a figure as a picture, what has a method String by it, anything else as fmt prints
+// it, long values cut. A last value that is an error is not shown: it ends the cell like Must. The kernel calls Display
+// with the last expression of a cell, unless a semicolon follows it.
+func Display(values ...any) {
+	if n := len(values); n > 0 {
+		if err, ok := values[n-1].(error); ok {
+			fail("error: %v", explained(err))
+		}
+		if values[n-1] == nil {
+			values = values[:n-1]
+		}
+	}
+	var lines []string
+	for _, v := range values {
+		if !draw(v) {
+			lines = append(lines, text(v))
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	plain := strings.Join(lines, "\n")
+	if !gonbui.IsNotebook {
+		fmt.Println(plain)
+		return
+	}
+	gonbui.SendData(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextPlain: plain}})
+	gonbui.Sync()
+}
+
+// draw shows a picture of a value, or returns false.
+var draw = func(any) bool { return false }
+
+// Draw gives Display the function that shows the values which are figures, and returns false for all others. Cells that
+// use a package of figures contain the call, so that others need not link the package.
+func Draw(show func(any) bool) any {
+	draw = show
+	return nil
+}
+
+// longest is how many characters Display prints of a value.
+const longest = 2000
+
+func text(v any) string {
+	r := reflect.ValueOf(v)
+	_, ok := v.(fmt.Stringer)
+	if !ok && r.IsValid() && r.Kind() != reflect.Pointer {
+		p := reflect.New(r.Type()) // the method may be the pointer's
+		p.Elem().Set(r)
+		if s, ok := p.Interface().(fmt.Stringer); ok {
+			return s.String()
+		}
+	}
+	var s string
+	switch {
+	case !ok && r.Kind() == reflect.Slice && r.Type().Elem().Kind() == reflect.Slice: // a row a line
+		rows := make([]string, r.Len())
+		for i := range rows {
+			rows[i] = fmt.Sprint(r.Index(i))
+		}
+		s = strings.Join(rows, "\n")
+	case !ok && r.Kind() == reflect.Struct:
+		s = fmt.Sprintf("%+v", v)
+	default:
+		s = fmt.Sprint(v)
+	}
+	if all := []rune(s); len(all) > longest {
+		s = fmt.Sprintf("%s… (%d characters more)", string(all[:longest]), len(all)-longest)
+	}
+	return s
+}
+
+// explained says of a file that is missing under a relative name where it was looked for.
+func explained(err error) error {
+	var missing *fs.PathError
+	if !errors.As(err, &missing) || !errors.Is(err, fs.ErrNotExist) || filepath.IsAbs(missing.Path) {
+		return err
+	}
+	folder, unknown := os.Getwd()
+	if unknown != nil {
+		return err
+	}
+	return fmt.Errorf("%w (in the folder %s)", err, folder)
+}
+
+// place is the line of the notebook that runs, as the kernel knows it, or "".
+func place() string {
+	file, line := caller(os.Getenv(protocol.GONB_TMP_DIR_ENV))
+	if file == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d: ", file, line)
+}

@@ -1,0 +1,128 @@
+// Reference prints the documentation of the packages of this module, as JSON for the reports:
+//
+//	page     HTML; each exported name has its place, "landmarks.Space.Log", and a package its name
+//	names    their declarations on one line, by the names of these places
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/doc"
+	"go/doc/comment"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"html"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+type reference struct {
+	page  strings.Builder
+	names map[string]string
+}
+
+func main() {
+	r := reference{names: map[string]string{}}
+	out, err := exec.Command("go", "list", "-f", "{{.Name}}\t{{.ImportPath}}\t{{.Dir}}", "./...").Output()
+	if err == nil {
+		for line := range strings.Lines(string(out)) {
+			field := strings.Split(strings.TrimSpace(line), "\t")
+			if field[0] == "main" || strings.Contains(field[1], "/internal/") || strings.HasSuffix(field[1], "test") {
+				continue
+			}
+			if err = r.add(field[1], field[2]); err != nil {
+				break
+			}
+		}
+	}
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(map[string]any{"page": r.page.String(), "names": r.names})
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// add writes the documentation of the package in a folder.
+func (r *reference) add(importPath, dir string) error {
+	b, err := build.ImportDir(dir, 0)
+	if err != nil {
+		return err
+	}
+	set := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range slices.Concat(b.GoFiles, b.CgoFiles) {
+		f, err := parser.ParseFile(set, filepath.Join(dir, name), nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		files = append(files, f)
+	}
+	pkg, err := doc.NewFromFiles(set, files, importPath)
+	if err != nil {
+		return err
+	}
+	p := pkg.Printer()
+	p.HeadingLevel, p.HeadingID = 4, func(*comment.Heading) string { return "" }
+	p.DocLinkURL = func(l *comment.DocLink) string {
+		parts := []string{pkg.Name, l.Recv, l.Name}
+		if l.ImportPath != "" {
+			if module, _, _ := strings.Cut(importPath, "/"); !strings.HasPrefix(l.ImportPath, module+"/") {
+				return l.DefaultURL("https://pkg.go.dev/")
+			}
+			parts[0] = path.Base(l.ImportPath)
+		}
+		return "#" + strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ".")
+	}
+	text := func(s string) { r.page.Write(p.HTML(pkg.Parser().Parse(s))) }
+	source := func(n ast.Node) string {
+		var out strings.Builder
+		(&printer.Config{Mode: printer.UseSpaces | printer.TabIndent, Tabwidth: 4}).Fprint(&out, set, n)
+		return out.String()
+	}
+	entry := func(level int, name, declaration, about string) {
+		r.names[name] = strings.Join(strings.Fields(strings.SplitN(declaration, "\n", 2)[0]), " ")
+		fmt.Fprintf(&r.page, "<h%d id=\"%s\">%s</h%d>\n<pre><code>%s</code></pre>\n", level, name, name, level, html.EscapeString(declaration))
+		text(about)
+	}
+	values := func(list []*doc.Value) {
+		for _, v := range list {
+			for _, name := range v.Names {
+				if ast.IsExported(name) {
+					r.names[pkg.Name+"."+name] = v.Decl.Tok.String() + " " + name
+					fmt.Fprintf(&r.page, "<span id=\"%s.%s\"></span>", pkg.Name, name)
+				}
+			}
+			fmt.Fprintf(&r.page, "<pre><code>%s</code></pre>\n", html.EscapeString(source(v.Decl)))
+			text(v.Doc)
+		}
+	}
+	functions := func(level int, of string, list []*doc.Func) {
+		for _, f := range list {
+			f.Decl.Body = nil
+			entry(level, pkg.Name+"."+of+f.Name, source(f.Decl), f.Doc)
+		}
+	}
+	r.names[pkg.Name] = "package " + importPath
+	fmt.Fprintf(&r.page, "<h2 id=\"%s\">%s</h2>\n<p><code>import \"%s\"</code></p>\n", pkg.Name, pkg.Name, importPath)
+	text(pkg.Doc)
+	values(pkg.Consts)
+	values(pkg.Vars)
+	functions(3, "", pkg.Funcs)
+	for _, t := range pkg.Types {
+		entry(3, pkg.Name+"."+t.Name, source(t.Decl), t.Doc)
+		values(t.Consts)
+		values(t.Vars)
+		functions(3, "", t.Funcs)
+		functions(4, t.Name+".", t.Methods)
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package viz
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Alt returns the alternative text of a drawing, for readers who do not see it: what Show and Save take, in words. It
+// names the title, every layer with what the legend says of it, and the range of the axes. Show sends it with the picture
+// as plain text; SVG and HTML files hold it.
+func Alt(drawings ...Drawing) (string, error) {
+	s, err := sheetOf(drawings)
+	if err != nil {
+		return "", fmt.Errorf("viz: %w", err)
+	}
+	return s.alt(), nil
+}
+
+// alt describes the panels one after the other, and what they share.
+func (s *sheet) alt() string {
+	if a, ok := s.extra.(*animation); ok {
+		return a.alt()
+	}
+	var out []string
+	for _, p := range s.panels {
+		out = append(out, p.scene.alt())
+	}
+	if text := s.legend.alt(); text != "" {
+		out = append(out, "Legend: "+text+".")
+	}
+	return strings.Join(out, " ")
+}
+
+func (a *animation) alt() string {
+	kind := fmt.Sprintf("%d pictures", len(a.values))
+	if a.plays > 0 {
+		kind = "Animation"
+	}
+	return fmt.Sprintf("%s, %s from %s to %s. %s", kind, a.quantity, short(a.values[0]), short(a.values[len(a.values)-1]), a.frames[0].panels[0].scene.alt())
+}
+
+// title joins the titles of the panels.
+func (s *sheet) title() string {
+	var out []string
+	for _, p := range s.panels {
+		if p.scene.title != "" {
+			out = append(out, p.scene.title)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func (s *scene) alt() string {
+	var layers []string
+	for _, l := range s.layers {
+		text := strings.ToLower(l.name)
+		if items, ok := l.what.(Itemizer); ok && items.Items() > 1 {
+			text += fmt.Sprintf(" (%d)", items.Items())
+		}
+		if l.label != "" {
+			text += fmt.Sprintf(" %q", l.label)
+		}
+		if factor := l.factor(); factor != "" {
+			text += " (" + factor + ")"
+		}
+		if l.byValue {
+			text += " coloured by " + l.span()
+		}
+		layers = append(layers, text)
+	}
+	text := strings.Join(layers, ", ") + ". "
+	if s.title != "" {
+		text = s.title + ": " + text
+	}
+	if s.inSpace {
+		return text + "In space."
+	}
+	names := [2]string{s.xLabel, s.yLabel}
+	for k, log := range [2]bool{s.logX, s.logY} {
+		lo, hi := s.bounds.lo[k], s.bounds.hi[k]
+		if log {
+			lo, hi = math.Pow(10, lo), math.Pow(10, hi)
+		}
+		if names[k] == "" {
+			names[k] = "xy"[k : k+1]
+		}
+		names[k] += fmt.Sprintf(" from %s to %s", short(lo), short(hi))
+		if log {
+			names[k] += ", logarithmic"
+		}
+		if s.unit != "" && !s.chart {
+			names[k] += " " + s.unit
+		}
+	}
+	return text + strings.Join(names[:], "; ") + "."
+}
+
+func (a legend) alt() string {
+	var out []string
+	for _, l := range a.bars {
+		out = append(out, l.span())
+	}
+	for _, k := range a.keys {
+		out = append(out, k.text)
+	}
+	return strings.Join(out, ", ")
+}

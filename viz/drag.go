@@ -1,0 +1,197 @@
+package viz
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// Drag shows a geodesic of landmarks in the plane that the reader takes hold of: path holds its shapes from start to end,
+// momentum its momentum at the start, one vector a landmark, and sigma is the width of the Gaussian kernel
+// exp(−|x − y|²/2σ²) of the metric. In a notebook and in HTML every landmark of both shapes can be dragged, and a slider
+// changes σ; the page then searches the geodesic anew, by Hamilton's equations, and draws its paths, its momentum and the
+// grid that its flow deforms. It needs no network. On paper the given geodesic is shown.
+//
+//	r := nb.Must(M.Log(q0, q1))
+//	viz.Show(viz.Drag(r.Path, r.Momentum, sigma).Unit("mm"))
+func Drag(path [][][]float64, momentum [][]float64, sigma float64) *Figure {
+	var f *Figure
+	err := checkDrag(path, momentum, sigma)
+	if err == nil {
+		start, end := path[0], path[len(path)-1]
+		ways := make([][][]float64, len(start))
+		for i := range ways {
+			for _, q := range path {
+				ways[i] = append(ways[i], q[i])
+			}
+		}
+		f = Fig(Lines(ways...).Color(Sky).Label("paths"), Outline(start).Color(Grey).Label("start"), Outline(end).Color(Blue).Label("end"),
+			Arrows(start, momentum).Color(Vermilion).Label("momentum"))
+		f.drag = &drag{start: start, end: end, momentum: momentum, sigma: sigma}
+		return f
+	}
+	f = Fig()
+	f.err = fmt.Errorf("Drag: %w", err)
+	return f
+}
+
+const mostDragged = 80 // landmarks: with more the page would be slow
+
+func checkDrag(path [][][]float64, momentum [][]float64, sigma float64) error {
+	if err := checkShapes("time", path, true); err != nil {
+		return err
+	}
+	if err := checkPoints("momentum", momentum); err != nil {
+		return err
+	}
+	n, dim := len(path[0]), len(path[0][0])
+	switch {
+	case len(path) < 2:
+		return fmt.Errorf("a path of one shape: give those from start to end")
+	case dim != 2:
+		return fmt.Errorf("shapes of %d coordinates: give shapes in the plane", dim)
+	case len(momentum) != n || len(momentum[0]) != dim:
+		return fmt.Errorf("%d×%d landmarks and %d×%d momenta: they must have one size", n, dim, len(momentum), len(momentum[0]))
+	case n > mostDragged:
+		return fmt.Errorf("%d landmarks: give at most %d, the page computes with them as the reader drags", n, mostDragged)
+	case !(sigma > 0) || math.IsInf(sigma, 0):
+		return fmt.Errorf("a kernel of width %v: give a positive number", sigma)
+	}
+	return nil
+}
+
+// drag is what Drag was given.
+type drag struct {
+	start, end, momentum [][]float64
+	sigma                float64
+}
+
+// draggable is the figure that Drag makes, laid out.
+type draggable struct {
+	*drag
+	alt   string
+	sheet *sheet
+	zoom  float64 // of the sheet, on the page
+}
+
+//go:embed drag.js
+var dragScript string
+
+// dragData is what drag.js computes and draws from.
+type dragData struct {
+	Start    []float64  `json:"start"` // x₀, y₀, x₁, y₁, …
+	End      []float64  `json:"end"`
+	Momentum []float64  `json:"momentum"`
+	Sigma    float64    `json:"sigma"`
+	Grid     []float64  `json:"grid"`
+	Lines    []int      `json:"lines"` // points of each line of the grid
+	At       [2]float64 `json:"at"`    // of the origin, in points from the upper left corner
+	Unit     float64    `json:"unit"`  // points
+	Scale    float64    `json:"scale"` // of momenta
+	Name     string     `json:"name"`  // of the unit, after a space
+}
+
+// dragged lays the figure out as wide as a page, with a margin into which a reader can drag.
+func (f *Figure) dragged() (*sheet, error) {
+	own, zoom := *f, 1.0
+	own.bare = true
+	if own.width == 0 {
+		own.width, zoom = pageWidth, pageZoom
+	}
+	s, err := own.scene()
+	if err != nil {
+		return nil, err
+	}
+	s.outside = true
+	for _, l := range f.drag.lattice() {
+		for _, p := range l {
+			s.bounds.add(p)
+		}
+	}
+	width := vg.Length(own.width) * cm
+	if high := s.naturalHeight(width); f.width == 0 && high > pageHeight*cm {
+		width *= pageHeight * cm / high
+	}
+	out, err := (&layout{scenes: []*scene{s}, columns: 1, width: width}).sheet()
+	if err != nil {
+		return nil, err
+	}
+	out.extra = &draggable{f.drag, out.alt(), out, zoom}
+	return out, nil
+}
+
+// lattice returns the grid before its deformation.
+func (d *drag) lattice() [][][]float64 { return Lattice(26, d.start, d.end) }
+
+func (d *draggable) html() (string, error) {
+	s := *d.sheet
+	p := s.panels[0]
+	scene := *p.scene
+	scene.hollow = true
+	scene.legend.keys = nil
+	for _, l := range scene.layers { // without the factor of the arrows, which the page changes
+		k, err := l.key(l.label)
+		if err != nil {
+			return "", err
+		}
+		scene.legend.keys = append(scene.legend.keys, k)
+	}
+	s.panels = []panel{{&scene, p.at}}
+	frame := scene.frame(scene.inner(p.at))
+	origin, one := frame.place([]float64{0, 0}), frame.place([]float64{1, 0})
+	data := dragData{
+		Start: slices.Concat(d.start...), End: slices.Concat(d.end...), Momentum: slices.Concat(d.momentum...), Sigma: d.sigma,
+		At: [2]float64{float64(origin.X), float64(s.size.Y - origin.Y)}, Unit: float64(one.X - origin.X), Scale: scene.layers[len(scene.layers)-1].scale,
+	}
+	if scene.unit != "" {
+		data.Name = " " + scene.unit
+	}
+	for _, l := range d.lattice() {
+		for i := 0; i < len(l); i += 2 { // two points a cell are enough for a grid that moves
+			data.Grid = append(data.Grid, l[i]...)
+		}
+		data.Lines = append(data.Lines, (len(l)+1)/2)
+	}
+	text, err := json.Marshal(data)
+	if err != nil {
+		return "", err
+	}
+	var marks strings.Builder
+	fmt.Fprint(&marks, "<g fill=\"none\" stroke-linejoin=\"round\">\n")
+	for _, m := range [][2]string{{"grid", "stroke:#bdbdbd;stroke-width:.5"}, {"paths", "stroke:#56b4e9;stroke-width:1"}, {"start", "stroke:#707070;stroke-width:1.2"}, {"end", "stroke:#0072b2;stroke-width:1.6"}, {"shafts", "stroke:#d55e00;stroke-width:1.1"}, {"heads", "fill:#d55e00"}} {
+		fmt.Fprintf(&marks, "<path data-part=\"%s\" style=\"%s\"/>\n", m[0], m[1])
+	}
+	for _, of := range [][2]string{{"start", "#707070"}, {"end", "#0072b2"}} {
+		for i := range d.start {
+			fmt.Fprintf(&marks, "<circle data-of=\"%s\" data-index=\"%d\" r=\"1.9\" fill=\"%s\"/>\n", of[0], i, of[1])
+		}
+	}
+	for _, of := range []string{"start", "end"} {
+		for i := range d.start {
+			tab := -min(i, 1) // the key Tab stops once at each shape
+			fmt.Fprintf(&marks, "<circle class=\"hold\" data-of=\"%s\" data-index=\"%d\" r=\"7\" fill=\"#000\" fill-opacity=\"0\" tabindex=\"%d\" aria-label=\"%s, landmark %d: drag it, or press the arrow keys; page up and page down lead to the next\"/>\n", of, i, tab, of, i)
+		}
+	}
+	fmt.Fprint(&marks, "</g>\n")
+	drawing, err := s.inline("group", d.alt+" Landmarks can be dragged.", marks.String())
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf(`<figure class="viz-drag" style="margin:0;width:%.0fpx;max-width:100%%">
+%s<style>.viz-drag .hold { cursor: grab; touch-action: none; outline: none } .viz-drag .hold:focus-visible { stroke: #000 }</style>
+%s<figcaption style="display:flex;flex-wrap:wrap;gap:.6em;align-items:center;font:14px sans-serif">
+<button type="button" style="height:2.2em">reset</button>
+<input type="range" min="-1" max="0.5" step="0.05" value="0" style="flex:1;min-width:8em" aria-label="σ, the width of the kernel">
+<output style="min-width:5.5em"></output><output style="min-width:15em"></output>
+</figcaption>
+<script type="application/json">%s</script>
+<script>
+%s</script>
+</figure>
+`, d.zoom*s.size.X.Dots(cssDots), darkStyle, drawing, text, dragScript), nil
+}

@@ -1,0 +1,111 @@
+// Package dragtest checks what the page of viz.Drag computes against the library. It stands by itself so that the tests of
+// viz need no XLA.
+package dragtest
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/dop251/goja"
+
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+// check runs the functions of drag.js on these numbers and returns what they do.
+const check = `
+const {hamilton, shoot, energy, carry, log} = module.exports;
+const d = JSON.parse(input);
+const path = shoot(d.start, d.momentum, d.sigma, 25), v = hamilton(d.start, d.momentum, d.sigma)[0];
+const end = Float64Array.from(d.end), zero = end.map(() => 0);
+const found = log(zero, Float64Array.from(d.start), end, d.sigma, 25, 1e-9, null);
+const fine = shoot(d.start, d.momentum, d.sigma, 100);
+JSON.stringify({
+	path: path.map(s => [...s[0]]), momenta: path.map(s => [...s[1]]), velocity: [...v],
+	length: Math.sqrt(2 * energy(d.start, d.momentum, d.sigma)), found: [...found.p], carried: [...carry(d.points, fine, d.sigma)],
+});
+`
+
+// The page's geodesics, momenta, velocities, logarithm and flow are those of the library.
+func TestNumbers(t *testing.T) {
+	const n, sigma = 24, 5.0
+	var start, target [][]float64
+	for i := range n {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / n)
+		start = append(start, []float64{30 * cos, 12 * sin})
+		target = append(target, []float64{34*cos + 4, 10*sin + 5*cos*cos})
+	}
+	M := landmarks.New(len(start), 2, kernels.Gaussian(sigma))
+	g, err := M.Log(start, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := [][]float64{{-30, 20}, {0, 10}, {28, 4}, {0, 30}}
+	carried, err := M.Carry(g, points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := json.Marshal(map[string]any{"start": flat(g.Start), "end": flat(g.End), "momentum": flat(g.Momentum), "sigma": sigma, "points": flat(points)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile("../drag.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := goja.New()
+	for name, value := range map[string]any{"module": map[string]any{}, "input": string(in)} {
+		if err := page.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := page.RunScript("drag.js", string(script)); err != nil {
+		t.Fatal(err)
+	}
+	out, err := page.RunString(check)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Path, Momenta            [][]float64
+		Velocity, Found, Carried []float64
+		Length                   float64
+	}
+	if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
+		t.Fatal(err)
+	}
+	compare := func(what string, got, want []float64, tolerance float64) {
+		t.Helper()
+		if len(got) != len(want) {
+			t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+		}
+		worst, size := 0.0, 0.0
+		for i := range want {
+			worst, size = math.Max(worst, math.Abs(got[i]-want[i])), math.Max(size, math.Abs(want[i]))
+		}
+		t.Logf("%s: %.1g of %.3g", what, worst, size)
+		if !(worst <= tolerance*size) {
+			t.Errorf("%s: the error is %v of %v", what, worst, size)
+		}
+	}
+	if len(got.Path) != len(g.Path) {
+		t.Fatalf("%d shapes, want %d", len(got.Path), len(g.Path))
+	}
+	for k := range g.Path {
+		compare("path", got.Path[k], flat(g.Path[k]), 1e-6)
+		compare("momenta", got.Momenta[k], flat(g.Momenta[k]), 1e-6)
+	}
+	compare("velocity", got.Velocity, flat(g.Velocity), 1e-6)
+	compare("length", []float64{got.Length}, []float64{g.Length}, 1e-6)
+	compare("momentum of the logarithm", got.Found, flat(g.Momentum), 1e-6)
+	compare("carried points", got.Carried, flat(carried[len(carried)-1]), 1e-4) // the midpoint rule of 50 steps
+}
+
+func flat(q [][]float64) (out []float64) {
+	for _, p := range q {
+		out = append(out, p...)
+	}
+	return out
+}

@@ -1,0 +1,163 @@
+package viz
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+)
+
+// spikes is a layer as a third party would write it.
+type spikes struct {
+	at    [][]float64
+	drawn int // items, where it is not their number
+}
+
+func (s spikes) Items() int { return len(s.at) }
+
+func (s spikes) Draw(c *Canvas) error {
+	for i := range max(s.drawn, len(s.at)) {
+		p := s.at[i%len(s.at)]
+		c.Line([][]float64{p, {p[0], p[1] + c.Scale("m")}}, false, c.Stroke(i, 1))
+	}
+	return nil
+}
+
+func (s spikes) Thumbnail(c *Canvas) { c.Dot([]float64{0.5, 0.5}, 3, c.Ink(0), Stroke{}) }
+
+// A layer of a third party is coloured by values, scaled, and stands in the legend with its own sample.
+func TestThirdPartyLayer(t *testing.T) {
+	at := [][]float64{{0, 0}, {1, 0}, {2, 0}}
+	s, err := Fig(NewLayer("Spikes", spikes{at: at}).ColorBy("height", 4, 5, 6).Scale(3).Label("spikes")).scene()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range s.marks {
+		if m.stroke.Color != Ramp(float64(i)/2) || m.at[1][1] != 3 {
+			t.Errorf("item %d: colour %v, height %v", i, m.stroke.Color, m.at[1][1])
+		}
+	}
+	if k := s.legend.keys[0]; k.text != "spikes (3 m), height: 4 to 6" || len(k.sample) != 1 || k.sample[0].kind != dotMark {
+		t.Errorf("the legend says %q with %d marks", k.text, len(k.sample))
+	}
+	for _, c := range []struct {
+		layer *Layer
+		want  string
+	}{
+		{NewLayer("Spikes", spikes{at: at}).ColorBy("height", 1), "Spikes: ColorBy(\"height\"): 1 values for 3 items"},
+		{NewLayer("Spikes", spikes{at, 4}).ColorBy("height"), "Spikes: item 3 is drawn, of 3 that Items announced"},
+		{NewLayer("Spikes", nil), "nothing to draw"},
+		{NewLayer("Flat", DrawFunc(func(c *Canvas) error { c.Line(at, false, c.Stroke(0, 1)); return nil })).Scale(2), "Flat: Scale means nothing"},
+	} {
+		if _, err := Fig(c.layer).scene(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want …%s…", err, c.want)
+		}
+	}
+}
+
+// The legend's sample is a mark of the kind that the layer drew first.
+func TestSample(t *testing.T) {
+	q := ring(5, 0, 0, 1, 1)
+	for _, c := range []struct {
+		layer *Layer
+		want  markKind
+	}{{Outline(q), lineMark}, {Points(q), dotMark}, {Arrows(q, q), arrowMark}, {Region(q), areaMark}, {Ellipsoid(1, 1, 1), areaMark}} {
+		s, err := Fig(c.layer.Label("x")).scene()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.legend.keys[0].sample[0].kind; got != c.want {
+			t.Errorf("%s: a mark of kind %d, want %d", c.layer.name, got, c.want)
+		}
+	}
+}
+
+// No layer takes by itself a colour that another was given, nor blue beside a ramp, which begins with it.
+func TestAutomaticColours(t *testing.T) {
+	q := ring(5, 0, 0, 1, 1)
+	path := [][][]float64{q, ring(5, 0, 0, 2, 1)}
+	layers, err := Fig(Outline(q), Outline(q).Color(Vermilion), Trajectories(path), Outline(q)).coloured(ranges{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *layers[0].tint != Green || *layers[1].tint != Vermilion || *layers[3].tint != Purple {
+		t.Errorf("%v, %v, %v", *layers[0].tint, *layers[1].tint, *layers[3].tint)
+	}
+	var all []*Layer
+	for _, c := range palette {
+		all = append(all, Points(q).Color(c))
+	}
+	layers, err = Fig(append(all, Outline(q))...).coloured(ranges{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *layers[len(palette)].tint != Blue {
+		t.Error("where every colour is taken the first comes again")
+	}
+}
+
+// A colour stands for one value in all panels, and what their legends have in common stands once beneath them.
+func TestPanelsShareColours(t *testing.T) {
+	panel := func(quantity string, hi float64) *Figure {
+		return Fig(Points([][]float64{{0, 0}, {1, 1}}).ColorBy(quantity, 0, hi))
+	}
+	for _, c := range []struct {
+		second, text string
+		once         bool
+	}{{"density", "density: 0 to 4", true}, {"distance", "density: 0 to 1", false}} {
+		s, err := Row(panel("density", 1), panel(c.second, 4)).sheet()
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := s.panels[0].scene
+		if hi := first.layers[0].hi; (hi == 4) != c.once {
+			t.Errorf("%s: the first panel's colours end at %v", c.second, hi)
+		}
+		keys := append(first.legend.keys, s.legend.keys...)
+		if len(keys) != 1 || keys[0].text != c.text || (len(s.legend.keys) == 1) != c.once {
+			t.Errorf("%s: %d keys, %d of them common", c.second, len(keys), len(s.legend.keys))
+		}
+		for _, p := range s.panels {
+			if p.at.Min.Y < s.legend.height(s.size.X) {
+				t.Errorf("a panel at %v lies over the common legend", p.at)
+			}
+		}
+	}
+}
+
+// The legend keeps away from the axes.
+func TestLegendTouchesNoAxis(t *testing.T) {
+	s, err := Fig(Points([][]float64{{0.5, 0.5}}).Label("p")).scene()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := s.frame(vg.Rectangle{Max: vg.Point{X: 200, Y: 150}})
+	r, ok := s.legendPlace(f)
+	if !ok || r.Min.X < f.area.Min.X+5 || r.Min.Y < f.area.Min.Y+5 || r.Max.X > f.area.Max.X-5 || r.Max.Y > f.area.Max.Y-5 {
+		t.Errorf("the legend at %v stands in axes of %v", r, f.area)
+	}
+}
+
+// A plain program is told once that Show has nowhere to show.
+func TestShowOutsideNotebook(t *testing.T) {
+	if os.Getenv("VIZ_SHOW") != "" {
+		Show(Outline(ring(8, 0, 0, 1, 1)))
+		Show(Outline(ring(8, 0, 0, 1, 1)))
+		return
+	}
+	program := exec.Command(os.Args[0], "-test.run=^TestShowOutsideNotebook$")
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, protocol.GONB_PIPE_ENV+"=") {
+			program.Env = append(program.Env, v)
+		}
+	}
+	program.Env = append(program.Env, "VIZ_SHOW=yes")
+	out, err := program.CombinedOutput()
+	if err != nil || strings.Count(string(out), "needs a notebook") != 1 || !strings.Contains(string(out), "viz.Save(") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
