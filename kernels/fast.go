@@ -20,9 +20,9 @@ const (
 	secondsInC     = 8e-10   // of points, in C
 	secondsNear    = 1.1e-9  // of points, in C between points that lie near each other
 	secondsPerWave = 1.5e-10 // of a point, a plane wave and a coordinate
-	secondsPerBump = 5e-7    // of a point on a grid, and for each cell of its patch
-	secondsPerCell = 2.9e-10
-	secondsPerFFT  = 4e-8 // of a cell of the grid and a coordinate
+	secondsPerBump = 1e-6    // of a point on a grid, and for each cell of its patch
+	secondsPerCell = 5.8e-10
+	secondsPerFFT  = 8e-8 // of a cell of the grid and a coordinate
 )
 
 // margin is by how much shapes may spread during a flow beyond the box of those that are given.
