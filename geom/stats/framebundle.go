@@ -21,7 +21,7 @@ type FrameMean struct {
 	Variances         []float64 // ‖ν_α‖²_g, falling; the vectors of Frame are orthogonal
 	Sigma             float64   // standard deviation of a coordinate's noise: as given or chosen, or estimated
 
-	Paths     []*framebundle.Geodesic // the most probable path to every sample, without Momenta
+	Paths     []*framebundle.Geodesic // the most probable path to every sample, with a Status of its own
 	Objective float64                 // what was minimised
 
 	Gradient   float64 // norm of its gradient, by standard deviations: 0 at the mean
@@ -39,11 +39,10 @@ type FrameMean struct {
 // it gives the mean and the covariance of the samples, the leading principal components for m < d. Distances |·| are those
 // of the vectors that stand for points, coordinates or ambient vectors.
 //
-// A minimum over p_i is one over the paths from u, of ½ ∫ |w_i'|² dt in place of ½ ‖p_i‖², w_i the anti-development; see
-// framebundle.Space.Steer. So the unknowns are u and the controls w_i', framebundle.Modes·m numbers a sample instead of the
-// d(m + 1) of p_i, most of which the energy does not see; the p_i come with the derivatives. Steps are quasi-Newton ones,
-// preconditioned by the inverse of the Hessian of flat space with the curvature of the logarithm, which damps what is rough
-// for a kernel; x and the frame change by framebundle.Space.Move.
+// A minimum over p_i is one over the paths from u, of ½ ∫ |w_i'|² dt in place of ½ ‖p_i‖², w_i the anti-development: the paths
+// are most probable ones at every step of the search for u, see framebundle.Probable, and the derivative of the objective by u
+// are their momenta. Steps are quasi-Newton ones, preconditioned by the inverse of the Hessian of flat space with the curvature
+// of the logarithm, which damps what is rough for a kernel; x and the frame change by framebundle.Space.Move.
 //
 // Mismatch gives σ. The default is what principal components of the coordinates leave over, or a hundredth of the least
 // standard deviation along the frame where that is more. A frame vector of length n costs log n and saves up to
@@ -70,8 +69,7 @@ func FrameBundlePCA(space *framebundle.Space, samples [][]float64, rank int, opt
 	return frameBundleMean("Frame bundle PCA", true, space, samples, rank, opts...)
 }
 
-// bundle is the objective. Its unknowns are the numbers x, ν_1, …, ν_m, the controls [Modes][m][N] and, where the noise is
-// estimated, log σ².
+// bundle is the objective. Its unknowns are the numbers x, ν_1, …, ν_m and, where the noise is estimated, log σ².
 type bundle struct {
 	space    *framebundle.Space
 	samples  [][]float64
@@ -81,13 +79,15 @@ type bundle struct {
 	sigma    float64
 	shift    float64 // makes the objective positive
 	steady   steady
+
+	paths    *framebundle.Probable
+	accuracy float64 // of what paths cost
 }
 
 // unknowns is what the numbers of an objective stand for.
 type unknowns struct {
 	framebundle.Point
-	controls []float64
-	sigma    float64
+	sigma float64
 }
 
 func frameBundleMean(task string, estimate bool, space *framebundle.Space, samples [][]float64, rank int, opts ...Option) (*FrameMean, error) {
@@ -127,10 +127,8 @@ func frameBundleMean(task string, estimate bool, space *framebundle.Space, sampl
 		}
 	}
 	b.sigma = levels[0]
-	v, err := b.start(u)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", task, err)
-	}
+	b.paths = space.NewProbable(samples)
+	v := unknowns{u, b.sigma}
 	var found *minimum
 	iterations, tolerance, limit := 0, r.tolerance, r.maxIterations
 	for k, sigma := range levels {
@@ -141,6 +139,7 @@ func frameBundleMean(task string, estimate bool, space *framebundle.Space, sampl
 		if r.tolerance = tolerance; k < len(levels)-1 {
 			r.tolerance = max(tolerance, 0.05)
 		}
+		b.accuracy = 1e-3 * r.tolerance * r.tolerance
 		if found, err = b.minimise(r, v); err != nil {
 			return nil, fmt.Errorf("%s: %w", task, err)
 		}
@@ -154,27 +153,8 @@ func frameBundleMean(task string, estimate bool, space *framebundle.Space, sampl
 		return nil, err
 	}
 	m.Point = v.Point
-	paths, err := space.Steer(v.Point, b.shaped(v.controls), samples)
-	if err != nil {
-		return nil, err
-	}
-	for i, mismatch := range paths.Mismatch {
-		c := make([][]float64, framebundle.Modes)
-		for k := range c {
-			for a := range rank {
-				c[k] = append(c[k], v.controls[(k*rank+a)*len(samples)+i])
-			}
-		}
-		g, err := space.SteeredPath(v.Point, c)
-		if err != nil {
-			return nil, err
-		}
-		g.Mismatch, g.Status = mismatch, found.status
-		for _, p := range append([][]float64{paths.Momenta[i].Horizontal}, paths.Momenta[i].Vertical...) {
-			floats.Scale(1/(v.sigma*v.sigma), p)
-		}
-		g.Momentum = paths.Momenta[i]
-		m.Paths = append(m.Paths, g)
+	if m.Paths, err = space.MostProbablePaths(v.Point, samples, v.sigma); err != nil {
+		return nil, fmt.Errorf("%s: %w", task, err)
 	}
 	return m, nil
 }
@@ -261,41 +241,6 @@ func components(a *mat.Dense, rank int) (values []float64, rows [][]float64, err
 	return values, rows, nil
 }
 
-// start returns the unknowns at u with the controls that flat space would have, shorter where they lead away from a sample.
-func (b *bundle) start(u framebundle.Point) (unknowns, error) {
-	n := len(b.samples)
-	v := unknowns{u, make([]float64, framebundle.Modes*b.rank*n), b.sigma}
-	distance := make([]float64, n)
-	for i, y := range b.samples {
-		off := floats.SubTo(make([]float64, len(y)), y, u.X)
-		distance[i] = floats.Norm(off, 2)
-		for a, nu := range u.Frame { // principal components are orthogonal
-			v.controls[a*n+i] = floats.Dot(nu, off) / (floats.Dot(nu, nu) + b.sigma*b.sigma)
-		}
-	}
-	for wild := true; wild; {
-		paths, err := b.space.Steer(u, b.shaped(v.controls), b.samples)
-		if err != nil {
-			return v, err
-		}
-		wild = false
-		for i, mismatch := range paths.Mismatch {
-			if mismatch <= distance[i] || distance[i] == 0 {
-				continue
-			}
-			for a := range b.rank {
-				c := &v.controls[a*n+i]
-				if *c /= 2; math.Abs(*c) < 1e-3 {
-					*c = 0
-				} else {
-					wild = true
-				}
-			}
-		}
-	}
-	return v, nil
-}
-
 // minimise goes on from v at the present σ.
 func (b *bundle) minimise(r *run, v unknowns) (*minimum, error) {
 	normal, _, err := b.normalisation(v)
@@ -309,6 +254,9 @@ func (b *bundle) minimise(r *run, v unknowns) (*minimum, error) {
 		return err
 	}
 	x := b.numbers(v)
+	if _, err := b.paths.From(v.Point, v.sigma, b.accuracy); err != nil {
+		return nil, err
+	}
 	if err := renew(x); err != nil {
 		return nil, err
 	}
@@ -353,30 +301,17 @@ func (b *bundle) value(x []float64) (float64, []float64, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	paths, err := b.space.Steer(v.Point, b.shaped(v.controls), b.samples)
+	found, err := b.paths.From(v.Point, v.sigma, b.accuracy)
 	if err != nil {
 		return 0, nil, err
 	}
-	n, d := len(b.samples), (b.rank+1)*len(v.X)
+	d := (b.rank + 1) * len(v.X)
 	copy(gradient, slope[:d])
-	precision := 1 / (v.sigma * v.sigma)
-	for i, p := range paths.Pull {
-		floats.AddScaled(gradient[:d], -b.weights[i]*precision, flatMomentum(p))
-		half := precision / 2 * paths.Mismatch[i] * paths.Mismatch[i]
-		f += b.weights[i] * half
+	for i, p := range found.Pull {
+		floats.AddScaled(gradient[:d], -b.weights[i], flatMomentum(p))
+		f += b.weights[i] * found.Cost[i]
 		if b.estimate {
-			slope[d] -= b.weights[i] * half
-		}
-	}
-	controls := gradient[d : d+len(v.controls)]
-	for k, modes := range paths.Slope {
-		for a, samples := range modes {
-			for i, slope := range samples {
-				at := (k*b.rank+a)*n + i
-				c := v.controls[at]
-				f += b.weights[i] * c * c / 2
-				controls[at] = b.weights[i] * (c + precision*slope)
-			}
+			slope[d] -= b.weights[i] * (found.Cost[i] - found.Energy[i])
 		}
 	}
 	if b.estimate {
@@ -388,49 +323,47 @@ func (b *bundle) value(x []float64) (float64, []float64, error) {
 	return f, gradient, nil
 }
 
-// steady is what the preconditioner knows of a point. The end of path i is taken as in flat space,
+// steady is what the preconditioner knows of a point: the Hessian, with the end of path i as in flat space,
 //
 //	δx_i(1) = δx + Σ_α c_iα δν_α + ν δc_i
 //
-// with the means c_i of the controls, and so is log det(νᵀ g ν) in its second derivative (νᵀ g ν)⁻¹ ⊗ g off the span of ν,
+// with the means c_i of the controls, which follow x and ν, and so is log det(νᵀ g ν) in its second derivative (νᵀ g ν)⁻¹ ⊗ g off the span of ν,
 // which weighs what is rough for a kernel.
 type steady struct {
-	unknowns
-	frame   *mat.Dense   // ν
-	inverse mat.Cholesky // of νᵀν + σ²
-	z       [][]float64  // (1, c_i)
-	schur   mat.Cholesky // of the Hessian for x and ν, when the controls follow
+	hessian mat.Cholesky // for x and ν
 }
 
 func (b *bundle) steadyAt(v unknowns) (steady, error) {
-	n, dim := len(b.samples), len(v.X)
-	s := steady{unknowns: v, frame: mat.NewDense(dim, b.rank, nil)}
+	var s steady
+	dim := len(v.X)
+	frame := mat.NewDense(dim, b.rank, nil)
 	for a, nu := range v.Frame {
-		s.frame.SetCol(a, nu)
+		frame.SetCol(a, nu)
 	}
 	gram := mat.NewSymDense(b.rank, nil)
-	gram.SymOuterK(1, s.frame.T())
+	gram.SymOuterK(1, frame.T())
 	for a := range b.rank {
 		gram.SetSym(a, a, gram.At(a, a)+v.sigma*v.sigma)
 	}
-	if !s.inverse.Factorize(gram) {
+	var inverse mat.Cholesky
+	if !inverse.Factorize(gram) {
 		return s, errors.New("the frame degenerates")
 	}
 	// (ν νᵀ + σ²)⁻¹ = (1 − ν (νᵀν + σ²)⁻¹ νᵀ)/σ²
 	var follow, rest mat.Dense
-	if err := s.inverse.SolveTo(&follow, s.frame.T()); err != nil {
+	if err := inverse.SolveTo(&follow, frame.T()); err != nil {
 		return s, err
 	}
-	rest.Mul(s.frame, &follow)
+	rest.Mul(frame, &follow)
 	const ridge = 1e-3 // keeps what few samples say of the frame invertible
 	moments := mat.NewSymDense(b.rank+1, nil)
-	for i := range n {
+	means := b.paths.Controls()[0]
+	for i, w := range b.weights {
 		z := []float64{1}
 		for a := range b.rank {
-			z = append(z, v.controls[a*n+i])
+			z = append(z, means[a][i])
 		}
-		s.z = append(s.z, z)
-		moments.SymRankOne(moments, b.weights[i], mat.NewVecDense(len(z), z))
+		moments.SymRankOne(moments, w, mat.NewVecDense(len(z), z))
 	}
 	schur := mat.NewSymDense((b.rank+1)*dim, nil)
 	for k := range b.rank + 1 {
@@ -455,7 +388,7 @@ func (b *bundle) steadyAt(v unknowns) (steady, error) {
 	if err := b.addVolume(schur, v); err != nil {
 		return s, err
 	}
-	if !s.schur.Factorize(schur) {
+	if !s.hessian.Factorize(schur) {
 		return s, errors.New("the metric is not finite or singular at the mean; of landmarks it is if the kernel is very wide for their distances")
 	}
 	return s, nil
@@ -514,57 +447,17 @@ func (b *bundle) addVolume(h *mat.SymDense, v unknowns) error {
 	return nil
 }
 
-// precondition applies the inverse Hessian of the linearised objective, by blocks.
+// precondition applies the inverse of that Hessian.
 func (b *bundle) precondition(g []float64) ([]float64, error) {
-	s := &b.steady
-	n, dim := len(b.samples), len(s.X)
-	d := (b.rank + 1) * dim
-	out := make([]float64, len(g))
-	reduced := mat.NewVecDense(d, append([]float64{}, g[:d]...))
-	eliminated := make([]mat.VecDense, n)
-	for i, z := range s.z {
-		e := mat.NewVecDense(b.rank, nil)
-		for a := range b.rank {
-			e.SetVec(a, g[d+a*n+i])
-		}
-		if err := s.inverse.SolveVecTo(&eliminated[i], e); err != nil {
-			return nil, err
-		}
-		var end mat.VecDense
-		end.MulVec(s.frame, &eliminated[i])
-		for k, z := range z {
-			floats.AddScaled(reduced.RawVector().Data[k*dim:(k+1)*dim], -z, end.RawVector().Data)
-		}
-	}
+	d := b.steady.hessian.SymmetricDim()
 	var step mat.VecDense
-	if err := s.schur.SolveVecTo(&step, reduced); err != nil {
+	if err := b.steady.hessian.SolveVecTo(&step, mat.NewVecDense(d, g[:d])); err != nil {
 		return nil, err
 	}
-	copy(out, step.RawVector().Data)
-	for i, z := range s.z {
-		end := make([]float64, dim)
-		for k, z := range z {
-			floats.AddScaled(end, z, out[k*dim:(k+1)*dim])
-		}
-		var along, follow mat.VecDense
-		along.MulVec(s.frame.T(), mat.NewVecDense(dim, end))
-		if err := s.inverse.SolveVecTo(&follow, &along); err != nil {
-			return nil, err
-		}
-		w := b.weights[i]
-		if w == 0 { // a path that does not count stays as it is
-			continue
-		}
-		for a := range b.rank {
-			out[d+a*n+i] = s.sigma*s.sigma*eliminated[i].AtVec(a)/w - follow.AtVec(a)
-		}
-		for m := b.rank; m < framebundle.Modes*b.rank; m++ {
-			out[d+m*n+i] = g[d+m*n+i] / w
-		}
-	}
+	out := append([]float64{}, step.RawVector().Data...)
 	if b.estimate {
 		rest := float64(b.space.Geometry.M.Dim() - b.rank)
-		out[len(g)-1] = 2 / rest * g[len(g)-1]
+		out = append(out, 2/rest*g[d])
 	}
 	return out, nil
 }
@@ -590,7 +483,6 @@ func (b *bundle) numbers(v unknowns) []float64 {
 	for _, nu := range v.Frame {
 		x = append(x, nu...)
 	}
-	x = append(x, v.controls...)
 	if b.estimate {
 		x = append(x, 2*math.Log(v.sigma))
 	}
@@ -603,20 +495,9 @@ func (b *bundle) unknowns(x []float64) unknowns {
 		v.sigma = math.Exp(x[len(x)-1] / 2)
 		x = x[:len(x)-1]
 	}
-	d := len(x) - framebundle.Modes*b.rank*len(b.samples)
-	n := d / (b.rank + 1)
-	v.X, v.Frame, v.controls = x[:n:n], engine.Unflatten(x[n:d:d], n), x[d:]
+	n := len(x) / (b.rank + 1)
+	v.X, v.Frame = x[:n:n], engine.Unflatten(x[n:], n)
 	return v
-}
-
-// shaped returns controls as [Modes][m][N].
-func (b *bundle) shaped(controls []float64) [][][]float64 {
-	out := make([][][]float64, framebundle.Modes)
-	n := len(b.samples)
-	for k := range out {
-		out[k] = engine.Unflatten(controls[k*b.rank*n:(k+1)*b.rank*n], n)
-	}
-	return out
 }
 
 func flatMomentum(p framebundle.Momentum) []float64 {
@@ -627,8 +508,7 @@ func flatMomentum(p framebundle.Momentum) []float64 {
 	return x
 }
 
-// principalAxes rotates the frame, which does not change ννᵀ, so that its vectors are orthogonal in the metric, and the
-// controls with it. It returns the variances along the vectors, falling.
+// principalAxes rotates the frame, which does not change ννᵀ, so that its vectors are orthogonal in the metric. It returns the variances along the vectors, falling.
 func (b *bundle) principalAxes(v *unknowns) ([]float64, error) {
 	gram, err := b.space.Gram(v.Point)
 	if err != nil {
@@ -642,19 +522,10 @@ func (b *bundle) principalAxes(v *unknowns) ([]float64, error) {
 	eigen.VectorsTo(&rotation)
 	variances := eigen.Values(nil) // rising
 	slices.Reverse(variances)
-	rotated := func(rows [][]float64) (out [][]float64) {
-		for k := range rows {
-			out = append(out, combine(mat.Col(nil, len(rows)-1-k, &rotation), rows))
-		}
-		return out
+	var frame [][]float64
+	for k := range v.Frame {
+		frame = append(frame, combine(mat.Col(nil, b.rank-1-k, &rotation), v.Frame))
 	}
-	v.Frame = rotated(v.Frame)
-	var controls []float64
-	for _, rows := range b.shaped(v.controls) {
-		for _, row := range rotated(rows) {
-			controls = append(controls, row...)
-		}
-	}
-	v.controls = controls
+	v.Frame = frame
 	return variances, nil
 }
