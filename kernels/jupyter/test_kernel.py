@@ -176,7 +176,7 @@ class Kernel(unittest.TestCase):
         self.assertEqual(reply["evalue"].count("\n"), 0, reply["evalue"])
         reply, text = self.execute('\nnb.Must(morpho.Read("nothing.csv"))')
         self.assertEqual(reply["status"], "error")
-        self.assertRegex(text, rf"^cell \[\d+\], line 2: error: open nothing.csv: .* \(in the folder {ROOT}/notebooks\)\n$")
+        self.assertRegex(text, rf"^cell \[\d+\], line 2: error: (open|stat) nothing.csv: .* \(in the folder {ROOT}/notebooks\)\n$")
         self.assertEqual(self.execute('morpho.Read("nothing.csv")')[1][-30:], text[-30:])
 
     def test_compile_errors_are_at_their_line(self):
