@@ -44,7 +44,7 @@ class Protocol(jupyter_kernel_test.KernelTests):
         {"code": SHOW, "mime": "image/svg+xml"},
         {"code": '%%\nnb.Printf("$x$")', "mime": "text/markdown"},
     ]
-    code_inspect_sample = "%%\nlandmarks.Procrustes"
+    code_inspect_sample = "%%\nmorpho.Procrustes"
 
     @classmethod
     def setUpClass(cls):
