@@ -65,13 +65,10 @@ func (s *Space[P]) Check(name string, x P, vectors ...P) error {
 	if err != nil {
 		return err
 	}
-	norm := floats.Norm(z, 2)
-	if off := floats.Distance(point, z, 2); !(off <= onManifold*norm) {
-		if math.IsNaN(off) {
-			return fmt.Errorf("%s is not on the manifold", called(name))
-		}
-		return fmt.Errorf("%s is not on the manifold: it is %.3g off; Space.Project moves points to it", called(name), off)
+	if err := near(called(name), z, point); err != nil {
+		return err
 	}
+	norm := floats.Norm(z, 2)
 	for k, v := range tangent {
 		given := s.Vector(vectors[k])
 		if off := floats.Distance(v, given, 2); !(off <= onManifold*floats.Norm(given, 2)+1e-12*norm) {
@@ -80,6 +77,18 @@ func (s *Space[P]) Check(name string, x P, vectors ...P) error {
 		}
 	}
 	return nil
+}
+
+// near refuses a vector that is not the point of the manifold which it stands for.
+func near(name string, z, point Vec) error {
+	off := floats.Distance(point, z, 2)
+	switch {
+	case off <= onManifold*floats.Norm(z, 2):
+		return nil
+	case math.IsNaN(off):
+		return fmt.Errorf("%s is not on the manifold", name)
+	}
+	return fmt.Errorf("%s is not on the manifold: it is %.3g off; Space.Project moves points to it", name, off)
 }
 
 // called is a name as a sentence has it: "the start", but "sample 3".
@@ -119,11 +128,8 @@ func (s *Space[P]) CheckAll(name string, x []P) error {
 		return err
 	}
 	for i, p := range out.Matrix(0) {
-		if off := floats.Distance(p, z[i], 2); !(off <= onManifold*floats.Norm(z[i], 2)) {
-			if math.IsNaN(off) {
-				return fmt.Errorf("%s %d is not on the manifold", name, i)
-			}
-			return fmt.Errorf("%s %d is not on the manifold: it is %.3g off; Space.Project moves points to it", name, i, off)
+		if err := near(fmt.Sprintf("%s %d", name, i), z[i], p); err != nil {
+			return err
 		}
 	}
 	return nil
