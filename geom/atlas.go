@@ -10,67 +10,69 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Atlas is a manifold of which one chart holds only a part. Its points are vectors z of an ambient space, [..., a]:
-// unit vectors for the sphere, matrices row by row for SPD(n). Every point is the centre of a chart, and what moves on
-// the manifold is taken to a new chart after every step, so paths leave no chart.
+// Atlas is a manifold that needs more than one chart. Its points are vectors z of an ambient space, [..., a]: unit vectors for
+// the sphere, matrices row by row for SPD(n). Every point is the centre of a chart. After every step of an integration the
+// state is moved to the chart centred at the new point, so that a path never leaves its chart.
 //
-// Tangent vectors are ambient vectors, [..., a], images of the vectors of a chart under the derivative of Point.
-// A covector P, [..., a], stands for V ↦ Σ P_i V_i on tangent vectors; the ones returned are pulled back by Coordinates.
+// Tangent vectors are ambient vectors, [..., a]: images of the vectors of a chart under the derivative of Point. A covector P,
+// [..., a], is the linear form V ↦ Σ P_i V_i on tangent vectors V. Several P are the same form; the functions of this package
+// return the pullback by Coordinates of the covector in the chart.
 type Atlas interface {
 	Manifold
 	AmbientDim() int     // a
 	Chart(c *Node) Chart // the chart centred at c, [..., a]
 }
 
-// Chart is a Metric or a Cometric in coordinates x, [..., d], that know the points they stand for. The axes in front
-// are those of the centre, with more before them where a function is evaluated for several directions at once.
+// Chart is a Metric or a Cometric in coordinates x together with the map between coordinates and ambient points. Where the
+// centre is [B..., a], coordinates are [P..., B..., d]: the axes P are there where many points are evaluated in one chart.
 type Chart interface {
 	Manifold
-	// Point takes coordinates to the ambient point, 0 to the centre: to the nearest point of the manifold, or another
-	// one close by, where the centre was given inexactly, and to NaN where it is far from being a point.
+	// Point returns the ambient point, [..., a], with the coordinates x, [..., d]. Coordinates 0 give the centre; where the
+	// centre was given with rounding errors, they give a point of the manifold close to it, and NaN where none is near.
 	Point(x *Node) *Node
-	// Coordinates is the inverse of Point, extended smoothly to ambient vectors near the manifold. It has no finite
-	// value at points in the cut locus of the centre.
+	// Coordinates is the inverse of Point, extended smoothly to ambient vectors near the manifold. It is not finite at
+	// points in the cut locus of the centre.
 	Coordinates(z *Node) *Node
 }
 
-// ClosedForms are what a Space takes instead of integrating, in the points and vectors that it shows: ambient ones for an
-// Atlas, coordinates else. struct{ geom.Atlas }{m} hides them.
+// ClosedForms is an optional interface of manifolds: a Space uses these formulas instead of integrating. Points and vectors are
+// ambient for an Atlas, [..., a], and coordinates for other manifolds, [..., d]. To compute without the closed forms of an
+// Atlas m, wrap it: struct{ geom.Atlas }{m}.
 type ClosedForms interface {
 	Exp(z, v *Node) *Node          // Exp_z(v)
 	Log(z, y *Node) *Node          // Log_z(y); NaN where y is in the cut locus of z
-	Transport(z, v, w *Node) *Node // w transported along the geodesic from z with velocity v to its end
+	Transport(z, v, w *Node) *Node // w, parallel along the geodesic t ↦ Exp_z(t v), at time 1
 }
 
 // Quotient is a Chart of a manifold whose points are orbits in the ambient space, such as configurations up to rotation.
 type Quotient interface {
-	// Horizontal returns the part of an ambient vector at z that is orthogonal to the orbit of z, and tangent else.
+	// Horizontal returns the tangent part of an ambient vector v at z that is orthogonal to the orbit of z, [..., a].
 	Horizontal(z, v *Node) *Node
 }
 
-// SubRiemannian marks a cometric of rank below the dimension everywhere: momenta have geodesics (Space.Shoot), vectors
-// in general have not.
+// SubRiemannian marks a cometric whose rank is smaller than the dimension at every point. Momenta have geodesics there
+// (Space.Shoot); vectors have no covectors, so Exp, Log and transport return errors.
 type SubRiemannian interface {
 	Cometric
 	Rank() int
 }
 
-// Kind says how a part of a state moves from chart to chart.
+// Kind says how a part of a state changes with the chart: like a tangent vector or like a covector.
 type Kind int
 
 const (
-	Vector Kind = iota
-	Covector
+	Vector   Kind = iota // by the derivative of the change of coordinates
+	Covector             // by the transpose of the inverse of that derivative
 )
 
-// IsAtlas reports whether points of a manifold are those of an ambient space, with a chart centred at each.
+// IsAtlas reports whether a manifold is an Atlas: its points are those of an ambient space, with a chart centred at each.
 func IsAtlas(m Manifold) bool {
 	_, ok := m.(Atlas)
 	return ok
 }
 
-// PointDim is how many numbers stand for a point and for a tangent vector: those of the ambient space of an Atlas, else
-// the coordinates.
+// PointDim returns how many numbers make a point or a tangent vector in a Space: AmbientDim for an Atlas, Dim for other
+// manifolds.
 func PointDim(m Manifold) int {
 	if a, ok := m.(Atlas); ok {
 		return a.AmbientDim()
@@ -78,17 +80,19 @@ func PointDim(m Manifold) int {
 	return m.Dim()
 }
 
-// Local is a manifold in coordinates around points Z, [..., a], those of the charts centred there on an Atlas, the
-// manifold's own elsewhere, where points are their coordinates. Everything that computes in coordinates enters by At.
+// Local is a manifold in coordinates around given points Z: on an Atlas the coordinates of the charts centred at Z, and on other
+// manifolds, where points are coordinates already, unchanged. At makes it. The embedded Manifold takes these coordinates, so
+// that graph functions of coordinates can be called as Sharp(at.Manifold, at.X, p).
 type Local struct {
 	Manifold
-	Z *Node // the points
-	X *Node // their coordinates, [..., d]: 0 on an Atlas
+	Z *Node // the points, [..., a] on an Atlas and [..., d] elsewhere
+	X *Node // their coordinates, [..., d]: 0 on an Atlas, equal to Z elsewhere
 
 	chart Chart // nil where Z = X
 }
 
-// At returns a manifold in coordinates around points. Derivatives by the points, Z or X, do not see the charts move.
+// At returns a manifold in coordinates around points z, [..., a] on an Atlas and [..., d] elsewhere. A derivative with respect
+// to Z or X of what is computed from it takes the charts as fixed: they do not move with the points.
 func At(m Manifold, z *Node) Local {
 	a, ok := m.(Atlas)
 	if !ok {
@@ -111,7 +115,7 @@ func (at Local) Point(x *Node) *Node {
 	return at.chart.Point(x)
 }
 
-// Coordinates is the inverse of Point; see Chart.
+// Coordinates takes points, [..., a], to coordinates, [..., d]: the inverse of Point, see Chart.
 func (at Local) Coordinates(z *Node) *Node {
 	if at.chart == nil {
 		return z
@@ -119,12 +123,12 @@ func (at Local) Coordinates(z *Node) *Node {
 	return at.chart.Coordinates(z)
 }
 
-// Moved is the point with coordinates x, in the same charts.
+// Moved returns the same charts at other points: those with coordinates x, [..., d].
 func (at Local) Moved(x *Node) Local {
 	return Local{at.Manifold, at.Point(x), x, at.chart}
 }
 
-// Enter takes vectors or covectors at Z, [P..., ..., a], to coordinates, [P..., ..., d].
+// Enter takes vectors or covectors at Z, [P..., B..., a], to coordinates, [P..., B..., d], where Z is [B..., a].
 func (at Local) Enter(k Kind, part *Node) *Node {
 	if at.chart == nil {
 		return part
@@ -152,8 +156,8 @@ func (at Local) Leave(k Kind, part *Node) *Node {
 	return v
 }
 
-// Euclidean returns the metric E that the numbers standing for points have in coordinates, [..., d, d]: JᵀJ with the
-// derivative J of Point, 1 where points are coordinates.
+// Euclidean returns the Euclidean metric E of the ambient space in coordinates at x, [..., d, d]: E = JᵀJ with J the derivative
+// of Point, and the identity where points are coordinates.
 func (at Local) Euclidean(x *Node) *Node {
 	if at.chart == nil {
 		dims := x.Shape().Dimensions
@@ -163,9 +167,9 @@ func (at Local) Euclidean(x *Node) *Node {
 	return linalg.MatMul(linalg.T(j), j)
 }
 
-// InChart applies a step to a state whose first part is a point, [B..., d], and whose others, [P..., B..., d], are of the
-// given kinds: a frame has its vectors in an axis in front. The state is one of points and vectors as a Space shows them;
-// the step sees it in coordinates.
+// InChart applies a step of an integration in the chart centred at the current point. The first part of the state is a point,
+// [B..., a], and the others are vectors or covectors of the given kinds, [P..., B..., a]: the vectors of a frame are in the
+// first axis. State and result are ambient on an Atlas; step takes and returns coordinates, [..., d].
 func InChart(m Manifold, kinds []Kind, step func(at Local, y ode.State) ode.State, state ode.State) ode.State {
 	if len(state) != len(kinds)+1 {
 		panic(fmt.Sprintf("geom.InChart: a point and %d parts for %d kinds", len(state)-1, len(kinds)))
@@ -187,8 +191,9 @@ func InChart(m Manifold, kinds []Kind, step func(at Local, y ode.State) ode.Stat
 	return out
 }
 
-// Recentred returns the equation and the method with which ode.Integrate integrates an equation that a manifold defines, on
-// states as in InChart: on an Atlas every step is taken in the chart centred at its start.
+// Recentred prepares an equation that a manifold defines for ode.Integrate: it returns the equation and the method to pass on.
+// States are as in InChart. On an Atlas every step is taken in the chart centred at its start, and the equation returned is nil,
+// since the method has it.
 func Recentred(m Manifold, equation func(m Manifold) ode.Equation, method ode.Method, kinds ...Kind) (ode.Equation, ode.Method) {
 	if !IsAtlas(m) {
 		return equation(m), method
@@ -200,13 +205,14 @@ func Recentred(m Manifold, equation func(m Manifold) ode.Equation, method ode.Me
 	})
 }
 
-// Flow is ode.Flow of a field that a manifold defines, on states as in InChart.
+// Flow integrates a field that a manifold defines from t = 0 to 1 in n steps and returns the final state: ode.Flow for states as
+// in InChart.
 func Flow(m Manifold, field func(m Manifold) ode.Field, method ode.Method, n int, y ode.State, kinds ...Kind) ode.State {
 	f, method := recentredField(m, field, method, kinds)
 	return ode.Integrate(f, method, ode.Drive{Steps: n}, y)
 }
 
-// Path is ode.Path of a field that a manifold defines, on states as in InChart.
+// Path is Flow with the states at all times 0, 1/n, …, 1: every part has an axis of n + 1 times in front.
 func Path(m Manifold, field func(m Manifold) ode.Field, method ode.Method, n int, y ode.State, kinds ...Kind) ode.State {
 	f, method := recentredField(m, field, method, kinds)
 	return ode.IntegratePath(f, method, ode.Drive{Steps: n}, y)

@@ -9,17 +9,19 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// onManifold bounds what a point may lie off its manifold, relative to the norm of the point, and a tangent vector off
-// the tangent space, relative to that of the vector.
+// onManifold is how far a point may be off its manifold, relative to the norm of the point, and a tangent vector off the tangent
+// space, relative to the norm of the vector.
 const onManifold = 1e-8
 
-// Singular is a manifold that knows points at which its cometric is singular, so that vectors have no covectors, such as
-// landmarks that coincide.
+// Singular is an optional interface of manifolds whose cometric is singular at some points, where vectors have no covectors: at
+// shapes with landmarks that coincide, for example.
 type Singular interface {
+	// CheckRegular returns an error that says why the cometric is singular at x, nil where it is regular.
 	CheckRegular(x Vec) error
 }
 
-// CheckNumbers reports what keeps x from being a point or vector at all: its length, a row's, numbers that are not finite.
+// CheckNumbers returns an error unless x has the length of a point or vector (for shapes the number of rows, and the length of
+// each) and its numbers are finite. The name, such as "start", is what the message calls x.
 func (s *Space[P]) CheckNumbers(name string, x P) error {
 	name = called(name)
 	check := func(v Vec, of string, want int) error {
@@ -46,8 +48,9 @@ func (s *Space[P]) CheckNumbers(name string, x P) error {
 	return nil
 }
 
-// Check reports what keeps x from being a point of the manifold, and vectors, if there are any, from being tangent to it
-// there: besides CheckNumbers, of an Atlas points off the manifold and vectors that are not tangent.
+// Check returns an error unless x is a point of the manifold and the vectors, if there are any, are tangent to it at x. It does
+// what CheckNumbers does, and on an Atlas checks that x is on the manifold, to 1e-8 of the norm of x, and that the vectors are
+// tangent, to 1e-8 of their norms.
 func (s *Space[P]) Check(name string, x P, vectors ...P) error {
 	if err := s.CheckNumbers(name, x); err != nil {
 		return err
@@ -79,7 +82,7 @@ func (s *Space[P]) Check(name string, x P, vectors ...P) error {
 	return nil
 }
 
-// near refuses a vector that is not the point of the manifold which it stands for.
+// near returns an error unless the ambient vector z agrees with its nearest point of the manifold.
 func near(name string, z, point Vec) error {
 	off := floats.Distance(point, z, 2)
 	switch {
@@ -91,7 +94,7 @@ func near(name string, z, point Vec) error {
 	return fmt.Errorf("%s is not on the manifold: it is %.3g off; Space.Project moves points to it", name, off)
 }
 
-// called is a name as a sentence has it: "the start", but "sample 3".
+// called is a name as it is written in a sentence: "the start", but "sample 3".
 func called(name string) string {
 	if strings.ContainsAny(name, "0123456789") {
 		return name
@@ -106,7 +109,7 @@ func vectorName(k, n int) string {
 	return fmt.Sprintf("vector %d", k)
 }
 
-// CheckAll is Check for many points, with their number in the message.
+// CheckAll is Check for many points: the message says "sample 3" for the name "sample". No points at all are an error.
 func (s *Space[P]) CheckAll(name string, x []P) error {
 	if len(x) == 0 {
 		return fmt.Errorf("no %ss", name)
@@ -135,8 +138,8 @@ func (s *Space[P]) CheckAll(name string, x []P) error {
 	return nil
 }
 
-// CheckRegular refuses what needs a vector's covector where there is none: on a sub-Riemannian manifold, and at points
-// where the manifold says that its cometric is singular.
+// CheckRegular returns an error where vectors have no covectors: on a SubRiemannian manifold, and at points x where a Singular
+// manifold says that its cometric is singular. What needs v♭ calls it first.
 func (s *Space[P]) CheckRegular(name string, x ...P) error {
 	if m, ok := s.M.(SubRiemannian); ok {
 		return fmt.Errorf("the cometric has rank %d in dimension %d, so vectors have no momenta and points no logarithms: use Shoot", m.Rank(), m.Dim())
@@ -154,8 +157,9 @@ func (s *Space[P]) CheckRegular(name string, x ...P) error {
 	return nil
 }
 
-// Project returns the point of an Atlas that an ambient vector close to it stands for, and the tangent parts of vectors
-// there: what points need that were rounded or averaged in the ambient space. On other manifolds it changes nothing.
+// Project returns a point of an Atlas close to the ambient vector z, and the tangent parts of vectors at that point. It repairs
+// points and vectors that were rounded or averaged in the ambient space; no point near is an error. On other manifolds it
+// returns its arguments.
 func (s *Space[P]) Project(z P, vectors ...P) (point P, tangent []P, err error) {
 	if err := s.CheckNumbers("point", z); err != nil {
 		return point, nil, fmt.Errorf("Project: %w", err)

@@ -10,13 +10,13 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// ClosedChristoffel is a closed form of Γ(u, v); x, u and v are [..., d].
+// ClosedChristoffel is an optional interface of manifolds that know Γ(u, v) in closed form; x, u, v and the result are [..., d].
 type ClosedChristoffel interface {
 	Christoffel(x, u, v *Node) *Node
 }
 
-// Connection is the Levi-Civita connection at points x, [B..., d]. What depends on x alone, the factorisation of the
-// metric first of all, is made once, by NewConnection, and serves any number of vectors.
+// Connection is the Levi-Civita connection at points x, [B..., d]. NewConnection computes once what depends on x alone, in
+// particular the factorisation of the metric; Gamma then uses it for any number of vectors.
 type Connection struct {
 	m           Manifold
 	x           *Node
@@ -24,7 +24,7 @@ type Connection struct {
 	points      *pointCometric
 }
 
-// NewConnection returns the connection at points x, [B..., d].
+// NewConnection returns the connection at points x, [B..., d], in coordinates.
 func NewConnection(m Manifold, x *Node) *Connection {
 	checkPoint(m, "NewConnection", x)
 	c := &Connection{m: m, x: x}
@@ -38,12 +38,13 @@ func NewConnection(m Manifold, x *Node) *Connection {
 	return c
 }
 
-// Gamma returns Γ(u, v)^i = Γ^i_kl u^k v^l. Vectors are [P..., B..., d] where the points are [B..., d]: they may have
-// axes of their own in front, which broadcast between u and v. So for a frame with its vectors in the first axis, ν of
-// [m, B..., d], Gamma(u, ν) is [m, B..., d], and Gamma of ν expanded to [m, 1, B..., d] and ν is [m, m, B..., d].
+// Gamma returns Γ(u, v)^i = Γ^i_kl u^k v^l. For points [B..., d] the vectors are [P..., B..., d]: they may have additional axes
+// P in front, which broadcast between u and v. For example, for one vector u, [B..., d], and a frame ν, [m, B..., d],
+// Gamma(u, ν) is [m, B..., d]; and Gamma of ν expanded to [m, 1, B..., d] and ν is [m, m, B..., d].
 //
-// From a metric, Γ(u, v)♭ = ½ (D_u g v + D_v g u − ∂⟨u, g v⟩), u and v held constant. From a cometric K = g*, with a = u♭
-// and b = v♭, Γ(u, v) = ½ (K ∂⟨a, K b⟩ − D_u K b − D_v K a).
+// It is computed from a metric g by Γ(u, v)♭ = ½ ((D_u g) v + (D_v g) u − ∂⟨u, g v⟩), and from a cometric K = g* by
+// Γ(u, v) = ½ (K ∂⟨a, K b⟩ − (D_u K) b − (D_v K) a) with a = u♭ and b = v♭. The derivatives are by the point, with u, v, a and b
+// held constant.
 func (c *Connection) Gamma(u, v *Node) *Node {
 	same := u == v
 	rank := max(u.Rank(), v.Rank(), c.x.Rank())
@@ -61,7 +62,7 @@ func (c *Connection) Gamma(u, v *Node) *Node {
 	if closed, ok := c.m.(ClosedChristoffel); ok {
 		return closed.Christoffel(all(c.x), all(u), all(v))
 	}
-	// Derivatives are taken at a node of their own, on which neither the vectors nor what is known at x depends.
+	// Derivatives are taken with respect to a new node, on which neither the vectors nor the factorisation at x depends.
 	x := fresh(all(c.x))
 	if metric, ok := c.m.(Metric); ok {
 		u, v := all(u), all(v)
@@ -115,11 +116,12 @@ func (c *Connection) check(v *Node) {
 	}
 }
 
-// Christoffel returns Γ(u, v), [..., d], at points x, [..., d]; see Connection.
+// Christoffel returns Γ(u, v), [..., d], at points x, [..., d], in coordinates. For many vectors at the same points use a
+// Connection.
 func Christoffel(m Manifold, x, u, v *Node) *Node { return NewConnection(m, x).Gamma(u, v) }
 
-// ChristoffelSymbols returns Γ^i_kl = ½ g^im (∂_k g_ml + ∂_l g_mk − ∂_m g_kl), [..., d, d, d], upper index first. These
-// are d³ numbers: what needs Γ applied to vectors is served better by Christoffel.
+// ChristoffelSymbols returns Γ^i_kl = ½ g^im (∂_k g_ml + ∂_l g_mk − ∂_m g_kl), [..., d, d, d], upper index first, at points x,
+// [..., d], in coordinates. These are d³ numbers for every point: where only Γ(u, v) is needed, Christoffel is cheaper.
 func ChristoffelSymbols(m Manifold, x *Node) *Node {
 	checkPoint(m, "ChristoffelSymbols", x)
 	d := m.Dim()
@@ -161,7 +163,8 @@ func ChristoffelSymbols(m Manifold, x *Node) *Node {
 	return MulScalar(Sub(shaped(last, d, d, d), Add(align(mixed, "lik", "ikl"), align(mixed, "kil", "ikl"))), 0.5)
 }
 
-// ChristoffelTrace returns g^kl Γ^i_kl, [..., d], the drift of Brownian motion times −2:
+// ChristoffelTrace returns g^kl Γ^i_kl, [..., d], at points x, [..., d], in coordinates. It is −2 times the drift of Brownian
+// motion:
 //
 //	g^kl Γ^i_kl = −(1/√g) ∂_k(√g g^ik) = −∂_k g^ik − g^ik ∂_k log √g.
 func ChristoffelTrace(m Manifold, x *Node) *Node {
@@ -170,7 +173,7 @@ func ChristoffelTrace(m Manifold, x *Node) *Node {
 		return newPointCometric(p, x).trace()
 	}
 	d := m.Dim()
-	// Row k of a leading axis differentiates column k of the (co)metric in direction k; the rows are added up.
+	// Entry k of a leading axis differentiates column k of the metric or cometric in direction k; the entries are summed.
 	basis := basisAt(x)
 	xs := BroadcastPrefix(x, d)
 	divergence := func(y *Node) *Node {
@@ -234,8 +237,8 @@ func musical(m Manifold, x *Node, points *pointCometric) (flat, sharp func(v *No
 	return flat, sharp
 }
 
-// onColumns lets f, which takes matrices [B..., n, k] to such, act on vectors [P..., B..., n·D] block by block: the
-// axes P and D become columns.
+// onColumns turns a function f of matrices, [B..., n, k] to [B..., n, k], into one of vectors, [P..., B..., n·D]: the axes P and
+// D become the columns of a matrix.
 func onColumns(batch, n int, f func(columns *Node) *Node) func(v *Node) *Node {
 	return func(v *Node) *Node {
 		dims := v.Shape().Dimensions
@@ -254,12 +257,12 @@ func onColumns(batch, n int, f func(columns *Node) *Node) func(v *Node) *Node {
 	}
 }
 
-// fresh returns x as a node of its own, a place to differentiate at: what else was made from x does not depend on it.
-// GoMLX's Identity would do, had it a gradient.
+// fresh returns a new node with the value of x, to differentiate with respect to it: nodes made from x before do not depend on
+// the new one. GoMLX's Identity has no gradient.
 func fresh(x *Node) *Node { return Squeeze(ExpandAxes(x, 0), 0) }
 
-// align moves the last axes of x, one letter each in from, to the places of these letters in to; letters of to that
-// from has not become axes of length 1.
+// align permutes the last axes of x. Each has a letter in from, and moves to the place of this letter in to; letters that are
+// only in to become axes of length 1.
 func align(x *Node, from, to string) *Node {
 	batch := x.Rank() - len(from)
 	perm := make([]int, 0, x.Rank())

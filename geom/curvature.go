@@ -11,8 +11,11 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// Riemann returns R(u, v)w = D_uΓ(v, w) − D_vΓ(u, w) + Γ(u, Γ(v, w)) − Γ(v, Γ(u, w)), [..., d], the curvature
-// [∇_u, ∇_v]w − ∇_[u,v]w, without an array of d⁴ numbers. On an Atlas, point and vectors are ambient.
+// Riemann returns the curvature R(u, v)w = [∇_u, ∇_v]w − ∇_[u,v]w, [..., d], at points x, which is
+//
+//	D_uΓ(v, w) − D_vΓ(u, w) + Γ(u, Γ(v, w)) − Γ(v, Γ(u, w)),
+//
+// without forming the d⁴ numbers of RiemannTensor. On an Atlas points and vectors are ambient, [..., a].
 func Riemann(m Manifold, x, u, v, w *Node) *Node {
 	at := At(m, x)
 	return at.Leave(Vector, at.riemann(at.Enter(Vector, u), at.Enter(Vector, v), at.Enter(Vector, w)))
@@ -34,8 +37,8 @@ func (at Local) riemann(u, v, w *Node) *Node {
 	return Sub(half(0), half(1))
 }
 
-// SectionalCurvature returns ⟨R(u, v)v, u⟩ / (‖u‖²‖v‖² − ⟨u, v⟩²), [...], the Gauss curvature of the plane that u and v
-// span. On an Atlas, point and vectors are ambient.
+// SectionalCurvature returns ⟨R(u, v)v, u⟩_g / (‖u‖²‖v‖² − ⟨u, v⟩²), [...], the curvature of the plane that u and v span at x, in
+// the unit of 1/length²; NaN or infinite where they are parallel. On an Atlas points and vectors are ambient.
 func SectionalCurvature(m Manifold, x, u, v *Node) *Node {
 	at := At(m, x)
 	u, v = at.Enter(Vector, u), at.Enter(Vector, v)
@@ -45,7 +48,8 @@ func SectionalCurvature(m Manifold, x, u, v *Node) *Node {
 	return Div(dot(r, fu), Sub(Mul(dot(fu, u), dot(fv, v)), Square(dot(fu, v))))
 }
 
-// RiemannTensor returns R^l_kij, [..., d, d, d, d] in the order l, k, i, j, with R(∂_i, ∂_j)∂_k = R^l_kij ∂_l:
+// RiemannTensor returns R^l_kij, [..., d, d, d, d] in the order l, k, i, j, with R(∂_i, ∂_j)∂_k = R^l_kij ∂_l, at points x,
+// [..., d], in coordinates:
 //
 //	R^l_kij = ∂_i Γ^l_jk − ∂_j Γ^l_ik + Γ^l_im Γ^m_jk − Γ^l_jm Γ^m_ik.
 func RiemannTensor(m Manifold, x *Node) *Node {
@@ -64,7 +68,8 @@ func RiemannTensor(m Manifold, x *Node) *Node {
 	return Sub(half, align(half, "lkji", "lkij"))
 }
 
-// Ricci returns Ric_jk = R^i_kij, [..., d, d]: Ric(v, w) is the trace of u ↦ R(u, v)w. It needs memory of order d³:
+// Ricci returns the Ricci curvature Ric_jk = R^i_kij, [..., d, d], at points x, [..., d], in coordinates: Ric(v, w) is the trace
+// of u ↦ R(u, v)w. It needs memory of order d³, not d⁴:
 //
 //	Ric_jk = ∂_i Γ^i_jk − ∂_j Γ^i_ik + Γ^i_im Γ^m_jk − Γ^i_jm Γ^m_ik.
 func Ricci(m Manifold, x *Node) *Node {
@@ -77,7 +82,7 @@ func Ricci(m Manifold, x *Node) *Node {
 	trace := func(gamma *Node) *Node { // Γ^i_ik
 		return ReduceSum(Mul(gamma, ExpandLeftToRank(align(unit, "ij", "ijk"), gamma.Rank())), -3, -2)
 	}
-	// The derivatives, one direction a turn: ∂_i Γ goes to the sum over i and to row i.
+	// The derivatives, one direction i in each turn of the loop: ∂_i Γ is a term of the sum over i and gives row i.
 	slope, _ := autodiff.Scan(d, func(i *Node, sum, _ []*Node) ([]*Node, []*Node) {
 		row := OneHot(i, d, x.DType())
 		in := func(indices string) *Node {
@@ -93,7 +98,8 @@ func Ricci(m Manifold, x *Node) *Node {
 	return Add(slope[0], Sub(first, second))
 }
 
-// ScalarCurvature returns g^jk Ric_jk, [...]: twice the Gauss curvature of a surface. On an Atlas the point is ambient.
+// ScalarCurvature returns g^jk Ric_jk, [...], at points x: for a surface twice its Gauss curvature. On an Atlas points are
+// ambient, [..., a].
 func ScalarCurvature(m Manifold, x *Node) *Node {
 	at := At(m, x)
 	return metricTrace(at.Manifold, at.X, Ricci(at.Manifold, at.X))
@@ -124,7 +130,8 @@ func (s *Space[P]) SectionalCurvature(x, u, v P) (float64, error) {
 	return out.Scalar(0), nil
 }
 
-// ScalarCurvature returns the scalar curvature at x.
+// ScalarCurvature returns the scalar curvature g^jk Ric_jk at x, in the unit of 1/length². A point off the manifold and a
+// singular metric are errors.
 func (s *Space[P]) ScalarCurvature(x P) (float64, error) {
 	const what = "ScalarCurvature"
 	if err := s.Check("point", x); err != nil {

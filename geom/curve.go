@@ -2,14 +2,15 @@ package geom
 
 import . "github.com/gomlx/gomlx/core/graph"
 
-// CurveEnergy returns ½ ∫ ‖γ'‖² dt, [...], of the curve through samples at the times 0, 1/n, …, 1, [n + 1, ..., d]: the
-// metric in the middle of every chord, error O(n⁻²).
+// CurveEnergy returns the energy ½ ∫ ‖γ'‖² dt, [...], of a curve. The curve is given by its samples at the times 0, 1/n, …, 1,
+// [n + 1, ..., d], n ≥ 1, in the coordinates of one chart. The metric is taken in the middle of each chord; the error is O(n⁻²).
 func CurveEnergy(m Manifold, path *Node) *Node {
 	squares, n := chords(m, "CurveEnergy", path)
 	return MulScalar(ReduceSum(squares, 0), 0.5*float64(n))
 }
 
-// CurveLength returns ∫ ‖γ'‖ dt, [...], as CurveEnergy does; it does not depend on the times.
+// CurveLength returns the length ∫ ‖γ'‖ dt, [...], of a curve given as for CurveEnergy, with the same order of error. It does not
+// depend on the times of the samples.
 func CurveLength(m Manifold, path *Node) *Node {
 	squares, _ := chords(m, "CurveLength", path)
 	return ReduceSum(Sqrt(squares), 0)

@@ -1,40 +1,67 @@
-// Package geom is Riemannian and sub-Riemannian geometry on the graph: metrics, cometrics, geodesics and logarithms,
-// and everything that follows from them by automatic differentiation.
+// Package geom is Riemannian and sub-Riemannian geometry: metrics, cometrics, geodesics, logarithms, parallel transport,
+// curvature. A manifold gives its metric; everything else follows from it by automatic differentiation.
+//
+// # Where to begin
+//
+//	space := geom.On(manifold.Sphere(2))                        // points are unit vectors
+//	g, err := space.Log([]float64{1, 0, 0}, []float64{0, 1, 0}) // the geodesic from one point to another
+//	if err != nil { … }
+//	fmt.Println(g.Length, g.Velocity)                           // 1.5708 [0 1.5708 0]
+//	moved, err := space.Transport(g, []float64{0, 0, 1})        // a tangent vector, carried along g
+//	h, err := space.Exp([]float64{1, 0, 0}, []float64{0, 0, 1}) // the geodesic with a given initial velocity
+//
+// Package manifold has the usual manifolds; the example of MetricFunc makes one from a formula for its metric. Package stats
+// computes means and principal components, stochastic Brownian motion, framebundle the geometry of frames, and landmarks has the
+// manifold of landmark shapes.
 //
 // # A manifold
 //
-// A manifold is a value with Dim and either G, its metric, or Sharp, its cometric, in coordinates; closed forms are
-// optional methods, found by type assertion, and always equal what the generic functions of this package compute.
-// Graph functions take nodes and batch over leading axes; Space runs them on host slices.
+// A manifold is a value with Dim and either G, its metric, or Sharp, its cometric, as functions of coordinates. A manifold may
+// have closed forms too, as optional methods; they are found by type assertion and must agree with what the generic functions of
+// this package compute. Graph functions (Sharp, Riemann, Transport …) take nodes of a GoMLX graph and treat the leading axes of
+// their arguments as a batch; the methods of Space compute the same with numbers of Go.
 //
-// A manifold that no single chart holds is an Atlas: its points and vectors are those of an ambient space, unit vectors
-// for the sphere, and every step is taken in the chart centred at the current point. Functions on the host take and
-// return ambient vectors then. Graph functions enter the chart at a point by At, which is the identity where points are
-// coordinates.
+// A manifold that needs more than one chart is an Atlas: its points and vectors are those of an ambient space, such as unit
+// vectors for the sphere, and every step of an integration is taken in the chart centred at the current point. The functions of
+// Space then take and return ambient vectors. Graph functions take coordinates, unless their comment says that points are
+// ambient; At enters the chart at an ambient point, and is the identity on manifolds whose points are coordinates.
 //
 // # A space
 //
-// A Space runs the geometry of a manifold on host values, with points of one type P: On has lists of numbers, OnShapes
-// shapes, one row a landmark or one row of a matrix. Functions of other packages take an Of[P], which a Space is, and give
-// back points of the same type. Computations that take long end when the Context of the space does.
+// A Space computes on a manifold with host values, that is, numbers of Go. Its points have one type P. On makes a space with lists
+// of numbers, and OnShapes one with shapes: [][]float64 with one landmark, or one row of a matrix, in each row. Functions of
+// other packages take an Of[P], which a Space is, and return points of the same type. Long computations end early when the
+// Context of the space ends.
 //
 // # Notation
 //
-//	d            dimension; q, x points, [..., d]; v tangent vectors, [..., d]; p covectors (momenta), [..., d]
-//	g_ij         metric, [..., d, d];  g^ij cometric, its inverse
-//	p♯^i         g^ij p_j, Sharp: covector to vector;  v♭_i  g_ij v^j, Flat: vector to covector
-//	⟨u, v⟩_g     g_ij u^i v^j;  ‖v‖_g its norm
-//	H(q, p)      ½ g^ij p_i p_j, the Hamiltonian of geodesics
-//	Exp_q(v)     γ(1) for the geodesic with γ(0) = q, γ'(0) = v;  Log_q(y) its inverse, d(q, y) = ‖Log_q(y)‖_g
-//	Γ^i_kl       Christoffel symbols, upper index first;  Γ(u, v)^i = Γ^i_kl u^k v^l
-//	∂_l g_mk     Dg[m, k, l], the derivative last
-//	K ⊗ I_D      cometric of n landmarks in R^D, d = n·D, coordinates landmark by landmark: x_1 y_1 x_2 y_2 …
+// Shapes of arrays are in brackets: [..., d] has any leading axes, the batch, and d numbers in its last axis. Where points are
+// [B..., d], vectors may be [P..., B..., d], several at each point.
 //
-// Time runs from 0 to 1 everywhere. Lengths have the unit of the data; momenta have the unit of lengths, since the
-// kernels are normalised to k(0) = 1.
+//	d, a         dimension of the manifold; number of coordinates of an ambient vector
+//	q, x, y      points, in coordinates [..., d];  z, c  points of an Atlas, [..., a], c the centre of a chart
+//	u, v, w      tangent vectors, [..., d];  p  covectors (momenta), [..., d]
+//	g_ij         metric, [..., d, d];  g^ij, g*  cometric, its inverse
+//	p♯^i         g^ij p_j, Sharp: covector to vector;  v♭_i  g_ij v^j, Flat: vector to covector
+//	⟨u, v⟩_g     g_ij u^i v^j;  ‖v‖_g the norm of v;  |v|  the Euclidean norm of the numbers of v
+//	H(q, p)      ½ g^ij p_i p_j, the Hamiltonian of geodesics
+//	γ, Exp_q(v)  a geodesic; γ(1) for the geodesic with γ(0) = q, γ'(0) = v
+//	Log_q(y)     the inverse of Exp_q;  d(q, y) = ‖Log_q(y)‖_g, the distance
+//	Γ^i_kl       Christoffel symbols, upper index first;  Γ(u, v)^i = Γ^i_kl u^k v^l
+//	∂_l g_mk     Dg[m, k, l], the index of the derivative last;  D_u f  the derivative of f in the direction u
+//	R(u, v)w     curvature, [∇_u, ∇_v]w − ∇_[u,v]w
+//	ν, ν_α       a frame of m ≤ d tangent vectors, [m, ..., d]; (x, ν), or u, is a point of the frame bundle
+//	K ⊗ I_D      cometric of n landmarks in R^D, d = n·D, coordinates landmark by landmark: x_1 y_1 x_2 y_2 …
+//	W, dW        Brownian motion in R^m and its increments
+//	σ            in statistics the standard deviation of noise, never the width of a kernel
+//	μ ≥ 0        the number added to a cometric that is nearly singular, g* + μ
+//
+// Geodesics run over the times from 0 to 1. Lengths have the unit of the data; momenta of landmarks have the unit of lengths,
+// since their kernels are normalised to k(0) = 1. Angles are in radians.
 //
 // # Errors
 //
-// Graph functions panic with shapes in the message. Host functions return errors that say what was wrong, where, and
-// what to do; an iteration that stops early says so in its Status and returns the best it had.
+// Graph functions panic if shapes do not fit, with the shapes in the message. Host functions return errors that say what was
+// wrong, where, and what to do. An iteration that stops early is no error: its Status says so, and the result is the best point
+// found.
 package geom

@@ -11,23 +11,24 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Geodesic is a geodesic on [0, 1] and, where it was searched for, how well it was found.
+// Geodesic is a geodesic γ on [0, 1]. For one that Log searched for, Residual, Iterations and Status say how well it was found.
 type Geodesic[P Point] struct {
 	Start, End         P       // γ(0), γ(1)
 	Velocity, Momentum P       // γ'(0) and its covector γ'(0)♭
-	Path, Momenta      []P     // γ and γ'♭ at the times 0, 1/n, …, 1
-	Length             float64 // ‖γ'(0)‖_g, the distance of the ends where the geodesic is minimal
-	Drift              float64 // |H(1)/H(0) − 1|: the energy of a geodesic is constant, that of a coarse integration is not
+	Path, Momenta      []P     // γ and γ'♭ at the times 0, 1/n, …, 1, n being the steps of the space's Integrator
+	Length             float64 // ‖γ'(0)‖_g: the distance of Start and End where the geodesic is a shortest one
+	Drift              float64 // |H(1)/H(0) − 1|: the energy H of a geodesic is constant, and Drift is the error of the integration
 
-	Residual   float64 // Log: root mean square of γ(1) − y over the coordinates
-	Iterations int     // Log: evaluations of Exp and Newton steps
-	Status     Status
-	// Conjugate is the time of the first point conjugate to the start that Log found, +Inf if there is none: up to it no curve
-	// close by is shorter. It is 0 where Log did not look: where it has a closed form or a guess, and on manifolds of one chart.
+	Residual   float64 // of Log: |γ(1) − y|/√d
+	Iterations int     // of Log: evaluations of Exp plus Newton steps
+	Status     Status  // of Log: Converged where γ(1) is y to the tolerance of Log
+	// Conjugate is the time in (0, 1] of the first point conjugate to Start, +Inf if there is none. Up to that time no curve close
+	// by is shorter. It is 0 if Log did not search for conjugate points: it does so only on an Atlas without closed forms, and
+	// not from a guess.
 	Conjugate float64
 }
 
-// String says what the geodesic is in one line.
+// String returns one line with the length of the geodesic, its status and, from Log, the residual.
 func (g *Geodesic[P]) String() string {
 	s := fmt.Sprintf("geodesic of length %.4g, %s", g.Length, g.Status)
 	if g.Iterations > 0 {
@@ -36,7 +37,8 @@ func (g *Geodesic[P]) String() string {
 	return s
 }
 
-// Err is nil where the search for the geodesic converged: what a script checks beside the error of Log.
+// Err returns nil if Status is Converged, and otherwise an error with the line of String. A script that must not go on with an
+// inexact logarithm checks it after the error of Log.
 func (g *Geodesic[P]) Err() error {
 	if g.Status == Converged {
 		return nil
@@ -44,7 +46,9 @@ func (g *Geodesic[P]) Err() error {
 	return errors.New(g.String())
 }
 
-// Exp returns the geodesic from x with velocity v.
+// Exp returns the geodesic from x with the initial velocity v; its End is Exp_x(v). It is an error if x is not a point or v not
+// tangent, if the geodesic leaves the chart or meets a singular metric, and if the steps of the integrator are too few: if its
+// energy drifts by more than 1 %.
 func (s *Space[P]) Exp(x, v P) (*Geodesic[P], error) {
 	const what = "Exp"
 	if err := s.Check("point", x, v); err != nil {
@@ -57,7 +61,8 @@ func (s *Space[P]) Exp(x, v P) (*Geodesic[P], error) {
 	return s.geodesic(what, out, err)
 }
 
-// Shoot returns the geodesic from x with momentum p.
+// Shoot returns the geodesic from x with the initial momentum p, a covector. It is Exp of p♯, and works on SubRiemannian
+// manifolds too. The errors are those of Exp.
 func (s *Space[P]) Shoot(x, p P) (*Geodesic[P], error) {
 	const what = "Shoot"
 	if err := s.Check("point", x); err != nil {
@@ -99,7 +104,7 @@ func (s *Space[P]) path(z, v, p *Node) []*Node {
 	return []*Node{path[0], path[1], v, Sqrt(square), Where(IsZero(square), drift, Div(drift, square))}
 }
 
-// flatAt is v♭ of tangent vectors at points, as a Space shows both.
+// flatAt is v♭ of tangent vectors v at points z; all are ambient on an Atlas.
 func flatAt(m Manifold, z, v *Node) *Node {
 	at := At(m, z)
 	return at.Leave(Covector, Flat(at.Manifold, at.X, at.Enter(Vector, v)))
@@ -115,7 +120,7 @@ func times(n int, v *Node) *Node {
 	return Mul(BroadcastToShape(t, v.Shape()), v)
 }
 
-// worstDrift is how far the energy of a geodesic may be off at its end.
+// worstDrift is the largest relative error of a geodesic's energy at its end that Exp and Shoot accept.
 const worstDrift = 0.01
 
 func (s *Space[P]) geodesic(what string, out engine.Values, err error) (*Geodesic[P], error) {
@@ -148,26 +153,29 @@ func (s *Space[P]) geodesic(what string, out engine.Values, err error) (*Geodesi
 	return g, nil
 }
 
-// Bounded is a manifold whose cometric holds for points in some region only, as the fast sums of a kernel do.
+// Bounded is an optional interface of manifolds whose cometric is computed correctly in some region only, as with the fast sums
+// of a kernel, which are valid in a box.
 type Bounded interface {
+	// Fits returns an error if x is outside the region.
 	Fits(x Vec) error
 }
 
-// FlowMap returns the end points and the end momenta, [..., d], of the geodesics from q with momenta p, on the graph, on a
-// manifold with coordinates: ShootOnGraph with the other half.
+// FlowMap is a graph function: it returns the points and the momenta at time 1, both [..., d], of the geodesics from q with
+// initial momenta p, both [..., d]. It is for manifolds whose points are coordinates, not for an Atlas.
 func (s *Space[P]) FlowMap(q, p *Node) (end, momentum *Node) {
 	y := ode.Flow(Geodesics(s.M), s.method, s.steps, ode.State{q, p})
 	return y[0], y[1]
 }
 
-// FlowTangent returns the derivatives of what FlowMap returns along dp.
+// FlowTangent is a graph function: it returns the derivatives of both results of FlowMap in the direction dp of the initial
+// momenta, with q fixed; all are [..., d].
 func (s *Space[P]) FlowTangent(q, p, dp *Node) (end, momentum *Node) {
 	y := ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, ode.State{q, p, ZerosLike(q), dp})
 	return y[2], y[3]
 }
 
-// ShootOnGraph returns the end points, [..., a], of the geodesics from z with momenta p, both [..., a], on the graph: what
-// Shoot computes, for objectives that are differentiated by point and momentum.
+// ShootOnGraph is a graph function: it returns the points at time 1 of the geodesics from z with initial momenta p, all [..., a]
+// on an Atlas and [..., d] elsewhere. It serves objectives that are differentiated with respect to z and p.
 func (s *Space[P]) ShootOnGraph(z, p *Node) *Node {
 	if m, ok := s.M.(ClosedForms); ok {
 		at := At(s.M, z)

@@ -9,35 +9,35 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Manifold is a space with coordinates. It is a Metric or a Cometric too.
+// Manifold is what all manifolds have: a dimension. A value of this type is a Metric, a Cometric or an Atlas too.
 type Manifold interface {
-	Dim() int // d, the number of coordinates
+	Dim() int // d
 }
 
-// Metric gives g_ij(x), [..., d, d], at points x, [..., d].
+// Metric is a manifold given by its metric in coordinates.
 type Metric interface {
 	Manifold
-	G(x *Node) *Node
+	G(x *Node) *Node // g_ij(x), [..., d, d], symmetric and positive definite, at points x, [..., d]
 }
 
-// Cometric gives p♯ = g^ij(q) p_j, [..., d], at points q for covectors p, both [..., d]. It may be degenerate
-// (sub-Riemannian).
+// Cometric is a manifold given by its cometric in coordinates. The cometric may be degenerate: see SubRiemannian.
 type Cometric interface {
 	Manifold
-	Sharp(q, p *Node) *Node
+	Sharp(q, p *Node) *Node // p♯ = g^ij(q) p_j, [..., d], at points q for covectors p, both [..., d]
 }
 
-// Flattener is a closed form of v♭ for manifolds given by their cometric.
+// Flattener is an optional interface of a Cometric that knows v♭ in closed form: points q, vectors v and the result are [..., d].
 type Flattener interface {
 	Flat(q, v *Node) *Node
 }
 
-// HamiltonField is a closed form of Hamilton's equations: q' = ∂H/∂p, p' = −∂H/∂q.
+// HamiltonField is an optional interface of manifolds that know Hamilton's equations in closed form: it returns q' = ∂H/∂p and
+// p' = −∂H/∂q, [..., d].
 type HamiltonField interface {
 	Hamilton(q, p *Node) (dq, dp *Node)
 }
 
-// Sharp returns p♯, the vector of a covector.
+// Sharp returns p♯ = g^ij(q) p_j, the vector of a covector; q, p and the result are [..., d] in coordinates.
 func Sharp(m Manifold, q, p *Node) *Node {
 	checkPair(m, "Sharp", q, p)
 	switch m := m.(type) {
@@ -49,7 +49,7 @@ func Sharp(m Manifold, q, p *Node) *Node {
 	panic(fmt.Sprintf("geom.Sharp: %T is neither a Metric nor a Cometric", m))
 }
 
-// Flat returns v♭, the covector of a vector.
+// Flat returns v♭ = g_ij(q) v^j, the covector of a vector; q, v and the result are [..., d] in coordinates.
 func Flat(m Manifold, q, v *Node) *Node {
 	checkPair(m, "Flat", q, v)
 	switch m := m.(type) {
@@ -63,7 +63,7 @@ func Flat(m Manifold, q, v *Node) *Node {
 	panic(fmt.Sprintf("geom.Flat: %T is neither a Metric nor a Cometric", m))
 }
 
-// CometricMatrix returns g^ij(q), [..., d, d].
+// CometricMatrix returns g^ij(q), [..., d, d], at points q, [..., d], in coordinates.
 func CometricMatrix(m Manifold, q *Node) *Node {
 	switch m := m.(type) {
 	case Cometric:
@@ -85,7 +85,7 @@ func CometricMatrix(m Manifold, q *Node) *Node {
 	panic(fmt.Sprintf("geom.CometricMatrix: %T is neither a Metric nor a Cometric", m))
 }
 
-// MetricMatrix returns g_ij(q), [..., d, d].
+// MetricMatrix returns g_ij(q), [..., d, d], at points q, [..., d], in coordinates.
 func MetricMatrix(m Manifold, q *Node) *Node {
 	if m, ok := m.(Metric); ok {
 		return m.G(q)
@@ -93,22 +93,23 @@ func MetricMatrix(m Manifold, q *Node) *Node {
 	return linalg.Inverse(CometricMatrix(m, q))
 }
 
-// Inner returns ⟨u, v⟩_g, [...], of tangent vectors at q.
+// Inner returns ⟨u, v⟩_g, [...], of tangent vectors u and v at points q, all [..., d] in coordinates.
 func Inner(m Manifold, q, u, v *Node) *Node {
 	return ReduceSum(Mul(Flat(m, q, u), v), -1)
 }
 
-// Norm returns ‖v‖_g, [...].
+// Norm returns ‖v‖_g, [...], of tangent vectors v at points q, both [..., d] in coordinates.
 func Norm(m Manifold, q, v *Node) *Node { return Sqrt(Inner(m, q, v, v)) }
 
-// Hamiltonian returns H(q, p) = ½ g^ij p_i p_j, [...].
+// Hamiltonian returns the function H(q, p) = ½ g^ij(q) p_i p_j, [...], of points and covectors, both [..., d] in coordinates.
 func Hamiltonian(m Manifold) func(q, p *Node) *Node {
 	return func(q, p *Node) *Node {
 		return MulScalar(ReduceSum(Mul(p, Sharp(m, q, p)), -1), 0.5)
 	}
 }
 
-// Geodesics is the field of Hamilton's equations of H, on states (q, p).
+// Geodesics returns the field of Hamilton's equations q' = ∂H/∂p, p' = −∂H/∂q on states (q, p), both [..., d] in coordinates. Its
+// solutions are the geodesics.
 func Geodesics(m Manifold) ode.Field {
 	if m, ok := m.(HamiltonField); ok {
 		return func(_ *Node, y ode.State) ode.State {
@@ -119,7 +120,7 @@ func Geodesics(m Manifold) ode.Field {
 	return ode.Hamilton(Hamiltonian(m))
 }
 
-// ExpMap returns Exp_q(v) by n steps of an integrator.
+// ExpMap returns Exp_q(v), [..., d], by n steps of an integrator, in the coordinates of one chart. Space.Exp works on an Atlas too.
 func ExpMap(m Manifold, method ode.Method, n int, q, v *Node) *Node {
 	return ode.Flow(Geodesics(m), method, n, ode.State{q, Flat(m, q, v)})[0]
 }

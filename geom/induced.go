@@ -9,8 +9,8 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// MetricFunc is the metric that a function gives: g takes points, [..., d], to symmetric positive definite matrices,
-// [..., d, d], and treats the leading axes as a batch.
+// MetricFunc makes a manifold of dimension d from a function for its metric: g takes points, [..., d], to symmetric positive
+// definite matrices, [..., d, d], and treats the leading axes as a batch.
 func MetricFunc(d int, g func(x *Node) *Node) Metric { return metricFunc{d, g} }
 
 type metricFunc struct {
@@ -21,8 +21,8 @@ type metricFunc struct {
 func (m metricFunc) Dim() int        { return m.d }
 func (m metricFunc) G(x *Node) *Node { return m.g(x) }
 
-// CometricFunc is the cometric that a function gives: sharp takes points and covectors, [..., d], to p♯, linear in p
-// and symmetric, and treats the leading axes as a batch.
+// CometricFunc makes a manifold of dimension d from a function for its cometric: sharp takes points q and covectors p, both
+// [..., d], to p♯, [..., d], and treats the leading axes as a batch. It must be linear in p, with a symmetric matrix.
 func CometricFunc(d int, sharp func(q, p *Node) *Node) Cometric { return cometricFunc{d, sharp} }
 
 type cometricFunc struct {
@@ -33,14 +33,14 @@ type cometricFunc struct {
 func (m cometricFunc) Dim() int               { return m.d }
 func (m cometricFunc) Sharp(q, p *Node) *Node { return m.sharp(q, p) }
 
-// Immersion is a manifold in R^a: f takes coordinates, [..., d], to points, [..., a], and treats the leading axes as a
-// batch. Its Jacobian has rank d.
+// Immersion is a manifold of dimension d in R^a, given by a parametrisation: Embed takes coordinates, [..., d], to points of R^a,
+// [..., a], and treats the leading axes as a batch. Its Jacobian must have rank d.
 type Immersion interface {
 	Manifold
 	Embed(x *Node) *Node
 }
 
-// ImmersionFunc is the immersion that a function gives.
+// ImmersionFunc makes an Immersion of dimension d from a function for Embed.
 func ImmersionFunc(d int, f func(x *Node) *Node) Immersion { return immersionFunc{d, f} }
 
 type immersionFunc struct {
@@ -51,8 +51,8 @@ type immersionFunc struct {
 func (m immersionFunc) Dim() int            { return m.d }
 func (m immersionFunc) Embed(x *Node) *Node { return m.f(x) }
 
-// FromImmersion returns the metric that R^a induces, g = JᵀJ with J = ∂f/∂x. Its Christoffel symbols are those of
-// Gauss's formula, Γ(u, v) = g⁻¹ Jᵀ D²f(u, v). The metric is an Immersion too.
+// FromImmersion returns the metric that R^a induces on an immersion f, g = JᵀJ with J = ∂f/∂x. Its points are the coordinates,
+// [..., d]. Its Christoffel symbols are computed by Gauss's formula, Γ(u, v) = g⁻¹ Jᵀ D²f(u, v). The result is an Immersion too.
 func FromImmersion(f Immersion) Metric { return induced{f} }
 
 type induced struct{ Immersion }

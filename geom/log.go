@@ -13,23 +13,25 @@ import (
 	"anatomy/geom/solve"
 )
 
-// Regulariser is a cometric that may be close to singular, as that of a kernel much wider than the landmarks are apart.
+// Regulariser is an optional interface of a Cometric that may be close to singular, as the cometric of landmarks is when the
+// kernel is much wider than the distances between them. Log then searches with g* + μ in place of g*.
 type Regulariser interface {
 	// RegularFlat returns (g*(q) + μ)⁻¹ v for points and vectors [..., d] and μ ≥ 0, [...].
 	RegularFlat(q, v, mu *Node) *Node
 }
 
-// Log returns the geodesic from x to y: the root of Exp_x(v) = y, searched for from v = 0, where the derivative of Exp
-// is the identity. Broyden's method, which takes no derivatives, comes first; where it does not get through, Newton's
-// with GMRES, or for a Regulariser a sequence of roots in w, v♭ = (g* + μ)⁻¹ w, with falling μ, which lets momenta
-// grow only as far as they reduce the residual.
+// Log returns the geodesic from x to y. It solves Exp_x(v) = y for v, starting from v = 0, where the derivative of Exp is the
+// identity: first by Broyden's method, which needs no derivatives, and if that fails by Newton's method with GMRES. For a
+// Regulariser, the second attempt is a sequence of problems with v♭ = (g* + μ)⁻¹ w and falling μ, solved for w; so the momenta
+// grow only as long as that reduces the residual.
 //
-// Geodesic.Status says whether the residual reached 1e-10 of |y − x|; the best geodesic found is returned in any case.
-// It is the minimal one where y is not far beyond the injectivity radius. On an Atlas without closed forms a search that
-// stalls, and a geodesic that passes a conjugate point, beyond which it cannot be the shortest, make Log search on in other
-// directions: the geodesic is the shortest of those found, and Conjugate says whether even that passes a conjugate point. The
-// residual is taken in the chart centred at y there, and an end point in the cut locus of x, where that chart says so, is an
-// error.
+// Geodesic.Status is Converged if the residual |γ(1) − y| reached 1e-10 of |y − x| (1e-8 where closed forms are used). If not,
+// the best geodesic found is returned all the same, and the error is nil: see Geodesic.Err. It is an error if a point is off the
+// manifold, if the metric is singular at x or y, and, where a chart or closed form shows it, if y is in the cut locus of x.
+//
+// The geodesic is a shortest one if y is not far beyond the injectivity radius. On an Atlas without closed forms Log also
+// searches in other directions, if the first search fails or its geodesic has a conjugate point, beyond which it cannot be a
+// shortest one. It returns the shortest geodesic found, and Geodesic.Conjugate says whether that one has a conjugate point too.
 func (s *Space[P]) Log(x, y P) (*Geodesic[P], error) {
 	gs, err := s.LogAll([]P{x}, []P{y})
 	if err != nil {
@@ -43,10 +45,11 @@ func (s *Space[P]) Log(x, y P) (*Geodesic[P], error) {
 	return g, nil
 }
 
-// LogAll is Log for many pairs at once, without End, Path and Momenta. The pairs share every compiled call.
+// LogAll is Log for many pairs (x_i, y_i) at once, in the same compiled calls. The geodesics have no End, Path, Momenta and Drift.
 func (s *Space[P]) LogAll(x, y []P) ([]*Geodesic[P], error) { return s.LogFrom(x, y, nil) }
 
-// LogFrom is LogAll with first guesses of the velocities; nil for none.
+// LogFrom is LogAll with a first guess of the velocity for each pair, used where it is better than 0; nil for none. From guesses
+// Log does not search in other directions.
 func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 	if len(x) != len(y) || len(x) == 0 || guess != nil && len(guess) != len(x) {
 		return nil, fmt.Errorf("Log: %d starting points, %d end points, %d guesses", len(x), len(y), len(guess))
@@ -96,15 +99,15 @@ type logarithm struct {
 	x, y  []Vec
 
 	mu       []float64 // of a Regulariser
-	scale    []float64 // what residuals are multiplied with
-	distance []float64 // of the ends from y, at the last evaluation
+	scale    []float64 // the factors of the residuals
+	distance []float64 // |Exp_x(v) − y| at the last evaluation
 
 	conjugate []float64 // times of conjugate points, where they were looked for
 }
 
-// gap is what separates an end point from y, as a tangent vector at z: the coordinates of the end point in the chart
-// centred at y, as a vector of that chart at z. For end = Exp_z(v) it is zero where the end point is y, and close to
-// v − Log_z(y) else. It returns the distance of the end point from y too, by the numbers that stand for points.
+// gap returns the residual of the end point of a geodesic from z, as a tangent vector at z: the coordinates of the end point in
+// the chart centred at y, as a vector of that chart at z. It is zero if the end point is y, and for end = Exp_z(v) close to
+// v − Log_z(y). It also returns the distance |end − y|.
 func gap(m Manifold, z, y, end *Node) (tangent, distance *Node) {
 	length := func(v *Node) *Node { return Sqrt(ReduceSum(Square(v), -1)) }
 	if !IsAtlas(m) {
@@ -117,7 +120,7 @@ func gap(m Manifold, z, y, end *Node) (tangent, distance *Node) {
 	return tangent, length(Sub(at.Point(x), y))
 }
 
-// momentum is the covector of an unknown of the search, the velocity, or for a Regulariser w with p = (g* + μ)⁻¹ w.
+// momentum is the covector p of an unknown w of the search: p = w♭, or for a Regulariser p = (g* + μ)⁻¹ w.
 func (l *logarithm) momentum(z, w, mu *Node) *Node {
 	if m, ok := l.space.M.(Regulariser); ok {
 		return m.RegularFlat(z, w, mu)
@@ -130,7 +133,7 @@ func (l *logarithm) end(z, w, mu *Node) *Node {
 	return Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, l.momentum(z, w, mu)}, Covector)[0]
 }
 
-// search returns the roots, from 0 or guesses that are better; with anew from the guesses, better or not.
+// search returns the roots, started at 0, or at a guess where its residual is smaller; if anew, always at the guess.
 func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	s := l.space
 	out, err := s.call("Log, start", func(in []*Node) []*Node {
@@ -147,7 +150,7 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 		if _, bad := notFinite(append(f, apart[i])); bad {
 			return nil, cutLocus(i)
 		}
-		// The chart shrinks what is far from its centre: the first step is as long as the points are apart.
+		// The chart shrinks vectors far from its centre: scaled, the first step is as long as the points are apart.
 		l.scale[i] = 1
 		if norm := floats.Norm(f, 2); norm > 0 {
 			l.scale[i] = apart[i] / norm
@@ -276,10 +279,9 @@ func (l *logarithm) result(roots []*solve.Root) (engine.Values, error) {
 	}, l.x, w, l.mu)
 }
 
-// continued goes on with the roots that Broyden's method left over. It starts again from rest with a large μ, under
-// which only the smooth part of the residual asks for momentum, and lets Newton's method go on with μ falling by
-// factors of 10 as long as that reduces the residual. It replaces the unknown of a root by w of the best μ, which it keeps
-// in l.mu.
+// continued searches for the roots that Broyden's method did not find. It starts from 0 with a large μ, for which only the smooth
+// part of the residual causes momentum; then Newton's method continues while μ falls by factors of 10, as long as that reduces
+// the residual. It sets the unknown of a root to the w of the best μ, and l.mu to this μ.
 func (l *logarithm) continued(roots []*solve.Root) error {
 	best := make([]float64, len(roots))
 	level := make([]*solve.Root, len(roots))
@@ -315,7 +317,7 @@ func (l *logarithm) continued(roots []*solve.Root) error {
 				roots[i].Iterations += r.Iterations
 				roots[i].Done = r.Norm <= r.Tolerance
 			}
-			// Where a level brings next to nothing, a smaller μ only makes the momenta larger.
+			// Where a level hardly reduced the residual, a smaller μ would only make the momenta larger.
 			r.Done = roots[i].Done || r.Norm > 0.97*before[i]
 			r.Status, r.Iterations = Converged, 0
 			left = left || !r.Done

@@ -15,14 +15,14 @@ import (
 	"anatomy/geom/solve"
 )
 
-// Conjugate returns the time of the first point conjugate to the start of each of the geodesics from z with velocities v, and
-// +Inf where there is none in (0, 1]: beyond it a geodesic is not the shortest way, not even among curves close by. With a
-// basis e_j of the tangent space it is where the determinant of the Jacobi fields
+// Conjugate returns, for each geodesic from z_i with velocity v_i, the time in (0, 1] of its first point conjugate to z_i, and +Inf
+// if there is none. Beyond this time a geodesic is not shortest, not even among curves close by. Let e_j be a basis of the tangent
+// space; at a conjugate point the determinant of the Jacobi fields
 //
-//	J_j(t) = ∂/∂ε Exp_z(t (v + ε e_j)),  j = 1, …, d,
+//	J_j(t) = ∂/∂ε Exp_z(t (v + ε e_j)) at ε = 0,  j = 1, …, d,
 //
-// changes its sign, to within a step of the integrator: a conjugate point of even multiplicity is not seen. The cost is d
-// flows with their derivatives.
+// is zero. Conjugate returns the first time at which the determinant changes its sign, interpolated within a step of the
+// integrator; so it misses conjugate points of even multiplicity. It costs as much as d geodesics with their derivatives.
 func (s *Space[P]) Conjugate(z, v []P) ([]float64, error) {
 	const what = "Conjugate"
 	if len(z) != len(v) {
@@ -58,7 +58,7 @@ func (s *Space[P]) conjugate(z, v []Vec) ([]float64, error) {
 		}, []*Node{BroadcastPrefix(v, d)}, []*Node{e})
 		points := Squeeze(SliceAxis(path[0], 1, AxisRange(0, 1)), 1) // [n + 1, B, a]
 		jacobi := At(s.M, points).Enter(Vector, Transpose(fields[0], 0, 1))
-		// Charts in turn may differ in orientation.
+		// Consecutive charts may differ in orientation.
 		before, after := At(s.M, SliceAxis(points, 0, AxisRange(0, n))), At(s.M, SliceAxis(points, 0, AxisRange(1, n+1)))
 		unit := basis(before.Z)
 		turns := unit
@@ -98,8 +98,8 @@ func (s *Space[P]) conjugate(z, v []Vec) ([]float64, error) {
 	return first, nil
 }
 
-// shorten searches on, from other velocities, where a root is none or its geodesic passes a conjugate point. It replaces roots
-// by shorter ones and keeps the times of their conjugate points.
+// shorten searches again, from other velocities, where no root was found or its geodesic has a conjugate point. It replaces roots
+// by shorter ones and stores the times of their conjugate points.
 func (l *logarithm) shorten(roots []*solve.Root) error {
 	velocities := func(roots []*solve.Root) [][]float64 {
 		return each(roots, func(r *solve.Root) []float64 { return r.X })
@@ -166,8 +166,8 @@ func (s *Space[P]) lengths(z, v []Vec) ([]float64, error) {
 	return out.Vector(0), nil
 }
 
-// starts are the velocities from which other geodesics from z to y are searched for: that of one turned in planes through it,
-// drawn at random but the same every time.
+// starts returns velocities from which to search for other geodesics from z to y: the velocity v of one, rotated in planes that
+// contain it. The planes are random, with a fixed seed.
 func (l *logarithm) starts(z, y, v Vec) ([]Vec, error) {
 	const planes = 5
 	random := rand.New(rand.NewPCG(1, uint64(len(v))))

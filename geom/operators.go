@@ -7,16 +7,17 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// The operators take functions of points that treat the leading axes as a batch: scalars to [...], vector fields to
-// [..., d]. On an Atlas points and vectors are ambient; a vector field gives tangent vectors at points of the manifold.
+// The operators take functions of points x, [..., d], which treat the leading axes as a batch: a scalar function returns [...],
+// a vector field [..., d]. On an Atlas points and vectors are ambient, [..., a], and a vector field returns tangent vectors.
 
-// GradientOf returns grad f = (df)♯, [..., d].
+// GradientOf returns grad f = (df)♯, [..., d], at points x, of a scalar function f. On an Atlas points and vectors are ambient.
 func GradientOf(m Manifold, f func(x *Node) *Node, x *Node) *Node {
 	at := At(m, x)
 	return at.Leave(Vector, Sharp(at.Manifold, at.X, autodiff.Grad(at.inCoordinates(f), fresh(at.X))))
 }
 
-// Divergence returns div v = (1/√g) ∂_i(√g v^i) = ∂_i v^i + v^i ∂_i log √g, [...].
+// Divergence returns div v = (1/√g) ∂_i(√g v^i) = ∂_i v^i + v^i ∂_i log √g, [...], at points x, of a vector field v, with
+// √g = √det g_ij. On an Atlas points and vectors are ambient.
 func Divergence(m Manifold, v func(x *Node) *Node, x *Node) *Node {
 	at := At(m, x)
 	checkPoint(at.Manifold, "Divergence", at.X)
@@ -25,7 +26,8 @@ func Divergence(m Manifold, v func(x *Node) *Node, x *Node) *Node {
 	return Add(linalg.Trace(autodiff.Jacobian(field, fresh(at.X))), ReduceSum(Mul(field(at.X), volume), -1))
 }
 
-// LaplaceBeltrami returns Δf = div grad f = g^ij ∂_i∂_j f − g^kl Γ^i_kl ∂_i f, [...].
+// LaplaceBeltrami returns Δf = div grad f = g^ij ∂_i∂_j f − g^kl Γ^i_kl ∂_i f, [...], at points x, of a scalar function f. On an
+// Atlas points are ambient.
 func LaplaceBeltrami(m Manifold, f func(x *Node) *Node, x *Node) *Node {
 	at := At(m, x)
 	checkPoint(at.Manifold, "LaplaceBeltrami", at.X)
@@ -58,7 +60,8 @@ func metricTrace(m Manifold, x, a *Node) *Node {
 	return ReduceSum(ReduceSum(Mul(rows, basisAt(x)), -1), 0)
 }
 
-// LogVolume returns log √det g, [...], the logarithm of the density of the Riemannian volume in coordinates.
+// LogVolume returns log √det g, [...], the logarithm of the density of the Riemannian volume, at points x, [..., d], in
+// coordinates.
 func LogVolume(m Manifold, x *Node) *Node {
 	checkPoint(m, "LogVolume", x)
 	switch m := m.(type) {
@@ -71,11 +74,11 @@ func LogVolume(m Manifold, x *Node) *Node {
 	return MulScalar(linalg.LogDet(CometricMatrix(m, x)), -0.5)
 }
 
-// VolumeDensity returns √det g, [...]: the Riemannian volume is √det g dx^1 … dx^d.
+// VolumeDensity returns √det g, [...], at points x, [..., d], in coordinates: the Riemannian volume is √det g dx^1 … dx^d.
 func VolumeDensity(m Manifold, x *Node) *Node { return Exp(LogVolume(m, x)) }
 
-// Orthonormal returns a frame at x, [..., d, d], whose columns E_α are orthonormal: the Cholesky factor of the cometric,
-// lower triangular, so that E Eᵀ = g* and Eᵀ g E = 1.
+// Orthonormal returns a matrix E, [..., d, d], whose columns are an orthonormal basis of the tangent space at points x, [..., d],
+// in coordinates: E Eᵀ = g* and Eᵀ g E = 1. It is the Cholesky factor of the cometric, lower triangular.
 func Orthonormal(m Manifold, x *Node) *Node {
 	checkPoint(m, "Orthonormal", x)
 	p, ok := m.(PointCometric)

@@ -6,8 +6,8 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// PointCometric is the cometric K(x_i, x_j)·I_D of n points in R^D, d = n·D, for a symmetric kernel K: a matrix whose
-// blocks depend on two points each. The connection then costs one n×n factorisation and O(n² D) operations a pair of
+// PointCometric is an optional interface of a Cometric of n points in R^D, d = n·D, with the matrix K ⊗ I_D: its block (i, j) is
+// K(x_i, x_j)·I_D for a symmetric kernel K. The connection then needs one n×n factorisation, O(n² D) operations for each pair of
 // vectors, and no automatic differentiation.
 type PointCometric interface {
 	Cometric
@@ -49,8 +49,8 @@ func (p *pointCometric) gamma(u, v, a, b *Node, sharp func(*Node) *Node) *Node {
 	return MulScalar(Sub(sharp(join(gradient)), join(change)), 0.5)
 }
 
-// symbols is ChristoffelSymbols. Landmarks are i, j, k, l, coordinates at the first, third and fourth a, c, e. With
-// C_k = ∂K/∂x_k and G = K⁻¹, all blocks times the identity of R^D,
+// symbols is ChristoffelSymbols. The indices i, j, k, l are landmarks; a, c, e are the coordinates of landmarks i, k, l. With
+// C_k = ∂K/∂x_k and G = K⁻¹, and up to the identities of R^D,
 //
 //	2Γ^i_kl = −(C_k G)_il − (C_l G)_ik + Σ_j K_ij (G C_j G)_kl.
 func (p *pointCometric) symbols() *Node {

@@ -6,20 +6,21 @@ import (
 	"anatomy/geom/watch"
 )
 
-// Progress is where a computation stands, Task a long computation under way.
+// Progress says how far a computation has come, and Task is a long computation while it runs: see package watch.
 type (
 	Progress = watch.Progress
 	Task     = watch.Task
 )
 
-// Context lets long computations on a space end early when ctx does: they return the best they had, with the Status
-// Cancelled.
+// Context makes long computations on a space end early when ctx ends: they return the best result so far, with the Status
+// Cancelled and no error.
 func Context(ctx context.Context) Option { return func(s *settings) { s.ctx = ctx } }
 
-// OnProgress calls f after every iteration of long computations on a space.
+// OnProgress makes long computations on a space call f at every iteration, in the goroutine that computes.
 func OnProgress(f func(Progress)) Option {
 	return func(s *settings) { s.listening = f }
 }
 
-// Begin begins a computation on the space that can be watched and stopped; call End when it is over.
+// Begin starts a Task with the Context and OnProgress of the space: a computation calls its Report at every iteration, stops if
+// that returns true, and calls End at the end.
 func (s *Space[P]) Begin(name string) *Task { return watch.Begin(name, s.ctx, s.listening) }

@@ -13,27 +13,27 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Vec is a point or vector as a list of numbers: coordinates, of an Atlas an ambient vector.
+// Vec is a point or vector as a list of numbers: an ambient vector on an Atlas, coordinates on other manifolds.
 type Vec = []float64
 
-// Shape is a point or vector in rows: one landmark, or one row of a matrix, a row.
+// Shape is a point or vector in rows: each row is one landmark, or one row of a matrix.
 type Shape = [][]float64
 
-// Point is what a Space takes and returns for points, tangent vectors and covectors.
+// Point is the type of the points, tangent vectors and covectors of a Space: lists of numbers or shapes.
 type Point interface{ Vec | Shape }
 
-// Rows is a manifold whose points are shapes: n rows of as many numbers each.
+// Rows is an optional interface of manifolds whose points can be written as shapes, that is, in rows.
 type Rows interface {
 	Manifold
-	Rows() (n, columns int, name string) // the name of a row in messages: "landmark"
+	Rows() (n, columns int, name string) // how many rows of how many numbers, and what messages call a row: "landmark"
 }
 
-// Space computes on a manifold with host values: every operation is one graph function, compiled at its first use and
-// reused. It may be used from several goroutines.
+// Space computes on a manifold with numbers of Go. Every operation is one graph function, compiled at its first use and then
+// reused. A Space may be used from several goroutines. On and OnShapes make it.
 //
-// Points and vectors are of one type, P: lists of coordinates, of an Atlas ambient vectors, or shapes. Points off the
-// manifold and vectors that are not tangent are an error. Where the manifold has ClosedForms they take the place of
-// integration.
+// Points, tangent vectors and covectors have the type P: lists of numbers (ambient vectors on an Atlas, coordinates on other
+// manifolds), or shapes. Points off the manifold and vectors that are not tangent are errors. If the manifold has ClosedForms,
+// they are used in place of integration.
 type Space[P Point] struct {
 	M Manifold
 
@@ -42,16 +42,17 @@ type Space[P Point] struct {
 	programs *programs
 }
 
-// Of is a space with points of type P: a *Space[P], or what embeds one.
+// Of is a space with points of type P: a *Space[P], or a type that embeds one, such as landmarks.Space. Functions of other
+// packages take it as their first argument.
 type Of[P Point] interface{ Geometry() *Space[P] }
 
-// rows are those of shapes; none where points are lists.
+// rows describes the rows of shapes; it is zero where points are lists.
 type rows struct {
 	n, columns int
 	name       string
 }
 
-// settings are how a space integrates, and who hears of what it does.
+// settings are the integrator of a space, and the context and listener of its long computations.
 type settings struct {
 	method    ode.Method
 	steps     int
@@ -59,19 +60,19 @@ type settings struct {
 	listening func(Progress)
 }
 
-// Option changes how a Space computes.
+// Option changes how a Space computes: Integrator, Context, OnProgress.
 type Option func(*settings)
 
-// Integrator sets the method and its number of steps on [0, 1]. The default is RK4 with 25 steps: geodesics that turn by a
-// radian then have errors of 1e-7 of their length, less than what shapes are measured to.
+// Integrator sets the method of integration and its number of steps on [0, 1], at least 1. The default is ode.RK4 with 25 steps:
+// geodesics that turn by a radian then have errors of 1e-7 of their length, less than the errors of measured shapes.
 func Integrator(method ode.Method, steps int) Option {
 	return func(s *settings) { s.method, s.steps = method, steps }
 }
 
-// On returns the space of a manifold with points as lists of numbers.
+// On returns a space over a manifold, with points as lists of numbers.
 func On(m Manifold, options ...Option) *Space[Vec] { return newSpace[Vec](m, rows{}, options) }
 
-// OnShapes returns the space of a manifold of Rows, with points as shapes.
+// OnShapes returns a space over a manifold that has Rows, with points as shapes; it panics for other manifolds.
 func OnShapes(m Manifold, options ...Option) *Space[Shape] {
 	r, ok := m.(Rows)
 	if !ok {
@@ -86,7 +87,7 @@ func newSpace[P Point](m Manifold, r rows, options []Option) *Space[P] {
 	return s.With(options...)
 }
 
-// With returns a space with other options, which shares what is compiled.
+// With returns the space with other options; the two share their compiled functions.
 func (s *Space[P]) With(options ...Option) *Space[P] {
 	out := *s
 	for _, o := range options {
@@ -98,21 +99,21 @@ func (s *Space[P]) With(options ...Option) *Space[P] {
 	return &out
 }
 
-// Geometry is the space itself: see Of.
+// Geometry returns the space itself. It makes a Space, and every type that embeds one, an Of[P].
 func (s *Space[P]) Geometry() *Space[P] { return s }
 
-// Method and Steps are those of the Integrator.
+// Method returns the method of integration: see Integrator.
 func (s *Space[P]) Method() ode.Method { return s.method }
 
-// Steps is the number of steps on [0, 1].
+// Steps returns the number of steps of an integration over [0, 1]: see Integrator.
 func (s *Space[P]) Steps() int { return s.steps }
 
-// Flat is the same space with points as lists of numbers, rows one after the other.
+// Flat returns the same space with points as lists of numbers: the rows of a shape one after the other.
 func (s *Space[P]) Flat() *Space[Vec] {
 	return &Space[Vec]{M: s.M, settings: s.settings, programs: s.programs}
 }
 
-// Numbers returns the numbers of a point or vector, rows one after the other.
+// Numbers returns a point or vector as a list of numbers: the rows of a shape one after the other, a list unchanged.
 func Numbers[P Point](x P) Vec {
 	switch x := any(x).(type) {
 	case Shape:
@@ -127,7 +128,7 @@ func Numbers[P Point](x P) Vec {
 	return nil
 }
 
-// Like is the inverse of Numbers, with rows as long as those of a point.
+// Like is the inverse of Numbers: it arranges the numbers v in rows as long as those of the given point.
 func Like[P Point](point P, v Vec) P {
 	columns := 0
 	if shape, ok := any(point).(Shape); ok && len(shape) > 0 {
@@ -148,17 +149,16 @@ func arranged[P Point](v Vec, columns int) (x P) {
 	return x
 }
 
-// Vector returns the numbers of a point or vector, and Vectors those of many: what graph functions take. They are not
-// checked.
+// Vector returns a point or vector as the list of numbers that graph functions take, without a check: see Check.
 func (s *Space[P]) Vector(x P) Vec { return Numbers(x) }
 
-// Vectors is Vector for many.
+// Vectors is Vector for many points or vectors.
 func (s *Space[P]) Vectors(x []P) []Vec { return each(x, s.Vector) }
 
-// Point is the inverse of Vector, Points that of Vectors.
+// Point is the inverse of Vector: it makes a point or vector of the type of the space from a list of numbers.
 func (s *Space[P]) Point(v Vec) (x P) { return arranged[P](v, s.columns) }
 
-// Points is Point for many.
+// Points is Point for many lists.
 func (s *Space[P]) Points(v []Vec) []P { return each(v, s.Point) }
 
 // each returns f of every value; nil for none.
@@ -184,8 +184,10 @@ type program struct {
 	code string // the graph function's name in the program
 }
 
-// Call runs a graph function, compiling it at the first call with its key. The key is a value of a struct type of the
-// package that calls, and holds all that the function captures besides the manifold: another value is another function.
+// Call runs a graph function with the given arguments, which engine.Func.Call describes. The function is compiled at the first
+// call with its key and reused for every call with an equal key. The key must be a value of a named, comparable struct type of the
+// calling package, and hold everything that fn captures besides the manifold: fn is compiled again only for another key, or
+// for arguments of other shapes. Call panics if two functions have the same key.
 func (s *Space[P]) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
 	if t := reflect.TypeOf(key); t == nil || t.Kind() != reflect.Struct || t.Name() == "" {
 		panic(fmt.Sprintf("geom.Space.Call: the key %v is a %T, want a struct type of the caller's package", key, key))

@@ -7,7 +7,7 @@ type Status = solve.Status
 
 const (
 	Converged     = solve.Converged     // the tolerance was met
-	Stalled       = solve.Stalled       // no step made progress any more: the best point found is returned
+	Stalled       = solve.Stalled       // no step made progress; the result is the best point found
 	MaxIterations = solve.MaxIterations // the limit of iterations was reached
-	Cancelled     = solve.Cancelled     // the user stopped it
+	Cancelled     = solve.Cancelled     // the context ended, for example because the user stopped the computation
 )

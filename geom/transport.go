@@ -9,12 +9,12 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Transport returns the parallel vectors along a curve, v' = −Γ(γ', v), at all its samples, [n + 1, P..., B..., d].
-// The samples γ(0), γ(1/n), …, γ(1) are path, [n + 1, B..., d], n ≥ 1; vectors at the first one are v, [P..., B..., d],
-// with axes of their own in front or none, as for the vectors of a frame. On an Atlas all are ambient.
+// Transport moves vectors in parallel along a curve γ, v' = −Γ(γ', v), and returns them at all samples of the curve,
+// [n + 1, P..., B..., d]. The path is the samples γ(0), γ(1/n), …, γ(1), [n + 1, B..., d], n ≥ 1, and v the vectors at γ(0),
+// [P..., B..., d]: the axes P are there where several vectors are moved, such as those of a frame. On an Atlas all are ambient.
 //
-// The method takes one step between two samples, along the cubic through the four nearest ones. So with RK4 the error
-// is O(n⁻⁴) on smooth curves. A curve with corners is transported piece by piece.
+// The method takes one step from sample to sample, along the cubic through the four nearest samples. So with RK4 the error is
+// O(n⁻⁴) on smooth curves. For a curve with corners call Transport for each smooth piece.
 func Transport(m Manifold, method ode.Method, path, v *Node) *Node {
 	n := checkCurve("Transport", path)
 	one := ScalarOne(path.Graph(), path.DType())
@@ -42,8 +42,8 @@ func checkCurve(what string, path *Node) (n int) {
 	return path.Shape().Dim(0) - 1
 }
 
-// neighbours returns the samples before, at the start, at the end and after each of the n pieces of a curve. Beyond
-// its ends the curve goes on as the cubic through four samples, or through as many as there are.
+// neighbours returns, for each of the n pieces of a curve, the samples before it, at its start, at its end and after it. Beyond
+// its ends the curve is extrapolated by the cubic through four samples, or the polynomial through as many as there are.
 func neighbours(path *Node, n int) []*Node {
 	weights := [][]float64{{2, -1}, {3, -3, 1}, {4, -6, 4, -1}}[min(n, 3)-1]
 	beyond := func(from, step int) *Node {
@@ -86,8 +86,8 @@ func cubic(samples []*Node) func(t *Node) (x, dx *Node) {
 	}
 }
 
-// GeodesicTransport is the field of geodesics with vectors that are parallel along them, v' = −Γ(q', v), on states
-// (q, p, v): q and p are [B..., d], v is [P..., B..., d].
+// GeodesicTransport returns the field of geodesics together with vectors that are parallel along them, v' = −Γ(q', v), on states
+// (q, p, v) in coordinates: q and p are [B..., d], v is [P..., B..., d].
 func GeodesicTransport(m Manifold) ode.Field {
 	hamilton := Geodesics(m)
 	return func(t *Node, y ode.State) ode.State {
@@ -96,8 +96,9 @@ func GeodesicTransport(m Manifold) ode.Field {
 	}
 }
 
-// Transport moves tangent vectors at the start of a geodesic along it and returns them at the times 0, 1/n, …, 1 of its
-// path: out[k][i] is vector k at time i.
+// Transport moves tangent vectors v at the start of a geodesic in parallel along it. It returns them at the times 0, 1/n, …, 1 of
+// the geodesic's Path: out[k][i] is vector k at time i. The geodesic is computed again from its Start and Momentum. Vectors that are
+// not tangent and a singular metric are errors.
 func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 	const what = "Transport"
 	if g == nil {
@@ -120,9 +121,9 @@ func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 	}, g.Start, v, s.Vector(g.Start), s.Vector(g.Momentum), s.Vectors(v))
 }
 
-// TransportAlong moves tangent vectors at the first point of a curve along the curve and returns them at all its
-// points: out[k][i] is vector k at point i. The points are samples of a smooth curve at even times; the space's
-// integrator takes one step from sample to sample, see the function Transport.
+// TransportAlong moves tangent vectors v at the first point of a curve in parallel along the curve, and returns them at all its
+// points: out[k][i] is vector k at point i. The points, at least 2, are samples of a smooth curve at even times. The integrator
+// of the space takes one step from sample to sample: see the function Transport.
 func (s *Space[P]) TransportAlong(curve []P, v ...P) ([][]P, error) {
 	const what = "TransportAlong"
 	if len(curve) < 2 {
@@ -139,8 +140,8 @@ func (s *Space[P]) TransportAlong(curve []P, v ...P) ([][]P, error) {
 	}, curve[0], v, s.Vectors(curve), s.Vectors(v))
 }
 
-// transported runs a function that transports vectors v at z, [n + 1, k, a] of [k, a], and puts the vectors first and the
-// times second.
+// transported runs a function that takes vectors v at z, [k, a], to those at all times, [n + 1, k, a], and returns these with the
+// vectors as the first index and the times as the second.
 func (s *Space[P]) transported(what, name string, fn func(in []*Node) *Node, z P, v []P, args ...any) ([][]P, error) {
 	if len(v) == 0 {
 		return nil, fmt.Errorf("%s: no vectors", what)
