@@ -10,9 +10,9 @@ import (
 	"anatomy/geom"
 )
 
-// residuals are the vectors from the means of two groups to their samples, as inner products: those of the first group are
-// moved to the mean of the second by parallel transport along the geodesic between the means. The vectors of a group of n are
-// scaled by √(n/(n − 1)), so that those of small groups, whose mean is drawn to them, are as long as the others.
+// residuals returns the inner products of the vectors from the mean of each of two groups to the samples of the group. The vectors
+// of the first group are moved to the mean of the second by parallel transport along the geodesic between the means. The vectors of
+// a group of n are scaled by √(n/(n − 1)), because the mean of a small group is close to its samples.
 func (r *run) residuals(a, b *Mean[geom.Vec]) (*mat.SymDense, error) {
 	var way *geodesic
 	if r.sigma > 0 {
@@ -68,7 +68,8 @@ func (r *run) residuals(a, b *Mean[geom.Vec]) (*mat.SymDense, error) {
 	return gram, nil
 }
 
-// dispersion is the mean distance of the members of a group from their mean, times √(n/(n − 1)), from inner products.
+// dispersion is the mean distance of the n members of a group from their mean, times √(n/(n − 1)), computed from the inner
+// products of all vectors.
 func dispersion(gram *mat.SymDense, members []int) float64 {
 	n := float64(len(members))
 	toMean := make([]float64, len(members))

@@ -1,26 +1,29 @@
-// Package stats is statistics of points on a manifold: the Fréchet mean and the geometric median, tangent principal
-// components and principal geodesics, geodesic regression, two-sample permutation tests.
+// Package stats is statistics of points on a manifold: the Fréchet mean and the geometric median, principal components in the
+// tangent space and principal geodesics, means with covariance on the frame bundle, geodesic regression, and two-sample
+// permutation tests. A newcomer begins with a mean and its principal components:
 //
-//	mean, err := stats.FrechetMean(space, samples)
-//	pca, err := stats.TangentPCA(mean)
-//	points, err := pca.Mode(space, 0, -2, -1, 0, 1, 2) // along the first mode, in standard deviations
+//	space := geom.On(manifold.Sphere(2))           // or landmarks.New(…), with shapes as points
+//	mean, err := stats.FrechetMean(space, samples) // mean.Point, mean.Variance, mean.Distances
+//	pca, err := stats.TangentPCA(mean)             // pca.Modes, pca.Variances, pca.Scores
+//	points, err := pca.Mode(space, 0, -2, 0, 2)    // along the first mode, at −2, 0 and 2 standard deviations
 //
-// Samples are x_1 … x_N with weights w_i ≥ 0, Σ w_i = 1 (1/N unless Weights says otherwise), points as the space takes
-// them: lists of numbers, or shapes. Distances are d(y, x) = ‖Log_y(x)‖_g.
+// Samples are x_1 … x_N with weights w_i ≥ 0, Σ w_i = 1 (1/N without the option Weights). They are points of the type of the
+// space, lists of numbers or shapes. Distances are d(y, x) = ‖Log_y(x)‖_g, in the unit of the data for landmarks. The rest of
+// the notation is that of package geom.
 //
 // # Exact and inexact
 //
-// Logarithms of many noisy landmarks need not be within reach: a kernel cannot tell landmarks apart that lie much
-// closer together than its width, and an exact match bends the geodesic wildly. Mismatch(σ) replaces d² by
+// Logarithms between shapes of many noisy landmarks may not be found: a kernel cannot separate landmarks that are much closer
+// together than its width, and a geodesic that matches them exactly is bent wildly. The option Mismatch(σ) replaces d² by
 //
 //	d_σ²(y, x) = min_v ‖v‖²_g + |Exp_y(v) − x|²/σ²,
 //
-// which needs no logarithm. Where space is flat it is the norm of x − y in (g* + σ²)⁻¹: σ² is the nugget of kriging. It is d²
-// in the limit σ → 0.
+// which needs no logarithm. In flat space d_σ is the norm of x − y in the inner product (g* + σ²)⁻¹, with σ² as the nugget of
+// kriging. For σ → 0, d_σ² becomes d².
 //
 // # Stopping
 //
-// What takes long tells of its iterations, and ends early when the geom.Context of the space does, or at a notebook's stop
-// button: the result is then the best so far, its Status geom.Cancelled. The results have exported fields only, so that a
-// notebook can keep them.
+// Long computations report every iteration, and end early when the geom.Context of the space ends or a notebook's stop button is
+// pressed. They then return the best result so far with the Status geom.Cancelled and no error. All fields of the results are
+// exported, so that a notebook can store them.
 package stats

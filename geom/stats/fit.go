@@ -19,19 +19,19 @@ type model struct {
 	s [][]float64 // [N][K]
 }
 
-// fit is a model on its way to the least sum Σ w_i d(ŷ_i, x_i)², or with noise Σ w_i d_σ(ŷ_i, x_i)².
+// fit is the search for the model that minimises Σ w_i d(ŷ_i, x_i)², or with Mismatch Σ w_i d_σ(ŷ_i, x_i)².
 type fit struct {
 	*run
 	samples [][]float64
 	weights []float64
 	model
 
-	freePoint, freeScores bool    // what varies beside the last of the m_k
+	freePoint, freeScores bool    // whether p and the s_ik vary besides the last of the m_k
 	variance              float64 // of the samples
 
 	points [][]float64 // ŷ_i of the last evaluation
-	logs   []*geodesic // from them to the samples, where the fit is exact
-	shots  *shots      // the same with noise
+	logs   []*geodesic // from the ŷ_i to the samples, without Mismatch
+	shots  *shots      // from the ŷ_i to the samples, with Mismatch; else nil
 }
 
 func (f *fit) graph(name string, model model, more []any, fn func(p, m, s, momenta, ends *graph.Node, more []*graph.Node) []*graph.Node) (engine.Values, error) {
@@ -43,7 +43,8 @@ func (f *fit) graph(name string, model model, more []any, fn func(p, m, s, momen
 	}, append([]any{model.p, model.m, model.s}, more...)...)
 }
 
-// gradient differentiates a sum by p, m and s; on an Atlas the derivatives are a covector at p and vectors there.
+// gradient returns the derivatives of a sum with respect to p, m and s; on an Atlas they are a covector at p, vectors at p, and
+// numbers.
 func (f *fit) gradient(sum, p, m, s *graph.Node) []*graph.Node {
 	g := graph.Gradient(sum, p, m, s)
 	tangent := geom.InChart(f.space.M, []geom.Kind{geom.Covector, geom.Vector},
@@ -51,8 +52,8 @@ func (f *fit) gradient(sum, p, m, s *graph.Node) []*graph.Node {
 	return []*graph.Node{tangent[1], tangent[2], g[2]}
 }
 
-// value returns the sum and its gradient by p, m and s. Where the model leads to no points that have logarithms, the sum
-// is infinite.
+// value returns the sum and its gradient with respect to p, m and s. The sum is +Inf if the geodesics of the model diverge or
+// their ends have no logarithms to the samples.
 func (f *fit) value(at model) (value float64, gradient model, err error) {
 	gradients := func(out engine.Values) model { return model{out.Vector(0), out.Matrix(1), out.Matrix(2)} }
 	out, err := f.graph("fit", at, nil, func(_, _, _, _, ends *graph.Node, _ []*graph.Node) []*graph.Node { return []*graph.Node{ends} })
@@ -139,8 +140,8 @@ func (f *fit) optimise() (*solve.Minimum, error) {
 		}
 		return out
 	}
-	// The second derivatives of the sum where space is flat: by m_k 2 Σ w s² g*, by p 2 g, by s_ik 2 w_i ‖m_k‖²; with
-	// noise g is (g* + σ²)⁻¹, and by m_k they are 2 Σ w s² g* g g*, with a ridge for the momenta that are too rough to matter.
+	// The second derivatives of the sum in flat space are 2 Σ w s² g* for m_k, 2 g for p and 2 w_i ‖m_k‖² for s_ik. With
+	// Mismatch g is (g* + σ²)⁻¹, and those for m_k are 2 Σ w s² g* g g*, with a ridge for momenta that are too rough to matter.
 	spread := 0.0
 	for i, row := range start.s {
 		spread += f.weights[i] * row[last] * row[last]
@@ -216,7 +217,7 @@ func (f *fit) optimise() (*solve.Minimum, error) {
 	return found, nil
 }
 
-// sharp is p♯ at the point at which the fit began, with noise (g* + σ²) p.
+// sharp is p♯ at the point where the fit started, or (g* + σ²) p with Mismatch.
 func (f *fit) sharp(p []float64) ([]float64, error) {
 	if f.shots != nil {
 		v := f.shots.cometric.sharp(p)
@@ -226,7 +227,7 @@ func (f *fit) sharp(p []float64) ([]float64, error) {
 	return f.musical("sharp", p, geom.Covector, geom.Vector, geom.Sharp)
 }
 
-// flat is v♭ there, with noise (g* + ridge)⁻¹ (g* + σ²) (g* + ridge)⁻¹ v.
+// flat is v♭ at the point where the fit started, or (g* + ridge)⁻¹ (g* + σ²) (g* + ridge)⁻¹ v with Mismatch.
 func (f *fit) flat(v []float64) ([]float64, error) {
 	if f.shots != nil {
 		smooth, err := f.sharp(f.shots.cometric.solve(ridge, v))

@@ -16,58 +16,63 @@ import (
 	"anatomy/geom/solve"
 )
 
-// FrameMean is a mean with the covariance around it: a point of the frame bundle.
+// FrameMean is a mean together with the covariance of the samples around it: a point (x, ν) of the frame bundle.
 type FrameMean[P geom.Point] struct {
-	Point     P         // the mean
-	Frame     []P       // ν: the covariance is ννᵀ; its vectors are orthogonal in the metric
-	Variances []float64 // ‖ν_α‖²_g, falling
-	Noise     float64   // σ, standard deviation of a coordinate's noise: as given or chosen, or estimated
+	Point     P         // x, the mean
+	Frame     []P       // ν_1 … ν_m, orthogonal in the metric; the covariance is ννᵀ
+	Variances []float64 // ‖ν_α‖²_g, the largest first, in the unit of lengths squared
+	Noise     float64   // σ, the standard deviation of the noise of a coordinate: the option, its default, or the estimate of PCA
 
-	Paths     []*framebundle.Geodesic[P] // the most probable path to every sample, without Momenta
-	Objective float64                    // what was minimised
+	Paths     []*framebundle.Geodesic[P] // the most probable path from (x, ν) to each sample, without Momenta
+	Objective float64                    // the least value found of the objective
 
-	Gradient   float64 // norm of its gradient, by standard deviations: 0 at the mean
+	Gradient   float64 // as in solve.Minimum: √(gᵀ H g), a number without unit, 0 at a minimum
 	Iterations int
 	Status     geom.Status
 }
 
-// FrameBundleMean returns the Fréchet mean on the frame bundle, the mean x and the covariance ννᵀ of rank m that minimise
+// FrameBundleMean returns the Fréchet mean on the frame bundle: the mean x and the covariance ννᵀ of rank m, 1 ≤ m ≤ d, that
+// minimise
 //
-//	Σ w_i (½ ‖p_i‖² + λ |π Exp_FM(u, p_i) − x_i|²) + ½ log det(νᵀ g ν),  λ = 1/2σ²
+//	Σ w_i (½ ‖p_i‖² + λ |π Exp_FM(u, p_i) − x_i|²) + ½ log det(νᵀ g ν),  λ = 1/2σ²,
 //
-// over u = (x, ν) and the momenta p_i: the negative logarithm of the likelihood of normal distributions on the manifold, with
-// the energies of most probable paths in place of the logarithm of their density. (Sommer, Information Processing in Medical
-// Imaging, 2015; Kühnel and Sommer print it with the opposite sign of the logarithm, without a lower bound.) In flat space
-// it gives the mean and the covariance of the samples, the leading principal components for m < d. Distances |·| are those
-// of the vectors that stand for points, coordinates or ambient vectors.
+// over u = (x, ν) and the momenta p_i of paths from u. Here Exp_FM is the geodesic flow of the frame bundle, π the projection
+// (x, ν) ↦ x, and |·| the Euclidean norm of coordinates, or of ambient vectors on an Atlas. The objective is the negative
+// log-likelihood of normal distributions on the manifold, with the energy of the most probable path to a sample in place of
+// −log of the density (Sommer, Information Processing in Medical Imaging, 2015; Kühnel and Sommer print the logarithm with the
+// opposite sign, for which there is no lower bound). In flat space the result is the mean and covariance of the samples, for
+// m < d the leading principal components.
 //
-// A minimum over p_i is one over the paths from u, of ½ ∫ |w_i'|² dt in place of ½ ‖p_i‖², w_i the anti-development; see
-// framebundle.Space.Steer. So the unknowns are u and the controls w_i', framebundle.Modes·m numbers a sample instead of the
-// d(m + 1) of p_i, most of which the energy does not see; the p_i come with the derivatives. Steps are quasi-Newton ones,
-// preconditioned by the inverse of the Hessian of flat space with the curvature of the logarithm, which damps what is rough
-// for a kernel; x and the frame change by framebundle.Space.Move.
+// The option Noise sets σ, a length. The default of σ is the standard deviation that the principal components of the coordinates
+// leave in other directions, but at least 1/100 and at most 1/4 of the least standard deviation along the frame. Choose σ
+// with care:
 //
-// Noise gives σ. The default is what principal components of the coordinates leave over, or a hundredth of the least
-// standard deviation along the frame where that is more. A frame vector of length n costs log n and saves up to
-// |x_i|²/2σ²: with σ² above a quarter of the variance in its direction it would shrink to nothing, which is an error; in
-// flat space the variances come out smaller than those of the samples by about 2σ². So what is smaller than σ vanishes from
-// the frame; of landmarks that is what is rough, to which the metric of a wide kernel gives weight. What the frame leaves
-// over and is much larger than σ bends the paths, for a curved path reaches what the frame does not span: with σ too small
-// for the rank, mean and frame serve that rather than the spread. λ grows from a small value to the one wanted. A sample
-// whose landmarks are out of order, which no deformation reaches, makes its path stretch far and the search slow.
+//   - In flat space the variances are smaller than those of the samples by about 2σ². Directions in which the samples vary less
+//     than about 2σ would vanish from the frame, so a σ above 0.49 of the least standard deviation along the frame is an error.
+//   - Deviations of the samples that the frame does not span and that are much larger than σ bend the paths, because a curved
+//     path also reaches points in other directions. With σ too small for the rank m, mean and frame adapt to these deviations
+//     and do not describe the spread of the samples.
+//   - A sample that no smooth deformation reaches, such as landmarks in a wrong order, gives a very long path and a slow search.
 //
-// It takes Weights, Start, Noise, Tolerance (default 0.01, which is small beside the sampling error) and MaxIterations.
+// The search does not vary the p_i, but controls of the paths: the minimum over p_i is a minimum of ½ ∫ |w_i'|² dt over the
+// anti-developments w_i of paths from u, and w_i' is described by framebundle.Modes·m numbers (see framebundle.Space.Steer). The
+// steps are quasi-Newton steps with a preconditioner, the inverse of the Hessian in flat space with the second derivative of the
+// logarithm; framebundle.Space.Move changes x and ν. λ grows in stages to its final value.
+//
+// It takes Weights, Start, Noise, Tolerance (default 0.01: see solve.Minimise) and MaxIterations (500 in all stages together).
 func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...Option) (*FrameMean[P], error) {
 	return frameBundleMean("Frame bundle mean", false, on.Geometry(), samples, rank, opts)
 }
 
-// FrameBundlePCA is FrameBundleMean with the noise as a part of the model, and estimated: probabilistic principal components
-// (Tipping and Bishop, J. Royal Statistical Society B 61, 1999) on a manifold of dimension d. It minimises
+// FrameBundlePCA is FrameBundleMean with an estimated noise: probabilistic principal components (Tipping and Bishop, J. Royal
+// Statistical Society B 61, 1999) on a manifold. It minimises
 //
 //	Σ w_i (½ ‖p_i‖² + |π Exp_FM(u, p_i) − x_i|²/2σ²) + ½ log det(νᵀ E ν + σ²) + ½ (d − m) log σ²
 //
-// over σ as well, E being the Euclidean metric of the vectors that stand for points. It wants m < d, and samples that do not
-// lie in a submanifold of dimension m.
+// over u = (x, ν), the p_i and σ, where E is the Euclidean metric of the coordinates or ambient vectors. The rank m must be
+// smaller than d, and the samples must not lie in a submanifold of dimension m.
+//
+// It takes Weights, Start, Tolerance (default 0.01) and MaxIterations (500).
 func FrameBundlePCA[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...Option) (*FrameMean[P], error) {
 	return frameBundleMean("Frame bundle PCA", true, on.Geometry(), samples, rank, opts)
 }
@@ -77,19 +82,20 @@ func (m *FrameMean[P]) String() string {
 	return fmt.Sprintf("frame bundle mean of %d samples, rank %d, noise %.3g, %s after %d iterations", len(m.Paths), len(m.Frame), m.Noise, m.Status, m.Iterations)
 }
 
-// At is the point of the frame bundle.
+// At returns the mean as a point (x, ν) of the frame bundle.
 func (m *FrameMean[P]) At() framebundle.Point[P] { return framebundle.At(m.Point, m.Frame...) }
 
-// Covariance is ννᵀ in the numbers that stand for points, rows of shapes one after the other.
+// Covariance returns the matrix ννᵀ, [n][n], for points of n numbers: coordinates or ambient vectors, the rows of shapes one after
+// the other.
 func (m *FrameMean[P]) Covariance() [][]float64 { return m.At().Covariance() }
 
-// fiber is the frame bundle on lists of numbers.
+// fiber is the frame bundle with points as lists of numbers, and fiberPoint a point of it.
 type (
 	fiber      = framebundle.Space[geom.Vec]
 	fiberPoint = framebundle.Point[geom.Vec]
 )
 
-// bundle is the objective. Its unknowns are the numbers x, ν_1, …, ν_m, the controls [Modes][m][N] and, where the noise is
+// bundle is the objective. Its unknowns are the numbers of x, ν_1, …, ν_m, the controls, [Modes][m][N], and, if the noise is
 // estimated, log σ².
 type bundle struct {
 	space    *fiber
@@ -102,7 +108,7 @@ type bundle struct {
 	steady   steady
 }
 
-// unknowns is what the numbers of an objective stand for.
+// unknowns are the parts of the vector of unknowns.
 type unknowns struct {
 	fiberPoint
 	controls []float64
@@ -211,11 +217,12 @@ func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank in
 	return m, nil
 }
 
-// principal returns the mean and the principal components of the vectors that stand for the samples, scaled to the standard
-// deviations, with the least of these and what is left over in a direction off them.
+// principal returns the mean and the principal components of the samples' coordinates or ambient vectors, the components scaled to
+// the standard deviations; least, the smallest of these deviations; and left, the standard deviation in a direction orthogonal
+// to the components.
 //
-// Components of landmarks are as rough as the noise, and geodesics in such directions wild. A kernel makes them smooth:
-// the frame is searched for in the span of K (K + μ)⁻¹ ν.
+// Principal components of landmarks are as rough as the noise, and geodesics in rough directions bend wildly. So the frame is
+// searched for in the span of the smoother vectors K (K + μ)⁻¹ ν.
 func (r *run) principal(samples [][]float64, w []float64, rank int) (u fiberPoint, least, left float64, err error) {
 	space := r.space
 	fail := func(format string, a ...any) (fiberPoint, float64, float64, error) {
@@ -269,7 +276,8 @@ func (r *run) principal(samples [][]float64, w []float64, rank int) (u fiberPoin
 	return u, values[rank-1], left, nil
 }
 
-// components returns the first singular values of a matrix and the rows that go with them, as long as these values.
+// components returns the largest rank singular values of a matrix, and its right singular vectors scaled to the length of these
+// values, one a row.
 func components(a *mat.Dense, rank int) (values []float64, rows [][]float64, err error) {
 	var svd mat.SVD
 	if !svd.Factorize(a, mat.SVDThin) {
@@ -290,7 +298,8 @@ func components(a *mat.Dense, rank int) (values []float64, rows [][]float64, err
 	return values, rows, nil
 }
 
-// start returns the unknowns at u with the controls that flat space would have, shorter where they lead away from a sample.
+// start returns the unknowns at u with the controls that are best in flat space, shortened where the path would end farther
+// from the sample than it starts.
 func (b *bundle) start(u fiberPoint) (unknowns, error) {
 	n := len(b.samples)
 	v := unknowns{u, make([]float64, framebundle.Modes*b.rank*n), b.sigma}
@@ -325,13 +334,13 @@ func (b *bundle) start(u fiberPoint) (unknowns, error) {
 	return v, nil
 }
 
-// minimise goes on from v at the present σ.
+// minimise minimises the objective from v on, with the current σ.
 func (b *bundle) minimise(r *run, v unknowns) (*solve.Minimum, error) {
 	normal, _, err := b.normalisation(v)
 	if err != nil {
 		return nil, err
 	}
-	// The convergence test is relative to the objective, which now is positive.
+	// The convergence test is relative to the objective, which the shift makes positive.
 	b.shift = float64(b.rank+1) - normal
 	renew := func(x []float64) error {
 		b.steady, err = b.steadyAt(b.unknowns(x))
@@ -351,7 +360,8 @@ func (b *bundle) minimise(r *run, v unknowns) (*solve.Minimum, error) {
 	return found, nil
 }
 
-// normalisation returns what the objective has beside the paths, and its derivatives by u and log σ².
+// normalisation returns the terms of the objective that do not depend on the paths, and their derivatives with respect to u and
+// log σ².
 func (b *bundle) normalisation(v unknowns) (value float64, slope []float64, err error) {
 	if !b.estimate {
 		value, p, err := b.space.LogVolume(v.fiberPoint, 0)
@@ -417,12 +427,12 @@ func (b *bundle) value(x []float64) (float64, []float64, error) {
 	return f, gradient, nil
 }
 
-// steady is what the preconditioner knows of a point. The end of path i is taken as in flat space,
+// steady holds what the preconditioner computes once at a point. It takes the change of the end of path i as in flat space,
 //
-//	δx_i(1) = δx + Σ_α c_iα δν_α + ν δc_i
+//	δx_i(1) = δx + Σ_α c_iα δν_α + ν δc_i,
 //
-// with the means c_i of the controls, and so is log det(νᵀ g ν) in its second derivative (νᵀ g ν)⁻¹ ⊗ g off the span of ν,
-// which weighs what is rough for a kernel.
+// with the means c_i of the controls. It also takes the second derivative of log det(νᵀ g ν) as in flat space,
+// (νᵀ g ν)⁻¹ ⊗ g on vectors orthogonal to the span of ν, which damps directions that are rough for a kernel.
 type steady struct {
 	unknowns
 	frame   *mat.Dense   // ν
@@ -451,7 +461,7 @@ func (b *bundle) steadyAt(v unknowns) (steady, error) {
 		return s, err
 	}
 	rest.Mul(s.frame, &follow)
-	const ridge = 1e-3 // keeps what few samples say of the frame invertible
+	const ridge = 1e-3 // keeps the moments invertible where there are few samples
 	moments := mat.NewSymDense(b.rank+1, nil)
 	for i := range n {
 		z := []float64{1}
@@ -490,15 +500,16 @@ func (b *bundle) steadyAt(v unknowns) (steady, error) {
 	return s, nil
 }
 
-// roughness is how much more than the second derivative of the objective says g weighs in the preconditioner, for x as for
-// the frame: paths stretch what is rough for a kernel.
+// roughness is the factor of g in the preconditioner, beyond the second derivative of the objective, for x as for the frame:
+// paths are stretched in directions that are rough for a kernel.
 const roughness = 10
 
-// addVolume adds the second derivative of ½ log det(νᵀ g ν) by ν, off the span of ν, to the Hessian for x and ν.
+// addVolume adds the second derivative of ½ log det(νᵀ g ν) with respect to ν, on vectors orthogonal to the span of ν, to the
+// Hessian for x and ν.
 func (b *bundle) addVolume(h *mat.SymDense, v unknowns) error {
 	m := b.space.Base.M
 	if geom.IsAtlas(m) || b.estimate {
-		return nil // g is that of the ambient vectors or close to it, and small beside what the paths say
+		return nil // g is E or close to it, and its term is small compared with that of the paths
 	}
 	out, err := b.space.Base.Call(operation{name: "metric"}, func(in []*graph.Node) []*graph.Node {
 		return []*graph.Node{geom.MetricMatrix(m, in[0])}
@@ -581,7 +592,7 @@ func (b *bundle) precondition(g []float64) ([]float64, error) {
 			return nil, err
 		}
 		w := b.weights[i]
-		if w == 0 { // a path that does not count stays as it is
+		if w == 0 { // the path of a sample without weight stays as it is
 			continue
 		}
 		for a := range b.rank {

@@ -10,40 +10,43 @@ import (
 	"anatomy/geom/solve"
 )
 
-// Mean is a point in the middle of samples, with what is needed to go on from there: their logarithms.
+// Mean is a point y in the middle of samples x_i: the Fréchet mean or the median. It holds the logarithms of the samples at y,
+// which other statistics, such as TangentPCA, start from.
 type Mean[P geom.Point] struct {
-	Point      P
+	Point      P         // y
 	Weights    []float64 // w_i, Σ w_i = 1
-	Velocities []P       // v_i = Log_y(x_i)
+	Velocities []P       // v_i = Log_y(x_i); with Mismatch the v of the minimum in d_σ
 	Momenta    []P       // v_i♭
-	Distances  []float64 // d(y, x_i); with Mismatch d_σ
-	Variance   float64   // Σ w_i d(y, x_i)², in the unit of lengths squared; with Mismatch of d_σ
+	Distances  []float64 // d(y, x_i); with Mismatch d_σ(y, x_i)
+	Variance   float64   // Σ w_i Distances_i², in the unit of lengths squared
 
-	Gradient float64 // norm of the gradient: 0 at the mean
-	// Mismatch: the certificate of the mean. Imbalance is ‖Σ w_i v_i‖ in standard errors of the mean, √(Σ w_i² ‖v_i‖²).
-	// Unsettled is by how much the geodesics fail to be the best to their own samples, the largest |q_i(1) + σ² p_i(1) − x_i|,
-	// relative to √(Σ w_i |x_i − y|²).
+	Gradient float64 // ‖gradient‖_g of the sum that was minimised: 0 at the mean
+	// Imbalance and Unsettled say how exact a mean with Mismatch is; both are 0 without. Imbalance is ‖Σ w_i v_i‖_g divided by the
+	// standard error of the mean, √(Σ w_i² ‖v_i‖²_g). Unsettled is the error of the geodesics q_i, which minimise d_σ where
+	// q_i(1) + σ² p_i(1) − x_i = 0: the largest norm of this vector, divided by √(Σ w_i |x_i − y|²).
 	Imbalance, Unsettled float64
-	Residual             float64 // the largest root mean square of Exp_y(v_i) − x_i over the coordinates
+	Residual             float64 // the largest |Exp_y(v_i) − x_i|/√d; with Mismatch this is the noise, not an error
 	Iterations           int
-	// Status is Stalled where the gradient or a logarithm did not reach its tolerance; Residual tells how far the
-	// logarithms are off.
+	// Status is Stalled if the gradient or a logarithm did not reach its tolerance; Residual says how far the logarithms
+	// are off.
 	Status geom.Status
 }
 
-// FrechetMean returns the point y that minimises Σ w_i d(y, x_i)², and the logarithms of the samples there. The gradient
-// is −2 Σ w_i Log_y(x_i) (Pennec, J. Math. Imaging Vision 25, 2006); the iteration takes quasi-Newton steps along
-// geodesics and accepts what makes the sum smaller. It is the mean where the samples lie in a convex ball, and
-// a local one elsewhere. All samples share every compiled call, and each logarithm sets out from the last one.
+// FrechetMean returns the point y that minimises Σ w_i d(y, x_i)², and the logarithms of the samples at y. The gradient of the sum
+// is −2 Σ w_i Log_y(x_i) (Pennec, J. Math. Imaging Vision 25, 2006). The iteration takes quasi-Newton steps along geodesics, and
+// accepts a step only if it makes the sum smaller. If the samples lie in a convex ball, the result is the one mean; elsewhere it
+// is a local minimum, which depends on Start. It is an error if the logarithms of more than half of the samples at the start are
+// not found.
 //
-// With Mismatch the sum is that of d_σ², and the manifold one with coordinates, not an Atlas. That is how to average landmarks
-// of real outlines (the deterministic atlas of Durrleman et al., NeuroImage 101, 2014). Its Tolerance is one of Imbalance, in
-// standard errors of the mean whatever the number of samples and the unit of length; a hundredth of it is one of Unsettled. A
-// sample that no smooth deformation reaches, such as an outline with points out of order, has several geodesics that are best
-// close by: it makes the search long, and where it does not settle the Status is Stalled. A matrix of all pairs of landmarks is
-// decomposed at every step, which suits up to about a thousand of them.
+// With Mismatch it minimises Σ w_i d_σ(y, x_i)² instead: use it for landmarks of real outlines (the result is the deterministic
+// atlas of Durrleman et al., NeuroImage 101, 2014). The points of the manifold must be coordinates; an Atlas is an error. The
+// iteration ends when Imbalance is at most Tolerance, a number of standard errors of the mean, and Unsettled at most Tolerance/100.
+// For a sample that no smooth deformation reaches, such as an outline with its points in a wrong order, several geodesics are
+// nearly best: the search takes long, and if it does not end, Status is Stalled. Every step decomposes the n×n matrix of the
+// kernel, which is fast enough for up to about a thousand landmarks.
 //
-// It takes Weights, Start, Mismatch, Tolerance (default 1e-8; with Mismatch 0.01) and MaxIterations (500).
+// It takes Weights, Start, Mismatch, Tolerance (default 1e-8 of the standard deviation √Variance; with Mismatch 0.01) and
+// MaxIterations (500).
 func FrechetMean[P geom.Point](on geom.Of[P], samples []P, opts ...Option) (*Mean[P], error) {
 	s := on.Geometry()
 	r, err := newRun("Fréchet mean", s, 0, opts, "Weights", "Start", "Mismatch")
@@ -94,15 +97,15 @@ func (m *Mean[P]) String() string {
 	return fmt.Sprintf("mean of %d samples, standard deviation %.4g, %s after %d iterations", len(m.Weights), math.Sqrt(m.Variance), m.Status, m.Iterations)
 }
 
-// level is the value at a point y of a sum over the samples that a centre minimises.
+// level describes, at a point y, a sum over the samples that a centre minimises.
 type level struct {
 	value   float64
 	weights []float64 // c_i, Σ c_i = 1: the sum falls along s = Σ c_i Log_y(x_i)
-	slope   float64   // by slope·‖s‖² to first order
-	size    float64   // the spread of the samples, by which steps are measured
+	slope   float64   // along s the sum falls by slope·‖s‖² to first order
+	size    float64   // the spread of the samples, the unit in which steps are measured
 }
 
-// candidate is a point with the logarithms of the samples and what follows from them.
+// candidate is a point y with the logarithms of the samples at y, and the step that they suggest.
 type candidate struct {
 	level
 	y        []float64
@@ -112,9 +115,9 @@ type candidate struct {
 	norm     float64   // ‖step‖_g
 }
 
-// centre walks to a point where the steps of the sum vanish, by Broyden's method in the ambient coordinates. The step
-// is the value of a vector field that falls by itself where one takes it (its Jacobian is close to −1), and what the
-// method remembers is not transported: near the end steps are short, and far from it the line search decides.
+// centre searches for a point where the step Σ c_i Log_y(x_i) is zero, by Broyden's method in the ambient coordinates. As a function
+// of y the step has a Jacobian close to −1. The vectors that the method remembers are not transported to new points: near the
+// end steps are short, and far from it the line search decides.
 func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) level) (*Mean[geom.Vec], error) {
 	at := func(y []float64, guess [][]float64) (*candidate, error) {
 		logs, err := r.space.LogFrom(repeat(y, len(samples)), samples, guess)
@@ -166,7 +169,7 @@ func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) l
 	return m, nil
 }
 
-// result describes the samples from a point; it is Stalled where a logarithm was not found.
+// result makes a Mean of a point and the logarithms of the samples; its Status is Stalled if a logarithm was not found.
 func (r *run) result(y []float64, logs []*geodesic, w []float64) *Mean[geom.Vec] {
 	m := &Mean[geom.Vec]{Point: y, Weights: w}
 	m.Velocities, m.Momenta = parts(logs)
@@ -181,8 +184,8 @@ func (r *run) result(y []float64, logs []*geodesic, w []float64) *Mean[geom.Vec]
 	return m
 }
 
-// search takes a step that lowers the sum, or at the limit of what rounding lets it tell, its gradient: along the
-// direction of the memory, else along the plain one. It returns nil where there is none.
+// search takes a step that lowers the sum, or its gradient where rounding hides a change of the sum: in the direction of
+// Broyden's method, and if that fails in the direction of the gradient. It returns nil if no step was found.
 func (r *run) search(now *candidate, memory *solve.Inverse, at func(y []float64, guess [][]float64) (*candidate, error)) (*candidate, []float64, error) {
 	for {
 		direction := now.step
@@ -227,7 +230,7 @@ func (r *run) search(now *candidate, memory *solve.Inverse, at func(y []float64,
 	}
 }
 
-// found reports samples out of reach, where they are the most.
+// found returns an error if the logarithms of more than half of the samples were not found.
 func found(logs []*geodesic) error {
 	lost, worst := 0, 0.0
 	for _, g := range logs {

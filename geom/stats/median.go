@@ -8,12 +8,13 @@ import (
 	"anatomy/geom"
 )
 
-// Median returns the geometric median, the point y that minimises Σ w_i d(y, x_i), by Weiszfeld's steps
-// Σ (w_i/d_i) Log_y(x_i) / Σ (w_i/d_i), accelerated (Fletcher, Venkatasubramanian and Joshi, NeuroImage 45, 2009). It is where half of
-// the weight may lie anywhere without moving it far. Gradient is ‖Σ w_i Log_y(x_i)/d_i‖_g, a number without unit. Where the
-// median is a sample, Point is exactly this sample and Gradient is what exceeds its weight, 0.
+// Median returns the geometric median: the point y that minimises Σ w_i d(y, x_i). It is robust: outliers with less than half of the
+// weight move it only a little. The iteration takes Weiszfeld's steps Σ (w_i/d_i) Log_y(x_i) / Σ (w_i/d_i) with d_i = d(y, x_i),
+// accelerated by Broyden's method (Fletcher, Venkatasubramanian and Joshi, NeuroImage 45, 2009). Gradient is
+// ‖Σ w_i Log_y(x_i)/d_i‖_g, a number without unit. If the median is one of the samples, Point is exactly this sample and Gradient
+// is 0.
 //
-// It takes Weights, Start, Tolerance (default 1e-8) and MaxIterations (500).
+// It takes Weights, Start, Tolerance (default 1e-8 of Σ w_i d_i) and MaxIterations (500).
 func Median[P geom.Point](on geom.Of[P], samples []P, opts ...Option) (*Mean[P], error) {
 	s := on.Geometry()
 	r, err := newRun("geometric median", s, 1e-8, opts, "Weights", "Start")
@@ -47,7 +48,7 @@ func (r *run) median(samples [][]float64, w []float64) (*Mean[geom.Vec], error) 
 	if err != nil || m.Status == geom.Cancelled {
 		return m, err
 	}
-	// The sum has a kink at every sample, where no gradient vanishes: try the one close by.
+	// The sum has a kink at every sample, where its gradient need not vanish: try the nearest sample.
 	nearest := floats.MinIdx(m.Distances)
 	logs, err := r.space.LogFrom(repeat(samples[nearest], len(samples)), samples, nil)
 	if err != nil {

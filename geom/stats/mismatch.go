@@ -11,14 +11,15 @@ import (
 	"anatomy/geom/solve"
 )
 
-// ridge is added to the cometric in preconditioners: directions in which a kernel is smaller count as equally stiff.
+// ridge is added to the cometric in preconditioners: directions with an eigenvalue below it count as equally stiff.
 const ridge = 0.01
 
 // inexactMean minimises Σ w_i (‖p_i‖²_g* + |q_i(1) − x_i|²/σ²) over the point y and the momenta p_i of the geodesics q_i from it.
 //
-// With each p_i the minimum of its own term, the derivative by y is −2 Σ w_i p_i: the mean is the root of Σ w_i p_i, whose
-// derivative by y is close to −(g* + σ²)⁻¹. σ falls from a value at which the terms have one minimum each, with a step of y
-// at every one; then Broyden's method takes the steps. The geodesics on the way are integrated coarsely.
+// If each p_i minimises its term, the derivative of the sum with respect to y is −2 Σ w_i p_i. So the mean is a root of Σ w_i p_i,
+// whose derivative with respect to y is close to −(g* + σ²)⁻¹. First σ falls from a value for which every term has only one minimum,
+// with one step of y at each σ; then Broyden's method takes the steps. Until y is close to the mean, geodesics are integrated
+// coarsely.
 func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], error) {
 	space := r.space
 	if geom.IsAtlas(space.M) {
@@ -33,8 +34,8 @@ func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], er
 		return nil, fmt.Errorf("%s: at the start: %w", r.Name, err)
 	}
 	const (
-		easy = 0.3  // σ at the start, by the size of the cometric
-		fall = 0.85 // of σ at every step
+		easy = 0.3  // σ at the start, divided by the square root of the mean eigenvalue of the cometric
+		fall = 0.85 // the factor of σ at every step
 	)
 	sigma := math.Max(r.sigma, easy*math.Sqrt(floats.Sum(c.values)/float64(len(c.values))))
 	b := &balance{run: r, weights: w, shots: newShots(r.Context(), space.With(geom.Integrator(ode.RK4, 5)), samples)}
@@ -79,8 +80,8 @@ func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], er
 }
 
 const (
-	onTheWay = 1e-2 // |F_i| by the spread of the samples, while y is far away
-	missing  = 1e-2 // the same at the end, by the tolerance
+	onTheWay = 1e-2 // the tolerance of |F_i|, divided by the spread of the samples, while y is far from the mean
+	missing  = 1e-2 // the tolerance of |F_i| at the end, divided by the spread and by the option Tolerance
 )
 
 // balance is a search for the point at which the momenta of geodesics to samples balance.
@@ -90,11 +91,11 @@ type balance struct {
 	point      []float64
 	weights    []float64
 	spread     float64 // √(Σ w_i |x_i − y|²)
-	least      float64 // what no standard error is below, where all samples are in one point
+	least      float64 // a lower bound of standard errors, for samples that are all at one point
 	iterations int
 }
 
-// from moves the start of all geodesics.
+// from moves the start of all geodesics to y, and searches for their momenta with σ² = variance.
 func (b *balance) from(y []float64, variance float64) error {
 	at, err := cometricAt(b.shots.space, y)
 	if err != nil {
@@ -113,7 +114,7 @@ func (b *balance) pull() ([]float64, float64) {
 	return pull, math.Sqrt(b.cometric.square(pull))
 }
 
-// standardError is √(Σ w_i² ‖p_i‖²), that of Σ w_i p_i.
+// standardError is √(Σ w_i² ‖p_i‖²), the standard error of Σ w_i p_i.
 func (b *balance) standardError() float64 {
 	square := 0.0
 	for i, root := range b.roots {
@@ -130,7 +131,7 @@ func (b *balance) imbalance() float64 {
 	return 0
 }
 
-// step returns (g* + σ²) Σ w_i p_i, by which y is off to first order, and its length.
+// step returns (g* + σ²) Σ w_i p_i, to first order the vector from y to the mean, and its length.
 func (b *balance) step() ([]float64, float64) {
 	pull, _ := b.pull()
 	step := b.cometric.sharp(pull)
@@ -138,7 +139,7 @@ func (b *balance) step() ([]float64, float64) {
 	return step, floats.Norm(step, 2)
 }
 
-// show says where the search is and whether it shall stop.
+// show reports how far the search has come, and returns whether it shall stop.
 func (b *balance) show() (stop bool, err error) {
 	squares, _, err := b.distances()
 	if err != nil {
@@ -148,7 +149,7 @@ func (b *balance) show() (stop bool, err error) {
 	return b.report(b.iterations, floats.Dot(b.weights, squares), 2*norm), nil
 }
 
-// settle moves y until the momenta balance to so many standard errors, with geodesics that are off by no more than miss.
+// settle moves y until the norm of Σ w_i p_i is at most imbalance standard errors, and every |F_i| at most miss times the spread.
 func (b *balance) settle(imbalance, miss float64) error {
 	var memory solve.Inverse
 	step, length := b.step()
@@ -189,7 +190,7 @@ func (b *balance) settle(imbalance, miss float64) error {
 	return nil
 }
 
-// result describes the samples from y, whether settled or not.
+// result makes a Mean of y and the geodesics to the samples, whether the search has ended at its tolerance or not.
 func (b *balance) result() (*Mean[geom.Vec], error) {
 	squares, misses, err := b.distances()
 	if err != nil {
@@ -219,7 +220,7 @@ func (b *balance) result() (*Mean[geom.Vec], error) {
 	return m, nil
 }
 
-// operation is the key of this package's functions: those that shoot geodesics have the integrator in it.
+// operation is the key of this package's compiled functions; for those that integrate geodesics it holds the integrator.
 type operation struct {
 	name   string
 	method ode.Method
@@ -228,7 +229,7 @@ type operation struct {
 
 func (o operation) String() string { return o.name }
 
-// shooting is the key of a function that shoots geodesics.
+// shooting is the key of a function that integrates geodesics.
 func shooting(name string, s *geom.Space[geom.Vec]) operation {
 	return operation{name, s.Method(), s.Steps()}
 }

@@ -5,8 +5,9 @@ import (
 	"anatomy/geom/solve"
 )
 
-// Minimise is solve.Minimise as a computation on a space, with the options of this package: Tolerance, in place of the one
-// given, and MaxIterations (500).
+// Minimise calls solve.Minimise for an objective o, started at x, as a computation on a space: it reports its iterations under the
+// name task, and ends early when the Context of the space ends. It takes Tolerance (the default is the argument) and
+// MaxIterations (500); both are those of solve.Minimise.
 func Minimise[P geom.Point](task string, on geom.Of[P], tolerance float64, o solve.Objective, x []float64, opts ...Option) (*solve.Minimum, error) {
 	r, err := newRun(task, on.Geometry(), tolerance, opts)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"anatomy/geom/solve"
 )
 
-// Option changes how a statistic is computed. Each function names those that it takes; another one is an error.
+// Option changes how a statistic is computed. The comment of each function lists the options it takes; any other is an error.
 type Option func(*options)
 
 type options struct {
@@ -22,49 +22,53 @@ type options struct {
 	maxIterations int
 }
 
-// Weights gives the samples weights, one a sample, not negative; they are divided by their sum.
+// Weights sets the weights of the samples: one number for each sample, none negative. They are divided by their sum.
 func Weights(w []float64) Option {
 	return func(o *options) { o.weights = w; o.given = append(o.given, "Weights") }
 }
 
-// Start is the point from which the iteration sets out. The default is the weighted mean of the numbers that stand for
-// points, on an Atlas the point nearest to it.
+// Start sets the point at which the iteration starts. The default is the weighted mean of the samples' coordinates, and on an Atlas
+// the point nearest to the weighted mean of the ambient vectors.
 func Start[P geom.Point](y P) Option {
 	return func(o *options) { o.start = y; o.given = append(o.given, "Start") }
 }
 
-// Mismatch lets geodesics miss the samples: a miss costs |Exp_y(v) − x|²/σ², beside ‖v‖²_g. Deformations have the cometric
-// as their covariance, and noise of the coordinates σ². For landmarks, whose kernels have k(0) = 1, σ is a pure number, the
-// noise as a share of the deformation in the large, whatever the unit of length; 0.1 suits outlines.
+// Mismatch sets σ and lets geodesics miss the samples: it replaces squared distances by d_σ², the minimum over v of
+// ‖v‖²_g + |Exp_y(v) − x|²/σ². This is a model in which deformations have the cometric as their covariance and the coordinates
+// have independent noise of variance σ². For landmarks, whose kernels have k(0) = 1, σ is a pure number, whatever the unit of
+// length: the share of the noise in a deformation that moves all landmarks together. 0.1 suits outlines. For a standard deviation
+// of noise as a length see Noise.
 func Mismatch(share float64) Option {
 	return func(o *options) { o.sigma = share; o.given = append(o.given, "Mismatch") }
 }
 
-// Noise is the standard deviation of the noise of a coordinate of the samples, in the unit of length.
+// Noise sets σ, the standard deviation of the noise of each coordinate of the samples, in the unit of length. Only FrameBundleMean
+// takes it; for the others see Mismatch.
 func Noise(length float64) Option {
 	return func(o *options) { o.sigma = length; o.given = append(o.given, "Noise") }
 }
 
-// Tolerance is the change at which an iteration ends, relative to the standard deviation of the samples.
+// Tolerance sets when an iteration ends: roughly, when its next step is shorter than t standard deviations of the samples. The
+// comment of each function gives the default and the precise meaning.
 func Tolerance(t float64) Option {
 	return func(o *options) { o.tolerance = t; o.given = append(o.given, "Tolerance") }
 }
 
-// MaxIterations bounds the iterations.
+// MaxIterations sets the limit of iterations; a computation that reaches it has the Status geom.MaxIterations.
 func MaxIterations(n int) Option {
 	return func(o *options) { o.maxIterations = n; o.given = append(o.given, "MaxIterations") }
 }
 
-// run is a computation under way on a space, with points as lists of numbers.
+// run is a computation while it runs, on a space with points as lists of numbers.
 type run struct {
 	options
 	*geom.Task
 	space *geom.Space[geom.Vec]
-	from  []float64 // where Start says to set out; nil for a default
+	from  []float64 // the option Start; nil without
 }
 
-// newRun collects the options of a computation that takes those named, with its default tolerance.
-// End it.
+// newRun starts a computation with its default tolerance and options: takes are the names of those that it accepts besides
+// Tolerance and MaxIterations. The caller must call End.
 func newRun[P geom.Point](task string, s *geom.Space[P], tolerance float64, opts []Option, takes ...string) (*run, error) {
 	r := &run{options: options{tolerance: tolerance, maxIterations: 500}, space: s.Flat()}
 	for _, o := range opts {
@@ -101,7 +105,7 @@ func newRun[P geom.Point](task string, s *geom.Space[P], tolerance float64, opts
 	return r, nil
 }
 
-// report says where an iteration is and whether it shall stop.
+// report reports an iteration, and returns whether the computation shall stop.
 func (r *run) report(iteration int, objective, gradient float64) (cancelled bool) {
 	return r.Report(geom.Progress{Iteration: iteration, Objective: objective, Gradient: gradient})
 }
@@ -112,7 +116,7 @@ func (r *run) minimise(o solve.Objective, x []float64) (*solve.Minimum, error) {
 	return solve.Minimise(r.Context(), o, x, r.tolerance, r.maxIterations)
 }
 
-// samplesOf checks points and returns their numbers and the normalised weights.
+// samplesOf checks the samples, and returns them as lists of numbers with the normalised weights.
 func samplesOf[P geom.Point](r *run, s *geom.Space[P], samples []P) (x [][]float64, w []float64, err error) {
 	if err := s.CheckAll("sample", samples); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", r.Name, err)
@@ -149,7 +153,7 @@ func (r *run) normalised(n int) ([]float64, error) {
 	return floats.ScaleTo(make([]float64, n), 1/sum, r.weights), nil
 }
 
-// startingPoint is where an iteration over the samples sets out.
+// startingPoint is the option Start or its default.
 func (r *run) startingPoint(samples [][]float64, w []float64) []float64 {
 	if r.from != nil {
 		return r.from

@@ -10,24 +10,26 @@ import (
 	"anatomy/geom"
 )
 
-// PCA describes samples by geodesics through a point: Exp_y(Σ_k s_k u_k) with modes u_k, orthonormal in the metric at y.
+// PCA describes samples by modes at a point y: tangent vectors u_k, orthonormal in the metric, and scores s_ik, for which the
+// points Exp_y(Σ_k s_ik u_k) are close to the samples x_i. TangentPCA and PrincipalGeodesics make it.
 type PCA[P geom.Point] struct {
-	Point     P
-	Modes     []P         // u_k, tangent vectors at Point, ‖u_k‖_g = 1
+	Point     P           // y
+	Modes     []P         // u_k, tangent vectors at y with ‖u_k‖_g = 1
 	Momenta   []P         // u_k♭
-	Variances []float64   // of the scores along each mode
-	Explained []float64   // the share of each mode in what there is to explain; see the function that made it
-	Scores    [][]float64 // s, of every sample along every mode
+	Variances []float64   // the variance of the scores of each mode, in the unit of lengths squared
+	Explained []float64   // the share of each mode in the variance, 0 to 1: see the function that made the PCA
+	Scores    [][]float64 // s_ik, Scores[i][k] of sample i along mode k, lengths
 
-	Iterations int // of PrincipalGeodesics
+	Iterations int // of PrincipalGeodesics; TangentPCA has none
 	Status     geom.Status
 }
 
-// TangentPCA returns the principal components of the logarithms of the samples at their mean, with respect to the metric
-// there: the eigenvectors of v ↦ Σ w_i v_i ⟨v_i, v⟩_g/(1 − Σ w_i²), which for equal weights is the sample covariance with
-// 1/(N−1) (Fletcher, Lu, Pizer and Joshi, IEEE Trans. Med. Imaging 23, 2004). They come from the N×N matrix of inner
-// products. There are at most N−1 modes; those whose standard deviation is below 1e-7 of the largest are left out.
-// The sign of a mode is that which makes its largest component positive. Explained is the share in the total variance.
+// TangentPCA returns the principal components of the logarithms v_i of the samples at their mean, with respect to the metric at
+// the mean. They are the eigenvectors of v ↦ Σ w_i v_i ⟨v_i, v⟩_g/(1 − Σ w_i²), for equal weights the sample covariance with the
+// factor 1/(N − 1) (Fletcher, Lu, Pizer and Joshi, IEEE Trans. Med. Imaging 23, 2004), computed from the N×N matrix of inner
+// products. Variances are the eigenvalues, the largest first, and Explained their shares in the sum of all eigenvalues. There are
+// at most N − 1 modes; modes whose standard deviation is below 1e-7 of the largest are left out. The sign of a mode is chosen so
+// that its component of largest absolute value is positive.
 func TangentPCA[P geom.Point](m *Mean[P]) (*PCA[P], error) {
 	if m == nil {
 		return nil, fmt.Errorf("tangent PCA: no mean")
@@ -121,7 +123,7 @@ func absolute(x []float64) []float64 {
 	return out
 }
 
-// At returns Exp_y(Σ_k s_k u_k), for as many scores as are given.
+// At returns the point Exp_y(Σ_k s_k u_k) for the given scores s_1, s_2, …, of the first modes. More scores than modes are an error.
 func (p *PCA[P]) At(on geom.Of[P], scores ...float64) (point P, err error) {
 	if len(scores) > len(p.Modes) {
 		return point, fmt.Errorf("PCA: %d scores for %d modes", len(scores), len(p.Modes))
@@ -137,7 +139,7 @@ func (p *PCA[P]) At(on geom.Of[P], scores ...float64) (point P, err error) {
 	return g.End, nil
 }
 
-// Mode returns points along mode k, counted from 0, at the given numbers of standard deviations from the mean.
+// Mode returns points along mode k, counted from 0: Exp_y(c √Variances_k u_k) for each number c of standard deviations.
 func (p *PCA[P]) Mode(on geom.Of[P], k int, deviations ...float64) ([]P, error) {
 	if k < 0 || k >= len(p.Modes) {
 		return nil, fmt.Errorf("PCA: mode %d of %d, counted from 0", k, len(p.Modes))

@@ -10,20 +10,22 @@ import (
 	"anatomy/geom"
 )
 
-// Statistic is what a permutation test compares two groups by.
+// Statistic is the number by which a permutation test compares two groups A and B.
 type Statistic int
 
 const (
-	// MeanDistance is the distance of the groups' means, d(ȳ_A, ȳ_B), with two Fréchet means for every permutation. For
-	// many landmarks take TangentMeanDistance.
+	// MeanDistance is the distance d(ȳ_A, ȳ_B) of the Fréchet means of the groups. Every permutation computes two Fréchet means;
+	// for many landmarks TangentMeanDistance is faster.
 	MeanDistance Statistic = iota
-	// TangentMeanDistance is ‖mean of v_i over A − mean of v_i over B‖_g of the logarithms v_i at the mean of all.
+	// TangentMeanDistance is ‖v̄_A − v̄_B‖_g, where v̄ is a group's mean of the logarithms v_i at the Fréchet mean of all samples.
 	TangentMeanDistance
-	// Dispersion is |D_A − D_B|, D the mean distance of a group's n samples from their own mean, times √(n/(n − 1)). What is
-	// permuted are the vectors from the means to the samples, in one tangent space and scaled by the same factor; D is that of
-	// the vectors of a permuted group from their mean (Anderson, Biometrics 62, 2006, permutes the residuals of the samples). The
-	// distances alone are not exchangeable: those in small groups are smaller, and bound to each other. With Mismatch the
-	// distances are those of the geodesics, without the noise. For the size of the test see geom/stats/calibrate.
+	// Dispersion is |D_A − D_B|, where D is the mean distance of a group's n samples from their Fréchet mean, times √(n/(n − 1)).
+	//
+	// A permutation exchanges not the samples but the residuals (Anderson, Biometrics 62, 2006): the vectors from the mean of a
+	// group to its samples, moved to one tangent space and scaled by √(n/(n − 1)). D of a permuted group is the mean distance of
+	// its vectors from their mean, times √(n/(n − 1)). The distances alone are not exchangeable, because those of a small group
+	// are shorter and depend on each other. With Mismatch distances are the lengths ‖v‖_g of the geodesics, without the
+	// noise. The command geom/stats/calibrate measures how often the test rejects equal groups.
 	Dispersion
 )
 
@@ -33,17 +35,18 @@ func (s Statistic) String() string {
 
 // Comparison is the result of a permutation test.
 type Comparison[P geom.Point] struct {
-	Statistic    float64   // of the groups as they are
-	P            float64   // (1 + #{permuted ≥ Statistic})/(1 + permutations)
-	Permuted     []float64 // the statistic of every permutation
-	MeanA, MeanB P         // the groups' means; for TangentMeanDistance nil
-	Status       geom.Status
+	Statistic    float64     // of the two groups
+	P            float64     // the p-value, (1 + number of Permuted ≥ Statistic)/(1 + number of Permuted)
+	Permuted     []float64   // the statistic of each permutation; one that is NaN counts as ≥ Statistic
+	MeanA, MeanB P           // the Fréchet means of the groups; nil for TangentMeanDistance
+	Status       geom.Status // Converged if all means and logarithms converged, else the status of one that did not
 }
 
-// PermutationTest tests whether two samples differ more than groups of their sizes drawn at random from all of them do. The
-// seed fixes the permutations. A cancelled test has the permutations done so far.
+// PermutationTest tests whether two groups a and b, of at least two samples each, differ more than random groups of the same sizes,
+// drawn from all samples. It computes the statistic of the given number of random permutations; equal seeds give equal
+// permutations. A test that is cancelled has the permutations computed so far.
 //
-// It takes Mismatch, Tolerance and MaxIterations, for the means.
+// It takes Mismatch, Tolerance and MaxIterations; all three are those of FrechetMean, for the means.
 func PermutationTest[P geom.Point](on geom.Of[P], a, b []P, statistic Statistic, permutations int, seed uint64, opts ...Option) (*Comparison[P], error) {
 	s := on.Geometry()
 	r, err := newRun("permutation test", s, 0, opts, "Mismatch")

@@ -9,13 +9,17 @@ import (
 	"anatomy/geom"
 )
 
-// PrincipalGeodesics returns the first principal geodesics through the mean of samples, found one by one: mode n is the
-// unit vector u_n, orthogonal to those before, for which the points Exp_y(Σ_k≤n s_ik u_k) with the best scores s_i leave the
-// least Σ w_i d(Exp_y(Σ_k s_ik u_k), x_i)² (Sommer, Lauze and Nielsen, Adv. Comput. Math. 40, 2014). Where space is flat, and close
-// to the mean, they are those of TangentPCA, from which the search sets out. Explained is the share of each mode in Σ w_i d(y, x_i)²
-// that it takes away, Variances are those of the scores, Σ w_i s_i²/(1 − Σ w_i²) less the square of their mean.
+// PrincipalGeodesics returns the first principal geodesics through the mean y of the samples. They are found one after the other:
+// mode n is the unit vector u_n, orthogonal to u_1 … u_(n−1), for which the minimum over all scores s_ik of
 //
-// The mean must be exact, without Mismatch. It takes Tolerance (default 1e-6) and MaxIterations (500, for every mode).
+//	Σ_i w_i d(Exp_y(Σ_(k≤n) s_ik u_k), x_i)²
+//
+// is least (Sommer, Lauze and Nielsen, Adv. Comput. Math. 40, 2014). In flat space, and for samples close to the mean, they are the
+// modes of TangentPCA, where the search starts. Explained is the share of Σ w_i d(y, x_i)² by which each mode reduces this sum.
+// Variances are those of the scores, (Σ w_i s_i² − (Σ w_i s_i)²)/(1 − Σ w_i²).
+//
+// The samples are those of which mean is the Fréchet mean, in the same order, made without Mismatch. It takes Tolerance (default
+// 1e-6: see solve.Minimise) and MaxIterations (500 for every mode).
 func PrincipalGeodesics[P geom.Point](on geom.Of[P], samples []P, mean *Mean[P], modes int, opts ...Option) (*PCA[P], error) {
 	s := on.Geometry()
 	r, err := newRun("principal geodesics", s, 1e-6, opts)

@@ -9,29 +9,31 @@ import (
 	"anatomy/geom"
 )
 
-// Regression is the geodesic γ(t) = Exp_p((t − t₀) v) that fits samples at times t_i best.
+// Regression is the geodesic γ(t) = Exp_p((t − t₀) v) that fits samples x_i at times t_i best.
 type Regression[P geom.Point] struct {
-	Origin    float64 // t₀, the weighted mean of the times
-	Point     P       // p = γ(t₀)
-	Velocity  P       // v = γ'(t₀), by the unit of t
-	Momentum  P       // v♭
-	Fitted    []P
+	Origin    float64   // t₀, the weighted mean of the times
+	Point     P         // p = γ(t₀)
+	Velocity  P         // v = γ'(t₀), in the unit of length per unit of t
+	Momentum  P         // v♭
+	Fitted    []P       // γ(t_i)
 	Residuals []float64 // d(γ(t_i), x_i); with Mismatch d_σ
 	Variance  float64   // Σ w_i Residuals_i²
-	R2        float64   // 1 − Variance over the same sum for the mean of the samples in place of γ(t_i)
+	R2        float64   // R² = 1 − Variance/Σ w_i d(y, x_i)², y the Fréchet mean of the samples
 
 	Iterations int
 	Status     geom.Status
 }
 
-// Regress returns the geodesic that minimises Σ w_i d(γ(t_i), x_i)² (Fletcher, Int. J. Computer Vision 105, 2013). It sets out
-// from the Fréchet mean and the regression in its tangent space, and descends by the exact gradient: the residuals'
-// logarithms, taken back along the geodesics by reverse-mode differentiation.
+// Regress returns the geodesic γ that minimises Σ w_i d(γ(t_i), x_i)² (Fletcher, Int. J. Computer Vision 105, 2013). The times t
+// are numbers in any unit, one for each sample and not all equal. The search starts at the Fréchet mean, with the regression in
+// its tangent space. It uses the exact gradient, which reverse-mode differentiation computes from the logarithms of the residuals.
 //
-// With Mismatch(σ), for many landmarks, the distances are d_σ: to every sample leads a geodesic of its own from γ(t_i), which may
-// miss it, on a manifold with coordinates. What is long is penalised in these, not in γ: slopes are not shrunk.
+// Mismatch(σ), for many landmarks, replaces d by d_σ: from each γ(t_i) a second geodesic leads towards x_i, and may miss it. Only
+// the lengths of these second geodesics are penalised, not the length of γ, so the velocity of γ is not shrunk. The points of
+// the manifold must be coordinates; an Atlas is an error.
 //
-// It takes Weights, Start (of the mean), Mismatch, Tolerance (default 1e-6; with Mismatch 0.01) and MaxIterations (500).
+// It takes Weights, Start (for the Fréchet mean), Mismatch, Tolerance (default 1e-6, with Mismatch 0.01: see solve.Minimise) and
+// MaxIterations (500).
 func Regress[P geom.Point](on geom.Of[P], t []float64, samples []P, opts ...Option) (*Regression[P], error) {
 	s := on.Geometry()
 	r, err := newRun("geodesic regression", s, 0, opts, "Weights", "Start", "Mismatch")
@@ -142,7 +144,7 @@ func (r *Regression[P]) String() string {
 	return fmt.Sprintf("geodesic regression of %d samples, R² %.3f, %s after %d iterations", len(r.Fitted), r.R2, r.Status, r.Iterations)
 }
 
-// At returns γ(t) at each time.
+// At returns the points γ(t), one for each given time, in the unit of the times of Regress.
 func (r *Regression[P]) At(on geom.Of[P], t ...float64) ([]P, error) {
 	points := make([]P, len(t))
 	momentum := geom.Numbers(r.Momentum)

@@ -14,14 +14,14 @@ import (
 	"anatomy/geom/solve"
 )
 
-// shots are geodesics q_i from points y_i that end near samples x_i: each minimises ‖p‖²_g* + |q(1) − x_i|²/σ² over its
-// momentum p at y_i, on a manifold with coordinates. Where that is least, p is the root of the transversality condition
+// shots are geodesics q_i from points y_i that end near samples x_i, on a manifold whose points are coordinates. Each minimises
+// ‖p‖²_g* + |q(1) − x_i|²/σ² over its momentum p at y_i. At the minimum p is a root of the transversality condition
 //
 //	F_i(p) = q(1) + σ² p(1) − x_i = 0
 //
 // (Beg, Miller, Trouvé and Younes, Int. J. Computer Vision 61, 2005, for images), whose derivative is close to g*(y_i) + σ².
-// So the search for all p_i takes values of flows and no gradients, and goes on from where it stands when the y_i or σ have
-// changed a little. The y_i are close together: g* at one of them serves all.
+// So the search for all p_i needs flows and no gradients, and can continue from the current p_i when the y_i or σ have changed
+// a little. The y_i are close together, so that g* at one of them is good enough for all.
 type shots struct {
 	ctx       context.Context
 	space     *geom.Space[geom.Vec]
@@ -41,9 +41,9 @@ func newShots(ctx context.Context, space *geom.Space[geom.Vec], samples [][]floa
 	return s
 }
 
-// aim moves the starts of the geodesics to y, with the cometric at one of these points or close by, changes σ², and searches for the momenta there: by Broyden's method, where that
-// does not arrive by Newton's, and where that does not either, because the momenta have no neighbours that solve the changed
-// problem, by descent from rest.
+// aim moves the starts of the geodesics to y, with the cometric at one of these points or close by, changes σ², and searches for
+// the new momenta: by Broyden's method; if that fails by Newton's method; and if that fails too, because the changed problem has
+// no solution near the old momenta, by descent from p = 0.
 func (s *shots) aim(y [][]float64, at *cometric, variance float64) error {
 	s.y, s.cometric, s.variance = y, at, variance
 	all := make([]int, len(s.roots))
@@ -53,7 +53,7 @@ func (s *shots) aim(y [][]float64, at *cometric, variance float64) error {
 	if err := s.equations(all).Renew(s.roots); err != nil {
 		return err
 	}
-	// Those that are found are evaluated no longer.
+	// Only momenta that are not found yet are evaluated.
 	for range 4 {
 		if which := s.open(); len(which) > 0 {
 			if err := s.equations(which).Broyden(s.ctx, s.only(which), 5); err != nil {
@@ -89,7 +89,7 @@ func (s *shots) aim(y [][]float64, at *cometric, variance float64) error {
 	return nil
 }
 
-// open is which momenta are not found.
+// open returns the numbers of the samples whose momenta are not found yet.
 func (s *shots) open() (which []int) {
 	for i, r := range s.roots {
 		if !r.Done {
@@ -132,8 +132,8 @@ func (s *shots) newton() error {
 	return nil
 }
 
-// call runs a graph function of (y, σ², x, rows…) for some of the samples. Their number is rounded up to one of few, for each
-// of which the function is compiled.
+// call runs a graph function of (y, σ², x, rows…) for some of the samples. It pads their number to one of a few sizes, so that the
+// function is compiled for these sizes only.
 func (s *shots) call(name string, fn func(y, variance, x *graph.Node, rows []*graph.Node) []*graph.Node, which []int, rows ...[][]float64) (engine.Values, error) {
 	size := len(s.samples)
 	for size > 1 && (size+2)/3 >= len(which) {
@@ -210,8 +210,7 @@ func (s *shots) distance(y, variance, x, p *graph.Node) []*graph.Node {
 	return []*graph.Node{graph.Add(squares, graph.Div(misses, variance)), misses}
 }
 
-// descend minimises ‖p‖²_g* + |q(1) − x|²/σ² for some of the samples from p = 0, as far as it takes for Newton's method to
-// find the root.
+// descend minimises ‖p‖²_g* + |q(1) − x|²/σ² for some of the samples from p = 0, until Newton's method can find the root.
 func (s *shots) descend(which []int) error {
 	d := len(s.y[0])
 	found, err := solve.Minimise(s.ctx, solve.Objective{
@@ -246,8 +245,8 @@ func (s *shots) descend(which []int) error {
 	return s.equations(which).Renew(s.only(which))
 }
 
-// cometric is g* at a point as a matrix on the host: K ⊗ 1 of a PointCometric, whose points have width coordinates, else K is all
-// of it and width 1.
+// cometric is g* at a point as a matrix on the host, with its eigenvalues and eigenvectors. For a PointCometric it is K ⊗ 1, where
+// k is K and width the number of coordinates of a point; otherwise k is g* and width is 1.
 type cometric struct {
 	k       *mat.SymDense
 	width   int
