@@ -1,14 +1,21 @@
-// Package solve finds roots and minima for functions that are dear to evaluate: flows on a graph, many of them in one
-// call. It works on the host, on vectors of numbers.
+// Package solve finds roots and minima of functions that are expensive to evaluate, such as the end points of geodesics, many of
+// which are computed in one call. It works on vectors of numbers on the host.
 //
-//   - System is many independent systems of equations F_b(x_b) = 0 that are evaluated together. Broyden's method takes no
-//     derivatives, Newton's method with GMRES takes them along directions.
-//   - FixedPoint is one system, searched for by Anderson's method, that gives its next point out and takes the value in:
-//     for searches whose equations change on the way, or are evaluated with those of others.
+//   - System is many independent systems of equations F_b(x_b) = 0 that are evaluated together. Its method Broyden needs no
+//     derivatives; Newton, with GMRES, needs derivatives in given directions.
+//   - FixedPoint solves one system by Anderson's method. The caller evaluates F and passes the value to Learn: use it if the
+//     equations change during the search, or are evaluated together with others.
 //   - Minimise is the limited-memory BFGS method with a preconditioner.
-//   - Inverse and Anderson are what these remember, for iterations with a line search of their own.
+//   - Inverse and Anderson are the memories of Broyden's and Anderson's methods, for iterations with another line search.
 //
-// Everything ends at a tolerance, where no step makes progress, at a limit, or when its context ends; Status says which.
+// To solve F(x) = 0 for one x, for example:
+//
+//	system := solve.System{Residual: func(x [][]float64) ([][]float64, error) { return [][]float64{f(x[0])}, nil }}
+//	root := solve.NewRoot(x, f(x), 1e-10)
+//	err := system.Broyden(ctx, []*solve.Root{root}, 100) // then root.Done, root.X, root.Norm
+//
+// An iteration ends when it meets its tolerance, when no step makes progress, at a limit, or when its context ends. Status says
+// which; an error means that an evaluation failed.
 package solve
 
 // Status says how an iteration ended.
@@ -16,9 +23,9 @@ type Status int
 
 const (
 	Converged     Status = iota // the tolerance was met
-	Stalled                     // no step made progress any more: the best point found is returned
+	Stalled                     // no step made progress; the result is the best point found
 	MaxIterations               // the limit of iterations was reached
-	Cancelled                   // the user stopped it
+	Cancelled                   // the context ended, for example because the user stopped the computation
 )
 
 func (s Status) String() string {

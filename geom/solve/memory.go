@@ -7,11 +7,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Inverse is the inverse of a Jacobian close to the identity as Broyden's good method learns it: B = 1 + Σ_k u_k w_kᵀ. The zero
-// value is 1.
+// Inverse is an approximation B = 1 + Σ_k u_k w_kᵀ of the inverse of a Jacobian that is close to the identity, as Broyden's "good"
+// method learns it. The zero value is the identity.
 type Inverse struct{ u, w [][]float64 }
 
-// Identity says that nothing has been learned.
+// Identity reports whether B is the identity, that is, whether nothing has been learned.
 func (b *Inverse) Identity() bool { return len(b.u) == 0 }
 
 // Apply returns B y.
@@ -23,8 +23,8 @@ func (b *Inverse) Apply(y []float64) []float64 {
 	return z
 }
 
-// Learn changes B so that it takes the difference y of values to that s of arguments: B⁺ = B + (s − B y) sᵀB/(sᵀ B y). Where the
-// denominator all but vanishes B stays.
+// Learn updates B to B + (s − B y) sᵀB/(sᵀ B y), so that B y = s, where s is a step and y the change of the function's value
+// along it. If the denominator is nearly zero, at most 1e-8 |s|², B stays as it is.
 func (b *Inverse) Learn(s, y []float64) {
 	by := b.Apply(y)
 	den := floats.Dot(s, by)
@@ -40,14 +40,14 @@ func (b *Inverse) Learn(s, y []float64) {
 	b.u, b.w = append(b.u, u), append(b.w, w)
 }
 
-// Anderson remembers the last steps dx_k of a search for a root with the changes df_k of its residual (D. G. Anderson, J. ACM
-// 12, 1965).
+// Anderson remembers the last steps dx_k of a search for a root, and the changes df_k of the residual along them (D. G. Anderson,
+// J. ACM 12, 1965).
 type Anderson struct {
-	Memory int // how many, at most as many as a step has components
+	Memory int // how many steps are remembered; at most the number of components of a step
 	dx, df [][]float64
 }
 
-// Learn adds a step and what it changed.
+// Learn adds a step dx and the change df of the residual along it, and forgets the oldest step if there are more than Memory.
 func (a *Anderson) Learn(dx, df []float64) {
 	a.dx, a.df = append(a.dx, dx), append(a.df, df)
 	if len(a.dx) > a.Memory {
@@ -55,12 +55,12 @@ func (a *Anderson) Learn(dx, df []float64) {
 	}
 }
 
-// Forget removes everything.
+// Forget removes all steps.
 func (a *Anderson) Forget() { a.dx, a.df = nil, nil }
 
-// Correct returns x − Σ c_k dx_k and f − Σ c_k df_k with the c_k for which the latter is least: the point at which the residual
-// would be least if it were affine. A step from there is one in a direction that is not known yet. Steps that make the c_k
-// ambiguous are forgotten, the oldest first.
+// Correct returns the point x − Σ c_k dx_k and the residual f − Σ c_k df_k, with the c_k for which the norm of this residual is
+// least. If the residual were an affine function of x, this would be its value at the point. The next step starts from this point,
+// and takes a direction that the memory does not cover. Steps that make the c_k ambiguous are forgotten, the oldest first.
 func (a *Anderson) Correct(x, f []float64) (point, residual []float64) {
 	point, residual = append([]float64{}, x...), append([]float64{}, f...)
 	for len(a.df) > 0 {
@@ -84,25 +84,27 @@ func (a *Anderson) Correct(x, f []float64) (point, residual []float64) {
 	return point, residual
 }
 
-// FixedPoint searches for a root of F, whose Jacobian is close to the identity, by Anderson's method: the step −F from
-// the point that Correct finds. Where |F| grows it goes back to the best point and takes shorter steps, without memory.
-// Evaluate F at X and call Learn with the value, until that returns true or Damping is too small to be worth more.
+// FixedPoint searches for a root of a function F whose Jacobian is close to the identity, by Anderson's method: a step −Damping·F
+// from the point that Anderson.Correct finds. If |F| more than doubles, the search returns to the best point, forgets its steps
+// and divides Damping by 4. Evaluate F at X and pass the value to Learn, until Learn returns true or Damping is so small that you
+// give up.
 type FixedPoint struct {
 	X       []float64 // where F is to be evaluated next
 	Best    []float64 // the point with the least residual, nil before the first value
 	Norm    float64   // |F(Best)|
-	Damping float64   // the factor of steps: 1, or less after failures
+	Damping float64   // the factor of the steps: 1 at first, less after failures
 
 	f      []float64 // F(Best)
 	memory Anderson
 }
 
-// NewFixedPoint starts a search at x that remembers so many steps, at most as many as x has components.
+// NewFixedPoint starts a search at x that remembers the given number of steps, at most as many as x has components.
 func NewFixedPoint(x []float64, memory int) *FixedPoint {
 	return &FixedPoint{X: x, Damping: 1, memory: Anderson{Memory: min(memory, len(x))}}
 }
 
-// Learn takes the value f of F at X. It moves X on, or returns true where |f| is no larger than the tolerance.
+// Learn takes the value f of F at X. It returns true if |f| is at most the tolerance, and then Best is the root; otherwise it sets
+// X to the next point.
 func (p *FixedPoint) Learn(f []float64, tolerance float64) (found bool) {
 	norm := floats.Norm(f, 2)
 	if p.Best != nil && !(norm <= 2*p.Norm) { // also where it is not a number

@@ -7,36 +7,43 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Objective is a function f to be minimised over vectors.
+// Objective is a function f ≥ 0 to be minimised over vectors.
 type Objective struct {
-	// Value returns f(x) and its gradient; +Inf where x is out of bounds.
+	// Value returns f(x) and its gradient, of the length of x. It returns +Inf where x is out of bounds, but not at the start.
 	Value func(x []float64) (f float64, gradient []float64, err error)
-	// Precondition applies a symmetric positive definite matrix, close to a multiple of the inverse Hessian; nil is 1.
+	// Precondition applies a symmetric positive definite matrix P, with FirstStep·P close to the inverse Hessian; nil is the
+	// identity.
 	Precondition func(gradient []float64) ([]float64, error)
-	// FirstStep is that multiple, until there are differences of gradients that tell it.
+	// FirstStep is the factor of P in the first step. Later steps take it from differences of gradients.
 	FirstStep float64
-	// Retract returns the point to which a step d leads from x; nil is x + d. An error says that it is out of bounds.
+	// Retract returns the point to which a step d leads from x; nil is x + d. An error means that the point is out of bounds.
 	Retract func(x, d []float64) ([]float64, error)
-	// Renew, if there is one, is called with the present point every 25 iterations: it may change the preconditioner.
+	// Renew, if not nil, is called with the current point every 25 iterations: it may change the preconditioner.
 	Renew func(x []float64) error
-	// Scale is a large value of f, by which the end is told where f goes to zero; 0 for its value at the start.
+	// Scale is a typical large value of f, used by the test of convergence where f itself goes to zero; 0 stands for f at the
+	// start.
 	Scale float64
-	// Report, if there is one, is told before every iteration where it stands.
+	// Report, if not nil, is called at every iteration with the value of f and the norm of the gradient, as in Minimum.
 	Report func(iteration int, f, gradient float64)
 }
 
-// Minimum is where Minimise ended.
+// Minimum is the point where Minimise ended.
 type Minimum struct {
 	X          []float64
 	Value      float64
-	Gradient   float64 // norm of the gradient by the inverse Hessian as it is known: √(gᵀH g)
+	Gradient   float64 // √(gᵀ H g), with the gradient g and the current approximation H of the inverse Hessian
 	Iterations int
 	Status     Status
 }
 
-// Minimise is the limited-memory BFGS method (J. Nocedal and S. J. Wright, Numerical Optimization, 2006, algorithm 7.4)
-// with a preconditioner and a backtracking line search. It ends when a step promises to lower f by less than tolerance²
-// times f, or where f goes to zero, of a millionth of its scale.
+// Minimise minimises an objective from x by the limited-memory BFGS method (J. Nocedal and S. J. Wright, Numerical Optimization,
+// 2006, algorithm 7.4) with a preconditioner and a backtracking line search. It has converged when
+//
+//	gᵀ H g ≤ tolerance² (f + 1e-6 Scale),
+//
+// with the gradient g and the approximation H of the inverse Hessian: then the next step is expected to lower f by less than
+// about tolerance²·f. If it stalls, reaches maxIterations or ctx ends, it returns the best point so far, and no error; an error
+// is one of Value, Precondition or Renew.
 func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, maxIterations int) (*Minimum, error) {
 	const remembered = 30
 	type pair struct {
@@ -60,7 +67,7 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 		least = 1e-6 * f
 	}
 	m := &Minimum{Status: MaxIterations}
-	// rescaled is what the preconditioner must be multiplied with to suit the last difference of gradients.
+	// rescaled sets the factor of the preconditioner that agrees best with the last difference of gradients.
 	rescaled := func() error {
 		last := pairs[len(pairs)-1]
 		hy, err := o.Precondition(last.y)
@@ -141,7 +148,7 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 				m.Status = Stalled
 				break
 			}
-			pairs, scale = nil, o.FirstStep // the memory misleads
+			pairs, scale = nil, o.FirstStep // start again without memory
 			continue
 		}
 		s := floats.ScaleTo(make([]float64, len(d)), t, d)

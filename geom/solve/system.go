@@ -7,40 +7,40 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// System is B independent systems of equations F_b(x_b) = 0, b = 0, …, B − 1, evaluated together. Systems whose root is found
-// are evaluated with the others, at that root: the number of systems in a call is that of a compiled function.
+// System is B independent systems of equations F_b(x_b) = 0, b = 0, …, B − 1, that are evaluated together. All B are evaluated in
+// every call, also those whose root is found, because a compiled function has a fixed number of systems.
 type System struct {
-	// Residual returns F_b(x_b) for every system, NaN where it has no value.
+	// Residual returns F_b(x_b) for every system, NaN where F_b is not defined.
 	Residual func(x [][]float64) ([][]float64, error)
-	// Derivative returns F_b'(x_b)·dx_b for every system. Only Newton asks for it.
+	// Derivative returns F_b'(x_b)·dx_b for every system. Only Newton needs it.
 	Derivative func(x, dx [][]float64) ([][]float64, error)
-	// Precondition applies a matrix M_b close to the inverse of F_b' for every system; nil is M_b = 1.
+	// Precondition returns M_b f_b for every system, with a matrix M_b close to the inverse of F_b'; nil stands for M_b = 1.
 	Precondition func(f [][]float64) ([][]float64, error)
 }
 
-// Root is where the search for the root of one system stands. Whoever moves X, or changes the equations, calls Renew.
+// Root is the state of the search for a root of one system. If you change X, or the equations, call System.Renew.
 type Root struct {
-	X, F       []float64 // the best point and its residual
+	X, F       []float64 // the best point so far and its residual F_b(X)
 	Norm       float64   // |F|
-	Tolerance  float64   // the root is found where Norm is no larger
-	Iterations int       // evaluations of Broyden's method and steps of Newton's
-	Done       bool      // nothing is searched for any more
-	Status     Status    // how it ended, where it is done
+	Tolerance  float64   // X is a root if Norm is at most this
+	Iterations int       // evaluations in Broyden plus steps of Newton
+	Done       bool      // the search has ended
+	Status     Status    // how it ended, if Done
 
 	inverse Inverse   // of the Jacobian, as Broyden's method has learned it
-	step    []float64 // the next one, before it is shortened
-	alpha   float64   // by this factor
-	stuck   bool      // Broyden's method makes no progress
+	step    []float64 // the next step is alpha·step
+	alpha   float64
+	stuck   bool // Broyden's method makes no progress
 }
 
-// NewRoot starts a search at x with the residual f.
+// NewRoot starts a search at x, where the residual is f. It is Done if |f| is at most the tolerance.
 func NewRoot(x, f []float64, tolerance float64) *Root {
 	r := &Root{X: x, F: f, Norm: floats.Norm(f, 2), Tolerance: tolerance}
 	r.Done = r.Norm <= tolerance
 	return r
 }
 
-// open says whether a root is still searched for.
+// open reports whether any root is still searched for.
 func open(roots []*Root) bool {
 	for _, r := range roots {
 		if !r.Done {
@@ -50,7 +50,7 @@ func open(roots []*Root) bool {
 	return false
 }
 
-// cancel ends all searches if the context has ended.
+// cancel ends all searches if the context has ended, and reports whether it has.
 func cancel(ctx context.Context, roots []*Root) bool {
 	if ctx.Err() == nil {
 		return false
@@ -63,7 +63,7 @@ func cancel(ctx context.Context, roots []*Root) bool {
 	return true
 }
 
-// Improve moves roots to guesses where these are better.
+// Improve evaluates a guess for each root, and moves the root there if the norm of the residual is smaller.
 func (s System) Improve(roots []*Root, guess [][]float64) error {
 	f, err := s.Residual(guess)
 	if err != nil {
@@ -78,8 +78,8 @@ func (s System) Improve(roots []*Root, guess [][]float64) error {
 	return nil
 }
 
-// Renew evaluates the residuals at the present points anew, after the equations have changed a little: what Broyden's
-// method has learned of them stays.
+// Renew evaluates the residuals at the current points again, after X was moved or the equations have changed a little. Searches
+// that had ended are open again unless the tolerance is met. What Broyden has learned of the Jacobian is kept.
 func (s System) Renew(roots []*Root) error {
 	x := make([][]float64, len(roots))
 	for b, r := range roots {
@@ -103,13 +103,13 @@ func (s System) precondition(f [][]float64) ([][]float64, error) {
 	return s.Precondition(f)
 }
 
-// memory is how many steps Broyden's method learns from before it starts anew from M_b.
+// memory is how many steps Broyden's method learns from before it starts again from M_b.
 const memory = 120
 
-// Broyden is Broyden's good method from the Jacobians M_b⁻¹, with steps that are shortened where they do not reduce |F_b|
-// (C. G. Broyden, Math. Comp. 19, 1965). It converges superlinearly. Roots that it does not find within maxIterations
-// evaluations, or where it gets stuck, are left open. Called again it goes on with what it has learned, and where it was
-// stuck from M_b anew.
+// Broyden searches for the roots by Broyden's "good" method, started with the approximations M_b⁻¹ of the Jacobians (C. G. Broyden,
+// Math. Comp. 19, 1965). A step that does not reduce |F_b| is shortened. Convergence is superlinear. Roots that are not found
+// within maxIterations evaluations, or for which no step makes progress, are left with Done false. Another call continues with
+// what was learned; where no step made progress it starts again from M_b.
 func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) error {
 	values := make([][]float64, len(roots)) // M_b F_b at the best points
 	for b, r := range roots {
@@ -173,9 +173,10 @@ func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) e
 	return nil
 }
 
-// Newton is the inexact Newton method: GMRES solves the linear systems, with M_b from the right, and the steps are halved
-// until they reduce |F_b| (S. C. Eisenstat and H. F. Walker, SIAM J. Sci. Comput. 17, 1996). All roots are done when it
-// returns.
+// Newton searches for the roots by the inexact Newton method: GMRES solves the linear systems, with the right preconditioner M_b,
+// and steps are halved until they reduce |F_b| (S. C. Eisenstat and H. F. Walker, SIAM J. Sci. Comput. 17, 1996). When it returns
+// without error all roots are Done, and their Status says how the search ended: Converged, Stalled, MaxIterations (Newton steps) or
+// Cancelled.
 func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) error {
 	for iteration := 0; open(roots); iteration++ {
 		if cancel(ctx, roots) {
@@ -236,8 +237,8 @@ func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) er
 	return nil
 }
 
-// gmres solves F'(x_b) d_b = −F_b for all open systems in step, to the relative residual eta or as far as maxIterations lead
-// (Y. Saad and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 1986). It searches for M_b⁻¹ d_b.
+// gmres solves F'(x_b) d_b = −F_b for all open systems at once, until the relative residual is at most eta or maxIterations are
+// done (Y. Saad and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 1986). Its unknowns are M_b⁻¹ d_b.
 func (s System) gmres(ctx context.Context, roots []*Root, eta float64, maxIterations int) ([][]float64, error) {
 	x := make([][]float64, len(roots))
 	v := make([][][]float64, len(roots)) // Krylov bases

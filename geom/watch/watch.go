@@ -1,5 +1,16 @@
-// Package watch is how long computations hear of a wish to stop, and tell where they are. It imports nothing of the rest, so
-// that a notebook's cell can watch without linking it.
+// Package watch lets long computations report their progress and be stopped. It imports no other package of this module, so that
+// a notebook's cell can show progress without linking the rest.
+//
+// A computation is a Task:
+//
+//	task := watch.Begin("my search", ctx, nil) // the context stops it; nil: no listener
+//	defer task.End()
+//	for k := range 100 {
+//		…
+//		if task.Report(watch.Progress{Iteration: k, Objective: f}) {
+//			break // the context has ended
+//		}
+//	}
 package watch
 
 import (
@@ -9,16 +20,16 @@ import (
 	"sync/atomic"
 )
 
-// Progress is where a computation stands.
+// Progress says how far a computation has come.
 type Progress struct {
-	Task      string
-	Iteration int     // permutations done, for a permutation test
-	Total     int     // how many there will be, 0 where nobody knows
-	Objective float64 // what is being minimised
-	Gradient  float64 // the norm of its gradient, in the unit of the statistic
+	Task      string  // the name of the computation; Report sets it
+	Iteration int     // how many iterations are done, or permutations for a permutation test
+	Total     int     // how many there will be, 0 if unknown
+	Objective float64 // the value of what is being minimised, in the unit of the statistic
+	Gradient  float64 // the norm of its gradient, as the statistic defines it
 }
 
-// String is one line for a display.
+// String returns one line for a display: a bar if Total is known, and numbers otherwise.
 func (p Progress) String() string {
 	if p.Total > 0 {
 		const width = 30
@@ -28,17 +39,18 @@ func (p Progress) String() string {
 	return fmt.Sprintf("%s: iteration %d, objective %.8g, gradient %.2g", p.Task, p.Iteration, p.Objective, p.Gradient)
 }
 
-// Surroundings are where computations run, such as a notebook's cell. Called when a computation begins they return a context that ends
-// when it shall stop, what shows its progress and what is called at its end.
+// Surroundings give computations what they need from the place where they run, such as a notebook's cell. The function is called
+// when a computation begins. It returns a context that ends when the computation shall stop, a function that shows its progress,
+// and one that is called at its end; none may be nil.
 type Surroundings func() (ctx context.Context, show func(Progress), end func())
 
 var surroundings atomic.Pointer[Surroundings]
 
-// Interactive sets the surroundings of computations that have no context or listener of their own. Package nb calls it for the
-// cells of a notebook; packages and programs leave it alone.
+// Interactive sets the Surroundings of all computations that are begun without a context or without a listener. Package nb calls it
+// for the cells of a notebook; other packages and programs should not.
 func Interactive(s Surroundings) { surroundings.Store(&s) }
 
-// Task is a long computation under way.
+// Task is a long computation while it runs.
 type Task struct {
 	Name string
 	ctx  context.Context
@@ -46,8 +58,8 @@ type Task struct {
 	end  func()
 }
 
-// Begin begins a computation that can be watched and stopped; call End when it is over. Without a context or a listener of
-// its own, nil, it has those of Interactive.
+// Begin starts a computation with a name. It stops when ctx ends, and calls show at every Report. If ctx or show is nil, it takes
+// that of the Surroundings set by Interactive, if any. Call End at the end.
 func Begin(name string, ctx context.Context, show func(Progress)) *Task {
 	t := &Task{name, ctx, show, func() {}}
 	if s := surroundings.Load(); s != nil && (ctx == nil || show == nil) {
@@ -69,7 +81,7 @@ func Begin(name string, ctx context.Context, show func(Progress)) *Task {
 	return t
 }
 
-// Report says where the computation is, and returns whether it shall stop.
+// Report passes p, with the name of the task, to the listener, and returns whether the computation shall stop.
 func (t *Task) Report(p Progress) (stop bool) {
 	p.Task = t.Name
 	t.show(p)
@@ -79,13 +91,13 @@ func (t *Task) Report(p Progress) (stop bool) {
 // Stopped reports whether the computation shall stop.
 func (t *Task) Stopped() bool { return t.ctx.Err() != nil }
 
-// Quiet is the same computation without anybody hearing of its progress, for parts of it.
+// Quiet returns a task that stops with this one and whose reports go nowhere: use it for a part of the computation.
 func (t *Task) Quiet() *Task {
 	return &Task{t.Name, t.ctx, func(Progress) {}, func() {}}
 }
 
-// Context is that of the computation.
+// Context returns the context of the computation; it is never nil.
 func (t *Task) Context() context.Context { return t.ctx }
 
-// End frees what a display holds.
+// End tells the display that the computation has ended.
 func (t *Task) End() { t.end() }
