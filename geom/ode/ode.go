@@ -1,9 +1,17 @@
-// Package ode integrates fields dy = f(t, y)·dz inside compiled loops: ordinary differential equations (dz = dt),
-// Hamiltonian systems, and stochastic equations with noise that is an input, dz = (dt, dW). Everything that moves goes through
-// it: geodesics, transport, development.
+// Package ode integrates differential equations dy = f(t, y)·dz inside compiled loops: ordinary ones (dz = dt), Hamiltonian
+// systems, and stochastic ones whose noise is an input (dz = (dt, dW)). Geodesics, transport and development are all integrated by
+// it.
 //
-// A state y is a list of nodes of any shapes, a point with its frame or a position with its momentum. All functions
-// build graphs; reverse mode goes through an integration as through any other graph.
+// A state y is a list of nodes of any shapes, such as a point with a frame, or a position with a momentum. All functions build
+// graphs, so that an integration can be differentiated in reverse mode like any other graph. The harmonic oscillator from time 0
+// to 1, in 20 steps of the method of Runge and Kutta:
+//
+//	field := ode.Hamilton(func(q, p *Node) *Node { // H = ½ (q² + p²)
+//		return MulScalar(Add(Square(q), Square(p)), 0.5)
+//	})
+//	end := ode.Flow(field, ode.RK4, 20, ode.State{q, p}) // end[0] is q at time 1, end[1] is p
+//
+// Flow and Path are for a Field on [0, 1]; Integrate and IntegratePath for any duration, and with noise.
 package ode
 
 import (
@@ -14,52 +22,54 @@ import (
 	"anatomy/geom/autodiff"
 )
 
-// State is what moves: one node for every part.
+// State is what an equation moves: a list of nodes, called its parts.
 type State = []*Node
 
-// Field is the right-hand side of dy/dt = f(t, y), t a scalar node.
+// Field is the right-hand side of dy/dt = f(t, y). The time t is a scalar node; the result has the parts and shapes of y.
 type Field func(t *Node, y State) State
 
-// Equation returns the increment dy = f(t, y)·dz of every part, linear in that of a driving path, dz = (dt, dW): t and dt
-// are scalar nodes, dW is [..., m], nil where no noise drives. A Field is the case f(t, y) dt.
+// Equation returns the increment dy = f(t, y)·dz of every part of the state, which is linear in the increment dz = (dt, dW) of a
+// driving path. The time t and dt are scalar nodes; dW is [..., m], and nil without noise. A Field is the equation f(t, y) dt.
 //
-// With noise, what an equation means depends on the calculus, so it goes with a Scheme of the same one. The two are
-// related by ItoFromStratonovich and StratonovichFromIto.
+// A stochastic equation has one meaning in Itô's calculus and another in Stratonovich's: integrate it with a Scheme of the
+// calculus it is written in. ItoFromStratonovich and StratonovichFromIto convert equations.
 type Equation func(t *Node, y State, dt, dw *Node) State
 
-// Equation is f(t, y) dt.
+// Equation returns the field as the equation dy = f(t, y) dt.
 func (f Field) Equation() Equation {
 	return func(t *Node, y State, dt, _ *Node) State { return scale(dt, f(t, y)) }
 }
 
-// Method takes steps of an equation along a driving path. Two methods are equal, as values, where they are one.
+// Method is a method of integration, which takes steps of an equation along a driving path. Values of this type can be compared:
+// they are equal if they come from the same call of NewMethod.
 type Method struct{ *method }
 
 type method struct {
 	Name  string
 	Order int // without noise the global error is O(dt^Order)
-	// Step returns y at time t + dt from that at t.
+	// Step returns the state at time t + dt, for y at time t and the increment dW = dw.
 	Step func(f Equation, t, dt, dw *Node, y State) State
 }
 
-// NewMethod makes a method of one's own. Order is 1 at least.
+// NewMethod makes a method from a function for its step. The order, at least 1, is for information: without noise the global error
+// is O(dt^order).
 func NewMethod(name string, order int, step func(f Equation, t, dt, dw *Node, y State) State) Method {
 	return Method{&method{name, order, step}}
 }
 
-// Euler is y + f(t, y)·dz, order 1; it is what the paper prints.
+// Euler is Euler's method, y + f(t, y)·dz, of order 1.
 var Euler = NewMethod("Euler", 1, func(f Equation, t, dt, dw *Node, y State) State {
 	return add(y, f(t, y, dt, dw))
 })
 
-// Heun is the trapezoidal predictor-corrector, order 2.
+// Heun is Heun's method, y + ½ (f(t, y) + f(t + dt, y + f(t, y)·dz))·dz, of order 2.
 var Heun = NewMethod("Heun", 2, func(f Equation, t, dt, dw *Node, y State) State {
 	k1 := f(t, y, dt, dw)
 	k2 := f(Add(t, dt), add(y, k1), dt, dw)
 	return axpy(0.5, k2, axpy(0.5, k1, y))
 })
 
-// RK4 is the classical Runge-Kutta method, order 4.
+// RK4 is the classical method of Runge and Kutta, of order 4.
 var RK4 = NewMethod("RK4", 4, func(f Equation, t, dt, dw *Node, y State) State {
 	middle := Add(t, MulScalar(dt, 0.5))
 	k1 := f(t, y, dt, dw)
@@ -74,9 +84,10 @@ var RK4 = NewMethod("RK4", 4, func(f Equation, t, dt, dw *Node, y State) State {
 	return out
 })
 
-// ImplicitMidpoint solves y' = y + f(t + dt/2, (y + y')/2)·dz by the given number of fixed-point iterations from an
-// Euler step, order 2. Solved to rounding it is symplectic for every Hamiltonian system, keeps quadratic invariants
-// (momenta) and is its own inverse under time reversal; each iteration gains a factor of order dt.
+// ImplicitMidpoint is the implicit midpoint method, of order 2: the new state y⁺ solves y⁺ = y + f(t + dt/2, (y + y⁺)/2)·dz. It is
+// computed by the given number of fixed-point iterations from half an Euler step, each of which reduces the error by a factor of
+// order dt. With enough iterations the method is symplectic for every Hamiltonian system, conserves quadratic invariants, and is
+// reversible in time.
 func ImplicitMidpoint(iterations int) Method {
 	return NewMethod("implicit midpoint", 2, func(f Equation, t, dt, dw *Node, y State) State {
 		mid := axpy(0.5, f(t, y, dt, dw), y)
@@ -92,7 +103,7 @@ func ImplicitMidpoint(iterations int) Method {
 	})
 }
 
-// combine returns what a function makes of the parts of two states.
+// combine applies f to each pair of parts of two states.
 func combine(x, y State, f func(x, y *Node) *Node) State {
 	if len(x) != len(y) {
 		panic(fmt.Sprintf("ode: the field returns %d parts for a state of %d", len(x), len(y)))
@@ -129,11 +140,11 @@ func Axpy(a *Node, x, y State) State {
 	return combine(x, y, func(x, y *Node) *Node { return Add(y, Mul(a, x)) })
 }
 
-// Drive is the path z = (t, W) along which an equation is integrated, in steps of one length from time 0.
+// Drive is the path z = (t, W) along which an equation is integrated: n steps of equal length from time 0 to T.
 type Drive struct {
-	Steps int   // n; 0 for as many as DW has
-	T     *Node // duration, a scalar; nil for 1
-	DW    *Node // increments of W, [n, ..., m]; nil without noise
+	Steps int   // n; 0 stands for the n of DW
+	T     *Node // the duration, a scalar; nil stands for 1
+	DW    *Node // the increments of W, [n, ..., m], as from Increments; nil without noise
 }
 
 // Flow integrates dy/dt = f(t, y) from t = 0 to t = 1 in n steps and returns the final state.
@@ -141,18 +152,18 @@ func Flow(f Field, m Method, n int, y State) State {
 	return Integrate(f.Equation(), m, Drive{Steps: n}, y)
 }
 
-// Path is Flow with all states: every part gets a leading axis of n + 1 times, the start first.
+// Path is Flow that returns the states at all times 0, 1/n, …, 1: every part has an axis of n + 1 times in front.
 func Path(f Field, m Method, n int, y State) State {
 	return IntegratePath(f.Equation(), m, Drive{Steps: n}, y)
 }
 
-// Integrate takes the steps of a driving path and returns the final state.
+// Integrate integrates an equation along a driving path from the state y and returns the final state.
 func Integrate(f Equation, m Method, z Drive, y State) State {
 	final, _ := integrate(f, m, z, y, false)
 	return final
 }
 
-// IntegratePath is Integrate with all states: every part gets a leading axis of n + 1 times, the start first.
+// IntegratePath is Integrate that returns the states at all times 0, T/n, …, T: every part has an axis of n + 1 times in front.
 func IntegratePath(f Equation, m Method, z Drive, y State) State {
 	final, before := integrate(f, m, z, y, true)
 	out := make(State, len(final))
@@ -195,8 +206,8 @@ func integrate(f Equation, m Method, z Drive, y State, keep bool) (final, before
 	}, y, noise)
 }
 
-// Hamilton is the field q' = ∂H/∂p, p' = −∂H/∂q of a Hamiltonian, by automatic differentiation. The state is (q, p);
-// H(q, p) may have batch axes in front, which stay independent.
+// Hamilton returns the field q' = ∂H/∂p, p' = −∂H/∂q of a Hamiltonian H(q, p), by automatic differentiation, on states (q, p).
+// H may return [...], one number for each point of a batch, which must depend on this point only.
 func Hamilton(h func(q, p *Node) *Node) Field {
 	return func(_ *Node, y State) State {
 		g := Gradient(ReduceAllSum(h(y[0], y[1])), y[0], y[1])
@@ -204,7 +215,8 @@ func Hamilton(h func(q, p *Node) *Node) Field {
 	}
 }
 
-// Tangent is the field of (y, δy) that carries a variation along with the solution: δy' = Df(t, y) δy.
+// Tangent returns the field of f together with its linearisation, δy' = Df(t, y) δy: the state is the parts of y followed by those
+// of the variation δy. The flow of it gives the derivative of the flow of f in the direction δy(0).
 func Tangent(f Field) Field {
 	return func(t *Node, s State) State {
 		k := len(s) / 2

@@ -10,31 +10,36 @@ import (
 	"anatomy/geom/autodiff"
 )
 
-// Calculus says at which end of a step, in the limit, an Equation is evaluated.
+// Calculus says at which time of a step, in the limit of short steps, the right-hand side of a stochastic equation is evaluated.
 type Calculus int
 
 const (
-	Ito          Calculus = iota // at its beginning: f·dW has mean zero
-	Stratonovich                 // in its middle, f∘dW: the chain rule holds, so it means the same in all coordinates
+	// Ito evaluates it at the beginning of the step: f·dW has mean zero.
+	Ito Calculus = iota
+	// Stratonovich evaluates it in the middle, written f ∘dW: the chain rule holds, so that an equation has the same meaning in
+	// all coordinates.
+	Stratonovich
 )
 
-// Scheme is a Method for stochastic equations of a calculus. The error of one path is of order h^Strong, E|y_T − y(T)|,
-// and of order h^Commutative where the fields of the noise commute, as one field does; that of expectations E g(y_T) is of
-// order h^Weak. (P. Kloeden and E. Platen, Numerical solution of stochastic differential equations, 1992.)
+// Scheme is a Method for stochastic equations that are written in its Calculus. With steps of length h the mean error of a path,
+// E|y_T − y(T)|, is O(h^Strong), and O(h^Commutative) if the vector fields of the noise commute, for example if there is only one.
+// The error of expectations E φ(y_T) is O(h^Weak). (P. Kloeden and E. Platen, Numerical solution of stochastic differential
+// equations, 1992.)
 type Scheme struct {
 	Method
 	Calculus                  Calculus
 	Strong, Commutative, Weak float64
 }
 
-// EulerMaruyama is y + f(t, y)·Δz, for Itô's calculus.
+// EulerMaruyama is y + f(t, y)·Δz, for equations in Itô's calculus.
 var EulerMaruyama = Scheme{Euler, Ito, 0.5, 0.5, 1}
 
-// EulerHeun is y + ½ (f(t, y) + f(t + h, y + f(t, y)·Δz))·Δz, for Stratonovich's calculus.
+// EulerHeun is y + ½ (f(t, y) + f(t + h, y + f(t, y)·Δz))·Δz, for equations in Stratonovich's calculus.
 var EulerHeun = Scheme{Heun, Stratonovich, 0.5, 1, 1}
 
-// Increments returns Brownian increments over steps of length T/n, dW[i][k] in R^m at step i of path k, for a Drive:
-// independent normal numbers of variance T/n. Path k depends on the seed, k, n, m and T alone, not on the number of paths.
+// Increments returns the increments of Brownian motions in R^m over n steps of length T/n, for the DW of a Drive: dW[i][k] is the
+// vector of m numbers for step i of path k, [n][paths][m]. They are independent normal numbers of variance T/n. Path k depends only
+// on the seed, k, n, m and T, not on the number of paths.
 func Increments(seed uint64, n, paths, m int, T float64) [][][]float64 {
 	dw := make([][][]float64, n)
 	for i := range dw {
@@ -53,11 +58,12 @@ func Increments(seed uint64, n, paths, m int, T float64) [][][]float64 {
 	return dw
 }
 
-// ItoFromStratonovich returns the Itô equation of the same process: f·dz + ½ Σ_α Dσ_α σ_α dt, with σ_α the field of the
-// noise W^α and W in R^m. Derivatives are by automatic differentiation.
+// ItoFromStratonovich takes a Stratonovich equation with noise W in R^m to the Itô equation of the same process, which is
+// f·dz + ½ Σ_α (Dσ_α) σ_α dt. Here σ_α is the vector field that multiplies dW^α; it is differentiated automatically.
 func ItoFromStratonovich(f Equation, m int) Equation { return convert(f, m, 0.5) }
 
-// StratonovichFromIto returns the Stratonovich equation of the same process, f·dz − ½ Σ_α Dσ_α σ_α dt.
+// StratonovichFromIto takes an Itô equation with noise W in R^m to the Stratonovich equation of the same process, which is
+// f·dz − ½ Σ_α (Dσ_α) σ_α dt, with σ_α as for ItoFromStratonovich.
 func StratonovichFromIto(f Equation, m int) Equation { return convert(f, m, -0.5) }
 
 func convert(f Equation, m int, factor float64) Equation {
