@@ -13,28 +13,31 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Proposal is how paths are led to the end of a bridge, τ = T − t from time t.
+// Proposal says how simulated paths are led to the end v of a bridge, a time τ = T − t before the end. The weights of the paths
+// correct for it.
 type Proposal int
 
 const (
-	// Guided adds to the motion g*∇ log q for an approximation q of the transition density, q = (2πτ)^{−d/2} e^{−ρ/τ}, and
-	// weighs paths by exp ∫ (∂_t + ½Δ)q/q dt, where
+	// Guided adds the drift g*∇ log q to Brownian motion, with the approximation q = (2πτ)^{−d/2} e^{−ρ/τ} of the transition
+	// density, and gives paths the weight q at their start times exp ∫ (∂_t + ½Δ)q/q dt, where
 	//
 	//	(∂_t + ½Δ)q/q = (d/2 − ½Δρ)/τ + (½‖∇ρ‖² − ρ)/τ².
 	//
-	// ρ is half the squared distance from the end v where the manifold has geom.ClosedForms, which leaves the first term,
-	// on S² (1 − r cot r)/2τ (J. Thompson, Brownian bridges to submanifolds, 2018); else ½ (x − v)ᵀ g(v) (x − v) in
-	// coordinates (F. van der Meulen and M. Schauer, Guided proposals for multi-dimensional diffusion bridges, 2017).
+	// If the manifold has geom.ClosedForms, ρ is half the squared distance from v. Then the second term is zero, and on S²,
+	// at the distance r from v, the first is (1 − r cot r)/2τ (J. Thompson, Brownian bridges to submanifolds, 2018).
+	// On other manifolds ρ = ½ (x − v)ᵀ g(v) (x − v) in coordinates (F. van der Meulen and M. Schauer, Guided proposals for
+	// simulating multi-dimensional diffusion bridges, 2017).
 	Guided Proposal = iota
-	// DelyonHu adds (v − x)/τ in coordinates (B. Delyon and Y. Hu, Simulation of conditioned diffusion, 2006). The weight is
-	// the ratio of the densities of the Euler-Maruyama steps with and without it.
+	// DelyonHu adds the drift (v − x)/τ in coordinates (B. Delyon and Y. Hu, Simulation of conditioned diffusion and application to
+	// parameter estimation, 2006). The weight of a path is the density of its Euler-Maruyama steps without this drift divided by
+	// that with it.
 	DelyonHu
 )
 
-// Bridges are weighted paths of Brownian motion from a point to a point at time T. Weighted means over them are means over
-// the motion conditioned to end there.
+// Bridges are weighted paths of Brownian motion that start at one point and are at another at time T. A weighted mean over the
+// paths estimates the mean over Brownian motion that is conditioned to end there.
 type Bridges[P geom.Point] struct {
-	Times      []float64 // T s(2 − s) at s = 0, 1/n, …, 1: the steps shorten towards the end, where the pull grows
+	Times      []float64 // T s(2 − s) at s = 0, 1/n, …, 1: steps are shorter near the end, where the drift to the end is strong
 	Points     [][]P     // Points[k][i] is path k at Times[i]
 	LogWeights []float64 // the mean of exp(LogWeights) estimates p_T(start, end)
 
@@ -46,19 +49,20 @@ func (b *Bridges[P]) String() string {
 	return fmt.Sprintf("%d bridges, effective size %.3g, log p = %.4g ± %.2g", len(b.Points), b.EffectiveSize, b.Log, b.StandardError)
 }
 
-// Likelihood is an estimate of a transition density p_T(x, v) of Brownian motion, with respect to the Riemannian volume.
+// Likelihood is an estimate of the transition density p_T(x, v) of Brownian motion, with respect to the Riemannian volume, in the
+// unit of 1/length^d.
 //
-// Where the cut locus of v is a hypersurface, as on a circle, a cylinder or a torus, it is the density of paths that do not
-// wind around: it leaves out a share of about exp(−(c² − r²)/2T), r being the distance of x from v and c that of
-// the way through the cut locus.
+// If the cut locus of v is a hypersurface, as on a circle, a cylinder or a torus, paths that wind around are left out. Their share
+// of the density is about exp(−(c² − r²)/2T), where r is the distance from x to v and c the length of the shortest path from
+// x to v that crosses the cut locus.
 type Likelihood struct {
 	Log           float64 // log p_T(x, v)
 	StandardError float64 // of Log, from the spread of the weights
-	EffectiveSize float64 // (Σ w)²/Σ w²: how many paths of equal weight these are worth; below 30 or so trust neither number
+	EffectiveSize float64 // (Σ w)²/Σ w², the number of paths of equal weight of the same value; below about 30 Log and StandardError are unreliable
 }
 
-// Bridge simulates Brownian motion from x that is conditioned to be at v at the time of the run. On an Atlas without
-// closed forms, and with DelyonHu on any, paths are those in the chart centred at v.
+// Bridge simulates r.Paths paths of Brownian motion from x that is conditioned to be at v at time r.Time. On an Atlas without closed
+// forms, and with DelyonHu on every Atlas, paths stay in the chart centred at v. A path that diverges is an error.
 func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (*Bridges[P], error) {
 	s := on.Geometry()
 	out, err := runBridges(s, proposal, "Bridge", x, []P{v}, &r, true)
@@ -79,7 +83,7 @@ func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (*Bri
 	return b, nil
 }
 
-// LogLikelihood estimates log p_T(x, v) for every v by importance sampling over the bridges of a run, in one call.
+// LogLikelihood estimates log p_T(x, v_j) for every v_j by importance sampling, with r.Paths bridges to each v_j, T = r.Time.
 func LogLikelihood[P geom.Point](on geom.Of[P], proposal Proposal, x P, v []P, r Run) ([]Likelihood, error) {
 	if len(v) == 0 {
 		return nil, fmt.Errorf("LogLikelihood: no observations")
@@ -96,7 +100,7 @@ func LogLikelihood[P geom.Point](on geom.Of[P], proposal Proposal, x P, v []P, r
 	return estimates, nil
 }
 
-// estimate is that of the mean of exp(logWeights).
+// estimate is the estimate of the mean of exp(logWeights).
 func estimate(logWeights []float64) Likelihood {
 	n := float64(len(logWeights))
 	total := floats.LogSumExp(logWeights)
@@ -108,7 +112,8 @@ func estimate(logWeights []float64) Likelihood {
 	return Likelihood{Log: total - math.Log(n), StandardError: math.Sqrt(variance * n / math.Max(n-1, 1)), EffectiveSize: 1 / squares}
 }
 
-// runBridges returns log weights, [J·N] with the paths of one end together, and with keep the paths, [J·N, n + 1, a].
+// runBridges returns the log weights of N bridges to each of J ends, [J·N], those of one end together, and, if keep, the paths,
+// [J·N, n + 1, a].
 func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, x P, v []P, r *Run, keep bool) (engine.Values, error) {
 	if err := checkBridges(s, proposal, what, x, v, r); err != nil {
 		return nil, err
@@ -139,7 +144,7 @@ func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, 
 	return out, nil
 }
 
-// operation is the key of this package's functions.
+// operation is the key of this package's compiled functions.
 type operation struct {
 	name     string
 	proposal Proposal
@@ -173,8 +178,8 @@ func repeatRows(v *Node, n int) *Node {
 	return Reshape(BroadcastToDims(ExpandAxes(v, 1), j, n, a), j*n, a)
 }
 
-// bridges returns the log weights, [B], of paths from x to v, both [B, a], in time T with normal numbers xi, [n, B, d], and
-// with keep the states before the n steps and the end, [n + 1, B, a].
+// bridges returns the log weights, [B], of paths from x to v, both [B, a], in the time T, made with the standard normal numbers xi,
+// [n, B, d]. If keep, it also returns the states before the n steps and at the end, [n + 1, B, a].
 func bridges(m geom.Manifold, proposal Proposal, x, v, T, xi *Node, keep bool) (logWeights, path *Node) {
 	n := xi.Shape().Dim(0)
 	g := newGuide(m, proposal, v)

@@ -11,11 +11,12 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Brownian is Brownian motion from a point, the process with the generator ½Δ, in coordinates:
+// Brownian returns the process of Brownian motion from a point: its generator is ½Δ, and d(x_0, x_t)² has the mean d·t for small t.
+// In coordinates it is
 //
 //	dx^i = −½ g^kl Γ^i_kl dt + E^i_a dW^a,  E Eᵀ = g*, E the Cholesky factor,
 //
-// in Itô's calculus (E. Hsu, Stochastic analysis on manifolds, 2002, section 3.3).
+// in Itô's calculus, with W in R^d (E. Hsu, Stochastic analysis on manifolds, 2002, section 3.3).
 func Brownian[P geom.Point](on geom.Of[P], start P) Process[P] {
 	s := on.Geometry()
 	return Process[P]{Space: s, Name: "Brownian motion", Scheme: ode.EulerMaruyama, Noise: s.M.Dim(), Start: start, Dynamics: brownian{}}
@@ -30,13 +31,13 @@ func (brownian) Equation(at geom.Local, _ []*Node) ode.Equation {
 	}
 }
 
-// Development is the stochastic development of Brownian motion in R^m from a point and a frame ν of m ≤ d tangent vectors
-// there, one a row: the process x of
+// Development returns the stochastic development of Brownian motion W in R^m, from a point and a frame of m ≤ d tangent vectors
+// ν_1, …, ν_m at this point. It is the process x of
 //
 //	dx = Σ_α ν_α ∘ dW^α,  dν_β = −Γ(∘dx, ν_β),
 //
-// in Stratonovich's calculus, which keeps the frame parallel along the path (Hsu, section 2.3; S. Sommer, Anisotropic
-// distributions on manifolds, 2015). With an orthonormal basis as its frame it is Brownian motion.
+// in Stratonovich's calculus: the frame stays parallel along the path (Hsu, section 2.3; S. Sommer, Anisotropic distributions on
+// manifolds, 2015). If the frame is an orthonormal basis, the process is Brownian motion.
 func Development[P geom.Point](on geom.Of[P], start P, frame ...P) Process[P] {
 	return Process[P]{Space: on.Geometry(), Name: "Development", Scheme: ode.EulerHeun, Noise: len(frame), Start: start,
 		Parts: []Part[P]{{geom.Vector, frame}}, Dynamics: development{}}
@@ -51,7 +52,7 @@ func (development) Equation(at geom.Local, _ []*Node) ode.Equation {
 	}
 }
 
-// Orthonormal returns an orthonormal basis of the tangent space at a point.
+// Orthonormal returns an orthonormal basis of the tangent space at a point x: d vectors.
 func Orthonormal[P geom.Point](on geom.Of[P], x P) ([]P, error) {
 	const what = "Orthonormal"
 	s := on.Geometry()

@@ -9,13 +9,13 @@ import (
 	"anatomy/geom"
 )
 
-// Density estimates, at given points y, the density of a distribution of which there are samples x_i, with respect to the
-// Riemannian volume:
+// Density estimates the density of a distribution from samples x_i, with respect to the Riemannian volume. It returns, for each of
+// the given points y,
 //
 //	f(y) = (1/N) Σ_i (2πh²)^{−d/2} exp(−|x_i − y|²_g(y) / 2h²),
 //
-// in the coordinates of a chart centred at y where the manifold is an Atlas. The bandwidth h has the unit of distances;
-// the bias is O(h²), the variance O(1/(N h^d)).
+// where x_i − y is a difference of coordinates, on an Atlas those of the chart centred at y. The bandwidth h is a length; the
+// bias is O(h²) and the variance O(1/(N h^d)). The values have the unit of 1/length^d.
 func Density[P geom.Point](on geom.Of[P], samples, points []P, bandwidth float64) ([]float64, error) {
 	const what = "Density"
 	s := on.Geometry()

@@ -1,12 +1,15 @@
-// Package stochastic simulates diffusions on manifolds and computes with them: Brownian motion, stochastic development,
+// Package stochastic simulates diffusions on manifolds, and uses them for statistics: Brownian motion, stochastic development,
 // normal distributions, bridges, likelihoods, diffusion means.
 //
 //	sphere := geom.On(manifold.Sphere(2))
 //	paths, err := stochastic.Brownian(sphere, x).Paths(stochastic.Run{Paths: 20, Steps: 100, Seed: 1})
+//	// paths.Points[k][i] is path k at time i/100
+//	bridges, err := stochastic.Bridge(sphere, stochastic.Guided, x, y, stochastic.Run{Paths: 20, Steps: 100, Seed: 1})
 //
-// A Process is a stochastic equation with its start; a Run says how many paths are made of it, and from which noise.
-// Noise is made on the host from the seed and is an input of one compiled function for all paths, so runs repeat
-// exactly, on any device. On a geom.Atlas paths move from chart to chart and leave none; points and vectors are ambient.
+// A Process is a stochastic equation with its start, and a Run says how many paths are simulated, in how many steps, and with
+// which seed. The noise is made on the host from the seed, and is an input of one compiled function for all paths; so equal runs
+// have equal noise on every device. On a geom.Atlas every step is taken in the chart centred at its start; points and vectors are
+// ambient. The notation is that of packages geom and ode; τ = T − t is the time that is left to the end T of a bridge.
 //
 // # Normal distributions
 //

@@ -11,10 +11,10 @@ import (
 	"anatomy/geom/ode"
 )
 
-// guide leads paths to their ends v, [B, a]. Its states are points in coordinates of its own.
+// guide leads paths to their ends v, [B, a]. Its states x describe points in coordinates that each guide chooses.
 type guide interface {
-	enter(z *Node) *Node
-	leave(x *Node) *Node
+	enter(z *Node) *Node                  // the state of a point
+	leave(x *Node) *Node                  // the point of a state
 	logDensity(x, T *Node) *Node          // the log weight, [B], before all steps
 	step(s step) (next, logWeights *Node) // the state after a step and what the step adds to the log weights
 }
@@ -76,9 +76,9 @@ func (r radial) step(s step) (next, logWeights *Node) {
 	return next, logWeights
 }
 
-// nearCutLocus bounds √h (d − Δρ) over a step of length h. On S^d, d − Δρ grows as (d−1)π/δ at a distance δ from the antipode of
-// v, so that its value at one point has no exponential moments. The mean over the step has: for motion from the
-// antipode itself it is (d−1)π (1/h)∫ E|W_t|⁻¹ dt, which is this bound.
+// nearCutLocus bounds √h (d − Δρ) in a step of length h. On S^d, d − Δρ grows like (d−1)π/δ at a distance δ from the antipode of v,
+// so that the exponential of its value at one point has no finite mean. The mean over a step is bounded: for motion from the
+// antipode itself it is (d−1)π (1/h)∫ E|W_t|⁻¹ dt, and √h times that is this bound.
 func nearCutLocus(d int) float64 {
 	if d == 1 {
 		return 0
@@ -93,7 +93,7 @@ func (s step) euler(x, drift, frame *Node) *Node {
 	return Add(Add(x, Mul(s.h, drift)), Mul(Mul(Sqrt(s.h), s.root), noise))
 }
 
-// quadratic is a guide in coordinates, those of the chart centred at v on an Atlas.
+// quadratic is the part that two guides share: coordinates, on an Atlas those of the chart centred at v.
 type quadratic struct {
 	geom.Local // at v
 	m          geom.Manifold
@@ -133,8 +133,8 @@ func (q vanDerMeulenSchauer) step(s step) (next, logWeights *Node) {
 	return s.euler(x, drift, frame), logWeights
 }
 
-// delyonHu is DelyonHu: the weights are ratios of the densities N(x + h b, h g*) and N(x + h b + (h/τ)(v − x), (τ'/τ) h g*)
-// of the steps but the last, which is weighed with the density of the first at v.
+// delyonHu is DelyonHu. The weight of a step is the ratio of the densities N(x + h b, h g*) and
+// N(x + h b + (h/τ)(v − x), (τ'/τ) h g*), where b is the drift of Brownian motion; that of the last step is the first density at v.
 type delyonHu struct{ quadratic }
 
 // logDensity is −log √det g(v), which makes the density one with respect to the Riemannian volume.

@@ -11,22 +11,22 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Mean is a diffusion mean: where Brownian motion most likely started that was seen at the samples at time T.
+// Mean is a diffusion mean of samples v_j: the most likely start of Brownian motions that are at the samples at time T.
 type Mean[P geom.Point] struct {
 	Point    P
-	Variance float64 // T; the samples lie at squared distances of about d·T
+	Variance float64 // T, in the unit of lengths squared; the mean squared distance of the samples from Point is about d·T
 
-	LogLikelihood float64 // (1/J) Σ_j log p_T(Point, v_j), as estimated
-	Gradient      float64 // √(T‖∂_x‖² + (2/d)(∂_log T)²), the length of the last step in units of standard deviations
-	// EffectiveSize is that of the bridges to a sample, see Likelihood, as a harmonic mean over the samples: the noise of the bridges
-	// adds about 1/EffectiveSize of the variance that sampling gives an estimate.
+	LogLikelihood float64 // (1/J) Σ_j log p_T(Point, v_j) of the J samples, as estimated
+	Gradient      float64 // √(T‖∂_x‖² + (2/d)(∂_log T)²), the length of the next step in units of standard deviations
+	// EffectiveSize is the harmonic mean over the samples of Likelihood.EffectiveSize. The randomness of the bridges adds to the
+	// estimate a variance of about 1/EffectiveSize times that which comes from the samples.
 	EffectiveSize float64
 	Iterations    int
 	Status        geom.Status // geom.Converged where Gradient is at most 1e-3 and EffectiveSize at least MeanEffectiveSize
 }
 
-// MeanEffectiveSize is the least EffectiveSize of a diffusion mean that is called converged. Where fewer bridges count, the estimate
-// moves with the seed and with Run.Paths.
+// MeanEffectiveSize is the least EffectiveSize of a diffusion mean with the Status geom.Converged. With a smaller one the estimate
+// depends on the seed and on Run.Paths.
 const MeanEffectiveSize = 5
 
 // String says what the mean is in one line.
@@ -40,11 +40,14 @@ const (
 	meanMaxIterations = 200
 )
 
-// DiffusionMean maximises the likelihood (1/J) Σ_j log p_T(x, v_j) of samples over x and T (S. Eltzner, P. Hansen, S.
-// Huckemann and S. Sommer, Diffusion means in geometric spaces, 2023). The densities are those of LogLikelihood, with
-// Run.Paths bridges a sample and the same noise throughout, so that the estimate is a smooth function, but for small jumps
-// where the charts of an Atlas turn over; its gradient goes through the paths. The steps are Fisher's for a normal distribution, x ← Exp_x(T grad) and log T ← log T + (2/d) ∂_log T,
-// shortened where they do not help. Run.Time is a first guess of T; 0 stands for one made of the distances from the start.
+// DiffusionMean returns the x and T that maximise the mean log-likelihood (1/J) Σ_j log p_T(x, v_j) of J ≥ 2 samples v_j (S. Eltzner,
+// P. Hansen, S. Huckemann and S. Sommer, Diffusion means in geometric spaces, 2023). The search starts at the point start, with
+// T = r.Time; for r.Time = 0 with a T computed from the distances of the samples from start.
+//
+// The densities are estimated as by LogLikelihood, with r.Paths bridges to each sample and the same noise in all iterations. So
+// the estimate is a smooth function of x and T, except for small jumps where the charts of an Atlas change, and its gradient is
+// computed through the paths. The steps are Fisher's for a normal distribution, in coordinates at x: x ← x + T grad and
+// log T ← log T + (2/d) ∂_log T. They are shortened until they raise the likelihood.
 func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, start P, r Run) (*Mean[P], error) {
 	const what = "DiffusionMean"
 	s := on.Geometry()
@@ -148,7 +151,7 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	return mean, nil
 }
 
-// moved is the point with the given coordinates relative to x, in the chart centred there on an Atlas.
+// moved is the point at x + step in coordinates, on an Atlas those of the chart centred at x.
 func moved[P geom.Point](s *geom.Space[P], x, step []float64) ([]float64, error) {
 	m := s.M
 	out, err := s.Call(operation{name: "moved"}, func(in []*Node) []*Node {

@@ -12,34 +12,35 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Process is a diffusion dy = f(t, y)·(dt, dW) from a point at time 0. The functions of this package make the usual ones;
-// a Process of one's own has all fields set that it needs.
+// Process is a diffusion dy = f(t, y)·(dt, dW) that starts at a point at time 0. Brownian and Development make the usual ones. For
+// another one, set all fields; Parts and Params may be nil.
 type Process[P geom.Point] struct {
 	Space    *geom.Space[P]
-	Name     string     // in messages
-	Scheme   ode.Scheme // of the calculus that the equation is meant in
-	Noise    int        // m, W is in R^m
+	Name     string     // what messages call the process
+	Scheme   ode.Scheme // its Calculus must be the one in which the equation is written
+	Noise    int        // m ≥ 1, W is in R^m
 	Start    P
-	Parts    []Part[P] // what moves with the point
-	Params   []any     // arguments of the equation: numbers and slices of them, as for engine.Func.Call
-	Dynamics Dynamics
+	Parts    []Part[P] // vectors or covectors that move with the point
+	Params   []any     // parameters of the equation: numbers and slices of them, as for engine.Func.Call
+	Dynamics Dynamics  // the equation
 }
 
-// Part is a list of tangent vectors or covectors at the point, such as a frame, or a momentum.
+// Part is a list of tangent vectors or covectors at the point of a process, such as a frame, or one momentum.
 type Part[P geom.Point] struct {
 	Kind    geom.Kind
-	Vectors []P // k of them
+	Vectors []P // k of them, 1 ≤ k ≤ d
 }
 
-// Dynamics is what moves a process. It is a value of a comparable type that holds all that the equation depends on besides the
-// parameters: equal values have one compiled function.
+// Dynamics is the equation of a process. It must be a value of a comparable type that holds everything the equation depends on
+// besides Params, because processes with equal values share a compiled function.
 type Dynamics interface {
-	// Equation gives f in coordinates: the state is the point, [N, d], and the parts, [k, N, d], for N paths, and dW is
-	// [N, m].
+	// Equation returns f in the coordinates of at. For N paths the state is the points, [N, d], and the parts,
+	// [k, N, d]; dW is [N, m]. The params are the Params as nodes.
 	Equation(at geom.Local, params []*Node) ode.Equation
 }
 
-// EquationOf makes dynamics of a function; every call makes another one, with a compiled function of its own.
+// EquationOf makes Dynamics from a function. Every call returns a different value, for which a function is compiled: for many
+// processes with one equation, call it once.
 func EquationOf(f func(at geom.Local, params []*Node) ode.Equation) Dynamics { return &equation{f} }
 
 type equation struct {
@@ -48,21 +49,21 @@ type equation struct {
 
 func (e *equation) Equation(at geom.Local, params []*Node) ode.Equation { return e.f(at, params) }
 
-// Run says how a process is simulated.
+// Run says how many paths of a process are simulated, and how.
 type Run struct {
-	Paths int     // number of independent paths
-	Steps int     // of the scheme, from time 0 to Time
+	Paths int     // number of independent paths, at least 1
+	Steps int     // n, steps of the scheme from time 0 to Time, at least 1
 	Time  float64 // T; 0 stands for 1
-	Seed  uint64  // of the noise: see ode.Increments
+	Seed  uint64  // equal seeds give equal noise: see ode.Increments
 }
 
 // Paths are simulated paths at the times 0, T/n, …, T.
 type Paths[P geom.Point] struct {
-	Points [][]P         // Points[k][i] is path k at time i
-	Noise  [][][]float64 // Noise[k][i] is the Brownian motion W in R^m that drives it
+	Points [][]P         // Points[k][i] is path k at time iT/n
+	Noise  [][][]float64 // Noise[k][i] is W at that time, the Brownian motion in R^m that drives path k
 }
 
-// Paths simulates paths. A path that diverges is an error that names the path and the step.
+// Paths simulates r.Paths paths. If one diverges, the error names the path and the step.
 func (p Process[P]) Paths(r Run) (*Paths[P], error) {
 	out, dw, err := p.run(&r, true)
 	if err != nil {
@@ -83,7 +84,7 @@ func (p Process[P]) Paths(r Run) (*Paths[P], error) {
 	return paths, nil
 }
 
-// Sample simulates paths and returns their ends.
+// Sample simulates r.Paths paths, with the errors of Paths, and returns their points at time T.
 func (p Process[P]) Sample(r Run) ([]P, error) {
 	out, _, err := p.run(&r, false)
 	if err != nil {
