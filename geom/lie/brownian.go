@@ -13,13 +13,13 @@ import (
 	"anatomy/geom/stochastic"
 )
 
-// Brownian is Brownian motion of an invariant metric from a point, in Stratonovich's calculus:
+// Brownian returns the process of Brownian motion of an invariant metric, from a point of the group. In Stratonovich's calculus it is
 //
 //	dg = g (Σ_a e_a^ ∘dW^a − ½ H^ dt)  left-invariant,  dg = (Σ_a e_a^ ∘dW^a + ½ H^ dt) g  right-invariant,
 //
-// for an A-orthonormal basis e_a of the Lie algebra, A(H, ξ) = tr ad_ξ. The drift is that of the Laplacian
-// Σ_a (e_a e_a − ∇_(e_a) e_a) of the metric; it is 0 on unimodular groups, which all but Affine are. It is the process of
-// stochastic.Brownian, which needs only a metric, and costs less.
+// where e_a is a basis of the Lie algebra that is orthonormal for A, and the vector H is defined by A(H, ξ) = tr ad_ξ for all ξ.
+// The drift comes from the Laplacian Σ_a (e_a e_a − ∇_(e_a) e_a) of the metric; H is 0 on unimodular groups, which are all groups
+// of this package except Affine. The process has the law of stochastic.Brownian, which works for every metric, and costs less.
 func Brownian[P geom.Point](on geom.Of[P], start P) (stochastic.Process[P], error) {
 	s := on.Geometry()
 	m, err := starting(s, "Brownian motion on a group", start)
@@ -29,21 +29,22 @@ func Brownian[P geom.Point](on geom.Of[P], start P) (stochastic.Process[P], erro
 	return process(s, start, "Brownian motion on a group", m.orthonormal(), []any{m.drift()}, brownian{m}), nil
 }
 
-// brownian has the velocity H of a drift.
+// brownian is the equation of Brownian; its second parameter is the drift ∓½ H.
 type brownian struct{ *metric }
 
 func (d brownian) Equation(at geom.Local, params []*Node) ode.Equation {
 	return d.driven(at, params[0], func(*Node) *Node { return params[1] })
 }
 
-// Coadjoint is the motion of a body with the momentum m that is conserved without noise, in space for a left-invariant
-// metric, driven by noise along fixed vectors σ_i of the Lie algebra, one a row:
+// Coadjoint returns the process of a motion that is driven by noise along fixed vectors σ_i of the Lie algebra, the rows of noise.
+// The momentum m, [d], is conserved by the motion without noise: for a left-invariant metric it is the momentum of a body in space.
+// For a left-invariant metric the process is
 //
 //	dg = g (ξ dt + Σ_i σ_i ∘dW^i)^,  ξ = A⁻¹ μ,  μ = Ad*_g m,  so that  dμ = ad*_ξ μ dt + Σ_i ad*_(σ_i) μ ∘dW^i,
 //
-// and mirrored, μ = Ad*_(g⁻¹) m, for a right-invariant one. The momentum μ at the points, which Momenta
-// returns, stays on its coadjoint orbit: what does so, |μ| on SO(3), is kept to rounding, while the energy is not
-// (A. Arnaudon, A. De Castro and D. Holm, J. Nonlinear Science 28, 2018).
+// and for a right-invariant one dg = (…)^ g with μ = Ad*_(g⁻¹) m. Momenta returns μ at the points of a path. It stays on its
+// coadjoint orbit: functions that are constant on the orbit, such as |μ| on SO(3), are constant to rounding; the energy is not
+// constant (A. Arnaudon, A. De Castro and D. Holm, J. Nonlinear Science 28, 2018).
 func Coadjoint[P geom.Point](on geom.Of[P], start P, momentum []float64, noise [][]float64) (stochastic.Process[P], error) {
 	const what = "Coadjoint motion"
 	s := on.Geometry()
@@ -65,15 +66,15 @@ func Coadjoint[P geom.Point](on geom.Of[P], start P, momentum []float64, noise [
 	return process(s, start, what, noise, []any{momentum}, coadjoint{m}), nil
 }
 
-// coadjoint has the velocity of a body with a conserved momentum.
+// coadjoint is the equation of Coadjoint.
 type coadjoint struct{ *metric }
 
 func (d coadjoint) Equation(at geom.Local, params []*Node) ode.Equation {
 	return d.driven(at, params[0], func(z *Node) *Node { return d.velocity(d.carried(z, params[1])) })
 }
 
-// Momenta returns μ at the points of a motion with the conserved momentum m: Ad*_g m for a left-invariant metric,
-// Ad*_(g⁻¹) m for a right-invariant one.
+// Momenta returns the momenta μ, [d] each, at points g of a motion with the conserved momentum m, [d]: μ = Ad*_g m for a
+// left-invariant metric and μ = Ad*_(g⁻¹) m for a right-invariant one.
 func Momenta[P geom.Point](over geom.Of[P], points []P, conserved []float64) ([][]float64, error) {
 	const what = "Momenta"
 	s := over.Geometry()
@@ -96,7 +97,7 @@ func Momenta[P geom.Point](over geom.Of[P], points []P, conserved []float64) ([]
 	return out.Matrix(0), nil
 }
 
-// operation is the key of this package's functions.
+// operation is the key of this package's compiled functions.
 type operation struct {
 	name  string
 	steps int
@@ -104,7 +105,7 @@ type operation struct {
 
 func (o operation) String() string { return o.name }
 
-// carried is Ad*_g m, or Ad*_(g⁻¹) m for right-invariant metrics: the inverse of what Motion.Conserved is.
+// carried is the momentum Ad*_g m, or Ad*_(g⁻¹) m for right-invariant metrics, that belongs to the conserved momentum m.
 func (m *metric) carried(z, conserved *Node) *Node {
 	dims := append([]int{}, z.Shape().Dimensions...)
 	dims[len(dims)-1] = m.Dim()

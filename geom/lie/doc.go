@@ -1,12 +1,16 @@
-// Package lie is matrix groups with invariant metrics: rotations SO(n), rigid motions SE(n), GL(n), affine maps.
+// Package lie has matrix groups with invariant metrics: rotations SO(n), rigid motions SE(n), invertible matrices GL(n), affine
+// maps.
 //
 //	G := lie.SO(3)
 //	M, err := G.LeftInvariant([][]float64{{1, 0, 0}, {0, 2, 0}, {0, 0, 3}}) // the moments of inertia of a body
-//	space := geom.On(M)                                                       // as for any manifold
+//	space := geom.On(M)                                                     // for geodesics, means … as on any manifold
+//	v, err := G.Tangent(0, 0, math.Pi/2)                                    // a tangent vector at the identity
+//	g, err := space.Exp(G.Identity(), v)                                    // g.End is the rotation by 90° about z
+//	m, err := lie.Move(space, G.Identity(), []float64{0.01, 1, 0}, 16, 800) // the motion of the body until time 16
 //
-// An element g of the group is its matrix row by row, [..., N²], for matrices of N rows. An element of the Lie algebra is
-// its coordinates ξ, [..., d], in the basis E_a of the group, and ξ^ = Σ_a ξ_a E_a its matrix; a momentum μ, [..., d], stands
-// for ξ ↦ Σ_a μ_a ξ_a. Angles are in radians.
+// An element g of the group is a matrix of N rows, written as the list of its rows, [..., N²]; geom.OnShapes makes a space with
+// matrices as points. An element of the Lie algebra is the list ξ of its coordinates, [..., d], in the basis E_a of the group;
+// its matrix is ξ^ = Σ_a ξ_a E_a. A momentum μ, [..., d], is the linear form ξ ↦ ⟨μ, ξ⟩ = Σ_a μ_a ξ_a. Angles are in radians.
 //
 //	exp, log          the matrix exponential and its inverse, the principal logarithm
 //	Ad_g ξ            g ξ^ g⁻¹, and ad_ξ η = [ξ, η], ξ^η^ − η^ξ^
@@ -15,23 +19,25 @@
 //
 // # Metrics
 //
-// An inner product A on the Lie algebra gives two metrics, A(ξ, ξ) for the velocity g' = g ξ^, left-invariant, or g' = ξ^ g,
-// right-invariant. Charts are exponential: the point with coordinates x in the chart at c is c exp x, or exp x · c, where the
-// metric is dexpᵀ A dexp. So geodesics, transport, curvature, means and Brownian motion are those of package geom and what
-// builds on it. Where the metric is bi-invariant they have closed forms, which are found by themselves.
+// An inner product A on the Lie algebra gives two metrics, in which the squared norm of a velocity g' is A(ξ, ξ): in the
+// left-invariant one g' = g ξ^, and in the right-invariant one g' = ξ^ g. Charts are exponential: the point with coordinates x in the
+// chart at c is c exp x for left-invariant metrics and exp x · c for right-invariant ones, and the metric in these coordinates is
+// dexpᵀ A dexp. So geodesics, transport, curvature, means and Brownian motion are computed by package geom and the packages that
+// use it. If the metric is bi-invariant, closed forms are used automatically.
 //
 // The standard inner product makes the basis orthonormal. On SO(n) it is ½ tr ξ^ᵀη^: the length of a geodesic of SO(3) is the
-// angle of its rotation, sectional curvatures are ¼ |[ξ, η]|², and Brownian motion, whose generator is half the Laplacian, has
-// E tr g_T = 3 e^(−T) from the identity.
+// angle of its rotation, the sectional curvature for orthonormal ξ and η is ¼ |[ξ, η]|², and Brownian motion g_t from the identity
+// of SO(3), whose generator is half the Laplacian, has E tr g_T = 3 e^(−T).
 //
 // # Motions
 //
-// Geodesics are motions too, of a rigid body in free space first of all: with the momentum μ = A ξ,
+// A geodesic is also a motion, for example of a rigid body in free space. With the momentum μ = A ξ it solves the equations of
+// Euler and Poincaré (J. Marsden and T. Ratiu, Introduction to Mechanics and Symmetry, 1999, chapter 13),
 //
-//	g' = g ξ^,  μ' = ad*_ξ μ     left-invariant: ξ and μ belong to the body, Ad*_(g⁻¹) μ in space stays
-//	g' = ξ^ g,  μ' = −ad*_ξ μ    right-invariant: ξ and μ belong to space, Ad*_g μ in the body stays
+//	g' = g ξ^,  μ' = ad*_ξ μ     left-invariant: ξ and μ are in body coordinates, and Ad*_(g⁻¹) μ, in space, is constant
+//	g' = ξ^ g,  μ' = −ad*_ξ μ    right-invariant: ξ and μ are in space coordinates, and Ad*_g μ, in the body, is constant
 //
-// the equations of Euler and Poincaré (J. Marsden and T. Ratiu, Introduction to Mechanics and Symmetry, 1999, chapter 13).
-// LiePoisson is their form for any Hamiltonian on momenta; MuntheKaas turns an integrator into one that stays on the group.
-// Brownian and Coadjoint are stochastic motions on the group and of momenta on their coadjoint orbits.
+// Move integrates them. On the graph, EulerPoincare is their field, LiePoisson the field of any Hamiltonian on momenta, and
+// MuntheKaas turns an integrator into one that stays on the group. Brownian and Coadjoint are stochastic motions: on the group, and
+// of momenta on their coadjoint orbits.
 package lie

@@ -10,7 +10,8 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// Group is a group of matrices. Its methods on nodes build graphs and treat the leading axes as a batch.
+// Group is a group of N×N matrices: SO, SE, GL and Affine make it. Methods that take nodes build graphs and treat the leading axes
+// as a batch; elements are [..., N²], elements of the Lie algebra and momenta [..., d].
 type Group struct {
 	name      string
 	space     int         // the dimension of the space it acts on
@@ -21,14 +22,14 @@ type Group struct {
 	form      form
 }
 
-// form is what the kinds of groups differ in, for matrices [..., N, N].
+// form has the functions that differ between kinds of groups, for matrices [..., N, N].
 type form interface {
 	exp(g *Group, xi *Node) *Node
 	// log returns the logarithm, [..., d], and a positive number, [..., 1], that is 0 in the cut locus of the identity.
 	log(g *Group, a *Node) (xi, margin *Node)
 	dexp(g *Group, xi *Node) *Node
 	inverse(g *Group, a *Node) *Node
-	// nearest is the element of the group that is nearest to a matrix, or another one close by; NaN where there is none.
+	// nearest is an element of the group close to a matrix; NaN where there is none.
 	nearest(g *Group, a *Node) *Node
 }
 
@@ -66,7 +67,7 @@ func commutator(n int, a, b []float64) []float64 {
 // Dim is d, the dimension of the group.
 func (g *Group) Dim() int { return len(g.basis) }
 
-// AmbientDim is N², the length of its elements as vectors.
+// AmbientDim is N², how many numbers an element has.
 func (g *Group) AmbientDim() int { return g.size() * g.size() }
 
 func (g *Group) String() string { return g.name }
@@ -103,37 +104,39 @@ func (g *Group) check(what string, xi *Node) {
 	}
 }
 
-// Hat returns ξ^, row by row, [..., N²].
+// Hat returns the matrix ξ^ of ξ, [..., d], row by row, [..., N²].
 func (g *Group) Hat(xi *Node) *Node {
 	g.check("Hat", xi)
 	return linalg.MatVec(linalg.T(constant(xi, g.basis)), xi)
 }
 
-// Vee returns the coordinates of a matrix in the Lie algebra, row by row, [..., N²]; of others those of the nearest.
+// Vee is the inverse of Hat: it returns the coordinates, [..., d], of a matrix of the Lie algebra, row by row, [..., N²]. For any
+// other matrix it returns those of the nearest matrix of the Lie algebra.
 func (g *Group) Vee(a *Node) *Node {
 	return linalg.MatVec(constant(a, g.dual), vector(g.matrix(a)))
 }
 
-// veeDual is the transpose of Vee: the matrix that a momentum is, with ⟨μ, Vee a⟩ = Σ_ij veeDual_ij a_ij.
+// veeDual is the transpose of Vee: the matrix with ⟨μ, Vee a⟩ = Σ_ij veeDual_ij a_ij for all matrices a.
 func (g *Group) veeDual(mu *Node) *Node {
 	g.check("Coadjoint", mu)
 	return g.matrix(linalg.MatVec(linalg.T(constant(mu, g.dual)), mu))
 }
 
-// Mul returns the product g h.
+// Mul returns the product a b of two elements, [..., N²].
 func (g *Group) Mul(a, b *Node) *Node { return vector(linalg.MatMul(g.matrix(a), g.matrix(b))) }
 
-// Inverse returns g⁻¹; NaN where g is singular.
+// Inverse returns z⁻¹, [..., N²]; NaN where the matrix is singular.
 func (g *Group) Inverse(z *Node) *Node { return vector(g.form.inverse(g, g.matrix(z))) }
 
-// Exp returns exp ξ.
+// Exp returns the matrix exponential exp ξ^, [..., N²], of ξ, [..., d].
 func (g *Group) Exp(xi *Node) *Node {
 	g.check("Exp", xi)
 	return vector(g.form.exp(g, xi))
 }
 
-// Log returns the principal logarithm of elements of the group, extended smoothly to matrices near it, NaN where there is
-// none. A rotation by π in the plane or in space has two, ξ and −ξ: it is one of them.
+// Log returns the coordinates ξ, [..., d], of the principal logarithm of elements, [..., N²]. It is extended smoothly to matrices
+// near the group, and NaN where there is no logarithm. A rotation of the plane or of space by π has two logarithms, ξ and −ξ; Log
+// returns one of them.
 func (g *Group) Log(z *Node) *Node {
 	xi, _ := g.form.log(g, g.matrix(z))
 	return xi
@@ -148,13 +151,13 @@ func (g *Group) uniqueLog(z *Node) *Node {
 // cutLocus is the distance from the cut locus, in radians, below which the direction to a point is lost in rounding.
 const cutLocus = 1e-12
 
-// Ad returns Ad_g ξ.
+// Ad returns Ad_z ξ, [..., d]: the coordinates of z ξ^ z⁻¹ for an element z.
 func (g *Group) Ad(z, xi *Node) *Node {
 	a := g.matrix(z)
 	return g.Vee(vector(linalg.MatMul(linalg.MatMul(a, g.matrix(g.Hat(xi))), g.form.inverse(g, a))))
 }
 
-// Coadjoint returns Ad*_g μ: the momentum η ↦ ⟨μ, Ad_g η⟩.
+// Coadjoint returns Ad*_z μ, [..., d], for an element z: the momentum η ↦ ⟨μ, Ad_z η⟩.
 func (g *Group) Coadjoint(z, mu *Node) *Node {
 	a := g.matrix(z)
 	pulled := linalg.MatMul(linalg.MatMul(linalg.T(a), g.veeDual(mu)), linalg.T(g.form.inverse(g, a)))
@@ -169,17 +172,18 @@ func (g *Group) adjoint(xi *Node) *Node {
 	return Reshape(flat, append(append([]int{}, dims...), g.Dim())...)
 }
 
-// Bracket returns ad_ξ η = [ξ, η].
+// Bracket returns ad_ξ η = [ξ, η], [..., d]: the coordinates of ξ^η^ − η^ξ^.
 func (g *Group) Bracket(xi, eta *Node) *Node { return linalg.MatVec(g.adjoint(xi), eta) }
 
-// BracketDual returns ad*_ξ μ: the momentum η ↦ ⟨μ, [ξ, η]⟩.
+// BracketDual returns ad*_ξ μ, [..., d]: the momentum η ↦ ⟨μ, [ξ, η]⟩.
 func (g *Group) BracketDual(xi, mu *Node) *Node { return linalg.MatVec(linalg.T(g.adjoint(xi)), mu) }
 
-// DExp returns the matrix of dexp_ξ, [..., d, d]. For groups without closed forms it is NaN where the 1-norm of ad_ξ is
-// above 12.
+// DExp returns the matrix of dexp_ξ = Σ_k ad_ξ^k/(k+1)!, [..., d, d]. On groups other than SO(2), SO(3), SE(2) and SE(3) it is NaN
+// where the 1-norm of ad_ξ is above 12.
 func (g *Group) DExp(xi *Node) *Node { return g.form.dexp(g, xi) }
 
-// Act moves points of R^n, [..., k, n], by elements [..., N²]: x ↦ g x, for rigid and affine maps g x + t.
+// Act moves k points of R^n, [..., k, n], by elements z, [..., N²]: x ↦ z x for SO and GL, x ↦ R x + t for SE and x ↦ A x + t for
+// Affine.
 func (g *Group) Act(z, x *Node) *Node {
 	linear, shift := g.parts(g.matrix(z))
 	moved := linalg.MatMul(x, linalg.T(linear))
@@ -214,7 +218,7 @@ func join(linear, shift *Node) *Node {
 	return Concatenate([]*Node{top, BroadcastToDims(row, dims...)}, -2)
 }
 
-// Identity returns the identity of the group.
+// Identity returns the identity of the group, N² numbers on the host.
 func (g *Group) Identity() []float64 {
 	z := make([]float64, g.AmbientDim())
 	for i := range g.size() {
@@ -223,7 +227,7 @@ func (g *Group) Identity() []float64 {
 	return z
 }
 
-// Tangent returns ξ^, the tangent vector at the identity with coordinates ξ.
+// Tangent returns the tangent vector at the identity with the d coordinates ξ: the matrix ξ^, N² numbers on the host.
 func (g *Group) Tangent(xi ...float64) ([]float64, error) {
 	if len(xi) != g.Dim() {
 		return nil, fmt.Errorf("%s: %d coordinates of a vector of the Lie algebra, want %d", g.name, len(xi), g.Dim())
@@ -235,7 +239,7 @@ func (g *Group) Tangent(xi ...float64) ([]float64, error) {
 	return v, nil
 }
 
-// Move returns points of R^n moved by an element of the group: Act on the host.
+// Move returns points of R^n moved by an element z of the group, on the host: see Act.
 func (g *Group) Move(z []float64, points [][]float64) ([][]float64, error) {
 	if len(z) != g.AmbientDim() {
 		return nil, fmt.Errorf("%s: an element of %d numbers, want %d: a matrix row by row", g.name, len(z), g.AmbientDim())

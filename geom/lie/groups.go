@@ -9,29 +9,32 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// SO is the group of rotations of R^n, n ≥ 2. Its basis are the rotations in the planes of two axes; those of SO(3) are
-// about x, y and z, so that ξ^ x = ξ × x and ξ is the axis times the angle, that of SO(2) is anticlockwise.
+// SO returns the group of rotations of R^n, n ≥ 2, with d = n(n − 1)/2. Each vector of the basis of its Lie algebra rotates the
+// plane of two axes. For SO(3) these are the rotations about x, y and z, in this order: ξ is the axis times the angle, and
+// ξ^ x = ξ × x. For SO(2) ξ is the angle, anticlockwise.
 func SO(n int) *Group {
 	atLeast("SO", n, 2)
 	return newGroup(fmt.Sprintf("SO(%d)", n), n, false, rotations(n, n), rotationForm(n))
 }
 
-// SE is the group of rigid motions x ↦ R x + t of R^n, n ≥ 2, as matrices (R t; 0 1). In its basis the rotations, as those of
-// SO(n), come before the n translations. The standard inner product takes a radian for a unit of length.
+// SE returns the group of rigid motions x ↦ R x + t of R^n, n ≥ 2, as matrices (R t; 0 1). The basis of its Lie algebra is the
+// rotations, in the order of SO(n), followed by the n translations. In the standard inner product a rotation by one radian is as
+// long as a translation by one unit of length.
 func SE(n int) *Group {
 	atLeast("SE", n, 2)
 	return newGroup(fmt.Sprintf("SE(%d)", n), n, true, append(rotations(n, n+1), translations(n)...), rotationForm(n))
 }
 
-// GL is the group of invertible n×n matrices. Its basis are the matrices with one 1, row by row: ξ^ is ξ itself, row by row.
-// It has two components, of positive and of negative determinant, with no path from one to the other.
+// GL returns the group of invertible n×n matrices, n ≥ 1, with d = n². The basis of its Lie algebra is the matrices with one entry 1
+// and all others 0, so that ξ is the list of the rows of ξ^. The group has two components, of positive and negative determinant,
+// and no path leads from one to the other.
 func GL(n int) *Group {
 	atLeast("GL", n, 1)
 	return newGroup(fmt.Sprintf("GL(%d)", n), n, false, entries(n, n), general{})
 }
 
-// Affine is the group of invertible affine maps x ↦ A x + t of R^n, as matrices (A t; 0 1). In its basis the entries of A,
-// row by row, come before the n translations.
+// Affine returns the group of invertible affine maps x ↦ A x + t of R^n, n ≥ 1, as matrices (A t; 0 1). The basis of its Lie algebra
+// is the entries of A, row by row, followed by the n translations.
 func Affine(n int) *Group {
 	atLeast("Affine", n, 1)
 	return newGroup(fmt.Sprintf("Affine(%d)", n), n, true, append(entries(n, n+1), translations(n)...), general{})
@@ -57,7 +60,7 @@ func single(size, i, j int, v float64) []float64 {
 	return e
 }
 
-// rotations are the ±(e_i e_jᵀ − e_j e_iᵀ), i < j, the last first.
+// rotations returns the matrices ±(e_i e_jᵀ − e_j e_iᵀ), i < j, in reverse order of (i, j).
 func rotations(n, size int) (basis [][]float64) {
 	for i := n - 2; i >= 0; i-- {
 		for j := n - 1; j > i; j-- {
@@ -99,7 +102,7 @@ func (general) log(g *Group, a *Node) (xi, margin *Node) {
 	return xi, OnesLike(SliceAxis(xi, -1, AxisRange(0, 1)))
 }
 
-// dexp is Σ_k ad^k/(k+1)!, with an argument halved until a polynomial does.
+// dexp is Σ_k ad^k/(k+1)!: a polynomial of ad/8, doubled three times.
 func (general) dexp(g *Group, xi *Node) *Node {
 	const (
 		halvings = 3 // 1.5^17/18! is below 2e-13, and 1^17/18! below rounding

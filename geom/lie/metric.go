@@ -11,21 +11,22 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// Side says which translations of the group keep a metric or a motion.
+// Side says by which translations of the group a metric or a motion is invariant.
 type Side int
 
 const (
-	Left  Side = iota // the velocity is g ξ^
-	Right             // the velocity is ξ^ g
+	Left  Side = iota // by g ↦ h g: velocities are written g' = g ξ^
+	Right             // by g ↦ g h: velocities are written g' = ξ^ g
 )
 
 func (s Side) String() string { return [...]string{"left", "right"}[s] }
 
-// LeftInvariant returns the metric A(ξ, η) of tangent vectors g ξ^ and g η^, for a symmetric positive definite matrix A of
-// the size of the dimension, nil for the standard one, 1. Where it is bi-invariant it has geom.ClosedForms.
+// LeftInvariant returns the metric ⟨g ξ^, g η^⟩ = ξᵀ A η for a symmetric positive definite matrix A, [d][d]; nil stands for the
+// identity. If the metric is bi-invariant it has geom.ClosedForms. Another size of A, entries that are not finite, and an A that is not
+// symmetric or not positive definite are errors.
 func (g *Group) LeftInvariant(a [][]float64) (geom.Atlas, error) { return g.invariant(Left, a) }
 
-// RightInvariant returns the metric A(ξ, η) of tangent vectors ξ^ g and η^ g, else as LeftInvariant.
+// RightInvariant returns the metric ⟨ξ^ g, η^ g⟩ = ξᵀ A η; the rest is as for LeftInvariant.
 func (g *Group) RightInvariant(a [][]float64) (geom.Atlas, error) { return g.invariant(Right, a) }
 
 func (g *Group) invariant(side Side, a [][]float64) (geom.Atlas, error) {
@@ -123,7 +124,7 @@ func (m *metric) biInvariant() bool {
 	return true
 }
 
-// invariantMetric is what the metrics of this package are.
+// invariantMetric is implemented by the metrics of this package, with closed forms or without.
 type invariantMetric interface {
 	geom.Atlas
 	of() *metric
@@ -131,7 +132,7 @@ type invariantMetric interface {
 
 func (m *metric) of() *metric { return m }
 
-// on returns the metric of a space.
+// on returns the invariant metric m, and an error if m is another manifold.
 func on(m geom.Manifold, what string) (*metric, error) {
 	if m, ok := m.(invariantMetric); ok {
 		return m.of(), nil
@@ -163,7 +164,7 @@ func (m *metric) Chart(c *Node) geom.Chart {
 	return centred
 }
 
-// chart has the coordinates x of c exp x, or of exp x · c.
+// chart is the chart in which the point with coordinates x is c exp x, or exp x · c for right-invariant metrics.
 type chart struct {
 	m *metric
 	c *Node // [B..., N, N]
@@ -211,7 +212,8 @@ func (c closedChart) Sharp(x, p *Node) *Node {
 // biInvariant is a metric whose geodesics are z exp tξ, ξ = z⁻¹v.
 type biInvariant struct{ *metric }
 
-// relative is z⁻¹ v, or v z⁻¹: the matrix ξ^ of a vector v, the element of the group that takes z to a point v.
+// relative is z⁻¹ v, or v z⁻¹ for right-invariant metrics: for a tangent vector v at z its matrix ξ^, and for a point v the element
+// of the group that takes z to v.
 func (m biInvariant) relative(z, v *Node) *Node {
 	return m.translate(m.form.inverse(m.Group, m.matrix(z)), v)
 }

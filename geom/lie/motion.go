@@ -12,13 +12,13 @@ import (
 	"anatomy/geom/ode"
 )
 
-// MuntheKaas makes of an integrator one for states whose first part is an element of the group, which stays there: the
-// field returns the velocity ξ, [..., d], in the place of its derivative, g' = g ξ^ for Left and ξ^ g for Right, and the step
-// is taken for u in g exp u, or exp u · g, with
+// MuntheKaas turns an integrator into one that stays on the group, for states whose first part is an element g of the group,
+// [..., N²]. In place of the derivative of g the field must return the velocity ξ, [..., d]: g' = g ξ^ for Left and g' = ξ^ g for
+// Right. Within a step the element is g exp u, or exp u · g for Right, and the integrator solves
 //
-//	u' = dexp⁻¹ ξ = ξ ± ½ [u, ξ] + 1/12 [u, [u, ξ]] + O(u⁴).
+//	u' = dexp⁻¹ ξ = ξ ± ½ [u, ξ] + 1/12 [u, [u, ξ]] + O(u⁴),  + for Left, − for Right.
 //
-// The order is that of the integrator, 4 at most (H. Munthe-Kaas, Applied Numerical Mathematics 29, 1999).
+// The order is that of the integrator, but at most 4 (H. Munthe-Kaas, Applied Numerical Mathematics 29, 1999).
 func (g *Group) MuntheKaas(side Side, method ode.Method) ode.Method {
 	return ode.NewMethod("Munthe-Kaas "+method.Name, min(method.Order, 4), func(f ode.Equation, t, dt, dw *Node, y ode.State) ode.State {
 		at := y[0]
@@ -52,8 +52,8 @@ func (g *Group) chartVelocity(side Side, u, xi *Node) *Node {
 	return Add(xi, Add(MulScalar(once, half), MulScalar(g.Bracket(u, once), 1./12)))
 }
 
-// LiePoisson is the field μ' = ad*_ξ μ, ξ = ∂h/∂μ, for Left, μ' = −ad*_ξ μ for Right, on states (μ), [..., d]: the
-// equations of a Hamiltonian h, [...], on the momenta of the group. They keep h and move μ on its coadjoint orbit.
+// LiePoisson returns the field μ' = ad*_ξ μ for Left and μ' = −ad*_ξ μ for Right, with ξ = ∂h/∂μ, for a Hamiltonian h that takes
+// momenta μ, [..., d], to numbers, [...]. States have one part, μ. The solutions conserve h, and μ stays on its coadjoint orbit.
 func (g *Group) LiePoisson(side Side, h func(mu *Node) *Node) ode.Field {
 	return func(_ *Node, y ode.State) ode.State {
 		return ode.State{g.turned(side, autodiff.Grad(h, y[0]), y[0])}
@@ -69,9 +69,10 @@ func (g *Group) turned(side Side, xi, mu *Node) *Node {
 	return force
 }
 
-// EulerPoincare is the field of the geodesics of an invariant metric on states (g, μ), g of [..., N²] and the momentum
-// μ = A ξ of [..., d], with the velocity ξ in the place of g': see Group.MuntheKaas, which makes the integrator for it.
-// The momentum is that of the body for left-invariant metrics, in space for right-invariant ones.
+// EulerPoincare returns the field of the geodesics of an invariant metric on states (g, μ): g is [..., N²] and the momentum
+// μ = A ξ is [..., d], in body coordinates for left-invariant metrics and in space coordinates for right-invariant ones. In place
+// of g' it returns the velocity ξ, [..., d]; so it must be integrated by a method that Group.MuntheKaas makes. It panics if m is
+// not from LeftInvariant or RightInvariant.
 func EulerPoincare(m geom.Atlas) ode.Field {
 	im, ok := m.(invariantMetric)
 	if !ok {
@@ -84,21 +85,22 @@ func EulerPoincare(m geom.Atlas) ode.Field {
 	}
 }
 
-// Motion is a geodesic over any time, as the motion of a body.
+// Motion is a geodesic of an invariant metric from time 0 to T, as the motion of a body.
 type Motion[P geom.Point] struct {
 	Times      []float64   // 0, T/n, …, T
-	Path       []P         // g
+	Path       []P         // g at these times
 	Velocities [][]float64 // ξ, coordinates in the Lie algebra
 	Momenta    [][]float64 // μ = A ξ
-	Conserved  [][]float64 // Ad*_(g⁻¹) μ for left-invariant metrics, Ad*_g μ for right-invariant ones
+	Conserved  [][]float64 // Ad*_(g⁻¹) μ for left-invariant metrics, Ad*_g μ for right-invariant ones; constant up to the error
 }
 
-// Energy is ½ A(ξ, ξ) at time i.
+// Energy returns ½ A(ξ, ξ) at Times[i]; it is constant up to the error of the integration.
 func (m *Motion[P]) Energy(i int) float64 { return floats.Dot(m.Velocities[i], m.Momenta[i]) / 2 }
 
-// Move integrates the geodesic of an invariant metric from a point g with the velocity ξ, coordinates in the Lie algebra,
-// from time 0 to T in n steps of the method of Munthe-Kaas of order 4: the equations of Euler and Poincaré with g' = g ξ^,
-// or g' = ξ^ g. The points stay on the group, and energy and conserved momentum tell how exact the motion is.
+// Move integrates the geodesic of an invariant metric from a point g, with the initial velocity ξ, coordinates in the Lie algebra,
+// from time 0 to T in n steps. It integrates the equations of Euler and Poincaré, with g' = g ξ^ for left-invariant and g' = ξ^ g for
+// right-invariant metrics, by the method of Munthe-Kaas of order 4. The points stay on the group; Energy and Conserved show how
+// exact the motion is. A motion that diverges is an error.
 func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n int) (*Motion[P], error) {
 	const what = "Move"
 	s := on.Geometry()
@@ -142,7 +144,7 @@ func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n
 	return motion, nil
 }
 
-// starting is on for what starts at z, and refuses what is not an element of the group.
+// starting returns the invariant metric of a space, and an error if there is none or z is not an element of the group.
 func starting[P geom.Point](s *geom.Space[P], what string, z P) (*metric, error) {
 	m, err := on(s.M, what)
 	if err != nil {

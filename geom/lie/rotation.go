@@ -13,8 +13,8 @@ import (
 // rigid is the form of SO(n) and SE(n); exp is the general one.
 type rigid struct{ general }
 
-// log is that of inverse scaling and squaring, which loses digits where a plane turns by nearly π, and a step of Newton's
-// method, dexp_(−ξ) δ = exp(−ξ) g − 1, that finds them again.
+// log uses inverse scaling and squaring, which loses digits for rotations by nearly π, and one step δ of Newton's method,
+// dexp_(−ξ) δ = exp(−ξ) g − 1, which restores them.
 func (rigid) log(g *Group, a *Node) (xi, margin *Node) {
 	xi, margin = general{}.log(g, a)
 	rest := Sub(linalg.MatMul(linalg.Expm(g.matrix(g.Hat(Neg(xi)))), a), linalg.EyeLike(a))
@@ -74,7 +74,7 @@ func nearestRotation(a *Node) *Node {
 // closed is the form of SO(n) and SE(n) for n = 2, 3, where K = ξ^ has K³ = −θ² K.
 type closed struct{ rigid }
 
-// turn is the matrix of a rotation's coordinates, [..., n, n], with the functions of s = θ².
+// turn is the matrix K of the coordinates of a rotation, [..., n, n], with the functions of s = θ² that exp needs.
 func turn(n int, w *Node) (k *Node, c stumpff) {
 	k = linalg.MatVec(linalg.T(ConstAsDType(w.Graph(), w.DType(), rotations(n, n))), w)
 	k = Reshape(k, append(append([]int{}, w.Shape().Dimensions[:w.Rank()-1]...), n, n)...)
@@ -122,9 +122,9 @@ func (closed) log(g *Group, a *Node) (xi, margin *Node) {
 	return Concatenate([]*Node{xi, u}, -1), margin
 }
 
-// dexp and its inverse are those of numbers, (eᶻ − 1)/z, at the eigenvalues of ad: 0 and ±iθ, which are double for rigid
-// motions. So they are polynomials in ad that take the odd and the even parts, functions f(−z²), with the right value
-// and derivative at z² = −s: f(s) − f'(s) (ad² + s).
+// dexp is the function (eᶻ − 1)/z of the matrix ad, whose eigenvalues z are 0 and ±iθ, double for rigid motions. So it is a
+// polynomial in ad: its odd and even parts are functions f(−z²), replaced by the polynomial f(s) − f'(s) (ad² + s), which has
+// the same value and derivative at z² = −s.
 func (closed) dexp(g *Group, xi *Node) *Node {
 	ad, c := spin(g, xi)
 	square := linalg.MatMul(ad, ad)
@@ -153,7 +153,7 @@ func (closed) inverseDExp(g *Group, xi *Node) *Node {
 	return Add(j, Sub(scale(Sub(even, Mul(c.s, slope)), square), scale(slope, linalg.MatMul(square, square))))
 }
 
-// spin is the matrix of ad_ξ with the functions of the square of its rotation.
+// spin is the matrix of ad_ξ, with the functions of s = θ² for the angle θ of the rotation of ξ.
 func spin(g *Group, xi *Node) (ad *Node, c stumpff) {
 	w := xi
 	if g.affine {
@@ -162,7 +162,7 @@ func spin(g *Group, xi *Node) (ad *Node, c stumpff) {
 	return g.adjoint(xi), stumpffAt(ReduceAndKeep(Square(w), ReduceSum, -1))
 }
 
-// planeAngle is the angle of a rotation of the plane, [..., 1], and how far it is from π.
+// planeAngle is the angle of a rotation of the plane, [..., 1], and its distance from ±π, divided by π.
 func planeAngle(r *Node) (w, margin *Node) {
 	z := vector(r)
 	sum := linalg.MatVec(ConstAsDType(r.Graph(), r.DType(), [][]float64{{0, -1, 1, 0}, {1, 0, 0, 1}}), z)
@@ -170,7 +170,7 @@ func planeAngle(r *Node) (w, margin *Node) {
 	return w, OneMinus(MulScalar(Abs(w), 1/math.Pi))
 }
 
-// quaternions is 4 q qᵀ − 1 on the diagonal for the quaternion q of a rotation, row by row, from its matrix.
+// quaternions takes the matrix of a rotation, row by row, to 4 q qᵀ − 1 for its quaternion q, row by row.
 var quaternions = func() [][]float64 {
 	rows := make([][]float64, 16)
 	set := func(i, j int, entries map[int]float64) {
