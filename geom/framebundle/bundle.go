@@ -12,24 +12,25 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Lift returns −Γ(v, ν_β), [m, B..., d], how the frame changes along the horizontal lift of a tangent vector v, [B..., d],
-// to (x, ν).
+// Lift returns the derivative of the frame along the horizontal lift of a tangent vector v, [B..., d], to (x, ν): the vectors
+// −Γ(v, ν_β), [m, B..., d], in coordinates.
 func Lift(m geom.Manifold, x, nu, v *Node) *Node {
 	check(m, "Lift", x, nu)
 	return Neg(geom.NewConnection(m, x).Gamma(v, nu))
 }
 
-// Fields returns the horizontal fields H_α(u) = (ν_α, −Γ(ν_α, ν_β)): dx is [m, B..., d] and dν [m, m, B..., d], α first.
+// Fields returns the horizontal vector fields H_α(u) = (ν_α, −Γ(ν_α, ν_β)) at u = (x, ν), in coordinates: dx is [m, B..., d] and dnu
+// [m, m, B..., d], with α in the first axis and β in the second.
 func Fields(m geom.Manifold, x, nu *Node) (dx, dnu *Node) {
 	check(m, "Fields", x, nu)
 	return nu, Neg(geom.NewConnection(m, x).Gamma(ExpandAxes(nu, 1), nu))
 }
 
-// Combine returns ν e = Σ_α e_α ν_α, [B..., d], for coefficients e of [m, B...].
+// Combine returns ν e = Σ_α e_α ν_α, [B..., d], for frame vectors ν, [m, B..., d], and coefficients e, [m, B...].
 func Combine(nu, e *Node) *Node { return ReduceSum(Mul(ExpandAxes(e, -1), nu), 0) }
 
-// DevelopmentField is the field u' = Σ_α e_α H_α(u) on states (x, ν), where e(t), of [m, B...], is the velocity of the curve
-// that is developed.
+// DevelopmentField returns the field u' = Σ_α e_α(t) H_α(u) on states u = (x, ν), in coordinates, where e(t), [m, B...], is the
+// velocity of the curve in R^m that is developed.
 func DevelopmentField(m geom.Manifold, e func(t *Node) *Node) ode.Field {
 	return func(t *Node, y ode.State) ode.State {
 		v := Combine(y[1], e(t))
@@ -37,9 +38,10 @@ func DevelopmentField(m geom.Manifold, e func(t *Node) *Node) ode.Field {
 	}
 }
 
-// Develop returns the development of a polygon in R^m and the frames along it: points [n + 1, B..., d] and frames
-// [n + 1, m, B..., d] over the corners of the polygon, [n + 1, m, B...]. The method takes one step a piece, on an Atlas in
-// the chart centred at its start. Pieces become geodesics; for a smooth curve the polygon is O(n⁻²) off.
+// Develop returns the development of a polygon in R^m from (x, ν), and the frames along it. For n + 1 corners, curve [n + 1, m, B...],
+// they are points [n + 1, B..., d] and frames [n + 1, m, B..., d], at the corners. Straight pieces become geodesics, each of them one
+// step of the method. If the corners are samples of a smooth curve, the error is O(n⁻²). On an Atlas points and vectors are
+// ambient, and a step is taken in the chart centred at its start.
 func Develop(m geom.Manifold, method ode.Method, x, nu, curve *Node) (points, frames *Node) {
 	n := curve.Shape().Dim(0) - 1
 	if n < 1 {
@@ -60,12 +62,14 @@ func piecewise(m geom.Manifold, method ode.Method, y ode.State, piece *Node) ode
 	return method.Step(DevelopmentField(m, func(*Node) *Node { return piece }).Equation(), ZerosLike(one), one, nil, y)
 }
 
-// antiIterations bounds the error of a piece by the same power of |Γ(step, ·)|, the rate at which its search converges.
+// antiIterations is how many fixed-point iterations find a piece of an anti-development; each reduces the error by a factor of about
+// |Γ(step, ·)|.
 const antiIterations = 12
 
-// AntiDevelop is the inverse of Develop: it returns the corners of the polygon, [n + 1, m, B...], the first one 0, whose
-// development from (path_0, ν) passes through the samples path, [n + 1, B..., d], with the developed points and frames.
-// Where m < d the development comes as close as the span of the frame lets it, piece by piece.
+// AntiDevelop is the inverse of Develop. It returns the polygon in R^m whose development from (path_0, ν) passes through the samples
+// path, [n + 1, B..., d]: its corners, [n + 1, m, B...], the first one 0, with the developed points, [n + 1, B..., d], and frames,
+// [n + 1, m, B..., d]. If m < d, each piece of the development ends as close to the next sample as the span of the frame
+// permits. On an Atlas points and vectors are ambient.
 func AntiDevelop(m geom.Manifold, method ode.Method, path, nu *Node) (curve, points, frames *Node) {
 	n := path.Shape().Dim(0) - 1
 	if n < 1 {
@@ -101,7 +105,7 @@ func dual(m geom.Manifold, x, nu *Node) func(v *Node) *Node {
 	}
 }
 
-// Gram returns νᵀ g ν, [B..., m, m].
+// Gram returns the inner products νᵀ g ν = ⟨ν_α, ν_β⟩_g, [B..., m, m], of the vectors of a frame at x, in coordinates.
 func Gram(m geom.Manifold, x, nu *Node) *Node {
 	check(m, "Gram", x, nu)
 	return linalg.MatMul(frameLast(nu), linalg.T(frameLast(flatFrame(m, x, nu))))
@@ -135,13 +139,13 @@ func frameFirst(nu *Node) *Node {
 	return TransposeAllDims(nu, perm...)
 }
 
-// CometricMatrix returns the cometric Σ_α H_α H_αᵀ in the coordinates (x, ν_1, …, ν_m), [B..., d + m·d, d + m·d]. With
-// W⁻¹ = ννᵀ and Γ^h_jγ = Γ^h_ji ν_γ^i it is
+// CometricMatrix returns the cometric Σ_α H_α H_αᵀ of the frame bundle, [B..., d + m·d, d + m·d], in the coordinates
+// (x, ν_1, …, ν_m). With W⁻¹ = ννᵀ and Γ^h_jγ = Γ^h_ji ν_γ^i it is
 //
 //	(    W⁻¹       −W⁻¹Γᵀ  )
 //	(  −Γ W⁻¹     Γ W⁻¹ Γᵀ )
 //
-// and has rank m. It is for display: the Hamiltonian and its flow never form it.
+// and has rank m. It is for display: Hamiltonian and Geodesics do not form it.
 func CometricMatrix(m geom.Manifold, x, nu *Node) *Node {
 	dx, dnu := Fields(m, x, nu)
 	rows := frameLast(dx)               // [B..., m, d]
@@ -152,12 +156,12 @@ func CometricMatrix(m geom.Manifold, x, nu *Node) *Node {
 	return linalg.MatMul(linalg.T(rows), rows)
 }
 
-// append1 puts the last of n + 1 values behind the n before it.
+// append1 appends the last of n + 1 values to the n before it, along the first axis.
 func append1(before, last *Node) *Node {
 	return Concatenate([]*Node{before, ExpandAxes(last, 0)}, 0)
 }
 
-// scan is autodiff.Scan for steps that do not count.
+// scan is autodiff.Scan for steps that do not depend on their number.
 func scan(n int, step func(y ode.State, x []*Node) (next ode.State, out []*Node), y ode.State, xs []*Node) (final ode.State, out []*Node) {
 	return autodiff.Scan(n, func(_ *Node, y, x []*Node) ([]*Node, []*Node) { return step(y, x) }, y, xs)
 }

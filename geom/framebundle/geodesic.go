@@ -7,7 +7,8 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Hamiltonian returns H = ½ Σ_α ⟨h, ν_α⟩², [B...], of the covector (p, P) at u = (x, ν), in coordinates.
+// Hamiltonian returns H = ½ Σ_α ⟨h, ν_α⟩², [B...], of the covector (p, P) at u = (x, ν), in coordinates: x and p are [B..., d], nu and
+// vertical, P, are [m, B..., d].
 func Hamiltonian(m geom.Manifold, x, nu, p, vertical *Node) *Node {
 	check(m, "Hamiltonian", x, nu)
 	return energy(nu, Sub(p, connectionForm(m, x, nu, vertical)))
@@ -27,16 +28,16 @@ func connectionForm(m geom.Manifold, x, nu, vertical *Node) *Node {
 	return Gradient(ReduceAllSum(Mul(vertical, geom.NewConnection(m, x).Gamma(v, nu))), v)[0]
 }
 
-// Geodesics is the field of Hamilton's equations of H on states (x, ν, p, P), in coordinates. Since H is quadratic in the
-// m numbers f_α, it takes the derivative of ⟨(p, P), lift of v⟩ at v = Σ_α f_α ν_α held constant, which needs the
-// connection m times and not m².
+// Geodesics returns the field of Hamilton's equations of H on states (x, ν, p, P), in coordinates. Since H is quadratic in the m
+// numbers f_α, it suffices to differentiate ⟨(p, P), lift of v⟩ with v = Σ_α f_α ν_α held constant. This evaluates Γ m times,
+// not m² times.
 func Geodesics(m geom.Manifold) ode.Field {
 	return func(_ *Node, y ode.State) ode.State {
 		x, nu, p, vertical := y[0], y[1], y[2], y[3]
 		h := Sub(p, connectionForm(m, x, nu, vertical))
 		f := velocities(nu, h)
 		v := Combine(nu, f)
-		// Nodes of their own to differentiate by, on which v does not depend.
+		// New nodes to differentiate with respect to, on which v does not depend.
 		xs, nus := Squeeze(ExpandAxes(x, 0), 0), Squeeze(ExpandAxes(nu, 0), 0)
 		gamma := geom.NewConnection(m, xs).Gamma(v, nus)
 		slopes := Gradient(ReduceAllSum(Mul(vertical, gamma)), xs, nus)
@@ -56,8 +57,9 @@ func coordinate(m geom.Manifold, y ode.State) ode.State {
 
 var kinds = []geom.Kind{geom.Vector, geom.Covector, geom.Covector} // of ν, h and P
 
-// Shoot returns the states (x, ν, h, P) of Exp_FM at the times 0, 1/n, …, 1, each part with the times in front. On an Atlas
-// all parts are ambient, and every step is taken in the chart centred at its start.
+// Shoot returns the geodesic Exp_FM from a state y = (x, ν, h, P): the states at the times 0, 1/n, …, 1, every part with an axis of
+// n + 1 times in front. The momenta are invariant parts, see the package. On an Atlas all parts are ambient, and every step is
+// taken in the chart centred at its start.
 func Shoot(m geom.Manifold, method ode.Method, n int, y ode.State) ode.State {
 	if !geom.IsAtlas(m) { // one change of coordinates before and one after all steps
 		path := ode.Path(Geodesics(m), method, n, coordinate(m, y))

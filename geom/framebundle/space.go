@@ -13,22 +13,22 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Space computes on the frame bundle of a manifold with host values: every operation is one graph function, compiled at
-// its first use and reused. Points and vectors are those of the space below, and paths are integrated as there; Develop and
-// AntiDevelop take one step of the method a piece of their curve.
+// Space computes on the frame bundle of a manifold with numbers of Go. On and Over make it. Points and vectors have the type of
+// those of Base, and are checked and integrated as there; Develop and AntiDevelop take one step of its method for each piece of
+// their curve.
 type Space[P geom.Point] struct {
 	Base *geom.Space[P]
 }
 
-// On returns the frame bundle of a Riemannian manifold.
+// On returns the frame bundle of a Riemannian manifold, with points as lists of numbers.
 func On(m geom.Manifold, options ...geom.Option) *Space[geom.Vec] {
 	return Over(geom.On(m, options...))
 }
 
-// Over returns the frame bundle over a space, which keeps what is compiled.
+// Over returns the frame bundle over a space, with points of the same type. Compiled functions are kept by the space.
 func Over[P geom.Point](base geom.Of[P]) *Space[P] { return &Space[P]{base.Geometry()} }
 
-// operation is the key of this package's functions, which capture how the space integrates.
+// operation is the key of this package's compiled functions; it holds the integrator.
 type operation struct {
 	name   string
 	method ode.Method
@@ -50,7 +50,8 @@ type Point[P geom.Point] struct {
 // At returns the point (x, ν) with the frame vectors ν_1 … ν_m.
 func At[P geom.Point](x P, frame ...P) Point[P] { return Point[P]{x, frame} }
 
-// Covariance returns Σ_α ν_α ν_αᵀ in the numbers that stand for points, rows of shapes one after the other.
+// Covariance returns the matrix Σ_α ν_α ν_αᵀ, [n][n], for points of n numbers: coordinates or ambient vectors, the rows of shapes one
+// after the other.
 func (u Point[P]) Covariance() [][]float64 {
 	n := len(geom.Numbers(u.X))
 	out := make([][]float64, n)
@@ -64,7 +65,7 @@ func (u Point[P]) Covariance() [][]float64 {
 	return out
 }
 
-// flat is a point with lists of numbers, and point its inverse.
+// flat is u as lists of numbers, and point its inverse.
 func (s *Space[P]) flat(u Point[P]) Point[geom.Vec] {
 	return Point[geom.Vec]{s.Base.Vector(u.X), s.Base.Vectors(u.Frame)}
 }
@@ -86,24 +87,24 @@ func (s *Space[P]) frames(nu [][]geom.Vec) [][]P {
 	return out
 }
 
-// Momentum is a covector at a point of the frame bundle in its invariant parts; see the package.
+// Momentum is a covector at a point of the frame bundle, given by its invariant parts: see the package.
 type Momentum[P geom.Point] struct {
 	Horizontal P   // h
 	Vertical   []P // P^1 … P^m
 }
 
-// Development is a curve on the manifold with its anti-development.
+// Development is a curve on the manifold, with frames along it and its anti-development in R^m.
 type Development[P geom.Point] struct {
 	Curve  [][]float64 // w in R^m at the times 0, 1/n, …, 1
-	Path   []P         // x
-	Frames [][]P       // ν: Frames[k][α]
-	// Residual is the root mean square over the coordinates of what Path lies off the path that was anti-developed, where
-	// that is largest: rounding for m = d, and where m < d what the frame cannot reach.
+	Path   []P         // x at these times
+	Frames [][]P       // ν at these times: Frames[k][α]
+	// Residual, of AntiDevelop, is the largest root mean square, over the coordinates, of the difference between Path and the
+	// given path. For m = d it is of the size of rounding; for m < d it shows what the frame cannot reach.
 	Residual float64
 }
 
-// Develop returns the development of a curve in R^m from u. The curve is given by its corners, which a smooth one follows
-// up to O(n⁻²); they need not begin at 0.
+// Develop returns the development of a curve in R^m from u. The curve is a polygon given by its corners, at least 2; if they are
+// samples of a smooth curve, the error is O(n⁻²). The first corner need not be 0. A path that diverges is an error.
 func (s *Space[P]) Develop(u Point[P], curve [][]float64) (*Development[P], error) {
 	const what = "Develop"
 	if err := s.Check(u); err != nil {
@@ -138,9 +139,9 @@ func (s *Space[P]) development(what string, curve, path []geom.Vec, frames [][]g
 	return &Development[P]{Curve: curve, Path: s.Base.Points(path), Frames: s.frames(frames)}, nil
 }
 
-// AntiDevelop returns the curve in R^m, starting at 0, whose development from (path_0, frame) is the path, given by its
-// samples at even times. It is the inverse of Develop; where the frame has fewer vectors than the manifold dimensions, the
-// development stays as close as it can, and Residual tells how close.
+// AntiDevelop returns the curve in R^m, starting at 0, whose development from (path_0, frame) is the path. The path is given by
+// samples at even times, at least 2. It is the inverse of Develop. If the frame has fewer than d vectors, the development stays as
+// close to the path as it can, and Residual says how close.
 func (s *Space[P]) AntiDevelop(frame, path []P) (*Development[P], error) {
 	const what = "AntiDevelop"
 	if len(path) < 2 {
@@ -171,22 +172,22 @@ func (s *Space[P]) AntiDevelop(frame, path []P) (*Development[P], error) {
 	return d, nil
 }
 
-// Geodesic is a geodesic of the frame bundle on [0, 1], and for a most probable path how well it was found. What was steered, a
-// most probable path too, has no Momenta.
+// Geodesic is a geodesic of the frame bundle on [0, 1] or a most probable path. For the latter Mismatch, Residual, Iterations and
+// Status say how well it was found. Paths from SteeredPath, and those of stats.FrameBundleMean, have no Momenta.
 type Geodesic[P geom.Point] struct {
 	Start    Point[P]
 	Momentum Momentum[P] // at the start
-	Energy   float64     // ½ ∫ |w'|² dt, w in R^m the anti-development; half the squared sub-Riemannian length
+	Energy   float64     // ½ ∫ |w'|² dt with the anti-development w: half the squared sub-Riemannian length, without unit
 	End      P
 
-	Path       []P   // x at the times 0, 1/n, …, 1
-	Frames     [][]P // ν
-	Momenta    []Momentum[P]
-	Velocities [][]float64 // w'
+	Path       []P           // x at the times 0, 1/n, …, 1
+	Frames     [][]P         // ν at these times: Frames[k][α]
+	Momenta    []Momentum[P] // (h, P) at these times
+	Velocities [][]float64   // w' at these times, in R^m
 
-	Mismatch float64 // most probable paths: |x(1) − y|
-	// Residual is the root mean square over the coordinates by which Exp_FM(Start, Momentum) ends off End; without noise, by
-	// which the end conditions fail.
+	Mismatch float64 // of a most probable path to y: |x(1) − y|
+	// Residual, of a most probable path, is a root mean square over the coordinates: of the difference between
+	// π Exp_FM(Start, Momentum) and End, and for paths without noise of the error of the end conditions x(1) = y, P(1) = 0.
 	Residual   float64
 	Iterations int
 	Status     geom.Status
@@ -197,7 +198,7 @@ func (g *Geodesic[P]) String() string {
 	return fmt.Sprintf("path of energy %.4g, mismatch %.2g, residual %.2g, %s", g.Energy, g.Mismatch, g.Residual, g.Status)
 }
 
-// Shaped turns a geodesic on lists of numbers into one of the points of a space.
+// Shaped turns a geodesic with points as lists of numbers into one with the points of a space.
 func Shaped[P geom.Point](base *geom.Space[P], g *Geodesic[geom.Vec]) *Geodesic[P] {
 	s := Space[P]{base}
 	out := &Geodesic[P]{Start: s.point(g.Start), Momentum: s.momentum(g.Momentum), Energy: g.Energy, End: base.Point(g.End),
@@ -209,7 +210,8 @@ func Shaped[P geom.Point](base *geom.Space[P], g *Geodesic[geom.Vec]) *Geodesic[
 	return out
 }
 
-// Exp returns the geodesic Exp_FM from u with a momentum. Without vertical part the momentum may be left without one.
+// Exp returns the geodesic Exp_FM from u with the initial momentum p. A nil p.Vertical stands for P = 0. A path that diverges is an
+// error.
 func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (*Geodesic[P], error) {
 	const what = "Exp_FM"
 	if err := s.Check(u); err != nil {
@@ -255,8 +257,8 @@ func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (*Geodesic[P], error) {
 // rankTolerance is the least ratio of the smallest to the largest eigenvalue of νᵀ g ν for independent vectors.
 const rankTolerance = 1e-12
 
-// Check reports what keeps u from being a point of the frame bundle: what keeps X and the vectors from being a point and
-// tangent vectors there, a metric that is singular, more vectors than dimensions, vectors that are linearly dependent.
+// Check returns an error unless u is a point of the frame bundle: X must be a point of the manifold where the metric is regular, and
+// Frame must be 1 to d linearly independent tangent vectors at X.
 func (s *Space[P]) Check(u Point[P]) error {
 	if err := s.Base.CheckRegular("point", u.X); err != nil {
 		return err
@@ -283,7 +285,7 @@ func (s *Space[P]) Check(u Point[P]) error {
 	return nil
 }
 
-// Gram returns νᵀ g ν.
+// Gram returns the matrix νᵀ g ν = ⟨ν_α, ν_β⟩_g, [m][m], of inner products of the frame vectors.
 func (s *Space[P]) Gram(u Point[P]) (*mat.SymDense, error) {
 	v := s.flat(u)
 	out, err := s.call("Gram", func(in []*Node) []*Node {

@@ -10,7 +10,7 @@ import (
 )
 
 // constantCurvature is the sphere, κ = 1, or hyperbolic space, κ = −1, of dimension n: the vectors z of R^(n+1) with
-// ⟨z, z⟩ = κ for ⟨z, y⟩ = κ z_0 y_0 + Σ z_i y_i (and z_0 > 0 for κ = −1).
+// ⟨z, z⟩ = κ, where ⟨z, y⟩ = κ z_0 y_0 + Σ_(i≥1) z_i y_i, and z_0 > 0 for κ = −1. The field k is κ.
 type constantCurvature struct {
 	n int
 	k float64

@@ -9,8 +9,8 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// Cylinder is the surface x² + y² = r² of R³, which is flat. Its charts unroll it; the line opposite to the centre is
-// their cut locus.
+// Cylinder returns the surface x² + y² = r² of R³, which is flat; r > 0 is a length. A chart unrolls it; the cut locus of a point is
+// the line on the opposite side.
 func Cylinder(r float64) geom.Atlas {
 	positiveFinite("Cylinder", r)
 	return cylinder{r}
@@ -47,7 +47,7 @@ func direction(z *Node) *Node {
 	return Div(plane, BroadcastToShape(Sqrt(dot(plane, plane)), plane.Shape()))
 }
 
-// turned turns a vector of the plane by an angle, [..., 1].
+// turned rotates a vector c of the plane, [..., 2], by an angle, [..., 1].
 func turned(angle, c *Node) *Node {
 	cos, sin := Cos(angle), Sin(angle)
 	c0, c1 := from(c, 0, 1), from(c, 1, 2)

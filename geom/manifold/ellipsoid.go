@@ -6,8 +6,8 @@ import (
 	"anatomy/geom"
 )
 
-// Ellipsoid is the surface Σ (z_i/a_i)² = 1 of R^(n+1) with the induced metric, for n + 1 half axes a_i. Its charts are
-// those of the sphere, stretched. Points project to it along rays from the origin.
+// Ellipsoid returns the ellipsoid Σ (z_i/a_i)² = 1 in R^(n+1) with the induced metric, for n + 1 ≥ 2 half axes a_i > 0. It has no
+// closed forms. Its charts are those of the sphere, stretched; geom.Space.Project moves points to it along rays from the origin.
 func Ellipsoid(axes ...float64) geom.Atlas {
 	atLeast("Ellipsoid", len(axes), 2)
 	positiveFinite("Ellipsoid", axes...)
@@ -25,7 +25,7 @@ func (m ellipsoid) Chart(c *Node) geom.Chart {
 	return chart
 }
 
-// stretch is the half axes in the shape of z.
+// stretch broadcasts the half axes to the shape of z.
 func (m ellipsoid) stretch(z *Node) *Node {
 	dims := z.Shape().Dimensions
 	return BroadcastPrefix(ConstAsDType(z.Graph(), z.DType(), m.axes), dims[:len(dims)-1]...)

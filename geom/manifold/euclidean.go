@@ -7,7 +7,7 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// Euclidean is R^n with its inner product; the points are coordinates.
+// Euclidean returns R^n, n ≥ 1, with the standard inner product; points are coordinates.
 func Euclidean(n int) geom.Metric {
 	atLeast("Euclidean", n, 1)
 	return euclidean{flat{n}}

@@ -6,9 +6,10 @@ import (
 	"anatomy/geom"
 )
 
-// Heisenberg is the Heisenberg group R³ with the sub-Riemannian cometric Σ X_a ⊗ X_a of the fields
-// X_1 = ∂_x − (y/2) ∂_z and X_2 = ∂_y + (x/2) ∂_z; points are coordinates (x, y, z). Only curves along these fields have
-// finite length; the height they gain is the area that their shadow sweeps out.
+// Heisenberg returns the Heisenberg group R³ with the sub-Riemannian cometric Σ X_a ⊗ X_a of the vector fields
+// X_1 = ∂_x − (y/2) ∂_z and X_2 = ∂_y + (x/2) ∂_z; points are coordinates (x, y, z). Only curves tangent to these fields have finite
+// length. Along such a curve the change of z is the area that the ray from the origin to (x, y) sweeps over. Geodesics are
+// those of geom.Space.Shoot; vectors have no covectors.
 func Heisenberg() geom.SubRiemannian { return heisenberg{} }
 
 type heisenberg struct{}

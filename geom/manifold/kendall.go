@@ -9,13 +9,14 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// Kendall is the space of shapes of k landmarks in the plane, not all in one place: configurations up to translation,
-// scaling and rotation, which is the complex projective space CP^(k−2) of curvature 1 to 4 (D. Kendall, Shape
-// manifolds, Procrustean metrics and complex projective spaces, 1984). A point is any configuration x_1 y_1 x_2 y_2 …
-// of the shape with centre 0 and size 1, Σ |z_i|² = 1; Space.Project makes one of any configuration. Tangent vectors
-// are displacements that neither translate, scale nor rotate it. Distances are Procrustes distances, arccos |⟨z, y⟩|.
+// Kendall returns Kendall's shape space of k ≥ 3 landmarks in the plane: configurations of landmarks, not all at one place, up to
+// translation, scaling and rotation. It is the complex projective space CP^(k−2), of dimension 2(k − 2) and of curvature 1 to 4
+// (D. Kendall, Shape manifolds, Procrustean metrics and complex projective spaces, 1984), and has closed forms.
 //
-// A path, and the end point of Exp, is in optimal position relative to its start.
+// A point is a configuration x_1 y_1 x_2 y_2 … with centre 0 and size 1, Σ |z_i|² = 1; all rotations of it are the same point.
+// Space.Project makes a point of any configuration. Tangent vectors are displacements of the landmarks that neither translate,
+// scale nor rotate the configuration. Distances are Procrustes distances, arccos |⟨z, y⟩| in radians. The points of a geodesic,
+// and so the End of Exp, are rotated into optimal position relative to its start.
 func Kendall(k int) geom.Atlas {
 	atLeast("Kendall", k, 3)
 	return kendall{k}
@@ -26,8 +27,8 @@ type kendall struct{ k int }
 func (m kendall) Dim() int        { return 2 * (m.k - 2) }
 func (m kendall) AmbientDim() int { return 2 * m.k }
 
-// Complex vectors are real ones of twice the length: pairs x_1 y_1 x_2 y_2 … in the ambient space, all real parts before
-// all imaginary parts in coordinates and in what helmert makes.
+// Complex vectors are written as real ones of twice the length: as pairs x_1 y_1 x_2 y_2 … in the ambient space, and with all real
+// parts before all imaginary parts in coordinates and in the result of helmert.
 
 // turned90 is i x, real parts first.
 func turned90(x *Node) *Node {
@@ -40,8 +41,8 @@ func alongComplex(a, ia, x, ix, y *Node) *Node {
 	return Add(scale(dot(x, y), a), scale(dot(ix, y), ia))
 }
 
-// helmert takes the pairs of a configuration to k − 1 complex numbers: an isometry but for translation,
-// [2(k − 1), 2k].
+// helmert is the matrix, [2(k − 1), 2k], that takes the pairs of a configuration to k − 1 complex numbers: it removes the
+// translation, and is an isometry of centred configurations.
 func (m kendall) helmert(like *Node) *Node {
 	h := make([][]float64, 2*(m.k-1))
 	for i := range m.k - 1 {
@@ -147,7 +148,7 @@ func (m kendall) pairs(y *Node) *Node    { return linalg.MatVec(linalg.T(m.helme
 
 var unitSphere = constantCurvature{k: 1}
 
-// Exp is cos θ z + sin θ/θ v, θ = |v|: a great circle of the sphere of configurations that does not rotate.
+// Exp is cos θ z + sin θ/θ v, θ = |v|: a great circle in the sphere of configurations, along which these do not rotate.
 func (m kendall) Exp(z, v *Node) *Node { return unitSphere.Exp(z, v) }
 
 // Log is the logarithm of the sphere to y in optimal position, y conj(⟨z, y⟩)/|⟨z, y⟩|.

@@ -1,7 +1,13 @@
-// Package manifold holds the manifolds that come with closed forms or with a use of their own: one file each.
+// Package manifold has the usual manifolds: spheres, hyperbolic spaces, positive definite matrices, shapes of landmarks up to
+// similarity, surfaces.
 //
-// Points are ambient vectors (see geom.Atlas) unless a manifold's comment says that they are its coordinates. What a
-// manifold knows in closed form (geom.ClosedForms) always agrees with what geom computes from its metric alone.
+//	space := geom.On(manifold.Hyperbolic(2))
+//	g, err := space.Exp([]float64{1, 0, 0}, []float64{0, 1, 0}) // g.End is (cosh 1, sinh 1, 0)
+//	spd := geom.OnShapes(manifold.SPD(3))                       // points are 3×3 matrices, [][]float64
+//
+// Points are ambient vectors (see geom.Atlas), unless the comment of a manifold says that they are coordinates. Many manifolds have
+// closed forms (geom.ClosedForms); tests compare them with what package geom computes from the metric alone. A size that is too
+// small, or a length that is not positive, is a panic.
 package manifold
 
 import (
@@ -11,18 +17,18 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// dot is Σ x_i y_i with its axis kept, [..., 1].
+// dot is Σ x_i y_i, [..., 1].
 func dot(x, y *Node) *Node { return ReduceAndKeep(Mul(x, y), ReduceSum, -1) }
 
 // scale is a x for a of [..., 1] and x of [..., n].
 func scale(a, x *Node) *Node { return Mul(BroadcastToShape(a, x.Shape()), x) }
 
-// like gives what belongs to a centre, [B..., n], the axes that points evaluated in its chart have in front of B.
+// like broadcasts c, given for each centre of a chart, [B..., n], to points x evaluated in these charts, [P..., B..., k].
 func like(c, x *Node) *Node {
 	return BroadcastPrefix(c, x.Shape().Dimensions[:x.Rank()-c.Rank()]...)
 }
 
-// likeMatrix is like for a matrix of the centre, [B..., n, m].
+// likeMatrix is like for a matrix a, given for each centre, [B..., n, m].
 func likeMatrix(a, x *Node) *Node {
 	return BroadcastPrefix(a, x.Shape().Dimensions[:x.Rank()+1-a.Rank()]...)
 }

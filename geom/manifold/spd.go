@@ -9,9 +9,10 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// SPD is the space of symmetric positive definite n×n matrices with the affine-invariant metric
-// ⟨V, W⟩ = tr(P⁻¹ V P⁻¹ W); points and vectors are matrices row by row, [..., n²]. With L Lᵀ the Cholesky
-// factorisation of the centre, the coordinates of P in a chart are those of L⁻¹ P L⁻ᵀ − 1.
+// SPD returns the symmetric positive definite n×n matrices, n ≥ 1, with the affine-invariant metric ⟨V, W⟩ = tr(P⁻¹ V P⁻¹ W) at P.
+// Points and tangent vectors are matrices row by row, n² numbers; geom.OnShapes makes a space with matrices, [][]float64. The
+// dimension is n(n + 1)/2, and there are closed forms. The coordinates of P in the chart at a centre L Lᵀ, L its Cholesky
+// factor, are those of the symmetric matrix L⁻¹ P L⁻ᵀ − 1 in an orthonormal basis.
 func SPD(n int) geom.Atlas {
 	atLeast("SPD", n, 1)
 	return spd{n}
@@ -22,7 +23,7 @@ type spd struct{ n int }
 func (m spd) Dim() int        { return m.n * (m.n + 1) / 2 }
 func (m spd) AmbientDim() int { return m.n * m.n }
 
-// Rows are those of a matrix.
+// Rows are the rows of a matrix.
 func (m spd) Rows() (n, columns int, name string) { return m.n, m.n, "row" }
 
 func (m spd) matrix(z *Node) *Node {

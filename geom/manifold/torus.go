@@ -8,8 +8,9 @@ import (
 	"anatomy/geom"
 )
 
-// Torus is the surface of R³ around a circle of radius R in the first two coordinates, at the distance r < R from it,
-// with the induced metric. Its charts are the two angles.
+// Torus returns the torus in R³ with the induced metric: the points at distance r from the circle of radius R around the origin in
+// the plane of the first two coordinates, 0 < r < R. It has no closed forms. The coordinates of a chart are two angles in
+// radians, along the circle and around it, counted from the centre of the chart.
 func Torus(R, r float64) geom.Atlas {
 	positiveFinite("Torus", R, r)
 	if r >= R {
@@ -27,7 +28,7 @@ func (m torus) Chart(c *Node) geom.Chart {
 	return torusChart{m.R, m.r, direction(c), direction(m.section(c))}
 }
 
-// section is the position of z relative to the circle, in the half plane of z: outwards and up, [..., 2].
+// section is the position of z relative to the nearest point of the circle, [..., 2]: outwards from the axis, and up.
 func (m torus) section(z *Node) *Node {
 	plane := from(z, 0, 2)
 	return Concatenate([]*Node{AddScalar(Sqrt(dot(plane, plane)), -m.R), from(z, 2, 3)}, -1)
