@@ -9,20 +9,20 @@ import (
 	"anatomy/geom/engine"
 )
 
-// CG solves A x = b for b of [..., n] by conjugate gradients: matvec(x, params) is the product A x with a symmetric
-// positive definite A that depends on params. It stops at ‖b - A x‖ ≤ tol ‖b‖ for the whole batch, or after maxIter
-// steps; residual, [...], is the ‖b - A x‖/‖b‖ that was reached, without a gradient. Directions in which A is not
-// positive give NaN.
+// CG solves A x = b for b of [..., n] by conjugate gradients. The matrix A is symmetric positive definite and is given by its
+// product with vectors: matvec(x, params) returns A x, where A may depend on params. The iteration stops when ‖b - A x‖ ≤ tol ‖b‖
+// for all systems of the batch, or after maxIter steps. The second result, residual, [...], is the ‖b - A x‖/‖b‖ that was
+// reached, without a gradient. If A is not positive definite, the result may be NaN.
 //
-// The gradient is that of the exact solution: one more solve, b̄ = A⁻¹ x̄, and the cotangent -b̄ of A x pulled back to
-// params. So every node from outside that matvec uses, constants aside, must be in params.
+// The gradient is that of the exact solution. It needs one more solve, b̄ = A⁻¹ x̄; the cotangent -b̄ of A x is pulled back to
+// params. So matvec must use only its arguments and constants: a parameter of the graph that it uses but that is not in params is
+// a panic.
 func CG(matvec func(x *Node, params []*Node) *Node, params []*Node, b *Node, tol float64, maxIter int) (x, residual *Node) {
 	return PCG(matvec, func(r *Node) *Node { return r }, params, b, tol, maxIter)
 }
 
-// PCG is CG with a preconditioner: precondition(r) is the product with a symmetric positive definite matrix near A⁻¹. The fewer
-// distinct eigenvalues the product of the two has, the fewer steps it takes. The gradient is that of CG: the preconditioner
-// takes no part in it.
+// PCG is CG with a preconditioner: precondition(r) returns M r for a symmetric positive definite matrix M close to A⁻¹. The fewer
+// distinct eigenvalues M A has, the fewer steps are needed. The gradient is that of CG and does not involve the preconditioner.
 func PCG(matvec func(x *Node, params []*Node) *Node, precondition func(r *Node) *Node, params []*Node, b *Node, tol float64, maxIter int) (x, residual *Node) {
 	if b.Rank() == 0 || !b.DType().IsFloat() {
 		panic(fmt.Sprintf("linalg.CG: right-hand side %s is not a vector, [..., n]", b.Shape()))
@@ -68,7 +68,7 @@ func PCG(matvec func(x *Node, params []*Node) *Node, precondition func(r *Node) 
 	return x, graph.StopGradient(graph.Squeeze(graph.Sqrt(rr), -1))
 }
 
-// checkParams panics where y depends on an input of the graph or loop other than through the given nodes.
+// checkParams panics if y depends on a parameter of the graph or loop other than through the given nodes.
 func checkParams(y *Node, given []*Node) {
 	seen := map[*Node]bool{}
 	for _, n := range given {

@@ -32,8 +32,8 @@ type Factorisation struct {
 	inverse *Node // L⁻¹, which gradients never go through: it is a function of L
 }
 
-// Factor factorises A. Where A is not positive definite, L is NaN from the column in which that shows on, and so is all
-// that is made of the factorisation.
+// Factor returns the Cholesky factorisation of a symmetric positive definite A, [..., n, n]. If A is not positive definite, L is NaN
+// from the first column in which the elimination finds this, and so is everything computed from the factorisation.
 //
 // The cotangent of A is sym(L⁻ᵀ Φ(Lᵀ L̄) L⁻¹), where Φ takes the lower triangle and half the diagonal (I. Murray,
 // Differentiation of the Cholesky decomposition, 2016).
@@ -86,7 +86,7 @@ func (f Factorisation) Inverse() *Node {
 	return v
 }
 
-// Cholesky returns the lower triangular L with A = L Lᵀ and a positive diagonal; see Factor.
+// Cholesky returns the lower triangular L, [..., n, n], with A = L Lᵀ and a positive diagonal; see Factor.
 func Cholesky(a *Node) *Node { return Factor(a).L }
 
 // Solve returns A⁻¹ B for a symmetric positive definite A, [..., n, n], and B of [..., n, k] or [..., n].
@@ -95,7 +95,7 @@ func Solve(a, b *Node) *Node { return Factor(a).Solve(b) }
 // LogDet returns log det A, [...], of a symmetric positive definite A.
 func LogDet(a *Node) *Node { return Factor(a).LogDet() }
 
-// Inverse returns A⁻¹ of a symmetric positive definite A.
+// Inverse returns A⁻¹, [..., n, n], of a symmetric positive definite A.
 func Inverse(a *Node) *Node { return Factor(a).Inverse() }
 
 // cholesky returns L and L⁻¹, without gradients.

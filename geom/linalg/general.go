@@ -27,8 +27,8 @@ func InverseGeneral(a *Node) *Node {
 	return v
 }
 
-// Det returns det A, [...]. The cotangent of A is det A · A⁻ᵀ times that of the result: NaN where A is singular and
-// larger than 3×3, for which the determinant is a written-out polynomial.
+// Det returns det A, [...], of a square A, [..., n, n]. The cotangent of A is det A · A⁻ᵀ times that of the result. For n > 3 it is
+// NaN where A is singular; for n ≤ 3 the determinant is written out as a polynomial, and its gradient is right everywhere.
 func Det(a *Node) *Node {
 	if n := square("Det", a); n <= 3 {
 		return graph.Squeeze(minor(a, upTo(n)), -1, -2)
@@ -64,7 +64,7 @@ func minor(a *Node, cols []int) *Node {
 	return sum
 }
 
-// general is an invertible matrix with its inverse, which is a function of it: gradients go through a alone.
+// general is an invertible matrix with its inverse. Gradients go through a only, of which the inverse is a function.
 type general struct{ a, inverse *Node }
 
 func (f general) solve(b *Node) *Node {

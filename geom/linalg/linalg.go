@@ -1,12 +1,19 @@
 // Package linalg is dense linear algebra on the graph: factorisations, solves, eigenvalues, matrix functions.
 //
-// Every function is batched: it works on the last two axes, [..., n, n], and treats what stands before them as a
-// batch. Elements are float64 or float32. Each decomposition has a gradient rule of its own, made of the functions of
-// this package, so that a derivative adds a few nodes to the graph and can be differentiated again.
+//	f := linalg.Factor(a)      // a symmetric positive definite, [..., n, n]
+//	x := f.Solve(b)            // A⁻¹ b, b of [..., n] or [..., n, k]
+//	v := f.LogDet()            // [...]
+//	e := linalg.SymExp(s)      // exp of a symmetric s; Expm takes any square matrix
+//	y := linalg.MatVec(a, x)   // products of batches of matrices and vectors
 //
-// A matrix that a function calls symmetric must be symmetric; its cotangent is the symmetric one, (G + Gᵀ)/2. Where a
-// matrix is not what a function needs (positive definite, invertible, finite), the result is NaN, never a number.
-// Shapes that do not fit are a panic that names them.
+// Every function works on the last two axes, [..., n, n] (or the last axis of vectors), and treats the axes before them as a batch.
+// Elements are float64 or float32. Each decomposition has its own gradient rule, made of the functions of this package; so a
+// derivative adds few nodes to the graph, and can be differentiated again. In the rules, X̄ is the cotangent of X: the
+// derivative of the final result with respect to X.
+//
+// A matrix that a function calls symmetric must be symmetric, and is not checked; its cotangent is symmetrised, sym(G) =
+// (G + Gᵀ)/2. If a matrix is not what a function needs (positive definite, invertible, finite), the result is NaN, never a wrong
+// number. Shapes that do not fit are a panic, with the shapes in the message.
 package linalg
 
 import (
@@ -35,8 +42,8 @@ func T(a *Node) *Node {
 	return graph.Transpose(a, -1, -2)
 }
 
-// MatMul is the product a·b of [..., n, k] and [..., k, m]. The leading axes are equal, or one operand has none and is
-// shared by the batch.
+// MatMul is the product a·b, [..., n, m], of [..., n, k] and [..., k, m]. The leading axes must be equal, or one operand must have
+// none; it is then used for the whole batch.
 func MatMul(a, b *Node) *Node {
 	matrix("MatMul", a)
 	matrix("MatMul", b)
@@ -54,7 +61,7 @@ func MatMul(a, b *Node) *Node {
 	return graph.DotGeneral(a, []int{ra - 1}, axes, b, []int{rb - 2}, axes)
 }
 
-// MatVec is the product a·x of [..., n, m] and [..., m]; the leading axes as in MatMul.
+// MatVec is the product a·x, [..., n], of [..., n, m] and [..., m]; the leading axes are as in MatMul.
 func MatVec(a, x *Node) *Node {
 	if x.Rank() == 0 {
 		panic(fmt.Sprintf("linalg.MatVec: %s is not a vector", x.Shape()))
@@ -93,7 +100,7 @@ func square(name string, a *Node) int {
 	return n
 }
 
-// columns lets f, which takes b as [..., n, k], take a vector [..., n] as well, where a is [..., n, n].
+// columns applies f, which takes b as [..., n, k], to a vector [..., n] as well, where a is [..., n, n].
 func columns(name string, a, b *Node, f func(b *Node) *Node) *Node {
 	n := square(name, a)
 	vector := b.Rank() == a.Rank()-1
@@ -147,7 +154,7 @@ func EyeLike(a *Node) *Node { return graph.ConvertDType(onDiagonal(a), a.DType()
 
 func nan(a *Node) *Node { return graph.Div(graph.ZerosLike(a), graph.ZerosLike(a)) }
 
-// NaNWhere is x where the condition, broadcast to its shape, does not hold, and NaN where it does.
+// NaNWhere is NaN where the condition holds, and x elsewhere; the condition is broadcast to the shape of x.
 func NaNWhere(condition, x *Node) *Node {
 	return graph.Where(graph.BroadcastToShape(condition, x.Shape()), nan(x), x)
 }
@@ -180,7 +187,7 @@ func window(a *Node, axis int, i *Node, size int) *Node {
 	return graph.DynamicSlice(a, at(a, axis, i), dims)
 }
 
-// while is a compiled loop without a gradient: it is called inside rules and under them only.
+// while is a compiled loop without a gradient: call it only where a gradient rule replaces its gradient.
 func while(state []*Node, cond func(s []*Node) *Node, body func(s []*Node) []*Node) []*Node {
 	params := func(g *graph.Graph) []*Node {
 		p := make([]*Node, len(state))

@@ -12,16 +12,17 @@ import (
 // Expm returns the exponential of any square matrix, [..., n, n], by scaling, a Taylor polynomial of degree 16 and
 // squaring. For symmetric matrices see SymExp.
 //
-// The cotangent of A is the Fréchet derivative at Aᵀ in the direction of the result's, itself an exponential of a
-// matrix of twice the size (R. Mathias, 1996).
+// The cotangent of A is the Fréchet derivative of the exponential at Aᵀ, in the direction of the cotangent of the result. It is a
+// block of the exponential of a matrix of twice the size (R. Mathias, 1996).
 func Expm(a *Node) *Node {
 	square("Expm", a)
 	return analytic(a, expm, Expm)
 }
 
-// Logm returns the principal logarithm of a matrix, [..., n, n], that has no eigenvalue on the closed negative real
-// axis, such as a rotation by less than π: inverse scaling and squaring with a Padé approximant. Others give NaN, in a
-// batch all of it. The logarithm of a rotation by π - δ has an error of about 1e-16/δ². The gradient is as for Expm.
+// Logm returns the principal logarithm of a square matrix, [..., n, n], by inverse scaling and squaring with a Padé approximant. The
+// matrix must have no eigenvalue on the negative real axis or at 0, as for rotations by less than π. If one matrix of a batch has
+// such an eigenvalue, the result is NaN for the whole batch. The logarithm of a rotation by π - δ has an error of about 1e-16/δ².
+// The gradient is as for Expm.
 func Logm(a *Node) *Node {
 	square("Logm", a)
 	return analytic(a, logm, Logm)

@@ -10,19 +10,20 @@ import (
 // maxSweeps bounds the Jacobi iteration, which converges quadratically.
 const maxSweeps = 40
 
-// Spectrum is a symmetric matrix A, [..., n, n], with its eigenvalues in ascending order, [..., n], and orthonormal
-// eigenvectors, the columns of Vectors: A = V diag(λ) Vᵀ. Its methods are functions of A.
+// Spectrum is a symmetric matrix A, [..., n, n], with its eigenvalues Values in ascending order, [..., n], and orthonormal
+// eigenvectors, the columns of Vectors, [..., n, n]: A = V diag(λ) Vᵀ. Its methods return functions of A. SymEig makes it.
 type Spectrum struct {
 	A, Values, Vectors *Node
 	values, vectors    *Node // the same without a gradient
 }
 
-// SymEig decomposes A by Jacobi's method, n/2 rotations at a time, to rounding relative to the norm of A.
+// SymEig returns the eigenvalues and eigenvectors of a symmetric matrix, [..., n, n], by Jacobi's method, n/2 rotations at a time.
+// Errors are of the size of rounding relative to the norm of A.
 //
-// The cotangent of A is V (diag(λ̄) + F ∘ Vᵀ V̄) Vᵀ, made symmetric, with F_ij = 1/(λ_j - λ_i), and 0 on the diagonal
-// and between eigenvalues that agree to rounding. So functions of the spectrum that do not depend on the order within a
-// repeated eigenvalue, or on the choice of basis in its eigenspace, have the right first derivative everywhere. For
-// f(A) use the methods, whose derivatives of every order are right at repeated eigenvalues too.
+// The cotangent of A is V (diag(λ̄) + F ∘ Vᵀ V̄) Vᵀ, symmetrised, with F_ij = 1/(λ_j - λ_i), and F_ij = 0 on the diagonal and for
+// eigenvalues that agree to rounding. So first derivatives are right also at repeated eigenvalues, for functions that do not
+// depend on the order of equal eigenvalues or on the choice of basis in an eigenspace. Derivatives of higher order are right
+// there for the methods Exp, Log and Pow only.
 func SymEig(a *Node) Spectrum {
 	n := square("SymEig", a)
 	s := Spectrum{A: a}

@@ -6,13 +6,14 @@ import (
 	"anatomy/geom/autodiff"
 )
 
-// Exp returns the matrix exponential of the symmetric matrix A.
+// Exp returns the matrix exponential of A, [..., n, n].
 func (s Spectrum) Exp() *Node { return s.apply(expFunction) }
 
-// Log returns the symmetric logarithm of a positive definite A.
+// Log returns the symmetric logarithm of A, [..., n, n]; NaN where A is not positive definite.
 func (s Spectrum) Log() *Node { return s.apply(logFunction) }
 
-// Pow returns A^p of a positive definite A: 1/2 for the square root, -1/2 for its inverse.
+// Pow returns A^p, [..., n, n], with p = 1/2 for the positive square root of A and p = -1/2 for its inverse; NaN where A is not
+// positive definite.
 func (s Spectrum) Pow(p float64) *Node { return s.apply(powFunction(p)) }
 
 // SymExp returns the matrix exponential of a symmetric matrix, [..., n, n].
@@ -83,14 +84,14 @@ func product(k int, factor func(i float64) float64) float64 {
 	return x
 }
 
-// near is the spread of points, times the ratio of Taylor coefficients, up to which a divided difference is summed as
-// its Taylor series: it loses no digits there, and differences lose about one above.
+// near bounds the spread of points, times the ratio of Taylor coefficients, up to which a divided difference is computed from the
+// Taylor series, without loss of digits; above it the difference quotient loses about one digit.
 const (
 	near       = 0.25
 	seriesSize = 24
 )
 
-// difference returns the divided difference f[x_0, …, x_m] of points of one shape, m ≥ 0, coincident or not.
+// difference returns the divided difference f[x_0, …, x_m], m ≥ 0, of nodes x_k of one shape, whose values may coincide.
 func (f scalarFunction) difference(x []*Node) *Node {
 	x = sorted(x)
 	m := len(x) - 1
@@ -145,7 +146,7 @@ func sorted(x []*Node) []*Node {
 	return x
 }
 
-// apply returns the m-th Fréchet derivative of f(A) in the symmetric directions e_1 … e_m, f(A) itself for none:
+// apply returns the m-th Fréchet derivative of f(A) in the symmetric directions e_1 … e_m, for m = 0 f(A) itself:
 //
 //	V [Σ_π Σ_kl… f[λ_i, λ_k, λ_l, …, λ_j] ê_π1(i,k) ê_π2(k,l) … ] Vᵀ,   ê = Vᵀ e V,
 //

@@ -17,7 +17,7 @@ func SolveTriangular(t, b *Node, lower, transpose bool) *Node {
 	})
 }
 
-// triangular is a lower triangular matrix with its inverse, which is a function of it: gradients go through l alone.
+// triangular is a lower triangular matrix with its inverse. Gradients go through l only, of which the inverse is a function.
 type triangular struct{ l, inverse *Node }
 
 func newTriangular(l *Node) triangular { return triangular{l, inverseTriangular(l)} }
@@ -41,7 +41,7 @@ func (t triangular) solve(b *Node, transpose bool) *Node {
 	return x
 }
 
-// inverseTriangular returns L⁻¹, without gradients, in the way of cholesky.
+// inverseTriangular returns L⁻¹, without gradients, with the same splitting as cholesky.
 func inverseTriangular(l *Node) *Node {
 	n := l.Shape().Dim(-1)
 	switch {
