@@ -12,15 +12,16 @@ import (
 	"anatomy/geom/solve"
 )
 
-// LogWithin is Log that stops at a residual: a root mean square of tolerance, in units of the landmarks. It never forms
-// the kernel matrix, so that it is the way for thousands of landmarks and, with a sensible tolerance, for kernels much
-// wider than the landmarks are apart, whose momenta would grow without bound for an exact match.
+// LogWithin returns a geodesic from shape q that ends near shape target: the root mean square of the difference of the coordinates
+// is at most tolerance, a length. It never forms the kernel matrix. Use it for thousands of landmarks, and for kernels
+// much wider than the distances between landmarks, for which an exact match would need very large momenta. If the tolerance is
+// not reached, the best geodesic found is returned, and its Status says why.
 //
-// It solves Exp_q(p) = target for the momentum p: the derivative of Exp by p is close to K(q), so a step is
-// (K(q) + μ)⁻¹ of the residual, by preconditioned conjugate gradients; Anderson's method corrects it with the steps before. μ starts
-// at a hundredth of the greatest row sum of K, under which only the smooth part of the residual asks for momentum, and
-// falls where progress is slow. Thousands of landmarks start from the geodesic of some of them, spread over the shape.
-// Iterations counts the steps with all landmarks.
+// It solves Exp_q(p) = target for the momentum p. The derivative of Exp with respect to p is close to K(q), so a step is
+// (K(q) + μ)⁻¹ times the residual, by preconditioned conjugate gradients, corrected by Anderson's method. μ starts at a
+// hundredth of the largest row sum of K, so that only the smooth part of the residual causes momentum; it falls where progress is
+// slow and rises after bad steps. For more than 2000 landmarks the first step comes from the geodesic of 500 of them, spread over
+// the shape. Iterations counts the steps with all landmarks.
 func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, error) {
 	for name, shape := range []geom.Shape{q, target} {
 		name := [...]string{"starting shape", "target shape"}[name]
@@ -48,16 +49,16 @@ func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, 
 	return g, nil
 }
 
-// aimed is a momentum whose geodesic ends near a target.
+// aimed is a momentum whose geodesic ends near a target shape, with the state of the search.
 type aimed struct {
 	momentum   []float64
 	residual   float64
 	iterations int
 	status     geom.Status
-	mu         float64 // the last μ, by the greatest row sum of K
+	mu         float64 // the last μ, divided by the largest row sum of K
 }
 
-// coarse is how many landmarks show the way to more than four times as many.
+// coarse is the number of landmarks whose geodesic gives the first step for more than four times as many.
 const coarse = 500
 
 // aim finds the momentum of LogWithin.
@@ -89,7 +90,7 @@ func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64) (*aimed,
 		if err != nil {
 			return nil, err
 		}
-		// That velocity is smooth: little μ is needed to have all of it.
+		// That velocity is smooth: a small μ reproduces it.
 		first, mu, firstMu = v, part*scale, 1e-3*part*scale
 	}
 	steps := solve.Anderson{Memory: memory}
@@ -110,7 +111,7 @@ func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64) (*aimed,
 			status = geom.Cancelled
 			break
 		}
-		// The residual without what earlier steps would have taken from it, and these steps.
+		// The best combination of the momenta of earlier steps, and its residual if that were linear.
 		next, rest := steps.Correct(p, f)
 		weight := mu
 		if iterations == 0 {
@@ -154,10 +155,11 @@ func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64) (*aimed,
 	return &aimed{best, norm, iterations, status, mu / scale}, nil
 }
 
-// velocityOf is the key of the velocities of n points.
+// velocityOf is the key of the compiled function for the velocities of n points.
 type velocityOf struct{ n int }
 
-// coarseVelocity is the initial velocity of all landmarks on the geodesic of some, and the μ with which that was found.
+// coarseVelocity returns the initial velocities of all landmarks in the flow of a geodesic of some of them, and the μ with which
+// this geodesic was found, divided by the largest row sum of K.
 func (s *Space) coarseVelocity(task *geom.Task, x, y []float64, tolerance float64) (v []float64, mu float64, err error) {
 	q, target := s.Point(x), s.Point(y)
 	some := s.fewer()

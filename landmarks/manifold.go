@@ -11,19 +11,20 @@ import (
 	"anatomy/kernels"
 )
 
-// Manifold is the manifold of N landmarks in R^D with the cometric K(x_i, x_j)·I_D, for graph functions.
+// Manifold is the manifold of N landmarks in R^D with the cometric K(x_i, x_j)·I_D, for graph functions: its points q, momenta p and
+// velocities v are [..., N·D]. It is a geom.PointCometric. New makes a Space of it, which computes with shapes.
 type Manifold struct {
 	N, D   int
-	Kernel kernels.Kernel
+	Kernel kernels.Kernel // K
 }
 
 // Dim is N·D.
 func (m Manifold) Dim() int { return m.N * m.D }
 
-// Rows are the landmarks.
+// Rows says that a row of a shape is a landmark: see geom.Rows.
 func (m Manifold) Rows() (n, columns int, name string) { return m.N, m.D, "landmark" }
 
-// CheckRegular says which landmarks coincide: there the kernel matrix is singular.
+// CheckRegular returns an error if two landmarks coincide, where the kernel matrix is singular; the error names them.
 func (m Manifold) CheckRegular(x []float64) error {
 	rows := engine.Unflatten(x, m.D)
 	order := make([]int, len(rows))
@@ -44,12 +45,12 @@ func (m Manifold) CheckRegular(x []float64) error {
 	return nil
 }
 
-// bounded is a kernel, or a data term with one, whose fast sums hold for points in a box.
+// bounded is a kernel, or a data term with a kernel, whose fast sums are valid for points in a box only.
 type bounded interface {
 	Fits(points [][]float64) error
 }
 
-// Fits reports landmarks out of the box of a kernel whose fast sums hold in one.
+// Fits returns an error if the kernel has fast sums that are valid in a box only, and a landmark is outside the box.
 func (m Manifold) Fits(x []float64) error {
 	if k, ok := m.Kernel.(bounded); ok {
 		return k.Fits(engine.Unflatten(x, m.D))
@@ -63,7 +64,8 @@ func (m Manifold) Sharp(q, p *Node) *Node {
 	return m.flat(m.Kernel.Sum(x, x, m.points(p)))
 }
 
-// Hamilton is x_i' = Σ_j K(x_i, x_j) p_j, p_i' = −∂/∂x_i ½ Σ_jl (p_j·p_l) K(x_j, x_l).
+// Hamilton returns Hamilton's equations of geodesics, both [..., N·D]: x_i' = Σ_j K(x_i, x_j) p_j and
+// p_i' = −∂/∂x_i ½ Σ_jl (p_j·p_l) K(x_j, x_l).
 func (m Manifold) Hamilton(q, p *Node) (dq, dp *Node) {
 	dq, dp = m.Kernel.Hamilton(m.points(q), m.points(p))
 	return m.flat(dq), m.flat(dp)
@@ -72,9 +74,9 @@ func (m Manifold) Hamilton(q, p *Node) (dq, dp *Node) {
 // Beyond this number of landmarks K(q) is never formed: systems with it are solved by conjugate gradients.
 const denseLimit = 1000
 
-// Flat solves Σ_j K(x_i, x_j) p_j = v_i: one N×N factorisation with D right-hand sides, or beyond 1000 landmarks
-// conjugate gradients on kernel sums. A system that these do not solve to 1e-6, which a kernel much wider than the
-// landmarks are apart makes, gives NaN.
+// Flat returns the solution p, [..., N·D], of Σ_j K(x_i, x_j) p_j = v_i: by one N×N factorisation with D right-hand sides, and for
+// more than 1000 landmarks by conjugate gradients with kernel sums. Where conjugate gradients do not reach a relative residual of
+// 1e-6, as for a kernel much wider than the distances between landmarks, the result is NaN.
 func (m Manifold) Flat(q, v *Node) *Node {
 	if m.N > denseLimit {
 		return m.solve(q, v, ScalarZero(q.Graph(), q.DType()))
@@ -83,7 +85,7 @@ func (m Manifold) Flat(q, v *Node) *Node {
 	return m.flat(linalg.Solve(m.Kernel.Gram(x, x), m.points(v)))
 }
 
-// RegularFlat solves Σ_j K(x_i, x_j) p_j + μ p_i = v_i.
+// RegularFlat returns the solution p, [..., N·D], of Σ_j K(x_i, x_j) p_j + μ p_i = v_i for μ ≥ 0, [...]; see Flat.
 func (m Manifold) RegularFlat(q, v, mu *Node) *Node {
 	if m.N > denseLimit {
 		return m.solve(q, v, mu)
@@ -98,7 +100,7 @@ func (m Manifold) RegularFlat(q, v, mu *Node) *Node {
 	return m.flat(linalg.Solve(Add(k, ridge), m.points(v)))
 }
 
-// solve is RegularFlat by conjugate gradients, to 1e-6; NaN where these do not come so far.
+// solve is RegularFlat by conjugate gradients, to a relative residual of 1e-6; NaN where that is not reached.
 func (m Manifold) solve(q, v, mu *Node) *Node {
 	for mu.Rank() < q.Rank() {
 		mu = ExpandAxes(mu, -1)
@@ -114,7 +116,7 @@ func (m Manifold) regular(p *Node, params []*Node) *Node {
 	return Add(m.Sharp(params[0], p), Mul(params[1], p))
 }
 
-// Gram returns K(x_i, x_j), [..., N, N].
+// Gram returns the kernel matrix K(x_i, x_j), [..., N, N].
 func (m Manifold) Gram(q *Node) *Node {
 	x := m.points(q)
 	return m.Kernel.Gram(x, x)
@@ -133,7 +135,8 @@ func (m Manifold) GramGradient(q *Node) *Node {
 	return Squeeze(Gradient(ReduceAllSum(m.Kernel.Gram(xi, xj)), xi)[0], -2)
 }
 
-// Velocity returns z' = Σ_j K(z, x_j) p_j, [..., k, D], of arbitrary points z, [..., k, D].
+// Velocity returns the velocities z' = Σ_j K(z, x_j) p_j, [..., k, D], of k arbitrary points z, [..., k, D], for landmarks q with
+// momenta p, both [..., N·D].
 func (m Manifold) Velocity(q, p, z *Node) *Node {
 	return m.Kernel.Sum(z, m.points(q), m.points(p))
 }

@@ -15,21 +15,22 @@ import (
 	"anatomy/geom/stats"
 )
 
-// DataTerm is a squared distance of points from a target, for Match: Correspondence, mesh.Current, mesh.Varifold, or one of
-// your own.
+// DataTerm is a squared distance between the deformed source and a target, for Match. Correspondence, mesh.Current and mesh.Varifold
+// make data terms; you can write others.
 type DataTerm interface {
-	// Inputs returns the numbers that Distance takes, for n points in R^d: arguments of an engine.Func. An error says why such
-	// points cannot be compared with the target.
+	// Inputs returns numbers of the target that Distance needs, for n points in R^d: arguments as for engine.Func.Call. An error
+	// says why n points in R^d cannot be compared with the target.
 	Inputs(n, d int) ([]any, error)
-	// Distance returns the squared distance, a scalar, of points x, [n, d]. scale, a scalar, multiplies the width at which it
-	// looks, where there is one.
+	// Distance returns the squared distance of the points x, [n, d], from the target: a scalar. The inputs are those of Inputs as
+	// nodes. A term that compares points through a kernel multiplies the kernel's width by scale, a scalar.
 	Distance(x, scale *Node, inputs []*Node) *Node
-	// Scales returns the scales to be taken one after the other, coarse to fine; the last is 1.
+	// Scales returns the values of scale for which Match minimises one after the other, the largest first; the last is 1.
 	Scales() []float64
 }
 
-// Correspondence is Σ_ia w_i |x_ia − y_ia|² for points x_i that correspond to those of the target, [n][D], over the coordinates that
-// are not NaN: a missing landmark counts nothing. Without weights, one a point, all are 1.
+// Correspondence returns the data term Σ_i w_i Σ_a (x_ia − y_ia)² for points x_i that correspond to the points y_i of the target,
+// [n][D], one by one. Coordinates y_ia that are NaN are left out: so landmarks may be missing in the target. The weights w_i ≥ 0,
+// one for each point, are 1 by default.
 func Correspondence(target [][]float64, weights ...float64) DataTerm {
 	return correspondence{target, weights}
 }
@@ -82,38 +83,42 @@ func (c correspondence) Distance(x, _ *Node, inputs []*Node) *Node {
 	return ReduceAllSum(Mul(inputs[1], Square(Sub(x, inputs[0]))))
 }
 
-// Matching is a geodesic that carries a source near to a target.
+// Matching is a geodesic whose diffeomorphism moves a source close to a target.
 type Matching struct {
-	// Geodesic is that of the points with momenta, the source itself or the control points. Its Residual is √(Mismatch/Before),
-	// the share of the distance that is left (0 where there was none), and Iterations and Status are those of the minimisation.
+	// Geodesic is the geodesic of the points with momenta: the source or the control points. Its Residual is √(Mismatch/Before),
+	// the share of the distance that is left, 0 for Before = 0. Its Iterations and Status are those of the minimisation.
 	Geodesic
-	Source   [][][]float64 // the path of the source points at the times 0, 1/n, …, 1
+	Source   [][][]float64 // the source points at the times 0, 1/n, …, 1, [n + 1][k][D]
 	Deformed [][]float64   // the source at time 1
 
-	Before, Mismatch float64 // the data term at times 0 and 1: squared distances
-	Objective        float64 // ½ ‖v‖² + Mismatch/2σ²
-	Evaluations      int     // of the objective with its gradient
+	Before, Mismatch float64 // the data term of the source at times 0 and 1: squared distances
+	Objective        float64 // ½ ‖v‖²_K + Mismatch/2σ²
+	Evaluations      int     // how often the objective and its gradient were computed
 }
 
-// Match deforms a source, [N][D], towards a target that need not have the same points: it minimises
+// Match deforms a source, [N][D], towards a target, which need not have the same number of points. It minimises
 //
-//	½ ‖v‖²_K + D(φ(source))/2σ²,   ½ ‖v‖²_K = ½ Σ_ij K(x_i, x_j) p_i·p_j
+//	½ ‖v‖²_K + T(φ(source))/2σ²,   ½ ‖v‖²_K = ½ Σ_ij K(x_i, x_j) p_i·p_j,
 //
-// over the momenta p at the source's points, where φ is the end of their geodesic flow and D the term (Vaillant, Miller, Younes and
-// Trouvé, NeuroImage 23, 2004). Small σ matches closely. As ‖v‖_K is a length, σ has the unit of √D by length: a pure number for
-// landmarks, where it is that of stats.Mismatch, and for curves; a length for surfaces.
-// The gradient is exact, in reverse mode through the integrator; the limited-memory BFGS method sees it in the metric of
-// the kernel. Momenta stay bounded where the exact Log has to undo a wide kernel's smoothing: there Match with Correspondence is the
-// way to a good geodesic.
+// over the momenta p_i at the points x_i of the source, where φ is the diffeomorphism at time 1 of their geodesic and T the data
+// term (Vaillant, Miller, Younes and Trouvé, NeuroImage 23, 2004). The smaller σ, the closer the match. Since ‖v‖_K is a length, σ
+// has the unit of √T divided by length: it is a pure number for landmarks, as in stats.Mismatch, and for curves, and a length for
+// surfaces.
 //
-// It takes stats.Tolerance (default 0.03) and stats.MaxIterations (500 at every scale of the term). Status says how the last scale ended; cancelled or not, the best momenta found are returned.
+// If the kernel is much wider than the distances between landmarks, Log needs very large momenta to undo the smoothing of the
+// kernel; Match with Correspondence keeps them small, and gives a good geodesic. The gradient is exact, by reverse-mode
+// differentiation through the integrator; the limited-memory BFGS method is preconditioned by the kernel.
+//
+// It takes stats.Tolerance (default 0.03: see solve.Minimise) and stats.MaxIterations (500 for every scale of the term). Status says
+// how the minimisation at the last scale ended. In any case the best momenta found are returned.
 func (s *Space) Match(source [][]float64, term DataTerm, sigma float64, opts ...stats.Option) (*Matching, error) {
 	return s.match(source, nil, term, sigma, opts)
 }
 
-// MatchFrom is Match with momenta at control points, [N][D], of their own, which carry the source, [k][D], along: with fewer of them
-// than source points, about a kernel's width apart, it is as much faster, and the deformation as smooth (Durrleman et al.,
-// NeuroImage 101, 2014).
+// MatchFrom is Match with the momenta at separate control points, [N][D], N being the landmarks of the space; their flow moves the
+// source, [k][D]. With control points about one width of the kernel apart, the deformation is as smooth as with momenta at all
+// source points, and if there are fewer control points than source points, the match is faster (Durrleman et al., NeuroImage 101,
+// 2014).
 func (s *Space) MatchFrom(controls, source [][]float64, term DataTerm, sigma float64, opts ...stats.Option) (*Matching, error) {
 	for i, z := range source {
 		if err := s.checkPoint(z); err != nil {
@@ -131,7 +136,7 @@ func (m *Matching) String() string {
 	return fmt.Sprintf("match of %d points, √(%.3g) of √(%.3g) left, %s after %d iterations", len(m.Deformed), m.Mismatch, m.Before, m.Status, m.Iterations)
 }
 
-// match carries the source, or without one the controls themselves, to the target.
+// match moves the source to the target; a nil source stands for the controls themselves.
 func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64, opts []stats.Option) (*Matching, error) {
 	if err := s.CheckNumbers("source", controls); err != nil {
 		return nil, fmt.Errorf("Match: the points with momenta: %w", err)
@@ -243,7 +248,7 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 	return m, nil
 }
 
-// holds says whether the fast sums of the kernels, where they have boxes, were right for a match.
+// holds returns an error if the fast sums of a kernel are valid in a box only and points of a match left it.
 func (s *Space) holds(m *Matching, term DataTerm) error {
 	if k, ok := s.Manifold.Kernel.(bounded); ok {
 		for i := range m.Path {
@@ -258,7 +263,7 @@ func (s *Space) holds(m *Matching, term DataTerm) error {
 	return nil
 }
 
-// carrying is the field of geodesics (q, p) and of points z that go with them.
+// carrying is the field of geodesics (q, p) together with points z that their flow moves, on states (q, p, z).
 func (s *Space) carrying() ode.Field {
 	hamilton := geom.Geodesics(s.Manifold)
 	return func(t *Node, y ode.State) ode.State {

@@ -14,8 +14,8 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-// Space is the landmark manifold for shapes, [N][D]: a geom.Space with what only landmarks have. What takes a geom.Of
-// takes it, such as stats.FrechetMean.
+// Space computes on the landmark manifold with shapes, [N][D]. It has all methods of geom.Space, such as Exp, and methods that only
+// landmarks have. Functions that take a geom.Of, such as stats.FrechetMean, take it as well.
 type Space struct {
 	*geom.Space[geom.Shape]
 	Manifold Manifold // for graph functions
@@ -23,10 +23,11 @@ type Space struct {
 	fewer func() *Space // the same for some of the landmarks
 }
 
-// Geodesic is a geodesic between shapes.
+// Geodesic is a geodesic of shapes.
 type Geodesic = geom.Geodesic[geom.Shape]
 
-// New returns the manifold of n landmarks in R^dim with the metric of a kernel.
+// New returns the space of n landmarks in R^dim with the metric of a kernel. The options are those of geom, such as geom.Integrator.
+// n or dim below 1 is a panic.
 func New(n, dim int, kernel kernels.Kernel, options ...geom.Option) *Space {
 	if n < 1 || dim < 1 {
 		panic(fmt.Sprintf("landmarks.New: %d landmarks in R^%d", n, dim))
@@ -42,12 +43,12 @@ func over(s *geom.Space[geom.Shape], m Manifold) *Space {
 	})}
 }
 
-// With returns a space with other options, which shares what is compiled.
+// With returns the space with other options; the two share their compiled functions.
 func (s *Space) With(options ...geom.Option) *Space {
 	return over(s.Space.With(options...), s.Manifold)
 }
 
-// operation is the key of this package's functions.
+// operation is the key of this package's compiled functions; it holds the integrator.
 type operation struct {
 	name   string
 	method ode.Method
@@ -60,8 +61,8 @@ func (s *Space) call(name string, fn func(in []*Node) []*Node, args ...any) (eng
 	return s.Call(operation{name, s.Method(), s.Steps()}, fn, args...)
 }
 
-// Log returns the geodesic from shape q to shape target; see geom.Space.Log. With more than 1000 landmarks it is LogWithin
-// 1e-6 of the root mean square distance of the landmarks of q from their centre.
+// Log returns the geodesic from shape q to shape target: see geom.Space.Log. For more than 1000 landmarks it is LogWithin, with a
+// tolerance of 1e-6 times the root mean square distance of the landmarks of q from their centre.
 func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
 	if s.Manifold.N > denseLimit && len(q) == s.Manifold.N {
 		return s.LogWithin(q, target, 1e-6*morpho.CentroidSize(q)/math.Sqrt(float64(len(q))))
@@ -69,8 +70,8 @@ func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
 	return s.Space.Log(q, target)
 }
 
-// Carry moves arbitrary points, [k][D], with the diffeomorphisms of a geodesic, z' = Σ_j K(z, x_j) p_j, and returns
-// their positions at every time of its path, [n + 1][k][D].
+// Carry moves arbitrary points, [k][D], by the diffeomorphisms of a geodesic, z' = Σ_j K(z, x_j) p_j. It returns their positions at
+// the times 0, 1/n, …, 1 of the geodesic's path, [n + 1][k][D]. Points outside the box of a kernel with fast sums are an error.
 func (s *Space) Carry(g *Geodesic, points [][]float64) ([][][]float64, error) {
 	for i, z := range points {
 		if err := s.checkPoint(z); err != nil {
@@ -94,7 +95,8 @@ func (s *Space) Carry(g *Geodesic, points [][]float64) ([][][]float64, error) {
 	return paths, nil
 }
 
-// CarryLines is Carry for polylines, as of a grid: it returns the lines at the end of the geodesic.
+// CarryLines is Carry for polylines, such as the lines of a grid. It returns the lines at time 1; line l has as many points as
+// before.
 func (s *Space) CarryLines(g *Geodesic, lines [][][]float64) ([][][]float64, error) {
 	var points [][]float64
 	for _, l := range lines {

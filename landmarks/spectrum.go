@@ -11,8 +11,8 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// spectrum is the kernel matrix K(x_i, x_j) of landmarks as Σ_k λ_k u_k u_kᵀ, and as rest outside of these u_k: all of it for few
-// landmarks, for many the Nyström approximation from some that are spread over the shape.
+// spectrum is the kernel matrix K(x_i, x_j) of landmarks as Σ_k λ_k u_k u_kᵀ plus rest times the projection orthogonal to the u_k. For
+// few landmarks it has all eigenvectors; for many it is the Nyström approximation from some landmarks, spread over the shape.
 type spectrum struct {
 	n, d   int
 	lambda []float64
@@ -22,8 +22,8 @@ type spectrum struct {
 
 const (
 	pivots  = 400
-	columns = 40_000_000 // no more numbers than this in the columns of the pivots
-	// stiff is added to the kernel matrix in the preconditioner: where the matrix is smaller, momenta count as equally stiff.
+	columns = 40_000_000 // a limit on the numbers in the columns of the pivots
+	// stiff is added to the kernel matrix in the preconditioner: eigenvectors with smaller eigenvalues count as equally stiff.
 	stiff = 0.1
 )
 
@@ -56,7 +56,7 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	}
 	var upper mat.TriDense
 	chol.UTo(&upper)
-	// The columns of late pivots, which lie between many others, may depend linearly on earlier columns, up to rounding.
+	// Late pivots lie between many others: up to rounding, their columns may depend linearly on earlier columns.
 	last := r
 	for last > 1 && upper.At(last-1, last-1)*upper.At(last-1, last-1) < 1e-8*w.At(0, 0) {
 		last--
@@ -69,7 +69,7 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	if err := upper.SolveTo(&a, true, c.T()); err != nil && !errors.As(err, new(mat.Condition)) {
 		return nil, err
 	}
-	rest := 0.0 // what the approximation lacks of the diagonal
+	rest := 0.0 // the largest error of the approximation on the diagonal
 	for i := range m.N {
 		diagonal := w.At(0, 0)
 		for k := range r {
@@ -98,7 +98,7 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	return &spectrum{m.N, m.D, all[first:], &u, rest}, nil
 }
 
-// apply returns f(K) g for momenta or velocities g.
+// apply returns f(K) g for momenta or velocities g, [N·D].
 func (k *spectrum) apply(f func(lambda float64) float64, g []float64) []float64 {
 	in := mat.NewDense(k.n, k.d, append([]float64{}, g...))
 	var parts, out mat.Dense
@@ -116,7 +116,7 @@ func (k *spectrum) apply(f func(lambda float64) float64, g []float64) []float64 
 	return out.RawMatrix().Data
 }
 
-// spread returns the numbers of count points, each the farthest from those before it.
+// spread returns the indices of count points: first point 0, then each time the point farthest from those already chosen.
 func spread(x [][]float64, count int) []int {
 	distance := make([]float64, len(x))
 	for i := range distance {
@@ -140,13 +140,13 @@ func spread(x [][]float64, count int) []int {
 	return chosen
 }
 
-// solve returns (K + stiff)⁻¹ g: the gradient by the momenta, in the metric of the kernel.
+// solve returns (K + stiff)⁻¹ g: it takes the derivative g with respect to the momenta to a gradient in the metric of the kernel.
 func (k *spectrum) solve(g []float64) ([]float64, error) {
 	return k.apply(func(l float64) float64 { return 1 / (l + stiff) }, g), nil
 }
 
-// stiffness returns β, where the second derivatives of an objective ½ ‖v‖²_K + D/2σ² by the momenta are about K + β K², from the
-// change of its gradient g along (K + stiff)⁻¹ g.
+// stiffness returns β for which K + β K² approximates the second derivative of the objective of Match with respect to the momenta.
+// It compares the gradient g of the objective at p with that after a short step along (K + stiff)⁻¹ g.
 func (k *spectrum) stiffness(value func(p []float64) (float64, []float64, error), p []float64) (float64, error) {
 	_, g, err := value(p)
 	if err != nil {
@@ -179,8 +179,8 @@ func (k *spectrum) inputs() []any {
 	return []any{u, k.lambda, k.rest}
 }
 
-// nearlySolve solves Σ_j K(x_i, x_j) p_j + μ p_i = v_i to 1e-4, or as near as 200 conjugate gradients come, which the spectrum
-// of K precondition.
+// nearlySolve solves Σ_j K(x_i, x_j) p_j + μ p_i = v_i by at most 200 steps of conjugate gradients, to a relative residual of 1e-4,
+// with the spectrum of K as a preconditioner.
 func (m Manifold) nearlySolve(q, v, mu *Node, spectrum []*Node) *Node {
 	u, inside, outside := spectrum[0], Inverse(Add(spectrum[1], mu)), Inverse(Add(spectrum[2], mu))
 	more := ExpandAxes(Sub(inside, outside), -1)

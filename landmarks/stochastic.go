@@ -12,12 +12,14 @@ import (
 	"anatomy/geom/stochastic"
 )
 
-// Langevin is geodesic motion with friction λ ≥ 0 and noise σ ≥ 0 in the momenta, from a shape with momenta:
+// Langevin returns the process of geodesic motion with friction λ ≥ 0 and noise of strength σ ≥ 0 in the momenta, from a shape q with
+// momenta p, both [N][D]:
 //
 //	dq = ∂H/∂p dt,  dp = −∂H/∂q dt − λ ∂H/∂p dt + σ dW,
 //
-// W in R^(N·D). It keeps the measure exp(−2λH/σ²). Without friction it is the shape spline of A. Trouvé and F.-X. Vialard,
-// Shape splines and stochastic shape evolutions, 2012: Lagrangian noise.
+// with W in R^(N·D). For σ > 0 the measure exp(−2λH/σ²) dq dp is invariant. For λ = 0 it is the shape spline of A. Trouvé and
+// F.-X. Vialard, Shape splines and stochastic shape evolutions: a second order point of view, 2012 (Lagrangian noise). A friction
+// or noise that is negative or not finite is an error.
 func (s *Space) Langevin(q, p [][]float64, friction, noise float64) (stochastic.Process[geom.Shape], error) {
 	const what = "Langevin"
 	if !(friction >= 0) || math.IsInf(friction, 1) {
@@ -40,21 +42,21 @@ func (langevin) Equation(at geom.Local, params []*Node) ode.Equation {
 	}
 }
 
-// moving is a process of a shape with momenta.
+// moving makes a process whose state is a shape with momenta.
 func (s *Space) moving(name string, q, p [][]float64, noise int, params []any, d stochastic.Dynamics) stochastic.Process[geom.Shape] {
 	return stochastic.Process[geom.Shape]{Space: s.Space, Name: name, Scheme: ode.EulerHeun, Noise: noise, Start: q,
 		Parts: []stochastic.Part[geom.Shape]{{Kind: geom.Covector, Vectors: []geom.Shape{p}}}, Params: params, Dynamics: d}
 }
 
-// NoiseFields are vector fields σ_l(x) = λ_l exp(−|x − c_l|²/2r²) of R^D, each with a Brownian motion of its own.
+// NoiseFields are L vector fields σ_l(x) = λ_l exp(−|x − c_l|²/2r²) on R^D, each driven by a separate Brownian motion.
 type NoiseFields struct {
 	Centres    [][]float64 // c_l, [L][D]
-	Amplitudes [][]float64 // λ_l, [L][D]
-	Width      float64     // r
+	Amplitudes [][]float64 // λ_l, [L][D]: lengths, for runs over the time 1
+	Width      float64     // r > 0, a length
 }
 
-// Eulerian is geodesic motion from a shape with momenta, in a fluid that noise stirs: the landmarks and their momenta are
-// carried by the flow of the fields, with the Hamiltonians h_l = Σ_i p_i·σ_l(q_i),
+// Eulerian returns the process of geodesic motion from a shape q with momenta p, both [N][D], in a fluid that noise stirs. The noise
+// moves landmarks and momenta along the vector fields, with the Hamiltonians h_l = Σ_i p_i·σ_l(q_i):
 //
 //	dq = ∂H/∂p dt + Σ_l ∂h_l/∂p ∘ dW^l,  dp = −∂H/∂q dt − Σ_l ∂h_l/∂q ∘ dW^l,
 //
@@ -68,7 +70,7 @@ func (s *Space) Eulerian(q, p [][]float64, fields NoiseFields) (stochastic.Proce
 	return s.moving(what, q, p, len(fields.Centres), []any{fields.Centres, fields.Amplitudes, fields.Width}, eulerian{s.Manifold.N, s.Manifold.D}), nil
 }
 
-// eulerian is for n landmarks in R^d.
+// eulerian is the equation of Eulerian for n landmarks in R^d.
 type eulerian struct{ n, d int }
 
 func (e eulerian) Equation(at geom.Local, params []*Node) ode.Equation {
