@@ -201,7 +201,7 @@ func (s *Space[P]) Call(key any, fn func(in []*Node) []*Node, args ...any) (engi
 	}
 	s.programs.mu.Unlock()
 	if f.code != code {
-		panic(fmt.Sprintf("geom.Space.Call: two functions have the key %#v", key))
+		panic(fmt.Sprintf("geom.Space.Call: two functions have the key %#v: the key must hold everything that a function captures", key))
 	}
 	return f.Func.Call(args...)
 }

@@ -184,7 +184,7 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 	}
 	m.Before = out.Scalar(2)
 	if f := out.Scalar(0); math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, fmt.Errorf("Match: the data term of the source is %g", m.Before)
+		return nil, fmt.Errorf("Match: the data term of the source is %g, want a finite number: check the coordinates of source and target", m.Before)
 	}
 	kernel, err := s.newSpectrum(q)
 	if err != nil {

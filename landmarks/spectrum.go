@@ -52,7 +52,7 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	}
 	var chol mat.Cholesky
 	if !chol.Factorize(w) {
-		return nil, errors.New("the kernel matrix of the landmarks is not positive definite")
+		return nil, errors.New("the kernel matrix of the landmarks is not positive definite: take a narrower kernel, or remove landmarks that nearly coincide")
 	}
 	var upper mat.TriDense
 	chol.UTo(&upper)

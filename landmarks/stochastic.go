@@ -98,7 +98,7 @@ func stir(x, centres, amplitudes, width, dw *Node) *Node {
 
 func (s *Space) checkFields(f NoiseFields) error {
 	if len(f.Centres) == 0 || len(f.Centres) != len(f.Amplitudes) {
-		return fmt.Errorf("%d centres and %d amplitudes of noise fields, want at least 1 and as many", len(f.Centres), len(f.Amplitudes))
+		return fmt.Errorf("%d centres and %d amplitudes of noise fields, want equal numbers of both, at least 1", len(f.Centres), len(f.Amplitudes))
 	}
 	if !(f.Width > 0) || math.IsInf(f.Width, 1) {
 		return fmt.Errorf("noise fields of width %g, want a finite positive number", f.Width)

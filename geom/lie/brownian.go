@@ -56,7 +56,7 @@ func Coadjoint[P geom.Point](on geom.Of[P], start P, momentum []float64, noise [
 		return stochastic.Process[P]{}, err
 	}
 	if len(noise) == 0 {
-		return stochastic.Process[P]{}, fmt.Errorf("%s: no vectors for the noise; Move is the motion without", what)
+		return stochastic.Process[P]{}, fmt.Errorf("%s: no vectors for the noise; lie.Move computes the motion without noise", what)
 	}
 	for i, v := range noise {
 		if err := m.checkCoordinates(what, fmt.Sprintf("vector %d of the noise", i), v); err != nil {

@@ -28,14 +28,14 @@ func PCG(matvec func(x *Node, params []*Node) *Node, precondition func(r *Node) 
 		panic(fmt.Sprintf("linalg.CG: right-hand side %s is not a vector, [..., n]", b.Shape()))
 	}
 	if y := matvec(b, params); !y.Shape().Equal(b.Shape()) {
-		panic(fmt.Sprintf("linalg.CG: matvec takes %s to %s", b.Shape(), y.Shape()))
+		panic(fmt.Sprintf("linalg.CG: matvec takes %s to %s, want the same shape", b.Shape(), y.Shape()))
 	}
 	dot := func(x, y *Node) *Node { return graph.ReduceAndKeep(graph.Mul(x, y), graph.ReduceSum, -1) }
 	bb := dot(b, b)
 	unfinished := func(rr *Node) *Node { return graph.GreaterThan(rr, graph.MulScalar(bb, tol*tol)) }
 	z := precondition(b)
 	if !z.Shape().Equal(b.Shape()) {
-		panic(fmt.Sprintf("linalg.PCG: precondition takes %s to %s", b.Shape(), z.Shape()))
+		panic(fmt.Sprintf("linalg.PCG: precondition takes %s to %s, want the same shape", b.Shape(), z.Shape()))
 	}
 	state := []*Node{graph.Const(b.Graph(), int32(0)), graph.ZerosLike(b), b, z, bb, dot(b, z)}
 	x = while(state, func(s []*Node) *Node {

@@ -26,7 +26,7 @@ func (r *run) residuals(a, b *Mean[geom.Vec]) (*mat.SymDense, error) {
 			return nil, err
 		}
 		if len(s.open()) > 0 {
-			return nil, fmt.Errorf("the geodesic between the means of the groups was not found")
+			return nil, fmt.Errorf("the geodesic between the means of the groups was not found: take a larger Mismatch")
 		}
 		way = &geodesic{Start: a.Point, Momentum: s.roots[0].X}
 	} else {

@@ -285,7 +285,7 @@ func components(a *mat.Dense, rank int) (values []float64, rows [][]float64, err
 	}
 	values = svd.Values(nil)[:rank]
 	if !(values[rank-1] > 1e-7*values[0]) {
-		return nil, nil, fmt.Errorf("the samples' standard deviation in direction %d is %.3g, in the first one %.3g: the rank of their covariance is below %d",
+		return nil, nil, fmt.Errorf("the samples' standard deviation in direction %d is %.3g, in the first one %.3g: the rank of their covariance is below %d; take a lower rank",
 			rank-1, values[rank-1], values[0], rank)
 	}
 	var v mat.Dense
@@ -355,7 +355,7 @@ func (b *bundle) minimise(r *run, v unknowns) (*solve.Minimum, error) {
 		return nil, err
 	}
 	if !finite(found.Value) {
-		return nil, errors.New("the principal components of the coordinates, from which the search sets out, lead to no finite paths: give a Start, or more steps of the integrator")
+		return nil, errors.New("the search starts from the principal components of the coordinates, and the paths there are not finite: give a Start, or more steps of the integrator")
 	}
 	return found, nil
 }
@@ -495,7 +495,7 @@ func (b *bundle) steadyAt(v unknowns) (steady, error) {
 		return s, err
 	}
 	if !s.schur.Factorize(schur) {
-		return s, errors.New("the metric is not finite or singular at the mean; of landmarks it is if the kernel is very wide for their distances")
+		return s, errors.New("the metric is singular or not finite at the mean: for landmarks, take a kernel that is narrower compared with their distances")
 	}
 	return s, nil
 }

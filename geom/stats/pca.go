@@ -74,7 +74,7 @@ func tangentPCA(m *Mean[geom.Vec]) (*PCA[geom.Vec], error) {
 	}
 	square := floats.Dot(m.Weights, m.Weights)
 	if square > 1-1e-12 {
-		return nil, fmt.Errorf("tangent PCA: one sample has all the weight")
+		return nil, fmt.Errorf("tangent PCA: one sample has all the weight, want at least 2 samples with weight")
 	}
 	gram := mat.NewSymDense(n, nil)
 	for i := range n {

@@ -135,7 +135,7 @@ func (r *run) permutationTest(all [][]float64, n int, statistic Statistic, permu
 		means := make([]*Mean[geom.Vec], 2)
 		for g, group := range [][][]float64{a, b} {
 			if means[g], err = meanOf(false, group); err != nil {
-				return nil, fmt.Errorf("%s: the mean of group %d of 0 and 1: %w", r.Name, g, err)
+				return nil, fmt.Errorf("%s: the mean of group %d, counted from 0: %w", r.Name, g, err)
 			}
 			if s := means[g].Status; s != geom.Converged {
 				c.Status = s

@@ -32,7 +32,7 @@ func PrincipalGeodesics[P geom.Point](on geom.Of[P], samples []P, mean *Mean[P],
 		return nil, err
 	}
 	if mean == nil || len(samples) != len(mean.Velocities) {
-		return nil, fmt.Errorf("%s: %d samples, want those of the mean", r.Name, len(samples))
+		return nil, fmt.Errorf("%s: %d samples, want those of the mean, all of them in the same order", r.Name, len(samples))
 	}
 	p, err := r.principalGeodesics(x, &Mean[geom.Vec]{Point: s.Vector(mean.Point), Weights: mean.Weights, Variance: mean.Variance,
 		Velocities: s.Vectors(mean.Velocities), Momenta: s.Vectors(mean.Momenta)}, modes)

@@ -106,7 +106,7 @@ func (s simulation) String() string { return fmt.Sprintf("simulation of %T", s.d
 // run returns, as its first value, the points of all paths, [N, n + 1, ...], or their ends, [N, ...].
 func (p Process[P]) run(r *Run, paths bool) (out engine.Values, dw [][][]float64, err error) {
 	if p.Space == nil || p.Dynamics == nil {
-		return nil, nil, fmt.Errorf("%s: a process without Space or Dynamics", p.Name)
+		return nil, nil, fmt.Errorf("%s: the process has no Space or no Dynamics: set both", p.Name)
 	}
 	if err := r.check(p.Name); err != nil {
 		return nil, nil, err
