@@ -11,8 +11,8 @@
 //	h, err := space.Exp([]float64{1, 0, 0}, []float64{0, 0, 1}) // the geodesic with a given initial velocity
 //
 // Package manifold has the usual manifolds; the example of MetricFunc makes one from a formula for its metric. Package stats
-// computes means and principal components, stochastic Brownian motion, framebundle the geometry of frames, and landmarks has the
-// manifold of landmark shapes.
+// computes means and principal components. Package stochastic simulates Brownian motion and other diffusions. Package framebundle
+// has development and the geodesics of frames, lie matrix groups, and package landmarks the manifold of landmark shapes.
 //
 // # A manifold
 //
@@ -53,7 +53,8 @@
 //	ν, ν_α       a frame of m ≤ d tangent vectors, [m, ..., d]; (x, ν), or u, is a point of the frame bundle
 //	K ⊗ I_D      cometric of n landmarks in R^D, d = n·D, coordinates landmark by landmark: x_1 y_1 x_2 y_2 …
 //	W, dW        Brownian motion in R^m and its increments
-//	σ            in statistics the standard deviation of noise, never the width of a kernel
+//	σ            the strength of noise, in statistics its standard deviation; never the width of a kernel
+//	σ_α          with an index: the vector field that multiplies dW^α in a stochastic equation
 //	μ ≥ 0        the number added to a cometric that is nearly singular, g* + μ
 //
 // Geodesics run over the times from 0 to 1. Lengths have the unit of the data; momenta of landmarks have the unit of lengths,

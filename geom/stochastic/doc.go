@@ -13,6 +13,7 @@
 //
 // # Normal distributions
 //
-// The normal distribution N(x, Σ) with Σ = Σ_α ν_α ν_αᵀ is the distribution at time 1 of Development(s, x, ν), the
-// isotropic one of variance σ² that of Brownian(s, x) at time σ². Process.Sample draws from them.
+// The normal distribution with mean x and covariance ννᵀ = Σ_α ν_α ν_αᵀ is the distribution of Development(s, x, ν_1, …, ν_m) at
+// time 1. The isotropic one with variance σ² in every direction is the distribution of Brownian(s, x) at time σ². Process.Sample
+// draws from them.
 package stochastic
