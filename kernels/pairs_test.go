@@ -2,14 +2,13 @@ package kernels_test
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/internal/expect"
+	"anatomy/internal/kept"
 	"anatomy/kernels"
 	"anatomy/kernels/native"
 )
@@ -88,9 +87,7 @@ func TestPairsInC(t *testing.T) {
 		}
 		half := len(out) / 2
 		for i := range half {
-			if e := relative(out.Flat(i), out.Flat(half+i)); !(e < 2e-13) {
-				t.Errorf("%s, dimension %d: output %d of shape %s is off by %.2g", c.kernel, c.dim, i, out[i].Shape(), e)
-			}
+			expect.Rel(t, fmt.Sprintf("%s, dimension %d: output %d", c.kernel, c.dim, i), out.Flat(i), out.Flat(half+i), 2e-13)
 		}
 	}
 }
@@ -98,48 +95,11 @@ func TestPairsInC(t *testing.T) {
 // A kept program calls the C code of the process that reads it.
 func TestKeptProgramsCallC(t *testing.T) {
 	x, p := cloud(50, 3, 9)
-	if os.Getenv("ANATOMY_TEST_CHILD") != "" {
-		out, err := engine.Run(func(x, p *Node) []*Node {
+	kept.Program(t, func() string {
+		out := expect.Must(engine.Run(func(x, p *Node) []*Node {
 			v, f := kernels.Gaussian(0.5).Hamilton(x, p)
 			return []*Node{v, f}
-		}, x, p)
-		fmt.Printf("result %x %v\n", out.Flat(1)[:3], err)
-		return
-	}
-	dir := t.TempDir()
-	run := func(folder string) string {
-		t.Helper()
-		c := exec.Command(os.Args[0], "-test.run", "^TestKeptProgramsCallC$")
-		c.Env = append(os.Environ(), "ANATOMY_TEST_CHILD=1", "ANATOMY_PROGRAMS="+folder)
-		out, err := c.CombinedOutput()
-		_, result, found := strings.Cut(string(out), "result ")
-		if err != nil || !found {
-			t.Fatalf("%v: %s", err, out)
-		}
-		result, _, _ = strings.Cut(result, "\n")
-		return result
-	}
-	kept := func() os.FileInfo {
-		t.Helper()
-		files, err := os.ReadDir(dir)
-		if err != nil || len(files) != 1 {
-			t.Fatalf("files %v, error %v: want one program", files, err)
-		}
-		info, err := files[0].Info()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info
-	}
-	want := run("off")
-	if got := run(dir); got != want {
-		t.Errorf("%s while the program is kept, %s without", got, want)
-	}
-	first := kept()
-	if got := run(dir); got != want {
-		t.Errorf("%s from the kept program, %s without", got, want)
-	}
-	if !os.SameFile(kept(), first) {
-		t.Error("the program was compiled again")
-	}
+		}, x, p))
+		return fmt.Sprintf("%x", out.Flat(1)[:3])
+	})
 }
