@@ -3,12 +3,10 @@ package mesh_test
 import (
 	"bytes"
 	"io"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
+	"anatomy/landmarks/internal/bomb"
 	"anatomy/landmarks/mesh"
 )
 
@@ -36,15 +34,6 @@ func zlibVTP(n, copies int) []byte {
 	return b.Bytes()
 }
 
-// repeated is text n times.
-func repeated(text string, n int) io.Reader {
-	readers := make([]io.Reader, n)
-	for i := range readers {
-		readers[i] = strings.NewReader(text)
-	}
-	return io.MultiReader(readers...)
-}
-
 // Files that would take many times their size are refused, in less than a gigabyte.
 func TestBombs(t *testing.T) {
 	ones := strings.Repeat("1 ", 1<<20)
@@ -57,30 +46,15 @@ func TestBombs(t *testing.T) {
 		"three megabytes of VTP that are three gigabytes": {mesh.ReadVTP, bytes.NewReader(zlibVTP(3<<30, 1)), "more than a file of this size may hold"},
 		"a VTP whose arrays share their data":             {mesh.ReadVTP, bytes.NewReader(zlibVTP(32<<20, 100)), "more than a file of this size may hold"},
 		"a GIfTI of three megabytes that is gigabytes":    {mesh.ReadGIfTI, strings.NewReader(strings.ReplaceAll(gifti("GZipBase64Binary", b64(squeeze(strings.Repeat("\x00", 400<<20))), ""), `Dim0="4"`, `Dim0="33000000"`)), "more than a file of this size may hold"},
-		"an STL line of 300 MB":                           {mesh.ReadSTL, io.MultiReader(strings.NewReader("solid\n"), repeated(ones, 150)), "longer than 8 MiB"},
-		"an OFF face of 300 MB":                           {mesh.ReadOFF, io.MultiReader(strings.NewReader("OFF\n1 1 0\n0 0 0\n"), repeated(ones, 150)), "longer than 8 MiB"},
-		"an OBJ face of 300 MB":                           {mesh.ReadOBJ, io.MultiReader(strings.NewReader("f "), repeated(ones, 150)), "longer than 8 MiB"},
-		"an OBJ line that goes on over millions of lines": {mesh.ReadOBJ, repeated(strings.Repeat(" \\\n", 1<<20), 30), "longer than 8 MiB"},
-		"a PLY face of 300 MB":                            {mesh.ReadPLY, io.MultiReader(strings.NewReader(ply), repeated(ones, 150)), "longer than 8 MiB"},
-		"the first line of a VTK file that has 300 MB":    {mesh.ReadVTK, repeated(ones, 150), "not a legacy VTK file"},
-		"a word of a VTK file that has 300 MB":            {mesh.ReadVTK, io.MultiReader(strings.NewReader("# vtk DataFile Version 3.0\nt\n"), repeated(strings.Repeat("1", 1<<20), 300)), "longer than any number"},
+		"an STL line of 300 MB":                           {mesh.ReadSTL, io.MultiReader(strings.NewReader("solid\n"), bomb.Repeat(ones, 150)), "longer than 8 MiB"},
+		"an OFF face of 300 MB":                           {mesh.ReadOFF, io.MultiReader(strings.NewReader("OFF\n1 1 0\n0 0 0\n"), bomb.Repeat(ones, 150)), "longer than 8 MiB"},
+		"an OBJ face of 300 MB":                           {mesh.ReadOBJ, io.MultiReader(strings.NewReader("f "), bomb.Repeat(ones, 150)), "longer than 8 MiB"},
+		"an OBJ line that goes on over millions of lines": {mesh.ReadOBJ, bomb.Repeat(strings.Repeat(" \\\n", 1<<20), 30), "longer than 8 MiB"},
+		"a PLY face of 300 MB":                            {mesh.ReadPLY, io.MultiReader(strings.NewReader(ply), bomb.Repeat(ones, 150)), "longer than 8 MiB"},
+		"the first line of a VTK file that has 300 MB":    {mesh.ReadVTK, bomb.Repeat(ones, 150), "not a legacy VTK file"},
+		"a word of a VTK file that has 300 MB":            {mesh.ReadVTK, io.MultiReader(strings.NewReader("# vtk DataFile Version 3.0\nt\n"), bomb.Repeat(strings.Repeat("1", 1<<20), 300)), "longer than any number"},
 	} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		_, err := c.read(c.file, "bomb")
-		runtime.ReadMemStats(&after)
-		if err == nil || !strings.HasPrefix(err.Error(), "bomb") || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > 1000 {
-			t.Errorf("%s: %d MiB allocated", name, allocated)
-		}
+		bomb.Refused(t, name, c.read, c.file, c.want)
 	}
-	link := filepath.Join(t.TempDir(), "a.ply")
-	if err := os.Symlink("/dev/zero", link); err != nil {
-		t.Skip(err)
-	}
-	if _, err := mesh.Read(link); err == nil || !strings.Contains(err.Error(), "is a device") {
-		t.Errorf("error %v", err)
-	}
+	bomb.Device(t, mesh.Read, "a.ply")
 }

@@ -2,21 +2,11 @@ package morpho
 
 import (
 	"io"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
-)
 
-// repeated is text n times.
-func repeated(text string, n int) io.Reader {
-	readers := make([]io.Reader, n)
-	for i := range readers {
-		readers[i] = strings.NewReader(text)
-	}
-	return io.MultiReader(readers...)
-}
+	"anatomy/landmarks/internal/bomb"
+)
 
 // Files that would take many times their size are refused, in less than a gigabyte.
 func TestBombs(t *testing.T) {
@@ -36,19 +26,7 @@ func TestBombs(t *testing.T) {
 		"a Morphologika section of 300 MB": {ReadMorphologika, "", megabyte("["), "bomb:1: the line is longer"},
 		"an NPY header of 4 GB":            {ReadNPY, "\x93NUMPY\x02\x00\xff\xff\xff\xff", megabyte(" "), "header of 4294967295 bytes"},
 	} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		_, err := c.read(io.MultiReader(strings.NewReader(c.head), repeated(c.body, 300)), "bomb")
-		runtime.ReadMemStats(&after)
-		wantError(t, err, "bomb", c.want)
-		if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > 1000 {
-			t.Errorf("%s: %d MiB allocated", name, allocated)
-		}
+		bomb.Refused(t, name, c.read, io.MultiReader(strings.NewReader(c.head), bomb.Repeat(c.body, 300)), c.want)
 	}
-	link := filepath.Join(t.TempDir(), "a.csv")
-	if err := os.Symlink("/dev/zero", link); err != nil {
-		t.Skip(err)
-	}
-	_, err := Read(link)
-	wantError(t, err, "a.csv is a device")
+	bomb.Device(t, Read, "a.csv")
 }

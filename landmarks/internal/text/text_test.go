@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"anatomy/internal/expect"
+	"anatomy/landmarks/internal/bomb"
 )
 
 // A file is the same lines whatever ends them and however the text is encoded.
@@ -78,15 +80,11 @@ func TestEndlessLine(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	_, err := NewReader(endless{}, "f").Line()
 	runtime.ReadMemStats(&after)
-	if err == nil || !strings.Contains(err.Error(), "longer than 64 MiB") {
-		t.Errorf("error %v", err)
-	}
+	expect.Refused(t, err, "longer than 64 MiB")
 	if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 600 {
 		t.Errorf("%d MiB allocated", mib)
 	}
-	if _, err := NewReader(strings.NewReader(utf16Text("x,y\n", false)[2:]), "f").Line(); err == nil || !strings.Contains(err.Error(), "UTF-16") {
-		t.Errorf("error %v", err)
-	}
+	expect.Refused(t, expect.Error(NewReader(strings.NewReader(utf16Text("x,y\n", false)[2:]), "f").Line()), "UTF-16")
 }
 
 type endless struct{}
@@ -115,17 +113,8 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestOnlyRegularFiles(t *testing.T) {
-	dir := t.TempDir()
-	for path, want := range map[string]string{dir: "is a folder", os.DevNull: "is a device"} {
-		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", path, err)
-		}
+	for path, want := range map[string]string{t.TempDir(): "is a folder", os.DevNull: "is a device"} {
+		expect.Refused(t, expect.Error(Open(path)), want)
 	}
-	link := filepath.Join(dir, "link.csv")
-	if err := os.Symlink("/dev/zero", link); err != nil {
-		t.Skip(err)
-	}
-	if _, err := Open(link); err == nil || !strings.Contains(err.Error(), "link.csv is a device") {
-		t.Errorf("a link to a device: %v", err)
-	}
+	bomb.Device(t, Open, "link.csv")
 }
