@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -14,6 +13,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -128,37 +128,10 @@ func randoms(seed uint64, n, d int) [][]float64 {
 	return out
 }
 
-func run(t testing.TB, fn func(in []*Node) []*Node, args ...any) engine.Values {
-	t.Helper()
-	out, err := engine.Run(fn, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// near compares arrays, relative to the largest number wanted.
-func near(t testing.TB, what string, got, want []float64, tol float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
-	}
-	size, worst := 0., 0.
-	for i := range want {
-		size = math.Max(size, math.Abs(want[i]))
-		if e := math.Abs(got[i] - want[i]); !(e <= worst) {
-			worst = e
-		}
-	}
-	if !(worst <= tol*math.Max(size, 1e-300)) && worst != 0 {
-		t.Errorf("%s: off by %.3g of %.3g, want %.3g of it", what, worst, size, tol)
-	}
-}
-
 func dot(a, b *Node) *Node { return ReduceSum(Mul(a, b), -1) }
 
 func TestChristoffelOfTheSphere(t *testing.T) {
-	out := run(t, func(in []*Node) []*Node {
+	out := expect.Must(engine.Run(func(in []*Node) []*Node {
 		x, u, v := in[0], in[1], in[2]
 		// g = e^2φ δ has Γ(u, v) = ⟨∂φ, u⟩v + ⟨∂φ, v⟩u − ⟨u, v⟩∂φ, φ = log 2 − log(1 + |x|²).
 		slope := Div(MulScalar(x, -2), OnePlus(squared(x)))
@@ -171,18 +144,18 @@ func TestChristoffelOfTheSphere(t *testing.T) {
 		}
 		return append(out, geom.Christoffel(sphereMetric(2), x, u, u), geom.Christoffel(sphereCometric(2), x, u, u),
 			geom.Christoffel(induced, x, u, u))
-	}, randoms(1, 5, 2), randoms(2, 5, 2), randoms(3, 5, 2))
+	}, randoms(1, 5, 2), randoms(2, 5, 2), randoms(3, 5, 2)))
 	for i, name := range []string{"metric", "cometric", "immersion", "immersion as a metric"} {
-		near(t, name, out.Flat(i+1), out.Flat(0), 1e-13)
+		expect.Rel(t, name, out.Flat(i+1), out.Flat(0), 1e-13)
 	}
-	near(t, "Γ(u, u) of metric and cometric", out.Flat(6), out.Flat(5), 1e-13)
-	near(t, "Γ(u, u) of metric and immersion", out.Flat(7), out.Flat(5), 1e-13)
+	expect.Rel(t, "Γ(u, u) of metric and cometric", out.Flat(6), out.Flat(5), 1e-13)
+	expect.Rel(t, "Γ(u, u) of metric and immersion", out.Flat(7), out.Flat(5), 1e-13)
 }
 
 // All arrays are batched over two points; the vectors of a frame stand in an axis in front.
 func TestChristoffelRoutes(t *testing.T) {
 	metric, cometric := wavy(), cometricOf(wavy())
-	out := run(t, func(in []*Node) []*Node {
+	out := expect.Must(engine.Run(func(in []*Node) []*Node {
 		x, frame := in[0], in[1] // [2, 4], [3, 2, 4]
 		symbols := geom.ChristoffelSymbols(metric, x)
 		c := geom.NewConnection(metric, x)
@@ -205,15 +178,15 @@ func TestChristoffelRoutes(t *testing.T) {
 			dg, compatible,
 			trace, geom.ChristoffelTrace(metric, x), geom.ChristoffelTrace(cometric, x),
 			c.Gamma(SliceAxis(frame, 0, AxisRange(0, 1)), right), SliceAxis(all, 0, AxisRange(0, 1))}
-	}, randoms(1, 2, 4), [][][]float64{randoms(2, 2, 4), randoms(3, 2, 4), randoms(4, 2, 4)})
-	near(t, "contracted = full array contracted", out.Flat(0), out.Flat(1), 1e-13)
-	near(t, "symmetry", out.Flat(2), out.Flat(0), 1e-13)
-	near(t, "cometric = metric", out.Flat(3), out.Flat(0), 1e-12)
-	near(t, "arrays of cometric and metric", out.Flat(5), out.Flat(4), 1e-12)
-	near(t, "metric compatibility", out.Flat(7), out.Flat(6), 1e-13)
-	near(t, "trace", out.Flat(9), out.Flat(8), 1e-12)
-	near(t, "trace from the cometric", out.Flat(10), out.Flat(8), 1e-12)
-	near(t, "vectors that broadcast", out.Flat(11), out.Flat(12), 1e-13)
+	}, randoms(1, 2, 4), [][][]float64{randoms(2, 2, 4), randoms(3, 2, 4), randoms(4, 2, 4)}))
+	expect.Rel(t, "contracted = full array contracted", out.Flat(0), out.Flat(1), 1e-13)
+	expect.Rel(t, "symmetry", out.Flat(2), out.Flat(0), 1e-13)
+	expect.Rel(t, "cometric = metric", out.Flat(3), out.Flat(0), 1e-12)
+	expect.Rel(t, "arrays of cometric and metric", out.Flat(5), out.Flat(4), 1e-12)
+	expect.Rel(t, "metric compatibility", out.Flat(7), out.Flat(6), 1e-13)
+	expect.Rel(t, "trace", out.Flat(9), out.Flat(8), 1e-12)
+	expect.Rel(t, "trace from the cometric", out.Flat(10), out.Flat(8), 1e-12)
+	expect.Rel(t, "vectors that broadcast", out.Flat(11), out.Flat(12), 1e-13)
 }
 
 // The contraction over 39 landmarks, from central differences of the kernel matrix on the host.
@@ -251,9 +224,9 @@ func TestChristoffelOfLandmarks(t *testing.T) {
 		}
 		return out
 	}
-	flat := run(t, func(in []*Node) []*Node {
+	flat := expect.Must(engine.Run(func(in []*Node) []*Node {
 		return []*Node{geom.Flat(m, in[0], in[1]), geom.Flat(m, in[0], in[2])}
-	}, q, u, v)
+	}, q, u, v))
 	a, b := flat.Flat(0), flat.Flat(1)
 	gradient := make([]float64, len(q))
 	for i := range q {
@@ -273,7 +246,7 @@ func TestChristoffelOfLandmarks(t *testing.T) {
 	for i := range want {
 		want[i] = (want[i] - du[i] - dv[i]) / 2
 	}
-	out := run(t, func(in []*Node) []*Node {
+	out := expect.Must(engine.Run(func(in []*Node) []*Node {
 		var out []*Node
 		for _, m := range routes(m) {
 			out = append(out, geom.Christoffel(m, in[0], in[1], in[2]))
@@ -282,10 +255,10 @@ func TestChristoffelOfLandmarks(t *testing.T) {
 		d := m.Dim()
 		first := linalg.MatVec(Reshape(symbols, d*d, d), in[2])
 		return append(out, linalg.MatVec(Reshape(first, d, d), in[1]))
-	}, q, u, v)
+	}, q, u, v))
 	for i, name := range []string{"closed form", "flat in closed form", "bare cometric", "full array"} {
-		near(t, name, out.Flat(i), want, 1e-9)
-		near(t, name+" against closed form", out.Flat(i), out.Flat(0), 1e-12)
+		expect.Rel(t, name, out.Flat(i), want, 1e-9)
+		expect.Rel(t, name+" against closed form", out.Flat(i), out.Flat(0), 1e-12)
 	}
 }
 
@@ -293,7 +266,7 @@ func TestChristoffelOfLandmarks(t *testing.T) {
 func TestPointCometric(t *testing.T) {
 	m := landmarks.Manifold{N: 3, D: 3, Kernel: kernels.Sum([]float64{0.6, 0.4}, kernels.Gaussian(1, 0.7, 1.2), kernels.Laplace(2, 1.1))}
 	bare := struct{ geom.Cometric }{m}
-	out := run(t, func(in []*Node) []*Node {
+	out := expect.Must(engine.Run(func(in []*Node) []*Node {
 		x, u, v := in[0], in[1], in[2]
 		var out []*Node
 		for _, m := range []geom.Manifold{m, bare} {
@@ -301,11 +274,11 @@ func TestPointCometric(t *testing.T) {
 				geom.LogVolume(m, x), geom.Orthonormal(m, x))
 		}
 		return append(out, linalg.MatMul(out[4], linalg.T(out[4])), geom.CometricMatrix(m, x))
-	}, randoms(1, 2, 9), randoms(2, 2, 9), randoms(3, 2, 9))
+	}, randoms(1, 2, 9), randoms(2, 2, 9), randoms(3, 2, 9)))
 	for i, name := range []string{"Γ(u, v)", "Γ", "trace", "volume", "orthonormal frame"} {
-		near(t, name, out.Flat(i), out.Flat(i+5), 1e-11)
+		expect.Rel(t, name, out.Flat(i), out.Flat(i+5), 1e-11)
 	}
-	near(t, "E Eᵀ", out.Flat(10), out.Flat(11), 1e-13)
+	expect.Rel(t, "E Eᵀ", out.Flat(10), out.Flat(11), 1e-13)
 }
 
 func BenchmarkChristoffel(b *testing.B) {
@@ -344,7 +317,7 @@ func TestFlatSpace(t *testing.T) {
 	g := func(x *Node) *Node { return Const(x.Graph(), [][]float64{{2, 0.5}, {0.5, 1}}) }
 	metric := geom.MetricFunc(2, func(x *Node) *Node { return BroadcastPrefix(g(x), x.Shape().Dimensions[:x.Rank()-1]...) })
 	cometric := geom.CometricFunc(2, func(q, p *Node) *Node { return linalg.MatVec(g(q), p) })
-	out := run(t, func(in []*Node) []*Node {
+	out := expect.Must(engine.Run(func(in []*Node) []*Node {
 		x, u, v := in[0], in[1], in[2]
 		var out []*Node
 		for _, m := range []geom.Manifold{metric, cometric} {
@@ -352,9 +325,9 @@ func TestFlatSpace(t *testing.T) {
 				geom.Riemann(m, x, u, v, u), geom.Ricci(m, x))
 		}
 		return out
-	}, []float64{1, 2}, []float64{3, 4}, []float64{5, 6})
+	}, []float64{1, 2}, []float64{3, 4}, []float64{5, 6}))
 	for i := range out {
-		near(t, fmt.Sprintf("result %d", i), out.Flat(i), make([]float64, len(out.Flat(i))), 0)
+		expect.Rel(t, fmt.Sprintf("result %d", i), out.Flat(i), make([]float64, len(out.Flat(i))), 0)
 	}
 }
 
@@ -373,8 +346,6 @@ func TestShapesThatDoNotFit(t *testing.T) {
 			return geom.Transport(m, ode.RK4, SliceAxis(x, 0, AxisRange(0, 1)), u)
 		},
 	} {
-		if _, err := engine.Run(fn, x, randoms(2, 4, 2)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q in it", err, want)
-		}
+		expect.Refused(t, expect.Error(engine.Run(fn, x, randoms(2, 4, 2))), want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/manifold"
+	"anatomy/internal/expect"
 )
 
 // The first conjugate point of a geodesic of the unit sphere is its antipode, of the outer equator of a torus, where the curvature
@@ -59,8 +60,6 @@ func TestLogIsShortest(t *testing.T) {
 			}
 			lengths = append(lengths, g.Length)
 		}
-		if math.Abs(lengths[0]-lengths[1]) > 1e-6 {
-			t.Errorf("%s: %.8f one way, %.8f the other", c.name, lengths[0], lengths[1])
-		}
+		expect.Abs(t, c.name+": length one way and the other", lengths[0], lengths[1], 1e-6)
 	}
 }

@@ -2,7 +2,6 @@ package geom_test
 
 import (
 	"math"
-	"strings"
 	"sync"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
 	"anatomy/geom/stochastic"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
@@ -110,9 +110,7 @@ func TestTooFewSteps(t *testing.T) {
 	s := landmarks.New(4, 2, kernels.Gaussian(1))
 	q := geom.Shape{{0, 0}, {1, 0}, {1, 1}, {0, 1}}
 	v := geom.Shape{{0, 0}, {100, 0}, {100, 100}, {0, 100}}
-	if _, err := s.Exp(q, v); err == nil || !strings.Contains(err.Error(), "are too few: the energy of the geodesic changes by") {
-		t.Errorf("error %v", err)
-	}
+	expect.Refused(t, expect.Error(s.Exp(q, v)), "are too few: the energy of the geodesic changes by")
 	g, err := s.Exp(q, geom.Shape{{0, 0}, {0.3, 0}, {0.3, 0.1}, {0, 0.1}})
 	if err != nil || !(g.Drift < 1e-8) {
 		t.Errorf("error %v, drift %g", err, g.Drift)
@@ -141,9 +139,7 @@ func TestShapesAndNumbers(t *testing.T) {
 	if d := math.Abs(m.Point[0][0] - a.Path[12][0][0]); d > 0.1 || len(m.Point) != 2 {
 		t.Errorf("mean %v, half-way %v", m.Point, a.Path[12])
 	}
-	if _, err := shapes.Log(p[:1], q); err == nil || !strings.Contains(err.Error(), "has 1 rows, the manifold has 2") {
-		t.Errorf("a row too few: %v", err)
-	}
+	expect.Refused(t, expect.Error(shapes.Log(p[:1], q)), "has 1 rows, the manifold has 2")
 }
 
 // One space may be used from several goroutines.

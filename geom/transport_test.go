@@ -3,7 +3,6 @@ package geom_test
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -13,6 +12,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
+	"anatomy/internal/expect"
 )
 
 // circle samples the circle of latitude θ from the pole in stereographic coordinates, from longitude 0 to φ.
@@ -49,9 +49,7 @@ func TestTransportAlongCircle(t *testing.T) {
 		}
 		order := math.Log2(errors[0] / errors[1])
 		t.Logf("%s: errors %.3g, order %.3f", method.Name, errors, order)
-		if math.Abs(order-float64(method.Order)) > 0.1 {
-			t.Errorf("%s along samples: order %.3f, want %d", method.Name, order, method.Order)
-		}
+		expect.Abs(t, method.Name+" along samples: order", order, float64(method.Order), 0.1)
 	}
 }
 
@@ -68,7 +66,7 @@ func TestTransportAlongFewSamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, fmt.Sprintf("%d pieces", n), append(out[0][n], out[1][n]...), []float64{0.6 * 1.02, 0.8 * 1.02, 1.02, 0}, 1e-10)
+		expect.Rel(t, fmt.Sprintf("%d pieces", n), append(out[0][n], out[1][n]...), []float64{0.6 * 1.02, 0.8 * 1.02, 1.02, 0}, 1e-10)
 	}
 }
 
@@ -95,13 +93,13 @@ func TestTransportAroundTriangle(t *testing.T) {
 	}
 	// Angles at the corners, the rotation and its sense, in the metric.
 	angle := func(x, u, v []float64) float64 {
-		r := run(t, func(in []*Node) []*Node {
+		r := expect.Must(engine.Run(func(in []*Node) []*Node {
 			x, u, v := in[0], in[1], in[2]
 			m := tiltedSphere()
 			area := Mul(geom.VolumeDensity(m, x), Sub(
 				Mul(Slice(u, AxisRange(0, 1)), Slice(v, AxisRange(1, 2))), Mul(Slice(u, AxisRange(1, 2)), Slice(v, AxisRange(0, 1)))))
 			return []*Node{area, geom.Inner(m, x, u, v)}
-		}, x, u, v)
+		}, x, u, v))
 		return math.Atan2(r.Scalar(0), r.Scalar(1))
 	}
 	area := -math.Pi
@@ -111,7 +109,7 @@ func TestTransportAroundTriangle(t *testing.T) {
 	if area < 0.3 {
 		t.Fatalf("area %g", area)
 	}
-	near(t, "holonomy", []float64{angle(corners[0], v, moved)}, []float64{area}, 1e-6)
+	expect.Rel(t, "holonomy", angle(corners[0], v, moved), area, 1e-6)
 }
 
 func TestTransportOfLandmarks(t *testing.T) {
@@ -130,17 +128,17 @@ func TestTransportOfLandmarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := run(t, func(in []*Node) []*Node {
+	out := expect.Must(engine.Run(func(in []*Node) []*Node {
 		x, p, u, v := in[0], in[1], in[2], in[3]
 		return []*Node{geom.Sharp(m, x, p), geom.Inner(m, x, u, u), geom.Inner(m, x, u, v), geom.Inner(m, x, v, v)}
-	}, g.Path, g.Momenta, moved[1], moved[2])
+	}, g.Path, g.Momenta, moved[1], moved[2]))
 	for i := range g.Path {
-		near(t, fmt.Sprintf("the geodesic's own velocity at %d", i), moved[0][i], engine.Unflatten(out.Flat(0), len(q))[i], 1e-8)
+		expect.Rel(t, fmt.Sprintf("the geodesic's own velocity at %d", i), moved[0][i], engine.Unflatten(out.Flat(0), len(q))[i], 1e-8)
 		for k := 1; k < 4; k++ {
-			near(t, fmt.Sprintf("inner product %d at %d", k, i), out.Vector(k)[i:i+1], out.Vector(k)[:1], 1e-8)
+			expect.Rel(t, fmt.Sprintf("inner product %d at %d", k, i), out.Vector(k)[i:i+1], out.Vector(k)[:1], 1e-8)
 		}
 	}
-	near(t, "along the points of the geodesic", along[0][100], moved[1][100], 1e-7)
+	expect.Rel(t, "along the points of the geodesic", along[0][100], moved[1][100], 1e-7)
 }
 
 func TestGeodesicTransportOrder(t *testing.T) {
@@ -149,19 +147,17 @@ func TestGeodesicTransportOrder(t *testing.T) {
 		method ode.Method
 		n      int
 	}{{ode.RK4, 400}, {ode.Heun, 20}, {ode.Heun, 40}, {ode.RK4, 20}, {ode.RK4, 40}}
-	out := run(t, func(in []*Node) []*Node {
+	out := expect.Must(engine.Run(func(in []*Node) []*Node {
 		var out []*Node
 		for _, r := range runs {
 			state := ode.State{in[0], geom.Flat(m, in[0], in[1]), in[2]}
 			out = append(out, ode.Flow(geom.GeodesicTransport(m), r.method, r.n, state)[2])
 		}
 		return out
-	}, []float64{0.4, -0.3}, []float64{1.1, 0.7}, []float64{-0.2, 0.9})
+	}, []float64{0.4, -0.3}, []float64{1.1, 0.7}, []float64{-0.2, 0.9}))
 	for i := 1; i < len(runs); i += 2 {
 		e1, e2 := floats.Distance(out.Flat(i), out.Flat(0), 2), floats.Distance(out.Flat(i+1), out.Flat(0), 2)
-		if order, want := math.Log2(e1/e2), float64(runs[i].method.Order); math.Abs(order-want) > 0.1 {
-			t.Errorf("%s: order %.3f, want %g", runs[i].method.Name, order, want)
-		}
+		expect.Abs(t, runs[i].method.Name+": order", math.Log2(e1/e2), float64(runs[i].method.Order), 0.1)
 	}
 }
 
@@ -182,15 +178,11 @@ func TestTransportOnAtlas(t *testing.T) {
 		t.Fatal(err)
 	}
 	end, turn := out[0][n], 2*math.Pi*math.Cos(theta)
-	near(t, "holonomy", []float64{floats.Dot(end, south), floats.Dot(end, east), floats.Norm(end, 2)},
+	expect.Rel(t, "holonomy", []float64{floats.Dot(end, south), floats.Dot(end, east), floats.Norm(end, 2)},
 		[]float64{math.Cos(turn), -math.Sin(turn), 1}, 1e-6)
-	if _, err := s.TransportAlong(curve, curve[0]); err == nil || !strings.Contains(err.Error(), "not tangent") {
-		t.Errorf("a vector that is not tangent: error %v", err)
-	}
+	expect.Refused(t, expect.Error(s.TransportAlong(curve, curve[0])), "not tangent")
 	curve[3] = []float64{0, 0, 1.5}
-	if _, err := s.TransportAlong(curve, south); err == nil || !strings.Contains(err.Error(), "point 3 is not on the manifold") {
-		t.Errorf("a point off the sphere: error %v", err)
-	}
+	expect.Refused(t, expect.Error(s.TransportAlong(curve, south)), "point 3 is not on the manifold")
 }
 
 func TestTransportErrors(t *testing.T) {
@@ -213,9 +205,7 @@ func TestTransportErrors(t *testing.T) {
 			return bounded.TransportAlong([][]float64{{0, 0}, {1, 0}, {2, 0}}, []float64{1, 0})
 		}},
 	} {
-		if _, err := c.call(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want %q in it", err, c.want)
-		}
+		expect.Refused(t, expect.Error(c.call()), c.want)
 	}
 }
 
@@ -227,19 +217,17 @@ func TestCurveLengthAndEnergy(t *testing.T) {
 		for i := range path {
 			path[i] = []float64{0.6 * math.Tan(angle*float64(i)/float64(n)/2), 0.8 * math.Tan(angle*float64(i)/float64(n)/2)}
 		}
-		out := run(t, func(in []*Node) []*Node {
+		out := expect.Must(engine.Run(func(in []*Node) []*Node {
 			return []*Node{geom.CurveLength(sphereMetric(2), in[0]), geom.CurveEnergy(sphereMetric(2), in[0])}
-		}, path)
+		}, path))
 		return out.Scalar(0), out.Scalar(1)
 	}
 	l1, e1 := measure(40)
 	l2, e2 := measure(80)
-	near(t, "length", []float64{l2}, []float64{angle}, 1e-4)
-	near(t, "energy", []float64{e2}, []float64{angle * angle / 2}, 1e-4)
+	expect.Rel(t, "length", l2, angle, 1e-4)
+	expect.Rel(t, "energy", e2, angle*angle/2, 1e-4)
 	for _, order := range []float64{math.Log2((l1 - angle) / (l2 - angle)), math.Log2((e1 - angle*angle/2) / (e2 - angle*angle/2))} {
-		if math.Abs(order-2) > 0.1 {
-			t.Errorf("order %.3f, want 2", order)
-		}
+		expect.Abs(t, "order", order, 2, 0.1)
 	}
 }
 

@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 )
 
@@ -85,13 +87,9 @@ func TestGradient(t *testing.T) {
 					x[i][a] = old
 					return o.Scalar(0)
 				}
-				if !(math.Abs(g[i][a]+force[i][a]) < 1e-14) {
-					t.Errorf("%s: force[%d][%d] = %.17g, minus gradient %.17g", name, i, a, force[i][a], -g[i][a])
-				}
+				expect.Abs(t, name+": force", force[i][a], -g[i][a], 1e-14)
 				want := (8*(at(h)-at(-h)) - at(2*h) + at(-2*h)) / (12 * h)
-				if !(math.Abs(g[i][a]-want) < 1e-9) {
-					t.Errorf("%s: gradient[%d][%d] = %.12g, differences %.12g", name, i, a, g[i][a], want)
-				}
+				expect.Abs(t, fmt.Sprintf("%s: gradient[%d][%d]", name, i, a), g[i][a], want, 1e-9)
 			}
 		}
 	}
@@ -104,18 +102,10 @@ func TestAnisotropicWidthsScaleTheAxes(t *testing.T) {
 		scaled[i] = []float64{p[0] / w[0], p[1] / w[1], p[2] / w[2]}
 	}
 	gram := func(k kernels.Kernel, x [][]float64) []float64 {
-		out, err := engine.Run(func(x *Node) *Node { return k.Gram(x, x) }, x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out.Flat(0)
+		return expect.Must(engine.Run(func(x *Node) *Node { return k.Gram(x, x) }, x)).Flat(0)
 	}
 	got, want := gram(kernels.Gaussian(w...), points), gram(kernels.Gaussian(1), scaled)
-	for i := range got {
-		if !(math.Abs(got[i]-want[i]) < 1e-15) {
-			t.Errorf("entry %d: %g, want %g", i, got[i], want[i])
-		}
-	}
+	expect.Abs(t, "entries", got, want, 1e-15)
 }
 
 func TestBadKernels(t *testing.T) {
@@ -137,7 +127,5 @@ func TestBadKernels(t *testing.T) {
 		}()
 	}
 	_, err := engine.Run(func(x *Node) *Node { return kernels.Gaussian(1, 2).Gram(x, x) }, points)
-	if want := "has 2 widths, the points (Float64)[4, 3] have 3 coordinates"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %q", err, want)
-	}
+	expect.Refused(t, err, "has 2 widths, the points (Float64)[4, 3] have 3 coordinates")
 }

@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 )
 
@@ -31,17 +33,6 @@ func cloud(n, dim int, seed uint64) (x, p [][]float64) {
 		x, p = append(x, a), append(p, b)
 	}
 	return x, p
-}
-
-func relative(got, want []float64) float64 {
-	var worst, scale float64
-	for i := range got {
-		worst, scale = math.Max(worst, math.Abs(got[i]-want[i])), math.Max(scale, math.Abs(want[i]))
-	}
-	if !(worst >= 0) {
-		return math.Inf(1)
-	}
-	return worst / scale
 }
 
 func TestExpansions(t *testing.T) {
@@ -76,11 +67,7 @@ func TestExpansions(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, what := range []string{"velocity", "force", "sum"} {
-			e := relative(out.Flat(2*i+1), out.Flat(2*i))
-			t.Logf("%s dim %d: %s %.2g", k, c.dim, what, e)
-			if !(e <= c.tolerance*20) {
-				t.Errorf("%s: %s is off by %.2g of its greatest value, tolerance %g", k, what, e, c.tolerance)
-			}
+			expect.Rel(t, fmt.Sprintf("%s dim %d: %s", k, c.dim, what), out.Flat(2*i+1), out.Flat(2*i), c.tolerance*20)
 		}
 	}
 }
@@ -129,9 +116,7 @@ func TestGrids(t *testing.T) {
 		here := at(0)
 		// The slope of the bump has about one digit less than the bump.
 		for i, what := range []string{"velocity", "force", "sum"} {
-			if e := relative(here.Flat(3+2*i), here.Flat(4+2*i)); !(e <= c.tolerance*[]float64{1, 5, 1}[i]) {
-				t.Errorf("%s: %s is off by %.2g of its greatest value", k, what, e)
-			}
+			expect.Rel(t, fmt.Sprintf("%s: %s", k, what), here.Flat(3+2*i), here.Flat(4+2*i), c.tolerance*[]float64{1, 5, 1}[i])
 		}
 		// Points pass the ends of bumps between the differences, where their slope has steps of 1e-6 of the greatest:
 		// second derivatives are as good as the ones of the kernel only away from them.
@@ -139,9 +124,7 @@ func TestGrids(t *testing.T) {
 		a, b, cc, d := at(h), at(-h), at(2*h), at(-2*h)
 		for i, what := range []string{"first", "second"} {
 			want := (8*(a.Scalar(i)-b.Scalar(i)) - cc.Scalar(i) + d.Scalar(i)) / (12 * h)
-			if got := here.Scalar(i + 1); !(math.Abs(got-want) < []float64{2e-6, 1e-2}[i]*math.Abs(want)) {
-				t.Errorf("%s: %s derivative %.10g, differences %.10g", k, what, got, want)
-			}
+			expect.Rel(t, fmt.Sprintf("%s: %s derivative", k, what), here.Scalar(i+1), want, []float64{2e-6, 1e-2}[i])
 		}
 	}
 }
@@ -185,9 +168,7 @@ func TestTiles(t *testing.T) {
 		}
 		for i, what := range []string{"velocity", "force", "gradient x", "gradient p", "second x", "second p", "sum", "gradient of sum"} {
 			for j, where := range []string{"on the graph", "in C"} {
-				if e := relative(out.Flat(8*(j+1)+i), out.Flat(i)); !(e <= 1e-12+50*c.tolerance) {
-					t.Errorf("%s %s: %s is off by %.2g of its greatest value", k, where, what, e)
-				}
+				expect.Rel(t, fmt.Sprintf("%s %s: %s", k, where, what), out.Flat(8*(j+1)+i), out.Flat(i), 1e-12+50*c.tolerance)
 			}
 		}
 	}
@@ -244,17 +225,8 @@ func TestFastIsWithinTheTolerance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			off := 0.0
-			for i, v := range out.Flat(0) {
-				off = math.Max(off, math.Abs(v-out.Flat(1)[i]))
-			}
-			t.Logf("%s: velocities %.2g, forces %.2g", k, off/weights, relative(out.Flat(2), out.Flat(3)))
-			if !(off <= tolerance*weights) {
-				t.Errorf("%s: velocities are off by %.2g of the weights", k, off/weights)
-			}
-			if e := relative(out.Flat(2), out.Flat(3)); !(e <= 20*tolerance) {
-				t.Errorf("%s: forces are off by %.2g of the largest", k, e)
-			}
+			expect.Abs(t, fmt.Sprintf("%s: velocities", k), out.Flat(0), out.Flat(1), tolerance*weights)
+			expect.Rel(t, fmt.Sprintf("%s: forces", k), out.Flat(2), out.Flat(3), 20*tolerance)
 		}
 	}
 }
@@ -280,24 +252,18 @@ func TestBadExpansions(t *testing.T) {
 			return err
 		},
 	} {
-		if err := f(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want an error with %q, got %v", want, err)
-		}
+		expect.Refused(t, f(), want)
 	}
 	k, err := kernels.Expand(kernels.Gaussian(1), []float64{1, 1}, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := k.Fits([][]float64{{0, 0}, {1, 1.1}}); err == nil || !strings.Contains(err.Error(), "spread over 1.1 along axis 1") {
-		t.Errorf("points outside the box: %v", err)
-	}
+	expect.Refused(t, k.Fits([][]float64{{0, 0}, {1, 1.1}}), "spread over 1.1 along axis 1")
 	total, ok := kernels.Sum([]float64{2, 1}, kernels.Gaussian(3), kernels.Sum([]float64{1}, k)).(interface{ Fits([][]float64) error })
 	if !ok {
 		t.Fatal("a sum of expansions does not say which points it holds for")
 	}
-	if err := total.Fits([][]float64{{0, 0}, {1, 1.1}}); err == nil || !strings.Contains(err.Error(), "spread over 1.1 along axis 1") {
-		t.Errorf("points outside the box of a term of a sum: %v", err)
-	}
+	expect.Refused(t, total.Fits([][]float64{{0, 0}, {1, 1.1}}), "spread over 1.1 along axis 1")
 	if err := total.Fits([][]float64{{0, 0}, {1, 1}}); err != nil {
 		t.Errorf("points inside the box: %v", err)
 	}
@@ -320,8 +286,6 @@ func TestSumOfTermsWithoutTheirMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, what := range []string{"of a sum", "without matrices"} {
-		if e := relative(out.Flat(i+1), out.Flat(0)); !(e < 1e-15) {
-			t.Errorf("sums %s are off by %.2g", what, e)
-		}
+		expect.Rel(t, "sums "+what, out.Flat(i+1), out.Flat(0), 1e-15)
 	}
 }

@@ -2,13 +2,13 @@ package landmarks_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"anatomy/geom"
 	"anatomy/geom/framebundle"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
@@ -44,9 +44,7 @@ func TestDevelopShapes(t *testing.T) {
 	if len(d.Frames) != 4 || len(d.Frames[3]) != 2 || len(d.Frames[3][1]) != 4 || !(back.Residual < 1e-10) {
 		t.Errorf("frames %v, residual %g", d.Frames, back.Residual)
 	}
-	if _, err := framebundle.Over(m).Develop(framebundle.At(q, geom.Shape{{1, 0}}), curve); err == nil || !strings.Contains(err.Error(), "the vector has 1 landmarks, the manifold has 4") {
-		t.Error(err)
-	}
+	expect.Refused(t, expect.Error(framebundle.Over(m).Develop(framebundle.At(q, geom.Shape{{1, 0}}), curve)), "the vector has 1 landmarks, the manifold has 4")
 }
 
 // Shapes on one development of a line, symmetric around its start: the mean is that shape.
@@ -72,9 +70,7 @@ func TestFrameBundleMeanOfShapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = g.Length * g.Length * 1.25
-	if math.Abs(fit.Variances[0]-want) > 0.02*want {
-		t.Errorf("variance %.4g, want %.4g", fit.Variances[0], want)
-	}
+	expect.Rel(t, "variance", fit.Variances[0], want, 0.02)
 	for i := range q {
 		if off := math.Hypot(fit.Point[i][0]-q[i][0], fit.Point[i][1]-q[i][1]); !(off < 5e-3) {
 			t.Errorf("landmark %d of the mean is at %.4f, want %.4f", i, fit.Point[i], q[i])

@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -29,53 +30,44 @@ func ellipses(n int) (q, target [][]float64) {
 // LogWithin finds the geodesic of Log.
 func TestLogWithin(t *testing.T) {
 	m, atlas, colin := callosa()
-	want := must[*landmarks.Geodesic](t)(m.Log(atlas, colin))
-	got := must[*landmarks.Geodesic](t)(m.LogWithin(atlas, colin, 1e-9))
+	want := expect.Must(m.Log(atlas, colin))
+	got := expect.Must(m.LogWithin(atlas, colin, 1e-9))
 	if got.Status != geom.Converged || got.Residual > 1e-9 {
 		t.Fatalf("%s, residual %g after %d iterations", got.Status, got.Residual, got.Iterations)
 	}
-	if d := farthest(got.Momentum, want.Momentum); d > 1e-6 {
-		t.Errorf("the momentum is %g off", d)
-	}
+	expect.Abs(t, "momentum", got.Momentum, want.Momentum, 1e-6)
 }
 
 // The geodesic of some landmarks leaves little to do for all: one step, where without it there are twelve.
 func TestLogStartsFromFewer(t *testing.T) {
 	q, target := ellipses(2100)
-	k := must[kernels.Kernel](t)(kernels.Fast(kernels.Gaussian(0.5), 1e-7, q, target))
+	k := expect.Must(kernels.Fast(kernels.Gaussian(0.5), 1e-7, q, target))
 	m := landmarks.New(len(q), 2, k, geom.Integrator(ode.RK4, 10))
-	g := must[*landmarks.Geodesic](t)(m.LogWithin(q, target, 1e-4))
+	g := expect.Must(m.LogWithin(q, target, 1e-4))
 	if g.Status != geom.Converged || g.Iterations > 1 {
 		t.Fatalf("%s, residual %g after %d iterations", g.Status, g.Residual, g.Iterations)
 	}
-	end := must[*landmarks.Geodesic](t)(m.Shoot(q, g.Momentum)).End
-	if d := farthest(end, target); d > 5e-4 {
-		t.Errorf("a landmark ends %g from its target", d)
-	}
+	expect.Abs(t, "end", expect.Must(m.Shoot(q, g.Momentum)).End, target, 5e-4)
 }
 
 // 1500 landmarks: a match through fast sums keeps its energy, and its derivatives are those of the fast sums.
 func TestManyLandmarks(t *testing.T) {
 	q, target := ellipses(1500)
-	k := must[kernels.Kernel](t)(kernels.Fast(kernels.Gaussian(0.4), 1e-6, q, target))
+	k := expect.Must(kernels.Fast(kernels.Gaussian(0.4), 1e-6, q, target))
 	if !strings.Contains(k.String(), "plane waves") {
 		t.Fatalf("%s", k)
 	}
 	m := landmarks.New(len(q), 2, k)
-	g := must[*landmarks.Geodesic](t)(m.Log(q, target))
+	g := expect.Must(m.Log(q, target))
 	if g.Residual > 1e-5 {
 		t.Errorf("%s with residual %g after %d iterations", g.Status, g.Residual, g.Iterations)
 	}
 	energy := engine.Compile(func(x, p *Node) *Node { return MulScalar(ReduceAllSum(Mul(p, k.Sum(x, x, p))), 0.5) })
 	at := func(i int) float64 {
-		return must[engine.Values](t)(energy.Call(g.Path[i], g.Momenta[i])).Scalar(0)
+		return expect.Must(energy.Call(g.Path[i], g.Momenta[i])).Scalar(0)
 	}
-	if drift := at(len(g.Path)-1)/at(0) - 1; !(math.Abs(drift) < 1e-7) {
-		t.Errorf("the energy drifts by %g", drift)
-	}
-	if l := 2 * at(0) / (g.Length * g.Length); !(math.Abs(l-1) < 1e-9) {
-		t.Errorf("2H/length² is %g", l)
-	}
+	expect.Rel(t, "energy at the end", at(len(g.Path)-1), at(0), 1e-7)
+	expect.Rel(t, "2H", 2*at(0), g.Length*g.Length, 1e-9)
 
 	// The gradient of a function of Exp, along a direction, against differences of order 4.
 	loss := engine.Compile(func(x, p, dp *Node) (*Node, *Node) {
@@ -93,7 +85,7 @@ func TestManyLandmarks(t *testing.T) {
 		for i := range p {
 			direction[i] = []float64{q[i][1] / 1500, q[i][0] / 1500}
 		}
-		out := must[engine.Values](t)(loss.Call(q, p, direction))
+		out := expect.Must(loss.Call(q, p, direction))
 		return out.Scalar(0), out.Scalar(1)
 	}
 	_, slope := value(0)
@@ -101,23 +93,17 @@ func TestManyLandmarks(t *testing.T) {
 	b, _ := value(-h)
 	c, _ := value(2 * h)
 	d, _ := value(-2 * h)
-	if differences := (8*(a-b) - c + d) / (12 * h); !(math.Abs(slope/differences-1) < 1e-8) {
-		t.Errorf("gradient %.12g, differences %.12g", slope, differences)
-	}
+	expect.Rel(t, "gradient", slope, (8*(a-b)-c+d)/(12*h), 1e-8)
 
 	// Points that are carried along have to lie in the box too.
-	if _, err := m.Carry(g, [][]float64{{40, 0}}); err == nil || !strings.Contains(err.Error(), "wider extent") {
-		t.Errorf("a point far away: error %v", err)
-	}
+	expect.Refused(t, expect.Error(m.Carry(g, [][]float64{{40, 0}})), "wider extent")
 
 	// A wide box for a short way: the same momentum times 3 leaves it.
 	far := make([][]float64, len(q))
 	for i, p := range g.Momentum {
 		far[i] = []float64{6 * p[0], 6 * p[1]}
 	}
-	if _, err := m.Shoot(q, far); err == nil || !strings.Contains(err.Error(), "wider extent") {
-		t.Errorf("a flow out of the box: error %v", err)
-	}
+	expect.Refused(t, expect.Error(m.Shoot(q, far)), "wider extent")
 }
 
 // A velocity becomes a momentum by conjugate gradients, to 1e-6 of itself; where the kernel is too wide for a rough
@@ -130,16 +116,12 @@ func TestExpOfManyLandmarks(t *testing.T) {
 	}
 	spacing := morpho.MeanSpacing(q, true)
 	m := landmarks.New(len(q), 2, kernels.Tiled(kernels.Gaussian(1.2*spacing)), geom.Integrator(ode.RK4, 10))
-	g := must[*landmarks.Geodesic](t)(m.Exp(q, v))
-	dense := must[engine.Values](t)(engine.Run(func(x, p *Node) *Node { return kernels.Gaussian(1.2*spacing).Sum(x, x, p) }, q, g.Momentum))
-	if d := farthest(dense.Matrix(0), v); d > 1e-6 {
-		t.Errorf("the momentum has a velocity that is %g off", d)
-	}
+	g := expect.Must(m.Exp(q, v))
+	dense := expect.Must(engine.Run(func(x, p *Node) *Node { return kernels.Gaussian(1.2*spacing).Sum(x, x, p) }, q, g.Momentum))
+	expect.Abs(t, "velocity of the momentum", dense.Matrix(0), v, 1e-6)
 	wide := landmarks.New(len(q), 2, kernels.Tiled(kernels.Gaussian(30*spacing)), geom.Integrator(ode.RK4, 10))
 	for i := range v {
 		v[i][0] = 0.1 - 0.2*float64(i%2)
 	}
-	if _, err := wide.Exp(q, v); err == nil || !strings.Contains(err.Error(), "singular metric") {
-		t.Errorf("a kernel that is too wide: error %v", err)
-	}
+	expect.Refused(t, expect.Error(wide.Exp(q, v)), "singular metric")
 }

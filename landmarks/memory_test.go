@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/internal/expect"
 )
 
 // Reverse mode through 10,000 steps of 39 landmarks raises the process's peak memory by less than 300 MB, and the
@@ -26,7 +27,7 @@ func TestMemoryOfALongLoop(t *testing.T) {
 		p[i] = 0.2 * (target[i] - q[i])
 	}
 	before := peak(t)
-	out := must[engine.Values](t)(f.Call(q, p, target))
+	out := expect.Must(f.Call(q, p, target))
 	if grown := peak(t) - before; grown > 300<<20 {
 		t.Errorf("peak memory grew by %d MB", grown>>20)
 	} else {
@@ -37,15 +38,11 @@ func TestMemoryOfALongLoop(t *testing.T) {
 		old := p[7]
 		defer func() { p[7] = old }()
 		p[7] += d
-		return must[engine.Values](t)(f.Call(q, p, target)).Scalar(0)
+		return expect.Must(f.Call(q, p, target)).Scalar(0)
 	}
 	want := (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)
-	if got := out.Vector(1)[7]; abs(got-want) > 1e-8*abs(want) {
-		t.Errorf("gradient %.12g, differences %.12g", got, want)
-	}
+	expect.Rel(t, "gradient", out.Vector(1)[7], want, 1e-8)
 }
-
-func abs(x float64) float64 { return max(x, -x) }
 
 // peak is the largest resident size of this process so far, in bytes.
 func peak(t *testing.T) int {

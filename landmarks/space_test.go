@@ -1,9 +1,9 @@
 package landmarks_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -23,27 +24,6 @@ func callosa(options ...geom.Option) (m *landmarks.Space, atlas, colin [][]float
 
 // hamiltonian is the key of H.
 type hamiltonian struct{}
-
-func must[T any](t *testing.T) func(v T, err error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
-func farthest(a, b [][]float64) (worst float64) {
-	for i := range a {
-		for c := range a[i] {
-			if d := math.Abs(a[i][c] - b[i][c]); !(d <= worst) {
-				worst = d
-			}
-		}
-	}
-	return worst
-}
 
 func noise(rng *rand.Rand, n, dim int, size float64) [][]float64 {
 	p := make([][]float64, n)
@@ -61,14 +41,11 @@ func TestLogClosesOnCallosa(t *testing.T) {
 	m, atlas, colin := callosa()
 	size := morpho.CentroidSize(atlas)
 	for _, pair := range [][2][][]float64{{atlas, colin}, {colin, atlas}} {
-		r := must[*landmarks.Geodesic](t)(m.Log(pair[0], pair[1]))
+		r := expect.Must(m.Log(pair[0], pair[1]))
 		if r.Status != geom.Converged {
 			t.Errorf("Log: %s after %d iterations, residual %g mm", r.Status, r.Iterations, r.Residual)
 		}
-		end := must[*landmarks.Geodesic](t)(m.Exp(pair[0], r.Velocity)).End
-		if d := farthest(end, pair[1]); d > 1e-9*size {
-			t.Errorf("Exp(Log) is %g mm off, size %g mm", d, size)
-		}
+		expect.Abs(t, "Exp(Log)", expect.Must(m.Exp(pair[0], r.Velocity)).End, pair[1], 1e-9*size)
 	}
 }
 
@@ -78,11 +55,11 @@ func TestLogClosesOnCallosa(t *testing.T) {
 func TestLogWithWideKernel(t *testing.T) {
 	cc := morpho.CorpusCallosum()
 	atlas, colin := cc.Shape("jhu_atlas"), cc.Shape("colin27")
-	r := must[*landmarks.Geodesic](t)(landmarks.New(39, 2, kernels.Gaussian(1.5*cc.Spacing())).Log(atlas, colin))
+	r := expect.Must(landmarks.New(39, 2, kernels.Gaussian(1.5*cc.Spacing())).Log(atlas, colin))
 	if r.Status != geom.Converged || r.Residual > 1e-8 {
 		t.Errorf("σ = 1.5 spacings: %s, residual %g mm", r.Status, r.Residual)
 	}
-	r = must[*landmarks.Geodesic](t)(landmarks.New(39, 2, kernels.Gaussian(3*cc.Spacing())).Log(atlas, colin))
+	r = expect.Must(landmarks.New(39, 2, kernels.Gaussian(3*cc.Spacing())).Log(atlas, colin))
 	moved := 0.0
 	for i := range atlas {
 		moved += math.Pow(atlas[i][0]-colin[i][0], 2) + math.Pow(atlas[i][1]-colin[i][1], 2)
@@ -107,21 +84,19 @@ func TestInvariants(t *testing.T) {
 					p[i][a] += 0.3 * (colin[i][a] - atlas[i][a])
 				}
 			}
-			g := must[*landmarks.Geodesic](t)(m.Shoot(atlas, p))
+			g := expect.Must(m.Shoot(atlas, p))
 			invariants := func(q, p [][]float64) (h, px, py, angular float64) {
 				for i := range q {
 					px, py, angular = px+p[i][0], py+p[i][1], angular+q[i][0]*p[i][1]-q[i][1]*p[i][0]
 				}
-				h = must[engine.Values](t)(m.Call(hamiltonian{}, func(in []*Node) []*Node {
+				h = expect.Must(m.Call(hamiltonian{}, func(in []*Node) []*Node {
 					return []*Node{geom.Hamiltonian(m.Manifold)(in[0], in[1])}
 				}, m.Vector(q), m.Vector(p))).Scalar(0)
 				return
 			}
 			h0, x0, y0, a0 := invariants(g.Start, g.Momentum)
 			h1, x1, y1, a1 := invariants(g.End, g.Momenta[steps])
-			if math.Abs(x1-x0) > 1e-11 || math.Abs(y1-y0) > 1e-11 {
-				t.Errorf("%s: total momentum moves by (%g, %g)", name, x1-x0, y1-y0)
-			}
+			expect.Abs(t, name+": total momentum", []float64{x1, y1}, []float64{x0, y0}, 1e-11)
 			drift[steps] = [2]float64{math.Abs(h1/h0 - 1), math.Abs(a1 - a0)}
 		}
 		for i, what := range []string{"H", "angular momentum"} {
@@ -138,60 +113,48 @@ func TestHamiltonClosedForm(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	for dim, kernel := range map[int]kernels.Kernel{2: kernels.Gaussian(0.9, 1.3), 3: kernels.Sum([]float64{1, 2}, kernels.Laplace(2, 0.8), kernels.Cauchy(1))} {
 		m := landmarks.Manifold{N: 7, D: dim, Kernel: kernel}
-		out := must[engine.Values](t)(engine.Run(func(q, p *Node) []*Node {
+		out := expect.Must(engine.Run(func(q, p *Node) []*Node {
 			closed := geom.Geodesics(m)(nil, ode.State{q, p})
 			automatic := geom.Geodesics(struct{ geom.Cometric }{m})(nil, ode.State{q, p})
 			return append(closed, automatic...)
 		}, noise(rng, 4, 7*dim, 1), noise(rng, 4, 7*dim, 1)))
 		for i := range 2 {
-			if d := farthest(out.Matrix(i), out.Matrix(2+i)); d > 1e-13 {
-				t.Errorf("D = %d: part %d is %g off", dim, i, d)
-			}
+			expect.Abs(t, fmt.Sprintf("D = %d: part %d", dim, i), out.Matrix(i), out.Matrix(2+i), 1e-13)
 		}
 	}
 }
 
 func TestTimeReversal(t *testing.T) {
 	m, atlas, colin := callosa(geom.Integrator(ode.ImplicitMidpoint(20), 25))
-	g := must[*landmarks.Geodesic](t)(m.Log(atlas, colin))
+	g := expect.Must(m.Log(atlas, colin))
 	back := g.Momenta[len(g.Momenta)-1]
 	for i := range back {
 		back[i][0], back[i][1] = -back[i][0], -back[i][1]
 	}
-	if d := farthest(must[*landmarks.Geodesic](t)(m.Shoot(g.End, back)).End, atlas); d > 1e-9 {
-		t.Errorf("the way back misses the start by %g mm", d)
-	}
+	expect.Abs(t, "end of the way back", expect.Must(m.Shoot(g.End, back)).End, atlas, 1e-9)
 }
 
 // One landmark alone moves in a straight line at constant speed K(x, x) p = p.
 func TestOneLandmarkMovesStraight(t *testing.T) {
 	m := landmarks.New(1, 3, kernels.Gaussian(2))
-	g := must[*landmarks.Geodesic](t)(m.Exp([][]float64{{1, 2, 3}}, [][]float64{{4, -5, 6}}))
+	g := expect.Must(m.Exp([][]float64{{1, 2, 3}}, [][]float64{{4, -5, 6}}))
 	for k, q := range g.Path {
 		s := float64(k) / 25
-		if d := farthest(q, [][]float64{{1 + 4*s, 2 - 5*s, 3 + 6*s}}); d > 1e-13 {
-			t.Errorf("step %d is %g off the line", k, d)
-		}
+		expect.Abs(t, fmt.Sprint("step ", k), q, [][]float64{{1 + 4*s, 2 - 5*s, 3 + 6*s}}, 1e-13)
 	}
-	if want := math.Sqrt(77); math.Abs(g.Length-want) > 1e-13 {
-		t.Errorf("length %g, want %g", g.Length, want)
-	}
+	expect.Abs(t, "length", g.Length, math.Sqrt(77), 1e-13)
 }
 
 // The flow moves points that sit on the landmarks with them, is the diffeomorphism of the landmarks, and leaves far
 // points alone.
 func TestCarry(t *testing.T) {
 	m, atlas, colin := callosa()
-	g := must[*landmarks.Geodesic](t)(m.Log(atlas, colin))
+	g := expect.Must(m.Log(atlas, colin))
 	points := append(append([][]float64{}, atlas...), []float64{1000, 1000})
-	paths := must[[][][]float64](t)(m.Carry(g, points))
+	paths := expect.Must(m.Carry(g, points))
 	for k := range paths {
-		if d := farthest(paths[k][:39], g.Path[k]); d > 1e-11 {
-			t.Errorf("time %d: points on the landmarks leave them by %g mm", k, d)
-		}
-		if d := farthest(paths[k][39:], points[39:]); d > 0 {
-			t.Errorf("time %d: a far point moved by %g", k, d)
-		}
+		expect.Abs(t, fmt.Sprintf("time %d: points on the landmarks", k), paths[k][:39], g.Path[k], 1e-11)
+		expect.Abs(t, fmt.Sprintf("time %d: a far point", k), paths[k][39:], points[39:], 0)
 	}
 }
 
@@ -214,7 +177,7 @@ func TestDerivativesOfExp(t *testing.T) {
 		for i := range p {
 			moved[i] = p[i] + h*direction[i]
 		}
-		return must[engine.Values](t)(f.Call(q, moved, target, direction))
+		return expect.Must(f.Call(q, moved, target, direction))
 	}
 	const h = 1e-3
 	centre, a, b, c, d := at(0), at(h), at(-h), at(2*h), at(-2*h)
@@ -222,17 +185,12 @@ func TestDerivativesOfExp(t *testing.T) {
 	for i, g := range centre.Vector(1) {
 		slope += g * direction[i]
 	}
-	if want := (8*(a.Scalar(0)-b.Scalar(0)) - (c.Scalar(0) - d.Scalar(0))) / (12 * h); math.Abs(slope/want-1) > 1e-8 {
-		t.Errorf("directional derivative %.12g, central differences %.12g", slope, want)
+	expect.Rel(t, "directional derivative", slope, (8*(a.Scalar(0)-b.Scalar(0))-(c.Scalar(0)-d.Scalar(0)))/(12*h), 1e-8)
+	differences := make([]float64, 78)
+	for i := range differences {
+		differences[i] = (8*(a.Vector(1)[i]-b.Vector(1)[i]) - (c.Vector(1)[i] - d.Vector(1)[i])) / (12 * h)
 	}
-	worst, size := 0.0, 0.0
-	for i, hv := range centre.Vector(2) {
-		want := (8*(a.Vector(1)[i]-b.Vector(1)[i]) - (c.Vector(1)[i] - d.Vector(1)[i])) / (12 * h)
-		worst, size = math.Max(worst, math.Abs(hv-want)), math.Max(size, math.Abs(hv))
-	}
-	if worst > 1e-6*size {
-		t.Errorf("Hessian-vector product is %g off differences, size %g", worst, size)
-	}
+	expect.Rel(t, "Hessian-vector product", differences, centre.Vector(2), 1e-6)
 }
 
 func TestBadShapes(t *testing.T) {
@@ -249,19 +207,11 @@ func TestBadShapes(t *testing.T) {
 		_, errExp := m.Exp(q, good)
 		_, errLog := m.Log(good, q)
 		for _, err := range []error{errExp, errLog} {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("error %v, want %q", err, want)
-			}
+			expect.Refused(t, err, want)
 		}
 	}
-	if _, err := m.Exp(good, good[:2]); err == nil || !strings.Contains(err.Error(), "the vector has 2 landmarks") {
-		t.Errorf("short velocity: %v", err)
-	}
-	if _, err := m.Shoot(good, [][]float64{{1e200, 0}, {-1e200, 3}, {0, 1e200}}); err == nil || !strings.Contains(err.Error(), "the geodesic diverges at step") {
-		t.Errorf("diverging geodesic: %v", err)
-	}
-	g := must[*landmarks.Geodesic](t)(m.Exp(good, good))
-	if _, err := m.Carry(g, [][]float64{{1, 2}, {3}}); err == nil || !strings.Contains(err.Error(), "Carry: point 1: 1 coordinates") {
-		t.Errorf("short point: %v", err)
-	}
+	expect.Refused(t, expect.Error(m.Exp(good, good[:2])), "the vector has 2 landmarks")
+	expect.Refused(t, expect.Error(m.Shoot(good, [][]float64{{1e200, 0}, {-1e200, 3}, {0, 1e200}})), "the geodesic diverges at step")
+	g := expect.Must(m.Exp(good, good))
+	expect.Refused(t, expect.Error(m.Carry(g, [][]float64{{1, 2}, {3}})), "Carry: point 1: 1 coordinates")
 }

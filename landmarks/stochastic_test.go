@@ -1,13 +1,14 @@
 package landmarks_test
 
 import (
+	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/stochastic"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
@@ -15,35 +16,6 @@ import (
 func triangle() (s *landmarks.Space, q, p [][]float64) {
 	s = landmarks.New(3, 2, kernels.Gaussian(1), geom.Integrator(ode.Heun, 20))
 	return s, [][]float64{{0, 0}, {0.9, 0.2}, {0.4, 0.8}}, [][]float64{{0.5, -0.2}, {0.3, 0.4}, {-0.6, 0.1}}
-}
-
-// process is one of shapes, or what was wrong with its arguments.
-func process(p stochastic.Process[geom.Shape], err error) func() (stochastic.Process[geom.Shape], error) {
-	return func() (stochastic.Process[geom.Shape], error) { return p, err }
-}
-
-func mustPaths(t *testing.T, process func() (stochastic.Process[geom.Shape], error), r stochastic.Run) *stochastic.Paths[geom.Shape] {
-	t.Helper()
-	p, err := process()
-	if err != nil {
-		t.Fatal(err)
-	}
-	paths, err := p.Paths(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return paths
-}
-
-// apart is the largest difference of the coordinates of two shapes.
-func apart(a, b [][]float64) float64 {
-	worst := 0.0
-	for i := range a {
-		for k := range a[i] {
-			worst = max(worst, math.Abs(a[i][k]-b[i][k]))
-		}
-	}
-	return worst
 }
 
 func shifted(q [][]float64, v ...float64) [][]float64 {
@@ -64,25 +36,21 @@ func TestLangevin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, shape := range mustPaths(t, process(s.Langevin(q, p, 0, 0)), stochastic.Run{Paths: 1, Steps: 20}).Points[0] {
-		if d := apart(shape, g.Path[i]); d > 1e-13 {
-			t.Errorf("without noise, step %d is %.3g off the geodesic", i, d)
-		}
+	for i, shape := range expect.Must(expect.Must(s.Langevin(q, p, 0, 0)).Paths(stochastic.Run{Paths: 1, Steps: 20})).Points[0] {
+		expect.Abs(t, fmt.Sprint("without noise, step ", i), shape, g.Path[i], 1e-13)
 	}
 
 	one := landmarks.New(1, 2, kernels.Gaussian(1))
 	q, p = [][]float64{{1, 2}}, [][]float64{{0.3, -0.4}}
 	const n, T, sigma = 10, 2., 0.7
-	paths := mustPaths(t, process(one.Langevin(q, p, 0, sigma)), stochastic.Run{Paths: 3, Steps: n, Time: T, Seed: 5})
+	paths := expect.Must(expect.Must(one.Langevin(q, p, 0, sigma)).Paths(stochastic.Run{Paths: 3, Steps: n, Time: T, Seed: 5}))
 	for k, path := range paths.Points {
 		want := shifted(q, 0, 0)
 		for i := range n {
 			for a := range 2 {
 				want[0][a] += T / n * (p[0][a] + sigma*(paths.Noise[k][i][a]+paths.Noise[k][i+1][a])/2)
 			}
-			if d := apart(path[i+1], want); d > 1e-13 {
-				t.Errorf("without friction, path %d at step %d: %v, want %v", k, i+1, path[i+1], want)
-			}
+			expect.Abs(t, fmt.Sprintf("without friction, path %d at step %d", k, i+1), path[i+1], want, 1e-13)
 		}
 	}
 
@@ -104,12 +72,8 @@ func TestLangevin(t *testing.T) {
 			mean += end[0][a] / count
 			square += (end[0][a] - want) * (end[0][a] - want) / count
 		}
-		if math.Abs(mean-want) > 3*math.Sqrt(variance/count) {
-			t.Errorf("mean of coordinate %d is %.4f, want %.4f ± %.4f", a, mean, want, math.Sqrt(variance/count))
-		}
-		if math.Abs(square-variance) > 3*variance*math.Sqrt(2./count) {
-			t.Errorf("variance of coordinate %d is %.4f, want %.4f ± %.4f", a, square, variance, variance*math.Sqrt(2./count))
-		}
+		expect.Estimate(t, fmt.Sprint("mean of coordinate ", a), mean, math.Sqrt(variance/count), want)
+		expect.Estimate(t, fmt.Sprint("variance of coordinate ", a), square, variance*math.Sqrt(2./count), variance)
 	}
 }
 
@@ -122,14 +86,12 @@ func TestEulerianNoise(t *testing.T) {
 		t.Fatal(err)
 	}
 	wide := landmarks.NoiseFields{Centres: [][]float64{{0, 0}, {1, 1}}, Amplitudes: [][]float64{{0.5, 0.1}, {-0.2, 0.7}}, Width: 1e9}
-	paths := mustPaths(t, process(s.Eulerian(q, p, wide)), stochastic.Run{Paths: 2, Steps: 20, Seed: 7})
+	paths := expect.Must(expect.Must(s.Eulerian(q, p, wide)).Paths(stochastic.Run{Paths: 2, Steps: 20, Seed: 7}))
 	for k, path := range paths.Points {
 		for i, shape := range path {
 			w := paths.Noise[k][i]
 			want := shifted(g.Path[i], 0.5*w[0]-0.2*w[1], 0.1*w[0]+0.7*w[1])
-			if d := apart(shape, want); d > 1e-12 {
-				t.Errorf("constant fields, path %d at step %d is %.3g off", k, i, d)
-			}
+			expect.Abs(t, fmt.Sprintf("constant fields, path %d at step %d", k, i), shape, want, 1e-12)
 		}
 	}
 
@@ -139,8 +101,8 @@ func TestEulerianNoise(t *testing.T) {
 		k := math.Exp(-((x[0]-c[0])*(x[0]-c[0]) + (x[1]-c[1])*(x[1]-c[1])) / (2 * r * r))
 		return [2]float64{lambda[0] * k, lambda[1] * k}
 	}
-	paths = mustPaths(t, process(s.Eulerian(q, still, landmarks.NoiseFields{Centres: [][]float64{c}, Amplitudes: [][]float64{lambda}, Width: r})),
-		stochastic.Run{Paths: 5, Steps: 1000, Seed: 8})
+	paths = expect.Must(expect.Must(s.Eulerian(q, still, landmarks.NoiseFields{Centres: [][]float64{c}, Amplitudes: [][]float64{lambda}, Width: r})).
+		Paths(stochastic.Run{Paths: 5, Steps: 1000, Seed: 8}))
 	for k, path := range paths.Points {
 		w := paths.Noise[k][1000][0]
 		want := shifted(q, 0, 0)
@@ -152,9 +114,7 @@ func TestEulerianNoise(t *testing.T) {
 				x[0], x[1] = x[0]+w/steps*f[0], x[1]+w/steps*f[1]
 			}
 		}
-		if d := apart(path[1000], want); d > 1e-3 {
-			t.Errorf("path %d is %.3g off the flow of the field", k, d)
-		}
+		expect.Abs(t, fmt.Sprintf("end of path %d by the flow of the field", k), path[1000], want, 1e-3)
 	}
 }
 
@@ -170,37 +130,22 @@ func TestShapesOfProcesses(t *testing.T) {
 		"Brownian":    {stochastic.Brownian(s, q), stochastic.Brownian(flat, x)},
 		"Development": {stochastic.Development(s, q, p), stochastic.Development(flat, x, s.Vector(p))},
 	} {
-		ends, err := c.shapes.Sample(run)
-		if err != nil {
-			t.Fatal(err)
-		}
-		points, err := c.points.Sample(run)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ends, points := expect.Must(c.shapes.Sample(run)), expect.Must(c.points.Sample(run))
 		for k := range points {
-			if d := apart(ends[k], s.Point(points[k])); d != 0 {
-				t.Errorf("%s: path %d differs by %g", name, k, d)
-			}
+			expect.Abs(t, fmt.Sprintf("%s: path %d", name, k), ends[k], s.Point(points[k]), 0)
 		}
 	}
 	target := shifted(q, 0.2, -0.1)
-	b, err := stochastic.Bridge(s, stochastic.Guided, q, target, run)
-	if err != nil {
-		t.Fatal(err)
+	b := expect.Must(stochastic.Bridge(s, stochastic.Guided, q, target, run))
+	if len(b.Points) != 2 || len(b.Points[0]) != 6 {
+		t.Fatalf("%d bridges of %d points", len(b.Points), len(b.Points[0]))
 	}
-	if len(b.Points) != 2 || len(b.Points[0]) != 6 || apart(b.Points[1][0], q) != 0 || apart(b.Points[1][5], target) != 0 {
-		t.Errorf("bridges from %v to %v", b.Points[1][0], b.Points[1][5])
-	}
-	m, err := stochastic.DiffusionMean(s, stochastic.Guided, [][][]float64{q, target}, q, run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same, err := stochastic.DiffusionMean(flat, stochastic.Guided, [][]float64{x, s.Vector(target)}, x, run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := apart(m.Point, s.Point(same.Point)); d != 0 || m.Variance != same.Variance || m.Status != same.Status {
+	expect.Abs(t, "start of a bridge", b.Points[1][0], q, 0)
+	expect.Abs(t, "end of a bridge", b.Points[1][5], target, 0)
+	m := expect.Must(stochastic.DiffusionMean(s, stochastic.Guided, [][][]float64{q, target}, q, run))
+	same := expect.Must(stochastic.DiffusionMean(flat, stochastic.Guided, [][]float64{x, s.Vector(target)}, x, run))
+	expect.Abs(t, "diffusion mean", m.Point, s.Point(same.Point), 0)
+	if m.Variance != same.Variance || m.Status != same.Status {
 		t.Errorf("diffusion mean %+v, of points %+v", m, same)
 	}
 }
@@ -234,8 +179,6 @@ func TestProcessErrors(t *testing.T) {
 			return err
 		}(),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Refused(t, err, want)
 	}
 }

@@ -1,12 +1,14 @@
 package landmarks_test
 
 import (
-	"math"
-	"strings"
+	"fmt"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/ode"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
@@ -41,38 +43,20 @@ func TestTransport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range q {
-		for a := range 2 {
-			for _, c := range []struct {
-				what      string
-				got, want float64
-			}{
-				{"own velocity", moved[0][40][i][a], end.Velocity[i][a]},
-				{"linear", moved[2][40][i][a], moved[0][40][i][a] + 2*moved[1][40][i][a]},
-				{"along the path", along[0][40][i][a], moved[1][40][i][a]},
-			} {
-				if math.Abs(c.got-c.want) > 1e-6 {
-					t.Errorf("%s, landmark %d: %g, want %g", c.what, i, c.got, c.want)
-				}
-			}
-		}
+		linear := floats.AddScaledTo(make([]float64, 2), moved[0][40][i], 2, moved[1][40][i])
+		expect.Abs(t, fmt.Sprintf("own velocity, landmark %d", i), moved[0][40][i], end.Velocity[i], 1e-6)
+		expect.Abs(t, fmt.Sprintf("linear, landmark %d", i), moved[2][40][i], linear, 1e-6)
+		expect.Abs(t, fmt.Sprintf("along the path, landmark %d", i), along[0][40][i], moved[1][40][i], 1e-6)
 	}
-	if _, err := s.Transport(g, w[:2]); err == nil || !strings.Contains(err.Error(), "the vector has 2 landmarks, the manifold has 3") {
-		t.Errorf("too few landmarks: error %v", err)
-	}
-	if _, err := s.TransportAlong([][][]float64{q, {{0, 0}, {0, 0}, {1, 1}}}, w); err == nil || !strings.Contains(err.Error(), "point 1: landmarks 0 and 1 coincide") {
-		t.Errorf("coinciding landmarks: error %v", err)
-	}
+	expect.Refused(t, expect.Error(s.Transport(g, w[:2])), "the vector has 2 landmarks, the manifold has 3")
+	expect.Refused(t, expect.Error(s.TransportAlong([][][]float64{q, {{0, 0}, {0, 0}, {1, 1}}}, w)), "point 1: landmarks 0 and 1 coincide")
 }
 
 // Far from each other landmarks are free: the space is flat.
 func TestSectionalCurvature(t *testing.T) {
 	s := landmarks.New(2, 1, kernels.Gaussian(1))
 	u, v := [][]float64{{1}, {0.4}}, [][]float64{{-0.3}, {1}}
-	far, err := s.SectionalCurvature([][]float64{{0}, {9}}, u, v)
-	if err != nil || math.Abs(far) > 1e-14 {
-		t.Errorf("landmarks at 9σ: curvature %g, error %v", far, err)
-	}
-	if _, err := s.SectionalCurvature([][]float64{{0}, {1}}, u, u); err == nil || !strings.Contains(err.Error(), "span no plane") {
-		t.Errorf("parallel vectors: error %v", err)
-	}
+	far := expect.Must(s.SectionalCurvature([][]float64{{0}, {9}}, u, v))
+	expect.Abs(t, "curvature with landmarks at 9σ", far, 0, 1e-14)
+	expect.Refused(t, expect.Error(s.SectionalCurvature([][]float64{{0}, {1}}, u, u)), "span no plane")
 }

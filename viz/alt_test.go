@@ -2,10 +2,11 @@ package viz
 
 import (
 	"encoding/xml"
-	"strings"
 	"testing"
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
+
+	"anatomy/internal/expect"
 )
 
 func TestAlt(t *testing.T) {
@@ -28,9 +29,7 @@ func TestAlt(t *testing.T) {
 			t.Errorf("got  %s %v\nwant %s", got, err, c.want)
 		}
 	}
-	if _, err := Alt(Outline()); err == nil || !strings.Contains(err.Error(), "no shape") {
-		t.Error(err)
-	}
+	expect.Refused(t, expect.Error(Alt(Outline())), "no shape")
 	// The same text stands in the SVG and beside the pictures for a notebook.
 	s, err := panel("(a) <b>", 1).sheet()
 	if err != nil {

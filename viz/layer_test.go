@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
+
+	"anatomy/internal/expect"
 )
 
 // spikes is a layer as a third party would write it.
@@ -53,9 +55,7 @@ func TestThirdPartyLayer(t *testing.T) {
 		{NewLayer("Spikes", nil), "nothing to draw"},
 		{NewLayer("Flat", DrawFunc(func(c *Canvas) error { c.Line(at, false, c.Stroke(0, 1)); return nil })).Scale(2), "Flat: Scale means nothing"},
 	} {
-		if _, err := Fig(c.layer).scene(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("got %v, want …%s…", err, c.want)
-		}
+		expect.Refused(t, expect.Error(Fig(c.layer).scene()), c.want)
 	}
 }
 

@@ -21,6 +21,8 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/vgimg"
+
+	"anatomy/internal/expect"
 )
 
 var update = flag.Bool("update", false, "write the golden pictures anew")
@@ -231,9 +233,7 @@ func TestEqualAxes(t *testing.T) {
 		frame := s.frame(s.inner(vg.Rectangle{Max: sheet.size}))
 		one := frame.place([]float64{s.bounds.lo[0] + scale, s.bounds.lo[1] + scale}).Sub(frame.place([]float64{s.bounds.lo[0], s.bounds.lo[1]}))
 		perX, perY := float64(one.X), float64(one.Y)
-		if math.Abs(perX/perY-1) > 1e-9 {
-			t.Fatalf("a unit is %v points along x, %v along y", perX, perY)
-		}
+		expect.Rel(t, "points of a unit along x and y", perX, perY, 1e-9)
 		for _, q := range points {
 			if at := frame.place(q); at.X < frame.area.Min.X || at.X > frame.area.Max.X || at.Y < frame.area.Min.Y || at.Y > frame.area.Max.Y {
 				t.Fatalf("%v lies at %v, outside %v", q, at, frame.area)
@@ -353,9 +353,7 @@ func TestErrors(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "x.png")
 		err := Save(path, c.drawing)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("got %v, want …%s…", err, c.want)
-		}
+		expect.Refused(t, err, c.want)
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: a file was written", c.want)
 		}
@@ -368,9 +366,7 @@ func TestErrors(t *testing.T) {
 			Show(c.drawing)
 		}()
 	}
-	if err := Save(filepath.Join(t.TempDir(), "x.png"), Outline(q), Fig(Outline(q))); err == nil || !strings.Contains(err.Error(), "different kinds") {
-		t.Errorf("a layer beside a figure: %v", err)
-	}
+	expect.Refused(t, Save(filepath.Join(t.TempDir(), "x.png"), Outline(q), Fig(Outline(q))), "different kinds")
 }
 
 // Points that all coincide, huge and tiny coordinates, and shapes far from the origin are drawn.
@@ -399,9 +395,7 @@ func TestSaveKeepsOldFileOnError(t *testing.T) {
 	if data, _ := os.ReadFile(path); string(data) != "old" {
 		t.Errorf("the file holds %q", data)
 	}
-	if err := Save(filepath.Join(dir, "x.bmp"), Points([][]float64{{1, 0}})); err == nil || !strings.Contains(err.Error(), ".png, .svg or .pdf") {
-		t.Error(err)
-	}
+	expect.Refused(t, Save(filepath.Join(dir, "x.bmp"), Points([][]float64{{1, 0}})), ".png, .svg or .pdf")
 	if err := Save(filepath.Join(dir, "none", "x.png"), Points([][]float64{{1, 0}})); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
@@ -445,9 +439,7 @@ func TestCamera(t *testing.T) {
 			t.Errorf("%v seen from there is %v", c.towards, v)
 		}
 		p := []float64{1, 2, 3}
-		if v := cam.view(p); math.Abs(distance(v, []float64{0, 0, 0})-math.Sqrt(14)) > 1e-14 {
-			t.Errorf("the view changes lengths: %v", v)
-		}
+		expect.Abs(t, "distance", distance(cam.view(p), []float64{0, 0, 0}), math.Sqrt(14), 1e-14)
 	}
 }
 
@@ -476,9 +468,7 @@ func TestArrowScale(t *testing.T) {
 		for _, m := range s.marks {
 			if m.kind == arrowMark {
 				arrows++
-				if got := m.at[1][0] - m.at[0][0]; math.Abs(got/(c.want*c.length)-1) > 1e-12 {
-					t.Errorf("length %v is drawn %v long, want %v", c.length, got, c.want*c.length)
-				}
+				expect.Rel(t, "length of an arrow", m.at[1][0]-m.at[0][0], c.want*c.length, 1e-12)
 			}
 		}
 		if arrows != 12 {
@@ -497,9 +487,7 @@ func TestEllipse(t *testing.T) {
 	det := s[0][0]*s[1][1] - s[0][1]*s[1][0]
 	for _, p := range points {
 		x, y := p[0]-5, p[1]-6
-		if f2 := (s[1][1]*x*x - 2*s[0][1]*x*y + s[0][0]*y*y) / det; math.Abs(f2-4) > 1e-13 {
-			t.Errorf("%v: f² = %v", p, f2)
-		}
+		expect.Abs(t, "f²", (s[1][1]*x*x-2*s[0][1]*x*y+s[0][0]*y*y)/det, 4, 1e-13)
 	}
 }
 
@@ -541,9 +529,7 @@ func TestLattice(t *testing.T) {
 		}
 	}
 	wide, high := b.size(0)/float64(vertical-1), b.size(1)/float64(len(lines)-vertical-1)
-	if math.Abs(wide/high-1) > 1e-12 {
-		t.Errorf("cells of %v by %v", wide, high)
-	}
+	expect.Rel(t, "width and height of a cell", wide, high, 1e-12)
 }
 
 func TestTicks(t *testing.T) {
@@ -598,9 +584,7 @@ func TestTicks(t *testing.T) {
 		t.Errorf("degrees: %q", got)
 	}
 	for x, want := range map[float64]float64{1: 1, 1.3: 1, 1.5: 2, 3: 2, 3.5: 5, 7: 5, 7.2: 10, 0.04: 0.05, 2e9: 2e9} {
-		if got := round(x); math.Abs(got/want-1) > 1e-12 {
-			t.Errorf("round(%v) = %v, want %v", x, got, want)
-		}
+		expect.Rel(t, fmt.Sprintf("round(%v)", x), round(x), want, 1e-12)
 	}
 }
 
@@ -608,9 +592,7 @@ func TestTicks(t *testing.T) {
 func TestText(t *testing.T) {
 	width := func(s string) float64 { return walk(s, sans(8, 0), nil) }
 	for _, pair := range [][2]string{{"₀", "0"}, {"⁻⁵", "−5"}, {"ᵢⱼ", "ij"}} {
-		if got, want := width(pair[0]), 0.7*width(pair[1]); math.Abs(got-want) > 1e-3 {
-			t.Errorf("%s is %v em wide, want %v", pair[0], got, want)
-		}
+		expect.Abs(t, "width of "+pair[0], width(pair[0]), 0.7*width(pair[1]), 1e-3)
 	}
 	if width("q̇") != width("q") {
 		t.Error("a dot above takes room of its own")

@@ -2,12 +2,12 @@ package autodiff
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/internal/expect"
 )
 
 // unrolled is the loop that Scan stands for, written out: no While, GoMLX's own reverse mode.
@@ -61,27 +61,6 @@ func inputs() []any {
 	return []any{v(3, 1), v(3, 2.3), v(3, 0.7), engine.Unflatten(v(21, 1.9), 3)}
 }
 
-func call(t *testing.T, fn func(in []*Node) []*Node, args ...any) engine.Values {
-	t.Helper()
-	out, err := engine.Compile(fn).Call(args...)
-	if err != nil {
-		t.Fatalf("%+v", err)
-	}
-	return out
-}
-
-func close(t *testing.T, what string, got, want []float64, tol float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
-	}
-	for i := range got {
-		if !(math.Abs(got[i]-want[i]) <= tol*(1+math.Abs(want[i]))) {
-			t.Errorf("%s[%d] = %.17g, want %.17g", what, i, got[i], want[i])
-		}
-	}
-}
-
 // Value, gradient, Hessian-vector product and third derivative of the compiled loop equal those of the unrolled one.
 func TestScanEqualsReference(t *testing.T) {
 	derivatives := func(scan func(int, Step, []*Node, []*Node) ([]*Node, []*Node)) func([]*Node) []*Node {
@@ -96,11 +75,11 @@ func TestScanEqualsReference(t *testing.T) {
 			return append(out, g2...)
 		}
 	}
-	want := call(t, derivatives(unrolled), inputs()...)
+	want := expect.Must(engine.Run(derivatives(unrolled), inputs()...))
 	for name, scan := range map[string]func(int, Step, []*Node, []*Node) ([]*Node, []*Node){"scan": Scan, "checkpointed": checkpointed} {
-		got := call(t, derivatives(scan), inputs()...)
+		got := expect.Must(engine.Run(derivatives(scan), inputs()...))
 		for i := range want {
-			close(t, name, got.Flat(i), want.Flat(i), 1e-12)
+			expect.Abs(t, name, got.Flat(i), want.Flat(i), 1e-12)
 		}
 	}
 }
@@ -119,9 +98,9 @@ func TestNestedScan(t *testing.T) {
 			return append([]*Node{value}, Gradient(value, in...)...)
 		}
 	}
-	want, got := call(t, f(unrolled), inputs()...), call(t, f(Scan), inputs()...)
+	want, got := expect.Must(engine.Run(f(unrolled), inputs()...)), expect.Must(engine.Run(f(Scan), inputs()...))
 	for i := range want {
-		close(t, "nested", got.Flat(i), want.Flat(i), 1e-12)
+		expect.Abs(t, "nested", got.Flat(i), want.Flat(i), 1e-12)
 	}
 }
 
@@ -150,13 +129,14 @@ func TestScanGradientAgainstDifferences(t *testing.T) {
 				}
 				return r.Scalar(0)
 			}
-			close(t, "difference", out.Flat(1 + k)[i:i+1], []float64{(8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)}, 1e-9)
+			want := (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)
+			expect.Abs(t, "difference", out.Flat(1 + k)[i], want, 1e-9*(1+math.Abs(want)))
 		}
 	}
 }
 
 func TestScanErrors(t *testing.T) {
-	for name, c := range map[string]struct {
+	for _, c := range map[string]struct {
 		step Step
 		want string
 	}{
@@ -168,17 +148,13 @@ func TestScanErrors(t *testing.T) {
 			f, _ := Scan(7, c.step, in[:2], []*Node{in[3]})
 			return f
 		}).Call(inputs()...)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", name, err, c.want)
-		}
+		expect.Refused(t, err, c.want)
 	}
 	_, err := engine.Compile(func(in []*Node) []*Node {
 		f, _ := Scan(5, nil, in[:2], []*Node{in[3]})
 		return f
 	}).Call(inputs()...)
-	if want := "xs[0] has shape (Float64)[7, 3], want the number of iterations 5"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %q", err, want)
-	}
+	expect.Refused(t, err, "xs[0] has shape (Float64)[7, 3], want the number of iterations 5")
 }
 
 func TestJacobian(t *testing.T) {
@@ -191,11 +167,11 @@ func TestJacobian(t *testing.T) {
 	}
 	x := [][]float64{{0.3, -1.2, 0.8}, {1.1, 0.4, -0.5}}
 	for _, rows := range []int{2, 5} {
-		got := call(t, func(in []*Node) []*Node { return []*Node{Jacobian(f(rows), in[0])} }, x).Array3(0)
+		got := expect.Must(engine.Run(func(in []*Node) []*Node { return []*Node{Jacobian(f(rows), in[0])} }, x)).Array3(0)
 		for b, p := range x {
 			want := [][]float64{{p[1], p[0], 0}, {0, 0, math.Cos(p[2])}, {2 * p[0], 0, 0}, {0, p[2], p[1]}, {math.Exp(p[0]), 0, 0}}
 			for r := range rows {
-				close(t, "Jacobian", got[b][r], want[r], 1e-14)
+				expect.Abs(t, "Jacobian", got[b][r], want[r], 1e-14)
 			}
 		}
 	}
@@ -225,5 +201,5 @@ func TestPushforwardThroughScan(t *testing.T) {
 		}
 		want[i] = d
 	}
-	close(t, "pushforward", out.Flat(0), want, 1e-14)
+	expect.Abs(t, "pushforward", out.Flat(0), want, 1e-14)
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 
@@ -17,6 +16,8 @@ import (
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/go-xla/pjrt"
 	"github.com/gomlx/gomlx/core/tensors"
+
+	"anatomy/internal/expect"
 )
 
 func TestCallShapesAndTypes(t *testing.T) {
@@ -169,9 +170,7 @@ func TestFailedBackEndIsForgotten(t *testing.T) {
 	opened = nil
 	t.Setenv(compute.ConfigEnvVar, "xla:/no/such/plugin.so")
 	f := Compile(func(x *graph.Node) *graph.Node { return graph.Square(x) })
-	if _, err := f.Call(3.0); err == nil || !strings.Contains(err.Error(), "cannot open the back end") {
-		t.Errorf("error %v", err)
-	}
+	expect.Refused(t, expect.Error(f.Call(3.0)), "cannot open the back end")
 	opened = good
 	if out, err := f.Call(3.0); err != nil || out.Scalar(0) != 9 {
 		t.Errorf("then %v, error %v", out, err)
@@ -187,16 +186,12 @@ func TestErrors(t *testing.T) {
 		"1 arguments for a function of 2":                     {1.0},
 		"3 arguments for a function of 2":                     {1.0, 2.0, 3.0},
 	} {
-		if _, err := f.Call(args...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Refused(t, expect.Error(f.Call(args...)), want)
 	}
 	// Any panic of a graph function is an error, and the function can be called again.
 	g := Compile(func(x *graph.Node) *graph.Node { panic("not a shape: " + x.Shape().String()) })
 	for range 2 {
-		if _, err := g.Call(1.0); err == nil || !strings.Contains(err.Error(), "not a shape: (Float64)") {
-			t.Errorf("error %v", err)
-		}
+		expect.Refused(t, expect.Error(g.Call(1.0)), "not a shape: (Float64)")
 	}
 }
 
@@ -225,9 +220,7 @@ func TestFindPlugin(t *testing.T) {
 		t.Errorf("from a folder below: %q, %v", got, err)
 	}
 	t.Setenv("ANATOMY_DEVICE", "cuda")
-	if _, err := FindPlugin(); err == nil || !strings.Contains(err.Error(), "make setup-cuda") {
-		t.Errorf("CUDA asked for and missing: %v", err)
-	}
+	expect.Refused(t, expect.Error(FindPlugin()), "make setup-cuda")
 	forCUDA := home + "/.anatomy/venv/lib/python3.11/site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so"
 	if err := os.MkdirAll(filepath.Dir(forCUDA), 0o755); err != nil {
 		t.Fatal(err)
@@ -243,14 +236,10 @@ func TestFindPlugin(t *testing.T) {
 		t.Errorf("the CPU asked for: %q, %v", got, err)
 	}
 	t.Setenv("ANATOMY_DEVICE", "gpu")
-	if _, err := FindPlugin(); err == nil || !strings.Contains(err.Error(), "want cpu or cuda") {
-		t.Errorf("unknown device: %v", err)
-	}
+	expect.Refused(t, expect.Error(FindPlugin()), "want cpu or cuda")
 	t.Setenv("ANATOMY_DEVICE", "")
 	t.Chdir(t.TempDir())
-	if _, err := FindPlugin(); err == nil || !strings.Contains(err.Error(), "make setup") {
-		t.Errorf("without: %v", err)
-	}
+	expect.Refused(t, expect.Error(FindPlugin()), "make setup")
 }
 
 // loop runs body n times from zero with a raw While.

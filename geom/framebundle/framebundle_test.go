@@ -2,7 +2,6 @@ package framebundle_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -15,6 +14,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
@@ -63,32 +63,13 @@ func waves(m, n int, seed, size float64) [][]float64 {
 	return v
 }
 
-func near(t *testing.T, what string, got, want []float64, tol float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
-	}
-	if d := floats.Distance(got, want, 2); !(d <= tol*(1+floats.Norm(want, 2))) {
-		t.Errorf("%s: %.12g, want %.12g, which is %.3g off", what, got, want, d)
-	}
-}
-
-func run(t *testing.T, fn func(in []*Node) []*Node, args ...any) engine.Values {
-	t.Helper()
-	out, err := engine.Run(fn, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
 // The cometric is the block matrix of the paper, made here from the array of Christoffel symbols; its Hamiltonian is
 // Hamiltonian, and Hamilton's equations by automatic differentiation of it are those of Geodesics.
 func TestCometric(t *testing.T) {
 	m, u := points(3, 2)
 	d, rank := 6, 2
 	p, vertical := wave(d, 0.9, 1), waves(rank, d, 2.1, 1)
-	out := run(t, func(in []*Node) []*Node {
+	out := expect.Must(engine.Run(func(in []*Node) []*Node {
 		x, nu, p, vertical := in[0], in[1], in[2], in[3]
 		inverseW := linalg.MatMul(linalg.T(nu), nu)
 		symbols := geom.ChristoffelSymbols(m, x) // h, j, i
@@ -103,9 +84,9 @@ func TestCometric(t *testing.T) {
 		field := framebundle.Geodesics(m)(nil, in)
 		return []*Node{framebundle.CometricMatrix(m, x, nu), printed, framebundle.Hamiltonian(m, x, nu, p, vertical), h,
 			field[0], g[2], field[1], g[3], field[2], Neg(g[0]), field[3], Neg(g[1])}
-	}, u.X, u.Frame, p, vertical)
+	}, u.X, u.Frame, p, vertical))
 	for i := 0; i < len(out); i += 2 {
-		near(t, []string{"cometric", "H", "x'", "ν'", "p'", "P'"}[i/2], out.Flat(i), out.Flat(i+1), 1e-10)
+		expect.Abs(t, []string{"cometric", "H", "x'", "ν'", "p'", "P'"}[i/2], out.Flat(i), out.Flat(i+1), 5e-12)
 	}
 }
 
@@ -128,8 +109,8 @@ func TestGeodesic(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k, f := range g.Velocities {
-			near(t, c.name+": energy", []float64{floats.Dot(f, f) / 2}, []float64{g.Energy}, 1e-8)
-			near(t, c.name+": velocity", f, []float64{floats.Dot(g.Momenta[k].Horizontal, g.Frames[k][0]), floats.Dot(g.Momenta[k].Horizontal, g.Frames[k][1])}, 1e-12)
+			expect.Abs(t, c.name+": energy", floats.Dot(f, f)/2, g.Energy, 1e-8)
+			expect.Abs(t, c.name+": velocity", f, []float64{floats.Dot(g.Momenta[k].Horizontal, g.Frames[k][0]), floats.Dot(g.Momenta[k].Horizontal, g.Frames[k][1])}, 1e-12)
 		}
 		for k := range g.Path {
 			gram, err := s.Gram(framebundle.Point[geom.Vec]{X: g.Path[k], Frame: g.Frames[k]})
@@ -137,14 +118,14 @@ func TestGeodesic(t *testing.T) {
 				t.Fatal(err)
 			}
 			start, _ := s.Gram(c.u)
-			near(t, c.name+": νᵀgν", gram.RawSymmetric().Data, start.RawSymmetric().Data, 1e-8)
+			expect.Abs(t, c.name+": νᵀgν", gram.RawSymmetric().Data, start.RawSymmetric().Data, 8e-9)
 		}
 		moved, err := s.Base.TransportAlong(g.Path, c.u.Frame...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for a := range c.u.Frame {
-			near(t, c.name+": parallel vector", g.Frames[60][a], moved[a][60], 1e-6)
+			expect.Abs(t, c.name+": parallel vector", g.Frames[60][a], moved[a][60], 5e-7)
 		}
 	}
 }
@@ -212,9 +193,9 @@ func TestAntiDevelopment(t *testing.T) {
 			t.Errorf("%s: residual %g", c.name, back.Residual)
 		}
 		for k := range curve {
-			near(t, c.name+": anti-development", back.Curve[k], curve[k], 1e-8)
+			expect.Abs(t, c.name+": anti-development", back.Curve[k], curve[k], 4e-9)
 			for a := range c.u.Frame {
-				near(t, c.name+": frame", back.Frames[k][a], d.Frames[k][a], 1e-8)
+				expect.Abs(t, c.name+": frame", back.Frames[k][a], d.Frames[k][a], 5e-9)
 			}
 		}
 	}
@@ -240,7 +221,7 @@ func TestStraightLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "end of the geodesic", d.Path[25], g.Path[25], 1e-7)
+	expect.Abs(t, "end of the geodesic", d.Path[25], g.Path[25], 1e-7)
 }
 
 // A most probable path ends at its target with P = 0, costs no more than its neighbours with the same end, and the
@@ -275,7 +256,7 @@ func TestMostProbablePath(t *testing.T) {
 			t.Errorf("%s: %s", c.name, g.Status)
 		}
 		if c.sigma == 0 {
-			near(t, c.name+": end", g.End, c.y, 1e-6)
+			expect.Abs(t, c.name+": end", g.End, c.y, 1e-6)
 		}
 		if c.sigma > 0 {
 			steered(t, c.name, s, g, c.y, c.sigma)
@@ -317,7 +298,7 @@ func TestMostProbablePath(t *testing.T) {
 			}
 			want = append(want, -floats.Dot(p, v))
 		}
-		near(t, c.name+": derivative of the energy", slope, want, 1e-4)
+		expect.Abs(t, c.name+": derivative of the energy", slope, want, 5e-5)
 	}
 }
 
@@ -391,7 +372,7 @@ func TestMove(t *testing.T) {
 			for a, v := range c.dframe {
 				want += floats.Dot(p.Vertical[a], v)
 			}
-			near(t, c.name+": derivative along Move", []float64{(ahead[k] - behind[k]) / (2 * e)}, []float64{want}, 1e-6)
+			expect.Abs(t, c.name+": derivative along Move", (ahead[k]-behind[k])/(2*e), want, 1e-6)
 		}
 	}
 }
@@ -422,7 +403,7 @@ func steered(t *testing.T, name string, s *framebundle.Space[geom.Vec], g *frame
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, name+": mismatch of the steered path", out.Mismatch, []float64{g.Mismatch}, 1e-3)
+	expect.Abs(t, name+": mismatch of the steered path", out.Mismatch, []float64{g.Mismatch}, 1e-3)
 	flat := func(p framebundle.Momentum[geom.Vec]) (x []float64) {
 		x = append(x, p.Horizontal...)
 		for _, v := range p.Vertical {
@@ -430,18 +411,18 @@ func steered(t *testing.T, name string, s *framebundle.Space[geom.Vec], g *frame
 		}
 		return x
 	}
-	near(t, name+": momentum of the steered path", floats.ScaleTo(make([]float64, len(y)*(rank+1)), 1/(sigma*sigma), flat(out.Momenta[0])), flat(g.Momentum), 1e-2)
+	expect.Abs(t, name+": momentum of the steered path", floats.ScaleTo(make([]float64, len(y)*(rank+1)), 1/(sigma*sigma), flat(out.Momenta[0])), flat(g.Momentum), 1e-2)
 	for k, rows := range out.Slope {
 		for a, slope := range rows {
-			near(t, name+": control", []float64{controls[k][a][0]}, []float64{-slope[0] / (sigma * sigma)}, 1e-2)
+			expect.Abs(t, name+": control", controls[k][a][0], -slope[0]/(sigma*sigma), 1e-2)
 		}
 	}
 	path, err := s.SteeredPath(g.Start, single)
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, name+": end of the steered path", path.End, g.End, 1e-3)
-	near(t, name+": energy of the steered path", []float64{path.Energy}, []float64{g.Energy}, 1e-3)
+	expect.Abs(t, name+": end of the steered path", path.End, g.End, 5e-4)
+	expect.Abs(t, name+": energy of the steered path", path.Energy, g.Energy, 1e-3)
 }
 
 func TestErrors(t *testing.T) {
@@ -495,8 +476,6 @@ func TestErrors(t *testing.T) {
 			return err
 		}},
 	} {
-		if err := c.call(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want %q in it", err, c.want)
-		}
+		expect.Refused(t, c.call(), c.want)
 	}
 }

@@ -3,6 +3,7 @@
 package geomtest
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/internal/expect"
 )
 
 const (
@@ -266,23 +268,17 @@ func (s suite) measure(z, v, w, y [][]float64) (products [][]float64, separation
 	return out.Matrix(0), out.Vector(1)
 }
 
-// check compares vectors to the tolerance of integration.
+// check compares vectors: their distance is at most the tolerance of integration.
 func (s suite) check(what string, point int, got, want []float64) {
 	s.t.Helper()
-	if d := floats.Distance(got, want, 2); !(d <= integration*(1+floats.Norm(want, 2))) {
-		s.t.Errorf("%s, point %d: %.12g, want %.12g, which is %.3g off", what, point, got, want, d)
-	}
+	tolerance := integration * (1 + floats.Norm(want, 2)) / math.Sqrt(float64(len(want)))
+	expect.Abs(s.t, fmt.Sprintf("%s, point %d", what, point), got, want, tolerance)
 }
 
 // constant checks that numbers at the times of a path are the first of them.
 func (s suite) constant(what string, point int, values []float64) {
 	s.t.Helper()
-	for k, v := range values {
-		if d := math.Abs(v - values[0]); !(d <= integration*(1+math.Abs(values[0]))) {
-			s.t.Errorf("%s, point %d: %.12g at step %d of %d, %.12g at first", what, point, v, k, steps, values[0])
-			return
-		}
-	}
+	expect.Abs(s.t, fmt.Sprintf("%s, point %d, at steps", what, point), values, slices.Repeat(values[:1], len(values)), integration*(1+math.Abs(values[0])))
 }
 
 // runSubRiemannian tests a degenerate cometric.

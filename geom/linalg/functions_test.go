@@ -9,12 +9,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/engine"
+	"anatomy/internal/expect"
 )
 
 func TestTriangular(t *testing.T) {
 	for _, n := range []int{1, 5, 40, 300} {
 		a, b := spdMatrix(2, n), random(3, n, 2)
-		out := call(t, func(in []*Node) []*Node {
+		out := expect.Must(engine.Run(func(in []*Node) []*Node {
 			var out []*Node
 			for _, lower := range []bool{true, false} {
 				for _, transpose := range []bool{false, true} {
@@ -22,7 +23,7 @@ func TestTriangular(t *testing.T) {
 				}
 			}
 			return out
-		}, a, b)
+		}, a, b))
 		for k, kind := range []mat.TriKind{mat.Lower, mat.Lower, mat.Upper, mat.Upper} {
 			tri := mat.NewTriDense(n, kind, flat(a))
 			var x mat.Dense
@@ -31,7 +32,7 @@ func TestTriangular(t *testing.T) {
 			} else {
 				x.Solve(tri.T(), dense(b))
 			}
-			agree(t, fmt.Sprintf("n=%d case %d", n, k), out.Flat(k), flat(rows(&x)), 1e-12)
+			expect.Rel(t, fmt.Sprintf("n=%d case %d", n, k), out.Flat(k), flat(rows(&x)), 1e-12)
 		}
 	}
 }
@@ -43,20 +44,20 @@ func TestGeneral(t *testing.T) {
 		if n == 1 {
 			a[0][0] = 2
 		}
-		out := call(t, func(in []*Node) []*Node {
+		out := expect.Must(engine.Run(func(in []*Node) []*Node {
 			return []*Node{SolveGeneral(in[0], in[1]), InverseGeneral(in[0]), Det(in[0])}
-		}, a, b)
+		}, a, b))
 		var x, v mat.Dense
 		x.Solve(dense(a), dense(b))
 		v.Inverse(dense(a))
-		agree(t, "solve", out.Flat(0), flat(rows(&x)), 1e-13)
-		agree(t, "inverse", out.Flat(1), flat(rows(&v)), 1e-13)
-		agree(t, "determinant", out.Flat(2), []float64{mat.Det(dense(a))}, 1e-13)
+		expect.Rel(t, "solve", out.Flat(0), flat(rows(&x)), 1e-13)
+		expect.Rel(t, "inverse", out.Flat(1), flat(rows(&v)), 1e-13)
+		expect.Rel(t, "determinant", out.Flat(2), []float64{mat.Det(dense(a))}, 1e-13)
 	}
 	permutation := [][]float64{{0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}, {1, 0, 0, 0}}
-	out := call(t, func(in []*Node) []*Node { return []*Node{InverseGeneral(in[0]), Det(in[0])} }, permutation)
-	agree(t, "inverse of a permutation", out.Flat(0), flat(rows(dense(permutation).T())), 0)
-	agree(t, "its determinant", out.Flat(1), []float64{-1}, 0)
+	out := expect.Must(engine.Run(func(in []*Node) []*Node { return []*Node{InverseGeneral(in[0]), Det(in[0])} }, permutation))
+	expect.Abs(t, "inverse of a permutation", out.Flat(0), flat(rows(dense(permutation).T())), 0)
+	expect.Abs(t, "its determinant", out.Flat(1), []float64{-1}, 0)
 }
 
 func TestSymEig(t *testing.T) {
@@ -91,9 +92,9 @@ func TestSymEig(t *testing.T) {
 					return x
 				}
 				what := fmt.Sprintf("n=%d, scale %g: ", n, scale)
-				agree(t, what+"eigenvalues", unscaled(out.Flat(0)), ref.Values(nil), 2e-14)
-				agree(t, what+"VᵀV", out.Flat(1), eye, 2e-14)
-				agree(t, what+"AV - VΛ", unscaled(out.Flat(2)), make([]float64, n*n), 1e-14*norm)
+				expect.Rel(t, what+"eigenvalues", unscaled(out.Flat(0)), ref.Values(nil), 2e-14)
+				expect.Abs(t, what+"VᵀV", out.Flat(1), eye, 2e-14)
+				expect.Abs(t, what+"AV - VΛ", unscaled(out.Flat(2)), make([]float64, n*n), 1e-14*norm)
 			}
 		}
 	}
@@ -101,15 +102,15 @@ func TestSymEig(t *testing.T) {
 
 func TestSymmetricFunctions(t *testing.T) {
 	for n, a := range map[int][][]float64{6: spdMatrix(3, 6), 30: spdMatrix(4, 30), 4: withSpectrum(5, 1e-2, 1e-2, 1, 1e1)} {
-		out := call(t, func(in []*Node) []*Node {
+		out := expect.Must(engine.Run(func(in []*Node) []*Node {
 			a := in[0]
 			r, v, l := SymSqrt(a), SymInvSqrt(a), SymLog(a)
 			return []*Node{MatMul(r, r), a, MatMul(v, MatMul(a, v)), EyeLike(a), SymExp(l), a, Trace(l), LogDet(a)}
-		}, a)
-		agree(t, "square root", out.Flat(0), out.Flat(1), 1e-13)
-		agree(t, "inverse square root", out.Flat(2), out.Flat(3), 1e-12)
-		agree(t, "exp log", out.Flat(4), out.Flat(5), 1e-13)
-		agree(t, fmt.Sprintf("n=%d trace log = log det", n), out.Flat(6), out.Flat(7), 1e-12)
+		}, a))
+		expect.Rel(t, "square root", out.Flat(0), out.Flat(1), 1e-13)
+		expect.Rel(t, "inverse square root", out.Flat(2), out.Flat(3), 1e-12)
+		expect.Rel(t, "exp log", out.Flat(4), out.Flat(5), 1e-13)
+		expect.Rel(t, fmt.Sprintf("n=%d trace log = log det", n), out.Flat(6), out.Flat(7), 1e-12)
 	}
 }
 
@@ -142,7 +143,7 @@ func TestExpmLogm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		agree(t, fmt.Sprint("exp, scale ", scale), out.Flat(0), flat(rows(&ref)), 2e-14*math.Max(1, scale*5))
+		expect.Rel(t, fmt.Sprint("exp, scale ", scale), out.Flat(0), flat(rows(&ref)), 2e-14*math.Max(1, scale*5))
 	}
 	log := engine.Compile(func(r *Node) []*Node {
 		l := Logm(r)
@@ -155,13 +156,13 @@ func TestExpmLogm(t *testing.T) {
 			t.Fatal(err)
 		}
 		tol := 1e-13 + 1e-15/((math.Pi-angle)*(math.Pi-angle))
-		agree(t, fmt.Sprint("exp log of a rotation by ", angle), out.Flat(0), flat(r), tol)
-		agree(t, "skew", out.Flat(1), make([]float64, 16), tol)
-		agree(t, "angle", out.Flat(2), []float64{2 * (angle*angle + angle*angle/4)}, tol)
+		expect.Abs(t, fmt.Sprint("exp log of a rotation by ", angle), out.Flat(0), flat(r), tol)
+		expect.Abs(t, "skew", out.Flat(1), make([]float64, 16), tol)
+		expect.Abs(t, "angle", out.Flat(2), []float64{2 * (angle*angle + angle*angle/4)}, tol)
 	}
 	// A nilpotent part: log [[2, 1], [0, 2]] = [[log 2, 1/2], [0, log 2]].
-	out := call(t, func(in []*Node) []*Node { return []*Node{Logm(in[0])} }, [][]float64{{2, 1}, {0, 2}})
-	agree(t, "Jordan block", out.Flat(0), []float64{math.Ln2, 0.5, 0, math.Ln2}, 1e-14)
+	out := expect.Must(engine.Run(func(in []*Node) []*Node { return []*Node{Logm(in[0])} }, [][]float64{{2, 1}, {0, 2}}))
+	expect.Rel(t, "Jordan block", out.Flat(0), []float64{math.Ln2, 0.5, 0, math.Ln2}, 1e-14)
 }
 
 func TestCG(t *testing.T) {
@@ -169,21 +170,21 @@ func TestCG(t *testing.T) {
 	for j := range b[1] {
 		b[1][j] = 0 // a right-hand side of nothing
 	}
-	out := call(t, func(in []*Node) []*Node {
+	out := expect.Must(engine.Run(func(in []*Node) []*Node {
 		mul := func(x *Node, p []*Node) *Node { return MatMul(x, p[0]) }
 		x, residual := CG(mul, in[:1], in[1], 1e-12, 200)
 		_, early := CG(mul, in[:1], in[1], 1e-12, 3)
 		inverse := Factor(in[0])
 		y, once := PCG(mul, func(r *Node) *Node { return T(inverse.Solve(T(r))) }, in[:1], in[1], 1e-12, 1)
 		return []*Node{x, T(Solve(in[0], T(in[1]))), residual, early, y, once}
-	}, a, b)
-	agree(t, "solution", out.Flat(0), out.Flat(1), 1e-10)
+	}, a, b))
+	expect.Rel(t, "solution", out.Flat(0), out.Flat(1), 1e-10)
 	for k, r := range out.Vector(2) {
 		if !(r <= 2e-12) || k == 1 && r != 0 {
 			t.Errorf("residual %d is %g", k, r)
 		}
 	}
-	agree(t, "solution with the inverse for a preconditioner", out.Flat(4), out.Flat(1), 1e-10)
+	expect.Rel(t, "solution with the inverse for a preconditioner", out.Flat(4), out.Flat(1), 1e-10)
 	if r := out.Vector(5); !(r[0] <= 1e-12) {
 		t.Errorf("one step with the inverse for a preconditioner leaves %g", r[0])
 	}
@@ -209,10 +210,10 @@ func TestNaN(t *testing.T) {
 		for j := range n {
 			zero[n-1][j], zero[j][n-1] = 0, 0
 		}
-		out := call(t, func(in []*Node) []*Node {
+		out := expect.Must(engine.Run(func(in []*Node) []*Node {
 			f := Factor(in[0])
 			return []*Node{f.Inverse(), f.LogDet(), f.Solve(in[0]), f.L}
-		}, [][][]float64{good, bad, zero})
+		}, [][][]float64{good, bad, zero}))
 		for k := range 4 {
 			v := out.Flat(k)
 			size := len(v) / 3
@@ -251,18 +252,18 @@ func TestNaN(t *testing.T) {
 			}
 		}
 	}
-	out := call(t, func(in []*Node) []*Node { return []*Node{Det(in[0]), SymEig(in[0]).Values, Expm(in[0])} }, [][]float64{{1, math.NaN()}, {0, 1}})
+	out := expect.Must(engine.Run(func(in []*Node) []*Node { return []*Node{Det(in[0]), SymEig(in[0]).Values, Expm(in[0])} }, [][]float64{{1, math.NaN()}, {0, 1}}))
 	for k := range out {
 		if _, none := finite(out.Flat(k)); !none && k < 2 {
 			t.Errorf("output %d of a matrix with NaN: %v", k, out.Flat(k))
 		}
 	}
-	singular := call(t, func(in []*Node) []*Node { return []*Node{Det(in[0])} }, [][]float64{{1, 2, 3, 4}, {2, 4, 6, 8}, {0, 1, 0, 1}, {0, 0, 1, 1}})
-	agree(t, "determinant of a singular matrix", singular.Flat(0), []float64{0}, 0)
-	negative := call(t, func(in []*Node) []*Node {
+	singular := expect.Must(engine.Run(func(in []*Node) []*Node { return []*Node{Det(in[0])} }, [][]float64{{1, 2, 3, 4}, {2, 4, 6, 8}, {0, 1, 0, 1}, {0, 0, 1, 1}}))
+	expect.Abs(t, "determinant of a singular matrix", singular.Flat(0), []float64{0}, 0)
+	negative := expect.Must(engine.Run(func(in []*Node) []*Node {
 		x, r := CG(func(x *Node, p []*Node) *Node { return graph.Mul(x, p[0]) }, in[:1], in[1], 1e-10, 10)
 		return []*Node{x, r}
-	}, []float64{1, -2}, []float64{1, 1})
+	}, []float64{1, -2}, []float64{1, 1}))
 	for k := range 2 {
 		if _, none := finite(negative.Flat(k)); !none {
 			t.Errorf("CG with an indefinite matrix: %v", negative.Flat(k))

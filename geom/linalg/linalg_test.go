@@ -4,41 +4,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/engine"
+	"anatomy/internal/expect"
 )
-
-func call(t *testing.T, fn func(in []*Node) []*Node, args ...any) engine.Values {
-	t.Helper()
-	out, err := engine.Compile(fn).Call(args...)
-	if err != nil {
-		t.Fatalf("%+v", err)
-	}
-	return out
-}
-
-// agree fails unless |got - want| ≤ tol·max(1, |want|∞).
-func agree(t *testing.T, what string, got, want []float64, tol float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
-	}
-	size, worst := 1.0, 0.0
-	for i := range want {
-		size = math.Max(size, math.Abs(want[i]))
-		if d := math.Abs(got[i] - want[i]); !(d <= worst) {
-			worst = d
-		}
-	}
-	if !(worst <= tol*size) {
-		t.Errorf("%s: differs by %.3g of %.3g, tolerance %g", what, worst, size, tol)
-	}
-}
 
 func flat(m [][]float64) []float64 {
 	f, _, _ := engine.Flatten(m)
@@ -171,13 +144,13 @@ func derivatives(t *testing.T, what string, orders int, tol float64, f func(in [
 	}
 	for o := range orders {
 		want := (8*(value[1][o]-value[-1][o]) - (value[2][o] - value[-2][o])) / (12 * h)
-		agree(t, fmt.Sprintf("%s: derivative %d", what, o+1), []float64{value[0][o+1]}, []float64{want}, tol)
+		expect.Rel(t, fmt.Sprintf("%s: derivative %d", what, o+1), value[0][o+1], want, tol)
 	}
 }
 
 func TestBasics(t *testing.T) {
 	a, b, x := random(1, 3, 4), random(2, 4, 2), random(3, 1, 4)[0]
-	out := call(t, func(in []*Node) []*Node {
+	out := expect.Must(engine.Run(func(in []*Node) []*Node {
 		a, b, x := in[0], in[1], in[2]
 		as := graph.Stack([]*Node{a, graph.Neg(a)}, 0)
 		bs := graph.Stack([]*Node{b, graph.MulScalar(b, 2)}, 0)
@@ -185,7 +158,7 @@ func TestBasics(t *testing.T) {
 			MatMul(a, b), MatMul(as, bs), MatMul(as, b), MatMul(a, bs), MatVec(a, x), Outer(x, x), Trace(MatMul(T(a), a)),
 			Eye(a.Graph(), a.DType(), 2),
 		}
-	}, a, b, x)
+	}, a, b, x))
 	var ab mat.Dense
 	ab.Mul(dense(a), dense(b))
 	one := flat(rows(&ab))
@@ -196,17 +169,17 @@ func TestBasics(t *testing.T) {
 		}
 		return o
 	}
-	agree(t, "a b", out.Flat(0), one, 1e-15)
-	agree(t, "batch", out.Flat(1), append(times(1), times(-2)...), 1e-15)
-	agree(t, "shared right", out.Flat(2), append(times(1), times(-1)...), 1e-15)
-	agree(t, "shared left", out.Flat(3), append(times(1), times(2)...), 1e-15)
+	expect.Rel(t, "a b", out.Flat(0), one, 1e-15)
+	expect.Rel(t, "batch", out.Flat(1), append(times(1), times(-2)...), 1e-15)
+	expect.Rel(t, "shared right", out.Flat(2), append(times(1), times(-1)...), 1e-15)
+	expect.Rel(t, "shared left", out.Flat(3), append(times(1), times(2)...), 1e-15)
 	var ax mat.VecDense
 	ax.MulVec(dense(a), mat.NewVecDense(4, x))
-	agree(t, "a x", out.Flat(4), ax.RawVector().Data, 1e-15)
-	agree(t, "x xᵀ", out.Flat(5)[:4], []float64{x[0] * x[0], x[0] * x[1], x[0] * x[2], x[0] * x[3]}, 0)
+	expect.Rel(t, "a x", out.Flat(4), ax.RawVector().Data, 1e-15)
+	expect.Abs(t, "x xᵀ", out.Flat(5)[:4], []float64{x[0] * x[0], x[0] * x[1], x[0] * x[2], x[0] * x[3]}, 0)
 	f := mat.Norm(dense(a), 2)
-	agree(t, "trace", out.Flat(6), []float64{f * f}, 1e-15)
-	agree(t, "eye", out.Flat(7), []float64{1, 0, 0, 1}, 0)
+	expect.Rel(t, "trace", out.Flat(6), []float64{f * f}, 1e-15)
+	expect.Abs(t, "eye", out.Flat(7), []float64{1, 0, 0, 1}, 0)
 }
 
 func TestShapes(t *testing.T) {
@@ -227,9 +200,7 @@ func TestShapes(t *testing.T) {
 		},
 	} {
 		_, err := engine.Run(func(m, v *Node) *Node { return f(m, v) }, m, v)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
+		expect.Refused(t, err, want)
 	}
 }
 
@@ -237,10 +208,10 @@ func TestShapes(t *testing.T) {
 func TestCholesky(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 4, 25, 39, 60, 300} {
 		a, b := spdMatrix(uint64(n), n), random(5, n, 2)
-		out := call(t, func(in []*Node) []*Node {
+		out := expect.Must(engine.Run(func(in []*Node) []*Node {
 			f := Factor(in[0])
 			return []*Node{f.L, f.Solve(in[1]), f.LogDet(), f.Inverse(), f.SolveL(in[1], false), f.SolveL(in[1], true)}
-		}, a, b)
+		}, a, b))
 		var ref mat.Cholesky
 		if !ref.Factorize(mat.NewSymDense(n, flat(a))) {
 			t.Fatal("reference")
@@ -257,7 +228,7 @@ func TestCholesky(t *testing.T) {
 		lb.Solve(&l, dense(b))
 		ltb.Solve(l.T(), dense(b))
 		for k, want := range [][]float64{flat(rows(&l)), flat(rows(&x)), {ref.LogDet()}, flat(rows(&v)), flat(rows(&lb)), flat(rows(&ltb))} {
-			agree(t, fmt.Sprintf("n=%d output %d", n, k), out.Flat(k), want, 2e-14)
+			expect.Rel(t, fmt.Sprintf("n=%d output %d", n, k), out.Flat(k), want, 2e-14)
 		}
 		for i := range n {
 			for j := i + 1; j < n; j++ {
@@ -311,7 +282,7 @@ func TestBatch(t *testing.T) {
 			}
 			return append(out, graph.Gradient(s, a)[0])
 		}
-		batched := call(t, func(in []*Node) []*Node { return all(in[0]) }, as)
+		batched := expect.Must(engine.Run(func(in []*Node) []*Node { return all(in[0]) }, as))
 		single := engine.Compile(func(in []*Node) []*Node { return all(in[0]) })
 		for k := range as {
 			out, err := single.Call(as[k])
@@ -320,7 +291,7 @@ func TestBatch(t *testing.T) {
 			}
 			for o := range out {
 				want := out.Flat(o)
-				agree(t, fmt.Sprintf("n=%d member %d output %d", n, k, o), batched.Flat(o)[k*len(want):(k+1)*len(want)], want, 1e-11)
+				expect.Rel(t, fmt.Sprintf("n=%d member %d output %d", n, k, o), batched.Flat(o)[k*len(want):(k+1)*len(want)], want, 1e-11)
 			}
 		}
 	}
@@ -332,13 +303,13 @@ func TestFloat32(t *testing.T) {
 		x := SolveGeneral(in[0], in[1])
 		return []*Node{Solve(in[0], in[1]), x, SymSqrt(in[0]), Expm(in[0]), graph.Gradient(graph.ReduceAllSum(Solve(in[0], in[1])), in[0])[0]}
 	}
-	want := call(t, fn, a, b)
+	want := expect.Must(engine.Run(fn, a, b))
 	got, err := engine.Compile(fn, engine.Float32()).Call(a, b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for k := range want {
-		agree(t, fmt.Sprint("output ", k), got.Flat(k), want.Flat(k), 1e-4)
+		expect.Rel(t, fmt.Sprint("output ", k), got.Flat(k), want.Flat(k), 1e-4)
 	}
 }
 
@@ -385,7 +356,7 @@ func TestIllConditioned(t *testing.T) {
 			if got, want := mat.Norm(&r, 2)/scale, mat.Norm(&rr, 2)/scale; !(got <= 1e-15) {
 				t.Errorf("n=%d matrix %d: residual %.2g, LAPACK's %.2g", n, k, got, want)
 			}
-			agree(t, "L Lᵀ", out.Flat(1), make([]float64, n*n), 1e-14)
+			expect.Abs(t, "L Lᵀ", out.Flat(1), make([]float64, n*n), 1e-14)
 		}
 	}
 }

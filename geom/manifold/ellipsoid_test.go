@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/geomtest"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
+	"anatomy/internal/expect"
 )
 
 func TestEllipsoid(t *testing.T) {
@@ -32,14 +33,14 @@ func TestEllipsoidCurvature(t *testing.T) {
 		c := m.Chart(in[0])
 		return []*Node{geom.ScalarCurvature(c, in[1]), c.Point(in[1])}
 	}, centres, x)
-	out = must(t, out, err)
+	out = expect.Must(out, err)
 	for i, scalar := range out.Vector(0) {
 		sum, product := 0.0, 1.0
 		for k, a := range axes {
 			sum += math.Pow(out.Matrix(1)[i][k], 2) / math.Pow(a, 4)
 			product *= a * a
 		}
-		geomtest.Near(t, "Gauss's curvature", scalar/2, 1/(product*sum*sum), 1e-9)
+		expect.Abs(t, "Gauss's curvature", scalar/2, 1/(product*sum*sum), 1e-9)
 	}
 }
 
@@ -92,29 +93,26 @@ func TestEllipsoidAgainstGeographiclib(t *testing.T) {
 			velocity := floats.ScaleTo(make([]float64, 3), row[2], unit)
 			starts, velocities, ends = append(starts, z), append(velocities, velocity), append(ends, end)
 
-			g, err := s.Exp(z, velocity)
-			g = must(t, g, err)
-			geomtest.NearVector(t, "end", g.Path[300], end, 1e-9)
+			g := expect.Must(s.Exp(z, velocity))
+			expect.Abs(t, "end", g.Path[300], end, 5e-10)
 			moved, err := s.Transport(g, velocity)
 			sin, cos = math.Sincos(row[5] * math.Pi / 180)
-			geomtest.NearVector(t, "velocity at the end", must(t, moved, err)[0][300], combined(cos*row[2], north2, sin*row[2], east2), 1e-9)
+			expect.Abs(t, "velocity at the end", expect.Must(moved, err)[0][300], combined(cos*row[2], north2, sin*row[2], east2), 5e-10)
 
 			if i%2 == 1 {
 				continue
 			}
 			// s12 times the derivative of the end by the angle: the Jacobi field, by differences of order 4.
 			at := func(angle float64) []float64 {
-				g, err := s.Exp(z, combined(row[2]*math.Cos(angle), unit, row[2]*math.Sin(angle), across))
-				return must(t, g, err).Path[300]
+				return expect.Must(s.Exp(z, combined(row[2]*math.Cos(angle), unit, row[2]*math.Sin(angle), across))).Path[300]
 			}
 			const h = 3e-3
 			jacobi := combined(8/(12*h), floats.SubTo(make([]float64, 3), at(h), at(-h)),
 				-1/(12*h), floats.SubTo(make([]float64, 3), at(2*h), at(-2*h)))
-			geomtest.Near(t, "reduced length", floats.Norm(jacobi, 2), row[6], 1e-9)
+			expect.Abs(t, "reduced length", floats.Norm(jacobi, 2), row[6], 1e-9)
 		}
-		logs, err := s.LogAll(starts, ends)
-		for i, g := range must(t, logs, err) {
-			geomtest.NearVector(t, "Log", g.Velocity, velocities[i], 1e-9)
+		for i, g := range expect.Must(s.LogAll(starts, ends)) {
+			expect.Rel(t, "Log", g.Velocity, velocities[i], 5e-10)
 		}
 	}
 }

@@ -8,18 +8,10 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest"
+	"anatomy/internal/expect"
 )
 
 func TestMain(m *testing.M) { geomtest.Main(m) }
-
-// must is the result of a Space.
-func must[T any](t *testing.T, result T, err error) T {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
 
 // tilted evaluates a function of a chart at coordinates (0.2, 0.1, 0.2, …), not its centre, for every centre.
 func tilted(t *testing.T, m geom.Atlas, f func(chart geom.Chart, x *Node) *Node, centres ...[]float64) engine.Values {
@@ -34,5 +26,5 @@ func tilted(t *testing.T, m geom.Atlas, f func(chart geom.Chart, x *Node) *Node,
 		chart := m.Chart(c)
 		return []*Node{f(chart, x), chart.Point(x)}
 	}, centres, x)
-	return must(t, out, err)
+	return expect.Must(out, err)
 }

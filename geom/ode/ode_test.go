@@ -3,13 +3,13 @@ package ode_test
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/internal/expect"
 )
 
 // A field that depends on t, with the solution y = (sin(t + t²), e^{−t²/2} + y_1): all orders must survive the time
@@ -61,9 +61,7 @@ func TestOrders(t *testing.T) {
 		} {
 			n := map[int]int{1: 400, 2: 80, 4: 20}[m.Order]
 			slope := math.Log2(err(n) / err(2*n))
-			if math.Abs(slope-float64(m.Order)) > 0.1 {
-				t.Errorf("%s, %s: measured order %.3f, declared %d", m.Name, name, slope, m.Order)
-			}
+			expect.Abs(t, m.Name+", "+name+": order", slope, float64(m.Order), 0.1)
 		}
 	}
 }
@@ -80,9 +78,7 @@ func TestSymplectic(t *testing.T) {
 		}
 		return out.Scalar(0)*out.Scalar(3) - out.Scalar(1)*out.Scalar(2)
 	}
-	if d := determinant(ode.ImplicitMidpoint(40)); math.Abs(d-1) > 1e-13 {
-		t.Errorf("implicit midpoint: determinant − 1 = %g", d-1)
-	}
+	expect.Abs(t, "determinant of the implicit midpoint rule", determinant(ode.ImplicitMidpoint(40)), 1, 1e-13)
 	if d := determinant(ode.RK4); math.Abs(d-1) < 1e-9 {
 		t.Errorf("RK4: determinant − 1 = %g, so this test cannot tell", d-1)
 	}
@@ -100,9 +96,7 @@ func TestPathAndFlow(t *testing.T) {
 		t.Errorf("path %v, end %v", path, out.Scalar(2))
 	}
 	for k, y := range path {
-		if want := exact(float64(k) / 8)[0]; math.Abs(y-want) > 1e-4 {
-			t.Errorf("path[%d] = %g, want %g", k, y, want)
-		}
+		expect.Abs(t, fmt.Sprintf("path[%d]", k), y, exact(float64(k) / 8)[0], 1e-4)
 	}
 }
 
@@ -114,9 +108,7 @@ func TestTangent(t *testing.T) {
 	at := func(h float64) []float64 { return flow(t, f, ode.RK4, 20, 1.2+h, 0.4-0.5*h) }
 	a, b, c, d := at(h), at(-h), at(2*h), at(-2*h)
 	for i := range dy {
-		if want := (8*(a[i]-b[i]) - (c[i] - d[i])) / (12 * h); math.Abs(dy[i]-want) > 1e-10 {
-			t.Errorf("δy[%d] = %.12g, differences %.12g", i, dy[i], want)
-		}
+		expect.Abs(t, fmt.Sprintf("δy[%d]", i), dy[i], (8*(a[i]-b[i])-(c[i]-d[i]))/(12*h), 1e-10)
 	}
 }
 
@@ -126,9 +118,7 @@ func TestFieldOfTheWrongShape(t *testing.T) {
 		"part 1 of the state has shape (Float64)[3], the field's (Float64)": func(_ *Node, y ode.State) ode.State { return ode.State{y[0], ReduceAllSum(y[1])} },
 	} {
 		_, err := engine.Run(func(in []*Node) []*Node { return ode.Flow(f, ode.Euler, 2, in) }, []float64{1, 2, 3}, []float64{1, 2, 3})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Refused(t, err, want)
 	}
 }
 

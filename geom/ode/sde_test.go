@@ -3,13 +3,13 @@ package ode_test
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/internal/expect"
 )
 
 // sinhEquation has y = sinh(a(t) w), a = cos t, as its solution in Stratonovich's calculus; the state is (y, w):
@@ -123,9 +123,7 @@ func TestStrongOrders(t *testing.T) {
 		}{"commuting": {commuting, c.scheme.Commutative}, "general": {general, c.scheme.Strong}} {
 			p := slope(steps, m.err)
 			t.Logf("%s, %s noise: errors %.3g, order %.3f", c.scheme.Name, name, m.err, p)
-			if math.Abs(p-m.want) > 0.1 {
-				t.Errorf("%s, %s noise: measured strong order %.3f, declared %g", c.scheme.Name, name, p, m.want)
-			}
+			expect.Abs(t, fmt.Sprintf("%s, %s noise: strong order", c.scheme.Name, name), p, m.want, 0.1)
 		}
 	}
 	// Both calculi have the same process as their limit, and not if the correction is left out.
@@ -168,9 +166,7 @@ func TestWeakOrders(t *testing.T) {
 		}
 		p := slope(steps, errs)
 		t.Logf("%s: errors %.3g, weak order %.3f", c.scheme.Name, errs, p)
-		if math.Abs(p-c.scheme.Weak) > 0.1 {
-			t.Errorf("%s: measured weak order %.3f, declared %g", c.scheme.Name, p, c.scheme.Weak)
-		}
+		expect.Abs(t, c.scheme.Name+": weak order", p, c.scheme.Weak, 0.1)
 	}
 }
 
@@ -217,12 +213,8 @@ func TestIncrements(t *testing.T) {
 	}
 	count := float64(n * paths * 3)
 	variance := T / n
-	if math.Abs(sum) > 3*math.Sqrt(count*variance) {
-		t.Errorf("the sum is %g, standard deviation %g", sum, math.Sqrt(count*variance))
-	}
-	if got := squares / count; math.Abs(got-variance) > 3*variance*math.Sqrt(2/count) {
-		t.Errorf("variance %g, want %g", got, variance)
-	}
+	expect.Estimate(t, "sum", sum, math.Sqrt(count*variance), 0)
+	expect.Estimate(t, "variance", squares/count, variance*math.Sqrt(2/count), variance)
 }
 
 func TestIntegratePathWithNoise(t *testing.T) {
@@ -245,9 +237,7 @@ func TestIntegratePathWithNoise(t *testing.T) {
 	for k := range end {
 		w := 0.0
 		for i := range path {
-			if want := w + float64(i)/8; math.Abs(path[i][k]-want) > 1e-14 {
-				t.Errorf("path %d at step %d: %g, want %g", k, i, path[i][k], want)
-			}
+			expect.Abs(t, fmt.Sprintf("path %d at step %d", k, i), path[i][k], w+float64(i)/8, 1e-14)
 			if i < 8 {
 				w += dw[i][k][0]
 			}
@@ -262,9 +252,7 @@ func TestNoiseOfTheWrongShape(t *testing.T) {
 	_, err := engine.Run(func(in []*Node) []*Node {
 		return ode.Integrate(sinhEquation, ode.EulerHeun.Method, ode.Drive{T: in[0], DW: in[1]}, ode.State{in[0], in[0]})
 	}, 1., []float64{1, 2})
-	if want := "increments (Float64)[2], want [n, ..., m]"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %q", err, want)
-	}
+	expect.Refused(t, err, "increments (Float64)[2], want [n, ..., m]")
 }
 
 func ExampleIntegrate() {

@@ -3,7 +3,6 @@ package stats_test
 import (
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -14,6 +13,7 @@ import (
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -46,13 +46,6 @@ func sampleMoments(x [][]float64) (mean []float64, covariance *mat.SymDense) {
 	return mean, covariance
 }
 
-func within(t *testing.T, what string, got, want []float64, tol float64) {
-	t.Helper()
-	if d := floats.Distance(got, want, math.Inf(1)); !(d <= tol) {
-		t.Errorf("%s: %.8g, want %.8g, %.3g off", what, got, want, d)
-	}
-}
-
 // In flat space the mean is that of the samples, the covariance theirs with 1/N for a full frame; for fewer vectors the
 // principal components, by a variance n² with (n² + σ²)² = s n² for the samples' s; with the noise estimated those of
 // probabilistic principal components, n² = s − σ², σ² the mean of the variances left over.
@@ -71,9 +64,9 @@ func TestFrameBundleMeanFlat(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(full.Status, full.Iterations, full.Gradient)
-	within(t, "mean", full.Point, mean, 1e-4)
+	expect.Abs(t, "mean", full.Point, mean, 1e-4)
 	for i, row := range full.Covariance() {
-		within(t, "covariance", row, mat.Row(nil, i, covariance), 1e-4)
+		expect.Abs(t, "covariance", row, mat.Row(nil, i, covariance), 1e-4)
 	}
 	if full.Status != geom.Converged {
 		t.Error(full.Status)
@@ -101,14 +94,14 @@ func TestFrameBundleMeanFlat(t *testing.T) {
 		if m.Status != geom.Converged {
 			t.Error(c.name, m.Status)
 		}
-		within(t, c.name+": mean", m.Point, mean, 1e-4)
-		within(t, c.name+": noise", []float64{m.Noise}, []float64{c.sigma}, 1e-4)
+		expect.Abs(t, c.name+": mean", m.Point, mean, 1e-4)
+		expect.Abs(t, c.name+": noise", m.Noise, c.sigma, 1e-4)
 		for k := range 2 {
 			want := c.variance(s[2-k])
-			within(t, c.name+": variance", []float64{m.Variances[k]}, []float64{want}, 1e-4)
+			expect.Abs(t, c.name+": variance", m.Variances[k], want, 1e-4)
 			axis := mat.Col(nil, 2-k, &axes)
 			floats.Scale(math.Copysign(math.Sqrt(want), floats.Dot(axis, m.Frame[k])), axis)
-			within(t, c.name+": frame", m.Frame[k], axis, 2e-4)
+			expect.Abs(t, c.name+": frame", m.Frame[k], axis, 2e-4)
 		}
 	}
 }
@@ -227,8 +220,8 @@ func TestFrameBundleMeanOnSphere(t *testing.T) {
 	if m.Status != geom.Converged {
 		t.Error(m.Status)
 	}
-	within(t, "mean", m.Point, []float64{0, 0, 1}, 1e-4)
-	within(t, "variances", m.Variances, []float64{a*a/2 - 2*sigma*sigma, b*b/2 - 2*sigma*sigma}, 1e-3)
+	expect.Abs(t, "mean", m.Point, []float64{0, 0, 1}, 1e-4)
+	expect.Abs(t, "variances", m.Variances, []float64{a*a/2 - 2*sigma*sigma, b*b/2 - 2*sigma*sigma}, 1e-3)
 }
 
 func TestFrameBundleMeanErrors(t *testing.T) {
@@ -251,9 +244,7 @@ func TestFrameBundleMeanErrors(t *testing.T) {
 			return stats.FrameBundleMean(space, [][]float64{{0, 0, 0}, {1, 1}}, 1)
 		}},
 	} {
-		if _, err := c.call(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want %q in it", err, c.want)
-		}
+		expect.Refused(t, expect.Error(c.call()), c.want)
 	}
 }
 

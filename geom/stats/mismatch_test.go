@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -21,8 +22,7 @@ import (
 func vertebrae(t *testing.T) (*geom.Space[geom.Vec], [][]float64) {
 	t.Helper()
 	data := morpho.MouseVertebrae()
-	aligned, err := morpho.Procrustes(data.Shapes())
-	aligned = must(t, aligned, err)
+	aligned := expect.Must(morpho.Procrustes(data.Shapes()))
 	V := landmarks.New(60, 2, kernels.Gaussian(3*morpho.MeanSpacing(aligned.Mean, true)), geom.Integrator(ode.RK4, 10))
 	var shapes [][][]float64
 	for _, i := range []int{1, 2, 3, 4, 5, 6} {
@@ -36,17 +36,14 @@ func vertebrae(t *testing.T) (*geom.Space[geom.Vec], [][]float64) {
 func TestInexactMeanArrives(t *testing.T) {
 	space, x := vertebrae(t)
 	const sigma = 0.1
-	loose, err := stats.FrechetMean(space, x, stats.Mismatch(sigma))
-	loose = must(t, loose, err)
-	tight, err := stats.FrechetMean(space, x, stats.Mismatch(sigma), stats.Tolerance(0.001))
-	tight = must(t, tight, err)
+	loose := expect.Must(stats.FrechetMean(space, x, stats.Mismatch(sigma)))
+	tight := expect.Must(stats.FrechetMean(space, x, stats.Mismatch(sigma), stats.Tolerance(0.001)))
 	for tolerance, m := range map[float64]*stats.Mean[geom.Vec]{0.01: loose, 0.001: tight} {
 		converged(t, "mean", m.Status)
 		pull, flat := make([]float64, len(m.Point)), make([]float64, len(m.Point))
 		squares, spread, worst := 0.0, 0.0, 0.0
 		for i, p := range m.Momenta {
-			g, err := space.Shoot(m.Point, p)
-			g = must(t, g, err)
+			g := expect.Must(space.Shoot(m.Point, p))
 			off := floats.SubTo(make([]float64, len(p)), g.End, x[i])
 			floats.AddScaled(off, sigma*sigma, g.Momenta[10])
 			worst = max(worst, floats.Norm(off, 2))
@@ -56,17 +53,15 @@ func TestInexactMeanArrives(t *testing.T) {
 			spread += math.Pow(floats.Distance(x[i], m.Point, 2), 2) / 6
 		}
 		imbalance := math.Sqrt(floats.Dot(pull, flat) / squares)
-		near(t, "imbalance", m.Imbalance, imbalance, 1e-9)
+		expect.Abs(t, "imbalance", m.Imbalance, imbalance, 1e-9)
 		if imbalance > tolerance || m.Unsettled > tolerance/100 || worst > 1.01*tolerance/100*math.Sqrt(spread) {
 			t.Errorf("tolerance %g: imbalance %.2g standard errors, unsettled %.2g (%.2g)", tolerance, imbalance, m.Unsettled, worst/math.Sqrt(spread))
 		}
 	}
-	first, err := stats.TangentPCA(loose)
-	first = must(t, first, err)
-	second, err := stats.TangentPCA(tight)
-	second = must(t, second, err)
+	first := expect.Must(stats.TangentPCA(loose))
+	second := expect.Must(stats.TangentPCA(tight))
 	for k := range 2 {
-		near(t, "cosine of a mode with that under a tighter tolerance", floats.Dot(first.Modes[k], second.Momenta[k]), 1, 1e-3)
+		expect.Abs(t, "cosine of a mode with that under a tighter tolerance", floats.Dot(first.Modes[k], second.Momenta[k]), 1, 1e-3)
 	}
 }
 
@@ -75,13 +70,11 @@ func TestInexactMeanWeights(t *testing.T) {
 	space, x := vertebrae(t)
 	x = x[:3]
 	options := []stats.Option{stats.Mismatch(0.3), stats.Tolerance(1e-6)}
-	weighted, err := stats.FrechetMean(space, x, append(options, stats.Weights([]float64{2, 1, 0}))...)
-	weighted = must(t, weighted, err)
-	repeated, err := stats.FrechetMean(space, [][]float64{x[0], x[0], x[1]}, options...)
-	repeated = must(t, repeated, err)
+	weighted := expect.Must(stats.FrechetMean(space, x, append(options, stats.Weights([]float64{2, 1, 0}))...))
+	repeated := expect.Must(stats.FrechetMean(space, [][]float64{x[0], x[0], x[1]}, options...))
 	converged(t, "weighted", weighted.Status)
 	converged(t, "repeated", repeated.Status)
-	nearVector(t, "mean", weighted.Point, repeated.Point, 1e-7)
+	expect.Abs(t, "mean", weighted.Point, repeated.Point, 1e-7)
 	if weighted.Distances[2] == 0 {
 		t.Error("a sample of weight 0 has no geodesic")
 	}
@@ -91,13 +84,11 @@ func TestInexactMeanWeights(t *testing.T) {
 func TestInexactMeanStops(t *testing.T) {
 	space, x := vertebrae(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	m, err := stats.FrechetMean(space.With(geom.Context(ctx), geom.OnProgress(func(geom.Progress) { cancel() })), x, stats.Mismatch(0.3))
-	m = must(t, m, err)
+	m := expect.Must(stats.FrechetMean(space.With(geom.Context(ctx), geom.OnProgress(func(geom.Progress) { cancel() })), x, stats.Mismatch(0.3)))
 	if m.Status != geom.Cancelled || !(m.Imbalance > 0.01) {
 		t.Errorf("cancelled: %s, imbalance %.2g", m.Status, m.Imbalance)
 	}
-	m, err = stats.FrechetMean(space, x, stats.Mismatch(0.3), stats.MaxIterations(1))
-	m = must(t, m, err)
+	m = expect.Must(stats.FrechetMean(space, x, stats.Mismatch(0.3), stats.MaxIterations(1)))
 	if m.Status != geom.MaxIterations || !(m.Imbalance > 0.01) {
 		t.Errorf("one iteration: %s, imbalance %.2g", m.Status, m.Imbalance)
 	}
@@ -118,8 +109,7 @@ func TestDispersionSize(t *testing.T) {
 				x[i][j] = random.NormFloat64()
 			}
 		}
-		test, err := stats.PermutationTest(space, x[:2], x[2:], stats.Dispersion, 99, uint64(k))
-		if must(t, test, err).P <= 0.05 {
+		if expect.Must(stats.PermutationTest(space, x[:2], x[2:], stats.Dispersion, 99, uint64(k))).P <= 0.05 {
 			rejected++
 		}
 	}

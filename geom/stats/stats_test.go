@@ -18,34 +18,13 @@ import (
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
 )
 
 func TestMain(m *testing.M) { geomtest.Main(m) }
-
-func must[T any](t *testing.T, v T, err error) T {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-func near(t *testing.T, what string, got, want, tol float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= tol) {
-		t.Errorf("%s: got %.15g, want %.15g ± %.1g (off by %.2g)", what, got, want, tol, got-want)
-	}
-}
-
-func nearVector(t *testing.T, what string, got, want []float64, tol float64) {
-	t.Helper()
-	if len(got) != len(want) || !(floats.Distance(got, want, math.Inf(1)) <= tol) {
-		t.Errorf("%s: got %.10g, want %.10g ± %.1g (off by %.2g)", what, got, want, tol, floats.Distance(got, want, math.Inf(1)))
-	}
-}
 
 func converged(t *testing.T, what string, s geom.Status) {
 	t.Helper()
@@ -83,8 +62,7 @@ func TestFlatSpace(t *testing.T) {
 	w := []float64{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}
 	sum := floats.Sum(w)
 
-	m, err := stats.FrechetMean(space, x, stats.Weights(w))
-	m = must(t, m, err)
+	m := expect.Must(stats.FrechetMean(space, x, stats.Weights(w)))
 	converged(t, "mean", m.Status)
 	want, variance := make([]float64, 3), 0.0
 	for i := range x {
@@ -94,12 +72,11 @@ func TestFlatSpace(t *testing.T) {
 		v := mat.NewVecDense(3, floats.SubTo(make([]float64, 3), x[i], want))
 		variance += w[i] / sum * mat.Inner(v, g, v)
 	}
-	nearVector(t, "mean", m.Point, want, 1e-12)
-	near(t, "variance", m.Variance, variance, 1e-12)
+	expect.Abs(t, "mean", m.Point, want, 1e-12)
+	expect.Abs(t, "variance", m.Variance, variance, 1e-12)
 
 	// With x = L⁻ᵀ z, g = L Lᵀ, principal components are those of z in Euclidean space.
-	m, err = stats.FrechetMean(space, x)
-	m = must(t, m, err)
+	m = expect.Must(stats.FrechetMean(space, x))
 	var chol mat.Cholesky
 	chol.Factorize(g)
 	var l mat.TriDense
@@ -110,33 +87,29 @@ func TestFlatSpace(t *testing.T) {
 	}
 	var pc stat.PC
 	pc.PrincipalComponents(z, nil)
-	p, err := stats.TangentPCA(m)
-	p = must(t, p, err)
-	nearVector(t, "variances", p.Variances, pc.VarsTo(nil), 1e-12)
+	p := expect.Must(stats.TangentPCA(m))
+	expect.Abs(t, "variances", p.Variances, pc.VarsTo(nil), 1e-12)
 	var vectors mat.Dense
 	pc.VectorsTo(&vectors)
 	for k, u := range p.Modes {
 		var v mat.VecDense
 		v.MulVec(l.T(), mat.NewVecDense(3, u))
-		near(t, "|cosine| of a mode and a principal component", math.Abs(mat.Dot(&v, vectors.ColView(k))), 1, 1e-12)
+		expect.Abs(t, "|cosine| of a mode and a principal component", math.Abs(mat.Dot(&v, vectors.ColView(k))), 1, 1e-12)
 	}
-	near(t, "explained", floats.Sum(p.Explained), 1, 1e-12)
-	near(t, "variance of the scores", stat.Variance([]float64{
+	expect.Abs(t, "explained", floats.Sum(p.Explained), 1, 1e-12)
+	expect.Abs(t, "variance of the scores", stat.Variance([]float64{
 		p.Scores[0][0], p.Scores[1][0], p.Scores[2][0], p.Scores[3][0], p.Scores[4][0], p.Scores[5][0],
 		p.Scores[6][0], p.Scores[7][0], p.Scores[8][0], p.Scores[9][0], p.Scores[10][0], p.Scores[11][0]}, nil), p.Variances[0], 1e-12)
-	back, err := p.At(space, p.Scores[7]...)
-	nearVector(t, "all scores give the sample back", must(t, back, err), x[7], 1e-12)
+	expect.Abs(t, "all scores give the sample back", expect.Must(p.At(space, p.Scores[7]...)), x[7], 1e-12)
 
-	geodesics, err := stats.PrincipalGeodesics(space, x, m, 2)
-	geodesics = must(t, geodesics, err)
+	geodesics := expect.Must(stats.PrincipalGeodesics(space, x, m, 2))
 	converged(t, "principal geodesics", geodesics.Status)
-	nearVector(t, "principal geodesics are principal components", geodesics.Modes[1], p.Modes[1], 1e-5)
-	nearVector(t, "their variances", geodesics.Variances, p.Variances[:2], 1e-5)
-	nearVector(t, "their shares", geodesics.Explained, p.Explained[:2], 1e-6)
+	expect.Abs(t, "principal geodesics are principal components", geodesics.Modes[1], p.Modes[1], 1e-5)
+	expect.Abs(t, "their variances", geodesics.Variances, p.Variances[:2], 1e-5)
+	expect.Abs(t, "their shares", geodesics.Explained, p.Explained[:2], 1e-6)
 
 	times := []float64{50, 51, 53, 54, 56, 57, 60, 61, 64, 66, 67, 71}
-	r, err := stats.Regress(space, times, x, stats.Weights(w))
-	r = must(t, r, err)
+	r := expect.Must(stats.Regress(space, times, x, stats.Weights(w)))
 	converged(t, "regression", r.Status)
 	for c := range 3 {
 		y := make([]float64, len(x))
@@ -144,13 +117,12 @@ func TestFlatSpace(t *testing.T) {
 			y[i] = x[i][c]
 		}
 		a, b := stat.LinearRegression(times, y, w, false)
-		near(t, "slope", r.Velocity[c], b, 1e-7)
-		near(t, "value at the mean time", r.Point[c], a+b*r.Origin, 1e-6)
+		expect.Abs(t, "slope", r.Velocity[c], b, 1e-7)
+		expect.Abs(t, "value at the mean time", r.Point[c], a+b*r.Origin, 1e-6)
 	}
 
 	// With mismatch neither is another: what d_σ penalises is the way from the line to the samples.
-	inexactLine, err := stats.Regress(space, times, x, stats.Weights(w), stats.Mismatch(0.4), stats.Tolerance(1e-8))
-	inexactLine = must(t, inexactLine, err)
+	inexactLine := expect.Must(stats.Regress(space, times, x, stats.Weights(w), stats.Mismatch(0.4), stats.Tolerance(1e-8)))
 	converged(t, "inexact regression", inexactLine.Status)
 	for c, v := range inexactLine.Velocity {
 		y := make([]float64, len(x))
@@ -158,16 +130,15 @@ func TestFlatSpace(t *testing.T) {
 			y[i] = x[i][c]
 		}
 		a, b := stat.LinearRegression(times, y, w, false)
-		near(t, "inexact slope", v, b, 1e-6)
-		near(t, "inexact value at the mean time", inexactLine.Point[c], a+b*r.Origin, 1e-6)
+		expect.Abs(t, "inexact slope", v, b, 1e-6)
+		expect.Abs(t, "inexact value at the mean time", inexactLine.Point[c], a+b*r.Origin, 1e-6)
 	}
 
 	// d_σ² = |x − y|²_(g*+σ²)⁻¹ where space is flat: the mean stays, the variance shrinks.
 	sigma := 0.4
-	inexact, err := stats.FrechetMean(space, x, stats.Mismatch(sigma), stats.Tolerance(1e-8))
-	inexact = must(t, inexact, err)
+	inexact := expect.Must(stats.FrechetMean(space, x, stats.Mismatch(sigma), stats.Tolerance(1e-8)))
 	converged(t, "inexact mean", inexact.Status)
-	nearVector(t, "inexact mean", inexact.Point, m.Point, 1e-7)
+	expect.Abs(t, "inexact mean", inexact.Point, m.Point, 1e-7)
 	var cometric, shrunk mat.Dense
 	cometric.Inverse(g)
 	for i := range 3 {
@@ -176,7 +147,7 @@ func TestFlatSpace(t *testing.T) {
 	shrunk.Inverse(&cometric)
 	for i := range x {
 		v := mat.NewVecDense(3, floats.SubTo(make([]float64, 3), x[i], m.Point))
-		near(t, "d_σ", inexact.Distances[i], math.Sqrt(mat.Inner(v, &shrunk, v)), 1e-7)
+		expect.Abs(t, "d_σ", inexact.Distances[i], math.Sqrt(mat.Inner(v, &shrunk, v)), 1e-7)
 	}
 }
 
@@ -185,7 +156,7 @@ func nelderMead(t *testing.T, f func(x []float64) float64, x0 []float64) *optimi
 	t.Helper()
 	r, err := optimize.Minimize(optimize.Problem{Func: f}, x0, &optimize.Settings{FuncEvaluations: 4000,
 		Converger: &optimize.FunctionConverge{Absolute: 1e-15, Iterations: 200}}, &optimize.NelderMead{})
-	return must(t, r, err)
+	return expect.Must(r, err)
 }
 
 // sphere returns points of the unit sphere within a spread of about 1 around the north pole.
@@ -227,32 +198,28 @@ func TestSphere(t *testing.T) {
 		return s
 	}, []float64{0, 0})
 	for name, space := range map[string]*geom.Space[geom.Vec]{"closed": closed, "generic": generic} {
-		m, err := stats.FrechetMean(space, x)
-		m = must(t, m, err)
+		m := expect.Must(stats.FrechetMean(space, x))
 		converged(t, name+" mean", m.Status)
-		nearVector(t, name+" mean", m.Point, onSphere(squares.X), 1e-7)
-		near(t, name+" variance", m.Variance, squares.F, 1e-8) // 25 steps of RK4
+		expect.Abs(t, name+" mean", m.Point, onSphere(squares.X), 1e-7)
+		expect.Abs(t, name+" variance", m.Variance, squares.F, 1e-8) // 25 steps of RK4
 
-		median, err := stats.Median(space, x)
-		median = must(t, median, err)
+		median := expect.Must(stats.Median(space, x))
 		converged(t, name+" median", median.Status)
-		nearVector(t, name+" median", median.Point, onSphere(sum.X), 1e-6)
+		expect.Abs(t, name+" median", median.Point, onSphere(sum.X), 1e-6)
 		if name == "generic" {
 			continue
 		}
 
-		start, err := stats.FrechetMean(space, x, stats.Start(x[4]))
-		nearVector(t, name+" mean from another start", must(t, start, err).Point, m.Point, 1e-7)
+		expect.Abs(t, name+" mean from another start", expect.Must(stats.FrechetMean(space, x, stats.Start(x[4]))).Point, m.Point, 1e-7)
 
-		two, err := stats.FrechetMean(space, x[:2], stats.Weights([]float64{1, 3}))
-		two = must(t, two, err)
-		near(t, name+" a quarter of the way", arc(two.Point, x[1]), arc(x[0], x[1])/4, 1e-8)
-		near(t, name+" and three quarters", arc(two.Point, x[0]), arc(x[0], x[1])*3/4, 1e-8)
+		two := expect.Must(stats.FrechetMean(space, x[:2], stats.Weights([]float64{1, 3})))
+		expect.Abs(t, name+" a quarter of the way", arc(two.Point, x[1]), arc(x[0], x[1])/4, 1e-8)
+		expect.Abs(t, name+" and three quarters", arc(two.Point, x[0]), arc(x[0], x[1])*3/4, 1e-8)
 	}
 	// Points opposite each other have no mean in the middle of their coordinates.
 	opposite := [][]float64{{1, 0, 0}, {0, 1, 0}, {-1, 0, 0}, {0, -1, 0}, {0.6, 0, 0.8}}
 	if m, err := stats.FrechetMean(closed, opposite); err == nil && m.Status == geom.Converged {
-		near(t, "gradient", m.Gradient, 0, 1e-7)
+		expect.Abs(t, "gradient", m.Gradient, 0, 1e-7)
 	} else if err != nil && !strings.Contains(err.Error(), "cut locus") {
 		t.Error(err)
 	}
@@ -264,13 +231,11 @@ func TestMedianAtSample(t *testing.T) {
 	x := sphere(5, 6)
 	x[3] = []float64{0.1, -0.05, 0.9}
 	floats.Scale(1/floats.Norm(x[3], 2), x[3])
-	m, err := stats.Median(space, x, stats.Weights([]float64{1, 1, 1, 5, 1, 1}))
-	m = must(t, m, err)
+	m := expect.Must(stats.Median(space, x, stats.Weights([]float64{1, 1, 1, 5, 1, 1})))
 	converged(t, "median", m.Status)
-	nearVector(t, "median", m.Point, x[3], 0)
+	expect.Abs(t, "median", m.Point, x[3], 0)
 
-	one, err := stats.Median(space, x[:1])
-	nearVector(t, "median of one", must(t, one, err).Point, x[0], 0)
+	expect.Abs(t, "median of one", expect.Must(stats.Median(space, x[:1])).Point, x[0], 0)
 }
 
 // The half plane y > 0 with g = I/y², in one chart, against a search without gradients.
@@ -290,8 +255,7 @@ func TestHalfPlane(t *testing.T) {
 	for _, v := range x {
 		v[1] = math.Exp(0.8 * v[1])
 	}
-	m, err := stats.FrechetMean(space, x)
-	m = must(t, m, err)
+	m := expect.Must(stats.FrechetMean(space, x))
 	converged(t, "mean", m.Status)
 	best := nelderMead(t, func(a []float64) float64 {
 		s := 0.0
@@ -301,13 +265,12 @@ func TestHalfPlane(t *testing.T) {
 		}
 		return s
 	}, []float64{0, 0})
-	nearVector(t, "mean", m.Point, []float64{best.X[0], math.Exp(best.X[1])}, 1e-6)
-	near(t, "variance", m.Variance, best.F, 1e-6) // 100 steps of RK4
+	expect.Abs(t, "mean", m.Point, []float64{best.X[0], math.Exp(best.X[1])}, 1e-6)
+	expect.Abs(t, "variance", m.Variance, best.F, 1e-6) // 100 steps of RK4
 
 	// Regression: the geodesic from the fit has no smaller sum nearby.
 	times := []float64{0, 1, 2, 3, 4, 5, 6, 7}
-	r, err := stats.Regress(space, times, x)
-	r = must(t, r, err)
+	r := expect.Must(stats.Regress(space, times, x))
 	converged(t, "regression", r.Status)
 	sum := func(a []float64) float64 {
 		s := 0.0
@@ -322,7 +285,7 @@ func TestHalfPlane(t *testing.T) {
 		return s
 	}
 	at := append(append([]float64{}, r.Point...), r.Velocity...)
-	near(t, "residual variance", r.Variance, sum(at), 1e-6)
+	expect.Abs(t, "residual variance", r.Variance, sum(at), 1e-6)
 	for j := range at { // central differences of the sum, whose second derivatives are of order 1 and 10
 		h := 1e-4
 		at[j] += h
@@ -330,7 +293,7 @@ func TestHalfPlane(t *testing.T) {
 		at[j] -= 2 * h
 		down := sum(at)
 		at[j] += h
-		near(t, "slope of the sum of squares", (up-down)/(2*h), 0, 2e-5)
+		expect.Abs(t, "slope of the sum of squares", (up-down)/(2*h), 0, 2e-5)
 	}
 	if r.R2 < 0 || r.R2 > 1 {
 		t.Errorf("R² = %g", r.R2)
@@ -349,31 +312,24 @@ func TestOneGeodesic(t *testing.T) {
 		times := []float64{1, 2, 4, 5, 8}
 		var x [][]float64
 		for _, s := range times {
-			g, err := space.Exp(p, floats.ScaleTo(make([]float64, len(v)), s-4, v))
-			g = must(t, g, err)
+			g := expect.Must(space.Exp(p, floats.ScaleTo(make([]float64, len(v)), s-4, v)))
 			x = append(x, g.End)
 		}
-		r, err := stats.Regress(space, times, x)
-		r = must(t, r, err)
+		r := expect.Must(stats.Regress(space, times, x))
 		converged(t, name+" regression", r.Status)
-		near(t, name+" R²", r.R2, 1, 1e-12)
-		at, err := r.At(space, 4, 8)
-		at = must(t, at, err)
-		nearVector(t, name+" at its middle", at[0], p, 1e-7)
-		nearVector(t, name+" at its end", at[1], x[4], 1e-7)
+		expect.Abs(t, name+" R²", r.R2, 1, 1e-12)
+		at := expect.Must(r.At(space, 4, 8))
+		expect.Abs(t, name+" at its middle", at[0], p, 1e-7)
+		expect.Abs(t, name+" at its end", at[1], x[4], 1e-7)
 
 		if name == "integrated sphere" {
 			continue
 		}
-		mean, err := stats.FrechetMean(space, x)
-		mean = must(t, mean, err)
-		pga, err := stats.PrincipalGeodesics(space, x, mean, 1)
-		pga = must(t, pga, err)
-		near(t, name+" explained by the first geodesic", pga.Explained[0], 1, 1e-9)
-		end, err := pga.At(space, pga.Scores[4]...)
-		nearVector(t, name+" point of the principal geodesic", must(t, end, err), x[4], 1e-6)
-		edge, err := pga.Mode(space, 0, 0)
-		nearVector(t, name+" middle of a mode", must(t, edge, err)[0], mean.Point, 1e-9)
+		mean := expect.Must(stats.FrechetMean(space, x))
+		pga := expect.Must(stats.PrincipalGeodesics(space, x, mean, 1))
+		expect.Abs(t, name+" explained by the first geodesic", pga.Explained[0], 1, 1e-9)
+		expect.Abs(t, name+" point of the principal geodesic", expect.Must(pga.At(space, pga.Scores[4]...)), x[4], 1e-6)
+		expect.Abs(t, name+" middle of a mode", expect.Must(pga.Mode(space, 0, 0))[0], mean.Point, 1e-9)
 	}
 }
 
@@ -389,8 +345,7 @@ func callosa(t *testing.T, space *geom.Space[geom.Vec], q []float64, n int) [][]
 			p[i] = size * math.Sin(2*math.Pi*float64(i)/float64(len(q))+phase)
 			p[i+1] = size * math.Cos(4*math.Pi*float64(i)/float64(len(q))+2*phase)
 		}
-		g, err := space.Shoot(q, p)
-		g = must(t, g, err)
+		g := expect.Must(space.Shoot(q, p))
 		x = append(x, g.End)
 	}
 	return x
@@ -399,8 +354,7 @@ func callosa(t *testing.T, space *geom.Space[geom.Vec], q []float64, n int) [][]
 func callosumSpace(t *testing.T, n int) (*geom.Space[geom.Vec], []float64) {
 	t.Helper()
 	d := morpho.CorpusCallosum().Scale(1.0 / 20)
-	q, err := morpho.Resample(d.Shape("jhu_atlas"), n, true)
-	q = must(t, q, err)
+	q := expect.Must(morpho.Resample(d.Shape("jhu_atlas"), n, true))
 	space := landmarks.New(n, 2, kernels.Gaussian(morpho.MeanSpacing(q, true)), geom.Integrator(ode.RK4, 10))
 	return space.Flat(), space.Vector(q)
 }
@@ -408,150 +362,128 @@ func callosumSpace(t *testing.T, n int) (*geom.Space[geom.Vec], []float64) {
 func TestLandmarks(t *testing.T) {
 	space, q := callosumSpace(t, 16)
 	x := callosa(t, space, q, 6)
-	m, err := stats.FrechetMean(space, x)
-	m = must(t, m, err)
+	m := expect.Must(stats.FrechetMean(space, x))
 	converged(t, "mean", m.Status)
 	pull := make([]float64, len(q))
 	for _, v := range m.Velocities {
 		floats.AddScaled(pull, 1.0/6, v)
 	}
-	near(t, "Σ v_i", floats.Norm(pull, 2), 0, 1e-8)
+	expect.Abs(t, "Σ v_i", floats.Norm(pull, 2), 0, 1e-8)
 	for i, v := range m.Velocities {
-		g, err := space.Exp(m.Point, v)
-		nearVector(t, "Exp of the logarithm", must(t, g, err).End, x[i], 1e-8)
-		near(t, "distance", m.Distances[i], g.Length, 1e-10)
+		g := expect.Must(space.Exp(m.Point, v))
+		expect.Abs(t, "Exp of the logarithm", g.End, x[i], 1e-8)
+		expect.Abs(t, "distance", m.Distances[i], g.Length, 1e-10)
 	}
 
-	two, err := stats.FrechetMean(space, x[:2])
-	two = must(t, two, err)
-	g, err := space.Log(x[0], x[1])
-	g = must(t, g, err)
-	nearVector(t, "mean of two", two.Point, g.Path[5], 1e-6) // RK4 in 10 steps from the end, in 10 from the middle
+	two := expect.Must(stats.FrechetMean(space, x[:2]))
+	g := expect.Must(space.Log(x[0], x[1]))
+	expect.Abs(t, "mean of two", two.Point, g.Path[5], 1e-6) // RK4 in 10 steps from the end, in 10 from the middle
 
 	// With mismatch the momenta sum to zero, and end as the force of the misses, p_i(1) = −(Exp_y(v_i) − x_i)/σ².
 	const sigma = 0.3
-	inexact, err := stats.FrechetMean(space, x, stats.Mismatch(sigma), stats.Tolerance(1e-7))
-	inexact = must(t, inexact, err)
+	inexact := expect.Must(stats.FrechetMean(space, x, stats.Mismatch(sigma), stats.Tolerance(1e-7)))
 	converged(t, "inexact mean", inexact.Status)
 	pull = make([]float64, len(q))
 	for i, p := range inexact.Momenta {
 		floats.AddScaled(pull, 1.0/6, p)
-		g, err := space.Shoot(inexact.Point, p)
-		g = must(t, g, err)
+		g := expect.Must(space.Shoot(inexact.Point, p))
 		force := floats.SubTo(make([]float64, len(q)), x[i], g.End)
 		floats.Scale(1/(sigma*sigma), force)
-		nearVector(t, "momentum at the end", g.Momenta[10], force, 1e-6)
+		expect.Abs(t, "momentum at the end", g.Momenta[10], force, 1e-6)
 		miss := floats.Distance(x[i], g.End, 2)
-		near(t, "d_σ", inexact.Distances[i], math.Sqrt(g.Length*g.Length+miss*miss/(sigma*sigma)), 1e-10)
+		expect.Abs(t, "d_σ", inexact.Distances[i], math.Sqrt(g.Length*g.Length+miss*miss/(sigma*sigma)), 1e-10)
 	}
-	near(t, "Σ p_i", floats.Norm(pull, math.Inf(1)), 0, 1e-6)
+	expect.Abs(t, "Σ p_i", floats.Norm(pull, math.Inf(1)), 0, 1e-6)
 
-	p, err := stats.TangentPCA(m)
-	p = must(t, p, err)
+	p := expect.Must(stats.TangentPCA(m))
 	if len(p.Modes) != 5 {
 		t.Errorf("%d modes of 6 samples", len(p.Modes))
 	}
-	back, err := p.At(space, p.Scores[2]...)
-	nearVector(t, "all scores give the sample back", must(t, back, err), x[2], 1e-7)
+	expect.Abs(t, "all scores give the sample back", expect.Must(p.At(space, p.Scores[2]...)), x[2], 1e-7)
 
 	times := []float64{-1, 0, 1, 2, 3, 4}
 	var line [][]float64
 	for _, s := range times {
-		g, err := space.Shoot(m.Point, floats.ScaleTo(make([]float64, len(q)), 0.02*s, p.Momenta[0]))
-		g = must(t, g, err)
+		g := expect.Must(space.Shoot(m.Point, floats.ScaleTo(make([]float64, len(q)), 0.02*s, p.Momenta[0])))
 		line = append(line, g.End)
 	}
-	r, err := stats.Regress(space, times, line)
-	r = must(t, r, err)
+	r := expect.Must(stats.Regress(space, times, line))
 	converged(t, "regression", r.Status)
-	at, err := r.At(space, 0, 4)
-	at = must(t, at, err)
-	nearVector(t, "regression at 0", at[0], m.Point, 1e-6)
-	nearVector(t, "regression at 4", at[1], line[5], 1e-6)
+	at := expect.Must(r.At(space, 0, 4))
+	expect.Abs(t, "regression at 0", at[0], m.Point, 1e-6)
+	expect.Abs(t, "regression at 4", at[1], line[5], 1e-6)
 }
 
 func TestPermutation(t *testing.T) {
 	space := geom.On(manifold.Euclidean(2))
 	x := normal(13, 24, 2)
 	a, b := x[:12], x[12:]
-	same, err := stats.PermutationTest(space, a, b, stats.MeanDistance, 199, 1)
-	same = must(t, same, err)
-	tangent, err := stats.PermutationTest(space, a, b, stats.TangentMeanDistance, 199, 1)
-	tangent = must(t, tangent, err)
-	near(t, "statistic in flat space", tangent.Statistic, same.Statistic, 1e-12)
-	nearVector(t, "the same permutations", tangent.Permuted, same.Permuted, 1e-12)
+	same := expect.Must(stats.PermutationTest(space, a, b, stats.MeanDistance, 199, 1))
+	tangent := expect.Must(stats.PermutationTest(space, a, b, stats.TangentMeanDistance, 199, 1))
+	expect.Abs(t, "statistic in flat space", tangent.Statistic, same.Statistic, 1e-12)
+	expect.Abs(t, "the same permutations", tangent.Permuted, same.Permuted, 1e-12)
 
 	mirrored := make([][]float64, len(a)) // at the mean of a, so that the means agree
 	for i := range a {
 		mirrored[i] = []float64{2*same.MeanA[0] - a[i][0], 2*same.MeanA[1] - a[i][1]}
 	}
-	equal, err := stats.PermutationTest(space, a, mirrored, stats.TangentMeanDistance, 199, 1)
-	near(t, "P of equal means", must(t, equal, err).P, 1, 0)
+	expect.Abs(t, "P of equal means", expect.Must(stats.PermutationTest(space, a, mirrored, stats.TangentMeanDistance, 199, 1)).P, 1, 0)
 
 	far := make([][]float64, len(b))
 	for i := range b {
 		far[i] = []float64{b[i][0] + 5, b[i][1]}
 	}
-	apart, err := stats.PermutationTest(space, a, far, stats.MeanDistance, 99, 1)
-	near(t, "P of groups apart", must(t, apart, err).P, 0.01, 0)
+	expect.Abs(t, "P of groups apart", expect.Must(stats.PermutationTest(space, a, far, stats.MeanDistance, 99, 1)).P, 0.01, 0)
 
 	wide := make([][]float64, len(b))
 	for i := range b {
 		wide[i] = []float64{8 * b[i][0], 8 * b[i][1]}
 	}
-	spread, err := stats.PermutationTest(space, a, wide, stats.Dispersion, 99, 1)
-	near(t, "P of different spreads", must(t, spread, err).P, 0.01, 0)
+	expect.Abs(t, "P of different spreads", expect.Must(stats.PermutationTest(space, a, wide, stats.Dispersion, 99, 1)).P, 0.01, 0)
 }
 
 func TestBadInput(t *testing.T) {
 	plane := geom.On(manifold.Euclidean(2))
 	x := normal(17, 4, 2)
-	mean, err := stats.FrechetMean(plane, x)
-	mean = must(t, mean, err)
-	one, err := stats.FrechetMean(plane, x[:1])
-	one = must(t, one, err)
-	nearVector(t, "mean of one", one.Point, x[0], 0)
-	near(t, "its variance", one.Variance, 0, 0)
+	mean := expect.Must(stats.FrechetMean(plane, x))
+	one := expect.Must(stats.FrechetMean(plane, x[:1]))
+	expect.Abs(t, "mean of one", one.Point, x[0], 0)
+	expect.Abs(t, "its variance", one.Variance, 0, 0)
 	for want, err := range map[string]error{
-		"no samples":                             second(stats.FrechetMean(plane, nil)),
-		"sample 1 has 3 coordinates":             second(stats.FrechetMean(plane, [][]float64{{1, 2}, {1, 2, 3}})),
-		"coordinate 0 of sample 1 is NaN":        second(stats.FrechetMean(plane, [][]float64{{1, 2}, {math.NaN(), 3}})),
-		"3 weights for 4 samples":                second(stats.FrechetMean(plane, x, stats.Weights([]float64{1, 2, 3}))),
-		"weight 1 is -2":                         second(stats.FrechetMean(plane, x, stats.Weights([]float64{1, -2, 3, 4}))),
-		"the weights sum to 0":                   second(stats.FrechetMean(plane, x, stats.Weights(make([]float64, 4)))),
-		"the start has 1 coordinates":            second(stats.FrechetMean(plane, x, stats.Start([]float64{1}))),
-		"Mismatch(0)":                            second(stats.FrechetMean(plane, x, stats.Mismatch(0))),
-		"Tolerance(-1)":                          second(stats.FrechetMean(plane, x, stats.Tolerance(-1))),
-		"MaxIterations(0)":                       second(stats.FrechetMean(plane, x, stats.MaxIterations(0))),
-		"takes no option Mismatch":               second(stats.Median(plane, x, stats.Mismatch(1))),
-		"the cometric has rank 2 in dimension 3": second(stats.FrechetMean(geom.On(manifold.Heisenberg()), [][]float64{{1, 2, 3}})),
-		"not on the manifold":                    second(stats.FrechetMean(geom.On(manifold.Sphere(1)), [][]float64{{1, 1}, {0, 1}})),
-		"manifolds with coordinates":             second(stats.FrechetMean(geom.On(manifold.Sphere(1)), [][]float64{{1, 0}, {0, 1}}, stats.Mismatch(1))),
-		"cut locus":                              second(stats.FrechetMean(geom.On(manifold.Sphere(1)), [][]float64{{1, 0}, {-1, 0}})),
-		"1 samples, want at least 2":             second(stats.TangentPCA(one)),
-		"4 modes asked for":                      second(stats.PrincipalGeodesics(plane, x, mean, 4)),
-		"2 samples, want those of the mean":      second(stats.PrincipalGeodesics(plane, x[:2], mean, 1)),
-		"3 times for 4 samples":                  second(stats.Regress(plane, []float64{1, 2, 3}, x)),
-		"time 2 is +Inf":                         second(stats.Regress(plane, []float64{1, 2, math.Inf(1), 3}, x)),
-		"all times are 2":                        second(stats.Regress(plane, []float64{2, 2, 2, 2}, x)),
-		"groups of 1 and 3 samples":              second(stats.PermutationTest(plane, x[:1], x[1:], stats.MeanDistance, 9, 1)),
-		"0 permutations":                         second(stats.PermutationTest(plane, x[:2], x[2:], stats.MeanDistance, 0, 1)),
-		"no statistic 7":                         second(stats.PermutationTest(plane, x[:2], x[2:], stats.Statistic(7), 9, 1)),
+		"no samples":                             expect.Error(stats.FrechetMean(plane, nil)),
+		"sample 1 has 3 coordinates":             expect.Error(stats.FrechetMean(plane, [][]float64{{1, 2}, {1, 2, 3}})),
+		"coordinate 0 of sample 1 is NaN":        expect.Error(stats.FrechetMean(plane, [][]float64{{1, 2}, {math.NaN(), 3}})),
+		"3 weights for 4 samples":                expect.Error(stats.FrechetMean(plane, x, stats.Weights([]float64{1, 2, 3}))),
+		"weight 1 is -2":                         expect.Error(stats.FrechetMean(plane, x, stats.Weights([]float64{1, -2, 3, 4}))),
+		"the weights sum to 0":                   expect.Error(stats.FrechetMean(plane, x, stats.Weights(make([]float64, 4)))),
+		"the start has 1 coordinates":            expect.Error(stats.FrechetMean(plane, x, stats.Start([]float64{1}))),
+		"Mismatch(0)":                            expect.Error(stats.FrechetMean(plane, x, stats.Mismatch(0))),
+		"Tolerance(-1)":                          expect.Error(stats.FrechetMean(plane, x, stats.Tolerance(-1))),
+		"MaxIterations(0)":                       expect.Error(stats.FrechetMean(plane, x, stats.MaxIterations(0))),
+		"takes no option Mismatch":               expect.Error(stats.Median(plane, x, stats.Mismatch(1))),
+		"the cometric has rank 2 in dimension 3": expect.Error(stats.FrechetMean(geom.On(manifold.Heisenberg()), [][]float64{{1, 2, 3}})),
+		"not on the manifold":                    expect.Error(stats.FrechetMean(geom.On(manifold.Sphere(1)), [][]float64{{1, 1}, {0, 1}})),
+		"manifolds with coordinates":             expect.Error(stats.FrechetMean(geom.On(manifold.Sphere(1)), [][]float64{{1, 0}, {0, 1}}, stats.Mismatch(1))),
+		"cut locus":                              expect.Error(stats.FrechetMean(geom.On(manifold.Sphere(1)), [][]float64{{1, 0}, {-1, 0}})),
+		"1 samples, want at least 2":             expect.Error(stats.TangentPCA(one)),
+		"4 modes asked for":                      expect.Error(stats.PrincipalGeodesics(plane, x, mean, 4)),
+		"2 samples, want those of the mean":      expect.Error(stats.PrincipalGeodesics(plane, x[:2], mean, 1)),
+		"3 times for 4 samples":                  expect.Error(stats.Regress(plane, []float64{1, 2, 3}, x)),
+		"time 2 is +Inf":                         expect.Error(stats.Regress(plane, []float64{1, 2, math.Inf(1), 3}, x)),
+		"all times are 2":                        expect.Error(stats.Regress(plane, []float64{2, 2, 2, 2}, x)),
+		"groups of 1 and 3 samples":              expect.Error(stats.PermutationTest(plane, x[:1], x[1:], stats.MeanDistance, 9, 1)),
+		"0 permutations":                         expect.Error(stats.PermutationTest(plane, x[:2], x[2:], stats.MeanDistance, 0, 1)),
+		"no statistic 7":                         expect.Error(stats.PermutationTest(plane, x[:2], x[2:], stats.Statistic(7), 9, 1)),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want an error with %q, got %v", want, err)
-		}
+		expect.Refused(t, err, want)
 	}
 }
-
-func second[T any](_ T, err error) error { return err }
 
 // A stop keeps the best point so far.
 func TestStop(t *testing.T) {
 	space := geom.On(manifold.Sphere(2))
 	x := sphere(3, 9)
-	full, err := stats.FrechetMean(space, x)
-	full = must(t, full, err)
+	full := expect.Must(stats.FrechetMean(space, x))
 	ctx, stop := context.WithCancel(context.Background())
 	var seen []geom.Progress
 	watched := space.With(geom.Context(ctx), geom.OnProgress(func(p geom.Progress) {
@@ -559,8 +491,7 @@ func TestStop(t *testing.T) {
 			stop()
 		}
 	}))
-	m, err := stats.FrechetMean(watched, x, stats.Start(x[0]), stats.Tolerance(1e-14))
-	m = must(t, m, err)
+	m := expect.Must(stats.FrechetMean(watched, x, stats.Start(x[0]), stats.Tolerance(1e-14)))
 	if m.Status != geom.Cancelled {
 		t.Errorf("%s after %d iterations", m.Status, m.Iterations)
 	}

@@ -3,14 +3,15 @@ package stochastic_test
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/internal/heat"
 	"anatomy/geom/manifold"
 	"anatomy/geom/stochastic"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
@@ -27,15 +28,6 @@ func ways() map[string]struct {
 		"radial":    {sphere, stochastic.Guided},
 		"quadratic": {geom.On(struct{ geom.Atlas }{manifold.Sphere(2)}), stochastic.Guided},
 		"Delyon-Hu": {sphere, stochastic.DelyonHu},
-	}
-}
-
-// agrees fails where an estimate is more than 3 standard errors from the density.
-func agrees(t *testing.T, what string, got stochastic.Likelihood, want float64) {
-	t.Helper()
-	t.Logf("%s: log density %.5f ± %.5f, want %.5f, effective size %.0f", what, got.Log, got.StandardError, want, got.EffectiveSize)
-	if !(math.Abs(got.Log-want) <= 3*got.StandardError) {
-		t.Errorf("%s: log density %.5f, want %.5f, which is %.1f standard errors off", what, got.Log, want, math.Abs(got.Log-want)/got.StandardError)
 	}
 }
 
@@ -58,9 +50,9 @@ func TestBridgeLikelihoodOnSphere(t *testing.T) {
 			ends[j] = at(angle)
 		}
 		for _, T := range times {
-			got := must(stochastic.LogLikelihood(w.s, w.proposal, pole, ends, stochastic.Run{Paths: 1000, Steps: 100, Time: T, Seed: 21}))
+			got := expect.Must(stochastic.LogLikelihood(w.s, w.proposal, pole, ends, stochastic.Run{Paths: 1000, Steps: 100, Time: T, Seed: 21}))
 			for j, angle := range angles {
-				agrees(t, fmt.Sprintf("%s, T = %g, angle %g", name, T, angle), got[j], math.Log(sphereKernel(T, math.Cos(angle))))
+				expect.Estimate(t, fmt.Sprintf("%s, T = %g, angle %g", name, T, angle), got[j].Log, got[j].StandardError, math.Log(heat.Kernel(T, math.Cos(angle))))
 			}
 		}
 	}
@@ -73,14 +65,12 @@ func TestBridgeInFlatSpace(t *testing.T) {
 	want := -math.Log(2*math.Pi*T) - (0.64+1.96)/(2*T)
 	flat := manifold.Euclidean(2)
 	for name, b := range map[string]*stochastic.Bridges[geom.Vec]{
-		"radial":    must(stochastic.Bridge(geom.On(flat), stochastic.Guided, x, v, stochastic.Run{Paths: 3, Steps: 7, Time: T})),
-		"quadratic": must(stochastic.Bridge(geom.On(struct{ geom.Metric }{flat}), stochastic.Guided, x, v, stochastic.Run{Paths: 3, Steps: 7, Time: T})),
-		"Delyon-Hu": must(stochastic.Bridge(geom.On(flat), stochastic.DelyonHu, x, v, stochastic.Run{Paths: 3, Steps: 7, Time: T})),
+		"radial":    expect.Must(stochastic.Bridge(geom.On(flat), stochastic.Guided, x, v, stochastic.Run{Paths: 3, Steps: 7, Time: T})),
+		"quadratic": expect.Must(stochastic.Bridge(geom.On(struct{ geom.Metric }{flat}), stochastic.Guided, x, v, stochastic.Run{Paths: 3, Steps: 7, Time: T})),
+		"Delyon-Hu": expect.Must(stochastic.Bridge(geom.On(flat), stochastic.DelyonHu, x, v, stochastic.Run{Paths: 3, Steps: 7, Time: T})),
 	} {
 		for _, l := range append(b.LogWeights, b.Log) {
-			if math.Abs(l-want) > 1e-12 {
-				t.Errorf("%s: log weight %.15g, want %.15g", name, l, want)
-			}
+			expect.Abs(t, name+": log weight", l, want, 1e-12)
 		}
 	}
 }
@@ -98,7 +88,7 @@ func TestBridgeHalfWay(t *testing.T) {
 			phi := 2 * math.Pi * float64(k) / n
 			r := math.Sqrt(1 - z*z)
 			y := []float64{r * math.Cos(phi), r * math.Sin(phi), z}
-			p := sphereKernel(T/2, floats.Dot(x, y)) * sphereKernel(T/2, floats.Dot(v, y))
+			p := heat.Kernel(T/2, floats.Dot(x, y)) * heat.Kernel(T/2, floats.Dot(v, y))
 			mass += p
 			mean += p * (floats.Dot(x, y) + floats.Dot(v, y))
 		}
@@ -106,7 +96,7 @@ func TestBridgeHalfWay(t *testing.T) {
 	want := mean / mass
 	for name, w := range ways() {
 		const steps = 64
-		b := must(stochastic.Bridge(w.s, w.proposal, x, v, stochastic.Run{Paths: 1000, Steps: steps, Time: T, Seed: 22}))
+		b := expect.Must(stochastic.Bridge(w.s, w.proposal, x, v, stochastic.Run{Paths: 1000, Steps: steps, Time: T, Seed: 22}))
 		i := 0
 		for math.Abs(b.Times[i+1]-T/2) < math.Abs(b.Times[i]-T/2) {
 			i++
@@ -125,10 +115,7 @@ func TestBridgeHalfWay(t *testing.T) {
 		for k := range values {
 			variance += math.Pow(math.Exp(b.LogWeights[k]-total)*(values[k]-got), 2)
 		}
-		t.Logf("%s at time %.4f: %.5f ± %.5f, want %.5f", name, b.Times[i], got, math.Sqrt(variance), want)
-		if math.Abs(got-want) > 3*math.Sqrt(variance) {
-			t.Errorf("%s: mean half-way %.5f ± %.5f, want %.5f", name, got, math.Sqrt(variance), want)
-		}
+		expect.Estimate(t, name+": mean half-way", got, math.Sqrt(variance), want)
 	}
 }
 
@@ -137,21 +124,16 @@ func TestBridgeOfLandmarks(t *testing.T) {
 	s, x := threeLandmarks()
 	v := []float64{0.3, -0.2, 1.2, 0.3, 0.6, 1.1}
 	run := stochastic.Run{Paths: 1000, Steps: 100, Time: 0.15, Seed: 23}
-	guided := must(stochastic.LogLikelihood(s, stochastic.Guided, x, [][]float64{v}, run))[0]
+	guided := expect.Must(stochastic.LogLikelihood(s, stochastic.Guided, x, [][]float64{v}, run))[0]
 	run.Seed++
-	hu := must(stochastic.LogLikelihood(s, stochastic.DelyonHu, x, [][]float64{v}, run))[0]
-	t.Logf("guided %.4f ± %.4f (%.0f), Delyon-Hu %.4f ± %.4f (%.0f)", guided.Log, guided.StandardError, guided.EffectiveSize, hu.Log, hu.StandardError, hu.EffectiveSize)
-	if d := math.Abs(guided.Log - hu.Log); d > 3*math.Hypot(guided.StandardError, hu.StandardError) {
-		t.Errorf("the two differ by %.4f", d)
-	}
+	hu := expect.Must(stochastic.LogLikelihood(s, stochastic.DelyonHu, x, [][]float64{v}, run))[0]
+	expect.Estimate(t, "guided, by Delyon and Hu", guided.Log, math.Hypot(guided.StandardError, hu.StandardError), hu.Log)
 	apart := geom.On(landmarks.Manifold{N: 2, D: 2, Kernel: kernels.Gaussian(0.1)})
 	x, v = []float64{0, 0, 5, 5}, []float64{0.1, -0.2, 5.3, 5.1}
 	want := -2*math.Log(2*math.Pi*0.1) - 0.15/0.2
 	for _, p := range []stochastic.Proposal{stochastic.Guided, stochastic.DelyonHu} {
-		got := must(stochastic.LogLikelihood(apart, p, x, [][]float64{v}, stochastic.Run{Paths: 2, Steps: 10, Time: 0.1}))[0]
-		if math.Abs(got.Log-want) > 1e-12 {
-			t.Errorf("proposal %d, landmarks far apart: %.15g, want %.15g", p, got.Log, want)
-		}
+		got := expect.Must(stochastic.LogLikelihood(apart, p, x, [][]float64{v}, stochastic.Run{Paths: 2, Steps: 10, Time: 0.1}))[0]
+		expect.Abs(t, fmt.Sprintf("proposal %d, landmarks far apart", p), got.Log, want, 1e-12)
 	}
 }
 
@@ -171,8 +153,6 @@ func TestBridgeErrors(t *testing.T) {
 		"end 0 has 2 coordinates":                bridge(pole, []float64{1, 0}, stochastic.Guided, good),
 		"path 0 to end 0 diverges (log weight N": bridge(pole, antipode, stochastic.DelyonHu, good),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Refused(t, err, want)
 	}
 }

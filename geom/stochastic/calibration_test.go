@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/stochastic"
+	"anatomy/internal/expect"
 )
 
 // Simulation-based calibration (S. Talts et al., 2018) of the likelihood: location and time are drawn from a prior, a point
@@ -44,7 +45,7 @@ func TestCalibration(t *testing.T) {
 		points := make([][]float64, simulations)
 		for k := range locations {
 			for l, T := range c.times {
-				all := must(stochastic.Brownian(c.s, locations[k]).Sample(stochastic.Run{Paths: simulations, Steps: 20, Time: T, Seed: uint64(100*k + l)}))
+				all := expect.Must(stochastic.Brownian(c.s, locations[k]).Sample(stochastic.Run{Paths: simulations, Steps: 20, Time: T, Seed: uint64(100*k + l)}))
 				for i := range draws {
 					if k == 0 && l == 0 {
 						draws[i] = drawn{rng.IntN(len(locations)), rng.IntN(len(c.times))}
@@ -59,7 +60,7 @@ func TestCalibration(t *testing.T) {
 		for i, v := range points {
 			posterior := make([][]float64, len(c.times))
 			for l, T := range c.times {
-				for _, p := range must(stochastic.LogLikelihood(c.s, stochastic.Guided, v, locations, stochastic.Run{Paths: c.paths, Steps: 20, Time: T, Seed: uint64(i)})) {
+				for _, p := range expect.Must(stochastic.LogLikelihood(c.s, stochastic.Guided, v, locations, stochastic.Run{Paths: c.paths, Steps: 20, Time: T, Seed: uint64(i)})) {
 					posterior[l] = append(posterior[l], math.Exp(p.Log))
 				}
 			}

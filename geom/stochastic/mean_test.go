@@ -1,16 +1,18 @@
 package stochastic_test
 
 import (
+	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/optimize"
 
 	"anatomy/geom"
+	"anatomy/geom/internal/heat"
 	"anatomy/geom/manifold"
 	"anatomy/geom/stochastic"
+	"anatomy/internal/expect"
 )
 
 // In flat space the diffusion mean is the mean, T the mean squared distance over d, and the likelihood that of a normal
@@ -23,16 +25,12 @@ func TestDiffusionMeanInFlatSpace(t *testing.T) {
 		variance += math.Pow(floats.Distance(x, want, 2), 2) / float64(2*len(samples))
 	}
 	for _, p := range []stochastic.Proposal{stochastic.Guided, stochastic.DelyonHu} {
-		m := must(stochastic.DiffusionMean(geom.On(manifold.Euclidean(2)), p, samples, samples[0], stochastic.Run{Paths: 12, Steps: 5}))
-		if math.Abs(m.EffectiveSize-12) > 1e-9 {
-			t.Errorf("proposal %d: effective size %g of 12 paths of equal weight", p, m.EffectiveSize)
-		}
+		m := expect.Must(stochastic.DiffusionMean(geom.On(manifold.Euclidean(2)), p, samples, samples[0], stochastic.Run{Paths: 12, Steps: 5}))
+		expect.Abs(t, "effective size of 12 paths of equal weight", m.EffectiveSize, 12, 1e-9)
 		if m.Status != geom.Converged || floats.Distance(m.Point, want, 2) > 1e-5 || math.Abs(m.Variance-variance) > 1e-5 {
 			t.Errorf("proposal %d: %+v, want %v with variance %g", p, m, want, variance)
 		}
-		if l := -1 - math.Log(2*math.Pi*variance); math.Abs(m.LogLikelihood-l) > 1e-9 {
-			t.Errorf("proposal %d: log likelihood %g, want %g", p, m.LogLikelihood, l)
-		}
+		expect.Abs(t, "log likelihood", m.LogLikelihood, -1-math.Log(2*math.Pi*variance), 1e-9)
 	}
 }
 
@@ -40,11 +38,11 @@ var onSphere = stochastic.Run{Paths: 60, Steps: 30, Seed: 32}
 
 // On S² the diffusion mean is the maximum of the likelihood by the heat kernel.
 func TestDiffusionMeanOnSphere(t *testing.T) {
-	samples := must(stochastic.Brownian(sphere, pole).Sample(stochastic.Run{Paths: 12, Steps: 50, Time: 0.4, Seed: 31}))
+	samples := expect.Must(stochastic.Brownian(sphere, pole).Sample(stochastic.Run{Paths: 12, Steps: 50, Time: 0.4, Seed: 31}))
 	likelihood := func(x []float64, T float64) float64 {
 		sum := 0.0
 		for _, v := range samples {
-			sum += math.Log(sphereKernel(T, floats.Dot(x, v))) / float64(len(samples))
+			sum += math.Log(heat.Kernel(T, floats.Dot(x, v))) / float64(len(samples))
 		}
 		return sum
 	}
@@ -59,7 +57,7 @@ func TestDiffusionMeanOnSphere(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, variance := point(best.X), math.Exp(best.X[2])
-	m := must(stochastic.DiffusionMean(sphere, stochastic.Guided, samples, samples[0], onSphere))
+	m := expect.Must(stochastic.DiffusionMean(sphere, stochastic.Guided, samples, samples[0], onSphere))
 	t.Logf("%+v, want %v with variance %.4f, log likelihood %.4f", m, want, variance, -best.F)
 	// The standard deviation of the mean of J samples is √(T/J): the estimate must be much closer than that.
 	if d := floats.Distance(m.Point, want, 2); d > 0.02*math.Sqrt(variance) || m.Status != geom.Converged {
@@ -74,23 +72,22 @@ func TestDiffusionMeanOnSphere(t *testing.T) {
 func TestDiffusionMeanOfLandmarks(t *testing.T) {
 	const T, n = 0.02, 40
 	s, x := threeLandmarks()
-	samples := must(stochastic.Brownian(s, x).Sample(stochastic.Run{Paths: n, Steps: 50, Time: T, Seed: 33}))
-	m := must(stochastic.DiffusionMean(s, stochastic.Guided, samples, samples[0], stochastic.Run{Paths: 20, Steps: 20, Seed: 34}))
+	samples := expect.Must(stochastic.Brownian(s, x).Sample(stochastic.Run{Paths: n, Steps: 50, Time: T, Seed: 33}))
+	m := expect.Must(stochastic.DiffusionMean(s, stochastic.Guided, samples, samples[0], stochastic.Run{Paths: 20, Steps: 20, Seed: 34}))
 	t.Logf("%+v, want %v with variance %g", m, x, T)
 	for a := range x {
-		if math.Abs(m.Point[a]-x[a]) > 3*math.Sqrt(T/n) {
-			t.Errorf("coordinate %d is %.4f, want %.4f ± %.4f", a, m.Point[a], x[a], math.Sqrt(T/n))
-		}
+		expect.Estimate(t, fmt.Sprint("coordinate ", a), m.Point[a], math.Sqrt(T/n), x[a])
 	}
-	if se := T * math.Sqrt(2./(6*n)); m.Status != geom.Converged || math.Abs(m.Variance-T) > 3*se {
-		t.Errorf("variance %.4f (%s), want %.4f ± %.4f", m.Variance, m.Status, T, se)
+	expect.Estimate(t, "variance", m.Variance, T*math.Sqrt(2./(6*n)), T)
+	if m.Status != geom.Converged {
+		t.Error(m.Status)
 	}
 }
 
 // With too few bridges a sample the mean is not called converged, however small the gradient.
 func TestDiffusionMeanOfTooFewBridges(t *testing.T) {
-	samples := must(stochastic.Brownian(sphere, pole).Sample(stochastic.Run{Paths: 12, Steps: 50, Time: 0.4, Seed: 31}))
-	m := must(stochastic.DiffusionMean(sphere, stochastic.Guided, samples, samples[0], stochastic.Run{Paths: 3, Steps: 30, Seed: 32}))
+	samples := expect.Must(stochastic.Brownian(sphere, pole).Sample(stochastic.Run{Paths: 12, Steps: 50, Time: 0.4, Seed: 31}))
+	m := expect.Must(stochastic.DiffusionMean(sphere, stochastic.Guided, samples, samples[0], stochastic.Run{Paths: 3, Steps: 30, Seed: 32}))
 	t.Logf("%+v", m)
 	if m.Status == geom.Converged || !(m.EffectiveSize <= 3) {
 		t.Errorf("%s with an effective size of %.3g", m.Status, m.EffectiveSize)
@@ -114,8 +111,6 @@ func TestDiffusionMeanErrors(t *testing.T) {
 		"DiffusionMean: the start has 0 coordinates":         mean([][]float64{pole, pole}, nil, 0),
 		"the likelihood at the start with variance 1 is NaN": mean(far, pole, 1),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Refused(t, err, want)
 	}
 }

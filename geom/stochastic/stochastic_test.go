@@ -1,86 +1,27 @@
 package stochastic_test
 
 import (
+	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/internal/heat"
 	"anatomy/geom/linalg"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/geom/stochastic"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
 )
-
-// must returns a value that has no error.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// statistics returns the mean of numbers and its standard error.
-func statistics(x []float64) (mean, se float64) {
-	n := float64(len(x))
-	for _, v := range x {
-		mean += v / n
-	}
-	for _, v := range x {
-		se += (v - mean) * (v - mean)
-	}
-	return mean, math.Sqrt(se / (n * (n - 1)))
-}
-
-// within fails where the mean of numbers is more than 3 standard errors from what it should be.
-func within(t *testing.T, what string, x []float64, want float64) {
-	t.Helper()
-	mean, se := statistics(x)
-	t.Logf("%s: %.5f ± %.5f, want %.5f", what, mean, se, want)
-	if !(math.Abs(mean-want) <= 3*se) {
-		t.Errorf("%s: %.5f, want %.5f, which is %.1f standard errors off", what, mean, want, math.Abs(mean-want)/se)
-	}
-}
-
-// legendre returns P_0 … P_n at x.
-func legendre(n int, x float64) []float64 {
-	p := []float64{1, x}
-	for l := 1; l < n; l++ {
-		k := float64(l)
-		p = append(p, ((2*k+1)*x*p[l]-k*p[l-1])/(k+1))
-	}
-	return p
-}
-
-// sphereKernel is the heat kernel of S² at time T between points at an angle θ: Σ (2l+1)/4π e^{−l(l+1)T/2} P_l(cos θ).
-func sphereKernel(T, cos float64) float64 {
-	sum := 0.0
-	for l, p := range legendre(60, cos) {
-		k := float64(l)
-		sum += (2*k + 1) / (4 * math.Pi) * math.Exp(-k*(k+1)*T/2) * p
-	}
-	return sum
-}
-
-// sphereCumulative is the probability that the cosine of the angle is at most c: (2l+1) P_l = (P_{l+1} − P_{l−1})'.
-func sphereCumulative(T, c float64) float64 {
-	p := legendre(61, c)
-	sum := (1 + c) / 2
-	for l := 1; l < 60; l++ {
-		k := float64(l)
-		sum += 0.5 * math.Exp(-k*(k+1)*T/2) * (p[l+1] - p[l-1])
-	}
-	return sum
-}
 
 var (
 	sphere = geom.On(manifold.Sphere(2))
@@ -88,7 +29,7 @@ var (
 )
 
 func isotropic(s *geom.Space[geom.Vec], x []float64) stochastic.Process[geom.Vec] {
-	return stochastic.Development(s, x, must(stochastic.Orthonormal(s, x))...)
+	return stochastic.Development(s, x, expect.Must(stochastic.Orthonormal(s, x))...)
 }
 
 func cosines(x [][]float64, y []float64) []float64 {
@@ -105,26 +46,15 @@ func TestSphere(t *testing.T) {
 	run := stochastic.Run{Paths: n, Steps: 100, Time: T, Seed: 1}
 	for name, p := range map[string]stochastic.Process[geom.Vec]{"coordinates": stochastic.Brownian(sphere, pole), "development": isotropic(sphere, pole)} {
 		run.Seed++
-		ends := must(p.Sample(run))
+		ends := expect.Must(p.Sample(run))
 		for a, v := range pole {
 			x := make([]float64, n)
 			for k := range ends {
 				x[k] = ends[k][a]
 			}
-			within(t, name+": coordinate", x, v*math.Exp(-T))
+			expect.Mean(t, name+": coordinate", x, v*math.Exp(-T))
 		}
-		cos := cosines(ends, pole)
-		slices.Sort(cos)
-		// Kolmogorov and Smirnov's distance; 1.63/√n has probability 1 %.
-		worst := 0.0
-		for k, c := range cos {
-			f := sphereCumulative(T, c)
-			worst = max(worst, math.Abs(f-float64(k)/n), math.Abs(f-float64(k+1)/n))
-		}
-		t.Logf("%s: Kolmogorov-Smirnov %.3f/√n", name, worst*math.Sqrt(n))
-		if worst > 1.63/math.Sqrt(n) {
-			t.Errorf("%s: the distribution is %.4f from the heat kernel, want at most %.4f", name, worst, 1.63/math.Sqrt(n))
-		}
+		expect.Distribution(t, name+": heights", cosines(ends, pole), func(c float64) float64 { return heat.Cumulative(T, c) })
 		if name == "coordinates" {
 			density(t, ends, T)
 		}
@@ -136,13 +66,10 @@ func density(t *testing.T, samples [][]float64, T float64) {
 	t.Helper()
 	const h = 0.15
 	at := [][]float64{pole, {0.6, -0.48, 0.64}, {0.8, 0.6, 0}, {-0.48, 0.6, -0.64}}
-	got := must(stochastic.Density(sphere, samples, at, h))
+	got := expect.Must(stochastic.Density(sphere, samples, at, h))
 	for i, y := range at {
-		want := sphereKernel(T+h*h, floats.Dot(y, pole))
-		se := math.Sqrt(want / (4 * math.Pi * h * h * float64(len(samples))))
-		if !(math.Abs(got[i]-want) <= 3*se) {
-			t.Errorf("density at %v: %.4f, want %.4f ± %.4f", y, got[i], want, se)
-		}
+		want := heat.Kernel(T+h*h, floats.Dot(y, pole))
+		expect.Estimate(t, fmt.Sprintf("density at %v", y), got[i], math.Sqrt(want/(4*math.Pi*h*h*float64(len(samples)))), want)
 	}
 }
 
@@ -152,12 +79,12 @@ func TestHyperbolicPlane(t *testing.T) {
 	s := geom.On(manifold.Hyperbolic(2))
 	start := []float64{math.Sqrt(1 + 0.09 + 0.25), 0.3, -0.5}
 	for name, p := range map[string]stochastic.Process[geom.Vec]{"coordinates": stochastic.Brownian(s, start), "development": isotropic(s, start)} {
-		ends := must(p.Sample(stochastic.Run{Paths: 5000, Steps: 100, Time: T, Seed: 3}))
+		ends := expect.Must(p.Sample(stochastic.Run{Paths: 5000, Steps: 100, Time: T, Seed: 3}))
 		x := make([]float64, len(ends))
 		for k, z := range ends {
 			x[k] = z[0]*start[0] - z[1]*start[1] - z[2]*start[2]
 		}
-		within(t, name, x, math.Exp(T))
+		expect.Mean(t, name, x, math.Exp(T))
 	}
 }
 
@@ -169,29 +96,25 @@ func TestDevelopmentAlongGeodesic(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := stochastic.Development(sphere, pole, tangent...)
-	paths := must(p.Paths(stochastic.Run{Paths: 5, Steps: 2000, Time: 2, Seed: 4}))
+	paths := expect.Must(p.Paths(stochastic.Run{Paths: 5, Steps: 2000, Time: 2, Seed: 4}))
 	norm := floats.Norm(tangent[0], 2)
 	for k, path := range paths.Points {
 		for i, z := range path {
 			w := paths.Noise[k][i][0]
 			for a := range z {
 				want := math.Cos(w*norm)*pole[a] + math.Sin(w*norm)*tangent[0][a]/norm
-				if d := math.Abs(z[a] - want); d > 2e-3 {
-					t.Fatalf("path %d, step %d: %v, which is %.3g off the geodesic", k, i, z, d)
-				}
+				expect.Abs(t, fmt.Sprintf("path %d, step %d", k, i), z[a], want, 2e-3)
 			}
 		}
 	}
 	flat := geom.On(manifold.Euclidean(3))
 	frame := [][]float64{{1, 2, 0}, {0, 1, -1}}
-	paths = must(stochastic.Development(flat, []float64{1, 2, 3}, frame...).Paths(stochastic.Run{Paths: 3, Steps: 10, Seed: 5}))
+	paths = expect.Must(stochastic.Development(flat, []float64{1, 2, 3}, frame...).Paths(stochastic.Run{Paths: 3, Steps: 10, Seed: 5}))
 	for k, path := range paths.Points {
 		for i, x := range path {
 			w := paths.Noise[k][i]
 			want := []float64{1 + w[0], 2 + 2*w[0] + w[1], 3 - w[1]}
-			if d := floats.Distance(x, want, math.Inf(1)); d > 1e-12 {
-				t.Errorf("path %d, step %d: %v, want %v", k, i, x, want)
-			}
+			expect.Abs(t, fmt.Sprintf("flat space, path %d, step %d", k, i), x, want, 1e-12)
 		}
 	}
 }
@@ -254,20 +177,21 @@ func TestGenerator(t *testing.T) {
 		{"+ g^kl Γ^i_kl", printed, false},
 		{"− ½ g^kl Γ^k_li", contracted, false},
 	} {
-		paths := must(c.p.Paths(stochastic.Run{Paths: 20000, Steps: 2, Time: T, Seed: 11}))
+		paths := expect.Must(c.p.Paths(stochastic.Run{Paths: 20000, Steps: 2, Time: T, Seed: 11}))
 		ends := make([][]float64, len(paths.Points))
 		for k, path := range paths.Points {
 			ends[k] = path[len(path)-1]
 		}
-		values := must(f.Call(ends)).Vector(0)
+		values := expect.Must(f.Call(ends)).Vector(0)
 		for k := range values {
 			values[k] = (values[k] - f0 - floats.Dot(slope, paths.Noise[k][len(paths.Noise[k])-1])) / T
 		}
 		if c.right {
-			within(t, c.name, values, want)
+			expect.Mean(t, c.name, values, want)
 			continue
 		}
-		mean, se := statistics(values)
+		mean, deviation := stat.MeanStdDev(values, nil)
+		se := stat.StdErr(deviation, float64(len(values)))
 		t.Logf("%s: %.4f ± %.4f, the generator gives %.4f", c.name, mean, se, want)
 		if math.Abs(mean-want) < 10*se {
 			t.Errorf("%s passes: this test cannot tell", c.name)
@@ -278,9 +202,9 @@ func TestGenerator(t *testing.T) {
 // A path is its seed's and its number's, however many there are.
 func TestRunsRepeat(t *testing.T) {
 	p := stochastic.Brownian(sphere, pole)
-	a := must(p.Paths(stochastic.Run{Paths: 3, Steps: 20, Time: 0.5, Seed: 9}))
-	b := must(p.Paths(stochastic.Run{Paths: 2, Steps: 20, Time: 0.5, Seed: 9}))
-	ends := must(p.Sample(stochastic.Run{Paths: 3, Steps: 20, Time: 0.5, Seed: 9}))
+	a := expect.Must(p.Paths(stochastic.Run{Paths: 3, Steps: 20, Time: 0.5, Seed: 9}))
+	b := expect.Must(p.Paths(stochastic.Run{Paths: 2, Steps: 20, Time: 0.5, Seed: 9}))
+	ends := expect.Must(p.Sample(stochastic.Run{Paths: 3, Steps: 20, Time: 0.5, Seed: 9}))
 	for k := range a.Points {
 		if len(a.Points[k]) != 21 || len(a.Noise[k]) != 21 || floats.Distance(a.Points[k][0], pole, 2) > 1e-15 {
 			t.Errorf("path %d: %d points from %v", k, len(a.Points[k]), a.Points[k][0])
@@ -321,9 +245,7 @@ func TestErrors(t *testing.T) {
 		"Density: no samples":                                           densityErr,
 		"Density: bandwidth 0":                                          bandwidthErr,
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Refused(t, err, want)
 	}
 }
 
@@ -343,10 +265,10 @@ func callosum() (s *geom.Space[geom.Vec], q []float64, frame [][]float64) {
 
 func benchmark(b *testing.B, p stochastic.Process[geom.Vec], r stochastic.Run) {
 	start := time.Now()
-	must(p.Paths(r))
+	expect.Must(p.Paths(r))
 	first := time.Since(start)
 	for b.Loop() {
-		must(p.Paths(r))
+		expect.Must(p.Paths(r))
 	}
 	b.ReportMetric(first.Seconds(), "first-s")
 }

@@ -3,12 +3,12 @@ package mesh_test
 import (
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks/mesh"
 )
@@ -18,7 +18,7 @@ type term func(k kernels.Kernel, source, target *mesh.Mesh) *mesh.Term
 var terms = map[string]term{"current": mesh.Current, "varifold": mesh.Varifold}
 
 func value(t *testing.T, d *mesh.Term, m *mesh.Mesh) float64 {
-	return must(t)(d.Value(m.Vertices))
+	return expect.Must(d.Value(m.Vertices))
 }
 
 func shift(m *mesh.Mesh, by ...float64) *mesh.Mesh {
@@ -39,15 +39,15 @@ func TestSingleCells(t *testing.T) {
 	turned := mesh.Curve([][]float64{{1, 0.5}, {1 + 3*math.Cos(0.7), 0.5 + 3*math.Sin(0.7)}}, false)
 	dx, dy := 1+1.5*math.Cos(0.7)-1, 0.5+1.5*math.Sin(0.7)
 	g := math.Exp(-(dx*dx + dy*dy) / (2 * sigma * sigma))
-	near(t, "current of edges", value(t, mesh.Current(k, edge, turned), edge), 4+9-2*g*6*math.Cos(0.7), 1e-14)
-	near(t, "varifold of edges", value(t, mesh.Varifold(k, edge, turned), edge), 4+9-2*g*6*math.Cos(0.7)*math.Cos(0.7), 1e-14)
+	expect.Abs(t, "current of edges", value(t, mesh.Current(k, edge, turned), edge), 4+9-2*g*6*math.Cos(0.7), 1e-14)
+	expect.Abs(t, "varifold of edges", value(t, mesh.Varifold(k, edge, turned), edge), 4+9-2*g*6*math.Cos(0.7)*math.Cos(0.7), 1e-14)
 
 	a := &mesh.Mesh{Vertices: [][]float64{{0, 0, 0}, {3, 0, 0}, {0, 3, 0}}, Cells: [][]int{{0, 1, 2}}} // area 4.5, normal z
 	b := &mesh.Mesh{Vertices: [][]float64{{1, 1, 1}, {2, 1, 1}, {1, 2, 2}}, Cells: [][]int{{0, 1, 2}}} // normal (0, −1, 1)/2
 	r2 := (1./3)*(1./3) + (1./3)*(1./3) + (4./3)*(4./3)
 	g = math.Exp(-r2 / (2 * sigma * sigma))
-	near(t, "current of triangles", value(t, mesh.Current(k, a, b), a), 4.5*4.5+0.5-2*g*4.5*0.5, 1e-13)
-	near(t, "varifold of triangles", value(t, mesh.Varifold(k, a, b), a), 4.5*4.5+0.5-2*g*(4.5*0.5)*(4.5*0.5)/(4.5*math.Sqrt(0.5)), 1e-13)
+	expect.Abs(t, "current of triangles", value(t, mesh.Current(k, a, b), a), 4.5*4.5+0.5-2*g*4.5*0.5, 1e-13)
+	expect.Abs(t, "varifold of triangles", value(t, mesh.Varifold(k, a, b), a), 4.5*4.5+0.5-2*g*(4.5*0.5)*(4.5*0.5)/(4.5*math.Sqrt(0.5)), 1e-13)
 }
 
 // Two parallel straight lines of length L at distance h: ‖S − T‖² = 2 (1 − e^(−h²/2σ²)) ∫∫ e^(−(s−t)²/2σ²) ds dt, and two parallel
@@ -79,8 +79,8 @@ func TestParallelSegmentsAndSquares(t *testing.T) {
 			fine := c.coarse.Subdivide()
 			e1 := value(t, make(k, c.coarse, shift(c.coarse, c.by...)), c.coarse) - c.want
 			e2 := value(t, make(k, fine, shift(fine, c.by...)), fine) - c.want
-			near(t, name+" of parallel "+what+": order of convergence", math.Log2(e1/e2), 2, 0.05)
-			near(t, name+" of parallel "+what, c.want+e2-(e1-e2)/3, c.want, 2e-5*c.want)
+			expect.Abs(t, name+" of parallel "+what+": order of convergence", math.Log2(e1/e2), 2, 0.05)
+			expect.Abs(t, name+" of parallel "+what, c.want+e2-(e1-e2)/3, c.want, 2e-5*c.want)
 		}
 	}
 }
@@ -100,16 +100,14 @@ func TestOrientation(t *testing.T) {
 		}
 		far := value(t, mesh.Current(k, m, shift(m, empty...)), m) // twice the squared norm
 		for name, make := range terms {
-			near(t, what+": "+name+" of itself", value(t, make(k, m, m.Copy()), m), 0, 1e-13)
+			expect.Abs(t, what+": "+name+" of itself", value(t, make(k, m, m.Copy()), m), 0, 1e-13)
 		}
-		near(t, what+": current inside out", value(t, mesh.Current(k, m, m.Flip()), m), 2*far, 1e-12*far)
-		near(t, what+": varifold inside out", value(t, mesh.Varifold(k, m, m.Flip()), m), 0, 1e-13)
+		expect.Abs(t, what+": current inside out", value(t, mesh.Current(k, m, m.Flip()), m), 2*far, 1e-12*far)
+		expect.Abs(t, what+": varifold inside out", value(t, mesh.Varifold(k, m, m.Flip()), m), 0, 1e-13)
 		mixed := m.Copy()
 		mixed.Cells[2][0], mixed.Cells[2][1] = mixed.Cells[2][1], mixed.Cells[2][0]
-		near(t, what+": varifold, one cell turned", value(t, mesh.Varifold(k, m, mixed), m), 0, 1e-13)
-		if _, err := mesh.Current(k, m, mixed).Value(m.Vertices); err == nil || !strings.Contains(err.Error(), "the current of the target mesh: inconsistent orientation at") {
-			t.Errorf("error %v", err)
-		}
+		expect.Abs(t, what+": varifold, one cell turned", value(t, mesh.Varifold(k, m, mixed), m), 0, 1e-13)
+		expect.Refused(t, expect.Error(mesh.Current(k, m, mixed).Value(m.Vertices)), "the current of the target mesh: inconsistent orientation at")
 	}
 }
 
@@ -123,12 +121,12 @@ func TestSubdivisionInvariance(t *testing.T) {
 			return math.Sqrt(value(t, make(k, a, b), a))
 		}
 		coarse, fine := d(2, 11), d(3, 23)
-		near(t, name+": order", math.Log2(coarse/fine), 2, 0.2)
+		expect.Abs(t, name+": order", math.Log2(coarse/fine), 2, 0.2)
 		flat := mesh.Ellipsoid(1, 0.8, 0.6, 8, 12) // cut on its flat triangles: the same point set
 		once, twice := flat.Subdivide(), flat.Subdivide().Subdivide()
 		e1 := math.Sqrt(value(t, make(k, flat, once), flat))
 		e2 := math.Sqrt(value(t, make(k, once, twice), once))
-		near(t, name+": order, subdivided", math.Log2(e1/e2), 2, 0.1)
+		expect.Abs(t, name+": order, subdivided", math.Log2(e1/e2), 2, 0.1)
 	}
 }
 
@@ -186,7 +184,7 @@ func TestGradient(t *testing.T) {
 						along += g[i][a] * way[i][a]
 					}
 				}
-				near(t, name+" of "+what+": gradient", along, (8*(by(h)-by(-h))-(by(2*h)-by(-2*h)))/(12*h), 1e-8)
+				expect.Abs(t, name+" of "+what+": gradient", along, (8*(by(h)-by(-h))-(by(2*h)-by(-2*h)))/(12*h), 1e-8)
 			}
 		}
 		wide := make(kernels.Gaussian(1.4), surface, other)
@@ -196,7 +194,7 @@ func TestGradient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, name+" at twice the width", out.Scalar(0), value(t, wide, surface), 1e-12)
+		expect.Abs(t, name+" at twice the width", out.Scalar(0), value(t, wide, surface), 1e-12)
 	}
 }
 
@@ -223,8 +221,6 @@ func TestBadTerms(t *testing.T) {
 		"Coarse: factor 1 is 1":                                           mesh.Current(k, ball, ball).Coarse(2, 1),
 		"the points spread over 1.701 along axis 0, the plane waves":      mesh.Current(waves, ball, ball),
 	} {
-		if _, err := d.Value(ball.Vertices); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Refused(t, expect.Error(d.Value(ball.Vertices)), want)
 	}
 }

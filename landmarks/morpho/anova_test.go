@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"anatomy/internal/expect"
 )
 
 // The published table of the heads of salamanders (geomorph's procD.lm, species * site; Collyer, Sekora and Adams 2015).
@@ -25,12 +27,12 @@ func TestProcrustesANOVAOfPlethodon(t *testing.T) {
 		if r.Term != want.Term || r.DF != want.DF {
 			t.Errorf("row %d is %s with %d degrees of freedom, want %s with %d", i, r.Term, r.DF, want.Term, want.DF)
 		}
-		near(t, r.Term+": sum of squares", r.SS, want.SS, 5.1e-7)
-		near(t, r.Term+": mean square", r.MS, r.SS/float64(r.DF), 1e-15)
-		near(t, r.Term+": share", r.R2, r.SS/got.Rows[4].SS, 1e-15)
+		expect.Abs(t, r.Term+": sum of squares", r.SS, want.SS, 5.1e-7)
+		expect.Abs(t, r.Term+": mean square", r.MS, r.SS/float64(r.DF), 1e-15)
+		expect.Abs(t, r.Term+": share", r.R2, r.SS/got.Rows[4].SS, 1e-15)
 		if i < 3 {
-			near(t, r.Term+": F", r.F, want.F, 1e-3) // geomorph ends its alignment at 1e-4
-			near(t, r.Term+": p", r.P, 0.001, 0)
+			expect.Abs(t, r.Term+": F", r.F, want.F, 1e-3) // geomorph ends its alignment at 1e-4
+			expect.Abs(t, r.Term+": p", r.P, 0.001, 0)
 		}
 	}
 	t.Logf("\n%v", got)
@@ -75,7 +77,7 @@ func TestProcrustesANOVAHoldsItsSize(t *testing.T) {
 	if share := float64(rejected[0]) / samples; share < 0.99 {
 		t.Errorf("the group that differs is found in %g of the samples", share)
 	}
-	near(t, "share of samples in which x is significant", float64(rejected[1])/samples, 0.05, 3*math.Sqrt(0.05*0.95/samples))
+	expect.Abs(t, "share of samples in which x is significant", float64(rejected[1])/samples, 0.05, 3*math.Sqrt(0.05*0.95/samples))
 }
 
 // Terms that explain shapes linearly are found with their degrees of freedom, and sums of squares add up; allometry is one of them.
@@ -93,7 +95,7 @@ func TestProcrustesANOVATerms(t *testing.T) {
 		}
 		sum, df = sum+a.Rows[i].SS, df+a.Rows[i].DF
 	}
-	near(t, "sum of the sums of squares", sum, a.Rows[5].SS, 1e-14)
+	expect.Abs(t, "sum of the sums of squares", sum, a.Rows[5].SS, 1e-14)
 	if df != a.Rows[5].DF || a.Rows[0].Term != "log size" || a.Rows[3].Term != "log size:age" || a.Rows[0].R2 < 0.5 || a.Rows[0].P != 0.01 {
 		t.Errorf("%v", a)
 	}
@@ -130,6 +132,6 @@ func TestProcrustesANOVARefuses(t *testing.T) {
 			t.Errorf("%s: no error", what)
 			continue
 		}
-		wantError(t, err, "Procrustes analysis of variance of salamander heads", c.want)
+		expect.Refused(t, err, "Procrustes analysis of variance of salamander heads", c.want)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"anatomy/internal/expect"
 )
 
 func TestEmbedded(t *testing.T) {
@@ -51,8 +53,8 @@ func TestEmbedded(t *testing.T) {
 			if diff := cmp.Diff(c.groups, c.data.Groups()); diff != "" {
 				t.Error(diff)
 			}
-			nearPoints(t, "first landmark", c.data.Shape(c.firstName)[:1], [][]float64{c.first}, 0)
-			near(t, "spacing", c.data.Spacing(), c.spacing, c.tolerance)
+			expect.Abs(t, "first landmark", c.data.Shape(c.firstName)[:1], [][]float64{c.first}, 0)
+			expect.Abs(t, "spacing", c.data.Spacing(), c.spacing, c.tolerance)
 		})
 	}
 }
@@ -91,12 +93,12 @@ func TestDatasetAccess(t *testing.T) {
 		t.Errorf("names %v", male.Names())
 	}
 	_, err := d.Find("colin27")
-	wantError(t, err, "gorilla skulls", `no specimen "colin27"`, `"female01", "female02"`, "59 in all")
+	expect.Refused(t, err, "gorilla skulls", `no specimen "colin27"`, `"female01", "female02"`, "59 in all")
 	panics(t, func() { d.Shape("colin27") }, `no specimen "colin27"`)
 	panics(t, func() { d.Group("old") }, `no group "old"`, `"female", "male"`)
 	twice := &Dataset{Name: "d", Specimens: []Specimen{{Name: "a"}, {Name: "a"}}}
 	_, err = twice.Find("a")
-	wantError(t, err, `2 specimens are called "a"`)
+	expect.Refused(t, err, `2 specimens are called "a"`)
 	if !math.IsNaN((&Dataset{Specimens: []Specimen{{Points: [][]float64{{0, 0}, {math.NaN(), 1}}}}}).Spacing()) {
 		t.Error("a missing landmark does not show in the spacing")
 	}
@@ -108,7 +110,7 @@ func panics(t *testing.T, f func(), want ...string) {
 	defer func() {
 		t.Helper()
 		err, _ := recover().(error)
-		wantError(t, err, want...)
+		expect.Refused(t, err, want...)
 	}()
 	f()
 }
@@ -131,9 +133,9 @@ func TestCovariates(t *testing.T) {
 		t.Errorf("%v, %v", groups, err)
 	}
 	_, err = rats.Column("sex")
-	wantError(t, err, "rat skulls", `no covariate "sex"; there are: "age", "rat"`)
+	expect.Refused(t, err, "rat skulls", `no covariate "sex"; there are: "age", "rat"`)
 	_, err = Plethodon().Numbers("site")
-	wantError(t, err, `specimen "s01": site is no number: "Symp" is not a number`)
+	expect.Refused(t, err, `specimen "s01": site is no number: "Symp" is not a number`)
 	panics(t, func() { rats.GroupBy("sex") }, `no covariate "sex"`)
 	sizes, err := Pupfish().Numbers("centroid_size")
 	if err != nil || sizes[0] != 63.73360982308429 {
@@ -166,7 +168,7 @@ func TestPlethodonTree(t *testing.T) {
 // A code is a missing landmark when asked for; otherwise it is named.
 func TestMissing(t *testing.T) {
 	d := &Dataset{Name: "d", Unit: "mm", Specimens: []Specimen{{Name: "a", Points: [][]float64{{-999, -999}, {-999, 1}, {0, 2}}}}}
-	wantError(t, d.Validate(), `specimen "a": landmark 0 is at [-999 -999], by which many programs mark a missing one: write NA in the file, or call Missing(-999)`)
+	expect.Refused(t, d.Validate(), `specimen "a": landmark 0 is at [-999 -999], by which many programs mark a missing one: write NA in the file, or call Missing(-999)`)
 	got := d.Missing(-999)
 	if diff := cmp.Diff([][]float64{{na, na}, {-999, 1}, {0, 2}}, got.Specimens[0].Points, same); diff != "" || got.Unit != "mm" {
 		t.Errorf("unit %q, %s", got.Unit, diff)
@@ -182,7 +184,7 @@ func TestScale(t *testing.T) {
 	if cm.Unit != "" || d.Unit != "mm" {
 		t.Errorf("units %q and %q", cm.Unit, d.Unit)
 	}
-	near(t, "spacing", cm.Spacing(), d.Spacing()/10, 1e-15)
+	expect.Abs(t, "spacing", cm.Spacing(), d.Spacing()/10, 1e-15)
 	cm.Specimens[0].Points[0][0] = 1
 	if diff := cmp.Diff(CorpusCallosum(), d); diff != "" {
 		t.Errorf("Scale changed its receiver: %s", diff)
@@ -212,7 +214,7 @@ func TestValidate(t *testing.T) {
 			if len(c.specimens) > 0 {
 				want = append(want, `specimen "bad"`)
 			}
-			wantError(t, err, want...)
+			expect.Refused(t, err, want...)
 		})
 	}
 }

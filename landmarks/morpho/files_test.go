@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"anatomy/internal/expect"
 	"anatomy/landmarks/internal/replace"
 	"anatomy/landmarks/internal/text"
 
@@ -147,7 +148,7 @@ func TestReadByContents(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Read(path)
-		wantError(t, err, path, "neither the extension nor the contents")
+		expect.Refused(t, err, path, "neither the extension nor the contents")
 	}
 	_, err := Read(filepath.Join(t.TempDir(), "none.csv"))
 	if !errors.Is(err, os.ErrNotExist) {
@@ -167,7 +168,7 @@ func TestWriteReplacesWholly(t *testing.T) {
 	}
 	bad := GorillaSkulls()
 	bad.Specimens[58].Points[7][1] = math.Inf(1)
-	wantError(t, Write(path, bad), `specimen "male29": landmark 7: y is infinite`)
+	expect.Refused(t, Write(path, bad), `specimen "male29": landmark 7: y is infinite`)
 	broken := errors.New("disk full")
 	if err := replace.File(path, func(w io.Writer) error {
 		io.WriteString(w, "half of it")
@@ -189,7 +190,7 @@ func TestWriteReplacesWholly(t *testing.T) {
 	if len(entries) != 1 {
 		t.Errorf("left behind: %v", entries)
 	}
-	wantError(t, Write(filepath.Join(dir, "shapes.xlsx"), GorillaSkulls()), `".xlsx" names no format`, ".csv")
+	expect.Refused(t, Write(filepath.Join(dir, "shapes.xlsx"), GorillaSkulls()), `".xlsx" names no format`, ".csv")
 }
 
 // What a format cannot hold is an error before a byte is written.
@@ -228,7 +229,7 @@ func TestWriteRefuses(t *testing.T) {
 				if codec.name == format {
 					t.Run(name+" in "+format, func(t *testing.T) {
 						var file bytes.Buffer
-						wantError(t, codec.write(&file, &Dataset{Name: "shapes", Specimens: c.specimens}), "shapes", c.want)
+						expect.Refused(t, codec.write(&file, &Dataset{Name: "shapes", Specimens: c.specimens}), "shapes", c.want)
 						if file.Len() > 0 {
 							t.Errorf("%d bytes written", file.Len())
 						}
@@ -362,7 +363,7 @@ func TestMalformed(t *testing.T) {
 			if c.name == m.codec {
 				t.Run(m.codec+" "+text.Clip(m.text), func(t *testing.T) {
 					_, err := c.read(strings.NewReader(m.text), file[c.name])
-					wantError(t, err, m.want...)
+					expect.Refused(t, err, m.want...)
 				})
 			}
 		}
@@ -413,7 +414,7 @@ func TestNoise(t *testing.T) {
 				runtime.ReadMemStats(&before)
 				_, err := c.read(io.MultiReader(strings.NewReader(head), bytes.NewReader(body)), "noise")
 				runtime.ReadMemStats(&after)
-				wantError(t, err, "noise")
+				expect.Refused(t, err, "noise")
 				if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 500<<20 {
 					t.Errorf("%s, %s: %d MB allocated", c.name, what, allocated>>20)
 				}

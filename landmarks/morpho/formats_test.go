@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"anatomy/internal/expect"
 )
 
 var na = math.NaN()
@@ -119,6 +121,6 @@ func TestValidateWhatWasRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, d.Validate(), "skulls.tps: ", want)
+		expect.Refused(t, d.Validate(), "skulls.tps: ", want)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"anatomy/internal/expect"
 )
 
 // The outlines of seven mice are out of order: six run back upon themselves on a straight line, and that of mouse 16 folds a little.
@@ -44,7 +46,7 @@ func TestMiceOutOfOrder(t *testing.T) {
 				t.Error(diff)
 			}
 		}
-		near(t, f.Specimen+" turns by", sharpest, want, 0.01)
+		expect.Abs(t, f.Specimen+" turns by", sharpest, want, 0.01)
 	}
 	if got := len(MouseVertebrae().Group("control").Without(in.Names(OutOfOrder)...).Specimens); got != 23 {
 		t.Errorf("%d controls are left", got)
@@ -145,7 +147,7 @@ func TestInspectRefuses(t *testing.T) {
 	d := GorillaSkulls()
 	d.Specimens[3].Points[1][0] = math.NaN()
 	_, err := Inspect(d)
-	wantError(t, err, "inspect gorilla skulls", "landmark 1: x is NaN")
+	expect.Refused(t, err, "inspect gorilla skulls", "landmark 1: x is NaN")
 }
 
 func TestStrings(t *testing.T) {

@@ -2,10 +2,11 @@ package morpho
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+
+	"anatomy/internal/expect"
 )
 
 func without(shape [][]float64, landmarks ...int) [][]float64 {
@@ -40,7 +41,7 @@ func TestCompleteAffine(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range whole {
-			nearPoints(t, "completed", got[i], whole[i], 1e-6)
+			expect.Abs(t, "completed", got[i], whole[i], 1e-6)
 		}
 		if !math.IsNaN(holes[3][0][0]) {
 			t.Error("the input was changed")
@@ -68,7 +69,7 @@ func TestCompleteByRegressionLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nearPoints(t, "completed", got[8], shape(0.01), 0.005) // alignment bends the line: 0.01·way is 1 large
+	expect.Abs(t, "completed", got[8], shape(0.01), 0.005) // alignment bends the line: 0.01·way is 1 large
 }
 
 // On real skulls estimates are closer to the truth than the mean shape's landmark, those by regression closest.
@@ -89,7 +90,7 @@ func TestCompleteSkulls(t *testing.T) {
 				t.Fatal(err)
 			}
 			off[name] += floats.Distance(got[i][l], shapes[i][l], 2)
-			nearPoints(t, "another shape", got[(i+1)%30], shapes[(i+1)%30], 0)
+			expect.Abs(t, "another shape", got[(i+1)%30], shapes[(i+1)%30], 0)
 		}
 		present, known, _ := split(shapes[i], []int{l}, aligned.Mean)
 		toMean, err := FitSimilarity(present, known)
@@ -120,13 +121,11 @@ func TestCompleteErrors(t *testing.T) {
 			without([][]float64{{0, 0}, {1, 1}, {2, 2}, {0, 5}}, 3)),
 		"want at least 4": func() error { _, err := CompleteByRegression([][][]float64{square, without(square, 1)}); return err }(),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want an error with %q, got %v", want, err)
-		}
+		expect.Refused(t, err, want)
 	}
 	got, err := Complete([][][]float64{square, square})
 	if err != nil {
 		t.Fatal(err)
 	}
-	nearPoints(t, "nothing missing", got[1], square, 0)
+	expect.Abs(t, "nothing missing", got[1], square, 0)
 }

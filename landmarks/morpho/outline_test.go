@@ -6,24 +6,26 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+
+	"anatomy/internal/expect"
 )
 
 var square = [][]float64{{0, 0}, {2, 0}, {2, 2}, {0, 2}}
 
 func TestMeanSpacing(t *testing.T) {
-	near(t, "closed square", MeanSpacing(square, true), 2, 0)
-	near(t, "open square", MeanSpacing(square, false), 2, 0)
+	expect.Abs(t, "closed square", MeanSpacing(square, true), 2, 0)
+	expect.Abs(t, "open square", MeanSpacing(square, false), 2, 0)
 	l := [][]float64{{0, 0, 0}, {3, 4, 0}, {3, 4, 1}}
-	near(t, "open path", MeanSpacing(l, false), 3, 0)
-	near(t, "closed path", MeanSpacing(l, true), (6+math.Sqrt(26))/3, 1e-15)
+	expect.Abs(t, "open path", MeanSpacing(l, false), 3, 0)
+	expect.Abs(t, "closed path", MeanSpacing(l, true), (6+math.Sqrt(26))/3, 1e-15)
 	if !math.IsNaN(MeanSpacing(square[:1], true)) {
 		t.Error("one point has a spacing")
 	}
 }
 
 func TestCentroidAndSize(t *testing.T) {
-	nearPoints(t, "centroid", [][]float64{Centroid(square)}, [][]float64{{1, 1}}, 0)
-	near(t, "size of the square", CentroidSize(square), math.Sqrt(8), 1e-15)
+	expect.Abs(t, "centroid", [][]float64{Centroid(square)}, [][]float64{{1, 1}}, 0)
+	expect.Abs(t, "size of the square", CentroidSize(square), math.Sqrt(8), 1e-15)
 	// CS² = (1/n) Σ_{i<j} |x_i − x_j|².
 	points := randomShape(rand.New(rand.NewPCG(1, 1)), 9, 3)
 	sum := 0.0
@@ -33,7 +35,7 @@ func TestCentroidAndSize(t *testing.T) {
 			sum += d * d
 		}
 	}
-	near(t, "size by pairs", CentroidSize(points), math.Sqrt(sum/9), 1e-14)
+	expect.Abs(t, "size by pairs", CentroidSize(points), math.Sqrt(sum/9), 1e-14)
 }
 
 func TestMean(t *testing.T) {
@@ -41,9 +43,9 @@ func TestMean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nearPoints(t, "mean", mean, [][]float64{{1, 2}, {2, 3}}, 0)
+	expect.Abs(t, "mean", mean, [][]float64{{1, 2}, {2, 3}}, 0)
 	_, err = Mean([][][]float64{{{0, 0}}, {{0, 0}, {1, 1}}})
-	wantError(t, err, "mean", "shape 1 has 2 landmarks")
+	expect.Refused(t, err, "mean", "shape 1 has 2 landmarks")
 }
 
 func TestResampleSquare(t *testing.T) {
@@ -63,7 +65,7 @@ func TestResampleSquare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nearPoints(t, c.what, got, c.want, 1e-15)
+		expect.Abs(t, c.what, got, c.want, 1e-15)
 	}
 }
 
@@ -104,11 +106,11 @@ func TestResampleArcLength(t *testing.T) {
 			parts = n
 		}
 		for k, p := range got {
-			near(t, "arc length", arc(p, closed), total*float64(k)/parts, 1e-13)
+			expect.Abs(t, "arc length", arc(p, closed), total*float64(k)/parts, 1e-13)
 		}
-		nearPoints(t, "first", got[:1], circle[:1], 0)
+		expect.Abs(t, "first", got[:1], circle[:1], 0)
 		if !closed {
-			nearPoints(t, "last", got[n-1:], circle[len(circle)-1:], 1e-14)
+			expect.Abs(t, "last", got[n-1:], circle[len(circle)-1:], 1e-14)
 		}
 	}
 }
@@ -122,19 +124,19 @@ func TestResampleCorpusCallosum(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The 39 come from a finer contour than the 200, so they agree to the sagitta of the polygon.
-		nearPoints(t, name, got, few.Shape(name), 0.1)
+		expect.Abs(t, name, got, few.Shape(name), 0.1)
 	}
 }
 
 func TestResampleRefuses(t *testing.T) {
 	_, err := Resample(square, 1, true)
-	wantError(t, err, "1 points asked for")
+	expect.Refused(t, err, "1 points asked for")
 	_, err = Resample([][]float64{{1, 1}, {1, 1}}, 5, false)
-	wantError(t, err, "length 0")
+	expect.Refused(t, err, "length 0")
 	_, err = Resample([][]float64{{1, 1}}, 5, false)
-	wantError(t, err, "1 points has the length 0")
+	expect.Refused(t, err, "1 points has the length 0")
 	_, err = Resample([][]float64{{1, 1}, {math.NaN(), 1}}, 5, false)
-	wantError(t, err, "landmark 1", "x is NaN")
+	expect.Refused(t, err, "landmark 1", "x is NaN")
 	_, err = Resample(nil, 5, false)
-	wantError(t, err, "no landmarks")
+	expect.Refused(t, err, "no landmarks")
 }

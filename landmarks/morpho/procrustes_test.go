@@ -5,39 +5,14 @@ import (
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
+
+	"anatomy/internal/expect"
 )
-
-// near fails if got and want differ by more than tolerance.
-func near(t interface {
-	Helper()
-	Errorf(string, ...any)
-}, what string, got, want, tolerance float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= tolerance) {
-		t.Errorf("%s = %.17g, want %.17g (difference %.2g, allowed %.2g)", what, got, want, got-want, tolerance)
-	}
-}
-
-func nearPoints(t interface {
-	Helper()
-	Fatalf(string, ...any)
-}, what string, got, want [][]float64, tolerance float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d landmarks, want %d", what, len(got), len(want))
-	}
-	for l := range want {
-		if !(floats.Distance(got[l], want[l], math.Inf(1)) <= tolerance) {
-			t.Fatalf("%s: landmark %d is %v, want %v (allowed %.2g)", what, l, got[l], want[l], tolerance)
-		}
-	}
-}
 
 // complexMean is the full Procrustes mean of shapes in the plane in closed form: the eigenvector of the greatest eigenvalue of
 // Σ_i z_i z_i* (Kent 1994), found from the real symmetric form of the Hermitian matrix.
@@ -89,14 +64,14 @@ func TestProcrustesGorillas(t *testing.T) {
 		if !a.Converged {
 			t.Errorf("%s: not converged in %d iterations", sex, a.Iterations)
 		}
-		near(t, sex+": root mean square of the full Procrustes distances", a.RMS, published[sex], 1e-12)
+		expect.Abs(t, sex+": root mean square of the full Procrustes distances", a.RMS, published[sex], 1e-12)
 		mean, rms := complexMean(shapes)
-		near(t, sex+": the same from the closed form", a.RMS, rms, 1e-13)
+		expect.Abs(t, sex+": the same from the closed form", a.RMS, rms, 1e-13)
 		d, err := ShapeDistance(a.Mean, mean)
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, sex+": distance of the mean from the closed form", d, 0, 1e-14)
+		expect.Abs(t, sex+": distance of the mean from the closed form", d, 0, 1e-14)
 		means, closed = append(means, a.Mean), append(closed, mean)
 	}
 	ours, err := ShapeDistance(means[0], means[1])
@@ -107,10 +82,10 @@ func TestProcrustesGorillas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "distance of the two means, against the closed form", ours, exact, 1e-14)
+	expect.Abs(t, "distance of the two means, against the closed form", ours, exact, 1e-14)
 	// R's means come from an iteration that ends at a change of 1e-5, so its distance is that of the exact means to nine digits only
 	// (the root mean squares above, stationary at the mean, lose nothing by it).
-	near(t, "distance of the two means, against R", ours, 0.0586640709773, 3e-9)
+	expect.Abs(t, "distance of the two means, against R", ours, 0.0586640709773, 3e-9)
 }
 
 func randomShape(r *rand.Rand, n, dim int) [][]float64 {
@@ -154,9 +129,9 @@ func TestFitSimilarityRecoversSimilarity(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			near(t, "scale", got.Scale, s.Scale, 1e-13*s.Scale)
-			nearPoints(t, "rotation", got.Rotation, s.Rotation, 1e-13)
-			nearPoints(t, "translation", [][]float64{got.Translation}, [][]float64{s.Translation}, 1e-12*(1+s.Scale))
+			expect.Abs(t, "scale", got.Scale, s.Scale, 1e-13*s.Scale)
+			expect.Abs(t, "rotation", got.Rotation, s.Rotation, 1e-13)
+			expect.Abs(t, "translation", [][]float64{got.Translation}, [][]float64{s.Translation}, 1e-12*(1+s.Scale))
 			rigid := s
 			rigid.Scale = 1
 			if got, err = FitSimilarity(shape, rigid.Apply(shape), KeepSize()); err != nil {
@@ -165,7 +140,7 @@ func TestFitSimilarityRecoversSimilarity(t *testing.T) {
 			if got.Scale != 1 {
 				t.Errorf("KeepSize: scale %g", got.Scale)
 			}
-			nearPoints(t, "rotation with KeepSize", got.Rotation, s.Rotation, 1e-13)
+			expect.Abs(t, "rotation with KeepSize", got.Rotation, s.Rotation, 1e-13)
 		}
 	}
 }
@@ -197,7 +172,7 @@ func TestFitSimilarityIsBest(t *testing.T) {
 			for c, row := range s.Rotation {
 				q.SetRow(c, row)
 			}
-			near(t, "determinant", mat.Det(q), 1, 1e-13)
+			expect.Abs(t, "determinant", mat.Det(q), 1, 1e-13)
 			best := squares(s.Apply(shape), target)
 			for range 20 {
 				near := s
@@ -236,20 +211,20 @@ func TestShapeDistanceOfTriangles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, "equilateral to flat", d, math.Pi/4, 1e-14)
+		expect.Abs(t, "equilateral to flat", d, math.Pi/4, 1e-14)
 	}
 	d, err := ShapeDistance(equilateral, mirror)
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "equilateral to its mirror image", d, math.Pi/2, 1e-14)
+	expect.Abs(t, "equilateral to its mirror image", d, math.Pi/2, 1e-14)
 	// A small distance keeps its digits: height h → h(1+ε) is at ρ ≈ ε/2 on that sphere.
 	const epsilon = 1e-9
 	d, err = ShapeDistance(equilateral, [][]float64{{0, 0}, {1, 0}, {0.5, h * (1 + epsilon)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "a small distance", d, epsilon/2, 1e-15)
+	expect.Abs(t, "a small distance", d, epsilon/2, 1e-15)
 }
 
 func TestShapeDistanceIsAMetricOfShapes(t *testing.T) {
@@ -265,8 +240,8 @@ func TestShapeDistanceIsAMetricOfShapes(t *testing.T) {
 		for range 20 {
 			a, b, c := randomShape(r, 5, dim), randomShape(r, 5, dim), randomShape(r, 5, dim)
 			ab := distance(a, b)
-			near(t, "symmetry", distance(b, a), ab, 1e-13)
-			near(t, "invariance", distance(randomSimilarity(r, dim).Apply(a), randomSimilarity(r, dim).Apply(b)), ab, 1e-12)
+			expect.Abs(t, "symmetry", distance(b, a), ab, 1e-13)
+			expect.Abs(t, "invariance", distance(randomSimilarity(r, dim).Apply(a), randomSimilarity(r, dim).Apply(b)), ab, 1e-12)
 			if ab > distance(a, c)+distance(c, b)+1e-13 {
 				t.Errorf("%d-D: triangle inequality broken", dim)
 			}
@@ -286,10 +261,10 @@ func TestProcrustesOfOneShape(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, "RMS", a.RMS, 0, 1e-13)
-		near(t, "size of the mean", CentroidSize(a.Mean), 1, 1e-14)
+		expect.Abs(t, "RMS", a.RMS, 0, 1e-13)
+		expect.Abs(t, "size of the mean", CentroidSize(a.Mean), 1, 1e-14)
 		for i := range shapes {
-			nearPoints(t, fmt.Sprintf("shape %d of %d", i, len(shapes)), a.Shapes[i], a.Mean, 1e-13)
+			expect.Abs(t, fmt.Sprintf("shape %d of %d", i, len(shapes)), a.Shapes[i], a.Mean, 1e-13)
 		}
 	}
 }
@@ -309,19 +284,19 @@ func TestProcrustesInvariants(t *testing.T) {
 				}
 				size := CentroidSize(a.Mean)
 				if opts == nil {
-					near(t, "size of the mean", size, 1, 1e-14)
+					expect.Abs(t, "size of the mean", size, 1, 1e-14)
 				}
 				sum := 0.0
 				for i, shape := range shapes {
-					nearPoints(t, "transform", a.Transforms[i].Apply(shape), a.Shapes[i], 0)
-					near(t, "centroid", floats.Norm(Centroid(a.Shapes[i]), 2), 0, 1e-13*size)
+					expect.Abs(t, "transform", a.Transforms[i].Apply(shape), a.Shapes[i], 0)
+					expect.Abs(t, "centroid", floats.Norm(Centroid(a.Shapes[i]), 2), 0, 1e-13*size)
 					// The mean of the aligned shapes is the best fit for each: aligning once more turns nothing.
 					s, err := FitSimilarity(a.Shapes[i], a.Mean, opts...)
 					if err != nil {
 						t.Fatal(err)
 					}
 					for c, row := range s.Rotation {
-						near(t, "rotation left over", row[c], 1, 1e-13)
+						expect.Abs(t, "rotation left over", row[c], 1, 1e-13)
 					}
 					want := 0.0
 					if opts == nil {
@@ -331,15 +306,15 @@ func TestProcrustesInvariants(t *testing.T) {
 						}
 						want = math.Sin(rho)
 					} else {
-						near(t, "size kept", CentroidSize(a.Shapes[i]), CentroidSize(shape), 1e-12*size)
+						expect.Abs(t, "size kept", CentroidSize(a.Shapes[i]), CentroidSize(shape), 1e-12*size)
 						for l, p := range a.Shapes[i] {
 							want = math.Hypot(want, floats.Distance(p, a.Mean[l], 2))
 						}
 					}
-					near(t, "distance", a.Distances[i], want, 1e-12*size)
+					expect.Abs(t, "distance", a.Distances[i], want, 1e-12*size)
 					sum += want * want
 				}
-				near(t, "RMS", a.RMS, math.Sqrt(sum/float64(len(shapes))), 1e-12*size)
+				expect.Abs(t, "RMS", a.RMS, math.Sqrt(sum/float64(len(shapes))), 1e-12*size)
 
 				// Where the others lie changes nothing; with sizes kept they may only be moved rigidly.
 				moved := [][][]float64{shapes[0]}
@@ -354,10 +329,10 @@ func TestProcrustesInvariants(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				nearPoints(t, "mean of moved shapes", b.Mean, a.Mean, 1e-12*size)
+				expect.Abs(t, "mean of moved shapes", b.Mean, a.Mean, 1e-12*size)
 				// The frame is that of shape 0.
 				for c, row := range a.Transforms[0].Rotation {
-					near(t, "rotation of shape 0", row[c], 1, 1e-14)
+					expect.Abs(t, "rotation of shape 0", row[c], 1, 1e-14)
 				}
 			})
 		}
@@ -388,26 +363,12 @@ func TestProcrustesRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Procrustes(c.shapes)
-			wantError(t, err, append(c.want, "procrustes")...)
+			expect.Refused(t, err, append(c.want, "procrustes")...)
 			if len(c.shapes) == 2 {
 				_, err = FitSimilarity(c.shapes[0], c.shapes[1])
-				wantError(t, err, "fit a similarity")
+				expect.Refused(t, err, "fit a similarity")
 			}
 		})
-	}
-}
-
-// wantError fails unless err says all of want.
-func wantError(t testing.TB, err error, want ...string) {
-	t.Helper()
-	if err == nil {
-		t.Errorf("no error; want one that says %q", want)
-		return
-	}
-	for _, w := range want {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("the error does not say %q: %v", w, err)
-		}
 	}
 }
 
@@ -419,7 +380,7 @@ func TestScalesOfCoordinates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, "RMS", a.RMS, 0.0499377219311, 1e-12)
+		expect.Abs(t, "RMS", a.RMS, 0.0499377219311, 1e-12)
 		if a, err = Procrustes(shapes, KeepSize()); err != nil {
 			t.Fatal(err)
 		}

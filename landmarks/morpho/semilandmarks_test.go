@@ -3,10 +3,11 @@ package morpho
 import (
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+
+	"anatomy/internal/expect"
 )
 
 func affine(a [][]float64, shift []float64, points [][]float64) [][]float64 {
@@ -43,11 +44,11 @@ func TestSpline(t *testing.T) {
 			t.Fatal(err)
 		}
 		y, shift := scattered(2, 9, dim), []float64{5, -3, 2}[:dim]
-		nearPoints(t, "knots", s.warp(y, x), y, 1e-9)
+		expect.Abs(t, "knots", s.warp(y, x), y, 1e-9)
 		others := scattered(3, 5, dim)
-		nearPoints(t, "affine", s.warp(affine(a, shift, x), others), affine(a, shift, others), 1e-9)
+		expect.Abs(t, "affine", s.warp(affine(a, shift, x), others), affine(a, shift, others), 1e-9)
 		b := s.bending()
-		near(t, "energy of an affine map", bendingEnergy(b, affine(a, shift, x)), 0, 1e-9)
+		expect.Abs(t, "energy of an affine map", bendingEnergy(b, affine(a, shift, x)), 0, 1e-9)
 		energy := bendingEnergy(b, y)
 		if !(energy > 0) {
 			t.Errorf("energy %g", energy)
@@ -56,25 +57,16 @@ func TestSpline(t *testing.T) {
 		if dim == 3 {
 			turned = Similarity{1, [][]float64{{0, -1, 0}, {1, 0, 0}, {0, 0, 1}}, []float64{3, 4, 5}}
 		}
-		near(t, "energy of the turned knots", bendingEnergy(mustSpline(t, turned.Apply(x)).bending(), y)/energy, 1, 1e-9)
+		expect.Abs(t, "energy of the turned knots", bendingEnergy(expect.Must(newSpline(turned.Apply(x))).bending(), y)/energy, 1, 1e-9)
 
 		// The energy of knots f times as large is 1/f² in the plane, 1/f in space.
 		want := []float64{0, 0, 0.01, 0.1}[dim]
-		near(t, "energy and size", bendingEnergy(mustSpline(t, Similarity{10, turned.Rotation, turned.Translation}.Apply(x)).bending(), y)/energy, want, 1e-9)
+		expect.Abs(t, "energy and size", bendingEnergy(expect.Must(newSpline(Similarity{10, turned.Rotation, turned.Translation}.Apply(x))).bending(), y)/energy, want, 1e-9)
 	}
 	line := [][]float64{{0, 0}, {1, 1}, {2, 2}, {3, 3}}
 	if _, err := newSpline(line); err == nil {
 		t.Error("a spline through points on a line")
 	}
-}
-
-func mustSpline(t *testing.T, x [][]float64) *spline {
-	t.Helper()
-	s, err := newSpline(x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // comb is fixed landmarks 0, 2, 4, … with a semi-landmark half-way between neighbours.
@@ -114,7 +106,7 @@ func TestSlide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nearPoints(t, "bending energy", got, true_, 1e-8)
+		expect.Abs(t, "bending energy", got, true_, 1e-8)
 
 		shape := displaced(scattered(5, len(reference), dim), semi, 0)
 		got, err = Slide(shape, reference, semi, ProcrustesDistance)
@@ -124,12 +116,12 @@ func TestSlide(t *testing.T) {
 		for _, s := range semi {
 			u := floats.SubTo(make([]float64, dim), shape[s.After], shape[s.Before])
 			off := floats.SubTo(make([]float64, dim), got[s.Point], reference[s.Point])
-			near(t, "what is left along the tangent", floats.Dot(u, off)/floats.Norm(u, 2), 0, 1e-9)
+			expect.Abs(t, "what is left along the tangent", floats.Dot(u, off)/floats.Norm(u, 2), 0, 1e-9)
 			moved := floats.SubTo(make([]float64, dim), got[s.Point], shape[s.Point])
-			near(t, "the way is along the tangent", math.Abs(floats.Dot(u, moved)), floats.Norm(u, 2)*floats.Norm(moved, 2), 1e-7)
+			expect.Abs(t, "the way is along the tangent", math.Abs(floats.Dot(u, moved)), floats.Norm(u, 2)*floats.Norm(moved, 2), 1e-7)
 		}
 		for l := 0; l < len(shape); l += 2 {
-			nearPoints(t, "fixed landmark", got[l:l+1], shape[l:l+1], 0)
+			expect.Abs(t, "fixed landmark", got[l:l+1], shape[l:l+1], 0)
 		}
 	}
 	// A circle slides round itself: the energy leaves that way open.
@@ -141,7 +133,7 @@ func TestSlide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nearPoints(t, "circle", got, circle, 1e-9)
+	expect.Abs(t, "circle", got, circle, 1e-9)
 }
 
 func TestProcrustesSliding(t *testing.T) {
@@ -164,12 +156,12 @@ func TestProcrustesSliding(t *testing.T) {
 	if !out.Converged {
 		t.Errorf("not converged in %d turns", out.Iterations)
 	}
-	bending := mustSpline(t, before.Mean).bending()
+	bending := expect.Must(newSpline(before.Mean)).bending()
 	for i, e := range out.Energies {
 		if was := bendingEnergy(bending, before.Shapes[i]); e > 1e-8*was+1e-12 && i > 0 {
 			t.Errorf("shape %d: energy %g, before sliding %g", i, e, was)
 		}
-		nearPoints(t, "Transforms of Slid", out.Transforms[i].Apply(out.Slid[i]), out.Shapes[i], 1e-12)
+		expect.Abs(t, "Transforms of Slid", out.Transforms[i].Apply(out.Slid[i]), out.Shapes[i], 1e-12)
 	}
 
 	// Real outlines: fewer tangential differences, landmark 0 of each stays in its place.
@@ -186,7 +178,7 @@ func TestProcrustesSliding(t *testing.T) {
 		t.Errorf("root mean square distance %g after sliding, %g before", slid.RMS, raw.RMS)
 	}
 	for i := range mice {
-		nearPoints(t, "fixed landmark", slid.Slid[i][:1], mice[i][:1], 1e-9)
+		expect.Abs(t, "fixed landmark", slid.Slid[i][:1], mice[i][:1], 1e-9)
 	}
 }
 
@@ -212,8 +204,6 @@ func TestSlideErrors(t *testing.T) {
 			return err
 		}(),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want an error with %q, got %v", want, err)
-		}
+		expect.Refused(t, err, want)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"anatomy/internal/expect"
 )
 
 const notebook = `package main
@@ -162,20 +164,14 @@ func TestKeep(t *testing.T) {
 func TestKeepRefuses(t *testing.T) {
 	path := write(t, notebook)
 	line := lineOf(t, notebook, `nb.Keep("kept"`)
-	refuse := func(err error, words string) {
-		t.Helper()
-		if err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("got %v, want an error with %q", err, words)
-		}
-	}
 	_, err := keep(path, line, "k", func() (struct{ A, b int }, error) { panic("computed in vain") })
-	refuse(err, "field b is not exported")
+	expect.Refused(t, err, "field b is not exported")
 	_, err = keep(path, line, "k", func() ([]func(), error) { panic("computed in vain") })
-	refuse(err, "type func() cannot be stored")
+	expect.Refused(t, err, "type func() cannot be stored")
 	_, err = keep(path, line, "k", func() (map[string]error, error) { panic("computed in vain") })
-	refuse(err, "type error cannot be stored")
+	expect.Refused(t, err, "type error cannot be stored")
 	_, err = keep(path, line, "k", func() ([]*int, error) { return []*int{nil}, nil })
-	refuse(err, "nil")
+	expect.Refused(t, err, "nil")
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "kept", "*")); len(left) != 0 {
 		t.Errorf("refused values left %v", left)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
@@ -76,31 +77,17 @@ func TestNumbers(t *testing.T) {
 	if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
 		t.Fatal(err)
 	}
-	compare := func(what string, got, want []float64, tolerance float64) {
-		t.Helper()
-		if len(got) != len(want) {
-			t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
-		}
-		worst, size := 0.0, 0.0
-		for i := range want {
-			worst, size = math.Max(worst, math.Abs(got[i]-want[i])), math.Max(size, math.Abs(want[i]))
-		}
-		t.Logf("%s: %.1g of %.3g", what, worst, size)
-		if !(worst <= tolerance*size) {
-			t.Errorf("%s: the error is %v of %v", what, worst, size)
-		}
-	}
 	if len(got.Path) != len(g.Path) {
 		t.Fatalf("%d shapes, want %d", len(got.Path), len(g.Path))
 	}
 	for k := range g.Path {
-		compare("path", got.Path[k], flat(g.Path[k]), 1e-6)
-		compare("momenta", got.Momenta[k], flat(g.Momenta[k]), 1e-6)
+		expect.Rel(t, "path", got.Path[k], flat(g.Path[k]), 1e-6)
+		expect.Rel(t, "momenta", got.Momenta[k], flat(g.Momenta[k]), 1e-6)
 	}
-	compare("velocity", got.Velocity, flat(g.Velocity), 1e-6)
-	compare("length", []float64{got.Length}, []float64{g.Length}, 1e-6)
-	compare("momentum of the logarithm", got.Found, flat(g.Momentum), 1e-6)
-	compare("carried points", got.Carried, flat(carried[len(carried)-1]), 1e-4) // the midpoint rule of 50 steps
+	expect.Rel(t, "velocity", got.Velocity, flat(g.Velocity), 1e-6)
+	expect.Rel(t, "length", got.Length, g.Length, 1e-6)
+	expect.Rel(t, "momentum of the logarithm", got.Found, flat(g.Momentum), 1e-6)
+	expect.Rel(t, "carried points", got.Carried, flat(carried[len(carried)-1]), 1e-4) // the midpoint rule of 50 steps
 }
 
 func flat(q [][]float64) (out []float64) {

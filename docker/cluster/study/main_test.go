@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"anatomy/internal/expect"
 	"anatomy/landmarks/morpho"
 )
 
@@ -104,9 +105,7 @@ func TestKilledAndResumed(t *testing.T) {
 	if err := os.Remove(file(many, 6)); err != nil && !os.IsNotExist(err) { // should the kill have come too late
 		t.Fatal(err)
 	}
-	if err := study([]string{"collect", "-out", many}); err == nil || !strings.Contains(err.Error(), "results are missing") {
-		t.Errorf("collected before the end: %v", err)
-	}
+	expect.Refused(t, study([]string{"collect", "-out", many}), "results are missing")
 	run(t, "register", "-data", data, "-out", many)
 	run(t, "collect", "-out", many)
 	same(t, contents(t, many), contents(t, one))
@@ -132,9 +131,7 @@ func TestBootstrap(t *testing.T) {
 	if means := contents(t, one); means["result_000000.json"] == strings.Replace(means["result_000001.json"], `"Number": 1`, `"Number": 0`, 1) {
 		t.Error("two samples are the same")
 	}
-	if err := study(args(one, "-seed", "2")); err == nil || !strings.Contains(err.Error(), "other data or settings") {
-		t.Errorf("a folder of another study: %v", err)
-	}
+	expect.Refused(t, study(args(one, "-seed", "2")), "other data or settings")
 }
 
 func TestWrongUse(t *testing.T) {
@@ -151,9 +148,7 @@ func TestWrongUse(t *testing.T) {
 		"no such file":       {"register", "-out", out, "-data", data + "x"},
 		"\"extra\" is no op": {"register", "-out", out, "-data", data, "extra"},
 	} {
-		if err := study(args); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, want %q", args, err, want)
-		}
+		expect.Refused(t, study(args), want)
 	}
 	if left, _ := os.ReadDir(out); len(left) > 0 {
 		t.Errorf("wrong use left %v", left)
