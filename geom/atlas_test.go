@@ -6,7 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 func TestSingularMetricIsAnError(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
-	"anatomy/internal/expect"
 )
 
 // The first conjugate point of a geodesic of the unit sphere is its antipode, of the outer equator of a torus, where the curvature

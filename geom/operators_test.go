@@ -7,9 +7,9 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/linalg"
 	"anatomy/geom/manifold"
-	"anatomy/internal/expect"
 )
 
 func last(x *Node) *Node { return Squeeze(SliceAxis(x, -1, AxisRange(-1)), -1) }

@@ -10,9 +10,9 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
-	"anatomy/internal/expect"
 )
 
 // circle samples the circle of latitude θ from the pole in stereographic coordinates, from longitude 0 to φ.

@@ -9,7 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/kernels"
 )
 

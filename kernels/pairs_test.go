@@ -7,8 +7,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
-	"anatomy/internal/expect"
-	"anatomy/internal/kept"
+	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/geomtest/kept"
 	"anatomy/kernels"
 	"anatomy/kernels/native"
 )

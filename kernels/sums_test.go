@@ -11,8 +11,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/linalg"
-	"anatomy/internal/expect"
 	"anatomy/kernels"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/framebundle"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
-	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )

@@ -9,8 +9,8 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
-	"anatomy/internal/expect"
 )
 
 // Reverse mode through 10,000 steps of 39 landmarks raises the process's peak memory by less than 300 MB, and the

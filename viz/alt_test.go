@@ -6,7 +6,7 @@ import (
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 func TestAlt(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 // spikes is a layer as a third party would write it.

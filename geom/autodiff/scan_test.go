@@ -7,7 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 // unrolled is the loop that Scan stands for, written out: no While, GoMLX's own reverse mode.

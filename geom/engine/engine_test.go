@@ -17,7 +17,7 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 func TestCallShapesAndTypes(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gomlx/gomlx/core/graph"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 func TestAvailable(t *testing.T) {

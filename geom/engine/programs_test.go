@@ -10,8 +10,8 @@ import (
 
 	"github.com/gomlx/gomlx/core/graph"
 
-	"anatomy/internal/expect"
-	"anatomy/internal/kept"
+	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/geomtest/kept"
 )
 
 // A second process computes with the programs of the first, bit by bit the same; damaged ones are compiled again. A file that

@@ -11,10 +11,10 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/framebundle"
 	"anatomy/geom/geomtest"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/linalg"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
-	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )

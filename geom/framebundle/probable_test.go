@@ -8,8 +8,8 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/framebundle"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/stochastic"
-	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"

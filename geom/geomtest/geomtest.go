@@ -14,9 +14,9 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
-	"anatomy/internal/expect"
 )
 
 const (

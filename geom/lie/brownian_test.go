@@ -7,10 +7,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/internal/heat"
 	"anatomy/geom/lie"
 	"anatomy/geom/stochastic"
-	"anatomy/internal/expect"
 )
 
 func each(z [][]float64, f func(z []float64) float64) []float64 {

@@ -14,9 +14,9 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/lie"
 	"anatomy/geom/linalg"
-	"anatomy/internal/expect"
 )
 
 func TestMain(m *testing.M) { geomtest.Main(m) }

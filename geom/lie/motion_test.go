@@ -10,12 +10,12 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/lie"
 	"anatomy/geom/linalg"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
-	"anatomy/internal/expect"
 )
 
 func end(points [][]float64) []float64 { return points[len(points)-1] }

@@ -8,7 +8,7 @@ import (
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 // Derivatives of every function of a symmetric positive definite matrix, up to the third.

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/engine"
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 func flat(m [][]float64) []float64 {

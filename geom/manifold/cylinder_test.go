@@ -6,8 +6,8 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
-	"anatomy/internal/expect"
 )
 
 func TestCylinder(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
-	"anatomy/internal/expect"
 )
 
 func TestEllipsoid(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
-	"anatomy/internal/expect"
 )
 
 func TestHeisenberg(t *testing.T) {

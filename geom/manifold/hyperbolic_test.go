@@ -8,8 +8,8 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
-	"anatomy/internal/expect"
 )
 
 func TestHyperbolic(t *testing.T) {

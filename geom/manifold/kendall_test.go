@@ -9,8 +9,8 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
-	"anatomy/internal/expect"
 )
 
 var (

@@ -8,7 +8,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest"
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 func TestMain(m *testing.M) { geomtest.Main(m) }

@@ -8,9 +8,9 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
-	"anatomy/internal/expect"
 )
 
 func TestTorus(t *testing.T) {

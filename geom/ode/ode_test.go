@@ -8,8 +8,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
-	"anatomy/internal/expect"
 )
 
 // A field that depends on t, with the solution y = (sin(t + t²), e^{−t²/2} + y_1): all orders must survive the time

@@ -8,8 +8,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
-	"anatomy/internal/expect"
 )
 
 // sinhEquation has y = sinh(a(t) w), a = cos t, as its solution in Stratonovich's calculus; the state is (y, w):

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/solve"
-	"anatomy/internal/expect"
 )
 
 // each makes a System of one function with its derivative, for systems that differ by their number b.

@@ -8,10 +8,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/internal/heat"
 	"anatomy/geom/manifold"
 	"anatomy/geom/stochastic"
-	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )

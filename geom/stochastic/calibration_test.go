@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/stochastic"
-	"anatomy/internal/expect"
 )
 
 // Simulation-based calibration (S. Talts et al., 2018) of the likelihood: location and time are drawn from a prior, a point

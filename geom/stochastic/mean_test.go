@@ -9,10 +9,10 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/internal/heat"
 	"anatomy/geom/manifold"
 	"anatomy/geom/stochastic"
-	"anatomy/internal/expect"
 )
 
 // In flat space the diffusion mean is the mean, T the mean squared distance over d, and the likelihood that of a normal

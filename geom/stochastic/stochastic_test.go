@@ -12,12 +12,12 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/internal/heat"
 	"anatomy/geom/linalg"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/geom/stochastic"
-	"anatomy/internal/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/mesh"
 )
 

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 // The published table of the heads of salamanders (geomorph's procD.lm, species * site; Collyer, Sekora and Adams 2015).

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/internal/replace"
 	"anatomy/landmarks/internal/text"
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 // The outlines of seven mice are out of order: six run back upon themselves on a straight line, and that of mouse 16 folds a little.

@@ -3,7 +3,7 @@ package morpho
 import (
 	"testing"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 // The nearest of (0,0), (3,4), (3,5) are 5, 1 and 1 away; the order does not matter, and space is as good as the plane.

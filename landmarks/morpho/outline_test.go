@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 var square = [][]float64{{0, 0}, {2, 0}, {2, 2}, {0, 2}}

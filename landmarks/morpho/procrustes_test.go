@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 // complexMean is the full Procrustes mean of shapes in the plane in closed form: the eigenvector of the greatest eigenvalue of

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 const notebook = `package main

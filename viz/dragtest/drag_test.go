@@ -10,7 +10,7 @@ import (
 
 	"github.com/dop251/goja"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/morpho"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 // Repeat is text n times.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 )
 
 // A pipe without a writer is refused at once; opening it would wait.

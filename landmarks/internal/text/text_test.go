@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"anatomy/internal/expect"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/internal/bomb"
 )
 
