@@ -23,7 +23,7 @@ type Geodesic[P Point] struct {
 	Iterations int     // of Log: evaluations of Exp plus Newton steps
 	Status     Status  // of Log: Converged where γ(1) is y to the tolerance of Log
 	// Conjugate is the time in (0, 1] of the first point conjugate to Start, +Inf if there is none. Up to that time no curve close
-	// by is shorter. It is 0 if Log did not search for conjugate points: it does so only on an Atlas without closed forms, and
+	// by is shorter. It is 0 if Log did not search for conjugate points: it does so in up to 8 dimensions, without closed forms, and
 	// not from a guess.
 	Conjugate float64
 }

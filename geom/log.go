@@ -29,9 +29,11 @@ type Regulariser interface {
 // the best geodesic found is returned all the same, and the error is nil: see Geodesic.Err. It is an error if a point is off the
 // manifold, if the metric is singular at x or y, and, where a chart or closed form shows it, if y is in the cut locus of x.
 //
-// The geodesic is a shortest one if y is not far beyond the injectivity radius. On an Atlas without closed forms Log also
-// searches in other directions, if the first search fails or its geodesic has a conjugate point, beyond which it cannot be a
-// shortest one. It returns the shortest geodesic found, and Geodesic.Conjugate says whether that one has a conjugate point too.
+// The geodesic is a shortest one if y is not far beyond the injectivity radius. In up to 8 dimensions and without closed forms Log
+// searches on if the first search fails, if its geodesic has a conjugate point, beyond which it cannot be a shortest one, or if
+// another curve from x to y is shorter, the straight line of a chart. It then relaxes such lines and curves that it makes of
+// geodesics drawn from x and from y, in directions all around, to geodesics with these ends, and returns the shortest that it finds.
+// Geodesic.Conjugate says whether that one has a conjugate point too.
 func (s *Space[P]) Log(x, y P) (*Geodesic[P], error) {
 	gs, err := s.LogAll([]P{x}, []P{y})
 	if err != nil {
@@ -189,7 +191,7 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 		return nil, err
 	}
 	// A guess says which of the geodesics is wanted.
-	if IsAtlas(s.M) && guess == nil {
+	if guess == nil && s.M.Dim() <= fanned {
 		if err := l.shorten(roots); err != nil {
 			return nil, err
 		}

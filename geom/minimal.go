@@ -1,15 +1,19 @@
 package geom
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
@@ -98,60 +102,212 @@ func (s *Space[P]) conjugate(z, v []Vec) ([]float64, error) {
 	return first, nil
 }
 
-// shorten searches again, from other velocities, where no root was found or its geodesic has a conjugate point. It replaces roots
-// by shorter ones and stores the times of their conjugate points.
+// fanned is the largest dimension in which Log asks whether a geodesic is a shortest one: a number of geodesics drawn from a point
+// covers the directions of few dimensions only, and conjugate points cost as many flows as there are dimensions.
+const fanned = 8
+
+// shorten replaces roots by shorter ones and stores the times of their conjugate points. It searches where no root was found, where
+// its geodesic has a conjugate point and where the geodesic is longer than a curve with the same ends.
 func (l *logarithm) shorten(roots []*solve.Root) error {
-	velocities := func(roots []*solve.Root) [][]float64 {
-		return each(roots, func(r *solve.Root) []float64 { return r.X })
-	}
 	s := l.space
-	times, err := s.conjugate(l.x, velocities(roots))
+	velocities := func() [][]float64 { return each(roots, func(r *solve.Root) []float64 { return r.X }) }
+	times, err := s.conjugate(l.x, velocities())
 	if err != nil {
 		return err
 	}
+	lengths, err := s.lengths(l.x, velocities())
+	if err != nil {
+		return err
+	}
+	curves, err := s.lines(l.x, l.y)
+	if err != nil {
+		return err
+	}
+	changed := false
 	for i, r := range roots {
 		if l.task.Stopped() {
 			break
 		}
-		if r.Status == Converged && times[i] > 1 {
-			continue
-		}
-		guess, err := l.starts(l.x[i], l.y[i], r.X)
-		if err != nil {
-			return err
-		}
-		all := func(z Vec) []Vec { return each(guess, func(Vec) Vec { return z }) }
-		other := &logarithm{space: s, task: l.task, x: all(l.x[i]), y: all(l.y[i]), mu: make([]float64, len(guess))}
-		found, err := other.search(guess, true)
-		if err != nil {
-			return err
-		}
-		found = append([]*solve.Root{r}, found...)
-		lengths, err := s.lengths(append(all(l.x[i]), l.x[i]), velocities(found))
-		if err != nil {
-			return err
-		}
-		best := 0
-		for k, f := range found {
-			if f.Status == Converged && (found[best].Status != Converged || lengths[k] < lengths[best]*(1-1e-9)) {
-				best = k
+		reach := math.Inf(1)
+		for k := range 2 {
+			if length := curves.Vector(k)[i]; length < reach { // NaN where a chart does not hold the other end
+				reach = length
 			}
 		}
-		if best == 0 {
-			continue
+		if r.Status == Converged {
+			// The lengths of curves have errors of a thousandth.
+			if times[i] > 1 && lengths[i] <= reach*(1+1e-3) {
+				continue
+			}
+			reach = min(reach, lengths[i])
 		}
-		found[best].Iterations += r.Iterations
-		found[best].Norm *= l.scale[i] / other.scale[best-1]
-		roots[i] = found[best]
-		// As many as before, so that nothing is compiled again.
-		again, err := s.conjugate(l.x, velocities(roots))
+		better, err := l.fan(i, reach, r)
 		if err != nil {
 			return err
 		}
-		times[i] = again[i]
+		if better != nil {
+			better.Iterations += r.Iterations
+			roots[i], changed = better, true
+		}
+	}
+	if changed {
+		if times, err = s.conjugate(l.x, velocities()); err != nil {
+			return err
+		}
 	}
 	l.conjugate = times
 	return nil
+}
+
+// fan searches for a geodesic of pair i that is shorter than reach, the length of root r or of a curve. Curves from x to y are
+// relaxed to geodesics with fixed ends: the straight lines of curves, and those rays of a fan of geodesics from x which come
+// closest to y, with a last step to it. Shooting polishes what comes out. It returns nil if that finds nothing shorter.
+func (l *logarithm) fan(i int, reach float64, r *solve.Root) (*solve.Root, error) {
+	const rays, tried = 32, 6 // from either end
+	s := l.space
+	if math.IsInf(reach, 0) {
+		return nil, nil
+	}
+	x, y, n := l.x[i], l.y[i], len(l.x[i])
+	repeat := func(z Vec, n int) []Vec { return slices.Repeat([]Vec{z}, n) }
+	random := rand.New(rand.NewPCG(1, uint64(n)))
+	drawn := make([]Vec, 2*rays)
+	for k := range drawn {
+		drawn[k] = make(Vec, n)
+		for j := range drawn[k] {
+			drawn[k][j] = random.NormFloat64()
+		}
+	}
+	from, to := append(repeat(x, rays), repeat(y, rays)...), append(repeat(y, rays), repeat(x, rays)...)
+	out, err := s.call("fan", func(in []*Node) []*Node {
+		at := At(s.M, in[0])
+		v := at.Enter(Vector, in[2])
+		v = at.Leave(Vector, Mul(v, ExpandAxes(Div(in[3], Norm(at.Manifold, at.X, v)), -1)))
+		path := Path(s.M, Geodesics, s.method, s.steps, ode.State{at.Z, flatAt(s.M, at.Z, v)}, Covector)[0]
+		here := At(s.M, path)
+		hop := Norm(here.Manifold, here.X, Sub(here.Coordinates(BroadcastPrefix(in[1], s.steps+1)), here.X))
+		return []*Node{TransposeAllDims(path, 1, 0, 2), TransposeAllDims(hop, 1, 0)}
+	}, from, to, drawn, slices.Repeat([]float64{1.05 * reach}, 2*rays))
+	if err != nil {
+		return nil, err
+	}
+	curves, err := s.lines([]Vec{x}, []Vec{y})
+	if err != nil {
+		return nil, err
+	}
+	nodes := [][]Vec{curves.Array3(2)[0], curves.Array3(3)[0]}
+	for end := range 2 {
+		type ray struct {
+			path   []Vec
+			last   int     // the step from which it is closest to the other end
+			length float64 // up to there and on to that end
+		}
+		fan := make([]ray, rays)
+		for k := range fan {
+			f := ray{out.Array3(0)[end*rays+k], 0, math.Inf(1)}
+			shortest := math.Inf(1)
+			for t, hop := range out.Matrix(1)[end*rays+k] {
+				if hop < shortest { // NaN where the chart does not hold the other end
+					shortest, f.last, f.length = hop, t, hop+1.05*reach*float64(t)/float64(s.steps)
+				}
+			}
+			fan[k] = f
+		}
+		slices.SortFunc(fan, func(a, b ray) int { return cmp.Compare(a.length, b.length) })
+		for _, f := range fan[:tried] {
+			curve := make([]Vec, segments+1)
+			for j := range curve[:segments] {
+				curve[j] = f.path[j*f.last/(segments-1)]
+			}
+			curve[segments] = to[end*rays]
+			if end == 1 {
+				slices.Reverse(curve)
+			}
+			nodes = append(nodes, curve)
+		}
+	}
+	guess, err := s.relaxed(nodes)
+	if err != nil {
+		return nil, err
+	}
+	many := len(guess)
+	other := &logarithm{space: s, task: l.task, x: repeat(x, many), y: repeat(y, many), mu: make([]float64, many)}
+	found, err := other.search(guess, true)
+	if err != nil {
+		return nil, err
+	}
+	lengths, err := s.lengths(other.x, each(found, func(r *solve.Root) []float64 { return r.X }))
+	if err != nil {
+		return nil, err
+	}
+	var best *solve.Root
+	shortest := math.Inf(1)
+	if r.Status == Converged {
+		shortest = reach * (1 - 1e-9)
+	}
+	for k, f := range found {
+		if f.Status == Converged && lengths[k] < shortest {
+			best, shortest = f, lengths[k]
+			best.Norm *= l.scale[i] / other.scale[k]
+		}
+	}
+	return best, nil
+}
+
+// segments is how many chords a curve has when it is relaxed.
+const segments = 16
+
+// relaxed takes curves, [segments + 1] points each, close to geodesics with the same ends, and returns their velocities at the
+// start. In the chart at a point x_i that has the coordinates 0 a geodesic fulfils, with Δ = (x_{i+1} − x_{i−1})/2 and up to terms of
+// fourth order,
+//
+//	x_{i+1} + x_{i−1} + Γ(Δ, Δ) = 0.
+//
+// These equations are solved by relaxation, every second point at once, over-relaxed by a factor ω.
+func (s *Space[P]) relaxed(curves [][]Vec) ([]Vec, error) {
+	const sweeps, omega = 80, 1.5
+	out, err := s.call("relaxed", func(in []*Node) []*Node {
+		points := TransposeAllDims(in[0], 1, 0, 2)
+		part := func(x *Node, from, to int) *Node { return SliceAxis(x, 0, AxisRange(from, to)) }
+		inner := points.Shape().Clone()
+		inner.Dimensions[0] = segments - 1
+		number := Iota(points.Graph(), shapes.Make(dtypes.Int32, inner.Dimensions...), 0)
+		final, _ := autodiff.Scan(2*sweeps, func(k *Node, carry, _ []*Node) (next, y []*Node) {
+			z := carry[0]
+			before, here, after := part(z, 0, segments-1), part(z, 1, segments), part(z, 2, segments+1)
+			at := At(s.M, here)
+			a, b := Sub(at.Coordinates(before), at.X), Sub(at.Coordinates(after), at.X)
+			delta := MulScalar(Sub(b, a), 0.5)
+			step := MulScalar(Add(Add(a, b), Christoffel(at.Manifold, at.X, delta, delta)), omega/2)
+			moved := at.Moved(Add(at.X, step)).Z
+			moved = Where(IsZero(ModScalar(Add(number, BroadcastToShape(k, number.Shape())), 2)), moved, here)
+			return []*Node{Concatenate([]*Node{part(z, 0, 1), moved, part(z, segments, segments+1)}, 0)}, nil
+		}, []*Node{points}, nil)
+		points = final[0]
+		node := func(i int) *Node { return Squeeze(part(points, i, i+1), 0) }
+		at := At(s.M, node(0))
+		first, second := Sub(at.Coordinates(node(1)), at.X), Sub(at.Coordinates(node(2)), at.X)
+		return []*Node{at.Leave(Vector, MulScalar(Sub(MulScalar(first, 4), second), segments/2))}
+	}, curves)
+	if err != nil {
+		return nil, err
+	}
+	return out.Matrix(0), nil
+}
+
+// lines returns the lengths of two curves from x to y and their points, [segments + 1] each: the straight lines in the charts at x
+// and at y. Where there is one chart, both are the same.
+func (s *Space[P]) lines(x, y []Vec) (engine.Values, error) {
+	return s.call("lines", func(in []*Node) []*Node {
+		line := func(x, y *Node) (length, points *Node) {
+			at := At(s.M, x)
+			path := Add(BroadcastPrefix(at.X, segments+1), times(segments, Sub(at.Coordinates(y), at.X)))
+			return CurveLength(at.Manifold, path), TransposeAllDims(at.Point(path), 1, 0, 2)
+		}
+		there, forwards := line(in[0], in[1])
+		back, backwards := line(in[1], in[0])
+		return []*Node{there, back, forwards, Reverse(backwards, 1)}
+	}, x, y)
 }
 
 // lengths returns ‖v_i‖_g at z_i.
@@ -164,40 +320,4 @@ func (s *Space[P]) lengths(z, v []Vec) ([]float64, error) {
 		return nil, err
 	}
 	return out.Vector(0), nil
-}
-
-// starts returns velocities from which to search for other geodesics from z to y: the velocity v of one, rotated in planes that
-// contain it. The planes are random, with a fixed seed.
-func (l *logarithm) starts(z, y, v Vec) ([]Vec, error) {
-	const planes = 5
-	random := rand.New(rand.NewPCG(1, uint64(len(v))))
-	drawn := make([]Vec, planes)
-	for k := range drawn {
-		drawn[k] = make(Vec, len(v))
-		for j := range v {
-			drawn[k][j] = random.NormFloat64()
-		}
-	}
-	if floats.Norm(v, 2) == 0 { // nothing was found
-		drawn = append(drawn, floats.SubTo(make(Vec, len(z)), y, z))
-	}
-	_, tangent, err := l.space.project(z, drawn)
-	if err != nil {
-		return nil, err
-	}
-	if len(tangent) > planes {
-		v, tangent = tangent[planes], tangent[:planes]
-	}
-	size := floats.Norm(v, 2)
-	var out []Vec
-	for k, w := range tangent {
-		floats.AddScaled(w, -floats.Dot(w, v)/math.Max(size*size, math.SmallestNonzeroFloat64), v) // orthogonal to v in the ambient space
-		angle := math.Pi * float64(k+1) / (planes + 1)
-		floats.Scale(size/math.Max(floats.Norm(w, 2), math.SmallestNonzeroFloat64), w)
-		for _, sign := range []float64{-1, 1} {
-			turned := floats.ScaleTo(make(Vec, len(v)), 0.8*math.Cos(angle), v)
-			out = append(out, floats.AddScaledTo(make(Vec, len(v)), turned, 0.8*sign*math.Sin(angle), w))
-		}
-	}
-	return out, nil
 }
