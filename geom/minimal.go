@@ -163,7 +163,7 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 // relaxed to geodesics with fixed ends: the straight lines of curves, and those rays of a fan of geodesics from x which come
 // closest to y, with a last step to it. Shooting polishes what comes out. It returns nil if that finds nothing shorter.
 func (l *logarithm) fan(i int, reach float64, r *solve.Root) (*solve.Root, error) {
-	const rays, tried = 32, 6 // from either end
+	const rays, tried = 48, 9 // from either end
 	s := l.space
 	if math.IsInf(reach, 0) {
 		return nil, nil
@@ -255,7 +255,7 @@ func (l *logarithm) fan(i int, reach float64, r *solve.Root) (*solve.Root, error
 }
 
 // segments is how many chords a curve has when it is relaxed.
-const segments = 16
+const segments = 32
 
 // relaxed takes curves, [segments + 1] points each, close to geodesics with the same ends, and returns their velocities at the
 // start. In the chart at a point x_i that has the coordinates 0 a geodesic fulfils, with Δ = (x_{i+1} − x_{i−1})/2 and up to terms of
@@ -265,7 +265,7 @@ const segments = 16
 //
 // These equations are solved by relaxation, every second point at once, over-relaxed by a factor ω.
 func (s *Space[P]) relaxed(curves [][]Vec) ([]Vec, error) {
-	const sweeps, omega = 80, 1.5
+	const sweeps, omega = 100, 1.7
 	out, err := s.call("relaxed", func(in []*Node) []*Node {
 		points := TransposeAllDims(in[0], 1, 0, 2)
 		part := func(x *Node, from, to int) *Node { return SliceAxis(x, 0, AxisRange(from, to)) }
