@@ -282,10 +282,10 @@ nb.Must(engine.Run(long, 1.0))"""
                 reply = self.client.inspect(code, cursor_pos=code.index(at) + len(at) - 1, reply=True, timeout=30)["content"]
                 self.assertTrue(reply["found"])
                 self.assertIn(words, reply["data"]["text/markdown"])
-        for code, at in {'fmt.Println("a word")': 16, "// a word": 5, "x = = 1": 3, 'morpho.Read("my.csv")': 18}.items():
+        for code, at in {"unknown": 3, 'fmt.Println("a word")': 16, "// a word": 5, "x = = 1": 3, 'morpho.Read("my.csv")': 18}.items():
             with self.subTest(code):
                 reply = self.client.inspect(code, cursor_pos=at, reply=True, timeout=30)["content"]
-                self.assertEqual((reply["status"], reply["found"]), ("ok", False), reply["data"])
+                self.assertEqual((reply["status"], reply["found"], reply["data"]), ("ok", False, {}))
 
     def test_help_is_of_this_project(self):
         texts = []
