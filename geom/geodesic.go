@@ -127,7 +127,7 @@ func (s *Space[P]) geodesic(what string, out engine.Values, err error) (*Geodesi
 	if err != nil {
 		return nil, err
 	}
-	velocity, path := out.Vector(2), out.Matrix(0)
+	velocity, path, momenta := out.Vector(2), out.Matrix(0), out.Matrix(1)
 	if i, bad := notFinite(velocity); bad {
 		return nil, fmt.Errorf("%s: coordinate %d of the velocity is %g: the metric is singular at the starting point", what, i, velocity[i])
 	}
@@ -135,6 +135,10 @@ func (s *Space[P]) geodesic(what string, out engine.Values, err error) (*Geodesi
 		if i, bad := notFinite(q); bad {
 			return nil, fmt.Errorf("%s: the geodesic diverges at step %d of %d (coordinate %d is %g): it is too fast for the step, leaves the chart or meets a singular metric; use more steps or a shorter vector",
 				what, k, s.steps, i, q[i])
+		}
+		if i, bad := notFinite(momenta[k]); bad {
+			return nil, fmt.Errorf("%s: at step %d of %d the metric is singular in double precision (coordinate %d of the momentum is %g): take a shorter vector",
+				what, k, s.steps, i, momenta[k][i])
 		}
 	}
 	if m, ok := s.M.(Bounded); ok {
@@ -144,7 +148,7 @@ func (s *Space[P]) geodesic(what string, out engine.Values, err error) (*Geodesi
 			}
 		}
 	}
-	g := &Geodesic[P]{Path: s.Points(path), Momenta: s.Points(out.Matrix(1)), Velocity: s.Point(velocity), Length: out.Scalar(3), Drift: out.Scalar(4)}
+	g := &Geodesic[P]{Path: s.Points(path), Momenta: s.Points(momenta), Velocity: s.Point(velocity), Length: out.Scalar(3), Drift: out.Scalar(4)}
 	g.Start, g.End, g.Momentum = g.Path[0], g.Path[s.steps], g.Momenta[0]
 	if !(g.Drift <= worstDrift) {
 		return nil, fmt.Errorf("%s: %d steps of %s are too few: the energy of the geodesic changes by %.2g %% on the way, at most %g %% is taken for an error of integration; use more steps (geom.Integrator) or a shorter vector",

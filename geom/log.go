@@ -43,7 +43,7 @@ func (s *Space[P]) Log(x, y P) (*Geodesic[P], error) {
 	if err != nil {
 		return nil, err
 	}
-	g.Residual, g.Iterations, g.Status, g.Conjugate = gs[0].Residual, gs[0].Iterations, gs[0].Status, gs[0].Conjugate
+	g.Length, g.Residual, g.Iterations, g.Status, g.Conjugate = gs[0].Length, gs[0].Residual, gs[0].Iterations, gs[0].Status, gs[0].Conjugate
 	return g, nil
 }
 
@@ -80,6 +80,9 @@ func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 		return nil, err
 	}
 	velocities, momenta, lengths := out.Matrix(0), out.Matrix(1), out.Vector(2)
+	if l.length != nil {
+		lengths = l.length
+	}
 	gs := make([]*Geodesic[P], len(x))
 	for i, r := range roots {
 		if k, bad := notFinite(momenta[i]); bad {
@@ -105,6 +108,7 @@ type logarithm struct {
 	distance []float64 // |Exp_x(v) − y| at the last evaluation
 
 	conjugate []float64 // times of conjugate points, where they were looked for
+	length    []float64 // of closed forms: that of the product with the momentum is less exact
 }
 
 // gap returns the residual of the end point of a geodesic from z, as a tangent vector at z: the coordinates of the end point in
@@ -138,6 +142,9 @@ func (l *logarithm) end(z, w, mu *Node) *Node {
 // search returns the roots, started at 0, or at a guess where its residual is smaller; if anew, always at the guess.
 func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	s := l.space
+	if m, ok := s.M.(ClosedForms); ok {
+		return l.closed(m)
+	}
 	out, err := s.call("Log, start", func(in []*Node) []*Node {
 		start, apart := gap(s.M, in[0], in[1], in[0])
 		return []*Node{start, apart}
@@ -159,9 +166,6 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 		}
 		floats.Scale(l.scale[i], f)
 		roots[i] = solve.NewRoot(make([]float64, len(f)), f, 1e-10*apart[i]+1e-13*floats.Norm(l.y[i], 2))
-	}
-	if m, ok := s.M.(ClosedForms); ok {
-		return roots, l.closed(m, roots, apart)
 	}
 	eq := solve.System{Residual: l.residual, Derivative: l.derivative}
 	if guess != nil {
@@ -203,27 +207,38 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	return roots, nil
 }
 
-// closed takes the roots from a closed form.
-func (l *logarithm) closed(m ClosedForms, roots []*solve.Root, apart []float64) error {
+// closed takes the roots from a closed form. Where the chart centred at an end does not reach the other, as one of hyperbolic
+// space to a distance of 37, the numbers that stand for points say alone how far these are from each other.
+func (l *logarithm) closed(m ClosedForms) ([]*solve.Root, error) {
 	out, err := l.space.call("Log, closed form", func(in []*Node) []*Node {
 		v := m.Log(in[0], in[1])
-		_, distance := gap(l.space.M, in[0], in[1], m.Exp(in[0], v))
-		return []*Node{v, distance}
+		end := m.Exp(in[0], v)
+		away := func(z *Node) *Node { return Sqrt(ReduceSum(Square(Sub(z, in[1])), -1)) }
+		_, distance := gap(l.space.M, in[0], in[1], end)
+		direct := away(end)
+		distance = Where(IsFinite(distance), Min(distance, direct), direct)
+		at := At(l.space.M, in[0])
+		return []*Node{v, distance, Norm(at.Manifold, at.X, at.Enter(Vector, v)), away(in[0])}
 	}, l.x, l.y)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l.distance = out.Vector(1)
+	apart := out.Vector(3)
+	l.distance, l.length = out.Vector(1), out.Vector(2)
+	roots := make([]*solve.Root, len(l.x))
 	for i, v := range out.Matrix(0) {
-		if _, bad := notFinite(v); bad {
-			return cutLocus(i)
+		if math.IsInf(apart[i], 1) {
+			return nil, fmt.Errorf("pair %d: the points are too far apart, or the numbers that stand for them too large, for double precision", i)
 		}
-		roots[i].X = v
+		if _, bad := notFinite(v); bad {
+			return nil, cutLocus(i)
+		}
+		roots[i] = &solve.Root{X: v, Done: true}
 		if !(l.distance[i] <= onManifold*apart[i]+1e-12*floats.Norm(l.y[i], 2)) {
 			roots[i].Status = Stalled
 		}
 	}
-	return nil
+	return roots, nil
 }
 
 func cutLocus(pair int) error {

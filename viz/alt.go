@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode"
 )
 
 // Alt returns the alternative text of a drawing, for readers who do not see it: what Show and Save take, in words. It
-// names the title, every layer with what the legend says of it, and the range of the axes. Show sends it with the picture
-// as plain text; SVG and HTML files hold it.
+// names the title, every layer with what the legend says of it, the range of the axes, and letters for which boxes are drawn,
+// since the font lacks them. Show sends it with the picture as plain text; SVG and HTML files hold it.
 func Alt(drawings ...Drawing) (string, error) {
 	s, err := sheetOf(drawings)
 	if err != nil {
@@ -17,8 +18,37 @@ func Alt(drawings ...Drawing) (string, error) {
 	return s.alt(), nil
 }
 
-// alt describes the panels one after the other, and what they share.
+// alt describes the sheet, and says once which letters are drawn as boxes.
 func (s *sheet) alt() string {
+	text := readable(s.description())
+	drawn := text
+	for _, p := range s.panels {
+		for _, m := range p.scene.marks {
+			drawn += readable(m.text)
+		}
+	}
+	if letters := lacking(drawn); len(letters) > 0 {
+		names := strings.Join(letters[:min(len(letters), 10)], " ")
+		if len(letters) > 10 {
+			names += " …"
+		}
+		text += " A box □ stands for a letter that the font lacks: " + names + "."
+	}
+	return text
+}
+
+// readable is a text without what XML cannot hold.
+func readable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '□'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "□"))
+}
+
+// description describes the panels one after the other, and what they share.
+func (s *sheet) description() string {
 	if a, ok := s.extra.(*animation); ok {
 		return a.alt()
 	}
@@ -48,7 +78,7 @@ func (s *sheet) title() string {
 			out = append(out, p.scene.title)
 		}
 	}
-	return strings.Join(out, "; ")
+	return readable(strings.Join(out, "; "))
 }
 
 func (s *scene) alt() string {

@@ -2,6 +2,7 @@ package viz
 
 import (
 	"encoding/xml"
+	"strings"
 	"testing"
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
@@ -49,5 +50,51 @@ func TestAlt(t *testing.T) {
 	}
 	if file.Role != "img" || file.Title != "(a) <b>" || file.Desc != s.alt() || data.Data[protocol.MIMETextPlain] != s.alt() {
 		t.Errorf("the SVG holds %q and %q", file.Title, file.Desc)
+	}
+}
+
+// Names of any letters are drawn, as far as the font has the letters; the alternative text has all of them, and says what a box
+// stands for.
+func TestNamesOfAnyLetters(t *testing.T) {
+	q := [][]float64{{0, 0}, {10, 0}, {0, 5}}
+	for name, letters := range map[string]string{
+		"頭蓋骨 1": "頭 蓋 骨", "🐭": "🐭", "ℵ₀ и é": "ℵ", "👨\u200d👩\ufe0f": "👨 👩", "two\nlines\a": "", "a\xffb": "", "plain": "", "\u202egnp.exe": "",
+		"一二三四五六七八九十百": "一 二 三 四 五 六 七 八 九 十 …",
+	} {
+		values := []float64{1, 2, 3}
+		for kind, drawing := range map[string]Drawing{
+			"label": Outline(q).Label(name), "title": Fig(Outline(q)).Title(name), "axis": Fig(Series(values, values)).XLabel(name),
+			"unit": Fig(Outline(q)).Unit(name), "quantity": Points(q).ColorBy(name, values...), "panels": Row(Fig(Outline(q).Label(name)), Fig(Points(q).Label(name))),
+			"slider": Slider(name, values, func(int) *Figure { return Fig(Outline(q)) }),
+		} {
+			s, err := drawing.sheet()
+			if err != nil {
+				t.Errorf("%s %q: %v", kind, name, err)
+				continue
+			}
+			data, err := s.bundle()
+			if err != nil {
+				t.Errorf("%s %q: %v", kind, name, err)
+				continue
+			}
+			var file struct {
+				Title string `xml:"title"`
+				Desc  string `xml:"desc"`
+			}
+			if err := xml.Unmarshal([]byte(data.Data[protocol.MIMEImageSVG].(string)), &file); err != nil {
+				t.Errorf("%s %q: %v", kind, name, err)
+			}
+			want := ""
+			if letters != "" {
+				want = " A box □ stands for a letter that the font lacks: " + letters + "."
+			}
+			if got := file.Desc; !strings.HasSuffix(got, want) || strings.Count(got, "stands for") != min(1, len(letters)) {
+				t.Errorf("%s %q: %s, want at the end %q", kind, name, got, want)
+			}
+		}
+	}
+	width := func(s string) float64 { return walk(s, sans(8, 0), nil) }
+	if width("骨") != width("□") || width("日\ufe0f") != width("□") || width("a") == width("□") {
+		t.Error("what is drawn of a letter that the font lacks is no box")
 	}
 }

@@ -32,13 +32,13 @@
 // together 17 cm: one and two columns of a journal; text has the sizes that journals ask for. The legend takes a corner in
 // which nothing is drawn, or stands beneath the axes; what all panels have in common stands once beneath them. Arrows too
 // short or too long to read are scaled by a round factor, which the legend states. Text is drawn as outlines, so that a
-// file needs no fonts. In SVG and PDF a figure of thousands of marks is an image between vector axes. Pictures are drawn on
+// file needs no fonts; a letter that the font of figures lacks, as of a name in Japanese, is a box. In SVG and PDF a figure of thousands of marks is an image between vector axes. Pictures are drawn on
 // white; what a reader can move follows a page that is dark. Every picture has an alternative text, see Alt.
 //
 // # Errors
 //
 // Points that are not numbers, empty shapes, sizes and dimensions that do not match, values that are not positive on a
-// logarithmic axis, letters that the font lacks: Save returns an error and writes no file, Show panics with the error. It
+// logarithmic axis: Save returns an error and writes no file, Show panics with the error. It
 // names layer, shape and landmark, counted from 0.
 //
 // # Adding a layer

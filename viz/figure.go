@@ -155,11 +155,6 @@ func (f *Figure) sceneIn(r ranges) (*scene, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
-	for _, s := range []string{f.title, f.xLabel, f.yLabel, f.unit} {
-		if err := checkText(s); err != nil {
-			return nil, err
-		}
-	}
 	layers, err := f.coloured(r)
 	if err != nil {
 		return nil, err

@@ -41,9 +41,6 @@ func (s *slider) sheet() (*sheet, error) {
 	if n := len(s.values); n == 0 || n > maxFrames {
 		return nil, fmt.Errorf("Slider: %d values: give 1 to %d", n, maxFrames)
 	}
-	if err := checkText(s.quantity); err != nil {
-		return nil, fmt.Errorf("Slider: %w", err)
-	}
 	figures := make([]*Figure, len(s.values))
 	for i, v := range s.values {
 		if !finite(v) {

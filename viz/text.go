@@ -3,7 +3,7 @@ package viz
 import (
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 	"unicode"
 
 	"golang.org/x/image/font"
@@ -67,16 +67,36 @@ func scriptOf(r rune) script {
 	return script{letter: r, scale: 1}
 }
 
-// checkText reports a letter that the font cannot draw.
-func checkText(label string) error {
+// glyph returns how a letter is set, with its outline in a font. A letter that the font lacks, as of a name in Japanese, is set as
+// a box; what only changes the letters beside it has no outline, 0.
+func glyph(face *sfnt.Font, r rune) (s script, g sfnt.GlyphIndex, lacks bool) {
 	var buf sfnt.Buffer
+	index := func(r rune) sfnt.GlyphIndex {
+		g, err := face.GlyphIndex(&buf, r)
+		if err != nil {
+			panic(fmt.Sprintf("viz: font: %v", err))
+		}
+		return g
+	}
+	s = scriptOf(r)
+	if g = index(s.letter); g != 0 {
+		return s, g, false
+	}
+	if unicode.In(r, unicode.M, unicode.Cf) {
+		return s, 0, false
+	}
+	return scriptOf('□'), index('□'), true
+}
+
+// lacking returns the letters of a text for which boxes are drawn, each once.
+func lacking(text string) (letters []string) {
 	face := fonts.Lookup(sans(8, font.WeightNormal), vg.Points(8)).Face
-	for _, r := range label {
-		if g, err := face.GlyphIndex(&buf, scriptOf(r).letter); err != nil || g == 0 {
-			return fmt.Errorf("the label %q holds the letter %q (U+%04X), which the font Liberation Sans lacks: write it in other letters", label, r, r)
+	for _, r := range text {
+		if _, _, lacks := glyph(face, r); lacks && !slices.Contains(letters, string(r)) {
+			letters = append(letters, string(r))
 		}
 	}
-	return nil
+	return letters
 }
 
 // walk visits the letters of one line with their script, glyph and position, in ems, and returns the line's width.
@@ -88,10 +108,9 @@ func walk(line string, fnt pfont.Font, visit func(s script, g sfnt.GlyphIndex, x
 	var last sfnt.GlyphIndex
 	lastX, lastScale := 0.0, 0.0
 	for _, r := range line {
-		s := scriptOf(r)
-		g, err := face.GlyphIndex(&buf, s.letter)
-		if err != nil {
-			panic(fmt.Sprintf("viz: font: %v", err))
+		s, g, _ := glyph(face, r)
+		if g == 0 {
+			continue
 		}
 		if unicode.Is(unicode.Mn, r) { // a dot, hat or bar stands over the middle of the letter before it
 			bounds, _, err := face.GlyphBounds(&buf, g, em, font.HintingNone)
@@ -189,5 +208,5 @@ func (h outlines) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
 	}
 }
 
-// Lines splits a label at its line breaks.
-func (outlines) Lines(txt string) []string { return strings.Split(strings.TrimRight(txt, "\n"), "\n") }
+// Lines says that a label has one line.
+func (outlines) Lines(txt string) []string { return []string{txt} }

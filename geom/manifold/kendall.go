@@ -146,7 +146,7 @@ func (c kendallChart) Christoffel(x, u, v *Node) *Node {
 func (m kendall) standard(z *Node) *Node { return linalg.MatVec(m.helmert(z), z) }
 func (m kendall) pairs(y *Node) *Node    { return linalg.MatVec(linalg.T(m.helmert(y)), y) }
 
-var unitSphere = constantCurvature{k: 1}
+var unitSphere sphere
 
 // Exp is cos θ z + sin θ/θ v, θ = |v|: a great circle in the sphere of configurations, along which these do not rotate.
 func (m kendall) Exp(z, v *Node) *Node { return unitSphere.Exp(z, v) }
@@ -165,7 +165,7 @@ func (m kendall) Log(z, y *Node) *Node {
 func (m kendall) Transport(z, v, w *Node) *Node {
 	z, v, w = m.standard(z), m.standard(v), m.standard(w)
 	s := dot(v, v)
-	along := scale(MulScalar(Square(unitSphere.sine(MulScalar(s, 0.25))), 0.5), v)
-	along = Add(along, scale(unitSphere.sine(s), z))
+	along := scale(MulScalar(Square(sine(1, MulScalar(s, 0.25))), 0.5), v)
+	along = Add(along, scale(sine(1, s), z))
 	return m.pairs(Sub(w, alongComplex(along, turned90(along), v, turned90(v), w)))
 }

@@ -64,3 +64,22 @@ func TestSPDDistance(t *testing.T) {
 	expect.Refused(t, expect.Error(s.Log(one, []float64{1, 0.1, 0, 0, 1, 0, 0, 0, 1})), "Space.Project")                     // a matrix that is not symmetric
 	expect.Refused(t, expect.Error(s.Exp(one, []float64{0, 1, 0, 0, 0, 0, 0, 0, 0})), "not tangent")                         // a vector that is not symmetric
 }
+
+// Where numbers underflow or overflow on the way, matrices would be singular: that is said, and no cut locus.
+func TestSPDOutOfRange(t *testing.T) {
+	s := geom.On(manifold.SPD(2))
+	one := []float64{1, 0, 0, 1}
+	for v, fine := range map[float64]bool{-800: false, -745: false, -720: false, 720: false, 800: false, -600: true, 600: true, -300: true, 300: true} {
+		g, err := s.Exp(one, []float64{v, 0, 0, 0})
+		if (err == nil) != fine {
+			t.Errorf("Exp(%g): %v, %v", v, g, err)
+		}
+		if err == nil && math.Abs(math.Log(g.End[0])-v) > 1e-10 {
+			t.Errorf("Exp(%g): %v", v, g.End)
+		}
+	}
+	for _, large := range [][]float64{{1e200, 0, 0, 1}, {1e300, 0, 0, 1}} {
+		_, err := s.Log(one, large)
+		expect.Refused(t, err, "too large, for double precision")
+	}
+}

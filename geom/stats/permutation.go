@@ -169,6 +169,9 @@ func (r *run) permutationTest(all [][]float64, n int, statistic Statistic, permu
 	if c.Statistic, err = observed(order); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
+	if !finite(c.Statistic) {
+		return nil, fmt.Errorf("%s: the %s is %g: the numbers are too large, take another unit", r.Name, statistic, c.Statistic)
+	}
 	extreme := 0
 	for k := range permutations {
 		if r.Report(geom.Progress{Iteration: k, Total: permutations, Objective: c.Statistic}) {

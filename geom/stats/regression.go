@@ -62,13 +62,8 @@ func (r *run) regress(t []float64, samples [][]float64, w []float64) (*Regressio
 			return nil, fmt.Errorf("%s: time %d is %g", r.Name, i, v)
 		}
 	}
-	origin := floats.Dot(w, t)
-	scale := 0.0 // standard deviation of the times
-	for i := range t {
-		scale += w[i] * (t[i] - origin) * (t[i] - origin)
-	}
-	scale = math.Sqrt(scale)
-	if !(scale > 1e-12*math.Abs(origin)) {
+	origin, scale, standard := standardised(t, w)
+	if scale == 0 {
 		return nil, fmt.Errorf("%s: all times are %g, which determines no slope", r.Name, origin)
 	}
 	first := *r
@@ -83,8 +78,7 @@ func (r *run) regress(t []float64, samples [][]float64, w []float64) (*Regressio
 	}
 	f := &fit{run: r, samples: samples, weights: w, freePoint: true, variance: mean.Variance,
 		model: model{p: mean.Point, m: [][]float64{make([]float64, len(mean.Point))}}}
-	for i := range t {
-		s := (t[i] - origin) / scale
+	for i, s := range standard {
 		f.s = append(f.s, []float64{s})
 		floats.AddScaled(f.m[0], w[i]*s, mean.Momenta[i])
 	}
@@ -103,10 +97,16 @@ func (r *run) regress(t []float64, samples [][]float64, w []float64) (*Regressio
 	if err != nil {
 		return nil, err
 	}
-	momentum := floats.ScaleTo(make([]float64, len(f.p)), 1/scale, f.m[0])
-	g, err := r.space.Shoot(f.p, momentum)
+	g, err := r.space.Shoot(f.p, f.m[0])
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
+	}
+	for _, v := range [][]float64{g.Velocity, g.Momentum} {
+		for k := range v {
+			if v[k] /= scale; !finite(v[k]) {
+				return nil, fmt.Errorf("%s: coordinate %d of the velocity is %g by the unit of the times, whose standard deviation is %g: take another unit", r.Name, k, v[k], scale)
+			}
+		}
 	}
 	out := &Regression[geom.Vec]{Origin: origin, Point: f.p, Velocity: g.Velocity, Momentum: g.Momentum, Fitted: f.points,
 		Iterations: found.Iterations, Status: found.Status}
@@ -137,6 +137,38 @@ func (r *run) regress(t []float64, samples [][]float64, w []float64) (*Regressio
 		out.Status = geom.Cancelled
 	}
 	return out, nil
+}
+
+// standardised returns the weighted mean of times, rounded, their standard deviation from there, and what lies between them
+// in units of this. Differences are taken before anything is rounded to the size of the times, and squares of numbers
+// around 1: times may be days of any calendar, in any unit. The deviation is 0 where all that have weight are equal.
+func standardised(t, w []float64) (origin, scale float64, standard []float64) {
+	_, exponent := math.Frexp(floats.Norm(t, math.Inf(1)))
+	first := 0
+	for w[first] == 0 {
+		first++
+	}
+	small := func(t float64) float64 { return math.Ldexp(t, -exponent) }
+	centre, equal := small(t[first]), true
+	for i := range t {
+		centre += w[i] * (small(t[i]) - small(t[first]))
+		equal = equal && (w[i] == 0 || t[i] == t[first])
+	}
+	if equal {
+		return t[first], 0, nil
+	}
+	origin = math.Ldexp(centre, exponent)
+	size := 0.0
+	for i := range t {
+		standard = append(standard, small(t[i])-centre)
+		size = max(size, math.Abs(standard[i]))
+	}
+	for i, s := range standard {
+		scale += w[i] * (s / size) * (s / size)
+	}
+	scale = size * math.Sqrt(scale)
+	floats.Scale(1/scale, standard)
+	return origin, math.Ldexp(scale, exponent), standard
 }
 
 // String says what the regression is in one line.

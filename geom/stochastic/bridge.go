@@ -57,7 +57,7 @@ func (b *Bridges[P]) String() string {
 // x to v that crosses the cut locus.
 type Likelihood struct {
 	Log           float64 // log p_T(x, v)
-	StandardError float64 // of Log, from the spread of the weights
+	StandardError float64 // of Log, from the spread of the weights; NaN of one path, which has none
 	EffectiveSize float64 // (Σ w)²/Σ w², the number of paths of equal weight of the same value; below about 30 Log and StandardError are unreliable
 }
 
@@ -108,8 +108,8 @@ func estimate(logWeights []float64) Likelihood {
 	for _, l := range logWeights {
 		squares += math.Exp(2 * (l - total))
 	}
-	variance := math.Max(squares-1/n, 0) // of the normalised weights around 1/n
-	return Likelihood{Log: total - math.Log(n), StandardError: math.Sqrt(variance * n / math.Max(n-1, 1)), EffectiveSize: 1 / squares}
+	variance := math.Max(squares-1/n, 0) // of the normalised weights around 1/n; 0/0 below is NaN
+	return Likelihood{Log: total - math.Log(n), StandardError: math.Sqrt(variance * n / (n - 1)), EffectiveSize: 1 / squares}
 }
 
 // runBridges returns the log weights of N bridges to each of J ends, [J·N], those of one end together, and, if keep, the paths,

@@ -139,35 +139,64 @@ func (p Process[P]) run(r *Run, paths bool) (out engine.Values, dw [][][]float64
 		for _, part := range start {
 			y = append(y, forPaths(n, part))
 		}
-		y = append(y, ReduceSum(ZerosLike(y[0]), -1))
-		method := counting(m, dynamics, scheme, kinds, params)
+		for range watched {
+			y = append(y, ReduceSum(ZerosLike(y[0]), -1))
+		}
+		method := watching(m, dynamics, scheme, kinds, params)
 		if !paths {
 			end := ode.Integrate(nil, method, z, y)
-			return []*Node{end[0], end[len(end)-1]}
+			return append([]*Node{end[0]}, end[len(end)-watched:]...)
 		}
 		path := ode.IntegratePath(nil, method, z, y)
-		finite := path[len(path)-1]
-		return []*Node{Transpose(path[0], 0, 1), Squeeze(SliceAxis(finite, 0, AxisRange(-1)), 0)}
+		out := []*Node{Transpose(path[0], 0, 1)}
+		for _, sum := range path[len(path)-watched:] {
+			out = append(out, Squeeze(SliceAxis(sum, 0, AxisRange(-1)), 0))
+		}
+		return out
 	}, args...)
 	if err != nil {
 		return nil, nil, err
 	}
-	for k, steps := range out.Vector(1) {
+	for k, steps := range out.Vector(3) {
 		if i := int(steps); i < r.Steps {
 			return nil, nil, fmt.Errorf("%s: path %d diverges at step %d of %d (time %.4g of %.4g): the steps are too long, or it leaves the chart; use more steps or a shorter time",
 				p.Name, k, i+1, r.Steps, r.Time*float64(i+1)/float64(r.Steps), r.Time)
 		}
 	}
+	if before, same := floats.Sum(out.Vector(1)), floats.Sum(out.Vector(2)); before > worstChange*same {
+		return nil, nil, fmt.Errorf("%s: the steps are too long: over one the metric of the chart changes by a factor of %.3g in the mean, at most %g is taken for small; use more steps or a shorter time",
+			p.Name, before/same, float64(worstChange))
+	}
 	return out, dw, nil
 }
 
-// counting takes steps of a process; the last part of the state counts those after which the others were finite, [N].
-func counting(m geom.Manifold, dynamics Dynamics, scheme ode.Scheme, kinds []geom.Kind, params []*Node) ode.Method {
+// worstChange is by how much the metric of a chart may change over a step dx, in the mean with weights |dx|² over all steps and
+// paths. A step of a scheme has the metric of its start, where at its end |dx|² is |dx|²/ρ or ρ|dx|²: 1/ρ has the mean
+//
+//	Σ min(|dx|²_g(x + dx), |dx|⁴_g(x)/|dx|²_g(x + dx)) / Σ |dx|²_g(x).
+//
+// On S^n it is (1 + |dx|²/4)⁻², so that steps of 2 radii are the limit. Only an Atlas is watched: what its charts show depends on
+// them, not on the manifold alone.
+const worstChange = 4
+
+const watched = 3 // sums over the steps at the end of a state of watching, [N]: both of worstChange, and the number of finite states
+
+// watching takes steps of a process.
+func watching(m geom.Manifold, dynamics Dynamics, scheme ode.Scheme, kinds []geom.Kind, params []*Node) ode.Method {
 	return ode.NewMethod(scheme.Name, scheme.Order, func(_ ode.Equation, t, dt, dw *Node, y ode.State) ode.State {
-		count := y[len(y)-1]
+		moving, sums := y[:len(y)-watched], y[len(y)-watched:]
+		before, same := sums[0], sums[1]
 		next := geom.InChart(m, kinds, func(at geom.Local, y ode.State) ode.State {
-			return scheme.Step(dynamics.Equation(at, params), t, dt, dw, y)
-		}, y[:len(y)-1])
+			end := scheme.Step(dynamics.Equation(at, params), t, dt, dw, y)
+			if geom.IsAtlas(m) {
+				dx := Sub(end[0], y[0])
+				first, last := geom.Inner(at.Manifold, y[0], dx, dx), geom.Inner(at.Manifold, end[0], dx, dx)
+				still := IsZero(last)
+				least := Min(last, Div(Square(first), Where(still, OnesLike(last), last)))
+				before, same = Add(before, first), Add(same, Where(still, last, least))
+			}
+			return end
+		}, moving)
 		var finite *Node
 		for _, part := range next {
 			axes := []int{-1}
@@ -181,7 +210,7 @@ func counting(m geom.Manifold, dynamics Dynamics, scheme ode.Scheme, kinds []geo
 				finite = LogicalAnd(finite, ok)
 			}
 		}
-		return append(next, Add(count, ConvertDType(finite, count.DType())))
+		return append(next, before, same, Add(sums[2], ConvertDType(finite, dt.DType())))
 	})
 }
 

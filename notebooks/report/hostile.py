@@ -26,7 +26,7 @@ HTML = ["<script>alert('name')</script>", '<img src=x onerror="alert(1)">', '<sv
         '<a href="javascript:alert(4)">click</a>', '[click](javascript:alert(5))', "![](SECRET)", '<iframe src="SECRET"></iframe>', '<style>*{display:none}</style>']
 TEX = ["A$x$B", "$\\input{SECRET}$", "$$\\nonsense$$", "`x`{=html}", "x{.c onclick=\"alert(6)\"}", '`#read("SECRET")`{=typst}', '#read("SECRET") "q" \\', "*a* _b_ ~~c~~ | d",
        "日本 🐭 é", "100 % [^1]", "\u202egnp.exe", "-x", "# heading", ":::"]
-# What a notebook may do with names, apart from drawing them.
+# What a notebook may do with names.
 ALL = '''%%
 data := nb.Data(morpho.GorillaSkulls(), morpho.Read)
 for _, name := range data.Names() {
@@ -34,6 +34,7 @@ for _, name := range data.Names() {
 	nb.True("name "+nb.Text(name), true)
 	nb.Check("name "+nb.Text(name), 1, 2, 0.5)
 }
+viz.Show(viz.Fig(viz.Outline(data.Specimens[0].Points).Label(strings.Join(data.Names(), " "))).Title(data.Names()[8]))
 fmt.Println(data.Names())'''
 
 

@@ -306,7 +306,7 @@ def today():
 @contextlib.contextmanager
 def manifest():
     """What lies in REPORTS by this program: {name: source of the study}. Whoever has it is alone there."""
-    REPORTS.resolve().mkdir(parents=True, exist_ok=True)
+    os.makedirs(os.path.realpath(REPORTS), exist_ok=True)
     with open(REPORTS / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         file = REPORTS / MANIFEST
@@ -348,6 +348,14 @@ def publish(folder, study, whole):
                     (REPORTS / f"{name}{suffix}").unlink(missing_ok=True)
                 del entries[name]
         return pages
+
+
+def keep(folder):
+    """Takes the reports of a run out of its folder, to one that stays; returns this."""
+    kept = tempfile.mkdtemp(dir=HOME, prefix="reports-")
+    for f in [*folder.glob("*.html"), *folder.glob("*.pdf")]:
+        os.replace(f, f"{kept}/{f.name}")
+    return kept
 
 
 def takes(fact, study):
@@ -413,7 +421,10 @@ async def run(known, study, whole, check, timeout, authors=()):
                 report.write_checks(entries, said, folder / "checks.html")
                 report.write_index(entries, " · ".join([said["date"]] + [f"{n} {v}" for n, v in said["provenance"]]), folder / "index.html")
             if not check:
-                pages = publish(folder, study, whole)
+                try:
+                    pages = publish(folder, study, whole)
+                except OSError as e:
+                    raise Failure(f"the reports cannot be put into {REPORTS}: {e}; they are in {keep(folder)}")
                 print("reports:", REPORTS / "index.html" if whole else ", ".join(str(p) for p in pages if p.stem != "packages"))
         marked = sum(bool(m and m.marked) for m in made)
         print(f"{len(made) - failed} passed, {failed} failed" + (f", {marked} with checks that are false" if marked else ""))
@@ -443,6 +454,12 @@ def main():
         args.data = pathlib.Path(os.environ["DATA"]) if os.environ.get("DATA") else None
         args.set, args.authors = [os.environ.get("SET", "")], os.environ.get("AUTHORS", "")
         args.notebook = [pathlib.Path(p) for word in shlex.split(os.environ.get("NOTEBOOKS", "")) for p in sorted(glob.glob(word)) or [word]]
+    for file in args.notebook + ([args.data] if args.data else []):
+        try:
+            if not file.is_file():
+                sys.exit(f"{file}: {'not a regular file' if file.exists() else 'no such file'}")
+        except OSError as e:
+            sys.exit(f"{file}: {e.strerror}")
     paths = [p.resolve() for p in args.notebook] or sorted(NOTEBOOKS.glob("*.ipynb"))
     if args.strip:
         for path, nb, _ in with_outputs(paths):
@@ -454,9 +471,6 @@ def main():
             os.replace(new, path)
             print(f"stripped {path.name}")
         return
-    for file in paths + ([args.data] if args.data else []):
-        if not file.is_file():
-            sys.exit(f"{file}: {'not a regular file' if file.exists() else 'no such file'}")
     if not paths:
         print(f"no notebooks in {NOTEBOOKS}")
         return

@@ -134,6 +134,24 @@ class Runner(unittest.TestCase):
             self.assertIn(line, printed.getvalue())
         self.assertRegex(page, '<p class="false">\\s*✗ side &lt;b&gt;: got 2, want 1 ± 0.5')
 
+    def test_drawn_names_of_any_letters(self):
+        # The font of figures has no Japanese: the report is written, and says what the boxes stand for.
+        source = ("%%\ndata := nb.Data(morpho.CorpusCallosum(), morpho.Read)\nfirst := data.Specimens[0]\n"
+                  "viz.Show(viz.Fig(viz.Outline(first.Points).Label(first.Name)).Title(first.Group))")
+        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+            stack.enter_context(unittest.mock.patch.object(run, "REPORTS", pathlib.Path(folder, "reports")))
+            printed = stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            path, data = pathlib.Path(folder, "x.ipynb"), pathlib.Path(folder, "頭蓋骨.csv")
+            nbformat.write(new_notebook(cells=[new_code_cell(source)]), path)
+            data.write_text("specimen,group,x,y\n日本 🐭,群 <b>,0,0\n日本 🐭,群 <b>,1,7\n", encoding="utf-8")
+            status = asyncio.run(run.run(run.facts([path]), run.Study(data), False, False, 60))
+            self.assertEqual(status, run.WRITTEN, printed.getvalue())
+            page = (run.REPORTS / "x--頭蓋骨.html").read_text(encoding="utf-8")
+            self.assertTrue((run.REPORTS / "x--頭蓋骨.pdf").read_bytes().startswith(b"%PDF"))
+        [alt] = re.findall(r'alt="([^"]*)"', page)
+        self.assertIn("群 <b>: outline \"日本 🐭\".", html.unescape(alt))
+        self.assertTrue(alt.endswith("A box □ stands for a letter that the font lacks: 群 日 本 🐭."), alt)
+
     def test_facts(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "x.ipynb")
@@ -248,6 +266,51 @@ class Runner(unittest.TestCase):
         with unittest.mock.patch.object(run, "facts", side_effect=full), unittest.mock.patch.object(sys, "argv", ["run.py"]):
             with self.assertRaisesRegex(SystemExit, "the reports cannot be written: .*No space left"):
                 run.main()
+
+    @contextlib.contextmanager
+    def small_disk(self, size):
+        """A folder on a file system of so many bytes."""
+        with tempfile.TemporaryDirectory() as folder:
+            if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True).returncode:
+                self.skipTest("only root may mount a small file system")
+            try:
+                yield pathlib.Path(folder)
+            finally:
+                subprocess.run(["umount", folder], check=True)
+
+    def test_reports_on_a_full_disk(self):
+        # What was there stays, what was computed is kept elsewhere, and a sentence says where.
+        with self.small_disk(65536) as disk, tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+            stack.enter_context(unittest.mock.patch.object(run, "HOME", pathlib.Path(folder, "home")))
+            stack.enter_context(unittest.mock.patch.object(run, "REPORTS", disk))
+            stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            self.published(disk, {"x.html": "old", "x.pdf": "old"})
+            path = pathlib.Path(folder, "x.ipynb")
+            nbformat.write(new_notebook(cells=[new_code_cell('%%\nfmt.Print("new")')]), path)
+            with self.assertRaisesRegex(run.Failure, f"the reports cannot be put into {disk}: .*No space left on device.*; they are in (.*)") as raised:
+                asyncio.run(run.run(run.facts([path]), run.Study(), False, False, 60))
+            kept = pathlib.Path(str(raised.exception).rsplit(" ", 1)[1])
+            self.assertEqual(sorted(f.name for f in kept.iterdir()), ["packages.html", "x.html", "x.pdf"])
+            self.assertIn("new", (kept / "x.html").read_text())
+            self.assertEqual({f.name: f.read_text() for f in disk.iterdir() if not f.name.startswith(".")}, {"x.html": "old", "x.pdf": "old"})
+            self.assertEqual(sorted(f.name for f in disk.iterdir() if f.name.startswith(".")), [".lock", ".reports.json"])
+            self.assertEqual([f for f in run.HOME.glob("run-*")], [])
+
+    def test_names_that_lead_nowhere(self):
+        # Links that loop, names that are too long or hold a zero: a sentence, not a traceback.
+        with tempfile.TemporaryDirectory() as folder:
+            loop, good = pathlib.Path(folder, "loop"), pathlib.Path(folder, "x.ipynb")
+            loop.symlink_to(loop)
+            nbformat.write(new_notebook(), good)
+            for bad in str(loop), str(loop / "x.csv"), folder + "/" + "a" * 300, folder + "/a\0b", folder, "/dev/zero":
+                for args in [bad], ["--data", bad, str(good)]:
+                    with self.subTest(args), unittest.mock.patch.object(sys, "argv", ["run.py", *args]), self.assertRaises(SystemExit) as ended:
+                        run.main()
+                    self.assertRegex(str(ended.exception.code), re.escape(pathlib.Path(bad).name) + ": (no such file|not a regular file|File name too long)$")
+            for name in "REPORTS", "HOME":
+                with self.subTest(name), unittest.mock.patch.object(run, name, loop), unittest.mock.patch.object(sys, "argv", ["run.py", str(good)]):
+                    with contextlib.redirect_stdout(io.StringIO()), self.assertRaisesRegex(SystemExit, "^the reports cannot be written: .*loop'"):
+                        run.main()
 
     def test_outputs_in_a_file_are_found(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -10,6 +10,9 @@
 // many tasks as one likes. A result depends on the data, the settings and the seed alone, so on processors of one kind
 // the files are the same bit for bit. collect writes a table of them all, and says which are missing.
 //
+// A folder belongs to the study that is there first. A result says of which study and which number it is, with a checksum:
+// what else lies under its name is neither taken for one nor replaced.
+//
 // In a Slurm job array, and in a Kubernetes job with indexed completions and JOB_COMPLETIONS in its environment, tasks
 // need no -task and -tasks.
 package main
@@ -25,6 +28,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -59,6 +63,7 @@ type settings struct {
 	Mismatch float64 // of bootstrap, see stats.Mismatch; 0: exact logarithms
 	Samples  int     // of bootstrap
 	Seed     uint64  // of bootstrap
+	Count    int     // of the results
 }
 
 func study(args []string) error {
@@ -96,6 +101,10 @@ func study(args []string) error {
 		return collect(*out)
 	case *data == "":
 		return errors.New("want -data FILE")
+	case !(s.Width >= 0) || math.IsInf(s.Width, 1):
+		return fmt.Errorf("-width %g: want a positive number, in the unit of the data", s.Width)
+	case !(s.Mismatch >= 0) || math.IsInf(s.Mismatch, 1):
+		return fmt.Errorf("-mismatch %g: want a positive number, or 0", s.Mismatch)
 	case s.Kind == "bootstrap" && s.Samples < 1:
 		return fmt.Errorf("-samples %d: want a positive number", s.Samples)
 	case *tasks < 1 || *task < 0 || *task >= *tasks:
@@ -103,17 +112,18 @@ func study(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	work, count, err := prepare(ctx, &s, *data)
+	work, err := prepare(ctx, &s, *data)
 	if err != nil {
 		return err
 	}
 	if _, err := engine.Backend(); err != nil {
 		return err
 	}
-	if err := claim(*out, s, count); err != nil {
+	id, err := claim(*out, s)
+	if err != nil {
 		return err
 	}
-	return compute(*out, work, *task, *tasks, count)
+	return compute(*out, id, work, *task, *tasks, s.Count)
 }
 
 // number returns the value of an environment variable that a cluster's engine sets.
@@ -126,6 +136,7 @@ func number(name string, otherwise int) int {
 
 // result is one geodesic of register or one mean of bootstrap.
 type result struct {
+	Study              string // whose it is: the checksum of its study.json
 	Number             int
 	Subject, Group     string      `json:",omitempty"`
 	Status             string      // of the Log or the mean
@@ -133,37 +144,86 @@ type result struct {
 	Velocity, Momentum [][]float64 `json:",omitempty"` // at the template
 	Mean               [][]float64 `json:",omitempty"`
 	Variance           float64     // Σ d²/N around the mean
+	Checksum           string      // of all this, without the checksum
 }
 
-// prepare reads the data and returns how result number i < count is computed.
-func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*result, error), count int, err error) {
+// text is the content of a result's file.
+func (r result) text() ([]byte, error) {
+	r.Checksum = ""
+	text, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return nil, err
+	}
+	r.Checksum = checksum(text)
+	return json.MarshalIndent(r, "", "\t")
+}
+
+func (r result) write(out string) error {
+	text, err := r.text()
+	if err != nil {
+		return err
+	}
+	return place(file(out, r.Number), text, os.Rename)
+}
+
+func checksum(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
+
+// stored reads result number i of a study. An error other than fs.ErrNotExist says that the file is none.
+func stored(out, id string, i int) (*result, error) {
+	path := file(out, i)
+	have, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var r result
+	err = json.Unmarshal(have, &r)
+	var text []byte
+	switch {
+	case err != nil:
+	case r.Study != id:
+		err = errors.New("it is of another study")
+	case r.Number != i:
+		err = fmt.Errorf("it is result %d of this study", r.Number)
+	default:
+		if text, err = r.text(); err == nil && !bytes.Equal(text, have) {
+			err = errors.New("it was changed since it was written")
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is not result %d of this study: %w; remove it, and the tasks compute it again", path, i, err)
+	}
+	return &r, nil
+}
+
+// prepare reads the data, completes the settings and returns how result number i < Count is computed.
+func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*result, error), err error) {
+	d, err := morpho.Read(file) // which takes regular files only
+	if err != nil {
+		return nil, err
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	s.Data = fmt.Sprintf("%x", sha256.Sum256(text))
-	d, err := morpho.Read(file)
-	if err != nil {
-		return nil, 0, err
-	}
+	s.Data = checksum(text)
 	if err := d.Validate(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	shapes := d.Shapes()
 	var mean [][]float64
 	if s.Aligned {
 		a, err := morpho.Procrustes(shapes, morpho.KeepSize())
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		shapes, mean = a.Shapes, a.Mean
 	} else if mean, err = morpho.Mean(shapes); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	template := mean
 	if s.Template != "" {
 		if _, err := d.Find(s.Template); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		for i, specimen := range d.Specimens {
 			if specimen.Name == s.Template {
@@ -172,11 +232,12 @@ func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*
 		}
 	}
 	width := cmp.Or(s.Width, morpho.MeanSpacing(template, false))
-	if width < 0 {
-		return nil, 0, fmt.Errorf("-width %g: want a positive number", width)
+	if !(width > 0) || math.IsInf(width, 1) {
+		return nil, fmt.Errorf("the mean spacing of the template's landmarks is %g, which is no width of a kernel: want -width", width)
 	}
 	space := landmarks.New(len(template), len(template[0]), kernels.Gaussian(width), geom.Context(ctx))
-	if s.Kind == "register" {
+	if s.Count = s.Samples; s.Kind == "register" {
+		s.Count = len(shapes)
 		return func(i int) (*result, error) {
 			g, err := space.Log(template, shapes[i])
 			if err != nil {
@@ -184,7 +245,7 @@ func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*
 			}
 			return &result{Number: i, Subject: d.Specimens[i].Name, Group: d.Specimens[i].Group, Status: g.Status.String(),
 				Length: g.Length, Residual: g.Residual, Velocity: g.Velocity, Momentum: g.Momentum}, nil
-		}, len(shapes), nil
+		}, nil
 	}
 	options := []stats.Option{}
 	if s.Mismatch != 0 {
@@ -204,53 +265,50 @@ func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*
 			return nil, errors.New("stopped")
 		}
 		return &result{Number: i, Status: m.Status.String(), Residual: m.Residual, Mean: m.Point, Variance: m.Variance}, nil
-	}, s.Samples, nil
+	}, nil
 }
 
-// claim makes the folder of the results, or sees that it is of the same study.
-func claim(out string, s settings, count int) error {
+// claim makes the folder of the results, or sees that it is of the same study, and returns what this is called in results. Of
+// tasks that start together, of whatever studies, one links the whole file to its place, and all see whose it is.
+func claim(out string, s settings) (id string, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return err
+		return "", err
 	}
 	path := filepath.Join(out, "study.json")
-	want, err := json.MarshalIndent(struct {
-		settings
-		Count int
-	}{s, count}, "", "\t")
+	want, err := json.MarshalIndent(s, "", "\t")
 	if err != nil {
-		return err
+		return "", err
+	}
+	if err := place(path, want, os.Link); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
 	}
 	have, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return write(path, want)
-	}
 	if err == nil && !bytes.Equal(have, want) {
 		err = fmt.Errorf("%s is of a study with other data or settings: give it a folder of its own\n%s\nis not\n%s", path, have, want)
 	}
-	return err
+	return checksum(want), err
 }
 
-func compute(out string, work func(i int) (*result, error), task, tasks, count int) error {
+func compute(out, id string, work func(i int) (*result, error), task, tasks, count int) error {
 	var failed []error
 	for i := task; i < count; i += tasks {
-		path := file(out, i)
-		if _, err := os.Stat(path); err == nil {
+		_, err := stored(out, id, i)
+		if err == nil {
 			continue
 		}
-		r, err := work(i)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			failed = append(failed, err)
-			continue
+		if errors.Is(err, fs.ErrNotExist) {
+			var r *result
+			if r, err = work(i); err == nil {
+				r.Study = id
+				if err := r.write(out); err != nil {
+					return err // no room, say: the others would fare no better
+				}
+				fmt.Printf("%d: %s\n", i, r.Status)
+				continue
+			}
 		}
-		text, err := json.MarshalIndent(r, "", "\t")
-		if err != nil {
-			return err
-		}
-		if err := write(path, text); err != nil {
-			return err
-		}
-		fmt.Printf("%d: %s\n", i, r.Status)
+		fmt.Fprintln(os.Stderr, err)
+		failed = append(failed, err)
 	}
 	if len(failed) > 0 {
 		return fmt.Errorf("%d of the results are missing; the first: %w", len(failed), failed[0])
@@ -262,27 +320,24 @@ func file(out string, i int) string { return filepath.Join(out, fmt.Sprintf("res
 
 const part = ".part-" // begins the names of files that are being written
 
-// write puts a file beside its place and renames it.
-func write(path string, text []byte) error {
+// place writes a file beside its place, whole, and has os.Rename or os.Link bring it there.
+func place(path string, text []byte, bring func(from, to string) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), part+"*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // does nothing after the renaming
+	defer os.Remove(f.Name()) // does nothing after a renaming
 	_, err = f.Write(text)
 	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
 	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return bring(f.Name(), path)
 }
 
 // collect writes study.csv, a line for each result, and removes what killed tasks left over.
 func collect(out string) error {
-	var s struct {
-		settings
-		Count int
-	}
+	var s settings
 	text, err := os.ReadFile(filepath.Join(out, "study.json"))
 	if err != nil {
 		return err
@@ -290,28 +345,27 @@ func collect(out string) error {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return fmt.Errorf("%s: %w", filepath.Join(out, "study.json"), err)
 	}
+	if s.Count < 1 {
+		return fmt.Errorf("%s is of no study", filepath.Join(out, "study.json"))
+	}
 	var table bytes.Buffer
 	w := csv.NewWriter(&table)
 	w.Write([]string{"number", "subject", "group", "status", "length", "residual", "variance"})
 	var missing []int
 	for i := range s.Count {
-		text, err := os.ReadFile(file(out, i))
+		r, err := stored(out, checksum(text), i)
 		if errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, i)
 			continue
 		}
-		var r result
-		if err == nil {
-			err = json.Unmarshal(text, &r)
-		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", file(out, i), err)
+			return err
 		}
 		number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 		w.Write([]string{strconv.Itoa(i), r.Subject, r.Group, r.Status, number(r.Length), number(r.Residual), number(r.Variance)})
 	}
 	w.Flush()
-	if err := write(filepath.Join(out, "study.csv"), table.Bytes()); err != nil {
+	if err := place(filepath.Join(out, "study.csv"), table.Bytes(), os.Rename); err != nil {
 		return err
 	}
 	if len(missing) > 0 {

@@ -4,7 +4,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -128,7 +130,7 @@ func TestBootstrap(t *testing.T) {
 		run(t, args(many)...)
 	}
 	same(t, contents(t, many), contents(t, one))
-	if means := contents(t, one); means["result_000000.json"] == strings.Replace(means["result_000001.json"], `"Number": 1`, `"Number": 0`, 1) {
+	if mean := regexp.MustCompile(`(?s)"Mean".*"Variance"`).FindString; mean(contents(t, one)["result_000000.json"]) == mean(contents(t, one)["result_000001.json"]) {
 		t.Error("two samples are the same")
 	}
 	expect.Refused(t, study(args(one, "-seed", "2")), "other data or settings")
@@ -150,6 +152,119 @@ func TestWrongUse(t *testing.T) {
 	} {
 		expect.Refused(t, study(args), want)
 	}
+	if left, _ := os.ReadDir(out); len(left) > 0 {
+		t.Errorf("wrong use left %v", left)
+	}
+}
+
+// Of two studies that start together in one folder, one has it, and the other is told so.
+func TestTwoStudiesAtOnce(t *testing.T) {
+	for range 200 {
+		out := filepath.Join(t.TempDir(), "results")
+		start, errs := make(chan bool), make(chan error, 2)
+		for seed := range 2 {
+			go func() {
+				<-start
+				_, err := claim(out, settings{Kind: "bootstrap", Seed: uint64(seed), Samples: 3, Count: 3})
+				errs <- err
+			}()
+		}
+		close(start)
+		first, second := <-errs, <-errs
+		if first == nil {
+			first, second = second, first
+		}
+		if second != nil || first == nil || !strings.Contains(first.Error(), "other data or settings") {
+			t.Fatalf("want one that has the folder, and one that has not: %v and %v", first, second)
+		}
+		if left := contents(t, out); len(left) != 1 {
+			t.Fatalf("%d files, want the claim alone", len(left))
+		}
+	}
+}
+
+// What lies under a result's name is a result of this study and of this number, whole, or it is refused: by collect, and by a
+// task, which leaves it.
+func TestResultsOfOthers(t *testing.T) {
+	data, out, other := skulls(t, 3), t.TempDir(), t.TempDir()
+	run(t, "register", "-data", data, "-out", out)
+	run(t, "register", "-data", data, "-out", other, "-width", "50")
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	good := read(file(out, 1))
+	for name, c := range map[string]struct{ text, want string }{
+		"empty":             {"", "unexpected end of JSON"},
+		"no result":         {"{}", "of another study"},
+		"no text":           {"null", "of another study"},
+		"cut":               {good[:len(good)/2], "JSON"},
+		"of another study":  {read(file(other, 1)), "of another study"},
+		"of another number": {read(file(out, 2)), "result 2 of this study"},
+		"changed":           {strings.Replace(good, `"Length": `, `"Length": 1`, 1), "changed since it was written"},
+	} {
+		if err := os.WriteFile(file(out, 1), []byte(c.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"collect", "-out", out}, {"register", "-data", data, "-out", out}} {
+			if err := study(args); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), file(out, 1)) {
+				t.Errorf("%s: %s: %v, want %q and the file's name", name, args[0], err, c.want)
+			}
+		}
+		if read(file(out, 1)) != c.text {
+			t.Errorf("%s: somebody else's file was changed", name)
+		}
+	}
+	if err := os.Remove(file(out, 1)); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "register", "-data", data, "-out", out)
+	run(t, "collect", "-out", out)
+	if read(file(out, 1)) != good {
+		t.Error("computed again, the result is another one")
+	}
+}
+
+// No number, no file and no environment makes a panic, an endless wait or a folder.
+func TestNumbersThatAreNone(t *testing.T) {
+	data, out := skulls(t, 3), t.TempDir()
+	refused := func(want string, args ...string) {
+		t.Helper()
+		if err := study(args); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v: %v, want a sentence with %q", args, err, want)
+		}
+	}
+	for _, v := range []string{"NaN", "Inf", "-Inf", "-1", "1e999", "x", ""} {
+		refused("-width", "register", "-out", out, "-data", data, "-width", v)
+		refused("-width", "bootstrap", "-out", out, "-data", data, "-width", v)
+		refused("-mismatch", "bootstrap", "-out", out, "-data", data, "-mismatch", v)
+	}
+	for _, v := range []string{"0", "-1", "NaN", "1.5", "99999999999999999999"} {
+		refused("-samples", "bootstrap", "-out", out, "-data", data, "-samples", v)
+		refused("task", "register", "-out", out, "-data", data, "-tasks", v)
+	}
+	refused("-seed", "bootstrap", "-out", out, "-data", data, "-seed", "-1")
+	refused("task", "register", "-out", out, "-data", data, "-task", "-1")
+	fifo := filepath.Join(t.TempDir(), "pipe.csv")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused("pipe.csv", "register", "-out", out, "-data", fifo)
+	single := filepath.Join(t.TempDir(), "one.csv")
+	if err := os.WriteFile(single, []byte("specimen,x,y\na,0,0\nb,1,7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused("-width", "register", "-out", out, "-data", single, "-align=false")
+	none := t.TempDir()
+	if err := os.WriteFile(filepath.Join(none, "study.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused("no study", "collect", "-out", none)
+	t.Setenv("SLURM_ARRAY_TASK_COUNT", "-3")
+	refused("task", "register", "-out", out, "-data", data)
 	if left, _ := os.ReadDir(out); len(left) > 0 {
 		t.Errorf("wrong use left %v", left)
 	}

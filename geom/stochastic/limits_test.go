@@ -1,0 +1,72 @@
+package stochastic_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"anatomy/geom"
+	"anatomy/geom/manifold"
+	"anatomy/geom/stochastic"
+)
+
+// One path tells nothing of how far its weight is from the mean of all: it has no standard error.
+func TestOnePathHasNoStandardError(t *testing.T) {
+	s := geom.On(manifold.Sphere(2))
+	x, v := []float64{1, 0, 0}, []float64{0, 1, 0}
+	for paths := 1; paths <= 2; paths++ {
+		run := stochastic.Run{Paths: paths, Steps: 10, Seed: 1}
+		b, err := stochastic.Bridge(s, stochastic.Guided, x, v, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := stochastic.LogLikelihood(s, stochastic.Guided, x, [][]float64{v, v}, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range []float64{b.StandardError, l[0].StandardError, l[1].StandardError} {
+			if none := math.IsNaN(e); none != (paths == 1) || e == 0 {
+				t.Errorf("%d paths: standard error %g", paths, e)
+			}
+		}
+	}
+}
+
+// Steps that take what the chart shows of the manifold for all of it are refused, before their means are: on S² motion for a time T
+// has the mean e^{−T} of its start. Where charts unroll a flat manifold steps have any length.
+func TestStepsTooLongForTheChart(t *testing.T) {
+	sphere, ellipsoid, cylinder := geom.On(manifold.Sphere(2)), geom.On(manifold.Ellipsoid(1, 2, 3)), geom.On(manifold.Cylinder(1))
+	x := []float64{1, 0, 0}
+	frame, err := stochastic.Orthonormal(sphere, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range map[string]stochastic.Process[geom.Vec]{
+		"sphere": stochastic.Brownian(sphere, x), "development": stochastic.Development(sphere, x, frame...), "ellipsoid": stochastic.Brownian(ellipsoid, x),
+	} {
+		for T, fine := range map[float64]bool{1e4: false, 100: false, 5: true, 1: true} {
+			run := stochastic.Run{Paths: 500, Steps: 10, Time: T, Seed: 3}
+			sample, err := p.Sample(run)
+			if refused := err != nil && strings.Contains(err.Error(), "the steps are too long"); refused == fine {
+				t.Errorf("%s, 10 steps for T = %g: %v", name, T, err)
+			}
+			if name == "sphere" && fine {
+				mean := 0.0
+				for _, z := range sample {
+					mean += z[0] / 500
+				}
+				if math.Abs(mean-math.Exp(-T)) > 0.1 {
+					t.Errorf("10 steps for T = %g: mean %g, want %g", T, mean, math.Exp(-T))
+				}
+			}
+			if run.Paths = 1; T == 1e4 {
+				if _, err := p.Paths(run); err == nil {
+					t.Errorf("%s, 10 steps of one path for T = %g are taken", name, T)
+				}
+			}
+		}
+	}
+	if _, err := stochastic.Brownian(cylinder, x).Sample(stochastic.Run{Paths: 3, Steps: 10, Time: 1e4}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,93 @@
+"""What set-up and the kernel's start say where something is missing: python -m unittest (in this folder)."""
+import contextlib
+import io
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import unittest.mock
+
+import setup
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Setup(unittest.TestCase):
+    def copied(self, root):
+        """A checkout of what set-up reads first, in a folder."""
+        folder = pathlib.Path(root, "kernels", "jupyter")
+        folder.mkdir(parents=True)
+        for name in "setup.py", "launch":
+            shutil.copy(HERE / name, folder)
+        return folder
+
+    def said(self, *args, **options):
+        done = subprocess.run(args, capture_output=True, text=True, timeout=60, **options)
+        self.assertNotIn("Traceback", done.stderr)
+        return done.returncode, done.stderr
+
+    def test_what_is_missing_is_made_again(self):
+        made = []
+        with tempfile.TemporaryDirectory() as home, unittest.mock.patch.object(setup, "HOME", pathlib.Path(home)):
+            plugin = pathlib.Path(home, "venv", "plug-in.so")
+
+            def work():
+                made.append(1)
+                plugin.parent.mkdir(exist_ok=True)
+                plugin.write_text("whole")
+
+            for spoil, times in ((lambda: None, 1), (lambda: None, 1), (plugin.unlink, 2), (lambda: plugin.write_text("cut"), 3), (lambda: None, 3)):
+                spoil()
+                with contextlib.redirect_stdout(io.StringIO()):
+                    setup.step("python", plugin.parent, "pins", 0, work)
+                self.assertEqual(len(made), times)
+            with contextlib.redirect_stdout(io.StringIO()):
+                setup.step("python", plugin.parent, "other pins", 0, work)
+            self.assertEqual(len(made), 4)
+
+    def test_a_full_disk_is_told_before(self):
+        with tempfile.TemporaryDirectory() as home, unittest.mock.patch.object(setup, "HOME", pathlib.Path(home)):
+            folder = pathlib.Path(home, "venv")
+            folder.mkdir()
+            with self.assertRaisesRegex(setup.SetupError, "setting up python needs .* GB in .* are free there"):
+                setup.step("python", folder, "pins", 1e18, self.fail)
+            self.assertEqual(list(folder.iterdir()), [])
+
+    def test_no_kernel(self):
+        with tempfile.TemporaryDirectory() as root:
+            status, text = self.said(self.copied(root) / "launch", "connection.json")
+        self.assertEqual(status, 1)
+        self.assertEqual(text, f"anatomy kernel: {os.path.realpath(root)} is not set up: run `make kernel` there\n")
+
+    def test_no_loopback(self):
+        alone = ["unshare", "--map-root-user", "--net"]
+        if not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True).returncode:
+            self.skipTest("no network namespaces here")
+        with tempfile.TemporaryDirectory() as root:
+            status, text = self.said(*alone, sys.executable, self.copied(root) / "setup.py", "run")
+            self.assertFalse(pathlib.Path(root, ".anatomy").exists())
+        self.assertEqual(status, 1)
+        self.assertRegex(text, r"(?m)^missing: the loopback interface, .*: `ip link set lo up`$")
+
+    def test_folders_that_tools_cannot_take(self):
+        for c in ",:;'\"`\\\n":
+            with self.subTest(c), tempfile.TemporaryDirectory(suffix=c + "x") as root:
+                status, text = self.said(sys.executable, self.copied(root) / "setup.py", "run")
+                self.assertEqual(status, 1)
+                self.assertIn(f" has {c!r} in its name", text)
+                self.assertFalse(pathlib.Path(root, ".anatomy").exists())
+
+    def test_a_folder_that_loops(self):
+        with tempfile.TemporaryDirectory() as root:
+            folder = self.copied(root)
+            pathlib.Path(root, ".anatomy").symlink_to(".anatomy")
+            status, text = self.said(sys.executable, folder / "setup.py", "run")
+        self.assertEqual(status, 1)
+        self.assertRegex(text, "^setting up needs a folder that can be written, with room: .*\\.anatomy'\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()
