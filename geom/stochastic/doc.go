@@ -13,7 +13,8 @@
 //
 // # Normal distributions
 //
-// The normal distribution with mean x and covariance ννᵀ = Σ_α ν_α ν_αᵀ is the distribution of Development(s, x, ν_1, …, ν_m) at
-// time 1. The isotropic one with variance σ² in every direction is the distribution of Brownian(s, x) at time σ². Process.Sample
-// draws from them.
+// The normal distribution that starts at x with the covariance ννᵀ = Σ_α ν_α ν_αᵀ is the distribution of
+// Development(s, x, ν_1, …, ν_m) at time 1. The isotropic one with variance σ² in every direction is the distribution of
+// Brownian(s, x) at time σ². Process.Sample draws from them. The start x is in general neither the mean of their coordinates
+// nor their Fréchet mean: from samples of the isotropic one it is estimated as their DiffusionMean.
 package stochastic
