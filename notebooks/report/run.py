@@ -42,6 +42,7 @@ NOTEBOOKS = ROOT / "notebooks"
 REPORTS = NOTEBOOKS / "reports"
 HOME = ROOT / ".anatomy"
 JOBS = 2
+COLUMNS = 90  # of code, tabs being four wide: what a page holds
 OWN = "--"  # between the names of a notebook and of one's own data in the name of a report
 MESHES = [".ply", ".obj", ".vtk", ".vtp", ".off", ".stl", ".gii"]  # what mesh.Read reads; all else is for morpho.Read
 MANIFEST = ".reports.json"  # in REPORTS: what lies there by this program, {name: what it is about}
@@ -392,6 +393,16 @@ def with_outputs(paths):
                 break
 
 
+def wide_lines(paths):
+    """Lines of code that do not fit on a page: more than COLUMNS columns."""
+    for path in paths:
+        for i, cell in enumerate(nbformat.read(path, as_version=4).cells):
+            for line in cell.source.splitlines() if cell.cell_type == "code" else []:
+                columns = len(line.expandtabs(4))
+                if columns > COLUMNS:
+                    yield f"{path.name}, cell {i + 1}: a line of {columns} columns, want at most {COLUMNS}: {line.strip()}"
+
+
 async def run(known, study, whole, check, timeout, authors=()):
     """Executes the notebooks, whose facts are known by their paths; returns the exit status."""
     if not check:
@@ -441,7 +452,7 @@ def parameters(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="throw the reports away, and fail if a notebook file holds outputs")
+    parser.add_argument("--check", action="store_true", help="throw the reports away, and fail if a notebook file holds outputs or too long lines of code")
     parser.add_argument("--strip", action="store_true", help="only remove the outputs from the notebook files")
     parser.add_argument("--timeout", type=int, default=300, metavar="SECONDS", help="for each cell (default 300)")
     parser.add_argument("--data", type=pathlib.Path, metavar="FILE", help="landmarks to compute from instead of the standard ones")
@@ -488,6 +499,7 @@ def main():
             known = {p: known[p] for p in able}
         if args.check:
             found = [f"{path.name} holds outputs (cell {number}): `make strip` removes them" for path, _, number in with_outputs(known)]
+            found += wide_lines(known)
             if found:
                 sys.exit("\n".join(found))
         authors = [a.strip() for a in args.authors.split(";") if a.strip()] or ([] if study.own else project_authors())

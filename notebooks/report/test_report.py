@@ -319,6 +319,13 @@ class Runner(unittest.TestCase):
             nbformat.write(new_notebook(cells=[new_markdown_cell(""), new_code_cell("%%", outputs=[picture()])]), full)
             self.assertEqual([(p, n) for p, _, n in run.with_outputs([clean, full])], [(full, 2)])
 
+    def test_wide_lines_of_code_are_found(self):
+        wide = "\t" + "x" * 87
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "a.ipynb")
+            nbformat.write(new_notebook(cells=[new_markdown_cell("y" * 99), new_code_cell("\t" + "x" * 86 + "\n" + wide)]), path)
+            self.assertEqual(list(run.wide_lines([path])), [f"a.ipynb, cell 2: a line of 91 columns, want at most 90: {wide.strip()}"])
+
 
 class Report(unittest.TestCase):
     def notebook(self, *cells):
