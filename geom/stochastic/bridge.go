@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -49,15 +50,32 @@ func (b *Bridges[P]) String() string {
 	return fmt.Sprintf("%d bridges, effective size %.3g, log p = %.4g ± %.2g", len(b.Points), b.EffectiveSize, b.Log, b.StandardError)
 }
 
-// Likelihood is an estimate of the transition density p_T(x, v) of Brownian motion, with respect to the Riemannian volume, in the
-// unit of 1/length^d.
+// Resampled draws n of the paths in proportion to their weights, every path as often as its share of them says, to rounding:
+// what to look at where weights differ. The seed fixes the rounding.
+func (b *Bridges[P]) Resampled(n int, seed uint64) [][]P {
+	total := floats.LogSumExp(b.LogWeights)
+	place := rand.New(rand.NewPCG(seed, 0)).Float64()
+	drawn := make([][]P, 0, n)
+	below := 0.0
+	for k, l := range b.LogWeights {
+		below += float64(n) * math.Exp(l-total)
+		for len(drawn) < n && (float64(len(drawn))+place < below || k == len(b.LogWeights)-1) {
+			drawn = append(drawn, b.Points[k])
+		}
+	}
+	return drawn
+}
+
+// Likelihood is an estimate of a transition density p_T(x, v) of Brownian motion, with respect to the Riemannian volume.
 //
 // On a geom.Winding it is the density of all paths, however often they come round. With DelyonHu, and on an Atlas whose
 // windings and closed forms are not known, it is the density of the motion in the chart of v, where a path that comes round
 // to v in another way than it would by itself does not arrive: it leaves out a share of the density of about Wound.
 type Likelihood struct {
-	Log           float64 // log p_T(x, v)
-	StandardError float64 // of Log, from the spread of the weights and from Wound; +Inf where they spread too far to tell
+	Log float64 // log p_T(x, v)
+	// StandardError of Log is that of the spread of the weights, with Wound; +Inf where they spread too far to tell. It does not hold
+	// the error of the time step, which falls with 1/Run.Steps: for 100 steps see the table of make calibrate.
+	StandardError float64
 	EffectiveSize float64 // (Σ w)²/Σ w²: how many paths of equal weight these are worth
 	Wound         float64 // the share that paths which passed the cut locus of v have in the weights; 0 where windings are summed
 }

@@ -145,13 +145,13 @@ func diffusion(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, si
 }
 
 // width is that of the kernel of three landmarks.
-const width = 0.4
+const width = 0.8
 
 var triangle = []float64{0, 0, 0.9, 0.2, 0.4, 0.8}
 
 // kernelWidth is the maximum of a parabola through the log-likelihoods of five widths, in their logarithms.
 func kernelWidth(widths []*geom.Space[geom.Vec], b *bench, simulation int) (interval, error) {
-	const T = 0.05
+	const T = 0.02
 	seed := b.seed + uint64(simulation)
 	samples, err := stochastic.Brownian(widths[2], triangle).Sample(stochastic.Run{Paths: observations, Steps: 50, Time: T, Seed: seed})
 	if err != nil {
