@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -164,8 +165,8 @@ func kernelWidth(widths []*geom.Space[geom.Vec], b *bench, simulation int) (inte
 		if err != nil {
 			return interval{}, err
 		}
-		for _, l := range all {
-			y[k] += l.Log
+		for i, l := range all {
+			y[k] += l.Log - logDet(samples[i], width*math.Exp(x[k])) // a density by coordinates: the volume depends on the width
 		}
 	}
 	best := 1 // the parabola goes through the best and its neighbours
@@ -177,4 +178,18 @@ func kernelWidth(widths []*geom.Space[geom.Vec], b *bench, simulation int) (inte
 	first, second := (y[best+1]-y[best-1])/0.6, (y[best+1]-2*y[best]+y[best-1])/0.09
 	peak := x[best] - first/second
 	return interval{width * math.Exp(peak), second < 0 && math.Abs(peak) <= 1.96/math.Sqrt(-second), second < 0}, nil
+}
+
+// logDet is log det K of landmarks in the plane: the logarithm of the density of coordinates by that of the Riemannian volume is
+// log √det g = −log det K.
+func logDet(shape []float64, width float64) float64 {
+	n := len(shape) / 2
+	k := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := range i + 1 {
+			k.SetSym(i, j, math.Exp(-(math.Pow(shape[2*i]-shape[2*j], 2)+math.Pow(shape[2*i+1]-shape[2*j+1], 2))/(2*width*width)))
+		}
+	}
+	value, _ := mat.LogDet(k)
+	return value
 }
