@@ -23,10 +23,10 @@ type Winding interface {
 // Wrapped is log Σ_k exp(−(θ + 2πk)²/2t) over all integers k, of θ², |θ| ≤ π, and t > 0, both [...]. As a function of a
 // point at the distance θ from another it is smooth on a sphere, also at the antipode.
 func Wrapped(square, t *Node) *Node {
-	// Up to t = 2π the sum itself, beyond it Poisson's, √(t/2π) Σ_m e^(−m²t/2) cos mθ: what is left out is below 1e-15.
+	// Up to t = π the sum itself, beyond it Poisson's, √(t/2π) Σ_m e^(−m²t/2) cos mθ: what is left out is below 1e-15.
 	const (
-		limit  = 2 * math.Pi
-		direct = 3
+		limit  = math.Pi
+		direct = 2
 		dual   = 4
 		tiny   = 1e-10 // below it functions of θ² are linear to rounding
 	)
@@ -34,7 +34,7 @@ func Wrapped(square, t *Node) *Node {
 	long, close := GreaterThan(t, all(limit)), LessThan(square, all(tiny))
 	theta := Sqrt(Where(close, all(1), square))
 	short, above := Where(long, all(limit), t), Where(long, t, all(limit))
-	sum, series := ZerosLike(t), ZerosLike(t)
+	sum := ZerosLike(t)
 	for k := 1; k <= direct; k++ {
 		turns := float64(k) * math.Pi
 		rate := Div(all(2*turns), short)
@@ -42,10 +42,15 @@ func Wrapped(square, t *Node) *Node {
 		linear := Mul(at(ZerosLike(t)), AddScalar(Mul(Square(rate), square), 2))
 		sum = Add(sum, Where(close, linear, Add(at(theta), at(Neg(theta)))))
 	}
-	for m := 1; m <= dual; m++ {
-		f := float64(m)
-		cosine := Where(close, AddScalar(MulScalar(square, -f*f/2), 1), Cos(MulScalar(theta, f)))
-		series = Add(series, MulScalar(Mul(Exp(MulScalar(above, -f*f/2)), cosine), 2))
+	// cos mθ by recurrence, times e^(−m²t/2) = Π_(j≤m) e^(−(2j−1)t/2).
+	cosine := Where(close, AddScalar(MulScalar(square, -0.5), 1), Cos(theta))
+	decay := Exp(MulScalar(above, -0.5))
+	step, factor, before, now, series := decay, decay, OnesLike(cosine), cosine, ZerosLike(t)
+	for range dual {
+		series = Add(series, MulScalar(Mul(factor, now), 2))
+		before, now = now, Sub(MulScalar(Mul(cosine, now), 2), before)
+		step = Mul(step, Square(decay))
+		factor = Mul(factor, step)
 	}
 	return Where(long,
 		Add(Log1P(series), MulScalar(Log(MulScalar(above, 0.5/math.Pi)), 0.5)),

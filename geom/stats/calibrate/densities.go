@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom"
+	"anatomy/geom/internal/heat"
 	"anatomy/geom/lie"
 	"anatomy/geom/manifold"
 	"anatomy/geom/stochastic"
@@ -110,17 +111,7 @@ func circleKernel(T, r float64) float64 {
 	return math.Log(sum / math.Sqrt(2*math.Pi*T))
 }
 
-// sphereKernel is Σ (2l+1)/4π e^{−l(l+1)T/2} P_l(cos r).
-func sphereKernel(T, r float64) float64 {
-	x, sum := math.Cos(r), 0.0
-	p, next := 1.0, x
-	for l := range 100 {
-		k := float64(l)
-		sum += (2*k + 1) / (4 * math.Pi) * math.Exp(-k*(k+1)*T/2) * p
-		p, next = next, ((2*k+3)*x*next-(k+1)*p)/(k+2)
-	}
-	return math.Log(sum)
-}
+func sphereKernel(T, r float64) float64 { return math.Log(heat.Kernel(T, math.Cos(r))) }
 
 // sphere3Kernel is Σ (l+1) sin((l+1)r)/(2π² sin r) e^{−l(l+2)T/2}.
 func sphere3Kernel(T, r float64) float64 {
