@@ -39,7 +39,7 @@ func coverage(b *bench) error {
 		simulations int
 		simulate    func(b *bench, k int) (interval, error)
 	}{
-		{"Fréchet mean of 20, S², Hotelling's ellipse", 0, b.simulations, func(b *bench, k int) (interval, error) { return frechet(flow, b, k) }},
+		{"Fréchet mean of 20, S², Hotelling's ellipse; its distance from the truth", 0, b.simulations, func(b *bench, k int) (interval, error) { return frechet(flow, b, k) }},
 		{"speed of a geodesic through 20, S², t", 0.5, b.simulations, func(b *bench, k int) (interval, error) { return slope(flow, b, k) }},
 		{"variance of the diffusion mean of 20, S², normal in log T", 0.3, max(1, b.simulations/10), func(b *bench, k int) (interval, error) { return diffusion(flow, []float64{0, 0, 1}, 0.3, b, k) }},
 		{"the same, 3 landmarks", 0.02, max(1, b.simulations/10), func(b *bench, k int) (interval, error) {
