@@ -11,5 +11,105 @@ import (
 // stereographic projections. It has closed forms.
 func Sphere(n int) geom.Atlas {
 	atLeast("Sphere", n, 1)
-	return sphere{constantCurvature{n, 1}}
+	return sphere{n}
+}
+
+type sphere struct{ n int }
+
+func (m sphere) Dim() int        { return m.n }
+func (m sphere) AmbientDim() int { return m.n + 1 }
+
+// Chart is the stereographic projection from the point opposite to c, with the metric δ/(1 + |x|²/4)².
+func (m sphere) Chart(c *Node) geom.Chart {
+	c = Div(c, BroadcastToShape(Sqrt(dot(c, c)), c.Shape()))
+	first := from(c, 0, 1)
+	sign := Where(IsNegative(first), Neg(OnesLike(first)), OnesLike(first))
+	w := Concatenate([]*Node{Add(first, sign), from(c, 1, m.n+1)}, -1)
+	swap := linalg.Outer(scale(Div(MulScalar(sign, 2), dot(w, w)), w), w)
+	swap = Sub(swap, Mul(BroadcastToShape(ExpandAxes(sign, -1), swap.Shape()), identityLike(swap)))
+	return sphereChart{m, swap}
+}
+
+type sphereChart struct {
+	m sphere
+	// z ↦ (2σ/⟨w, w⟩)⟨w, z⟩ w − σ z, w = c + σ e_0, σ = ±1: the isometry that swaps c and e_0.
+	swap *Node
+}
+
+func (c sphereChart) Dim() int { return c.m.n }
+
+func (c sphereChart) Point(x *Node) *Node {
+	q := MulScalar(dot(x, x), 0.25)
+	z := Concatenate([]*Node{OneMinus(q), x}, -1)
+	return linalg.MatVec(likeMatrix(c.swap, x), Div(z, BroadcastToShape(OnePlus(q), z.Shape())))
+}
+
+func (c sphereChart) Coordinates(z *Node) *Node {
+	z = linalg.MatVec(likeMatrix(c.swap, z), z)
+	rest := from(z, 1, c.m.n+1)
+	return Div(MulScalar(rest, 2), BroadcastToShape(Add(Sqrt(dot(z, z)), from(z, 0, 1)), rest.Shape()))
+}
+
+// Sharp is (1 + |x|²/4)² p.
+func (c sphereChart) Sharp(x, p *Node) *Node { return scale(Square(c.conformal(x)), p) }
+
+// Flat is v/(1 + |x|²/4)².
+func (c sphereChart) Flat(x, v *Node) *Node { return scale(Reciprocal(Square(c.conformal(x))), v) }
+
+func (c sphereChart) conformal(x *Node) *Node { return OnePlus(MulScalar(dot(x, x), 0.25)) }
+
+// Christoffel is that of a conformal metric with φ = −½ x/(1 + |x|²/4).
+func (c sphereChart) Christoffel(x, u, v *Node) *Node {
+	return conformalChristoffel(scale(MulScalar(Reciprocal(c.conformal(x)), -0.5), x), u, v)
+}
+
+// conformalChristoffel is (φ·u) v + (φ·v) u − (u·v) φ for φ = ∂ log √g_11.
+func conformalChristoffel(phi, u, v *Node) *Node {
+	return Sub(Add(scale(dot(phi, u), v), scale(dot(phi, v), u)), scale(dot(u, v), phi))
+}
+
+// sine is S(√s)/√s and cosine C(√s): sin and cos for κ = 1, sinh and cosh for κ = −1.
+func sine(k float64, s *Node) *Node {
+	const limit = 1e-3 // the next term of the series is s⁴/9!
+	small := LessThan(s, MulScalar(OnesLike(s), limit))
+	series := OnePlus(MulScalar(Mul(s, AddScalar(MulScalar(Mul(s, AddScalar(MulScalar(s, -k/42), 1)), -k/20), 1)), -k/6))
+	r := Sqrt(Where(small, OnesLike(s), s))
+	if k > 0 {
+		return Where(small, series, Div(Sin(r), r))
+	}
+	sinh := MulScalar(Sub(Expm1(r), Expm1(Neg(r))), 0.5)
+	return Where(small, series, Div(sinh, r))
+}
+
+func cosine(k float64, s *Node) *Node { // 1 − κ s/2 · (S(√s/2)/(√s/2))²
+	return OneMinus(MulScalar(Mul(s, Square(sine(k, MulScalar(s, 0.25)))), k/2))
+}
+
+// Exp is cos θ z + sin θ/θ v, θ = |v|.
+func (m sphere) Exp(z, v *Node) *Node {
+	s := dot(v, v)
+	return Add(scale(cosine(1, s), z), scale(sine(1, s), v))
+}
+
+// Log is θ u/|u|, u = y − ⟨z, y⟩ z, with sin θ = |u|.
+func (m sphere) Log(z, y *Node) *Node {
+	c := dot(z, y)
+	u := Sub(y, scale(c, z))
+	s := dot(u, u)
+	atZero := LessThan(s, MulScalar(OnesLike(s), 1e-300))
+	r := Sqrt(Where(atZero, OnesLike(s), s))
+	ratio := Where(atZero, OnesLike(s), Div(Atan2(r, c), r))
+	antipodes := LogicalAnd(IsNegative(c), LessThan(s, MulScalar(OnesLike(s), cutLocus*cutLocus)))
+	return scale(ratio, linalg.NaNWhere(antipodes, u))
+}
+
+// cutLocus is the distance from a cut locus, in radians, below which the direction to a point is lost in rounding.
+const cutLocus = 1e-12
+
+// Transport is w − ⟨v, w⟩ (½ (sin(θ/2)/(θ/2))² v + sin θ/θ z).
+func (m sphere) Transport(z, v, w *Node) *Node {
+	s := dot(v, v)
+	along := scale(MulScalar(Square(sine(1, MulScalar(s, 0.25))), 0.5), v)
+	along = Add(along, scale(sine(1, s), z))
+	return Sub(w, scale(dot(v, w), along))
 }

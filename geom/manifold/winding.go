@@ -7,8 +7,6 @@ import (
 	"anatomy/geom/linalg"
 )
 
-type sphere struct{ constantCurvature }
-
 // Windings are those of the great circle through both points.
 func (m sphere) Windings() func(v, z, tau *Node) *Node {
 	return func(v, z, tau *Node) *Node {

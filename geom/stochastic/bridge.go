@@ -73,7 +73,7 @@ func (b *Bridges[P]) Resampled(n int, seed uint64) [][]P {
 // to v in another way than it would by itself does not arrive: it leaves out a share of the density of about Wound.
 type Likelihood struct {
 	Log float64 // log p_T(x, v)
-	// StandardError of Log is that of the spread of the weights, with Wound; +Inf where they spread too far to tell. It does not hold
+	// StandardError of Log is that of the spread of the weights, with Wound: +Inf where they spread too far to tell, NaN of one path. It lacks
 	// the error of the time step, which falls with 1/Run.Steps: for 100 steps see the table of make calibrate.
 	StandardError float64
 	EffectiveSize float64 // (Σ w)²/Σ w²: how many paths of equal weight these are worth
@@ -132,9 +132,9 @@ func estimate(logWeights, wound []float64) Likelihood {
 		squares += w * w
 		share += w * wound[k]
 	}
-	variance := math.Max(squares-1/n, 0) // of the normalised weights around 1/n
+	variance := math.Max(squares-1/n, 0) // of the normalised weights around 1/n; 0/0 below is NaN
 	spread := math.Sqrt(variance * n / (n - 1))
-	if !(spread <= widestSpread) { // also NaN, of one path
+	if spread > widestSpread {
 		spread = math.Inf(1)
 	}
 	return Likelihood{Log: total - math.Log(n), StandardError: math.Hypot(spread, math.Log1p(-math.Min(share, 1))), EffectiveSize: 1 / squares, Wound: share}
