@@ -1,15 +1,16 @@
 package stochastic
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
-	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 )
 
@@ -49,41 +50,59 @@ func (b *Bridges[P]) String() string {
 	return fmt.Sprintf("%d bridges, effective size %.3g, log p = %.4g ± %.2g", len(b.Points), b.EffectiveSize, b.Log, b.StandardError)
 }
 
-// Likelihood is an estimate of the transition density p_T(x, v) of Brownian motion, with respect to the Riemannian volume, in the
-// unit of 1/length^d.
-//
-// If the cut locus of v is a hypersurface, as on a circle, a cylinder or a torus, paths that wind around are left out. Their share
-// of the density is about exp(−(c² − r²)/2T), where r is the distance from x to v and c the length of the shortest path from
-// x to v that crosses the cut locus.
-type Likelihood struct {
-	Log           float64 // log p_T(x, v)
-	StandardError float64 // of Log, from the spread of the weights; NaN of one path, which has none
-	EffectiveSize float64 // (Σ w)²/Σ w², the number of paths of equal weight of the same value; below about 30 Log and StandardError are unreliable
+// Resampled draws n of the paths in proportion to their weights, every path as often as its share of them says, to rounding:
+// what to look at where weights differ. The seed fixes the rounding.
+func (b *Bridges[P]) Resampled(n int, seed uint64) [][]P {
+	total := floats.LogSumExp(b.LogWeights)
+	place := rand.New(rand.NewPCG(seed, 0)).Float64()
+	drawn := make([][]P, 0, n)
+	below := 0.0
+	for k, l := range b.LogWeights {
+		below += float64(n) * math.Exp(l-total)
+		for len(drawn) < n && (float64(len(drawn))+place < below || k == len(b.LogWeights)-1) {
+			drawn = append(drawn, b.Points[k])
+		}
+	}
+	return drawn
 }
 
-// Bridge simulates r.Paths paths of Brownian motion from x that is conditioned to be at v at time r.Time. On an Atlas without closed
-// forms, and with DelyonHu on every Atlas, paths stay in the chart centred at v. A path that diverges is an error.
+// Likelihood is an estimate of a transition density p_T(x, v) of Brownian motion, with respect to the Riemannian volume.
+//
+// On a geom.Winding it is the density of all paths, however often they come round. With DelyonHu, and on an Atlas whose
+// windings and closed forms are not known, it is the density of the motion in the chart of v, where a path that comes round
+// to v in another way than it would by itself does not arrive: it leaves out a share of the density of about Wound.
+type Likelihood struct {
+	Log float64 // log p_T(x, v)
+	// StandardError of Log is that of the spread of the weights, with Wound: +Inf where they spread too far to tell, NaN of one path. It lacks
+	// the error of the time step, which falls with 1/Run.Steps: for 100 steps see the table of make calibrate.
+	StandardError float64
+	EffectiveSize float64 // (Σ w)²/Σ w²: how many paths of equal weight these are worth
+	Wound         float64 // the share that paths which passed the cut locus of v have in the weights; 0 where windings are summed
+}
+
+// Bridge simulates Brownian motion from x that is conditioned to be at v at the time of the run. On an Atlas without
+// closed forms or windings, and with DelyonHu on any, paths are those in the chart centred at v.
 func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (*Bridges[P], error) {
 	s := on.Geometry()
 	out, err := runBridges(s, proposal, "Bridge", x, []P{v}, &r, true)
 	if err != nil {
 		return nil, err
 	}
-	b := &Bridges[P]{LogWeights: out.Vector(0), Times: make([]float64, r.Steps+1)}
+	b := &Bridges[P]{LogWeights: out.logWeights, Times: make([]float64, r.Steps+1)}
 	for i := range b.Times {
 		left := float64(r.Steps-i) / float64(r.Steps)
 		b.Times[i] = r.Time * (1 - left*left)
 	}
-	for _, path := range out.Array3(1) {
+	for _, path := range out.paths {
 		points := s.Points(path)
 		points[0], points[r.Steps] = x, v
 		b.Points = append(b.Points, points)
 	}
-	b.Likelihood = estimate(b.LogWeights)
+	b.Likelihood = estimate(out.logWeights, out.wound)
 	return b, nil
 }
 
-// LogLikelihood estimates log p_T(x, v_j) for every v_j by importance sampling, with r.Paths bridges to each v_j, T = r.Time.
+// LogLikelihood estimates log p_T(x, v) for every v by importance sampling over the bridges of a run.
 func LogLikelihood[P geom.Point](on geom.Of[P], proposal Proposal, x P, v []P, r Run) ([]Likelihood, error) {
 	if len(v) == 0 {
 		return nil, fmt.Errorf("LogLikelihood: no observations")
@@ -92,50 +111,95 @@ func LogLikelihood[P geom.Point](on geom.Of[P], proposal Proposal, x P, v []P, r
 	if err != nil {
 		return nil, err
 	}
-	weights := out.Vector(0)
 	estimates := make([]Likelihood, len(v))
 	for j := range v {
-		estimates[j] = estimate(weights[j*r.Paths : (j+1)*r.Paths])
+		estimates[j] = estimate(out.logWeights[j*r.Paths:(j+1)*r.Paths], out.wound[j*r.Paths:(j+1)*r.Paths])
 	}
 	return estimates, nil
 }
 
-// estimate is the estimate of the mean of exp(logWeights).
-func estimate(logWeights []float64) Likelihood {
+// widestSpread is the largest standard error, relative to the mean, that is told from the weights: where it is larger, an
+// effective size of 30 of many paths, few paths have most of the weight, and those that would have more are not among them.
+const widestSpread = 0.18
+
+// estimate is that of the mean of exp(logWeights).
+func estimate(logWeights, wound []float64) Likelihood {
 	n := float64(len(logWeights))
 	total := floats.LogSumExp(logWeights)
-	var squares float64
-	for _, l := range logWeights {
-		squares += math.Exp(2 * (l - total))
+	var squares, share float64
+	for k, l := range logWeights {
+		w := math.Exp(l - total)
+		squares += w * w
+		share += w * wound[k]
 	}
 	variance := math.Max(squares-1/n, 0) // of the normalised weights around 1/n; 0/0 below is NaN
-	return Likelihood{Log: total - math.Log(n), StandardError: math.Sqrt(variance * n / (n - 1)), EffectiveSize: 1 / squares}
+	spread := math.Sqrt(variance * n / (n - 1))
+	if spread > widestSpread {
+		spread = math.Inf(1)
+	}
+	return Likelihood{Log: total - math.Log(n), StandardError: math.Hypot(spread, math.Log1p(-math.Min(share, 1))), EffectiveSize: 1 / squares, Wound: share}
 }
 
-// runBridges returns the log weights of N bridges to each of J ends, [J·N], those of one end together, and, if keep, the paths,
-// [J·N, n + 1, a].
-func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, x P, v []P, r *Run, keep bool) (engine.Values, error) {
+// weighted are bridges: the paths to one end together, paths only where they are kept.
+type weighted struct {
+	logWeights, wound []float64     // [J·N]
+	paths             [][][]float64 // [J·N, n + 1, a]
+}
+
+// blockNumbers is about how many normal numbers one compiled call takes: the work of a second or so.
+const blockNumbers = 1 << 21
+
+// runBridges makes bridges in blocks, between which it can be stopped.
+func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, x P, v []P, r *Run, keep bool) (*weighted, error) {
 	if err := checkBridges(s, proposal, what, x, v, r); err != nil {
 		return nil, err
 	}
-	if err := r.fits(what, len(v), s.M.Dim(), geom.PointDim(s.M), keep); err != nil {
+	m, d, rows := s.M, s.M.Dim(), len(v)*r.Paths
+	if err := r.fits(what, len(v), d, geom.PointDim(m), keep); err != nil {
 		return nil, err
 	}
-	xi := ode.Increments(r.Seed, r.Steps, len(v)*r.Paths, s.M.Dim(), float64(r.Steps)) // of variance 1
-	m := s.M
-	out, err := s.Call(operation{what, proposal, keep}, func(in []*Node) []*Node {
-		x, v, T, xi := in[0], in[1], in[2], in[3]
-		paths := xi.Shape().Dim(1) / v.Shape().Dim(0)
-		logWeights, path := bridges(m, proposal, forPaths(xi.Shape().Dim(1), x), repeatRows(v, paths), T, xi, keep)
-		if !keep {
-			return []*Node{logWeights}
+	task := s.Begin(what)
+	defer task.End()
+	xi := ode.Increments(r.Seed, r.Steps, rows, d, float64(r.Steps)) // of variance 1
+	ends := make([][]float64, rows)
+	for k, end := range s.Vectors(v) {
+		for i := range r.Paths {
+			ends[k*r.Paths+i] = end
 		}
-		return []*Node{logWeights, Transpose(path, 0, 1)}
-	}, s.Vector(x), s.Vectors(v), r.Time, xi)
-	if err != nil {
-		return nil, err
 	}
-	for k, l := range out.Vector(0) {
+	// All blocks have one shape, so that one program serves them; the last begins where it has to.
+	blocks := 1 + int(float64(rows)*float64(r.Steps)*float64(d)/blockNumbers)
+	size := (rows + blocks - 1) / blocks
+	out := &weighted{}
+	for done := 0; done < rows; {
+		if task.Report(geom.Progress{Iteration: done, Total: rows}) {
+			return nil, fmt.Errorf("%s: %w after %d of %d paths", what, context.Cause(task.Context()), done, rows)
+		}
+		first := min(done, rows-size)
+		noise := make([][][]float64, r.Steps)
+		for i := range noise {
+			noise[i] = xi[i][first : first+size]
+		}
+		values, err := s.Call(operation{what, proposal, keep}, func(in []*Node) []*Node {
+			x, v, T, xi := in[0], in[1], in[2], in[3]
+			logWeights, wound, path := bridges(m, proposal, forPaths(xi.Shape().Dim(1), x), v, T, xi, keep)
+			if !keep {
+				return []*Node{logWeights, wound}
+			}
+			return []*Node{logWeights, wound, Transpose(path, 0, 1)}
+		}, s.Vector(x), ends[first:first+size], r.Time, noise)
+		if err != nil {
+			return nil, err
+		}
+		again := done - first
+		out.logWeights = append(out.logWeights, values.Vector(0)[again:]...)
+		out.wound = append(out.wound, values.Vector(1)[again:]...)
+		if keep {
+			out.paths = append(out.paths, values.Array3(2)[again:]...)
+		}
+		done = first + size
+	}
+	for k, l := range out.logWeights {
 		if math.IsNaN(l) || math.IsInf(l, 1) {
 			return nil, fmt.Errorf("%s: path %d to end %d diverges (log weight %g): the steps are too long, or it leaves the chart; use more steps or a shorter time",
 				what, k%r.Paths, k/r.Paths, l)
@@ -169,6 +233,9 @@ func checkBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string
 	if err := s.CheckRegular("end", append([]P{x}, v...)...); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
+	if s.M.Dim() == 1 && geom.IsAtlas(s.M) && inCharts(s.M, proposal) {
+		return fmt.Errorf("%s: paths in a chart of a curve do not come round it: use Guided on a manifold with closed forms", what)
+	}
 	return nil
 }
 
@@ -178,9 +245,9 @@ func repeatRows(v *Node, n int) *Node {
 	return Reshape(BroadcastToDims(ExpandAxes(v, 1), j, n, a), j*n, a)
 }
 
-// bridges returns the log weights, [B], of paths from x to v, both [B, a], in the time T, made with the standard normal numbers xi,
-// [n, B, d]. If keep, it also returns the states before the n steps and at the end, [n + 1, B, a].
-func bridges(m geom.Manifold, proposal Proposal, x, v, T, xi *Node, keep bool) (logWeights, path *Node) {
+// bridges returns the log weights, [B], of paths from x to v, both [B, a], in time T with normal numbers xi, [n, B, d], 1 for those
+// that wound, [B], and with keep the states before the n steps and the end, [n + 1, B, a].
+func bridges(m geom.Manifold, proposal Proposal, x, v, T, xi *Node, keep bool) (logWeights, wound, path *Node) {
 	n := xi.Shape().Dim(0)
 	g := newGuide(m, proposal, v)
 	start := g.enter(x)
@@ -193,16 +260,17 @@ func bridges(m geom.Manifold, proposal Proposal, x, v, T, xi *Node, keep bool) (
 		dt := Div(MulScalar(tau, 2), left)
 		dt = Where(IsZero(i), MulScalar(dt, 0.5), dt)
 		next, term := g.step(step{y[0], in[0], tau, h, root, dt})
+		far := Max(y[2], g.wound(y[0])) // the last step goes to v
 		var out []*Node
 		if keep {
 			out = []*Node{g.leave(y[0])}
 		}
-		return []*Node{next, Add(y[1], term)}, out
-	}, []*Node{start, g.logDensity(start, T)}, []*Node{xi})
+		return []*Node{next, Add(y[1], term), far}, out
+	}, []*Node{start, g.logDensity(start, T), ReduceSum(ZerosLike(start), -1)}, []*Node{xi})
 	if keep {
 		path = Concatenate([]*Node{before[0], ExpandAxes(v, 0)}, 0)
 	}
-	return final[1], path
+	return final[1], final[2], path
 }
 
 // step is a step of length h at a time τ before the end, after which τ' = τ·root² is left, with the normal numbers ξ; dt is

@@ -8,7 +8,6 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
-	"anatomy/geom/ode"
 )
 
 // guide leads paths to their ends v, [B, a]. Its states x describe points in coordinates that each guide chooses.
@@ -17,74 +16,83 @@ type guide interface {
 	leave(x *Node) *Node                  // the point of a state
 	logDensity(x, T *Node) *Node          // the log weight, [B], before all steps
 	step(s step) (next, logWeights *Node) // the state after a step and what the step adds to the log weights
+	wound(x *Node) *Node                  // whether states are beyond the cut locus of their ends, 0 or 1, [B]
 }
 
 func newGuide(m geom.Manifold, proposal Proposal, v *Node) guide {
-	_, closed := m.(geom.ClosedForms)
 	switch {
 	case proposal == DelyonHu:
 		return delyonHu{newQuadratic(m, v)}
-	case closed:
-		return newRadial(m, v)
+	case inCharts(m, proposal):
+		return vanDerMeulenSchauer{newQuadratic(m, v)}
 	}
-	return vanDerMeulenSchauer{newQuadratic(m, v)}
+	return newSummed(m, v)
 }
 
-// radial is Guided with ρ = ½ d(x, v)², for manifolds with closed forms.
-type radial struct {
-	m geom.Manifold
-	v *Node
-	g *Node // ‖w‖² = wᵀ g w of tangent vectors at v, [B, a, a]
+// inCharts reports whether paths are those in the chart at their end.
+func inCharts(m geom.Manifold, proposal Proposal) bool {
+	if w, ok := m.(geom.Winding); ok {
+		return proposal == DelyonHu || w.Windings() == nil
+	}
+	_, closed := m.(geom.ClosedForms)
+	return proposal == DelyonHu || !closed
 }
 
-func newRadial(m geom.Manifold, v *Node) radial {
+// summed is Guided with q = (2πτ)^{−d/2} Σ_c e^{−ρ_c/τ}, a function on the manifold: the sum over the ways of a geom.Winding,
+// and the one with ρ = ½ d(x, v)² elsewhere.
+type summed struct {
+	m   geom.Manifold
+	log func(z, tau *Node) *Node // log Σ_c e^{−ρ_c/τ}, [...], for z of [..., B, a] and τ of [..., B]
+}
+
+func newSummed(m geom.Manifold, v *Node) summed {
+	lead := func(x, z *Node) *Node { return BroadcastPrefix(x, z.Shape().Dimensions[:z.Rank()-2]...) }
+	if w, ok := m.(geom.Winding); ok {
+		sum := w.Windings()
+		return summed{m, func(z, tau *Node) *Node { return sum(lead(v, z), z, tau) }}
+	}
 	at := geom.At(m, v)
-	g := geom.MetricMatrix(at.Manifold, at.X)
+	g := geom.MetricMatrix(at.Manifold, at.X) // ‖w‖² = wᵀ g w of tangent vectors at v, [B, a, a]
 	if geom.IsAtlas(m) {
 		j := autodiff.Jacobian(at.Coordinates, Identity(v)) // [B, d, a]
 		g = linalg.MatMul(linalg.T(j), linalg.MatMul(g, j))
 	}
-	return radial{m, v, g}
+	return summed{m, func(z, tau *Node) *Node {
+		w := m.(geom.ClosedForms).Log(lead(v, z), z)
+		return MulScalar(Div(dot(linalg.MatVec(lead(g, z), w), w), tau), -0.5)
+	}}
 }
 
-func (r radial) enter(z *Node) *Node { return z }
-func (r radial) leave(x *Node) *Node { return x }
+func (g summed) enter(z *Node) *Node { return z }
+func (g summed) leave(x *Node) *Node { return x }
+func (g summed) wound(x *Node) *Node { return ReduceSum(ZerosLike(x), -1) }
 
-// rho is ½ d(z, v)², [...], for z of [..., B, a].
-func (r radial) rho(z *Node) *Node {
-	lead := z.Shape().Dimensions[:z.Rank()-2]
-	w := r.m.(geom.ClosedForms).Log(BroadcastPrefix(r.v, lead...), z)
-	return MulScalar(ReduceSum(Mul(linalg.MatVec(BroadcastPrefix(r.g, lead...), w), w), -1), 0.5)
+func (g summed) logDensity(x, T *Node) *Node {
+	return Add(g.log(x, BroadcastToDims(T, x.Shape().Dim(0))), logGauss(g.m.Dim(), ScalarZero(T.Graph(), T.DType()), T))
 }
-
-func (r radial) logDensity(x, T *Node) *Node { return logGauss(r.m.Dim(), r.rho(x), T) }
 
 // logGauss is log (2πt)^{−d/2} e^{−ρ/t}.
 func logGauss(d int, rho, t *Node) *Node {
 	return Neg(Add(Div(rho, t), MulScalar(Log(MulScalar(t, 2*math.Pi)), float64(d)/2)))
 }
 
-func (r radial) step(s step) (next, logWeights *Node) {
-	pull := Neg(geom.GradientOf(r.m, r.rho, s.z))
-	excess := AddScalar(Neg(geom.LaplaceBeltrami(r.m, r.rho, s.z)), float64(r.m.Dim())) // d − Δρ
-	limit := MulScalar(Reciprocal(Sqrt(s.h)), nearCutLocus(r.m.Dim()))
-	logWeights = MulScalar(Mul(Div(s.dt, s.tau), Min(excess, limit)), 0.5)
-	next = geom.InChart(r.m, []geom.Kind{geom.Vector}, func(at geom.Local, y ode.State) ode.State {
-		drift := MulScalar(geom.ChristoffelTrace(at.Manifold, y[0]), -0.5)
-		return ode.State{s.euler(y[0], Add(drift, Div(y[1], s.tau)), geom.Orthonormal(at.Manifold, y[0])), y[1]}
-	}, ode.State{s.z, pull})[0]
-	return next, logWeights
-}
-
-// nearCutLocus bounds √h (d − Δρ) in a step of length h. On S^d, d − Δρ grows like (d−1)π/δ at a distance δ from the antipode of v,
-// so that the exponential of its value at one point has no finite mean. The mean over a step is bounded: for motion from the
-// antipode itself it is (d−1)π (1/h)∫ E|W_t|⁻¹ dt, and √h times that is this bound.
-func nearCutLocus(d int) float64 {
-	if d == 1 {
-		return 0
+// step follows ∇f, f = log Σ_c e^{−ρ_c/τ}, and adds (∂_t + ½Δ)q/q = d/2τ − ∂_τ f + ½ Δf + ½ ‖∇f‖² over time.
+func (g summed) step(s step) (next, logWeights *Node) {
+	at := geom.At(g.m, s.z)
+	x := Identity(at.X)
+	tau := BroadcastToDims(s.tau, s.z.Shape().Dim(0))
+	f := func(z *Node) *Node {
+		dims := z.Shape().Dimensions
+		return g.log(z, BroadcastPrefix(tau, dims[:len(dims)-2]...))
 	}
-	k := float64(d)
-	return (k - 1) * math.Pi * math.Sqrt2 * math.Gamma((k-1)/2) / math.Gamma(k/2)
+	slope := autodiff.Grad(func(x *Node) *Node { return f(at.Point(x)) }, x)
+	rise := geom.Sharp(at.Manifold, at.X, slope)
+	later := autodiff.Grad(func(tau *Node) *Node { return g.log(s.z, tau) }, tau)
+	growth := Add(geom.LaplaceBeltrami(g.m, f, s.z), Sub(dot(slope, rise), MulScalar(later, 2)))
+	growth = AddScalar(Mul(s.tau, growth), float64(g.m.Dim())) // 2τ (∂_t + ½Δ)q/q
+	drift := Add(MulScalar(geom.ChristoffelTrace(at.Manifold, at.X), -0.5), rise)
+	next = at.Point(s.euler(at.X, drift, geom.Orthonormal(at.Manifold, at.X)))
+	return next, MulScalar(Mul(Div(s.dt, s.tau), growth), 0.5)
 }
 
 // euler is the step x + h drift + √(h τ'/τ) E ξ.
@@ -99,15 +107,27 @@ type quadratic struct {
 	m          geom.Manifold
 	v          *Node // [B, d]
 	g          *Node // g(v), [B, d, d]
+	moves      bool  // the chart is that of an Atlas
 }
 
 func newQuadratic(m geom.Manifold, v *Node) quadratic {
 	at := geom.At(m, v)
-	return quadratic{at, at.Manifold, at.X, geom.MetricMatrix(at.Manifold, at.X)}
+	return quadratic{at, at.Manifold, at.X, geom.MetricMatrix(at.Manifold, at.X), geom.IsAtlas(m)}
 }
 
 func (q quadratic) enter(z *Node) *Node { return q.Coordinates(z) }
 func (q quadratic) leave(x *Node) *Node { return q.Point(x) }
+
+// wound compares coordinates with those that their point has within the cut locus of the end.
+func (q quadratic) wound(x *Node) *Node {
+	if !q.moves {
+		return ReduceSum(ZerosLike(x), -1)
+	}
+	x = StopGradient(x)
+	off := ReduceMax(Abs(Sub(q.Coordinates(q.Point(x)), x)), -1)
+	same := LessOrEqual(off, AddScalar(MulScalar(ReduceMax(Abs(x), -1), 1e-3), 1e-9))
+	return ConvertDType(LogicalNot(same), x.DType())
+}
 
 func dot(a, b *Node) *Node { return ReduceSum(Mul(a, b), -1) }
 

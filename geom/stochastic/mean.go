@@ -21,13 +21,17 @@ type Mean[P geom.Point] struct {
 	// EffectiveSize is the harmonic mean over the samples of Likelihood.EffectiveSize. The randomness of the bridges adds to the
 	// estimate a variance of about 1/EffectiveSize times that which comes from the samples.
 	EffectiveSize float64
+	Wound         float64 // see Likelihood, as a mean over the samples
 	Iterations    int
-	Status        geom.Status // geom.Converged where Gradient is at most 1e-3 and EffectiveSize at least MeanEffectiveSize
+	Status        geom.Status // geom.Converged where Gradient is at most 1e-3, EffectiveSize at least MeanEffectiveSize and Wound at most MeanWound
 }
 
 // MeanEffectiveSize is the least EffectiveSize of a diffusion mean with the Status geom.Converged. With a smaller one the estimate
 // depends on the seed and on Run.Paths.
 const MeanEffectiveSize = 5
+
+// MeanWound is the largest share of wound paths of a diffusion mean that is called converged.
+const MeanWound = 0.01
 
 // String says what the mean is in one line.
 func (m *Mean[P]) String() string {
@@ -83,8 +87,8 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 
 	// at is the objective with its gradient, as steps in the chart at x and in log T.
 	type point struct {
-		x, step                     []float64
-		t, stepT, value, norm, size float64
+		x, step                            []float64
+		t, stepT, value, norm, size, wound float64
 	}
 	at := func(x []float64, t float64) (*point, error) {
 		out, err := s.Call(operation{what, proposal, false}, func(in []*Node) []*Node {
@@ -93,20 +97,22 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 			at := geom.At(m, x)
 			y := Identity(at.X)
 			T := Exp(logT)
-			weights, _ := bridges(m, proposal, forPaths(n, at.Point(y)), repeatRows(v, n/v.Shape().Dim(0)), T, xi, false)
-			weights = Reshape(weights, v.Shape().Dim(0), -1)
+			weights, wound, _ := bridges(m, proposal, forPaths(n, at.Point(y)), repeatRows(v, n/v.Shape().Dim(0)), T, xi, false)
+			weights, wound = Reshape(weights, v.Shape().Dim(0), -1), Reshape(wound, v.Shape().Dim(0), -1)
 			value := ReduceAllMean(logMeanExp(weights))
 			// (Σ w)²/Σ w² = N (mean w)²/mean w²
 			sizes := Sub(MulScalar(logMeanExp(weights), 2), logMeanExp(MulScalar(weights, 2)))
 			size := MulScalar(Reciprocal(ReduceAllMean(Exp(Neg(sizes)))), float64(weights.Shape().Dim(1)))
+			shares := Exp(Sub(weights, BroadcastToShape(ReduceAndKeep(weights, ReduceMax, -1), weights.Shape())))
+			share := Div(ReduceSum(Mul(shares, wound), -1), ReduceSum(shares, -1))
 			slope := Gradient(value, y, logT)
 			step := Mul(T, geom.Sharp(at.Manifold, y, slope[0]))
-			return []*Node{value, step, MulScalar(slope[1], 2/d), dot(step, slope[0]), slope[1], size}
+			return []*Node{value, step, MulScalar(slope[1], 2/d), dot(step, slope[0]), slope[1], size, ReduceAllMean(share)}
 		}, x, v, math.Log(t), xi)
 		if err != nil {
 			return nil, err
 		}
-		p := &point{x: x, t: t, value: out.Scalar(0), step: out.Vector(1), stepT: out.Scalar(2), size: out.Scalar(5)}
+		p := &point{x: x, t: t, value: out.Scalar(0), step: out.Vector(1), stepT: out.Scalar(2), size: out.Scalar(5), wound: out.Scalar(6)}
 		p.norm = math.Sqrt(out.Scalar(3) + p.stepT*out.Scalar(4))
 		return p, nil
 	}
@@ -140,14 +146,14 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	switch {
 	case task.Stopped():
 		mean.Status = geom.Cancelled
-	case now.norm <= meanTolerance && now.size >= MeanEffectiveSize:
+	case now.norm <= meanTolerance && now.size >= MeanEffectiveSize && now.wound <= MeanWound:
 		mean.Status = geom.Converged
 	case mean.Iterations == meanMaxIterations:
 		mean.Status = geom.MaxIterations
 	default:
 		mean.Status = geom.Stalled
 	}
-	mean.Point, mean.Variance, mean.LogLikelihood, mean.Gradient, mean.EffectiveSize = s.Point(now.x), now.t, now.value, now.norm, now.size
+	mean.Point, mean.Variance, mean.LogLikelihood, mean.Gradient, mean.EffectiveSize, mean.Wound = s.Point(now.x), now.t, now.value, now.norm, now.size, now.wound
 	return mean, nil
 }
 

@@ -1,81 +1,90 @@
-// Command calibrate counts how often the permutation tests of package stats reject a true null hypothesis: the size of the
-// test, which is to be what it is said to be. It takes minutes, too long for the tests of every change.
+// Command calibrate measures whether results are what they say: log densities against closed forms, the sizes of tests, the
+// coverage of intervals, logarithms against the shortest geodesics known. It prints tables in Markdown, failures included, and
+// takes an hour or more, too long for the tests of every change.
 //
-//	go run ./geom/stats/calibrate -simulations 1000
+//	make calibrate OPTIONS="-simulations 100 -only sizes"
 //
-// The two groups of every simulation are drawn from one normal distribution of the standard deviation -sd: in flat space, and
-// on the sphere in the tangent space at a pole, whose exponential map takes them to the sphere. A line holds the space, the
-// sizes of the groups and the share of simulations with P ≤ 0.05, with its standard error.
+// All random numbers come from -seed. With -python, an interpreter that has geomstats, its logarithms stand beside ours.
 package main
 
 import (
 	"flag"
 	"fmt"
+	"io"
 	"math"
-	"math/rand/v2"
 	"os"
-
-	"anatomy/geom"
-	"anatomy/geom/manifold"
-	"anatomy/geom/stats"
+	"regexp"
+	"strings"
 )
 
+// sections are the tables. One more is a function and a line here.
+var sections = []section{
+	{"densities", "Transition densities by bridges", densities},
+	{"sizes", "Sizes of the hypothesis tests", sizes},
+	{"coverage", "Coverage of intervals, and recovery", coverage},
+	{"logarithms", "Logarithms", logarithms},
+}
+
+type section struct {
+	name, title string
+	run         func(b *bench) error
+}
+
+// bench is what the sections are told, and where they write.
+type bench struct {
+	out                       io.Writer
+	simulations, permutations int
+	seeds, pairs              int
+	seed                      uint64
+	python                    string
+}
+
 func main() {
-	simulations := flag.Int("simulations", 1000, "simulations a line")
-	permutations := flag.Int("permutations", 199, "permutations of every test")
-	sd := flag.Float64("sd", 0.3, "standard deviation of a coordinate; on the sphere of radius 1, in radians")
-	seed := flag.Uint64("seed", 1, "seed of the simulations")
+	b := &bench{out: os.Stdout}
+	flag.IntVar(&b.simulations, "simulations", 1000, "simulations a line, of tests and intervals")
+	flag.IntVar(&b.permutations, "permutations", 199, "permutations of every test")
+	flag.IntVar(&b.seeds, "seeds", 200, "likelihoods a line, each of 100 bridges")
+	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold")
+	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
+	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats")
+	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, logarithms")
 	flag.Parse()
-	if err := table(*simulations, *permutations, *sd, *seed); err != nil {
+	wanted, err := regexp.Compile(*only)
+	if err == nil {
+		err = b.run(wanted)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "calibrate:", err)
 		os.Exit(1)
 	}
 }
 
-func table(simulations, permutations int, sd float64, seed uint64) error {
-	flat := func(d int) func(v []float64) []float64 { return func(v []float64) []float64 { return v[:d] } }
-	round := func(v []float64) []float64 {
-		angle := math.Hypot(v[0], v[1])
-		s := math.Sin(angle) / max(angle, 1e-300)
-		return []float64{s * v[0], s * v[1], math.Cos(angle)}
-	}
-	for _, where := range []struct {
-		name  string
-		space *geom.Space[geom.Vec]
-		point func(v []float64) []float64
-	}{
-		{"R^2", geom.On(manifold.Euclidean(2)), flat(2)},
-		{"R^10", geom.On(manifold.Euclidean(10)), flat(10)},
-		{"sphere", geom.On(manifold.Sphere(2)), round},
-	} {
-		for _, sizes := range [][2]int{{3, 30}, {5, 30}, {2, 10}, {15, 15}} {
-			for _, statistic := range []stats.Statistic{stats.Dispersion, stats.TangentMeanDistance} {
-				rejected := 0
-				for k := range simulations {
-					random := rand.New(rand.NewPCG(seed, uint64(k)))
-					draw := func(n int) [][]float64 {
-						x := make([][]float64, n)
-						for i := range x {
-							v := make([]float64, 10)
-							for j := range v {
-								v[j] = sd * random.NormFloat64()
-							}
-							x[i] = where.point(v)
-						}
-						return x
-					}
-					test, err := stats.PermutationTest(where.space, draw(sizes[0]), draw(sizes[1]), statistic, permutations, uint64(k))
-					if err != nil {
-						return fmt.Errorf("%s, groups of %d and %d, simulation %d: %w", where.name, sizes[0], sizes[1], k, err)
-					}
-					if test.P <= 0.05 {
-						rejected++
-					}
-				}
-				share := float64(rejected) / float64(simulations)
-				fmt.Printf("%-7s %2d/%-2d %-30s %.3f ± %.3f\n", where.name, sizes[0], sizes[1], statistic, share, math.Sqrt(share*(1-share)/float64(simulations)))
-			}
+func (b *bench) run(wanted *regexp.Regexp) error {
+	for _, s := range sections {
+		if !wanted.MatchString(s.name) {
+			continue
 		}
+		fmt.Fprintf(b.out, "### %s\n\n", s.title)
+		if err := s.run(b); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		fmt.Fprintln(b.out)
 	}
 	return nil
+}
+
+// text is a paragraph.
+func (b *bench) text(format string, args ...any) { fmt.Fprintf(b.out, format+"\n\n", args...) }
+
+// header begins a table, row adds a line.
+func (b *bench) header(cells ...string) {
+	fmt.Fprintf(b.out, "| %s |\n|%s\n", strings.Join(cells, " | "), strings.Repeat("---|", len(cells)))
+}
+
+func (b *bench) row(format string, cells ...any) { fmt.Fprintf(b.out, "| "+format+" |\n", cells...) }
+
+// share is k of n with its standard error, in per cent.
+func share(k, n int) string {
+	p := float64(k) / float64(n)
+	return fmt.Sprintf("%.1f ± %.1f %%", 100*p, 100*math.Sqrt(p*(1-p)/float64(n)))
 }

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"anatomy/geom"
+	"anatomy/geom/manifold"
+	"anatomy/geom/stats"
+	"anatomy/geom/stochastic"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+// An interval holds what it is to hold, or not; value is the estimate.
+type interval struct {
+	value float64
+	holds bool
+	found bool // the estimate says that it converged
+}
+
+// coverage counts how often 95 % intervals hold the truth, and averages estimates.
+func coverage(b *bench) error {
+	b.text("Each line: the share of 95 %% intervals that hold the truth, and the mean of the estimates with its standard error. Of the diffusion means and the kernel's width there are a tenth as many simulations, %d.", max(1, b.simulations/10))
+	b.header("interval", "simulations", "converged", "holds the truth", "truth", "mean of the estimates")
+	flow := geom.On(manifold.Sphere(2))
+	widths := make([]*geom.Space[geom.Vec], 5)
+	for k := range widths {
+		widths[k] = geom.On(landmarks.Manifold{N: 3, D: 2, Kernel: kernels.Gaussian(width * math.Exp(0.3*float64(k-2)))})
+	}
+	for _, c := range []struct {
+		name        string
+		truth       float64
+		simulations int
+		simulate    func(b *bench, k int) (interval, error)
+	}{
+		{"Fréchet mean of 20, S², Hotelling's ellipse; its distance from the truth", 0, b.simulations, func(b *bench, k int) (interval, error) { return frechet(flow, b, k) }},
+		{"speed of a geodesic through 20, S², t", 0.5, b.simulations, func(b *bench, k int) (interval, error) { return slope(flow, b, k) }},
+		{"variance of the diffusion mean of 20, S², normal in log T", 0.3, max(1, b.simulations/10), func(b *bench, k int) (interval, error) { return diffusion(flow, []float64{0, 0, 1}, 0.3, b, k) }},
+		{"the same, 3 landmarks", 0.02, max(1, b.simulations/10), func(b *bench, k int) (interval, error) {
+			return diffusion(widths[2], triangle, 0.02, b, k)
+		}},
+		{"kernel width, from 20 Brownian samples of 3 landmarks, likelihood's curvature", width, max(1, b.simulations/10), func(b *bench, k int) (interval, error) { return kernelWidth(widths, b, k) }},
+	} {
+		var values []float64
+		held, found := 0, 0
+		for k := range c.simulations {
+			i, err := c.simulate(b, k)
+			if err != nil {
+				return fmt.Errorf("%s, simulation %d: %w", c.name, k, err)
+			}
+			values = append(values, i.value)
+			if i.holds {
+				held++
+			}
+			if i.found {
+				found++
+			}
+		}
+		mean, deviation := stat.MeanStdDev(values, nil)
+		b.row("%s | %d | %d | %s | %g | %.4f ± %.4f", c.name, c.simulations, found, share(held, c.simulations), c.truth, mean, deviation/math.Sqrt(float64(len(values))))
+	}
+	return nil
+}
+
+const observations = 20
+
+// frechet has the distance of the mean from the pole as its value, and Hotelling's ellipse of the logarithms as its interval.
+func frechet(s *geom.Space[geom.Vec], b *bench, simulation int) (interval, error) {
+	random := b.random(simulation)
+	samples := make([][]float64, observations)
+	for i := range samples {
+		samples[i] = onSphere(normal(random, 2))
+	}
+	mean, err := stats.FrechetMean(s, samples)
+	if err != nil {
+		return interval{}, err
+	}
+	off, err := s.Log(mean.Point, []float64{0, 0, 1})
+	if err != nil {
+		return interval{}, err
+	}
+	basis, err := stochastic.Orthonormal(s, mean.Point)
+	if err != nil {
+		return interval{}, err
+	}
+	var c [2][2]float64
+	for _, v := range mean.Velocities {
+		x := [2]float64{floats.Dot(v, basis[0]), floats.Dot(v, basis[1])}
+		for i := range 2 {
+			for j := range 2 {
+				c[i][j] += x[i] * x[j] / (observations - 1)
+			}
+		}
+	}
+	x, y := floats.Dot(off.Velocity, basis[0]), floats.Dot(off.Velocity, basis[1])
+	square := observations * (x*x*c[1][1] - 2*x*y*c[0][1] + y*y*c[0][0]) / (c[0][0]*c[1][1] - c[0][1]*c[0][1])
+	f := square * (observations - 2) / (2 * (observations - 1))
+	return interval{off.Length, f <= distuv.F{D1: 2, D2: observations - 2}.Quantile(0.95), mean.Status == geom.Converged}, nil
+}
+
+// slope is that of noise of 0.1 around points of a great circle at times between −1 and 1.
+func slope(s *geom.Space[geom.Vec], b *bench, simulation int) (interval, error) {
+	const truth, noise = 0.5, 0.1
+	random := b.random(simulation)
+	samples, times := make([][]float64, observations), make([]float64, observations)
+	var squares float64
+	for i := range samples {
+		times[i] = -1 + 2*float64(i)/(observations-1)
+		squares += times[i] * times[i]
+		v := normal(random, 2)
+		floats.Scale(noise/spread, v)
+		z := onSphere(v)
+		sin, cos := math.Sincos(truth * times[i])
+		samples[i] = []float64{cos*z[0] + sin*z[2], z[1], cos*z[2] - sin*z[0]}
+	}
+	r, err := stats.Regress(s, times, samples)
+	if err != nil {
+		return interval{}, err
+	}
+	const free = 2*observations - 4
+	se := math.Sqrt(r.Variance * observations / free / squares)
+	speed := floats.Norm(r.Velocity, 2)
+	wide := distuv.StudentsT{Sigma: 1, Nu: free}.Quantile(0.975) * se
+	return interval{speed, math.Abs(speed-truth) <= wide, r.Status == geom.Converged}, nil
+}
+
+// diffusion has the variance of the diffusion mean of samples at the time T.
+func diffusion(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, simulation int) (interval, error) {
+	seed := b.seed + uint64(simulation)
+	samples, err := stochastic.Brownian(s, start).Sample(stochastic.Run{Paths: observations, Steps: 50, Time: T, Seed: seed})
+	if err != nil {
+		return interval{}, err
+	}
+	m, err := stochastic.DiffusionMean(s, stochastic.Guided, samples, start, stochastic.Run{Paths: 20, Steps: 20, Time: T, Seed: seed + 1<<32})
+	if err != nil {
+		return interval{}, err
+	}
+	wide := 1.96 * math.Sqrt(2/float64(observations*s.M.Dim()))
+	return interval{m.Variance, math.Abs(math.Log(m.Variance/T)) <= wide, m.Status == geom.Converged}, nil
+}
+
+// width is that of the kernel of three landmarks.
+const width = 0.8
+
+var triangle = []float64{0, 0, 0.9, 0.2, 0.4, 0.8}
+
+// kernelWidth is the maximum of a parabola through the log-likelihoods of five widths, in their logarithms.
+func kernelWidth(widths []*geom.Space[geom.Vec], b *bench, simulation int) (interval, error) {
+	const T = 0.02
+	seed := b.seed + uint64(simulation)
+	samples, err := stochastic.Brownian(widths[2], triangle).Sample(stochastic.Run{Paths: observations, Steps: 50, Time: T, Seed: seed})
+	if err != nil {
+		return interval{}, err
+	}
+	var x, y [5]float64
+	for k, s := range widths {
+		x[k] = 0.3 * float64(k-2)
+		all, err := stochastic.LogLikelihood(s, stochastic.Guided, triangle, samples, stochastic.Run{Paths: 50, Steps: 20, Time: T, Seed: seed + 1<<32})
+		if err != nil {
+			return interval{}, err
+		}
+		for i, l := range all {
+			y[k] += l.Log - logDet(samples[i], width*math.Exp(x[k])) // a density by coordinates: the volume depends on the width
+		}
+	}
+	best := 1 // the parabola goes through the best and its neighbours
+	for k := 1; k <= 3; k++ {
+		if y[k] > y[best] {
+			best = k
+		}
+	}
+	first, second := (y[best+1]-y[best-1])/0.6, (y[best+1]-2*y[best]+y[best-1])/0.09
+	peak := x[best] - first/second
+	return interval{width * math.Exp(peak), second < 0 && math.Abs(peak) <= 1.96/math.Sqrt(-second), second < 0}, nil
+}
+
+// logDet is log det K of landmarks in the plane: the logarithm of the density of coordinates by that of the Riemannian volume is
+// log √det g = −log det K.
+func logDet(shape []float64, width float64) float64 {
+	n := len(shape) / 2
+	k := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := range i + 1 {
+			k.SetSym(i, j, math.Exp(-(math.Pow(shape[2*i]-shape[2*j], 2)+math.Pow(shape[2*i+1]-shape[2*j+1], 2))/(2*width*width)))
+		}
+	}
+	value, _ := mat.LogDet(k)
+	return value
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os/exec"
+	"strings"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/lie"
+	"anatomy/geom/manifold"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+// logarithms takes random pairs there and back.
+func logarithms(b *bench) error {
+	b.text("Each line: %d pairs of random points, there and back. *Stalled* are the logarithms that say so; *open* those that say converged, but whose Exp ends more than 1e-8 from its point; *longer* the converged ones that are by a thousandth longer than the way back, or than the closed form.", b.pairs)
+	b.header("manifold", "stalled", "open", "longer", "geomstats: open", "geomstats: longer")
+	sphere, hyperbolic, spd := manifold.Sphere(2), manifold.Hyperbolic(2), manifold.SPD(3)
+	rotations, err := lie.SO(3).LeftInvariant(nil)
+	if err != nil {
+		return err
+	}
+	top, err := lie.SO(3).LeftInvariant([][]float64{{1, 0, 0}, {0, 2, 0}, {0, 0, 3}})
+	if err != nil {
+		return err
+	}
+	rigid, err := lie.SE(3).LeftInvariant(nil)
+	if err != nil {
+		return err
+	}
+	integrated := func(m geom.Atlas) geom.Atlas { return struct{ geom.Atlas }{m} }
+	for _, c := range []struct {
+		name    string
+		m       geom.Manifold
+		closed  geom.Manifold // nil: none
+		other   string        // of geomstats
+		shapes  bool          // of Kendall's space
+		ambient func(random *rand.Rand) []float64
+	}{
+		{"sphere", sphere, nil, "sphere", false, gaussian(3, 1)},
+		{"sphere, by integration", integrated(sphere), sphere, "", false, gaussian(3, 1)},
+		{"hyperbolic plane, by integration", integrated(hyperbolic), hyperbolic, "", false, func(random *rand.Rand) []float64 {
+			v := gaussian(2, 1)(random)
+			return []float64{math.Sqrt(1 + floats.Dot(v, v)), v[0], v[1]}
+		}},
+		{"SPD(3)", spd, nil, "spd", false, positive},
+		{"SPD(3), by integration", integrated(spd), spd, "", false, positive},
+		{"triangles (Kendall)", integrated(manifold.Kendall(3)), manifold.Kendall(3), "", true, gaussian(6, 1)},
+		{"SO(3)", rotations, nil, "rotations", false, gaussian(9, 1)},
+		{"SO(3), by integration", integrated(rotations), rotations, "", false, gaussian(9, 1)},
+		{"SO(3), moments 1, 2, 3", top, nil, "", false, gaussian(9, 1)},
+		{"SE(3)", rigid, nil, "", false, func(random *rand.Rand) []float64 {
+			v := gaussian(12, 1)(random)
+			return append(v, 0, 0, 0, 1)
+		}},
+		{"torus 1, 0.45", manifold.Torus(1, 0.45), nil, "", false, gaussian(3, 1)},
+		{"cylinder", manifold.Cylinder(1), nil, "", false, gaussian(3, 1)},
+		{"ellipsoid 1, 1, 3", manifold.Ellipsoid(1, 1, 3), nil, "", false, gaussian(3, 1)},
+		{"5 landmarks, 0.3 around a regular pentagon of radius 1, kernel 0.5", landmarks.Manifold{N: 5, D: 2, Kernel: kernels.Gaussian(0.5)}, nil, "", false, pentagon},
+	} {
+		s := geom.On(c.m)
+		random := b.random(0)
+		points := make([][]float64, 0, 2*b.pairs)
+		for len(points) < 2*b.pairs {
+			x := c.ambient(random)
+			if geom.IsAtlas(c.m) {
+				if x, _, err = s.Project(x); err != nil {
+					continue // a matrix that reverses the orientation
+				}
+			}
+			points = append(points, x)
+		}
+		x, y := points[:b.pairs], points[b.pairs:]
+		targets := append(append([][]float64{}, y...), x...)
+		there, err := s.LogAll(points, targets)
+		if err != nil {
+			b.row("%s | refused: %v | | | | ", c.name, err)
+			continue
+		}
+		var shortest []*geom.Geodesic[geom.Vec]
+		if c.closed != nil {
+			if shortest, err = geom.On(c.closed).LogAll(points, targets); err != nil {
+				return fmt.Errorf("%s, in closed form: %w", c.name, err)
+			}
+		}
+		momenta := make([][]float64, len(there))
+		for i, g := range there {
+			momenta[i] = g.Momentum
+		}
+		out, err := s.Call(shooting{}, func(in []*graph.Node) []*graph.Node { return []*graph.Node{s.ShootOnGraph(in[0], in[1])} }, points, momenta)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		ends := out.Matrix(0)
+		stalled, open, longer := 0, 0, 0
+		for i, g := range there {
+			best := there[(i+b.pairs)%len(there)]
+			length := math.Inf(1)
+			if best.Status == geom.Converged {
+				length = best.Length
+			}
+			if shortest != nil {
+				length = math.Min(length, shortest[i].Length)
+			}
+			if g.Status != geom.Converged {
+				stalled++
+				continue
+			}
+			if !(apart(c.shapes, ends[i], targets[i]) <= 1e-8) {
+				open++
+			}
+			if g.Length > length*(1+1e-3) {
+				longer++
+			}
+		}
+		theirs := " | "
+		if c.other != "" && b.python != "" {
+			if theirs, err = b.geomstats(c.other, points); err != nil {
+				return fmt.Errorf("geomstats, %s: %w", c.name, err)
+			}
+		}
+		b.row("%s | %s | %s | %s | %s", c.name, share(stalled, len(there)), share(open, len(there)), share(longer, len(there)), theirs)
+	}
+	return nil
+}
+
+// shooting is a key of Space.Call.
+type shooting struct{}
+
+// apart is how far numbers are apart, with configurations of Kendall's space in optimal position.
+func apart(shapes bool, x, y []float64) float64 {
+	if shapes {
+		var re, im float64 // of ⟨x, y⟩
+		for i := 0; i < len(x); i += 2 {
+			re, im = re+x[i]*y[i]+x[i+1]*y[i+1], im+x[i]*y[i+1]-x[i+1]*y[i]
+		}
+		size := math.Hypot(re, im)
+		turned := make([]float64, len(x))
+		for i := 0; i < len(x); i += 2 {
+			turned[i], turned[i+1] = (re*x[i]-im*x[i+1])/size, (im*x[i]+re*x[i+1])/size
+		}
+		x = turned
+	}
+	return floats.Distance(x, y, 2)
+}
+
+func gaussian(n int, sd float64) func(random *rand.Rand) []float64 {
+	return func(random *rand.Rand) []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = sd * random.NormFloat64()
+		}
+		return x
+	}
+}
+
+// positive is A Aᵀ for a matrix A of normal numbers, which may be close to singular.
+func positive(random *rand.Rand) []float64 {
+	a := gaussian(9, 1)(random)
+	p := make([]float64, 9)
+	for i := range 3 {
+		for j := range 3 {
+			p[3*i+j] = floats.Dot(a[3*i:3*i+3], a[3*j:3*j+3])
+		}
+	}
+	return p
+}
+
+func pentagon(random *rand.Rand) []float64 {
+	x := gaussian(10, 0.3)(random)
+	for i := range 5 {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / 5)
+		x[2*i], x[2*i+1] = x[2*i]+cos, x[2*i+1]+sin
+	}
+	return x
+}
+
+//go:embed geomstats.py
+var script string
+
+// geomstats takes the same pairs there and back; the answer are two cells.
+func (b *bench) geomstats(manifold string, points [][]float64) (string, error) {
+	input, err := json.Marshal(points)
+	if err != nil {
+		return "", err
+	}
+	c := exec.Command(b.python, "-c", script, manifold)
+	c.Stdin = strings.NewReader(string(input))
+	var complaints strings.Builder
+	c.Stderr = &complaints
+	out, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, complaints.String())
+	}
+	var open, longer int
+	if _, err := fmt.Sscan(string(out), &open, &longer); err != nil {
+		return "", fmt.Errorf("answer %q: %w", out, err)
+	}
+	return share(open, len(points)) + " | " + share(longer, len(points)), nil
+}

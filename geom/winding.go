@@ -1,0 +1,58 @@
+package geom
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// Winding is an Atlas on which geodesics come round. Where they cannot be deformed into each other, as around a circle or in a
+// rotation by 2π, the cut locus of a point is a hypersurface, and no function of the distance alone stands for all of them.
+type Winding interface {
+	Atlas
+	// Windings returns the function
+	//
+	//	log Σ_c exp(−ρ_c(z)/τ),  [...],
+	//
+	// of points v and z, [..., a], and of numbers τ > 0, [...]: a sum over the ways c from z to v. ρ_c is half the square of
+	// the length of the way where the manifold has ClosedForms; the least is half the squared distance near v, to second
+	// order, everywhere. The sum is twice differentiable. Windings is nil for manifolds of the type whose ways are not known.
+	Windings() func(v, z, tau *Node) *Node
+}
+
+// Wrapped is log Σ_k exp(−(θ + 2πk)²/2t) over all integers k, of θ², |θ| ≤ π, and t > 0, both [...]. As a function of a
+// point at the distance θ from another it is smooth on a sphere, also at the antipode.
+func Wrapped(square, t *Node) *Node {
+	// Up to t = π the sum itself, beyond it Poisson's, √(t/2π) Σ_m e^(−m²t/2) cos mθ: what is left out is below 1e-15.
+	const (
+		limit  = math.Pi
+		direct = 2
+		dual   = 4
+		tiny   = 1e-10 // below it functions of θ² are linear to rounding
+	)
+	all := func(v float64) *Node { return MulScalar(OnesLike(t), v) }
+	long, close := GreaterThan(t, all(limit)), LessThan(square, all(tiny))
+	theta := Sqrt(Where(close, all(1), square))
+	short, above := Where(long, all(limit), t), Where(long, t, all(limit))
+	sum := ZerosLike(t)
+	for k := 1; k <= direct; k++ {
+		turns := float64(k) * math.Pi
+		rate := Div(all(2*turns), short)
+		at := func(theta *Node) *Node { return Exp(Neg(Mul(rate, AddScalar(theta, turns)))) }
+		linear := Mul(at(ZerosLike(t)), AddScalar(Mul(Square(rate), square), 2))
+		sum = Add(sum, Where(close, linear, Add(at(theta), at(Neg(theta)))))
+	}
+	// cos mθ by recurrence, times e^(−m²t/2) = Π_(j≤m) e^(−(2j−1)t/2).
+	cosine := Where(close, AddScalar(MulScalar(square, -0.5), 1), Cos(theta))
+	decay := Exp(MulScalar(above, -0.5))
+	step, factor, before, now, series := decay, decay, OnesLike(cosine), cosine, ZerosLike(t)
+	for range dual {
+		series = Add(series, MulScalar(Mul(factor, now), 2))
+		before, now = now, Sub(MulScalar(Mul(cosine, now), 2), before)
+		step = Mul(step, Square(decay))
+		factor = Mul(factor, step)
+	}
+	return Where(long,
+		Add(Log1P(series), MulScalar(Log(MulScalar(above, 0.5/math.Pi)), 0.5)),
+		Sub(Log1P(sum), MulScalar(Div(square, short), 0.5)))
+}
