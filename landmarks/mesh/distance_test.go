@@ -212,14 +212,14 @@ func TestBadTerms(t *testing.T) {
 	flat.Cells[4] = []int{0, 0, 1}
 	knot := mesh.Curve([][]float64{{0, 0, 0}, {1, 0, 0}}, false)
 	for want, d := range map[string]*mesh.Term{
-		"the target mesh: coordinate 1 of vertex 3 is NaN":                mesh.Varifold(k, ball, nan),
-		"the source mesh: the mesh is empty":                              mesh.Varifold(k, &mesh.Mesh{}, ball),
-		"the target mesh: 1 degenerate triangles, the first 4 [0 0 1]: C": mesh.Varifold(k, ball, flat),
-		"the source mesh is in R^3, the target in R^2":                    mesh.Varifold(k, ball, curve),
-		"the source mesh has triangles, the target edges":                 mesh.Varifold(k, ball, knot),
-		"12 points in R^3, the source mesh has 2 vertices in R^3":         mesh.Current(k, knot, knot),
-		"Coarse: factor 1 is 1":                                           mesh.Current(k, ball, ball).Coarse(2, 1),
-		"the points spread over 1.701 along axis 0, the plane waves":      mesh.Current(waves, ball, ball),
+		"the target mesh: coordinate 1 of vertex 3 is NaN":               mesh.Varifold(k, ball, nan),
+		"the source mesh: the mesh is empty":                             mesh.Varifold(k, &mesh.Mesh{}, ball),
+		"the target mesh: 1 degenerate triangle, the first 4 [0 0 1]: C": mesh.Varifold(k, ball, flat),
+		"the source mesh is in R^3, the target in R^2":                   mesh.Varifold(k, ball, curve),
+		"the source mesh has triangles, the target edges":                mesh.Varifold(k, ball, knot),
+		"12 points in R^3, the source mesh has 2 vertices in R^3":        mesh.Current(k, knot, knot),
+		"Coarse: factor 1 is 1":                                          mesh.Current(k, ball, ball).Coarse(2, 1),
+		"the points spread over 1.701 along axis 0, the plane waves":     mesh.Current(waves, ball, ball),
 	} {
 		expect.Refused(t, expect.Error(d.Value(ball.Vertices)), want)
 	}

@@ -85,17 +85,29 @@ func (m *Mesh) Validate() error {
 		}
 	}
 	bad := m.degenerate()
-	note(len(bad), "%d degenerate %s, the first %s", len(bad), m.kind(), m.firstCell(bad))
+	note(len(bad), "%s, the first %s", counted(len(bad), "degenerate "+m.kind()), m.firstCell(bad))
 	same := m.duplicateVertices()
-	note(len(same), "%d duplicate vertices, the first %d at the place of %d", len(same), first(same), firstTwin(m, same))
+	note(len(same), "%s, the first %d at the place of %d", counted(len(same), "duplicate vertices"), first(same), firstTwin(m, same))
 	unused := m.unused()
-	note(len(unused), "%d unused vertices, the first %d", len(unused), first(unused))
+	note(len(unused), "%s, the first %d", counted(len(unused), "unused vertices"), first(unused))
 	twice := m.duplicateCells()
-	note(len(twice), "%d duplicate %s, the first %s", len(twice), m.kind(), m.firstCell(twice))
+	note(len(twice), "%s, the first %s", counted(len(twice), "duplicate "+m.kind()), m.firstCell(twice))
 	if place, count := m.nonManifold(); count > 0 {
 		all = append(all, fmt.Errorf("%d non-manifold places, the first %s", count, place))
 	}
 	return errors.Join(all...)
+}
+
+// counted is "1 duplicate vertex" or "2 duplicate vertices".
+func counted(n int, what string) string {
+	if n == 1 {
+		if stem, ok := strings.CutSuffix(what, "vertices"); ok {
+			what = stem + "vertex"
+		} else {
+			what = strings.TrimSuffix(what, "s")
+		}
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 func (m *Mesh) kind() string {
@@ -188,7 +200,7 @@ func (m *Mesh) solid() error {
 		return err
 	}
 	if bad := m.degenerate(); len(bad) > 0 {
-		return fmt.Errorf("%d degenerate %s, the first %s: Clean removes them", len(bad), m.kind(), m.firstCell(bad))
+		return fmt.Errorf("%s, the first %s: Clean removes them", counted(len(bad), "degenerate "+m.kind()), m.firstCell(bad))
 	}
 	return nil
 }
@@ -410,15 +422,15 @@ type Cleaning struct {
 // String says what was done in words.
 func (c Cleaning) String() string {
 	var parts []string
-	say := func(n int, what string) {
+	say := func(did string, n int, what string) {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf(what, n))
+			parts = append(parts, did+" "+counted(n, what))
 		}
 	}
-	say(c.MergedVertices, "merged %d duplicate vertices")
-	say(c.DegenerateCells, "removed %d degenerate cells")
-	say(c.DuplicateCells, "removed %d duplicate cells")
-	say(c.UnusedVertices, "removed %d unused vertices")
+	say("merged", c.MergedVertices, "duplicate vertices")
+	say("removed", c.DegenerateCells, "degenerate cells")
+	say("removed", c.DuplicateCells, "duplicate cells")
+	say("removed", c.UnusedVertices, "unused vertices")
 	if parts == nil {
 		return "nothing to clean"
 	}

@@ -96,11 +96,11 @@ func TestBadMeshes(t *testing.T) {
 		"cell 1 has 2 vertices, cell 0 has 3":                    {Vertices: square, Cells: [][]int{{0, 1, 2}, {0, 1}}},
 		"cell 0 has 4 vertices":                                  {Vertices: square, Cells: [][]int{{0, 1, 2, 3}}},
 		"triangles in the plane are no surface":                  {Vertices: [][]float64{{0, 0}, {1, 0}, {1, 1}}, Cells: [][]int{{0, 1, 2}}},
-		"1 degenerate triangles, the first 1 [0 2 2]":            {Vertices: square, Cells: [][]int{{0, 1, 2}, {0, 2, 2}, {0, 2, 3}}},
-		"1 degenerate triangles, the first 0 [0 1 2]":            {Vertices: [][]float64{{0, 0, 0}, {1e-3, 1e-3, 0}, {3e-3, 3e-3, 0}}, Cells: [][]int{{0, 1, 2}}},
-		"1 unused vertices, the first 3":                         {Vertices: square, Cells: [][]int{{0, 1, 2}}},
-		"1 duplicate vertices, the first 3 at the place of 0":    {Vertices: [][]float64{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 0, 0}, {0, 1, 0}}, Cells: [][]int{{0, 1, 2}, {3, 2, 4}}},
-		"1 duplicate triangles, the first 2 [2 0 1]":             {Vertices: square, Cells: [][]int{{0, 1, 2}, {0, 2, 3}, {2, 0, 1}}},
+		"1 degenerate triangle, the first 1 [0 2 2]":             {Vertices: square, Cells: [][]int{{0, 1, 2}, {0, 2, 2}, {0, 2, 3}}},
+		"1 degenerate triangle, the first 0 [0 1 2]":             {Vertices: [][]float64{{0, 0, 0}, {1e-3, 1e-3, 0}, {3e-3, 3e-3, 0}}, Cells: [][]int{{0, 1, 2}}},
+		"1 unused vertex, the first 3":                           {Vertices: square, Cells: [][]int{{0, 1, 2}}},
+		"1 duplicate vertex, the first 3 at the place of 0":      {Vertices: [][]float64{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 0, 0}, {0, 1, 0}}, Cells: [][]int{{0, 1, 2}, {3, 2, 4}}},
+		"1 duplicate triangle, the first 2 [2 0 1]":              {Vertices: square, Cells: [][]int{{0, 1, 2}, {0, 2, 3}, {2, 0, 1}}},
 		"1 non-manifold places, the first edge 0–1, where cells": {Vertices: append(square, []float64{0, 0, 1}), Cells: [][]int{{0, 1, 2}, {1, 0, 3}, {0, 1, 4}}},
 		"1 non-manifold places, the first vertex 0, where cells": {Vertices: square, Cells: [][]int{{0, 1}, {0, 2}, {0, 3}}},
 	} {
@@ -118,7 +118,7 @@ func TestClean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := done.String(), "merged 2 duplicate vertices, removed 2 degenerate cells, removed 1 duplicate cells, removed 2 unused vertices"; got != want {
+	if got, want := done.String(), "merged 2 duplicate vertices, removed 2 degenerate cells, removed 1 duplicate cell, removed 2 unused vertices"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	want := &mesh.Mesh{Vertices: [][]float64{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}}, Cells: [][]int{{0, 1, 2}, {0, 2, 3}}}

@@ -42,9 +42,9 @@ const (
 
 // Slide moves the semi-landmarks of a shape along their tangents to where the criterion against a reference is least, in
 // one step: tangents are those of the shape as it is. With direction u_l of semi-landmark l and the bending energy matrix B
-// of the reference the way t solves Σ_m B_lm (u_l·u_m) t_m = −Σ_m B_lm u_l·x_m (Bookstein, Med. Image Anal. 1, 1997; Gunz,
-// Mitteroecker and Bookstein 2005); for Procrustes distance, t_l = u_l·(r_l − x_l). Where the energy leaves ways open, the shortest is
-// taken. The shape must be aligned with the reference for Procrustes distance. Both are [n][d], d = 2 or 3.
+// of the reference the distances t solve Σ_m B_lm (u_l·u_m) t_m = −Σ_m B_lm u_l·x_m (Bookstein, Med. Image Anal. 1, 1997; Gunz,
+// Mitteroecker and Bookstein 2005); for Procrustes distance, t_l = u_l·(r_l − x_l). Where the energy leaves distances open, the
+// shortest are taken. The shape must be aligned with the reference for Procrustes distance. Both are [n][d], d = 2 or 3.
 func Slide(shape, reference [][]float64, semilandmarks []Semilandmark, criterion Criterion) ([][]float64, error) {
 	if _, _, err := commonExtent([][][]float64{shape, reference}); err != nil {
 		return nil, fmt.Errorf("slide (shape 0 along its curves to shape 1): %w", err)

@@ -1,7 +1,7 @@
 // Package nb has what a notebook cell needs beside the mathematics: errors that fail the cell, numerical checks that fail
 // the report when they are false, text in which data are shown as they are, and values that live from one cell to the next.
 //
-// GoNB runs each cell as a process of its own and carries pictures and printed text on different ways, so their order is
+// GoNB runs each cell as a process of its own and carries pictures and printed text by different channels, so their order is
 // not certain. What this package prints goes the way of the pictures and arrives before the call returns; outside a
 // notebook it goes to standard output.
 package nb
