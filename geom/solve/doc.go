@@ -6,6 +6,7 @@
 //   - FixedPoint is one system, searched for by Anderson's method, that gives its next point out and takes the value in:
 //     for searches whose equations change on the way, or are evaluated with those of others.
 //   - Minimise is the limited-memory BFGS method with a preconditioner.
+//   - BFGS is the same with the whole Hessian, for few variables, that gives its next point out and takes value and gradient in.
 //   - Inverse and Anderson are what these remember, for iterations with a line search of their own.
 //
 // Everything ends at a tolerance, where no step makes progress, at a limit, or when its context ends; Status says which.
