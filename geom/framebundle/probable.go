@@ -1,6 +1,7 @@
 package framebundle
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -10,6 +11,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/ode"
+	"anatomy/geom/solve"
 )
 
 // EndTolerance is by how much, relative to |y − x|, Exp_FM may miss the end of a most probable path for it to be Converged: more
@@ -22,7 +24,7 @@ const EndTolerance = 1e-5
 //
 // the most probable path of Brownian motion with covariance ννᵀ to an observation y with noise of standard deviation σ in
 // every coordinate (of an Atlas, in every ambient one). With σ = 0 it ends at y, which takes a frame of d vectors. See Probable for
-// the search where σ > 0.
+// the search.
 //
 // The path is a projected geodesic of the frame bundle with P(1) = 0 and ρ + σ² h(1) = 0 for the derivative ρ of
 // |x(1) − y|²/2. Residual says by how much Exp_FM of its momentum ends elsewhere, and Status is Converged where that is at
@@ -52,34 +54,16 @@ func (s *Space[P]) MostProbablePaths(u Point[P], observations []P, sigma float64
 	case sigma == 0 && rank < d:
 		return nil, fmt.Errorf("%s: %d frame vectors in dimension %d reach no given point: use a full frame or noise σ > 0", what, rank, d)
 	}
-	task := s.Base.Begin(what)
-	defer task.End()
-	found, err := s.mostProbable(task, s.flat(u), s.Base.Vectors(observations), sigma)
+	p := NewProbable(s.Base, s.Base.Vectors(observations))
+	p.task = s.Base.Begin(what)
+	defer p.task.End()
+	found, err := p.Paths(s.flat(u), sigma)
 	if err != nil {
 		return nil, err
 	}
 	gs := make([]*Geodesic[P], len(found))
 	for i, g := range found {
 		gs[i] = Shaped(s.Base, g)
-	}
-	return gs, nil
-}
-
-func (s *Space[P]) mostProbable(task *geom.Task, u Point[geom.Vec], ys [][]float64, sigma float64) ([]*Geodesic[geom.Vec], error) {
-	if sigma == 0 {
-		return s.exactPaths(task, u, ys)
-	}
-	p := NewProbable(s.Base, ys)
-	p.task = task
-	gs, err := p.paths(u, sigma)
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range gs {
-		if g.Status == geom.Stalled {
-			p.refine(min(lastModes, s.Base.Steps()+1))
-			return p.paths(u, sigma)
-		}
 	}
 	return gs, nil
 }
@@ -93,50 +77,51 @@ func (s *Space[P]) mostProbable(task *geom.Task, u Point[geom.Vec], ys [][]float
 // by factors of 3. What is found at one point of the bundle is where the search at the next one starts.
 type Probable struct {
 	space    *Space[geom.Vec]
-	task     *geom.Task // nil for none
-	ys       [][]float64
+	task     *geom.Task  // nil for none
+	ys, aims [][]float64 // observations, and what paths aim at
 	modes    int
-	search   []*minimiser
+	search   []*solve.BFGS
 	sigma    float64
 	Searches int // evaluations of all paths
 }
 
 // Found tells of most probable paths how they start.
 type Found struct {
-	Cost, Energy, Mismatch []float64 // Cost is the energy plus Mismatch²/2σ²
-	Momenta                []Momentum[geom.Vec]
-	Pull                   []Momentum[geom.Vec] // the same as steps of Move see them
-	Excess                 float64              // by how much Cost exceeds the minimum at most, as the search knows it
+	Cost, Energy []float64 // Cost is the energy plus |x(1) − y|²/2σ²
+	Ends         [][]float64
+	Momenta      []Momentum[geom.Vec]
+	Pull         []Momentum[geom.Vec] // the same as steps of Move see them
+	Excess       float64              // by how much Cost exceeds the minimum at most, as the search knows it
 }
 
 const (
 	firstModes, lastModes = 8, 16 // polynomials a frame vector
 	persistence           = 60    // evaluations at one noise
+	multipliers           = 12    // aims at most
 )
 
 // NewProbable starts a search for paths to points as lists of numbers.
 func NewProbable[P geom.Point](on geom.Of[P], ys [][]float64) *Probable {
 	s := Over(on.Geometry().Flat())
-	return &Probable{space: s, ys: ys, modes: min(firstModes, s.Base.Steps()+1)}
+	return &Probable{space: s, ys: ys, aims: ys, modes: min(firstModes, s.Base.Steps()+1)}
 }
 
 // From returns the most probable paths from u to observations with noise of standard deviation σ > 0. Their costs exceed the
 // minimum by no more than the tolerance, in units of log likelihood. It does not Check u.
 func (p *Probable) From(u Point[geom.Vec], sigma, tolerance float64) (*Found, error) {
 	level := sigma
-	if p.search == nil || len(p.search[0].x) != p.modes*len(u.Frame) {
+	if p.search == nil || len(p.search[0].X) != p.modes*len(u.Frame) {
 		for _, y := range p.ys {
 			level = max(level, floats.Distance(y, u.X, 2)/math.Sqrt(float64(len(y))))
 		}
 		p.start(u, level)
-	} else {
-		if p.sigma > 1.5*sigma {
-			level = p.sigma
-		}
+	} else if p.sigma > 1.5*sigma {
+		level = p.sigma
 	}
 	for {
 		for _, m := range p.search {
-			m.renew(p.sigma * p.sigma / (level * level))
+			rescale(m.Hessian, p.sigma*p.sigma/(level*level))
+			m.Restart()
 		}
 		p.sigma = level
 		last := level <= sigma
@@ -157,7 +142,7 @@ func (p *Probable) From(u Point[geom.Vec], sigma, tolerance float64) (*Found, er
 // start sets the controls to 0 with the Hessian of flat space.
 func (p *Probable) start(u Point[geom.Vec], sigma float64) {
 	m := len(u.Frame)
-	p.search, p.sigma = make([]*minimiser, len(p.ys)), sigma
+	p.search, p.sigma = make([]*solve.BFGS, len(p.ys)), sigma
 	for i := range p.search {
 		h := mat.NewSymDense(p.modes*m, nil)
 		for k := range p.modes * m {
@@ -168,35 +153,52 @@ func (p *Probable) start(u Point[geom.Vec], sigma float64) {
 				h.SetSym(a, b, h.At(a, b)+floats.Dot(u.Frame[a], u.Frame[b])/(sigma*sigma))
 			}
 		}
-		p.search[i] = &minimiser{x: make([]float64, p.modes*m), hessian: h}
+		p.search[i] = solve.NewBFGS(make([]float64, p.modes*m), h)
+	}
+}
+
+// rescale makes what a Hessian has beyond 1, the part of the observations, so many times what it was.
+func rescale(h *mat.SymDense, factor float64) {
+	var eigen mat.EigenSym
+	if factor == 1 || !eigen.Factorize(h, true) {
+		return
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	h.Zero()
+	for k, v := range eigen.Values(nil) {
+		if v > 1 {
+			v = 1 + (v-1)*factor
+		}
+		h.SymRankOne(h, v, vectors.ColView(k))
 	}
 }
 
 // refine takes more polynomials.
 func (p *Probable) refine(modes int) {
-	for _, s := range p.search {
-		rank := len(s.x) / p.modes
+	for i, s := range p.search {
+		rank := len(s.Best) / p.modes
 		h := mat.NewSymDense(modes*rank, nil)
 		for k := range modes * rank {
 			h.SetSym(k, k, 1)
 		}
-		for k := range s.x {
-			for l := k; l < len(s.x); l++ {
-				h.SetSym(k, l, s.hessian.At(k, l))
+		for k := range s.Best {
+			for l := k; l < len(s.Best); l++ {
+				h.SetSym(k, l, s.Hessian.At(k, l))
 			}
 		}
-		s.x, s.hessian = append(s.x, make([]float64, modes*rank-len(s.x))...), h
+		p.search[i] = solve.NewBFGS(append(s.Best, make([]float64, modes*rank-len(s.Best))...), h)
 	}
 	p.modes = modes
 }
 
 // Controls returns the controls that were found, [modes][m][N], as Steer takes them.
 func (p *Probable) Controls() [][][]float64 {
-	return p.controls(func(m *minimiser) []float64 { return m.x })
+	return p.controls(func(m *solve.BFGS) []float64 { return m.Best })
 }
 
-func (p *Probable) controls(of func(m *minimiser) []float64) [][][]float64 {
-	rank := len(p.search[0].x) / p.modes
+func (p *Probable) controls(of func(m *solve.BFGS) []float64) [][][]float64 {
+	rank := len(p.search[0].X) / p.modes
 	c := make([][][]float64, p.modes)
 	for k := range c {
 		c[k] = make([][]float64, rank)
@@ -212,32 +214,30 @@ func (p *Probable) controls(of func(m *minimiser) []float64) [][][]float64 {
 func (p *Probable) minimise(u Point[geom.Vec], tolerance float64) (*Found, error) {
 	precision := 1 / (p.sigma * p.sigma)
 	for try := 0; ; try++ {
-		out, err := p.space.Steer(u, p.controls(func(m *minimiser) []float64 { return m.trial }), p.ys)
+		out, err := p.space.Steer(u, p.controls(func(m *solve.BFGS) []float64 { return m.X }), p.aims)
 		if err != nil {
 			return nil, err
 		}
 		p.Searches++
 		cancelled := p.task != nil && p.task.Report(geom.Progress{Iteration: p.Searches, Objective: p.sigma, Gradient: tolerance})
-		f := &Found{Mismatch: out.Mismatch, Momenta: out.Momenta, Pull: out.Pull}
+		f := &Found{Ends: out.Ends, Momenta: out.Momenta, Pull: out.Pull}
 		atBest := true
 		for i, m := range p.search {
-			gradient := append([]float64{}, m.trial...)
+			x := m.X
+			gradient := append([]float64{}, x...)
 			for k := range gradient {
 				rank := len(u.Frame)
 				gradient[k] += precision * out.Slope[k/rank][k%rank][i]
 			}
-			energy := floats.Dot(m.trial, m.trial) / 2
+			energy := floats.Dot(x, x) / 2
 			cost := energy + precision/2*out.Mismatch[i]*out.Mismatch[i]
 			f.Energy, f.Cost = append(f.Energy, energy), append(f.Cost, cost)
-			tried := &m.trial[0]
-			m.learn(cost, gradient, tolerance)
-			atBest = atBest && m.done && tried == &m.x[0]
-			f.Excess = max(f.Excess, m.decrement)
-		}
-		if try >= persistence || cancelled {
-			for _, m := range p.search {
-				m.done, m.trial = true, m.x
+			m.Learn(cost, gradient, tolerance)
+			if try >= persistence || cancelled {
+				m.Stop()
 			}
+			atBest = atBest && m.Done && &x[0] == &m.Best[0]
+			f.Excess = max(f.Excess, m.Excess)
 		}
 		if atBest {
 			for i, h := range f.Momenta {
@@ -252,15 +252,38 @@ func (p *Probable) minimise(u Point[geom.Vec], tolerance float64) (*Found, error
 	}
 }
 
-// paths returns the paths from u with what certifies them.
-func (p *Probable) paths(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec], error) {
-	found, err := p.From(u, sigma, 1e-16)
+// Paths returns the most probable paths from u with what certifies them, for σ > 0 or for σ = 0 and a full frame. It does not
+// Check u.
+func (p *Probable) Paths(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec], error) {
+	gs, err := p.certified(u, sigma)
+	if err != nil {
+		return nil, err
+	}
+	more := min(lastModes, p.space.Base.Steps()+1)
+	for _, g := range gs {
+		if g.Status == geom.Stalled && p.modes < more {
+			p.refine(more)
+			return p.certified(u, sigma)
+		}
+	}
+	return gs, nil
+}
+
+func (p *Probable) certified(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec], error) {
+	const accuracy = 1e-16
+	var found *Found
+	var err error
+	if sigma > 0 {
+		found, err = p.From(u, sigma, accuracy)
+	} else {
+		found, err = p.exact(u, accuracy)
+	}
 	if err != nil {
 		return nil, err
 	}
 	for i, cost := range found.Cost {
 		if _, bad := notFinite([]float64{cost}); bad {
-			return nil, diverged(i)
+			return nil, fmt.Errorf("most probable path: that to observation %d diverges: it is too far away, or the frame too small for it", i)
 		}
 	}
 	h, vertical := make([][]float64, len(p.ys)), make([][][]float64, len(u.Frame)) // [N, a], [m, N, a]
@@ -282,15 +305,18 @@ func (p *Probable) paths(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec
 	for i, end := range out.Matrix(0) {
 		c := make([][]float64, p.modes)
 		for k := range c {
-			c[k] = p.search[i].x[k*len(u.Frame) : (k+1)*len(u.Frame)]
+			c[k] = p.search[i].Best[k*len(u.Frame) : (k+1)*len(u.Frame)]
 		}
 		g, err := p.space.SteeredPath(u, c)
 		if err != nil {
 			return nil, err
 		}
 		off := floats.Distance(end, g.End, 2)
-		g.Momentum, g.Mismatch, g.Iterations = found.Momenta[i], found.Mismatch[i], p.Searches
+		g.Momentum, g.Mismatch, g.Iterations = found.Momenta[i], floats.Distance(g.End, p.ys[i], 2), p.Searches
 		g.Residual = off / math.Sqrt(float64(len(end)))
+		if sigma == 0 {
+			off += g.Mismatch
+		}
 		if !(off <= EndTolerance*floats.Distance(p.ys[i], u.X, 2)+1e-13*floats.Norm(u.X, 2)) {
 			g.Status = geom.Stalled
 		}
@@ -300,4 +326,37 @@ func (p *Probable) paths(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec
 		gs[i] = g
 	}
 	return gs, nil
+}
+
+// exact returns the paths that end at the observations, by the method of multipliers: σ is small beside the frame, and what a
+// path misses its observation by is added to what it aims at, until nothing is missed (J. Nocedal and S. J. Wright, chapter 17).
+func (p *Probable) exact(u Point[geom.Vec], accuracy float64) (*Found, error) {
+	frame := mat.NewDense(len(u.Frame), len(u.X), nil)
+	for a, v := range u.Frame {
+		frame.SetRow(a, v)
+	}
+	var svd mat.SVD
+	if !svd.Factorize(frame, mat.SVDNone) {
+		return nil, errors.New("most probable path: the singular values of the frame do not converge")
+	}
+	defer func() { p.aims = p.ys }()
+	sigma := 0.1 * svd.Values(nil)[len(u.Frame)-1]
+	for range multipliers {
+		found, err := p.From(u, sigma, accuracy)
+		if err != nil {
+			return nil, err
+		}
+		missed := 0.0
+		aims := make([][]float64, len(p.ys))
+		for i, end := range found.Ends {
+			off := floats.SubTo(make([]float64, len(end)), p.ys[i], end)
+			missed = max(missed, floats.Norm(off, 2))
+			aims[i] = floats.AddTo(off, off, p.aims[i])
+		}
+		if missed <= 1e-11*floats.Norm(u.X, 2) {
+			return found, nil
+		}
+		p.aims = aims
+	}
+	return p.From(u, sigma, accuracy)
 }

@@ -74,6 +74,7 @@ func recurrence(steps, n int) (b []float64) {
 
 // Steered tells of paths from one point of the frame bundle with given controls how far they miss their targets.
 type Steered struct {
+	Ends     [][]float64          // x_i(1)
 	Mismatch []float64            // |x_i(1) − y_i|
 	Momenta  []Momentum[geom.Vec] // minus the derivatives of ½ |x_i(1) − y_i|² by the starting point, along lifts and by the frame
 	Pull     []Momentum[geom.Vec] // the same as steps of Move see them
@@ -96,11 +97,11 @@ func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float
 		x, nu, c, y := in[0], in[1], in[2], in[3]
 		n := y.Shape().Dim(0)
 		x, nu = copies(x, nu, n)
-		var mismatch, pull, slope *Node
+		var ends, mismatch, pull, slope *Node
 		state := geom.InChart(s.Base.M, kinds, func(at geom.Local, in ode.State) ode.State {
 			m, x, nu := at.Manifold, in[0], in[1]
-			end := at.Point(ode.Flow(DevelopmentField(m, control(c, s.Base.Steps())), s.Base.Method(), s.Base.Steps(), ode.State{x, nu})[0])
-			squares := ReduceSum(Square(Sub(end, y)), -1)
+			ends = at.Point(ode.Flow(DevelopmentField(m, control(c, s.Base.Steps())), s.Base.Method(), s.Base.Steps(), ode.State{x, nu})[0])
+			squares := ReduceSum(Square(Sub(ends, y)), -1)
 			mismatch = Sqrt(squares)
 			slopes := Gradient(MulScalar(ReduceAllSum(squares), -0.5), x, nu, c)
 			slope = Neg(slopes[2])
@@ -110,13 +111,13 @@ func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float
 		if geom.IsAtlas(s.Base.M) {
 			pull = state[2]
 		}
-		return []*Node{mismatch, state[2], state[3], slope, pull}
+		return []*Node{mismatch, state[2], state[3], slope, pull, ends}
 	}, u.X, u.Frame, controls, ys)
 	if err != nil {
 		return nil, err
 	}
 	vertical := out.Array3(2)
-	return &Steered{Mismatch: out.Vector(0), Momenta: momenta(out.Matrix(1), vertical), Pull: momenta(out.Matrix(4), vertical), Slope: out.Array3(3)}, nil
+	return &Steered{Ends: out.Matrix(5), Mismatch: out.Vector(0), Momenta: momenta(out.Matrix(1), vertical), Pull: momenta(out.Matrix(4), vertical), Slope: out.Array3(3)}, nil
 }
 
 // SteeredPath returns the path of Steer for one control, [modes][m], with points and frames at the times 0, 1/n, …, 1.

@@ -6,6 +6,7 @@
 //   - FixedPoint solves one system by Anderson's method. The caller evaluates F and passes the value to Learn: use it if the
 //     equations change during the search, or are evaluated together with others.
 //   - Minimise is the limited-memory BFGS method with a preconditioner.
+//   - BFGS is the same method with a dense Hessian, for few variables. The caller evaluates and passes value and gradient to Learn.
 //   - Inverse and Anderson are the memories of Broyden's and Anderson's methods, for iterations with another line search.
 //
 // To solve F(x) = 0 for one x, for example:

@@ -453,3 +453,49 @@ func TestMinimise(t *testing.T) {
 		t.Errorf("cancelled at 2: %s after %d", m.Status, m.Iterations)
 	}
 }
+
+// Two valleys searched together, with a Hessian that is far from theirs, and where the function has no value beyond x = 1.5; then
+// one of them moved.
+func TestBFGS(t *testing.T) {
+	valley := func(at float64, x []float64) (float64, []float64) {
+		u, v := x[1]-x[0]*x[0], at-x[0]
+		if x[0] > 1.5 {
+			return math.NaN(), []float64{0, 0}
+		}
+		return 100*u*u + v*v, []float64{-400*u*x[0] - 2*v, 200 * u}
+	}
+	at := []float64{1, 0.5}
+	var searches []*solve.BFGS
+	for range at {
+		searches = append(searches, solve.NewBFGS([]float64{-1.2, 1}, mat.NewSymDense(2, []float64{1, 0, 0, 1})))
+	}
+	search := func() (calls int) {
+		for ; !searches[0].Done || !searches[1].Done; calls++ {
+			for k, s := range searches {
+				f, g := valley(at[k], s.X)
+				s.Learn(f, g, 1e-20)
+			}
+		}
+		return calls
+	}
+	first := search()
+	at[1] = 0.6
+	for _, s := range searches {
+		s.Restart()
+	}
+	again := search()
+	for k, s := range searches {
+		expect.Abs(t, "bottom of the valley", s.Best, []float64{at[k], at[k] * at[k]}, 1e-8)
+		if &s.X[0] != &s.Best[0] || s.Excess > 1e-20 {
+			t.Errorf("search %d ends at %v, the best point is %v, excess %g", k, s.X, s.Best, s.Excess)
+		}
+	}
+	if first > 80 || again > 20 {
+		t.Errorf("%d calls, then %d", first, again)
+	}
+	uphill := solve.NewBFGS([]float64{1}, mat.NewSymDense(1, []float64{1}))
+	for !uphill.Done {
+		uphill.Learn(uphill.X[0]*uphill.X[0], []float64{-1}, 1e-9)
+	}
+	expect.Abs(t, "a gradient that is wrong", uphill.X, []float64{1}, 0)
+}
