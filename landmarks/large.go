@@ -23,19 +23,24 @@ import (
 // slow and rises after bad steps. For more than 2000 landmarks the first step comes from the geodesic of 500 of them, spread over
 // the shape. Iterations counts the steps with all landmarks.
 func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, error) {
-	for name, shape := range []geom.Shape{q, target} {
-		name := [...]string{"starting shape", "target shape"}[name]
-		if err := s.CheckNumbers(name, shape); err != nil {
-			return nil, fmt.Errorf("Log: %w", err)
+	return s.logWithin("LogWithin", q, target, tolerance)
+}
+
+// logWithin is LogWithin by the name that the caller knows.
+func (s *Space) logWithin(name string, q, target [][]float64, tolerance float64) (*Geodesic, error) {
+	for i, shape := range []geom.Shape{q, target} {
+		what := [...]string{"starting shape", "target shape"}[i]
+		if err := s.CheckNumbers(what, shape); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if err := s.CheckRegular(name, shape); err != nil {
-			return nil, fmt.Errorf("Log: %w", err)
+		if err := s.CheckRegular(what, shape); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	if !(tolerance > 0) {
-		return nil, fmt.Errorf("Log: tolerance %g, want a positive length", tolerance)
+		return nil, fmt.Errorf("%s: tolerance %g, want a positive length", name, tolerance)
 	}
-	task := s.Begin("Log")
+	task := s.Begin(name)
 	defer task.End()
 	a, err := s.aim(task, s.Vector(q), s.Vector(target), tolerance)
 	if err != nil {

@@ -112,7 +112,7 @@ type Matching struct {
 // It takes stats.Tolerance (default 0.03: see solve.Minimise) and stats.MaxIterations (500 for every scale of the term). Status says
 // how the minimisation at the last scale ended. In any case the best momenta found are returned.
 func (s *Space) Match(source [][]float64, term DataTerm, sigma float64, opts ...stats.Option) (*Matching, error) {
-	return s.match(source, nil, term, sigma, opts)
+	return s.match("Match", source, nil, term, sigma, opts)
 }
 
 // MatchFrom is Match with the momenta at separate control points, [N][D], N being the landmarks of the space; their flow moves the
@@ -128,7 +128,7 @@ func (s *Space) MatchFrom(controls, source [][]float64, term DataTerm, sigma flo
 	if len(source) == 0 {
 		return nil, fmt.Errorf("MatchFrom: no source")
 	}
-	return s.match(controls, source, term, sigma, opts)
+	return s.match("MatchFrom", controls, source, term, sigma, opts)
 }
 
 // String says what the match is in one line.
@@ -137,16 +137,16 @@ func (m *Matching) String() string {
 }
 
 // match moves the source to the target; a nil source stands for the controls themselves.
-func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64, opts []stats.Option) (*Matching, error) {
+func (s *Space) match(name string, controls, source [][]float64, term DataTerm, sigma float64, opts []stats.Option) (*Matching, error) {
 	if err := s.CheckNumbers("source", controls); err != nil {
-		return nil, fmt.Errorf("Match: the points with momenta: %w", err)
+		return nil, fmt.Errorf("%s: the points with momenta: %w", name, err)
 	}
 	if err := s.CheckRegular("source", controls); err != nil {
-		return nil, fmt.Errorf("Match: the points with momenta: %w", err)
+		return nil, fmt.Errorf("%s: the points with momenta: %w", name, err)
 	}
 	q := s.Vector(controls)
 	if !(sigma > 0) || math.IsInf(sigma, 1) {
-		return nil, fmt.Errorf("Match: σ is %g, want a positive number", sigma)
+		return nil, fmt.Errorf("%s: σ is %g, want a positive number", name, sigma)
 	}
 	moved := source
 	if source == nil {
@@ -154,7 +154,7 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 	}
 	inputs, err := term.Inputs(len(moved), s.Manifold.D)
 	if err != nil {
-		return nil, fmt.Errorf("Match: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	fixed := append([]any{q, moved}, inputs...)
 	precision := 1 / (sigma * sigma)
@@ -184,11 +184,11 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 	}
 	m.Before = out.Scalar(2)
 	if f := out.Scalar(0); math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, fmt.Errorf("Match: the data term of the source is %g, want a finite number: check the coordinates of source and target", m.Before)
+		return nil, fmt.Errorf("%s: the data term of the source is %g, want a finite number: check the coordinates of source and target", name, m.Before)
 	}
 	kernel, err := s.newSpectrum(q)
 	if err != nil {
-		return nil, fmt.Errorf("Match: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	scales := term.Scales()
 	for k, scale := range scales {
@@ -213,7 +213,7 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 		}
 		found, err := stats.Minimise("match", s, 0.03, solve.Objective{Value: value, Precondition: kernel.solve, FirstStep: 1 / (1 + stiffness)}, p, more...)
 		if err != nil {
-			return nil, fmt.Errorf("Match: %w", err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		p = found.X
 		m.Objective, m.Status = found.Value, found.Status
@@ -224,7 +224,7 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 	}
 	g, err := s.Shoot(controls, s.Point(p))
 	if err != nil {
-		return nil, fmt.Errorf("Match: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	iterations, status := m.Iterations, m.Status
 	m.Geodesic = *g
@@ -236,7 +236,7 @@ func (s *Space) match(controls, source [][]float64, term DataTerm, sigma float64
 	}
 	m.Deformed = m.Source[len(m.Source)-1]
 	if err := s.holds(m, term); err != nil {
-		return nil, fmt.Errorf("Match: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if out, err = evaluate(p, 1); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package landmarks_test
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -237,4 +238,22 @@ func TestMatchToATermOfOnesOwn(t *testing.T) {
 	r := expect.Must(m.Match([][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}}, centre{2, 0.5}, 0.01))
 	out := expect.Must(engine.Run(func(x *Node) *Node { return ReduceMean(x, 0) }, r.Deformed))
 	expect.Abs(t, "centre", out.Vector(0), []float64{2, 0.5}, 1e-3)
+}
+
+// An error names the function that was called, which another may compute.
+func TestErrorsNameTheFunction(t *testing.T) {
+	space := landmarks.New(2, 2, kernels.Gaussian(1))
+	q, short := [][]float64{{0, 0}, {1, 0}}, [][]float64{{0, 0}}
+	for name, err := range map[string]error{
+		"MatchFrom: σ":                       expect.Error(space.MatchFrom(q, q, landmarks.Correspondence(q), -1)),
+		"MatchFrom: 2 points":                expect.Error(space.MatchFrom(q, q, landmarks.Correspondence(short), 1)),
+		"MatchFrom: the points with momenta": expect.Error(space.MatchFrom(short, q, landmarks.Correspondence(q), 1)),
+		"Match: the points with momenta":     expect.Error(space.Match(short, landmarks.Correspondence(q), 1)),
+		"LogWithin: the starting shape":      expect.Error(space.LogWithin(short, q, 1)),
+		"LogWithin: tolerance":               expect.Error(space.LogWithin(q, q, -1)),
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), name) {
+			t.Errorf("%v, want %s", err, name)
+		}
+	}
 }

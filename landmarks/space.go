@@ -65,7 +65,7 @@ func (s *Space) call(name string, fn func(in []*Node) []*Node, args ...any) (eng
 // tolerance of 1e-6 times the root mean square distance of the landmarks of q from their centre.
 func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
 	if s.Manifold.N > denseLimit && len(q) == s.Manifold.N {
-		return s.LogWithin(q, target, 1e-6*morpho.CentroidSize(q)/math.Sqrt(float64(len(q))))
+		return s.logWithin("Log", q, target, 1e-6*morpho.CentroidSize(q)/math.Sqrt(float64(len(q))))
 	}
 	return s.Space.Log(q, target)
 }

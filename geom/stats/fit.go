@@ -154,15 +154,22 @@ func (f *fit) optimise() (*solve.Minimum, error) {
 		}
 		sizes[k] = floats.Dot(m, v)
 	}
+	started := false
 	problem := solve.Objective{
 		FirstStep: 0.5,
 		Scale:     f.variance,
 		Value: func(x []float64) (float64, []float64, error) {
 			value, g, err := f.value(unpack(x))
-			if err != nil || math.IsInf(value, 1) {
-				return value, nil, err
+			switch {
+			case err != nil:
+				return 0, nil, err
+			case !math.IsInf(value, 1):
+				started = true
+				return value, pack(g), nil
+			case !started:
+				return 0, nil, fmt.Errorf("the geodesics of the model in the tangent space at the mean, where the search starts, leave what can be computed: take samples that are closer together, or another chart")
 			}
-			return value, pack(g), nil
+			return value, nil, nil
 		},
 		Precondition: func(g []float64) ([]float64, error) {
 			a := len(start.p)

@@ -1,10 +1,12 @@
 package stats_test
 
 import (
+	"context"
 	"math"
 	"strings"
 	"testing"
 
+	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
@@ -101,4 +103,80 @@ func TestRegressionOfAnyTimes(t *testing.T) {
 			t.Errorf("want an error with %q, got %v", want, err)
 		}
 	}
+}
+
+// Geodesics of x = tan s, whose lengths are those of s, leave the line for the samples that the tangent space at their mean
+// predicts: the regression has no start, and says so.
+func TestRegressionThatCannotStart(t *testing.T) {
+	line := geom.On(geom.MetricFunc(1, func(x *Node) *Node { return ExpandAxes(Reciprocal(Square(OnePlus(Square(x)))), -1) }))
+	var times []float64
+	var samples [][]float64
+	for i := range 11 {
+		times = append(times, float64(i/5))
+		samples = append(samples, []float64{math.Tan(1.1) * math.Copysign(1, float64(i)-4.5)})
+	}
+	_, err := stats.Regress(line, times, samples)
+	expect.Refused(t, err, "geodesic regression", "where the search starts")
+}
+
+// Principal geodesics explain distances; those of a mean with Mismatch hold noise besides, and it is refused.
+func TestPrincipalGeodesicsOfMismatch(t *testing.T) {
+	plane := geom.On(manifold.Euclidean(2))
+	for _, x := range [][][]float64{normal(3, 6, 2), {{1, 0}, {-1, 0}}} {
+		mean := expect.Must(stats.FrechetMean(plane, x, stats.Mismatch(0.5)))
+		_, err := stats.PrincipalGeodesics(plane, x, mean, 1)
+		expect.Refused(t, err, "principal geodesics", "Mismatch")
+	}
+}
+
+// What is computed from a mean is no better than the mean.
+func TestStatusOfWorst(t *testing.T) {
+	round := geom.On(manifold.Sphere(2))
+	x := sphere(31, 9)
+	mean := expect.Must(stats.FrechetMean(round, x, stats.MaxIterations(1)))
+	if mean.Status != geom.MaxIterations {
+		t.Fatalf("%v", mean)
+	}
+	if p := expect.Must(stats.TangentPCA(mean)); p.Status != geom.MaxIterations {
+		t.Errorf("tangent PCA: %s", p.Status)
+	}
+	if p := expect.Must(stats.PrincipalGeodesics(round, x, mean, 1)); p.Status != geom.MaxIterations {
+		t.Errorf("principal geodesics: %s", p.Status)
+	}
+	space := landmarks.New(2, 1, kernels.Gaussian(1))
+	crossing := [][][]float64{{{0}, {1}}, {{0.01}, {1.01}}, {{-0.01}, {1}}, {{1}, {0}}}
+	times := []float64{0, 1, 2, 3}
+	between := expect.Must(stats.FrechetMean(space, crossing))
+	r, err := stats.Regress(space, times, crossing)
+	if err == nil && r.Status < between.Status {
+		t.Errorf("regression: %s, its mean: %s", r.Status, between.Status)
+	}
+}
+
+// A test that is stopped has only statistics that were computed to the end.
+func TestPermutationStops(t *testing.T) {
+	x := sphere(31, 8)
+	want := expect.Must(stats.PermutationTest(geom.On(manifold.Sphere(2)), x[:4], x[4:], stats.MeanDistance, 40, 1))
+	for limit := 40; limit < 400; limit += 37 {
+		ctx := &countdown{Context: context.Background(), left: limit}
+		got, err := stats.PermutationTest(geom.On(manifold.Sphere(2), geom.Context(ctx)), x[:4], x[4:], stats.MeanDistance, 40, 1)
+		if err != nil {
+			t.Errorf("stopped after %d looks: %v", limit, err)
+			continue
+		}
+		expect.Abs(t, "the permutations before the stop", got.Permuted, want.Permuted[:len(got.Permuted)], 1e-12)
+	}
+}
+
+// countdown is a context that ends after it was looked at so many times.
+type countdown struct {
+	context.Context
+	left int
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
 }

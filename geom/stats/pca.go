@@ -20,8 +20,8 @@ type PCA[P geom.Point] struct {
 	Explained []float64   // the share of each mode in the variance, 0 to 1: see the function that made the PCA
 	Scores    [][]float64 // s_ik, Scores[i][k] of sample i along mode k, lengths
 
-	Iterations int // of PrincipalGeodesics; TangentPCA has none
-	Status     geom.Status
+	Iterations int         // of PrincipalGeodesics; TangentPCA has none
+	Status     geom.Status // the worst of those of the mean and of the searches for the modes
 }
 
 // TangentPCA returns the principal components of the logarithms v_i of the samples at their mean, with respect to the metric at
@@ -34,7 +34,7 @@ func TangentPCA[P geom.Point](m *Mean[P]) (*PCA[P], error) {
 	if m == nil {
 		return nil, fmt.Errorf("tangent PCA: no mean")
 	}
-	p, err := tangentPCA(&Mean[geom.Vec]{Point: geom.Numbers(m.Point), Weights: m.Weights, Velocities: numbers(m.Velocities), Momenta: numbers(m.Momenta)})
+	p, err := tangentPCA(&Mean[geom.Vec]{Point: geom.Numbers(m.Point), Weights: m.Weights, Velocities: numbers(m.Velocities), Momenta: numbers(m.Momenta), Status: m.Status})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func tangentPCA(m *Mean[geom.Vec]) (*PCA[geom.Vec], error) {
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
 	total := mat.Trace(gram)
-	p := &PCA[geom.Vec]{Point: m.Point, Scores: make([][]float64, n)}
+	p := &PCA[geom.Vec]{Point: m.Point, Scores: make([][]float64, n), Status: m.Status}
 	for k := n - 1; k > 0 && values[k] > 1e-14*values[n-1]; k-- { // ascending; the mean takes one away
 		c := mat.Col(nil, k, &vectors)
 		for i := range c {

@@ -39,7 +39,7 @@ type Comparison[P geom.Point] struct {
 	P            float64     // the p-value, (1 + number of Permuted ≥ Statistic)/(1 + number of Permuted)
 	Permuted     []float64   // the statistic of each permutation; one that is NaN counts as ≥ Statistic
 	MeanA, MeanB P           // the Fréchet means of the groups; nil for TangentMeanDistance
-	Status       geom.Status // Converged if all means and logarithms converged, else the status of one that did not
+	Status       geom.Status // the worst of all means and logarithms: Converged only if all converged
 }
 
 // PermutationTest tests whether two groups a and b, of at least two samples each, differ more than random groups of the same sizes,
@@ -100,9 +100,7 @@ func (r *run) permutationTest(all [][]float64, n int, statistic Statistic, permu
 					return 0, err
 				}
 				means[g] = mean
-				if s := mean.Status; s != geom.Converged {
-					c.Status = s
-				}
+				c.Status = max(c.Status, mean.Status)
 			}
 			if c.MeanA == nil {
 				c.MeanA, c.MeanB = means[0].Point, means[1].Point
@@ -111,9 +109,7 @@ func (r *run) permutationTest(all [][]float64, n int, statistic Statistic, permu
 			if err != nil {
 				return 0, err
 			}
-			if log[0].Status != geom.Converged {
-				c.Status = log[0].Status
-			}
+			c.Status = max(c.Status, log[0].Status)
 			return log[0].Length, nil
 		}
 	case TangentMeanDistance:
@@ -137,9 +133,7 @@ func (r *run) permutationTest(all [][]float64, n int, statistic Statistic, permu
 			if means[g], err = meanOf(false, group); err != nil {
 				return nil, fmt.Errorf("%s: the mean of group %d, counted from 0: %w", r.Name, g, err)
 			}
-			if s := means[g].Status; s != geom.Converged {
-				c.Status = s
-			}
+			c.Status = max(c.Status, means[g].Status)
 		}
 		c.MeanA, c.MeanB = means[0].Point, means[1].Point
 		gram, err := r.residuals(means[0], means[1])
@@ -180,6 +174,10 @@ func (r *run) permutationTest(all [][]float64, n int, statistic Statistic, permu
 		}
 		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		v, err := of(order)
+		if r.Stopped() { // on the way to v
+			c.Status = geom.Cancelled
+			break
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: permutation %d: %w", r.Name, k, err)
 		}

@@ -34,7 +34,10 @@ func PrincipalGeodesics[P geom.Point](on geom.Of[P], samples []P, mean *Mean[P],
 	if mean == nil || len(samples) != len(mean.Velocities) {
 		return nil, fmt.Errorf("%s: %d samples, want those of the mean, all of them in the same order", r.Name, len(samples))
 	}
-	p, err := r.principalGeodesics(x, &Mean[geom.Vec]{Point: s.Vector(mean.Point), Weights: mean.Weights, Variance: mean.Variance,
+	if mean.Imbalance > 0 || mean.Unsettled > 0 {
+		return nil, fmt.Errorf("%s: the mean was made with Mismatch: its distances hold noise, which no geodesic explains; take TangentPCA, or a mean without", r.Name)
+	}
+	p, err := r.principalGeodesics(x, &Mean[geom.Vec]{Point: s.Vector(mean.Point), Weights: mean.Weights, Variance: mean.Variance, Status: mean.Status,
 		Velocities: s.Vectors(mean.Velocities), Momenta: s.Vectors(mean.Momenta)}, modes)
 	if err != nil {
 		return nil, err
@@ -52,7 +55,7 @@ func (r *run) principalGeodesics(samples [][]float64, mean *Mean[geom.Vec], mode
 	}
 	f := &fit{run: r, samples: samples, weights: mean.Weights, freeScores: true, variance: mean.Variance,
 		model: model{p: mean.Point, s: make([][]float64, len(samples))}}
-	p := &PCA[geom.Vec]{Point: mean.Point}
+	p := &PCA[geom.Vec]{Point: mean.Point, Status: mean.Status}
 	left := mean.Variance
 	for k := range modes {
 		f.m = append(f.m, tangent.Momenta[k])

@@ -21,7 +21,7 @@ type Regression[P geom.Point] struct {
 	R2        float64   // R² = 1 − Variance/Σ w_i d(y, x_i)², y the Fréchet mean of the samples
 
 	Iterations int
-	Status     geom.Status
+	Status     geom.Status // the worse of those of the search and of the Fréchet mean, on which R2 depends
 }
 
 // Regress returns the geodesic γ that minimises Σ w_i d(γ(t_i), x_i)² (Fletcher, Int. J. Computer Vision 105, 2013). The times t
@@ -133,9 +133,7 @@ func (r *run) regress(t []float64, samples [][]float64, w []float64) (*Regressio
 	if mean.Variance > 0 {
 		out.R2 = 1 - out.Variance/mean.Variance
 	}
-	if mean.Status == geom.Cancelled {
-		out.Status = geom.Cancelled
-	}
+	out.Status = max(out.Status, mean.Status)
 	return out, nil
 }
 

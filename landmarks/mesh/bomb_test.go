@@ -53,6 +53,8 @@ func TestBombs(t *testing.T) {
 		"a PLY face of 300 MB":                            {mesh.ReadPLY, io.MultiReader(strings.NewReader(ply), bomb.Repeat(ones, 150)), "longer than 8 MiB"},
 		"the first line of a VTK file that has 300 MB":    {mesh.ReadVTK, bomb.Repeat(ones, 150), "not a legacy VTK file"},
 		"a word of a VTK file that has 300 MB":            {mesh.ReadVTK, io.MultiReader(strings.NewReader("# vtk DataFile Version 3.0\nt\n"), bomb.Repeat(strings.Repeat("1", 1<<20), 300)), "longer than any number"},
+		"a VTP of elements in elements":                   {mesh.ReadVTP, io.MultiReader(strings.NewReader("<VTKFile>"), bomb.Repeat(strings.Repeat("<a>", 1<<18), 40)), "nest more than 100 deep"},
+		"a GIfTI of elements in elements":                 {mesh.ReadGIfTI, io.MultiReader(strings.NewReader("<GIFTI>"), bomb.Repeat(strings.Repeat("<a>", 1<<18), 40)), "nest more than 100 deep"},
 	} {
 		bomb.Refused(t, name, c.read, c.file, c.want)
 	}

@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"bytes"
 	"compress/zlib"
 	"encoding/binary"
 	"encoding/xml"
@@ -43,9 +42,8 @@ func ReadGIfTI(r io.Reader, name string) (*Mesh, error) {
 		XMLName xml.Name     `xml:"GIFTI"`
 		Arrays  []giftiArray `xml:"DataArray"`
 	}
-	decoder := xml.NewDecoder(bytes.NewReader(all))
-	if err := decoder.Decode(&doc); err != nil {
-		return nil, fmt.Errorf("%s: byte %d: %w", name, decoder.InputOffset(), err)
+	if err := parse(all, name, &doc); err != nil {
+		return nil, err
 	}
 	f := newNumbers(len(all))
 	var b builder

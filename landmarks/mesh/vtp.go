@@ -90,9 +90,8 @@ func ReadVTP(r io.Reader, name string) (*Mesh, error) {
 		return nil, fmt.Errorf("%s: the file ends within its appended data", name)
 	}
 	var doc vtpDocument
-	decoder := xml.NewDecoder(bytes.NewReader(markup))
-	if err := decoder.Decode(&doc); err != nil {
-		return nil, fmt.Errorf("%s: byte %d: %w", name, decoder.InputOffset(), err)
+	if err := parse(markup, name, &doc); err != nil {
+		return nil, err
 	}
 	if doc.Type != "PolyData" {
 		return nil, fmt.Errorf("%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))

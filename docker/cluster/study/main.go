@@ -66,6 +66,8 @@ type settings struct {
 	Count    int     // of the results
 }
 
+const most = 10_000_000 // results of a study: each is a file
+
 func study(args []string) error {
 	if len(args) == 0 {
 		return errors.New("want register, bootstrap or collect")
@@ -105,8 +107,8 @@ func study(args []string) error {
 		return fmt.Errorf("-width %g: want a positive number, in the unit of the data", s.Width)
 	case !(s.Mismatch >= 0) || math.IsInf(s.Mismatch, 1):
 		return fmt.Errorf("-mismatch %g: want a positive number, or 0", s.Mismatch)
-	case s.Kind == "bootstrap" && s.Samples < 1:
-		return fmt.Errorf("-samples %d: want a positive number", s.Samples)
+	case s.Kind == "bootstrap" && (s.Samples < 1 || s.Samples > most):
+		return fmt.Errorf("-samples %d: want 1 to %d", s.Samples, most)
 	case *tasks < 1 || *task < 0 || *task >= *tasks:
 		return fmt.Errorf("task %d of %d: want 0 ≤ task < tasks", *task, *tasks)
 	}
@@ -168,15 +170,29 @@ func (r result) write(out string) error {
 
 func checksum(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
-// stored reads result number i of a study. An error other than fs.ErrNotExist says that the file is none.
-func stored(out, id string, i int) (*result, error) {
-	path := file(out, i)
-	have, err := os.ReadFile(path)
+// read is os.ReadFile of a regular file: a pipe would wait for its writer, and a device need not end.
+func read(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return os.ReadFile(path)
+}
+
+// stored reads result number i of a study. An error other than fs.ErrNotExist says that the file is none.
+func stored(out, id string, i int) (*result, error) {
+	path := file(out, i)
+	have, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	var r result
-	err = json.Unmarshal(have, &r)
+	if err == nil {
+		err = json.Unmarshal(have, &r)
+	}
 	var text []byte
 	switch {
 	case err != nil:
@@ -282,7 +298,7 @@ func claim(out string, s settings) (id string, err error) {
 	if err := place(path, want, os.Link); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
-	have, err := os.ReadFile(path)
+	have, err := read(path)
 	if err == nil && !bytes.Equal(have, want) {
 		err = fmt.Errorf("%s is of a study with other data or settings: give it a folder of its own\n%s\nis not\n%s", path, have, want)
 	}
@@ -291,7 +307,7 @@ func claim(out string, s settings) (id string, err error) {
 
 func compute(out, id string, work func(i int) (*result, error), task, tasks, count int) error {
 	var failed []error
-	for i := task; i < count; i += tasks {
+	for i := task; i >= 0 && i < count; i += tasks { // beyond the largest of numbers a sum is negative
 		_, err := stored(out, id, i)
 		if err == nil {
 			continue
@@ -338,14 +354,14 @@ func place(path string, text []byte, bring func(from, to string) error) error {
 // collect writes study.csv, a line for each result, and removes what killed tasks left over.
 func collect(out string) error {
 	var s settings
-	text, err := os.ReadFile(filepath.Join(out, "study.json"))
+	text, err := read(filepath.Join(out, "study.json"))
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(text, &s); err != nil {
 		return fmt.Errorf("%s: %w", filepath.Join(out, "study.json"), err)
 	}
-	if s.Count < 1 {
+	if s.Count < 1 || s.Count > most {
 		return fmt.Errorf("%s is of no study", filepath.Join(out, "study.json"))
 	}
 	var table bytes.Buffer

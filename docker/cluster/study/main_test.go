@@ -147,6 +147,7 @@ func TestWrongUse(t *testing.T) {
 		"nobody":             {"register", "-out", out, "-data", data, "-template", "nobody"},
 		"-width -1":          {"register", "-out", out, "-data", data, "-width", "-1"},
 		"-samples 0":         {"bootstrap", "-out", out, "-data", data, "-samples", "0"},
+		"-samples 922337203": {"bootstrap", "-out", out, "-data", data, "-samples", "9223372036854775807"},
 		"no such file":       {"register", "-out", out, "-data", data + "x"},
 		"\"extra\" is no op": {"register", "-out", out, "-data", data, "extra"},
 	} {
@@ -221,7 +222,24 @@ func TestResultsOfOthers(t *testing.T) {
 	if err := os.Remove(file(out, 1)); err != nil {
 		t.Fatal(err)
 	}
-	run(t, "register", "-data", data, "-out", out)
+	for name, put := range map[string]func(path string) error{
+		"a pipe":            func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"an endless device": func(path string) error { return os.Symlink("/dev/zero", path) },
+		"a folder":          func(path string) error { return os.Mkdir(path, 0o755) },
+	} {
+		for _, path := range []string{file(out, 1), filepath.Join(t.TempDir(), "study.json")} {
+			if err := put(path); err != nil {
+				t.Fatal(name, err)
+			}
+			for _, args := range [][]string{{"collect", "-out", filepath.Dir(path)}, {"register", "-data", data, "-out", filepath.Dir(path)}} {
+				expect.Refused(t, study(args), path, "no regular file")
+			}
+			if err := os.Remove(path); err != nil {
+				t.Fatal(name, err)
+			}
+		}
+	}
+	run(t, "register", "-data", data, "-out", out, "-task", "1", "-tasks", "9223372036854775807")
 	run(t, "collect", "-out", out)
 	if read(file(out, 1)) != good {
 		t.Error("computed again, the result is another one")

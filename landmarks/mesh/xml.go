@@ -1,0 +1,37 @@
+package mesh
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+)
+
+// parse reads the XML of a file of this name into doc.
+func parse(markup []byte, name string, doc any) error {
+	in := &shallow{Decoder: xml.NewDecoder(bytes.NewReader(markup))}
+	if err := xml.NewTokenDecoder(in).Decode(doc); err != nil {
+		return fmt.Errorf("%s: byte %d: %w", name, in.InputOffset(), err)
+	}
+	return nil
+}
+
+// shallow reads elements that do not nest deeply: a parser keeps forty times the size of those that are open.
+type shallow struct {
+	*xml.Decoder
+	depth int
+}
+
+const deepest = 100 // the formats that are read nest six deep
+
+func (s *shallow) Token() (xml.Token, error) {
+	token, err := s.Decoder.Token()
+	switch token.(type) {
+	case xml.StartElement:
+		if s.depth++; s.depth > deepest {
+			return nil, fmt.Errorf("elements nest more than %d deep", deepest)
+		}
+	case xml.EndElement:
+		s.depth--
+	}
+	return token, err
+}
