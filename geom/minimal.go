@@ -134,14 +134,15 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 				reach = length
 			}
 		}
+		length := math.Inf(1)
 		if r.Status == Converged {
-			// The lengths of curves have errors of a thousandth.
-			if times[i] > 1 && lengths[i] <= reach*(1+1e-3) {
-				continue
-			}
-			reach = min(reach, lengths[i])
+			length = lengths[i]
 		}
-		better, err := l.fan(i, reach, r)
+		// The lengths of curves have errors of a thousandth.
+		if times[i] > 1 && length <= reach*(1+1e-3) {
+			continue
+		}
+		better, err := l.shorter(i, min(reach, length), length)
 		if err != nil {
 			return err
 		}
@@ -159,17 +160,48 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 	return nil
 }
 
-// fan searches for a geodesic of pair i that is shorter than reach, the length of root r or of a curve. Curves from x to y are
-// relaxed to geodesics with fixed ends: the straight lines of curves, and those rays of a fan of geodesics from x which come
-// closest to y, with a last step to it. Shooting polishes what comes out. It returns nil if that finds nothing shorter.
-func (l *logarithm) fan(i int, reach float64, r *solve.Root) (*solve.Root, error) {
-	const rays, tried = 48, 9 // from either end
-	s := l.space
+// shorter returns a geodesic of pair i below a length, +Inf for any, or nil if it finds none. It relaxes the curves of fan to
+// geodesics with the same ends, and shooting makes these exact. reach is how far it looks: the length of the shortest curve known.
+func (l *logarithm) shorter(i int, reach, length float64) (*solve.Root, error) {
 	if math.IsInf(reach, 0) {
 		return nil, nil
 	}
-	x, y, n := l.x[i], l.y[i], len(l.x[i])
-	repeat := func(z Vec, n int) []Vec { return slices.Repeat([]Vec{z}, n) }
+	s := l.space
+	curves, err := s.fan(l.x[i], l.y[i], 1.05*reach)
+	if err != nil {
+		return nil, err
+	}
+	guess, err := s.relaxed(curves)
+	if err != nil {
+		return nil, err
+	}
+	repeat := func(z Vec) []Vec { return slices.Repeat([]Vec{z}, len(guess)) }
+	other := &logarithm{space: s, task: l.task, x: repeat(l.x[i]), y: repeat(l.y[i]), mu: make([]float64, len(guess))}
+	found, err := other.search(guess, true)
+	if err != nil {
+		return nil, err
+	}
+	lengths, err := s.lengths(other.x, each(found, func(r *solve.Root) []float64 { return r.X }))
+	if err != nil {
+		return nil, err
+	}
+	var best *solve.Root
+	shortest := length * (1 - 1e-9)
+	for k, f := range found {
+		if f.Status == Converged && lengths[k] < shortest {
+			best, shortest = f, lengths[k]
+			best.Norm *= l.scale[i] / other.scale[k]
+		}
+	}
+	return best, nil
+}
+
+// fan returns curves from x to y, [segments + 1] points each: the straight lines of the charts, and those of many geodesics of one
+// length from x and from y, in directions all around, that come closest to the other end, each with a last step to it.
+func (s *Space[P]) fan(x, y Vec, length float64) ([][]Vec, error) {
+	const rays, taken = 48, 9 // from either end
+	n := len(x)
+	repeat := func(z Vec) []Vec { return slices.Repeat([]Vec{z}, rays) }
 	random := rand.New(rand.NewPCG(1, uint64(n)))
 	drawn := make([]Vec, 2*rays)
 	for k := range drawn {
@@ -178,7 +210,7 @@ func (l *logarithm) fan(i int, reach float64, r *solve.Root) (*solve.Root, error
 			drawn[k][j] = random.NormFloat64()
 		}
 	}
-	from, to := append(repeat(x, rays), repeat(y, rays)...), append(repeat(y, rays), repeat(x, rays)...)
+	from, to := append(repeat(x), repeat(y)...), append(repeat(y), repeat(x)...)
 	out, err := s.call("fan", func(in []*Node) []*Node {
 		at := At(s.M, in[0])
 		v := at.Enter(Vector, in[2])
@@ -187,7 +219,7 @@ func (l *logarithm) fan(i int, reach float64, r *solve.Root) (*solve.Root, error
 		here := At(s.M, path)
 		hop := Norm(here.Manifold, here.X, Sub(here.Coordinates(BroadcastPrefix(in[1], s.steps+1)), here.X))
 		return []*Node{TransposeAllDims(path, 1, 0, 2), TransposeAllDims(hop, 1, 0)}
-	}, from, to, drawn, slices.Repeat([]float64{1.05 * reach}, 2*rays))
+	}, from, to, drawn, slices.Repeat([]float64{length}, 2*rays))
 	if err != nil {
 		return nil, err
 	}
@@ -208,13 +240,13 @@ func (l *logarithm) fan(i int, reach float64, r *solve.Root) (*solve.Root, error
 			shortest := math.Inf(1)
 			for t, hop := range out.Matrix(1)[end*rays+k] {
 				if hop < shortest { // NaN where the chart does not hold the other end
-					shortest, f.last, f.length = hop, t, hop+1.05*reach*float64(t)/float64(s.steps)
+					shortest, f.last, f.length = hop, t, hop+length*float64(t)/float64(s.steps)
 				}
 			}
 			fan[k] = f
 		}
 		slices.SortFunc(fan, func(a, b ray) int { return cmp.Compare(a.length, b.length) })
-		for _, f := range fan[:tried] {
+		for _, f := range fan[:taken] {
 			curve := make([]Vec, segments+1)
 			for j := range curve[:segments] {
 				curve[j] = f.path[j*f.last/(segments-1)]
@@ -226,32 +258,7 @@ func (l *logarithm) fan(i int, reach float64, r *solve.Root) (*solve.Root, error
 			nodes = append(nodes, curve)
 		}
 	}
-	guess, err := s.relaxed(nodes)
-	if err != nil {
-		return nil, err
-	}
-	many := len(guess)
-	other := &logarithm{space: s, task: l.task, x: repeat(x, many), y: repeat(y, many), mu: make([]float64, many)}
-	found, err := other.search(guess, true)
-	if err != nil {
-		return nil, err
-	}
-	lengths, err := s.lengths(other.x, each(found, func(r *solve.Root) []float64 { return r.X }))
-	if err != nil {
-		return nil, err
-	}
-	var best *solve.Root
-	shortest := math.Inf(1)
-	if r.Status == Converged {
-		shortest = reach * (1 - 1e-9)
-	}
-	for k, f := range found {
-		if f.Status == Converged && lengths[k] < shortest {
-			best, shortest = f, lengths[k]
-			best.Norm *= l.scale[i] / other.scale[k]
-		}
-	}
-	return best, nil
+	return nodes, nil
 }
 
 // segments is how many chords a curve has when it is relaxed.
