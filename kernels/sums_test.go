@@ -289,3 +289,7 @@ func TestSumOfTermsWithoutTheirMatrix(t *testing.T) {
 		expect.Rel(t, "sums "+what, out.Flat(i+1), out.Flat(0), 1e-15)
 	}
 }
+
+func TestCutoffOfNoDimension(t *testing.T) {
+	expect.Refused(t, expect.Error(kernels.Cutoff(kernels.Gaussian(1), -1, 1e-6)), "dimension -1")
+}

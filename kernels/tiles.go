@@ -21,6 +21,9 @@ func Tiled(k Kernel) Kernel { return tiled{Kernel: k} }
 // the shape. The points of a tile lie together, whatever order they come in. The error of Σ_j K(x_i, x_j) b_j is at
 // most tolerance·Σ|b_j| over the points left out.
 func Cutoff(k Kernel, dim int, tolerance float64) (Kernel, error) {
+	if dim < 1 {
+		return nil, fmt.Errorf("kernels.Cutoff: dimension %d, want at least 1", dim)
+	}
 	reach, err := newSampler(k, dim).reach(tolerance)
 	if err != nil {
 		return nil, err

@@ -148,6 +148,9 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 	if !(sigma > 0) || math.IsInf(sigma, 1) {
 		return nil, fmt.Errorf("%s: σ is %g, want a positive number", name, sigma)
 	}
+	if term == nil {
+		return nil, fmt.Errorf("%s: no data term", name)
+	}
 	moved := source
 	if source == nil {
 		moved = controls

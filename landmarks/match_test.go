@@ -250,6 +250,9 @@ func TestErrorsNameTheFunction(t *testing.T) {
 		"MatchFrom: the points with momenta": expect.Error(space.MatchFrom(short, q, landmarks.Correspondence(q), 1)),
 		"Match: the points with momenta":     expect.Error(space.Match(short, landmarks.Correspondence(q), 1)),
 		"LogWithin: the starting shape":      expect.Error(space.LogWithin(short, q, 1)),
+		"MatchFrom: no data term":            expect.Error(space.MatchFrom(q, q, nil, 1)),
+		"Match: no data term":                expect.Error(space.Match(q, nil, 1)),
+		"Carry: no geodesic":                 expect.Error(space.Carry(nil, q)),
 		"LogWithin: tolerance":               expect.Error(space.LogWithin(q, q, -1)),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), name) {

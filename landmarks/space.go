@@ -1,6 +1,7 @@
 package landmarks
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -73,6 +74,9 @@ func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
 // Carry moves arbitrary points, [k][D], by the diffeomorphisms of a geodesic, z' = Σ_j K(z, x_j) p_j. It returns their positions at
 // the times 0, 1/n, …, 1 of the geodesic's path, [n + 1][k][D]. Points outside the box of a kernel with fast sums are an error.
 func (s *Space) Carry(g *Geodesic, points [][]float64) ([][][]float64, error) {
+	if g == nil {
+		return nil, errors.New("Carry: no geodesic")
+	}
 	for i, z := range points {
 		if err := s.checkPoint(z); err != nil {
 			return nil, fmt.Errorf("Carry: point %d: %w", i, err)

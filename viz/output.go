@@ -118,8 +118,10 @@ func Save(path string, drawings ...Drawing) error {
 func sheetOf(drawings []Drawing) (*sheet, error) {
 	var layers []*Layer
 	var figures []*Figure
-	for _, d := range drawings {
+	for i, d := range drawings {
 		switch d := d.(type) {
+		case nil:
+			return nil, fmt.Errorf("drawing %d is nil", i)
 		case *Layer:
 			layers = append(layers, d)
 		case *Figure:

@@ -364,6 +364,7 @@ func TestErrors(t *testing.T) {
 		}()
 	}
 	expect.Refused(t, Save(filepath.Join(t.TempDir(), "x.png"), Outline(q), Fig(Outline(q))), "different kinds")
+	expect.Refused(t, Save(filepath.Join(t.TempDir(), "x.png"), Outline(q), nil), "drawing 1 is nil")
 }
 
 // Points that all coincide, huge and tiny coordinates, and shapes far from the origin are drawn.

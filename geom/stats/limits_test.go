@@ -180,3 +180,17 @@ func (c *countdown) Err() error {
 	}
 	return nil
 }
+
+// Weights are shares whatever their unit; numbers that double precision cannot square, and means that are not whole, are refused.
+func TestExtremeOptions(t *testing.T) {
+	plane := geom.On(manifold.Euclidean(2))
+	x := normal(3, 4, 2)
+	tiny := expect.Must(stats.Median(plane, x, stats.Weights([]float64{5e-324, 5e-324, 5e-324, 5e-324})))
+	expect.Abs(t, "equal weights", tiny.Weights, []float64{0.25, 0.25, 0.25, 0.25}, 0)
+	for _, sigma := range []float64{1e300, 1e-300} {
+		expect.Refused(t, expect.Error(stats.FrechetMean(plane, x, stats.Mismatch(sigma))), "whose square is one")
+	}
+	mean := *expect.Must(stats.FrechetMean(plane, x))
+	mean.Weights = nil
+	expect.Refused(t, expect.Error(stats.TangentPCA(&mean)), "4 velocities, 4 momenta and 0 weights")
+}

@@ -83,8 +83,8 @@ func newRun[P geom.Point](task string, s *geom.Space[P], tolerance float64, opts
 			return nil, fmt.Errorf("%s: takes no option %s", task, name)
 		}
 		switch {
-		case (name == "Mismatch" || name == "Noise") && !(r.sigma > 0 && !math.IsInf(r.sigma, 1)):
-			return nil, fmt.Errorf("%s: %s(%g), want a positive number", task, name, r.sigma)
+		case (name == "Mismatch" || name == "Noise") && !(r.sigma > 0 && r.sigma*r.sigma > 0 && !math.IsInf(r.sigma*r.sigma, 1)):
+			return nil, fmt.Errorf("%s: %s(%g), want a positive number whose square is one, too", task, name, r.sigma)
 		case name == "Tolerance" && !(r.tolerance > 0):
 			return nil, fmt.Errorf("%s: Tolerance(%g), want a positive number", task, r.tolerance)
 		case name == "MaxIterations" && r.maxIterations < 1:
@@ -150,7 +150,11 @@ func (r *run) normalised(n int) ([]float64, error) {
 	if !(sum > 0) || math.IsInf(sum, 1) {
 		return nil, fmt.Errorf("%s: the weights sum to %g", r.Name, sum)
 	}
-	return floats.ScaleTo(make([]float64, n), 1/sum, r.weights), nil
+	w := make([]float64, n)
+	for i, v := range r.weights {
+		w[i] = v / sum // 1/sum may be infinite
+	}
+	return w, nil
 }
 
 // startingPoint is the option Start or its default.

@@ -72,6 +72,9 @@ func tangentPCA(m *Mean[geom.Vec]) (*PCA[geom.Vec], error) {
 	if n < 2 {
 		return nil, fmt.Errorf("tangent PCA: %d samples, want at least 2", n)
 	}
+	if len(m.Momenta) != n || len(m.Weights) != n {
+		return nil, fmt.Errorf("tangent PCA: a mean of %d velocities, %d momenta and %d weights, want as many of each", n, len(m.Momenta), len(m.Weights))
+	}
 	square := floats.Dot(m.Weights, m.Weights)
 	if square > 1-1e-12 {
 		return nil, fmt.Errorf("tangent PCA: one sample has all the weight, want at least 2 samples with weight")

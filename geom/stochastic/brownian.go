@@ -2,8 +2,10 @@ package stochastic
 
 import (
 	"fmt"
+	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/framebundle"
@@ -69,5 +71,11 @@ func Orthonormal[P geom.Point](on geom.Of[P], x P) ([]P, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Points(out.Matrix(0)), nil
+	basis := out.Matrix(0)
+	for _, v := range basis {
+		if sum := floats.Norm(v, 1); math.IsNaN(sum) || math.IsInf(sum, 0) {
+			return nil, fmt.Errorf("%s: the metric at the point %v has no basis in double precision: the point is out of the chart, or its numbers are too large", what, x)
+		}
+	}
+	return s.Points(basis), nil
 }

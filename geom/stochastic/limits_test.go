@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/gomlx/gomlx/core/graph"
+
 	"anatomy/geom"
+	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/stochastic"
 )
@@ -69,4 +72,14 @@ func TestStepsTooLongForTheChart(t *testing.T) {
 	if _, err := stochastic.Brownian(cylinder, x).Sample(stochastic.Run{Paths: 3, Steps: 10, Time: 1e4}); err != nil {
 		t.Error(err)
 	}
+}
+
+// The memory of a run whose steps cannot be counted is estimated all the same, and a basis of no numbers is none.
+func TestBeyondCounting(t *testing.T) {
+	plane := geom.On(manifold.Euclidean(2))
+	_, err := stochastic.Brownian(plane, []float64{0, 0}).Paths(stochastic.Run{Paths: math.MaxInt, Steps: math.MaxInt})
+	expect.Refused(t, err, "paths of 9223372036854775807 steps")
+	singular := geom.On(geom.MetricFunc(1, func(x *Node) *Node { return ExpandAxes(Reciprocal(Square(x)), -1) }))
+	_, err = stochastic.Orthonormal(singular, []float64{0})
+	expect.Refused(t, err, "Orthonormal: the metric at the point [0] has no basis")
 }

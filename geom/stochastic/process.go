@@ -242,7 +242,7 @@ func (r *Run) check(what string) error {
 func (r *Run) fits(what string, times, m, d int, keep bool) error {
 	numbers := 2 * float64(m) * float64(r.Steps)
 	if keep {
-		numbers += 2 * float64(d) * float64(r.Steps+1)
+		numbers += 2 * float64(d) * (float64(r.Steps) + 1)
 	}
 	return engine.Fits(fmt.Sprintf("%s: %d paths of %d steps", what, r.Paths, r.Steps), 8*numbers*float64(r.Paths)*float64(times))
 }

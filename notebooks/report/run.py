@@ -315,6 +315,10 @@ def manifest():
             entries = json.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             entries = {}
+        except ValueError:
+            entries = None
+        if not isinstance(entries, dict) or not all(isinstance(s, str) and pathlib.PurePath(n).name == n for n, s in entries.items()):
+            raise Failure(f"{file} does not list reports, as this program writes it: remove it, and reports of other notebooks or data stay")
         yield entries
         new = file.with_name(MANIFEST + ".new")
         new.write_text(json.dumps(entries, indent=1), encoding="utf-8")
@@ -434,7 +438,7 @@ async def run(known, study, whole, check, timeout, authors=()):
             if not check:
                 try:
                     pages = publish(folder, study, whole)
-                except OSError as e:
+                except (OSError, Failure) as e:
                     raise Failure(f"the reports cannot be put into {REPORTS}: {e}; they are in {keep(folder)}")
                 print("reports:", REPORTS / "index.html" if whole else ", ".join(str(p) for p in pages if p.stem != "packages"))
         marked = sum(bool(m and m.marked) for m in made)

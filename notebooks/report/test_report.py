@@ -224,6 +224,17 @@ class Runner(unittest.TestCase):
             self.assertEqual(names, [["02_x--my.html"], ["02_x--my~2.html"], ["02_x--my.html"], ["02_x--my~3.html"], ["02_x--my~2.html"]])
             self.assertEqual([(reports / n).read_text() for n in ("02_x--my.html", "02_x--my~2.html", "02_x--my~3.html")], ["3", "5", "4"])
 
+    def test_broken_manifest(self):
+        for text in ("", "[]", "null", "3", '{"01_x": ', '{"01_x": ["x"]}', '{"../x": ""}'):
+            with self.subTest(text), tempfile.TemporaryDirectory() as folder:
+                reports, outside = pathlib.Path(folder, "reports"), pathlib.Path(folder, "x.html")
+                reports.mkdir()
+                (reports / run.MANIFEST).write_text(text)
+                outside.write_text("thesis")
+                with self.assertRaisesRegex(run.Failure, "remove it"):
+                    self.published(reports, {"01_x.html": "1"}, whole=True)
+                self.assertEqual((outside.read_text(), (reports / run.MANIFEST).read_text()), ("thesis", text))
+
     def test_reports_on_another_file_system(self):
         other = pathlib.Path("/dev/shm")
         if not other.is_dir() or other.stat().st_dev == pathlib.Path(tempfile.gettempdir()).stat().st_dev:
