@@ -327,9 +327,10 @@ def manifest():
 
 def publish(folder, study, whole):
     """Puts the reports in their place, one rename each, and returns their pages. The folder may lie on another file
-    system; of what is there, only reports that this program has written are replaced or removed."""
+    system; of what is there, only reports that this program has written are replaced or removed. Another file of the same
+    name gets a number behind it."""
     with manifest() as entries:
-        files, pages = [], []
+        files, pages, ours = [], [], set(entries)
         for page in sorted(folder.glob("*.html"), key=lambda f: f.name == "index.html"):
             source = study.source if OWN in page.stem else ""
             name, n = page.stem, 1
@@ -343,6 +344,11 @@ def publish(folder, study, whole):
             for f, place in files:
                 shutil.copyfile(f, place.with_name(f".{place.name}.new"))
             for _, place in files:
+                if place.exists() and place.stem not in ours:
+                    n = 1
+                    while place.with_name(f"{place.name}.{n}").exists():
+                        n += 1
+                    os.replace(place, place.with_name(f"{place.name}.{n}"))
                 os.replace(place.with_name(f".{place.name}.new"), place)
         finally:
             for _, place in files:

@@ -216,6 +216,16 @@ class Runner(unittest.TestCase):
             self.assertEqual({f.name: f.read_text() for f in reports.iterdir() if not f.name.startswith(".")}, {
                 "01_x.html": "2", "01_x.pdf": "2", "index.html": "2", "02_x--my.html": "own", "my_thesis.pdf": "thesis", "notes.html": "notes"})
 
+    def test_files_of_others_are_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            reports = pathlib.Path(folder)
+            for name in ("index.html", "01_x.pdf"):
+                (reports / name).write_text("foreign")
+            for text in ("1", "2"):
+                self.published(reports, {"01_x.html": text, "01_x.pdf": text, "index.html": text}, whole=True)
+            self.assertEqual({f.name: f.read_text() for f in reports.iterdir() if not f.name.startswith(".")}, {
+                "01_x.html": "2", "01_x.pdf": "2", "index.html": "2", "01_x.pdf.1": "foreign", "index.html.1": "foreign"})
+
     def test_data_of_one_name_have_reports_of_their_own(self):
         with tempfile.TemporaryDirectory() as folder:
             reports, name = pathlib.Path(folder), "02_x--my.html"
