@@ -137,7 +137,7 @@ func (s *Space[P]) geodesic(what string, out engine.Values, err error) (*Geodesi
 				what, k, s.steps, i, q[i])
 		}
 		if i, bad := notFinite(momenta[k]); bad {
-			return nil, fmt.Errorf("%s: at step %d of %d the metric is singular in double precision (coordinate %d of the momentum is %g): take a shorter vector",
+			return nil, fmt.Errorf("%s: the geodesic meets a singular metric at step %d of %d: coordinate %d of its momentum is %g; take a shorter vector or, where the metric is a kernel's, a narrower kernel",
 				what, k, s.steps, i, momenta[k][i])
 		}
 	}
