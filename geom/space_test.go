@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/framebundle"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
@@ -17,6 +18,8 @@ import (
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
+
+func TestMain(m *testing.M) { geomtest.Main(m) }
 
 // Spaces with other integrators share what is compiled, and each has its own.
 func TestIntegratorsOverOneSpace(t *testing.T) {
