@@ -19,6 +19,7 @@ import (
 const (
 	Most    = 1 << 27 // numbers or things that a file may announce: a gigabyte of float64
 	maxWord = 256     // bytes of a word
+	empties = 1 << 20 // empty lines in a row
 )
 
 // Open opens a data file for reading. Only a regular file, or a link to one, is opened: a device need not end, and a pipe
@@ -62,8 +63,9 @@ type Reader struct {
 	At      int64 // bytes read
 	Binary  bool  // errors name the byte, not the line
 
-	r    *bufio.Reader
-	file string
+	r     *bufio.Reader
+	file  string
+	empty int // lines before this one in a row
 }
 
 // NewReader reads r, decoded; file is its name in errors.
@@ -87,8 +89,8 @@ func (in *Reader) Broken(err error, what string, args ...any) error {
 	return in.Errorf("%w", err)
 }
 
-// Line returns the next line without its end (LF, CRLF or CR); io.EOF after the last. A line longer than MaxLine and one with
-// NUL bytes are errors.
+// Line returns the next line without its end (LF, CRLF or CR); io.EOF after the last. A line longer than MaxLine, one with NUL
+// bytes and more than a million empty ones in a row are errors.
 func (in *Reader) Line() (string, error) {
 	var line []byte
 	for {
@@ -121,6 +123,11 @@ func (in *Reader) Line() (string, error) {
 		break
 	}
 	in.Number++
+	if len(line) > 0 {
+		in.empty = 0
+	} else if in.empty++; in.empty > empties {
+		return "", fmt.Errorf("more than %d empty lines in a row: these are no data", empties)
+	}
 	if bytes.IndexByte(line, 0) >= 0 {
 		return "", errors.New("the line has NUL bytes: this is a binary file, or UTF-16 without its byte-order mark; save it as UTF-8")
 	}

@@ -41,6 +41,16 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// Empty lines without end are refused before they take long.
+func TestEmptyLines(t *testing.T) {
+	in := NewReader(strings.NewReader(strings.Repeat("\n", 1<<21)), "f")
+	var err error
+	for err == nil {
+		_, err = in.Line()
+	}
+	expect.Refused(t, err, "empty lines in a row")
+}
+
 // iotestOneByte hands out a byte at a time, so that CRLF falls between two reads.
 type iotestOneByte struct{ r io.Reader }
 
