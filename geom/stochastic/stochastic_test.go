@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/internal/heat"
 	"anatomy/geom/linalg"
@@ -22,6 +23,8 @@ import (
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
 )
+
+func TestMain(m *testing.M) { geomtest.Main(m) }
 
 var (
 	sphere = geom.On(manifold.Sphere(2))
