@@ -82,7 +82,8 @@ type Probable struct {
 	modes    int
 	search   []*solve.BFGS
 	sigma    float64
-	Searches int // evaluations of all paths
+	at       Point[geom.Vec] // what the search was for, with that σ
+	Searches int             // evaluations of all paths
 }
 
 // Found tells of most probable paths how they start.
@@ -106,6 +107,9 @@ func NewProbable[P geom.Point](on geom.Of[P], ys [][]float64) *Probable {
 	return &Probable{space: s, ys: ys, aims: ys, modes: min(firstModes, s.Base.Steps()+1)}
 }
 
+// On goes on over a space that integrates otherwise.
+func (p *Probable) On(base *geom.Space[geom.Vec]) { p.space = Over(base) }
+
 // From returns the most probable paths from u to observations with noise of standard deviation σ > 0. Their costs exceed the
 // minimum by no more than the tolerance, in units of log likelihood. It does not Check u.
 func (p *Probable) From(u Point[geom.Vec], sigma, tolerance float64) (*Found, error) {
@@ -121,9 +125,9 @@ func (p *Probable) From(u Point[geom.Vec], sigma, tolerance float64) (*Found, er
 	for {
 		for _, m := range p.search {
 			rescale(m.Hessian, p.sigma*p.sigma/(level*level))
-			m.Restart()
+			m.Restart(p.follow(u, m.Best, level))
 		}
-		p.sigma = level
+		p.sigma, p.at = level, u
 		last := level <= sigma
 		limit := tolerance
 		if !last {
@@ -155,6 +159,35 @@ func (p *Probable) start(u Point[geom.Vec], sigma float64) {
 		}
 		p.search[i] = solve.NewBFGS(make([]float64, p.modes*m), h)
 	}
+}
+
+// follow returns controls for u that lead, as far as flat space tells, where given ones led from the last point of the bundle.
+func (p *Probable) follow(u Point[geom.Vec], controls []float64, sigma float64) []float64 {
+	if p.at.X == nil {
+		return controls
+	}
+	rank := len(u.Frame)
+	end := floats.SubTo(make([]float64, len(u.X)), u.X, p.at.X)
+	for a, nu := range u.Frame { // the first polynomial is 1
+		floats.AddScaled(end, controls[a], nu)
+		floats.AddScaled(end, -controls[a], p.at.Frame[a])
+	}
+	gram, along := mat.NewSymDense(rank, nil), mat.NewVecDense(rank, nil)
+	for a, nu := range u.Frame {
+		along.SetVec(a, floats.Dot(nu, end))
+		for b := a; b < rank; b++ {
+			gram.SetSym(a, b, floats.Dot(nu, u.Frame[b]))
+		}
+		gram.SetSym(a, a, gram.At(a, a)+sigma*sigma)
+	}
+	var factor mat.Cholesky
+	var change mat.VecDense
+	if !factor.Factorize(gram) || factor.SolveVecTo(&change, along) != nil {
+		return controls
+	}
+	controls = append([]float64{}, controls...)
+	floats.Sub(controls[:rank], change.RawVector().Data)
+	return controls
 }
 
 // rescale makes what a Hessian has beyond 1, the part of the observations, so many times what it was.

@@ -27,8 +27,18 @@ func NewBFGS(x []float64, hessian *mat.SymDense) *BFGS {
 	return &BFGS{X: x, Best: x, Hessian: hessian}
 }
 
-// Restart goes on at the best point with another function. What is known of the Hessian stays.
-func (m *BFGS) Restart() { m.X, m.gradient, m.Done = m.Best, nil, false }
+// Restart goes on with another function, from a point where its minimum is expected. What is known of the Hessian stays.
+func (m *BFGS) Restart(x []float64) { m.X, m.gradient, m.Done = x, nil, false }
+
+// newton returns −H⁻¹ g, nil where the Hessian is not positive definite.
+func (m *BFGS) newton(g []float64) []float64 {
+	var factor mat.Cholesky
+	var step mat.VecDense
+	if !factor.Factorize(m.Hessian) || factor.SolveVecTo(&step, mat.NewVecDense(len(g), g)) != nil {
+		return nil
+	}
+	return floats.ScaleTo(make([]float64, len(g)), -1, step.RawVector().Data)
+}
 
 // Stop ends the search at the best point.
 func (m *BFGS) Stop() { m.X, m.Done = m.Best, true }
@@ -38,9 +48,16 @@ func (m *BFGS) Learn(value float64, gradient []float64, tolerance float64) {
 	if m.Done {
 		return
 	}
+	finite := !math.IsNaN(value+floats.Norm(gradient, 1)) && !math.IsInf(value, 0)
+	if m.gradient == nil && !finite { // nowhere to go on from, unless the best point of another function is
+		if m.Value = value; &m.X[0] == &m.Best[0] {
+			m.Done = true
+		}
+		m.X = m.Best
+		return
+	}
 	if m.gradient != nil {
 		const rounding = 1e-13
-		finite := !math.IsNaN(value+floats.Norm(gradient, 1)) && !math.IsInf(value, 0)
 		if !finite || value > m.Value+1e-4*m.alpha*m.slope+rounding*math.Abs(m.Value) {
 			if m.alpha /= 4; m.alpha < 1e-6 {
 				m.Stop()
@@ -52,13 +69,10 @@ func (m *BFGS) Learn(value float64, gradient []float64, tolerance float64) {
 		m.update(gradient)
 	}
 	m.Best, m.Value, m.gradient = m.X, value, gradient
-	var factor mat.Cholesky
-	var step mat.VecDense
-	if !factor.Factorize(m.Hessian) || factor.SolveVecTo(&step, mat.NewVecDense(len(gradient), gradient)) != nil {
+	if m.step = m.newton(gradient); m.step == nil {
 		m.Stop()
 		return
 	}
-	m.step = floats.ScaleTo(make([]float64, len(gradient)), -1, step.RawVector().Data)
 	m.slope, m.alpha = floats.Dot(m.step, gradient), 1
 	m.Excess = -m.slope / 2
 	if m.Done = m.Excess <= tolerance; !m.Done {

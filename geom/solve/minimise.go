@@ -19,6 +19,8 @@ type Objective struct {
 	Retract func(x, d []float64) ([]float64, error)
 	// Renew, if there is one, is called with the present point every 25 iterations: it may change the preconditioner.
 	Renew func(x []float64) error
+	// Done, if there is one, says by the gradient at the present point whether the search ends, in place of the tolerance.
+	Done func(gradient []float64) (bool, error)
 	// Scale is a large value of f, by which the end is told where f goes to zero; 0 for its value at the start.
 	Scale float64
 	// Report, if there is one, is told before every iteration where it stands.
@@ -100,7 +102,13 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 		}
 		slope := floats.Dot(g, d)
 		m.Gradient = math.Sqrt(math.Max(0, -slope))
-		if -slope <= tolerance*tolerance*(f+least) {
+		done := -slope <= tolerance*tolerance*(f+least)
+		if o.Done != nil {
+			if done, err = o.Done(g); err != nil {
+				return nil, err
+			}
+		}
+		if done {
 			m.Status = Converged
 			break
 		}

@@ -483,7 +483,7 @@ func TestBFGS(t *testing.T) {
 	first := search()
 	at[1] = 0.6
 	for _, s := range searches {
-		s.Restart()
+		s.Restart(s.Best)
 	}
 	again := search()
 	for k, s := range searches {

@@ -18,20 +18,24 @@ import (
 
 // FrameMean is a mean with the covariance around it: a point of the frame bundle.
 type FrameMean[P geom.Point] struct {
-	Point     P         // the mean
+	Point     P         // x, from where the process sets out whose ends the samples are; the mean in flat space
 	Frame     []P       // ν: the covariance is ννᵀ; its vectors are orthogonal in the metric
 	Variances []float64 // ‖ν_α‖²_g, falling
 	Noise     float64   // σ, standard deviation of a coordinate's noise: as given or chosen, or estimated
 
-	Paths     []*framebundle.Geodesic[P] // the most probable path to every sample, without Momenta
+	Paths     []*framebundle.Geodesic[P] // the most probable path to every sample, with a Status of its own
 	Objective float64                    // what was minimised
 
-	Gradient   float64 // norm of its gradient, by standard deviations: 0 at the mean
-	Iterations int
-	Status     geom.Status
+	// The certificate. Imbalance is the gradient of the objective by mean and frame, Σ w_i s_i for the derivatives s_i of what
+	// sample i adds to it, in standard errors: ‖Σ w_i s_i‖/√(Σ w_i² ‖s_i‖²), in the norm of the inverse Hessian of flat space.
+	// Residual is the largest of the paths: by how much Exp_FM of the momentum ends elsewhere.
+	Imbalance, Residual float64
+	Iterations          int // steps of mean and frame
+	Evaluations         int // of all paths
+	Status              geom.Status
 }
 
-// FrameBundleMean returns the Fréchet mean on the frame bundle, the mean x and the covariance ννᵀ of rank m that minimise
+// FrameBundleMean returns the Fréchet mean on the frame bundle, the point x and the covariance ννᵀ of rank m that minimise
 //
 //	Σ w_i (½ ‖p_i‖² + λ |π Exp_FM(u, p_i) − x_i|²) + ½ log det(νᵀ g ν),  λ = 1/2σ²
 //
@@ -41,22 +45,27 @@ type FrameMean[P geom.Point] struct {
 // it gives the mean and the covariance of the samples, the leading principal components for m < d. Distances |·| are those
 // of the vectors that stand for points, coordinates or ambient vectors.
 //
-// A minimum over p_i is one over the paths from u, of ½ ∫ |w_i'|² dt in place of ½ ‖p_i‖², w_i the anti-development; see
-// framebundle.Space.Steer. So the unknowns are u and the controls w_i', framebundle.Modes·m numbers a sample instead of the
-// d(m + 1) of p_i, most of which the energy does not see; the p_i come with the derivatives. Steps are quasi-Newton ones,
-// preconditioned by the inverse of the Hessian of flat space with the curvature of the logarithm, which damps what is rough
-// for a kernel; x and the frame change by framebundle.Space.Move.
+// A minimum over p_i is one over the paths from u, of ½ ∫ |w_i'|² dt in place of ½ ‖p_i‖², w_i the anti-development: the paths
+// are most probable ones at every step of the search for u, see framebundle.Probable, and the derivative of the objective by u
+// are their momenta. Steps are quasi-Newton ones, preconditioned by the inverse of the Hessian of flat space with the curvature
+// of the logarithm, which damps what is rough for a kernel; x and the frame change by framebundle.Space.Move. The search sets
+// out with much noise and few steps of the integrator, a fifth of them but at least 5.
+//
+// It is Converged where Imbalance is at most the Tolerance, whatever the number of samples and the unit of length, and Exp_FM of
+// every path's momentum ends where the path does, within framebundle.EndTolerance of the distance of the farthest sample. With
+// very small noise it may be Stalled for the latter alone: momenta grow with 1/σ, and the flow magnifies their last digits.
 //
 // Noise gives σ. The default is what principal components of the coordinates leave over, or a hundredth of the least
 // standard deviation along the frame where that is more. A frame vector of length n costs log n and saves up to
 // |x_i|²/2σ²: with σ² above a quarter of the variance in its direction it would shrink to nothing, which is an error; in
-// flat space the variances come out smaller than those of the samples by about 2σ². So what is smaller than σ vanishes from
-// the frame; of landmarks that is what is rough, to which the metric of a wide kernel gives weight. What the frame leaves
-// over and is much larger than σ bends the paths, for a curved path reaches what the frame does not span: with σ too small
-// for the rank, mean and frame serve that rather than the spread. λ grows from a small value to the one wanted. A sample
-// whose landmarks are out of order, which no deformation reaches, makes its path stretch far and the search slow.
+// flat space the variances come out smaller than those of the samples by about 2σ², and by 1 − 1/N than those of the
+// distribution that they were drawn from. So what is smaller than σ vanishes from the frame; of landmarks that is what is
+// rough, to which the metric of a wide kernel gives weight. What the frame leaves over and is much larger than σ bends the
+// paths, for a curved path reaches what the frame does not span: with σ too small for the rank, mean and frame serve that
+// rather than the spread. A sample whose landmarks are out of order, which no deformation reaches, makes its path stretch far
+// and the search slow.
 //
-// It takes Weights, Start, Noise, Tolerance (default 0.01, which is small beside the sampling error) and MaxIterations.
+// It takes Weights, Start, Noise, Tolerance (default 0.01, in standard errors) and MaxIterations.
 func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...Option) (*FrameMean[P], error) {
 	return frameBundleMean("Frame bundle mean", false, on.Geometry(), samples, rank, opts)
 }
@@ -89,8 +98,7 @@ type (
 	fiberPoint = framebundle.Point[geom.Vec]
 )
 
-// bundle is the objective. Its unknowns are the numbers x, ν_1, …, ν_m, the controls [Modes][m][N] and, where the noise is
-// estimated, log σ².
+// bundle is the objective. Its unknowns are the numbers x, ν_1, …, ν_m and, where the noise is estimated, log σ².
 type bundle struct {
 	space    *fiber
 	samples  [][]float64
@@ -100,13 +108,19 @@ type bundle struct {
 	sigma    float64
 	shift    float64 // makes the objective positive
 	steady   steady
+
+	firstStep float64 // of the search, in that of the preconditioner
+
+	paths *framebundle.Probable
+	// accuracy is that of what paths cost. It follows the gradient, whose error is larger by the ratio of frame and noise.
+	accuracy float64
+	scores   [][]float64 // the derivatives s_i at the last point that was evaluated
 }
 
 // unknowns is what the numbers of an objective stand for.
 type unknowns struct {
 	fiberPoint
-	controls []float64
-	sigma    float64
+	sigma float64
 }
 
 func frameBundleMean[P geom.Point](task string, estimate bool, s *geom.Space[P], samples []P, rank int, opts []Option) (*FrameMean[P], error) {
@@ -127,7 +141,7 @@ func frameBundleMean[P geom.Point](task string, estimate bool, s *geom.Space[P],
 	if err != nil {
 		return nil, err
 	}
-	out := &FrameMean[P]{s.Point(m.Point), s.Points(m.Frame), m.Variances, m.Noise, nil, m.Objective, m.Gradient, m.Iterations, m.Status}
+	out := &FrameMean[P]{s.Point(m.Point), s.Points(m.Frame), m.Variances, m.Noise, nil, m.Objective, m.Imbalance, m.Residual, m.Iterations, m.Evaluations, m.Status}
 	for _, g := range m.Paths {
 		out.Paths = append(out.Paths, framebundle.Shaped(s, g))
 	}
@@ -152,64 +166,72 @@ func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank in
 	case r.sigma == 0:
 		b.sigma = min(max(left, least/100), least/4)
 	}
-	levels := []float64{b.sigma}
+	b.paths = framebundle.NewProbable(r.space, samples)
+	v := unknowns{u, b.sigma}
+	m := &FrameMean[geom.Vec]{}
+	b.firstStep = 1
+	// The way there is short with much noise and few steps of the integrator.
+	type stage struct {
+		space *geom.Space[geom.Vec]
+		sigma float64
+	}
+	stages := []stage{{r.space, b.sigma}}
+	if few := max(fewestSteps, r.space.Steps()/5); 2*few <= r.space.Steps() {
+		stages = append([]stage{{r.space.With(geom.Integrator(r.space.Method(), few)), b.sigma}}, stages...)
+	}
 	if !estimate {
 		for s := 4 * b.sigma; s < least/3; s *= 4 {
-			levels = append([]float64{s}, levels...)
+			stages = append([]stage{{stages[0].space, s}}, stages...)
 		}
 	}
-	b.sigma = levels[0]
-	v, err := b.start(u)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", task, err)
-	}
-	var found *solve.Minimum
-	iterations, tolerance, limit := 0, r.tolerance, r.maxIterations
-	for k, sigma := range levels {
+	tolerance, limit := r.tolerance, r.maxIterations
+	for _, stage := range stages {
 		if !estimate {
-			b.sigma, v.sigma = sigma, sigma
+			b.sigma, v.sigma = stage.sigma, stage.sigma
 		}
-		r.maxIterations = limit - iterations
-		if r.tolerance = tolerance; k < len(levels)-1 {
-			r.tolerance = max(tolerance, 0.05)
+		b.space = framebundle.Over(stage.space)
+		b.paths.On(stage.space)
+		r.maxIterations = limit - m.Iterations
+		if r.tolerance = tolerance; stage.sigma != stages[len(stages)-1].sigma {
+			r.tolerance = max(tolerance, 0.1)
 		}
-		if found, err = b.minimise(r, v); err != nil {
+		found, err := b.minimise(r, v)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", task, err)
 		}
-		iterations += found.Iterations
-		if v = b.unknowns(found.X); found.Status == geom.Cancelled {
+		v, b.firstStep = b.unknowns(found.X), 0.01 // what is left is what the preconditioner knows least of
+		m.Objective, m.Iterations, m.Status = found.Value-b.shift, m.Iterations+found.Iterations, found.Status
+		if m.Status == geom.Cancelled {
 			break
 		}
 	}
-	m := &FrameMean[geom.Vec]{Noise: v.sigma, Objective: found.Value - b.shift, Gradient: found.Gradient, Iterations: iterations, Status: found.Status}
-	if m.Variances, err = b.principalAxes(&v); err != nil {
-		return nil, err
+	if m.Paths, err = b.paths.Paths(v.fiberPoint, v.sigma); err != nil {
+		return nil, fmt.Errorf("%s: %w", task, err)
 	}
-	m.Point, m.Frame = v.X, v.Frame
-	paths, err := space.Steer(v.fiberPoint, b.shaped(v.controls), samples)
+	_, gradient, err := b.value(b.numbers(v))
 	if err != nil {
 		return nil, err
 	}
-	for i, mismatch := range paths.Mismatch {
-		c := make([][]float64, framebundle.Modes)
-		for k := range c {
-			for a := range rank {
-				c[k] = append(c[k], v.controls[(k*rank+a)*len(samples)+i])
-			}
-		}
-		g, err := space.SteeredPath(v.fiberPoint, c)
-		if err != nil {
-			return nil, err
-		}
-		g.Mismatch, g.Status = mismatch, found.Status
-		for _, p := range append([][]float64{paths.Momenta[i].Horizontal}, paths.Momenta[i].Vertical...) {
-			floats.Scale(1/(v.sigma*v.sigma), p)
-		}
-		g.Momentum = paths.Momenta[i]
-		m.Paths = append(m.Paths, g)
+	if m.Imbalance, err = b.certify(gradient); err != nil {
+		return nil, err
+	}
+	m.Point, m.Noise, m.Evaluations = v.X, v.sigma, b.paths.Searches
+	farthest := 0.0
+	for i, g := range m.Paths {
+		m.Residual = max(m.Residual, g.Residual)
+		farthest = max(farthest, floats.Distance(samples[i], v.X, 2))
+	}
+	if !(m.Residual*math.Sqrt(float64(len(v.X))) <= framebundle.EndTolerance*farthest) && m.Status == geom.Converged {
+		m.Status = geom.Stalled
+	}
+	if err := b.principalAxes(m, v.fiberPoint); err != nil {
+		return nil, err
 	}
 	return m, nil
 }
+
+// fewestSteps is how many steps of the integrator the search sets out with at least.
+const fewestSteps = 5
 
 // principal returns the mean and the principal components of the vectors that stand for the samples, scaled to the standard
 // deviations, with the least of these and what is left over in a direction off them.
@@ -290,58 +312,32 @@ func components(a *mat.Dense, rank int) (values []float64, rows [][]float64, err
 	return values, rows, nil
 }
 
-// start returns the unknowns at u with the controls that flat space would have, shorter where they lead away from a sample.
-func (b *bundle) start(u fiberPoint) (unknowns, error) {
-	n := len(b.samples)
-	v := unknowns{u, make([]float64, framebundle.Modes*b.rank*n), b.sigma}
-	distance := make([]float64, n)
-	for i, y := range b.samples {
-		off := floats.SubTo(make([]float64, len(y)), y, u.X)
-		distance[i] = floats.Norm(off, 2)
-		for a, nu := range u.Frame { // principal components are orthogonal
-			v.controls[a*n+i] = floats.Dot(nu, off) / (floats.Dot(nu, nu) + b.sigma*b.sigma)
-		}
-	}
-	for wild := true; wild; {
-		paths, err := b.space.Steer(u, b.shaped(v.controls), b.samples)
-		if err != nil {
-			return v, err
-		}
-		wild = false
-		for i, mismatch := range paths.Mismatch {
-			if mismatch <= distance[i] || distance[i] == 0 {
-				continue
-			}
-			for a := range b.rank {
-				c := &v.controls[a*n+i]
-				if *c /= 2; math.Abs(*c) < 1e-3 {
-					*c = 0
-				} else {
-					wild = true
-				}
-			}
-		}
-	}
-	return v, nil
-}
-
 // minimise goes on from v at the present σ.
 func (b *bundle) minimise(r *run, v unknowns) (*solve.Minimum, error) {
 	normal, _, err := b.normalisation(v)
 	if err != nil {
 		return nil, err
 	}
-	// The convergence test is relative to the objective, which now is positive.
+	// What rounding hides is told relative to the objective, which now is positive.
 	b.shift = float64(b.rank+1) - normal
 	renew := func(x []float64) error {
 		b.steady, err = b.steadyAt(b.unknowns(x))
 		return err
 	}
 	x := b.numbers(v)
+	b.accuracy = roughly
+	if _, err := b.paths.From(v.fiberPoint, v.sigma, b.accuracy); err != nil {
+		return nil, err
+	}
 	if err := renew(x); err != nil {
 		return nil, err
 	}
-	found, err := r.minimise(solve.Objective{Value: b.value, Precondition: b.precondition, Renew: renew, Retract: b.retract, FirstStep: 1}, x)
+	b.accuracy = roughly * b.steady.stiffness
+	found, err := r.minimise(solve.Objective{Value: b.value, Precondition: b.precondition, Renew: renew, Retract: b.retract, FirstStep: b.firstStep,
+		Done: func(gradient []float64) (bool, error) {
+			imbalance, err := b.certify(gradient)
+			return imbalance <= r.tolerance, err
+		}}, x)
 	if err != nil {
 		return nil, err
 	}
@@ -382,34 +378,20 @@ func (b *bundle) value(x []float64) (float64, []float64, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	paths, err := b.space.Steer(v.fiberPoint, b.shaped(v.controls), b.samples)
+	found, err := b.paths.From(v.fiberPoint, v.sigma, b.accuracy)
 	if err != nil {
 		return 0, nil, err
 	}
-	n, d := len(b.samples), (b.rank+1)*len(v.X)
-	copy(gradient, slope[:d])
-	precision := 1 / (v.sigma * v.sigma)
-	for i, p := range paths.Pull {
-		floats.AddScaled(gradient[:d], -b.weights[i]*precision, flatMomentum(p))
-		half := precision / 2 * paths.Mismatch[i] * paths.Mismatch[i]
-		f += b.weights[i] * half
+	b.scores = b.scores[:0]
+	for i, p := range found.Pull {
+		score := append([]float64{}, slope...)
+		floats.Sub(score[:(b.rank+1)*len(v.X)], flatMomentum(p))
 		if b.estimate {
-			slope[d] -= b.weights[i] * half
+			score[len(x)-1] -= found.Cost[i] - found.Energy[i]
 		}
-	}
-	controls := gradient[d : d+len(v.controls)]
-	for k, modes := range paths.Slope {
-		for a, samples := range modes {
-			for i, slope := range samples {
-				at := (k*b.rank+a)*n + i
-				c := v.controls[at]
-				f += b.weights[i] * c * c / 2
-				controls[at] = b.weights[i] * (c + precision*slope)
-			}
-		}
-	}
-	if b.estimate {
-		gradient[len(x)-1] = slope[d]
+		b.scores = append(b.scores, score)
+		floats.AddScaled(gradient, b.weights[i], score)
+		f += b.weights[i] * found.Cost[i]
 	}
 	if f += b.shift; !finite(f) || !finite(floats.Norm(gradient, 1)) {
 		return outside()
@@ -417,49 +399,73 @@ func (b *bundle) value(x []float64) (float64, []float64, error) {
 	return f, gradient, nil
 }
 
-// steady is what the preconditioner knows of a point. The end of path i is taken as in flat space,
+// certify returns the Imbalance, and with its numerator says how accurate paths must be.
+func (b *bundle) certify(gradient []float64) (float64, error) {
+	square := func(v []float64) (float64, error) {
+		step, err := b.precondition(v)
+		return floats.Dot(v, step), err
+	}
+	g, err := square(gradient)
+	if err != nil {
+		return 0, err
+	}
+	variance := 0.0
+	for i, s := range b.scores {
+		v, err := square(s)
+		if err != nil {
+			return 0, err
+		}
+		variance += b.weights[i] * b.weights[i] * v
+	}
+	b.accuracy = min(roughly, 0.03*g) * b.steady.stiffness
+	return math.Sqrt(g / variance), nil
+}
+
+// roughly is how accurate paths are at first, in units of log likelihood.
+const roughly = 0.03
+
+// steady is what the preconditioner knows of a point: the Hessian, with the end of path i as in flat space,
 //
 //	δx_i(1) = δx + Σ_α c_iα δν_α + ν δc_i
 //
-// with the means c_i of the controls, and so is log det(νᵀ g ν) in its second derivative (νᵀ g ν)⁻¹ ⊗ g off the span of ν,
-// which weighs what is rough for a kernel.
+// with the means c_i of the controls, which follow x and ν, and so is log det(νᵀ g ν) in its second derivative
+// (νᵀ g ν)⁻¹ ⊗ g off the span of ν, which weighs what is rough for a kernel.
 type steady struct {
-	unknowns
-	frame   *mat.Dense   // ν
-	inverse mat.Cholesky // of νᵀν + σ²
-	z       [][]float64  // (1, c_i)
-	schur   mat.Cholesky // of the Hessian for x and ν, when the controls follow
+	hessian   mat.Cholesky // for x and ν
+	stiffness float64      // σ²/tr(νᵀν + σ²)
 }
 
 func (b *bundle) steadyAt(v unknowns) (steady, error) {
-	n, dim := len(b.samples), len(v.X)
-	s := steady{unknowns: v, frame: mat.NewDense(dim, b.rank, nil)}
+	var s steady
+	dim := len(v.X)
+	frame := mat.NewDense(dim, b.rank, nil)
 	for a, nu := range v.Frame {
-		s.frame.SetCol(a, nu)
+		frame.SetCol(a, nu)
 	}
 	gram := mat.NewSymDense(b.rank, nil)
-	gram.SymOuterK(1, s.frame.T())
+	gram.SymOuterK(1, frame.T())
 	for a := range b.rank {
 		gram.SetSym(a, a, gram.At(a, a)+v.sigma*v.sigma)
 	}
-	if !s.inverse.Factorize(gram) {
+	var inverse mat.Cholesky
+	if !inverse.Factorize(gram) {
 		return s, errors.New("the frame degenerates")
 	}
 	// (ν νᵀ + σ²)⁻¹ = (1 − ν (νᵀν + σ²)⁻¹ νᵀ)/σ²
 	var follow, rest mat.Dense
-	if err := s.inverse.SolveTo(&follow, s.frame.T()); err != nil {
+	if err := inverse.SolveTo(&follow, frame.T()); err != nil {
 		return s, err
 	}
-	rest.Mul(s.frame, &follow)
+	rest.Mul(frame, &follow)
 	const ridge = 1e-3 // keeps what few samples say of the frame invertible
 	moments := mat.NewSymDense(b.rank+1, nil)
-	for i := range n {
+	means := b.paths.Controls()[0]
+	for i, w := range b.weights {
 		z := []float64{1}
 		for a := range b.rank {
-			z = append(z, v.controls[a*n+i])
+			z = append(z, means[a][i])
 		}
-		s.z = append(s.z, z)
-		moments.SymRankOne(moments, b.weights[i], mat.NewVecDense(len(z), z))
+		moments.SymRankOne(moments, w, mat.NewVecDense(len(z), z))
 	}
 	schur := mat.NewSymDense((b.rank+1)*dim, nil)
 	for k := range b.rank + 1 {
@@ -484,7 +490,8 @@ func (b *bundle) steadyAt(v unknowns) (steady, error) {
 	if err := b.addVolume(schur, v); err != nil {
 		return s, err
 	}
-	if !s.schur.Factorize(schur) {
+	s.stiffness = v.sigma * v.sigma / mat.Trace(gram)
+	if !s.hessian.Factorize(schur) {
 		return s, errors.New("the metric is not finite or singular at the mean; of landmarks it is if the kernel is very wide for their distances")
 	}
 	return s, nil
@@ -543,57 +550,17 @@ func (b *bundle) addVolume(h *mat.SymDense, v unknowns) error {
 	return nil
 }
 
-// precondition applies the inverse Hessian of the linearised objective, by blocks.
+// precondition applies the inverse of that Hessian.
 func (b *bundle) precondition(g []float64) ([]float64, error) {
-	s := &b.steady
-	n, dim := len(b.samples), len(s.X)
-	d := (b.rank + 1) * dim
-	out := make([]float64, len(g))
-	reduced := mat.NewVecDense(d, append([]float64{}, g[:d]...))
-	eliminated := make([]mat.VecDense, n)
-	for i, z := range s.z {
-		e := mat.NewVecDense(b.rank, nil)
-		for a := range b.rank {
-			e.SetVec(a, g[d+a*n+i])
-		}
-		if err := s.inverse.SolveVecTo(&eliminated[i], e); err != nil {
-			return nil, err
-		}
-		var end mat.VecDense
-		end.MulVec(s.frame, &eliminated[i])
-		for k, z := range z {
-			floats.AddScaled(reduced.RawVector().Data[k*dim:(k+1)*dim], -z, end.RawVector().Data)
-		}
-	}
+	d := b.steady.hessian.SymmetricDim()
 	var step mat.VecDense
-	if err := s.schur.SolveVecTo(&step, reduced); err != nil {
+	if err := b.steady.hessian.SolveVecTo(&step, mat.NewVecDense(d, g[:d])); err != nil {
 		return nil, err
 	}
-	copy(out, step.RawVector().Data)
-	for i, z := range s.z {
-		end := make([]float64, dim)
-		for k, z := range z {
-			floats.AddScaled(end, z, out[k*dim:(k+1)*dim])
-		}
-		var along, follow mat.VecDense
-		along.MulVec(s.frame.T(), mat.NewVecDense(dim, end))
-		if err := s.inverse.SolveVecTo(&follow, &along); err != nil {
-			return nil, err
-		}
-		w := b.weights[i]
-		if w == 0 { // a path that does not count stays as it is
-			continue
-		}
-		for a := range b.rank {
-			out[d+a*n+i] = s.sigma*s.sigma*eliminated[i].AtVec(a)/w - follow.AtVec(a)
-		}
-		for m := b.rank; m < framebundle.Modes*b.rank; m++ {
-			out[d+m*n+i] = g[d+m*n+i] / w
-		}
-	}
+	out := append([]float64{}, step.RawVector().Data...)
 	if b.estimate {
 		rest := float64(b.space.Base.M.Dim() - b.rank)
-		out[len(g)-1] = 2 / rest * g[len(g)-1]
+		out = append(out, 2/rest*g[d])
 	}
 	return out, nil
 }
@@ -619,7 +586,6 @@ func (b *bundle) numbers(v unknowns) []float64 {
 	for _, nu := range v.Frame {
 		x = append(x, nu...)
 	}
-	x = append(x, v.controls...)
 	if b.estimate {
 		x = append(x, 2*math.Log(v.sigma))
 	}
@@ -632,20 +598,9 @@ func (b *bundle) unknowns(x []float64) unknowns {
 		v.sigma = math.Exp(x[len(x)-1] / 2)
 		x = x[:len(x)-1]
 	}
-	d := len(x) - framebundle.Modes*b.rank*len(b.samples)
-	n := d / (b.rank + 1)
-	v.X, v.Frame, v.controls = x[:n:n], engine.Unflatten(x[n:d:d], n), x[d:]
+	n := len(x) / (b.rank + 1)
+	v.X, v.Frame = x[:n:n], engine.Unflatten(x[n:], n)
 	return v
-}
-
-// shaped returns controls as [Modes][m][N].
-func (b *bundle) shaped(controls []float64) [][][]float64 {
-	out := make([][][]float64, framebundle.Modes)
-	n := len(b.samples)
-	for k := range out {
-		out[k] = engine.Unflatten(controls[k*b.rank*n:(k+1)*b.rank*n], n)
-	}
-	return out
 }
 
 func flatMomentum(p framebundle.Momentum[geom.Vec]) []float64 {
@@ -656,34 +611,38 @@ func flatMomentum(p framebundle.Momentum[geom.Vec]) []float64 {
 	return x
 }
 
-// principalAxes rotates the frame, which does not change ννᵀ, so that its vectors are orthogonal in the metric, and the
-// controls with it. It returns the variances along the vectors, falling.
-func (b *bundle) principalAxes(v *unknowns) ([]float64, error) {
-	gram, err := b.space.Gram(v.fiberPoint)
+// principalAxes takes the frame of the mean and of its paths to vectors that are orthogonal in the metric, which does not change
+// ννᵀ, with the variances along them, falling.
+func (b *bundle) principalAxes(m *FrameMean[geom.Vec], u fiberPoint) error {
+	gram, err := b.space.Gram(u)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(gram, true) {
-		return nil, errors.New("the metric is not finite at the mean")
+		return errors.New("the metric is not finite at the mean")
 	}
 	var rotation mat.Dense
 	eigen.VectorsTo(&rotation)
-	variances := eigen.Values(nil) // rising
-	slices.Reverse(variances)
+	m.Variances = eigen.Values(nil) // rising
+	slices.Reverse(m.Variances)
 	rotated := func(rows [][]float64) (out [][]float64) {
 		for k := range rows {
 			out = append(out, combine(mat.Col(nil, len(rows)-1-k, &rotation), rows))
 		}
 		return out
 	}
-	v.Frame = rotated(v.Frame)
-	var controls []float64
-	for _, rows := range b.shaped(v.controls) {
-		for _, row := range rotated(rows) {
-			controls = append(controls, row...)
+	m.Frame = rotated(u.Frame)
+	for _, g := range m.Paths {
+		g.Start.Frame, g.Momentum.Vertical = m.Frame, rotated(g.Momentum.Vertical)
+		for k, frame := range g.Frames {
+			g.Frames[k] = rotated(frame)
+			var w [][]float64
+			for _, v := range g.Velocities[k] {
+				w = append(w, []float64{v})
+			}
+			g.Velocities[k] = slices.Concat(rotated(w)...)
 		}
 	}
-	v.controls = controls
-	return variances, nil
+	return nil
 }

@@ -70,7 +70,7 @@ func TestFrameBundleMeanFlat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log(full.Status, full.Iterations, full.Gradient)
+	t.Log(full.Status, full.Iterations, full.Imbalance)
 	within(t, "mean", full.Point, mean, 1e-4)
 	for i, row := range full.Covariance() {
 		within(t, "covariance", row, mat.Row(nil, i, covariance), 1e-4)
@@ -97,7 +97,7 @@ func TestFrameBundleMeanFlat(t *testing.T) {
 		if err != nil {
 			t.Fatal(c.name, err)
 		}
-		t.Log(c.name, m.Status, m.Iterations, m.Gradient)
+		t.Log(c.name, m.Status, m.Iterations, m.Imbalance)
 		if m.Status != geom.Converged {
 			t.Error(c.name, m.Status)
 		}
@@ -173,7 +173,7 @@ func TestFrameBundleMeanOfCallosa(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s after %d iterations, σ %.3g, variances %.3g", m.Status, m.Iterations, m.Noise, m.Variances)
+	t.Logf("%s, imbalance %.2g, residual %.2g, %d evaluations, variances %.3g", m, m.Imbalance, m.Residual, m.Evaluations, m.Variances)
 	if m.Status != geom.Converged {
 		t.Error(m.Status)
 	}
