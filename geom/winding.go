@@ -14,9 +14,9 @@ type Winding interface {
 	//
 	//	log Σ_c exp(−ρ_c(z)/τ),  [...],
 	//
-	// of points v and z, [..., a], and of numbers τ > 0, [...]: a sum over the ways c from z to v. ρ_c is half the square of
-	// the length of the way where the manifold has ClosedForms; the least is half the squared distance near v, to second
-	// order, everywhere. The sum is twice differentiable. Windings is nil for manifolds of the type whose ways are not known.
+	// of points v and z, [..., a], and of numbers τ > 0, [...]: a sum over the geodesics c from z to v. ρ_c is half the square of
+	// the length of c where the manifold has ClosedForms; the least is half the squared distance near v, to second
+	// order, everywhere. The sum is twice differentiable. Windings is nil for manifolds of the type whose geodesics are not known.
 	Windings() func(v, z, tau *Node) *Node
 }
 

@@ -38,7 +38,7 @@ func inCharts(m geom.Manifold, proposal Proposal) bool {
 	return proposal == DelyonHu || !closed
 }
 
-// summed is Guided with q = (2πτ)^{−d/2} Σ_c e^{−ρ_c/τ}, a function on the manifold: the sum over the ways of a geom.Winding,
+// summed is Guided with q = (2πτ)^{−d/2} Σ_c e^{−ρ_c/τ}, a function on the manifold: the sum over the geodesics of a geom.Winding,
 // and the one with ρ = ½ d(x, v)² elsewhere.
 type summed struct {
 	m   geom.Manifold
