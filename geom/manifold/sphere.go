@@ -22,17 +22,19 @@ func (m sphere) AmbientDim() int { return m.n + 1 }
 // Chart is the stereographic projection from the point opposite to c, with the metric δ/(1 + |x|²/4)².
 func (m sphere) Chart(c *Node) geom.Chart {
 	c = Div(c, BroadcastToShape(Sqrt(dot(c, c)), c.Shape()))
-	first := from(c, 0, 1)
-	sign := Where(IsNegative(first), Neg(OnesLike(first)), OnesLike(first))
-	w := Concatenate([]*Node{Add(first, sign), from(c, 1, m.n+1)}, -1)
-	swap := linalg.Outer(scale(Div(MulScalar(sign, 2), dot(w, w)), w), w)
-	swap = Sub(swap, Mul(BroadcastToShape(ExpandAxes(sign, -1), swap.Shape()), identityLike(swap)))
-	return sphereChart{m, swap}
+	first, rest := from(c, 0, 1), from(c, 1, m.n+1)
+	// 1 + c_0 = |rest|²/(1 − c_0) keeps its digits close to −e_0; there w is e_1.
+	lower, squares := IsNegative(first), dot(rest, rest)
+	first = Where(lower, Div(squares, OneMinus(Where(lower, first, ZerosLike(first)))), OnePlus(first))
+	e1 := Concatenate([]*Node{OnesLike(first), ZerosLike(from(rest, 1, m.n))}, -1)
+	w := Concatenate([]*Node{first, Where(BroadcastToShape(LogicalAnd(lower, IsZero(squares)), rest.Shape()), e1, rest)}, -1)
+	swap := linalg.Outer(scale(Div(MulScalar(OnesLike(first), 2), dot(w, w)), w), w)
+	return sphereChart{m, Sub(swap, identityLike(swap))}
 }
 
 type sphereChart struct {
 	m sphere
-	// z ↦ (2σ/⟨w, w⟩)⟨w, z⟩ w − σ z, w = c + σ e_0, σ = ±1: the isometry that swaps c and e_0.
+	// z ↦ (2/⟨w, w⟩)⟨w, z⟩ w − z, w = c + e_0: the isometry that swaps c and e_0. Its derivative by c jumps at c = −e_0 alone.
 	swap *Node
 }
 

@@ -21,6 +21,30 @@ func TestSphere(t *testing.T) {
 	geomtest.Run(t, manifold.Sphere(2), []float64{0.6, 0, 0.8}, []float64{-0.6, -0.64, 0.48}, []float64{-1, 0, 0})
 }
 
+// The charts turn smoothly with their centres, except at −e_0: noise in them gives smooth likelihoods. Close to −e_0, and there,
+// they are charts as elsewhere.
+func TestSphereCharts(t *testing.T) {
+	t.Parallel()
+	m := manifold.Sphere(2)
+	charts := func(centres ...[]float64) [][]float64 {
+		return expect.Must(engine.Run(func(c *Node) []*Node {
+			chart := m.Chart(c)
+			x := BroadcastPrefix(Const(c.Graph(), []float64{0.3, -0.2}), len(centres))
+			z := chart.Point(x)
+			return []*Node{Concatenate([]*Node{z, chart.Coordinates(z), chart.Point(ZerosLike(x)), ExpandAxes(ReduceSum(Mul(z, z), -1), -1)}, -1)}
+		}, centres)).Matrix(0)
+	}
+	const h = 1e-9
+	out := charts([]float64{h, 0.6, 0.8}, []float64{-h, 0.6, 0.8})
+	expect.Abs(t, "both sides of the equator", out[1], out[0], 10*h)
+	centres := [][]float64{{-1, 0, 0}, {-1, h, 0}, {-1, 0, -1e-170}, {-0.8, 0, 0.6}}
+	for k, out := range charts(centres...) {
+		expect.Abs(t, "coordinates", out[3:5], []float64{0.3, -0.2}, 1e-15)
+		expect.Abs(t, "centre", out[5:8], centres[k], 1e-15)
+		expect.Abs(t, "|z|²", out[8], 1, 1e-15)
+	}
+}
+
 // Ric = g, scalar curvature 2 and Δz = −2z at tilted points; the charts' metric is what R³ induces.
 func TestSphereCurvature(t *testing.T) {
 	t.Parallel()

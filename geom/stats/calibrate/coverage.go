@@ -130,7 +130,8 @@ func slope(s *geom.Space[geom.Vec], b *bench, simulation int) (interval, error) 
 	return interval{speed, math.Abs(speed-truth) <= wide, r.Status == geom.Converged}, nil
 }
 
-// diffusion has the variance of the diffusion mean of samples at the time T.
+// diffusion has the variance of the diffusion mean of n samples at the time T, times n/(n − 1) as in the plane, where T̂ has the
+// distribution of T χ²/d(n − 1).
 func diffusion(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, simulation int) (interval, error) {
 	seed := b.seed + uint64(simulation)
 	samples, err := stochastic.Brownian(s, start).Sample(stochastic.Run{Paths: observations, Steps: 50, Time: T, Seed: seed})
@@ -141,8 +142,9 @@ func diffusion(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, si
 	if err != nil {
 		return interval{}, err
 	}
-	wide := 1.96 * math.Sqrt(2/float64(observations*s.M.Dim()))
-	return interval{m.Variance, math.Abs(math.Log(m.Variance/T)) <= wide, m.Status == geom.Converged}, nil
+	variance := m.Variance * observations / (observations - 1)
+	wide := 1.96 * math.Sqrt(2/float64((observations-1)*s.M.Dim()))
+	return interval{variance, math.Abs(math.Log(variance/T)) <= wide, m.Status == geom.Converged}, nil
 }
 
 // width is that of the kernel of three landmarks.
