@@ -31,5 +31,5 @@ func ExampleSpace_Match() {
 		return
 	}
 	fmt.Printf("%v, %.0f%% of the distance is left\n", m.Status, 100*m.Residual)
-	// Output: converged, 7% of the distance is left
+	// Output: converged, 6% of the distance is left
 }

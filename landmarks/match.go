@@ -79,6 +79,20 @@ func (c correspondence) Inputs(n, d int) ([]any, error) {
 	return []any{y, w}, nil
 }
 
+// typicalWeight is the mean of the weights that are not 0.
+func (c correspondence) typicalWeight() float64 {
+	sum, n := 0.0, 0.0
+	for _, w := range c.weights {
+		if sum += w; w > 0 {
+			n++
+		}
+	}
+	if n == 0 {
+		return 1
+	}
+	return sum / n
+}
+
 func (c correspondence) Distance(x, _ *Node, inputs []*Node) *Node {
 	return ReduceAllSum(Mul(inputs[1], Square(Sub(x, inputs[0]))))
 }
@@ -107,9 +121,11 @@ type Matching struct {
 //
 // If the kernel is much wider than the distances between landmarks, Log needs very large momenta to undo the smoothing of the
 // kernel; Match with Correspondence keeps them small, and gives a good geodesic. The gradient is exact, by reverse-mode
-// differentiation through the integrator; the limited-memory BFGS method is preconditioned by the kernel.
+// differentiation through the integrator; the limited-memory BFGS method is preconditioned by the kernel. With Correspondence it
+// starts where the momenta at time 1 balance the pull of the data, and has then little to do.
 //
-// It takes stats.Tolerance (default 0.03: see solve.Minimise) and stats.MaxIterations (500 for every scale of the term). Status says
+// It takes stats.Tolerance (default 0.003: the objective is within about a thousandth of the minimum, the velocity within about
+// one per cent; see solve.Minimise) and stats.MaxIterations (500 for every scale of the term). Status says
 // how the minimisation at the last scale ended. In any case the best momenta found are returned.
 func (s *Space) Match(source [][]float64, term DataTerm, sigma float64, opts ...stats.Option) (*Matching, error) {
 	return s.match("Match", source, nil, term, sigma, opts)
@@ -193,6 +209,19 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	if c, ok := term.(correspondence); ok && source == nil {
+		found, steps, err := s.balanced(name, q, inputs, c.typicalWeight(), sigma, kernel)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		m.Iterations = steps
+		if out, err = evaluate(found, 1); err != nil {
+			return nil, err
+		}
+		if out.Scalar(0) < precision/2*m.Before {
+			p = found
+		}
+	}
 	scales := term.Scales()
 	for k, scale := range scales {
 		value := func(p []float64) (float64, []float64, error) {
@@ -214,7 +243,7 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 		if k < len(scales)-1 {
 			more = append(opts[:len(opts):len(opts)], stats.Tolerance(0.1)) // a coarse scale only shows the way
 		}
-		found, err := stats.Minimise("match", s, 0.03, solve.Objective{Value: value, Precondition: kernel.solve, FirstStep: 1 / (1 + stiffness)}, p, more...)
+		found, err := stats.Minimise("match", s, 0.003, solve.Objective{Value: value, Precondition: kernel.solve, FirstStep: 1 / (1 + stiffness)}, p, more...)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -249,6 +278,72 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 		m.Residual = math.Sqrt(max(0, m.Mismatch) / m.Before)
 	}
 	return m, nil
+}
+
+// balanced searches for the momenta p of a match of corresponding points, at which the momenta at time 1 balance the pull of the
+// data,
+//
+//	w_i (q_i(1) − y_i) + σ² p_i(1) = 0,
+//
+// as a root, with σ falling to the wanted one by halves. The derivative of the left side is close to w K + σ². This needs few flows
+// where a descent creeps, because the kernel is wide or σ small. What it returns is where the search ended, a root or not, and
+// the number of steps that it took.
+func (s *Space) balanced(name string, q []float64, target []any, weight, sigma float64, kernel *spectrum) ([]float64, int, error) {
+	task := s.Begin(name)
+	defer task.End()
+	variance := sigma * sigma
+	call := func(what string, fn func(in []*Node) *Node, x ...[]float64) ([][]float64, error) {
+		args := append([]any{q, variance}, target...)
+		for _, x := range x {
+			args = append(args, x)
+		}
+		out, err := s.call(what, func(in []*Node) []*Node { return []*Node{fn(in)} }, args...)
+		if err != nil {
+			return nil, err
+		}
+		return [][]float64{out.Vector(0)}, nil
+	}
+	flat := s.Manifold.flat
+	system := solve.System{
+		Residual: func(p [][]float64) ([][]float64, error) {
+			return call("balance of a match", func(in []*Node) *Node {
+				end, momentum := s.FlowMap(in[0], in[4])
+				return Add(Mul(flat(in[3]), Sub(end, flat(in[2]))), Mul(in[1], momentum))
+			}, p[0])
+		},
+		Derivative: func(p, dp [][]float64) ([][]float64, error) {
+			return call("derivative of the balance of a match", func(in []*Node) *Node {
+				end, momentum := s.FlowTangent(in[0], in[4], in[5])
+				return Add(Mul(flat(in[3]), end), Mul(in[1], momentum))
+			}, p[0], dp[0])
+		},
+		Precondition: func(f [][]float64) ([][]float64, error) {
+			return [][]float64{kernel.apply(func(l float64) float64 { return 1 / (weight*l + variance) }, f[0])}, nil
+		},
+	}
+	for variance < weight*kernel.lambda[len(kernel.lambda)-1] {
+		variance *= 4
+	}
+	root := &solve.Root{X: make([]float64, len(q))}
+	roots := []*solve.Root{root}
+	for first := true; variance >= 0.99*sigma*sigma; variance /= 4 {
+		if err := system.Renew(roots); err != nil {
+			return nil, 0, err
+		}
+		if first {
+			root.Tolerance, first = 1e-6*root.Norm, false
+		}
+		if err := system.Broyden(task.Context(), roots, 10); err != nil {
+			return nil, 0, err
+		}
+		if err := system.Newton(task.Context(), roots, 10); err != nil {
+			return nil, 0, err
+		}
+		if task.Report(geom.Progress{Iteration: root.Iterations, Gradient: root.Norm}) {
+			break
+		}
+	}
+	return root.X, root.Iterations, nil
 }
 
 // holds returns an error if the fast sums of a kernel are valid in a box only and points of a match left it.

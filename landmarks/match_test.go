@@ -68,6 +68,22 @@ func TestMatchIsStationary(t *testing.T) {
 	expect.Rel(t, "objective with carried landmarks", carried.Objective, r.Objective, 1e-9)
 }
 
+// Where the kernel is wide and σ small, a descent creeps (it says converged 47 % above this minimum, at four spacings): the search
+// by the balance of momenta and data finds it, and a tighter tolerance finds no other.
+func TestMatchWithWideKernel(t *testing.T) {
+	t.Parallel()
+	cc := morpho.CorpusCallosum()
+	for _, width := range []float64{1.5, 8} {
+		m := landmarks.New(39, 2, kernels.Gaussian(width*cc.Spacing()))
+		r := expect.Must(m.Match(cc.Shapes()[0], landmarks.Correspondence(cc.Shapes()[1]), 0.05))
+		again := expect.Must(m.Match(cc.Shapes()[0], landmarks.Correspondence(cc.Shapes()[1]), 0.05, stats.Tolerance(3e-4)))
+		if r.Status != geom.Converged || again.Status != geom.Converged {
+			t.Errorf("%g spacings: %v, %v", width, r, again)
+		}
+		expect.Rel(t, "velocity", again.Velocity, r.Velocity, 1e-4)
+	}
+}
+
 // A missing landmark, NaN or of weight 0, pulls nowhere: the match is that of the others.
 func TestMatchWithMissingLandmarks(t *testing.T) {
 	t.Parallel()
@@ -153,15 +169,15 @@ func TestMatchCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	watched := m.With(geom.Context(ctx), geom.OnProgress(func(p geom.Progress) {
-		if p.Iteration == 3 {
+		if p.Iteration >= 20 {
 			cancel()
 		}
 	}))
 	r := expect.Must(watched.Match(cc.Shape("jhu_atlas"), landmarks.Correspondence(cc.Shape("colin27")), 0.1))
-	if r.Status != geom.Cancelled || r.Iterations != 3 || !(r.Residual < 0.5) {
+	if r.Status != geom.Cancelled || r.Iterations < 20 || r.Iterations > 40 || !(r.Residual < 0.5) {
 		t.Errorf("%s after %d iterations, residual %g", r.Status, r.Iterations, r.Residual)
 	}
-	limited := expect.Must(m.Match(cc.Shape("jhu_atlas"), landmarks.Correspondence(cc.Shape("colin27")), 0.1, stats.MaxIterations(2)))
+	limited := expect.Must(m.MatchFrom(cc.Shape("jhu_atlas"), cc.Shape("jhu_atlas"), landmarks.Correspondence(cc.Shape("colin27")), 0.1, stats.MaxIterations(2)))
 	if limited.Status != geom.MaxIterations || limited.Iterations != 2 {
 		t.Errorf("%s after %d iterations", limited.Status, limited.Iterations)
 	}

@@ -23,11 +23,11 @@ func (m sphere) AmbientDim() int { return m.n + 1 }
 func (m sphere) Chart(c *Node) geom.Chart {
 	c = Div(c, BroadcastToShape(Sqrt(dot(c, c)), c.Shape()))
 	first, rest := from(c, 0, 1), from(c, 1, m.n+1)
-	// 1 + c_0 = |rest|²/(1 − c_0) keeps its digits close to −e_0; there w is e_1.
+	// 1 + c_0 = |rest|²/(1 − c_0) keeps its digits close to −e_0; there w is any vector orthogonal to e_0.
 	lower, squares := IsNegative(first), dot(rest, rest)
 	first = Where(lower, Div(squares, OneMinus(Where(lower, first, ZerosLike(first)))), OnePlus(first))
-	e1 := Concatenate([]*Node{OnesLike(first), ZerosLike(from(rest, 1, m.n))}, -1)
-	w := Concatenate([]*Node{first, Where(BroadcastToShape(LogicalAnd(lower, IsZero(squares)), rest.Shape()), e1, rest)}, -1)
+	rest = Where(BroadcastToShape(LogicalAnd(lower, IsZero(squares)), rest.Shape()), OnesLike(rest), rest)
+	w := Concatenate([]*Node{first, rest}, -1)
 	swap := linalg.Outer(scale(Div(MulScalar(OnesLike(first), 2), dot(w, w)), w), w)
 	return sphereChart{m, Sub(swap, identityLike(swap))}
 }
