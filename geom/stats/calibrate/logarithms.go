@@ -22,7 +22,7 @@ import (
 // logarithms takes random pairs there and back.
 func logarithms(b *bench) error {
 	b.text("Each line: %d pairs of random points, there and back. *Stalled* are the logarithms that say so; *open* those that say converged, but whose Exp ends more than 1e-8 from its point; *longer* the converged ones that are by a thousandth longer than the way back, or than the closed form.", b.pairs)
-	b.header("manifold", "stalled", "open", "longer", "geomstats: open", "geomstats: longer")
+	b.header("manifold", "stalled", "open", "longer", "geomstats: open", "longer", "jaxgeometry: open", "longer")
 	sphere, hyperbolic, spd := manifold.Sphere(2), manifold.Hyperbolic(2), manifold.SPD(3)
 	rotations, err := lie.SO(3).LeftInvariant(nil)
 	if err != nil {
@@ -41,30 +41,30 @@ func logarithms(b *bench) error {
 		name    string
 		m       geom.Manifold
 		closed  geom.Manifold // nil: none
-		other   string        // of geomstats
+		rivals  [2]string     // the name in rivals.py for geomstats and jaxgeometry
 		shapes  bool          // of Kendall's space
 		ambient func(random *rand.Rand) []float64
 	}{
-		{"sphere", sphere, nil, "sphere", false, gaussian(3, 1)},
-		{"sphere, by integration", integrated(sphere), sphere, "", false, gaussian(3, 1)},
-		{"hyperbolic plane, by integration", integrated(hyperbolic), hyperbolic, "", false, func(random *rand.Rand) []float64 {
+		{"sphere", sphere, nil, [2]string{"sphere", "sphere"}, false, gaussian(3, 1)},
+		{"sphere, by integration", integrated(sphere), sphere, [2]string{}, false, gaussian(3, 1)},
+		{"hyperbolic plane, by integration", integrated(hyperbolic), hyperbolic, [2]string{}, false, func(random *rand.Rand) []float64 {
 			v := gaussian(2, 1)(random)
 			return []float64{math.Sqrt(1 + floats.Dot(v, v)), v[0], v[1]}
 		}},
-		{"SPD(3)", spd, nil, "spd", false, positive},
-		{"SPD(3), by integration", integrated(spd), spd, "", false, positive},
-		{"triangles (Kendall)", integrated(manifold.Kendall(3)), manifold.Kendall(3), "", true, gaussian(6, 1)},
-		{"SO(3)", rotations, nil, "rotations", false, gaussian(9, 1)},
-		{"SO(3), by integration", integrated(rotations), rotations, "", false, gaussian(9, 1)},
-		{"SO(3), moments 1, 2, 3", top, nil, "", false, gaussian(9, 1)},
-		{"SE(3)", rigid, nil, "", false, func(random *rand.Rand) []float64 {
+		{"SPD(3)", spd, nil, [2]string{"spd"}, false, positive},
+		{"SPD(3), by integration", integrated(spd), spd, [2]string{}, false, positive},
+		{"triangles (Kendall)", integrated(manifold.Kendall(3)), manifold.Kendall(3), [2]string{}, true, gaussian(6, 1)},
+		{"SO(3)", rotations, nil, [2]string{"rotations"}, false, gaussian(9, 1)},
+		{"SO(3), by integration", integrated(rotations), rotations, [2]string{}, false, gaussian(9, 1)},
+		{"SO(3), moments 1, 2, 3", top, nil, [2]string{}, false, gaussian(9, 1)},
+		{"SE(3)", rigid, nil, [2]string{}, false, func(random *rand.Rand) []float64 {
 			v := gaussian(12, 1)(random)
 			return append(v, 0, 0, 0, 1)
 		}},
-		{"torus 1, 0.45", manifold.Torus(1, 0.45), nil, "", false, gaussian(3, 1)},
-		{"cylinder", manifold.Cylinder(1), nil, "", false, gaussian(3, 1)},
-		{"ellipsoid 1, 1, 3", manifold.Ellipsoid(1, 1, 3), nil, "", false, gaussian(3, 1)},
-		{"5 landmarks, 0.3 around a regular pentagon of radius 1, kernel 0.5", landmarks.Manifold{N: 5, D: 2, Kernel: kernels.Gaussian(0.5)}, nil, "", false, pentagon},
+		{"torus 1, 0.45", manifold.Torus(1, 0.45), nil, [2]string{}, false, gaussian(3, 1)},
+		{"cylinder", manifold.Cylinder(1), nil, [2]string{}, false, gaussian(3, 1)},
+		{"ellipsoid 1, 1, 3", manifold.Ellipsoid(1, 1, 3), nil, [2]string{}, false, gaussian(3, 1)},
+		{"5 landmarks, 0.3 around a regular pentagon of radius 1, kernel 0.5", landmarks.Manifold{N: 5, D: 2, Kernel: kernels.Gaussian(0.5)}, nil, [2]string{1: "landmarks"}, false, pentagon},
 	} {
 		s := geom.On(c.m)
 		random := b.random(0)
@@ -82,7 +82,7 @@ func logarithms(b *bench) error {
 		targets := append(append([][]float64{}, y...), x...)
 		there, err := s.LogAll(points, targets)
 		if err != nil {
-			b.row("%s | refused: %v | | | | ", c.name, err)
+			b.row("%s | refused: %v | | | | | | ", c.name, err)
 			continue
 		}
 		var shortest []*geom.Geodesic[geom.Vec]
@@ -121,13 +121,13 @@ func logarithms(b *bench) error {
 				longer++
 			}
 		}
-		theirs := " | "
-		if c.other != "" && b.python != "" {
-			if theirs, err = b.geomstats(c.other, points); err != nil {
-				return fmt.Errorf("geomstats, %s: %w", c.name, err)
+		theirs := make([]string, len(c.rivals))
+		for i, library := range []string{"geomstats", "jaxgeometry"} {
+			if theirs[i], err = b.rival(library, c.rivals[i], points); err != nil {
+				return fmt.Errorf("%s, %s: %w", library, c.name, err)
 			}
 		}
-		b.row("%s | %s | %s | %s | %s", c.name, share(stalled, len(there)), share(open, len(there)), share(longer, len(there)), theirs)
+		b.row("%s | %s | %s | %s | %s", c.name, share(stalled, len(there)), share(open, len(there)), share(longer, len(there)), strings.Join(theirs, " | "))
 	}
 	return nil
 }
@@ -183,22 +183,29 @@ func pentagon(random *rand.Rand) []float64 {
 	return x
 }
 
-//go:embed geomstats.py
+//go:embed rivals.py
 var script string
 
-// geomstats takes the same pairs there and back; the answer are two cells.
-func (b *bench) geomstats(manifold string, points [][]float64) (string, error) {
+// rival takes the same pairs there and back by another library; the answer are two cells.
+func (b *bench) rival(library, manifold string, points [][]float64) (string, error) {
+	const absent = "– | –"
+	if manifold == "" || b.python == "" {
+		return absent, nil
+	}
 	input, err := json.Marshal(points)
 	if err != nil {
 		return "", err
 	}
-	c := exec.Command(b.python, "-c", script, manifold)
+	c := exec.Command(b.python, "-c", script, library+"/"+manifold)
 	c.Stdin = strings.NewReader(string(input))
 	var complaints strings.Builder
 	c.Stderr = &complaints
 	out, err := c.Output()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, complaints.String())
+	}
+	if strings.TrimSpace(string(out)) == "absent" {
+		return absent, nil
 	}
 	var open, longer int
 	if _, err := fmt.Sscan(string(out), &open, &longer); err != nil {

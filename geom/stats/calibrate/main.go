@@ -4,7 +4,8 @@
 //
 //	make calibrate OPTIONS="-simulations 100 -only sizes"
 //
-// All random numbers come from -seed. With -python, an interpreter that has geomstats, its logarithms stand beside ours.
+// All random numbers come from -seed. With -python, an interpreter that has geomstats or
+// jaxgeometry, their logarithms stand beside ours.
 package main
 
 import (
@@ -46,7 +47,7 @@ func main() {
 	flag.IntVar(&b.seeds, "seeds", 200, "likelihoods a line, each of 100 bridges")
 	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
-	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats")
+	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats or jaxgeometry")
 	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, logarithms")
 	flag.Parse()
 	wanted, err := regexp.Compile(*only)
