@@ -9,9 +9,12 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/kernels"
 )
+
+func TestMain(m *testing.M) { geomtest.Main(m) }
 
 var cases = map[string]struct {
 	kernel  kernels.Kernel

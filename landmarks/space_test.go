@@ -10,12 +10,15 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
 )
+
+func TestMain(m *testing.M) { geomtest.Main(m) }
 
 func callosa(options ...geom.Option) (m *landmarks.Space, atlas, colin [][]float64) {
 	cc := morpho.CorpusCallosum()

@@ -212,6 +212,7 @@ func Backend() (compute.Backend, error) {
 		}
 		// Said outright, since go-xla guesses it from the path.
 		config = fmt.Sprintf("xla:%s,shared_buffers=%t", path, !cuda(path))
+		os.Setenv("XLA_FLAGS", flags(path, os.Getenv("XLA_FLAGS")))
 	}
 	keepPrograms(config)
 	if strings.HasPrefix(config, "xla:") && !strings.Contains(config, "tf32") {
@@ -238,6 +239,17 @@ func Backend() (compute.Backend, error) {
 	opened = b
 	enterNatives(config)
 	return opened, nil
+}
+
+// flags adds to those of the user (XLA_FLAGS) what a plug-in of the project is told: not to use XLA's newer emitters of
+// fusions, through MLIR, which take a sixth to a half of the time of compilation, for programs that run no faster. A plug-in
+// that does not know a flag ends the process, so that only the one is told that has this one.
+func flags(plugin, users string) string {
+	const emitters = "--xla_cpu_use_fusion_emitters"
+	if !strings.HasSuffix(plugin, cpuPlugins[0]) || strings.Contains(users, emitters) {
+		return users
+	}
+	return strings.TrimSpace(users + " " + emitters + "=false")
 }
 
 var keepOnce sync.Once

@@ -242,6 +242,22 @@ func TestFindPlugin(t *testing.T) {
 	expect.Refused(t, expect.Error(FindPlugin()), "make setup")
 }
 
+// The user's flags stay, in front; a plug-in that may not know a flag is not given it.
+func TestFlags(t *testing.T) {
+	ours := "/home/.anatomy/venv/lib/python3.11/site-packages/" + cpuPlugins[0]
+	for _, c := range []struct{ plugin, users, want string }{
+		{ours, "", "--xla_cpu_use_fusion_emitters=false"},
+		{ours, "--xla_dump_to=/tmp", "--xla_dump_to=/tmp --xla_cpu_use_fusion_emitters=false"},
+		{ours, "--xla_cpu_use_fusion_emitters=true", "--xla_cpu_use_fusion_emitters=true"},
+		{cpuPlugins[1], "", ""},
+		{cudaPlugins[0], "--xla_gpu_deterministic_ops=true", "--xla_gpu_deterministic_ops=true"},
+	} {
+		if got := flags(c.plugin, c.users); got != c.want {
+			t.Errorf("%s with %q: %q, want %q", c.plugin, c.users, got, c.want)
+		}
+	}
+}
+
 // loop runs body n times from zero with a raw While.
 func loop(g *graph.Graph, name string, closure func(*graph.Graph, func(*graph.Graph) []*graph.Node) *graph.Function, body func(i, x *graph.Node) *graph.Node) *graph.Node {
 	params := func(g *graph.Graph, suffix string) (*graph.Node, *graph.Node) {

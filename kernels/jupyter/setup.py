@@ -240,10 +240,11 @@ def golang(version, lab):
     if lab:
         step("gopls", HOME / "lab", key(version, tools / "gopls" / "go.mod", tools / "gopls" / "go.sum"), 0.1e9, lambda: build(
             tools / "gopls", HOME / "lab" / "gopls", "golang.org/x/tools/gopls"))
-    # A cell resolves its imports from the module cache, and links what the build cache holds.
+    # A cell resolves its imports from the module cache, and links what the build cache holds. Programs, which no cell imports,
+    # are left out: they would be linked each time.
     command("go", "mod", "download", GOWORK="off")
     try:
-        command("go", "build", "./...", GOWORK="off")
+        command("go", "build", "-buildmode=archive", "./...", GOWORK="off")
     except SetupError as e:
         if not lab:
             raise

@@ -27,6 +27,8 @@ const (
 // Tile is the number of points that are left out together where they lie beyond the reach.
 const Tile = C.tile
 
+func lanes() int { return int(C.anatomyLanes()) }
+
 func init() { engine.RegisterNative(Pairs, unsafe.Pointer(C.anatomyPairs)) }
 
 // Kind is the function of which a term of a kernel is made.

@@ -2,8 +2,10 @@ package native
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -28,5 +30,22 @@ func TestVersionsOfTheLoopAgree(t *testing.T) {
 			t.Errorf("%s: sums are off by %.2g, exponentials by %.2g", version, sums, exponential)
 		}
 		t.Log(strings.TrimSpace(line))
+	}
+}
+
+// Programs that Go links without the C compiler, as cells of notebooks are, run the same version of the loop as others.
+func TestVersionDoesNotDependOnTheLinker(t *testing.T) {
+	if os.Getenv("PRINT_LANES") != "" {
+		fmt.Println("lanes", lanes())
+		return
+	}
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("there is one version")
+	}
+	test := exec.Command("go", "test", "-vet=off", "-count=1", "-ldflags=-linkmode=internal", "-run", t.Name(), "-v")
+	test.Env = append(os.Environ(), "PRINT_LANES=1")
+	out, err := test.CombinedOutput()
+	if want := fmt.Sprintln("lanes", lanes()); err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("want %s, got %s, %v", want, out, err)
 	}
 }

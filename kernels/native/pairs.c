@@ -58,10 +58,18 @@ typedef void Block(const Job *job, int64_t from, int64_t to, const Near *near);
 
 static Block *fastest(void) {
 #ifdef __x86_64__
+	__builtin_cpu_init(); // Go's own linker leaves out the constructor that does it
 	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma")) return block_avx512;
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return block_avx2;
 #endif
 	return block_any;
+}
+
+int anatomyLanes(void) {
+#ifdef __x86_64__
+	if (fastest() != block_any) return fastest() == block_avx2 ? 4 : 8;
+#endif
+	return 2;
 }
 
 static void *need(size_t size) {

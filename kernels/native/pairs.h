@@ -7,6 +7,9 @@
 //	x, p, dx, dp, y, q, dy, dq     to the derivatives of v and f along (dx, dp, dy, dq).
 void *anatomyPairs(void *frame);
 
+// anatomyLanes is how many numbers the loop takes at a time on this processor.
+int anatomyLanes(void);
+
 enum { maxD = 3, maxC = 8, maxTerms = 16, tile = 32 };
 
 enum { gaussian, cauchy, laplace };
