@@ -59,11 +59,11 @@ func TestFrameBundleMeanFlat(t *testing.T) {
 	eigen.VectorsTo(&axes)
 	space := geom.On(manifold.Euclidean(3), geom.Integrator(ode.RK4, 2))
 
-	full, err := stats.FrameBundleMean(space, x, 3, stats.Noise(0.001), stats.Tolerance(1e-6))
+	full, err := stats.FrameBundleMean(space, x, 3, stats.Noise(0.001), stats.Tolerance(1e-4))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log(full.Status, full.Iterations, full.Gradient)
+	t.Log(full.Status, full.Iterations, full.Imbalance)
 	expect.Abs(t, "mean", full.Point, mean, 1e-4)
 	for i, row := range full.Covariance() {
 		expect.Abs(t, "covariance", row, mat.Row(nil, i, covariance), 1e-4)
@@ -78,11 +78,11 @@ func TestFrameBundleMeanFlat(t *testing.T) {
 		variance func(s float64) float64
 	}{
 		{"rank 2", func() (*stats.FrameMean[geom.Vec], error) {
-			return stats.FrameBundleMean(space, x, 2, stats.Noise(0.05), stats.Tolerance(1e-6))
+			return stats.FrameBundleMean(space, x, 2, stats.Noise(0.05), stats.Tolerance(1e-4))
 		}, 0.05,
 			func(s float64) float64 { v := 0.05 * 0.05; return (s - 2*v + math.Sqrt(s*s-4*s*v)) / 2 }},
 		{"probabilistic", func() (*stats.FrameMean[geom.Vec], error) {
-			return stats.FrameBundlePCA(space, x, 2, stats.Tolerance(1e-6))
+			return stats.FrameBundlePCA(space, x, 2, stats.Tolerance(1e-4))
 		}, math.Sqrt(s[0]),
 			func(v float64) float64 { return v - s[0] }},
 	} {
@@ -90,7 +90,7 @@ func TestFrameBundleMeanFlat(t *testing.T) {
 		if err != nil {
 			t.Fatal(c.name, err)
 		}
-		t.Log(c.name, m.Status, m.Iterations, m.Gradient)
+		t.Log(c.name, m.Status, m.Iterations, m.Imbalance)
 		if m.Status != geom.Converged {
 			t.Error(c.name, m.Status)
 		}
@@ -162,11 +162,11 @@ func normalCallosa(t testing.TB, landmarksKept, shapes int) (*framebundle.Space[
 // 15 degrees, the variances within a quarter of those of the W that were drawn.
 func TestFrameBundleMeanOfCallosa(t *testing.T) {
 	space, u, samples := normalCallosa(t, 13, 20)
-	m, err := stats.FrameBundleMean(space.Base, samples, 2, stats.Noise(3e-4))
+	m, err := stats.FrameBundleMean(space.Base, samples, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s after %d iterations, σ %.3g, variances %.3g", m.Status, m.Iterations, m.Noise, m.Variances)
+	t.Logf("%s, imbalance %.2g, residual %.2g, %d evaluations, variances %.3g", m, m.Imbalance, m.Residual, m.Evaluations, m.Variances)
 	if m.Status != geom.Converged {
 		t.Error(m.Status)
 	}
@@ -252,7 +252,7 @@ func TestFrameBundleMeanErrors(t *testing.T) {
 func BenchmarkFrameBundleMean39(b *testing.B) {
 	for b.Loop() {
 		space, _, samples := normalCallosa(b, 39, 20)
-		m, err := stats.FrameBundleMean(space.Base, samples, 2, stats.Noise(3e-4))
+		m, err := stats.FrameBundleMean(space.Base, samples, 2)
 		if err != nil {
 			b.Fatal(err)
 		}
