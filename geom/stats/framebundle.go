@@ -177,7 +177,7 @@ const fewestSteps = 5
 // frame, and certifies what it finds.
 func (b *bundle) mean(least float64) (*FrameMean[geom.Vec], error) {
 	exact, coarse := b.run.space, b.run.space
-	if few := max(fewestSteps, exact.Steps()/5); few < exact.Steps() {
+	if few := max(fewestSteps, exact.Steps()/5); 2*few <= exact.Steps() {
 		coarse = exact.With(geom.Integrator(exact.Method(), few))
 	}
 	b.paths = framebundle.NewProbable(exact, b.samples)
