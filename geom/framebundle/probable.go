@@ -82,7 +82,9 @@ type Probable struct {
 	modes    int
 	search   []*solve.BFGS
 	sigma    float64
-	Searches int // evaluations of all paths
+	kept     []*solve.BFGS // what Follow sets out with
+	keptAt   float64       // the σ of these
+	Searches int           // evaluations of all paths
 }
 
 // Found tells of most probable paths how they start.
@@ -91,12 +93,14 @@ type Found struct {
 	Ends         [][]float64
 	Momenta      []Momentum[geom.Vec]
 	Pull         []Momentum[geom.Vec] // the same as steps of Move see them
-	Excess       float64              // by how much Cost exceeds the minimum at most, as the search knows it
+	Excess       float64              // by how much Cost exceeds the minimum at most, as the search knows it; +Inf where a path is not finite
 }
 
 const (
 	firstModes, lastModes = 8, 16 // polynomials a frame vector
 	persistence           = 60    // evaluations at one noise
+	patience              = 15    // evaluations after a step of Move
+	tooFar                = 100   // units of log likelihood by which a path may be off after one
 	multipliers           = 12    // aims at most
 )
 
@@ -129,7 +133,7 @@ func (p *Probable) From(u Point[geom.Vec], sigma, tolerance float64) (*Found, er
 		if !last {
 			limit = max(tolerance, 1e-3)
 		}
-		found, err := p.minimise(u, limit)
+		found, err := p.minimise(u, limit, persistence, math.Inf(1))
 		if err != nil || last {
 			return found, err
 		}
@@ -137,6 +141,131 @@ func (p *Probable) From(u Point[geom.Vec], sigma, tolerance float64) (*Found, er
 			level = sigma
 		}
 	}
+}
+
+// On goes on over a space that integrates otherwise.
+func (p *Probable) On(base *geom.Space[geom.Vec]) { p.space = Over(base) }
+
+// Keep remembers the paths that were found, for Follow.
+func (p *Probable) Keep() {
+	p.keptAt, p.kept = p.sigma, make([]*solve.BFGS, len(p.search))
+	for i, m := range p.search {
+		p.kept[i] = copied(m.Best, m.Hessian)
+	}
+}
+
+func copied(x []float64, hessian *mat.SymDense) *solve.BFGS {
+	h := mat.NewSymDense(len(x), nil)
+	h.CopySym(hessian)
+	return solve.NewBFGS(x, h)
+}
+
+// Follow is From for the point u to which a step of Move leads from where paths were kept: it sets out with controls that would in
+// flat space leave the ends where they were. It gives up early where they are far from the best ones, with an Excess above the
+// tolerance: then the step is too long. The step is that of x, and then those of the frame vectors.
+func (p *Probable) Follow(u Point[geom.Vec], step []float64, sigma, tolerance float64) (*Found, error) {
+	n, rank := len(u.X), len(u.Frame)
+	frame := mat.NewDense(rank, n, nil)
+	for a, nu := range u.Frame {
+		frame.SetRow(a, nu)
+	}
+	gram := mat.NewSymDense(rank, nil)
+	gram.SymOuterK(1, frame)
+	for a := range rank {
+		gram.SetSym(a, a, gram.At(a, a)+sigma*sigma)
+	}
+	var factor mat.Cholesky
+	if !factor.Factorize(gram) {
+		return nil, errors.New("most probable path: the frame degenerates")
+	}
+	p.sigma = sigma
+	for i, k := range p.kept {
+		c := append([]float64{}, k.Best...)
+		end := append([]float64{}, step[:n]...)
+		for a := range rank { // the first polynomial is 1
+			floats.AddScaled(end, c[a], step[(a+1)*n:(a+2)*n])
+		}
+		var along, change mat.VecDense
+		along.MulVec(frame, mat.NewVecDense(n, end))
+		if err := factor.SolveVecTo(&change, &along); err != nil {
+			return nil, fmt.Errorf("most probable path: %w", err)
+		}
+		floats.Sub(c[:rank], change.RawVector().Data)
+		p.search[i] = copied(c, k.Hessian)
+		rescale(p.search[i].Hessian, p.keptAt*p.keptAt/(sigma*sigma))
+	}
+	return p.minimise(u, tolerance, patience, tooFar)
+}
+
+// Tangent is the derivative of the end of a path, [n, …], by a step of Move, x first and then the frame vectors, and by its
+// controls.
+type Tangent struct{ ByStart, ByControls *mat.Dense }
+
+// Tangents returns the derivatives of the ends of paths from u with constant controls, [P][m]. It takes P·n developments with
+// their derivatives, many at once.
+func (p *Probable) Tangents(u Point[geom.Vec], constant [][]float64) ([]Tangent, error) {
+	n, rank := len(u.X), len(u.Frame)
+	tangents := make([]Tangent, len(constant))
+	starts := make([][]float64, len(constant))
+	for i := range constant {
+		tangents[i], starts[i] = Tangent{mat.NewDense(n, (rank+1)*n, nil), mat.NewDense(n, p.modes*rank, nil)}, u.X
+	}
+	// With x(1) less the unit vector k for an aim, the derivative of |x(1) − aim|²/2 is that of component k.
+	var controls, aims [][]float64
+	err := p.steerConstant(u, constant, starts, func(job int, s *Steered, i int) {
+		for k := range n {
+			aim := append([]float64{}, s.Ends[i]...)
+			aim[k]--
+			controls, aims = append(controls, constant[job]), append(aims, aim)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = p.steerConstant(u, controls, aims, func(job int, s *Steered, i int) {
+		t, k := tangents[job/n], job%n
+		for a, v := range append([][]float64{s.Pull[i].Horizontal}, s.Pull[i].Vertical...) {
+			for j, v := range v {
+				t.ByStart.Set(k, a*n+j, -v)
+			}
+		}
+		for l, slopes := range s.Slope {
+			for a, slope := range slopes {
+				t.ByControls.Set(k, l*rank+a, slope[i])
+			}
+		}
+	})
+	return tangents, err
+}
+
+// steerConstant steers paths with constant controls, [P][m], in batches of the size of the search, so that the two share a compiled
+// function. It calls each for path job, which is number i of a batch.
+func (p *Probable) steerConstant(u Point[geom.Vec], controls, aims [][]float64, each func(job int, s *Steered, i int)) error {
+	batch := len(p.ys)
+	for from := 0; from < len(aims); from += batch {
+		c, to := make([][][]float64, p.modes), make([][]float64, batch)
+		for k := range c {
+			c[k] = make([][]float64, len(u.Frame))
+			for a := range c[k] {
+				c[k][a] = make([]float64, batch)
+			}
+		}
+		for i := range batch {
+			job := min(from+i, len(aims)-1)
+			to[i] = aims[job]
+			for a, v := range controls[job] {
+				c[0][a][i] = v
+			}
+		}
+		s, err := p.space.Steer(u, c, to)
+		if err != nil {
+			return err
+		}
+		for i := range min(batch, len(aims)-from) {
+			each(from+i, s, i)
+		}
+	}
+	return nil
 }
 
 // start sets the controls to 0 with the Hessian of flat space.
@@ -211,7 +340,8 @@ func (p *Probable) controls(of func(m *solve.BFGS) []float64) [][][]float64 {
 	return c
 }
 
-func (p *Probable) minimise(u Point[geom.Vec], tolerance float64) (*Found, error) {
+// minimise gives up where it takes more evaluations than persistence, or where a path costs too much by more than worst.
+func (p *Probable) minimise(u Point[geom.Vec], tolerance float64, persistence int, worst float64) (*Found, error) {
 	precision := 1 / (p.sigma * p.sigma)
 	for try := 0; ; try++ {
 		out, err := p.space.Steer(u, p.controls(func(m *solve.BFGS) []float64 { return m.X }), p.aims)
@@ -232,12 +362,19 @@ func (p *Probable) minimise(u Point[geom.Vec], tolerance float64) (*Found, error
 			energy := floats.Dot(x, x) / 2
 			cost := energy + precision/2*out.Mismatch[i]*out.Mismatch[i]
 			f.Energy, f.Cost = append(f.Energy, energy), append(f.Cost, cost)
+			if _, bad := notFinite([]float64{cost}); bad && try == 0 {
+				f.Excess = math.Inf(1)
+				return f, nil
+			}
 			m.Learn(cost, gradient, tolerance)
 			if try >= persistence || cancelled {
 				m.Stop()
 			}
 			atBest = atBest && m.Done && &x[0] == &m.Best[0]
 			f.Excess = max(f.Excess, m.Excess)
+		}
+		if f.Excess > worst {
+			return f, nil
 		}
 		if atBest {
 			for i, h := range f.Momenta {

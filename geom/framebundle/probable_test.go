@@ -2,13 +2,16 @@ package framebundle_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
 	"anatomy/geom/framebundle"
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/ode"
 	"anatomy/geom/stochastic"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -111,4 +114,41 @@ func TestCostOfCallosaByFrame(t *testing.T) {
 	}
 	t.Logf("derivative %.6g, that of the volume %.6g", want, along(slope))
 	expect.Abs(t, "derivative of the objective", (costs[1]-costs[0])/(2*e), want, 1e-4)
+}
+
+// The derivatives of the ends of paths by steps of Move and by controls are those of differences.
+func TestTangents(t *testing.T) {
+	m := landmarks.New(3, 2, kernels.Gaussian(1.2), geom.Integrator(ode.RK4, 5))
+	s := framebundle.Over(m.Flat())
+	u := framebundle.At([]float64{1, 0, 0, 1, -1, 0.2}, wave(6, 1.1, 0.3), wave(6, 0.4, 0.8))
+	probes := [][]float64{{0.5, -0.3}, {0, 0}, {-0.2, 0.6}}
+	tangents, err := framebundle.NewProbable(s.Base, [][]float64{u.X, u.X}).Tangents(u, probes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dx, dframe, dc := wave(6, 0.7, 0.2), [][]float64{wave(6, 0.2, 0.5), wave(6, 0.9, 0.1)}, []float64{0.4, -0.7, 0.3, 0.5}
+	end := func(i int, e float64) []float64 {
+		scaled := func(v []float64) []float64 { return floats.ScaleTo(make([]float64, len(v)), e, v) }
+		moved, err := s.Move(u, scaled(dx), [][]float64{scaled(dframe[0]), scaled(dframe[1])})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := scaled(dc)
+		g, err := s.SteeredPath(moved, [][]float64{{probes[i][0] + c[0], probes[i][1] + c[1]}, {c[2], c[3]}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g.End
+	}
+	const e = 1e-4
+	step := mat.NewVecDense(18, slices.Concat(dx, dframe[0], dframe[1]))
+	for i, tangent := range tangents {
+		var got, byControls mat.VecDense
+		got.MulVec(tangent.ByStart, step)
+		byControls.MulVec(tangent.ByControls.Slice(0, 6, 0, 4), mat.NewVecDense(4, dc))
+		got.AddVec(&got, &byControls)
+		want := floats.SubTo(make([]float64, 6), end(i, e), end(i, -e))
+		floats.Scale(1/(2*e), want)
+		expect.Abs(t, "derivative of the end", got.RawVector().Data, want, 1e-7)
+	}
 }

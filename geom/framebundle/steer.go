@@ -11,9 +11,6 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Modes is the number of polynomials that the controls of a frame bundle mean combine.
-const Modes = 4
-
 // control returns e(t) = Σ_k c_k L_k(t), [m, B...], for c of [modes, m, B...], with polynomials L_k of degree k that are
 // orthonormal on [0, 1]: the energy of the path is ½ Σ |c_k|². They are so for Simpson's rule on the steps of the integrator, by
 // which a step of RK4 sees them, and differ from Legendre's where the steps are few: what is orthonormal for the integral only

@@ -18,7 +18,7 @@ import (
 
 // FrameMean is a mean together with the covariance of the samples around it: a point (x, ν) of the frame bundle.
 type FrameMean[P geom.Point] struct {
-	Point     P         // x, the mean
+	Point     P         // x, where the process starts whose ends the samples are; in flat space their mean
 	Frame     []P       // ν_1 … ν_m, orthogonal in the metric; the covariance is ννᵀ
 	Variances []float64 // ‖ν_α‖²_g, the largest first, in the unit of lengths squared
 	Noise     float64   // σ, the standard deviation of the noise of a coordinate: the option, its default, or the estimate of PCA
@@ -26,9 +26,13 @@ type FrameMean[P geom.Point] struct {
 	Paths     []*framebundle.Geodesic[P] // the most probable path from (x, ν) to each sample, without Momenta
 	Objective float64                    // the least value found of the objective
 
-	Gradient   float64 // as in solve.Minimum: √(gᵀ H g), a number without unit, 0 at a minimum
-	Iterations int
-	Status     geom.Status
+	// The certificate. Imbalance is the derivative of the objective by mean and frame, Σ w_i s_i with the derivatives s_i of what
+	// sample i adds to it, in standard errors: ‖Σ w_i s_i‖/√(Σ w_i² ‖s_i‖²), in the norm of the inverse Hessian. Residual is the
+	// largest of the paths: by how much Exp_FM of a path's momentum ends elsewhere.
+	Imbalance, Residual float64
+	Iterations          int // steps of mean and frame
+	Evaluations         int // of all paths
+	Status              geom.Status
 }
 
 // FrameBundleMean returns the Fréchet mean on the frame bundle: the mean x and the covariance ννᵀ of rank m, 1 ≤ m ≤ d, that
@@ -43,23 +47,28 @@ type FrameMean[P geom.Point] struct {
 // opposite sign, for which there is no lower bound). In flat space the result is the mean and covariance of the samples, for
 // m < d the leading principal components.
 //
-// The option Noise sets σ, a length. The default of σ is the standard deviation that the principal components of the coordinates
-// leave in other directions, but at least 1/100 and at most 1/4 of the least standard deviation along the frame. Choose σ
-// with care:
+// The paths are most probable ones at every step of the search (see framebundle.Probable), and the derivative of the objective by u
+// is their momentum. The search for u is quasi-Newton, from the Gauss-Newton Hessian: the derivatives of the ends of 2m paths
+// whose anti-developments have the mean and the covariance of those of the samples. It sets out with much noise and few steps of
+// the integrator; framebundle.Space.Move changes x and ν.
 //
-//   - In flat space the variances are smaller than those of the samples by about 2σ². Directions in which the samples vary less
-//     than about 2σ would vanish from the frame, so a σ above 0.49 of the least standard deviation along the frame is an error.
-//   - Deviations of the samples that the frame does not span and that are much larger than σ bend the paths, because a curved
-//     path also reaches points in other directions. With σ too small for the rank m, mean and frame adapt to these deviations
-//     and do not describe the spread of the samples.
+// It is Converged where Imbalance is at most the Tolerance, whatever the number of samples and the unit of length, and Exp_FM of
+// every path's momentum ends where the path does, within framebundle.EndTolerance of the distance of the farthest sample.
+//
+// The option Noise sets σ, a length. In flat space a direction enters the frame where the standard deviation of the samples is more
+// than 2σ, and its variance comes out smaller by about 2σ². So mean and frame of rank m are well determined where 2σ lies
+// between the standard deviations of the principal components m and m + 1:
+//
+//   - A σ above 0.49 of that of component m is an error, for the frame would lose a vector.
+//   - Deviations that the frame does not span and that are much larger than 2σ bend the paths, because a curved path also reaches
+//     points in other directions. If the samples come from a distribution of rank m on a curved manifold, this is right. If they do
+//     not, mean and frame adapt to these deviations, do not describe the spread of the samples, and the search is long.
 //   - A sample that no smooth deformation reaches, such as landmarks in a wrong order, gives a very long path and a slow search.
 //
-// The search does not vary the p_i, but controls of the paths: the minimum over p_i is a minimum of ½ ∫ |w_i'|² dt over the
-// anti-developments w_i of paths from u, and w_i' is described by framebundle.Modes·m numbers (see framebundle.Space.Steer). The
-// steps are quasi-Newton steps with a preconditioner, the inverse of the Hessian in flat space with the second derivative of the
-// logarithm; framebundle.Space.Move changes x and ν. λ grows in stages to its final value.
+// The default of σ is the standard deviation that the principal components of the coordinates leave in other directions, but at
+// least 1/100 and at most 1/4 of the least standard deviation along the frame.
 //
-// It takes Weights, Start, Noise, Tolerance (default 0.01: see solve.Minimise) and MaxIterations (500 in all stages together).
+// It takes Weights, Start, Noise, Tolerance (default 0.01, in standard errors) and MaxIterations (500).
 func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...Option) (*FrameMean[P], error) {
 	return frameBundleMean("Frame bundle mean", false, on.Geometry(), samples, rank, opts)
 }
@@ -72,7 +81,7 @@ func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ..
 // over u = (x, ν), the p_i and σ, where E is the Euclidean metric of the coordinates or ambient vectors. The rank m must be
 // smaller than d, and the samples must not lie in a submanifold of dimension m.
 //
-// It takes Weights, Start, Tolerance (default 0.01) and MaxIterations (500).
+// It takes Weights, Start, Tolerance (default 0.01, in standard errors) and MaxIterations (500).
 func FrameBundlePCA[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...Option) (*FrameMean[P], error) {
 	return frameBundleMean("Frame bundle PCA", true, on.Geometry(), samples, rank, opts)
 }
@@ -95,24 +104,21 @@ type (
 	fiberPoint = framebundle.Point[geom.Vec]
 )
 
-// bundle is the objective. Its unknowns are the numbers of x, ν_1, …, ν_m, the controls, [Modes][m][N], and, if the noise is
-// estimated, log σ².
+// bundle is the search for a frame bundle mean. Its unknowns are the components of a step of framebundle.Space.Move, of x, ν_1, …,
+// ν_m, and if the noise is estimated one of log σ².
 type bundle struct {
+	*run
 	space    *fiber
 	samples  [][]float64
 	weights  []float64
 	rank     int
 	estimate bool // σ is estimated
-	sigma    float64
-	shift    float64 // makes the objective positive
-	steady   steady
-}
+	paths    *framebundle.Probable
+	search   *solve.BFGS
 
-// unknowns are the parts of the vector of unknowns.
-type unknowns struct {
-	fiberPoint
-	controls []float64
-	sigma    float64
+	at     fiberPoint  // the best point so far
+	sigma  float64     // there
+	scores [][]float64 // there, the derivatives of what every sample adds to the objective
 }
 
 func frameBundleMean[P geom.Point](task string, estimate bool, s *geom.Space[P], samples []P, rank int, opts []Option) (*FrameMean[P], error) {
@@ -133,7 +139,7 @@ func frameBundleMean[P geom.Point](task string, estimate bool, s *geom.Space[P],
 	if err != nil {
 		return nil, err
 	}
-	out := &FrameMean[P]{s.Point(m.Point), s.Points(m.Frame), m.Variances, m.Noise, nil, m.Objective, m.Gradient, m.Iterations, m.Status}
+	out := &FrameMean[P]{s.Point(m.Point), s.Points(m.Frame), m.Variances, m.Noise, nil, m.Objective, m.Imbalance, m.Residual, m.Iterations, m.Evaluations, m.Status}
 	for _, g := range m.Paths {
 		out.Paths = append(out.Paths, framebundle.Shaped(s, g))
 	}
@@ -141,8 +147,7 @@ func frameBundleMean[P geom.Point](task string, estimate bool, s *geom.Space[P],
 }
 
 func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank int) (*FrameMean[geom.Vec], error) {
-	task, space := r.Name, framebundle.Over(r.space)
-	d := r.space.M.Dim()
+	task, d := r.Name, r.space.M.Dim()
 	if rank < 1 || rank > d || estimate && rank == d {
 		return nil, fmt.Errorf("%s: rank %d in dimension %d", task, rank, d)
 	}
@@ -150,7 +155,7 @@ func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank in
 	if err != nil {
 		return nil, err
 	}
-	b := &bundle{space: space, samples: samples, weights: w, rank: rank, estimate: estimate, sigma: r.sigma}
+	b := &bundle{run: r, samples: samples, weights: w, rank: rank, estimate: estimate, at: u, sigma: r.sigma}
 	switch {
 	case r.sigma > 0 && r.sigma > 0.49*least:
 		return nil, fmt.Errorf("%s: Noise(%.3g) is too large for rank %d: the samples' standard deviation in direction %d is %.3g, and must be more than twice as large; lower the rank or the noise",
@@ -158,63 +163,77 @@ func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank in
 	case r.sigma == 0:
 		b.sigma = min(max(left, least/100), least/4)
 	}
+	m, err := b.mean(least)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", task, err)
+	}
+	return m, nil
+}
+
+// fewestSteps is how many steps of the integrator the search sets out with at least.
+const fewestSteps = 5
+
+// mean searches, first with few steps of the integrator and with σ falling to its value from the least standard deviation along the
+// frame, and certifies what it finds.
+func (b *bundle) mean(least float64) (*FrameMean[geom.Vec], error) {
+	exact, coarse := b.run.space, b.run.space
+	if few := max(fewestSteps, exact.Steps()/5); 2*few <= exact.Steps() {
+		coarse = exact.With(geom.Integrator(exact.Method(), few))
+	}
+	b.paths = framebundle.NewProbable(exact, b.samples)
 	levels := []float64{b.sigma}
-	if !estimate {
+	if !b.estimate {
 		for s := 4 * b.sigma; s < least/3; s *= 4 {
 			levels = append([]float64{s}, levels...)
 		}
 	}
-	b.sigma = levels[0]
-	v, err := b.start(u)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", task, err)
-	}
-	var found *solve.Minimum
-	iterations, tolerance, limit := 0, r.tolerance, r.maxIterations
+	m := &FrameMean[geom.Vec]{}
 	for k, sigma := range levels {
-		if !estimate {
-			b.sigma, v.sigma = sigma, sigma
-		}
-		r.maxIterations = limit - iterations
-		if r.tolerance = tolerance; k < len(levels)-1 {
-			r.tolerance = max(tolerance, 0.05)
-		}
-		if found, err = b.minimise(r, v); err != nil {
-			return nil, fmt.Errorf("%s: %w", task, err)
-		}
-		iterations += found.Iterations
-		if v = b.unknowns(found.X); found.Status == geom.Cancelled {
-			break
-		}
-	}
-	m := &FrameMean[geom.Vec]{Noise: v.sigma, Objective: found.Value - b.shift, Gradient: found.Gradient, Iterations: iterations, Status: found.Status}
-	if m.Variances, err = b.principalAxes(&v); err != nil {
-		return nil, err
-	}
-	m.Point, m.Frame = v.X, v.Frame
-	paths, err := space.Steer(v.fiberPoint, b.shaped(v.controls), samples)
-	if err != nil {
-		return nil, err
-	}
-	for i, mismatch := range paths.Mismatch {
-		c := make([][]float64, framebundle.Modes)
-		for k := range c {
-			for a := range rank {
-				c[k] = append(c[k], v.controls[(k*rank+a)*len(samples)+i])
+		b.sigma = sigma
+		spaces, tolerance := []*geom.Space[geom.Vec]{coarse}, max(b.tolerance, 0.1)
+		if k == len(levels)-1 {
+			tolerance = b.tolerance
+			if coarse != exact {
+				spaces = append(spaces, exact)
 			}
 		}
-		g, err := space.SteeredPath(v.fiberPoint, c)
-		if err != nil {
-			return nil, err
+		for j, space := range spaces {
+			b.space = framebundle.Over(space)
+			b.paths.On(space)
+			if err := b.minimise(m, tolerance, j == 0); err != nil {
+				return nil, err
+			}
 		}
-		g.Mismatch, g.Status = mismatch, found.Status
-		for _, p := range append([][]float64{paths.Momenta[i].Horizontal}, paths.Momenta[i].Vertical...) {
-			floats.Scale(1/(v.sigma*v.sigma), p)
-		}
-		g.Momentum = paths.Momenta[i]
-		m.Paths = append(m.Paths, g)
 	}
-	return m, nil
+	b.space = framebundle.Over(exact)
+	b.paths.On(exact)
+	var err error
+	if m.Paths, err = b.paths.Paths(b.at, b.sigma); err != nil {
+		return nil, err
+	}
+	found, err := b.paths.From(b.at, b.sigma, 1e-14)
+	if err != nil {
+		return nil, err
+	}
+	value, gradient, scores, err := b.objective(b.at, b.sigma, found)
+	if err != nil {
+		return nil, err
+	}
+	b.scores = scores
+	m.Point, m.Noise, m.Objective, m.Evaluations = b.at.X, b.sigma, value, b.paths.Searches
+	if m.Imbalance, err = b.imbalance(gradient); err != nil {
+		return nil, err
+	}
+	farthest := 0.0
+	for i, g := range m.Paths {
+		m.Residual = max(m.Residual, g.Residual)
+		farthest = max(farthest, floats.Distance(b.samples[i], b.at.X, 2))
+	}
+	ends := m.Residual*math.Sqrt(float64(len(b.at.X))) <= framebundle.EndTolerance*farthest
+	if m.Status == geom.Converged && !(ends && m.Imbalance <= b.tolerance) {
+		m.Status = geom.Stalled
+	}
+	return m, b.principalAxes(m)
 }
 
 // principal returns the mean and the principal components of the samples' coordinates or ambient vectors, the components scaled to
@@ -298,229 +317,271 @@ func components(a *mat.Dense, rank int) (values []float64, rows [][]float64, err
 	return values, rows, nil
 }
 
-// start returns the unknowns at u with the controls that are best in flat space, shortened where the path would end farther
-// from the sample than it starts.
-func (b *bundle) start(u fiberPoint) (unknowns, error) {
-	n := len(b.samples)
-	v := unknowns{u, make([]float64, framebundle.Modes*b.rank*n), b.sigma}
-	distance := make([]float64, n)
-	for i, y := range b.samples {
-		off := floats.SubTo(make([]float64, len(y)), y, u.X)
-		distance[i] = floats.Norm(off, 2)
-		for a, nu := range u.Frame { // principal components are orthogonal
-			v.controls[a*n+i] = floats.Dot(nu, off) / (floats.Dot(nu, nu) + b.sigma*b.sigma)
+// minimise goes on from the best point with the present space and σ, until the derivatives of the samples balance. Its Hessian is
+// renewed, or else what was learned of it before.
+func (b *bundle) minimise(m *FrameMean[geom.Vec], tolerance float64, renew bool) error {
+	if m.Status == geom.Cancelled {
+		return nil
+	}
+	const roughly = 0.03 // in units of log likelihood
+	found, err := b.paths.From(b.at, b.sigma, roughly*b.stiffness())
+	if err != nil {
+		return err
+	}
+	value, gradient, scores, err := b.objective(b.at, b.sigma, found)
+	if err != nil {
+		return err
+	}
+	if !finite(value) {
+		return errors.New("the search starts from the principal components of the coordinates, and the paths there are not finite: give a Start, or more steps of the integrator")
+	}
+	b.scores = scores
+	b.paths.Keep()
+	if renew {
+		hessian, err := b.hessian()
+		if err != nil {
+			return err
+		}
+		b.search = solve.NewBFGS(make([]float64, len(gradient)), hessian)
+	} else {
+		b.search.Restart()
+	}
+	b.search.Learn(value, gradient, 0)
+	for m.Status = geom.MaxIterations; ; m.Iterations++ {
+		imbalance, err := b.imbalance(combine(b.weights, b.scores))
+		if err != nil {
+			return err
+		}
+		switch {
+		case imbalance <= 0.95*tolerance: // the certificate, from paths that are more accurate, differs in the last digits
+			m.Status = geom.Converged
+			return nil
+		case m.Iterations >= b.maxIterations:
+			return nil
+		case b.report(m.Iterations, b.search.Value, imbalance):
+			m.Status = geom.Cancelled
+			return nil
+		}
+		if err := b.step(); err != nil {
+			return err
+		}
+		if b.search.Done { // no step leads down
+			m.Status = geom.Stalled
+			return nil
 		}
 	}
-	for wild := true; wild; {
-		paths, err := b.space.Steer(u, b.shaped(v.controls), b.samples)
-		if err != nil {
-			return v, err
+}
+
+// step tries steps until one leads to a better point.
+func (b *bundle) step() error {
+	best, accuracy := b.search.Best, 0.1*b.search.Excess*b.stiffness()
+	for !b.search.Done && &b.search.Best[0] == &best[0] {
+		step := floats.SubTo(make([]float64, len(best)), b.search.X, best)
+		n, sigma := len(b.at.X), b.sigma
+		if b.estimate {
+			sigma *= math.Exp(step[len(step)-1] / 2)
 		}
-		wild = false
-		for i, mismatch := range paths.Mismatch {
-			if mismatch <= distance[i] || distance[i] == 0 {
-				continue
+		value, gradient, scores := math.Inf(1), step, b.scores
+		u, err := b.space.Move(b.at, step[:n], engine.Unflatten(step[n:(b.rank+1)*n], n))
+		if err == nil && b.space.Check(u) == nil {
+			found, err := b.paths.Follow(u, step, sigma, accuracy)
+			if err != nil {
+				return err
 			}
-			for a := range b.rank {
-				c := &v.controls[a*n+i]
-				if *c /= 2; math.Abs(*c) < 1e-3 {
-					*c = 0
-				} else {
-					wild = true
+			if found.Excess <= 10*accuracy {
+				if value, gradient, scores, err = b.objective(u, sigma, found); err != nil {
+					return err
 				}
 			}
 		}
+		b.search.Learn(value, gradient, 0)
+		if &b.search.Best[0] != &best[0] {
+			b.at, b.sigma, b.scores = u, sigma, scores
+			b.paths.Keep()
+		}
 	}
-	return v, nil
+	return nil
 }
 
-// minimise minimises the objective from v on, with the current σ.
-func (b *bundle) minimise(r *run, v unknowns) (*solve.Minimum, error) {
-	normal, _, err := b.normalisation(v)
-	if err != nil {
-		return nil, err
+// stiffness is the share of what paths cost too much that mean and frame may see: the curvature of the objective off the frame is
+// 1/σ², where the paths do not follow, and 1/(νᵀν + σ²) where they do.
+func (b *bundle) stiffness() float64 {
+	variance := b.sigma * b.sigma
+	trace := variance
+	for _, v := range b.at.Frame {
+		trace += floats.Dot(v, v)
 	}
-	// The convergence test is relative to the objective, which the shift makes positive.
-	b.shift = float64(b.rank+1) - normal
-	renew := func(x []float64) error {
-		b.steady, err = b.steadyAt(b.unknowns(x))
-		return err
-	}
-	x := b.numbers(v)
-	if err := renew(x); err != nil {
-		return nil, err
-	}
-	found, err := r.minimise(solve.Objective{Value: b.value, Precondition: b.precondition, Renew: renew, Retract: b.retract, FirstStep: 1}, x)
-	if err != nil {
-		return nil, err
-	}
-	if !finite(found.Value) {
-		return nil, errors.New("the search starts from the principal components of the coordinates, and the paths there are not finite: give a Start, or more steps of the integrator")
-	}
-	return found, nil
+	return variance / trace
 }
 
 // normalisation returns the terms of the objective that do not depend on the paths, and their derivatives with respect to u and
 // log σ².
-func (b *bundle) normalisation(v unknowns) (value float64, slope []float64, err error) {
+func (b *bundle) normalisation(u fiberPoint, sigma float64) (value float64, slope []float64, err error) {
 	if !b.estimate {
-		value, p, err := b.space.LogVolume(v.fiberPoint, 0)
+		value, p, err := b.space.LogVolume(u, 0)
 		return value, flatMomentum(p), err
 	}
-	value, p, err := b.space.LogVolume(v.fiberPoint, v.sigma)
+	value, p, err := b.space.LogVolume(u, sigma)
 	if err != nil {
 		return 0, nil, err
 	}
 	rest := float64(b.space.Base.M.Dim() - b.rank)
 	// ½ log det(νᵀ E ν + σ²) − ½ m log σ² does not change with the unit of length: Euler's formula gives its derivative.
 	scaling := float64(b.rank)
-	for k, nu := range v.Frame {
+	for k, nu := range u.Frame {
 		scaling -= floats.Dot(p.Vertical[k], nu)
 	}
-	return value + rest*math.Log(v.sigma), append(flatMomentum(p), (scaling+rest)/2), nil
+	return value + rest*math.Log(sigma), append(flatMomentum(p), (scaling+rest)/2), nil
 }
 
-// value is the objective, +Inf where a path or the frame degenerates.
-func (b *bundle) value(x []float64) (float64, []float64, error) {
-	v := b.unknowns(x)
-	gradient := make([]float64, len(x))
-	outside := func() (float64, []float64, error) { return math.Inf(1), gradient, nil }
-	if b.space.Check(v.fiberPoint) != nil {
-		return outside()
-	}
-	f, slope, err := b.normalisation(v)
+// objective returns the objective with its gradient and the derivatives of what every sample adds to it, +Inf where a path is
+// not finite.
+func (b *bundle) objective(u fiberPoint, sigma float64, found *framebundle.Found) (f float64, gradient []float64, scores [][]float64, err error) {
+	f, slope, err := b.normalisation(u, sigma)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, nil, err
 	}
-	paths, err := b.space.Steer(v.fiberPoint, b.shaped(v.controls), b.samples)
-	if err != nil {
-		return 0, nil, err
+	if math.IsInf(found.Excess, 1) {
+		return math.Inf(1), slope, nil, nil
 	}
-	n, d := len(b.samples), (b.rank+1)*len(v.X)
-	copy(gradient, slope[:d])
-	precision := 1 / (v.sigma * v.sigma)
-	for i, p := range paths.Pull {
-		floats.AddScaled(gradient[:d], -b.weights[i]*precision, flatMomentum(p))
-		half := precision / 2 * paths.Mismatch[i] * paths.Mismatch[i]
-		f += b.weights[i] * half
+	for i, p := range found.Pull {
+		score := append([]float64{}, slope...)
+		floats.Sub(score[:(b.rank+1)*len(u.X)], flatMomentum(p))
 		if b.estimate {
-			slope[d] -= b.weights[i] * half
+			score[len(score)-1] -= found.Cost[i] - found.Energy[i]
 		}
+		scores = append(scores, score)
+		f += b.weights[i] * found.Cost[i]
 	}
-	controls := gradient[d : d+len(v.controls)]
-	for k, modes := range paths.Slope {
-		for a, samples := range modes {
-			for i, slope := range samples {
-				at := (k*b.rank+a)*n + i
-				c := v.controls[at]
-				f += b.weights[i] * c * c / 2
-				controls[at] = b.weights[i] * (c + precision*slope)
-			}
+	return f, combine(b.weights, scores), scores, nil
+}
+
+// imbalance is a gradient in standard errors.
+func (b *bundle) imbalance(gradient []float64) (float64, error) {
+	var factor mat.Cholesky
+	if !factor.Factorize(b.search.Hessian) {
+		return 0, errors.New("the metric is singular or not finite at the mean: for landmarks, take a kernel that is narrower compared with their distances")
+	}
+	square := func(v []float64) float64 {
+		x := mat.NewVecDense(len(v), v)
+		var y mat.VecDense
+		if factor.SolveVecTo(&y, x) != nil {
+			return math.NaN()
 		}
+		return mat.Dot(x, &y)
+	}
+	variance := 0.0
+	for i, s := range b.scores {
+		variance += b.weights[i] * b.weights[i] * square(s)
+	}
+	return math.Sqrt(square(gradient) / variance), nil
+}
+
+// hessian returns the Gauss-Newton Hessian of the objective: of paths that follow mean and frame, Jᵀ (σ² + C Cᵀ)⁻¹ J with the
+// derivatives J of their ends by mean and frame and C by their controls, and of log det(νᵀ g ν).
+func (b *bundle) hessian() (*mat.SymDense, error) {
+	probes, err := b.probes()
+	if err != nil {
+		return nil, err
+	}
+	tangents, err := b.paths.Tangents(b.at, probes)
+	if err != nil {
+		return nil, err
+	}
+	dim, variance := (b.rank+1)*len(b.at.X), b.sigma*b.sigma
+	sum := mat.NewDense(dim, dim, nil)
+	for _, t := range tangents {
+		// (σ² + C Cᵀ)⁻¹ = (1 − C (σ² + CᵀC)⁻¹ Cᵀ)/σ²
+		_, n := t.ByControls.Dims()
+		gram := mat.NewSymDense(n, nil)
+		gram.SymOuterK(1, t.ByControls.T())
+		for k := range n {
+			gram.SetSym(k, k, gram.At(k, k)+variance)
+		}
+		var factor mat.Cholesky
+		if !factor.Factorize(gram) {
+			return nil, errors.New("the frame degenerates")
+		}
+		var along, follow, rest, part mat.Dense
+		along.Mul(t.ByControls.T(), t.ByStart)
+		if err := factor.SolveTo(&follow, &along); err != nil {
+			return nil, err
+		}
+		rest.Mul(t.ByControls, &follow)
+		rest.Sub(t.ByStart, &rest)
+		part.Mul(t.ByStart.T(), &rest)
+		part.Scale(1/(float64(len(tangents))*variance), &part)
+		sum.Add(sum, &part)
+	}
+	// A ridge keeps what few samples say of the frame, and directions that leave an Atlas, invertible.
+	frame := 0.0
+	for _, v := range b.at.Frame {
+		frame += floats.Dot(v, v)
+	}
+	ridge := 1e-3 / frame
+	size := dim
+	if b.estimate {
+		size++
+	}
+	h := mat.NewSymDense(size, nil)
+	for k := range dim {
+		for l := k; l < dim; l++ {
+			h.SetSym(k, l, (sum.At(k, l)+sum.At(l, k))/2)
+		}
+		h.SetSym(k, k, h.At(k, k)+ridge)
 	}
 	if b.estimate {
-		gradient[len(x)-1] = slope[d]
+		h.SetSym(dim, dim, float64(b.space.Base.M.Dim()-b.rank)/2)
 	}
-	if f += b.shift; !finite(f) || !finite(floats.Norm(gradient, 1)) {
-		return outside()
-	}
-	return f, gradient, nil
+	return h, b.addVolume(h)
 }
 
-// steady holds what the preconditioner computes once at a point. It takes the change of the end of path i as in flat space,
-//
-//	δx_i(1) = δx + Σ_α c_iα δν_α + ν δc_i,
-//
-// with the means c_i of the controls. It also takes the second derivative of log det(νᵀ g ν) as in flat space,
-// (νᵀ g ν)⁻¹ ⊗ g on vectors orthogonal to the span of ν, which damps directions that are rough for a kernel.
-type steady struct {
-	unknowns
-	frame   *mat.Dense   // ν
-	inverse mat.Cholesky // of νᵀν + σ²
-	z       [][]float64  // (1, c_i)
-	schur   mat.Cholesky // of the Hessian for x and ν, when the controls follow
-}
-
-func (b *bundle) steadyAt(v unknowns) (steady, error) {
-	n, dim := len(b.samples), len(v.X)
-	s := steady{unknowns: v, frame: mat.NewDense(dim, b.rank, nil)}
-	for a, nu := range v.Frame {
-		s.frame.SetCol(a, nu)
-	}
-	gram := mat.NewSymDense(b.rank, nil)
-	gram.SymOuterK(1, s.frame.T())
-	for a := range b.rank {
-		gram.SetSym(a, a, gram.At(a, a)+v.sigma*v.sigma)
-	}
-	if !s.inverse.Factorize(gram) {
-		return s, errors.New("the frame degenerates")
-	}
-	// (ν νᵀ + σ²)⁻¹ = (1 − ν (νᵀν + σ²)⁻¹ νᵀ)/σ²
-	var follow, rest mat.Dense
-	if err := s.inverse.SolveTo(&follow, s.frame.T()); err != nil {
-		return s, err
-	}
-	rest.Mul(s.frame, &follow)
-	const ridge = 1e-3 // keeps the moments invertible where there are few samples
-	moments := mat.NewSymDense(b.rank+1, nil)
-	for i := range n {
-		z := []float64{1}
-		for a := range b.rank {
-			z = append(z, v.controls[a*n+i])
-		}
-		s.z = append(s.z, z)
-		moments.SymRankOne(moments, b.weights[i], mat.NewVecDense(len(z), z))
-	}
-	schur := mat.NewSymDense((b.rank+1)*dim, nil)
-	for k := range b.rank + 1 {
-		for l := range k + 1 {
-			w := moments.At(k, l)
-			if k == l {
-				w += ridge
-			}
-			for j := range dim {
-				for h := range dim {
-					if at, to := k*dim+j, l*dim+h; at >= to {
-						e := -(rest.At(j, h) + rest.At(h, j)) / 2
-						if j == h {
-							e++
-						}
-						schur.SetSym(at, to, w*e/(v.sigma*v.sigma))
-					}
-				}
-			}
+// probes returns 2m controls that are constant in time, with the mean and the covariance of those of the samples.
+func (b *bundle) probes() ([][]float64, error) {
+	constant := b.paths.Controls()[0] // [m][N]
+	samples := make([][]float64, len(b.weights))
+	for i := range samples {
+		for _, c := range constant {
+			samples[i] = append(samples[i], c[i])
 		}
 	}
-	if err := b.addVolume(schur, v); err != nil {
-		return s, err
+	centre, covariance := combine(b.weights, samples), mat.NewSymDense(b.rank, nil)
+	for i, w := range b.weights {
+		covariance.SymRankOne(covariance, w, mat.NewVecDense(b.rank, floats.SubTo(make([]float64, b.rank), samples[i], centre)))
 	}
-	if !s.schur.Factorize(schur) {
-		return s, errors.New("the metric is singular or not finite at the mean: for landmarks, take a kernel that is narrower compared with their distances")
+	var eigen mat.EigenSym
+	if !eigen.Factorize(covariance, true) {
+		return nil, errors.New("the paths are not finite")
 	}
-	return s, nil
+	var axes mat.Dense
+	eigen.VectorsTo(&axes)
+	var probes [][]float64
+	for a, v := range eigen.Values(nil) {
+		length := math.Sqrt(float64(b.rank) * max(0, v))
+		for _, signed := range []float64{-length, length} {
+			probes = append(probes, floats.AddScaledTo(make([]float64, b.rank), centre, signed, mat.Col(nil, a, &axes)))
+		}
+	}
+	return probes, nil
 }
 
-// roughness is the factor of g in the preconditioner, beyond the second derivative of the objective, for x as for the frame:
-// paths are stretched in directions that are rough for a kernel.
-const roughness = 10
-
-// addVolume adds the second derivative of ½ log det(νᵀ g ν) with respect to ν, on vectors orthogonal to the span of ν, to the
-// Hessian for x and ν.
-func (b *bundle) addVolume(h *mat.SymDense, v unknowns) error {
+// addVolume adds the second derivative of ½ log det(νᵀ g ν) with respect to ν, on vectors orthogonal to the span of ν: it is
+// (νᵀ g ν)⁻¹ ⊗ g as in flat space.
+func (b *bundle) addVolume(h *mat.SymDense) error {
 	m := b.space.Base.M
 	if geom.IsAtlas(m) || b.estimate {
 		return nil // g is E or close to it, and its term is small compared with that of the paths
 	}
 	out, err := b.space.Base.Call(operation{name: "metric"}, func(in []*graph.Node) []*graph.Node {
 		return []*graph.Node{geom.MetricMatrix(m, in[0])}
-	}, v.X)
+	}, b.at.X)
 	if err != nil {
 		return err
 	}
-	dim := len(v.X)
+	dim := len(b.at.X)
 	g := mat.NewDense(dim, dim, out.Flat(0))
 	frame := mat.NewDense(b.rank, dim, nil)
-	for a, nu := range v.Frame {
+	for a, nu := range b.at.Frame {
 		frame.SetRow(a, nu)
 	}
 	var flat, gram, inverse, along, part mat.Dense
@@ -531,20 +592,12 @@ func (b *bundle) addVolume(h *mat.SymDense, v unknowns) error {
 	}
 	along.Mul(&inverse, &flat)
 	part.Mul(flat.T(), &along) // g ν (νᵀ g ν)⁻¹ νᵀ g
-	for k := range b.rank + 1 {
+	for k := range b.rank {
 		for l := range k + 1 {
-			var w float64
-			switch {
-			case l > 0:
-				w = roughness * (inverse.At(k-1, l-1) + inverse.At(l-1, k-1)) / 2
-			case k == 0:
-				w = roughness * mat.Trace(&inverse) / float64(b.rank)
-			default:
-				continue
-			}
+			w := (inverse.At(k, l) + inverse.At(l, k)) / 2
 			for j := range dim {
 				for i := range dim {
-					if at, to := k*dim+j, l*dim+i; at >= to {
+					if at, to := (k+1)*dim+j, (l+1)*dim+i; at >= to {
 						h.SetSym(at, to, h.At(at, to)+w*(g.At(j, i)+g.At(i, j)-part.At(j, i)-part.At(i, j))/2)
 					}
 				}
@@ -552,111 +605,6 @@ func (b *bundle) addVolume(h *mat.SymDense, v unknowns) error {
 		}
 	}
 	return nil
-}
-
-// precondition applies the inverse Hessian of the linearised objective, by blocks.
-func (b *bundle) precondition(g []float64) ([]float64, error) {
-	s := &b.steady
-	n, dim := len(b.samples), len(s.X)
-	d := (b.rank + 1) * dim
-	out := make([]float64, len(g))
-	reduced := mat.NewVecDense(d, append([]float64{}, g[:d]...))
-	eliminated := make([]mat.VecDense, n)
-	for i, z := range s.z {
-		e := mat.NewVecDense(b.rank, nil)
-		for a := range b.rank {
-			e.SetVec(a, g[d+a*n+i])
-		}
-		if err := s.inverse.SolveVecTo(&eliminated[i], e); err != nil {
-			return nil, err
-		}
-		var end mat.VecDense
-		end.MulVec(s.frame, &eliminated[i])
-		for k, z := range z {
-			floats.AddScaled(reduced.RawVector().Data[k*dim:(k+1)*dim], -z, end.RawVector().Data)
-		}
-	}
-	var step mat.VecDense
-	if err := s.schur.SolveVecTo(&step, reduced); err != nil {
-		return nil, err
-	}
-	copy(out, step.RawVector().Data)
-	for i, z := range s.z {
-		end := make([]float64, dim)
-		for k, z := range z {
-			floats.AddScaled(end, z, out[k*dim:(k+1)*dim])
-		}
-		var along, follow mat.VecDense
-		along.MulVec(s.frame.T(), mat.NewVecDense(dim, end))
-		if err := s.inverse.SolveVecTo(&follow, &along); err != nil {
-			return nil, err
-		}
-		w := b.weights[i]
-		if w == 0 { // the path of a sample without weight stays as it is
-			continue
-		}
-		for a := range b.rank {
-			out[d+a*n+i] = s.sigma*s.sigma*eliminated[i].AtVec(a)/w - follow.AtVec(a)
-		}
-		for m := b.rank; m < framebundle.Modes*b.rank; m++ {
-			out[d+m*n+i] = g[d+m*n+i] / w
-		}
-	}
-	if b.estimate {
-		rest := float64(b.space.Base.M.Dim() - b.rank)
-		out[len(g)-1] = 2 / rest * g[len(g)-1]
-	}
-	return out, nil
-}
-
-// retract is framebundle.Space.Move.
-func (b *bundle) retract(x, step []float64) ([]float64, error) {
-	v := b.unknowns(x)
-	n := len(v.X)
-	u, err := b.space.Move(v.fiberPoint, step[:n], engine.Unflatten(step[n:(b.rank+1)*n], n))
-	if err != nil {
-		return nil, err
-	}
-	next := floats.AddTo(make([]float64, len(x)), x, step)
-	copy(next, u.X)
-	for k, nu := range u.Frame {
-		copy(next[(k+1)*n:], nu)
-	}
-	return next, nil
-}
-
-func (b *bundle) numbers(v unknowns) []float64 {
-	x := append([]float64{}, v.X...)
-	for _, nu := range v.Frame {
-		x = append(x, nu...)
-	}
-	x = append(x, v.controls...)
-	if b.estimate {
-		x = append(x, 2*math.Log(v.sigma))
-	}
-	return x
-}
-
-func (b *bundle) unknowns(x []float64) unknowns {
-	v := unknowns{sigma: b.sigma}
-	if b.estimate {
-		v.sigma = math.Exp(x[len(x)-1] / 2)
-		x = x[:len(x)-1]
-	}
-	d := len(x) - framebundle.Modes*b.rank*len(b.samples)
-	n := d / (b.rank + 1)
-	v.X, v.Frame, v.controls = x[:n:n], engine.Unflatten(x[n:d:d], n), x[d:]
-	return v
-}
-
-// shaped returns controls as [Modes][m][N].
-func (b *bundle) shaped(controls []float64) [][][]float64 {
-	out := make([][][]float64, framebundle.Modes)
-	n := len(b.samples)
-	for k := range out {
-		out[k] = engine.Unflatten(controls[k*b.rank*n:(k+1)*b.rank*n], n)
-	}
-	return out
 }
 
 func flatMomentum(p framebundle.Momentum[geom.Vec]) []float64 {
@@ -667,34 +615,38 @@ func flatMomentum(p framebundle.Momentum[geom.Vec]) []float64 {
 	return x
 }
 
-// principalAxes rotates the frame, which does not change ννᵀ, so that its vectors are orthogonal in the metric, and the
-// controls with it. It returns the variances along the vectors, falling.
-func (b *bundle) principalAxes(v *unknowns) ([]float64, error) {
-	gram, err := b.space.Gram(v.fiberPoint)
+// principalAxes takes the frame of the mean and of its paths to vectors that are orthogonal in the metric, which does not change
+// ννᵀ, with the variances along them, falling.
+func (b *bundle) principalAxes(m *FrameMean[geom.Vec]) error {
+	gram, err := b.space.Gram(b.at)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(gram, true) {
-		return nil, errors.New("the metric is not finite at the mean")
+		return errors.New("the metric is not finite at the mean")
 	}
 	var rotation mat.Dense
 	eigen.VectorsTo(&rotation)
-	variances := eigen.Values(nil) // rising
-	slices.Reverse(variances)
+	m.Variances = eigen.Values(nil) // rising
+	slices.Reverse(m.Variances)
 	rotated := func(rows [][]float64) (out [][]float64) {
 		for k := range rows {
 			out = append(out, combine(mat.Col(nil, len(rows)-1-k, &rotation), rows))
 		}
 		return out
 	}
-	v.Frame = rotated(v.Frame)
-	var controls []float64
-	for _, rows := range b.shaped(v.controls) {
-		for _, row := range rotated(rows) {
-			controls = append(controls, row...)
+	m.Frame = rotated(b.at.Frame)
+	for _, g := range m.Paths {
+		g.Start.Frame, g.Momentum.Vertical = m.Frame, rotated(g.Momentum.Vertical)
+		for k, frame := range g.Frames {
+			g.Frames[k] = rotated(frame)
+			var w [][]float64
+			for _, v := range g.Velocities[k] {
+				w = append(w, []float64{v})
+			}
+			g.Velocities[k] = slices.Concat(rotated(w)...)
 		}
 	}
-	v.controls = controls
-	return variances, nil
+	return nil
 }

@@ -23,6 +23,7 @@ var sections = []section{
 	{"densities", "Transition densities by bridges", densities},
 	{"sizes", "Sizes of the hypothesis tests", sizes},
 	{"coverage", "Coverage of intervals, and recovery", coverage},
+	{"recovery", "Recovery of start, frame and scale", recovery},
 	{"logarithms", "Logarithms", logarithms},
 }
 
@@ -48,7 +49,7 @@ func main() {
 	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats or jaxgeometry")
-	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, logarithms")
+	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, recovery, logarithms")
 	flag.Parse()
 	wanted, err := regexp.Compile(*only)
 	if err == nil {
