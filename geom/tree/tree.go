@@ -13,12 +13,12 @@ import (
 type Tree struct {
 	Parent []int     // [n], of node i; -1 at the root
 	Length []float64 // [n], of the edge above node i; 0 at the root, NaN where it is not known
-	Name   []string  // [n], may be empty and, but for leaves that are matched by name, the same
+	Name   []string  // [n], may be empty; leaves of the same name are refused
 }
 
 // New returns the tree with these parents, lengths and names; nil names are empty ones. It keeps the slices. It is an error if
-// node 0 is not the only root, a child comes before its parent, or a length is negative or infinite; CheckLengths sees that all
-// lengths are known.
+// node 0 is not the only root, a child comes before its parent, a length is negative or infinite, or two leaves have one name;
+// CheckLengths sees that all lengths are known.
 func New(parent []int, length []float64, name []string) (*Tree, error) {
 	n := len(parent)
 	if n == 0 {
@@ -31,21 +31,44 @@ func New(parent []int, length []float64, name []string) (*Tree, error) {
 		return nil, fmt.Errorf("tree: %d parents, %d lengths and %d names: one of each a node", n, len(length), len(name))
 	}
 	t := &Tree{Parent: parent, Length: length, Name: name}
-	if parent[0] != -1 {
-		return nil, fmt.Errorf("tree: the parent of node 0, which is the root, is %d, not -1", parent[0])
-	}
-	if length[0] != 0 {
-		return nil, fmt.Errorf("tree: the root has an edge of length %v above it, which joins it to nothing: it must be 0", length[0])
-	}
-	for i := 1; i < n; i++ {
-		if parent[i] < 0 || parent[i] >= i {
-			return nil, fmt.Errorf("tree: the parent of %s is %d, not one of the nodes before it, 0 to %d", t.Label(i), parent[i], i-1)
-		}
-		if length[i] < 0 || math.IsInf(length[i], 0) {
-			return nil, fmt.Errorf("tree: the edge above %s has length %v: lengths are finite and not negative", t.Label(i), length[i])
-		}
+	if _, err := t.check(); err != nil {
+		return nil, fmt.Errorf("tree: %w", err)
 	}
 	return t, nil
+}
+
+// check returns the first thing that is wrong with the tree, and where.
+func (t *Tree) check() (node int, err error) {
+	if t.Parent[0] != -1 {
+		return 0, fmt.Errorf("the parent of node 0, which is the root, is %d, not -1", t.Parent[0])
+	}
+	if t.Length[0] != 0 {
+		return 0, fmt.Errorf("the root has an edge of length %v above it, which joins it to nothing: it must be 0", t.Length[0])
+	}
+	for i, p := range t.Parent[1:] {
+		i++
+		if p < 0 || p >= i {
+			return i, fmt.Errorf("the parent of %s is %d, not one of the nodes before it, 0 to %d", t.Label(i), p, i-1)
+		}
+		if err := checkLength(t.Length[i]); err != nil {
+			return i, fmt.Errorf("the edge above %s: %w", t.Label(i), err)
+		}
+	}
+	leaves := map[string]bool{}
+	for _, i := range t.Leaves() {
+		if leaves[t.Name[i]] {
+			return i, fmt.Errorf("a second leaf is called %s", t.Label(i))
+		}
+		leaves[t.Name[i]] = t.Name[i] != ""
+	}
+	return 0, nil
+}
+
+func checkLength(l float64) error {
+	if l < 0 || math.IsInf(l, 0) {
+		return fmt.Errorf("the length is %v: lengths are finite and not negative", l)
+	}
+	return nil
 }
 
 // CheckLengths returns an error if the length of an edge is not known.
@@ -67,6 +90,19 @@ func (t *Tree) Children(i int) []int {
 		}
 	}
 	return out
+}
+
+// links returns the first child of every node and its next sibling; -1 where there is none.
+func (t *Tree) links() (first, next []int) {
+	first, next = make([]int, len(t.Parent)), make([]int, len(t.Parent))
+	for i := len(t.Parent) - 1; i >= 0; i-- {
+		first[i], next[i] = -1, -1
+	}
+	for i := len(t.Parent) - 1; i > 0; i-- {
+		p := t.Parent[i]
+		next[i], first[p] = first[p], i
+	}
+	return first, next
 }
 
 // Leaves returns the nodes without children, in order; of a tree of one node this is the root.

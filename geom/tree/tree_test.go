@@ -45,8 +45,8 @@ func TestNewRefuses(t *testing.T) {
 		{[]int{0, 0}, []float64{0, 1}, "the root, is 0, not -1"},
 		{[]int{-1, -1}, []float64{0, 1}, "the parent of node 1 is -1"},
 		{[]int{-1, 2, 0}, []float64{0, 1, 1}, "the parent of node 1 is 2"},
-		{[]int{-1, 0}, []float64{0, -1}, "the edge above node 1 has length -1"},
-		{[]int{-1, 0}, []float64{0, math.Inf(1)}, "length +Inf"},
+		{[]int{-1, 0}, []float64{0, -1}, "the edge above node 1: the length is -1"},
+		{[]int{-1, 0}, []float64{0, math.Inf(1)}, "the length is +Inf"},
 		{[]int{-1, 0}, []float64{2, 1}, "the root has an edge of length 2"},
 	} {
 		_, err := New(c.parent, c.length, nil)
