@@ -145,3 +145,58 @@ func (t *Tree) Label(i int) string {
 	}
 	return "node " + strconv.Itoa(i)
 }
+
+// Keep returns the tree of some of the leaves, by name: without the others, without nodes that have one child left, whose edges are
+// joined, and rooted where the paths to the leaves first part. It is an error if a name is that of no leaf.
+func (t *Tree) Keep(names ...string) (*Tree, error) {
+	first, _ := t.links()
+	wanted := map[string]bool{}
+	for _, name := range names {
+		wanted[name] = true
+	}
+	n := len(t.Parent)
+	below := make([]int, n) // of the children, those that lead to a leaf that is kept; 1 for this leaf itself
+	kept := 0
+	for i := n - 1; i >= 0; i-- {
+		if first[i] < 0 && t.Name[i] != "" && wanted[t.Name[i]] {
+			below[i] = 1
+			kept++
+			delete(wanted, t.Name[i])
+		}
+		if i > 0 && below[i] > 0 {
+			below[t.Parent[i]]++
+		}
+	}
+	for _, name := range names {
+		if wanted[name] {
+			return nil, fmt.Errorf("tree: no leaf is called %q", name)
+		}
+	}
+	if kept == 0 {
+		return nil, fmt.Errorf("tree: no leaf is kept")
+	}
+	out := &Tree{}
+	at := make([]int, n)        // in the new tree: of the node itself or of the one that stands for it
+	added := make([]float64, n) // length of the edges that were joined above it
+	for i, p := range t.Parent {
+		if below[i] == 0 {
+			continue
+		}
+		length := 0.0
+		at[i] = -1
+		if p >= 0 {
+			length, at[i] = t.Length[i]+added[p], at[p]
+		}
+		if below[i] == 1 && first[i] >= 0 {
+			added[i] = length
+			continue
+		}
+		out.Parent, out.Name = append(out.Parent, at[i]), append(out.Name, t.Name[i])
+		if at[i] < 0 {
+			length = 0
+		}
+		out.Length = append(out.Length, length)
+		at[i] = len(out.Parent) - 1
+	}
+	return out, nil
+}

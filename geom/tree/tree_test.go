@@ -58,3 +58,23 @@ func TestNewRefuses(t *testing.T) {
 	}
 	expect.Refused(t, tree.CheckLengths(), `the edge above "A" has no length`)
 }
+
+func TestKeep(t *testing.T) {
+	tree := expect.Must(Parse("(Z:9,((A:1,B:2)AB:3,(C:4,(D:1,E:2,F:3):2):5)x:7);"))
+	for _, c := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{"A", "D", "F"}, "(A:4,(D:1,F:3):7)x;"},
+		{[]string{"E", "Z"}, "(Z:9,E:16);"},
+		{[]string{"A", "B", "C", "D", "E", "F", "Z"}, tree.Newick()},
+		{[]string{"C"}, "C;"},
+	} {
+		got, err := tree.Keep(c.names...)
+		if err != nil || got.Newick() != c.want {
+			t.Errorf("%v: %v %v, want %s", c.names, got, err, c.want)
+		}
+	}
+	expect.Refused(t, expect.Error(tree.Keep("A", "AB")), `no leaf is called "AB"`)
+	expect.Refused(t, expect.Error(tree.Keep()), "no leaf is kept")
+}
