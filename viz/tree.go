@@ -3,6 +3,7 @@ package viz
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"anatomy/geom/tree"
 )
@@ -64,12 +65,15 @@ func Tree(t *tree.Tree, shapes ...[][]float64) *Layer {
 				c.Glyph(at(i), g, White, stroke)
 			}
 			if isLeaf[i] && t.Name[i] != "" {
-				c.Caption(at(i), reach+gap, 0, t.Name[i], Black)
+				c.Caption(at(i), reach+gap, 0, spaced(t.Name[i]), Black)
 			}
 		}
 		return nil
 	}}).Color(Grey)
 }
+
+// spaced is a name with spaces in place of underscores: that is what they stand for in Newick's format.
+func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 const (
 	gap        = 3.0 // points between the parts of a leaf
@@ -178,7 +182,7 @@ func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
 		}
 		for i, p := range points {
 			if isLeaf[i] && t.Name[i] != "" {
-				c.Name(p, t.Name[i], Black)
+				c.Name(p, spaced(t.Name[i]), Black)
 			}
 		}
 		return nil
