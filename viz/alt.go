@@ -123,6 +123,9 @@ func (s *scene) alt() string {
 			names[k] += " " + s.unit
 		}
 	}
+	if s.rows > 0 {
+		return text + names[0] + "."
+	}
 	return text + strings.Join(names[:], "; ") + "."
 }
 

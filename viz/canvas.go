@@ -15,6 +15,8 @@ type Canvas struct {
 	chart  bool   // x and y are different quantities: axes need no common scale
 	scaled bool   // Layer.Scale means something
 	unit   string // of the factor of Scale, in the legend; "" for a pure number
+	rows   int    // y numbers rows, each so many points high
+	row    float64
 	err    error
 }
 
@@ -35,6 +37,8 @@ const (
 	arrowMark           // at[0] to at[1]
 	vectorMark          // at[1] from at[0], before the figure's scale of arrows is known
 	textMark
+	nameMark  // text beside a point, where it covers least
+	glyphMark // line or area of given size in points, or a text, at a place
 	levelMark // line across the whole chart at x = at[0][0] or y = at[0][1]; the other is NaN
 )
 
@@ -46,6 +50,7 @@ type mark struct {
 	fill   color.NRGBA
 	radius float64 // points
 	text   string
+	glyph  [][]float64 // corners as offsets from at[0], in points; of a text how far it is moved, glyph[0]
 	layer  *Layer
 }
 
@@ -85,6 +90,28 @@ func (c *Canvas) Vector(at, v []float64, s Stroke) {
 func (c *Canvas) Text(at []float64, text string, ink color.NRGBA) {
 	c.add(mark{kind: textMark, at: [][]float64{at}, text: text, fill: ink})
 }
+
+// Name writes a text beside a point of a flat figure, on that side and as near as it can be where it covers least of what the figure
+// draws.
+func (c *Canvas) Name(at []float64, text string, ink color.NRGBA) {
+	c.add(mark{kind: nameMark, at: [][]float64{at}, text: text, fill: ink})
+}
+
+// Caption writes a text at a place of a flat figure, moved by dx and dy points. It begins there if dx is positive, ends there if dx is
+// negative, and has its middle there if dx is 0; upwards likewise.
+func (c *Canvas) Caption(at []float64, dx, dy float64, text string, ink color.NRGBA) {
+	c.add(mark{kind: glyphMark, at: [][]float64{at}, text: text, fill: ink, glyph: [][]float64{{dx, dy}}})
+}
+
+// Glyph draws a closed line at a place of a flat figure, and fills it unless the fill has no opacity. Its points are offsets from the
+// place in points: the size of a glyph does not follow the axes.
+func (c *Canvas) Glyph(at []float64, points [][]float64, fill color.NRGBA, s Stroke) {
+	c.add(mark{kind: glyphMark, at: [][]float64{at}, glyph: points, closed: true, fill: fill, stroke: s})
+}
+
+// Rows says that y numbers rows, of which there are n, from 0: there is no y axis, and the x axis reaches as far as the data. If the
+// figure's size is not set, a row is so many points high.
+func (c *Canvas) Rows(n int, points float64) { c.chart, c.rows, c.row = true, n, points }
 
 // Ink returns the colour of item i of the layer: the colour for its value if the layer is coloured by values, and else the
 // one colour of the layer.
@@ -169,6 +196,16 @@ func (c *Canvas) check() error {
 		}
 		if err := checkPoints(fmt.Sprintf("mark %d", k), m.at); err != nil {
 			return err
+		}
+		if m.kind == nameMark || m.kind == glyphMark {
+			if len(m.at[0]) != 2 {
+				return fmt.Errorf("mark %d: names, captions and glyphs are for flat figures", k)
+			}
+			for i, p := range m.glyph {
+				if len(p) != 2 || !finite(p[0]) || !finite(p[1]) {
+					return fmt.Errorf("mark %d: the offset %d is %v", k, i, p)
+				}
+			}
 		}
 	}
 	return c.err

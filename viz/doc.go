@@ -5,7 +5,7 @@
 // # Layers, figures, panels
 //
 // A layer is one thing to draw: Outline, Region, Points, Numbers, Arrows, Lines, Grid, Trajectories, Ellipses; Series,
-// Scatter, Band, Histogram, HLine, VLine; Surface, Ellipsoid, Mesh, Density. Its methods set its looks and return it, so
+// Scatter, Band, Histogram, HLine, VLine; Tree, Phylomorphospace, Names; Surface, Ellipsoid, Mesh, Density. Its methods set its looks and return it, so
 // that they chain. Of several layers each is drawn over those before it:
 //
 //	viz.Show(viz.Outline(path...).ColorBy("t"), viz.Arrows(q, v).Label("v₂"))
@@ -46,7 +46,8 @@
 // A layer is a name, which stands in errors, and a Drawer, which puts marks on a Canvas in the coordinates of the data.
 // Range, projection, hidden parts, colours and the legend follow by themselves. With a method Items a layer can be
 // coloured by values; Canvas.Scale and Canvas.Vector give a meaning to Layer.Scale; with a method Thumbnail it draws its
-// own sample for the legend. A layer that joins corresponding landmarks, each line with a colour of its own:
+// own sample for the legend. Canvas.Name, Caption and Glyph write and draw in points rather than in the coordinates of the data,
+// and Canvas.Rows lets y number rows: Tree is made of these. A layer that joins corresponding landmarks, each line with a colour of its own:
 //
 //	type links struct{ a, b [][]float64 }
 //

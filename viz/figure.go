@@ -80,17 +80,20 @@ func (f *Figure) Camera(azimuth, elevation float64) *Figure {
 // A scene is a figure whose data are checked, ready to be laid out.
 type scene struct {
 	*Figure
-	layers  []*Layer // with their colours
-	marks   []mark   // in space: in the camera's frame
-	inSpace bool
-	texts   bool // there are texts beside points
-	chart   bool
-	bounds  box // of the marks' first two coordinates, as log₁₀ on logarithmic axes
-	legend  legend
-	outside bool      // the legend stands beneath the axes
-	reserve vg.Length // least height of that legend, so that panels are alike
-	hollow  bool      // the data are drawn by someone else
-	still   bool      // what moves is drawn by someone else
+	layers    []*Layer // with their colours
+	marks     []mark   // in space: in the camera's frame
+	inSpace   bool
+	texts     bool // there are texts beside points
+	chart     bool
+	rows      int     // y numbers rows, without an axis
+	row       float64 // height of a row in points, where the figure has none of its own
+	overhangs []overhang
+	bounds    box // of the marks' first two coordinates, as log₁₀ on logarithmic axes
+	legend    legend
+	outside   bool      // the legend stands beneath the axes
+	reserve   vg.Length // least height of that legend, so that panels are alike
+	hollow    bool      // the data are drawn by someone else
+	still     bool      // what moves is drawn by someone else
 }
 
 // ranges are those of the quantities that colours stand for, by name.
@@ -166,6 +169,7 @@ func (f *Figure) sceneIn(r ranges) (*scene, error) {
 			return nil, err
 		}
 		s.chart = s.chart || l.drawn.chart
+		s.rows, s.row = max(s.rows, l.drawn.rows), math.Max(s.row, l.drawn.row)
 		for _, m := range l.drawn.marks {
 			if m.kind == vectorMark {
 				extent.add(m.at[0])
@@ -214,6 +218,9 @@ func (f *Figure) sceneIn(r ranges) (*scene, error) {
 				}
 			}
 			s.bounds.add(q)
+			if m.kind == nameMark || m.kind == glyphMark {
+				s.overhangs = append(s.overhangs, overhangOf(m, q))
+			}
 		}
 	}
 	if s.inSpace && s.chart {
@@ -233,10 +240,12 @@ func (f *Figure) sceneIn(r ranges) (*scene, error) {
 
 // A frame is where a figure's data stand on the page, and the range and ticks of its axes.
 type frame struct {
-	area   vg.Rectangle
-	lo, hi [2]float64 // as log₁₀ on logarithmic axes
-	log    [2]bool
-	ticks  [2][]plot.Tick
+	area    vg.Rectangle
+	lo, hi  [2]float64 // as log₁₀ on logarithmic axes
+	log     [2]bool
+	ticks   [2][]plot.Tick
+	reach   *[2]float64 // ends of an x axis that stands alone
+	crowded bool        // marks of given size, such as names, find no room
 }
 
 const (
@@ -285,8 +294,9 @@ func (s *scene) frame(page vg.Rectangle) *frame {
 // fit sets ranges and ticks for an area of the page: of one scale for shapes.
 func (s *scene) fit(area vg.Rectangle) *frame {
 	f := &frame{area: area, log: [2]bool{s.logX, s.logY}}
-	f.lo, f.hi = s.padded()
 	sides := [2]float64{math.Max(1, float64(area.Size().X)), math.Max(1, float64(area.Size().Y))}
+	f.lo, f.hi = s.padded()
+	s.makeRoom(f, sides)
 	if !s.chart {
 		unit := math.Max((f.hi[0]-f.lo[0])/sides[0], (f.hi[1]-f.lo[1])/sides[1]) // data units a point
 		for k := range 2 {
@@ -315,9 +325,79 @@ func (s *scene) fit(area vg.Rectangle) *frame {
 		if label := [2]string{x, y}[k]; strings.Contains(label, "°") || strings.Contains(label, "degrees") {
 			step[k] = roundDegrees(step[k])
 		}
-		f.ticks[k] = multiples(f.lo[k], f.hi[k], step[k])
+		lo, hi := f.lo[k], f.hi[k]
+		if s.rows > 0 {
+			if lo, hi = s.bounds.lo[0], s.bounds.hi[0]; k == 1 || lo == hi {
+				continue
+			}
+			f.reach = &[2]float64{lo, hi}
+		}
+		f.ticks[k] = multiples(lo, hi, step[k])
 	}
 	return f
+}
+
+// overhang is how far a mark of given size reaches beyond its place, in points.
+type overhang struct{ at, before, after [2]float64 }
+
+// overhangOf returns the reach of a name or glyph whose place is at, as log₁₀ on logarithmic axes.
+func overhangOf(m mark, at []float64) overhang {
+	f := overhang{at: [2]float64(at)}
+	switch {
+	case m.kind == nameMark: // fits above or below, at least
+		size := textBox(m.text)
+		f.before = [2]float64{float64(size.X) / 2, float64(size.Y) + nameGap}
+		f.after = f.before
+	case m.text != "":
+		r := m.captionRect(vg.Point{})
+		f.before, f.after = [2]float64{-float64(r.Min.X), -float64(r.Min.Y)}, [2]float64{float64(r.Max.X), float64(r.Max.Y)}
+	default:
+		for _, p := range m.glyph {
+			for k, v := range p {
+				f.before[k], f.after[k] = math.Max(f.before[k], -v), math.Max(f.after[k], v)
+			}
+		}
+	}
+	return f
+}
+
+// makeRoom widens the ranges of the axes so that marks of given size lie inside, on sides of so many points.
+func (s *scene) makeRoom(f *frame, sides [2]float64) {
+	reach := func(k int, unit float64) (lo, hi float64) { // with so many data units a point
+		lo, hi = f.lo[k], f.hi[k]
+		for _, m := range s.overhangs {
+			lo, hi = math.Min(lo, m.at[k]-unit*m.before[k]), math.Max(hi, m.at[k]+unit*m.after[k])
+		}
+		return lo, hi
+	}
+	var units [2]float64
+	for k := range 2 {
+		fits := func(unit float64) bool { lo, hi := reach(k, unit); return hi-lo <= unit*sides[k]*(1+1e-9) }
+		small := (f.hi[k] - f.lo[k]) / sides[k]
+		large := small
+		for doubled := 0; !fits(large); doubled++ {
+			if doubled == 10 { // the data would take a thousandth of the side
+				f.crowded = true
+				return
+			}
+			large *= 2
+		}
+		for range 50 { // the smallest unit that fits
+			if middle := (small + large) / 2; fits(middle) {
+				large = middle
+			} else {
+				small = middle
+			}
+		}
+		units[k] = large
+	}
+	if !s.chart {
+		units[0] = math.Max(units[0], units[1])
+		units[1] = units[0]
+	}
+	for k := range 2 {
+		f.lo[k], f.hi[k] = reach(k, units[k])
+	}
 }
 
 // place returns where a point stands on the page.
@@ -338,7 +418,11 @@ func (f *frame) place(p []float64) vg.Point {
 func (f *frame) draw(c draw.Canvas) {
 	black := Stroke{Color: Black, Width: 0.5}
 	corner := f.area.Min
-	lines := []stamp{{at: []vg.Point{{X: corner.X, Y: f.area.Max.Y}, corner, {X: f.area.Max.X, Y: corner.Y}}, stroke: black}}
+	axes := []vg.Point{{X: corner.X, Y: f.area.Max.Y}, corner, {X: f.area.Max.X, Y: corner.Y}}
+	if f.reach != nil {
+		axes = []vg.Point{{X: f.place([]float64{f.reach[0], 0}).X, Y: corner.Y}, {X: f.place([]float64{f.reach[1], 0}).X, Y: corner.Y}}
+	}
+	lines := []stamp{{at: axes, stroke: black}}
 	sty := style(tickText)
 	for k, ticks := range f.ticks {
 		for _, t := range ticks {
@@ -377,6 +461,10 @@ func (s *scene) padded() (lo, hi [2]float64) {
 				margin += 0.1 * s.bounds.radius(2)
 			}
 		}
+		if s.rows > 0 && k == 1 {
+			lo[1], hi[1] = lo[1]-0.8, hi[1]+0.5
+			continue
+		}
 		if margin == 0 {
 			margin = 0.5 * math.Max(1e-12, math.Abs(lo[k]))
 			if lo[k] == 0 {
@@ -401,12 +489,15 @@ func (s *scene) naturalHeight(width vg.Length) vg.Length {
 	height := vg.Length(s.height) * cm
 	if s.height == 0 {
 		height = 0.72 * width
-		if !s.chart {
+		if !s.chart || s.rows > 0 {
 			trial := vg.Rectangle{Max: vg.Point{X: width, Y: width}}
 			room := s.frame(s.inner(trial)).area.Size()
 			lo, hi := s.padded()
 			ratio := math.Min(1.15, math.Max(0.25, (hi[1]-lo[1])/(hi[0]-lo[0])))
 			height = width - room.Y + max(40, room.X*vg.Length(ratio))
+			if s.rows > 0 {
+				height = width - room.Y + max(24, vg.Points(s.row)*(vg.Length(s.rows)+0.3))
+			}
 		}
 	}
 	if outside || !s.legendFits(vg.Rectangle{Max: vg.Point{X: width, Y: height}}) {
@@ -474,8 +565,9 @@ func (s *scene) besideBar(width vg.Length) [][]key {
 
 // checkRoom reports a page that leaves the data no room beside title, labels and legend.
 func (s *scene) checkRoom(page vg.Point) error {
-	if room := s.frame(s.inner(vg.Rectangle{Max: page})).area.Size(); room.X < 20 || room.Y < 20 {
-		return fmt.Errorf("a figure of %.2g by %.2g cm leaves its data no room beside title, labels and legend: make it larger", float64(page.X/cm), float64(page.Y/cm))
+	f := s.frame(s.inner(vg.Rectangle{Max: page}))
+	if room := f.area.Size(); room.X < 20 || room.Y < 20 || f.crowded {
+		return fmt.Errorf("a figure of %.2g by %.2g cm leaves its data no room beside title, labels, names and legend: make it larger", float64(page.X/cm), float64(page.Y/cm))
 	}
 	return nil
 }
@@ -528,7 +620,7 @@ func (s *scene) draw(c draw.Canvas) {
 	if !s.hollow {
 		paint(c, s.stamps(f))
 	}
-	if !s.bare && !s.inSpace {
+	if !s.bare && !s.inSpace && (s.rows == 0 || f.reach != nil) {
 		f.draw(c)
 	}
 	if s.title != "" {
@@ -543,7 +635,11 @@ func (s *scene) draw(c draw.Canvas) {
 	sty.XAlign, sty.YAlign = text.XCenter, text.YTop
 	below := inner.Min.Y // what is drawn so far ends here
 	if x != "" {
-		c.FillText(sty, vg.Point{X: c.Center().X, Y: below - 2}, x)
+		at := c.Center().X
+		if f.reach != nil {
+			at = f.place([]float64{(f.reach[0] + f.reach[1]) / 2, 0}).X
+		}
+		c.FillText(sty, vg.Point{X: at, Y: below - 2}, x)
 		below -= labelStrip
 	}
 	if y != "" {

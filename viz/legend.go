@@ -85,7 +85,7 @@ func (l *Layer) key(label string) (key, error) {
 	switch {
 	case own:
 		thumbnailer.Thumbnail(c)
-	case kind == textMark:
+	case kind == textMark || kind == nameMark:
 		width = 0
 	case l.byValue:
 		width *= 1.6
@@ -244,6 +244,9 @@ func stainOf(area vg.Rectangle, all []stamp) *stain {
 			continue
 		}
 		n := len(st.at)
+		if n == 0 {
+			continue
+		}
 		for i := 1; i < n || i == n && st.closed; i++ {
 			a, d := st.at[i-1], st.at[i%n].Sub(st.at[i-1])
 			steps := math.Max(1, math.Ceil(math.Hypot(float64(d.X), float64(d.Y))))
@@ -271,6 +274,20 @@ func (s *stain) fill(r vg.Rectangle) {
 			s.mark(vg.Point{X: min(x, r.Max.X), Y: min(y, r.Max.Y)})
 		}
 	}
+}
+
+// covered counts the marked cells in a rectangle.
+func (s *stain) covered(r vg.Rectangle) int {
+	lo, hi := r.Min.Sub(s.area.Min), r.Max.Sub(s.area.Min)
+	count := 0
+	for j := max(0, int(lo.Y/cell)); j <= min(s.h-1, int(hi.Y/cell)); j++ {
+		for i := max(0, int(lo.X/cell)); i <= min(s.w-1, int(hi.X/cell)); i++ {
+			if s.cells[j*s.w+i] {
+				count++
+			}
+		}
+	}
+	return count
 }
 
 // polygon marks the cells whose middle lies inside, by the even-odd rule along each row.

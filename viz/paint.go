@@ -3,6 +3,7 @@ package viz
 import (
 	"image/color"
 	"math"
+	"slices"
 	"sort"
 
 	"gonum.org/v1/plot/text"
@@ -33,6 +34,7 @@ const (
 func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page vg.Rectangle) []stamp {
 	var out []stamp
 	texts := map[*Layer][]int{}
+	var names []int
 	reach := 0.0 // extent of the scene
 	if inSpace {
 		b := emptyBox()
@@ -112,6 +114,20 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 		case textMark:
 			out = append(out, stamp{at: at, text: m.text, fill: m.fill, depth: depth(m.at...)})
 			texts[m.layer] = append(texts[m.layer], len(out)-1)
+		case nameMark:
+			out = append(out, stamp{at: at, closed: true, fill: fade(White, 0.7)}, stamp{at: at, text: m.text, fill: m.fill})
+			names = append(names, len(out)-1)
+		case glyphMark:
+			if m.text != "" {
+				at[0] = middle([]vg.Point{m.captionRect(at[0]).Min, m.captionRect(at[0]).Max})
+				out = append(out, stamp{at: at, text: m.text, fill: m.fill})
+				continue
+			}
+			corners := make([]vg.Point, len(m.glyph))
+			for i, p := range m.glyph {
+				corners[i] = at[0].Add(vg.Point{X: vg.Points(p[0]), Y: vg.Points(p[1])})
+			}
+			out = append(out, stamp{at: corners, closed: m.closed, fill: m.fill, stroke: m.stroke})
 		case levelMark:
 			p := m.at[0]
 			if math.IsNaN(p[0]) {
@@ -152,6 +168,7 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 	for _, indices := range texts {
 		repel(out, indices)
 	}
+	nameBeside(out, names, page)
 	if inSpace {
 		sort.SliceStable(out, func(i, j int) bool { return out[i].depth < out[j].depth })
 	}
@@ -260,6 +277,77 @@ func repel(all []stamp, texts []int) {
 		away := vg.Points(textAway) / vg.Length(math.Hypot(float64(push.X), float64(push.Y)))
 		all[t].at = []vg.Point{points[i].Add(push.Scale(away))}
 	}
+}
+
+// nameBeside moves each name, and the pale area that comes before it, off its point to the place where it covers least of the rest and
+// of the names before it.
+func nameBeside(all []stamp, names []int, page vg.Rectangle) {
+	if len(names) == 0 {
+		return
+	}
+	others := slices.Clone(all)
+	for _, n := range names {
+		others[n-1], others[n] = stamp{}, stamp{}
+	}
+	drawn := stainOf(page, others)
+	var placed []vg.Rectangle // texts
+	for _, s := range others {
+		if s.text != "" {
+			half := textBox(s.text).Scale(0.5)
+			placed = append(placed, vg.Rectangle{Min: s.at[0].Sub(half), Max: s.at[0].Add(half)})
+		}
+	}
+	for _, n := range names {
+		point, size := all[n].at[0], textBox(all[n].text)
+		least, best := math.Inf(1), vg.Rectangle{}
+		for ring, gap := range []float64{1, 1.6, 2.4, 3.6} {
+			for side, toward := range [][2]float64{{1, 0}, {-1, 0}, {1, 1}, {1, -1}, {-1, 1}, {-1, -1}, {0, 1}, {0, -1}, {0.5, 1}, {-0.5, 1}, {0.5, -1}, {-0.5, -1}} {
+				at := point.Add(vg.Point{X: vg.Length(toward[0]) * (size.X/2 + vg.Points(gap*nameGap)), Y: vg.Length(toward[1]) * (size.Y/2 + vg.Points(gap*nameGap))})
+				box := vg.Rectangle{Min: at.Sub(size.Scale(0.5)), Max: at.Add(size.Scale(0.5))}
+				cost := 10*float64(drawn.covered(box)) + 3*float64(ring) + 0.1*float64(side)
+				if box.Min.X < page.Min.X+1 || box.Max.X > page.Max.X || box.Min.Y < page.Min.Y+1 || box.Max.Y > page.Max.Y {
+					cost += 1e6
+				}
+				for _, other := range placed {
+					if box.Min.X < other.Max.X && other.Min.X < box.Max.X && box.Min.Y < other.Max.Y && other.Min.Y < box.Max.Y {
+						cost += 1e3
+					}
+				}
+				if cost < least {
+					least, best = cost, box
+				}
+			}
+		}
+		all[n].at = []vg.Point{middle([]vg.Point{best.Min, best.Max})}
+		all[n-1].at = []vg.Point{best.Min, {X: best.Max.X, Y: best.Min.Y}, best.Max, {X: best.Min.X, Y: best.Max.Y}} // dims what a name must cover
+		drawn.fill(best)
+		placed = append(placed, best)
+	}
+}
+
+const nameGap = 4.5 // points between a point and the name beside it
+
+// textBox returns width and height of a text beside a mark.
+func textBox(text string) vg.Point {
+	return vg.Point{X: style(textSize).Width(text), Y: vg.Points(textSize)}
+}
+
+// captionRect returns the place of a caption on the page.
+func (m mark) captionRect(at vg.Point) vg.Rectangle {
+	size := textBox(m.text)
+	half := size.Scale(0.5)
+	middle := at.Add(vg.Point{X: vg.Points(m.glyph[0][0]), Y: vg.Points(m.glyph[0][1])})
+	sign := func(v float64) vg.Length {
+		switch {
+		case v > 0:
+			return 1
+		case v < 0:
+			return -1
+		}
+		return 0
+	}
+	middle = middle.Add(vg.Point{X: sign(m.glyph[0][0]) * half.X, Y: sign(m.glyph[0][1]) * half.Y})
+	return vg.Rectangle{Min: middle.Sub(half), Max: middle.Add(half)}
 }
 
 // An arrowhead is the end of an arrow on the page.

@@ -23,6 +23,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/tree"
 )
 
 var update = flag.Bool("update", false, "write the golden pictures anew")
@@ -89,6 +90,11 @@ func gallery() map[string]Drawing {
 	for _, p := range circle {
 		equator = append(equator, []float64{2 * p[0], p[1], 0})
 	}
+	heads, nodes := make([][][]float64, 10), ring(10, 0, 0, 2, 1)
+	for i := range heads {
+		heads[i] = ring(12, 0, 0, 3, 1+0.2*float64(i))
+	}
+	heads[2] = nil
 	return map[string]Drawing{
 		"shapes": Fig(Grid(lines...), Region(q).Color(Sky), Outline(q).Label("q₀, σ = 2½ mm"), Numbers(q),
 			Arrows(q, constant(24, 0.1, 0.05)).Label("v₂").Color(Black)).Unit("mm").Title("A shape and a tangent vector"),
@@ -104,8 +110,14 @@ func gallery() map[string]Drawing {
 		"space": Fig(Mesh(vertices, triangles).ColorBy("z", heights...), Lines(circle).Color(Black),
 			Arrows([][]float64{{1, 0, 0}}, [][]float64{{0, 0, 0.5}}).Color(Vermilion)).Unit("mm").Size(6, 0),
 		"density": Fig(Density(vertices, triangles, "height (mm)", heights).Label("sphere"), Arrows([][]float64{{1, 0, 0}}, [][]float64{{0, 0, 0.5}}).Color(Vermilion).Label("v")).Size(6, 0),
+		"tree":    Row(Fig(Tree(species(), heads...)).XLabel("length (million years)"), Fig(Phylomorphospace(species(), nodes).ColorBy("time", species().Height()...)).XLabel("PC 1")),
 		"surface": Fig(Ellipsoid(2, 1, 1), Points(equator).Label("equator")).Camera(60, 30),
 	}
+}
+
+// species is a tree of ten nodes, a polytomy among them.
+func species() *tree.Tree {
+	return expect.Must(tree.Parse("(A:3,((Plethodon_cinereus:1,'P. virginia':2):0.5,(C:0,D:1,E:2):0.4)x:1);"))
 }
 
 func raster(t *testing.T, d Drawing, dpi int) image.Image {

@@ -98,6 +98,7 @@ type simulation struct {
 	dynamics Dynamics
 	scheme   ode.Scheme
 	kinds    string
+	each     bool // a start for every path
 	paths    bool
 }
 
@@ -105,47 +106,64 @@ func (s simulation) String() string { return fmt.Sprintf("simulation of %T", s.d
 
 // run returns, as its first value, the points of all paths, [N, n + 1, ...], or their ends, [N, ...].
 func (p Process[P]) run(r *Run, paths bool) (out engine.Values, dw [][][]float64, err error) {
-	if p.Space == nil || p.Dynamics == nil {
-		return nil, nil, fmt.Errorf("%s: the process has no Space or no Dynamics: set both", p.Name)
-	}
-	if err := r.check(p.Name); err != nil {
-		return nil, nil, err
-	}
-	if p.Noise < 1 {
-		return nil, nil, fmt.Errorf("%s: noise in R^%d, want at least 1 dimension", p.Name, p.Noise)
-	}
-	if err := p.checkStart(); err != nil {
-		return nil, nil, err
-	}
-	if err := r.fits(p.Name, 1, p.Noise, geom.PointDim(p.Space.M), paths); err != nil {
+	if err := p.check(r, paths); err != nil {
 		return nil, nil, err
 	}
 	dw = ode.Increments(r.Seed, r.Steps, r.Paths, p.Noise, r.Time)
-	args := []any{r.Time, dw, p.Space.Vector(p.Start)}
+	start := []any{p.Space.Vector(p.Start)}
+	for _, part := range p.Parts {
+		start = append(start, p.Space.Vectors(part.Vectors))
+	}
+	out, err = p.simulate(dw, r.Time, start, false, paths)
+	return out, dw, err
+}
+
+// check validates the process and a run of it.
+func (p Process[P]) check(r *Run, keep bool) error {
+	if p.Space == nil || p.Dynamics == nil {
+		return fmt.Errorf("%s: the process has no Space or no Dynamics: set both", p.Name)
+	}
+	if err := r.check(p.Name); err != nil {
+		return err
+	}
+	if p.Noise < 1 {
+		return fmt.Errorf("%s: noise in R^%d, want at least 1 dimension", p.Name, p.Noise)
+	}
+	if err := p.checkStart(); err != nil {
+		return err
+	}
+	return r.fits(p.Name, 1, p.Noise, geom.PointDim(p.Space.M), keep)
+}
+
+// simulate runs the process over a time T with increments dw, from a point and its parts, or with each from those of every path, [N, ...]
+// and [k, N, ...]. It returns what run does; without paths the parts at the end follow the ends.
+func (p Process[P]) simulate(dw [][][]float64, T float64, start []any, each, paths bool) (engine.Values, error) {
+	args := append([]any{T, dw}, start...)
 	kinds := make([]geom.Kind, len(p.Parts))
 	for j, part := range p.Parts {
 		kinds[j] = part.Kind
-		args = append(args, p.Space.Vectors(part.Vectors))
 	}
 	args = append(args, p.Params...)
 	// The shapes of the arguments say the rest: numbers of steps and paths are not part of the key.
-	key := simulation{p.Dynamics, p.Scheme, fmt.Sprint(kinds), paths}
+	key := simulation{p.Dynamics, p.Scheme, fmt.Sprint(kinds), each, paths}
 	m, dynamics, scheme := p.Space.M, p.Dynamics, p.Scheme
-	out, err = p.Space.Call(key, func(in []*Node) []*Node {
+	out, err := p.Space.Call(key, func(in []*Node) []*Node {
 		start, params := in[2:3+len(kinds)], in[3+len(kinds):]
 		z := ode.Drive{T: in[0], DW: in[1]}
 		n := z.DW.Shape().Dim(1)
 		var y ode.State
 		for _, part := range start {
-			y = append(y, forPaths(n, part))
+			if !each {
+				part = forPaths(n, part)
+			}
+			y = append(y, part)
 		}
 		for range watched {
 			y = append(y, ReduceSum(ZerosLike(y[0]), -1))
 		}
 		method := watching(m, dynamics, scheme, kinds, params)
 		if !paths {
-			end := ode.Integrate(nil, method, z, y)
-			return append([]*Node{end[0]}, end[len(end)-watched:]...)
+			return ode.Integrate(nil, method, z, y)
 		}
 		path := ode.IntegratePath(nil, method, z, y)
 		out := []*Node{Transpose(path[0], 0, 1)}
@@ -155,19 +173,20 @@ func (p Process[P]) run(r *Run, paths bool) (out engine.Values, dw [][][]float64
 		return out
 	}, args...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	for k, steps := range out.Vector(3) {
-		if i := int(steps); i < r.Steps {
-			return nil, nil, fmt.Errorf("%s: path %d diverges at step %d of %d (time %.4g of %.4g): the steps are too long, or it leaves the chart; use more steps or a shorter time",
-				p.Name, k, i+1, r.Steps, r.Time*float64(i+1)/float64(r.Steps), r.Time)
+	sums := len(out) - watched
+	for k, done := range out.Vector(sums + 2) {
+		if i, n := int(done), len(dw); i < n {
+			return nil, fmt.Errorf("%s: path %d diverges at step %d of %d (time %.4g of %.4g): the steps are too long, or it leaves the chart; use more steps or a shorter time",
+				p.Name, k, i+1, n, T*float64(i+1)/float64(n), T)
 		}
 	}
-	if before, same := floats.Sum(out.Vector(1)), floats.Sum(out.Vector(2)); before > worstChange*same {
-		return nil, nil, fmt.Errorf("%s: the steps are too long: over one the metric of the chart changes by a factor of %.3g in the mean, at most %g is taken for small; use more steps or a shorter time",
+	if before, same := floats.Sum(out.Vector(sums)), floats.Sum(out.Vector(sums+1)); before > worstChange*same {
+		return nil, fmt.Errorf("%s: the steps are too long: over one the metric of the chart changes by a factor of %.3g in the mean, at most %g is taken for small; use more steps or a shorter time",
 			p.Name, before/same, float64(worstChange))
 	}
-	return out, dw, nil
+	return out, nil
 }
 
 // worstChange is by how much the metric of a chart may change over a step dx, in the mean with weights |dx|² over all steps and

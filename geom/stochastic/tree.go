@@ -1,0 +1,69 @@
+package stochastic
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"anatomy/geom/ode"
+	"anatomy/geom/tree"
+)
+
+// Along simulates r.Paths evolutions along a tree: the process starts at the root, runs along every edge for the time r.Time times its
+// length, and at a branching point goes on independently in all children from where it is, with its parts. It returns the points of the
+// nodes, [nodes][r.Paths]. Each edge takes r.Steps steps; r.Time is the time of a unit of length, so for Brownian motion the rate of
+// evolution.
+//
+// It has the errors of Paths, and is one if the length of an edge is missing. While the rate is small, the coordinates of the leaves have
+// the covariance V ⊗ g*, with V of tree.Tree.Shared and the cometric g* at the start.
+func (p Process[P]) Along(t *tree.Tree, r Run) ([][]P, error) {
+	if err := t.CheckLengths(); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Name, err)
+	}
+	if err := p.check(&r, false); err != nil {
+		return nil, err
+	}
+	states := make([][]any, len(t.Parent)) // of all paths at the nodes: points, [N, ...], and parts, [k, N, ...]
+	left := make([]int, len(t.Parent))     // children whose edges are still to be run
+	for _, q := range t.Parent[1:] {
+		left[q]++
+	}
+	points := make([][]float64, r.Paths)
+	for k := range points {
+		points[k] = p.Space.Vector(p.Start)
+	}
+	states[0] = []any{points}
+	for _, part := range p.Parts {
+		vectors := p.Space.Vectors(part.Vectors)
+		repeated := make([][][]float64, len(vectors))
+		for j, v := range vectors {
+			for range r.Paths {
+				repeated[j] = append(repeated[j], v)
+			}
+		}
+		states[0] = append(states[0], repeated)
+	}
+	nodes := [][]P{p.Space.Points(points)}
+	for i, q := range t.Parent[1:] {
+		i++
+		state := states[q]
+		if time := t.Length[i] * r.Time; time > 0 {
+			// Of its own for every edge, and independent of the numbers of paths and of other edges.
+			seed := rand.New(rand.NewPCG(r.Seed, math.MaxUint64-uint64(i))).Uint64()
+			out, err := p.simulate(ode.Increments(seed, r.Steps, r.Paths, p.Noise, time), time, state, true, false)
+			if err != nil {
+				return nil, fmt.Errorf("edge above %s: %w", t.Label(i), err)
+			}
+			state = []any{out.Matrix(0)}
+			for j := range p.Parts {
+				state = append(state, out.Array3(j+1))
+			}
+		}
+		if left[q]--; left[q] == 0 {
+			states[q] = nil
+		}
+		states[i] = state
+		nodes = append(nodes, p.Space.Points(state[0].([][]float64)))
+	}
+	return nodes, nil
+}

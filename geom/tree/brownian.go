@@ -1,0 +1,329 @@
+package tree
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Shared returns V [L][L], over the leaves in the order of Leaves: V_ab is the length of the path from the root that a and b share.
+// V is the covariance of the leaves under Brownian motion of rate 1 along the edges, from a fixed value at the root.
+func (t *Tree) Shared() ([][]float64, error) {
+	if err := t.CheckLengths(); err != nil {
+		return nil, err
+	}
+	leaves, height := t.Leaves(), t.Height()
+	above := make([]int, len(t.Parent)) // a node is above the leaf a − 1
+	v := make([][]float64, len(leaves))
+	for a, leaf := range leaves {
+		for i := leaf; i >= 0; i = t.Parent[i] {
+			above[i] = a + 1
+		}
+		v[a] = make([]float64, len(leaves))
+		for b, i := range leaves {
+			for above[i] != a+1 {
+				i = t.Parent[i]
+			}
+			v[a][b] = height[i]
+		}
+	}
+	return v, nil
+}
+
+// Weights returns w = V⁻¹1 / 1ᵀV⁻¹1, over the leaves in the order of Leaves, for V of Shared: with them the mean of the leaves is the
+// best linear unbiased estimate of the root under Brownian motion, the phylogenetic mean. They sum to 1, and on a tree none is
+// negative: in each branching point the estimates from its children are averaged, so w is a product of shares along the path. On a
+// curved space the phylogenetic mean is the Fréchet mean with these weights.
+func (t *Tree) Weights() ([]float64, error) {
+	leaves := t.Leaves()
+	up, err := t.sweepUp(grid(len(leaves), 1))
+	if err != nil {
+		return nil, err
+	}
+	share := make([]float64, len(t.Parent))
+	share[0] = 1
+	for i, p := range t.Parent[1:] {
+		i++
+		share[i] = share[p]
+		if v := up.Variance[i][0] + t.Length[i]; v > 0 {
+			share[i] *= up.Variance[p][0] / v
+		}
+	}
+	w := make([]float64, len(leaves))
+	for a, i := range leaves {
+		w[a] = share[i]
+	}
+	return w, nil
+}
+
+// Ancestors is what the leaves say of all nodes, if values evolve by Brownian motion along the edges and nothing is known of the root
+// otherwise. There are n nodes, k coordinates, which evolve independently as far as the means are concerned, and L leaves.
+type Ancestors struct {
+	Mean      [][]float64 // [n][k], the best linear unbiased prediction; the value itself at a leaf where it was observed
+	Variance  [][]float64 // [n][k], of the error of Mean for rate 1: a length of the tree
+	Rate      []float64   // [k], variance a unit of length, without bias: Σ u² / (number of contrasts u); NaN without contrasts
+	Contrasts []Contrast  // L − 1 of them; the squares of those in a clade have its own rate as their mean
+
+	squares, logDet []float64 // [k], Σ u² and log det V over the leaves where the coordinate was observed
+	observed        []int     // [k], the number of these leaves
+}
+
+// Contrast is a phylogenetically independent contrast (J. Felsenstein, Phylogenies and the comparative method, 1985): the difference
+// between what two children of a node, or one child and those before it, say of the node, divided by the root of its variance for
+// rate 1. Contrasts are uncorrelated, each with the rate as its variance.
+type Contrast struct {
+	Node   int
+	Values []float64 // [k]; NaN where one of both has no observation
+}
+
+// Prune returns the predictions from values [L][k], one row a leaf in the order of Leaves; NaN where a value was not observed. It takes
+// one sweep up the tree and one down, with as many steps as there are nodes (J. Felsenstein, Maximum-likelihood estimation of
+// evolutionary trees from continuous characters, 1973), and gives what generalised least squares with the covariance V of Shared gives.
+//
+// It is an error if a length is missing, a value is infinite, a coordinate was observed nowhere, or two leaves where it was observed
+// are at distance 0 from each other.
+func (t *Tree) Prune(values [][]float64) (*Ancestors, error) {
+	out, err := t.sweepUp(values)
+	if err != nil {
+		return nil, err
+	}
+	// Down: given the parent, a node has the mean g·m + (1−g)·parent and the variance g·v, with g = ℓ/(v + ℓ), where m and v are
+	// what those below it say.
+	for i, p := range t.Parent[1:] {
+		i++
+		for j, v := range out.Variance[i] {
+			g := 0.0
+			switch {
+			case v == 0:
+				continue
+			case math.IsInf(v, 1):
+				out.Mean[i][j], v = 0, t.Length[i] // g v → ℓ for v → ∞
+			default:
+				g = t.Length[i] / (v + t.Length[i])
+				v *= g
+			}
+			out.Mean[i][j] = g*out.Mean[i][j] + (1-g)*out.Mean[p][j]
+			out.Variance[i][j] = v + (1-g)*(1-g)*out.Variance[p][j]
+		}
+	}
+	return out, nil
+}
+
+// sweepUp returns, as Mean and Variance of a node, what the leaves below it say of it, with the variance +Inf if they say nothing.
+func (t *Tree) sweepUp(values [][]float64) (*Ancestors, error) {
+	if err := t.CheckLengths(); err != nil {
+		return nil, err
+	}
+	leaves := t.Leaves()
+	if len(values) != len(leaves) {
+		return nil, fmt.Errorf("tree: values of %d leaves, but the tree has %d", len(values), len(leaves))
+	}
+	n, k := len(t.Parent), len(values[0])
+	out := &Ancestors{Mean: grid(n, k), Variance: grid(n, k), Rate: make([]float64, k),
+		squares: make([]float64, k), logDet: make([]float64, k), observed: make([]int, k)}
+	for i := range n {
+		for j := range k {
+			out.Variance[i][j] = math.Inf(1)
+		}
+	}
+	for a, i := range leaves {
+		if len(values[a]) != k || k == 0 {
+			return nil, fmt.Errorf("tree: leaf %s has %d values, leaf %s has %d: want the same number of all, at least 1", t.Label(i), len(values[a]), t.Label(leaves[0]), k)
+		}
+		for j, x := range values[a] {
+			switch {
+			case math.IsInf(x, 0):
+				return nil, fmt.Errorf("tree: leaf %s: value %d is %v", t.Label(i), j, x)
+			case !math.IsNaN(x):
+				out.Mean[i][j], out.Variance[i][j] = x, 0
+				out.observed[j]++
+			}
+		}
+	}
+	joined := make([]bool, n) // the node has the estimate of a child already
+	for i := n - 1; i > 0; i-- {
+		p := t.Parent[i]
+		contrast := make([]float64, k)
+		for j := range k {
+			// The estimates m and v from below the node and M and V from its siblings are averaged.
+			m, v := out.Mean[i][j], out.Variance[i][j]+t.Length[i]
+			M, V := out.Mean[p][j], out.Variance[p][j]
+			contrast[j] = math.NaN()
+			switch {
+			case math.IsInf(v, 1):
+			case math.IsInf(V, 1):
+				out.Mean[p][j], out.Variance[p][j] = m, v
+			case v+V == 0:
+				a, b := t.coincident(p, values, j)
+				return nil, fmt.Errorf("tree: the leaves %s and %s are at distance 0 from each other, and so have one value under Brownian motion: leave one of them out, or make an edge longer than 0", t.Label(a), t.Label(b))
+			default:
+				contrast[j] = (M - m) / math.Sqrt(v+V)
+				out.squares[j] += contrast[j] * contrast[j]
+				out.logDet[j] += math.Log(v + V)
+				out.Mean[p][j], out.Variance[p][j] = (M*v+m*V)/(v+V), v*V/(v+V)
+			}
+		}
+		if joined[p] {
+			out.Contrasts = append(out.Contrasts, Contrast{p, contrast})
+		}
+		joined[p] = true
+	}
+	for j, v := range out.Variance[0] {
+		if math.IsInf(v, 1) {
+			return nil, fmt.Errorf("tree: value %d was observed in no leaf", j)
+		}
+		out.logDet[j] += math.Log(v)
+		out.Rate[j] = out.squares[j] / float64(out.observed[j]-1)
+	}
+	return out, nil
+}
+
+// coincident returns two leaves where value j was observed and which are not away from node p.
+func (t *Tree) coincident(p int, values [][]float64, j int) (a, b int) {
+	a, b = -1, -1
+	for l, leaf := range t.Leaves() {
+		i := leaf
+		for i != p && i > 0 && t.Length[i] == 0 {
+			i = t.Parent[i]
+		}
+		if i == p && !math.IsNaN(values[l][j]) {
+			a, b = b, leaf
+		}
+	}
+	return a, b
+}
+
+// StandardError returns √(Variance·Rate) of a node, [k].
+func (a *Ancestors) StandardError(node int) []float64 {
+	out := make([]float64, len(a.Rate))
+	for j, rate := range a.Rate {
+		out[j] = math.Sqrt(a.Variance[node][j] * rate)
+	}
+	return out
+}
+
+// Covariance returns the covariance of the errors of Mean at a node for some coordinates, such as those of one landmark: that of the
+// contrasts without bias, Σ uuᵀ/(number), by the Variance. The coordinates must have been observed in the same leaves: it panics if not.
+func (a *Ancestors) Covariance(node int, coordinates ...int) [][]float64 {
+	out := grid(len(coordinates), len(coordinates))
+	for _, c := range a.Contrasts {
+		for r, i := range coordinates {
+			for s, j := range coordinates {
+				if math.IsNaN(c.Values[i]) != math.IsNaN(c.Values[j]) {
+					panic(fmt.Sprintf("tree: the coordinates %d and %d were not observed in the same leaves", i, j))
+				}
+				if !math.IsNaN(c.Values[i]) {
+					out[r][s] += c.Values[i] * c.Values[j] * a.Variance[node][i] / float64(a.observed[i]-1)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// LogLikelihood returns the logarithm of the density of the observed values, Σ_j log N(y_j; root_j 1, rate V): under Brownian motion
+// of this rate from this value at the root, [k]. It is largest at the Mean of the root.
+func (a *Ancestors) LogLikelihood(root []float64, rate float64) float64 {
+	sum := 0.0
+	for j, x := range root {
+		off := x - a.Mean[0][j]
+		squares := a.squares[j]
+		if off != 0 {
+			squares += off * off / a.Variance[0][j]
+		}
+		if math.IsInf(squares, 1) { // a leaf at the root has another value
+			return math.Inf(-1)
+		}
+		sum -= (float64(a.observed[j])*math.Log(2*math.Pi*rate) + a.logDet[j] + squares/rate) / 2
+	}
+	return sum
+}
+
+// Signal is a phylogenetic signal K: 1 is expected under Brownian motion along the tree, 0 without any relation to it.
+type Signal struct {
+	K            float64
+	P            float64 // (1 + #{permuted K ≥ K})/(1 + permutations)
+	Permutations int
+}
+
+// String is the signal on one line.
+func (s *Signal) String() string {
+	return fmt.Sprintf("K = %.4f, p = %.3g (%d permutations)", s.K, s.P, s.Permutations)
+}
+
+// Signal returns the phylogenetic signal of values [L][k], one row a leaf in the order of Leaves (S. Blomberg, T. Garland and A. Ives,
+// 2003; for shapes D. Adams, A generalized K statistic, Syst. Biol. 63, 2014):
+//
+//	K = Σ_a |y_a − â|² / Σ |u|²  /  (tr V − L/(1ᵀV⁻¹1))/(L − 1),
+//
+// with the mean â and the contrasts u of Prune. It is tested by permuting the values among the leaves; the seed fixes the permutations,
+// of which a thousand less one are customary. It is an error, besides those of Prune, if a value is missing, there are fewer than
+// three leaves, or all have the same values.
+func (t *Tree) Signal(values [][]float64, permutations int, seed uint64) (*Signal, error) {
+	leaves := t.Leaves()
+	n := float64(len(leaves))
+	if n < 3 {
+		return nil, fmt.Errorf("tree: the signal of %d leaves says nothing: at least 3 are needed", len(leaves))
+	}
+	if permutations < 1 {
+		return nil, fmt.Errorf("tree: %d permutations, want at least 1", permutations)
+	}
+	for a, row := range values {
+		if j := slices.IndexFunc(row, math.IsNaN); j >= 0 && a < len(leaves) {
+			return nil, fmt.Errorf("tree: leaf %s: value %d is missing, and permutations need all", t.Label(leaves[a]), j)
+		}
+	}
+	expected := 0.0
+	height := t.Height()
+	for _, i := range leaves {
+		expected += height[i]
+	}
+	statistic := func(values [][]float64) (float64, error) {
+		up, err := t.sweepUp(values)
+		if err != nil {
+			return 0, err
+		}
+		total, size := 0.0, 0.0
+		for _, row := range values {
+			d := floats.Distance(row, up.Mean[0], 2)
+			total += d * d
+			size = math.Max(size, floats.Norm(row, 2))
+		}
+		if !(math.Sqrt(total) > 1e-13*size) {
+			return 0, fmt.Errorf("tree: all leaves have the same values, which have no signal")
+		}
+		return total / floats.Sum(up.squares) / ((expected - n*up.Variance[0][0]) / (n - 1)), nil
+	}
+	k, err := statistic(values)
+	if err != nil {
+		return nil, err
+	}
+	extreme := 1
+	rng := rand.New(rand.NewPCG(seed, 0))
+	permuted := make([][]float64, len(values))
+	for range permutations {
+		for a, b := range rng.Perm(len(values)) {
+			permuted[a] = values[b]
+		}
+		other, err := statistic(permuted)
+		if err != nil {
+			return nil, err
+		}
+		if other >= k*(1-1e-10) {
+			extreme++
+		}
+	}
+	return &Signal{K: k, P: float64(extreme) / float64(1+permutations), Permutations: permutations}, nil
+}
+
+func grid(n, k int) [][]float64 {
+	numbers := make([]float64, n*k)
+	out := make([][]float64, n)
+	for i := range out {
+		out[i] = numbers[i*k : (i+1)*k : (i+1)*k]
+	}
+	return out
+}

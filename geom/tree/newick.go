@@ -1,0 +1,297 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+)
+
+// Read reads a file that holds one tree in Newick's format, see Parse. Errors have the form path:line:column: what.
+func Read(path string) (*Tree, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	// A byte-order mark says that the text is UTF-16, or UTF-8 by a program of Windows.
+	text, err := io.ReadAll(transform.NewReader(f, unicode.BOMOverride(encoding.Nop.NewDecoder())))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	t, err := Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", path, err)
+	}
+	return t, nil
+}
+
+// Parse reads a tree in Newick's format, such as
+//
+//	(Homo:6.4,(Pan_paniscus:2.2,'Pan troglodytes':2.2)Pan:4.2);
+//
+// Nodes are numbered in the order in which they are written. Names in single quotation marks may hold any characters, a mark itself
+// doubled; others hold no blanks. Underscores stay as they are. Comments in square brackets, also nested, are passed over, and so is
+// what programs keep in them, such as [&&NHX:…]. A length that is not written is NaN. Names and lengths may be missing anywhere, a
+// node may have any number of children; a tree with three at the root mostly is one that was never rooted, and is taken as rooted there.
+//
+// It is an error if the text holds no tree, or anything after its semicolon, two leaves of one name, a length that is negative or not
+// finite, or a length other than 0 above the root. Errors begin with line:column.
+func Parse(text string) (*Tree, error) {
+	r := &reader{text: text}
+	t, err := r.tree()
+	if err != nil {
+		before := text[:r.from]
+		line := strings.Count(before, "\n") + 1
+		column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
+		return nil, fmt.Errorf("%d:%d: %w", line, column, err)
+	}
+	return t, nil
+}
+
+// reader splits a text into words. A word is one of the characters ( ) , : ; or a name or number.
+type reader struct {
+	text   string
+	from   int    // where the word begins, or what an error is about
+	end    int    // where it ends
+	word   string // "" at the end of the text
+	quoted bool   // the word is a name that stood in quotation marks, which are not part of it
+}
+
+const blanks = " \t\r\n"
+const special = "()[]:;,'"
+
+// next moves on to the next word.
+func (r *reader) next() error {
+	r.quoted = false
+	r.from = r.end
+	for open := []int(nil); ; r.from++ { // open are the brackets of the comments we are in
+		if r.from == len(r.text) {
+			if len(open) > 0 {
+				r.from = open[0]
+				return errors.New("the comment that begins here has no end: ] is missing")
+			}
+			r.word, r.end = "", r.from
+			return nil
+		}
+		switch b := r.text[r.from]; {
+		case b == '[':
+			open = append(open, r.from)
+			continue
+		case b == ']' && len(open) > 0:
+			open = open[:len(open)-1]
+			continue
+		case b == ']':
+			return errors.New("] ends a comment that has no beginning")
+		case len(open) > 0 || strings.IndexByte(blanks, b) >= 0:
+			continue
+		}
+		break
+	}
+	rest := r.text[r.from:]
+	if rest[0] == '\'' {
+		return r.quotedName(rest)
+	}
+	length := strings.IndexAny(rest, blanks+special)
+	if length < 0 {
+		length = len(rest)
+	}
+	length = max(length, 1)
+	r.word, r.end = rest[:length], r.from+length
+	return nil
+}
+
+// quotedName takes the word in quotation marks at the beginning of a text.
+func (r *reader) quotedName(text string) error {
+	r.quoted = true
+	for i := 1; i < len(text); i++ {
+		if text[i] != '\'' {
+			continue
+		}
+		if i+1 < len(text) && text[i+1] == '\'' {
+			i++
+			continue
+		}
+		r.word, r.end = strings.ReplaceAll(text[1:i], "''", "'"), r.from+i+1
+		return nil
+	}
+	return errors.New("the name that begins here has no end: ' is missing")
+}
+
+// is says whether the word is that character.
+func (r *reader) is(character string) bool { return r.word == character && !r.quoted }
+
+// isName says whether the word is a name or a number.
+func (r *reader) isName() bool {
+	return r.quoted || r.word != "" && strings.IndexByte(special, r.word[0]) < 0
+}
+
+// found says for a message what stands here.
+func (r *reader) found() string {
+	switch {
+	case r.word == "" && !r.quoted:
+		return "the end of the text"
+	case len(r.word) > 40:
+		return strconv.Quote(r.word[:40]) + "…"
+	}
+	return strconv.Quote(r.word)
+}
+
+var number = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+
+// length reads the number of an edge.
+func (r *reader) length() (float64, error) {
+	if r.quoted || !number.MatchString(r.word) {
+		return 0, fmt.Errorf("the length of an edge should stand here, not %s", r.found())
+	}
+	l, _ := strconv.ParseFloat(r.word, 64) // infinite where the number is too large
+	return l, checkLength(l)
+}
+
+// tree reads the whole text.
+func (r *reader) tree() (*Tree, error) {
+	if !utf8.ValidString(r.text) {
+		return nil, errors.New("the text is not UTF-8")
+	}
+	if err := r.next(); err != nil {
+		return nil, err
+	}
+	switch {
+	case r.word == "" && !r.quoted:
+		return nil, errors.New("there is no tree: the text is empty")
+	case r.is(";"):
+		return nil, errors.New("there is no tree before the semicolon")
+	case strings.EqualFold(r.word, "#NEXUS"):
+		return nil, errors.New("this is a NEXUS file: take the text of its tree, which follows the sign =")
+	}
+	var (
+		t  Tree
+		at []int // where the parenthesis of a node begins, or else its name
+	)
+	add := func(parent int) int {
+		t.Parent = append(t.Parent, parent)
+		t.Length = append(t.Length, math.NaN())
+		t.Name = append(t.Name, "")
+		at = append(at, r.from)
+		return len(at) - 1
+	}
+	// What node has already.
+	const (
+		nothing = iota
+		children
+		name
+		length
+	)
+	node, has := add(-1), nothing
+	for {
+		parent := t.Parent[node]
+		switch {
+		case r.is("(") && has == nothing:
+			at[node] = r.from
+			node = add(node)
+		case r.is(",") && parent >= 0:
+			node, has = add(parent), nothing
+		case r.is(")") && parent >= 0:
+			node, has = parent, children
+		case r.isName() && has < name:
+			if t.Name[node], has = r.word, name; t.Name[node] != "" {
+				at[node] = r.from
+			}
+		case r.is(":") && has < length:
+			if err := r.next(); err != nil {
+				return nil, err
+			}
+			l, err := r.length()
+			if err != nil {
+				return nil, err
+			}
+			if parent < 0 && l != 0 {
+				return nil, fmt.Errorf("the edge above the root, of length %v, joins it to nothing: remove this length", l)
+			}
+			t.Length[node], has = l, length
+		case r.is(";") && parent < 0:
+			t.Length[0] = 0
+			if i, err := t.check(); err != nil {
+				r.from = at[i]
+				return nil, err
+			}
+			if err := r.next(); err != nil {
+				return nil, err
+			}
+			if r.word != "" || r.quoted {
+				return nil, fmt.Errorf("%s follows the semicolon that ends the tree: one text holds one tree", r.found())
+			}
+			return &t, nil
+		case parent >= 0 && (r.is(";") || r.is("")):
+			what := r.found()
+			r.from = at[parent]
+			return nil, fmt.Errorf("the parenthesis that opens here is not closed when %s comes", what)
+		case r.is(""):
+			return nil, errors.New("the text ends without a semicolon: is it complete?")
+		case r.is(")") || r.is(","):
+			return nil, fmt.Errorf("%s stands outside all parentheses", r.found())
+		case r.isName() && has == name:
+			return nil, fmt.Errorf("%s follows the name %q: a name with a blank, a bracket or a quotation mark in it stands in single quotation marks", r.found(), t.Name[node])
+		default:
+			return nil, fmt.Errorf("%s cannot stand here", r.found())
+		}
+		if err := r.next(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Newick returns the tree in the format that Parse reads: names, lengths and the order of nodes are read back as they are.
+func (t *Tree) Newick() string {
+	var out strings.Builder
+	if len(t.Parent) == 1 && t.Name[0] == "" {
+		return "'';" // for it is a name that makes it a tree
+	}
+	label := func(i int) {
+		name := t.Name[i]
+		if strings.ContainsAny(name, blanks+special) {
+			name = "'" + strings.ReplaceAll(name, "'", "''") + "'"
+		}
+		out.WriteString(name)
+		if i > 0 && !math.IsNaN(t.Length[i]) {
+			out.WriteByte(':')
+			out.WriteString(strconv.FormatFloat(t.Length[i], 'g', -1, 64))
+		}
+	}
+	first, next := t.links()
+	for i := 0; i >= 0; {
+		if first[i] >= 0 {
+			out.WriteByte('(')
+			i = first[i]
+			continue
+		}
+		label(i)
+		for i > 0 && next[i] < 0 {
+			out.WriteByte(')')
+			i = t.Parent[i]
+			label(i)
+		}
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		i = next[i]
+	}
+	out.WriteByte(';')
+	return out.String()
+}

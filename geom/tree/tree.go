@@ -1,0 +1,202 @@
+// Package tree is rooted trees with lengths of edges: phylogenies. It reads and writes Newick, measures the paths that tips
+// share, and prunes Brownian motion along the edges. It is plain Go and links no XLA.
+package tree
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Tree is a rooted tree of n nodes, numbered from the root, 0, so that parents come before their children. A node may have any
+// number of children: none makes it a leaf. A tree that was never rooted has its root at some branching point, mostly of three.
+type Tree struct {
+	Parent []int     // [n], of node i; -1 at the root
+	Length []float64 // [n], of the edge above node i; 0 at the root, NaN where it is not known
+	Name   []string  // [n], may be empty; leaves of the same name are refused
+}
+
+// New returns the tree with these parents, lengths and names; nil names are empty ones. It keeps the slices. It is an error if
+// node 0 is not the only root, a child comes before its parent, a length is negative or infinite, or two leaves have one name;
+// CheckLengths sees that all lengths are known.
+func New(parent []int, length []float64, name []string) (*Tree, error) {
+	n := len(parent)
+	if n == 0 {
+		return nil, fmt.Errorf("tree: no nodes")
+	}
+	if name == nil {
+		name = make([]string, n)
+	}
+	if len(length) != n || len(name) != n {
+		return nil, fmt.Errorf("tree: %d parents, %d lengths and %d names: one of each a node", n, len(length), len(name))
+	}
+	t := &Tree{Parent: parent, Length: length, Name: name}
+	if _, err := t.check(); err != nil {
+		return nil, fmt.Errorf("tree: %w", err)
+	}
+	return t, nil
+}
+
+// check returns the first thing that is wrong with the tree, and where.
+func (t *Tree) check() (node int, err error) {
+	if t.Parent[0] != -1 {
+		return 0, fmt.Errorf("the parent of node 0, which is the root, is %d, not -1", t.Parent[0])
+	}
+	if t.Length[0] != 0 {
+		return 0, fmt.Errorf("the root has an edge of length %v above it, which joins it to nothing: it must be 0", t.Length[0])
+	}
+	for i, p := range t.Parent[1:] {
+		i++
+		if p < 0 || p >= i {
+			return i, fmt.Errorf("the parent of %s is %d, not one of the nodes before it, 0 to %d", t.Label(i), p, i-1)
+		}
+		if err := checkLength(t.Length[i]); err != nil {
+			return i, fmt.Errorf("the edge above %s: %w", t.Label(i), err)
+		}
+	}
+	leaves := map[string]bool{}
+	for _, i := range t.Leaves() {
+		if leaves[t.Name[i]] {
+			return i, fmt.Errorf("a second leaf is called %s", t.Label(i))
+		}
+		leaves[t.Name[i]] = t.Name[i] != ""
+	}
+	return 0, nil
+}
+
+func checkLength(l float64) error {
+	if l < 0 || math.IsInf(l, 0) {
+		return fmt.Errorf("the length is %v: lengths are finite and not negative", l)
+	}
+	return nil
+}
+
+// CheckLengths returns an error if the length of an edge is not known.
+func (t *Tree) CheckLengths() error {
+	for i, l := range t.Length {
+		if math.IsNaN(l) {
+			return fmt.Errorf("tree: the edge above %s has no length", t.Label(i))
+		}
+	}
+	return nil
+}
+
+// Children returns the children of node i, in order. It looks through all later nodes.
+func (t *Tree) Children(i int) []int {
+	var out []int
+	for j := i + 1; j < len(t.Parent); j++ {
+		if t.Parent[j] == i {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// links returns the first child of every node and its next sibling; -1 where there is none.
+func (t *Tree) links() (first, next []int) {
+	first, next = make([]int, len(t.Parent)), make([]int, len(t.Parent))
+	for i := len(t.Parent) - 1; i >= 0; i-- {
+		first[i], next[i] = -1, -1
+	}
+	for i := len(t.Parent) - 1; i > 0; i-- {
+		p := t.Parent[i]
+		next[i], first[p] = first[p], i
+	}
+	return first, next
+}
+
+// Leaves returns the nodes without children, in order; of a tree of one node this is the root.
+func (t *Tree) Leaves() []int {
+	inner := make([]bool, len(t.Parent))
+	for _, p := range t.Parent[1:] {
+		inner[p] = true
+	}
+	var out []int
+	for i := range t.Parent {
+		if !inner[i] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Depth returns the number of edges between the root and each node.
+func (t *Tree) Depth() []int {
+	out := make([]int, len(t.Parent))
+	for i := 1; i < len(out); i++ {
+		out[i] = out[t.Parent[i]] + 1
+	}
+	return out
+}
+
+// Height returns the length of the path from the root to each node.
+func (t *Tree) Height() []float64 {
+	out := make([]float64, len(t.Parent))
+	for i := 1; i < len(out); i++ {
+		out[i] = out[t.Parent[i]] + t.Length[i]
+	}
+	return out
+}
+
+// Label returns what to call node i in a message: its name in quotation marks, or its number.
+func (t *Tree) Label(i int) string {
+	if t.Name[i] != "" {
+		return strconv.Quote(t.Name[i])
+	}
+	return "node " + strconv.Itoa(i)
+}
+
+// Keep returns the tree of some of the leaves, by name: without the others, without nodes that have one child left, whose edges are
+// joined, and rooted where the paths to the leaves first part. It is an error if a name is that of no leaf.
+func (t *Tree) Keep(names ...string) (*Tree, error) {
+	first, _ := t.links()
+	wanted := map[string]bool{}
+	for _, name := range names {
+		wanted[name] = true
+	}
+	n := len(t.Parent)
+	below := make([]int, n) // of the children, those that lead to a leaf that is kept; 1 for this leaf itself
+	kept := 0
+	for i := n - 1; i >= 0; i-- {
+		if first[i] < 0 && t.Name[i] != "" && wanted[t.Name[i]] {
+			below[i] = 1
+			kept++
+			delete(wanted, t.Name[i])
+		}
+		if i > 0 && below[i] > 0 {
+			below[t.Parent[i]]++
+		}
+	}
+	for _, name := range names {
+		if wanted[name] {
+			return nil, fmt.Errorf("tree: no leaf is called %q", name)
+		}
+	}
+	if kept == 0 {
+		return nil, fmt.Errorf("tree: no leaf is kept")
+	}
+	out := &Tree{}
+	at := make([]int, n)        // in the new tree: of the node itself or of the one that stands for it
+	added := make([]float64, n) // length of the edges that were joined above it
+	for i, p := range t.Parent {
+		if below[i] == 0 {
+			continue
+		}
+		length := 0.0
+		at[i] = -1
+		if p >= 0 {
+			length, at[i] = t.Length[i]+added[p], at[p]
+		}
+		if below[i] == 1 && first[i] >= 0 {
+			added[i] = length
+			continue
+		}
+		out.Parent, out.Name = append(out.Parent, at[i]), append(out.Name, t.Name[i])
+		if at[i] < 0 {
+			length = 0
+		}
+		out.Length = append(out.Length, length)
+		at[i] = len(out.Parent) - 1
+	}
+	return out, nil
+}
