@@ -60,7 +60,7 @@ func TestFrameBundleMeanOfShapes(t *testing.T) {
 		}
 		shapes = append(shapes, d.Path[2])
 	}
-	fit, err := stats.FrameBundleMean(m, shapes, 1, stats.Tolerance(1e-4))
+	fit, err := stats.FrameBundleMean(m, shapes, 1, stats.Tolerance(1e-3))
 	if err != nil {
 		t.Fatal(err)
 	}

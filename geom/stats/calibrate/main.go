@@ -1,6 +1,6 @@
 // Command calibrate measures whether results are what they say: log densities against closed forms, the sizes of tests, the
-// coverage of intervals, logarithms against the shortest geodesics known. It prints tables in Markdown, failures included, and
-// takes an hour or more, too long for the tests of every change.
+// coverage of intervals, the recovery of normal distributions, logarithms against the shortest geodesics known. It prints tables in
+// Markdown, failures included, and takes an hour or more, too long for the tests of every change.
 //
 //	make calibrate OPTIONS="-simulations 100 -only sizes"
 //
