@@ -18,8 +18,6 @@ type Objective struct {
 	FirstStep float64
 	// Retract returns the point to which a step d leads from x; nil is x + d. An error means that the point is out of bounds.
 	Retract func(x, d []float64) ([]float64, error)
-	// Renew, if not nil, is called with the current point every 25 iterations: it may change the preconditioner.
-	Renew func(x []float64) error
 	// Scale is a typical large value of f, used by the test of convergence where f itself goes to zero; 0 stands for f at the
 	// start.
 	Scale float64
@@ -43,7 +41,7 @@ type Minimum struct {
 //
 // with the gradient g and the approximation H of the inverse Hessian: then the next step is expected to lower f by less than
 // about tolerance²·f. If it stalls, reaches maxIterations or ctx ends, it returns the best point so far, and no error; an error
-// is one of Value, Precondition or Renew.
+// is one of Value or Precondition.
 func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, maxIterations int) (*Minimum, error) {
 	const remembered = 30
 	type pair struct {
@@ -80,16 +78,6 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 		return nil
 	}
 	for m.Iterations = 0; m.Iterations < maxIterations; m.Iterations++ {
-		if o.Renew != nil && m.Iterations%25 == 24 {
-			if err := o.Renew(x); err != nil {
-				return nil, err
-			}
-			if len(pairs) > 0 {
-				if err := rescaled(); err != nil {
-					return nil, err
-				}
-			}
-		}
 		// d = −H g by the two loops.
 		q := append([]float64{}, g...)
 		alpha := make([]float64, len(pairs))
