@@ -20,6 +20,8 @@ type Objective struct {
 	Retract func(x, d []float64) ([]float64, error)
 	// Renew, if not nil, is called with the current point every 25 iterations: it may change the preconditioner.
 	Renew func(x []float64) error
+	// Memory is how many steps the approximation of the Hessian remembers; 0 stands for 30.
+	Memory int
 	// Scale is a typical large value of f, used by the test of convergence where f itself goes to zero; 0 stands for f at the
 	// start.
 	Scale float64
@@ -45,10 +47,12 @@ type Minimum struct {
 //	gᵀ H g ≤ tolerance² (f + 1e-6 Scale),
 //
 // with the gradient g and the approximation H of the inverse Hessian: then the next step is expected to lower f by less than
-// about tolerance²·f. An objective's Residual replaces this test. If it stalls, reaches maxIterations or ctx ends, it returns the best point so far, and no error; an error
-// is one of Value, Precondition or Renew.
+// about tolerance²·f. An objective's Residual replaces this test. If it stalls, reaches maxIterations or ctx ends, it returns the
+// best point so far, and no error; an error is one of Value, Precondition, Renew or Residual.
 func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, maxIterations int) (*Minimum, error) {
-	const remembered = 30
+	if o.Memory == 0 {
+		o.Memory = 30
+	}
 	type pair struct {
 		s, y []float64
 		rho  float64 // 1/⟨s, y⟩
@@ -164,7 +168,7 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 		s := floats.ScaleTo(make([]float64, len(d)), t, d)
 		y := floats.SubTo(make([]float64, len(g)), gNext, g)
 		if sy := floats.Dot(s, y); sy > 0 {
-			if pairs = append(pairs, pair{s, y, 1 / sy}); len(pairs) > remembered {
+			if pairs = append(pairs, pair{s, y, 1 / sy}); len(pairs) > o.Memory {
 				pairs = pairs[1:]
 			}
 			if err := rescaled(); err != nil {

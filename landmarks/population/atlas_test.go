@@ -105,7 +105,7 @@ func TestAtlasRecovers(t *testing.T) {
 		expect.Rel(t, "objective", a.Objective, floats.Sum(a.Mismatch)/(2*0.3*0.3)+floats.Sum(a.Energy), 1e-12)
 		off := floats.Max(expect.Must(a.Template.Distances(k.template))) / k.spacing()
 		was := floats.Max(expect.Must(start.Distances(k.template))) / k.spacing()
-		modes := expect.Must(a.PCA())
+		modes := expect.Must(a.PCA(k.model))
 		var scores []float64
 		for _, s := range modes.Scores {
 			scores = append(scores, s[0])
@@ -128,13 +128,13 @@ func TestAtlasRecovers(t *testing.T) {
 
 	// One mode reconstructs the subjects, and along it lie shapes of the generator.
 	a := found[0]
-	modes := expect.Must(a.PCA())
-	left := expect.Must(a.Reconstruction(modes, k.subjects))
+	modes := expect.Must(a.PCA(k.model))
+	left := expect.Must(a.Reconstruction(k.model, modes, k.subjects))
 	t.Logf("mean distance by number of modes: %.3g", left)
 	if left[1] > 0.01*left[0] || left[len(left)-1] > 1.01*floats.Sum(a.Mismatch)/7 {
 		t.Errorf("reconstructions with 0, 1, … modes miss by %g, the atlas by %g", left, floats.Sum(a.Mismatch)/7)
 	}
-	along := expect.Must(a.Mode(modes, 0, k.scores[6]/stat.StdDev(k.scores, nil), k.scores[0]/stat.StdDev(k.scores, nil)))
+	along := expect.Must(a.Mode(k.model, modes, 0, k.scores[6]/stat.StdDev(k.scores, nil), k.scores[0]/stat.StdDev(k.scores, nil)))
 	for _, i := range []int{0, 6} {
 		off := min(floats.Max(expect.Must(along[0].Distances(k.subjects[i]))), floats.Max(expect.Must(along[1].Distances(k.subjects[i]))))
 		if off > 0.15*k.spacing() {
@@ -171,7 +171,7 @@ func TestRegressionRecovers(t *testing.T) {
 	was, is := expect.Must(k.model.Space.Shoot(k.controls, k.mode)).Length, expect.Must(k.model.Space.Shoot(k.controls, p)).Length
 	expect.Rel(t, "speed", is, was, 0.02)
 	for i, when := range []float64{times[0], times[6]} {
-		if off := floats.Max(expect.Must(expect.Must(r.At(when)).Distances(k.subjects[6*i]))); off > 0.15*k.spacing() {
+		if off := floats.Max(expect.Must(expect.Must(r.At(k.model, when)).Distances(k.subjects[6*i]))); off > 0.15*k.spacing() {
 			t.Errorf("at %g it is %g spacings from the subject", when, off/k.spacing())
 		}
 	}

@@ -21,6 +21,9 @@ import (
 // stiff is added to the kernel matrix of the control points where it is inverted: see landmarks.Space.Match.
 const stiff = 0.1
 
+// steps is how many steps the search remembers: its valleys are long.
+const steps = 100
+
 // memory is how many bytes the intermediate values of one call may take, as estimated.
 const memory = 1 << 30
 
@@ -497,7 +500,7 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
 		return nil, nil, fmt.Errorf("%s: the objective at the start is %g, want a finite number: check coordinates and kernels", name, first.value)
 	}
-	a := &Atlas{Model: m, Before: first.mismatch}
+	a := &Atlas{Before: first.mismatch}
 	objective := solve.Objective{
 		Value: func(x []float64) (float64, []float64, error) {
 			e, err := f.at(x)
@@ -511,6 +514,7 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 		},
 		Precondition: f.precondition,
 		FirstStep:    1,
+		Memory:       steps,
 	}
 	// First the template moves in flows only; when all subjects are near, it takes the details that these have in common.
 	f.scale[0] = 0

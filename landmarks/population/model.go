@@ -27,7 +27,6 @@ type Model struct {
 
 // Atlas is a template T and, for every subject S_i, the momentum p_i of a deformation φ_i that brings T close to S_i.
 type Atlas struct {
-	Model    Model
 	Template *mesh.Mesh
 	Controls [][]float64   // the control points c, [N][D]
 	Momenta  [][][]float64 // p_i of every subject, [N][D]
@@ -117,22 +116,22 @@ func (m Model) Regress(times []float64, template *mesh.Mesh, controls [][]float6
 	return r, nil
 }
 
-// At returns T_t.
-func (r *Regression) At(t float64) (*mesh.Mesh, error) {
+// At returns T_t, for the model of the regression.
+func (r *Regression) At(m Model, t float64) (*mesh.Mesh, error) {
 	p := make([][]float64, len(r.Tangent))
 	for i, row := range r.Tangent {
 		p[i] = floats.ScaleTo(make([]float64, len(row)), t-r.Origin, row)
 	}
-	return r.Shape(p)
+	return r.Shape(m, p)
 }
 
-// Shape returns the template deformed by a momentum at the control points, [N][D].
-func (a *Atlas) Shape(momentum [][]float64) (*mesh.Mesh, error) {
-	g, err := a.Model.Space.Shoot(a.Controls, momentum)
+// Shape returns the template deformed by a momentum at the control points, [N][D], for the model of the atlas.
+func (a *Atlas) Shape(m Model, momentum [][]float64) (*mesh.Mesh, error) {
+	g, err := m.Space.Shoot(a.Controls, momentum)
 	if err != nil {
 		return nil, err
 	}
-	path, err := a.Model.Space.Carry(g, a.Template.Vertices)
+	path, err := m.Space.Carry(g, a.Template.Vertices)
 	if err != nil {
 		return nil, err
 	}

@@ -16,9 +16,10 @@ import (
 )
 
 // PCA returns the principal components of the momenta p_i about their mean p̄, in the metric pᵀ K(c, c) p: see stats.TangentPCA. The
-// modes are momenta and velocities at the control points; Mode and At make meshes of them.
-func (a *Atlas) PCA() (*stats.PCA[geom.Shape], error) {
-	space := a.Model.Space
+// modes are momenta and velocities at the control points; Mode and At make meshes of them. This and the following functions take
+// the model of the atlas.
+func (a *Atlas) PCA(m Model) (*stats.PCA[geom.Shape], error) {
+	space := m.Space
 	mean := &stats.Mean[geom.Shape]{Point: a.Controls, Status: a.Status}
 	centre := geom.Numbers(geom.Shape(a.MeanMomentum()))
 	centred := make([][]float64, len(a.Momenta))
@@ -42,7 +43,7 @@ func (a *Atlas) MeanMomentum() [][]float64 {
 	for _, p := range a.Momenta {
 		floats.AddScaled(centre, 1/float64(len(a.Momenta)), geom.Numbers(geom.Shape(p)))
 	}
-	return a.Model.Space.Point(centre)
+	return geom.Like(geom.Shape(a.Controls), centre)
 }
 
 // scored is the momentum p̄ + Σ_k s_k u_k.
@@ -58,16 +59,16 @@ func (a *Atlas) scored(modes *stats.PCA[geom.Shape], scores []float64) (geom.Vec
 }
 
 // At returns the template deformed by the momentum p̄ + Σ_k s_k u_k, for scores s_k of the first modes u_k of PCA.
-func (a *Atlas) At(modes *stats.PCA[geom.Shape], scores ...float64) (*mesh.Mesh, error) {
+func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) (*mesh.Mesh, error) {
 	p, err := a.scored(modes, scores)
 	if err != nil {
 		return nil, err
 	}
-	return a.Shape(a.Model.Space.Point(p))
+	return a.Shape(m, m.Space.Point(p))
 }
 
 // Mode returns At along mode k, counted from 0, for each number of standard deviations of its scores.
-func (a *Atlas) Mode(modes *stats.PCA[geom.Shape], k int, deviations ...float64) ([]*mesh.Mesh, error) {
+func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ...float64) ([]*mesh.Mesh, error) {
 	if k < 0 || k >= len(modes.Modes) {
 		return nil, fmt.Errorf("mode %d of %d, counted from 0", k, len(modes.Modes))
 	}
@@ -75,21 +76,20 @@ func (a *Atlas) Mode(modes *stats.PCA[geom.Shape], k int, deviations ...float64)
 	for _, c := range deviations {
 		scores := make([]float64, k+1)
 		scores[k] = c * math.Sqrt(modes.Variances[k])
-		m, err := a.At(modes, scores...)
+		shape, err := a.At(m, modes, scores...)
 		if err != nil {
 			return nil, fmt.Errorf("mode %d at %g standard deviations: %w", k, c, err)
 		}
-		out = append(out, m)
+		out = append(out, shape)
 	}
 	return out, nil
 }
 
 // Reconstruction returns the mean of ‖At(scores of S_i along the first k modes) − S_i‖² over the subjects, for k = 0, 1, ….
-func (a *Atlas) Reconstruction(modes *stats.PCA[geom.Shape], subjects []*mesh.Mesh) ([]float64, error) {
+func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects []*mesh.Mesh) ([]float64, error) {
 	if len(subjects) != len(modes.Scores) {
 		return nil, fmt.Errorf("%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
 	}
-	m := a.Model
 	m.Free = false
 	if err := m.check(a.Template, a.Controls, subjects); err != nil {
 		return nil, err
