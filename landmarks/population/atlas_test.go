@@ -177,6 +177,17 @@ func TestRegressionRecovers(t *testing.T) {
 	}
 }
 
+// The atlas of one shape, twice, is this shape.
+func TestOneShape(t *testing.T) {
+	t.Parallel()
+	k := generator()
+	a := expect.Must(k.model.Atlas(k.template, k.controls, []*mesh.Mesh{k.template, k.template}))
+	if a.Status != geom.Converged || a.Objective > 1e-9 {
+		t.Errorf("%s, objective %g", a, a.Objective)
+	}
+	expect.Abs(t, "template", a.Template.Vertices, k.template.Vertices, 1e-6)
+}
+
 // What cannot be an atlas is refused, with what is wrong.
 func TestRefusals(t *testing.T) {
 	t.Parallel()

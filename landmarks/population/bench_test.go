@@ -54,12 +54,13 @@ func BenchmarkAtlas(b *testing.B) {
 		}
 	}
 	all := append(append([][]float64{}, subjects[0].Vertices...), subjects[1].Vertices...)
-	flow := expect.Must(kernels.Fast(kernels.Gaussian(3/math.Sqrt2), 1e-6, all))
+	flow := expect.Must(kernels.Fast(kernels.Gaussian(3/math.Sqrt2), 1e-5, all))
 	data := expect.Must(kernels.Fast(kernels.Gaussian(0.5/math.Sqrt2), 1e-6, all))
+	smoothing := expect.Must(kernels.Fast(kernels.Gaussian(0.7), 1e-5, all))
 	b.Log(len(controls), flow, data, len(subjects[0].Cells), len(subjects[1].Cells))
 	for b.Loop() {
 		model := population.Model{Space: landmarks.New(len(controls), 3, flow, geom.Integrator(ode.Euler, 19)),
-			Norm: mesh.Norm{Kernel: data}, Noise: 1, Smoothing: kernels.Gaussian(0.7)}
+			Norm: mesh.Norm{Kernel: data}, Noise: 1, Smoothing: smoothing}
 		a := expect.Must(model.Atlas(subjects[0], controls, subjects))
 		b.Logf("%s, %d evaluations, −2 × objective %.4f", a, a.Evaluations, -2*a.Objective)
 		b.ReportMetric(float64(a.Evaluations), "evaluations")

@@ -42,6 +42,7 @@ type fit struct {
 	metric      mat.Cholesky // of K + stiff at the first control points
 	common      []float64    // w with Σ_k design_ik w_k = 1 for all i; nil where there is none
 	scale       [3]float64   // of the preconditioner, for each kind of variables
+	rounding    float64      // an objective that is 0 to rounding
 	evaluations int
 	last        *evaluation
 }
@@ -49,8 +50,9 @@ type fit struct {
 // chunk is what one call needs of subjects: the middles d, [B, m, D], and weights e, [B, m, C], of their cells, padded with
 // cells without size, and their squares, [B]. The last chunk is padded with empty subjects.
 type chunk struct {
-	subjects                 []int
-	middles, weights, square any
+	subjects         []int
+	middles, weights [][][]float64
+	square           []float64
 }
 
 // evaluation is the objective with its gradient at x.
@@ -233,6 +235,7 @@ func (f *fit) cut(subjects []*mesh.Mesh, size int) error {
 			return err
 		}
 		c.middles, c.weights, c.square = out.Array3(0), out.Array3(1), out.Vector(2)
+		f.rounding += 1e-12 * floats.Sum(c.square) / (2 * f.Noise * f.Noise)
 		f.chunks = append(f.chunks, c)
 	}
 	return nil
@@ -272,7 +275,7 @@ func (f *fit) evaluate(x []float64) (*evaluation, error) {
 	atControls := make([]float64, k)
 	z := engine.Unflatten(vertices, d)
 	for _, c := range f.chunks {
-		p := make([][]float64, len(c.square.([]float64)))
+		p := make([][]float64, len(c.square))
 		for b := range p {
 			if p[b] = make([]float64, k); b < len(c.subjects) {
 				p[b] = f.momentum(c.subjects[b], coefficients)
@@ -392,6 +395,9 @@ func (f *fit) solve(out, g []float64) {
 
 // balance returns Imbalance and Unsettled: see Atlas.
 func (f *fit) balance(e *evaluation) (imbalance, unsettled float64, err error) {
+	if e.value <= f.rounding { // all subjects are the template
+		return 0, 0, nil
+	}
 	at := f.blocks()
 	z := engine.Unflatten(e.x[:at[0][1]], f.Space.Manifold.D)
 	square := func(g []float64) (float64, error) {

@@ -17,8 +17,9 @@ import (
 // Model says what deforms a template, and how it is compared with subjects.
 type Model struct {
 	Space *landmarks.Space // of the control points, with the kernel K of the deformations and the integrator of their flows
-	Norm  mesh.Norm        // in which a deformed template misses a subject
-	Noise float64          // σ: the smaller, the closer the deformed templates come to the subjects
+	// Norm is that in which a deformed template misses a subject. For thousands of cells its kernel is made by kernels.Fast.
+	Norm  mesh.Norm
+	Noise float64 // σ: the smaller, the closer the deformed templates come to the subjects
 	// Smoothing is the kernel that smooths the gradient with respect to the vertices of the template, so that its cells do not
 	// cross; without it that of Norm. Details of the first template that are finer than its width stay as they are.
 	Smoothing kernels.Kernel
@@ -59,7 +60,8 @@ type Atlas struct {
 // geodesic from c with the momentum p_i. The search starts at the vertices of a template, such as one of the subjects, and keeps its
 // cells; the subjects need not have as many. They should be aligned: see Align.
 //
-// It takes stats.Tolerance (default 0.03), the largest Imbalance and Unsettled, and stats.MaxIterations (500).
+// It takes stats.Tolerance (default 0.03), the largest Imbalance and Unsettled, and stats.MaxIterations (500, for each of two
+// stages: at first the template moves in flows only, so that its cells stay apart).
 func (m Model) Atlas(template *mesh.Mesh, controls [][]float64, subjects []*mesh.Mesh, opts ...stats.Option) (*Atlas, error) {
 	if len(subjects) < 2 {
 		return nil, fmt.Errorf("atlas: %d subjects, want at least 2: one is matched by landmarks.Space.MatchFrom", len(subjects))
