@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -122,42 +123,35 @@ func Varifold(k kernels.Kernel, source, target *Mesh) *Term {
 // Term is the squared distance of two meshes in the norm.
 func (n Norm) Term(source, target *Mesh) *Term {
 	t := &Term{norm: n, source: source, target: target, scales: []float64{1}}
-	for _, m := range []struct {
-		name string
-		*Mesh
-	}{{"source", source}, {"target", target}} {
-		if err := n.Check(m.Mesh); err != nil {
-			t.err = fmt.Errorf("the %s mesh: %w", m.name, err)
-			return t
-		}
-	}
-	if err := Alike(source, target); err != nil {
-		t.err = fmt.Errorf("source and target: %w", err)
+	t.err = cmp.Or(n.Check("the source mesh", source), n.Check("the target mesh", target))
+	if t.err == nil {
+		t.err = Alike("the source mesh", source, "the target", target)
 	}
 	return t
 }
 
-// Check returns why a mesh has no such norm: cells without size, and for currents none or several orientations.
-func (n Norm) Check(m *Mesh) error {
+// Check returns why a mesh, which errors call by a name, has no such norm: cells without size, and for currents none or several
+// orientations.
+func (n Norm) Check(name string, m *Mesh) error {
 	if err := m.solid(); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	if !n.Varifold {
 		if err := m.Oriented(); err != nil {
-			return fmt.Errorf("its current: %w; or take a varifold", err)
+			return fmt.Errorf("the current of %s: %w; or take Varifold", name, err)
 		}
 	}
 	return nil
 }
 
-// Alike returns an error if two meshes that are none of them empty cannot be compared: curves and surfaces, or of the plane and
-// of space.
-func Alike(a, b *Mesh) error {
+// Alike returns an error if two meshes, neither of them empty, cannot be compared, as one is a curve and the other a surface, or one
+// in the plane and the other in space. The error calls them by names.
+func Alike(one string, a *Mesh, other string, b *Mesh) error {
 	if d, e := len(a.Vertices[0]), len(b.Vertices[0]); d != e {
-		return fmt.Errorf("one mesh is in R^%d, the other in R^%d", d, e)
+		return fmt.Errorf("%s is in R^%d, %s in R^%d", one, d, other, e)
 	}
 	if a.order() != b.order() {
-		return fmt.Errorf("one mesh has %s, the other %s", a.kind(), b.kind())
+		return fmt.Errorf("%s has %s, %s %s", one, a.kind(), other, b.kind())
 	}
 	return nil
 }

@@ -30,16 +30,18 @@ type Aligned struct {
 // in the norm. Where two main axes are about as long, and the kernel of the norm is narrow, it may end in a minimum that is not the
 // least: Distance tells.
 func Align(norm mesh.Norm, to *mesh.Mesh, subjects []*mesh.Mesh, scaled bool) ([]*Aligned, error) {
-	if err := norm.Check(to); err != nil {
-		return nil, fmt.Errorf("align: the mesh that the others are brought to: %w", err)
+	const goal = "the mesh that the others are brought to"
+	if err := norm.Check(goal, to); err != nil {
+		return nil, fmt.Errorf("align: %w", err)
 	}
 	vertices, cells := 0, 0
 	for i, s := range subjects {
-		if err := norm.Check(s); err != nil {
-			return nil, fmt.Errorf("align: subject %d: %w", i, err)
+		name := fmt.Sprintf("subject %d", i)
+		if err := norm.Check(name, s); err != nil {
+			return nil, fmt.Errorf("align: %w", err)
 		}
-		if err := mesh.Alike(to, s); err != nil {
-			return nil, fmt.Errorf("align: subject %d and the mesh it is brought to: %w", i, err)
+		if err := mesh.Alike(name, s, goal, to); err != nil {
+			return nil, fmt.Errorf("align: %w", err)
 		}
 		vertices, cells = max(vertices, len(s.Vertices)), max(cells, len(s.Cells))
 	}

@@ -79,15 +79,17 @@ func (m Model) check(template *mesh.Mesh, controls [][]float64, subjects []*mesh
 		if s == nil {
 			return fmt.Errorf("subject %d is nil", i)
 		}
-		if err := m.Norm.Check(s); err != nil {
-			return fmt.Errorf("subject %d: %w", i, err)
-		}
-		if err := mesh.Alike(template, s); err != nil {
-			return fmt.Errorf("template and subject %d: %w", i, err)
+		if err := m.Norm.Check(fmt.Sprintf("subject %d", i), s); err != nil {
+			return err
 		}
 	}
-	if err := m.Norm.Check(template); err != nil {
-		return fmt.Errorf("template: %w", err)
+	if err := m.Norm.Check("the template", template); err != nil {
+		return err
+	}
+	for i, s := range subjects {
+		if err := mesh.Alike("the template", template, fmt.Sprintf("subject %d", i), s); err != nil {
+			return err
+		}
 	}
 	if d := len(template.Vertices[0]); d != m.Space.Manifold.D {
 		return fmt.Errorf("the template is in R^%d, the space in R^%d", d, m.Space.Manifold.D)
