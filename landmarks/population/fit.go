@@ -125,11 +125,7 @@ func newFit(m Model, template *mesh.Mesh, controls [][]float64, subjects []*mesh
 		return []*Node{MulScalar(ReduceSum(Mul(p, v), -1), 0.5), v, ReduceSum(force, 0)}
 	}, engine.Name("atlas energy"))
 	f.smooth = engine.Compile(func(in []*Node) []*Node {
-		z, g := in[0], in[1]
-		if g.Rank() > 2 {
-			z = BroadcastPrefix(z, g.Shape().Dim(0))
-		}
-		return []*Node{m.Smoothing.Sum(z, z, g)}
+		return []*Node{m.Smoothing.Sum(in[0], in[0], in[1])}
 	}, engine.Name("atlas smoothing"))
 	f.apply = engine.Compile(func(in []*Node) []*Node {
 		return []*Node{m.Space.Manifold.Kernel.Sum(in[0], in[1], in[2])}
@@ -159,7 +155,8 @@ func (f *fit) chunkOf(subjects []*mesh.Mesh) int {
 	for _, s := range subjects {
 		cells = max(cells, len(s.Cells))
 	}
-	// A flow is kept at about 2√steps times, and within a step at some stages; a measure with its derivatives is some 50 numbers a cell.
+	// A flow is kept at about 2√steps times, and within a step at some stages; a measure with its derivatives is
+	// some 100 numbers a cell.
 	kept := 2*math.Sqrt(float64(f.Space.Steps())) + 12
 	each := 8 * (float64((len(f.start.Vertices)+2*len(f.controls))*f.Space.Manifold.D)*kept + 100*float64(cells))
 	count := int(math.Ceil(float64(len(subjects)) * each / memory))

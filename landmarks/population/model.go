@@ -47,7 +47,8 @@ type Atlas struct {
 	Folded      int
 	Iterations  int
 	Evaluations int // how often the objective and its gradient were computed
-	// Status is Converged if Imbalance and Unsettled are at most the tolerance, and no cells are folded: then it is Stalled.
+	// Status is Converged if Imbalance and Unsettled are at most the tolerance, and Stalled if then cells are folded. It does not
+	// speak of where free control points are.
 	Status geom.Status
 }
 
