@@ -183,7 +183,7 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 		if source == nil {
 			end = s.Manifold.points(ode.Flow(geom.Geodesics(s.Manifold), s.Method(), s.Steps(), ode.State{q, p})[0])
 		} else {
-			end = ode.Flow(s.carrying(), s.Method(), s.Steps(), ode.State{q, p, z})[2]
+			end = s.CarryOnGraph(q, p, z)
 		}
 		mismatch := term.Distance(end, scale, in[5:])
 		energy := geom.Hamiltonian(s.Manifold)(q, p)

@@ -99,6 +99,12 @@ func (s *Space) Carry(g *Geodesic, points [][]float64) ([][][]float64, error) {
 	return paths, nil
 }
 
+// CarryOnGraph is a graph function: it returns where the diffeomorphisms at time 1 of the geodesics from q with initial momenta p,
+// both [..., N·D], take points z, [..., k, D].
+func (s *Space) CarryOnGraph(q, p, z *Node) *Node {
+	return ode.Flow(s.carrying(), s.Method(), s.Steps(), ode.State{q, p, z})[2]
+}
+
 // CarryLines is Carry for polylines, such as the lines of a grid. It returns the lines at time 1; line l has as many points as
 // before.
 func (s *Space) CarryLines(g *Geodesic, lines [][][]float64) ([][][]float64, error) {

@@ -18,9 +18,14 @@ type Objective struct {
 	FirstStep float64
 	// Retract returns the point to which a step d leads from x; nil is x + d. An error means that the point is out of bounds.
 	Retract func(x, d []float64) ([]float64, error)
+	// Memory is how many steps the approximation of the Hessian remembers; 0 stands for 30.
+	Memory int
 	// Scale is a typical large value of f, used by the test of convergence where f itself goes to zero; 0 stands for f at the
 	// start.
 	Scale float64
+	// Residual, if not nil, returns by how much x misses an equation of the minimum, in a unit of the caller's: Minimise has
+	// converged when this is at most the tolerance, in place of its own test.
+	Residual func(x []float64) (float64, error)
 	// Report, if not nil, is called at every iteration with the value of f and the norm of the gradient, as in Minimum.
 	Report func(iteration int, f, gradient float64)
 }
@@ -29,7 +34,7 @@ type Objective struct {
 type Minimum struct {
 	X          []float64
 	Value      float64
-	Gradient   float64 // √(gᵀ H g), with the gradient g and the current approximation H of the inverse Hessian
+	Gradient   float64 // √(gᵀ H g), with the gradient g and the current approximation H of the inverse Hessian; or the Residual
 	Iterations int
 	Status     Status
 }
@@ -40,10 +45,12 @@ type Minimum struct {
 //	gᵀ H g ≤ tolerance² (f + 1e-6 Scale),
 //
 // with the gradient g and the approximation H of the inverse Hessian: then the next step is expected to lower f by less than
-// about tolerance²·f. If it stalls, reaches maxIterations or ctx ends, it returns the best point so far, and no error; an error
-// is one of Value or Precondition.
+// about tolerance²·f. An objective's Residual replaces this test. If it stalls, reaches maxIterations or ctx ends, it returns the
+// best point so far, and no error; an error is one of Value, Precondition or Residual.
 func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, maxIterations int) (*Minimum, error) {
-	const remembered = 30
+	if o.Memory == 0 {
+		o.Memory = 30
+	}
 	type pair struct {
 		s, y []float64
 		rho  float64 // 1/⟨s, y⟩
@@ -95,7 +102,14 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 		}
 		slope := floats.Dot(g, d)
 		m.Gradient = math.Sqrt(math.Max(0, -slope))
-		if -slope <= tolerance*tolerance*(f+least) {
+		converged := -slope <= tolerance*tolerance*(f+least)
+		if o.Residual != nil {
+			if m.Gradient, err = o.Residual(x); err != nil {
+				return nil, err
+			}
+			converged = m.Gradient <= tolerance
+		}
+		if converged {
 			m.Status = Converged
 			break
 		}
@@ -142,7 +156,7 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 		s := floats.ScaleTo(make([]float64, len(d)), t, d)
 		y := floats.SubTo(make([]float64, len(g)), gNext, g)
 		if sy := floats.Dot(s, y); sy > 0 {
-			if pairs = append(pairs, pair{s, y, 1 / sy}); len(pairs) > remembered {
+			if pairs = append(pairs, pair{s, y, 1 / sy}); len(pairs) > o.Memory {
 				pairs = pairs[1:]
 			}
 			if err := rescaled(); err != nil {

@@ -499,3 +499,17 @@ func TestBFGS(t *testing.T) {
 	}
 	expect.Abs(t, "a gradient that is wrong", uphill.X, []float64{1}, 0)
 }
+
+// An objective's own residual ends the search, whatever the value says.
+func TestMinimiseByResidual(t *testing.T) {
+	objective := solve.Objective{FirstStep: 0.1,
+		Value: func(x []float64) (float64, []float64, error) {
+			return math.Pow(x[0], 4) + 1, []float64{4 * math.Pow(x[0], 3)}, nil
+		},
+		Residual: func(x []float64) (float64, error) { return math.Abs(x[0]), nil },
+	}
+	found, err := solve.Minimise(context.Background(), objective, []float64{1}, 1e-3, 200)
+	if err != nil || found.Status != solve.Converged || math.Abs(found.X[0]) > 1e-3 || found.Gradient != math.Abs(found.X[0]) {
+		t.Errorf("%+v, %v", found, err)
+	}
+}

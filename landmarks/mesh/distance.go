@@ -1,23 +1,32 @@
 package mesh
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
 	"anatomy/kernels"
 )
 
-// Parts returns the middles c_i, [m, D], and the vectors n_i, [m, D], of cells, [m, 2] or [m, 3] vertex numbers, of points x,
-// [n, D]: a triangle (a, b, c) has its area times its unit normal, ½ (b − a) × (c − a); an edge its tangent b − a.
+// Parts returns the middles c_i, [..., m, D], and the vectors n_i, [..., m, D], of cells, [m, 2] or [m, 3] vertex numbers, of
+// points x, [..., n, D], with at most one axis in front: a triangle (a, b, c) has its area times its unit normal,
+// ½ (b − a) × (c − a); an edge its tangent b − a.
 func Parts(x, cells *Node) (c, n *Node) {
-	if x.Rank() != 2 || cells.Rank() != 2 || cells.Shape().Dim(1) < 2 || cells.Shape().Dim(1) > 3 || cells.Shape().Dim(1) > x.Shape().Dim(1) {
-		panic(fmt.Sprintf("mesh.Parts: points %s and cells %s, want [n, D] and [m, 2], or [n, 3] and [m, 3]", x.Shape(), cells.Shape()))
+	if r := x.Rank(); r < 2 || r > 3 || cells.Rank() != 2 || cells.Shape().Dim(1) < 2 || cells.Shape().Dim(1) > 3 || cells.Shape().Dim(1) > x.Shape().Dim(-1) {
+		panic(fmt.Sprintf("mesh.Parts: points %s and cells %s, want [..., n, D] and [m, 2], or [..., n, 3] and [m, 3]", x.Shape(), cells.Shape()))
 	}
-	corner := func(k int) *Node { return Gather(x, SliceAxis(cells, 1, AxisRange(k, k+1))) }
+	corner := func(k int) *Node {
+		at := SliceAxis(cells, 1, AxisRange(k, k+1))
+		if x.Rank() == 2 {
+			return Gather(x, at)
+		}
+		return Transpose(Gather(Transpose(x, 0, 1), at), 0, 1)
+	}
 	a, b := corner(0), corner(1)
 	if cells.Shape().Dim(1) == 2 {
 		return MulScalar(Add(a, b), 0.5), Sub(b, a)
@@ -27,12 +36,39 @@ func Parts(x, cells *Node) (c, n *Node) {
 }
 
 func cross(u, v *Node) *Node {
-	at := func(x *Node, k int) *Node { return SliceAxis(x, 1, AxisRange(k%3, k%3+1)) }
 	parts := make([]*Node, 3)
 	for k := range parts {
-		parts[k] = Sub(Mul(at(u, k+1), at(v, k+2)), Mul(at(u, k+2), at(v, k+1)))
+		parts[k] = Sub(Mul(coordinate(u, k+1), coordinate(v, k+2)), Mul(coordinate(u, k+2), coordinate(v, k+1)))
 	}
-	return Concatenate(parts, 1)
+	return Concatenate(parts, -1)
+}
+
+// coordinate is that with the number k, counted round, of vectors in space.
+func coordinate(x *Node, k int) *Node { return SliceAxis(x, -1, AxisRange(k%3, k%3+1)) }
+
+// Norm is the norm of currents or of varifolds, in which meshes without correspondences are compared: see Current and Varifold.
+type Norm struct {
+	Kernel   kernels.Kernel // between the middles of cells
+	Varifold bool           // without orientation
+}
+
+// Measure returns the middles c, [..., m, D], of the cells of points x, and what the sums of Inner weigh, b, [..., m, C]: for x
+// and cells see Parts. A cell without size weighs nothing.
+func (n Norm) Measure(x, cells *Node) (c, b *Node) {
+	c, v := Parts(x, cells)
+	return c, features(v, n.Varifold)
+}
+
+// Inner returns the inner products ⟨S, T⟩ = Σ_ij k(c_i, d_j) b_i·e_j of meshes with the measures (c, b) and (d, e): [...].
+func (n Norm) Inner(c, b, d, e *Node) *Node { return ReduceSum(Mul(b, n.Kernel.Sum(c, d, e)), -2, -1) }
+
+// Square is Inner of a mesh with itself. Its gradient takes half as long, as both sides of the sum give the same.
+func (n Norm) Square(c, b *Node) *Node {
+	value := n.Inner(c, b, c, b)
+	return autodiff.CustomVJP([]*Node{c, b}, []*Node{value}, func(ct []*Node) []*Node {
+		x, q := Identity(c), Identity(b)
+		return autodiff.Pullback([]*Node{n.Inner(x, q, c, b)}, []*Node{MulScalar(ct[0], 2)}, []*Node{x, q})
+	})[0]
 }
 
 // features returns what the kernel sums of a distance weigh: for currents the vectors n themselves, so that ⟨n_i, n_j⟩ is their
@@ -41,29 +77,27 @@ func features(n *Node, varifold bool) *Node {
 	if !varifold {
 		return n
 	}
-	d := n.Shape().Dim(1)
-	square := ReduceAndKeep(Square(n), ReduceSum, 1)
+	d := n.Shape().Dim(-1)
+	square := ReduceAndKeep(Square(n), ReduceSum, -1)
 	flat := IsZero(square) // a cell without size weighs nothing
 	inverse := Where(flat, ZerosLike(square), Reciprocal(Sqrt(Where(flat, OnesLike(square), square))))
-	at := func(k int) *Node { return SliceAxis(n, 1, AxisRange(k, k+1)) }
 	var parts []*Node
 	for i := range d {
 		for j := i; j < d; j++ {
-			part := Mul(at(i), at(j))
+			part := Mul(coordinate(n, i), coordinate(n, j))
 			if j > i {
 				part = MulScalar(part, math.Sqrt2) // for n_i n_j and n_j n_i
 			}
 			parts = append(parts, part)
 		}
 	}
-	return Mul(Concatenate(parts, 1), inverse)
+	return Mul(Concatenate(parts, -1), inverse)
 }
 
 // Term is the squared distance of a mesh, whose vertices move, from a target: a data term for landmarks.Space.Match. What is
 // wrong with the meshes that it was made of, Inputs and Value report.
 type Term struct {
-	kernel         kernels.Kernel
-	varifold       bool
+	norm           Norm
 	source, target *Mesh
 	scales         []float64
 	err            error
@@ -76,35 +110,50 @@ type Term struct {
 //
 // with middles c and vectors n of the cells of S, d and m of T: normals as long as the areas, tangents of curves as long as
 // the edges. Its root has the unit of the sizes. Details narrower than the kernel cancel.
-func Current(k kernels.Kernel, source, target *Mesh) *Term { return newTerm(k, source, target, false) }
+func Current(k kernels.Kernel, source, target *Mesh) *Term {
+	return Norm{k, false}.Term(source, target)
+}
 
 // Varifold is the squared distance of the varifolds of two meshes (Charon and Trouvé, SIAM J. Imaging Sci. 6, 2013), which need no
 // orientation: as Current, with (n_i·n_j)²/(|n_i| |n_j|), the kernel of Cauchy and Binet, in place of n_i·n_j.
-func Varifold(k kernels.Kernel, source, target *Mesh) *Term { return newTerm(k, source, target, true) }
+func Varifold(k kernels.Kernel, source, target *Mesh) *Term {
+	return Norm{k, true}.Term(source, target)
+}
 
-func newTerm(k kernels.Kernel, source, target *Mesh, varifold bool) *Term {
-	t := &Term{kernel: k, varifold: varifold, source: source, target: target, scales: []float64{1}}
-	for _, m := range []struct {
-		name string
-		*Mesh
-	}{{"source", source}, {"target", target}} {
-		if err := m.solid(); err != nil {
-			t.err = fmt.Errorf("the %s mesh: %w", m.name, err)
-			return t
-		}
-		if !varifold {
-			if err := m.Oriented(); err != nil {
-				t.err = fmt.Errorf("the current of the %s mesh: %w; or take Varifold", m.name, err)
-				return t
-			}
-		}
-	}
-	if a, b := len(source.Vertices[0]), len(target.Vertices[0]); a != b {
-		t.err = fmt.Errorf("the source mesh is in R^%d, the target in R^%d", a, b)
-	} else if source.order() != target.order() {
-		t.err = fmt.Errorf("the source mesh has %s, the target %s", source.kind(), target.kind())
+// Term is the squared distance of two meshes in the norm.
+func (n Norm) Term(source, target *Mesh) *Term {
+	t := &Term{norm: n, source: source, target: target, scales: []float64{1}}
+	t.err = cmp.Or(n.Check("the source mesh", source), n.Check("the target mesh", target))
+	if t.err == nil {
+		t.err = Alike("the source mesh", source, "the target", target)
 	}
 	return t
+}
+
+// Check returns why a mesh, which errors call by a name, has no such norm: cells without size, and for currents none or several
+// orientations.
+func (n Norm) Check(name string, m *Mesh) error {
+	if err := m.solid(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if !n.Varifold {
+		if err := m.Oriented(); err != nil {
+			return fmt.Errorf("the current of %s: %w; or take Varifold", name, err)
+		}
+	}
+	return nil
+}
+
+// Alike returns an error if two meshes, neither of them empty, cannot be compared, as one is a curve and the other a surface, or one
+// in the plane and the other in space. The error calls them by names.
+func Alike(one string, a *Mesh, other string, b *Mesh) error {
+	if d, e := len(a.Vertices[0]), len(b.Vertices[0]); d != e {
+		return fmt.Errorf("%s is in R^%d, %s in R^%d", one, d, other, e)
+	}
+	if a.order() != b.order() {
+		return fmt.Errorf("%s has %s, %s %s", one, a.kind(), other, b.kind())
+	}
+	return nil
 }
 
 // Coarse returns the term with the kernel's width multiplied by these factors, one after the other, before it is taken as it is:
@@ -139,7 +188,7 @@ func (t *Term) Inputs(n, d int) ([]any, error) {
 
 // Fits says whether the fast sums of the kernel, where it has a box, hold for points x and the target.
 func (t *Term) Fits(x [][]float64) error {
-	if k, bounded := t.kernel.(interface {
+	if k, bounded := t.norm.Kernel.(interface {
 		Fits(points [][]float64) error
 	}); bounded {
 		return k.Fits(slices.Concat(x, t.target.Vertices))
@@ -159,13 +208,12 @@ func flatCells(m *Mesh) []int {
 // width multiplied by scale.
 func (t *Term) Distance(x, scale *Node, inputs []*Node) *Node {
 	part := func(x, cells *Node) (c, b *Node) {
-		c, n := Parts(x, Reshape(cells, -1, t.source.order()))
-		return Div(c, scale), features(n, t.varifold)
+		c, b = t.norm.Measure(x, Reshape(cells, -1, t.source.order()))
+		return Div(c, scale), b
 	}
 	c, b := part(x, inputs[0])
 	d, e := part(inputs[1], inputs[2])
-	inner := func(x, bx, y, by *Node) *Node { return ReduceAllSum(Mul(bx, t.kernel.Sum(x, y, by))) }
-	return Add(Sub(inner(c, b, c, b), MulScalar(inner(c, b, d, e), 2)), inner(d, e, d, e))
+	return Add(Sub(t.norm.Square(c, b), MulScalar(t.norm.Inner(c, b, d, e), 2)), t.norm.Square(d, e))
 }
 
 // Value returns the squared distance of the source mesh with the vertices x from the target.
@@ -188,9 +236,12 @@ func (t *Term) Value(x [][]float64) (float64, error) {
 }
 
 // String names the distance with its kernel.
-func (t *Term) String() string {
-	if t.varifold {
-		return "varifold, " + t.kernel.String()
+func (t *Term) String() string { return t.norm.String() }
+
+// String names the norm with its kernel.
+func (n Norm) String() string {
+	if n.Varifold {
+		return "varifold, " + n.Kernel.String()
 	}
-	return "current, " + t.kernel.String()
+	return "current, " + n.Kernel.String()
 }

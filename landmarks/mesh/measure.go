@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // normal is the vector of a cell: ½ (b − a) × (c − a) of a triangle, whose length is its area; b − a of an edge.
@@ -126,6 +128,29 @@ func (m *Mesh) Boundary() [][]int {
 		}
 	}
 	slices.SortFunc(out, slices.Compare)
+	return out
+}
+
+// Folds returns the pairs of neighbouring cells that lie on each other, more than a right angle apart, and did not in before, a
+// mesh with the same cells: there a deformation that should keep a curve or surface embedded has folded it. Sorted.
+func (m *Mesh) Folds(before *Mesh) [][2]int {
+	var out [][2]int
+	is, was := m.Normals(), before.Normals()
+	for _, f := range m.faces() {
+		cells := slices.Concat(f[0], f[1])
+		if len(cells) != 2 {
+			continue
+		}
+		i, j := min(cells[0], cells[1]), max(cells[0], cells[1])
+		now, then := floats.Dot(is[i], is[j]), floats.Dot(was[i], was[j])
+		if len(f[0]) != 1 { // oriented against each other
+			now, then = -now, -then
+		}
+		if now < 0 && then > 0 {
+			out = append(out, [2]int{i, j})
+		}
+	}
+	slices.SortFunc(out, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	return out
 }
 

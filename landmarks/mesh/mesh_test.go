@@ -2,6 +2,7 @@ package mesh_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -171,5 +172,24 @@ func TestOrient(t *testing.T) {
 	expect.Refused(t, curve.Oriented(), "inconsistent orientation at 2 places, the first vertex 1")
 	if turned, err := curve.Orient(); err != nil || turned != 1 {
 		t.Errorf("turned %d, %v", turned, err)
+	}
+}
+
+// A vertex of a flat sheet that is pulled over its neighbours folds the triangles at it, in every orientation.
+func TestFolds(t *testing.T) {
+	flat := &mesh.Mesh{Vertices: [][]float64{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0.5, 0.5, 0}}, Cells: [][]int{{0, 1, 4}, {1, 2, 4}, {2, 3, 4}, {3, 0, 4}}}
+	for _, turned := range []bool{false, true} {
+		if turned {
+			flat.Cells[1][0], flat.Cells[1][1] = flat.Cells[1][1], flat.Cells[1][0]
+		}
+		pulled := flat.Copy()
+		pulled.Vertices[4] = []float64{0.9, 0.5, 0.1}
+		if f := pulled.Folds(flat); len(f) != 0 {
+			t.Errorf("no fold, got %v", f)
+		}
+		pulled.Vertices[4][0] = 1.5
+		if f := pulled.Folds(flat); !slices.Equal(f, [][2]int{{0, 1}, {1, 2}}) {
+			t.Errorf("folds %v", f)
+		}
 	}
 }

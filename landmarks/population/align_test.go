@@ -1,0 +1,66 @@
+package population_test
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+	"anatomy/geom/geomtest/expect"
+	"anatomy/kernels"
+	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/population"
+)
+
+// A curve and a surface come back from a motion with a turn by 2.6, other points and, where asked, another scale.
+func TestAlign(t *testing.T) {
+	t.Parallel()
+	k := generator()
+	bump := func(m *mesh.Mesh) *mesh.Mesh {
+		return m.Map(func(x []float64) []float64 {
+			f := 1 + 0.5*math.Exp(-4*math.Pow(floats.Distance(x, []float64{1, 0.2, 0.3}, 2), 2))
+			return []float64{1.4 * f * x[0], f * x[1], 0.7 * f * x[2]}
+		})
+	}
+	for _, c := range []struct {
+		name  string
+		to, m *mesh.Mesh
+		width float64
+	}{
+		{"curve", k.template, mesh.Curve(expect.Must(morpho.Resample(k.template.Vertices, 47, true)), true), 0.3},
+		{"surface", bump(mesh.Icosphere(2)), bump(mesh.Ellipsoid(1, 1, 1, 11, 20)), 0.4},
+	} {
+		d := len(c.to.Vertices[0])
+		w := mat.NewDense(d, d, nil)
+		w.Set(0, 1, -2.6)
+		w.Set(1, 0, 2.6)
+		if d == 3 {
+			w.Set(0, 2, 0.7)
+			w.Set(2, 0, -0.7)
+		}
+		var turn mat.Dense
+		turn.Exp(w)
+		for _, scale := range []float64{1, 1.7} {
+			moved := c.m.Map(func(x []float64) []float64 {
+				var y mat.VecDense
+				y.MulVec(&turn, mat.NewVecDense(d, append([]float64{}, x...)))
+				y.ScaleVec(scale, &y)
+				floats.AddConst(5, y.RawVector().Data)
+				return y.RawVector().Data
+			})
+			got := expect.Must(population.Align(mesh.Norm{Kernel: kernels.Gaussian(c.width)}, c.to, []*mesh.Mesh{moved, c.to}, scale != 1))
+			off := 0.0
+			for i, x := range got[0].Vertices {
+				off = max(off, floats.Distance(x, c.m.Vertices[i], 2))
+			}
+			t.Logf("%s, scale %g: off by %.2g, distance %.3g, %s; itself by %.2g", c.name, scale, off, got[0].Distance, got[0].Status, floats.Distance(got[1].Shift, got[1].Centre, 2))
+			if off > 0.02 || got[0].Status != geom.Converged || math.Abs(got[0].Scale*scale-1) > 0.01 {
+				t.Errorf("%s: off by %g, scale %g, %s", c.name, off, got[0].Scale*scale, got[0].Status)
+			}
+			expect.Abs(t, "the move of itself", got[1].Vertices, c.to.Vertices, 1e-4)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package population
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/geomtest"
+	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/ode"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+	"anatomy/landmarks/mesh"
+)
+
+func TestMain(m *testing.M) { geomtest.Main(m) }
+
+// small are three ellipses with different numbers of points, a template and control points in random places, and a model with a
+// free choice of everything that the objective has.
+func small(varifold, free bool) (Model, *mesh.Mesh, [][]float64, []*mesh.Mesh) {
+	r := rand.New(rand.NewPCG(3, 1))
+	ellipse := func(n int, a, b float64) *mesh.Mesh {
+		var x [][]float64
+		for i := range n {
+			s, c := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+			x = append(x, []float64{a*c + 0.02*r.NormFloat64(), b*s + 0.02*r.NormFloat64()})
+		}
+		return mesh.Curve(x, true)
+	}
+	var controls [][]float64
+	for range 4 {
+		controls = append(controls, []float64{r.NormFloat64(), r.NormFloat64()})
+	}
+	m := Model{Space: landmarks.New(4, 2, kernels.Gaussian(0.8), geom.Integrator(ode.Euler, 4)),
+		Norm: mesh.Norm{Kernel: kernels.Gaussian(0.5), Varifold: varifold}, Noise: 0.3, Free: free}
+	return m, ellipse(8, 1, 1), controls, []*mesh.Mesh{ellipse(9, 1.2, 0.8), ellipse(7, 0.9, 1), ellipse(11, 1.1, 1.1)}
+}
+
+// somewhere is a point of the variables away from the start.
+func somewhere(f *fit) []float64 {
+	r := rand.New(rand.NewPCG(5, 1))
+	x := make([]float64, f.blocks()[2][1])
+	for i := range x {
+		x[i] = 0.1 * r.NormFloat64()
+	}
+	floats.Add(x[:f.blocks()[0][1]], geom.Numbers(geom.Shape(f.start.Vertices)))
+	if f.Free {
+		floats.Add(x[f.blocks()[2][0]:], geom.Numbers(geom.Shape(f.controls)))
+	}
+	return x
+}
+
+// The objective is what it says, written in plain Go: Euler steps of the flow, the distance of the deformed template, the energy.
+func TestObjective(t *testing.T) {
+	t.Parallel()
+	for _, varifold := range []bool{false, true} {
+		m, template, controls, subjects := small(varifold, false)
+		f := expect.Must(newFit(m, template, controls, subjects, [][]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}))
+		defer f.free()
+		x := somewhere(f)
+		got := expect.Must(f.evaluate(x))
+		vertices, momenta, _ := f.split(x)
+		want := 0.0
+		for i, s := range subjects {
+			T := template.With(m.Space.Point(append([]float64{}, vertices...))).Copy()
+			c := m.Space.Point(append([]float64{}, geom.Numbers(geom.Shape(controls))...))
+			p := m.Space.Point(append([]float64{}, momenta[i]...))
+			k := func(x, y []float64, width float64) float64 {
+				return math.Exp(-math.Pow(floats.Distance(x, y, 2)/width, 2) / 2)
+			}
+			inner := func(a, b *mesh.Mesh) (sum float64) {
+				na, nb, ca, cb := a.Normals(), b.Normals(), a.Centroids(), b.Centroids()
+				for i := range na {
+					for j := range nb {
+						dot := floats.Dot(na[i], nb[j])
+						if varifold {
+							dot *= dot / (floats.Norm(na[i], 2) * floats.Norm(nb[j], 2))
+						}
+						sum += k(ca[i], cb[j], 0.5) * dot
+					}
+				}
+				return sum
+			}
+			for a := range c {
+				for b := range c {
+					want += k(c[a], c[b], 0.8) * floats.Dot(p[a], p[b]) / 2
+				}
+			}
+			for range 4 {
+				flow := func(z []float64) []float64 {
+					v := append([]float64{}, z...)
+					for b := range c {
+						floats.AddScaled(v, k(z, c[b], 0.8)/4, p[b])
+					}
+					return v
+				}
+				moved, pulled := m.Space.Point(geom.Numbers(geom.Shape(c))), m.Space.Point(geom.Numbers(geom.Shape(p)))
+				for a := range c {
+					moved[a], pulled[a] = flow(c[a]), append([]float64{}, p[a]...)
+					for b := range c {
+						w := k(c[a], c[b], 0.8) * floats.Dot(p[a], p[b]) / (0.8 * 0.8) / 4
+						floats.AddScaled(pulled[a], w, floats.SubTo(make([]float64, 2), c[a], c[b]))
+					}
+				}
+				T = T.Map(flow)
+				c, p = moved, pulled
+			}
+			want += (inner(T, T) - 2*inner(T, s) + inner(s, s)) / (2 * 0.3 * 0.3)
+		}
+		expect.Rel(t, "objective", got.value, want, 1e-10)
+	}
+}
+
+// The gradient by template, momenta and control points is that of differences, for atlas and regression, in one chunk and several.
+func TestGradient(t *testing.T) {
+	t.Parallel()
+	for _, varifold := range []bool{false, true} {
+		m, template, controls, subjects := small(varifold, true)
+		for _, design := range [][][]float64{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {{-1}, {0.2}, {0.8}}} {
+			f := expect.Must(newFit(m, template, controls, subjects, design))
+			defer f.free()
+			x := somewhere(f)
+			e := expect.Must(f.evaluate(x))
+			r := rand.New(rand.NewPCG(7, 1))
+			for b, what := range []string{"template", "momenta", "control points"} {
+				way := make([]float64, len(x))
+				for i := f.blocks()[b][0]; i < f.blocks()[b][1]; i++ {
+					way[i] = r.NormFloat64()
+				}
+				value := func(h float64) float64 {
+					return expect.Must(f.evaluate(floats.AddScaledTo(make([]float64, len(x)), x, h, way))).value
+				}
+				const h = 3e-4
+				want := (8*(value(h)-value(-h)) - (value(2*h) - value(-2*h))) / (12 * h)
+				expect.Rel(t, "derivative by "+what, floats.Dot(e.gradient, way), want, 1e-8)
+			}
+			if len(design[0]) > 1 {
+				few := *f
+				few.chunks = nil
+				if err := few.cut(subjects, 2); err != nil {
+					t.Fatal(err)
+				}
+				if len(few.chunks) != 2 {
+					t.Fatalf("%d chunks", len(few.chunks))
+				}
+				expect.Rel(t, "gradient in chunks", expect.Must(few.evaluate(x)).gradient, e.gradient, 1e-12)
+			}
+		}
+	}
+}

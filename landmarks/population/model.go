@@ -1,0 +1,152 @@
+package population
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/stats"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+	"anatomy/landmarks/mesh"
+)
+
+// Model says what deforms a template, and how it is compared with subjects.
+type Model struct {
+	Space *landmarks.Space // of the control points, with the kernel K of the deformations and the integrator of their flows
+	// Norm is that in which a deformed template misses a subject. For thousands of cells its kernel is made by kernels.Fast.
+	Norm  mesh.Norm
+	Noise float64 // σ: the smaller, the closer the deformed templates come to the subjects
+	// Smoothing is the kernel that smooths the gradient with respect to the vertices of the template, so that its cells do not
+	// cross; without it that of Norm. Details of the first template that are finer than its width stay as they are.
+	Smoothing kernels.Kernel
+	Free      bool // the control points are moved, too
+}
+
+// Atlas is a template T and, for every subject S_i, the momentum p_i of a deformation φ_i that brings T close to S_i.
+type Atlas struct {
+	Template *mesh.Mesh
+	Controls [][]float64   // the control points c, [N][D]
+	Momenta  [][][]float64 // p_i of every subject, [N][D]
+	Deformed []*mesh.Mesh  // φ_i(T)
+
+	Before    []float64 // ‖T₀ − S_i‖² for the template at the start
+	Mismatch  []float64 // ‖φ_i(T) − S_i‖²
+	Energy    []float64 // ½ p_iᵀ K(c, c) p_i
+	Objective float64   // Σ_i Mismatch_i/2σ² + Energy_i
+
+	// Imbalance and Unsettled say by how much the equations of a minimum are missed. The derivatives g_i of Mismatch_i/2σ² with
+	// respect to the vertices add up to 0 there: Imbalance is ‖Σ g_i‖/√(Σ ‖g_i‖²) in the norm of the smoothing kernel, that is in
+	// standard errors of the template. The derivatives r_i of the objective with respect to the momenta are 0: Unsettled is
+	// √(Σ ‖r_i‖²/Σ ‖p_i‖²), where ‖p‖² = pᵀ K p and ‖r‖² = rᵀ (K + 0.1)⁻¹ r is the same for the velocity r.
+	Imbalance, Unsettled float64
+	// Folded is how many pairs of neighbouring cells of the template lie on each other, and did not at the start: see mesh.Folds.
+	Folded      int
+	Iterations  int
+	Evaluations int // how often the objective and its gradient were computed
+	// Status is Converged if Imbalance and Unsettled are at most the tolerance, and Stalled if then cells are folded. It does not
+	// speak of where free control points are.
+	Status geom.Status
+}
+
+// Atlas returns the template and the momenta that minimise
+//
+//	Σ_i [ ‖φ_i(T) − S_i‖²/2σ² + ½ p_iᵀ K(c, c) p_i ]
+//
+// over the vertices of T and the momenta p_i at the control points c, and over c if Model.Free is set (Durrleman et al., NeuroImage
+// 101, 2014; its log-likelihood is −2 times this, with kernels exp(−r²/w²): w = √2 σ of kernels.Gaussian). φ_i is the flow of the
+// geodesic from c with the momentum p_i. The search starts at the vertices of a template, such as one of the subjects, and keeps its
+// cells; the subjects need not have as many. They should be aligned: see Align.
+//
+// It takes stats.Tolerance (default 0.03), the largest Imbalance and Unsettled, and stats.MaxIterations (500, for each of two
+// stages: at first the template moves in flows only, so that its cells stay apart).
+func (m Model) Atlas(template *mesh.Mesh, controls [][]float64, subjects []*mesh.Mesh, opts ...stats.Option) (*Atlas, error) {
+	if len(subjects) < 2 {
+		return nil, fmt.Errorf("atlas: %d subjects, want at least 2: one is matched by landmarks.Space.MatchFrom", len(subjects))
+	}
+	design := make([][]float64, len(subjects))
+	for i := range design {
+		design[i] = make([]float64, len(subjects))
+		design[i][i] = 1
+	}
+	a, _, err := m.estimate("atlas", template, controls, subjects, design, opts)
+	return a, err
+}
+
+// Regression is a template T at a time t₀ and the momentum p of a deformation with the time: the subject at time t_i is close to
+// T_t = φ_{(t − t₀)p}(T).
+type Regression struct {
+	*Atlas              // Momenta are (t_i − t₀)p, Deformed T_{t_i}, and Objective is Σ_i Mismatch_i/2σ² + ½ pᵀ K p/scale²
+	Origin  float64     // t₀, the mean of the times
+	Scale   float64     // the standard deviation of the times
+	Tangent [][]float64 // p, by the unit of the times
+}
+
+// Regress returns the template and the momentum that minimise Σ_i ‖φ_{(t_i − t₀)p}(T) − S_i‖²/2σ² + ½ s² pᵀ K(c, c) p, with the mean
+// t₀ and the standard deviation s of the times. The options are those of Atlas.
+func (m Model) Regress(times []float64, template *mesh.Mesh, controls [][]float64, subjects []*mesh.Mesh, opts ...stats.Option) (*Regression, error) {
+	if len(times) != len(subjects) {
+		return nil, fmt.Errorf("regression: %d times for %d subjects", len(times), len(subjects))
+	}
+	r := &Regression{}
+	for i, t := range times {
+		if math.IsNaN(t) || math.IsInf(t, 0) {
+			return nil, fmt.Errorf("regression: time %d is %g", i, t)
+		}
+		r.Origin += t / float64(len(times))
+	}
+	for _, t := range times {
+		r.Scale += (t - r.Origin) * (t - r.Origin) / float64(len(times))
+	}
+	if r.Scale = math.Sqrt(r.Scale); !(r.Scale > 0) {
+		return nil, errors.New("regression: all times are equal, which determines no momentum")
+	}
+	design := make([][]float64, len(times))
+	for i, t := range times {
+		design[i] = []float64{(t - r.Origin) / r.Scale}
+	}
+	a, coefficients, err := m.estimate("regression", template, controls, subjects, design, opts)
+	if err != nil {
+		return nil, err
+	}
+	r.Atlas, r.Tangent = a, coefficients[0]
+	for _, row := range r.Tangent {
+		floats.Scale(1/r.Scale, row)
+	}
+	return r, nil
+}
+
+// At returns T_t, for the model of the regression.
+func (r *Regression) At(m Model, t float64) (*mesh.Mesh, error) {
+	p := make([][]float64, len(r.Tangent))
+	for i, row := range r.Tangent {
+		p[i] = floats.ScaleTo(make([]float64, len(row)), t-r.Origin, row)
+	}
+	return r.Shape(m, p)
+}
+
+// Shape returns the template deformed by a momentum at the control points, [N][D], for the model of the atlas.
+func (a *Atlas) Shape(m Model, momentum [][]float64) (*mesh.Mesh, error) {
+	g, err := m.Space.Shoot(a.Controls, momentum)
+	if err != nil {
+		return nil, err
+	}
+	path, err := m.Space.Carry(g, a.Template.Vertices)
+	if err != nil {
+		return nil, err
+	}
+	return a.Template.With(path[len(path)-1]), nil
+}
+
+// String says what the atlas is in one line.
+func (a *Atlas) String() string {
+	s := fmt.Sprintf("template of %d %d-vertex cells for %d subjects, √(%.3g) of √(%.3g) left, %s after %d iterations, imbalance %.2g, unsettled %.2g",
+		len(a.Template.Cells), len(a.Template.Cells[0]), len(a.Momenta), floats.Sum(a.Mismatch), floats.Sum(a.Before), a.Status, a.Iterations, a.Imbalance, a.Unsettled)
+	if a.Folded > 0 {
+		s += fmt.Sprintf(", %d pairs of cells folded: take a wider Smoothing kernel", a.Folded)
+	}
+	return s
+}

@@ -1,0 +1,210 @@
+package population
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/stats"
+	"anatomy/landmarks/mesh"
+)
+
+// PCA returns the principal components of the momenta p_i about their mean p̄, in the metric pᵀ K(c, c) p: see stats.TangentPCA. The
+// modes are momenta and velocities at the control points; Mode and At make meshes of them. This and the following functions take
+// the model of the atlas.
+func (a *Atlas) PCA(m Model) (*stats.PCA[geom.Shape], error) {
+	space := m.Space
+	mean := &stats.Mean[geom.Shape]{Point: a.Controls, Status: a.Status}
+	centre := geom.Numbers(geom.Shape(a.MeanMomentum()))
+	centred := make([][]float64, len(a.Momenta))
+	for i, p := range a.Momenta {
+		mean.Weights = append(mean.Weights, 1/float64(len(a.Momenta)))
+		centred[i] = floats.SubTo(make([]float64, len(centre)), space.Vector(p), centre)
+	}
+	out, err := engine.Run(func(in []*Node) []*Node {
+		return []*Node{space.Manifold.Sharp(BroadcastPrefix(in[0], len(centred)), in[1])}
+	}, space.Vector(a.Controls), centred)
+	if err != nil {
+		return nil, err
+	}
+	mean.Momenta, mean.Velocities = space.Points(centred), space.Points(out.Matrix(0))
+	return stats.TangentPCA(mean)
+}
+
+// MeanMomentum is p̄ = Σ p_i/N. It is small, not 0: the template is balanced by its smooth displacements, not by momenta.
+func (a *Atlas) MeanMomentum() [][]float64 {
+	centre := make([]float64, len(geom.Numbers(geom.Shape(a.Controls))))
+	for _, p := range a.Momenta {
+		floats.AddScaled(centre, 1/float64(len(a.Momenta)), geom.Numbers(geom.Shape(p)))
+	}
+	return geom.Like(geom.Shape(a.Controls), centre)
+}
+
+// scored is the momentum p̄ + Σ_k s_k u_k.
+func (a *Atlas) scored(modes *stats.PCA[geom.Shape], scores []float64) (geom.Vec, error) {
+	if len(scores) > len(modes.Momenta) {
+		return nil, fmt.Errorf("%d scores for %d modes", len(scores), len(modes.Momenta))
+	}
+	p := append([]float64{}, geom.Numbers(geom.Shape(a.MeanMomentum()))...)
+	for k, s := range scores {
+		floats.AddScaled(p, s, geom.Numbers(modes.Momenta[k]))
+	}
+	return p, nil
+}
+
+// At returns the template deformed by the momentum p̄ + Σ_k s_k u_k, for scores s_k of the first modes u_k of PCA.
+func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) (*mesh.Mesh, error) {
+	p, err := a.scored(modes, scores)
+	if err != nil {
+		return nil, err
+	}
+	return a.Shape(m, m.Space.Point(p))
+}
+
+// Mode returns At along mode k, counted from 0, for each number of standard deviations of its scores.
+func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ...float64) ([]*mesh.Mesh, error) {
+	if k < 0 || k >= len(modes.Modes) {
+		return nil, fmt.Errorf("mode %d of %d, counted from 0", k, len(modes.Modes))
+	}
+	var out []*mesh.Mesh
+	for _, c := range deviations {
+		scores := make([]float64, k+1)
+		scores[k] = c * math.Sqrt(modes.Variances[k])
+		shape, err := a.At(m, modes, scores...)
+		if err != nil {
+			return nil, fmt.Errorf("mode %d at %g standard deviations: %w", k, c, err)
+		}
+		out = append(out, shape)
+	}
+	return out, nil
+}
+
+// Reconstruction returns the mean of ‖At(scores of S_i along the first k modes) − S_i‖² over the subjects, for k = 0, 1, ….
+func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects []*mesh.Mesh) ([]float64, error) {
+	if len(subjects) != len(modes.Scores) {
+		return nil, fmt.Errorf("%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
+	}
+	m.Free = false
+	if err := m.check(a.Template, a.Controls, subjects); err != nil {
+		return nil, err
+	}
+	design := make([][]float64, len(subjects))
+	for i := range design {
+		design[i] = make([]float64, len(subjects))
+		design[i][i] = 1
+	}
+	f, err := newFit(m, a.Template, a.Controls, subjects, design)
+	if err != nil {
+		return nil, err
+	}
+	defer f.free()
+	var out []float64
+	for k := range len(modes.Modes) + 1 {
+		x := append([]float64{}, geom.Numbers(geom.Shape(a.Template.Vertices))...)
+		for i := range subjects {
+			p, err := a.scored(modes, modes.Scores[i][:k])
+			if err != nil {
+				return nil, err
+			}
+			x = append(x, p...)
+		}
+		e, err := f.evaluate(x)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, floats.Sum(e.mismatch)/float64(len(subjects)))
+	}
+	return out, nil
+}
+
+// Difference is where on the template two groups of subjects differ.
+type Difference struct {
+	Statistic []float64   // at every vertex, Hotelling's T² of the displacements φ_i(x) − x
+	P         []float64   // its p-value, corrected for all vertices: the share of permutations whose largest T² is as large
+	Shift     [][]float64 // the mean displacement of group true minus that of group false
+	Least     float64     // the least P: that of the hypothesis that the groups differ nowhere
+}
+
+// Compare tests at every vertex of the template whether the displacements of two groups of subjects, at least D + 2 in all and
+// two in each, have the same mean. Permutations of the groups, with the seed, give the distribution of the largest T² of all
+// vertices (Nichols and Holmes, Human Brain Mapping 15, 2001): if the groups do not differ, P is below 5 % anywhere with a
+// probability of 5 %.
+func (a *Atlas) Compare(group []bool, permutations int, seed uint64) (*Difference, error) {
+	n, d := len(group), len(a.Template.Vertices[0])
+	if n != len(a.Deformed) {
+		return nil, fmt.Errorf("compare: %d members of groups for %d subjects", n, len(a.Deformed))
+	}
+	count := 0
+	for _, g := range group {
+		if g {
+			count++
+		}
+	}
+	if count < 2 || n-count < 2 || n < d+2 {
+		return nil, fmt.Errorf("compare: groups of %d and %d, want at least 2 in each and %d in all", count, n-count, d+2)
+	}
+	if permutations < 1 {
+		return nil, fmt.Errorf("compare: %d permutations, want at least 1", permutations)
+	}
+	// The total scatter is that of all permutations: with it T² is a function of the shift alone.
+	vertices := len(a.Template.Vertices)
+	moves, inverse := make([]*mat.Dense, vertices), make([]*mat.Dense, vertices)
+	for v, x := range a.Template.Vertices {
+		moves[v] = mat.NewDense(n, d, nil)
+		for i, s := range a.Deformed {
+			moves[v].SetRow(i, floats.SubTo(make([]float64, d), s.Vertices[v], x))
+		}
+		for k := range d {
+			column := mat.Col(nil, k, moves[v])
+			floats.AddConst(-floats.Sum(column)/float64(n), column)
+			moves[v].SetCol(k, column)
+		}
+		var scatter mat.Dense
+		scatter.Mul(moves[v].T(), moves[v])
+		inverse[v] = new(mat.Dense)
+		if err := inverse[v].Inverse(&scatter); err != nil {
+			return nil, fmt.Errorf("compare: the displacements of vertex %d have no spread in some direction: %w", v, err)
+		}
+	}
+	of := func(members []bool) (squares []float64, shifts [][]float64) {
+		for v := range moves {
+			shift := make([]float64, d)
+			for i, g := range members {
+				w := 1 / float64(count)
+				if !g {
+					w = -1 / float64(n-count)
+				}
+				floats.AddScaled(shift, w, moves[v].RawRowView(i))
+			}
+			between := mat.Inner(mat.NewVecDense(d, shift), inverse[v], mat.NewVecDense(d, shift)) * float64(count) * float64(n-count) / float64(n)
+			squares = append(squares, float64(n-2)*between/math.Max(1-between, 1e-12))
+			shifts = append(shifts, shift)
+		}
+		return squares, shifts
+	}
+	out := &Difference{P: make([]float64, vertices)}
+	out.Statistic, out.Shift = of(group)
+	random := rand.New(rand.NewPCG(seed, 0))
+	members := append([]bool{}, group...)
+	for range permutations {
+		random.Shuffle(n, func(i, j int) { members[i], members[j] = members[j], members[i] })
+		squares, _ := of(members)
+		largest := floats.Max(squares)
+		for v, s := range out.Statistic {
+			if largest >= s*(1-1e-9) {
+				out.P[v]++
+			}
+		}
+	}
+	for v := range out.P {
+		out.P[v] = (1 + out.P[v]) / float64(1+permutations)
+	}
+	out.Least = floats.Min(out.P)
+	return out, nil
+}
