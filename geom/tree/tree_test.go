@@ -1,0 +1,60 @@
+package tree
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"anatomy/geom/geomtest/expect"
+)
+
+func TestNew(t *testing.T) {
+	tree, err := New([]int{-1, 0, 1, 1, 0}, []float64{0, 1, 2, 0, 4}, []string{"", "AB", "A", "B", "C"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := tree.Children(1); !slices.Equal(got, []int{2, 3}) {
+		t.Errorf("children %v", got)
+	}
+	if got := tree.Leaves(); !slices.Equal(got, []int{2, 3, 4}) {
+		t.Errorf("leaves %v", got)
+	}
+	if got := tree.Depth(); !slices.Equal(got, []int{0, 1, 2, 2, 1}) {
+		t.Errorf("depth %v", got)
+	}
+	if got := tree.Height(); !slices.Equal(got, []float64{0, 1, 3, 1, 4}) {
+		t.Errorf("height %v", got)
+	}
+	one, err := New([]int{-1}, []float64{0}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := one.Leaves(); !slices.Equal(got, []int{0}) {
+		t.Errorf("leaves of one node: %v", got)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, c := range []struct {
+		parent []int
+		length []float64
+		says   string
+	}{
+		{nil, nil, "no nodes"},
+		{[]int{-1, 0}, []float64{0}, "2 parents, 1 lengths"},
+		{[]int{0, 0}, []float64{0, 1}, "the root, is 0, not -1"},
+		{[]int{-1, -1}, []float64{0, 1}, "the parent of node 1 is -1"},
+		{[]int{-1, 2, 0}, []float64{0, 1, 1}, "the parent of node 1 is 2"},
+		{[]int{-1, 0}, []float64{0, -1}, "the edge above node 1 has length -1"},
+		{[]int{-1, 0}, []float64{0, math.Inf(1)}, "length +Inf"},
+		{[]int{-1, 0}, []float64{2, 1}, "the root has an edge of length 2"},
+	} {
+		_, err := New(c.parent, c.length, nil)
+		expect.Refused(t, err, c.says)
+	}
+	tree, err := New([]int{-1, 0}, []float64{0, math.NaN()}, []string{"", "A"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect.Refused(t, tree.CheckLengths(), `the edge above "A" has no length`)
+}
