@@ -1,0 +1,331 @@
+package guided
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distmv"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/geomtest"
+	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/linalg"
+	"anatomy/geom/manifold"
+	"anatomy/geom/ode"
+	"anatomy/geom/stochastic"
+	"anatomy/geom/tree"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+func TestMain(m *testing.M) { geomtest.Main(m) }
+
+// four leaves, one of which hangs at the root.
+//
+//	0 ─┬ 1 ─┬ 3
+//	   │    └ 4 ─┬ 5
+//	   └ 2       └ 6
+var tree4 = expect.Must(tree.New([]int{-1, 0, 0, 1, 1, 4, 4}, []float64{0, 0.7, 1.3, 0.5, 0.4, 0.6, 0.8}, nil))
+
+var bridge = expect.Must(tree.New([]int{-1, 0}, []float64{0, 0.8}, nil))
+
+// linear is dx = (m − J x) dt + S dW in R², as it is written for any process.
+var linear = stochastic.EquationOf(func(_ geom.Local, p []*Node) ode.Equation {
+	return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
+		drift := Sub(BroadcastPrefix(p[0], y[0].Shape().Dim(0)), linalg.MatMul(y[0], linalg.T(p[1])))
+		return ode.State{Add(Mul(dt, drift), linalg.MatMul(dw, linalg.T(p[2])))}
+	}
+})
+
+var (
+	plane   = geom.On(manifold.Euclidean(2))
+	mixing  = [][]float64{{0.9, 0}, {0.4, 0.6}}
+	pulling = [][]float64{{1.1, -0.3}, {0.5, 0.7}}
+)
+
+func straight(drift bool) stochastic.Process[geom.Vec] {
+	p := stochastic.Process[geom.Vec]{Space: plane, Name: "linear", Scheme: ode.EulerMaruyama, Noise: 2, Start: []float64{0.3, -0.2},
+		Params: []any{[]float64{0, 0}, [][]float64{{0, 0}, {0, 0}}, mixing}, Dynamics: linear}
+	if drift {
+		p.Params = []any{[]float64{0.5, -1}, pulling, mixing}
+	}
+	return p
+}
+
+// walk is the covariance and mean of all states of a linear process with the steps of Euler and Maruyama, node by node and
+// coordinate by coordinate. Row i·d of the covariance is node i.
+func walk(t *tree.Tree, steps int, start, m []float64, j, s [][]float64, root float64) (mean []float64, cov *mat.Dense) {
+	d, n := len(start), len(t.Parent)
+	mean, cov = make([]float64, n*d), mat.NewDense(n*d, n*d, nil)
+	copy(mean, start)
+	for a := range d {
+		cov.Set(a, a, root*root)
+	}
+	sigma := mat.NewDense(d, d, floatsOf(s))
+	for i := 1; i < n; i++ {
+		h := t.Length[i] / float64(steps)
+		phi := mat.NewDense(d, d, nil)
+		for a := range d {
+			for b := range d {
+				phi.Set(a, b, -h*j[a][b])
+			}
+			phi.Set(a, a, phi.At(a, a)+1)
+		}
+		p := t.Parent[i]
+		power, x := mat.NewDense(d, d, nil), mat.NewVecDense(d, append([]float64{}, mean[p*d:(p+1)*d]...))
+		v := mat.DenseCopyOf(cov.Slice(p*d, (p+1)*d, p*d, (p+1)*d))
+		for a := range d {
+			power.Set(a, a, 1)
+		}
+		for range steps {
+			var next mat.VecDense
+			next.MulVec(phi, x)
+			next.AddScaledVec(&next, h, mat.NewVecDense(d, m))
+			x = &next
+			var turned, all, q mat.Dense
+			turned.Mul(phi, v)
+			all.Mul(&turned, phi.T())
+			q.Mul(sigma, sigma.T())
+			q.Scale(h, &q)
+			all.Add(&all, &q)
+			v = &all
+			var longer mat.Dense
+			longer.Mul(phi, power)
+			power = &longer
+		}
+		copy(mean[i*d:], x.RawVector().Data)
+		for k := range i {
+			var c mat.Dense
+			c.Mul(power, cov.Slice(p*d, (p+1)*d, k*d, (k+1)*d))
+			cov.Slice(i*d, (i+1)*d, k*d, (k+1)*d).(*mat.Dense).Copy(&c)
+			cov.Slice(k*d, (k+1)*d, i*d, (i+1)*d).(*mat.Dense).Copy(c.T())
+		}
+		cov.Slice(i*d, (i+1)*d, i*d, (i+1)*d).(*mat.Dense).Copy(v)
+	}
+	return mean, cov
+}
+
+func floatsOf(rows [][]float64) (flat []float64) {
+	for _, r := range rows {
+		flat = append(flat, r...)
+	}
+	return flat
+}
+
+// given is what is known of the states after some coordinates of leaves are seen: the log density of these, and all means and variances.
+func given(mean []float64, cov *mat.Dense, at []int, seen []float64, noise float64) (log float64, after, variance []float64) {
+	k := len(at)
+	sub, m := mat.NewSymDense(k, nil), make([]float64, k)
+	cross := mat.NewDense(len(mean), k, nil)
+	for a, i := range at {
+		m[a] = mean[i]
+		for b := a; b < k; b++ {
+			sub.SetSym(a, b, cov.At(i, at[b]))
+		}
+		sub.SetSym(a, a, sub.At(a, a)+noise*noise)
+		for i2 := range mean {
+			cross.Set(i2, a, cov.At(i2, i))
+		}
+	}
+	normal, ok := distmv.NewNormal(m, sub, nil)
+	if !ok {
+		panic("not positive")
+	}
+	var chol mat.Cholesky
+	chol.Factorize(sub)
+	d := mat.NewVecDense(k, nil)
+	for a := range at {
+		d.SetVec(a, seen[a]-m[a])
+	}
+	var w mat.VecDense
+	if err := chol.SolveVecTo(&w, d); err != nil {
+		panic(err)
+	}
+	var shift mat.VecDense
+	shift.MulVec(cross, &w)
+	var gain mat.Dense
+	if err := chol.SolveTo(&gain, cross.T()); err != nil {
+		panic(err)
+	}
+	for i := range mean {
+		after = append(after, mean[i]+shift.AtVec(i))
+		variance = append(variance, cov.At(i, i)-mat.Dot(cross.RowView(i), gain.ColView(i)))
+	}
+	return normal.LogProb(seen), after, variance
+}
+
+// prepared is a sampler with its guides.
+func prepared[P geom.Point](t *testing.T, p stochastic.Process[P], tr *tree.Tree, seen Observations[P], o Options) *sampler[P] {
+	t.Helper()
+	s, err := newSampler(p, tr, []Observations[P]{seen}, o)
+	if err == nil {
+		err = s.begin()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func leavesOf(tr *tree.Tree, rng *rand.Rand) (v [][]float64) {
+	for range tr.Leaves() {
+		v = append(v, []float64{rng.NormFloat64(), rng.NormFloat64()})
+	}
+	return v
+}
+
+// Of a linear process the auxiliary one is the process itself: all weights are the likelihood, which is that of the joint normal
+// distribution, and without noise the paths go to the means that a Kalman smoother has.
+func TestLinear(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 0))
+	for _, c := range []struct {
+		name        string
+		tree        *tree.Tree
+		drift       bool
+		root, noise float64
+		missing     bool
+	}{
+		{"Brownian tree", tree4, false, 0, 0.3, false},
+		{"Brownian tree, root unknown, coordinates missing", tree4, false, 1.4, 0.3, true},
+		{"Ornstein-Uhlenbeck tree, root unknown", tree4, true, 0.8, 0.2, false},
+		{"Ornstein-Uhlenbeck bridge", bridge, true, 0, 0.1, false},
+		{"Ornstein-Uhlenbeck bridge, seen exactly", bridge, true, 0, 1e-7, false},
+	} {
+		p := straight(c.drift)
+		seen := Observations[geom.Vec]{Leaves: leavesOf(c.tree, rng), Noise: c.noise}
+		var at []int
+		var values []float64
+		for l, i := range c.tree.Leaves() {
+			marks := []bool{c.missing && l == 1, c.missing && l < 3}
+			seen.Missing = append(seen.Missing, marks)
+			for a := range 2 {
+				if !marks[a] {
+					at, values = append(at, 2*i+a), append(values, seen.Leaves[l][a])
+				}
+			}
+		}
+		const steps = 6
+		m, j := make([]float64, 2), [][]float64{{0, 0}, {0, 0}}
+		if c.drift {
+			m, j = []float64{0.5, -1}, pulling
+		}
+		mean, cov := walk(c.tree, steps, p.Start, m, j, mixing, c.root)
+		log, after, _ := given(mean, cov, at, values, c.noise)
+		s := prepared(t, p, c.tree, seen, Options{Steps: steps, Root: c.root, Chains: 3, Seed: 2})
+		s.shake()
+		weights, _ := s.weigh()
+		for _, w := range weights {
+			expect.Rel(t, c.name+": weight", w, log, 1e-10)
+		}
+		if c.noise < 1e-3 {
+			continue // errors of inverse variances, see the bridge above
+		}
+		s.still()
+		_, nodes := s.weigh()
+		order := append([]int{0}, s.order...)
+		for v, i := range order {
+			expect.Abs(t, c.name+": smoothed", nodes[0][2*v:2*v+2], after[2*i:2*i+2], 1e-10)
+		}
+	}
+}
+
+// shake draws the noise of all chains.
+func (s *sampler[P]) shake() {
+	s.w, s.xi = s.normal(1, s.w.Shape().Dimensions...), s.normal(1, s.xi.Shape().Dimensions...)
+}
+
+// weigh returns the logarithms of the weights of the chains as they are, and the states of the nodes, [C][V·n·D].
+func (s *sampler[P]) weigh() ([]float64, [][]float64) {
+	args := []any{s.w, s.y}
+	if s.options.Root > 0 {
+		args = append(args, s.xi)
+	}
+	out, err := s.process.Space.Call(s.key("weigh"), func(in []*Node) []*Node {
+		var xi *Node
+		w, y := in[0], in[1]
+		if in = in[2:]; s.options.Root > 0 {
+			xi, in = in[0], in[1:]
+		}
+		sweep, unknowns := s.parse(in)
+		theta, _, _ := unknowns(y)
+		log, nodes, _ := sweep.run(w, xi, theta, false)
+		return []*Node{log, nodes}
+	}, append(args, s.fixed...)...)
+	if err != nil {
+		panic(err)
+	}
+	log := out.Vector(0)
+	for c := range log {
+		g := c / (s.total / s.groups)
+		log[c] += s.guides[g].root.c + s.guides[g].constant
+		if s.noiseAt >= 0 {
+			for l := range s.leaves {
+				log[c] -= observation(s.values[g][l], s.seen[g][l], s.noiseGuess(g)).c
+			}
+		}
+	}
+	return log, engine.Unflatten(out.Flat(1), len(out.Flat(1))/s.total)
+}
+
+// still takes the noise away.
+func (s *sampler[P]) still() {
+	s.w = tensors.FromShape(s.w.Shape())
+	s.xi = tensors.FromShape(s.xi.Shape())
+}
+
+// Weights of a non-linear process have the likelihood for their mean, whatever the guide: here it is that of the posterior mean of the
+// noise, one that knows nothing, where paths are those of the process and weights the densities of the errors, and one
+// of a wrong noise.
+func TestTwoGuides(t *testing.T) {
+	s3 := landmarks.New(3, 2, kernels.Gaussian(1))
+	q := geom.Shape{{0, 0}, {0.8, 0}, {0.3, 0.6}}
+	p := expect.Must(s3.Kunita(q, 0.7, 0.2))
+	two := expect.Must(tree.New([]int{-1, 0, 0}, []float64{0, 1, 0.5}, nil))
+	seen := Observations[geom.Shape]{Leaves: []geom.Shape{{{0.3, 0.2}, {1.3, 0.1}, {0.5, 1}}, {{0.1, -0.1}, {0.7, 0.2}, {0.3, 0.5}}}, Noise: 0.4}
+	unknown := []Unknown{Noise(LogNormal(0.4, 0.1))}
+	var logs, errors []float64
+	for k, chains := range []int{4000, 40000, 20000} {
+		s := prepared(t, p, two, seen, Options{Steps: 3, Chains: chains, Seed: uint64(3 + k), Unknown: unknown})
+		for c := range s.y {
+			s.y[c][0] = 0
+		}
+		switch k {
+		case 1:
+			if err := s.guide(nil); err != nil {
+				t.Fatal(err)
+			}
+		case 2:
+			s.mean[0][0] = math.Log(0.6)
+			a := &auxiliary{}
+			if err := s.look(a); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.guide(a); err != nil {
+				t.Fatal(err)
+			}
+			for c := range s.y {
+				s.y[c][0] = math.Log(0.4/0.6) / s.scale[0][0][0]
+			}
+		}
+		s.shake()
+		w, _ := s.weigh()
+		total := floats.LogSumExp(w)
+		for c := range w {
+			w[c] = math.Exp(w[c]-total) * float64(len(w))
+		}
+		_, deviation := stat.MeanStdDev(w, nil)
+		logs = append(logs, total-math.Log(float64(len(w))))
+		errors = append(errors, stat.StdErr(deviation, float64(len(w))))
+	}
+	t.Log(logs, errors)
+	for k := 1; k < 3; k++ {
+		expect.Estimate(t, "log likelihood by another guide", logs[k], math.Hypot(errors[0], errors[k]), logs[0])
+	}
+}
