@@ -36,18 +36,19 @@ type kunita struct{ n, d int }
 
 func (k kunita) Equation(at geom.Local, params []*Node) ode.Equation {
 	return func(_ *Node, y ode.State, _, dw *Node) ode.State {
-		_, sigma := k.Separate(at, y, params)
+		_, a := k.Separate(at, y, params)
+		sigma := linalg.Cholesky(a)
 		paths := y[0].Shape().Dim(0)
 		return ode.State{Reshape(linalg.MatMul(sigma, Reshape(dw, paths, k.n, k.d)), paths, k.n*k.d)}
 	}
 }
 
 // Separate is that of guided.Separable.
-func (k kunita) Separate(at geom.Local, y ode.State, params []*Node) (b, sigma *Node) {
+func (k kunita) Separate(at geom.Local, y ode.State, params []*Node) (b, a *Node) {
 	gram := at.Manifold.(Manifold).Gram(Div(y[0], params[0]))
 	amplitude := params[1]
 	if amplitude.Rank() > 0 {
 		amplitude = ExpandAxes(amplitude, -1)
 	}
-	return nil, linalg.Cholesky(Mul(amplitude, gram))
+	return nil, Mul(amplitude, gram)
 }

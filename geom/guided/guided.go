@@ -418,7 +418,7 @@ func (s *sampler[P]) learn(draws [][][]float64) {
 	}
 }
 
-// stepSize is adapted to an acceptance of 0.8 by dual averaging (M. Hoffman and A. Gelman, The No-U-Turn sampler, 2014).
+// stepSize is adapted to an acceptance of 0.7 by dual averaging (M. Hoffman and A. Gelman, The No-U-Turn sampler, 2014).
 type stepSize struct {
 	log, average, sum, centre float64
 	n                         int
@@ -429,7 +429,7 @@ func newStepSize(x float64) *stepSize {
 }
 
 func (s *stepSize) adapt(accepted float64) {
-	const target, gamma, t0, kappa = 0.8, 0.05, 10, 0.75
+	const target, gamma, t0, kappa = 0.7, 0.05, 10, 0.75
 	s.n++
 	m := float64(s.n)
 	s.sum += (target - accepted - s.sum) / (m + t0)

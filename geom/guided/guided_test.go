@@ -11,11 +11,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distmv"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/guided/native"
 	"anatomy/geom/linalg"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
@@ -327,5 +329,104 @@ func TestTwoGuides(t *testing.T) {
 	t.Log(logs, errors)
 	for k := 1; k < 3; k++ {
 		expect.Estimate(t, "log likelihood by another guide", logs[k], math.Hypot(errors[0], errors[k]), logs[0])
+	}
+}
+
+// The posterior of the rate, and of the states of nodes, of a linear process is known by quadrature: what is sampled is distributed so.
+func TestPosterior(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 0))
+	p := straight(false)
+	prior := LogNormal(1.5, 0.8)
+	const noise, root, steps = 0.3, 0.7, 4
+	seen := Observations[geom.Vec]{Leaves: leavesOf(tree4, rng), Noise: noise}
+	var at []int
+	for _, i := range tree4.Leaves() {
+		at = append(at, 2*i, 2*i+1)
+	}
+	flat := floatsOf(seen.Leaves)
+	const cells = 400
+	logs, rates, states, spreads := make([]float64, cells), make([]float64, cells), make([]float64, cells), make([]float64, cells)
+	for c := range logs {
+		u := math.Log(1.5) + 0.8*8*((float64(c)+0.5)/cells-0.5)
+		rates[c] = math.Exp(u)
+		faster := &tree.Tree{Parent: tree4.Parent, Name: tree4.Name}
+		for _, l := range tree4.Length {
+			faster.Length = append(faster.Length, l*rates[c])
+		}
+		mean, cov := walk(faster, steps, p.Start, make([]float64, 2), [][]float64{{0, 0}, {0, 0}}, mixing, root)
+		log, after, variance := given(mean, cov, at, flat, noise)
+		logs[c] = log - 0.5*math.Pow((u-math.Log(1.5))/0.8, 2)
+		states[c], spreads[c] = after[2*4], math.Sqrt(variance[2*4])
+	}
+	total := floats.LogSumExp(logs)
+	mixture := func(f func(c int) float64) (sum float64) {
+		for c := range logs {
+			sum += math.Exp(logs[c]-total) * f(c)
+		}
+		return sum
+	}
+	post, err := Sample(p, tree4, seen, Options{Unknown: []Unknown{Rate(prior)}, Root: root, Steps: steps, Chains: 20, Warmup: 60, Draws: 150, Seed: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rate := post.Unknown[0]
+	t.Log(rate, post.Acceptance, post.StepSize, post.Status)
+	if post.Status != geom.Converged {
+		t.Errorf("status %v", post.Status)
+	}
+	var thinned, state []float64
+	for c, draws := range rate.Draws {
+		for i := 0; i < len(draws); i += 6 {
+			thinned, state = append(thinned, draws[i]), append(state, post.Nodes[4][c][i][0])
+		}
+	}
+	expect.Distribution(t, "rate", thinned, func(x float64) float64 {
+		return mixture(func(c int) float64 {
+			if rates[c] <= x {
+				return 1
+			}
+			return 0
+		})
+	})
+	expect.Distribution(t, "state of a node", state, func(x float64) float64 {
+		return mixture(func(c int) float64 { return distuv.Normal{Mu: states[c], Sigma: spreads[c]}.CDF(x) })
+	})
+}
+
+// A step in C is that of the graph, and so are its derivatives.
+func TestNative(t *testing.T) {
+	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Step) {
+		t.Skip("no C functions")
+	}
+	const chains, groups, edges, n, d = 4, 2, 3, 5, 2
+	rng := rand.New(rand.NewPCG(3, 1))
+	normal := func(dims ...int) *tensors.Tensor {
+		size := 1
+		for _, k := range dims {
+			size *= k
+		}
+		x := make([]float64, size)
+		for i := range x {
+			x[i] = rng.NormFloat64()
+		}
+		return tensors.FromFlatDataAndDimensions(x, dims...)
+	}
+	const all = chains * edges
+	in := []any{normal(all, n, n), normal(all, n, d), normal(all, n, d), normal(groups, edges, n, n), normal(groups, edges, n, d),
+		normal(groups, edges, n, n), normal(groups, edges, n, d), normal(all, n, d), normal(all)}
+	run := func(step func(from, x, a, xi *Node, m told, chains int) (next, log *Node)) engine.Values {
+		return expect.Must(engine.Run(func(in []*Node) []*Node {
+			root, x, xi := Identity(in[0]), Identity(in[1]), Identity(in[2])
+			a := linalg.MatMul(root, linalg.T(root))
+			next, log := step(x, x, a, xi, told{in[3], in[4], in[5], in[6]}, chains)
+			total := Add(ReduceAllSum(Mul(next, in[7])), ReduceAllSum(Mul(log, in[8])))
+			return append([]*Node{next, log}, Gradient(total, root, x, xi)...)
+		}, in...))
+	}
+	got, want := run(stepFrom), run(func(from, x, a, xi *Node, m told, chains int) (next, log *Node) {
+		return step(from, x, a, linalg.MatMul(linalg.Cholesky(a), xi), m, chains)
+	})
+	for i, what := range []string{"state", "logarithm", "derivative by the root of A", "by x", "by ξ"} {
+		expect.Rel(t, what, got.Flat(i), want.Flat(i), 1e-10)
 	}
 }

@@ -13,11 +13,11 @@ import (
 )
 
 // Separable is an optional interface of stochastic.Dynamics in R^(n·D) whose noise is the same along all D axes: in Itô's calculus
-// dx = b dt + (σ ⊗ I_D) dW. Matrices are then n × n in place of nD × nD.
+// dx = b dt + (σ ⊗ I_D) dW. Matrices are then n × n in place of nD × nD; σ is the Cholesky factor of a = σσᵀ.
 type Separable interface {
-	// Separate returns b, [N, n·D], nil for none, and σ, [N, n, n], at states y of N paths in the coordinates of at. The
+	// Separate returns b, [N, n·D], nil for none, and a, [N, n, n], at states y of N paths in the coordinates of at. The
 	// params are scalars or [N, 1].
-	Separate(at geom.Local, y ode.State, params []*Node) (b, sigma *Node)
+	Separate(at geom.Local, y ode.State, params []*Node) (b, a *Node)
 }
 
 // model is a process as the sweeps see it: states x, [N, n, D], with noise [N, k, D].
@@ -74,15 +74,15 @@ func (m model) flatten(y ode.State) *Node {
 	return Reshape(Concatenate(out, 1), rows, m.n, m.d)
 }
 
-// at returns b, [N, n, D], nil for none, and σ, [N, n, k], in Itô's calculus, at states x. The params that vary are [N, 1].
-func (m model) at(x *Node, params []*Node, varies []bool) (b, sigma *Node) {
+// at returns b, [N, n, D], nil for none, and σ, [N, n, k], or a = σσᵀ if σ is its Cholesky factor, in Itô's calculus, at states x. The params that vary are [N, 1].
+func (m model) at(x *Node, params []*Node, varies []bool) (b, sigma, a *Node) {
 	local := geom.At(m.manifold, m.state(x)[0])
 	if s, ok := m.dynamics.(Separable); ok && !m.flat {
-		b, sigma = s.Separate(local, m.state(x), params)
+		b, a = s.Separate(local, m.state(x), params)
 		if b != nil {
 			b = Reshape(b, x.Shape().Dimensions...)
 		}
-		return b, sigma
+		return b, nil, a
 	}
 	equation := func(params []*Node) ode.Equation { return m.dynamics.Equation(local, params) }
 	ito := func(params []*Node) ode.Equation {
@@ -107,7 +107,7 @@ func (m model) at(x *Node, params []*Node, varies []bool) (b, sigma *Node) {
 	xs := Reshape(repeat(Reshape(x, rows, m.n*m.d)), rows*m.noise, m.n, m.d)
 	units := Reshape(BroadcastToDims(ExpandAxes(linalg.Eye(g, dtype, m.noise), 0), rows, m.noise, m.noise), rows*m.noise, m.noise)
 	columns := m.flatten(equation(many)(zero, m.state(xs), zero, units))
-	return b, Transpose(Reshape(columns, rows, m.noise, m.n), 1, 2)
+	return b, Transpose(Reshape(columns, rows, m.noise, m.n), 1, 2), nil
 }
 
 // vectors are the numbers of a process's start with its parts, [n][D].

@@ -262,14 +262,17 @@ func (s *sampler[P]) visit(in []*Node) []*Node {
 		}
 		_, sums := autodiff.Scan(s.options.Steps, func(_ *Node, _, in []*Node) ([]*Node, []*Node) {
 			x := in[0]
-			b, sigma := s.at(x, params, theta.varies)
-			out := []*Node{mean(Mul(rate, linalg.MatMul(sigma, linalg.T(sigma)))), mean(x)}
+			b, sigma, a := s.at(x, params, theta.varies)
+			if a == nil {
+				a = linalg.MatMul(sigma, linalg.T(sigma))
+			}
+			out := []*Node{mean(Mul(rate, a)), mean(x)}
 			if b != nil {
 				out = append(out, mean(Mul(rate, b)))
 				if s.flat {
 					drift := func(x *Node) *Node {
 						rows := x.Shape().Size() / s.n
-						b, _ := s.at(Reshape(x, rows, s.n, 1), theta.along(e, rows/(c*e)), theta.varies)
+						b, _, _ := s.at(Reshape(x, rows, s.n, 1), theta.along(e, rows/(c*e)), theta.varies)
 						return Reshape(b, x.Shape().Dimensions...)
 					}
 					out = append(out, mean(Mul(rate, autodiff.Jacobian(drift, Squeeze(x, -1)))))

@@ -4,9 +4,13 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
+	"anatomy/geom/guided/native"
 	"anatomy/geom/linalg"
 )
 
@@ -76,31 +80,47 @@ func miss(b, f, x *Node) *Node { return Sub(f, linalg.MatMul(b, x)) }
 // squares is Σ over the last two axes.
 func squares(x *Node) *Node { return ReduceSum(Square(x), -2, -1) }
 
-// step draws x' from N(x + hb, hσσᵀ) times the message (B, f) of x', with normal numbers ξ, and returns it with the logarithm of
-// the mean of the message over N(x + hb, hσσᵀ), less its constant:
+// told are messages about states before and after a step, [G, E, n, n] and [G, E, n, D].
+type told struct{ b0, f0, b, f *Node }
+
+// step draws x' from N(x, A), A = σσᵀ, times the message (B, f) of x', for η with the distribution N(0, A), and returns it with the logarithm of
+// the mean of the message over N(x, A) less the message (B₀, f₀) of the state x₀ before the step, both without their constants.
+// States are [C·E, n, D].
 //
-//	u = f − B(x + hb),  G = √h Bσ,  N = 1 + GᵀG = QQᵀ,  w = N⁻¹Gᵀu,
-//	x' = x + hb + √h σ (w + Q⁻ᵀξ),  log = −½‖u − Gw‖² − ½‖w‖² − (D/2) log det N.
+//	u = f − Bx,  S = 1 + BABᵀ = PPᵀ,
+//	x' = x + η + ABᵀ(S⁻¹u − P⁻ᵀ(P + 1)⁻¹Bη),  log = −½ uᵀS⁻¹u − (D/2) log det S + ½‖f₀ − B₀x₀‖².
 //
 // So chains of steps of Euler and Maruyama are weighted exactly, however long the steps are. For h → 0 the drift is the guided one,
-// b + σσᵀBᵀu, and the weights become those of M. Schauer, F. van der Meulen and H. van Zanten (2017). As w minimises what it is put
-// in, errors without bound, ‖u‖ → ∞, cost no digits.
-func step(x, b, sigma, h, bNext, fNext, xi *Node) (next, log *Node) {
-	if b != nil {
-		x = Add(x, Mul(h, b))
+// b + σσᵀBᵀu, and the weights become those of M. Schauer, F. van der Meulen and H. van Zanten (2017). Nothing is subtracted that is
+// large where errors are small, so that states may be seen exactly. (The root of x's variance is that of A. Andrews, A square
+// root formulation of the Kalman covariance equations, 1968.)
+func step(from, x, a, eta *Node, m told, chains int) (next, log *Node) {
+	wide := func(y *Node) *Node { return merge(perChain(y, chains)) }
+	b := wide(m.b)
+	ba := linalg.MatMul(b, a)
+	s := linalg.MatMul(ba, linalg.T(b))
+	s = Add(MulScalar(Add(s, linalg.T(s)), 0.5), linalg.EyeLike(s))
+	p := linalg.Factor(s)
+	y := p.SolveL(miss(b, wide(m.f), x), false)
+	q := linalg.SolveTriangular(Add(p.L, linalg.EyeLike(p.L)), linalg.MatMul(b, eta), true, false)
+	next = Add(Add(x, eta), linalg.MatMul(linalg.T(ba), p.SolveL(Sub(y, q), true)))
+	log = MulScalar(Sub(squares(miss(wide(m.b0), wide(m.f0), from)), squares(y)), 0.5)
+	return next, Sub(log, MulScalar(p.LogDet(), 0.5*float64(x.Shape().Dim(-1))))
+}
+
+// stepFrom is step with η = Lξ, A = LLᵀ: in C where that is possible and there is no drift.
+func stepFrom(from, x, a, xi *Node, m told, chains int) (next, log *Node) {
+	if from != x || !engine.HasNative(native.Step) || x.DType() != dtypes.Float64 {
+		return step(from, x, a, linalg.MatMul(linalg.Cholesky(a), xi), m, chains)
 	}
-	u := miss(bNext, fNext, x)
-	scaled := Mul(Sqrt(h), sigma)
-	g := linalg.MatMul(bNext, scaled)
-	gt := linalg.T(g)
-	gg := linalg.MatMul(gt, g)
-	n := linalg.Factor(Add(gg, linalg.EyeLike(gg)))
-	d := x.Shape().Dim(-1)
-	turned := n.SolveL(Concatenate([]*Node{n.SolveL(linalg.MatMul(gt, u), false), xi}, -1), true)
-	w, noise := SliceAxis(turned, -1, AxisRange(0, d)), SliceAxis(turned, -1, AxisRange(d))
-	next = Add(x, linalg.MatMul(scaled, Add(w, noise)))
-	log = MulScalar(Add(squares(Sub(u, linalg.MatMul(g, w))), squares(w)), -0.5)
-	return next, Sub(log, MulScalar(n.LogDet(), 0.5*float64(d)))
+	edges, n, d := m.b.Shape().Dim(1), x.Shape().Dim(1), x.Shape().Dim(2)
+	split := func(y *Node) *Node { return Reshape(y, append([]int{chains, edges}, y.Shape().Dimensions[1:]...)...) }
+	all := shapes.Make(x.DType(), chains, edges, n, d)
+	in := []*Node{split(a), split(x), m.b0, m.f0, m.b, m.f, split(xi)}
+	out := autodiff.CustomVJP([]*Node{in[0], in[1], in[6]}, engine.Native(native.Step, in, all, shapes.Make(x.DType(), chains, edges)), func(ct []*Node) []*Node {
+		return engine.Native(native.Step, append(slices.Clone(in), ct...), shapes.Make(x.DType(), chains, edges, n, n), all, all)
+	})
+	return merge(out[0]), Reshape(out[1], chains*edges)
 }
 
 // run takes the noise of the edges, [n, C, E, k·D], and of the root, [C, n·D], nil where it is known, to the logarithm of the weight
@@ -109,13 +129,13 @@ func step(x, b, sigma, h, bNext, fNext, xi *Node) (next, log *Node) {
 func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, paths []*Node) {
 	c := w.Shape().Dim(1)
 	x := perChain(s.start, c)
-	rootB, rootF := perChain(s.root.b, c), perChain(s.root.f, c)
 	if s.free == nil {
-		log = MulScalar(squares(miss(rootB, rootF, x)), -0.5)
+		log = MulScalar(squares(miss(perChain(s.root.b, c), perChain(s.root.f, c), x)), -0.5)
 	} else {
-		one := ScalarOne(x.Graph(), x.DType())
-		sigma := Mul(s.free, linalg.EyeLike(rootB))
-		x, log = step(x, nil, sigma, one, rootB, rootF, Reshape(xi, c, s.n, s.d))
+		b, f := ExpandAxes(s.root.b, 1), ExpandAxes(s.root.f, 1)
+		eta := Mul(s.free, Reshape(xi, c, s.n, s.d))
+		a := Mul(Square(s.free), linalg.EyeLike(perChain(s.root.b, c)))
+		x, log = step(x, x, a, eta, told{ZerosLike(b), ZerosLike(f), b, f}, c)
 	}
 	above := ExpandAxes(x, 1)
 	all := []*Node{above}
@@ -135,18 +155,24 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 		after := func(x *Node) *Node { return SliceAxis(x, 0, AxisRange(1, s.steps+1)) }
 		final, visited := autodiff.Scan(s.steps, func(_ *Node, y, in []*Node) ([]*Node, []*Node) {
 			x := y[0]
-			var told [4]*Node
-			for j := range told {
-				told[j] = merge(perChain(in[1+j], c))
+			m := told{in[1], in[2], in[3], in[4]}
+			drift, sigma, a := s.at(x, params, theta.varies)
+			mean := x
+			if drift != nil {
+				mean = Add(x, Mul(h, drift))
 			}
-			drift, sigma := s.at(x, params, theta.varies)
-			now := squares(miss(told[0], told[1], x))
-			next, log := step(x, drift, sigma, h, told[2], told[3], in[0])
+			var next, log *Node
+			if sigma == nil {
+				next, log = stepFrom(x, mean, Mul(h, a), in[0], m, c)
+			} else {
+				scaled := Mul(Sqrt(h), sigma)
+				next, log = step(x, mean, linalg.MatMul(scaled, linalg.T(scaled)), linalg.MatMul(scaled, in[0]), m, c)
+			}
 			var out []*Node
 			if watch {
 				out = []*Node{x}
 			}
-			return []*Node{next, Add(y[1], Add(log, MulScalar(now, 0.5)))}, out
+			return []*Node{next, Add(y[1], log)}, out
 		}, []*Node{begin, ReduceSum(ZerosLike(begin), -2, -1)}, []*Node{noise, before(b), before(f), after(b), after(f)})
 		paths = append(paths, visited...)
 		log = Add(log, ReduceSum(Reshape(final[1], c, e), -1))

@@ -23,6 +23,7 @@ var sections = []section{
 	{"sizes", "Sizes of the hypothesis tests", sizes},
 	{"coverage", "Coverage of intervals, and recovery", coverage},
 	{"logarithms", "Logarithms", logarithms},
+	{"trees", "Posteriors on trees", trees},
 }
 
 type section struct {
@@ -34,7 +35,7 @@ type section struct {
 type bench struct {
 	out                       io.Writer
 	simulations, permutations int
-	seeds, pairs              int
+	seeds, pairs, trees       int
 	seed                      uint64
 	python                    string
 }
@@ -45,9 +46,10 @@ func main() {
 	flag.IntVar(&b.permutations, "permutations", 199, "permutations of every test")
 	flag.IntVar(&b.seeds, "seeds", 200, "likelihoods a line, each of 100 bridges")
 	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold")
+	flag.IntVar(&b.trees, "trees", 200, "simulated trees, a multiple of 4")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats")
-	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, logarithms")
+	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, logarithms, trees")
 	flag.Parse()
 	wanted, err := regexp.Compile(*only)
 	if err == nil {
