@@ -348,15 +348,15 @@ const most, few = 40, 8
 
 func (s *sampler[P]) move(steps []*stepSize, limit int) (moved, error) {
 	eps, logU := make([]float64, s.total), make([]float64, s.total)
-	longest := 0.0
+	widest := 0.0
 	for _, step := range steps {
-		longest = math.Max(longest, step.value())
+		widest = math.Max(widest, step.value())
 	}
 	jitter := 0.9 + 0.2*s.rng.Float64()
 	for c := range eps {
 		eps[c], logU[c] = steps[c].value()*jitter, math.Log(s.rng.Float64())
 	}
-	turns := min(limit, max(1, int(math.Round(math.Pi/2*(0.5+s.rng.Float64())/longest))))
+	turns := min(limit, max(1, int(math.Round(math.Pi/2*(0.5+s.rng.Float64())/widest))))
 	p := s.columns()
 	args := []any{s.w, s.y}
 	momenta := []any{s.normal(1, s.w.Shape().Dimensions...), s.normal(1, s.total, p)}
@@ -418,7 +418,10 @@ func (s *sampler[P]) learn(draws [][][]float64) {
 	}
 }
 
-// stepSize is adapted to an acceptance of 0.7 by dual averaging (M. Hoffman and A. Gelman, The No-U-Turn sampler, 2014).
+// longest is the largest step: a quarter of a turn then has at least three.
+const longest = 0.5
+
+// stepSize is adapted to an acceptance of 0.8 by dual averaging (M. Hoffman and A. Gelman, The No-U-Turn sampler, 2014).
 type stepSize struct {
 	log, average, sum, centre float64
 	n                         int
@@ -429,11 +432,11 @@ func newStepSize(x float64) *stepSize {
 }
 
 func (s *stepSize) adapt(accepted float64) {
-	const target, gamma, t0, kappa = 0.7, 0.05, 10, 0.75
+	const target, gamma, t0, kappa = 0.8, 0.05, 10, 0.75
 	s.n++
 	m := float64(s.n)
 	s.sum += (target - accepted - s.sum) / (m + t0)
-	s.log = math.Min(s.centre-math.Sqrt(m)/gamma*s.sum, math.Log(math.Pi/3))
+	s.log = math.Min(s.centre-math.Sqrt(m)/gamma*s.sum, math.Log(longest))
 	eta := math.Pow(m, -kappa)
 	s.average += eta * (s.log - s.average)
 }

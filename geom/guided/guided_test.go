@@ -1,6 +1,7 @@
 package guided
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -365,7 +366,7 @@ func TestPosterior(t *testing.T) {
 		}
 		return sum
 	}
-	post, err := Sample(p, tree4, seen, Options{Unknown: []Unknown{Rate(prior)}, Root: root, Steps: steps, Chains: 20, Warmup: 60, Draws: 150, Seed: 4})
+	post, err := Sample(p, tree4, seen, Options{Unknown: []Unknown{Rate(prior)}, Root: root, Steps: steps, Chains: 4, Warmup: 100, Draws: 800, Seed: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +377,7 @@ func TestPosterior(t *testing.T) {
 	}
 	var thinned, state []float64
 	for c, draws := range rate.Draws {
-		for i := 0; i < len(draws); i += 6 {
+		for i := 0; i < len(draws); i += 12 {
 			thinned, state = append(thinned, draws[i]), append(state, post.Nodes[4][c][i][0])
 		}
 	}
@@ -418,6 +419,7 @@ func TestNative(t *testing.T) {
 		return expect.Must(engine.Run(func(in []*Node) []*Node {
 			root, x, xi := Identity(in[0]), Identity(in[1]), Identity(in[2])
 			a := linalg.MatMul(root, linalg.T(root))
+			a = Add(a, linalg.EyeLike(a))
 			next, log := step(x, x, a, xi, told{in[3], in[4], in[5], in[6]}, chains)
 			total := Add(ReduceAllSum(Mul(next, in[7])), ReduceAllSum(Mul(log, in[8])))
 			return append([]*Node{next, log}, Gradient(total, root, x, xi)...)
@@ -428,5 +430,52 @@ func TestNative(t *testing.T) {
 	})
 	for i, what := range []string{"state", "logarithm", "derivative by the root of A", "by x", "by ξ"} {
 		expect.Rel(t, what, got.Flat(i), want.Flat(i), 1e-10)
+	}
+}
+
+// What cannot be sampled is refused, with the place.
+func TestErrors(t *testing.T) {
+	p := straight(true)
+	rng := rand.New(rand.NewPCG(1, 2))
+	good := Observations[geom.Vec]{Leaves: leavesOf(tree4, rng), Noise: 0.1}
+	sample := func(tr *tree.Tree, seen Observations[geom.Vec], o Options) error {
+		_, err := Sample(p, tr, seen, o)
+		return err
+	}
+	few, silent, endless := good, good, good
+	few.Leaves = good.Leaves[1:]
+	silent.Noise = 0
+	endless.Leaves = append([]geom.Vec{{math.NaN(), 0}}, good.Leaves[1:]...)
+	marked := good
+	marked.Missing = [][]bool{{true}, nil, nil, nil}
+	zero := &tree.Tree{Parent: tree4.Parent, Name: tree4.Name, Length: append([]float64{}, tree4.Length...)}
+	zero.Length[5] = 0
+	expect.Refused(t, sample(tree4, few, Options{}), "3 observations", "4 leaves")
+	expect.Refused(t, sample(tree4, silent, Options{}), "standard deviation 0")
+	expect.Refused(t, sample(tree4, endless, Options{}), "node 2")
+	expect.Refused(t, sample(tree4, marked, Options{}), "node 2", "1 rows of 2")
+	expect.Refused(t, sample(zero, good, Options{}), "node 5", "length 0")
+	expect.Refused(t, sample(tree4, good, Options{Root: -1}), "prior of the root")
+	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Param(7, "width", LogNormal(1, 1))}}), "width is parameter 7")
+	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Rate(InverseGamma(0, 1))}}), "rate")
+	sphere := geom.On(manifold.Sphere(2))
+	_, err := Sample(stochastic.Brownian(sphere, []float64{0, 0, 1}), bridge, Observations[geom.Vec]{}, Options{})
+	expect.Refused(t, err, "charts")
+}
+
+// What was drawn when the context ends is kept.
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := straight(false)
+	p.Space = plane.With(geom.Context(ctx), geom.OnProgress(func(pr geom.Progress) {
+		if pr.Iteration >= 40 {
+			cancel()
+		}
+	}))
+	seen := Observations[geom.Vec]{Leaves: leavesOf(bridge, rand.New(rand.NewPCG(1, 2))), Noise: 0.1}
+	post, err := Sample(p, bridge, seen, Options{Steps: 4, Chains: 2, Warmup: 20, Draws: 100})
+	expect.Refused(t, err, "after 41 of 120 iterations")
+	if post == nil || post.Status != geom.Cancelled || len(post.Nodes[1][0]) != 21 {
+		t.Errorf("got %+v, want 21 draws", post)
 	}
 }
