@@ -186,9 +186,6 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		if warm {
 			s.revive(r.log)
 		}
-		if s.debug != nil {
-			s.debug(it, r, steps)
-		}
 		for c, step := range steps {
 			if warm {
 				step.adapt(r.accept[c])
@@ -348,15 +345,16 @@ const most, few = 40, 8
 
 func (s *sampler[P]) move(steps []*stepSize, limit int) (moved, error) {
 	eps, logU := make([]float64, s.total), make([]float64, s.total)
-	widest := 0.0
-	for _, step := range steps {
-		widest = math.Max(widest, step.value())
+	sizes := make([]float64, len(steps))
+	for c, step := range steps {
+		sizes[c] = step.value()
 	}
+	slices.Sort(sizes)
 	jitter := 0.9 + 0.2*s.rng.Float64()
 	for c := range eps {
 		eps[c], logU[c] = steps[c].value()*jitter, math.Log(s.rng.Float64())
 	}
-	turns := min(limit, max(1, int(math.Round(math.Pi/2*(0.5+s.rng.Float64())/widest))))
+	turns := min(limit, max(1, int(math.Round(math.Pi/2*(0.5+s.rng.Float64())/sizes[len(sizes)/2]))))
 	p := s.columns()
 	args := []any{s.w, s.y}
 	momenta := []any{s.normal(1, s.w.Shape().Dimensions...), s.normal(1, s.total, p)}
@@ -492,7 +490,7 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		}
 	}
 	s := &sampler[P]{model: newModel(p), plan: newPlan(t), process: p, options: o, data: data, leaves: t.Leaves(),
-		rng: rand.New(rand.NewPCG(o.Seed, 0)), groups: len(data), total: len(data) * o.Chains, rateAt: -1, noiseAt: -1}
+		rng: rand.New(rand.NewPCG(o.Seed, 0)), groups: len(data), total: len(data) * o.Chains, noiseAt: -1}
 	s.start = start(p, s.model)
 	if err := p.Space.Check("start", p.Start); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)

@@ -32,15 +32,13 @@ type sampler[P geom.Point] struct {
 	rng           *rand.Rand
 	total, groups int // chains
 
-	rateAt, noiseAt int           // which unknown is the rate, the noise; -1
-	mean            [][]float64   // [G][p]: logarithms of the unknowns are mean + scale·y
-	scale           [][][]float64 // [G], lower triangles
-	guides          []*guide      // [G]
-	fixed           []any         // arguments of the compiled functions that change with the guides only
-	w, xi           *tensors.Tensor
-	y               [][]float64 // [C][p]
-
-	debug func(it int, r moved, steps []*stepSize)
+	noiseAt int           // which unknown is the noise; -1
+	mean    [][]float64   // [G][p]: logarithms of the unknowns are mean + scale·y
+	scale   [][][]float64 // [G], lower triangles
+	guides  []*guide      // [G]
+	fixed   []any         // arguments of the compiled functions that change with the guides only
+	w, xi   *tensors.Tensor
+	y       [][]float64 // [C][p]
 }
 
 // key of the compiled functions.

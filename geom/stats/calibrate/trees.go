@@ -132,7 +132,7 @@ func trees(b *bench) error {
 		}
 		posts, err := guided.SampleAll(process, t, data, guided.Options{
 			Unknown: []guided.Unknown{guided.Param(0, "width", width), guided.Param(1, "amplitude", amplitude)},
-			Root:    root, Steps: steps, Chains: 2, Warmup: 100, Draws: 200, Seed: b.seed})
+			Root:    root, Steps: steps, Chains: 2, Warmup: 100, Draws: 400, Seed: b.seed})
 		if err != nil {
 			return err
 		}
