@@ -270,7 +270,7 @@ func (s *sampler[P]) weigh() ([]float64, [][]float64) {
 		log[c] += s.guides[g].root.c + s.guides[g].constant
 		if s.noiseAt >= 0 {
 			for l := range s.leaves {
-				log[c] -= observation(s.values[g][l], s.seen[g][l], s.noiseGuess(g)).c
+				log[c] -= s.guides[g].along[s.leaves[l]][s.options.Steps].c
 			}
 		}
 	}
@@ -477,5 +477,41 @@ func TestCancel(t *testing.T) {
 	expect.Refused(t, err, "after 41 of 120 iterations")
 	if post == nil || post.Status != geom.Cancelled || len(post.Nodes[1][0]) != 21 {
 		t.Errorf("got %+v, want 21 draws", post)
+	}
+}
+
+// Momenta are parts of the state that nobody sees, and noise that moves them only is guided through the drift: with the true steps for
+// its mean the likelihood is that of paths without a guide.
+func TestLangevin(t *testing.T) {
+	two := landmarks.New(2, 2, kernels.Gaussian(1))
+	p := expect.Must(two.Langevin(geom.Shape{{0, 0}, {0.8, 0}}, geom.Shape{{0.5, 0.2}, {-0.1, 0.6}}, 0.3, 0.6))
+	seen := Observations[geom.Shape]{Leaves: []geom.Shape{{{0.5, 0.5}, {1.1, 0.3}}}, Noise: 0.25}
+	var logs, errors, effective []float64
+	for k, chains := range []int{300, 4000} {
+		s := prepared(t, p, bridge, seen, Options{Steps: 4, Chains: chains, Seed: uint64(5 + k), Unknown: []Unknown{Noise(LogNormal(0.25, 0.1))}})
+		if k == 1 {
+			if err := s.guide(nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for c := range s.y {
+			s.y[c][0] = 0
+		}
+		s.shake()
+		w, _ := s.weigh()
+		total := floats.LogSumExp(w)
+		squares := 0.0
+		for c := range w {
+			w[c] = math.Exp(w[c]-total) * float64(len(w))
+			squares += w[c] * w[c]
+		}
+		_, deviation := stat.MeanStdDev(w, nil)
+		logs, errors = append(logs, total-math.Log(float64(len(w)))), append(errors, stat.StdErr(deviation, float64(len(w))))
+		effective = append(effective, float64(len(w))/squares)
+	}
+	t.Logf("effective shares: guided %.3f, not guided %.3f", effective[0], effective[1])
+	expect.Estimate(t, "log likelihood", logs[0], math.Hypot(errors[0], errors[1]), logs[1])
+	if effective[0] < 0.8 {
+		t.Errorf("guided paths have an effective share of %.3f, want 0.8", effective[0])
 	}
 }
