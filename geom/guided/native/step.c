@@ -15,6 +15,8 @@ typedef struct { size_t size; void *extensions; int64_t count; int *types; Buffe
 typedef struct { size_t size; void *extensions; Version version; } Api;
 typedef struct { size_t size; Extension *extensions; const Api *api; void *context; int stage; Buffers in, out; } Frame;
 
+#define INLINE static inline __attribute__((always_inline))
+
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define FAST __attribute__((target_clones("default", "avx2,arch=haswell", "arch=skylake-avx512")))
 #else
@@ -24,7 +26,7 @@ typedef struct { size_t size; Extension *extensions; const Api *api; void *conte
 // Matrices are rows one after the other. All products add to c.
 
 // c += s a b, [n, m], [n, k], [k, m].
-FAST static void product(double *restrict c, const double *restrict a, const double *restrict b, int n, int k, int m, double s) {
+INLINE void product(double *restrict c, const double *restrict a, const double *restrict b, int n, int k, int m, double s) {
 	for (int i = 0; i < n; i++) for (int l = 0; l < k; l++) {
 		double v = s * a[i * k + l];
 		for (int j = 0; j < m; j++) c[i * m + j] += v * b[l * m + j];
@@ -32,19 +34,19 @@ FAST static void product(double *restrict c, const double *restrict a, const dou
 }
 
 // c += s aᵀ b, [n, m], [k, n], [k, m].
-FAST static void transposed(double *restrict c, const double *restrict a, const double *restrict b, int n, int k, int m, double s) {
+INLINE void transposed(double *restrict c, const double *restrict a, const double *restrict b, int n, int k, int m, double s) {
 	for (int l = 0; l < k; l++) for (int i = 0; i < n; i++) {
 		double v = s * a[l * n + i];
 		for (int j = 0; j < m; j++) c[i * m + j] += v * b[l * m + j];
 	}
 }
 
-static void turn(double *restrict t, const double *restrict a, int n) {
+INLINE void turn(double *restrict t, const double *restrict a, int n) {
 	for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) t[j * n + i] = a[i * n + j];
 }
 
 // The lower factor of a symmetric matrix in place, zeros above; NaN where it is not positive. Rows of its transpose are formed.
-FAST static void factor(double *restrict a, double *restrict t, int n) {
+INLINE void factor(double *restrict a, double *restrict t, int n) {
 	memcpy(t, a, n * n * sizeof *t);
 	for (int k = 0; k < n; k++) {
 		double pivot = t[k * n + k] > 0 ? sqrt(t[k * n + k]) : NAN, scale = 1 / pivot;
@@ -59,7 +61,7 @@ FAST static void factor(double *restrict a, double *restrict t, int n) {
 }
 
 // b = (l + shift)⁻¹ b, [n, m], for a lower l.
-FAST static void lower(const double *restrict l, double shift, double *restrict b, int n, int m) {
+INLINE void lower(const double *restrict l, double shift, double *restrict b, int n, int m) {
 	for (int i = 0; i < n; i++) {
 		for (int k = 0; k < i; k++) {
 			double v = l[i * n + k];
@@ -71,7 +73,7 @@ FAST static void lower(const double *restrict l, double shift, double *restrict 
 }
 
 // b = (l + shift)⁻ᵀ b.
-FAST static void upper(const double *restrict l, double shift, double *restrict b, int n, int m) {
+INLINE void upper(const double *restrict l, double shift, double *restrict b, int n, int m) {
 	for (int i = n - 1; i >= 0; i--) {
 		double scale = 1 / (l[i * n + i] + shift);
 		for (int j = 0; j < m; j++) b[i * m + j] *= scale;
@@ -83,7 +85,7 @@ FAST static void upper(const double *restrict l, double shift, double *restrict 
 }
 
 // The cotangent of a symmetric matrix of that of its factor l, of which the lower triangle counts: added to a.
-FAST static void unfactor(double *restrict a, const double *restrict l, const double *restrict ct, double *restrict p, double *restrict t, int n) {
+INLINE void unfactor(double *restrict a, const double *restrict l, const double *restrict ct, double *restrict p, double *restrict t, int n) {
 	memset(p, 0, n * n * sizeof *p);
 	for (int k = 0; k < n; k++) for (int i = 0; i <= k; i++) {
 		double v = l[k * n + i];
@@ -97,7 +99,7 @@ FAST static void unfactor(double *restrict a, const double *restrict l, const do
 }
 
 // a −= u vᵀ.
-static void outer(double *restrict a, const double *restrict u, const double *restrict v, int n, int d, double s) {
+INLINE void outer(double *restrict a, const double *restrict u, const double *restrict v, int n, int d, double s) {
 	for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {
 		double sum = 0;
 		for (int c = 0; c < d; c++) sum += u[i * d + c] * v[j * d + c];
@@ -107,7 +109,7 @@ static void outer(double *restrict a, const double *restrict u, const double *re
 
 typedef struct { double *A, *x, *B0, *f0, *B, *f, *xi; } In;
 
-static void one(const In *in, int n, int d, double *next, double *logarithm, const double *nextBar, double logBar, double *ABar, double *xBar, double *xiBar, double *memory) {
+INLINE void one(const In *in, int n, int d, double *next, double *logarithm, const double *nextBar, double logBar, double *ABar, double *xBar, double *xiBar, double *memory) {
 	int nn = n * n, nd = n * d;
 	double *L = memory, *P = L + nn, *BA = P + nn, *t1 = BA + nn, *t2 = t1 + nn, *t3 = t2 + nn;
 	double *eta = t3 + nn, *y = eta + nd, *m = y + nd, *q = m + nd, *t = q + nd, *v = t + nd, *miss = v + nd, *w1 = miss + nd, *w2 = w1 + nd;
@@ -119,8 +121,13 @@ static void one(const In *in, int n, int d, double *next, double *logarithm, con
 	product(BA, in->B, in->A, n, n, n, 1);
 	turn(t1, in->B, n);
 	memset(P, 0, nn * sizeof *P);
-	for (int i = 0; i < n; i++) P[i * n + i] = 1;
-	product(P, BA, t1, n, n, n, 1);
+	for (int i = 0; i < n; i++) { // its upper triangle, which factor reads
+		P[i * n + i] = 1;
+		for (int l = 0; l < n; l++) {
+			double v = BA[i * n + l];
+			for (int j = i; j < n; j++) P[i * n + j] += v * t1[l * n + j];
+		}
+	}
 	factor(P, t1, n);
 	memcpy(y, in->f, nd * sizeof *y);
 	product(y, in->B, in->x, n, n, d, -1);
@@ -185,6 +192,13 @@ static void one(const In *in, int n, int d, double *next, double *logarithm, con
 	unfactor(ABar, L, PBar, t2, t3, n);
 }
 
+// With numbers of axes that the compiler knows its loops are short code.
+FAST static void item(const In *in, int n, int d, double *next, double *logarithm, const double *nextBar, double logBar, double *ABar, double *xBar, double *xiBar, double *memory) {
+	if (d == 2) one(in, n, 2, next, logarithm, nextBar, logBar, ABar, xBar, xiBar, memory);
+	else if (d == 3) one(in, n, 3, next, logarithm, nextBar, logBar, ABar, xBar, xiBar, memory);
+	else one(in, n, d, next, logarithm, nextBar, logBar, ABar, xBar, xiBar, memory);
+}
+
 void *anatomyGuidedStep(void *data) {
 	Frame *frame = data;
 	for (Extension *e = frame->extensions; e != NULL; e = e->next) {
@@ -201,11 +215,11 @@ void *anatomyGuidedStep(void *data) {
 	if (memory == NULL) abort();
 	for (int c = 0; c < chains; c++) for (int e = 0; e < edges; e++) {
 		int64_t i = (int64_t)c * edges + e, b = (int64_t)(c / (chains / groups)) * edges + e, nn = n * n, nd = n * d;
-		In item = {in[0]->data + i * nn, in[1]->data + i * nd, in[2]->data + b * nn, in[3]->data + b * nd, in[4]->data + b * nn, in[5]->data + b * nd, in[6]->data + i * nd};
+		In operands = {in[0]->data + i * nn, in[1]->data + i * nd, in[2]->data + b * nn, in[3]->data + b * nd, in[4]->data + b * nn, in[5]->data + b * nd, in[6]->data + i * nd};
 		if (frame->in.count == 7) {
-			one(&item, n, d, out[0]->data + i * nd, out[1]->data + i, NULL, 0, NULL, NULL, NULL, memory);
+			item(&operands, n, d, out[0]->data + i * nd, out[1]->data + i, NULL, 0, NULL, NULL, NULL, memory);
 		} else {
-			one(&item, n, d, NULL, NULL, in[7]->data + i * nd, in[8]->data[i], out[0]->data + i * nn, out[1]->data + i * nd, out[2]->data + i * nd, memory);
+			item(&operands, n, d, NULL, NULL, in[7]->data + i * nd, in[8]->data[i], out[0]->data + i * nn, out[1]->data + i * nd, out[2]->data + i * nd, memory);
 		}
 	}
 	free(memory);
