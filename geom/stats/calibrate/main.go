@@ -25,6 +25,7 @@ var sections = []section{
 	{"coverage", "Coverage of intervals, and recovery", coverage},
 	{"recovery", "Recovery of start, frame and scale", recovery},
 	{"logarithms", "Logarithms", logarithms},
+	{"trees", "Posteriors on trees", trees},
 }
 
 type section struct {
@@ -36,7 +37,7 @@ type section struct {
 type bench struct {
 	out                       io.Writer
 	simulations, permutations int
-	seeds, pairs              int
+	seeds, pairs, trees       int
 	seed                      uint64
 	python                    string
 }
@@ -47,9 +48,10 @@ func main() {
 	flag.IntVar(&b.permutations, "permutations", 199, "permutations of every test")
 	flag.IntVar(&b.seeds, "seeds", 200, "likelihoods a line, each of 100 bridges")
 	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold")
+	flag.IntVar(&b.trees, "trees", 200, "simulated trees, a multiple of 4")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats or jaxgeometry")
-	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, recovery, logarithms")
+	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, recovery, logarithms, trees")
 	flag.Parse()
 	wanted, err := regexp.Compile(*only)
 	if err == nil {

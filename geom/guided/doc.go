@@ -1,0 +1,47 @@
+// Package guided infers stochastic processes from what is seen of them at the leaves of a tree: the states of ancestors, and
+// parameters such as the rate and the width of a kernel. A bridge is a tree of one edge.
+//
+//	flow, err := space.Kunita(start, 1, 0.1)                   // the process, from the root
+//	post, err := guided.Sample(flow, tree, guided.Observations[geom.Shape]{Leaves: leaves, Noise: 0.03}, guided.Options{
+//		Unknown: []guided.Unknown{guided.Param(0, "width", guided.LogNormal(1, 0.5)), guided.Rate(guided.InverseGamma(2, 0.5))},
+//		Root:    0.2, // the ancestor is normal around start
+//	})
+//	post.Unknown[0] // width 0.9 ± 0.1 (R̂ 1.003, effective sizes 812 and 640)
+//	post.Nodes[0]   // draws of the ancestor
+//
+// # The model
+//
+// Along every edge the process takes Options.Steps steps of Euler and Maruyama in Itô's calculus,
+//
+//	x' = x + h b(x) + √h σ(x) z,  z ~ N(0, 1),
+//
+// after ItoFromStratonovich where it is written in Stratonovich's, and splits into independent copies at each node; what is seen is
+// x + N(0, noise²) at the leaves, in all rows or some. This chain of steps is the model: what is computed of it has no error of
+// discretisation, only the model has. Any stochastic.Process in coordinates will do whose equation does not depend on time; its parts
+// (momenta, frames) belong to the state and are not seen. One whose Dynamics are Separable, as landmarks.Kunita, has matrices of
+// the size of the number of landmarks.
+//
+// # Guides
+//
+// An auxiliary process, linear with noise that depends on time only,
+//
+//	x' = x + h (β + J x) + √h N(0, ã),
+//
+// carries messages h̃(x) = exp(c − ½‖f − Bx‖²) from the leaves to the root, which meet at the nodes (F. van der Meulen and S. Sommer,
+// Backward filtering forward guiding, 2025). Each step of the true process is drawn from its own normal distribution times the message
+// after it, and weighted with the integral of this product over the message before it. The weights of independent paths have the
+// likelihood for their mean, whatever ã, β and J; where the process is linear with constant noise, and they are its own, every weight is the
+// likelihood, to rounding. They are averages of σσᵀ, of the drift and, where there is no known structure, of its derivative along
+// the paths of the chains, which are learned in the warm-up and fixed after it; they do not depend on the unknowns.
+//
+// # Sampling
+//
+// The chains move in the normal numbers z of the steps and the logarithms of the unknowns together, by Hamiltonian Monte Carlo that
+// keeps the normal distribution of z exactly: its shortest form is the preconditioned Crank-Nicolson method. Gradients go
+// backwards through the paths. All chains, all edges of a depth, and all data sets of SampleAll are one batch of one compiled
+// call an iteration. The noise comes from the host, so that runs repeat.
+//
+// The Status is Converged only where the rank-normalised split R̂ of every unknown and of the weight is below 1.01 and their bulk and tail
+// effective sizes are at least 400: see package chains. Where the context of the process's space ends, what was drawn is returned
+// with the error.
+package guided

@@ -1,0 +1,562 @@
+package guided
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gomlx/gomlx/core/tensors"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/stats/chains"
+	"anatomy/geom/stochastic"
+	"anatomy/geom/tree"
+)
+
+// Observations are what is seen at the leaves of a tree: the state there with independent normal errors.
+type Observations[P geom.Point] struct {
+	Leaves  []P      // in the order of tree.Leaves
+	Noise   float64  // standard deviation of the errors of every coordinate, positive
+	Missing [][]bool // Missing[leaf][row]: a landmark, or coordinate, that was not seen there; nil where all were
+}
+
+// Unknown is a positive number that is sampled: Rate, Noise or Param.
+type Unknown struct {
+	Name  string
+	Prior Prior
+
+	kind  kind
+	param int
+}
+
+type kind int
+
+const (
+	rate kind = iota
+	noise
+	param
+)
+
+// Rate is how much faster time runs for the process than on the tree: it multiplies all lengths.
+func Rate(prior Prior) Unknown { return Unknown{"rate", prior, rate, 0} }
+
+// Noise is the standard deviation of the errors of the observations, in place of Observations.Noise, which is where to begin.
+func Noise(prior Prior) Unknown { return Unknown{"noise", prior, noise, 0} }
+
+// Param is Process.Params[i], which must be a number. The equation of the process gets it as [N, 1], one value a path.
+func Param(i int, name string, prior Prior) Unknown { return Unknown{name, prior, param, i} }
+
+// Options say how to sample.
+type Options struct {
+	Unknown []Unknown
+	Root    float64 // the standard deviation of a normal prior of the root's state around Process.Start; 0: it is Process.Start
+	Steps   int     // of Euler and Maruyama on every edge; 0 stands for 25
+	Chains  int     // 0 stands for 4
+	Warmup  int     // iterations that are not kept, in which step sizes and guides adapt; 0 stands for 200
+	Draws   int     // of each chain; 0 stands for 400
+	Seed    uint64
+}
+
+// Posterior are draws of what is not known about a process on a tree, given what was seen at the leaves.
+type Posterior[P geom.Point] struct {
+	Unknown    []Estimate // in the order of Options
+	Nodes      [][][]P    // Nodes[i][chain][draw] is the state of node i of the tree, without parts
+	Log        [][]float64
+	Acceptance float64
+	StepSize   float64
+	Gradients  int // how many gradients were taken of the weights of all chains, the warm-up's included
+	Status     geom.Status
+}
+
+// Estimate is an unknown with its draws, and how good they are: see package chains.
+type Estimate struct {
+	Name             string
+	Draws            [][]float64 // [chain][draw]
+	Mean, Deviation  float64
+	RHat, Bulk, Tail float64
+}
+
+// String says what is known of it in one line.
+func (e Estimate) String() string {
+	return fmt.Sprintf("%s %.4g ± %.2g (R̂ %.3f, effective sizes %.0f and %.0f)", e.Name, e.Mean, e.Deviation, e.RHat, e.Bulk, e.Tail)
+}
+
+// Where chains agree and are long enough to be used.
+const (
+	agreed     = 1.01
+	sufficient = 400
+)
+
+func estimate(name string, draws [][]float64) Estimate {
+	mean, deviation := stat.MeanStdDev(slices.Concat(draws...), nil)
+	return Estimate{name, draws, mean, deviation, chains.RHat(draws), chains.Bulk(draws), chains.Tail(draws)}
+}
+
+// converged is whether R̂ is below 1.01 and both effective sizes are at least 400.
+func (e Estimate) converged() bool {
+	return e.RHat < agreed && e.Bulk >= sufficient && e.Tail >= sufficient
+}
+
+// Sample draws from the posterior of a process on a tree, which begins at Process.Start at the root and splits into independent
+// copies at each node.
+func Sample[P geom.Point](p stochastic.Process[P], t *tree.Tree, seen Observations[P], o Options) (*Posterior[P], error) {
+	all, err := SampleAll(p, t, []Observations[P]{seen}, o)
+	if all == nil {
+		return nil, err
+	}
+	return all[0], err
+}
+
+// SampleAll is Sample for many independent sets of observations of one tree, all of them in one compiled call.
+func SampleAll[P geom.Point](p stochastic.Process[P], t *tree.Tree, seen []Observations[P], o Options) ([]*Posterior[P], error) {
+	s, err := newSampler(p, t, seen, o)
+	if err != nil {
+		return nil, err
+	}
+	return s.sample()
+}
+
+// iterations of the warm-up after which the guides are made anew, as shares of it.
+var renewals = []float64{0.06, 0.15, 0.3, 0.5, 0.7}
+
+func (s *sampler[P]) sample() ([]*Posterior[P], error) {
+	task := s.process.Space.Begin("guided.Sample")
+	defer task.End()
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	o := s.options
+	out := make([]*Posterior[P], s.groups)
+	k := s.total / s.groups
+	for g := range out {
+		out[g] = &Posterior[P]{Nodes: make([][][]P, len(s.tree.Parent)), Log: make([][]float64, k), Status: geom.MaxIterations}
+		for i := range out[g].Nodes {
+			out[g].Nodes[i] = make([][]P, k)
+		}
+		for _, u := range o.Unknown {
+			out[g].Unknown = append(out[g].Unknown, Estimate{Name: u.Name, Draws: make([][]float64, k)})
+		}
+	}
+	steps := make([]*stepSize, s.total)
+	for c := range steps {
+		steps[c] = newStepSize(0.02)
+	}
+	var seen *auxiliary
+	var logs [][][]float64 // [iteration][C][p] since the guides were made
+	next := 0
+	var cancelled error
+	for it := range o.Warmup + o.Draws {
+		if task.Stopped() {
+			cancelled = fmt.Errorf("guided.Sample: %w after %d of %d iterations", context.Cause(task.Context()), it, o.Warmup+o.Draws)
+			break
+		}
+		warm := it < o.Warmup
+		if next < len(renewals) && warm && float64(it) >= renewals[next]*float64(o.Warmup) {
+			next++
+			if seen != nil {
+				s.learn(logs)
+				if err := s.guide(seen); err != nil {
+					return nil, err
+				}
+			}
+			seen, logs = nil, nil
+			for _, step := range steps {
+				step.restart()
+			}
+		}
+		if it == o.Warmup {
+			for g := range s.groups {
+				settle(steps[g*k : (g+1)*k])
+			}
+		}
+		limit := most
+		if float64(it) < renewals[1]*float64(o.Warmup) {
+			limit = few
+		}
+		r, err := s.move(steps, limit)
+		if err != nil {
+			return nil, err
+		}
+		if warm {
+			s.revive(r.log)
+		}
+		for c, step := range steps {
+			if warm {
+				step.adapt(r.accept[c])
+			} else {
+				out[c/k].Acceptance += r.accept[c] / float64(k)
+			}
+		}
+		for _, post := range out {
+			post.Gradients += r.turns + 1
+		}
+		if warm {
+			logs = append(logs, r.u)
+			if next < len(renewals) && it%3 == 0 {
+				if seen == nil {
+					seen = &auxiliary{}
+				}
+				if err := s.look(seen); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
+		for c := range s.total {
+			post, chain := out[c/k], c%k
+			post.Log[chain] = append(post.Log[chain], r.log[c])
+			for j := range o.Unknown {
+				post.Unknown[j].Draws[chain] = append(post.Unknown[j].Draws[chain], math.Exp(r.u[c][j]))
+			}
+			order := append([]int{0}, s.order...)
+			dim := s.process.Space.M.Dim()
+			for v, i := range order {
+				at := (c*len(order) + v) * s.n * s.d
+				post.Nodes[i][chain] = append(post.Nodes[i][chain], s.process.Space.Point(slices.Clone(r.nodes[at:at+dim])))
+			}
+		}
+		if it%10 == 0 {
+			task.Report(geom.Progress{Iteration: it, Total: o.Warmup + o.Draws})
+		}
+	}
+	for g, post := range out {
+		done := len(post.Log[0])
+		post.Acceptance /= float64(max(done, 1))
+		post.StepSize = steps[g*k].value()
+		if done > 0 {
+			post.Status = geom.Converged
+			for j, u := range post.Unknown {
+				post.Unknown[j] = estimate(u.Name, u.Draws)
+				if !post.Unknown[j].converged() {
+					post.Status = geom.MaxIterations
+				}
+			}
+			if !estimate("log", post.Log).converged() {
+				post.Status = geom.MaxIterations
+			}
+		}
+		if cancelled != nil {
+			post.Status = geom.Cancelled
+		}
+	}
+	return out, cancelled
+}
+
+// begin puts the chains where they start and makes the first guides: towards what the guides themselves take for the mean.
+func (s *sampler[P]) begin() error {
+	s.mean, s.scale = make([][]float64, s.groups), make([][][]float64, s.groups)
+	for g := range s.mean {
+		s.scale[g] = make([][]float64, s.columns())
+		for j := range s.scale[g] {
+			s.scale[g][j] = make([]float64, s.columns())
+		}
+		s.mean[g] = make([]float64, s.columns())
+		for j, u := range s.options.Unknown {
+			centre, width := u.Prior.centre()
+			if u.kind == noise {
+				centre = math.Log(s.data[g].Noise)
+			}
+			s.mean[g][j], s.scale[g][j][j] = centre, width
+		}
+	}
+	s.w = s.normal(0, s.options.Steps, s.total, len(s.order), s.k*s.d)
+	s.xi = s.normal(0, s.total, s.n*s.d)
+	s.y = make([][]float64, s.total)
+	for c := range s.y {
+		s.y[c] = make([]float64, s.columns())
+	}
+	var last *auxiliary
+	for range 4 {
+		if err := s.guide(last); err != nil {
+			return err
+		}
+		last = &auxiliary{}
+		if err := s.look(last); err != nil {
+			return err
+		}
+	}
+	if err := s.guide(last); err != nil {
+		return err
+	}
+	s.w, s.xi = s.normal(startSize, s.w.Shape().Dimensions...), s.normal(1, s.xi.Shape().Dimensions...)
+	for c := range s.y {
+		for j := range s.y[c] {
+			s.y[c][j] = 0.5 * s.rng.NormFloat64()
+		}
+	}
+	return nil
+}
+
+// startSize is that of the noise with which chains start: paths near the guides' means are likelier than others where the guides are
+// poor, and the noise grows by itself.
+const startSize = 0.1
+
+// columns is the number of unknowns, but at least 1: one that nothing depends on.
+func (s *sampler[P]) columns() int { return max(1, len(s.options.Unknown)) }
+
+// normal are normal numbers of a standard deviation.
+func (s *sampler[P]) normal(deviation float64, dims ...int) *tensors.Tensor {
+	size := 1
+	for _, d := range dims {
+		size *= d
+	}
+	x := make([]float64, size)
+	for i := range x {
+		x[i] = deviation * s.rng.NormFloat64()
+	}
+	return tensors.FromFlatDataAndDimensions(x, dims...)
+}
+
+// revive begins chains anew that a change of the guides took to where nothing is finite.
+func (s *sampler[P]) revive(logs []float64) {
+	dims := s.w.Shape().Dimensions
+	for c, log := range logs {
+		if !math.IsNaN(log) && !math.IsInf(log, 0) {
+			continue
+		}
+		s.y[c] = make([]float64, s.columns())
+		fresh := s.normal(startSize, dims[0], 1, dims[2], dims[3])
+		tensors.MustMutableFlatData(s.w, func(w []float64) {
+			tensors.MustConstFlatData(fresh, func(x []float64) {
+				size := dims[2] * dims[3]
+				for k := range dims[0] {
+					copy(w[(k*dims[1]+c)*size:], x[k*size:(k+1)*size])
+				}
+			})
+		})
+	}
+}
+
+// moved is what an iteration returns.
+type moved struct {
+	accept, log, nodes []float64
+	u                  [][]float64
+	turns              int
+}
+
+// The largest numbers of turns of one iteration, and of one of the first, in which steps are short because the guides are poor.
+const most, few = 40, 8
+
+func (s *sampler[P]) move(steps []*stepSize, limit int) (moved, error) {
+	eps, logU := make([]float64, s.total), make([]float64, s.total)
+	sizes := make([]float64, len(steps))
+	for c, step := range steps {
+		sizes[c] = step.value()
+	}
+	slices.Sort(sizes)
+	jitter := 0.9 + 0.2*s.rng.Float64()
+	for c := range eps {
+		eps[c], logU[c] = steps[c].value()*jitter, math.Log(s.rng.Float64())
+	}
+	turns := min(limit, max(1, int(math.Round(math.Pi/2*(0.5+s.rng.Float64())/sizes[len(sizes)/2]))))
+	p := s.columns()
+	args := []any{s.w, s.y}
+	momenta := []any{s.normal(1, s.w.Shape().Dimensions...), s.normal(1, s.total, p)}
+	if s.options.Root > 0 {
+		args = append(args, s.xi)
+		momenta = append(momenta, s.normal(1, s.xi.Shape().Dimensions...))
+	}
+	args = append(append(args, momenta...), eps, turns, logU)
+	out, err := s.process.Space.Call(s.key("move"), s.trajectory, append(args, s.fixed...)...)
+	if err != nil {
+		return moved{}, err
+	}
+	s.w, s.y = out[0], out.Matrix(1)
+	out = out[2:]
+	if s.options.Root > 0 {
+		s.xi, out = out[0], out[1:]
+	}
+	return moved{out.Vector(0), out.Vector(3), out.Flat(1), out.Matrix(2), turns}, nil
+}
+
+// learn makes mean and scale of the logarithms of the unknowns those of draws, [iteration][C][p], and keeps the chains' places.
+func (s *sampler[P]) learn(draws [][][]float64) {
+	p, k := len(s.options.Unknown), s.total/s.groups
+	if p == 0 || len(draws)*k < 10*p {
+		return
+	}
+	for g := range s.mean {
+		rows := mat.NewDense(len(draws)*k, p, nil)
+		for i := range draws {
+			for c := range k {
+				rows.SetRow(i*k+c, draws[i][g*k+c])
+			}
+		}
+		var cov mat.SymDense
+		stat.CovarianceMatrix(&cov, rows, nil)
+		for j := range p {
+			cov.SetSym(j, j, cov.At(j, j)+1e-4)
+		}
+		var chol mat.Cholesky
+		if !chol.Factorize(&cov) {
+			continue
+		}
+		var l mat.TriDense
+		chol.LTo(&l)
+		for j := range p {
+			s.mean[g][j] = stat.Mean(mat.Col(nil, j, rows), nil)
+			for i := range j + 1 {
+				s.scale[g][j][i] = l.At(j, i)
+			}
+		}
+		for c := g * k; c < (g+1)*k; c++ {
+			var y mat.VecDense
+			d := mat.NewVecDense(p, slices.Clone(draws[len(draws)-1][c]))
+			d.SubVec(d, mat.NewVecDense(p, s.mean[g]))
+			if y.SolveVec(&l, d) == nil {
+				s.y[c] = y.RawVector().Data
+			}
+		}
+	}
+}
+
+// longest is the largest step: a quarter of a turn then has at least three.
+const longest = 0.5
+
+// stepSize is adapted to an acceptance of 0.8 by dual averaging (M. Hoffman and A. Gelman, The No-U-Turn sampler, 2014).
+type stepSize struct {
+	log, average, sum, centre float64
+	n                         int
+}
+
+func newStepSize(x float64) *stepSize {
+	return &stepSize{log: math.Log(x), average: math.Log(x), centre: math.Log(2 * x)}
+}
+
+func (s *stepSize) adapt(accepted float64) {
+	const target, gamma, t0, kappa = 0.8, 0.05, 10, 0.75
+	s.n++
+	m := float64(s.n)
+	s.sum += (target - accepted - s.sum) / (m + t0)
+	s.log = math.Min(s.centre-math.Sqrt(m)/gamma*s.sum, math.Log(longest))
+	eta := math.Pow(m, -kappa)
+	s.average += eta * (s.log - s.average)
+}
+
+func (s *stepSize) restart() {
+	*s = stepSize{log: s.log, average: s.log, centre: s.log + math.Ln2}
+}
+
+// settle gives the chains of a group, which adapted each for itself, one step size: the smallest but for the quarter of them that
+// are slowest.
+func settle(steps []*stepSize) {
+	slices.SortFunc(steps, func(a, b *stepSize) int { return cmp.Compare(a.average, b.average) })
+	log := steps[len(steps)/4].average
+	for _, s := range steps {
+		s.log = log
+	}
+}
+
+func (s *stepSize) value() float64 { return math.Exp(s.log) }
+
+func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Observations[P], o Options) (*sampler[P], error) {
+	const what = "guided.Sample"
+	if p.Space == nil || p.Dynamics == nil {
+		return nil, fmt.Errorf("%s: the process has no Space or no Dynamics: set both", what)
+	}
+	if geom.IsAtlas(p.Space.M) {
+		return nil, fmt.Errorf("%s: %T has charts: processes are guided in coordinates only", what, p.Space.M)
+	}
+	for _, x := range []struct {
+		number   *int
+		standard int
+		name     string
+	}{{&o.Steps, 25, "steps"}, {&o.Chains, 4, "chains"}, {&o.Warmup, 200, "iterations of warm-up"}, {&o.Draws, 400, "draws"}} {
+		if *x.number == 0 {
+			*x.number = x.standard
+		}
+		if *x.number < 1 {
+			return nil, fmt.Errorf("%s: %d %s, want at least 1", what, *x.number, x.name)
+		}
+	}
+	if !(o.Root >= 0) || math.IsInf(o.Root, 1) {
+		return nil, fmt.Errorf("%s: prior of the root with the standard deviation %g, want a finite number from 0", what, o.Root)
+	}
+	if len(t.Parent) < 2 {
+		return nil, fmt.Errorf("%s: a tree of one node has no edge", what)
+	}
+	if err := t.CheckLengths(); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	for i := 1; i < len(t.Parent); i++ {
+		if !positive(t.Length[i]) {
+			return nil, fmt.Errorf("%s: the edge above %s has length %g, want a positive number: join the nodes at its ends", what, t.Label(i), t.Length[i])
+		}
+	}
+	s := &sampler[P]{model: newModel(p), plan: newPlan(t), process: p, options: o, data: data, leaves: t.Leaves(),
+		rng: rand.New(rand.NewPCG(o.Seed, 0)), groups: len(data), total: len(data) * o.Chains, noiseAt: -1}
+	s.start = start(p, s.model)
+	if err := p.Space.Check("start", p.Start); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if len(data) == 0 {
+		return nil, fmt.Errorf("%s: no observations", what)
+	}
+	for j, u := range o.Unknown {
+		if err := u.Prior.check(what + ": " + u.Name); err != nil {
+			return nil, err
+		}
+		switch {
+		case u.kind == noise:
+			s.noiseAt = j
+		case u.kind == param && (u.param < 0 || u.param >= len(p.Params)):
+			return nil, fmt.Errorf("%s: %s is parameter %d of a process that has %d", what, u.Name, u.param, len(p.Params))
+		}
+	}
+	for g := range data {
+		if err := s.enter(what, g); err != nil {
+			return nil, err
+		}
+	}
+	size := float64(o.Steps) * float64(s.total) * float64(len(s.order)) * float64(s.k*s.d)
+	messages := float64(o.Steps) * float64(s.groups) * float64(len(s.order)) * float64(s.n*(s.n+s.d))
+	return s, engine.Fits(what, 8*(20*size+6*messages))
+}
+
+// enter checks a set of observations and makes rows of them.
+func (s *sampler[P]) enter(what string, g int) error {
+	o := s.data[g]
+	if len(o.Leaves) != len(s.leaves) {
+		return fmt.Errorf("%s: %d observations for a tree of %d leaves", what, len(o.Leaves), len(s.leaves))
+	}
+	if !positive(o.Noise) {
+		return fmt.Errorf("%s: observations with errors of standard deviation %g, want a finite positive number", what, o.Noise)
+	}
+	if o.Missing != nil && len(o.Missing) != len(s.leaves) {
+		return fmt.Errorf("%s: marks of what is missing for %d leaves of %d", what, len(o.Missing), len(s.leaves))
+	}
+	rows := s.process.Space.M.Dim() / s.d // the others are parts, which nobody sees
+	var values [][][]float64
+	var marks [][]bool
+	for l, point := range o.Leaves {
+		name := "the observation of " + s.tree.Label(s.leaves[l])
+		if err := s.process.Space.Check(name, point); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		flat := s.process.Space.Vector(point)
+		value, mark := make([][]float64, s.n), make([]bool, s.n)
+		for i := range s.n {
+			value[i] = make([]float64, s.d)
+			if mark[i] = i < rows; mark[i] {
+				copy(value[i], flat[i*s.d:])
+			}
+		}
+		if o.Missing != nil && o.Missing[l] != nil {
+			if len(o.Missing[l]) != rows {
+				return fmt.Errorf("%s: %s has marks of what is missing for %d rows of %d", what, name, len(o.Missing[l]), rows)
+			}
+			for i, missing := range o.Missing[l] {
+				mark[i] = !missing
+			}
+		}
+		values, marks = append(values, value), append(marks, mark)
+	}
+	s.values, s.seen = append(s.values, values), append(s.seen, marks)
+	return nil
+}

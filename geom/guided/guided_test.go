@@ -1,0 +1,517 @@
+package guided
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distmv"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/geomtest"
+	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/guided/native"
+	"anatomy/geom/linalg"
+	"anatomy/geom/manifold"
+	"anatomy/geom/ode"
+	"anatomy/geom/stochastic"
+	"anatomy/geom/tree"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+func TestMain(m *testing.M) { geomtest.Main(m) }
+
+// four leaves, one of which hangs at the root.
+//
+//	0 ─┬ 1 ─┬ 3
+//	   │    └ 4 ─┬ 5
+//	   └ 2       └ 6
+var tree4 = expect.Must(tree.New([]int{-1, 0, 0, 1, 1, 4, 4}, []float64{0, 0.7, 1.3, 0.5, 0.4, 0.6, 0.8}, nil))
+
+var bridge = expect.Must(tree.New([]int{-1, 0}, []float64{0, 0.8}, nil))
+
+// linear is dx = (m − J x) dt + S dW in R², as it is written for any process.
+var linear = stochastic.EquationOf(func(_ geom.Local, p []*Node) ode.Equation {
+	return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
+		drift := Sub(BroadcastPrefix(p[0], y[0].Shape().Dim(0)), linalg.MatMul(y[0], linalg.T(p[1])))
+		return ode.State{Add(Mul(dt, drift), linalg.MatMul(dw, linalg.T(p[2])))}
+	}
+})
+
+var (
+	plane   = geom.On(manifold.Euclidean(2))
+	mixing  = [][]float64{{0.9, 0}, {0.4, 0.6}}
+	pulling = [][]float64{{1.1, -0.3}, {0.5, 0.7}}
+)
+
+func straight(drift bool) stochastic.Process[geom.Vec] {
+	p := stochastic.Process[geom.Vec]{Space: plane, Name: "linear", Scheme: ode.EulerMaruyama, Noise: 2, Start: []float64{0.3, -0.2},
+		Params: []any{[]float64{0, 0}, [][]float64{{0, 0}, {0, 0}}, mixing}, Dynamics: linear}
+	if drift {
+		p.Params = []any{[]float64{0.5, -1}, pulling, mixing}
+	}
+	return p
+}
+
+// walk is the covariance and mean of all states of a linear process with the steps of Euler and Maruyama, node by node and
+// coordinate by coordinate. Row i·d of the covariance is node i.
+func walk(t *tree.Tree, steps int, start, m []float64, j, s [][]float64, root float64) (mean []float64, cov *mat.Dense) {
+	d, n := len(start), len(t.Parent)
+	mean, cov = make([]float64, n*d), mat.NewDense(n*d, n*d, nil)
+	copy(mean, start)
+	for a := range d {
+		cov.Set(a, a, root*root)
+	}
+	sigma := mat.NewDense(d, d, floatsOf(s))
+	for i := 1; i < n; i++ {
+		h := t.Length[i] / float64(steps)
+		phi := mat.NewDense(d, d, nil)
+		for a := range d {
+			for b := range d {
+				phi.Set(a, b, -h*j[a][b])
+			}
+			phi.Set(a, a, phi.At(a, a)+1)
+		}
+		p := t.Parent[i]
+		power, x := mat.NewDense(d, d, nil), mat.NewVecDense(d, append([]float64{}, mean[p*d:(p+1)*d]...))
+		v := mat.DenseCopyOf(cov.Slice(p*d, (p+1)*d, p*d, (p+1)*d))
+		for a := range d {
+			power.Set(a, a, 1)
+		}
+		for range steps {
+			var next mat.VecDense
+			next.MulVec(phi, x)
+			next.AddScaledVec(&next, h, mat.NewVecDense(d, m))
+			x = &next
+			var turned, all, q mat.Dense
+			turned.Mul(phi, v)
+			all.Mul(&turned, phi.T())
+			q.Mul(sigma, sigma.T())
+			q.Scale(h, &q)
+			all.Add(&all, &q)
+			v = &all
+			var longer mat.Dense
+			longer.Mul(phi, power)
+			power = &longer
+		}
+		copy(mean[i*d:], x.RawVector().Data)
+		for k := range i {
+			var c mat.Dense
+			c.Mul(power, cov.Slice(p*d, (p+1)*d, k*d, (k+1)*d))
+			cov.Slice(i*d, (i+1)*d, k*d, (k+1)*d).(*mat.Dense).Copy(&c)
+			cov.Slice(k*d, (k+1)*d, i*d, (i+1)*d).(*mat.Dense).Copy(c.T())
+		}
+		cov.Slice(i*d, (i+1)*d, i*d, (i+1)*d).(*mat.Dense).Copy(v)
+	}
+	return mean, cov
+}
+
+func floatsOf(rows [][]float64) (flat []float64) {
+	for _, r := range rows {
+		flat = append(flat, r...)
+	}
+	return flat
+}
+
+// given is what is known of the states after some coordinates of leaves are seen: the log density of these, and all means and variances.
+func given(mean []float64, cov *mat.Dense, at []int, seen []float64, noise float64) (log float64, after, variance []float64) {
+	k := len(at)
+	sub, m := mat.NewSymDense(k, nil), make([]float64, k)
+	cross := mat.NewDense(len(mean), k, nil)
+	for a, i := range at {
+		m[a] = mean[i]
+		for b := a; b < k; b++ {
+			sub.SetSym(a, b, cov.At(i, at[b]))
+		}
+		sub.SetSym(a, a, sub.At(a, a)+noise*noise)
+		for i2 := range mean {
+			cross.Set(i2, a, cov.At(i2, i))
+		}
+	}
+	normal, ok := distmv.NewNormal(m, sub, nil)
+	if !ok {
+		panic("not positive")
+	}
+	var chol mat.Cholesky
+	chol.Factorize(sub)
+	d := mat.NewVecDense(k, nil)
+	for a := range at {
+		d.SetVec(a, seen[a]-m[a])
+	}
+	var w mat.VecDense
+	if err := chol.SolveVecTo(&w, d); err != nil {
+		panic(err)
+	}
+	var shift mat.VecDense
+	shift.MulVec(cross, &w)
+	var gain mat.Dense
+	if err := chol.SolveTo(&gain, cross.T()); err != nil {
+		panic(err)
+	}
+	for i := range mean {
+		after = append(after, mean[i]+shift.AtVec(i))
+		variance = append(variance, cov.At(i, i)-mat.Dot(cross.RowView(i), gain.ColView(i)))
+	}
+	return normal.LogProb(seen), after, variance
+}
+
+// prepared is a sampler with its guides.
+func prepared[P geom.Point](t *testing.T, p stochastic.Process[P], tr *tree.Tree, seen Observations[P], o Options) *sampler[P] {
+	t.Helper()
+	s, err := newSampler(p, tr, []Observations[P]{seen}, o)
+	if err == nil {
+		err = s.begin()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func leavesOf(tr *tree.Tree, rng *rand.Rand) (v [][]float64) {
+	for range tr.Leaves() {
+		v = append(v, []float64{rng.NormFloat64(), rng.NormFloat64()})
+	}
+	return v
+}
+
+// Of a linear process the auxiliary one is the process itself: all weights are the likelihood, which is that of the joint normal
+// distribution, and without noise the paths go to the means that a Kalman smoother has.
+func TestLinear(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 0))
+	for _, c := range []struct {
+		name        string
+		tree        *tree.Tree
+		drift       bool
+		root, noise float64
+		missing     bool
+	}{
+		{"Brownian tree", tree4, false, 0, 0.3, false},
+		{"Brownian tree, root unknown, coordinates missing", tree4, false, 1.4, 0.3, true},
+		{"Ornstein-Uhlenbeck tree, root unknown", tree4, true, 0.8, 0.2, false},
+		{"Ornstein-Uhlenbeck bridge", bridge, true, 0, 0.1, false},
+		{"Ornstein-Uhlenbeck bridge, seen exactly", bridge, true, 0, 1e-7, false},
+	} {
+		p := straight(c.drift)
+		seen := Observations[geom.Vec]{Leaves: leavesOf(c.tree, rng), Noise: c.noise}
+		var at []int
+		var values []float64
+		for l, i := range c.tree.Leaves() {
+			marks := []bool{c.missing && l == 1, c.missing && l < 3}
+			seen.Missing = append(seen.Missing, marks)
+			for a := range 2 {
+				if !marks[a] {
+					at, values = append(at, 2*i+a), append(values, seen.Leaves[l][a])
+				}
+			}
+		}
+		const steps = 6
+		m, j := make([]float64, 2), [][]float64{{0, 0}, {0, 0}}
+		if c.drift {
+			m, j = []float64{0.5, -1}, pulling
+		}
+		mean, cov := walk(c.tree, steps, p.Start, m, j, mixing, c.root)
+		log, after, _ := given(mean, cov, at, values, c.noise)
+		s := prepared(t, p, c.tree, seen, Options{Steps: steps, Root: c.root, Chains: 3, Seed: 2})
+		s.shake()
+		weights, _ := s.weigh()
+		for _, w := range weights {
+			expect.Rel(t, c.name+": weight", w, log, 1e-10)
+		}
+		if c.noise < 1e-3 {
+			continue // errors of inverse variances, see the bridge above
+		}
+		s.still()
+		_, nodes := s.weigh()
+		order := append([]int{0}, s.order...)
+		for v, i := range order {
+			expect.Abs(t, c.name+": smoothed", nodes[0][2*v:2*v+2], after[2*i:2*i+2], 1e-10)
+		}
+	}
+}
+
+// shake draws the noise of all chains.
+func (s *sampler[P]) shake() {
+	s.w, s.xi = s.normal(1, s.w.Shape().Dimensions...), s.normal(1, s.xi.Shape().Dimensions...)
+}
+
+// weigh returns the logarithms of the weights of the chains as they are, and the states of the nodes, [C][V·n·D].
+func (s *sampler[P]) weigh() ([]float64, [][]float64) {
+	args := []any{s.w, s.y}
+	if s.options.Root > 0 {
+		args = append(args, s.xi)
+	}
+	out, err := s.process.Space.Call(s.key("weigh"), func(in []*Node) []*Node {
+		var xi *Node
+		w, y := in[0], in[1]
+		if in = in[2:]; s.options.Root > 0 {
+			xi, in = in[0], in[1:]
+		}
+		sweep, unknowns := s.parse(in)
+		theta, _, _ := unknowns(y)
+		log, nodes, _ := sweep.run(w, xi, theta, false)
+		return []*Node{log, nodes}
+	}, append(args, s.fixed...)...)
+	if err != nil {
+		panic(err)
+	}
+	log := out.Vector(0)
+	for c := range log {
+		g := c / (s.total / s.groups)
+		log[c] += s.guides[g].root.c + s.guides[g].constant
+		if s.noiseAt >= 0 {
+			for l := range s.leaves {
+				log[c] -= s.guides[g].along[s.leaves[l]][s.options.Steps].c
+			}
+		}
+	}
+	return log, engine.Unflatten(out.Flat(1), len(out.Flat(1))/s.total)
+}
+
+// still takes the noise away.
+func (s *sampler[P]) still() {
+	s.w = tensors.FromShape(s.w.Shape())
+	s.xi = tensors.FromShape(s.xi.Shape())
+}
+
+// Weights of a non-linear process have the likelihood for their mean, whatever the guide: here it is that of the posterior mean of the
+// noise, one that knows nothing, where paths are those of the process and weights the densities of the errors, and one
+// of a wrong noise.
+func TestTwoGuides(t *testing.T) {
+	s3 := landmarks.New(3, 2, kernels.Gaussian(1))
+	q := geom.Shape{{0, 0}, {0.8, 0}, {0.3, 0.6}}
+	p := expect.Must(s3.Kunita(q, 0.7, 0.2))
+	two := expect.Must(tree.New([]int{-1, 0, 0}, []float64{0, 1, 0.5}, nil))
+	seen := Observations[geom.Shape]{Leaves: []geom.Shape{{{0.3, 0.2}, {1.3, 0.1}, {0.5, 1}}, {{0.1, -0.1}, {0.7, 0.2}, {0.3, 0.5}}}, Noise: 0.4}
+	unknown := []Unknown{Noise(LogNormal(0.4, 0.1))}
+	var logs, errors []float64
+	for k, chains := range []int{4000, 40000, 20000} {
+		s := prepared(t, p, two, seen, Options{Steps: 3, Chains: chains, Seed: uint64(3 + k), Unknown: unknown})
+		for c := range s.y {
+			s.y[c][0] = 0
+		}
+		switch k {
+		case 1:
+			if err := s.guide(nil); err != nil {
+				t.Fatal(err)
+			}
+		case 2:
+			s.mean[0][0] = math.Log(0.6)
+			a := &auxiliary{}
+			if err := s.look(a); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.guide(a); err != nil {
+				t.Fatal(err)
+			}
+			for c := range s.y {
+				s.y[c][0] = math.Log(0.4/0.6) / s.scale[0][0][0]
+			}
+		}
+		s.shake()
+		w, _ := s.weigh()
+		total := floats.LogSumExp(w)
+		for c := range w {
+			w[c] = math.Exp(w[c]-total) * float64(len(w))
+		}
+		_, deviation := stat.MeanStdDev(w, nil)
+		logs = append(logs, total-math.Log(float64(len(w))))
+		errors = append(errors, stat.StdErr(deviation, float64(len(w))))
+	}
+	t.Log(logs, errors)
+	for k := 1; k < 3; k++ {
+		expect.Estimate(t, "log likelihood by another guide", logs[k], math.Hypot(errors[0], errors[k]), logs[0])
+	}
+}
+
+// The posterior of the rate, and of the states of nodes, of a linear process is known by quadrature: what is sampled is distributed so.
+func TestPosterior(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 0))
+	p := straight(false)
+	prior := LogNormal(1.5, 0.8)
+	const noise, root, steps = 0.3, 0.7, 4
+	seen := Observations[geom.Vec]{Leaves: leavesOf(tree4, rng), Noise: noise}
+	var at []int
+	for _, i := range tree4.Leaves() {
+		at = append(at, 2*i, 2*i+1)
+	}
+	flat := floatsOf(seen.Leaves)
+	const cells = 400
+	logs, rates, states, spreads := make([]float64, cells), make([]float64, cells), make([]float64, cells), make([]float64, cells)
+	for c := range logs {
+		u := math.Log(1.5) + 0.8*8*((float64(c)+0.5)/cells-0.5)
+		rates[c] = math.Exp(u)
+		faster := &tree.Tree{Parent: tree4.Parent, Name: tree4.Name}
+		for _, l := range tree4.Length {
+			faster.Length = append(faster.Length, l*rates[c])
+		}
+		mean, cov := walk(faster, steps, p.Start, make([]float64, 2), [][]float64{{0, 0}, {0, 0}}, mixing, root)
+		log, after, variance := given(mean, cov, at, flat, noise)
+		logs[c] = log - 0.5*math.Pow((u-math.Log(1.5))/0.8, 2)
+		states[c], spreads[c] = after[2*4], math.Sqrt(variance[2*4])
+	}
+	total := floats.LogSumExp(logs)
+	mixture := func(f func(c int) float64) (sum float64) {
+		for c := range logs {
+			sum += math.Exp(logs[c]-total) * f(c)
+		}
+		return sum
+	}
+	post, err := Sample(p, tree4, seen, Options{Unknown: []Unknown{Rate(prior)}, Root: root, Steps: steps, Chains: 4, Warmup: 100, Draws: 800, Seed: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rate := post.Unknown[0]
+	t.Log(rate, post.Acceptance, post.StepSize, post.Status)
+	if post.Status != geom.Converged {
+		t.Errorf("status %v", post.Status)
+	}
+	var thinned, state []float64
+	for c, draws := range rate.Draws {
+		for i := 0; i < len(draws); i += 12 {
+			thinned, state = append(thinned, draws[i]), append(state, post.Nodes[4][c][i][0])
+		}
+	}
+	expect.Distribution(t, "rate", thinned, func(x float64) float64 {
+		return mixture(func(c int) float64 {
+			if rates[c] <= x {
+				return 1
+			}
+			return 0
+		})
+	})
+	expect.Distribution(t, "state of a node", state, func(x float64) float64 {
+		return mixture(func(c int) float64 { return distuv.Normal{Mu: states[c], Sigma: spreads[c]}.CDF(x) })
+	})
+}
+
+// A step in C is that of the graph, and so are its derivatives.
+func TestNative(t *testing.T) {
+	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Step) {
+		t.Skip("no C functions")
+	}
+	const chains, groups, edges, n, d = 4, 2, 3, 5, 2
+	rng := rand.New(rand.NewPCG(3, 1))
+	normal := func(dims ...int) *tensors.Tensor {
+		size := 1
+		for _, k := range dims {
+			size *= k
+		}
+		x := make([]float64, size)
+		for i := range x {
+			x[i] = rng.NormFloat64()
+		}
+		return tensors.FromFlatDataAndDimensions(x, dims...)
+	}
+	const all = chains * edges
+	in := []any{normal(all, n, n), normal(all, n, d), normal(all, n, d), normal(groups, edges, n, n), normal(groups, edges, n, d),
+		normal(groups, edges, n, n), normal(groups, edges, n, d), normal(all, n, d), normal(all)}
+	run := func(step func(from, x, a, xi *Node, m told, chains int) (next, log *Node)) engine.Values {
+		return expect.Must(engine.Run(func(in []*Node) []*Node {
+			root, x, xi := Identity(in[0]), Identity(in[1]), Identity(in[2])
+			a := linalg.MatMul(root, linalg.T(root))
+			a = Add(a, linalg.EyeLike(a))
+			next, log := step(x, x, a, xi, told{in[3], in[4], in[5], in[6]}, chains)
+			total := Add(ReduceAllSum(Mul(next, in[7])), ReduceAllSum(Mul(log, in[8])))
+			return append([]*Node{next, log}, Gradient(total, root, x, xi)...)
+		}, in...))
+	}
+	got, want := run(stepFrom), run(func(from, x, a, xi *Node, m told, chains int) (next, log *Node) {
+		return step(from, x, a, linalg.MatMul(linalg.Cholesky(a), xi), m, chains)
+	})
+	for i, what := range []string{"state", "logarithm", "derivative by the root of A", "by x", "by ξ"} {
+		expect.Rel(t, what, got.Flat(i), want.Flat(i), 1e-10)
+	}
+}
+
+// What cannot be sampled is refused, with the place.
+func TestErrors(t *testing.T) {
+	p := straight(true)
+	rng := rand.New(rand.NewPCG(1, 2))
+	good := Observations[geom.Vec]{Leaves: leavesOf(tree4, rng), Noise: 0.1}
+	sample := func(tr *tree.Tree, seen Observations[geom.Vec], o Options) error {
+		_, err := Sample(p, tr, seen, o)
+		return err
+	}
+	few, silent, endless := good, good, good
+	few.Leaves = good.Leaves[1:]
+	silent.Noise = 0
+	endless.Leaves = append([]geom.Vec{{math.NaN(), 0}}, good.Leaves[1:]...)
+	marked := good
+	marked.Missing = [][]bool{{true}, nil, nil, nil}
+	zero := &tree.Tree{Parent: tree4.Parent, Name: tree4.Name, Length: append([]float64{}, tree4.Length...)}
+	zero.Length[5] = 0
+	expect.Refused(t, sample(tree4, few, Options{}), "3 observations", "4 leaves")
+	expect.Refused(t, sample(tree4, silent, Options{}), "standard deviation 0")
+	expect.Refused(t, sample(tree4, endless, Options{}), "node 2")
+	expect.Refused(t, sample(tree4, marked, Options{}), "node 2", "1 rows of 2")
+	expect.Refused(t, sample(zero, good, Options{}), "node 5", "length 0")
+	expect.Refused(t, sample(tree4, good, Options{Root: -1}), "prior of the root")
+	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Param(7, "width", LogNormal(1, 1))}}), "width is parameter 7")
+	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Rate(InverseGamma(0, 1))}}), "rate")
+	sphere := geom.On(manifold.Sphere(2))
+	_, err := Sample(stochastic.Brownian(sphere, []float64{0, 0, 1}), bridge, Observations[geom.Vec]{}, Options{})
+	expect.Refused(t, err, "charts")
+}
+
+// What was drawn when the context ends is kept.
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := straight(false)
+	p.Space = plane.With(geom.Context(ctx), geom.OnProgress(func(pr geom.Progress) {
+		if pr.Iteration >= 40 {
+			cancel()
+		}
+	}))
+	seen := Observations[geom.Vec]{Leaves: leavesOf(bridge, rand.New(rand.NewPCG(1, 2))), Noise: 0.1}
+	post, err := Sample(p, bridge, seen, Options{Steps: 4, Chains: 2, Warmup: 20, Draws: 100})
+	expect.Refused(t, err, "after 41 of 120 iterations")
+	if post == nil || post.Status != geom.Cancelled || len(post.Nodes[1][0]) != 21 {
+		t.Errorf("got %+v, want 21 draws", post)
+	}
+}
+
+// Momenta are parts of the state that nobody sees, and noise that moves them only is guided through the drift: with the true steps for
+// its mean the likelihood is that of paths without a guide.
+func TestLangevin(t *testing.T) {
+	two := landmarks.New(2, 2, kernels.Gaussian(1))
+	p := expect.Must(two.Langevin(geom.Shape{{0, 0}, {0.8, 0}}, geom.Shape{{0.5, 0.2}, {-0.1, 0.6}}, 0.3, 0.6))
+	seen := Observations[geom.Shape]{Leaves: []geom.Shape{{{0.5, 0.5}, {1.1, 0.3}}}, Noise: 0.25}
+	var logs, errors, effective []float64
+	for k, chains := range []int{300, 4000} {
+		s := prepared(t, p, bridge, seen, Options{Steps: 4, Chains: chains, Seed: uint64(5 + k), Unknown: []Unknown{Noise(LogNormal(0.25, 0.1))}})
+		if k == 1 {
+			if err := s.guide(nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for c := range s.y {
+			s.y[c][0] = 0
+		}
+		s.shake()
+		w, _ := s.weigh()
+		total := floats.LogSumExp(w)
+		squares := 0.0
+		for c := range w {
+			w[c] = math.Exp(w[c]-total) * float64(len(w))
+			squares += w[c] * w[c]
+		}
+		_, deviation := stat.MeanStdDev(w, nil)
+		logs, errors = append(logs, total-math.Log(float64(len(w)))), append(errors, stat.StdErr(deviation, float64(len(w))))
+		effective = append(effective, float64(len(w))/squares)
+	}
+	t.Logf("effective shares: guided %.3f, not guided %.3f", effective[0], effective[1])
+	expect.Estimate(t, "log likelihood", logs[0], math.Hypot(errors[0], errors[1]), logs[1])
+	if effective[0] < 0.8 {
+		t.Errorf("guided paths have an effective share of %.3f, want 0.8", effective[0])
+	}
+}

@@ -1,0 +1,20 @@
+// Package native takes steps of guided processes in C, inside the programs that XLA compiles for the CPU.
+package native
+
+/*
+#cgo CFLAGS: -O3 -std=gnu11
+#cgo LDFLAGS: -lm
+#include "step.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"anatomy/geom/engine"
+)
+
+// Step is the name of the function in compiled programs; one that computes something else wants another name.
+const Step = "anatomy_guided_step_1"
+
+func init() { engine.RegisterNative(Step, unsafe.Pointer(C.anatomyGuidedStep)) }

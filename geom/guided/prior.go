@@ -1,0 +1,55 @@
+package guided
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Prior is a distribution of a positive number: InverseGamma or LogNormal.
+type Prior struct {
+	inverseGamma bool
+	a, b         float64
+}
+
+// InverseGamma has the density ∝ x^(−shape−1) exp(−scale/x).
+func InverseGamma(shape, scale float64) Prior { return Prior{true, shape, scale} }
+
+// LogNormal is the distribution of median·exp(deviation·Z) with Z normal.
+func LogNormal(median, deviation float64) Prior { return Prior{false, math.Log(median), deviation} }
+
+// centre is the logarithm of a number in the middle of the distribution, width about the standard deviation of the logarithm.
+func (p Prior) centre() (centre, width float64) {
+	if p.inverseGamma {
+		return math.Log(p.b / p.a), 1 / math.Sqrt(p.a)
+	}
+	return p.a, p.b
+}
+
+// logDensity is the logarithm of the density of u = log x, [...], up to a constant.
+func (p Prior) logDensity(u *Node) *Node {
+	if p.inverseGamma {
+		return Neg(Add(MulScalar(u, p.a), MulScalar(Exp(Neg(u)), p.b)))
+	}
+	return MulScalar(Square(AddScalar(u, -p.a)), -0.5/(p.b*p.b))
+}
+
+// Draw draws a number.
+func (p Prior) Draw(source rand.Source) float64 {
+	if p.inverseGamma {
+		return distuv.InverseGamma{Alpha: p.a, Beta: p.b, Src: source}.Rand()
+	}
+	return distuv.LogNormal{Mu: p.a, Sigma: p.b, Src: source}.Rand()
+}
+
+func (p Prior) check(what string) error {
+	if positive(p.b) && (positive(p.a) || !p.inverseGamma && !math.IsNaN(p.a) && !math.IsInf(p.a, 0)) {
+		return nil
+	}
+	return fmt.Errorf("%s: the prior is not a distribution: InverseGamma takes positive numbers, LogNormal too", what)
+}
+
+func positive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
