@@ -37,11 +37,15 @@ func (g *Geodesic[P]) String() string {
 	return s
 }
 
-// Err returns nil if Status is Converged, and otherwise an error with the line of String. A script that must not go on with an
-// inexact logarithm checks it after the error of Log.
+// Err returns nil if Status is Converged, and otherwise an error with the line of String, and what to do where Log has stalled. A
+// script that must not go on with an inexact logarithm checks it after the error of Log.
 func (g *Geodesic[P]) Err() error {
-	if g.Status == Converged {
+	switch g.Status {
+	case Converged:
 		return nil
+	case Stalled:
+		return fmt.Errorf("%s: the metric is rough or nearly singular on the way, as for landmarks whose kernel is much wider than they are apart; "+
+			"take a narrower kernel, or landmarks.Space.Match, which leaves a mismatch", g)
 	}
 	return errors.New(g.String())
 }
