@@ -30,7 +30,7 @@ nb.Must(engine.Run(func(x *graph.Node) *graph.Node {
 		return []*graph.Node{graph.Sin(x[0])}, nil
 	}, []*graph.Node{x}, nil)
 	return final[0]
-}, float64(M.Dim())))"""
+}, float64(M.Manifold.Dim())))"""
 
 
 def browser():
