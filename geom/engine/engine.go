@@ -242,8 +242,8 @@ func Backend() (compute.Backend, error) {
 }
 
 // flags adds to those of the user (XLA_FLAGS) what a plug-in of the project is told: not to use XLA's newer emitters of
-// fusions, through MLIR, which take a sixth to a half of the time of compilation, for programs that run no faster. A plug-in
-// that does not know a flag ends the process, so that only the one is told that has this one.
+// fusions, through MLIR. Most programs compile in 0.55 to 0.9 of the time without them (one took 1.07 of it), and run as fast to a
+// few per cent. A plug-in that does not know a flag ends the process, so that only the one is told that has this one.
 func flags(plugin, users string) string {
 	const emitters = "--xla_cpu_use_fusion_emitters"
 	if !strings.HasSuffix(plugin, cpuPlugins[0]) || strings.Contains(users, emitters) {

@@ -356,13 +356,11 @@ func (s *sampler[P]) move(steps []*stepSize, limit int) (moved, error) {
 	}
 	turns := min(limit, max(1, int(math.Round(math.Pi/2*(0.5+s.rng.Float64())/sizes[len(sizes)/2]))))
 	p := s.columns()
-	args := []any{s.w, s.y}
 	momenta := []any{s.normal(1, s.w.Shape().Dimensions...), s.normal(1, s.total, p)}
 	if s.options.Root > 0 {
-		args = append(args, s.xi)
 		momenta = append(momenta, s.normal(1, s.xi.Shape().Dimensions...))
 	}
-	args = append(append(args, momenta...), eps, turns, logU)
+	args := append(append(s.state(), momenta...), eps, turns, logU)
 	out, err := s.process.Space.Call(s.key("move"), s.trajectory, append(args, s.fixed...)...)
 	if err != nil {
 		return moved{}, err

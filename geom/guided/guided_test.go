@@ -246,21 +246,10 @@ func (s *sampler[P]) shake() {
 
 // weigh returns the logarithms of the weights of the chains as they are, and the states of the nodes, [C][V·n·D].
 func (s *sampler[P]) weigh() ([]float64, [][]float64) {
-	args := []any{s.w, s.y}
-	if s.options.Root > 0 {
-		args = append(args, s.xi)
-	}
 	out, err := s.process.Space.Call(s.key("weigh"), func(in []*Node) []*Node {
-		var xi *Node
-		w, y := in[0], in[1]
-		if in = in[2:]; s.options.Root > 0 {
-			xi, in = in[0], in[1:]
-		}
-		sweep, unknowns := s.parse(in)
-		theta, _, _ := unknowns(y)
-		log, nodes, _ := sweep.run(w, xi, theta, false)
+		_, log, nodes, _ := s.swept(in, false)
 		return []*Node{log, nodes}
-	}, append(args, s.fixed...)...)
+	}, append(s.state(), s.fixed...)...)
 	if err != nil {
 		panic(err)
 	}

@@ -180,16 +180,15 @@ func (s *sampler[P]) trajectory(in []*Node) []*Node {
 		log, nodes, u = value(x)
 		return log, nodes, u, Gradient(ReduceAllSum(log), x...)
 	}
-	along := func(x chain, v *Node) []*Node { // a number of each chain, in the shape of the parts
-		out := []*Node{Reshape(v, 1, -1, 1, 1), ExpandAxes(v, 1)}
+	chains := eps.Shape().Dim(0)
+	along := func(v *Node) []*Node { // a number of each chain, in the shape of the parts
+		out := []*Node{Reshape(v, 1, chains, 1, 1), ExpandAxes(v, 1)}
 		if k == 3 {
 			out = append(out, ExpandAxes(v, 1))
 		}
 		return out
 	}
-	chains := eps.Shape().Dim(0)
-	half, cos, sin := along(x, MulScalar(eps, 0.5)), along(x, Cos(eps)), along(x, Sin(eps))
-	half[0], cos[0], sin[0] = Reshape(half[0], 1, chains, 1, 1), Reshape(cos[0], 1, chains, 1, 1), Reshape(sin[0], 1, chains, 1, 1)
+	half, cos, sin := along(MulScalar(eps, 0.5)), along(Cos(eps)), along(Sin(eps))
 	energy := func(log *Node, x, p chain) *Node {
 		e := Neg(log)
 		for j := range x {
@@ -235,17 +234,32 @@ func (s *sampler[P]) trajectory(in []*Node) []*Node {
 	return append(out, Exp(MinScalar(gain, 0)), choose(nodes1, nodes0, 0), choose(u1, u0, 0), Where(accept, log1, log0))
 }
 
-// visit returns what the auxiliary process is made of: for each level the means over the chains of a group, along their paths, of
-// rate·σσᵀ, [n, G, E, n, n], and of drift and point, [n, G, E, n, D], and for flat models the mean of the drift's derivative.
-func (s *sampler[P]) visit(in []*Node) []*Node {
+// state are the arguments that say where the chains are.
+func (s *sampler[P]) state() []any {
+	if s.options.Root > 0 {
+		return []any{s.w, s.y, s.xi}
+	}
+	return []any{s.w, s.y}
+}
+
+// swept runs the sweep of the arguments state and fixed.
+func (s *sampler[P]) swept(in []*Node, keep bool) (theta unknown, log, nodes *Node, paths []*Node) {
 	var xi *Node
 	w, y := in[0], in[1]
 	if in = in[2:]; s.options.Root > 0 {
 		xi, in = in[0], in[1:]
 	}
 	sweep, unknowns := s.parse(in)
-	theta, _, _ := unknowns(y)
-	_, _, paths := sweep.run(w, xi, theta, true)
+	theta, _, _ = unknowns(y)
+	log, nodes, paths = sweep.run(w, xi, theta, keep)
+	return theta, log, nodes, paths
+}
+
+// visit returns what the auxiliary process is made of: for each level the means over the chains of a group, along their paths, of
+// rate·σσᵀ, [n, G, E, n, n], and of drift and point, [n, G, E, n, D], and for flat models the mean of the drift's derivative.
+func (s *sampler[P]) visit(in []*Node) []*Node {
+	w := in[0]
+	theta, _, _, paths := s.swept(in, true)
 	var out []*Node
 	for l, path := range paths {
 		e, c := len(s.levels[l]), w.Shape().Dim(1)
@@ -305,11 +319,7 @@ func (a *auxiliary) add(v engine.Values) {
 
 // look adds a visit of the chains as they are now.
 func (s *sampler[P]) look(a *auxiliary) error {
-	args := []any{s.w, s.y}
-	if s.options.Root > 0 {
-		args = append(args, s.xi)
-	}
-	out, err := s.process.Space.Call(s.key("visit"), s.visit, append(args, s.fixed...)...)
+	out, err := s.process.Space.Call(s.key("visit"), s.visit, append(s.state(), s.fixed...)...)
 	if err == nil {
 		a.add(out)
 	}

@@ -72,18 +72,6 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 		least = 1e-6 * f
 	}
 	m := &Minimum{Status: MaxIterations}
-	// rescaled sets the factor of the preconditioner that agrees best with the last difference of gradients.
-	rescaled := func() error {
-		last := pairs[len(pairs)-1]
-		hy, err := o.Precondition(last.y)
-		if err != nil {
-			return err
-		}
-		if yhy := floats.Dot(last.y, hy); yhy > 0 {
-			scale = 1 / (last.rho * yhy)
-		}
-		return nil
-	}
 	for m.Iterations = 0; m.Iterations < maxIterations; m.Iterations++ {
 		// d = −H g by the two loops.
 		q := append([]float64{}, g...)
@@ -159,8 +147,13 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 			if pairs = append(pairs, pair{s, y, 1 / sy}); len(pairs) > o.Memory {
 				pairs = pairs[1:]
 			}
-			if err := rescaled(); err != nil {
+			// The factor of the preconditioner is that which agrees best with the last difference of gradients.
+			hy, err := o.Precondition(y)
+			if err != nil {
 				return nil, err
+			}
+			if yhy := floats.Dot(y, hy); yhy > 0 {
+				scale = 1 / (pairs[len(pairs)-1].rho * yhy)
 			}
 		}
 		x, f, g = next, fNext, gNext
