@@ -124,8 +124,8 @@ type Matching struct {
 // differentiation through the integrator; the limited-memory BFGS method is preconditioned by the kernel. With Correspondence it
 // starts where the momenta at time 1 balance the pull of the data, and has then little to do.
 //
-// It takes stats.Tolerance (default 0.003: the objective is within about a thousandth of the minimum, the velocity within about
-// one per cent; see solve.Minimise) and stats.MaxIterations (500 for every scale of the term). Status says
+// It takes stats.Tolerance (default 0.003: between outlines and surfaces the objective was within two thousandths of that at a
+// hundredth of this tolerance, the velocity within two per cent; see solve.Minimise) and stats.MaxIterations (500 for every scale of the term). Status says
 // how the minimisation at the last scale ended. In any case the best momenta found are returned.
 func (s *Space) Match(source [][]float64, term DataTerm, sigma float64, opts ...stats.Option) (*Matching, error) {
 	return s.match("Match", source, nil, term, sigma, opts)
