@@ -139,10 +139,7 @@ func (p Process[P]) check(r *Run, keep bool) error {
 // and [k, N, ...]. It returns what run does; without paths the parts at the end follow the ends.
 func (p Process[P]) simulate(dw [][][]float64, T float64, start []any, each, paths bool) (engine.Values, error) {
 	args := append([]any{T, dw}, start...)
-	kinds := make([]geom.Kind, len(p.Parts))
-	for j, part := range p.Parts {
-		kinds[j] = part.Kind
-	}
+	kinds := p.kinds()
 	args = append(args, p.Params...)
 	// The shapes of the arguments say the rest: numbers of steps and paths are not part of the key.
 	key := simulation{p.Dynamics, p.Scheme, fmt.Sprint(kinds), each, paths}
@@ -187,6 +184,15 @@ func (p Process[P]) simulate(dw [][][]float64, T float64, start []any, each, pat
 			p.Name, before/same, float64(worstChange))
 	}
 	return out, nil
+}
+
+// kinds are those of the parts.
+func (p Process[P]) kinds() []geom.Kind {
+	kinds := make([]geom.Kind, len(p.Parts))
+	for j, part := range p.Parts {
+		kinds[j] = part.Kind
+	}
+	return kinds
 }
 
 // worstChange is by how much the metric of a chart may change over a step dx, in the mean with weights |dx|² over all steps and

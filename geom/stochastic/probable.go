@@ -1,0 +1,280 @@
+package stochastic
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/linalg"
+	"anatomy/geom/ode"
+	"anatomy/geom/solve"
+)
+
+// Flow is a most probable flow of a process: see Process.MostProbable.
+type Flow[P geom.Point] struct {
+	Points     []P         // at the times 0, T/n, …, T
+	Controls   [][]float64 // u, constant on each of the n steps, [n][m]
+	Energy     float64     // ½ ∫ |u|² dt
+	Momentum   P           // minus the derivative of the least cost by the start, with the coordinates of the parts held: a covector
+	Miss       float64     // |x(T) − y|
+	Gradient   float64     // the norm of the derivative of the cost by the controls, relative to that of the controls
+	Iterations int
+	Status     geom.Status // geom.Converged where Gradient is at most 1e-6, and without noise Miss at most 1e-6 |y − x(0)|
+}
+
+// String says what the flow is in one line.
+func (f *Flow[P]) String() string {
+	return fmt.Sprintf("most probable flow of energy %.4g, %.3g off its end, %s after %d iterations", f.Energy, f.Miss, f.Status, f.Iterations)
+}
+
+const (
+	flowTolerance  = 1e-6 // of Gradient and of Miss
+	flowIterations = 100  // at one noise of the observation
+	flowMemory     = 20   // steps of Anderson's method
+)
+
+// MostProbable returns the flow from the start of the process that minimises
+//
+//	½ ∫ |u|² dt + |x(T) − y|²/2σ²,   dx = f(t, x)·(1, u) dt,
+//
+// over controls u in R^m: with weak noise the paths of the process that are observed at y at time T, with noise of standard deviation
+// σ in every coordinate, lie close to it (M. Freidlin and A. Wentzell, Random perturbations of dynamical systems, 1984). With σ = 0
+// it ends at y. The parts of the process, such as momenta, end where they like. For Kunita's process this is the geodesic of its
+// covariance (E. Grong and S. Sommer, Most probable flows for Kunita SDEs, 2022), for Langevin's with noise in the momenta a
+// shape spline, and for the stochastic development the most probable path of framebundle.
+//
+// The equation is taken as it is written, so that it must be one whose drift is not a mere correction of Itô's calculus: for
+// Brownian motion, take Log. It is integrated in n steps of RK4, with controls constant on each; on an Atlas in the chart centred at the
+// start. Every step of the search solves the problem that is linear in the controls, as Gauss and Newton do, with Anderson's
+// acceleration, while σ falls to the one wanted. A flow is stationary where it has Converged; other minima may be lower.
+func (p Process[P]) MostProbable(y P, sigma float64, steps int, T float64) (*Flow[P], error) {
+	what := p.Name + ": most probable flow"
+	r := Run{Paths: 1, Steps: steps, Time: T}
+	if err := p.check(&r, true); err != nil {
+		return nil, err
+	}
+	if err := p.Space.Check("observation", y); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if !(sigma >= 0) || math.IsInf(sigma, 1) {
+		return nil, fmt.Errorf("%s: noise of standard deviation %g", what, sigma)
+	}
+	ends := geom.PointDim(p.Space.M)
+	if err := engine.Fits(fmt.Sprintf("%s of %d steps", what, r.Steps), 8*float64(ends)*float64(r.Steps)*float64(2*p.Noise+6*ends*(1+len(p.Parts)))); err != nil {
+		return nil, err
+	}
+	task := p.Space.Begin(what)
+	defer task.End()
+	return (&controlled[P]{Process: p, run: r, y: p.Space.Vector(y)}).search(what, sigma, task)
+}
+
+// controlled is a process with the problem of its most probable flow. Its controls e are those of all steps times the square root of
+// the length of a step: ½ |e|² is the energy.
+type controlled[P geom.Point] struct {
+	Process[P]
+	run Run
+	y   []float64
+}
+
+// linear is the end of a flow, with its derivatives by the controls and by the start.
+type linear struct {
+	x       []float64
+	j       *mat.Dense // by the controls, [a, n·m]
+	byStart *mat.Dense // [a, a], with the coordinates of the parts held
+}
+
+func (c *controlled[P]) search(what string, sigma float64, task *geom.Task) (*Flow[P], error) {
+	now, err := c.linearise(make([]float64, c.run.Steps*c.Noise))
+	if err != nil {
+		return nil, err
+	}
+	far := floats.Distance(now.x, c.y, 2)
+	if math.IsNaN(far) || math.IsInf(far, 0) {
+		return nil, fmt.Errorf("%s: without controls the process diverges: use more steps or a shorter time", what)
+	}
+	f := &Flow[P]{Status: geom.Stalled}
+	scale := floats.Distance(c.y, c.Space.Vector(c.Start), 2)
+	var e []float64
+	for level := max(sigma, far/math.Sqrt(float64(len(c.y)))); ; level /= 10 {
+		if level < 2*sigma || level < 1e-3*far {
+			level = sigma
+		}
+		tolerance := 1e-2
+		if level == sigma {
+			tolerance = flowTolerance / 100
+		}
+		root := solve.NewFixedPoint(make([]float64, c.run.Steps*c.Noise), flowMemory)
+		if e != nil {
+			root.X = e
+		}
+		best := now // at root.Best
+		for try, found := 0, false; !found && try < flowIterations && root.Damping > 1e-3; try++ {
+			if now, err = c.linearise(root.X); err != nil {
+				return nil, err
+			}
+			f.Iterations++
+			step, err := now.step(root.X, c.y, level)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", what, err)
+			}
+			at := root.X
+			if found = root.Learn(step, tolerance*floats.Norm(at, 2)); &root.Best[0] == &at[0] {
+				best = now
+			}
+			if task.Report(geom.Progress{Iteration: f.Iterations, Objective: level, Gradient: root.Norm}) {
+				f.Status = geom.Cancelled
+				break
+			}
+		}
+		e, now = root.Best, best
+		f.Gradient = root.Norm / math.Max(floats.Norm(e, 2), math.SmallestNonzeroFloat64)
+		if f.Status == geom.Cancelled || level == sigma {
+			break
+		}
+	}
+	f.Miss, f.Energy = floats.Distance(now.x, c.y, 2), floats.Dot(e, e)/2
+	if f.Status != geom.Cancelled && f.Gradient <= flowTolerance && (sigma > 0 || f.Miss <= flowTolerance*scale) {
+		f.Status = geom.Converged
+	}
+	lambda, err := now.multiplier(e, c.y, sigma)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	var momentum mat.VecDense
+	momentum.MulVec(now.byStart.T(), lambda)
+	f.Momentum = c.Space.Point(momentum.RawVector().Data)
+	h := c.run.Time / float64(c.run.Steps)
+	f.Controls = engine.Unflatten(slices.Clone(e), c.Noise)
+	for _, u := range f.Controls {
+		floats.Scale(1/math.Sqrt(h), u)
+	}
+	f.Points, err = c.path(e)
+	return f, err
+}
+
+// multiplier is the λ with e = Jᵀλ at the minimum, λ = (y − x)/σ². It is computed from the problem that is linear in the controls, for
+// any σ, by (J Jᵀ + σ²) λ = J e + y − x.
+func (l *linear) multiplier(e, y []float64, sigma float64) (*mat.VecDense, error) {
+	a := len(l.x)
+	gram := mat.NewSymDense(a, nil)
+	gram.SymOuterK(1, l.j)
+	var eigen mat.EigenSym
+	if !eigen.Factorize(gram, true) {
+		return nil, fmt.Errorf("the flow is not finite: use more steps or a shorter time")
+	}
+	values := eigen.Values(nil)
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	var to, along mat.VecDense
+	to.MulVec(l.j, mat.NewVecDense(len(e), e))
+	to.AddVec(&to, mat.NewVecDense(a, floats.SubTo(make([]float64, a), y, l.x)))
+	along.MulVec(vectors.T(), &to)
+	for k, v := range values {
+		// Directions in which no control moves the end, such as those off an embedded manifold, have no multiplier.
+		if v <= 1e-13*values[a-1] {
+			along.SetVec(k, 0)
+			continue
+		}
+		along.SetVec(k, along.AtVec(k)/(v+sigma*sigma))
+	}
+	to.MulVec(&vectors, &along)
+	return &to, nil
+}
+
+// step is e − Jᵀλ, which vanishes at the minimum.
+func (l *linear) step(e, y []float64, sigma float64) ([]float64, error) {
+	for _, v := range l.x {
+		if math.IsNaN(v) || math.IsInf(v, 0) { // the search goes back
+			return constant(len(e), math.NaN()), nil
+		}
+	}
+	lambda, err := l.multiplier(e, y, sigma)
+	if err != nil {
+		return nil, err
+	}
+	var u mat.VecDense
+	u.MulVec(l.j.T(), lambda)
+	return floats.SubTo(make([]float64, len(e)), e, u.RawVector().Data), nil
+}
+
+func constant(n int, x float64) []float64 {
+	out := make([]float64, n)
+	floats.AddConst(x, out)
+	return out
+}
+
+// steering is the key of the compiled functions of controlled.
+type steering struct {
+	dynamics Dynamics
+	kinds    string
+	path     bool
+}
+
+func (s steering) String() string { return fmt.Sprintf("controls of %T", s.dynamics) }
+
+// arguments are those of the compiled functions.
+func (c *controlled[P]) arguments(e []float64) []any {
+	dw := floats.ScaleTo(make([]float64, len(e)), math.Sqrt(c.run.Time/float64(c.run.Steps)), e)
+	args := []any{c.run.Time, engine.Unflatten(dw, c.Noise), c.Space.Vector(c.Start)}
+	for _, part := range c.Parts {
+		args = append(args, c.Space.Vectors(part.Vectors))
+	}
+	return append(args, c.Params...)
+}
+
+// linearise integrates a path for every number of the end, whose derivative it carries.
+func (c *controlled[P]) linearise(e []float64) (*linear, error) {
+	m, dynamics, kinds := c.Space.M, c.Dynamics, c.kinds()
+	out, err := c.Space.Call(steering{dynamics, fmt.Sprint(kinds), false}, func(in []*Node) []*Node {
+		a, params := geom.PointDim(m), in[3+len(kinds):]
+		dw := BroadcastToDims(ExpandAxes(in[1], 1), in[1].Shape().Dim(0), a, in[1].Shape().Dim(1))
+		var state ode.State
+		for _, part := range in[2 : 3+len(kinds)] {
+			state = append(state, forPaths(a, part))
+		}
+		var end, byControls *Node
+		state = geom.InChart(m, append(kinds, geom.Covector), func(at geom.Local, y ode.State) ode.State {
+			y = y[: len(kinds)+1 : len(kinds)+1]
+			ends := at.Point(ode.Integrate(dynamics.Equation(at, params), ode.RK4, ode.Drive{T: in[0], DW: dw}, y)[0])
+			end = Squeeze(SliceAxis(ends, 0, AxisRange(0, 1)), 0)
+			slopes := Gradient(ReduceAllSum(Mul(ends, linalg.Eye(ends.Graph(), ends.DType(), a))), y[0], dw)
+			byControls = Transpose(slopes[1], 0, 1)
+			return append(y, slopes[0])
+		}, append(state, ZerosLike(state[0])))
+		return []*Node{end, Reshape(byControls, a, -1), state[len(state)-1]}
+	}, c.arguments(e)...)
+	if err != nil {
+		return nil, err
+	}
+	l := &linear{x: out.Vector(0), j: mat.NewDense(len(c.y), len(e), out.Flat(1)), byStart: mat.NewDense(len(c.y), len(c.y), out.Flat(2))}
+	l.j.Scale(math.Sqrt(c.run.Time/float64(c.run.Steps)), l.j)
+	return l, nil
+}
+
+// path returns the points of the flow at the times of its steps.
+func (c *controlled[P]) path(e []float64) ([]P, error) {
+	m, dynamics, kinds := c.Space.M, c.Dynamics, c.kinds()
+	out, err := c.Space.Call(steering{dynamics, fmt.Sprint(kinds), true}, func(in []*Node) []*Node {
+		var path *Node
+		var state ode.State
+		for _, part := range in[2 : 3+len(kinds)] {
+			state = append(state, forPaths(1, part))
+		}
+		geom.InChart(m, kinds, func(at geom.Local, y ode.State) ode.State {
+			steps := ode.IntegratePath(dynamics.Equation(at, in[3+len(kinds):]), ode.RK4, ode.Drive{T: in[0], DW: ExpandAxes(in[1], 1)}, y)
+			path = Squeeze(at.Point(steps[0]), 1)
+			return y
+		}, state)
+		return []*Node{path}
+	}, c.arguments(e)...)
+	if err != nil {
+		return nil, err
+	}
+	return c.Space.Points(out.Matrix(0)), nil
+}
