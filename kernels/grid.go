@@ -9,6 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 )
 
@@ -247,7 +248,7 @@ func (k *Gridded) cellsPerLength(like *Node) *Node {
 	for a, c := range k.Cells {
 		v[a] = float64(c) / k.Period[a]
 	}
-	return ConvertDType(Const(like.Graph(), [][]float64{v}), like.DType())
+	return engine.Setting(like.Graph(), like.DType(), v, 1, len(v))
 }
 
 // patch is the number of cells along an axis that the bumps of the points of a bin cover. The grid that sums see has a
@@ -330,7 +331,7 @@ func (k *Gridded) convolve(grid *Node) *Node {
 	}
 	// The margins hold nothing: the extent of the points ends before them.
 	f := RealFFT(Slice(grid, inner...), k.Cells...)
-	c := Reshape(ConvertDType(Const(grid.Graph(), k.core), grid.DType()), k.coreDims()...)
+	c := engine.Setting(grid.Graph(), grid.DType(), k.core, k.coreDims()...)
 	for a, m := range k.Modes {
 		n := k.Cells[a]
 		mirror := a < d-1 // of the last axis a real transform keeps half
