@@ -9,6 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 )
 
@@ -169,7 +170,7 @@ func (k *Expansion) waves(x *Node) []*Node {
 	out := make([]*Node, len(k.Modes))
 	for a, m := range k.Modes {
 		xa := SliceAxis(x, 0, AxisRange(a, a+1))
-		theta := MulScalar(xa, 2*math.Pi/k.Period[a])
+		theta := Mul(xa, number(xa, 2*math.Pi/k.Period[a]))
 		c, s := Cos(theta), Sin(theta)
 		// Angles add: the waves 1 … n times wave n are n + 1 … 2n.
 		for n := 1; n < m; n = min(2*n, m) {
@@ -196,11 +197,11 @@ func (k *Expansion) slope(e *Node, a int) *Node {
 	if m == 0 {
 		return ZerosLike(e)
 	}
-	f := make([][]float64, m)
+	f := make([]float64, m)
 	for j := range f {
-		f[j] = []float64{2 * math.Pi / k.Period[a] * float64(j+1)}
+		f[j] = 2 * math.Pi / k.Period[a] * float64(j+1)
 	}
-	frequency := ConvertDType(Const(e.Graph(), f), e.DType())
+	frequency := engine.Setting(e.Graph(), e.DType(), f, m, 1)
 	one, c, s := SliceAxis(e, 0, AxisRange(0, 1)), SliceAxis(e, 0, AxisRange(1, m+1)), SliceAxis(e, 0, AxisRange(m+1, 2*m+1))
 	return Concatenate([]*Node{ZerosLike(one), Neg(Mul(s, frequency)), Mul(c, frequency)}, 0)
 }
@@ -263,7 +264,7 @@ func (k *Expansion) gradient(w []*Node, coefficients, p *Node) *Node {
 
 // coreMatrix is c_k for every basis function, in the layout of transform.
 func (k *Expansion) coreMatrix(like *Node, columns int) *Node {
-	c := Reshape(ConvertDType(Const(like.Graph(), k.core), like.DType()), k.coreDims()...)
+	c := engine.Setting(like.Graph(), like.DType(), k.core, k.coreDims()...)
 	for a, m := range k.Modes {
 		c = Concatenate([]*Node{c, SliceAxis(c, a, AxisRange(1, m+1))}, a) // the sine has the coefficient of its cosine
 	}

@@ -9,6 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 )
 
@@ -67,13 +68,14 @@ func gridOf(e *Expansion, tolerance float64) (*Gridded, error) {
 	return g, nil
 }
 
-// emptyGrid chooses the bump exp(β(√(1 − t²) − 1)) and the cells for the modes of an expansion, which need no coefficients
-// yet. With twice as many cells as waves the error is 10^(1 − width), and one digit more for the slope.
+// emptyGrid chooses the bump (1 − t²) exp(β(√(1 − t²) − 1)) and the cells for the modes of an expansion, which need no
+// coefficients yet. With twice as many cells as waves the error is 10^(2 − width), half a digit more for the slope and a whole
+// one for second derivatives, relative to the fastest wave: the factor before the exponential makes the slope continuous.
 func emptyGrid(e *Expansion, tolerance float64) *Gridded {
 	g := &Gridded{Expansion: *e}
 	g.bins = []int{64, 16, 8}[len(g.Modes)-1]
 	g.width = int(math.Ceil(-math.Log10(tolerance))) + 3
-	g.beta = 2.3 * float64(g.width)
+	g.beta = 2.25 * float64(g.width)
 	for a, m := range g.Modes {
 		least := max(2*(2*m+1), 3*g.width)
 		if g.Extent[a] > 0 { // bumps do not reach around the grid
@@ -118,13 +120,13 @@ func (k *Gridded) bumpTransform(omega float64) float64 {
 	half, sum := float64(k.width)/2, 0.0
 	for i := range steps {
 		t := (float64(i)+0.5)/steps*2 - 1
-		sum += math.Exp(k.beta*(math.Sqrt(math.Max(1-t*t, bumpFloor))-1)) * math.Cos(omega*half*t)
+		sum += (1 - t*t) * math.Exp(k.beta*(math.Sqrt(1-t*t)-1)) * math.Cos(omega*half*t)
 	}
 	return sum * 2 * half / steps
 }
 
-// bumpFloor keeps the derivatives of the bump finite at its ends, where it is e^−β.
-const bumpFloor = 1e-3
+// bumpFloor keeps the derivatives of the root finite at the ends of the bump.
+const bumpFloor = 1e-4
 
 // Sum spreads b from y and reads off at x.
 func (k *Gridded) Sum(x, y, b *Node) *Node {
@@ -247,7 +249,7 @@ func (k *Gridded) cellsPerLength(like *Node) *Node {
 	for a, c := range k.Cells {
 		v[a] = float64(c) / k.Period[a]
 	}
-	return ConvertDType(Const(like.Graph(), [][]float64{v}), like.DType())
+	return engine.Setting(like.Graph(), like.DType(), v, 1, len(v))
 }
 
 // patch is the number of cells along an axis that the bumps of the points of a bin cover. The grid that sums see has a
@@ -262,9 +264,9 @@ func (k *Gridded) bumps(x *Node, about []*Node) []*Node {
 		cell := Iota(x.Graph(), shapes.Make(x.DType(), 1, k.patch()), 1)
 		at := AddScalar(Sub(SliceAxis(x, 1, AxisRange(a, a+1)), about[1+a]), half)
 		t := MulScalar(Sub(at, cell), 1/half)
-		root := Sqrt(MaxScalar(OneMinus(Square(t)), bumpFloor))
-		v := Exp(MulScalar(AddScalar(root, -1), k.beta))
-		out[a] = Where(LessThan(Abs(t), OnesLike(t)), v, ZerosLike(v))
+		rest := OneMinus(Square(t))
+		root := Sqrt(MaxScalar(rest, bumpFloor))
+		out[a] = Mul(MaxScalar(rest, 0), Exp(MulScalar(AddScalar(root, -1), k.beta)))
 	}
 	return out
 }
@@ -330,7 +332,7 @@ func (k *Gridded) convolve(grid *Node) *Node {
 	}
 	// The margins hold nothing: the extent of the points ends before them.
 	f := RealFFT(Slice(grid, inner...), k.Cells...)
-	c := Reshape(ConvertDType(Const(grid.Graph(), k.core), grid.DType()), k.coreDims()...)
+	c := engine.Setting(grid.Graph(), grid.DType(), k.core, k.coreDims()...)
 	for a, m := range k.Modes {
 		n := k.Cells[a]
 		mirror := a < d-1 // of the last axis a real transform keeps half

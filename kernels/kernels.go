@@ -16,6 +16,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/kernels/native"
 )
@@ -136,7 +137,7 @@ func (k sum) total(f func(t Kernel) []*Node) []*Node {
 	var total []*Node
 	for i, t := range k.terms {
 		for j, v := range f(t) {
-			if v = MulScalar(v, k.weights[i]); i == 0 {
+			if v = Mul(v, number(v, k.weights[i])); i == 0 {
 				total = append(total, v)
 			} else {
 				total[j] = Add(total[j], v)
@@ -253,19 +254,19 @@ func pull(w, x, y *Node) *Node {
 
 // inverseSquareWidths multiplies coordinate a of v by factor/σ_a².
 func (k radial) inverseSquareWidths(v *Node, factor float64) *Node {
-	if len(k.widths) == 1 {
-		return MulScalar(v, factor/(k.widths[0]*k.widths[0]))
-	}
-	scale := make([]float64, len(k.widths))
+	scale, dims := make([]float64, len(k.widths)), make([]int, v.Rank())
 	for a, w := range k.widths {
 		scale[a] = factor / (w * w)
 	}
-	f := ConvertDType(Const(v.Graph(), scale), v.DType())
-	for f.Rank() < v.Rank() {
-		f = ExpandAxes(f, 0)
+	for a := range dims {
+		dims[a] = 1
 	}
-	return Mul(v, f)
+	dims[len(dims)-1] = len(scale)
+	return Mul(v, engine.Setting(v.Graph(), v.DType(), scale, dims...))
 }
+
+// number is a scalar of the kernel in the type of x: another kernel of the kind has another one in the same program.
+func number(x *Node, v float64) *Node { return engine.Setting(x.Graph(), x.DType(), []float64{v}) }
 
 func (k radial) String() string {
 	w := make([]string, len(k.widths))
@@ -290,7 +291,7 @@ func (k radial) squaredDistance(x, y *Node) *Node {
 		w := k.widths[min(a, len(k.widths)-1)]
 		xa, ya := SliceAxis(x, -1, AxisRange(a, a+1)), SliceAxis(y, -1, AxisRange(a, a+1))
 		// Scaled before, coincident points would be a rounding error apart where XLA fuses a product with the difference.
-		d := Square(MulScalar(Sub(xa, Transpose(ya, -1, -2)), 1/w))
+		d := Square(Mul(Sub(xa, Transpose(ya, -1, -2)), number(x, 1/w)))
 		if s == nil {
 			s = d
 		} else {

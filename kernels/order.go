@@ -84,14 +84,13 @@ func sortedIndices(keys *Node) *Node {
 // mortonCodes numbers cells, a 16th of the reach wide or wider, by interleaving the bits of their coordinates, and returns the
 // numbers of the points' cells. Points with numbers near each other lie near each other.
 func mortonCodes(x *Node, reach []float64) *Node {
-	g := x.Graph()
 	d := len(reach)
 	bits := 30 / d
 	low, high := ReduceMin(x, 0), ReduceMax(x, 0)
 	var code *Node
 	for a := range d {
 		la, ha := SliceAxis(low, 0, AxisElem(a)), SliceAxis(high, 0, AxisElem(a))
-		cell := Max(MulScalar(Sub(ha, la), 1.0001/float64(int(1)<<bits)), Scalar(g, x.DType(), reach[a]/16))
+		cell := Max(MulScalar(Sub(ha, la), 1.0001/float64(int(1)<<bits)), number(x, reach[a]/16))
 		c := ConvertDType(Floor(Div(Sub(Squeeze(SliceAxis(x, 1, AxisElem(a)), 1), la), cell)), dtypes.Int32)
 		for b := range bits {
 			bit := BitwiseAnd(BitwiseShiftRightLogicalScalar(c, int32(b)), OnesLike(c))
@@ -128,7 +127,7 @@ func (k tiled) near(x, y *Node, symmetric bool) pairs {
 			column := func(v *Node) *Node { return SliceAxis(v, 1, AxisRange(a, a+1)) }
 			row := func(v *Node) *Node { return Transpose(column(v), 0, 1) }
 			gap := Max(Sub(column(lowX), row(highY)), Sub(row(lowY), column(highX)))
-			d := Square(MulScalar(Max(gap, ZerosLike(gap)), 1/r))
+			d := Square(Mul(Max(gap, ZerosLike(gap)), number(gap, 1/r)))
 			if s == nil {
 				s = d
 			} else {

@@ -109,7 +109,7 @@ func describe(k Kernel, d int, reach []float64) (told []float64, ok bool) {
 // call runs the C code on operands [..., n, columns], for outputs with the points of the first one.
 func (k pairwise) call(operands []*Node, columns ...int) []*Node {
 	x := operands[0]
-	in := []*Node{Const(x.Graph(), k.told)}
+	in := []*Node{engine.Setting(x.Graph(), x.DType(), k.told, len(k.told))}
 	for _, v := range operands {
 		in = append(in, Reshape(v, -1, v.Shape().Dim(-2), v.Shape().Dim(-1)))
 	}

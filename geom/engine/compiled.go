@@ -15,13 +15,14 @@ import (
 
 // program is what XLA made of a graph function for inputs of given shapes.
 type program struct {
-	inputs []shapes.Shape
-	built  chan struct{} // closed when the next fields are known
-	run    compute.Executable
-	logged []*graph.Node
-	nodes  int
-	bytes  int64 // for results and intermediate values; 0 where not known
-	err    error
+	inputs   []shapes.Shape
+	built    chan struct{} // closed when the next fields are known
+	run      compute.Executable
+	settings []*setting
+	logged   []*graph.Node
+	nodes    int
+	bytes    int64 // for results and intermediate values; 0 where not known
+	err      error
 
 	calls int           // in progress, under compiled.Lock
 	place *list.Element // among all that are compiled; nil once dropped
@@ -93,7 +94,7 @@ func (s *shelf) take(b compute.Backend, inputs []shapes.Shape, build buildFunc) 
 		p.drop() // so that the next call tries again
 		return nil, err
 	}
-	p.run, p.logged = g.Executable(), g.LoggedNodes()
+	p.run, p.settings, p.logged = g.Executable(), builderOf(g).settings, g.LoggedNodes()
 	if b.HasSharedBuffers() { // what it works on lies in main memory
 		p.bytes = bytes(p.run)
 	}
@@ -133,6 +134,9 @@ func (p *program) free() {
 
 // call runs the program on tensors of the shapes that it was compiled for.
 func (p *program) call(b compute.Backend, in []*tensors.Tensor) (Values, error) {
+	for _, s := range p.settings {
+		in = append(in, s.tensor)
+	}
 	buffers := make([]compute.Buffer, len(in))
 	for i, t := range in {
 		var err error

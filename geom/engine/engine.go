@@ -11,7 +11,7 @@
 //
 // Programs that were compiled for the CPU are kept, up to 1 GB, so that another process has them in milliseconds. They lie
 // in anatomy-programs-UID, for the user's number UID, below the folder that ANATOMY_PROGRAMS names or else the user's cache;
-// nobody else may be able to write there. ANATOMY_PROGRAMS=off keeps none.
+// nobody else may be able to write there. ANATOMY_PROGRAMS=off keeps none. Programs that differ in a Setting alone are one.
 package engine
 
 import (
@@ -171,11 +171,7 @@ func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
 			return nil, err
 		}
 		if f.dtype == dtypes.Float32 {
-			flat32 := make([]float32, len(flat))
-			for i, v := range flat {
-				flat32[i] = float32(v)
-			}
-			return tensors.FromFlatDataAndDimensions(flat32, dims...), nil
+			return tensors.FromFlatDataAndDimensions(narrow(flat), dims...), nil
 		}
 		return tensors.FromFlatDataAndDimensions(flat, dims...), nil
 	case int:

@@ -66,3 +66,23 @@ func TestProgramsAreKept(t *testing.T) {
 		t.Errorf("files %q, error %v in a folder that others can write to", files, err)
 	}
 }
+
+// Functions that differ in their settings alone are one program, in nested loops and gradients too, and each computes with its
+// own numbers: b(1 + 3a + 9a²) + b, and 2ax.
+func TestSettingsShareAProgram(t *testing.T) {
+	compute := func(a, b float64) string {
+		number := func(x *graph.Node, v float64) *graph.Node { return Setting(x.Graph(), x.DType(), []float64{v}) }
+		out := expect.Must(Run(func(x *graph.Node) (*graph.Node, *graph.Node) {
+			y := loop(x.Graph(), "outer", NewClosure, func(_, y *graph.Node) *graph.Node {
+				z := loop(y.Graph(), "inner", NewClosure, func(_, z *graph.Node) *graph.Node { return graph.Add(z, number(z, a)) })
+				return graph.Add(graph.Mul(y, z), number(y, b))
+			})
+			return graph.Add(y, number(x, b)), graph.Gradient(graph.Mul(graph.Square(x), number(x, a)), x)[0]
+		}, 5.0))
+		return fmt.Sprint(out.Scalar(0), out.Scalar(1))
+	}
+	_, line, _ := kept.Program(t, func() string { return compute(2, 3) + ", " + compute(0.5, 7) })
+	if want := "132 20, 40.25 5"; line != want {
+		t.Errorf("%s, want %s", line, want)
+	}
+}

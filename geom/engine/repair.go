@@ -36,6 +36,18 @@ type builder struct {
 	compute.Builder
 	main  *function
 	stack []*function // the functions being built, innermost last
+
+	setting  *setting   // the constant that is being made is this one, or nil
+	settings []*setting // what the program takes after its arguments
+}
+
+// builderOf is the builder of a graph of a Func, nil of others.
+func builderOf(g *graph.Graph) *builder {
+	b := field(reflect.ValueOf(g).Elem(), "builder").Elem()
+	if b.Type() != reflect.TypeFor[*builder]() {
+		return nil
+	}
+	return (*builder)(b.UnsafePointer())
 }
 
 func (b *builder) Main() compute.Function {

@@ -1,6 +1,10 @@
 // Command bench times the kernel sums of this project beside those of others, on one machine in one run:
 //
 //	go run ./kernels/bench [-max 1000000] [-sigma 0.5] [-plot scaling.png] [-python python]
+//	go run ./kernels/bench -narrow [-min 20000] [-max 100000] [-python python]
+//
+// The second table is that of narrow kernels: what kernels.Fast chooses for three kernels of three widths on a curve, a surface and a
+// volume, beside exact sums and finufft.
 //
 // Each measurement is a process of its own, so that its peak memory is known. The points lie on the ellipsoid with half
 // axes 1, 0.8, 0.6, the kernel is Gaussian, with σ = 0.5 where no other is given, the momenta are random. "H" is the right-hand side of
@@ -53,6 +57,7 @@ var sizes = []int{100, 1000, 10000, 20000, 100000, 1000000}
 // result is what a measurement prints.
 type result struct {
 	First, Best float64 // seconds of the first call and of the best later one
+	CPU         float64 // of all processors, of rivals
 	Megabytes   float64 // peak of the process
 	Error       float64
 	Missing     string // why there is none
@@ -63,12 +68,20 @@ func main() {
 	sigma := flag.Float64("sigma", 0.5, "width of the kernel")
 	plot := flag.String("plot", "", "write the scaling plot to this file")
 	python := flag.String("python", "python3", "Python with JAX, KeOps and finufft")
+	narrow := flag.Bool("narrow", false, "the table of narrow kernels, from -min to -max points")
+	smallest := flag.Int("min", 0, "smallest number of points of that table")
+	row := flag.String("row", "", "measure this row of that table alone, and print JSON")
 	only := flag.String("method", "", "measure this method alone, for -max points, and print JSON")
 	flag.Parse()
 	var err error
-	if *only != "" {
+	switch {
+	case *row != "":
+		err = measureRow(*row)
+	case *narrow:
+		err = narrowTable(*smallest, *largest, *python)
+	case *only != "":
 		err = json.NewEncoder(os.Stdout).Encode(measure(*only, *largest, *sigma))
-	} else {
+	default:
 		err = table(*largest, *sigma, *python, *plot)
 	}
 	if err != nil {
@@ -95,13 +108,8 @@ func table(largest int, sigma float64, python, plot string) error {
 			if !m.ours {
 				command = exec.Command(python, "kernels/bench/rivals.py", m.name, fmt.Sprint(n), fmt.Sprint(sigma))
 			}
-			command.Stderr = os.Stderr
-			out, err := command.Output()
 			var r result
-			if err == nil {
-				err = json.Unmarshal(out[max(0, strings.LastIndex(string(out), "{")):], &r)
-			}
-			if err != nil {
+			if err := child(&r, command); err != nil {
 				return fmt.Errorf("%s with %d points: %w", m.name, n, err)
 			}
 			if r.Missing != "" {
@@ -123,6 +131,16 @@ func table(largest int, sigma float64, python, plot string) error {
 		return nil
 	}
 	return viz.Save(plot, viz.Fig(layers...).XLabel("points").YLabel("seconds").LogX().LogY())
+}
+
+// child runs a measurement and reads what it prints.
+func child(r any, command *exec.Cmd) error {
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(out[max(0, strings.LastIndex(string(out), "\n{")):], r)
 }
 
 // cloud is n points and momenta, each component n^-1 times a normal number.
@@ -209,12 +227,19 @@ func tensor(x [][]float64) (*tensors.Tensor, error) {
 }
 
 // peakMegabytes is the most memory that the process had.
-func peakMegabytes() float64 {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return math.NaN()
+func peakMegabytes() float64 { return float64(usage().Maxrss) / 1024 }
+
+// processorSeconds are those of all threads of the process.
+func processorSeconds() float64 {
+	u := usage()
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+func usage() (u syscall.Rusage) {
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
 	}
-	return float64(usage.Maxrss) / 1024
+	return u
 }
 
 // worst is the error of the velocities, and the forces if there are any, of the first points.

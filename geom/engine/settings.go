@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// Setting returns numbers that belong to a problem and not to the way it is computed, such as the widths of a kernel: a constant
+// of the graph, of type float32 or float64 and the given dimensions (none for one number), which the compiled program takes
+// as an input. Functions that differ in their settings alone are one program: where programs are kept, only the first of
+// them is compiled.
+func Setting(g *graph.Graph, dtype dtypes.DType, values []float64, dims ...int) *graph.Node {
+	t := tensors.FromFlatDataAndDimensions(values, dims...)
+	if dtype == dtypes.Float32 {
+		t = tensors.FromFlatDataAndDimensions(narrow(values), dims...)
+	}
+	if b := builderOf(g); b != nil {
+		b.setting = &setting{values: values, tensor: t}
+		defer func() { b.setting = nil }()
+	}
+	return graph.ConstTensor(g, t)
+}
+
+// setting is one of a program, which takes the tensor as the input.
+type setting struct {
+	values []float64
+	tensor *tensors.Tensor
+	input  compute.Value // of main
+}
+
+func narrow(values []float64) []float32 {
+	out := make([]float32, len(values))
+	for i, v := range values {
+		out[i] = float32(v)
+	}
+	return out
+}
+
+// Constant makes an input of the program out of a setting, one for all that are equal. Functions outside main cannot see it, and
+// take a constant.
+func (f *function) Constant(flat any, dims ...int) (compute.Value, error) {
+	b, root := f.b, f
+	for root.parent != nil {
+		root = root.parent
+	}
+	if b.setting == nil || root != b.main {
+		return f.Function.Constant(flat, dims...)
+	}
+	shape := b.setting.tensor.Shape()
+	i := slices.IndexFunc(b.settings, func(s *setting) bool {
+		return s.tensor.Shape().Equal(shape) && slices.Equal(s.values, b.setting.values)
+	})
+	if i < 0 {
+		i = len(b.settings)
+		input, err := root.Function.Parameter(fmt.Sprintf("setting_%d", i), shape, nil)
+		if err != nil {
+			return nil, err
+		}
+		b.setting.input, b.settings = input, append(b.settings, b.setting)
+	}
+	return adopt(f.hlo(), b.settings[i].input)
+}
