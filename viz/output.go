@@ -180,7 +180,7 @@ func (s *sheet) svg() ([]byte, error) {
 	// vgsvg embeds PNG data under the type of another format, which strict readers refuse.
 	file := strings.ReplaceAll(buf.String(), "data:image/jpg;base64,", "data:image/png;base64,")
 	open, drawing, _ := strings.Cut(file, "<g ")
-	open = strings.Replace(open, "<svg ", "<svg role=\"img\" ", 1)
+	open = strings.Replace(open, "<svg ", "<svg class=\"viz-figure\" role=\"img\" ", 1)
 	if title := s.title(); title != "" {
 		open += "<title>" + html.EscapeString(title) + "</title>\n"
 	}
