@@ -71,12 +71,31 @@ func (s *sheet) bundle() (*protocol.DisplayData, error) {
 			"height": int(math.Round(s.size.Y.Dots(cssDots))),
 		}},
 	}
+	if len(s.panels) > 1 {
+		data.Metadata["panels"] = s.parts()
+	}
 	if s.extra != nil {
 		if data.Data[protocol.MIMETextHTML], err = s.extra.html(); err != nil {
 			return nil, err
 		}
 	}
 	return data, nil
+}
+
+// parts are the panels and the legend that they share, as left, top, width and height in shares of the sheet: a report can
+// put them below each other where the screen is small.
+func (s *sheet) parts() (boxes []float64) {
+	add := func(r vg.Rectangle) {
+		size := r.Size()
+		boxes = append(boxes, float64(r.Min.X/s.size.X), float64(1-r.Max.Y/s.size.Y), float64(size.X/s.size.X), float64(size.Y/s.size.Y))
+	}
+	for _, p := range s.panels {
+		add(p.at)
+	}
+	if foot := s.legend.height(s.size.X); foot > 0 {
+		add(vg.Rectangle{Max: vg.Point{X: s.size.X, Y: rim + foot}})
+	}
+	return boxes
 }
 
 // Save writes a drawing, what Show takes, to a file. The end of the name decides the format: .png (300 dots an inch), .svg
@@ -180,7 +199,7 @@ func (s *sheet) svg() ([]byte, error) {
 	// vgsvg embeds PNG data under the type of another format, which strict readers refuse.
 	file := strings.ReplaceAll(buf.String(), "data:image/jpg;base64,", "data:image/png;base64,")
 	open, drawing, _ := strings.Cut(file, "<g ")
-	open = strings.Replace(open, "<svg ", "<svg role=\"img\" ", 1)
+	open = strings.Replace(open, "<svg ", "<svg class=\"viz-figure\" role=\"img\" ", 1)
 	if title := s.title(); title != "" {
 		open += "<title>" + html.EscapeString(title) + "</title>\n"
 	}

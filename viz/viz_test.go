@@ -725,3 +725,43 @@ func TestLayersAreReusable(t *testing.T) {
 		t.Error("the second picture differs from the first")
 	}
 }
+
+// Where panels and their legend are goes to Jupyter with the picture.
+func TestPanelsTellWhereTheyAre(t *testing.T) {
+	a, b := Fig(Outline(ring(8, 0, 0, 1, 1)).Label("q")), Fig(Outline(ring(8, 0, 0, 2, 1)).Label("q"))
+	for name, c := range map[string]struct {
+		drawing Drawing
+		parts   int // with the legend
+		beside  bool
+	}{
+		"one":   {a, 0, false},
+		"row":   {Row(a, b), 3, true},
+		"tiles": {Tiles(1, a, b), 3, false},
+	} {
+		s, err := c.drawing.sheet()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := s.bundle()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pipe bytes.Buffer
+		var got protocol.DisplayData
+		if err := errors.Join(gob.NewEncoder(&pipe).Encode(data), gob.NewDecoder(&pipe).Decode(&got)); err != nil {
+			t.Fatal(err)
+		}
+		boxes, _ := got.Metadata["panels"].([]float64)
+		if len(boxes) != 4*c.parts {
+			t.Errorf("%s: %v", name, boxes)
+			continue
+		}
+		for i := 0; i+4 < len(boxes); i += 4 {
+			beside := i < 4 && c.beside // what comes next is beside it, or below
+			x, y, width, height := boxes[i], boxes[i+1], boxes[i+2], boxes[i+3]
+			if x < 0 || y < -1e-12 || x+width > 1+1e-12 || beside && boxes[i+4] < x+width || !beside && boxes[i+5] < y+height-1e-12 {
+				t.Errorf("%s, part %d: %v", name, i/4, boxes)
+			}
+		}
+	}
+}

@@ -211,6 +211,16 @@ def checks(page):
     expect(page.output(6)).to_contain_text(re.compile(r"^\d+\.\d+$"), timeout=30_000)
     page.shot("values")
 
+    print("a dark theme")
+    figure = page.output(5).locator("img").first
+    for theme, name in ("Dark", "dark"), ("Light", "light"):
+        page.menu("Settings", "Theme", f"JupyterLab {theme}")
+        expect(page.page.locator(f"body[data-jp-theme-light={str(theme == 'Light').lower()}]")).to_have_count(1, timeout=20_000)
+        figure.scroll_into_view_if_needed()
+        page.shot(name)
+        turned = figure.evaluate("e => getComputedStyle(e).filter") != "none"
+        assert turned == (theme == "Dark"), theme
+
     print("interrupt, restart")
     page.open("stop.ipynb")
     page.menu("Run", "Run All Cells")

@@ -185,6 +185,7 @@ def python(lab, test, cuda):
             # what lies beside the notebooks and is none
             "ContentsManager": {"hide_globs": ["__pycache__", "*.pyc", ".*", "*~", "nb", "report"]},
         })
+        shutil.copytree(HERE / "labextension", VENV / "share" / "jupyter" / "labextensions" / "anatomy-figures", dirs_exist_ok=True)
         write(VENV / "share" / "jupyter" / "lab" / "settings" / "overrides.json", {
             "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
         })

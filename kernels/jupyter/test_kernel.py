@@ -258,6 +258,89 @@ nb.Must(engine.Run(long, 1.0))"""
         self.assertRegex(first, r"^\d+$")
         self.assertEqual(self.execute("%%\nfmt.Print(slow)")[1], first)
 
+    def test_slow_variables_are_kept(self):
+        # dice() is slow and returns something else in each process, which the kernel cannot know
+        self.execute("""type die struct{ Eyes []int }
+type hidden struct{ eyes []int }
+type pair[T any] struct{ A, B T }
+func roll() (eyes []int) {
+	m := map[int]bool{}
+	for i := range 60 {
+		m[i] = true
+	}
+	for i := range m {
+		eyes = append(eyes, i)
+	}
+	return eyes
+}
+func dice() []int {
+	time.Sleep(400 * time.Millisecond)
+	return roll()
+}
+func both(err error) (die, error) { return die{dice()}, err }
+func three() (int, map[string]die, error) { return n, map[string]die{"a": {dice()}}, nil }
+func tell() []int { fmt.Print("told"); return dice() }
+func mark() []int { seen[0]++; return dice() }
+func ask() []int { f, _ := os.Open(os.DevNull); f.Close(); return dice() }
+func two() (int, error) { return 0, nil }
+var n = 1
+var seen = []int{0}
+var counter = func() func() int { i := 0; return func() int { i++; return i } }()
+var generator = rand.New(rand.NewPCG(1, 2))""")
+        cells = {
+            "var x = dice()": True,
+            "var x = func() []int { return dice() }()": True,
+            "var x []int = dice()": True,
+            "var x = roll()": False,
+            "var x, err = both(nil)": True,
+            "var x, err = both(errors.New(`none`))": False,
+            "var i, x, err = three()": True,
+            "var x, y = dice(), n": True,
+            "var (\n\tx = pair[die]{die{dice()},\n\t\tdie{nil}}\n\tz = n\n)": True,
+            "var x = strings.Split(fmt.Sprint(dice()), ` `)": True,
+            "var x = &landmarks.Geodesic{Length: float64(dice()[0]), End: geom.Shape{{float64(dice()[1])}}}": True,
+            "var x = mat.NewDense(1, 3, []float64{float64(dice()[0]), float64(dice()[1]), float64(dice()[2])})": True,
+            "var x = dice()[n:]": True,
+            "var x = mark()": "another variable",
+            "var x = append(dice(), counter())": "hide values",
+            "var x = append(dice(), generator.IntN(2))": "another variable",
+            "var x = hidden{dice()}": "not the same|no exported fields",
+            "var x = func() func() []int { y := dice(); return func() []int { return y } }()": "func",
+            "var x = tell()": "fmt.Print",
+            "var x = ask()": "os.Open",
+        }
+        for code, kept in cells.items():
+            with self.subTest(code):
+                read = "fmt.Print(%s)" % ("x()" if "func() func()" in code else "x")
+                reply, first = self.execute(code + "\n" + read + "; _ = err" * ("err =" in code))
+                self.assertEqual(reply["status"], "ok", reply)
+                second, third = self.execute(read)[1], self.execute(read)[1]
+                if kept is True:
+                    self.assertEqual((second, third), (first, first))
+                    continue
+                self.assertNotEqual(second, third)
+                self.assertNotIn("note", second + third)
+                if kept:
+                    self.assertRegex(first, f"note: x took [0-9.]+ s, and each later cell computes it again: .*({kept})")
+
+        # it is computed anew when the source or the values that it depends on change
+        self.execute("var cause = []int{1}\nfunc effect() []int { return append(dice(), cause...) }\nvar x = effect()")
+        before = self.execute("fmt.Print(x)")[1]
+        for code, same in {
+            "var other = 1": True,
+            "var cause = []int{2}": False,
+            "func effect() []int { return append(cause, dice()...) }": False,
+            "type unused struct{}": True,
+            "func roll() []int { return []int{rand.IntN(1<<62)} }": None,
+        }.items():
+            with self.subTest(code):
+                self.execute(code)
+                after = self.execute("fmt.Print(x)")[1]
+                if same is not None:
+                    self.assertEqual(after == before, same)
+                before = after
+        self.assertNotEqual(self.execute("fmt.Print(x)")[1], before)
+
     def test_completes_after_a_dot_and_in_a_broken_cell(self):
         self.execute("type shape struct{ Length, Area float64 }")
         for code, name in {"%%\nviz.": "Outline", "%%\nvar s shape\ns.": "Area", "%%\nM := landmarks.New(39, 2, kernels.": "Gaussian"}.items():

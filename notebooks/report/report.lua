@@ -74,7 +74,7 @@ local function html(s)
 end
 
 local function is_picture(b)
-  if b.t == 'RawBlock' then return b.format == 'html' and (b.text:match('<svg') or b.text:match('<img')) end
+  if b.t == 'RawBlock' then return b.format == 'html' and (b.text:match('<svg') or b.text:match('<img') or b.text:match('^<div class="panels')) end
   return b.t == 'Para' and #b.content == 1 and b.content[1].t == 'Image'
 end
 

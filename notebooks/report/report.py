@@ -52,6 +52,23 @@ def best(data, target):
     return {}
 
 
+def panels(data, boxes, size, alt):
+    """A picture of several panels as HTML which puts them below each other on a small screen. Boxes: left, top, width and
+    height of each, in shares of the picture; size: that of the picture in pixels."""
+    [(mime, content)] = data.items()
+    if not mime.startswith("image/"):
+        return data
+    content = text(content).replace("\n", "") if mime != "image/svg+xml" else base64.b64encode(text(content).encode()).decode()
+    ratio = size["width"] / size["height"]
+    parts = ""
+    for x, y, w, h in zip(*[iter(boxes)] * 4):
+        shift = (100 * x / (1 - w) if w < 1 else 0), (100 * y / (1 - h) if h < 1 else 0)
+        parts += (f'<span style="left:{100 * x:.3f}%;top:{100 * y:.3f}%;width:{100 * w:.3f}%;height:{100 * h:.3f}%;aspect-ratio:{ratio * w / h:.4f};'
+                  f'background-size:{100 / w:.3f}% {100 / h:.3f}%;background-position:{shift[0]:.3f}% {shift[1]:.3f}%"></span>')
+    return {"text/html": f'<div class="panels on-white" role="img" aria-label="{html.escape(alt)}" style="width:{size["width"]}px;aspect-ratio:{ratio:.4f};'
+                         f'--picture:url(data:{mime};base64,{content})">{parts}</div>'}
+
+
 def prepare(notebook, target, meta):
     """The notebook as it is to be read: without the lines %% of the kernel, without terminal colours, and with one
     representation of each output; meta is what the templates and the filter are told."""
@@ -71,6 +88,9 @@ def prepare(notebook, target, meta):
                     # What a picture shows, in words, comes beside it.
                     alts.setdefault(cell.get("id", ""), {})[str(len(outputs) + 1)] = text(out["data"].get("text/plain", ""))
                     out["data"] = best(out["data"], target)
+                    boxes = out.get("metadata", {}).get("panels")
+                    if target == "html5" and boxes:
+                        out["data"] = panels(out["data"], boxes, out["metadata"]["image/png"], alts[cell.get("id", "")][str(len(outputs) + 1)])
                 outputs.append(out)
             cell["outputs"] = outputs
             if not cell["source"].strip() and not cell["outputs"]:

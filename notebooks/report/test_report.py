@@ -395,6 +395,19 @@ class Report(unittest.TestCase):
         self.assertEqual(order, sorted(order))
         self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
 
+    def test_panels_can_stand_below_each_other(self):
+        strip = picture(**{"text/plain": 'two <b> "panels"'})
+        strip.metadata = {"image/png": {"width": 200, "height": 100}, "panels": [0, 0, .45, .8, .55, 0, .45, .8, 0, .8, 1, .2]}
+        nb = self.notebook(new_code_cell("x", outputs=[strip]), new_markdown_cell("**Figure.** A strip."))
+        page = self.html(nb)
+        self.assertEqual(page.count("data:image/svg+xml"), 1)
+        self.assertEqual(page.count("<span style=\"left:"), 3)
+        self.assertIn('role="img" aria-label="two &lt;b&gt; &quot;panels&quot;"', page)
+        self.assertIn("left:55.000%;top:0.000%;width:45.000%;height:80.000%;aspect-ratio:1.1250;"
+                      "background-size:222.222% 125.000%;background-position:100.000% 0.000%", page)
+        self.assertLess(page.index("data:image/svg+xml"), page.index("Figure 1.</strong>"))
+        self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
+
     def test_outputs_are_data(self):
         # What a careless cell might print of a name: no HTML, no attribute, no resource, no script comes through.
         with tempfile.TemporaryDirectory() as folder:

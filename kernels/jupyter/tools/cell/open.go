@@ -1,12 +1,12 @@
 package cell
 
 import (
-	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
 	"go/token"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -354,11 +354,14 @@ func (w *Workspace) mentioned(source string) (mains [][]string) {
 	return mains
 }
 
+// valueless finds what a compiler says of an expression without value.
+var valueless = regexp.MustCompile(`\(no value\) used as value`)
+
 // Hide takes back what Open has done for the last expression, where a compiler says that it has no value. It says whether
 // it did.
 func Hide(file string, output []byte) bool {
 	source, err := os.ReadFile(file)
-	if err != nil || !bytes.Contains(output, []byte("(no value) used as value")) {
+	if err != nil || !valueless.Match(output) {
 		return false
 	}
 	before, rest, found := strings.Cut(string(source), displayOpen+"\n")
