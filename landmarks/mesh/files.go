@@ -63,6 +63,12 @@ func formatOf(path string) (*fileFormat, error) {
 	return nil, fmt.Errorf("%s: the extension %q names no format of meshes; there are .ply, .obj, .off, .stl, .gii, .vtk and .vtp", path, extension)
 }
 
+// Readable returns whether the extension of a path names a format that Read reads.
+func Readable(path string) bool {
+	_, err := formatOf(path)
+	return err == nil
+}
+
 // Read reads a mesh in the format that the extension names: .ply, .obj, .off, .stl (ASCII or binary), .gii (GIfTI), .vtk (legacy PolyData),
 // .vtp (XML PolyData). Coordinates are those of the file: few formats say their unit or which way their axes point (those of scanners
 // are RAS or LPS, which differ in the signs of x and y).

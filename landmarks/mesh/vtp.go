@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -71,7 +72,7 @@ func ReadVTP(r io.Reader, name string) (*Mesh, error) {
 	}
 	f := &vtpFile{numbers: newNumbers(len(all)), header: plyTypes["uint32"]}
 	// Raw appended data are no XML: the parser gets what stands before them.
-	markup := all
+	xmlPart := all
 	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
 		open := bytes.Index(all, []byte("<AppendedData"))
 		if open < 0 || open > tag {
@@ -85,12 +86,12 @@ func ReadVTP(r io.Reader, name string) (*Mesh, error) {
 			return nil, fmt.Errorf("%s: byte %d: the appended data do not begin with _", name, open)
 		}
 		f.appended = inside[end+1+underscore+1:]
-		markup = append(append([]byte{}, all[:open]...), "</VTKFile>"...)
+		xmlPart = append(append([]byte{}, all[:open]...), "</VTKFile>"...)
 	} else if open := bytes.Index(all, []byte("<AppendedData")); open >= 0 {
 		return nil, fmt.Errorf("%s: the file ends within its appended data", name)
 	}
 	var doc vtpDocument
-	if err := parse(markup, name, &doc); err != nil {
+	if err := markup.Parse(xmlPart, name, &doc); err != nil {
 		return nil, err
 	}
 	if doc.Type != "PolyData" {
