@@ -119,11 +119,14 @@ func (a *animation) html() (string, error) {
 			return a.played(f)
 		}
 	}
+	first := 3 * (len(a.frames) - 1) / 4
+	if t := a.turned(first); t != nil {
+		return t.html()
+	}
 	frames, err := a.pngs()
 	if err != nil {
 		return "", err
 	}
-	first := 3 * (len(frames) - 1) / 4
 	width := int(a.frames[first].size.X.Dots(cssDots))
 	var images strings.Builder
 	for i, data := range frames {

@@ -165,22 +165,18 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	first := s.Subjects[0]
 	_, _, r := moments(first)
 	width := math.Max(detail*r, first.Spacing())
-	points, cells := [][][]float64{}, 0
-	for _, m := range s.Subjects {
-		points, cells = append(points, m.Vertices), max(cells, len(m.Cells))
-	}
 	norm := mesh.Norm{Kernel: kernels.Gaussian(width), Varifold: true}
-	aligned, err := Align(norm, first, s.Subjects, similarity)
+	aligned, err := Align(norm, first, s.Subjects[1:], similarity)
 	if err != nil {
 		return err
 	}
-	points = nil
+	points, cells := [][][]float64{first.Vertices}, len(first.Cells)
 	for i, a := range aligned {
 		if a.Status != geom.Converged {
-			s.note("%s: the alignment %s", s.Names[i], a.Status)
+			s.note("%s: the alignment %s", s.Names[i+1], a.Status)
 		}
-		s.Subjects[i] = a.Mesh
-		points = append(points, a.Mesh.Vertices)
+		s.Subjects[i+1] = a.Mesh
+		points, cells = append(points, a.Mesh.Vertices), max(cells, len(a.Mesh.Cells))
 	}
 	if cells > many {
 		if norm.Kernel, err = kernels.Fast(norm.Kernel, 1e-4, points...); err != nil {
