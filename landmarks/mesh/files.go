@@ -50,7 +50,7 @@ var fileFormats = []fileFormat{
 	{".off", []Encoding{ASCII}, ReadOFF, func(w io.Writer, m *Mesh, _ Encoding) error { return WriteOFF(w, m) }},
 	{".stl", nil, ReadSTL, nil},
 	{".gii", nil, ReadGIfTI, nil},
-	{".vtp", []Encoding{AppendedBase64 | Zlib, ASCII, Base64, Base64 | Zlib, AppendedBase64, AppendedRaw, AppendedRaw | Zlib}, ReadVTP, WriteVTP},
+	{".vtp", []Encoding{AppendedBase64 | Zlib, ASCII, Base64, Base64 | Zlib, AppendedBase64, AppendedRaw, AppendedRaw | Zlib}, ReadVTP, func(w io.Writer, m *Mesh, e Encoding) error { return WriteVTP(w, m, e) }},
 }
 
 func formatOf(path string) (*fileFormat, error) {
@@ -172,6 +172,16 @@ func (b *builder) mesh(file string) (*Mesh, error) {
 		}
 	}
 	return m, nil
+}
+
+// spatial returns rows of three coordinates.
+func spatial(x [][]float64) [][]float64 {
+	out := make([][]float64, len(x))
+	for i := range x {
+		y := inSpace(x[i])
+		out[i] = y[:]
+	}
+	return out
 }
 
 // inSpace returns x with three coordinates, as the formats want them.
