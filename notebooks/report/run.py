@@ -17,6 +17,7 @@ import fcntl
 import glob
 import hashlib
 import importlib.metadata
+import itertools
 import json
 import os
 import pathlib
@@ -47,6 +48,7 @@ OWN = "--"  # between the names of a notebook and of one's own data in the name 
 MESHES = [".ply", ".obj", ".vtk", ".vtp", ".off", ".stl", ".gii"]  # what mesh.Read reads; folders are for population.Read, all else for morpho.Read
 MANIFEST = ".reports.json"  # in REPORTS: what lies there by this program, {name: what it is about}
 LONGEST = 150  # bytes of a report's name: file systems take 255
+MOST_FILES, MOST_BYTES = 10000, 16 << 30  # of a folder of one's own data
 WRITTEN, MARKED = 0, 3  # exit statuses, 1 being a failure
 
 
@@ -72,8 +74,15 @@ class Study:
         self.copy = folder / "data" / self.data.name
         self.copy.parent.mkdir()
         if self.data.is_dir():
-            shutil.copytree(self.data, self.copy)
-            self.checksum = checksum(*sorted(f for f in self.copy.rglob("*") if f.is_file()))
+            files = list(itertools.islice((f for f in self.data.rglob("*") if f.is_file()), MOST_FILES + 1))
+            if len(files) > MOST_FILES or sum(f.stat().st_size for f in files) > MOST_BYTES:
+                raise Failure(f"{self.data}: more than {MOST_FILES} files or {MOST_BYTES >> 30} GB, which is no folder of one population")
+            self.copy.mkdir()
+            for f in files:
+                place = self.copy / f.relative_to(self.data)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(f, place)
+            self.checksum = checksum(*sorted(self.copy / f.relative_to(self.data) for f in files))
         else:
             shutil.copyfile(self.data, self.copy)
             self.checksum = checksum(self.copy)
