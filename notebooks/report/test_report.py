@@ -467,6 +467,10 @@ class Report(unittest.TestCase):
                 self.assertEqual(html.unescape(page).count(name), 4)
                 self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
 
+    def test_nobody_is_the_author(self):
+        with unittest.mock.patch.dict(ABOUT, authors=[]):
+            self.assertIn('<p class="made">1 May 2026 ·', self.html(self.notebook(new_markdown_cell("x"))))
+
     def test_a_book(self):
         page = self.html(self.notebook(
             new_markdown_cell("See notebook 2, notebooks 0 and 2 (not 1 or 7), or [its end](02_c.ipynb); 2 shapes. At ($y$). `viz.Show` and `viz.None`"),
