@@ -140,17 +140,6 @@ func (r *Regression[P]) at(s *geom.Space[P], times []float64, origin float64) (p
 	shoot := func(t float64) (*geom.Geodesic[P], error) {
 		return s.Shoot(r.Point, s.Point(floats.ScaleTo(make([]float64, len(momentum)), t-r.Origin, momentum)))
 	}
-	// forth moves vectors at the start of a geodesic to its end, back those at its end to its start.
-	forth := func(g *geom.Geodesic[P], v ...P) ([]P, error) {
-		paths, err := s.Transport(g, v...)
-		if err != nil {
-			return nil, err
-		}
-		for k, path := range paths {
-			v[k] = path[len(path)-1]
-		}
-		return v, nil
-	}
 	for j, miss := range r.Misses {
 		g, err := shoot(times[j])
 		if err != nil {
@@ -166,11 +155,24 @@ func (r *Regression[P]) at(s *geom.Space[P], times []float64, origin float64) (p
 	if err != nil {
 		return point, velocity, nil, err
 	}
-	moved, err = forth(g, append([]P{r.Velocity}, moved...)...)
+	moved, err = forth(s, g, append([]P{r.Velocity}, moved...)...)
 	if err != nil {
 		return point, velocity, nil, err
 	}
 	return g.End, moved[0], moved[1:], nil
+}
+
+// forth moves vectors at the start of a geodesic to its end.
+func forth[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], v ...P) ([]P, error) {
+	paths, err := s.Transport(g, v...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]P, len(paths))
+	for k, path := range paths {
+		out[k] = path[len(path)-1]
+	}
+	return out, nil
 }
 
 // back moves vectors at the end of a geodesic to its start.
@@ -181,14 +183,7 @@ func back[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], v ...P) ([]P, err
 	if err != nil {
 		return nil, err
 	}
-	paths, err := s.Transport(&geom.Geodesic[P]{Start: end, Momentum: s.Point(momentum)}, v...)
-	if err != nil {
-		return nil, err
-	}
-	for k, path := range paths {
-		v[k] = path[len(path)-1]
-	}
-	return v, nil
+	return forth(s, &geom.Geodesic[P]{Start: end, Momentum: s.Point(momentum)}, v...)
 }
 
 // Gather moves vectors at the samples x_i of a mean to the mean y, in parallel along the geodesics between them: those of sample i,
@@ -206,7 +201,7 @@ func Gather[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) ([][]P, e
 		}
 		g, err := s.Shoot(mean.Point, mean.Momenta[i])
 		if err == nil {
-			out[i], err = back(s, g, append([]P{}, v...)...)
+			out[i], err = back(s, g, v...)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("gather: sample %d: %w", i, err)
