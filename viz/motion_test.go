@@ -334,3 +334,91 @@ func TestPalette(t *testing.T) {
 		}
 	}
 }
+
+// A slider over figures in space that differ in where their marks are is one that can be turned: the page holds the marks
+// once, and where they are in every frame.
+func TestSliderInSpace(t *testing.T) {
+	vertices, triangles := Tessellate(func(u, v float64) []float64 {
+		return []float64{math.Cos(u) * math.Sin(v), math.Sin(u) * math.Sin(v), math.Cos(v)}
+	}, [2]float64{0, 2 * math.Pi}, [2]float64{0.1, 3}, 12, 8)
+	values := []float64{-2, -1, 0, 1.5}
+	at := func(i int, x []float64) []float64 {
+		return []float64{x[0] * (3 + values[i]), x[1], x[2] + 0.2*values[i]*x[0]*x[0]}
+	}
+	frame := func(i int) *Figure {
+		var moved [][]float64
+		var height []float64
+		for _, x := range vertices {
+			y := at(i, x)
+			moved, height = append(moved, y), append(height, y[2])
+		}
+		return Fig(Mesh(moved, triangles).ColorBy("height", height...), Lines(moved[:9]).Color(Black))
+	}
+	path := filepath.Join(t.TempDir(), "mode.html")
+	if err := Save(path, Slider("c", values, frame)); err != nil {
+		t.Fatal(err)
+	}
+	html := string(expect.Must(os.ReadFile(path)))
+	if strings.Count(html, "<canvas") != 1 || strings.Count(html, "<input") != 1 || !strings.Contains(html, "c = 1.5") {
+		t.Fatalf("%d canvases, %d sliders", strings.Count(html, "<canvas"), strings.Count(html, "<input"))
+	}
+	var d turnData
+	unpack(t, html, &d)
+	if len(d.Frames) != len(values) || len(d.Looks) != len(values) {
+		t.Fatalf("%d frames, %d looks", len(d.Frames), len(d.Looks))
+	}
+	sum := func(x []int, width int) {
+		for i := width; i < len(x); i++ {
+			x[i] += x[i-width]
+		}
+	}
+	sum(d.Points, 3)
+	// The last mark is the line; its points move as the first vertices do.
+	var last []int
+	number := 0
+	for i := 0; i < len(d.Marks); {
+		n := d.Marks[i+1]
+		last = nil
+		for _, step := range d.Marks[i+2 : i+2+n] {
+			number += step
+			last = append(last, number)
+		}
+		i += 2 + n
+	}
+	one, two := d.Points, d.Points
+	unit := 0.0
+	for k, off := range d.Frames {
+		sum(off, 3)
+		for i := range off {
+			off[i] += 2*one[i] - two[i]
+		}
+		one, two = off, one
+		point := func(j int) []float64 {
+			return []float64{float64(off[3*last[j]]), float64(off[3*last[j]+1]), float64(off[3*last[j]+2])}
+		}
+		if k == 0 {
+			unit = distance(at(0, vertices[0]), at(0, vertices[8])) / distance(point(0), point(8))
+		}
+		for j := range last {
+			for c := range 3 {
+				want := (at(k, vertices[j])[c] - at(0, vertices[0])[c]) / unit
+				got := point(j)[c] - float64(d.Frames[0][3*last[0]+c])
+				if math.Abs(got-want) > 5 { // of 4096
+					t.Errorf("frame %d, point %d: %v, want %v", k, j, got, want)
+				}
+			}
+		}
+		sum(d.Looks[k], 1)
+		if got := d.Styles[d.Looks[k][len(d.Looks[k])-1]].Kind; got != "line" {
+			t.Errorf("frame %d: the last mark is a %s", k, got)
+		}
+	}
+
+	// Seen from several sides it is a film.
+	if err := Save(path, Slider("c", values, func(i int) *Figure { return frame(i).Camera(float64(10*i), 20) })); err != nil {
+		t.Fatal(err)
+	}
+	if html := string(expect.Must(os.ReadFile(path))); strings.Contains(html, "<canvas") || strings.Count(html, "<img") != len(values) {
+		t.Error("a slider over cameras is not turned")
+	}
+}

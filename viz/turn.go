@@ -10,6 +10,7 @@ import (
 	"html"
 	"image/color"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -18,8 +19,13 @@ import (
 // maxFacets bounds the figures in space that can be turned: more facets would make a page heavy and its motion slow.
 const maxFacets = 80000
 
-// A turntable is a drawing with figures in space, laid out with room for them in every position.
-type turntable struct{ *sheet }
+// A turntable is a drawing with figures in space, laid out with room for them in every position. What a slider makes of one
+// figure has its frames, which share the marks and differ in where they are and in their colours.
+type turntable struct {
+	*sheet
+	frames *animation // nil: nothing changes
+	first  int        // the frame that is shown before the reader acts
+}
 
 //go:embed turn.js
 var turnScript string
@@ -33,7 +39,7 @@ func (l *layout) turnable() (*turntable, error) {
 		scenes[i] = &own
 		if s.inSpace {
 			any = true
-			own.turning()
+			own.turning(sphere(s))
 			for _, m := range s.marks {
 				if m.kind == faceMark {
 					facets++
@@ -50,36 +56,78 @@ func (l *layout) turnable() (*turntable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &turntable{s}, nil
+	return &turntable{sheet: s}, nil
 }
 
 // turning gives the scene the range of a sphere about its data, and puts the legend where nothing comes by.
-func (s *scene) turning() {
-	middle, radius := s.sphere()
+func (s *scene) turning(middle []float64, radius float64) {
 	for k := range 2 {
 		s.bounds.lo[k], s.bounds.hi[k] = middle[k]-radius, middle[k]+radius
 	}
 	s.outside = len(s.legend.keys) > 0
 }
 
-// sphere returns a sphere about the scene's data, in the camera's frame.
-func (s *scene) sphere() (middle []float64, radius float64) {
+// sphere returns a sphere about the data of scenes, in their camera's frame.
+func sphere(scenes ...*scene) (middle []float64, radius float64) {
 	b := emptyBox()
-	for _, m := range s.marks {
-		for _, p := range m.at {
-			b.add(p)
+	each := func(do func(p []float64)) {
+		for _, s := range scenes {
+			for _, m := range s.marks {
+				for _, p := range m.at {
+					do(p)
+				}
+			}
 		}
 	}
+	each(b.add)
 	middle = make([]float64, 3)
 	for k := range middle {
 		middle[k] = (b.lo[k] + b.hi[k]) / 2
 	}
-	for _, m := range s.marks {
-		for _, p := range m.at {
-			radius = math.Max(radius, distance(p, middle))
+	each(func(p []float64) { radius = math.Max(radius, distance(p, middle)) })
+	return middle, math.Max(radius, 1e-12)
+}
+
+// maxMoving bounds what a page holds of points that move, over all frames.
+const maxMoving = 4000000
+
+// turned returns the animation as a turntable whose marks move, from a first frame, or nil if its frames are not in space, are
+// seen from several sides, or have other marks from one to the next.
+func (a *animation) turned(first int) *turntable {
+	scenes := a.scenes()
+	facets, points := 0, 0
+	for _, s := range scenes {
+		if !s.inSpace || s.camera != scenes[0].camera || len(s.marks) != len(scenes[0].marks) {
+			return nil
+		}
+		for i, m := range s.marks {
+			one := scenes[0].marks[i]
+			if m.kind != one.kind || len(m.at) != len(one.at) || m.closed != one.closed || m.text != one.text {
+				return nil
+			}
+			points += len(m.at)
+			if m.kind == faceMark && s == scenes[0] {
+				facets++
+			}
 		}
 	}
-	return middle, math.Max(radius, 1e-12)
+	if facets > maxFacets || points > maxMoving {
+		return nil
+	}
+	own := *scenes[first]
+	own.turning(sphere(scenes...))
+	size := vg.Point{X: a.frames[first].size.X}
+	size.Y = own.naturalHeight(size.X)
+	return &turntable{&sheet{size: size, panels: []panel{{&own, vg.Rectangle{Max: size}}}}, a, first}
+}
+
+// scenes are those of the frames.
+func (a *animation) scenes() []*scene {
+	out := make([]*scene, len(a.frames))
+	for i, f := range a.frames {
+		out[i] = f.panels[0].scene
+	}
+	return out
 }
 
 // html returns a fragment of HTML: still pictures, which give way to others that turn once one is touched. Panels stand
@@ -93,7 +141,19 @@ func (t *turntable) html() (string, error) {
 	}
 	width := func(w vg.Length) int { return int(w.Dots(cssDots)) }
 	var out strings.Builder
-	fmt.Fprintf(&out, "<figure class=\"viz-turn\" aria-label=\"%s\" style=\"margin:0;width:%dpx;max-width:100%%\">\n%s", html.EscapeString(t.alt()), width(t.size.X), darkStyle)
+	texts := ""
+	if a := t.frames; a != nil {
+		words := make([]string, len(a.values))
+		for i, v := range a.values {
+			words[i] = a.quantity + " = " + short(v)
+		}
+		list, err := json.Marshal(words)
+		if err != nil {
+			return "", err
+		}
+		texts = fmt.Sprintf(" data-texts=\"%s\"", html.EscapeString(string(list)))
+	}
+	fmt.Fprintf(&out, "<figure class=\"viz-turn\"%s aria-label=\"%s\" style=\"margin:0;width:%dpx;max-width:100%%\">\n%s", texts, html.EscapeString(t.alt()), width(t.size.X), darkStyle)
 	fmt.Fprintf(&out, "<div class=\"viz-ink\" style=\"display:grid;gap:13px;grid-template-columns:repeat(auto-fit,minmax(min(100%%,max(240px,calc((100%% - %dpx)/%d))),1fr))\">\n", 13*(columns-1), columns)
 	picture := func(s *sheet, hidden string) error {
 		colours := s.raster(screenDots)
@@ -120,7 +180,7 @@ func (t *turntable) html() (string, error) {
 			if hollow.outside {
 				below += hollow.strip(page.Max.X - 2*rim)
 			}
-			data, err := p.turnData()
+			data, err := p.turnData(t.frames)
 			if err != nil {
 				return "", err
 			}
@@ -137,8 +197,11 @@ func (t *turntable) html() (string, error) {
 		}
 		out.WriteString("</div>\n")
 	}
+	if a := t.frames; a != nil {
+		out.WriteString(controls(width(t.size.X), len(a.frames)-1, t.first, a.quantity))
+	}
 	const button = "<button type=\"button\" aria-label=\"%s\" style=\"min-width:2.2em;height:2em\">%s</button>\n"
-	out.WriteString("<figcaption style=\"display:flex;gap:.4em;align-items:center;justify-content:flex-end;font:13px sans-serif\">\n<span style=\"opacity:.7\">drag to turn</span>\n")
+	out.WriteString("<figcaption class=\"viz-zoom\" style=\"display:flex;gap:.4em;align-items:center;justify-content:flex-end;font:13px sans-serif\">\n<span style=\"opacity:.7\">drag to turn</span>\n")
 	for _, b := range [][2]string{{"zoom in", "+"}, {"zoom out", "\u2212"}, {"reset", "reset"}} {
 		fmt.Fprintf(&out, button, b[0], b[1])
 	}
@@ -156,7 +219,9 @@ type turnData struct {
 	Reach     float64     `json:"reach"`     // extent of the data, in units of Points
 	Tolerance float64     `json:"tolerance"` // what lies this little behind a facet lies on it
 	Axes      *[2]float64 `json:"axes"`      // where the directions stand, in widths and heights of the canvas
-	Points    []int       `json:"points"`
+	Points    []int       `json:"points"`    // three numbers a point, each less that of the point before
+	Frames    [][]int     `json:"frames"`    // where the points are in every frame, less where they are in the one before, in the first less Points
+	Looks     [][]int     `json:"looks"`     // the styles of the marks in every frame; none: those of Marks
 	Styles    []turnStyle `json:"styles"`
 	Marks     []int       `json:"marks"` // style, count, points
 }
@@ -174,28 +239,115 @@ type turnStyle struct {
 	Text   string   `json:"text"`
 }
 
-// turnData returns the data of a panel in space, packed.
-func (p panel) turnData() (string, error) {
-	const steps = 1 << 12 // from the middle to the rim, finer than a screen's pixels
+// turnData returns the data of a panel in space, packed, with the frames of an animation if there is one.
+func (p panel) turnData(a *animation) (string, error) {
+	const fineness = 1 << 12 // from the middle to the rim, finer than a screen's pixels
 	s := p.scene
-	middle, radius := s.sphere()
+	moments := []*scene{s}
+	if a != nil {
+		moments = a.scenes()
+	}
+	middle, radius := sphere(moments...)
 	f := s.frame(s.inner(p.at))
 	width, height := float64(p.at.Size().X), float64(p.at.Size().Y)
 	onCanvas := func(at vg.Point) [2]float64 {
 		return [2]float64{float64(at.X-p.at.Min.X) / width, float64(p.at.Max.Y-at.Y) / height}
 	}
-	unit := radius / steps
+	unit := radius / fineness
 	d := turnData{
 		Azimuth: s.camera.azimuth, Elevation: s.camera.elevation,
-		Middle: onCanvas(f.place(middle)), Scale: unit / (f.hi[0] - f.lo[0]) * float64(f.area.Size().X) / width, Point: 1 / width, Reach: 2 * steps,
+		Middle: onCanvas(f.place(middle)), Scale: unit / (f.hi[0] - f.lo[0]) * float64(f.area.Size().X) / width, Point: 1 / width, Reach: 2 * fineness,
 	}
 	if s.scaleBar() {
 		at := onCanvas(s.directionsAt(p.at))
 		d.Axes = &at
 	}
-	points, styles := map[[3]int]int{}, map[turnStyle]int{}
-	var last [3]int
+	points, styles := map[string]int{}, map[turnStyle]int{}
+	placed := make([][]int, len(moments)) // where the points are in every frame
 	lastPoint, longest := 0, 0.0
+	for i, m := range s.marks {
+		d.Marks = append(d.Marks, 0, len(m.at)) // the style follows
+		for j := range m.at {
+			var at []int
+			for _, moment := range moments {
+				q := moment.marks[i].at[j]
+				if m.kind == faceMark {
+					longest = math.Max(longest, distance(q, moment.marks[i].at[0])/unit)
+				}
+				for _, x := range s.camera.back([]float64{q[0] - middle[0], q[1] - middle[1], q[2] - middle[2]}) {
+					at = append(at, int(math.Round(x/unit)))
+				}
+			}
+			key := fmt.Sprint(at)
+			number, known := points[key]
+			if !known {
+				number = len(points)
+				points[key] = number
+				for k := range moments {
+					placed[k] = append(placed[k], at[3*k:3*k+3]...)
+				}
+			}
+			d.Marks = append(d.Marks, number-lastPoint)
+			lastPoint = number
+		}
+	}
+	d.Points = steps(placed[0], 3)
+	looks := make([][]int, len(moments))
+	for k, moment := range moments {
+		looks[k] = moment.styles(styles, &d.Styles)
+	}
+	// Of neighbours in order of colour the numbers differ little, and pack well.
+	order := make([]int, len(d.Styles))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		light := func(c [4]uint8) int { return int(c[0]) + int(c[1]) + int(c[2]) }
+		return light(d.Styles[i].Fill) - light(d.Styles[j].Fill)
+	})
+	sorted, rank := make([]turnStyle, len(order)), make([]int, len(order))
+	for i, from := range order {
+		sorted[i], rank[from] = d.Styles[from], i
+	}
+	d.Styles = sorted
+	for k, look := range looks {
+		for i := range look {
+			look[i] = rank[look[i]]
+		}
+		if a == nil {
+			continue
+		}
+		off := slices.Clone(placed[k])
+		one, two := placed[max(0, k-1)], placed[max(0, k-2)]
+		for i := range off {
+			off[i] -= 2*one[i] - two[i]
+		}
+		d.Frames = append(d.Frames, steps(off, 3))
+		if !slices.Equal(look, looks[0]) {
+			d.Looks = make([][]int, len(looks))
+		}
+	}
+	for k := range d.Looks {
+		d.Looks[k] = steps(looks[k], 1)
+	}
+	for i, at := 0, 0; at < len(d.Marks); i, at = i+1, at+2+d.Marks[at+1] {
+		d.Marks[at] = looks[0][i]
+	}
+	d.Tolerance = 0.01*d.Reach + longest*longest/(4*d.Reach)
+	return pack(d)
+}
+
+// steps returns numbers, each less that which stands so many places before it.
+func steps(x []int, width int) []int {
+	out := slices.Clone(x)
+	for i := len(x) - 1; i >= width; i-- {
+		out[i] -= x[i-width]
+	}
+	return out
+}
+
+// styles returns the number of the style of every mark in a list, which grows by those that are new.
+func (s *scene) styles(known map[turnStyle]int, list *[]turnStyle) (numbers []int) {
 	var layer *Layer
 	level := 0
 	for _, m := range s.marks {
@@ -208,14 +360,15 @@ func (p panel) turnData() (string, error) {
 		case lineMark:
 			style.Kind = "line"
 		case areaMark, faceMark:
+			const shade = 4 // finer ones than this are not seen
 			style = turnStyle{Kind: "face", Fill: style.Fill}
+			for k, v := range style.Fill[:3] {
+				style.Fill[k] = v / shade * shade
+			}
 			if m.kind == faceMark {
 				style.Lit = 1
 				if m.layer.byValue {
 					style.Lit = 2
-				}
-				for _, q := range m.at {
-					longest = math.Max(longest, distance(q, m.at[0])/unit)
 				}
 			}
 		case dotMark:
@@ -225,32 +378,15 @@ func (p panel) turnData() (string, error) {
 		case textMark:
 			style.Kind = "text"
 		}
-		number, known := styles[style]
-		if !known {
-			number = len(d.Styles)
-			styles[style] = number
-			d.Styles = append(d.Styles, style)
+		number, found := known[style]
+		if !found {
+			number = len(*list)
+			known[style] = number
+			*list = append(*list, style)
 		}
-		d.Marks = append(d.Marks, number, len(m.at))
-		for _, q := range m.at {
-			world := s.camera.back([]float64{q[0] - middle[0], q[1] - middle[1], q[2] - middle[2]})
-			var at [3]int
-			for k := range at {
-				at[k] = int(math.Round(world[k] / unit))
-			}
-			i, known := points[at]
-			if !known {
-				i = len(points)
-				points[at] = i
-				d.Points = append(d.Points, at[0]-last[0], at[1]-last[1], at[2]-last[2])
-				last = at
-			}
-			d.Marks = append(d.Marks, i-lastPoint)
-			lastPoint = i
-		}
+		numbers = append(numbers, number)
 	}
-	d.Tolerance = 0.01*d.Reach + longest*longest/(4*d.Reach)
-	return pack(d)
+	return numbers
 }
 
 // pack returns a value as deflated JSON in base64.

@@ -1,9 +1,9 @@
 for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
   figure.dataset.ready = "yes";
-  const controls = figure.querySelector("figcaption");
+  const controls = figure.querySelector(".viz-zoom"), range = figure.querySelector("input"); // range: the frames, if there are any
   const views = [...figure.querySelectorAll("canvas")], parts = [...figure.querySelectorAll("script[type='text/plain']")];
   if (!window.DecompressionStream) {
-    views.concat(controls).forEach(e => e.remove()); // the still pictures stay
+    views.concat(controls, range ? range.parentNode : []).forEach(e => e.remove()); // the still pictures stay
     continue;
   }
 
@@ -11,17 +11,31 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
   const read = async (view, part) => {
     const bytes = Uint8Array.from(atob(part.textContent.trim()), c => c.charCodeAt(0));
     const data = JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text());
-    const p = data.points;
-    for (let i = 3; i < p.length; i++) p[i] += p[i - 3];
+    const sum = (p, width) => { for (let i = width; i < p.length; i++) p[i] += p[i - width]; return p; };
+    let one = sum(data.points, 3), two = one;
+    data.frames = (data.frames || []).map(off => {
+      const at = sum(off, 3).map((v, i) => v + 2 * one[i] - two[i]);
+      [two, one] = [one, at];
+      return at;
+    });
+    (data.looks || []).forEach(look => sum(look, 1));
     data.faces = [];
     data.others = [];
+    data.all = [];
     let last = 0;
     for (let i = 0; i < data.marks.length;) {
       const [style, n] = data.marks.slice(i, i += 2), at = [];
       for (let k = 0; k < n; k++) at.push(last += data.marks[i++]);
       const s = data.styles[style];
-      (s.kind == "face" ? data.faces : data.others).push({s, at});
+      const mark = {s, at};
+      (s.kind == "face" ? data.faces : data.others).push(mark);
+      data.all.push(mark);
     }
+    data.show = k => {
+      data.points = data.frames[k];
+      if (data.looks) data.all.forEach((mark, i) => mark.s = data.styles[data.looks[k][i]]);
+    };
+    if (range) data.show(range.value);
     data.home = {azimuth: data.azimuth, elevation: data.elevation, zoom: 1};
     data.zoom = 1;
     data.clear = data.faces.some(f => f.s.fill[3] < 255);
@@ -175,6 +189,26 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
   const zoom = factor => change(data => data.zoom = Math.max(.5, Math.min(10, factor * data.zoom)));
   const reset = () => change(data => Object.assign(data, data.home));
   [() => zoom(1.25), () => zoom(.8), reset].forEach((act, i) => controls.querySelectorAll("button")[i].onclick = act);
+  if (range) {
+    const texts = JSON.parse(figure.dataset.texts), [button, output] = ["button", "output"].map(e => range.parentNode.querySelector(e));
+    const show = () => {
+      output.textContent = texts[range.value];
+      return change(data => data.show(range.value));
+    };
+    output.textContent = texts[range.value];
+    range.oninput = show;
+    let playing = false;
+    button.onclick = async () => {
+      playing = !playing;
+      button.textContent = playing ? "\u23f8\ufe0e" : "\u25b6\ufe0e";
+      button.ariaLabel = playing ? "pause" : "play";
+      while (playing && figure.isConnected) {
+        range.value = (+range.value + 1) % texts.length;
+        await show();
+        await new Promise(done => setTimeout(done, 120));
+      }
+    };
+  }
   for (const view of views) {
     const held = new Map(); // where the pointers are: one turns, two zoom by their distance
     const spread = () => { const [a, b] = held.values(); return Math.hypot(a[0] - b[0], a[1] - b[1]) || 1; };

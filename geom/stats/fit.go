@@ -231,7 +231,11 @@ func (f *fit) sharp(p []float64) ([]float64, error) {
 		floats.AddScaled(v, f.shots.variance, p)
 		return v, nil
 	}
-	return f.musical("sharp", p, geom.Covector, geom.Vector, geom.Sharp)
+	out, err := musical(f.space, "sharp", f.model.p, p, geom.Covector, geom.Vector, geom.Sharp)
+	if err != nil {
+		return nil, err
+	}
+	return out.Vector(0), nil
 }
 
 // flat is v♭ at the point where the fit started, or (g* + ridge)⁻¹ (g* + σ²) (g* + ridge)⁻¹ v with Mismatch.
@@ -240,16 +244,21 @@ func (f *fit) flat(v []float64) ([]float64, error) {
 		smooth, err := f.sharp(f.shots.cometric.solve(ridge, v))
 		return f.shots.cometric.solve(ridge, smooth), err
 	}
-	return f.musical("flat", v, geom.Vector, geom.Covector, geom.Flat)
-}
-
-func (f *fit) musical(name string, v []float64, from, to geom.Kind, of func(m geom.Manifold, x, v *graph.Node) *graph.Node) ([]float64, error) {
-	out, err := f.space.Call(operation{name: name}, func(in []*graph.Node) []*graph.Node {
-		at := geom.At(f.space.M, in[0])
-		return []*graph.Node{at.Leave(to, of(at.Manifold, at.X, at.Enter(from, in[1])))}
-	}, f.model.p, v)
+	out, err := musical(f.space, "flat", f.model.p, v, geom.Vector, geom.Covector, geom.Flat)
 	if err != nil {
 		return nil, err
 	}
 	return out.Vector(0), nil
+}
+
+// musical is ♯ or ♭ of one vector or covector at a point, [a], or of several, [k, a].
+func musical(space *geom.Space[geom.Vec], name string, point []float64, v any, from, to geom.Kind, of func(m geom.Manifold, x, v *graph.Node) *graph.Node) (engine.Values, error) {
+	return space.Call(operation{name: name}, func(in []*graph.Node) []*graph.Node {
+		at := geom.At(space.M, in[0])
+		x, w := at.X, at.Enter(from, in[1])
+		if w.Rank() > x.Rank() {
+			x = graph.BroadcastPrefix(x, w.Shape().Dim(0))
+		}
+		return []*graph.Node{at.Leave(to, of(at.Manifold, x, w))}
+	}, point, v)
 }

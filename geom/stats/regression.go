@@ -17,6 +17,7 @@ type Regression[P geom.Point] struct {
 	Momentum  P         // v♭
 	Fitted    []P       // γ(t_i)
 	Residuals []float64 // d(γ(t_i), x_i); with Mismatch d_σ
+	Misses    []P       // Log of x_i at γ(t_i), tangent vectors; nil with Mismatch
 	Variance  float64   // Σ w_i Residuals_i²
 	R2        float64   // R² = 1 − Variance/Σ w_i d(y, x_i)², y the Fréchet mean of the samples
 
@@ -49,7 +50,7 @@ func Regress[P geom.Point](on geom.Of[P], t []float64, samples []P, opts ...Opti
 	if err != nil {
 		return nil, err
 	}
-	return &Regression[P]{g.Origin, s.Point(g.Point), s.Point(g.Velocity), s.Point(g.Momentum), s.Points(g.Fitted), g.Residuals, g.Variance, g.R2,
+	return &Regression[P]{g.Origin, s.Point(g.Point), s.Point(g.Velocity), s.Point(g.Momentum), s.Points(g.Fitted), g.Residuals, s.Points(g.Misses), g.Variance, g.R2,
 		g.Iterations, g.Status}, nil
 }
 
@@ -123,7 +124,7 @@ func (r *run) regress(t []float64, samples [][]float64, w []float64) (*Regressio
 		}
 	} else {
 		for _, g := range f.logs {
-			out.Residuals = append(out.Residuals, g.Length)
+			out.Residuals, out.Misses = append(out.Residuals, g.Length), append(out.Misses, g.Velocity)
 		}
 	}
 	for i, d := range out.Residuals {

@@ -50,7 +50,7 @@ var fileFormats = []fileFormat{
 	{".off", []Encoding{ASCII}, ReadOFF, func(w io.Writer, m *Mesh, _ Encoding) error { return WriteOFF(w, m) }},
 	{".stl", nil, ReadSTL, nil},
 	{".gii", nil, ReadGIfTI, nil},
-	{".vtp", []Encoding{AppendedBase64 | Zlib, ASCII, Base64, Base64 | Zlib, AppendedBase64, AppendedRaw, AppendedRaw | Zlib}, ReadVTP, WriteVTP},
+	{".vtp", []Encoding{AppendedBase64 | Zlib, ASCII, Base64, Base64 | Zlib, AppendedBase64, AppendedRaw, AppendedRaw | Zlib}, ReadVTP, func(w io.Writer, m *Mesh, e Encoding) error { return WriteVTP(w, m, e) }},
 }
 
 func formatOf(path string) (*fileFormat, error) {
@@ -61,6 +61,12 @@ func formatOf(path string) (*fileFormat, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s: the extension %q names no format of meshes; there are .ply, .obj, .off, .stl, .gii, .vtk and .vtp", path, extension)
+}
+
+// Readable returns whether the extension of a path names a format that Read reads.
+func Readable(path string) bool {
+	_, err := formatOf(path)
+	return err == nil
 }
 
 // Read reads a mesh in the format that the extension names: .ply, .obj, .off, .stl (ASCII or binary), .gii (GIfTI), .vtk (legacy PolyData),
@@ -166,6 +172,16 @@ func (b *builder) mesh(file string) (*Mesh, error) {
 		}
 	}
 	return m, nil
+}
+
+// spatial returns rows of three coordinates.
+func spatial(x [][]float64) [][]float64 {
+	out := make([][]float64, len(x))
+	for i := range x {
+		y := inSpace(x[i])
+		out[i] = y[:]
+	}
+	return out
 }
 
 // inSpace returns x with three coordinates, as the formats want them.

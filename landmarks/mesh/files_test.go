@@ -144,6 +144,8 @@ var foreign = map[string]string{
 		be([]float32{0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0}) + "\nPOLYGONS 1 5\n" + be([]int32{4, 0, 1, 2, 3}) + "\nCELL_DATA 1\n",
 	"quad-5.vtk": "# vtk DataFile Version 5.1\ntitle\nBINARY\nDATASET POLYDATA\nPOINTS 4 float\n" + be([]float32{0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0}) +
 		"\nPOLYGONS 2 4\nOFFSETS vtktypeint64\n" + be([]int64{0, 4}) + "\nCONNECTIVITY vtktypeint64\n" + be([]int64{0, 1, 2, 3}) + "\n",
+	"quad-5-ascii.vtk": "# vtk DataFile Version 5.1\nvtk output\nASCII\nDATASET POLYDATA\nPOINTS 4 double\n0 0 0 1 0 0 1 1 0 \n0 1 0 \nMETADATA\nINFORMATION 1\nNAME L2_NORM_RANGE LOCATION vtkDataArray\nDATA 2 0 1.4 \n\n" +
+		"POLYGONS 2 4\nOFFSETS vtktypeint64\n0 4 \nCONNECTIVITY vtktypeint64\n0 1 2 3 \n\nCELL_DATA 1\nFIELD FieldData 1\nlabel 1 1 int\n7\n",
 	"strip.vtk": "# vtk DataFile Version 3.0\ntitle\nASCII\nDATASET POLYDATA\nPOINTS 4 int\n0 0 0  1 0 0  0 1 0  1 1 0\nTRIANGLE_STRIPS 1 5\n4 0 1 2 3\n",
 	"two-pieces.vtp": `<?xml version="1.0"?><VTKFile type="PolyData" version="0.1" byte_order="BigEndian"><PolyData>
 <Piece NumberOfPoints="3" NumberOfPolys="1"><PointData><DataArray type="Float32" Name="a" format="ascii">1 2 3</DataArray></PointData>

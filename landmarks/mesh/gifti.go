@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -42,7 +43,7 @@ func ReadGIfTI(r io.Reader, name string) (*Mesh, error) {
 		XMLName xml.Name     `xml:"GIFTI"`
 		Arrays  []giftiArray `xml:"DataArray"`
 	}
-	if err := parse(all, name, &doc); err != nil {
+	if err := markup.Parse(all, name, &doc); err != nil {
 		return nil, err
 	}
 	f := newNumbers(len(all))

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -47,6 +48,7 @@ type vtpCells struct {
 
 type vtpPiece struct {
 	NumberOfPoints string `xml:",attr"`
+	PointData      vtpCells
 	Points         struct {
 		Arrays []vtpArray `xml:"DataArray"`
 	}
@@ -65,65 +67,116 @@ type vtpDocument struct {
 // ReadVTP reads an XML VTK file of PolyData: ascii, inline base64, appended as base64 or raw, uncompressed or by
 // vtkZLibDataCompressor, of either byte order. Several pieces become one mesh.
 func ReadVTP(r io.Reader, name string) (*Mesh, error) {
+	b, _, err := readVTP(r, name, false)
+	if err != nil {
+		return nil, err
+	}
+	return b.mesh(name)
+}
+
+// readVTP reads points and cells, and on request the data of points.
+func readVTP(r io.Reader, name string, withFields bool) (*builder, []Field, error) {
 	all, err := io.ReadAll(io.LimitReader(r, 8<<30))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	f := &vtpFile{numbers: newNumbers(len(all)), header: plyTypes["uint32"]}
 	// Raw appended data are no XML: the parser gets what stands before them.
-	markup := all
+	xmlPart := all
 	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
 		open := bytes.Index(all, []byte("<AppendedData"))
 		if open < 0 || open > tag {
-			return nil, fmt.Errorf("%s: byte %d: </AppendedData> without its beginning", name, tag)
+			return nil, nil, fmt.Errorf("%s: byte %d: </AppendedData> without its beginning", name, tag)
 		}
 		inside := all[open:tag]
 		end := bytes.IndexByte(inside, '>')
 		f.raw = bytes.Contains(inside[:end+1], []byte(`"raw"`)) || bytes.Contains(inside[:end+1], []byte(`'raw'`))
 		underscore := bytes.IndexByte(inside[end+1:], '_')
 		if underscore < 0 {
-			return nil, fmt.Errorf("%s: byte %d: the appended data do not begin with _", name, open)
+			return nil, nil, fmt.Errorf("%s: byte %d: the appended data do not begin with _", name, open)
 		}
 		f.appended = inside[end+1+underscore+1:]
-		markup = append(append([]byte{}, all[:open]...), "</VTKFile>"...)
+		xmlPart = append(append([]byte{}, all[:open]...), "</VTKFile>"...)
 	} else if open := bytes.Index(all, []byte("<AppendedData")); open >= 0 {
-		return nil, fmt.Errorf("%s: the file ends within its appended data", name)
+		return nil, nil, fmt.Errorf("%s: the file ends within its appended data", name)
 	}
 	var doc vtpDocument
-	if err := parse(markup, name, &doc); err != nil {
-		return nil, err
+	if err := markup.Parse(xmlPart, name, &doc); err != nil {
+		return nil, nil, err
 	}
 	if doc.Type != "PolyData" {
-		return nil, fmt.Errorf("%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
+		return nil, nil, fmt.Errorf("%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
 	}
 	switch doc.ByteOrder {
 	case "", "LittleEndian":
 	case "BigEndian":
 		f.order = binary.BigEndian
 	default:
-		return nil, fmt.Errorf("%s: byte_order %s is unknown", name, text.Clip(doc.ByteOrder))
+		return nil, nil, fmt.Errorf("%s: byte_order %s is unknown", name, text.Clip(doc.ByteOrder))
 	}
 	switch doc.HeaderType {
 	case "", "UInt32":
 	case "UInt64":
 		f.header = uint64Type
 	default:
-		return nil, fmt.Errorf("%s: header_type %s is unknown", name, text.Clip(doc.HeaderType))
+		return nil, nil, fmt.Errorf("%s: header_type %s is unknown", name, text.Clip(doc.HeaderType))
 	}
 	switch doc.Compressor {
 	case "":
 	case "vtkZLibDataCompressor":
 		f.compressed = true
 	default:
-		return nil, fmt.Errorf("%s: compressor %s: only vtkZLibDataCompressor is read; save the file with it or uncompressed", name, text.Clip(doc.Compressor))
+		return nil, nil, fmt.Errorf("%s: compressor %s: only vtkZLibDataCompressor is read; save the file with it or uncompressed", name, text.Clip(doc.Compressor))
 	}
 	var b builder
+	var fields []Field
 	for i := range doc.Pieces {
+		before := len(b.vertices)
 		if err := f.piece(&doc.Pieces[i], &b); err != nil {
-			return nil, fmt.Errorf("%s: piece %d: %w", name, i, err)
+			return nil, nil, fmt.Errorf("%s: piece %d: %w", name, i, err)
+		}
+		if withFields {
+			if err := f.fields(&doc.Pieces[i], before, len(b.vertices), &fields); err != nil {
+				return nil, nil, fmt.Errorf("%s: piece %d: %w", name, i, err)
+			}
 		}
 	}
-	return b.mesh(name)
+	return &b, fields, nil
+}
+
+// fields reads the data of a piece's points, which become vertices from before to after. Every piece has the same.
+func (f *vtpFile) fields(p *vtpPiece, before, after int, fields *[]Field) error {
+	if before > 0 && len(p.PointData.Arrays) != len(*fields) {
+		return fmt.Errorf("%d arrays of PointData, the pieces before have %d", len(p.PointData.Arrays), len(*fields))
+	}
+	for k := range p.PointData.Arrays {
+		a := &p.PointData.Arrays[k]
+		width := 1
+		if a.Components != "" {
+			var err error
+			if width, err = text.Count("components", a.Components); err != nil || width < 1 {
+				return fmt.Errorf("PointData %s: %s components", text.Clip(a.Name), text.Clip(a.Components))
+			}
+		}
+		x, err := array(f, a, asIs)
+		if err != nil {
+			return fmt.Errorf("PointData %s: %w", text.Clip(a.Name), err)
+		}
+		if len(x) != width*(after-before) {
+			return fmt.Errorf("PointData %s: %d numbers for %d points of %d components", text.Clip(a.Name), len(x), after-before, width)
+		}
+		if before == 0 {
+			*fields = append(*fields, Field{Name: a.Name})
+		}
+		field := &(*fields)[k]
+		if field.Name != a.Name || before > 0 && len(field.Values[0]) != width {
+			return fmt.Errorf("PointData %s is not that of the pieces before", text.Clip(a.Name))
+		}
+		for ; len(x) > 0; x = x[width:] {
+			field.Values = append(field.Values, x[:width:width])
+		}
+	}
+	return nil
 }
 
 func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
@@ -332,10 +385,24 @@ func (u *unpacker) Read(p []byte) (int, error) {
 }
 
 // WriteVTP writes an XML VTK file of PolyData: ASCII, Base64, AppendedBase64 or AppendedRaw, the latter three also with Zlib.
-// The vertices of a curve in the plane get z = 0.
-func WriteVTP(w io.Writer, m *Mesh, e Encoding) error {
+// The vertices of a curve in the plane get z = 0. Fields become its PointData.
+func WriteVTP(w io.Writer, m *Mesh, e Encoding, fields ...Field) error {
 	if err := m.wellFormed(); err != nil {
 		return err
+	}
+	section := "Lines"
+	if m.order() == 3 {
+		section = "Polys"
+	}
+	return writeVTP(w, m.Vertices, section, m.Cells, e, fields)
+}
+
+// writeVTP writes points with the cells of one section: Verts, Lines or Polys.
+func writeVTP(w io.Writer, points [][]float64, section string, cells [][]int, e Encoding, fields []Field) error {
+	for _, f := range fields {
+		if err := f.check(len(points)); err != nil {
+			return err
+		}
 	}
 	kind, compressed := e&^Zlib, e&Zlib != 0
 	if kind == LittleEndian || kind == BigEndian || kind > AppendedRaw || kind == ASCII && compressed {
@@ -347,12 +414,15 @@ func WriteVTP(w io.Writer, m *Mesh, e Encoding) error {
 		compressor = ` compressor="vtkZLibDataCompressor"`
 	}
 	fmt.Fprintf(out, "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\"%s>\n<PolyData>\n", compressor)
-	lines, polys := len(m.Cells), 0
-	section := "Lines"
-	if m.order() == 3 {
-		lines, polys, section = 0, lines, "Polys"
+	fmt.Fprintf(out, "<Piece NumberOfPoints=\"%d\"", len(points))
+	for _, name := range []string{"Verts", "Lines", "Strips", "Polys"} {
+		n := 0
+		if name == section {
+			n = len(cells)
+		}
+		fmt.Fprintf(out, " NumberOf%s=\"%d\"", name, n)
 	}
-	fmt.Fprintf(out, "<Piece NumberOfPoints=\"%d\" NumberOfVerts=\"0\" NumberOfLines=\"%d\" NumberOfStrips=\"0\" NumberOfPolys=\"%d\">\n", len(m.Vertices), lines, polys)
+	fmt.Fprintln(out, ">")
 	var appended bytes.Buffer
 	array := func(attributes, ascii string, data []byte) error {
 		if kind == ASCII {
@@ -391,17 +461,37 @@ func WriteVTP(w io.Writer, m *Mesh, e Encoding) error {
 		_, err := fmt.Fprintf(out, "<DataArray %s format=\"binary\">%s</DataArray>\n", attributes, text)
 		return err
 	}
-	var ascii bytes.Buffer
 	var data []byte
-	for _, x := range m.Vertices {
-		y := inSpace(x)
-		data = appendFloats(binary.LittleEndian, data, y[:])
-		if kind == ASCII {
-			writeFloats(&ascii, y[:])
+	rows := func(attributes string, rows [][]float64) error {
+		var ascii bytes.Buffer
+		data = data[:0]
+		for _, row := range rows {
+			data = appendFloats(binary.LittleEndian, data, row)
+			if kind == ASCII {
+				writeFloats(&ascii, row)
+			}
 		}
+		return array(attributes, ascii.String(), data)
+	}
+	if len(fields) > 0 {
+		fmt.Fprintln(out, "<PointData>")
+		for _, f := range fields {
+			var name bytes.Buffer
+			if err := xml.EscapeText(&name, []byte(f.Name)); err != nil {
+				return err
+			}
+			values := f.Values
+			if len(values[0]) == 2 { // a vector
+				values = spatial(values)
+			}
+			if err := rows(fmt.Sprintf(`type="Float64" Name="%s" NumberOfComponents="%d"`, name.String(), len(values[0])), values); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintln(out, "</PointData>")
 	}
 	fmt.Fprintln(out, "<Points>")
-	if err := array(`type="Float64" Name="Points" NumberOfComponents="3"`, ascii.String(), data); err != nil {
+	if err := rows(`type="Float64" Name="Points" NumberOfComponents="3"`, spatial(points)); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "</Points>\n<%s>\n", section)
@@ -417,7 +507,7 @@ func WriteVTP(w io.Writer, m *Mesh, e Encoding) error {
 		return array(fmt.Sprintf(`type="Int64" Name="%s"`, name), text, data)
 	}
 	var connectivity, offsets []int
-	for _, c := range m.Cells {
+	for _, c := range cells {
 		connectivity = append(connectivity, c...)
 		offsets = append(offsets, len(connectivity))
 	}

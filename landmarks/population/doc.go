@@ -3,9 +3,10 @@
 //	M := landmarks.New(len(controls), 2, kernels.Gaussian(10))       // where momenta sit, and how smooth deformations are
 //	model := population.Model{Space: M, Norm: mesh.Norm{Kernel: kernels.Gaussian(4), Varifold: true}, Noise: 0.5}
 //	atlas, err := model.Atlas(outlines[0], controls, outlines)       // template, and a momentum for every subject
-//	modes, err := atlas.PCA()                                        // how they vary
+//	modes, err := atlas.PCA(model)                                   // how they vary
 //	shapes, err := atlas.Mode(model, modes, 0, -2, 0, 2)             // as meshes
 //
-// Align brings the subjects together before, without correspondences. Regression follows one deformation through time. Compare
-// says where two groups differ.
+// Read reads a folder of meshes or outlines, or a study of Deformetrica, and Atlas.Write writes for ParaView. Align brings the
+// subjects together before, without correspondences. Regression follows one deformation through time. Compare says where two
+// groups differ.
 package population

@@ -107,8 +107,10 @@ def convert(notebook, target, name, about, *args):
     names = [n for n, _ in about["book"]]
     at = names.index(name) if name in names else None
     book = [{"name": n, "title": title} for n, title in about["book"]]
-    meta = {"name": name, "pagetitle": name, "date": about["date"], "author": about["authors"], "book": book,
+    meta = {"name": name, "pagetitle": name, "date": about["date"], "book": book,
             "provenance": [{"name": n, "value": v} for n, v in about["provenance"]]}
+    if about["authors"]:
+        meta["author"] = about["authors"]  # an empty list is "true" to pandoc
     if about["data"]:
         meta["data"] = about["data"]
     if at:

@@ -1,6 +1,6 @@
 """Executes the notebooks, each from nothing in a kernel of its own, and writes their reports to notebooks/reports.
 
-With --data FILE those that call nb.Data compute from one's own landmarks, with --set NAME=VALUE those that call nb.Param
+With --data PATH those that call nb.Data compute from one's own landmarks or meshes, with --set NAME=VALUE those that call nb.Param
 from other parameters. Such reports carry file and parameters in their names and stand beside the standard ones; with
 --data, cells with the tag "standard", which speak of the standard data, are left out, and a check that is false is marked
 in the report and named here, with exit status 3.
@@ -17,6 +17,7 @@ import fcntl
 import glob
 import hashlib
 import importlib.metadata
+import itertools
 import json
 import os
 import pathlib
@@ -44,9 +45,10 @@ HOME = ROOT / ".anatomy"
 JOBS = 2
 COLUMNS = 90  # of code, tabs being four wide: what a page holds
 OWN = "--"  # between the names of a notebook and of one's own data in the name of a report
-MESHES = [".ply", ".obj", ".vtk", ".vtp", ".off", ".stl", ".gii"]  # what mesh.Read reads; all else is for morpho.Read
+MESHES = [".ply", ".obj", ".vtk", ".vtp", ".off", ".stl", ".gii"]  # what mesh.Read reads; folders are for population.Read, all else for morpho.Read
 MANIFEST = ".reports.json"  # in REPORTS: what lies there by this program, {name: what it is about}
 LONGEST = 150  # bytes of a report's name: file systems take 255
+MOST_FILES, MOST_BYTES = 10000, 16 << 30  # of a folder of one's own data
 WRITTEN, MARKED = 0, 3  # exit statuses, 1 being a failure
 
 
@@ -56,9 +58,9 @@ class Failure(Exception):
 
 @dataclasses.dataclass
 class Study:
-    """What reports are about: the standard data, or a file of one's own; standard or other parameters.
+    """What reports are about: the standard data, or a file or folder of one's own; standard or other parameters.
 
-    The file is copied at the start: all cells read what the checksum is of, whatever becomes of the file meanwhile."""
+    It is copied at the start: all cells read what the checksum is of, whatever becomes of it meanwhile."""
     data: pathlib.Path | None = None
     parameters: dict = dataclasses.field(default_factory=dict)
     copy: pathlib.Path | None = None
@@ -71,8 +73,19 @@ class Study:
             return
         self.copy = folder / "data" / self.data.name
         self.copy.parent.mkdir()
-        shutil.copyfile(self.data, self.copy)
-        self.checksum = checksum(self.copy)
+        if self.data.is_dir():
+            files = list(itertools.islice((f for f in self.data.rglob("*") if f.is_file()), MOST_FILES + 1))
+            if len(files) > MOST_FILES or sum(f.stat().st_size for f in files) > MOST_BYTES:
+                raise Failure(f"{self.data}: more than {MOST_FILES} files or {MOST_BYTES >> 30} GB, which is no folder of one population")
+            self.copy.mkdir()
+            for f in files:
+                place = self.copy / f.relative_to(self.data)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(f, place)
+            self.checksum = checksum(*sorted(self.copy / f.relative_to(self.data) for f in files))
+        else:
+            shutil.copyfile(self.data, self.copy)
+            self.checksum = checksum(self.copy)
 
     @property
     def own(self):
@@ -371,8 +384,8 @@ def keep(folder):
 
 def takes(fact, study):
     """Whether the notebook reads data of this kind, if any, and all the parameters."""
-    mesh = bool(study.data) and study.data.suffix.lower() in MESHES
-    reads = not study.data or any((reader == "mesh.Read") == mesh for reader in fact["readers"])
+    reader = study.data and ("population.Read" if study.data.is_dir() else "mesh.Read" if study.data.suffix.lower() in MESHES else "morpho.Read")
+    reads = not study.data or reader in fact["readers"]
     return reads and all(name in fact["params"] for name in study.parameters)
 
 
@@ -465,7 +478,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="throw the reports away, and fail if a notebook file holds outputs or too long lines of code")
     parser.add_argument("--strip", action="store_true", help="only remove the outputs from the notebook files")
     parser.add_argument("--timeout", type=int, default=300, metavar="SECONDS", help="for each cell (default 300)")
-    parser.add_argument("--data", type=pathlib.Path, metavar="FILE", help="landmarks to compute from instead of the standard ones")
+    parser.add_argument("--data", type=pathlib.Path, metavar="PATH", help="a file of landmarks, a mesh or a folder of meshes to compute from instead of the standard data")
     parser.add_argument("--set", action="append", default=[], metavar="'NAME=VALUE …'", help="parameters of the notebooks, any number of times")
     parser.add_argument("--authors", default="", help="of the reports, separated by semicolons")
     parser.add_argument("--make", action="store_true", help="take DATA, SET, AUTHORS and NOTEBOOKS from the environment, where make puts its variables")
@@ -477,7 +490,7 @@ def main():
         args.notebook = [pathlib.Path(p) for word in shlex.split(os.environ.get("NOTEBOOKS", "")) for p in sorted(glob.glob(word)) or [word]]
     for file in args.notebook + ([args.data] if args.data else []):
         try:
-            if not file.is_file():
+            if not file.is_file() and not (file == args.data and file.is_dir()):
                 sys.exit(f"{file}: {'not a regular file' if file.exists() else 'no such file'}")
         except OSError as e:
             sys.exit(f"{file}: {e.strerror}")

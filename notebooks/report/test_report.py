@@ -116,6 +116,26 @@ class Runner(unittest.TestCase):
                              {"data": f"my shapes.csv, SHA-256 {written}…", "parameters": "scale = 3, of = a/b", "device": "cpu:0", "time": "3 s"})
             self.assertEqual(run.report_name(path, studies[0]), "x--my shapes,scale=3,of=a_b")
 
+    def test_a_folder_of_own_data(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, own, place = (pathlib.Path(folder, name) for name in ("x.ipynb", "my bones", "place"))
+            cells = [new_code_cell("var study = nb.Data(&population.Study{}, population.Read)")]
+            nbformat.write(new_notebook(cells=cells), path)
+            (own / "data").mkdir(parents=True)
+            (own / "a.ply").write_text("a")
+            (own / "data" / "b.ply").write_text("b")
+            os.mkfifo(own / "pipe")
+            fact, study = run.facts([path])[path], run.Study(own)
+            self.assertTrue(run.takes(fact, study))
+            self.assertFalse(run.takes(fact, run.Study(own / "a.ply")) or run.takes(dict(fact, readers=["mesh.Read", "morpho.Read"]), study))
+            place.mkdir()
+            study.take(place)
+            self.assertEqual(sorted(str(f.relative_to(study.copy)) for f in study.copy.rglob("*") if f.is_file()), ["a.ply", "data/b.ply"])
+            self.assertEqual(study.checksum, hashlib.sha256(b"ab").hexdigest()[:16])
+            self.assertEqual(study.named(f"{study.copy}/a.ply: bad"), f"{own}/a.ply: bad")
+            with unittest.mock.patch.object(run, "MOST_FILES", 1), self.assertRaisesRegex(run.Failure, "no folder of one population"):
+                run.Study(own).take(pathlib.Path(tempfile.mkdtemp(dir=folder)))
+
     def test_a_false_check_of_own_data_is_marked(self):
         source = '%%\nnb.Data(morpho.CorpusCallosum(), morpho.Read)\nnb.Check("side <b>", 2, 1, 0.5)\nnb.True("on", true)'
         printed = io.StringIO()
@@ -459,6 +479,10 @@ class Report(unittest.TestCase):
                 page = self.html(nb)
                 self.assertEqual(html.unescape(page).count(name), 4)
                 self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
+
+    def test_nobody_is_the_author(self):
+        with unittest.mock.patch.dict(ABOUT, authors=[]):
+            self.assertIn('<p class="made">1 May 2026 ·', self.html(self.notebook(new_markdown_cell("x"))))
 
     def test_a_book(self):
         page = self.html(self.notebook(

@@ -41,6 +41,7 @@ func coverage(b *bench) error {
 	}{
 		{"Fréchet mean of 20, S², Hotelling's ellipse; its distance from the truth", 0, b.simulations, func(b *bench, k int) (interval, error) { return frechet(flow, b, k) }},
 		{"speed of a geodesic through 20, S², t", 0.5, b.simulations, func(b *bench, k int) (interval, error) { return slope(flow, b, k) }},
+		{"mean slope of 20 subjects that grow, S², Hotelling's ellipse; the variance between them", 0.15*0.15 + 0.05*0.05, b.simulations, func(b *bench, k int) (interval, error) { return growth(flow, b, k) }},
 		{"variance of the diffusion mean of 20, S², normal in log T", 0.3, max(1, b.simulations/10), func(b *bench, k int) (interval, error) { return diffusion(flow, []float64{0, 0, 1}, 0.3, b, k) }},
 		{"the same, 3 landmarks", 0.02, max(1, b.simulations/10), func(b *bench, k int) (interval, error) {
 			return diffusion(widths[2], triangle, 0.02, b, k)
@@ -85,24 +86,91 @@ func frechet(s *geom.Space[geom.Vec], b *bench, simulation int) (interval, error
 	if err != nil {
 		return interval{}, err
 	}
-	basis, err := stochastic.Orthonormal(s, mean.Point)
+	holds, err := hotelling(s, mean.Point, mean.Velocities, off.Velocity)
+	return interval{off.Length, holds, mean.Status == geom.Converged}, err
+}
+
+// hotelling returns whether a tangent vector at a point of a surface is in the 95 % ellipse of the mean of vectors, in which
+// their own mean has been subtracted from the vector.
+func hotelling(s *geom.Space[geom.Vec], point geom.Vec, samples []geom.Vec, off geom.Vec) (bool, error) {
+	basis, err := stochastic.Orthonormal(s, point)
+	if err != nil {
+		return false, err
+	}
+	n := float64(len(samples))
+	columns := mat.NewDense(len(samples), 2, nil)
+	for i, v := range samples {
+		columns.SetRow(i, []float64{floats.Dot(v, basis[0]), floats.Dot(v, basis[1])})
+	}
+	var c mat.SymDense
+	stat.CovarianceMatrix(&c, columns, nil)
+	x, y := floats.Dot(off, basis[0]), floats.Dot(off, basis[1])
+	square := n * (x*x*c.At(1, 1) - 2*x*y*c.At(0, 1) + y*y*c.At(0, 0)) / mat.Det(&c)
+	return square*(n-2)/(2*(n-1)) <= distuv.F{D1: 2, D2: n - 2}.Quantile(0.95), nil
+}
+
+// growth is the mean slope of subjects around the pole, whose own differ by 0.15 and 0.05 along the axes, from five observations
+// with errors of 0.05; Hotelling's ellipse is that of the slopes. The value is the estimate of the variance between subjects.
+func growth(s *geom.Space[geom.Vec], b *bench, simulation int) (interval, error) {
+	random := b.random(simulation)
+	pole := []float64{0, 0, 1}
+	normal := func(x, y float64) []float64 { return []float64{x * random.NormFloat64(), y * random.NormFloat64(), 0} }
+	// moved is the end of the geodesic from x with the velocity v, and what becomes of w.
+	moved := func(x, v, w []float64) ([]float64, []float64, error) {
+		g, err := s.Exp(x, v)
+		if err != nil {
+			return nil, nil, err
+		}
+		path, err := s.Transport(g, w)
+		if err != nil {
+			return nil, nil, err
+		}
+		return g.End, path[0][len(path[0])-1], nil
+	}
+	var tracks []stats.Track[geom.Vec]
+	for range observations {
+		slope, away := normal(0.15, 0.05), normal(0.3, 0.3)
+		slope[0] += rate
+		start, v, err := moved(pole, away, slope)
+		if err != nil {
+			return interval{}, err
+		}
+		var track stats.Track[geom.Vec]
+		for _, t := range []float64{-1, -0.5, 0, 0.5, 1} {
+			_, error, err := moved(pole, away, normal(0.05, 0.05))
+			if err != nil {
+				return interval{}, err
+			}
+			y, error, err := moved(start, floats.ScaleTo(make([]float64, 3), t, v), error)
+			if err != nil {
+				return interval{}, err
+			}
+			x, _, err := moved(y, error, error)
+			if err != nil {
+				return interval{}, err
+			}
+			track.Times, track.Points = append(track.Times, t), append(track.Points, x)
+		}
+		tracks = append(tracks, track)
+	}
+	g, err := stats.Grow(s, tracks)
 	if err != nil {
 		return interval{}, err
 	}
-	var c [2][2]float64
-	for _, v := range mean.Velocities {
-		x := [2]float64{floats.Dot(v, basis[0]), floats.Dot(v, basis[1])}
-		for i := range 2 {
-			for j := range 2 {
-				c[i][j] += x[i] * x[j] / (observations - 1)
-			}
-		}
+	way, err := s.Log(pole, g.Mean.Point)
+	if err != nil {
+		return interval{}, err
 	}
-	x, y := floats.Dot(off.Velocity, basis[0]), floats.Dot(off.Velocity, basis[1])
-	square := observations * (x*x*c[1][1] - 2*x*y*c[0][1] + y*y*c[0][0]) / (c[0][0]*c[1][1] - c[0][1]*c[0][1])
-	f := square * (observations - 2) / (2 * (observations - 1))
-	return interval{off.Length, f <= distuv.F{D1: 2, D2: observations - 2}.Quantile(0.95), mean.Status == geom.Converged}, nil
+	truth, err := s.Transport(way, []float64{rate, 0, 0})
+	if err != nil {
+		return interval{}, err
+	}
+	off := floats.SubTo(make([]float64, 3), truth[0][len(truth[0])-1], g.Slope)
+	holds, err := hotelling(s, g.Mean.Point, g.Slopes, off)
+	return interval{g.Rate.Between, holds, g.Status == geom.Converged}, err
 }
+
+const rate = 0.4
 
 // slope is that of noise of 0.1 around points of a great circle at times between −1 and 1.
 func slope(s *geom.Space[geom.Vec], b *bench, simulation int) (interval, error) {

@@ -1,4 +1,5 @@
-package mesh
+// Package markup reads XML that others have written.
+package markup
 
 import (
 	"bytes"
@@ -6,8 +7,8 @@ import (
 	"fmt"
 )
 
-// parse reads the XML of a file of this name into doc.
-func parse(markup []byte, name string, doc any) error {
+// Parse reads the XML of a file of this name into doc.
+func Parse(markup []byte, name string, doc any) error {
 	in := &shallow{Decoder: xml.NewDecoder(bytes.NewReader(markup))}
 	if err := xml.NewTokenDecoder(in).Decode(doc); err != nil {
 		return fmt.Errorf("%s: byte %d: %w", name, in.InputOffset(), err)

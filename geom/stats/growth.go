@@ -1,0 +1,363 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+)
+
+// Track is what one subject was at several times, in any order.
+type Track[P geom.Point] struct {
+	Times  []float64
+	Points []P
+}
+
+// Components of a variance: what is seen, the part of it that is error of estimation, and the rest, which lies between subjects.
+type Components struct {
+	Total, Within float64
+	Between       float64 // Total − Within, the unbiased estimate, which is below 0 where subjects hardly differ
+}
+
+func split(total, within float64) Components { return Components{total, within, total - within} }
+
+// Growth is a hierarchical model of subjects that change, each along a geodesic of its own: see Grow.
+type Growth[P geom.Point] struct {
+	Origin   float64          // t₀, the mean of all times
+	Times    [][]float64      // t_ij
+	Subjects []*Regression[P] // γ_i
+	Mean     *Mean[P]         // of the intercepts γ_i(t₀); its Point is y
+	Slopes   []P              // s_i: γ_i'(t₀) moved to y
+	Misses   [][]P            // e_ij: Log of observation j of subject i at γ_i(t_ij), moved to γ_i(t₀) and to y
+
+	Slope, Momentum P       // s̄, the mean slope, and s̄♭: the average trajectory is Exp_y((t − t₀) s̄)
+	Variation       *PCA[P] // of the s_i about s̄: modes u_k at y, and the scores of subjects
+
+	Intercept     Components   // of the variance of the γ_i(t₀), squared lengths
+	Rate          Components   // of the variance of the s_i, squared lengths by squared times
+	Modes         []Components // of the variance of the slopes along u_k; Total is Variation.Variances[k]
+	Noise         float64      // the variance of one observation about its subject's geodesic, squared lengths
+	StandardError float64      // of s̄: √(Rate.Total/N), the root of the expected ‖s̄ − β‖²
+	Status        geom.Status  // the worst of those of the regressions and of the mean
+}
+
+// Grow estimates how subjects grow, and what varies between them, in two stages (Muralidharan and Fletcher, CVPR 2012; Singh,
+// Hinkle, Joshi and Fletcher, IPMI 2013). In the model, observation j of subject i is
+//
+//	x_ij = Exp(γ_i(t_ij), ε_ij),  γ_i(t) = Exp_{p_i}((t − t₀) v_i),  v_i moved to the mean of the p_i:  s_i = β + b_i,
+//
+// with independent b_i of mean 0 and covariance B, and independent errors ε_ij of mean 0 and covariance R. First every subject
+// has its geodesic regression. Then the slopes at the common time t₀ are moved in parallel along the geodesics from the p_i to their
+// Fréchet mean y, where they have a mean s̄, the estimate of β, and a covariance C with the factor 1/(N − 1).
+//
+// C holds the errors of the regressions too: to first order it estimates B + R·mean(1/S_i), S_i = Σ_j (t_ij − t̄_i)². R is estimated by
+// the residuals, Σ e_ij e_ijᵀ/Σ(n_i − 2), and what is left is B: the components of Rate are the traces of C, R·mean(1/S_i) and their
+// difference in the metric at y, those of Modes their values along the modes. Likewise the covariance of the intercepts holds
+// R·mean(1/n_i + (t₀ − t̄_i)²/S_i). The covariance of s̄ is C/N, whatever the sizes of B and R and however the observations are
+// spread over the subjects. What is left out are curvature times squares of the errors ε, and holonomy: vectors moved to the
+// estimate of y, not to y itself.
+//
+// Every subject has observations at two times or more, one of them at three or more. A subject with as many observations as
+// another takes no new compilation. Noise that no logarithm reaches (see Mismatch) has no place here: then take Regress with
+// Mismatch for every subject, FrechetMean with Mismatch, and Gather.
+//
+// It takes Tolerance and MaxIterations, which go to Regress and FrechetMean.
+func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...Option) (*Growth[P], error) {
+	const what = "growth"
+	s := on.Geometry()
+	r, err := newRun(what, s, 0, opts)
+	if err != nil {
+		return nil, err
+	}
+	r.End() // its parts report for themselves
+	if len(tracks) < 2 {
+		return nil, fmt.Errorf("%s: %d subjects, want at least 2: Regress takes one", what, len(tracks))
+	}
+	g := &Growth[P]{}
+	var intercepts []P
+	observations, free := 0, 0
+	for i, track := range tracks {
+		if len(track.Times) != len(track.Points) || len(track.Times) < 2 {
+			return nil, fmt.Errorf("%s: subject %d has %d times and %d points, want as many of both and at least 2", what, i, len(track.Times), len(track.Points))
+		}
+		for _, t := range track.Times {
+			g.Origin += t
+		}
+		observations += len(track.Times)
+		free += len(track.Times) - 2
+	}
+	if free == 0 {
+		return nil, fmt.Errorf("%s: every subject was observed twice, which leaves nothing to tell error from change: want a third observation of at least one", what)
+	}
+	g.Origin /= float64(observations)
+
+	velocities, misses := make([]P, len(tracks)), make([][]P, len(tracks))
+	var slopeError, interceptError float64 // mean(1/S_i), mean(1/n_i + (t₀ − t̄_i)²/S_i)
+	for i, track := range tracks {
+		r, err := Regress(on, track.Times, track.Points, opts...)
+		if err != nil {
+			return nil, fmt.Errorf("%s: subject %d: %w", what, i, err)
+		}
+		squares := 0.0
+		for _, t := range track.Times {
+			squares += (t - r.Origin) * (t - r.Origin)
+		}
+		away := g.Origin - r.Origin
+		slopeError += 1 / squares / float64(len(tracks))
+		interceptError += (1/float64(len(track.Times)) + away*away/squares) / float64(len(tracks))
+		point, velocity, moved, err := r.at(s, track.Times, g.Origin)
+		if err != nil {
+			return nil, fmt.Errorf("%s: subject %d: %w", what, i, err)
+		}
+		intercepts, velocities[i], misses[i] = append(intercepts, point), velocity, moved
+		g.Times, g.Subjects, g.Status = append(g.Times, track.Times), append(g.Subjects, r), max(g.Status, r.Status)
+	}
+	if g.Mean, err = FrechetMean(on, intercepts, opts...); err != nil {
+		return nil, fmt.Errorf("%s: of the intercepts: %w", what, err)
+	}
+	g.Status = max(g.Status, g.Mean.Status)
+	for i := range misses {
+		misses[i] = append([]P{velocities[i]}, misses[i]...)
+	}
+	gathered, err := Gather(on, g.Mean, misses)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	for _, v := range gathered {
+		g.Slopes, g.Misses = append(g.Slopes, v[0]), append(g.Misses, v[1:])
+	}
+	return g, g.vary(s, float64(free), slopeError, interceptError)
+}
+
+// at returns the point of the geodesic at a time, its velocity there and the Misses moved there.
+func (r *Regression[P]) at(s *geom.Space[P], times []float64, origin float64) (point, velocity P, moved []P, err error) {
+	momentum := geom.Numbers(r.Momentum)
+	shoot := func(t float64) (*geom.Geodesic[P], error) {
+		return s.Shoot(r.Point, s.Point(floats.ScaleTo(make([]float64, len(momentum)), t-r.Origin, momentum)))
+	}
+	for j, miss := range r.Misses {
+		g, err := shoot(times[j])
+		if err != nil {
+			return point, velocity, nil, err
+		}
+		v, err := back(s, g, miss)
+		if err != nil {
+			return point, velocity, nil, err
+		}
+		moved = append(moved, v...)
+	}
+	g, err := shoot(origin)
+	if err != nil {
+		return point, velocity, nil, err
+	}
+	moved, err = forth(s, g, append([]P{r.Velocity}, moved...)...)
+	if err != nil {
+		return point, velocity, nil, err
+	}
+	return g.End, moved[0], moved[1:], nil
+}
+
+// forth moves vectors at the start of a geodesic to its end.
+func forth[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], v ...P) ([]P, error) {
+	paths, err := s.Transport(g, v...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]P, len(paths))
+	for k, path := range paths {
+		out[k] = path[len(path)-1]
+	}
+	return out, nil
+}
+
+// back moves vectors at the end of a geodesic to its start.
+func back[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], v ...P) ([]P, error) {
+	momentum := append([]float64{}, geom.Numbers(g.Momenta[len(g.Momenta)-1])...)
+	floats.Scale(-1, momentum)
+	end, v, err := s.Project(g.End, v...) // of an Atlas: the geodesic may end a rounding off the point that was aimed at
+	if err != nil {
+		return nil, err
+	}
+	return forth(s, &geom.Geodesic[P]{Start: end, Momentum: s.Point(momentum)}, v...)
+}
+
+// Gather moves vectors at the samples x_i of a mean to the mean y, in parallel along the geodesics between them: those of sample i,
+// vectors[i], any number, become vectors at y in the same order. Where the mean has a Mismatch, x_i is the end of its geodesic from y.
+// The momenta of an atlas of surfaces are a mean too, with its control points as y: see population.Atlas.
+func Gather[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) ([][]P, error) {
+	s := on.Geometry()
+	if mean == nil || len(mean.Momenta) != len(vectors) {
+		return nil, fmt.Errorf("gather: vectors of %d samples, want a mean of as many", len(vectors))
+	}
+	out := make([][]P, len(vectors))
+	for i, v := range vectors {
+		if len(v) == 0 {
+			continue
+		}
+		g, err := s.Shoot(mean.Point, mean.Momenta[i])
+		if err == nil {
+			out[i], err = back(s, g, v...)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("gather: sample %d: %w", i, err)
+		}
+	}
+	return out, nil
+}
+
+// vary computes means and variances of what has been gathered at y, with Σ(n_i − 2) = free.
+func (g *Growth[P]) vary(s *geom.Space[P], free, slopeError, interceptError float64) error {
+	n := len(g.Slopes)
+	slope := combine(even(n), s.Vectors(g.Slopes))
+	rows := [][]float64{slope}
+	for _, v := range g.Slopes {
+		rows = append(rows, floats.SubTo(make([]float64, len(slope)), s.Vector(v), slope))
+	}
+	for _, e := range g.Misses {
+		rows = append(rows, s.Vectors(e)...)
+	}
+	out, err := musical(s.Flat(), "flat", s.Vector(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat)
+	if err != nil {
+		return err
+	}
+	momenta := out.Matrix(0)
+	g.Slope, g.Momentum = s.Point(slope), s.Point(momenta[0])
+	if g.Variation, err = TangentPCA(&Mean[P]{Point: g.Mean.Point, Weights: even(n), Velocities: s.Points(rows[1 : n+1]), Momenta: s.Points(momenta[1 : n+1]), Status: g.Status}); err != nil {
+		return err
+	}
+	for k, row := range rows[1:] {
+		square := floats.Dot(row, momenta[k+1])
+		if k < n {
+			g.Rate.Total += square / float64(n-1)
+		} else {
+			g.Noise += square / free
+		}
+	}
+	g.Rate = split(g.Rate.Total, g.Noise*slopeError)
+	g.Intercept = split(g.Mean.Variance*float64(n)/float64(n-1), g.Noise*interceptError)
+	g.StandardError = math.Sqrt(g.Rate.Total / float64(n))
+	for k, u := range g.Variation.Momenta {
+		within := 0.0
+		for _, e := range rows[n+1:] {
+			along := floats.Dot(s.Vector(u), e)
+			within += along * along / free * slopeError
+		}
+		g.Modes = append(g.Modes, split(g.Variation.Variances[k], within))
+	}
+	return nil
+}
+
+// At returns the point Exp_y((t − t₀)(s̄ + Σ_k c_k u_k)): for no c_k that of the average trajectory at time t, else that of a
+// subject with the scores c_k along the first modes of Variation. More scores than modes are an error.
+func (g *Growth[P]) At(on geom.Of[P], t float64, scores ...float64) (point P, err error) {
+	if len(scores) > len(g.Variation.Momenta) {
+		return point, fmt.Errorf("growth: %d scores for %d modes", len(scores), len(g.Variation.Momenta))
+	}
+	p := append([]float64{}, geom.Numbers(g.Momentum)...)
+	for k, c := range scores {
+		floats.AddScaled(p, c, geom.Numbers(g.Variation.Momenta[k]))
+	}
+	floats.Scale(t-g.Origin, p)
+	way, err := on.Geometry().Shoot(g.Mean.Point, geom.Like(g.Mean.Point, p))
+	if err != nil {
+		return point, fmt.Errorf("growth at %g: %w", t, err)
+	}
+	return way.End, nil
+}
+
+// Departure says how subjects that were all observed at the same times leave their geodesics together.
+type Departure struct {
+	Times  []float64
+	Along  []float64 // the mean of the e_ij along s̄, divided by ‖s̄‖²: by how much time subjects are ahead of their geodesics
+	Across []float64 // the norm of the mean of the rest, a length
+	// P is the p-value of Σ_j ‖mean_i e_ij‖²; PAcross that of the part across s̄. If subjects follow geodesics in another time, P is
+	// small and PAcross is not.
+	P, PAcross float64
+}
+
+// Departure tests whether the geodesics fit. If they do, the e_ij have mean 0 at every time j, and changing the signs of all e_ij of a
+// subject makes them no less likely, where their distribution is symmetric. So it compares Σ_j ‖mean_i e_ij‖² with the values for
+// random signs of subjects, of which it takes the given number by the seed.
+func (g *Growth[P]) Departure(on geom.Of[P], signs int, seed uint64) (*Departure, error) {
+	if signs < 1 {
+		return nil, fmt.Errorf("departure: %d choices of signs, want at least 1", signs)
+	}
+	for i, t := range g.Times {
+		if !slices.Equal(t, g.Times[0]) {
+			return nil, fmt.Errorf("departure: subject %d has other times than subject 0", i)
+		}
+	}
+	s := on.Geometry()
+	slope, covector := s.Vector(g.Slope), s.Vector(g.Momentum)
+	speed := floats.Dot(slope, covector)
+	if !(speed > 0) {
+		return nil, errors.New("departure: the mean slope is 0")
+	}
+	n, times := len(g.Times), len(g.Times[0])
+	var rows [][]float64
+	for _, e := range g.Misses {
+		rows = append(rows, s.Vectors(e)...)
+	}
+	out, err := musical(s.Flat(), "flat", s.Vector(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat)
+	if err != nil {
+		return nil, err
+	}
+	momenta := out.Matrix(0)
+	mean := func(rows [][]float64, j int, sign []float64) []float64 {
+		sum := make([]float64, len(slope))
+		for i := range n {
+			floats.AddScaled(sum, sign[i]/float64(n), rows[i*times+j])
+		}
+		return sum
+	}
+	// squares are ‖mean_i e_ij‖², of which along² is the part along s̄.
+	squares := func(j int, sign []float64) (square, along float64) {
+		e := mean(rows, j, sign)
+		return floats.Dot(e, mean(momenta, j, sign)), floats.Dot(e, covector) / math.Sqrt(speed)
+	}
+	sums := func(sign []float64) (all, across float64) {
+		for j := range times {
+			square, along := squares(j, sign)
+			all, across = all+square, across+square-along*along
+		}
+		return all, across
+	}
+	sign := make([]float64, n)
+	for i := range sign {
+		sign[i] = 1
+	}
+	d := &Departure{Times: g.Times[0]}
+	for j := range times {
+		square, along := squares(j, sign)
+		d.Along = append(d.Along, along/math.Sqrt(speed))
+		d.Across = append(d.Across, math.Sqrt(max(0, square-along*along)))
+	}
+	all, across := sums(sign)
+	random := rand.New(rand.NewPCG(seed, 0))
+	d.P, d.PAcross = 1, 1
+	for range signs {
+		for i := range sign {
+			sign[i] = float64(2*random.IntN(2) - 1)
+		}
+		a, c := sums(sign)
+		if a >= all*(1-1e-12) {
+			d.P++
+		}
+		if c >= across*(1-1e-12) {
+			d.PAcross++
+		}
+	}
+	d.P, d.PAcross = d.P/float64(signs+1), d.PAcross/float64(signs+1)
+	return d, nil
+}
+
+// String says what the model is in one line.
+func (g *Growth[P]) String() string {
+	return fmt.Sprintf("growth of %d subjects, %.3g ± %.2g by the unit of time, standard deviation between subjects %.2g, %s",
+		len(g.Subjects), math.Sqrt(max(0, floats.Dot(geom.Numbers(g.Slope), geom.Numbers(g.Momentum)))), g.StandardError, math.Sqrt(max(0, g.Rate.Between)), g.Status)
+}

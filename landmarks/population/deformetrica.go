@@ -1,0 +1,515 @@
+package population
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anatomy/geom"
+	"anatomy/geom/ode"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+	"anatomy/landmarks/internal/markup"
+	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/mesh"
+)
+
+// element is one of XML, of which the text, two attributes and the elements in it are wanted.
+type element struct {
+	XMLName xml.Name
+	Text    string    `xml:",chardata"`
+	ID      string    `xml:"id,attr"`
+	Object  string    `xml:"object_id,attr"`
+	Inner   []element `xml:",any"`
+}
+
+func (e *element) name() string  { return strings.ToLower(e.XMLName.Local) }
+func (e *element) value() string { return strings.TrimSpace(e.Text) }
+
+// settings are the leaves of elements by their names, with the file that they stand in; what has been asked for is used.
+type settings struct {
+	file   string
+	values map[string]string
+	used   map[string]bool
+}
+
+func settingsOf(file string, e []element) *settings {
+	s := &settings{file, map[string]string{}, map[string]bool{}}
+	for i := range e {
+		s.values[e[i].name()] = e[i].value()
+	}
+	return s
+}
+
+// first returns the value of the first of the names that is there, "" for none.
+func (s *settings) first(names ...string) string {
+	found := ""
+	for _, name := range names {
+		s.used[name] = true
+		if found == "" {
+			found = s.values[name]
+		}
+	}
+	return found
+}
+
+// number returns a value as a number; standard where there is none.
+func (s *settings) number(standard float64, names ...string) (float64, error) {
+	word := s.first(names...)
+	if word == "" {
+		return standard, nil
+	}
+	v, err := strconv.ParseFloat(word, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%s: %s is %s, want a number", s.file, names[0], text.Clip(word))
+	}
+	return v, nil
+}
+
+// positive is number for what must be above 0 and has no standard.
+func (s *settings) positive(where string, names ...string) (float64, error) {
+	v, err := s.number(math.NaN(), names...)
+	if err != nil {
+		return 0, err
+	}
+	if !(v > 0) {
+		return 0, fmt.Errorf("%s: %s of %s is %s, want a positive number", s.file, names[0], where, text.Clip(s.first(names...)))
+	}
+	return v, nil
+}
+
+// on returns whether a switch is on.
+func (s *settings) on(standard bool, names ...string) (bool, error) {
+	switch word := strings.ToLower(s.first(names...)); word {
+	case "":
+		return standard, nil
+	case "on", "true", "1", "yes":
+		return true, nil
+	case "off", "false", "0", "no":
+		return false, nil
+	default:
+		return false, fmt.Errorf("%s: %s is %s, want On or Off", s.file, names[0], text.Clip(word))
+	}
+}
+
+// rest says which values nobody asked for.
+func (s *settings) rest() (names []string) {
+	for name := range s.values {
+		if !s.used[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// largest is how many bytes an XML file of settings may have.
+const largest = 64 << 20
+
+func readXML(path, root string) (*element, error) {
+	f, err := text.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	all, err := io.ReadAll(io.LimitReader(f, largest+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(all) > largest {
+		return nil, fmt.Errorf("%s: more than %d bytes, which is no file of settings", path, largest)
+	}
+	var e element
+	if err := markup.Parse(all, path, &e); err != nil {
+		return nil, err
+	}
+	if e.name() != root {
+		return nil, fmt.Errorf("%s: the element %s, want %s", path, text.Clip(e.XMLName.Local), root)
+	}
+	return &e, nil
+}
+
+// unsupported are the model types of Deformetrica that have no counterpart, and what to do.
+var unsupported = map[string]string{
+	"bayesianatlas":             "take DeterministicAtlas, with a noise-std: momenta and their covariance follow by Atlas.PCA",
+	"affineatlas":               "take population.Align",
+	"principalgeodesicanalysis": "take DeterministicAtlas, then Atlas.PCA",
+	"longitudinalatlas":         "take a Regression of every subject, then stats.Gather: see stats.Grow",
+	"longitudinalregistration":  "take a Regression of every subject, then stats.Gather: see stats.Grow",
+	"shooting":                  "take Space.Shoot and Space.Carry with the momenta",
+	"paralleltransport":         "take Space.Transport, or stats.Gather",
+}
+
+// ReadDeformetrica reads a study of Deformetrica 4 (and the tags of 3): the paths of its model.xml and data_set.xml, and of its
+// optimization_parameters.xml or "" for none. File names in them are relative to the file that they stand in. Model types are
+// Registration, DeterministicAtlas and Regression, of one object, a SurfaceMesh or a PolyLine, with the attachment Current or
+// Varifold; others are errors that say what to do.
+//
+// Its Gaussian exp(−r²/w²) is kernels.Gaussian(w/√2); noise-std is Noise as it is. A number of time points n is n − 1 steps, of Euler
+// or, with use-rk2, of Heun. Control points that are not given stand on its grid over the box of the template, initial-cp-spacing or
+// a kernel-width apart. The gradient of the template is smoothed by the deformation kernel's width times sobolev-kernel-width-ratio.
+// What has no counterpart here, such as step sizes, is passed over and named in Notes.
+func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
+	m, err := readXML(model, "model")
+	if err != nil {
+		return nil, err
+	}
+	d, err := readXML(dataSet, "data-set")
+	if err != nil {
+		return nil, err
+	}
+	o := &element{}
+	if optimization != "" {
+		if o, err = readXML(optimization, "optimization-parameters"); err != nil {
+			return nil, err
+		}
+	}
+	top, options := settingsOf(model, m.Inner), settingsOf(optimization, o.Inner)
+	s := &Study{}
+	switch kind := strings.ToLower(top.first("model-type")); kind {
+	case "registration":
+		s.Kind = Registration
+	case "deterministicatlas":
+		s.Kind = Atlases
+	case "regression":
+		s.Kind = Regressions
+	case "":
+		return nil, fmt.Errorf("%s: no model-type", model)
+	default:
+		advice := "there are Registration, DeterministicAtlas and Regression"
+		if a, ok := unsupported[kind]; ok {
+			advice = a
+		}
+		return nil, fmt.Errorf("%s: the model-type %s has no counterpart: %s", model, text.Clip(top.first("model-type")), advice)
+	}
+	var objects []element
+	var deformation []element
+	for _, e := range m.Inner {
+		switch e.name() {
+		case "template":
+			top.used["template"] = true
+			for _, object := range e.Inner {
+				if object.name() == "object" {
+					objects = append(objects, object)
+				}
+			}
+		case "deformation-parameters":
+			top.used["deformation-parameters"] = true
+			deformation = e.Inner
+		}
+	}
+	if len(objects) != 1 {
+		return nil, fmt.Errorf("%s: the template has %d objects, want 1: make a study of each", model, len(objects))
+	}
+	object, flow := settingsOf(model, objects[0].Inner), settingsOf(model, deformation)
+	object.first("kernel-type", "kernel-device", "noise-variance-prior-scale-std", "noise-variance-prior-normalized-dof")
+	flow.first("kernel-type", "kernel-device")
+	top.first("dtype")
+
+	what := strings.ToLower(object.first("deformable-object-type"))
+	attachment := strings.ToLower(object.first("attachment-type"))
+	order := 3
+	for _, side := range []struct{ tag, norm string }{{"nonoriented", "varifold"}, {"oriented", "current"}} { // of version 3
+		if strings.HasPrefix(what, side.tag) {
+			what = what[len(side.tag):]
+			if attachment == "" {
+				attachment = side.norm
+			}
+		}
+	}
+	switch what {
+	case "surfacemesh":
+	case "polyline":
+		order = 2
+	case "landmark", "pointcloud":
+		return nil, fmt.Errorf("%s: objects of type %s are no meshes: read their points as landmarks, and take stats.FrechetMean or stats.Regress with stats.Mismatch", model, text.Clip(what))
+	default:
+		return nil, fmt.Errorf("%s: objects of type %s are not read: there are SurfaceMesh and PolyLine", model, text.Clip(what))
+	}
+	switch attachment {
+	case "current":
+	case "varifold":
+		s.Model.Norm.Varifold = true
+	default:
+		return nil, fmt.Errorf("%s: the attachment-type %s has no counterpart: there are Current and Varifold", model, text.Clip(attachment))
+	}
+	width, err := object.positive("the object", "kernel-width")
+	if err != nil {
+		return nil, err
+	}
+	s.Model.Norm.Kernel = deformetricaGaussian(width)
+	if object.first("noise-std", "data-sigma") == "" {
+		return nil, fmt.Errorf("%s: the object has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", model)
+	}
+	if s.Model.Noise, err = object.positive("the object", "noise-std", "data-sigma"); err != nil {
+		return nil, err
+	}
+	template := object.first("filename")
+	if template == "" {
+		return nil, fmt.Errorf("%s: the object has no filename", model)
+	}
+	if s.Template, err = mesh.Read(beside(model, template)); err != nil {
+		return nil, err
+	}
+	if got := len(s.Template.Cells[0]); got != order {
+		return nil, fmt.Errorf("%s: cells of %d vertices in %s, want those of a %s", model, got, text.Clip(template), what)
+	}
+
+	if err := s.visits(dataSet, d, objects[0].ID); err != nil {
+		return nil, err
+	}
+
+	if width, err = flow.positive("the deformation", "kernel-width"); err != nil {
+		return nil, err
+	}
+	points, err := flow.number(10, "number-of-timepoints")
+	if err != nil {
+		return nil, err
+	}
+	if s.Kind == Regressions && flow.values["concentration-of-timepoints"] != "" {
+		concentration, err := flow.number(0, "concentration-of-timepoints")
+		if err != nil {
+			return nil, err
+		}
+		// There are as many by the unit of time; our steps go from the mean of the times to each of them.
+		mean, reach := 0.0, 0.0
+		for _, t := range s.Times {
+			mean += t / float64(len(s.Times))
+		}
+		for _, t := range s.Times {
+			reach = math.Max(reach, math.Abs(t-mean))
+		}
+		points = math.Ceil(concentration*reach) + 1
+	}
+	if s.Kind == Regressions && flow.first("t0") != "" {
+		s.note("t0 is passed over: the template of a regression is that at the mean of the times, and its momentum is penalised by their standard deviation")
+	}
+	flow.first("t0", "tmin", "tmax", "concentration-of-timepoints")
+	if points != math.Trunc(points) || points < 2 || points > 1000 {
+		return nil, fmt.Errorf("%s: number-of-timepoints is %g, want 2 to 1000", model, points)
+	}
+	method := ode.Euler
+	second, err := options.on(false, "use-rk2", "use-rk2-for-shoot")
+	if err != nil {
+		return nil, err
+	}
+	if options.first("use-rk2-for-flow"); second {
+		method = ode.Heun
+	}
+	if file := top.first("initial-control-points"); file != "" {
+		if s.Controls, err = readPoints(beside(model, file), len(s.Template.Vertices[0])); err != nil {
+			return nil, err
+		}
+	} else {
+		spacing, err := top.number(width, "initial-cp-spacing")
+		if err != nil {
+			return nil, err
+		}
+		if s.Controls, err = Grid(s.Template.Vertices, spacing); err != nil {
+			return nil, fmt.Errorf("%s: initial-cp-spacing: %w", model, err)
+		}
+	}
+	top.first("initial-cp-spacing")
+	dimension := len(s.Template.Vertices[0])
+	if v, err := top.number(float64(dimension), "dimension"); err != nil {
+		return nil, err
+	} else if v != float64(dimension) {
+		return nil, fmt.Errorf("%s: the dimension is %g, the vertices of %s have %d coordinates", model, v, text.Clip(template), dimension)
+	}
+	s.Model.Space = landmarks.New(len(s.Controls), dimension, deformetricaGaussian(width), geom.Integrator(method, int(points)-1))
+	frozen, err := options.on(true, "freeze-control-points", "freeze-cp")
+	if err != nil {
+		return nil, err
+	}
+	s.Model.Free = !frozen
+	if kept, err := options.on(false, "freeze-template"); err != nil {
+		return nil, err
+	} else if kept && s.Kind != Registration {
+		return nil, fmt.Errorf("%s: freeze-template is On: take a Registration of every subject", optimization)
+	}
+	if sobolev, err := options.on(true, "use-sobolev-gradient"); err != nil {
+		return nil, err
+	} else if !sobolev {
+		s.note("use-sobolev-gradient Off is passed over: the gradient of the template is always smoothed, by the kernel of the attachment")
+	} else if s.Kind != Registration {
+		ratio, err := options.number(1, "sobolev-kernel-width-ratio", "smoothing-kernel-width-ratio")
+		if err != nil {
+			return nil, err
+		}
+		if !(ratio > 0) {
+			return nil, fmt.Errorf("%s: sobolev-kernel-width-ratio is %g, want a positive number", optimization, ratio)
+		}
+		s.Model.Smoothing = deformetricaGaussian(ratio * width)
+	}
+	for _, from := range []*settings{top, object, flow, options} {
+		if names := from.rest(); len(names) > 0 {
+			s.note("%s: %s passed over", filepath.Base(from.file), strings.Join(names, ", "))
+		}
+	}
+	return s, s.Validate()
+}
+
+// visits reads the subjects: one visit of each, or for a regression the visits of one subject with their ages.
+func (s *Study) visits(dataSet string, d *element, object string) error {
+	subjects := 0
+	for _, subject := range d.Inner {
+		if subject.name() != "subject" {
+			continue
+		}
+		subjects++
+		visits := 0
+		for _, visit := range subject.Inner {
+			if visit.name() != "visit" {
+				continue
+			}
+			visits++
+			name, age, file := subject.ID, math.NaN(), ""
+			if s.Kind == Regressions {
+				name = visit.ID
+			}
+			for _, e := range visit.Inner {
+				switch e.name() {
+				case "age":
+					v, err := strconv.ParseFloat(e.value(), 64)
+					if err != nil || math.IsInf(v, 0) {
+						return fmt.Errorf("%s: subject %s: the age %s is no number", dataSet, text.Clip(subject.ID), text.Clip(e.value()))
+					}
+					age = v
+				case "filename":
+					if e.Object == object {
+						file = e.value()
+					}
+				}
+			}
+			if file == "" {
+				return fmt.Errorf("%s: subject %s: a visit has no filename of the object %s", dataSet, text.Clip(subject.ID), text.Clip(object))
+			}
+			if s.Kind == Regressions && math.IsNaN(age) {
+				return fmt.Errorf("%s: subject %s: the visit %s has no age, which a Regression needs", dataSet, text.Clip(subject.ID), text.Clip(visit.ID))
+			}
+			m, err := mesh.Read(beside(dataSet, file))
+			if err != nil {
+				return fmt.Errorf("%s: subject %s: %w", dataSet, text.Clip(subject.ID), err)
+			}
+			s.Names, s.Subjects = append(s.Names, name), append(s.Subjects, m)
+			if s.Kind == Regressions {
+				s.Times = append(s.Times, age)
+			}
+		}
+		if s.Kind != Regressions && visits != 1 {
+			return fmt.Errorf("%s: subject %s has %d visits, want 1", dataSet, text.Clip(subject.ID), visits)
+		}
+	}
+	if s.Kind == Regressions && subjects != 1 {
+		return fmt.Errorf("%s: %d subjects, a Regression has 1: make a study of each", dataSet, subjects)
+	}
+	if s.Kind == Registration && subjects != 1 {
+		return fmt.Errorf("%s: %d subjects, a Registration has 1", dataSet, subjects)
+	}
+	return nil
+}
+
+// beside returns the path of a file that another file names.
+func beside(file, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(file), name)
+}
+
+// deformetricaGaussian is exp(−r²/w²).
+func deformetricaGaussian(w float64) kernels.Kernel { return kernels.Gaussian(w / math.Sqrt2) }
+
+// readPoints reads points as numbers, one point a line.
+func readPoints(path string, d int) ([][]float64, error) {
+	f, err := text.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	in := text.NewReader(f, path)
+	var points [][]float64
+	for {
+		line, err := in.Line()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, in.Broken(err, "points")
+		}
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		if len(words) != d {
+			return nil, in.Errorf("%d numbers, a control point has %d", len(words), d)
+		}
+		var x []float64
+		for _, w := range words {
+			v, err := text.Number(w)
+			if err != nil {
+				return nil, in.Errorf("%v", err)
+			}
+			x = append(x, v)
+		}
+		points = append(points, x)
+	}
+	if len(points) == 0 {
+		return nil, fmt.Errorf("%s: no control points", path)
+	}
+	return points, nil
+}
+
+// most bounds a grid of control points: the matrix of their kernel has most² numbers.
+const most = 20000
+
+// Grid returns the points of a regular grid over the box of points, [n][D]: so many along each axis as have the distance spacing
+// there, in its middle.
+func Grid(points [][]float64, spacing float64) ([][]float64, error) {
+	if !(spacing > 0) || math.IsInf(spacing, 1) {
+		return nil, fmt.Errorf("a spacing of %g, want a positive number", spacing)
+	}
+	grid := [][]float64{{}}
+	for axis := range points[0] {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, x := range points {
+			low, high = math.Min(low, x[axis]), math.Max(high, x[axis])
+		}
+		steps := math.Floor((high - low) / spacing)
+		if (steps+1)*float64(len(grid)) > most {
+			return nil, fmt.Errorf("a grid of spacing %g has more than %d points", spacing, most)
+		}
+		var next [][]float64
+		for _, x := range grid {
+			for k := range int(steps) + 1 {
+				next = append(next, append(slices.Clone(x), low+(high-low-spacing*steps)/2+spacing*float64(k)))
+			}
+		}
+		grid = next
+	}
+	return grid, nil
+}
+
+// names of the files of a study, as its documentation and its users spell them.
+var (
+	modelNames        = []string{"model.xml"}
+	dataSetNames      = []string{"data_set.xml", "data-set.xml", "dataset.xml"}
+	optimizationNames = []string{"optimization_parameters.xml", "optimization-parameters.xml"}
+)
+
+// firstFile returns the path of the first of the files that is in the folder, "" for none.
+func firstFile(folder string, names []string) string {
+	for _, name := range names {
+		path := filepath.Join(folder, name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return ""
+}

@@ -1,0 +1,276 @@
+package population_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/engine"
+	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/ode"
+	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/population"
+)
+
+const modelXML = `<?xml version="1.0"?>
+<model>
+    <model-type>DeterministicAtlas</model-type>
+    <dimension>3</dimension>
+    <template>
+        <object id="mandible">
+            <deformable-object-type>SurfaceMesh</deformable-object-type>
+            <attachment-type>Current</attachment-type>
+            <noise-std>0.7</noise-std>
+            <kernel-type>keops</kernel-type>
+            <kernel-width>0.5</kernel-width>
+            <filename>data/template.vtk</filename>
+        </object>
+    </template>
+    <deformation-parameters>
+        <kernel-width>0.9</kernel-width>
+        <kernel-type>torch</kernel-type>
+        <number-of-timepoints>11</number-of-timepoints>
+    </deformation-parameters>
+</model>
+`
+
+const dataSetXML = `<?xml version="1.0"?>
+<data-set>
+    <subject id="a">
+        <visit id="experiment">
+            <filename object_id="mandible">data/a.vtk</filename>
+            <age>1</age>
+        </visit>
+    </subject>
+    <subject id="b">
+        <visit id="experiment">
+            <filename object_id="other">nowhere.vtk</filename>
+            <filename object_id="mandible">data/b.vtk</filename>
+        </visit>
+    </subject>
+</data-set>
+`
+
+const optimizationXML = `<?xml version="1.0"?>
+<optimization-parameters>
+    <optimization-method-type>GradientAscent</optimization-method-type>
+    <freeze-control-points>Off</freeze-control-points>
+    <use-rk2>On</use-rk2>
+    <sobolev-kernel-width-ratio>0.5</sobolev-kernel-width-ratio>
+</optimization-parameters>
+`
+
+// ball is an ellipsoid of a size.
+func ball(size float64) *mesh.Mesh { return mesh.Ellipsoid(size, 0.8*size, 0.6*size, 5, 9) }
+
+// folder makes files of their contents, a mesh or a text.
+func folder(t *testing.T, files map[string]any) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, what := range files {
+		path := filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(path), 0o777)
+		switch what := what.(type) {
+		case string:
+			err = os.WriteFile(path, []byte(what), 0o666)
+		case *mesh.Mesh:
+			err = mesh.Write(path, what)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func deformetrica(t *testing.T, edits ...string) string {
+	r := strings.NewReplacer(edits...)
+	return folder(t, map[string]any{"model.xml": r.Replace(modelXML), "data_set.xml": r.Replace(dataSetXML), "optimization_parameters.xml": r.Replace(optimizationXML),
+		"data/template.vtk": ball(1), "data/a.vtk": ball(1.1), "data/b.vtk": ball(0.9), "data/curve.vtk": mesh.Curve([][]float64{{0, 0, 0}, {1, 0, 0}, {0, 1, 1}}, true),
+		"points.txt": "0 0 0\n1 0.5 0\n"})
+}
+
+// A study of Deformetrica means the same here: its kernels at a distance of their widths are 1/e, its grid is in the middle of the box.
+func TestDeformetrica(t *testing.T) {
+	s := expect.Must(population.Read(deformetrica(t)))
+	if s.Kind != population.Atlases || fmt.Sprint(s.Names) != "[a b]" || len(s.Subjects) != 2 || s.Model.Norm.Varifold || !s.Model.Free {
+		t.Errorf("%v of %v, model %+v", s.Kind, s.Names, s.Model)
+	}
+	expect.Abs(t, "template", s.Template.Vertices, ball(1).Vertices, 0)
+	expect.Abs(t, "noise", s.Model.Noise, 0.7, 0)
+	if s.Model.Space.Method() != ode.Heun || s.Model.Space.Steps() != 10 {
+		t.Errorf("method %v, %d steps", s.Model.Space.Method(), s.Model.Space.Steps())
+	}
+	for _, k := range []struct {
+		name  string
+		at    func(x, y *graph.Node) *graph.Node
+		width float64
+	}{{"attachment", s.Model.Norm.Kernel.Gram, 0.5}, {"deformation", s.Model.Space.Manifold.Kernel.Gram, 0.9}, {"smoothing", s.Model.Smoothing.Gram, 0.45}} {
+		out := expect.Must(engine.Run(func(in []*graph.Node) []*graph.Node { return []*graph.Node{k.at(in[0], in[1])} }, [][]float64{{0, 0, 0}}, [][]float64{{0, k.width, 0}}))
+		expect.Rel(t, k.name+" at its width", out.Matrix(0)[0][0], math.Exp(-1), 1e-12)
+	}
+	low, high := make([]float64, 3), make([]float64, 3)
+	for _, x := range s.Template.Vertices {
+		for k, v := range x {
+			low[k], high[k] = math.Min(low[k], v), math.Max(high[k], v)
+		}
+	}
+	counts := []int{}
+	for k := range 3 {
+		seen := map[float64]bool{}
+		least, most := math.Inf(1), math.Inf(-1)
+		for _, c := range s.Controls {
+			seen[c[k]] = true
+			least, most = math.Min(least, c[k]), math.Max(most, c[k])
+		}
+		counts = append(counts, len(seen))
+		expect.Abs(t, "room beside the grid", least-low[k], high[k]-most, 1e-12)
+		expect.Abs(t, "spacing", (most-least)/math.Max(1, float64(len(seen)-1)), 0.9, 1e-12)
+	}
+	if got := fmt.Sprint(counts, len(s.Controls)); got != "[3 2 2] 12" {
+		t.Errorf("grid %s", got)
+	}
+	if notes := strings.Join(s.Notes, "\n"); !strings.Contains(notes, "optimization-method-type") || strings.Contains(notes, "kernel") {
+		t.Errorf("notes: %s", notes)
+	}
+
+	s = expect.Must(population.Read(deformetrica(t, "<dimension>3</dimension>", "<initial-control-points>points.txt</initial-control-points>", "SurfaceMesh", "NonOrientedSurfaceMesh",
+		"<attachment-type>Current</attachment-type>", "", "noise-std", "data-sigma", "<use-rk2>On</use-rk2>", "")))
+	expect.Abs(t, "given control points", s.Controls, [][]float64{{0, 0, 0}, {1, 0.5, 0}}, 0)
+	if !s.Model.Norm.Varifold || s.Model.Space.Method() != ode.Euler {
+		t.Errorf("of version 3: %+v", s.Model)
+	}
+
+	one := strings.Split(dataSetXML, `    <subject id="b">`)[0] + "</data-set>"
+	s = expect.Must(population.Read(deformetrica(t, "DeterministicAtlas", "Registration", dataSetXML, one)))
+	if s.Kind != population.Registration || len(s.Subjects) != 1 {
+		t.Errorf("%v of %d", s.Kind, len(s.Subjects))
+	}
+	twice := strings.Replace(one, "</visit>", "</visit><visit id=\"later\"><filename object_id=\"mandible\">data/b.vtk</filename><age>4</age></visit>", 1)
+	s = expect.Must(population.Read(deformetrica(t, "DeterministicAtlas", "Regression", dataSetXML, twice, "</number-of-timepoints>", "</number-of-timepoints><concentration-of-timepoints>4</concentration-of-timepoints><t0>1</t0>")))
+	expect.Abs(t, "ages", s.Times, []float64{1, 4}, 0)
+	if s.Kind != population.Regressions || fmt.Sprint(s.Names) != "[experiment later]" || s.Model.Space.Steps() != 6 || !strings.Contains(strings.Join(s.Notes, "\n"), "t0 is passed over") {
+		t.Errorf("%v of %v, %d steps, %s", s.Kind, s.Names, s.Model.Space.Steps(), s.Notes)
+	}
+
+	for what, c := range map[string][]string{
+		"BayesianAtlas: DeterministicAtlas":        {"DeterministicAtlas", "BayesianAtlas"},
+		"LongitudinalAtlas: stats.Gather":          {"DeterministicAtlas", "LongitudinalAtlas"},
+		"Mystery: there are Registration":          {"DeterministicAtlas", "Mystery"},
+		"no model-type":                            {"<model-type>DeterministicAtlas</model-type>", ""},
+		"2 objects: make a study of each":          {"</object>", "</object><object id=\"x\"></object>"},
+		"pointcloud: landmarks":                    {"SurfaceMesh", "PointCloud"},
+		"image: SurfaceMesh":                       {"SurfaceMesh", "Image"},
+		"normal: Current and Varifold":             {"Current<", "Normal<"},
+		"kernel-width of the object: positive":     {"0.5</kernel-width>", "-1</kernel-width>"},
+		"noise-std: give one":                      {"<noise-std>0.7</noise-std>", ""},
+		"noise-std is: much: number":               {"0.7", "much"},
+		"no filename":                              {"<filename>data/template.vtk</filename>", ""},
+		"template.obj: no such file":               {"template.vtk", "template.obj"},
+		"polyline: cells of 3":                     {"SurfaceMesh", "PolyLine"},
+		"number-of-timepoints is 1: 2 to 1000":     {"11</number", "1</number"},
+		"use-rk2 is: perhaps: On or Off":           {"<use-rk2>On", "<use-rk2>perhaps"},
+		"freeze-template is On: Registration":      {"<use-rk2>On</use-rk2>", "<freeze-template>On</freeze-template>"},
+		"dimension is 2: 3 coordinates":            {"<dimension>3", "<dimension>2"},
+		"subject: no filename of the object":       {"object_id=\"mandible\">data/a", "object_id=\"x\">data/a"},
+		"2 subjects: a Registration has 1":         {"DeterministicAtlas", "Registration"},
+		"2 subjects: a Regression has 1":           {"DeterministicAtlas", "Regression", "<age>1</age>", "<age>1</age>", "data/b.vtk</filename>", "data/b.vtk</filename><age>2</age>"},
+		"no age: Regression needs":                 {"DeterministicAtlas", "Regression"},
+		"a spacing of 0: positive":                 {"<dimension>3</dimension>", "<initial-cp-spacing>0</initial-cp-spacing>"},
+		"more than 20000 points: spacing":          {"<dimension>3</dimension>", "<initial-cp-spacing>0.001</initial-cp-spacing>"},
+		"points.txt: 3 numbers: control point has": {"SurfaceMesh", "PolyLine", "template.vtk", "flat.vtk", "<dimension>3</dimension>", "<initial-control-points>points.txt</initial-control-points>"},
+		"triangles: b edges: curves or surfaces":   {"data/b.vtk", "data/curve.vtk"},
+	} {
+		dir := deformetrica(t, c...)
+		if strings.HasPrefix(what, "points.txt") {
+			if err := mesh.Write(filepath.Join(dir, "data/flat.vtk"), mesh.Curve([][]float64{{0, 0}, {1, 0}, {0, 1}}, true)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Run(what, func(t *testing.T) {
+			_, err := population.Read(dir)
+			t.Log(err)
+			expect.Refused(t, err, strings.Split(what, ": ")...)
+		})
+	}
+	dir := deformetrica(t)
+	if err := os.Remove(filepath.Join(dir, "model.xml")); err != nil {
+		t.Fatal(err)
+	}
+	expect.Refused(t, expect.Error(population.Read(dir)), "model.xml")
+}
+
+// A folder of meshes or outlines is a population, or what is wrong with it is said.
+func TestReadFolder(t *testing.T) {
+	outlines := "specimen,landmark,x,y\n"
+	for _, s := range []string{"p", "q"} {
+		for k, x := range [][]float64{{0, 0}, {2, 0}, {2, 1}, {0, 1}} {
+			outlines += fmt.Sprintf("%s,%d,%g,%g\n", s, k, x[0], x[1])
+		}
+	}
+	twice := ball(1)
+	twice.Vertices = append(twice.Vertices, twice.Vertices[0])
+	s := expect.Must(population.Read(folder(t, map[string]any{"b.ply": ball(1), "a.vtp": ball(1.2), "c.obj": twice, "notes.txt": "x", "more/d.ply": ball(1), ".hidden": "x"})))
+	if got := fmt.Sprint(s.Names); got != "[a.vtp b.ply c.obj]" {
+		t.Errorf("subjects %s", got)
+	}
+	if got := strings.Join(s.Notes, "; "); got != "passed over: more/, notes.txt; c.obj: removed 1 unused vertex" {
+		t.Errorf("notes: %s", got)
+	}
+	s = expect.Must(population.Read(folder(t, map[string]any{"squares.csv": outlines})))
+	if len(s.Subjects) != 2 || len(s.Subjects[0].Cells) != 4 || s.Names[1] != "squares.csv: q" {
+		t.Errorf("outlines: %v", s.Names)
+	}
+	for what, files := range map[string]map[string]any{
+		"no meshes":                       {"readme.txt": "x"},
+		"1 subjects: at least 2":          {"a.ply": ball(1)},
+		"empty: a.off":                    {"a.off": "OFF\n0 0 0\n", "b.ply": ball(1)},
+		"line: a.off":                     {"a.off": "OFF\n3 1 0\n0 0 0\n1 0\n", "b.ply": ball(1)},
+		"c.ply: 23.1 times: another unit": {"a.ply": ball(1), "b.ply": ball(1.1), "c.ply": ball(25.4)},
+		"curves or surfaces: o.csv":       {"a.ply": ball(1), "o.csv": outlines},
+		"o.csv: line":                     {"a.ply": ball(1), "o.csv": outlines + "q,5,nowhere,1\n"},
+		"degenerate: a.off":               {"a.off": "OFF\n3 1 0\n0 0 0\n1 0 0\n2 0 0\n3 0 1 2\n", "b.ply": ball(1)},
+	} {
+		t.Run(what, func(t *testing.T) {
+			_, err := population.Read(folder(t, files))
+			t.Log(err)
+			expect.Refused(t, err, strings.Split(what, ": ")...)
+		})
+	}
+	expect.Refused(t, expect.Error(population.Read("/nowhere")), "/nowhere")
+}
+
+// What is read from any XML does not break, and a study without an error is one.
+func FuzzDeformetrica(f *testing.F) {
+	f.Add([]byte(modelXML), []byte(dataSetXML), []byte(optimizationXML))
+	f.Add([]byte(strings.Replace(modelXML, "DeterministicAtlas", "Regression", 1)), []byte(dataSetXML), []byte("<optimization-parameters/>"))
+	f.Fuzz(func(t *testing.T, model, dataSet, optimization []byte) {
+		dir := t.TempDir()
+		for name, text := range map[string][]byte{"1.xml": model, "2.xml": dataSet, "3.xml": optimization} {
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, text, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Mkdir(filepath.Join(dir, "data"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"template", "a", "b"} {
+			if err := mesh.Write(filepath.Join(dir, "data", name+".vtk"), ball(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := population.ReadDeformetrica(filepath.Join(dir, "1.xml"), filepath.Join(dir, "2.xml"), filepath.Join(dir, "3.xml"))
+		if err == nil {
+			err = s.Validate()
+		}
+		if err == nil && (s.Model.Space == nil || !(s.Model.Noise > 0) || len(s.Controls) == 0 || len(s.Names) != len(s.Subjects)) {
+			t.Errorf("a study without %+v", s)
+		}
+	})
+}
