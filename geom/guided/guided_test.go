@@ -383,12 +383,17 @@ func TestPosterior(t *testing.T) {
 	})
 }
 
-// A step in C is that of the graph, and so are its derivatives.
+// A step in C is that of the graph, and so are its derivatives, whatever the number of paths, landmarks and axes.
 func TestNative(t *testing.T) {
 	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Step) {
 		t.Skip("no C functions")
 	}
-	const chains, groups, edges, n, d = 4, 2, 3, 5, 2
+	testNative(t, 4, 2, 3, 5, 2)
+	testNative(t, 6, 1, 5, 9, 3)
+	testNative(t, 1, 1, 1, 4, 1)
+}
+
+func testNative(t *testing.T, chains, groups, edges, n, d int) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	normal := func(dims ...int) *tensors.Tensor {
 		size := 1
@@ -401,9 +406,20 @@ func TestNative(t *testing.T) {
 		}
 		return tensors.FromFlatDataAndDimensions(x, dims...)
 	}
-	const all = chains * edges
-	in := []any{normal(all, n, n), normal(all, n, d), normal(all, n, d), normal(groups, edges, n, n), normal(groups, edges, n, d),
-		normal(groups, edges, n, n), normal(groups, edges, n, d), normal(all, n, d), normal(all)}
+	all := chains * edges
+	lower := func() *tensors.Tensor {
+		b := normal(groups, edges, n, n)
+		tensors.MustMutableFlatData(b, func(x []float64) {
+			for i := range x {
+				if i%n > i/n%n {
+					x[i] = 0
+				}
+			}
+		})
+		return b
+	}
+	in := []any{normal(all, n, n), normal(all, n, d), normal(all, n, d), lower(), normal(groups, edges, n, d),
+		lower(), normal(groups, edges, n, d), normal(all, n, d), normal(all)}
 	run := func(step func(from, x, a, xi *Node, m told, chains int) (next, log *Node)) engine.Values {
 		return expect.Must(engine.Run(func(in []*Node) []*Node {
 			root, x, xi := Identity(in[0]), Identity(in[1]), Identity(in[2])
