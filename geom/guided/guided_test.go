@@ -1,9 +1,13 @@
 package guided
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -483,6 +487,67 @@ func TestCancel(t *testing.T) {
 	if post == nil || post.Status != geom.Cancelled || len(post.Nodes[1][0]) != 21 {
 		t.Errorf("got %+v, want 21 draws", post)
 	}
+}
+
+// A run that was interrupted in the warm-up and in the draws ends as one that was not, bit by bit; a finished one goes on; and
+// a file of another run, or of another process, is refused and kept.
+func TestResume(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "run")
+	seen := Observations[geom.Vec]{Leaves: leavesOf(tree4, rand.New(rand.NewPCG(1, 2))), Noise: 0.1}
+	p := straight(true)
+	o := Options{Unknown: []Unknown{Rate(LogNormal(1, 0.5))}, Root: 0.5, Steps: 3, Chains: 3, Warmup: 30, Draws: 40, Seed: 5}
+	whole := expect.Must(Sample(p, tree4, seen, o))
+	o.Save = file
+	run := func(until int, o Options) (*Posterior[geom.Vec], error) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		q := p
+		q.Space = plane.With(geom.Context(ctx), geom.OnProgress(func(pr geom.Progress) {
+			if pr.Iteration >= until {
+				cancel()
+			}
+		}))
+		return Sample(q, tree4, seen, o)
+	}
+	_, err := run(10, o)
+	expect.Refused(t, err, "after 11 of 70 iterations")
+	_, err = run(50, o)
+	expect.Refused(t, err, "after 51 of 70 iterations")
+	fewer := o
+	fewer.Draws = 30
+	_, err = run(1000, fewer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := run(1000, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(parts, whole) {
+		t.Errorf("in parts %v, step %v, %d gradients, at once %v, %v, %d", parts.Unknown, parts.StepSize, parts.Gradients, whole.Unknown, whole.StepSize, whole.Gradients)
+	}
+	before := expect.Must(os.ReadFile(file))
+	other := o
+	other.Seed++
+	_, err = run(1000, other)
+	expect.Refused(t, err, file, "another run")
+	longer := o
+	longer.Draws++
+	p.Dynamics = stochastic.EquationOf(func(at geom.Local, params []*Node) ode.Equation {
+		f := linear.Equation(at, params)
+		return func(time *Node, y ode.State, dt, dw *Node) ode.State { return f(time, y, dt, MulScalar(dw, 1.1)) }
+	})
+	_, err = run(1000, longer)
+	expect.Refused(t, err, file, "another process", "chain 1")
+	if !bytes.Equal(before, expect.Must(os.ReadFile(file))) {
+		t.Error("a run that was refused changed the file")
+	}
+	expect.Must(0, os.WriteFile(file, []byte("something else"), 0o600))
+	_, err = run(1000, o)
+	expect.Refused(t, err, file, "not a saved run")
+	o.Save = filepath.Join(t.TempDir(), "missing", "run")
+	_, err = run(10, o)
+	expect.Refused(t, err, "not saved", "missing")
 }
 
 // Momenta are parts of the state that nobody sees, and noise that moves them only is guided through the drift: with the true steps for
