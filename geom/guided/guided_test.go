@@ -41,6 +41,9 @@ func TestMain(m *testing.M) { geomtest.Main(m) }
 //	   └ 2       └ 6
 var tree4 = expect.Must(tree.New([]int{-1, 0, 0, 1, 1, 4, 4}, []float64{0, 0.7, 1.3, 0.5, 0.4, 0.6, 0.8}, nil))
 
+// star is a tree as unrooted ones are written: three edges meet at the root.
+var star = expect.Must(tree.New([]int{-1, 0, 0, 0}, []float64{0, 0.7, 1.3, 0.5}, nil))
+
 var bridge = expect.Must(tree.New([]int{-1, 0}, []float64{0, 0.8}, nil))
 
 // linear is dx = (m − J x) dt + S dW in R², as it is written for any process.
@@ -202,6 +205,7 @@ func TestLinear(t *testing.T) {
 		{"Brownian tree", tree4, false, 0, 0.3, false},
 		{"Brownian tree, root unknown, coordinates missing", tree4, false, 1.4, 0.3, true},
 		{"Ornstein-Uhlenbeck tree, root unknown", tree4, true, 0.8, 0.2, false},
+		{"star of which one leaf is not seen", star, false, 0.8, 0.2, true},
 		{"Ornstein-Uhlenbeck bridge", bridge, true, 0, 0.1, false},
 		{"Ornstein-Uhlenbeck bridge, seen exactly", bridge, true, 0, 1e-7, false},
 	} {
@@ -457,13 +461,23 @@ func TestErrors(t *testing.T) {
 	endless.Leaves = append([]geom.Vec{{math.NaN(), 0}}, good.Leaves[1:]...)
 	marked := good
 	marked.Missing = [][]bool{{true}, nil, nil, nil}
-	zero := &tree.Tree{Parent: tree4.Parent, Name: tree4.Name, Length: append([]float64{}, tree4.Length...)}
-	zero.Length[5] = 0
+	long := func(length float64) *tree.Tree {
+		t := &tree.Tree{Parent: tree4.Parent, Name: tree4.Name, Length: append([]float64{}, tree4.Length...)}
+		t.Length[5] = length
+		return t
+	}
 	expect.Refused(t, sample(tree4, few, Options{}), "3 observations", "4 leaves")
 	expect.Refused(t, sample(tree4, silent, Options{}), "standard deviation 0")
 	expect.Refused(t, sample(tree4, endless, Options{}), "node 2")
 	expect.Refused(t, sample(tree4, marked, Options{}), "node 2", "1 rows of 2")
-	expect.Refused(t, sample(zero, good, Options{}), "node 5", "length 0")
+	expect.Refused(t, sample(long(0), good, Options{}), "node 5", "length 0")
+	expect.Refused(t, sample(long(-1), good, Options{}), "node 5", "length -1")
+	expect.Refused(t, sample(long(math.Inf(1)), good, Options{}), "node 5", "length +Inf")
+	expect.Refused(t, sample(long(math.NaN()), good, Options{}), "node 5", "no length")
+	expect.Refused(t, sample(expect.Must(tree.New([]int{-1}, []float64{0}, nil)), good, Options{}), "no edge")
+	expect.Refused(t, sample(bridge, good, Options{}), "4 observations", "1 leaves")
+	expect.Refused(t, sample(tree4, good, Options{Steps: -1}), "-1 steps")
+	expect.Refused(t, sample(tree4, good, Options{Root: math.NaN()}), "prior of the root")
 	expect.Refused(t, sample(tree4, good, Options{Root: -1}), "prior of the root")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Param(7, "width", LogNormal(1, 1))}}), "width is parameter 7")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Rate(InverseGamma(0, 1))}}), "rate")
