@@ -39,9 +39,17 @@
 // The chains move in the normal numbers z of the steps and the logarithms of the unknowns together, by Hamiltonian Monte Carlo that
 // keeps the normal distribution of z exactly: its shortest form is the preconditioned Crank-Nicolson method. Gradients go
 // backwards through the paths. All chains, all edges of a depth, and all data sets of SampleAll are one batch of one compiled
-// call an iteration. The noise comes from the host, so that runs repeat.
+// call an iteration. On the CPU the steps of Separable processes without drift are C code, eight paths at once where the processor
+// can, on all cores. The noise comes from the host, so that runs repeat, whatever the number of cores.
+//
+// The guides are those of the mean of the unknowns. An unknown that scales the noise then goes with the weight of the paths, which
+// is what moves slowly: in the published example of calibrate the logarithm of the weight correlates with that of the amplitude by
+// 0.8, while the states of nodes are nearly independent from one draw to the next. Trajectories of twice the length did not help.
 //
 // The Status is Converged only where the rank-normalised split R̂ of every unknown and of the weight is below 1.01 and their bulk and tail
 // effective sizes are at least 400: see package chains. Where the context of the process's space ends, what was drawn is returned
-// with the error.
+// with the error; with Options.Save the same call goes on from there, as if it had not been interrupted.
+//
+// Memory goes with leaves × steps × landmarks² and time with leaves × steps (exponents of 0.9 measured from 25 to 100 leaves and from
+// 25 to 50 steps): four chains of 100 leaves with 40 landmarks and 25 steps take 1.4 GB.
 package guided

@@ -3,10 +3,12 @@ package guided
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/gomlx/gomlx/core/tensors"
 	"gonum.org/v1/gonum/mat"
@@ -61,6 +63,7 @@ type Options struct {
 	Warmup  int     // iterations that are not kept, in which step sizes and guides adapt; 0 stands for 200
 	Draws   int     // of each chain; 0 stands for 400
 	Seed    uint64
+	Save    string // a file to which the run is written each minute and at its end; one that was interrupted, or is to have more Draws, goes on from there
 }
 
 // Posterior are draws of what is not known about a process on a tree, given what was seen at the leaves.
@@ -128,44 +131,51 @@ var renewals = []float64{0.06, 0.15, 0.3, 0.5, 0.7}
 func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 	task := s.process.Space.Begin("guided.Sample")
 	defer task.End()
-	if err := s.begin(); err != nil {
+	o := s.options
+	r, err := s.resume()
+	if err != nil {
 		return nil, err
 	}
-	o := s.options
-	out := make([]*Posterior[P], s.groups)
 	k := s.total / s.groups
-	for g := range out {
-		out[g] = &Posterior[P]{Nodes: make([][][]P, len(s.tree.Parent)), Log: make([][]float64, k), Status: geom.MaxIterations}
-		for i := range out[g].Nodes {
-			out[g].Nodes[i] = make([][]P, k)
+	saved := time.Now()
+	if r == nil {
+		if err := s.begin(); err != nil {
+			return nil, err
 		}
-		for _, u := range o.Unknown {
-			out[g].Unknown = append(out[g].Unknown, Estimate{Name: u.Name, Draws: make([][]float64, k)})
+		r = &run[P]{Of: s.identity(), Posteriors: s.empty(), Steps: make([]*stepSize, s.total)}
+		for c := range r.Steps {
+			r.Steps[c] = newStepSize(0.02)
 		}
+		saved = time.Time{} // where it cannot be saved that is said at once
 	}
-	steps := make([]*stepSize, s.total)
-	for c := range steps {
-		steps[c] = newStepSize(0.02)
-	}
-	var seen *auxiliary
-	var logs [][][]float64 // [iteration][C][p] since the guides were made
-	next := 0
-	var cancelled error
-	for it := range o.Warmup + o.Draws {
+	out, steps := r.Posteriors, r.Steps
+	check := r.Log
+	var stopped error
+	for ; r.Iteration < o.Warmup+o.Draws; r.Iteration++ {
+		it := r.Iteration
 		if task.Stopped() {
-			cancelled = fmt.Errorf("guided.Sample: %w after %d of %d iterations", context.Cause(task.Context()), it, o.Warmup+o.Draws)
+			stopped = fmt.Errorf("guided.Sample: %w after %d of %d iterations", context.Cause(task.Context()), it, o.Warmup+o.Draws)
 			break
 		}
+		if it%10 == 0 {
+			task.Report(geom.Progress{Iteration: it, Total: o.Warmup + o.Draws})
+		}
+		if time.Since(saved) > saving {
+			if stopped = s.save(r); stopped != nil {
+				break
+			}
+			saved = time.Now()
+		}
 		warm := it < o.Warmup
-		if next < len(renewals) && warm && float64(it) >= renewals[next]*float64(o.Warmup) {
-			next++
-			if seen != nil {
-				s.learn(logs)
-				if err := s.guide(seen); err != nil {
+		if r.Renewed < len(renewals) && warm && float64(it) >= renewals[r.Renewed]*float64(o.Warmup) {
+			r.Renewed++
+			if r.Seen != nil {
+				s.learn(r.Logs)
+				if err := s.guide(r.Seen); err != nil {
 					return nil, err
 				}
 			}
-			seen, logs = nil, nil
+			r.Seen, r.Logs, check = nil, nil, nil
 			for _, step := range steps {
 				step.restart()
 			}
@@ -179,30 +189,34 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		if float64(it) < renewals[1]*float64(o.Warmup) {
 			limit = few
 		}
-		r, err := s.move(steps, limit)
+		m, err := s.move(steps, limit)
 		if err != nil {
 			return nil, err
 		}
+		if err := s.same(check, m.before); err != nil {
+			return nil, err
+		}
+		check, r.Log = nil, m.log
 		if warm {
-			s.revive(r.log)
+			s.revive(r.Log)
 		}
 		for c, step := range steps {
 			if warm {
-				step.adapt(r.accept[c])
+				step.adapt(m.accept[c])
 			} else {
-				out[c/k].Acceptance += r.accept[c] / float64(k)
+				out[c/k].Acceptance += m.accept[c] / float64(k)
 			}
 		}
 		for _, post := range out {
-			post.Gradients += r.turns + 1
+			post.Gradients += m.turns + 1
 		}
 		if warm {
-			logs = append(logs, r.u)
-			if next < len(renewals) && it%3 == 0 {
-				if seen == nil {
-					seen = &auxiliary{}
+			r.Logs = append(r.Logs, m.u)
+			if r.Renewed < len(renewals) && it%3 == 0 {
+				if r.Seen == nil {
+					r.Seen = &auxiliary{}
 				}
-				if err := s.look(seen); err != nil {
+				if err := s.look(r.Seen); err != nil {
 					return nil, err
 				}
 			}
@@ -210,20 +224,20 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		}
 		for c := range s.total {
 			post, chain := out[c/k], c%k
-			post.Log[chain] = append(post.Log[chain], r.log[c])
+			post.Log[chain] = append(post.Log[chain], m.log[c])
 			for j := range o.Unknown {
-				post.Unknown[j].Draws[chain] = append(post.Unknown[j].Draws[chain], math.Exp(r.u[c][j]))
+				post.Unknown[j].Draws[chain] = append(post.Unknown[j].Draws[chain], math.Exp(m.u[c][j]))
 			}
 			order := append([]int{0}, s.order...)
 			dim := s.process.Space.M.Dim()
 			for v, i := range order {
 				at := (c*len(order) + v) * s.n * s.d
-				post.Nodes[i][chain] = append(post.Nodes[i][chain], s.process.Space.Point(slices.Clone(r.nodes[at:at+dim])))
+				post.Nodes[i][chain] = append(post.Nodes[i][chain], s.process.Space.Point(slices.Clone(m.nodes[at:at+dim])))
 			}
 		}
-		if it%10 == 0 {
-			task.Report(geom.Progress{Iteration: it, Total: o.Warmup + o.Draws})
-		}
+	}
+	if stopped == nil || task.Stopped() {
+		stopped = errors.Join(stopped, s.save(r))
 	}
 	for g, post := range out {
 		done := len(post.Log[0])
@@ -241,11 +255,27 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 				post.Status = geom.MaxIterations
 			}
 		}
-		if cancelled != nil {
+		if stopped != nil {
 			post.Status = geom.Cancelled
 		}
 	}
-	return out, cancelled
+	return out, stopped
+}
+
+// empty are posteriors without a draw.
+func (s *sampler[P]) empty() []*Posterior[P] {
+	out := make([]*Posterior[P], s.groups)
+	k := s.total / s.groups
+	for g := range out {
+		out[g] = &Posterior[P]{Nodes: make([][][]P, len(s.tree.Parent)), Log: make([][]float64, k), Status: geom.MaxIterations}
+		for i := range out[g].Nodes {
+			out[g].Nodes[i] = make([][]P, k)
+		}
+		for _, u := range s.options.Unknown {
+			out[g].Unknown = append(out[g].Unknown, Estimate{Name: u.Name, Draws: make([][]float64, k)})
+		}
+	}
+	return out
 }
 
 // begin puts the chains where they start and makes the first guides: towards what the guides themselves take for the mean.
@@ -335,9 +365,9 @@ func (s *sampler[P]) revive(logs []float64) {
 
 // moved is what an iteration returns.
 type moved struct {
-	accept, log, nodes []float64
-	u                  [][]float64
-	turns              int
+	accept, before, log, nodes []float64 // before is log where the iteration began
+	u                          [][]float64
+	turns                      int
 }
 
 // The largest numbers of turns of one iteration, and of one of the first, in which steps are short because the guides are poor.
@@ -370,7 +400,7 @@ func (s *sampler[P]) move(steps []*stepSize, limit int) (moved, error) {
 	if s.options.Root > 0 {
 		s.xi, out = out[0], out[1:]
 	}
-	return moved{out.Vector(0), out.Vector(3), out.Flat(1), out.Matrix(2), turns}, nil
+	return moved{out.Vector(0), out.Vector(4), out.Vector(3), out.Flat(1), out.Matrix(2), turns}, nil
 }
 
 // learn makes mean and scale of the logarithms of the unknowns those of draws, [iteration][C][p], and keeps the chains' places.
@@ -419,39 +449,39 @@ const longest = 0.5
 
 // stepSize is adapted to an acceptance of 0.8 by dual averaging (M. Hoffman and A. Gelman, The No-U-Turn sampler, 2014).
 type stepSize struct {
-	log, average, sum, centre float64
-	n                         int
+	Log, Average, Sum, Centre float64
+	N                         int
 }
 
 func newStepSize(x float64) *stepSize {
-	return &stepSize{log: math.Log(x), average: math.Log(x), centre: math.Log(2 * x)}
+	return &stepSize{Log: math.Log(x), Average: math.Log(x), Centre: math.Log(2 * x)}
 }
 
 func (s *stepSize) adapt(accepted float64) {
 	const target, gamma, t0, kappa = 0.8, 0.05, 10, 0.75
-	s.n++
-	m := float64(s.n)
-	s.sum += (target - accepted - s.sum) / (m + t0)
-	s.log = math.Min(s.centre-math.Sqrt(m)/gamma*s.sum, math.Log(longest))
+	s.N++
+	m := float64(s.N)
+	s.Sum += (target - accepted - s.Sum) / (m + t0)
+	s.Log = math.Min(s.Centre-math.Sqrt(m)/gamma*s.Sum, math.Log(longest))
 	eta := math.Pow(m, -kappa)
-	s.average += eta * (s.log - s.average)
+	s.Average += eta * (s.Log - s.Average)
 }
 
 func (s *stepSize) restart() {
-	*s = stepSize{log: s.log, average: s.log, centre: s.log + math.Ln2}
+	*s = stepSize{Log: s.Log, Average: s.Log, Centre: s.Log + math.Ln2}
 }
 
 // settle gives the chains of a group, which adapted each for itself, one step size: the smallest but for the quarter of them that
 // are slowest.
 func settle(steps []*stepSize) {
-	slices.SortFunc(steps, func(a, b *stepSize) int { return cmp.Compare(a.average, b.average) })
-	log := steps[len(steps)/4].average
+	slices.SortFunc(steps, func(a, b *stepSize) int { return cmp.Compare(a.Average, b.Average) })
+	log := steps[len(steps)/4].Average
 	for _, s := range steps {
-		s.log = log
+		s.Log = log
 	}
 }
 
-func (s *stepSize) value() float64 { return math.Exp(s.log) }
+func (s *stepSize) value() float64 { return math.Exp(s.Log) }
 
 func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Observations[P], o Options) (*sampler[P], error) {
 	const what = "guided.Sample"
@@ -488,7 +518,8 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		}
 	}
 	s := &sampler[P]{model: newModel(p), plan: newPlan(t), process: p, options: o, data: data, leaves: t.Leaves(),
-		rng: rand.New(rand.NewPCG(o.Seed, 0)), groups: len(data), total: len(data) * o.Chains, noiseAt: -1}
+		source: rand.NewPCG(o.Seed, 0), groups: len(data), total: len(data) * o.Chains, noiseAt: -1}
+	s.rng = rand.New(s.source)
 	s.start = start(p, s.model)
 	if err := p.Space.Check("start", p.Start); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)

@@ -1,9 +1,13 @@
 package guided
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -36,6 +40,9 @@ func TestMain(m *testing.M) { geomtest.Main(m) }
 //	   │    └ 4 ─┬ 5
 //	   └ 2       └ 6
 var tree4 = expect.Must(tree.New([]int{-1, 0, 0, 1, 1, 4, 4}, []float64{0, 0.7, 1.3, 0.5, 0.4, 0.6, 0.8}, nil))
+
+// star is a tree as unrooted ones are written: three edges meet at the root.
+var star = expect.Must(tree.New([]int{-1, 0, 0, 0}, []float64{0, 0.7, 1.3, 0.5}, nil))
 
 var bridge = expect.Must(tree.New([]int{-1, 0}, []float64{0, 0.8}, nil))
 
@@ -198,6 +205,7 @@ func TestLinear(t *testing.T) {
 		{"Brownian tree", tree4, false, 0, 0.3, false},
 		{"Brownian tree, root unknown, coordinates missing", tree4, false, 1.4, 0.3, true},
 		{"Ornstein-Uhlenbeck tree, root unknown", tree4, true, 0.8, 0.2, false},
+		{"star of which one leaf is not seen", star, false, 0.8, 0.2, true},
 		{"Ornstein-Uhlenbeck bridge", bridge, true, 0, 0.1, false},
 		{"Ornstein-Uhlenbeck bridge, seen exactly", bridge, true, 0, 1e-7, false},
 	} {
@@ -383,12 +391,17 @@ func TestPosterior(t *testing.T) {
 	})
 }
 
-// A step in C is that of the graph, and so are its derivatives.
+// A step in C is that of the graph, and so are its derivatives, whatever the number of paths, landmarks and axes.
 func TestNative(t *testing.T) {
 	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Step) {
 		t.Skip("no C functions")
 	}
-	const chains, groups, edges, n, d = 4, 2, 3, 5, 2
+	testNative(t, 4, 2, 3, 5, 2)
+	testNative(t, 6, 1, 5, 9, 3)
+	testNative(t, 1, 1, 1, 4, 1)
+}
+
+func testNative(t *testing.T, chains, groups, edges, n, d int) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	normal := func(dims ...int) *tensors.Tensor {
 		size := 1
@@ -401,9 +414,20 @@ func TestNative(t *testing.T) {
 		}
 		return tensors.FromFlatDataAndDimensions(x, dims...)
 	}
-	const all = chains * edges
-	in := []any{normal(all, n, n), normal(all, n, d), normal(all, n, d), normal(groups, edges, n, n), normal(groups, edges, n, d),
-		normal(groups, edges, n, n), normal(groups, edges, n, d), normal(all, n, d), normal(all)}
+	all := chains * edges
+	lower := func() *tensors.Tensor {
+		b := normal(groups, edges, n, n)
+		tensors.MustMutableFlatData(b, func(x []float64) {
+			for i := range x {
+				if i%n > i/n%n {
+					x[i] = 0
+				}
+			}
+		})
+		return b
+	}
+	in := []any{normal(all, n, n), normal(all, n, d), normal(all, n, d), lower(), normal(groups, edges, n, d),
+		lower(), normal(groups, edges, n, d), normal(all, n, d), normal(all)}
 	run := func(step func(from, x, a, xi *Node, m told, chains int) (next, log *Node)) engine.Values {
 		return expect.Must(engine.Run(func(in []*Node) []*Node {
 			root, x, xi := Identity(in[0]), Identity(in[1]), Identity(in[2])
@@ -437,13 +461,23 @@ func TestErrors(t *testing.T) {
 	endless.Leaves = append([]geom.Vec{{math.NaN(), 0}}, good.Leaves[1:]...)
 	marked := good
 	marked.Missing = [][]bool{{true}, nil, nil, nil}
-	zero := &tree.Tree{Parent: tree4.Parent, Name: tree4.Name, Length: append([]float64{}, tree4.Length...)}
-	zero.Length[5] = 0
+	long := func(length float64) *tree.Tree {
+		t := &tree.Tree{Parent: tree4.Parent, Name: tree4.Name, Length: append([]float64{}, tree4.Length...)}
+		t.Length[5] = length
+		return t
+	}
 	expect.Refused(t, sample(tree4, few, Options{}), "3 observations", "4 leaves")
 	expect.Refused(t, sample(tree4, silent, Options{}), "standard deviation 0")
 	expect.Refused(t, sample(tree4, endless, Options{}), "node 2")
 	expect.Refused(t, sample(tree4, marked, Options{}), "node 2", "1 rows of 2")
-	expect.Refused(t, sample(zero, good, Options{}), "node 5", "length 0")
+	expect.Refused(t, sample(long(0), good, Options{}), "node 5", "length 0")
+	expect.Refused(t, sample(long(-1), good, Options{}), "node 5", "length -1")
+	expect.Refused(t, sample(long(math.Inf(1)), good, Options{}), "node 5", "length +Inf")
+	expect.Refused(t, sample(long(math.NaN()), good, Options{}), "node 5", "no length")
+	expect.Refused(t, sample(expect.Must(tree.New([]int{-1}, []float64{0}, nil)), good, Options{}), "no edge")
+	expect.Refused(t, sample(bridge, good, Options{}), "4 observations", "1 leaves")
+	expect.Refused(t, sample(tree4, good, Options{Steps: -1}), "-1 steps")
+	expect.Refused(t, sample(tree4, good, Options{Root: math.NaN()}), "prior of the root")
 	expect.Refused(t, sample(tree4, good, Options{Root: -1}), "prior of the root")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Param(7, "width", LogNormal(1, 1))}}), "width is parameter 7")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Rate(InverseGamma(0, 1))}}), "rate")
@@ -467,6 +501,67 @@ func TestCancel(t *testing.T) {
 	if post == nil || post.Status != geom.Cancelled || len(post.Nodes[1][0]) != 21 {
 		t.Errorf("got %+v, want 21 draws", post)
 	}
+}
+
+// A run that was interrupted in the warm-up and in the draws ends as one that was not, bit by bit; a finished one goes on; and
+// a file of another run, or of another process, is refused and kept.
+func TestResume(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "run")
+	seen := Observations[geom.Vec]{Leaves: leavesOf(tree4, rand.New(rand.NewPCG(1, 2))), Noise: 0.1}
+	p := straight(true)
+	o := Options{Unknown: []Unknown{Rate(LogNormal(1, 0.5))}, Root: 0.5, Steps: 3, Chains: 3, Warmup: 30, Draws: 40, Seed: 5}
+	whole := expect.Must(Sample(p, tree4, seen, o))
+	o.Save = file
+	run := func(until int, o Options) (*Posterior[geom.Vec], error) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		q := p
+		q.Space = plane.With(geom.Context(ctx), geom.OnProgress(func(pr geom.Progress) {
+			if pr.Iteration >= until {
+				cancel()
+			}
+		}))
+		return Sample(q, tree4, seen, o)
+	}
+	_, err := run(10, o)
+	expect.Refused(t, err, "after 11 of 70 iterations")
+	_, err = run(50, o)
+	expect.Refused(t, err, "after 51 of 70 iterations")
+	fewer := o
+	fewer.Draws = 30
+	_, err = run(1000, fewer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := run(1000, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(parts, whole) {
+		t.Errorf("in parts %v, step %v, %d gradients, at once %v, %v, %d", parts.Unknown, parts.StepSize, parts.Gradients, whole.Unknown, whole.StepSize, whole.Gradients)
+	}
+	before := expect.Must(os.ReadFile(file))
+	other := o
+	other.Seed++
+	_, err = run(1000, other)
+	expect.Refused(t, err, file, "another run")
+	longer := o
+	longer.Draws++
+	p.Dynamics = stochastic.EquationOf(func(at geom.Local, params []*Node) ode.Equation {
+		f := linear.Equation(at, params)
+		return func(time *Node, y ode.State, dt, dw *Node) ode.State { return f(time, y, dt, MulScalar(dw, 1.1)) }
+	})
+	_, err = run(1000, longer)
+	expect.Refused(t, err, file, "another process", "chain 1")
+	if !bytes.Equal(before, expect.Must(os.ReadFile(file))) {
+		t.Error("a run that was refused changed the file")
+	}
+	expect.Must(0, os.WriteFile(file, []byte("something else"), 0o600))
+	_, err = run(1000, o)
+	expect.Refused(t, err, file, "not a saved run")
+	o.Save = filepath.Join(t.TempDir(), "missing", "run")
+	_, err = run(10, o)
+	expect.Refused(t, err, "not saved", "missing")
 }
 
 // Momenta are parts of the state that nobody sees, and noise that moves them only is guided through the drift: with the true steps for

@@ -11,7 +11,7 @@ import (
 // message is the function h(x) = exp(c − ½ ‖f − Bx‖²) of states x, [n][D], with B of [r][n] and f of [r][D]: what is seen from
 // a place on a tree says so much about the state there. In the terms of F. van der Meulen and S. Sommer (Backward filtering
 // forward guiding, 2025) H = BᵀB ⊗ I_D and F = Bᵀf. The root B in place of H makes H positive by construction: nothing
-// is subtracted, and landmarks that nobody sees are columns of zeros.
+// is subtracted, and landmarks that nobody sees are columns of zeros. Without J, B is lower everywhere.
 type message struct {
 	b, f *mat.Dense
 	c    float64
@@ -92,7 +92,8 @@ func ill(err error) bool {
 	return err != nil && !badly
 }
 
-// fuse is the product of messages about one state, with B of [n][n]: the rows of all, turned so that the first n hold what they say.
+// fuse is the product of messages about one state, with a lower B of [n][n]: the rows of all, turned so that n hold what they say. It is
+// the upper factor of the columns in reverse order, read backwards.
 func fuse(all []message) message {
 	_, n := all[0].b.Dims()
 	_, d := all[0].f.Dims()
@@ -106,7 +107,11 @@ func fuse(all []message) message {
 	at := 0
 	for _, m := range all {
 		r, _ := m.b.Dims()
-		b.Slice(at, at+r, 0, n).(*mat.Dense).Copy(m.b)
+		for i := range r {
+			for j := range n {
+				b.Set(at+i, n-1-j, m.b.At(i, j))
+			}
+		}
 		f.Slice(at, at+r, 0, d).(*mat.Dense).Copy(m.f)
 		out.c += m.c
 		at += r
@@ -117,7 +122,13 @@ func fuse(all []message) message {
 	qr.QTo(&q)
 	qr.RTo(&upper)
 	turned.Mul(q.T(), f)
-	out.b, out.f = mat.DenseCopyOf(upper.Slice(0, n, 0, n)), mat.DenseCopyOf(turned.Slice(0, n, 0, d))
+	out.b, out.f = mat.NewDense(n, n, nil), mat.NewDense(n, d, nil)
+	for i := range n {
+		for j := range i + 1 {
+			out.b.Set(i, j, upper.At(n-1-i, n-1-j))
+		}
+		out.f.SetRow(i, turned.RawRowView(n-1-i))
+	}
 	for i := n; i < max(rows, n); i++ {
 		row := turned.RawRowView(i)
 		out.c -= 0.5 * floats.Dot(row, row)

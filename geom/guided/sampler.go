@@ -29,13 +29,15 @@ type sampler[P geom.Point] struct {
 	seen          [][][]bool        // [G][leaf] of [n]
 	leaves        []int
 	start         [][]float64
-	rng           *rand.Rand
-	total, groups int // chains
+	source        *rand.PCG
+	rng           *rand.Rand // of source
+	total, groups int        // chains
 
 	noiseAt int           // which unknown is the noise; -1
 	mean    [][]float64   // [G][p]: logarithms of the unknowns are mean + scale·y
 	scale   [][][]float64 // [G], lower triangles
 	guides  []*guide      // [G]
+	learned *auxiliary    // of which they are made
 	fixed   []any         // arguments of the compiled functions that change with the guides only
 	w, xi   *tensors.Tensor
 	y       [][]float64 // [C][p]
@@ -231,7 +233,7 @@ func (s *sampler[P]) trajectory(in []*Node) []*Node {
 	if k == 3 {
 		out = append(out, choose(final[2], x[2], 0))
 	}
-	return append(out, Exp(MinScalar(gain, 0)), choose(nodes1, nodes0, 0), choose(u1, u0, 0), Where(accept, log1, log0))
+	return append(out, Exp(MinScalar(gain, 0)), choose(nodes1, nodes0, 0), choose(u1, u0, 0), Where(accept, log1, log0), log0)
 }
 
 // state are the arguments that say where the chains are.
@@ -299,22 +301,22 @@ func (s *sampler[P]) visit(in []*Node) []*Node {
 
 // auxiliary is the sum of what visits returned.
 type auxiliary struct {
-	flat   [][]float64
-	visits float64
+	Flat   [][]float64
+	Visits float64
 }
 
 func (a *auxiliary) add(v engine.Values) {
-	if a.flat == nil {
-		a.flat = make([][]float64, len(v))
+	if a.Flat == nil {
+		a.Flat = make([][]float64, len(v))
 		for i := range v {
-			a.flat[i] = v.Flat(i)
+			a.Flat[i] = v.Flat(i)
 		}
 	} else {
 		for i := range v {
-			floats.Add(a.flat[i], v.Flat(i))
+			floats.Add(a.Flat[i], v.Flat(i))
 		}
 	}
-	a.visits++
+	a.Visits++
 }
 
 // look adds a visit of the chains as they are now.
@@ -328,7 +330,7 @@ func (s *sampler[P]) look(a *auxiliary) error {
 
 // guide makes the messages of the auxiliary process with these means; nil stands for no messages.
 func (s *sampler[P]) guide(a *auxiliary) error {
-	s.guides = make([]*guide, s.groups)
+	s.learned, s.guides = a, make([]*guide, s.groups)
 	for group := range s.guides {
 		leaf := func(i int) message {
 			l := slices.Index(s.leaves, i)
@@ -354,12 +356,12 @@ func (s *sampler[P]) guide(a *auxiliary) error {
 func (s *sampler[P]) transition(a *auxiliary, group, i, k int) transition {
 	h := s.tree.Length[i] / float64(s.options.Steps)
 	level := s.depth[i] - 1
-	kinds := len(a.flat) / len(s.levels)
+	kinds := len(a.Flat) / len(s.levels)
 	read := func(kind, columns int) *mat.Dense {
 		size := s.n * columns
 		at := ((k*s.groups+group)*len(s.levels[level]) + s.place[i]) * size
-		m := mat.NewDense(s.n, columns, slices.Clone(a.flat[level*kinds+kind][at:at+size]))
-		m.Scale(1/a.visits, m)
+		m := mat.NewDense(s.n, columns, slices.Clone(a.Flat[level*kinds+kind][at:at+size]))
+		m.Scale(1/a.Visits, m)
 		return m
 	}
 	t := transition{q: read(0, s.n)}

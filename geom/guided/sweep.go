@@ -108,15 +108,16 @@ func step(from, x, a, eta *Node, m told, chains int) (next, log *Node) {
 	return next, Sub(log, MulScalar(p.LogDet(), 0.5*float64(x.Shape().Dim(-1))))
 }
 
-// stepFrom is step with η = Lξ, A = LLᵀ: in C where that is possible and there is no drift.
+// stepFrom is step with η = Lξ, A = LLᵀ, for lower messages: in C where that is possible and there is no drift. There W = BL, lower
+// too, stands for BA: S = 1 + WWᵀ and x' = x + L(ξ + Wᵀ(S⁻¹u − P⁻ᵀ(P + 1)⁻¹Wξ)).
 func stepFrom(from, x, a, xi *Node, m told, chains int) (next, log *Node) {
-	if from != x || !engine.HasNative(native.Step) || x.DType() != dtypes.Float64 {
+	if from != x || x.Shape().Dim(2) > 3 || !engine.HasNative(native.Step) || x.DType() != dtypes.Float64 {
 		return step(from, x, a, linalg.MatMul(linalg.Cholesky(a), xi), m, chains)
 	}
 	edges, n, d := m.b.Shape().Dim(1), x.Shape().Dim(1), x.Shape().Dim(2)
 	split := func(y *Node) *Node { return Reshape(y, append([]int{chains, edges}, y.Shape().Dimensions[1:]...)...) }
 	all := shapes.Make(x.DType(), chains, edges, n, d)
-	in := []*Node{split(a), split(x), m.b0, m.f0, m.b, m.f, split(xi)}
+	in := []*Node{split(a), split(x), m.b, m.f, m.b0, m.f0, split(xi)}
 	out := autodiff.CustomVJP([]*Node{in[0], in[1], in[6]}, engine.Native(native.Step, in, all, shapes.Make(x.DType(), chains, edges)), func(ct []*Node) []*Node {
 		return engine.Native(native.Step, append(slices.Clone(in), ct...), shapes.Make(x.DType(), chains, edges, n, n), all, all)
 	})

@@ -2,7 +2,7 @@
 package native
 
 /*
-#cgo CFLAGS: -O3 -std=gnu11
+#cgo CFLAGS: -O3 -std=gnu11 -Wno-psabi
 #cgo LDFLAGS: -lm
 #include "step.h"
 */
@@ -15,6 +15,6 @@ import (
 )
 
 // Step is the name of the function in compiled programs; one that computes something else wants another name.
-const Step = "anatomy_guided_step_1"
+const Step = "anatomy_guided_step_2"
 
 func init() { engine.RegisterNative(Step, unsafe.Pointer(C.anatomyGuidedStep)) }

@@ -5,7 +5,7 @@
 //	make calibrate OPTIONS="-simulations 100 -only sizes"
 //
 // All random numbers come from -seed. With -python, an interpreter that has geomstats or
-// jaxgeometry, their logarithms stand beside ours.
+// jaxgeometry, their logarithms stand beside ours, and with one that has hyperiax 3.0.0 its posterior does.
 package main
 
 import (
@@ -26,6 +26,7 @@ var sections = []section{
 	{"recovery", "Recovery of start, frame and scale", recovery},
 	{"logarithms", "Logarithms", logarithms},
 	{"trees", "Posteriors on trees", trees},
+	{"published", "A published posterior", published},
 }
 
 type section struct {
@@ -38,6 +39,7 @@ type bench struct {
 	out                       io.Writer
 	simulations, permutations int
 	seeds, pairs, trees       int
+	draws, theirs             int
 	seed                      uint64
 	python                    string
 }
@@ -49,9 +51,11 @@ func main() {
 	flag.IntVar(&b.seeds, "seeds", 200, "likelihoods a line, each of 100 bridges")
 	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold")
 	flag.IntVar(&b.trees, "trees", 200, "simulated trees, a multiple of 4")
+	flag.IntVar(&b.draws, "draws", 1500, "draws of each chain of the published posterior")
+	flag.IntVar(&b.theirs, "theirs", 100, "draws of each chain of it that hyperiax makes")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
-	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats or jaxgeometry")
-	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, recovery, logarithms, trees")
+	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats, jaxgeometry or hyperiax")
+	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, recovery, logarithms, trees, published")
 	flag.Parse()
 	wanted, err := regexp.Compile(*only)
 	if err == nil {

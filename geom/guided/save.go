@@ -1,0 +1,116 @@
+package guided
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"anatomy/geom"
+)
+
+// run is all that the next iteration depends on, and what was drawn before: gob writes it to Options.Save.
+type run[P geom.Point] struct {
+	Of         string // what it is a run of
+	Iteration  int    // the next one
+	Renewed    int    // how often the guides were made anew
+	Random     []byte
+	W, Xi      []float64
+	Y          [][]float64
+	Log        []float64 // of the weights of the chains where they are; nil before the first iteration
+	Mean       [][]float64
+	Scale      [][][]float64
+	Guide      *auxiliary // of which the guides are made
+	Seen       *auxiliary // of which the next ones will be; nil for nothing yet
+	Logs       [][][]float64
+	Steps      []*stepSize
+	Posteriors []*Posterior[P]
+}
+
+// saving is how often a run is written.
+const saving = time.Minute
+
+// identity says which run a file is of: everything but the number of draws, so that a finished run can be made longer, and but the
+// equation and the kernel, which the weights show.
+func (s *sampler[P]) identity() string {
+	o := s.options
+	o.Draws, o.Save = 0, ""
+	all := fmt.Sprint(s.model.key(), s.process.Name, s.start, s.process.Params, s.tree.Parent, s.tree.Length, s.data, o)
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(all)))
+}
+
+// save writes the run beside Options.Save and renames it.
+func (s *sampler[P]) save(r *run[P]) error {
+	if s.options.Save == "" {
+		return nil
+	}
+	random, err := s.source.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	r.Random, r.Y, r.Mean, r.Scale, r.Guide = random, s.y, s.mean, s.scale, s.learned
+	r.W, r.Xi = tensors.MustCopyFlatData[float64](s.w), tensors.MustCopyFlatData[float64](s.xi)
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(r); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(s.options.Save), filepath.Base(s.options.Save)+".*")
+	if err != nil {
+		return fmt.Errorf("guided.Sample: the run is not saved: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(b.Bytes())
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("guided.Sample: the run is not saved: %w", err)
+	}
+	return os.Rename(f.Name(), s.options.Save)
+}
+
+// resume takes the sampler to where a saved run was; nil where there is none.
+func (s *sampler[P]) resume() (*run[P], error) {
+	if s.options.Save == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(s.options.Save)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("guided.Sample: %w", err)
+	}
+	r := &run[P]{}
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(r); err != nil {
+		return nil, fmt.Errorf("guided.Sample: %s is not a saved run (%w): remove it, or give Options.Save another name", s.options.Save, err)
+	}
+	if r.Of != s.identity() {
+		return nil, fmt.Errorf("guided.Sample: %s is of another run, with other observations or options: remove it, or give Options.Save another name", s.options.Save)
+	}
+	s.source = &rand.PCG{}
+	if err := s.source.UnmarshalBinary(r.Random); err != nil {
+		return nil, fmt.Errorf("guided.Sample: %s: %w", s.options.Save, err)
+	}
+	s.rng = rand.New(s.source)
+	s.y, s.mean, s.scale = r.Y, r.Mean, r.Scale
+	s.w = tensors.FromFlatDataAndDimensions(r.W, s.options.Steps, s.total, len(s.order), s.k*s.d)
+	s.xi = tensors.FromFlatDataAndDimensions(r.Xi, s.total, s.n*s.d)
+	return r, s.guide(r.Guide)
+}
+
+// same says whether weights are those of a saved run: they are not where the equation or the kernel is another.
+func (s *sampler[P]) same(saved, now []float64) error {
+	for c, x := range saved {
+		if math.Abs(x-now[c]) > 1e-6*(1+math.Abs(x)) {
+			return fmt.Errorf("guided.Sample: %s is of another process: the weight of chain %d was exp(%g) there and is exp(%g)", s.options.Save, c+1, x, now[c])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom"
+	"anatomy/geom/guided"
+	"anatomy/geom/stats/chains"
+	"anatomy/geom/tree"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+// leaves07 are the leaves that notebook 07 of hyperiax 3.0.0 simulates and observes, a line each of 16 points.
+//
+//go:embed published.txt
+var leaves07 string
+
+//go:embed published.py
+var hyperiax07 string
+
+// published is the posterior of that notebook: Kunita's flow with the kernel Laplace-4, which is called Laplace-2 there, from a circle
+// along a tree of depth 2 and degree 3, with 100 steps an edge.
+func published(b *bench) error {
+	const steps, noise = 100, 1e-3
+	o := guided.Observations[geom.Shape]{Noise: math.Sqrt(noise)}
+	var rows [][]float64
+	for line := range strings.Lines(leaves07) {
+		var leaf geom.Shape
+		var row []float64
+		for _, field := range strings.Fields(line) {
+			var x float64
+			if _, err := fmt.Sscan(field, &x); err != nil {
+				return err
+			}
+			row = append(row, x)
+		}
+		for i := 0; i < len(row); i += 2 {
+			leaf = append(leaf, row[i:i+2])
+		}
+		rows, o.Leaves = append(rows, row), append(o.Leaves, leaf)
+	}
+	var circle geom.Shape
+	for i := range 16 {
+		a := 2 * math.Pi * float64(i) / 16
+		circle = append(circle, []float64{math.Cos(a), math.Sin(a)})
+	}
+	parent, length := []int{-1, 0, 0, 0}, []float64{0, 1, 1, 1}
+	for i := range 9 {
+		parent, length = append(parent, 1+i/3), append(length, 1)
+	}
+	t, err := tree.New(parent, length, nil)
+	if err != nil {
+		return err
+	}
+	process, err := landmarks.New(16, 2, kernels.Laplace(4, 1)).Kunita(circle, 0.25, 0.1)
+	if err != nil {
+		return err
+	}
+	b.text("Posterior of the amplitude and width of a stochastic flow of 16 landmarks along a tree of 9 leaves, of data simulated with 0.1 and 0.25 (notebook 07 of hyperiax 3.0.0, 100 steps an edge). Sizes are effective ones in the bulk and in the tail, of all chains together; seconds are those of all processors, without compilation for hyperiax.")
+	b.header("program", "draws", "seconds", "wall", "amplitude", "R̂", "sizes", "width", "R̂", "sizes", "least size a second")
+	line := func(program string, amplitude, width [][]float64, seconds, wall float64) {
+		cells := ""
+		least := math.Inf(1)
+		for _, draws := range [][][]float64{amplitude, width} {
+			mean, deviation := stat.MeanStdDev(slices.Concat(draws...), nil)
+			least = math.Min(least, chains.Bulk(draws))
+			cells += fmt.Sprintf(" | %.3f ± %.3f | %.3f | %.0f, %.0f", mean, deviation, chains.RHat(draws), chains.Bulk(draws), chains.Tail(draws))
+		}
+		b.row("%s | %d × %d | %.0f | %.0f%s | %.2g", program, len(width), len(width[0]), seconds, wall, cells, least/seconds)
+	}
+	begin, processor := time.Now(), seconds()
+	post, err := guided.Sample(process, t, o, guided.Options{
+		Unknown: []guided.Unknown{guided.Param(1, "amplitude", guided.InverseGamma(2, 0.5)), guided.Param(0, "width", guided.InverseGamma(3, 2))},
+		Steps:   steps, Warmup: 150, Draws: b.draws, Seed: b.seed})
+	if err != nil {
+		return err
+	}
+	line("anatomy", post.Unknown[0].Draws, post.Unknown[1].Draws, seconds()-processor, time.Since(begin).Seconds())
+	if b.python == "" {
+		return nil
+	}
+	data, err := json.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	c := exec.Command(b.python, "-c", hyperiax07, fmt.Sprint(b.theirs), fmt.Sprint(steps))
+	c.Stdin, c.Stderr = bytes.NewReader(data), os.Stderr
+	out, err := c.Output()
+	if err != nil || strings.TrimSpace(string(out)) == "absent" {
+		return err
+	}
+	var theirs struct {
+		Processor, Wall float64
+		Draws           [2][][]float64
+	}
+	if err := json.Unmarshal(out, &theirs); err != nil {
+		return fmt.Errorf("hyperiax: %w", err)
+	}
+	line("hyperiax", theirs.Draws[0], theirs.Draws[1], theirs.Processor, theirs.Wall)
+	return nil
+}
+
+// seconds is the processor time of this process.
+func seconds() float64 {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return math.NaN()
+	}
+	return float64(r.Utime.Sec+r.Stime.Sec) + 1e-6*float64(r.Utime.Usec+r.Stime.Usec)
+}
