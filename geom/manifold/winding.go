@@ -34,11 +34,12 @@ func (m cylinder) Windings() func(v, z, tau *Node) *Node {
 	}
 }
 
-// Windings are those around the axis, at the distance that v has from it, and around the tube.
+// Windings are those around the axis and around the tube. ρ is that of the mean of the metric at v and at z, which is half the
+// squared distance near v up to the fourth order, so that bridges weigh nearly the same.
 func (m torus) Windings() func(v, z, tau *Node) *Node {
 	return func(v, z, tau *Node) *Node {
-		plane := from(v, 0, 2)
-		around := geom.Wrapped(Square(angleBetween(v, z)), Div(tau, ReduceSum(Square(plane), -1)))
+		square := func(z *Node) *Node { return Squeeze(dot(from(z, 0, 2), from(z, 0, 2)), -1) } // of the distance from the axis
+		around := geom.Wrapped(Square(angleBetween(v, z)), Div(tau, MulScalar(Add(square(v), square(z)), 0.5)))
 		return Add(around, geom.Wrapped(Square(angleBetween(m.section(v), m.section(z))), MulScalar(tau, 1/(m.r*m.r))))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
@@ -73,9 +74,12 @@ func (b *Bridges[P]) Resampled(n int, seed uint64) [][]P {
 // to v in another way than it would by itself does not arrive: it leaves out a share of the density of about Wound.
 type Likelihood struct {
 	Log float64 // log p_T(x, v)
-	// StandardError of Log is that of the spread of the weights, with Wound: +Inf where they spread too far to tell, NaN of one path. It lacks
-	// the error of the time step, which falls with 1/Run.Steps: for 100 steps see the table of make calibrate.
+	// StandardError of Log has in it the spread of the weights, Wound and StepError: +Inf where they spread too far to tell, NaN
+	// of one path or one step. The share of two standard errors that hold log p was counted: see the table of make calibrate.
 	StandardError float64
+	// StepError estimates the error of the time step in Log, which falls with 1/Run.Steps: Log of the same paths with half as many
+	// steps, less Log. +Inf where these diverge. Log − StepError has less of this error, and more of the spread.
+	StepError     float64
 	EffectiveSize float64 // (Σ w)²/Σ w²: how many paths of equal weight these are worth
 	Wound         float64 // the share that paths which passed the cut locus of v have in the weights; 0 where windings are summed
 }
@@ -98,7 +102,7 @@ func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (*Bri
 		points[0], points[r.Steps] = x, v
 		b.Points = append(b.Points, points)
 	}
-	b.Likelihood = estimate(out.logWeights, out.wound)
+	b.Likelihood = out.estimate(0, r.Paths, r.Steps)
 	return b, nil
 }
 
@@ -113,7 +117,7 @@ func LogLikelihood[P geom.Point](on geom.Of[P], proposal Proposal, x P, v []P, r
 	}
 	estimates := make([]Likelihood, len(v))
 	for j := range v {
-		estimates[j] = estimate(out.logWeights[j*r.Paths:(j+1)*r.Paths], out.wound[j*r.Paths:(j+1)*r.Paths])
+		estimates[j] = out.estimate(j*r.Paths, (j+1)*r.Paths, r.Steps)
 	}
 	return estimates, nil
 }
@@ -122,27 +126,49 @@ func LogLikelihood[P geom.Point](on geom.Of[P], proposal Proposal, x P, v []P, r
 // effective size of 30 of many paths, few paths have most of the weight, and those that would have more are not among them.
 const widestSpread = 0.18
 
-// estimate is that of the mean of exp(logWeights).
-func estimate(logWeights, wound []float64) Likelihood {
+// estimate is that of the paths from the one with number first to that before end.
+func (b *weighted) estimate(first, end, steps int) Likelihood {
+	logWeights, coarse := b.logWeights[first:end], b.coarse[first:end]
 	n := float64(len(logWeights))
 	total := floats.LogSumExp(logWeights)
-	var squares, share float64
+	var squares, variance, cubes, share float64
 	for k, l := range logWeights {
 		w := math.Exp(l - total)
+		off := w - 1/n
 		squares += w * w
-		share += w * wound[k]
+		variance += off * off
+		cubes += off * off * off
+		share += w * b.wound[first+k]
 	}
-	variance := math.Max(squares-1/n, 0) // of the normalised weights around 1/n; 0/0 below is NaN
-	spread := math.Sqrt(variance * n / (n - 1))
+	spread := math.Sqrt(variance * n / (n - 1)) // 0/0 is NaN
 	if spread > widestSpread {
 		spread = math.Inf(1)
 	}
-	return Likelihood{Log: total - math.Log(n), StandardError: math.Hypot(spread, math.Log1p(-math.Min(share, 1))), EffectiveSize: 1 / squares, Wound: share}
+	// Weights have a long tail upwards. Of their skewness γ two standard errors hold the mean with a probability that is smaller
+	// by about 0.2 γ²/n; a factor of 1 + γ²/n puts this right (P. Hall, The bootstrap and Edgeworth expansion, 1992, section 2.6).
+	if variance > 0 {
+		spread *= 1 + cubes*cubes/(variance*variance*variance)
+	}
+	step := floats.LogSumExp(coarse) - total
+	switch {
+	case steps == 1:
+		step = math.NaN() // half a step is none
+	case math.IsNaN(step) || math.IsInf(step, 0):
+		step = math.Inf(1)
+	}
+	return Likelihood{
+		Log:           total - math.Log(n),
+		StandardError: math.Hypot(math.Hypot(spread, step), math.Log1p(-math.Min(share, 1))),
+		StepError:     step,
+		EffectiveSize: 1 / squares,
+		Wound:         share,
+	}
 }
 
 // weighted are bridges: the paths to one end together, paths only where they are kept.
 type weighted struct {
 	logWeights, wound []float64     // [J·N]
+	coarse            []float64     // logWeights of the same paths with half as many steps
 	paths             [][][]float64 // [J·N, n + 1, a]
 }
 
@@ -155,7 +181,7 @@ func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, 
 		return nil, err
 	}
 	m, d, rows := s.M, s.M.Dim(), len(v)*r.Paths
-	if err := r.fits(what, len(v), d, geom.PointDim(m), keep); err != nil {
+	if err := r.fits(what, 2*len(v), d, geom.PointDim(m), keep); err != nil {
 		return nil, err
 	}
 	task := s.Begin(what)
@@ -182,20 +208,26 @@ func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, 
 		}
 		values, err := s.Call(operation{what, proposal, keep}, func(in []*Node) []*Node {
 			x, v, T, xi := in[0], in[1], in[2], in[3]
-			logWeights, wound, path := bridges(m, proposal, forPaths(xi.Shape().Dim(1), x), v, T, xi, keep)
-			if !keep {
-				return []*Node{logWeights, wound}
+			paths := v.Shape().Dim(0)
+			one := Ones(v.Graph(), shapes.Make(v.DType(), paths))
+			twice := func(a, b *Node, axis int) *Node { return Concatenate([]*Node{a, b}, axis) }
+			logWeights, wound, path := bridges(m, proposal, forPaths(2*paths, x), twice(v, v, 0), T, twice(xi, coarser(xi), 1), twice(one, AddScalar(one, 1), 0), keep)
+			fine := AxisRange(0, paths)
+			out := []*Node{Slice(logWeights, fine), Slice(logWeights, AxisRange(paths)), Slice(wound, fine)}
+			if keep {
+				out = append(out, Transpose(SliceAxis(path, 1, fine), 0, 1))
 			}
-			return []*Node{logWeights, wound, Transpose(path, 0, 1)}
+			return out
 		}, s.Vector(x), ends[first:first+size], r.Time, noise)
 		if err != nil {
 			return nil, err
 		}
 		again := done - first
 		out.logWeights = append(out.logWeights, values.Vector(0)[again:]...)
-		out.wound = append(out.wound, values.Vector(1)[again:]...)
+		out.coarse = append(out.coarse, values.Vector(1)[again:]...)
+		out.wound = append(out.wound, values.Vector(2)[again:]...)
 		if keep {
-			out.paths = append(out.paths, values.Array3(2)[again:]...)
+			out.paths = append(out.paths, values.Array3(3)[again:]...)
 		}
 		done = first + size
 	}
@@ -246,26 +278,32 @@ func repeatRows(v *Node, n int) *Node {
 }
 
 // bridges returns the log weights, [B], of paths from x to v, both [B, a], in time T with normal numbers xi, [n, B, d], 1 for those
-// that wound, [B], and with keep the states before the n steps and the end, [n + 1, B, a].
-func bridges(m geom.Manifold, proposal Proposal, x, v, T, xi *Node, keep bool) (logWeights, wound, path *Node) {
+// that wound, [B], and with keep the states before the n steps and the end, [n + 1, B, a]. A path with the stride 2, [B], rests in
+// every other step, and takes the others with the next ones.
+func bridges(m geom.Manifold, proposal Proposal, x, v, T, xi, stride *Node, keep bool) (logWeights, wound, path *Node) {
 	n := xi.Shape().Dim(0)
 	g := newGuide(m, proposal, v)
 	start := g.enter(x)
+	stride = ExpandAxes(stride, -1)
 	final, before := autodiff.Scan(n, func(i *Node, y, in []*Node) ([]*Node, []*Node) {
 		// τ = T (1 − s)², s = i/n, so that dt = 2τ/(1 − s) ds: the trapezoidal rule in s, whose last value is 0 in the mean.
-		left := AddScalar(Neg(ConvertDType(i, T.DType())), float64(n))
-		tau := Mul(T, Square(MulScalar(left, 1/float64(n))))
-		root := Div(MinusOne(left), left)
+		i = ConvertDType(i, T.DType())
+		all := float64(n)
+		left := AddScalar(Neg(i), all)
+		tau := Mul(T, Square(MulScalar(left, 1/all)))
+		rests := NotEqual(Mod(BroadcastToShape(i, stride.Shape()), stride), ZerosLike(stride))
+		stride := Where(rests, ZerosLike(stride), stride)
+		next := MaxScalar(Sub(left, stride), 0)
+		root := Div(next, left)
 		h := Mul(tau, OneMinus(Square(root)))
-		dt := Div(MulScalar(tau, 2), left)
-		dt = Where(IsZero(i), MulScalar(dt, 0.5), dt)
-		next, term := g.step(step{y[0], in[0], tau, h, root, dt})
+		dt := Div(Mul(tau, Sub(MinScalar(Add(left, stride), all), next)), left)
+		end, term := g.step(step{y[0], in[0], tau, h, root, dt})
 		far := Max(y[2], g.wound(y[0])) // the last step goes to v
 		var out []*Node
 		if keep {
 			out = []*Node{g.leave(y[0])}
 		}
-		return []*Node{next, Add(y[1], term), far}, out
+		return []*Node{end, Add(y[1], term), far}, out
 	}, []*Node{start, g.logDensity(start, T), ReduceSum(ZerosLike(start), -1)}, []*Node{xi})
 	if keep {
 		path = Concatenate([]*Node{before[0], ExpandAxes(v, 0)}, 0)
@@ -273,6 +311,30 @@ func bridges(m geom.Manifold, proposal Proposal, x, v, T, xi *Node, keep bool) (
 	return final[1], final[2], path
 }
 
+// coarser returns normal numbers for steps twice as long, in the places of the first of each two of xi, [n, B, d]; where the manifold
+// is flat they lead a bridge to the points where two steps with xi do. From a time τ_0 before the end to τ_2, over τ_1, they are
+//
+//	√((τ_0−τ_1) τ_2/(τ_0−τ_2) τ_1) ξ_1 + √((τ_1−τ_2) τ_0/(τ_0−τ_2) τ_1) ξ_2.
+func coarser(xi *Node) *Node {
+	n, paths, d := xi.Shape().Dim(0), xi.Shape().Dim(1), xi.Shape().Dim(2)
+	pairs := (n + 1) / 2
+	parts := make([][]float64, pairs)
+	for k := range parts {
+		parts[k] = make([]float64, 2)
+		if left := float64(n - 2*k); left >= 2 { // τ_i is as (left − i)²
+			parts[k][0] = (left - 2) / (left - 1) / 2 * math.Sqrt((2*left-1)/(left-1))
+			parts[k][1] = left / (left - 1) / 2 * math.Sqrt((2*left-3)/(left-1))
+		}
+	}
+	if n < 2*pairs {
+		xi = Concatenate([]*Node{xi, Slice(ZerosLike(xi), AxisRange(0, 1))}, 0)
+	}
+	weights := Reshape(ConstAsDType(xi.Graph(), xi.DType(), parts), pairs, 2, 1, 1)
+	sum := ReduceSum(Mul(Reshape(xi, pairs, 2, paths, d), weights), 1)
+	spread := Reshape(Stack([]*Node{sum, ZerosLike(sum)}, 1), 2*pairs, paths, d)
+	return Slice(spread, AxisRange(0, n))
+}
+
 // step is a step of length h at a time τ before the end, after which τ' = τ·root² is left, with the normal numbers ξ; dt is
-// its weight in integrals over time.
+// its weight in integrals over time. h, root and dt are those of each path, [B, 1]; in a step in which a path rests they are 0, 1 and 0.
 type step struct{ z, xi, tau, h, root, dt *Node }

@@ -92,7 +92,12 @@ func (g summed) step(s step) (next, logWeights *Node) {
 	growth = AddScalar(Mul(s.tau, growth), float64(g.m.Dim())) // 2τ (∂_t + ½Δ)q/q
 	drift := Add(MulScalar(geom.ChristoffelTrace(at.Manifold, at.X), -0.5), rise)
 	next = at.Point(s.euler(at.X, drift, geom.Orthonormal(at.Manifold, at.X)))
-	return next, MulScalar(Mul(Div(s.dt, s.tau), growth), 0.5)
+	return next, s.over(growth)
+}
+
+// over is ½ growth dt/τ.
+func (s step) over(growth *Node) *Node {
+	return MulScalar(Mul(Squeeze(Div(s.dt, s.tau), -1), growth), 0.5)
 }
 
 // euler is the step x + h drift + √(h τ'/τ) E ξ.
@@ -148,7 +153,7 @@ func (q vanDerMeulenSchauer) step(s step) (next, logWeights *Node) {
 	laplacian := Sub(ReduceSum(Mul(frame, linalg.MatMul(q.g, frame)), -1, -2), dot(trace, slope))
 	first := Neg(AddScalar(laplacian, -float64(q.m.Dim())))
 	second := Div(Sub(dot(inFrame, inFrame), dot(w, slope)), s.tau)
-	logWeights = MulScalar(Mul(Div(s.dt, s.tau), Add(first, second)), 0.5)
+	logWeights = s.over(Add(first, second))
 	drift := Neg(Add(MulScalar(trace, 0.5), Div(linalg.MatVec(frame, inFrame), s.tau)))
 	return s.euler(x, drift, frame), logWeights
 }
@@ -168,15 +173,16 @@ func (q delyonHu) step(s step) (next, logWeights *Node) {
 	next = s.euler(x, Add(drift, pull), frame)
 
 	// The step without h b, in the frame; the last one goes to v whatever b is.
-	last := BroadcastToShape(IsZero(s.root), s.xi.Shape())
-	toEnd := linalg.SolveTriangular(frame, Sub(pull, Where(last, drift, ZerosLike(drift))), true, false)
-	move := Add(Mul(Mul(Sqrt(s.h), s.root), s.xi), Mul(s.h, toEnd))
-	logWeights = MulScalar(Div(dot(move, move), s.h), -0.5)
-	root := Where(IsZero(s.root), OnesLike(s.root), s.root)
+	last := IsZero(s.root)
+	toEnd := linalg.SolveTriangular(frame, Sub(pull, Where(BroadcastToShape(last, drift.Shape()), drift, ZerosLike(drift))), true, false)
+	move := Add(Mul(s.root, s.xi), Mul(Sqrt(s.h), toEnd)) // over √h
+	logWeights = MulScalar(dot(move, move), -0.5)
+	root := Where(last, OnesLike(s.root), s.root)
 	regular := MulScalar(dot(s.xi, s.xi), 0.5)
-	regular = Add(regular, MulScalar(Log(root), d))
+	regular = Add(regular, Squeeze(MulScalar(Log(root), d), -1))
 	eye := ExpandLeftToRank(linalg.Eye(x.Graph(), x.DType(), q.m.Dim()), 3)
 	logDet := ReduceSum(Log(ReduceSum(Mul(frame, eye), -1)), -1)
-	end := Neg(Add(logDet, MulScalar(Log(MulScalar(s.h, 2*math.Pi)), d/2)))
-	return next, Add(logWeights, Where(BroadcastToShape(IsZero(s.root), end.Shape()), end, regular))
+	h := Where(last, s.h, OnesLike(s.h))
+	end := Neg(Add(logDet, Squeeze(MulScalar(Log(MulScalar(h, 2*math.Pi)), d/2), -1)))
+	return next, Add(logWeights, Where(Squeeze(last, -1), end, regular))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
@@ -97,7 +98,7 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 			at := geom.At(m, x)
 			y := Identity(at.X)
 			T := Exp(logT)
-			weights, wound, _ := bridges(m, proposal, forPaths(n, at.Point(y)), repeatRows(v, n/v.Shape().Dim(0)), T, xi, false)
+			weights, wound, _ := bridges(m, proposal, forPaths(n, at.Point(y)), repeatRows(v, n/v.Shape().Dim(0)), T, xi, Ones(T.Graph(), shapes.Make(T.DType(), n)), false)
 			weights, wound = Reshape(weights, v.Shape().Dim(0), -1), Reshape(wound, v.Shape().Dim(0), -1)
 			value := ReduceAllMean(logMeanExp(weights))
 			// (Σ w)²/Σ w² = N (mean w)²/mean w²

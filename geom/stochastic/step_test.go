@@ -1,0 +1,62 @@
+package stochastic_test
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom"
+	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/internal/heat"
+	"anatomy/geom/manifold"
+	"anatomy/geom/stochastic"
+)
+
+// With many paths and few steps the error of the time step is many times that of the spread: it is told, is in the standard error,
+// and most of it is gone from Log − StepError.
+func TestStepErrorIsTold(t *testing.T) {
+	const T, angle = 0.2, 0.6
+	want := math.Log(heat.Kernel(T, math.Cos(angle)))
+	run := stochastic.Run{Paths: 10000, Steps: 20, Time: T, Seed: 71}
+	l := expect.Must(stochastic.LogLikelihood(sphere, stochastic.DelyonHu, pole, [][]float64{at(angle)}, run))[0]
+	spread := math.Sqrt(1/l.EffectiveSize - 1/float64(run.Paths))
+	t.Logf("%+v, off by %.4f, spread %.4f", l, l.Log-want, spread)
+	if off := math.Abs(l.Log - want); off < 5*spread {
+		t.Errorf("20 steps are off by %.4f, the spread is %.4f: nothing is tested", off, spread)
+	}
+	expect.Estimate(t, "log density", l.Log, l.StandardError, want)
+	expect.Estimate(t, "less the error of the step", l.Log-l.StepError, 1.5*spread, want)
+}
+
+// Paths with half as many steps are driven by the same noise, so that the difference of the densities spreads far less than
+// they do, also where the number of steps is odd. In flat space there is none.
+func TestHalfAsManySteps(t *testing.T) {
+	torus := geom.On(manifold.Torus(1, 0.45))
+	end := []float64{1.45 * math.Cos(1), 1.45 * math.Sin(1), 0}
+	for _, steps := range []int{20, 21} {
+		var logs, errors []float64
+		ends := make([][]float64, 100)
+		for j := range ends {
+			ends[j] = end
+		}
+		for _, l := range expect.Must(stochastic.LogLikelihood(torus, stochastic.Guided, []float64{1.45, 0, 0}, ends, stochastic.Run{Paths: 20, Steps: steps, Time: 0.2, Seed: 72})) {
+			logs, errors = append(logs, l.Log), append(errors, l.StepError)
+		}
+		if all, part := stat.StdDev(logs, nil), stat.StdDev(errors, nil); !(part < 0.4*all) {
+			t.Errorf("%d steps: log densities spread by %.4f, errors of the step by %.4f", steps, all, part)
+		} else {
+			t.Logf("%d steps: %.4f, %.4f", steps, all, part)
+		}
+	}
+	flat := geom.On(manifold.Euclidean(2))
+	for steps, paths := range map[int]int{7: 3, 1: 3} {
+		l := expect.Must(stochastic.LogLikelihood(flat, stochastic.DelyonHu, []float64{0.3, -1}, [][]float64{{1.1, 0.4}}, stochastic.Run{Paths: paths, Steps: steps}))[0]
+		if none := math.IsNaN(l.StepError) && math.IsNaN(l.StandardError); none != (steps == 1) {
+			t.Errorf("%d steps: error of the step %g, standard error %g", steps, l.StepError, l.StandardError)
+		}
+		if steps > 1 {
+			expect.Abs(t, "error of the step in flat space", l.StepError, 0, 1e-12)
+		}
+	}
+}
