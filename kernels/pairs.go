@@ -59,6 +59,44 @@ func inPairs(graph onGraph, k Kernel, reach []float64, x, y, b *Node) (pairwise,
 	return pairwise{graph, told}, ok
 }
 
+// Inner returns Σ_ij K(x_i, y_j) p_i·q_j, [...], for points x, [..., n, D], and y, [..., m, D], with weights p, [..., n, C], and q,
+// [..., m, C]. Sums in C give its derivatives by x and p together with it. Of a set with itself, where x is y and p is q, each pair
+// is taken once, and derivatives of other sums take half as long, as both sides give the same.
+func Inner(k Kernel, x, p, y, q *Node) *Node {
+	self := x == y && p == q
+	total := func(p, v *Node) *Node { return ReduceSum(Mul(p, v), -2, -1) }
+	var c pairwise
+	var inC bool
+	switch k := k.(type) {
+	case tiled:
+		c, inC = inPairs(k, k.Kernel, k.reach, x, y, q)
+	case onGraph:
+		c, inC = inPairs(k, k, nil, x, y, q)
+	}
+	each := func(ct, v *Node, factor float64) *Node { // of the batch
+		return Mul(MulScalar(ExpandAxes(ExpandAxes(ct, -1), -1), factor), v)
+	}
+	switch {
+	case inC && self:
+		v, f := c.Hamilton(x, p)
+		return autodiff.CustomVJP([]*Node{x, p}, []*Node{total(p, v)}, func(ct []*Node) []*Node {
+			return []*Node{each(ct[0], f, -2), each(ct[0], v, 2)}
+		})[0]
+	case inC:
+		v, f := c.forces(x, p, y, q)
+		return autodiff.CustomVJP([]*Node{x, p, y, q}, []*Node{total(p, v)}, func(ct []*Node) []*Node {
+			w, g := c.forces(y, q, x, p)
+			return []*Node{each(ct[0], f, -1), each(ct[0], v, 1), each(ct[0], g, -1), each(ct[0], w, 1)}
+		})[0]
+	case self:
+		return autodiff.CustomVJP([]*Node{x, p}, []*Node{total(p, k.Sum(x, x, p))}, func(ct []*Node) []*Node {
+			z := apart([]*Node{x, p})
+			return autodiff.Pullback([]*Node{total(z[1], k.Sum(z[0], x, p))}, []*Node{MulScalar(ct[0], 2)}, z)
+		})[0]
+	}
+	return total(p, k.Sum(x, y, q))
+}
+
 // describe tells of a radial kernel or of a sum of such whose widths are multiples of each other, for points in R^d.
 func describe(k Kernel, d int, reach []float64) (told []float64, ok bool) {
 	kernels, weights := []Kernel{k}, []float64{1}
@@ -106,32 +144,31 @@ func describe(k Kernel, d int, reach []float64) (told []float64, ok bool) {
 	return native.Describe(far, scale, terms), true
 }
 
-// call runs the C code on operands [..., n, columns], for outputs with the points of the first one.
-func (k pairwise) call(operands []*Node, columns ...int) []*Node {
+// call runs the C code on operands [..., n, columns], for outputs of these shapes.
+func (k pairwise) call(operands []*Node, outputs ...shapes.Shape) []*Node {
 	x := operands[0]
 	in := []*Node{engine.Setting(x.Graph(), x.DType(), k.told, len(k.told))}
 	for _, v := range operands {
 		in = append(in, Reshape(v, -1, v.Shape().Dim(-2), v.Shape().Dim(-1)))
 	}
 	var out []shapes.Shape
-	for _, c := range columns {
-		out = append(out, shapes.Make(x.DType(), in[1].Shape().Dim(0), x.Shape().Dim(-2), c))
+	for _, s := range outputs {
+		out = append(out, shapes.Make(s.DType, in[1].Shape().Dim(0), s.Dim(-2), s.Dim(-1)))
 	}
 	values := engine.Native(native.Pairs, in, out...)
 	for i, v := range values {
-		dims := append([]int{}, x.Shape().Dimensions...)
-		dims[len(dims)-1] = columns[i]
-		values[i] = Reshape(v, dims...)
+		values[i] = Reshape(v, outputs[i].Dimensions...)
 	}
 	return values
 }
 
 // Sum is Σ_j K(x_i, y_j) b_j.
 func (k pairwise) Sum(x, y, b *Node) *Node {
-	v := k.call([]*Node{x, y, b}, b.Shape().Dim(-1))
+	s := x.Shape().Clone()
+	s.Dimensions[s.Rank()-1] = b.Shape().Dim(-1)
+	v := k.call([]*Node{x, y, b}, s)
 	return autodiff.CustomVJP([]*Node{x, y, b}, v, func(ct []*Node) []*Node {
-		back, atY := k.forces(y, b, x, ct[0])
-		_, atX := k.forces(x, ct[0], y, b)
+		atX, back, atY := k.mutual(x, ct[0], y, b)
 		return []*Node{Neg(atX), Neg(atY), back}
 	})[0]
 }
@@ -139,23 +176,36 @@ func (k pairwise) Sum(x, y, b *Node) *Node {
 // forces are v_i = Σ_j K(x_i, y_j) q_j and f_i = −∂/∂x_i Σ_j (p_i·q_j) K(x_i, y_j).
 func (k pairwise) forces(x, p, y, q *Node) (v, f *Node) {
 	operands := []*Node{x, p, y, q}
-	out := k.call(operands, q.Shape().Dim(-1), x.Shape().Dim(-1))
-	out = autodiff.CustomVJP(operands, out, func(ct []*Node) []*Node { return k.meet(x, p, y, q, ct) })
+	out := k.call(operands, p.Shape(), x.Shape())
+	out = autodiff.CustomVJP(operands, out, func(ct []*Node) []*Node {
+		return k.meet(x, p, y, q, ct, []*Node{ZerosLike(q), ZerosLike(y)})
+	})
 	return out[0], out[1]
 }
 
-// meet takes cotangents of forces to those of its operands. With E = Σ_ij (p_i·q_j) K_ij, the forces are (∂E/∂p, −∂E/∂x), so
-// that it is E's second derivative along (−f̄, v̄), which is symmetric: the change of the forces along it.
-func (k pairwise) meet(x, p, y, q *Node, ct []*Node) []*Node {
-	moved, still := []*Node{x, p, Neg(ct[1]), ct[0]}, []*Node{y, q, ZerosLike(y), ZerosLike(q)}
-	atP, atX := k.change(moved, still)
-	atQ, atY := k.change(still, moved)
-	return []*Node{Neg(atX), atP, Neg(atY), atQ}
+// mutual are the forces f_i on x, and w_j = Σ_i K(x_i, y_j) p_i and the forces g_j on y, in one pass over the pairs.
+func (k pairwise) mutual(x, p, y, q *Node) (f, w, g *Node) {
+	operands := []*Node{x, p, y, q}
+	out := k.call(operands, x.Shape(), q.Shape(), y.Shape())
+	out = autodiff.CustomVJP(operands, out, func(ct []*Node) []*Node {
+		return k.meet(x, p, y, q, []*Node{ZerosLike(p), ct[0]}, ct[1:])
+	})
+	return out[0], out[1], out[2]
+}
+
+// meet takes cotangents of (v, f) and of the same on the other side to those of the operands. With E = Σ_ij (p_i·q_j) K_ij, these
+// four are (∂E/∂p, −∂E/∂x, ∂E/∂q, −∂E/∂y), so that it is E's second derivative along (v̄, −f̄, w̄, −ḡ), which is symmetric: the
+// change of the forces along it.
+func (k pairwise) meet(x, p, y, q *Node, atX, atY []*Node) []*Node {
+	one, other := []*Node{x, p, Neg(atX[1]), atX[0]}, []*Node{y, q, Neg(atY[1]), atY[0]}
+	toP, toX := k.change(one, other)
+	toQ, toY := k.change(other, one)
+	return []*Node{Neg(toX), toP, Neg(toY), toQ}
 }
 
 // Hamilton are the forces of points on each other.
 func (k pairwise) Hamilton(x, p *Node) (dx, dp *Node) {
-	out := k.call([]*Node{x, p, x, p}, p.Shape().Dim(-1), x.Shape().Dim(-1))
+	out := k.call([]*Node{x, p, x, p}, p.Shape(), x.Shape())
 	out = autodiff.CustomVJP([]*Node{x, p}, out, func(ct []*Node) []*Node { return k.meetSelf(x, p, ct) })
 	return out[0], out[1]
 }
@@ -169,7 +219,7 @@ func (k pairwise) meetSelf(x, p *Node, ct []*Node) []*Node {
 // change is the derivative of forces along (dx, dp, dy, dq), for sets (x, p, dx, dp) and (y, q, dy, dq) of which the
 // second one may be the first. It is linear in the directions, and meets their cotangents as forces does.
 func (k pairwise) change(x, y []*Node) (dv, df *Node) {
-	out := k.call(join(x, y), x[1].Shape().Dim(-1), x[0].Shape().Dim(-1))
+	out := k.call(join(x, y), x[1].Shape(), x[0].Shape())
 	if &x[0] == &y[0] {
 		out = autodiff.CustomVJP(x, out, func(ct []*Node) []*Node {
 			z := apart(x[:2])
@@ -183,7 +233,7 @@ func (k pairwise) change(x, y []*Node) (dv, df *Node) {
 		v, w := k.kernel.sumOnGraph(z[0], z[2], z[3]), k.kernel.sumOnGraph(z[2], z[0], z[1])
 		f := Gradient(Neg(ReduceAllSum(Mul(z[1], v))), z[0], z[2])
 		at := third([]*Node{v, f[0], w, f[1]}, z, []*Node{x[3], Neg(x[2]), y[3], Neg(y[2])}, ct)
-		directions := k.meet(x[0], x[1], y[0], y[1], ct)
+		directions := k.meet(x[0], x[1], y[0], y[1], ct, []*Node{ZerosLike(y[1]), ZerosLike(y[0])})
 		return slices.Concat(at[:2], directions[:2], at[2:], directions[2:])
 	})
 	return out[0], out[1]

@@ -73,6 +73,10 @@ func TestPairsInC(t *testing.T) {
 				out = append(out, sum, self)
 				descend([]*Node{sum}, x, y, q)
 				descend([]*Node{self}, x, p)
+				inner, square := kernels.Inner(k, x, p, y, q), kernels.Inner(k, x, p, x, p)
+				out = append(out, inner, square)
+				descend([]*Node{inner}, x, p, y, q)
+				descend([]*Node{square}, x, p)
 				if c.columns == c.dim {
 					v, f := k.Hamilton(x, p)
 					out = append(out, v, f)
@@ -88,6 +92,34 @@ func TestPairsInC(t *testing.T) {
 		half := len(out) / 2
 		for i := range half {
 			expect.Rel(t, fmt.Sprintf("%s, dimension %d: output %d", c.kernel, c.dim, i), out.Flat(i), out.Flat(half+i), 2e-13)
+		}
+	}
+}
+
+// Sums over many points, which threads share and which leave out pairs of far tiles, are those on the graph, with their derivatives.
+func TestManyPairsInC(t *testing.T) {
+	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Pairs) {
+		t.Skipf("the back end calls no C code (error %v)", err)
+	}
+	x, p := cloud(611, 3, 1)
+	y, q := cloud(503, 3, 2)
+	exact := kernels.Gaussian(0.15)
+	cut := expect.Must(kernels.Cutoff(exact, 3, 1e-14))
+	for _, k := range []kernels.Kernel{exact, cut} {
+		out := expect.Must(engine.Run(func(x, y, p, q *Node) []*Node {
+			var out []*Node
+			for _, k := range []kernels.Kernel{k, kernels.OnGraph(exact)} {
+				sum, inner, square := k.Sum(x, y, q), kernels.Inner(k, x, p, y, q), kernels.Inner(k, x, p, x, p)
+				v, f := k.Hamilton(x, p)
+				out = append(append(out, sum, inner, square, v, f), Gradient(ReduceAllSum(Mul(sum, p)), x, y, q)...)
+				out = append(append(out, Gradient(inner, x, p, y, q)...), Gradient(square, x, p)...)
+				out = append(out, Gradient(ReduceAllSum(Add(Mul(v, x), Mul(f, p))), x, p)...)
+			}
+			return out
+		}, x, y, p, q))
+		half := len(out) / 2
+		for i := range half {
+			expect.Rel(t, fmt.Sprintf("%s: output %d", k, i), out.Flat(i), out.Flat(half+i), 1e-11)
 		}
 	}
 }

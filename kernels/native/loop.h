@@ -8,7 +8,7 @@ typedef int64_t VERSION(bits) __attribute__((vector_size(8 * LANES)));
 #define bits VERSION(bits)
 #define INLINE static inline __attribute__((always_inline)) TARGET
 
-#define AT(row, j) (*(const vec *)((row) + (j)))
+#define AT(row, j) (*(vec *)((row) + (j)))
 
 INLINE vec VERSION(all)(double x) { return x - (vec){0}; }
 
@@ -66,74 +66,126 @@ INLINE double VERSION(total)(vec v) {
 	return sum;
 }
 
-// One target i against all sources, or those of the tiles near it.
-INLINE void VERSION(target)(const Job *job, int64_t i, const Near *near, const int D, const int C, const int order) {
+// A target i against the sources from j on, as many as a vector has, with the kernel times part. It adds to v and f, and to the
+// sums of the sources unless sides is one.
+INLINE void VERSION(meet)(const Job *job, const Share *share, double part, int64_t i, int64_t j, vec v[maxC], vec f[maxD], const int D, const int C, const int order, const int sides) {
 	const Set *x = &job->x, *y = &job->y;
-	vec v[maxC], f[maxD];
-	for (int c = 0; c < C; c++) v[c] = VERSION(all)(0);
-	for (int a = 0; a < D; a++) f[a] = VERSION(all)(0);
-	int count = near == NULL;
-	for (int l = 0; near != NULL && l < near->count; l += LANES) {
+	vec d[maxD], s = VERSION(all)(0), k[3];
+	for (int a = 0; a < D; a++) d[a] = x->point[a][i] - AT(y->point[a], j), s += d[a] * d[a];
+	VERSION(profile)(&job->kernel, s, order, k);
+	if (sides == self) for (int m = 0; m <= order; m++) k[m] *= part;
+	if (order < 2) {
+		for (int c = 0; c < C && sides != both; c++) v[c] += k[0] * AT(y->weight[c], j);
+		for (int c = 0; c < C && sides != one; c++) AT(share->sum[c], j) += k[0] * x->weight[c][i];
+	}
+	if (order == 0) return;
+	vec dot = VERSION(all)(0), along = VERSION(all)(0), change = VERSION(all)(0), moved[maxD];
+	for (int c = 0; c < C; c++) dot += x->weight[c][i] * AT(y->weight[c], j);
+	vec pull = k[1] * dot, turn = pull;
+	if (order == 2) { // v and f become their own changes with the points and weights
+		for (int a = 0; a < D; a++) moved[a] = x->velocity[a][i] - AT(y->velocity[a], j), along += 2 * d[a] * moved[a];
+		turn = k[1] * along;
+		for (int c = 0; c < C; c++) {
+			double p = x->weight[c][i], dp = x->change[c][i];
+			vec q = AT(y->weight[c], j), dq = AT(y->change[c], j);
+			change += dp * q + p * dq;
+			v[c] += k[0] * dq + turn * q;
+			if (sides != one) AT(share->sum[c], j) += k[0] * dp + turn * p;
+		}
+		turn = k[2] * along * dot + k[1] * change;
+	}
+	for (int a = 0; a < D; a++) {
+		vec force = order == 1 ? pull * d[a] : turn * d[a] + pull * moved[a];
+		f[a] += force;
+		if (sides != one) AT(share->sum[C + a], j) -= force;
+	}
+}
+
+// Reach lists the tiles from the first one on, of count with their boxes, that points in a box may reach.
+INLINE int VERSION(reach)(const Job *job, const double low[maxD], const double high[maxD], double *const lows[maxD], double *const highs[maxD], const int *tiles, int first, int count, int *list, const int D) {
+	int found = 0;
+	for (int l = tiles == NULL ? first / LANES * LANES : 0; l < count; l += LANES) {
 		vec gap = VERSION(all)(0);
 		for (int a = 0; a < D; a++) {
-			vec g = LARGER(AT(near->low[a], l) - x->point[a][i], x->point[a][i] - AT(near->high[a], l));
+			vec g = LARGER(AT(lows[a], l) - high[a], low[a] - AT(highs[a], l));
 			g = LARGER(VERSION(all)(0), g);
 			gap += g * g;
 		}
 		bits far = gap > job->kernel.reach;
-		for (int k = 0; k < LANES; k++) near->list[count] = near->tiles[l + k], count += 1 + far[k];
+		for (int k = 0; k < LANES; k++) list[found] = tiles == NULL ? l + k : tiles[l + k], found += !far[k] && list[found] >= first;
 	}
-	for (int l = 0; l < count; l++) {
-		int64_t from = near == NULL ? 0 : (int64_t)near->list[l] * tile, to = near == NULL || from + tile > y->padded ? y->padded : from + tile;
-		for (int64_t j = from; j < to; j += LANES) {
-			vec d[maxD], s = VERSION(all)(0), k[3];
-			for (int a = 0; a < D; a++) d[a] = x->point[a][i] - AT(y->point[a], j), s += d[a] * d[a];
-			VERSION(profile)(&job->kernel, s, order, k);
-			for (int c = 0; c < C; c++) v[c] += k[0] * AT(y->weight[c], j);
-			if (order == 0) continue;
-			vec dot = VERSION(all)(0), along = VERSION(all)(0);
-			for (int c = 0; c < C; c++) dot += x->weight[c][i] * AT(y->weight[c], j);
-			vec pull = k[1] * dot;
-			if (order == 1) {
-				for (int a = 0; a < D; a++) f[a] += pull * d[a];
-				continue;
-			}
-			// v and f above become their own changes with the points and weights.
-			vec change = VERSION(all)(0), moved[maxD];
-			for (int a = 0; a < D; a++) moved[a] = x->velocity[a][i] - AT(y->velocity[a], j), along += 2 * d[a] * moved[a];
-			for (int c = 0; c < C; c++) {
-				vec q = AT(y->weight[c], j), dq = AT(y->change[c], j);
-				change += x->change[c][i] * q + x->weight[c][i] * dq;
-				v[c] += k[0] * dq + k[1] * along * q - k[0] * q;
-			}
-			vec w = k[2] * along * dot + k[1] * change;
-			for (int a = 0; a < D; a++) f[a] += w * d[a] + pull * moved[a];
-		}
-	}
-	int64_t to = x->original == NULL ? i : x->original[i];
-	for (int c = 0; c < C; c++) job->v[to * C + c] = VERSION(total)(v[c]);
-	if (order > 0)
-		for (int a = 0; a < D; a++) job->f[to * D + a] = -2 * VERSION(total)(f[a]) * job->kernel.scale[a];
+	return found;
 }
 
-#define CASE(D, C, order) \
-	for (int64_t i = from; i < to; i++) VERSION(target)(job, i, near, D, C, order)
-#define ORDERS(D, C) \
-	if (job->order == 0) CASE(D, C, 0); \
-	else if (job->order == 1) CASE(D, C, 1); \
-	else CASE(D, C, 2)
+INLINE void VERSION(box)(const Set *x, int64_t from, int64_t to, double low[maxD], double high[maxD], const int D) {
+	for (int a = 0; a < D; a++) {
+		low[a] = INFINITY, high[a] = -INFINITY;
+		for (int64_t i = from; i < to; i++) low[a] = less(x->point[a][i], low[a]), high[a] = more(x->point[a][i], high[a]);
+	}
+}
 
-TARGET static void VERSION(block)(const Job *job, int64_t from, int64_t to, const Near *near) {
-	if (job->D == 2 && job->C == 2) { ORDERS(2, 2); }
-	else if (job->D == 3 && job->C == 3) { ORDERS(3, 3); }
-	else { ORDERS(job->D, job->C); }
+// A block of targets, against the tiles of sources that any of it may reach.
+INLINE void VERSION(groups)(const Job *job, int64_t from, int64_t to, Near *near, const Share *share, const int D, const int C, const int order, const int sides) {
+	const Set *x = &job->x, *y = &job->y;
+	double low[maxD], high[maxD];
+	const int width = order > 0 ? C + D : C;
+	int count = tilesOf(y);
+	if (near != NULL) {
+		VERSION(box)(x, from, to, low, high, D);
+		near->count = VERSION(reach)(job, low, high, y->low, y->high, NULL, sides == self ? from / tile : 0, tilesOf(y), near->tiles, D);
+		for (int l = 0; l < near->count; l++)
+			for (int a = 0; a < D; a++) near->low[a][l] = y->low[a][near->tiles[l]], near->high[a][l] = y->high[a][near->tiles[l]];
+		for (; near->count % lanes != 0; near->count++) {
+			near->tiles[near->count] = 0;
+			for (int a = 0; a < D; a++) near->low[a][near->count] = near->high[a][near->count] = INFINITY;
+		}
+	}
+	for (int64_t i = from; i < to; i++) {
+		// Both ends of the pairs in its own tile are targets, which meet each other twice, for half.
+		const int first = sides == self ? i / tile : 0;
+		if (near != NULL && i % together == 0) {
+			VERSION(box)(x, i, i + together, low, high, D);
+			count = VERSION(reach)(job, low, high, near->low, near->high, near->tiles, first, near->count, near->list, D);
+		}
+		vec v[maxC], f[maxD];
+		for (int c = 0; c < C; c++) v[c] = VERSION(all)(0);
+		for (int a = 0; a < D; a++) f[a] = VERSION(all)(0);
+		for (int l = near == NULL ? first : 0; l < count; l++) {
+			int64_t t = near == NULL ? l : near->list[l];
+			if (sides != one) touch(share, t, width);
+			for (int64_t j = t * tile; j < (t + 1) * tile; j += LANES) VERSION(meet)(job, share, t == first ? 0.5 : 1, i, j, v, f, D, C, order, sides);
+		}
+		if (sides == self) {
+			for (int c = 0; c < C; c++) share->sum[c][i] += VERSION(total)(v[c]);
+			for (int a = 0; a < D && order > 0; a++) share->sum[C + a][i] += VERSION(total)(f[a]);
+		} else if (i < x->n) {
+			int64_t at = x->original == NULL ? i : x->original[i];
+			for (int c = 0; c < C && sides == one; c++) job->v[at * C + c] = VERSION(total)(v[c]);
+			for (int a = 0; a < D && order > 0; a++) job->f[at * D + a] = -2 * VERSION(total)(f[a]) * job->kernel.scale[a];
+		}
+	}
+}
+
+// The loops are unrolled for points of the plane and of space with weights of as many columns.
+#define ORDERS(D, C, sides) \
+	if (job->order == 0) VERSION(groups)(job, from, to, near, share, D, C, 0, sides); \
+	else if (job->order == 1) VERSION(groups)(job, from, to, near, share, D, C, 1, sides); \
+	else VERSION(groups)(job, from, to, near, share, D, C, 2, sides)
+#define SIDES(D, C) \
+	if (job->sides == one) { ORDERS(D, C, one); } \
+	else { ORDERS(D, C, job->sides); }
+
+TARGET static void VERSION(block)(const Job *job, int64_t from, int64_t to, Near *near, const Share *share) {
+	if (job->D == 2 && job->C == 2) { SIDES(2, 2) }
+	else if (job->D == 3 && job->C == 3) { SIDES(3, 3) }
+	else VERSION(groups)(job, from, to, near, share, job->D, job->C, job->order, job->sides);
 }
 
 #undef vec
 #undef bits
 #undef INLINE
 #undef AT
-#undef CASE
+#undef SIDES
 #undef ORDERS
 #undef LANES
 #undef ROOT

@@ -15,7 +15,7 @@ import (
 )
 
 // Pairs is the name of the function in compiled programs; one that computes something else wants another name.
-const Pairs = "anatomy_pairs_1"
+const Pairs = "anatomy_pairs_2"
 
 // What the function is made for at most: coordinates of a point, columns of weights, terms of a kernel.
 const (

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-enum { targets = 64, lanes = 8 }; // points in a block, numbers in the longest vector
+enum { targets = 64, together = 4, lanes = tile, shares = 16 }; // points in a block, in a group; a tile is the longest vector; see Share
 
 // A derivative of a term: a_0 times the exponential, or a_0 times a power of the fraction, or Σ_j a_j r^j e^−r / r^divide.
 typedef struct { int divide, degree; double a[7]; } Series;
@@ -26,10 +26,29 @@ typedef struct {
 	int *original;
 } Set;
 
-// Near lists tiles with their boxes, up to a multiple of lanes. A target fills list with those that it needs.
+// Near lists tiles with their boxes, up to a multiple of lanes. A group of targets fills list with those that it needs.
 typedef struct { int count, *tiles, *list; double *low[maxD], *high[maxD]; } Near;
 
-typedef struct { Kernel kernel; int D, C, order; Set x, y; double *v, *f; } Job;
+// One sums over the sources of each target. Both adds to the sums of the sources as well, and Self takes each pair of one set once.
+enum { one, both, self };
+
+typedef struct { Kernel kernel; int D, C, order, sides; Set x, y; double *v, *f, *w, *g; int units; struct Share *share; } Job;
+
+// Share is what some of the targets add to the sums w and g of the sources: an array a column, of which the tiles that were touched
+// count. There are as many shares whatever the number of threads, so that the order of additions is always the same.
+typedef struct Share { double *sum[maxC + maxD]; unsigned char *touched; } Share;
+
+// The second number where the first is none.
+static double less(double a, double b) { return a < b ? a : b; }
+static double more(double a, double b) { return a > b ? a : b; }
+
+static int64_t tilesOf(const Set *s) { return s->padded / tile; }
+
+static void touch(const Share *share, int64_t t, int columns) {
+	if (share->touched[t]) return;
+	share->touched[t] = 1;
+	for (int k = 0; k < columns; k++) memset(share->sum[k] + t * tile, 0, tile * sizeof(double));
+}
 
 #define LANES 2
 #define TARGET
@@ -54,7 +73,7 @@ typedef struct { Kernel kernel; int D, C, order; Set x, y; double *v, *f; } Job;
 #include "loop.h"
 #endif
 
-typedef void Block(const Job *job, int64_t from, int64_t to, const Near *near);
+typedef void Block(const Job *job, int64_t from, int64_t to, Near *near, const Share *share);
 
 static Block *fastest(void) {
 #ifdef __x86_64__
@@ -81,40 +100,23 @@ static void *need(size_t size) {
 	return memory;
 }
 
-static int64_t tilesOf(const Set *s) { return (s->padded + tile - 1) / tile; }
+static int64_t listed(const Set *s) { return (tilesOf(s) + lanes - 1) / lanes * lanes; }
 
-// One block of targets, against the tiles of sources that any of it may reach.
-static void block(void *data, int b) {
+// One unit of a job: some of its blocks of targets.
+static void unit(void *data, int u) {
 	const Job *job = data;
-	const Set *x = &job->x, *y = &job->y;
-	int64_t from = (int64_t)b * targets, to = from + targets < x->n ? from + targets : x->n, all = (tilesOf(y) + lanes) / lanes * lanes;
-	if (x->original == NULL) {
-		fastest()(job, from, to, NULL);
-		return;
-	}
-	double *memory = need((2 * job->D * sizeof(double) + 2 * sizeof(int)) * all), *at = memory;
+	int64_t blocks = (job->x.n + targets - 1) / targets, all = listed(&job->y) + lanes;
+	double *memory = NULL;
 	Near near = {0};
-	for (int a = 0; a < job->D; a++, at += 2 * all) near.low[a] = at, near.high[a] = at + all;
-	near.tiles = (int *)at, near.list = near.tiles + all;
-	double low[maxD], high[maxD];
-	for (int a = 0; a < job->D; a++) {
-		low[a] = INFINITY, high[a] = -INFINITY;
-		for (int64_t i = from; i < to; i++) low[a] = fmin(low[a], x->point[a][i]), high[a] = fmax(high[a], x->point[a][i]);
+	if (job->x.original != NULL) {
+		double *at = memory = need((2 * job->D * sizeof(double) + 2 * sizeof(int)) * all);
+		for (int a = 0; a < job->D; a++, at += 2 * all) near.low[a] = at, near.high[a] = at + all;
+		near.tiles = (int *)at, near.list = near.tiles + all;
 	}
-	for (int t = 0; t < tilesOf(y); t++) {
-		double gap = 0;
-		for (int a = 0; a < job->D; a++) {
-			double g = low[a] - y->high[a][t], h = y->low[a][t] - high[a];
-			g = g > h ? g : h, g = g > 0 ? g : 0, gap += g * g;
-			near.low[a][near.count] = y->low[a][t], near.high[a][near.count] = y->high[a][t];
-		}
-		near.tiles[near.count] = t, near.count += !(gap > job->kernel.reach);
+	for (int64_t b = blocks * u / job->units; b < blocks * (u + 1) / job->units; b++) {
+		int64_t to = (b + 1) * targets < job->x.padded ? (b + 1) * targets : job->x.padded;
+		fastest()(job, b * targets, to, memory == NULL ? NULL : &near, job->sides == one ? NULL : &job->share[u]);
 	}
-	for (; near.count % lanes != 0; near.count++) {
-		near.tiles[near.count] = 0;
-		for (int a = 0; a < job->D; a++) near.low[a][near.count] = near.high[a][near.count] = INFINITY;
-	}
-	fastest()(job, from, to, &near);
 	free(memory);
 }
 
@@ -124,8 +126,8 @@ static int *neighbours(const double *x, int64_t n, const Job *job) {
 	int bits = 30 / job->D;
 	for (int a = 0; a < job->D; a++) {
 		double high = low[a] = x[a];
-		for (int64_t i = 0; i < n; i++) low[a] = fmin(low[a], x[i * job->D + a]), high = fmax(high, x[i * job->D + a]);
-		cell[a] = fmax((high - low[a]) / ((1 << bits) - 1), sqrt(job->kernel.reach) / job->kernel.scale[a] / 16);
+		for (int64_t i = 0; i < n; i++) low[a] = less(x[i * job->D + a], low[a]), high = more(x[i * job->D + a], high);
+		cell[a] = more((high - low[a]) / ((1 << bits) - 1), sqrt(job->kernel.reach) / job->kernel.scale[a] / 16);
 	}
 	uint32_t *key = need(sizeof *key * n), *code = need(sizeof *code * n);
 	int *index = need(sizeof *index * n), *sorted = need(sizeof *sorted * n);
@@ -167,11 +169,11 @@ static double *fill(Set *s, const Job *job, int64_t n, const double *const array
 	}
 	if (s->original == NULL) return at;
 	for (int a = 0; a < job->D; a++) {
-		s->low[a] = at, s->high[a] = at + tilesOf(s), at += 2 * tilesOf(s);
-		for (int64_t t = 0; t < tilesOf(s); t++) {
+		s->low[a] = at, s->high[a] = at + listed(s), at += 2 * listed(s);
+		for (int64_t t = 0; t < listed(s); t++) {
 			double low = INFINITY, high = -INFINITY;
-			for (int64_t i = t * tile; i < (t + 1) * tile && i < s->padded; i++) low = fmin(low, s->point[a][i]), high = fmax(high, s->point[a][i]);
-			s->low[a][t] = low, s->high[a][t] = high;
+			for (int64_t i = t * tile; i < (t + 1) * tile && i < s->padded; i++) low = less(s->point[a][i], low), high = more(s->point[a][i], high);
+			s->low[a][t] = low, s->high[a][t] = t < tilesOf(s) ? high : INFINITY;
 		}
 	}
 	return at;
@@ -241,7 +243,31 @@ static void run(const Frame *frame, int units, double pairs, void (*unit)(void *
 
 typedef struct { const Frame *frame; Job job; int64_t n, m; double *shared; int own; } Call;
 
-static void single(void *data, int i) { block(data, i); }
+// Divide gives a job its shares, from at on.
+static void divide(Job *job, double *at) {
+	int64_t width = job->y.padded, tiles = tilesOf(&job->y);
+	unsigned char *touched = (unsigned char *)(at + job->units * (job->C + job->D) * width);
+	memset(touched, 0, job->units * tiles);
+	for (int u = 0; u < job->units; u++) {
+		for (int k = 0; k < job->C + job->D; k++, at += width) job->share[u].sum[k] = at;
+		job->share[u].touched = touched + u * tiles;
+	}
+}
+
+// Gather adds up the shares.
+static void gather(const Job *job) {
+	const Set *y = &job->y;
+	for (int64_t j = 0; j < y->n; j++) {
+		int64_t to = y->original == NULL ? j : y->original[j];
+		for (int k = 0; k < job->C + (job->order > 0 ? job->D : 0); k++) {
+			double sum = 0;
+			for (int u = 0; u < job->units; u++)
+				if (job->share[u].touched[j / tile]) sum += job->share[u].sum[k][j];
+			if (k < job->C) job->w[to * job->C + k] = sum;
+			else job->g[to * job->D + k - job->C] = -2 * sum * job->kernel.scale[k - job->C];
+		}
+	}
+}
 
 // Item computes one item of the batch.
 static void item(void *data, int i) {
@@ -256,17 +282,26 @@ static void item(void *data, int i) {
 	} else {
 		for (int k = 0; k < sides; k++) x[k] = ITEM(in->buffers[1 + k]), y[k] = ITEM(in->buffers[1 + sides + k]);
 	}
-	job.v = ITEM(call->frame->out.buffers[0]);
-	if (job.order > 0) job.f = ITEM(call->frame->out.buffers[1]);
-	int same = 1;
-	for (int k = 0; k < 4; k++) same &= x[k] == y[k];
-	double small[2048] __attribute__((aligned(64))), *memory = small;
-	int64_t size = 2 * (job.D + job.C) * (call->n + call->m + 2 * lanes) + 2 * job.D * ((call->n + call->m) / tile + 4);
-	if (size > 2048) memory = need(size * sizeof *memory);
+	int same = x[0] == y[0] && (job.order == 0 || x[1] == y[1]) && x[2] == y[2] && x[3] == y[3];
+	if (same) x[1] = y[1];
+#define OUT(b) ITEM(call->frame->out.buffers[b])
+	if (job.sides == both) job.f = OUT(0), job.w = OUT(1), job.g = OUT(2);
+	else job.v = job.w = OUT(0), job.f = job.g = job.order > 0 ? OUT(1) : NULL;
+	if (same && job.sides == one) job.sides = self;
+	int64_t blocks = (call->n + targets - 1) / targets, tiles = (call->n + call->m) / tile + 2 * (lanes + 2);
+	job.units = job.sides == one ? blocks : (double)call->n * call->m < 2e5 ? 1 : blocks < shares ? blocks : shares;
+	int64_t share = job.sides == one ? 0 : (job.C + job.D + 1) * (call->m + lanes) * job.units;
+	double small[4096] __attribute__((aligned(64))), *memory = small;
+	int64_t size = 2 * (job.D + job.C) * (call->n + call->m + 2 * lanes) + 2 * job.D * tiles + share + 2 * lanes;
+	if (size > 4096) memory = need(size * sizeof *memory);
 	double *end = fill(&job.x, &job, call->n, x, memory);
 	job.y = job.x;
-	if (!same) fill(&job.y, &job, call->m, y, end + (-(end - memory) & (lanes - 1)));
-	run(call->frame, (call->n + targets - 1) / targets, call->own ? (double)call->n * call->m : 0, single, &job);
+	if (!same) end = fill(&job.y, &job, call->m, y, end);
+	Share all[shares];
+	job.share = all;
+	if (job.sides != one) divide(&job, end);
+	run(call->frame, job.units, call->own ? (double)call->n * call->m : 0, unit, &job);
+	if (job.sides != one) gather(&job);
 	free(job.x.original);
 	if (!same) free(job.y.original);
 	if (memory != small) free(memory);
@@ -285,6 +320,7 @@ void *anatomyPairs(void *data) {
 	Call call = {.frame = frame};
 	Job *job = &call.job;
 	job->order = frame->in.count == 4 ? 0 : frame->in.count == 5 ? 1 : 2;
+	job->sides = frame->out.count == 3 ? both : one;
 	Buffer *y = in[job->order == 0 ? 2 : job->order == 1 ? 3 : 5], *q = in[job->order == 0 ? 3 : job->order == 1 ? 4 : 6];
 	call.n = in[1]->dims[1], call.m = y->dims[1];
 	job->D = y->dims[2], job->C = q->dims[2];

@@ -8,7 +8,6 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 
-	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
 	"anatomy/kernels"
 )
@@ -60,16 +59,10 @@ func (n Norm) Measure(x, cells *Node) (c, b *Node) {
 }
 
 // Inner returns the inner products ⟨S, T⟩ = Σ_ij k(c_i, d_j) b_i·e_j of meshes with the measures (c, b) and (d, e): [...].
-func (n Norm) Inner(c, b, d, e *Node) *Node { return ReduceSum(Mul(b, n.Kernel.Sum(c, d, e)), -2, -1) }
+func (n Norm) Inner(c, b, d, e *Node) *Node { return kernels.Inner(n.Kernel, c, b, d, e) }
 
-// Square is Inner of a mesh with itself. Its gradient takes half as long, as both sides of the sum give the same.
-func (n Norm) Square(c, b *Node) *Node {
-	value := n.Inner(c, b, c, b)
-	return autodiff.CustomVJP([]*Node{c, b}, []*Node{value}, func(ct []*Node) []*Node {
-		x, q := Identity(c), Identity(b)
-		return autodiff.Pullback([]*Node{n.Inner(x, q, c, b)}, []*Node{MulScalar(ct[0], 2)}, []*Node{x, q})
-	})[0]
-}
+// Square is Inner of a mesh with itself.
+func (n Norm) Square(c, b *Node) *Node { return n.Inner(c, b, c, b) }
 
 // features returns what the kernel sums of a distance weigh: for currents the vectors n themselves, so that ⟨n_i, n_j⟩ is their
 // inner product; for varifolds n nᵀ/|n| as a vector, so that it is that of Cauchy and Binet, ⟨n_i, n_j⟩²/(|n_i| |n_j|).

@@ -4,7 +4,7 @@
 
 enum { n = 203 };
 
-static double numbers[2][4][8 * n], v[3][maxC * n], f[3][maxD * n];
+static double numbers[2][4][8 * n], v[3][maxC * n], f[3][maxD * n], g[3][maxD * n];
 
 static double apart(const double *a, const double *b, int count) {
 	double worst = 0, scale = 0;
@@ -15,22 +15,31 @@ static double apart(const double *a, const double *b, int count) {
 static double sums(Block *blocks[3], int which) {
 	double worst = 0;
 	for (int kind = 0; kind < 3; kind++)
-		for (int order = 0; order < 3; order++)
+		for (int way = 0; way < 7; way++)
 			for (int D = 1; D <= maxD; D++)
 				for (int C = 1; C <= 4; C++) {
-					Job job = {.D = D, .C = C, .order = order, .kernel = {.reach = INFINITY, .scale = {5, 4, 3}, .count = 1}};
+					int order = way % 3, sides = way / 3;
+					if (way == 6) order = 1, sides = both;
+					else if (sides > 0) sides = self;
+					Job job = {.D = D, .C = C, .order = order, .sides = sides, .units = 1, .kernel = {.reach = INFINITY, .scale = {5, 4, 3}, .count = 1}};
 					Term *t = &job.kernel.terms[0];
 					t->kind = kind, t->ratio = 1.1;
 					for (int m = 0; m < 3; m++) t->series[m] = (Series){kind == laplace ? m : 0, kind == laplace ? 1 : 0, {1, 0.3}};
 					const double *x[4], *y[4];
 					for (int k = 0; k < 4; k++) x[k] = order == 2 || k < 2 ? numbers[0][k] : NULL, y[k] = order == 2 || k < 2 ? numbers[1][k] : NULL;
-					double *memory = need(sizeof(double) * 48 * (n + lanes));
-					fill(&job.y, &job, n, y, fill(&job.x, &job, n, x, memory));
+					double *memory = need(sizeof(double) * 64 * (n + lanes)), *end = fill(&job.x, &job, n, x, memory);
+					Share share;
+					job.share = &share, job.y = job.x;
+					if (sides != self) end = fill(&job.y, &job, n, y, end);
+					divide(&job, end);
 					for (int k = 0; k <= which; k += which) {
-						job.v = v[k], job.f = f[k];
-						blocks[k](&job, 0, n, NULL);
+						job.v = job.w = v[k], job.f = f[k], job.g = sides == self ? f[k] : g[k];
+						memset(share.touched, 0, tilesOf(&job.y));
+						blocks[k](&job, 0, job.x.padded, NULL, &share);
+						if (sides != one) gather(&job);
 					}
 					worst = fmax(worst, apart(v[which], v[0], C * n));
+					if (sides == both) worst = fmax(worst, apart(g[which], g[0], D * n));
 					if (order > 0) worst = fmax(worst, apart(f[which], f[0], D * n));
 					free(memory);
 				}
