@@ -185,14 +185,15 @@ def python(lab, test, cuda):
             # what lies beside the notebooks and is none
             "ContentsManager": {"hide_globs": ["__pycache__", "*.pyc", ".*", "*~", "nb", "report"]},
         })
-        shutil.copytree(HERE / "labextension", VENV / "share" / "jupyter" / "labextensions" / "anatomy-figures", dirs_exist_ok=True)
+        for name in "package.json", "static/remoteEntry.js":
+            write(VENV / "share" / "jupyter" / "labextensions" / "anatomy-figures" / name, (HERE / "labextension" / name).read_text())
         write(VENV / "share" / "jupyter" / "lab" / "settings" / "overrides.json", {
             "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
         })
 
 
 def write(path, content):
-    text = json.dumps(content, indent=1)
+    text = content if isinstance(content, str) else json.dumps(content, indent=1)
     if not path.is_file() or path.read_text() != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
