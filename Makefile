@@ -6,7 +6,7 @@ export HOME ?= $(CURDIR)/.anatomy/home
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newer: Debian \`apt-get install python3 python3-venv\`, macOS \`brew install python\`" >&2; exit 1; }; \
 	$(PYTHON) kernels/jupyter/setup.py
 
-.PHONY: setup setup-cuda gpu-check report test lab kernel test-kernel test-lab soak bench calibrate strip clean
+.PHONY: setup setup-cuda gpu-check report test lab kernel test-kernel test-lab soak bench bench-narrow calibrate strip clean
 
 setup: # what the other targets do first
 	$(SETUP) run
@@ -66,6 +66,10 @@ bench: # benchmarks of every package, and kernel sums beside JAX, KeOps and finu
 	$(SETUP) run
 	@ANATOMY_PROGRAMS=off go test -run '^$$' -bench . ./...
 	@ANATOMY_PROGRAMS=off go run ./kernels/bench -python $(or $(BENCH_PYTHON),$(PYTHON))
+
+bench-narrow: # what kernels.Fast chooses for narrow kernels, beside exact sums and finufft, up to 100,000 points; OPTIONS="-min 1000000 -max 1000000": a million
+	$(SETUP) run
+	@ANATOMY_PROGRAMS=off go run ./kernels/bench -narrow -max 100000 -python $(or $(BENCH_PYTHON),$(PYTHON)) $(OPTIONS)
 
 calibrate: # densities, sizes of tests, intervals and logarithms against what they should be, as tables: an hour or more; OPTIONS="-only sizes"
 	$(SETUP) run

@@ -4,6 +4,8 @@
 // All are scalar kernels of the form k(s), s = Σ_a ((x_a − y_a)/σ_a)² with k(0) = 1, so that the matrix kernel is
 // K(x, y)·I. Widths have the unit of the landmarks.
 //
+// Widths and weights are settings of compiled programs (engine.Setting): kernels of a kind share theirs.
+//
 // On the CPU, in float64 and up to three dimensions, exact sums and their first and second derivatives run in C code inside the
 // compiled program (kernels/native), which forms no matrix; elsewhere they are operations of the graph.
 package kernels

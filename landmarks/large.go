@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/geom/stats"
 )
 
 // LogWithin returns a geodesic from shape q that ends near shape target: the root mean square of the difference of the coordinates
@@ -20,7 +21,8 @@ import (
 // It solves Exp_q(p) = target for the momentum p. The derivative of Exp with respect to p is close to K(q), so a step is
 // (K(q) + μ)⁻¹ times the residual, by preconditioned conjugate gradients, corrected by Anderson's method. μ starts at a
 // hundredth of the largest row sum of K, so that only the smooth part of the residual causes momentum; it falls where progress is
-// slow and rises after bad steps. For more than 2000 landmarks the first step comes from the geodesic of 500 of them, spread over
+// slow and rises after bad steps. Where that stalls, because landmarks go several widths of the kernel, up to three calls of
+// Match with Correspondence follow, of a noise that falls to what the tolerance wants. For more than 2000 landmarks the first step comes from the geodesic of 500 of them, spread over
 // the shape. Iterations counts the steps with all landmarks.
 func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, error) {
 	return s.logWithin("LogWithin", q, target, tolerance)
@@ -41,10 +43,13 @@ func (s *Space) logWithin(name string, q, target [][]float64, tolerance float64)
 		return nil, fmt.Errorf("%s: tolerance %g, want a positive length", name, tolerance)
 	}
 	task := s.Begin(name)
-	defer task.End()
 	a, err := s.aim(task, s.Vector(q), s.Vector(target), tolerance)
+	task.End()
 	if err != nil {
 		return nil, err
+	}
+	if a.status != geom.Converged && a.status != geom.Cancelled {
+		s.balance(name, q, target, tolerance, a)
 	}
 	g, err := s.Shoot(q, s.Point(a.momentum))
 	if err != nil {
@@ -52,6 +57,32 @@ func (s *Space) logWithin(name string, q, target [][]float64, tolerance float64)
 	}
 	g.Residual, g.Iterations, g.Status = a.residual, a.iterations, a.status
 	return g, nil
+}
+
+// balance improves a by matches with Correspondence, whose noise falls until they end within the tolerance: the momenta at
+// time 1 are (target − end)/noise². Where a match fails, what was found before stands.
+func (s *Space) balance(name string, q, target [][]float64, tolerance float64, a *aimed) {
+	size := math.Sqrt(float64(len(a.momentum)))
+	noise := math.Sqrt(0.5 * tolerance * size / floats.Norm(a.momentum, 2))
+	for range 3 {
+		m, err := s.match(name, q, nil, Correspondence(target), noise, []stats.Option{stats.MaxIterations(100)})
+		if err != nil {
+			return
+		}
+		a.iterations += m.Iterations
+		if rms := math.Sqrt(m.Mismatch) / size; rms < a.residual {
+			a.momentum, a.residual = s.Vector(m.Momentum), rms
+		}
+		if m.Status == geom.Cancelled {
+			a.status = geom.Cancelled
+			return
+		}
+		if a.residual <= tolerance {
+			a.status = geom.Converged
+			return
+		}
+		noise /= 4
+	}
 }
 
 // aimed is a momentum whose geodesic ends near a target shape, with the state of the search.

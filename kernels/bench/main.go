@@ -57,7 +57,7 @@ var sizes = []int{100, 1000, 10000, 20000, 100000, 1000000}
 // result is what a measurement prints.
 type result struct {
 	First, Best float64 // seconds of the first call and of the best later one
-	CPU         float64 // of all processors, of rivals
+	CPU         float64 // of all processors, of the best call
 	Megabytes   float64 // peak of the process
 	Error       float64
 	Missing     string // why there is none
@@ -96,7 +96,9 @@ func table(largest int, sigma float64, python, plot string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%-12s %9s %10s %10s %9s %9s\n", "sums", "points", "first s", "best s", "MB", "error")
+	limit := peak()
+	fmt.Printf("load %s; a processor does %.3g Gflop/s at most; share: of that, by the %d flops a pair of exact sums\n", load(), limit/1e9, pairFlops)
+	fmt.Printf("%-12s %9s %10s %10s %10s %9s %9s %6s\n", "sums", "points", "first s", "best s", "processors", "MB", "error", "share")
 	var layers []*viz.Layer
 	for _, m := range methods {
 		var x, y []float64
@@ -116,7 +118,11 @@ func table(largest int, sigma float64, python, plot string) error {
 				fmt.Printf("%-12s %s\n", m.name, r.Missing)
 				break
 			}
-			fmt.Printf("%-12s %9d %10.3f %10.5f %9.0f %9.1e\n", m.name, n, r.First, r.Best, r.Megabytes, r.Error)
+			fmt.Printf("%-12s %9d %10.3f %10.5f %10.5f %9.0f %9.1e", m.name, n, r.First, r.Best, r.CPU, r.Megabytes, r.Error)
+			if m.name == "H exact" {
+				fmt.Printf(" %5.0f%%", 100*pairFlops*float64(n)*float64(n)/(r.CPU*limit))
+			}
+			fmt.Println()
 			x, y = append(x, float64(n)), append(y, r.Best)
 		}
 		if len(x) > 1 {
@@ -201,13 +207,13 @@ func measure(name string, n int, sigma float64) result {
 	if err != nil {
 		return result{Missing: err.Error()}
 	}
-	r := result{First: time.Since(start).Seconds(), Best: math.Inf(1)}
+	r := result{First: time.Since(start).Seconds(), Best: math.Inf(1), CPU: math.Inf(1)}
 	for begin := time.Now(); time.Since(begin) < 3*time.Second; {
-		start := time.Now()
+		start, cpu := time.Now(), processorSeconds()
 		if _, err = f.Call(flatX, flatP); err != nil {
 			return result{Missing: err.Error()}
 		}
-		r.Best = min(r.Best, time.Since(start).Seconds())
+		r.Best, r.CPU = min(r.Best, time.Since(start).Seconds()), min(r.CPU, processorSeconds()-cpu)
 	}
 	var got [][]float64
 	for i := range out {

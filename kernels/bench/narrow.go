@@ -189,7 +189,9 @@ func narrowTable(smallest, largest int, python string) error {
 	if err != nil {
 		return err
 	}
+	limit := peak()
 	fmt.Printf("sums by kernels.Fast to %g: seconds of the clock (of all processors), least of calls in alternation; load is that of the last minute\n", narrowTolerance)
+	fmt.Printf("a processor does %.3g Gflop/s at most; share: what exact H of a Gaussian does of that, with %d flops a pair\n", limit/1e9, pairFlops)
 	fmt.Printf("%-8s %-9s %5s %8s %5s %6s %15s %15s %15s %15s %15s %6s %8s %8s  %s\n", "shape", "kernel", "σ", "points", "plan", "first", "H", "K", "H exact", "K exact", "finufft", "MB", "error K", "error H", "chosen")
 	for _, n := range []int{20000, 100000, 1000000} {
 		if n < smallest || n > largest {
@@ -236,6 +238,9 @@ func narrowTable(smallest, largest int, python string) error {
 						line += fmt.Sprintf(" %7.4f (%5.2f)", t.Wall, t.CPU)
 					}
 					line += fmt.Sprintf(" %6.0f %8.1e %8.1e  load %s, %s", r.Megabytes, r.ErrorK, r.ErrorH, load(), r.Chosen)
+					if c.Kernel == "Gaussian" {
+						line += fmt.Sprintf(", share %.0f%%", 100*pairFlops*float64(n)*float64(n)/(r.ExactH.CPU*limit))
+					}
 					if !strings.HasSuffix(r.Chosen, " in tiles") && (r.H.CPU > 1.05*r.ExactH.CPU || r.K.CPU > 1.05*r.ExactK.CPU) {
 						line += " SLOW"
 					}
