@@ -483,10 +483,15 @@ func (f *fit) calibrate(x []float64) error {
 	return nil
 }
 
-// estimate minimises the objective, and returns what it found with the coefficients.
-func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, subjects []*mesh.Mesh, design [][]float64, opts []stats.Option) (*Atlas, [][][]float64, error) {
+// estimate minimises the objective, from coefficients or, if they are nil, from 0, and returns what it found with the coefficients.
+func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, coefficients [][][]float64, subjects []*mesh.Mesh, design [][]float64, opts []stats.Option) (*Atlas, [][][]float64, error) {
 	if err := m.check(template, controls, subjects); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for i, p := range coefficients {
+		if err := m.Space.CheckNumbers(fmt.Sprintf("momentum %d", i), p); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	f, err := newFit(m, template, controls, subjects, design)
 	if err != nil {
@@ -494,7 +499,10 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 	}
 	defer f.free()
 	x := make([]float64, f.blocks()[2][1])
-	copy(x, geom.Numbers(geom.Shape(template.Vertices)))
+	at := copy(x, geom.Numbers(geom.Shape(template.Vertices)))
+	for _, p := range coefficients {
+		at += copy(x[at:], m.Space.Vector(p))
+	}
 	if m.Free {
 		copy(x[f.blocks()[2][0]:], geom.Numbers(geom.Shape(controls)))
 	}
@@ -521,13 +529,17 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 		FirstStep:    1,
 		Memory:       steps,
 	}
-	// First the template moves in flows only; when all subjects are near, it takes the details that these have in common.
-	f.scale[0] = 0
-	rough, err := stats.Minimise(name, m.Space, 0.1, objective, x, append(opts[:len(opts):len(opts)], stats.Tolerance(0.1))...)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	iterations := 0
+	if coefficients == nil {
+		// First the template moves in flows only; when all subjects are near, it takes the details that these have in common.
+		f.scale[0] = 0
+		rough, err := stats.Minimise(name, m.Space, 0.1, objective, x, append(opts[:len(opts):len(opts)], stats.Tolerance(0.1))...)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		x, iterations = rough.X, rough.Iterations
 	}
-	if err := f.calibrate(rough.X); err != nil {
+	if err := f.calibrate(x); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	objective.Residual = func(x []float64) (float64, error) {
@@ -538,7 +550,7 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 		imbalance, unsettled, err := f.balance(e)
 		return max(imbalance, unsettled), err
 	}
-	found, err := stats.Minimise(name, m.Space, 0.03, objective, rough.X, opts...)
+	found, err := stats.Minimise(name, m.Space, 0.03, objective, x, opts...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -552,13 +564,13 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 	vertices, flat, q := f.split(found.X)
 	a.Template = template.With(m.Space.Point(vertices)).Copy()
 	a.Controls = m.Space.Point(q)
-	coefficients := m.Space.Points(flat)
+	coefficients = m.Space.Points(flat)
 	for i := range subjects {
 		a.Momenta = append(a.Momenta, m.Space.Point(f.momentum(i, flat)))
 		a.Deformed = append(a.Deformed, a.Template.With(e.deformed[i]))
 	}
 	a.Mismatch, a.Energy, a.Objective = e.mismatch, e.energy, e.value
-	a.Iterations, a.Evaluations, a.Status = rough.Iterations+found.Iterations, f.evaluations, found.Status
+	a.Iterations, a.Evaluations, a.Status = iterations+found.Iterations, f.evaluations, found.Status
 	if a.Folded = len(a.Template.Folds(template)); a.Folded > 0 && a.Status == geom.Converged {
 		a.Status = geom.Stalled
 	}
