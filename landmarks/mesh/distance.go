@@ -138,11 +138,14 @@ func (n Norm) Term(source, target *Mesh) *Term {
 	return t
 }
 
-// Check returns why a mesh, which errors call by a name, has no such norm: cells without size, and for currents none or several
-// orientations.
+// Check returns why a mesh, which errors call by a name, has no such norm: cells without size or twice the same, and for currents
+// none or several orientations.
 func (n Norm) Check(name string, m *Mesh) error {
 	if err := m.solid(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
+	}
+	if twice := m.duplicateCells(); len(twice) > 0 {
+		return fmt.Errorf("%s: %s, the first %s, would count twice: Clean removes them", name, counted(len(twice), "duplicate "+m.kind()), m.firstCell(twice))
 	}
 	if !n.Varifold {
 		if err := m.Oriented(); err != nil {

@@ -90,6 +90,9 @@ func (m Model) check(template *mesh.Mesh, controls [][]float64, subjects []*mesh
 		if err := mesh.Alike("the template", template, fmt.Sprintf("subject %d", i), s); err != nil {
 			return err
 		}
+		if err := m.plausible(template, i, s); err != nil {
+			return err
+		}
 	}
 	if d := len(template.Vertices[0]); d != m.Space.Manifold.D {
 		return fmt.Errorf("the template is in R^%d, the space in R^%d", d, m.Space.Manifold.D)
@@ -98,6 +101,26 @@ func (m Model) check(template *mesh.Mesh, controls [][]float64, subjects []*mesh
 		return err
 	}
 	return m.Space.CheckRegular("control points", controls)
+}
+
+// plausible refuses a subject in another unit than the template, and one that is inside out where the norm sees it: no deformation
+// brings these together, and a search would end somewhere.
+func (m Model) plausible(template *mesh.Mesh, i int, s *mesh.Mesh) error {
+	length := func(m *mesh.Mesh) float64 { return math.Pow(m.Size(), 1/float64(len(m.Cells[0])-1)) }
+	const units = 7 // centimetres and millimetres differ by 10, animals of one kind by less
+	if ratio := length(s) / length(template); ratio > units || ratio < 1.0/units {
+		return fmt.Errorf("subject %d is %.3g times as large as the template: give both in one unit, or scale it by Align", i, ratio)
+	}
+	if m.Norm.Varifold {
+		return nil
+	}
+	// Of open ones there is no volume, and no telling.
+	if a, err := template.Volume(); err == nil {
+		if b, err := s.Volume(); err == nil && a*b < 0 {
+			return fmt.Errorf("subject %d is inside out as the template sees it: Flip it, or take varifolds", i)
+		}
+	}
+	return nil
 }
 
 func newFit(m Model, template *mesh.Mesh, controls [][]float64, subjects []*mesh.Mesh, design [][]float64) (*fit, error) {
