@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
@@ -274,6 +276,39 @@ func TestErrorsNameTheFunction(t *testing.T) {
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), name) {
 			t.Errorf("%v, want %s", err, name)
+		}
+	}
+}
+
+// Half of a surface, bent and moved away, comes back into the whole with its size: what else the whole has does not pull. The distance
+// of varifolds draws it over the whole.
+func TestMatchOfAPart(t *testing.T) {
+	t.Parallel()
+	whole := mesh.Ellipsoid(1, 0.8, 0.6, 7, 12)
+	half := &mesh.Mesh{Vertices: whole.Vertices}
+	for i, c := range whole.Centroids() {
+		if c[0] > 0 {
+			half.Cells = append(half.Cells, whole.Cells[i])
+		}
+	}
+	expect.Must(half.Clean()) // without the vertices of the other half
+	bent := half.Map(func(x []float64) []float64 {
+		return []float64{x[0] + 0.15, x[1] + 0.1*x[0]*x[0], x[2] - 0.1*x[0]}
+	})
+	k := kernels.Gaussian(0.4)
+	m := landmarks.New(len(bent.Vertices), 3, kernels.Gaussian(0.6), geom.Integrator(ode.Heun, 6))
+	was := stat.Mean(expect.Must(bent.Distances(whole)), nil)
+	for name, term := range map[string]*mesh.Term{"within": mesh.Within(k, bent, whole), "varifold": mesh.Varifold(k, bent, whole)} {
+		r := expect.Must(m.Match(bent.Vertices, term, 0.02, stats.MaxIterations(100)))
+		now := bent.With(r.Deformed)
+		moved := 0.0
+		for i, x := range r.Deformed {
+			moved += floats.Distance(x, half.Vertices[i], 2) / float64(len(r.Deformed))
+		}
+		off, area := stat.Mean(expect.Must(now.Distances(whole)), nil), now.Size()/half.Size()
+		t.Logf("%s: %s; %.3f off the whole, was %.3f, %.3f from its place, area %.2f of the half", name, r, off, was, moved, area)
+		if part := name == "within"; part != (off < 0.5*was) || part != (moved < 0.15) || part != (math.Abs(area-1) < 0.2) {
+			t.Errorf("%s: %g off the whole, was %g, %g from its place, area %g of the half", name, off, was, moved, area)
 		}
 	}
 }

@@ -91,6 +91,7 @@ func features(n *Node, varifold bool) *Node {
 // wrong with the meshes that it was made of, Inputs and Value report.
 type Term struct {
 	norm           Norm
+	within         bool // see Within
 	source, target *Mesh
 	scales         []float64
 	err            error
@@ -113,6 +114,20 @@ func Varifold(k kernels.Kernel, source, target *Mesh) *Term {
 	return Norm{k, true}.Term(source, target)
 }
 
+// Within says how much of a mesh lies outside of another one: a piece that moves is matched to a part of a whole, and what else the
+// whole has costs nothing. With the feature vectors b_i and e_j of the cells in the norm of Varifold, it is
+//
+//	Σ_i |b_i| max(0, u_i·(Σ_j k(c_i, c_j) b_j − Σ_j k(c_i, d_j) e_j))²,   u_i = b_i/|b_i|
+//
+// (Antonsanti, Glaunès, Benseghir, Jugnon and Kaltenmark, IPMI 2021): where the source has more than the target about its cell
+// i, within the width of the kernel and in its direction, it pays for that with the cell's size. It has the unit of the third power
+// of the sizes.
+func Within(k kernels.Kernel, source, target *Mesh) *Term {
+	t := Varifold(k, source, target)
+	t.within = true
+	return t
+}
+
 // Term is the squared distance of two meshes in the norm.
 func (n Norm) Term(source, target *Mesh) *Term {
 	t := &Term{norm: n, source: source, target: target, scales: []float64{1}}
@@ -123,11 +138,14 @@ func (n Norm) Term(source, target *Mesh) *Term {
 	return t
 }
 
-// Check returns why a mesh, which errors call by a name, has no such norm: cells without size, and for currents none or several
-// orientations.
+// Check returns why a mesh, which errors call by a name, has no such norm: cells without size or twice the same, and for currents
+// none or several orientations.
 func (n Norm) Check(name string, m *Mesh) error {
 	if err := m.solid(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
+	}
+	if twice := m.duplicateCells(); len(twice) > 0 {
+		return fmt.Errorf("%s: %s, the first %s, would count twice: Clean removes them", name, counted(len(twice), "duplicate "+m.kind()), m.firstCell(twice))
 	}
 	if !n.Varifold {
 		if err := m.Oriented(); err != nil {
@@ -197,7 +215,7 @@ func flatCells(m *Mesh) []int {
 	return out
 }
 
-// Distance returns the squared distance, a scalar, of the mesh with vertices x, [n, D], from the target, with the kernel's
+// Distance returns the squared distance, or what Within says, a scalar, of the mesh with vertices x, [n, D], from the target, with the kernel's
 // width multiplied by scale.
 func (t *Term) Distance(x, scale *Node, inputs []*Node) *Node {
 	part := func(x, cells *Node) (c, b *Node) {
@@ -206,6 +224,13 @@ func (t *Term) Distance(x, scale *Node, inputs []*Node) *Node {
 	}
 	c, b := part(x, inputs[0])
 	d, e := part(inputs[1], inputs[2])
+	if t.within {
+		excess := ReduceSum(Mul(b, Sub(t.norm.Kernel.Sum(c, c, b), t.norm.Kernel.Sum(c, d, e))), -1) // times |b|
+		square := ReduceSum(Square(b), -1)
+		flat := IsZero(square) // a cell without size pays nothing
+		size := Sqrt(Where(flat, OnesLike(square), square))
+		return ReduceAllSum(Where(flat, ZerosLike(size), Div(Square(Max(excess, ZerosLike(excess))), size)))
+	}
 	return Add(Sub(t.norm.Square(c, b), MulScalar(t.norm.Inner(c, b, d, e), 2)), t.norm.Square(d, e))
 }
 
@@ -229,7 +254,12 @@ func (t *Term) Value(x [][]float64) (float64, error) {
 }
 
 // String names the distance with its kernel.
-func (t *Term) String() string { return t.norm.String() }
+func (t *Term) String() string {
+	if t.within {
+		return "within a " + t.norm.String()
+	}
+	return t.norm.String()
+}
 
 // String names the norm with its kernel.
 func (n Norm) String() string {

@@ -222,5 +222,30 @@ func TestRefusals(t *testing.T) {
 		*template = (*template).Copy()
 		(*template).Cells[4][0], (*template).Cells[4][1] = (*template).Cells[4][1], (*template).Cells[4][0]
 	}), "template", "orientation")
+	// Subjects as they come from files.
+	for want, change := range map[string]func(s *mesh.Mesh) *mesh.Mesh{
+		"subject 1 is 9.95 times as large": func(s *mesh.Mesh) *mesh.Mesh {
+			return s.Map(func(x []float64) []float64 { return floats.ScaleTo(make([]float64, 2), 10, x) })
+		},
+		"subject 1 is inside out": (*mesh.Mesh).Flip,
+		"subject 1: 1 duplicate edge": func(s *mesh.Mesh) *mesh.Mesh {
+			return &mesh.Mesh{Vertices: s.Vertices, Cells: append(append([][]int{}, s.Cells...), s.Cells[3])}
+		},
+		"subject 1: 1 degenerate edge": func(s *mesh.Mesh) *mesh.Mesh {
+			return &mesh.Mesh{Vertices: s.Vertices, Cells: append(append([][]int{}, s.Cells...), []int{3, 3})}
+		},
+		"current of subject 1: 2 non-manifold": func(s *mesh.Mesh) *mesh.Mesh {
+			return &mesh.Mesh{Vertices: s.Vertices, Cells: append(append([][]int{}, s.Cells...), []int{3, 9})}
+		},
+		"subject 1: coordinate 0 of vertex 2 is NaN": func(s *mesh.Mesh) *mesh.Mesh {
+			s = s.Copy()
+			s.Vertices[2][0] = math.NaN()
+			return s
+		},
+	} {
+		bad := change(k.subjects[1])
+		expect.Refused(t, try(func(_ *population.Model, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { (*s)[1] = bad }), want)
+	}
+	expect.Refused(t, try(func(_ *population.Model, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { (*s)[1] = nil }), "subject 1 is nil")
 	expect.Refused(t, expect.Error(k.model.Regress(make([]float64, 7), k.template, k.controls, k.subjects)), "equal")
 }

@@ -90,6 +90,9 @@ func (m Model) check(template *mesh.Mesh, controls [][]float64, subjects []*mesh
 		if err := mesh.Alike("the template", template, fmt.Sprintf("subject %d", i), s); err != nil {
 			return err
 		}
+		if err := m.plausible(template, i, s); err != nil {
+			return err
+		}
 	}
 	if d := len(template.Vertices[0]); d != m.Space.Manifold.D {
 		return fmt.Errorf("the template is in R^%d, the space in R^%d", d, m.Space.Manifold.D)
@@ -98,6 +101,26 @@ func (m Model) check(template *mesh.Mesh, controls [][]float64, subjects []*mesh
 		return err
 	}
 	return m.Space.CheckRegular("control points", controls)
+}
+
+// plausible refuses a subject in another unit than the template, and one that is inside out where the norm sees it: no deformation
+// brings these together, and a search would end somewhere.
+func (m Model) plausible(template *mesh.Mesh, i int, s *mesh.Mesh) error {
+	length := func(m *mesh.Mesh) float64 { return math.Pow(m.Size(), 1/float64(len(m.Cells[0])-1)) }
+	const units = 7 // centimetres and millimetres differ by 10, animals of one kind by less
+	if ratio := length(s) / length(template); ratio > units || ratio < 1.0/units {
+		return fmt.Errorf("subject %d is %.3g times as large as the template: give both in one unit, or scale it by Align", i, ratio)
+	}
+	if m.Norm.Varifold {
+		return nil
+	}
+	// Of open ones there is no volume, and no telling.
+	if a, err := template.Volume(); err == nil {
+		if b, err := s.Volume(); err == nil && a*b < 0 {
+			return fmt.Errorf("subject %d is inside out as the template sees it: Flip it, or take varifolds", i)
+		}
+	}
+	return nil
 }
 
 func newFit(m Model, template *mesh.Mesh, controls [][]float64, subjects []*mesh.Mesh, design [][]float64) (*fit, error) {
@@ -483,10 +506,15 @@ func (f *fit) calibrate(x []float64) error {
 	return nil
 }
 
-// estimate minimises the objective, and returns what it found with the coefficients.
-func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, subjects []*mesh.Mesh, design [][]float64, opts []stats.Option) (*Atlas, [][][]float64, error) {
+// estimate minimises the objective, from coefficients or, if they are nil, from 0, and returns what it found with the coefficients.
+func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, coefficients [][][]float64, subjects []*mesh.Mesh, design [][]float64, opts []stats.Option) (*Atlas, [][][]float64, error) {
 	if err := m.check(template, controls, subjects); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for i, p := range coefficients {
+		if err := m.Space.CheckNumbers(fmt.Sprintf("momentum %d", i), p); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	f, err := newFit(m, template, controls, subjects, design)
 	if err != nil {
@@ -494,7 +522,10 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 	}
 	defer f.free()
 	x := make([]float64, f.blocks()[2][1])
-	copy(x, geom.Numbers(geom.Shape(template.Vertices)))
+	at := copy(x, geom.Numbers(geom.Shape(template.Vertices)))
+	for _, p := range coefficients {
+		at += copy(x[at:], m.Space.Vector(p))
+	}
 	if m.Free {
 		copy(x[f.blocks()[2][0]:], geom.Numbers(geom.Shape(controls)))
 	}
@@ -521,13 +552,17 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 		FirstStep:    1,
 		Memory:       steps,
 	}
-	// First the template moves in flows only; when all subjects are near, it takes the details that these have in common.
-	f.scale[0] = 0
-	rough, err := stats.Minimise(name, m.Space, 0.1, objective, x, append(opts[:len(opts):len(opts)], stats.Tolerance(0.1))...)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	iterations := 0
+	if coefficients == nil {
+		// First the template moves in flows only; when all subjects are near, it takes the details that these have in common.
+		f.scale[0] = 0
+		rough, err := stats.Minimise(name, m.Space, 0.1, objective, x, append(opts[:len(opts):len(opts)], stats.Tolerance(0.1))...)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		x, iterations = rough.X, rough.Iterations
 	}
-	if err := f.calibrate(rough.X); err != nil {
+	if err := f.calibrate(x); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	objective.Residual = func(x []float64) (float64, error) {
@@ -538,7 +573,7 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 		imbalance, unsettled, err := f.balance(e)
 		return max(imbalance, unsettled), err
 	}
-	found, err := stats.Minimise(name, m.Space, 0.03, objective, rough.X, opts...)
+	found, err := stats.Minimise(name, m.Space, 0.03, objective, x, opts...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -552,13 +587,13 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 	vertices, flat, q := f.split(found.X)
 	a.Template = template.With(m.Space.Point(vertices)).Copy()
 	a.Controls = m.Space.Point(q)
-	coefficients := m.Space.Points(flat)
+	coefficients = m.Space.Points(flat)
 	for i := range subjects {
 		a.Momenta = append(a.Momenta, m.Space.Point(f.momentum(i, flat)))
 		a.Deformed = append(a.Deformed, a.Template.With(e.deformed[i]))
 	}
 	a.Mismatch, a.Energy, a.Objective = e.mismatch, e.energy, e.value
-	a.Iterations, a.Evaluations, a.Status = rough.Iterations+found.Iterations, f.evaluations, found.Status
+	a.Iterations, a.Evaluations, a.Status = iterations+found.Iterations, f.evaluations, found.Status
 	if a.Folded = len(a.Template.Folds(template)); a.Folded > 0 && a.Status == geom.Converged {
 		a.Status = geom.Stalled
 	}

@@ -1,8 +1,11 @@
 package population
 
 import (
+	"context"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -150,4 +153,39 @@ func TestGradient(t *testing.T) {
 			}
 		}
 	}
+}
+
+// An atlas that was interrupted, and kept in a file, goes on to where an uninterrupted one ends.
+func TestContinue(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := small(false, true)
+	whole := expect.Must(m.Atlas(template, controls, subjects))
+	ctx, cancel := context.WithCancel(context.Background())
+	seen := 0
+	stopped := m
+	stopped.Space = m.Space.With(geom.Context(ctx), geom.OnProgress(func(geom.Progress) {
+		if seen++; seen == whole.Iterations/2 {
+			cancel()
+		}
+	}))
+	half := expect.Must(stopped.Atlas(template, controls, subjects))
+	t.Logf("whole: %s; half: %s", whole, half)
+	if half.Status != geom.Cancelled || half.Objective < 1.001*whole.Objective {
+		t.Fatalf("it was not interrupted: %s, objective %g, at the end %g", half, half.Objective, whole.Objective)
+	}
+	var read Atlas
+	if err := json.Unmarshal(expect.Must(json.Marshal(half)), &read); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(&read, half) {
+		t.Error("the file changed the atlas")
+	}
+	end := expect.Must(m.Continue(&read, subjects))
+	t.Logf("end: %s", end)
+	if end.Status != whole.Status || end.Iterations <= half.Iterations {
+		t.Errorf("continued: %s; uninterrupted: %s", end, whole)
+	}
+	expect.Rel(t, "objective", end.Objective, whole.Objective, 1e-3)
+	expect.Abs(t, "distances at the first start", end.Before, whole.Before, 0)
+	expect.Refused(t, expect.Error(m.Continue(&read, subjects[:2])), "2 subjects")
 }

@@ -67,13 +67,38 @@ func (m Model) Atlas(template *mesh.Mesh, controls [][]float64, subjects []*mesh
 	if len(subjects) < 2 {
 		return nil, fmt.Errorf("atlas: %d subjects, want at least 2: one is matched by landmarks.Space.MatchFrom", len(subjects))
 	}
-	design := make([][]float64, len(subjects))
+	a, _, err := m.estimate("atlas", template, controls, nil, subjects, identity(len(subjects)), opts)
+	return a, err
+}
+
+// Continue goes on from where an atlas of the same subjects ended, because it was cancelled (see geom.Context) or for a smaller
+// tolerance. The atlas may come from a file: encoding/json writes and reads it without loss. Before is that of the first start,
+// Iterations and Evaluations go on counting, and so does Folded, with what was folded already.
+func (m Model) Continue(a *Atlas, subjects []*mesh.Mesh, opts ...stats.Option) (*Atlas, error) {
+	if a == nil || len(a.Momenta) != len(subjects) || len(subjects) < 2 {
+		return nil, fmt.Errorf("continue: %d subjects, want the two or more of the atlas", len(subjects))
+	}
+	out, _, err := m.estimate("continue", a.Template, a.Controls, a.Momenta, subjects, identity(len(subjects)), opts)
+	if err != nil {
+		return nil, err
+	}
+	out.Before = a.Before
+	out.Iterations += a.Iterations
+	out.Evaluations += a.Evaluations
+	if out.Folded += a.Folded; out.Folded > 0 && out.Status == geom.Converged {
+		out.Status = geom.Stalled
+	}
+	return out, nil
+}
+
+// identity is the design of an atlas of n subjects.
+func identity(n int) [][]float64 {
+	design := make([][]float64, n)
 	for i := range design {
-		design[i] = make([]float64, len(subjects))
+		design[i] = make([]float64, n)
 		design[i][i] = 1
 	}
-	a, _, err := m.estimate("atlas", template, controls, subjects, design, opts)
-	return a, err
+	return design
 }
 
 // Regression is a template T at a time t₀ and the momentum p of a deformation with the time: the subject at time t_i is close to
@@ -108,7 +133,7 @@ func (m Model) Regress(times []float64, template *mesh.Mesh, controls [][]float6
 	for i, t := range times {
 		design[i] = []float64{(t - r.Origin) / r.Scale}
 	}
-	a, coefficients, err := m.estimate("regression", template, controls, subjects, design, opts)
+	a, coefficients, err := m.estimate("regression", template, controls, nil, subjects, design, opts)
 	if err != nil {
 		return nil, err
 	}

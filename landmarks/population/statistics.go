@@ -94,12 +94,7 @@ func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [
 	if err := m.check(a.Template, a.Controls, subjects); err != nil {
 		return nil, err
 	}
-	design := make([][]float64, len(subjects))
-	for i := range design {
-		design[i] = make([]float64, len(subjects))
-		design[i][i] = 1
-	}
-	f, err := newFit(m, a.Template, a.Controls, subjects, design)
+	f, err := newFit(m, a.Template, a.Controls, subjects, identity(len(subjects)))
 	if err != nil {
 		return nil, err
 	}
