@@ -16,6 +16,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // sections are the tables. One more is a function and a line here.
@@ -47,7 +48,7 @@ func main() {
 	flag.IntVar(&b.simulations, "simulations", 1000, "simulations a line, of tests and intervals")
 	flag.IntVar(&b.permutations, "permutations", 199, "permutations of every test")
 	flag.IntVar(&b.seeds, "seeds", 200, "likelihoods a line, each of 100 bridges")
-	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold")
+	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold, fewer where they take long")
 	flag.IntVar(&b.trees, "trees", 200, "simulated trees, a multiple of 4")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats or jaxgeometry")
@@ -68,11 +69,12 @@ func (b *bench) run(wanted *regexp.Regexp) error {
 		if !wanted.MatchString(s.name) {
 			continue
 		}
+		begin := time.Now()
 		fmt.Fprintf(b.out, "### %s\n\n", s.title)
 		if err := s.run(b); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		fmt.Fprintln(b.out)
+		fmt.Fprintf(b.out, "\nThese took %.0f s.\n\n", time.Since(begin).Seconds())
 	}
 	return nil
 }
