@@ -82,13 +82,12 @@ func logarithms(b *bench) error {
 					continue // a matrix that reverses the orientation
 				}
 			}
-			if len(points)%2 == 1 && slices.Equal(x, points[len(points)-1]) {
+			if k := len(points) - pairs; k >= 0 && slices.Equal(x, points[k]) {
 				continue // the same bone twice
 			}
 			points = append(points, x)
 		}
-		x, y := every(points, 2, 0), every(points, 2, 1)
-		points = append(slices.Clone(x), y...)
+		x, y := points[:pairs], points[pairs:]
 		targets := append(append([][]float64{}, y...), x...)
 		there, err := s.LogAll(points, targets)
 		if err != nil {
@@ -151,14 +150,6 @@ type pairing struct {
 	rivals  [2]string     // the name in rivals.py for geomstats and jaxgeometry
 	shapes  bool          // of Kendall's space
 	ambient func(random *rand.Rand) []float64
-}
-
-// every is the k-th of each n.
-func every(x [][]float64, n, k int) (out [][]float64) {
-	for ; k < len(x); k += n {
-		out = append(out, x[k])
-	}
-	return out
 }
 
 // vertebrae are those of mice whose outlines have all points in order, after Procrustes analysis, with their mean spacing.
