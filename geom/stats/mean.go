@@ -25,6 +25,7 @@ type Mean[P geom.Point] struct {
 	// standard error of the mean, √(Σ w_i² ‖v_i‖²_g). Unsettled is the error of the geodesics q_i, which minimise d_σ where
 	// q_i(1) + σ² p_i(1) − x_i = 0: the largest norm of this vector, divided by √(Σ w_i |x_i − y|²).
 	Imbalance, Unsettled float64
+	Lost                 []int   // with Mismatch, where Status is Stalled: the samples to which no such geodesic was found
 	Residual             float64 // the largest |Exp_y(v_i) − x_i|/√d; with Mismatch this is the noise, not an error
 	Iterations           int
 	// Status is Stalled if the gradient or a logarithm did not reach its tolerance; Residual says how far the logarithms
@@ -42,8 +43,9 @@ type Mean[P geom.Point] struct {
 // atlas of Durrleman et al., NeuroImage 101, 2014). The points of the manifold must be coordinates; an Atlas is an error. The
 // iteration ends when Imbalance is at most Tolerance, a number of standard errors of the mean, and Unsettled at most Tolerance/100.
 // For a sample that no smooth deformation reaches, such as an outline with its points in a wrong order, several geodesics are
-// nearly best: the search takes long, and if it does not end, Status is Stalled. Every step decomposes the n×n matrix of the
-// kernel, which is fast enough for up to about a thousand landmarks.
+// nearly best. If the search for one fails three times, it ends: Status is Stalled, and Lost says for which samples. Leave these
+// out, or take a larger σ. Every step decomposes the n×n matrix of the kernel, which is fast enough for up to about a thousand
+// landmarks.
 //
 // It takes Weights, Start, Mismatch, Tolerance (default 1e-8 of the standard deviation √Variance; with Mismatch 0.01) and
 // MaxIterations (500).
@@ -68,7 +70,7 @@ func meanOf[P geom.Point](s *geom.Space[P]) func(m *Mean[geom.Vec], err error) (
 			return nil, err
 		}
 		return &Mean[P]{s.Point(m.Point), m.Weights, s.Points(m.Velocities), s.Points(m.Momenta), m.Distances, m.Variance,
-			m.Gradient, m.Imbalance, m.Unsettled, m.Residual, m.Iterations, m.Status}, err
+			m.Gradient, m.Imbalance, m.Unsettled, m.Lost, m.Residual, m.Iterations, m.Status}, err
 	}
 }
 
@@ -94,7 +96,11 @@ type geodesic = geom.Geodesic[geom.Vec]
 
 // String says what the mean is in one line.
 func (m *Mean[P]) String() string {
-	return fmt.Sprintf("mean of %d samples, standard deviation %.4g, %s after %d iterations", len(m.Weights), math.Sqrt(m.Variance), m.Status, m.Iterations)
+	line := fmt.Sprintf("mean of %d samples, standard deviation %.4g, %s after %d iterations", len(m.Weights), math.Sqrt(m.Variance), m.Status, m.Iterations)
+	if len(m.Lost) > 0 {
+		line += fmt.Sprintf("; no best geodesic found to the samples %v, counted from 0: leave them out, or take a larger Mismatch", m.Lost)
+	}
+	return line
 }
 
 // level describes, at a point y, a sum over the samples that a centre minimises.

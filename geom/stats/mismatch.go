@@ -39,6 +39,7 @@ func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], er
 	)
 	sigma := math.Max(r.sigma, easy*math.Sqrt(floats.Sum(c.values)/float64(len(c.values))))
 	b := &balance{run: r, weights: w, shots: newShots(r.Context(), space.With(geom.Integrator(ode.RK4, 5)), samples)}
+	b.finer = space
 	for i, x := range samples {
 		d := floats.Distance(x, y, 2)
 		b.spread += w[i] * d * d
@@ -62,19 +63,16 @@ func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], er
 		}
 		b.iterations++
 	}
-	for _, phase := range []struct {
-		space           *geom.Space[geom.Vec]
-		imbalance, miss float64
-	}{{b.shots.space, math.Max(0.1, r.tolerance), onTheWay}, {space, r.tolerance, missing * r.tolerance}} {
-		if b.shots.space != phase.space {
-			b.shots.space = phase.space
-			if err := b.from(b.point, sigma*sigma); err != nil {
-				return nil, fmt.Errorf("%s: %w", r.Name, err)
-			}
-		}
-		if err := b.settle(phase.imbalance, phase.miss); err != nil {
+	if err := b.settle(math.Max(0.1, r.tolerance), onTheWay); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
+	}
+	if b.lost < patience && b.refine() {
+		if err := b.from(b.point, sigma*sigma); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
+	}
+	if err := b.settle(r.tolerance, missing*r.tolerance); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
 	return b.result()
 }
@@ -93,7 +91,11 @@ type balance struct {
 	spread     float64 // √(Σ w_i |x_i − y|²)
 	least      float64 // a lower bound of standard errors, for samples that are all at one point
 	iterations int
+	lost       int // how many times in a row momenta were not found
 }
+
+// patience is how many times in a row momenta of samples may not be found at the wanted σ before the search ends.
+const patience = 3
 
 // from moves the start of all geodesics to y, and searches for their momenta with σ² = variance.
 func (b *balance) from(y []float64, variance float64) error {
@@ -102,7 +104,13 @@ func (b *balance) from(y []float64, variance float64) error {
 		return err
 	}
 	b.point = y
-	return b.aim(repeat(y, len(b.shots.samples)), at, variance)
+	if err := b.aim(repeat(y, len(b.shots.samples)), at, variance); err != nil {
+		return err
+	}
+	if b.lost++; len(b.open()) == 0 {
+		b.lost = 0
+	}
+	return nil
 }
 
 // pull returns Σ w_i p_i with its norm.
@@ -153,7 +161,7 @@ func (b *balance) show() (stop bool, err error) {
 func (b *balance) settle(imbalance, miss float64) error {
 	var memory solve.Inverse
 	step, length := b.step()
-	for bad := 0; bad < 5 && b.iterations < b.maxIterations; b.iterations++ {
+	for bad := 0; bad < 5 && b.lost < patience && b.iterations < b.maxIterations; b.iterations++ {
 		now := b.imbalance()
 		if now <= imbalance && b.worst() <= miss*b.spread {
 			return nil
@@ -215,7 +223,7 @@ func (b *balance) result() (*Mean[geom.Vec], error) {
 	case b.iterations >= b.maxIterations:
 		m.Status = geom.MaxIterations
 	default:
-		m.Status = geom.Stalled
+		m.Status, m.Lost = geom.Stalled, b.open()
 	}
 	return m, nil
 }

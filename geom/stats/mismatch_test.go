@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -115,5 +117,33 @@ func TestDispersionSize(t *testing.T) {
 	}
 	if rejected > 10 { // 5 expected, with a standard deviation of 2.2
 		t.Errorf("%d of %d true null hypotheses rejected at 5 %%", rejected, simulations)
+	}
+}
+
+// An outline that runs in another order is no smooth deformation of the others: the search ends soon, and
+// says to which samples no geodesic was found. A large mismatch allows for it.
+func TestInexactMeanNamesWhatItLoses(t *testing.T) {
+	const n = 8
+	space := landmarks.New(n, 2, kernels.Gaussian(1.5), geom.Integrator(ode.RK4, 10)).Flat()
+	var x [][]float64
+	for k := range 4 {
+		outline := make([]float64, 2*n)
+		for i := range n {
+			sin, cos := math.Sincos(2 * math.Pi * float64(i) / n)
+			outline[2*i], outline[2*i+1] = cos*(1+0.05*float64(k)), sin*(1-0.03*float64(k))
+		}
+		x = append(x, outline)
+	}
+	for a := range 2 {
+		x[2][2+a], x[2][4+a], x[2][8+a] = x[2][8+a], x[2][2+a], x[2][4+a]
+	}
+	m := expect.Must(stats.FrechetMean(space, x, stats.Mismatch(0.03)))
+	t.Logf("%v; imbalance %.2g, unsettled %.2g", m, m.Imbalance, m.Unsettled)
+	if m.Status != geom.Stalled || !slices.Contains(m.Lost, 2) || m.Iterations > 30 || !strings.Contains(m.String(), "leave them out") {
+		t.Errorf("%v after %d iterations, lost %v, want sample 2 among them", m, m.Iterations, m.Lost)
+	}
+	m = expect.Must(stats.FrechetMean(space, x, stats.Mismatch(1)))
+	if converged(t, "mean with a large mismatch", m.Status); m.Lost != nil {
+		t.Errorf("converged, and lost %v", m.Lost)
 	}
 }

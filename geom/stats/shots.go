@@ -25,6 +25,7 @@ import (
 type shots struct {
 	ctx       context.Context
 	space     *geom.Space[geom.Vec]
+	finer     *geom.Space[geom.Vec] // takes the place of space as soon as momenta are not found; nil: none
 	samples   [][]float64
 	y         [][]float64
 	variance  float64 // σ²
@@ -42,51 +43,50 @@ func newShots(ctx context.Context, space *geom.Space[geom.Vec], samples [][]floa
 }
 
 // aim moves the starts of the geodesics to y, with the cometric at one of these points or close by, changes σ², and searches for
-// the new momenta: by Broyden's method; if that fails by Newton's method; and if that fails too, because the changed problem has
-// no solution near the old momenta, by descent from p = 0.
+// the new momenta: from the old ones by Broyden's method, and if that fails by Newton's; if that fails too, with a finer
+// integration; and then, because the changed problem has no solution near the old momenta, from p = 0 with σ² falling.
 func (s *shots) aim(y [][]float64, at *cometric, variance float64) error {
 	s.y, s.cometric, s.variance = y, at, variance
+	lost, err := s.follow()
+	if err == nil && len(lost) > 0 && s.refine() {
+		lost, err = s.follow()
+	}
+	if err != nil || len(lost) == 0 {
+		return err
+	}
+	return s.approach(lost)
+}
+
+// refine goes over to the finer integration, if there is one.
+func (s *shots) refine() bool {
+	if s.finer == nil {
+		return false
+	}
+	s.space, s.finer = s.finer, nil
+	return true
+}
+
+// follow searches for the momenta near the current ones, and returns the numbers of the samples for which it does not find them.
+func (s *shots) follow() (lost []int, err error) {
 	all := make([]int, len(s.roots))
 	for i, r := range s.roots {
 		all[i], r.Tolerance = i, s.tolerance
 	}
 	if err := s.equations(all).Renew(s.roots); err != nil {
-		return err
+		return nil, err
 	}
 	// Only momenta that are not found yet are evaluated.
 	for range 4 {
 		if which := s.open(); len(which) > 0 {
 			if err := s.equations(which).Broyden(s.ctx, s.only(which), 5); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	if err := s.newton(); err != nil {
-		return err
+		return nil, err
 	}
-	lost := s.open()
-	if len(lost) == 0 {
-		return nil
-	}
-	if err := s.descend(lost); err != nil {
-		return err
-	}
-	least := make([][]float64, len(lost))
-	for k, r := range s.only(lost) {
-		least[k] = r.X
-	}
-	if err := s.newton(); err != nil {
-		return err
-	}
-	for k, r := range s.only(lost) {
-		if !r.Done {
-			r.X = least[k]
-		}
-	}
-	if lost = s.open(); len(lost) > 0 {
-		return s.equations(lost).Renew(s.only(lost))
-	}
-	return nil
+	return s.open(), nil
 }
 
 // open returns the numbers of the samples whose momenta are not found yet.
@@ -210,39 +210,47 @@ func (s *shots) distance(y, variance, x, p *graph.Node) []*graph.Node {
 	return []*graph.Node{graph.Add(squares, graph.Div(misses, variance)), misses}
 }
 
-// descend minimises ‖p‖²_g* + |q(1) − x|²/σ² for some of the samples from p = 0, until Newton's method can find the root.
-func (s *shots) descend(which []int) error {
-	d := len(s.y[0])
-	found, err := solve.Minimise(s.ctx, solve.Objective{
-		FirstStep: s.variance / 2,
-		Value: func(x []float64) (float64, []float64, error) {
-			out, err := s.call("least mismatch", func(y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
-				f := s.distance(y, variance, x, in[0])[0]
-				return []*graph.Node{f, graph.Gradient(graph.ReduceAllSum(f), in[0])[0]}
-			}, which, engine.Unflatten(x, d))
-			if err != nil {
-				return 0, nil, err
-			}
-			f, g := floats.Sum(out.Vector(0)[:len(which)]), out.Flat(1)[:len(x)]
-			if !finite(f) || !finite(floats.Norm(g, 1)) {
-				f = math.Inf(1)
-			}
-			return f, g, nil
-		},
-		Precondition: func(g []float64) (out []float64, err error) {
-			for _, g := range engine.Unflatten(g, d) {
-				out = append(out, s.cometric.solve(ridge, g)...)
-			}
-			return out, nil
-		},
-	}, make([]float64, len(which)*d), 1e-2, 200)
-	if err != nil {
-		return err
+// approach searches for the momenta of some samples anew from p = 0, with σ² falling to its value from one for which the problem
+// has one solution: by halves, or by less where that is too fast. Momenta that it does not find stay as they are.
+func (s *shots) approach(which []int) error {
+	const (
+		exact   = 1e-3 // the tolerance of |F_i| on the way, divided by that at the end
+		fastest = 2    // the factors by which σ² falls
+		slowest = 1.15
+	)
+	wanted := s.variance
+	defer func() { s.variance = wanted }()
+	above := fastest * wanted // the last σ² with known momenta
+	for above < floats.Max(s.cometric.values) {
+		above *= fastest
 	}
-	for k, p := range engine.Unflatten(found.X, d) {
-		s.roots[which[k]].X = p
+	for _, i := range which {
+		system, known, above := s.equations([]int{i}), make([]float64, len(s.y[i])), above
+		for fall := float64(fastest); above > wanted && fall > slowest && s.ctx.Err() == nil; {
+			s.variance = math.Max(wanted, above/fall)
+			root := &solve.Root{X: known, Tolerance: exact * s.tolerance}
+			roots := []*solve.Root{root}
+			if err := system.Renew(roots); err != nil {
+				return err
+			}
+			if err := system.Broyden(s.ctx, roots, 10); err != nil {
+				return err
+			}
+			if err := system.Newton(s.ctx, roots, 10); err != nil {
+				return err
+			}
+			if !(root.Norm <= root.Tolerance) {
+				fall = math.Sqrt(fall)
+				continue
+			}
+			known, above, fall = root.X, s.variance, math.Min(fastest, fall*math.Sqrt(fall))
+			if above == wanted {
+				root.Tolerance = s.tolerance
+				s.roots[i] = root
+			}
+		}
 	}
-	return s.equations(which).Renew(s.only(which))
+	return nil
 }
 
 // cometric is g* at a point as a matrix on the host, with its eigenvalues and eigenvectors. For a PointCometric it is K ⊗ 1, where

@@ -47,6 +47,7 @@ func coverage(b *bench) error {
 			return diffusion(widths[2], triangle, 0.02, b, k)
 		}},
 		{"kernel width, from 20 Brownian samples of 3 landmarks, likelihood's curvature", width, max(1, b.simulations/10), func(b *bench, k int) (interval, error) { return kernelWidth(widths, b, k) }},
+		{"ancestor of 16 leaves, Brownian motion, t", 0, b.simulations, ancestor},
 	} {
 		var values []float64
 		held, found := 0, 0
@@ -213,6 +214,30 @@ func diffusion(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, si
 	variance := m.Variance * observations / (observations - 1)
 	wide := 1.96 * math.Sqrt(2/float64((observations-1)*s.M.Dim()))
 	return interval{variance, math.Abs(math.Log(variance/T)) <= wide, m.Status == geom.Converged}, nil
+}
+
+// ancestor is the value at the root of a tree, with the standard error of Prune, whose rate has leaves − 1 degrees of freedom.
+func ancestor(b *bench, simulation int) (interval, error) {
+	const leaves = 16
+	random := b.random(simulation)
+	t, err := grown(random, leaves)
+	if err != nil {
+		return interval{}, err
+	}
+	nodes := make([]float64, len(t.Parent))
+	for i := 1; i < len(nodes); i++ {
+		nodes[i] = nodes[t.Parent[i]] + math.Sqrt(t.Length[i])*random.NormFloat64()
+	}
+	var values [][]float64
+	for _, i := range t.Leaves() {
+		values = append(values, []float64{nodes[i]})
+	}
+	a, err := t.Prune(values)
+	if err != nil {
+		return interval{}, err
+	}
+	wide := distuv.StudentsT{Sigma: 1, Nu: leaves - 1}.Quantile(0.975) * a.StandardError(0)[0]
+	return interval{a.Mean[0][0], math.Abs(a.Mean[0][0]) <= wide, true}, nil
 }
 
 // width is that of the kernel of three landmarks.

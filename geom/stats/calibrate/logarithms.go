@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -17,12 +18,13 @@ import (
 	"anatomy/geom/manifold"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 // logarithms takes random pairs there and back.
 func logarithms(b *bench) error {
-	b.text("Each line: %d pairs of random points, there and back. *Stalled* are the logarithms that say so; *open* those that say converged, but whose Exp ends more than 1e-8 from its point; *longer* the converged ones that are by a thousandth longer than the way back, or than the closed form.", b.pairs)
-	b.header("manifold", "stalled", "open", "longer", "geomstats: open", "longer", "jaxgeometry: open", "longer")
+	b.text("Each line: random pairs of points, there and back; of manifolds whose logarithms take long a tenth as many as of the others, and of outlines of real bones a twentieth. *Stalled* are the logarithms that say so; *open* those that say converged, but whose Exp ends more than 1e-8 from its point; *longer* the converged ones that are by a thousandth longer than the way back, or than the closed form.")
+	b.header("manifold", "pairs", "stalled", "open", "longer", "geomstats: open", "longer", "jaxgeometry: open", "longer")
 	sphere, hyperbolic, spd := manifold.Sphere(2), manifold.Hyperbolic(2), manifold.SPD(3)
 	rotations, err := lie.SO(3).LeftInvariant(nil)
 	if err != nil {
@@ -37,52 +39,59 @@ func logarithms(b *bench) error {
 		return err
 	}
 	integrated := func(m geom.Atlas) geom.Atlas { return struct{ geom.Atlas }{m} }
-	for _, c := range []struct {
-		name    string
-		m       geom.Manifold
-		closed  geom.Manifold // nil: none
-		rivals  [2]string     // the name in rivals.py for geomstats and jaxgeometry
-		shapes  bool          // of Kendall's space
-		ambient func(random *rand.Rand) []float64
-	}{
-		{"sphere", sphere, nil, [2]string{"sphere", "sphere"}, false, gaussian(3, 1)},
-		{"sphere, by integration", integrated(sphere), sphere, [2]string{}, false, gaussian(3, 1)},
-		{"hyperbolic plane, by integration", integrated(hyperbolic), hyperbolic, [2]string{}, false, func(random *rand.Rand) []float64 {
+	all := []pairing{
+		{"sphere", 1, sphere, nil, [2]string{"sphere", "sphere"}, false, gaussian(3, 1)},
+		{"sphere, by integration", 1, integrated(sphere), sphere, [2]string{}, false, gaussian(3, 1)},
+		{"hyperbolic plane, by integration", 1, integrated(hyperbolic), hyperbolic, [2]string{}, false, func(random *rand.Rand) []float64 {
 			v := gaussian(2, 1)(random)
 			return []float64{math.Sqrt(1 + floats.Dot(v, v)), v[0], v[1]}
 		}},
-		{"SPD(3)", spd, nil, [2]string{"spd"}, false, positive},
-		{"SPD(3), by integration", integrated(spd), spd, [2]string{}, false, positive},
-		{"triangles (Kendall)", integrated(manifold.Kendall(3)), manifold.Kendall(3), [2]string{}, true, gaussian(6, 1)},
-		{"SO(3)", rotations, nil, [2]string{"rotations"}, false, gaussian(9, 1)},
-		{"SO(3), by integration", integrated(rotations), rotations, [2]string{}, false, gaussian(9, 1)},
-		{"SO(3), moments 1, 2, 3", top, nil, [2]string{}, false, gaussian(9, 1)},
-		{"SE(3)", rigid, nil, [2]string{}, false, func(random *rand.Rand) []float64 {
+		{"SPD(3)", 1, spd, nil, [2]string{"spd"}, false, positive},
+		{"SPD(3), by integration", 10, integrated(spd), spd, [2]string{}, false, positive},
+		{"triangles (Kendall)", 10, integrated(manifold.Kendall(3)), manifold.Kendall(3), [2]string{}, true, gaussian(6, 1)},
+		{"SO(3)", 1, rotations, nil, [2]string{"rotations"}, false, gaussian(9, 1)},
+		{"SO(3), by integration", 1, integrated(rotations), rotations, [2]string{}, false, gaussian(9, 1)},
+		{"SO(3), moments 1, 2, 3", 10, top, nil, [2]string{}, false, gaussian(9, 1)},
+		{"SE(3)", 10, rigid, nil, [2]string{}, false, func(random *rand.Rand) []float64 {
 			v := gaussian(12, 1)(random)
 			return append(v, 0, 0, 0, 1)
 		}},
-		{"torus 1, 0.45", manifold.Torus(1, 0.45), nil, [2]string{}, false, gaussian(3, 1)},
-		{"cylinder", manifold.Cylinder(1), nil, [2]string{}, false, gaussian(3, 1)},
-		{"ellipsoid 1, 1, 3", manifold.Ellipsoid(1, 1, 3), nil, [2]string{}, false, gaussian(3, 1)},
-		{"5 landmarks, 0.3 around a regular pentagon of radius 1, kernel 0.5", landmarks.Manifold{N: 5, D: 2, Kernel: kernels.Gaussian(0.5)}, nil, [2]string{1: "landmarks"}, false, pentagon},
-	} {
+		{"torus 1, 0.45", 10, manifold.Torus(1, 0.45), nil, [2]string{}, false, gaussian(3, 1)},
+		{"cylinder", 10, manifold.Cylinder(1), nil, [2]string{}, false, gaussian(3, 1)},
+		{"ellipsoid 1, 1, 3", 10, manifold.Ellipsoid(1, 1, 3), nil, [2]string{}, false, gaussian(3, 1)},
+		{"5 landmarks, 0.3 around a regular pentagon of radius 1, kernel 0.5", 10, landmarks.Manifold{N: 5, D: 2, Kernel: kernels.Gaussian(0.5)}, nil, [2]string{1: "landmarks"}, false, pentagon},
+	}
+	bones, spacing, err := vertebrae()
+	if err != nil {
+		return err
+	}
+	for _, spacings := range []float64{1, 1.5, 2, 3} {
+		all = append(all, pairing{fmt.Sprintf("vertebrae of mice, 60 landmarks, kernel of %g spacings", spacings), 20,
+			landmarks.Manifold{N: 60, D: 2, Kernel: kernels.Gaussian(spacings * spacing)}, nil, [2]string{}, false,
+			func(random *rand.Rand) []float64 { return bones[random.IntN(len(bones))] }})
+	}
+	for _, c := range all {
 		s := geom.On(c.m)
 		random := b.random(0)
-		points := make([][]float64, 0, 2*b.pairs)
-		for len(points) < 2*b.pairs {
+		pairs := max(1, b.pairs/c.share)
+		points := make([][]float64, 0, 2*pairs)
+		for len(points) < 2*pairs {
 			x := c.ambient(random)
 			if geom.IsAtlas(c.m) {
 				if x, _, err = s.Project(x); err != nil {
 					continue // a matrix that reverses the orientation
 				}
 			}
+			if k := len(points) - pairs; k >= 0 && slices.Equal(x, points[k]) {
+				continue // the same bone twice
+			}
 			points = append(points, x)
 		}
-		x, y := points[:b.pairs], points[b.pairs:]
+		x, y := points[:pairs], points[pairs:]
 		targets := append(append([][]float64{}, y...), x...)
 		there, err := s.LogAll(points, targets)
 		if err != nil {
-			b.row("%s | refused: %v | | | | | | ", c.name, err)
+			b.row("%s | %d | refused: %v | | | | | | ", c.name, pairs, err)
 			continue
 		}
 		var shortest []*geom.Geodesic[geom.Vec]
@@ -102,7 +111,7 @@ func logarithms(b *bench) error {
 		ends := out.Matrix(0)
 		stalled, open, longer := 0, 0, 0
 		for i, g := range there {
-			best := there[(i+b.pairs)%len(there)]
+			best := there[(i+pairs)%len(there)]
 			length := math.Inf(1)
 			if best.Status == geom.Converged {
 				length = best.Length
@@ -127,9 +136,37 @@ func logarithms(b *bench) error {
 				return fmt.Errorf("%s, %s: %w", library, c.name, err)
 			}
 		}
-		b.row("%s | %s | %s | %s | %s", c.name, share(stalled, len(there)), share(open, len(there)), share(longer, len(there)), strings.Join(theirs, " | "))
+		b.row("%s | %d | %s | %s | %s | %s", c.name, pairs, share(stalled, len(there)), share(open, len(there)), share(longer, len(there)), strings.Join(theirs, " | "))
 	}
 	return nil
+}
+
+// pairing is a line of the table: a manifold with points on it.
+type pairing struct {
+	name    string
+	share   int // one in so many of the pairs
+	m       geom.Manifold
+	closed  geom.Manifold // nil: none
+	rivals  [2]string     // the name in rivals.py for geomstats and jaxgeometry
+	shapes  bool          // of Kendall's space
+	ambient func(random *rand.Rand) []float64
+}
+
+// vertebrae are those of mice whose outlines have all points in order, after Procrustes analysis, with their mean spacing.
+func vertebrae() (shapes [][]float64, spacing float64, err error) {
+	data := morpho.MouseVertebrae()
+	look, err := morpho.Inspect(data)
+	if err != nil {
+		return nil, 0, err
+	}
+	aligned, err := morpho.Procrustes(data.Without(look.Names(morpho.OutOfOrder)...).Shapes())
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, s := range aligned.Shapes {
+		shapes = append(shapes, slices.Concat(s...))
+	}
+	return shapes, morpho.MeanSpacing(aligned.Mean, true), nil
 }
 
 // shooting is a key of Space.Call.

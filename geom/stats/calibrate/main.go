@@ -16,6 +16,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // sections are the tables. One more is a function and a line here.
@@ -49,7 +50,7 @@ func main() {
 	flag.IntVar(&b.simulations, "simulations", 1000, "simulations a line, of tests and intervals")
 	flag.IntVar(&b.permutations, "permutations", 199, "permutations of every test")
 	flag.IntVar(&b.seeds, "seeds", 200, "likelihoods a line, each of 100 bridges")
-	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold")
+	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold, fewer where they take long")
 	flag.IntVar(&b.trees, "trees", 200, "simulated trees, a multiple of 4")
 	flag.IntVar(&b.draws, "draws", 1500, "draws of each chain of the published posterior")
 	flag.IntVar(&b.theirs, "theirs", 100, "draws of each chain of it that hyperiax makes")
@@ -72,11 +73,12 @@ func (b *bench) run(wanted *regexp.Regexp) error {
 		if !wanted.MatchString(s.name) {
 			continue
 		}
+		begin := time.Now()
 		fmt.Fprintf(b.out, "### %s\n\n", s.title)
 		if err := s.run(b); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		fmt.Fprintln(b.out)
+		fmt.Fprintf(b.out, "\nThese took %.0f s.\n\n", time.Since(begin).Seconds())
 	}
 	return nil
 }

@@ -7,8 +7,14 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/manifold"
+	"anatomy/geom/ode"
 	"anatomy/geom/stats"
+	"anatomy/geom/tree"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/population"
 )
 
 // spread is the standard deviation of a coordinate of the samples; on the sphere of radius 1, in radians.
@@ -36,7 +42,7 @@ func normal(random *rand.Rand, d int) []float64 {
 
 // sizes counts how often tests reject a true null hypothesis at 5 %.
 func sizes(b *bench) error {
-	b.text("Each line: %d simulations of two groups from one distribution, %d permutations, 19 for the distance of the means; rejected at 5 %%.", b.simulations, b.permutations)
+	b.text("Each line: %d simulations of two groups from one distribution, %d permutations, 19 for the distance of the means; rejected at 5 %%. *Largest T²*: the share in which any vertex has a p-value of 5 %% or less, which is corrected for all vertices.", b.simulations, b.permutations)
 	b.header("test", "space", "groups", "rejected")
 	flat := func(v []float64) []float64 { return v }
 	for _, test := range []struct {
@@ -109,5 +115,126 @@ func sizes(b *bench) error {
 			b.row("Procrustes analysis of variance, %s | shapes of 4 landmarks | %d/%d | %s", name, n[0], n[1], share(rejected[term], b.simulations))
 		}
 	}
+	if err := pooled(b); err != nil {
+		return err
+	}
+	if err := regions(b); err != nil {
+		return err
+	}
+	return signals(b)
+}
+
+// pooled tests the tangent distance of means with Mismatch, of landmarks with noise, in a tenth of the simulations.
+func pooled(b *bench) error {
+	s := geom.On(landmarks.Manifold{N: 5, D: 2, Kernel: kernels.Gaussian(0.8)}, geom.Integrator(ode.RK4, 5))
+	rejected, simulations := 0, max(1, b.simulations/10)
+	n := [2]int{3, 12}
+	for k := range simulations {
+		random := b.random(k)
+		draw := func(n int) (x [][]float64) {
+			for range n {
+				x = append(x, pentagon(random))
+			}
+			return x
+		}
+		c, err := stats.PermutationTest(s, draw(n[0]), draw(n[1]), stats.TangentMeanDistance, b.permutations, uint64(k), stats.Mismatch(0.3))
+		if err != nil {
+			return fmt.Errorf("landmarks with mismatch, simulation %d: %w", k, err)
+		}
+		if c.P <= 0.05 {
+			rejected++
+		}
+	}
+	b.row("%s, Mismatch 0.3 | 5 landmarks | %d/%d, %d simulations | %s", stats.TangentMeanDistance, n[0], n[1], simulations, share(rejected, simulations))
 	return nil
+}
+
+// regions tests where on a template groups differ: a ring of 12 vertices, moved by three smooth waves and noise.
+func regions(b *bench) error {
+	const vertices, waves = 12, 3
+	ring := func(move func(v int) (x, y float64)) *mesh.Mesh {
+		m := &mesh.Mesh{}
+		for v := range vertices {
+			sin, cos := math.Sincos(2 * math.Pi * float64(v) / vertices)
+			x, y := move(v)
+			m.Vertices = append(m.Vertices, []float64{cos + x, sin + y})
+		}
+		return m
+	}
+	for _, n := range [][2]int{{2, 10}, {3, 30}, {15, 15}} {
+		rejected := 0
+		for k := range b.simulations {
+			random := b.random(k)
+			a := &population.Atlas{Template: ring(func(int) (x, y float64) { return 0, 0 })}
+			group := make([]bool, n[0]+n[1])
+			for i := range group {
+				group[i] = i < n[0]
+				wave := normal(random, 2*waves)
+				a.Deformed = append(a.Deformed, ring(func(v int) (x, y float64) {
+					for j := range waves {
+						c := math.Cos(2 * math.Pi * float64(j*v) / vertices)
+						x, y = x+wave[2*j]*c, y+wave[2*j+1]*c
+					}
+					noise := normal(random, 2)
+					return x + noise[0]/5, y + noise[1]/5
+				}))
+			}
+			d, err := a.Compare(group, b.permutations, uint64(k))
+			if err != nil {
+				return fmt.Errorf("groups on a template, simulation %d: %w", k, err)
+			}
+			if d.Least <= 0.05 {
+				rejected++
+			}
+		}
+		b.row("largest T² on a template | ring of %d vertices | %d/%d | %s", vertices, n[0], n[1], share(rejected, b.simulations))
+	}
+	return nil
+}
+
+// signals tests for phylogenetic signal where there is none.
+func signals(b *bench) error {
+	for _, leaves := range []int{6, 20} {
+		rejected := 0
+		for k := range b.simulations {
+			random := b.random(k)
+			t, err := grown(random, leaves)
+			if err != nil {
+				return err
+			}
+			values := make([][]float64, leaves)
+			for i := range values {
+				values[i] = normal(random, 3)
+			}
+			signal, err := t.Signal(values, b.permutations, uint64(k))
+			if err != nil {
+				return fmt.Errorf("phylogenetic signal, simulation %d: %w", k, err)
+			}
+			if signal.P <= 0.05 {
+				rejected++
+			}
+		}
+		b.row("phylogenetic signal | R³ | %d leaves | %s", leaves, share(rejected, b.simulations))
+	}
+	return nil
+}
+
+// grown is a tree in which leaves split at random, with exponential lengths.
+func grown(random *rand.Rand, leaves int) (*tree.Tree, error) {
+	parent, length := []int{-1}, []float64{0}
+	tips := []int{0}
+	for len(tips) < leaves {
+		k := random.IntN(len(tips))
+		from := tips[k]
+		tips = append(tips[:k], tips[k+1:]...)
+		for range 2 {
+			tips = append(tips, len(parent))
+			parent, length = append(parent, from), append(length, random.ExpFloat64())
+		}
+	}
+	name := make([]string, len(parent))
+	for i := range name {
+		name[i] = fmt.Sprint(i)
+	}
+	return tree.New(parent, length, name)
 }
