@@ -32,7 +32,9 @@ const margin = 1.25
 // few points, tiles, cut-off tiles, plane waves or a grid. Kernel.String says which, and their error. The choice can be
 // overridden by calling Tiled, Cutoff, Expand or Grid instead.
 //
-// The box of the plane waves is that of all shapes, a quarter wider. The result has been compared with the kernel
+// The costs are those of sums over the first shape, with itself. Where control points carry many others, give the control points
+// first: their sums are exact if they are few, however many points they carry. The box of the plane waves is that of all shapes, a
+// quarter wider. The result has been compared with the kernel
 // itself on a random subset of the points.
 func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	if len(shapes) == 0 || len(shapes[0]) == 0 {

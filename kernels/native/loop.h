@@ -1,6 +1,6 @@
 // The pair loop, written once and included for each kind of vector registers, with LANES numbers in a vector, TARGET the
-// processor's abilities, ROOT(v) the square roots of a vector,
-// LARGER(v, w) the larger numbers of two, w where that is none, and VERSION(name) a name of its own. See pairs.h for what it computes.
+// processor's abilities, ROOT(v) the square roots of a vector, LARGER(v, w) the larger numbers of two, w where that is none, UNROLL
+// whether the loops are unrolled, and VERSION(name) a name of its own. See pairs.h for what it computes.
 
 typedef double VERSION(vec) __attribute__((vector_size(8 * LANES)));
 typedef int64_t VERSION(bits) __attribute__((vector_size(8 * LANES)));
@@ -166,7 +166,8 @@ INLINE void VERSION(groups)(const Job *job, int64_t from, int64_t to, Near *near
 	}
 }
 
-// The loops are unrolled for points of the plane and of space with weights of as many columns.
+// The loops are unrolled for points of the plane and of space with weights of as many columns, if UNROLL says so: that is most of the
+// time that a compiler takes.
 #define ORDERS(D, C, sides) \
 	if (job->order == 0) VERSION(groups)(job, from, to, near, share, D, C, 0, sides); \
 	else if (job->order == 1) VERSION(groups)(job, from, to, near, share, D, C, 1, sides); \
@@ -176,8 +177,8 @@ INLINE void VERSION(groups)(const Job *job, int64_t from, int64_t to, Near *near
 	else { ORDERS(D, C, job->sides); }
 
 TARGET static void VERSION(block)(const Job *job, int64_t from, int64_t to, Near *near, const Share *share) {
-	if (job->D == 2 && job->C == 2) { SIDES(2, 2) }
-	else if (job->D == 3 && job->C == 3) { SIDES(3, 3) }
+	if (UNROLL && job->D == 2 && job->C == 2) { SIDES(2, 2) }
+	else if (UNROLL && job->D == 3 && job->C == 3) { SIDES(3, 3) }
 	else VERSION(groups)(job, from, to, near, share, job->D, job->C, job->order, job->sides);
 }
 
@@ -191,4 +192,5 @@ TARGET static void VERSION(block)(const Job *job, int64_t from, int64_t to, Near
 #undef ROOT
 #undef LARGER
 #undef TARGET
+#undef UNROLL
 #undef VERSION

@@ -55,6 +55,11 @@ static void touch(const Share *share, int64_t t, int columns) {
 #define ROOT(v) ((vec){sqrt((v)[0]), sqrt((v)[1])})
 #define LARGER(v, w) ((vec){(v)[0] > (w)[0] ? (v)[0] : (w)[0], (v)[1] > (w)[1] ? (v)[1] : (w)[1]})
 #define VERSION(name) name##_any
+#ifdef __x86_64__
+#define UNROLL 0 // for the few processors without AVX2
+#else
+#define UNROLL 1
+#endif
 #include "loop.h"
 
 #ifdef __x86_64__
@@ -63,6 +68,7 @@ static void touch(const Share *share, int64_t t, int columns) {
 #define ROOT(v) ((vec)_mm256_sqrt_pd((__m256d)(v)))
 #define LARGER(v, w) ((vec)_mm256_max_pd((__m256d)(v), (__m256d)(w)))
 #define VERSION(name) name##_avx2
+#define UNROLL 1
 #include "loop.h"
 
 #define LANES 8
@@ -70,6 +76,7 @@ static void touch(const Share *share, int64_t t, int columns) {
 #define ROOT(v) ((vec)_mm512_sqrt_pd((__m512d)(v)))
 #define LARGER(v, w) ((vec)_mm512_max_pd((__m512d)(v), (__m512d)(w)))
 #define VERSION(name) name##_avx512
+#define UNROLL 1
 #include "loop.h"
 #endif
 
