@@ -40,7 +40,7 @@ func callosa(t testing.TB, n int) (*framebundle.Space[geom.Vec], framebundle.Poi
 // The most probable paths to 20 callosa are found, Exp_FM of their momenta gives the same ends, and none costs more than a smooth
 // path.
 func TestMostProbablePathsToCallosa(t *testing.T) {
-	s, u, ys := callosa(t, 20)
+	s, u, ys := callosa(t, 6)
 	const sigma = 0.5 // mm; the shapes lie 1.5 mm and more away, in the mean over the coordinates
 	gs, err := s.MostProbablePaths(u, ys, sigma)
 	if err != nil {
