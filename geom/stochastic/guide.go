@@ -103,7 +103,13 @@ func (s step) over(growth *Node) *Node {
 // euler is the step x + h drift + √(h τ'/τ) E ξ.
 func (s step) euler(x, drift, frame *Node) *Node {
 	noise := linalg.MatVec(frame, s.xi)
-	return Add(Add(x, Mul(s.h, drift)), Mul(Mul(Sqrt(s.h), s.root), noise))
+	return Add(Add(x, Mul(s.h, drift)), Mul(Mul(s.rootH(), s.root), noise))
+}
+
+// rootH is √h, with the derivative 0 where a path rests.
+func (s step) rootH() *Node {
+	rests := IsZero(s.h)
+	return Where(rests, s.h, Sqrt(Where(rests, OnesLike(s.h), s.h)))
 }
 
 // quadratic is the part that two guides share: coordinates, on an Atlas those of the chart centred at v.
@@ -175,7 +181,7 @@ func (q delyonHu) step(s step) (next, logWeights *Node) {
 	// The step without h b, in the frame; the last one goes to v whatever b is.
 	last := IsZero(s.root)
 	toEnd := linalg.SolveTriangular(frame, Sub(pull, Where(BroadcastToShape(last, drift.Shape()), drift, ZerosLike(drift))), true, false)
-	move := Add(Mul(s.root, s.xi), Mul(Sqrt(s.h), toEnd)) // over √h
+	move := Add(Mul(s.root, s.xi), Mul(s.rootH(), toEnd)) // over √h
 	logWeights = MulScalar(dot(move, move), -0.5)
 	root := Where(last, OnesLike(s.root), s.root)
 	regular := MulScalar(dot(s.xi, s.xi), 0.5)
