@@ -38,11 +38,11 @@ func inCharts(m geom.Manifold, proposal Proposal) bool {
 	return proposal == DelyonHu || !closed
 }
 
-// summed is Guided with q = (2πτ)^{−d/2} Σ_c e^{−ρ_c/τ}, a function on the manifold: the sum over the geodesics of a geom.Winding,
+// summed is Guided with q = (2πτ)^{−d/2} Σ_c a_c e^{−ρ_c/τ}, a function on the manifold: the sum over the geodesics of a geom.Winding,
 // and the one with ρ = ½ d(x, v)² elsewhere.
 type summed struct {
 	m   geom.Manifold
-	log func(z, tau *Node) *Node // log Σ_c e^{−ρ_c/τ}, [...], for z of [..., B, a] and τ of [..., B]
+	log func(z, tau *Node) *Node // log Σ_c a_c e^{−ρ_c/τ}, [...], for z of [..., B, a] and τ of [..., B]
 }
 
 func newSummed(m geom.Manifold, v *Node) summed {
@@ -76,7 +76,7 @@ func logGauss(d int, rho, t *Node) *Node {
 	return Neg(Add(Div(rho, t), MulScalar(Log(MulScalar(t, 2*math.Pi)), float64(d)/2)))
 }
 
-// step follows ∇f, f = log Σ_c e^{−ρ_c/τ}, and adds (∂_t + ½Δ)q/q = d/2τ − ∂_τ f + ½ Δf + ½ ‖∇f‖² over time.
+// step follows ∇f, f = log Σ_c a_c e^{−ρ_c/τ}, and adds (∂_t + ½Δ)q/q = d/2τ − ∂_τ f + ½ Δf + ½ ‖∇f‖² over time.
 func (g summed) step(s step) (next, logWeights *Node) {
 	at := geom.At(g.m, s.z)
 	x := Identity(at.X)
