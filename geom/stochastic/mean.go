@@ -75,15 +75,16 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	v, m := s.Vectors(samples), s.M
 	d := float64(m.Dim())
 	if guess == 0 {
+		const brief = 1 / (2 * math.Pi) // at this time the log density is −ρ/brief, nearly
 		out, err := s.Call(operation{name: "spread"}, func(in []*Node) []*Node {
 			g := newGuide(m, Guided, in[1])
-			one := ScalarOne(in[0].Graph(), in[0].DType())
-			return []*Node{ReduceAllMean(g.logDensity(g.enter(forPaths(in[1].Shape().Dim(0), in[0])), one))}
+			brief := Scalar(in[0].Graph(), in[0].DType(), brief)
+			return []*Node{ReduceAllMean(g.logDensity(g.enter(forPaths(in[1].Shape().Dim(0), in[0])), brief))}
 		}, s.Vector(start), v)
 		if err != nil {
 			return nil, err
 		}
-		guess = -2/d*out.Scalar(0) - math.Log(2*math.Pi) // log density = −ρ − ½ d log 2π
+		guess = -2 / d * brief * out.Scalar(0)
 		if !(guess > 0) || math.IsInf(guess, 1) {
 			return nil, fmt.Errorf("%s: the samples' mean squared distance from the start is %g: they must spread around it", what, d*guess)
 		}
