@@ -314,7 +314,7 @@ func (l *logarithm) continued(roots []*solve.Root) error {
 	if !left {
 		return nil
 	}
-	eq := solve.System{Residual: l.residual, Derivative: l.derivative}
+	eq := solve.System{Residual: l.residual, Derivative: l.derivative, Krylov: 150}
 	if err := eq.Broyden(l.task.Context(), level, 40); err != nil {
 		return err
 	}

@@ -6,17 +6,18 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Winding is an Atlas on which geodesics come round. Where they cannot be deformed into each other, as around a circle or in a
+// Winding is an Atlas that knows its geodesics between two points, also where they come round. Where they cannot be deformed into each other, as around a circle or in a
 // rotation by 2π, the cut locus of a point is a hypersurface, and no function of the distance alone stands for all of them.
 type Winding interface {
 	Atlas
 	// Windings returns the function
 	//
-	//	log Σ_c exp(−ρ_c(z)/τ),  [...],
+	//	log Σ_c a_c exp(−ρ_c(z)/τ),  [...],
 	//
 	// of points v and z, [..., a], and of numbers τ > 0, [...]: a sum over the geodesics c from z to v. ρ_c is half the square of
 	// the length of c where the manifold has ClosedForms; the least is half the squared distance near v, to second
-	// order, everywhere. The sum is twice differentiable. Windings is nil for manifolds of the type whose geodesics are not known.
+	// order, everywhere. The weights a_c may be 1; at z = v that of the shortest is. The sum is twice differentiable. Windings is nil
+	// for manifolds of the type whose geodesics are not known.
 	Windings() func(v, z, tau *Node) *Node
 }
 

@@ -1,20 +1,107 @@
 package manifold
 
 import (
+	"math"
+
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
 )
 
-// Windings are those of the great circle through both points.
+// Windings are those of the great circle through both points. They weigh as neighbouring geodesics gather: the sum is
+//
+//	W + ½ (n − 1) log(−(τ/sin r) ∂W/∂r),  W = log Σ_k exp(−(r + 2πk)²/2τ),
+//
+// where for small τ the second logarithm is log r/sin r (J. Van Vleck 1928, C. Morette 1951). For n = 1 and 3 it is the heat kernel but
+// for a factor of τ.
 func (m sphere) Windings() func(v, z, tau *Node) *Node {
 	return func(v, z, tau *Node) *Node {
 		if m.n == 1 { // also between antipodes
 			return geom.Wrapped(Square(angleBetween(v, z)), tau)
 		}
 		w := m.Log(v, z)
-		return geom.Wrapped(Squeeze(dot(w, w), -1), tau)
+		return Add(geom.Wrapped(Squeeze(dot(w, w), -1), tau), MulScalar(gathering(v, z, tau), float64(m.n-1)/2))
+	}
+}
+
+// gathering is log(−(t/sin r) ∂W/∂r) of points of a sphere at the distance r, also between antipodes.
+func gathering(v, z, t *Node) *Node {
+	const (
+		limit  = math.Pi // of t, as in geom.Wrapped
+		terms  = 3
+		series = 4
+		tiny   = 1e-10
+	)
+	all := func(x float64) *Node { return MulScalar(OnesLike(t), x) }
+	long := GreaterThan(t, all(limit))
+	short, above := Where(long, all(limit), t), Where(long, t, all(limit))
+
+	// By the angle x from v or from its antipode −v, whichever is less, R = −(t/sin r) ∂W/∂r is
+	//
+	//	±(x/sin x) (1 − (π/x) Σ_k tanh(A_k + δ) − tanh(A_k − δ)),  δ = πx/t,
+	//
+	// with A_k = π²/t, 3π²/t, … at v, and with 0, of which there is a half, 2π²/t, … at −v.
+	cosine := Squeeze(dot(v, z), -1)
+	far := IsNegative(cosine)
+	half := func(v *Node) *Node { return MulScalar(Squeeze(dot(v, v), -1), 0.25) }
+	s := squaredArc(1, Where(far, half(Add(z, v)), half(Sub(z, v))))
+	close := LessThan(s, all(tiny))
+	x := Sqrt(Where(close, all(1), s))
+	rate := Div(all(math.Pi), short)
+	sum := ZerosLike(t)
+	for k := range terms {
+		a := MulScalar(rate, math.Pi)
+		a = Where(far, MulScalar(a, float64(2*k)), MulScalar(a, float64(2*k+1)))
+		delta := Mul(rate, x)
+		apart := Div(Sub(Tanh(Add(a, delta)), Tanh(Sub(a, delta))), x)
+		// 2κ/(C + 1) (1 + κ² x² (1/6 − 1/2(C + 1))), κ = 2π/t, C = cosh 2A_k; 1/(C + 1) = ½ (1 − tanh² A_k).
+		bell := MulScalar(OneMinus(Square(Tanh(a))), 0.5)
+		curve := Mul(Mul(Square(MulScalar(rate, 2)), s), AddScalar(MulScalar(bell, -0.5), 1./6))
+		apart = Where(close, Mul(MulScalar(Mul(rate, bell), 4), OnePlus(curve)), apart)
+		if k == 0 {
+			apart = Mul(apart, Where(far, all(0.5), all(1)))
+		}
+		sum = Add(sum, apart)
+	}
+	rest := OneMinus(MulScalar(sum, math.Pi))
+	near := Sub(Log(Where(far, Neg(rest), rest)), Log(sine(1, s)))
+
+	// Poisson's: 2t Σ m e^(−m²t/2) U_{m−1}(cos r) / (1 + 2 Σ e^(−m²t/2) T_m(cos r)).
+	first, second := OnesLike(t), cosine     // T_{m−1} and T_m
+	before, now := ZerosLike(t), OnesLike(t) // U_{m−2} and U_{m−1}
+	over, under := ZerosLike(t), OnesLike(t)
+	for m := 1; m <= series; m++ {
+		weight := MulScalar(Exp(MulScalar(above, -float64(m*m)/2)), 2)
+		over = Add(over, MulScalar(Mul(weight, now), float64(m)))
+		under = Add(under, Mul(weight, second))
+		first, second = second, Sub(MulScalar(Mul(cosine, second), 2), first)
+		before, now = now, Sub(MulScalar(Mul(cosine, now), 2), before)
+	}
+	return Where(long, Log(Div(Mul(above, over), under)), near)
+}
+
+// squaredArc is the square of the angle or, for κ = −1, the distance r with h = sin²(r/2) or sinh²(r/2).
+func squaredArc(k float64, h *Node) *Node {
+	const limit = 1e-3 // the next term of the series is 512 h⁵/1575
+	small := LessThan(h, MulScalar(OnesLike(h), limit))
+	u := MulScalar(h, k)
+	series := MulScalar(Mul(h, OnePlus(Mul(u, AddScalar(Mul(u, AddScalar(MulScalar(u, 4./35), 8./45)), 1./3)))), 4)
+	h = Where(small, MulScalar(OnesLike(h), 0.5), h)
+	if k > 0 {
+		return Where(small, series, MulScalar(Square(Atan2(Sqrt(h), Sqrt(OneMinus(h)))), 4))
+	}
+	root := Sqrt(h)
+	return Where(small, series, MulScalar(Square(Log1P(Add(root, Div(h, OnePlus(Sqrt(OnePlus(h))))))), 4))
+}
+
+// Windings is the one geodesic, with the weight (r/sinh r)^((n−1)/2) as on a sphere: for n = 1 and 3 the heat kernel but for a factor of
+// τ.
+func (m hyperbolic) Windings() func(v, z, tau *Node) *Node {
+	return func(v, z, tau *Node) *Node {
+		_, h, _ := m.ball(v).between(m.ball(z))
+		s := squaredArc(-1, Squeeze(h, -1))
+		return Sub(MulScalar(Div(s, tau), -0.5), MulScalar(Log(sine(-1, s)), float64(m.n-1)/2))
 	}
 }
 

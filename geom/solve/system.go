@@ -16,6 +16,9 @@ type System struct {
 	Derivative func(x, dx [][]float64) ([][]float64, error)
 	// Precondition returns M_b f_b for every system, with a matrix M_b close to the inverse of F_b'; nil stands for M_b = 1.
 	Precondition func(f [][]float64) ([][]float64, error)
+	// Krylov is the largest number of derivatives that a step of Newton takes; 0 stands for 40. Where M_b F_b' is ill-conditioned and the
+	// step of fewer leads nowhere, as many as there are unknowns solve for it exactly.
+	Krylov int
 }
 
 // Root is the state of the search for a root of one system. If you change X, or the equations, call System.Renew.
@@ -190,7 +193,11 @@ func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) er
 			}
 			return nil
 		}
-		steps, err := s.gmres(ctx, roots, 1e-2, 40)
+		krylov := s.Krylov
+		if krylov == 0 {
+			krylov = 40
+		}
+		steps, err := s.gmres(ctx, roots, 1e-2, krylov)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -22,6 +23,10 @@ type FrameMean[P geom.Point] struct {
 	Frame     []P       // ν_1 … ν_m, orthogonal in the metric; the covariance is ννᵀ
 	Variances []float64 // ‖ν_α‖²_g, the largest first, in the unit of lengths squared
 	Noise     float64   // σ, the standard deviation of the noise of a coordinate: the option, its default, or the estimate of PCA
+
+	// Deviations are the standard deviations along the principal components of the samples' coordinates, the largest first. Where those
+	// with the numbers m and m + 1 are alike, a frame of rank m can turn between both, and the search creeps: see Err.
+	Deviations []float64
 
 	Paths     []*framebundle.Geodesic[P] // the most probable path from (x, ν) to each sample, without Momenta
 	Objective float64                    // the least value found of the objective
@@ -91,6 +96,39 @@ func (m *FrameMean[P]) String() string {
 	return fmt.Sprintf("frame bundle mean of %d samples, rank %d, noise %.3g, %s after %d iterations", len(m.Paths), len(m.Frame), m.Noise, m.Status, m.Iterations)
 }
 
+// Err returns nil if Status is Converged. Otherwise it is an error with the line of String, which tells, too, where samples are too few
+// for the rank: where the variances of the principal components m and m + 1 differ by less than the standard error of the first,
+// √(2/n) of it, sampling mixes both (G. North et al., Monthly Weather Review 110, 1982). It names the ranks at which they do not.
+func (m *FrameMean[P]) Err() error {
+	if m.Status == geom.Converged {
+		return nil
+	}
+	rank, n := len(m.Frame), len(m.Paths)
+	told := func(k int) bool {
+		if k >= len(m.Deviations) {
+			return true
+		}
+		a, b := m.Deviations[k-1]*m.Deviations[k-1], m.Deviations[k]*m.Deviations[k]
+		return a > 1e-14*m.Deviations[0]*m.Deviations[0] && a-b > a*math.Sqrt(2/float64(n))
+	}
+	if told(rank) {
+		return errors.New(m.String())
+	}
+	last := min(2*rank+2, len(m.Deviations)-1)
+	advice := fmt.Sprintf("none up to %d is", last)
+	var ranks []string
+	for k := 1; k <= last; k++ {
+		if told(k) {
+			ranks = append(ranks, fmt.Sprint(k))
+		}
+	}
+	if len(ranks) > 0 {
+		advice = "take rank " + strings.Join(ranks, " or ")
+	}
+	return fmt.Errorf("%s: the standard deviations of the samples' principal components %d and %d, %.3g and %.3g, are too much alike for %d samples, so that a frame of rank %d is not determined; %s",
+		m, rank, rank+1, m.Deviations[rank-1], m.Deviations[rank], n, rank, advice)
+}
+
 // At returns the mean as a point (x, ν) of the frame bundle.
 func (m *FrameMean[P]) At() framebundle.Point[P] { return framebundle.At(m.Point, m.Frame...) }
 
@@ -139,7 +177,7 @@ func frameBundleMean[P geom.Point](task string, estimate bool, s *geom.Space[P],
 	if err != nil {
 		return nil, err
 	}
-	out := &FrameMean[P]{s.Point(m.Point), s.Points(m.Frame), m.Variances, m.Noise, nil, m.Objective, m.Imbalance, m.Residual, m.Iterations, m.Evaluations, m.Status}
+	out := &FrameMean[P]{s.Point(m.Point), s.Points(m.Frame), m.Variances, m.Noise, m.Deviations, nil, m.Objective, m.Imbalance, m.Residual, m.Iterations, m.Evaluations, m.Status}
 	for _, g := range m.Paths {
 		out.Paths = append(out.Paths, framebundle.Shaped(s, g))
 	}
@@ -151,7 +189,7 @@ func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank in
 	if rank < 1 || rank > d || estimate && rank == d {
 		return nil, fmt.Errorf("%s: rank %d in dimension %d", task, rank, d)
 	}
-	u, least, left, err := r.principal(samples, w, rank)
+	u, deviations, least, left, err := r.principal(samples, w, rank)
 	if err != nil {
 		return nil, err
 	}
@@ -167,6 +205,7 @@ func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank in
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", task, err)
 	}
+	m.Deviations = deviations
 	return m, nil
 }
 
@@ -237,15 +276,15 @@ func (b *bundle) mean(least float64) (*FrameMean[geom.Vec], error) {
 }
 
 // principal returns the mean and the principal components of the samples' coordinates or ambient vectors, the components scaled to
-// the standard deviations; least, the smallest of these deviations; and left, the standard deviation in a direction orthogonal
+// the standard deviations; all of these; least, the smallest of these deviations; and left, the standard deviation in a direction orthogonal
 // to the components.
 //
 // Principal components of landmarks are as rough as the noise, and geodesics in rough directions bend wildly. So the frame is
 // searched for in the span of the smoother vectors K (K + μ)⁻¹ ν.
-func (r *run) principal(samples [][]float64, w []float64, rank int) (u fiberPoint, least, left float64, err error) {
+func (r *run) principal(samples [][]float64, w []float64, rank int) (u fiberPoint, deviations []float64, least, left float64, err error) {
 	space := r.space
-	fail := func(format string, a ...any) (fiberPoint, float64, float64, error) {
-		return u, 0, 0, fmt.Errorf(r.Name+": "+format, a...)
+	fail := func(format string, a ...any) (fiberPoint, []float64, float64, float64, error) {
+		return u, nil, 0, 0, fmt.Errorf(r.Name+": "+format, a...)
 	}
 	u.X = r.startingPoint(samples, w)
 	d := space.M.Dim()
@@ -258,16 +297,17 @@ func (r *run) principal(samples [][]float64, w []float64, rank int) (u fiberPoin
 		rows = append(rows, floats.SubTo(make([]float64, len(x)), x, centre))
 	}
 	if _, rows, err = space.Project(u.X, rows...); err != nil {
-		return u, 0, 0, err
+		return u, nil, 0, 0, err
 	}
 	a := mat.NewDense(len(rows), len(u.X), nil)
 	for i, v := range rows {
 		a.SetRow(i, floats.ScaleTo(make([]float64, len(v)), math.Sqrt(w[i]), v))
 	}
-	values, frame, err := components(a, rank)
+	deviations, frame, err := components(a, rank)
 	if err != nil {
 		return fail("%w", err)
 	}
+	values := deviations[:rank]
 	if d > rank {
 		left = math.Sqrt(max(0, math.Pow(mat.Norm(a, 2), 2)-floats.Dot(values, values)) / float64(d-rank))
 	}
@@ -278,7 +318,7 @@ func (r *run) principal(samples [][]float64, w []float64, rank int) (u fiberPoin
 			return []*graph.Node{geom.Sharp(space.M, x, m.RegularFlat(x, in[1], mu))}
 		}, u.X, frame)
 		if err != nil {
-			return u, 0, 0, err
+			return u, nil, 0, 0, err
 		}
 		var qr mat.QR
 		var q, along, projected mat.Dense
@@ -292,24 +332,24 @@ func (r *run) principal(samples [][]float64, w []float64, rank int) (u fiberPoin
 		}
 	}
 	u.Frame = frame
-	return u, values[rank-1], left, nil
+	return u, deviations, values[rank-1], left, nil
 }
 
-// components returns the largest rank singular values of a matrix, and its right singular vectors scaled to the length of these
-// values, one a row.
+// components returns the singular values of a matrix, the largest first, and as many of its right singular vectors as the rank says,
+// scaled to the length of these values, one a row.
 func components(a *mat.Dense, rank int) (values []float64, rows [][]float64, err error) {
 	var svd mat.SVD
 	if !svd.Factorize(a, mat.SVDThin) {
 		return nil, nil, errors.New("the principal components of the samples do not converge")
 	}
-	values = svd.Values(nil)[:rank]
+	values = svd.Values(nil)
 	if !(values[rank-1] > 1e-7*values[0]) {
 		return nil, nil, fmt.Errorf("the samples' standard deviation in direction %d is %.3g, in the first one %.3g: the rank of their covariance is below %d; take a lower rank",
 			rank-1, values[rank-1], values[0], rank)
 	}
 	var v mat.Dense
 	svd.VTo(&v)
-	for k, s := range values {
+	for k, s := range values[:rank] {
 		column := mat.Col(nil, k, &v)
 		floats.Scale(s, column)
 		rows = append(rows, column)

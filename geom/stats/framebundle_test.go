@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -46,6 +47,34 @@ func sampleMoments(x [][]float64) (mean []float64, covariance *mat.SymDense) {
 		covariance.SymRankOne(covariance, 1/float64(len(x)), mat.NewVecDense(d, floats.SubTo(make([]float64, d), v, mean)))
 	}
 	return mean, covariance
+}
+
+// Where a search does not converge and the spectrum has no gap after the rank, the error says so, and which rank has one.
+func TestFrameBundleMeanWithoutGap(t *testing.T) {
+	var x [][]float64
+	for a, s := range []float64{3, 1, 1, 0.1} {
+		for _, sign := range []float64{-1, 1, -1, 1} {
+			v := make([]float64, 4)
+			v[a] = 2 * sign * s
+			x = append(x, v)
+		}
+	}
+	space := geom.On(manifold.Euclidean(4), geom.Integrator(ode.RK4, 5))
+	search := func(rank int) error {
+		m := expect.Must(stats.FrameBundleMean(space, x, rank, stats.Noise(0.3), stats.Start([]float64{1, 1, 1, 1}), stats.MaxIterations(1)))
+		expect.Abs(t, "deviations", m.Deviations, []float64{3, 1, 1, 0.1}, 1e-12)
+		if m.Status == geom.Converged {
+			t.Errorf("rank %d: %s", rank, m)
+		}
+		return m.Err()
+	}
+	expect.Refused(t, search(2), "frame bundle mean of 16 samples", "of rank 2 is not determined; take rank 1 or 3", "2 and 3, 1 and 1")
+	if err := search(1); err == nil || strings.Contains(err.Error(), "not determined") {
+		t.Errorf("rank 1: %v", err)
+	}
+	if m := expect.Must(stats.FrameBundleMean(space, x, 1, stats.Noise(0.3))); m.Err() != nil {
+		t.Error(m.Err())
+	}
 }
 
 // In flat space the mean is that of the samples, the covariance theirs with 1/N for a full frame; for fewer vectors the

@@ -25,8 +25,9 @@ const (
 	//
 	//	(∂_t + ½Δ)q/q = (d/2 − ½Δρ)/τ + (½‖∇ρ‖² − ρ)/τ².
 	//
-	// If the manifold has geom.ClosedForms, ρ is half the squared distance from v. Then the second term is zero, and on S²,
-	// at the distance r from v, the first is (1 − r cot r)/2τ (J. Thompson, Brownian bridges to submanifolds, 2018).
+	// If the manifold has geom.ClosedForms, ρ is half the squared distance from v, and the second term is zero (J. Thompson, Brownian
+	// bridges to submanifolds, 2018). On a geom.Winding e^{−ρ/τ} is the sum over its geodesics, with their weights: on spheres and
+	// hyperbolic spaces q is so close to the density that all paths weigh nearly the same, in one and three dimensions the same.
 	// On other manifolds ρ = ½ (x − v)ᵀ g(v) (x − v) in coordinates (F. van der Meulen and M. Schauer, Guided proposals for
 	// simulating multi-dimensional diffusion bridges, 2017).
 	Guided Proposal = iota

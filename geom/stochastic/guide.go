@@ -38,11 +38,11 @@ func inCharts(m geom.Manifold, proposal Proposal) bool {
 	return proposal == DelyonHu || !closed
 }
 
-// summed is Guided with q = (2πτ)^{−d/2} Σ_c e^{−ρ_c/τ}, a function on the manifold: the sum over the geodesics of a geom.Winding,
+// summed is Guided with q = (2πτ)^{−d/2} Σ_c a_c e^{−ρ_c/τ}, a function on the manifold: the sum over the geodesics of a geom.Winding,
 // and the one with ρ = ½ d(x, v)² elsewhere.
 type summed struct {
 	m   geom.Manifold
-	log func(z, tau *Node) *Node // log Σ_c e^{−ρ_c/τ}, [...], for z of [..., B, a] and τ of [..., B]
+	log func(z, tau *Node) *Node // log Σ_c a_c e^{−ρ_c/τ}, [...], for z of [..., B, a] and τ of [..., B]
 }
 
 func newSummed(m geom.Manifold, v *Node) summed {
@@ -76,7 +76,7 @@ func logGauss(d int, rho, t *Node) *Node {
 	return Neg(Add(Div(rho, t), MulScalar(Log(MulScalar(t, 2*math.Pi)), float64(d)/2)))
 }
 
-// step follows ∇f, f = log Σ_c e^{−ρ_c/τ}, and adds (∂_t + ½Δ)q/q = d/2τ − ∂_τ f + ½ Δf + ½ ‖∇f‖² over time.
+// step follows ∇f, f = log Σ_c a_c e^{−ρ_c/τ}, and adds (∂_t + ½Δ)q/q = d/2τ − ∂_τ f + ½ Δf + ½ ‖∇f‖² over time.
 func (g summed) step(s step) (next, logWeights *Node) {
 	at := geom.At(g.m, s.z)
 	x := Identity(at.X)
@@ -103,7 +103,13 @@ func (s step) over(growth *Node) *Node {
 // euler is the step x + h drift + √(h τ'/τ) E ξ.
 func (s step) euler(x, drift, frame *Node) *Node {
 	noise := linalg.MatVec(frame, s.xi)
-	return Add(Add(x, Mul(s.h, drift)), Mul(Mul(Sqrt(s.h), s.root), noise))
+	return Add(Add(x, Mul(s.h, drift)), Mul(Mul(s.rootH(), s.root), noise))
+}
+
+// rootH is √h, with the derivative 0 where a path rests.
+func (s step) rootH() *Node {
+	rests := IsZero(s.h)
+	return Where(rests, s.h, Sqrt(Where(rests, OnesLike(s.h), s.h)))
 }
 
 // quadratic is the part that two guides share: coordinates, on an Atlas those of the chart centred at v.
@@ -175,7 +181,7 @@ func (q delyonHu) step(s step) (next, logWeights *Node) {
 	// The step without h b, in the frame; the last one goes to v whatever b is.
 	last := IsZero(s.root)
 	toEnd := linalg.SolveTriangular(frame, Sub(pull, Where(BroadcastToShape(last, drift.Shape()), drift, ZerosLike(drift))), true, false)
-	move := Add(Mul(s.root, s.xi), Mul(Sqrt(s.h), toEnd)) // over √h
+	move := Add(Mul(s.root, s.xi), Mul(s.rootH(), toEnd)) // over √h
 	logWeights = MulScalar(dot(move, move), -0.5)
 	root := Where(last, OnesLike(s.root), s.root)
 	regular := MulScalar(dot(s.xi, s.xi), 0.5)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
@@ -23,8 +22,15 @@ type Mean[P geom.Point] struct {
 	// estimate a variance of about 1/EffectiveSize times that which comes from the samples.
 	EffectiveSize float64
 	Wound         float64 // see Likelihood, as a mean over the samples
-	Iterations    int
-	Status        geom.Status // geom.Converged where Gradient is at most 1e-3, EffectiveSize at least MeanEffectiveSize and Wound at most MeanWound
+	// PointStep and VarianceStep estimate the error of the time step, which falls with 1/Run.Steps: how far, as a length, and by how
+	// much Point and Variance move where the same bridges have half as many steps. NaN of one step, +Inf where these diverge.
+	PointStep, VarianceStep float64
+	// PointError is the standard error of Point, the root of the mean square distance, and VarianceError that of Variance. The
+	// squares of both are those of J samples of a normal distribution, d T/J and 2T²/dJ, times 1 + 1/EffectiveSize, and of the step.
+	PointError, VarianceError float64
+
+	Iterations int
+	Status     geom.Status // geom.Converged where Gradient is at most 1e-3, EffectiveSize at least MeanEffectiveSize and Wound at most MeanWound
 }
 
 // MeanEffectiveSize is the least EffectiveSize of a diffusion mean with the Status geom.Converged. With a smaller one the estimate
@@ -36,7 +42,7 @@ const MeanWound = 0.01
 
 // String says what the mean is in one line.
 func (m *Mean[P]) String() string {
-	return fmt.Sprintf("diffusion mean, variance %.4g, effective size %.3g, %s after %d iterations", m.Variance, m.EffectiveSize, m.Status, m.Iterations)
+	return fmt.Sprintf("diffusion mean, variance %.4g ± %.2g, effective size %.3g, %s after %d iterations", m.Variance, m.VarianceError, m.EffectiveSize, m.Status, m.Iterations)
 }
 
 const (
@@ -52,7 +58,8 @@ const (
 // The densities are estimated as by LogLikelihood, with r.Paths bridges to each sample and the same noise in all iterations. So
 // the estimate is a smooth function of x and T, except for small jumps where the charts of an Atlas change, and its gradient is
 // computed through the paths. The steps are Fisher's for a normal distribution, in coordinates at x: x ← x + T grad and
-// log T ← log T + (2/d) ∂_log T. They are shortened until they raise the likelihood.
+// log T ← log T + (2/d) ∂_log T. They are shortened until they raise the likelihood. From what it finds a second search goes on, of
+// the same bridges with half as many steps: how far it gets is the error of the step.
 func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, start P, r Run) (*Mean[P], error) {
 	const what = "DiffusionMean"
 	s := on.Geometry()
@@ -68,15 +75,16 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	v, m := s.Vectors(samples), s.M
 	d := float64(m.Dim())
 	if guess == 0 {
+		const brief = 1 / (2 * math.Pi) // at this time the log density is −ρ/brief, nearly
 		out, err := s.Call(operation{name: "spread"}, func(in []*Node) []*Node {
 			g := newGuide(m, Guided, in[1])
-			one := ScalarOne(in[0].Graph(), in[0].DType())
-			return []*Node{ReduceAllMean(g.logDensity(g.enter(forPaths(in[1].Shape().Dim(0), in[0])), one))}
+			brief := Scalar(in[0].Graph(), in[0].DType(), brief)
+			return []*Node{ReduceAllMean(g.logDensity(g.enter(forPaths(in[1].Shape().Dim(0), in[0])), brief))}
 		}, s.Vector(start), v)
 		if err != nil {
 			return nil, err
 		}
-		guess = -2/d*out.Scalar(0) - math.Log(2*math.Pi) // log density = −ρ − ½ d log 2π
+		guess = -2 / d * brief * out.Scalar(0)
 		if !(guess > 0) || math.IsInf(guess, 1) {
 			return nil, fmt.Errorf("%s: the samples' mean squared distance from the start is %g: they must spread around it", what, d*guess)
 		}
@@ -91,14 +99,16 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 		x, step                            []float64
 		t, stepT, value, norm, size, wound float64
 	}
-	at := func(x []float64, t float64) (*point, error) {
+	at := func(x []float64, t, stride float64) (*point, error) {
 		out, err := s.Call(operation{what, proposal, false}, func(in []*Node) []*Node {
-			x, v, logT, xi := in[0], in[1], in[2], in[3]
+			x, v, logT, xi, stride := in[0], in[1], in[2], in[3], in[4]
 			n := xi.Shape().Dim(1)
+			stride = BroadcastToDims(stride, n)
+			xi = Where(BroadcastToShape(Reshape(GreaterThan(stride, OnesLike(stride)), 1, n, 1), xi.Shape()), coarser(xi), xi)
 			at := geom.At(m, x)
 			y := Identity(at.X)
 			T := Exp(logT)
-			weights, wound, _ := bridges(m, proposal, forPaths(n, at.Point(y)), repeatRows(v, n/v.Shape().Dim(0)), T, xi, Ones(T.Graph(), shapes.Make(T.DType(), n)), false)
+			weights, wound, _ := bridges(m, proposal, forPaths(n, at.Point(y)), repeatRows(v, n/v.Shape().Dim(0)), T, xi, stride, false)
 			weights, wound = Reshape(weights, v.Shape().Dim(0), -1), Reshape(wound, v.Shape().Dim(0), -1)
 			value := ReduceAllMean(logMeanExp(weights))
 			// (Σ w)²/Σ w² = N (mean w)²/mean w²
@@ -109,7 +119,7 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 			slope := Gradient(value, y, logT)
 			step := Mul(T, geom.Sharp(at.Manifold, y, slope[0]))
 			return []*Node{value, step, MulScalar(slope[1], 2/d), dot(step, slope[0]), slope[1], size, ReduceAllMean(share)}
-		}, x, v, math.Log(t), xi)
+		}, x, v, math.Log(t), xi, stride)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +127,30 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 		p.norm = math.Sqrt(out.Scalar(3) + p.stepT*out.Scalar(4))
 		return p, nil
 	}
-	now, err := at(s.Vector(start), guess)
+	mean := &Mean[P]{}
+	climb := func(now *point, stride, accuracy float64) (*point, int, error) {
+		iterations := 0
+		for better := true; better && now.norm > accuracy && !task.Stopped() && iterations < meanMaxIterations; iterations++ {
+			better = false
+			task.Report(geom.Progress{Iteration: iterations, Objective: -now.value, Gradient: now.norm})
+			// A step of one standard deviation is long enough.
+			for scale := math.Min(1, 1/now.norm); scale > 1e-3 && !better; scale /= 4 {
+				x, err := moved(s, now.x, floats.ScaleTo(make([]float64, len(now.step)), scale, now.step))
+				if err != nil {
+					return nil, 0, err
+				}
+				next, err := at(x, now.t*math.Exp(scale*now.stepT), stride)
+				if err != nil {
+					return nil, 0, err
+				}
+				if better = next.value > now.value || next.norm < now.norm/2 && next.value > now.value-1e-9; better {
+					now = next
+				}
+			}
+		}
+		return now, iterations, nil
+	}
+	now, err := at(s.Vector(start), guess, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -125,24 +158,25 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 		return nil, fmt.Errorf("%s: the likelihood at the start with variance %.4g is %g, its gradient %g: use more steps, or a start that is closer to the samples",
 			what, guess, math.Exp(now.value), now.norm)
 	}
-	mean := &Mean[P]{}
-	for better := true; better && now.norm > meanAccuracy && !task.Stopped() && mean.Iterations < meanMaxIterations; mean.Iterations++ {
-		better = false
-		task.Report(geom.Progress{Iteration: mean.Iterations, Objective: -now.value, Gradient: now.norm})
-		// A step of one standard deviation is long enough.
-		for scale := math.Min(1, 1/now.norm); scale > 1e-3 && !better; scale /= 4 {
-			x, err := moved(s, now.x, floats.ScaleTo(make([]float64, len(now.step)), scale, now.step))
-			if err != nil {
-				return nil, err
-			}
-			next, err := at(x, now.t*math.Exp(scale*now.stepT))
-			if err != nil {
-				return nil, err
-			}
-			if better = next.value > now.value || next.norm < now.norm/2 && next.value > now.value-1e-9; better {
-				now = next
-			}
+	if now, mean.Iterations, err = climb(now, 1, meanAccuracy); err != nil {
+		return nil, err
+	}
+	coarse, err := at(now.x, now.t, 2)
+	if err != nil {
+		return nil, err
+	}
+	mean.PointStep, mean.VarianceStep = math.Inf(1), math.Inf(1)
+	switch {
+	case r.Steps == 1:
+		mean.PointStep, mean.VarianceStep = math.NaN(), math.NaN() // half a step is none
+	case !math.IsNaN(coarse.norm) && !math.IsInf(coarse.value, 0):
+		if coarse, _, err = climb(coarse, 2, meanTolerance); err != nil {
+			return nil, err
 		}
+		if mean.PointStep, err = apart(s, now.x, coarse.x); err != nil {
+			return nil, err
+		}
+		mean.VarianceStep = coarse.t - now.t
 	}
 	switch {
 	case task.Stopped():
@@ -155,7 +189,23 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 		mean.Status = geom.Stalled
 	}
 	mean.Point, mean.Variance, mean.LogLikelihood, mean.Gradient, mean.EffectiveSize, mean.Wound = s.Point(now.x), now.t, now.value, now.norm, now.size, now.wound
+	n, random := float64(len(samples)), 1+1/now.size
+	mean.PointError = math.Hypot(math.Sqrt(d*now.t/n*random), mean.PointStep)
+	mean.VarianceError = math.Hypot(now.t*math.Sqrt(2/(d*n)*random), mean.VarianceStep)
 	return mean, nil
+}
+
+// apart is the length of the step from x to y in coordinates, on an Atlas those of the chart centred at x.
+func apart[P geom.Point](s *geom.Space[P], x, y []float64) (float64, error) {
+	m := s.M
+	out, err := s.Call(operation{name: "apart"}, func(in []*Node) []*Node {
+		at := geom.At(m, in[0])
+		return []*Node{geom.Norm(at.Manifold, at.X, Sub(at.Coordinates(in[1]), at.X))}
+	}, x, y)
+	if err != nil {
+		return 0, err
+	}
+	return out.Scalar(0), nil
 }
 
 // moved is the point at x + step in coordinates, on an Atlas those of the chart centred at x.

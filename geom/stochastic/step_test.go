@@ -60,3 +60,55 @@ func TestHalfAsManySteps(t *testing.T) {
 		}
 	}
 }
+
+// With few steps the variance of a diffusion mean is off by many times the randomness of many bridges. By how much is told, is in the
+// standard error, and most of it is gone from Variance − VarianceStep. On a circle and in flat space there is no such error.
+func TestStepErrorOfDiffusionMean(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		space *geom.Space[geom.Vec]
+		start []float64
+		point func(p []float64) []float64
+		log   func(T float64, x, v []float64) float64
+	}{
+		{"sphere", sphere, pole, onS2, logOnS2},
+		{"hyperbolic plane", geom.On(manifold.Hyperbolic(2)), []float64{1, 0, 0}, onH2, logOnH2},
+	} {
+		const T, samples, paths = 0.4, 8, 300
+		seen := expect.Must(stochastic.Brownian(c.space, c.start).Sample(stochastic.Run{Paths: samples, Steps: 50, Time: T, Seed: 31}))
+		want, variance, _ := mostLikely(t, seen, T, c.log, c.point)
+		m := expect.Must(stochastic.DiffusionMean(c.space, stochastic.DelyonHu, seen, c.start, stochastic.Run{Paths: paths, Steps: 6, Time: T, Seed: 73}))
+		away, off := expect.Must(c.space.Log(m.Point, want)).Length, m.Variance-variance
+		t.Logf("%s: %v; off by %.4f and %.4f, told %.4f and %.4f", c.name, m, away, off, m.PointStep, m.VarianceStep)
+		spread := m.Variance * math.Sqrt(2/(2*samples*m.EffectiveSize)) // of the bridges: 1/EffectiveSize of that of the samples
+		if math.Abs(off) < 4*spread || m.Status != geom.Converged {
+			t.Errorf("%s: the variance is off by %.4f, bridges spread it by %.4f: nothing is tested", c.name, off, spread)
+		}
+		expect.Abs(t, c.name+": variance less the error of the step", m.Variance-m.VarianceStep, variance, 0.3*math.Abs(off))
+		if !(m.PointStep > away/3 && m.PointStep < 3*away) {
+			t.Errorf("%s: the point is off by %.4f, told %.4f", c.name, away, m.PointStep)
+		}
+		expect.Rel(t, c.name+": squares of standard errors", []float64{m.PointError * m.PointError, m.VarianceError * m.VarianceError}, []float64{
+			2*m.Variance/samples*(1+1/m.EffectiveSize) + m.PointStep*m.PointStep,
+			m.Variance*m.Variance/samples*(1+1/m.EffectiveSize) + m.VarianceStep*m.VarianceStep,
+		}, 1e-12)
+	}
+	for _, c := range []struct {
+		space *geom.Space[geom.Vec]
+		seen  [][]float64
+		steps int
+	}{
+		{geom.On(manifold.Sphere(1)), [][]float64{{1, 0}, {0.6, 0.8}, {0.8, -0.6}}, 10},
+		{geom.On(manifold.Euclidean(2)), [][]float64{{1, 0}, {0.6, 0.8}, {0.8, -0.6}}, 10},
+		{geom.On(manifold.Euclidean(2)), [][]float64{{1, 0}, {0.6, 0.8}, {0.8, -0.6}}, 1},
+	} {
+		m := expect.Must(stochastic.DiffusionMean(c.space, stochastic.Guided, c.seen, c.seen[0], stochastic.Run{Paths: 5, Steps: c.steps, Seed: 64}))
+		if c.steps == 1 {
+			if !math.IsNaN(m.PointStep) || !math.IsNaN(m.VarianceError) {
+				t.Errorf("one step: %g, %g", m.PointStep, m.VarianceError)
+			}
+			continue
+		}
+		expect.Abs(t, "errors of exact steps", []float64{m.PointStep, m.VarianceStep}, []float64{0, 0}, 1e-9)
+	}
+}

@@ -86,6 +86,35 @@ func TestWindings(t *testing.T) {
 	}
 }
 
+// In three dimensions of constant curvature the heat kernel is the guide's q but for a factor of time: every bridge has the same
+// weight, at all times and distances.
+func TestGuideIsTheHeatKernel(t *testing.T) {
+	sphere, hyperbolic := geom.On(manifold.Sphere(3)), geom.On(manifold.Hyperbolic(3))
+	for _, T := range []float64{0.05, 0.3, 1, 3, 3.2, 8} {
+		for _, r := range []float64{1e-7, 0.5, 1.5, 1.65, 2.5, 3.1} {
+			sum := 0.0
+			for l := 1; l < 60; l++ {
+				k := float64(l)
+				sum += k * math.Sin(k*r) * math.Exp(-(k*k-1)*T/2)
+			}
+			want := math.Log(sum / (2 * math.Pi * math.Pi * math.Sin(r)))
+			run := stochastic.Run{Paths: 5, Steps: 20, Time: T, Seed: 81}
+			sin, cos := math.Sincos(r)
+			l := expect.Must(stochastic.LogLikelihood(sphere, stochastic.Guided, []float64{1, 0, 0, 0}, [][]float64{{cos, sin, 0, 0}}, run))[0]
+			name := fmt.Sprintf("T = %g, distance %g", T, r)
+			if T >= 0.3 || r < 1 { // the series of the heat kernel loses its digits
+				expect.Abs(t, "S³, "+name, l.Log, want, 1e-9)
+			}
+			expect.Abs(t, "S³, equal weights, "+name, l.EffectiveSize, 5, 1e-9)
+			if T > 4 {
+				continue // the first of 20 steps is as long as the space is curved
+			}
+			l = expect.Must(stochastic.LogLikelihood(hyperbolic, stochastic.Guided, []float64{1, 0, 0, 0}, [][]float64{{math.Cosh(r), math.Sinh(r), 0, 0}}, run))[0]
+			expect.Abs(t, "H³, "+name, l.Log, math.Log(r/math.Sinh(r))-1.5*math.Log(2*math.Pi*T)-T/2-r*r/(2*T), 1e-9)
+		}
+	}
+}
+
 // Densities integrate to 1, also where the metric has no closed form: the mean over points drawn evenly, times the volume.
 func TestWindingsIntegrateToOne(t *testing.T) {
 	const n = 300

@@ -200,7 +200,7 @@ func slope(s *geom.Space[geom.Vec], b *bench, simulation int) (interval, error) 
 }
 
 // diffusion has the variance of the diffusion mean of n samples at the time T, times n/(n − 1) as in the plane, where T̂ has the
-// distribution of T χ²/d(n − 1).
+// distribution of T χ²/d(n − 1); its interval, normal in log T, is that of VarianceError.
 func diffusion(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, simulation int) (interval, error) {
 	seed := b.seed + uint64(simulation)
 	samples, err := stochastic.Brownian(s, start).Sample(stochastic.Run{Paths: observations, Steps: 50, Time: T, Seed: seed})
@@ -212,7 +212,7 @@ func diffusion(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, si
 		return interval{}, err
 	}
 	variance := m.Variance * observations / (observations - 1)
-	wide := 1.96 * math.Sqrt(2/float64((observations-1)*s.M.Dim()))
+	wide := 1.96 * m.VarianceError / m.Variance * math.Sqrt(observations/(observations-1.))
 	return interval{variance, math.Abs(math.Log(variance/T)) <= wide, m.Status == geom.Converged}, nil
 }
 

@@ -42,7 +42,7 @@ func normal(random *rand.Rand, d int) []float64 {
 
 // sizes counts how often tests reject a true null hypothesis at 5 %.
 func sizes(b *bench) error {
-	b.text("Each line: %d simulations of two groups from one distribution, %d permutations, 19 for the distance of the means; rejected at 5 %%. *Largest T²*: the share in which any vertex has a p-value of 5 %% or less, which is corrected for all vertices.", b.simulations, b.permutations)
+	b.text("Each line: %d simulations of two groups from one distribution, %d permutations, 19 for the distance of the means; rejected at 5 %%, of interactions beside two effects that add up. *Largest T²*: the share in which any vertex has a p-value of 5 %% or less, which is corrected for all vertices.", b.simulations, b.permutations)
 	b.header("test", "space", "groups", "rejected")
 	flat := func(v []float64) []float64 { return v }
 	for _, test := range []struct {
@@ -92,14 +92,12 @@ func sizes(b *bench) error {
 			random := b.random(k)
 			d := &morpho.Dataset{Name: "noise"}
 			for i := range n[0] + n[1] {
-				s := morpho.Specimen{Name: fmt.Sprint(i), Group: "a", Covariates: map[string]string{"x": fmt.Sprint(random.NormFloat64())}}
+				group := "a"
 				if i >= n[0] {
-					s.Group = "b"
+					group = "b"
 				}
-				for _, p := range [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}} {
-					s.Points = append(s.Points, []float64{p[0] + 0.05*random.NormFloat64(), p[1] + 0.05*random.NormFloat64()})
-				}
-				d.Specimens = append(d.Specimens, s)
+				x := fmt.Sprint(random.NormFloat64())
+				d.Specimens = append(d.Specimens, morpho.Specimen{Name: fmt.Sprint(i), Group: group, Covariates: map[string]string{"x": x}, Points: square(random, 0, 0)})
 			}
 			a, err := morpho.ProcrustesANOVA(d, b.permutations, uint64(k), morpho.Factor("group"), morpho.Variate("x"))
 			if err != nil {
@@ -115,6 +113,9 @@ func sizes(b *bench) error {
 			b.row("Procrustes analysis of variance, %s | shapes of 4 landmarks | %d/%d | %s", name, n[0], n[1], share(rejected[term], b.simulations))
 		}
 	}
+	if err := interactions(b); err != nil {
+		return err
+	}
 	if err := pooled(b); err != nil {
 		return err
 	}
@@ -122,6 +123,67 @@ func sizes(b *bench) error {
 		return err
 	}
 	return signals(b)
+}
+
+// square is one with noise, stretched and sheared: displacements that are orthogonal to each other and to similarities.
+func square(random *rand.Rand, stretch, shear float64) [][]float64 {
+	points := [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}}
+	for _, p := range points {
+		x, y := p[0]-0.5, p[1]-0.5
+		p[0] += stretch*x + shear*y + 0.05*random.NormFloat64()
+		p[1] += shear*x - stretch*y + 0.05*random.NormFloat64()
+	}
+	return points
+}
+
+// interactions tests for one between effects that add up: of the group, and of a second factor or a variate. Both are found in all of
+// 1000 simulations.
+func interactions(b *bench) error {
+	for _, c := range []struct {
+		name  string
+		term  morpho.Term
+		cells [2][2]int // specimens by group and site
+	}{
+		{"site", morpho.Factor("site"), [2][2]int{{10, 10}, {10, 10}}},
+		{"site", morpho.Factor("site"), [2][2]int{{3, 12}, {5, 30}}},
+		{"x", morpho.Variate("x"), [2][2]int{{15, 0}, {15, 0}}},
+		{"x", morpho.Variate("x"), [2][2]int{{5, 0}, {30, 0}}},
+	} {
+		rejected := 0
+		for k := range b.simulations {
+			random := b.random(k)
+			d := &morpho.Dataset{Name: "noise"}
+			for group, sites := range c.cells {
+				for site, n := range sites {
+					for range n {
+						x := float64(2*site - 1)
+						if c.name == "x" {
+							x = random.NormFloat64()
+						}
+						d.Specimens = append(d.Specimens, morpho.Specimen{
+							Name: fmt.Sprint(len(d.Specimens)), Group: fmt.Sprint("group ", group),
+							Covariates: map[string]string{"site": fmt.Sprint("site ", site), "x": fmt.Sprint(x)},
+							Points:     square(random, 0.07*float64(2*group-1), 0.07*x),
+						})
+					}
+				}
+			}
+			group := morpho.Factor("group")
+			a, err := morpho.ProcrustesANOVA(d, b.permutations, uint64(k), group, c.term, morpho.Interaction(group, c.term))
+			if err != nil {
+				return fmt.Errorf("interaction, simulation %d: %w", k, err)
+			}
+			if a.Rows[2].P <= 0.05 {
+				rejected++
+			}
+		}
+		groups := fmt.Sprintf("%d/%d", c.cells[0][0], c.cells[1][0])
+		if c.name == "site" {
+			groups = fmt.Sprintf("%d+%d/%d+%d", c.cells[0][0], c.cells[0][1], c.cells[1][0], c.cells[1][1])
+		}
+		b.row("Procrustes analysis of variance, group:%s | shapes of 4 landmarks | %s | %s", c.name, groups, share(rejected, b.simulations))
+	}
+	return nil
 }
 
 // pooled tests the tangent distance of means with Mismatch, of landmarks with noise, in a tenth of the simulations.
