@@ -167,7 +167,7 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 		floats.Scale(l.scale[i], f)
 		roots[i] = solve.NewRoot(make([]float64, len(f)), f, 1e-10*apart[i]+1e-13*floats.Norm(l.y[i], 2))
 	}
-	eq := solve.System{Residual: l.residual, Derivative: l.derivative}
+	eq := l.equations(nil)
 	if guess != nil {
 		if anew {
 			for _, r := range roots {
@@ -245,40 +245,92 @@ func cutLocus(pair int) error {
 	return fmt.Errorf("pair %d: the end point is in the cut locus of the starting point, there is no one shortest geodesic: move one of them", pair)
 }
 
-func (l *logarithm) residual(w [][]float64) ([][]float64, error) {
-	return l.scaled(l.space.call("Log", func(in []*Node) []*Node {
-		f, _ := gap(l.space.M, in[0], in[1], l.end(in[0], in[2], in[3]))
-		return []*Node{f}
-	}, l.x, l.y, w, l.mu))
+// equations are Exp_x(v) = y for some of the pairs; nil for all.
+func (l *logarithm) equations(which []int) solve.System {
+	if which == nil {
+		for i := range l.x {
+			which = append(which, i)
+		}
+	}
+	return solve.System{
+		Residual:   func(w [][]float64) ([][]float64, error) { return l.residual(which, w) },
+		Derivative: func(w, dw [][]float64) ([][]float64, error) { return l.derivative(which, w, dw) },
+		Some: func(some []int) solve.System {
+			of := make([]int, len(some))
+			for k, i := range some {
+				of[k] = which[i]
+			}
+			return l.equations(of)
+		},
+	}
 }
 
-func (l *logarithm) derivative(w, dw [][]float64) ([][]float64, error) {
+func (l *logarithm) residual(which []int, w [][]float64) ([][]float64, error) {
+	return l.call("Log", func(in []*Node) *Node {
+		f, _ := gap(l.space.M, in[0], in[1], l.end(in[0], in[3], in[2]))
+		return f
+	}, which, w)
+}
+
+func (l *logarithm) derivative(which []int, w, dw [][]float64) ([][]float64, error) {
 	s := l.space
 	if IsAtlas(s.M) {
-		return l.scaled(s.call("DExp", func(in []*Node) []*Node {
+		return l.call("DExp", func(in []*Node) *Node {
 			_, df := autodiff.Pushforward(func(w []*Node) []*Node {
-				f, _ := gap(s.M, in[0], in[1], l.end(in[0], w[0], in[4]))
+				f, _ := gap(s.M, in[0], in[1], l.end(in[0], w[0], in[2]))
 				return []*Node{f}
-			}, in[2:3], in[3:4])
-			return df
-		}, l.x, l.y, w, dw, l.mu))
+			}, in[3:4], in[4:5])
+			return df[0]
+		}, which, w, dw)
 	}
-	return l.scaled(s.call("DExp", func(in []*Node) []*Node {
-		z, w, dw, mu := in[0], in[1], in[2], in[3]
+	return l.call("DExp", func(in []*Node) *Node {
+		z, mu, w, dw := in[0], in[2], in[3], in[4]
 		state := ode.State{z, l.momentum(z, w, mu), ZerosLike(z), l.momentum(z, dw, mu)}
-		return []*Node{ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, state)[2]}
-	}, l.x, w, dw, l.mu))
+		return ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, state)[2]
+	}, which, w, dw)
 }
 
-func (l *logarithm) scaled(out engine.Values, err error) ([][]float64, error) {
-	if err != nil {
-		return nil, err
+// call evaluates a graph function of (x, y, μ, rows…) for some of the pairs, and scales what it returns as residuals are. In high
+// dimension, where every pair costs, it takes them in blocks of 64 and then of 8, the last one padded: these two sizes are compiled.
+// In low dimension, where the loop around costs, it takes all.
+func (l *logarithm) call(name string, fn func(in []*Node) *Node, which []int, rows ...[][]float64) ([][]float64, error) {
+	size := len(l.x)
+	if l.space.M.Dim() >= 32 {
+		size = min(size, 8)
 	}
-	f := out.Matrix(0)
-	for i := range f {
-		floats.Scale(l.scale[i], f[i])
+	var out [][]float64
+	for from := 0; from < len(which); {
+		n := size
+		if len(which)-from >= 8*n {
+			n *= 8
+		}
+		block := func(of [][]float64, index func(k int) int) [][]float64 {
+			v := make([][]float64, n)
+			for k := range v {
+				v[k] = of[index(min(from+k, len(which)-1))]
+			}
+			return v
+		}
+		pair := func(k int) int { return which[k] }
+		mu := make([]float64, n)
+		for k := range mu {
+			mu[k] = l.mu[which[min(from+k, len(which)-1)]]
+		}
+		args := []any{block(l.x, pair), block(l.y, pair), mu}
+		for _, r := range rows {
+			args = append(args, block(r, func(k int) int { return k }))
+		}
+		values, err := l.space.call(name, func(in []*Node) []*Node { return []*Node{fn(in)} }, args...)
+		if err != nil {
+			return nil, err
+		}
+		for k, f := range values.Matrix(0)[:min(n, len(which)-from)] {
+			floats.Scale(l.scale[which[from+k]], f)
+			out = append(out, f)
+		}
+		from += n
 	}
-	return f, nil
+	return out, nil
 }
 
 // result returns velocities, momenta and lengths of the roots.
@@ -314,7 +366,8 @@ func (l *logarithm) continued(roots []*solve.Root) error {
 	if !left {
 		return nil
 	}
-	eq := solve.System{Residual: l.residual, Derivative: l.derivative, Krylov: 150}
+	eq := l.equations(nil)
+	eq.Krylov = 150
 	if err := eq.Broyden(l.task.Context(), level, 40); err != nil {
 		return err
 	}

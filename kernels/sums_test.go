@@ -187,6 +187,7 @@ func TestFast(t *testing.T) {
 		{kernels.Gaussian(0.5), 6000, "plane waves"},
 		{kernels.Gaussian(0.02), 6000, "in tiles up to"},
 		{kernels.Cauchy(0.1), 6000, "in tiles"},
+		{kernels.Sum([]float64{1, 1}, kernels.Gaussian(0.5), kernels.Gaussian(0.5, 0.6, 0.7)), 6000, "plane waves"}, // compared with exact sums
 	} {
 		k, err := kernels.Fast(c.kernel, 1e-6, x[:c.n])
 		if err != nil {

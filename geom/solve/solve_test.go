@@ -513,3 +513,48 @@ func TestMinimiseByResidual(t *testing.T) {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
+
+// Systems whose root is found are not evaluated any more where a System can be divided, and the others go their way.
+func TestSome(t *testing.T) {
+	f := func(b int, x []float64) []float64 {
+		return []float64{x[0] + 0.3*math.Sin(float64(b)*x[1]) - 1, x[1] + 0.2*float64(b)*x[0]*x[0] - 2}
+	}
+	df := func(b int, x, dx []float64) []float64 {
+		c := float64(b)
+		return []float64{dx[0] + 0.3*c*math.Cos(c*x[1])*dx[1], dx[1] + 0.4*c*x[0]*dx[0]}
+	}
+	evaluated := 0
+	var only func(which []int) solve.System
+	only = func(which []int) solve.System {
+		s := each(func(k int, x []float64) []float64 { evaluated++; return f(which[k], x) },
+			func(k int, x, dx []float64) []float64 { return df(which[k], x, dx) })
+		s.Some = func(some []int) solve.System {
+			of := make([]int, len(some))
+			for k, b := range some {
+				of[k] = which[b]
+			}
+			return only(of)
+		}
+		return s
+	}
+	points := [][]float64{{0, 0}, {0, 0}, {0, 0}, {1, 2}}
+	all, some := each(f, df), only([]int{0, 1, 2, 3})
+	want, got := start(t, all, 1e-12, points...), start(t, some, 1e-12, points...)
+	evaluated = 0
+	ok(t, all.Broyden(context.Background(), want, 12))
+	ok(t, some.Broyden(context.Background(), got, 12))
+	iterations := 0
+	for _, r := range got {
+		iterations += r.Iterations
+	}
+	if evaluated != iterations {
+		t.Errorf("Broyden: %d evaluations in %d iterations", evaluated, iterations)
+	}
+	ok(t, all.Newton(context.Background(), want, 20))
+	ok(t, some.Newton(context.Background(), got, 20))
+	for b := range want {
+		found(t, "some", got[b])
+		expect.Abs(t, "x", got[b].X[0], want[b].X[0], 0)
+		expect.Abs(t, "y", got[b].X[1], want[b].X[1], 0)
+	}
+}

@@ -3,12 +3,12 @@ package solve
 import (
 	"context"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
 
-// System is B independent systems of equations F_b(x_b) = 0, b = 0, …, B − 1, that are evaluated together. All B are evaluated in
-// every call, also those whose root is found, because a compiled function has a fixed number of systems.
+// System is B independent systems of equations F_b(x_b) = 0, b = 0, …, B − 1, that are evaluated together.
 type System struct {
 	// Residual returns F_b(x_b) for every system, NaN where F_b is not defined.
 	Residual func(x [][]float64) ([][]float64, error)
@@ -19,6 +19,8 @@ type System struct {
 	// Krylov is the largest number of derivatives that a step of Newton takes; 0 stands for 40. Where M_b F_b' is ill-conditioned and the
 	// step of fewer leads nowhere, as many as there are unknowns solve for it exactly.
 	Krylov int
+	// Some is the same for some of the systems. If it is nil, all B are evaluated in every call, also those whose root is found.
+	Some func(which []int) System
 }
 
 // Root is the state of the search for a root of one system. If you change X, or the equations, call System.Renew.
@@ -41,6 +43,19 @@ func NewRoot(x, f []float64, tolerance float64) *Root {
 	r := &Root{X: x, F: f, Norm: floats.Norm(f, 2), Tolerance: tolerance}
 	r.Done = r.Norm <= tolerance
 	return r
+}
+
+// some are those roots for which a condition holds, and the system of these; or all, where the system cannot be divided.
+func (s System) some(roots []*Root, condition func(b int) bool) (which []int, system System) {
+	for b := range roots {
+		if s.Some == nil || condition(b) {
+			which = append(which, b)
+		}
+	}
+	if len(which) == len(roots) {
+		return which, s
+	}
+	return which, s.Some(which)
 }
 
 // open reports whether any root is still searched for.
@@ -132,44 +147,48 @@ func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) e
 			floats.Scale(-1, r.step)
 		}
 	}
-	trial := make([][]float64, len(roots))
 	for range maxIterations {
 		active := false
-		for b, r := range roots {
-			trial[b] = r.X
-			if !r.Done && !r.stuck {
+		searched := func(b int) bool { return !roots[b].Done && !roots[b].stuck }
+		which, system := s.some(roots, searched)
+		trial := make([][]float64, len(which))
+		for k, b := range which {
+			r := roots[b]
+			trial[k] = r.X
+			if searched(b) {
 				active = true
-				trial[b] = floats.AddScaledTo(make([]float64, len(r.X)), r.X, r.alpha, r.step)
+				trial[k] = floats.AddScaledTo(make([]float64, len(r.X)), r.X, r.alpha, r.step)
 			}
 		}
 		if !active || cancel(ctx, roots) {
 			return nil
 		}
-		f, err := s.Residual(trial)
+		f, err := system.Residual(trial)
 		if err != nil {
 			return err
 		}
-		now, err := s.precondition(f)
+		now, err := system.precondition(f)
 		if err != nil {
 			return err
 		}
-		for b, r := range roots {
-			if r.Done || r.stuck {
+		for k, b := range which {
+			r := roots[b]
+			if !searched(b) {
 				continue
 			}
 			r.Iterations++
-			norm := floats.Norm(f[b], 2)
+			norm := floats.Norm(f[k], 2)
 			if !(norm < r.Norm) { // also where it is not a number
 				r.alpha /= 4
 				r.stuck = r.alpha < 1e-2
 				continue
 			}
 			step := floats.ScaleTo(make([]float64, len(r.X)), r.alpha, r.step)
-			r.inverse.Learn(step, floats.SubTo(make([]float64, len(step)), now[b], values[b]))
+			r.inverse.Learn(step, floats.SubTo(make([]float64, len(step)), now[k], values[b]))
 			r.stuck = norm > 0.98*r.Norm && r.alpha < 1
-			r.X, r.F, r.Norm, values[b] = trial[b], f[b], norm, now[b]
+			r.X, r.F, r.Norm, values[b] = trial[k], f[k], norm, now[k]
 			r.Done = norm <= r.Tolerance
-			r.alpha, r.step = 1, r.inverse.Apply(now[b])
+			r.alpha, r.step = 1, r.inverse.Apply(now[k])
 			floats.Scale(-1, r.step)
 		}
 	}
@@ -213,25 +232,27 @@ func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) er
 			}
 		}
 		for active := true; active; {
-			trial := make([][]float64, len(roots))
-			for b, r := range roots {
-				trial[b] = r.X
+			which, system := s.some(roots, func(b int) bool { return searching[b] })
+			trial := make([][]float64, len(which))
+			for k, b := range which {
+				trial[k] = roots[b].X
 				if searching[b] {
-					trial[b] = floats.AddScaledTo(make([]float64, len(r.X)), r.X, alpha[b], steps[b])
+					trial[k] = floats.AddScaledTo(make([]float64, len(trial[k])), trial[k], alpha[b], steps[b])
 				}
 			}
-			f, err := s.Residual(trial)
+			f, err := system.Residual(trial)
 			if err != nil {
 				return err
 			}
 			active = false
-			for b, r := range roots {
+			for k, b := range which {
+				r := roots[b]
 				if !searching[b] {
 					continue
 				}
-				norm := floats.Norm(f[b], 2)
+				norm := floats.Norm(f[k], 2)
 				if norm <= (1-1e-4*alpha[b])*r.Norm {
-					r.X, r.F, r.Norm, r.step = trial[b], f[b], norm, nil
+					r.X, r.F, r.Norm, r.step = trial[k], f[k], norm, nil
 					r.Done, searching[b] = norm <= r.Tolerance, false
 				} else if alpha[b] /= 2; alpha[b] < 1e-4 {
 					r.Done, r.Status, searching[b] = true, Stalled, false
@@ -259,38 +280,38 @@ func (s System) gmres(ctx context.Context, roots []*Root, eta float64, maxIterat
 		rhs[b] = []float64{r.Norm}
 	}
 	for k := range maxIterations {
-		active := false
-		dx := make([][]float64, len(roots))
-		for b := range roots {
-			dx[b] = v[b][len(v[b])-1]
-			active = active || open[b]
-		}
-		if !active || ctx.Err() != nil {
+		if !slices.Contains(open, true) || ctx.Err() != nil {
 			break
 		}
-		dx, err := s.precondition(dx)
+		which, system := s.some(roots, func(b int) bool { return open[b] })
+		at, dx := make([][]float64, len(which)), make([][]float64, len(which))
+		for i, b := range which {
+			at[i], dx[i] = x[b], v[b][len(v[b])-1]
+		}
+		dx, err := system.precondition(dx)
 		if err != nil {
 			return nil, err
 		}
-		w, err := s.Derivative(x, dx)
+		derivatives, err := system.Derivative(at, dx)
 		if err != nil {
 			return nil, err
 		}
-		for b, r := range roots {
+		for i, b := range which {
+			r, w := roots[b], derivatives[i]
 			if !open[b] {
 				continue
 			}
 			col := make([]float64, k+2)
 			for j, vj := range v[b] {
-				col[j] = floats.Dot(w[b], vj)
-				floats.AddScaled(w[b], -col[j], vj)
+				col[j] = floats.Dot(w, vj)
+				floats.AddScaled(w, -col[j], vj)
 			}
-			col[k+1] = floats.Norm(w[b], 2)
+			col[k+1] = floats.Norm(w, 2)
 			if math.IsNaN(col[k+1]) {
 				open[b] = false
 				continue
 			}
-			next := floats.ScaleTo(make([]float64, len(w[b])), 1/math.Max(col[k+1], math.SmallestNonzeroFloat64), w[b])
+			next := floats.ScaleTo(make([]float64, len(w)), 1/math.Max(col[k+1], math.SmallestNonzeroFloat64), w)
 			for j, g := range cs[b] {
 				col[j], col[j+1] = g[0]*col[j]+g[1]*col[j+1], -g[1]*col[j]+g[0]*col[j+1]
 			}

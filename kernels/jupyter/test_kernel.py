@@ -1,6 +1,8 @@
 """Conformance of the kernel: jupyter-kernel-test for what it claims, and what the protocol's tests do not look at."""
+import contextlib
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -8,6 +10,7 @@ import time
 import unittest
 import unittest.mock
 
+import jupyter_client
 import jupyter_kernel_test
 from jupyter_client.manager import start_new_kernel
 
@@ -251,6 +254,55 @@ nb.Must(engine.Run(long, 1.0))"""
             for _ in range(20):
                 os.kill(int(text), 0)
                 time.sleep(0.1)
+
+    def gopls(self):
+        """The processes of gopls that serve kernels in the temporary folder, and what they have started."""
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if f"{self.folder.name}/".encode() in (process / "environ").read_bytes() and (process / "comm").read_text() != "gonb\n":
+                    found.append(int(process.name))
+        return found
+
+    def test_gopls_ends_with_its_kernel(self):
+        def ends(name, how):
+            with self.subTest(name):
+                for _ in range(100):
+                    if gopls := self.gopls():
+                        break
+                    time.sleep(0.1)
+                self.assertTrue(gopls)
+                how(gopls)
+                for _ in range(200):
+                    if not self.gopls():
+                        break
+                    time.sleep(0.1)
+                left = self.gopls()
+                for pid in left:
+                    os.kill(pid, signal.SIGKILL)
+                self.assertEqual(left, [])
+
+        def hang(gopls):  # as one that reads packages on a busy machine
+            for pid in gopls:
+                with contextlib.suppress(OSError):
+                    if b"-listen" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
+                        os.kill(pid, signal.SIGSTOP)
+            self.client.complete("fmt.")
+            time.sleep(1)
+            self.client.stop_channels()
+            self.manager.shutdown_kernel()
+            self.assertEqual(os.listdir(self.folder.name), [], "it had to be killed")
+
+        ends("gopls hangs", hang)
+        for name in "killed", "killed while it starts":
+            manager = jupyter_client.KernelManager(kernel_name="anatomy")
+            manager.start_kernel(cwd=str(ROOT / "notebooks"), env=dict(os.environ, TMPDIR=self.folder.name))
+            if name == "killed":
+                client = manager.blocking_client()
+                client.start_channels()
+                client.wait_for_ready(timeout=60)
+                client.stop_channels()
+            ends(name, lambda _: manager.shutdown_kernel(now=True))
 
     def test_values_are_kept(self):
         self.execute('var slow = nb.Keep("slow", func() (int64, error) { return time.Now().UnixNano(), nil })')

@@ -14,7 +14,7 @@ func workspace(t *testing.T) *Workspace {
 	root := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod":                "module shapes\n\ngo 1.26\n",
-		"viz/viz.go":            "package viz\n\nimport \"math/rand/v2\"\n\nvar Vermilion = rand.Int()\n\nfunc Show() {}\n\ntype Fig struct{}\n",
+		"viz/viz.go":            "package viz\n\nimport \"math/rand/v2\"\n\nvar Vermilion = rand.Int()\n\nfunc Show() {}\n\ntype Fig struct{ *base[int]; Width float64 }\n\ntype base[T any] struct{}\n\nfunc (b *base[T]) Layers() []T { return nil }\n\nfunc (f Fig) Title() {}\n",
 		"fit/fit.go":            "package fit\n\nimport \"gonum.org/v1/gonum/optimize\"\n\nvar _ optimize.Status\n",
 		"fit/internal/a/a.go":   "package a\n",
 		"one/twice/twice.go":    "package twice\n",
@@ -109,6 +109,12 @@ func TestExplain(t *testing.T) {
 		"undefined: viz.Landscape":  "undefined: viz.Landscape",
 		"undefined: math.Sine":      "undefined: math.Sine",
 		"undefined: x":              "undefined: x",
+		"f.Titel undefined (type viz.Fig has no field or method Titel)":        "f.Titel undefined (type viz.Fig has no field or method Titel) (did you mean f.Title?)",
+		"f.Layer undefined (type *viz.Fig has no field or method Layer)":       "f.Layer undefined (type *viz.Fig has no field or method Layer) (did you mean f.Layers?)",
+		"f.Withd undefined (type *viz.Fig[int] has no field or method Withd)":  "f.Withd undefined (type *viz.Fig[int] has no field or method Withd) (did you mean f.Width?)",
+		"f.Nothing undefined (type viz.Fig has no field or method Nothing)":    "f.Nothing undefined (type viz.Fig has no field or method Nothing)",
+		"cannot index d.Shapes (value of type func() [][]float64)":             "cannot index d.Shapes (value of type func() [][]float64): it is called by d.Shapes()",
+		"cannot use d.Len (value of type func() int) as int value in argument": "cannot use d.Len (value of type func() int) as int value in argument: it is called by d.Len()",
 	} {
 		if got := w.Explain(message); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -15,17 +16,28 @@ var (
 	undefined = regexp.MustCompile(`^undefined: (\w+)$`)
 	mismatch  = regexp.MustCompile(`^assignment mismatch: (\d) variables? but (.+) returns (\d) values$`)
 	multiple  = regexp.MustCompile(`^multiple-value (.+?)\(.*\) \(value of type \((.*)error\)\)`)
+	member    = regexp.MustCompile(`^(\S+)\.(\w+) undefined \(type \*?(\w+)\.(\w+)(?:\[.*\])? has no field or method \w+\)$`)
+	uncalled  = regexp.MustCompile(`^cannot .*?(\w[\w.]*) \((?:value|variable) of type func\(\) `)
+	follows   = regexp.MustCompile(`^(?:not enough|too many) arguments in call|cannot infer`)
 	more      = regexp.MustCompile(` \(and \d+ more errors?\)$`)
 	place     = regexp.MustCompile(`^.*\.go:\d+(?::\d+)?: `)
+	row       = regexp.MustCompile(`^.*\.go:\d+`)
 )
 
-// Explain adds to a message of the compiler what to do: for an undefined name of a package the one that was probably meant,
-// for a variable of another main function how values live, for an error that is not looked at nb.Must.
+// Explain adds to a message of the compiler what to do: for an undefined name of a package or type the one that was probably
+// meant, for a variable of another main function how values live, for an error that is not looked at nb.Must, for a function
+// that is not called its call.
 func (w *Workspace) Explain(message string) string {
 	if m := missing.FindStringSubmatch(message); m != nil {
-		if name := w.meant(m[1], m[2]); name != "" {
+		if name := closest(m[2], exported(w.source(m[1]))); name != "" {
 			return fmt.Sprintf("%s (did you mean %s.%s?)", message, m[1], name)
 		}
+	} else if m := member.FindStringSubmatch(message); m != nil {
+		if name := closest(m[2], w.members(m[3], m[4])); name != "" {
+			return fmt.Sprintf("%s (did you mean %s.%s?)", message, m[1], name)
+		}
+	} else if m := uncalled.FindStringSubmatch(message); m != nil {
+		return fmt.Sprintf("%s: it is called by %s()", message, m[1])
 	} else if m := undefined.FindStringSubmatch(message); m != nil {
 		w.mu.Lock()
 		id, known := w.values[m[1]]
@@ -84,14 +96,24 @@ func call(name string) string {
 // Messages drops from the lines of a compiler's output those that say nothing of their own: the package's name, errors that
 // follow from others, and what a syntax error does to the rest.
 func Messages(lines []string) (kept []string) {
-	said := map[string]bool{}
+	said, unknown := map[string]bool{}, map[string]bool{}
+	for _, line := range lines {
+		if at := row.FindString(line); undefined.MatchString(strings.TrimPrefix(line, place.FindString(line))) {
+			unknown[at] = true
+		}
+	}
 	var unused []string
+	dropped := false
 	for _, line := range lines {
 		line = more.ReplaceAllString(line, "")
 		message := strings.TrimPrefix(line, place.FindString(line))
+		if dropped && strings.HasPrefix(line, "\t") { // it belongs to the one before
+			continue
+		}
+		dropped = unknown[row.FindString(line)] && follows.MatchString(message)
 		syntax := strings.HasPrefix(message, "syntax error")
 		switch {
-		case line == "" || strings.HasPrefix(line, "# ") || message == "too many errors":
+		case dropped || line == "" || strings.HasPrefix(line, "# ") || message == "too many errors":
 		case said[message] && undefined.MatchString(message) || said["syntax error"]:
 		case strings.HasPrefix(message, "declared and not used") || strings.Contains(message, "imported and not used"):
 			unused = append(unused, line)
@@ -107,19 +129,80 @@ func Messages(lines []string) (kept []string) {
 	return kept
 }
 
-// meant is the exported name of a package of the modules that is closest to a misspelt one, or "".
-func (w *Workspace) meant(from, name string) string {
-	path := w.path(from)
+// source is the folder of a package of the modules, or "".
+func (w *Workspace) source(name string) string {
+	path := w.path(name)
 	w.mu.Lock()
-	dir := w.dirs[path]
-	w.mu.Unlock()
+	defer w.mu.Unlock()
+	return w.dirs[path]
+}
+
+// closest is the one of some names that is closest to a misspelt one, or "" if none is close.
+func closest(name string, names []string) string {
 	best, least := "", 1+len(name)/3
-	for _, candidate := range exported(dir) {
+	for _, candidate := range names {
 		if d := distance(strings.ToLower(candidate), strings.ToLower(name)); d < least || d == least && best == "" {
 			best, least = candidate, d
 		}
 	}
 	return best
+}
+
+// members lists the exported fields and methods of a type of a package, those of what it embeds among them.
+func (w *Workspace) members(from, name string) (names []string) {
+	for _, d := range declared(w.source(from)) {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil || len(d.Recv.List) == 0 || !d.Name.IsExported() {
+				continue
+			}
+			if _, receiver := typeName(d.Recv.List[0].Type); receiver == name {
+				names = append(names, d.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				s, _ := s.(*ast.TypeSpec)
+				if s == nil || s.Name.Name != name {
+					continue
+				}
+				fields, _ := s.Type.(*ast.StructType)
+				if fields == nil {
+					continue
+				}
+				for _, f := range fields.Fields.List {
+					if len(f.Names) == 0 {
+						of, embedded := typeName(f.Type)
+						names = append(names, w.members(cmp.Or(of, from), embedded)...)
+					}
+					for _, id := range f.Names {
+						if id.IsExported() {
+							names = append(names, id.Name)
+						}
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+// typeName is the name of a type, without its parameters, and that of its package where it is another one.
+func typeName(t ast.Expr) (from, name string) {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return typeName(t.X)
+	case *ast.IndexExpr:
+		return typeName(t.X)
+	case *ast.SelectorExpr:
+		from, _ := t.X.(*ast.Ident)
+		if from == nil {
+			return "", ""
+		}
+		return from.Name, t.Sel.Name
+	case *ast.Ident:
+		return "", t.Name
+	}
+	return "", ""
 }
 
 // exported lists the exported names of a package.

@@ -307,35 +307,42 @@ func (p *sources) calls(x ast.Expr) bool {
 
 // of returns the source that a variable depends on, why it must be computed each time, or "", and the variables that it
 // depends on. It is not ok where they depend on it in turn.
+//
+// What computes the variables that it depends on may read files: their values are compared. But their methods may not.
 func (p *sources) of(v variable) (text, refused string, depends []string, ok bool) {
-	nodes, ok := p.reach(v)
+	start := []ast.Node{v.value}
+	if v.spec.Type != nil {
+		start = append(start, v.spec.Type)
+	}
+	nodes, ok := p.reach(v, true, start)
 	text = strings.Join(v.names, ", ") + " " + v.declared + " = " + p.text(v.value)
-	refused = p.effect(v.value)
+	acting := []ast.Node{v.value}
 	for _, n := range nodes {
 		text += "\n" + p.text(n)
-		if refused == "" {
-			refused = p.effect(n)
-		}
 		if s, is := n.(*ast.ValueSpec); is {
 			for _, name := range s.Names {
 				if name.Name != "_" && !slices.Contains(v.names, name.Name) {
 					depends = append(depends, name.Name)
 				}
 			}
+		} else if f, is := n.(*ast.FuncDecl); is && f.Recv != nil {
+			acting = append(acting, f)
+		}
+	}
+	called, _ := p.reach(v, false, acting)
+	for _, n := range append(acting, called...) {
+		if _, is := n.(*ast.ValueSpec); !is && refused == "" {
+			refused = p.effect(n)
 		}
 	}
 	return text, refused, depends, ok
 }
 
-// reach lists the declarations that a variable depends on, with the methods of types. It is not ok if the variable is
-// among them.
-func (p *sources) reach(v variable) (nodes []ast.Node, ok bool) {
+// reach lists the declarations that nodes name, and those that these name, with the methods of types; where variables are
+// computed from, if through. It is not ok if the variable v is among them.
+func (p *sources) reach(v variable, through bool, queue []ast.Node) (nodes []ast.Node, ok bool) {
 	seen := map[ast.Node]bool{}
 	ok = true
-	queue := []ast.Node{v.value}
-	if v.spec.Type != nil {
-		queue = append(queue, v.spec.Type)
-	}
 	for len(queue) > 0 {
 		n := queue[0]
 		queue = queue[1:]
@@ -353,7 +360,10 @@ func (p *sources) reach(v variable) (nodes []ast.Node, ok bool) {
 				return true
 			}
 			seen[d] = true
-			nodes, queue = append(nodes, d), append(queue, d)
+			nodes = append(nodes, d)
+			if _, is := d.(*ast.ValueSpec); !is || through {
+				queue = append(queue, d)
+			}
 			if _, is := d.(*ast.TypeSpec); is {
 				for _, m := range p.methods[id.Name] {
 					nodes, queue = append(nodes, m), append(queue, m)

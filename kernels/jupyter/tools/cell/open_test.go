@@ -172,4 +172,11 @@ func TestMessages(t *testing.T) {
 	if got := Messages([]string{"a.go:2:4: declared and not used: x"}); len(got) != 1 {
 		t.Errorf("got %q", got)
 	}
+	counts := []string{"a.go:3:9: not enough arguments in call to nb.Must", "\thave (*stats.Mean[P], error)", "\twant (T, error)"}
+	if got := Messages(append(counts, "a.go:3:30: undefined: a")); !reflect.DeepEqual(got, []string{"a.go:3:30: undefined: a"}) {
+		t.Errorf("got %q", got)
+	}
+	if got := Messages(append(counts, "a.go:4:30: undefined: a")); len(got) != 4 {
+		t.Errorf("got %q", got)
+	}
 }
