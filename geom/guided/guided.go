@@ -21,11 +21,18 @@ import (
 	"anatomy/geom/tree"
 )
 
-// Observations are what is seen at the leaves of a tree: the state there with independent normal errors.
+// Observations are what is seen at the leaves of a tree: Lx with independent normal errors, where x are the landmarks there, or the
+// coordinates of a point that is no shape.
 type Observations[P geom.Point] struct {
-	Leaves  []P      // in the order of tree.Leaves
-	Noise   float64  // standard deviation of the errors of every coordinate, positive
-	Missing [][]bool // Missing[leaf][row]: a landmark, or coordinate, that was not seen there; nil where all were
+	Leaves []P         // in the order of tree.Leaves; NaN for a landmark, or coordinate, that was not seen there
+	Noise  float64     // standard deviation of the errors of every coordinate, positive
+	Map    [][]float64 // L, [r][n], for leaves of r rows; nil stands for the identity
+}
+
+// seen is the message of an observation with errors of 1.
+type seen struct {
+	message
+	residual, count float64 // the least ‖y − Lx‖², and how many numbers were seen
 }
 
 // Unknown is a positive number that is sampled: Rate, Noise or Param.
@@ -544,7 +551,7 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		}
 	}
 	size := float64(o.Steps) * float64(s.total) * float64(len(s.order)) * float64(s.k*s.d)
-	messages := float64(o.Steps) * float64(s.groups) * float64(len(s.order)) * float64(s.n*(s.n+s.d))
+	messages := float64(len(places(len(o.Unknown)))) * float64(o.Steps) * float64(s.groups) * float64(len(s.order)) * float64(s.n*(s.n+s.d))
 	return s, engine.Fits(what, 8*(20*size+6*messages))
 }
 
@@ -557,35 +564,72 @@ func (s *sampler[P]) enter(what string, g int) error {
 	if !positive(o.Noise) {
 		return fmt.Errorf("%s: observations with errors of standard deviation %g, want a finite positive number", what, o.Noise)
 	}
-	if o.Missing != nil && len(o.Missing) != len(s.leaves) {
-		return fmt.Errorf("%s: marks of what is missing for %d leaves of %d", what, len(o.Missing), len(s.leaves))
+	n, columns := s.process.Space.M.Dim(), 1 // of points; the other rows of states are parts, which nobody sees
+	if r, ok := s.process.Space.M.(geom.Rows); ok {
+		n, columns, _ = r.Rows()
 	}
-	rows := s.process.Space.M.Dim() / s.d // the others are parts, which nobody sees
-	var values [][][]float64
-	var marks [][]bool
-	for l, point := range o.Leaves {
-		name := "the observation of " + s.tree.Label(s.leaves[l])
-		if err := s.process.Space.Check(name, point); err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		flat := s.process.Space.Vector(point)
-		value, mark := make([][]float64, s.n), make([]bool, s.n)
-		for i := range s.n {
-			value[i] = make([]float64, s.d)
-			if mark[i] = i < rows; mark[i] {
-				copy(value[i], flat[i*s.d:])
-			}
-		}
-		if o.Missing != nil && o.Missing[l] != nil {
-			if len(o.Missing[l]) != rows {
-				return fmt.Errorf("%s: %s has marks of what is missing for %d rows of %d", what, name, len(o.Missing[l]), rows)
-			}
-			for i, missing := range o.Missing[l] {
-				mark[i] = !missing
-			}
-		}
-		values, marks = append(values, value), append(marks, mark)
+	k := columns / s.d // rows of states for one of points
+	rows := n
+	if o.Map != nil {
+		rows = len(o.Map)
 	}
-	s.values, s.seen = append(s.values, values), append(s.seen, marks)
+	if rows == 0 {
+		return fmt.Errorf("%s: a map of no rows: nil stands for all that there is", what)
+	}
+	l := mat.NewDense(rows*k, s.n, nil)
+	for i := range rows {
+		row := make([]float64, n)
+		row[i%n] = 1
+		if o.Map != nil {
+			row = o.Map[i]
+		}
+		if len(row) != n {
+			return fmt.Errorf("%s: row %d of the map has %d numbers for %d landmarks or coordinates", what, i, len(row), n)
+		}
+		for j, x := range row {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return fmt.Errorf("%s: row %d of the map has %g, want finite numbers", what, i, x)
+			}
+			for a := range k {
+				l.Set(i*k+a, j*k+a, x)
+			}
+		}
+	}
+	var all []seen
+	for leaf, point := range o.Leaves {
+		name := "the observation of " + s.tree.Label(s.leaves[leaf])
+		shape, _ := any(point).(geom.Shape)
+		for i, row := range shape {
+			if len(row) != columns {
+				return fmt.Errorf("%s: row %d of %s has %d numbers, want %d", what, i, name, len(row), columns)
+			}
+		}
+		flat := geom.Numbers(point)
+		if len(flat) != rows*columns {
+			return fmt.Errorf("%s: %s has %d numbers, want %d", what, name, len(flat), rows*columns)
+		}
+		values := make([][]float64, rows*k)
+		count := 0
+		for i := range values {
+			values[i] = flat[i*s.d : (i+1)*s.d]
+			missing := 0
+			for a, x := range values[i] {
+				if math.IsInf(x, 0) {
+					return fmt.Errorf("%s: number %d of %s is %g", what, i*s.d+a, name, x)
+				}
+				if math.IsNaN(x) {
+					missing++
+				}
+			}
+			if missing == 0 {
+				count += s.d
+			} else if missing < s.d {
+				return fmt.Errorf("%s: row %d of %s is %v: the noise of this process is the same along all axes, so that all numbers of a landmark are seen or none", what, i, name, values[i])
+			}
+		}
+		m, residual := observation(values, l)
+		all = append(all, seen{m, residual, float64(count)})
+	}
+	s.seen = append(s.seen, all)
 	return nil
 }

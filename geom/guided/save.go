@@ -44,7 +44,7 @@ const saving = time.Minute
 func (s *sampler[P]) identity() string {
 	o := s.options
 	o.Draws, o.Save = 0, ""
-	all := fmt.Sprint(s.model.key(), s.process.Name, s.start, s.process.Params, s.tree.Parent, s.tree.Length, s.data, o)
+	all := fmt.Sprint("guides that follow the unknowns", s.model.key(), s.process.Name, s.start, s.process.Params, s.tree.Parent, s.tree.Length, s.data, o)
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(all)))
 }
 
