@@ -32,6 +32,8 @@ type run[P geom.Point] struct {
 	Guide      *auxiliary // of which the guides are made
 	Seen       *auxiliary // of which the next ones will be; nil for nothing yet
 	Logs       [][][]float64
+	Angles     [][]float64
+	Pace       float64
 	Steps      []*stepSize
 	Posteriors []*Posterior[P]
 }
