@@ -136,7 +136,8 @@ func (s *sampler[P]) arguments(guides [][]*guide, noise [][]float64) ([]any, err
 	args := []any{h, dims(begin, g, n, d), dims(b, g, terms, 1, n, n), dims(f, g, terms, 1, n, d), s.mean, s.scale, s.options.Root, known, sharp}
 	for l, level := range s.levels {
 		e := len(level)
-		b, f = nil, nil
+		numbers := s.options.Steps * g * terms * e * n // may be hundreds of megabytes: no room is left
+		b, f = make([]float64, 0, numbers*n), make([]float64, 0, numbers*d)
 		for k := range s.options.Steps {
 			for group := range g {
 				add(group, level, func(g *guide, i int) message { return g.along[i][k+1] })
