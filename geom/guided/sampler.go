@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"gonum.org/v1/gonum/floats"
@@ -90,31 +92,10 @@ func (s *sampler[P]) logs(group int, y []float64) []float64 {
 	return out
 }
 
-// arguments are those of parse, with guides of [place][G] for observations with errors of noise, as long.
-func (s *sampler[P]) arguments(guides [][]*guide, noise [][]float64) ([]any, error) {
-	dims := func(flat []float64, dims ...int) *tensors.Tensor {
-		return tensors.FromFlatDataAndDimensions(flat, dims...)
-	}
-	g, n, d, terms := s.groups, s.n, s.d, len(guides)
-	at, err := monomials(len(s.options.Unknown))
-	if err != nil {
-		return nil, err
-	}
-	var b, f []float64
-	// add appends coefficients: what multiplies each monomial so that the sums are the messages of a group at the places.
-	add := func(group int, nodes []int, what func(g *guide, node int) message) {
-		for p := range terms {
-			for _, i := range nodes {
-				row, column := make([]float64, n*n), make([]float64, n*d)
-				for q := range guides {
-					m := what(guides[q][group], i)
-					floats.AddScaled(row, at.At(p, q), m.b.RawMatrix().Data)
-					floats.AddScaled(column, at.At(p, q), m.f.RawMatrix().Data)
-				}
-				b, f = append(b, row...), append(f, column...)
-			}
-		}
-	}
+// arguments are those of parse, for messages as terms, of the root and of the levels, that are for observations with errors of
+// noise, [place][G].
+func (s *sampler[P]) arguments(messages []told, at *mat.Dense, noise [][]float64) []any {
+	g, n, d := s.groups, s.n, s.d
 	h := make([]float64, len(s.order))
 	for e, i := range s.order {
 		h[e] = s.tree.Length[i] / float64(s.options.Steps)
@@ -125,38 +106,45 @@ func (s *sampler[P]) arguments(guides [][]*guide, noise [][]float64) ([]any, err
 		for _, row := range s.start {
 			begin = append(begin, row...)
 		}
-		known, sharp[group] = append(known, s.data[group].Noise), make([]float64, terms)
-		for p := range terms {
-			for q := range terms {
+		known, sharp[group] = append(known, s.data[group].Noise), make([]float64, len(noise))
+		for p := range sharp[group] {
+			for q := range noise {
 				sharp[group][p] += at.At(p, q) / noise[q][group]
 			}
 		}
-		add(group, []int{0}, func(g *guide, _ int) message { return g.root })
 	}
-	args := []any{h, dims(begin, g, n, d), dims(b, g, terms, 1, n, n), dims(f, g, terms, 1, n, d), s.mean, s.scale, s.options.Root, known, sharp}
+	args := []any{h, tensors.FromFlatDataAndDimensions(begin, g, n, d), messages[0].b, messages[0].f, s.mean, s.scale, s.options.Root, known, sharp}
 	for l, level := range s.levels {
-		e := len(level)
-		numbers := s.options.Steps * g * terms * e * n // may be hundreds of megabytes: no room is left
-		b, f = make([]float64, 0, numbers*n), make([]float64, 0, numbers*d)
-		for k := range s.options.Steps {
-			for group := range g {
-				add(group, level, func(g *guide, i int) message { return g.along[i][k+1] })
-			}
-		}
-		args = append(args, s.parents(l), dims(b, s.options.Steps, g, terms, e, n, n), dims(f, s.options.Steps, g, terms, e, n, d))
-		var mark, residual, count []float64
+		mark, residual, count := make([][]float64, g), make([][]float64, g), make([][]float64, g)
 		for group := range g {
 			for _, i := range level {
 				o, is := seen{}, 0.0
 				if leaf := slices.Index(s.leaves, i); leaf >= 0 {
 					o, is = s.seen[group][leaf], 1
 				}
-				mark, residual, count = append(mark, is), append(residual, o.residual), append(count, o.count)
+				mark[group], residual[group], count[group] = append(mark[group], is), append(residual[group], o.residual), append(count[group], o.count)
 			}
 		}
-		args = append(args, dims(mark, g, e), dims(residual, g, e), dims(count, g, e))
+		args = append(args, s.parents(l), messages[1+l].b, messages[1+l].f, mark, residual, count)
 	}
-	return append(args, s.process.Params...), nil
+	return append(args, s.process.Params...)
+}
+
+// told are the terms of messages, [n, G, P, E, n, n] and [n, G, P, E, n, D], that were told to the steps; without the first axis to the root.
+type told struct{ b, f *tensors.Tensor }
+
+// tell adds what the message of one place has in each of the terms, where i counts steps, groups and edges.
+func (t told) tell(m message, at *mat.Dense, place, edges, i int) {
+	add := func(x *tensors.Tensor, data []float64) {
+		tensors.MustMutableFlatData(x, func(flat []float64) {
+			for p := range at.RawMatrix().Rows {
+				from := ((i/edges*at.RawMatrix().Rows+p)*edges + i%edges) * len(data)
+				floats.AddScaled(flat[from:from+len(data)], at.At(p, place), data)
+			}
+		})
+	}
+	add(t.b, m.b.RawMatrix().Data)
+	add(t.f, m.f.RawMatrix().Data)
 }
 
 // monomials is the inverse of the matrix of the powers of places: of values there it makes coefficients.
@@ -402,9 +390,19 @@ func (s *sampler[P]) look(a *auxiliary) error {
 
 // guide makes the messages of the auxiliary process with these means; nil stands for messages that say next to nothing.
 func (s *sampler[P]) guide(a *auxiliary) error {
-	at := places(len(s.options.Unknown))
-	guides, noise := make([][]*guide, len(at)), make([][]float64, len(at))
-	for q, y := range at {
+	all := places(len(s.options.Unknown))
+	at, err := monomials(len(s.options.Unknown))
+	if err != nil {
+		return err
+	}
+	zeros := func(dims ...int) *tensors.Tensor { return tensors.FromShape(shapes.Make(dtypes.Float64, dims...)) }
+	messages := []told{{zeros(s.groups, len(all), 1, s.n, s.n), zeros(s.groups, len(all), 1, s.n, s.d)}}
+	for _, level := range s.levels {
+		dims := []int{s.options.Steps, s.groups, len(all), len(level), s.n}
+		messages = append(messages, told{zeros(append(dims, s.n)...), zeros(append(dims, s.d)...)})
+	}
+	noise := make([][]float64, len(all))
+	for q, y := range all {
 		for group := range s.groups {
 			step, errors := func(i, k int) transition { return s.transition(a, group, q, i, k) }, s.data[group].Noise
 			switch {
@@ -418,13 +416,20 @@ func (s *sampler[P]) guide(a *auxiliary) error {
 			if err != nil {
 				return err
 			}
-			guides[q], noise[q] = append(guides[q], g), append(noise[q], errors)
+			messages[0].tell(g.root, at, q, 1, group)
+			for l, level := range s.levels {
+				for k := range s.options.Steps {
+					for e, i := range level {
+						messages[1+l].tell(g.along[i][k+1], at, q, len(level), (k*s.groups+group)*len(level)+e)
+					}
+				}
+			}
+			noise[q] = append(noise[q], errors)
 		}
 	}
-	var err error
 	s.learned = a
-	s.fixed, err = s.arguments(guides, noise)
-	return err
+	s.fixed = s.arguments(messages, at, noise)
+	return nil
 }
 
 // transition is step k of the auxiliary process on the edge above node i, with the unknowns of a place.
