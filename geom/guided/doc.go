@@ -16,7 +16,7 @@
 //	x' = x + h b(x) + √h σ(x) z,  z ~ N(0, 1),
 //
 // after ItoFromStratonovich where it is written in Stratonovich's, and splits into independent copies at each node; what is seen is
-// x + N(0, noise²) at the leaves, in all rows or some. This chain of steps is the model: what is computed of it has no error of
+// Lx + N(0, noise²) at the leaves, in all rows or some: where L is the identity, all landmarks or some. This chain of steps is the model: what is computed of it has no error of
 // discretisation, only the model has. Any stochastic.Process in coordinates will do whose equation does not depend on time; its parts
 // (momenta, frames) belong to the state and are not seen. One whose Dynamics are Separable, as landmarks.Kunita, has matrices of
 // the size of the number of landmarks.
@@ -27,24 +27,27 @@
 //
 //	x' = x + h (β + J x) + √h N(0, ã),
 //
-// carries messages h̃(x) = exp(c − ½‖f − Bx‖²) from the leaves to the root, which meet at the nodes (F. van der Meulen and S. Sommer,
+// carries messages h̃(x) = exp(−½‖f − Bx‖²) from the leaves to the root, which meet at the nodes (F. van der Meulen and S. Sommer,
 // Backward filtering forward guiding, 2025). Each step of the true process is drawn from its own normal distribution times the message
-// after it, and weighted with the integral of this product over the message before it. The weights of independent paths have the
-// likelihood for their mean, whatever ã, β and J; where the process is linear with constant noise, and they are its own, every weight is the
-// likelihood, to rounding. They are averages of σσᵀ, of the drift and, where there is no known structure, of its derivative along
-// the paths of the chains, which are learned in the warm-up and fixed after it; they do not depend on the unknowns.
+// after it, and weighted with the mean of this message by its value at the new state, at the leaves with the density of what was seen. The
+// weights of independent paths have the likelihood for their mean, whatever the messages; where the process is linear with constant
+// noise, and they are its own, every weight is the likelihood, to rounding. ã, β and J are averages of σσᵀ, of the drift and, where
+// there is no known structure, of its derivative along the paths of the chains, which are learned in the warm-up and fixed after it.
+//
+// They depend on the unknowns, and so must the messages: an unknown that scales the noise would else go with the weight of the path,
+// and move slowly. Messages are made at the mean of the unknowns and a standard deviation around it; between these places f and B are
+// polynomials of degree two, which is as good as any other message.
 //
 // # Sampling
 //
 // The chains move in the normal numbers z of the steps and the logarithms of the unknowns together, by Hamiltonian Monte Carlo that
 // keeps the normal distribution of z exactly: its shortest form is the preconditioned Crank-Nicolson method. Gradients go
 // backwards through the paths. All chains, all edges of a depth, and all data sets of SampleAll are one batch of one compiled
-// call an iteration. On the CPU the steps of Separable processes without drift are C code, eight paths at once where the processor
+// call an iteration. On the CPU the steps of Separable processes are C code, eight paths at once where the processor
 // can, on all cores. The noise comes from the host, so that runs repeat, whatever the number of cores.
 //
-// The guides are those of the mean of the unknowns. An unknown that scales the noise then goes with the weight of the paths, which
-// is what moves slowly: in the published example of calibrate the logarithm of the weight correlates with that of the amplitude by
-// 0.8, while the states of nodes are nearly independent from one draw to the next. Trajectories of twice the length did not help.
+// Unknowns are scaled by their covariance in the warm-up. Where they still depend on the noise they turn more slowly than it does: how
+// fast is learned, too, and trajectories are as long as they need.
 //
 // The Status is Converged only where the rank-normalised split R̂ of every unknown and of the weight is below 1.01 and their bulk and tail
 // effective sizes are at least 400: see package chains. Where the context of the process's space ends, what was drawn is returned

@@ -1,7 +1,6 @@
 package guided
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,11 +20,18 @@ import (
 	"anatomy/geom/tree"
 )
 
-// Observations are what is seen at the leaves of a tree: the state there with independent normal errors.
+// Observations are what is seen at the leaves of a tree: Lx with independent normal errors, where x are the landmarks there, or the
+// coordinates of a point that is no shape.
 type Observations[P geom.Point] struct {
-	Leaves  []P      // in the order of tree.Leaves
-	Noise   float64  // standard deviation of the errors of every coordinate, positive
-	Missing [][]bool // Missing[leaf][row]: a landmark, or coordinate, that was not seen there; nil where all were
+	Leaves []P         // in the order of tree.Leaves; NaN for a landmark, or coordinate, that was not seen there
+	Noise  float64     // standard deviation of the errors of every coordinate, positive
+	Map    [][]float64 // L, [r][n], for leaves of r rows; nil stands for the identity
+}
+
+// seen is the message of an observation with errors of 1.
+type seen struct {
+	message
+	residual, count float64 // the least ‖y − Lx‖², and how many numbers were seen
 }
 
 // Unknown is a positive number that is sampled: Rate, Noise or Param.
@@ -142,7 +148,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		if err := s.begin(); err != nil {
 			return nil, err
 		}
-		r = &run[P]{Of: s.identity(), Posteriors: s.empty(), Steps: make([]*stepSize, s.total)}
+		r = &run[P]{Of: s.identity(), Posteriors: s.empty(), Steps: make([]*stepSize, s.total), Pace: 1}
 		for c := range r.Steps {
 			r.Steps[c] = newStepSize(0.02)
 		}
@@ -171,11 +177,14 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 			r.Renewed++
 			if r.Seen != nil {
 				s.learn(r.Logs)
+				if r.Renewed > 2 {
+					r.Pace = pace(r.Logs, r.Angles, k)
+				}
 				if err := s.guide(r.Seen); err != nil {
 					return nil, err
 				}
 			}
-			r.Seen, r.Logs, check = nil, nil, nil
+			r.Seen, r.Logs, r.Angles, check = nil, nil, nil, nil
 			for _, step := range steps {
 				step.restart()
 			}
@@ -189,7 +198,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		if float64(it) < renewals[1]*float64(o.Warmup) {
 			limit = few
 		}
-		m, err := s.move(steps, limit)
+		m, err := s.move(steps, limit, r.Pace)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +220,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 			post.Gradients += m.turns + 1
 		}
 		if warm {
-			r.Logs = append(r.Logs, m.u)
+			r.Logs, r.Angles = append(r.Logs, m.u), append(r.Angles, m.angles)
 			if r.Renewed < len(renewals) && it%3 == 0 {
 				if r.Seen == nil {
 					r.Seen = &auxiliary{}
@@ -366,15 +375,17 @@ func (s *sampler[P]) revive(logs []float64) {
 // moved is what an iteration returns.
 type moved struct {
 	accept, before, log, nodes []float64 // before is log where the iteration began
+	angles                     []float64
 	u                          [][]float64
 	turns                      int
 }
 
 // The largest numbers of turns of one iteration, and of one of the first, in which steps are short because the guides are poor.
-const most, few = 40, 8
+const most, few = 80, 8
 
-func (s *sampler[P]) move(steps []*stepSize, limit int) (moved, error) {
-	eps, logU := make([]float64, s.total), make([]float64, s.total)
+// move is one trajectory of all chains, about a quarter of a turn of numbers that turn at a pace.
+func (s *sampler[P]) move(steps []*stepSize, limit int, pace float64) (moved, error) {
+	eps, logU, angles := make([]float64, s.total), make([]float64, s.total), make([]float64, s.total)
 	sizes := make([]float64, len(steps))
 	for c, step := range steps {
 		sizes[c] = step.value()
@@ -384,7 +395,10 @@ func (s *sampler[P]) move(steps []*stepSize, limit int) (moved, error) {
 	for c := range eps {
 		eps[c], logU[c] = steps[c].value()*jitter, math.Log(s.rng.Float64())
 	}
-	turns := min(limit, max(1, int(math.Round(math.Pi/2*(0.5+s.rng.Float64())/sizes[len(sizes)/2]))))
+	turns := min(limit, max(1, int(math.Round(math.Pi/2/pace*(0.5+s.rng.Float64())/sizes[len(sizes)/2]))))
+	for c := range angles {
+		angles[c] = eps[c] * float64(turns)
+	}
 	p := s.columns()
 	momenta := []any{s.normal(1, s.w.Shape().Dimensions...), s.normal(1, s.total, p)}
 	if s.options.Root > 0 {
@@ -400,7 +414,7 @@ func (s *sampler[P]) move(steps []*stepSize, limit int) (moved, error) {
 	if s.options.Root > 0 {
 		s.xi, out = out[0], out[1:]
 	}
-	return moved{out.Vector(0), out.Vector(4), out.Vector(3), out.Flat(1), out.Matrix(2), turns}, nil
+	return moved{out.Vector(0), out.Vector(4), out.Vector(3), out.Flat(1), angles, out.Matrix(2), turns}, nil
 }
 
 // learn makes mean and scale of the logarithms of the unknowns those of draws, [iteration][C][p], and keeps the chains' places.
@@ -444,6 +458,37 @@ func (s *sampler[P]) learn(draws [][][]float64) {
 	}
 }
 
+// pace is how fast the unknowns turn: the ω, 0.55 to 1, for which cos ωθ is closest to the products of the standardised logarithms of
+// unknowns before and after trajectories of angles θ, [iteration][C], in groups of k chains. Those that depend much on the noise
+// are slower than it, and need longer trajectories.
+func pace(logs [][][]float64, angles [][]float64, k int) float64 {
+	best, least := 1.0, math.Inf(1)
+	for omega := 1.0; omega > 0.54; omega -= 0.05 {
+		off := 10 * (1 - omega) * (1 - omega) // few trajectories say little
+		for g := 0; g < len(angles[0]); g += k {
+			for j := range logs[0][g] {
+				var all []float64
+				for i := range logs {
+					for c := g; c < g+k; c++ {
+						all = append(all, logs[i][c][j])
+					}
+				}
+				mean, variance := stat.MeanVariance(all, nil)
+				for i := 1; i < len(logs); i++ {
+					for c := g; c < g+k; c++ {
+						product := (logs[i-1][c][j] - mean) * (logs[i][c][j] - mean) / variance
+						off += math.Pow(product-math.Cos(omega*angles[i][c]), 2)
+					}
+				}
+			}
+		}
+		if off < least {
+			best, least = omega, off
+		}
+	}
+	return best
+}
+
 // longest is the largest step: a quarter of a turn then has at least three.
 const longest = 0.5
 
@@ -471,11 +516,12 @@ func (s *stepSize) restart() {
 	*s = stepSize{Log: s.Log, Average: s.Log, Centre: s.Log + math.Ln2}
 }
 
-// settle gives the chains of a group, which adapted each for itself, one step size: the smallest but for the quarter of them that
-// are slowest.
+// settle gives the chains of a group, which adapted each for itself, one step size.
 func settle(steps []*stepSize) {
-	slices.SortFunc(steps, func(a, b *stepSize) int { return cmp.Compare(a.Average, b.Average) })
-	log := steps[len(steps)/4].Average
+	log := 0.0
+	for _, s := range steps {
+		log += s.Average / float64(len(steps))
+	}
 	for _, s := range steps {
 		s.Log = log
 	}
@@ -544,7 +590,7 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		}
 	}
 	size := float64(o.Steps) * float64(s.total) * float64(len(s.order)) * float64(s.k*s.d)
-	messages := float64(o.Steps) * float64(s.groups) * float64(len(s.order)) * float64(s.n*(s.n+s.d))
+	messages := float64(len(places(len(o.Unknown)))) * float64(o.Steps) * float64(s.groups) * float64(len(s.order)) * float64(s.n*(s.n+s.d))
 	return s, engine.Fits(what, 8*(20*size+6*messages))
 }
 
@@ -557,35 +603,72 @@ func (s *sampler[P]) enter(what string, g int) error {
 	if !positive(o.Noise) {
 		return fmt.Errorf("%s: observations with errors of standard deviation %g, want a finite positive number", what, o.Noise)
 	}
-	if o.Missing != nil && len(o.Missing) != len(s.leaves) {
-		return fmt.Errorf("%s: marks of what is missing for %d leaves of %d", what, len(o.Missing), len(s.leaves))
+	n, columns := s.process.Space.M.Dim(), 1 // of points; the other rows of states are parts, which nobody sees
+	if r, ok := s.process.Space.M.(geom.Rows); ok {
+		n, columns, _ = r.Rows()
 	}
-	rows := s.process.Space.M.Dim() / s.d // the others are parts, which nobody sees
-	var values [][][]float64
-	var marks [][]bool
-	for l, point := range o.Leaves {
-		name := "the observation of " + s.tree.Label(s.leaves[l])
-		if err := s.process.Space.Check(name, point); err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		flat := s.process.Space.Vector(point)
-		value, mark := make([][]float64, s.n), make([]bool, s.n)
-		for i := range s.n {
-			value[i] = make([]float64, s.d)
-			if mark[i] = i < rows; mark[i] {
-				copy(value[i], flat[i*s.d:])
-			}
-		}
-		if o.Missing != nil && o.Missing[l] != nil {
-			if len(o.Missing[l]) != rows {
-				return fmt.Errorf("%s: %s has marks of what is missing for %d rows of %d", what, name, len(o.Missing[l]), rows)
-			}
-			for i, missing := range o.Missing[l] {
-				mark[i] = !missing
-			}
-		}
-		values, marks = append(values, value), append(marks, mark)
+	k := columns / s.d // rows of states for one of points
+	rows := n
+	if o.Map != nil {
+		rows = len(o.Map)
 	}
-	s.values, s.seen = append(s.values, values), append(s.seen, marks)
+	if rows == 0 {
+		return fmt.Errorf("%s: a map of no rows: nil stands for all that there is", what)
+	}
+	l := mat.NewDense(rows*k, s.n, nil)
+	for i := range rows {
+		row := make([]float64, n)
+		row[i%n] = 1
+		if o.Map != nil {
+			row = o.Map[i]
+		}
+		if len(row) != n {
+			return fmt.Errorf("%s: row %d of the map has %d numbers for %d landmarks or coordinates", what, i, len(row), n)
+		}
+		for j, x := range row {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return fmt.Errorf("%s: row %d of the map has %g, want finite numbers", what, i, x)
+			}
+			for a := range k {
+				l.Set(i*k+a, j*k+a, x)
+			}
+		}
+	}
+	var all []seen
+	for leaf, point := range o.Leaves {
+		name := "the observation of " + s.tree.Label(s.leaves[leaf])
+		shape, _ := any(point).(geom.Shape)
+		for i, row := range shape {
+			if len(row) != columns {
+				return fmt.Errorf("%s: row %d of %s has %d numbers, want %d", what, i, name, len(row), columns)
+			}
+		}
+		flat := geom.Numbers(point)
+		if len(flat) != rows*columns {
+			return fmt.Errorf("%s: %s has %d numbers, want %d", what, name, len(flat), rows*columns)
+		}
+		values := make([][]float64, rows*k)
+		count := 0
+		for i := range values {
+			values[i] = flat[i*s.d : (i+1)*s.d]
+			missing := 0
+			for a, x := range values[i] {
+				if math.IsInf(x, 0) {
+					return fmt.Errorf("%s: number %d of %s is %g", what, i*s.d+a, name, x)
+				}
+				if math.IsNaN(x) {
+					missing++
+				}
+			}
+			if missing == 0 {
+				count += s.d
+			} else if missing < s.d {
+				return fmt.Errorf("%s: row %d of %s is %v: the noise of this process is the same along all axes, so that all numbers of a landmark are seen or none", what, i, name, values[i])
+			}
+		}
+		m, residual := observation(values, l)
+		all = append(all, seen{m, residual, float64(count)})
+	}
+	s.seen = append(s.seen, all)
 	return nil
 }

@@ -3,6 +3,7 @@ package guided
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -191,8 +192,31 @@ func leavesOf(tr *tree.Tree, rng *rand.Rand) (v [][]float64) {
 	return v
 }
 
+// through appends to states the values Lx of some of them, each of as many coordinates as l has columns, that begin at from.
+func through(mean []float64, cov *mat.Dense, l [][]float64, from []int) ([]float64, *mat.Dense) {
+	n := len(mean)
+	all := mat.NewDense(n+len(from)*len(l), n, nil)
+	for i := range n {
+		all.Set(i, i, 1)
+	}
+	for k, f := range from {
+		for r, row := range l {
+			for j, x := range row {
+				all.Set(n+k*len(l)+r, f+j, x)
+			}
+		}
+	}
+	var m mat.VecDense
+	var right, c mat.Dense
+	m.MulVec(all, mat.NewVecDense(n, mean))
+	right.Mul(cov, all.T())
+	c.Mul(all, &right)
+	return m.RawVector().Data, &c
+}
+
 // Of a linear process the auxiliary one is the process itself: all weights are the likelihood, which is that of the joint normal
-// distribution, and without noise the paths go to the means that a Kalman smoother has.
+// distribution, and without noise the paths go to the means that a Kalman smoother has. So it is at the places of the unknowns for
+// which guides are made, too.
 func TestLinear(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	for _, c := range []struct {
@@ -201,50 +225,173 @@ func TestLinear(t *testing.T) {
 		drift       bool
 		root, noise float64
 		missing     bool
+		l           [][]float64
 	}{
-		{"Brownian tree", tree4, false, 0, 0.3, false},
-		{"Brownian tree, root unknown, coordinates missing", tree4, false, 1.4, 0.3, true},
-		{"Ornstein-Uhlenbeck tree, root unknown", tree4, true, 0.8, 0.2, false},
-		{"star of which one leaf is not seen", star, false, 0.8, 0.2, true},
-		{"Ornstein-Uhlenbeck bridge", bridge, true, 0, 0.1, false},
-		{"Ornstein-Uhlenbeck bridge, seen exactly", bridge, true, 0, 1e-7, false},
+		{"Brownian tree", tree4, false, 0, 0.3, false, nil},
+		{"Brownian tree, root unknown, coordinates missing", tree4, false, 1.4, 0.3, true, nil},
+		{"Brownian tree, sums of coordinates seen, one twice", tree4, false, 0.5, 0.3, true, [][]float64{{1, 1}, {0.3, -2}, {0.3, -2}}},
+		{"Ornstein-Uhlenbeck tree, root unknown", tree4, true, 0.8, 0.2, false, nil},
+		{"Ornstein-Uhlenbeck tree, one sum of coordinates seen", tree4, true, 0.8, 0.2, false, [][]float64{{0.7, 0.4}}},
+		{"star of which one leaf is not seen", star, false, 0.8, 0.2, true, nil},
+		{"Ornstein-Uhlenbeck bridge", bridge, true, 0, 0.1, false, nil},
+		{"Ornstein-Uhlenbeck bridge, seen exactly", bridge, true, 0, 1e-7, false, nil},
 	} {
+		l := c.l
+		if l == nil {
+			l = [][]float64{{1, 0}, {0, 1}}
+		}
 		p := straight(c.drift)
-		seen := Observations[geom.Vec]{Leaves: leavesOf(c.tree, rng), Noise: c.noise}
-		var at []int
+		seen := Observations[geom.Vec]{Noise: c.noise, Map: c.l}
+		var at, from []int
 		var values []float64
-		for l, i := range c.tree.Leaves() {
-			marks := []bool{c.missing && l == 1, c.missing && l < 3}
-			seen.Missing = append(seen.Missing, marks)
-			for a := range 2 {
-				if !marks[a] {
-					at, values = append(at, 2*i+a), append(values, seen.Leaves[l][a])
+		size := 2 * len(c.tree.Parent)
+		for k, i := range c.tree.Leaves() {
+			from = append(from, 2*i)
+			leaf := geom.Vec{}
+			for a := range l {
+				x := rng.NormFloat64()
+				if c.missing && (k == 1 || a == 1 && k < 3) {
+					x = math.NaN()
+				} else {
+					at, values = append(at, size+k*len(l)+a), append(values, x)
 				}
+				leaf = append(leaf, x)
 			}
+			seen.Leaves = append(seen.Leaves, leaf)
 		}
 		const steps = 6
 		m, j := make([]float64, 2), [][]float64{{0, 0}, {0, 0}}
 		if c.drift {
 			m, j = []float64{0.5, -1}, pulling
 		}
-		mean, cov := walk(c.tree, steps, p.Start, m, j, mixing, c.root)
-		log, after, _ := given(mean, cov, at, values, c.noise)
-		s := prepared(t, p, c.tree, seen, Options{Steps: steps, Root: c.root, Chains: 3, Seed: 2})
+		o := Options{Steps: steps, Root: c.root, Chains: 3, Seed: 2, Unknown: []Unknown{Rate(LogNormal(1.2, 0.4)), Noise(LogNormal(1, 0.3))}}
+		s := prepared(t, p, c.tree, seen, o)
+		for _, y := range places(2) {
+			faster := &tree.Tree{Parent: c.tree.Parent, Name: c.tree.Name}
+			for _, length := range c.tree.Length {
+				faster.Length = append(faster.Length, length*1.2*math.Exp(0.4*y[0]))
+			}
+			noise := c.noise * math.Exp(0.3*y[1])
+			mean, cov := walk(faster, steps, p.Start, m, j, mixing, c.root)
+			mean, cov = through(mean, cov, l, from)
+			log, after, _ := given(mean, cov, at, values, noise)
+			for chain := range s.y {
+				copy(s.y[chain], y)
+			}
+			s.shake()
+			weights, _ := s.weigh()
+			for _, w := range weights {
+				expect.Rel(t, fmt.Sprint(c.name, ": weight at ", y), w, log, 1e-10)
+			}
+			if c.noise < 1e-3 {
+				continue // errors of inverse variances, see the bridge above
+			}
+			s.still()
+			_, nodes := s.weigh()
+			order := append([]int{0}, s.order...)
+			for v, i := range order {
+				expect.Abs(t, c.name+": smoothed", nodes[0][2*v:2*v+2], after[2*i:2*i+2], 1e-10)
+			}
+		}
+	}
+}
+
+// independent are landmarks whose coordinates do not know of each other: a is param 0 times the identity.
+type independent struct{}
+
+func (independent) Equation(geom.Local, []*Node) ode.Equation {
+	panic("separable processes are not asked")
+}
+
+func (independent) Separate(_ geom.Local, y ode.State, params []*Node) (b, a *Node) {
+	one := BroadcastPrefix(linalg.Eye(y[0].Graph(), y[0].DType(), 3), y[0].Shape().Dim(0))
+	amplitude := params[0]
+	if amplitude.Rank() > 0 {
+		amplitude = ExpandAxes(amplitude, -1)
+	}
+	return nil, Mul(amplitude, one)
+}
+
+// With landmarks that were not seen at some leaves, and one leaf that was not seen at all, likelihoods and ancestors are those of geom/tree.
+func TestPruning(t *testing.T) {
+	const noise, amplitude = 0.3, 0.6
+	start := geom.Shape{{0, 0.1}, {1, -0.2}, {0.4, 0.8}}
+	three := landmarks.New(3, 2, kernels.Gaussian(1))
+	p := stochastic.Process[geom.Shape]{Space: three.Space, Name: "independent", Scheme: ode.EulerMaruyama, Noise: 6, Start: start,
+		Params: []any{amplitude}, Dynamics: independent{}}
+	rng := rand.New(rand.NewPCG(2, 2))
+	seen := Observations[geom.Shape]{Noise: noise}
+	values := [][]float64{geom.Numbers(start)} // at a leaf that hangs at the root by an edge without length
+	lengths := append(append([]float64{}, tree4.Length...), 0)
+	for l := range tree4.Leaves() {
+		var leaf geom.Shape
+		for i := range 3 {
+			row := []float64{rng.NormFloat64(), rng.NormFloat64()}
+			if l == 1 || l == 2 && i == 0 || l == 3 && i == 2 {
+				row = []float64{math.NaN(), math.NaN()}
+			}
+			leaf = append(leaf, row)
+		}
+		seen.Leaves, values = append(seen.Leaves, leaf), append(values, geom.Numbers(leaf))
+	}
+	values = append(values[1:], values[0])
+	s := prepared(t, p, tree4, seen, Options{Steps: 5, Chains: 2, Unknown: []Unknown{Param(0, "amplitude", LogNormal(amplitude, 0.5))}})
+	for _, y := range places(1) {
+		rate := amplitude * math.Exp(0.5*y[0])
+		for _, i := range tree4.Leaves() {
+			lengths[i] = tree4.Length[i] + noise*noise/rate
+		}
+		want := expect.Must(expect.Must(tree.New(append(append([]int{}, tree4.Parent...), 0), lengths, nil)).Prune(values))
+		known := expect.Must(expect.Must(tree.New(tree4.Parent, lengths[:7], nil)).Prune(values[:4]))
+		for chain := range s.y {
+			copy(s.y[chain], y)
+		}
 		s.shake()
 		weights, _ := s.weigh()
 		for _, w := range weights {
-			expect.Rel(t, c.name+": weight", w, log, 1e-10)
-		}
-		if c.noise < 1e-3 {
-			continue // errors of inverse variances, see the bridge above
+			expect.Rel(t, "weight", w, known.LogLikelihood(geom.Numbers(start), rate), 1e-10)
 		}
 		s.still()
 		_, nodes := s.weigh()
-		order := append([]int{0}, s.order...)
-		for v, i := range order {
-			expect.Abs(t, c.name+": smoothed", nodes[0][2*v:2*v+2], after[2*i:2*i+2], 1e-10)
+		for v, i := range append([]int{0}, s.order...) {
+			if !s.leaf[i] { // ends of edges of tree4 lie inside the longer ones there
+				expect.Abs(t, "ancestor", nodes[0][6*v:6*v+6], want.Mean[i], 1e-10)
+			}
 		}
 	}
+}
+
+// A landmark that was not seen is where the posterior says: its place has a uniform rank among the draws, for bridges of Kunita's flow.
+func TestMissingLandmark(t *testing.T) {
+	const noise, sets, steps = 0.05, 40, 6
+	q := geom.Shape{{0, 0}, {0.6, 0}, {0.9, 0.5}, {0.2, 0.6}}
+	p := expect.Must(landmarks.New(4, 2, kernels.Gaussian(1)).Kunita(q, 0.7, 0.2))
+	ends := expect.Must(p.Sample(stochastic.Run{Paths: sets, Steps: steps, Time: bridge.Length[1], Seed: 3}))
+	rng := rand.New(rand.NewPCG(4, 4))
+	var data []Observations[geom.Shape]
+	for _, end := range ends {
+		leaf := geom.Shape{{math.NaN(), math.NaN()}}
+		for _, x := range end[1:] {
+			leaf = append(leaf, []float64{x[0] + noise*rng.NormFloat64(), x[1] + noise*rng.NormFloat64()})
+		}
+		data = append(data, Observations[geom.Shape]{Leaves: []geom.Shape{leaf}, Noise: noise})
+	}
+	posts := expect.Must(SampleAll(p, bridge, data, Options{Steps: steps, Chains: 2, Warmup: 60, Draws: 80, Seed: 5}))
+	var ranks []float64
+	for k, post := range posts {
+		for a := range 2 {
+			below := rng.Float64()
+			for _, chain := range post.Nodes[1] {
+				for _, x := range chain {
+					if x[0][a] < ends[k][0][a] {
+						below++
+					}
+				}
+			}
+			ranks = append(ranks, below/161)
+		}
+	}
+	expect.Distribution(t, "rank of the truth", ranks, func(x float64) float64 { return x })
 }
 
 // shake draws the noise of all chains.
@@ -255,23 +402,13 @@ func (s *sampler[P]) shake() {
 // weigh returns the logarithms of the weights of the chains as they are, and the states of the nodes, [C][V·n·D].
 func (s *sampler[P]) weigh() ([]float64, [][]float64) {
 	out, err := s.process.Space.Call(s.key("weigh"), func(in []*Node) []*Node {
-		_, log, nodes, _ := s.swept(in, false)
+		log, nodes, _, _ := s.swept(in, false)
 		return []*Node{log, nodes}
 	}, append(s.state(), s.fixed...)...)
 	if err != nil {
 		panic(err)
 	}
-	log := out.Vector(0)
-	for c := range log {
-		g := c / (s.total / s.groups)
-		log[c] += s.guides[g].root.c + s.guides[g].constant
-		if s.noiseAt >= 0 {
-			for l := range s.leaves {
-				log[c] -= s.guides[g].along[s.leaves[l]][s.options.Steps].c
-			}
-		}
-	}
-	return log, engine.Unflatten(out.Flat(1), len(out.Flat(1))/s.total)
+	return out.Vector(0), engine.Unflatten(out.Flat(1), len(out.Flat(1))/s.total)
 }
 
 // still takes the noise away.
@@ -396,12 +533,12 @@ func TestNative(t *testing.T) {
 	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Step) {
 		t.Skip("no C functions")
 	}
-	testNative(t, 4, 2, 3, 5, 2)
-	testNative(t, 6, 1, 5, 9, 3)
-	testNative(t, 1, 1, 1, 4, 1)
+	testNative(t, 12, 5, 2)
+	testNative(t, 30, 9, 3)
+	testNative(t, 1, 4, 1)
 }
 
-func testNative(t *testing.T, chains, groups, edges, n, d int) {
+func testNative(t *testing.T, paths, n, d int) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	normal := func(dims ...int) *tensors.Tensor {
 		size := 1
@@ -414,34 +551,25 @@ func testNative(t *testing.T, chains, groups, edges, n, d int) {
 		}
 		return tensors.FromFlatDataAndDimensions(x, dims...)
 	}
-	all := chains * edges
-	lower := func() *tensors.Tensor {
-		b := normal(groups, edges, n, n)
-		tensors.MustMutableFlatData(b, func(x []float64) {
-			for i := range x {
-				if i%n > i/n%n {
-					x[i] = 0
-				}
-			}
-		})
-		return b
-	}
-	in := []any{normal(all, n, n), normal(all, n, d), normal(all, n, d), lower(), normal(groups, edges, n, d),
-		lower(), normal(groups, edges, n, d), normal(all, n, d), normal(all)}
-	run := func(step func(from, x, a, xi *Node, m told, chains int) (next, log *Node)) engine.Values {
+	in := []any{normal(paths, n, n), normal(paths, n, d), normal(paths, n, n), normal(paths, n, d), normal(paths, n, d), normal(paths, n, d), normal(paths), normal(paths)}
+	run := func(step func(x, a, xi, b, f *Node) (next, mean, value *Node)) engine.Values {
 		return expect.Must(engine.Run(func(in []*Node) []*Node {
-			root, x, xi := Identity(in[0]), Identity(in[1]), Identity(in[2])
+			wrt := make([]*Node, 5)
+			for j := range wrt {
+				wrt[j] = Identity(in[j])
+			}
+			root, x, b, f, xi := wrt[0], wrt[1], wrt[2], wrt[3], wrt[4]
 			a := linalg.MatMul(root, linalg.T(root))
 			a = Add(a, linalg.EyeLike(a))
-			next, log := step(x, x, a, xi, told{in[3], in[4], in[5], in[6]}, chains)
-			total := Add(ReduceAllSum(Mul(next, in[7])), ReduceAllSum(Mul(log, in[8])))
-			return append([]*Node{next, log}, Gradient(total, root, x, xi)...)
+			next, mean, value := step(x, a, xi, TakeLowerTriangular(b, 0), f)
+			total := Add(ReduceAllSum(Mul(next, in[5])), Add(ReduceAllSum(Mul(mean, in[6])), ReduceAllSum(Mul(value, in[7]))))
+			return append([]*Node{next, mean, value}, Gradient(total, wrt...)...)
 		}, in...))
 	}
-	got, want := run(stepFrom), run(func(from, x, a, xi *Node, m told, chains int) (next, log *Node) {
-		return step(from, x, a, linalg.MatMul(linalg.Cholesky(a), xi), m, chains)
+	got, want := run(stepFrom), run(func(x, a, xi, b, f *Node) (next, mean, value *Node) {
+		return step(x, a, linalg.MatMul(linalg.Cholesky(a), xi), b, f)
 	})
-	for i, what := range []string{"state", "logarithm", "derivative by the root of A", "by x", "by ξ"} {
+	for i, what := range []string{"state", "mean", "value", "derivative by the root of A", "by x", "by B", "by f", "by ξ"} {
 		expect.Rel(t, what, got.Flat(i), want.Flat(i), 1e-10)
 	}
 }
@@ -458,9 +586,10 @@ func TestErrors(t *testing.T) {
 	few, silent, endless := good, good, good
 	few.Leaves = good.Leaves[1:]
 	silent.Noise = 0
-	endless.Leaves = append([]geom.Vec{{math.NaN(), 0}}, good.Leaves[1:]...)
-	marked := good
-	marked.Missing = [][]bool{{true}, nil, nil, nil}
+	endless.Leaves = append([]geom.Vec{{math.Inf(1), 0}}, good.Leaves[1:]...)
+	marked, narrow, mapped := good, good, good
+	marked.Leaves = append([]geom.Vec{{1}}, good.Leaves[1:]...)
+	narrow.Map, mapped.Map = [][]float64{{1}, {1}}, [][]float64{{1, math.NaN()}, {0, 1}}
 	long := func(length float64) *tree.Tree {
 		t := &tree.Tree{Parent: tree4.Parent, Name: tree4.Name, Length: append([]float64{}, tree4.Length...)}
 		t.Length[5] = length
@@ -468,8 +597,13 @@ func TestErrors(t *testing.T) {
 	}
 	expect.Refused(t, sample(tree4, few, Options{}), "3 observations", "4 leaves")
 	expect.Refused(t, sample(tree4, silent, Options{}), "standard deviation 0")
-	expect.Refused(t, sample(tree4, endless, Options{}), "node 2")
-	expect.Refused(t, sample(tree4, marked, Options{}), "node 2", "1 rows of 2")
+	expect.Refused(t, sample(tree4, endless, Options{}), "node 2", "+Inf")
+	expect.Refused(t, sample(tree4, marked, Options{}), "node 2", "1 numbers, want 2")
+	expect.Refused(t, sample(tree4, narrow, Options{}), "row 0 of the map", "1 numbers for 2")
+	expect.Refused(t, sample(tree4, mapped, Options{}), "row 0 of the map", "NaN")
+	_, err := Sample(expect.Must(landmarks.New(2, 2, kernels.Gaussian(1)).Kunita(geom.Shape{{0, 0}, {1, 0}}, 1, 1)), bridge,
+		Observations[geom.Shape]{Leaves: []geom.Shape{{{0, math.NaN()}, {1, 0}}}, Noise: 0.1}, Options{})
+	expect.Refused(t, err, "row 0", "node 1", "all numbers of a landmark")
 	expect.Refused(t, sample(long(0), good, Options{}), "node 5", "length 0")
 	expect.Refused(t, sample(long(-1), good, Options{}), "node 5", "length -1")
 	expect.Refused(t, sample(long(math.Inf(1)), good, Options{}), "node 5", "length +Inf")
@@ -482,7 +616,7 @@ func TestErrors(t *testing.T) {
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Param(7, "width", LogNormal(1, 1))}}), "width is parameter 7")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Rate(InverseGamma(0, 1))}}), "rate")
 	sphere := geom.On(manifold.Sphere(2))
-	_, err := Sample(stochastic.Brownian(sphere, []float64{0, 0, 1}), bridge, Observations[geom.Vec]{}, Options{})
+	_, err = Sample(stochastic.Brownian(sphere, []float64{0, 0, 1}), bridge, Observations[geom.Vec]{}, Options{})
 	expect.Refused(t, err, "charts")
 }
 

@@ -8,30 +8,31 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// message is the function h(x) = exp(c − ½ ‖f − Bx‖²) of states x, [n][D], with B of [r][n] and f of [r][D]: what is seen from
-// a place on a tree says so much about the state there. In the terms of F. van der Meulen and S. Sommer (Backward filtering
-// forward guiding, 2025) H = BᵀB ⊗ I_D and F = Bᵀf. The root B in place of H makes H positive by construction: nothing
-// is subtracted, and landmarks that nobody sees are columns of zeros. Without J, B is lower everywhere.
-type message struct {
-	b, f *mat.Dense
-	c    float64
+// message is the function h(x) = exp(−½ ‖f − Bx‖²) of states x, [n][D], with B of [r][n] and f of [r][D], up to a factor, which no weight
+// depends on: what is seen from a place on a tree says so much about the state there. In the terms of F. van der Meulen and S. Sommer
+// (Backward filtering forward guiding, 2025) H = BᵀB ⊗ I_D and F = Bᵀf. The root B in place of H makes H positive by construction:
+// nothing is subtracted, and landmarks that nobody sees are columns of zeros. Without J, B is lower everywhere.
+type message struct{ b, f *mat.Dense }
+
+// observation is the message of values Lx, [r][D], that are seen with errors N(0, 1); rows of NaN were not seen.
+func observation(values [][]float64, l mat.Matrix) (m message, residual float64) {
+	r, n := l.Dims()
+	all := message{mat.NewDense(r, n, nil), mat.NewDense(r, len(values[0]), nil)}
+	for i, row := range values {
+		if !math.IsNaN(row[0]) {
+			all.b.SetRow(i, mat.Row(nil, i, l))
+			all.f.SetRow(i, row)
+		}
+	}
+	return fuse([]message{all})
 }
 
-// observation is the message of a state that is seen with errors N(0, s²) in the rows that are marked.
-func observation(v [][]float64, seen []bool, s float64) message {
-	n, d := len(v), len(v[0])
-	m := message{mat.NewDense(n, n, nil), mat.NewDense(n, d, nil), 0}
-	for i := range v {
-		if seen != nil && !seen[i] {
-			continue
-		}
-		m.b.Set(i, i, 1/s)
-		for a, x := range v[i] {
-			m.f.Set(i, a, x/s)
-		}
-		m.c -= float64(d) * (0.5*math.Log(2*math.Pi) + math.Log(s))
-	}
-	return m
+// scaled is the message of observations with errors of standard deviation s, if m is that for errors of 1.
+func (m message) scaled(s float64) message {
+	out := message{new(mat.Dense), new(mat.Dense)}
+	out.b.Scale(1/s, m.b)
+	out.f.Scale(1/s, m.f)
+	return out
 }
 
 // transition is one step of the auxiliary process, x' = x + h(β + Jx) + N(0, Q ⊗ I_D).
@@ -42,10 +43,9 @@ type transition struct {
 }
 
 // back is the message before a step whose end has the message m: ∫ N(x'; Φx + β, Q) h(x') dx'. With S = I + B Q Bᵀ = C Cᵀ it
-// has B' = C⁻¹BΦ, f' = C⁻¹(f − Bβ) and c' = c − D log det C.
+// has B' = C⁻¹BΦ and f' = C⁻¹(f − Bβ).
 func (m message) back(t transition) (message, error) {
 	r, _ := m.b.Dims()
-	_, d := m.f.Dims()
 	var bq, s mat.Dense
 	bq.Mul(m.b, t.q)
 	s.Mul(&bq, m.b.T())
@@ -73,15 +73,12 @@ func (m message) back(t transition) (message, error) {
 		b = new(mat.Dense)
 		b.Mul(m.b, t.phi)
 	}
-	out := message{new(mat.Dense), new(mat.Dense), m.c}
+	out := message{new(mat.Dense), new(mat.Dense)}
 	if err := out.b.Solve(&l, b); ill(err) {
 		return m, err
 	}
 	if err := out.f.Solve(&l, f); ill(err) {
 		return m, err
-	}
-	for i := range r {
-		out.c -= float64(d) * math.Log(l.At(i, i))
 	}
 	return out, nil
 }
@@ -92,9 +89,10 @@ func ill(err error) bool {
 	return err != nil && !badly
 }
 
-// fuse is the product of messages about one state, with a lower B of [n][n]: the rows of all, turned so that n hold what they say. It is
-// the upper factor of the columns in reverse order, read backwards.
-func fuse(all []message) message {
+// fuse is the product of messages about one state, with a lower B of [n][n] that has no negative number on its diagonal: the rows of
+// all, turned so that n hold what they say. It is the upper factor of the columns in reverse order, read backwards. What the other rows
+// hold does not depend on the state: the residual is their ‖f‖².
+func fuse(all []message) (out message, residual float64) {
 	_, n := all[0].b.Dims()
 	_, d := all[0].f.Dims()
 	rows := 0
@@ -102,8 +100,8 @@ func fuse(all []message) message {
 		r, _ := m.b.Dims()
 		rows += r
 	}
-	b, f := mat.NewDense(max(rows, n), n, nil), mat.NewDense(max(rows, n), d, nil)
-	out := message{}
+	rows = max(rows, n)
+	b, f := mat.NewDense(rows, n, nil), mat.NewDense(rows, d, nil)
 	at := 0
 	for _, m := range all {
 		r, _ := m.b.Dims()
@@ -113,7 +111,6 @@ func fuse(all []message) message {
 			}
 		}
 		f.Slice(at, at+r, 0, d).(*mat.Dense).Copy(m.f)
-		out.c += m.c
 		at += r
 	}
 	var qr mat.QR
@@ -122,31 +119,19 @@ func fuse(all []message) message {
 	qr.QTo(&q)
 	qr.RTo(&upper)
 	turned.Mul(q.T(), f)
-	out.b, out.f = mat.NewDense(n, n, nil), mat.NewDense(n, d, nil)
+	out = message{mat.NewDense(n, n, nil), mat.NewDense(n, d, nil)}
 	for i := range n {
+		from := n - 1 - i
+		sign := math.Copysign(1, upper.At(from, from))
 		for j := range i + 1 {
-			out.b.Set(i, j, upper.At(n-1-i, n-1-j))
+			out.b.Set(i, j, sign*upper.At(from, n-1-j))
 		}
-		out.f.SetRow(i, turned.RawRowView(n-1-i))
+		for a := range d {
+			out.f.Set(i, a, sign*turned.At(from, a))
+		}
 	}
-	for i := n; i < max(rows, n); i++ {
-		row := turned.RawRowView(i)
-		out.c -= 0.5 * floats.Dot(row, row)
+	for i := n; i < rows; i++ {
+		residual += floats.Dot(turned.RawRowView(i), turned.RawRowView(i))
 	}
-	return out
-}
-
-// log is log h(x).
-func (m message) log(x [][]float64) float64 {
-	_, n := m.b.Dims()
-	_, d := m.f.Dims()
-	state := mat.NewDense(n, d, nil)
-	for i := range x {
-		state.SetRow(i, x[i])
-	}
-	var e mat.Dense
-	e.Mul(m.b, state)
-	e.Sub(m.f, &e)
-	size := mat.Norm(&e, 2)
-	return m.c - 0.5*size*size
+	return out, residual
 }

@@ -53,9 +53,8 @@ func (p *plan) parents(level int) [][]float64 {
 
 // guide are the messages of a tree: those along edge e before step k, and at its end, the message that comes together at the node.
 type guide struct {
-	root     message
-	along    [][]message // [node][steps + 1]; nil at the root
-	constant float64     // Σ over edges of c at the end less c at the start
+	root  message
+	along [][]message // [node][steps + 1]; nil at the root
 }
 
 // pull takes messages from the leaves to the root, through the steps of the auxiliary process.
@@ -67,7 +66,7 @@ func (p *plan) pull(steps int, leaf func(node int) message, step func(node, k in
 		if p.leaf[i] {
 			m = leaf(i)
 		} else {
-			m = fuse(gathered[i])
+			m, _ = fuse(gathered[i])
 		}
 		if i == 0 {
 			g.root = m
@@ -82,7 +81,6 @@ func (p *plan) pull(steps int, leaf func(node int) message, step func(node, k in
 			}
 		}
 		g.along[i] = along
-		g.constant += m.c - along[0].c
 		gathered[p.tree.Parent[i]] = append(gathered[p.tree.Parent[i]], along[0])
 	}
 	return g, nil

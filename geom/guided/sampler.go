@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"gonum.org/v1/gonum/floats"
@@ -25,8 +27,7 @@ type sampler[P geom.Point] struct {
 	process       stochastic.Process[P]
 	options       Options
 	data          []Observations[P] // G of them
-	values        [][][][]float64   // [G][leaf] of [n][D]
-	seen          [][][]bool        // [G][leaf] of [n]
+	seen          [][]seen          // [G][leaf]
 	leaves        []int
 	start         [][]float64
 	source        *rand.PCG
@@ -36,8 +37,7 @@ type sampler[P geom.Point] struct {
 	noiseAt int           // which unknown is the noise; -1
 	mean    [][]float64   // [G][p]: logarithms of the unknowns are mean + scale·y
 	scale   [][][]float64 // [G], lower triangles
-	guides  []*guide      // [G]
-	learned *auxiliary    // of which they are made
+	learned *auxiliary    // of which the guides are made
 	fixed   []any         // arguments of the compiled functions that change with the guides only
 	w, xi   *tensors.Tensor
 	y       [][]float64 // [C][p]
@@ -60,77 +60,126 @@ func (s *sampler[P]) key(name string) key {
 	return key{name, s.model.key(), fmt.Sprint(s.tree.Parent), fmt.Sprint(unknowns, s.options.Root > 0), s.dynamics, s.options.Steps, s.groups}
 }
 
-// noiseGuess is the noise of the observations for which the messages are made.
-func (s *sampler[P]) noiseGuess(group int) float64 {
-	if s.noiseAt >= 0 {
-		return math.Exp(s.mean[group][s.noiseAt])
+// places are the y at which guides are made, P of them, as many as monomials: between them guides are polynomials in y of degree two.
+func places(p int) [][]float64 {
+	place := func(at ...int) []float64 {
+		y := make([]float64, max(1, p))
+		for _, j := range at {
+			y[j] = 1
+		}
+		return y
 	}
-	return s.data[group].Noise
+	out := [][]float64{place()}
+	for j := range p {
+		back := place()
+		back[j] = -1
+		out = append(out, place(j), back)
+		for i := range j {
+			out = append(out, place(i, j))
+		}
+	}
+	return out
 }
 
-// arguments are those of parse.
-func (s *sampler[P]) arguments() []any {
-	dims := func(flat []float64, dims ...int) *tensors.Tensor {
-		return tensors.FromFlatDataAndDimensions(flat, dims...)
+// logs are the logarithms of the unknowns at y.
+func (s *sampler[P]) logs(group int, y []float64) []float64 {
+	out := slices.Clone(s.mean[group])
+	for j := range out {
+		for i := range j + 1 {
+			out[j] += s.scale[group][j][i] * y[i]
+		}
 	}
+	return out
+}
+
+// arguments are those of parse, for messages as terms, of the root and of the levels, that are for observations with errors of
+// noise, [place][G].
+func (s *sampler[P]) arguments(messages []told, at *mat.Dense, noise [][]float64) []any {
 	g, n, d := s.groups, s.n, s.d
 	h := make([]float64, len(s.order))
 	for e, i := range s.order {
 		h[e] = s.tree.Length[i] / float64(s.options.Steps)
 	}
-	var begin, rb, rf []float64
-	for _, guide := range s.guides {
+	var begin, known []float64
+	sharp := make([][]float64, g)
+	for group := range g {
 		for _, row := range s.start {
 			begin = append(begin, row...)
 		}
-		rb, rf = append(rb, guide.root.b.RawMatrix().Data...), append(rf, guide.root.f.RawMatrix().Data...)
+		known, sharp[group] = append(known, s.data[group].Noise), make([]float64, len(noise))
+		for p := range sharp[group] {
+			for q := range noise {
+				sharp[group][p] += at.At(p, q) / noise[q][group]
+			}
+		}
 	}
-	args := []any{h, dims(begin, g, n, d), dims(rb, g, n, n), dims(rf, g, n, d), s.mean, s.scale, s.options.Root}
+	args := []any{h, tensors.FromFlatDataAndDimensions(begin, g, n, d), messages[0].b, messages[0].f, s.mean, s.scale, s.options.Root, known, sharp}
 	for l, level := range s.levels {
-		var b, f []float64
-		for k := range s.options.Steps + 1 {
-			for _, guide := range s.guides {
-				for _, i := range level {
-					b, f = append(b, guide.along[i][k].b.RawMatrix().Data...), append(f, guide.along[i][k].f.RawMatrix().Data...)
-				}
-			}
-		}
-		var marks, values []float64
-		for group := range s.guides {
+		mark, residual, count := make([][]float64, g), make([][]float64, g), make([][]float64, g)
+		for group := range g {
 			for _, i := range level {
-				leaf := slices.Index(s.leaves, i)
-				for row := range n {
-					if leaf < 0 || !s.seen[group][leaf][row] {
-						marks, values = append(marks, 0), append(values, make([]float64, d)...)
-					} else {
-						marks, values = append(marks, 1), append(values, s.values[group][leaf][row]...)
-					}
+				o, is := seen{}, 0.0
+				if leaf := slices.Index(s.leaves, i); leaf >= 0 {
+					o, is = s.seen[group][leaf], 1
 				}
+				mark[group], residual[group], count[group] = append(mark[group], is), append(residual[group], o.residual), append(count[group], o.count)
 			}
 		}
-		e := len(level)
-		args = append(args, s.parents(l), dims(b, s.options.Steps+1, g, e, n, n), dims(f, s.options.Steps+1, g, e, n, d),
-			dims(marks, g, e, n), dims(values, g, e, n, d))
+		args = append(args, s.parents(l), messages[1+l].b, messages[1+l].f, mark, residual, count)
 	}
 	return append(args, s.process.Params...)
+}
+
+// told are the terms of messages, [n, G, P, E, n, n] and [n, G, P, E, n, D], that were told to the steps; without the first axis to the root.
+type told struct{ b, f *tensors.Tensor }
+
+// tell adds what the message of one place has in each of the terms, where i counts steps, groups and edges.
+func (t told) tell(m message, at *mat.Dense, place, edges, i int) {
+	add := func(x *tensors.Tensor, data []float64) {
+		tensors.MustMutableFlatData(x, func(flat []float64) {
+			for p := range at.RawMatrix().Rows {
+				from := ((i/edges*at.RawMatrix().Rows+p)*edges + i%edges) * len(data)
+				floats.AddScaled(flat[from:from+len(data)], at.At(p, place), data)
+			}
+		})
+	}
+	add(t.b, m.b.RawMatrix().Data)
+	add(t.f, m.f.RawMatrix().Data)
+}
+
+// monomials is the inverse of the matrix of the powers of places: of values there it makes coefficients.
+func monomials(p int) (*mat.Dense, error) {
+	at := places(p)
+	v := mat.NewDense(len(at), len(at), nil)
+	for q, y := range at {
+		row := []float64{1}
+		for j := range p {
+			row = append(row, y[j])
+			for i := range j + 1 {
+				row = append(row, y[j]*y[i])
+			}
+		}
+		v.SetRow(q, row)
+	}
+	var inverse mat.Dense
+	return &inverse, inverse.Inverse(v)
 }
 
 // parse makes the sweep of the nodes of arguments, and the function that takes y, [C, p], to the unknowns with the logarithm of their
 // prior density.
 func (s *sampler[P]) parse(in []*Node) (*sweep, func(y *Node) (unknown, *Node, *Node)) {
-	w := &sweep{model: s.model, plan: s.plan, steps: s.options.Steps, h: in[0], start: in[1], root: rootSeen{in[2], in[3]}}
+	w := &sweep{model: s.model, plan: s.plan, steps: s.options.Steps, h: in[0], start: in[1], root: terms{in[2], in[3]}, noise: in[7], sharp: in[8]}
 	mean, scale := in[4], in[5]
 	if s.options.Root > 0 {
 		w.free = in[6]
 	}
-	in = in[7:]
+	in = in[9:]
 	for range s.levels {
-		w.pick, w.b, w.f = append(w.pick, in[0]), append(w.b, in[1]), append(w.f, in[2])
-		w.seen, w.values = append(w.seen, in[3]), append(w.values, in[4])
-		in = in[5:]
+		w.pick, w.told, w.seen = append(w.pick, in[0]), append(w.told, terms{in[1], in[2]}), append(w.seen, leaves{in[3], in[4], in[5]})
+		in = in[6:]
 	}
 	return w, func(y *Node) (unknown, *Node, *Node) {
-		theta := unknown{params: slices.Clone(in), varies: make([]bool, len(in))}
+		theta := unknown{params: slices.Clone(in), varies: make([]bool, len(in)), powers: powers(y, len(s.options.Unknown))}
 		chains := y.Shape().Dim(0)
 		u := Add(perChain(mean, chains), linalg.MatVec(perChain(scale, chains), y))
 		prior := ReduceSum(ZerosLike(y), -1)
@@ -245,43 +294,54 @@ func (s *sampler[P]) state() []any {
 }
 
 // swept runs the sweep of the arguments state and fixed.
-func (s *sampler[P]) swept(in []*Node, keep bool) (theta unknown, log, nodes *Node, paths []*Node) {
+func (s *sampler[P]) swept(in []*Node, keep bool) (log, nodes *Node, paths []*Node, unknowns func(y *Node) unknown) {
 	var xi *Node
 	w, y := in[0], in[1]
 	if in = in[2:]; s.options.Root > 0 {
 		xi, in = in[0], in[1:]
 	}
-	sweep, unknowns := s.parse(in)
-	theta, _, _ = unknowns(y)
-	log, nodes, paths = sweep.run(w, xi, theta, keep)
-	return theta, log, nodes, paths
+	sweep, all := s.parse(in)
+	unknowns = func(y *Node) unknown {
+		theta, _, _ := all(y)
+		return theta
+	}
+	log, nodes, paths = sweep.run(w, xi, unknowns(y), keep)
+	return log, nodes, paths, unknowns
 }
 
 // visit returns what the auxiliary process is made of: for each level the means over the chains of a group, along their paths, of
-// rate·σσᵀ, [n, G, E, n, n], and of drift and point, [n, G, E, n, D], and for flat models the mean of the drift's derivative.
+// the point, [n, G, E, n, D], and with the unknowns of each place of rate·σσᵀ, [n, G, E, n, n], and of the drift, [n, G, E, n, D], and for
+// flat models of the drift's derivative.
 func (s *sampler[P]) visit(in []*Node) []*Node {
-	w := in[0]
-	theta, _, _, paths := s.swept(in, true)
+	c := in[1].Shape().Dim(0)
+	_, _, paths, unknowns := s.swept(in, true)
+	var at []unknown
+	for _, y := range places(len(s.options.Unknown)) {
+		at = append(at, unknowns(BroadcastPrefix(Const(in[0].Graph(), y), c)))
+	}
 	var out []*Node
 	for l, path := range paths {
-		e, c := len(s.levels[l]), w.Shape().Dim(1)
-		params := theta.along(e, 1)
-		rate := ScalarOne(w.Graph(), w.DType())
-		if theta.rate != nil {
-			rate = Reshape(perEdge(theta.rate, e), c*e, 1, 1)
-		}
+		e := len(s.levels[l])
 		mean := func(x *Node) *Node { // over the chains of a group
 			dims := x.Shape().Dimensions
 			return ReduceMean(Reshape(x, s.groups, c/s.groups, e, dims[1], dims[2]), 1)
 		}
 		_, sums := autodiff.Scan(s.options.Steps, func(_ *Node, _, in []*Node) ([]*Node, []*Node) {
 			x := in[0]
-			b, sigma, a := s.at(x, params, theta.varies)
-			if a == nil {
-				a = linalg.MatMul(sigma, linalg.T(sigma))
-			}
-			out := []*Node{mean(Mul(rate, a)), mean(x)}
-			if b != nil {
+			out := []*Node{mean(x)}
+			for _, theta := range at {
+				rate := ScalarOne(x.Graph(), x.DType())
+				if theta.rate != nil {
+					rate = Reshape(perEdge(theta.rate, e), c*e, 1, 1)
+				}
+				b, sigma, a := s.at(x, theta.along(e, 1), theta.varies)
+				if a == nil {
+					a = linalg.MatMul(sigma, linalg.T(sigma))
+				}
+				out = append(out, mean(Mul(rate, a)))
+				if b == nil {
+					continue
+				}
 				out = append(out, mean(Mul(rate, b)))
 				if s.flat {
 					drift := func(x *Node) *Node {
@@ -328,50 +388,72 @@ func (s *sampler[P]) look(a *auxiliary) error {
 	return err
 }
 
-// guide makes the messages of the auxiliary process with these means; nil stands for no messages.
+// guide makes the messages of the auxiliary process with these means; nil stands for messages that say next to nothing.
 func (s *sampler[P]) guide(a *auxiliary) error {
-	s.learned, s.guides = a, make([]*guide, s.groups)
-	for group := range s.guides {
-		leaf := func(i int) message {
-			l := slices.Index(s.leaves, i)
-			if a == nil {
-				return observation(s.values[group][l], make([]bool, s.n), 1)
+	all := places(len(s.options.Unknown))
+	at, err := monomials(len(s.options.Unknown))
+	if err != nil {
+		return err
+	}
+	zeros := func(dims ...int) *tensors.Tensor { return tensors.FromShape(shapes.Make(dtypes.Float64, dims...)) }
+	messages := []told{{zeros(s.groups, len(all), 1, s.n, s.n), zeros(s.groups, len(all), 1, s.n, s.d)}}
+	for _, level := range s.levels {
+		dims := []int{s.options.Steps, s.groups, len(all), len(level), s.n}
+		messages = append(messages, told{zeros(append(dims, s.n)...), zeros(append(dims, s.d)...)})
+	}
+	noise := make([][]float64, len(all))
+	for q, y := range all {
+		for group := range s.groups {
+			step, errors := func(i, k int) transition { return s.transition(a, group, q, i, k) }, s.data[group].Noise
+			switch {
+			case a == nil:
+				step, errors = func(int, int) transition { return transition{q: mat.NewDense(s.n, s.n, nil)} }, 1e6*errors
+			case s.noiseAt >= 0:
+				errors = math.Exp(s.logs(group, y)[s.noiseAt])
 			}
-			return observation(s.values[group][l], s.seen[group][l], s.noiseGuess(group))
-		}
-		step := func(i, k int) transition { return transition{q: mat.NewDense(s.n, s.n, nil)} }
-		if a != nil {
-			step = func(i, k int) transition { return s.transition(a, group, i, k) }
-		}
-		var err error
-		if s.guides[group], err = s.pull(s.options.Steps, leaf, step); err != nil {
-			return err
+			leaf := func(i int) message { return s.seen[group][slices.Index(s.leaves, i)].scaled(errors) }
+			g, err := s.pull(s.options.Steps, leaf, step)
+			if err != nil {
+				return err
+			}
+			messages[0].tell(g.root, at, q, 1, group)
+			for l, level := range s.levels {
+				for k := range s.options.Steps {
+					for e, i := range level {
+						messages[1+l].tell(g.along[i][k+1], at, q, len(level), (k*s.groups+group)*len(level)+e)
+					}
+				}
+			}
+			noise[q] = append(noise[q], errors)
 		}
 	}
-	s.fixed = s.arguments()
+	s.learned = a
+	s.fixed = s.arguments(messages, at, noise)
 	return nil
 }
 
-// transition is step k of the auxiliary process on the edge above node i.
-func (s *sampler[P]) transition(a *auxiliary, group, i, k int) transition {
+// transition is step k of the auxiliary process on the edge above node i, with the unknowns of a place.
+func (s *sampler[P]) transition(a *auxiliary, group, place, i, k int) transition {
 	h := s.tree.Length[i] / float64(s.options.Steps)
 	level := s.depth[i] - 1
-	kinds := len(a.Flat) / len(s.levels)
-	read := func(kind, columns int) *mat.Dense {
+	all := len(a.Flat) / len(s.levels)
+	kinds := (all - 1) / len(places(len(s.options.Unknown)))
+	read := func(of, columns int) *mat.Dense {
 		size := s.n * columns
 		at := ((k*s.groups+group)*len(s.levels[level]) + s.place[i]) * size
-		m := mat.NewDense(s.n, columns, slices.Clone(a.Flat[level*kinds+kind][at:at+size]))
+		m := mat.NewDense(s.n, columns, slices.Clone(a.Flat[level*all+of][at:at+size]))
 		m.Scale(1/a.Visits, m)
 		return m
 	}
-	t := transition{q: read(0, s.n)}
+	first := 1 + place*kinds
+	t := transition{q: read(first, s.n)}
 	t.q.Scale(h, t.q)
-	if kinds > 2 {
-		t.beta = read(2, s.d)
-		if kinds > 3 {
-			t.phi = read(3, s.n)
+	if kinds > 1 {
+		t.beta = read(first+1, s.d)
+		if kinds > 2 {
+			t.phi = read(first+2, s.n)
 			var turned mat.Dense
-			turned.Mul(t.phi, read(1, s.d))
+			turned.Mul(t.phi, read(0, s.d))
 			t.beta.Sub(t.beta, &turned)
 			t.phi.Scale(h, t.phi)
 			for j := range s.n {

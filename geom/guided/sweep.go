@@ -15,28 +15,68 @@ import (
 )
 
 // sweep are the nodes of a guided process on a tree, for C chains. Data are of G groups, each of C/G chains: of one tree
-// with different observations. Messages are those of guide, at the n+1 times of the edges of a level.
+// with different observations. Messages are those of guide after the n steps of the edges of a level, as terms of a polynomial of P.
 type sweep struct {
 	model
 	plan  *plan
 	steps int
 	h     *Node    // length of a step, [E], of the edges in the order of the plan
 	pick  []*Node  // plan.parents
-	b, f  []*Node  // [level] of [n + 1, G, E, n, n] and [n + 1, G, E, n, D]
-	root  rootSeen // the root's message
+	told  []terms  // [level] of [n, G, P, E, n, n] and [n, G, P, E, n, D]
+	root  terms    // the root's message, [G, P, 1, n, n] and [G, P, 1, n, D]
 	start *Node    // [G, n, D]: the state of the root, or the mean of its prior
 	free  *Node    // the standard deviation of the prior of the root, a scalar; nil where it is known
-
-	seen, values []*Node // [level] of [G, E, n] and [G, E, n, D]: marks of what leaves show, and what; nil where the noise is known
+	noise *Node    // standard deviation of the errors of the observations, [G], where it is not among the unknowns
+	sharp *Node    // its inverse in the messages, as terms, [G, P]
+	seen  []leaves // [level]
 }
 
-type rootSeen struct{ b, f *Node } // [G, n, n], [G, n, D]
+// terms are the coefficients of messages.
+type terms struct{ b, f *Node }
+
+// leaves say what was seen at the nodes of a level: 1 if they are leaves, with the residuals of their messages and how many numbers were
+// seen, else zeros; all [G, E].
+type leaves struct{ mark, residual, count *Node }
 
 // unknown are parameters at a point, in the chains, [C].
 type unknown struct {
 	rate, noise *Node   // nil where they are known: the rate is then 1
 	params      []*Node // of the process
 	varies      []bool  // which of them are [C]
+	powers      *Node   // [C, P], what the terms of messages are multiplied with
+}
+
+// powers are the monomials up to degree two of y, [..., p], in [..., P], P = (p + 1)(p + 2)/2.
+func powers(y *Node, p int) *Node {
+	one := OnesLike(SliceAxis(y, -1, AxisRange(0, 1)))
+	out := []*Node{one}
+	for j := range p {
+		a := SliceAxis(y, -1, AxisRange(j, j+1))
+		out = append(out, a)
+		for i := range j + 1 {
+			out = append(out, Mul(a, SliceAxis(y, -1, AxisRange(i, i+1))))
+		}
+	}
+	return Concatenate(out, -1)
+}
+
+// combine makes [C, ...] of terms [G, P, ...].
+func combine(powers, x *Node) *Node {
+	x = StopGradient(x)
+	dims, c := x.Shape().Dimensions, powers.Shape().Dim(0)
+	out := linalg.MatMul(Reshape(powers, dims[0], c/dims[0], dims[1]), Reshape(x, dims[0], dims[1], -1))
+	return Reshape(out, append([]int{c}, dims[2:]...)...)
+}
+
+// at are the messages for the paths of an edge, [C·E, n, n] and [C·E, n, D].
+func (t terms) at(powers *Node) (b, f *Node) {
+	return merge(combine(powers, t.b)), merge(combine(powers, t.f))
+}
+
+// merge makes one axis of the first two.
+func merge(x *Node) *Node {
+	dims := x.Shape().Dimensions
+	return Reshape(x, append([]int{dims[0] * dims[1]}, dims[2:]...)...)
 }
 
 // along are the parameters of the process for paths along the edges of a level: those that vary are [C·E, 1], so many times.
@@ -62,82 +102,66 @@ func perChain(x *Node, chains int) *Node {
 	return Reshape(BroadcastToDims(ExpandAxes(x, 1), wide...), append([]int{chains}, dims[1:]...)...)
 }
 
-// merge makes one axis of the first two.
-func merge(x *Node) *Node {
-	dims := x.Shape().Dimensions
-	return Reshape(x, append([]int{dims[0] * dims[1]}, dims[2:]...)...)
-}
-
 // perEdge repeats a number of each chain, [C], for the edges of a level, [C·E, 1].
 func perEdge(x *Node, edges int) *Node {
 	c := x.Shape().Dim(0)
 	return Reshape(BroadcastToDims(ExpandAxes(x, 1), c, edges), c*edges, 1)
 }
 
-// miss is f − Bx, [N, n, D].
-func miss(b, f, x *Node) *Node { return Sub(f, linalg.MatMul(b, x)) }
-
-// squares is Σ over the last two axes.
-func squares(x *Node) *Node { return ReduceSum(Square(x), -2, -1) }
-
-// told are messages about states before and after a step, [G, E, n, n] and [G, E, n, D].
-type told struct{ b0, f0, b, f *Node }
-
-// step draws x' from N(x, A), A = σσᵀ, times the message (B, f) of x', for η with the distribution N(0, A), and returns it with the logarithm of
-// the mean of the message over N(x, A) less the message (B₀, f₀) of the state x₀ before the step, both without their constants.
-// States are [C·E, n, D].
+// step draws x' from N(x, A), A = σσᵀ, times the message (B, f) of x', for η with the distribution N(0, A), and returns it with the
+// logarithms of the mean of the message over N(x, A) and of its value at x'. All are [C·E, ...].
 //
-//	u = f − Bx,  S = 1 + BABᵀ = PPᵀ,
-//	x' = x + η + ABᵀ(S⁻¹u − P⁻ᵀ(P + 1)⁻¹Bη),  log = −½ uᵀS⁻¹u − (D/2) log det S + ½‖f₀ − B₀x₀‖².
+//	u = f − Bx,  S = 1 + BABᵀ = PPᵀ,  y = P⁻¹u,  q = (P + 1)⁻¹Bη,  v = P⁻ᵀ(y − q),
+//	x' = x + η + ABᵀv,  log mean = −½‖y‖² − (D/2) log det S,  log value = −½‖v − q‖²,  v − q = f − Bx'.
 //
-// So chains of steps of Euler and Maruyama are weighted exactly, however long the steps are. For h → 0 the drift is the guided one,
-// b + σσᵀBᵀu, and the weights become those of M. Schauer, F. van der Meulen and H. van Zanten (2017). Nothing is subtracted that is
-// large where errors are small, so that states may be seen exactly. (The root of x's variance is that of A. Andrews, A square
-// root formulation of the Kalman covariance equations, 1968.)
-func step(from, x, a, eta *Node, m told, chains int) (next, log *Node) {
-	wide := func(y *Node) *Node { return merge(perChain(y, chains)) }
-	b := wide(m.b)
+// A path with the weight mean/value is one of the process, so that chains of steps of Euler and Maruyama are weighted exactly, however
+// long the steps are, and whatever the messages. For h → 0 the drift is the guided one, b + σσᵀBᵀu, and the weights become those of M.
+// Schauer, F. van der Meulen and H. van Zanten (2017). Nothing is subtracted that is large where errors are small, so that states may
+// be seen exactly. (The root of x's variance is that of A. Andrews, A square root formulation of the Kalman covariance equations, 1968.)
+func step(x, a, eta, b, f *Node) (next, mean, value *Node) {
 	ba := linalg.MatMul(b, a)
 	s := linalg.MatMul(ba, linalg.T(b))
 	s = Add(MulScalar(Add(s, linalg.T(s)), 0.5), linalg.EyeLike(s))
 	p := linalg.Factor(s)
-	y := p.SolveL(miss(b, wide(m.f), x), false)
+	y := p.SolveL(Sub(f, linalg.MatMul(b, x)), false)
 	q := linalg.SolveTriangular(Add(p.L, linalg.EyeLike(p.L)), linalg.MatMul(b, eta), true, false)
-	next = Add(Add(x, eta), linalg.MatMul(linalg.T(ba), p.SolveL(Sub(y, q), true)))
-	log = MulScalar(Sub(squares(miss(wide(m.b0), wide(m.f0), from)), squares(y)), 0.5)
-	return next, Sub(log, MulScalar(p.LogDet(), 0.5*float64(x.Shape().Dim(-1))))
+	v := p.SolveL(Sub(y, q), true)
+	log := func(off *Node) *Node { return MulScalar(ReduceSum(Square(off), -2, -1), -0.5) }
+	next = Add(Add(x, eta), linalg.MatMul(linalg.T(ba), v))
+	return next, Sub(log(y), MulScalar(p.LogDet(), 0.5*float64(x.Shape().Dim(-1)))), log(Sub(v, q))
 }
 
-// stepFrom is step with η = Lξ, A = LLᵀ, for lower messages: in C where that is possible and there is no drift. There W = BL, lower
-// too, stands for BA: S = 1 + WWᵀ and x' = x + L(ξ + Wᵀ(S⁻¹u − P⁻ᵀ(P + 1)⁻¹Wξ)).
-func stepFrom(from, x, a, xi *Node, m told, chains int) (next, log *Node) {
-	if from != x || x.Shape().Dim(2) > 3 || !engine.HasNative(native.Step) || x.DType() != dtypes.Float64 {
-		return step(from, x, a, linalg.MatMul(linalg.Cholesky(a), xi), m, chains)
+// stepFrom is step with η = Lξ, A = LLᵀ, for lower messages: in C where that is possible. There W = BL, lower too, stands for BA:
+// S = 1 + WWᵀ and x' = x + L(ξ + Wᵀv).
+func stepFrom(x, a, xi, b, f *Node) (next, mean, value *Node) {
+	if x.Shape().Dim(2) > 3 || !engine.HasNative(native.Step) || x.DType() != dtypes.Float64 {
+		return step(x, a, linalg.MatMul(linalg.Cholesky(a), xi), b, f)
 	}
-	edges, n, d := m.b.Shape().Dim(1), x.Shape().Dim(1), x.Shape().Dim(2)
-	split := func(y *Node) *Node { return Reshape(y, append([]int{chains, edges}, y.Shape().Dimensions[1:]...)...) }
-	all := shapes.Make(x.DType(), chains, edges, n, d)
-	in := []*Node{split(a), split(x), m.b, m.f, m.b0, m.f0, split(xi)}
-	out := autodiff.CustomVJP([]*Node{in[0], in[1], in[6]}, engine.Native(native.Step, in, all, shapes.Make(x.DType(), chains, edges)), func(ct []*Node) []*Node {
-		return engine.Native(native.Step, append(slices.Clone(in), ct...), shapes.Make(x.DType(), chains, edges, n, n), all, all)
+	in, number := []*Node{a, x, b, f, xi}, shapes.Make(x.DType(), x.Shape().Dim(0))
+	out := autodiff.CustomVJP(in, engine.Native(native.Step, in, x.Shape(), number, number), func(ct []*Node) []*Node {
+		return engine.Native(native.Step, append(slices.Clone(in), ct...), a.Shape(), x.Shape(), b.Shape(), f.Shape(), xi.Shape())
 	})
-	return merge(out[0]), Reshape(out[1], chains*edges)
+	return out[0], out[1], out[2]
 }
 
 // run takes the noise of the edges, [n, C, E, k·D], and of the root, [C, n·D], nil where it is known, to the logarithm of the weight
-// of each chain less guide.constant and the constant of the root, [C], and to the states of the nodes in the order root, plan.order,
-// [C, V, n, D]. With watch it returns, for each level, the states before the steps, [n, C·E, n, D].
+// of each chain, [C], and to the states of the nodes in the order root, plan.order, [C, V, n, D]. The weight is the density of the
+// observations by that of the guided states relative to those of the process. With watch it returns, for each level, the states before
+// the steps, [n, C·E, n, D].
 func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, paths []*Node) {
 	c := w.Shape().Dim(1)
 	x := perChain(s.start, c)
-	if s.free == nil {
-		log = MulScalar(squares(miss(perChain(s.root.b, c), perChain(s.root.f, c), x)), -0.5)
-	} else {
-		b, f := ExpandAxes(s.root.b, 1), ExpandAxes(s.root.f, 1)
-		eta := Mul(s.free, Reshape(xi, c, s.n, s.d))
-		a := Mul(Square(s.free), linalg.EyeLike(perChain(s.root.b, c)))
-		x, log = step(x, x, a, eta, told{ZerosLike(b), ZerosLike(f), b, f}, c)
+	log = ZerosLike(ReduceSum(x, -2, -1))
+	if s.free != nil {
+		b, f := s.root.at(theta.powers)
+		next, mean, value := step(x, Mul(Square(s.free), linalg.EyeLike(b)), Mul(s.free, Reshape(xi, c, s.n, s.d)), b, f)
+		x, log = next, Sub(mean, value)
 	}
+	noise := theta.noise
+	if noise == nil {
+		noise = perChain(s.noise, c)
+	}
+	sharp := Mul(combine(theta.powers, s.sharp), noise)
 	above := ExpandAxes(x, 1)
 	all := []*Node{above}
 	done := 0
@@ -150,55 +174,45 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 		}
 		h = Reshape(h, c*e, 1, 1)
 		params := theta.along(e, 1)
-		noise := Reshape(SliceAxis(w, 2, AxisRange(done, done+e)), s.steps, c*e, s.k, s.d)
-		b, f := s.b[l], s.f[l]
-		before := func(x *Node) *Node { return SliceAxis(x, 0, AxisRange(0, s.steps)) }
-		after := func(x *Node) *Node { return SliceAxis(x, 0, AxisRange(1, s.steps+1)) }
+		none := ReduceSum(ZerosLike(begin), -2, -1)
+		white := Reshape(SliceAxis(w, 2, AxisRange(done, done+e)), s.steps, c*e, s.k, s.d)
 		final, visited := autodiff.Scan(s.steps, func(_ *Node, y, in []*Node) ([]*Node, []*Node) {
 			x := y[0]
-			m := told{in[1], in[2], in[3], in[4]}
+			b, f := terms{in[1], in[2]}.at(theta.powers)
 			drift, sigma, a := s.at(x, params, theta.varies)
-			mean := x
+			from := x
 			if drift != nil {
-				mean = Add(x, Mul(h, drift))
+				from = Add(x, Mul(h, drift))
 			}
-			var next, log *Node
+			var next, mean, value *Node
 			if sigma == nil {
-				next, log = stepFrom(x, mean, Mul(h, a), in[0], m, c)
+				next, mean, value = stepFrom(from, Mul(h, a), in[0], b, f)
 			} else {
 				scaled := Mul(Sqrt(h), sigma)
-				next, log = step(x, mean, linalg.MatMul(scaled, linalg.T(scaled)), linalg.MatMul(scaled, in[0]), m, c)
+				next, mean, value = step(from, linalg.MatMul(scaled, linalg.T(scaled)), linalg.MatMul(scaled, in[0]), b, f)
 			}
 			var out []*Node
 			if watch {
 				out = []*Node{x}
 			}
-			return []*Node{next, Add(y[1], log)}, out
-		}, []*Node{begin, ReduceSum(ZerosLike(begin), -2, -1)}, []*Node{noise, before(b), before(f), after(b), after(f)})
+			return []*Node{next, Add(y[1], Sub(mean, value)), value}, out
+		}, []*Node{begin, none, none}, []*Node{white, s.told[l].b, s.told[l].f})
 		paths = append(paths, visited...)
 		log = Add(log, ReduceSum(Reshape(final[1], c, e), -1))
 		above = Reshape(final[0], c, e, s.n, s.d)
 		all = append(all, above)
-		if theta.noise != nil {
-			log = Add(log, s.correct(l, above, theta.noise))
-		}
+		log = Add(log, s.seen[l].density(Reshape(final[2], c, e), sharp, noise))
 		done += e
 	}
 	return log, Concatenate(all, 1), paths
 }
 
-// correct is what the observations at the leaves of a level say of their states x, [C, E, n, D], with errors of standard deviation
-// noise, [C], less what the messages said.
-func (s *sweep) correct(level int, x, noise *Node) *Node {
+// density is the logarithm of that of the observations at the leaves of a level with errors of standard deviation noise, [C], where
+// value, [C, E], is that of the messages there: with errors of noise/sharp.
+func (s leaves) density(value, sharp, noise *Node) *Node {
 	c := noise.Shape().Dim(0)
-	last := func(x *Node) *Node {
-		return perChain(Squeeze(SliceAxis(x, 0, AxisRange(s.steps)), 0), c)
-	}
-	seen := perChain(s.seen[level], c) // [C, E, n]
-	leaf := ReduceMax(seen, -1)
-	told := Mul(squares(miss(last(s.b[level]), last(s.f[level]), x)), leaf)
-	off := Mul(ReduceSum(Square(Mul(Sub(perChain(s.values[level], c), x), ExpandAxes(seen, -1))), 1, 2, 3), Reciprocal(Square(noise)))
-	count := MulScalar(ReduceSum(seen, -2, -1), float64(s.d))
-	density := Sub(MulScalar(off, -0.5), Mul(count, AddScalar(Log(noise), 0.5*math.Log(2*math.Pi))))
-	return Add(density, MulScalar(ReduceSum(told, -1), 0.5))
+	sharp, noise = ExpandAxes(sharp, -1), ExpandAxes(noise, -1)
+	exact := Sub(Div(value, Square(sharp)), MulScalar(Div(perChain(s.residual, c), Square(noise)), 0.5))
+	count := Mul(perChain(s.count, c), AddScalar(Log(noise), 0.5*math.Log(2*math.Pi)))
+	return ReduceSum(Sub(Mul(perChain(s.mark, c), exact), count), -1)
 }

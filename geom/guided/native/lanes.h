@@ -162,24 +162,19 @@ INLINE void VERSION(gather)(vec *m, int np, int to, const Item *items, int opera
 		for (int l = 0; l < LANES; l++) m[i * to + j][l] = items[l].in[operand][i * from + j];
 }
 
-// See stepFrom in geom/guided for the formulas: with A = LLᵀ and W = BL, S = 1 + WWᵀ = PPᵀ, u = f − Bx, v = S⁻¹u − P⁻ᵀ(P + 1)⁻¹Wξ it is
-// x' = x + L(ξ + Wᵀv).
+// See stepFrom in geom/guided for the formulas: with A = LLᵀ and W = BL, S = 1 + WWᵀ = PPᵀ, u = f − Bx, y = P⁻¹u, q = (P + 1)⁻¹Wξ and
+// v = P⁻ᵀ(y − q) it is x' = x + L(ξ + Wᵀv), and the logarithms are −½‖y‖² − D log det P and −½‖v − q‖².
 INLINE void VERSION(steps)(const Item *items, int count, int n, const int d, int backwards, double *memory) {
 	int np = (n + 3) / 4 * 4, nn = np * np, nd = np * d;
 	vec *B = (vec *)memory, *L = B + nn, *W = L + nn, *P = W + nn, *inverseL = P + nn, *inverseP = inverseL + np, *inverseQ = inverseP + np;
-	vec *x = inverseQ + np, *xi = x + nd, *miss = xi + nd, *y = miss + nd, *v = y + nd, *q = v + nd, *z = q + nd;
-	VERSION(gather)(L, np, np, items, 4, n, n, 1); // B₀
+	vec *x = inverseQ + np, *xi = x + nd, *y = xi + nd, *v = y + nd, *q = v + nd, *z = q + nd;
 	VERSION(gather)(x, np, d, items, 1, n, d, 0);
-	VERSION(gather)(miss, np, d, items, 5, n, d, 0);
-	VERSION(times)(miss, miss, -1, L, x, np, d);
-	vec *missBar = z + nd;
-	if (backwards) VERSION(transposed)(missBar, NULL, 1, L, miss, np, d);
 	VERSION(gather)(L, np, np, items, 0, n, n, 1);
 	for (int i = n; i < np; i++) L[i * np + i] += 1;
 	VERSION(factor)(L, inverseL, np);
 	VERSION(gather)(B, np, np, items, 2, n, n, 1);
 	VERSION(gather)(y, np, d, items, 3, n, d, 0);
-	VERSION(gather)(xi, np, d, items, 6, n, d, 0);
+	VERSION(gather)(xi, np, d, items, 4, n, d, 0);
 	for (int i = 0; i < np; i += 4) for (int j = 0; j <= i; j += 4) {
 		vec t[4][4];
 		LOAD(t, NULL, 0, 4);
@@ -203,8 +198,8 @@ INLINE void VERSION(steps)(const Item *items, int count, int n, const int d, int
 	VERSION(upper)(P, inverseP, v, np, d);
 	VERSION(transposed)(z, xi, 1, W, v, np, d);
 	if (!backwards) {
-		vec sum = {0}, determinant = {0};
-		for (int i = 0; i < nd; i++) sum += miss[i] * miss[i] - y[i] * y[i];
+		vec before = {0}, after = {0}, determinant = {0};
+		for (int i = 0; i < nd; i++) before += y[i] * y[i], after += (v[i] - q[i]) * (v[i] - q[i]);
 		for (int i = 0; i < np; i += 4) {
 			vec product = P[i * np + i] * P[(i + 1) * np + i + 1] * P[(i + 2) * np + i + 2] * P[(i + 3) * np + i + 3];
 			for (int l = 0; l < LANES; l++) determinant[l] += log(product[l]);
@@ -212,20 +207,22 @@ INLINE void VERSION(steps)(const Item *items, int count, int n, const int d, int
 		VERSION(times)(x, x, 1, L, z, np, d);
 		for (int l = 0; l < count; l++) {
 			for (int i = 0; i < n * d; i++) items[l].out[0][i] = x[i][l];
-			*items[l].out[1] = 0.5 * sum[l] - d * determinant[l];
+			*items[l].out[1] = -0.5 * before[l] - d * determinant[l];
+			*items[l].out[2] = -0.5 * after[l];
 		}
 		return;
 	}
-	vec *nextBar = missBar + nd, *zBar = nextBar + nd, *g = zBar + nd, *h = g + nd, *u = h + nd, *PBar = u + nd, *WBar = PBar + nn, *LBar = WBar + nn;
-	vec logBar;
-	for (int l = 0; l < LANES; l++) logBar[l] = *items[l].in[8];
-	VERSION(gather)(nextBar, np, d, items, 7, n, d, 0);
+	vec *nextBar = z + nd, *zBar = nextBar + nd, *g = zBar + nd, *h = g + nd, *u = h + nd, *PBar = u + nd, *WBar = PBar + nn, *LBar = WBar + nn;
+	vec meanBar, valueBar;
+	for (int l = 0; l < LANES; l++) meanBar[l] = *items[l].in[6], valueBar[l] = *items[l].in[7];
+	VERSION(gather)(nextBar, np, d, items, 5, n, d, 0);
 	VERSION(transposed)(zBar, NULL, 1, L, nextBar, np, d);
-	VERSION(times)(g, NULL, 1, W, zBar, np, d); // of v
-	VERSION(lower)(P, inverseP, g, np, d);      // of y, of −q
-	memcpy(h, g, nd * sizeof *h);
+	VERSION(times)(g, NULL, 1, W, zBar, np, d);
+	for (int i = 0; i < nd; i++) g[i] -= valueBar * (v[i] - q[i]); // of v
+	VERSION(lower)(P, inverseP, g, np, d);                       // of y − q
+	for (int i = 0; i < nd; i++) h[i] = g[i] - valueBar * (v[i] - q[i]);
 	VERSION(upper)(P, inverseQ, h, np, d); // of −Wξ
-	for (int i = 0; i < nd; i++) u[i] = g[i] - logBar * y[i];
+	for (int i = 0; i < nd; i++) u[i] = g[i] - meanBar * y[i];
 	VERSION(upper)(P, inverseP, u, np, d);
 	for (int i = 0; i < np; i += 4) for (int j = 0; j <= i; j += 4) {
 		vec t[4][4];
@@ -233,7 +230,7 @@ INLINE void VERSION(steps)(const Item *items, int count, int n, const int d, int
 		DOT(t, 4, -1, v + i * d, d, 1, g + j * d, 1, d, d);
 		DOT(t, 4, 1, h + i * d, d, 1, q + j * d, 1, d, d);
 		DOT(t, 4, -1, u + i * d, d, 1, y + j * d, 1, d, d);
-		if (i == j) for (int r = 0; r < 4; r++) t[r][r] -= d * logBar * inverseP[i + r];
+		if (i == j) for (int r = 0; r < 4; r++) t[r][r] -= d * meanBar * inverseP[i + r];
 		STORE(TILE(PBar, i, j), np, t, 4);
 	}
 	VERSION(unfactor)(PBar, P, inverseP, np); // twice that of S
@@ -253,16 +250,24 @@ INLINE void VERSION(steps)(const Item *items, int count, int n, const int d, int
 		DOT(t, 4, 1, TILE(B, i, i), 1, np, TILE(WBar, i, j), np, 1, np - i);
 		STORE(TILE(LBar, i, j), np, t, 4);
 	}
+	vec *BBar = PBar;
+	for (int i = 0; i < np; i += 4) for (int j = 0; j <= i; j += 4) {
+		vec t[4][4];
+		LOAD(t, NULL, 0, 4);
+		DOT(t, 4, -1, u + i * d, d, 1, x + j * d, 1, d, d);
+		DOT(t, 4, 1, TILE(WBar, i, 0), np, 1, TILE(L, j, 0), 1, np, j + 4);
+		STORE(TILE(BBar, i, j), np, t, 4);
+	}
 	VERSION(unfactor)(LBar, L, inverseL, np);
-	for (int i = 0; i < nd; i++) nextBar[i] -= logBar * missBar[i];
 	VERSION(transposed)(nextBar, nextBar, -1, B, u, np, d);
 	VERSION(transposed)(zBar, zBar, -1, W, h, np, d);
 	for (int l = 0; l < count; l++) {
 		for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) {
 			double half = 0.5 * LBar[i * np + j][l];
 			items[l].out[0][i * n + j] = half, items[l].out[0][j * n + i] = half;
+			items[l].out[2][j * n + i] = 0, items[l].out[2][i * n + j] = BBar[i * np + j][l];
 		}
-		for (int i = 0; i < n * d; i++) items[l].out[1][i] = nextBar[i][l], items[l].out[2][i] = zBar[i][l];
+		for (int i = 0; i < n * d; i++) items[l].out[1][i] = nextBar[i][l], items[l].out[3][i] = u[i][l], items[l].out[4][i] = zBar[i][l];
 	}
 }
 

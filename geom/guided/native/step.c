@@ -33,7 +33,7 @@ typedef struct {
 typedef struct { size_t size; Extension *extensions; const Api *api; void *context; int stage; Buffers in, out; } Frame;
 
 // One path of one edge: where its operands and results stand.
-typedef struct { const double *in[9]; double *out[3]; } Item;
+typedef struct { const double *in[8]; double *out[5]; } Item;
 
 enum { most = 8 }; // numbers in the longest vector
 
@@ -85,29 +85,27 @@ static Unit *fastest(int *lanes) {
 // and touches nothing else.
 typedef struct {
 	Buffers in, out;
-	int chains, edges, groups, n, d, lanes, units;
+	int paths, n, d, lanes, units;
 	Unit *unit;
 	atomic_int next, done, users;
 } Work;
 
 static void help(void *data) {
 	Work *w = data;
-	int n = w->n, d = w->d, items = w->chains * w->edges, np = (n + 3) / 4 * 4;
+	int n = w->n, d = w->d, np = (n + 3) / 4 * 4;
 	double *memory = NULL;
 	for (int unit; (unit = atomic_fetch_add(&w->next, 1)) < w->units; atomic_fetch_add(&w->done, 1)) {
-		if (memory == NULL && (memory = aligned_alloc(64, (size_t)(7 * np * np + 3 * np + 13 * np * d) * 8 * w->lanes)) == NULL) abort();
+		if (memory == NULL && (memory = aligned_alloc(64, (size_t)(7 * np * np + 3 * np + 11 * np * d) * 8 * w->lanes)) == NULL) abort();
 		Item item[most];
-		int first = unit * w->lanes, count = items - first < w->lanes ? items - first : w->lanes;
+		int first = unit * w->lanes, count = w->paths - first < w->lanes ? w->paths - first : w->lanes;
+		const int size[8] = {n * n, n * d, n * n, n * d, n * d, n * d, 1, 1}; // of A, x, B, f, ξ, and of x' and the logarithms
+		int backwards = w->in.count == 8;
 		for (int l = 0; l < w->lanes; l++) { // lanes without an item of their own repeat one
-			int i = first + (l < count ? l : 0);
-			int64_t message = (int64_t)(i / w->edges / (w->chains / w->groups)) * w->edges + i % w->edges;
-			const int size[9] = {n * n, n * d, n * n, n * d, n * n, n * d, n * d, n * d, 1}; // of A, x, B, f, B₀, f₀, ξ and cotangents
-			for (int k = 0; k < w->in.count; k++)
-				item[l].in[k] = w->in.buffers[k]->data + (k >= 2 && k < 6 ? message : i) * size[k];
-			for (int k = 0; k < w->out.count; k++)
-				item[l].out[k] = w->out.buffers[k]->data + (int64_t)i * (w->out.count == 3 ? (k == 0 ? n * n : n * d) : (k == 0 ? n * d : 1));
+			int64_t i = first + (l < count ? l : 0);
+			for (int k = 0; k < w->in.count; k++) item[l].in[k] = w->in.buffers[k]->data + i * size[k];
+			for (int k = 0; k < w->out.count; k++) item[l].out[k] = w->out.buffers[k]->data + i * size[backwards ? k : 5 + k];
 		}
-		w->unit(item, count, n, d, w->in.count == 9, memory);
+		w->unit(item, count, n, d, backwards, memory);
 	}
 	free(memory);
 	if (atomic_fetch_sub(&w->users, 1) == 1) free(w);
@@ -132,9 +130,9 @@ void *anatomyGuidedStep(void *data) {
 	Work *w = malloc(sizeof *w);
 	if (w == NULL) abort();
 	const int64_t *x = frame->in.buffers[1]->dims;
-	*w = (Work){.in = frame->in, .out = frame->out, .chains = x[0], .edges = x[1], .n = x[2], .d = x[3], .groups = frame->in.buffers[2]->dims[0]};
+	*w = (Work){.in = frame->in, .out = frame->out, .paths = x[0], .n = x[1], .d = x[2]};
 	w->unit = fastest(&w->lanes);
-	w->units = (w->chains * w->edges + w->lanes - 1) / w->lanes;
+	w->units = (w->paths + w->lanes - 1) / w->lanes;
 	atomic_init(&w->next, 0), atomic_init(&w->done, 0), atomic_init(&w->users, 2);
 	// Threads of XLA help where there is work for some 50 µs. None is waited for that has not begun: all of them may be waiting here.
 	int64_t threads = 1;

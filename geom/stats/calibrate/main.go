@@ -52,7 +52,7 @@ func main() {
 	flag.IntVar(&b.seeds, "seeds", 200, "likelihoods a line, each of 100 bridges")
 	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold, fewer where they take long")
 	flag.IntVar(&b.trees, "trees", 200, "simulated trees, a multiple of 4")
-	flag.IntVar(&b.draws, "draws", 1500, "draws of each chain of the published posterior")
+	flag.IntVar(&b.draws, "draws", 200, "draws of each chain of the published posterior")
 	flag.IntVar(&b.theirs, "theirs", 100, "draws of each chain of it that hyperiax makes")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats, jaxgeometry or hyperiax")
