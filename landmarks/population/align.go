@@ -48,7 +48,7 @@ func Align(norm mesh.Norm, to *mesh.Mesh, subjects []*mesh.Mesh, scaled bool) ([
 	d, order := len(to.Vertices[0]), len(to.Cells[0])
 	turns := d * (d - 1) / 2
 	centre, axes, radius := moments(to)
-	// The motion exp(w) (e^c (x − 0)) + r·t of centred points x, for parameters w, t, c.
+	// The distance after the motion exp(w) (e^c (x − 0)) + r·t of centred points x, for parameters w, t, c.
 	objective := engine.Compile(func(in []*Node) []*Node {
 		theta, x, at, other, others := in[0], in[1], in[2], in[3], in[4]
 		w := ZerosLike(linalg.Eye(x.Graph(), x.DType(), d))
@@ -69,8 +69,9 @@ func Align(norm mesh.Norm, to *mesh.Mesh, subjects []*mesh.Mesh, scaled bool) ([
 		moved = Add(moved, MulScalar(Reshape(Slice(theta, AxisRange(turns, turns+d)), 1, d), radius))
 		c, b := norm.Measure(moved, Reshape(at, -1, order))
 		e, f := norm.Measure(other, Reshape(others, -1, order))
-		distance := Add(Sub(norm.Square(c, b), MulScalar(norm.Inner(c, b, e, f), 2)), norm.Square(e, f))
-		return []*Node{distance, Gradient(distance, theta)[0], moved}
+		whole := norm.Square(e, f)
+		distance := Add(Sub(norm.Square(c, b), MulScalar(norm.Inner(c, b, e, f), 2)), whole)
+		return []*Node{distance, Gradient(distance, theta)[0], whole}
 	}, engine.Name("align"))
 	defer objective.Free()
 	target := to.Map(func(x []float64) []float64 { return floats.SubTo(make([]float64, d), x, centre) })
@@ -97,7 +98,8 @@ func Align(norm mesh.Norm, to *mesh.Mesh, subjects []*mesh.Mesh, scaled bool) ([
 			}
 			return objective.Call(theta, x, at, target.Vertices, flatten(to.Cells))
 		}
-		best, least := (*mat.Dense)(nil), math.Inf(1)
+		// The first, r = 1 for the mesh itself, is kept where another is better by no more than rounding.
+		best, least, rounding := (*mat.Dense)(nil), math.Inf(1), 0.0
 		for signs := range 1 << d {
 			flip := mat.NewDense(d, d, nil)
 			for a := range d {
@@ -112,13 +114,15 @@ func Align(norm mesh.Norm, to *mesh.Mesh, subjects []*mesh.Mesh, scaled bool) ([
 			if err != nil {
 				return nil, err
 			}
-			if v.Scalar(0) < least {
+			rounding = 1e-12 * v.Scalar(2)
+			if v.Scalar(0) < least-rounding {
 				best, least = &r, v.Scalar(0)
 			}
 		}
 		if best == nil {
 			return nil, fmt.Errorf("align: subject %d has no finite distance", len(out))
 		}
+		tolerance := math.Max(1e-9*least, rounding)
 		theta, first := make([]float64, turns+d+1), true
 		search := solve.NewBFGS(theta, mat.NewSymDense(len(theta), nil))
 		for evaluation := 0; !search.Done && evaluation < 200; evaluation++ {
@@ -133,14 +137,14 @@ func Align(norm mesh.Norm, to *mesh.Mesh, subjects []*mesh.Mesh, scaled bool) ([
 					search.Hessian.SetSym(i, i, math.Max(10*floats.Norm(g, 2), 1e-12*(1+least)))
 				}
 			}
-			search.Learn(v.Scalar(0), g, 1e-9*least)
+			search.Learn(v.Scalar(0), g, tolerance)
 		}
 		v, err := call(best, search.Best)
 		if err != nil {
 			return nil, err
 		}
 		a := &Aligned{Scale: scale, Centre: middle, Shift: append([]float64{}, centre...), Distance: v.Scalar(0)}
-		if search.Excess > 1e-9*least {
+		if search.Excess > tolerance {
 			a.Status = geom.Stalled
 		}
 		theta = search.Best

@@ -64,3 +64,17 @@ func TestAlign(t *testing.T) {
 		}
 	}
 }
+
+// A mesh is where it is, also one with symmetries, whose other ways to lie on itself are as good, but for rounding.
+func TestAlignItself(t *testing.T) {
+	t.Parallel()
+	for name, m := range map[string]*mesh.Mesh{"ellipsoid": mesh.Ellipsoid(1.3, 1, 0.8, 9, 16), "sphere": mesh.Icosphere(1), "outline": generator().template} {
+		for _, scaled := range []bool{false, true} {
+			got := expect.Must(population.Align(mesh.Norm{Kernel: kernels.Gaussian(0.4)}, m, []*mesh.Mesh{m}, scaled))[0]
+			if got.Status != geom.Converged {
+				t.Errorf("%s: %s", name, got.Status)
+			}
+			expect.Abs(t, name, got.Vertices, m.Vertices, 1e-9)
+		}
+	}
+}

@@ -213,7 +213,8 @@ func TestRefusals(t *testing.T) {
 		change(&m, &template, &controls, &subjects)
 		return expect.Error(m.Atlas(template, controls, subjects))
 	}
-	expect.Refused(t, try(func(m *population.Model, _ **mesh.Mesh, _ *[][]float64, _ *[]*mesh.Mesh) { m.Noise = 0 }), "noise is 0")
+	expect.Refused(t, try(func(m *population.Model, _ **mesh.Mesh, _ *[][]float64, _ *[]*mesh.Mesh) { m.Noise = -1 }), "noise is -1")
+	expect.Refused(t, try(func(m *population.Model, _ **mesh.Mesh, _ *[][]float64, _ *[]*mesh.Mesh) { m.Noise = 0 }), "noise cannot be estimated")
 	expect.Refused(t, try(func(_ *population.Model, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { *s = (*s)[:1] }), "1 subjects", "MatchFrom")
 	expect.Refused(t, try(func(_ *population.Model, _ **mesh.Mesh, c *[][]float64, _ *[]*mesh.Mesh) { (*c)[3] = (*c)[2] }), "coincide")
 	expect.Refused(t, try(func(_ *population.Model, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { (*s)[2] = mesh.Icosphere(0) }), "subject 2", "R^3")

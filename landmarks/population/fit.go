@@ -1,6 +1,7 @@
 package population
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -37,14 +38,15 @@ type fit struct {
 	design   [][]float64
 	chunks   []chunk
 
-	attach, energy, smooth, apply *engine.Func
+	attach, energy, smooth, apply, pull *engine.Func
 
 	metric      mat.Cholesky // of K + stiff at the first control points
 	common      []float64    // w with Σ_k design_ik w_k = 1 for all i; nil where there is none
 	scale       [3]float64   // of the preconditioner, for each kind of variables
-	rounding    float64      // an objective that is 0 to rounding
+	squares     float64      // Σ ‖S_i‖²
 	evaluations int
 	last        *evaluation
+	narrow      bool // the search follows the template
 }
 
 // chunk is what one call needs of subjects: the middles d, [B, m, D], and weights e, [B, m, C], of their cells, padded with
@@ -69,8 +71,8 @@ func (m Model) check(template *mesh.Mesh, controls [][]float64, subjects []*mesh
 	if m.Space == nil || m.Norm.Kernel == nil {
 		return errors.New("the model has no Space or no Norm")
 	}
-	if !(m.Noise > 0) || math.IsInf(m.Noise*m.Noise, 1) {
-		return fmt.Errorf("the noise is %g, want a positive number", m.Noise)
+	if !(m.Noise >= 0) || math.IsInf(m.Noise*m.Noise, 1) {
+		return fmt.Errorf("the noise is %g, want a positive number, or 0 to estimate it", m.Noise)
 	}
 	if template == nil {
 		return errors.New("no template")
@@ -153,6 +155,14 @@ func newFit(m Model, template *mesh.Mesh, controls [][]float64, subjects []*mesh
 	f.apply = engine.Compile(func(in []*Node) []*Node {
 		return []*Node{m.Space.Manifold.Kernel.Sum(in[0], in[1], in[2])}
 	}, engine.Name("atlas velocities"))
+	f.pull = engine.Compile(func(in []*Node) []*Node {
+		z, cells := BroadcastPrefix(in[0], in[1].Shape().Dim(0)), Reshape(in[2], -1, order)
+		moved := Add(z, in[1])
+		c, b := m.Norm.Measure(moved, cells)
+		e, w := m.Norm.Measure(z, cells)
+		miss := Sub(MulScalar(m.Norm.Square(c, b), 0.5), m.Norm.Inner(c, b, e, w))
+		return []*Node{Gradient(ReduceAllSum(miss), moved)[0]}
+	}, engine.Name("atlas bend"))
 	if err := f.metrics(); err != nil {
 		return nil, err
 	}
@@ -160,7 +170,7 @@ func newFit(m Model, template *mesh.Mesh, controls [][]float64, subjects []*mesh
 }
 
 func (f *fit) free() {
-	for _, c := range []*engine.Func{f.attach, f.energy, f.smooth, f.apply} {
+	for _, c := range []*engine.Func{f.attach, f.energy, f.smooth, f.apply, f.pull} {
 		c.Free()
 	}
 }
@@ -257,7 +267,7 @@ func (f *fit) cut(subjects []*mesh.Mesh, size int) error {
 			return err
 		}
 		c.middles, c.weights, c.square = out.Array3(0), out.Array3(1), out.Vector(2)
-		f.rounding += 1e-12 * floats.Sum(c.square) / (2 * f.Noise * f.Noise)
+		f.squares += floats.Sum(c.square)
 		f.chunks = append(f.chunks, c)
 	}
 	return nil
@@ -417,7 +427,7 @@ func (f *fit) solve(out, g []float64) {
 
 // balance returns Imbalance and Unsettled: see Atlas.
 func (f *fit) balance(e *evaluation) (imbalance, unsettled float64, err error) {
-	if e.value <= f.rounding { // all subjects are the template
+	if e.value <= 1e-12*f.squares/(2*f.Noise*f.Noise) { // all subjects are the template
 		return 0, 0, nil
 	}
 	at := f.blocks()
@@ -506,8 +516,74 @@ func (f *fit) calibrate(x []float64) error {
 	return nil
 }
 
+// bounded is a value with its gradient for solve.Minimise: infinite where either is no number.
+func bounded(value float64, gradient []float64) (float64, []float64, error) {
+	if sum := value + floats.Norm(gradient, 1); math.IsNaN(sum) || math.IsInf(sum, 0) {
+		value = math.Inf(1)
+	}
+	return value, gradient, nil
+}
+
+// patience is how many steps the search takes in all variables at once, unless told otherwise, before it follows the template.
+const patience = 200
+
+// search minimises the objective from x, for a noise.
+func (f *fit) search(name string, x []float64, opts []stats.Option) (*solve.Minimum, error) {
+	found := &solve.Minimum{X: x, Status: geom.MaxIterations}
+	if err := f.calibrate(x); err != nil {
+		return nil, err
+	}
+	if !f.narrow {
+		o := f.objective()
+		o.Residual = func(x []float64) (float64, error) {
+			e, err := f.at(x)
+			if err != nil {
+				return 0, err
+			}
+			imbalance, unsettled, err := f.balance(e)
+			return max(imbalance, unsettled), err
+		}
+		var err error
+		if found, err = stats.Minimise(name, f.Space, 0.03, o, x, append([]stats.Option{stats.MaxIterations(patience)}, opts...)...); err != nil {
+			return nil, err
+		}
+	}
+	if found.Status != geom.MaxIterations || f.Space.Manifold.Dim() > widest {
+		return found, nil
+	}
+	f.narrow = true
+	before := found.Iterations
+	found, err := f.follow(name, found.X, opts)
+	if err != nil {
+		return nil, err
+	}
+	found.Iterations += before
+	return found, nil
+}
+
+// objective is that of all variables.
+func (f *fit) objective() solve.Objective {
+	return solve.Objective{
+		Value: func(x []float64) (float64, []float64, error) {
+			e, err := f.at(x)
+			if err != nil {
+				return 0, nil, err
+			}
+			return bounded(e.value, e.gradient)
+		},
+		Precondition: f.precondition,
+		FirstStep:    1,
+		Memory:       steps,
+	}
+}
+
+// rounds is how often the noise is estimated anew at most.
+const rounds = 20
+
 // estimate minimises the objective, from coefficients or, if they are nil, from 0, and returns what it found with the coefficients.
-func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, coefficients [][][]float64, subjects []*mesh.Mesh, design [][]float64, opts []stats.Option) (*Atlas, [][][]float64, error) {
+// Where the noise is to be
+// estimated, it starts at the one given, unless that is 0.
+func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, coefficients [][][]float64, noise float64, subjects []*mesh.Mesh, design [][]float64, opts []stats.Option) (*Atlas, [][][]float64, error) {
 	if err := m.check(template, controls, subjects); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -529,6 +605,7 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 	if m.Free {
 		copy(x[f.blocks()[2][0]:], geom.Numbers(geom.Shape(controls)))
 	}
+	f.Noise = cmp.Or(m.Noise, noise, 1)
 	first, err := f.at(x)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
@@ -537,45 +614,56 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 		return nil, nil, fmt.Errorf("%s: the objective at the start is %g, want a finite number: check coordinates and kernels", name, first.value)
 	}
 	a := &Atlas{Before: first.mismatch}
-	objective := solve.Objective{
-		Value: func(x []float64) (float64, []float64, error) {
-			e, err := f.at(x)
-			if err != nil {
-				return 0, nil, err
-			}
-			if sum := e.value + floats.Norm(e.gradient, 1); math.IsNaN(sum) || math.IsInf(sum, 0) {
-				return math.Inf(1), e.gradient, nil
-			}
-			return e.value, e.gradient, nil
-		},
-		Precondition: f.precondition,
-		FirstStep:    1,
-		Memory:       steps,
+	if m.Noise == 0 && noise == 0 {
+		// What the template misses is more than noise: σ falls from there.
+		if f.Noise, a.Parts, err = f.noise(first); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		f.last = nil
 	}
 	iterations := 0
 	if coefficients == nil {
 		// First the template moves in flows only; when all subjects are near, it takes the details that these have in common.
 		f.scale[0] = 0
-		rough, err := stats.Minimise(name, m.Space, 0.1, objective, x, append(opts[:len(opts):len(opts)], stats.Tolerance(0.1))...)
+		rough, err := stats.Minimise(name, m.Space, 0.1, f.objective(), x, append(opts[:len(opts):len(opts)], stats.Tolerance(0.1))...)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
 		x, iterations = rough.X, rough.Iterations
 	}
-	if err := f.calibrate(x); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
-	}
-	objective.Residual = func(x []float64) (float64, error) {
-		e, err := f.at(x)
-		if err != nil {
-			return 0, err
+	found := &solve.Minimum{X: x}
+	loose := m.Noise == 0
+	for round := 0; ; round++ {
+		now := opts
+		if loose {
+			now = append(opts[:len(opts):len(opts)], stats.Tolerance(0.3))
 		}
-		imbalance, unsettled, err := f.balance(e)
-		return max(imbalance, unsettled), err
-	}
-	found, err := stats.Minimise(name, m.Space, 0.03, objective, x, opts...)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
+		if found, err = f.search(name, found.X, now); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		iterations += found.Iterations
+		if m.Noise > 0 || found.Status == geom.Cancelled {
+			break
+		}
+		e, err := f.at(found.X)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		var sigma float64
+		if sigma, a.Parts, err = f.noise(e); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		change := math.Abs(math.Log(sigma / f.Noise))
+		if !loose && change < 0.01 {
+			break
+		}
+		if round == rounds {
+			found.Status = geom.MaxIterations
+			break
+		}
+		// A small σ is approached from above: there the valleys are wide.
+		loose = change > 0.1
+		f.Noise, f.last = math.Max(sigma, f.Noise/2), nil
 	}
 	e, err := f.at(found.X)
 	if err != nil {
@@ -592,8 +680,8 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 		a.Momenta = append(a.Momenta, m.Space.Point(f.momentum(i, flat)))
 		a.Deformed = append(a.Deformed, a.Template.With(e.deformed[i]))
 	}
-	a.Mismatch, a.Energy, a.Objective = e.mismatch, e.energy, e.value
-	a.Iterations, a.Evaluations, a.Status = iterations+found.Iterations, f.evaluations, found.Status
+	a.Mismatch, a.Energy, a.Objective, a.Noise = e.mismatch, e.energy, e.value, f.Noise
+	a.Iterations, a.Evaluations, a.Status = iterations, f.evaluations, found.Status
 	if a.Folded = len(a.Template.Folds(template)); a.Folded > 0 && a.Status == geom.Converged {
 		a.Status = geom.Stalled
 	}

@@ -18,8 +18,10 @@ import (
 type Model struct {
 	Space *landmarks.Space // of the control points, with the kernel K of the deformations and the integrator of their flows
 	// Norm is that in which a deformed template misses a subject. For thousands of cells its kernel is made by kernels.Fast.
-	Norm  mesh.Norm
-	Noise float64 // σ: the smaller, the closer the deformed templates come to the subjects
+	Norm mesh.Norm
+	// Noise is σ: the smaller, the closer the deformed templates come to the subjects. Where it is 0, it is estimated: see
+	// Atlas.Noise.
+	Noise float64
 	// Smoothing is the kernel that smooths the gradient with respect to the vertices of the template, so that its cells do not
 	// cross; without it that of Norm. Details of the first template that are finer than its width stay as they are.
 	Smoothing kernels.Kernel
@@ -37,6 +39,17 @@ type Atlas struct {
 	Mismatch  []float64 // ‖φ_i(T) − S_i‖²
 	Energy    []float64 // ½ p_iᵀ K(c, c) p_i
 	Objective float64   // Σ_i Mismatch_i/2σ² + Energy_i
+	// Noise is σ. Where it was estimated, σ² = Σ_i Mismatch_i/ν to 1 %, with the number ν of independent parts of all residuals
+	// that template and momenta leave free (the effective number of parameters of MacKay, Neural Computation 4, 1992). If vertices
+	// of the template T were displaced independently, ‖T + u − T‖² = uᵀ G u would have Λ = (tr G)²/tr G² parts of the same
+	// variance (Satterthwaite, Biometrics Bulletin 2, 1946), σ² each. The template takes those of one of N subjects. The momentum
+	// of a subject takes A u, with A = J (Jᵀ G J/σ² + K)⁻¹ Jᵀ G/σ² and the kernels J between vertices and control points:
+	// ν = (N − 1) Λ tr (1 − A)ᵀG(1 − A)/tr G. The count is that of small
+	// momenta: the kernel K should be about as large as the squared displacements that it is to explain, as
+	// kernels.Sum([]float64{0.04}, k) for a fifth of the unit of length. With a much larger one deformations follow the noise, and σ
+	// is too small; where little is left to tell it by, there is an error.
+	Noise float64
+	Parts float64 // Λ, where σ was estimated
 
 	// Imbalance and Unsettled say by how much the equations of a minimum are missed. The derivatives g_i of Mismatch_i/2σ² with
 	// respect to the vertices add up to 0 there: Imbalance is ‖Σ g_i‖/√(Σ ‖g_i‖²) in the norm of the smoothing kernel, that is in
@@ -61,13 +74,15 @@ type Atlas struct {
 // geodesic from c with the momentum p_i. The search starts at the vertices of a template, such as one of the subjects, and keeps its
 // cells; the subjects need not have as many. They should be aligned: see Align.
 //
-// It takes stats.Tolerance (default 0.03), the largest Imbalance and Unsettled, and stats.MaxIterations (500, for each of two
-// stages: at first the template moves in flows only, so that its cells stay apart).
+// It takes stats.Tolerance (default 0.03), the largest Imbalance and Unsettled, and stats.MaxIterations, for each of three stages: at
+// first (500) the template moves in flows only, so that its cells stay apart; then (200) with all its vertices. If the noise is so
+// small that this does not end, at last (500) the template moves while the momenta, if they have at most 600 numbers, follow it, each
+// to its minimum.
 func (m Model) Atlas(template *mesh.Mesh, controls [][]float64, subjects []*mesh.Mesh, opts ...stats.Option) (*Atlas, error) {
 	if len(subjects) < 2 {
 		return nil, fmt.Errorf("atlas: %d subjects, want at least 2: one is matched by landmarks.Space.MatchFrom", len(subjects))
 	}
-	a, _, err := m.estimate("atlas", template, controls, nil, subjects, identity(len(subjects)), opts)
+	a, _, err := m.estimate("atlas", template, controls, nil, 0, subjects, identity(len(subjects)), opts)
 	return a, err
 }
 
@@ -78,7 +93,7 @@ func (m Model) Continue(a *Atlas, subjects []*mesh.Mesh, opts ...stats.Option) (
 	if a == nil || len(a.Momenta) != len(subjects) || len(subjects) < 2 {
 		return nil, fmt.Errorf("continue: %d subjects, want the two or more of the atlas", len(subjects))
 	}
-	out, _, err := m.estimate("continue", a.Template, a.Controls, a.Momenta, subjects, identity(len(subjects)), opts)
+	out, _, err := m.estimate("continue", a.Template, a.Controls, a.Momenta, a.Noise, subjects, identity(len(subjects)), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +148,7 @@ func (m Model) Regress(times []float64, template *mesh.Mesh, controls [][]float6
 	for i, t := range times {
 		design[i] = []float64{(t - r.Origin) / r.Scale}
 	}
-	a, coefficients, err := m.estimate("regression", template, controls, nil, subjects, design, opts)
+	a, coefficients, err := m.estimate("regression", template, controls, nil, 0, subjects, design, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [
 	if len(subjects) != len(modes.Scores) {
 		return nil, fmt.Errorf("%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
 	}
-	m.Free = false
+	m.Free, m.Noise = false, a.Noise
 	if err := m.check(a.Template, a.Controls, subjects); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,164 @@
+package population
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/solve"
+	"anatomy/geom/stats"
+)
+
+// widest is the largest dimension of a momentum of which the second derivatives are kept whole.
+const widest = 600
+
+// separate says whether the momenta of subjects are independent of each other, as in an atlas.
+func (f *fit) separate() bool { return len(f.design[0]) == len(f.design) }
+
+// weight is how often the second derivatives of a data term count for a momentum.
+func (f *fit) weight() (w float64) {
+	for _, row := range f.design {
+		w += row[0] * row[0]
+	}
+	return w
+}
+
+// follow minimises the objective where the noise is so small that a step in all variables at once leaves the narrow valley of the
+// template and its momenta: it steps with the template alone (and free control points), and brings the momenta, those of each
+// subject by a search of their own, to their minimum at every step. So the search for the template sees the objective of the best
+// momenta (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973).
+func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Minimum, error) {
+	at := f.blocks()
+	o, err := f.newBend(x[:at[0][1]])
+	if err != nil {
+		return nil, err
+	}
+	size := f.Space.Manifold.Dim()
+	hessian := o.posterior(f.Noise/math.Sqrt(f.weight()), 0.1*stiff)
+	var factor mat.Cholesky
+	if !factor.Factorize(hessian) {
+		return &solve.Minimum{X: x, Status: solve.Stalled}, nil
+	}
+	var searches []*solve.BFGS
+	for l := range f.design[0] {
+		own := mat.NewSymDense(size, nil)
+		own.CopySym(hessian)
+		searches = append(searches, solve.NewBFGS(x[at[1][0]+l*size:at[1][0]+(l+1)*size], own))
+	}
+	outer := func(x []float64) []float64 {
+		return append(append([]float64{}, x[:at[1][0]]...), x[at[1][1]:]...)
+	}
+	// Of the last template, and of that from which the next step goes.
+	type state struct {
+		y       []float64
+		e       *evaluation
+		momenta [][]float64
+	}
+	start := state{y: outer(x)}
+	for _, s := range searches {
+		start.momenta = append(start.momenta, s.Best)
+	}
+	last, base := start, start
+	goal := 0.03 // of Unsettled
+	settle := func(y []float64) error {
+		shift := mat.NewVecDense(size, nil)
+		if f.common != nil {
+			// If the template moves by u, momenta move by −(K + H/σ²)⁻¹ Jᵀ G u/σ², to first order.
+			u := mat.NewVecDense(at[0][1], floats.SubTo(make([]float64, at[0][1]), y[:at[0][1]], base.y[:at[0][1]]))
+			shift.MulVec(o.pulls.T(), u)
+			shift.ScaleVec(-1/(f.Noise*f.Noise), shift)
+			if err := factor.SolveVecTo(shift, shift); err != nil {
+				shift.Zero()
+			}
+		}
+		for l, s := range searches {
+			s.Best = floats.AddTo(make([]float64, size), base.momenta[l], shift.RawVector().Data)
+			s.Restart()
+		}
+		assemble := func(part func(s *solve.BFGS) []float64) (x []float64) {
+			x = append(x, y[:at[1][0]]...)
+			for _, s := range searches {
+				x = append(x, part(s)...)
+			}
+			return append(x, y[at[1][0]:]...)
+		}
+		v := make([]float64, size)
+		var e *evaluation
+		best := false // e is where every search was best
+		for range 100 {
+			var err error
+			if e, err = f.evaluate(assemble(func(s *solve.BFGS) []float64 { return s.X })); err != nil {
+				return err
+			}
+			open := false
+			best = true
+			for l, s := range searches {
+				value := e.value
+				if f.separate() {
+					value = e.mismatch[l]/(2*f.Noise*f.Noise) + e.energy[l]
+				}
+				g := e.gradient[at[1][0]+l*size : at[1][0]+(l+1)*size]
+				f.solve(v, g)
+				tried, tolerance := &s.X[0], 0.0
+				if floats.Dot(v, g) <= goal*goal*2*floats.Sum(e.energy)/float64(len(searches)) {
+					tolerance = math.Inf(1)
+				}
+				s.Learn(value, g, tolerance)
+				open, best = open || !s.Done, best && &s.Best[0] == tried
+			}
+			if !open {
+				break
+			}
+		}
+		if !best {
+			var err error
+			if e, err = f.evaluate(assemble(func(s *solve.BFGS) []float64 { return s.Best })); err != nil {
+				return err
+			}
+		}
+		last = state{y: y, e: e}
+		for _, s := range searches {
+			last.momenta = append(last.momenta, s.Best)
+		}
+		return nil
+	}
+	of := func(y []float64) state {
+		if &y[0] == &last.y[0] {
+			return last
+		}
+		return base
+	}
+	found, err := stats.Minimise(name, f.Space, 0.03, solve.Objective{
+		Value: func(y []float64) (float64, []float64, error) {
+			if err := settle(y); err != nil {
+				return 0, nil, err
+			}
+			return bounded(last.e.value, outer(last.e.gradient))
+		},
+		Precondition: func(g []float64) ([]float64, error) {
+			full := make([]float64, len(x))
+			copy(full, g[:at[1][0]])
+			copy(full[at[1][1]:], g[at[1][0]:])
+			step, err := f.precondition(full)
+			if err != nil {
+				return nil, err
+			}
+			return outer(step), nil
+		},
+		Residual: func(y []float64) (float64, error) {
+			base = of(y)
+			imbalance, unsettled, err := f.balance(base.e)
+			goal = 0.3 * math.Min(0.1, math.Max(imbalance, unsettled))
+			return max(imbalance, unsettled), err
+		},
+		FirstStep: 1,
+		Memory:    steps,
+	}, start.y, opts...)
+	if err != nil {
+		return nil, err
+	}
+	f.last = of(found.X).e
+	found.X = f.last.x
+	return found, nil
+}
