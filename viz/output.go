@@ -83,7 +83,7 @@ func (s *sheet) bundle() (*protocol.DisplayData, error) {
 }
 
 // parts are the panels and the legend that they share, as left, top, width and height in shares of the sheet: a report can
-// put them below each other where the screen is small.
+// put them below each other where the screen is small. A legend of one row that a panel has room for is as wide as one, and so as large.
 func (s *sheet) parts() (boxes []float64) {
 	add := func(r vg.Rectangle) {
 		size := r.Size()
@@ -93,7 +93,12 @@ func (s *sheet) parts() (boxes []float64) {
 		add(p.at)
 	}
 	if foot := s.legend.height(s.size.X); foot > 0 {
-		add(vg.Rectangle{Max: vg.Point{X: s.size.X, Y: rim + foot}})
+		width := s.panels[0].at.Size().X
+		if len(rows(s.legend.keys, width)) > 1 || len(s.legend.bars) > 0 {
+			width = s.size.X
+		}
+		middle := s.size.X / 2
+		add(vg.Rectangle{Min: vg.Point{X: middle - width/2}, Max: vg.Point{X: middle + width/2, Y: rim + foot}})
 	}
 	return boxes
 }

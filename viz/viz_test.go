@@ -763,5 +763,10 @@ func TestPanelsTellWhereTheyAre(t *testing.T) {
 				t.Errorf("%s, part %d: %v", name, i/4, boxes)
 			}
 		}
+		if c.beside { // the legend that they share is as large below a panel as the panel
+			foot := boxes[len(boxes)-4:]
+			expect.Abs(t, name+": width of the legend", foot[2], boxes[2], 1e-9)
+			expect.Abs(t, name+": middle of the legend", foot[0]+foot[2]/2, 0.5, 1e-9)
+		}
 	}
 }
