@@ -581,8 +581,7 @@ func (f *fit) objective() solve.Objective {
 const rounds = 20
 
 // estimate minimises the objective, from coefficients or, if they are nil, from 0, and returns what it found with the coefficients.
-// Where the noise is to be
-// estimated, it starts at the one given, unless that is 0.
+// Where the noise is to be estimated, it starts at the one given, unless that is 0.
 func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, coefficients [][][]float64, noise float64, subjects []*mesh.Mesh, design [][]float64, opts []stats.Option) (*Atlas, [][][]float64, error) {
 	if err := m.check(template, controls, subjects); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)

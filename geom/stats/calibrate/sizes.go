@@ -136,8 +136,7 @@ func square(random *rand.Rand, stretch, shear float64) [][]float64 {
 	return points
 }
 
-// interactions tests for one between effects that add up: of the group, and of a second factor or a variate. Both are found in all of
-// 1000 simulations.
+// interactions tests for one between effects that add up: of the group, and of a second factor or a variate.
 func interactions(b *bench) error {
 	for _, c := range []struct {
 		name  string

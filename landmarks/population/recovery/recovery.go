@@ -81,7 +81,8 @@ func run(truth *mesh.Mesh, controls [][]float64, width, displacement float64, su
 		}
 		return sum
 	}
-	// The modes push along the normals of the ellipsoid, the only way that a distance without correspondences sees, each as far as two standard deviations of the model.
+	// The modes push along the normals of the ellipsoid, the only way that a distance without correspondences sees, each as far as two
+	// standard deviations of the model.
 	var modes [2][][]float64
 	for m, of := range []func(x []float64) float64{
 		func(x []float64) float64 { return x[0]*x[0] - x[d-1]*x[d-1] },
