@@ -117,7 +117,7 @@ func TestGuideIsTheHeatKernel(t *testing.T) {
 
 // Densities integrate to 1, also where the metric has no closed form: the mean over points drawn evenly, times the volume.
 func TestWindingsIntegrateToOne(t *testing.T) {
-	const n = 300
+	const n = 150
 	random := rand.New(rand.NewPCG(61, 0))
 	top := rotations([][]float64{{1, 0, 0}, {0, 2, 0}, {0, 0, 3}})
 	torus := geom.On(manifold.Torus(1, 0.5))
