@@ -462,25 +462,29 @@ func (s *sampler[P]) learn(draws [][][]float64) {
 // unknowns before and after trajectories of angles θ, [iteration][C], in groups of k chains. Those that depend much on the noise
 // are slower than it, and need longer trajectories.
 func pace(logs [][][]float64, angles [][]float64, k int) float64 {
+	type turned struct{ product, angle float64 }
+	var all []turned
+	for g := 0; g < len(angles[0]); g += k {
+		for j := range logs[0][g] {
+			var draws []float64
+			for i := range logs {
+				for c := g; c < g+k; c++ {
+					draws = append(draws, logs[i][c][j])
+				}
+			}
+			mean, variance := stat.MeanVariance(draws, nil)
+			for i := 1; i < len(logs); i++ {
+				for c := g; c < g+k; c++ {
+					all = append(all, turned{(logs[i-1][c][j] - mean) * (logs[i][c][j] - mean) / variance, angles[i][c]})
+				}
+			}
+		}
+	}
 	best, least := 1.0, math.Inf(1)
 	for omega := 1.0; omega > 0.54; omega -= 0.05 {
 		off := 10 * (1 - omega) * (1 - omega) // few trajectories say little
-		for g := 0; g < len(angles[0]); g += k {
-			for j := range logs[0][g] {
-				var all []float64
-				for i := range logs {
-					for c := g; c < g+k; c++ {
-						all = append(all, logs[i][c][j])
-					}
-				}
-				mean, variance := stat.MeanVariance(all, nil)
-				for i := 1; i < len(logs); i++ {
-					for c := g; c < g+k; c++ {
-						product := (logs[i-1][c][j] - mean) * (logs[i][c][j] - mean) / variance
-						off += math.Pow(product-math.Cos(omega*angles[i][c]), 2)
-					}
-				}
-			}
+		for _, t := range all {
+			off += math.Pow(t.product-math.Cos(omega*t.angle), 2)
 		}
 		if off < least {
 			best, least = omega, off

@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -212,11 +213,7 @@ func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) er
 			}
 			return nil
 		}
-		krylov := s.Krylov
-		if krylov == 0 {
-			krylov = 40
-		}
-		steps, err := s.gmres(ctx, roots, 1e-2, krylov)
+		steps, err := s.gmres(ctx, roots, 1e-2, cmp.Or(s.Krylov, 40))
 		if err != nil {
 			return err
 		}

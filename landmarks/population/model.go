@@ -44,10 +44,9 @@ type Atlas struct {
 	// of the template T were displaced independently, ‖T + u − T‖² = uᵀ G u would have Λ = (tr G)²/tr G² parts of the same
 	// variance (Satterthwaite, Biometrics Bulletin 2, 1946), σ² each. The template takes those of one of N subjects. The momentum
 	// of a subject takes A u, with A = J (Jᵀ G J/σ² + K)⁻¹ Jᵀ G/σ² and the kernels J between vertices and control points:
-	// ν = (N − 1) Λ tr (1 − A)ᵀG(1 − A)/tr G. The count is that of small
-	// momenta: the kernel K should be about as large as the squared displacements that it is to explain, as
-	// kernels.Sum([]float64{0.04}, k) for a fifth of the unit of length. With a much larger one deformations follow the noise, and σ
-	// is too small; where little is left to tell it by, there is an error.
+	// ν = (N − 1) Λ tr (1 − A)ᵀG(1 − A)/tr G. The count is that of small momenta: the kernel K should be about as large as the squared
+	// displacements that it is to explain, as kernels.Sum([]float64{0.04}, k) for a fifth of the unit of length. With a much larger one
+	// deformations follow the noise, and σ is too small; where little is left to tell it by, there is an error.
 	Noise float64
 	Parts float64 // Λ, where σ was estimated
 
