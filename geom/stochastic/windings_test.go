@@ -53,7 +53,7 @@ func TestWindings(t *testing.T) {
 	circle := geom.On(manifold.Sphere(1))
 	rigid := geom.On(expect.Must(lie.SE(2).LeftInvariant(nil))) // rotations and translations have nothing to do with each other
 	cylinder := geom.On(manifold.Cylinder(0.5))
-	for _, T := range []float64{0.3, 4, 20} {
+	for _, T := range []float64{0.3, 2, 4, 20} {
 		for _, angle := range []float64{0, 1, 3, math.Pi} {
 			want := math.Log(wrapped(T, angle))
 			onCylinder := math.Log(wrapped(4*T, angle)*2) - 0.09/(2*T) - 0.5*math.Log(2*math.Pi*T)
@@ -117,7 +117,7 @@ func TestGuideIsTheHeatKernel(t *testing.T) {
 
 // Densities integrate to 1, also where the metric has no closed form: the mean over points drawn evenly, times the volume.
 func TestWindingsIntegrateToOne(t *testing.T) {
-	const n = 150
+	const n = 300
 	random := rand.New(rand.NewPCG(61, 0))
 	top := rotations([][]float64{{1, 0, 0}, {0, 2, 0}, {0, 0, 3}})
 	torus := geom.On(manifold.Torus(1, 0.5))
