@@ -20,9 +20,9 @@ import (
 // makes the state after it and the iteration's outputs.
 type Step func(i *Node, carry, x []*Node) (next, y []*Node)
 
-// storeLimit is the size, in bytes, up to which a loop keeps every state for its reverse pass. Longer loops keep about
+// StoreLimit is the size, in bytes, up to which a loop keeps every state for its reverse pass. Longer loops keep about
 // √n states and run each stretch between them again.
-const storeLimit = 8 << 20
+const StoreLimit = 32 << 20
 
 // Scan runs step n times and compiles it once:
 //
@@ -30,7 +30,7 @@ const storeLimit = 8 << 20
 //
 // Every element of xs has n as its leading axis; every element of ys gets it. step may use nodes from outside the loop
 // as they are. Reverse mode goes through a scan with respect to carry, xs and those outside nodes, to any order, and
-// through scans within scans. It takes each step once more, and the memory of all n states where that is at most 8 MB,
+// through scans within scans. It takes each step once more, and the memory of all n states where that is at most StoreLimit,
 // else of about 2√n of them. step is called several times while the graph is built, so it must depend on its arguments alone.
 func Scan(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
 	if n < 1 {
@@ -48,7 +48,7 @@ func Scan(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
 	for _, c := range carry {
 		bytes += int(c.Shape().Memory())
 	}
-	if n*bytes <= storeLimit || n < 4 {
+	if n*bytes <= StoreLimit || n < 4 {
 		return scan(n, false, step, carry, xs)
 	}
 	return checkpointed(n, step, carry, xs)

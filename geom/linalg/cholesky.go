@@ -16,10 +16,11 @@ const (
 )
 
 // columnSize is the size up to which a factorisation is a loop over columns. Measured on a CPU: matrix products are the
-// fastest operation there is; 30 columns balance them, and the size of the graph, against the loop. A batch does not
+// fastest operation there is; 30 columns balance them, and the size of the graph, against the loop. A large batch does not
 // stay in the cache, where fewer columns mean fewer passes over it.
 func columnSize(a *Node) int {
-	if n := a.Shape().Dim(-1); a.Shape().Size() > 4*n*n {
+	const cached = 1 << 17 // numbers
+	if n, size := a.Shape().Dim(-1), a.Shape().Size(); size > 4*n*n && size > cached {
 		return 8
 	}
 	return 30

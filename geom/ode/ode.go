@@ -16,6 +16,7 @@ package ode
 
 import (
 	"fmt"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -48,13 +49,17 @@ type method struct {
 	Name  string
 	Order int // without noise the global error is O(dt^Order)
 	// Step returns the state at time t + dt, for y at time t and the increment dW = dw.
-	Step func(f Equation, t, dt, dw *Node, y State) State
+	Step   func(f Equation, t, dt, dw *Node, y State) State
+	stages []stage // nil where Step is all that is known
 }
+
+// stage is an evaluation k = f(t + c dt, y + a k)·dz, with the k of the stage before, for a step to y + Σ b k.
+type stage struct{ a, b, c float64 }
 
 // NewMethod makes a method from a function for its step. The order, at least 1, is for information: without noise the global error
 // is O(dt^order).
 func NewMethod(name string, order int, step func(f Equation, t, dt, dw *Node, y State) State) Method {
-	return Method{&method{name, order, step}}
+	return Method{&method{Name: name, Order: order, Step: step}}
 }
 
 // Euler is Euler's method, y + f(t, y)·dz, of order 1.
@@ -70,37 +75,82 @@ var Heun = NewMethod("Heun", 2, func(f Equation, t, dt, dw *Node, y State) State
 })
 
 // RK4 is the classical method of Runge and Kutta, of order 4.
-var RK4 = NewMethod("RK4", 4, func(f Equation, t, dt, dw *Node, y State) State {
-	middle := Add(t, MulScalar(dt, 0.5))
-	k1 := f(t, y, dt, dw)
-	k2 := f(middle, axpy(0.5, k1, y), dt, dw)
-	k3 := f(middle, axpy(0.5, k2, y), dt, dw)
-	k4 := f(Add(t, dt), add(y, k3), dt, dw)
-	out := make(State, len(y))
-	for j := range y {
-		sum := Add(Add(k1[j], k4[j]), MulScalar(Add(k2[j], k3[j]), 2))
-		out[j] = Add(y[j], MulScalar(sum, 1.0/6))
-	}
-	return out
-})
+var RK4 = staged("RK4", 4, []stage{{0, 1. / 6, 0}, {0.5, 1. / 3, 0.5}, {0.5, 1. / 3, 0.5}, {1, 1. / 6, 1}})
 
 // ImplicitMidpoint is the implicit midpoint method, of order 2: the new state y⁺ solves y⁺ = y + f(t + dt/2, (y + y⁺)/2)·dz. It is
 // computed by the given number of fixed-point iterations from half an Euler step, each of which reduces the error by a factor of
 // order dt. With enough iterations the method is symplectic for every Hamiltonian system, conserves quadratic invariants, and is
 // reversible in time.
 func ImplicitMidpoint(iterations int) Method {
-	return NewMethod("implicit midpoint", 2, func(f Equation, t, dt, dw *Node, y State) State {
-		mid := axpy(0.5, f(t, y, dt, dw), y)
-		middle := Add(t, MulScalar(dt, 0.5))
-		for range iterations {
-			mid = axpy(0.5, f(middle, mid, dt, dw), y)
-		}
-		out := make(State, len(y))
-		for j := range y {
-			out[j] = Sub(MulScalar(mid[j], 2), y[j])
-		}
-		return out
+	stages := make([]stage, iterations+1)
+	for i := range iterations {
+		stages[i+1] = stage{a: 0.5, c: 0.5}
+	}
+	stages[iterations].b = 1
+	return staged("implicit midpoint", 2, stages)
+}
+
+// staged is the method of these stages. They are a loop, so that the equation, which may be thousands of nodes, stands in the graph
+// once, not once a stage: that is most of what a program takes to compile.
+func staged(name string, order int, stages []stage) Method {
+	m := NewMethod(name, order, func(f Equation, t, dt, dw *Node, y State) State {
+		end, _ := autodiff.Scan(len(stages), func(_ *Node, now, x []*Node) ([]*Node, []*Node) {
+			a, b, c := number(x[0], 0), number(x[0], 1), number(x[0], 2)
+			k := f(Add(t, Mul(c, dt)), Axpy(a, now[:len(y)], y), dt, dw)
+			return slices.Concat(k, Axpy(b, k, now[len(y):])), nil
+		}, slices.Concat(zeros(y), y), []*Node{table(y[0], 1, stages)})
+		return end[len(y):]
 	})
+	m.stages = stages
+	return m
+}
+
+// steps is n steps of length h with the stages of all of them in one loop, whose reverse pass takes every stage once more; that of a
+// loop of loops takes it twice more, but keeps less.
+func steps(f Equation, stages []stage, n int, h func(g *Graph) *Node, y State, keep bool) (final, before State) {
+	parts := len(y)
+	end, states := autodiff.Scan(n*len(stages), func(_ *Node, now, x []*Node) ([]*Node, []*Node) {
+		y, k, next := now[:parts], now[parts:2*parts], now[2*parts:]
+		a, b, time, last := number(x[0], 0), number(x[0], 1), number(x[0], 2), IsPositive(number(x[0], 3))
+		dt := h(a.Graph())
+		k = f(Mul(time, dt), Axpy(a, k, y), dt, nil)
+		next = Axpy(b, k, next)
+		var out State
+		for j := range y {
+			out = append(out, Where(last, next[j], y[j]))
+		}
+		if keep {
+			return slices.Concat(out, k, next), y
+		}
+		return slices.Concat(out, k, next), nil
+	}, slices.Concat(y, zeros(y), y), []*Node{table(y[0], n, stages)})
+	for _, s := range states {
+		before = append(before, SliceAxis(s, 0, AxisRange().Stride(len(stages))))
+	}
+	return end[:parts], before
+}
+
+// table has for each stage of n steps a, b, the time in steps, and 1 at the end of a step or else 0, [n · stages, 4].
+func table(like *Node, n int, stages []stage) *Node {
+	rows := make([][]float64, 0, n*len(stages))
+	for i := range n {
+		for _, s := range stages {
+			rows = append(rows, []float64{s.a, s.b, float64(i) + s.c, 0})
+		}
+		rows[len(rows)-1][3] = 1
+	}
+	return ConstAsDType(like.Graph(), like.DType(), rows)
+}
+
+// number is x[j].
+func number(x *Node, j int) *Node { return Squeeze(SliceAxis(x, 0, AxisElem(j)), 0) }
+
+func zeros(y State) State {
+	out := make(State, len(y))
+	for j := range y {
+		out[j] = ZerosLike(y[j])
+	}
+	return out
 }
 
 // combine applies f to each pair of parts of two states.
@@ -184,16 +234,23 @@ func integrate(f Equation, m Method, z Drive, y State, keep bool) (final, before
 	}
 	dtype := y[0].DType()
 	// Without a duration the step is a constant of the loop's body.
-	step := func(i *Node) *Node { return Scalar(i.Graph(), dtype, 1/float64(n)) }
+	step := func(g *Graph) *Node { return Scalar(g, dtype, 1/float64(n)) }
 	if z.T != nil {
 		if z.T.Rank() != 0 {
 			panic(fmt.Sprintf("ode: duration %s, want a scalar", z.T.Shape()))
 		}
 		h := MulScalar(z.T, 1/float64(n))
-		step = func(*Node) *Node { return h }
+		step = func(*Graph) *Node { return h }
+	}
+	bytes := 0
+	for _, part := range y {
+		bytes += int(part.Shape().Memory())
+	}
+	if m.stages != nil && noise == nil && 3*n*len(m.stages)*bytes <= autodiff.StoreLimit {
+		return steps(f, m.stages, n, step, y, keep)
 	}
 	return autodiff.Scan(n, func(i *Node, y, dw []*Node) ([]*Node, []*Node) {
-		h := step(i)
+		h := step(i.Graph())
 		var increment *Node
 		if len(dw) > 0 {
 			increment = dw[0]
