@@ -36,25 +36,30 @@ func Wrapped(square, t *Node) *Node {
 	long, close := GreaterThan(t, all(limit)), LessThan(square, all(tiny))
 	theta := Sqrt(Where(close, all(1), square))
 	short, above := Where(long, all(limit), t), Where(long, t, all(limit))
-	sum := ZerosLike(t)
-	for k := 1; k <= direct; k++ {
-		turns := float64(k) * math.Pi
-		rate := Div(all(2*turns), short)
-		at := func(theta *Node) *Node { return Exp(Neg(Mul(rate, AddScalar(theta, turns)))) }
-		linear := Mul(at(ZerosLike(t)), AddScalar(Mul(Square(rate), square), 2))
-		sum = Add(sum, Where(close, linear, Add(at(theta), at(Neg(theta)))))
+
+	// Terms stand in a last axis.
+	column := func(x *Node) *Node { return ExpandAxes(x, -1) }
+	flat, angle, angles := column(close), column(theta), column(square)
+	terms := func(n int, f func(k float64) float64) *Node {
+		row := make([]float64, n)
+		for k := range row {
+			row[k] = f(float64(k + 1))
+		}
+		return ExpandLeftToRank(ConstAsDType(t.Graph(), t.DType(), row), t.Rank()+1)
 	}
-	// cos mθ by recurrence, times e^(−m²t/2) = Π_(j≤m) e^(−(2j−1)t/2).
-	cosine := Where(close, AddScalar(MulScalar(square, -0.5), 1), Cos(theta))
-	decay := Exp(MulScalar(above, -0.5))
-	step, factor, before, now, series := decay, decay, OnesLike(cosine), cosine, ZerosLike(t)
-	for range dual {
-		series = Add(series, MulScalar(Mul(factor, now), 2))
-		before, now = now, Sub(MulScalar(Mul(cosine, now), 2), before)
-		step = Mul(step, Square(decay))
-		factor = Mul(factor, step)
+	sum := func(linear, term *Node) *Node {
+		return ReduceSum(Where(BroadcastToShape(flat, term.Shape()), linear, term), -1)
 	}
+	turns := terms(direct, func(k float64) float64 { return k * math.Pi })
+	rate := Div(MulScalar(turns, 2), column(short))
+	decay := Exp(Neg(Mul(rate, turns)))
+	wound := sum(Mul(decay, AddScalar(Mul(Square(rate), angles), 2)),
+		Add(Exp(Neg(Mul(rate, Add(turns, angle)))), Exp(Neg(Mul(rate, Sub(turns, angle))))))
+	squares := terms(dual, func(m float64) float64 { return -m * m / 2 })
+	waves := MulScalar(Exp(Mul(squares, column(above))), 2)
+	series := sum(Mul(waves, OnePlus(Mul(squares, angles))),
+		Mul(waves, Cos(Mul(terms(dual, func(m float64) float64 { return m }), angle))))
 	return Where(long,
 		Add(Log1P(series), MulScalar(Log(MulScalar(above, 0.5/math.Pi)), 0.5)),
-		Sub(Log1P(sum), MulScalar(Div(square, short), 0.5)))
+		Sub(Log1P(wound), MulScalar(Div(square, short), 0.5)))
 }

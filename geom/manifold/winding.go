@@ -4,6 +4,7 @@ import (
 	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
@@ -43,41 +44,38 @@ func gathering(v, z, t *Node) *Node {
 	//
 	// with A_k = π²/t, 3π²/t, … at v, and with 0, of which there is a half, 2π²/t, … at −v.
 	cosine := Squeeze(dot(v, z), -1)
-	far := IsNegative(cosine)
+	isFar := IsNegative(cosine)
 	half := func(v *Node) *Node { return MulScalar(Squeeze(dot(v, v), -1), 0.25) }
-	s := squaredArc(1, Where(far, half(Add(z, v)), half(Sub(z, v))))
+	s := squaredArc(1, Where(isFar, half(Add(z, v)), half(Sub(z, v))))
 	close := LessThan(s, all(tiny))
 	x := Sqrt(Where(close, all(1), s))
-	rate := Div(all(math.Pi), short)
-	sum := ZerosLike(t)
-	for k := range terms {
-		a := MulScalar(rate, math.Pi)
-		a = Where(far, MulScalar(a, float64(2*k)), MulScalar(a, float64(2*k+1)))
-		delta := Mul(rate, x)
-		apart := Div(Sub(Tanh(Add(a, delta)), Tanh(Sub(a, delta))), x)
-		// 2κ/(C + 1) (1 + κ² x² (1/6 − 1/2(C + 1))), κ = 2π/t, C = cosh 2A_k; 1/(C + 1) = ½ (1 − tanh² A_k).
-		bell := MulScalar(OneMinus(Square(Tanh(a))), 0.5)
-		curve := Mul(Mul(Square(MulScalar(rate, 2)), s), AddScalar(MulScalar(bell, -0.5), 1./6))
-		apart = Where(close, Mul(MulScalar(Mul(rate, bell), 4), OnePlus(curve)), apart)
-		if k == 0 {
-			apart = Mul(apart, Where(far, all(0.5), all(1)))
-		}
-		sum = Add(sum, apart)
+	// The terms of the sums stand in a last axis.
+	column := func(x *Node) *Node { return ExpandAxes(x, -1) }
+	row := func(x any) *Node { return ExpandLeftToRank(ConstAsDType(t.Graph(), t.DType(), x), t.Rank()+1) }
+	either := func(far, near []float64) *Node {
+		return Add(row(near), Mul(row(floats.SubTo(make([]float64, terms), far, near)), ConvertDType(column(isFar), t.DType())))
 	}
+	rate := column(Div(all(math.Pi), short))
+	a := Mul(rate, either([]float64{0, 2 * math.Pi, 4 * math.Pi}, []float64{math.Pi, 3 * math.Pi, 5 * math.Pi}))
+	delta := Mul(rate, column(x))
+	apart := Div(Sub(Tanh(Add(a, delta)), Tanh(Sub(a, delta))), column(x))
+	// 2κ/(C + 1) (1 + κ² x² (1/6 − 1/2(C + 1))), κ = 2π/t, C = cosh 2A_k; 1/(C + 1) = ½ (1 − tanh² A_k).
+	bell := MulScalar(OneMinus(Square(Tanh(a))), 0.5)
+	curve := Mul(Mul(Square(MulScalar(rate, 2)), column(s)), AddScalar(MulScalar(bell, -0.5), 1./6))
+	apart = Where(BroadcastToShape(column(close), apart.Shape()), Mul(MulScalar(Mul(rate, bell), 4), OnePlus(curve)), apart)
+	sum := ReduceSum(Mul(either([]float64{0.5, 1, 1}, []float64{1, 1, 1}), apart), -1)
 	rest := OneMinus(MulScalar(sum, math.Pi))
-	near := Sub(Log(Where(far, Neg(rest), rest)), Log(sine(1, s)))
+	near := Sub(Log(Where(isFar, Neg(rest), rest)), Log(sine(1, s)))
 
 	// Poisson's: 2t Σ m e^(−m²t/2) U_{m−1}(cos r) / (1 + 2 Σ e^(−m²t/2) T_m(cos r)).
-	first, second := OnesLike(t), cosine     // T_{m−1} and T_m
-	before, now := ZerosLike(t), OnesLike(t) // U_{m−2} and U_{m−1}
-	over, under := ZerosLike(t), OnesLike(t)
-	for m := 1; m <= series; m++ {
-		weight := MulScalar(Exp(MulScalar(above, -float64(m*m)/2)), 2)
-		over = Add(over, MulScalar(Mul(weight, now), float64(m)))
-		under = Add(under, Mul(weight, second))
-		first, second = second, Sub(MulScalar(Mul(cosine, second), 2), first)
-		before, now = now, Sub(MulScalar(Mul(cosine, now), 2), before)
+	square := Square(cosine)
+	powers := Stack([]*Node{OnesLike(t), cosine, square, Mul(cosine, square), Square(square)}, -1)
+	waves := MulScalar(Exp(Mul(column(above), row([]float64{-0.5, -2, -4.5, -8}))), 2)
+	polynomials := func(c [series][series + 1]float64) *Node { // of the cosine, a row each
+		return ReduceSum(Mul(waves, linalg.MatVec(ConstAsDType(t.Graph(), t.DType(), c), powers)), -1)
 	}
+	over := polynomials([series][series + 1]float64{{1}, {0, 4}, {-3, 0, 12}, {0, -16, 0, 32}})                     // m U_{m−1}
+	under := OnePlus(polynomials([series][series + 1]float64{{0, 1}, {-1, 0, 2}, {0, -3, 0, 4}, {1, 0, -8, 0, 8}})) // T_m
 	return Where(long, Log(Div(Mul(above, over), under)), near)
 }
 

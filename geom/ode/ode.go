@@ -90,23 +90,28 @@ func ImplicitMidpoint(iterations int) Method {
 	return staged("implicit midpoint", 2, stages)
 }
 
-// staged is the method of these stages. They are a loop, so that the equation, which may be thousands of nodes, stands in the graph
-// once, not once a stage: that is most of what a program takes to compile.
+// staged is the method of these stages.
 func staged(name string, order int, stages []stage) Method {
 	m := NewMethod(name, order, func(f Equation, t, dt, dw *Node, y State) State {
-		end, _ := autodiff.Scan(len(stages), func(_ *Node, now, x []*Node) ([]*Node, []*Node) {
-			a, b, c := number(x[0], 0), number(x[0], 1), number(x[0], 2)
-			k := f(Add(t, Mul(c, dt)), Axpy(a, now[:len(y)], y), dt, dw)
-			return slices.Concat(k, Axpy(b, k, now[len(y):])), nil
-		}, slices.Concat(zeros(y), y), []*Node{table(y[0], 1, stages)})
-		return end[len(y):]
+		next, at := y, y
+		for i, s := range stages {
+			k := f(Add(t, MulScalar(dt, s.c)), at, dt, dw)
+			if s.b != 0 {
+				next = axpy(s.b, k, next)
+			}
+			if i+1 < len(stages) {
+				at = axpy(stages[i+1].a, k, y)
+			}
+		}
+		return next
 	})
 	m.stages = stages
 	return m
 }
 
-// steps is n steps of length h with the stages of all of them in one loop, whose reverse pass takes every stage once more; that of a
-// loop of loops takes it twice more, but keeps less.
+// steps is n steps of length h with the stages of all of them in one loop: the equation, which may be thousands of nodes, stands in
+// the graph once, not once a stage, and that is most of what a program takes to compile. A reverse pass keeps three states a stage
+// where it else keeps one a step, and takes no stage more often.
 func steps(f Equation, stages []stage, n int, h func(g *Graph) *Node, y State, keep bool) (final, before State) {
 	parts := len(y)
 	end, states := autodiff.Scan(n*len(stages), func(_ *Node, now, x []*Node) ([]*Node, []*Node) {
@@ -115,14 +120,11 @@ func steps(f Equation, stages []stage, n int, h func(g *Graph) *Node, y State, k
 		dt := h(a.Graph())
 		k = f(Mul(time, dt), Axpy(a, k, y), dt, nil)
 		next = Axpy(b, k, next)
-		var out State
-		for j := range y {
-			out = append(out, Where(last, next[j], y[j]))
-		}
+		after := combine(next, y, func(next, y *Node) *Node { return Where(last, next, y) })
 		if keep {
-			return slices.Concat(out, k, next), y
+			return slices.Concat(after, k, next), y
 		}
-		return slices.Concat(out, k, next), nil
+		return slices.Concat(after, k, next), nil
 	}, slices.Concat(y, zeros(y), y), []*Node{table(y[0], n, stages)})
 	for _, s := range states {
 		before = append(before, SliceAxis(s, 0, AxisRange().Stride(len(stages))))

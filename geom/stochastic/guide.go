@@ -85,9 +85,9 @@ func (g summed) step(s step) (next, logWeights *Node) {
 		dims := z.Shape().Dimensions
 		return g.log(z, BroadcastPrefix(tau, dims[:len(dims)-2]...))
 	}
-	slope := autodiff.Grad(func(x *Node) *Node { return f(at.Point(x)) }, x)
+	slopes := Gradient(ReduceAllSum(f(at.Point(x))), x, tau)
+	slope, later := slopes[0], slopes[1]
 	rise := geom.Sharp(at.Manifold, at.X, slope)
-	later := autodiff.Grad(func(tau *Node) *Node { return g.log(s.z, tau) }, tau)
 	growth := Add(geom.LaplaceBeltrami(g.m, f, s.z), Sub(dot(slope, rise), MulScalar(later, 2)))
 	growth = AddScalar(Mul(s.tau, growth), float64(g.m.Dim())) // 2τ (∂_t + ½Δ)q/q
 	drift := Add(MulScalar(geom.ChristoffelTrace(at.Manifold, at.X), -0.5), rise)
