@@ -198,8 +198,8 @@ func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) e
 
 // Newton searches for the roots by the inexact Newton method: GMRES solves the linear systems, with the right preconditioner M_b,
 // and steps are halved until they reduce |F_b| (S. C. Eisenstat and H. F. Walker, SIAM J. Sci. Comput. 17, 1996). If Whole is set,
-// the linear systems are solved exactly. When it returns without error all roots are Done, and their Status says how the search ended: Converged, Stalled, MaxIterations (Newton steps) or
-// Cancelled.
+// the linear systems are solved exactly. When it returns without error all roots are Done, and their Status says how the search ended:
+// Converged, Stalled, MaxIterations (Newton steps) or Cancelled.
 func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) error {
 	for iteration := 0; open(roots); iteration++ {
 		if cancel(ctx, roots) {
@@ -266,8 +266,8 @@ func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) er
 	return nil
 }
 
-// eliminated solves F'(x_b) d_b = −F_b for all open systems by elimination; d_b is 0 where the Jacobian is singular or not finite. All columns of
-// all Jacobians are evaluated in one call.
+// eliminated solves F'(x_b) d_b = −F_b for all open systems by elimination; d_b is 0 where the Jacobian is singular or not finite. All
+// columns of all Jacobians are evaluated in one call.
 func (s System) eliminated(_ context.Context, roots []*Root) ([][]float64, error) {
 	steps := make([][]float64, len(roots))
 	var which []int // the open systems, as often as they have columns
