@@ -365,7 +365,7 @@ func (l *logarithm) polished(roots []*solve.Root) error {
 	}
 	guess, reach := make([]Vec, len(which)), make([]float64, len(which))
 	for k, line := range lines.Array3(2) { // one by one: each takes as many cometrics as it has chords
-		v, lengths, err := s.relaxed(l.task.Context(), [][]Vec{line})
+		v, lengths, err := s.relaxed(l.task.Context(), [][]Vec{line}, 1e-9)
 		if err != nil {
 			return err
 		}

@@ -168,7 +168,7 @@ func (l *logarithm) shorter(i int, reach, length float64) (*solve.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	guess, _, err := s.relaxed(l.task.Context(), curves)
+	guess, _, err := s.relaxed(l.task.Context(), curves, 1e-6)
 	if err != nil {
 		return nil, err
 	}

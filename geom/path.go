@@ -18,10 +18,10 @@ const segments = 32
 // relaxed takes curves, [segments + 1] points each, to curves of least energy with the same ends, and returns their lengths and the
 // velocities of the geodesics at the first point, up to terms of second order in 1/segments. It minimises the energy by non-linear
 // conjugate gradients (E. Polak and G. Ribière, 1969), preconditioned by the steps of georce: steps that do not lower the energy are
-// shortened. A curve is done where the next step is expected to lower the energy by less than a millionth, and given up after 500
-// evaluations. Where the metric is singular on the first curve, length and velocity are NaN.
-func (s *Space[P]) relaxed(ctx context.Context, curves [][]Vec) (velocities []Vec, lengths []float64, err error) {
-	const stretch, most, enough = 25, 500, 1e-6
+// shortened. A curve is done where the next step is expected to lower the energy by less than a tolerance times the energy, and given
+// up after 1000 evaluations. Where the metric is singular on the first curve, length and velocity are NaN.
+func (s *Space[P]) relaxed(ctx context.Context, curves [][]Vec, tolerance float64) (velocities []Vec, lengths []float64, err error) {
+	const stretch, most = 25, 1000
 	many := func(x float64) []float64 { return slices.Repeat([]float64{x}, len(curves)) }
 	still := each(curves, func(c []Vec) []Vec { return each(c, func(z Vec) Vec { return make(Vec, len(z)) }) })
 	state := []any{curves, still, still, many(0.5), many(math.Inf(1)), many(math.Inf(1)), many(0), many(math.NaN()), each(curves, func(c []Vec) Vec {
@@ -39,7 +39,7 @@ func (s *Space[P]) relaxed(ctx context.Context, curves [][]Vec) (velocities []Ve
 		velocities, lengths = out.Matrix(8), out.Vector(7)
 		searching := false
 		for i, energy := range out.Vector(4) {
-			searching = searching || out.Vector(5)[i] > 2*enough*energy && out.Vector(3)[i] > 1e-6
+			searching = searching || out.Vector(5)[i] > 2*tolerance*energy && out.Vector(3)[i] > 1e-6
 		}
 		if !searching {
 			break
