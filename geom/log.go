@@ -14,16 +14,16 @@ import (
 )
 
 // Regulariser is an optional interface of a Cometric that may be close to singular, as the cometric of landmarks is when the
-// kernel is much wider than the distances between them. Log then searches with g* + μ in place of g*.
+// kernel is much wider than the distances between them: it has the inverse of g* + μ, by which vectors are smoothed.
 type Regulariser interface {
 	// RegularFlat returns (g*(q) + μ)⁻¹ v for points and vectors [..., d] and μ ≥ 0, [...].
 	RegularFlat(q, v, mu *Node) *Node
 }
 
 // Log returns the geodesic from x to y. It solves Exp_x(v) = y for v, starting from v = 0, where the derivative of Exp is the
-// identity: first by Broyden's method, which needs no derivatives, and if that fails by Newton's method with GMRES. For a
-// Regulariser, the second attempt is a sequence of problems with v♭ = (g* + μ)⁻¹ w and falling μ, solved for w; so the momenta
-// grow only as long as that reduces the residual.
+// identity, by Broyden's method, which needs no derivatives. If that fails it goes on by Newton's method; in more than 8 dimensions,
+// as for landmarks whose kernel is wider than they are apart, it starts Newton's method from the curve of least energy between the
+// points, relaxed from a straight line, and takes the whole derivative of Exp. Such a geodesic is not longer than that curve.
 //
 // Geodesic.Status is Converged if the residual |γ(1) − y| reached 1e-10 of |y − x| (1e-8 where closed forms are used). If not,
 // the best geodesic found is returned all the same, and the error is nil: see Geodesic.Err. It is an error if a point is off the
@@ -70,7 +70,7 @@ func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 	}
 	task := s.Begin("Log")
 	defer task.End()
-	l := &logarithm{space: s.Flat(), task: task, x: s.Vectors(x), y: s.Vectors(y), mu: make([]float64, len(x))}
+	l := &logarithm{space: s.Flat(), task: task, x: s.Vectors(x), y: s.Vectors(y)}
 	roots, err := l.search(s.Vectors(guess), false)
 	if err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
@@ -103,7 +103,6 @@ type logarithm struct {
 	task  *Task
 	x, y  []Vec
 
-	mu       []float64 // of a Regulariser
 	scale    []float64 // the factors of the residuals
 	distance []float64 // |Exp_x(v) − y| at the last evaluation
 
@@ -126,17 +125,10 @@ func gap(m Manifold, z, y, end *Node) (tangent, distance *Node) {
 	return tangent, length(Sub(at.Point(x), y))
 }
 
-// momentum is the covector p of an unknown w of the search: p = w♭, or for a Regulariser p = (g* + μ)⁻¹ w.
-func (l *logarithm) momentum(z, w, mu *Node) *Node {
-	if m, ok := l.space.M.(Regulariser); ok {
-		return m.RegularFlat(z, w, mu)
-	}
-	return flatAt(l.space.M, z, w)
-}
-
-func (l *logarithm) end(z, w, mu *Node) *Node {
+// end is Exp_z(v).
+func (l *logarithm) end(z, v *Node) *Node {
 	s := l.space
-	return Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, l.momentum(z, w, mu)}, Covector)[0]
+	return Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, flatAt(s.M, z, v)}, Covector)[0]
 }
 
 // search returns the roots, started at 0, or at a guess where its residual is smaller; if anew, always at the guess.
@@ -168,26 +160,21 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 		roots[i] = solve.NewRoot(make([]float64, len(f)), f, 1e-10*apart[i]+1e-13*floats.Norm(l.y[i], 2))
 	}
 	eq := l.equations(nil)
-	if guess != nil {
-		if anew {
-			for _, r := range roots {
-				r.Norm = math.Inf(1)
-			}
-		}
-		if err := eq.Improve(roots, guess); err != nil {
-			return nil, err
-		}
-		for _, r := range roots {
-			if math.IsInf(r.Norm, 1) { // the guess leads nowhere
-				r.Done, r.Status = true, Stalled
-			}
-		}
+	switch {
+	case anew:
+		err = from(eq, roots, guess)
+	case guess != nil:
+		err = eq.Improve(roots, guess)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err := eq.Broyden(l.task.Context(), roots, 80); err != nil {
 		return nil, err
 	}
-	if _, regular := s.M.(Regulariser); regular {
-		err = l.continued(roots)
+	// Whole Jacobians of more unknowns would take too long.
+	if d := s.M.Dim(); fanned < d && d <= 1500 {
+		err = l.polished(roots)
 	} else {
 		err = eq.Newton(l.task.Context(), roots, 30)
 	}
@@ -205,6 +192,20 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 		l.distance[i] = r.Norm / l.scale[i]
 	}
 	return roots, nil
+}
+
+// from moves the roots to guesses, better or not. Those whose guess leads nowhere are done.
+func from(eq solve.System, roots []*solve.Root, guess []Vec) error {
+	for _, r := range roots {
+		r.Norm = math.Inf(1)
+	}
+	err := eq.Improve(roots, guess)
+	for _, r := range roots {
+		if math.IsInf(r.Norm, 1) {
+			r.Done, r.Status = true, Stalled
+		}
+	}
+	return err
 }
 
 // closed takes the roots from a closed form. Where the chart centred at an end does not reach the other, as one of hyperbolic
@@ -253,8 +254,8 @@ func (l *logarithm) equations(which []int) solve.System {
 		}
 	}
 	return solve.System{
-		Residual:   func(w [][]float64) ([][]float64, error) { return l.residual(which, w) },
-		Derivative: func(w, dw [][]float64) ([][]float64, error) { return l.derivative(which, w, dw) },
+		Residual:   func(v [][]float64) ([][]float64, error) { return l.residual(which, v) },
+		Derivative: func(v, dv [][]float64) ([][]float64, error) { return l.derivative(which, v, dv) },
 		Some: func(some []int) solve.System {
 			of := make([]int, len(some))
 			for k, i := range some {
@@ -265,32 +266,32 @@ func (l *logarithm) equations(which []int) solve.System {
 	}
 }
 
-func (l *logarithm) residual(which []int, w [][]float64) ([][]float64, error) {
+func (l *logarithm) residual(which []int, v [][]float64) ([][]float64, error) {
 	return l.call("Log", func(in []*Node) *Node {
-		f, _ := gap(l.space.M, in[0], in[1], l.end(in[0], in[3], in[2]))
+		f, _ := gap(l.space.M, in[0], in[1], l.end(in[0], in[2]))
 		return f
-	}, which, w)
+	}, which, v)
 }
 
-func (l *logarithm) derivative(which []int, w, dw [][]float64) ([][]float64, error) {
+func (l *logarithm) derivative(which []int, v, dv [][]float64) ([][]float64, error) {
 	s := l.space
 	if IsAtlas(s.M) {
 		return l.call("DExp", func(in []*Node) *Node {
-			_, df := autodiff.Pushforward(func(w []*Node) []*Node {
-				f, _ := gap(s.M, in[0], in[1], l.end(in[0], w[0], in[2]))
+			_, df := autodiff.Pushforward(func(v []*Node) []*Node {
+				f, _ := gap(s.M, in[0], in[1], l.end(in[0], v[0]))
 				return []*Node{f}
-			}, in[3:4], in[4:5])
+			}, in[2:3], in[3:4])
 			return df[0]
-		}, which, w, dw)
+		}, which, v, dv)
 	}
 	return l.call("DExp", func(in []*Node) *Node {
-		z, mu, w, dw := in[0], in[2], in[3], in[4]
-		state := ode.State{z, l.momentum(z, w, mu), ZerosLike(z), l.momentum(z, dw, mu)}
+		z, v, dv := in[0], in[2], in[3]
+		state := ode.State{z, flatAt(s.M, z, v), ZerosLike(z), flatAt(s.M, z, dv)}
 		return ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, state)[2]
-	}, which, w, dw)
+	}, which, v, dv)
 }
 
-// call evaluates a graph function of (x, y, μ, rows…) for some of the pairs, and scales what it returns as residuals are. In high
+// call evaluates a graph function of (x, y, rows…) for some of the pairs, and scales what it returns as residuals are. In high
 // dimension, where every pair costs, it takes them in blocks of 64 and then of 8, the last one padded: these two sizes are compiled.
 // In low dimension, where the loop around costs, it takes all.
 func (l *logarithm) call(name string, fn func(in []*Node) *Node, which []int, rows ...[][]float64) ([][]float64, error) {
@@ -312,11 +313,7 @@ func (l *logarithm) call(name string, fn func(in []*Node) *Node, which []int, ro
 			return v
 		}
 		pair := func(k int) int { return which[k] }
-		mu := make([]float64, n)
-		for k := range mu {
-			mu[k] = l.mu[which[min(from+k, len(which)-1)]]
-		}
-		args := []any{block(l.x, pair), block(l.y, pair), mu}
+		args := []any{block(l.x, pair), block(l.y, pair)}
 		for _, r := range rows {
 			args = append(args, block(r, func(k int) int { return k }))
 		}
@@ -335,75 +332,71 @@ func (l *logarithm) call(name string, fn func(in []*Node) *Node, which []int, ro
 
 // result returns velocities, momenta and lengths of the roots.
 func (l *logarithm) result(roots []*solve.Root) (engine.Values, error) {
-	w := make([][]float64, len(roots))
-	for i, r := range roots {
-		w[i] = r.X
-	}
 	return l.space.call("Log, result", func(in []*Node) []*Node {
 		at := At(l.space.M, in[0])
-		p := l.momentum(in[0], in[1], in[2])
-		covector := at.Enter(Covector, p)
-		v := Sharp(at.Manifold, at.X, covector)
-		return []*Node{at.Leave(Vector, v), p, Sqrt(ReduceSum(Mul(v, covector), -1))}
-	}, l.x, w, l.mu)
+		v := at.Enter(Vector, in[1])
+		covector := Flat(at.Manifold, at.X, v)
+		return []*Node{at.Leave(Vector, v), at.Leave(Covector, covector), Sqrt(ReduceSum(Mul(v, covector), -1))}
+	}, l.x, velocities(roots))
 }
 
-// continued searches for the roots that Broyden's method did not find. It starts from 0 with a large μ, for which only the smooth
-// part of the residual causes momentum; then Newton's method continues while μ falls by factors of 10, as long as that reduces
-// the residual. It sets the unknown of a root to the w of the best μ, and l.mu to this μ.
-func (l *logarithm) continued(roots []*solve.Root) error {
-	best := make([]float64, len(roots))
-	level := make([]*solve.Root, len(roots))
-	left := false
+func velocities(roots []*solve.Root) [][]float64 {
+	return each(roots, func(r *solve.Root) []float64 { return r.X })
+}
+
+// polished searches for the roots that are still open from the curves of least energy between the same points: relaxed makes them of
+// straight lines, and Newton's method with whole Jacobians takes their ends to the points. It leaves a root where it was if that
+// leads to no smaller residual, or to a geodesic that is by a hundredth longer than the curve.
+func (l *logarithm) polished(roots []*solve.Root) error {
+	s := l.space
+	var which []int
+	var x, y []Vec
 	for i, r := range roots {
-		f := floats.SubTo(make([]float64, len(r.X)), l.x[i], l.y[i])
-		level[i] = solve.NewRoot(make([]float64, len(r.X)), f, r.Tolerance)
-		level[i].Done = r.Done
-		l.mu[i] = 0.1
-		left = left || !r.Done
+		if !r.Done {
+			which, x, y = append(which, i), append(x, l.x[i]), append(y, l.y[i])
+		}
 	}
-	defer func() { copy(l.mu, best) }()
-	if !left {
+	if which == nil {
 		return nil
 	}
-	eq := l.equations(nil)
-	eq.Krylov = 150
-	if err := eq.Broyden(l.task.Context(), level, 40); err != nil {
+	lines, err := s.lines(x, y)
+	if err != nil {
 		return err
 	}
-	for ; left && l.mu[0] > 1e-9; floats.Scale(0.1, l.mu) {
-		before := make([]float64, len(roots))
-		for i, r := range level {
-			before[i] = r.Norm
-		}
-		if err := eq.Newton(l.task.Context(), level, 10); err != nil {
-			return err
-		}
-		left = false
-		for i, r := range level {
-			if !roots[i].Done && r.Norm < roots[i].Norm {
-				best[i] = l.mu[i]
-				roots[i].X, roots[i].F, roots[i].Norm = r.X, r.F, r.Norm
-				roots[i].Iterations += r.Iterations
-				roots[i].Done = r.Norm <= r.Tolerance
-			}
-			// Where a level hardly reduced the residual, a smaller μ would only make the momenta larger.
-			r.Done = roots[i].Done || r.Norm > 0.97*before[i]
-			r.Status, r.Iterations = Converged, 0
-			left = left || !r.Done
-		}
-		// The same momenta as unknowns of the next level: w' = w + (μ' − μ) p.
-		out, err := l.result(level)
+	guess, reach := make([]Vec, len(which)), make([]float64, len(which))
+	for k, line := range lines.Array3(2) { // one by one: each takes as many cometrics as it has chords
+		v, lengths, err := s.relaxed(l.task.Context(), [][]Vec{line}, 1e-9)
 		if err != nil {
 			return err
 		}
-		for i, p := range out.Matrix(1) {
-			level[i].X = floats.AddScaledTo(make([]float64, len(p)), level[i].X, -0.9*l.mu[i], p)
-		}
+		guess[k], reach[k] = v[0], lengths[0]
 	}
-	for _, r := range roots {
-		if !r.Done {
-			r.Done, r.Status = true, Stalled
+	found := make([]*solve.Root, len(which))
+	for k, i := range which {
+		found[k] = solve.NewRoot(roots[i].X, roots[i].F, roots[i].Tolerance)
+	}
+	eq := l.equations(which)
+	eq.Whole = true
+	if err := from(eq, found, guess); err != nil {
+		return err
+	}
+	if err := eq.Newton(l.task.Context(), found, 12); err != nil {
+		return err
+	}
+	lengths, err := s.lengths(x, velocities(found))
+	if err != nil {
+		return err
+	}
+	for k, i := range which {
+		r := found[k]
+		if r.Status == MaxIterations {
+			r.Status = Stalled // as it would with more of them
+		}
+		r.Iterations += roots[i].Iterations
+		if r.Norm < roots[i].Norm && lengths[k] <= 1.01*reach[k] {
+			roots[i] = r
+		} else {
+			roots[i].Done, roots[i].Status = true, max(r.Status, Stalled)
 		}
 	}
 	return nil

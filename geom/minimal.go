@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/mat"
 
@@ -110,12 +108,11 @@ const fanned = 8
 // its geodesic has a conjugate point and where the geodesic is longer than a curve with the same ends.
 func (l *logarithm) shorten(roots []*solve.Root) error {
 	s := l.space
-	velocities := func() [][]float64 { return each(roots, func(r *solve.Root) []float64 { return r.X }) }
-	times, err := s.conjugate(l.x, velocities())
+	times, err := s.conjugate(l.x, velocities(roots))
 	if err != nil {
 		return err
 	}
-	lengths, err := s.lengths(l.x, velocities())
+	lengths, err := s.lengths(l.x, velocities(roots))
 	if err != nil {
 		return err
 	}
@@ -152,7 +149,7 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 		}
 	}
 	if changed {
-		if times, err = s.conjugate(l.x, velocities()); err != nil {
+		if times, err = s.conjugate(l.x, velocities(roots)); err != nil {
 			return err
 		}
 	}
@@ -171,17 +168,17 @@ func (l *logarithm) shorter(i int, reach, length float64) (*solve.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	guess, err := s.relaxed(curves)
+	guess, _, err := s.relaxed(l.task.Context(), curves, 1e-6)
 	if err != nil {
 		return nil, err
 	}
 	repeat := func(z Vec) []Vec { return slices.Repeat([]Vec{z}, len(guess)) }
-	other := &logarithm{space: s, task: l.task, x: repeat(l.x[i]), y: repeat(l.y[i]), mu: make([]float64, len(guess))}
+	other := &logarithm{space: s, task: l.task, x: repeat(l.x[i]), y: repeat(l.y[i])}
 	found, err := other.search(guess, true)
 	if err != nil {
 		return nil, err
 	}
-	lengths, err := s.lengths(other.x, each(found, func(r *solve.Root) []float64 { return r.X }))
+	lengths, err := s.lengths(other.x, velocities(found))
 	if err != nil {
 		return nil, err
 	}
@@ -259,47 +256,6 @@ func (s *Space[P]) fan(x, y Vec, length float64) ([][]Vec, error) {
 		}
 	}
 	return nodes, nil
-}
-
-// segments is how many chords a curve has when it is relaxed.
-const segments = 32
-
-// relaxed takes curves, [segments + 1] points each, close to geodesics with the same ends, and returns their velocities at the
-// start. In the chart at a point x_i that has the coordinates 0 a geodesic fulfils, with Δ = (x_{i+1} − x_{i−1})/2 and up to terms of
-// fourth order,
-//
-//	x_{i+1} + x_{i−1} + Γ(Δ, Δ) = 0.
-//
-// These equations are solved by relaxation, every second point at once, over-relaxed by a factor ω.
-func (s *Space[P]) relaxed(curves [][]Vec) ([]Vec, error) {
-	const sweeps, omega = 100, 1.7
-	out, err := s.call("relaxed", func(in []*Node) []*Node {
-		points := TransposeAllDims(in[0], 1, 0, 2)
-		part := func(x *Node, from, to int) *Node { return SliceAxis(x, 0, AxisRange(from, to)) }
-		inner := points.Shape().Clone()
-		inner.Dimensions[0] = segments - 1
-		number := Iota(points.Graph(), shapes.Make(dtypes.Int32, inner.Dimensions...), 0)
-		final, _ := autodiff.Scan(2*sweeps, func(k *Node, carry, _ []*Node) (next, y []*Node) {
-			z := carry[0]
-			before, here, after := part(z, 0, segments-1), part(z, 1, segments), part(z, 2, segments+1)
-			at := At(s.M, here)
-			a, b := Sub(at.Coordinates(before), at.X), Sub(at.Coordinates(after), at.X)
-			delta := MulScalar(Sub(b, a), 0.5)
-			step := MulScalar(Add(Add(a, b), Christoffel(at.Manifold, at.X, delta, delta)), omega/2)
-			moved := at.Moved(Add(at.X, step)).Z
-			moved = Where(IsZero(ModScalar(Add(number, BroadcastToShape(k, number.Shape())), 2)), moved, here)
-			return []*Node{Concatenate([]*Node{part(z, 0, 1), moved, part(z, segments, segments+1)}, 0)}, nil
-		}, []*Node{points}, nil)
-		points = final[0]
-		node := func(i int) *Node { return Squeeze(part(points, i, i+1), 0) }
-		at := At(s.M, node(0))
-		first, second := Sub(at.Coordinates(node(1)), at.X), Sub(at.Coordinates(node(2)), at.X)
-		return []*Node{at.Leave(Vector, MulScalar(Sub(MulScalar(first, 4), second), segments/2))}
-	}, curves)
-	if err != nil {
-		return nil, err
-	}
-	return out.Matrix(0), nil
 }
 
 // lines returns the lengths of two curves from x to y and their points, [segments + 1] each: the straight lines in the charts at x

@@ -9,18 +9,23 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-// With a kernel half as wide again as 60 landmarks are apart the velocities differ by 1e5 in what they cost: Newton's steps have to
-// be exact.
+// With kernels half as wide again as 60 landmarks are apart, and twice as wide, the velocities differ by 1e5 in what they cost, and
+// shooting leads nowhere: Log finds the geodesics from curves of least energy. The lengths of such curves that another program found,
+// with 30 chords and the metric at their starts, are by a two-hundredth less, whichever end is the start.
 func TestLogBetweenVertebrae(t *testing.T) {
 	data := morpho.MouseVertebrae()
 	look := expect.Must(morpho.Inspect(data))
 	aligned := expect.Must(morpho.Procrustes(data.Without(look.Names(morpho.OutOfOrder)...).Shapes()))
-	M := landmarks.New(60, 2, kernels.Gaussian(1.5*morpho.MeanSpacing(aligned.Mean, true)))
-	g := expect.Must(M.Log(aligned.Shapes[41], aligned.Shapes[6]))
-	t.Log(g)
-	if err := g.Err(); err != nil {
-		t.Error(err)
+	x, y := aligned.Shapes[41], aligned.Shapes[6]
+	for _, c := range []struct {
+		spacings, length float64
+		from, to         [][]float64
+	}{{1.5, 0.1393, x, y}, {2, 0.2441, y, x}} {
+		M := landmarks.New(60, 2, kernels.Gaussian(c.spacings*morpho.MeanSpacing(aligned.Mean, true)))
+		g := expect.Must(M.Log(c.from, c.to))
+		if err := g.Err(); err != nil {
+			t.Error(err)
+		}
+		expect.Rel(t, "length", g.Length, c.length, 0.01)
 	}
-	// The shortest discrete path with 30 steps has the length 0.139.
-	expect.Rel(t, "length", g.Length, 0.1400, 0.01)
 }

@@ -2,7 +2,7 @@
 // which are computed in one call. It works on vectors of numbers on the host.
 //
 //   - System is many independent systems of equations F_b(x_b) = 0 that are evaluated together. Its method Broyden needs no
-//     derivatives; Newton, with GMRES, needs derivatives in given directions.
+//     derivatives; Newton, with GMRES or the whole Jacobian, needs derivatives in given directions.
 //   - FixedPoint solves one system by Anderson's method. The caller evaluates F and passes the value to Learn: use it if the
 //     equations change during the search, or are evaluated together with others.
 //   - Minimise is the limited-memory BFGS method with a preconditioner.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -556,5 +557,46 @@ func TestSome(t *testing.T) {
 		found(t, "some", got[b])
 		expect.Abs(t, "x", got[b].X[0], want[b].X[0], 0)
 		expect.Abs(t, "y", got[b].X[1], want[b].X[1], 0)
+	}
+}
+
+// Steps that are solved exactly find roots where the derivatives in 40 directions say too little: F(x) = A (x + x³/10) − A 1.1 has the
+// root 1, and its Jacobian the condition of A.
+func TestWhole(t *testing.T) {
+	const d = 60
+	a := matrix(5, d, 1e8)
+	times := func(x []float64) []float64 {
+		var y mat.VecDense
+		y.MulVec(a, mat.NewVecDense(d, x))
+		return y.RawVector().Data
+	}
+	var system func(which []int) solve.System
+	system = func([]int) solve.System {
+		s := each(func(_ int, x []float64) []float64 {
+			y := make([]float64, d)
+			for i := range y {
+				y[i] = x[i] + x[i]*x[i]*x[i]/10 - 1.1
+			}
+			return times(y)
+		}, func(_ int, x, dx []float64) []float64 {
+			y := make([]float64, d)
+			for i := range y {
+				y[i] = dx[i] * (1 + 0.3*x[i]*x[i])
+			}
+			return times(y)
+		})
+		s.Some = system
+		return s
+	}
+	for _, whole := range []bool{false, true} {
+		s := system(nil)
+		s.Whole = whole
+		roots := start(t, s, 1e-13, make([]float64, d), slices.Repeat([]float64{2}, d))
+		ok(t, s.Newton(context.Background(), roots, 8))
+		for _, r := range roots {
+			if away := floats.Distance(r.X, slices.Repeat([]float64{1}, d), 2); whole != (away < 1e-5) {
+				t.Errorf("whole %t: %s after %d iterations at |F| = %.2g, %.2g from the root", whole, r.Status, r.Iterations, r.Norm, away)
+			}
+		}
 	}
 }

@@ -1,12 +1,12 @@
 package solve
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // System is B independent systems of equations F_b(x_b) = 0, b = 0, …, B − 1, that are evaluated together.
@@ -17,9 +17,9 @@ type System struct {
 	Derivative func(x, dx [][]float64) ([][]float64, error)
 	// Precondition returns M_b f_b for every system, with a matrix M_b close to the inverse of F_b'; nil stands for M_b = 1.
 	Precondition func(f [][]float64) ([][]float64, error)
-	// Krylov is the largest number of derivatives that a step of Newton takes; 0 stands for 40. Where M_b F_b' is ill-conditioned and the
-	// step of fewer leads nowhere, as many as there are unknowns solve for it exactly.
-	Krylov int
+	// Whole makes Newton evaluate the whole Jacobians, as many derivatives as there are unknowns, and solve for its steps exactly,
+	// where they are so ill-conditioned that the steps of GMRES lead nowhere. It needs Some, and has no use for Precondition.
+	Whole bool
 	// Some is the same for some of the systems. If it is nil, all B are evaluated in every call, also those whose root is found.
 	Some func(which []int) System
 }
@@ -197,9 +197,9 @@ func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) e
 }
 
 // Newton searches for the roots by the inexact Newton method: GMRES solves the linear systems, with the right preconditioner M_b,
-// and steps are halved until they reduce |F_b| (S. C. Eisenstat and H. F. Walker, SIAM J. Sci. Comput. 17, 1996). When it returns
-// without error all roots are Done, and their Status says how the search ended: Converged, Stalled, MaxIterations (Newton steps) or
-// Cancelled.
+// and steps are halved until they reduce |F_b| (S. C. Eisenstat and H. F. Walker, SIAM J. Sci. Comput. 17, 1996). If Whole is set,
+// the linear systems are solved exactly. When it returns without error all roots are Done, and their Status says how the search ended:
+// Converged, Stalled, MaxIterations (Newton steps) or Cancelled.
 func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) error {
 	for iteration := 0; open(roots); iteration++ {
 		if cancel(ctx, roots) {
@@ -213,7 +213,11 @@ func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) er
 			}
 			return nil
 		}
-		steps, err := s.gmres(ctx, roots, 1e-2, cmp.Or(s.Krylov, 40))
+		linear := s.gmres
+		if s.Whole {
+			linear = s.eliminated
+		}
+		steps, err := linear(ctx, roots)
 		if err != nil {
 			return err
 		}
@@ -262,9 +266,50 @@ func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) er
 	return nil
 }
 
-// gmres solves F'(x_b) d_b = −F_b for all open systems at once, until the relative residual is at most eta or maxIterations are
+// eliminated solves F'(x_b) d_b = −F_b for all open systems by elimination; d_b is 0 where the Jacobian is singular or not finite. All
+// columns of all Jacobians are evaluated in one call.
+func (s System) eliminated(_ context.Context, roots []*Root) ([][]float64, error) {
+	steps := make([][]float64, len(roots))
+	var which []int // the open systems, as often as they have columns
+	var at, units [][]float64
+	for b, r := range roots {
+		steps[b] = make([]float64, len(r.X))
+		for j := range r.X {
+			if !r.Done {
+				unit := make([]float64, len(r.X))
+				unit[j] = 1
+				which, at, units = append(which, b), append(at, r.X), append(units, unit)
+			}
+		}
+	}
+	columns, err := s.Some(which).Derivative(at, units)
+	if err != nil {
+		return nil, err
+	}
+	for len(columns) > 0 {
+		r, step := roots[which[0]], steps[which[0]]
+		n := len(step)
+		jacobian := mat.NewDense(n, n, nil)
+		for j, column := range columns[:n] {
+			jacobian.SetCol(j, column)
+		}
+		which, columns = which[n:], columns[n:]
+		if size := mat.Norm(jacobian, 1); math.IsNaN(size) || math.IsInf(size, 1) {
+			continue
+		}
+		var lu mat.LU
+		if lu.Factorize(jacobian); !math.IsInf(lu.Cond(), 1) {
+			lu.SolveVecTo(mat.NewVecDense(n, step), false, mat.NewVecDense(n, r.F)) // its error warns of the condition only
+			floats.Scale(-1, step)
+		}
+	}
+	return steps, nil
+}
+
+// gmres solves F'(x_b) d_b = −F_b for all open systems at once, until the relative residual is at most 1e-2 or 40 iterations are
 // done (Y. Saad and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 1986). Its unknowns are M_b⁻¹ d_b.
-func (s System) gmres(ctx context.Context, roots []*Root, eta float64, maxIterations int) ([][]float64, error) {
+func (s System) gmres(ctx context.Context, roots []*Root) ([][]float64, error) {
+	const eta, maxIterations = 1e-2, 40
 	x := make([][]float64, len(roots))
 	v := make([][][]float64, len(roots)) // Krylov bases
 	h := make([][][]float64, len(roots)) // Hessenberg matrices, column by column, made triangular by rotations
