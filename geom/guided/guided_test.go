@@ -528,6 +528,49 @@ func TestPosterior(t *testing.T) {
 	})
 }
 
+// Without unknowns nothing but the noise moves: where all weights are the likelihood, every trajectory keeps its energy.
+func TestNoUnknowns(t *testing.T) {
+	seen := Observations[geom.Vec]{Leaves: leavesOf(bridge, rand.New(rand.NewPCG(8, 0))), Noise: 0.3}
+	post := expect.Must(Sample(straight(false), bridge, seen, Options{Steps: 3, Warmup: 30, Draws: 30, Seed: 1}))
+	expect.Abs(t, "acceptance", post.Acceptance, 1, 1e-10)
+}
+
+// The scale of unknowns is the middle between their covariance and the one they have for given noise.
+func TestScale(t *testing.T) {
+	cov := mat.NewSymDense(2, []float64{2, 0.6, 0.6, 1})
+	inverse := mat.NewDense(2, 2, nil)
+	expect.Must(0, inverse.Inverse(cov))
+	precision := func(factor float64) *mat.SymDense {
+		f := mat.NewSymDense(2, nil)
+		for i := range 2 {
+			for j := range i + 1 {
+				f.SetSym(i, j, factor*inverse.At(i, j))
+			}
+		}
+		return f
+	}
+	for _, c := range []struct{ coupling, share float64 }{{0.5, 1}, {1, 1}, {1e4, 1e-2}} {
+		l, ok := scale(cov, precision(c.coupling))
+		if !ok {
+			t.Fatal("no scale")
+		}
+		var x mat.Dense
+		x.Mul(l, l.T())
+		var want mat.Dense
+		want.Scale(c.share, cov)
+		expect.Abs(t, fmt.Sprint("scale for λ = ", c.coupling), x.RawMatrix().Data, want.RawMatrix().Data, 1e-12)
+	}
+	fisher := mat.NewSymDense(2, []float64{40, -3, -3, 7})
+	l, _ := scale(cov, fisher)
+	var x, xfx mat.Dense
+	x.Mul(l, l.T())
+	xfx.Product(&x, fisher, &x)
+	expect.Rel(t, "XFX", xfx.RawMatrix().Data, cov.RawSymmetric().Data, 1e-12)
+	if _, ok := scale(cov, precision(math.NaN())); ok {
+		t.Error("scores that are no numbers gave a scale")
+	}
+}
+
 // A step in C is that of the graph, and so are its derivatives, whatever the number of paths, landmarks and axes.
 func TestNative(t *testing.T) {
 	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Step) {
