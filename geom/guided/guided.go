@@ -284,8 +284,8 @@ func (s *sampler[P]) empty() []*Posterior[P] {
 	return out
 }
 
-// begin puts the chains where they start and makes the first guides: towards what the guides themselves take for the mean.
-func (s *sampler[P]) begin() error {
+// origin puts the chains where neither noise nor unknowns are off their middle.
+func (s *sampler[P]) origin() {
 	s.mean, s.scale = make([][]float64, s.groups), make([][][]float64, s.groups)
 	for g := range s.mean {
 		s.scale[g] = make([][]float64, s.columns())
@@ -307,6 +307,11 @@ func (s *sampler[P]) begin() error {
 	for c := range s.y {
 		s.y[c] = make([]float64, s.columns())
 	}
+}
+
+// begin puts the chains where they start and makes the first guides: towards what the guides themselves take for the mean.
+func (s *sampler[P]) begin() error {
+	s.origin()
 	var last *auxiliary
 	for range 4 {
 		if err := s.guide(last); err != nil {

@@ -172,6 +172,20 @@ func given(mean []float64, cov *mat.Dense, at []int, seen []float64, noise float
 	return normal.LogProb(seen), after, variance
 }
 
+// unguided is a sampler whose messages say next to nothing.
+func unguided[P geom.Point](t *testing.T, p stochastic.Process[P], tr *tree.Tree, seen Observations[P], o Options) *sampler[P] {
+	t.Helper()
+	s, err := newSampler(p, tr, []Observations[P]{seen}, o)
+	if err == nil {
+		s.origin()
+		err = s.guide(nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // prepared is a sampler with its guides.
 func prepared[P geom.Point](t *testing.T, p stochastic.Process[P], tr *tree.Tree, seen Observations[P], o Options) *sampler[P] {
 	t.Helper()
@@ -429,16 +443,15 @@ func TestTwoGuides(t *testing.T) {
 	unknown := []Unknown{Noise(LogNormal(0.4, 0.1))}
 	var logs, errors []float64
 	for k, chains := range []int{4000, 40000, 20000} {
-		s := prepared(t, p, two, seen, Options{Steps: 3, Chains: chains, Seed: uint64(3 + k), Unknown: unknown})
+		begin := prepared[geom.Shape]
+		if k == 1 {
+			begin = unguided
+		}
+		s := begin(t, p, two, seen, Options{Steps: 3, Chains: chains, Seed: uint64(3 + k), Unknown: unknown})
 		for c := range s.y {
 			s.y[c][0] = 0
 		}
-		switch k {
-		case 1:
-			if err := s.guide(nil); err != nil {
-				t.Fatal(err)
-			}
-		case 2:
+		if k == 2 {
 			s.mean[0][0] = math.Log(0.6)
 			a := &auxiliary{}
 			if err := s.look(a); err != nil {
@@ -749,12 +762,11 @@ func TestLangevin(t *testing.T) {
 	seen := Observations[geom.Shape]{Leaves: []geom.Shape{{{0.5, 0.5}, {1.1, 0.3}}}, Noise: 0.25}
 	var logs, errors, effective []float64
 	for k, chains := range []int{300, 4000} {
-		s := prepared(t, p, bridge, seen, Options{Steps: 4, Chains: chains, Seed: uint64(5 + k), Unknown: []Unknown{Noise(LogNormal(0.25, 0.1))}})
+		begin := prepared[geom.Shape]
 		if k == 1 {
-			if err := s.guide(nil); err != nil {
-				t.Fatal(err)
-			}
+			begin = unguided
 		}
+		s := begin(t, p, bridge, seen, Options{Steps: 4, Chains: chains, Seed: uint64(5 + k), Unknown: []Unknown{Noise(LogNormal(0.25, 0.1))}})
 		for c := range s.y {
 			s.y[c][0] = 0
 		}
