@@ -46,8 +46,10 @@
 // call an iteration. On the CPU the steps of Separable processes are C code, eight paths at once where the processor
 // can, on all cores. The noise comes from the host, so that runs repeat, whatever the number of cores.
 //
-// Unknowns are scaled by their covariance in the warm-up. Where they still depend on the noise they turn more slowly than it does: how
-// fast is learned, too, and trajectories are as long as they need.
+// In the warm-up all chains of a data set get one step size, for a mean acceptance of 0.8, and unknowns a scale in the middle between
+// their covariance and the one they have for given noise, which gradients tell before chains have mixed. Where they depend on the
+// noise they turn more slowly than it does: how fast is measured at the end of the warm-up, and trajectories are then as long as
+// they need.
 //
 // The Status is Converged only where the rank-normalised split R̂ of every unknown and of the weight is below 1.01 and their bulk and tail
 // effective sizes are at least 400: see package chains. Where the context of the process's space ends, what was drawn is returned

@@ -148,7 +148,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		if err := s.begin(); err != nil {
 			return nil, err
 		}
-		r = &run[P]{Of: s.identity(), Posteriors: s.empty(), Steps: make([]*stepSize, s.total), Pace: 1}
+		r = &run[P]{Of: s.identity(), Posteriors: s.empty(), Steps: make([]*stepSize, s.groups), Pace: 1}
 		for c := range r.Steps {
 			r.Steps[c] = newStepSize(0.02)
 		}
@@ -176,23 +176,21 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		if r.Renewed < len(renewals) && warm && float64(it) >= renewals[r.Renewed]*float64(o.Warmup) {
 			r.Renewed++
 			if r.Seen != nil {
-				s.learn(r.Logs)
-				if r.Renewed > 2 {
-					r.Pace = pace(r.Logs, r.Angles, k)
-				}
+				s.learn(r.Logs, r.Scores)
 				if err := s.guide(r.Seen); err != nil {
 					return nil, err
 				}
 			}
-			r.Seen, r.Logs, r.Angles, check = nil, nil, nil, nil
+			r.Seen, r.Logs, r.Scores, r.Angles, check = nil, nil, nil, nil, nil
 			for _, step := range steps {
 				step.restart()
 			}
 		}
 		if it == o.Warmup {
-			for g := range s.groups {
-				settle(steps[g*k : (g+1)*k])
+			for _, step := range steps {
+				step.Log = step.Average
 			}
+			r.Pace = pace(r.Logs, r.Angles, k)
 		}
 		limit := most
 		if float64(it) < renewals[1]*float64(o.Warmup) {
@@ -209,18 +207,17 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		if warm {
 			s.revive(r.Log)
 		}
-		for c, step := range steps {
+		for g, post := range out {
+			accepted := stat.Mean(m.accept[g*k:(g+1)*k], nil)
 			if warm {
-				step.adapt(m.accept[c])
+				steps[g].adapt(accepted)
 			} else {
-				out[c/k].Acceptance += m.accept[c] / float64(k)
+				post.Acceptance += accepted
 			}
-		}
-		for _, post := range out {
 			post.Gradients += m.turns + 1
 		}
 		if warm {
-			r.Logs, r.Angles = append(r.Logs, m.u), append(r.Angles, m.angles)
+			r.Logs, r.Scores, r.Angles = append(r.Logs, m.u), append(r.Scores, m.scores), append(r.Angles, m.angles)
 			if r.Renewed < len(renewals) && it%3 == 0 {
 				if r.Seen == nil {
 					r.Seen = &auxiliary{}
@@ -251,7 +248,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 	for g, post := range out {
 		done := len(post.Log[0])
 		post.Acceptance /= float64(max(done, 1))
-		post.StepSize = steps[g*k].value()
+		post.StepSize = steps[g].value()
 		if done > 0 {
 			post.Status = geom.Converged
 			for j, u := range post.Unknown {
@@ -287,8 +284,8 @@ func (s *sampler[P]) empty() []*Posterior[P] {
 	return out
 }
 
-// begin puts the chains where they start and makes the first guides: towards what the guides themselves take for the mean.
-func (s *sampler[P]) begin() error {
+// origin puts the chains where neither noise nor unknowns are off their middle.
+func (s *sampler[P]) origin() {
 	s.mean, s.scale = make([][]float64, s.groups), make([][][]float64, s.groups)
 	for g := range s.mean {
 		s.scale[g] = make([][]float64, s.columns())
@@ -310,6 +307,11 @@ func (s *sampler[P]) begin() error {
 	for c := range s.y {
 		s.y[c] = make([]float64, s.columns())
 	}
+}
+
+// begin puts the chains where they start and makes the first guides: towards what the guides themselves take for the mean.
+func (s *sampler[P]) begin() error {
+	s.origin()
 	var last *auxiliary
 	for range 4 {
 		if err := s.guide(last); err != nil {
@@ -376,7 +378,7 @@ func (s *sampler[P]) revive(logs []float64) {
 type moved struct {
 	accept, before, log, nodes []float64 // before is log where the iteration began
 	angles                     []float64
-	u                          [][]float64
+	u, scores                  [][]float64 // scores are the derivatives of the posterior's logarithm by y
 	turns                      int
 }
 
@@ -393,7 +395,7 @@ func (s *sampler[P]) move(steps []*stepSize, limit int, pace float64) (moved, er
 	slices.Sort(sizes)
 	jitter := 0.9 + 0.2*s.rng.Float64()
 	for c := range eps {
-		eps[c], logU[c] = steps[c].value()*jitter, math.Log(s.rng.Float64())
+		eps[c], logU[c] = steps[c*s.groups/s.total].value()*jitter, math.Log(s.rng.Float64())
 	}
 	turns := min(limit, max(1, int(math.Round(math.Pi/2/pace*(0.5+s.rng.Float64())/sizes[len(sizes)/2]))))
 	for c := range angles {
@@ -414,33 +416,40 @@ func (s *sampler[P]) move(steps []*stepSize, limit int, pace float64) (moved, er
 	if s.options.Root > 0 {
 		s.xi, out = out[0], out[1:]
 	}
-	return moved{out.Vector(0), out.Vector(4), out.Vector(3), out.Flat(1), angles, out.Matrix(2), turns}, nil
+	return moved{out.Vector(0), out.Vector(4), out.Vector(3), out.Flat(1), angles, out.Matrix(2), out.Matrix(5), turns}, nil
 }
 
-// learn makes mean and scale of the logarithms of the unknowns those of draws, [iteration][C][p], and keeps the chains' places.
-func (s *sampler[P]) learn(draws [][][]float64) {
+// learn takes mean and scale of the logarithms of the unknowns from the later half of draws and of their scores, [iteration][C][p], and
+// keeps the chains' places.
+func (s *sampler[P]) learn(draws, scores [][][]float64) {
+	draws, scores = draws[len(draws)/2:], scores[len(scores)/2:]
 	p, k := len(s.options.Unknown), s.total/s.groups
-	if p == 0 || len(draws)*k < 10*p {
+	if p == 0 || len(draws)*k < 5*p {
 		return
 	}
 	for g := range s.mean {
-		rows := mat.NewDense(len(draws)*k, p, nil)
+		old := mat.NewTriDense(p, mat.Lower, slices.Concat(s.scale[g]...))
+		rows, columns := mat.NewDense(len(draws)*k, p, nil), mat.NewDense(p, len(draws)*k, nil)
 		for i := range draws {
 			for c := range k {
 				rows.SetRow(i*k+c, draws[i][g*k+c])
+				columns.SetCol(i*k+c, scores[i][g*k+c])
 			}
 		}
-		var cov mat.SymDense
+		var score mat.Dense
+		if err := score.Solve(old.T(), columns); ill(err) {
+			continue
+		}
+		var cov, fisher mat.SymDense
 		stat.CovarianceMatrix(&cov, rows, nil)
 		for j := range p {
 			cov.SetSym(j, j, cov.At(j, j)+1e-4)
 		}
-		var chol mat.Cholesky
-		if !chol.Factorize(&cov) {
+		fisher.SymOuterK(1/float64(len(draws)*k), &score)
+		l, ok := scale(&cov, &fisher)
+		if !ok { // or where a chain was where nothing is finite
 			continue
 		}
-		var l mat.TriDense
-		chol.LTo(&l)
 		for j := range p {
 			s.mean[g][j] = stat.Mean(mat.Col(nil, j, rows), nil)
 			for i := range j + 1 {
@@ -451,14 +460,52 @@ func (s *sampler[P]) learn(draws [][][]float64) {
 			var y mat.VecDense
 			d := mat.NewVecDense(p, slices.Clone(draws[len(draws)-1][c]))
 			d.SubVec(d, mat.NewVecDense(p, s.mean[g]))
-			if y.SolveVec(&l, d) == nil {
+			if y.SolveVec(l, d) == nil {
 				s.y[c] = y.RawVector().Data
 			}
 		}
 	}
 }
 
-// pace is how fast the unknowns turn: the ω, 0.55 to 1, for which cos ωθ is closest to the products of the standardised logarithms of
+// scale is the root of a matrix X for unknowns of which chains have the covariance C and the scores, the derivatives of the
+// posterior's logarithm where the noise is held, the second moments F: the middle between C and the covariance F⁻¹ that they have for
+// given noise, XFX = C, or C where that is smaller. With C alone steps are as short as F wants them, with F⁻¹ trajectories as long
+// as C does.
+func scale(cov, fisher *mat.SymDense) (*mat.TriDense, bool) {
+	var chol mat.Cholesky
+	if sum := mat.Sum(fisher); math.IsNaN(sum) || math.IsInf(sum, 0) || !chol.Factorize(cov) {
+		return nil, false
+	}
+	var l mat.TriDense
+	chol.LTo(&l)
+	var turned, x mat.Dense
+	turned.Product(l.T(), fisher, &l)
+	p := cov.SymmetricDim()
+	inner := mat.NewSymDense(p, nil)
+	for i := range p {
+		for j := range i + 1 {
+			inner.SetSym(i, j, (turned.At(i, j)+turned.At(j, i))/2)
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(inner, true) {
+		return nil, false
+	}
+	var axes mat.Dense
+	eigen.VectorsTo(&axes)
+	values := eigen.Values(nil)
+	axes.Apply(func(_, j int, v float64) float64 { return v * math.Pow(math.Max(1, values[j]), -0.25) }, &axes)
+	x.Mul(&l, &axes)
+	var middle mat.SymDense
+	middle.SymOuterK(1, &x)
+	if !chol.Factorize(&middle) {
+		return nil, false
+	}
+	chol.LTo(&l)
+	return &l, true
+}
+
+// pace is how fast the unknowns turn: the ω, 0.3 to 1, for which cos ωθ is closest to the products of the standardised logarithms of
 // unknowns before and after trajectories of angles θ, [iteration][C], in groups of k chains. Those that depend much on the noise
 // are slower than it, and need longer trajectories.
 func pace(logs [][][]float64, angles [][]float64, k int) float64 {
@@ -481,7 +528,7 @@ func pace(logs [][][]float64, angles [][]float64, k int) float64 {
 		}
 	}
 	best, least := 1.0, math.Inf(1)
-	for omega := 1.0; omega > 0.54; omega -= 0.05 {
+	for omega := 1.0; omega > 0.29; omega -= 0.05 {
 		off := 10 * (1 - omega) * (1 - omega) // few trajectories say little
 		for _, t := range all {
 			off += math.Pow(t.product-math.Cos(omega*t.angle), 2)
@@ -496,7 +543,7 @@ func pace(logs [][][]float64, angles [][]float64, k int) float64 {
 // longest is the largest step: a quarter of a turn then has at least three.
 const longest = 0.5
 
-// stepSize is adapted to an acceptance of 0.8 by dual averaging (M. Hoffman and A. Gelman, The No-U-Turn sampler, 2014).
+// stepSize is adapted to a mean acceptance of 0.8 of the chains of a group by dual averaging (M. Hoffman and A. Gelman, The No-U-Turn sampler, 2014).
 type stepSize struct {
 	Log, Average, Sum, Centre float64
 	N                         int
@@ -518,17 +565,6 @@ func (s *stepSize) adapt(accepted float64) {
 
 func (s *stepSize) restart() {
 	*s = stepSize{Log: s.Log, Average: s.Log, Centre: s.Log + math.Ln2}
-}
-
-// settle gives the chains of a group, which adapted each for itself, one step size.
-func settle(steps []*stepSize) {
-	log := 0.0
-	for _, s := range steps {
-		log += s.Average / float64(len(steps))
-	}
-	for _, s := range steps {
-		s.Log = log
-	}
 }
 
 func (s *stepSize) value() float64 { return math.Exp(s.Log) }

@@ -172,6 +172,20 @@ func given(mean []float64, cov *mat.Dense, at []int, seen []float64, noise float
 	return normal.LogProb(seen), after, variance
 }
 
+// unguided is a sampler whose messages say next to nothing.
+func unguided[P geom.Point](t *testing.T, p stochastic.Process[P], tr *tree.Tree, seen Observations[P], o Options) *sampler[P] {
+	t.Helper()
+	s, err := newSampler(p, tr, []Observations[P]{seen}, o)
+	if err == nil {
+		s.origin()
+		err = s.guide(nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // prepared is a sampler with its guides.
 func prepared[P geom.Point](t *testing.T, p stochastic.Process[P], tr *tree.Tree, seen Observations[P], o Options) *sampler[P] {
 	t.Helper()
@@ -429,16 +443,15 @@ func TestTwoGuides(t *testing.T) {
 	unknown := []Unknown{Noise(LogNormal(0.4, 0.1))}
 	var logs, errors []float64
 	for k, chains := range []int{4000, 40000, 20000} {
-		s := prepared(t, p, two, seen, Options{Steps: 3, Chains: chains, Seed: uint64(3 + k), Unknown: unknown})
+		begin := prepared[geom.Shape]
+		if k == 1 {
+			begin = unguided
+		}
+		s := begin(t, p, two, seen, Options{Steps: 3, Chains: chains, Seed: uint64(3 + k), Unknown: unknown})
 		for c := range s.y {
 			s.y[c][0] = 0
 		}
-		switch k {
-		case 1:
-			if err := s.guide(nil); err != nil {
-				t.Fatal(err)
-			}
-		case 2:
+		if k == 2 {
 			s.mean[0][0] = math.Log(0.6)
 			a := &auxiliary{}
 			if err := s.look(a); err != nil {
@@ -526,6 +539,49 @@ func TestPosterior(t *testing.T) {
 	expect.Distribution(t, "state of a node", state, func(x float64) float64 {
 		return mixture(func(c int) float64 { return distuv.Normal{Mu: states[c], Sigma: spreads[c]}.CDF(x) })
 	})
+}
+
+// Without unknowns nothing but the noise moves: where all weights are the likelihood, every trajectory keeps its energy.
+func TestNoUnknowns(t *testing.T) {
+	seen := Observations[geom.Vec]{Leaves: leavesOf(bridge, rand.New(rand.NewPCG(8, 0))), Noise: 0.3}
+	post := expect.Must(Sample(straight(false), bridge, seen, Options{Steps: 3, Warmup: 30, Draws: 30, Seed: 1}))
+	expect.Abs(t, "acceptance", post.Acceptance, 1, 1e-10)
+}
+
+// The scale of unknowns is the middle between their covariance and the one they have for given noise.
+func TestScale(t *testing.T) {
+	cov := mat.NewSymDense(2, []float64{2, 0.6, 0.6, 1})
+	inverse := mat.NewDense(2, 2, nil)
+	expect.Must(0, inverse.Inverse(cov))
+	precision := func(factor float64) *mat.SymDense {
+		f := mat.NewSymDense(2, nil)
+		for i := range 2 {
+			for j := range i + 1 {
+				f.SetSym(i, j, factor*inverse.At(i, j))
+			}
+		}
+		return f
+	}
+	for _, c := range []struct{ coupling, share float64 }{{0.5, 1}, {1, 1}, {1e4, 1e-2}} {
+		l, ok := scale(cov, precision(c.coupling))
+		if !ok {
+			t.Fatal("no scale")
+		}
+		var x mat.Dense
+		x.Mul(l, l.T())
+		var want mat.Dense
+		want.Scale(c.share, cov)
+		expect.Abs(t, fmt.Sprint("scale for λ = ", c.coupling), x.RawMatrix().Data, want.RawMatrix().Data, 1e-12)
+	}
+	fisher := mat.NewSymDense(2, []float64{40, -3, -3, 7})
+	l, _ := scale(cov, fisher)
+	var x, xfx mat.Dense
+	x.Mul(l, l.T())
+	xfx.Product(&x, fisher, &x)
+	expect.Rel(t, "XFX", xfx.RawMatrix().Data, cov.RawSymmetric().Data, 1e-12)
+	if _, ok := scale(cov, precision(math.NaN())); ok {
+		t.Error("scores that are no numbers gave a scale")
+	}
 }
 
 // A step in C is that of the graph, and so are its derivatives, whatever the number of paths, landmarks and axes.
@@ -706,12 +762,11 @@ func TestLangevin(t *testing.T) {
 	seen := Observations[geom.Shape]{Leaves: []geom.Shape{{{0.5, 0.5}, {1.1, 0.3}}}, Noise: 0.25}
 	var logs, errors, effective []float64
 	for k, chains := range []int{300, 4000} {
-		s := prepared(t, p, bridge, seen, Options{Steps: 4, Chains: chains, Seed: uint64(5 + k), Unknown: []Unknown{Noise(LogNormal(0.25, 0.1))}})
+		begin := prepared[geom.Shape]
 		if k == 1 {
-			if err := s.guide(nil); err != nil {
-				t.Fatal(err)
-			}
+			begin = unguided
 		}
+		s := begin(t, p, bridge, seen, Options{Steps: 4, Chains: chains, Seed: uint64(5 + k), Unknown: []Unknown{Noise(LogNormal(0.25, 0.1))}})
 		for c := range s.y {
 			s.y[c][0] = 0
 		}

@@ -182,7 +182,10 @@ func (s *sampler[P]) parse(in []*Node) (*sweep, func(y *Node) (unknown, *Node, *
 		theta := unknown{params: slices.Clone(in), varies: make([]bool, len(in)), powers: powers(y, len(s.options.Unknown))}
 		chains := y.Shape().Dim(0)
 		u := Add(perChain(mean, chains), linalg.MatVec(perChain(scale, chains), y))
-		prior := ReduceSum(ZerosLike(y), -1)
+		prior := MulScalar(ReduceSum(Square(y), -1), -0.5) // of the column that nothing depends on
+		if len(s.options.Unknown) > 0 {
+			prior = ZerosLike(prior)
+		}
 		for j, a := range s.options.Unknown {
 			v := Squeeze(SliceAxis(u, 1, AxisRange(j, j+1)), 1)
 			prior = Add(prior, a.Prior.logDensity(v))
@@ -282,7 +285,8 @@ func (s *sampler[P]) trajectory(in []*Node) []*Node {
 	if k == 3 {
 		out = append(out, choose(final[2], x[2], 0))
 	}
-	return append(out, Exp(MinScalar(gain, 0)), choose(nodes1, nodes0, 0), choose(u1, u0, 0), Where(accept, log1, log0), log0)
+	return append(out, Exp(MinScalar(gain, 0)), choose(nodes1, nodes0, 0), choose(u1, u0, 0), Where(accept, log1, log0), log0,
+		Sub(choose(final[2*k+1], g0[1], 0), out[1]))
 }
 
 // state are the arguments that say where the chains are.

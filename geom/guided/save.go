@@ -32,6 +32,7 @@ type run[P geom.Point] struct {
 	Guide      *auxiliary // of which the guides are made
 	Seen       *auxiliary // of which the next ones will be; nil for nothing yet
 	Logs       [][][]float64
+	Scores     [][][]float64
 	Angles     [][]float64
 	Pace       float64
 	Steps      []*stepSize
@@ -46,7 +47,7 @@ const saving = time.Minute
 func (s *sampler[P]) identity() string {
 	o := s.options
 	o.Draws, o.Save = 0, ""
-	all := fmt.Sprint("guides that follow the unknowns", s.model.key(), s.process.Name, s.start, s.process.Params, s.tree.Parent, s.tree.Length, s.data, o)
+	all := fmt.Sprint("one step size for the chains of a group", s.model.key(), s.process.Name, s.start, s.process.Params, s.tree.Parent, s.tree.Length, s.data, o)
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(all)))
 }
 
