@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -15,6 +16,7 @@ func atlases(b *bench) error {
 	const subjects, samples, pairs = 30, 5, 2
 	b.text("Atlases of %d simulated subjects without correspondences, with the noise estimated: an ellipse or ellipsoid, deformed by two modes, its vertices displaced by independent noise. %d samples a line. Distances are those of the norm, root mean squares; a standard error is half the distance between the templates of two random halves, of %d pairs a sample: without bias the quotient is 1, give or take a third. *Amplitude*: of the kernel, the truth is 0.15 for two of the numbers of a momentum; *found*: times ρ.", subjects, samples, pairs)
 	b.header("subjects", "norm, width", "noise", "amplitude", "converged", "template from the truth", "standard error", "quotient", "plane of the modes, at most", "σ by the truth", "found")
+	var refused []string
 	for _, c := range []struct {
 		name                    string
 		population              simulated.Population
@@ -25,7 +27,7 @@ func atlases(b *bench) error {
 		{"curves", simulated.Curves(), false, 0.2, 0.02, 0.15},
 		{"curves", simulated.Curves(), false, 0.2, 0.02, 0.03},
 		{"curves", simulated.Curves(), false, 0.2, 0.02, 1},
-		{"curves", simulated.Curves(), false, 0.3, 0.02, 0.15},
+		{"curves", simulated.Curves(), false, 0.4, 0.02, 0.15},
 		{"curves", simulated.Curves(), true, 0.1, 0.02, 0.15},
 		{"curves", simulated.Curves(), true, 0.2, 0.02, 0.15},
 		{"curves", simulated.Curves(), true, 0.2, 0.005, 0.15},
@@ -38,8 +40,8 @@ func atlases(b *bench) error {
 			norm = "varifolds"
 		}
 		p.Varifold, p.Width, p.Displacement, p.Amplitude = c.varifold, c.width, c.noise, c.amplitude
-		converged, off, expected, plane, found := 0, 0.0, 0.0, 0.0, 0.0
-		var ratios []float64
+		converged, off, expected, plane := 0, 0.0, 0.0, 0.0
+		var ratios, found []float64
 		for k := range uint64(samples) {
 			s, err := p.Draw(subjects, b.seed+k)
 			if err != nil {
@@ -47,7 +49,8 @@ func atlases(b *bench) error {
 			}
 			r, err := s.Recover()
 			if err != nil {
-				return fmt.Errorf("%s, %s of width %g: %w", c.name, norm, c.width, err)
+				refused = append(refused, fmt.Sprintf("%s, %s of width %g, sample %d: %v", c.name, norm, c.width, k+1, err))
+				continue
 			}
 			e, err := s.StandardError(r.Atlas, pairs)
 			if err != nil {
@@ -56,13 +59,17 @@ func atlases(b *bench) error {
 			if r.Atlas.Status == geom.Converged {
 				converged++
 			}
-			off, expected = math.Hypot(off, r.Template/math.Sqrt(samples)), math.Hypot(expected, e/math.Sqrt(samples))
-			plane, found = math.Max(plane, r.Plane), found+r.Atlas.Reach*c.amplitude/samples
-			ratios = append(ratios, r.Atlas.Noise/r.Truth)
+			off, expected, plane = math.Hypot(off, r.Template), math.Hypot(expected, e), math.Max(plane, r.Plane)
+			ratios, found = append(ratios, r.Atlas.Noise/r.Truth), append(found, r.Atlas.Reach*c.amplitude)
+		}
+		if len(ratios) == 0 {
+			continue
 		}
 		mean, deviation := stat.MeanStdDev(ratios, nil)
+		n := math.Sqrt(float64(len(ratios)))
 		b.row("%s | %s, %g | %g | %g | %d of %d | %.3f | %.3f | %.2f | %.1f° | %.3f ± %.3f | %.3f", c.name, norm, c.width, c.noise, c.amplitude, converged, samples,
-			off, expected, off/expected, plane, mean, deviation/math.Sqrt(samples), found)
+			off/n, expected/n, off/expected, plane, mean, deviation/n, stat.Mean(found, nil))
 	}
+	b.text("\nRefused: %s.", strings.Join(append(refused, "no more"), "; "))
 	return nil
 }
