@@ -16,15 +16,20 @@ import (
 // bend is how the data term holds a template that is its own subject, to second order. For displacements u of the vertices,
 // ‖T + u − T‖² is uᵀ G u; a momentum p moves them by J p, for the kernels J between vertices and control points.
 type bend struct {
+	vertices      []float64
 	trace, square float64       // tr G and tr G², estimated along random displacements
 	pulls         *mat.Dense    // G J
 	hessian       *mat.SymDense // H = Jᵀ G J
 	kernel        *mat.SymDense // K of the control points, for all coordinates
 }
 
-// newBend computes the bend at vertices of the template, by differences of gradients.
-func (f *fit) newBend(vertices []float64) (*bend, error) {
+// bendAt returns the bend at vertices of the template, by differences of gradients: that of the last call, if no coordinate has moved
+// by more than a twentieth of the spacing since.
+func (f *fit) bendAt(vertices []float64) (*bend, error) {
 	const probes = 32
+	if f.bend != nil && floats.Distance(f.bend.vertices, vertices, math.Inf(1)) <= 0.05*f.start.Spacing() {
+		return f.bend, nil
+	}
 	n, d := len(f.controls), f.Space.Manifold.D
 	size, rows := n*d, len(vertices)
 	z, cells, batch := engine.Unflatten(vertices, d), flatten(f.start.Cells), len(f.chunks[0].square)
@@ -65,7 +70,7 @@ func (f *fit) newBend(vertices []float64) (*bend, error) {
 			}
 		}
 	}
-	o := &bend{pulls: mat.DenseCopyOf(pulls.Slice(0, rows, 0, size))}
+	o := &bend{vertices: vertices, pulls: mat.DenseCopyOf(pulls.Slice(0, rows, 0, size))}
 	for k := size; k < size+probes; k++ {
 		g := mat.Col(nil, k, pulls)
 		o.trace += floats.Dot(g, mat.Col(nil, k, jacobian)) / probes
@@ -85,6 +90,7 @@ func (f *fit) newBend(vertices []float64) (*bend, error) {
 			}
 		}
 	}
+	f.bend = o
 	return o, nil
 }
 
@@ -112,9 +118,13 @@ func (o *bend) posterior(sigma, stiff float64) *mat.SymDense {
 	return out
 }
 
-// left is how many parts of the residual of a subject, in all parts, a momentum cannot follow: with what it takes of a displacement
-// u of the vertices, A u for A = J (K + H/σ²)⁻¹ Jᵀ G/σ², left is tr (1 − A)ᵀ G (1 − A) and all tr G, both divided by tr G²/tr G.
-func (o *bend) left(sigma float64) (left, all float64, err error) {
+// parts is Λ: see Atlas.Noise.
+func (o *bend) parts() float64 { return o.trace * o.trace / o.square }
+
+// count returns how many parts of the residual of a subject a momentum cannot follow, and how many of its own the data determine.
+// Of a displacement u of the vertices it takes A u, for A = J (K + H/σ²)⁻¹ Jᵀ G/σ²; left is tr (1 − A)ᵀ G (1 − A), divided by
+// tr G²/tr G, and determined is tr (K + H/σ²)⁻¹ H/σ².
+func (o *bend) count(sigma float64) (left, determined float64, err error) {
 	var factor mat.Cholesky
 	if !factor.Factorize(o.posterior(sigma, 1e-6)) {
 		return 0, 0, errors.New("the second derivatives by a momentum are not positive definite")
@@ -130,49 +140,58 @@ func (o *bend) left(sigma float64) (left, all float64, err error) {
 	}
 	both.Mul(&taken, &held)
 	unit := o.square / o.trace
-	return (o.trace - 2*precision*mat.Trace(&taken) + precision*precision*mat.Trace(&both)) / unit, o.trace / unit, nil
+	return (o.trace - 2*precision*mat.Trace(&taken) + precision*precision*mat.Trace(&both)) / unit, precision * mat.Trace(&held), nil
 }
 
-// noise is the σ with σ² ν(σ) = Σ Mismatch, and Λ: see Atlas.Noise. It is an error if the deformations can follow the residuals, so that
-// little of them is left.
-func (f *fit) noise(e *evaluation) (sigma, parts float64, err error) {
+// guess is a noise to begin with: where the data determine a quarter of a momentum, whatever the unit of K.
+func (f *fit) guess(vertices []float64) (float64, error) {
+	o, err := f.bendAt(vertices)
+	if err != nil {
+		return 0, err
+	}
+	quarter := math.Min(float64(f.Space.Manifold.Dim()), o.parts()) / 4
+	for sigma, factor := 1.0, 1.0; ; {
+		_, determined, err := o.count(sigma)
+		if err != nil {
+			return 0, err
+		}
+		next := 2.0
+		if determined < quarter {
+			next = 0.5
+		}
+		if factor*next == 1 {
+			return sigma, nil
+		}
+		factor = next
+		sigma *= factor
+	}
+}
+
+// noise estimates Noise, Reach and Parts of an atlas from an evaluation at f.Noise, which is the σ/ρ that the search took: its minimum
+// depends on no more. It is an error if template and deformations can follow the residuals, so that little of them is left.
+func (f *fit) noise(e *evaluation, a *Atlas) error {
 	const share = 0.2
-	o, err := f.newBend(e.x[:f.blocks()[0][1]])
+	o, err := f.bendAt(e.x[:f.blocks()[0][1]])
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
-	n, momenta, weight := float64(len(f.design)), float64(len(f.design)-1), 1.0
+	n, momenta, weight := float64(len(f.design)), float64(len(f.design[0])), 1.0
+	following := n - 1
 	if !f.separate() {
-		momenta, weight = 1, f.weight()
+		following, weight = momenta, f.weight()
 	}
-	_, all, err := o.left(1)
+	left, determined, err := o.count(f.Noise / math.Sqrt(weight))
 	if err != nil {
-		return 0, 0, err
+		return err
+	}
+	a.Parts = o.parts()
+	free := (n-1)*a.Parts - following*(a.Parts-left)
+	if free < share*n*a.Parts {
+		return fmt.Errorf("the noise cannot be estimated: of %.0f independent parts of the residuals, template and deformations leave %.0f: give Noise, or take a wider kernel of the deformations, a narrower one of the norm, or more subjects", n*a.Parts, free)
 	}
 	// Rounding bounds σ from below, as where all subjects are the template.
-	low := math.Sqrt(math.Max(floats.Sum(e.mismatch), 1e-8*f.squares) / (n * all))
-	want, high := low*low*n*all, low/math.Sqrt(share)
-	freedom := func(sigma float64) (float64, error) {
-		left, _, err := o.left(sigma / math.Sqrt(weight))
-		return (n-1)*all - momenta*(all-left), err
-	}
-	nu, err := freedom(high)
-	if err != nil {
-		return 0, 0, err
-	}
-	if high*high*nu < want {
-		return 0, 0, fmt.Errorf("the noise cannot be estimated: of %.0f independent parts of the residuals, template and deformations leave %.0f: give Noise, or take a wider kernel of the deformations, a narrower one of the norm, or more subjects", n*all, nu)
-	}
-	for high > 1.0001*low {
-		middle := math.Sqrt(low * high)
-		if nu, err = freedom(middle); err != nil {
-			return 0, 0, err
-		}
-		if middle*middle*nu < want {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return high, all, nil
+	a.Noise = math.Sqrt(math.Max(floats.Sum(e.mismatch), 1e-8*f.squares) / free)
+	const none = 1e-3 // of what the data determine; there ρ is 1
+	a.Reach = math.Sqrt((2*floats.Sum(e.energy) + none) / (momenta*determined + none))
+	return nil
 }

@@ -46,7 +46,8 @@ type fit struct {
 	squares     float64      // Σ ‖S_i‖²
 	evaluations int
 	last        *evaluation
-	narrow      bool // the search follows the template
+	bend        *bend // the last
+	narrow      bool  // the search follows the template
 }
 
 // chunk is what one call needs of subjects: the middles d, [B, m, D], and weights e, [B, m, C], of their cells, padded with
@@ -604,7 +605,11 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 	if m.Free {
 		copy(x[f.blocks()[2][0]:], geom.Numbers(geom.Shape(controls)))
 	}
-	f.Noise = cmp.Or(m.Noise, noise, 1)
+	if f.Noise = cmp.Or(m.Noise, noise); f.Noise == 0 {
+		if f.Noise, err = f.guess(x[:f.blocks()[0][1]]); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	first, err := f.at(x)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
@@ -612,14 +617,7 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
 		return nil, nil, fmt.Errorf("%s: the objective at the start is %g, want a finite number: check coordinates and kernels", name, first.value)
 	}
-	a := &Atlas{Before: first.mismatch}
-	if m.Noise == 0 && noise == 0 {
-		// What the template misses is more than noise: σ falls from there.
-		if f.Noise, a.Parts, err = f.noise(first); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
-		}
-		f.last = nil
-	}
+	a := &Atlas{Before: first.mismatch, Noise: f.Noise, Reach: 1}
 	iterations := 0
 	if coefficients == nil {
 		// First the template moves in flows only; when all subjects are near, it takes the details that these have in common.
@@ -648,12 +646,12 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
-		var sigma float64
-		if sigma, a.Parts, err = f.noise(e); err != nil {
+		if err := f.noise(e, a); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
-		change := math.Abs(math.Log(sigma / f.Noise))
-		if !loose && change < 0.01 {
+		next := a.Noise / a.Reach
+		change := math.Abs(math.Log(next / f.Noise))
+		if !loose && change < 0.02 {
 			break
 		}
 		if round == rounds {
@@ -662,7 +660,7 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 		}
 		// A small σ is approached from above: there the valleys are wide.
 		loose = change > 0.1
-		f.Noise, f.last = math.Max(sigma, f.Noise/2), nil
+		f.Noise, f.last = math.Min(math.Max(next, f.Noise/2), f.Noise*2), nil
 	}
 	e, err := f.at(found.X)
 	if err != nil {
@@ -679,7 +677,8 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 		a.Momenta = append(a.Momenta, m.Space.Point(f.momentum(i, flat)))
 		a.Deformed = append(a.Deformed, a.Template.With(e.deformed[i]))
 	}
-	a.Mismatch, a.Energy, a.Objective, a.Noise = e.mismatch, e.energy, e.value, f.Noise
+	a.Mismatch, a.Energy = e.mismatch, e.energy
+	a.Objective = floats.Sum(e.mismatch)/(2*a.Noise*a.Noise) + floats.Sum(e.energy)/(a.Reach*a.Reach)
 	a.Iterations, a.Evaluations, a.Status = iterations, f.evaluations, found.Status
 	if a.Folded = len(a.Template.Folds(template)); a.Folded > 0 && a.Status == geom.Converged {
 		a.Status = geom.Stalled

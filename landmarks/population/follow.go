@@ -30,7 +30,7 @@ func (f *fit) weight() (w float64) {
 // momenta (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973).
 func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Minimum, error) {
 	at := f.blocks()
-	o, err := f.newBend(x[:at[0][1]])
+	o, err := f.bendAt(x[:at[0][1]])
 	if err != nil {
 		return nil, err
 	}

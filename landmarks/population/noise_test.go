@@ -20,7 +20,7 @@ func TestBend(t *testing.T) {
 		f := expect.Must(newFit(m, template, controls, subjects, identity(3)))
 		defer f.free()
 		x := geom.Numbers(geom.Shape(template.Vertices))
-		o := expect.Must(f.newBend(x))
+		o := expect.Must(f.bendAt(x))
 
 		// G by single vertices, and J by kernels in plain Go.
 		n, size := len(x), 2*len(controls)
@@ -58,11 +58,16 @@ func TestBend(t *testing.T) {
 			rest.Set(i, i, 1+rest.At(i, i))
 		}
 		kept.Product(rest.T(), g, &rest)
-		left, all, err := o.left(sigma)
+		left, determined, err := o.count(sigma)
 		if err != nil {
 			t.Fatal(err)
 		}
-		expect.Rel(t, "what momenta take", (all-left)*o.square/o.trace, mat.Trace(g)-mat.Trace(&kept), 1e-3)
+		expect.Rel(t, "what momenta take", (o.parts()-left)*o.square/o.trace, mat.Trace(g)-mat.Trace(&kept), 1e-3)
+		var own mat.Dense
+		if err := own.Solve(o.posterior(sigma, 0), o.hessian); err != nil {
+			t.Fatal(err)
+		}
+		expect.Rel(t, "what data determine of a momentum", determined, mat.Trace(&own)/(sigma*sigma), 1e-3)
 		expect.Rel(t, "tr G", o.trace, mat.Trace(g), 0.2)
 
 		// H is the second derivative of the data term, along a momentum.

@@ -2,26 +2,74 @@ package main
 
 import (
 	"fmt"
+	"math"
+	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom"
 	simulated "anatomy/landmarks/population/recovery"
 )
 
 // atlases simulates populations of curves and surfaces, and says how template, modes and noise come back.
 func atlases(b *bench) error {
-	const subjects, samples = 30, 3
-	b.text("Atlases of %d simulated subjects without correspondences, with the noise estimated: an ellipse or ellipsoid, deformed by two modes, its vertices displaced by independent noise. Distances are those of currents.", subjects)
-	b.header("subjects", "status", "template from the truth", "templates of two halves", "plane of the modes", "σ", "the truth")
+	const subjects, samples, pairs = 30, 5, 2
+	b.text("Atlases of %d simulated subjects without correspondences, with the noise estimated: an ellipse or ellipsoid, deformed by two modes, its vertices displaced by independent noise. %d samples a line. Distances are those of the norm, root mean squares; a standard error is half the distance between the templates of two random halves, of %d pairs a sample: without bias the quotient is 1, give or take a third. *Amplitude*: of the kernel, the truth is 0.15 for two of the numbers of a momentum; *found*: times ρ.", subjects, samples, pairs)
+	b.header("subjects", "norm, width", "noise", "amplitude", "converged", "template from the truth", "standard error", "quotient", "plane of the modes, at most", "σ by the truth", "found")
+	var refused []string
 	for _, c := range []struct {
-		name     string
-		simulate func(subjects int, seed uint64) (*simulated.Result, error)
-	}{{"curves", simulated.Curves}, {"surfaces", simulated.Surfaces}} {
-		for k := range uint64(samples) {
-			r, err := c.simulate(subjects, b.seed+k)
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
-			}
-			b.row("%s | %s | %.3f | %.3f | %.1f° | %.4f | %.4f", c.name, r.Atlas.Status, r.Template, r.Halves, r.Plane, r.Atlas.Noise, r.Truth)
+		name                    string
+		population              simulated.Population
+		varifold                bool
+		width, noise, amplitude float64
+	}{
+		{"curves", simulated.Curves(), false, 0.1, 0.02, 0.15},
+		{"curves", simulated.Curves(), false, 0.2, 0.02, 0.15},
+		{"curves", simulated.Curves(), false, 0.2, 0.02, 0.03},
+		{"curves", simulated.Curves(), false, 0.2, 0.02, 1},
+		{"curves", simulated.Curves(), false, 0.4, 0.02, 0.15},
+		{"curves", simulated.Curves(), true, 0.1, 0.02, 0.15},
+		{"curves", simulated.Curves(), true, 0.2, 0.02, 0.15},
+		{"curves", simulated.Curves(), true, 0.2, 0.005, 0.15},
+		{"curves", simulated.Curves(), true, 0.4, 0.02, 0.15},
+		{"surfaces", simulated.Surfaces(), false, 0.3, 0.02, 0.15},
+		{"surfaces", simulated.Surfaces(), true, 0.3, 0.02, 0.15},
+	} {
+		p, norm := c.population, "currents"
+		if c.varifold {
+			norm = "varifolds"
 		}
+		p.Varifold, p.Width, p.Displacement, p.Amplitude = c.varifold, c.width, c.noise, c.amplitude
+		converged, off, expected, plane := 0, 0.0, 0.0, 0.0
+		var ratios, found []float64
+		for k := range uint64(samples) {
+			s, err := p.Draw(subjects, b.seed+k)
+			if err != nil {
+				return err
+			}
+			r, err := s.Recover()
+			if err != nil {
+				refused = append(refused, fmt.Sprintf("%s, %s of width %g, sample %d: %v", c.name, norm, c.width, k+1, err))
+				continue
+			}
+			e, err := s.StandardError(r.Atlas, pairs)
+			if err != nil {
+				return err
+			}
+			if r.Atlas.Status == geom.Converged {
+				converged++
+			}
+			off, expected, plane = math.Hypot(off, r.Template), math.Hypot(expected, e), math.Max(plane, r.Plane)
+			ratios, found = append(ratios, r.Atlas.Noise/r.Truth), append(found, r.Atlas.Reach*c.amplitude)
+		}
+		if len(ratios) == 0 {
+			continue
+		}
+		mean, deviation := stat.MeanStdDev(ratios, nil)
+		n := math.Sqrt(float64(len(ratios)))
+		b.row("%s | %s, %g | %g | %g | %d of %d | %.3f | %.3f | %.2f | %.1f° | %.3f ± %.3f | %.3f", c.name, norm, c.width, c.noise, c.amplitude, converged, samples,
+			off/n, expected/n, off/expected, plane, mean, deviation/n, stat.Mean(found, nil))
 	}
+	b.text("\nRefused: %s.", strings.Join(append(refused, "no more"), "; "))
 	return nil
 }

@@ -20,17 +20,21 @@ import (
 	"anatomy/landmarks/population"
 )
 
-// Result is what came back.
-type Result struct {
-	Atlas    *population.Atlas
-	Template float64 // distance of the template from the true one, in the norm of currents
-	Halves   float64 // that between the templates of two halves of the subjects
-	Plane    float64 // the largest angle between the planes of the first two modes and of the true ones, in degrees
-	Truth    float64 // σ of the noise that was added
+// Population is what subjects are drawn from, and the model that estimates them: a template that is deformed by two modes, with normal
+// scores, and whose vertices are then displaced by independent normal noise.
+type Population struct {
+	Truth        *mesh.Mesh // the template, an ellipse or ellipsoid about 0 with the half axes 1.3, 1 and 0.8
+	Controls     [][]float64
+	Width        float64 // of the Gaussian of the norm; the template is smoothed by one that is 1.5 times as wide
+	Varifold     bool
+	Displacement float64 // the standard deviation of the noise of each coordinate
+	// Amplitude is how far the kernel of the model says that deformations displace, as a standard deviation. The modes displace by
+	// twice 0.15.
+	Amplitude float64
 }
 
-// Curves estimates ellipses of 80 points.
-func Curves(subjects int, seed uint64) (*Result, error) {
+// Curves are ellipses of 80 points, in the norm of currents.
+func Curves() Population {
 	ellipse := func(n int) *mesh.Mesh {
 		x := make([][]float64, n)
 		for i := range x {
@@ -39,165 +43,198 @@ func Curves(subjects int, seed uint64) (*Result, error) {
 		}
 		return mesh.Curve(x, true)
 	}
-	return run(ellipse(80), ellipse(12).Vertices, 0.2, 0.02, subjects, seed)
+	return Population{Truth: ellipse(80), Controls: ellipse(12).Vertices, Width: 0.2, Displacement: 0.02, Amplitude: size}
 }
 
-// Surfaces estimates ellipsoids of 320 triangles.
-func Surfaces(subjects int, seed uint64) (*Result, error) {
+// Surfaces are ellipsoids of 320 triangles, in the norm of currents.
+func Surfaces() Population {
 	ellipsoid := func(level int) *mesh.Mesh {
 		return mesh.Icosphere(level).Map(func(x []float64) []float64 { return []float64{1.3 * x[0], x[1], 0.8 * x[2]} })
 	}
-	return run(ellipsoid(2), ellipsoid(0).Vertices, 0.3, 0.02, subjects, seed)
+	return Population{Truth: ellipsoid(2), Controls: ellipsoid(0).Vertices, Width: 0.3, Displacement: 0.02, Amplitude: size}
 }
 
-// run estimates template, modes and noise of subjects: a template that is deformed by two modes, with normal scores, and whose
-// vertices are then displaced by independent normal noise. The search starts at the first subject, and knows the control points,
-// the kernel of the deformations and its amplitude, but neither modes nor noise.
-func run(truth *mesh.Mesh, controls [][]float64, width, displacement float64, subjects int, seed uint64) (*Result, error) {
-	const amplitude = 0.15
-	normal := func(x []float64) []float64 {
-		n := append([]float64{}, x...)
-		for a, half := range []float64{1.3, 1, 0.8}[:len(x)] {
-			n[a] /= half * half
-		}
-		floats.Scale(1/floats.Norm(n, 2), n)
-		return n
+// size is the amplitude of the kernel in which the modes are two standard deviations large.
+const size = 0.15
+
+// space is that of the control points, with a kernel of an amplitude.
+func (p Population) space(amplitude float64) *landmarks.Space {
+	return landmarks.New(len(p.Controls), len(p.Controls[0]), kernels.Sum([]float64{amplitude * amplitude}, kernels.Gaussian(0.8)), geom.Integrator(ode.Heun, 5))
+}
+
+// model is that of the estimates.
+func (p Population) model() population.Model {
+	return population.Model{Space: p.space(p.Amplitude), Norm: mesh.Norm{Kernel: kernels.Gaussian(p.Width), Varifold: p.Varifold}, Smoothing: kernels.Gaussian(1.5 * p.Width)}
+}
+
+// square is the squared distance of two meshes in the norm.
+func (p Population) square(a, b *mesh.Mesh) (float64, error) {
+	square, err := p.model().Norm.Term(a, b).Value(a.Vertices)
+	return math.Max(0, square), err
+}
+
+// normal is the unit normal of the ellipsoid at x.
+func normal(x []float64) []float64 {
+	n := append([]float64{}, x...)
+	for a, half := range []float64{1.3, 1, 0.8}[:len(x)] {
+		n[a] /= half * half
 	}
-	d := len(controls[0])
+	floats.Scale(1/floats.Norm(n, 2), n)
+	return n
+}
+
+// Sample are subjects of a population.
+type Sample struct {
+	Population
+	Subjects []*mesh.Mesh
+	modes    [2][]float64 // momenta in the space of the amplitude size
+	noise    float64      // the mean of ‖ε‖² of what the noise adds to the measures of subjects
+}
+
+// Draw draws subjects. The modes push along the normals of the ellipsoid, the only way that a distance without correspondences sees,
+// and are orthogonal.
+func (p Population) Draw(subjects int, seed uint64) (*Sample, error) {
 	random := rand.New(rand.NewPCG(seed, 1))
-	space := landmarks.New(len(controls), d, kernels.Sum([]float64{amplitude * amplitude}, kernels.Gaussian(0.8)), geom.Integrator(ode.Heun, 5))
-	norm := mesh.Norm{Kernel: kernels.Gaussian(width)}
-	gram, err := engine.Run(func(in []*Node) []*Node { return []*Node{space.Manifold.Kernel.Gram(in[0], in[0])} }, controls)
-	if err != nil {
-		return nil, err
-	}
-	k := mat.NewDense(len(controls), len(controls), gram.Flat(0))
-	inner := func(p, q [][]float64) float64 {
-		sum := 0.0
-		for i := range p {
-			for j := range q {
-				sum += k.At(i, j) * floats.Dot(p[i], q[j])
-			}
-		}
-		return sum
-	}
-	// The modes push along the normals of the ellipsoid, the only way that a distance without correspondences sees, each as far as two
-	// standard deviations of the model.
-	var modes [2][][]float64
+	space, s := p.space(size), &Sample{Population: p}
+	d := len(p.Controls[0])
 	for m, of := range []func(x []float64) float64{
 		func(x []float64) float64 { return x[0]*x[0] - x[d-1]*x[d-1] },
 		func(x []float64) float64 { return x[0] * x[1] },
 	} {
-		for _, c := range controls {
-			modes[m] = append(modes[m], floats.ScaleTo(make([]float64, d), of(c), normal(c)))
+		for _, c := range p.Controls {
+			s.modes[m] = append(s.modes[m], floats.ScaleTo(make([]float64, d), of(c), normal(c))...)
 		}
-		for _, earlier := range modes[:m] {
-			share := inner(modes[m], earlier) / inner(earlier, earlier)
-			for i, row := range modes[m] {
-				floats.AddScaled(row, -share, earlier[i])
-			}
+		velocities, err := engine.Run(func(in []*Node) []*Node {
+			return []*Node{space.Manifold.Sharp(BroadcastPrefix(in[0], m+1), in[1])}
+		}, space.Vector(p.Controls), s.modes[:m+1])
+		if err != nil {
+			return nil, err
 		}
-		size := math.Sqrt(inner(modes[m], modes[m]))
-		for _, row := range modes[m] {
-			floats.Scale(2/size, row)
+		square := floats.Dot(s.modes[m], velocities.Matrix(0)[m])
+		for k, earlier := range s.modes[:m] {
+			share := floats.Dot(s.modes[m], velocities.Matrix(0)[k]) / 4
+			floats.AddScaled(s.modes[m], -share, earlier)
+			square -= 4 * share * share
 		}
+		floats.Scale(2/math.Sqrt(square), s.modes[m])
 	}
-	var all []*mesh.Mesh
-	missed := 0.0
-	for range subjects {
-		p := make([][]float64, len(controls))
-		s := [2]float64{random.NormFloat64(), random.NormFloat64()}
-		for i := range p {
-			p[i] = floats.ScaleTo(make([]float64, d), s[0], modes[0][i])
-			floats.AddScaled(p[i], s[1], modes[1][i])
-		}
-		g, err := space.Shoot(controls, p)
-		if err != nil {
-			return nil, err
-		}
-		path, err := space.Carry(g, truth.Vertices)
-		if err != nil {
-			return nil, err
-		}
-		clean := truth.With(path[len(path)-1])
-		noisy := clean.Map(func(x []float64) []float64 {
+	noisy := func(m *mesh.Mesh) *mesh.Mesh {
+		return m.Map(func(x []float64) []float64 {
 			y := append([]float64{}, x...)
 			for a := range y {
-				y[a] += displacement * random.NormFloat64()
+				y[a] += p.Displacement * random.NormFloat64()
 			}
 			return y
 		})
-		square, err := norm.Term(clean, noisy).Value(clean.Vertices)
+	}
+	for range subjects {
+		momentum := floats.ScaleTo(make([]float64, len(s.modes[0])), random.NormFloat64(), s.modes[0])
+		floats.AddScaled(momentum, random.NormFloat64(), s.modes[1])
+		g, err := space.Shoot(p.Controls, space.Point(momentum))
 		if err != nil {
 			return nil, err
 		}
-		missed += square / float64(subjects)
-		all = append(all, noisy)
+		path, err := space.Carry(g, p.Truth.Vertices)
+		if err != nil {
+			return nil, err
+		}
+		clean := p.Truth.With(path[len(path)-1])
+		// What two noisy copies have in common, as the varifold that roughness adds, is no noise.
+		one, other := noisy(clean), noisy(clean)
+		square, err := p.square(one, other)
+		if err != nil {
+			return nil, err
+		}
+		s.noise += square / float64(2*subjects)
+		s.Subjects = append(s.Subjects, one)
 	}
-	model := population.Model{Space: space, Norm: norm, Smoothing: kernels.Gaussian(1.5 * width)}
-	out := &Result{}
-	if out.Atlas, err = model.Atlas(all[0], controls, all); err != nil {
+	return s, nil
+}
+
+// Result is what came back.
+type Result struct {
+	Atlas    *population.Atlas
+	Template float64 // distance of the template from the true one, in the norm
+	Plane    float64 // the largest angle between the planes of the first two modes and of the true ones, in degrees
+	Truth    float64 // σ of the noise that was added
+}
+
+// Recover estimates template, modes and noise of the subjects. The search starts at the first subject, and knows the control points
+// and the kernel of the deformations, but neither modes nor noise.
+func (s *Sample) Recover() (*Result, error) {
+	model := s.model()
+	atlas, err := model.Atlas(s.Subjects[0], s.Controls, s.Subjects)
+	if err != nil {
 		return nil, err
 	}
-	out.Truth = math.Sqrt(missed / out.Atlas.Parts)
-	apart := func(a, b *mesh.Mesh) float64 {
-		square, e := norm.Term(a, b).Value(a.Vertices)
-		if e != nil {
-			err = e
-		}
-		return math.Sqrt(math.Max(0, square))
+	off, err := s.square(atlas.Template, s.Truth)
+	if err != nil {
+		return nil, err
 	}
-	out.Template = apart(out.Atlas.Template, truth)
-	model.Noise = out.Atlas.Noise
-	var halves [2]*population.Atlas
-	for h := range halves {
-		if halves[h], err = model.Atlas(all[0], controls, all[h*subjects/2:(h+1)*subjects/2]); err != nil {
-			return nil, fmt.Errorf("half %d: %w", h, err)
-		}
-	}
-	out.Halves = apart(halves[0].Template, halves[1].Template)
-	found, e := out.Atlas.PCA(model)
-	if e != nil {
-		return nil, e
+	out := &Result{Atlas: atlas, Template: math.Sqrt(off), Truth: math.Sqrt(s.noise / atlas.Parts)}
+	found, err := atlas.PCA(model)
+	if err != nil {
+		return nil, err
 	}
 	// Modes as what is seen of them: velocities of the vertices along the normals.
-	seen := func(p [][]float64) ([]float64, error) {
-		v, err := engine.Run(func(in []*Node) []*Node { return []*Node{space.Manifold.Kernel.Sum(in[0], in[1], in[2])} }, truth.Vertices, controls, p)
-		if err != nil {
-			return nil, err
-		}
-		out := make([]float64, len(truth.Vertices))
-		for i, row := range v.Matrix(0) {
-			out[i] = floats.Dot(row, normal(truth.Vertices[i]))
-		}
-		return out, nil
-	}
-	var planes [2]*mat.Dense
-	for i, pair := range [][2][][]float64{modes, {found.Momenta[0], found.Momenta[1]}} {
-		planes[i] = mat.NewDense(len(truth.Vertices), 2, nil)
+	space := model.Space
+	var planes [2]mat.Dense
+	for i, pair := range [][2][][]float64{{space.Point(s.modes[0]), space.Point(s.modes[1])}, {found.Momenta[0], found.Momenta[1]}} {
+		seen := mat.NewDense(len(s.Truth.Vertices), 2, nil)
 		for j, p := range pair {
-			v, err := seen(p)
+			v, err := engine.Run(func(in []*Node) []*Node { return []*Node{space.Manifold.Kernel.Sum(in[0], in[1], in[2])} }, s.Truth.Vertices, s.Controls, p)
 			if err != nil {
 				return nil, err
 			}
-			planes[i].SetCol(j, v)
+			for k, row := range v.Matrix(0) {
+				seen.Set(k, j, floats.Dot(row, normal(s.Truth.Vertices[k])))
+			}
 		}
 		var qr mat.QR
-		var q mat.Dense
-		qr.Factorize(planes[i])
-		qr.QTo(&q)
-		planes[i] = mat.DenseCopyOf(q.Slice(0, len(truth.Vertices), 0, 2))
+		qr.Factorize(seen)
+		qr.QTo(&planes[i])
 	}
 	var cosines mat.Dense
-	cosines.Mul(planes[0].T(), planes[1])
+	rows := len(s.Truth.Vertices)
+	cosines.Mul(planes[0].Slice(0, rows, 0, 2).T(), planes[1].Slice(0, rows, 0, 2))
 	var svd mat.SVD
 	svd.Factorize(&cosines, mat.SVDNone)
 	out.Plane = 180 / math.Pi * math.Acos(math.Min(1, svd.Values(nil)[1]))
-	return out, err
+	return out, nil
+}
+
+// StandardError is that of the template of an atlas of the subjects, in the norm: half the root mean square distance between the
+// templates of two random halves, over so many pairs of halves. The variance of such a difference is four times that of the template
+// of all. The searches start at the template of the atlas.
+func (s *Sample) StandardError(a *population.Atlas, pairs int) (float64, error) {
+	model := s.model()
+	model.Noise = a.Noise / a.Reach
+	random := rand.New(rand.NewPCG(uint64(len(s.Subjects)), 2))
+	sum := 0.0
+	for range pairs {
+		order := random.Perm(len(s.Subjects))
+		var halves [2]*population.Atlas
+		for h := range halves {
+			var half []*mesh.Mesh
+			for _, i := range order[h*len(order)/2 : (h+1)*len(order)/2] {
+				half = append(half, s.Subjects[i])
+			}
+			var err error
+			if halves[h], err = model.Atlas(a.Template, s.Controls, half); err != nil {
+				return 0, fmt.Errorf("half %d: %w", h, err)
+			}
+		}
+		square, err := s.square(halves[0].Template, halves[1].Template)
+		if err != nil {
+			return 0, err
+		}
+		sum += square / float64(4*pairs)
+	}
+	return math.Sqrt(sum), nil
 }
 
 // String says what came back in one line.
 func (r *Result) String() string {
-	return fmt.Sprintf("%d subjects, %s, %d evaluations: template off by %.3g, halves by %.3g; modes by %.2g°; σ %.4g, the truth %.4g",
-		len(r.Atlas.Momenta), r.Atlas.Status, r.Atlas.Evaluations, r.Template, r.Halves, r.Plane, r.Atlas.Noise, r.Truth)
+	return fmt.Sprintf("%d subjects, %s, %d evaluations: template off by %.3g; modes by %.2g°; σ %.4g, the truth %.4g; deformations %.3g times as large as the kernel says",
+		len(r.Atlas.Momenta), r.Atlas.Status, r.Atlas.Evaluations, r.Template, r.Plane, r.Atlas.Noise, r.Truth, r.Atlas.Reach)
 }
