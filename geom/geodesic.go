@@ -108,8 +108,12 @@ func (s *Space[P]) path(z, v, p *Node) []*Node {
 	return []*Node{path[0], path[1], v, Sqrt(square), Where(IsZero(square), drift, Div(drift, square))}
 }
 
-// flatAt is v♭ of tangent vectors v at points z; all are ambient on an Atlas.
+// flatAt is v♭ of tangent vectors v at points z; all are ambient on an Atlas. On a Regulariser it is (g* + 1e-12)⁻¹ v, which exists
+// where rounding makes g* singular; g* of it is v otherwise, to that much.
 func flatAt(m Manifold, z, v *Node) *Node {
+	if r, ok := m.(Regulariser); ok {
+		return r.RegularFlat(z, v, MulScalar(OnesLike(ReduceSum(v, -1)), 1e-12))
+	}
 	at := At(m, z)
 	return at.Leave(Covector, Flat(at.Manifold, at.X, at.Enter(Vector, v)))
 }

@@ -334,8 +334,8 @@ func (l *logarithm) call(name string, fn func(in []*Node) *Node, which []int, ro
 func (l *logarithm) result(roots []*solve.Root) (engine.Values, error) {
 	return l.space.call("Log, result", func(in []*Node) []*Node {
 		at := At(l.space.M, in[0])
-		v := at.Enter(Vector, in[1])
-		covector := Flat(at.Manifold, at.X, v)
+		covector := at.Enter(Covector, flatAt(l.space.M, in[0], in[1]))
+		v := Sharp(at.Manifold, at.X, covector)
 		return []*Node{at.Leave(Vector, v), at.Leave(Covector, covector), Sqrt(ReduceSum(Mul(v, covector), -1))}
 	}, l.x, velocities(roots))
 }

@@ -109,7 +109,7 @@ func georce(m Manifold, z *Node) discrete {
 	end := start.Moved(start.Coordinates(part(z, 1, n+1)))
 	u := Sub(end.X, start.X)
 	middle := Add(start.X, MulScalar(u, 0.5))
-	p := Flat(start.Manifold, middle, u)
+	p := flatAt(start.Manifold, middle, u)
 	f := Geodesics(start.Manifold)(nil, ode.State{fresh(middle), p})[1]
 	square := ReduceSum(Mul(u, p), -1)
 	first := At(m, Squeeze(part(z, 0, 1), 1))

@@ -543,7 +543,8 @@ func pace(logs [][][]float64, angles [][]float64, k int) float64 {
 // longest is the largest step: a quarter of a turn then has at least three.
 const longest = 0.5
 
-// stepSize is adapted to a mean acceptance of 0.8 of the chains of a group by dual averaging (M. Hoffman and A. Gelman, The No-U-Turn sampler, 2014).
+// stepSize is adapted to a mean acceptance of 0.8 of the chains of a group by dual averaging (M. Hoffman and A. Gelman, The No-U-Turn
+// sampler, 2014).
 type stepSize struct {
 	Log, Average, Sum, Centre float64
 	N                         int
