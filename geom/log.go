@@ -340,6 +340,30 @@ func (l *logarithm) result(roots []*solve.Root) (engine.Values, error) {
 	}, l.x, velocities(roots))
 }
 
+// refuseDrift says Stalled of roots that are no geodesics, though Exp ends where it should: those whose energy drifts as no Exp may,
+// because a step of the integrator leads over a singularity of the metric.
+func (s *Space[P]) refuseDrift(x []Vec, roots []*solve.Root) error {
+	out, err := s.call("Log, drift", func(in []*Node) []*Node {
+		square := func(y ode.State) *Node {
+			at := At(s.M, y[0])
+			p := at.Enter(Covector, y[1])
+			return ReduceSum(Mul(p, Sharp(at.Manifold, at.X, p)), -1)
+		}
+		start := ode.State{in[0], flatAt(s.M, in[0], in[1])}
+		end := Flow(s.M, Geodesics, s.method, s.steps, start, Covector)
+		return []*Node{Abs(AddScalar(Div(square(end), square(start)), -1))}
+	}, x, velocities(roots))
+	if err != nil {
+		return err
+	}
+	for i, drift := range out.Vector(0) {
+		if r := roots[i]; r.Status == Converged && !(drift <= worstDrift) {
+			r.Status, r.Norm = Stalled, math.Inf(1)
+		}
+	}
+	return nil
+}
+
 func velocities(roots []*solve.Root) [][]float64 {
 	return each(roots, func(r *solve.Root) []float64 { return r.X })
 }
@@ -381,6 +405,9 @@ func (l *logarithm) polished(roots []*solve.Root) error {
 		return err
 	}
 	if err := eq.Newton(l.task.Context(), found, 12); err != nil {
+		return err
+	}
+	if err := s.refuseDrift(x, found); err != nil {
 		return err
 	}
 	lengths, err := s.lengths(x, velocities(found))

@@ -178,6 +178,9 @@ func (l *logarithm) shorter(i int, reach, length float64) (*solve.Root, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.refuseDrift(other.x, found); err != nil {
+		return nil, err
+	}
 	lengths, err := s.lengths(other.x, velocities(found))
 	if err != nil {
 		return nil, err
