@@ -102,10 +102,16 @@ func (s *Space[P]) path(z, v, p *Node) []*Node {
 	}
 	path := Path(s.M, Geodesics, s.method, s.steps, ode.State{start, p}, Covector)
 	last := func(x *Node) *Node { return Squeeze(SliceAxis(x, 0, AxisElem(s.steps)), 0) }
-	end := At(s.M, last(path[0]))
-	covector := end.Enter(Covector, last(path[1]))
-	drift := Abs(Sub(ReduceSum(Mul(covector, Sharp(end.Manifold, end.X, covector)), -1), square))
-	return []*Node{path[0], path[1], v, Sqrt(square), Where(IsZero(square), drift, Div(drift, square))}
+	return []*Node{path[0], path[1], v, Sqrt(square), drift(s.M, square, last(path[0]), last(path[1]))}
+}
+
+// drift is |H(1)/H(0) − 1| of a geodesic with the squared speed 2H(0), [...], that ends at a point z with the momentum p; 2H(1) where
+// it rests.
+func drift(m Manifold, square, z, p *Node) *Node {
+	at := At(m, z)
+	end := MulScalar(Hamiltonian(at.Manifold)(at.X, at.Enter(Covector, p)), 2)
+	off := Abs(Sub(end, square))
+	return Where(IsZero(square), off, Div(off, square))
 }
 
 // flatAt is v♭ of tangent vectors v at points z; all are ambient on an Atlas. On a Regulariser it is (g* + 1e-12)⁻¹ v, which exists

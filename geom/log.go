@@ -344,20 +344,15 @@ func (l *logarithm) result(roots []*solve.Root) (engine.Values, error) {
 // because a step of the integrator leads over a singularity of the metric.
 func (s *Space[P]) refuseDrift(x []Vec, roots []*solve.Root) error {
 	out, err := s.call("Log, drift", func(in []*Node) []*Node {
-		square := func(y ode.State) *Node {
-			at := At(s.M, y[0])
-			p := at.Enter(Covector, y[1])
-			return ReduceSum(Mul(p, Sharp(at.Manifold, at.X, p)), -1)
-		}
-		start := ode.State{in[0], flatAt(s.M, in[0], in[1])}
-		end := Flow(s.M, Geodesics, s.method, s.steps, start, Covector)
-		return []*Node{Abs(AddScalar(Div(square(end), square(start)), -1))}
+		p := flatAt(s.M, in[0], in[1])
+		end := Flow(s.M, Geodesics, s.method, s.steps, ode.State{in[0], p}, Covector)
+		return []*Node{drift(s.M, ReduceSum(Mul(in[1], p), -1), end[0], end[1])}
 	}, x, velocities(roots))
 	if err != nil {
 		return err
 	}
-	for i, drift := range out.Vector(0) {
-		if r := roots[i]; r.Status == Converged && !(drift <= worstDrift) {
+	for i, off := range out.Vector(0) {
+		if r := roots[i]; r.Status == Converged && !(off <= worstDrift) {
 			r.Status, r.Norm = Stalled, math.Inf(1)
 		}
 	}
