@@ -31,8 +31,9 @@ type Regulariser interface {
 //
 // The geodesic is a shortest one if y is not far beyond the injectivity radius. In up to 8 dimensions and without closed forms Log
 // searches on if the first search fails, if its geodesic has a conjugate point, beyond which it cannot be a shortest one, or if
-// another curve from x to y is shorter, the straight line of a chart. It then relaxes such lines and curves that it makes of
-// geodesics drawn from x and from y, in directions all around, to geodesics with these ends, and returns the shortest that it finds.
+// another curve from x to y is shorter, the straight line of a chart; on surfaces also if geodesics drawn from x and from y, in
+// directions all around, lead elsewhere, arrive close to the other end and are less than a fifth longer. It then relaxes such lines
+// and geodesics to geodesics with these ends, until it finds none that is shorter.
 // Geodesic.Conjugate says whether that one has a conjugate point too.
 func (s *Space[P]) Log(x, y P) (*Geodesic[P], error) {
 	gs, err := s.LogAll([]P{x}, []P{y})

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/autodiff"
@@ -38,10 +39,12 @@ func (s *Space[P]) Conjugate(z, v []P) ([]float64, error) {
 	if err := s.CheckRegular("point", z...); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	return s.conjugate(s.Vectors(z), s.Vectors(v))
+	times, _, err := s.conjugate(s.Vectors(z), s.Vectors(v))
+	return times, err
 }
 
-func (s *Space[P]) conjugate(z, v []Vec) ([]float64, error) {
+// conjugate also returns the points of the geodesics after each step, [B, steps + 1].
+func (s *Space[P]) conjugate(z, v []Vec) (first []float64, paths [][]Vec, err error) {
 	out, err := s.call("Conjugate", func(in []*Node) []*Node {
 		z, v, d, n := in[0], in[1], s.M.Dim(), s.steps
 		basis := func(like *Node) *Node { // e_j as coordinates, [d, B..., d]
@@ -67,10 +70,11 @@ func (s *Space[P]) conjugate(z, v []Vec) ([]float64, error) {
 		if IsAtlas(s.M) {
 			turns = push(after.Coordinates, before.Z, before.Leave(Vector, unit))
 		}
-		return []*Node{TransposeAllDims(jacobi, 2, 1, 0, 3), TransposeAllDims(turns, 2, 1, 0, 3)} // [B, n + 1, d, d]
+		return []*Node{TransposeAllDims(jacobi, 2, 1, 0, 3), TransposeAllDims(turns, 2, 1, 0, 3), // [B, n + 1, d, d]
+			TransposeAllDims(points, 1, 0, 2)}
 	}, z, v)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d := s.M.Dim()
 	determinants := func(flat []float64) (out []float64) {
@@ -80,7 +84,7 @@ func (s *Space[P]) conjugate(z, v []Vec) ([]float64, error) {
 		return out
 	}
 	fields, turns := determinants(out.Flat(0)), determinants(out.Flat(1))
-	first := make([]float64, len(z))
+	first = make([]float64, len(z))
 	for i := range first {
 		first[i] = math.Inf(1)
 		sign, before := 1.0, 0.0
@@ -97,18 +101,24 @@ func (s *Space[P]) conjugate(z, v []Vec) ([]float64, error) {
 			before = now
 		}
 	}
-	return first, nil
+	return first, out.Array3(2), nil
 }
 
 // fanned is the largest dimension in which Log asks whether a geodesic is a shortest one: a number of geodesics drawn from a point
 // covers the directions of few dimensions only, and conjugate points cost as many flows as there are dimensions.
 const fanned = 8
 
+const (
+	relaxing = 8    // curves at most are relaxed at a time
+	distinct = 0.25 // of its length lie between a curve and another that runs elsewhere
+)
+
 // shorten replaces roots by shorter ones and stores the times of their conjugate points. It searches where no root was found, where
-// its geodesic has a conjugate point and where the geodesic is longer than a curve with the same ends.
+// its geodesic has a conjugate point, where a straight line with the same ends is shorter, and where on a surface a curve of the fan
+// runs elsewhere and is hardly longer.
 func (l *logarithm) shorten(roots []*solve.Root) error {
 	s := l.space
-	times, err := s.conjugate(l.x, velocities(roots))
+	times, paths, err := s.conjugate(l.x, velocities(roots))
 	if err != nil {
 		return err
 	}
@@ -116,7 +126,7 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 	if err != nil {
 		return err
 	}
-	curves, err := s.lines(l.x, l.y)
+	lines, err := s.lines(l.x, l.y)
 	if err != nil {
 		return err
 	}
@@ -125,31 +135,52 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 		if l.task.Stopped() {
 			break
 		}
-		reach := math.Inf(1)
-		for k := range 2 {
-			if length := curves.Vector(k)[i]; length < reach { // NaN where a chart does not hold the other end
-				reach = length
+		direct := []curve{{lines.Array3(2)[i], lines.Vector(0)[i], 0}, {lines.Array3(3)[i], lines.Vector(1)[i], 0}}
+		length, reach := math.Inf(1), math.Inf(1)
+		for _, c := range direct {
+			if c.length < reach { // NaN where a chart does not hold the other end
+				reach = c.length
 			}
 		}
-		length := math.Inf(1)
 		if r.Status == Converged {
 			length = lengths[i]
 		}
 		// The lengths of curves have errors of a thousandth.
-		if times[i] > 1 && length <= reach*(1+1e-3) {
-			continue
+		minimal := times[i] > 1 && length <= reach*(1+1e-3)
+		var known []curve
+		if minimal {
+			known = []curve{{resampled(paths[i], s.steps), length, 0}}
 		}
-		better, err := l.shorter(i, min(reach, length), length)
-		if err != nil {
-			return err
-		}
-		if better != nil {
-			better.Iterations += r.Iterations
+		for reach = min(reach, length); !math.IsInf(reach, 1); reach = length {
+			if minimal && s.M.Dim() > 2 {
+				break // a fan of few geodesics leaves gaps there
+			}
+			fan, err := s.fan(l.x[i], l.y[i], 1.05*reach)
+			if err != nil {
+				return err
+			}
+			if minimal && !slices.ContainsFunc(elsewhere(fan, known), func(c curve) bool { return c.length < 1.2*length && c.hop < 0.25*length }) {
+				break
+			}
+			others := elsewhere(slices.Concat(direct, fan), known)
+			better, err := l.shorter(i, others, length)
+			if err != nil {
+				return err
+			}
+			if better == nil {
+				break
+			}
+			better.Iterations += roots[i].Iterations
 			roots[i], changed = better, true
+			now, err := s.lengths(l.x[i:i+1], [][]float64{better.X})
+			if err != nil {
+				return err
+			}
+			length = now[0]
 		}
 	}
 	if changed {
-		if times, err = s.conjugate(l.x, velocities(roots)); err != nil {
+		if times, _, err = s.conjugate(l.x, velocities(roots)); err != nil {
 			return err
 		}
 	}
@@ -157,18 +188,57 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 	return nil
 }
 
-// shorter returns a geodesic of pair i below a length, +Inf for any, or nil if it finds none. It relaxes the curves of fan to
-// geodesics with the same ends, and shooting makes these exact. reach is how far it looks: the length of the shortest curve known.
-func (l *logarithm) shorter(i int, reach, length float64) (*solve.Root, error) {
-	if math.IsInf(reach, 0) {
-		return nil, nil
+// curve is [segments + 1] points, its length and that of its last step alone, which is exact where it is short.
+type curve struct {
+	points      []Vec
+	length, hop float64
+}
+
+// resampled takes segments + 1 of the first last + 1 points of a path.
+func resampled(path []Vec, last int) []Vec {
+	out := make([]Vec, segments+1)
+	for j := range out {
+		out[j] = path[j*last/segments]
 	}
+	return out
+}
+
+// elsewhere returns the shortest of the curves, at most relaxing of them, none of which runs along another or a known one.
+func elsewhere(curves, known []curve) []curve {
+	curves = slices.DeleteFunc(curves, func(c curve) bool { return !(c.length < math.Inf(1)) })
+	slices.SortFunc(curves, func(a, b curve) int { return cmp.Compare(a.length, b.length) })
+	var out []curve
+	for _, c := range curves {
+		long := 0.0
+		for j := range segments {
+			long += floats.Distance(c.points[j], c.points[j+1], 2)
+		}
+		near := func(k curve) bool {
+			for j := range c.points {
+				if floats.Distance(c.points[j], k.points[j], 2) > distinct*long {
+					return false
+				}
+			}
+			return true
+		}
+		if !slices.ContainsFunc(known, near) && !slices.ContainsFunc(out, near) {
+			out = append(out, c)
+		}
+		if len(out) == relaxing {
+			break
+		}
+	}
+	return out
+}
+
+// shorter returns a geodesic of pair i below a length, +Inf for any, or nil if it finds none. It relaxes curves, at most relaxing, to
+// geodesics with the same ends, and shooting makes these exact.
+func (l *logarithm) shorter(i int, curves []curve, length float64) (*solve.Root, error) {
 	s := l.space
-	curves, err := s.fan(l.x[i], l.y[i], 1.05*reach)
-	if err != nil {
-		return nil, err
+	for len(curves) < relaxing { // one shape for all programs
+		curves = append(curves, curves[0])
 	}
-	guess, _, err := s.relaxed(l.task.Context(), curves, 1e-6)
+	guess, _, err := s.relaxed(l.task.Context(), each(curves, func(c curve) []Vec { return c.points }), 1e-6)
 	if err != nil {
 		return nil, err
 	}
@@ -196,69 +266,71 @@ func (l *logarithm) shorter(i int, reach, length float64) (*solve.Root, error) {
 	return best, nil
 }
 
-// fan returns curves from x to y, [segments + 1] points each: the straight lines of the charts, and those of many geodesics of one
-// length from x and from y, in directions all around, that come closest to the other end, each with a last step to it.
-func (s *Space[P]) fan(x, y Vec, length float64) ([][]Vec, error) {
-	const rays, taken = 48, 9 // from either end
-	n := len(x)
-	repeat := func(z Vec) []Vec { return slices.Repeat([]Vec{z}, rays) }
-	random := rand.New(rand.NewPCG(1, uint64(n)))
-	drawn := make([]Vec, 2*rays)
-	for k := range drawn {
-		drawn[k] = make(Vec, n)
-		for j := range drawn[k] {
-			drawn[k][j] = random.NormFloat64()
-		}
+// fan returns curves from x to y: geodesics of one length from x and from y, in directions all around, up to where they come closest to
+// the other end, each with a last step to it.
+func (s *Space[P]) fan(x, y Vec, length float64) ([]curve, error) {
+	rays := 24 // from either end
+	if s.M.Dim() > 2 {
+		rays = 48
 	}
+	repeat := func(z Vec) []Vec { return slices.Repeat([]Vec{z}, rays) }
 	from, to := append(repeat(x), repeat(y)...), append(repeat(y), repeat(x)...)
+	around := slices.Repeat(directions(rays, s.M.Dim()), 2)
 	out, err := s.call("fan", func(in []*Node) []*Node {
 		at := At(s.M, in[0])
-		v := at.Enter(Vector, in[2])
-		v = at.Leave(Vector, Mul(v, ExpandAxes(Div(in[3], Norm(at.Manifold, at.X, v)), -1)))
+		v := at.Leave(Vector, linalg.MatVec(Orthonormal(at.Manifold, at.X), Mul(in[2], ExpandAxes(in[3], -1))))
 		path := Path(s.M, Geodesics, s.method, s.steps, ode.State{at.Z, flatAt(s.M, at.Z, v)}, Covector)[0]
 		here := At(s.M, path)
 		hop := Norm(here.Manifold, here.X, Sub(here.Coordinates(BroadcastPrefix(in[1], s.steps+1)), here.X))
 		return []*Node{TransposeAllDims(path, 1, 0, 2), TransposeAllDims(hop, 1, 0)}
-	}, from, to, drawn, slices.Repeat([]float64{length}, 2*rays))
+	}, from, to, around, slices.Repeat([]float64{length}, 2*rays))
 	if err != nil {
 		return nil, err
 	}
-	curves, err := s.lines([]Vec{x}, []Vec{y})
-	if err != nil {
-		return nil, err
+	fan := make([]curve, 2*rays)
+	for k := range fan {
+		last := 0
+		fan[k].length, fan[k].hop = math.Inf(1), math.Inf(1)
+		for t, hop := range out.Matrix(1)[k] {
+			if hop < fan[k].hop { // NaN where the chart does not hold the other end
+				last, fan[k].hop, fan[k].length = t, hop, hop+length*float64(t)/float64(s.steps)
+			}
+		}
+		path := resampled(out.Array3(0)[k], last)
+		path[segments] = to[k]
+		if k >= rays {
+			slices.Reverse(path)
+		}
+		fan[k].points = path
 	}
-	nodes := [][]Vec{curves.Array3(2)[0], curves.Array3(3)[0]}
-	for end := range 2 {
-		type ray struct {
-			path   []Vec
-			last   int     // the step from which it is closest to the other end
-			length float64 // up to there and on to that end
-		}
-		fan := make([]ray, rays)
-		for k := range fan {
-			f := ray{out.Array3(0)[end*rays+k], 0, math.Inf(1)}
-			shortest := math.Inf(1)
-			for t, hop := range out.Matrix(1)[end*rays+k] {
-				if hop < shortest { // NaN where the chart does not hold the other end
-					shortest, f.last, f.length = hop, t, hop+length*float64(t)/float64(s.steps)
-				}
+	return fan, nil
+}
+
+// directions returns n unit vectors of R^d all around: each is, of many random ones, the farthest from those before it.
+func directions(n, d int) []Vec {
+	const tried = 50
+	random := rand.New(rand.NewPCG(1, uint64(d)))
+	var out []Vec
+	for range n {
+		var best Vec
+		widest := math.Inf(-1)
+		for range tried {
+			v := make(Vec, d)
+			for j := range v {
+				v[j] = random.NormFloat64()
 			}
-			fan[k] = f
-		}
-		slices.SortFunc(fan, func(a, b ray) int { return cmp.Compare(a.length, b.length) })
-		for _, f := range fan[:taken] {
-			curve := make([]Vec, segments+1)
-			for j := range curve[:segments] {
-				curve[j] = f.path[j*f.last/(segments-1)]
+			floats.Scale(1/floats.Norm(v, 2), v)
+			apart := math.Inf(1)
+			for _, o := range out {
+				apart = min(apart, floats.Distance(o, v, 2))
 			}
-			curve[segments] = to[end*rays]
-			if end == 1 {
-				slices.Reverse(curve)
+			if apart > widest || best == nil {
+				best, widest = v, apart
 			}
-			nodes = append(nodes, curve)
 		}
+		out = append(out, best)
 	}
-	return nodes, nil
+	return out
 }
 
 // lines returns the lengths of two curves from x to y and their points, [segments + 1] each: the straight lines in the charts at x

@@ -37,9 +37,14 @@ func TestConjugate(t *testing.T) {
 
 // Log finds the shortest geodesic from whichever end it starts, where the first one that it finds is not: along the outer equator
 // of a torus (20,000 geodesics drawn from x pass y first at 3.66), over the pole of an ellipsoid, where the parallel alone is
-// shorter, and over a hill that it is shorter to go round (3.62725 by minimising the energy of 200 chords).
+// shorter, and over a hill that it is shorter to go round (3.62725 by minimising the energy of 200 chords). The second pair on the
+// torus has a geodesic of length 2.56, without conjugate points and shorter than straight lines of charts, that is not the shortest.
 func TestLogIsShortest(t *testing.T) {
 	const u = 3.1
+	onTorus := func(u, v float64) []float64 { // degrees
+		u, v = u*math.Pi/180, v*math.Pi/180
+		return []float64{(1 + 0.45*math.Cos(v)) * math.Cos(u), (1 + 0.45*math.Cos(v)) * math.Sin(u), 0.45 * math.Sin(v)}
+	}
 	radius := math.Sqrt(1 - 4./9)
 	hill := geom.FromImmersion(geom.ImmersionFunc(2, func(x *Node) *Node {
 		return Concatenate([]*Node{x, MulScalar(Exp(MulScalar(ReduceAndKeep(Square(x), ReduceSum, -1), -2)), 2)}, -1)
@@ -51,6 +56,7 @@ func TestLogIsShortest(t *testing.T) {
 		most float64
 	}{
 		{"torus", manifold.Torus(1, 0.45), []float64{1.45, 0, 0}, []float64{1.45 * math.Cos(u), 1.45 * math.Sin(u), 0}, 3.6615},
+		{"torus, elsewhere", manifold.Torus(1, 0.45), onTorus(29.8, -126.7), onTorus(-93.87, 43.2), 2.1140},
 		{"ellipsoid", manifold.Ellipsoid(1, 1, 3), []float64{radius, 0, 2}, []float64{radius * math.Cos(2.5), radius * math.Sin(2.5), 2}, 2.5 * radius},
 		{"hill", hill, []float64{-1.5, 0.05}, []float64{1.5, 0}, 3.6275},
 	} {
