@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/framebundle"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
 	"anatomy/geom/stochastic"
@@ -37,10 +38,10 @@ func callosa(t testing.TB, n int) (*framebundle.Space[geom.Vec], framebundle.Poi
 	return framebundle.Over(m.Flat()), framebundle.At(m.Vector(q), m.Vector(turn), m.Vector(bend)), m.Vectors(sample[:n])
 }
 
-// The most probable paths to 20 callosa are found, Exp_FM of their momenta gives the same ends, and none costs more than a smooth
+// The most probable paths to callosa are found, Exp_FM of their momenta gives the same ends, and none costs more than a smooth
 // path.
 func TestMostProbablePathsToCallosa(t *testing.T) {
-	s, u, ys := callosa(t, 6)
+	s, u, ys := callosa(t, geomtest.Count(6, 20))
 	const sigma = 0.5 // mm; the shapes lie 1.5 mm and more away, in the mean over the coordinates
 	gs, err := s.MostProbablePaths(u, ys, sigma)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/internal/heat"
 	"anatomy/geom/lie"
@@ -57,7 +58,7 @@ func TestBrownianOnNonUnimodularGroup(t *testing.T) {
 	const T = 0.5
 	g := lie.Affine(1)
 	for side, s := range map[lie.Side]*geom.Space[geom.Vec]{lie.Left: geom.On(expect.Must(g.LeftInvariant(nil))), lie.Right: geom.On(expect.Must(g.RightInvariant(nil)))} {
-		ends := expect.Must(expect.Must(lie.Brownian(s, g.Identity())).Sample(stochastic.Run{Paths: 2000, Steps: 100, Time: T, Seed: 31}))
+		ends := expect.Must(expect.Must(lie.Brownian(s, g.Identity())).Sample(stochastic.Run{Paths: geomtest.Count(2000, 5000), Steps: 100, Time: T, Seed: 31}))
 		expect.Mean(t, side.String(), each(ends, func(z []float64) float64 {
 			y, x := z[0], z[1]
 			if side == lie.Right { // the inverse takes one metric to the other

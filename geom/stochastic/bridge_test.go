@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/internal/heat"
 	"anatomy/geom/manifold"
@@ -50,7 +51,7 @@ func TestBridgeLikelihoodOnSphere(t *testing.T) {
 			ends[j] = at(angle)
 		}
 		for _, T := range times {
-			got := expect.Must(stochastic.LogLikelihood(w.s, w.proposal, pole, ends, stochastic.Run{Paths: 300, Steps: 100, Time: T, Seed: 21}))
+			got := expect.Must(stochastic.LogLikelihood(w.s, w.proposal, pole, ends, stochastic.Run{Paths: geomtest.Count(300, 1000), Steps: 100, Time: T, Seed: 21}))
 			for j, angle := range angles {
 				expect.Estimate(t, fmt.Sprintf("%s, T = %g, angle %g", name, T, angle), got[j].Log, got[j].StandardError, math.Log(heat.Kernel(T, math.Cos(angle))))
 			}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/stochastic"
 )
@@ -18,7 +19,7 @@ import (
 // from Brownian motion, and the place of what was drawn in its posterior distribution must be uniform. By the symmetry
 // p_T(x, v) = p_T(v, x), bridges from the point to all locations give the likelihoods of one time in one call.
 func TestCalibration(t *testing.T) {
-	const simulations = 200
+	simulations := geomtest.Count(200, 1000)
 	landmarks, q := threeLandmarks()
 	for _, c := range []struct {
 		name  string
@@ -80,11 +81,11 @@ func TestCalibration(t *testing.T) {
 			slices.Sort(r)
 			worst := 0.0
 			for k, u := range r {
-				worst = max(worst, u-float64(k)/simulations, float64(k+1)/simulations-u)
+				worst = max(worst, u-float64(k)/float64(simulations), float64(k+1)/float64(simulations)-u)
 			}
-			what := fmt.Sprintf("%s, %s: Kolmogorov-Smirnov %.3f/√n", c.name, name, worst*math.Sqrt(simulations))
+			what := fmt.Sprintf("%s, %s: Kolmogorov-Smirnov %.3f/√n", c.name, name, worst*math.Sqrt(float64(simulations)))
 			t.Log(what)
-			if worst > 1.36/math.Sqrt(simulations) { // the band of 95 %
+			if worst > 1.36/math.Sqrt(float64(simulations)) { // the band of 95 %
 				t.Error(what + ", want at most 1.36")
 			}
 		}

@@ -26,7 +26,7 @@ type interval struct {
 
 // coverage counts how often 95 % intervals hold the truth, and averages estimates.
 func coverage(b *bench) error {
-	b.text("Each line: the share of 95 %% intervals that hold the truth, and the mean of the estimates with its standard error. Of the diffusion means and the kernel's width there are a tenth as many simulations, %d.", max(1, b.simulations/10))
+	b.text("Each line: the share of 95 %% intervals that hold the truth, and the mean of the estimates with its standard error. Of the diffusion means there are a tenth as many simulations, %d.", max(1, b.simulations/10))
 	b.header("interval", "simulations", "converged", "holds the truth", "truth", "mean of the estimates")
 	flow := geom.On(manifold.Sphere(2))
 	widths := make([]*geom.Space[geom.Vec], 5)
@@ -46,7 +46,7 @@ func coverage(b *bench) error {
 		{"the same, 3 landmarks", 0.02, max(1, b.simulations/10), func(b *bench, k int) (interval, error) {
 			return diffusion(widths[2], triangle, 0.02, b, k)
 		}},
-		{"kernel width, from 20 Brownian samples of 3 landmarks, likelihood's curvature", width, max(1, b.simulations/10), func(b *bench, k int) (interval, error) { return kernelWidth(widths, b, k) }},
+		{"kernel width, from 20 Brownian samples of 3 landmarks, likelihood's curvature", width, b.simulations, func(b *bench, k int) (interval, error) { return kernelWidth(widths, b, k) }},
 		{"ancestor of 16 leaves, Brownian motion, t", 0, b.simulations, ancestor},
 	} {
 		var values []float64

@@ -26,6 +26,7 @@ var sections = []section{
 	{"coverage", "Coverage of intervals, and recovery", coverage},
 	{"recovery", "Recovery of start, frame and scale", recovery},
 	{"logarithms", "Logarithms", logarithms},
+	{"counts", "Tests with all of their samples", counts},
 	{"trees", "Posteriors on trees", trees},
 	{"atlases", "Atlases of simulated populations", atlases},
 	{"published", "A published posterior", published},
@@ -57,7 +58,7 @@ func main() {
 	flag.IntVar(&b.theirs, "theirs", 100, "draws of each chain of it that hyperiax makes")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats, jaxgeometry or hyperiax")
-	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, recovery, logarithms, trees, atlases, published")
+	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, recovery, logarithms, counts, trees, atlases, published")
 	flag.Parse()
 	wanted, err := regexp.Compile(*only)
 	if err == nil {

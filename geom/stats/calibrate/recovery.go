@@ -23,7 +23,7 @@ func recovery(b *bench) error {
 		return err
 	}
 	sphere := geom.On(manifold.Sphere(2), geom.Integrator(ode.RK4, 10))
-	return recovered(b, "S²", sphere, framebundle.At([]float64{0, 0, 1}, []float64{0.3, 0, 0}, []float64{0, 0.15, 0}), max(2, b.simulations/5))
+	return recovered(b, "S²", sphere, framebundle.At([]float64{0, 0, 1}, []float64{0.3, 0, 0}, []float64{0, 0.15, 0}), b.simulations)
 }
 
 const recoveryNoise = 0.01
