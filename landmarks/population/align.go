@@ -15,43 +15,50 @@ import (
 	"anatomy/landmarks/mesh"
 )
 
-// Aligned is a mesh after the motion x ↦ Scale·Rotation (x − Centre) + Shift.
+// Aligned is a subject after the motion x ↦ Scale·Rotation (x − Centre) + Shift.
 type Aligned struct {
-	*mesh.Mesh
+	Objects       []*mesh.Mesh
 	Rotation      [][]float64 // [D][D], without reflection
 	Scale         float64
 	Centre, Shift []float64
-	Distance      float64 // squared, in the norm
+	Distance      float64 // Σ_o ‖S_o − T_o‖²/‖T_o‖² over the objects, in their norms
 	Status        geom.Status
 }
 
-// Align moves curves or surfaces close to another one, which need not correspond, by rotations and shifts, and if scaled by scales.
-// It starts where their centres of mass and main axes agree, in the best of the ways that this leaves, and minimises the distance
-// in the norm. Where two main axes are about as long, and the kernel of the norm is narrow, it may end in a minimum that is not the
+// Align moves subjects close to another one, which need not correspond, by rotations and shifts, and if scaled by scales: all
+// objects of a subject by one motion. It starts where their centres of mass and main axes agree, all objects counting the same, in the
+// best of the ways that this leaves, and minimises the distance. Where two main axes are about as long, and the kernel of the norm is narrow, it may end in a minimum that is not the
 // least: Distance tells.
-func Align(norm mesh.Norm, to *mesh.Mesh, subjects []*mesh.Mesh, scaled bool) ([]*Aligned, error) {
-	const goal = "the mesh that the others are brought to"
-	if err := norm.Check(goal, to); err != nil {
-		return nil, fmt.Errorf("align: %w", err)
-	}
-	vertices, cells := 0, 0
-	for i, s := range subjects {
-		name := fmt.Sprintf("subject %d", i)
-		if err := norm.Check(name, s); err != nil {
-			return nil, fmt.Errorf("align: %w", err)
+func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bool) ([]*Aligned, error) {
+	goal, called := "the one that the others are brought to", Model{Objects: objects}.called
+	most := make([][2]int, len(objects)) // vertices and cells of a subject
+	for i, s := range append([][]*mesh.Mesh{to}, subjects...) {
+		name := goal
+		if i > 0 {
+			name = fmt.Sprintf("subject %d", i-1)
 		}
-		if err := mesh.Alike(name, s, goal, to); err != nil {
-			return nil, fmt.Errorf("align: %w", err)
+		if len(s) != len(objects) || len(objects) == 0 {
+			return nil, fmt.Errorf("align: %s has %d meshes, want one of each of the %d objects", name, len(s), len(objects))
 		}
-		vertices, cells = max(vertices, len(s.Vertices)), max(cells, len(s.Cells))
+		for o, m := range s {
+			if err := objects[o].Norm.Check(called(name, o), m); err != nil {
+				return nil, fmt.Errorf("align: %w", err)
+			}
+			if err := mesh.Alike(called(name, o), m, goal, to[o]); err != nil {
+				return nil, fmt.Errorf("align: %w", err)
+			}
+			if i > 0 {
+				most[o] = [2]int{max(most[o][0], len(m.Vertices)), max(most[o][1], len(m.Cells))}
+			}
+		}
 	}
-	d, order := len(to.Vertices[0]), len(to.Cells[0])
+	d := len(to[0].Vertices[0])
 	turns := d * (d - 1) / 2
 	centre, axes, radius := moments(to)
 	// The distance after the motion exp(w) (e^c (x − 0)) + r·t of centred points x, for parameters w, t, c.
 	objective := engine.Compile(func(in []*Node) []*Node {
-		theta, x, at, other, others := in[0], in[1], in[2], in[3], in[4]
-		w := ZerosLike(linalg.Eye(x.Graph(), x.DType(), d))
+		theta, shapes := in[0], in[1:]
+		w := ZerosLike(linalg.Eye(theta.Graph(), theta.DType(), d))
 		for i, k := 0, 0; i < d; i++ {
 			for j := i + 1; j < d; j, k = j+1, k+1 {
 				unit := make([][]float64, d)
@@ -59,22 +66,32 @@ func Align(norm mesh.Norm, to *mesh.Mesh, subjects []*mesh.Mesh, scaled bool) ([
 					unit[a] = make([]float64, d)
 				}
 				unit[i][j], unit[j][i] = -1, 1
-				w = Add(w, Mul(Const(x.Graph(), unit), Reshape(Slice(theta, AxisElem(k)))))
+				w = Add(w, Mul(Const(w.Graph(), unit), Reshape(Slice(theta, AxisElem(k)))))
 			}
 		}
-		moved := linalg.MatMul(x, linalg.T(linalg.Expm(w)))
-		if scaled {
-			moved = Mul(moved, Exp(Reshape(Slice(theta, AxisElem(turns+d)))))
+		turn := linalg.T(linalg.Expm(w))
+		distance := ScalarZero(theta.Graph(), theta.DType())
+		for o, object := range objects {
+			x, at, other, others := shapes[4*o], shapes[4*o+1], shapes[4*o+2], shapes[4*o+3]
+			moved := linalg.MatMul(x, turn)
+			if scaled {
+				moved = Mul(moved, Exp(Reshape(Slice(theta, AxisElem(turns+d)))))
+			}
+			moved = Add(moved, MulScalar(Reshape(Slice(theta, AxisRange(turns, turns+d)), 1, d), radius))
+			order := len(to[o].Cells[0])
+			c, b := object.Norm.Measure(moved, Reshape(at, -1, order))
+			e, f := object.Norm.Measure(other, Reshape(others, -1, order))
+			whole := object.Norm.Square(e, f)
+			distance = Add(distance, Div(Add(Sub(object.Norm.Square(c, b), MulScalar(object.Norm.Inner(c, b, e, f), 2)), whole), whole))
 		}
-		moved = Add(moved, MulScalar(Reshape(Slice(theta, AxisRange(turns, turns+d)), 1, d), radius))
-		c, b := norm.Measure(moved, Reshape(at, -1, order))
-		e, f := norm.Measure(other, Reshape(others, -1, order))
-		whole := norm.Square(e, f)
-		distance := Add(Sub(norm.Square(c, b), MulScalar(norm.Inner(c, b, e, f), 2)), whole)
-		return []*Node{distance, Gradient(distance, theta)[0], whole}
+		return []*Node{distance, Gradient(distance, theta)[0]}
 	}, engine.Name("align"))
 	defer objective.Free()
-	target := to.Map(func(x []float64) []float64 { return floats.SubTo(make([]float64, d), x, centre) })
+	target := make([]*mesh.Mesh, len(to))
+	for o, m := range to {
+		target[o] = m.Map(func(x []float64) []float64 { return floats.SubTo(make([]float64, d), x, centre) })
+	}
+	const rounding = 1e-12
 	var out []*Aligned
 	for _, s := range subjects {
 		middle, own, size := moments(s)
@@ -82,24 +99,28 @@ func Align(norm mesh.Norm, to *mesh.Mesh, subjects []*mesh.Mesh, scaled bool) ([
 		if scaled {
 			scale = radius / size
 		}
-		at := append([]int{}, flatten(s.Cells)...)
-		for len(at) < cells*order {
-			at = append(at, 0) // cells without size
-		}
 		// call evaluates the motion theta after the rotation r.
 		call := func(r *mat.Dense, theta []float64) (engine.Values, error) {
-			x := make([][]float64, vertices)
-			for i := range x {
-				v := mat.NewVecDense(d, floats.SubTo(make([]float64, d), s.Vertices[min(i, len(s.Vertices)-1)], middle))
-				var y mat.VecDense
-				y.MulVec(r, v)
-				y.ScaleVec(scale, &y)
-				x[i] = y.RawVector().Data
+			args := []any{theta}
+			for o, m := range s {
+				x := make([][]float64, most[o][0])
+				for i := range x {
+					v := mat.NewVecDense(d, floats.SubTo(make([]float64, d), m.Vertices[min(i, len(m.Vertices)-1)], middle))
+					var y mat.VecDense
+					y.MulVec(r, v)
+					y.ScaleVec(scale, &y)
+					x[i] = y.RawVector().Data
+				}
+				at := flatten(m.Cells)
+				for len(at) < most[o][1]*len(m.Cells[0]) {
+					at = append(at, 0) // cells without size
+				}
+				args = append(args, x, at, target[o].Vertices, flatten(to[o].Cells))
 			}
-			return objective.Call(theta, x, at, target.Vertices, flatten(to.Cells))
+			return objective.Call(args...)
 		}
 		// The first, r = 1 for the mesh itself, is kept where another is better by no more than rounding.
-		best, least, rounding := (*mat.Dense)(nil), math.Inf(1), 0.0
+		best, least := (*mat.Dense)(nil), math.Inf(1)
 		for signs := range 1 << d {
 			flip := mat.NewDense(d, d, nil)
 			for a := range d {
@@ -114,7 +135,6 @@ func Align(norm mesh.Norm, to *mesh.Mesh, subjects []*mesh.Mesh, scaled bool) ([
 			if err != nil {
 				return nil, err
 			}
-			rounding = 1e-12 * v.Scalar(2)
 			if v.Scalar(0) < least-rounding {
 				best, least = &r, v.Scalar(0)
 			}
@@ -165,7 +185,9 @@ func Align(norm mesh.Norm, to *mesh.Mesh, subjects []*mesh.Mesh, scaled bool) ([
 		for i := range d {
 			a.Rotation = append(a.Rotation, mat.Row(nil, i, &r))
 		}
-		a.Mesh = s.Map(a.Move)
+		for _, m := range s {
+			a.Objects = append(a.Objects, m.Map(a.Move))
+		}
 		out = append(out, a)
 	}
 	return out, nil
@@ -181,19 +203,24 @@ func (a *Aligned) Move(x []float64) []float64 {
 	return y
 }
 
-// moments are the centre of mass of a mesh, its main axes as columns, the longest last, and the root mean square distance from
-// the centre.
-func moments(m *mesh.Mesh) (centre []float64, axes *mat.Dense, radius float64) {
-	d := len(m.Vertices[0])
-	sizes, middles, total := m.Sizes(), m.Centroids(), m.Size()
+// moments are the centre of mass of a shape, its main axes as columns, the longest last, and the root mean square distance from
+// the centre. Each object has the same mass.
+func moments(shape []*mesh.Mesh) (centre []float64, axes *mat.Dense, radius float64) {
+	d := len(shape[0].Vertices[0])
 	centre = make([]float64, d)
-	for i, c := range middles {
-		floats.AddScaled(centre, sizes[i]/total, c)
+	each := func(visit func(mass float64, at []float64)) {
+		for _, m := range shape {
+			sizes, total := m.Sizes(), m.Size()*float64(len(shape))
+			for i, c := range m.Centroids() {
+				visit(sizes[i]/total, c)
+			}
+		}
 	}
+	each(func(mass float64, at []float64) { floats.AddScaled(centre, mass, at) })
 	spread := mat.NewSymDense(d, nil)
-	for i, c := range middles {
-		spread.SymRankOne(spread, sizes[i]/total, mat.NewVecDense(d, floats.SubTo(make([]float64, d), c, centre)))
-	}
+	each(func(mass float64, at []float64) {
+		spread.SymRankOne(spread, mass, mat.NewVecDense(d, floats.SubTo(make([]float64, d), at, centre)))
+	})
 	var eigen mat.EigenSym
 	eigen.Factorize(spread, true)
 	axes = new(mat.Dense)

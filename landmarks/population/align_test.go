@@ -51,16 +51,16 @@ func TestAlign(t *testing.T) {
 				floats.AddConst(5, y.RawVector().Data)
 				return y.RawVector().Data
 			})
-			got := expect.Must(population.Align(mesh.Norm{Kernel: kernels.Gaussian(c.width)}, c.to, []*mesh.Mesh{moved, c.to}, scale != 1))
+			got := expect.Must(population.Align([]population.Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(c.width)}}}, []*mesh.Mesh{c.to}, [][]*mesh.Mesh{{moved}, {c.to}}, scale != 1))
 			off := 0.0
-			for i, x := range got[0].Vertices {
+			for i, x := range got[0].Objects[0].Vertices {
 				off = max(off, floats.Distance(x, c.m.Vertices[i], 2))
 			}
 			t.Logf("%s, scale %g: off by %.2g, distance %.3g, %s; itself by %.2g", c.name, scale, off, got[0].Distance, got[0].Status, floats.Distance(got[1].Shift, got[1].Centre, 2))
 			if off > 0.02 || got[0].Status != geom.Converged || math.Abs(got[0].Scale*scale-1) > 0.01 {
 				t.Errorf("%s: off by %g, scale %g, %s", c.name, off, got[0].Scale*scale, got[0].Status)
 			}
-			expect.Abs(t, "the move of itself", got[1].Vertices, c.to.Vertices, 1e-4)
+			expect.Abs(t, "the move of itself", got[1].Objects[0].Vertices, c.to.Vertices, 1e-4)
 		}
 	}
 }
@@ -70,11 +70,11 @@ func TestAlignItself(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]*mesh.Mesh{"ellipsoid": mesh.Ellipsoid(1.3, 1, 0.8, 9, 16), "sphere": mesh.Icosphere(1), "outline": generator().template} {
 		for _, scaled := range []bool{false, true} {
-			got := expect.Must(population.Align(mesh.Norm{Kernel: kernels.Gaussian(0.4)}, m, []*mesh.Mesh{m}, scaled))[0]
+			got := expect.Must(population.Align([]population.Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.4)}}}, []*mesh.Mesh{m}, [][]*mesh.Mesh{{m}}, scaled))[0]
 			if got.Status != geom.Converged {
 				t.Errorf("%s: %s", name, got.Status)
 			}
-			expect.Abs(t, name, got.Vertices, m.Vertices, 1e-9)
+			expect.Abs(t, name, got.Objects[0].Vertices, m.Vertices, 1e-9)
 		}
 	}
 }

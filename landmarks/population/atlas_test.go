@@ -3,6 +3,7 @@ package population_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -25,8 +26,16 @@ type known struct {
 	controls [][]float64
 	mode     [][]float64
 	scores   []float64
-	subjects []*mesh.Mesh
+	subjects [][]*mesh.Mesh
 	model    population.Model
+}
+
+// sum is that of all numbers.
+func sum(rows [][]float64) (total float64) {
+	for _, row := range rows {
+		total += floats.Sum(row)
+	}
+	return total
 }
 
 func generator() known {
@@ -59,9 +68,9 @@ func generator() known {
 		n := 40 + r.IntN(25)
 		g := expect.Must(space.Shoot(k.controls, p))
 		path := expect.Must(space.Carry(g, outline(n, r.Float64())))
-		k.subjects = append(k.subjects, mesh.Curve(path[len(path)-1], true))
+		k.subjects = append(k.subjects, []*mesh.Mesh{mesh.Curve(path[len(path)-1], true)})
 	}
-	k.model = population.Model{Space: space, Norm: mesh.Norm{Kernel: kernels.Gaussian(0.3)}, Noise: 0.3}
+	k.model = population.Model{Space: space, Objects: []population.Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.3)}, Noise: 0.3}}}
 	return k
 }
 
@@ -81,8 +90,8 @@ func (k known) angle(p, q [][]float64) float64 {
 }
 
 // start is a subject resampled.
-func (k known) start(subject, points int) *mesh.Mesh {
-	return mesh.Curve(expect.Must(morpho.Resample(k.subjects[subject].Vertices, points, true)), true)
+func (k known) start(subject, points int) []*mesh.Mesh {
+	return []*mesh.Mesh{mesh.Curve(expect.Must(morpho.Resample(k.subjects[subject][0].Vertices, points, true)), true)}
 }
 
 // A known outline and its one mode come back from resampled subjects, whichever of them the search starts at, and with a
@@ -102,9 +111,9 @@ func TestAtlasRecovers(t *testing.T) {
 		if a.Status != geom.Converged || a.Imbalance > run.tolerance || a.Unsettled > run.tolerance {
 			t.Errorf("from subject %d: %s", run.start, a)
 		}
-		expect.Rel(t, "objective", a.Objective, floats.Sum(a.Mismatch)/(2*0.3*0.3)+floats.Sum(a.Energy), 1e-12)
-		off := floats.Max(expect.Must(a.Template.Distances(k.template))) / k.spacing()
-		was := floats.Max(expect.Must(start.Distances(k.template))) / k.spacing()
+		expect.Rel(t, "objective", a.Objective, sum(a.Mismatch)/(2*0.3*0.3)+floats.Sum(a.Energy), 1e-12)
+		off := floats.Max(expect.Must(a.Template[0].Distances(k.template))) / k.spacing()
+		was := floats.Max(expect.Must(start[0].Distances(k.template))) / k.spacing()
 		modes := expect.Must(a.PCA(k.model))
 		var scores []float64
 		for _, s := range modes.Scores {
@@ -118,7 +127,7 @@ func TestAtlasRecovers(t *testing.T) {
 		found, first = append(found, a), append(first, modes.Momenta[0])
 	}
 	for i, a := range found[1:] {
-		off := floats.Max(expect.Must(a.Template.Distances(found[0].Template))) / k.spacing()
+		off := floats.Max(expect.Must(a.Template[0].Distances(found[0].Template[0]))) / k.spacing()
 		angle := k.angle(first[0], first[1+i])
 		t.Logf("template %d is %.3f spacings from the first, its mode %.2f°", 1+i, off, angle)
 		if off > 0.1 || angle > 2 {
@@ -131,12 +140,12 @@ func TestAtlasRecovers(t *testing.T) {
 	modes := expect.Must(a.PCA(k.model))
 	left := expect.Must(a.Reconstruction(k.model, modes, k.subjects))
 	t.Logf("mean distance by number of modes: %.3g", left)
-	if left[1] > 0.01*left[0] || left[len(left)-1] > 1.01*floats.Sum(a.Mismatch)/7 {
-		t.Errorf("reconstructions with 0, 1, … modes miss by %g, the atlas by %g", left, floats.Sum(a.Mismatch)/7)
+	if left[1][0] > 0.01*left[0][0] || left[len(left)-1][0] > 1.01*sum(a.Mismatch)/7 {
+		t.Errorf("reconstructions with 0, 1, … modes miss by %g, the atlas by %g", left, sum(a.Mismatch)/7)
 	}
 	along := expect.Must(a.Mode(k.model, modes, 0, k.scores[6]/stat.StdDev(k.scores, nil), k.scores[0]/stat.StdDev(k.scores, nil)))
 	for _, i := range []int{0, 6} {
-		off := min(floats.Max(expect.Must(along[0].Distances(k.subjects[i]))), floats.Max(expect.Must(along[1].Distances(k.subjects[i]))))
+		off := min(floats.Max(expect.Must(along[0][0].Distances(k.subjects[i][0]))), floats.Max(expect.Must(along[1][0].Distances(k.subjects[i][0]))))
 		if off > 0.15*k.spacing() {
 			t.Errorf("subject %d is %g spacings from the shapes of its score", i, off/k.spacing())
 		}
@@ -171,7 +180,7 @@ func TestRegressionRecovers(t *testing.T) {
 	was, is := expect.Must(k.model.Space.Shoot(k.controls, k.mode)).Length, expect.Must(k.model.Space.Shoot(k.controls, p)).Length
 	expect.Rel(t, "speed", is, was, 0.02)
 	for i, when := range []float64{times[0], times[6]} {
-		if off := floats.Max(expect.Must(expect.Must(r.At(k.model, when)).Distances(k.subjects[6*i]))); off > 0.15*k.spacing() {
+		if off := floats.Max(expect.Must(expect.Must(r.At(k.model, when))[0].Distances(k.subjects[6*i][0]))); off > 0.15*k.spacing() {
 			t.Errorf("at %g it is %g spacings from the subject", when, off/k.spacing())
 		}
 	}
@@ -197,29 +206,36 @@ func TestFreeControls(t *testing.T) {
 func TestOneShape(t *testing.T) {
 	t.Parallel()
 	k := generator()
-	a := expect.Must(k.model.Atlas(k.template, k.controls, []*mesh.Mesh{k.template, k.template}))
+	a := expect.Must(k.model.Atlas([]*mesh.Mesh{k.template}, k.controls, [][]*mesh.Mesh{{k.template}, {k.template}}))
 	if a.Status != geom.Converged || a.Objective > 1e-9 {
 		t.Errorf("%s, objective %g", a, a.Objective)
 	}
-	expect.Abs(t, "template", a.Template.Vertices, k.template.Vertices, 1e-6)
+	expect.Abs(t, "template", a.Template[0].Vertices, k.template.Vertices, 1e-6)
 }
 
 // What cannot be an atlas is refused, with what is wrong.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	k := generator()
-	try := func(change func(m *population.Model, template **mesh.Mesh, controls *[][]float64, subjects *[]*mesh.Mesh)) error {
-		m, template, controls, subjects := k.model, k.template, append([][]float64{}, k.controls...), append([]*mesh.Mesh{}, k.subjects...)
-		change(&m, &template, &controls, &subjects)
-		return expect.Error(m.Atlas(template, controls, subjects))
+	try := func(change func(o *population.Object, template **mesh.Mesh, controls *[][]float64, subjects *[]*mesh.Mesh)) error {
+		m, template, controls := k.model, k.template, append([][]float64{}, k.controls...)
+		m.Objects = slices.Clone(m.Objects)
+		var subjects []*mesh.Mesh
+		for _, s := range k.subjects {
+			subjects = append(subjects, s[0])
+		}
+		change(&m.Objects[0], &template, &controls, &subjects)
+		return expect.Error(m.Atlas([]*mesh.Mesh{template}, controls, population.Single(subjects)))
 	}
-	expect.Refused(t, try(func(m *population.Model, _ **mesh.Mesh, _ *[][]float64, _ *[]*mesh.Mesh) { m.Noise = -1 }), "noise is -1")
-	expect.Refused(t, try(func(m *population.Model, _ **mesh.Mesh, _ *[][]float64, _ *[]*mesh.Mesh) { m.Noise = 0 }), "noise cannot be estimated")
-	expect.Refused(t, try(func(_ *population.Model, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { *s = (*s)[:1] }), "1 subjects", "MatchFrom")
-	expect.Refused(t, try(func(_ *population.Model, _ **mesh.Mesh, c *[][]float64, _ *[]*mesh.Mesh) { (*c)[3] = (*c)[2] }), "coincide")
-	expect.Refused(t, try(func(_ *population.Model, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { (*s)[2] = mesh.Icosphere(0) }), "subject 2", "R^3")
-	expect.Refused(t, try(func(_ *population.Model, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { (*s)[1] = &mesh.Mesh{} }), "subject 1", "empty")
-	expect.Refused(t, try(func(_ *population.Model, template **mesh.Mesh, _ *[][]float64, _ *[]*mesh.Mesh) {
+	expect.Refused(t, try(func(o *population.Object, _ **mesh.Mesh, _ *[][]float64, _ *[]*mesh.Mesh) { o.Noise = -1 }), "noise is -1")
+	expect.Refused(t, try(func(o *population.Object, _ **mesh.Mesh, _ *[][]float64, _ *[]*mesh.Mesh) { o.Noise = 0 }), "noise cannot be estimated")
+	expect.Refused(t, try(func(_ *population.Object, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { *s = (*s)[:1] }), "1 subjects", "MatchFrom")
+	expect.Refused(t, try(func(_ *population.Object, _ **mesh.Mesh, c *[][]float64, _ *[]*mesh.Mesh) { (*c)[3] = (*c)[2] }), "coincide")
+	expect.Refused(t, try(func(_ *population.Object, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) {
+		(*s)[2] = mesh.Icosphere(0)
+	}), "subject 2", "R^3")
+	expect.Refused(t, try(func(_ *population.Object, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { (*s)[1] = &mesh.Mesh{} }), "subject 1", "empty")
+	expect.Refused(t, try(func(_ *population.Object, template **mesh.Mesh, _ *[][]float64, _ *[]*mesh.Mesh) {
 		*template = (*template).Copy()
 		(*template).Cells[4][0], (*template).Cells[4][1] = (*template).Cells[4][1], (*template).Cells[4][0]
 	}), "template", "orientation")
@@ -244,9 +260,9 @@ func TestRefusals(t *testing.T) {
 			return s
 		},
 	} {
-		bad := change(k.subjects[1])
-		expect.Refused(t, try(func(_ *population.Model, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { (*s)[1] = bad }), want)
+		bad := change(k.subjects[1][0])
+		expect.Refused(t, try(func(_ *population.Object, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { (*s)[1] = bad }), want)
 	}
-	expect.Refused(t, try(func(_ *population.Model, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { (*s)[1] = nil }), "subject 1 is nil")
-	expect.Refused(t, expect.Error(k.model.Regress(make([]float64, 7), k.template, k.controls, k.subjects)), "equal")
+	expect.Refused(t, try(func(_ *population.Object, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { (*s)[1] = nil }), "subject 1 is nil")
+	expect.Refused(t, expect.Error(k.model.Regress(make([]float64, 7), []*mesh.Mesh{k.template}, k.controls, k.subjects)), "equal")
 }

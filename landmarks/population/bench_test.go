@@ -41,7 +41,7 @@ func BenchmarkAtlas(b *testing.B) {
 			return y
 		})
 	}
-	subjects := []*mesh.Mesh{surface(69, 72), surface(75, 73)}
+	subjects := population.Single([]*mesh.Mesh{surface(69, 72), surface(75, 73)})
 	var controls [][]float64
 	for i := range 15 {
 		for j := range 8 {
@@ -53,14 +53,14 @@ func BenchmarkAtlas(b *testing.B) {
 			}
 		}
 	}
-	all := append(append([][]float64{}, subjects[0].Vertices...), subjects[1].Vertices...)
+	all := append(append([][]float64{}, subjects[0][0].Vertices...), subjects[1][0].Vertices...)
 	flow := expect.Must(kernels.Cutoff(kernels.Gaussian(3/math.Sqrt2), 3, 1e-5)) // the surfaces are 16 of its widths long
 	data := expect.Must(kernels.Fast(kernels.Gaussian(0.5/math.Sqrt2), 1e-6, all))
 	smoothing := expect.Must(kernels.Fast(kernels.Gaussian(0.7), 1e-5, all))
-	b.Log(len(controls), flow, data, len(subjects[0].Cells), len(subjects[1].Cells))
+	b.Log(len(controls), flow, data, len(subjects[0][0].Cells), len(subjects[1][0].Cells))
 	for b.Loop() {
 		model := population.Model{Space: landmarks.New(len(controls), 3, flow, geom.Integrator(ode.Euler, 19)),
-			Norm: mesh.Norm{Kernel: data}, Noise: 1, Smoothing: smoothing}
+			Objects: []population.Object{{Norm: mesh.Norm{Kernel: data}, Noise: 1, Smoothing: smoothing}}}
 		a := expect.Must(model.Atlas(subjects[0], controls, subjects))
 		b.Logf("%s, %d evaluations, −2 × objective %.4f", a, a.Evaluations, -2*a.Objective)
 		b.ReportMetric(float64(a.Evaluations), "evaluations")

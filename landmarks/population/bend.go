@@ -13,26 +13,33 @@ import (
 	"anatomy/geom/engine"
 )
 
-// bend is how the data term holds a template that is its own subject, to second order. For displacements u of the vertices,
-// ‖T + u − T‖² is uᵀ G u; a momentum p moves them by J p, for the kernels J between vertices and control points.
+// bend is how the data terms hold a template that is its own subject, to second order. For displacements u of the vertices,
+// ‖T + u − T‖² is uᵀ G u, one block of G an object; a momentum p moves them by J p, for the kernels J between vertices and control
+// points.
 type bend struct {
 	vertices      []float64
-	trace, square float64       // tr G and tr G², estimated along random displacements
-	pulls         *mat.Dense    // G J
-	hessian       *mat.SymDense // H = Jᵀ G J
-	kernel        *mat.SymDense // K of the control points, for all coordinates
+	trace, square []float64       // tr G and tr G² of every object, estimated along random displacements
+	pulls         *mat.Dense      // G J
+	hessians      []*mat.SymDense // H = Jᵀ G J of every object
+	squares       []*mat.SymDense // Jᵀ G² J of every object
+	kernel        *mat.SymDense   // K of the control points, for all coordinates
 }
 
 // bendAt returns the bend at vertices of the template, by differences of gradients: that of the last call, if no coordinate has moved
 // by more than a twentieth of the spacing since.
 func (f *fit) bendAt(vertices []float64) (*bend, error) {
 	const probes = 32
-	if f.bend != nil && floats.Distance(f.bend.vertices, vertices, math.Inf(1)) <= 0.05*f.start.Spacing() {
+	near, spacing := f.bend != nil, math.Inf(1)
+	for o, t := range f.start {
+		spacing = math.Min(spacing, t.Spacing())
+		near = near && floats.Distance(f.part(f.bend.vertices, o), f.part(vertices, o), math.Inf(1)) <= 0.05*t.Spacing()
+	}
+	if near {
 		return f.bend, nil
 	}
 	n, d := len(f.controls), f.Space.Manifold.D
 	size, rows := n*d, len(vertices)
-	z, cells, batch := engine.Unflatten(vertices, d), flatten(f.start.Cells), len(f.chunks[0].square)
+	z, batch := engine.Unflatten(vertices, d), f.chunks[0].size
 	out, err := f.apply.Call(z, f.controls, identity(n))
 	if err != nil {
 		return nil, err
@@ -55,11 +62,11 @@ func (f *fit) bendAt(vertices []float64) (*bend, error) {
 		shifts, steps := make([][][]float64, batch), make([]float64, batch)
 		for b := range shifts {
 			column := mat.Col(nil, min(from+b, size+probes-1), jacobian)
-			steps[b] = 1e-5 * f.start.Spacing() / math.Max(floats.Norm(column, math.Inf(1)), 1e-300)
+			steps[b] = 1e-5 * spacing / math.Max(floats.Norm(column, math.Inf(1)), 1e-300)
 			floats.Scale(steps[b], column)
 			shifts[b] = engine.Unflatten(column, d)
 		}
-		out, err := f.pull.Call(z, shifts, cells)
+		out, err := f.pull.Call(z, shifts)
 		if err != nil {
 			return nil, err
 		}
@@ -71,14 +78,22 @@ func (f *fit) bendAt(vertices []float64) (*bend, error) {
 		}
 	}
 	o := &bend{vertices: vertices, pulls: mat.DenseCopyOf(pulls.Slice(0, rows, 0, size))}
-	for k := size; k < size+probes; k++ {
-		g := mat.Col(nil, k, pulls)
-		o.trace += floats.Dot(g, mat.Col(nil, k, jacobian)) / probes
-		o.square += floats.Dot(g, g) / probes
+	from := 0
+	for _, end := range f.ends {
+		trace, square := 0.0, 0.0
+		for k := size; k < size+probes; k++ {
+			g := mat.Col(nil, k, pulls.Slice(from, end*d, 0, size+probes))
+			trace += floats.Dot(g, mat.Col(nil, k, jacobian.Slice(from, end*d, 0, size+probes))) / probes
+			square += floats.Dot(g, g) / probes
+		}
+		var hessian, squares mat.Dense
+		own := o.pulls.Slice(from, end*d, 0, size)
+		hessian.Mul(jacobian.Slice(from, end*d, 0, size).T(), own)
+		squares.Mul(own.T(), own)
+		o.trace, o.square = append(o.trace, trace), append(o.square, square)
+		o.hessians, o.squares = append(o.hessians, symmetric(&hessian)), append(o.squares, symmetric(&squares))
+		from = end * d
 	}
-	var hessian mat.Dense
-	hessian.Mul(jacobian.Slice(0, rows, 0, size).T(), o.pulls)
-	o.hessian = symmetric(&hessian)
 	if out, err = engine.Run(func(in []*Node) []*Node { return []*Node{f.Space.Manifold.Kernel.Gram(in[0], in[0])} }, f.controls); err != nil {
 		return nil, err
 	}
@@ -106,68 +121,100 @@ func symmetric(m *mat.Dense) *mat.SymDense {
 	return out
 }
 
-// posterior is K + H/σ² + stiff·1: the second derivatives of the objective by a momentum.
-func (o *bend) posterior(sigma, stiff float64) *mat.SymDense {
+// posterior is K + Σ_o w_o H_o + stiff·1: the second derivatives of the objective by a momentum, for the weights 1/σ² of objects.
+func (o *bend) posterior(weights []float64, stiff float64) *mat.SymDense {
 	n := o.kernel.SymmetricDim()
 	out := mat.NewSymDense(n, nil)
-	out.ScaleSym(1/(sigma*sigma), o.hessian)
-	out.AddSym(out, o.kernel)
+	out.CopySym(o.kernel)
+	for k, h := range o.hessians {
+		var scaled mat.SymDense
+		scaled.ScaleSym(weights[k], h)
+		out.AddSym(out, &scaled)
+	}
 	for i := range n {
 		out.SetSym(i, i, out.At(i, i)+stiff)
 	}
 	return out
 }
 
-// parts is Λ: see Atlas.Noise.
-func (o *bend) parts() float64 { return o.trace * o.trace / o.square }
+// parts is Λ of an object: see Atlas.Noise.
+func (o *bend) parts(k int) float64 { return o.trace[k] * o.trace[k] / o.square[k] }
 
-// count returns how many parts of the residual of a subject a momentum cannot follow, and how many of its own the data determine.
-// Of a displacement u of the vertices it takes A u, for A = J (K + H/σ²)⁻¹ Jᵀ G/σ²; left is tr (1 − A)ᵀ G (1 − A), divided by
-// tr G²/tr G, and determined is tr (K + H/σ²)⁻¹ H/σ².
-func (o *bend) count(sigma float64) (left, determined float64, err error) {
+// count returns how many parts of the residual of a subject a momentum cannot follow, of every object, and how many of its own the
+// data determine. Of displacements u of the vertices it takes A u, for A = J P⁻¹ Jᵀ W, with P = K + Jᵀ W J and the blocks w_o G_o of
+// W. Left of object o is E ‖(1 − A)u‖²_o, where the vertices of each object q are displaced independently, with the variance
+// tr G_q/tr G_q²/w_q, and the unit is 1/w_o. Determined is tr P⁻¹ Jᵀ W J.
+func (o *bend) count(weights []float64) (left []float64, determined float64, err error) {
 	var factor mat.Cholesky
-	if !factor.Factorize(o.posterior(sigma, 1e-6)) {
-		return 0, 0, errors.New("the second derivatives by a momentum are not positive definite")
+	if !factor.Factorize(o.posterior(weights, 1e-6)) {
+		return nil, 0, errors.New("the second derivatives by a momentum are not positive definite")
 	}
-	precision := 1 / (sigma * sigma)
-	var squares, taken, held, both mat.Dense
-	squares.Mul(o.pulls.T(), o.pulls)
-	if err := factor.SolveTo(&taken, &squares); err != nil && !errors.As(err, new(mat.Condition)) {
-		return 0, 0, err
+	solved := func(of []*mat.SymDense) (all []*mat.Dense, err error) {
+		for _, m := range of {
+			var x mat.Dense
+			if err := factor.SolveTo(&x, m); err != nil && !errors.As(err, new(mat.Condition)) {
+				return nil, err
+			}
+			all = append(all, &x)
+		}
+		return all, nil
 	}
-	if err := factor.SolveTo(&held, o.hessian); err != nil && !errors.As(err, new(mat.Condition)) {
-		return 0, 0, err
+	taken, err := solved(o.squares)
+	if err != nil {
+		return nil, 0, err
 	}
-	both.Mul(&taken, &held)
-	unit := o.square / o.trace
-	return (o.trace - 2*precision*mat.Trace(&taken) + precision*precision*mat.Trace(&both)) / unit, precision * mat.Trace(&held), nil
+	held, err := solved(o.hessians)
+	if err != nil {
+		return nil, 0, err
+	}
+	for k, w := range weights {
+		l := o.parts(k) - 2*w*mat.Trace(taken[k])*o.trace[k]/o.square[k]
+		for q, v := range weights {
+			var both mat.Dense
+			both.Mul(taken[q], held[k])
+			l += w * v * mat.Trace(&both) * o.trace[q] / o.square[q]
+		}
+		left = append(left, l)
+		determined += w * mat.Trace(held[k])
+	}
+	return left, determined, nil
 }
 
-// guess is a noise to begin with: where the data determine a quarter of a momentum, whatever the unit of K.
-func (f *fit) guess(vertices []float64) (float64, error) {
+// guess is a noise of every object to begin with, as of equal displacements of all vertices: where the data determine a quarter of a
+// momentum, whatever the unit of K.
+func (f *fit) guess(vertices []float64) ([]float64, error) {
 	o, err := f.bendAt(vertices)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	quarter := math.Min(float64(f.Space.Manifold.Dim()), o.parts()) / 4
+	parts := 0.0
+	for k := range f.sigma {
+		parts += o.parts(k)
+	}
+	quarter := math.Min(float64(f.Space.Manifold.Dim()), parts) / 4
 	for sigma, factor := 1.0, 1.0; ; {
-		_, determined, err := o.count(sigma)
+		all, weights := make([]float64, len(f.sigma)), make([]float64, len(f.sigma))
+		for k := range all {
+			all[k] = sigma * math.Sqrt(o.square[k]/o.trace[k]*o.trace[0]/o.square[0])
+			weights[k] = 1 / (all[k] * all[k])
+		}
+		_, determined, err := o.count(weights)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		next := 2.0
 		if determined < quarter {
 			next = 0.5
 		}
 		if factor*next == 1 {
-			return sigma, nil
+			return all, nil
 		}
 		factor = next
 		sigma *= factor
 	}
 }
 
-// noise estimates Noise, Reach and Parts of an atlas from an evaluation at f.Noise, which is the σ/ρ that the search took: its minimum
+// noise estimates Noise, Reach and Parts of an atlas from an evaluation at f.sigma, which is the σ/ρ that the search took: its minimum
 // depends on no more. It is an error if template and deformations can follow the residuals, so that little of them is left.
 func (f *fit) noise(e *evaluation, a *Atlas) error {
 	const share = 0.2
@@ -175,23 +222,30 @@ func (f *fit) noise(e *evaluation, a *Atlas) error {
 	if err != nil {
 		return err
 	}
-	n, momenta, weight := float64(len(f.design)), float64(len(f.design[0])), 1.0
-	following := n - 1
-	if !f.separate() {
-		following, weight = momenta, f.weight()
+	n, momenta := float64(len(f.design)), float64(len(f.design[0]))
+	following := momenta
+	if f.separate() {
+		following = n - 1
 	}
-	left, determined, err := o.count(f.Noise / math.Sqrt(weight))
+	left, determined, err := o.count(f.weights())
 	if err != nil {
 		return err
 	}
-	a.Parts = o.parts()
-	free := (n-1)*a.Parts - following*(a.Parts-left)
-	if free < share*n*a.Parts {
-		return fmt.Errorf("the noise cannot be estimated: of %.0f independent parts of the residuals, template and deformations leave %.0f: give Noise, or take a wider kernel of the deformations, a narrower one of the norm, or more subjects", n*a.Parts, free)
-	}
-	// Rounding bounds σ from below, as where all subjects are the template.
-	a.Noise = math.Sqrt(math.Max(floats.Sum(e.mismatch), 1e-8*f.squares) / free)
 	const none = 1e-3 // of what the data determine; there ρ is 1
 	a.Reach = math.Sqrt((2*floats.Sum(e.energy) + none) / (momenta*determined + none))
+	a.Parts = make([]float64, len(f.sigma))
+	for k, mismatch := range sums(e.mismatch) {
+		a.Parts[k] = o.parts(k)
+		if f.Objects[k].Noise > 0 {
+			a.Noise[k] = f.Objects[k].Noise
+			continue
+		}
+		free := (n-1)*a.Parts[k] - following*(a.Parts[k]-left[k])
+		if free < share*n*a.Parts[k] {
+			return fmt.Errorf("%s cannot be estimated: of %.0f independent parts of the residuals, template and deformations leave %.0f: give Noise, or take a wider kernel of the deformations, a narrower one of the norm, or more subjects", f.called("the noise", k), n*a.Parts[k], free)
+		}
+		// Rounding bounds σ from below, as where all subjects are the template.
+		a.Noise[k] = math.Sqrt(math.Max(mismatch, 1e-8*f.squares[k]) / free)
+	}
 	return nil
 }

@@ -148,8 +148,8 @@ var unsupported = map[string]string{
 
 // ReadDeformetrica reads a study of Deformetrica 4 (and the tags of 3): the paths of its model.xml and data_set.xml, and of its
 // optimization_parameters.xml or "" for none. File names in them are relative to the file that they stand in. Model types are
-// Registration, DeterministicAtlas and Regression, of one object, a SurfaceMesh or a PolyLine, with the attachment Current or
-// Varifold; others are errors that say what to do.
+// Registration, DeterministicAtlas and Regression, of objects that are a SurfaceMesh or a PolyLine each, with the attachment Current
+// or Varifold; others are errors that say what to do.
 //
 // Its Gaussian exp(−r²/w²) is kernels.Gaussian(w/√2); noise-std is Noise as it is. A number of time points n is n − 1 steps, of Euler
 // or, with use-rk2, of Heun. Control points that are not given stand on its grid over the box of the template, initial-cp-spacing or
@@ -204,68 +204,26 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 			deformation = e.Inner
 		}
 	}
-	if len(objects) != 1 {
-		return nil, fmt.Errorf("%s: the template has %d objects, want 1: make a study of each", model, len(objects))
+	if len(objects) == 0 {
+		return nil, fmt.Errorf("%s: the template has no objects", model)
 	}
-	object, flow := settingsOf(model, objects[0].Inner), settingsOf(model, deformation)
-	object.first("kernel-type", "kernel-device", "noise-variance-prior-scale-std", "noise-variance-prior-normalized-dof")
+	flow := settingsOf(model, deformation)
 	flow.first("kernel-type", "kernel-device")
 	top.first("dtype")
-
-	what := strings.ToLower(object.first("deformable-object-type"))
-	attachment := strings.ToLower(object.first("attachment-type"))
-	order := 3
-	for _, side := range []struct{ tag, norm string }{{"nonoriented", "varifold"}, {"oriented", "current"}} { // of version 3
-		if strings.HasPrefix(what, side.tag) {
-			what = what[len(side.tag):]
-			if attachment == "" {
-				attachment = side.norm
-			}
+	all := []*settings{top, flow, options}
+	for _, e := range objects {
+		object := settingsOf(model, e.Inner)
+		all = append(all, object)
+		if err := s.object(e.ID, object); err != nil {
+			return nil, err
 		}
 	}
-	switch what {
-	case "surfacemesh":
-	case "polyline":
-		order = 2
-	case "landmark", "pointcloud":
-		return nil, fmt.Errorf("%s: objects of type %s are no meshes: read their points as landmarks, and take stats.FrechetMean or stats.Regress with stats.Mismatch", model, text.Clip(what))
-	default:
-		return nil, fmt.Errorf("%s: objects of type %s are not read: there are SurfaceMesh and PolyLine", model, text.Clip(what))
+	if err := s.visits(dataSet, d); err != nil {
+		return nil, err
 	}
-	switch attachment {
-	case "current":
-	case "varifold":
-		s.Model.Norm.Varifold = true
-	default:
-		return nil, fmt.Errorf("%s: the attachment-type %s has no counterpart: there are Current and Varifold", model, text.Clip(attachment))
-	}
-	width, err := object.positive("the object", "kernel-width")
+
+	width, err := flow.positive("the deformation", "kernel-width")
 	if err != nil {
-		return nil, err
-	}
-	s.Model.Norm.Kernel = deformetricaGaussian(width)
-	if object.first("noise-std", "data-sigma") == "" {
-		return nil, fmt.Errorf("%s: the object has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", model)
-	}
-	if s.Model.Noise, err = object.positive("the object", "noise-std", "data-sigma"); err != nil {
-		return nil, err
-	}
-	template := object.first("filename")
-	if template == "" {
-		return nil, fmt.Errorf("%s: the object has no filename", model)
-	}
-	if s.Template, err = mesh.Read(beside(model, template)); err != nil {
-		return nil, err
-	}
-	if got := len(s.Template.Cells[0]); got != order {
-		return nil, fmt.Errorf("%s: cells of %d vertices in %s, want those of a %s", model, got, text.Clip(template), what)
-	}
-
-	if err := s.visits(dataSet, d, objects[0].ID); err != nil {
-		return nil, err
-	}
-
-	if width, err = flow.positive("the deformation", "kernel-width"); err != nil {
 		return nil, err
 	}
 	points, err := flow.number(10, "number-of-timepoints")
@@ -302,8 +260,9 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 	if options.first("use-rk2-for-flow"); second {
 		method = ode.Heun
 	}
+	dimension := len(s.Template[0].Vertices[0])
 	if file := top.first("initial-control-points"); file != "" {
-		if s.Controls, err = readPoints(beside(model, file), len(s.Template.Vertices[0])); err != nil {
+		if s.Controls, err = readPoints(beside(model, file), dimension); err != nil {
 			return nil, err
 		}
 	} else {
@@ -311,16 +270,15 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Controls, err = Grid(s.Template.Vertices, spacing); err != nil {
+		if s.Controls, err = Grid(vertices(s.Template), spacing); err != nil {
 			return nil, fmt.Errorf("%s: initial-cp-spacing: %w", model, err)
 		}
 	}
 	top.first("initial-cp-spacing")
-	dimension := len(s.Template.Vertices[0])
 	if v, err := top.number(float64(dimension), "dimension"); err != nil {
 		return nil, err
 	} else if v != float64(dimension) {
-		return nil, fmt.Errorf("%s: the dimension is %g, the vertices of %s have %d coordinates", model, v, text.Clip(template), dimension)
+		return nil, fmt.Errorf("%s: the dimension is %g, the vertices of the template have %d coordinates", model, v, dimension)
 	}
 	s.Model.Space = landmarks.New(len(s.Controls), dimension, deformetricaGaussian(width), geom.Integrator(method, int(points)-1))
 	frozen, err := options.on(true, "freeze-control-points", "freeze-cp")
@@ -345,9 +303,11 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 		if !(ratio > 0) {
 			return nil, fmt.Errorf("%s: sobolev-kernel-width-ratio is %g, want a positive number", optimization, ratio)
 		}
-		s.Model.Smoothing = deformetricaGaussian(ratio * width)
+		for o := range s.Model.Objects {
+			s.Model.Objects[o].Smoothing = deformetricaGaussian(ratio * width)
+		}
 	}
-	for _, from := range []*settings{top, object, flow, options} {
+	for _, from := range all {
 		if names := from.rest(); len(names) > 0 {
 			s.note("%s: %s passed over", filepath.Base(from.file), strings.Join(names, ", "))
 		}
@@ -355,8 +315,71 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 	return s, s.Validate()
 }
 
+// object reads one of the template.
+func (s *Study) object(id string, e *settings) error {
+	if slices.ContainsFunc(s.Model.Objects, func(o Object) bool { return o.ID == id }) {
+		return fmt.Errorf("%s: two objects have the id %s", e.file, text.Clip(id))
+	}
+	e.first("kernel-type", "kernel-device", "noise-variance-prior-scale-std", "noise-variance-prior-normalized-dof")
+	name := strings.TrimSpace("the object " + text.Clip(id))
+	what := strings.ToLower(e.first("deformable-object-type"))
+	attachment := strings.ToLower(e.first("attachment-type"))
+	order := 3
+	var norm mesh.Norm
+	for _, side := range []struct{ tag, norm string }{{"nonoriented", "varifold"}, {"oriented", "current"}} { // of version 3
+		if strings.HasPrefix(what, side.tag) {
+			what = what[len(side.tag):]
+			if attachment == "" {
+				attachment = side.norm
+			}
+		}
+	}
+	switch what {
+	case "surfacemesh":
+	case "polyline":
+		order = 2
+	case "landmark", "pointcloud":
+		return fmt.Errorf("%s: objects of type %s are no meshes: read their points as landmarks, and take stats.FrechetMean or stats.Regress with stats.Mismatch", e.file, text.Clip(what))
+	default:
+		return fmt.Errorf("%s: objects of type %s are not read: there are SurfaceMesh and PolyLine", e.file, text.Clip(what))
+	}
+	switch attachment {
+	case "current":
+	case "varifold":
+		norm.Varifold = true
+	default:
+		return fmt.Errorf("%s: the attachment-type %s has no counterpart: there are Current and Varifold", e.file, text.Clip(attachment))
+	}
+	width, err := e.positive(name, "kernel-width")
+	if err != nil {
+		return err
+	}
+	norm.Kernel = deformetricaGaussian(width)
+	if e.first("noise-std", "data-sigma") == "" {
+		return fmt.Errorf("%s: %s has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", e.file, name)
+	}
+	noise, err := e.positive(name, "noise-std", "data-sigma")
+	if err != nil {
+		return err
+	}
+	file := e.first("filename")
+	if file == "" {
+		return fmt.Errorf("%s: %s has no filename", e.file, name)
+	}
+	template, err := mesh.Read(beside(e.file, file))
+	if err != nil {
+		return err
+	}
+	if got := len(template.Cells[0]); got != order {
+		return fmt.Errorf("%s: cells of %d vertices in %s, want those of a %s", e.file, got, text.Clip(file), what)
+	}
+	s.Template = append(s.Template, template)
+	s.Model.Objects = append(s.Model.Objects, Object{ID: id, Norm: norm, Noise: noise})
+	return nil
+}
+
 // visits reads the subjects: one visit of each, or for a regression the visits of one subject with their ages.
-func (s *Study) visits(dataSet string, d *element, object string) error {
+func (s *Study) visits(dataSet string, d *element) error {
 	subjects := 0
 	for _, subject := range d.Inner {
 		if subject.name() != "subject" {
@@ -369,7 +392,7 @@ func (s *Study) visits(dataSet string, d *element, object string) error {
 				continue
 			}
 			visits++
-			name, age, file := subject.ID, math.NaN(), ""
+			name, age, files := subject.ID, math.NaN(), map[string]string{}
 			if s.Kind == Regressions {
 				name = visit.ID
 			}
@@ -382,22 +405,25 @@ func (s *Study) visits(dataSet string, d *element, object string) error {
 					}
 					age = v
 				case "filename":
-					if e.Object == object {
-						file = e.value()
-					}
+					files[e.Object] = e.value()
 				}
-			}
-			if file == "" {
-				return fmt.Errorf("%s: subject %s: a visit has no filename of the object %s", dataSet, text.Clip(subject.ID), text.Clip(object))
 			}
 			if s.Kind == Regressions && math.IsNaN(age) {
 				return fmt.Errorf("%s: subject %s: the visit %s has no age, which a Regression needs", dataSet, text.Clip(subject.ID), text.Clip(visit.ID))
 			}
-			m, err := mesh.Read(beside(dataSet, file))
-			if err != nil {
-				return fmt.Errorf("%s: subject %s: %w", dataSet, text.Clip(subject.ID), err)
+			var shape []*mesh.Mesh
+			for _, object := range s.Model.Objects {
+				file := files[object.ID]
+				if file == "" {
+					return fmt.Errorf("%s: subject %s: a visit has no filename of the object %s", dataSet, text.Clip(subject.ID), text.Clip(object.ID))
+				}
+				m, err := mesh.Read(beside(dataSet, file))
+				if err != nil {
+					return fmt.Errorf("%s: subject %s: %w", dataSet, text.Clip(subject.ID), err)
+				}
+				shape = append(shape, m)
 			}
-			s.Names, s.Subjects = append(s.Names, name), append(s.Subjects, m)
+			s.Names, s.Subjects = append(s.Names, name), append(s.Subjects, shape)
 			if s.Kind == Regressions {
 				s.Times = append(s.Times, age)
 			}

@@ -1,11 +1,14 @@
 // Package population estimates means and variation of curves and surfaces whose vertices do not correspond.
 //
 //	M := landmarks.New(len(controls), 2, kernels.Gaussian(10))       // where momenta sit, and how smooth deformations are
-//	model := population.Model{Space: M, Norm: mesh.Norm{Kernel: kernels.Gaussian(4), Varifold: true}, Noise: 0.5}
-//	atlas, err := model.Atlas(outlines[0], controls, outlines)       // template, and a momentum for every subject
+//	outline := population.Object{Norm: mesh.Norm{Kernel: kernels.Gaussian(4), Varifold: true}, Noise: 0.5}
+//	model := population.Model{Space: M, Objects: []population.Object{outline}}
+//	subjects := population.Single(outlines)                          // or [][]*mesh.Mesh, several objects a subject
+//	atlas, err := model.Atlas(subjects[0], controls, subjects)       // template, and a momentum for every subject
 //	modes, err := atlas.PCA(model)                                   // how they vary
 //	shapes, err := atlas.Mode(model, modes, 0, -2, 0, 2)             // as meshes
 //
+// Subjects may be made of several objects, as the bones of a skull, each with its norm and its noise: one deformation carries all.
 // Read reads a folder of meshes or outlines, or a study of Deformetrica, and Atlas.Write writes for ParaView. Align brings the
 // subjects together before, without correspondences. Regression follows one deformation through time. Compare says where two
 // groups differ.

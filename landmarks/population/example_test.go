@@ -22,22 +22,21 @@ func ExampleModel_Atlas() {
 		}
 		return mesh.Curve(x, true)
 	}
-	var subjects []*mesh.Mesh
+	var subjects [][]*mesh.Mesh
 	for i, h := range []float64{-0.2, -0.1, 0, 0.1, 0.2} {
-		subjects = append(subjects, ellipse(30+3*i, 2*(1+h), 1-h))
+		subjects = append(subjects, []*mesh.Mesh{ellipse(30+3*i, 2*(1+h), 1-h)})
 	}
 	controls := ellipse(12, 2, 1).Vertices
 	model := population.Model{
-		Space: landmarks.New(12, 2, kernels.Gaussian(1), geom.Integrator(ode.Heun, 5)),
-		Norm:  mesh.Norm{Kernel: kernels.Gaussian(0.5)},
-		Noise: 0.3,
+		Space:   landmarks.New(12, 2, kernels.Gaussian(1), geom.Integrator(ode.Heun, 5)),
+		Objects: []population.Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.5)}, Noise: 0.3}},
 	}
 	atlas, err := model.Atlas(subjects[0], controls, subjects)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	area, err := atlas.Template.Volume()
+	area, err := atlas.Template[0].Volume()
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -47,7 +46,7 @@ func ExampleModel_Atlas() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%s: %d points, area %.1f, first mode %.0f %%\n", atlas.Status, len(atlas.Template.Vertices), area, 100*modes.Explained[0])
+	fmt.Printf("%s: %d points, area %.1f, first mode %.0f %%\n", atlas.Status, len(atlas.Template[0].Vertices), area, 100*modes.Explained[0])
 	// Output:
 	// converged: 30 points, area 6.2, first mode 100 %
 }

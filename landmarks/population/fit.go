@@ -29,11 +29,13 @@ const steps = 100
 const memory = 1 << 30
 
 // fit is the objective of a Model for given subjects. Subject i has the momentum Σ_k design_ik m_k with coefficients m_k: those of
-// an atlas are the momenta themselves. The variables are the vertices of the template, the coefficients and, if they are free,
-// the control points, one after the other.
+// an atlas are the momenta themselves. The variables are the vertices of the template, one object after the other, the coefficients
+// and, if they are free, the control points.
 type fit struct {
 	Model
-	start    *mesh.Mesh
+	sigma    []float64 // of every object
+	start    []*mesh.Mesh
+	ends     []int // of the objects among the vertices of the template
 	controls [][]float64
 	design   [][]float64
 	chunks   []chunk
@@ -42,63 +44,87 @@ type fit struct {
 
 	metric      mat.Cholesky // of K + stiff at the first control points
 	common      []float64    // w with Σ_k design_ik w_k = 1 for all i; nil where there is none
-	scale       [3]float64   // of the preconditioner, for each kind of variables
-	squares     float64      // Σ ‖S_i‖²
+	scale       []float64    // of the preconditioner, for each of the blocks
+	squares     []float64    // Σ_i ‖S_io‖² of every object
 	evaluations int
 	last        *evaluation
 	bend        *bend // the last
 	narrow      bool  // the search follows the template
 }
 
-// chunk is what one call needs of subjects: the middles d, [B, m, D], and weights e, [B, m, C], of their cells, padded with
-// cells without size, and their squares, [B]. The last chunk is padded with empty subjects.
+// chunk is what one call needs of size subjects: of every object the middles d, [size, m, D], and weights e, [size, m, C], of their
+// cells, padded with cells without size, and their squares, [size]. The last chunk is padded with empty subjects.
 type chunk struct {
-	subjects         []int
-	middles, weights [][][]float64
-	square           []float64
+	subjects []int
+	size     int
+	measures []any
 }
 
 // evaluation is the objective with its gradient at x.
 type evaluation struct {
-	x, gradient      []float64
-	value            float64
-	mismatch, energy []float64
-	pulls            [][]float64 // g_i: see Atlas
-	deformed         [][][]float64
-	motion           [][]float64 // K m_k
+	x, gradient []float64
+	value       float64
+	mismatch    [][]float64 // of subjects and objects
+	energy      []float64
+	pulls       [][]float64 // g_i: see Atlas
+	deformed    [][][]float64
+	motion      [][]float64 // K m_k
 }
 
-func (m Model) check(template *mesh.Mesh, controls [][]float64, subjects []*mesh.Mesh) error {
-	if m.Space == nil || m.Norm.Kernel == nil {
-		return errors.New("the model has no Space or no Norm")
+// loose says whether a noise is to be estimated.
+func (m Model) loose() bool {
+	return slices.ContainsFunc(m.Objects, func(o Object) bool { return o.Noise == 0 })
+}
+
+// called is what errors call an object of a subject or of the template.
+func (m Model) called(whose string, o int) string {
+	if len(m.Objects) == 1 {
+		return whose
 	}
-	if !(m.Noise >= 0) || math.IsInf(m.Noise*m.Noise, 1) {
-		return fmt.Errorf("the noise is %g, want a positive number, or 0 to estimate it", m.Noise)
+	return fmt.Sprintf("%s, %s", whose, cmp.Or(m.Objects[o].ID, fmt.Sprintf("object %d", o)))
+}
+
+func (m Model) check(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh) error {
+	if m.Space == nil || len(m.Objects) == 0 {
+		return errors.New("the model has no Space or no Objects")
 	}
-	if template == nil {
-		return errors.New("no template")
-	}
-	for i, s := range subjects {
-		if s == nil {
-			return fmt.Errorf("subject %d is nil", i)
+	name := func(i int) string {
+		if i == len(subjects) {
+			return "the template"
 		}
-		if err := m.Norm.Check(fmt.Sprintf("subject %d", i), s); err != nil {
-			return err
+		return fmt.Sprintf("subject %d", i)
+	}
+	for i, shape := range append(subjects[:len(subjects):len(subjects)], template) {
+		if len(shape) != len(m.Objects) {
+			return fmt.Errorf("%s has %d meshes, the model %d objects", name(i), len(shape), len(m.Objects))
 		}
 	}
-	if err := m.Norm.Check("the template", template); err != nil {
-		return err
-	}
-	for i, s := range subjects {
-		if err := mesh.Alike("the template", template, fmt.Sprintf("subject %d", i), s); err != nil {
-			return err
+	for o, object := range m.Objects {
+		if object.Norm.Kernel == nil {
+			return fmt.Errorf("%s has no Norm", m.called("the model", o))
 		}
-		if err := m.plausible(template, i, s); err != nil {
-			return err
+		if !(object.Noise >= 0) || math.IsInf(object.Noise*object.Noise, 1) {
+			return fmt.Errorf("%s: the noise is %g, want a positive number, or 0 to estimate it", m.called("the model", o), object.Noise)
 		}
-	}
-	if d := len(template.Vertices[0]); d != m.Space.Manifold.D {
-		return fmt.Errorf("the template is in R^%d, the space in R^%d", d, m.Space.Manifold.D)
+		for i, shape := range append(subjects[:len(subjects):len(subjects)], template) {
+			if shape[o] == nil {
+				return fmt.Errorf("%s is nil", m.called(name(i), o))
+			}
+			if err := object.Norm.Check(m.called(name(i), o), shape[o]); err != nil {
+				return err
+			}
+		}
+		for i, s := range subjects {
+			if err := mesh.Alike(m.called("the template", o), template[o], m.called(name(i), o), s[o]); err != nil {
+				return err
+			}
+			if err := object.plausible(template[o], m.called(name(i), o), s[o]); err != nil {
+				return err
+			}
+		}
+		if d := len(template[o].Vertices[0]); d != m.Space.Manifold.D {
+			return fmt.Errorf("%s is in R^%d, the space in R^%d", m.called("the template", o), d, m.Space.Manifold.D)
+		}
 	}
 	if err := m.Space.CheckNumbers("control points", controls); err != nil {
 		return err
@@ -108,42 +134,53 @@ func (m Model) check(template *mesh.Mesh, controls [][]float64, subjects []*mesh
 
 // plausible refuses a subject in another unit than the template, and one that is inside out where the norm sees it: no deformation
 // brings these together, and a search would end somewhere.
-func (m Model) plausible(template *mesh.Mesh, i int, s *mesh.Mesh) error {
+func (o Object) plausible(template *mesh.Mesh, name string, s *mesh.Mesh) error {
 	length := func(m *mesh.Mesh) float64 { return math.Pow(m.Size(), 1/float64(len(m.Cells[0])-1)) }
 	const units = 7 // centimetres and millimetres differ by 10, animals of one kind by less
 	if ratio := length(s) / length(template); ratio > units || ratio < 1.0/units {
-		return fmt.Errorf("subject %d is %.3g times as large as the template: give both in one unit, or scale it by Align", i, ratio)
+		return fmt.Errorf("%s is %.3g times as large as the template: give both in one unit, or scale it by Align", name, ratio)
 	}
-	if m.Norm.Varifold {
+	if o.Norm.Varifold {
 		return nil
 	}
 	// Of open ones there is no volume, and no telling.
 	if a, err := template.Volume(); err == nil {
 		if b, err := s.Volume(); err == nil && a*b < 0 {
-			return fmt.Errorf("subject %d is inside out as the template sees it: Flip it, or take varifolds", i)
+			return fmt.Errorf("%s is inside out as the template sees it: Flip it, or take varifolds", name)
 		}
 	}
 	return nil
 }
 
-func newFit(m Model, template *mesh.Mesh, controls [][]float64, subjects []*mesh.Mesh, design [][]float64) (*fit, error) {
-	if m.Smoothing == nil {
-		m.Smoothing = m.Norm.Kernel
+func newFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, design [][]float64) (*fit, error) {
+	m.Objects = slices.Clone(m.Objects)
+	f := &fit{Model: m, start: template, controls: controls, design: design}
+	f.scale = slices.Repeat([]float64{1}, len(m.Objects)+2)
+	end := 0
+	for o, t := range template {
+		if m.Objects[o].Smoothing == nil {
+			m.Objects[o].Smoothing = m.Objects[o].Norm.Kernel
+		}
+		end += len(t.Vertices)
+		f.sigma, f.ends = append(f.sigma, m.Objects[o].Noise), append(f.ends, end)
 	}
-	f := &fit{Model: m, start: template, controls: controls, design: design, scale: [3]float64{1, 1, 1}}
-	cells, order := flatten(template.Cells), len(template.Cells[0])
 	f.attach = engine.Compile(func(in []*Node) []*Node {
-		q, p, z, middles, weights, square := in[0], in[1], in[2], in[3], in[4], in[5]
+		q, p, z, precision, subjects := in[0], in[1], in[2], in[3], in[4:]
 		batch := p.Shape().Dim(0)
 		qs, zs := BroadcastPrefix(q, batch), BroadcastPrefix(z, batch)
 		end := m.Space.CarryOnGraph(qs, p, zs)
-		c, b := m.Norm.Measure(end, Reshape(Const(z.Graph(), cells), -1, order))
-		mismatch := Add(Sub(m.Norm.Square(c, b), MulScalar(m.Norm.Inner(c, b, middles, weights), 2)), square)
+		var mismatch []*Node
+		for o, object := range m.Objects {
+			middles, weights, square := subjects[3*o], subjects[3*o+1], subjects[3*o+2]
+			c, b := f.measure(end, o)
+			mismatch = append(mismatch, Add(Sub(object.Norm.Square(c, b), MulScalar(object.Norm.Inner(c, b, middles, weights), 2)), square))
+		}
+		all := Stack(mismatch, -1)
 		by := []*Node{p, zs}
 		if m.Free {
 			by = append(by, qs)
 		}
-		return append([]*Node{mismatch, end}, Gradient(ReduceAllSum(mismatch), by...)...)
+		return append([]*Node{all, end}, Gradient(ReduceAllSum(Mul(all, BroadcastPrefix(precision, batch))), by...)...)
 	}, engine.Name("atlas"))
 	f.energy = engine.Compile(func(in []*Node) []*Node {
 		q, p := in[0], in[1]
@@ -151,23 +188,48 @@ func newFit(m Model, template *mesh.Mesh, controls [][]float64, subjects []*mesh
 		return []*Node{MulScalar(ReduceSum(Mul(p, v), -1), 0.5), v, ReduceSum(force, 0)}
 	}, engine.Name("atlas energy"))
 	f.smooth = engine.Compile(func(in []*Node) []*Node {
-		return []*Node{m.Smoothing.Sum(in[0], in[0], in[1])}
+		var smooth []*Node
+		for o, object := range m.Objects {
+			z := f.rows(in[0], o)
+			smooth = append(smooth, object.Smoothing.Sum(z, z, f.rows(in[1], o)))
+		}
+		return []*Node{Concatenate(smooth, -2)}
 	}, engine.Name("atlas smoothing"))
 	f.apply = engine.Compile(func(in []*Node) []*Node {
 		return []*Node{m.Space.Manifold.Kernel.Sum(in[0], in[1], in[2])}
 	}, engine.Name("atlas velocities"))
 	f.pull = engine.Compile(func(in []*Node) []*Node {
-		z, cells := BroadcastPrefix(in[0], in[1].Shape().Dim(0)), Reshape(in[2], -1, order)
+		z := BroadcastPrefix(in[0], in[1].Shape().Dim(0))
 		moved := Add(z, in[1])
-		c, b := m.Norm.Measure(moved, cells)
-		e, w := m.Norm.Measure(z, cells)
-		miss := Sub(MulScalar(m.Norm.Square(c, b), 0.5), m.Norm.Inner(c, b, e, w))
-		return []*Node{Gradient(ReduceAllSum(miss), moved)[0]}
+		miss := ScalarZero(z.Graph(), z.DType())
+		for o, object := range m.Objects {
+			c, b := f.measure(moved, o)
+			e, w := f.measure(z, o)
+			miss = Add(miss, ReduceAllSum(Sub(MulScalar(object.Norm.Square(c, b), 0.5), object.Norm.Inner(c, b, e, w))))
+		}
+		return []*Node{Gradient(miss, moved)[0]}
 	}, engine.Name("atlas bend"))
 	if err := f.metrics(); err != nil {
 		return nil, err
 	}
 	return f, f.cut(subjects, f.chunkOf(subjects))
+}
+
+// rows are those of an object among all vertices, [..., n, D].
+func (f *fit) rows(x *Node, o int) *Node {
+	return SliceAxis(x, -2, AxisRange(f.ends[o]-len(f.start[o].Vertices), f.ends[o]))
+}
+
+// part is that of an object in the numbers of all vertices.
+func (f *fit) part(x []float64, o int) []float64 {
+	d := f.Space.Manifold.D
+	return x[(f.ends[o]-len(f.start[o].Vertices))*d : f.ends[o]*d]
+}
+
+// measure is that of an object of the template with all vertices x.
+func (f *fit) measure(x *Node, o int) (c, b *Node) {
+	cells := f.start[o].Cells
+	return f.Objects[o].Norm.Measure(f.rows(x, o), Const(x.Graph(), cells))
 }
 
 func (f *fit) free() {
@@ -184,15 +246,19 @@ func flatten[T any](rows [][]T) (out []T) {
 }
 
 // chunkOf returns how many of the subjects one call takes.
-func (f *fit) chunkOf(subjects []*mesh.Mesh) int {
-	cells := len(f.start.Cells)
-	for _, s := range subjects {
-		cells = max(cells, len(s.Cells))
+func (f *fit) chunkOf(subjects [][]*mesh.Mesh) int {
+	cells := 0
+	for o, t := range f.start {
+		most := len(t.Cells)
+		for _, s := range subjects {
+			most = max(most, len(s[o].Cells))
+		}
+		cells += most
 	}
 	// A flow is kept at about 2√steps times, and within a step at some stages; a measure with its derivatives is
 	// some 100 numbers a cell.
 	kept := 2*math.Sqrt(float64(f.Space.Steps())) + 12
-	each := 8 * (float64((len(f.start.Vertices)+2*len(f.controls))*f.Space.Manifold.D)*kept + 100*float64(cells))
+	each := 8 * (float64((f.ends[len(f.ends)-1]+2*len(f.controls))*f.Space.Manifold.D)*kept + 100*float64(cells))
 	count := int(math.Ceil(float64(len(subjects)) * each / memory))
 	return (len(subjects) + count - 1) / count
 }
@@ -228,55 +294,60 @@ func (f *fit) metrics() error {
 }
 
 // cut computes what the subjects are compared by, once, in chunks of a size.
-func (f *fit) cut(subjects []*mesh.Mesh, size int) error {
-	cells, vertices, order := 0, 0, len(f.start.Cells[0])
-	for _, s := range subjects {
-		cells, vertices = max(cells, len(s.Cells)), max(vertices, len(s.Vertices))
-	}
-	measure := engine.Compile(func(in []*Node) []*Node {
-		c, b := f.Norm.Measure(in[0], Reshape(in[1], -1, order))
-		shaped := func(x *Node) *Node { return Reshape(x, size, cells, x.Shape().Dim(-1)) }
-		c, b = shaped(c), shaped(b)
-		return []*Node{c, b, f.Norm.Square(c, b)}
-	}, engine.Name("atlas subjects"))
-	defer measure.Free()
+func (f *fit) cut(subjects [][]*mesh.Mesh, size int) error {
+	f.squares, f.chunks = make([]float64, len(f.Objects)), nil
 	for from := 0; from < len(subjects); from += size {
-		c := chunk{}
-		var x [][]float64
-		var all []int
-		for b := range size {
-			at := min(from+b, len(subjects)-1)
-			s := subjects[at]
-			for i := range cells {
-				for k := range order {
-					v := 0
-					if i < len(s.Cells) && from+b < len(subjects) {
-						v = s.Cells[i][k]
+		c := chunk{size: size}
+		for i := from; i < min(from+size, len(subjects)); i++ {
+			c.subjects = append(c.subjects, i)
+		}
+		f.chunks = append(f.chunks, c)
+	}
+	for o, object := range f.Objects {
+		cells, vertices, order := 0, 0, len(f.start[o].Cells[0])
+		for _, s := range subjects {
+			cells, vertices = max(cells, len(s[o].Cells)), max(vertices, len(s[o].Vertices))
+		}
+		measure := engine.Compile(func(in []*Node) []*Node {
+			c, b := object.Norm.Measure(in[0], Reshape(in[1], -1, order))
+			shaped := func(x *Node) *Node { return Reshape(x, size, cells, x.Shape().Dim(-1)) }
+			c, b = shaped(c), shaped(b)
+			return []*Node{c, b, object.Norm.Square(c, b)}
+		}, engine.Name("atlas subjects"))
+		defer measure.Free()
+		for k := range f.chunks {
+			c := &f.chunks[k]
+			var x [][]float64
+			var all []int
+			for b := range size {
+				s := subjects[c.subjects[min(b, len(c.subjects)-1)]][o]
+				for i := range cells {
+					for k := range order {
+						v := 0
+						if i < len(s.Cells) && b < len(c.subjects) {
+							v = s.Cells[i][k]
+						}
+						all = append(all, len(x)+v)
 					}
-					all = append(all, len(x)+v)
+				}
+				for i := range vertices {
+					x = append(x, s.Vertices[min(i, len(s.Vertices)-1)])
 				}
 			}
-			for i := range vertices {
-				x = append(x, s.Vertices[min(i, len(s.Vertices)-1)])
+			out, err := measure.Call(x, all)
+			if err != nil {
+				return err
 			}
-			if from+b < len(subjects) {
-				c.subjects = append(c.subjects, at)
-			}
+			c.measures = append(c.measures, out.Array3(0), out.Array3(1), out.Vector(2))
+			f.squares[o] += floats.Sum(out.Vector(2))
 		}
-		out, err := measure.Call(x, all)
-		if err != nil {
-			return err
-		}
-		c.middles, c.weights, c.square = out.Array3(0), out.Array3(1), out.Vector(2)
-		f.squares += floats.Sum(c.square)
-		f.chunks = append(f.chunks, c)
 	}
 	return nil
 }
 
 // split returns the vertices, the coefficients and the control points that x holds.
 func (f *fit) split(x []float64) (vertices []float64, coefficients [][]float64, controls []float64) {
-	n, k := len(f.start.Vertices)*f.Space.Manifold.D, f.Space.Manifold.Dim()
+	n, k := f.ends[len(f.ends)-1]*f.Space.Manifold.D, f.Space.Manifold.Dim()
 	vertices, x = x[:n], x[n:]
 	for range f.design[0] {
 		coefficients = append(coefficients, x[:k])
@@ -302,33 +373,33 @@ func (f *fit) evaluate(x []float64) (*evaluation, error) {
 	f.evaluations++
 	d := f.Space.Manifold.D
 	vertices, coefficients, controls := f.split(x)
-	e := &evaluation{x: x, gradient: make([]float64, len(x)), mismatch: make([]float64, len(f.design)), pulls: make([][]float64, len(f.design)), deformed: make([][][]float64, len(f.design))}
+	e := &evaluation{x: x, gradient: make([]float64, len(x)), mismatch: make([][]float64, len(f.design)), pulls: make([][]float64, len(f.design)), deformed: make([][][]float64, len(f.design))}
 	n, k := len(vertices), len(controls)
-	precision := 1 / (2 * f.Noise * f.Noise)
+	precision := f.precision()
 	atControls := make([]float64, k)
 	z := engine.Unflatten(vertices, d)
 	for _, c := range f.chunks {
-		p := make([][]float64, len(c.square))
+		p := make([][]float64, c.size)
 		for b := range p {
 			if p[b] = make([]float64, k); b < len(c.subjects) {
 				p[b] = f.momentum(c.subjects[b], coefficients)
 			}
 		}
-		out, err := f.attach.Call(controls, p, z, c.middles, c.weights, c.square)
+		out, err := f.attach.Call(append([]any{controls, p, z, precision}, c.measures...)...)
 		if err != nil {
 			return nil, err
 		}
-		mismatch, end, byMomentum, byVertex := out.Vector(0), out.Array3(1), out.Matrix(2), out.Flat(3)
+		mismatch, end, byMomentum, byVertex := out.Matrix(0), out.Array3(1), out.Matrix(2), out.Flat(3)
 		for b, i := range c.subjects {
 			e.mismatch[i], e.deformed[i] = mismatch[b], end[b]
-			e.value += precision * mismatch[b]
-			e.pulls[i] = floats.ScaleTo(make([]float64, n), precision, byVertex[b*n:(b+1)*n])
+			e.value += floats.Dot(precision, mismatch[b])
+			e.pulls[i] = append([]float64{}, byVertex[b*n:(b+1)*n]...)
 			floats.Add(e.gradient[:n], e.pulls[i])
 			for l, w := range f.design[i] {
-				floats.AddScaled(e.gradient[n+l*k:n+(l+1)*k], precision*w, byMomentum[b])
+				floats.AddScaled(e.gradient[n+l*k:n+(l+1)*k], w, byMomentum[b])
 			}
 			if f.Free {
-				floats.AddScaled(atControls, precision, out.Matrix(4)[b])
+				floats.Add(atControls, out.Matrix(4)[b])
 			}
 		}
 	}
@@ -348,6 +419,15 @@ func (f *fit) evaluate(x []float64) (*evaluation, error) {
 	return e, nil
 }
 
+// precision is 1/2σ² of every object.
+func (f *fit) precision() []float64 {
+	out := make([]float64, len(f.sigma))
+	for o, sigma := range f.sigma {
+		out[o] = 1 / (2 * sigma * sigma)
+	}
+	return out
+}
+
 // at is the evaluation at x, which is remembered where x is that of the last one.
 func (f *fit) at(x []float64) (*evaluation, error) {
 	if f.last == nil || &f.last.x[0] != &x[0] {
@@ -362,13 +442,23 @@ func (f *fit) at(x []float64) (*evaluation, error) {
 
 // blocks are the ranges of the vertices, the coefficients and the control points in the variables.
 func (f *fit) blocks() [3][2]int {
-	n, k := len(f.start.Vertices)*f.Space.Manifold.D, f.Space.Manifold.Dim()
+	n, k := f.ends[len(f.ends)-1]*f.Space.Manifold.D, f.Space.Manifold.Dim()
 	m := n + len(f.design[0])*k
 	end := m
 	if f.Free {
 		end += k
 	}
 	return [3][2]int{{0, n}, {n, m}, {m, end}}
+}
+
+// scaled are the ranges of the variables that the preconditioner scales one by one: of the objects' vertices, and of the rest.
+func (f *fit) scaled() (ranges [][2]int) {
+	at, from := f.blocks(), 0
+	for _, end := range f.ends {
+		ranges = append(ranges, [2]int{from, end * f.Space.Manifold.D})
+		from = end * f.Space.Manifold.D
+	}
+	return append(ranges, at[1], at[2])
 }
 
 // precondition takes a gradient to a step, by an approximate inverse of the second derivatives: a smoothed gradient of the
@@ -380,7 +470,8 @@ func (f *fit) precondition(g []float64) ([]float64, error) {
 	at := f.blocks()
 	out := make([]float64, len(g))
 	byVertex := engine.Unflatten(g[:at[0][1]], d)
-	v, err := f.smooth.Call(f.start.Vertices, byVertex)
+	start := vertices(f.start)
+	v, err := f.smooth.Call(start, byVertex)
 	if err != nil {
 		return nil, err
 	}
@@ -391,13 +482,13 @@ func (f *fit) precondition(g []float64) ([]float64, error) {
 		f.solve(part(out, l), part(g, l))
 	}
 	copy(out[at[2][0]:], g[at[2][0]:])
-	for b, r := range at {
+	for b, r := range f.scaled() {
 		floats.Scale(f.scale[b], out[r[0]:r[1]])
 	}
 	if f.common == nil {
 		return out, nil
 	}
-	if v, err = f.apply.Call(f.controls, f.start.Vertices, byVertex); err != nil {
+	if v, err = f.apply.Call(f.controls, start, byVertex); err != nil {
 		return nil, err
 	}
 	valley := v.Flat(0)
@@ -409,7 +500,7 @@ func (f *fit) precondition(g []float64) ([]float64, error) {
 	for l, w := range f.common {
 		floats.AddScaled(part(out, l), -w, valley)
 	}
-	if v, err = f.apply.Call(f.start.Vertices, f.controls, engine.Unflatten(valley, d)); err != nil {
+	if v, err = f.apply.Call(start, f.controls, engine.Unflatten(valley, d)); err != nil {
 		return nil, err
 	}
 	floats.Add(out[:at[0][1]], v.Flat(0))
@@ -428,29 +519,31 @@ func (f *fit) solve(out, g []float64) {
 
 // balance returns Imbalance and Unsettled: see Atlas.
 func (f *fit) balance(e *evaluation) (imbalance, unsettled float64, err error) {
-	if e.value <= 1e-12*f.squares/(2*f.Noise*f.Noise) { // all subjects are the template
-		return 0, 0, nil
-	}
 	at := f.blocks()
 	z := engine.Unflatten(e.x[:at[0][1]], f.Space.Manifold.D)
-	square := func(g []float64) (float64, error) {
+	// squares are those of the objects' parts.
+	squares := func(g []float64) ([]float64, error) {
 		out, err := f.smooth.Call(z, engine.Unflatten(g, f.Space.Manifold.D))
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		return math.Max(0, floats.Dot(g, out.Flat(0))), nil
+		s := make([]float64, len(f.Objects))
+		for o := range s {
+			s[o] = math.Max(0, floats.Dot(f.part(g, o), f.part(out.Flat(0), o)))
+		}
+		return s, nil
 	}
-	total, err := square(e.gradient[:at[0][1]])
+	total, err := squares(e.gradient[:at[0][1]])
 	if err != nil {
 		return 0, 0, err
 	}
-	apart := 0.0
+	apart := make([]float64, len(f.Objects))
 	for _, g := range e.pulls {
-		s, err := square(g)
+		s, err := squares(g)
 		if err != nil {
 			return 0, 0, err
 		}
-		apart += s
+		floats.Add(apart, s)
 	}
 	size := f.Space.Manifold.Dim()
 	v := make([]float64, size)
@@ -466,7 +559,16 @@ func (f *fit) balance(e *evaluation) (imbalance, unsettled float64, err error) {
 		}
 		return math.Sqrt(a / b)
 	}
-	return ratio(total, apart), ratio(missed, 2*floats.Sum(e.energy)), nil
+	mismatch, same := sums(e.mismatch), true
+	for o := range f.Objects {
+		if mismatch[o] > 1e-12*f.squares[o] { // else all subjects are the template
+			imbalance, same = math.Max(imbalance, ratio(total[o], apart[o])), false
+		}
+	}
+	if same && floats.Sum(e.energy) <= 1e-12*floats.Dot(f.squares, f.precision()) {
+		return 0, 0, nil
+	}
+	return imbalance, ratio(missed, 2*floats.Sum(e.energy)), nil
 }
 
 // calibrate sets the scales of the preconditioner by the second derivatives at x along a random step of each kind of variables.
@@ -477,7 +579,11 @@ func (f *fit) calibrate(x []float64) error {
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	size, d := f.Space.Manifold.Dim(), f.Space.Manifold.D
-	for b, r := range f.blocks() {
+	spacing := math.Inf(1)
+	for _, t := range f.start {
+		spacing = math.Min(spacing, t.Spacing())
+	}
+	for b, r := range f.scaled() {
 		if r[0] == r[1] {
 			continue
 		}
@@ -488,23 +594,24 @@ func (f *fit) calibrate(x []float64) error {
 		}
 		// With the metric M of a kind, and a random covector ξ, the step is M ξ, and ξᵀ M ξ what its second derivative shall be.
 		want, length := floats.Dot(way, way), floats.Norm(way, math.Inf(1))
-		switch b {
-		case 0:
-			v, err := f.smooth.Call(f.start.Vertices, engine.Unflatten(way, d))
+		switch objects := len(f.Objects); {
+		case b < objects:
+			v, err := f.smooth.Call(vertices(f.start), engine.Unflatten(step[:f.blocks()[0][1]], d))
 			if err != nil {
 				return err
 			}
-			want = floats.Dot(way, v.Flat(0))
-			copy(way, v.Flat(0))
+			smooth := f.part(v.Flat(0), b)
+			want = floats.Dot(way, smooth)
+			copy(way, smooth)
 			length = floats.Norm(way, math.Inf(1))
-		case 1:
+		case b == objects:
 			out, err := f.energy.Call(geom.Numbers(geom.Shape(f.controls)), engine.Unflatten(way, size))
 			if err != nil {
 				return err
 			}
 			length, want = floats.Norm(out.Flat(1), math.Inf(1)), 2*floats.Sum(out.Vector(0))
 		}
-		t := 1e-3 * f.start.Spacing() / length
+		t := 1e-3 * spacing / length
 		after, err := f.evaluate(floats.AddScaledTo(make([]float64, len(x)), x, t, step))
 		if err != nil {
 			return err
@@ -582,8 +689,8 @@ func (f *fit) objective() solve.Objective {
 const rounds = 20
 
 // estimate minimises the objective, from coefficients or, if they are nil, from 0, and returns what it found with the coefficients.
-// Where the noise is to be estimated, it starts at the one given, unless that is 0.
-func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, coefficients [][][]float64, noise float64, subjects []*mesh.Mesh, design [][]float64, opts []stats.Option) (*Atlas, [][][]float64, error) {
+// Noise that is to be estimated starts at the one given, unless that is nil.
+func (m Model) estimate(name string, template []*mesh.Mesh, controls [][]float64, coefficients [][][]float64, noise []float64, subjects [][]*mesh.Mesh, design [][]float64, opts []stats.Option) (*Atlas, [][][]float64, error) {
 	if err := m.check(template, controls, subjects); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -598,16 +705,22 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 	}
 	defer f.free()
 	x := make([]float64, f.blocks()[2][1])
-	at := copy(x, geom.Numbers(geom.Shape(template.Vertices)))
+	at := copy(x, geom.Numbers(geom.Shape(vertices(template))))
 	for _, p := range coefficients {
 		at += copy(x[at:], m.Space.Vector(p))
 	}
 	if m.Free {
 		copy(x[f.blocks()[2][0]:], geom.Numbers(geom.Shape(controls)))
 	}
-	if f.Noise = cmp.Or(m.Noise, noise); f.Noise == 0 {
-		if f.Noise, err = f.guess(x[:f.blocks()[0][1]]); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
+	loose := m.loose()
+	if loose {
+		if noise == nil {
+			if noise, err = f.guess(x[:f.blocks()[0][1]]); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		for o, object := range m.Objects {
+			f.sigma[o] = cmp.Or(object.Noise, noise[o])
 		}
 	}
 	first, err := f.at(x)
@@ -617,11 +730,11 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
 		return nil, nil, fmt.Errorf("%s: the objective at the start is %g, want a finite number: check coordinates and kernels", name, first.value)
 	}
-	a := &Atlas{Before: first.mismatch, Noise: f.Noise, Reach: 1}
+	a := &Atlas{Before: first.mismatch, Noise: slices.Clone(f.sigma), Reach: 1}
 	iterations := 0
 	if coefficients == nil {
 		// First the template moves in flows only; when all subjects are near, it takes the details that these have in common.
-		f.scale[0] = 0
+		clear(f.scale[:len(f.Objects)])
 		rough, err := stats.Minimise(name, m.Space, 0.1, f.objective(), x, append(opts[:len(opts):len(opts)], stats.Tolerance(0.1))...)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
@@ -629,7 +742,6 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 		x, iterations = rough.X, rough.Iterations
 	}
 	found := &solve.Minimum{X: x}
-	loose := m.Noise == 0
 	for round := 0; ; round++ {
 		now := opts
 		if loose {
@@ -639,7 +751,7 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
 		iterations += found.Iterations
-		if m.Noise > 0 || found.Status == geom.Cancelled {
+		if !m.loose() || found.Status == geom.Cancelled {
 			break
 		}
 		e, err := f.at(found.X)
@@ -649,8 +761,11 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 		if err := f.noise(e, a); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
-		next := a.Noise / a.Reach
-		change := math.Abs(math.Log(next / f.Noise))
+		next, change := make([]float64, len(f.sigma)), 0.0
+		for o, sigma := range f.sigma {
+			next[o] = a.Noise[o] / a.Reach
+			change = math.Max(change, math.Abs(math.Log(next[o]/sigma)))
+		}
 		if !loose && change < 0.02 {
 			break
 		}
@@ -660,48 +775,124 @@ func (m Model) estimate(name string, template *mesh.Mesh, controls [][]float64, 
 		}
 		// A small σ is approached from above: there the valleys are wide.
 		loose = change > 0.1
-		f.Noise, f.last = math.Min(math.Max(next, f.Noise/2), f.Noise*2), nil
+		for o, sigma := range f.sigma {
+			f.sigma[o] = math.Min(math.Max(next[o], sigma/2), sigma*2)
+		}
+		f.last = nil
 	}
 	e, err := f.at(found.X)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if a.Imbalance, a.Unsettled, err = f.balance(e); err != nil {
+	a.Iterations, a.Status = iterations, found.Status
+	if err := f.finish(a, e, subjects); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	vertices, flat, q := f.split(found.X)
-	a.Template = template.With(m.Space.Point(vertices)).Copy()
-	a.Controls = m.Space.Point(q)
-	coefficients = m.Space.Points(flat)
-	for i := range subjects {
-		a.Momenta = append(a.Momenta, m.Space.Point(f.momentum(i, flat)))
-		a.Deformed = append(a.Deformed, a.Template.With(e.deformed[i]))
+	_, flat, _ := f.split(found.X)
+	return a, m.Space.Points(flat), nil
+}
+
+// finish sets what an atlas, of which noise, status and iterations are known, is at an evaluation.
+func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) (err error) {
+	if a.Imbalance, a.Unsettled, err = f.balance(e); err != nil {
+		return err
 	}
-	a.Mismatch, a.Energy = e.mismatch, e.energy
-	a.Objective = floats.Sum(e.mismatch)/(2*a.Noise*a.Noise) + floats.Sum(e.energy)/(a.Reach*a.Reach)
-	a.Iterations, a.Evaluations, a.Status = iterations, f.evaluations, found.Status
-	if a.Folded = len(a.Template.Folds(template)); a.Folded > 0 && a.Status == geom.Converged {
+	z, flat, q := f.split(e.x)
+	for _, t := range with(f.start, f.Space.Point(z)) {
+		a.Template = append(a.Template, t.Copy())
+	}
+	a.Controls = f.Space.Point(q)
+	for i := range subjects {
+		a.Momenta = append(a.Momenta, f.Space.Point(f.momentum(i, flat)))
+		a.Deformed = append(a.Deformed, with(a.Template, e.deformed[i]))
+	}
+	a.Mismatch, a.Energy, a.Evaluations = e.mismatch, e.energy, f.evaluations
+	a.Objective = floats.Sum(e.energy) / (a.Reach * a.Reach)
+	for o, mismatch := range sums(e.mismatch) {
+		a.Objective += mismatch / (2 * a.Noise[o] * a.Noise[o])
+		a.Folded += len(a.Template[o].Folds(f.start[o]))
+	}
+	if a.Folded > 0 && a.Status == geom.Converged {
 		a.Status = geom.Stalled
 	}
-	return a, coefficients, f.fits(a, subjects)
+	return f.fits(a, subjects)
+}
+
+// register returns the match of a template, which stays as it is, to a subject.
+func (m Model) register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts []stats.Option) (*Atlas, error) {
+	const name = "registration"
+	subjects := [][]*mesh.Mesh{subject}
+	m.Free = false
+	if err := m.check(template, controls, subjects); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if m.loose() {
+		return nil, fmt.Errorf("%s: the noise of one subject cannot be estimated: give Noise", name)
+	}
+	f, err := newFit(m, template, controls, subjects, identity(1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	defer f.free()
+	still := geom.Numbers(geom.Shape(vertices(template)))
+	x := append(slices.Clone(still), make([]float64, m.Space.Manifold.Dim())...)
+	before, err := f.at(x)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := f.calibrate(x); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	at := func(p []float64) (*evaluation, error) { return f.evaluate(slices.Concat(still, p)) }
+	found, err := stats.Minimise(name, m.Space, 0.003, solve.Objective{
+		Value: func(p []float64) (float64, []float64, error) {
+			e, err := at(p)
+			if err != nil {
+				return 0, nil, err
+			}
+			return bounded(e.value, e.gradient[len(still):])
+		},
+		Precondition: func(g []float64) ([]float64, error) {
+			out := make([]float64, len(g))
+			f.solve(out, g)
+			return out, nil
+		},
+		FirstStep: f.scale[len(m.Objects)],
+	}, x[len(still):], opts...)
+	if err != nil {
+		return nil, err
+	}
+	end, err := at(found.X)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	a := &Atlas{Before: before.mismatch, Noise: f.sigma, Reach: 1, Iterations: found.Iterations, Status: found.Status}
+	if err := f.finish(a, end, subjects); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for o, t := range a.Deformed[0] {
+		a.Folded += len(t.Folds(template[o]))
+	}
+	return a, nil
 }
 
 // fits returns an error if the fast sums of a kernel hold in a box only and what was computed left it.
-func (f *fit) fits(a *Atlas, subjects []*mesh.Mesh) error {
+func (f *fit) fits(a *Atlas, subjects [][]*mesh.Mesh) error {
 	type bounded interface {
 		Fits(points [][]float64) error
 	}
 	flow, flowBounded := f.Space.Manifold.Kernel.(bounded)
-	data, dataBounded := f.Norm.Kernel.(bounded)
 	for i, s := range subjects {
 		if flowBounded {
-			if err := flow.Fits(slices.Concat(a.Controls, a.Template.Vertices, a.Deformed[i].Vertices)); err != nil {
+			if err := flow.Fits(slices.Concat(a.Controls, vertices(a.Template), vertices(a.Deformed[i]))); err != nil {
 				return fmt.Errorf("the kernel of the deformations, subject %d: %w", i, err)
 			}
 		}
-		if dataBounded {
-			if err := data.Fits(slices.Concat(s.Vertices, a.Deformed[i].Vertices)); err != nil {
-				return fmt.Errorf("the kernel of the norm, subject %d: %w", i, err)
+		for o, object := range f.Objects {
+			if data, ok := object.Norm.Kernel.(bounded); ok {
+				if err := data.Fits(slices.Concat(s[o].Vertices, a.Deformed[i][o].Vertices)); err != nil {
+					return fmt.Errorf("the kernel of the norm, %s: %w", f.called(fmt.Sprintf("subject %d", i), o), err)
+				}
 			}
 		}
 	}

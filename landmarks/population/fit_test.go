@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -14,6 +15,7 @@ import (
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
+	"anatomy/geom/stats"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/mesh"
@@ -23,7 +25,7 @@ func TestMain(m *testing.M) { geomtest.Main(m) }
 
 // small are three ellipses with different numbers of points, a template and control points in random places, and a model with a
 // free choice of everything that the objective has.
-func small(varifold, free bool) (Model, *mesh.Mesh, [][]float64, []*mesh.Mesh) {
+func small(varifold, free bool) (Model, []*mesh.Mesh, [][]float64, [][]*mesh.Mesh) {
 	r := rand.New(rand.NewPCG(3, 1))
 	ellipse := func(n int, a, b float64) *mesh.Mesh {
 		var x [][]float64
@@ -38,8 +40,26 @@ func small(varifold, free bool) (Model, *mesh.Mesh, [][]float64, []*mesh.Mesh) {
 		controls = append(controls, []float64{r.NormFloat64(), r.NormFloat64()})
 	}
 	m := Model{Space: landmarks.New(4, 2, kernels.Gaussian(0.8), geom.Integrator(ode.Euler, 4)),
-		Norm: mesh.Norm{Kernel: kernels.Gaussian(0.5), Varifold: varifold}, Noise: 0.3, Free: free}
-	return m, ellipse(8, 1, 1), controls, []*mesh.Mesh{ellipse(9, 1.2, 0.8), ellipse(7, 0.9, 1), ellipse(11, 1.1, 1.1)}
+		Objects: []Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.5), Varifold: varifold}, Noise: 0.3}}, Free: free}
+	return m, []*mesh.Mesh{ellipse(8, 1, 1)}, controls, Single([]*mesh.Mesh{ellipse(9, 1.2, 0.8), ellipse(7, 0.9, 1), ellipse(11, 1.1, 1.1)})
+}
+
+// pair is small with a second object, open curves, in another norm and with another noise.
+func pair() (Model, []*mesh.Mesh, [][]float64, [][]*mesh.Mesh) {
+	m, template, controls, subjects := small(false, true)
+	m.Objects = append(m.Objects, Object{ID: "open", Norm: mesh.Norm{Kernel: kernels.Gaussian(0.4), Varifold: true}, Noise: 0.7, Smoothing: kernels.Gaussian(0.6)})
+	open := func(n int, bend float64) *mesh.Mesh {
+		var x [][]float64
+		for i := range n {
+			s := float64(i)/float64(n-1) - 0.5
+			x = append(x, []float64{s, bend * s * s})
+		}
+		return mesh.Curve(x, false)
+	}
+	for i := range subjects {
+		subjects[i] = append(subjects[i], open(5+2*i, 1+0.3*float64(i)))
+	}
+	return m, append(template, open(6, 0.8)), controls, subjects
 }
 
 // somewhere is a point of the variables away from the start.
@@ -49,7 +69,7 @@ func somewhere(f *fit) []float64 {
 	for i := range x {
 		x[i] = 0.1 * r.NormFloat64()
 	}
-	floats.Add(x[:f.blocks()[0][1]], geom.Numbers(geom.Shape(f.start.Vertices)))
+	floats.Add(x[:f.blocks()[0][1]], geom.Numbers(geom.Shape(vertices(f.start))))
 	if f.Free {
 		floats.Add(x[f.blocks()[2][0]:], geom.Numbers(geom.Shape(f.controls)))
 	}
@@ -59,30 +79,34 @@ func somewhere(f *fit) []float64 {
 // The objective is what it says, written in plain Go: Euler steps of the flow, the distance of the deformed template, the energy.
 func TestObjective(t *testing.T) {
 	t.Parallel()
-	for _, varifold := range []bool{false, true} {
-		m, template, controls, subjects := small(varifold, false)
+	for k := range 3 {
+		m, template, controls, subjects := pair()
+		if k < 2 {
+			m, template, controls, subjects = small(k == 1, false)
+		}
+		m.Free = false
 		f := expect.Must(newFit(m, template, controls, subjects, [][]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}))
 		defer f.free()
 		x := somewhere(f)
 		got := expect.Must(f.evaluate(x))
-		vertices, momenta, _ := f.split(x)
+		z, momenta, _ := f.split(x)
 		want := 0.0
 		for i, s := range subjects {
-			T := template.With(m.Space.Point(append([]float64{}, vertices...))).Copy()
+			T := with(template, m.Space.Point(append([]float64{}, z...)))
 			c := m.Space.Point(append([]float64{}, geom.Numbers(geom.Shape(controls))...))
 			p := m.Space.Point(append([]float64{}, momenta[i]...))
 			k := func(x, y []float64, width float64) float64 {
 				return math.Exp(-math.Pow(floats.Distance(x, y, 2)/width, 2) / 2)
 			}
-			inner := func(a, b *mesh.Mesh) (sum float64) {
+			inner := func(o Object, width float64, a, b *mesh.Mesh) (sum float64) {
 				na, nb, ca, cb := a.Normals(), b.Normals(), a.Centroids(), b.Centroids()
 				for i := range na {
 					for j := range nb {
 						dot := floats.Dot(na[i], nb[j])
-						if varifold {
+						if o.Norm.Varifold {
 							dot *= dot / (floats.Norm(na[i], 2) * floats.Norm(nb[j], 2))
 						}
-						sum += k(ca[i], cb[j], 0.5) * dot
+						sum += k(ca[i], cb[j], width) * dot
 					}
 				}
 				return sum
@@ -108,10 +132,15 @@ func TestObjective(t *testing.T) {
 						floats.AddScaled(pulled[a], w, floats.SubTo(make([]float64, 2), c[a], c[b]))
 					}
 				}
-				T = T.Map(flow)
+				for o := range T {
+					T[o] = T[o].Map(flow)
+				}
 				c, p = moved, pulled
 			}
-			want += (inner(T, T) - 2*inner(T, s) + inner(s, s)) / (2 * 0.3 * 0.3)
+			for o, object := range m.Objects {
+				width := []float64{0.5, 0.4}[o]
+				want += (inner(object, width, T[o], T[o]) - 2*inner(object, width, T[o], s[o]) + inner(object, width, s[o], s[o])) / (2 * object.Noise * object.Noise)
+			}
 		}
 		expect.Rel(t, "objective", got.value, want, 1e-10)
 	}
@@ -120,8 +149,11 @@ func TestObjective(t *testing.T) {
 // The gradient by template, momenta and control points is that of differences, for atlas and regression, in one chunk and several.
 func TestGradient(t *testing.T) {
 	t.Parallel()
-	for _, varifold := range []bool{false, true} {
-		m, template, controls, subjects := small(varifold, true)
+	for k := range 3 {
+		m, template, controls, subjects := pair()
+		if k < 2 {
+			m, template, controls, subjects = small(k == 1, true)
+		}
 		for _, design := range [][][]float64{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {{-1}, {0.2}, {0.8}}} {
 			f := expect.Must(newFit(m, template, controls, subjects, design))
 			defer f.free()
@@ -142,7 +174,6 @@ func TestGradient(t *testing.T) {
 			}
 			if len(design[0]) > 1 {
 				few := *f
-				few.chunks = nil
 				if err := few.cut(subjects, 2); err != nil {
 					t.Fatal(err)
 				}
@@ -153,6 +184,41 @@ func TestGradient(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Two objects that are copies of one, with √2 times its noise, are as this one: they give the same objective, half of its gradient by
+// the vertices each, and the whole gradient by momenta and control points.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := small(false, true)
+	one := expect.Must(newFit(m, template, controls, subjects, identity(3)))
+	defer one.free()
+	copies := m
+	copies.Objects = []Object{m.Objects[0], m.Objects[0]}
+	var both [][]*mesh.Mesh
+	for o := range copies.Objects {
+		copies.Objects[o].Noise *= math.Sqrt2
+	}
+	for _, s := range subjects {
+		both = append(both, []*mesh.Mesh{s[0], s[0]})
+	}
+	two := expect.Must(newFit(copies, []*mesh.Mesh{template[0], template[0]}, controls, both, identity(3)))
+	defer two.free()
+	x := somewhere(one)
+	n := one.blocks()[0][1]
+	a, b := expect.Must(one.evaluate(x)), expect.Must(two.evaluate(append(slices.Clone(x[:n]), x...)))
+	expect.Rel(t, "objective", b.value, a.value, 1e-12)
+	half := floats.ScaleTo(make([]float64, n), 0.5, a.gradient[:n])
+	expect.Rel(t, "gradient by the first copy", b.gradient[:n], half, 1e-12)
+	expect.Rel(t, "gradient by the second copy", b.gradient[n:2*n], half, 1e-12)
+	expect.Rel(t, "gradient by the rest", b.gradient[2*n:], a.gradient[n:], 1e-12)
+	// The same minimum, and what the atlas says of it.
+	tight := stats.Tolerance(1e-5)
+	p, q := expect.Must(m.Atlas(template, controls, subjects, tight)), expect.Must(copies.Atlas([]*mesh.Mesh{template[0], template[0]}, controls, both, tight))
+	t.Log(p, q)
+	expect.Rel(t, "objective at the minimum", q.Objective, p.Objective, 1e-8)
+	expect.Abs(t, "templates of the copies", q.Template[1].Vertices, q.Template[0].Vertices, 1e-5)
+	expect.Abs(t, "momenta", q.Momenta[2], p.Momenta[2], 1e-3)
 }
 
 // An atlas that was interrupted, and kept in a file, goes on to where an uninterrupted one ends.

@@ -16,12 +16,14 @@ const widest = 600
 // separate says whether the momenta of subjects are independent of each other, as in an atlas.
 func (f *fit) separate() bool { return len(f.design[0]) == len(f.design) }
 
-// weight is how often the second derivatives of a data term count for a momentum.
-func (f *fit) weight() (w float64) {
+// weights are what the second derivatives of the data terms count for a momentum: 1/σ² of every object for each subject that it
+// moves, times the square of how far.
+func (f *fit) weights() []float64 {
+	w := 0.0
 	for _, row := range f.design {
 		w += row[0] * row[0]
 	}
-	return w
+	return floats.ScaleTo(make([]float64, len(f.sigma)), 2*w, f.precision())
 }
 
 // follow minimises the objective where the noise is so small that a step in all variables at once leaves the narrow valley of the
@@ -35,7 +37,7 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 		return nil, err
 	}
 	size := f.Space.Manifold.Dim()
-	hessian := o.posterior(f.Noise/math.Sqrt(f.weight()), 0.1*stiff)
+	hessian := o.posterior(f.weights(), 0.1*stiff)
 	var factor mat.Cholesky
 	if !factor.Factorize(hessian) {
 		return &solve.Minimum{X: x, Status: solve.Stalled}, nil
@@ -64,10 +66,12 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 	settle := func(y []float64) error {
 		shift := mat.NewVecDense(size, nil)
 		if f.common != nil {
-			// If the template moves by u, momenta move by −(K + H/σ²)⁻¹ Jᵀ G u/σ², to first order.
-			u := mat.NewVecDense(at[0][1], floats.SubTo(make([]float64, at[0][1]), y[:at[0][1]], base.y[:at[0][1]]))
-			shift.MulVec(o.pulls.T(), u)
-			shift.ScaleVec(-1/(f.Noise*f.Noise), shift)
+			// If the template moves by u, momenta move by −(K + Σ H/σ²)⁻¹ Σ Jᵀ G u/σ², to first order.
+			u := floats.SubTo(make([]float64, at[0][1]), y[:at[0][1]], base.y[:at[0][1]])
+			for o, c := range f.precision() {
+				floats.Scale(-2*c, f.part(u, o))
+			}
+			shift.MulVec(o.pulls.T(), mat.NewVecDense(len(u), u))
 			if err := factor.SolveVecTo(shift, shift); err != nil {
 				shift.Zero()
 			}
@@ -96,7 +100,7 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 			for l, s := range searches {
 				value := e.value
 				if f.separate() {
-					value = e.mismatch[l]/(2*f.Noise*f.Noise) + e.energy[l]
+					value = floats.Dot(f.precision(), e.mismatch[l]) + e.energy[l]
 				}
 				g := e.gradient[at[1][0]+l*size : at[1][0]+(l+1)*size]
 				f.solve(v, g)

@@ -10,6 +10,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/stats"
 	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/population"
 )
 
 // Subjects of other shapes grow alike: the momenta of their regressions, moved to the template by the momenta of the atlas, are
@@ -45,7 +46,7 @@ func TestGrowthOfOutlines(t *testing.T) {
 			path := expect.Must(space.Carry(expect.Must(space.Shoot(g.End, scaled)), start.Vertices))
 			shapes = append(shapes, mesh.Curve(path[len(path)-1], true))
 		}
-		r := expect.Must(k.model.Regress(times, start, g.End, shapes))
+		r := expect.Must(k.model.Regress(times, []*mesh.Mesh{start}, g.End, population.Single(shapes)))
 		if r.Status != geom.Converged {
 			t.Errorf("subject %d: %s", i, r)
 		}

@@ -59,7 +59,7 @@ func (a *Atlas) scored(modes *stats.PCA[geom.Shape], scores []float64) (geom.Vec
 }
 
 // At returns the template deformed by the momentum p̄ + Σ_k s_k u_k, for scores s_k of the first modes u_k of PCA.
-func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) (*mesh.Mesh, error) {
+func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) ([]*mesh.Mesh, error) {
 	p, err := a.scored(modes, scores)
 	if err != nil {
 		return nil, err
@@ -68,11 +68,11 @@ func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) (*m
 }
 
 // Mode returns At along mode k, counted from 0, for each number of standard deviations of its scores.
-func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ...float64) ([]*mesh.Mesh, error) {
+func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ...float64) ([][]*mesh.Mesh, error) {
 	if k < 0 || k >= len(modes.Modes) {
 		return nil, fmt.Errorf("mode %d of %d, counted from 0", k, len(modes.Modes))
 	}
-	var out []*mesh.Mesh
+	var out [][]*mesh.Mesh
 	for _, c := range deviations {
 		scores := make([]float64, k+1)
 		scores[k] = c * math.Sqrt(modes.Variances[k])
@@ -85,12 +85,13 @@ func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ..
 	return out, nil
 }
 
-// Reconstruction returns the mean of ‖At(scores of S_i along the first k modes) − S_i‖² over the subjects, for k = 0, 1, ….
-func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects []*mesh.Mesh) ([]float64, error) {
+// Reconstruction returns the mean of ‖At(scores of S_i along the first k modes) − S_i‖² over the subjects, for k = 0, 1, …, of every
+// object.
+func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [][]*mesh.Mesh) ([][]float64, error) {
 	if len(subjects) != len(modes.Scores) {
 		return nil, fmt.Errorf("%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
 	}
-	m.Free, m.Noise = false, a.Noise
+	m.Free = false
 	if err := m.check(a.Template, a.Controls, subjects); err != nil {
 		return nil, err
 	}
@@ -99,9 +100,10 @@ func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [
 		return nil, err
 	}
 	defer f.free()
-	var out []float64
+	f.sigma = a.Noise
+	var out [][]float64
 	for k := range len(modes.Modes) + 1 {
-		x := append([]float64{}, geom.Numbers(geom.Shape(a.Template.Vertices))...)
+		x := append([]float64{}, geom.Numbers(geom.Shape(vertices(a.Template)))...)
 		for i := range subjects {
 			p, err := a.scored(modes, modes.Scores[i][:k])
 			if err != nil {
@@ -113,17 +115,19 @@ func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, floats.Sum(e.mismatch)/float64(len(subjects)))
+		mean := sums(e.mismatch)
+		floats.Scale(1/float64(len(subjects)), mean)
+		out = append(out, mean)
 	}
 	return out, nil
 }
 
-// Difference is where on the template two groups of subjects differ.
+// Difference is where on the template two groups of subjects differ, at every vertex of every object.
 type Difference struct {
-	Statistic []float64   // at every vertex, Hotelling's T² of the displacements φ_i(x) − x
-	P         []float64   // its p-value, corrected for all vertices: the share of permutations whose largest T² is as large
-	Shift     [][]float64 // the mean displacement of group true minus that of group false
-	Least     float64     // the least P: that of the hypothesis that the groups differ nowhere
+	Statistic [][]float64   // Hotelling's T² of the displacements φ_i(x) − x
+	P         [][]float64   // its p-value, corrected for all vertices: the share of permutations whose largest T² is as large
+	Shift     [][][]float64 // the mean displacement of group true minus that of group false
+	Least     float64       // the least P: that of the hypothesis that the groups differ nowhere
 }
 
 // Compare tests at every vertex of the template whether the displacements of two groups of subjects, at least D + 2 in all and
@@ -131,7 +135,8 @@ type Difference struct {
 // vertices (Nichols and Holmes, Human Brain Mapping 15, 2001): if the groups do not differ, P is below 5 % anywhere with a
 // probability of 5 %.
 func (a *Atlas) Compare(group []bool, permutations int, seed uint64) (*Difference, error) {
-	n, d := len(group), len(a.Template.Vertices[0])
+	template := vertices(a.Template)
+	n, d := len(group), len(template[0])
 	if n != len(a.Deformed) {
 		return nil, fmt.Errorf("compare: %d members of groups for %d subjects", n, len(a.Deformed))
 	}
@@ -148,12 +153,15 @@ func (a *Atlas) Compare(group []bool, permutations int, seed uint64) (*Differenc
 		return nil, fmt.Errorf("compare: %d permutations, want at least 1", permutations)
 	}
 	// The total scatter is that of all permutations: with it T² is a function of the shift alone.
-	vertices := len(a.Template.Vertices)
-	moves, inverse := make([]*mat.Dense, vertices), make([]*mat.Dense, vertices)
-	for v, x := range a.Template.Vertices {
+	deformed := make([][][]float64, n)
+	for i, s := range a.Deformed {
+		deformed[i] = vertices(s)
+	}
+	moves, inverse := make([]*mat.Dense, len(template)), make([]*mat.Dense, len(template))
+	for v, x := range template {
 		moves[v] = mat.NewDense(n, d, nil)
-		for i, s := range a.Deformed {
-			moves[v].SetRow(i, floats.SubTo(make([]float64, d), s.Vertices[v], x))
+		for i, y := range deformed {
+			moves[v].SetRow(i, floats.SubTo(make([]float64, d), y[v], x))
 		}
 		for k := range d {
 			column := mat.Col(nil, k, moves[v])
@@ -183,23 +191,28 @@ func (a *Atlas) Compare(group []bool, permutations int, seed uint64) (*Differenc
 		}
 		return squares, shifts
 	}
-	out := &Difference{P: make([]float64, vertices)}
-	out.Statistic, out.Shift = of(group)
+	statistic, shift := of(group)
+	p := make([]float64, len(template))
 	random := rand.New(rand.NewPCG(seed, 0))
 	members := append([]bool{}, group...)
 	for range permutations {
 		random.Shuffle(n, func(i, j int) { members[i], members[j] = members[j], members[i] })
 		squares, _ := of(members)
 		largest := floats.Max(squares)
-		for v, s := range out.Statistic {
+		for v, s := range statistic {
 			if largest >= s*(1-1e-9) {
-				out.P[v]++
+				p[v]++
 			}
 		}
 	}
-	for v := range out.P {
-		out.P[v] = (1 + out.P[v]) / float64(1+permutations)
+	for v := range p {
+		p[v] = (1 + p[v]) / float64(1+permutations)
 	}
-	out.Least = floats.Min(out.P)
+	out := &Difference{Least: floats.Min(p)}
+	for _, t := range a.Template {
+		n := len(t.Vertices)
+		out.Statistic, out.P, out.Shift = append(out.Statistic, statistic[:n]), append(out.P, p[:n]), append(out.Shift, shift[:n])
+		statistic, p, shift = statistic[n:], p[n:], shift[n:]
+	}
 	return out, nil
 }

@@ -1,19 +1,24 @@
 package population
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
 )
@@ -33,11 +38,11 @@ func (k Kind) String() string { return [...]string{"atlas", "registration", "reg
 type Study struct {
 	Kind     Kind
 	Names    []string
-	Subjects []*mesh.Mesh
-	Times    []float64 // of Regressions
-	Template *mesh.Mesh
+	Subjects [][]*mesh.Mesh // of every subject one of each object
+	Times    []float64      // of Regressions
+	Template []*mesh.Mesh
 	Controls [][]float64
-	Model    Model
+	Model    Model    // before Start its objects have at most names
 	Notes    []string // what was repaired, chosen or passed over, in sentences
 }
 
@@ -48,18 +53,22 @@ func (s *Study) note(format string, args ...any) {
 // alien is how many times as large as the median a subject may be; in another unit it is 10 or 25.4 times as large, or 1000 times.
 const alien = 5
 
-// Read reads a folder: a study of Deformetrica, where it holds model.xml and data_set.xml (see ReadDeformetrica), or else one subject
-// a mesh file (see mesh.Read) and a specimen of a .csv file of landmarks, whose points are taken for a closed outline. Other files
-// are named in Notes. Subjects are cleaned (see mesh.Mesh.Clean). It is an error if there are fewer than two, if some are surfaces
-// and others curves, and if one is five times as large or small as the median: then its unit is another.
+// Read reads a folder, which is one of these:
+//
+//   - a study of Deformetrica, where it holds model.xml and data_set.xml: see ReadDeformetrica;
+//   - subjects of one object: one a mesh file (see mesh.Read) and a specimen of a .csv file of landmarks, whose points are taken for
+//     a closed outline;
+//   - where there are none of these, a folder a subject, with its objects as files or specimens of such kinds. Objects of subjects
+//     belong together by their names, of files without extension and without the name of the subject: left.ply or a_left.ply of the
+//     subject a. Where every subject has one, any name will do.
+//
+// Other files are named in Notes. Meshes are cleaned (see mesh.Mesh.Clean). It is an error if there are fewer than two subjects, if
+// they have not the same objects, if an object is a surface here and a curve there, and if one is five times as large or small as
+// the median: then its unit is another.
 //
 // Of such a folder the subjects are brought to the first, by rotations without correspondences (see Align), or by similarities with
 // scaled; Start then chooses the model.
 func Read(folder string) (*Study, error) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, err
-	}
 	if model, set := firstFile(folder, modelNames), firstFile(folder, dataSetNames); set != "" {
 		if model == "" {
 			return nil, fmt.Errorf("%s: a study of Deformetrica needs model.xml beside %s", folder, filepath.Base(set))
@@ -67,48 +76,120 @@ func Read(folder string) (*Study, error) {
 		return ReadDeformetrica(model, set, firstFile(folder, optimizationNames))
 	}
 	s := &Study{}
+	names, meshes, folders, err := s.meshes(folder, "")
+	if err != nil {
+		return nil, err
+	}
+	if len(meshes) > 0 {
+		s.Names, s.Subjects = names, Single(meshes)
+		if len(folders) > 0 {
+			s.note("passed over, as there are meshes beside them: %s", strings.Join(folders, ", "))
+		}
+		return s, s.Validate()
+	}
+	var first []string
+	for _, subject := range folders {
+		names, meshes, _, err := s.meshes(filepath.Join(folder, subject), subject+"/")
+		if err != nil {
+			return nil, err
+		}
+		if len(meshes) == 0 {
+			s.note("no meshes in %s", subject)
+			continue
+		}
+		objects := map[string]*mesh.Mesh{}
+		for i, name := range names {
+			id := object(subject, name)
+			if objects[id] != nil {
+				return nil, fmt.Errorf("%s: two meshes of the name %s", filepath.Join(folder, subject), text.Clip(id))
+			}
+			objects[id] = meshes[i]
+		}
+		ids := slices.Sorted(maps.Keys(objects))
+		if len(ids) == 1 && (first == nil || len(first) == 1) {
+			ids, objects = []string{""}, map[string]*mesh.Mesh{"": meshes[0]}
+		}
+		if first == nil {
+			first = ids
+			for _, id := range ids {
+				s.Model.Objects = append(s.Model.Objects, Object{ID: id})
+			}
+		}
+		if !slices.Equal(ids, first) {
+			return nil, fmt.Errorf("%s: the subject %s has the objects %s, %s has %s: subjects need the same", folder, subject, strings.Join(ids, ", "), s.Names[0], strings.Join(first, ", "))
+		}
+		var shape []*mesh.Mesh
+		for _, id := range ids {
+			shape = append(shape, objects[id])
+		}
+		s.Names, s.Subjects = append(s.Names, subject), append(s.Subjects, shape)
+	}
+	if len(s.Subjects) == 0 {
+		return nil, fmt.Errorf("%s: no meshes (.ply, .obj, .off, .stl, .gii, .vtk, .vtp), no outlines (.csv), no study of Deformetrica (model.xml, data_set.xml)", folder)
+	}
+	return s, s.Validate()
+}
+
+// meshes reads the meshes and outlines of a folder, with names, which notes call by a prefix, and says which folders it has.
+func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Mesh, folders []string, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	var others []string
 	for _, e := range entries {
 		name, path := e.Name(), filepath.Join(folder, e.Name())
 		switch {
 		case strings.HasPrefix(name, "."):
 		case e.IsDir():
-			others = append(others, name+"/")
+			folders = append(folders, name)
 		case mesh.Readable(name):
 			m, err := mesh.Read(path)
 			if err != nil {
-				return nil, err
+				return nil, nil, nil, err
 			}
-			s.Names, s.Subjects = append(s.Names, name), append(s.Subjects, m)
+			names, meshes = append(names, name), append(meshes, m)
 		case strings.EqualFold(filepath.Ext(name), ".csv"):
 			d, err := morpho.Read(path)
 			if err != nil {
-				return nil, err
+				return nil, nil, nil, err
 			}
 			for _, specimen := range d.Specimens {
-				s.Names, s.Subjects = append(s.Names, name+": "+specimen.Name), append(s.Subjects, mesh.Curve(specimen.Points, true))
+				names, meshes = append(names, name+": "+specimen.Name), append(meshes, mesh.Curve(specimen.Points, true))
 			}
-			s.note("%s: %d outlines, taken for closed", name, len(d.Specimens))
+			s.note("%s%s: %d outlines, taken for closed", prefix, name, len(d.Specimens))
 		default:
 			others = append(others, name)
 		}
 	}
 	if len(others) > 0 {
-		s.note("passed over: %s", strings.Join(others, ", "))
+		s.note("passed over: %s%s", prefix, strings.Join(others, ", "))
 	}
-	if len(s.Subjects) == 0 {
-		return nil, fmt.Errorf("%s: no meshes (.ply, .obj, .off, .stl, .gii, .vtk, .vtp), no outlines (.csv), no study of Deformetrica (model.xml, data_set.xml)", folder)
-	}
-	for i, m := range s.Subjects {
+	for i, m := range meshes {
 		done, err := m.Clean()
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Join(folder, s.Names[i]), err)
+			return nil, nil, nil, fmt.Errorf("%s: %w", filepath.Join(folder, names[i]), err)
 		}
 		if done != (mesh.Cleaning{}) {
-			s.note("%s: %s", s.Names[i], done)
+			s.note("%s%s: %s", prefix, names[i], done)
 		}
 	}
-	return s, s.Validate()
+	return names, meshes, folders, nil
+}
+
+// object is the name of an object of a subject: of a specimen its own, of a file without extension and the name of the subject.
+func object(subject, name string) string {
+	if _, specimen, found := strings.Cut(name, ": "); found {
+		return specimen
+	}
+	stem := strings.TrimSuffix(name, filepath.Ext(name))
+	const between = "_-. "
+	if rest, found := strings.CutPrefix(stem, subject); found && strings.Trim(rest, between) != "" {
+		stem = strings.TrimLeft(rest, between)
+	} else if rest, found := strings.CutSuffix(stem, subject); found && strings.Trim(rest, between) != "" {
+		stem = strings.TrimRight(rest, between)
+	}
+	return stem
 }
 
 // Validate returns an error where the study cannot be estimated: see Read.
@@ -126,22 +207,37 @@ func (s *Study) Validate() error {
 	if s.Template != nil {
 		first, name = s.Template, "the template"
 	}
-	var sizes []float64
-	for i, m := range s.Subjects {
-		if err := m.Validate(); err != nil {
-			return fmt.Errorf("%s: %w", s.Names[i], err)
-		}
-		if err := mesh.Alike(name, first, s.Names[i], m); err != nil {
-			return fmt.Errorf("%w: a study has either curves or surfaces", err)
-		}
-		_, _, radius := moments(m)
-		sizes = append(sizes, radius)
+	objects := Model{Objects: s.Model.Objects}
+	if objects.Objects == nil {
+		objects.Objects = make([]Object, len(first))
 	}
-	sorted := slices.Sorted(slices.Values(sizes))
-	median := sorted[len(sorted)/2]
-	for i, size := range sizes {
-		if size > alien*median || size < median/alien {
-			return fmt.Errorf("%s is %.3g times as large as the median of the subjects: it has another unit; convert it, or leave it out", s.Names[i], size/median)
+	for i, shape := range s.Subjects {
+		if len(shape) != len(objects.Objects) || len(shape) != len(first) {
+			return fmt.Errorf("%s has %d meshes, %s %d, want one of each of the %d objects", s.Names[i], len(shape), name, len(first), len(objects.Objects))
+		}
+	}
+	for o, m := range first {
+		if d, e := len(m.Vertices[0]), len(first[0].Vertices[0]); d != e {
+			return fmt.Errorf("%s is in R^%d, %s in R^%d", objects.called(name, o), d, objects.called(name, 0), e)
+		}
+		var sizes []float64
+		for i, shape := range s.Subjects {
+			own := objects.called(s.Names[i], o)
+			if err := shape[o].Validate(); err != nil {
+				return fmt.Errorf("%s: %w", own, err)
+			}
+			if err := mesh.Alike(objects.called(name, o), m, own, shape[o]); err != nil {
+				return fmt.Errorf("%w: an object is either a curve or a surface", err)
+			}
+			_, _, radius := moments(shape[o : o+1])
+			sizes = append(sizes, radius)
+		}
+		sorted := slices.Sorted(slices.Values(sizes))
+		median := sorted[len(sorted)/2]
+		for i, size := range sizes {
+			if size > alien*median || size < median/alien {
+				return fmt.Errorf("%s is %.3g times as large as the median of the subjects: it has another unit; convert it, or leave it out", objects.called(s.Names[i], o), size/median)
+			}
 		}
 	}
 	return nil
@@ -152,9 +248,10 @@ const many = 2000
 
 // Start aligns the subjects of a folder to the first, and chooses a model by their size r, the root mean square distance of the
 // first from its centre; a study of Deformetrica has its own, and stays as it is. The deformations are Gaussian of width
-// r·deformation, and the norm is that of varifolds of width r·detail, but no finer than its edges; the noise is a share of what
-// would be all: 0.2·r for surfaces and 0.3 for curves. Notes say the numbers. With similarity subjects may also be scaled. The
-// template starts as the first subject, and control points stand on a grid, a width apart, as far as a width from it.
+// r·deformation. The norm of an object is that of varifolds of width r·detail, for the r of the object itself, but no finer than its
+// edges; its noise is a share of what would be all: 0.2·r for surfaces and 0.3 for curves. Notes say the numbers. With similarity
+// subjects may also be scaled. The template starts as the first subject, and control points stand on a grid, a width apart, as far as
+// a width from it.
 func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	if s.Model.Space != nil {
 		return nil
@@ -164,59 +261,71 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	}
 	first := s.Subjects[0]
 	_, _, r := moments(first)
-	width := math.Max(detail*r, first.Spacing())
-	norm := mesh.Norm{Kernel: kernels.Gaussian(width), Varifold: true}
-	aligned, err := Align(norm, first, s.Subjects[1:], similarity)
+	objects := slices.Clone(s.Model.Objects)
+	if objects == nil {
+		objects = make([]Object, len(first))
+	}
+	var chosen []string
+	for o, m := range first {
+		_, _, own := moments(first[o : o+1])
+		width, noise := math.Max(detail*own, m.Spacing()), 0.3
+		if len(m.Cells[0]) == 3 {
+			noise = 0.2 * own
+		}
+		objects[o].Norm, objects[o].Noise = mesh.Norm{Kernel: kernels.Gaussian(width), Varifold: true}, noise
+		of := ""
+		if len(first) > 1 {
+			of = fmt.Sprintf("%s: ", cmp.Or(objects[o].ID, fmt.Sprintf("object %d", o)))
+		}
+		chosen = append(chosen, fmt.Sprintf("%svarifolds of width %.3g, noise %.3g", of, width, noise))
+	}
+	aligned, err := Align(objects, first, s.Subjects[1:], similarity)
 	if err != nil {
 		return err
 	}
-	points, cells := [][][]float64{first.Vertices}, len(first.Cells)
 	for i, a := range aligned {
 		if a.Status != geom.Converged {
 			s.note("%s: the alignment %s", s.Names[i+1], a.Status)
 		}
-		s.Subjects[i+1] = a.Mesh
-		points, cells = append(points, a.Mesh.Vertices), max(cells, len(a.Mesh.Cells))
+		s.Subjects[i+1] = a.Objects
 	}
-	if cells > many {
-		if norm.Kernel, err = kernels.Fast(norm.Kernel, 1e-4, points...); err != nil {
-			return err
+	for o := range objects {
+		var points [][][]float64
+		cells := 0
+		for _, shape := range s.Subjects {
+			points, cells = append(points, shape[o].Vertices), max(cells, len(shape[o].Cells))
+		}
+		if cells > many {
+			if objects[o].Norm.Kernel, err = kernels.Fast(objects[o].Norm.Kernel, 1e-4, points...); err != nil {
+				return err
+			}
 		}
 	}
-	s.Template = s.Subjects[0]
-	grid, err := Grid(s.Template.Vertices, deformation*r)
+	s.Template = first
+	grid, err := Grid(vertices(first), deformation*r)
 	if err != nil {
 		return err
 	}
 	for _, c := range grid {
-		near := slices.ContainsFunc(s.Template.Vertices, func(x []float64) bool {
-			square := 0.0
-			for k := range x {
-				square += (x[k] - c[k]) * (x[k] - c[k])
-			}
-			return square < deformation*r*deformation*r
+		near := slices.ContainsFunc(vertices(first), func(x []float64) bool {
+			return floats.Distance(x, c, 2) < deformation*r
 		})
 		if near {
 			s.Controls = append(s.Controls, c)
 		}
 	}
-	noise := 0.3
-	if len(first.Cells[0]) == 3 {
-		noise = 0.2 * r
-	}
-	s.Model = Model{Norm: norm, Noise: noise,
-		Space: landmarks.New(len(s.Controls), len(first.Vertices[0]), kernels.Gaussian(deformation*r), geom.Integrator(ode.Heun, 5))}
+	s.Model = Model{Objects: objects, Space: landmarks.New(len(s.Controls), len(first[0].Vertices[0]), kernels.Gaussian(deformation*r), geom.Integrator(ode.Heun, 5))}
 	motion := "rotations"
 	if similarity {
 		motion = "similarities"
 	}
-	s.note("aligned to %s by %s; deformations of width %.3g, varifolds of width %.3g, noise %.3g, %d control points", s.Names[0], motion, deformation*r, width, noise, len(s.Controls))
+	s.note("aligned to %s by %s; deformations of width %.3g, %d control points; %s", s.Names[0], motion, deformation*r, len(s.Controls), strings.Join(chosen, "; "))
 	return nil
 }
 
 // Estimate estimates what the study is for: Model.Atlas, or of Regressions the atlas of Model.Regress. Of a Registration it is the
-// match of the template, which stays as it is, as an atlas of one subject, whose equations for the template are not those of a
-// minimum: Imbalance and Unsettled are 0 there, and Status is that of landmarks.Space.MatchFrom.
+// match of the template, which stays as it is, as an atlas of one subject: landmarks.Space.MatchFrom of several objects. Its Status does
+// not speak of Imbalance, which is not 0.
 func (s *Study) Estimate(opts ...stats.Option) (*Atlas, error) {
 	if s.Model.Space == nil {
 		return nil, errors.New("the study has no model: Start chooses one")
@@ -231,12 +340,5 @@ func (s *Study) Estimate(opts ...stats.Option) (*Atlas, error) {
 		}
 		return r.Atlas, nil
 	}
-	m, err := s.Model.Space.MatchFrom(s.Controls, s.Template.Vertices, s.Model.Norm.Term(s.Template, s.Subjects[0]), s.Model.Noise, opts...)
-	if err != nil {
-		return nil, err
-	}
-	attachment := m.Mismatch / (2 * s.Model.Noise * s.Model.Noise)
-	return &Atlas{Template: s.Template, Controls: s.Controls, Momenta: [][][]float64{m.Momentum}, Deformed: []*mesh.Mesh{s.Template.With(m.Deformed)},
-		Before: []float64{m.Before}, Mismatch: []float64{m.Mismatch}, Energy: []float64{m.Objective - attachment}, Objective: m.Objective,
-		Folded: len(s.Template.With(m.Deformed).Folds(s.Template)), Iterations: m.Iterations, Evaluations: m.Evaluations, Status: m.Status}, nil
+	return s.Model.register(s.Template, s.Controls, s.Subjects[0], opts)
 }

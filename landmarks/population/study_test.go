@@ -98,11 +98,11 @@ func deformetrica(t *testing.T, edits ...string) string {
 // A study of Deformetrica means the same here: its kernels at a distance of their widths are 1/e, its grid is in the middle of the box.
 func TestDeformetrica(t *testing.T) {
 	s := expect.Must(population.Read(deformetrica(t)))
-	if s.Kind != population.Atlases || fmt.Sprint(s.Names) != "[a b]" || len(s.Subjects) != 2 || s.Model.Norm.Varifold || !s.Model.Free {
+	if s.Kind != population.Atlases || fmt.Sprint(s.Names) != "[a b]" || len(s.Subjects) != 2 || s.Model.Objects[0].Norm.Varifold || !s.Model.Free {
 		t.Errorf("%v of %v, model %+v", s.Kind, s.Names, s.Model)
 	}
-	expect.Abs(t, "template", s.Template.Vertices, ball(1).Vertices, 0)
-	expect.Abs(t, "noise", s.Model.Noise, 0.7, 0)
+	expect.Abs(t, "template", s.Template[0].Vertices, ball(1).Vertices, 0)
+	expect.Abs(t, "noise", s.Model.Objects[0].Noise, 0.7, 0)
 	if s.Model.Space.Method() != ode.Heun || s.Model.Space.Steps() != 10 {
 		t.Errorf("method %v, %d steps", s.Model.Space.Method(), s.Model.Space.Steps())
 	}
@@ -110,12 +110,12 @@ func TestDeformetrica(t *testing.T) {
 		name  string
 		at    func(x, y *graph.Node) *graph.Node
 		width float64
-	}{{"attachment", s.Model.Norm.Kernel.Gram, 0.5}, {"deformation", s.Model.Space.Manifold.Kernel.Gram, 0.9}, {"smoothing", s.Model.Smoothing.Gram, 0.45}} {
+	}{{"attachment", s.Model.Objects[0].Norm.Kernel.Gram, 0.5}, {"deformation", s.Model.Space.Manifold.Kernel.Gram, 0.9}, {"smoothing", s.Model.Objects[0].Smoothing.Gram, 0.45}} {
 		out := expect.Must(engine.Run(func(in []*graph.Node) []*graph.Node { return []*graph.Node{k.at(in[0], in[1])} }, [][]float64{{0, 0, 0}}, [][]float64{{0, k.width, 0}}))
 		expect.Rel(t, k.name+" at its width", out.Matrix(0)[0][0], math.Exp(-1), 1e-12)
 	}
 	low, high := make([]float64, 3), make([]float64, 3)
-	for _, x := range s.Template.Vertices {
+	for _, x := range s.Template[0].Vertices {
 		for k, v := range x {
 			low[k], high[k] = math.Min(low[k], v), math.Max(high[k], v)
 		}
@@ -142,7 +142,7 @@ func TestDeformetrica(t *testing.T) {
 	s = expect.Must(population.Read(deformetrica(t, "<dimension>3</dimension>", "<initial-control-points>points.txt</initial-control-points>", "SurfaceMesh", "NonOrientedSurfaceMesh",
 		"<attachment-type>Current</attachment-type>", "", "noise-std", "data-sigma", "<use-rk2>On</use-rk2>", "")))
 	expect.Abs(t, "given control points", s.Controls, [][]float64{{0, 0, 0}, {1, 0.5, 0}}, 0)
-	if !s.Model.Norm.Varifold || s.Model.Space.Method() != ode.Euler {
+	if !s.Model.Objects[0].Norm.Varifold || s.Model.Space.Method() != ode.Euler {
 		t.Errorf("of version 3: %+v", s.Model)
 	}
 
@@ -163,7 +163,7 @@ func TestDeformetrica(t *testing.T) {
 		"LongitudinalAtlas: stats.Gather":          {"DeterministicAtlas", "LongitudinalAtlas"},
 		"Mystery: there are Registration":          {"DeterministicAtlas", "Mystery"},
 		"no model-type":                            {"<model-type>DeterministicAtlas</model-type>", ""},
-		"2 objects: make a study of each":          {"</object>", "</object><object id=\"x\"></object>"},
+		"two objects have the id: mandible":        {"</object>", "</object><object id=\"mandible\"></object>"},
 		"pointcloud: landmarks":                    {"SurfaceMesh", "PointCloud"},
 		"image: SurfaceMesh":                       {"SurfaceMesh", "Image"},
 		"normal: Current and Varifold":             {"Current<", "Normal<"},
@@ -184,7 +184,7 @@ func TestDeformetrica(t *testing.T) {
 		"a spacing of 0: positive":                 {"<dimension>3</dimension>", "<initial-cp-spacing>0</initial-cp-spacing>"},
 		"more than 20000 points: spacing":          {"<dimension>3</dimension>", "<initial-cp-spacing>0.001</initial-cp-spacing>"},
 		"points.txt: 3 numbers: control point has": {"SurfaceMesh", "PolyLine", "template.vtk", "flat.vtk", "<dimension>3</dimension>", "<initial-control-points>points.txt</initial-control-points>"},
-		"triangles: b edges: curves or surfaces":   {"data/b.vtk", "data/curve.vtk"},
+		"triangles: b edges: either a curve":       {"data/b.vtk", "data/curve.vtk"},
 	} {
 		dir := deformetrica(t, c...)
 		if strings.HasPrefix(what, "points.txt") {
@@ -219,22 +219,22 @@ func TestReadFolder(t *testing.T) {
 	if got := fmt.Sprint(s.Names); got != "[a.vtp b.ply c.obj]" {
 		t.Errorf("subjects %s", got)
 	}
-	if got := strings.Join(s.Notes, "; "); got != "passed over: more/, notes.txt; c.obj: removed 1 unused vertex" {
+	if got := strings.Join(s.Notes, "; "); got != "passed over: notes.txt; c.obj: removed 1 unused vertex; passed over, as there are meshes beside them: more" {
 		t.Errorf("notes: %s", got)
 	}
 	s = expect.Must(population.Read(folder(t, map[string]any{"squares.csv": outlines})))
-	if len(s.Subjects) != 2 || len(s.Subjects[0].Cells) != 4 || s.Names[1] != "squares.csv: q" {
+	if len(s.Subjects) != 2 || len(s.Subjects[0][0].Cells) != 4 || s.Names[1] != "squares.csv: q" {
 		t.Errorf("outlines: %v", s.Names)
 	}
 	for what, files := range map[string]map[string]any{
-		"no meshes":                       {"readme.txt": "x"},
-		"1 subjects: at least 2":          {"a.ply": ball(1)},
-		"empty: a.off":                    {"a.off": "OFF\n0 0 0\n", "b.ply": ball(1)},
-		"line: a.off":                     {"a.off": "OFF\n3 1 0\n0 0 0\n1 0\n", "b.ply": ball(1)},
-		"c.ply: 23.1 times: another unit": {"a.ply": ball(1), "b.ply": ball(1.1), "c.ply": ball(25.4)},
-		"curves or surfaces: o.csv":       {"a.ply": ball(1), "o.csv": outlines},
-		"o.csv: line":                     {"a.ply": ball(1), "o.csv": outlines + "q,5,nowhere,1\n"},
-		"degenerate: a.off":               {"a.off": "OFF\n3 1 0\n0 0 0\n1 0 0\n2 0 0\n3 0 1 2\n", "b.ply": ball(1)},
+		"no meshes":                          {"readme.txt": "x"},
+		"1 subjects: at least 2":             {"a.ply": ball(1)},
+		"empty: a.off":                       {"a.off": "OFF\n0 0 0\n", "b.ply": ball(1)},
+		"line: a.off":                        {"a.off": "OFF\n3 1 0\n0 0 0\n1 0\n", "b.ply": ball(1)},
+		"c.ply: 23.1 times: another unit":    {"a.ply": ball(1), "b.ply": ball(1.1), "c.ply": ball(25.4)},
+		"either a curve or a surface: o.csv": {"a.ply": ball(1), "o.csv": outlines},
+		"o.csv: line":                        {"a.ply": ball(1), "o.csv": outlines + "q,5,nowhere,1\n"},
+		"degenerate: a.off":                  {"a.off": "OFF\n3 1 0\n0 0 0\n1 0 0\n2 0 0\n3 0 1 2\n", "b.ply": ball(1)},
 	} {
 		t.Run(what, func(t *testing.T) {
 			_, err := population.Read(folder(t, files))
@@ -269,7 +269,7 @@ func FuzzDeformetrica(f *testing.F) {
 		if err == nil {
 			err = s.Validate()
 		}
-		if err == nil && (s.Model.Space == nil || !(s.Model.Noise > 0) || len(s.Controls) == 0 || len(s.Names) != len(s.Subjects)) {
+		if err == nil && (s.Model.Space == nil || !(s.Model.Objects[0].Noise > 0) || len(s.Controls) == 0 || len(s.Names) != len(s.Subjects)) {
 			t.Errorf("a study without %+v", s)
 		}
 	})

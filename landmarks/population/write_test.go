@@ -16,8 +16,8 @@ import (
 // What is written of an atlas is read back: template, momenta, and the flow, which ends at the deformed template.
 func TestWrite(t *testing.T) {
 	controls := [][]float64{{-0.5, 0, 0}, {0.5, 0, 0}, {0, 0.7, 0}}
-	m := population.Model{Space: landmarks.New(3, 3, kernels.Gaussian(0.8), geom.Integrator(ode.Heun, 4))}
-	a := &population.Atlas{Template: ball(1), Controls: controls,
+	m := population.Model{Space: landmarks.New(3, 3, kernels.Gaussian(0.8), geom.Integrator(ode.Heun, 4)), Objects: make([]population.Object, 1)}
+	a := &population.Atlas{Template: []*mesh.Mesh{ball(1)}, Controls: controls,
 		Momenta: [][][]float64{{{0.1, 0, 0}, {0, 0.2, 0}, {0, 0, -0.1}}, {{0, 0, 0.3}, {0.1, 0.1, 0}, {0, 0, 0}}}}
 	dir := filepath.Join(t.TempDir(), "out")
 	for range 2 {
@@ -32,14 +32,14 @@ func TestWrite(t *testing.T) {
 	expect.Abs(t, "control points", points, controls, 0)
 	expect.Abs(t, "momenta", fields[1].Values, a.Momenta[1], 0)
 	template := expect.Must(mesh.Read(filepath.Join(dir, "template.vtp")))
-	expect.Abs(t, "template", template.Vertices, a.Template.Vertices, 0)
+	expect.Abs(t, "template", template.Vertices, a.Template[0].Vertices, 0)
 	for i, name := range []string{"flow_a_1.ply.pvd", "flow_b.pvd"} {
 		flow := expect.Must(mesh.ReadSequence(filepath.Join(dir, name)))
 		if len(flow) != 5 || flow[4].Time != 1 {
 			t.Fatalf("%s: %d moments", name, len(flow))
 		}
-		expect.Abs(t, "start", flow[0].Mesh.Vertices, a.Template.Vertices, 1e-15)
-		expect.Abs(t, "end", flow[4].Mesh.Vertices, expect.Must(a.Shape(m, a.Momenta[i])).Vertices, 1e-12)
+		expect.Abs(t, "start", flow[0].Mesh.Vertices, a.Template[0].Vertices, 1e-15)
+		expect.Abs(t, "end", flow[4].Mesh.Vertices, expect.Must(a.Shape(m, a.Momenta[i]))[0].Vertices, 1e-12)
 	}
 	expect.Refused(t, a.Write(dir, m, []string{"a/b", "a_b"}), "one file")
 	expect.Refused(t, a.Write(dir, m, []string{"a"}), "1 names for 2 subjects")

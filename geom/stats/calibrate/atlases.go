@@ -39,7 +39,7 @@ func atlases(b *bench) error {
 		if c.varifold {
 			norm = "varifolds"
 		}
-		p.Varifold, p.Width, p.Displacement, p.Amplitude = c.varifold, c.width, c.noise, c.amplitude
+		p.Varifold, p.Width, p.Displacement, p.Amplitude = c.varifold, c.width, []float64{c.noise}, c.amplitude
 		converged, off, expected, plane := 0, 0.0, 0.0, 0.0
 		var ratios, found []float64
 		for k := range uint64(samples) {
@@ -59,8 +59,8 @@ func atlases(b *bench) error {
 			if r.Atlas.Status == geom.Converged {
 				converged++
 			}
-			off, expected, plane = math.Hypot(off, r.Template), math.Hypot(expected, e), math.Max(plane, r.Plane)
-			ratios, found = append(ratios, r.Atlas.Noise/r.Truth), append(found, r.Atlas.Reach*c.amplitude)
+			off, expected, plane = math.Hypot(off, r.Template[0]), math.Hypot(expected, e[0]), math.Max(plane, r.Plane)
+			ratios, found = append(ratios, r.Atlas.Noise[0]/r.Truth[0]), append(found, r.Atlas.Reach*c.amplitude)
 		}
 		if len(ratios) == 0 {
 			continue

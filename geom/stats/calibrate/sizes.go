@@ -213,14 +213,14 @@ func pooled(b *bench) error {
 // regions tests where on a template groups differ: a ring of 12 vertices, moved by three smooth waves and noise.
 func regions(b *bench) error {
 	const vertices, waves = 12, 3
-	ring := func(move func(v int) (x, y float64)) *mesh.Mesh {
+	ring := func(move func(v int) (x, y float64)) []*mesh.Mesh {
 		m := &mesh.Mesh{}
 		for v := range vertices {
 			sin, cos := math.Sincos(2 * math.Pi * float64(v) / vertices)
 			x, y := move(v)
 			m.Vertices = append(m.Vertices, []float64{cos + x, sin + y})
 		}
-		return m
+		return []*mesh.Mesh{m}
 	}
 	for _, n := range [][2]int{{2, 10}, {3, 30}, {15, 15}} {
 		rejected := 0

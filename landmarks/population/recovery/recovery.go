@@ -23,27 +23,36 @@ import (
 // Population is what subjects are drawn from, and the model that estimates them: a template that is deformed by two modes, with normal
 // scores, and whose vertices are then displaced by independent normal noise.
 type Population struct {
-	Truth        *mesh.Mesh // the template, an ellipse or ellipsoid about 0 with the half axes 1.3, 1 and 0.8
+	Truth        []*mesh.Mesh // the template: ellipses or ellipsoids about 0, of which the half axes are as 1.3, 1 and 0.8
 	Controls     [][]float64
 	Width        float64 // of the Gaussian of the norm; the template is smoothed by one that is 1.5 times as wide
 	Varifold     bool
-	Displacement float64 // the standard deviation of the noise of each coordinate
+	Displacement []float64 // of every object, the standard deviation of the noise of each coordinate
 	// Amplitude is how far the kernel of the model says that deformations displace, as a standard deviation. The modes displace by
 	// twice 0.15.
 	Amplitude float64
 }
 
+// ellipse has n points and the long half axis 1.3·scale.
+func ellipse(n int, scale float64) *mesh.Mesh {
+	x := make([][]float64, n)
+	for i := range x {
+		s, c := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+		x[i] = []float64{1.3 * scale * c, scale * s}
+	}
+	return mesh.Curve(x, true)
+}
+
 // Curves are ellipses of 80 points, in the norm of currents.
 func Curves() Population {
-	ellipse := func(n int) *mesh.Mesh {
-		x := make([][]float64, n)
-		for i := range x {
-			s, c := math.Sincos(2 * math.Pi * float64(i) / float64(n))
-			x[i] = []float64{1.3 * c, s}
-		}
-		return mesh.Curve(x, true)
-	}
-	return Population{Truth: ellipse(80), Controls: ellipse(12).Vertices, Width: 0.2, Displacement: 0.02, Amplitude: size}
+	return Population{Truth: []*mesh.Mesh{ellipse(80, 1)}, Controls: ellipse(12, 1).Vertices, Width: 0.2, Displacement: []float64{0.02}, Amplitude: size}
+}
+
+// Pairs are Curves with a smaller ellipse in each, whose noise is another.
+func Pairs() Population {
+	p := Curves()
+	p.Truth, p.Displacement = append(p.Truth, ellipse(50, 0.6)), append(p.Displacement, 0.01)
+	return p
 }
 
 // Surfaces are ellipsoids of 320 triangles, in the norm of currents.
@@ -51,7 +60,7 @@ func Surfaces() Population {
 	ellipsoid := func(level int) *mesh.Mesh {
 		return mesh.Icosphere(level).Map(func(x []float64) []float64 { return []float64{1.3 * x[0], x[1], 0.8 * x[2]} })
 	}
-	return Population{Truth: ellipsoid(2), Controls: ellipsoid(0).Vertices, Width: 0.3, Displacement: 0.02, Amplitude: size}
+	return Population{Truth: []*mesh.Mesh{ellipsoid(2)}, Controls: ellipsoid(0).Vertices, Width: 0.3, Displacement: []float64{0.02}, Amplitude: size}
 }
 
 // size is the amplitude of the kernel in which the modes are two standard deviations large.
@@ -64,13 +73,29 @@ func (p Population) space(amplitude float64) *landmarks.Space {
 
 // model is that of the estimates.
 func (p Population) model() population.Model {
-	return population.Model{Space: p.space(p.Amplitude), Norm: mesh.Norm{Kernel: kernels.Gaussian(p.Width), Varifold: p.Varifold}, Smoothing: kernels.Gaussian(1.5 * p.Width)}
+	m := population.Model{Space: p.space(p.Amplitude)}
+	for o := range p.Truth {
+		m.Objects = append(m.Objects, population.Object{ID: fmt.Sprint(o), Norm: p.norm(), Smoothing: kernels.Gaussian(1.5 * p.Width)})
+	}
+	return m
 }
 
-// square is the squared distance of two meshes in the norm.
-func (p Population) square(a, b *mesh.Mesh) (float64, error) {
-	square, err := p.model().Norm.Term(a, b).Value(a.Vertices)
-	return math.Max(0, square), err
+// norm is that of all objects.
+func (p Population) norm() mesh.Norm {
+	return mesh.Norm{Kernel: kernels.Gaussian(p.Width), Varifold: p.Varifold}
+}
+
+// squares are the squared distances of the objects of a from those of b in the norm.
+func (p Population) squares(a, b []*mesh.Mesh) ([]float64, error) {
+	out := make([]float64, len(a))
+	for o := range a {
+		square, err := p.norm().Term(a[o], b[o]).Value(a[o].Vertices)
+		if err != nil {
+			return nil, err
+		}
+		out[o] = math.Max(0, square)
+	}
+	return out, nil
 }
 
 // normal is the unit normal of the ellipsoid at x.
@@ -86,16 +111,16 @@ func normal(x []float64) []float64 {
 // Sample are subjects of a population.
 type Sample struct {
 	Population
-	Subjects []*mesh.Mesh
+	Subjects [][]*mesh.Mesh
 	modes    [2][]float64 // momenta in the space of the amplitude size
-	noise    float64      // the mean of ‖ε‖² of what the noise adds to the measures of subjects
+	noise    []float64    // of every object the mean of ‖ε‖² of what the noise adds to the measures of subjects
 }
 
 // Draw draws subjects. The modes push along the normals of the ellipsoid, the only way that a distance without correspondences sees,
 // and are orthogonal.
 func (p Population) Draw(subjects int, seed uint64) (*Sample, error) {
 	random := rand.New(rand.NewPCG(seed, 1))
-	space, s := p.space(size), &Sample{Population: p}
+	space, s := p.space(size), &Sample{Population: p, noise: make([]float64, len(p.Truth))}
 	d := len(p.Controls[0])
 	for m, of := range []func(x []float64) float64{
 		func(x []float64) float64 { return x[0]*x[0] - x[d-1]*x[d-1] },
@@ -118,14 +143,17 @@ func (p Population) Draw(subjects int, seed uint64) (*Sample, error) {
 		}
 		floats.Scale(2/math.Sqrt(square), s.modes[m])
 	}
-	noisy := func(m *mesh.Mesh) *mesh.Mesh {
-		return m.Map(func(x []float64) []float64 {
-			y := append([]float64{}, x...)
-			for a := range y {
-				y[a] += p.Displacement * random.NormFloat64()
-			}
-			return y
-		})
+	noisy := func(shape []*mesh.Mesh) (out []*mesh.Mesh) {
+		for o, m := range shape {
+			out = append(out, m.Map(func(x []float64) []float64 {
+				y := append([]float64{}, x...)
+				for a := range y {
+					y[a] += p.Displacement[o] * random.NormFloat64()
+				}
+				return y
+			}))
+		}
+		return out
 	}
 	for range subjects {
 		momentum := floats.ScaleTo(make([]float64, len(s.modes[0])), random.NormFloat64(), s.modes[0])
@@ -134,18 +162,21 @@ func (p Population) Draw(subjects int, seed uint64) (*Sample, error) {
 		if err != nil {
 			return nil, err
 		}
-		path, err := space.Carry(g, p.Truth.Vertices)
-		if err != nil {
-			return nil, err
+		var clean []*mesh.Mesh
+		for _, m := range p.Truth {
+			path, err := space.Carry(g, m.Vertices)
+			if err != nil {
+				return nil, err
+			}
+			clean = append(clean, m.With(path[len(path)-1]))
 		}
-		clean := p.Truth.With(path[len(path)-1])
 		// What two noisy copies have in common, as the varifold that roughness adds, is no noise.
 		one, other := noisy(clean), noisy(clean)
-		square, err := p.square(one, other)
+		squares, err := p.squares(one, other)
 		if err != nil {
 			return nil, err
 		}
-		s.noise += square / float64(2*subjects)
+		floats.AddScaled(s.noise, 1/float64(2*subjects), squares)
 		s.Subjects = append(s.Subjects, one)
 	}
 	return s, nil
@@ -154,9 +185,9 @@ func (p Population) Draw(subjects int, seed uint64) (*Sample, error) {
 // Result is what came back.
 type Result struct {
 	Atlas    *population.Atlas
-	Template float64 // distance of the template from the true one, in the norm
-	Plane    float64 // the largest angle between the planes of the first two modes and of the true ones, in degrees
-	Truth    float64 // σ of the noise that was added
+	Template []float64 // of every object, distance of the template from the true one, in the norm
+	Plane    float64   // the largest angle between the planes of the first two modes and of the true ones, in degrees
+	Truth    []float64 // of every object, σ of the noise that was added
 }
 
 // Recover estimates template, modes and noise of the subjects. The search starts at the first subject, and knows the control points
@@ -167,11 +198,16 @@ func (s *Sample) Recover() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	off, err := s.square(atlas.Template, s.Truth)
+	off, err := s.squares(atlas.Template, s.Truth)
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Atlas: atlas, Template: math.Sqrt(off), Truth: math.Sqrt(s.noise / atlas.Parts)}
+	out := &Result{Atlas: atlas}
+	var points [][]float64
+	for o, m := range s.Truth {
+		out.Template, out.Truth = append(out.Template, math.Sqrt(off[o])), append(out.Truth, math.Sqrt(s.noise[o]/atlas.Parts[o]))
+		points = append(points, m.Vertices...)
+	}
 	found, err := atlas.PCA(model)
 	if err != nil {
 		return nil, err
@@ -180,14 +216,14 @@ func (s *Sample) Recover() (*Result, error) {
 	space := model.Space
 	var planes [2]mat.Dense
 	for i, pair := range [][2][][]float64{{space.Point(s.modes[0]), space.Point(s.modes[1])}, {found.Momenta[0], found.Momenta[1]}} {
-		seen := mat.NewDense(len(s.Truth.Vertices), 2, nil)
+		seen := mat.NewDense(len(points), 2, nil)
 		for j, p := range pair {
-			v, err := engine.Run(func(in []*Node) []*Node { return []*Node{space.Manifold.Kernel.Sum(in[0], in[1], in[2])} }, s.Truth.Vertices, s.Controls, p)
+			v, err := engine.Run(func(in []*Node) []*Node { return []*Node{space.Manifold.Kernel.Sum(in[0], in[1], in[2])} }, points, s.Controls, p)
 			if err != nil {
 				return nil, err
 			}
 			for k, row := range v.Matrix(0) {
-				seen.Set(k, j, floats.Dot(row, normal(s.Truth.Vertices[k])))
+				seen.Set(k, j, floats.Dot(row, normal(points[k])))
 			}
 		}
 		var qr mat.QR
@@ -195,7 +231,7 @@ func (s *Sample) Recover() (*Result, error) {
 		qr.QTo(&planes[i])
 	}
 	var cosines mat.Dense
-	rows := len(s.Truth.Vertices)
+	rows := len(points)
 	cosines.Mul(planes[0].Slice(0, rows, 0, 2).T(), planes[1].Slice(0, rows, 0, 2))
 	var svd mat.SVD
 	svd.Factorize(&cosines, mat.SVDNone)
@@ -203,34 +239,39 @@ func (s *Sample) Recover() (*Result, error) {
 	return out, nil
 }
 
-// StandardError is that of the template of an atlas of the subjects, in the norm: half the root mean square distance between the
+// StandardError is that of the template of an atlas of the subjects, in the norm, of every object: half the root mean square distance between the
 // templates of two random halves, over so many pairs of halves. The variance of such a difference is four times that of the template
 // of all. The searches start at the template of the atlas.
-func (s *Sample) StandardError(a *population.Atlas, pairs int) (float64, error) {
+func (s *Sample) StandardError(a *population.Atlas, pairs int) ([]float64, error) {
 	model := s.model()
-	model.Noise = a.Noise / a.Reach
+	for o := range model.Objects {
+		model.Objects[o].Noise = a.Noise[o] / a.Reach
+	}
 	random := rand.New(rand.NewPCG(uint64(len(s.Subjects)), 2))
-	sum := 0.0
+	out := make([]float64, len(s.Truth))
 	for range pairs {
 		order := random.Perm(len(s.Subjects))
 		var halves [2]*population.Atlas
 		for h := range halves {
-			var half []*mesh.Mesh
+			var half [][]*mesh.Mesh
 			for _, i := range order[h*len(order)/2 : (h+1)*len(order)/2] {
 				half = append(half, s.Subjects[i])
 			}
 			var err error
 			if halves[h], err = model.Atlas(a.Template, s.Controls, half); err != nil {
-				return 0, fmt.Errorf("half %d: %w", h, err)
+				return nil, fmt.Errorf("half %d: %w", h, err)
 			}
 		}
-		square, err := s.square(halves[0].Template, halves[1].Template)
+		squares, err := s.squares(halves[0].Template, halves[1].Template)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		sum += square / float64(4*pairs)
+		floats.AddScaled(out, 1/float64(4*pairs), squares)
 	}
-	return math.Sqrt(sum), nil
+	for o, square := range out {
+		out[o] = math.Sqrt(square)
+	}
+	return out, nil
 }
 
 // String says what came back in one line.
