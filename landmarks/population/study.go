@@ -183,11 +183,12 @@ func object(subject, name string) string {
 		return specimen
 	}
 	stem := strings.TrimSuffix(name, filepath.Ext(name))
-	const between = "_-. "
-	if rest, found := strings.CutPrefix(stem, subject); found && strings.Trim(rest, between) != "" {
-		stem = strings.TrimLeft(rest, between)
-	} else if rest, found := strings.CutSuffix(stem, subject); found && strings.Trim(rest, between) != "" {
-		stem = strings.TrimRight(rest, between)
+	for _, between := range []string{"_", "-", ".", " "} {
+		for _, rest := range []string{strings.TrimPrefix(stem, subject+between), strings.TrimSuffix(stem, between+subject)} {
+			if rest != stem && rest != "" {
+				return rest
+			}
+		}
 	}
 	return stem
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gomlx/gomlx/core/graph"
 
+	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
@@ -68,6 +69,11 @@ const optimizationXML = `<?xml version="1.0"?>
 // ball is an ellipsoid of a size.
 func ball(size float64) *mesh.Mesh { return mesh.Ellipsoid(size, 0.8*size, 0.6*size, 5, 9) }
 
+// curve is an open one in space, pulled in by a factor.
+func curve(pull float64) *mesh.Mesh {
+	return mesh.Curve([][]float64{{0.9, 0, 0}, {0.3, 0.2, pull}, {-0.4, 0, pull}, {-0.9, -0.2, 0}}, false)
+}
+
 // folder makes files of their contents, a mesh or a text.
 func folder(t *testing.T, files map[string]any) string {
 	t.Helper()
@@ -91,7 +97,7 @@ func folder(t *testing.T, files map[string]any) string {
 func deformetrica(t *testing.T, edits ...string) string {
 	r := strings.NewReplacer(edits...)
 	return folder(t, map[string]any{"model.xml": r.Replace(modelXML), "data_set.xml": r.Replace(dataSetXML), "optimization_parameters.xml": r.Replace(optimizationXML),
-		"data/template.vtk": ball(1), "data/a.vtk": ball(1.1), "data/b.vtk": ball(0.9), "data/curve.vtk": mesh.Curve([][]float64{{0, 0, 0}, {1, 0, 0}, {0, 1, 1}}, true),
+		"data/template.vtk": ball(1), "data/a.vtk": ball(1.1), "data/b.vtk": ball(0.9), "data/curve.vtk": curve(1), "data/bent.vtk": curve(0.7),
 		"points.txt": "0 0 0\n1 0.5 0\n"})
 }
 
@@ -146,11 +152,38 @@ func TestDeformetrica(t *testing.T) {
 		t.Errorf("of version 3: %+v", s.Model)
 	}
 
+	// A second object, a curve.
+	both := []string{"</object>", `</object><object id="suture"><deformable-object-type>PolyLine</deformable-object-type><attachment-type>Varifold</attachment-type>
+		<noise-std>0.1</noise-std><kernel-width>0.4</kernel-width><filename>data/curve.vtk</filename></object>`,
+		"data/a.vtk</filename>", `data/a.vtk</filename><filename object_id="suture">data/curve.vtk</filename>`,
+		"data/b.vtk</filename>", `data/b.vtk</filename><filename object_id="suture">data/bent.vtk</filename>`}
+	s = expect.Must(population.Read(deformetrica(t, both...)))
+	if o := s.Model.Objects; len(o) != 2 || o[0].ID != "mandible" || o[1].ID != "suture" || o[0].Norm.Varifold || !o[1].Norm.Varifold || o[1].Noise != 0.1 || o[1].Smoothing == nil {
+		t.Fatalf("objects %+v", o)
+	}
+	expect.Abs(t, "the first object of the second subject", s.Subjects[1][0].Vertices, ball(0.9).Vertices, 0)
+	expect.Abs(t, "its second object", s.Subjects[1][1].Vertices, curve(0.7).Vertices, 0)
+	a := expect.Must(s.Estimate())
+	t.Log(a)
+	if a.Status != geom.Converged || len(a.Template) != 2 || a.Mismatch[1][1] > 0.1*a.Before[1][1] {
+		t.Errorf("%s, of %g there is left %g", a, a.Before, a.Mismatch)
+	}
+	if err := a.Write(filepath.Join(t.TempDir(), "out"), s.Model, s.Names); err != nil {
+		t.Error(err)
+	}
+
 	one := strings.Split(dataSetXML, `    <subject id="b">`)[0] + "</data-set>"
 	s = expect.Must(population.Read(deformetrica(t, "DeterministicAtlas", "Registration", dataSetXML, one)))
 	if s.Kind != population.Registration || len(s.Subjects) != 1 {
 		t.Errorf("%v of %d", s.Kind, len(s.Subjects))
 	}
+	match := expect.Must(s.Model.Space.MatchFrom(s.Controls, s.Template[0].Vertices, s.Model.Objects[0].Norm.Term(s.Template[0], s.Subjects[0][0]), s.Model.Objects[0].Noise))
+	a = expect.Must(s.Estimate())
+	if a.Status != geom.Converged || match.Status != geom.Converged {
+		t.Errorf("%s; %s", a, match)
+	}
+	expect.Abs(t, "the template of a registration", a.Template[0].Vertices, s.Template[0].Vertices, 0)
+	expect.Rel(t, "objective of a registration", a.Objective, match.Objective, 1e-4)
 	twice := strings.Replace(one, "</visit>", "</visit><visit id=\"later\"><filename object_id=\"mandible\">data/b.vtk</filename><age>4</age></visit>", 1)
 	s = expect.Must(population.Read(deformetrica(t, "DeterministicAtlas", "Regression", dataSetXML, twice, "</number-of-timepoints>", "</number-of-timepoints><concentration-of-timepoints>4</concentration-of-timepoints><t0>1</t0>")))
 	expect.Abs(t, "ages", s.Times, []float64{1, 4}, 0)
@@ -178,6 +211,8 @@ func TestDeformetrica(t *testing.T) {
 		"freeze-template is On: Registration":      {"<use-rk2>On</use-rk2>", "<freeze-template>On</freeze-template>"},
 		"dimension is 2: 3 coordinates":            {"<dimension>3", "<dimension>2"},
 		"subject: no filename of the object":       {"object_id=\"mandible\">data/a", "object_id=\"x\">data/a"},
+		"no filename of the object: suture":        both[:2],
+		"suture: has no noise-std":                 {both[0], strings.Replace(both[1], "noise-std", "noise", 2)},
 		"2 subjects: a Registration has 1":         {"DeterministicAtlas", "Registration"},
 		"2 subjects: a Regression has 1":           {"DeterministicAtlas", "Regression", "<age>1</age>", "<age>1</age>", "data/b.vtk</filename>", "data/b.vtk</filename><age>2</age>"},
 		"no age: Regression needs":                 {"DeterministicAtlas", "Regression"},
@@ -226,15 +261,40 @@ func TestReadFolder(t *testing.T) {
 	if len(s.Subjects) != 2 || len(s.Subjects[0][0].Cells) != 4 || s.Names[1] != "squares.csv: q" {
 		t.Errorf("outlines: %v", s.Names)
 	}
+	// Folders of subjects with several objects.
+	parts := map[string]any{"b/b_left.ply": ball(1), "b/b-right.ply": ball(0.5), "b/notes.txt": "x", "b/bow.vtk": curve(1), "a/left.ply": ball(1.1), "a/right.vtp": ball(0.6), "a/bow.vtk": curve(0.9), "empty/x.txt": ""}
+	s = expect.Must(population.Read(folder(t, parts)))
+	if o := s.Model.Objects; fmt.Sprint(s.Names) != "[a b]" || len(o) != 3 || o[0].ID != "bow" || o[1].ID != "left" || o[2].ID != "right" {
+		t.Errorf("subjects %s, objects %+v", s.Names, o)
+	}
+	expect.Abs(t, "the right one of b", s.Subjects[1][2].Vertices, ball(0.5).Vertices, 0)
+	if got := strings.Join(s.Notes, "; "); got != "passed over: b/notes.txt; passed over: empty/x.txt; no meshes in empty" {
+		t.Errorf("notes: %s", got)
+	}
+	if err := s.Start(0.5, 0.3, false); err != nil {
+		t.Error(err)
+	}
+	if got := fmt.Sprint(s.Notes); !strings.Contains(got, "bow: varifolds of width") || len(s.Model.Objects) != 3 || s.Model.Objects[0].Noise != 0.3 {
+		t.Errorf("notes: %s, model %+v", got, s.Model)
+	}
+	s = expect.Must(population.Read(folder(t, map[string]any{"b/x.ply": ball(1), "a/y.ply": ball(1.1)})))
+	if len(s.Model.Objects) != 1 || len(s.Subjects) != 2 {
+		t.Errorf("one object each: %+v", s.Model)
+	}
 	for what, files := range map[string]map[string]any{
-		"no meshes":                          {"readme.txt": "x"},
-		"1 subjects: at least 2":             {"a.ply": ball(1)},
-		"empty: a.off":                       {"a.off": "OFF\n0 0 0\n", "b.ply": ball(1)},
-		"line: a.off":                        {"a.off": "OFF\n3 1 0\n0 0 0\n1 0\n", "b.ply": ball(1)},
-		"c.ply: 23.1 times: another unit":    {"a.ply": ball(1), "b.ply": ball(1.1), "c.ply": ball(25.4)},
-		"either a curve or a surface: o.csv": {"a.ply": ball(1), "o.csv": outlines},
-		"o.csv: line":                        {"a.ply": ball(1), "o.csv": outlines + "q,5,nowhere,1\n"},
-		"degenerate: a.off":                  {"a.off": "OFF\n3 1 0\n0 0 0\n1 0 0\n2 0 0\n3 0 1 2\n", "b.ply": ball(1)},
+		"subjects need the same: b has the objects left, right": {"b/left.ply": ball(1), "b/right.ply": ball(1), "a/left.ply": ball(1), "a/wrong.ply": ball(1)},
+		"b has the objects left: need the same":                 {"b/left.ply": ball(1), "a/left.ply": ball(1), "a/right.ply": ball(1)},
+		"two meshes of the name: left":                          {"b/left.ply": ball(1), "b/left.obj": ball(1), "a/left.ply": ball(1), "a/right.ply": ball(1)},
+		"b, right is 10 times as large":                         {"a/left.ply": ball(1), "a/right.ply": ball(1), "b/left.ply": ball(1), "b/right.ply": ball(10), "c/left.ply": ball(1), "c/right.ply": ball(1)},
+		"b, right: triangles: edges":                            {"a/left.ply": ball(1), "a/right.ply": ball(1), "b/left.ply": ball(1), "b/right.vtk": curve(1)},
+		"no meshes":                                             {"readme.txt": "x"},
+		"1 subjects: at least 2":                                {"a.ply": ball(1)},
+		"empty: a.off":                                          {"a.off": "OFF\n0 0 0\n", "b.ply": ball(1)},
+		"line: a.off":                                           {"a.off": "OFF\n3 1 0\n0 0 0\n1 0\n", "b.ply": ball(1)},
+		"c.ply: 23.1 times: another unit":                       {"a.ply": ball(1), "b.ply": ball(1.1), "c.ply": ball(25.4)},
+		"either a curve or a surface: o.csv":                    {"a.ply": ball(1), "o.csv": outlines},
+		"o.csv: line":                                           {"a.ply": ball(1), "o.csv": outlines + "q,5,nowhere,1\n"},
+		"degenerate: a.off":                                     {"a.off": "OFF\n3 1 0\n0 0 0\n1 0 0\n2 0 0\n3 0 1 2\n", "b.ply": ball(1)},
 	} {
 		t.Run(what, func(t *testing.T) {
 			_, err := population.Read(folder(t, files))

@@ -42,5 +42,16 @@ func TestWrite(t *testing.T) {
 		expect.Abs(t, "end", flow[4].Mesh.Vertices, expect.Must(a.Shape(m, a.Momenta[i]))[0].Vertices, 1e-12)
 	}
 	expect.Refused(t, a.Write(dir, m, []string{"a/b", "a_b"}), "one file")
+	m.Objects = make([]population.Object, 2)
+	both := *a
+	both.Template = []*mesh.Mesh{ball(1), curve(1)}
+	expect.Refused(t, both.Write(dir, m, []string{"a", "b"}), "one file")
+	m.Objects[1].ID = "bow"
+	if err := both.Write(dir, m, []string{"a", "b"}); err != nil {
+		t.Error(err)
+	}
+	bow := expect.Must(mesh.ReadSequence(filepath.Join(dir, "flow_b_bow.pvd")))
+	expect.Abs(t, "the end of the second object", bow[4].Mesh.Vertices, expect.Must(both.Shape(m, a.Momenta[1]))[1].Vertices, 1e-12)
+	m.Objects = m.Objects[:1]
 	expect.Refused(t, a.Write(dir, m, []string{"a"}), "1 names for 2 subjects")
 }
