@@ -116,9 +116,14 @@ type Sample struct {
 	noise    []float64    // of every object the mean of ‖ε‖² of what the noise adds to the measures of subjects
 }
 
-// Draw draws subjects. The modes push along the normals of the ellipsoid, the only way that a distance without correspondences sees,
-// and are orthogonal.
+// Draw draws subjects, with normal scores of both modes.
 func (p Population) Draw(subjects int, seed uint64) (*Sample, error) {
+	return p.draw(subjects, seed, func(_ int, random *rand.Rand) (a, b float64) { return random.NormFloat64(), random.NormFloat64() })
+}
+
+// draw draws subjects with the scores of their numbers. The modes push along the normals of the ellipsoid, the only way that a
+// distance without correspondences sees, and are orthogonal.
+func (p Population) draw(subjects int, seed uint64, scores func(subject int, random *rand.Rand) (a, b float64)) (*Sample, error) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	space, s := p.space(size), &Sample{Population: p, noise: make([]float64, len(p.Truth))}
 	d := len(p.Controls[0])
@@ -155,9 +160,10 @@ func (p Population) Draw(subjects int, seed uint64) (*Sample, error) {
 		}
 		return out
 	}
-	for range subjects {
-		momentum := floats.ScaleTo(make([]float64, len(s.modes[0])), random.NormFloat64(), s.modes[0])
-		floats.AddScaled(momentum, random.NormFloat64(), s.modes[1])
+	for i := range subjects {
+		a, b := scores(i, random)
+		momentum := floats.ScaleTo(make([]float64, len(s.modes[0])), a, s.modes[0])
+		floats.AddScaled(momentum, b, s.modes[1])
 		g, err := space.Shoot(p.Controls, space.Point(momentum))
 		if err != nil {
 			return nil, err
@@ -203,40 +209,56 @@ func (s *Sample) Recover() (*Result, error) {
 		return nil, err
 	}
 	out := &Result{Atlas: atlas}
-	var points [][]float64
-	for o, m := range s.Truth {
+	for o := range s.Truth {
 		out.Template, out.Truth = append(out.Template, math.Sqrt(off[o])), append(out.Truth, math.Sqrt(s.noise[o]/atlas.Parts[o]))
-		points = append(points, m.Vertices...)
 	}
 	found, err := atlas.PCA(model)
 	if err != nil {
 		return nil, err
 	}
-	// Modes as what is seen of them: velocities of the vertices along the normals.
-	space := model.Space
 	var planes [2]mat.Dense
-	for i, pair := range [][2][][]float64{{space.Point(s.modes[0]), space.Point(s.modes[1])}, {found.Momenta[0], found.Momenta[1]}} {
-		seen := mat.NewDense(len(points), 2, nil)
-		for j, p := range pair {
-			v, err := engine.Run(func(in []*Node) []*Node { return []*Node{space.Manifold.Kernel.Sum(in[0], in[1], in[2])} }, points, s.Controls, p)
+	rows := 0
+	for i, pair := range [][2][][]float64{{model.Space.Point(s.modes[0]), model.Space.Point(s.modes[1])}, {found.Momenta[0], found.Momenta[1]}} {
+		var columns [][]float64
+		for _, p := range pair {
+			v, err := s.seen(p)
 			if err != nil {
 				return nil, err
 			}
-			for k, row := range v.Matrix(0) {
-				seen.Set(k, j, floats.Dot(row, normal(points[k])))
-			}
+			columns = append(columns, v)
 		}
+		rows = len(columns[0])
+		both := mat.NewDense(rows, 2, nil)
+		both.SetCol(0, columns[0])
+		both.SetCol(1, columns[1])
 		var qr mat.QR
-		qr.Factorize(seen)
+		qr.Factorize(both)
 		qr.QTo(&planes[i])
 	}
 	var cosines mat.Dense
-	rows := len(points)
 	cosines.Mul(planes[0].Slice(0, rows, 0, 2).T(), planes[1].Slice(0, rows, 0, 2))
 	var svd mat.SVD
 	svd.Factorize(&cosines, mat.SVDNone)
 	out.Plane = 180 / math.Pi * math.Acos(math.Min(1, svd.Values(nil)[1]))
 	return out, nil
+}
+
+// seen is what the norm sees of a momentum: velocities of the vertices along the normals, up to a factor.
+func (s *Sample) seen(p [][]float64) ([]float64, error) {
+	var points [][]float64
+	for _, m := range s.Truth {
+		points = append(points, m.Vertices...)
+	}
+	kernel := s.space(s.Amplitude).Manifold.Kernel
+	out, err := engine.Run(func(in []*Node) []*Node { return []*Node{kernel.Sum(in[0], in[1], in[2])} }, points, s.Controls, p)
+	if err != nil {
+		return nil, err
+	}
+	v := make([]float64, len(points))
+	for k, row := range out.Matrix(0) {
+		v[k] = floats.Dot(row, normal(points[k]))
+	}
+	return v, nil
 }
 
 // StandardError is that of the template of an atlas of the subjects, in the norm, of every object: half the root mean square distance between the

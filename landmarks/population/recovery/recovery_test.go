@@ -1,7 +1,11 @@
 package recovery
 
 import (
+	"math"
+	"math/rand/v2"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest"
@@ -46,4 +50,31 @@ func TestPairs(t *testing.T) {
 	e := expect.Must(s.StandardError(r.Atlas, 2))
 	t.Log(r, e)
 	came(t, r, e)
+}
+
+// The noise about a regression comes back, and so does its momentum, where the kernel says that deformations are larger, too.
+func TestGrowth(t *testing.T) {
+	t.Parallel()
+	const subjects = 16
+	times := make([]float64, subjects)
+	s := expect.Must(Curves().draw(subjects, 3, func(i int, _ *rand.Rand) (a, b float64) {
+		times[i] = 3 * (float64(i)/(subjects-1) - 0.5)
+		return times[i], 0
+	}))
+	for _, amplitude := range []float64{size, 1} {
+		s.Amplitude = amplitude
+		m := s.model()
+		r := expect.Must(m.Regress(times, s.Subjects[subjects/2], s.Controls, s.Subjects))
+		truth := math.Sqrt(s.noise[0] / r.Parts[0])
+		want, got := expect.Must(s.seen(m.Space.Point(s.modes[0]))), expect.Must(s.seen(r.Tangent))
+		floats.Scale(size*size/(amplitude*amplitude), want)
+		speed := floats.Norm(got, 2) / floats.Norm(want, 2)
+		angle := 180 / math.Pi * math.Acos(floats.Dot(got, want)/(floats.Norm(got, 2)*floats.Norm(want, 2)))
+		t.Logf("%s, %d evaluations: σ %.4g, the truth %.4g; reach %.3g; speed %.3g, direction off by %.3g°", r, r.Evaluations, r.Noise[0], truth, r.Reach, speed, angle)
+		if r.Status != geom.Converged || angle > 5 {
+			t.Errorf("%s: direction off by %g°", r, angle)
+		}
+		expect.Rel(t, "speed", speed, 1, 0.05)
+		expect.Rel(t, "noise", r.Noise[0], truth, 0.1)
+	}
 }
