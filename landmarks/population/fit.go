@@ -741,16 +741,19 @@ func (m Model) estimate(name string, template []*mesh.Mesh, controls [][]float64
 		}
 		x, iterations = rough.X, rough.Iterations
 	}
-	found := &solve.Minimum{X: x}
+	found, rough := &solve.Minimum{X: x}, 0.3
 	for round := 0; ; round++ {
 		now := opts
-		if loose {
-			now = append(opts[:len(opts):len(opts)], stats.Tolerance(0.3))
+		if loose && rough >= 0.1 {
+			now = append(opts[:len(opts):len(opts)], stats.Tolerance(rough))
 		}
 		if found, err = f.search(name, found.X, now); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
-		iterations += found.Iterations
+		if iterations += found.Iterations; found.Iterations == 0 {
+			// Momenta that are as small as noise change with σ: where nothing was to do, neither noise nor reach are new.
+			rough /= 3
+		}
 		if !m.loose() || found.Status == geom.Cancelled {
 			break
 		}

@@ -78,3 +78,15 @@ func TestGrowth(t *testing.T) {
 		expect.Rel(t, "noise", r.Noise[0], truth, 0.1)
 	}
 }
+
+// Where nothing is deformed, momenta are as small as noise, and the estimates come to an end.
+func TestNoDeformation(t *testing.T) {
+	t.Parallel()
+	s := expect.Must(Curves().draw(16, 2, func(int, *rand.Rand) (a, b float64) { return 0, 0 }))
+	r := expect.Must(s.Recover())
+	t.Log(r)
+	if r.Atlas.Status != geom.Converged || r.Atlas.Reach > 0.05 {
+		t.Error(r)
+	}
+	expect.Rel(t, "noise", r.Atlas.Noise[0], r.Truth[0], 0.1)
+}
