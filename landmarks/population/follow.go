@@ -1,6 +1,7 @@
 package population
 
 import (
+	"errors"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -26,6 +27,46 @@ func (f *fit) weights() []float64 {
 	return floats.ScaleTo(make([]float64, len(f.sigma)), 2*w, f.precision())
 }
 
+// valley is how momenta follow the template: to first order by −P⁻¹ Σ Jᵀ G u/σ², if its vertices move by u, with the factor of
+// P = K + Σ H/σ².
+type valley struct {
+	*fit
+	*bend
+	factor mat.Cholesky
+}
+
+// shift is that of every momentum if the template moves by u.
+func (v *valley) shift(u []float64) []float64 {
+	v.weigh(u)
+	out := mat.NewVecDense(v.Space.Manifold.Dim(), nil)
+	out.MulVec(v.pulls.T(), mat.NewVecDense(len(u), u))
+	v.solved(out)
+	return out.RawVector().Data
+}
+
+// back is the adjoint of shift.
+func (v *valley) back(r []float64) []float64 {
+	p := mat.NewVecDense(len(r), r)
+	v.solved(p)
+	var out mat.VecDense
+	out.MulVec(v.pulls, p)
+	v.weigh(out.RawVector().Data)
+	return out.RawVector().Data
+}
+
+// weigh divides numbers of the vertices of each object by −σ².
+func (v *valley) weigh(u []float64) {
+	for o, c := range v.precision() {
+		floats.Scale(-2*c, v.part(u, o))
+	}
+}
+
+func (v *valley) solved(x *mat.VecDense) {
+	if err := v.factor.SolveVecTo(x, x); err != nil && !errors.As(err, new(mat.Condition)) {
+		panic(err) // the shapes are right
+	}
+}
+
 // follow minimises the objective where the noise is so small that a step in all variables at once leaves the narrow valley of the
 // template and its momenta: it steps with the template alone (and free control points), and brings the momenta, those of each
 // subject by a search of their own, to their minimum at every step. So the search for the template sees the objective of the best
@@ -38,8 +79,8 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 	}
 	size := f.Space.Manifold.Dim()
 	hessian := o.posterior(f.weights(), 0.1*stiff)
-	var factor mat.Cholesky
-	if !factor.Factorize(hessian) {
+	v := valley{fit: f, bend: o}
+	if !v.factor.Factorize(hessian) {
 		return &solve.Minimum{X: x, Status: solve.Stalled}, nil
 	}
 	var searches []*solve.BFGS
@@ -53,9 +94,9 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 	}
 	// Of the last template, and of that from which the next step goes.
 	type state struct {
-		y       []float64
-		e       *evaluation
-		momenta [][]float64
+		y, gradient []float64
+		e           *evaluation
+		momenta     [][]float64
 	}
 	start := state{y: outer(x)}
 	for _, s := range searches {
@@ -64,20 +105,12 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 	last, base := start, start
 	goal := 0.03 // of Unsettled
 	settle := func(y []float64) error {
-		shift := mat.NewVecDense(size, nil)
+		shift := make([]float64, size)
 		if f.common != nil {
-			// If the template moves by u, momenta move by −(K + Σ H/σ²)⁻¹ Σ Jᵀ G u/σ², to first order.
-			u := floats.SubTo(make([]float64, at[0][1]), y[:at[0][1]], base.y[:at[0][1]])
-			for o, c := range f.precision() {
-				floats.Scale(-2*c, f.part(u, o))
-			}
-			shift.MulVec(o.pulls.T(), mat.NewVecDense(len(u), u))
-			if err := factor.SolveVecTo(shift, shift); err != nil {
-				shift.Zero()
-			}
+			shift = v.shift(floats.SubTo(make([]float64, at[0][1]), y[:at[0][1]], base.y[:at[0][1]]))
 		}
 		for l, s := range searches {
-			s.Best = floats.AddTo(make([]float64, size), base.momenta[l], shift.RawVector().Data)
+			s.Best = floats.AddTo(make([]float64, size), base.momenta[l], shift)
 			s.Restart()
 		}
 		assemble := func(part func(s *solve.BFGS) []float64) (x []float64) {
@@ -87,7 +120,7 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 			}
 			return append(x, y[at[1][0]:]...)
 		}
-		v := make([]float64, size)
+		descent := make([]float64, size)
 		var e *evaluation
 		best := false // e is where every search was best
 		for range 100 {
@@ -103,9 +136,9 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 					value = floats.Dot(f.precision(), e.mismatch[l]) + e.energy[l]
 				}
 				g := e.gradient[at[1][0]+l*size : at[1][0]+(l+1)*size]
-				f.solve(v, g)
+				f.solve(descent, g)
 				tried, tolerance := &s.X[0], 0.0
-				if floats.Dot(v, g) <= goal*goal*2*floats.Sum(e.energy)/float64(len(searches)) {
+				if floats.Dot(descent, g) <= goal*goal*2*floats.Sum(e.energy)/float64(len(searches)) {
 					tolerance = math.Inf(1)
 				}
 				s.Learn(value, g, tolerance)
@@ -121,7 +154,15 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 				return err
 			}
 		}
-		last = state{y: y, e: e}
+		last = state{y: y, gradient: outer(e.gradient), e: e}
+		if f.common != nil {
+			// As momenta move with the template, what is left of the derivatives by them counts for it.
+			rest := make([]float64, size)
+			for l := range searches {
+				floats.Add(rest, e.gradient[at[1][0]+l*size:at[1][0]+(l+1)*size])
+			}
+			floats.Add(last.gradient[:at[0][1]], v.back(rest))
+		}
 		for _, s := range searches {
 			last.momenta = append(last.momenta, s.Best)
 		}
@@ -138,7 +179,7 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 			if err := settle(y); err != nil {
 				return 0, nil, err
 			}
-			return bounded(last.e.value, outer(last.e.gradient))
+			return bounded(last.e.value, last.gradient)
 		},
 		Precondition: func(g []float64) ([]float64, error) {
 			full := make([]float64, len(x))
