@@ -14,7 +14,7 @@ import (
 // atlases simulates populations of curves and surfaces, and says how template, modes and noise come back.
 func atlases(b *bench) error {
 	const subjects, samples, pairs = 30, 5, 2
-	b.text("Atlases of %d simulated subjects without correspondences, with the noise estimated: an ellipse or ellipsoid, deformed by two modes, its vertices displaced by independent noise. %d samples a line. Distances are those of the norm, root mean squares; a standard error is half the distance between the templates of two random halves, of %d pairs a sample: without bias the quotient is 1, give or take a third. *Amplitude*: of the kernel, the truth is 0.15 for two of the numbers of a momentum; *found*: times ρ.", subjects, samples, pairs)
+	b.text("Atlases of %d simulated subjects without correspondences, with the noise estimated: an ellipse or ellipsoid, deformed by two modes, its vertices displaced by independent noise. %d samples a line. Distances are those of the norm, root mean squares; a standard error is half the distance between the templates of two random halves, of %d pairs a sample: without bias the quotient is 1, give or take a third. *Pairs* have a second, smaller curve in the first, with a noise of its own. *Amplitude*: of the kernel, the truth is 0.15 for two of the numbers of a momentum; *found*: times ρ.", subjects, samples, pairs)
 	b.header("subjects", "norm, width", "noise", "amplitude", "converged", "template from the truth", "standard error", "quotient", "plane of the modes, at most", "σ by the truth", "found")
 	var refused []string
 	for _, c := range []struct {
@@ -32,6 +32,7 @@ func atlases(b *bench) error {
 		{"curves", simulated.Curves(), true, 0.2, 0.02, 0.15},
 		{"curves", simulated.Curves(), true, 0.2, 0.005, 0.15},
 		{"curves", simulated.Curves(), true, 0.4, 0.02, 0.15},
+		{"pairs", simulated.Pairs(), false, 0.2, 0.02, 0.15},
 		{"surfaces", simulated.Surfaces(), false, 0.3, 0.02, 0.15},
 		{"surfaces", simulated.Surfaces(), true, 0.3, 0.02, 0.15},
 	} {
@@ -39,9 +40,10 @@ func atlases(b *bench) error {
 		if c.varifold {
 			norm = "varifolds"
 		}
-		p.Varifold, p.Width, p.Displacement, p.Amplitude = c.varifold, c.width, []float64{c.noise}, c.amplitude
-		converged, off, expected, plane := 0, 0.0, 0.0, 0.0
-		var ratios, found []float64
+		p.Varifold, p.Width, p.Displacement[0], p.Amplitude = c.varifold, c.width, c.noise, c.amplitude
+		objects := len(p.Truth)
+		converged, off, expected, plane := 0, make([]float64, objects), make([]float64, objects), 0.0
+		ratios, found := make([][]float64, objects), []float64{}
 		for k := range uint64(samples) {
 			s, err := p.Draw(subjects, b.seed+k)
 			if err != nil {
@@ -59,16 +61,21 @@ func atlases(b *bench) error {
 			if r.Atlas.Status == geom.Converged {
 				converged++
 			}
-			off, expected, plane = math.Hypot(off, r.Template[0]), math.Hypot(expected, e[0]), math.Max(plane, r.Plane)
-			ratios, found = append(ratios, r.Atlas.Noise[0]/r.Truth[0]), append(found, r.Atlas.Reach*c.amplitude)
+			for o := range objects {
+				off[o], expected[o] = math.Hypot(off[o], r.Template[o]), math.Hypot(expected[o], e[o])
+				ratios[o] = append(ratios[o], r.Atlas.Noise[o]/r.Truth[o])
+			}
+			plane, found = math.Max(plane, r.Plane), append(found, r.Atlas.Reach*c.amplitude)
 		}
-		if len(ratios) == 0 {
+		if len(found) == 0 {
 			continue
 		}
-		mean, deviation := stat.MeanStdDev(ratios, nil)
-		n := math.Sqrt(float64(len(ratios)))
-		b.row("%s | %s, %g | %g | %g | %d of %d | %.3f | %.3f | %.2f | %.1f° | %.3f ± %.3f | %.3f", c.name, norm, c.width, c.noise, c.amplitude, converged, samples,
-			off/n, expected/n, off/expected, plane, mean, deviation/n, stat.Mean(found, nil))
+		n := math.Sqrt(float64(len(found)))
+		for o, noise := range p.Displacement {
+			mean, deviation := stat.MeanStdDev(ratios[o], nil)
+			b.row("%s | %s, %g | %g | %g | %d of %d | %.3f | %.3f | %.2f | %.1f° | %.3f ± %.3f | %.3f", c.name, norm, c.width, noise, c.amplitude, converged, samples,
+				off[o]/n, expected[o]/n, off[o]/expected[o], plane, mean, deviation/n, stat.Mean(found, nil))
+		}
 	}
 	b.text("\nRefused: %s.", strings.Join(append(refused, "no more"), "; "))
 	return nil
