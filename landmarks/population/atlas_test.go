@@ -264,5 +264,18 @@ func TestRefusals(t *testing.T) {
 		expect.Refused(t, try(func(_ *population.Object, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { (*s)[1] = bad }), want)
 	}
 	expect.Refused(t, try(func(_ *population.Object, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { (*s)[1] = nil }), "subject 1 is nil")
+	// Objects are called by their names.
+	two := k.model
+	two.Objects = []population.Object{two.Objects[0], {ID: "spine", Norm: two.Objects[0].Norm, Noise: 1}}
+	template := []*mesh.Mesh{k.template, k.template}
+	expect.Refused(t, expect.Error(two.Atlas(template, k.controls, k.subjects)), "subject 0 has 1 meshes", "2 objects")
+	var both [][]*mesh.Mesh
+	for _, s := range k.subjects {
+		both = append(both, []*mesh.Mesh{s[0], s[0]})
+	}
+	both[3] = []*mesh.Mesh{k.subjects[3][0], k.subjects[3][0].Flip()}
+	expect.Refused(t, expect.Error(two.Atlas(template, k.controls, both)), "subject 3, spine is inside out")
+	two.Objects[1].Norm.Kernel = nil
+	expect.Refused(t, expect.Error(two.Atlas(template, k.controls, both)), "the model, spine has no Norm")
 	expect.Refused(t, expect.Error(k.model.Regress(make([]float64, 7), []*mesh.Mesh{k.template}, k.controls, k.subjects)), "equal")
 }
