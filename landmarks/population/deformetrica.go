@@ -137,7 +137,6 @@ func readXML(path, root string) (*element, error) {
 
 // unsupported are the model types of Deformetrica that have no counterpart, and what to do.
 var unsupported = map[string]string{
-	"bayesianatlas":             "take DeterministicAtlas, with a noise-std: momenta and their covariance follow by Atlas.PCA",
 	"affineatlas":               "take population.Align",
 	"principalgeodesicanalysis": "take DeterministicAtlas, then Atlas.PCA",
 	"longitudinalatlas":         "take a Regression of every subject, then stats.Gather: see stats.Grow",
@@ -148,8 +147,10 @@ var unsupported = map[string]string{
 
 // ReadDeformetrica reads a study of Deformetrica 4 (and the tags of 3): the paths of its model.xml and data_set.xml, and of its
 // optimization_parameters.xml or "" for none. File names in them are relative to the file that they stand in. Model types are
-// Registration, DeterministicAtlas and Regression, of objects that are a SurfaceMesh or a PolyLine each, with the attachment Current
-// or Varifold; others are errors that say what to do.
+// Registration, DeterministicAtlas, BayesianAtlas and Regression, of objects that are a SurfaceMesh or a PolyLine each, with the attachment Current
+// or Varifold; others are errors that say what to do. Of a BayesianAtlas the noise
+// of an object without a noise-std is estimated, with the size of the deformations (see Atlas.Reach), not with their covariance:
+// that follows by Atlas.PCA.
 //
 // Its Gaussian exp(−r²/w²) is kernels.Gaussian(w/√2); noise-std is Noise as it is. A number of time points n is n − 1 steps, of Euler
 // or, with use-rk2, of Heun. Control points that are not given stand on its grid over the box of the template, initial-cp-spacing or
@@ -172,17 +173,19 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 	}
 	top, options := settingsOf(model, m.Inner), settingsOf(optimization, o.Inner)
 	s := &Study{}
-	switch kind := strings.ToLower(top.first("model-type")); kind {
+	kind := strings.ToLower(top.first("model-type"))
+	const bayesian = "bayesianatlas"
+	switch kind {
 	case "registration":
 		s.Kind = Registration
-	case "deterministicatlas":
+	case "deterministicatlas", bayesian:
 		s.Kind = Atlases
 	case "regression":
 		s.Kind = Regressions
 	case "":
 		return nil, fmt.Errorf("%s: no model-type", model)
 	default:
-		advice := "there are Registration, DeterministicAtlas and Regression"
+		advice := "there are Registration, DeterministicAtlas, BayesianAtlas and Regression"
 		if a, ok := unsupported[kind]; ok {
 			advice = a
 		}
@@ -214,7 +217,7 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 	for _, e := range objects {
 		object := settingsOf(model, e.Inner)
 		all = append(all, object)
-		if err := s.object(e.ID, object); err != nil {
+		if err := s.object(e.ID, object, kind == bayesian); err != nil {
 			return nil, err
 		}
 	}
@@ -315,8 +318,8 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 	return s, s.Validate()
 }
 
-// object reads one of the template.
-func (s *Study) object(id string, e *settings) error {
+// object reads one of the template, of which the noise may be left to be estimated.
+func (s *Study) object(id string, e *settings, loose bool) error {
 	if slices.ContainsFunc(s.Model.Objects, func(o Object) bool { return o.ID == id }) {
 		return fmt.Errorf("%s: two objects have the id %s", e.file, text.Clip(id))
 	}
@@ -355,12 +358,13 @@ func (s *Study) object(id string, e *settings) error {
 		return err
 	}
 	norm.Kernel = deformetricaGaussian(width)
-	if e.first("noise-std", "data-sigma") == "" {
+	noise := 0.0
+	if e.first("noise-std", "data-sigma") != "" {
+		if noise, err = e.positive(name, "noise-std", "data-sigma"); err != nil {
+			return err
+		}
+	} else if !loose {
 		return fmt.Errorf("%s: %s has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", e.file, name)
-	}
-	noise, err := e.positive(name, "noise-std", "data-sigma")
-	if err != nil {
-		return err
 	}
 	file := e.first("filename")
 	if file == "" {
