@@ -27,7 +27,7 @@ type Aligned struct {
 
 // Align moves subjects close to another one, which need not correspond, by rotations and shifts, and if scaled by scales: all
 // objects of a subject by one motion. It starts where their centres of mass and main axes agree, all objects counting the same, in the
-// best of the ways that this leaves, and minimises the distance. Where two main axes are about as long, and the kernel of the norm is narrow, it may end in a minimum that is not the
+// best of the ways that this leaves, and minimises the distance. Noise and smoothing of the objects play no part. Where two main axes are about as long, and the kernel of the norm is narrow, it may end in a minimum that is not the
 // least: Distance tells.
 func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bool) ([]*Aligned, error) {
 	goal, called := "the one that the others are brought to", Model{Objects: objects}.called

@@ -28,7 +28,7 @@ type Kind uint8
 
 const (
 	Atlases      Kind = iota // a template of at least two subjects: Model.Atlas
-	Registration             // one subject, to which the template is brought: landmarks.Space.MatchFrom
+	Registration             // one subject, to which the template is brought, as by landmarks.Space.MatchFrom
 	Regressions              // one subject at several times: Model.Regress
 )
 
@@ -66,8 +66,7 @@ const alien = 5
 // they have not the same objects, if an object is a surface here and a curve there, and if one is five times as large or small as
 // the median: then its unit is another.
 //
-// Of such a folder the subjects are brought to the first, by rotations without correspondences (see Align), or by similarities with
-// scaled; Start then chooses the model.
+// Start then brings the subjects to the first and chooses the model.
 func Read(folder string) (*Study, error) {
 	if model, set := firstFile(folder, modelNames), firstFile(folder, dataSetNames); set != "" {
 		if model == "" {

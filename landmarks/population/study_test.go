@@ -313,6 +313,8 @@ func TestReadFolder(t *testing.T) {
 func FuzzDeformetrica(f *testing.F) {
 	f.Add([]byte(modelXML), []byte(dataSetXML), []byte(optimizationXML))
 	f.Add([]byte(strings.Replace(modelXML, "DeterministicAtlas", "Regression", 1)), []byte(dataSetXML), []byte("<optimization-parameters/>"))
+	second := strings.Replace(modelXML, "</object>", "</object>"+strings.NewReplacer("mandible", "other").Replace(modelXML[strings.Index(modelXML, "<object"):strings.Index(modelXML, "</object>")])+"</object>", 1)
+	f.Add([]byte(second), []byte(strings.NewReplacer("nowhere", "data/a", "</visit>", `<filename object_id="other">data/b.vtk</filename></visit>`).Replace(dataSetXML)), []byte(optimizationXML))
 	f.Fuzz(func(t *testing.T, model, dataSet, optimization []byte) {
 		dir := t.TempDir()
 		for name, text := range map[string][]byte{"1.xml": model, "2.xml": dataSet, "3.xml": optimization} {
