@@ -218,11 +218,8 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		}
 		if warm {
 			r.Logs, r.Scores, r.Angles = append(r.Logs, m.u), append(r.Scores, m.scores), append(r.Angles, m.angles)
-			if r.Renewed < len(renewals) && it%3 == 0 {
-				if r.Seen == nil {
-					r.Seen = &auxiliary{}
-				}
-				if err := s.look(r.Seen); err != nil {
+			if r.Renewed < len(renewals) && it%max(3, o.Warmup/40) == 0 {
+				if err := s.look(&r.Seen); err != nil {
 					return nil, err
 				}
 			}
@@ -312,13 +309,13 @@ func (s *sampler[P]) origin() {
 // begin puts the chains where they start and makes the first guides: towards what the guides themselves take for the mean.
 func (s *sampler[P]) begin() error {
 	s.origin()
-	var last *auxiliary
+	var last visits
 	for range 4 {
 		if err := s.guide(last); err != nil {
 			return err
 		}
-		last = &auxiliary{}
-		if err := s.look(last); err != nil {
+		last = nil
+		if err := s.look(&last); err != nil {
 			return err
 		}
 	}
