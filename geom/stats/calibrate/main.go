@@ -57,7 +57,7 @@ func main() {
 	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold, fewer where they take long")
 	flag.IntVar(&b.trees, "trees", 200, "simulated trees, a multiple of 4")
 	flag.IntVar(&b.bridges, "bridges", 200, "simulated bridges of 39 landmarks")
-	flag.IntVar(&b.draws, "draws", 200, "draws of each chain of the published posterior")
+	flag.IntVar(&b.draws, "draws", 280, "draws of each chain of the published posterior")
 	flag.IntVar(&b.theirs, "theirs", 100, "draws of each chain of it that hyperiax makes")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats, jaxgeometry or hyperiax")

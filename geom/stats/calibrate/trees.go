@@ -159,7 +159,7 @@ func bridges(b *bench) error {
 	return b.ranks("simulated bridges of 39 landmarks from an outline of the corpus callosum, Kunita's flow in 6 steps and errors of 0.5 mm", study{
 		mean: cc.Shape("jhu_atlas"), width: width, amplitude: rate, noise: 0.5, trees: []*tree.Tree{bridge},
 		unknown: []guided.Unknown{guided.Param(0, "width", width), guided.Rate(rate)},
-		options: guided.Options{Steps: 6, Chains: 2, Warmup: 80, Draws: 150}}, b.bridges)
+		options: guided.Options{Steps: 6, Chains: 2, Warmup: 150, Draws: 300}}, b.bridges)
 }
 
 // ranks is a table of the truth's ranks among the draws, for count evolutions, as many on each tree.
