@@ -46,7 +46,7 @@
 // call an iteration. On the CPU the steps of Separable processes are C code, eight paths at once where the processor
 // can, on all cores. The noise comes from the host, so that runs repeat, whatever the number of cores.
 //
-// In the warm-up all chains of a data set get one step size, for a mean acceptance of 0.8, and unknowns a scale in the middle between
+// In the warm-up all chains of a data set get one step size, for a mean acceptance of 0.9, and unknowns a scale in the middle between
 // their covariance and the one they have for given noise, which gradients tell before chains have mixed. Where they depend on the
 // noise they turn more slowly than it does: how fast is measured at the end of the warm-up, and trajectories are then as long as
 // they need.
@@ -55,6 +55,7 @@
 // effective sizes are at least 400: see package chains. Where the context of the process's space ends, what was drawn is returned
 // with the error; with Options.Save the same call goes on from there, as if it had not been interrupted.
 //
-// Memory goes with leaves × steps × landmarks² × (p + 1)(p + 2)/2 for p unknowns, and time with leaves × steps (exponents of 0.9 measured
-// from 25 to 100 leaves and from 25 to 50 steps): four chains of 100 leaves with 12 landmarks, 25 steps and two unknowns take 0.75 GB.
+// Memory goes with leaves × steps × landmarks² × (p + 1)(p + 2)/2 for p unknowns, and time with leaves × steps: from 25 to 100
+// leaves of balanced trees with an exponent of 1.2, from 12 to 50 steps with 1.0. Four chains of 100 leaves with 40 landmarks, 25 steps
+// and two unknowns take 1.7 GB, and 1.9 processor seconds a gradient (BenchmarkMemory, BenchmarkGradient).
 package guided

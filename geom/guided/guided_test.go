@@ -280,12 +280,13 @@ func TestLinear(t *testing.T) {
 		}
 		o := Options{Steps: steps, Root: c.root, Chains: 3, Seed: 2, Unknown: []Unknown{Rate(LogNormal(1.2, 0.4)), Noise(LogNormal(1, 0.3))}}
 		s := prepared(t, p, c.tree, seen, o)
-		for _, y := range places(2) {
+		check := func(y []float64) (after []float64) {
 			faster := &tree.Tree{Parent: c.tree.Parent, Name: c.tree.Name}
+			logs := s.logs(0, y)
 			for _, length := range c.tree.Length {
-				faster.Length = append(faster.Length, length*1.2*math.Exp(0.4*y[0]))
+				faster.Length = append(faster.Length, length*math.Exp(logs[0]))
 			}
-			noise := c.noise * math.Exp(0.3*y[1])
+			noise := math.Exp(logs[1])
 			mean, cov := walk(faster, steps, p.Start, m, j, mixing, c.root)
 			mean, cov = through(mean, cov, l, from)
 			log, after, _ := given(mean, cov, at, values, noise)
@@ -295,8 +296,12 @@ func TestLinear(t *testing.T) {
 			s.shake()
 			weights, _ := s.weigh()
 			for _, w := range weights {
-				expect.Rel(t, fmt.Sprint(c.name, ": weight at ", y), w, log, 1e-10)
+				expect.Rel(t, fmt.Sprint(c.name, ": weight at ", logs), w, log, 1e-10)
 			}
+			return after
+		}
+		for _, y := range places(2) {
+			after := check(y)
 			if c.noise < 1e-3 {
 				continue // errors of inverse variances, see the bridge above
 			}
@@ -307,6 +312,12 @@ func TestLinear(t *testing.T) {
 				expect.Abs(t, c.name+": smoothed", nodes[0][2*v:2*v+2], after[2*i:2*i+2], 1e-10)
 			}
 		}
+		// Guides of the same visits, after the scale of the unknowns was learned, are those of the new places.
+		s.mean[0][0], s.scale[0][0][0] = s.mean[0][0]+0.2, 0.6
+		if err := s.guide(s.learned); err != nil {
+			t.Fatal(err)
+		}
+		check([]float64{1, 0})
 	}
 }
 
@@ -416,7 +427,7 @@ func (s *sampler[P]) shake() {
 // weigh returns the logarithms of the weights of the chains as they are, and the states of the nodes, [C][V·n·D].
 func (s *sampler[P]) weigh() ([]float64, [][]float64) {
 	out, err := s.process.Space.Call(s.key("weigh"), func(in []*Node) []*Node {
-		log, nodes, _, _ := s.swept(in, false)
+		log, nodes, _ := s.swept(in, false)
 		return []*Node{log, nodes}
 	}, append(s.state(), s.fixed...)...)
 	if err != nil {
@@ -453,8 +464,8 @@ func TestTwoGuides(t *testing.T) {
 		}
 		if k == 2 {
 			s.mean[0][0] = math.Log(0.6)
-			a := &auxiliary{}
-			if err := s.look(a); err != nil {
+			var a visits
+			if err := s.look(&a); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.guide(a); err != nil {

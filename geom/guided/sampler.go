@@ -15,7 +15,6 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
-	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/geom/stochastic"
 )
@@ -37,7 +36,8 @@ type sampler[P geom.Point] struct {
 	noiseAt int           // which unknown is the noise; -1
 	mean    [][]float64   // [G][p]: logarithms of the unknowns are mean + scale·y
 	scale   [][][]float64 // [G], lower triangles
-	learned *auxiliary    // of which the guides are made
+	learned visits        // of which the guides are made
+	told    []told        // the messages, of the root and of the levels
 	fixed   []any         // arguments of the compiled functions that change with the guides only
 	w, xi   *tensors.Tensor
 	y       [][]float64 // [C][p]
@@ -92,9 +92,8 @@ func (s *sampler[P]) logs(group int, y []float64) []float64 {
 	return out
 }
 
-// arguments are those of parse, for messages as terms, of the root and of the levels, that are for observations with errors of
-// noise, [place][G].
-func (s *sampler[P]) arguments(messages []told, at *mat.Dense, noise [][]float64) []any {
+// arguments are those of parse, for messages that are for observations with errors of noise, [place][G].
+func (s *sampler[P]) arguments(at *mat.Dense, noise [][]float64) []any {
 	g, n, d := s.groups, s.n, s.d
 	h := make([]float64, len(s.order))
 	for e, i := range s.order {
@@ -113,7 +112,7 @@ func (s *sampler[P]) arguments(messages []told, at *mat.Dense, noise [][]float64
 			}
 		}
 	}
-	args := []any{h, tensors.FromFlatDataAndDimensions(begin, g, n, d), messages[0].b, messages[0].f, s.mean, s.scale, s.options.Root, known, sharp}
+	args := []any{h, tensors.FromFlatDataAndDimensions(begin, g, n, d), s.told[0].b, s.told[0].f, s.mean, s.scale, s.options.Root, known, sharp}
 	for l, level := range s.levels {
 		mark, residual, count := make([][]float64, g), make([][]float64, g), make([][]float64, g)
 		for group := range g {
@@ -125,7 +124,7 @@ func (s *sampler[P]) arguments(messages []told, at *mat.Dense, noise [][]float64
 				mark[group], residual[group], count[group] = append(mark[group], is), append(residual[group], o.residual), append(count[group], o.count)
 			}
 		}
-		args = append(args, s.parents(l), messages[1+l].b, messages[1+l].f, mark, residual, count)
+		args = append(args, s.parents(l), s.told[1+l].b, s.told[1+l].f, mark, residual, count)
 	}
 	return append(args, s.process.Params...)
 }
@@ -178,28 +177,31 @@ func (s *sampler[P]) parse(in []*Node) (*sweep, func(y *Node) (unknown, *Node, *
 		w.pick, w.told, w.seen = append(w.pick, in[0]), append(w.told, terms{in[1], in[2]}), append(w.seen, leaves{in[3], in[4], in[5]})
 		in = in[6:]
 	}
-	return w, func(y *Node) (unknown, *Node, *Node) {
-		theta := unknown{params: slices.Clone(in), varies: make([]bool, len(in)), powers: powers(y, len(s.options.Unknown))}
-		chains := y.Shape().Dim(0)
-		u := Add(perChain(mean, chains), linalg.MatVec(perChain(scale, chains), y))
-		prior := MulScalar(ReduceSum(Square(y), -1), -0.5) // of the column that nothing depends on
-		if len(s.options.Unknown) > 0 {
-			prior = ZerosLike(prior)
-		}
-		for j, a := range s.options.Unknown {
-			v := Squeeze(SliceAxis(u, 1, AxisRange(j, j+1)), 1)
-			prior = Add(prior, a.Prior.logDensity(v))
-			switch x := Exp(v); a.kind {
-			case rate:
-				theta.rate = x
-			case noise:
-				theta.noise = x
-			default:
-				theta.params[a.param], theta.varies[a.param] = x, true
-			}
-		}
-		return theta, u, prior
+	return w, func(y *Node) (unknown, *Node, *Node) { return s.unknowns(y, mean, scale, in) }
+}
+
+// unknowns are those at y, [C, p], with their logarithms and the logarithm of their prior density, for parameters of the process.
+func (s *sampler[P]) unknowns(y, mean, scale *Node, params []*Node) (unknown, *Node, *Node) {
+	theta := unknown{params: slices.Clone(params), varies: make([]bool, len(params)), powers: powers(y, len(s.options.Unknown))}
+	chains := y.Shape().Dim(0)
+	u := Add(perChain(mean, chains), linalg.MatVec(perChain(scale, chains), y))
+	prior := MulScalar(ReduceSum(Square(y), -1), -0.5) // of the column that nothing depends on
+	if len(s.options.Unknown) > 0 {
+		prior = ZerosLike(prior)
 	}
+	for j, a := range s.options.Unknown {
+		v := Squeeze(SliceAxis(u, 1, AxisRange(j, j+1)), 1)
+		prior = Add(prior, a.Prior.logDensity(v))
+		switch x := Exp(v); a.kind {
+		case rate:
+			theta.rate = x
+		case noise:
+			theta.noise = x
+		default:
+			theta.params[a.param], theta.varies[a.param] = x, true
+		}
+	}
+	return theta, u, prior
 }
 
 // chain are the numbers that move: the noise of the edges and of the root, and the unknowns, all of them normal before the data.
@@ -298,31 +300,44 @@ func (s *sampler[P]) state() []any {
 }
 
 // swept runs the sweep of the arguments state and fixed.
-func (s *sampler[P]) swept(in []*Node, keep bool) (log, nodes *Node, paths []*Node, unknowns func(y *Node) unknown) {
+func (s *sampler[P]) swept(in []*Node, keep bool) (log, nodes *Node, paths []*Node) {
 	var xi *Node
 	w, y := in[0], in[1]
 	if in = in[2:]; s.options.Root > 0 {
 		xi, in = in[0], in[1:]
 	}
-	sweep, all := s.parse(in)
-	unknowns = func(y *Node) unknown {
-		theta, _, _ := all(y)
-		return theta
-	}
-	log, nodes, paths = sweep.run(w, xi, unknowns(y), keep)
-	return log, nodes, paths, unknowns
+	sweep, unknowns := s.parse(in)
+	theta, _, _ := unknowns(y)
+	return sweep.run(w, xi, theta, keep)
 }
 
-// visit returns what the auxiliary process is made of: for each level the means over the chains of a group, along their paths, of
-// the point, [n, G, E, n, D], and with the unknowns of each place of rate·σσᵀ, [n, G, E, n, n], and of the drift, [n, G, E, n, D], and for
-// flat models of the drift's derivative.
-func (s *sampler[P]) visit(in []*Node) []*Node {
-	c := in[1].Shape().Dim(0)
-	_, _, paths, unknowns := s.swept(in, true)
-	var at []unknown
-	for _, y := range places(len(s.options.Unknown)) {
-		at = append(at, unknowns(BroadcastPrefix(Const(in[0].Graph(), y), c)))
+// visits are states that chains went through, [visit][level], each [n, C·E, n, D]. They take less memory than what guides are made of.
+type visits [][][]float64
+
+// look adds the states before all steps of the chains as they are now.
+func (s *sampler[P]) look(v *visits) error {
+	out, err := s.process.Space.Call(s.key("look"), func(in []*Node) []*Node {
+		_, _, paths := s.swept(in, true)
+		return paths
+	}, append(s.state(), s.fixed...)...)
+	if err != nil {
+		return err
 	}
+	var levels [][]float64
+	for l := range out {
+		levels = append(levels, out.Flat(l))
+	}
+	*v = append(*v, levels)
+	return nil
+}
+
+// visit returns what the auxiliary process is made of with the unknowns at a place, [p]: for each level the means over the chains of a
+// group, along their paths, of the point, [n, G, E, n, D], of rate·σσᵀ, [n, G, E, n, n], of the drift, [n, G, E, n, D], and for flat
+// models of the drift's derivative.
+func (s *sampler[P]) visit(in []*Node) []*Node {
+	place, mean, scale, paths, params := in[0], in[1], in[2], in[3:3+len(s.levels)], in[3+len(s.levels):]
+	c := paths[0].Shape().Dim(1) / len(s.levels[0])
+	theta, _, _ := s.unknowns(BroadcastPrefix(place, c), mean, scale, params)
 	var out []*Node
 	for l, path := range paths {
 		e := len(s.levels[l])
@@ -330,87 +345,89 @@ func (s *sampler[P]) visit(in []*Node) []*Node {
 			dims := x.Shape().Dimensions
 			return ReduceMean(Reshape(x, s.groups, c/s.groups, e, dims[1], dims[2]), 1)
 		}
-		_, sums := autodiff.Scan(s.options.Steps, func(_ *Node, _, in []*Node) ([]*Node, []*Node) {
+		_, means := autodiff.Scan(s.options.Steps, func(_ *Node, _, in []*Node) ([]*Node, []*Node) {
 			x := in[0]
-			out := []*Node{mean(x)}
-			for _, theta := range at {
-				rate := ScalarOne(x.Graph(), x.DType())
-				if theta.rate != nil {
-					rate = Reshape(perEdge(theta.rate, e), c*e, 1, 1)
+			rate := ScalarOne(x.Graph(), x.DType())
+			if theta.rate != nil {
+				rate = Reshape(perEdge(theta.rate, e), c*e, 1, 1)
+			}
+			b, sigma, a := s.at(x, theta.along(e, 1), theta.varies)
+			if a == nil {
+				a = linalg.MatMul(sigma, linalg.T(sigma))
+			}
+			out := []*Node{mean(x), mean(Mul(rate, a))}
+			if b == nil {
+				return nil, out
+			}
+			out = append(out, mean(Mul(rate, b)))
+			if s.flat {
+				drift := func(x *Node) *Node {
+					rows := x.Shape().Size() / s.n
+					b, _, _ := s.at(Reshape(x, rows, s.n, 1), theta.along(e, rows/(c*e)), theta.varies)
+					return Reshape(b, x.Shape().Dimensions...)
 				}
-				b, sigma, a := s.at(x, theta.along(e, 1), theta.varies)
-				if a == nil {
-					a = linalg.MatMul(sigma, linalg.T(sigma))
-				}
-				out = append(out, mean(Mul(rate, a)))
-				if b == nil {
-					continue
-				}
-				out = append(out, mean(Mul(rate, b)))
-				if s.flat {
-					drift := func(x *Node) *Node {
-						rows := x.Shape().Size() / s.n
-						b, _, _ := s.at(Reshape(x, rows, s.n, 1), theta.along(e, rows/(c*e)), theta.varies)
-						return Reshape(b, x.Shape().Dimensions...)
-					}
-					out = append(out, mean(Mul(rate, autodiff.Jacobian(drift, Squeeze(x, -1)))))
-				}
+				out = append(out, mean(Mul(rate, autodiff.Jacobian(drift, Squeeze(x, -1)))))
 			}
 			return nil, out
 		}, nil, []*Node{path})
-		out = append(out, sums...)
+		out = append(out, means...)
 	}
 	return out
 }
 
-// auxiliary is the sum of what visits returned.
-type auxiliary struct {
-	Flat   [][]float64
-	Visits float64
-}
-
-func (a *auxiliary) add(v engine.Values) {
-	if a.Flat == nil {
-		a.Flat = make([][]float64, len(v))
-		for i := range v {
-			a.Flat[i] = v.Flat(i)
+// auxiliary are the means over visits of what visit returns.
+func (s *sampler[P]) auxiliary(seen visits, place []float64) ([][]float64, error) {
+	var means [][]float64
+	for _, levels := range seen {
+		args := []any{place, s.mean, s.scale}
+		for l, flat := range levels {
+			args = append(args, tensors.FromFlatDataAndDimensions(flat, s.options.Steps, s.total*len(s.levels[l]), s.n, s.d))
 		}
-	} else {
-		for i := range v {
-			floats.Add(a.Flat[i], v.Flat(i))
+		out, err := s.process.Space.Call(s.key("visit"), s.visit, append(args, s.process.Params...)...)
+		if err != nil {
+			return nil, err
+		}
+		for i, x := range out {
+			if len(means) == i {
+				means = append(means, make([]float64, x.Size()))
+			}
+			tensors.MustConstFlatData(x, func(x []float64) { floats.AddScaled(means[i], 1/float64(len(seen)), x) })
+			x.MustFinalizeAll() // Go does not know how large it is
 		}
 	}
-	a.Visits++
+	return means, nil
 }
 
-// look adds a visit of the chains as they are now.
-func (s *sampler[P]) look(a *auxiliary) error {
-	out, err := s.process.Space.Call(s.key("visit"), s.visit, append(s.state(), s.fixed...)...)
-	if err == nil {
-		a.add(out)
-	}
-	return err
-}
-
-// guide makes the messages of the auxiliary process with these means; nil stands for messages that say next to nothing.
-func (s *sampler[P]) guide(a *auxiliary) error {
+// guide makes the messages of the auxiliary process that chains have seen; nil stands for messages that say next to nothing. They
+// take the memory of the last ones.
+func (s *sampler[P]) guide(seen visits) error {
 	all := places(len(s.options.Unknown))
 	at, err := monomials(len(s.options.Unknown))
 	if err != nil {
 		return err
 	}
-	zeros := func(dims ...int) *tensors.Tensor { return tensors.FromShape(shapes.Make(dtypes.Float64, dims...)) }
-	messages := []told{{zeros(s.groups, len(all), 1, s.n, s.n), zeros(s.groups, len(all), 1, s.n, s.d)}}
-	for _, level := range s.levels {
-		dims := []int{s.options.Steps, s.groups, len(all), len(level), s.n}
-		messages = append(messages, told{zeros(append(dims, s.n)...), zeros(append(dims, s.d)...)})
+	if s.told == nil {
+		zeros := func(dims ...int) *tensors.Tensor { return tensors.FromShape(shapes.Make(dtypes.Float64, dims...)) }
+		s.told = []told{{zeros(s.groups, len(all), 1, s.n, s.n), zeros(s.groups, len(all), 1, s.n, s.d)}}
+		for _, level := range s.levels {
+			dims := []int{s.options.Steps, s.groups, len(all), len(level), s.n}
+			s.told = append(s.told, told{zeros(append(dims, s.n)...), zeros(append(dims, s.d)...)})
+		}
+	}
+	for _, t := range s.told {
+		tensors.MustMutableFlatData(t.b, func(x []float64) { clear(x) })
+		tensors.MustMutableFlatData(t.f, func(x []float64) { clear(x) })
 	}
 	noise := make([][]float64, len(all))
 	for q, y := range all {
+		means, err := s.auxiliary(seen, y)
+		if err != nil {
+			return err
+		}
 		for group := range s.groups {
-			step, errors := func(i, k int) transition { return s.transition(a, group, q, i, k) }, s.data[group].Noise
+			step, errors := func(i, k int) transition { return s.transition(means, group, i, k) }, s.data[group].Noise
 			switch {
-			case a == nil:
+			case seen == nil:
 				step, errors = func(int, int) transition { return transition{q: mat.NewDense(s.n, s.n, nil)} }, 1e6*errors
 			case s.noiseAt >= 0:
 				errors = math.Exp(s.logs(group, y)[s.noiseAt])
@@ -420,42 +437,38 @@ func (s *sampler[P]) guide(a *auxiliary) error {
 			if err != nil {
 				return err
 			}
-			messages[0].tell(g.root, at, q, 1, group)
+			s.told[0].tell(g.root, at, q, 1, group)
 			for l, level := range s.levels {
 				for k := range s.options.Steps {
 					for e, i := range level {
-						messages[1+l].tell(g.along[i][k+1], at, q, len(level), (k*s.groups+group)*len(level)+e)
+						s.told[1+l].tell(g.along[i][k+1], at, q, len(level), (k*s.groups+group)*len(level)+e)
 					}
 				}
 			}
 			noise[q] = append(noise[q], errors)
 		}
 	}
-	s.learned = a
-	s.fixed = s.arguments(messages, at, noise)
+	s.learned = seen
+	s.fixed = s.arguments(at, noise)
 	return nil
 }
 
-// transition is step k of the auxiliary process on the edge above node i, with the unknowns of a place.
-func (s *sampler[P]) transition(a *auxiliary, group, place, i, k int) transition {
+// transition is step k of the auxiliary process on the edge above node i, made of means of visits.
+func (s *sampler[P]) transition(means [][]float64, group, i, k int) transition {
 	h := s.tree.Length[i] / float64(s.options.Steps)
 	level := s.depth[i] - 1
-	all := len(a.Flat) / len(s.levels)
-	kinds := (all - 1) / len(places(len(s.options.Unknown)))
+	kinds := len(means) / len(s.levels)
 	read := func(of, columns int) *mat.Dense {
 		size := s.n * columns
 		at := ((k*s.groups+group)*len(s.levels[level]) + s.place[i]) * size
-		m := mat.NewDense(s.n, columns, slices.Clone(a.Flat[level*all+of][at:at+size]))
-		m.Scale(1/a.Visits, m)
-		return m
+		return mat.NewDense(s.n, columns, slices.Clone(means[level*kinds+of][at:at+size]))
 	}
-	first := 1 + place*kinds
-	t := transition{q: read(first, s.n)}
+	t := transition{q: read(1, s.n)}
 	t.q.Scale(h, t.q)
-	if kinds > 1 {
-		t.beta = read(first+1, s.d)
-		if kinds > 2 {
-			t.phi = read(first+2, s.n)
+	if kinds > 2 {
+		t.beta = read(2, s.d)
+		if kinds > 3 {
+			t.phi = read(3, s.n)
 			var turned mat.Dense
 			turned.Mul(t.phi, read(0, s.d))
 			t.beta.Sub(t.beta, &turned)

@@ -29,8 +29,8 @@ type run[P geom.Point] struct {
 	Log        []float64 // of the weights of the chains where they are; nil before the first iteration
 	Mean       [][]float64
 	Scale      [][][]float64
-	Guide      *auxiliary // of which the guides are made
-	Seen       *auxiliary // of which the next ones will be; nil for nothing yet
+	Guide      visits // of which the guides are made
+	Seen       visits // of which the next ones will be
 	Logs       [][][]float64
 	Scores     [][][]float64
 	Angles     [][]float64

@@ -28,6 +28,7 @@ var sections = []section{
 	{"logarithms", "Logarithms", logarithms},
 	{"counts", "Tests with all of their samples", counts},
 	{"trees", "Posteriors on trees", trees},
+	{"bridges", "Posteriors of bridges", bridges},
 	{"atlases", "Atlases of simulated populations", atlases},
 	{"published", "A published posterior", published},
 }
@@ -41,7 +42,8 @@ type section struct {
 type bench struct {
 	out                       io.Writer
 	simulations, permutations int
-	seeds, pairs, trees       int
+	seeds, pairs              int
+	trees, bridges            int
 	draws, theirs             int
 	seed                      uint64
 	python                    string
@@ -54,11 +56,12 @@ func main() {
 	flag.IntVar(&b.seeds, "seeds", 200, "likelihoods a line, each of 100 bridges")
 	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold, fewer where they take long")
 	flag.IntVar(&b.trees, "trees", 200, "simulated trees, a multiple of 4")
-	flag.IntVar(&b.draws, "draws", 200, "draws of each chain of the published posterior")
+	flag.IntVar(&b.bridges, "bridges", 200, "simulated bridges of 39 landmarks")
+	flag.IntVar(&b.draws, "draws", 280, "draws of each chain of the published posterior")
 	flag.IntVar(&b.theirs, "theirs", 100, "draws of each chain of it that hyperiax makes")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats, jaxgeometry or hyperiax")
-	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, recovery, logarithms, counts, trees, atlases, published")
+	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, recovery, logarithms, counts, trees, bridges, atlases, published")
 	flag.Parse()
 	wanted, err := regexp.Compile(*only)
 	if err == nil {

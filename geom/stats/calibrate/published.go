@@ -84,7 +84,7 @@ func published(b *bench) error {
 	begin, processor := time.Now(), seconds()
 	post, err := guided.Sample(process, t, o, guided.Options{
 		Unknown: []guided.Unknown{guided.Param(1, "amplitude", guided.InverseGamma(2, 0.5)), guided.Param(0, "width", guided.InverseGamma(3, 2))},
-		Steps:   steps, Warmup: 150, Draws: b.draws, Seed: b.seed})
+		Steps:   steps, Warmup: 100, Draws: b.draws, Seed: b.seed})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/tree"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 // flowed is a simulated evolution by Kunita's flow with a Gaussian kernel: what is known of it, and what was seen.
@@ -93,24 +94,33 @@ func (f flowed) seen(rng *rand.Rand, t *tree.Tree, noise float64) guided.Observa
 	return o
 }
 
+// study is how evolutions by Kunita's flow with a Gaussian kernel of width 1 are simulated and sampled.
+type study struct {
+	mean             geom.Shape // of the root
+	width, amplitude guided.Prior
+	noise            float64
+	trees            []*tree.Tree
+	unknown          []guided.Unknown // width and amplitude
+	options          guided.Options
+	quantities       []quantity // besides the unknowns
+}
+
+// quantity is a number that an ancestor has.
+type quantity struct {
+	name string
+	of   func(ancestor geom.Shape) float64
+}
+
 // trees holds posteriors on trees against the truth from which data were drawn: its rank among the draws is uniform.
 func trees(b *bench) error {
-	const landmarkCount, steps, noise, root = 6, 10, 0.05, 0.2
 	width, amplitude := guided.LogNormal(0.7, 0.3), guided.LogNormal(0.05, 0.5)
-	var mean geom.Shape
-	for i := range landmarkCount {
-		a := 2 * math.Pi * float64(i) / landmarkCount
-		mean = append(mean, []float64{math.Cos(a), math.Sin(a)})
+	s := study{width: width, amplitude: amplitude, noise: 0.05,
+		unknown: []guided.Unknown{guided.Param(0, "width", width), guided.Param(1, "amplitude", amplitude)},
+		options: guided.Options{Root: 0.2, Steps: 10, Chains: 2, Warmup: 100, Draws: 400}}
+	for i := range 6 {
+		a := 2 * math.Pi * float64(i) / 6
+		s.mean = append(s.mean, []float64{math.Cos(a), math.Sin(a)})
 	}
-	s := landmarks.New(landmarkCount, 2, kernels.Gaussian(1))
-	process, err := s.Kunita(mean, 0.7, 0.05)
-	if err != nil {
-		return err
-	}
-	rng := rand.New(rand.NewPCG(b.seed, 5))
-	names := []string{"width", "amplitude", "ancestor, landmark 0 in x", "ancestor, area"}
-	ranks := make([][]float64, len(names))
-	worst, smallest, unsure := 0.0, math.Inf(1), 0
 	for _, shape := range []struct {
 		parent []int
 		length []float64
@@ -124,37 +134,72 @@ func trees(b *bench) error {
 		if err != nil {
 			return err
 		}
-		truths := make([]flowed, b.trees/4)
+		s.trees = append(s.trees, t)
+	}
+	s.quantities = []quantity{
+		{"ancestor, landmark 0 in x", func(x geom.Shape) float64 { return x[0][0] }},
+		{"ancestor, area", func(x geom.Shape) (sum float64) {
+			for i := range x {
+				j := (i + 1) % len(x)
+				sum += (x[i][0]*x[j][1] - x[j][0]*x[i][1]) / 2
+			}
+			return sum
+		}}}
+	return b.ranks("simulated trees of 3 to 5 leaves with 6 landmarks, Kunita's flow, a normal ancestor and errors", s, b.trees)
+}
+
+// bridges does so for paths from an outline of 39 landmarks to another, of which the first is known.
+func bridges(b *bench) error {
+	cc := morpho.CorpusCallosum()
+	bridge, err := tree.New([]int{-1, 0}, []float64{0, 1}, nil)
+	if err != nil {
+		return err
+	}
+	width, rate := guided.LogNormal(cc.Spacing(), 0.3), guided.LogNormal(4, 0.7)
+	return b.ranks("simulated bridges of 39 landmarks from an outline of the corpus callosum, Kunita's flow in 6 steps and errors of 0.5 mm", study{
+		mean: cc.Shape("jhu_atlas"), width: width, amplitude: rate, noise: 0.5, trees: []*tree.Tree{bridge},
+		unknown: []guided.Unknown{guided.Param(0, "width", width), guided.Rate(rate)},
+		options: guided.Options{Steps: 6, Chains: 2, Warmup: 150, Draws: 300}}, b.bridges)
+}
+
+// ranks is a table of the truth's ranks among the draws, for count evolutions, as many on each tree.
+func (b *bench) ranks(what string, d study, count int) error {
+	process, err := landmarks.New(len(d.mean), 2, kernels.Gaussian(1)).Kunita(d.mean, 1, 1)
+	if err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(b.seed, 5))
+	d.options.Unknown, d.options.Seed = d.unknown, b.seed
+	names := []string{d.unknown[0].Name, d.unknown[1].Name}
+	for _, q := range d.quantities {
+		names = append(names, q.name)
+	}
+	ranks := make([][]float64, len(names))
+	worst, smallest, unsure := 0.0, math.Inf(1), 0
+	for _, t := range d.trees {
+		truths := make([]flowed, count/len(d.trees))
 		data := make([]guided.Observations[geom.Shape], len(truths))
 		for k := range truths {
-			truths[k] = evolve(rng, t, mean, root, steps, width, amplitude)
-			data[k] = truths[k].seen(rng, t, noise)
+			truths[k] = evolve(rng, t, d.mean, d.options.Root, d.options.Steps, d.width, d.amplitude)
+			data[k] = truths[k].seen(rng, t, d.noise)
 		}
-		posts, err := guided.SampleAll(process, t, data, guided.Options{
-			Unknown: []guided.Unknown{guided.Param(0, "width", width), guided.Param(1, "amplitude", amplitude)},
-			Root:    root, Steps: steps, Chains: 2, Warmup: 100, Draws: 400, Seed: b.seed})
+		posts, err := guided.SampleAll(process, t, data, d.options)
 		if err != nil {
 			return err
 		}
 		for k, post := range posts {
-			ancestors := func(f func(x geom.Shape) float64) [][]float64 {
-				out := make([][]float64, len(post.Nodes[0]))
-				for c, draws := range post.Nodes[0] {
-					for _, x := range draws {
-						out[c] = append(out[c], f(x))
+			truth := []float64{truths[k].width, truths[k].amplitude}
+			draws := [][][]float64{post.Unknown[0].Draws, post.Unknown[1].Draws}
+			for _, q := range d.quantities {
+				truth = append(truth, q.of(truths[k].nodes[0]))
+				ancestors := make([][]float64, len(post.Nodes[0]))
+				for c, chain := range post.Nodes[0] {
+					for _, x := range chain {
+						ancestors[c] = append(ancestors[c], q.of(x))
 					}
 				}
-				return out
+				draws = append(draws, ancestors)
 			}
-			first, area := func(x geom.Shape) float64 { return x[0][0] }, func(x geom.Shape) (sum float64) {
-				for i := range x {
-					j := (i + 1) % len(x)
-					sum += (x[i][0]*x[j][1] - x[j][0]*x[i][1]) / 2
-				}
-				return sum
-			}
-			draws := [][][]float64{post.Unknown[0].Draws, post.Unknown[1].Draws, ancestors(first), ancestors(area)}
-			truth := []float64{truths[k].width, truths[k].amplitude, first(truths[k].nodes[0]), area(truths[k].nodes[0])}
 			for j := range names {
 				below := 0
 				all := slices.Concat(draws[j]...)
@@ -172,8 +217,8 @@ func trees(b *bench) error {
 			}
 		}
 	}
-	b.text("Ranks of the truth among the draws of the posterior, of %d simulated trees of 3 to 5 leaves with %d landmarks, Kunita's flow, a normal ancestor and errors. χ² of 10 bins has 9 degrees of freedom; the Kolmogorov-Smirnov distance is in units of 1/√n, 1.36 is its 95 %% quantile. The largest R̂ is %.3f, the smallest effective size %.0f; %d of %d posteriors of one number have an R̂ above 1.05 or an effective size below 50, and are counted all the same.",
-		len(ranks[0]), landmarkCount, worst, smallest, unsure, len(names)*len(ranks[0]))
+	b.text("Ranks of the truth among the draws of the posterior, of %d %s. χ² of 10 bins has 9 degrees of freedom; the Kolmogorov-Smirnov distance is in units of 1/√n, 1.36 is its 95 %% quantile. The largest R̂ is %.3f, the smallest effective size %.0f; %d of %d posteriors of one number have an R̂ above 1.05 or an effective size below 50, and are counted all the same.",
+		len(ranks[0]), what, worst, smallest, unsure, len(names)*len(ranks[0]))
 	b.header("unknown", "χ²", "p", "Kolmogorov-Smirnov", "ranks in tenths")
 	for j, name := range names {
 		counts := make([]int, 10)

@@ -1,0 +1,101 @@
+package guided
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+
+	"anatomy/geom"
+	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/stochastic"
+	"anatomy/geom/tree"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+// large is a balanced tree of leaves that are circles of 40 landmarks, moved and stretched at random.
+func large(leaves int) (stochastic.Process[geom.Shape], *tree.Tree, Observations[geom.Shape], []Unknown) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	circle := func(deviation float64) (q geom.Shape) {
+		var z [4]float64
+		for a := range z {
+			z[a] = deviation * rng.NormFloat64()
+		}
+		for i := range 40 {
+			sin, cos := math.Sincos(2 * math.Pi * float64(i) / 40)
+			q = append(q, []float64{z[0] + (1+z[1])*cos, z[2] + (1+z[3])*sin})
+		}
+		return q
+	}
+	parent, length := []int{-1}, []float64{0}
+	for i := 1; i < 2*leaves-1; i++ {
+		parent, length = append(parent, (i-1)/2), append(length, 1)
+	}
+	seen := Observations[geom.Shape]{Noise: 0.05}
+	for range leaves {
+		seen.Leaves = append(seen.Leaves, circle(0.1))
+	}
+	p := expect.Must(landmarks.New(40, 2, kernels.Gaussian(1)).Kunita(circle(0), 0.3, 0.005))
+	return p, expect.Must(tree.New(parent, length, nil)), seen, []Unknown{
+		Param(0, "width", LogNormal(0.3, 0.2)), Param(1, "amplitude", LogNormal(0.005, 0.5))}
+}
+
+// The memory of four chains of 100 leaves with 40 landmarks and two unknowns, with guides that are made anew.
+func BenchmarkMemory(b *testing.B) {
+	p, t, seen, unknown := large(100)
+	for b.Loop() {
+		s := expect.Must(newSampler(p, t, []Observations[geom.Shape]{seen}, Options{Unknown: unknown, Chains: 4, Steps: 25}))
+		if err := s.begin(); err != nil {
+			b.Fatal(err)
+		}
+		for range 3 {
+			var a visits
+			for range 3 {
+				expect.Must(s.move([]*stepSize{newStepSize(0.02)}, 1, 1))
+				if err := s.look(&a); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := s.guide(a); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(usage(b).Maxrss)*1024/1e9, "peak-GB")
+}
+
+// usage is what the process has taken so far.
+func usage(b *testing.B) (u syscall.Rusage) {
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return u
+}
+
+// A gradient of four chains, of trees with more leaves and edges with more steps.
+func BenchmarkGradient(b *testing.B) {
+	for _, size := range [][2]int{{25, 25}, {50, 25}, {100, 25}, {100, 12}, {100, 50}} {
+		b.Run(fmt.Sprintf("leaves=%d/steps=%d", size[0], size[1]), func(b *testing.B) {
+			p, t, seen, unknown := large(size[0])
+			s := expect.Must(newSampler(p, t, []Observations[geom.Shape]{seen}, Options{Unknown: unknown, Steps: size[1], Chains: 4}))
+			s.origin()
+			if err := s.guide(nil); err != nil {
+				b.Fatal(err)
+			}
+			gradients := 0
+			step := []*stepSize{newStepSize(longest)}
+			expect.Must(s.move(step, 1, 1)) // compiles it
+			seconds := func() float64 {
+				u := usage(b)
+				return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+			}
+			begin := seconds()
+			for b.Loop() {
+				gradients += 1 + expect.Must(s.move(step, few, 1)).turns
+			}
+			b.ReportMetric((seconds()-begin)/float64(gradients), "processor-s/gradient")
+		})
+	}
+}
