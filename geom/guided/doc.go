@@ -55,6 +55,9 @@
 // effective sizes are at least 400: see package chains. Where the context of the process's space ends, what was drawn is returned
 // with the error; with Options.Save the same call goes on from there, as if it had not been interrupted.
 //
+// Rates may differ between branches (BranchRate), and Posterior.MaximumLikelihood has the maximum of the likelihood, with standard errors,
+// of the draws and the derivatives that come with them.
+//
 // Memory goes with leaves × steps × landmarks² × (p + 1)(p + 2)/2 for p unknowns, and time with leaves × steps: from 25 to 100
 // leaves of balanced trees with an exponent of 1.2, from 12 to 50 steps with 1.0. Four chains of 100 leaves with 40 landmarks, 25 steps
 // and two unknowns take 1.7 GB, and 1.9 processor seconds a gradient (BenchmarkMemory, BenchmarkGradient).

@@ -34,13 +34,14 @@ type seen struct {
 	residual, count float64 // the least ‖y − Lx‖², and how many numbers were seen
 }
 
-// Unknown is a positive number that is sampled: Rate, Noise or Param.
+// Unknown is a positive number that is sampled: Rate, BranchRate, Noise or Param.
 type Unknown struct {
 	Name  string
 	Prior Prior
 
-	kind  kind
-	param int
+	kind     kind
+	param    int
+	branches []int
 }
 
 type kind int
@@ -52,13 +53,21 @@ const (
 )
 
 // Rate is how much faster time runs for the process than on the tree: it multiplies all lengths.
-func Rate(prior Prior) Unknown { return Unknown{"rate", prior, rate, 0} }
+func Rate(prior Prior) Unknown { return Unknown{Name: "rate", Prior: prior, kind: rate} }
+
+// BranchRate is how much faster time runs on the edges above some nodes of the tree: it multiplies their lengths. Where an
+// edge has several rates their product counts.
+func BranchRate(name string, prior Prior, nodes ...int) Unknown {
+	return Unknown{Name: name, Prior: prior, kind: rate, branches: append([]int{}, nodes...)}
+}
 
 // Noise is the standard deviation of the errors of the observations, in place of Observations.Noise, which is where to begin.
-func Noise(prior Prior) Unknown { return Unknown{"noise", prior, noise, 0} }
+func Noise(prior Prior) Unknown { return Unknown{Name: "noise", Prior: prior, kind: noise} }
 
 // Param is Process.Params[i], which must be a number. The equation of the process gets it as [N, 1], one value a path.
-func Param(i int, name string, prior Prior) Unknown { return Unknown{name, prior, param, i} }
+func Param(i int, name string, prior Prior) Unknown {
+	return Unknown{Name: name, Prior: prior, kind: param, param: i}
+}
 
 // Options say how to sample.
 type Options struct {
@@ -77,6 +86,7 @@ type Posterior[P geom.Point] struct {
 	Unknown    []Estimate // in the order of Options
 	Nodes      [][][]P    // Nodes[i][chain][draw] is the state of node i of the tree, without parts
 	Log        [][]float64
+	Scores     [][][]float64 // [chain][draw][unknown]: derivatives of log p(path, observations) by the unknowns' logarithms, at fixed noise
 	Acceptance float64
 	StepSize   float64
 	Gradients  int // how many gradients were taken of the weights of all chains, the warm-up's included
@@ -228,6 +238,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		for c := range s.total {
 			post, chain := out[c/k], c%k
 			post.Log[chain] = append(post.Log[chain], m.log[c])
+			post.Scores[chain] = append(post.Scores[chain], s.score(c/k, m.u[c], m.scores[c]))
 			for j := range o.Unknown {
 				post.Unknown[j].Draws[chain] = append(post.Unknown[j].Draws[chain], math.Exp(m.u[c][j]))
 			}
@@ -270,7 +281,7 @@ func (s *sampler[P]) empty() []*Posterior[P] {
 	out := make([]*Posterior[P], s.groups)
 	k := s.total / s.groups
 	for g := range out {
-		out[g] = &Posterior[P]{Nodes: make([][][]P, len(s.tree.Parent)), Log: make([][]float64, k), Status: geom.MaxIterations}
+		out[g] = &Posterior[P]{Nodes: make([][][]P, len(s.tree.Parent)), Log: make([][]float64, k), Scores: make([][][]float64, k), Status: geom.MaxIterations}
 		for i := range out[g].Nodes {
 			out[g].Nodes[i] = make([][]P, k)
 		}
@@ -619,6 +630,10 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		switch {
 		case u.kind == noise:
 			s.noiseAt = j
+		case u.branches != nil && len(u.branches) == 0:
+			return nil, fmt.Errorf("%s: %s is the rate of no edge", what, u.Name)
+		case slices.ContainsFunc(u.branches, func(i int) bool { return i < 1 || i >= len(t.Parent) }):
+			return nil, fmt.Errorf("%s: %s is the rate of the edges above nodes %v of a tree whose nodes with an edge are 1 to %d", what, u.Name, u.branches, len(t.Parent)-1)
 		case u.kind == param && (u.param < 0 || u.param >= len(p.Params)):
 			return nil, fmt.Errorf("%s: %s is parameter %d of a process that has %d", what, u.Name, u.param, len(p.Params))
 		}

@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distmv"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -550,6 +552,110 @@ func TestPosterior(t *testing.T) {
 	expect.Distribution(t, "state of a node", state, func(x float64) float64 {
 		return mixture(func(c int) float64 { return distuv.Normal{Mu: states[c], Sigma: spreads[c]}.CDF(x) })
 	})
+}
+
+// Rates of two parts of a tree: their posterior is known by quadrature, and so is the maximum of their likelihood, which the draws have
+// from another prior.
+func TestBranchRates(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 0))
+	p := straight(false)
+	const noise, root, steps, cells = 0.3, 0.7, 3, 40
+	prior := LogNormal(1.5, 0.8)
+	upper := []int{1, 2}
+	seen := Observations[geom.Vec]{Leaves: leavesOf(tree4, rng), Noise: noise}
+	var at []int
+	for _, i := range tree4.Leaves() {
+		at = append(at, 2*i, 2*i+1)
+	}
+	flat := floatsOf(seen.Leaves)
+	log := func(u []float64) float64 {
+		faster := &tree.Tree{Parent: tree4.Parent, Name: tree4.Name}
+		for i, l := range tree4.Length {
+			k := 1
+			if slices.Contains(upper, i) {
+				k = 0
+			}
+			faster.Length = append(faster.Length, l*math.Exp(u[k]))
+		}
+		mean, cov := walk(faster, steps, p.Start, make([]float64, 2), [][]float64{{0, 0}, {0, 0}}, mixing, root)
+		log, _, _ := given(mean, cov, at, flat, noise)
+		return log
+	}
+	var logs, first, second []float64
+	for i := range cells {
+		for j := range cells {
+			z := []float64{8 * ((float64(i)+0.5)/cells - 0.5), 8 * ((float64(j)+0.5)/cells - 0.5)}
+			u := []float64{math.Log(1.5) + 0.8*z[0], math.Log(1.5) + 0.8*z[1]}
+			logs = append(logs, log(u)-floats.Dot(z, z)/2)
+			first, second = append(first, math.Exp(u[0])), append(second, math.Exp(u[1]))
+		}
+	}
+	total := floats.LogSumExp(logs)
+	for i := range logs {
+		logs[i] = math.Exp(logs[i] - total)
+	}
+	post := expect.Must(Sample(p, tree4, seen, Options{Unknown: []Unknown{BranchRate("above", prior, upper...), BranchRate("below", prior, 3, 4, 5, 6)},
+		Root: root, Steps: steps, Warmup: 100, Draws: 800, Seed: 5}))
+	for k, rates := range [][]float64{first, second} {
+		u := post.Unknown[k]
+		t.Log(u)
+		expect.Estimate(t, u.Name, u.Mean, u.Deviation/math.Sqrt(u.Bulk), floats.Dot(logs, rates))
+	}
+	found, err := optimize.Minimize(optimize.Problem{Func: func(u []float64) float64 { return -log(u) }}, []float64{0, 0}, nil, &optimize.NelderMead{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := expect.Must(post.MaximumLikelihood())
+	t.Log(m, found.X)
+	for k, u := range found.X {
+		expect.Estimate(t, "maximum of the likelihood", math.Log(m.Values[k]), m.Errors[k], u)
+	}
+	// The information, from differences.
+	const e = 1e-2
+	h := mat.NewSymDense(2, nil)
+	for i := range 2 {
+		for j := range i + 1 {
+			corner := func(a, b float64) float64 {
+				u := slices.Clone(found.X)
+				u[i] += a * e
+				u[j] += b * e
+				return log(u)
+			}
+			h.SetSym(i, j, -(corner(1, 1)-corner(1, -1)-corner(-1, 1)+corner(-1, -1))/(4*e*e))
+		}
+	}
+	var inverse mat.Dense
+	if err := inverse.Inverse(h); err != nil {
+		t.Fatal(err)
+	}
+	for k := range 2 {
+		expect.Rel(t, "standard error", m.StandardErrors[k], math.Sqrt(inverse.At(k, k)), 0.1)
+	}
+}
+
+// Where the likelihood grows all along the draws it has no maximum there, and few draws tell nothing of one.
+func TestNoMaximum(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 0))
+	some := func(draws int, slope func(u float64) float64) *Posterior[geom.Vec] {
+		post := &Posterior[geom.Vec]{Unknown: []Estimate{{Name: "rate"}}}
+		for range 4 {
+			var x []float64
+			var scores [][]float64
+			for range draws {
+				u := rng.NormFloat64()
+				x, scores = append(x, math.Exp(u)), append(scores, []float64{slope(u)})
+			}
+			post.Unknown[0].Draws, post.Scores = append(post.Unknown[0].Draws, x), append(post.Scores, scores)
+		}
+		return post
+	}
+	m := expect.Must(some(100, func(u float64) float64 { return 1 - 4*u }).MaximumLikelihood())
+	expect.Abs(t, "maximum", math.Log(m.Values[0]), 0.25, 1e-9)
+	expect.Abs(t, "standard error", m.StandardErrors[0], 0.5, 1e-9)
+	expect.Refused(t, expect.Error(some(100, func(u float64) float64 { return 1 }).MaximumLikelihood()), "no maximum")
+	expect.Refused(t, expect.Error(some(100, func(u float64) float64 { return 8 - u }).MaximumLikelihood()), "no maximum")
+	expect.Refused(t, expect.Error(some(5, func(u float64) float64 { return -u }).MaximumLikelihood()), "too few")
+	expect.Refused(t, expect.Error((&Posterior[geom.Vec]{}).MaximumLikelihood()), "nothing is unknown")
 }
 
 // Without unknowns nothing but the noise moves: where all weights are the likelihood, every trajectory keeps its energy.

@@ -37,6 +37,14 @@ func (p Prior) logDensity(u *Node) *Node {
 	return MulScalar(Square(AddScalar(u, -p.a)), -0.5/(p.b*p.b))
 }
 
+// slope is the derivative of logDensity.
+func (p Prior) slope(u float64) float64 {
+	if p.inverseGamma {
+		return p.b*math.Exp(-u) - p.a
+	}
+	return (p.a - u) / (p.b * p.b)
+}
+
 // Draw draws a number.
 func (p Prior) Draw(source rand.Source) float64 {
 	if p.inverseGamma {

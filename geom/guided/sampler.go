@@ -194,7 +194,17 @@ func (s *sampler[P]) unknowns(y, mean, scale *Node, params []*Node) (unknown, *N
 		prior = Add(prior, a.Prior.logDensity(v))
 		switch x := Exp(v); a.kind {
 		case rate:
-			theta.rate = x
+			of := make([]float64, len(s.order))
+			for e, i := range s.order {
+				if a.branches == nil || slices.Contains(a.branches, i) {
+					of[e] = 1
+				}
+			}
+			faster := Exp(Mul(ExpandAxes(v, 1), Const(y.Graph(), [][]float64{of})))
+			if theta.rate != nil {
+				faster = Mul(theta.rate, faster)
+			}
+			theta.rate = faster
 		case noise:
 			theta.noise = x
 		default:
@@ -339,18 +349,20 @@ func (s *sampler[P]) visit(in []*Node) []*Node {
 	c := paths[0].Shape().Dim(1) / len(s.levels[0])
 	theta, _, _ := s.unknowns(BroadcastPrefix(place, c), mean, scale, params)
 	var out []*Node
+	done := 0
 	for l, path := range paths {
 		e := len(s.levels[l])
+		rate := ScalarOne(path.Graph(), path.DType())
+		if theta.rate != nil {
+			rate = Reshape(SliceAxis(theta.rate, 1, AxisRange(done, done+e)), c*e, 1, 1)
+		}
+		done += e
 		mean := func(x *Node) *Node { // over the chains of a group
 			dims := x.Shape().Dimensions
 			return ReduceMean(Reshape(x, s.groups, c/s.groups, e, dims[1], dims[2]), 1)
 		}
 		_, means := autodiff.Scan(s.options.Steps, func(_ *Node, _, in []*Node) ([]*Node, []*Node) {
 			x := in[0]
-			rate := ScalarOne(x.Graph(), x.DType())
-			if theta.rate != nil {
-				rate = Reshape(perEdge(theta.rate, e), c*e, 1, 1)
-			}
 			b, sigma, a := s.at(x, theta.along(e, 1), theta.varies)
 			if a == nil {
 				a = linalg.MatMul(sigma, linalg.T(sigma))

@@ -40,10 +40,11 @@ type leaves struct{ mark, residual, count *Node }
 
 // unknown are parameters at a point, in the chains, [C].
 type unknown struct {
-	rate, noise *Node   // nil where they are known: the rate is then 1
-	params      []*Node // of the process
-	varies      []bool  // which of them are [C]
-	powers      *Node   // [C, P], what the terms of messages are multiplied with
+	rate   *Node   // of the edges in the order of the plan, [C, E]; nil for 1
+	noise  *Node   // nil where it is known
+	params []*Node // of the process
+	varies []bool  // which of them are [C]
+	powers *Node   // [C, P], what the terms of messages are multiplied with
 }
 
 // powers are the monomials up to degree two of y, [..., p], in [..., P], P = (p + 1)(p + 2)/2.
@@ -170,7 +171,7 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 		begin := Reshape(linalg.MatMul(s.pick[l], Reshape(above, c, above.Shape().Dim(1), s.n*s.d)), c*e, s.n, s.d)
 		h := BroadcastToDims(ExpandAxes(SliceAxis(s.h, 0, AxisRange(done, done+e)), 0), c, e)
 		if theta.rate != nil {
-			h = Mul(h, ExpandAxes(theta.rate, 1))
+			h = Mul(h, SliceAxis(theta.rate, 1, AxisRange(done, done+e)))
 		}
 		h = Reshape(h, c*e, 1, 1)
 		params := theta.along(e, 1)

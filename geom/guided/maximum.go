@@ -1,0 +1,178 @@
+package guided
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// Maximum is the maximum of the likelihood of the unknowns.
+type Maximum struct {
+	Values         []float64 // in the order of Posterior.Unknown
+	StandardErrors []float64 // of their logarithms, from the curvature of the likelihood's logarithm
+	Errors         []float64 // of their logarithms, because draws are few: the jackknife over chains
+}
+
+// MaximumLikelihood returns the unknowns at which the likelihood of what was seen is largest, whatever their priors. The derivatives of
+// the likelihood's logarithm are means over paths (R. A. Fisher, 1925),
+//
+//	∂ log p(y | θ)/∂θ = E[∂ log p(x, y | θ)/∂θ | y, θ],
+//
+// to which polynomials of degree two in log θ are fitted, by least squares over all draws. It is an error if these do not show a
+// maximum where the draws are: the prior then says more than the data.
+func (p *Posterior[P]) MaximumLikelihood() (*Maximum, error) {
+	const what = "MaximumLikelihood"
+	k, n := len(p.Unknown), len(p.Scores)
+	if k == 0 {
+		return nil, fmt.Errorf("%s: nothing is unknown", what)
+	}
+	var rows, slopes [][][]float64 // [chain][draw][unknown]
+	for c, scores := range p.Scores {
+		logs := make([][]float64, len(scores))
+		for i := range scores {
+			for _, u := range p.Unknown {
+				logs[i] = append(logs[i], math.Log(u.Draws[c][i]))
+			}
+		}
+		rows, slopes = append(rows, logs), append(slopes, scores)
+	}
+	top, information, err := summit(rows, slopes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	m := &Maximum{Errors: make([]float64, k)}
+	var covariance mat.SymDense
+	if err := information.InverseTo(&covariance); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	for c := range n {
+		without := func(x [][][]float64) [][][]float64 { return append(append([][][]float64{}, x[:c]...), x[c+1:]...) }
+		one, _, err := summit(without(rows), without(slopes))
+		if err != nil {
+			return nil, fmt.Errorf("%s, without chain %d: %w", what, c, err)
+		}
+		for j := range k {
+			m.Errors[j] += math.Pow(one[j]-top[j], 2) * float64(n-1) / float64(n)
+		}
+	}
+	for j := range k {
+		m.Values = append(m.Values, math.Exp(top[j]))
+		m.StandardErrors = append(m.StandardErrors, math.Sqrt(covariance.At(j, j)))
+		m.Errors[j] = math.Sqrt(m.Errors[j])
+	}
+	return m, nil
+}
+
+// summit is where the polynomials of slopes at logs are zero, with minus their derivatives there. Draws count the less the farther they
+// are from it, by a normal distribution half as wide as that of all of them.
+func summit(logs, slopes [][][]float64) ([]float64, *mat.Cholesky, error) {
+	u, r := slices.Concat(logs...), slices.Concat(slopes...)
+	if len(u) == 0 {
+		return nil, nil, errors.New("no draws")
+	}
+	k := len(u[0])
+	draws := mat.NewDense(len(u), k, nil)
+	for i := range u {
+		draws.SetRow(i, u[i])
+	}
+	var covariance mat.SymDense
+	stat.CovarianceMatrix(&covariance, draws, nil)
+	var spread mat.Cholesky
+	if !spread.Factorize(&covariance) {
+		return nil, nil, errors.New("too few draws, or draws that do not move")
+	}
+	var l mat.TriDense
+	spread.LTo(&l)
+	// Coordinates v = L⁻¹(u − top), in which the draws have the covariance 1.
+	whitened := func(u, top []float64) []float64 {
+		v := mat.NewVecDense(k, floats.SubTo(make([]float64, k), u, top))
+		if err := v.SolveVec(&l, v); err != nil {
+			floats.Scale(math.NaN(), v.RawVector().Data)
+		}
+		return v.RawVector().Data
+	}
+	size := (k + 1) * (k + 2) / 2
+	mean := make([]float64, k)
+	for j := range mean {
+		mean[j] = stat.Mean(mat.Col(nil, j, draws), nil)
+	}
+	top := slices.Clone(mean)
+	for range 100 {
+		design, right := mat.NewDense(len(u), size, nil), mat.NewDense(len(u), k, nil)
+		near := 0.0
+		for i := range u {
+			v := whitened(u[i], top)
+			weight := math.Exp(-floats.Dot(v, v)) // the root of exp(−½‖v‖²/½²)
+			near += weight
+			row := append([]float64{1}, v...)
+			for j := range v {
+				for a := range j + 1 {
+					row = append(row, v[a]*v[j])
+				}
+			}
+			floats.Scale(weight, row)
+			design.SetRow(i, row)
+			right.SetRow(i, floats.ScaleTo(make([]float64, k), weight, r[i]))
+		}
+		if near < float64(10*size) {
+			return nil, nil, fmt.Errorf("%d draws are too few for %d coefficients", len(u), size)
+		}
+		var coefficients, information mat.Dense
+		if err := coefficients.Solve(design, right); err != nil {
+			return nil, nil, err
+		}
+		// Rows 1 to k are the derivatives by v = L⁻¹(u − top) at the top.
+		if err := information.Solve(l.T(), coefficients.Slice(1, 1+k, 0, k)); err != nil {
+			return nil, nil, err
+		}
+		h := mat.NewSymDense(k, nil)
+		for j := range k {
+			for i := range j + 1 {
+				h.SetSym(i, j, -(information.At(i, j)+information.At(j, i))/2)
+			}
+		}
+		var chol mat.Cholesky
+		if !chol.Factorize(h) {
+			break
+		}
+		var step mat.VecDense
+		if err := chol.SolveVecTo(&step, coefficients.RowView(0)); err != nil {
+			return nil, nil, err
+		}
+		floats.Add(top, step.RawVector().Data)
+		if v := whitened(top, mean); !(floats.Dot(v, v) < 9) {
+			break
+		}
+		if mat.Norm(&step, 2) < 1e-9 {
+			return top, &chol, nil
+		}
+	}
+	return nil, nil, errors.New("the likelihood has no maximum within three standard deviations of the draws: the prior says more than the data; take a wider one, or more draws")
+}
+
+// score takes the derivatives of the posterior's logarithm by y to those of the likelihood's by the logarithms u of the unknowns.
+func (s *sampler[P]) score(group int, u, slopes []float64) []float64 {
+	p := len(s.options.Unknown)
+	if p == 0 {
+		return nil
+	}
+	scale := mat.NewTriDense(p, mat.Lower, nil)
+	for j := range p {
+		for i := range j + 1 {
+			scale.SetTri(j, i, s.scale[group][j][i])
+		}
+	}
+	var out mat.VecDense
+	if err := out.SolveVec(scale.T(), mat.NewVecDense(p, slopes)); ill(err) {
+		return make([]float64, p)
+	}
+	for j, a := range s.options.Unknown {
+		out.SetVec(j, out.AtVec(j)-a.Prior.slope(u[j]))
+	}
+	return out.RawVector().Data
+}
