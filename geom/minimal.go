@@ -278,7 +278,11 @@ func (s *Space[P]) fan(x, y Vec, length float64) ([]curve, error) {
 	around := slices.Repeat(directions(rays, s.M.Dim()), 2)
 	out, err := s.call("fan", func(in []*Node) []*Node {
 		at := At(s.M, in[0])
-		v := at.Leave(Vector, linalg.MatVec(Orthonormal(at.Manifold, at.X), Mul(in[2], ExpandAxes(in[3], -1))))
+		v := in[2]
+		if s.M.Dim() <= 2 { // in more dimensions 48 directions are far apart, and the matrix of the cometric takes long to compile
+			v = linalg.MatVec(Orthonormal(at.Manifold, at.X), v)
+		}
+		v = at.Leave(Vector, Mul(v, ExpandAxes(Div(in[3], Norm(at.Manifold, at.X, v)), -1)))
 		path := Path(s.M, Geodesics, s.method, s.steps, ode.State{at.Z, flatAt(s.M, at.Z, v)}, Covector)[0]
 		here := At(s.M, path)
 		hop := Norm(here.Manifold, here.X, Sub(here.Coordinates(BroadcastPrefix(in[1], s.steps+1)), here.X))
