@@ -151,10 +151,10 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 		if minimal {
 			known = []curve{{resampled(paths[i], s.steps), length, 0}}
 		}
+		if minimal && s.M.Dim() > 2 {
+			continue // a fan of few geodesics leaves gaps there
+		}
 		for reach = min(reach, length); !math.IsInf(reach, 1); reach = length {
-			if minimal && s.M.Dim() > 2 {
-				break // a fan of few geodesics leaves gaps there
-			}
 			fan, err := s.fan(l.x[i], l.y[i], 1.05*reach)
 			if err != nil {
 				return err
@@ -163,7 +163,10 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 				break
 			}
 			others := elsewhere(slices.Concat(direct, fan), known)
-			better, err := l.shorter(i, others, length)
+			if len(others) == 0 { // no chart holds the other end
+				break
+			}
+			better, now, err := l.shorter(i, others, length)
 			if err != nil {
 				return err
 			}
@@ -171,12 +174,7 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 				break
 			}
 			better.Iterations += roots[i].Iterations
-			roots[i], changed = better, true
-			now, err := s.lengths(l.x[i:i+1], [][]float64{better.X})
-			if err != nil {
-				return err
-			}
-			length = now[0]
+			roots[i], length, changed = better, now, true
 		}
 	}
 	if changed {
@@ -231,39 +229,38 @@ func elsewhere(curves, known []curve) []curve {
 	return out
 }
 
-// shorter returns a geodesic of pair i below a length, +Inf for any, or nil if it finds none. It relaxes curves, at most relaxing, to
+// shorter returns a geodesic of pair i below a length, +Inf for any, with its own, or nil if it finds none. It relaxes curves, at most relaxing, to
 // geodesics with the same ends, and shooting makes these exact.
-func (l *logarithm) shorter(i int, curves []curve, length float64) (*solve.Root, error) {
+func (l *logarithm) shorter(i int, curves []curve, length float64) (best *solve.Root, shortest float64, err error) {
 	s := l.space
 	for len(curves) < relaxing { // one shape for all programs
 		curves = append(curves, curves[0])
 	}
 	guess, _, err := s.relaxed(l.task.Context(), each(curves, func(c curve) []Vec { return c.points }), 1e-6)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	repeat := func(z Vec) []Vec { return slices.Repeat([]Vec{z}, len(guess)) }
 	other := &logarithm{space: s, task: l.task, x: repeat(l.x[i]), y: repeat(l.y[i])}
 	found, err := other.search(guess, true)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := s.refuseDrift(other.x, found); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	lengths, err := s.lengths(other.x, velocities(found))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var best *solve.Root
-	shortest := length * (1 - 1e-9)
+	shortest = length * (1 - 1e-9)
 	for k, f := range found {
 		if f.Status == Converged && lengths[k] < shortest {
 			best, shortest = f, lengths[k]
 			best.Norm *= l.scale[i] / other.scale[k]
 		}
 	}
-	return best, nil
+	return best, shortest, nil
 }
 
 // fan returns curves from x to y: geodesics of one length from x and from y, in directions all around, up to where they come closest to

@@ -23,7 +23,7 @@ type Maximum struct {
 //
 //	∂ log p(y | θ)/∂θ = E[∂ log p(x, y | θ)/∂θ | y, θ],
 //
-// to which polynomials of degree two in log θ are fitted, by least squares over all draws. It is an error if these do not show a
+// to which polynomials of degree two in log θ are fitted near the maximum, by weighted least squares. It is an error if these do not show a
 // maximum where the draws are: the prior then says more than the data.
 func (p *Posterior[P]) MaximumLikelihood() (*Maximum, error) {
 	const what = "MaximumLikelihood"
@@ -161,15 +161,10 @@ func (s *sampler[P]) score(group int, u, slopes []float64) []float64 {
 	if p == 0 {
 		return nil
 	}
-	scale := mat.NewTriDense(p, mat.Lower, nil)
-	for j := range p {
-		for i := range j + 1 {
-			scale.SetTri(j, i, s.scale[group][j][i])
-		}
-	}
+	scale := mat.NewTriDense(p, mat.Lower, slices.Concat(s.scale[group]...))
 	var out mat.VecDense
 	if err := out.SolveVec(scale.T(), mat.NewVecDense(p, slopes)); ill(err) {
-		return make([]float64, p)
+		return slices.Repeat([]float64{math.NaN()}, p)
 	}
 	for j, a := range s.options.Unknown {
 		out.SetVec(j, out.AtVec(j)-a.Prior.slope(u[j]))

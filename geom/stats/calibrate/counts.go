@@ -40,7 +40,7 @@ func counts(b *bench) error {
 		}
 	}
 	if want := strings.Count(counted, "|") + 1; rows != want {
-		return fmt.Errorf("%d of %d tests ran: %w\n%s", rows, want, failed, out)
+		return fmt.Errorf("%d of %d tests ran (%v)\n%s", rows, want, failed, out)
 	}
 	return nil
 }
