@@ -32,10 +32,10 @@ const margin = 1.25
 // few points, tiles, cut-off tiles, plane waves or a grid. Kernel.String says which, and their error. The choice can be
 // overridden by calling Tiled, Cutoff, Expand or Grid instead.
 //
-// The costs are those of sums over the first shape, with itself. Where control points carry many others, give the control points
-// first: their sums are exact if they are few, however many points they carry. The box of the plane waves is that of all shapes, a
-// quarter wider. What is left out is measured on a grid of differences; of a kernel that may be other between the axes than along
-// them, sums over a random subset of the points are compared with exact ones, too.
+// The costs are those of sums over the first shape at the points of each: where control points carry many others, give the control
+// points first. The box of the plane waves is that of all shapes, a quarter wider. What is left out is measured on a grid of
+// differences; of a kernel that may be other between the axes than along them, sums over a random subset of the points are compared
+// with exact ones, too.
 func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	if len(shapes) == 0 || len(shapes[0]) == 0 {
 		return nil, fmt.Errorf("kernels.Fast: no points")
@@ -47,13 +47,13 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	for _, s := range shapes {
 		all = append(all, s...)
 	}
-	n, d := len(shapes[0]), len(all[0])
+	d, pairs := len(all[0]), len(shapes[0])*len(all)/len(shapes)
 	for i, p := range all {
 		if len(p) != d || !finite(p) {
 			return nil, fmt.Errorf("kernels.Fast: point %d of all shapes is %v, want %d finite coordinates", i, p, d)
 		}
 	}
-	if n <= 2*tileSize {
+	if pairs <= 4*tileSize*tileSize {
 		return k, nil
 	}
 	extent := Extent(all)
@@ -63,7 +63,7 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	if _, err := engine.Backend(); err != nil {
 		return nil, err
 	}
-	candidates := candidates(k, newSampler(k, d), shapes[0], extent, tolerance)
+	candidates := candidates(k, newSampler(k, d), shapes[0], all, float64(pairs), extent, tolerance)
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.seconds, b.seconds) })
 	_, isRadial := describe(k, d, nil)
 	var errs []error
@@ -86,10 +86,10 @@ type candidate struct {
 	make    func() (Kernel, error)
 }
 
-// candidates are the ways to sum over points that spread over at most extent. Each is costed once, by what the kernel along
-// the axes tells; coefficients are computed only for the one that is made.
-func candidates(k Kernel, s *sampler, points [][]float64, extent []float64, tolerance float64) []candidate {
-	n := float64(len(points))
+// candidates are the ways to sum over points, at those of targets, so many pairs a sum, that spread over at most extent. Each is
+// costed once, by what the kernel along the axes tells; coefficients are computed only for the one that is made.
+func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs float64, extent []float64, tolerance float64) []candidate {
+	n := (float64(len(points)) + pairs/float64(len(points))) / 2 // that waves and grids take, as often from points as to them
 	perPair, perNear, tile := secondsPerPair, secondsPerPair, tileSize
 	if _, ok := describe(k, s.d, nil); ok && engine.HasNative(native.Pairs) {
 		perPair, perNear, tile = secondsInC, secondsNear, 4*native.Tile
@@ -97,9 +97,9 @@ func candidates(k Kernel, s *sampler, points [][]float64, extent []float64, tole
 			perPair, perNear = perPair*float64(len(k.terms)), perNear*float64(len(k.terms))
 		}
 	}
-	out := []candidate{{n * n * perPair, func() (Kernel, error) { return Tiled(k), nil }}}
+	out := []candidate{{pairs * perPair, func() (Kernel, error) { return Tiled(k), nil }}}
 	if reach, err := s.reach(tolerance); err == nil {
-		seconds := n * n * nearShare(points, reach, tile) * perNear
+		seconds := pairs * nearShare(points, targets, reach, tile) * perNear
 		out = append(out, candidate{seconds, func() (Kernel, error) { return tiled{k, reach}, nil }})
 	}
 	e := &Expansion{Kernel: k, Extent: extent}
@@ -129,14 +129,15 @@ func finite(p []float64) bool {
 
 // nearShare estimates the share of pairs that cut-off tiles visit: those of points closer than the reach and the size
 // of a tile.
-func nearShare(points [][]float64, reach []float64, tileSize int) float64 {
+func nearShare(points, targets [][]float64, reach []float64, tileSize int) float64 {
 	r := rand.New(rand.NewPCG(1, 1))
-	extent := Extent(points)
-	tile := math.Sqrt(float64(tileSize) / float64(len(points))) // of a curve's or a surface's extent
+	extent := Extent(targets)
+	size := func(n int) float64 { return math.Min(1, math.Sqrt(float64(tileSize)/float64(n))) } // of a curve's or a surface's extent
+	tile := (size(len(points)) + size(len(targets))) / 2
 	near := 0
 	const trials = 20000
 	for range trials {
-		x, y := points[r.IntN(len(points))], points[r.IntN(len(points))]
+		x, y := points[r.IntN(len(points))], targets[r.IntN(len(targets))]
 		s := 0.0
 		for a := range x {
 			gap := math.Max(0, math.Abs(x[a]-y[a])-tile*extent[a]) / reach[a]

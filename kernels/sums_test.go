@@ -181,15 +181,22 @@ func TestFast(t *testing.T) {
 	for _, c := range []struct {
 		kernel kernels.Kernel
 		n      int
+		on     [][]float64 // that n points carry
 		want   string
 	}{
-		{kernels.Gaussian(0.5), 500, "Gaussian(σ = 0.5)"},
-		{kernels.Gaussian(0.5), 6000, "plane waves"},
-		{kernels.Gaussian(0.02), 6000, "in tiles up to"},
-		{kernels.Cauchy(0.1), 6000, "in tiles"},
-		{kernels.Sum([]float64{1, 1}, kernels.Gaussian(0.5), kernels.Gaussian(0.5, 0.6, 0.7)), 6000, "plane waves"}, // compared with exact sums
+		{kernels.Gaussian(0.5), 500, nil, "Gaussian(σ = 0.5)"},
+		{kernels.Gaussian(0.5), 6000, nil, "plane waves"},
+		{kernels.Gaussian(0.02), 6000, nil, "in tiles up to"},
+		{kernels.Gaussian(0.02), 800, x, "in tiles up to"},
+		{kernels.Gaussian(0.02), 100, x, "Gaussian(σ = 0.02)"},
+		{kernels.Cauchy(0.1), 6000, nil, "in tiles"},
+		{kernels.Sum([]float64{1, 1}, kernels.Gaussian(0.5), kernels.Gaussian(0.5, 0.6, 0.7)), 6000, nil, "plane waves"}, // compared with exact sums
 	} {
-		k, err := kernels.Fast(c.kernel, 1e-6, x[:c.n])
+		shapes := [][][]float64{x[:c.n]}
+		if c.on != nil {
+			shapes = append(shapes, c.on)
+		}
+		k, err := kernels.Fast(c.kernel, 1e-6, shapes...)
 		if err != nil {
 			t.Errorf("%s: %v", c.kernel, err)
 			continue

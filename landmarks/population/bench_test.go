@@ -54,7 +54,7 @@ func BenchmarkAtlas(b *testing.B) {
 		}
 	}
 	all := append(append([][]float64{}, subjects[0][0].Vertices...), subjects[1][0].Vertices...)
-	flow := expect.Must(kernels.Cutoff(kernels.Gaussian(3/math.Sqrt2), 3, 1e-5)) // the surfaces are 16 of its widths long
+	flow := expect.Must(kernels.Fast(kernels.Gaussian(3/math.Sqrt2), 1e-5, controls, subjects[0][0].Vertices))
 	data := expect.Must(kernels.Fast(kernels.Gaussian(0.5/math.Sqrt2), 1e-6, all))
 	smoothing := expect.Must(kernels.Fast(kernels.Gaussian(0.7), 1e-5, all))
 	b.Log(len(controls), flow, data, len(subjects[0][0].Cells), len(subjects[1][0].Cells))
