@@ -2,15 +2,19 @@ package linalg
 
 import (
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
+	"anatomy/geom/linalg/native"
 )
 
-// Sizes up to which a Cholesky factorisation is written out and is split in halves. Above, it is a loop over panels of
-// about panelSize columns.
+// Sizes up to which a Cholesky factorisation is written out, is a call of C where the back end can, and is split in halves. Above, it
+// is a loop over panels of about panelSize columns.
 const (
 	unrolledSize = 3
+	nativeSize   = 128
 	halvesSize   = 256
 	panelSize    = 128
 )
@@ -104,6 +108,8 @@ func cholesky(a *Node) (l, inv *Node) {
 	switch n := a.Shape().Dim(-1); {
 	case n <= unrolledSize:
 		return choleskyUnrolled(a)
+	case n <= nativeSize && a.DType() == dtypes.Float64 && engine.HasNative(native.Cholesky):
+		return choleskyInC(a)
 	case n <= columnSize(a):
 		return choleskyColumns(a)
 	case n <= halvesSize:
@@ -159,6 +165,12 @@ func choleskyUnrolled(a *Node) (l, inv *Node) {
 		return graph.Concatenate(rows, -2)
 	}
 	return join(low), join(m)
+}
+
+// choleskyInC eliminates as choleskyColumns does: the graph of one takes long to compile, and its loop long to run.
+func choleskyInC(a *Node) (l, inv *Node) {
+	out := engine.Native(native.Cholesky, []*Node{a}, a.Shape(), a.Shape())
+	return out[0], out[1]
 }
 
 // choleskyColumns eliminates [A | I] to [Lᵀ | L⁻¹] in a loop over columns.

@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/linalg/native"
 )
 
 func flat(m [][]float64) []float64 {
@@ -51,6 +52,43 @@ func spdMatrix(seed uint64, n int) [][]float64 {
 		a.Set(i, i, a.At(i, i)+0.5)
 	}
 	return rows(&a)
+}
+
+// C and the graph factor alike, one matrix or many. Of those that are not positive definite L is NaN from the column on that shows it,
+// and so is the last row of L⁻¹, and whatever is solved.
+func TestCholeskyInC(t *testing.T) {
+	for _, n := range []int{4, 17, 39, 100} {
+		many := [][][]float64{spdMatrix(1, n), spdMatrix(2, n), spdMatrix(3, n), spdMatrix(4, n)}
+		many[2][n/2][n/2] = -1
+		many[3][n-1][n-1] = math.NaN()
+		out := expect.Must(engine.Run(func(a *Node) []*Node {
+			if !engine.HasNative(native.Cholesky) {
+				t.Skip("the back end calls no C")
+			}
+			l, inv := choleskyInC(a)
+			good := graph.SliceAxis(a, 0, graph.AxisRange(0, 2))
+			want, wantInv := choleskyColumns(good)
+			one, _ := choleskyInC(graph.Squeeze(graph.SliceAxis(a, 0, graph.AxisRange(1, 2)), 0))
+			return []*Node{l, inv, want, wantInv, one}
+		}, many))
+		for k, what := range []string{"L", "L⁻¹"} {
+			expect.Abs(t, fmt.Sprintf("%d × %d: %s", n, n, what), out.Flat(k)[:2*n*n], out.Flat(k+2), 1e-12)
+		}
+		expect.Abs(t, "one alone", out.Flat(4), out.Flat(0)[n*n:2*n*n], 0)
+		for k, bad := range map[int]int{2: n / 2, 3: n - 1} {
+			l, last := out.Flat(0)[k*n*n:], out.Flat(1)[k*n*n+(n-1)*n:]
+			for i := range n {
+				for j := range n {
+					if math.IsNaN(l[i*n+j]) != (j >= bad && i >= j) {
+						t.Fatalf("%d × %d, not positive definite from column %d on: L[%d][%d] is %g", n, n, bad, i, j, l[i*n+j])
+					}
+				}
+				if !math.IsNaN(last[i]) {
+					t.Errorf("%d × %d, not positive definite: %g in the last row of L⁻¹", n, n, last[i])
+				}
+			}
+		}
+	}
 }
 
 // withSpectrum is Q diag(λ) Qᵀ for a random orthogonal Q, symmetric to the last bit.

@@ -2,7 +2,7 @@
 package native
 
 /*
-#cgo CFLAGS: -O3 -std=gnu11 -Wno-psabi
+#cgo CFLAGS: -O3 -std=gnu11 -Wno-psabi -I${SRCDIR}/../../geom/engine/internal/ffi
 #cgo LDFLAGS: -lm
 #include "pairs.h"
 */

@@ -13,7 +13,7 @@ import (
 // The versions of the pair loop agree to rounding, and their exponentials are those of the C library.
 func TestVersionsOfTheLoopAgree(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "versions")
-	if out, err := exec.Command("cc", "-O3", "-std=gnu11", "-Wno-psabi", "-o", program, "testdata/versions.c", "-lm").CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc", "-O3", "-std=gnu11", "-Wno-psabi", "-I../../geom/engine/internal/ffi", "-o", program, "testdata/versions.c", "-lm").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	out, err := exec.Command(program).Output()

@@ -1,12 +1,9 @@
 #include "pairs.h"
 
 #include <math.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "handler.h"
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -98,19 +95,10 @@ int anatomyLanes(void) {
 	return 2;
 }
 
-static void *need(size_t size) {
-	void *memory = aligned_alloc(64, (size + 63) / 64 * 64);
-	if (memory == NULL) {
-		fputs("anatomy: no memory for sums over pairs of points\n", stderr);
-		abort();
-	}
-	return memory;
-}
-
 static int64_t listed(const Set *s) { return (tilesOf(s) + lanes - 1) / lanes * lanes; }
 
 // One unit of a job: some of its blocks of targets.
-static void unit(void *data, int u) {
+static void unit(void *data, int u, double *unused) {
 	const Job *job = data;
 	int64_t blocks = (job->x.n + targets - 1) / targets, all = listed(&job->y) + lanes;
 	double *memory = NULL;
@@ -186,67 +174,7 @@ static double *fill(Set *s, const Job *job, int64_t n, const double *const array
 	return at;
 }
 
-// The parts of XLA's foreign function interface that a handler takes. Structs begin with their size and extensions.
-
-typedef struct Extension { size_t size; int type; struct Extension *next; } Extension;
-typedef struct { size_t size; void *extensions; int major, minor; } Version;
-typedef struct { size_t size; Version version; uint32_t traits; } Metadata;
-typedef struct { Extension base; Metadata *metadata; } MetadataExtension;
-typedef struct { size_t size; void *extensions; int type; double *data; int64_t rank, *dims; } Buffer;
-typedef struct { size_t size; void *extensions; int64_t count; int *types; Buffer **buffers; } Buffers;
-typedef struct { size_t size; void *extensions; void *error; } DestroyArgs;
-typedef struct { size_t size; void *extensions; void *context; void (*task)(void *); void *data; } ScheduleArgs;
-typedef struct { size_t size; void *extensions; void *context; int64_t *count; } ThreadsArgs;
-typedef struct {
-	size_t size;
-	void *extensions;
-	Version version;
-	void *internal, *errorCreate, *errorMessage;
-	void (*errorDestroy)(DestroyArgs *);
-	void *others[8];
-	void *(*schedule)(ScheduleArgs *);
-	void *(*threads)(ThreadsArgs *);
-} Api;
-typedef struct { size_t size; Extension *extensions; const Api *api; void *context; int stage; Buffers in, out; } Frame;
-
-static int succeeded(const Frame *frame, void *error) {
-	if (error == NULL) return 1;
-	DestroyArgs args = {sizeof args, NULL, error};
-	frame->api->errorDestroy(&args);
-	return 0;
-}
-
-// Work is shared by the threads, which take units of it. One that comes late finds none left and touches nothing else.
-typedef struct { void (*unit)(void *data, int i); void *data; int units; atomic_int next, done, users; } Work;
-
-static void help(void *data) {
-	Work *w = data;
-	for (int i; (i = atomic_fetch_add(&w->next, 1)) < w->units; atomic_fetch_add(&w->done, 1)) w->unit(w->data, i);
-	if (atomic_fetch_sub(&w->users, 1) == 1) free(w);
-}
-
-// Run does all units, with the threads of XLA where they take more than some 100 µs. It never waits for a thread that has not
-// begun: all of them may be waiting here.
-static void run(const Frame *frame, int units, double pairs, void (*unit)(void *data, int i), void *data) {
-	int64_t threads = 1;
-	ThreadsArgs args = {sizeof args, NULL, frame->context, &threads};
-	if (pairs < 2e5 || units < 2 || frame->api->size < sizeof(Api) || !succeeded(frame, frame->api->threads(&args))) threads = 1;
-	if (threads == 1) {
-		for (int i = 0; i < units; i++) unit(data, i);
-		return;
-	}
-	Work *w = need(sizeof *w);
-	w->unit = unit, w->data = data, w->units = units;
-	atomic_init(&w->next, 0), atomic_init(&w->done, 0), atomic_init(&w->users, 2);
-	for (int64_t t = 1; t < threads && t < units; t++) {
-		ScheduleArgs args = {sizeof args, NULL, frame->context, help, w};
-		atomic_fetch_add(&w->users, 1);
-		if (!succeeded(frame, frame->api->schedule(&args))) atomic_fetch_sub(&w->users, 1);
-	}
-	help(w);
-	while (atomic_load(&w->done) < units) sched_yield();
-	if (atomic_fetch_sub(&w->users, 1) == 1) free(w);
-}
+static const double some = 2e5; // pairs, 100 µs or more: worth another thread
 
 typedef struct { const Frame *frame; Job job; int64_t n, m; double *shared; int own; } Call;
 
@@ -277,7 +205,7 @@ static void gather(const Job *job) {
 }
 
 // Item computes one item of the batch.
-static void item(void *data, int i) {
+static void item(void *data, int i, double *unused) {
 	const Call *call = data;
 	const Buffers *in = &call->frame->in;
 	Job job = call->job;
@@ -296,7 +224,7 @@ static void item(void *data, int i) {
 	else job.v = job.w = OUT(0), job.f = job.g = job.order > 0 ? OUT(1) : NULL;
 	if (same && job.sides == one) job.sides = self;
 	int64_t blocks = (call->n + targets - 1) / targets, tiles = (call->n + call->m) / tile + 2 * (lanes + 2);
-	job.units = job.sides == one ? blocks : (double)call->n * call->m < 2e5 ? 1 : blocks < shares ? blocks : shares;
+	job.units = job.sides == one ? blocks : (double)call->n * call->m < some ? 1 : blocks < shares ? blocks : shares;
 	int64_t share = job.sides == one ? 0 : (job.C + job.D + 1) * (call->m + lanes) * job.units;
 	double small[4096] __attribute__((aligned(64))), *memory = small;
 	int64_t size = 2 * (job.D + job.C) * (call->n + call->m + 2 * lanes) + 2 * job.D * tiles + share + 2 * lanes;
@@ -307,7 +235,7 @@ static void item(void *data, int i) {
 	Share all[shares];
 	job.share = all;
 	if (job.sides != one) divide(&job, end);
-	run(call->frame, job.units, call->own ? (double)call->n * call->m : 0, unit, &job);
+	run(call->frame, job.units, call->own && (double)call->n * call->m >= some, unit, &job, 0);
 	if (job.sides != one) gather(&job);
 	free(job.x.original);
 	if (!same) free(job.y.original);
@@ -316,13 +244,7 @@ static void item(void *data, int i) {
 
 void *anatomyPairs(void *data) {
 	Frame *frame = data;
-	for (Extension *e = frame->extensions; e != NULL; e = e->next) {
-		if (e->type != 1) continue;
-		Metadata *m = ((MetadataExtension *)e)->metadata;
-		m->version = frame->api->version;
-		m->traits = 0;
-		return NULL;
-	}
+	if (asked(frame)) return NULL;
 	Buffer **in = frame->in.buffers;
 	Call call = {.frame = frame};
 	Job *job = &call.job;
@@ -346,7 +268,7 @@ void *anatomyPairs(void *data) {
 	}
 	int batch = in[1]->dims[0];
 	double pairs = (double)call.n * call.m;
-	call.own = batch == 1 || pairs >= 2e5; // threads share an item, or have one each
-	run(frame, batch, call.own ? 0 : pairs * batch, item, &call);
+	call.own = batch == 1 || pairs >= some; // threads share an item, or have one each
+	run(frame, batch, !call.own && pairs * batch >= some, item, &call, 0);
 	return NULL;
 }

@@ -1,0 +1,20 @@
+// Package native factors matrices in C, inside the programs that XLA compiles for the CPU.
+package native
+
+/*
+#cgo CFLAGS: -O3 -std=gnu11 -I${SRCDIR}/../../engine/internal/ffi
+#cgo LDFLAGS: -lm
+#include "cholesky.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"anatomy/geom/engine"
+)
+
+// Cholesky is the name of the function in compiled programs; one that computes something else wants another name.
+const Cholesky = "anatomy_cholesky_1"
+
+func init() { engine.RegisterNative(Cholesky, unsafe.Pointer(C.anatomyCholesky)) }
