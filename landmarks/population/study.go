@@ -256,11 +256,44 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	if s.Model.Space != nil {
 		return nil
 	}
+	if err := s.compare(deformation, detail); err != nil {
+		return err
+	}
+	motion := "rotations"
+	if similarity {
+		motion = "similarities"
+	}
+	s.note("aligned to %s by %s", s.Names[0], motion)
+	aligned, err := Align(s.Model.Objects, s.Subjects[0], s.Subjects[1:], similarity)
+	if err != nil {
+		return err
+	}
+	for i, a := range aligned {
+		if a.Status != geom.Converged {
+			s.note("%s: the alignment %s", s.Names[i+1], a.Status)
+		}
+		s.Subjects[i+1] = a.Objects
+	}
+	return s.deform(deformation)
+}
+
+// StartAligned is Start where the subjects are aligned already, as when Start did so in another process.
+func (s *Study) StartAligned(deformation, detail float64) error {
+	if s.Model.Space != nil {
+		return nil
+	}
+	if err := s.compare(deformation, detail); err != nil {
+		return err
+	}
+	return s.deform(deformation)
+}
+
+// compare chooses norms and noise of the objects.
+func (s *Study) compare(deformation, detail float64) error {
 	if !(deformation > 0) || !(detail > 0) {
 		return fmt.Errorf("widths of %g and %g times the size, want positive numbers", deformation, detail)
 	}
 	first := s.Subjects[0]
-	_, _, r := moments(first)
 	objects := slices.Clone(s.Model.Objects)
 	if objects == nil {
 		objects = make([]Object, len(first))
@@ -279,16 +312,15 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 		}
 		chosen = append(chosen, fmt.Sprintf("%svarifolds of width %.3g, noise %.3g", of, width, noise))
 	}
-	aligned, err := Align(objects, first, s.Subjects[1:], similarity)
-	if err != nil {
-		return err
-	}
-	for i, a := range aligned {
-		if a.Status != geom.Converged {
-			s.note("%s: the alignment %s", s.Names[i+1], a.Status)
-		}
-		s.Subjects[i+1] = a.Objects
-	}
+	s.note("%s", strings.Join(chosen, "; "))
+	s.Model.Objects = objects
+	return nil
+}
+
+// deform chooses the sums of the norms, the first template, control points and deformations.
+func (s *Study) deform(deformation float64) error {
+	first, objects := s.Subjects[0], s.Model.Objects
+	_, _, r := moments(first)
 	for o := range objects {
 		var points [][][]float64
 		cells := 0
@@ -296,9 +328,11 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 			points, cells = append(points, shape[o].Vertices), max(cells, len(shape[o].Cells))
 		}
 		if cells > many {
-			if objects[o].Norm.Kernel, err = kernels.Fast(objects[o].Norm.Kernel, 1e-4, points...); err != nil {
+			fast, err := kernels.Fast(objects[o].Norm.Kernel, 1e-4, points...)
+			if err != nil {
 				return err
 			}
+			objects[o].Norm.Kernel = fast
 		}
 	}
 	s.Template = first
@@ -315,11 +349,7 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 		}
 	}
 	s.Model = Model{Objects: objects, Space: landmarks.New(len(s.Controls), len(first[0].Vertices[0]), kernels.Gaussian(deformation*r), geom.Integrator(ode.Heun, 5))}
-	motion := "rotations"
-	if similarity {
-		motion = "similarities"
-	}
-	s.note("aligned to %s by %s; deformations of width %.3g, %d control points; %s", s.Names[0], motion, deformation*r, len(s.Controls), strings.Join(chosen, "; "))
+	s.note("deformations of width %.3g, %d control points", deformation*r, len(s.Controls))
 	return nil
 }
 

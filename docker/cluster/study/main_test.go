@@ -61,6 +61,9 @@ func contents(t *testing.T, folder string) map[string]string {
 	return out
 }
 
+// file is the path of result number i.
+func file(out string, i int) string { return filepath.Join(out, (&result{Number: i}).file()) }
+
 func same(t *testing.T, got, want map[string]string) {
 	t.Helper()
 	if len(got) != len(want) {
