@@ -264,7 +264,33 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 		motion = "similarities"
 	}
 	s.note("aligned to %s by %s", s.Names[0], motion)
-	aligned, err := Align(s.Model.Objects, s.Subjects[0], s.Subjects[1:], similarity)
+	// Alignment turns shapes about their centres, within a ball.
+	objects := slices.Clone(s.Model.Objects)
+	centre, _, first := moments(s.Subjects[0])
+	ball := 0.0
+	for _, shape := range s.Subjects {
+		middle, _, size := moments(shape)
+		if !similarity {
+			size = first
+		}
+		for _, x := range vertices(shape) {
+			ball = math.Max(ball, floats.Distance(x, middle, 2)*first/size)
+		}
+	}
+	var around [][]float64
+	for a := range centre {
+		for _, side := range []float64{-ball, ball} {
+			around = append(around, make([]float64, len(centre)))
+			around[len(around)-1][a] = side
+		}
+	}
+	for o := range objects {
+		centred := s.Subjects[0][o].Map(func(x []float64) []float64 { return floats.SubTo(make([]float64, len(x)), x, centre) })
+		if err := s.hasten(objects, o, centred.Vertices, around); err != nil {
+			return err
+		}
+	}
+	aligned, err := Align(objects, s.Subjects[0], s.Subjects[1:], similarity)
 	if err != nil {
 		return err
 	}
@@ -317,22 +343,25 @@ func (s *Study) compare(deformation, detail float64) error {
 	return nil
 }
 
+// hasten takes fast sums, which hold around points, for an object of which a subject has many cells.
+func (s *Study) hasten(objects []Object, o int, points ...[][]float64) (err error) {
+	if slices.ContainsFunc(s.Subjects, func(shape []*mesh.Mesh) bool { return len(shape[o].Cells) > many }) {
+		objects[o].Norm.Kernel, err = kernels.Fast(objects[o].Norm.Kernel, 1e-4, points...)
+	}
+	return err
+}
+
 // deform chooses the sums of the norms, the first template, control points and deformations.
 func (s *Study) deform(deformation float64) error {
 	first, objects := s.Subjects[0], s.Model.Objects
 	_, _, r := moments(first)
 	for o := range objects {
 		var points [][][]float64
-		cells := 0
 		for _, shape := range s.Subjects {
-			points, cells = append(points, shape[o].Vertices), max(cells, len(shape[o].Cells))
+			points = append(points, shape[o].Vertices)
 		}
-		if cells > many {
-			fast, err := kernels.Fast(objects[o].Norm.Kernel, 1e-4, points...)
-			if err != nil {
-				return err
-			}
-			objects[o].Norm.Kernel = fast
+		if err := s.hasten(objects, o, points...); err != nil {
+			return err
 		}
 	}
 	s.Template = first
