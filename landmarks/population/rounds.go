@@ -48,12 +48,12 @@ type AtlasRound struct {
 	From     int         // the round from whose momenta those of this one set out; −1 is none: they start at 0
 	Template [][]float64 // the vertices of all objects
 	Controls [][]float64
-	Sigma    []float64 // σ/ρ of every object: see Atlas.Reach
-	Goal     float64   // how small a momentum's share in Unsettled shall become
-	Scale    []float64 // of the steps, by kinds of variables; 1 in the first round of a stage
-	Last     *Outcome  `json:",omitempty"` // of the round before
-	Estimate *Noise    `json:",omitempty"` // of objects whose noise is not given
-	Atlas    *Atlas    `json:",omitempty"` // the end: nothing is to be matched to this round
+	Sigma    []float64      // σ/ρ of every object: see Atlas.Reach
+	Goal     float64        // how small a momentum's share in Unsettled shall become
+	Scale    []float64      // of the steps, by kinds of variables; 1 in the first round of a stage
+	Last     *Outcome       `json:",omitempty"` // of the round before
+	Estimate *NoiseEstimate `json:",omitempty"` // of objects whose noise is not given
+	Atlas    *Atlas         `json:",omitempty"` // the end: nothing is to be matched to this round
 }
 
 // Outcome is what the parts of a round come to.
@@ -66,8 +66,8 @@ type Outcome struct {
 	Evaluations          int     // Part.Evaluations of all subjects in all rounds so far
 }
 
-// Noise is what is known of the noise that is estimated.
-type Noise struct {
+// NoiseEstimate is what is known of the noise that is estimated.
+type NoiseEstimate struct {
 	annealing
 	Noise []float64 // see Atlas
 	Reach float64
@@ -129,7 +129,7 @@ func (r *Rounds) First() (*AtlasRound, error) {
 			first.Sigma[o] = cmp.Or(object.Noise, guess[o])
 		}
 		stage = annealing{Loose: true, Rough: 0.3}
-		first.Estimate = &Noise{annealing: stage, Noise: first.Sigma, Reach: 1}
+		first.Estimate = &NoiseEstimate{annealing: stage, Noise: first.Sigma, Reach: 1}
 	}
 	first.Goal = closer * stage.tolerance(r.tolerance)
 	first.Scale = slices.Repeat([]float64{1}, len(r.fit.scale))
@@ -424,7 +424,7 @@ func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round 
 		if stage.Renewals > renewals {
 			found.Status = geom.MaxIterations
 		}
-		next.Estimate = &Noise{annealing: stage, Noise: a.Noise, Reach: a.Reach, Parts: a.Parts}
+		next.Estimate = &NoiseEstimate{annealing: stage, Noise: a.Noise, Reach: a.Reach, Parts: a.Parts}
 		next.Sigma, next.Goal = f.sigma, math.Min(now.Goal, closer*stage.tolerance(r.tolerance))
 	}
 	if !done && next.Number < r.limit {
