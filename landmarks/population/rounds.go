@@ -206,8 +206,10 @@ func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
 	}
 	momentum := f.blocks()[1]
 	missed := func(e *evaluation) float64 { return f.length(e.gradient[momentum[0]:momentum[1]]) }
-	energy := 0.0
-	if now.Last != nil {
+	// A subject that is the template has no energy that its derivatives could be small against, and sums have errors: what others have
+	// counts, once it is known.
+	energy := 1e-4 * floats.Dot(f.precision(), f.squares)
+	if now.Last != nil && !now.Last.Infinite {
 		energy = now.Last.Energy
 	}
 	found, e, err := f.match("match", x, now.Goal, func(e *evaluation) float64 {
