@@ -411,8 +411,8 @@ func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round 
 	}
 	done := true
 	switch {
-	case found.Status == geom.Stalled && now.Goal > 1e-4*r.tolerance:
-		done, next.Goal = false, now.Goal/4 // what the momenta miss may hide that a step leads down
+	case found.Status == geom.Stalled && now.Goal > 2e-3*r.tolerance:
+		done, next.Goal = false, now.Goal/10 // what the momenta miss may hide that a step leads down
 	case found.Status == geom.Converged && next.Estimate != nil:
 		e := &evaluation{x: geom.Numbers(geom.Shape(best.Template))}
 		for _, p := range own {

@@ -187,3 +187,85 @@ func TestRoundsRefuse(t *testing.T) {
 	}
 	expect.Refused(t, expect.Error(r.Match(end, 0, own[0])), "ended")
 }
+
+// A template for which the objective is no number is tried in vain: the next one is half as far away.
+func TestRoundsStepBack(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := small(true, false)
+	r := expect.Must(m.Rounds(template, controls, subjects, 0.03, 9))
+	defer r.Close()
+	rounds := []*AtlasRound{expect.Must(r.First())}
+	var parts [][]*Part
+	parts = append(parts, nil)
+	for i := range subjects {
+		parts[0] = append(parts[0], expect.Must(r.Match(rounds[0], i, nil)))
+	}
+	reduce := func() *AtlasRound {
+		return filed(t, expect.Must(r.Reduce(rounds, func(k int) ([]*Part, error) { return parts[k], nil })))
+	}
+	rounds = append(rounds, reduce())
+	far := *rounds[1]
+	far.Template = with(template, far.Template)[0].Map(func(x []float64) []float64 { return floats.ScaleTo(make([]float64, 2), 1e200, x) }).Vertices
+	parts = append(parts, nil)
+	for i := range subjects {
+		p := expect.Must(r.Match(&far, i, parts[0][i]))
+		if !p.Infinite {
+			t.Errorf("far away, the part of subject %d is %+v", i, p)
+		}
+		parts[1] = append(parts[1], filed(t, p))
+	}
+	next := reduce()
+	for k, x := range next.Template {
+		half := floats.AddTo(make([]float64, 2), rounds[0].Template[k], rounds[1].Template[k])
+		expect.Abs(t, "vertex", x, floats.ScaleTo(half, 0.5, half), 1e-12)
+	}
+	if next.From != 0 || next.Stage != 0 || !next.Last.Infinite {
+		t.Errorf("the next round is %+v", next)
+	}
+}
+
+// Where no step leads down, momenta are brought closer to their minimum; where this does not help either, the atlas has stalled.
+func TestRoundsStall(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := small(true, false)
+	r := expect.Must(m.Rounds(template, controls, subjects, 0.03, 200))
+	defer r.Close()
+	rounds := []*AtlasRound{expect.Must(r.First())}
+	var first []*Part
+	for i := range subjects {
+		first = append(first, expect.Must(r.Match(rounds[0], i, nil)))
+	}
+	stages := 1
+	for {
+		now := rounds[len(rounds)-1]
+		if now.Atlas != nil {
+			if now.Atlas.Status != geom.Stalled || now.From != now.Stage || !reflect.DeepEqual(now.Atlas.Momenta[1], first[1].Momentum) {
+				t.Errorf("it ended as %s, with round %d", now.Atlas, now.From)
+			}
+			break
+		}
+		// The template to start from is as it was, and every other one is worse.
+		next := expect.Must(r.Reduce(rounds, func(k int) (parts []*Part, err error) {
+			for _, p := range first {
+				own := *p
+				if own.Round = k; rounds[k].Stage != k {
+					own.Mismatch = []float64{10 * p.Mismatch[0]}
+				}
+				parts = append(parts, &own)
+			}
+			return parts, nil
+		}))
+		if next.Atlas == nil && next.Stage == next.Number {
+			stages++
+			expect.Abs(t, "goal", next.Goal, now.Goal/10, 0)
+			expect.Abs(t, "template", next.Template, rounds[0].Template, 0)
+			if next.From != now.Stage || next.Number-now.Stage > 12 {
+				t.Errorf("stage %d sets out from round %d, and took %d rounds", now.Stage, next.From, next.Number-now.Stage)
+			}
+		}
+		rounds = append(rounds, next)
+	}
+	if stages != 3 || len(rounds) > 12*stages {
+		t.Errorf("%d stages, %d rounds", stages, len(rounds))
+	}
+}
