@@ -152,6 +152,10 @@ func TestWrongUse(t *testing.T) {
 		"-samples 0":         {"bootstrap", "-out", out, "-data", data, "-samples", "0"},
 		"-samples 922337203": {"bootstrap", "-out", out, "-data", data, "-samples", "9223372036854775807"},
 		"no such file":       {"register", "-out", out, "-data", data + "x"},
+		"-detail 0":          {"atlas", "-out", out, "-data", data, "-detail", "0"},
+		"-tolerance NaN":     {"atlas", "-out", out, "-data", data, "-tolerance", "NaN"},
+		"-rounds 0":          {"atlas", "-out", out, "-data", data, "-rounds", "0"},
+		"not a directory":    {"atlas", "-out", out, "-data", data},
 		"\"extra\" is no op": {"register", "-out", out, "-data", data, "extra"},
 	} {
 		expect.Refused(t, study(args), want)
