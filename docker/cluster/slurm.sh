@@ -1,6 +1,8 @@
 #!/bin/sh
 # A population study as a Slurm job array, in the image (IMAGE=anatomy-cuda.sif with --gpus-per-task=1 for GPUs):
 #   sbatch docker/cluster/slurm.sh register -data "$PWD/shapes.csv" -out "$PWD/results"
+# An atlas is submitted once a round, each waiting for the one before; what is too much ends at once:
+#   for round in $(seq 40); do sbatch --dependency=singleton docker/cluster/slurm.sh atlas -data "$PWD/meshes" -out "$PWD/results"; done
 # Submitted again, with as many tasks as one likes, it computes what is missing. The table, at the end:
 #   sbatch --dependency=singleton --array=0 docker/cluster/slurm.sh collect -out "$PWD/results"
 #SBATCH --job-name=study

@@ -39,7 +39,7 @@ func (f *fit) bendAt(vertices []float64) (*bend, error) {
 	}
 	n, d := len(f.controls), f.Space.Manifold.D
 	size, rows := n*d, len(vertices)
-	z, batch := engine.Unflatten(vertices, d), f.chunks[0].size
+	z, batch := engine.Unflatten(vertices, d), f.batch
 	out, err := f.apply.Call(z, f.controls, identity(n))
 	if err != nil {
 		return nil, err

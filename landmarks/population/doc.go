@@ -9,7 +9,7 @@
 //	shapes, err := atlas.Mode(model, modes, 0, -2, 0, 2)             // as meshes
 //
 // Subjects may be made of several objects, as the bones of a skull, each with its norm and its noise: one deformation carries all.
-// Read reads a folder of meshes or outlines, or a study of Deformetrica, and Atlas.Write writes for ParaView. Align brings the
-// subjects together before, without correspondences. Regression follows one deformation through time. Compare says where two
-// groups differ.
+// Rounds estimates an atlas on many machines, or goes on where one was switched off. Read reads a folder of meshes or outlines, or a
+// study of Deformetrica, and Atlas.Write writes for ParaView. Align brings the subjects together before, without correspondences.
+// Regression follows one deformation through time. Compare says where two groups differ.
 package population

@@ -39,6 +39,7 @@ type fit struct {
 	controls [][]float64
 	design   [][]float64
 	chunks   []chunk
+	batch    int // how many subjects one call takes
 
 	attach, energy, smooth, apply, pull *engine.Func
 
@@ -153,6 +154,15 @@ func (o Object) plausible(template *mesh.Mesh, name string, s *mesh.Mesh) error 
 }
 
 func newFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, design [][]float64) (*fit, error) {
+	f, err := uncut(m, template, controls, subjects, design)
+	if err != nil {
+		return nil, err
+	}
+	return f, f.cut(subjects, f.batch)
+}
+
+// uncut is a fit without chunks.
+func uncut(m Model, template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, design [][]float64) (*fit, error) {
 	m.Objects = slices.Clone(m.Objects)
 	f := &fit{Model: m, start: template, controls: controls, design: design}
 	f.scale = slices.Repeat([]float64{1}, len(m.Objects)+2)
@@ -209,10 +219,8 @@ func newFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [][]*
 		}
 		return []*Node{Gradient(miss, moved)[0]}
 	}, engine.Name("atlas bend"))
-	if err := f.metrics(); err != nil {
-		return nil, err
-	}
-	return f, f.cut(subjects, f.chunkOf(subjects))
+	f.batch = f.chunkOf(subjects)
+	return f, f.metrics()
 }
 
 // rows are those of an object among all vertices, [..., n, D].
@@ -293,15 +301,16 @@ func (f *fit) metrics() error {
 	return nil
 }
 
-// cut computes what the subjects are compared by, once, in chunks of a size.
-func (f *fit) cut(subjects [][]*mesh.Mesh, size int) error {
+// cut computes what the subjects are compared by, once, in chunks of a size; or of some subjects only, as it is for all.
+func (f *fit) cut(subjects [][]*mesh.Mesh, size int, some ...int) error {
 	f.squares, f.chunks = make([]float64, len(f.Objects)), nil
-	for from := 0; from < len(subjects); from += size {
-		c := chunk{size: size}
-		for i := from; i < min(from+size, len(subjects)); i++ {
-			c.subjects = append(c.subjects, i)
+	if some == nil {
+		for i := range subjects {
+			some = append(some, i)
 		}
-		f.chunks = append(f.chunks, c)
+	}
+	for c := range slices.Chunk(some, size) {
+		f.chunks = append(f.chunks, chunk{subjects: c, size: size})
 	}
 	for o, object := range f.Objects {
 		cells, vertices, order := 0, 0, len(f.start[o].Cells[0])
@@ -507,6 +516,22 @@ func (f *fit) precondition(g []float64) ([]float64, error) {
 	return out, nil
 }
 
+// outer is what x holds of the template and of free control points.
+func (f *fit) outer(x []float64) []float64 {
+	at := f.blocks()[1]
+	return slices.Concat(x[:at[0]], x[at[1]:])
+}
+
+// outward takes a gradient by the variables of outer to a step.
+func (f *fit) outward(g []float64) ([]float64, error) {
+	at := f.blocks()
+	step, err := f.precondition(slices.Concat(g[:at[1][0]], make([]float64, at[1][1]-at[1][0]), g[at[1][0]:]))
+	if err != nil {
+		return nil, err
+	}
+	return f.outer(step), nil
+}
+
 // solve sets out to (K + stiff)⁻¹ g.
 func (f *fit) solve(out, g []float64) {
 	d := f.Space.Manifold.D
@@ -517,58 +542,72 @@ func (f *fit) solve(out, g []float64) {
 	}
 }
 
-// balance returns Imbalance and Unsettled: see Atlas.
+// lengths are ‖g‖² of the parts of every object in derivatives g by the vertices z, in the norms of the smoothing kernels.
+func (f *fit) lengths(z, g []float64) ([]float64, error) {
+	d := f.Space.Manifold.D
+	out, err := f.smooth.Call(engine.Unflatten(z, d), engine.Unflatten(g, d))
+	if err != nil {
+		return nil, err
+	}
+	s := make([]float64, len(f.Objects))
+	for o := range s {
+		s[o] = math.Max(0, floats.Dot(f.part(g, o), f.part(out.Flat(0), o)))
+	}
+	return s, nil
+}
+
+// length is ‖r‖² of derivatives r by one momentum: see Atlas.Unsettled.
+func (f *fit) length(r []float64) float64 {
+	v := make([]float64, len(r))
+	f.solve(v, r)
+	return math.Max(0, floats.Dot(v, r))
+}
+
+// share is √(a/b), and 0 where a is 0.
+func share(a, b float64) float64 {
+	if a == 0 {
+		return 0
+	}
+	return math.Sqrt(a / b)
+}
+
+// imbalance returns Imbalance and Unsettled, see Atlas, from sums over the subjects: of every object ‖Σ g_i‖², Σ ‖g_i‖² and the
+// mismatch, Σ ‖r_i‖² and the energy.
+func (f *fit) imbalance(total, apart, mismatch []float64, missed, energy float64) (imbalance, unsettled float64) {
+	same := true
+	for o := range f.Objects {
+		if mismatch[o] > 1e-12*f.squares[o] { // else all subjects are the template
+			imbalance, same = math.Max(imbalance, share(total[o], apart[o])), false
+		}
+	}
+	if same && energy <= 1e-12*floats.Dot(f.squares, f.precision()) {
+		return 0, 0
+	}
+	return imbalance, share(missed, 2*energy)
+}
+
+// balance returns Imbalance and Unsettled at an evaluation.
 func (f *fit) balance(e *evaluation) (imbalance, unsettled float64, err error) {
 	at := f.blocks()
-	z := engine.Unflatten(e.x[:at[0][1]], f.Space.Manifold.D)
-	// squares are those of the objects' parts.
-	squares := func(g []float64) ([]float64, error) {
-		out, err := f.smooth.Call(z, engine.Unflatten(g, f.Space.Manifold.D))
-		if err != nil {
-			return nil, err
-		}
-		s := make([]float64, len(f.Objects))
-		for o := range s {
-			s[o] = math.Max(0, floats.Dot(f.part(g, o), f.part(out.Flat(0), o)))
-		}
-		return s, nil
-	}
-	total, err := squares(e.gradient[:at[0][1]])
+	z := e.x[:at[0][1]]
+	total, err := f.lengths(z, e.gradient[:at[0][1]])
 	if err != nil {
 		return 0, 0, err
 	}
 	apart := make([]float64, len(f.Objects))
 	for _, g := range e.pulls {
-		s, err := squares(g)
+		s, err := f.lengths(z, g)
 		if err != nil {
 			return 0, 0, err
 		}
 		floats.Add(apart, s)
 	}
-	size := f.Space.Manifold.Dim()
-	v := make([]float64, size)
 	missed := 0.0
-	for from := at[1][0]; from < at[1][1]; from += size {
-		r := e.gradient[from : from+size]
-		f.solve(v, r)
-		missed += math.Max(0, floats.Dot(v, r))
+	for r := range slices.Chunk(e.gradient[at[1][0]:at[1][1]], f.Space.Manifold.Dim()) {
+		missed += f.length(r)
 	}
-	ratio := func(a, b float64) float64 {
-		if a == 0 {
-			return 0
-		}
-		return math.Sqrt(a / b)
-	}
-	mismatch, same := sums(e.mismatch), true
-	for o := range f.Objects {
-		if mismatch[o] > 1e-12*f.squares[o] { // else all subjects are the template
-			imbalance, same = math.Max(imbalance, ratio(total[o], apart[o])), false
-		}
-	}
-	if same && floats.Sum(e.energy) <= 1e-12*floats.Dot(f.squares, f.precision()) {
-		return 0, 0, nil
-	}
-	return imbalance, ratio(missed, 2*floats.Sum(e.energy)), nil
+	imbalance, unsettled = f.imbalance(total, apart, sums(e.mismatch), missed, floats.Sum(e.energy))
+	return imbalance, unsettled, nil
 }
 
 // calibrate sets the scales of the preconditioner by the second derivatives at x along a random step of each kind of variables.
@@ -577,6 +616,28 @@ func (f *fit) calibrate(x []float64) error {
 	if err != nil {
 		return err
 	}
+	want, bend, err := f.bends(start, func(int) bool { return true })
+	if err != nil {
+		return err
+	}
+	f.rescale(want, bend)
+	return nil
+}
+
+// rescale sets those scales of the preconditioner for which the second derivatives have the sign of a minimum.
+func (f *fit) rescale(want, bend []float64) {
+	for b := range f.scale {
+		if bend[b] > 0 { // else x is far from a minimum
+			f.scale[b] = want[b] / bend[b]
+		}
+	}
+}
+
+// bends returns the second derivatives at start along a random step of each of those kinds of variables that are wanted, in the order
+// of scaled, and what they would be if the preconditioner without its scales were their inverse. Other kinds have zeros.
+func (f *fit) bends(start *evaluation, wanted func(kind int) bool) (want, bend []float64, err error) {
+	want, bend = make([]float64, len(f.scale)), make([]float64, len(f.scale))
+	x := start.x
 	random := rand.New(rand.NewPCG(1, 1))
 	size, d := f.Space.Manifold.Dim(), f.Space.Manifold.D
 	spacing := math.Inf(1)
@@ -584,7 +645,7 @@ func (f *fit) calibrate(x []float64) error {
 		spacing = math.Min(spacing, t.Spacing())
 	}
 	for b, r := range f.scaled() {
-		if r[0] == r[1] {
+		if r[0] == r[1] || !wanted(b) {
 			continue
 		}
 		step := make([]float64, len(x))
@@ -593,35 +654,33 @@ func (f *fit) calibrate(x []float64) error {
 			way[i] = random.NormFloat64()
 		}
 		// With the metric M of a kind, and a random covector ξ, the step is M ξ, and ξᵀ M ξ what its second derivative shall be.
-		want, length := floats.Dot(way, way), floats.Norm(way, math.Inf(1))
+		want[b] = floats.Dot(way, way)
+		length := floats.Norm(way, math.Inf(1))
 		switch objects := len(f.Objects); {
 		case b < objects:
 			v, err := f.smooth.Call(vertices(f.start), engine.Unflatten(step[:f.blocks()[0][1]], d))
 			if err != nil {
-				return err
+				return nil, nil, err
 			}
 			smooth := f.part(v.Flat(0), b)
-			want = floats.Dot(way, smooth)
+			want[b] = floats.Dot(way, smooth)
 			copy(way, smooth)
 			length = floats.Norm(way, math.Inf(1))
 		case b == objects:
 			out, err := f.energy.Call(geom.Numbers(geom.Shape(f.controls)), engine.Unflatten(way, size))
 			if err != nil {
-				return err
+				return nil, nil, err
 			}
-			length, want = floats.Norm(out.Flat(1), math.Inf(1)), 2*floats.Sum(out.Vector(0))
+			length, want[b] = floats.Norm(out.Flat(1), math.Inf(1)), 2*floats.Sum(out.Vector(0))
 		}
 		t := 1e-3 * spacing / length
 		after, err := f.evaluate(floats.AddScaledTo(make([]float64, len(x)), x, t, step))
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		bend := (floats.Dot(way, after.gradient[r[0]:r[1]]) - floats.Dot(way, start.gradient[r[0]:r[1]])) / t
-		if bend > 0 { // else x is far from a minimum
-			f.scale[b] = want / bend
-		}
+		bend[b] = (floats.Dot(way, after.gradient[r[0]:r[1]]) - floats.Dot(way, start.gradient[r[0]:r[1]])) / t
 	}
-	return nil
+	return want, bend, nil
 }
 
 // bounded is a value with its gradient for solve.Minimise: infinite where either is no number.
@@ -685,8 +744,53 @@ func (f *fit) objective() solve.Objective {
 	}
 }
 
-// rounds is how often the noise is estimated anew at most.
-const rounds = 20
+// renewals is how often the noise is estimated anew at most.
+const renewals = 20
+
+// annealing is where the estimate of a noise stands.
+type annealing struct {
+	Loose    bool    // the noise is still far from what it will be, and the search may be rough
+	Rough    float64 // the tolerance of a rough search
+	Renewals int     // how often it was estimated, until it held
+}
+
+// tolerance is that of the next search, if the last shall have the one given.
+func (s annealing) tolerance(last float64) float64 {
+	if s.Loose && s.Rough >= 0.1 {
+		return s.Rough
+	}
+	return last
+}
+
+// anneal estimates Noise, Reach and Parts of an atlas at the end of a search that took a number of iterations, and chooses f.sigma
+// for the next one. It is done if the noise holds, or was estimated too often.
+func (f *fit) anneal(s *annealing, e *evaluation, a *Atlas, iterations int) (done bool, err error) {
+	if iterations == 0 {
+		// Momenta that are as small as noise change with σ: where nothing was to do, neither noise nor reach are new.
+		s.Rough /= 3
+	}
+	if err := f.noise(e, a); err != nil {
+		return false, err
+	}
+	next, change := make([]float64, len(f.sigma)), 0.0
+	for o, sigma := range f.sigma {
+		next[o] = a.Noise[o] / a.Reach
+		change = math.Max(change, math.Abs(math.Log(next[o]/sigma)))
+	}
+	if !s.Loose && change < 0.02 {
+		return true, nil
+	}
+	if s.Renewals++; s.Renewals > renewals {
+		return true, nil
+	}
+	// A small σ is approached from above: there the valleys are wide.
+	s.Loose = change > 0.1
+	for o, sigma := range f.sigma {
+		f.sigma[o] = math.Min(math.Max(next[o], sigma/2), sigma*2)
+	}
+	f.last = nil
+	return false, nil
+}
 
 // estimate minimises the objective, from coefficients or, if they are nil, from 0, and returns what it found with the coefficients.
 // Noise that is to be estimated starts at the one given, unless that is nil.
@@ -741,47 +845,33 @@ func (m Model) estimate(name string, template []*mesh.Mesh, controls [][]float64
 		}
 		x, iterations = rough.X, rough.Iterations
 	}
-	found, rough := &solve.Minimum{X: x}, 0.3
-	for round := 0; ; round++ {
+	found, stage := &solve.Minimum{X: x}, annealing{Loose: loose, Rough: 0.3}
+	for {
 		now := opts
-		if loose && rough >= 0.1 {
+		if rough := stage.tolerance(0); rough > 0 {
 			now = append(opts[:len(opts):len(opts)], stats.Tolerance(rough))
 		}
 		if found, err = f.search(name, found.X, now); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if iterations += found.Iterations; found.Iterations == 0 {
-			// Momenta that are as small as noise change with σ: where nothing was to do, neither noise nor reach are new.
-			rough /= 3
-		}
-		if !m.loose() || found.Status == geom.Cancelled {
+		iterations += found.Iterations
+		if !loose || found.Status == geom.Cancelled {
 			break
 		}
 		e, err := f.at(found.X)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if err := f.noise(e, a); err != nil {
+		done, err := f.anneal(&stage, e, a, found.Iterations)
+		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
-		next, change := make([]float64, len(f.sigma)), 0.0
-		for o, sigma := range f.sigma {
-			next[o] = a.Noise[o] / a.Reach
-			change = math.Max(change, math.Abs(math.Log(next[o]/sigma)))
-		}
-		if !loose && change < 0.02 {
-			break
-		}
-		if round == rounds {
+		if stage.Renewals > renewals {
 			found.Status = geom.MaxIterations
+		}
+		if done {
 			break
 		}
-		// A small σ is approached from above: there the valleys are wide.
-		loose = change > 0.1
-		for o, sigma := range f.sigma {
-			f.sigma[o] = math.Min(math.Max(next[o], sigma/2), sigma*2)
-		}
-		f.last = nil
 	}
 	e, err := f.at(found.X)
 	if err != nil {
@@ -821,6 +911,41 @@ func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) (err erro
 	return f.fits(a, subjects)
 }
 
+// match minimises the objective over the one momentum of x. It has converged where unsettled of an evaluation is at most the tolerance;
+// without unsettled the test is that of solve.Minimise.
+func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(e *evaluation) float64, opts []stats.Option) (*solve.Minimum, *evaluation, error) {
+	from, to := f.blocks()[1][0], f.blocks()[1][1]
+	at := func(p []float64) (*evaluation, error) { return f.evaluate(slices.Concat(x[:from], p, x[to:])) }
+	seen := map[*float64]float64{}
+	o := solve.Objective{
+		Value: func(p []float64) (float64, []float64, error) {
+			e, err := at(p)
+			if err != nil {
+				return 0, nil, err
+			}
+			if unsettled != nil {
+				seen[&p[0]] = unsettled(e)
+			}
+			return bounded(e.value, e.gradient[from:to])
+		},
+		Precondition: func(g []float64) ([]float64, error) {
+			out := make([]float64, len(g))
+			f.solve(out, g)
+			return out, nil
+		},
+		FirstStep: f.scale[len(f.Objects)],
+	}
+	if unsettled != nil {
+		o.Residual = func(p []float64) (float64, error) { return seen[&p[0]], nil }
+	}
+	found, err := stats.Minimise(name, f.Space, tolerance, o, x[from:to], opts...)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := at(found.X)
+	return found, e, err
+}
+
 // register returns the match of a template, which stays as it is, to a subject.
 func (m Model) register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts []stats.Option) (*Atlas, error) {
 	const name = "registration"
@@ -837,8 +962,7 @@ func (m Model) register(template []*mesh.Mesh, controls [][]float64, subject []*
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	defer f.free()
-	still := geom.Numbers(geom.Shape(vertices(template)))
-	x := append(slices.Clone(still), make([]float64, m.Space.Manifold.Dim())...)
+	x := append(slices.Clone(geom.Numbers(geom.Shape(vertices(template)))), make([]float64, m.Space.Manifold.Dim())...)
 	before, err := f.at(x)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -846,26 +970,7 @@ func (m Model) register(template []*mesh.Mesh, controls [][]float64, subject []*
 	if err := f.calibrate(x); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	at := func(p []float64) (*evaluation, error) { return f.evaluate(slices.Concat(still, p)) }
-	found, err := stats.Minimise(name, m.Space, 0.003, solve.Objective{
-		Value: func(p []float64) (float64, []float64, error) {
-			e, err := at(p)
-			if err != nil {
-				return 0, nil, err
-			}
-			return bounded(e.value, e.gradient[len(still):])
-		},
-		Precondition: func(g []float64) ([]float64, error) {
-			out := make([]float64, len(g))
-			f.solve(out, g)
-			return out, nil
-		},
-		FirstStep: f.scale[len(m.Objects)],
-	}, x[len(still):], opts...)
-	if err != nil {
-		return nil, err
-	}
-	end, err := at(found.X)
+	found, end, err := f.match(name, x, 0.003, nil, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -89,16 +89,13 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 		own.CopySym(hessian)
 		searches = append(searches, solve.NewBFGS(x[at[1][0]+l*size:at[1][0]+(l+1)*size], own))
 	}
-	outer := func(x []float64) []float64 {
-		return append(append([]float64{}, x[:at[1][0]]...), x[at[1][1]:]...)
-	}
 	// Of the last template, and of that from which the next step goes.
 	type state struct {
 		y, gradient []float64
 		e           *evaluation
 		momenta     [][]float64
 	}
-	start := state{y: outer(x)}
+	start := state{y: f.outer(x)}
 	for _, s := range searches {
 		start.momenta = append(start.momenta, s.Best)
 	}
@@ -154,7 +151,7 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 				return err
 			}
 		}
-		last = state{y: y, gradient: outer(e.gradient), e: e}
+		last = state{y: y, gradient: f.outer(e.gradient), e: e}
 		if f.common != nil {
 			// As momenta move with the template, what is left of the derivatives by them counts for it.
 			rest := make([]float64, size)
@@ -181,16 +178,7 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 			}
 			return bounded(last.e.value, last.gradient)
 		},
-		Precondition: func(g []float64) ([]float64, error) {
-			full := make([]float64, len(x))
-			copy(full, g[:at[1][0]])
-			copy(full[at[1][1]:], g[at[1][0]:])
-			step, err := f.precondition(full)
-			if err != nil {
-				return nil, err
-			}
-			return outer(step), nil
-		},
+		Precondition: f.outward,
 		Residual: func(y []float64) (float64, error) {
 			base = of(y)
 			imbalance, unsettled, err := f.balance(base.e)

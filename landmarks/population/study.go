@@ -256,11 +256,70 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	if s.Model.Space != nil {
 		return nil
 	}
+	if err := s.compare(deformation, detail); err != nil {
+		return err
+	}
+	motion := "rotations"
+	if similarity {
+		motion = "similarities"
+	}
+	s.note("aligned to %s by %s", s.Names[0], motion)
+	// Alignment turns shapes about their centres, within a ball.
+	objects := slices.Clone(s.Model.Objects)
+	centre, _, first := moments(s.Subjects[0])
+	ball := 0.0
+	for _, shape := range s.Subjects {
+		middle, _, size := moments(shape)
+		if !similarity {
+			size = first
+		}
+		for _, x := range vertices(shape) {
+			ball = math.Max(ball, floats.Distance(x, middle, 2)*first/size)
+		}
+	}
+	var around [][]float64
+	for a := range centre {
+		for _, side := range []float64{-ball, ball} {
+			around = append(around, make([]float64, len(centre)))
+			around[len(around)-1][a] = side
+		}
+	}
+	for o := range objects {
+		centred := s.Subjects[0][o].Map(func(x []float64) []float64 { return floats.SubTo(make([]float64, len(x)), x, centre) })
+		if err := s.hasten(objects, o, centred.Vertices, around); err != nil {
+			return err
+		}
+	}
+	aligned, err := Align(objects, s.Subjects[0], s.Subjects[1:], similarity)
+	if err != nil {
+		return err
+	}
+	for i, a := range aligned {
+		if a.Status != geom.Converged {
+			s.note("%s: the alignment %s", s.Names[i+1], a.Status)
+		}
+		s.Subjects[i+1] = a.Objects
+	}
+	return s.deform(deformation)
+}
+
+// StartAligned is Start where the subjects are aligned already, as when Start did so in another process.
+func (s *Study) StartAligned(deformation, detail float64) error {
+	if s.Model.Space != nil {
+		return nil
+	}
+	if err := s.compare(deformation, detail); err != nil {
+		return err
+	}
+	return s.deform(deformation)
+}
+
+// compare chooses norms and noise of the objects.
+func (s *Study) compare(deformation, detail float64) error {
 	if !(deformation > 0) || !(detail > 0) {
 		return fmt.Errorf("widths of %g and %g times the size, want positive numbers", deformation, detail)
 	}
 	first := s.Subjects[0]
-	_, _, r := moments(first)
 	objects := slices.Clone(s.Model.Objects)
 	if objects == nil {
 		objects = make([]Object, len(first))
@@ -279,26 +338,30 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 		}
 		chosen = append(chosen, fmt.Sprintf("%svarifolds of width %.3g, noise %.3g", of, width, noise))
 	}
-	aligned, err := Align(objects, first, s.Subjects[1:], similarity)
-	if err != nil {
-		return err
+	s.note("%s", strings.Join(chosen, "; "))
+	s.Model.Objects = objects
+	return nil
+}
+
+// hasten takes fast sums, which hold around points, for an object of which a subject has many cells.
+func (s *Study) hasten(objects []Object, o int, points ...[][]float64) (err error) {
+	if slices.ContainsFunc(s.Subjects, func(shape []*mesh.Mesh) bool { return len(shape[o].Cells) > many }) {
+		objects[o].Norm.Kernel, err = kernels.Fast(objects[o].Norm.Kernel, 1e-4, points...)
 	}
-	for i, a := range aligned {
-		if a.Status != geom.Converged {
-			s.note("%s: the alignment %s", s.Names[i+1], a.Status)
-		}
-		s.Subjects[i+1] = a.Objects
-	}
+	return err
+}
+
+// deform chooses the sums of the norms, the first template, control points and deformations.
+func (s *Study) deform(deformation float64) error {
+	first, objects := s.Subjects[0], s.Model.Objects
+	_, _, r := moments(first)
 	for o := range objects {
 		var points [][][]float64
-		cells := 0
 		for _, shape := range s.Subjects {
-			points, cells = append(points, shape[o].Vertices), max(cells, len(shape[o].Cells))
+			points = append(points, shape[o].Vertices)
 		}
-		if cells > many {
-			if objects[o].Norm.Kernel, err = kernels.Fast(objects[o].Norm.Kernel, 1e-4, points...); err != nil {
-				return err
-			}
+		if err := s.hasten(objects, o, points...); err != nil {
+			return err
 		}
 	}
 	s.Template = first
@@ -315,11 +378,7 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 		}
 	}
 	s.Model = Model{Objects: objects, Space: landmarks.New(len(s.Controls), len(first[0].Vertices[0]), kernels.Gaussian(deformation*r), geom.Integrator(ode.Heun, 5))}
-	motion := "rotations"
-	if similarity {
-		motion = "similarities"
-	}
-	s.note("aligned to %s by %s; deformations of width %.3g, %d control points; %s", s.Names[0], motion, deformation*r, len(s.Controls), strings.Join(chosen, "; "))
+	s.note("deformations of width %.3g, %d control points", deformation*r, len(s.Controls))
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
+	"anatomy/kernels"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
 )
@@ -339,4 +340,41 @@ func FuzzDeformetrica(f *testing.F) {
 			t.Errorf("a study without %+v", s)
 		}
 	})
+}
+
+// Shapes of many cells, for which fast sums are taken, are aligned as they are by exact sums, from far away.
+func TestStartFromFar(t *testing.T) {
+	t.Parallel()
+	const n = 2100
+	outline := func(bump float64, move func(x, y float64) []float64) *mesh.Mesh {
+		var x [][]float64
+		for i := range n {
+			angle := 2 * math.Pi * float64(i) / n
+			s, c := math.Sincos(angle)
+			r := 10 * (1 + 0.3*math.Cos(angle+1) + 0.2*math.Sin(2*angle) + bump*math.Cos(3*angle))
+			x = append(x, move(1.5*r*c, r*s))
+		}
+		return mesh.Curve(x, true)
+	}
+	s := &population.Study{Names: []string{"here", "far"}, Subjects: population.Single([]*mesh.Mesh{
+		outline(0, func(x, y float64) []float64 { return []float64{x, y} }),
+		outline(0.2, func(x, y float64) []float64 { return []float64{500 + 0.6*x - 0.8*y, 0.8*x + 0.6*y - 300} }),
+	})}
+	exact := []population.Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(2.635), Varifold: true}}}
+	want := expect.Must(population.Align(exact, s.Subjects[0], s.Subjects[1:], false))[0]
+	if err := s.Start(0.5, 0.2, false); err != nil {
+		t.Fatal(err)
+	}
+	t.Log(s.Notes, s.Model.Objects[0].Norm)
+	expect.Abs(t, "the far one", s.Subjects[1][0].Vertices, want.Objects[0].Vertices, 1e-2)
+
+	// Where subjects are aligned, the model is the same.
+	again := &population.Study{Names: s.Names, Subjects: s.Subjects}
+	if err := again.StartAligned(0.5, 0.2); err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(again.Model.Objects) != fmt.Sprint(s.Model.Objects) || fmt.Sprint(again.Model.Space.Manifold) != fmt.Sprint(s.Model.Space.Manifold) {
+		t.Errorf("the model is %v of %v, was %v of %v", again.Model.Objects, again.Model.Space.Manifold, s.Model.Objects, s.Model.Space.Manifold)
+	}
+	expect.Abs(t, "control points", again.Controls, s.Controls, 0)
 }

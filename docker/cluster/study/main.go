@@ -2,6 +2,7 @@
 //
 //	study register  -data shapes.csv -out results [-task K -tasks N]
 //	study bootstrap -data shapes.csv -out results -samples 1000 -seed 1 [-task K -tasks N]
+//	study atlas     -data meshes -out results [-task K -tasks N]
 //	study collect   -out results
 //
 // register computes the geodesic from a template to every subject, bootstrap the Fréchet means of samples drawn with
@@ -9,6 +10,12 @@
 // into place when it is whole. What is there is not computed again: a task that was killed is started again, with as
 // many tasks as one likes. A result depends on the data, the settings and the seed alone, so on processors of one kind
 // the files are the same bit for bit. collect writes a table of them all, and says which are missing.
+//
+// atlas estimates the template of curves or surfaces that do not correspond, of all that population.Read reads, in rounds: see
+// population.Rounds. Task K of N matches every N-th subject to the template of the round, each into a file of its own, with its
+// part of the gradient. The task that finds all parts of a round makes the next one of them, and goes on with its subjects; one that
+// finds that others are still missing ends, and is started again: one task alone goes through all rounds. Alignment, the first round,
+// is made by whoever comes first. The end is converged only if the derivatives by template and momenta are within the tolerance.
 //
 // A folder belongs to the study that is there first. A result says of which study and which number it is, with a checksum:
 // what else lies under its name is neither taken for one nor replaced.
@@ -55,31 +62,34 @@ func main() {
 
 // settings are what results depend on.
 type settings struct {
-	Kind     string  // register or bootstrap
-	Data     string  // SHA-256 of the data file
-	Aligned  bool    // by Procrustes analysis that keeps sizes
-	Template string  // name of a subject; empty: the mean of the shapes
-	Width    float64 // of the Gaussian kernel; 0: the mean spacing of the template's landmarks
-	Mismatch float64 // of bootstrap, see stats.Mismatch; 0: exact logarithms
-	Samples  int     // of bootstrap
-	Seed     uint64  // of bootstrap
-	Count    int     // of the results
+	Kind     string         // register, bootstrap or atlas
+	Data     string         // SHA-256 of the data
+	Aligned  bool           // by Procrustes analysis that keeps sizes
+	Template string         // name of a subject; empty: the mean of the shapes
+	Width    float64        // of the Gaussian kernel; 0: the mean spacing of the template's landmarks
+	Mismatch float64        // of bootstrap, see stats.Mismatch; 0: exact logarithms
+	Samples  int            // of bootstrap
+	Seed     uint64         // of bootstrap
+	Count    int            // of the results, or of the subjects of an atlas
+	Atlas    *atlasSettings `json:",omitempty"`
 }
 
 const most = 10_000_000 // results of a study: each is a file
 
 func study(args []string) error {
 	if len(args) == 0 {
-		return errors.New("want register, bootstrap or collect")
+		return errors.New("want register, bootstrap, atlas or collect")
 	}
 	s := settings{Kind: args[0]}
 	f := flag.NewFlagSet("study "+s.Kind, flag.ContinueOnError)
 	out := f.String("out", "", "`folder` of the results")
-	data := f.String("data", "", "`file` of the shapes, as morpho.Read takes it")
-	task := f.Int("task", number("SLURM_ARRAY_TASK_ID", 0)-number("SLURM_ARRAY_TASK_MIN", 0)+number("JOB_COMPLETION_INDEX", 0), "number of this task, from 0")
-	tasks := f.Int("tasks", number("SLURM_ARRAY_TASK_COUNT", 1)*number("JOB_COMPLETIONS", 1), "how many tasks there are")
-	f.BoolVar(&s.Aligned, "align", true, "align the shapes first, keeping their sizes")
-	f.Float64Var(&s.Width, "width", 0, "of the Gaussian kernel; 0: the mean spacing of the template's landmarks")
+	data := f.String("data", "", "`file` of the shapes, as morpho.Read takes it; of atlas the folder, as population.Read takes it")
+	task := f.Int("task", variable("SLURM_ARRAY_TASK_ID", 0)-variable("SLURM_ARRAY_TASK_MIN", 0)+variable("JOB_COMPLETION_INDEX", 0), "number of this task, from 0")
+	tasks := f.Int("tasks", variable("SLURM_ARRAY_TASK_COUNT", 1)*variable("JOB_COMPLETIONS", 1), "how many tasks there are")
+	if s.Kind != "atlas" {
+		f.BoolVar(&s.Aligned, "align", true, "align the shapes first, keeping their sizes")
+		f.Float64Var(&s.Width, "width", 0, "of the Gaussian kernel; 0: the mean spacing of the template's landmarks")
+	}
 	switch s.Kind {
 	case "register":
 		f.StringVar(&s.Template, "template", "", "`name` of the subject to register to the others; else the mean of the shapes")
@@ -87,9 +97,12 @@ func study(args []string) error {
 		f.Float64Var(&s.Mismatch, "mismatch", 0, "noise of the landmarks as a share of their deformation in the large, a number without unit; 0: exact logarithms")
 		f.IntVar(&s.Samples, "samples", 1000, "how many")
 		f.Uint64Var(&s.Seed, "seed", 1, "of the random numbers")
+	case "atlas":
+		s.Atlas = new(atlasSettings)
+		s.Atlas.flags(f)
 	case "collect":
 	default:
-		return fmt.Errorf("%q: want register, bootstrap or collect", s.Kind)
+		return fmt.Errorf("%q: want register, bootstrap, atlas or collect", s.Kind)
 	}
 	if err := f.Parse(args[1:]); err != nil {
 		return err
@@ -114,6 +127,9 @@ func study(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if s.Kind == "atlas" {
+		return atlas(ctx, s, *data, *out, *task, *tasks)
+	}
 	work, err := prepare(ctx, &s, *data)
 	if err != nil {
 		return err
@@ -128,8 +144,8 @@ func study(args []string) error {
 	return compute(*out, id, work, *task, *tasks, s.Count)
 }
 
-// number returns the value of an environment variable that a cluster's engine sets.
-func number(name string, otherwise int) int {
+// variable returns the value of an environment variable that a cluster's engine sets.
+func variable(name string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n
 	}
@@ -149,23 +165,42 @@ type result struct {
 	Checksum           string      // of all this, without the checksum
 }
 
-// text is the content of a result's file.
-func (r result) text() ([]byte, error) {
-	r.Checksum = ""
-	text, err := json.MarshalIndent(r, "", "\t")
+func (r *result) seal() (study, checksum *string) { return &r.Study, &r.Checksum }
+func (r *result) called() string                  { return fmt.Sprintf("result %d", r.Number) }
+func (r *result) file() string                    { return fmt.Sprintf("result_%06d.json", r.Number) }
+
+// kept is what a file of a study holds. It says whose it is and has a checksum; two of a study are called otherwise.
+type kept interface {
+	seal() (study, checksum *string)
+	called() string
+	file() string // its name
+}
+
+// text is the content of a file.
+func text(k kept) ([]byte, error) {
+	_, sum := k.seal()
+	*sum = ""
+	text, err := json.MarshalIndent(k, "", "\t")
 	if err != nil {
 		return nil, err
 	}
-	r.Checksum = checksum(text)
-	return json.MarshalIndent(r, "", "\t")
+	*sum = checksum(text)
+	return json.MarshalIndent(k, "", "\t")
 }
 
-func (r result) write(out string) error {
-	text, err := r.text()
+// keep writes a file of a study that is not there. If it is there now, another task was as quick, and what it is will be seen when
+// it is read.
+func keep(out, id string, k kept) error {
+	study, _ := k.seal()
+	*study = id
+	whole, err := text(k)
 	if err != nil {
 		return err
 	}
-	return place(file(out, r.Number), text, os.Rename)
+	if err := place(filepath.Join(out, k.file()), whole, os.Link); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 func checksum(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
@@ -182,33 +217,34 @@ func read(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// stored reads result number i of a study. An error other than fs.ErrNotExist says that the file is none.
-func stored(out, id string, i int) (*result, error) {
-	path := file(out, i)
+// stored reads what is kept of a study into k, which says what is wanted. An error other than fs.ErrNotExist says that the file is
+// not this.
+func stored(out, id string, k kept) error {
+	called, path := k.called(), filepath.Join(out, k.file())
 	have, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return err
 	}
-	var r result
 	if err == nil {
-		err = json.Unmarshal(have, &r)
+		err = json.Unmarshal(have, k)
 	}
-	var text []byte
+	var whole []byte
+	study, _ := k.seal()
 	switch {
 	case err != nil:
-	case r.Study != id:
+	case *study != id:
 		err = errors.New("it is of another study")
-	case r.Number != i:
-		err = fmt.Errorf("it is result %d of this study", r.Number)
+	case k.called() != called:
+		err = fmt.Errorf("it is %s of this study", k.called())
 	default:
-		if text, err = r.text(); err == nil && !bytes.Equal(text, have) {
+		if whole, err = text(k); err == nil && !bytes.Equal(whole, have) {
 			err = errors.New("it was changed since it was written")
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is not result %d of this study: %w; remove it, and the tasks compute it again", path, i, err)
+		return fmt.Errorf("%s is not %s of this study: %w; remove it, and the tasks compute it again", path, called, err)
 	}
-	return &r, nil
+	return nil
 }
 
 // prepare reads the data, completes the settings and returns how result number i < Count is computed.
@@ -308,15 +344,14 @@ func claim(out string, s settings) (id string, err error) {
 func compute(out, id string, work func(i int) (*result, error), task, tasks, count int) error {
 	var failed []error
 	for i := task; i >= 0 && i < count; i += tasks { // beyond the largest of numbers a sum is negative
-		_, err := stored(out, id, i)
+		err := stored(out, id, &result{Number: i})
 		if err == nil {
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			var r *result
 			if r, err = work(i); err == nil {
-				r.Study = id
-				if err := r.write(out); err != nil {
+				if err := keep(out, id, r); err != nil {
 					return err // no room, say: the others would fare no better
 				}
 				fmt.Printf("%d: %s\n", i, r.Status)
@@ -331,8 +366,6 @@ func compute(out, id string, work func(i int) (*result, error), task, tasks, cou
 	}
 	return nil
 }
-
-func file(out string, i int) string { return filepath.Join(out, fmt.Sprintf("result_%06d.json", i)) }
 
 const part = ".part-" // begins the names of files that are being written
 
@@ -351,7 +384,8 @@ func place(path string, text []byte, bring func(from, to string) error) error {
 	return bring(f.Name(), path)
 }
 
-// collect writes study.csv, a line for each result, and removes what killed tasks left over.
+// collect writes study.csv, a line for each result or subject, and what else there is to see of an atlas, and removes what killed
+// tasks left over.
 func collect(out string) error {
 	var s settings
 	text, err := read(filepath.Join(out, "study.json"))
@@ -364,12 +398,20 @@ func collect(out string) error {
 	if s.Count < 1 || s.Count > most {
 		return fmt.Errorf("%s is of no study", filepath.Join(out, "study.json"))
 	}
+	id := checksum(text)
+	if s.Kind == "atlas" {
+		if err := collectAtlas(out, id, s.Count); err != nil {
+			return err
+		}
+		return tidy(out)
+	}
 	var table bytes.Buffer
 	w := csv.NewWriter(&table)
 	w.Write([]string{"number", "subject", "group", "status", "length", "residual", "variance"})
 	var missing []int
 	for i := range s.Count {
-		r, err := stored(out, checksum(text), i)
+		r := &result{Number: i}
+		err := stored(out, id, r)
 		if errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, i)
 			continue
@@ -377,7 +419,6 @@ func collect(out string) error {
 		if err != nil {
 			return err
 		}
-		number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 		w.Write([]string{strconv.Itoa(i), r.Subject, r.Group, r.Status, number(r.Length), number(r.Residual), number(r.Variance)})
 	}
 	w.Flush()
@@ -387,6 +428,13 @@ func collect(out string) error {
 	if len(missing) > 0 {
 		return fmt.Errorf("%d of %d results are missing, the first is number %d: start the tasks again", len(missing), s.Count, missing[0])
 	}
+	return tidy(out)
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// tidy removes what killed tasks left over.
+func tidy(out string) error {
 	files, err := os.ReadDir(out)
 	for _, f := range files {
 		if strings.HasPrefix(f.Name(), part) {

@@ -61,6 +61,9 @@ func contents(t *testing.T, folder string) map[string]string {
 	return out
 }
 
+// file is the path of result number i.
+func file(out string, i int) string { return filepath.Join(out, (&result{Number: i}).file()) }
+
 func same(t *testing.T, got, want map[string]string) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -149,6 +152,10 @@ func TestWrongUse(t *testing.T) {
 		"-samples 0":         {"bootstrap", "-out", out, "-data", data, "-samples", "0"},
 		"-samples 922337203": {"bootstrap", "-out", out, "-data", data, "-samples", "9223372036854775807"},
 		"no such file":       {"register", "-out", out, "-data", data + "x"},
+		"-detail 0":          {"atlas", "-out", out, "-data", data, "-detail", "0"},
+		"-tolerance NaN":     {"atlas", "-out", out, "-data", data, "-tolerance", "NaN"},
+		"-rounds 0":          {"atlas", "-out", out, "-data", data, "-rounds", "0"},
+		"not a directory":    {"atlas", "-out", out, "-data", data},
 		"\"extra\" is no op": {"register", "-out", out, "-data", data, "extra"},
 	} {
 		expect.Refused(t, study(args), want)

@@ -1,0 +1,473 @@
+package population
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/solve"
+	"anatomy/landmarks/mesh"
+)
+
+// Rounds estimates an atlas by parts that know nothing of each other, on many machines or on one that is switched off between. In a
+// round, Match brings the momentum of each subject to its minimum for the template of the round. From these parts Reduce makes the
+// next round, whose template is the next that a search tries for the minimum over T, and over free control points c, of
+//
+//	F(T, c) = Σ_i min_p [ Σ_o ‖φ_p(T_o) − S_io‖²/2σ_o² + ½ pᵀ K(c, c) p ],
+//
+// which is where the objective of Model.Atlas has its minimum. Derivatives of F are those of the objective with the momenta held
+// (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973). The search is that of solve.Minimise, done again from the rounds that there
+// are until it asks for a template that was not tried yet.
+//
+//	r, err := model.Rounds(template, controls, subjects, 0.03, 200)
+//	round, err := r.First()
+//	part, err := r.Match(round, i, nil)                           // of every subject; later with its part of round.From
+//	round, err = r.Reduce(rounds, parts)                          // until round.Atlas is there
+//
+// A round and a part follow from those before and nothing else: on processors of one kind they are the same bit for bit, whoever
+// computes them and in whatever company. encoding/json writes and reads both without loss.
+type Rounds struct {
+	model     Model
+	fit       *fit // of all subjects, none of which is cut
+	subjects  [][]*mesh.Mesh
+	tolerance float64
+	limit     int
+	own       map[int]*fit // of single subjects
+}
+
+// AtlasRound is what the subjects are matched to.
+type AtlasRound struct {
+	Number   int
+	Stage    int         // the first round of the search that it is part of: with this Sigma and Goal
+	From     int         // the round from whose momenta those of this one set out; −1 is none: they start at 0
+	Template [][]float64 // the vertices of all objects
+	Controls [][]float64
+	Sigma    []float64      // σ/ρ of every object: see Atlas.Reach
+	Goal     float64        // how small a momentum's share in Unsettled shall become
+	Scale    []float64      // of the steps, by kinds of variables; 1 in the first round of a stage
+	Last     *Outcome       `json:",omitempty"` // of the round before
+	Estimate *NoiseEstimate `json:",omitempty"` // of objects whose noise is not given
+	Atlas    *Atlas         `json:",omitempty"` // the end: nothing is to be matched to this round
+}
+
+// Outcome is what the parts of a round come to.
+type Outcome struct {
+	Infinite             bool    // a part is: the template was tried in vain
+	Value                float64 // of F
+	Gradient             []float64
+	Energy               float64 // the mean of those of the subjects
+	Imbalance, Unsettled float64 // see Atlas
+	Evaluations          int     // Part.Evaluations of all subjects in all rounds so far
+}
+
+// NoiseEstimate is what is known of the noise that is estimated.
+type NoiseEstimate struct {
+	annealing
+	Noise []float64 // see Atlas
+	Reach float64
+	Parts []float64 `json:",omitempty"`
+}
+
+// Part is what a subject has to do with a round.
+type Part struct {
+	Round, Subject int
+	Infinite       bool // the objective is no finite number at the momentum to set out from, and nothing below is known
+	Momentum       [][]float64
+	Before         []float64 // ‖T_o − S_o‖² for the first template
+	Mismatch       []float64
+	Energy         float64
+	Pull           []float64 // the derivatives of Mismatch/2σ² by the vertices
+	ByControls     []float64 `json:",omitempty"` // those of the objective by free control points
+	Apart          []float64 // ‖Pull‖² of every object: see Atlas.Imbalance
+	Missed         float64   // ‖r‖²: see Atlas.Unsettled
+	Square         []float64 // ‖S_o‖²
+	Scale          float64   // of the steps of the momentum
+	Want, Bend     []float64 `json:",omitempty"` // in the first round of a stage, for AtlasRound.Scale
+	Evaluations    int       // of the objective and its gradient
+	Status         string    // of the momentum's search: how close it came is in Missed
+}
+
+// Rounds prepares the rounds of an atlas. It has converged when Imbalance and Unsettled are at most the tolerance, and ends after a
+// number of rounds in any case. Arguments are otherwise those of Model.Atlas. Call Close at the end.
+func (m Model) Rounds(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, tolerance float64, most int) (*Rounds, error) {
+	if len(subjects) < 2 {
+		return nil, fmt.Errorf("rounds: %d subjects, want at least 2", len(subjects))
+	}
+	if !(tolerance > 0) || math.IsInf(tolerance, 1) || most < 1 {
+		return nil, fmt.Errorf("rounds: tolerance %g, %d rounds, want positive numbers", tolerance, most)
+	}
+	if err := m.check(template, controls, subjects); err != nil {
+		return nil, fmt.Errorf("rounds: %w", err)
+	}
+	f, err := uncut(m, template, controls, subjects, identity(len(subjects)))
+	if err != nil {
+		return nil, fmt.Errorf("rounds: %w", err)
+	}
+	return &Rounds{model: m, fit: f, subjects: subjects, tolerance: tolerance, limit: most, own: map[int]*fit{}}, nil
+}
+
+// Close frees what was compiled.
+func (r *Rounds) Close() { r.fit.free() }
+
+// First returns the first round.
+func (r *Rounds) First() (*AtlasRound, error) {
+	start := vertices(r.fit.start)
+	first := &AtlasRound{From: -1, Template: start, Controls: r.fit.controls, Sigma: slices.Clone(r.fit.sigma)}
+	stage := annealing{}
+	if r.model.loose() {
+		guess, err := r.fit.guess(geom.Numbers(geom.Shape(start)))
+		if err != nil {
+			return nil, fmt.Errorf("rounds: %w", err)
+		}
+		for o, object := range r.model.Objects {
+			first.Sigma[o] = cmp.Or(object.Noise, guess[o])
+		}
+		stage = annealing{Loose: true, Rough: 0.3}
+		first.Estimate = &NoiseEstimate{annealing: stage, Noise: first.Sigma, Reach: 1}
+	}
+	first.Goal = closer * stage.tolerance(r.tolerance)
+	first.Scale = slices.Repeat([]float64{1}, len(r.fit.scale))
+	return first, nil
+}
+
+// closer is how much closer momenta come to their minimum than the template.
+const closer = 0.1
+
+// alone is the fit of one subject, at the noise of a round.
+func (r *Rounds) alone(i int, now *AtlasRound) (*fit, error) {
+	f := r.own[i]
+	if f == nil {
+		own := *r.fit
+		if err := own.cut(r.subjects, 1, i); err != nil {
+			return nil, err
+		}
+		own.design, own.chunks[0].subjects = identity(1), []int{0}
+		f = &own
+		r.own[i] = f
+	}
+	f.sigma, f.scale, f.last, f.evaluations = now.Sigma, slices.Clone(now.Scale), nil, 0
+	return f, nil
+}
+
+// Match returns the part of subject i in a round, with its part before of the round From, if there is one.
+func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (*Part, error) {
+	part, err := r.match(now, i, before)
+	if err != nil {
+		return nil, fmt.Errorf("round %d, subject %d: %w", now.Number, i, err)
+	}
+	return part, nil
+}
+
+func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
+	if now.Atlas != nil || i < 0 || i >= len(r.subjects) || (before == nil) != (now.From < 0) {
+		return nil, errors.New("the atlas has ended, there is no such subject, or this is not its part of the round to set out from")
+	}
+	f, err := r.alone(i, now)
+	if err != nil {
+		return nil, err
+	}
+	part := &Part{Round: now.Number, Subject: i, Scale: 1, Square: f.squares}
+	p := make([]float64, f.Space.Manifold.Dim())
+	if before != nil {
+		p, part.Scale, part.Before = f.Space.Vector(before.Momentum), before.Scale, before.Before
+	}
+	x := slices.Concat(geom.Numbers(geom.Shape(now.Template)), p)
+	if f.Free {
+		x = append(x, geom.Numbers(geom.Shape(now.Controls))...)
+	}
+	first, err := f.at(x)
+	if err != nil {
+		return nil, err
+	}
+	if before == nil {
+		part.Before = first.mismatch[0]
+	}
+	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
+		if before == nil {
+			return nil, fmt.Errorf("the objective at the start is %g, want a finite number: check coordinates and kernels", first.value)
+		}
+		return &Part{Round: now.Number, Subject: i, Infinite: true, Evaluations: f.evaluations}, nil
+	}
+	momenta := len(f.Objects)
+	f.scale[momenta] = part.Scale
+	if now.Number == now.Stage {
+		want, bend, err := f.bends(first, func(kind int) bool { return kind == momenta })
+		if err != nil {
+			return nil, err
+		}
+		f.rescale(want, bend)
+		part.Scale = f.scale[momenta]
+	}
+	momentum := f.blocks()[1]
+	missed := func(e *evaluation) float64 { return f.length(e.gradient[momentum[0]:momentum[1]]) }
+	// A subject that is the template has no energy that its derivatives could be small against, and sums have errors: what others have
+	// counts, once it is known.
+	energy := 1e-4 * floats.Dot(f.precision(), f.squares)
+	if now.Last != nil && !now.Last.Infinite {
+		energy = now.Last.Energy
+	}
+	found, e, err := f.match("match", x, now.Goal, func(e *evaluation) float64 {
+		return share(missed(e), 2*math.Max(e.energy[0], energy))
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if found.Status == geom.Cancelled {
+		return nil, errors.New("stopped")
+	}
+	if now.Number == now.Stage {
+		if part.Want, part.Bend, err = f.bends(e, func(kind int) bool { return kind != momenta }); err != nil {
+			return nil, err
+		}
+	}
+	if part.Apart, err = f.lengths(x[:momentum[0]], e.pulls[0]); err != nil {
+		return nil, err
+	}
+	part.Momentum, part.Mismatch, part.Energy, part.Pull = f.Space.Point(found.X), e.mismatch[0], e.energy[0], e.pulls[0]
+	part.Missed, part.Evaluations, part.Status = missed(e), f.evaluations, found.Status.String()
+	if f.Free {
+		part.ByControls = e.gradient[momentum[1]:]
+	}
+	return part, nil
+}
+
+// sum returns what parts come to, in the order of the subjects.
+func (r *Rounds) sum(now *AtlasRound, parts []*Part) (*Outcome, error) {
+	f := r.fit
+	for i := range r.subjects {
+		if i >= len(parts) || parts[i] == nil || parts[i].Round != now.Number || parts[i].Subject != i {
+			return nil, fmt.Errorf("there is no part of subject %d in round %d", i, now.Number)
+		}
+	}
+	out := &Outcome{Infinite: slices.ContainsFunc(parts, func(p *Part) bool { return p.Infinite })}
+	if now.Last != nil {
+		out.Evaluations = now.Last.Evaluations
+	}
+	for _, p := range parts {
+		out.Evaluations += p.Evaluations
+	}
+	if out.Infinite {
+		return out, nil
+	}
+	z := geom.Numbers(geom.Shape(now.Template))
+	controls := 0
+	if f.Free {
+		controls = f.Space.Manifold.Dim()
+	}
+	out.Gradient = make([]float64, len(z)+controls)
+	apart, mismatch, missed, energy := make([]float64, len(f.Objects)), make([]float64, len(f.Objects)), 0.0, 0.0
+	clear(f.squares)
+	for _, p := range parts {
+		floats.Add(out.Gradient[:len(z)], p.Pull)
+		floats.Add(out.Gradient[len(z):], p.ByControls)
+		floats.Add(apart, p.Apart)
+		floats.Add(mismatch, p.Mismatch)
+		floats.Add(f.squares, p.Square)
+		missed += p.Missed
+		energy += p.Energy
+	}
+	total, err := f.lengths(z, out.Gradient[:len(z)])
+	if err != nil {
+		return nil, err
+	}
+	out.Value = floats.Dot(f.precision(), mismatch) + energy
+	out.Energy = energy / float64(len(parts))
+	out.Imbalance, out.Unsettled = f.imbalance(total, apart, mismatch, missed, energy)
+	return out, nil
+}
+
+// Reduce returns the round that follows from all rounds so far and the parts of the last. parts returns those of an earlier round by
+// its number, for all subjects in their order.
+func (r *Rounds) Reduce(rounds []*AtlasRound, parts func(round int) ([]*Part, error)) (*AtlasRound, error) {
+	now := rounds[len(rounds)-1]
+	next, err := r.reduce(rounds, now, parts)
+	if err != nil {
+		return nil, fmt.Errorf("after round %d: %w", now.Number, err)
+	}
+	return next, nil
+}
+
+func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round int) ([]*Part, error)) (*AtlasRound, error) {
+	if now.Atlas != nil {
+		return nil, errors.New("the atlas has ended")
+	}
+	f := r.fit
+	f.sigma, f.last, f.squares = slices.Clone(now.Sigma), nil, make([]float64, len(f.Objects))
+	own, err := parts(now.Number)
+	if err != nil {
+		return nil, err
+	}
+	last, err := r.sum(now, own)
+	if err != nil {
+		return nil, err
+	}
+	next := &AtlasRound{Number: now.Number + 1, Stage: now.Stage, Controls: now.Controls, Sigma: now.Sigma, Goal: now.Goal, Scale: now.Scale, Last: last}
+	stage := annealing{}
+	if now.Estimate != nil {
+		estimate := *now.Estimate
+		next.Estimate, stage = &estimate, estimate.annealing
+	}
+	if now.Number == now.Stage && !last.Infinite {
+		want, bend := own[0].Want, make([]float64, len(f.scale))
+		for _, p := range own {
+			floats.Add(bend, p.Bend)
+		}
+		f.scale = slices.Repeat([]float64{1}, len(f.scale))
+		f.rescale(want, bend)
+		next.Scale = f.scale
+	}
+	f.scale = next.Scale
+
+	// What was tried of this search, and what came of it.
+	var tried [][]float64
+	var outcomes []*Outcome
+	for _, old := range rounds[now.Stage:] {
+		y := geom.Numbers(geom.Shape(old.Template))
+		if f.Free {
+			y = slices.Concat(y, geom.Numbers(geom.Shape(old.Controls)))
+		}
+		tried = append(tried, y)
+		if old.Number > now.Stage {
+			outcomes = append(outcomes, old.Last)
+		}
+	}
+	outcomes = append(outcomes, last)
+	at := func(y []float64) int {
+		return slices.IndexFunc(tried, func(t []float64) bool { return &t[0] == &y[0] })
+	}
+	var wanted []float64
+	untried := errors.New("a template that was not tried")
+	asked, base, strayed := 0, 0, false // of the tried ones the last that the search asked for, and that from which it steps
+	whole, short := 0.0, errors.New("a step that is too short for a round")
+	found, err := solve.Minimise(context.Background(), solve.Objective{
+		Value: func(y []float64) (float64, []float64, error) {
+			k := at(y)
+			if k < 0 {
+				wanted = y
+				return 0, nil, untried
+			}
+			if outcomes[k].Infinite {
+				return math.Inf(1), make([]float64, len(y)), nil
+			}
+			return outcomes[k].Value, outcomes[k].Gradient, nil
+		},
+		Retract: func(y, step []float64) ([]float64, error) {
+			length := floats.Norm(step, 2)
+			if k := at(y); k != base || length > whole {
+				base, whole = k, length
+			}
+			if length < whole/1000 {
+				return nil, short
+			}
+			to := floats.AddTo(make([]float64, len(y)), y, step)
+			if asked++; asked == len(tried) {
+				return to, nil
+			}
+			// Between processors of different kinds the two differ by rounding.
+			if strayed = !(floats.Distance(to, tried[asked], 2) <= 1e-3*length); strayed {
+				return to, nil
+			}
+			return tried[asked], nil
+		},
+		Residual: func(y []float64) (float64, error) {
+			o := outcomes[at(y)]
+			return max(o.Imbalance, o.Unsettled), nil
+		},
+		Precondition: f.outward,
+		FirstStep:    1,
+		Memory:       steps,
+	}, tried[0], stage.tolerance(r.tolerance), math.MaxInt)
+	switch {
+	case strayed:
+		return nil, fmt.Errorf("round %d does not follow from those before: files of another study, or changed ones?", now.Stage+asked)
+	case errors.Is(err, untried) && next.Number < r.limit:
+		n := f.blocks()[0][1]
+		next.From, next.Template = now.Stage+base, f.Space.Point(wanted[:n])
+		if f.Free {
+			next.Controls = f.Space.Point(wanted[n:])
+		}
+		return next, nil
+	case errors.Is(err, untried):
+		found = &solve.Minimum{X: tried[base], Status: geom.MaxIterations}
+	case err != nil:
+		return nil, err
+	}
+
+	// The search has ended, at one of the rounds.
+	best := rounds[now.Stage+at(found.X)]
+	if best != now {
+		if own, err = parts(best.Number); err != nil {
+			return nil, err
+		}
+		if _, err := r.sum(best, own); err != nil {
+			return nil, err
+		}
+	}
+	done := true
+	switch {
+	case found.Status == geom.Stalled && now.Goal > 2e-3*r.tolerance:
+		done, next.Goal = false, now.Goal/10 // what the momenta miss may hide that a step leads down
+	case found.Status == geom.Converged && next.Estimate != nil:
+		e := &evaluation{x: geom.Numbers(geom.Shape(best.Template))}
+		for _, p := range own {
+			e.mismatch, e.energy = append(e.mismatch, p.Mismatch), append(e.energy, p.Energy)
+		}
+		a := &Atlas{Noise: slices.Clone(next.Estimate.Noise)}
+		f.bend = nil // that of another process is not known
+		if done, err = f.anneal(&stage, e, a, found.Iterations); err != nil {
+			return nil, err
+		}
+		if stage.Renewals > renewals {
+			found.Status = geom.MaxIterations
+		}
+		next.Estimate = &NoiseEstimate{annealing: stage, Noise: a.Noise, Reach: a.Reach, Parts: a.Parts}
+		next.Sigma, next.Goal = f.sigma, math.Min(now.Goal, closer*stage.tolerance(r.tolerance))
+	}
+	if !done && next.Number < r.limit {
+		next.Stage, next.From, next.Template, next.Controls = next.Number, best.Number, best.Template, best.Controls
+		next.Scale = slices.Repeat([]float64{1}, len(f.scale))
+		return next, nil
+	}
+	if !done {
+		found.Status = geom.MaxIterations
+	}
+	next.From, next.Template, next.Controls = best.Number, best.Template, best.Controls
+	next.Atlas, err = r.end(best, next, own, found.Status)
+	return next, err
+}
+
+// end returns the atlas of the best round and its parts.
+func (r *Rounds) end(best, next *AtlasRound, parts []*Part, status geom.Status) (*Atlas, error) {
+	f := *r.fit
+	f.sigma, f.last, f.evaluations = best.Sigma, nil, 0
+	if err := f.cut(r.subjects, 1); err != nil {
+		return nil, err
+	}
+	x := slices.Clone(geom.Numbers(geom.Shape(best.Template)))
+	a := &Atlas{Noise: best.Sigma, Reach: 1, Iterations: next.Number, Status: status}
+	for _, p := range parts {
+		x = append(x, f.Space.Vector(p.Momentum)...)
+		a.Before = append(a.Before, p.Before)
+	}
+	if f.Free {
+		x = append(x, geom.Numbers(geom.Shape(best.Controls))...)
+	}
+	if next.Estimate != nil {
+		a.Noise, a.Reach, a.Parts = next.Estimate.Noise, next.Estimate.Reach, next.Estimate.Parts
+	}
+	e, err := f.evaluate(x)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.finish(a, e, r.subjects); err != nil {
+		return nil, err
+	}
+	a.Evaluations = next.Last.Evaluations/len(parts) + f.evaluations
+	return a, nil
+}

@@ -1,0 +1,271 @@
+package population
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/ode"
+	"anatomy/geom/stats"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+	"anatomy/landmarks/mesh"
+)
+
+// filed is what a file gives back.
+func filed[T any](t *testing.T, v *T) *T {
+	t.Helper()
+	out := new(T)
+	if err := json.Unmarshal(expect.Must(json.Marshal(v)), out); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(out, v) {
+		t.Fatalf("the file changed %+v to %+v", v, out)
+	}
+	return out
+}
+
+// play goes through all rounds of an atlas, by files.
+func play(t *testing.T, r *Rounds) (rounds []*AtlasRound, parts [][]*Part) {
+	t.Helper()
+	rounds = append(rounds, filed(t, expect.Must(r.First())))
+	for {
+		now := rounds[len(rounds)-1]
+		if now.Atlas != nil {
+			return rounds, parts
+		}
+		var own []*Part
+		for i := range r.subjects {
+			var before *Part
+			if now.From >= 0 {
+				before = parts[now.From][i]
+			}
+			own = append(own, filed(t, expect.Must(r.Match(now, i, before))))
+		}
+		parts = append(parts, own)
+		rounds = append(rounds, filed(t, expect.Must(r.Reduce(rounds, func(k int) ([]*Part, error) { return parts[k], nil }))))
+		last := rounds[len(rounds)-1].Last
+		t.Logf("round %d of stage %d: %.8g, imbalance %.2g, unsettled %.2g, %d evaluations", now.Number, now.Stage, last.Value, last.Imbalance, last.Unsettled, last.Evaluations)
+	}
+}
+
+// ovals are ellipses with noise at their points, a template and few control points, and a model.
+func ovals(noise float64) (Model, []*mesh.Mesh, [][]float64, [][]*mesh.Mesh) {
+	r := rand.New(rand.NewPCG(8, 1))
+	ellipse := func(n int, a, b, noise float64) *mesh.Mesh {
+		var x [][]float64
+		for i := range n {
+			s, c := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+			x = append(x, []float64{a*c + noise*r.NormFloat64(), b*s + noise*r.NormFloat64()})
+		}
+		return mesh.Curve(x, true)
+	}
+	var subjects [][]*mesh.Mesh
+	for range 6 {
+		h := 0.1 * r.NormFloat64()
+		subjects = append(subjects, []*mesh.Mesh{ellipse(30, 1.3*(1+h), 1-h, noise)})
+	}
+	m := Model{Space: landmarks.New(5, 2, kernels.Gaussian(1), geom.Integrator(ode.Heun, 4)),
+		Objects: []Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.3)}, Noise: 0.3, Smoothing: kernels.Gaussian(0.4)}}}
+	return m, []*mesh.Mesh{ellipse(30, 1.4, 0.9, 0)}, ellipse(5, 1.3, 1, 0).Vertices, subjects
+}
+
+// The rounds end at the minimum of Model.Atlas, with free control points or fixed ones, and say so only there: the derivatives that
+// they go by are those of the objective with the best momenta.
+func TestRounds(t *testing.T) {
+	t.Parallel()
+	for _, free := range []bool{false, true} {
+		m, template, controls, subjects := ovals(0)
+		m.Free = free
+		const tolerance = 0.01
+		r := expect.Must(m.Rounds(template, controls, subjects, tolerance, 200))
+		defer r.Close()
+		rounds, parts := play(t, r)
+		end := rounds[len(rounds)-1]
+		got, want := end.Atlas, expect.Must(m.Atlas(template, controls, subjects, stats.Tolerance(1e-3)))
+		off := floats.Max(expect.Must(got.Template[0].Distances(want.Template[0])))
+		t.Logf("rounds: %s, %d evaluations; at once: %s, %d evaluations; templates %.3g apart", got, got.Evaluations, want, want.Evaluations, off)
+		if got.Status != geom.Converged || got.Imbalance > tolerance || got.Unsettled > tolerance {
+			t.Errorf("%s", got)
+		}
+		expect.Rel(t, "objective", got.Objective, want.Objective, 2e-3)
+		expect.Rel(t, "objective of the parts", end.Last.Value, got.Objective, 1e-10)
+		expect.Rel(t, "imbalance of the parts", end.Last.Imbalance, got.Imbalance, 1e-6)
+		expect.Abs(t, "distances at the start", got.Before, want.Before, 1e-12)
+		if off > 0.01 {
+			t.Errorf("the templates are %g apart", off)
+		}
+
+		if !free {
+			continue
+		}
+
+		// In another process, each part and each round is the same bit for bit, whatever was computed before.
+		again := expect.Must(m.Rounds(template, controls, subjects, tolerance, 200))
+		defer again.Close()
+		middle := len(rounds) / 2
+		part := expect.Must(again.Match(rounds[middle], 1, parts[rounds[middle].From][1]))
+		if !reflect.DeepEqual(part, parts[middle][1]) {
+			t.Errorf("computed again, a part is %+v, was %+v", part, parts[middle][1])
+		}
+		next := expect.Must(again.Reduce(rounds[:middle+1], func(k int) ([]*Part, error) { return parts[k], nil }))
+		if !reflect.DeepEqual(next, rounds[middle+1]) {
+			t.Errorf("computed again, round %d is %+v, was %+v", middle+1, next, rounds[middle+1])
+		}
+
+		// The gradient of a round is that of the objective by differences, with momenta at their minimum: the tighter, the closer.
+		now := *rounds[1]
+		now.Goal = 1e-9
+		at := func(h float64) *Outcome {
+			moved := now
+			moved.Template = r.fit.Space.Point(slices.Clone(geom.Numbers(geom.Shape(now.Template))))
+			for k, x := range moved.Template {
+				x[0] += h * math.Sin(float64(2*k))
+				x[1] += h * math.Cos(float64(3*k))
+			}
+			var own []*Part
+			for i := range subjects {
+				own = append(own, expect.Must(r.Match(&moved, i, parts[now.From][i])))
+			}
+			return expect.Must(r.sum(&moved, own))
+		}
+		slope := 0.0
+		for k, g := range r.fit.Space.Point(at(0).Gradient[:60]) {
+			slope += g[0]*math.Sin(float64(2*k)) + g[1]*math.Cos(float64(3*k))
+		}
+		const h = 3e-4
+		expect.Rel(t, "derivative", slope, (8*(at(h).Value-at(-h).Value)-(at(2*h).Value-at(-2*h).Value))/(12*h), 1e-6)
+	}
+}
+
+// A noise that is estimated is that of Model.Atlas.
+func TestRoundsOfNoise(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := ovals(0.03)
+	m.Objects[0].Noise = 0
+	of := expect.Must(m.Rounds(template, controls, subjects, 0.03, 200))
+	defer of.Close()
+	rounds, _ := play(t, of)
+	got, want := rounds[len(rounds)-1].Atlas, expect.Must(m.Atlas(template, controls, subjects))
+	t.Logf("rounds: %s, σ %g, ρ %g; at once: %s, σ %g, ρ %g", got, got.Noise, got.Reach, want, want.Noise, want.Reach)
+	if got.Status != geom.Converged {
+		t.Errorf("%s", got)
+	}
+	expect.Rel(t, "noise", got.Noise, want.Noise, 0.02)
+	expect.Rel(t, "reach", got.Reach, want.Reach, 0.05)
+}
+
+// What does not belong together is refused, with what is missing.
+func TestRoundsRefuse(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := small(true, false)
+	expect.Refused(t, expect.Error(m.Rounds(template, controls, subjects[:1], 0.03, 9)), "1 subjects")
+	expect.Refused(t, expect.Error(m.Rounds(template, controls, subjects, math.NaN(), 9)), "tolerance NaN")
+	r := expect.Must(m.Rounds(template, controls, subjects, 0.03, 1))
+	defer r.Close()
+	first := expect.Must(r.First())
+	var own []*Part
+	for i := range subjects {
+		own = append(own, expect.Must(r.Match(first, i, nil)))
+	}
+	reduce := func(parts ...*Part) (*AtlasRound, error) {
+		return r.Reduce([]*AtlasRound{first}, func(int) ([]*Part, error) { return parts, nil })
+	}
+	expect.Refused(t, expect.Error(reduce(own[0], own[2])), "no part of subject 1 in round 0")
+	expect.Refused(t, expect.Error(r.Match(first, 3, nil)), "subject 3")
+	expect.Refused(t, expect.Error(r.Match(first, 0, own[0])), "not its part")
+	end := expect.Must(reduce(own...))
+	if end.Atlas == nil || end.Atlas.Status != geom.MaxIterations {
+		t.Fatalf("after its one round the atlas is %+v", end.Atlas)
+	}
+	expect.Refused(t, expect.Error(r.Match(end, 0, own[0])), "ended")
+}
+
+// A template for which the objective is no number is tried in vain: the next one is half as far away.
+func TestRoundsStepBack(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := small(true, false)
+	r := expect.Must(m.Rounds(template, controls, subjects, 0.03, 9))
+	defer r.Close()
+	rounds := []*AtlasRound{expect.Must(r.First())}
+	var parts [][]*Part
+	parts = append(parts, nil)
+	for i := range subjects {
+		parts[0] = append(parts[0], expect.Must(r.Match(rounds[0], i, nil)))
+	}
+	reduce := func() *AtlasRound {
+		return filed(t, expect.Must(r.Reduce(rounds, func(k int) ([]*Part, error) { return parts[k], nil })))
+	}
+	rounds = append(rounds, reduce())
+	far := *rounds[1]
+	far.Template = with(template, far.Template)[0].Map(func(x []float64) []float64 { return floats.ScaleTo(make([]float64, 2), 1e200, x) }).Vertices
+	parts = append(parts, nil)
+	for i := range subjects {
+		p := expect.Must(r.Match(&far, i, parts[0][i]))
+		if !p.Infinite {
+			t.Errorf("far away, the part of subject %d is %+v", i, p)
+		}
+		parts[1] = append(parts[1], filed(t, p))
+	}
+	next := reduce()
+	for k, x := range next.Template {
+		half := floats.AddTo(make([]float64, 2), rounds[0].Template[k], rounds[1].Template[k])
+		expect.Abs(t, "vertex", x, floats.ScaleTo(half, 0.5, half), 1e-12)
+	}
+	if next.From != 0 || next.Stage != 0 || !next.Last.Infinite {
+		t.Errorf("the next round is %+v", next)
+	}
+}
+
+// Where no step leads down, momenta are brought closer to their minimum; where this does not help either, the atlas has stalled.
+func TestRoundsStall(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := small(true, false)
+	r := expect.Must(m.Rounds(template, controls, subjects, 0.03, 200))
+	defer r.Close()
+	rounds := []*AtlasRound{expect.Must(r.First())}
+	var first []*Part
+	for i := range subjects {
+		first = append(first, expect.Must(r.Match(rounds[0], i, nil)))
+	}
+	stages := 1
+	for {
+		now := rounds[len(rounds)-1]
+		if now.Atlas != nil {
+			if now.Atlas.Status != geom.Stalled || now.From != now.Stage || !reflect.DeepEqual(now.Atlas.Momenta[1], first[1].Momentum) {
+				t.Errorf("it ended as %s, with round %d", now.Atlas, now.From)
+			}
+			break
+		}
+		// The template to start from is as it was, and every other one is worse.
+		next := expect.Must(r.Reduce(rounds, func(k int) (parts []*Part, err error) {
+			for _, p := range first {
+				own := *p
+				if own.Round = k; rounds[k].Stage != k {
+					own.Mismatch = []float64{10 * p.Mismatch[0]}
+				}
+				parts = append(parts, &own)
+			}
+			return parts, nil
+		}))
+		if next.Atlas == nil && next.Stage == next.Number {
+			stages++
+			expect.Abs(t, "goal", next.Goal, now.Goal/10, 0)
+			expect.Abs(t, "template", next.Template, rounds[0].Template, 0)
+			if next.From != now.Stage || next.Number-now.Stage > 12 {
+				t.Errorf("stage %d sets out from round %d, and took %d rounds", now.Stage, next.From, next.Number-now.Stage)
+			}
+		}
+		rounds = append(rounds, next)
+	}
+	if stages != 3 || len(rounds) > 12*stages {
+		t.Errorf("%d stages, %d rounds", stages, len(rounds))
+	}
+}
