@@ -41,7 +41,8 @@ type Unknown struct {
 
 	kind     kind
 	param    int
-	branches []int
+	leaves   []string // of the clade; nil for the whole tree
+	branches []int    // of a rate: the nodes below its edges, which newSampler finds
 }
 
 type kind int
@@ -55,10 +56,11 @@ const (
 // Rate is how much faster time runs for the process than on the tree: it multiplies all lengths.
 func Rate(prior Prior) Unknown { return Unknown{Name: "rate", Prior: prior, kind: rate} }
 
-// BranchRate is how much faster time runs on the edges above some nodes of the tree: it multiplies their lengths. Where an
-// edge has several rates their product counts.
-func BranchRate(name string, prior Prior, nodes ...int) Unknown {
-	return Unknown{Name: name, Prior: prior, kind: rate, branches: append([]int{}, nodes...)}
+// BranchRate is how much faster time runs for a clade than on the tree: it multiplies the length of the edge above the last common
+// ancestor of some leaves, given by name, and those of all edges below it. One leaf stands for its own edge. Together with a Rate both
+// count; two clades that share an edge are refused.
+func BranchRate(name string, prior Prior, leaves ...string) Unknown {
+	return Unknown{Name: name, Prior: prior, kind: rate, leaves: append([]string{}, leaves...)}
 }
 
 // Noise is the standard deviation of the errors of the observations, in place of Observations.Noise, which is where to begin.
@@ -623,6 +625,8 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 	if len(data) == 0 {
 		return nil, fmt.Errorf("%s: no observations", what)
 	}
+	s.options.Unknown = slices.Clone(o.Unknown)
+	clade := make([]int, len(t.Parent)) // 1 + which unknown is that of the edge above node i
 	for j, u := range o.Unknown {
 		if err := u.Prior.check(what + ": " + u.Name); err != nil {
 			return nil, err
@@ -630,10 +634,20 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		switch {
 		case u.kind == noise:
 			s.noiseAt = j
-		case u.branches != nil && len(u.branches) == 0:
-			return nil, fmt.Errorf("%s: %s is the rate of no edge", what, u.Name)
-		case slices.ContainsFunc(u.branches, func(i int) bool { return i < 1 || i >= len(t.Parent) }):
-			return nil, fmt.Errorf("%s: %s is the rate of the edges above nodes %v of a tree whose nodes with an edge are 1 to %d", what, u.Name, u.branches, len(t.Parent)-1)
+		case u.kind == rate && u.leaves == nil:
+			s.options.Unknown[j].branches = s.order
+		case u.kind == rate:
+			nodes, err := t.Clade(u.leaves...)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", what, u.Name, err)
+			}
+			for _, i := range nodes {
+				if k := clade[i]; k > 0 && i > 0 {
+					return nil, fmt.Errorf("%s: the edge above %s has two rates, %s and %s: name clades that share no edge", what, t.Label(i), o.Unknown[k-1].Name, u.Name)
+				}
+				clade[i] = 1 + j
+			}
+			s.options.Unknown[j].branches = nodes
 		case u.kind == param && (u.param < 0 || u.param >= len(p.Params)):
 			return nil, fmt.Errorf("%s: %s is parameter %d of a process that has %d", what, u.Name, u.param, len(p.Params))
 		}

@@ -554,14 +554,14 @@ func TestPosterior(t *testing.T) {
 	})
 }
 
-// Rates of two parts of a tree: their posterior is known by quadrature, and so is the maximum of their likelihood, which the draws have
-// from another prior.
+// The rate of a tree and how much faster a clade is: their posterior is known by quadrature, and so is the maximum of their likelihood,
+// which the draws have from another prior.
 func TestBranchRates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 0))
 	p := straight(false)
 	const noise, root, steps, cells = 0.3, 0.7, 3, 40
 	prior := LogNormal(1.5, 0.8)
-	upper := []int{1, 2}
+	named := expect.Must(tree.New(tree4.Parent, tree4.Length, []string{"", "", "A", "B", "", "C", "D"}))
 	seen := Observations[geom.Vec]{Leaves: leavesOf(tree4, rng), Noise: noise}
 	var at []int
 	for _, i := range tree4.Leaves() {
@@ -571,11 +571,10 @@ func TestBranchRates(t *testing.T) {
 	log := func(u []float64) float64 {
 		faster := &tree.Tree{Parent: tree4.Parent, Name: tree4.Name}
 		for i, l := range tree4.Length {
-			k := 1
-			if slices.Contains(upper, i) {
-				k = 0
+			if i >= 4 {
+				l *= math.Exp(u[1])
 			}
-			faster.Length = append(faster.Length, l*math.Exp(u[k]))
+			faster.Length = append(faster.Length, l*math.Exp(u[0]))
 		}
 		mean, cov := walk(faster, steps, p.Start, make([]float64, 2), [][]float64{{0, 0}, {0, 0}}, mixing, root)
 		log, _, _ := given(mean, cov, at, flat, noise)
@@ -594,7 +593,7 @@ func TestBranchRates(t *testing.T) {
 	for i := range logs {
 		logs[i] = math.Exp(logs[i] - total)
 	}
-	post := expect.Must(Sample(p, tree4, seen, Options{Unknown: []Unknown{BranchRate("above", prior, upper...), BranchRate("below", prior, 3, 4, 5, 6)},
+	post := expect.Must(Sample(p, named, seen, Options{Unknown: []Unknown{Rate(prior), BranchRate("clade", prior, "D", "C")},
 		Root: root, Steps: steps, Warmup: 100, Draws: 800, Seed: 5}))
 	for k, rates := range [][]float64{first, second} {
 		u := post.Unknown[k]
@@ -788,6 +787,13 @@ func TestErrors(t *testing.T) {
 	expect.Refused(t, sample(tree4, good, Options{Root: -1}), "prior of the root")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Param(7, "width", LogNormal(1, 1))}}), "width is parameter 7")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Rate(InverseGamma(0, 1))}}), "rate")
+	named := expect.Must(tree.New(tree4.Parent, tree4.Length, []string{"", "", "A", "B", "", "C", "D"}))
+	clades := func(second ...string) error {
+		return sample(named, good, Options{Unknown: []Unknown{BranchRate("first", LogNormal(1, 1), "C"), BranchRate("second", LogNormal(1, 1), second...)}})
+	}
+	expect.Refused(t, clades("A", "E"), "second", `no leaf is called "E"`)
+	expect.Refused(t, clades(), "second", "no leaves")
+	expect.Refused(t, clades("D", "B"), `above "C"`, "first and second")
 	sphere := geom.On(manifold.Sphere(2))
 	_, err = Sample(stochastic.Brownian(sphere, []float64{0, 0, 1}), bridge, Observations[geom.Vec]{}, Options{})
 	expect.Refused(t, err, "charts")

@@ -196,7 +196,7 @@ func (s *sampler[P]) unknowns(y, mean, scale *Node, params []*Node) (unknown, *N
 		case rate:
 			of := make([]float64, len(s.order))
 			for e, i := range s.order {
-				if a.branches == nil || slices.Contains(a.branches, i) {
+				if slices.Contains(a.branches, i) {
 					of[e] = 1
 				}
 			}
