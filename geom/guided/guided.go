@@ -81,6 +81,10 @@ type Options struct {
 	Draws   int     // of each chain; 0 stands for 400
 	Seed    uint64
 	Save    string // a file to which the run is written each minute and at its end; one that was interrupted, or is to have more Draws, goes on from there
+
+	// Particles, if it is not 0, is how many there are in each of Chains populations, which go from the prior to the posterior where chains
+	// do not come from one mode to another. There is one draw of each, and no Warmup, Draws or Save.
+	Particles int
 }
 
 // Posterior are draws of what is not known about a process on a tree, given what was seen at the leaves.
@@ -91,7 +95,8 @@ type Posterior[P geom.Point] struct {
 	Scores     [][][]float64 // [chain][draw][unknown]: derivatives of log p(path, observations) by the unknowns' logarithms, at fixed noise
 	Acceptance float64
 	StepSize   float64
-	Gradients  int // how many gradients were taken of the weights of all chains, the warm-up's included
+	Gradients  int       // how many gradients were taken of the weights of all chains, the warm-up's included
+	Evidence   *Evidence // of particles; nil of chains
 	Status     geom.Status
 }
 
@@ -139,6 +144,9 @@ func SampleAll[P geom.Point](p stochastic.Process[P], t *tree.Tree, seen []Obser
 	s, err := newSampler(p, t, seen, o)
 	if err != nil {
 		return nil, err
+	}
+	if o.Particles > 0 {
+		return s.climb()
 	}
 	return s.sample()
 }
@@ -237,20 +245,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 			}
 			continue
 		}
-		for c := range s.total {
-			post, chain := out[c/k], c%k
-			post.Log[chain] = append(post.Log[chain], m.log[c])
-			post.Scores[chain] = append(post.Scores[chain], s.score(c/k, m.u[c], m.scores[c]))
-			for j := range o.Unknown {
-				post.Unknown[j].Draws[chain] = append(post.Unknown[j].Draws[chain], math.Exp(m.u[c][j]))
-			}
-			order := append([]int{0}, s.order...)
-			dim := s.process.Space.M.Dim()
-			for v, i := range order {
-				at := (c*len(order) + v) * s.n * s.d
-				post.Nodes[i][chain] = append(post.Nodes[i][chain], s.process.Space.Point(slices.Clone(m.nodes[at:at+dim])))
-			}
-		}
+		s.record(out, m)
 	}
 	if stopped == nil || task.Stopped() {
 		stopped = errors.Join(stopped, s.save(r))
@@ -260,16 +255,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		post.Acceptance /= float64(max(done, 1))
 		post.StepSize = steps[g].value()
 		if done > 0 {
-			post.Status = geom.Converged
-			for j, u := range post.Unknown {
-				post.Unknown[j] = estimate(u.Name, u.Draws)
-				if !post.Unknown[j].converged() {
-					post.Status = geom.MaxIterations
-				}
-			}
-			if !estimate("log", post.Log).converged() {
-				post.Status = geom.MaxIterations
-			}
+			post.assess()
 		}
 		if stopped != nil {
 			post.Status = geom.Cancelled
@@ -278,10 +264,43 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 	return out, stopped
 }
 
+// record adds where all chains, or particles, are to the draws.
+func (s *sampler[P]) record(out []*Posterior[P], m moved) {
+	order := append([]int{0}, s.order...)
+	dim := s.process.Space.M.Dim()
+	for c := range s.total {
+		list := c / max(1, s.options.Particles)
+		post, chain := out[list/s.options.Chains], list%s.options.Chains
+		post.Log[chain] = append(post.Log[chain], m.log[c])
+		post.Scores[chain] = append(post.Scores[chain], s.score(c*s.groups/s.total, m.u[c], m.scores[c]))
+		for j := range s.options.Unknown {
+			post.Unknown[j].Draws[chain] = append(post.Unknown[j].Draws[chain], math.Exp(m.u[c][j]))
+		}
+		for v, i := range order {
+			at := (c*len(order) + v) * s.n * s.d
+			post.Nodes[i][chain] = append(post.Nodes[i][chain], s.process.Space.Point(slices.Clone(m.nodes[at:at+dim])))
+		}
+	}
+}
+
+// assess says how good the draws are.
+func (p *Posterior[P]) assess() {
+	p.Status = geom.Converged
+	for j, u := range p.Unknown {
+		p.Unknown[j] = estimate(u.Name, u.Draws)
+		if !p.Unknown[j].converged() {
+			p.Status = geom.MaxIterations
+		}
+	}
+	if !estimate("log", p.Log).converged() {
+		p.Status = geom.MaxIterations
+	}
+}
+
 // empty are posteriors without a draw.
 func (s *sampler[P]) empty() []*Posterior[P] {
-	out := make([]*Posterior[P], s.groups)
-	k := s.total / s.groups
+	k := s.options.Chains
+	out := make([]*Posterior[P], s.total/(k*max(1, s.options.Particles)))
 	for g := range out {
 		out[g] = &Posterior[P]{Nodes: make([][][]P, len(s.tree.Parent)), Log: make([][]float64, k), Scores: make([][][]float64, k), Status: geom.MaxIterations}
 		for i := range out[g].Nodes {
@@ -589,6 +608,12 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 	if geom.IsAtlas(p.Space.M) {
 		return nil, fmt.Errorf("%s: %T has charts: processes are guided in coordinates only", what, p.Space.M)
 	}
+	if o.Particles < 0 {
+		return nil, fmt.Errorf("%s: %d particles, want at least 1, or 0 for chains", what, o.Particles)
+	}
+	if o.Particles > 0 && (o.Warmup != 0 || o.Draws != 0 || o.Save != "") {
+		return nil, fmt.Errorf("%s: particles have no Warmup, no Draws and no file to Save: there is one draw of each", what)
+	}
 	for _, x := range []struct {
 		number   *int
 		standard int
@@ -616,7 +641,14 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		}
 	}
 	s := &sampler[P]{model: newModel(p), plan: newPlan(t), process: p, options: o, data: data, leaves: t.Leaves(),
-		source: rand.NewPCG(o.Seed, 0), groups: len(data), total: len(data) * o.Chains, noiseAt: -1}
+		source: rand.NewPCG(o.Seed, 0), groups: len(data), total: len(data) * o.Chains, exponent: 1, noiseAt: -1}
+	if o.Particles > 0 { // a population is a group
+		s.data = nil
+		for _, d := range data {
+			s.data = append(s.data, slices.Repeat([]Observations[P]{d}, o.Chains)...)
+		}
+		s.groups, s.total = s.total, s.total*o.Particles
+	}
 	s.rng = rand.New(s.source)
 	s.start = start(p, s.model)
 	if err := p.Space.Check("start", p.Start); err != nil {
@@ -652,7 +684,7 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 			return nil, fmt.Errorf("%s: %s is parameter %d of a process that has %d", what, u.Name, u.param, len(p.Params))
 		}
 	}
-	for g := range data {
+	for g := range s.data {
 		if err := s.enter(what, g); err != nil {
 			return nil, err
 		}

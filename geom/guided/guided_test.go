@@ -693,7 +693,7 @@ func TestMaximumOfParams(t *testing.T) {
 		seen.Leaves = append(seen.Leaves, geom.Vec{x})
 	}
 	p := returning(start, 1, 1, 0.5)
-	o := Options{Steps: steps, Warmup: 60, Draws: 300, Seed: 1, Unknown: []Unknown{Param(0, "pull", LogNormal(1.3, 0.6))}}
+	o := Options{Steps: steps, Warmup: 60, Draws: 200, Seed: 1, Unknown: []Unknown{Param(0, "pull", LogNormal(1.3, 0.6))}}
 	checkMaximum(t, expect.Must(Sample(p, bush, seen, o)), 0.003, func(u []float64) float64 { return log(math.Exp(u[0]), 1, 0.5, values) })
 	o.Unknown = append(o.Unknown, Param(1, "mean", LogNormal(1.3, 0.6)), Param(2, "noise", LogNormal(0.6, 0.6)))
 	checkMaximum(t, expect.Must(Sample(p, bush, seen, o)), 0.003, func(u []float64) float64 {
@@ -855,6 +855,8 @@ func TestErrors(t *testing.T) {
 	expect.Refused(t, sample(expect.Must(tree.New([]int{-1}, []float64{0}, nil)), good, Options{}), "no edge")
 	expect.Refused(t, sample(bridge, good, Options{}), "4 observations", "1 leaves")
 	expect.Refused(t, sample(tree4, good, Options{Steps: -1}), "-1 steps")
+	expect.Refused(t, sample(tree4, good, Options{Particles: -1}), "-1 particles")
+	expect.Refused(t, sample(tree4, good, Options{Particles: 9, Draws: 3}), "no Warmup, no Draws")
 	expect.Refused(t, sample(tree4, good, Options{Root: math.NaN()}), "prior of the root")
 	expect.Refused(t, sample(tree4, good, Options{Root: -1}), "prior of the root")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Param(7, "width", LogNormal(1, 1))}}), "width is parameter 7")
