@@ -30,11 +30,15 @@ func TestEvidence(t *testing.T) {
 	log := func(rate, noise float64) float64 {
 		return likelihood(star, steps, 0.3, 0.3, 1.2, 0.9, rate, root, noise, values)
 	}
-	known := expect.Must(Sample(p, star, seen, Options{Root: root, Steps: steps, Chains: 2, Particles: 20, Seed: 1})).Evidence
-	expect.Rel(t, "evidence of a linear process", known.Log, log(1, noise), 1e-10)
-	expect.Abs(t, "its error", known.StandardError, 0, 1e-10)
-	expect.Abs(t, "families", known.Families, 40, 1e-9)
-	expect.Abs(t, "exponents", known.Exponents, []float64{0, 1}, 0)
+	second := seen
+	second.Noise = 0.5
+	for i, post := range expect.Must(SampleAll(p, star, []Observations[geom.Vec]{seen, second}, Options{Root: root, Steps: steps, Chains: 2, Particles: 20, Seed: 1})) {
+		known := post.Evidence
+		expect.Rel(t, "evidence of a linear process", known.Log, log(1, []float64{noise, 0.5}[i]), 1e-10)
+		expect.Abs(t, "its error", known.StandardError, 0, 1e-10)
+		expect.Abs(t, "families", known.Families, 40, 1e-9)
+		expect.Abs(t, "exponents", known.Exponents, []float64{0, 1}, 0)
+	}
 
 	const cells = 30
 	prior := []Prior{LogNormal(1, 0.6), LogNormal(0.4, 0.7)}
