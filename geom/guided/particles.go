@@ -18,7 +18,7 @@ type Evidence struct {
 	Log           float64   // of the probability density of all that was seen, where unknowns, root and paths come from their priors
 	StandardError float64   // of Log, from how much the populations differ; NaN of a single one
 	Families      float64   // how many of the first particles have descendants among the draws: Σ over populations of 1/Σ share²
-	Exponents     []float64 // of the likelihood, from 0 to 1
+	Exponents     []float64 // of the likelihood, from 0 to 1, of all populations and sets of observations
 }
 
 // moves is how often particles move at each exponent.
