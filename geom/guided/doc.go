@@ -55,10 +55,23 @@
 // effective sizes are at least 400: see package chains. Where the context of the process's space ends, what was drawn is returned
 // with the error; with Options.Save the same call goes on from there, as if it had not been interrupted.
 //
-// Rates may differ between branches (BranchRate), and Posterior.MaximumLikelihood has the maximum of the likelihood, with standard errors,
+// Rates may differ between clades (BranchRate), and Posterior.MaximumLikelihood has the maximum of the likelihood, with standard errors,
 // of the draws and the derivatives that come with them.
 //
 // Memory goes with leaves × steps × landmarks² × (p + 1)(p + 2)/2 for p unknowns, and time with leaves × steps: from 25 to 100
 // leaves of balanced trees with an exponent of 1.2, from 12 to 50 steps with 1.0. Four chains of 100 leaves with 40 landmarks, 25 steps
 // and two unknowns take 1.7 GB, and 1.9 processor seconds a gradient (BenchmarkMemory, BenchmarkGradient).
+//
+// # Particles
+//
+// Chains stay in the mode of the posterior where they begin, if paths between modes are improbable. Their R̂ is then above 1.01, or all of
+// them are in one; where modes differ in the states of nodes only, R̂ of these tells (chains.RHat), and the Status does not.
+// Options.Particles goes another way: populations begin as draws of unknowns and paths from the prior, where nothing is guided, and
+// the likelihood has an exponent that grows from 0 to 1, each time so far that half of the particles stay effective. Then guides are made
+// anew, particles are drawn by their weights, and all of them move as chains do. Nobody need pass between modes, but each must have
+// particles that began there: Evidence.Families tells how many of those that began have descendants, and the Status is Converged only from
+// 400. Each population stands in the Posterior as a chain does, relatives beside each other, so that R̂ and effective sizes mean what
+// they do for chains. Evidence.Log is the logarithm of the marginal likelihood, by which models are compared. A bridge of 39
+// landmarks with two unknowns goes through nine exponents; 4 × 60 particles take six times as long as 4 × 200 draws of chains, which
+// mix there.
 package guided

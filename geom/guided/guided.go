@@ -41,7 +41,8 @@ type Unknown struct {
 
 	kind     kind
 	param    int
-	branches []int
+	leaves   []string // of the clade; nil for the whole tree
+	branches []int    // of a rate: the nodes below its edges, which newSampler finds
 }
 
 type kind int
@@ -55,10 +56,11 @@ const (
 // Rate is how much faster time runs for the process than on the tree: it multiplies all lengths.
 func Rate(prior Prior) Unknown { return Unknown{Name: "rate", Prior: prior, kind: rate} }
 
-// BranchRate is how much faster time runs on the edges above some nodes of the tree: it multiplies their lengths. Where an
-// edge has several rates their product counts.
-func BranchRate(name string, prior Prior, nodes ...int) Unknown {
-	return Unknown{Name: name, Prior: prior, kind: rate, branches: append([]int{}, nodes...)}
+// BranchRate is how much faster time runs for a clade than on the tree: it multiplies the length of the edge above the last common
+// ancestor of some leaves, given by name, and those of all edges below it. One leaf stands for its own edge. Together with a Rate both
+// count; two clades that share an edge are refused.
+func BranchRate(name string, prior Prior, leaves ...string) Unknown {
+	return Unknown{Name: name, Prior: prior, kind: rate, leaves: append([]string{}, leaves...)}
 }
 
 // Noise is the standard deviation of the errors of the observations, in place of Observations.Noise, which is where to begin.
@@ -79,6 +81,10 @@ type Options struct {
 	Draws   int     // of each chain; 0 stands for 400
 	Seed    uint64
 	Save    string // a file to which the run is written each minute and at its end; one that was interrupted, or is to have more Draws, goes on from there
+
+	// Particles, if it is not 0, is how many there are in each of Chains populations, which go from the prior to the posterior where chains
+	// do not come from one mode to another. There is one draw of each, and no Warmup, Draws or Save.
+	Particles int
 }
 
 // Posterior are draws of what is not known about a process on a tree, given what was seen at the leaves.
@@ -89,7 +95,8 @@ type Posterior[P geom.Point] struct {
 	Scores     [][][]float64 // [chain][draw][unknown]: derivatives of log p(path, observations) by the unknowns' logarithms, at fixed noise
 	Acceptance float64
 	StepSize   float64
-	Gradients  int // how many gradients were taken of the weights of all chains, the warm-up's included
+	Gradients  int       // how many gradients were taken of the weights of all chains, the warm-up's included
+	Evidence   *Evidence // of particles; nil of chains
 	Status     geom.Status
 }
 
@@ -137,6 +144,9 @@ func SampleAll[P geom.Point](p stochastic.Process[P], t *tree.Tree, seen []Obser
 	s, err := newSampler(p, t, seen, o)
 	if err != nil {
 		return nil, err
+	}
+	if o.Particles > 0 {
+		return s.climb()
 	}
 	return s.sample()
 }
@@ -235,20 +245,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 			}
 			continue
 		}
-		for c := range s.total {
-			post, chain := out[c/k], c%k
-			post.Log[chain] = append(post.Log[chain], m.log[c])
-			post.Scores[chain] = append(post.Scores[chain], s.score(c/k, m.u[c], m.scores[c]))
-			for j := range o.Unknown {
-				post.Unknown[j].Draws[chain] = append(post.Unknown[j].Draws[chain], math.Exp(m.u[c][j]))
-			}
-			order := append([]int{0}, s.order...)
-			dim := s.process.Space.M.Dim()
-			for v, i := range order {
-				at := (c*len(order) + v) * s.n * s.d
-				post.Nodes[i][chain] = append(post.Nodes[i][chain], s.process.Space.Point(slices.Clone(m.nodes[at:at+dim])))
-			}
-		}
+		s.record(out, m)
 	}
 	if stopped == nil || task.Stopped() {
 		stopped = errors.Join(stopped, s.save(r))
@@ -258,16 +255,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		post.Acceptance /= float64(max(done, 1))
 		post.StepSize = steps[g].value()
 		if done > 0 {
-			post.Status = geom.Converged
-			for j, u := range post.Unknown {
-				post.Unknown[j] = estimate(u.Name, u.Draws)
-				if !post.Unknown[j].converged() {
-					post.Status = geom.MaxIterations
-				}
-			}
-			if !estimate("log", post.Log).converged() {
-				post.Status = geom.MaxIterations
-			}
+			post.assess()
 		}
 		if stopped != nil {
 			post.Status = geom.Cancelled
@@ -276,10 +264,43 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 	return out, stopped
 }
 
+// record adds where all chains, or particles, are to the draws.
+func (s *sampler[P]) record(out []*Posterior[P], m moved) {
+	order := append([]int{0}, s.order...)
+	dim := s.process.Space.M.Dim()
+	for c := range s.total {
+		list := c / max(1, s.options.Particles)
+		post, chain := out[list/s.options.Chains], list%s.options.Chains
+		post.Log[chain] = append(post.Log[chain], m.log[c])
+		post.Scores[chain] = append(post.Scores[chain], s.score(c*s.groups/s.total, m.u[c], m.scores[c]))
+		for j := range s.options.Unknown {
+			post.Unknown[j].Draws[chain] = append(post.Unknown[j].Draws[chain], math.Exp(m.u[c][j]))
+		}
+		for v, i := range order {
+			at := (c*len(order) + v) * s.n * s.d
+			post.Nodes[i][chain] = append(post.Nodes[i][chain], s.process.Space.Point(slices.Clone(m.nodes[at:at+dim])))
+		}
+	}
+}
+
+// assess says how good the draws are.
+func (p *Posterior[P]) assess() {
+	p.Status = geom.Converged
+	for j, u := range p.Unknown {
+		p.Unknown[j] = estimate(u.Name, u.Draws)
+		if !p.Unknown[j].converged() {
+			p.Status = geom.MaxIterations
+		}
+	}
+	if !estimate("log", p.Log).converged() {
+		p.Status = geom.MaxIterations
+	}
+}
+
 // empty are posteriors without a draw.
 func (s *sampler[P]) empty() []*Posterior[P] {
-	out := make([]*Posterior[P], s.groups)
-	k := s.total / s.groups
+	k := s.options.Chains
+	out := make([]*Posterior[P], s.total/(k*max(1, s.options.Particles)))
 	for g := range out {
 		out[g] = &Posterior[P]{Nodes: make([][][]P, len(s.tree.Parent)), Log: make([][]float64, k), Scores: make([][][]float64, k), Status: geom.MaxIterations}
 		for i := range out[g].Nodes {
@@ -587,6 +608,12 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 	if geom.IsAtlas(p.Space.M) {
 		return nil, fmt.Errorf("%s: %T has charts: processes are guided in coordinates only", what, p.Space.M)
 	}
+	if o.Particles < 0 {
+		return nil, fmt.Errorf("%s: %d particles, want at least 1, or 0 for chains", what, o.Particles)
+	}
+	if o.Particles > 0 && (o.Warmup != 0 || o.Draws != 0 || o.Save != "") {
+		return nil, fmt.Errorf("%s: particles have no Warmup, no Draws and no file to Save: there is one draw of each", what)
+	}
 	for _, x := range []struct {
 		number   *int
 		standard int
@@ -614,7 +641,14 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		}
 	}
 	s := &sampler[P]{model: newModel(p), plan: newPlan(t), process: p, options: o, data: data, leaves: t.Leaves(),
-		source: rand.NewPCG(o.Seed, 0), groups: len(data), total: len(data) * o.Chains, noiseAt: -1}
+		source: rand.NewPCG(o.Seed, 0), groups: len(data), total: len(data) * o.Chains, exponent: 1, noiseAt: -1}
+	if o.Particles > 0 { // a population is a group
+		s.data = nil
+		for _, d := range data {
+			s.data = append(s.data, slices.Repeat([]Observations[P]{d}, o.Chains)...)
+		}
+		s.groups, s.total = s.total, s.total*o.Particles
+	}
 	s.rng = rand.New(s.source)
 	s.start = start(p, s.model)
 	if err := p.Space.Check("start", p.Start); err != nil {
@@ -623,6 +657,8 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 	if len(data) == 0 {
 		return nil, fmt.Errorf("%s: no observations", what)
 	}
+	s.options.Unknown = slices.Clone(o.Unknown)
+	clade := make([]int, len(t.Parent)) // 1 + which unknown is that of the edge above node i
 	for j, u := range o.Unknown {
 		if err := u.Prior.check(what + ": " + u.Name); err != nil {
 			return nil, err
@@ -630,15 +666,25 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		switch {
 		case u.kind == noise:
 			s.noiseAt = j
-		case u.branches != nil && len(u.branches) == 0:
-			return nil, fmt.Errorf("%s: %s is the rate of no edge", what, u.Name)
-		case slices.ContainsFunc(u.branches, func(i int) bool { return i < 1 || i >= len(t.Parent) }):
-			return nil, fmt.Errorf("%s: %s is the rate of the edges above nodes %v of a tree whose nodes with an edge are 1 to %d", what, u.Name, u.branches, len(t.Parent)-1)
+		case u.kind == rate && u.leaves == nil:
+			s.options.Unknown[j].branches = s.order
+		case u.kind == rate:
+			nodes, err := t.Clade(u.leaves...)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", what, u.Name, err)
+			}
+			for _, i := range nodes {
+				if k := clade[i]; k > 0 && i > 0 {
+					return nil, fmt.Errorf("%s: the edge above %s has two rates, %s and %s: name clades that share no edge", what, t.Label(i), o.Unknown[k-1].Name, u.Name)
+				}
+				clade[i] = 1 + j
+			}
+			s.options.Unknown[j].branches = nodes
 		case u.kind == param && (u.param < 0 || u.param >= len(p.Params)):
 			return nil, fmt.Errorf("%s: %s is parameter %d of a process that has %d", what, u.Name, u.param, len(p.Params))
 		}
 	}
-	for g := range data {
+	for g := range s.data {
 		if err := s.enter(what, g); err != nil {
 			return nil, err
 		}

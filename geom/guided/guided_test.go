@@ -554,14 +554,14 @@ func TestPosterior(t *testing.T) {
 	})
 }
 
-// Rates of two parts of a tree: their posterior is known by quadrature, and so is the maximum of their likelihood, which the draws have
-// from another prior.
+// The rate of a tree and how much faster a clade is: their posterior is known by quadrature, and so is the maximum of their likelihood,
+// which the draws have from another prior.
 func TestBranchRates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 0))
 	p := straight(false)
 	const noise, root, steps, cells = 0.3, 0.7, 3, 40
 	prior := LogNormal(1.5, 0.8)
-	upper := []int{1, 2}
+	named := expect.Must(tree.New(tree4.Parent, tree4.Length, []string{"", "", "A", "B", "", "C", "D"}))
 	seen := Observations[geom.Vec]{Leaves: leavesOf(tree4, rng), Noise: noise}
 	var at []int
 	for _, i := range tree4.Leaves() {
@@ -571,11 +571,10 @@ func TestBranchRates(t *testing.T) {
 	log := func(u []float64) float64 {
 		faster := &tree.Tree{Parent: tree4.Parent, Name: tree4.Name}
 		for i, l := range tree4.Length {
-			k := 1
-			if slices.Contains(upper, i) {
-				k = 0
+			if i >= 4 {
+				l *= math.Exp(u[1])
 			}
-			faster.Length = append(faster.Length, l*math.Exp(u[k]))
+			faster.Length = append(faster.Length, l*math.Exp(u[0]))
 		}
 		mean, cov := walk(faster, steps, p.Start, make([]float64, 2), [][]float64{{0, 0}, {0, 0}}, mixing, root)
 		log, _, _ := given(mean, cov, at, flat, noise)
@@ -594,26 +593,32 @@ func TestBranchRates(t *testing.T) {
 	for i := range logs {
 		logs[i] = math.Exp(logs[i] - total)
 	}
-	post := expect.Must(Sample(p, tree4, seen, Options{Unknown: []Unknown{BranchRate("above", prior, upper...), BranchRate("below", prior, 3, 4, 5, 6)},
+	post := expect.Must(Sample(p, named, seen, Options{Unknown: []Unknown{Rate(prior), BranchRate("clade", prior, "D", "C")},
 		Root: root, Steps: steps, Warmup: 100, Draws: 800, Seed: 5}))
 	for k, rates := range [][]float64{first, second} {
 		u := post.Unknown[k]
 		t.Log(u)
 		expect.Estimate(t, u.Name, u.Mean, u.Deviation/math.Sqrt(u.Bulk), floats.Dot(logs, rates))
 	}
-	found, err := optimize.Minimize(optimize.Problem{Func: func(u []float64) float64 { return -log(u) }}, []float64{0, 0}, nil, &optimize.NelderMead{})
+	checkMaximum(t, post, 0, log)
+}
+
+// checkMaximum compares the maximum of the likelihood with that of its logarithm, from which it is off by its errors and a bias, of
+// the polynomial, in standard errors; and these with second differences.
+func checkMaximum(t *testing.T, post *Posterior[geom.Vec], bias float64, log func(u []float64) float64) {
+	t.Helper()
+	k := len(post.Unknown)
+	found, err := optimize.Minimize(optimize.Problem{Func: func(u []float64) float64 { return -log(u) }}, make([]float64, k), nil, &optimize.NelderMead{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Log(post.Unknown, found.X, found.F, post.Acceptance)
 	m := expect.Must(post.MaximumLikelihood())
 	t.Log(m, found.X)
-	for k, u := range found.X {
-		expect.Estimate(t, "maximum of the likelihood", math.Log(m.Values[k]), m.Errors[k], u)
-	}
-	// The information, from differences.
 	const e = 1e-2
-	h := mat.NewSymDense(2, nil)
-	for i := range 2 {
+	h := mat.NewSymDense(k, nil)
+	for i := range k {
+		expect.Estimate(t, "maximum of the likelihood", math.Log(m.Values[i]), math.Hypot(m.Errors[i], bias*m.StandardErrors[i]), found.X[i])
 		for j := range i + 1 {
 			corner := func(a, b float64) float64 {
 				u := slices.Clone(found.X)
@@ -628,9 +633,72 @@ func TestBranchRates(t *testing.T) {
 	if err := inverse.Inverse(h); err != nil {
 		t.Fatal(err)
 	}
-	for k := range 2 {
-		expect.Rel(t, "standard error", m.StandardErrors[k], math.Sqrt(inverse.At(k, k)), 0.1)
+	for j := range k {
+		expect.Rel(t, "standard error", m.StandardErrors[j], math.Sqrt(inverse.At(j, j)), 0.1)
 	}
+}
+
+var line = geom.On(manifold.Euclidean(1))
+
+// pulled is dx = p₀(p₁ − x) dt + p₂ dW in R.
+var pulled = stochastic.EquationOf(func(_ geom.Local, p []*Node) ode.Equation {
+	return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
+		return ode.State{Add(Mul(dt, Mul(p[0], Sub(p[1], y[0]))), Mul(p[2], dw))}
+	}
+})
+
+// returning is the process of pulled.
+func returning(start, pull, mean, noise float64) stochastic.Process[geom.Vec] {
+	return stochastic.Process[geom.Vec]{Space: line, Name: "pulled", Scheme: ode.EulerMaruyama, Noise: 1, Start: geom.Vec{start},
+		Params: []any{pull, mean, noise}, Dynamics: pulled}
+}
+
+// likelihood is the logarithm of that of values at the leaves under returning.
+func likelihood(t *tree.Tree, steps int, start, pull, mean, sigma, rate, root, noise float64, values []float64) float64 {
+	faster := &tree.Tree{Parent: t.Parent, Name: t.Name}
+	for _, l := range t.Length {
+		faster.Length = append(faster.Length, rate*l)
+	}
+	means, cov := walk(faster, steps, []float64{start}, []float64{pull * mean}, [][]float64{{pull}}, [][]float64{{sigma}}, root)
+	log, _, _ := given(means, cov, t.Leaves(), values, noise)
+	return log
+}
+
+// Parameters of the process, one or three unknowns: the maximum of the likelihood is that of an Ornstein-Uhlenbeck process at
+// the leaves of a bush, which are jointly normal.
+func TestMaximumOfParams(t *testing.T) {
+	const steps, start, noise = 4, 3, 0.1
+	parent, length := []int{-1}, []float64{0}
+	for i := range 18 {
+		parent, length = append(parent, 0), append(length, 0.4*math.Pow(1.13, float64(i)))
+	}
+	bush := expect.Must(tree.New(parent, length, nil))
+	log := func(pull, mean, sigma float64, values []float64) float64 {
+		return likelihood(bush, steps, start, pull, mean, sigma, 1, 0, noise, values)
+	}
+	leaves := bush.Leaves()
+	means, cov := walk(bush, steps, []float64{start}, []float64{1}, [][]float64{{1}}, [][]float64{{0.5}}, 0)
+	sub, at := mat.NewSymDense(len(leaves), nil), make([]float64, len(leaves))
+	for a, i := range leaves {
+		at[a] = means[i]
+		for b, j := range leaves {
+			sub.SetSym(a, b, cov.At(i, j))
+		}
+		sub.SetSym(a, a, cov.At(i, i)+noise*noise)
+	}
+	normal, _ := distmv.NewNormal(at, sub, rand.NewPCG(3, 0))
+	values := normal.Rand(nil)
+	seen := Observations[geom.Vec]{Noise: noise}
+	for _, x := range values {
+		seen.Leaves = append(seen.Leaves, geom.Vec{x})
+	}
+	p := returning(start, 1, 1, 0.5)
+	o := Options{Steps: steps, Warmup: 60, Draws: 200, Seed: 1, Unknown: []Unknown{Param(0, "pull", LogNormal(1.3, 0.6))}}
+	checkMaximum(t, expect.Must(Sample(p, bush, seen, o)), 0.01, func(u []float64) float64 { return log(math.Exp(u[0]), 1, 0.5, values) })
+	o.Unknown = append(o.Unknown, Param(1, "mean", LogNormal(1.3, 0.6)), Param(2, "noise", LogNormal(0.6, 0.6)))
+	checkMaximum(t, expect.Must(Sample(p, bush, seen, o)), 0.01, func(u []float64) float64 {
+		return log(math.Exp(u[0]), math.Exp(u[1]), math.Exp(u[2]), values)
+	})
 }
 
 // Where the likelihood grows all along the draws it has no maximum there, and few draws tell nothing of one.
@@ -652,6 +720,9 @@ func TestNoMaximum(t *testing.T) {
 	m := expect.Must(some(100, func(u float64) float64 { return 1 - 4*u }).MaximumLikelihood())
 	expect.Abs(t, "maximum", math.Log(m.Values[0]), 0.25, 1e-9)
 	expect.Abs(t, "standard error", m.StandardErrors[0], 0.5, 1e-9)
+	m = expect.Must(some(100, func(u float64) float64 { return 2*math.Exp(-u) - 2 }).MaximumLikelihood()) // of a variance, from four numbers
+	expect.Abs(t, "maximum, skewed", math.Log(m.Values[0]), 0, 0.02)
+	expect.Abs(t, "standard error, skewed", m.StandardErrors[0], math.Sqrt(0.5), 0.02)
 	expect.Refused(t, expect.Error(some(100, func(u float64) float64 { return 1 }).MaximumLikelihood()), "no maximum")
 	expect.Refused(t, expect.Error(some(100, func(u float64) float64 { return 8 - u }).MaximumLikelihood()), "no maximum")
 	expect.Refused(t, expect.Error(some(5, func(u float64) float64 { return -u }).MaximumLikelihood()), "too few")
@@ -784,10 +855,19 @@ func TestErrors(t *testing.T) {
 	expect.Refused(t, sample(expect.Must(tree.New([]int{-1}, []float64{0}, nil)), good, Options{}), "no edge")
 	expect.Refused(t, sample(bridge, good, Options{}), "4 observations", "1 leaves")
 	expect.Refused(t, sample(tree4, good, Options{Steps: -1}), "-1 steps")
+	expect.Refused(t, sample(tree4, good, Options{Particles: -1}), "-1 particles")
+	expect.Refused(t, sample(tree4, good, Options{Particles: 9, Draws: 3}), "no Warmup, no Draws")
 	expect.Refused(t, sample(tree4, good, Options{Root: math.NaN()}), "prior of the root")
 	expect.Refused(t, sample(tree4, good, Options{Root: -1}), "prior of the root")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Param(7, "width", LogNormal(1, 1))}}), "width is parameter 7")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Rate(InverseGamma(0, 1))}}), "rate")
+	named := expect.Must(tree.New(tree4.Parent, tree4.Length, []string{"", "", "A", "B", "", "C", "D"}))
+	clades := func(second ...string) error {
+		return sample(named, good, Options{Unknown: []Unknown{BranchRate("first", LogNormal(1, 1), "C"), BranchRate("second", LogNormal(1, 1), second...)}})
+	}
+	expect.Refused(t, clades("A", "E"), "second", `no leaf is called "E"`)
+	expect.Refused(t, clades(), "second", "no leaves")
+	expect.Refused(t, clades("D", "B"), `above "C"`, "first and second")
 	sphere := geom.On(manifold.Sphere(2))
 	_, err = Sample(stochastic.Brownian(sphere, []float64{0, 0, 1}), bridge, Observations[geom.Vec]{}, Options{})
 	expect.Refused(t, err, "charts")

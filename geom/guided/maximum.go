@@ -23,8 +23,8 @@ type Maximum struct {
 //
 //	∂ log p(y | θ)/∂θ = E[∂ log p(x, y | θ)/∂θ | y, θ],
 //
-// to which polynomials of degree two in log θ are fitted near the maximum, by weighted least squares. It is an error if these do not show a
-// maximum where the draws are: the prior then says more than the data.
+// and those of a polynomial of degree four in log θ, which is fitted to them near the maximum by weighted least squares. It is an error
+// if it does not show a maximum where the draws are: the prior then says more than the data.
 func (p *Posterior[P]) MaximumLikelihood() (*Maximum, error) {
 	const what = "MaximumLikelihood"
 	k, n := len(p.Unknown), len(p.Scores)
@@ -68,8 +68,9 @@ func (p *Posterior[P]) MaximumLikelihood() (*Maximum, error) {
 	return m, nil
 }
 
-// summit is where the polynomials of slopes at logs are zero, with minus their derivatives there. Draws count the less the farther they
-// are from it, by a normal distribution half as wide as that of all of them.
+// summit is where the derivatives, slopes, of a polynomial of degree four, which is fitted to them at logs by weighted least squares,
+// are zero, with minus its second derivatives there. Draws count the less the farther they are from it, by a normal distribution whose
+// variances are half those of all of them.
 func summit(logs, slopes [][][]float64) ([]float64, *mat.Cholesky, error) {
 	u, r := slices.Concat(logs...), slices.Concat(slopes...)
 	if len(u) == 0 {
@@ -96,44 +97,53 @@ func summit(logs, slopes [][][]float64) ([]float64, *mat.Cholesky, error) {
 		}
 		return v.RawVector().Data
 	}
-	size := (k + 1) * (k + 2) / 2
+	terms := products(k, 4)
 	mean := make([]float64, k)
 	for j := range mean {
 		mean[j] = stat.Mean(mat.Col(nil, j, draws), nil)
 	}
 	top := slices.Clone(mean)
 	for range 100 {
-		design, right := mat.NewDense(len(u), size, nil), mat.NewDense(len(u), k, nil)
+		design, right := mat.NewDense(len(u)*k, len(terms), nil), mat.NewVecDense(len(u)*k, nil)
 		near := 0.0
 		for i := range u {
 			v := whitened(u[i], top)
-			weight := math.Exp(-floats.Dot(v, v)) // the root of exp(−½‖v‖²/½²)
+			weight := math.Exp(-floats.Dot(v, v) / 2) // the root of exp(−‖v‖²)
 			near += weight
-			row := append([]float64{1}, v...)
-			for j := range v {
-				for a := range j + 1 {
-					row = append(row, v[a]*v[j])
+			var slope mat.VecDense // by v
+			slope.MulVec(l.T(), mat.NewVecDense(k, r[i]))
+			for j := range k {
+				for t, term := range terms {
+					design.Set(i*k+j, t, weight*derivative(term, v, j))
 				}
+				right.SetVec(i*k+j, weight*slope.AtVec(j))
 			}
-			floats.Scale(weight, row)
-			design.SetRow(i, row)
-			right.SetRow(i, floats.ScaleTo(make([]float64, k), weight, r[i]))
 		}
-		if near < float64(10*size) {
-			return nil, nil, fmt.Errorf("%d draws are too few for %d coefficients", len(u), size)
+		if near*float64(k) < float64(10*len(terms)) {
+			return nil, nil, fmt.Errorf("%d draws are too few for %d coefficients", len(u), len(terms))
 		}
-		var coefficients, information mat.Dense
-		if err := coefficients.Solve(design, right); err != nil {
+		var coefficients mat.VecDense
+		if err := coefficients.SolveVec(design, right); err != nil {
 			return nil, nil, err
 		}
-		// Rows 1 to k are the derivatives by v = L⁻¹(u − top) at the top.
-		if err := information.Solve(l.T(), coefficients.Slice(1, 1+k, 0, k)); err != nil {
+		slope, second := mat.NewVecDense(k, nil), mat.NewDense(k, k, nil) // minus the second derivatives by v, at the top
+		for t, term := range terms {
+			switch c := coefficients.AtVec(t); len(term) {
+			case 1:
+				slope.SetVec(term[0], c)
+			case 2:
+				second.Set(term[0], term[1], second.At(term[0], term[1])-c)
+				second.Set(term[1], term[0], second.At(term[1], term[0])-c)
+			}
+		}
+		var half, information mat.Dense // by u: L⁻ᵀ·L⁻¹
+		if err := errors.Join(half.Solve(l.T(), second), information.Solve(l.T(), half.T()), slope.SolveVec(l.T(), slope)); err != nil {
 			return nil, nil, err
 		}
 		h := mat.NewSymDense(k, nil)
 		for j := range k {
 			for i := range j + 1 {
-				h.SetSym(i, j, -(information.At(i, j)+information.At(j, i))/2)
+				h.SetSym(i, j, (information.At(i, j)+information.At(j, i))/2)
 			}
 		}
 		var chol mat.Cholesky
@@ -141,7 +151,7 @@ func summit(logs, slopes [][][]float64) ([]float64, *mat.Cholesky, error) {
 			break
 		}
 		var step mat.VecDense
-		if err := chol.SolveVecTo(&step, coefficients.RowView(0)); err != nil {
+		if err := chol.SolveVecTo(&step, slope); err != nil {
 			return nil, nil, err
 		}
 		floats.Add(top, step.RawVector().Data)
@@ -153,6 +163,42 @@ func summit(logs, slopes [][][]float64) ([]float64, *mat.Cholesky, error) {
 		}
 	}
 	return nil, nil, errors.New("the likelihood has no maximum within three standard deviations of the draws: the prior says more than the data; take a wider one, or more draws")
+}
+
+// products are those of up to so many of k numbers, as the places of these in rising order.
+func products(k, degree int) (out [][]int) {
+	longest := [][]int{nil}
+	for range degree {
+		var longer [][]int
+		for _, p := range longest {
+			first := 0
+			if len(p) > 0 {
+				first = p[len(p)-1]
+			}
+			for j := first; j < k; j++ {
+				longer = append(longer, append(slices.Clone(p), j))
+			}
+		}
+		out, longest = append(out, longer...), longer
+	}
+	return out
+}
+
+// derivative is that of a product of numbers v by the one at place j.
+func derivative(product []int, v []float64, j int) (sum float64) {
+	for at, a := range product {
+		if a != j {
+			continue
+		}
+		rest := 1.0
+		for i, b := range product {
+			if i != at {
+				rest *= v[b]
+			}
+		}
+		sum += rest
+	}
+	return sum
 }
 
 // score takes the derivatives of the posterior's logarithm by y to those of the likelihood's by the logarithms u of the unknowns.

@@ -25,7 +25,7 @@ type sampler[P geom.Point] struct {
 	*plan
 	process       stochastic.Process[P]
 	options       Options
-	data          []Observations[P] // G of them
+	data          []Observations[P] // G of them: particles have each of them Options.Chains times
 	seen          [][]seen          // [G][leaf]
 	leaves        []int
 	start         [][]float64
@@ -33,14 +33,15 @@ type sampler[P geom.Point] struct {
 	rng           *rand.Rand // of source
 	total, groups int        // chains
 
-	noiseAt int           // which unknown is the noise; -1
-	mean    [][]float64   // [G][p]: logarithms of the unknowns are mean + scale·y
-	scale   [][][]float64 // [G], lower triangles
-	learned visits        // of which the guides are made
-	told    []told        // the messages, of the root and of the levels
-	fixed   []any         // arguments of the compiled functions that change with the guides only
-	w, xi   *tensors.Tensor
-	y       [][]float64 // [C][p]
+	exponent float64       // of the likelihood of what was seen; 1 for chains
+	noiseAt  int           // which unknown is the noise; -1
+	mean     [][]float64   // [G][p]: logarithms of the unknowns are mean + scale·y
+	scale    [][][]float64 // [G], lower triangles
+	learned  visits        // of which the guides are made
+	told     []told        // the messages, of the root and of the levels
+	fixed    []any         // arguments of the compiled functions that change with the guides only
+	w, xi    *tensors.Tensor
+	y        [][]float64 // [C][p]
 }
 
 // key of the compiled functions.
@@ -112,7 +113,7 @@ func (s *sampler[P]) arguments(at *mat.Dense, noise [][]float64) []any {
 			}
 		}
 	}
-	args := []any{h, tensors.FromFlatDataAndDimensions(begin, g, n, d), s.told[0].b, s.told[0].f, s.mean, s.scale, s.options.Root, known, sharp}
+	args := []any{h, tensors.FromFlatDataAndDimensions(begin, g, n, d), s.told[0].b, s.told[0].f, s.mean, s.scale, s.options.Root, known, sharp, s.exponent}
 	for l, level := range s.levels {
 		mark, residual, count := make([][]float64, g), make([][]float64, g), make([][]float64, g)
 		for group := range g {
@@ -167,12 +168,12 @@ func monomials(p int) (*mat.Dense, error) {
 // parse makes the sweep of the nodes of arguments, and the function that takes y, [C, p], to the unknowns with the logarithm of their
 // prior density.
 func (s *sampler[P]) parse(in []*Node) (*sweep, func(y *Node) (unknown, *Node, *Node)) {
-	w := &sweep{model: s.model, plan: s.plan, steps: s.options.Steps, h: in[0], start: in[1], root: terms{in[2], in[3]}, noise: in[7], sharp: in[8]}
+	w := &sweep{model: s.model, plan: s.plan, steps: s.options.Steps, h: in[0], start: in[1], root: terms{in[2], in[3]}, noise: in[7], sharp: in[8], exponent: in[9]}
 	mean, scale := in[4], in[5]
 	if s.options.Root > 0 {
 		w.free = in[6]
 	}
-	in = in[9:]
+	in = in[10:]
 	for range s.levels {
 		w.pick, w.told, w.seen = append(w.pick, in[0]), append(w.told, terms{in[1], in[2]}), append(w.seen, leaves{in[3], in[4], in[5]})
 		in = in[6:]
@@ -196,7 +197,7 @@ func (s *sampler[P]) unknowns(y, mean, scale *Node, params []*Node) (unknown, *N
 		case rate:
 			of := make([]float64, len(s.order))
 			for e, i := range s.order {
-				if a.branches == nil || slices.Contains(a.branches, i) {
+				if slices.Contains(a.branches, i) {
 					of[e] = 1
 				}
 			}
@@ -437,12 +438,12 @@ func (s *sampler[P]) guide(seen visits) error {
 			return err
 		}
 		for group := range s.groups {
-			step, errors := func(i, k int) transition { return s.transition(means, group, i, k) }, s.data[group].Noise
+			step, errors := func(i, k int) transition { return s.transition(means, group, i, k) }, s.data[group].Noise/math.Sqrt(s.exponent)
 			switch {
 			case seen == nil:
-				step, errors = func(int, int) transition { return transition{q: mat.NewDense(s.n, s.n, nil)} }, 1e6*errors
+				step, errors = func(int, int) transition { return transition{q: mat.NewDense(s.n, s.n, nil)} }, 1e6*s.data[group].Noise
 			case s.noiseAt >= 0:
-				errors = math.Exp(s.logs(group, y)[s.noiseAt])
+				errors = math.Exp(s.logs(group, y)[s.noiseAt]) / math.Sqrt(s.exponent)
 			}
 			leaf := func(i int) message { return s.seen[group][slices.Index(s.leaves, i)].scaled(errors) }
 			g, err := s.pull(s.options.Steps, leaf, step)

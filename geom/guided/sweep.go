@@ -18,17 +18,18 @@ import (
 // with different observations. Messages are those of guide after the n steps of the edges of a level, as terms of a polynomial of P.
 type sweep struct {
 	model
-	plan  *plan
-	steps int
-	h     *Node    // length of a step, [E], of the edges in the order of the plan
-	pick  []*Node  // plan.parents
-	told  []terms  // [level] of [n, G, P, E, n, n] and [n, G, P, E, n, D]
-	root  terms    // the root's message, [G, P, 1, n, n] and [G, P, 1, n, D]
-	start *Node    // [G, n, D]: the state of the root, or the mean of its prior
-	free  *Node    // the standard deviation of the prior of the root, a scalar; nil where it is known
-	noise *Node    // standard deviation of the errors of the observations, [G], where it is not among the unknowns
-	sharp *Node    // its inverse in the messages, as terms, [G, P]
-	seen  []leaves // [level]
+	plan     *plan
+	steps    int
+	h        *Node    // length of a step, [E], of the edges in the order of the plan
+	pick     []*Node  // plan.parents
+	told     []terms  // [level] of [n, G, P, E, n, n] and [n, G, P, E, n, D]
+	root     terms    // the root's message, [G, P, 1, n, n] and [G, P, 1, n, D]
+	start    *Node    // [G, n, D]: the state of the root, or the mean of its prior
+	free     *Node    // the standard deviation of the prior of the root, a scalar; nil where it is known
+	noise    *Node    // standard deviation of the errors of the observations, [G], where it is not among the unknowns
+	exponent *Node    // of the density of the observations, a scalar
+	sharp    *Node    // its inverse in the messages, as terms, [G, P]
+	seen     []leaves // [level]
 }
 
 // terms are the coefficients of messages.
@@ -202,7 +203,7 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 		log = Add(log, ReduceSum(Reshape(final[1], c, e), -1))
 		above = Reshape(final[0], c, e, s.n, s.d)
 		all = append(all, above)
-		log = Add(log, s.seen[l].density(Reshape(final[2], c, e), sharp, noise))
+		log = Add(log, Mul(s.exponent, s.seen[l].density(Reshape(final[2], c, e), sharp, noise)))
 		done += e
 	}
 	return log, Concatenate(all, 1), paths

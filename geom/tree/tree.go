@@ -5,6 +5,7 @@ package tree
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -149,32 +150,15 @@ func (t *Tree) Label(i int) string {
 // Keep returns the tree of some of the leaves, by name: without the others, without nodes that have one child left, whose edges are
 // joined, and rooted where the paths to the leaves first part. It is an error if a name is that of no leaf.
 func (t *Tree) Keep(names ...string) (*Tree, error) {
-	first, _ := t.links()
-	wanted := map[string]bool{}
-	for _, name := range names {
-		wanted[name] = true
-	}
-	n := len(t.Parent)
-	below := make([]int, n) // of the children, those that lead to a leaf that is kept; 1 for this leaf itself
-	kept := 0
-	for i := n - 1; i >= 0; i-- {
-		if first[i] < 0 && t.Name[i] != "" && wanted[t.Name[i]] {
-			below[i] = 1
-			kept++
-			delete(wanted, t.Name[i])
-		}
-		if i > 0 && below[i] > 0 {
-			below[t.Parent[i]]++
-		}
-	}
-	for _, name := range names {
-		if wanted[name] {
-			return nil, fmt.Errorf("tree: no leaf is called %q", name)
-		}
-	}
-	if kept == 0 {
+	if len(names) == 0 {
 		return nil, fmt.Errorf("tree: no leaf is kept")
 	}
+	below, err := t.paths(names)
+	if err != nil {
+		return nil, err
+	}
+	first, _ := t.links()
+	n := len(t.Parent)
 	out := &Tree{}
 	at := make([]int, n)        // in the new tree: of the node itself or of the one that stands for it
 	added := make([]float64, n) // length of the edges that were joined above it
@@ -199,4 +183,54 @@ func (t *Tree) Keep(names ...string) (*Tree, error) {
 		at[i] = len(out.Parent) - 1
 	}
 	return out, nil
+}
+
+// Clade returns the nodes of the smallest clade with some leaves, given by name: their last common ancestor and all nodes below it, in
+// order. It is an error if a name is that of no leaf.
+func (t *Tree) Clade(leaves ...string) ([]int, error) {
+	if len(leaves) == 0 {
+		return nil, fmt.Errorf("tree: a clade of no leaves")
+	}
+	below, err := t.paths(leaves)
+	if err != nil {
+		return nil, err
+	}
+	top := slices.IndexFunc(below, func(k int) bool { return k > 1 })
+	for i := len(below) - 1; top < 0; i-- { // a single leaf
+		if below[i] > 0 {
+			top = i
+		}
+	}
+	out, inside := []int{top}, make([]bool, len(below))
+	inside[top] = true
+	for i := top + 1; i < len(below); i++ {
+		if inside[t.Parent[i]] {
+			out, inside[i] = append(out, i), true
+		}
+	}
+	return out, nil
+}
+
+// paths returns, for every node, how many of its children lead to leaves with these names; 1 for these leaves.
+func (t *Tree) paths(names []string) ([]int, error) {
+	leaf := map[string]int{}
+	for _, i := range t.Leaves() {
+		if t.Name[i] != "" {
+			leaf[t.Name[i]] = i
+		}
+	}
+	below := make([]int, len(t.Parent))
+	for _, name := range names {
+		i, ok := leaf[name]
+		if !ok {
+			return nil, fmt.Errorf("tree: no leaf is called %q", name)
+		}
+		below[i] = 1
+	}
+	for i := len(below) - 1; i > 0; i-- {
+		if below[i] > 0 {
+			below[t.Parent[i]]++
+		}
+	}
+	return below, nil
 }
