@@ -41,7 +41,7 @@ for (const figure of document.querySelectorAll(".viz-play:not([data-ready])")) {
     let running = 0, again = false; // again: it repeats until it is stopped
     const show = () => draw(film, range.value / range.max);
     const label = () => {
-      button.textContent = running ? "\u23f8\ufe0e" : "\u25b6\ufe0e";
+      button.textContent = running ? "\u25ae\u25ae" : "\u25b6\ufe0e";
       button.ariaLabel = running ? "pause" : "play";
     };
     const stop = () => { running = cancelAnimationFrame(running) || 0; label(); };

@@ -8,7 +8,7 @@ for (const figure of document.querySelectorAll(".viz-slider:not([data-ready])"))
   let timer = null;
   button.onclick = () => {
     timer = timer ? clearInterval(timer) : setInterval(() => { range.value = (+range.value + 1) % frames.length; show(); }, 120);
-    button.textContent = timer ? "\u23f8\ufe0e" : "\u25b6\ufe0e";
+    button.textContent = timer ? "\u25ae\u25ae" : "\u25b6\ufe0e";
     button.ariaLabel = timer ? "pause" : "play";
   };
   range.oninput = show;

@@ -200,7 +200,7 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
     let playing = false;
     button.onclick = async () => {
       playing = !playing;
-      button.textContent = playing ? "\u23f8\ufe0e" : "\u25b6\ufe0e";
+      button.textContent = playing ? "\u25ae\u25ae" : "\u25b6\ufe0e";
       button.ariaLabel = playing ? "pause" : "play";
       while (playing && figure.isConnected) {
         range.value = (+range.value + 1) % texts.length;

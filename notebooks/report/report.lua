@@ -43,6 +43,16 @@ local function wrap(call, blocks)
   return out
 end
 
+-- A number as one writes it: 5e-07 is 5·10⁻⁷, which no line breaks in two.
+local function number(s)
+  local before, digits, after = s.text:match('^(%(?)(%-?[%d.]+)(.*)$')
+  if not digits then return nil end
+  digits = digits:gsub('^%-', '−')
+  local sign, power, rest = after:match('^e([-+])0*(%d+)([%]),.;:]*)$')
+  if not sign then return pandoc.Str(before .. digits .. after) end
+  return {pandoc.Str(before .. (digits == '1' and '10' or digits .. '·10')), pandoc.Superscript((sign == '-' and '−' or '') .. power), pandoc.Str(rest)}
+end
+
 -- What a cell says in Markdown may hold data. So it has no HTML, no attributes and no pictures, links lead to pages or
 -- within the report, and a claim that does not hold is marked.
 local function said(s)
@@ -51,6 +61,13 @@ local function said(s)
     RawInline = function(r) return pandoc.Str(r.text) end,
     RawBlock = function(r) return pandoc.Para{pandoc.Str(r.text)} end,
     Image = function(i) return i.caption end,
+    Str = number,
+    Inlines = function(list) -- an error stays with its number
+      for i = 2, #list - 1 do
+        if list[i].t == 'Str' and list[i].text == '±' then list[i - 1], list[i + 1] = pandoc.Str('\u{a0}'), pandoc.Str('\u{a0}') end
+      end
+      return list
+    end,
     Link = function(l) return not (l.target:match('^https?://') or l.target:match('^#')) and l.content or nil end,
     Para = function(p)
       local first = p.content[1]

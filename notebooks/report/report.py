@@ -133,7 +133,10 @@ def mathml(page):
         except math_core.LatexError as e:
             raise ReportError(f"formula {source}\n{ANSI.sub('', str(e))}")
         # An accent over a letter is drawn at the right height only as a plain over-script.
-        return re.sub(r'<mover accent="true">(<mi>.</mi><mo(?: stretchy="false")?>)', r"<mover>\1", out)
+        out = re.sub(r'<mover accent="true">(<mi>.</mi><mo(?: stretchy="false")?>)', r"<mover>\1", out)
+        # The indices of such a letter stand as high as those of one without.
+        return re.sub(r"<(msup|msub|msubsup)>(<mover><mi>.</mi><mo[^>]*>.</mo></mover>)((?:<m[in]>[^<]*</m[in]>)+)</\1>",
+                      r"<mrow>\2<\1><mrow></mrow>\3</\1></mrow>", out)
 
     # A full stop stays with its formula, and so does an opening bracket.
     page = re.sub(r"""\(?<eq\s+env="math">[^<]*</eq>[-.,;:!?)\]’”]*""",
@@ -178,14 +181,20 @@ def write_html(notebook, name, about, path):
     path.write_text(finished(linked(mathml(page), about["names"]), written(notebook)), encoding="utf-8")
 
 
+def typeset(body):
+    """The typst that pandoc writes, with what it does not know of formulas."""
+    body = re.sub(r'"([^"$\n.,:/]+)"(?=_\()', r'op("\1", limits: #true)', body)  # \operatorname*
+    body = re.sub(r'(?<=[ $(])"([A-Za-z]+)" (?=\(|\\\()', r'op("\1") ', body)  # \operatorname
+    # \bigl and the like: scaled text would stand apart, and would not be a bracket.
+    return re.sub(r"#scale\(x: (\d+)%, y: \1%\)\[(\\?.)\]", lambda m: f"lr(size: #{int(m[1]) / 100}em, {m[2]})", body)
+
+
 def write_pdf(notebook, name, about, seconds, path):
     """seconds is the time of creation that the document carries, counted from 1970."""
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder, "report.typ")
         body = convert(notebook, "typst", name, about, f"--extract-media={folder}/media")
-        body = body.replace(folder + "/", "")
-        body = re.sub(r'"([^"$\n.,:/]+)"(?=_\()', r'op("\1", limits: #true)', body)  # \operatorname*
-        body = re.sub(r'(?<=[ $(])"([A-Za-z]+)" (?=\(|\\\()', r'op("\1") ', body)  # \operatorname
+        body = typeset(body.replace(folder + "/", ""))
         source.write_text(body, encoding="utf-8")
         try:
             typst.compile(str(source), output=str(path), root=folder, timestamp=seconds)
@@ -203,7 +212,7 @@ def thumbnail(data, suffix):
             small = typst.compile(str(source), root=folder, format="png", ppi=144)
         except typst.TypstError as e:
             raise ReportError(f"typst: {e}")
-    return f'<img src="data:image/png;base64,{base64.b64encode(small).decode()}" width="176" alt="">'
+    return f'<img src="data:image/png;base64,{base64.b64encode(small).decode()}" class="on-white" width="176" alt="">'
 
 
 def summary(notebook):

@@ -181,17 +181,17 @@ class Runner(unittest.TestCase):
                 new_code_cell('var s = nb.Param(`s`, 1) // nb.Param("t", 2)\nvar r = rand.NewPCG(1, 2)'), new_code_cell("no Go {"),
                 new_code_cell('const n = 3\n\n// f shows.\nfunc f() {\n\tviz.Show(1)\n}\nx := nb.Param("u", n); viz.Show(x,\n\tn)\nf()\nfmt.Print(x)')]), path)
             self.assertEqual(run.facts([path])[path], {
-                "readers": ["morpho.Read"], "params": ["s", "u"], "seeds": ["PCG(1, 2)", "Seed: 7"], "data": True,
+                "readers": ["morpho.Read"], "params": ["s", "u"], "seeds": ["PCG(1, 2)", "seed 7"], "data": True,
                 "cells": [{"shows": 1, "prints": True}, {"shows": 0, "prints": False}, {"shows": 0, "prints": False}, {"shows": 1, "prints": True}]})
 
     def test_provenance_of_standard_data(self):
         with tempfile.TemporaryDirectory() as folder:
             study = run.Study()
             study.take(pathlib.Path(folder))
-        fact = {"data": True, "seeds": ["PCG(1, 2)", "Seed: 7"]}
+        fact = {"data": True, "seeds": ["PCG(1, 2)", "seed 7"]}
         facts = dict(run.provenance(fact, study, 1, []))
         self.assertRegex(facts["data"], "^those of the project, SHA-256 [0-9a-f]{16}…$")
-        self.assertEqual(facts["random numbers"], "PCG(1, 2), Seed: 7")
+        self.assertEqual(facts["random numbers"], "PCG(1, 2), seed 7")
 
     def test_parameters(self):
         for text, want in {
@@ -450,6 +450,24 @@ class Report(unittest.TestCase):
                 self.assertNotIn(part, page)
         self.assertEqual(page.count("<script"), 1)  # the template's
 
+    def test_numbers_are_written_as_one_writes_them(self):
+        said = "✓ a: got -5.1e-05 (want 0 ± 1e-08) of -2.5, x1e-3, 3e+04."
+        page = self.html(self.notebook(new_code_cell("x", outputs=[new_output("display_data", {"text/markdown": said})])))
+        self.assertIn("got −5.1·10<sup>−5</sup> (want 0\u00a0±\u00a010<sup>−8</sup>) of −2.5, x1e-3, 3·10<sup>4</sup>.", page)
+
+    def test_brackets_of_a_size_are_brackets_on_paper(self):
+        body = report.typeset(report.pandoc("$\\bigl(x\\bigr)$", "--from=commonmark_x", "--to=typst"))
+        self.assertEqual(body, "$lr(size: #1.2em, \\() x lr(size: #1.2em, \\))$\n")
+
+    def test_indices_of_a_dotted_letter(self):
+        page = report.mathml('<eq env="math">\\dot v^k</eq>')
+        self.assertIn("</mover><msup><mrow></mrow><mi>k</mi></msup></mrow>", page)
+
+    def test_nothing_is_wider_than_its_track(self):
+        # A track of 1fr is as wide as its longest word, that of minmax(0, 1fr) breaks it.
+        for track in re.findall(r"grid-template-columns:([^;}]*)", (report.HERE / "report.css").read_text()):
+            self.assertNotIn("1fr", track.replace("minmax(0, 1fr)", ""))
+
     def test_resources_come_from_the_notebook(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "p.svg")
@@ -515,7 +533,7 @@ class Report(unittest.TestCase):
             page = path.read_text()
             report.write_packages('<h2 id="viz">viz</h2><h3 id="viz.Show">x</h3>', path)
             self.assertIn('<a href="#viz">viz</a>', path.read_text())
-        for part in '<a href="02_c.html" title="2. C $x$">Shapes in', "✓ side <math><mi>x</mi></math>: got 1.5 (want 1 ± 0.5)", '<p class="false">✗ a_b</p>', "2 claims":
+        for part in '<a href="02_c.html" title="2. C $x$">Shapes in', "✓ side <math><mi>x</mi></math>: got 1.5 (want 1\u00a0±\u00a00.5)", '<p class="false">✗ a_b</p>', "2 claims":
             with self.subTest(part):
                 self.assertIn(part, re.sub(r"</?span[^>]*>|\n", "", page))
         self.assertNotIn("<details", page)
@@ -565,7 +583,7 @@ class Report(unittest.TestCase):
             path = pathlib.Path(folder, "index.html")
             report.write_index([("01_x", self.notebook(new_code_cell("x", outputs=[picture()])))], "made today", path)
             page = path.read_text(encoding="utf-8")
-        for part in ('href="01_x.html"', 'href="01_x.pdf"', "First, <span class=\"nobr\"><math>", "<img src", "made today"):
+        for part in ('href="01_x.html"', 'href="01_x.pdf"', "First, <span class=\"nobr\"><math>", "<img src", 'class="on-white"', "made today"):
             with self.subTest(part):
                 self.assertTrue(part in page)
         self.assertFalse("Second." in page)

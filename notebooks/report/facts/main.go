@@ -4,7 +4,7 @@
 //
 //	readers   of the calls nb.Data(standard, reader), as written: "morpho.Read"
 //	params    the names of the calls nb.Param("name", standard)
-//	seeds     of the random numbers: "PCG(1, 2)", "Seed: 7"
+//	seeds     of the random numbers: "PCG(1, 2)", "seed 7"
 //	data      whether they use the package landmarks, and so maybe its data sets
 //	cells     one entry a code cell: how many things its main function shows in any case, and whether it prints
 //
@@ -113,7 +113,7 @@ func (f *facts) add(text string) cell {
 			f.Data = f.Data || written(n.X) == "morpho"
 		case *ast.KeyValueExpr:
 			if written(n.Key) == "Seed" {
-				add(&f.Seeds, "Seed: "+written(n.Value))
+				add(&f.Seeds, "seed "+written(n.Value))
 			}
 		}
 		return true

@@ -1,6 +1,6 @@
 // Reference prints the documentation of the packages of this module, as JSON for the reports:
 //
-//	page     HTML; each exported name has its place, "landmarks.Space.Log", and a package its name
+//	page     HTML; each exported name has its place, "landmarks.Space.Log", and a package its name and its path
 //	names    their declarations on one line, by the names of these places
 package main
 
@@ -112,7 +112,12 @@ func (r *reference) add(importPath, dir string) error {
 		}
 	}
 	r.names[pkg.Name] = "package " + importPath
-	fmt.Fprintf(&r.page, "<h2 id=\"%s\">%s</h2>\n<p><code>import \"%s\"</code></p>\n", pkg.Name, pkg.Name, importPath)
+	_, within, _ := strings.Cut(importPath, "/") // two packages may have one name
+	fmt.Fprintf(&r.page, "<h2 id=\"%s\">%s</h2>\n", within, within)
+	if within != pkg.Name {
+		fmt.Fprintf(&r.page, "<span id=\"%s\"></span>", pkg.Name)
+	}
+	fmt.Fprintf(&r.page, "<p><code>import \"%s\"</code></p>\n", importPath)
 	text(pkg.Doc)
 	values(pkg.Consts)
 	values(pkg.Vars)
