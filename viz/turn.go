@@ -154,7 +154,7 @@ func (t *turntable) html() (string, error) {
 		texts = fmt.Sprintf(" data-texts=\"%s\"", html.EscapeString(string(list)))
 	}
 	fmt.Fprintf(&out, "<figure class=\"viz-turn\"%s aria-label=\"%s\" style=\"margin:0;width:%dpx;max-width:100%%\">\n%s", texts, html.EscapeString(t.alt()), width(t.size.X), darkStyle)
-	fmt.Fprintf(&out, "<div class=\"viz-ink\" style=\"display:grid;gap:13px;grid-template-columns:repeat(auto-fit,minmax(min(100%%,max(240px,calc((100%% - %dpx)/%d))),1fr))\">\n", 13*(columns-1), columns)
+	fmt.Fprintf(&out, "<div class=\"viz-ink\" style=\"display:grid;gap:13px;grid-template-columns:repeat(auto-fit,minmax(min(100%%,max(180px,calc((100%% - %dpx)/%d))),1fr))\">\n", 13*(columns-1), columns)
 	picture := func(s *sheet, hidden string) error {
 		colours := s.raster(screenDots)
 		data, err := encodePNG(indexed(colours, paletteOf(colours)), screenDots)

@@ -46,8 +46,25 @@ func Check(what string, got, want, tol float64) {
 			fmt.Sprintf("✗ %s: got %.12g, want %.12g ± %.3g, differs by %.3g", what, got, want, tol, d))
 		return
 	}
-	record(check{what, fmt.Sprintf("%.10g", got), fmt.Sprintf("%.10g", want), fmt.Sprintf("%.3g", tol), true})
-	say(fmt.Sprintf("✓ %s: got %.10g (want %.10g ± %.3g)", what, got, want, tol))
+	c := check{what, proven(got, want, tol), proven(want, want, tol), fmt.Sprintf("%.3g", tol), true}
+	record(c)
+	say(fmt.Sprintf("✓ %s: got %s (want %s ± %s)", what, c.Got, c.Want, c.Tol))
+}
+
+// proven writes x with the digits that a tolerance around want says something about and one more, at most 10, and with those before
+// the decimal point.
+func proven(x, want, tol float64) string {
+	digits := 2
+	switch {
+	case tol == 0:
+		digits = 10
+	case want != 0:
+		digits = 2 + int(math.Floor(math.Log10(math.Abs(want)))-math.Floor(math.Log10(tol)))
+	}
+	if x != 0 {
+		digits = max(digits, 1+int(math.Floor(math.Log10(math.Abs(x)))))
+	}
+	return fmt.Sprintf("%.*g", min(max(digits, 2), 10), x)
 }
 
 // True prints a claim that holds as a line that begins with ✓, or ends the cell with a failure if it does not hold; about
