@@ -152,7 +152,7 @@ class Runner(unittest.TestCase):
         self.assertEqual([r for r in reports if not r.startswith(".")], ["packages.html", "x--my.html", "x--my.pdf"])
         for line in "     ✗ side <b>: got 2, want 1 ± 0.5\n", "1 passed, 0 failed, 1 with checks that are false\n":
             self.assertIn(line, printed.getvalue())
-        self.assertRegex(page, '<p class="false">\\s*✗ side &lt;b&gt;: got 2, want 1 ± 0.5')
+        self.assertRegex(page, '<p class="false">\\s*✗ side &lt;b&gt;: got 2, want 1\xa0±\xa00.5')
 
     def test_drawn_names_of_any_letters(self):
         # The font of figures has no Japanese: the report is written, and says what the boxes stand for.
