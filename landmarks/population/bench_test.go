@@ -54,9 +54,10 @@ func BenchmarkAtlas(b *testing.B) {
 		}
 	}
 	all := append(append([][]float64{}, subjects[0][0].Vertices...), subjects[1][0].Vertices...)
-	flow := expect.Must(kernels.Fast(kernels.Gaussian(3/math.Sqrt2), 1e-5, controls, subjects[0][0].Vertices))
-	data := expect.Must(kernels.Fast(kernels.Gaussian(0.5/math.Sqrt2), 1e-6, all))
-	smoothing := expect.Must(kernels.Fast(kernels.Gaussian(0.7), 1e-5, all))
+	const tolerance = 1e-4 // that of Study.Start
+	flow := expect.Must(kernels.Fast(kernels.Gaussian(3/math.Sqrt2), tolerance, controls, subjects[0][0].Vertices))
+	data := expect.Must(kernels.Fast(kernels.Gaussian(0.5/math.Sqrt2), tolerance, all))
+	smoothing := expect.Must(kernels.Fast(kernels.Gaussian(0.7), tolerance, all))
 	b.Log(len(controls), flow, data, len(subjects[0][0].Cells), len(subjects[1][0].Cells))
 	for b.Loop() {
 		model := population.Model{Space: landmarks.New(len(controls), 3, flow, geom.Integrator(ode.Euler, 19)),
