@@ -168,13 +168,8 @@ func TestRoundsRefuse(t *testing.T) {
 	m, template, controls, subjects := small(true, false)
 	expect.Refused(t, expect.Error(m.Rounds(template, controls, subjects[:1], 0.03, 9)), "1 subjects")
 	expect.Refused(t, expect.Error(m.Rounds(template, controls, subjects, math.NaN(), 9)), "tolerance NaN")
-	r := expect.Must(m.Rounds(template, controls, subjects, 0.03, 1))
+	r, first, own := firstRound(m, template, controls, subjects, 1)
 	defer r.Close()
-	first := expect.Must(r.First())
-	var own []*Part
-	for i := range subjects {
-		own = append(own, expect.Must(r.Match(first, i, nil)))
-	}
 	reduce := func(parts ...*Part) (*AtlasRound, error) {
 		return r.Reduce([]*AtlasRound{first}, func(int) ([]*Part, error) { return parts, nil })
 	}
@@ -188,18 +183,23 @@ func TestRoundsRefuse(t *testing.T) {
 	expect.Refused(t, expect.Error(r.Match(end, 0, own[0])), "ended")
 }
 
+// firstRound is that of an atlas, with its parts.
+func firstRound(m Model, template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, most int) (r *Rounds, first *AtlasRound, parts []*Part) {
+	r = expect.Must(m.Rounds(template, controls, subjects, 0.03, most))
+	first = expect.Must(r.First())
+	for i := range subjects {
+		parts = append(parts, expect.Must(r.Match(first, i, nil)))
+	}
+	return r, first, parts
+}
+
 // A template for which the objective is no number is tried in vain: the next one is half as far away.
 func TestRoundsStepBack(t *testing.T) {
 	t.Parallel()
 	m, template, controls, subjects := small(true, false)
-	r := expect.Must(m.Rounds(template, controls, subjects, 0.03, 9))
+	r, begin, own := firstRound(m, template, controls, subjects, 9)
 	defer r.Close()
-	rounds := []*AtlasRound{expect.Must(r.First())}
-	var parts [][]*Part
-	parts = append(parts, nil)
-	for i := range subjects {
-		parts[0] = append(parts[0], expect.Must(r.Match(rounds[0], i, nil)))
-	}
+	rounds, parts := []*AtlasRound{begin}, [][]*Part{own}
 	reduce := func() *AtlasRound {
 		return filed(t, expect.Must(r.Reduce(rounds, func(k int) ([]*Part, error) { return parts[k], nil })))
 	}
@@ -228,13 +228,9 @@ func TestRoundsStepBack(t *testing.T) {
 func TestRoundsStall(t *testing.T) {
 	t.Parallel()
 	m, template, controls, subjects := small(true, false)
-	r := expect.Must(m.Rounds(template, controls, subjects, 0.03, 200))
+	r, begin, first := firstRound(m, template, controls, subjects, 200)
 	defer r.Close()
-	rounds := []*AtlasRound{expect.Must(r.First())}
-	var first []*Part
-	for i := range subjects {
-		first = append(first, expect.Must(r.Match(rounds[0], i, nil)))
-	}
+	rounds := []*AtlasRound{begin}
 	stages := 1
 	for {
 		now := rounds[len(rounds)-1]

@@ -286,7 +286,7 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	}
 	for o := range objects {
 		centred := s.Subjects[0][o].Map(func(x []float64) []float64 { return floats.SubTo(make([]float64, len(x)), x, centre) })
-		if err := s.hasten(objects, o, centred.Vertices, around); err != nil {
+		if err := s.hasten(objects, o, slices.Concat(centred.Vertices, around)); err != nil { // one shape: the corners are few
 			return err
 		}
 	}
