@@ -51,8 +51,8 @@
 // noise they turn more slowly than it does: how fast is measured at the end of the warm-up, and trajectories are then as long as
 // they need.
 //
-// The Status is Converged only where the rank-normalised split R̂ of every unknown and of the weight is below 1.01 and their bulk and tail
-// effective sizes are at least 400: see package chains. Where the context of the process's space ends, what was drawn is returned
+// The Status is Converged only where the rank-normalised split R̂ of every unknown, of the weight and of all coordinates of the nodes is
+// below 1.01 and their bulk and tail effective sizes are at least 400: see package chains. Where the context of the process's space ends, what was drawn is returned
 // with the error; with Options.Save the same call goes on from there, as if it had not been interrupted.
 //
 // Rates may differ between clades (BranchRate), and Posterior.MaximumLikelihood has the maximum of the likelihood, with standard errors,
@@ -65,7 +65,7 @@
 // # Particles
 //
 // Chains stay in the mode of the posterior where they begin, if paths between modes are improbable. Their R̂ is then above 1.01, or all of
-// them are in one; where modes differ in the states of nodes only, R̂ of these tells (chains.RHat), and the Status does not.
+// them are in one, which the Status cannot tell.
 // Options.Particles goes another way: populations begin as draws of unknowns and paths from the prior, where nothing is guided, and
 // the likelihood has an exponent that grows from 0 to 1, each time so far that half of the particles stay effective. Then guides are made
 // anew, particles are drawn by their weights, and all of them move as chains do. Nobody need pass between modes, but each must have

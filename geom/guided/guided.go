@@ -97,7 +97,11 @@ type Posterior[P geom.Point] struct {
 	StepSize   float64
 	Gradients  int       // how many gradients were taken of the weights of all chains, the warm-up's included
 	Evidence   *Evidence // of particles; nil of chains
-	Status     geom.Status
+
+	// RHat is the largest, Bulk and Tail are the least of everything that was drawn: the unknowns, Log, and all coordinates of Nodes, but
+	// for those that are known or do not move. The Status is geom.Converged where they are below 1.01 and at least 400.
+	RHat, Bulk, Tail float64
+	Status           geom.Status
 }
 
 // Estimate is an unknown with its draws, and how good they are: see package chains.
@@ -122,11 +126,6 @@ const (
 func estimate(name string, draws [][]float64) Estimate {
 	mean, deviation := stat.MeanStdDev(slices.Concat(draws...), nil)
 	return Estimate{name, draws, mean, deviation, chains.RHat(draws), chains.Bulk(draws), chains.Tail(draws)}
-}
-
-// converged is whether R̂ is below 1.01 and both effective sizes are at least 400.
-func (e Estimate) converged() bool {
-	return e.RHat < agreed && e.Bulk >= sufficient && e.Tail >= sufficient
 }
 
 // Sample draws from the posterior of a process on a tree, which begins at Process.Start at the root and splits into independent
@@ -285,15 +284,37 @@ func (s *sampler[P]) record(out []*Posterior[P], m moved) {
 
 // assess says how good the draws are.
 func (p *Posterior[P]) assess() {
-	p.Status = geom.Converged
+	log := estimate("log", p.Log)
+	p.RHat, p.Bulk, p.Tail = log.RHat, log.Bulk, log.Tail
+	worst := func(e Estimate) {
+		p.RHat, p.Bulk, p.Tail = math.Max(p.RHat, e.RHat), math.Min(p.Bulk, e.Bulk), math.Min(p.Tail, e.Tail)
+	}
 	for j, u := range p.Unknown {
 		p.Unknown[j] = estimate(u.Name, u.Draws)
-		if !p.Unknown[j].converged() {
-			p.Status = geom.MaxIterations
+		worst(p.Unknown[j])
+	}
+	for _, node := range p.Nodes {
+		rows := make([][][]float64, len(node)) // [chain][draw][coordinate]
+		for c, draws := range node {
+			for _, x := range draws {
+				rows[c] = append(rows[c], geom.Numbers(x))
+			}
+		}
+		for a := range rows[0][0] {
+			draws, still := make([][]float64, len(rows)), true
+			for c := range rows {
+				for _, x := range rows[c] {
+					draws[c], still = append(draws[c], x[a]), still && x[a] == rows[0][0][a]
+				}
+			}
+			if !still {
+				worst(estimate("", draws))
+			}
 		}
 	}
-	if !estimate("log", p.Log).converged() {
-		p.Status = geom.MaxIterations
+	p.Status = geom.MaxIterations
+	if p.RHat < agreed && p.Bulk >= sufficient && p.Tail >= sufficient {
+		p.Status = geom.Converged
 	}
 }
 

@@ -152,6 +152,9 @@ func TestWells(t *testing.T) {
 	if math.Abs(got-first/all) < 0.1 && rHat < agreed {
 		t.Errorf("chains have both ways: %.3f of the first, R̂ %.3f: this is no test of particles", got, rHat)
 	}
+	if post.RHat < 1.1 || post.Status == geom.Converged {
+		t.Errorf("chains in two wells are %v with R̂ %.3f of all, %.3f of the wells", post.Status, post.RHat, rHat)
+	}
 	post = expect.Must(Sample(p, long, seen, Options{Steps: steps, Particles: 220, Seed: 1}))
 	got, rHat, size := share(post)
 	t.Logf("particles %.4f (R̂ %.3f, effective %.0f, %v, acceptance %.2f, step %.2f), evidence %v, %.4f", got, rHat, size, post.Status, post.Acceptance, post.StepSize, *post.Evidence, math.Log(all))
