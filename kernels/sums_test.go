@@ -129,6 +129,53 @@ func TestGrids(t *testing.T) {
 	}
 }
 
+// A kernel that is split sums as the whole does, with first and second derivatives, of which the far part's grid has fewer digits; half
+// the radius gives the same sums by other waves.
+func TestNearFar(t *testing.T) {
+	for _, c := range []struct {
+		kernel    kernels.Kernel
+		dim       int
+		radius    float64
+		tolerance float64
+	}{
+		{kernels.Cauchy(0.1), 1, 3, 1e-6},
+		{kernels.Laplace(1, 0.2), 2, 2, 1e-5},
+		{kernels.Sum([]float64{1, 2}, kernels.Laplace(2, 0.2, 0.3), kernels.Laplace(4, 0.1, 0.15)), 2, 1.5, 1e-6},
+		{kernels.Cauchy(0.3, 0.4, 0.5), 3, 2, 1e-6},
+		{kernels.Laplace(3, 0.4), 3, 1.5, 1e-4},
+	} {
+		x, p := cloud(300, c.dim, 3)
+		_, u := cloud(300, c.dim, 6)
+		_, w := cloud(300, c.dim, 7)
+		all := []kernels.Kernel{c.kernel}
+		for _, radius := range []float64{c.radius, c.radius / 2} {
+			all = append(all, expect.Must(kernels.NearFar(c.kernel, kernels.Extent(x), radius, c.tolerance)))
+		}
+		out, err := engine.Run(func(x, p, u, w *Node) []*Node {
+			var out []*Node
+			for _, k := range all {
+				v, f := k.Hamilton(x, p)
+				g := Gradient(Add(ReduceAllSum(Mul(v, u)), ReduceAllSum(Mul(f, w))), x, p)
+				second := Gradient(Add(ReduceAllSum(Mul(g[0], w)), ReduceAllSum(Mul(g[1], u))), x, p)
+				y := SliceAxis(x, 0, AxisRange(0, 70))
+				sum := k.Sum(y, x, p)
+				out = append(out, v, f, sum, Gradient(ReduceAllSum(Square(sum)), x)[0], k.Gram(y, x), g[0], g[1], second[0], second[1])
+			}
+			return out
+		}, x, p, u, w)
+		if err != nil {
+			t.Fatalf("%s: %v", c.kernel, err)
+		}
+		n := len(out) / len(all)
+		for i, what := range []string{"velocity", "force", "sum", "gradient of sum", "matrix", "gradient x", "gradient p", "second x", "second p"} {
+			for j, k := range all[1:] {
+				factor := []float64{1, 5, 1, 5, 1e-9, 50, 50, 2000, 2000}[i]
+				expect.Rel(t, fmt.Sprintf("%s: %s", k, what), out.Flat((j+1)*n+i), out.Flat(i), factor*c.tolerance)
+			}
+		}
+	}
+}
+
 // Tiles are exact, cut-off tiles to their tolerance, with first and second derivatives.
 func TestTiles(t *testing.T) {
 	for _, c := range []struct {
@@ -250,6 +297,12 @@ func TestBadExpansions(t *testing.T) {
 		"no points":           func() error { _, err := kernels.Fast(kernels.Gaussian(1), 1e-6); return err },
 		"point 1 of all": func() error {
 			_, err := kernels.Fast(kernels.Gaussian(1), 1e-6, [][]float64{{0, 1}, {math.NaN(), 1}})
+			return err
+		},
+		"NearFar: radius -1": func() error { _, err := kernels.NearFar(kernels.Cauchy(1), []float64{1}, -1, 1e-6); return err },
+		"NearFar: extent":    func() error { _, err := kernels.NearFar(kernels.Cauchy(1), nil, 1, 1e-6); return err },
+		"is not radial": func() error {
+			_, err := kernels.NearFar(kernels.Tiled(kernels.Cauchy(1)), []float64{1}, 1, 1e-6)
 			return err
 		},
 		"cannot be cut off": func() error {
