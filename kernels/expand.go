@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/dsp/fourier"
 
 	"anatomy/geom/engine"
 )
@@ -212,7 +213,12 @@ func (a axis) modes(line func(t []float64) (k, slope []float64, err error), top,
 			values[owner[j]] += k[j] * f[j]
 		}
 		w := 2 * math.Pi / a.period
-		coefficient := apply(values, []int{half + 1}, 0, cosineTransform(half, half))
+		coefficient := fourier.NewDCT(half+1).Transform(nil, values)
+		for m := range coefficient {
+			if coefficient[m] /= float64(2 * half); m > 0 && m < half {
+				coefficient[m] *= 2
+			}
+		}
 		tail, m := 0.0, half
 		for ; m > 0; m-- {
 			if c := math.Abs(coefficient[m]); c > 1e-16*values[0] { // the rest is rounding

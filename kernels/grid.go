@@ -54,17 +54,19 @@ func gridOf(e *Expansion, g *Gridded) (*Gridded, error) {
 	// Folding the transform of the bump and of cosines into the coefficients leaves one product between the transforms.
 	dims := e.coreDims()
 	core := append([]float64{}, e.core...)
+	inner := len(core)
 	for a, m := range e.Modes {
-		diagonal := make([][]float64, m+1)
-		for j := range diagonal {
-			diagonal[j] = make([]float64, m+1)
+		inner /= dims[a]
+		factor := make([]float64, m+1)
+		for j := range factor {
 			f := g.bumpTransform(2 * math.Pi * float64(j) / float64(g.Cells[a]))
-			diagonal[j][j] = float64(g.Cells[a]) / (f * f)
-			if j > 0 {
-				diagonal[j][j] /= 2
+			if factor[j] = float64(g.Cells[a]) / (f * f); j > 0 {
+				factor[j] /= 2
 			}
 		}
-		core = apply(core, dims, a, diagonal)
+		for i := range core {
+			core[i] *= factor[i/inner%dims[a]]
+		}
 	}
 	g.core = core
 	return g, nil
