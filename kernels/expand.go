@@ -3,9 +3,11 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/dsp/fourier"
 
 	"anatomy/geom/engine"
 )
@@ -18,19 +20,10 @@ const maxModes = 1 << 22
 // a kink at 0 (Laplace of order 0 and 1) take too many waves for small tolerances, and so do kernels much narrower than
 // the extent: the error says how many.
 func Expand(k Kernel, extent []float64, tolerance float64) (*Expansion, error) {
-	d := len(extent)
-	if d < 1 || d > 3 {
-		return nil, fmt.Errorf("kernels.Expand: extent %v of %d axes, want 1 to 3", extent, d)
-	}
-	for a, e := range extent {
-		if !(e >= 0) || math.IsInf(e, 1) {
-			return nil, fmt.Errorf("kernels.Expand: extent %g along axis %d, want a finite number ≥ 0", e, a)
-		}
-	}
-	if err := checkTolerance(tolerance); err != nil {
+	if err := checkExpansion(extent, tolerance); err != nil {
 		return nil, fmt.Errorf("kernels.Expand: %w", err)
 	}
-	s := newSampler(k, d)
+	s := newSampler(k, len(extent))
 	e := &Expansion{Kernel: k, Extent: extent}
 	axes, err := s.axes(e, tolerance)
 	if err != nil {
@@ -40,6 +33,18 @@ func Expand(k Kernel, extent []float64, tolerance float64) (*Expansion, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+func checkExpansion(extent []float64, tolerance float64) error {
+	if d := len(extent); d < 1 || d > 3 {
+		return fmt.Errorf("extent %v of %d axes, want 1 to 3", extent, d)
+	}
+	for a, e := range extent {
+		if !(e >= 0) || math.IsInf(e, 1) {
+			return fmt.Errorf("extent %g along axis %d, want a finite number ≥ 0", e, a)
+		}
+	}
+	return checkTolerance(tolerance)
 }
 
 func checkTolerance(tolerance float64) error {
@@ -151,28 +156,38 @@ func (s *sampler) axes(e *Expansion, tolerance float64) ([]axis, error) {
 		if err != nil {
 			return nil, err
 		}
-		steepest, reach, images := 0.0, 0.0, 0.0
+		steepest, reach, images, beyond := 0.0, 0.0, 0.0, 0.0
+		if s.profile != nil {
+			steepest = s.steepest * s.scale[a]
+		}
+		top := math.Max(v[0], s.top)
 		for i := range t {
 			if t[i] <= extent {
 				steepest = math.Max(steepest, math.Abs(slope[i]))
 			}
-			if math.Abs(v[i]) > tolerance/4*v[0] || math.Abs(slope[i]) > tolerance/4*steepest {
+			if t[i] >= extent {
+				beyond = math.Max(beyond, math.Abs(v[i]))
+			}
+			if math.Abs(v[i]) > tolerance/4*top || math.Abs(slope[i]) > tolerance/4*steepest {
 				reach = t[min(i+1, batch-1)]
 			}
 			if math.Abs(v[i]) > 1e-17*v[0] {
 				images = t[min(i+1, batch-1)]
 			}
 		}
-		candidates := []axis{{extent: extent, period: extent + reach, reach: images}}
-		if math.Abs(v[batch-1]) > 1e-4*tolerance*v[0] { // the images that are left out would make steps
-			candidates = nil
-			for _, w := range []float64{1.3, 1.6, 2, 3} {
-				candidates = append(candidates, axis{extent: extent, period: 2 * w * extent, window: true, taper: 1e-4 * tolerance})
+		var candidates []axis
+		if math.Abs(v[batch-1]) <= 1e-4*tolerance*top { // else the images that are left out would make steps
+			candidates = append(candidates, axis{extent: extent, period: extent + reach, reach: images})
+		}
+		if candidates == nil || reach > extent {
+			taper := math.Min(0.1, 1e-4*tolerance*top/beyond)
+			for _, w := range []float64{1.1, 1.2, 1.3, 1.6, 2, 3} {
+				candidates = append(candidates, axis{extent: extent, period: 2 * w * extent, window: true, taper: taper})
 			}
 		}
 		best := -1
 		for _, c := range candidates {
-			m, err := c.modes(line, steepest, tolerance/float64(2*s.d))
+			m, err := c.modes(line, s.top, steepest, tolerance/float64(2*s.d))
 			if err != nil {
 				return nil, err
 			}
@@ -185,8 +200,8 @@ func (s *sampler) axes(e *Expansion, tolerance float64) ([]axis, error) {
 	return out, nil
 }
 
-// modes returns how many waves along the axis leave out at most tolerance of the kernel and of its slope.
-func (a axis) modes(line func(t []float64) (k, slope []float64, err error), steepest, tolerance float64) (int, error) {
+// modes returns how many waves along the axis leave out at most tolerance of the kernel, or of top, and of its slope.
+func (a axis) modes(line func(t []float64) (k, slope []float64, err error), top, steepest, tolerance float64) (int, error) {
 	for half := 64; ; half *= 2 {
 		x, f, owner := a.grid(half)
 		k, _, err := line(x)
@@ -198,11 +213,16 @@ func (a axis) modes(line func(t []float64) (k, slope []float64, err error), stee
 			values[owner[j]] += k[j] * f[j]
 		}
 		w := 2 * math.Pi / a.period
-		coefficient := apply(values, []int{half + 1}, 0, cosineTransform(half, half))
+		coefficient := fourier.NewDCT(half+1).Transform(nil, values)
+		for m := range coefficient {
+			if coefficient[m] /= float64(2 * half); m > 0 && m < half {
+				coefficient[m] *= 2
+			}
+		}
 		tail, m := 0.0, half
 		for ; m > 0; m-- {
 			if c := math.Abs(coefficient[m]); c > 1e-16*values[0] { // the rest is rounding
-				tail += c * math.Max(1/values[0], float64(m)*w/steepest)
+				tail += c * math.Max(1/math.Max(values[0], top), float64(m)*w/steepest)
 			}
 			if tail > tolerance {
 				break
@@ -291,7 +311,11 @@ func (s *sampler) error(e *Expansion) (float64, error) {
 	for a := range got {
 		got[a] = expanded(a - 1)
 	}
-	var worst, worstSlope, steepest, top float64
+	var worst, worstSlope float64
+	top, steepest := s.top, 0.0
+	if s.profile != nil {
+		steepest = s.steepest * slices.Max(s.scale)
+	}
 	err := tensor(coordinates, func(points [][]float64, at [][]int) error {
 		v, g, err := s.values(points)
 		for i, c := range at {
@@ -318,14 +342,20 @@ func (s *sampler) error(e *Expansion) (float64, error) {
 
 // sampler evaluates a kernel K(x, 0) and its gradient on the host.
 type sampler struct {
-	f *engine.Func
-	d int
+	d             int
+	profile       func(s float64) (k, slope float64) // and its derivative, of a radial kernel, s = Σ_a (x_a scale_a)²
+	scale         []float64
+	f             *engine.Func // of others
+	top, steepest float64      // of the radial kernel of which this one is a part, else 0: errors are relative to these at least
 }
 
 // batch is the number of points in one call, so that only one shape is compiled.
 const batch = 4096
 
 func newSampler(k Kernel, d int) *sampler {
+	if scale, terms, ok := describeTerms(k, d); ok {
+		return &sampler{d: d, scale: scale, profile: func(s float64) (k, slope float64) { return valueOf(terms, 0, s), valueOf(terms, 1, s) }}
+	}
 	return &sampler{d: d, f: engine.Compile(func(x *Node) (*Node, *Node) {
 		v := k.Gram(x, Zeros(x.Graph(), shapes.Make(x.DType(), 1, d)))
 		return Squeeze(v, -1), Gradient(ReduceAllSum(v), x)[0]
@@ -333,6 +363,22 @@ func newSampler(k Kernel, d int) *sampler {
 }
 
 func (s *sampler) values(x [][]float64) (v []float64, gradient [][]float64, err error) {
+	if s.profile != nil {
+		v, gradient = make([]float64, len(x)), make([][]float64, len(x))
+		all := make([]float64, len(x)*s.d)
+		for i, p := range x {
+			square, slope := 0.0, 0.0
+			for a, c := range p {
+				square += c * s.scale[a] * c * s.scale[a]
+			}
+			v[i], slope = s.profile(square)
+			gradient[i] = all[i*s.d : (i+1)*s.d]
+			for a, c := range p {
+				gradient[i][a] = 2 * slope * c * s.scale[a] * s.scale[a]
+			}
+		}
+		return v, gradient, nil
+	}
 	for from := 0; from < len(x); from += batch {
 		n := min(batch, len(x)-from)
 		in := append(append([][]float64{}, x[from:from+n]...), make([][]float64, batch-n)...)
@@ -372,18 +418,21 @@ func (s *sampler) reach(tolerance float64) ([]float64, error) {
 	return reach, nil
 }
 
-// tensor calls f with the points of a tensor grid and their indices, a batch at a time.
+// tensor calls f with the points of a tensor grid and their indices, a batch at a time, which it may not keep.
 func tensor(coordinates [][]float64, f func(points [][]float64, at [][]int) error) error {
-	var points [][]float64
-	var at [][]int
-	index := make([]int, len(coordinates))
-	for {
-		p := make([]float64, len(index))
+	d := len(coordinates)
+	points, at := make([][]float64, batch), make([][]int, batch)
+	values, indices := make([]float64, batch*d), make([]int, batch*d)
+	for i := range points {
+		points[i], at[i] = values[i*d:(i+1)*d], indices[i*d:(i+1)*d]
+	}
+	index := make([]int, d)
+	for n := 0; ; {
 		for a, i := range index {
-			p[a] = coordinates[a][i]
+			points[n][a], at[n][a] = coordinates[a][i], i
 		}
-		points, at = append(points, p), append(at, append([]int{}, index...))
-		a := len(index) - 1
+		n++
+		a := d - 1
 		for ; a >= 0; a-- {
 			if index[a]++; index[a] < len(coordinates[a]) {
 				break
@@ -391,13 +440,13 @@ func tensor(coordinates [][]float64, f func(points [][]float64, at [][]int) erro
 			index[a] = 0
 		}
 		if a < 0 {
-			return f(points, at)
+			return f(points[:n], at[:n])
 		}
-		if len(points) == batch {
+		if n == batch {
 			if err := f(points, at); err != nil {
 				return err
 			}
-			points, at = points[:0], at[:0]
+			n = 0
 		}
 	}
 }
@@ -406,6 +455,11 @@ func tensor(coordinates [][]float64, f func(points [][]float64, at [][]int) erro
 // coefficients c_0 … c_m.
 func cosineTransform(half, m int) [][]float64 {
 	mat := make([][]float64, m+1)
+	period := 2 * max(half, 1)
+	cosines := make([]float64, period)
+	for i := range cosines {
+		cosines[i] = math.Cos(2 * math.Pi * float64(i) / float64(period))
+	}
 	for k := range mat {
 		mat[k] = make([]float64, half+1)
 		for i := range mat[k] {
@@ -416,7 +470,7 @@ func cosineTransform(half, m int) [][]float64 {
 			if k > 0 && k < half {
 				w *= 2
 			}
-			mat[k][i] = w * math.Cos(math.Pi*float64(k)*float64(i)/float64(max(half, 1))) / float64(2*max(half, 1))
+			mat[k][i] = w * cosines[k*i%period] / float64(period)
 		}
 	}
 	if half == 0 {

@@ -9,3 +9,6 @@ type graphKernel struct{ onGraph }
 
 func (k graphKernel) Sum(x, y, b *Node) *Node            { return k.sumOnGraph(x, y, b) }
 func (k graphKernel) Hamilton(x, p *Node) (dx, dp *Node) { return k.hamiltonOnGraph(x, p) }
+
+// Near is the near part of a kernel that was split.
+func Near(k Kernel) Kernel { return k.(twoLevel).near }

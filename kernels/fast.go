@@ -19,6 +19,7 @@ const (
 	secondsPerPair = 2.5e-9  // of points, in a tile on the graph
 	secondsInC     = 8e-10   // of points, in C
 	secondsNear    = 1.1e-9  // of points, in C between points that lie near each other
+	secondsBounded = 1.3     // times as many for pairs of a bounded kernel
 	secondsPerWave = 1.5e-10 // of a point, a plane wave and a coordinate
 	secondsPerBump = 1e-6    // of a point on a grid, and for each cell of its patch
 	secondsPerCell = 5.8e-10
@@ -29,8 +30,9 @@ const (
 const margin = 1.25
 
 // Fast returns a kernel with the sums that cost least for shapes like those given, to a tolerance: the kernel itself for
-// few points, tiles, cut-off tiles, plane waves or a grid. Kernel.String says which, and their error. The choice can be
-// overridden by calling Tiled, Cutoff, Expand or Grid instead.
+// few points, tiles, cut-off tiles, plane waves, a grid, or cut-off tiles and a grid
+// for the near and the far part of the kernel. Kernel.String says which, and their error. The choice can be
+// overridden by calling Tiled, Cutoff, Expand, Grid or NearFar instead.
 //
 // The costs are those of sums over the first shape at the points of each: where control points carry many others, give the control
 // points first. The box of the plane waves is that of all shapes, a quarter wider. What is left out is measured on a grid of
@@ -98,24 +100,37 @@ func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs float64
 		}
 	}
 	out := []candidate{{pairs * perPair, func() (Kernel, error) { return Tiled(k), nil }}}
+	share := nearShare(points, targets, tile)
 	if reach, err := s.reach(tolerance); err == nil {
-		seconds := pairs * nearShare(points, targets, reach, tile) * perNear
-		out = append(out, candidate{seconds, func() (Kernel, error) { return tiled{k, reach}, nil }})
+		out = append(out, candidate{pairs * share(reach) * perNear, func() (Kernel, error) { return tiled{k, reach}, nil }})
+	}
+	if s.d > 3 {
+		return out
 	}
 	e := &Expansion{Kernel: k, Extent: extent}
 	axes, err := s.axes(e, tolerance)
-	if err != nil || e.rank() > maxModes {
+	if err != nil {
 		return out
 	}
-	g := emptyGrid(e, tolerance)
+	if t, ok := s.twoLevels(k, e, tolerance, n, func(reach []float64) float64 {
+		return pairs * share(reach) * perNear * secondsBounded
+	}); ok {
+		out = append(out, t)
+	}
+	if e.rank() > maxModes {
+		return out
+	}
 	return append(out,
 		candidate{n * float64(e.rank()*s.d) * secondsPerWave, func() (Kernel, error) { return e, s.fit(e, axes, tolerance) }},
-		candidate{n*(secondsPerBump+math.Pow(float64(g.patch()), float64(s.d))*secondsPerCell) + g.cells()*float64(s.d)*secondsPerFFT, func() (Kernel, error) {
-			if err := s.fit(e, axes, tolerance); err != nil {
-				return nil, err
-			}
-			return gridOf(e, tolerance)
-		}})
+		candidate{emptyGrid(e, n, tolerance).seconds(n), func() (Kernel, error) { return s.grid(e, axes, n, tolerance) }})
+}
+
+// grid fits an expansion and puts it on a grid for sums over n points.
+func (s *sampler) grid(e *Expansion, axes []axis, n, tolerance float64) (Kernel, error) {
+	if err := s.fit(e, axes, tolerance); err != nil {
+		return nil, err
+	}
+	return gridOf(e, emptyGrid(e, n, tolerance))
 }
 
 func finite(p []float64) bool {
@@ -127,27 +142,34 @@ func finite(p []float64) bool {
 	return true
 }
 
-// nearShare estimates the share of pairs that cut-off tiles visit: those of points closer than the reach and the size
+// nearShare estimates the share of pairs that tiles cut off at a reach visit: those of points closer than the reach and the size
 // of a tile.
-func nearShare(points, targets [][]float64, reach []float64, tileSize int) float64 {
+func nearShare(points, targets [][]float64, tileSize int) func(reach []float64) float64 {
 	r := rand.New(rand.NewPCG(1, 1))
 	extent := Extent(targets)
 	size := func(n int) float64 { return math.Min(1, math.Sqrt(float64(tileSize)/float64(n))) } // of a curve's or a surface's extent
 	tile := (size(len(points)) + size(len(targets))) / 2
-	near := 0
 	const trials = 20000
-	for range trials {
+	gaps := make([][]float64, trials)
+	for i := range gaps {
 		x, y := points[r.IntN(len(points))], targets[r.IntN(len(targets))]
-		s := 0.0
 		for a := range x {
-			gap := math.Max(0, math.Abs(x[a]-y[a])-tile*extent[a]) / reach[a]
-			s += gap * gap
-		}
-		if s < 1 {
-			near++
+			gaps[i] = append(gaps[i], math.Max(0, math.Abs(x[a]-y[a])-tile*extent[a]))
 		}
 	}
-	return float64(near) / trials
+	return func(reach []float64) float64 {
+		near := 0
+		for _, gap := range gaps {
+			s := 0.0
+			for a, g := range gap {
+				s += g / reach[a] * g / reach[a]
+			}
+			if s < 1 {
+				near++
+			}
+		}
+		return float64(near) / trials
+	}
 }
 
 // check compares fast sums with exact ones over at most 2000 of the points, relative to the sum of the |weights|.

@@ -97,21 +97,40 @@ func Inner(k Kernel, x, p, y, q *Node) *Node {
 	return total(p, k.Sum(x, y, q))
 }
 
-// describe tells of a radial kernel or of a sum of such whose widths are multiples of each other, for points in R^d.
+// describe tells the C code of a kernel between points within reach of each other, nil for all, in R^d.
 func describe(k Kernel, d int, reach []float64) (told []float64, ok bool) {
+	var bound native.Bound
+	if n, ok := k.(bounded); ok {
+		k, bound = n.Kernel, n.bound
+	}
+	scale, terms, ok := describeTerms(k, d)
+	if !ok {
+		return nil, false
+	}
+	far := math.Inf(1)
+	if reach != nil {
+		far = 0
+		for a, r := range reach {
+			far = math.Max(far, math.Pow(r*scale[a], 2))
+		}
+	}
+	return native.Describe(far, scale, terms, bound), true
+}
+
+// describeTerms makes a radial kernel, or a sum of such whose widths are multiples of each other, a function of
+// s = Σ_a ((x_a − y_a) scale_a)² for points in R^d, a sum of terms.
+func describeTerms(k Kernel, d int) (scale []float64, terms []native.Term, ok bool) {
 	kernels, weights := []Kernel{k}, []float64{1}
 	if s, ok := k.(sum); ok {
 		kernels, weights = s.terms, s.weights
 	}
 	if len(kernels) > native.MaxTerms {
-		return nil, false
+		return nil, nil, false
 	}
-	var scale []float64
-	var terms []native.Term
 	for l, k := range kernels {
 		r, ok := k.(radial)
 		if !ok || len(r.widths) != 1 && len(r.widths) != d {
-			return nil, false
+			return nil, nil, false
 		}
 		ratio := 1.0
 		for a := range d {
@@ -121,7 +140,7 @@ func describe(k Kernel, d int, reach []float64) (told []float64, ok bool) {
 			} else if v := math.Pow(s/scale[a], 2); a == 0 {
 				ratio = v
 			} else if math.Abs(v/ratio-1) > 4e-15 {
-				return nil, false
+				return nil, nil, false
 			}
 		}
 		term := native.Term{Kind: r.kind, Ratio: ratio}
@@ -134,14 +153,7 @@ func describe(k Kernel, d int, reach []float64) (told []float64, ok bool) {
 		}
 		terms = append(terms, term)
 	}
-	far := math.Inf(1)
-	if reach != nil {
-		far = 0
-		for a, r := range reach {
-			far = math.Max(far, math.Pow(r*scale[a], 2))
-		}
-	}
-	return native.Describe(far, scale, terms), true
+	return scale, terms, true
 }
 
 // call runs the C code on operands [..., n, columns], for outputs of these shapes.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
@@ -129,6 +130,65 @@ func TestGrids(t *testing.T) {
 	}
 }
 
+// A kernel that is split sums as the whole does, with first and second derivatives, of which the far part's grid has fewer digits.
+func TestNearFar(t *testing.T) {
+	for _, c := range []struct {
+		kernel    kernels.Kernel
+		dim       int
+		radius    float64
+		tolerance float64
+	}{
+		{kernels.Cauchy(0.1), 1, 3, 1e-6},
+		{kernels.Sum([]float64{1, 2}, kernels.Laplace(2, 0.2, 0.3), kernels.Laplace(4, 0.1, 0.15)), 2, 1.5, 1e-6},
+		{kernels.Laplace(3, 0.4, 0.5, 0.6), 3, 1.5, 1e-5},
+	} {
+		x, p := cloud(300, c.dim, 3)
+		_, u := cloud(300, c.dim, 6)
+		_, w := cloud(300, c.dim, 7)
+		k := expect.Must(kernels.NearFar(c.kernel, kernels.Extent(x), c.radius, c.tolerance))
+		out, err := engine.Run(func(x, p, u, w *Node) []*Node {
+			var out []*Node
+			for _, k := range []kernels.Kernel{c.kernel, k} {
+				v, f := k.Hamilton(x, p)
+				g := Gradient(Add(ReduceAllSum(Mul(v, u)), ReduceAllSum(Mul(f, w))), x, p)
+				second := Gradient(Add(ReduceAllSum(Mul(g[0], w)), ReduceAllSum(Mul(g[1], u))), x, p)
+				y := SliceAxis(x, 0, AxisRange(0, 70))
+				sum := k.Sum(y, x, p)
+				out = append(out, v, f, sum, Gradient(ReduceAllSum(Square(sum)), x)[0], g[0], g[1], second[0], second[1])
+			}
+			return out
+		}, x, p, u, w)
+		if err != nil {
+			t.Fatalf("%s: %v", c.kernel, err)
+		}
+		for i, what := range []string{"velocity", "force", "sum", "gradient of sum", "gradient x", "gradient p", "second x", "second p"} {
+			factor := []float64{1, 1, 1, 1, 2, 2, 50, 50}[i]
+			expect.Rel(t, fmt.Sprintf("%s: %s", k, what), out.Flat(len(out)/2+i), out.Flat(i), factor*c.tolerance)
+		}
+	}
+}
+
+// The near part ends with two derivatives at the radius, and both parts add up to the kernel.
+func TestNearPartEnds(t *testing.T) {
+	const radius, width = 2.0, 0.3
+	exact := kernels.Laplace(2, width)
+	near := kernels.Near(expect.Must(kernels.NearFar(exact, []float64{2, 2}, radius, 1e-6)))
+	at := func(r float64) []float64 { return []float64{r * width, 0} }
+	gaps := []float64{0.01, 0.005}
+	x := [][]float64{at(radius), at(radius * 1.001), at(10)}
+	for _, g := range gaps {
+		x = append(x, at(radius-g))
+	}
+	out := expect.Must(engine.Run(func(x *Node) []*Node { return []*Node{near.Gram(x, Zeros(x.Graph(), shapes.Make(x.DType(), 1, 2)))} }, x))
+	v := out.Flat(0)
+	expect.Abs(t, "beyond the radius", v[:3], []float64{0, 0, 0}, 0)
+	for i := range gaps[1:] {
+		if order := math.Log2(v[3+i] / v[4+i]); !(order > 2.9) {
+			t.Errorf("the near part falls with the power %.3g of the distance to the radius, want 3: %g", order, v[3:])
+		}
+	}
+}
+
 // Tiles are exact, cut-off tiles to their tolerance, with first and second derivatives.
 func TestTiles(t *testing.T) {
 	for _, c := range []struct {
@@ -174,8 +234,8 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// The cheapest sums are the matrix for few points, plane waves for wide kernels, cut-off tiles for narrow ones and
-// tiles for those that neither decay nor are smooth.
+// The cheapest sums are the matrix for few points, plane waves for wide kernels, cut-off tiles for narrow ones,
+// tiles for those that neither decay nor are smooth, and a near and a far part for the same over very many points.
 func TestFast(t *testing.T) {
 	x, _ := cloud(6000, 3, 8)
 	for _, c := range []struct {
@@ -203,6 +263,12 @@ func TestFast(t *testing.T) {
 		}
 		if !strings.Contains(k.String(), c.want) {
 			t.Errorf("%d points: chose %s, want %s", c.n, k, c.want)
+		}
+	}
+	many, _ := cloud(100000, 3, 8)
+	for _, exact := range []kernels.Kernel{kernels.Laplace(2, 0.1), kernels.Cauchy(0.1)} {
+		if k := expect.Must(kernels.Fast(exact, 1e-6, many)); !strings.Contains(k.String(), "near part up to") {
+			t.Errorf("100,000 points: chose %s, want a near and a far part", k)
 		}
 	}
 }
@@ -250,6 +316,12 @@ func TestBadExpansions(t *testing.T) {
 		"no points":           func() error { _, err := kernels.Fast(kernels.Gaussian(1), 1e-6); return err },
 		"point 1 of all": func() error {
 			_, err := kernels.Fast(kernels.Gaussian(1), 1e-6, [][]float64{{0, 1}, {math.NaN(), 1}})
+			return err
+		},
+		"NearFar: radius -1": func() error { _, err := kernels.NearFar(kernels.Cauchy(1), []float64{1}, -1, 1e-6); return err },
+		"NearFar: extent":    func() error { _, err := kernels.NearFar(kernels.Cauchy(1), nil, 1, 1e-6); return err },
+		"is not radial": func() error {
+			_, err := kernels.NearFar(kernels.Tiled(kernels.Cauchy(1)), []float64{1}, 1, 1e-6)
 			return err
 		},
 		"cannot be cut off": func() error {

@@ -32,10 +32,20 @@ var profiles = []struct {
 	value  func(s float64) (k, slope float64) // k and dk/ds for s = r²/σ²
 }{
 	{"Gaussian", kernels.Gaussian, func(s float64) (float64, float64) { k := math.Exp(-s / 2); return k, -k / 2 }},
+	{"Laplace-2", func(sigma ...float64) kernels.Kernel { return kernels.Laplace(2, sigma...) }, func(s float64) (float64, float64) {
+		r := math.Sqrt(s)
+		e := math.Exp(-r)
+		return e * (1 + r + s/3), -e * (1 + r) / 6
+	}},
 	{"Laplace-3", func(sigma ...float64) kernels.Kernel { return kernels.Laplace(3, sigma...) }, func(s float64) (float64, float64) {
 		r := math.Sqrt(s)
 		e := math.Exp(-r)
 		return e * (1 + r + s*0.4 + s*r/15), -e * (1 + r + s/3) / 10
+	}},
+	{"Laplace-4", func(sigma ...float64) kernels.Kernel { return kernels.Laplace(4, sigma...) }, func(s float64) (float64, float64) {
+		r := math.Sqrt(s)
+		e := math.Exp(-r)
+		return e * (1 + r + s*3/7 + s*r*2/21 + s*s/105), -e * (1 + r + s*0.4 + s*r/15) / 14
 	}},
 	{"Cauchy", kernels.Cauchy, func(s float64) (float64, float64) { return 1 / (1 + s), -1 / ((1 + s) * (1 + s)) }},
 }

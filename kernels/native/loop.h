@@ -58,6 +58,15 @@ INLINE void VERSION(profile)(const Kernel *kernel, vec s, int derivatives, vec k
 			}
 		}
 	}
+	if (kernel->edge == 0) return;
+	vec u = s * (2 / kernel->edge) - 1, uu = u * u;
+	bits within = (bits)(s - kernel->edge) >> 63; // all ones where the difference is negative
+	for (int m = 0; m <= derivatives; m++) {
+		const double *a = kernel->less[m];
+		vec even = VERSION(all)(a[powers - 2]), odd = VERSION(all)(a[powers - 1]);
+		for (int j = powers - 4; j >= 0; j -= 2) even = even * uu + a[j], odd = odd * uu + a[j + 1];
+		k[m] = (vec)((bits)(k[m] - (even + odd * u)) & within);
+	}
 }
 
 INLINE double VERSION(total)(vec v) {

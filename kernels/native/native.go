@@ -9,19 +9,21 @@ package native
 import "C"
 
 import (
+	"math"
 	"unsafe"
 
 	"anatomy/geom/engine"
 )
 
 // Pairs is the name of the function in compiled programs; one that computes something else wants another name.
-const Pairs = "anatomy_pairs_2"
+const Pairs = "anatomy_pairs_3"
 
 // What the function is made for at most: coordinates of a point, columns of weights, terms of a kernel.
 const (
 	MaxDim     = C.maxD
 	MaxColumns = C.maxC
 	MaxTerms   = C.maxTerms
+	Powers     = C.powers // of the polynomials of a Bound, an even number
 )
 
 // Tile is the number of points that are left out together where they lie beyond the reach.
@@ -54,9 +56,54 @@ type Derivative struct {
 	A      []float64 // at most 7
 }
 
+// At is derivative m of the term at s.
+func (t Term) At(m int, s float64) float64 {
+	d, z := t.Derivatives[m], t.Ratio*s
+	switch t.Kind {
+	case Exponential:
+		return d.A[0] * math.Exp(-z/2)
+	case Fraction:
+		return d.A[0] / math.Pow(1+z, float64(m+1))
+	}
+	r := math.Sqrt(z)
+	if r == 0 && d.Divide > 0 {
+		return 0
+	}
+	v := 0.0
+	for j := len(d.A) - 1; j >= 0; j-- {
+		v = v*r + d.A[j]
+	}
+	return v * math.Exp(-r) / math.Pow(r, float64(d.Divide))
+}
+
+// Bound makes a kernel end at an edge: it is 0 for s ≥ Edge, and below less Σ_j Less_j u^j, u = 2s/Edge − 1. With an edge of 0 there
+// is no bound.
+type Bound struct {
+	Edge float64
+	Less []float64 // at most Powers
+}
+
+// Derivative is the polynomial of the derivative by s.
+func (b Bound) Derivative() Bound {
+	d := Bound{Edge: b.Edge}
+	for j, a := range b.Less[min(1, len(b.Less)):] {
+		d.Less = append(d.Less, a*float64(j+1)*2/b.Edge)
+	}
+	return d
+}
+
+// At is the polynomial at s.
+func (b Bound) At(s float64) float64 {
+	v, u := 0.0, 2*s/b.Edge-1
+	for j := len(b.Less) - 1; j >= 0; j-- {
+		v = v*u + b.Less[j]
+	}
+	return v
+}
+
 // Describe is what the function is told of a kernel Σ terms(s), s = Σ_a ((x_a − y_a) scale_a)²: pairs with s beyond reach may
 // be left out, none if it is infinite.
-func Describe(reach float64, scale []float64, terms []Term) []float64 {
+func Describe(reach float64, scale []float64, terms []Term, bound Bound) []float64 {
 	out := make([]float64, 1+MaxDim)
 	out[0] = reach
 	copy(out[1:], scale)
@@ -68,6 +115,12 @@ func Describe(reach float64, scale []float64, terms []Term) []float64 {
 			copy(a, d.A)
 			out = append(append(out, float64(d.Divide), float64(len(d.A)-1)), a...)
 		}
+	}
+	out = append(out, bound.Edge)
+	for range 3 {
+		a := make([]float64, Powers)
+		copy(a, bound.Less)
+		out, bound = append(out, a...), bound.Derivative()
 	}
 	return out
 }

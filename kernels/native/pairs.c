@@ -13,7 +13,9 @@ enum { targets = 64, together = 4, lanes = tile, shares = 16 }; // points in a b
 // A derivative of a term: a_0 times the exponential, or a_0 times a power of the fraction, or Σ_j a_j r^j e^−r / r^divide.
 typedef struct { int divide, degree; double a[7]; } Series;
 typedef struct { int kind; double ratio; Series series[3]; } Term; // a function of ratio·s
-typedef struct { double reach, scale[maxD]; int count; Term terms[maxTerms]; } Kernel;
+
+// With an edge the kernel is 0 for s ≥ edge, and below it less the polynomials Σ_j a_j u^j, one a derivative, u = 2s/edge − 1.
+typedef struct { double reach, scale[maxD]; int count; Term terms[maxTerms]; double edge, less[3][powers]; } Kernel;
 
 // Points and what they carry, an array a column, padded with points of weight zero. With a reach they are sorted, so that the
 // points of a tile lie together, in boxes from low to high.
@@ -266,6 +268,8 @@ void *anatomyPairs(void *data) {
 			memcpy(t->series[m].a, k + 2, sizeof t->series[m].a);
 		}
 	}
+	job->kernel.edge = *k++;
+	memcpy(job->kernel.less, k, sizeof job->kernel.less);
 	int batch = in[1]->dims[0];
 	double pairs = (double)call.n * call.m;
 	call.own = batch == 1 || pairs >= some; // threads share an item, or have one each
