@@ -37,9 +37,8 @@
 //
 // This is geodesic regression (stats.Regress), but that specimens deviate from the geodesic by more than errors, the more the older they
 // are and landmarks near each other alike (A. Trouvé and F.-X. Vialard, Shape splines and stochastic shape evolutions, 2012). Any
-// process does whose trajectory depends on parts of its state: drift v that is carried in parallel along a Brownian motion makes
-// the regression of L. Kühnel and S. Sommer (Stochastic development regression on non-linear manifolds, 2017), with age for its
-// covariate. Ages count from the root, which is best put before the youngest specimens where these differ already.
+// process does whose trajectory depends on parts of its state: stochastic.Drifting makes the regression of L. Kühnel and S. Sommer
+// (Stochastic development regression on non-linear manifolds, 2017), with age for its covariate. Ages count from the root, which is best put before the youngest specimens where these differ already.
 //
 // # Guides
 //
