@@ -94,6 +94,13 @@ func TestGrowth(t *testing.T) {
 				}
 			}
 			log, after, _ := given(mean, cov, at, values, math.Exp(logs[1]))
+			if floats.Norm(y, 1) == 0 && individuals != nil {
+				known := seen
+				known.Noise = math.Exp(logs[1])
+				post := expect.Must(Sample(growth(x, v, friction, math.Exp(logs[0])), cohort, known,
+					Options{Steps: steps, Root: root, RootParts: []float64{speed}, Particles: 10, Chains: 2, Seed: 8}))
+				expect.Rel(t, "evidence", post.Evidence.Log, log, 1e-10)
+			}
 			for chain := range s.y {
 				copy(s.y[chain], y)
 			}
