@@ -38,7 +38,13 @@
 // This is geodesic regression (stats.Regress), but that specimens deviate from the geodesic by more than errors, the more the older they
 // are and landmarks near each other alike (A. Trouvé and F.-X. Vialard, Shape splines and stochastic shape evolutions, 2012). Any
 // process does whose trajectory depends on parts of its state: stochastic.Drifting makes the regression of L. Kühnel and S. Sommer
-// (Stochastic development regression on non-linear manifolds, 2017), with age for its covariate. Ages count from the root, which is best put before the youngest specimens where these differ already.
+// (Stochastic development regression on non-linear manifolds, 2017), with age for its covariate. Ages count
+// from the root, which is best put before the youngest specimens where these differ already. What all specimens have in common is the
+// trajectory alone: where that is no geodesic, deviations are found larger than those between individuals.
+//
+// The state holds both coordinates of all landmarks and momenta, and the work of a step grows with (2nD)³. For 18 rats with
+// 8 landmarks, seen at eight ages, with two steps an edge and four chains, a gradient takes 0.18 processor seconds (BenchmarkRegression),
+// and 4 × 60 draws after a warm-up of 30 take 310, with effective sizes from 127.
 //
 // # Guides
 //
@@ -48,7 +54,7 @@
 //
 // carries messages h̃(x) = exp(−½‖f − Bx‖²) from the leaves to the root, which meet at the nodes (F. van der Meulen and S. Sommer,
 // Backward filtering forward guiding, 2025). Each step of the true process is drawn from its own normal distribution times the message
-// after it, and weighted with the mean of this message by its value at the new state, at the leaves with the density of what was seen. The
+// after it, and weighted with the mean of this message by its value at the new state, and with the density of what was seen. The
 // weights of independent paths have the likelihood for their mean, whatever the messages; where the process is linear with constant
 // noise, and they are its own, every weight is the likelihood, to rounding. ã, β and J are averages of σσᵀ, of the drift and, where
 // there is no known structure, of its derivative along the paths of the chains, which are learned in the warm-up and fixed after it.

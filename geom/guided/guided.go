@@ -721,10 +721,6 @@ func (s *sampler[P]) free(what string) error {
 	if n := len(s.options.RootParts); n != 0 && n != len(s.process.Parts) {
 		return fmt.Errorf("%s: priors of %d parts of the root, want one for each of the %d parts of the process", what, n, len(s.process.Parts))
 	}
-	if s.spread = make([]float64, s.n); s.options.Root == 0 && !slices.ContainsFunc(s.options.RootParts, func(x float64) bool { return x != 0 }) {
-		s.spread = nil
-	}
-	at := 0
 	for j, x := range append([]float64{s.options.Root}, s.options.RootParts...) {
 		if !(x >= 0) || math.IsInf(x, 1) {
 			return fmt.Errorf("%s: prior of the root with the standard deviation %g, want a finite number from 0", what, x)
@@ -733,13 +729,13 @@ func (s *sampler[P]) free(what string) error {
 		if j > 0 {
 			rows *= s.parts[j-1]
 		}
-		for i := range rows {
-			if s.spread != nil {
-				s.spread[at+i] = x
-			}
-		}
-		at += rows
+		s.spread = append(s.spread, slices.Repeat([]float64{x}, rows)...)
 	}
+	if slices.Max(s.spread) == 0 {
+		s.spread = nil
+		return nil
+	}
+	s.spread = append(s.spread, make([]float64, s.n-len(s.spread))...) // of parts that are known
 	return nil
 }
 

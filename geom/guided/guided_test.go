@@ -859,6 +859,8 @@ func TestErrors(t *testing.T) {
 	expect.Refused(t, sample(tree4, good, Options{Root: math.NaN()}), "prior of the root")
 	expect.Refused(t, sample(tree4, good, Options{Root: -1}), "prior of the root")
 	expect.Refused(t, sample(tree4, good, Options{RootParts: []float64{1}}), "1 parts", "0 parts")
+	_, err = Sample(growth(geom.Vec{0, 0}, geom.Vec{0, 0}, 0, 1), tree4, good, Options{RootParts: []float64{math.NaN()}})
+	expect.Refused(t, err, "prior of the root", "NaN")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Param(7, "width", LogNormal(1, 1))}}), "width is parameter 7")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Rate(InverseGamma(0, 1))}}), "rate")
 	named := expect.Must(tree.New(tree4.Parent, tree4.Length, []string{"", "", "A", "B", "", "C", "D"}))
