@@ -18,8 +18,8 @@ import (
 //	dq = ∂H/∂p dt,  dp = −∂H/∂q dt − λ ∂H/∂p dt + σ dW,
 //
 // with W in R^(N·D). For σ > 0 the measure exp(−2λH/σ²) dq dp is invariant. For λ = 0 it is the shape spline of A. Trouvé and
-// F.-X. Vialard, Shape splines and stochastic shape evolutions: a second order point of view, 2012 (Lagrangian noise). A friction
-// or noise that is negative or not finite is an error.
+// F.-X. Vialard, Shape splines and stochastic shape evolutions: a second order point of view, 2012 (Lagrangian noise). They are the
+// parameters 0 (friction) and 1 (noise) of the process. One that is negative or not finite is an error.
 func (s *Space) Langevin(q, p [][]float64, friction, noise float64) (stochastic.Process[geom.Shape], error) {
 	const what = "Langevin"
 	if !(friction >= 0) || math.IsInf(friction, 1) {
@@ -40,6 +40,17 @@ func (langevin) Equation(at geom.Local, params []*Node) ode.Equation {
 		force := Sub(f[1], Mul(params[0], f[0]))
 		return ode.State{Mul(dt, f[0]), ExpandAxes(Add(Mul(dt, force), Mul(params[1], dw)), 0)}
 	}
+}
+
+// Diffusion is that of guided.Additive.
+func (langevin) Diffusion(y ode.State, params []*Node) *Node {
+	paths, d := y[0].Shape().Dim(0), y[0].Shape().Dim(1)
+	one := BroadcastPrefix(linalg.Eye(y[0].Graph(), y[0].DType(), d), paths)
+	noise := params[1]
+	if noise.Rank() > 0 {
+		noise = ExpandAxes(noise, -1)
+	}
+	return Concatenate([]*Node{ZerosLike(one), Mul(noise, one)}, 1)
 }
 
 // moving makes a process whose state is a shape with momenta.

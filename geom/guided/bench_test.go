@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/tree"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
 )
 
 // large is a balanced tree of leaves that are circles of 40 landmarks, moved and stretched at random.
@@ -79,23 +80,46 @@ func BenchmarkGradient(b *testing.B) {
 	for _, size := range [][2]int{{25, 25}, {50, 25}, {100, 25}, {100, 12}, {100, 50}} {
 		b.Run(fmt.Sprintf("leaves=%d/steps=%d", size[0], size[1]), func(b *testing.B) {
 			p, t, seen, unknown := large(size[0])
-			s := expect.Must(newSampler(p, t, []Observations[geom.Shape]{seen}, Options{Unknown: unknown, Steps: size[1], Chains: 4}))
-			s.origin()
-			if err := s.guide(nil); err != nil {
-				b.Fatal(err)
-			}
-			gradients := 0
-			step := []*stepSize{newStepSize(longest)}
-			expect.Must(s.move(step, 1, 1)) // compiles it
-			seconds := func() float64 {
-				u := usage(b)
-				return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
-			}
-			begin := seconds()
-			for b.Loop() {
-				gradients += 1 + expect.Must(s.move(step, few, 1)).turns
-			}
-			b.ReportMetric((seconds()-begin)/float64(gradients), "processor-s/gradient")
+			gradients(b, expect.Must(newSampler(p, t, []Observations[geom.Shape]{seen}, Options{Unknown: unknown, Steps: size[1], Chains: 4})))
 		})
 	}
+}
+
+// gradients measures those of a sampler.
+func gradients[P geom.Point](b *testing.B, s *sampler[P]) {
+	s.origin()
+	if err := s.guide(nil); err != nil {
+		b.Fatal(err)
+	}
+	gradients := 0
+	step := []*stepSize{newStepSize(longest)}
+	expect.Must(s.move(step, 1, 1)) // compiles it
+	seconds := func() float64 {
+		u := usage(b)
+		return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+	}
+	begin := seconds()
+	for b.Loop() {
+		gradients += 1 + expect.Must(s.move(step, few, 1)).turns
+	}
+	b.ReportMetric((seconds()-begin)/float64(gradients), "processor-s/gradient")
+}
+
+// A gradient of four chains of the regression of 18 rats' skulls, each seen at eight ages, in the logarithm of age.
+func BenchmarkRegression(b *testing.B) {
+	rats := morpho.Rats()
+	skulls := expect.Must(morpho.Procrustes(rats.Shapes(), morpho.KeepSize()))
+	ages := expect.Must(rats.Numbers("age"))
+	for i, age := range ages {
+		ages[i] = 1 + math.Log(age/7)
+	}
+	space := landmarks.New(8, 2, kernels.Gaussian(morpho.MeanSpacing(skulls.Mean, true)))
+	rest := geom.Like(geom.Shape(skulls.Mean), make([]float64, 16))
+	p := expect.Must(space.Langevin(skulls.Mean, rest, 0, 20))
+	seen := Observations[geom.Shape]{Noise: 10}
+	for _, skull := range skulls.Shapes {
+		seen.Leaves = append(seen.Leaves, skull)
+	}
+	gradients(b, expect.Must(newSampler(p, expect.Must(tree.Cohort(ages, expect.Must(rats.Column("rat")))), []Observations[geom.Shape]{seen},
+		Options{Unknown: []Unknown{Param(1, "deviation", LogNormal(20, 0.7)), Noise(LogNormal(10, 0.7))}, Root: 100, RootParts: []float64{400}, Steps: 2, Chains: 4})))
 }

@@ -19,7 +19,32 @@
 // Lx + N(0, noise²) at the leaves: all landmarks or some, or linear maps of them. This chain of steps is the model: what is computed of
 // it has no error of discretisation, only the model has. Any stochastic.Process in coordinates will do whose equation does not depend
 // on time; its parts (momenta, frames) belong to the state and are not seen. One whose Dynamics are Separable, as landmarks.Kunita,
-// has matrices of the size of the number of landmarks.
+// has matrices of the size of the number of landmarks. Noise that does not depend on the state is told by Additive dynamics, as those of
+// landmarks.Langevin, and need not be asked from the equation.
+//
+// # Regression
+//
+// Specimens of ages that all deviate from one trajectory are the leaves of a tree: of a star, or where individuals are seen again and
+// again, of chains (tree.Cohort). What is not known of the root are the trajectory's point and speed, a part of the state:
+//
+//	cohort, err := tree.Cohort(ages, rats)             // rats: the names of the individuals, nil where each was seen once
+//	growth, err := space.Langevin(shape, rest, 0, 0.1) // geodesic motion with noise in the momenta, from rest: momenta of 0
+//	post, err := guided.Sample(growth, cohort, guided.Observations[geom.Shape]{Leaves: skulls, Noise: 0.05}, guided.Options{
+//		Unknown: []guided.Unknown{guided.Param(1, "deviation", guided.LogNormal(0.1, 1)), guided.Noise(guided.LogNormal(0.05, 1))},
+//		Root:    0.3, RootParts: []float64{1}, // the shape at age 0 is normal around shape, its momentum around 0
+//	})
+//	post.Nodes[0], post.Parts[0] // draws of both
+//
+// This is geodesic regression (stats.Regress), but that specimens deviate from the geodesic by more than errors, the more the older they
+// are and landmarks near each other alike (A. Trouvé and F.-X. Vialard, Shape splines and stochastic shape evolutions, 2012). Any
+// process does whose trajectory depends on parts of its state: stochastic.Drifting makes the regression of L. Kühnel and S. Sommer
+// (Stochastic development regression on non-linear manifolds, 2017), with age for its covariate. Ages count
+// from the root, which is best put before the youngest specimens where these differ already. What all specimens have in common is the
+// trajectory alone: where that is no geodesic, deviations are found larger than those between individuals.
+//
+// The state holds both coordinates of all landmarks and momenta, and the work of a step grows with (2nD)³. For 18 rats with
+// 8 landmarks, seen at eight ages, with two steps an edge and four chains, a gradient takes 0.18 processor seconds (BenchmarkRegression),
+// and 4 × 60 draws after a warm-up of 30 take 310, with effective sizes from 127.
 //
 // # Guides
 //
@@ -29,7 +54,7 @@
 //
 // carries messages h̃(x) = exp(−½‖f − Bx‖²) from the leaves to the root, which meet at the nodes (F. van der Meulen and S. Sommer,
 // Backward filtering forward guiding, 2025). Each step of the true process is drawn from its own normal distribution times the message
-// after it, and weighted with the mean of this message by its value at the new state, at the leaves with the density of what was seen. The
+// after it, and weighted with the mean of this message by its value at the new state, and with the density of what was seen. The
 // weights of independent paths have the likelihood for their mean, whatever the messages; where the process is linear with constant
 // noise, and they are its own, every weight is the likelihood, to rounding. ã, β and J are averages of σσᵀ, of the drift and, where
 // there is no known structure, of its derivative along the paths of the chains, which are learned in the warm-up and fixed after it.

@@ -21,7 +21,8 @@ import (
 )
 
 // Observations are what is seen at the leaves of a tree: Lx with independent normal errors, where x are the landmarks there, or the
-// coordinates of a point that is no shape.
+// coordinates of a point that is no shape. A leaf whose edge has length 0 is where its parent is: so other nodes are seen, and one more
+// than once.
 type Observations[P geom.Point] struct {
 	Leaves []P         // in the order of tree.Leaves; NaN for a landmark, or coordinate, that was not seen there
 	Noise  float64     // standard deviation of the errors of every coordinate, positive
@@ -74,13 +75,17 @@ func Param(i int, name string, prior Prior) Unknown {
 // Options say how to sample.
 type Options struct {
 	Unknown []Unknown
-	Root    float64 // the standard deviation of a normal prior of the root's state around Process.Start; 0: it is Process.Start
-	Steps   int     // of Euler and Maruyama on every edge; 0 stands for 25
-	Chains  int     // 0 stands for 4
-	Warmup  int     // iterations that are not kept, in which step sizes and guides adapt; 0 stands for 200
-	Draws   int     // of each chain; 0 stands for 400
-	Seed    uint64
-	Save    string // a file to which the run is written each minute and at its end; one that was interrupted, or is to have more Draws, goes on from there
+	Root    float64 // the standard deviation of a normal prior of the root's point around Process.Start; 0: it is Process.Start
+	// RootParts are those of the root's parts around Process.Parts, one each: with a momentum that is not known the process is one of
+	// regression, see tree.Cohort. Parts are known where there is none.
+	RootParts []float64
+
+	Steps  int // of Euler and Maruyama on every edge; 0 stands for 25
+	Chains int // 0 stands for 4
+	Warmup int // iterations that are not kept, in which step sizes and guides adapt; 0 stands for 200
+	Draws  int // of each chain; 0 stands for 400
+	Seed   uint64
+	Save   string // a file to which the run is written each minute and at its end; one that was interrupted, or is to have more Draws, goes on from there
 
 	// Particles, if it is not 0, is how many there are in each of Chains populations, which go from the prior to the posterior where chains
 	// do not come from one mode to another. There is one draw of each, and no Warmup, Draws or Save.
@@ -90,7 +95,8 @@ type Options struct {
 // Posterior are draws of what is not known about a process on a tree, given what was seen at the leaves.
 type Posterior[P geom.Point] struct {
 	Unknown    []Estimate // in the order of Options
-	Nodes      [][][]P    // Nodes[i][chain][draw] is the state of node i of the tree, without parts
+	Nodes      [][][]P    // Nodes[i][chain][draw] is the point of node i of the tree
+	Parts      [][][][]P  // Parts[i][chain][draw] are the vectors of all its parts; nil of a process without any
 	Log        [][]float64
 	Scores     [][][]float64 // [chain][draw][unknown]: derivatives of log p(path, observations) by the unknowns' logarithms, at fixed noise
 	Acceptance float64
@@ -265,8 +271,10 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 
 // record adds where all chains, or particles, are to the draws.
 func (s *sampler[P]) record(out []*Posterior[P], m moved) {
-	order := append([]int{0}, s.order...)
-	dim := s.process.Space.M.Dim()
+	dim, size, at := s.process.Space.M.Dim(), s.n*s.d, make([]int, len(s.stands))
+	for v, i := range s.nodes() {
+		at[i] = v
+	}
 	for c := range s.total {
 		list := c / max(1, s.options.Particles)
 		post, chain := out[list/s.options.Chains], list%s.options.Chains
@@ -275,9 +283,17 @@ func (s *sampler[P]) record(out []*Posterior[P], m moved) {
 		for j := range s.options.Unknown {
 			post.Unknown[j].Draws[chain] = append(post.Unknown[j].Draws[chain], math.Exp(m.u[c][j]))
 		}
-		for v, i := range order {
-			at := (c*len(order) + v) * s.n * s.d
-			post.Nodes[i][chain] = append(post.Nodes[i][chain], s.process.Space.Point(slices.Clone(m.nodes[at:at+dim])))
+		for i, stands := range s.stands {
+			from := (c*(1+len(s.order)) + at[stands]) * size
+			state := slices.Clone(m.nodes[from : from+size])
+			post.Nodes[i][chain] = append(post.Nodes[i][chain], s.process.Space.Point(state[:dim]))
+			var parts []P
+			for v := dim; v < size; v += dim {
+				parts = append(parts, s.process.Space.Point(state[v:v+dim]))
+			}
+			if parts != nil {
+				post.Parts[i][chain] = append(post.Parts[i][chain], parts)
+			}
 		}
 	}
 }
@@ -326,6 +342,9 @@ func (s *sampler[P]) empty() []*Posterior[P] {
 		out[g] = &Posterior[P]{Nodes: make([][][]P, len(s.tree.Parent)), Log: make([][]float64, k), Scores: make([][][]float64, k), Status: geom.MaxIterations}
 		for i := range out[g].Nodes {
 			out[g].Nodes[i] = make([][]P, k)
+			if len(s.parts) > 0 {
+				out[g].Parts = append(out[g].Parts, make([][][]P, k))
+			}
 		}
 		for _, u := range s.options.Unknown {
 			out[g].Unknown = append(out[g].Unknown, Estimate{Name: u.Name, Draws: make([][]float64, k)})
@@ -453,7 +472,7 @@ func (s *sampler[P]) move(steps []*stepSize, limit int, pace float64) (moved, er
 	}
 	p := s.columns()
 	momenta := []any{s.normal(1, s.w.Shape().Dimensions...), s.normal(1, s.total, p)}
-	if s.options.Root > 0 {
+	if s.spread != nil {
 		momenta = append(momenta, s.normal(1, s.xi.Shape().Dimensions...))
 	}
 	args := append(append(s.state(), momenta...), eps, turns, logU)
@@ -463,7 +482,7 @@ func (s *sampler[P]) move(steps []*stepSize, limit int, pace float64) (moved, er
 	}
 	s.w, s.y = out[0], out.Matrix(1)
 	out = out[2:]
-	if s.options.Root > 0 {
+	if s.spread != nil {
 		s.xi, out = out[0], out[1:]
 	}
 	return moved{out.Vector(0), out.Vector(4), out.Vector(3), out.Flat(1), angles, out.Matrix(2), out.Matrix(5), turns}, nil
@@ -647,21 +666,15 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 			return nil, fmt.Errorf("%s: %d %s, want at least 1", what, *x.number, x.name)
 		}
 	}
-	if !(o.Root >= 0) || math.IsInf(o.Root, 1) {
-		return nil, fmt.Errorf("%s: prior of the root with the standard deviation %g, want a finite number from 0", what, o.Root)
-	}
-	if len(t.Parent) < 2 {
-		return nil, fmt.Errorf("%s: a tree of one node has no edge", what)
-	}
 	if err := t.CheckLengths(); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	for i := 1; i < len(t.Parent); i++ {
-		if !positive(t.Length[i]) {
-			return nil, fmt.Errorf("%s: the edge above %s has length %g, want a positive number: join the nodes at its ends", what, t.Label(i), t.Length[i])
+	for i, length := range t.Length {
+		if !(length >= 0) || math.IsInf(length, 1) {
+			return nil, fmt.Errorf("%s: the edge above %s has length %g, want a finite number from 0", what, t.Label(i), length)
 		}
 	}
-	s := &sampler[P]{model: newModel(p), plan: newPlan(t), process: p, options: o, data: data, leaves: t.Leaves(),
+	s := &sampler[P]{model: newModel(p), plan: newPlan(t), process: p, options: o, data: data,
 		source: rand.NewPCG(o.Seed, 0), groups: len(data), total: len(data) * o.Chains, exponent: 1, noiseAt: -1}
 	if o.Particles > 0 { // a population is a group
 		s.data = nil
@@ -671,7 +684,13 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		s.groups, s.total = s.total, s.total*o.Particles
 	}
 	s.rng = rand.New(s.source)
+	if len(s.order) == 0 {
+		return nil, fmt.Errorf("%s: the tree has no edge of a length", what)
+	}
 	s.start = start(p, s.model)
+	if err := s.free(what); err != nil {
+		return nil, err
+	}
 	if err := p.Space.Check("start", p.Start); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
@@ -700,6 +719,9 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 				}
 				clade[i] = 1 + j
 			}
+			if !slices.ContainsFunc(nodes, func(i int) bool { return i > 0 && s.stands[i] == i }) {
+				return nil, fmt.Errorf("%s: %s is the rate of edges without length, which nothing depends on", what, u.Name)
+			}
 			s.options.Unknown[j].branches = nodes
 		case u.kind == param && (u.param < 0 || u.param >= len(p.Params)):
 			return nil, fmt.Errorf("%s: %s is parameter %d of a process that has %d", what, u.Name, u.param, len(p.Params))
@@ -715,11 +737,35 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 	return s, engine.Fits(what, 8*(40*size+3*messages))
 }
 
+// free checks the priors of the root's state and makes a row of them.
+func (s *sampler[P]) free(what string) error {
+	if n := len(s.options.RootParts); n != 0 && n != len(s.process.Parts) {
+		return fmt.Errorf("%s: priors of %d parts of the root, want one for each of the %d parts of the process", what, n, len(s.process.Parts))
+	}
+	for j, x := range append([]float64{s.options.Root}, s.options.RootParts...) {
+		if !(x >= 0) || math.IsInf(x, 1) {
+			return fmt.Errorf("%s: prior of the root with the standard deviation %g, want a finite number from 0", what, x)
+		}
+		rows := s.process.Space.M.Dim() / s.d
+		if j > 0 {
+			rows *= s.parts[j-1]
+		}
+		s.spread = append(s.spread, slices.Repeat([]float64{x}, rows)...)
+	}
+	if slices.Max(s.spread) == 0 {
+		s.spread = nil
+		return nil
+	}
+	s.spread = append(s.spread, make([]float64, s.n-len(s.spread))...) // of parts that are known
+	return nil
+}
+
 // enter checks a set of observations and makes rows of them.
 func (s *sampler[P]) enter(what string, g int) error {
 	o := s.data[g]
-	if len(o.Leaves) != len(s.leaves) {
-		return fmt.Errorf("%s: %d observations for a tree of %d leaves", what, len(o.Leaves), len(s.leaves))
+	leaves := s.tree.Leaves()
+	if len(o.Leaves) != len(leaves) {
+		return fmt.Errorf("%s: %d observations for a tree of %d leaves", what, len(o.Leaves), len(leaves))
 	}
 	if !positive(o.Noise) {
 		return fmt.Errorf("%s: observations with errors of standard deviation %g, want a finite positive number", what, o.Noise)
@@ -755,9 +801,9 @@ func (s *sampler[P]) enter(what string, g int) error {
 			}
 		}
 	}
-	var all []seen
+	all := make([]seen, len(s.stands))
 	for leaf, point := range o.Leaves {
-		name := "the observation of " + s.tree.Label(s.leaves[leaf])
+		name := "the observation of " + s.tree.Label(leaves[leaf])
 		shape, _ := any(point).(geom.Shape)
 		for i, row := range shape {
 			if len(row) != columns {
@@ -787,8 +833,14 @@ func (s *sampler[P]) enter(what string, g int) error {
 				return fmt.Errorf("%s: row %d of %s is %v: the noise of this process is the same along all axes, so that all numbers of a landmark are seen or none", what, i, name, values[i])
 			}
 		}
+		at := &all[s.stands[leaves[leaf]]]
 		m, residual := observation(values, l)
-		all = append(all, seen{m, residual, float64(count)})
+		if at.b != nil {
+			var off float64
+			m, off = fuse([]message{at.message, m})
+			residual += at.residual + off
+		}
+		*at = seen{m, residual, at.count + float64(count)}
 	}
 	s.seen = append(s.seen, all)
 	return nil

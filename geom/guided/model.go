@@ -20,6 +20,13 @@ type Separable interface {
 	Separate(at geom.Local, y ode.State, params []*Node) (b, a *Node)
 }
 
+// Additive is an optional interface of stochastic.Dynamics whose noise does not depend on the state, so that the calculi of Itô and
+// Stratonovich agree. The noise is then not asked from the equation, with every unit vector of it at every state.
+type Additive interface {
+	// Diffusion returns σ, [N, d, m], of the N states y, [N, ...] and [k, N, ...], whose numbers follow each other in d.
+	Diffusion(y ode.State, params []*Node) *Node
+}
+
 // model is a process as the sweeps see it: states x, [N, n, D], with noise [N, k, D].
 type model struct {
 	manifold geom.Manifold
@@ -85,15 +92,17 @@ func (m model) at(x *Node, params []*Node, varies []bool) (b, sigma, a *Node) {
 		return b, nil, a
 	}
 	equation := func(params []*Node) ode.Equation { return m.dynamics.Equation(local, params) }
-	ito := func(params []*Node) ode.Equation {
-		if m.scheme.Calculus == ode.Stratonovich {
-			return ode.ItoFromStratonovich(equation(params), m.noise)
-		}
-		return equation(params)
+	additive, constant := m.dynamics.(Additive)
+	ito := equation(params)
+	if m.scheme.Calculus == ode.Stratonovich && !constant {
+		ito = ode.ItoFromStratonovich(ito, m.noise)
 	}
 	g, dtype, rows := x.Graph(), x.DType(), x.Shape().Dim(0)
 	zero, one := ScalarZero(g, dtype), ScalarOne(g, dtype)
-	b = m.flatten(ito(params)(zero, m.state(x), one, BroadcastToDims(zero, rows, m.noise)))
+	b = m.flatten(ito(zero, m.state(x), one, BroadcastToDims(zero, rows, m.noise)))
+	if constant {
+		return b, additive.Diffusion(m.state(x), params), nil
+	}
 	// The columns of σ: every path once with each unit vector of the noise.
 	repeat := func(p *Node) *Node {
 		return Reshape(BroadcastToDims(ExpandAxes(p, 1), rows, m.noise, p.Shape().Dim(1)), rows*m.noise, p.Shape().Dim(1))

@@ -6,36 +6,55 @@ import (
 	"anatomy/geom/tree"
 )
 
-// plan is a tree in the order in which it is swept: edges by the depth of their ends.
+// plan is a tree in the order in which it is swept: edges by the depth of their ends. Nodes at the ends of edges without length are one:
+// the uppermost stands for them.
 type plan struct {
 	tree   *tree.Tree
+	stands []int   // which node stands for node i
 	levels [][]int // nodes at the lower ends of the edges of depth 1, 2, …
 	order  []int   // all of them in a row
 	place  []int   // of a node in its level; of the root 0
-	leaf   []bool  // of node i
+	leaf   []bool  // whether no edge begins at node i
 	depth  []int   // of node i
+	inner  []bool  // whether a node of depth 0, 1, …, at which edges begin, is seen
 }
 
 func newPlan(t *tree.Tree) *plan {
-	p := &plan{tree: t, place: make([]int, len(t.Parent)), leaf: make([]bool, len(t.Parent)), depth: t.Depth()}
-	for i, d := range p.depth {
-		if d == 0 {
+	n := len(t.Parent)
+	p := &plan{tree: t, stands: make([]int, n), place: make([]int, n), leaf: make([]bool, n), depth: make([]int, n)}
+	for i := 1; i < n; i++ {
+		p.stands[i], p.leaf[i] = i, true
+		above := p.stands[t.Parent[i]]
+		if t.Length[i] == 0 {
+			p.stands[i] = above
 			continue
 		}
-		for len(p.levels) < d {
+		p.leaf[above] = false
+		d := p.depth[above]
+		p.depth[i] = d + 1
+		if d == len(p.levels) {
 			p.levels = append(p.levels, nil)
 		}
-		p.place[i] = len(p.levels[d-1])
-		p.levels[d-1] = append(p.levels[d-1], i)
+		p.place[i] = len(p.levels[d])
+		p.levels[d] = append(p.levels[d], i)
 	}
 	for _, level := range p.levels {
 		p.order = append(p.order, level...)
 	}
+	p.inner = make([]bool, 1+len(p.levels))
 	for _, i := range t.Leaves() {
-		p.leaf[i] = true
+		if i = p.stands[i]; !p.leaf[i] {
+			p.inner[p.depth[i]] = true
+		}
 	}
 	return p
 }
+
+// nodes are those that stand for others or themselves, by their depth.
+func (p *plan) nodes() []int { return append([]int{0}, p.order...) }
+
+// parent is the node at the upper end of the edge above node i.
+func (p *plan) parent(i int) int { return p.stands[p.tree.Parent[i]] }
 
 // parents is the matrix that picks, for each edge of a level, the state at its upper end: [edges of the level][nodes of the one above].
 func (p *plan) parents(level int) [][]float64 {
@@ -46,7 +65,7 @@ func (p *plan) parents(level int) [][]float64 {
 	pick := make([][]float64, len(p.levels[level]))
 	for e, i := range p.levels[level] {
 		pick[e] = make([]float64, above)
-		pick[e][p.place[p.tree.Parent[i]]] = 1
+		pick[e][p.place[p.parent(i)]] = 1
 	}
 	return pick
 }
@@ -57,15 +76,17 @@ type guide struct {
 	along [][]message // [node][steps + 1]; nil at the root
 }
 
-// pull takes messages from the leaves to the root, through the steps of the auxiliary process.
-func (p *plan) pull(steps int, leaf func(node int) message, step func(node, k int) transition) (*guide, error) {
+// pull takes messages from where something is seen to the root, through the steps of the auxiliary process.
+func (p *plan) pull(steps int, seen func(node int) []message, step func(node, k int) transition) (*guide, error) {
 	g := &guide{along: make([][]message, len(p.tree.Parent))}
 	gathered := make([][]message, len(p.tree.Parent))
 	for i := len(p.tree.Parent) - 1; i >= 0; i-- {
-		var m message
-		if p.leaf[i] {
-			m = leaf(i)
-		} else {
+		if p.stands[i] != i {
+			continue
+		}
+		gathered[i] = append(gathered[i], seen(i)...)
+		m := gathered[i][0]
+		if !p.leaf[i] {
 			m, _ = fuse(gathered[i])
 		}
 		if i == 0 {
@@ -81,7 +102,7 @@ func (p *plan) pull(steps int, leaf func(node int) message, step func(node, k in
 			}
 		}
 		g.along[i] = along
-		gathered[p.tree.Parent[i]] = append(gathered[p.tree.Parent[i]], along[0])
+		gathered[p.parent(i)] = append(gathered[p.parent(i)], along[0])
 	}
 	return g, nil
 }

@@ -26,9 +26,9 @@ type sampler[P geom.Point] struct {
 	process       stochastic.Process[P]
 	options       Options
 	data          []Observations[P] // G of them: particles have each of them Options.Chains times
-	seen          [][]seen          // [G][leaf]
-	leaves        []int
+	seen          [][]seen          // [G][node], of the nodes that stand for themselves
 	start         [][]float64
+	spread        []float64 // standard deviations of the prior of the root's state, [n]; nil where it is known
 	source        *rand.PCG
 	rng           *rand.Rand // of source
 	total, groups int        // chains
@@ -58,7 +58,7 @@ func (s *sampler[P]) key(name string) key {
 	for _, u := range s.options.Unknown {
 		unknowns += fmt.Sprintf("%v ", u)
 	}
-	return key{name, s.model.key(), fmt.Sprint(s.tree.Parent), fmt.Sprint(unknowns, s.options.Root > 0), s.dynamics, s.options.Steps, s.groups}
+	return key{name, s.model.key(), fmt.Sprint(s.tree.Parent, s.stands), fmt.Sprint(unknowns, s.spread != nil), s.dynamics, s.options.Steps, s.groups}
 }
 
 // places are the y at which guides are made, P of them, as many as monomials: between them guides are polynomials in y of degree two.
@@ -113,21 +113,38 @@ func (s *sampler[P]) arguments(at *mat.Dense, noise [][]float64) []any {
 			}
 		}
 	}
-	args := []any{h, tensors.FromFlatDataAndDimensions(begin, g, n, d), s.told[0].b, s.told[0].f, s.mean, s.scale, s.options.Root, known, sharp, s.exponent}
-	for l, level := range s.levels {
-		mark, residual, count := make([][]float64, g), make([][]float64, g), make([][]float64, g)
-		for group := range g {
-			for _, i := range level {
-				o, is := seen{}, 0.0
-				if leaf := slices.Index(s.leaves, i); leaf >= 0 {
-					o, is = s.seen[group][leaf], 1
-				}
-				mark[group], residual[group], count[group] = append(mark[group], is), append(residual[group], o.residual), append(count[group], o.count)
-			}
-		}
-		args = append(args, s.parents(l), s.told[1+l].b, s.told[1+l].f, mark, residual, count)
+	args := []any{h, tensors.FromFlatDataAndDimensions(begin, g, n, d), s.told[0].b, s.told[0].f, s.mean, s.scale, s.spread, known, sharp, s.exponent}
+	for l := range s.levels {
+		args = append(args, s.parents(l), s.told[1+l].b, s.told[1+l].f)
+	}
+	for depth, level := range append([][]int{{0}}, s.levels...) {
+		args = append(args, s.views(depth, level)...)
 	}
 	return append(args, s.process.Params...)
+}
+
+// views are what is seen at the nodes of a depth, as parse takes it.
+func (s *sampler[P]) views(depth int, level []int) []any {
+	mark, residual, count := make([][]float64, s.groups), make([][]float64, s.groups), make([][]float64, s.groups)
+	var b, f []float64
+	for group := range s.groups {
+		for _, i := range level {
+			o, m, is := s.seen[group][i], message{mat.NewDense(s.n, s.n, nil), mat.NewDense(s.n, s.d, nil)}, 0.0
+			if s.leaf[i] {
+				is = 1
+			} else if o.b != nil {
+				m = o.message
+			}
+			mark[group], residual[group], count[group] = append(mark[group], is), append(residual[group], o.residual), append(count[group], o.count)
+			b, f = append(b, m.b.RawMatrix().Data...), append(f, m.f.RawMatrix().Data...)
+		}
+	}
+	out := []any{mark, residual, count}
+	if s.inner[depth] {
+		dims := []int{s.groups, len(level), s.n}
+		out = append(out, tensors.FromFlatDataAndDimensions(b, append(dims, s.n)...), tensors.FromFlatDataAndDimensions(f, append(dims, s.d)...))
+	}
+	return out
 }
 
 // told are the terms of messages, [n, G, P, E, n, n] and [n, G, P, E, n, D], that were told to the steps; without the first axis to the root.
@@ -170,13 +187,20 @@ func monomials(p int) (*mat.Dense, error) {
 func (s *sampler[P]) parse(in []*Node) (*sweep, func(y *Node) (unknown, *Node, *Node)) {
 	w := &sweep{model: s.model, plan: s.plan, steps: s.options.Steps, h: in[0], start: in[1], root: terms{in[2], in[3]}, noise: in[7], sharp: in[8], exponent: in[9]}
 	mean, scale := in[4], in[5]
-	if s.options.Root > 0 {
+	if s.spread != nil {
 		w.free = in[6]
 	}
 	in = in[10:]
 	for range s.levels {
-		w.pick, w.told, w.seen = append(w.pick, in[0]), append(w.told, terms{in[1], in[2]}), append(w.seen, leaves{in[3], in[4], in[5]})
-		in = in[6:]
+		w.pick, w.told = append(w.pick, in[0]), append(w.told, terms{in[1], in[2]})
+		in = in[3:]
+	}
+	for _, inner := range s.inner {
+		v := views{mark: in[0], residual: in[1], count: in[2]}
+		if in = in[3:]; inner {
+			v.b, v.f, in = in[0], in[1], in[2:]
+		}
+		w.seen = append(w.seen, v)
 	}
 	return w, func(y *Node) (unknown, *Node, *Node) { return s.unknowns(y, mean, scale, in) }
 }
@@ -224,7 +248,7 @@ type chain []*Node
 // preconditioned Crank-Nicolson method.
 func (s *sampler[P]) trajectory(in []*Node) []*Node {
 	k := 2
-	if s.options.Root > 0 {
+	if s.spread != nil {
 		k = 3
 	}
 	x, p := chain(in[:k]), chain(in[k:2*k])
@@ -304,7 +328,7 @@ func (s *sampler[P]) trajectory(in []*Node) []*Node {
 
 // state are the arguments that say where the chains are.
 func (s *sampler[P]) state() []any {
-	if s.options.Root > 0 {
+	if s.spread != nil {
 		return []any{s.w, s.y, s.xi}
 	}
 	return []any{s.w, s.y}
@@ -314,7 +338,7 @@ func (s *sampler[P]) state() []any {
 func (s *sampler[P]) swept(in []*Node, keep bool) (log, nodes *Node, paths []*Node) {
 	var xi *Node
 	w, y := in[0], in[1]
-	if in = in[2:]; s.options.Root > 0 {
+	if in = in[2:]; s.spread != nil {
 		xi, in = in[0], in[1:]
 	}
 	sweep, unknowns := s.parse(in)
@@ -445,8 +469,13 @@ func (s *sampler[P]) guide(seen visits) error {
 			case s.noiseAt >= 0:
 				errors = math.Exp(s.logs(group, y)[s.noiseAt]) / math.Sqrt(s.exponent)
 			}
-			leaf := func(i int) message { return s.seen[group][slices.Index(s.leaves, i)].scaled(errors) }
-			g, err := s.pull(s.options.Steps, leaf, step)
+			here := func(i int) []message {
+				if s.seen[group][i].b == nil {
+					return nil
+				}
+				return []message{s.seen[group][i].scaled(errors)}
+			}
+			g, err := s.pull(s.options.Steps, here, step)
 			if err != nil {
 				return err
 			}

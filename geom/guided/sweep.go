@@ -20,24 +20,24 @@ type sweep struct {
 	model
 	plan     *plan
 	steps    int
-	h        *Node    // length of a step, [E], of the edges in the order of the plan
-	pick     []*Node  // plan.parents
-	told     []terms  // [level] of [n, G, P, E, n, n] and [n, G, P, E, n, D]
-	root     terms    // the root's message, [G, P, 1, n, n] and [G, P, 1, n, D]
-	start    *Node    // [G, n, D]: the state of the root, or the mean of its prior
-	free     *Node    // the standard deviation of the prior of the root, a scalar; nil where it is known
-	noise    *Node    // standard deviation of the errors of the observations, [G], where it is not among the unknowns
-	exponent *Node    // of the density of the observations, a scalar
-	sharp    *Node    // its inverse in the messages, as terms, [G, P]
-	seen     []leaves // [level]
+	h        *Node   // length of a step, [E], of the edges in the order of the plan
+	pick     []*Node // plan.parents
+	told     []terms // [level] of [n, G, P, E, n, n] and [n, G, P, E, n, D]
+	root     terms   // the root's message, [G, P, 1, n, n] and [G, P, 1, n, D]
+	start    *Node   // [G, n, D]: the state of the root, or the mean of its prior
+	free     *Node   // the standard deviations of the prior of the root, [n]; nil where it is known
+	noise    *Node   // standard deviation of the errors of the observations, [G], where it is not among the unknowns
+	exponent *Node   // of the density of the observations, a scalar
+	sharp    *Node   // its inverse in the messages, as terms, [G, P]
+	seen     []views // at the root, and [1 + level]
 }
 
 // terms are the coefficients of messages.
 type terms struct{ b, f *Node }
 
-// leaves say what was seen at the nodes of a level: 1 if they are leaves, with the residuals of their messages and how many numbers were
-// seen, else zeros; all [G, E].
-type leaves struct{ mark, residual, count *Node }
+// views say what was seen at the nodes of a level: 1 if they are leaves, else 0, the residuals of what was seen and how many numbers that
+// were, all [G, E]; and where a node that is no leaf is seen, the messages of those for errors of 1, [G, E, n, n] and [G, E, n, D].
+type views struct{ mark, residual, count, b, f *Node }
 
 // unknown are parameters at a point, in the chains, [C].
 type unknown struct {
@@ -156,7 +156,7 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 	log = ZerosLike(ReduceSum(x, -2, -1))
 	if s.free != nil {
 		b, f := s.root.at(theta.powers)
-		next, mean, value := step(x, Mul(Square(s.free), linalg.EyeLike(b)), Mul(s.free, Reshape(xi, c, s.n, s.d)), b, f)
+		next, mean, value := step(x, Mul(Reshape(Square(s.free), 1, 1, s.n), linalg.EyeLike(b)), Mul(Reshape(s.free, 1, s.n, 1), Reshape(xi, c, s.n, s.d)), b, f)
 		x, log = next, Sub(mean, value)
 	}
 	noise := theta.noise
@@ -165,6 +165,9 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 	}
 	sharp := Mul(combine(theta.powers, s.sharp), noise)
 	above := ExpandAxes(x, 1)
+	if s.plan.inner[0] {
+		log = Add(log, Mul(s.exponent, s.seen[0].density(above, ExpandAxes(ZerosLike(log), 1), sharp, noise)))
+	}
 	all := []*Node{above}
 	done := 0
 	for l := range s.plan.levels {
@@ -203,18 +206,23 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 		log = Add(log, ReduceSum(Reshape(final[1], c, e), -1))
 		above = Reshape(final[0], c, e, s.n, s.d)
 		all = append(all, above)
-		log = Add(log, Mul(s.exponent, s.seen[l].density(Reshape(final[2], c, e), sharp, noise)))
+		log = Add(log, Mul(s.exponent, s.seen[1+l].density(above, Reshape(final[2], c, e), sharp, noise)))
 		done += e
 	}
 	return log, Concatenate(all, 1), paths
 }
 
-// density is the logarithm of that of the observations at the leaves of a level with errors of standard deviation noise, [C], where
-// value, [C, E], is that of the messages there: with errors of noise/sharp.
-func (s leaves) density(value, sharp, noise *Node) *Node {
+// density is the logarithm of that of the observations of states x, [C, E, n, D], of a level with errors of standard deviation noise, [C],
+// where value, [C, E], is that of the messages there, which at leaves are those of the observations with errors of noise/sharp.
+func (s views) density(x, value, sharp, noise *Node) *Node {
 	c := noise.Shape().Dim(0)
 	sharp, noise = ExpandAxes(sharp, -1), ExpandAxes(noise, -1)
-	exact := Sub(Div(value, Square(sharp)), MulScalar(Div(perChain(s.residual, c), Square(noise)), 0.5))
+	squares := MulScalar(perChain(s.residual, c), -0.5)
+	if s.b != nil {
+		off := Sub(perChain(s.f, c), linalg.MatMul(perChain(s.b, c), x))
+		squares = Sub(squares, MulScalar(ReduceSum(Square(off), -2, -1), 0.5))
+	}
+	exact := Add(Mul(perChain(s.mark, c), Div(value, Square(sharp))), Div(squares, Square(noise)))
 	count := Mul(perChain(s.count, c), AddScalar(Log(noise), 0.5*math.Log(2*math.Pi)))
-	return ReduceSum(Sub(Mul(perChain(s.mark, c), exact), count), -1)
+	return ReduceSum(Sub(exact, count), -1)
 }

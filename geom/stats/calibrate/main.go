@@ -29,6 +29,7 @@ var sections = []section{
 	{"counts", "Tests with all of their samples", counts},
 	{"trees", "Posteriors on trees", trees},
 	{"bridges", "Posteriors of bridges", bridges},
+	{"cohorts", "Posteriors of regressions", cohorts},
 	{"atlases", "Atlases of simulated populations", atlases},
 	{"published", "A published posterior", published},
 }
@@ -43,7 +44,7 @@ type bench struct {
 	out                       io.Writer
 	simulations, permutations int
 	seeds, pairs              int
-	trees, bridges            int
+	trees, bridges, cohorts   int
 	draws, theirs             int
 	seed                      uint64
 	python                    string
@@ -57,11 +58,12 @@ func main() {
 	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold, fewer where they take long")
 	flag.IntVar(&b.trees, "trees", 200, "simulated trees, a multiple of 4")
 	flag.IntVar(&b.bridges, "bridges", 200, "simulated bridges of 39 landmarks")
+	flag.IntVar(&b.cohorts, "cohorts", 100, "simulated cohorts")
 	flag.IntVar(&b.draws, "draws", 280, "draws of each chain of the published posterior")
 	flag.IntVar(&b.theirs, "theirs", 100, "draws of each chain of it that hyperiax makes")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats, jaxgeometry or hyperiax")
-	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, recovery, logarithms, counts, trees, bridges, atlases, published")
+	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, recovery, logarithms, counts, trees, bridges, cohorts, atlases, published")
 	flag.Parse()
 	wanted, err := regexp.Compile(*only)
 	if err == nil {

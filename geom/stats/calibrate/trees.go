@@ -162,7 +162,59 @@ func bridges(b *bench) error {
 		options: guided.Options{Steps: 6, Chains: 2, Warmup: 150, Draws: 300}}, b.bridges)
 }
 
-// ranks is a table of the truth's ranks among the draws, for count evolutions, as many on each tree.
+// ranks are tables of the truth's ranks among the draws of numbers with these names.
+type ranks struct {
+	names           []string
+	of              [][]float64 // each between 0 and 1
+	worst, smallest float64
+	unsure          int
+}
+
+func newRanks(names ...string) *ranks {
+	return &ranks{names: names, of: make([][]float64, len(names)), smallest: math.Inf(1)}
+}
+
+// add takes the ranks of numbers among their draws, [number][chain][draw].
+func (r *ranks) add(rng *rand.Rand, truth []float64, draws [][][]float64) {
+	for j := range r.names {
+		below := 0
+		all := slices.Concat(draws[j]...)
+		for _, x := range all {
+			if x < truth[j] {
+				below++
+			}
+		}
+		r.of[j] = append(r.of[j], (float64(below)+rng.Float64())/float64(len(all)+1))
+		rhat, size := chains.RHat(draws[j]), chains.Bulk(draws[j])
+		r.worst, r.smallest = math.Max(r.worst, rhat), math.Min(r.smallest, size)
+		if rhat > 1.05 || size < 50 {
+			r.unsure++
+		}
+	}
+}
+
+// table writes what they are of.
+func (r *ranks) table(b *bench, what string) {
+	b.text("Ranks of the truth among the draws of the posterior, of %d %s. χ² of 10 bins has 9 degrees of freedom; the Kolmogorov-Smirnov distance is in units of 1/√n, 1.36 is its 95 %% quantile. The largest R̂ is %.3f, the smallest effective size %.0f; %d of %d posteriors of one number have an R̂ above 1.05 or an effective size below 50, and are counted all the same.",
+		len(r.of[0]), what, r.worst, r.smallest, r.unsure, len(r.names)*len(r.of[0]))
+	b.header("unknown", "χ²", "p", "Kolmogorov-Smirnov", "ranks in tenths")
+	for j, name := range r.names {
+		counts := make([]int, 10)
+		slices.Sort(r.of[j])
+		distance, n := 0.0, float64(len(r.of[j]))
+		for i, r := range r.of[j] {
+			counts[min(9, int(10*r))]++
+			distance = math.Max(distance, math.Max(r-float64(i)/n, float64(i+1)/n-r))
+		}
+		chi := 0.0
+		for _, c := range counts {
+			chi += math.Pow(float64(c)-n/10, 2) / (n / 10)
+		}
+		b.row("%s | %.1f | %.2f | %.2f | %s", name, chi, distuv.ChiSquared{K: 9}.Survival(chi), distance*math.Sqrt(n), fmt.Sprint(counts))
+	}
+}
+
+// ranks is a table for count evolutions, as many on each tree.
 func (b *bench) ranks(what string, d study, count int) error {
 	process, err := landmarks.New(len(d.mean), 2, kernels.Gaussian(1)).Kunita(d.mean, 1, 1)
 	if err != nil {
@@ -174,8 +226,7 @@ func (b *bench) ranks(what string, d study, count int) error {
 	for _, q := range d.quantities {
 		names = append(names, q.name)
 	}
-	ranks := make([][]float64, len(names))
-	worst, smallest, unsure := 0.0, math.Inf(1), 0
+	r := newRanks(names...)
 	for _, t := range d.trees {
 		truths := make([]flowed, count/len(d.trees))
 		data := make([]guided.Observations[geom.Shape], len(truths))
@@ -200,39 +251,9 @@ func (b *bench) ranks(what string, d study, count int) error {
 				}
 				draws = append(draws, ancestors)
 			}
-			for j := range names {
-				below := 0
-				all := slices.Concat(draws[j]...)
-				for _, x := range all {
-					if x < truth[j] {
-						below++
-					}
-				}
-				ranks[j] = append(ranks[j], (float64(below)+rng.Float64())/float64(len(all)+1))
-				r, size := chains.RHat(draws[j]), chains.Bulk(draws[j])
-				worst, smallest = math.Max(worst, r), math.Min(smallest, size)
-				if r > 1.05 || size < 50 {
-					unsure++
-				}
-			}
+			r.add(rng, truth, draws)
 		}
 	}
-	b.text("Ranks of the truth among the draws of the posterior, of %d %s. χ² of 10 bins has 9 degrees of freedom; the Kolmogorov-Smirnov distance is in units of 1/√n, 1.36 is its 95 %% quantile. The largest R̂ is %.3f, the smallest effective size %.0f; %d of %d posteriors of one number have an R̂ above 1.05 or an effective size below 50, and are counted all the same.",
-		len(ranks[0]), what, worst, smallest, unsure, len(names)*len(ranks[0]))
-	b.header("unknown", "χ²", "p", "Kolmogorov-Smirnov", "ranks in tenths")
-	for j, name := range names {
-		counts := make([]int, 10)
-		slices.Sort(ranks[j])
-		distance, n := 0.0, float64(len(ranks[j]))
-		for i, r := range ranks[j] {
-			counts[min(9, int(10*r))]++
-			distance = math.Max(distance, math.Max(r-float64(i)/n, float64(i+1)/n-r))
-		}
-		chi := 0.0
-		for _, c := range counts {
-			chi += math.Pow(float64(c)-n/10, 2) / (n / 10)
-		}
-		b.row("%s | %.1f | %.2f | %.2f | %s", name, chi, distuv.ChiSquared{K: 9}.Survival(chi), distance*math.Sqrt(n), fmt.Sprint(counts))
-	}
+	r.table(b, what)
 	return nil
 }

@@ -1,0 +1,325 @@
+package guided
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom"
+	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/linalg"
+	"anatomy/geom/ode"
+	"anatomy/geom/stats"
+	"anatomy/geom/stochastic"
+	"anatomy/geom/tree"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+// growing is dx = v dt, dv = −p₀ v dt + p₁ dW in R².
+var growing = stochastic.EquationOf(func(_ geom.Local, p []*Node) ode.Equation {
+	return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
+		v := Squeeze(y[1], 0)
+		return ode.State{Mul(dt, v), ExpandAxes(Add(Mul(dt, Neg(Mul(p[0], v))), Mul(p[1], dw)), 0)}
+	}
+})
+
+// growth is the process of growing.
+func growth(x, v geom.Vec, friction, deviation float64) stochastic.Process[geom.Vec] {
+	return stochastic.Process[geom.Vec]{Space: plane, Name: "growth", Scheme: ode.EulerMaruyama, Noise: 2, Start: x,
+		Parts: []stochastic.Part[geom.Vec]{{Kind: geom.Vector, Vectors: []geom.Vec{v}}}, Params: []any{friction, deviation}, Dynamics: growing}
+}
+
+// seenAges are of specimens, two of them at the root, some of one individual, which was seen twice at one age.
+var (
+	seenAges  = []float64{0.9, 0, 0.4, 1.3, 0.4, 0.4, 0.7, 0, 1.3}
+	seenTwice = []string{"a", "b", "a", "a", "a", "c", "d", "d", "e"}
+)
+
+// Growth whose speed is an Ornstein-Uhlenbeck process, from a place and a speed that are not known: all weights are the likelihood of the
+// joint normal distribution, and without noise paths, root and speeds are those of a Kalman smoother. So it is where specimens are seen
+// at inner nodes, at the root, twice at a node, or not at all.
+func TestGrowth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 0))
+	const friction, deviation, noise, root, speed, steps = 0.8, 0.6, 0.25, 0.7, 1.6, 4
+	x, v := geom.Vec{0.2, -0.3}, geom.Vec{0.5, 1}
+	for _, individuals := range [][]string{nil, seenTwice} {
+		cohort := expect.Must(tree.Cohort(seenAges, individuals))
+		seen := Observations[geom.Vec]{Noise: noise}
+		var at []int
+		var values []float64
+		for k, i := range cohort.Leaves() {
+			y := geom.Vec{rng.NormFloat64(), 1 + rng.NormFloat64()}
+			if k == 2 {
+				y[1] = math.NaN()
+			}
+			for a := range y {
+				if !math.IsNaN(y[a]) {
+					at, values = append(at, 4*i+a), append(values, y[a])
+				}
+			}
+			seen.Leaves = append(seen.Leaves, y)
+		}
+		o := Options{Steps: steps, Root: root, RootParts: []float64{speed}, Chains: 2, Seed: 3,
+			Unknown: []Unknown{Param(1, "deviation", LogNormal(deviation, 0.4)), Noise(LogNormal(noise, 0.3))}}
+		s := prepared(t, growth(x, v, friction, deviation), cohort, seen, o)
+		for _, y := range places(2) {
+			logs := s.logs(0, y)
+			// walk has one deviation for all of the root: coordinates are divided by their own.
+			by := []float64{root, root, speed, speed}
+			j, sigma := [][]float64{{0, 0, -1, 0}, {0, 0, 0, -1}, {0, 0, friction, 0}, {0, 0, 0, friction}}, make([][]float64, 4)
+			start := []float64{x[0], x[1], v[0], v[1]}
+			for a := range by {
+				sigma[a] = make([]float64, 4)
+				start[a] /= by[a]
+				for b := range by {
+					j[a][b] *= by[b] / by[a]
+				}
+			}
+			for a := 2; a < 4; a++ {
+				sigma[a][a] = math.Exp(logs[0]) / by[a]
+			}
+			mean, cov := walk(cohort, steps, start, make([]float64, 4), j, sigma, 1)
+			for a := range mean {
+				mean[a] *= by[a%4]
+				for b := range mean {
+					cov.Set(a, b, cov.At(a, b)*by[a%4]*by[b%4])
+				}
+			}
+			log, after, _ := given(mean, cov, at, values, math.Exp(logs[1]))
+			if floats.Norm(y, 1) == 0 && individuals != nil {
+				known := seen
+				known.Noise = math.Exp(logs[1])
+				post := expect.Must(Sample(growth(x, v, friction, math.Exp(logs[0])), cohort, known,
+					Options{Steps: steps, Root: root, RootParts: []float64{speed}, Particles: 10, Chains: 2, Seed: 8}))
+				expect.Rel(t, "evidence", post.Evidence.Log, log, 1e-10)
+			}
+			for chain := range s.y {
+				copy(s.y[chain], y)
+			}
+			s.shake()
+			weights, _ := s.weigh()
+			for _, w := range weights {
+				expect.Rel(t, fmt.Sprint("weight at ", logs), w, log, 1e-10)
+			}
+			s.still()
+			_, nodes := s.weigh()
+			for k, i := range s.nodes() {
+				expect.Abs(t, "smoothed", nodes[0][4*k:4*k+4], after[4*i:4*i+4], 1e-10)
+			}
+		}
+		post := expect.Must(Sample(s.process, cohort, seen, Options{Steps: 2, Root: root, RootParts: []float64{speed}, Chains: 2, Warmup: 3, Draws: 3}))
+		for i, parent := range cohort.Parent[1:] {
+			if same := cohort.Length[i+1] == 0; same != (stat.Mean(post.Nodes[i+1][0][2], nil) == stat.Mean(post.Nodes[parent][0][2], nil)) ||
+				same != (post.Parts[i+1][0][2][0][0] == post.Parts[parent][0][2][0][0]) {
+				t.Errorf("node %d has an edge of length %g, and is at %v with %v, its parent at %v with %v", i+1, cohort.Length[i+1],
+					post.Nodes[i+1][0][2], post.Parts[i+1][0][2], post.Nodes[parent][0][2], post.Parts[parent][0][2])
+			}
+		}
+	}
+}
+
+// Without deviations growth at a constant speed is linear regression: with priors the posterior's mean is that of normal equations, and
+// without (nearly) that of stats.Regress. Draws have the mean and variance, too.
+func TestLinearRegression(t *testing.T) {
+	rng := rand.New(rand.NewPCG(22, 0))
+	const noise = 0.3
+	cohort := expect.Must(tree.Cohort(seenAges, nil))
+	seen := Observations[geom.Vec]{Noise: noise}
+	for _, age := range seenAges {
+		seen.Leaves = append(seen.Leaves, geom.Vec{1 + 2*age + noise*rng.NormFloat64(), -0.5*age + noise*rng.NormFloat64()})
+	}
+	x, v := geom.Vec{0.2, -0.3}, geom.Vec{0.5, 1}
+	for _, prior := range [][]float64{{0.7, 1.6}, {1e4, 1e4}} {
+		o := Options{Steps: 3, Root: prior[0], RootParts: prior[1:], Chains: 4, Warmup: 20, Draws: 400, Seed: 4}
+		s := prepared(t, growth(x, v, 0, 0), cohort, seen, o)
+		s.still()
+		_, nodes := s.weigh()
+		precision := mat.NewSymDense(2, []float64{1 / (prior[0] * prior[0]), 0, 0, 1 / (prior[1] * prior[1])})
+		right := mat.NewDense(2, 2, []float64{x[0] * precision.At(0, 0), x[1] * precision.At(0, 0), v[0] * precision.At(1, 1), v[1] * precision.At(1, 1)})
+		for k, age := range seenAges {
+			row := []float64{1, age}
+			precision.SymRankOne(precision, 1/(noise*noise), mat.NewVecDense(2, row))
+			for i := range row {
+				for a := range 2 {
+					right.Set(i, a, right.At(i, a)+row[i]*seen.Leaves[k][a]/(noise*noise))
+				}
+			}
+		}
+		var want mat.Dense
+		expect.Must(0, want.Solve(precision, right))
+		expect.Abs(t, "mean of place and speed", nodes[0][:4], want.RawMatrix().Data, 1e-8)
+		if prior[0] > 1 {
+			r := expect.Must(stats.Regress(plane, seenAges, seen.Leaves))
+			expect.Abs(t, "regressed", nodes[0][:4], append(expect.Must(r.At(plane, 0))[0], r.Velocity...), 1e-5)
+			continue
+		}
+		post := expect.Must(Sample(s.process, cohort, seen, o))
+		var covariance mat.Dense
+		expect.Must(0, covariance.Inverse(precision))
+		place, speed := make([][]float64, 4), make([][]float64, 4)
+		for c := range place {
+			for k, x := range post.Nodes[0][c] {
+				place[c], speed[c] = append(place[c], x[0]), append(speed[c], post.Parts[0][c][k][0][0])
+			}
+		}
+		for i, e := range []Estimate{estimate("place", place), estimate("speed", speed)} {
+			expect.Estimate(t, e.Name, e.Mean, e.Deviation/math.Sqrt(e.Bulk), want.At(i, 0))
+			expect.Rel(t, "its deviation", e.Deviation, math.Sqrt(covariance.At(i, i)), 0.1)
+		}
+	}
+}
+
+// Without deviations the posterior of landmarks' shape and momentum lies at the geodesic of stats.Regress, but for what lies in how they
+// weight errors: in the coordinates or in the metric, which varies along the geodesic. They agree within a quarter of the errors. With
+// deviations of small size σ it moves by O(σ²).
+func TestGeodesicRegression(t *testing.T) {
+	const noise = 0.002
+	three := landmarks.New(3, 2, kernels.Gaussian(0.8), geom.Integrator(ode.RK4, 10))
+	q, p := geom.Shape{{0, 0}, {0.7, 0.1}, {0.3, 0.6}}, geom.Shape{{0.4, 0.3}, {-0.5, 0.2}, {0.1, 0.5}}
+	ages := []float64{0.2, 0.5, 0.8, 1, 0.3}
+	rng := rand.New(rand.NewPCG(23, 0))
+	seen := Observations[geom.Shape]{Noise: noise}
+	for _, age := range ages {
+		scaled := geom.Like(p, floats.ScaleTo(make([]float64, 6), age, geom.Numbers(p)))
+		y := expect.Must(three.Shoot(q, scaled)).End
+		for _, row := range y {
+			for a := range row {
+				row[a] += noise * rng.NormFloat64()
+			}
+		}
+		seen.Leaves = append(seen.Leaves, y)
+	}
+	cohort := expect.Must(tree.Cohort(ages, nil))
+	root := func(deviation float64, steps int) []float64 {
+		process := expect.Must(three.Langevin(seen.Leaves[0], geom.Shape{{0, 0}, {0, 0}, {0, 0}}, 0, deviation))
+		s := prepared(t, process, cohort, seen, Options{Steps: steps, Root: 1, RootParts: []float64{3}, Chains: 1})
+		s.settle(t)
+		_, nodes := s.weigh()
+		return nodes[0][:12]
+	}
+	r := expect.Must(stats.Regress(three, ages, seen.Leaves))
+	g := expect.Must(three.Shoot(r.Point, geom.Like(r.Point, floats.ScaleTo(make([]float64, 6), -r.Origin, geom.Numbers(r.Momentum)))))
+	want := append(geom.Numbers(g.End), floats.ScaleTo(make([]float64, 6), -1/r.Origin, geom.Numbers(g.Momenta[len(g.Momenta)-1]))...)
+	ten := root(0, 10)
+	got := extrapolated([][]float64{ten, root(0, 20), root(0, 40)})
+	expect.Abs(t, "place", got[:6], want[:6], noise/4)
+	expect.Abs(t, "momentum", got[6:], want[6:], noise)
+	far, near := root(0.0005, 10), root(0.00025, 10)
+	if order := math.Log2(floats.Distance(far, ten, 2) / floats.Distance(near, ten, 2)); math.Abs(order-2) > 0.15 {
+		t.Errorf("root and momentum go to those without deviations with the order %.2f, want 2", order)
+	}
+}
+
+// halfPlane is the hyperbolic plane above the line y = 0.
+var halfPlane = geom.On(geom.MetricFunc(2, func(x *Node) *Node {
+	y := SliceAxis(x, -1, AxisRange(1, 2))
+	return Div(linalg.EyeLike(Mul(ExpandAxes(x, -1), ExpandAxes(x, -2))), ExpandAxes(Square(y), -1))
+}))
+
+// Stochastic development regression on the hyperbolic plane: the posterior of point and drift tends to the geodesic of stats.Regress, too.
+// A priori both are known next to nothing.
+func TestDevelopmentRegression(t *testing.T) {
+	const noise = 0.002
+	x, v := []float64{0.3, 1}, []float64{0.7, 0.2}
+	ages := []float64{0.2, 0.9, 0.5, 0.7, 1}
+	rng := rand.New(rand.NewPCG(25, 0))
+	seen := Observations[geom.Vec]{Noise: noise}
+	for _, age := range ages {
+		y := expect.Must(halfPlane.Exp(x, []float64{age * v[0], age * v[1]})).End
+		seen.Leaves = append(seen.Leaves, geom.Vec{y[0] + noise*rng.NormFloat64(), y[1] + noise*rng.NormFloat64()})
+	}
+	r := expect.Must(stats.Regress(halfPlane, ages, seen.Leaves))
+	g := expect.Must(halfPlane.Exp(r.Point, floats.ScaleTo(make([]float64, 2), -r.Origin, r.Velocity)))
+	back := expect.Must(halfPlane.Transport(g, r.Velocity))[0]
+	want := append(slices.Clone(g.End), back[len(back)-1]...)
+	process := expect.Must(stochastic.Drifting(halfPlane, seen.Leaves[0], []float64{0, 0}, 1e-4, []float64{1, 0}, []float64{0, 1}))
+	var found [][]float64
+	for _, steps := range []int{10, 20, 40} {
+		s := prepared(t, process, expect.Must(tree.Cohort(ages, nil)), seen, Options{Steps: steps, Root: 1, RootParts: []float64{0, 3}, Chains: 1})
+		s.settle(t)
+		_, nodes := s.weigh()
+		found = append(found, slices.Concat(nodes[0][:2], nodes[0][6:8]))
+	}
+	got := extrapolated(found)
+	expect.Abs(t, "place", got[:2], want[:2], noise/4)
+	expect.Abs(t, "drift", got[2:], want[2:], noise)
+}
+
+// settle takes the noise of the only chain away, and its guide to where it is then: the mode of a posterior, if deviations are small.
+func (s *sampler[P]) settle(t *testing.T) {
+	t.Helper()
+	for range 4 {
+		s.still()
+		var v visits
+		expect.Must(0, s.look(&v))
+		expect.Must(0, s.guide(v))
+	}
+	s.still()
+}
+
+// extrapolated are numbers without the errors of the first and second order in the lengths of steps, of which there are so many, twice as
+// many, and twice as many again.
+func extrapolated(x [][]float64) []float64 {
+	out := floats.ScaleTo(make([]float64, len(x[0])), 1./3, x[0])
+	return floats.AddScaledTo(out, floats.AddScaledTo(out, out, -2, x[1]), 8./3, x[2])
+}
+
+// The truth has uniform ranks among the draws for simulated cohorts of two landmarks: root, momentum, the size of deviations and of errors.
+func TestCohorts(t *testing.T) {
+	const sets, steps, root, speed = 30, 3, 0.3, 0.6
+	two := landmarks.New(2, 2, kernels.Gaussian(1))
+	cohort := expect.Must(tree.Cohort([]float64{0.4, 1, 0.7, 0.9, 0.2}, []string{"a", "a", "b", "c", "d"}))
+	process := expect.Must(two.Langevin(geom.Shape{{0, 0}, {0.8, 0}}, geom.Shape{{0.5, 0}, {0, 0.5}}, 0, 1))
+	process.Scheme = ode.EulerMaruyama // of which the model is made; the noise is additive
+	deviation, noise := LogNormal(0.3, 0.4), LogNormal(0.05, 0.4)
+	source := rand.NewPCG(24, 0)
+	rng := rand.New(source)
+	var data []Observations[geom.Shape]
+	var truths [][]float64
+	for k := range sets {
+		about := func(x geom.Shape, by float64) geom.Shape {
+			y := slices.Clone(geom.Numbers(x))
+			for a := range y {
+				y[a] += by * rng.NormFloat64()
+			}
+			return geom.Like(x, y)
+		}
+		one, strength, errors := process, deviation.Draw(source), noise.Draw(source)
+		one.Start = about(process.Start, root)
+		one.Parts = []stochastic.Part[geom.Shape]{{Kind: geom.Covector, Vectors: []geom.Shape{about(process.Parts[0].Vectors[0], speed)}}}
+		one.Params = []any{0.0, strength}
+		nodes := expect.Must(one.Along(cohort, stochastic.Run{Paths: 1, Steps: steps, Seed: uint64(k)}))
+		seen := Observations[geom.Shape]{Noise: 0.05}
+		for _, i := range cohort.Leaves() {
+			seen.Leaves = append(seen.Leaves, about(nodes[i][0], errors))
+		}
+		data = append(data, seen)
+		truths = append(truths, []float64{strength, errors, one.Start[0][0], one.Start[1][1], one.Parts[0].Vectors[0][0][1], one.Parts[0].Vectors[0][1][0]})
+	}
+	posts := expect.Must(SampleAll(process, cohort, data, Options{Steps: steps, Root: root, RootParts: []float64{speed}, Chains: 2, Warmup: 50, Draws: 60, Seed: 6,
+		Unknown: []Unknown{Param(1, "deviation", deviation), Noise(noise)}}))
+	for j, name := range []string{"deviation", "errors", "place in x", "place in y", "momentum in y", "momentum in x"} {
+		var ranks []float64
+		for k, post := range posts {
+			below := rng.Float64()
+			for c := range post.Log {
+				for i := range post.Log[c] {
+					q, p := post.Nodes[0][c][i], post.Parts[0][c][i][0]
+					if []float64{post.Unknown[0].Draws[c][i], post.Unknown[1].Draws[c][i], q[0][0], q[1][1], p[0][1], p[1][0]}[j] < truths[k][j] {
+						below++
+					}
+				}
+			}
+			ranks = append(ranks, below/121)
+		}
+		expect.Distribution(t, "rank of "+name, ranks, func(x float64) float64 { return x })
+	}
+}
