@@ -30,9 +30,8 @@ const (
 const margin = 1.25
 
 // Fast returns a kernel with the sums that cost least for shapes like those given, to a tolerance: the kernel itself for
-// few points, tiles, cut-off tiles, plane waves, a grid, or cut-off tiles and a grid
-// for the near and the far part of the kernel. Kernel.String says which, and their error. The choice can be
-// overridden by calling Tiled, Cutoff, Expand, Grid or NearFar instead.
+// few points, tiles, cut-off tiles, plane waves, a grid, or cut-off tiles and a grid for the near and the far part of the kernel.
+// Kernel.String says which, and their error. The choice can be overridden by calling Tiled, Cutoff, Expand, Grid or NearFar instead.
 //
 // The costs are those of sums over the first shape at the points of each: where control points carry many others, give the control
 // points first. The box of the plane waves is that of all shapes, a quarter wider. What is left out is measured on a grid of

@@ -77,8 +77,8 @@
 // they need.
 //
 // The Status is Converged only where the rank-normalised split R̂ of every unknown, of the weight and of all coordinates of the nodes is
-// below 1.01 and their bulk and tail effective sizes are at least 400: see package chains. Where the context of the process's space ends, what was drawn is returned
-// with the error; with Options.Save the same call goes on from there, as if it had not been interrupted.
+// below 1.01 and their bulk and tail effective sizes are at least 400: see package chains. Where the context of the process's space ends,
+// what was drawn is returned with the error; with Options.Save the same call goes on from there, as if it had not been interrupted.
 //
 // Rates may differ between clades (BranchRate), and Posterior.MaximumLikelihood has the maximum of the likelihood, with standard errors,
 // of the draws and the derivatives that come with them.

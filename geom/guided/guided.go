@@ -104,8 +104,8 @@ type Posterior[P geom.Point] struct {
 	Gradients  int       // how many gradients were taken of the weights of all chains, the warm-up's included
 	Evidence   *Evidence // of particles; nil of chains
 
-	// RHat is the largest, Bulk and Tail are the least of everything that was drawn: the unknowns, Log, and all coordinates of Nodes, but
-	// for those that are known or do not move. The Status is geom.Converged where they are below 1.01 and at least 400.
+	// RHat is the largest, Bulk and Tail are the least of everything that was drawn: the unknowns, Log, and all coordinates of Nodes and
+	// their Parts, but for those that are known or do not move. The Status is geom.Converged where they are below 1.01 and at least 400.
 	RHat, Bulk, Tail float64
 	Status           geom.Status
 }
@@ -309,18 +309,24 @@ func (p *Posterior[P]) assess() {
 		p.Unknown[j] = estimate(u.Name, u.Draws)
 		worst(p.Unknown[j])
 	}
-	for _, node := range p.Nodes {
-		rows := make([][][]float64, len(node)) // [chain][draw][coordinate]
+	for i, node := range p.Nodes {
+		states := make([][][]float64, len(node)) // [chain][draw][coordinate]
 		for c, draws := range node {
-			for _, x := range draws {
-				rows[c] = append(rows[c], geom.Numbers(x))
+			for k, x := range draws {
+				state := slices.Clone(geom.Numbers(x))
+				if p.Parts != nil {
+					for _, v := range p.Parts[i][c][k] {
+						state = append(state, geom.Numbers(v)...)
+					}
+				}
+				states[c] = append(states[c], state)
 			}
 		}
-		for a := range rows[0][0] {
-			draws, still := make([][]float64, len(rows)), true
-			for c := range rows {
-				for _, x := range rows[c] {
-					draws[c], still = append(draws[c], x[a]), still && x[a] == rows[0][0][a]
+		for a := range states[0][0] {
+			draws, still := make([][]float64, len(states)), true
+			for c := range states {
+				for _, x := range states[c] {
+					draws[c], still = append(draws[c], x[a]), still && x[a] == states[0][0][a]
 				}
 			}
 			if !still {
