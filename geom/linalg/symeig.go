@@ -101,7 +101,9 @@ func jacobi(a *Node) (values, vectors *Node) {
 	})
 	poison = graph.Where(unfinished(out[1]), nan(poison), poison)
 	values = graph.Slice(diagonal(out[1]), graph.AxisRange().Spacer(), graph.AxisRange(0, n))
+	// Every rotation changes lengths by rounding, the same way again and again.
 	rows := block(out[2], 0, n, 0, n)
+	rows = graph.Mul(rows, graph.Rsqrt(graph.ReduceAndKeep(graph.Square(rows), graph.ReduceSum, -1)))
 
 	// rank[i] is the place of eigenvalue i; a one-hot matrix takes it there.
 	l, k := graph.ExpandAxes(values, -1), graph.ExpandAxes(values, -2)

@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -38,7 +39,7 @@ func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], er
 		fall = 0.85 // the factor of σ at every step
 	)
 	sigma := math.Max(r.sigma, easy*math.Sqrt(floats.Sum(c.values)/float64(len(c.values))))
-	b := &balance{run: r, weights: w, shots: newShots(r.Context(), space.With(geom.Integrator(ode.RK4, 5)), samples)}
+	b := &balance{run: r, weights: w, misses: make([]int, len(samples)), shots: newShots(r.Context(), space.With(geom.Integrator(ode.RK4, 5)), samples)}
 	b.finer = space
 	for i, x := range samples {
 		d := floats.Distance(x, y, 2)
@@ -91,7 +92,8 @@ type balance struct {
 	spread     float64 // √(Σ w_i |x_i − y|²)
 	least      float64 // a lower bound of standard errors, for samples that are all at one point
 	iterations int
-	lost       int // how many times in a row momenta were not found
+	lost       int   // how many times in a row momenta were not found
+	misses     []int // how often that of each sample was not
 }
 
 // patience is how many times in a row momenta of samples may not be found at the wanted σ before the search ends.
@@ -107,10 +109,25 @@ func (b *balance) from(y []float64, variance float64) error {
 	if err := b.aim(repeat(y, len(b.shots.samples)), at, variance); err != nil {
 		return err
 	}
-	if b.lost++; len(b.open()) == 0 {
+	open := b.open()
+	if b.lost++; len(open) == 0 {
 		b.lost = 0
 	}
+	for _, i := range open {
+		b.misses[i]++
+	}
 	return nil
+}
+
+// missed are the samples to which geodesics were not found most often. Those of the last attempt alone tell little: a point that one
+// sample drew away from the others finds none to these.
+func (b *balance) missed() (samples []int) {
+	for i, k := range b.misses {
+		if k > 0 && k == slices.Max(b.misses) {
+			samples = append(samples, i)
+		}
+	}
+	return samples
 }
 
 // pull returns Σ w_i p_i with its norm.
@@ -223,7 +240,7 @@ func (b *balance) result() (*Mean[geom.Vec], error) {
 	case b.iterations >= b.maxIterations:
 		m.Status = geom.MaxIterations
 	default:
-		m.Status, m.Lost = geom.Stalled, b.open()
+		m.Status, m.Lost = geom.Stalled, b.missed()
 	}
 	return m, nil
 }
