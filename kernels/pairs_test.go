@@ -34,7 +34,7 @@ func TestPairsInC(t *testing.T) {
 		{kernels.Laplace(6, 0.2), 3, 1, 2},
 		{kernels.Sum([]float64{2, 0.5, 1}, kernels.Gaussian(0.6, 0.3), kernels.Cauchy(0.2, 0.1), kernels.Laplace(4, 1, 0.5)), 2, 2, 3},
 		{kernels.Sum([]float64{2, 0.5}, kernels.Gaussian(0.6, 0.3), kernels.Cauchy(0.2)), 2, 2, 2},
-		{kernels.Near(expect.Must(kernels.NearFar(kernels.Laplace(3, 0.2, 0.15), []float64{2, 2}, 4, 1e-4))), 2, 2, 3},
+		{kernels.Near(expect.Must(kernels.NearFar(kernels.Laplace(3, 0.2, 0.15), []float64{2, 2}, 4, 1e-4))), 2, 2, 2},
 		{kernels.Near(expect.Must(kernels.NearFar(kernels.Sum([]float64{1, 2}, kernels.Cauchy(0.2), kernels.Laplace(2, 0.3)), []float64{2, 2, 2}, 4, 1e-4))), 3, 3, 2},
 	} {
 		x, _ := cloud(43, c.dim, 5)

@@ -50,78 +50,76 @@ func TestGrowth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 0))
 	const friction, deviation, noise, root, speed, steps = 0.8, 0.6, 0.25, 0.7, 1.6, 4
 	x, v := geom.Vec{0.2, -0.3}, geom.Vec{0.5, 1}
-	for _, individuals := range [][]string{nil, seenTwice} {
-		cohort := expect.Must(tree.Cohort(seenAges, individuals))
-		seen := Observations[geom.Vec]{Noise: noise}
-		var at []int
-		var values []float64
-		for k, i := range cohort.Leaves() {
-			y := geom.Vec{rng.NormFloat64(), 1 + rng.NormFloat64()}
-			if k == 2 {
-				y[1] = math.NaN()
-			}
-			for a := range y {
-				if !math.IsNaN(y[a]) {
-					at, values = append(at, 4*i+a), append(values, y[a])
-				}
-			}
-			seen.Leaves = append(seen.Leaves, y)
+	cohort := expect.Must(tree.Cohort(seenAges, seenTwice))
+	seen := Observations[geom.Vec]{Noise: noise}
+	var at []int
+	var values []float64
+	for k, i := range cohort.Leaves() {
+		y := geom.Vec{rng.NormFloat64(), 1 + rng.NormFloat64()}
+		if k == 2 {
+			y[1] = math.NaN()
 		}
-		o := Options{Steps: steps, Root: root, RootParts: []float64{speed}, Chains: 2, Seed: 3,
-			Unknown: []Unknown{Param(1, "deviation", LogNormal(deviation, 0.4)), Noise(LogNormal(noise, 0.3))}}
-		s := prepared(t, growth(x, v, friction, deviation), cohort, seen, o)
-		for _, y := range places(2) {
-			logs := s.logs(0, y)
-			// walk has one deviation for all of the root: coordinates are divided by their own.
-			by := []float64{root, root, speed, speed}
-			j, sigma := [][]float64{{0, 0, -1, 0}, {0, 0, 0, -1}, {0, 0, friction, 0}, {0, 0, 0, friction}}, make([][]float64, 4)
-			start := []float64{x[0], x[1], v[0], v[1]}
-			for a := range by {
-				sigma[a] = make([]float64, 4)
-				start[a] /= by[a]
-				for b := range by {
-					j[a][b] *= by[b] / by[a]
-				}
-			}
-			for a := 2; a < 4; a++ {
-				sigma[a][a] = math.Exp(logs[0]) / by[a]
-			}
-			mean, cov := walk(cohort, steps, start, make([]float64, 4), j, sigma, 1)
-			for a := range mean {
-				mean[a] *= by[a%4]
-				for b := range mean {
-					cov.Set(a, b, cov.At(a, b)*by[a%4]*by[b%4])
-				}
-			}
-			log, after, _ := given(mean, cov, at, values, math.Exp(logs[1]))
-			if floats.Norm(y, 1) == 0 && individuals != nil {
-				known := seen
-				known.Noise = math.Exp(logs[1])
-				post := expect.Must(Sample(growth(x, v, friction, math.Exp(logs[0])), cohort, known,
-					Options{Steps: steps, Root: root, RootParts: []float64{speed}, Particles: 10, Chains: 2, Seed: 8}))
-				expect.Rel(t, "evidence", post.Evidence.Log, log, 1e-10)
-			}
-			for chain := range s.y {
-				copy(s.y[chain], y)
-			}
-			s.shake()
-			weights, _ := s.weigh()
-			for _, w := range weights {
-				expect.Rel(t, fmt.Sprint("weight at ", logs), w, log, 1e-10)
-			}
-			s.still()
-			_, nodes := s.weigh()
-			for k, i := range s.nodes() {
-				expect.Abs(t, "smoothed", nodes[0][4*k:4*k+4], after[4*i:4*i+4], 1e-10)
+		for a := range y {
+			if !math.IsNaN(y[a]) {
+				at, values = append(at, 4*i+a), append(values, y[a])
 			}
 		}
-		post := expect.Must(Sample(s.process, cohort, seen, Options{Steps: 2, Root: root, RootParts: []float64{speed}, Chains: 2, Warmup: 3, Draws: 3}))
-		for i, parent := range cohort.Parent[1:] {
-			if same := cohort.Length[i+1] == 0; same != (stat.Mean(post.Nodes[i+1][0][2], nil) == stat.Mean(post.Nodes[parent][0][2], nil)) ||
-				same != (post.Parts[i+1][0][2][0][0] == post.Parts[parent][0][2][0][0]) {
-				t.Errorf("node %d has an edge of length %g, and is at %v with %v, its parent at %v with %v", i+1, cohort.Length[i+1],
-					post.Nodes[i+1][0][2], post.Parts[i+1][0][2], post.Nodes[parent][0][2], post.Parts[parent][0][2])
+		seen.Leaves = append(seen.Leaves, y)
+	}
+	o := Options{Steps: steps, Root: root, RootParts: []float64{speed}, Chains: 2, Seed: 3,
+		Unknown: []Unknown{Param(1, "deviation", LogNormal(deviation, 0.4)), Noise(LogNormal(noise, 0.3))}}
+	s := prepared(t, growth(x, v, friction, deviation), cohort, seen, o)
+	var post *Posterior[geom.Vec]
+	for _, y := range places(2) {
+		logs := s.logs(0, y)
+		// walk has one deviation for all of the root: coordinates are divided by their own.
+		by := []float64{root, root, speed, speed}
+		j, sigma := [][]float64{{0, 0, -1, 0}, {0, 0, 0, -1}, {0, 0, friction, 0}, {0, 0, 0, friction}}, make([][]float64, 4)
+		start := []float64{x[0], x[1], v[0], v[1]}
+		for a := range by {
+			sigma[a] = make([]float64, 4)
+			start[a] /= by[a]
+			for b := range by {
+				j[a][b] *= by[b] / by[a]
 			}
+		}
+		for a := 2; a < 4; a++ {
+			sigma[a][a] = math.Exp(logs[0]) / by[a]
+		}
+		mean, cov := walk(cohort, steps, start, make([]float64, 4), j, sigma, 1)
+		for a := range mean {
+			mean[a] *= by[a%4]
+			for b := range mean {
+				cov.Set(a, b, cov.At(a, b)*by[a%4]*by[b%4])
+			}
+		}
+		log, after, _ := given(mean, cov, at, values, math.Exp(logs[1]))
+		if floats.Norm(y, 1) == 0 {
+			known := seen
+			known.Noise = math.Exp(logs[1])
+			post = expect.Must(Sample(growth(x, v, friction, math.Exp(logs[0])), cohort, known,
+				Options{Steps: steps, Root: root, RootParts: []float64{speed}, Particles: 10, Chains: 2, Seed: 8}))
+			expect.Rel(t, "evidence", post.Evidence.Log, log, 1e-10)
+		}
+		for chain := range s.y {
+			copy(s.y[chain], y)
+		}
+		s.shake()
+		weights, _ := s.weigh()
+		for _, w := range weights {
+			expect.Rel(t, fmt.Sprint("weight at ", logs), w, log, 1e-10)
+		}
+		s.still()
+		_, nodes := s.weigh()
+		for k, i := range s.nodes() {
+			expect.Abs(t, "smoothed", nodes[0][4*k:4*k+4], after[4*i:4*i+4], 1e-10)
+		}
+	}
+	for i, parent := range cohort.Parent[1:] {
+		if same := cohort.Length[i+1] == 0; same != (stat.Mean(post.Nodes[i+1][0][2], nil) == stat.Mean(post.Nodes[parent][0][2], nil)) ||
+			same != (post.Parts[i+1][0][2][0][0] == post.Parts[parent][0][2][0][0]) {
+			t.Errorf("node %d has an edge of length %g, and is at %v with %v, its parent at %v with %v", i+1, cohort.Length[i+1],
+				post.Nodes[i+1][0][2], post.Parts[i+1][0][2], post.Nodes[parent][0][2], post.Parts[parent][0][2])
 		}
 	}
 }
@@ -270,56 +268,4 @@ func (s *sampler[P]) settle(t *testing.T) {
 func extrapolated(x [][]float64) []float64 {
 	out := floats.ScaleTo(make([]float64, len(x[0])), 1./3, x[0])
 	return floats.AddScaledTo(out, floats.AddScaledTo(out, out, -2, x[1]), 8./3, x[2])
-}
-
-// The truth has uniform ranks among the draws for simulated cohorts of two landmarks: root, momentum, the size of deviations and of errors.
-func TestCohorts(t *testing.T) {
-	const sets, steps, root, speed = 30, 3, 0.3, 0.6
-	two := landmarks.New(2, 2, kernels.Gaussian(1))
-	cohort := expect.Must(tree.Cohort([]float64{0.4, 1, 0.7, 0.9, 0.2}, []string{"a", "a", "b", "c", "d"}))
-	process := expect.Must(two.Langevin(geom.Shape{{0, 0}, {0.8, 0}}, geom.Shape{{0.5, 0}, {0, 0.5}}, 0, 1))
-	process.Scheme = ode.EulerMaruyama // of which the model is made; the noise is additive
-	deviation, noise := LogNormal(0.3, 0.4), LogNormal(0.05, 0.4)
-	source := rand.NewPCG(24, 0)
-	rng := rand.New(source)
-	var data []Observations[geom.Shape]
-	var truths [][]float64
-	for k := range sets {
-		about := func(x geom.Shape, by float64) geom.Shape {
-			y := slices.Clone(geom.Numbers(x))
-			for a := range y {
-				y[a] += by * rng.NormFloat64()
-			}
-			return geom.Like(x, y)
-		}
-		one, strength, errors := process, deviation.Draw(source), noise.Draw(source)
-		one.Start = about(process.Start, root)
-		one.Parts = []stochastic.Part[geom.Shape]{{Kind: geom.Covector, Vectors: []geom.Shape{about(process.Parts[0].Vectors[0], speed)}}}
-		one.Params = []any{0.0, strength}
-		nodes := expect.Must(one.Along(cohort, stochastic.Run{Paths: 1, Steps: steps, Seed: uint64(k)}))
-		seen := Observations[geom.Shape]{Noise: 0.05}
-		for _, i := range cohort.Leaves() {
-			seen.Leaves = append(seen.Leaves, about(nodes[i][0], errors))
-		}
-		data = append(data, seen)
-		truths = append(truths, []float64{strength, errors, one.Start[0][0], one.Start[1][1], one.Parts[0].Vectors[0][0][1], one.Parts[0].Vectors[0][1][0]})
-	}
-	posts := expect.Must(SampleAll(process, cohort, data, Options{Steps: steps, Root: root, RootParts: []float64{speed}, Chains: 2, Warmup: 50, Draws: 60, Seed: 6,
-		Unknown: []Unknown{Param(1, "deviation", deviation), Noise(noise)}}))
-	for j, name := range []string{"deviation", "errors", "place in x", "place in y", "momentum in y", "momentum in x"} {
-		var ranks []float64
-		for k, post := range posts {
-			below := rng.Float64()
-			for c := range post.Log {
-				for i := range post.Log[c] {
-					q, p := post.Nodes[0][c][i], post.Parts[0][c][i][0]
-					if []float64{post.Unknown[0].Draws[c][i], post.Unknown[1].Draws[c][i], q[0][0], q[1][1], p[0][1], p[1][0]}[j] < truths[k][j] {
-						below++
-					}
-				}
-			}
-			ranks = append(ranks, below/121)
-		}
-		expect.Distribution(t, "rank of "+name, ranks, func(x float64) float64 { return x })
-	}
 }

@@ -42,7 +42,7 @@ func TestStar(t *testing.T) {
 	const T, noise, steps = 0.25, 0.05, 16
 	leaves := []geom.Vec{{0.6, 0.1, 0.2}, {-0.4, 0.3, -0.3}, {0.1, -0.7, 0.3}, {0.3, 0.2, -0.6}}
 	even := expect.Must(tree.New([]int{-1, 0, 0, 0, 0}, []float64{0, T, T, T, T}, nil))
-	for i, x := range []geom.Vec{{0, 0, 0}, {0.3, -0.2, 0.3}} {
+	for i, x := range []geom.Vec{{0.3, -0.2, 0.3}} {
 		want := 0.0
 		for _, v := range leaves {
 			var logs []float64
@@ -56,7 +56,7 @@ func TestStar(t *testing.T) {
 			}
 			want += floats.LogSumExp(logs)
 		}
-		s := prepared(t, stochastic.Brownian(geom.On(halfSpace{}), x), even, Observations[geom.Vec]{Leaves: leaves, Noise: noise}, Options{Steps: steps, Chains: 400, Seed: uint64(i)})
+		s := prepared(t, stochastic.Brownian(geom.On(halfSpace{}), x), even, Observations[geom.Vec]{Leaves: leaves, Noise: noise}, Options{Steps: steps, Chains: 300, Seed: uint64(i)})
 		s.shake()
 		w, _ := s.weigh()
 		total := floats.LogSumExp(w)
