@@ -17,20 +17,26 @@ import (
 // Seconds of two cores per unit of work of H, measured once; only their ratios matter to the choice.
 const (
 	secondsPerPair = 2.5e-9  // of points, in a tile on the graph
-	secondsInC     = 8e-10   // of points, in C
+	secondsInC     = 8e-10   // of points, in C; a kernel with fractions in place of exponentials takes
+	shareOfCauchy  = 0.65    // as much
 	secondsNear    = 1.1e-9  // of points, in C between points that lie near each other
 	secondsBounded = 1.3     // times as many for pairs of a bounded kernel
 	secondsPerWave = 1.5e-10 // of a point, a plane wave and a coordinate
-	secondsPerBump = 1e-6    // of a point on a grid, and for each cell of its patch
-	secondsPerCell = 5.8e-10
-	secondsPerFFT  = 8e-8 // of a cell of the grid and a coordinate
+	secondsPerBump = 1.5e-7  // of a point on a grid in C, and for each cell that its bump covers
+	secondsPerCell = 4e-10
+	secondsPerFFT  = 2e-9 // of a cell of the grid and a coordinate
+
+	secondsPerBumpOnGraph = 1e-6 // the same on the graph, with the cells of its patch
+	secondsPerCellOnGraph = 5.8e-10
+	secondsPerFFTOnGraph  = 8e-8
 )
 
 // margin is by how much shapes may spread during a flow beyond the box of those that are given.
 const margin = 1.25
 
 // Fast returns a kernel with the sums that cost least for shapes like those given, to a tolerance: the kernel itself for
-// few points, tiles, cut-off tiles, plane waves, a grid, or cut-off tiles and a grid for the near and the far part of the kernel.
+// few points, tiles, cut-off tiles, plane waves (where there are no sums in C), a grid, or cut-off tiles and a grid for the near and
+// the far part of the kernel.
 // Kernel.String says which, and their error. The choice can be overridden by calling Tiled, Cutoff, Expand, Grid or NearFar instead.
 //
 // The costs are those of sums over the first shape at the points of each: where control points carry many others, give the control
@@ -93,9 +99,14 @@ func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs float64
 	n := (float64(len(points)) + pairs/float64(len(points))) / 2 // that waves and grids take, as often from points as to them
 	perPair, perNear, tile := secondsPerPair, secondsPerPair, tileSize
 	if _, ok := describe(k, s.d, nil); ok && engine.HasNative(native.Pairs) {
-		perPair, perNear, tile = secondsInC, secondsNear, 4*native.Tile
-		if k, ok := k.(sum); ok {
-			perPair, perNear = perPair*float64(len(k.terms)), perNear*float64(len(k.terms))
+		perPair, perNear, tile = 0, 0, 4*native.Tile
+		_, terms, _ := describeTerms(k, s.d)
+		for _, t := range terms {
+			factor := 1.0
+			if t.Kind == native.Fraction {
+				factor = shareOfCauchy
+			}
+			perPair, perNear = perPair+factor*secondsInC, perNear+factor*secondsNear
 		}
 	}
 	out := []candidate{{pairs * perPair, func() (Kernel, error) { return Tiled(k), nil }}}
@@ -121,7 +132,7 @@ func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs float64
 	}
 	return append(out,
 		candidate{n * float64(e.rank()*s.d) * secondsPerWave, func() (Kernel, error) { return e, s.fit(e, axes, tolerance) }},
-		candidate{emptyGrid(e, n, tolerance).seconds(n), func() (Kernel, error) { return s.grid(e, axes, n, tolerance) }})
+		candidate{cheapestGrid(e, n, tolerance).seconds(n), func() (Kernel, error) { return s.grid(e, axes, n, tolerance) }})
 }
 
 // grid fits an expansion and puts it on a grid for sums over n points.
@@ -129,7 +140,7 @@ func (s *sampler) grid(e *Expansion, axes []axis, n, tolerance float64) (Kernel,
 	if err := s.fit(e, axes, tolerance); err != nil {
 		return nil, err
 	}
-	return gridOf(e, emptyGrid(e, n, tolerance))
+	return gridOf(e, n, tolerance)
 }
 
 func finite(p []float64) bool {

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
+	"anatomy/kernels/native"
 )
 
 // Gridded is an Expansion whose plane waves are summed by a fast Fourier transform between non-uniform points: weights
@@ -26,9 +27,9 @@ type Gridded struct {
 	Expansion
 	Cells []int // of the grid, along each axis
 
-	width int     // cells that the bump covers
-	beta  float64 // its shape
-	bins  int     // cells of a bin along each axis
+	bump   bump
+	pieces [][]float64 // of it, see native.DescribeGrid
+	bins   int         // cells of a bin along each axis
 }
 
 // pointsInChunk is how many points of one bin are spread together.
@@ -40,15 +41,22 @@ func Grid(k Kernel, extent []float64, tolerance float64) (*Gridded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gridOf(e, emptyGrid(e, gridPoints, tolerance))
+	return gridOf(e, gridPoints, tolerance)
 }
 
 // gridPoints is for how many points the grid of Grid is chosen.
 const gridPoints = 1e5
 
-// gridOf puts an expansion on a grid that was chosen for it.
-func gridOf(e *Expansion, g *Gridded) (*Gridded, error) {
-	if cells := g.cells(); cells > 1<<27 {
+// gridOf puts an expansion on the grid that costs least for sums over n points of those that add at most the tolerance.
+func gridOf(e *Expansion, n, tolerance float64) (*Gridded, error) {
+	g, along := cheapestGrid(e, n, tolerance), spreadOf(e)
+	for g.adds(along) > tolerance {
+		if g.bump.width == native.MaxWidth {
+			return nil, fmt.Errorf("kernels.Grid: no bump of %d cells is as smooth as the tolerance %g asks: use Expand, tiles or a larger one", native.MaxWidth, tolerance)
+		}
+		g = newGrid(e, g.bump.width+1, g.bump.ratio)
+	}
+	if cells := g.cells(); cells > maxCells {
 		return nil, fmt.Errorf("kernels.Grid: %s over %.3g takes a grid of %v cells, %.1f GB a component: use tiles, a wider kernel or a larger tolerance", e.Kernel, e.Extent, g.Cells, cells*24/1e9)
 	}
 	// Folding the transform of the bump and of cosines into the coefficients leaves one product between the transforms.
@@ -59,7 +67,7 @@ func gridOf(e *Expansion, g *Gridded) (*Gridded, error) {
 		inner /= dims[a]
 		factor := make([]float64, m+1)
 		for j := range factor {
-			f := g.bumpTransform(2 * math.Pi * float64(j) / float64(g.Cells[a]))
+			f := g.bump.transform(2 * math.Pi * float64(j) / float64(g.Cells[a]))
 			if factor[j] = float64(g.Cells[a]) / (f * f); j > 0 {
 				factor[j] /= 2
 			}
@@ -69,38 +77,122 @@ func gridOf(e *Expansion, g *Gridded) (*Gridded, error) {
 		}
 	}
 	g.core = core
+	g.pieces = g.bump.polynomials(tolerance)
 	return g, nil
 }
 
-// emptyGrid chooses the bump (1 − t²) exp(β(√(1 − t²) − 1)) and the cells for the modes of an expansion, which need no
-// coefficients yet, by what sums over n points cost. With ρ times as many cells as waves a bump of w cells has about the error
-// e^(−πw√(1 − 1/ρ)) (Barnett, Magland, af Klinteberg, 2019), 10^(2 − w) for ρ = 2 with half a digit more for the slope and a whole
-// one for second derivatives, relative to the fastest wave: the factor before the exponential makes the slope continuous.
-func emptyGrid(e *Expansion, n, tolerance float64) *Gridded {
-	var best *Gridded
-	for _, ratio := range []float64{2, 1.5, 1.25} {
-		g := &Gridded{Expansion: *e}
-		g.bins = []int{64, 16, 8}[len(g.Modes)-1]
-		g.width = int(math.Ceil((math.Ceil(-math.Log10(tolerance)) + 3) * math.Sqrt(0.5/(1-1/ratio))))
-		g.beta = 3 * float64(g.width) * (1 - 0.5/ratio)
-		for a, m := range g.Modes {
-			least := max(int(math.Ceil(ratio*float64(2*m+1))), 3*g.width)
-			if g.Extent[a] > 0 { // bumps do not reach around the grid
-				least = max(least, int(math.Ceil(float64(g.width+2)/(1-g.Extent[a]/g.Period[a]))))
-			}
-			g.Cells = append(g.Cells, goodLength(least, g.bins))
+// maxCells bounds a grid.
+const maxCells = 1 << 27
+
+// spreadOf is how the coefficients of an expansion are spread along each axis: the sums of those with each j.
+func spreadOf(e *Expansion) [][]float64 {
+	out, dims := make([][]float64, len(e.Modes)), e.coreDims()
+	inner := len(e.core)
+	for a, m := range e.Modes {
+		inner /= dims[a]
+		out[a] = make([]float64, m+1)
+		for i, c := range e.core {
+			out[a][i/inner%dims[a]] += math.Abs(c)
 		}
-		if best == nil || g.seconds(n) < best.seconds(n) {
+	}
+	return out
+}
+
+// newGrid is an empty grid with about ratio times as many cells as an expansion has waves.
+func newGrid(e *Expansion, width int, ratio float64) *Gridded {
+	g := &Gridded{Expansion: *e, bump: newBump(width, ratio), bins: []int{64, 16, 8}[len(e.Modes)-1]}
+	for a, m := range g.Modes {
+		least := max(int(math.Ceil(ratio*float64(2*m+1))), 3*width)
+		if g.Extent[a] > 0 { // bumps do not reach around the grid
+			least = max(least, int(math.Ceil(float64(width+2)/(1-g.Extent[a]/g.Period[a]))))
+		}
+		g.Cells = append(g.Cells, goodLength(least, g.bins))
+	}
+	return g
+}
+
+// cheapestGrid is the empty grid that costs least for sums over n points of those that add about the tolerance, for the modes of an
+// expansion, which needs no coefficients yet.
+func cheapestGrid(e *Expansion, n, tolerance float64) *Gridded {
+	var best *Gridded
+	for _, ratio := range []float64{3, 2.5, 2, 1.6, 1.25} {
+		if g := newGrid(e, usualWidth(ratio, tolerance), ratio); best == nil || g.seconds(n) < best.seconds(n) {
 			best = g
 		}
 	}
 	return best
 }
 
+// usualWidth is the least width of bumps that add at most the tolerance to waves along a line whose coefficients fall as a Gaussian,
+// to the tolerance at the last one. It is about log(1/tolerance)/(π√(1 − 1/ratio)) and some more for the slope (Barnett, Magland, af
+// Klinteberg, 2019).
+func usualWidth(ratio, tolerance float64) int {
+	const modes = 24
+	e := &Expansion{Modes: []int{modes}}
+	along := make([]float64, modes+1)
+	for j := range along {
+		t := float64(j) / modes
+		along[j] = math.Exp(math.Log(tolerance) * t * t)
+	}
+	width := 3
+	for ; width < native.MaxWidth; width++ {
+		g := &Gridded{Expansion: *e, Cells: []int{int(ratio * (2*modes + 1))}, bump: newBump(width, ratio)}
+		if g.adds([][]float64{along}) <= tolerance {
+			break
+		}
+	}
+	return width
+}
+
+// adds bounds the error of a grid relative to K(0), to the greatest slope, and to ten times the greatest curvature along an axis, if
+// coefficients along different axes do not depend on each other. A wave of frequency ω cells⁻¹ is also spread and read as those of
+// frequencies ω + 2πl, by the part of the bump's transform φ^ there.
+func (k *Gridded) adds(along [][]float64) float64 {
+	worst, values := 0.0, 0.0
+	type sums struct{ slope, curvature, slopes, curvatures float64 }
+	axes := make([]sums, len(along))
+	for a, c := range along {
+		total, value := 0.0, 0.0
+		s := &axes[a]
+		for j, c := range c {
+			omega := 2 * math.Pi * float64(j) / float64(k.Cells[a])
+			own := k.bump.transform(omega)
+			for l := -2; l <= 2; l++ {
+				if l == 0 {
+					continue
+				}
+				other := omega + 2*math.Pi*float64(l)
+				part := math.Abs(k.bump.transform(other)/own) * c
+				value += 2 * part
+				s.slope += part * (math.Abs(other) + omega)
+				s.curvature += part * (other*other + omega*omega)
+			}
+			total += c
+			s.slopes += c * omega
+			s.curvatures += c * omega * omega
+		}
+		values += value / total
+		s.slope, s.curvature, s.slopes, s.curvatures = s.slope/total, s.curvature/total, s.slopes/total, s.curvatures/total
+	}
+	worst = values
+	for _, s := range axes {
+		if s.curvatures == 0 { // one wave
+			continue
+		}
+		// The greatest slope of a Gaussian is 0.6 times the root of its curvature.
+		worst = math.Max(worst, (s.slope+s.slopes*values)/(0.6*math.Sqrt(s.curvatures)))
+		worst = math.Max(worst, (s.curvature+s.curvatures*values)/(10*s.curvatures))
+	}
+	return worst
+}
+
 // seconds is what H costs over n points.
 func (k *Gridded) seconds(n float64) float64 {
 	d := float64(len(k.Modes))
-	return n*(secondsPerBump+math.Pow(float64(k.patch()), d)*secondsPerCell) + k.cells()*d*secondsPerFFT
+	if engine.HasNative(native.Grid) {
+		return n*(secondsPerBump+math.Pow(float64(k.bump.width), d)*secondsPerCell) + k.cells()*d*secondsPerFFT
+	}
+	return n*(secondsPerBumpOnGraph+math.Pow(float64(k.patch()), d)*secondsPerCellOnGraph) + k.cells()*d*secondsPerFFTOnGraph
 }
 
 // cells is the number of cells of the grid.
@@ -131,22 +223,37 @@ func goodLength(n, bin int) int {
 	}
 }
 
-// bumpTransform is ∫ φ(t) cos(ωt) dt, t in cells.
-func (k *Gridded) bumpTransform(omega float64) float64 {
-	const steps = 4000
-	half, sum := float64(k.width)/2, 0.0
-	for i := range steps {
-		t := (float64(i)+0.5)/steps*2 - 1
-		sum += (1 - t*t) * math.Exp(k.beta*(math.Sqrt(1-t*t)-1)) * math.Cos(omega*half*t)
-	}
-	return sum * 2 * half / steps
-}
-
 // bumpFloor keeps the derivatives of the root finite at the ends of the bump.
 const bumpFloor = 1e-4
 
 // Sum spreads b from y and reads off at x.
 func (k *Gridded) Sum(x, y, b *Node) *Node {
+	if c, ok := k.inC(x, y, b); ok {
+		return c.Sum(x, y, b)
+	}
+	return k.sumOnGraph(x, y, b)
+}
+
+// Hamilton has the convolved grid G of p, the velocities φ(x_i)·G and the forces −Σ_c p_ic ∇φ(x_i)·G_c.
+func (k *Gridded) Hamilton(x, p *Node) (dx, dp *Node) {
+	if c, ok := k.inC(x, x, p); ok {
+		return c.Hamilton(x, p)
+	}
+	return k.hamiltonOnGraph(x, p)
+}
+
+func (k *Gridded) inC(x, y, b *Node) (pairwise, bool) {
+	if !inC(native.Grid, x, y, b) || x.Shape().Dim(-1) != len(k.Cells) {
+		return pairwise{}, false
+	}
+	var axes []native.GridAxis
+	for a, n := range k.Cells {
+		axes = append(axes, native.GridAxis{Cells: n, Modes: k.Modes[a], PerLength: float64(n) / k.Period[a]})
+	}
+	return pairwise{k, native.Grid, native.DescribeGrid(axes, k.pieces, k.core)}, true
+}
+
+func (k *Gridded) sumOnGraph(x, y, b *Node) *Node {
 	return overBatch([]*Node{x, y, b}, func(in []*Node) []*Node {
 		low := StopGradient(Min(ReduceMin(in[0], 0), ReduceMin(in[1], 0)))
 		grid := k.convolve(k.spread(k.sort(in[1], low), in[2]))
@@ -158,8 +265,7 @@ func (k *Gridded) Sum(x, y, b *Node) *Node {
 	})[0]
 }
 
-// Hamilton has the convolved grid G of p, the velocities φ(x_i)·G and the forces −Σ_c p_ic ∇φ(x_i)·G_c.
-func (k *Gridded) Hamilton(x, p *Node) (dx, dp *Node) {
+func (k *Gridded) hamiltonOnGraph(x, p *Node) (dx, dp *Node) {
 	out := overBatch([]*Node{x, p}, func(in []*Node) []*Node {
 		at := k.sort(in[0], StopGradient(ReduceMin(in[0], 0)))
 		grid := k.convolve(k.spread(at, in[1]))
@@ -271,19 +377,19 @@ func (k *Gridded) cellsPerLength(like *Node) *Node {
 
 // patch is the number of cells along an axis that the bumps of the points of a bin cover. The grid that sums see has a
 // margin of as many cells: cell 0 of it is half a bump before the first point.
-func (k *Gridded) patch() int { return k.bins + k.width + 1 }
+func (k *Gridded) patch() int { return k.bins + k.bump.width + 1 }
 
 // bumps are φ of every point of a chunk at the cells of its patch, [pointsInChunk, patch] for each axis.
 func (k *Gridded) bumps(x *Node, about []*Node) []*Node {
 	out := make([]*Node, len(k.Cells))
-	half := float64(k.width) / 2
+	half := float64(k.bump.width) / 2
 	for a := range out {
 		cell := Iota(x.Graph(), shapes.Make(x.DType(), 1, k.patch()), 1)
 		at := AddScalar(Sub(SliceAxis(x, 1, AxisRange(a, a+1)), about[1+a]), half)
 		t := MulScalar(Sub(at, cell), 1/half)
 		rest := OneMinus(Square(t))
 		root := Sqrt(MaxScalar(rest, bumpFloor))
-		out[a] = Mul(MaxScalar(rest, 0), Exp(MulScalar(AddScalar(root, -1), k.beta)))
+		out[a] = Mul(MaxScalar(rest, 0), Exp(MulScalar(AddScalar(root, -1), k.bump.beta)))
 	}
 	return out
 }

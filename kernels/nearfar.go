@@ -140,7 +140,7 @@ func (s *sampler) twoLevels(k Kernel, e *Expansion, tolerance, n float64, nearSe
 		size = math.Max(size, extent*scale[a])
 	}
 	best.seconds = math.Inf(1)
-	for _, share := range []float64{0.04, 0.055, 0.075, 0.1, 0.14, 0.19, 0.25} {
+	for _, share := range []float64{0.02, 0.028, 0.04, 0.055, 0.075, 0.1, 0.14, 0.19, 0.25} {
 		radius := share * size
 		bound, highest, ok := split(terms, radius, tolerance, s.d)
 		if !ok {
@@ -158,7 +158,7 @@ func (s *sampler) twoLevels(k Kernel, e *Expansion, tolerance, n float64, nearSe
 		if far.rank() > maxModes {
 			continue
 		}
-		if seconds := nearSeconds(reach) + emptyGrid(far, n, tolerance).seconds(n); seconds < best.seconds {
+		if seconds := nearSeconds(reach) + cheapestGrid(far, n, tolerance).seconds(n); seconds < best.seconds {
 			best = candidate{seconds, func() (Kernel, error) { return splitAt(bound, k, e.Extent, n, tolerance) }}
 		}
 	}

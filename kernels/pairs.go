@@ -13,11 +13,12 @@ import (
 	"anatomy/kernels/native"
 )
 
-// pairwise are exact sums with a kernel over all pairs of points, by C code inside the compiled program. Their first and
-// second derivatives are such sums too; further ones are those of the sums on the graph.
+// pairwise are sums with a kernel over all pairs of points, exact ones or those of a grid, by C code inside the compiled program. Their
+// first and second derivatives are such sums too; further ones are those of the sums on the graph.
 type pairwise struct {
-	kernel onGraph
-	told   []float64 // what the C code is told of the kernel
+	kernel   onGraph
+	function string    // in C
+	told     []float64 // what it is told of the kernel
 }
 
 // onGraph has a kernel's sums as operations of the graph, for every back end, type of number and dimension.
@@ -40,23 +41,28 @@ type foreign struct{ Kernel }
 func (k foreign) sumOnGraph(x, y, b *Node) *Node            { return k.Sum(x, y, b) }
 func (k foreign) hamiltonOnGraph(x, p *Node) (dx, dp *Node) { return k.Hamilton(x, p) }
 
-// inPairs returns the sums in C of a kernel that is k between points within reach of each other, nil for all; or false
+// inPairs returns the exact sums in C of a kernel that is k between points within reach of each other, nil for all; or false
 // where there are none for the kernel, the back end or the operands.
 func inPairs(graph onGraph, k Kernel, reach []float64, x, y, b *Node) (pairwise, bool) {
-	if x.Rank() < 2 || !engine.HasNative(native.Pairs) {
+	if !inC(native.Pairs, x, y, b) {
 		return pairwise{}, false
+	}
+	told, ok := describe(k, x.Shape().Dim(-1), reach)
+	return pairwise{graph, native.Pairs, told}, ok
+}
+
+// inC says whether the back end has a function in C that takes the operands of a sum.
+func inC(function string, x, y, b *Node) bool {
+	if x.Rank() < 2 || !engine.HasNative(function) {
+		return false
 	}
 	d, lead := x.Shape().Dim(-1), x.Shape().Dimensions[:x.Rank()-2]
 	for _, v := range []*Node{x, y, b} {
 		if v.DType() != dtypes.Float64 || v.Rank() != x.Rank() || !slices.Equal(v.Shape().Dimensions[:x.Rank()-2], lead) || v.Shape().Size() == 0 {
-			return pairwise{}, false
+			return false
 		}
 	}
-	if y.Shape().Dim(-1) != d || d > native.MaxDim || b.Shape().Dim(-1) > native.MaxColumns {
-		return pairwise{}, false
-	}
-	told, ok := describe(k, d, reach)
-	return pairwise{graph, told}, ok
+	return y.Shape().Dim(-1) == d && d <= native.MaxDim && b.Shape().Dim(-1) <= native.MaxColumns
 }
 
 // Inner returns Σ_ij K(x_i, y_j) p_i·q_j, [...], for points x, [..., n, D], and y, [..., m, D], with weights p, [..., n, C], and q,
@@ -167,7 +173,7 @@ func (k pairwise) call(operands []*Node, outputs ...shapes.Shape) []*Node {
 	for _, s := range outputs {
 		out = append(out, shapes.Make(s.DType, in[1].Shape().Dim(0), s.Dim(-2), s.Dim(-1)))
 	}
-	values := engine.Native(native.Pairs, in, out...)
+	values := engine.Native(k.function, in, out...)
 	for i, v := range values {
 		values[i] = Reshape(v, outputs[i].Dimensions...)
 	}

@@ -1,14 +1,7 @@
-// The pair loop, written once and included for each kind of vector registers, with LANES numbers in a vector, TARGET the
-// processor's abilities, ROOT(v) the square roots of a vector, LARGER(v, w) the larger numbers of two, w where that is none, UNROLL
-// whether the loops are unrolled, and VERSION(name) a name of its own. See pairs.h for what it computes.
+// The pair loop, for versions.h. See pairs.h for what it computes.
 
-typedef double VERSION(vec) __attribute__((vector_size(8 * LANES)));
-typedef int64_t VERSION(bits) __attribute__((vector_size(8 * LANES)));
-#define vec VERSION(vec)
-#define bits VERSION(bits)
-#define INLINE static inline __attribute__((always_inline)) TARGET
-
-#define AT(row, j) (*(vec *)((row) + (j)))
+typedef double vec __attribute__((vector_size(8 * LANES)));
+typedef int64_t bits __attribute__((vector_size(8 * LANES)));
 
 INLINE vec VERSION(all)(double x) { return x - (vec){0}; }
 
@@ -191,15 +184,5 @@ TARGET static void VERSION(block)(const Job *job, int64_t from, int64_t to, Near
 	else VERSION(groups)(job, from, to, near, share, job->D, job->C, job->order, job->sides);
 }
 
-#undef vec
-#undef bits
-#undef INLINE
-#undef AT
 #undef SIDES
 #undef ORDERS
-#undef LANES
-#undef ROOT
-#undef LARGER
-#undef TARGET
-#undef UNROLL
-#undef VERSION

@@ -1,10 +1,12 @@
-// Package native sums radial kernels over all pairs of points in C, inside the programs that XLA compiles for the CPU.
+// Package native sums kernels over all pairs of points in C, inside the programs that XLA compiles for the CPU: radial ones exactly, and
+// such as a grid of waves tells.
 package native
 
 /*
 #cgo CFLAGS: -O3 -std=gnu11 -Wno-psabi -I${SRCDIR}/../../geom/engine/internal/ffi
 #cgo LDFLAGS: -lm
 #include "pairs.h"
+#include "grid.h"
 */
 import "C"
 
@@ -15,8 +17,11 @@ import (
 	"anatomy/geom/engine"
 )
 
-// Pairs is the name of the function in compiled programs; one that computes something else wants another name.
-const Pairs = "anatomy_pairs_3"
+// Names of the functions in compiled programs; one that computes something else wants another name.
+const (
+	Pairs = "anatomy_pairs_3"
+	Grid  = "anatomy_grid_1"
+)
 
 // What the function is made for at most: coordinates of a point, columns of weights, terms of a kernel.
 const (
@@ -31,7 +36,10 @@ const Tile = C.tile
 
 func lanes() int { return int(C.anatomyLanes()) }
 
-func init() { engine.RegisterNative(Pairs, unsafe.Pointer(C.anatomyPairs)) }
+func init() {
+	engine.RegisterNative(Pairs, unsafe.Pointer(C.anatomyPairs))
+	engine.RegisterNative(Grid, unsafe.Pointer(C.anatomyGrid))
+}
 
 // Kind is the function of which a term of a kernel is made.
 type Kind int
@@ -123,4 +131,30 @@ func Describe(reach float64, scale []float64, terms []Term, bound Bound) []float
 		out, bound = append(out, a...), bound.Derivative()
 	}
 	return out
+}
+
+// What a grid has at most: cells that a bump covers, and the degree of its polynomials.
+const (
+	MaxWidth  = C.maxWidth
+	MaxDegree = C.maxDegree
+)
+
+// GridAxis is an axis of a grid: its cells, how many in a unit of length, and the waves e^(2πi jk/Cells), |j| ≤ Modes, with coefficients.
+type GridAxis struct {
+	Cells, Modes int
+	PerLength    float64
+}
+
+// DescribeGrid is what the function is told of a grid. On cell l of those that it covers a bump is Σ_j bump[j][l] z^j, for a point that
+// lies at z, -1 to 1, between the cell before the first of them and that one. The core has the coefficients of waves j ≥ 0, which are
+// even in each axis, for the inverse transform with its division by the number of cells.
+func DescribeGrid(axes []GridAxis, bump [][]float64, core []float64) []float64 {
+	out := []float64{float64(len(axes)), float64(len(bump[0])), float64(len(bump) - 1)}
+	for _, a := range axes {
+		out = append(out, float64(a.Cells), float64(a.Modes), a.PerLength)
+	}
+	for _, row := range bump {
+		out = append(out, row...)
+	}
+	return append(out, core...)
 }

@@ -4,9 +4,6 @@
 #include <string.h>
 
 #include "handler.h"
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 enum { targets = 64, together = 4, lanes = tile, shares = 16 }; // points in a block, in a group; a tile is the longest vector; see Share
 
@@ -49,53 +46,14 @@ static void touch(const Share *share, int64_t t, int columns) {
 	for (int k = 0; k < columns; k++) memset(share->sum[k] + t * tile, 0, tile * sizeof(double));
 }
 
-#define LANES 2
-#define TARGET
-#define ROOT(v) ((vec){sqrt((v)[0]), sqrt((v)[1])})
-#define LARGER(v, w) ((vec){(v)[0] > (w)[0] ? (v)[0] : (w)[0], (v)[1] > (w)[1] ? (v)[1] : (w)[1]})
-#define VERSION(name) name##_any
-#ifdef __x86_64__
-#define UNROLL 0 // for the few processors without AVX2
-#else
-#define UNROLL 1
-#endif
-#include "loop.h"
-
-#ifdef __x86_64__
-#define LANES 4
-#define TARGET __attribute__((target("avx2,fma")))
-#define ROOT(v) ((vec)_mm256_sqrt_pd((__m256d)(v)))
-#define LARGER(v, w) ((vec)_mm256_max_pd((__m256d)(v), (__m256d)(w)))
-#define VERSION(name) name##_avx2
-#define UNROLL 1
-#include "loop.h"
-
-#define LANES 8
-#define TARGET __attribute__((target("avx512f,avx512dq,fma")))
-#define ROOT(v) ((vec)_mm512_sqrt_pd((__m512d)(v)))
-#define LARGER(v, w) ((vec)_mm512_max_pd((__m512d)(v), (__m512d)(w)))
-#define VERSION(name) name##_avx512
-#define UNROLL 1
-#include "loop.h"
-#endif
+#define LOOP "loop.h"
+#include "versions.h"
 
 typedef void Block(const Job *job, int64_t from, int64_t to, Near *near, const Share *share);
 
-static Block *fastest(void) {
-#ifdef __x86_64__
-	__builtin_cpu_init(); // Go's own linker leaves out the constructor that does it
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma")) return block_avx512;
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return block_avx2;
-#endif
-	return block_any;
-}
+static Block *const loops[] = VERSIONS(block);
 
-int anatomyLanes(void) {
-#ifdef __x86_64__
-	if (fastest() != block_any) return fastest() == block_avx2 ? 4 : 8;
-#endif
-	return 2;
-}
+int anatomyLanes(void) { return 2 << version(); }
 
 static int64_t listed(const Set *s) { return (tilesOf(s) + lanes - 1) / lanes * lanes; }
 
@@ -112,7 +70,7 @@ static void unit(void *data, int u, double *unused) {
 	}
 	for (int64_t b = blocks * u / job->units; b < blocks * (u + 1) / job->units; b++) {
 		int64_t to = (b + 1) * targets < job->x.padded ? (b + 1) * targets : job->x.padded;
-		fastest()(job, b * targets, to, memory == NULL ? NULL : &near, job->sides == one ? NULL : &job->share[u]);
+		loops[version()](job, b * targets, to, memory == NULL ? NULL : &near, job->sides == one ? NULL : &job->share[u]);
 	}
 	free(memory);
 }

@@ -12,7 +12,7 @@ static double apart(const double *a, const double *b, int count) {
 	return scale > 0 ? worst / scale : INFINITY;
 }
 
-static double sums(Block *blocks[3], int which) {
+static double sums(int which) {
 	double worst = 0;
 	for (int kind = 0; kind < 3; kind++)
 		for (int way = 0; way < 8; way++)
@@ -40,7 +40,7 @@ static double sums(Block *blocks[3], int which) {
 					for (int k = 0; k <= which; k += which) {
 						job.v = job.w = v[k], job.f = f[k], job.g = sides == self ? f[k] : g[k];
 						memset(share.touched, 0, tilesOf(&job.y));
-						blocks[k](&job, 0, job.x.padded, NULL, &share);
+						loops[k](&job, 0, job.x.padded, NULL, &share);
 						if (sides != one) gather(&job);
 					}
 					worst = fmax(worst, apart(v[which], v[0], C * n));
@@ -73,8 +73,7 @@ int main(void) {
 			for (int i = 0; i < 8 * n; i++) numbers[set][k][i] = drand48();
 	printf("any 0 %g\n", exponential_any());
 #ifdef __x86_64__
-	Block *blocks[3] = {block_any, block_avx2, block_avx512}, *best = fastest();
-	if (best != block_any) printf("avx2 %g %g\n", sums(blocks, 1), exponential_avx2());
-	if (best == block_avx512) printf("avx512 %g %g\n", sums(blocks, 2), exponential_avx512());
+	if (version() > 0) printf("avx2 %g %g\n", sums(1), exponential_avx2());
+	if (version() > 1) printf("avx512 %g %g\n", sums(2), exponential_avx512());
 #endif
 }

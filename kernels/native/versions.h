@@ -1,0 +1,85 @@
+// Includes LOOP, code that is written once, for each kind of vector registers: with LANES numbers in a vector, TARGET the processor's
+// abilities, ROOT(v) the square roots of a vector, LARGER(v, w) the larger numbers of two, w where that is none, UNROLL whether loops
+// are unrolled, and VERSION(name) a name of its own. The code has vectors vec and, of whole numbers, bits, AT(p, j) the numbers from
+// p[j] on, which is aligned, and NEAR(p, j) the same anywhere; INLINE for functions that are parts of others.
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#define vec VERSION(vec)
+#define bits VERSION(bits)
+#define loose VERSION(loose)
+#define INLINE static inline __attribute__((always_inline)) TARGET
+#define AT(p, j) (*(vec *)((p) + (j)))
+#define NEAR(p, j) (*(loose *)((p) + (j)))
+
+#define LANES 2
+#define TARGET
+#define ROOT(v) ((vec){sqrt((v)[0]), sqrt((v)[1])})
+#define LARGER(v, w) ((vec){(v)[0] > (w)[0] ? (v)[0] : (w)[0], (v)[1] > (w)[1] ? (v)[1] : (w)[1]})
+#define VERSION(name) name##_any
+#ifdef __x86_64__
+#define UNROLL 0 // for the few processors without AVX2
+#else
+#define UNROLL 1
+#endif
+#include LOOP
+#undef LANES
+#undef TARGET
+#undef ROOT
+#undef LARGER
+#undef VERSION
+#undef UNROLL
+
+#ifdef __x86_64__
+#define LANES 4
+#define TARGET __attribute__((target("avx2,fma")))
+#define ROOT(v) ((vec)_mm256_sqrt_pd((__m256d)(v)))
+#define LARGER(v, w) ((vec)_mm256_max_pd((__m256d)(v), (__m256d)(w)))
+#define VERSION(name) name##_avx2
+#define UNROLL 1
+#include LOOP
+#undef LANES
+#undef TARGET
+#undef ROOT
+#undef LARGER
+#undef VERSION
+#undef UNROLL
+
+#define LANES 8
+#define TARGET __attribute__((target("avx512f,avx512dq,fma")))
+#define ROOT(v) ((vec)_mm512_sqrt_pd((__m512d)(v)))
+#define LARGER(v, w) ((vec)_mm512_max_pd((__m512d)(v), (__m512d)(w)))
+#define VERSION(name) name##_avx512
+#define UNROLL 1
+#include LOOP
+#undef LANES
+#undef TARGET
+#undef ROOT
+#undef LARGER
+#undef VERSION
+#undef UNROLL
+#endif
+
+#undef vec
+#undef bits
+#undef loose
+#undef INLINE
+#undef AT
+#undef NEAR
+
+// Version is the index of the fastest version that the processor has.
+static int version(void) {
+#ifdef __x86_64__
+	__builtin_cpu_init(); // Go's own linker leaves out the constructor that does it
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma")) return 2;
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 1;
+#endif
+	return 0;
+}
+#ifdef __x86_64__
+#define VERSIONS(name) {name##_any, name##_avx2, name##_avx512}
+#else
+#define VERSIONS(name) {name##_any}
+#endif
