@@ -3,10 +3,14 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/dsp/fourier"
 
 	"anatomy/geom/engine"
@@ -252,7 +256,7 @@ func (s *sampler) core(e *Expansion, axes []axis) error {
 	}
 	values := make([]float64, n)
 	err := tensor(coordinates, func(points [][]float64, at [][]int) error {
-		v, _, err := s.values(points)
+		v, err := s.heights(points)
 		for i, c := range at {
 			f, to := 1.0, 0
 			for a, j := range c {
@@ -343,7 +347,7 @@ func (s *sampler) error(e *Expansion) (float64, error) {
 // sampler evaluates a kernel K(x, 0) and its gradient on the host.
 type sampler struct {
 	d             int
-	profile       func(s float64) (k, slope float64) // and its derivative, of a radial kernel, s = Σ_a (x_a scale_a)²
+	profile       func(m int, s float64) float64 // derivative m of a radial kernel by s = Σ_a (x_a scale_a)²
 	scale         []float64
 	f             *engine.Func // of others
 	top, steepest float64      // of the radial kernel of which this one is a part, else 0: errors are relative to these at least
@@ -354,7 +358,7 @@ const batch = 4096
 
 func newSampler(k Kernel, d int) *sampler {
 	if scale, terms, ok := describeTerms(k, d); ok {
-		return &sampler{d: d, scale: scale, profile: func(s float64) (k, slope float64) { return valueOf(terms, 0, s), valueOf(terms, 1, s) }}
+		return &sampler{d: d, scale: scale, profile: func(m int, s float64) float64 { return valueOf(terms, m, s) }}
 	}
 	return &sampler{d: d, f: engine.Compile(func(x *Node) (*Node, *Node) {
 		v := k.Gram(x, Zeros(x.Graph(), shapes.Make(x.DType(), 1, d)))
@@ -362,21 +366,47 @@ func newSampler(k Kernel, d int) *sampler {
 	}, engine.Name("kernels.Expand"))}
 }
 
+// heights are the values of the kernel alone.
+func (s *sampler) heights(x [][]float64) (v []float64, err error) {
+	if s.profile == nil {
+		v, _, err = s.values(x)
+		return v, err
+	}
+	v = make([]float64, len(x))
+	s.each(x, func(i int, square float64) { v[i] = s.profile(0, square) })
+	return v, nil
+}
+
+// each calls f with the squared distance of each point, from several goroutines.
+func (s *sampler) each(x [][]float64, f func(i int, square float64)) {
+	var wait sync.WaitGroup
+	parts := runtime.GOMAXPROCS(0)
+	for k := range parts {
+		wait.Go(func() {
+			for i := len(x) * k / parts; i < len(x)*(k+1)/parts; i++ {
+				square := 0.0
+				for a, c := range x[i] {
+					square += c * s.scale[a] * c * s.scale[a]
+				}
+				f(i, square)
+			}
+		})
+	}
+	wait.Wait()
+}
+
 func (s *sampler) values(x [][]float64) (v []float64, gradient [][]float64, err error) {
 	if s.profile != nil {
 		v, gradient = make([]float64, len(x)), make([][]float64, len(x))
 		all := make([]float64, len(x)*s.d)
-		for i, p := range x {
-			square, slope := 0.0, 0.0
-			for a, c := range p {
-				square += c * s.scale[a] * c * s.scale[a]
-			}
-			v[i], slope = s.profile(square)
+		s.each(x, func(i int, square float64) {
+			v[i] = s.profile(0, square)
+			slope := s.profile(1, square)
 			gradient[i] = all[i*s.d : (i+1)*s.d]
-			for a, c := range p {
+			for a, c := range x[i] {
 				gradient[i][a] = 2 * slope * c * s.scale[a] * s.scale[a]
 			}
-		}
+		})
 		return v, gradient, nil
 	}
 	for from := 0; from < len(x); from += batch {
@@ -491,16 +521,17 @@ func apply(v []float64, dims []int, a int, mat [][]float64) []float64 {
 	}
 	n, m := dims[a], len(mat)
 	out := make([]float64, outer*m*inner)
+	by := blas64.General{Rows: m, Cols: n, Stride: n}
+	for _, row := range mat {
+		by.Data = append(by.Data, row...)
+	}
+	if inner == 1 {
+		blas64.Gemm(blas.NoTrans, blas.Trans, 1, blas64.General{Rows: outer, Cols: n, Stride: n, Data: v}, by, 0, blas64.General{Rows: outer, Cols: m, Stride: m, Data: out})
+		return out
+	}
 	for o := range outer {
-		for k, row := range mat {
-			to := out[(o*m+k)*inner : (o*m+k+1)*inner]
-			for i, c := range row {
-				from := v[(o*n+i)*inner : (o*n+i+1)*inner]
-				for j := range to {
-					to[j] += c * from[j]
-				}
-			}
-		}
+		from := blas64.General{Rows: n, Cols: inner, Stride: inner, Data: v[o*n*inner:]}
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, by, from, 0, blas64.General{Rows: m, Cols: inner, Stride: inner, Data: out[o*m*inner:]})
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -127,6 +128,9 @@ func cheapestGrid(e *Expansion, n, tolerance float64) *Gridded {
 // to the tolerance at the last one. It is about log(1/tolerance)/(π√(1 − 1/ratio)) and some more for the slope (Barnett, Magland, af
 // Klinteberg, 2019).
 func usualWidth(ratio, tolerance float64) int {
+	if w, ok := usualWidths.Load([2]float64{ratio, tolerance}); ok {
+		return w.(int)
+	}
 	const modes = 24
 	e := &Expansion{Modes: []int{modes}}
 	along := make([]float64, modes+1)
@@ -141,8 +145,11 @@ func usualWidth(ratio, tolerance float64) int {
 			break
 		}
 	}
+	usualWidths.Store([2]float64{ratio, tolerance}, width)
 	return width
 }
+
+var usualWidths sync.Map // as they were found
 
 // adds bounds the error of a grid relative to K(0), to the greatest slope, and to ten times the greatest curvature along an axis, if
 // coefficients along different axes do not depend on each other. A wave of frequency ω cells⁻¹ is also spread and read as those of

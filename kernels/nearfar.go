@@ -107,11 +107,14 @@ func splitAt(bound native.Bound, k Kernel, extent []float64, n, tolerance float6
 	_, terms, _ := describeTerms(k, d)
 	part := &sampler{d: d, scale: whole.scale, top: valueOf(terms, 0, 0), steepest: steepest(terms)}
 	slope := bound.Derivative()
-	part.profile = func(s float64) (float64, float64) {
-		if s < bound.Edge {
-			return bound.At(s), slope.At(s)
+	part.profile = func(m int, s float64) float64 {
+		switch {
+		case s >= bound.Edge:
+			return whole.profile(m, s)
+		case m == 0:
+			return bound.At(s)
 		}
-		return whole.profile(s)
+		return slope.At(s)
 	}
 	e := &Expansion{Kernel: k, Extent: extent}
 	axes, err := part.axes(e, tolerance)
