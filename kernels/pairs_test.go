@@ -2,6 +2,7 @@ package kernels_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -122,6 +123,48 @@ func TestManyPairsInC(t *testing.T) {
 		half := len(out) / 2
 		for i := range half {
 			expect.Rel(t, fmt.Sprintf("%s: output %d", k, i), out.Flat(i), out.Flat(half+i), 1e-11)
+		}
+	}
+}
+
+// Sums on a grid in C are those on the graph, with their derivatives and in a batch; what leaves the grid gets no number.
+func TestGridsInC(t *testing.T) {
+	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Grid) {
+		t.Skipf("the back end calls no C code (error %v)", err)
+	}
+	for dim := 1; dim <= 3; dim++ {
+		x, p := cloud(611, dim, 1)
+		y, q := cloud(503, dim, 2)
+		k := expect.Must(kernels.Grid(kernels.Gaussian([]float64{0.2, 0.25, 0.3}[:dim]...), kernels.Extent(append(x, y...)), 1e-8))
+		out := expect.Must(engine.Run(func(x, y, p, q *Node) []*Node {
+			var out []*Node
+			for _, k := range []kernels.Kernel{k, kernels.OnGraph(k)} {
+				sum, inner, square := k.Sum(x, y, q), kernels.Inner(k, x, p, y, q), kernels.Inner(k, x, p, x, p)
+				v, f := k.Hamilton(x, p)
+				one := func(v *Node) *Node { return SliceAxis(v, 1, AxisRange(0, 1)) }
+				two := func(v *Node) *Node { return Stack([]*Node{v, MulScalar(v, 0.5)}, 0) }
+				out = append(append(out, sum, inner, square, v, f, k.Sum(x, y, one(q)), k.Sum(two(x), two(y), two(q))), Gradient(ReduceAllSum(Mul(sum, p)), x, y, q)...)
+				out = append(append(out, Gradient(inner, x, p, y, q)...), Gradient(square, x, p)...)
+				out = append(out, Gradient(ReduceAllSum(Add(Mul(v, x), Mul(f, p))), x, p)...)
+				g := Gradient(inner, x, q)
+				out = append(out, Gradient(Add(ReduceAllSum(Mul(g[0], p)), ReduceAllSum(Mul(g[1], q))), x, p, y, q)...)
+			}
+			return out
+		}, x, y, p, q))
+		half := len(out) / 2
+		for i := range half {
+			expect.Rel(t, fmt.Sprintf("dimension %d: output %d", dim, i), out.Flat(i), out.Flat(half+i), 1e-8)
+		}
+		far := append([][]float64{}, x...)
+		far[5] = make([]float64, dim)
+		for a := range far[5] {
+			far[5][a] = 100
+		}
+		v := expect.Must(engine.Run(func(x, p *Node) []*Node { return []*Node{k.Sum(x, x, p)} }, far, p)).Matrix(0)
+		for i, row := range v {
+			if lost := math.IsNaN(row[0]); lost != (i == 5) {
+				t.Errorf("dimension %d: sum at point %d of which 5 left the grid is %v", dim, i, row)
+			}
 		}
 	}
 }

@@ -35,7 +35,7 @@ typedef struct {
 	const Grid *grid;
 	const Set *from, *to;
 	const Placed *points;
-	int C, K, changes, color, across; // across is kept of the last axis, for whole vectors
+	int version, C, K, changes, color, across; // across is kept of the last axis, for whole vectors
 	int64_t stride;                   // of a row
 	double norm, *in, *out, *spectrum, *v, *f;
 } Job;
@@ -134,7 +134,7 @@ static void release(Set *s) { free(s->placed), free(s->start), free(s->row), fre
 static void answer(const Frame *frame, Job *job, const Set *from, const Set *to, double *v, double *f) {
 	const Grid *grid = job->grid;
 	const Axis *axis = grid->axis;
-	const Loops *loop = &loops[version()];
+	const Loops *loop = &loops[job->version];
 	job->from = from, job->to = to, job->v = v, job->f = f;
 	job->K = job->changes ? 2 * job->C : job->C;
 	job->across = (axis[2].kept + 2 * lanes - 1) / (2 * lanes) * (2 * lanes);
@@ -150,7 +150,7 @@ static void answer(const Frame *frame, Job *job, const Set *from, const Set *to,
 	run(frame, job->K * axis[0].cells, 1, loop->forward, job, memory);
 	job->out = job->in;
 	if (to->placed != from->placed) free(job->in), job->out = large(to->plane[axis[0].cells] * job->stride);
-	run(frame, spectrum / (4 << version()), 1, loop->multiply, job, memory);
+	run(frame, spectrum / (4 << job->version), 1, loop->multiply, job, memory);
 	run(frame, job->K * axis[0].cells, 1, loop->backward, job, memory);
 	free(job->spectrum);
 	job->points = to->placed;
@@ -183,9 +183,8 @@ static void describe(Grid *grid, const double *told) {
 	grid->core = told;
 }
 
-void *anatomyGrid(void *data) {
-	Frame *frame = data;
-	if (asked(frame)) return NULL;
+// Sums answers a call with a version of the loops.
+static void sums(const Frame *frame, int version) {
 	Buffer **in = frame->in.buffers, **out = frame->out.buffers;
 	Grid *grid = need(sizeof *grid);
 	describe(grid, in[0]->data);
@@ -193,7 +192,7 @@ void *anatomyGrid(void *data) {
 	int count = frame->in.count - 1, sides = count / 2, own = count == 3 ? 1 : sides;
 	Buffer **x = in + 1, **y = x + own;
 	const int64_t n = x[0]->dims[1], m = y[0]->dims[1];
-	Job job = {.grid = grid, .C = y[1]->dims[2], .changes = count == 8, .norm = 0.125};
+	Job job = {.version = version, .grid = grid, .C = y[1]->dims[2], .changes = count == 8, .norm = 0.125};
 	for (int a = 0; a < 3; a++) job.norm /= grid->axis[a].cells;
 #define ITEM(b) ((b)->data + i * (b)->dims[1] * (b)->dims[2])
 	for (int64_t i = 0; i < x[0]->dims[0]; i++) {
@@ -221,5 +220,9 @@ void *anatomyGrid(void *data) {
 	}
 	for (int a = 0; a < 3; a++) free(grid->axis[a].turns);
 	free(grid);
+}
+
+void *anatomyGrid(void *data) {
+	if (!asked(data)) sums(data, version());
 	return NULL;
 }

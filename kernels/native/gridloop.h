@@ -128,15 +128,25 @@ INLINE void VERSION(get)(const Job *job, const Placed *p, const int derivatives,
 
 INLINE int VERSION(vectors)(const Job *job) { return (job->grid->axis[2].width * job->K + LANES - 1) / LANES; }
 
-// The loops are unrolled for the usual bumps and columns.
-#define POINTS(each, from, to, derivatives) \
+// The loops are unrolled for the usual bumps, of the plane and of space, if UNROLL says so.
+#define EACH(each, from, to, what, vectors) for (int64_t i = from; i < to; i++) VERSION(each)(job, job->points + i, what, vectors)
+#if LANES == 8
+#define USUAL(each, from, to, what) \
+	case 2: EACH(each, from, to, what, 2); break; \
+	case 3: EACH(each, from, to, what, 3); break; \
+	case 4: EACH(each, from, to, what, 4); break;
+#else
+#define USUAL(each, from, to, what) \
+	case 4: EACH(each, from, to, what, 4); break; \
+	case 5: EACH(each, from, to, what, 5); break; \
+	case 6: EACH(each, from, to, what, 6); break; \
+	case 7: EACH(each, from, to, what, 7); break; \
+	case 8: EACH(each, from, to, what, 8); break;
+#endif
+#define POINTS(each, from, to, what) \
 	switch (UNROLL ? vectors : 0) { \
-	case 3: for (int64_t i = from; i < to; i++) VERSION(each)(job, job->points + i, derivatives, 3); break; \
-	case 4: for (int64_t i = from; i < to; i++) VERSION(each)(job, job->points + i, derivatives, 4); break; \
-	case 5: for (int64_t i = from; i < to; i++) VERSION(each)(job, job->points + i, derivatives, 5); break; \
-	case 6: for (int64_t i = from; i < to; i++) VERSION(each)(job, job->points + i, derivatives, 6); break; \
-	case 7: for (int64_t i = from; i < to; i++) VERSION(each)(job, job->points + i, derivatives, 7); break; \
-	default: for (int64_t i = from; i < to; i++) VERSION(each)(job, job->points + i, derivatives, vectors); \
+	USUAL(each, from, to, what) \
+	default: EACH(each, from, to, what, vectors); \
 	}
 
 // Spread adds the points of a block to the grid. Blocks of one color meet no cell of each other.
@@ -146,7 +156,7 @@ TARGET static void VERSION(spread)(void *data, int unit, double *unused) {
 	if (b0 >= job->from->blocks[0] || b1 >= job->from->blocks[1]) return;
 	const int64_t *start = job->from->start + b0 * job->from->blocks[1] + b1;
 	const int vectors = VERSION(vectors)(job);
-	if (job->changes) { POINTS(add, start[0], start[1], 1) }
+	if (job->changes) EACH(add, start[0], start[1], 1, vectors);
 	else { POINTS(add, start[0], start[1], 0) }
 }
 
@@ -155,7 +165,7 @@ TARGET static void VERSION(gather)(void *data, int unit, double *unused) {
 	const Job *job = data;
 	int64_t from = (int64_t)unit * chunk, to = from + chunk < job->to->inside ? from + chunk : job->to->inside;
 	const int vectors = VERSION(vectors)(job);
-	if (job->changes) { POINTS(get, from, to, 2) }
+	if (job->changes) EACH(get, from, to, 2, vectors);
 	else if (job->f != NULL) { POINTS(get, from, to, 1) }
 	else { POINTS(get, from, to, 0) }
 }
@@ -366,4 +376,6 @@ TARGET static void VERSION(backward)(void *data, int unit, double *memory) {
 	}
 }
 
+#undef EACH
+#undef USUAL
 #undef POINTS

@@ -10,17 +10,24 @@ import (
 	"testing"
 )
 
-// The versions of the pair loop agree to rounding, and their exponentials are those of the C library.
-func TestVersionsOfTheLoopAgree(t *testing.T) {
+// run compiles a program of testdata and returns the lines that it prints.
+func run(t *testing.T, source string) []string {
+	t.Helper()
 	program := filepath.Join(t.TempDir(), "versions")
-	if out, err := exec.Command("cc", "-O3", "-std=gnu11", "-Wno-psabi", "-I../../geom/engine/internal/ffi", "-o", program, "testdata/versions.c", "-lm").CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc", "-O2", "-std=gnu11", "-Wno-psabi", "-I../../geom/engine/internal/ffi", "-o", program, filepath.Join("testdata", source), "-lm").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	out, err := exec.Command(program).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(out)) {
+	t.Logf("%s", out)
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}
+
+// The versions of the pair loop agree to rounding, and their exponentials are those of the C library.
+func TestVersionsOfTheLoopAgree(t *testing.T) {
+	for _, line := range run(t, "versions.c") {
 		var version string
 		var sums, exponential float64
 		if _, err := fmt.Sscan(line, &version, &sums, &exponential); err != nil {
@@ -29,7 +36,20 @@ func TestVersionsOfTheLoopAgree(t *testing.T) {
 		if !(sums < 1e-14) || !(exponential < 1e-15) {
 			t.Errorf("%s: sums are off by %.2g, exponentials by %.2g", version, sums, exponential)
 		}
-		t.Log(strings.TrimSpace(line))
+	}
+}
+
+// The versions of sums on a grid agree to rounding, for points that leave it too.
+func TestVersionsOfGridsAgree(t *testing.T) {
+	for _, line := range run(t, "grids.c") {
+		var version int
+		var sums float64
+		if _, err := fmt.Sscan(line, &version, &sums); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if !(sums < 1e-13) {
+			t.Errorf("version %d: sums are off by %.2g", version, sums)
+		}
 	}
 }
 
