@@ -16,13 +16,13 @@ import (
 
 // Seconds of two cores per unit of work of H, measured once; only their ratios matter to the choice.
 const (
-	secondsPerPair = 2.5e-9  // of points, in a tile on the graph
-	secondsInC     = 8e-10   // of points, in C; a kernel with fractions in place of exponentials takes
-	shareOfCauchy  = 0.65    // as much
-	secondsNear    = 1.1e-9  // of points, in C between points that lie near each other
-	secondsBounded = 1.3     // times as many for pairs of a bounded kernel
-	secondsPerWave = 1.5e-10 // of a point, a plane wave and a coordinate
-	secondsPerBump = 1.5e-7  // of a point on a grid in C, and for each cell that its bump covers
+	secondsPerPair = 2.5e-9 // of points, in a tile on the graph
+	secondsInC     = 8e-10  // of points, in C; a kernel with fractions in place of exponentials takes
+	shareOfCauchy  = 0.65   // as much
+	secondsNear    = 1.1e-9 // of points, in C between points that lie near each other
+	secondsBounded = 1.3    // times as many for pairs of a bounded kernel
+	secondsPerWave = 5e-10  // of a point, a plane wave and a coordinate
+	secondsPerBump = 1.5e-7 // of a point on a grid in C, and for each cell that its bump covers
 	secondsPerCell = 4e-10
 	secondsPerFFT  = 2e-9 // of a cell of the grid and a coordinate
 

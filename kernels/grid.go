@@ -21,9 +21,9 @@ import (
 //
 //	K(x, y) ≈ Σ_gh φ(x − g) C(g − h) φ(y − h).
 //
-// The cost is O(n + N log N) for a grid of N cells, whatever the number of waves: for kernels narrow against the shape
-// and very many points. Like the expansion it is its own symmetric kernel; the grid keeps translation invariance only
-// to Error.
+// The cost is O(n + N log N) for a grid of N cells, whatever the number of waves; in C, where only rows that bumps cover are
+// transformed, it is the least there is from a few thousand points on. Like the expansion it is its own symmetric kernel; the grid
+// keeps translation invariance only to Error.
 type Gridded struct {
 	Expansion
 	Cells []int // of the grid, along each axis

@@ -6,8 +6,8 @@
 //
 // Widths and weights are settings of compiled programs (engine.Setting): kernels of a kind share theirs.
 //
-// On the CPU, in float64 and up to three dimensions, exact sums and their first and second derivatives run in C code inside the
-// compiled program (kernels/native), which forms no matrix; elsewhere they are operations of the graph.
+// On the CPU, in float64 and up to three dimensions, exact sums, those on a grid and their first and second derivatives run in C code
+// inside the compiled program (kernels/native), which forms no matrix; elsewhere they are operations of the graph.
 package kernels
 
 import (

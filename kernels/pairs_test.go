@@ -127,7 +127,8 @@ func TestManyPairsInC(t *testing.T) {
 	}
 }
 
-// Sums on a grid in C are those on the graph, with their derivatives and in a batch; what leaves the grid gets no number.
+// Sums on a grid in C are those on the graph, with their derivatives and in a batch; what leaves the grid gets
+// nothing, and what is no number none.
 func TestGridsInC(t *testing.T) {
 	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Grid) {
 		t.Skipf("the back end calls no C code (error %v)", err)
@@ -155,15 +156,17 @@ func TestGridsInC(t *testing.T) {
 		for i := range half {
 			expect.Rel(t, fmt.Sprintf("dimension %d: output %d", dim, i), out.Flat(i), out.Flat(half+i), 1e-8)
 		}
-		far := append([][]float64{}, x...)
-		far[5] = make([]float64, dim)
-		for a := range far[5] {
-			far[5][a] = 100
-		}
-		v := expect.Must(engine.Run(func(x, p *Node) []*Node { return []*Node{k.Sum(x, x, p)} }, far, p)).Matrix(0)
-		for i, row := range v {
-			if lost := math.IsNaN(row[0]); lost != (i == 5) {
-				t.Errorf("dimension %d: sum at point %d of which 5 left the grid is %v", dim, i, row)
+		for _, c := range []struct{ at, want float64 }{{100, 0}, {math.NaN(), math.NaN()}} {
+			away := append([][]float64{}, x...)
+			away[5] = make([]float64, dim)
+			for a := range away[5] {
+				away[5][a] = c.at
+			}
+			v := expect.Must(engine.Run(func(x, p *Node) []*Node { return []*Node{k.Sum(x, x, p)} }, away, p)).Matrix(0)
+			for i, row := range v {
+				if i == 5 && row[0] != c.want && !(math.IsNaN(row[0]) && math.IsNaN(c.want)) || i != 5 && !(math.Abs(row[0]) > 0) {
+					t.Errorf("dimension %d: sum at point %d, of which 5 is at %g, is %v", dim, i, c.at, row)
+				}
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func TestLogStartsFromFewer(t *testing.T) {
 func TestManyLandmarks(t *testing.T) {
 	q, target := ellipses(1500)
 	k := expect.Must(kernels.Fast(kernels.Gaussian(0.4), 1e-6, q, target))
-	if !strings.Contains(k.String(), "plane waves") {
+	if !strings.Contains(k.String(), "on a grid") {
 		t.Fatalf("%s", k)
 	}
 	m := landmarks.New(len(q), 2, k)

@@ -44,8 +44,6 @@ var methods = []method{
 	{"H exact", 20000, true},
 	{"H 1e-4", 1000000, true},
 	{"H 1e-6", 1000000, true},
-	{"H 1e-6 grid", 1000000, true},
-	{"H 1e-6 fast", 1000000, true}, // what kernels.Fast chooses
 	{"K 5e-8", 1000000, true},
 	{"H JAX", 20000, false},
 	{"H KeOps", 20000, false},
@@ -175,15 +173,7 @@ func measure(name string, n int, sigma float64) result {
 		k = kernels.Tiled(gauss)
 	}
 	if _, err := fmt.Sscanf(name[2:], "%g", &tolerance); err == nil {
-		switch {
-		case strings.HasSuffix(name, "grid"):
-			k, err = kernels.Grid(gauss, kernels.Extent(x), tolerance)
-		case strings.HasSuffix(name, "fast"):
-			k, err = kernels.Fast(gauss, tolerance, x)
-		default:
-			k, err = kernels.Expand(gauss, kernels.Extent(x), tolerance)
-		}
-		if err != nil {
+		if k, err = kernels.Fast(gauss, tolerance, x); err != nil {
 			return result{Missing: err.Error()}
 		}
 	}

@@ -157,8 +157,11 @@ static void answer(const Frame *frame, Job *job, const Set *from, const Set *to,
 	run(frame, (to->inside + chunk - 1) / chunk, 1, loop->gather, job, 0);
 	free(job->out);
 	for (int64_t i = to->inside; i < to->n; i++) {
-		for (int c = 0; v != NULL && c < job->C; c++) v[to->placed[i].original * job->C + c] = NAN;
-		for (int a = 0; f != NULL && a < grid->D; a++) f[to->placed[i].original * grid->D + a] = NAN;
+		const int64_t at = to->placed[i].original;
+		double none = 0;
+		for (int a = 0; a < grid->D; a++) none += 0 * to->point[at * grid->D + a]; // not a number where the point is none
+		for (int c = 0; v != NULL && c < job->C; c++) v[at * job->C + c] = none;
+		for (int a = 0; f != NULL && a < grid->D; a++) f[at * grid->D + a] = none;
 	}
 }
 
