@@ -61,10 +61,10 @@ func (b bump) polynomials(tolerance float64) [][]float64 {
 	for l := range series {
 		series[l] = make([]float64, nodes)
 		for i := range nodes {
-			angle := math.Pi * (float64(i) + 0.5) / nodes
-			v := b.at(((math.Cos(angle)-1)/2-float64(l))/(float64(b.width)/2) + 1)
+			cosine := func(j int) float64 { return math.Cos(math.Pi * float64((2*i+1)*j%(4*nodes)) / (2 * nodes)) }
+			v := b.at(((cosine(1)-1)/2-float64(l))/(float64(b.width)/2) + 1)
 			for j := range series[l] {
-				series[l][j] += v * math.Cos(float64(j)*angle) * 2 / nodes
+				series[l][j] += v * cosine(j) * 2 / nodes
 			}
 		}
 		series[l][0] /= 2
@@ -72,7 +72,9 @@ func (b bump) polynomials(tolerance float64) [][]float64 {
 	degree, left := nodes-1, 0.0
 	for ; degree > 1; degree-- {
 		for _, c := range series {
-			left += math.Abs(c[degree]) * float64(degree*degree) / float64(b.width)
+			if v := math.Abs(c[degree]); v > 1e-15 { // the rest is rounding
+				left += v * float64(degree*degree) / float64(b.width)
+			}
 		}
 		if left > tolerance/100 {
 			break

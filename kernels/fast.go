@@ -98,9 +98,8 @@ type candidate struct {
 func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs float64, extent []float64, tolerance float64) []candidate {
 	n := (float64(len(points)) + pairs/float64(len(points))) / 2 // that waves and grids take, as often from points as to them
 	perPair, perNear, tile := secondsPerPair, secondsPerPair, tileSize
-	if _, ok := describe(k, s.d, nil); ok && engine.HasNative(native.Pairs) {
+	if _, terms, ok := describeTerms(k, s.d); ok && engine.HasNative(native.Pairs) {
 		perPair, perNear, tile = 0, 0, 4*native.Tile
-		_, terms, _ := describeTerms(k, s.d)
 		for _, t := range terms {
 			factor := 1.0
 			if t.Kind == native.Fraction {

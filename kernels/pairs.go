@@ -76,6 +76,8 @@ func Inner(k Kernel, x, p, y, q *Node) *Node {
 	switch k := k.(type) {
 	case tiled:
 		c, inC = inPairs(k, k.Kernel, k.reach, x, y, q)
+	case *Gridded:
+		c, inC = k.inC(x, y, q)
 	case onGraph:
 		c, inC = inPairs(k, k, nil, x, y, q)
 	}

@@ -172,6 +172,27 @@ func TestGridsInC(t *testing.T) {
 	}
 }
 
+// Between single points a kernel on a grid and its slope are within the tolerance, twice as its waves and its grid may each add one.
+func TestGridsKeepTheirTolerance(t *testing.T) {
+	x, _ := cloud(2000, 2, 3)
+	for _, k := range []kernels.Kernel{kernels.Gaussian(0.15), kernels.Cauchy(0.6)} {
+		for _, tolerance := range []float64{1e-3, 1e-6, 1e-11} {
+			g := expect.Must(kernels.Grid(k, kernels.Extent(x), tolerance))
+			out := expect.Must(engine.Run(func(x, b *Node) []*Node {
+				var out []*Node
+				for _, k := range []kernels.Kernel{g, k} {
+					v := k.Sum(x, StopGradient(SliceAxis(x, 0, AxisRange(0, 1))), b)
+					out = append(out, v, Gradient(ReduceAllSum(v), x)[0])
+				}
+				return out
+			}, x, [][]float64{{1}}))
+			for i, what := range []string{"value", "slope"} {
+				expect.Rel(t, fmt.Sprintf("%s: %s", g, what), out.Flat(i), out.Flat(2+i), 2*tolerance)
+			}
+		}
+	}
+}
+
 // A kept program calls the C code of the process that reads it.
 func TestKeptProgramsCallC(t *testing.T) {
 	x, p := cloud(50, 3, 9)

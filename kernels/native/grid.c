@@ -36,7 +36,7 @@ typedef struct {
 	const Set *from, *to;
 	const Placed *points;
 	int version, C, K, changes, color, across; // across is kept of the last axis, for whole vectors
-	int64_t stride;                   // of a row
+	int64_t stride;                            // of a row
 	double norm, *in, *out, *spectrum, *v, *f;
 } Job;
 
@@ -46,17 +46,12 @@ static int longest(const Grid *g) {
 	return n;
 }
 
+typedef struct { Unit *spread, *forward, *multiply, *backward, *gather; } Loops;
+
 #define LOOP "gridloop.h"
 #include "versions.h"
 
-typedef struct { Unit *spread, *forward, *multiply, *backward, *gather; } Loops;
-#define LOOPS(v) {spread_##v, forward_##v, multiply_##v, backward_##v, gather_##v}
-static const Loops loops[] = {
-	LOOPS(any),
-#ifdef __x86_64__
-	LOOPS(avx2), LOOPS(avx512),
-#endif
-};
+static const Loops *const loops[] = VERSIONS(&loops);
 
 // Large is memory in large pages, where the system has them: most of it is touched once.
 static double *large(int64_t numbers) {
@@ -134,7 +129,7 @@ static void release(Set *s) { free(s->placed), free(s->start), free(s->row), fre
 static void answer(const Frame *frame, Job *job, const Set *from, const Set *to, double *v, double *f) {
 	const Grid *grid = job->grid;
 	const Axis *axis = grid->axis;
-	const Loops *loop = &loops[job->version];
+	const Loops *loop = loops[job->version];
 	job->from = from, job->to = to, job->v = v, job->f = f;
 	job->K = job->changes ? 2 * job->C : job->C;
 	job->across = (axis[2].kept + 2 * lanes - 1) / (2 * lanes) * (2 * lanes);

@@ -376,6 +376,8 @@ TARGET static void VERSION(backward)(void *data, int unit, double *memory) {
 	}
 }
 
+static const Loops VERSION(loops) = {VERSION(spread), VERSION(forward), VERSION(multiply), VERSION(backward), VERSION(gather)};
+
 #undef EACH
 #undef USUAL
 #undef POINTS

@@ -3,6 +3,16 @@
 // are unrolled, and VERSION(name) a name of its own. The code has vectors vec and, of whole numbers, bits, AT(p, j) the numbers from
 // p[j] on, which is aligned, and NEAR(p, j) the same anywhere; INLINE for functions that are parts of others.
 
+#ifdef LANES // it includes itself for each of them
+#include LOOP
+#undef LANES
+#undef TARGET
+#undef ROOT
+#undef LARGER
+#undef VERSION
+#undef UNROLL
+#else
+
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -24,13 +34,7 @@
 #else
 #define UNROLL 1
 #endif
-#include LOOP
-#undef LANES
-#undef TARGET
-#undef ROOT
-#undef LARGER
-#undef VERSION
-#undef UNROLL
+#include "versions.h"
 
 #ifdef __x86_64__
 #define LANES 4
@@ -39,13 +43,7 @@
 #define LARGER(v, w) ((vec)_mm256_max_pd((__m256d)(v), (__m256d)(w)))
 #define VERSION(name) name##_avx2
 #define UNROLL 1
-#include LOOP
-#undef LANES
-#undef TARGET
-#undef ROOT
-#undef LARGER
-#undef VERSION
-#undef UNROLL
+#include "versions.h"
 
 #define LANES 8
 #define TARGET __attribute__((target("avx512f,avx512dq,fma")))
@@ -53,13 +51,7 @@
 #define LARGER(v, w) ((vec)_mm512_max_pd((__m512d)(v), (__m512d)(w)))
 #define VERSION(name) name##_avx512
 #define UNROLL 1
-#include LOOP
-#undef LANES
-#undef TARGET
-#undef ROOT
-#undef LARGER
-#undef VERSION
-#undef UNROLL
+#include "versions.h"
 #endif
 
 #undef vec
@@ -82,4 +74,5 @@ static int version(void) {
 #define VERSIONS(name) {name##_any, name##_avx2, name##_avx512}
 #else
 #define VERSIONS(name) {name##_any}
+#endif
 #endif
