@@ -9,18 +9,18 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mat"
 
-	"anatomy/geom/linalg"
 	"anatomy/kernels/native"
 )
 
 // twoLevel is a radial kernel as the sum of a near part, which is 0 beyond a radius, and a far part that is smooth enough for
 // plane waves: for kernels with a kink or a long tail, which take too many waves alone and cannot be cut off. With s the squared
-// distance in units of the widths and a polynomial P, both are exact:
+// distance in units of the widths and a polynomial P,
 //
 //	near = k(s) − P(s) for s < edge, else 0,   far = P(s) for s < edge, else k(s).
 //
 // P meets k and its first two derivatives at the edge; what is left free of it leaves least of the far part's Fourier transform
-// beyond as low a frequency as the tolerance allows. So the far part takes about as few waves as one of that radius can.
+// beyond as low a frequency as the tolerance allows. So the far part takes about as few waves as one of that radius can. The near
+// part is smooth in the distance, so that a polynomial of it, of ten terms or so, replaces it to a tenth of the tolerance.
 type twoLevel struct {
 	Kernel // its Gram is exact
 	near   tiled
@@ -43,32 +43,6 @@ func (k twoLevel) Hamilton(x, p *Node) (dx, dp *Node) {
 func (k twoLevel) Fits(points [][]float64) error {
 	return k.far.(interface{ Fits([][]float64) error }).Fits(points)
 }
-
-// bounded is a radial kernel less a polynomial, and 0 beyond an edge.
-type bounded struct {
-	Kernel
-	widths radial // whose s the bound has
-	bound  native.Bound
-}
-
-func (k bounded) Gram(x, y *Node) *Node {
-	s := k.widths.squaredDistance(x, y)
-	u := AddScalar(Mul(s, number(s, 2/k.bound.Edge)), -1)
-	p := ZerosLike(s)
-	for j := len(k.bound.Less) - 1; j >= 0; j-- {
-		p = Add(Mul(p, u), number(s, k.bound.Less[j]))
-	}
-	return Where(LessThan(s, Mul(OnesLike(s), number(s, k.bound.Edge))), Sub(k.Kernel.Gram(x, y), p), ZerosLike(s))
-}
-
-func (k bounded) Sum(x, y, b *Node) *Node { return linalg.MatMul(k.Gram(x, y), b) }
-
-func (k bounded) Hamilton(x, p *Node) (dx, dp *Node) {
-	v, _, f, _ := interact(k, x, p, x, p)
-	return v, f
-}
-
-func (k bounded) String() string { return "near part of " + k.Kernel.String() }
 
 // valueOf is derivative m of a sum of terms.
 func valueOf(terms []native.Term, m int, s float64) float64 {
@@ -93,28 +67,36 @@ func NearFar(k Kernel, extent []float64, radius, tolerance float64) (Kernel, err
 	if !ok {
 		return nil, fmt.Errorf("kernels.NearFar: %s is not radial in %d coordinates: use Expand, Grid or Tiled", k, len(extent))
 	}
-	bound, _, ok := split(terms, radius, tolerance, len(extent))
+	far, _, ok := split(terms, radius, tolerance, len(extent))
 	if !ok {
 		return nil, fmt.Errorf("kernels.NearFar: no far part of %s beyond %g widths is smooth to %g: use a larger radius or tolerance", k, radius, tolerance)
 	}
-	return splitAt(bound, k, extent, gridPoints, tolerance)
+	return splitAt(far, k, extent, gridPoints, tolerance)
 }
 
-// splitAt makes the parts of a kernel at a bound, for sums over n points.
-func splitAt(bound native.Bound, k Kernel, extent []float64, n, tolerance float64) (Kernel, error) {
+// splitAt makes the parts of a kernel, for sums over n points.
+func splitAt(within inside, k Kernel, extent []float64, n, tolerance float64) (Kernel, error) {
 	d := len(extent)
 	whole := newSampler(k, d)
 	_, terms, _ := describeTerms(k, d)
-	part := &sampler{d: d, scale: whole.scale, top: valueOf(terms, 0, 0), steepest: steepest(terms)}
-	slope := bound.Derivative()
+	reach := make([]float64, d)
+	for a, s := range whole.scale {
+		reach[a] = math.Sqrt(within.edge) / s
+	}
+	near, err := nearPart(terms, within, reach, tolerance)
+	if err != nil {
+		return nil, err
+	}
+	part := &sampler{d: d, scale: whole.scale, top: valueOf(terms, 0, 0), steepest: greatest(terms, 1)}
+	slope := within.slope()
 	part.profile = func(m int, s float64) float64 {
 		switch {
-		case s >= bound.Edge:
+		case s >= within.edge:
 			return whole.profile(m, s)
 		case m == 0:
-			return bound.At(s)
+			return within.at(s)
 		}
-		return slope.At(s)
+		return slope.at(s)
 	}
 	e := &Expansion{Kernel: k, Extent: extent}
 	axes, err := part.axes(e, tolerance)
@@ -125,11 +107,7 @@ func splitAt(bound native.Bound, k Kernel, extent []float64, n, tolerance float6
 	if err != nil {
 		return nil, err
 	}
-	reach, widths := make([]float64, d), make([]float64, d)
-	for a, s := range whole.scale {
-		reach[a], widths[a] = math.Sqrt(bound.Edge)/s, 1/s
-	}
-	return twoLevel{k, tiled{bounded{k, newRadial("", widths, nil), bound}, reach}, far}, nil
+	return twoLevel{k, tiled{near, reach}, far}, nil
 }
 
 // twoLevels is the cheapest way to split a kernel, with the periods of its expansion e, at one of a few radii, for n points.
@@ -145,7 +123,7 @@ func (s *sampler) twoLevels(k Kernel, e *Expansion, tolerance, n float64, nearSe
 	best.seconds = math.Inf(1)
 	for _, share := range []float64{0.02, 0.028, 0.04, 0.055, 0.075, 0.1, 0.14, 0.19, 0.25} {
 		radius := share * size
-		bound, highest, ok := split(terms, radius, tolerance, s.d)
+		within, highest, ok := split(terms, radius, tolerance, s.d)
 		if !ok {
 			continue
 		}
@@ -162,25 +140,40 @@ func (s *sampler) twoLevels(k Kernel, e *Expansion, tolerance, n float64, nearSe
 			continue
 		}
 		if seconds := nearSeconds(reach) + cheapestGrid(far, n, tolerance).seconds(n); seconds < best.seconds {
-			best = candidate{seconds, func() (Kernel, error) { return splitAt(bound, k, e.Extent, n, tolerance) }}
+			best = candidate{seconds, func() (Kernel, error) { return splitAt(within, k, e.Extent, n, tolerance) }}
 		}
 	}
 	return best, !math.IsInf(best.seconds, 1)
 }
 
-// steepest is the greatest slope of k by the distance √s.
-func steepest(terms []native.Term) float64 {
+// byDistance is derivative m by the distance r = √s, of one whose derivatives by s are v.
+func byDistance(m int, v [3]float64, r float64) float64 {
+	switch m {
+	case 0:
+		return v[0]
+	case 1:
+		return 2 * r * v[1]
+	}
+	return 2*v[1] + 4*r*r*v[2]
+}
+
+// greatest is the greatest derivative m of k by the distance.
+func greatest(terms []native.Term, m int) float64 {
 	top := 0.0
 	for i := range 2000 {
 		r := math.Pow(10, float64(i-1000)/250)
-		top = math.Max(top, math.Abs(2*r*valueOf(terms, 1, r*r)))
+		var v [3]float64
+		for l := range m + 1 {
+			v[l] = valueOf(terms, l, r*r)
+		}
+		top = math.Max(top, math.Abs(byDistance(m, v, r)))
 	}
 	return top
 }
 
 // split finds the polynomial that leaves less than the tolerance of the far part, and of its slope, beyond a frequency that is as low
 // as it can be, to about a tenth of 1/radius; false where there is none.
-func split(terms []native.Term, radius, tolerance float64, d int) (bound native.Bound, highest float64, ok bool) {
+func split(terms []native.Term, radius, tolerance float64, d int) (far inside, highest float64, ok bool) {
 	spectra := radialSpectra[d-1]()
 	edge := radius * radius
 	// The far part is what P must be near the edge, and beyond it k, which a window lets fade out: that adds only low frequencies.
@@ -194,7 +187,7 @@ func split(terms []native.Term, radius, tolerance float64, d int) (bound native.
 			values[i] = valueOf(terms, 0, v) * spectra.window[i]
 		}
 	}
-	top, slope := valueOf(terms, 0, 0), steepest(terms)
+	top, slope := valueOf(terms, 0, 0), greatest(terms, 1)
 	rows := len(spectra.frequencies)
 	target, weights := make([]float64, rows), make([]float64, rows)
 	for j, c := range spectra.frequencies {
@@ -243,7 +236,7 @@ func split(terms []native.Term, radius, tolerance float64, d int) (bound native.
 	low, high := 0, rows*9/10
 	b, left := solve(high)
 	if !(left <= tolerance) {
-		return bound, 0, false
+		return far, 0, false
 	}
 	for high-low > 1 {
 		middle := (low + high) / 2
@@ -260,23 +253,11 @@ func split(terms []native.Term, radius, tolerance float64, d int) (bound native.
 		p = combine(1, p, c, now)
 		before, now = now, combine(float64(2*l+1)/float64(l+1), append([]float64{0}, now...), -float64(l)/float64(l+1), before)
 	}
-	return native.Bound{Edge: edge, Less: p}, spectra.frequencies[high] / radius, true
-}
-
-// combine is a·p + b·q of polynomials.
-func combine(a float64, p []float64, b float64, q []float64) []float64 {
-	out := make([]float64, max(len(p), len(q)))
-	for j, v := range p {
-		out[j] += a * v
-	}
-	for j, v := range q {
-		out[j] += b * v
-	}
-	return out
+	return inside{edge, p}, spectra.frequencies[high] / radius, true
 }
 
 // splitTerms is how many polynomials the far part has free near 0.
-const splitTerms = native.Powers - 4
+const splitTerms = 10
 
 // spectrum has the radial Fourier transforms in R^d of functions of t, the distance in units of the radius, by quadrature.
 type spectrum struct {

@@ -107,10 +107,6 @@ func Inner(k Kernel, x, p, y, q *Node) *Node {
 
 // describe tells the C code of a kernel between points within reach of each other, nil for all, in R^d.
 func describe(k Kernel, d int, reach []float64) (told []float64, ok bool) {
-	var bound native.Bound
-	if n, ok := k.(bounded); ok {
-		k, bound = n.Kernel, n.bound
-	}
 	scale, terms, ok := describeTerms(k, d)
 	if !ok {
 		return nil, false
@@ -122,7 +118,7 @@ func describe(k Kernel, d int, reach []float64) (told []float64, ok bool) {
 			far = math.Max(far, math.Pow(r*scale[a], 2))
 		}
 	}
-	return native.Describe(far, scale, terms, bound), true
+	return native.Describe(far, scale, terms), true
 }
 
 // describeTerms makes a radial kernel, or a sum of such whose widths are multiples of each other, a function of

@@ -27,39 +27,56 @@ INLINE vec VERSION(exp)(vec x) {
 	return (vec)((bits)p + ((bits)t << 52));
 }
 
-// k(s) and its first derivatives, as many as derivatives says, summed over the terms.
-INLINE void VERSION(profile)(const Kernel *kernel, vec s, int derivatives, vec k[3]) {
-	for (int m = 0; m <= derivatives; m++) k[m] = VERSION(all)(0);
+// Σ_j a_j u^j / r^divide of a block, where what does not exist at r = 0 counts as 0; eight vectors at a time hide what each step waits.
+INLINE void VERSION(series)(const Series *c, const double *u, const double *r, double *v) {
+	enum { wide = block < 8 * LANES ? block : 8 * LANES };
+	for (int from = 0; from < block; from += wide) {
+		vec sum[wide / LANES];
+		for (int l = 0; l < wide / LANES; l++) sum[l] = VERSION(all)(c->a[c->degree]);
+		for (int j = c->degree - 1; j >= 0; j--)
+			for (int l = 0; l < wide / LANES; l++) sum[l] = sum[l] * AT(u, from + l * LANES) + c->a[j];
+		for (int l = 0; l < wide / LANES; l++) AT(v, from + l * LANES) = sum[l];
+	}
+	for (int d = 0; d < c->divide; d++)
+		for (int i = 0; i < block; i += LANES) AT(v, i) = (vec)((bits)(AT(v, i) / AT(r, i)) & (AT(r, i) > 0));
+}
+
+// k(s) and its first derivatives, as many as order says, of a block of pairs, summed over the terms.
+INLINE void VERSION(terms)(const Kernel *kernel, const double *s, double k[3][block], const int order) {
+	for (int m = 0; m <= order; m++)
+		for (int i = 0; i < block; i += LANES) AT(k[m], i) = VERSION(all)(0);
 	for (int l = 0; l < kernel->count; l++) {
 		const Term *t = &kernel->terms[l];
-		vec z = s * t->ratio;
 		if (t->kind == gaussian) {
-			vec e = VERSION(exp)(z * -0.5);
-			for (int m = 0; m <= derivatives; m++) k[m] += e * t->series[m].a[0];
+			for (int i = 0; i < block; i += LANES) {
+				vec e = VERSION(exp)(AT(s, i) * (-0.5 * t->ratio));
+				for (int m = 0; m <= order; m++) AT(k[m], i) += e * t->series[m].a[0];
+			}
 		} else if (t->kind == cauchy) {
-			vec e = 1 / (1 + z), power = e;
-			for (int m = 0; m <= derivatives; m++, power *= e) k[m] += power * t->series[m].a[0];
+			for (int i = 0; i < block; i += LANES) {
+				vec e = 1 / (1 + AT(s, i) * t->ratio), power = e;
+				for (int m = 0; m <= order; m++, power *= e) AT(k[m], i) += power * t->series[m].a[0];
+			}
 		} else {
-			vec r = ROOT(z), e = VERSION(exp)(-r);
-			for (int m = 0; m <= derivatives; m++) {
-				const Series *c = &t->series[m];
-				vec v = VERSION(all)(c->a[c->degree]);
-				for (int j = c->degree - 1; j >= 0; j--) v = v * r + c->a[j];
-				// What does not exist at 0 counts as 0 there.
-				for (int j = 0; j < c->divide; j++) v = (vec)((bits)(v / r) & (r > 0));
-				k[m] += v * e;
+			double r[block] __attribute__((aligned(64))), u[block] __attribute__((aligned(64))), factor[block] __attribute__((aligned(64))), v[block] __attribute__((aligned(64)));
+			for (int i = 0; i < block; i += LANES) AT(r, i) = ROOT(AT(s, i) * t->ratio);
+			if (t->kind == laplace) {
+				for (int i = 0; i < block; i += LANES) AT(u, i) = AT(r, i), AT(factor, i) = VERSION(exp)(-AT(r, i));
+			} else {
+				for (int i = 0; i < block; i += LANES) AT(u, i) = 2 * AT(r, i) - 1, AT(factor, i) = (vec)((bits)VERSION(all)(1) & (AT(r, i) < 1));
+			}
+			for (int m = 0; m <= order; m++) {
+				VERSION(series)(&t->series[m], u, r, v);
+				for (int i = 0; i < block; i += LANES) AT(k[m], i) += AT(factor, i) * AT(v, i);
 			}
 		}
 	}
-	if (kernel->edge == 0) return;
-	vec u = s * (2 / kernel->edge) - 1, uu = u * u;
-	bits within = (bits)(s - kernel->edge) >> 63; // all ones where the difference is negative
-	for (int m = 0; m <= derivatives; m++) {
-		const double *a = kernel->less[m];
-		vec even = VERSION(all)(a[powers - 2]), odd = VERSION(all)(a[powers - 1]);
-		for (int j = powers - 4; j >= 0; j -= 2) even = even * uu + a[j], odd = odd * uu + a[j + 1];
-		k[m] = (vec)((bits)(k[m] - (even + odd * u)) & within);
-	}
+}
+
+TARGET static void VERSION(profile)(const Kernel *kernel, const double *s, double k[3][block], int order) {
+	if (order == 0) VERSION(terms)(kernel, s, k, 0);
+	else if (order == 1) VERSION(terms)(kernel, s, k, 1);
+	else VERSION(terms)(kernel, s, k, 2);
 }
 
 INLINE double VERSION(total)(vec v) {
@@ -68,38 +85,58 @@ INLINE double VERSION(total)(vec v) {
 	return sum;
 }
 
-// A target i against the sources from j on, as many as a vector has, with the kernel times part. It adds to v and f, and to the
-// sums of the sources unless sides is one.
-INLINE void VERSION(meet)(const Job *job, const Share *share, double part, int64_t i, int64_t j, vec v[maxC], vec f[maxD], const int D, const int C, const int order, const int sides) {
+// A group of targets, from i on, against the tile of sources from j on, with the kernel times part. It adds to the targets' v and f,
+// and to the sums of the sources unless sides is one.
+INLINE void VERSION(meet)(const Job *job, const Share *share, double part, int64_t i, int64_t j, vec v[group][maxC], vec f[group][maxD], const int D, const int C, const int order, const int sides) {
 	const Set *x = &job->x, *y = &job->y;
-	vec d[maxD], s = VERSION(all)(0), k[3];
-	for (int a = 0; a < D; a++) d[a] = x->point[a][i] - AT(y->point[a], j), s += d[a] * d[a];
-	VERSION(profile)(&job->kernel, s, order, k);
-	if (sides == self) for (int m = 0; m <= order; m++) k[m] *= part;
-	if (order < 2) {
-		for (int c = 0; c < C && sides != both; c++) v[c] += k[0] * AT(y->weight[c], j);
-		for (int c = 0; c < C && sides != one; c++) AT(share->sum[c], j) += k[0] * x->weight[c][i];
-	}
-	if (order == 0) return;
-	vec dot = VERSION(all)(0), along = VERSION(all)(0), change = VERSION(all)(0), moved[maxD];
-	for (int c = 0; c < C; c++) dot += x->weight[c][i] * AT(y->weight[c], j);
-	vec pull = k[1] * dot, turn = pull;
-	if (order == 2) { // v and f become their own changes with the points and weights
-		for (int a = 0; a < D; a++) moved[a] = x->velocity[a][i] - AT(y->velocity[a], j), along += 2 * d[a] * moved[a];
-		turn = k[1] * along;
-		for (int c = 0; c < C; c++) {
-			double p = x->weight[c][i], dp = x->change[c][i];
-			vec q = AT(y->weight[c], j), dq = AT(y->change[c], j);
-			change += dp * q + p * dq;
-			v[c] += k[0] * dq + turn * q;
-			if (sides != one) AT(share->sum[c], j) += k[0] * dp + turn * p;
+	double s[block] __attribute__((aligned(64))), k[3][block] __attribute__((aligned(64)));
+	for (int g = 0; g < group; g++)
+		for (int l = 0; l < tile; l += LANES) {
+			vec square = VERSION(all)(0);
+			for (int a = 0; a < D; a++) {
+				vec d = x->point[a][i + g] - AT(y->point[a], j + l);
+				square += d * d;
+			}
+			AT(s, g * tile + l) = square;
 		}
-		turn = k[2] * along * dot + k[1] * change;
-	}
-	for (int a = 0; a < D; a++) {
-		vec force = order == 1 ? pull * d[a] : turn * d[a] + pull * moved[a];
-		f[a] += force;
-		if (sides != one) AT(share->sum[C + a], j) -= force;
+	VERSION(profile)(&job->kernel, s, k, order);
+	if (sides == self && part != 1)
+		for (int m = 0; m <= order; m++)
+			for (int l = 0; l < block; l += LANES) AT(k[m], l) *= part;
+	for (int l = 0; l < tile; l += LANES) {
+		vec q[maxC], dq[maxC], sum[maxC + maxD];
+		for (int c = 0; c < C; c++) q[c] = AT(y->weight[c], j + l);
+		for (int c = 0; c < C && order == 2; c++) dq[c] = AT(y->change[c], j + l);
+		for (int c = 0; c < (order > 0 ? C + D : C) && sides != one; c++) sum[c] = AT(share->sum[c], j + l);
+		for (int g = 0; g < group; g++) {
+			vec k0 = AT(k[0], g * tile + l), d[maxD];
+			if (order < 2) {
+				for (int c = 0; c < C && sides != both; c++) v[g][c] += k0 * q[c];
+				for (int c = 0; c < C && sides != one; c++) sum[c] += k0 * x->weight[c][i + g];
+			}
+			if (order == 0) continue;
+			vec k1 = AT(k[1], g * tile + l), dot = VERSION(all)(0), along = dot, change = dot, moved[maxD];
+			for (int a = 0; a < D; a++) d[a] = x->point[a][i + g] - AT(y->point[a], j + l);
+			for (int c = 0; c < C; c++) dot += x->weight[c][i + g] * q[c];
+			vec pull = k1 * dot, turn = pull;
+			if (order == 2) { // v and f become their own changes with the points and weights
+				for (int a = 0; a < D; a++) moved[a] = x->velocity[a][i + g] - AT(y->velocity[a], j + l), along += 2 * d[a] * moved[a];
+				turn = k1 * along;
+				for (int c = 0; c < C; c++) {
+					double p = x->weight[c][i + g], dp = x->change[c][i + g];
+					change += dp * q[c] + p * dq[c];
+					v[g][c] += k0 * dq[c] + turn * q[c];
+					if (sides != one) sum[c] += k0 * dp + turn * p;
+				}
+				turn = AT(k[2], g * tile + l) * along * dot + k1 * change;
+			}
+			for (int a = 0; a < D; a++) {
+				vec force = order == 1 ? pull * d[a] : turn * d[a] + pull * moved[a];
+				f[g][a] += force;
+				if (sides != one) sum[C + a] -= force;
+			}
+		}
+		for (int c = 0; c < (order > 0 ? C + D : C) && sides != one; c++) AT(share->sum[c], j + l) = sum[c];
 	}
 }
 
@@ -142,28 +179,32 @@ INLINE void VERSION(groups)(const Job *job, int64_t from, int64_t to, Near *near
 			for (int a = 0; a < D; a++) near->low[a][near->count] = near->high[a][near->count] = INFINITY;
 		}
 	}
-	for (int64_t i = from; i < to; i++) {
+	for (int64_t i = from; i < to; i += group) {
 		// Both ends of the pairs in its own tile are targets, which meet each other twice, for half.
 		const int first = sides == self ? i / tile : 0;
-		if (near != NULL && i % together == 0) {
-			VERSION(box)(x, i, i + together, low, high, D);
+		if (near != NULL) {
+			VERSION(box)(x, i, i + group, low, high, D);
 			count = VERSION(reach)(job, low, high, near->low, near->high, near->tiles, first, near->count, near->list, D);
 		}
-		vec v[maxC], f[maxD];
-		for (int c = 0; c < C; c++) v[c] = VERSION(all)(0);
-		for (int a = 0; a < D; a++) f[a] = VERSION(all)(0);
+		vec v[group][maxC], f[group][maxD];
+		for (int g = 0; g < group; g++) {
+			for (int c = 0; c < C; c++) v[g][c] = VERSION(all)(0);
+			for (int a = 0; a < D; a++) f[g][a] = VERSION(all)(0);
+		}
 		for (int l = near == NULL ? first : 0; l < count; l++) {
 			int64_t t = near == NULL ? l : near->list[l];
 			if (sides != one) touch(share, t, width);
-			for (int64_t j = t * tile; j < (t + 1) * tile; j += LANES) VERSION(meet)(job, share, t == first ? 0.5 : 1, i, j, v, f, D, C, order, sides);
+			VERSION(meet)(job, share, t == first ? 0.5 : 1, i, t * tile, v, f, D, C, order, sides);
 		}
-		if (sides == self) {
-			for (int c = 0; c < C; c++) share->sum[c][i] += VERSION(total)(v[c]);
-			for (int a = 0; a < D && order > 0; a++) share->sum[C + a][i] += VERSION(total)(f[a]);
-		} else if (i < x->n) {
-			int64_t at = x->original == NULL ? i : x->original[i];
-			for (int c = 0; c < C && sides == one; c++) job->v[at * C + c] = VERSION(total)(v[c]);
-			for (int a = 0; a < D && order > 0; a++) job->f[at * D + a] = -2 * VERSION(total)(f[a]) * job->kernel.scale[a];
+		for (int g = 0; g < group; g++) {
+			if (sides == self) {
+				for (int c = 0; c < C; c++) share->sum[c][i + g] += VERSION(total)(v[g][c]);
+				for (int a = 0; a < D && order > 0; a++) share->sum[C + a][i + g] += VERSION(total)(f[g][a]);
+			} else if (i + g < x->n) {
+				int64_t at = x->original == NULL ? i + g : x->original[i + g];
+				for (int c = 0; c < C && sides == one; c++) job->v[at * C + c] = VERSION(total)(v[g][c]);
+				for (int a = 0; a < D && order > 0; a++) job->f[at * D + a] = -2 * VERSION(total)(f[g][a]) * job->kernel.scale[a];
+			}
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 // Names of the functions in compiled programs; one that computes something else wants another name.
 const (
-	Pairs = "anatomy_pairs_3"
+	Pairs = "anatomy_pairs_4"
 	Grid  = "anatomy_grid_1"
 )
 
@@ -28,7 +28,7 @@ const (
 	MaxDim     = C.maxD
 	MaxColumns = C.maxC
 	MaxTerms   = C.maxTerms
-	Powers     = C.powers // of the polynomials of a Bound, an even number
+	Powers     = C.powers // of the polynomials of a Piece
 )
 
 // Tile is the number of points that are left out together where they lie beyond the reach.
@@ -48,10 +48,12 @@ const (
 	Exponential Kind = C.gaussian // e^(−z/2)
 	Fraction    Kind = C.cauchy   // 1/(1 + z)
 	Root        Kind = C.laplace  // e^−√z
+	Piece       Kind = C.piece    // 1 for z < 1, else 0
 )
 
-// Term is a function of z = Ratio·s. Derivatives are k and its first two derivatives by s: a_0 times the exponential or times
-// the fraction's power m + 1, or Σ_j a_j r^j e^−r/r^Divide with r = √z, which counts as 0 at 0 where it is divided.
+// Term is a function of z = Ratio·s. Derivatives are k and its first two derivatives by s: a_0 times the exponential, a_0 times
+// the fraction's power m + 1, or, with r = √z, Σ_j a_j r^j e^−r/r^Divide or Σ_j a_j (2r − 1)^j/r^Divide for r < 1. What is divided
+// counts as 0 at r = 0.
 type Term struct {
 	Kind        Kind
 	Ratio       float64
@@ -61,7 +63,7 @@ type Term struct {
 // Derivative is one of a Term.
 type Derivative struct {
 	Divide int
-	A      []float64 // at most 7
+	A      []float64 // at most 7, of a Piece at most Powers
 }
 
 // At is derivative m of the term at s.
@@ -74,61 +76,38 @@ func (t Term) At(m int, s float64) float64 {
 		return d.A[0] / math.Pow(1+z, float64(m+1))
 	}
 	r := math.Sqrt(z)
-	if r == 0 && d.Divide > 0 {
+	if r == 0 && d.Divide > 0 || r >= 1 && t.Kind == Piece {
 		return 0
+	}
+	u, factor := r, math.Exp(-r)
+	if t.Kind == Piece {
+		u, factor = 2*r-1, 1
 	}
 	v := 0.0
 	for j := len(d.A) - 1; j >= 0; j-- {
-		v = v*r + d.A[j]
+		v = v*u + d.A[j]
 	}
-	return v * math.Exp(-r) / math.Pow(r, float64(d.Divide))
-}
-
-// Bound makes a kernel end at an edge: it is 0 for s ≥ Edge, and below less Σ_j Less_j u^j, u = 2s/Edge − 1. With an edge of 0 there
-// is no bound.
-type Bound struct {
-	Edge float64
-	Less []float64 // at most Powers
-}
-
-// Derivative is the polynomial of the derivative by s.
-func (b Bound) Derivative() Bound {
-	d := Bound{Edge: b.Edge}
-	for j, a := range b.Less[min(1, len(b.Less)):] {
-		d.Less = append(d.Less, a*float64(j+1)*2/b.Edge)
-	}
-	return d
-}
-
-// At is the polynomial at s.
-func (b Bound) At(s float64) float64 {
-	v, u := 0.0, 2*s/b.Edge-1
-	for j := len(b.Less) - 1; j >= 0; j-- {
-		v = v*u + b.Less[j]
-	}
-	return v
+	return v * factor / math.Pow(r, float64(d.Divide))
 }
 
 // Describe is what the function is told of a kernel Σ terms(s), s = Σ_a ((x_a − y_a) scale_a)²: pairs with s beyond reach may
 // be left out, none if it is infinite.
-func Describe(reach float64, scale []float64, terms []Term, bound Bound) []float64 {
+func Describe(reach float64, scale []float64, terms []Term) []float64 {
 	out := make([]float64, 1+MaxDim)
 	out[0] = reach
 	copy(out[1:], scale)
 	out = append(out, float64(len(terms)))
 	for _, t := range terms {
 		out = append(out, float64(t.Kind), t.Ratio)
+		room := 7 // whatever the degree: kernels of a kind share their programs
+		if t.Kind == Piece {
+			room = Powers
+		}
 		for _, d := range t.Derivatives {
-			a := make([]float64, 7)
+			a := make([]float64, room)
 			copy(a, d.A)
 			out = append(append(out, float64(d.Divide), float64(len(d.A)-1)), a...)
 		}
-	}
-	out = append(out, bound.Edge)
-	for range 3 {
-		a := make([]float64, Powers)
-		copy(a, bound.Less)
-		out, bound = append(out, a...), bound.Derivative()
 	}
 	return out
 }

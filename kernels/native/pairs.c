@@ -5,14 +5,14 @@
 
 #include "handler.h"
 
-enum { targets = 64, together = 4, lanes = tile, shares = 16 }; // points in a block, in a group; a tile is the longest vector; see Share
+// Points whose tiles are listed together; targets that meet a tile together, in as many pairs; a tile is the longest vector; see Share.
+enum { targets = 64, group = 4, block = group * tile, lanes = tile, shares = 16 };
 
-// A derivative of a term: a_0 times the exponential, or a_0 times a power of the fraction, or Σ_j a_j r^j e^−r / r^divide.
-typedef struct { int divide, degree; double a[7]; } Series;
+// A derivative of a term, as in native.go.
+typedef struct { int divide, degree; const double *a; } Series;
 typedef struct { int kind; double ratio; Series series[3]; } Term; // a function of ratio·s
 
-// With an edge the kernel is 0 for s ≥ edge, and below it less the polynomials Σ_j a_j u^j, one a derivative, u = 2s/edge − 1.
-typedef struct { double reach, scale[maxD]; int count; Term terms[maxTerms]; double edge, less[3][powers]; } Kernel;
+typedef struct { double reach, scale[maxD]; int count; Term terms[maxTerms]; } Kernel;
 
 // Points and what they carry, an array a column, padded with points of weight zero. With a reach they are sorted, so that the
 // points of a tile lie together, in boxes from low to high.
@@ -75,6 +75,21 @@ static void unit(void *data, int u, double *unused) {
 	free(memory);
 }
 
+// Hilbert turns coordinates into the bits, transposed, of the place on a Hilbert curve (J. Skilling, 2004).
+static void hilbert(uint32_t *x, int bits, int D) {
+	for (uint32_t top = 1u << (bits - 1); top > 1; top >>= 1)
+		for (int a = 0; a < D; a++) {
+			uint32_t swap = (x[0] ^ x[a]) & (top - 1);
+			if (x[a] & top) x[0] ^= top - 1;
+			else x[0] ^= swap, x[a] ^= swap;
+		}
+	for (int a = 1; a < D; a++) x[a] ^= x[a - 1];
+	uint32_t turn = 0;
+	for (uint32_t top = 1u << (bits - 1); top > 1; top >>= 1)
+		if (x[D - 1] & top) turn ^= top - 1;
+	for (int a = 0; a < D; a++) x[a] ^= turn;
+}
+
 // Neighbours sorts the indices of points along a space-filling curve through cells of a 16th of the reach or larger.
 static int *neighbours(const double *x, int64_t n, const Job *job) {
 	double low[maxD], cell[maxD];
@@ -87,12 +102,15 @@ static int *neighbours(const double *x, int64_t n, const Job *job) {
 	uint32_t *key = need(sizeof *key * n), *code = need(sizeof *code * n);
 	int *index = need(sizeof *index * n), *sorted = need(sizeof *sorted * n);
 	for (int64_t i = 0; i < n; i++) {
+		uint32_t whole[maxD];
 		code[i] = 0, index[i] = i;
 		for (int a = 0; a < job->D; a++) {
 			double c = (x[i * job->D + a] - low[a]) / cell[a];
-			uint32_t whole = c > 0 ? (c < (1 << bits) - 1 ? c : (1 << bits) - 1) : 0; // also where c is not a number
-			for (int b = 0; b < bits; b++) code[i] |= (whole >> b & 1) << (b * job->D + a);
+			whole[a] = c > 0 ? (c < (1 << bits) - 1 ? c : (1 << bits) - 1) : 0; // also where c is not a number
 		}
+		hilbert(whole, bits, job->D);
+		for (int a = 0; a < job->D; a++)
+			for (int b = 0; b < bits; b++) code[i] |= (whole[a] >> b & 1) << (b * job->D + job->D - 1 - a);
 	}
 	for (int shift = 0; shift < 30; shift += 10) {
 		int64_t start[1025] = {0};
@@ -221,13 +239,8 @@ void *anatomyPairs(void *data) {
 	for (int l = 0; l < job->kernel.count; l++) {
 		Term *t = &job->kernel.terms[l];
 		t->kind = *k++, t->ratio = *k++;
-		for (int m = 0; m < 3; m++, k += 9) {
-			t->series[m].divide = k[0], t->series[m].degree = k[1];
-			memcpy(t->series[m].a, k + 2, sizeof t->series[m].a);
-		}
+		for (int m = 0; m < 3; m++, k += t->kind == piece ? 2 + powers : 9) t->series[m] = (Series){.divide = k[0], .degree = k[1], .a = k + 2};
 	}
-	job->kernel.edge = *k++;
-	memcpy(job->kernel.less, k, sizeof job->kernel.less);
 	int batch = in[1]->dims[0];
 	double pairs = (double)call.n * call.m;
 	call.own = batch == 1 || pairs >= some; // threads share an item, or have one each

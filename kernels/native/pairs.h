@@ -13,6 +13,6 @@ void *anatomyPairs(void *frame);
 // anatomyLanes is how many numbers the loop takes at a time on this processor.
 int anatomyLanes(void);
 
-enum { maxD = 3, maxC = 8, maxTerms = 16, powers = 14, tile = 8 };
+enum { maxD = 3, maxC = 8, maxTerms = 16, powers = 40, tile = 8 };
 
-enum { gaussian, cauchy, laplace };
+enum { gaussian, cauchy, laplace, piece };
