@@ -85,59 +85,56 @@ INLINE double VERSION(total)(vec v) {
 	return sum;
 }
 
-// A group of targets, from i on, against the tile of sources from j on, with the kernel times part. It adds to the targets' v and f,
-// and to the sums of the sources unless sides is one.
-INLINE void VERSION(meet)(const Job *job, const Share *share, double part, int64_t i, int64_t j, vec v[group][maxC], vec f[group][maxD], const int D, const int C, const int order, const int sides) {
-	const Set *x = &job->x, *y = &job->y;
+// A group of targets, x, against a tile of sources, y, with the kernel times part. It adds to the targets' v and f, and to the sums of
+// the sources unless sides is one.
+INLINE void VERSION(meet)(const Kernel *kernel, double part, const double *x, const double *y, double *restrict sums, vec v[group][maxC], vec f[group][maxD], const int D, const int C, const int order, const int sides) {
 	double s[block] __attribute__((aligned(64))), k[3][block] __attribute__((aligned(64)));
+	const double *p = x + D * tile, *velocity = p + C * tile, *change = velocity + D * tile;
+	const double *q = y + D * tile, *otherVelocity = q + C * tile, *otherChange = otherVelocity + D * tile;
 	for (int g = 0; g < group; g++)
 		for (int l = 0; l < tile; l += LANES) {
 			vec square = VERSION(all)(0);
 			for (int a = 0; a < D; a++) {
-				vec d = x->point[a][i + g] - AT(y->point[a], j + l);
+				vec d = x[a * tile + g] - AT(y, a * tile + l);
 				square += d * d;
 			}
 			AT(s, g * tile + l) = square;
 		}
-	VERSION(profile)(&job->kernel, s, k, order);
+	VERSION(profile)(kernel, s, k, order);
 	if (sides == self && part != 1)
 		for (int m = 0; m <= order; m++)
 			for (int l = 0; l < block; l += LANES) AT(k[m], l) *= part;
-	for (int l = 0; l < tile; l += LANES) {
-		vec q[maxC], dq[maxC], sum[maxC + maxD];
-		for (int c = 0; c < C; c++) q[c] = AT(y->weight[c], j + l);
-		for (int c = 0; c < C && order == 2; c++) dq[c] = AT(y->change[c], j + l);
-		for (int c = 0; c < (order > 0 ? C + D : C) && sides != one; c++) sum[c] = AT(share->sum[c], j + l);
-		for (int g = 0; g < group; g++) {
-			vec k0 = AT(k[0], g * tile + l), d[maxD];
+	for (int g = 0; g < group; g++)
+		for (int l = 0; l < tile; l += LANES) {
+			vec k0 = AT(k[0], g * tile + l), d[maxD], w[maxC];
+			for (int c = 0; c < C; c++) w[c] = AT(q, c * tile + l);
 			if (order < 2) {
-				for (int c = 0; c < C && sides != both; c++) v[g][c] += k0 * q[c];
-				for (int c = 0; c < C && sides != one; c++) sum[c] += k0 * x->weight[c][i + g];
+				for (int c = 0; c < C && sides != both; c++) v[g][c] += k0 * w[c];
+				for (int c = 0; c < C && sides != one; c++) AT(sums, c * tile + l) += k0 * p[c * tile + g];
 			}
 			if (order == 0) continue;
-			vec k1 = AT(k[1], g * tile + l), dot = VERSION(all)(0), along = dot, change = dot, moved[maxD];
-			for (int a = 0; a < D; a++) d[a] = x->point[a][i + g] - AT(y->point[a], j + l);
-			for (int c = 0; c < C; c++) dot += x->weight[c][i + g] * q[c];
+			vec k1 = AT(k[1], g * tile + l), dot = VERSION(all)(0), along = dot, turned = dot, moved[maxD];
+			for (int a = 0; a < D; a++) d[a] = x[a * tile + g] - AT(y, a * tile + l);
+			for (int c = 0; c < C; c++) dot += p[c * tile + g] * w[c];
 			vec pull = k1 * dot, turn = pull;
 			if (order == 2) { // v and f become their own changes with the points and weights
-				for (int a = 0; a < D; a++) moved[a] = x->velocity[a][i + g] - AT(y->velocity[a], j + l), along += 2 * d[a] * moved[a];
+				for (int a = 0; a < D; a++) moved[a] = velocity[a * tile + g] - AT(otherVelocity, a * tile + l), along += 2 * d[a] * moved[a];
 				turn = k1 * along;
 				for (int c = 0; c < C; c++) {
-					double p = x->weight[c][i + g], dp = x->change[c][i + g];
-					change += dp * q[c] + p * dq[c];
-					v[g][c] += k0 * dq[c] + turn * q[c];
-					if (sides != one) sum[c] += k0 * dp + turn * p;
+					double dp = change[c * tile + g];
+					vec dw = AT(otherChange, c * tile + l);
+					turned += dp * w[c] + p[c * tile + g] * dw;
+					v[g][c] += k0 * dw + turn * w[c];
+					if (sides != one) AT(sums, c * tile + l) += k0 * dp + turn * p[c * tile + g];
 				}
-				turn = AT(k[2], g * tile + l) * along * dot + k1 * change;
+				turn = AT(k[2], g * tile + l) * along * dot + k1 * turned;
 			}
 			for (int a = 0; a < D; a++) {
 				vec force = order == 1 ? pull * d[a] : turn * d[a] + pull * moved[a];
 				f[g][a] += force;
-				if (sides != one) sum[C + a] -= force;
+				if (sides != one) AT(sums, (C + a) * tile + l) -= force;
 			}
 		}
-		for (int c = 0; c < (order > 0 ? C + D : C) && sides != one; c++) AT(share->sum[c], j + l) = sum[c];
-	}
 }
 
 // Reach lists the tiles from the first one on, of count with their boxes, that points in a box may reach.
@@ -159,7 +156,7 @@ INLINE int VERSION(reach)(const Job *job, const double low[maxD], const double h
 INLINE void VERSION(box)(const Set *x, int64_t from, int64_t to, double low[maxD], double high[maxD], const int D) {
 	for (int a = 0; a < D; a++) {
 		low[a] = INFINITY, high[a] = -INFINITY;
-		for (int64_t i = from; i < to; i++) low[a] = less(x->point[a][i], low[a]), high[a] = more(x->point[a][i], high[a]);
+		for (int64_t i = from; i < to; i++) low[a] = less(*entry(x, i, a), low[a]), high[a] = more(*entry(x, i, a), high[a]);
 	}
 }
 
@@ -167,7 +164,7 @@ INLINE void VERSION(box)(const Set *x, int64_t from, int64_t to, double low[maxD
 INLINE void VERSION(groups)(const Job *job, int64_t from, int64_t to, Near *near, const Share *share, const int D, const int C, const int order, const int sides) {
 	const Set *x = &job->x, *y = &job->y;
 	double low[maxD], high[maxD];
-	const int width = order > 0 ? C + D : C;
+	const int columns = order > 0 ? C + D : C;
 	int count = tilesOf(y);
 	if (near != NULL) {
 		VERSION(box)(x, from, to, low, high, D);
@@ -193,13 +190,14 @@ INLINE void VERSION(groups)(const Job *job, int64_t from, int64_t to, Near *near
 		}
 		for (int l = near == NULL ? first : 0; l < count; l++) {
 			int64_t t = near == NULL ? l : near->list[l];
-			if (sides != one) touch(share, t, width);
-			VERSION(meet)(job, share, t == first ? 0.5 : 1, i, t * tile, v, f, D, C, order, sides);
+			double *sums = sides == one ? NULL : touch(share, t, columns);
+			VERSION(meet)(&job->kernel, t == first ? 0.5 : 1, entry(x, i, 0), entry(y, t * tile, 0), sums, v, f, D, C, order, sides);
 		}
 		for (int g = 0; g < group; g++) {
 			if (sides == self) {
-				for (int c = 0; c < C; c++) share->sum[c][i + g] += VERSION(total)(v[g][c]);
-				for (int a = 0; a < D && order > 0; a++) share->sum[C + a][i + g] += VERSION(total)(f[g][a]);
+				double *sum = share->sum + i / tile * columns * tile + i % tile + g;
+				for (int c = 0; c < C; c++) sum[c * tile] += VERSION(total)(v[g][c]);
+				for (int a = 0; a < D && order > 0; a++) sum[(C + a) * tile] += VERSION(total)(f[g][a]);
 			} else if (i + g < x->n) {
 				int64_t at = x->original == NULL ? i + g : x->original[i + g];
 				for (int c = 0; c < C && sides == one; c++) job->v[at * C + c] = VERSION(total)(v[g][c]);

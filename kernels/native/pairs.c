@@ -14,13 +14,15 @@ typedef struct { int kind; double ratio; Series series[3]; } Term; // a function
 
 typedef struct { double reach, scale[maxD]; int count; Term terms[maxTerms]; } Kernel;
 
-// Points and what they carry, an array a column, padded with points of weight zero. With a reach they are sorted, so that the
-// points of a tile lie together, in boxes from low to high.
+// Points and what they carry: coordinates, weights, velocities and changes of the weights, the columns of a tile side by side, padded
+// with points of weight zero. With a reach they are sorted, so that the points of a tile lie together, in boxes from low to high.
 typedef struct {
 	int64_t n, padded;
-	double *point[maxD], *weight[maxC], *velocity[maxD], *change[maxC], *low[maxD], *high[maxD];
-	int *original;
+	int columns, *original;
+	double *at, *low[maxD], *high[maxD];
 } Set;
+
+static double *entry(const Set *s, int64_t i, int column) { return s->at + (i / tile * s->columns + column) * tile + i % tile; }
 
 // Near lists tiles with their boxes, up to a multiple of lanes. A group of targets fills list with those that it needs.
 typedef struct { int count, *tiles, *list; double *low[maxD], *high[maxD]; } Near;
@@ -30,9 +32,9 @@ enum { one, both, self };
 
 typedef struct { Kernel kernel; int D, C, order, sides; Set x, y; double *v, *f, *w, *g; int units; struct Share *share; } Job;
 
-// Share is what some of the targets add to the sums w and g of the sources: an array a column, of which the tiles that were touched
+// Share is what some of the targets add to the sums w and g of the sources, laid out as a set, of which the tiles that were touched
 // count. There are as many shares whatever the number of threads, so that the order of additions is always the same.
-typedef struct Share { double *sum[maxC + maxD]; unsigned char *touched; } Share;
+typedef struct Share { double *sum; unsigned char *touched; } Share;
 
 // The second number where the first is none.
 static double less(double a, double b) { return a < b ? a : b; }
@@ -40,11 +42,15 @@ static double more(double a, double b) { return a > b ? a : b; }
 
 static int64_t tilesOf(const Set *s) { return s->padded / tile; }
 
-static void touch(const Share *share, int64_t t, int columns) {
-	if (share->touched[t]) return;
+static double *touch(const Share *share, int64_t t, int columns) {
+	double *sum = share->sum + t * columns * tile;
+	if (!share->touched[t]) memset(sum, 0, columns * tile * sizeof(double));
 	share->touched[t] = 1;
-	for (int k = 0; k < columns; k++) memset(share->sum[k] + t * tile, 0, tile * sizeof(double));
+	return sum;
 }
+
+// Columns of the sums of the sources.
+static int summed(const Job *job) { return job->order > 0 ? job->C + job->D : job->C; }
 
 #define LOOP "loop.h"
 #include "versions.h"
@@ -128,24 +134,24 @@ static int *neighbours(const double *x, int64_t n, const Job *job) {
 static double *fill(Set *s, const Job *job, int64_t n, const double *const arrays[4], double *at) {
 	s->n = n, s->padded = (n + lanes - 1) / lanes * lanes;
 	s->original = job->kernel.reach < INFINITY ? neighbours(arrays[0], n, job) : NULL;
-	for (int k = 0; k < 4 && arrays[k] != NULL; k++) {
-		double **columns = k == 0 ? s->point : k == 1 ? s->weight : k == 2 ? s->velocity : s->change;
-		int width = k % 2 == 0 ? job->D : job->C;
-		for (int c = 0; c < width; c++, at += s->padded) {
-			double scale = k % 2 == 0 ? job->kernel.scale[c] : 1;
-			columns[c] = at;
-			for (int64_t i = 0; i < s->padded; i++) {
-				int64_t from = i < n ? (s->original == NULL ? i : s->original[i]) : (s->original == NULL ? n - 1 : s->original[n - 1]);
-				at[i] = i < n || k == 0 ? arrays[k][from * width + c] * scale : 0;
-			}
+	s->at = at, s->columns = 0;
+	for (int k = 0; k < 4 && arrays[k] != NULL; k++) s->columns += k % 2 == 0 ? job->D : job->C;
+	for (int64_t i = 0; i < s->padded; i++) {
+		int64_t last = i < n ? i : n - 1, from = s->original == NULL ? last : s->original[last];
+		double *to = entry(s, i, 0);
+		for (int k = 0; k < 4 && arrays[k] != NULL; k++) {
+			int width = k % 2 == 0 ? job->D : job->C;
+			for (int c = 0; c < width; c++, to += tile)
+				*to = i < n || k == 0 ? arrays[k][from * width + c] * (k % 2 == 0 ? job->kernel.scale[c] : 1) : 0;
 		}
 	}
+	at += s->padded * s->columns;
 	if (s->original == NULL) return at;
 	for (int a = 0; a < job->D; a++) {
 		s->low[a] = at, s->high[a] = at + listed(s), at += 2 * listed(s);
 		for (int64_t t = 0; t < listed(s); t++) {
 			double low = INFINITY, high = -INFINITY;
-			for (int64_t i = t * tile; i < (t + 1) * tile && i < s->padded; i++) low = less(s->point[a][i], low), high = more(s->point[a][i], high);
+			for (int64_t i = t * tile; i < (t + 1) * tile && i < s->padded; i++) low = less(*entry(s, i, a), low), high = more(*entry(s, i, a), high);
 			s->low[a][t] = low, s->high[a][t] = t < tilesOf(s) ? high : INFINITY;
 		}
 	}
@@ -158,24 +164,22 @@ typedef struct { const Frame *frame; Job job; int64_t n, m; double *shared; int 
 
 // Divide gives a job its shares, from at on.
 static void divide(Job *job, double *at) {
-	int64_t width = job->y.padded, tiles = tilesOf(&job->y);
-	unsigned char *touched = (unsigned char *)(at + job->units * (job->C + job->D) * width);
+	int64_t size = job->y.padded * (job->C + job->D), tiles = tilesOf(&job->y);
+	unsigned char *touched = (unsigned char *)(at + job->units * size);
 	memset(touched, 0, job->units * tiles);
-	for (int u = 0; u < job->units; u++) {
-		for (int k = 0; k < job->C + job->D; k++, at += width) job->share[u].sum[k] = at;
-		job->share[u].touched = touched + u * tiles;
-	}
+	for (int u = 0; u < job->units; u++) job->share[u] = (Share){at + u * size, touched + u * tiles};
 }
 
 // Gather adds up the shares.
 static void gather(const Job *job) {
 	const Set *y = &job->y;
+	const int columns = summed(job);
 	for (int64_t j = 0; j < y->n; j++) {
 		int64_t to = y->original == NULL ? j : y->original[j];
-		for (int k = 0; k < job->C + (job->order > 0 ? job->D : 0); k++) {
+		for (int k = 0; k < columns; k++) {
 			double sum = 0;
 			for (int u = 0; u < job->units; u++)
-				if (job->share[u].touched[j / tile]) sum += job->share[u].sum[k][j];
+				if (job->share[u].touched[j / tile]) sum += job->share[u].sum[(j / tile * columns + k) * tile + j % tile];
 			if (k < job->C) job->w[to * job->C + k] = sum;
 			else job->g[to * job->D + k - job->C] = -2 * sum * job->kernel.scale[k - job->C];
 		}
