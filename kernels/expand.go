@@ -17,7 +17,7 @@ import (
 )
 
 // maxModes bounds the core of an expansion: 2m + 1 waves along each of the axes give at most this many of them.
-const maxModes = 1 << 22
+const maxModes = 1 << 23
 
 // Expand approximates a kernel by plane waves, between points whose coordinates differ by at most extent along each axis.
 // The tolerance is that of the kernel relative to K(0), and of its gradient relative to the largest gradient. Kernels with
@@ -175,7 +175,7 @@ func (s *sampler) axes(e *Expansion, tolerance float64) ([]axis, error) {
 			if math.Abs(v[i]) > tolerance/4*top || math.Abs(slope[i]) > tolerance/4*steepest {
 				reach = t[min(i+1, batch-1)]
 			}
-			if math.Abs(v[i]) > 1e-17*v[0] {
+			if math.Abs(v[i]) > 1e-4*tolerance*top {
 				images = t[min(i+1, batch-1)]
 			}
 		}
@@ -245,33 +245,17 @@ func (s *sampler) core(e *Expansion, axes []axis) error {
 	for a, m := range e.Modes {
 		half := 0
 		if e.Extent[a] > 0 {
-			half = m + m/2 + 4
+			half = goodLength(m+m/4+4, 1) // what is aliased lies beyond 3/2 m
 		}
 		dims[a] = half + 1
 		coordinates[a], factors[a], owner[a] = axes[a].grid(half)
 	}
-	n := 1
-	for _, d := range dims {
-		n *= d
-	}
-	values := make([]float64, n)
-	err := tensor(coordinates, func(points [][]float64, at [][]int) error {
-		v, err := s.heights(points)
-		for i, c := range at {
-			f, to := 1.0, 0
-			for a, j := range c {
-				f *= factors[a][j]
-				to = to*dims[a] + owner[a][j]
-			}
-			values[to] += f * v[i]
-		}
-		return err
-	})
+	values, err := s.sample(coordinates, factors, owner, dims)
 	if err != nil {
 		return err
 	}
 	for a, m := range e.Modes {
-		values = apply(values, dims, a, cosineTransform(dims[a]-1, m))
+		values = cosines(values, dims, a, m)
 		dims[a] = m + 1
 	}
 	e.core = values
@@ -366,33 +350,68 @@ func newSampler(k Kernel, d int) *sampler {
 	}, engine.Name("kernels.Expand"))}
 }
 
-// heights are the values of the kernel alone.
-func (s *sampler) heights(x [][]float64) (v []float64, err error) {
-	if s.profile == nil {
-		v, _, err = s.values(x)
-		return v, err
+// sample is the kernel at the coordinates along each axis times their factors, added up in the cells, so many along each axis, of their
+// owners, which ascend.
+func (s *sampler) sample(coordinates, factors [][]float64, owner [][]int, dims []int) ([]float64, error) {
+	n := 1
+	for _, d := range dims {
+		n *= d
 	}
-	v = make([]float64, len(x))
-	s.each(x, func(i int, square float64) { v[i] = s.profile(0, square) })
-	return v, nil
+	values := make([]float64, n)
+	if s.profile == nil {
+		return values, tensor(coordinates, func(points [][]float64, at [][]int) error {
+			v, _, err := s.values(points)
+			for i := range v {
+				f, to := 1.0, 0
+				for a, j := range at[i] {
+					f *= factors[a][j]
+					to = to*dims[a] + owner[a][j]
+				}
+				values[to] += f * v[i]
+			}
+			return err
+		})
+	}
+	var squares, factor [3][]float64
+	var cell [3][]int
+	stride := n
+	for a := range squares {
+		squares[a], factor[a], cell[a] = []float64{0}, []float64{1}, []int{0}
+		if a >= s.d {
+			continue
+		}
+		stride /= dims[a]
+		factor[a], squares[a], cell[a] = factors[a], nil, nil
+		for j, c := range coordinates[a] {
+			squares[a], cell[a] = append(squares[a], c*s.scale[a]*c*s.scale[a]), append(cell[a], owner[a][j]*stride)
+		}
+	}
+	inParts(dims[0], func(from, to int) {
+		first, _ := slices.BinarySearch(owner[0], from)
+		end, _ := slices.BinarySearch(owner[0], to)
+		for i := first; i < end; i++ {
+			for j := range squares[1] {
+				square, f, at := squares[0][i]+squares[1][j], factor[0][i]*factor[1][j], cell[0][i]+cell[1][j]
+				for l, more := range squares[2] {
+					values[at+cell[2][l]] += f * factor[2][l] * s.profile(0, square+more)
+				}
+			}
+		}
+	})
+	return values, nil
 }
 
 // each calls f with the squared distance of each point, from several goroutines.
 func (s *sampler) each(x [][]float64, f func(i int, square float64)) {
-	var wait sync.WaitGroup
-	parts := runtime.GOMAXPROCS(0)
-	for k := range parts {
-		wait.Go(func() {
-			for i := len(x) * k / parts; i < len(x)*(k+1)/parts; i++ {
-				square := 0.0
-				for a, c := range x[i] {
-					square += c * s.scale[a] * c * s.scale[a]
-				}
-				f(i, square)
+	inParts(len(x), func(from, to int) {
+		for i := from; i < to; i++ {
+			square := 0.0
+			for a, c := range x[i] {
+				square += c * s.scale[a] * c * s.scale[a]
 			}
-		})
-	}
-	wait.Wait()
+			f(i, square)
+		}
+	})
 }
 
 func (s *sampler) values(x [][]float64) (v []float64, gradient [][]float64, err error) {
@@ -481,32 +500,47 @@ func tensor(coordinates [][]float64, f func(points [][]float64, at [][]int) erro
 	}
 }
 
-// cosineTransform takes samples at the half + 1 points L i/(2 half) of an even function of period L to its
-// coefficients c_0 … c_m.
-func cosineTransform(half, m int) [][]float64 {
-	mat := make([][]float64, m+1)
-	period := 2 * max(half, 1)
-	cosines := make([]float64, period)
-	for i := range cosines {
-		cosines[i] = math.Cos(2 * math.Pi * float64(i) / float64(period))
+// cosines takes samples along axis a, at the half + 1 points L i/(2 half) of an even function of period L, to its coefficients of
+// cos 2π kx/L, k ≤ m ≤ half.
+func cosines(v []float64, dims []int, a, m int) []float64 {
+	n := dims[a]
+	if n == 1 {
+		return v
 	}
-	for k := range mat {
-		mat[k] = make([]float64, half+1)
-		for i := range mat[k] {
-			w := 2.0
-			if i == 0 || i == half {
-				w = 1
+	inner := 1
+	for _, d := range dims[a+1:] {
+		inner *= d
+	}
+	lines := len(v) / n
+	out := make([]float64, lines*(m+1))
+	inParts(lines, func(from, to int) {
+		transform, line := fourier.NewDCT(n), make([]float64, n)
+		for l := from; l < to; l++ {
+			o, i := l/inner, l%inner
+			for j := range line {
+				line[j] = v[(o*n+j)*inner+i]
 			}
-			if k > 0 && k < half {
-				w *= 2
+			transform.Transform(line, line)
+			for k := range m + 1 {
+				c := line[k] / float64(n-1)
+				if k == 0 || k == n-1 {
+					c /= 2
+				}
+				out[(o*(m+1)+k)*inner+i] = c
 			}
-			mat[k][i] = w * cosines[k*i%period] / float64(period)
 		}
+	})
+	return out
+}
+
+// inParts divides n tasks among the cores.
+func inParts(n int, f func(from, to int)) {
+	var wait sync.WaitGroup
+	parts := runtime.GOMAXPROCS(0)
+	for k := range parts {
+		wait.Go(func() { f(n*k/parts, n*(k+1)/parts) })
 	}
-	if half == 0 {
-		mat[0][0] = 1
-	}
-	return mat
+	wait.Wait()
 }
 
 // apply multiplies axis a of a tensor with a matrix.

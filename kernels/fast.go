@@ -19,16 +19,15 @@ const (
 	secondsPerPair = 2.5e-9 // of points, in a tile on the graph
 	secondsInC     = 8e-10  // of points, in C; a kernel with fractions in place of exponentials takes
 	shareOfCauchy  = 0.65   // as much
-	secondsNear    = 1.1e-9 // of points, in C between points that lie near each other
-	secondsBounded = 1.3    // times as many for pairs of a bounded kernel
+	secondsNear    = 1.2e-9 // of points, in C between points that lie near each other, and of the near part of a kernel
 	secondsPerWave = 5e-10  // of a point, a plane wave and a coordinate
 	secondsPerBump = 1.5e-7 // of a point on a grid in C, and for each cell that its bump covers
 	secondsPerCell = 4e-10
-	secondsPerFFT  = 2e-9 // of a cell of the grid and a coordinate
+	secondsPerFFT  = 1.8e-10 // of a cell of the grid, a coordinate and the logarithm of the number of cells to base 2
 
 	secondsPerBumpOnGraph = 1e-6 // the same on the graph, with the cells of its patch
 	secondsPerCellOnGraph = 5.8e-10
-	secondsPerFFTOnGraph  = 8e-8
+	secondsPerFFTOnGraph  = 4e-9
 )
 
 // margin is by how much shapes may spread during a flow beyond the box of those that are given.
@@ -97,9 +96,9 @@ type candidate struct {
 // costed once, by what the kernel along the axes tells; coefficients are computed only for the one that is made.
 func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs float64, extent []float64, tolerance float64) []candidate {
 	n := (float64(len(points)) + pairs/float64(len(points))) / 2 // that waves and grids take, as often from points as to them
-	perPair, perNear, tile := secondsPerPair, secondsPerPair, tileSize
+	perPair, perNear, perPiece, tile := secondsPerPair, secondsPerPair, secondsPerPair, tileSize
 	if _, terms, ok := describeTerms(k, s.d); ok && engine.HasNative(native.Pairs) {
-		perPair, perNear, tile = 0, 0, 4*native.Tile
+		perPair, perNear, perPiece, tile = 0, 0, secondsNear, 4*native.Tile
 		for _, t := range terms {
 			factor := 1.0
 			if t.Kind == native.Fraction {
@@ -122,7 +121,7 @@ func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs float64
 		return out
 	}
 	if t, ok := s.twoLevels(k, e, tolerance, n, func(reach []float64) float64 {
-		return pairs * share(reach) * perNear * secondsBounded
+		return pairs * share(reach) * perPiece
 	}); ok {
 		out = append(out, t)
 	}

@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/gomlx/compute/dtypes"
@@ -62,7 +63,7 @@ func gridOf(e *Expansion, n, tolerance float64) (*Gridded, error) {
 	}
 	// Folding the transform of the bump and of cosines into the coefficients leaves one product between the transforms.
 	dims := e.coreDims()
-	core := append([]float64{}, e.core...)
+	core := slices.Clone(e.core)
 	inner := len(core)
 	for a, m := range e.Modes {
 		inner /= dims[a]
@@ -73,8 +74,10 @@ func gridOf(e *Expansion, n, tolerance float64) (*Gridded, error) {
 				factor[j] /= 2
 			}
 		}
-		for i := range core {
-			core[i] *= factor[i/inner%dims[a]]
+		for l := range len(core) / inner {
+			for i := l * inner; i < (l+1)*inner; i++ {
+				core[i] *= factor[l%dims[a]]
+			}
 		}
 	}
 	g.core = core
@@ -196,10 +199,11 @@ func (k *Gridded) adds(along [][]float64) float64 {
 // seconds is what H costs over n points.
 func (k *Gridded) seconds(n float64) float64 {
 	d := float64(len(k.Modes))
+	fft := k.cells() * d * math.Log2(k.cells())
 	if engine.HasNative(native.Grid) {
-		return n*(secondsPerBump+math.Pow(float64(k.bump.width), d)*secondsPerCell) + k.cells()*d*secondsPerFFT
+		return n*(secondsPerBump+math.Pow(float64(k.bump.width), d)*secondsPerCell) + fft*secondsPerFFT
 	}
-	return n*(secondsPerBumpOnGraph+math.Pow(float64(k.patch()), d)*secondsPerCellOnGraph) + k.cells()*d*secondsPerFFTOnGraph
+	return n*(secondsPerBumpOnGraph+math.Pow(float64(k.patch()), d)*secondsPerCellOnGraph) + fft*secondsPerFFTOnGraph
 }
 
 // cells is the number of cells of the grid.

@@ -53,7 +53,7 @@ func valueOf(terms []native.Term, m int, s float64) float64 {
 	return v
 }
 
-// NearFar returns a radial kernel, or a sum of such whose widths are multiples of each other, as the sum of a near part, exact sums over
+// NearFar returns a radial kernel, or a sum of such whose widths are multiples of each other, as the sum of a near part, sums over
 // the pairs within a radius, and of a far part on a grid, for points whose coordinates differ by at most extent along each axis. The
 // radius is in units of the widths, the tolerance that of Expand, relative to K(0) and to the greatest slope of the whole kernel.
 func NearFar(k Kernel, extent []float64, radius, tolerance float64) (Kernel, error) {

@@ -172,23 +172,36 @@ func TestGridsInC(t *testing.T) {
 	}
 }
 
-// Between single points a kernel on a grid and its slope are within the tolerance, twice as its waves and its grid may each add one.
-func TestGridsKeepTheirTolerance(t *testing.T) {
+// Between single points a kernel on a grid and its slope are within the tolerance, twice as its waves and its grid may each add one;
+// one that is split is so with its second derivative, to 30 times as much.
+func TestFastKernelsKeepTheirTolerance(t *testing.T) {
 	x, _ := cloud(2000, 2, 3)
+	extent := kernels.Extent(x)
+	compare := func(fast, exact kernels.Kernel, tolerances ...float64) {
+		out := expect.Must(engine.Run(func(x, b *Node) []*Node {
+			y := SliceAxis(x, 0, AxisRange(0, 1))
+			x = SliceAxis(x, 0, AxisRange(1)) // kinks have no second derivative at distance 0
+			var out []*Node
+			for _, k := range []kernels.Kernel{fast, exact} {
+				v := k.Sum(x, y, b)
+				slope := Gradient(ReduceAllSum(v), x)[0]
+				second := Gradient(ReduceAllSum(Mul(slope, Sin(MulScalar(IotaFull(x.Graph(), x.Shape()), 1.3)))), x)[0]
+				out = append(out, v, slope, second)
+			}
+			return out
+		}, x, [][]float64{{1}}))
+		for i, tolerance := range tolerances {
+			expect.Rel(t, fmt.Sprintf("%s: derivative %d", fast, i), out.Flat(i), out.Flat(3+i), tolerance)
+		}
+	}
 	for _, k := range []kernels.Kernel{kernels.Gaussian(0.15), kernels.Cauchy(0.6)} {
 		for _, tolerance := range []float64{1e-3, 1e-6, 1e-11} {
-			g := expect.Must(kernels.Grid(k, kernels.Extent(x), tolerance))
-			out := expect.Must(engine.Run(func(x, b *Node) []*Node {
-				var out []*Node
-				for _, k := range []kernels.Kernel{g, k} {
-					v := k.Sum(x, StopGradient(SliceAxis(x, 0, AxisRange(0, 1))), b)
-					out = append(out, v, Gradient(ReduceAllSum(v), x)[0])
-				}
-				return out
-			}, x, [][]float64{{1}}))
-			for i, what := range []string{"value", "slope"} {
-				expect.Rel(t, fmt.Sprintf("%s: %s", g, what), out.Flat(i), out.Flat(2+i), 2*tolerance)
-			}
+			compare(expect.Must(kernels.Grid(k, extent, tolerance)), k, 2*tolerance, 2*tolerance)
+		}
+	}
+	for _, k := range []kernels.Kernel{kernels.Laplace(0, 0.5), kernels.Laplace(3, 0.3, 0.4), kernels.Sum([]float64{1, 3}, kernels.Cauchy(0.3), kernels.Laplace(2, 0.2))} {
+		for _, tolerance := range []float64{1e-3, 1e-6, 1e-8} {
+			compare(expect.Must(kernels.NearFar(k, extent, 1.5, tolerance)), k, 2*tolerance, 2*tolerance, 30*tolerance)
 		}
 	}
 }

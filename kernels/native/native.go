@@ -73,7 +73,7 @@ func (t Term) At(m int, s float64) float64 {
 	case Exponential:
 		return d.A[0] * math.Exp(-z/2)
 	case Fraction:
-		return d.A[0] / math.Pow(1+z, float64(m+1))
+		return []float64{d.A[0], d.A[0] / (1 + z), d.A[0] / (1 + z) / (1 + z)}[m] / (1 + z)
 	}
 	r := math.Sqrt(z)
 	if r == 0 && d.Divide > 0 || r >= 1 && t.Kind == Piece {
@@ -87,7 +87,10 @@ func (t Term) At(m int, s float64) float64 {
 	for j := len(d.A) - 1; j >= 0; j-- {
 		v = v*u + d.A[j]
 	}
-	return v * factor / math.Pow(r, float64(d.Divide))
+	for range d.Divide {
+		v /= r
+	}
+	return v * factor
 }
 
 // Describe is what the function is told of a kernel Σ terms(s), s = Σ_a ((x_a − y_a) scale_a)²: pairs with s beyond reach may
