@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/autodiff"
@@ -55,8 +56,9 @@ func times(a, b []float64) []float64 {
 //
 //	(1 − t)³ (k_0 + (3k_0 + k_1) t + t² W(u)), k_0 and k_1 the value and the slope by t at 0,
 //
-// of least degree that is off by at most a tenth of the tolerance relative to K(0), to the greatest slope and to the greatest
-// second derivative of the whole kernel by the distance. It ends with two derivatives at the radius.
+// of least degree that is off by at most a tenth of the tolerance relative to K(0) and to the greatest slope of the whole kernel, and
+// by at most ten times the tolerance relative to the greatest second derivative by the distance. It ends with two derivatives at the
+// radius.
 func nearPart(terms []native.Term, far inside, reach []float64, tolerance float64) (radial, error) {
 	const nodes, share = 96, 0.1
 	radius := math.Sqrt(far.edge)
@@ -68,9 +70,8 @@ func nearPart(terms []native.Term, far inside, reach []float64, tolerance float6
 	}
 	var units [3]float64 // of derivatives by the distance
 	for m := range units {
-		units[m] = 1 / greatest(terms, m)
+		units[m] = []float64{1, 1, 0.01}[m] / greatest(terms, m)
 	}
-	units[2] /= 100
 	var us [nodes]float64
 	for i := range us {
 		us[i] = math.Cos(math.Pi * (float64(i) + 0.5) / nodes)
@@ -86,8 +87,8 @@ func nearPart(terms []native.Term, far inside, reach []float64, tolerance float6
 	}
 	up, down := []float64{0.5, 0.5}, []float64{0.5, -0.5} // t and 1 − t
 	cube := times(down, times(down, down))
-	p := times(cube, combine(1, []float64{k0}, 3*k0+k1, up))
-	missing := rows(p)
+	fixed := times(cube, combine(1, []float64{k0}, 3*k0+k1, up))
+	wanted := make([]float64, 3*nodes)
 	slope := far.slope()
 	curvature := slope.slope()
 	for i, u := range us {
@@ -95,42 +96,40 @@ func nearPart(terms []native.Term, far inside, reach []float64, tolerance float6
 		s := r * r
 		near := [3]float64{valueOf(terms, 0, s) - far.at(s), valueOf(terms, 1, s) - slope.at(s), valueOf(terms, 2, s) - curvature.at(s)}
 		for m := range units {
-			missing[m*nodes+i] = units[m]*byDistance(m, near, r) - missing[m*nodes+i]
+			wanted[m*nodes+i] = units[m] * byDistance(m, near, r)
 		}
 	}
+	missing := mat.NewVecDense(len(wanted), floats.SubTo(make([]float64, len(wanted)), wanted, rows(fixed)))
 	var basis, columns [][]float64 // of W, by Chebyshev's polynomials
 	before, now := []float64{0, 1}, []float64{1}
 	for len(now)+5 <= native.Powers {
 		basis = append(basis, times(times(cube, times(up, up)), now))
 		columns = append(columns, rows(basis[len(basis)-1]))
 		before, now = now, combine(2, append([]float64{0}, now...), -1, before)
-		a, x := mat.NewDense(len(missing), len(columns), nil), mat.VecDense{}
+		a, x := mat.NewDense(len(wanted), len(columns), nil), mat.VecDense{}
 		for j, c := range columns {
 			a.SetCol(j, c)
 		}
-		if err := x.SolveVec(a, mat.NewVecDense(len(missing), missing)); err != nil {
+		if err := x.SolveVec(a, missing); err != nil {
 			break
 		}
-		var left mat.VecDense
-		left.MulVec(a, &x)
-		left.SubVec(mat.NewVecDense(len(missing), missing), &left)
-		if mat.Norm(&left, math.Inf(1)) > share*tolerance {
-			continue
-		}
+		p := fixed
 		for j, b := range basis {
 			p = combine(1, p, x.AtVec(j), b)
 		}
-		return newPiece(p, k1 == 0, reach), nil
+		if floats.Distance(rows(p), wanted, math.Inf(1)) <= share*tolerance {
+			return newPiece(p, k1 == 0, reach), nil
+		}
 	}
 	return radial{}, fmt.Errorf("kernels.NearFar: no polynomial of degree %d is the near part within %.3g to %g: use a smaller radius or a larger tolerance", native.Powers-1, reach, share*tolerance)
 }
 
-// newPiece is the polynomial p of u = 2t − 1, with t the distance in units of the widths, for t < 1, else 0. If it is even, its
+// newPiece is the polynomial p of u = 2t − 1, with t the distance in units of the widths, for t < 1, else 0. If it is flat, its
 // derivative by t is 0 at 0.
-func newPiece(p []float64, even bool, widths []float64) radial {
+func newPiece(p []float64, flat bool, widths []float64) radial {
 	derivatives := [3]piece{{A: p}}
 	derivatives[1] = derivatives[0].slope()
-	if even {
+	if flat {
 		derivatives[1] = piece{A: overT(derivatives[1].A)}
 	}
 	derivatives[2] = derivatives[1].slope()
