@@ -1,4 +1,4 @@
-package native
+package native_test
 
 import (
 	"fmt"
@@ -8,13 +8,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"anatomy/kernels/native"
 )
 
 // run compiles a program of testdata and returns the lines that it prints.
 func run(t *testing.T, source string) []string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "versions")
-	if out, err := exec.Command("cc", "-O2", "-std=gnu11", "-Wno-psabi", "-I../../geom/engine/internal/ffi", "-o", program, filepath.Join("testdata", source), "-lm").CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc", "-O1", "-std=gnu11", "-Wno-psabi", "-I../../geom/engine/internal/ffi", "-o", program, filepath.Join("testdata", source), "-lm").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	out, err := exec.Command(program).Output()
@@ -56,7 +58,7 @@ func TestVersionsOfGridsAgree(t *testing.T) {
 // Programs that Go links without the C compiler, as cells of notebooks are, run the same version of the loop as others.
 func TestVersionDoesNotDependOnTheLinker(t *testing.T) {
 	if os.Getenv("PRINT_LANES") != "" {
-		fmt.Println("lanes", lanes())
+		fmt.Println("lanes", native.Lanes())
 		return
 	}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -65,7 +67,7 @@ func TestVersionDoesNotDependOnTheLinker(t *testing.T) {
 	test := exec.Command("go", "test", "-vet=off", "-count=1", "-ldflags=-linkmode=internal", "-run", t.Name(), "-v")
 	test.Env = append(os.Environ(), "PRINT_LANES=1")
 	out, err := test.CombinedOutput()
-	if want := fmt.Sprintln("lanes", lanes()); err != nil || !strings.Contains(string(out), want) {
+	if want := fmt.Sprintln("lanes", native.Lanes()); err != nil || !strings.Contains(string(out), want) {
 		t.Errorf("want %s, got %s, %v", want, out, err)
 	}
 }

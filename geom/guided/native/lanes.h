@@ -107,8 +107,11 @@ static void VERSION(unfactor)(vec *restrict a, const vec *restrict l, const vec 
 	}
 }
 
+// A function by its code for d axes, whose loops are short as the compiler knows their number.
+#define AXES(name, ...) (d == 1 ? VERSION(name)(__VA_ARGS__, 1) : d == 2 ? VERSION(name)(__VA_ARGS__, 2) : VERSION(name)(__VA_ARGS__, 3))
+
 // b = (l + shift)⁻¹ b; inverse are the reciprocals of the diagonal of l + shift.
-INLINE void VERSION(lower)(const vec *restrict l, const vec *restrict inverse, vec *restrict b, int np, const int d) {
+INLINE void VERSION(lowerIn)(const vec *restrict l, const vec *restrict inverse, vec *restrict b, int np, const int d) {
 	for (int i = 0; i < np; i += 4) {
 		vec t[4][4];
 		LOAD(t, b + i * d, d, d);
@@ -122,7 +125,7 @@ INLINE void VERSION(lower)(const vec *restrict l, const vec *restrict inverse, v
 }
 
 // b = (l + shift)⁻ᵀ b.
-INLINE void VERSION(upper)(const vec *restrict l, const vec *restrict inverse, vec *restrict b, int np, const int d) {
+INLINE void VERSION(upperIn)(const vec *restrict l, const vec *restrict inverse, vec *restrict b, int np, const int d) {
 	for (int i = np - 4; i >= 0; i -= 4) {
 		vec t[4][4];
 		LOAD(t, b + i * d, d, d);
@@ -136,27 +139,36 @@ INLINE void VERSION(upper)(const vec *restrict l, const vec *restrict inverse, v
 }
 
 // y = x ± l b for a lower l; x may be NULL for 0, or y.
-INLINE void VERSION(times)(vec *y, const vec *x, const int sign, const vec *l, const vec *b, int np, const int d) {
+INLINE void VERSION(timesIn)(vec *y, const vec *x, double sign, const vec *l, const vec *b, int np, const int d) {
 	for (int i = np - 4; i >= 0; i -= 4) {
 		vec t[4][4];
 		LOAD(t, x == NULL ? NULL : x + i * d, d, d);
-		DOT(t, d, sign, TILE(l, i, 0), np, 1, b, d, 1, i + 4);
+		for (int r = 0; r < 4; r++) for (int c = 0; c < d; c++) t[r][c] *= sign;
+		DOT(t, d, 1, TILE(l, i, 0), np, 1, b, d, 1, i + 4);
+		for (int r = 0; r < 4; r++) for (int c = 0; c < d; c++) t[r][c] *= sign;
 		STORE(y + i * d, d, t, d);
 	}
 }
 
 // y = x ± lᵀ b.
-INLINE void VERSION(transposed)(vec *y, const vec *x, const int sign, const vec *l, const vec *b, int np, const int d) {
+INLINE void VERSION(transposedIn)(vec *y, const vec *x, double sign, const vec *l, const vec *b, int np, const int d) {
 	for (int i = 0; i < np; i += 4) {
 		vec t[4][4];
 		LOAD(t, x == NULL ? NULL : x + i * d, d, d);
-		DOT(t, d, sign, TILE(l, i, i), 1, np, b + i * d, d, 1, np - i);
+		for (int r = 0; r < 4; r++) for (int c = 0; c < d; c++) t[r][c] *= sign;
+		DOT(t, d, 1, TILE(l, i, i), 1, np, b + i * d, d, 1, np - i);
+		for (int r = 0; r < 4; r++) for (int c = 0; c < d; c++) t[r][c] *= sign;
 		STORE(y + i * d, d, t, d);
 	}
 }
 
+static void VERSION(lower)(const vec *l, const vec *inverse, vec *b, int np, int d) { AXES(lowerIn, l, inverse, b, np); }
+static void VERSION(upper)(const vec *l, const vec *inverse, vec *b, int np, int d) { AXES(upperIn, l, inverse, b, np); }
+static void VERSION(times)(vec *y, const vec *x, int sign, const vec *l, const vec *b, int np, int d) { AXES(timesIn, y, x, sign, l, b, np); }
+static void VERSION(transposed)(vec *y, const vec *x, int sign, const vec *l, const vec *b, int np, int d) { AXES(transposedIn, y, x, sign, l, b, np); }
+
 // Numbers of the items, rows of from columns of each, to rows of to; the lower triangles only where triangle is set.
-INLINE void VERSION(gather)(vec *m, int np, int to, const Item *items, int operand, int n, int from, const int triangle) {
+static void VERSION(gather)(vec *m, int np, int to, const Item *items, int operand, int n, int from, int triangle) {
 	memset(m, 0, (size_t)np * to * sizeof *m);
 	for (int i = 0; i < n; i++) for (int j = 0; j < (triangle ? i + 1 : from); j++)
 		for (int l = 0; l < LANES; l++) m[i * to + j][l] = items[l].in[operand][i * from + j];
@@ -164,7 +176,7 @@ INLINE void VERSION(gather)(vec *m, int np, int to, const Item *items, int opera
 
 // See stepFrom in geom/guided for the formulas: with A = LLᵀ and W = BL, S = 1 + WWᵀ = PPᵀ, u = f − Bx, y = P⁻¹u, q = (P + 1)⁻¹Wξ and
 // v = P⁻ᵀ(y − q) it is x' = x + L(ξ + Wᵀv), and the logarithms are −½‖y‖² − D log det P and −½‖v − q‖².
-INLINE void VERSION(steps)(const Item *items, int count, int n, const int d, int backwards, double *memory) {
+static void VERSION(steps)(const Item *items, int count, int n, int d, int backwards, double *memory) {
 	int np = (n + 3) / 4 * 4, nn = np * np, nd = np * d;
 	vec *B = (vec *)memory, *L = B + nn, *W = L + nn, *P = W + nn, *inverseL = P + nn, *inverseP = inverseL + np, *inverseQ = inverseP + np;
 	vec *x = inverseQ + np, *xi = x + nd, *y = xi + nd, *v = y + nd, *q = v + nd, *z = q + nd;
@@ -271,15 +283,9 @@ INLINE void VERSION(steps)(const Item *items, int count, int n, const int d, int
 	}
 }
 
-// With numbers of axes that the compiler knows its loops are short code.
-static void VERSION(unit)(const Item *items, int count, int n, int d, int backwards, double *memory) {
-	if (d == 1) VERSION(steps)(items, count, n, 1, backwards, memory);
-	else if (d == 2) VERSION(steps)(items, count, n, 2, backwards, memory);
-	else VERSION(steps)(items, count, n, 3, backwards, memory);
-}
-
 #undef vec
 #undef INLINE
+#undef AXES
 #undef DOT
 #undef LOAD
 #undef STORE

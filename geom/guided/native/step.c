@@ -51,10 +51,10 @@ typedef void Step(const Item *items, int count, int n, int d, int backwards, dou
 static Step *fastest(int *lanes) {
 #ifdef __x86_64__
 	__builtin_cpu_init(); // Go's own linker leaves out the constructor that does it
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma")) return *lanes = 8, avx512_unit;
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return *lanes = 4, avx2_unit;
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma")) return *lanes = 8, avx512_steps;
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return *lanes = 4, avx2_steps;
 #endif
-	return *lanes = 2, any_unit;
+	return *lanes = 2, any_steps;
 }
 
 // The items of a call, in units of as many as a vector has numbers.
