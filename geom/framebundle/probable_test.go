@@ -41,6 +41,9 @@ func callosa(t testing.TB, n int) (*framebundle.Space[geom.Vec], framebundle.Poi
 // The most probable paths to callosa are found, Exp_FM of their momenta gives the same ends, and none costs more than a smooth
 // path.
 func TestMostProbablePathsToCallosa(t *testing.T) {
+	if !geomtest.Optimised(t) {
+		return
+	}
 	s, u, ys := callosa(t, geomtest.Count(6, 20))
 	const sigma = 0.5 // mm; the shapes lie 1.5 mm and more away, in the mean over the coordinates
 	gs, err := s.MostProbablePaths(u, ys, sigma)
@@ -69,6 +72,9 @@ func TestMostProbablePathsToCallosa(t *testing.T) {
 
 // The derivative of the objective of a frame bundle mean by mean and frame at d = 78: that of the cost is minus the momentum.
 func TestCostOfCallosaByFrame(t *testing.T) {
+	if !geomtest.Optimised(t) {
+		return
+	}
 	s, u, ys := callosa(t, 2)
 	const sigma = 0.5
 	search := framebundle.NewProbable(s.Base, ys)

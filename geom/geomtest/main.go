@@ -3,6 +3,8 @@ package geomtest
 import (
 	"flag"
 	"os"
+	"os/exec"
+	"regexp"
 	"testing"
 )
 
@@ -17,12 +19,35 @@ func Count(quick, full int) int {
 	return quick
 }
 
+const level = "--xla_backend_optimization_level="
+
 // Main runs the tests of a package that compile much and compute little: XLA's optimisation costs them more than it saves.
 // Benchmarks time what users run, with it. XLA_FLAGS, where it is set, stays as it is.
 func Main(m *testing.M) {
 	flag.Parse()
 	if os.Getenv("XLA_FLAGS") == "" && flag.Lookup("test.bench").Value.String() == "" {
-		os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0")
+		os.Setenv("XLA_FLAGS", level+"0")
 	}
 	os.Exit(m.Run())
+}
+
+// Optimised runs a test that computes much and compiles little again, in a process of its own with XLA's optimisation, and fails
+// if that one does. It says whether the test should go on here, as it does in that process:
+//
+//	if !geomtest.Optimised(t) {
+//		return
+//	}
+func Optimised(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv("XLA_FLAGS") != level+"0" {
+		return true
+	}
+	c := exec.Command(os.Args[0], "-test.run", "^"+regexp.QuoteMeta(t.Name())+"$", "-test.v")
+	c.Env = append(os.Environ(), "XLA_FLAGS="+level+"3")
+	out, err := c.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Error(err)
+	}
+	return false
 }

@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/framebundle"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
@@ -192,6 +193,9 @@ func normalCallosa(t testing.TB, landmarksKept, shapes int) (*framebundle.Space[
 // From 20 callosa the mean and the frame come back: the mean within two standard errors, the span of the frame within
 // 15 degrees, the variances within a quarter of those of the W that were drawn.
 func TestFrameBundleMeanOfCallosa(t *testing.T) {
+	if !geomtest.Optimised(t) {
+		return
+	}
 	space, u, samples := normalCallosa(t, 13, 20)
 	m, err := stats.FrameBundleMean(space.Base, samples, 2)
 	if err != nil {
