@@ -35,8 +35,8 @@ test: # format, vet, tests, and every notebook with its report, those that take 
 	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi
 	@go vet ./...
 	@go test -vet=off ./...
-	@cd kernels/jupyter/tools && GOWORK=off go test ./...
-	@$(VENV)/python -m unittest discover -s notebooks/report
+	@$(VENV)/python -m unittest discover -s notebooks/report & reports=$$!; \
+	(cd kernels/jupyter/tools && GOWORK=off go test ./...) && wait $$reports
 	@$(VENV)/python notebooks/report/run.py --check
 	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/gorilla_skulls_8.csv
 
