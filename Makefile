@@ -34,9 +34,9 @@ test: # format, vet, tests, and every notebook with its report, those that take 
 	@unformatted=$$(find . -path ./.anatomy -prune -o -name '*.go' -exec gofmt -l {} +); \
 	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi
 	@go vet ./...
-	@go test -vet=off ./...
 	@$(VENV)/python -m unittest discover -s notebooks/report & reports=$$!; \
-	(cd kernels/jupyter/tools && GOWORK=off go test ./...) && wait $$reports
+	go test -vet=off ./... && (cd kernels/jupyter/tools && GOWORK=off go test ./...); tests=$$?; \
+	wait $$reports && exit $$tests
 	@$(VENV)/python notebooks/report/run.py --check
 	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/gorilla_skulls_8.csv
 

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"syscall"
 	"testing"
 	"time"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
@@ -68,6 +70,55 @@ func BenchmarkGrad39(b *testing.B) {
 func BenchmarkLog39(b *testing.B) {
 	m, q, target := yardstick()
 	benchmark(b, func() error { _, err := m.Log(q, target); return err })
+}
+
+// simulated are pairs of outlines: the yardstick's first one, moved twice by random smooth fields, each half as far as its second
+// one is away.
+func simulated(count int) (m *landmarks.Space, x, y []geom.Shape) {
+	_, q, target := yardstick()
+	spacing := morpho.MeanSpacing(q, true)
+	random := rand.New(rand.NewPCG(1, 1))
+	moved := func() geom.Shape {
+		field := make([][]float64, len(q))
+		for i := range field {
+			field[i] = make([]float64, 2)
+		}
+		for range 6 {
+			centre, force := q[random.IntN(len(q))], []float64{random.NormFloat64(), random.NormFloat64()}
+			for i, z := range q {
+				floats.AddScaled(field[i], math.Exp(-math.Pow(floats.Distance(z, centre, 2)/(4*spacing), 2)/2), force)
+			}
+		}
+		var far, wanted float64
+		for i := range q {
+			far, wanted = math.Hypot(far, floats.Norm(field[i], 2)), math.Hypot(wanted, floats.Distance(q[i], target[i], 2))
+		}
+		for i, z := range q {
+			floats.AddScaledTo(field[i], z, 0.5*wanted/far, field[i])
+		}
+		return field
+	}
+	for range count {
+		x, y = append(x, moved()), append(y, moved())
+	}
+	return landmarks.New(39, 2, kernels.Gaussian(spacing), geom.Integrator(ode.RK4, 10)), x, y
+}
+
+// Logarithms of 100 pairs in one call, those that were found among them.
+func BenchmarkLogAll(b *testing.B) {
+	m, x, y := simulated(100)
+	found := 0
+	benchmark(b, func() error {
+		gs, err := m.LogAll(x, y)
+		found = 0
+		for _, g := range gs {
+			if g.Status == geom.Converged {
+				found++
+			}
+		}
+		return err
+	})
+	b.ReportMetric(float64(found), "found")
 }
 
 // solids are two ellipsoids with corresponding points, spread evenly.
