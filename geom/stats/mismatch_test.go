@@ -121,7 +121,7 @@ func TestDispersionSize(t *testing.T) {
 }
 
 // An outline that runs in another order is no smooth deformation of the others: the search ends soon, and
-// says to which samples no geodesic was found. A large mismatch allows for it.
+// says to which samples no geodesic was found. A large mismatch allows for it. (Between the two, at 0.03, rounding decides.)
 func TestInexactMeanNamesWhatItLoses(t *testing.T) {
 	const n = 8
 	space := landmarks.New(n, 2, kernels.Gaussian(1.5), geom.Integrator(ode.RK4, 10)).Flat()
@@ -137,7 +137,7 @@ func TestInexactMeanNamesWhatItLoses(t *testing.T) {
 	for a := range 2 {
 		x[2][2+a], x[2][4+a], x[2][8+a] = x[2][8+a], x[2][2+a], x[2][4+a]
 	}
-	m := expect.Must(stats.FrechetMean(space, x, stats.Mismatch(0.03)))
+	m := expect.Must(stats.FrechetMean(space, x, stats.Mismatch(0.01)))
 	t.Logf("%v; imbalance %.2g, unsettled %.2g", m, m.Imbalance, m.Unsettled)
 	if m.Status != geom.Stalled || !slices.Contains(m.Lost, 2) || m.Iterations > 30 || !strings.Contains(m.String(), "leave them out") {
 		t.Errorf("%v after %d iterations, lost %v, want sample 2 among them", m, m.Iterations, m.Lost)
