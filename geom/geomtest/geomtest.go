@@ -72,6 +72,11 @@ func push(f func(x *Node) *Node, x, v *Node) *Node {
 	return dy[0]
 }
 
+// entries are those of a stack.
+func entries(all *Node) func(i int) *Node {
+	return func(i int) *Node { return Squeeze(SliceAxis(all, 0, AxisElem(i)), 0) }
+}
+
 // residuals are the largest relative differences that were found, with what they say.
 type residuals struct {
 	names  []string
@@ -134,7 +139,7 @@ func (r *residuals) metric(m geom.Manifold, x, u, v, w *Node) {
 	// One Christoffel for all, since its derivatives are most of what there is to compile.
 	first, second := Stack([]*Node{u, v, w, w}, 0), Stack([]*Node{v, u, u, v}, 0)
 	all := geom.Christoffel(m, BroadcastPrefix(x, 4), first, second)
-	at := func(i int) *Node { return Squeeze(SliceAxis(all, 0, AxisElem(i)), 0) }
+	at := entries(all)
 	gamma := at(0)
 	r.compare("Γ has no torsion", gamma, at(1))
 	r.compare("Γ from the metric", geom.Christoffel(geom.MetricFunc(m.Dim(), func(x *Node) *Node { return geom.MetricMatrix(m, x) }), x, u, v), gamma)
@@ -149,7 +154,7 @@ func (r *residuals) curvature(m geom.Manifold, x, u, v, w, y *Node) (sectional *
 	of := func(a ...*Node) *Node { return Stack(a, 0) }
 	first, second, third := of(u, v, w, w, u, u), of(v, w, u, y, v, v), of(w, u, v, u, y, v)
 	all := geom.Riemann(m, BroadcastPrefix(x, 6), first, second, third)
-	at := func(i int) *Node { return Squeeze(SliceAxis(all, 0, AxisElem(i)), 0) }
+	at := entries(all)
 	r.compare("Bianchi's first identity", Add(at(0), at(1)), Neg(at(2)))
 	inner := func(i int, y *Node) *Node { return geom.Inner(m, x, at(i), y) }
 	r.compare("⟨R(u, v)w, y⟩ = −⟨R(u, v)y, w⟩", inner(0, y), Neg(inner(4, w)))

@@ -39,6 +39,14 @@ INLINE void VERSION(store)(vec *m, int stride, vec acc[4][4], const int columns)
 }
 #define STORE VERSION(store)
 
+INLINE void VERSION(scale)(vec acc[4][4], double factor, const int columns) {
+#pragma GCC unroll 4
+	for (int i = 0; i < 4; i++)
+#pragma GCC unroll 4
+		for (int j = 0; j < columns; j++) acc[i][j] *= factor;
+}
+#define SCALE VERSION(scale)
+
 // The tile of m in row i and column j, both multiples of 4.
 #define TILE(m, i, j) ((m) + (i) * np + (j))
 
@@ -143,9 +151,9 @@ INLINE void VERSION(timesIn)(vec *y, const vec *x, double sign, const vec *l, co
 	for (int i = np - 4; i >= 0; i -= 4) {
 		vec t[4][4];
 		LOAD(t, x == NULL ? NULL : x + i * d, d, d);
-		for (int r = 0; r < 4; r++) for (int c = 0; c < d; c++) t[r][c] *= sign;
+		SCALE(t, sign, d);
 		DOT(t, d, 1, TILE(l, i, 0), np, 1, b, d, 1, i + 4);
-		for (int r = 0; r < 4; r++) for (int c = 0; c < d; c++) t[r][c] *= sign;
+		SCALE(t, sign, d);
 		STORE(y + i * d, d, t, d);
 	}
 }
@@ -155,9 +163,9 @@ INLINE void VERSION(transposedIn)(vec *y, const vec *x, double sign, const vec *
 	for (int i = 0; i < np; i += 4) {
 		vec t[4][4];
 		LOAD(t, x == NULL ? NULL : x + i * d, d, d);
-		for (int r = 0; r < 4; r++) for (int c = 0; c < d; c++) t[r][c] *= sign;
+		SCALE(t, sign, d);
 		DOT(t, d, 1, TILE(l, i, i), 1, np, b + i * d, d, 1, np - i);
-		for (int r = 0; r < 4; r++) for (int c = 0; c < d; c++) t[r][c] *= sign;
+		SCALE(t, sign, d);
 		STORE(y + i * d, d, t, d);
 	}
 }
@@ -289,4 +297,5 @@ static void VERSION(steps)(const Item *items, int count, int n, int d, int backw
 #undef DOT
 #undef LOAD
 #undef STORE
+#undef SCALE
 #undef TILE
