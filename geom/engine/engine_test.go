@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -245,10 +246,12 @@ func TestFindPlugin(t *testing.T) {
 // The user's flags stay, in front; a plug-in that may not know a flag is not given it.
 func TestFlags(t *testing.T) {
 	ours := "/home/.anatomy/venv/lib/python3.11/site-packages/" + cpuPlugins[0]
+	const emitters, passes = "--xla_cpu_use_fusion_emitters=false", "--xla_llvm_disable_expensive_passes=true"
+	parts := fmt.Sprint("--xla_cpu_parallel_codegen_split_count=", min(32, 2*runtime.NumCPU()))
 	for _, c := range []struct{ plugin, users, want string }{
-		{ours, "", "--xla_cpu_use_fusion_emitters=false"},
-		{ours, "--xla_dump_to=/tmp", "--xla_dump_to=/tmp --xla_cpu_use_fusion_emitters=false"},
-		{ours, "--xla_cpu_use_fusion_emitters=true", "--xla_cpu_use_fusion_emitters=true"},
+		{ours, "", emitters + " " + passes + " " + parts},
+		{ours, "--xla_dump_to=/tmp", "--xla_dump_to=/tmp " + emitters + " " + passes + " " + parts},
+		{ours, "--xla_cpu_use_fusion_emitters=true", "--xla_cpu_use_fusion_emitters=true " + passes + " " + parts},
 		{cpuPlugins[1], "", ""},
 		{cudaPlugins[0], "--xla_gpu_deterministic_ops=true", "--xla_gpu_deterministic_ops=true"},
 	} {
