@@ -104,21 +104,25 @@ func simulated(count int) (m *landmarks.Space, x, y []geom.Shape) {
 	return landmarks.New(39, 2, kernels.Gaussian(spacing), geom.Integrator(ode.RK4, 10)), x, y
 }
 
-// Logarithms of 100 pairs in one call, those that were found among them.
+// Logarithms of many pairs in one call, and how many of them were found.
 func BenchmarkLogAll(b *testing.B) {
-	m, x, y := simulated(100)
-	found := 0
-	benchmark(b, func() error {
-		gs, err := m.LogAll(x, y)
-		found = 0
-		for _, g := range gs {
-			if g.Status == geom.Converged {
-				found++
-			}
-		}
-		return err
-	})
-	b.ReportMetric(float64(found), "found")
+	for _, count := range []int{100, 1000} {
+		b.Run(fmt.Sprintf("pairs=%d", count), func(b *testing.B) {
+			m, x, y := simulated(count)
+			found := 0
+			benchmark(b, func() error {
+				gs, err := m.LogAll(x, y)
+				found = 0
+				for _, g := range gs {
+					if g.Status == geom.Converged {
+						found++
+					}
+				}
+				return err
+			})
+			b.ReportMetric(float64(found), "found")
+		})
+	}
 }
 
 // solids are two ellipsoids with corresponding points, spread evenly.

@@ -39,7 +39,7 @@ func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], er
 		fall = 0.85 // the factor of σ at every step
 	)
 	sigma := math.Max(r.sigma, easy*math.Sqrt(floats.Sum(c.values)/float64(len(c.values))))
-	b := &balance{run: r, weights: w, misses: make([]int, len(samples)), shots: newShots(r.Context(), space.With(geom.Integrator(ode.RK4, 5)), samples)}
+	b := &balance{run: r, weights: w, blame: make([]float64, len(samples)), shots: newShots(r.Context(), space.With(geom.Integrator(ode.RK4, 5)), samples)}
 	b.finer = space
 	for i, x := range samples {
 		d := floats.Distance(x, y, 2)
@@ -92,8 +92,8 @@ type balance struct {
 	spread     float64 // √(Σ w_i |x_i − y|²)
 	least      float64 // a lower bound of standard errors, for samples that are all at one point
 	iterations int
-	lost       int   // how many times in a row momenta were not found
-	misses     []int // how often that of each sample was not
+	lost       int       // how many times in a row momenta were not found
+	blame      []float64 // of each sample for what was not found
 }
 
 // patience is how many times in a row momenta of samples may not be found at the wanted σ before the search ends.
@@ -114,16 +114,16 @@ func (b *balance) from(y []float64, variance float64) error {
 		b.lost = 0
 	}
 	for _, i := range open {
-		b.misses[i]++
+		b.blame[i] += 1 / float64(len(open))
 	}
 	return nil
 }
 
-// missed are the samples to which geodesics were not found most often. Those of the last attempt alone tell little: a point that one
-// sample drew away from the others finds none to these.
+// missed are the samples to blame. Every attempt in which momenta are not found shares one blame among their samples: a point that
+// one sample drew away from the others finds none to any, which tells little.
 func (b *balance) missed() (samples []int) {
-	for i, k := range b.misses {
-		if k > 0 && k == slices.Max(b.misses) {
+	for i, blame := range b.blame {
+		if blame > 0 && blame == slices.Max(b.blame) {
 			samples = append(samples, i)
 		}
 	}
