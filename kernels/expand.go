@@ -17,7 +17,7 @@ import (
 )
 
 // maxModes bounds the core of an expansion: 2m + 1 waves along each of the axes give at most this many of them.
-const maxModes = 1 << 23
+const maxModes = 1 << 25
 
 // Expand approximates a kernel by plane waves, between points whose coordinates differ by at most extent along each axis.
 // The tolerance is that of the kernel relative to K(0), and of its gradient relative to the largest gradient. Kernels with

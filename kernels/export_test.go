@@ -11,4 +11,4 @@ func (k graphKernel) Sum(x, y, b *Node) *Node            { return k.sumOnGraph(x
 func (k graphKernel) Hamilton(x, p *Node) (dx, dp *Node) { return k.hamiltonOnGraph(x, p) }
 
 // Near is the near part of a kernel that was split.
-func Near(k Kernel) Kernel { return k.(twoLevel).near }
+func Near(k Kernel) Kernel { return k.(levels).parts[0] }

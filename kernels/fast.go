@@ -19,11 +19,12 @@ const (
 	secondsPerPair = 2.5e-9 // of points, in a tile on the graph
 	secondsInC     = 8e-10  // of points, in C; a kernel with fractions in place of exponentials takes
 	shareOfCauchy  = 0.65   // as much
-	secondsNear    = 1.2e-9 // of points, in C between points that lie near each other, and of the near part of a kernel
+	secondsNear    = 1.4e-9 // of points, in C between points that lie near each other, and of the near part of a kernel
+	secondsToSort  = 7e-7   // of a point, in C, to find those that lie near it
 	secondsPerWave = 5e-10  // of a point, a plane wave and a coordinate
-	secondsPerBump = 1.5e-7 // of a point on a grid in C, and for each cell that its bump covers
-	secondsPerCell = 4e-10
-	secondsPerFFT  = 1.8e-10 // of a cell of the grid, a coordinate and the logarithm of the number of cells to base 2
+	secondsPerBump = 2.5e-7 // of a point on a grid in C, and for each cell that its bump covers
+	secondsPerCell = 9.5e-10
+	secondsPerFFT  = 1.9e-10 // of a cell of the grid, a coordinate and the logarithm of the number of cells to base 2
 
 	secondsPerBumpOnGraph = 1e-6 // the same on the graph, with the cells of its patch
 	secondsPerCellOnGraph = 5.8e-10
@@ -34,8 +35,8 @@ const (
 const margin = 1.25
 
 // Fast returns a kernel with the sums that cost least for shapes like those given, to a tolerance: the kernel itself for
-// few points, tiles, cut-off tiles, plane waves (where there are no sums in C), a grid, or cut-off tiles and a grid for the near and
-// the far part of the kernel.
+// few points, tiles, cut-off tiles, plane waves (where there are no sums in C), a grid, or cut-off tiles for the near part of the kernel
+// and one or two grids for the rest.
 // Kernel.String says which, and their error. The choice can be overridden by calling Tiled, Cutoff, Expand, Grid or NearFar instead.
 //
 // The costs are those of sums over the first shape at the points of each: where control points carry many others, give the control
@@ -96,9 +97,9 @@ type candidate struct {
 // costed once, by what the kernel along the axes tells; coefficients are computed only for the one that is made.
 func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs float64, extent []float64, tolerance float64) []candidate {
 	n := (float64(len(points)) + pairs/float64(len(points))) / 2 // that waves and grids take, as often from points as to them
-	perPair, perNear, perPiece, tile := secondsPerPair, secondsPerPair, secondsPerPair, tileSize
+	perPair, perNear, perPiece, perPoint, tile := secondsPerPair, secondsPerPair, secondsPerPair, 0.0, tileSize
 	if _, terms, ok := describeTerms(k, s.d); ok && engine.HasNative(native.Pairs) {
-		perPair, perNear, perPiece, tile = 0, 0, secondsNear, 4*native.Tile
+		perPair, perNear, perPiece, perPoint, tile = 0, 0, secondsNear, secondsToSort, 4*native.Tile
 		for _, t := range terms {
 			factor := 1.0
 			if t.Kind == native.Fraction {
@@ -110,7 +111,7 @@ func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs float64
 	out := []candidate{{pairs * perPair, func() (Kernel, error) { return Tiled(k), nil }}}
 	share := nearShare(points, targets, tile)
 	if reach, err := s.reach(tolerance); err == nil {
-		out = append(out, candidate{pairs * share(reach) * perNear, func() (Kernel, error) { return tiled{k, reach}, nil }})
+		out = append(out, candidate{n*perPoint + pairs*share(reach)*perNear, func() (Kernel, error) { return tiled{k, reach}, nil }})
 	}
 	if s.d > 3 {
 		return out
@@ -120,8 +121,8 @@ func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs float64
 	if err != nil {
 		return out
 	}
-	if t, ok := s.twoLevels(k, e, tolerance, n, func(reach []float64) float64 {
-		return pairs * share(reach) * perPiece
+	if t, ok := s.cheapestLevels(k, e, tolerance, n, func(reach []float64) float64 {
+		return n*perPoint + pairs*share(reach)*perPiece
 	}); ok {
 		out = append(out, t)
 	}
@@ -134,7 +135,7 @@ func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs float64
 }
 
 // grid fits an expansion and puts it on a grid for sums over n points.
-func (s *sampler) grid(e *Expansion, axes []axis, n, tolerance float64) (Kernel, error) {
+func (s *sampler) grid(e *Expansion, axes []axis, n, tolerance float64) (*Gridded, error) {
 	if err := s.fit(e, axes, tolerance); err != nil {
 		return nil, err
 	}

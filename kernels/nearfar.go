@@ -3,6 +3,8 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -12,36 +14,49 @@ import (
 	"anatomy/kernels/native"
 )
 
-// twoLevel is a radial kernel as the sum of a near part, which is 0 beyond a radius, and a far part that is smooth enough for
-// plane waves: for kernels with a kink or a long tail, which take too many waves alone and cannot be cut off. With s the squared
-// distance in units of the widths and a polynomial P,
+// levels is a radial kernel as a sum of parts: for kernels with a kink or a long tail, which take too many plane waves alone and cannot
+// be cut off. With s the squared distance in units of the widths, radii r_1 < r_2 and polynomials P_i,
 //
-//	near = k(s) − P(s) for s < edge, else 0,   far = P(s) for s < edge, else k(s).
+//	F_i = P_i(s) for s < r_i², else k(s);   k = (k − F_1) + F_1,  (k − F_2) + F_2  or  (k − F_1) + (F_1 − F_2) + F_2.
 //
-// P meets k and its first two derivatives at the edge; what is left free of it leaves least of the far part's Fourier transform
-// beyond as low a frequency as the tolerance allows. So the far part takes about as few waves as one of that radius can. The near
-// part is smooth in the distance, so that a polynomial of it, of ten terms or so, replaces it to a tenth of the tolerance.
-type twoLevel struct {
+// P_i meets k and its first two derivatives at r_i; what is left free of it leaves least of F_i's Fourier transform beyond as low a
+// frequency as the tolerance allows. So F_i takes about as few waves as a function that is free within r_i can. The near part k − F_1
+// is summed over pairs of points; it is smooth in the distance, so that a polynomial of it, of ten terms or so, replaces it to a tenth
+// of the tolerance. The others are on grids. One that ends at r_2 needs a fine grid, which need not have room for the tail of the
+// kernel; the tail is on a coarse one.
+type levels struct {
 	Kernel // its Gram is exact
-	near   tiled
-	far    Kernel // sums by plane waves
+	parts  []Kernel
 }
 
-func (k twoLevel) String() string {
-	return fmt.Sprintf("%s, near part up to the distance %.4g, rest: %s", k.Kernel, k.near.reach, k.far)
+func (k levels) String() string {
+	var parts []string
+	for _, p := range k.parts {
+		parts = append(parts, strings.TrimPrefix(p.String(), k.Kernel.String()+" on "))
+	}
+	return fmt.Sprintf("%s as %s", k.Kernel, strings.Join(parts, " + "))
 }
 
-func (k twoLevel) Sum(x, y, b *Node) *Node { return Add(k.near.Sum(x, y, b), k.far.Sum(x, y, b)) }
-
-func (k twoLevel) Hamilton(x, p *Node) (dx, dp *Node) {
-	nearX, nearP := k.near.Hamilton(x, p)
-	farX, farP := k.far.Hamilton(x, p)
-	return Add(nearX, farX), Add(nearP, farP)
+func (k levels) Sum(x, y, b *Node) *Node {
+	v := k.parts[0].Sum(x, y, b)
+	for _, p := range k.parts[1:] {
+		v = Add(v, p.Sum(x, y, b))
+	}
+	return v
 }
 
-// Fits says whether the far part holds for points.
-func (k twoLevel) Fits(points [][]float64) error {
-	return k.far.(interface{ Fits([][]float64) error }).Fits(points)
+func (k levels) Hamilton(x, p *Node) (dx, dp *Node) {
+	dx, dp = k.parts[0].Hamilton(x, p)
+	for _, part := range k.parts[1:] {
+		v, f := part.Hamilton(x, p)
+		dx, dp = Add(dx, v), Add(dp, f)
+	}
+	return dx, dp
+}
+
+// Fits says whether the grids hold for points.
+func (k levels) Fits(points [][]float64) error {
+	return k.parts[len(k.parts)-1].(*Gridded).Fits(points)
 }
 
 // valueOf is derivative m of a sum of terms.
@@ -54,64 +69,75 @@ func valueOf(terms []native.Term, m int, s float64) float64 {
 }
 
 // NearFar returns a radial kernel, or a sum of such whose widths are multiples of each other, as the sum of a near part, sums over
-// the pairs within a radius, and of a far part on a grid, for points whose coordinates differ by at most extent along each axis. The
-// radius is in units of the widths, the tolerance that of Expand, relative to K(0) and to the greatest slope of the whole kernel.
-func NearFar(k Kernel, extent []float64, radius, tolerance float64) (Kernel, error) {
+// the pairs within a radius, and of a far part on a grid, for points whose coordinates differ by at most extent along each axis; with
+// a second, larger radius what lies between the two is on a finer grid of its own, and a first radius of 0 leaves no near part. Radii
+// are in units of the widths, the tolerance is that of Expand, relative to K(0) and to the greatest slope of the whole kernel.
+func NearFar(k Kernel, extent []float64, tolerance float64, radii ...float64) (Kernel, error) {
 	if err := checkExpansion(extent, tolerance); err != nil {
 		return nil, fmt.Errorf("kernels.NearFar: %w", err)
 	}
-	if !(radius > 0) || math.IsInf(radius, 1) {
-		return nil, fmt.Errorf("kernels.NearFar: radius %g, want a finite positive number", radius)
+	n := len(radii)
+	if n < 1 || n > 2 || !(radii[0] >= 0) || !(radii[n-1] > 0) || !slices.IsSorted(radii) || math.IsInf(radii[n-1], 1) {
+		return nil, fmt.Errorf("kernels.NearFar: radii %g, want a finite positive number, or a smaller one ≥ 0 before it", radii)
 	}
 	_, terms, ok := describeTerms(k, len(extent))
 	if !ok {
 		return nil, fmt.Errorf("kernels.NearFar: %s is not radial in %d coordinates: use Expand, Grid or Tiled", k, len(extent))
 	}
-	far, _, ok := split(terms, radius, tolerance, len(extent))
-	if !ok {
-		return nil, fmt.Errorf("kernels.NearFar: no far part of %s beyond %g widths is smooth to %g: use a larger radius or tolerance", k, radius, tolerance)
+	within := make([]inside, n)
+	for i, radius := range radii {
+		if radius == 0 {
+			continue
+		}
+		if within[i], _, ok = split(terms, radius, tolerance/float64(n), len(extent)); !ok {
+			return nil, fmt.Errorf("kernels.NearFar: no far part of %s beyond %g widths is smooth to %g: use a larger radius or tolerance", k, radius, tolerance)
+		}
 	}
-	return splitAt(far, k, extent, gridPoints, tolerance)
+	return newLevels(within, k, extent, gridPoints, tolerance)
 }
 
-// splitAt makes the parts of a kernel, for sums over n points.
-func splitAt(within inside, k Kernel, extent []float64, n, tolerance float64) (Kernel, error) {
+// newLevels makes the parts of a kernel that is split by these polynomials, for sums over n points. The first polynomial may have the
+// edge 0, and then there is no near part.
+func newLevels(within []inside, k Kernel, extent []float64, n, tolerance float64) (Kernel, error) {
 	d := len(extent)
 	whole := newSampler(k, d)
 	_, terms, _ := describeTerms(k, d)
-	reach := make([]float64, d)
-	for a, s := range whole.scale {
-		reach[a] = math.Sqrt(within.edge) / s
-	}
-	near, err := nearPart(terms, within, reach, tolerance)
-	if err != nil {
-		return nil, err
-	}
-	part := &sampler{d: d, scale: whole.scale, top: valueOf(terms, 0, 0), steepest: greatest(terms, 1)}
-	slope := within.slope()
-	part.profile = func(m int, s float64) float64 {
-		switch {
-		case s >= within.edge:
-			return whole.profile(m, s)
-		case m == 0:
-			return within.at(s)
+	out := levels{Kernel: k}
+	if edge := within[0].edge; edge > 0 {
+		var reach []float64
+		for _, s := range whole.scale {
+			reach = append(reach, math.Sqrt(edge)/s)
 		}
-		return slope.at(s)
+		near, err := nearPart(terms, within[0], reach, tolerance)
+		if err != nil {
+			return nil, err
+		}
+		out.parts = append(out.parts, tiled{near, reach})
 	}
-	e := &Expansion{Kernel: k, Extent: extent}
-	axes, err := part.axes(e, tolerance)
-	if err != nil {
-		return nil, err
+	top, steepest := valueOf(terms, 0, 0), greatest(terms, 1)
+	for i := range within {
+		part := &sampler{d: d, scale: whole.scale, top: top, steepest: steepest, profile: within[i].far(whole.profile)}
+		if i+1 < len(within) {
+			all, beyond := part.profile, within[i+1].far(whole.profile)
+			part.profile = func(m int, s float64) float64 { return all(m, s) - beyond(m, s) }
+		}
+		e := &Expansion{Kernel: k, Extent: extent}
+		axes, err := part.axes(e, tolerance/float64(len(within)))
+		if err != nil {
+			return nil, err
+		}
+		g, err := part.grid(e, axes, n, tolerance/float64(len(within)))
+		if err != nil {
+			return nil, err
+		}
+		out.parts = append(out.parts, g)
 	}
-	far, err := part.grid(e, axes, n, tolerance)
-	if err != nil {
-		return nil, err
-	}
-	return twoLevel{k, tiled{near, reach}, far}, nil
+	return out, nil
 }
 
-// twoLevels is the cheapest way to split a kernel, with the periods of its expansion e, at one of a few radii, for n points.
-func (s *sampler) twoLevels(k Kernel, e *Expansion, tolerance, n float64, nearSeconds func(reach []float64) float64) (best candidate, ok bool) {
+// cheapestLevels is the cheapest way to split a kernel, with the periods and modes of its expansion e, at one or two of a few radii, for
+// n points.
+func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n float64, nearSeconds func(reach []float64) float64) (best candidate, ok bool) {
 	scale, terms, ok := describeTerms(k, s.d)
 	if !ok {
 		return best, false
@@ -120,27 +146,62 @@ func (s *sampler) twoLevels(k Kernel, e *Expansion, tolerance, n float64, nearSe
 	for a, extent := range e.Extent {
 		size = math.Max(size, extent*scale[a])
 	}
-	best.seconds = math.Inf(1)
-	for _, share := range []float64{0.02, 0.028, 0.04, 0.055, 0.075, 0.1, 0.14, 0.19, 0.25} {
-		radius := share * size
-		within, highest, ok := split(terms, radius, tolerance, s.d)
-		if !ok {
-			continue
+	shares := []float64{0, 0.01, 0.014, 0.02, 0.028, 0.04, 0.055, 0.075, 0.1, 0.14, 0.19, 0.25, 0.35, 0.5}
+	type level struct {
+		within         inside
+		reach, highest []float64 // frequency of a wave along each axis
+		ok             bool
+		seconds        float64 // of a grid that has the periods of e
+	}
+	// What a grid costs with the waves of a level and such periods.
+	seconds := func(l *level, period func(a int) float64) float64 {
+		grid := &Expansion{Kernel: k, Extent: e.Extent}
+		for a := range e.Extent {
+			grid.Period = append(grid.Period, period(a))
+			grid.Modes = append(grid.Modes, int(math.Ceil(l.highest[a]*grid.Period[a]/(2*math.Pi))))
 		}
-		far := &Expansion{Kernel: k, Extent: e.Extent, Period: e.Period}
-		reach := make([]float64, s.d)
-		for a := range reach {
-			m := 0
-			if reach[a] = radius / scale[a]; e.Extent[a] > 0 {
-				m = int(math.Ceil(highest * scale[a] * e.Period[a] / (2 * math.Pi)))
+		if grid.rank() > maxModes {
+			return math.Inf(1)
+		}
+		return cheapestGrid(grid, n, tolerance).seconds(n)
+	}
+	all := make([]*level, len(shares))
+	inParts(len(shares), func(from, to int) {
+		for i := from; i < to; i++ {
+			radius, l, highest := shares[i]*size, &level{ok: true}, 0.0
+			if radius > 0 {
+				l.within, highest, l.ok = split(terms, radius, tolerance/2, s.d)
 			}
-			far.Modes = append(far.Modes, m)
+			for a, c := range scale {
+				frequency := 0.0
+				if e.Extent[a] > 0 {
+					if frequency = highest * c; radius == 0 {
+						frequency = float64(e.Modes[a]) * 2 * math.Pi / e.Period[a]
+					}
+				}
+				l.reach, l.highest = append(l.reach, radius/c), append(l.highest, frequency)
+			}
+			l.seconds = seconds(l, func(a int) float64 { return e.Period[a] })
+			all[i] = l
 		}
-		if far.rank() > maxModes {
-			continue
+	})
+	all = slices.DeleteFunc(all, func(l *level) bool { return !l.ok })
+	best.seconds = math.Inf(1)
+	try := func(seconds float64, within ...inside) {
+		if seconds < best.seconds {
+			best = candidate{seconds, func() (Kernel, error) { return newLevels(within, k, e.Extent, n, tolerance) }}
 		}
-		if seconds := nearSeconds(reach) + cheapestGrid(far, n, tolerance).seconds(n); seconds < best.seconds {
-			best = candidate{seconds, func() (Kernel, error) { return splitAt(within, k, e.Extent, n, tolerance) }}
+	}
+	for i, l := range all {
+		near := 0.0
+		if i > 0 {
+			near = nearSeconds(l.reach)
+			try(near+l.seconds, l.within)
+		}
+		for _, rest := range all[i+1:] {
+			if near+rest.seconds < best.seconds {
+				try(near+seconds(l, func(a int) float64 { return e.Extent[a] + rest.reach[a] })+rest.seconds, l.within, rest.within)
+			}
 		}
 	}
 	return best, !math.IsInf(best.seconds, 1)

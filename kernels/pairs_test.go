@@ -35,8 +35,8 @@ func TestPairsInC(t *testing.T) {
 		{kernels.Laplace(6, 0.2), 3, 1, 2},
 		{kernels.Sum([]float64{2, 0.5, 1}, kernels.Gaussian(0.6, 0.3), kernels.Cauchy(0.2, 0.1), kernels.Laplace(4, 1, 0.5)), 2, 2, 3},
 		{kernels.Sum([]float64{2, 0.5}, kernels.Gaussian(0.6, 0.3), kernels.Cauchy(0.2)), 2, 2, 2},
-		{kernels.Near(expect.Must(kernels.NearFar(kernels.Laplace(3, 0.2, 0.15), []float64{2, 2}, 4, 1e-4))), 2, 2, 2},
-		{kernels.Near(expect.Must(kernels.NearFar(kernels.Sum([]float64{1, 2}, kernels.Cauchy(0.2), kernels.Laplace(2, 0.3)), []float64{2, 2, 2}, 4, 1e-4))), 3, 3, 2},
+		{kernels.Near(expect.Must(kernels.NearFar(kernels.Laplace(3, 0.2, 0.15), []float64{2, 2}, 1e-4, 4))), 2, 2, 2},
+		{kernels.Near(expect.Must(kernels.NearFar(kernels.Sum([]float64{1, 2}, kernels.Cauchy(0.2), kernels.Laplace(2, 0.3)), []float64{2, 2, 2}, 1e-4, 4))), 3, 3, 2},
 	} {
 		x, _ := cloud(43, c.dim, 5)
 		y, _ := cloud(70, c.dim, 6)
@@ -201,7 +201,9 @@ func TestFastKernelsKeepTheirTolerance(t *testing.T) {
 	}
 	for _, k := range []kernels.Kernel{kernels.Laplace(0, 0.5), kernels.Laplace(3, 0.3, 0.4), kernels.Sum([]float64{1, 3}, kernels.Cauchy(0.3), kernels.Laplace(2, 0.2))} {
 		for _, tolerance := range []float64{1e-3, 1e-6, 1e-8} {
-			compare(expect.Must(kernels.NearFar(k, extent, 1.5, tolerance)), k, 2*tolerance, 2*tolerance, 30*tolerance)
+			for _, radii := range [][]float64{{1.5}, {1, 3}} {
+				compare(expect.Must(kernels.NearFar(k, extent, tolerance, radii...)), k, 2*tolerance, 2*tolerance, 30*tolerance)
+			}
 		}
 	}
 }

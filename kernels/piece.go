@@ -25,6 +25,17 @@ func (p inside) slope() inside { // by s
 
 func (p inside) at(s float64) float64 { return polynomial(p.a, 2*s/p.edge-1) }
 
+// far is the far part of a kernel with derivatives m by s, of which there are values and slopes.
+func (p inside) far(profile func(m int, s float64) float64) func(m int, s float64) float64 {
+	parts := []inside{p, p.slope()}
+	return func(m int, s float64) float64 {
+		if s >= p.edge {
+			return profile(m, s)
+		}
+		return parts[m].at(s)
+	}
+}
+
 // polynomial is Σ_j a_j u^j.
 func polynomial(a []float64, u float64) float64 {
 	v := 0.0

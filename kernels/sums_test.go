@@ -131,22 +131,25 @@ func TestGrids(t *testing.T) {
 	}
 }
 
-// A kernel that is split sums as the whole does, with first and second derivatives, of which the far part's grid has fewer digits.
+// A kernel that is split sums as the whole does, with first and second derivatives, of which the grids have fewer digits.
 func TestNearFar(t *testing.T) {
 	for _, c := range []struct {
 		kernel    kernels.Kernel
 		dim       int
-		radius    float64
 		tolerance float64
+		radii     []float64
 	}{
-		{kernels.Cauchy(0.1), 1, 3, 1e-6},
-		{kernels.Sum([]float64{1, 2}, kernels.Laplace(2, 0.2, 0.3), kernels.Laplace(4, 0.1, 0.15)), 2, 1.5, 1e-6},
-		{kernels.Laplace(3, 0.4, 0.5, 0.6), 3, 1.5, 1e-5},
+		{kernels.Cauchy(0.1), 1, 1e-6, []float64{3}},
+		{kernels.Cauchy(0.1, 0.2), 2, 1e-6, []float64{2, 6}},
+		{kernels.Sum([]float64{1, 2}, kernels.Laplace(2, 0.2, 0.3), kernels.Laplace(4, 0.1, 0.15)), 2, 1e-6, []float64{1.5}},
+		{kernels.Laplace(3, 0.4, 0.5, 0.6), 3, 1e-5, []float64{1.5}},
+		{kernels.Cauchy(0.4), 3, 1e-5, []float64{1.5, 4}},
+		{kernels.Cauchy(0.2, 0.3), 2, 1e-6, []float64{0, 4}},
 	} {
 		x, p := cloud(300, c.dim, 3)
 		_, u := cloud(300, c.dim, 6)
 		_, w := cloud(300, c.dim, 7)
-		k := expect.Must(kernels.NearFar(c.kernel, kernels.Extent(x), c.radius, c.tolerance))
+		k := expect.Must(kernels.NearFar(c.kernel, kernels.Extent(x), c.tolerance, c.radii...))
 		out, err := engine.Run(func(x, p, u, w *Node) []*Node {
 			var out []*Node
 			for _, k := range []kernels.Kernel{c.kernel, k} {
@@ -173,7 +176,7 @@ func TestNearFar(t *testing.T) {
 func TestNearPartEnds(t *testing.T) {
 	const radius, width = 2.0, 0.3
 	exact := kernels.Laplace(2, width)
-	near := kernels.Near(expect.Must(kernels.NearFar(exact, []float64{2, 2}, radius, 1e-6)))
+	near := kernels.Near(expect.Must(kernels.NearFar(exact, []float64{2, 2}, 1e-6, radius)))
 	at := func(r float64) []float64 { return []float64{r * width, 0} }
 	gaps := []float64{0.01, 0.005}
 	x := [][]float64{at(radius), at(radius * 1.001), at(10)}
@@ -236,7 +239,8 @@ func TestTiles(t *testing.T) {
 }
 
 // The cheapest sums are the matrix for few points, a grid for wide kernels, cut-off tiles for narrow ones,
-// tiles for those that neither decay nor are smooth, and a near and a far part for the same over very many points.
+// tiles for those that neither decay nor are smooth; over very many points a near part and grids for kernels with a kink, and a fine
+// and a coarse grid for those with a tail.
 func TestFast(t *testing.T) {
 	x, _ := cloud(6000, 3, 8)
 	for _, c := range []struct {
@@ -267,9 +271,15 @@ func TestFast(t *testing.T) {
 		}
 	}
 	many, _ := cloud(100000, 3, 8)
-	for _, exact := range []kernels.Kernel{kernels.Laplace(2, 0.1), kernels.Cauchy(0.1)} {
-		if k := expect.Must(kernels.Fast(exact, 1e-6, many)); !strings.Contains(k.String(), "near part up to") {
-			t.Errorf("100,000 points: chose %s, want a near and a far part", k)
+	for _, c := range []struct {
+		kernel kernels.Kernel
+		want   string
+	}{
+		{kernels.Laplace(2, 0.1), "as near part"},
+		{kernels.Cauchy(0.1), "as a grid of"},
+	} {
+		if k := expect.Must(kernels.Fast(c.kernel, 1e-6, many)); !strings.Contains(k.String(), c.want) {
+			t.Errorf("100,000 points: chose %s, want %s", k, c.want)
 		}
 	}
 }
@@ -319,10 +329,12 @@ func TestBadExpansions(t *testing.T) {
 			_, err := kernels.Fast(kernels.Gaussian(1), 1e-6, [][]float64{{0, 1}, {math.NaN(), 1}})
 			return err
 		},
-		"NearFar: radius -1": func() error { _, err := kernels.NearFar(kernels.Cauchy(1), []float64{1}, -1, 1e-6); return err },
-		"NearFar: extent":    func() error { _, err := kernels.NearFar(kernels.Cauchy(1), nil, 1, 1e-6); return err },
+		"NearFar: radii [-1]":  func() error { _, err := kernels.NearFar(kernels.Cauchy(1), []float64{1}, 1e-6, -1); return err },
+		"NearFar: radii [2 1]": func() error { _, err := kernels.NearFar(kernels.Cauchy(1), []float64{1}, 1e-6, 2, 1); return err },
+		"NearFar: radii [0]":   func() error { _, err := kernels.NearFar(kernels.Cauchy(1), []float64{1}, 1e-6, 0); return err },
+		"NearFar: extent":      func() error { _, err := kernels.NearFar(kernels.Cauchy(1), nil, 1e-6, 1); return err },
 		"is not radial": func() error {
-			_, err := kernels.NearFar(kernels.Tiled(kernels.Cauchy(1)), []float64{1}, 1, 1e-6)
+			_, err := kernels.NearFar(kernels.Tiled(kernels.Cauchy(1)), []float64{1}, 1e-6, 1)
 			return err
 		},
 		"cannot be cut off": func() error {
