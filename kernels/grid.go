@@ -58,8 +58,8 @@ func gridOf(e *Expansion, n, tolerance float64) (*Gridded, error) {
 		}
 		g = newGrid(e, g.bump.width+1, g.bump.ratio)
 	}
-	if cells := g.cells(); cells > maxCells {
-		return nil, fmt.Errorf("kernels.Grid: %s over %.3g takes a grid of %v cells, %.1f GB a component: use tiles, a wider kernel or a larger tolerance", e.Kernel, e.Extent, g.Cells, cells*24/1e9)
+	if err := engine.Fits(fmt.Sprintf("kernels.Grid: %s over %.3g on a grid of %v cells", e.Kernel, e.Extent, g.Cells), g.bytes()); err != nil {
+		return nil, fmt.Errorf("%w: use tiles, a wider kernel or a larger tolerance", err)
 	}
 	// Folding the transform of the bump and of cosines into the coefficients leaves one product between the transforms.
 	dims := e.coreDims()
@@ -85,8 +85,26 @@ func gridOf(e *Expansion, n, tolerance float64) (*Gridded, error) {
 	return g, nil
 }
 
-// maxCells bounds a grid.
-const maxCells = 1 << 27
+// bytes is what H takes over points that fill the extent: of each component the rows of the grid that bumps cover, and the waves that are
+// kept after the transforms of two axes; on the graph the grid and all waves, twice.
+func (k *Gridded) bytes() float64 {
+	d := len(k.Cells)
+	if !engine.HasNative(native.Grid) {
+		return 32 * float64(d) * k.cells()
+	}
+	grid, waves := 8*float64(d), 8*float64(d)
+	for a, cells := range k.Cells {
+		covered, kept := float64(cells), float64(cells)
+		if a < d-1 {
+			covered *= k.Extent[a] / k.Period[a]
+		}
+		if a > 0 || d < 3 {
+			kept = float64(2*k.Modes[a] + 1)
+		}
+		grid, waves = grid*covered, waves*kept
+	}
+	return grid + waves
+}
 
 // spreadOf is how the coefficients of an expansion are spread along each axis: the sums of those with each j.
 func spreadOf(e *Expansion) [][]float64 {
