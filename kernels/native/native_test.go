@@ -12,11 +12,15 @@ import (
 	"anatomy/kernels/native"
 )
 
-// run compiles a program of testdata and returns the lines that it prints.
+// run compiles a program of testdata and returns the lines that it prints. Loops of eight lanes run without AVX-512, too.
 func run(t *testing.T, source string) []string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "versions")
-	if out, err := exec.Command("cc", "-O1", "-std=gnu11", "-Wno-psabi", "-I../../geom/engine/internal/ffi", "-o", program, filepath.Join("testdata", source), "-lm").CombinedOutput(); err != nil {
+	args := []string{"-O1", "-std=gnu11", "-Wno-psabi", "-I../../geom/engine/internal/ffi", "-o", program, filepath.Join("testdata", source), "-lm"}
+	if native.Lanes() < 8 {
+		args = append(args, "-DEIGHT_ON_AVX2")
+	}
+	if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	out, err := exec.Command(program).Output()

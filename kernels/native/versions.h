@@ -46,9 +46,19 @@
 #include "versions.h"
 
 #define LANES 8
-#define TARGET __attribute__((target("avx512f,avx512dq,fma")))
+#ifndef EIGHT_ON_AVX2
+#define EIGHT __attribute__((target("avx512f,avx512dq,fma")))
 #define ROOT(v) ((vec)_mm512_sqrt_pd((__m512d)(v)))
 #define LARGER(v, w) ((vec)_mm512_max_pd((__m512d)(v), (__m512d)(w)))
+#else // tests run the loops of eight lanes on processors without AVX-512, too
+#define EIGHT __attribute__((target("avx2,fma")))
+#define OF_EIGHT(f, v, w) ((vec){f(v, w, 0), f(v, w, 1), f(v, w, 2), f(v, w, 3), f(v, w, 4), f(v, w, 5), f(v, w, 6), f(v, w, 7)})
+#define ROOT_OF(v, w, i) sqrt((v)[i])
+#define LARGER_OF(v, w, i) ((v)[i] > (w)[i] ? (v)[i] : (w)[i])
+#define ROOT(v) OF_EIGHT(ROOT_OF, v, )
+#define LARGER(v, w) OF_EIGHT(LARGER_OF, v, w)
+#endif
+#define TARGET EIGHT
 #define VERSION(name) name##_avx512
 #define UNROLL 1
 #include "versions.h"
@@ -65,8 +75,11 @@
 static int version(void) {
 #ifdef __x86_64__
 	__builtin_cpu_init(); // Go's own linker leaves out the constructor that does it
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma")) return 2;
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 1;
+	int avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"), avx2 = __builtin_cpu_supports("avx2");
+#ifdef EIGHT_ON_AVX2
+	avx512 = avx2;
+#endif
+	if (__builtin_cpu_supports("fma")) return avx512 ? 2 : avx2 ? 1 : 0;
 #endif
 	return 0;
 }

@@ -61,7 +61,7 @@ static double sums(int which) {
 EXPONENTIAL(any, )
 #ifdef __x86_64__
 EXPONENTIAL(avx2, __attribute__((target("avx2,fma"))))
-EXPONENTIAL(avx512, __attribute__((target("avx512f,avx512dq,fma"))))
+EXPONENTIAL(avx512, EIGHT)
 #endif
 
 int main(void) {
