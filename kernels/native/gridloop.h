@@ -134,14 +134,16 @@ INLINE int VERSION(vectors)(const Job *job) { return (job->grid->axis[2].width *
 #define USUAL(each, from, to, what) \
 	case 2: EACH(each, from, to, what, 2); break; \
 	case 3: EACH(each, from, to, what, 3); break; \
-	case 4: EACH(each, from, to, what, 4); break;
+	case 4: EACH(each, from, to, what, 4); break; \
+	case 5: EACH(each, from, to, what, 5); break;
 #else
 #define USUAL(each, from, to, what) \
 	case 4: EACH(each, from, to, what, 4); break; \
 	case 5: EACH(each, from, to, what, 5); break; \
 	case 6: EACH(each, from, to, what, 6); break; \
 	case 7: EACH(each, from, to, what, 7); break; \
-	case 8: EACH(each, from, to, what, 8); break;
+	case 8: EACH(each, from, to, what, 8); break; \
+	case 9: EACH(each, from, to, what, 9); break;
 #endif
 #define POINTS(each, from, to, what) \
 	switch (UNROLL ? vectors : 0) { \
