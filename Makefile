@@ -33,9 +33,9 @@ test: # format, vet, tests, and every notebook with its report, those that take 
 	$(SETUP) run
 	@unformatted=$$(find . -path ./.anatomy -prune -o -name '*.go' -exec gofmt -l {} +); \
 	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi
-	@go vet ./...
+	@GOGC=400 go vet ./...
 	@$(VENV)/python -m unittest discover -s notebooks/report & reports=$$!; \
-	go test -vet=off ./... && (cd kernels/jupyter/tools && GOWORK=off go test ./...); tests=$$?; \
+	GOGC=400 go test -vet=off ./... && (cd kernels/jupyter/tools && GOWORK=off go test ./...); tests=$$?; \
 	wait $$reports && exit $$tests
 	@$(VENV)/python notebooks/report/run.py --check
 	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/gorilla_skulls_8.csv

@@ -46,7 +46,8 @@ def command(*args, cwd=ROOT, **env):
     args = [str(a) for a in args]
     # Flags that choose how go.mod is read or which it is are for the user's own modules.
     flags = re.sub(r"(^|\s)--?mod(file)?=\S*", "", os.environ.get("GOFLAGS", ""))
-    done = subprocess.run(args, cwd=str(cwd), env=dict(os.environ, GOFLAGS=flags, **env), text=True,
+    # The compiler takes an eighth less time if it collects garbage less often.
+    done = subprocess.run(args, cwd=str(cwd), env={"GOGC": "400", **os.environ, "GOFLAGS": flags, **env}, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         raise SetupError("`%s` failed:\n%s" % (" ".join(args), done.stdout.strip()))

@@ -12,7 +12,7 @@ import (
 func (w *Workspace) Build(ctx context.Context, command *exec.Cmd, program string, keep bool) (output []byte, err error) {
 	run := func(flags ...string) ([]byte, error) {
 		c := exec.CommandContext(ctx, command.Path, slices.Concat(command.Args[1:], flags)...)
-		c.Dir, c.Env = command.Dir, command.Env
+		c.Dir, c.Env = command.Dir, append(command.Environ(), "GOGC=400") // a build takes less time if garbage is collected less often
 		c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 		return c.CombinedOutput()
 	}
