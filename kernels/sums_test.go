@@ -140,7 +140,6 @@ func TestNearFar(t *testing.T) {
 		radii     []float64
 	}{
 		{kernels.Cauchy(0.1), 1, 1e-6, []float64{3}},
-		{kernels.Cauchy(0.1, 0.2), 2, 1e-6, []float64{2, 6}},
 		{kernels.Sum([]float64{1, 2}, kernels.Laplace(2, 0.2, 0.3), kernels.Laplace(4, 0.1, 0.15)), 2, 1e-6, []float64{1.5}},
 		{kernels.Laplace(3, 0.4, 0.5, 0.6), 3, 1e-5, []float64{1.5}},
 		{kernels.Cauchy(0.4), 3, 1e-5, []float64{1.5, 4}},

@@ -2,6 +2,7 @@ package stochastic_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,10 +16,11 @@ import (
 
 // One path tells nothing of how far its weight is from the mean of all: it has no standard error.
 func TestOnePathHasNoStandardError(t *testing.T) {
-	s := geom.On(manifold.Sphere(2))
-	x, v := []float64{1, 0, 0}, []float64{0, 1, 0}
+	s, x := threeLandmarks()
+	v := slices.Clone(x)
+	v[0] += 0.1
 	for paths := 1; paths <= 2; paths++ {
-		run := stochastic.Run{Paths: paths, Steps: 10, Seed: 1}
+		run := stochastic.Run{Paths: paths, Steps: 10, Time: 0.02, Seed: 1}
 		b, err := stochastic.Bridge(s, stochastic.Guided, x, v, run)
 		if err != nil {
 			t.Fatal(err)
