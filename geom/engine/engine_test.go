@@ -246,7 +246,8 @@ func TestFindPlugin(t *testing.T) {
 // The user's flags stay, in front; a plug-in that may not know a flag is not given it.
 func TestFlags(t *testing.T) {
 	ours := "/home/.anatomy/venv/lib/python3.11/site-packages/" + cpuPlugins[0]
-	const emitters, passes = "--xla_cpu_use_fusion_emitters=false", "--xla_llvm_disable_expensive_passes=true"
+	const emitters = "--xla_cpu_use_fusion_emitters=false"
+	const passes = "--xla_llvm_disable_expensive_passes=true --xla_backend_extra_options=-disable-lsr,-disable-post-ra,-unroll-threshold=150"
 	parts := fmt.Sprint("--xla_cpu_parallel_codegen_split_count=", min(32, 2*runtime.NumCPU()))
 	for _, c := range []struct{ plugin, users, want string }{
 		{ours, "", emitters + " " + passes + " " + parts},

@@ -24,12 +24,12 @@ const level = "--xla_backend_optimization_level="
 // quick says that this process compiles without optimisation. XLA_FLAGS does not tell it: opening the back end adds to them.
 var quick bool
 
-// Main runs the tests of a package that compile much and compute little: XLA's optimisation costs them more than it saves.
-// Benchmarks time what users run, with it. XLA_FLAGS, where it is set, stays as it is.
+// Main runs the tests of a package that compile much and compute little: XLA's optimisation costs them more than it saves, and so
+// does compiling parts of a program at once. Benchmarks time what users run, with both. XLA_FLAGS, where it is set, stays as it is.
 func Main(m *testing.M) {
 	flag.Parse()
 	if os.Getenv("XLA_FLAGS") == "" && flag.Lookup("test.bench").Value.String() == "" {
-		os.Setenv("XLA_FLAGS", level+"0")
+		os.Setenv("XLA_FLAGS", level+"0 --xla_cpu_parallel_codegen_split_count=1")
 		quick = true
 	}
 	os.Exit(m.Run())
