@@ -238,8 +238,12 @@ func (a axis) modes(line func(t []float64) (k, slope []float64, err error), top,
 	}
 }
 
-// core computes the coefficients c_k from samples of the periodic kernel.
+// core computes the coefficients c_k from the radial Fourier transform of the kernel or from samples of the periodic kernel.
 func (s *sampler) core(e *Expansion, axes []axis) error {
+	if core, ok := s.radialCore(e, axes); ok {
+		e.core = core
+		return nil
+	}
 	dims := make([]int, s.d)
 	coordinates, factors, owner := make([][]float64, s.d), make([][]float64, s.d), make([][]int, s.d)
 	for a, m := range e.Modes {

@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/compute/shapes"
@@ -51,13 +52,14 @@ func (k *Expansion) Fits(points [][]float64) error {
 
 // Extent is the width of the box of points along each axis.
 func Extent(points [][]float64) []float64 {
-	var extent []float64
-	for a := range points[0] {
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, p := range points {
-			low, high = math.Min(low, p[a]), math.Max(high, p[a])
+	low, extent := slices.Clone(points[0]), slices.Clone(points[0])
+	for _, p := range points {
+		for a, v := range p {
+			low[a], extent[a] = min(low[a], v), max(extent[a], v)
 		}
-		extent = append(extent, high-low)
+	}
+	for a := range extent {
+		extent[a] -= low[a]
 	}
 	return extent
 }

@@ -12,3 +12,11 @@ func (k graphKernel) Hamilton(x, p *Node) (dx, dp *Node) { return k.hamiltonOnGr
 
 // Near is the near part of a kernel that was split.
 func Near(k Kernel) Kernel { return k.(levels).parts[0] }
+
+// RadialTransform is the Fourier transform in R³ of a radial kernel of width 1 up to the distance reach, up to the frequency highest.
+func RadialTransform(k Kernel, reach, highest float64) func(q float64) float64 {
+	return radialTransform(newSampler(k, 3).profile, reach, highest).at
+}
+
+// Coefficients are the c_k of an expansion.
+func Coefficients(k *Expansion) []float64 { return k.core }

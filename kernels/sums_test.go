@@ -73,6 +73,57 @@ func TestExpansions(t *testing.T) {
 	}
 }
 
+// The closed forms of a Gaussian and of Matérn's kernel c + 1/2: F(q) = 8π^(3/2) Γ(c + 2)/Γ(c + 1/2) (1 + q²)^−(c + 2).
+func TestRadialTransform(t *testing.T) {
+	for _, c := range []struct {
+		kernel         kernels.Kernel
+		reach, highest float64
+		want           func(q float64) float64
+		tolerance      float64 // of F(0)
+	}{
+		{kernels.Gaussian(1), 9, 8, func(q float64) float64 { return math.Pow(2*math.Pi, 1.5) * math.Exp(-q*q/2) }, 1e-13},
+		{kernels.Laplace(3, 1), 45, 30, func(q float64) float64 {
+			return 8 * math.Pow(math.Pi, 1.5) * math.Gamma(5) / math.Gamma(3.5) * math.Pow(1+q*q, -5)
+		}, 1e-11},
+	} {
+		f := kernels.RadialTransform(c.kernel, c.reach, c.highest)
+		got, want := make([]float64, 1000), make([]float64, 1000)
+		for i := range got {
+			q := c.highest * float64(i) / 999
+			got[i], want[i] = f(q)/c.want(0), c.want(q)/c.want(0)
+		}
+		expect.Abs(t, c.kernel.String(), got, want, c.tolerance)
+	}
+}
+
+// The coefficients of a Gaussian are those of Poisson's formula, in three dimensions, where they come from a radial transform, as in
+// two, where they come from samples.
+func TestCoefficientsOfGaussian(t *testing.T) {
+	const tolerance = 1e-9
+	for _, extent := range [][]float64{{2, 1.5, 1}, {2, 1.5}, {2, 0, 1}} {
+		widths := []float64{0.2, 0.25, 0.3}[:len(extent)]
+		k := expect.Must(kernels.Expand(kernels.Gaussian(widths...), extent, tolerance))
+		got := kernels.Coefficients(k)
+		want := make([]float64, len(got))
+		for i := range got {
+			rest := i
+			want[i] = 1
+			for a := len(extent) - 1; a >= 0; a-- {
+				j := rest % (k.Modes[a] + 1)
+				rest /= k.Modes[a] + 1
+				if extent[a] == 0 {
+					continue
+				}
+				want[i] *= widths[a] * math.Sqrt(2*math.Pi) / k.Period[a] * math.Exp(-math.Pow(2*math.Pi*float64(j)/k.Period[a]*widths[a], 2)/2)
+				if j > 0 {
+					want[i] *= 2
+				}
+			}
+		}
+		expect.Abs(t, k.String(), got, want, tolerance/10/float64(len(got)))
+	}
+}
+
 // A grid sums the plane waves of an expansion. Its first and second derivatives are those of what it computes, and of the kernel.
 func TestGrids(t *testing.T) {
 	for _, c := range []struct {
