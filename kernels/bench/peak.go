@@ -1,7 +1,7 @@
 package main
 
 /*
-#cgo CFLAGS: -O3 -std=gnu11 -Wno-psabi
+#cgo CFLAGS: -O3 -g0 -std=gnu11 -Wno-psabi
 #include <time.h>
 
 enum { chains = 12 };

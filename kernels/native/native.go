@@ -3,7 +3,7 @@
 package native
 
 /*
-#cgo CFLAGS: -O3 -std=gnu11 -Wno-psabi -I${SRCDIR}/../../geom/engine/internal/ffi
+#cgo CFLAGS: -O3 -g0 -std=gnu11 -Wno-psabi -I${SRCDIR}/../../geom/engine/internal/ffi
 #cgo LDFLAGS: -lm
 #include "pairs.h"
 #include "grid.h"

@@ -2,7 +2,7 @@
 package native
 
 /*
-#cgo CFLAGS: -O3 -std=gnu11 -Wno-psabi -I${SRCDIR}/../../engine/internal/ffi
+#cgo CFLAGS: -O3 -g0 -std=gnu11 -Wno-psabi -I${SRCDIR}/../../engine/internal/ffi
 #cgo LDFLAGS: -lm
 #include "step.h"
 */
