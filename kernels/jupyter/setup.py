@@ -221,8 +221,9 @@ def golang(version, lab):
     tools = HERE / "tools"
     gonb = "github.com/janpfeifer/gonb"
 
+    # Without -trimpath, with which the standard library would be compiled a second time.
     def build(module, program, package, *flags):
-        command("go", "build", "-trimpath", "-ldflags=-s -w", *flags, "-o", program, package, cwd=module, GOWORK="off")
+        command("go", "build", "-ldflags=-s -w", *flags, "-o", program, package, cwd=module, GOWORK="off")
 
     def build_gonb():
         # gonb.patch says what it mends.
