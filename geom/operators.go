@@ -31,10 +31,14 @@ func Divergence(m Manifold, v func(x *Node) *Node, x *Node) *Node {
 func LaplaceBeltrami(m Manifold, f func(x *Node) *Node, x *Node) *Node {
 	at := At(m, x)
 	checkPoint(at.Manifold, "LaplaceBeltrami", at.X)
-	gradient := func(x *Node) *Node { return autodiff.Grad(at.inCoordinates(f), x) }
-	hessian := autodiff.Jacobian(gradient, fresh(at.X))
-	first := ReduceSum(Mul(ChristoffelTrace(at.Manifold, at.X), gradient(fresh(at.X))), -1)
-	return Sub(metricTrace(at.Manifold, at.X, hessian), first)
+	slopes, hessian := autodiff.Hessian(func(x []*Node) *Node { return at.inCoordinates(f)(x[0]) }, fresh(at.X))
+	return Laplacian(at.Manifold, at.X, ChristoffelTrace(at.Manifold, at.X), slopes[0], hessian)
+}
+
+// Laplacian is Δf = g^ij ∂_i∂_j f − g^kl Γ^i_kl ∂_i f, [...], at points x, [..., d], in coordinates, from the ChristoffelTrace
+// there and from the derivatives of f: ∂_i f, [..., d], and ∂_i∂_j f, [..., d, d].
+func Laplacian(m Manifold, x, trace, slope, hessian *Node) *Node {
+	return Sub(metricTrace(m, x, hessian), ReduceSum(Mul(trace, slope), -1))
 }
 
 // inCoordinates is f as a function of the coordinates.

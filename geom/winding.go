@@ -22,6 +22,14 @@ type Winding interface {
 	Windings() func(v, z, tau *Node) *Node
 }
 
+// ClosedWinding is an optional interface of a Winding that has closed forms for the derivatives of its sum: with
+// q = (2πτ)^(−d/2) Σ_c a_c exp(−ρ_c/τ), Guide returns grad log q by z, an ambient vector, [..., a], and
+// (−∂_τ + ½Δ)q/q, [...], which is 0 where q is the heat kernel.
+type ClosedWinding interface {
+	Winding
+	Guide(v, z, tau *Node) (gradient, growth *Node)
+}
+
 // Wrapped is log Σ_k exp(−(θ + 2πk)²/2t) over all integers k, of θ², |θ| ≤ π, and t > 0, both [...]. As a function of a
 // point at the distance θ from another it is smooth on a sphere, also at the antipode.
 func Wrapped(square, t *Node) *Node {

@@ -71,36 +71,57 @@ func Grad(f func(x *Node) *Node, x *Node) *Node {
 	return Gradient(ReduceAllSum(f(x)), x)[0]
 }
 
+// Hessian returns the gradients of f by every x, in their shapes, and the Hessian H[..., i, j] = ∂²f/∂x_i∂x_j by the first,
+// [..., d, d]: f takes all x, the first of shape [..., d], to [...] and treats the leading axes as a batch. One batched pass.
+func Hessian(f func(x []*Node) *Node, x ...*Node) (gradients []*Node, hessian *Node) {
+	d := x[0].Shape().Dim(-1)
+	xs := make([]*Node, len(x))
+	for j := range x {
+		xs[j] = BroadcastPrefix(x[j], d)
+	}
+	slopes := Gradient(ReduceAllSum(f(xs)), xs...)
+	for _, slope := range slopes {
+		gradients = append(gradients, Squeeze(SliceAxis(slope, 0, AxisRange(0, 1)), 0))
+	}
+	return gradients, rows(slopes[0], xs[0])
+}
+
 // Jacobian returns J[..., i, j] = ∂f_i/∂x_j, [..., k, d]: f takes x, [..., d], to [..., k] and treats the leading axes
 // as a batch. One batched pass, in reverse mode where k ≤ d, else in forward mode.
 func Jacobian(f func(x *Node) *Node, x *Node) *Node {
-	g := x.Graph()
 	y := f(x)
 	d, k := x.Shape().Dim(-1), y.Shape().Dim(-1)
-	// directions are one-hot in the last axis, a different one in each row of a new leading axis.
-	directions := func(like *Node, n int) *Node {
-		dims := append([]int{n}, like.Shape().Dimensions...)
-		ones := make([]int, len(dims))
-		for a := range ones {
-			ones[a] = 1
-		}
-		ones[0], ones[len(ones)-1] = n, n
-		square := shapes.Make(dtypes.Int32, n, n)
-		eye := ConvertDType(Equal(Iota(g, square, 0), Iota(g, square, 1)), like.DType())
-		return BroadcastToDims(Reshape(eye, ones...), dims...)
-	}
 	if k <= d {
 		xs := BroadcastPrefix(x, k)
-		return leadingToRow(Pullback([]*Node{f(xs)}, []*Node{directions(y, k)}, []*Node{xs})[0])
+		return rows(f(xs), xs)
 	}
 	xs := BroadcastPrefix(x, d)
-	_, dy := Pushforward(func(x []*Node) []*Node { return []*Node{f(x[0])} }, []*Node{xs}, []*Node{directions(x, d)})
+	_, dy := Pushforward(func(x []*Node) []*Node { return []*Node{f(x[0])} }, []*Node{xs}, []*Node{unit(xs)})
 	rank := dy[0].Rank()
 	perm := make([]int, rank)
 	for a := range perm {
 		perm[a] = (a + 1) % rank
 	}
 	return TransposeAllDims(dy[0], perm...)
+}
+
+// rows is the Jacobian of y, [k, ..., k], by xs, [k, ..., d], of which every entry of the leading axes gives a row.
+func rows(y, xs *Node) *Node {
+	return leadingToRow(Pullback([]*Node{y}, []*Node{unit(y)}, []*Node{xs})[0])
+}
+
+// unit has the shape of like, [n, ..., n], and is one-hot in the last axis, in another place for each entry of the first.
+func unit(like *Node) *Node {
+	dims := like.Shape().Dimensions
+	n := dims[0]
+	ones := make([]int, len(dims))
+	for a := range ones {
+		ones[a] = 1
+	}
+	ones[0], ones[len(ones)-1] = n, n
+	square := shapes.Make(dtypes.Int32, n, n)
+	eye := ConvertDType(Equal(Iota(like.Graph(), square, 0), Iota(like.Graph(), square, 1)), like.DType())
+	return BroadcastToDims(Reshape(eye, ones...), dims...)
 }
 
 // leadingToRow moves axis 0 to the last but one.

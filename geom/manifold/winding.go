@@ -22,50 +22,71 @@ func (m sphere) Windings() func(v, z, tau *Node) *Node {
 			return geom.Wrapped(Square(angleBetween(v, z)), tau)
 		}
 		w := m.Log(v, z)
-		return Add(geom.Wrapped(Squeeze(dot(w, w), -1), tau), MulScalar(gathering(v, z, tau), float64(m.n-1)/2))
+		near, far := halves(v, z)
+		return Add(geom.Wrapped(Squeeze(dot(w, w), -1), tau), MulScalar(gathering(near, far, tau), m.power()))
 	}
 }
 
-// gathering is log(−(t/sin r) ∂W/∂r) of points of a sphere at the distance r, also between antipodes.
-func gathering(v, z, t *Node) *Node {
+// power is that of R in the sum, a = (n − 1)/2.
+func (m sphere) power() float64 { return float64(m.n-1) / 2 }
+
+// Guide: e^W is the heat kernel of n = 1, R e^W that of n = 3 times e^(−t/2), both but for powers of τ. With c = cos r, ∂W/∂c = R/τ
+// and E = ∂(log R)/∂c the sum's gradient is (R/τ + aE) grad c, and what q lacks to be a heat kernel
+//
+//	½a (1 − (1 − a) ((1 − c²)E² − 2cE)).
+func (m sphere) Guide(v, z, tau *Node) (gradient, growth *Node) {
+	near, far := halves(v, z)
+	r := gathering(near, far, tau)
+	slopes := Gradient(ReduceAllSum(r), near, far)
+	e, c := MulScalar(Sub(slopes[1], slopes[0]), 0.5), Sub(far, near)
+	a := m.power()
+	rate := Add(Div(Exp(r), tau), MulScalar(e, a))
+	up := Sub(v, scale(ExpandAxes(c, -1), z))
+	missing := Mul(e, Sub(Mul(MulScalar(Mul(near, far), 4), e), MulScalar(c, 2)))
+	return scale(ExpandAxes(rate, -1), up), MulScalar(OneMinus(MulScalar(missing, 1-a)), a/2)
+}
+
+// halves are sin² r/2 and cos² r/2, [...], of points at the distance r, as accurate where they are small as elsewhere.
+func halves(v, z *Node) (near, far *Node) {
+	half := func(v *Node) *Node { return MulScalar(Squeeze(dot(v, v), -1), 0.25) }
+	return half(Sub(z, v)), half(Add(z, v))
+}
+
+// gathering is log R, R = −(t/sin r) ∂W/∂r, of points of a sphere at the distance r, sin² r/2 = near and cos² r/2 = far, also between
+// antipodes.
+func gathering(near, far, t *Node) *Node {
 	const (
 		limit  = math.Pi // of t, as in geom.Wrapped
 		terms  = 3
 		series = 4
-		tiny   = 1e-10
 	)
 	all := func(x float64) *Node { return MulScalar(OnesLike(t), x) }
 	long := GreaterThan(t, all(limit))
 	short, above := Where(long, all(limit), t), Where(long, t, all(limit))
 
-	// By the angle x from v or from its antipode −v, whichever is less, R = −(t/sin r) ∂W/∂r is
+	// By the angle x from v or from its antipode −v, whichever is less, R is
 	//
 	//	±(x/sin x) (1 − (π/x) Σ_k tanh(A_k + δ) − tanh(A_k − δ)),  δ = πx/t,
 	//
-	// with A_k = π²/t, 3π²/t, … at v, and with 0, of which there is a half, 2π²/t, … at −v.
-	cosine := Squeeze(dot(v, z), -1)
+	// with A_k = π²/t, 3π²/t, … at v, and with 0, of which there is a half, 2π²/t, … at −v. A term is
+	// 2 tanh δ/(1 + (sinh A_k/cosh δ)²).
+	cosine := Sub(far, near)
 	isFar := IsNegative(cosine)
-	half := func(v *Node) *Node { return MulScalar(Squeeze(dot(v, v), -1), 0.25) }
-	s := squaredArc(1, Where(isFar, half(Add(z, v)), half(Sub(z, v))))
-	close := LessThan(s, all(tiny))
-	x := Sqrt(Where(close, all(1), s))
-	// The terms of the sums stand in a last axis.
+	s := squaredArc(1, Where(isFar, far, near))
+	rate := Div(all(math.Pi), short)
+	logCosh, slope := logCosh(Mul(Square(rate), s))
+	// The terms of the sum stand in a last axis.
 	column := func(x *Node) *Node { return ExpandAxes(x, -1) }
 	row := func(x any) *Node { return ExpandLeftToRank(ConstAsDType(t.Graph(), t.DType(), x), t.Rank()+1) }
 	either := func(far, near []float64) *Node {
 		return Add(row(near), Mul(row(floats.SubTo(make([]float64, terms), far, near)), ConvertDType(column(isFar), t.DType())))
 	}
-	rate := column(Div(all(math.Pi), short))
-	a := Mul(rate, either([]float64{0, 2 * math.Pi, 4 * math.Pi}, []float64{math.Pi, 3 * math.Pi, 5 * math.Pi}))
-	delta := Mul(rate, column(x))
-	apart := Div(Sub(Tanh(Add(a, delta)), Tanh(Sub(a, delta))), column(x))
-	// 2κ/(C + 1) (1 + κ² x² (1/6 − 1/2(C + 1))), κ = 2π/t, C = cosh 2A_k; 1/(C + 1) = ½ (1 − tanh² A_k).
-	bell := MulScalar(OneMinus(Square(Tanh(a))), 0.5)
-	curve := Mul(Mul(Square(MulScalar(rate, 2)), column(s)), AddScalar(MulScalar(bell, -0.5), 1./6))
-	apart = Where(BroadcastToShape(column(close), apart.Shape()), Mul(MulScalar(Mul(rate, bell), 4), OnePlus(curve)), apart)
-	sum := ReduceSum(Mul(either([]float64{0.5, 1, 1}, []float64{1, 1, 1}), apart), -1)
-	rest := OneMinus(MulScalar(sum, math.Pi))
-	near := Sub(Log(Where(isFar, Neg(rest), rest)), Log(sine(1, s)))
+	angles := Mul(column(rate), either([]float64{0, 2 * math.Pi, 4 * math.Pi}, []float64{math.Pi, 3 * math.Pi, 5 * math.Pi}))
+	// Terms below e^(−300) are as good as 0, and their squares are still numbers.
+	ratio := Mul(Exp(MinScalar(Sub(angles, column(logCosh)), 150)), MulScalar(OneMinus(Exp(MulScalar(angles, -2))), 0.5))
+	sum := ReduceSum(Mul(either([]float64{1, 2, 2}, []float64{2, 2, 2}), Reciprocal(OnePlus(Square(ratio)))), -1)
+	rest := OneMinus(MulScalar(Mul(Mul(rate, slope), sum), math.Pi))
+	brief := Sub(Log(Where(isFar, Neg(rest), rest)), Log(sine(1, s)))
 
 	// Poisson's: 2t Σ m e^(−m²t/2) U_{m−1}(cos r) / (1 + 2 Σ e^(−m²t/2) T_m(cos r)).
 	square := Square(cosine)
@@ -76,7 +97,23 @@ func gathering(v, z, t *Node) *Node {
 	}
 	over := polynomials([series][series + 1]float64{{1}, {0, 4}, {-3, 0, 12}, {0, -16, 0, 32}})                     // m U_{m−1}
 	under := OnePlus(polynomials([series][series + 1]float64{{0, 1}, {-1, 0, 2}, {0, -3, 0, 4}, {1, 0, -8, 0, 8}})) // T_m
-	return Where(long, Log(Div(Mul(above, over), under)), near)
+	return Where(long, Log(Div(Mul(above, over), under)), brief)
+}
+
+// logCosh is log cosh δ of u = δ², and tanh δ/δ, its derivative by ½u.
+func logCosh(u *Node) (log, slope *Node) {
+	const limit = 1e-3 // what the series leave out is below 1e-17
+	polynomial := func(c ...float64) *Node {
+		sum := MulScalar(OnesLike(u), c[len(c)-1])
+		for k := len(c) - 2; k >= 0; k-- {
+			sum = AddScalar(Mul(u, sum), c[k])
+		}
+		return sum
+	}
+	small := LessThan(u, MulScalar(OnesLike(u), limit))
+	delta := Sqrt(Where(small, OnesLike(u), u))
+	log = Where(small, Mul(u, polynomial(1./2, -1./12, 1./45, -17./2520)), AddScalar(Add(delta, Log1P(Exp(MulScalar(delta, -2)))), -math.Ln2))
+	return log, Where(small, polynomial(1, -1./3, 2./15, -17./315, 62./2835), Div(Tanh(delta), delta))
 }
 
 // squaredArc is the square of the angle or, for κ = −1, the distance r with h = sin²(r/2) or sinh²(r/2).
@@ -97,10 +134,26 @@ func squaredArc(k float64, h *Node) *Node {
 // τ.
 func (m hyperbolic) Windings() func(v, z, tau *Node) *Node {
 	return func(v, z, tau *Node) *Node {
-		_, h, _ := m.ball(v).between(m.ball(z))
-		s := squaredArc(-1, Squeeze(h, -1))
+		s := m.square(v, z)
 		return Sub(MulScalar(Div(s, tau), -0.5), MulScalar(Log(sine(-1, s)), float64(m.n-1)/2))
 	}
+}
+
+// square is that of the distance, r², [...].
+func (m hyperbolic) square(v, z *Node) *Node {
+	_, h, _ := m.ball(v).between(m.ball(z))
+	return squaredArc(-1, Squeeze(h, -1))
+}
+
+// Guide: as on a sphere, with R = r/sinh r, W = −r²/2τ and κ = −1. With B = (r coth r − 1)/r² the gradient is (1/τ + aB) Log_z(v),
+// and what q lacks to be a heat kernel −½a (1 − (1 − a) B (2 + r²B)).
+func (m hyperbolic) Guide(v, z, tau *Node) (gradient, growth *Node) {
+	s := m.square(v, z)
+	b := MulScalar(Gradient(ReduceAllSum(Log(sine(-1, s))), s)[0], 2)
+	a := float64(m.n-1) / 2
+	rate := Add(Reciprocal(tau), MulScalar(b, a))
+	missing := Mul(b, AddScalar(Mul(s, b), 2))
+	return scale(ExpandAxes(rate, -1), m.Log(z, v)), MulScalar(OneMinus(MulScalar(missing, 1-a)), -a/2)
 }
 
 // Windings are those of a closed geodesic, whose length is π.

@@ -42,6 +42,7 @@ func inCharts(m geom.Manifold, proposal Proposal) bool {
 // and the one with ρ = ½ d(x, v)² elsewhere.
 type summed struct {
 	m   geom.Manifold
+	v   *Node
 	log func(z, tau *Node) *Node // log Σ_c a_c e^{−ρ_c/τ}, [...], for z of [..., B, a] and τ of [..., B]
 }
 
@@ -49,7 +50,7 @@ func newSummed(m geom.Manifold, v *Node) summed {
 	lead := func(x, z *Node) *Node { return BroadcastPrefix(x, z.Shape().Dimensions[:z.Rank()-2]...) }
 	if w, ok := m.(geom.Winding); ok {
 		sum := w.Windings()
-		return summed{m, func(z, tau *Node) *Node { return sum(lead(v, z), z, tau) }}
+		return summed{m, v, func(z, tau *Node) *Node { return sum(lead(v, z), z, tau) }}
 	}
 	at := geom.At(m, v)
 	g := geom.MetricMatrix(at.Manifold, at.X) // ‖w‖² = wᵀ g w of tangent vectors at v, [B, a, a]
@@ -57,7 +58,7 @@ func newSummed(m geom.Manifold, v *Node) summed {
 		j := autodiff.Jacobian(at.Coordinates, Identity(v)) // [B, d, a]
 		g = linalg.MatMul(linalg.T(j), linalg.MatMul(g, j))
 	}
-	return summed{m, func(z, tau *Node) *Node {
+	return summed{m, v, func(z, tau *Node) *Node {
 		w := m.(geom.ClosedForms).Log(lead(v, z), z)
 		return MulScalar(Div(dot(linalg.MatVec(lead(g, z), w), w), tau), -0.5)
 	}}
@@ -79,20 +80,21 @@ func logGauss(d int, rho, t *Node) *Node {
 // step follows ∇f, f = log Σ_c a_c e^{−ρ_c/τ}, and adds (∂_t + ½Δ)q/q = d/2τ − ∂_τ f + ½ Δf + ½ ‖∇f‖² over time.
 func (g summed) step(s step) (next, logWeights *Node) {
 	at := geom.At(g.m, s.z)
-	x := Identity(at.X)
 	tau := BroadcastToDims(s.tau, s.z.Shape().Dim(0))
-	f := func(z *Node) *Node {
-		dims := z.Shape().Dimensions
-		return g.log(z, BroadcastPrefix(tau, dims[:len(dims)-2]...))
+	trace := geom.ChristoffelTrace(at.Manifold, at.X)
+	var rise *Node
+	if c, ok := g.m.(geom.ClosedWinding); ok {
+		var growth *Node
+		rise, growth = c.Guide(g.v, s.z, tau)
+		rise, logWeights = at.Enter(geom.Vector, rise), Mul(Squeeze(s.dt, -1), growth)
+	} else {
+		slopes, hessian := autodiff.Hessian(func(x []*Node) *Node { return g.log(at.Point(x[0]), x[1]) }, at.X, tau)
+		rise = geom.Sharp(at.Manifold, at.X, slopes[0])
+		growth := Add(geom.Laplacian(at.Manifold, at.X, trace, slopes[0], hessian), Sub(dot(slopes[0], rise), MulScalar(slopes[1], 2)))
+		logWeights = s.over(AddScalar(Mul(s.tau, growth), float64(g.m.Dim()))) // of 2τ (∂_t + ½Δ)q/q
 	}
-	slopes := Gradient(ReduceAllSum(f(at.Point(x))), x, tau)
-	slope, later := slopes[0], slopes[1]
-	rise := geom.Sharp(at.Manifold, at.X, slope)
-	growth := Add(geom.LaplaceBeltrami(g.m, f, s.z), Sub(dot(slope, rise), MulScalar(later, 2)))
-	growth = AddScalar(Mul(s.tau, growth), float64(g.m.Dim())) // 2τ (∂_t + ½Δ)q/q
-	drift := Add(MulScalar(geom.ChristoffelTrace(at.Manifold, at.X), -0.5), rise)
-	next = at.Point(s.euler(at.X, drift, geom.Orthonormal(at.Manifold, at.X)))
-	return next, s.over(growth)
+	drift := Add(MulScalar(trace, -0.5), rise)
+	return at.Point(s.euler(at.X, drift, geom.Orthonormal(at.Manifold, at.X))), logWeights
 }
 
 // over is ½ growth dt/τ.
