@@ -59,7 +59,7 @@ func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], er
 		}
 		step, _ := b.step()
 		sigma = math.Max(r.sigma, fall*sigma)
-		if err := b.from(floats.AddTo(make([]float64, len(y)), b.point, step), sigma*sigma); err != nil {
+		if err := b.from(floats.AddTo(make([]float64, len(y)), b.point, b.limited(step)), sigma*sigma); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
 		b.iterations++
@@ -164,6 +164,15 @@ func (b *balance) step() ([]float64, float64) {
 	return step, floats.Norm(step, 2)
 }
 
+// limited is d, shortened to the spread of the samples if it is longer: momenta that were not found, which are part of it, may be of
+// any size.
+func (b *balance) limited(d []float64) []float64 {
+	if length := floats.Norm(d, 2); length > b.spread {
+		return floats.ScaleTo(make([]float64, len(d)), b.spread/length, d)
+	}
+	return d
+}
+
 // show reports how far the search has come, and returns whether it shall stop.
 func (b *balance) show() (stop bool, err error) {
 	squares, _, err := b.distances()
@@ -190,7 +199,7 @@ func (b *balance) settle(imbalance, miss float64) error {
 		if now <= imbalance {
 			b.shots.tolerance = 0.3 * miss * b.spread
 		}
-		d := memory.Apply(step)
+		d := b.limited(memory.Apply(step))
 		from := b.point
 		for short := 0; ; short++ {
 			if err := b.from(floats.AddTo(make([]float64, len(d)), from, d), b.variance); err != nil {
