@@ -105,7 +105,8 @@ type logarithm struct {
 	x, y  []Vec
 
 	scale    []float64 // the factors of the residuals
-	distance []float64 // |Exp_x(v) − y| at the last evaluation
+	shrunk   []float64 // what is left of |Exp_x(v) − y| in a residual, times its factor: at least this share
+	distance []float64 // |Exp_x(v) − y| at the end, at most
 
 	conjugate []float64 // times of conjugate points, where they were looked for
 	length    []float64 // of closed forms: that of the product with the momentum is less exact
@@ -126,6 +127,15 @@ func gap(m Manifold, z, y, end *Node) (tangent, distance *Node) {
 	return tangent, length(Sub(at.Point(x), y))
 }
 
+// shrinking is the share of a short distance from y that its gap has at z, [...], at the least: the derivative of the chart centred at
+// y is much smaller at z than at y where these are nearly as far apart as the chart reaches.
+func shrinking(m Manifold, z, y *Node) *Node {
+	at := At(m, y)
+	unit := basisAt(at.X)
+	lengths := func(x *Node) *Node { return Sqrt(ReduceSum(Square(push(at.Point, x, unit)), -1)) } // [d, ...]
+	return Div(ReduceMin(lengths(at.Coordinates(fresh(z))), 0), ReduceMax(lengths(at.X), 0))
+}
+
 // end is Exp_z(v).
 func (l *logarithm) end(z, v *Node) *Node {
 	s := l.space
@@ -140,14 +150,17 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	}
 	out, err := s.call("Log, start", func(in []*Node) []*Node {
 		start, apart := gap(s.M, in[0], in[1], in[0])
-		return []*Node{start, apart}
+		if !IsAtlas(s.M) {
+			return []*Node{start, apart, OnesLike(apart)}
+		}
+		return []*Node{start, apart, shrinking(s.M, in[0], in[1])}
 	}, l.x, l.y)
 	if err != nil {
 		return nil, err
 	}
-	start, apart := out.Matrix(0), out.Vector(1)
+	start, apart, shrunk := out.Matrix(0), out.Vector(1), out.Vector(2)
 	roots := make([]*solve.Root, len(l.x))
-	l.scale = make([]float64, len(l.x))
+	l.scale, l.shrunk = make([]float64, len(l.x)), make([]float64, len(l.x))
 	for i, f := range start {
 		if _, bad := notFinite(append(f, apart[i])); bad {
 			return nil, cutLocus(i)
@@ -158,7 +171,8 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 			l.scale[i] = apart[i] / norm
 		}
 		floats.Scale(l.scale[i], f)
-		roots[i] = solve.NewRoot(make([]float64, len(f)), f, 1e-10*apart[i]+1e-13*floats.Norm(l.y[i], 2))
+		l.shrunk[i] = l.scale[i] * shrunk[i]
+		roots[i] = solve.NewRoot(make([]float64, len(f)), f, l.shrunk[i]*(1e-10*apart[i]+1e-13*floats.Norm(l.y[i], 2)))
 	}
 	eq := l.equations(nil)
 	switch {
@@ -190,7 +204,7 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	}
 	l.distance = make([]float64, len(roots))
 	for i, r := range roots {
-		l.distance[i] = r.Norm / l.scale[i]
+		l.distance[i] = r.Norm / l.shrunk[i]
 	}
 	return roots, nil
 }

@@ -46,16 +46,8 @@ func (s *Space[P]) Conjugate(z, v []P) ([]float64, error) {
 func (s *Space[P]) conjugate(z, v []Vec) (first []float64, paths [][]Vec, err error) {
 	out, err := s.call("Conjugate", func(in []*Node) []*Node {
 		z, v, d, n := in[0], in[1], s.M.Dim(), s.steps
-		basis := func(like *Node) *Node { // e_j as coordinates, [d, B..., d]
-			e := linalg.Eye(z.Graph(), z.DType(), d)
-			for e.Rank() < like.Rank()+1 {
-				e = ExpandAxes(e, 1)
-			}
-			dims := append([]int{d}, like.Shape().Dimensions...)
-			dims[len(dims)-1] = d
-			return BroadcastToDims(e, dims...)
-		}
-		e := At(s.M, z).Leave(Vector, basis(z))
+		start := At(s.M, z)
+		e := start.Leave(Vector, basisAt(start.X))
 		// By differences, to 1e-10: in 2d + 1 geodesics, of which a program is compiled several times faster than of derivatives.
 		size := MulScalar(ReduceAndKeep(Abs(v), ReduceMax, -1), 1e-5)
 		size = Where(IsZero(size), OnesLike(size), size)
@@ -70,7 +62,7 @@ func (s *Space[P]) conjugate(z, v []Vec) (first []float64, paths [][]Vec, err er
 		jacobi := At(s.M, points).Enter(Vector, Transpose(fields, 0, 1))
 		// Consecutive charts may differ in orientation.
 		before, after := At(s.M, SliceAxis(points, 0, AxisRange(0, n))), At(s.M, SliceAxis(points, 0, AxisRange(1, n+1)))
-		unit := basis(before.Z)
+		unit := basisAt(before.X)
 		turns := unit
 		if IsAtlas(s.M) {
 			turns = push(after.Coordinates, before.Z, before.Leave(Vector, unit))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
@@ -74,5 +75,37 @@ func TestLogIsShortest(t *testing.T) {
 			lengths = append(lengths, g.Length)
 		}
 		expect.Abs(t, c.name+": length one way and the other", lengths[0], lengths[1], 1e-6)
+	}
+}
+
+// Where the chart centred at the end hardly reaches the start, the end of the geodesic is as close as elsewhere, and the residual is
+// what is left.
+func TestLogToTheAntipode(t *testing.T) {
+	sphere, ellipsoid := struct{ geom.Atlas }{manifold.Sphere(2)}, manifold.Ellipsoid(1, 1, 3)
+	for _, c := range []struct {
+		name string
+		m    geom.Atlas
+		x, y []float64
+	}{
+		{"sphere", sphere, []float64{0.6, 0, 0.8}, []float64{-0.6, 0.1, -0.8}},
+		{"sphere", sphere, []float64{0.6, 0, 0.8}, []float64{-0.6, 1e-3, -0.8}},
+		{"sphere", sphere, []float64{0.6, 0, 0.8}, []float64{-0.6, 1e-5, -0.8}},
+		{"ellipsoid", ellipsoid, []float64{-0.973, 0.23, 0.1}, []float64{0.97, -0.249, 0.013}},
+	} {
+		s := geom.On(c.m)
+		x, _, err := s.Project(c.x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, _, err := s.Project(c.y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := expect.Must(s.Log(x, y))
+		off := floats.Distance(g.End, y, 2) / math.Sqrt2
+		t.Logf("%s, %.3g from the antipode: %v, off by %.2g", c.name, floats.Norm(floats.AddTo(make([]float64, 3), x, y), 2), g, off)
+		if g.Status != geom.Converged || !(off <= 1e-9) || !(off <= 2*g.Residual+1e-13) {
+			t.Errorf("%s from %.3g to %.3g: %v, off by %.2g", c.name, x, y, g, off)
+		}
 	}
 }
