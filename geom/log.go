@@ -127,13 +127,13 @@ func gap(m Manifold, z, y, end *Node) (tangent, distance *Node) {
 	return tangent, length(Sub(at.Point(x), y))
 }
 
-// shrinking is the share of a short distance from y that its gap has at z, [...], at the least: the derivative of the chart centred at
-// y is much smaller at z than at y where these are nearly as far apart as the chart reaches.
+// shrinking is the share of a short distance from y that its gap has at z, [...], the least along a coordinate of the chart centred at y:
+// its derivative is much smaller at z than at y where these are nearly as far apart as the chart reaches.
 func shrinking(m Manifold, z, y *Node) *Node {
 	at := At(m, y)
 	unit := basisAt(at.X)
 	lengths := func(x *Node) *Node { return Sqrt(ReduceSum(Square(push(at.Point, x, unit)), -1)) } // [d, ...]
-	return Div(ReduceMin(lengths(at.Coordinates(fresh(z))), 0), ReduceMax(lengths(at.X), 0))
+	return ReduceMin(Div(lengths(at.Coordinates(fresh(z))), lengths(at.X)), 0)
 }
 
 // end is Exp_z(v).
