@@ -105,8 +105,8 @@ type logarithm struct {
 	x, y  []Vec
 
 	scale    []float64 // the factors of the residuals
-	shrunk   []float64 // what is left of |Exp_x(v) − y| in a residual, times its factor: at least this share
-	distance []float64 // |Exp_x(v) − y| at the end, at most
+	shrunk   []float64 // what is left of |Exp_x(v) − y| in a residual, times its factor: about this share, if not more
+	distance []float64 // |Exp_x(v) − y| at the end, if not less: see shrinking
 
 	conjugate []float64 // times of conjugate points, where they were looked for
 	length    []float64 // of closed forms: that of the product with the momentum is less exact

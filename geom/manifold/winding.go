@@ -23,12 +23,12 @@ func (m sphere) Windings() func(v, z, tau *Node) *Node {
 		}
 		w := m.Log(v, z)
 		near, far := halves(v, z)
-		return Add(geom.Wrapped(Squeeze(dot(w, w), -1), tau), MulScalar(gathering(near, far, tau), m.power()))
+		return Add(geom.Wrapped(Squeeze(dot(w, w), -1), tau), MulScalar(gathering(near, far, tau), power(m.n)))
 	}
 }
 
-// power is that of R in the sum, a = (n − 1)/2.
-func (m sphere) power() float64 { return float64(m.n-1) / 2 }
+// power is that of R in the sums of n dimensions, a = (n − 1)/2.
+func power(n int) float64 { return float64(n-1) / 2 }
 
 // Guide: e^W is the heat kernel of n = 1, R e^W that of n = 3 times e^(−t/2), both but for powers of τ. With c = cos r, ∂W/∂c = R/τ
 // and E = ∂(log R)/∂c the sum's gradient is (R/τ + aE) grad c, and what q lacks to be a heat kernel
@@ -39,7 +39,7 @@ func (m sphere) Guide(v, z, tau *Node) (gradient, growth *Node) {
 	r := gathering(near, far, tau)
 	slopes := Gradient(ReduceAllSum(r), near, far)
 	e, c := MulScalar(Sub(slopes[1], slopes[0]), 0.5), Sub(far, near)
-	a := m.power()
+	a := power(m.n)
 	rate := Add(Div(Exp(r), tau), MulScalar(e, a))
 	up := Sub(v, scale(ExpandAxes(c, -1), z))
 	missing := Mul(e, Sub(Mul(MulScalar(Mul(near, far), 4), e), MulScalar(c, 2)))
@@ -135,7 +135,7 @@ func squaredArc(k float64, h *Node) *Node {
 func (m hyperbolic) Windings() func(v, z, tau *Node) *Node {
 	return func(v, z, tau *Node) *Node {
 		s := m.square(v, z)
-		return Sub(MulScalar(Div(s, tau), -0.5), MulScalar(Log(sine(-1, s)), float64(m.n-1)/2))
+		return Sub(MulScalar(Div(s, tau), -0.5), MulScalar(Log(sine(-1, s)), power(m.n)))
 	}
 }
 
@@ -150,7 +150,7 @@ func (m hyperbolic) square(v, z *Node) *Node {
 func (m hyperbolic) Guide(v, z, tau *Node) (gradient, growth *Node) {
 	s := m.square(v, z)
 	b := MulScalar(Gradient(ReduceAllSum(Log(sine(-1, s))), s)[0], 2)
-	a := float64(m.n-1) / 2
+	a := power(m.n)
 	rate := Add(Reciprocal(tau), MulScalar(b, a))
 	missing := Mul(b, AddScalar(Mul(s, b), 2))
 	return scale(ExpandAxes(rate, -1), m.Log(z, v)), MulScalar(OneMinus(MulScalar(missing, 1-a)), -a/2)
