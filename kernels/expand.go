@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 
 	"anatomy/geom/engine"
+	"anatomy/kernels/native"
 )
 
 // maxModes bounds the core of an expansion: 2m + 1 waves along each of the axes give at most this many of them.
@@ -65,7 +66,7 @@ func (s *sampler) fit(e *Expansion, axes []axis, tolerance float64) (err error) 
 		if n := e.rank(); n > maxModes {
 			return fmt.Errorf("kernels.Expand: %s over %.3g to %g takes %v plane waves, %d in all: use tiles, a wider kernel or a larger tolerance", e.Kernel, e.Extent, tolerance, e.sizes(), n)
 		}
-		if err := s.core(e, axes); err != nil {
+		if err := s.core(e, axes, tolerance/10); err != nil {
 			return err
 		}
 		if e.Error, err = s.error(e); err != nil {
@@ -139,24 +140,12 @@ func (s *sampler) axes(e *Expansion, tolerance float64) ([]axis, error) {
 		if extent == 0 {
 			continue
 		}
-		line := func(t []float64) (k, slope []float64, err error) {
-			x := make([][]float64, len(t))
-			for i := range t {
-				x[i] = make([]float64, s.d)
-				x[i][a] = t[i]
-			}
-			v, g, err := s.values(x)
-			for _, row := range g {
-				slope = append(slope, row[a])
-			}
-			return v, slope, err
-		}
 		const far = 40 // extents: images reach no farther
 		t := make([]float64, batch)
 		for i := range t {
 			t[i] = far * extent * math.Pow(float64(i)/(batch-1), 3) // kernels may be narrow
 		}
-		v, slope, err := line(t)
+		v, slope, err := s.line(a, t)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +180,7 @@ func (s *sampler) axes(e *Expansion, tolerance float64) ([]axis, error) {
 		}
 		best := -1
 		for _, c := range candidates {
-			m, err := c.modes(line, s.top, steepest, tolerance/float64(2*s.d))
+			m, err := s.modes(a, c, s.top, steepest, tolerance/float64(2*s.d))
 			if err != nil {
 				return nil, err
 			}
@@ -204,11 +193,26 @@ func (s *sampler) axes(e *Expansion, tolerance float64) ([]axis, error) {
 	return out, nil
 }
 
-// modes returns how many waves along the axis leave out at most tolerance of the kernel, or of top, and of its slope.
-func (a axis) modes(line func(t []float64) (k, slope []float64, err error), top, steepest, tolerance float64) (int, error) {
+// line is the kernel and its slope along an axis.
+func (s *sampler) line(a int, t []float64) (k, slope []float64, err error) {
+	x := make([][]float64, len(t))
+	for i := range t {
+		x[i] = make([]float64, s.d)
+		x[i][a] = t[i]
+	}
+	k, g, err := s.values(x)
+	for _, row := range g {
+		slope = append(slope, row[a])
+	}
+	return k, slope, err
+}
+
+// modes returns how many waves along axis a, as it is made periodic, leave out at most tolerance of the kernel, or of top, and of its
+// slope.
+func (s *sampler) modes(a int, periodic axis, top, steepest, tolerance float64) (int, error) {
 	for half := 64; ; half *= 2 {
-		x, f, owner := a.grid(half)
-		k, _, err := line(x)
+		x, f, owner := periodic.grid(half)
+		k, _, err := s.line(a, x)
 		if err != nil {
 			return 0, err
 		}
@@ -216,7 +220,7 @@ func (a axis) modes(line func(t []float64) (k, slope []float64, err error), top,
 		for j := range k {
 			values[owner[j]] += k[j] * f[j]
 		}
-		w := 2 * math.Pi / a.period
+		w := 2 * math.Pi / periodic.period
 		coefficient := fourier.NewDCT(half+1).Transform(nil, values)
 		for m := range coefficient {
 			if coefficient[m] /= float64(2 * half); m > 0 && m < half {
@@ -238,12 +242,21 @@ func (a axis) modes(line func(t []float64) (k, slope []float64, err error), top,
 	}
 }
 
-// core computes the coefficients c_k from the radial Fourier transform of the kernel or from samples of the periodic kernel.
-func (s *sampler) core(e *Expansion, axes []axis) error {
+// core computes the coefficients c_k, to the tolerance.
+func (s *sampler) core(e *Expansion, axes []axis, tolerance float64) error {
+	if gaussians, ok := mixture(s.terms, tolerance); ok {
+		e.core = s.mixtureCore(e, axes, gaussians)
+		return nil
+	}
 	if core, ok := s.radialCore(e, axes); ok {
 		e.core = core
 		return nil
 	}
+	return s.sampledCore(e, axes)
+}
+
+// sampledCore computes the coefficients from samples of the periodic kernel.
+func (s *sampler) sampledCore(e *Expansion, axes []axis) error {
 	dims := make([]int, s.d)
 	coordinates, factors, owner := make([][]float64, s.d), make([][]float64, s.d), make([][]int, s.d)
 	for a, m := range e.Modes {
@@ -335,6 +348,7 @@ func (s *sampler) error(e *Expansion) (float64, error) {
 // sampler evaluates a kernel K(x, 0) and its gradient on the host.
 type sampler struct {
 	d             int
+	terms         []native.Term                  // of a kernel that is a sum of such
 	profile       func(m int, s float64) float64 // derivative m of a radial kernel by s = Σ_a (x_a scale_a)²
 	scale         []float64
 	f             *engine.Func // of others
@@ -346,7 +360,7 @@ const batch = 4096
 
 func newSampler(k Kernel, d int) *sampler {
 	if scale, terms, ok := describeTerms(k, d); ok {
-		return &sampler{d: d, scale: scale, profile: func(m int, s float64) float64 { return valueOf(terms, m, s) }}
+		return &sampler{d: d, terms: terms, scale: scale, profile: func(m int, s float64) float64 { return valueOf(terms, m, s) }}
 	}
 	return &sampler{d: d, f: engine.Compile(func(x *Node) (*Node, *Node) {
 		v := k.Gram(x, Zeros(x.Graph(), shapes.Make(x.DType(), 1, d)))

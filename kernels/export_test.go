@@ -1,6 +1,10 @@
 package kernels
 
-import . "github.com/gomlx/gomlx/core/graph"
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
 
 // OnGraph is a kernel whose sums are operations of the graph.
 func OnGraph(k Kernel) Kernel { return graphKernel{graphOf(k)} }
@@ -20,3 +24,15 @@ func RadialTransform(k Kernel, reach, highest float64) func(q float64) float64 {
 
 // Coefficients are the c_k of an expansion.
 func Coefficients(k *Expansion) []float64 { return k.core }
+
+// Mixture is a kernel of width 1 as a sum of Gaussians, and its derivative, at the squared distance s.
+func Mixture(k Kernel, tolerance float64) (at func(s float64) (value, slope float64), terms int) {
+	gaussians, _ := mixture(newSampler(k, 3).terms, tolerance)
+	return func(s float64) (value, slope float64) {
+		for _, g := range gaussians {
+			v := g.weight * math.Exp(-g.rate*s)
+			value, slope = value+v, slope-g.rate*v
+		}
+		return value, slope
+	}, len(gaussians)
+}

@@ -50,9 +50,9 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	if err := checkTolerance(tolerance); err != nil {
 		return nil, fmt.Errorf("kernels.Fast: %w", err)
 	}
-	var all [][]float64
-	for _, s := range shapes {
-		all = append(all, s...)
+	all := shapes[0]
+	if len(shapes) > 1 {
+		all = slices.Concat(shapes...)
 	}
 	d, pairs := len(all[0]), len(shapes[0])*len(all)/len(shapes)
 	for i, p := range all {
@@ -63,14 +63,10 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	if pairs <= 4*tileSize*tileSize {
 		return k, nil
 	}
-	extent := Extent(all)
-	for a := range extent {
-		extent[a] *= margin
-	}
 	if _, err := engine.Backend(); err != nil {
 		return nil, err
 	}
-	candidates := candidates(k, newSampler(k, d), shapes[0], all, float64(pairs), extent, tolerance)
+	candidates := candidates(k, newSampler(k, d), shapes[0], all, float64(pairs), tolerance)
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.seconds, b.seconds) })
 	_, isRadial := describe(k, d, nil)
 	var errs []error
@@ -93,9 +89,10 @@ type candidate struct {
 	make    func() (Kernel, error)
 }
 
-// candidates are the ways to sum over points, at those of targets, so many pairs a sum, that spread over at most extent. Each is
+// candidates are the ways to sum over points, at those of targets, so many pairs a sum, in a box that is wider by the margin. Each is
 // costed once, by what the kernel along the axes tells; coefficients are computed only for the one that is made.
-func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs float64, extent []float64, tolerance float64) []candidate {
+func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs, tolerance float64) []candidate {
+	extent := Extent(targets)
 	n := (float64(len(points)) + pairs/float64(len(points))) / 2 // that waves and grids take, as often from points as to them
 	perPair, perNear, perPiece, perPoint, tile := secondsPerPair, secondsPerPair, secondsPerPair, 0.0, tileSize
 	if _, terms, ok := describeTerms(k, s.d); ok && engine.HasNative(native.Pairs) {
@@ -109,14 +106,17 @@ func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs float64
 		}
 	}
 	out := []candidate{{pairs * perPair, func() (Kernel, error) { return Tiled(k), nil }}}
-	share := nearShare(points, targets, tile)
+	share := nearShare(points, targets, extent, tile)
 	if reach, err := s.reach(tolerance); err == nil {
 		out = append(out, candidate{n*perPoint + pairs*share(reach)*perNear, func() (Kernel, error) { return tiled{k, reach}, nil }})
 	}
 	if s.d > 3 {
 		return out
 	}
-	e := &Expansion{Kernel: k, Extent: extent}
+	e := &Expansion{Kernel: k}
+	for _, v := range extent {
+		e.Extent = append(e.Extent, margin*v)
+	}
 	axes, err := s.axes(e, tolerance)
 	if err != nil {
 		return out
@@ -151,11 +151,10 @@ func finite(p []float64) bool {
 	return true
 }
 
-// nearShare estimates the share of pairs that tiles cut off at a reach visit: those of points closer than the reach and the size
-// of a tile.
-func nearShare(points, targets [][]float64, tileSize int) func(reach []float64) float64 {
+// nearShare estimates the share of pairs, of points and targets that spread over the extent, that tiles cut off at a reach visit: those
+// closer than the reach and the size of a tile.
+func nearShare(points, targets [][]float64, extent []float64, tileSize int) func(reach []float64) float64 {
 	r := rand.New(rand.NewPCG(1, 1))
-	extent := Extent(targets)
 	size := func(n int) float64 { return math.Min(1, math.Sqrt(float64(tileSize)/float64(n))) } // of a curve's or a surface's extent
 	tile := (size(len(points)) + size(len(targets))) / 2
 	const trials = 20000

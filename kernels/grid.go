@@ -3,7 +3,6 @@ package kernels
 import (
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/gomlx/compute/dtypes"
@@ -62,25 +61,30 @@ func gridOf(e *Expansion, n, tolerance float64) (*Gridded, error) {
 		return nil, fmt.Errorf("%w: use tiles, a wider kernel or a larger tolerance", err)
 	}
 	// Folding the transform of the bump and of cosines into the coefficients leaves one product between the transforms.
-	dims := e.coreDims()
-	core := slices.Clone(e.core)
-	inner := len(core)
+	factors := make([][]float64, len(e.Modes))
 	for a, m := range e.Modes {
-		inner /= dims[a]
-		factor := make([]float64, m+1)
-		for j := range factor {
+		for j := range m + 1 {
 			f := g.bump.transform(2 * math.Pi * float64(j) / float64(g.Cells[a]))
-			if factor[j] = float64(g.Cells[a]) / (f * f); j > 0 {
-				factor[j] /= 2
+			if f = float64(g.Cells[a]) / (f * f); j > 0 {
+				f /= 2
 			}
-		}
-		for l := range len(core) / inner {
-			for i := l * inner; i < (l+1)*inner; i++ {
-				core[i] *= factor[l%dims[a]]
-			}
+			factors[a] = append(factors[a], f)
 		}
 	}
-	g.core = core
+	g.core = make([]float64, len(e.core))
+	last := factors[len(factors)-1]
+	inParts(len(e.core)/len(last), func(from, to int) {
+		for row := from; row < to; row++ {
+			factor, rest := 1.0, row
+			for a := len(factors) - 2; a >= 0; a-- {
+				factor *= factors[a][rest%len(factors[a])]
+				rest /= len(factors[a])
+			}
+			for i, f := range last {
+				g.core[row*len(last)+i] = factor * f * e.core[row*len(last)+i]
+			}
+		}
+	})
 	g.pieces = g.bump.polynomials(tolerance)
 	return g, nil
 }
@@ -108,13 +112,21 @@ func (k *Gridded) bytes() float64 {
 
 // spreadOf is how the coefficients of an expansion are spread along each axis: the sums of those with each j.
 func spreadOf(e *Expansion) [][]float64 {
-	out, dims := make([][]float64, len(e.Modes)), e.coreDims()
-	inner := len(e.core)
+	out := make([][]float64, len(e.Modes))
 	for a, m := range e.Modes {
-		inner /= dims[a]
 		out[a] = make([]float64, m+1)
-		for i, c := range e.core {
-			out[a][i/inner%dims[a]] += math.Abs(c)
+	}
+	last := out[len(out)-1]
+	for row := range len(e.core) / len(last) {
+		sum, rest := 0.0, row
+		for i, c := range e.core[row*len(last):][:len(last)] {
+			c = math.Abs(c)
+			sum += c
+			last[i] += c
+		}
+		for a := len(out) - 2; a >= 0; a-- {
+			out[a][rest%len(out[a])] += sum
+			rest /= len(out[a])
 		}
 	}
 	return out

@@ -96,31 +96,86 @@ func TestRadialTransform(t *testing.T) {
 	}
 }
 
-// The coefficients of a Gaussian are those of Poisson's formula, in three dimensions, where they come from a radial transform, as in
-// two, where they come from samples.
-func TestCoefficientsOfGaussian(t *testing.T) {
-	const tolerance = 1e-9
+// The coefficients of a Gaussian, which come from products of those along the axes, and of Matérn's kernel, which come from a radial
+// transform in three dimensions and from samples in others, are those of Poisson's formula.
+func TestCoefficients(t *testing.T) {
 	for _, extent := range [][]float64{{2, 1.5, 1}, {2, 1.5}, {2, 0, 1}} {
-		widths := []float64{0.2, 0.25, 0.3}[:len(extent)]
-		k := expect.Must(kernels.Expand(kernels.Gaussian(widths...), extent, tolerance))
-		got := kernels.Coefficients(k)
-		want := make([]float64, len(got))
-		for i := range got {
-			rest := i
-			want[i] = 1
-			for a := len(extent) - 1; a >= 0; a-- {
-				j := rest % (k.Modes[a] + 1)
-				rest /= k.Modes[a] + 1
-				if extent[a] == 0 {
-					continue
+		d := 0.0
+		for _, e := range extent {
+			if e > 0 {
+				d++
+			}
+		}
+		// ν = 7/2
+		matern := math.Pow(4*math.Pi, d/2) * math.Gamma(3.5+d/2) / math.Gamma(3.5)
+		for _, c := range []struct {
+			kernel           func(widths ...float64) kernels.Kernel
+			widths           []float64
+			tolerance, least float64                      // of the expansion, and of a coefficient
+			transform        func(square float64) float64 // of the frequency times the width
+		}{
+			{kernels.Gaussian, []float64{0.2, 0.25, 0.3}, 1e-9, 1e-14, func(square float64) float64 { return math.Pow(2*math.Pi, d/2) * math.Exp(-square/2) }},
+			{func(w ...float64) kernels.Kernel { return kernels.Laplace(3, w...) }, []float64{0.04, 0.03, 0.05}, 1e-4, 1e-9, func(square float64) float64 { return matern * math.Pow(1+square, -3.5-d/2) }},
+		} {
+			widths := c.widths[:len(extent)]
+			k := expect.Must(kernels.Expand(c.kernel(widths...), extent, c.tolerance))
+			got := kernels.Coefficients(k)
+			want := make([]float64, len(got))
+			for i := range got {
+				rest, square := i, 0.0
+				want[i] = 1
+				for a := len(extent) - 1; a >= 0; a-- {
+					j := rest % (k.Modes[a] + 1)
+					rest /= k.Modes[a] + 1
+					if extent[a] == 0 {
+						continue
+					}
+					square += math.Pow(2*math.Pi*float64(j)/k.Period[a]*widths[a], 2)
+					want[i] *= widths[a] / k.Period[a]
+					if j > 0 {
+						want[i] *= 2
+					}
 				}
-				want[i] *= widths[a] * math.Sqrt(2*math.Pi) / k.Period[a] * math.Exp(-math.Pow(2*math.Pi*float64(j)/k.Period[a]*widths[a], 2)/2)
-				if j > 0 {
-					want[i] *= 2
+				want[i] *= c.transform(square)
+			}
+			expect.Abs(t, fmt.Sprintf("%s over %v", k.Kernel, extent), got, want, c.least)
+		}
+	}
+}
+
+// A sum of Gaussians is the Cauchy kernel, a Gaussian and their sum to the tolerance, in units of K(0) and of the greatest slope, with
+// as many terms for each of its digits.
+func TestMixture(t *testing.T) {
+	cauchy := func(s float64) (float64, float64) { return 1 / (1 + s), -1 / ((1 + s) * (1 + s)) }
+	for _, tolerance := range []float64{1e-2, 1e-4, 1e-7, 1e-10, 1e-13} {
+		for _, c := range []struct {
+			kernel kernels.Kernel
+			at     func(s float64) (value, slope float64)
+			terms  float64 // at most, for each factor e of the tolerance
+		}{
+			{kernels.Gaussian(1), func(s float64) (float64, float64) { v := math.Exp(-s / 2); return v, -v / 2 }, 1},
+			{kernels.Cauchy(1), cauchy, 6},
+			{kernels.Sum([]float64{2, 1}, kernels.Cauchy(1), kernels.Gaussian(2)), func(s float64) (float64, float64) {
+				k, slope := cauchy(s)
+				v := math.Exp(-s / 8)
+				return 2*k + v, 2*slope - v/8
+			}, 6},
+		} {
+			at, terms := kernels.Mixture(c.kernel, tolerance)
+			if terms == 0 || float64(terms) > -c.terms*math.Log(tolerance) {
+				t.Errorf("%s to %g in %d terms", c.kernel, tolerance, terms)
+			}
+			for i := range 2000 {
+				r := 100 * math.Pow(float64(i)/2000, 4)
+				value, slope := at(r * r)
+				wantValue, wantSlope := c.at(r * r)
+				top, _ := c.at(0)
+				// The slopes by the distance are at most 0.6 of the top.
+				if math.Abs(value-wantValue) > tolerance*top || 2*r*math.Abs(slope-wantSlope) > 0.6*tolerance*top {
+					t.Fatalf("%s to %g: %.3g and %.3g off at the distance %g", c.kernel, tolerance, value-wantValue, 2*r*(slope-wantSlope), r)
 				}
 			}
 		}
-		expect.Abs(t, k.String(), got, want, tolerance/10/float64(len(got)))
 	}
 }
 
