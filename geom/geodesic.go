@@ -62,12 +62,17 @@ func (s *Space[P]) Exp(x, v P) (*Geodesic[P], error) {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	out, err := s.call(what, func(in []*Node) []*Node { return s.path(in[0], in[1], nil) }, s.Vector(x), s.Vector(v))
-	return s.geodesic(what, out, err)
+	return s.geodesic(what, out, err, worstDrift)
 }
 
 // Shoot returns the geodesic from x with the initial momentum p, a covector. It is Exp of p♯, and works on SubRiemannian
 // manifolds too. The errors are those of Exp.
 func (s *Space[P]) Shoot(x, p P) (*Geodesic[P], error) {
+	return s.shoot(x, p, worstDrift)
+}
+
+// shoot is Shoot with a bound on the drift of the energy.
+func (s *Space[P]) shoot(x, p P, worst float64) (*Geodesic[P], error) {
 	const what = "Shoot"
 	if err := s.Check("point", x); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -76,7 +81,7 @@ func (s *Space[P]) Shoot(x, p P) (*Geodesic[P], error) {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	out, err := s.call(what, func(in []*Node) []*Node { return s.path(in[0], nil, in[1]) }, s.Vector(x), s.Vector(p))
-	return s.geodesic(what, out, err)
+	return s.geodesic(what, out, err, worst)
 }
 
 // path returns points and momenta at all times, velocity, length and drift of the geodesic from z with a velocity or else a
@@ -137,7 +142,7 @@ func times(n int, v *Node) *Node {
 // worstDrift is the largest relative error of a geodesic's energy at its end that Exp and Shoot accept.
 const worstDrift = 0.01
 
-func (s *Space[P]) geodesic(what string, out engine.Values, err error) (*Geodesic[P], error) {
+func (s *Space[P]) geodesic(what string, out engine.Values, err error, worst float64) (*Geodesic[P], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -164,9 +169,9 @@ func (s *Space[P]) geodesic(what string, out engine.Values, err error) (*Geodesi
 	}
 	g := &Geodesic[P]{Path: s.Points(path), Momenta: s.Points(momenta), Velocity: s.Point(velocity), Length: out.Scalar(3), Drift: out.Scalar(4)}
 	g.Start, g.End, g.Momentum = g.Path[0], g.Path[s.steps], g.Momenta[0]
-	if !(g.Drift <= worstDrift) {
+	if !(g.Drift <= worst) {
 		return nil, fmt.Errorf("%s: %d steps of %s are too few: the energy of the geodesic changes by %.2g %% on the way, at most %g %% is taken for an error of integration; use more steps (geom.Integrator) or a shorter vector",
-			what, s.steps, s.method.Name, 100*g.Drift, 100*worstDrift)
+			what, s.steps, s.method.Name, 100*g.Drift, 100*worst)
 	}
 	return g, nil
 }

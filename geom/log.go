@@ -26,8 +26,9 @@ type Regulariser interface {
 // points, relaxed from a straight line, and takes the whole derivative of Exp. Such a geodesic is not longer than that curve.
 //
 // Geodesic.Status is Converged if the residual |γ(1) − y| reached 1e-10 of |y − x| (1e-8 where closed forms are used). If not,
-// the best geodesic found is returned all the same, and the error is nil: see Geodesic.Err. It is an error if a point is off the
-// manifold, if the metric is singular at x or y, and, where a chart or closed form shows it, if y is in the cut locus of x.
+// the best geodesic found is returned all the same, whatever its Drift, and the error is nil: see Geodesic.Err. It is an error if a
+// point is off the manifold, if the metric is singular at x or y, and, where a chart or closed form shows it, if y is in the cut
+// locus of x.
 //
 // The geodesic is a shortest one if y is not far beyond the injectivity radius. In up to 8 dimensions and without closed forms Log
 // searches on if the first search fails, if its geodesic has a conjugate point, beyond which it cannot be a shortest one, or if
@@ -40,9 +41,13 @@ func (s *Space[P]) Log(x, y P) (*Geodesic[P], error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := s.Shoot(x, gs[0].Momentum)
+	worst := worstDrift
+	if gs[0].Status != Converged {
+		worst = math.Inf(1)
+	}
+	g, err := s.shoot(x, gs[0].Momentum, worst)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("Log: %w", err)
 	}
 	g.Length, g.Residual, g.Iterations, g.Status, g.Conjugate = gs[0].Length, gs[0].Residual, gs[0].Iterations, gs[0].Status, gs[0].Conjugate
 	return g, nil
