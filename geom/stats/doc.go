@@ -6,6 +6,7 @@
 //	mean, err := stats.FrechetMean(space, samples) // mean.Point, mean.Variance, mean.Distances
 //	pca, err := stats.TangentPCA(mean)             // pca.Modes, pca.Variances, pca.Scores
 //	points, err := pca.Mode(space, 0, -2, 0, 2)    // along the first mode, at −2, 0 and 2 standard deviations
+//	u, err := stats.MeanUncertainty(space, mean)   // u.StandardError of the mean, u.Radii(0.95)
 //
 // Samples are x_1 … x_N with weights w_i ≥ 0, Σ w_i = 1 (1/N without the option Weights). They are points of the type of the
 // space, lists of numbers or shapes. Distances are d(y, x) = ‖Log_y(x)‖_g, in the unit of the data for landmarks. The rest of

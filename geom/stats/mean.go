@@ -19,6 +19,7 @@ type Mean[P geom.Point] struct {
 	Momenta    []P       // v_i♭
 	Distances  []float64 // d(y, x_i); with Mismatch d_σ(y, x_i)
 	Variance   float64   // Σ w_i Distances_i², in the unit of lengths squared
+	Mismatch   float64   // σ of the option; 0 without
 
 	Gradient float64 // ‖gradient‖_g of the sum that was minimised: 0 at the mean
 	// Imbalance and Unsettled say how exact a mean with Mismatch is; both are 0 without. Imbalance is ‖Σ w_i v_i‖_g divided by the
@@ -69,7 +70,7 @@ func meanOf[P geom.Point](s *geom.Space[P]) func(m *Mean[geom.Vec], err error) (
 		if m == nil {
 			return nil, err
 		}
-		return &Mean[P]{s.Point(m.Point), m.Weights, s.Points(m.Velocities), s.Points(m.Momenta), m.Distances, m.Variance,
+		return &Mean[P]{s.Point(m.Point), m.Weights, s.Points(m.Velocities), s.Points(m.Momenta), m.Distances, m.Variance, m.Mismatch,
 			m.Gradient, m.Imbalance, m.Unsettled, m.Lost, m.Residual, m.Iterations, m.Status}, err
 	}
 }

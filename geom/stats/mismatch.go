@@ -231,7 +231,7 @@ func (b *balance) result() (*Mean[geom.Vec], error) {
 		return nil, err
 	}
 	_, norm := b.pull()
-	m := &Mean[geom.Vec]{Point: b.point, Weights: b.weights, Gradient: 2 * norm, Imbalance: b.imbalance(), Iterations: b.iterations}
+	m := &Mean[geom.Vec]{Point: b.point, Weights: b.weights, Mismatch: b.sigma, Gradient: 2 * norm, Imbalance: b.imbalance(), Iterations: b.iterations}
 	for i, root := range b.roots {
 		v := b.cometric.sharp(root.X)
 		m.Momenta, m.Velocities = append(m.Momenta, root.X), append(m.Velocities, v)

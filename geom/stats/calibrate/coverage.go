@@ -39,7 +39,12 @@ func coverage(b *bench) error {
 		simulations int
 		simulate    func(b *bench, k int) (interval, error)
 	}{
-		{"Fréchet mean of 20, S², Hotelling's ellipse; its distance from the truth", 0, b.simulations, func(b *bench, k int) (interval, error) { return frechet(flow, b, k) }},
+		{"Fréchet mean of 20 points of 0.3, S², ellipse; its distance from the truth", 0, b.simulations, func(b *bench, k int) (interval, error) { return frechet(flow, []float64{0, 0, 1}, 0.3, b, k) }},
+		{"the same, points of 0.7", 0, b.simulations, func(b *bench, k int) (interval, error) { return frechet(flow, []float64{0, 0, 1}, 0.7, b, k) }},
+		{"the same, H², points of 1", 0, b.simulations, func(b *bench, k int) (interval, error) {
+			return frechet(geom.On(manifold.Hyperbolic(2)), []float64{1, 0, 0}, 1, b, k)
+		}},
+		{"the same, 3 landmarks, points of 0.2", 0, b.simulations, func(b *bench, k int) (interval, error) { return frechet(widths[2], triangle, 0.2, b, k) }},
 		{"speed of a geodesic through 20, S², t", 0.5, b.simulations, func(b *bench, k int) (interval, error) { return slope(flow, b, k) }},
 		{"mean slope of 20 subjects that grow, S², Hotelling's ellipse; the variance between them", 0.15*0.15 + 0.05*0.05, b.simulations, func(b *bench, k int) (interval, error) { return growth(flow, b, k) }},
 		{"variance of the diffusion mean of 20, S², normal in log T", 0.3, max(1, b.simulations/10), func(b *bench, k int) (interval, error) { return diffusion(flow, []float64{0, 0, 1}, 0.3, b, k) }},
@@ -72,23 +77,48 @@ func coverage(b *bench) error {
 
 const observations = 20
 
-// frechet has the distance of the mean from the pole as its value, and Hotelling's ellipse of the logarithms as its interval.
-func frechet(s *geom.Space[geom.Vec], b *bench, simulation int) (interval, error) {
+// frechet has the distance of the mean from a point as its value, and the ellipsoid of its uncertainty as its interval. The samples are
+// Exp of normal vectors at the point, whose mean is 0: so it is the Fréchet mean of the population.
+func frechet[P geom.Point](on geom.Of[P], point P, spread float64, b *bench, simulation int) (interval, error) {
+	s := on.Geometry()
 	random := b.random(simulation)
-	samples := make([][]float64, observations)
+	basis, err := stochastic.Orthonormal(on, point)
+	if err != nil {
+		return interval{}, err
+	}
+	samples := make([]P, observations)
 	for i := range samples {
-		samples[i] = onSphere(normal(random, 2))
+		v := make([]float64, len(s.Vector(point)))
+		for _, e := range basis {
+			floats.AddScaled(v, spread*random.NormFloat64(), s.Vector(e))
+		}
+		g, err := s.Exp(point, s.Point(v))
+		if err != nil {
+			return interval{}, err
+		}
+		samples[i] = g.End
 	}
-	mean, err := stats.FrechetMean(s, samples)
+	mean, err := stats.FrechetMean(on, samples)
 	if err != nil {
 		return interval{}, err
 	}
-	off, err := s.Log(mean.Point, []float64{0, 0, 1})
+	u, err := stats.MeanUncertainty(on, mean)
 	if err != nil {
 		return interval{}, err
 	}
-	holds, err := hotelling(s, mean.Point, mean.Velocities, off.Velocity)
-	return interval{off.Length, holds, mean.Status == geom.Converged}, err
+	radii, err := u.Radii(0.95)
+	if err != nil {
+		return interval{}, err
+	}
+	off, err := s.Log(mean.Point, point)
+	if err != nil {
+		return interval{}, err
+	}
+	square := 0.0
+	for k, c := range u.Covectors {
+		square += math.Pow(floats.Dot(s.Vector(c), s.Vector(off.Velocity))/radii[k], 2)
+	}
+	return interval{off.Length, square <= 1, mean.Status == geom.Converged}, nil
 }
 
 // hotelling returns whether a tangent vector at a point of a surface is in the 95 % ellipse of the mean of vectors, in which

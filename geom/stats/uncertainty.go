@@ -1,0 +1,270 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"anatomy/geom"
+	"anatomy/geom/linalg"
+	"anatomy/geom/ode"
+)
+
+// Uncertainty describes how far the Fréchet mean y of samples is from that of the population they were drawn from: Log_y of the latter
+// is about normal, with mean 0 and a covariance of the variances along the modes. In space, vectors have their norm in the metric at y;
+// with Mismatch, which has noise in coordinates, the norm of their coordinates.
+type Uncertainty[P geom.Point] struct {
+	Point         P         // y
+	Modes         []P       // u_k, orthonormal tangent vectors at y
+	Covectors     []P       // u_k♭: the component of a vector v at y along mode k is their product, the sum over all coordinates
+	Variances     []float64 // along the modes, in the unit of lengths squared, the largest first; those below 1e-12 of it are left out
+	StandardError float64   // √Σ Variances, the root of the expected ‖Log_y‖²
+	Size          float64   // 1/Σ w_i², for equal weights the number of samples
+	Stiffness     []float64 // the eigenvalues of H: 1 in flat space, more where curvature is negative; above 0 at a minimum
+}
+
+// MeanUncertainty is the central limit theorem for a Fréchet mean (Bhattacharya and Patrangenaru, Ann. Statist. 33, 2005): with p_i the
+// momenta of the logarithms of the samples and H = Σ w_i Hess_y ½ d(y, x_i)², the covariance of the mean is
+//
+//	H⁻¹ S H⁻¹,  S = Σ w_i² p_i p_iᵀ/(1 − Σ w_i²),
+//
+// the covariance of the logarithms over N in flat space, where H = 1. On a sphere H < 1, and the mean is less certain than its
+// logarithms say; where H is singular the mean is no longer normal ("smeary"). The Hessians are ∂p(1)/∂q(1) of geodesics from the samples
+// to y, by differences of 2d of them, to 1e-6 or so; with Mismatch they are those of ½ d_σ².
+//
+// The mean must have converged. It is an error if there is a direction in which the sum of squared distances does not grow, to second
+// order: then y is no local minimum. Weights are taken for known numbers, not for those of repeated samples.
+func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], error) {
+	const what = "uncertainty of a mean"
+	s := on.Geometry()
+	r, err := newRun(what, s, 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer r.End()
+	if m == nil || len(m.Momenta) < 2 || len(m.Weights) != len(m.Momenta) {
+		return nil, fmt.Errorf("%s: want a mean of at least 2 samples with their momenta, as FrechetMean returns it", what)
+	}
+	if m.Status != geom.Converged {
+		return nil, fmt.Errorf("%s: the mean is %s, want one that has converged", what, m.Status)
+	}
+	square := floats.Dot(m.Weights, m.Weights)
+	if square > 1-1e-12 {
+		return nil, fmt.Errorf("%s: one sample has all the weight, want at least 2 samples with weight", what)
+	}
+	y, d := s.Vector(m.Point), s.M.Dim()
+	basis, flat, err := basisFor(r, y, m.Mismatch > 0)
+	if err != nil {
+		return nil, err
+	}
+	momenta := s.Vectors(m.Momenta)
+	scatter, hessian, pull := mat.NewSymDense(d, nil), mat.NewDense(d, d, nil), mat.NewVecDense(d, nil)
+	largest := 0.0
+	for i, p := range momenta {
+		along := mat.NewVecDense(d, nil)
+		for k, e := range basis {
+			along.SetVec(k, floats.Dot(e, p))
+		}
+		scatter.SymRankOne(scatter, m.Weights[i]*m.Weights[i]/(1-square), along)
+		pull.AddScaledVec(pull, m.Weights[i], along)
+		largest = max(largest, floats.Norm(p, math.Inf(1)))
+	}
+	if largest == 0 {
+		return nil, fmt.Errorf("%s: all samples are at the mean", what)
+	}
+	if balance := mat.Norm(pull, 2) / math.Sqrt(mat.Trace(scatter)); !(balance < 0.1) {
+		return nil, fmt.Errorf("%s: the logarithms have a mean of %.2g standard errors, want 0: only a Fréchet mean has this uncertainty, a median has not", what, balance)
+	}
+	for i, p := range momenta {
+		if m.Weights[i] == 0 {
+			continue
+		}
+		if r.Stopped() {
+			return nil, fmt.Errorf("%s: interrupted at sample %d of %d", what, i, len(momenta))
+		}
+		h, err := r.hessian(y, p, basis, 1e-4*largest, m.Mismatch)
+		if err != nil {
+			return nil, fmt.Errorf("%s: sample %d: %w", what, i, err)
+		}
+		h.Scale(m.Weights[i], h)
+		hessian.Add(hessian, h)
+	}
+	// The Hessian of each sample is symmetric but for a term with the momentum, and those balance.
+	symmetric, off := mat.NewSymDense(d, nil), 0.0
+	for i := range d {
+		for j := range i + 1 {
+			symmetric.SetSym(i, j, (hessian.At(i, j)+hessian.At(j, i))/2)
+			off = max(off, math.Abs(hessian.At(i, j)-hessian.At(j, i)))
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(symmetric, true) {
+		return nil, fmt.Errorf("%s: the Hessian of the sum of squared distances has no eigenvalues in double precision", what)
+	}
+	u := &Uncertainty[P]{Point: m.Point, Size: 1 / square, Stiffness: eigen.Values(nil)}
+	if least, most := u.Stiffness[0], u.Stiffness[d-1]; !(least > 1e-5*most) {
+		return nil, fmt.Errorf("%s: the sum of squared distances does not grow in every direction, its Hessian has the eigenvalue %.2g: the point is no local minimum, or the samples reach their cut loci", what, least)
+	} else if off > 1e-3*most {
+		return nil, fmt.Errorf("%s: the Hessian of the sum of squared distances is symmetric to %.2g of it alone: take more steps (geom.Integrator)", what, off/most)
+	}
+	// H⁻¹ S H⁻¹
+	var vectors, half, root mat.Dense
+	eigen.VectorsTo(&vectors)
+	half.Mul(vectors.T(), scatter)
+	root.Mul(&half, &vectors)
+	covariance := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := range i + 1 {
+			covariance.SetSym(i, j, root.At(i, j)/(u.Stiffness[i]*u.Stiffness[j]))
+		}
+	}
+	var axes mat.EigenSym
+	if !axes.Factorize(covariance, true) {
+		return nil, fmt.Errorf("%s: the covariance has no eigenvalues in double precision", what)
+	}
+	var inner, modes mat.Dense
+	axes.VectorsTo(&inner)
+	modes.Mul(&vectors, &inner)
+	variances := axes.Values(nil)
+	for k := d - 1; k >= 0 && len(u.Modes) < len(momenta)-1 && variances[k] > 1e-12*variances[d-1]; k-- { // ascending
+		c := mat.Col(nil, k, &modes)
+		mode, covector := combine(c, basis), combine(c, flat)
+		if at := floats.MaxIdx(absolute(mode)); mode[at] < 0 {
+			floats.Scale(-1, mode)
+			floats.Scale(-1, covector)
+		}
+		u.Modes, u.Covectors = append(u.Modes, s.Point(mode)), append(u.Covectors, s.Point(covector))
+		u.Variances = append(u.Variances, variances[k])
+		u.StandardError += variances[k]
+	}
+	u.StandardError = math.Sqrt(u.StandardError)
+	return u, nil
+}
+
+// Radii returns the half axes, along the modes, of the ellipsoid of tangent vectors that holds Log_y of the population's mean with a
+// probability, such as 0.95: √Variances_k times the Factor of all dimensions. There must be more samples than dimensions.
+func (u *Uncertainty[P]) Radii(probability float64) ([]float64, error) {
+	factor, err := u.Factor(probability, len(u.Stiffness))
+	if err != nil {
+		return nil, err
+	}
+	radii := make([]float64, len(u.Stiffness))
+	for k, v := range u.Variances { // along the others the samples do not vary
+		radii[k] = factor * math.Sqrt(v)
+	}
+	return radii, nil
+}
+
+// Factor returns how many standard deviations the ellipsoid reaches that holds d components of the mean with a probability, such as
+// 0.95: Hotelling's √(d(N − 1)/(N − d) · F), with the quantile F of the F distribution with d and N − d degrees of freedom and Size as N.
+// With the block of Covariance of a landmark, for d = 2 or 3, it is the region of this landmark by itself.
+func (u *Uncertainty[P]) Factor(probability float64, d int) (float64, error) {
+	const what = "uncertainty of a mean"
+	if !(probability > 0 && probability < 1) {
+		return 0, fmt.Errorf("%s: probability %g, want more than 0 and less than 1", what, probability)
+	}
+	if d < 1 || d > len(u.Stiffness) || !(u.Size > float64(d)) {
+		return 0, fmt.Errorf("%s: a region of %d components, want 1 to %d and fewer than samples, of which there are %.4g", what, d, len(u.Stiffness), u.Size)
+	}
+	k := float64(d)
+	return math.Sqrt(k * (u.Size - 1) / (u.Size - k) * distuv.F{D1: k, D2: u.Size - k}.Quantile(probability)), nil
+}
+
+// Covariance returns Σ_k Variances_k u_k u_kᵀ, [n][n], for points of n numbers: coordinates or ambient vectors, the rows of shapes one
+// after the other.
+func (u *Uncertainty[P]) Covariance() [][]float64 {
+	n := len(geom.Numbers(u.Point))
+	out := make([][]float64, n)
+	for i := range out {
+		out[i] = make([]float64, n)
+	}
+	for k, mode := range u.Modes {
+		v := geom.Numbers(mode)
+		for i := range out {
+			floats.AddScaled(out[i], u.Variances[k]*v[i], v)
+		}
+	}
+	return out
+}
+
+// String says what the uncertainty is in one line.
+func (u *Uncertainty[P]) String() string {
+	return fmt.Sprintf("mean of %.4g samples, standard error %.4g along %d modes", u.Size, u.StandardError, len(u.Modes))
+}
+
+// basisFor returns an orthonormal basis of the tangent space at y, and the covectors that take components along it: in the metric, or
+// that of the coordinates.
+func basisFor(r *run, y []float64, coordinates bool) (basis, flat [][]float64, err error) {
+	if coordinates {
+		unit := make([][]float64, len(y))
+		for k := range unit {
+			unit[k] = make([]float64, len(y))
+			unit[k][k] = 1
+		}
+		return unit, unit, nil
+	}
+	out, err := r.space.Call(operation{name: "basis"}, func(in []*graph.Node) []*graph.Node {
+		at := geom.At(r.space.M, in[0])
+		e := graph.Transpose(geom.Orthonormal(at.Manifold, at.X), 0, 1)
+		x := graph.BroadcastPrefix(at.X, e.Shape().Dim(0))
+		return []*graph.Node{at.Leave(geom.Vector, e), at.Leave(geom.Covector, geom.Flat(at.Manifold, x, e))}
+	}, y)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", r.Name, err)
+	}
+	basis, flat = out.Matrix(0), out.Matrix(1)
+	for k := range basis {
+		if !finite(floats.Sum(basis[k])) || !finite(floats.Sum(flat[k])) {
+			return nil, nil, fmt.Errorf("%s: the metric at the mean is singular: take a mean with Mismatch", r.Name)
+		}
+	}
+	return basis, flat, nil
+}
+
+// hessian is Hess ½ d(·, x)² at y in a basis, [d, d], for the geodesic from y with the momentum p to x, but for the term Γ(p), which
+// balances among the samples of a mean. Geodesics from x whose momenta differ by a step end around y, with momenta that are the
+// gradients of ½ d(·, x)² there. With a mismatch σ the momenta π move the starts of geodesics, too, to x + σ² π.
+func (r *run) hessian(y, p []float64, basis [][]float64, step, sigma float64) (*mat.Dense, error) {
+	s := r.space
+	d := s.M.Dim()
+	out, err := s.Call(shooting("Hessian of a distance", s), func(in []*graph.Node) []*graph.Node {
+		y, p, basis, step, variance := in[0], in[1], in[2], in[3], in[4]
+		flow := func(z, p *graph.Node) ode.State {
+			return geom.Flow(s.M, geom.Geodesics, s.Method(), s.Steps(), ode.State{z, p}, geom.Covector)
+		}
+		each := func(v *graph.Node) *graph.Node { return graph.BroadcastPrefix(v, 2*d) }
+		x := flow(y, p)
+		change := graph.Mul(linalg.Eye(y.Graph(), y.DType(), d), step)
+		change = geom.At(s.M, x[0]).Leave(geom.Covector, graph.Concatenate([]*graph.Node{change, graph.Neg(change)}, 0))
+		start := each(x[0])
+		if !geom.IsAtlas(s.M) {
+			start = graph.Add(start, graph.Mul(change, variance))
+		}
+		end := flow(start, graph.Sub(change, each(x[1])))
+		at := geom.At(s.M, each(y))
+		q := at.Coordinates(end[0])
+		gradient := at.Moved(q).Enter(geom.Covector, end[1])
+		difference := func(v *graph.Node) *graph.Node {
+			return graph.Sub(graph.SliceAxis(v, 0, graph.AxisRange(0, d)), graph.SliceAxis(v, 0, graph.AxisRange(d, 2*d)))
+		}
+		return []*graph.Node{difference(q), difference(gradient), geom.At(s.M, y).Enter(geom.Vector, basis)}
+	}, y, p, basis, step, sigma*sigma)
+	if err != nil {
+		return nil, err
+	}
+	moves, gradients, e := mat.NewDense(d, d, out.Flat(0)), mat.NewDense(d, d, out.Flat(1)), mat.NewDense(d, d, out.Flat(2))
+	if !finite(mat.Sum(moves)) || !finite(mat.Sum(gradients)) {
+		return nil, fmt.Errorf("geodesics from it to the mean diverge, or leave the chart: take more steps (geom.Integrator)")
+	}
+	var h, product, result mat.Dense
+	if err := h.Solve(moves, gradients); err != nil {
+		return nil, fmt.Errorf("the mean is at a conjugate point of it, or nearly so (%w): its distance has no second derivative there", err)
+	}
+	product.Mul(e, &h)
+	result.Mul(&product, e.T())
+	return &result, nil
+}
