@@ -11,7 +11,7 @@
 #include "handler.h"
 
 // Points have one to three coordinates; grids have three axes, the first ones of a cell where points have fewer.
-enum { lanes = 8, chunk = 256, columns = 2 * maxC };
+enum { lanes = 8, chunk = 256, columns = 2 * maxC, reached = maxWidth * columns + lanes };
 
 // Of the waves along an axis the coefficients of e^(2πi jk/cells), |j| ≤ modes, are kept. Turns are cos, sin of −2πk/cells.
 typedef struct { int cells, modes, kept, width, factors[32], passes; double perLength, *turns; } Axis;
@@ -133,7 +133,8 @@ static void answer(const Frame *frame, Job *job, const Set *from, const Set *to,
 	job->from = from, job->to = to, job->v = v, job->f = f;
 	job->K = job->changes ? 2 * job->C : job->C;
 	job->across = (axis[2].kept + 2 * lanes - 1) / (2 * lanes) * (2 * lanes);
-	job->stride = (axis[2].cells * job->K + 2 * lanes - 1) / lanes * lanes; // a vector may reach beyond the last cell
+	// Vectors may reach beyond the last cell. An odd number of them lets the rows of a bump lie everywhere in the cache.
+	job->stride = ((axis[2].cells * job->K + 3 * lanes - 1) / lanes | 1) * lanes;
 	int64_t spectrum = (int64_t)axis[1].kept * job->across, rest = axis[1].cells * job->across;
 	if (rest < 2 * lanes * (axis[0].modes + 1)) rest = 2 * lanes * (axis[0].modes + 1);
 	int64_t memory = (4 * longest(grid) * lanes + rest) * sizeof(double);

@@ -1,7 +1,6 @@
 // Sums with a kernel on a grid, for versions.h. See grid.h for what they compute.
 
 typedef double vec __attribute__((vector_size(8 * LANES)));
-typedef double loose __attribute__((vector_size(8 * LANES), aligned(8)));
 
 // Bumps evaluates the bumps of a point and their derivatives, as many as said, at the cells that they cover along each axis. The
 // polynomials, one a cell, are functions of the point's place z between two cells, from -1 to 1.
@@ -32,10 +31,14 @@ INLINE void VERSION(moves)(const Job *job, const Set *set, const Placed *p, doub
 	for (int a = 0; a < 3; a++) move[a] = a < 3 - D ? 0 : set->velocity[p->original * D + a - 3 + D] * job->grid->axis[a].perLength;
 }
 
-// Row is where the bump of a point begins in row (k, l) of those that it covers. A cell has its columns one after the other.
+// Row is the vector in which the bump of a point begins in row (k, l) of those that it covers. A cell has its columns one after the
+// other. Vectors that lie across two lines of the cache take twice the time.
 INLINE double *VERSION(row)(const Job *job, const Set *set, double *grid, const Placed *p, int k, int l) {
-	return grid + set->row[(p->cell[0] + k) * job->grid->axis[1].cells + p->cell[1] + l] * job->stride + p->cell[2] * job->K;
+	return grid + set->row[(p->cell[0] + k) * job->grid->axis[1].cells + p->cell[1] + l] * job->stride + p->cell[2] * job->K / LANES * LANES;
 }
+
+// Skipped are the numbers of that vector before the bump.
+INLINE int VERSION(skipped)(const Job *job, const Placed *p) { return p->cell[2] * job->K % LANES; }
 
 // Add spreads the weights of a point, and with changes the derivative of that along changes of weights and point.
 INLINE void VERSION(add)(const Job *job, const Placed *p, const int changes, const int vectors) {
@@ -43,17 +46,18 @@ INLINE void VERSION(add)(const Job *job, const Placed *p, const int changes, con
 	const int C = job->C, K = job->K;
 	double w[3][3][maxWidth] __attribute__((aligned(64))), move[3];
 	// What a row gets: the product of the bumps along the other axes times still, and its derivative along the move times moving.
-	double still[maxWidth * columns] __attribute__((aligned(64))), moving[maxWidth * columns] __attribute__((aligned(64)));
+	double still[reached] __attribute__((aligned(64))), moving[reached] __attribute__((aligned(64)));
 	VERSION(bumps)(grid, p, changes, w);
 	const double *q = job->from->weight + p->original * C;
 	for (int v = 0; v < vectors; v++) AT(still, v * LANES) = AT(moving, v * LANES) = (vec){0};
+	double *first = still + VERSION(skipped)(job, p), *other = moving + VERSION(skipped)(job, p);
 	for (int i = 0; i < grid->axis[2].width; i++)
-		for (int c = 0; c < C; c++) still[i * K + c] = q[c] * w[2][0][i];
+		for (int c = 0; c < C; c++) first[i * K + c] = q[c] * w[2][0][i];
 	if (changes) {
 		const double *dq = job->from->change + p->original * C;
 		VERSION(moves)(job, job->from, p, move);
 		for (int i = 0; i < grid->axis[2].width; i++)
-			for (int c = 0; c < C; c++) still[i * K + C + c] = dq[c] * w[2][0][i] + q[c] * move[2] * w[2][1][i], moving[i * K + C + c] = q[c] * w[2][0][i];
+			for (int c = 0; c < C; c++) first[i * K + C + c] = dq[c] * w[2][0][i] + q[c] * move[2] * w[2][1][i], other[i * K + C + c] = q[c] * w[2][0][i];
 	}
 	for (int k = 0; k < grid->axis[0].width; k++)
 		for (int l = 0; l < grid->axis[1].width; l++) {
@@ -62,7 +66,7 @@ INLINE void VERSION(add)(const Job *job, const Placed *p, const int changes, con
 			for (int v = 0; v < vectors; v++) {
 				vec more = s * AT(still, v * LANES);
 				if (changes) more += along * AT(moving, v * LANES);
-				NEAR(row, v * LANES) += more;
+				AT(row, v * LANES) += more;
 			}
 		}
 }
@@ -71,17 +75,17 @@ INLINE void VERSION(add)(const Job *job, const Placed *p, const int changes, con
 INLINE void VERSION(read)(const Job *job, const Placed *p, double w[3][3][maxWidth], double out[10][columns], const int derivatives, const int vectors) {
 	const Grid *grid = job->grid;
 	const int K = job->K;
-	vec sum[6][maxWidth * columns / LANES];
+	vec sum[6][reached / LANES];
 	for (int m = 0; m < (derivatives == 0 ? 1 : 3 * derivatives); m++)
 		for (int v = 0; v < vectors; v++) sum[m][v] = (vec){0};
 	for (int k = 0; k < grid->axis[0].width; k++) {
-		vec line[3][maxWidth * columns / LANES];
+		vec line[3][reached / LANES];
 		for (int m = 0; m <= derivatives; m++)
 			for (int v = 0; v < vectors; v++) line[m][v] = (vec){0};
 		for (int l = 0; l < grid->axis[1].width; l++) {
 			const double *row = VERSION(row)(job, job->to, job->out, p, k, l);
 			for (int v = 0; v < vectors; v++) {
-				vec g = NEAR(row, v * LANES);
+				vec g = AT(row, v * LANES);
 				for (int m = 0; m <= derivatives; m++) line[m][v] += g * w[1][m][l];
 			}
 		}
@@ -96,7 +100,7 @@ INLINE void VERSION(read)(const Job *job, const Placed *p, double w[3][3][maxWid
 	for (int m = 0; m < (derivatives == 0 ? 1 : derivatives == 1 ? 4 : 10); m++) {
 		for (int c = 0; c < K; c++) out[m][c] = 0;
 		for (int i = 0; i < grid->axis[2].width; i++)
-			for (int c = 0; c < K; c++) out[m][c] += ((double *)sum[source[m]])[i * K + c] * w[2][order[m]][i];
+			for (int c = 0; c < K; c++) out[m][c] += ((double *)sum[source[m]])[VERSION(skipped)(job, p) + i * K + c] * w[2][order[m]][i];
 	}
 }
 
@@ -126,24 +130,25 @@ INLINE void VERSION(get)(const Job *job, const Placed *p, const int derivatives,
 	for (int a = 0; a < D && derivatives > 0; a++) job->f[p->original * D + a] = -pull[3 - D + a] * job->grid->axis[3 - D + a].perLength;
 }
 
-INLINE int VERSION(vectors)(const Job *job) { return (job->grid->axis[2].width * job->K + LANES - 1) / LANES; }
+// Vectors are as many as a bump may cover of a row.
+INLINE int VERSION(vectors)(const Job *job) { return (job->grid->axis[2].width * job->K + 2 * LANES - 2) / LANES; }
 
 // The loops are unrolled for the usual bumps, of the plane and of space, if UNROLL says so.
 #define EACH(each, from, to, what, vectors) for (int64_t i = from; i < to; i++) VERSION(each)(job, job->points + i, what, vectors)
 #if LANES == 8
 #define USUAL(each, from, to, what) \
-	case 2: EACH(each, from, to, what, 2); break; \
 	case 3: EACH(each, from, to, what, 3); break; \
 	case 4: EACH(each, from, to, what, 4); break; \
-	case 5: EACH(each, from, to, what, 5); break;
+	case 5: EACH(each, from, to, what, 5); break; \
+	case 6: EACH(each, from, to, what, 6); break;
 #else
 #define USUAL(each, from, to, what) \
-	case 4: EACH(each, from, to, what, 4); break; \
 	case 5: EACH(each, from, to, what, 5); break; \
 	case 6: EACH(each, from, to, what, 6); break; \
 	case 7: EACH(each, from, to, what, 7); break; \
 	case 8: EACH(each, from, to, what, 8); break; \
-	case 9: EACH(each, from, to, what, 9); break;
+	case 9: EACH(each, from, to, what, 9); break; \
+	case 10: EACH(each, from, to, what, 10); break;
 #endif
 #define POINTS(each, from, to, what) \
 	switch (UNROLL ? vectors : 0) { \

@@ -5,8 +5,11 @@
 
 #include "handler.h"
 
-// Points whose tiles are listed together; targets that meet a tile together, in as many pairs; a tile is the longest vector; see Share.
-enum { targets = 64, group = 4, block = group * tile, lanes = tile, shares = 16 };
+// Points whose tiles are listed together; targets that meet a tile together, in as many pairs; a tile is the longest vector; see Share;
+// points that a thread sorts or adds up at a time.
+enum { targets = 64, group = 4, block = group * tile, lanes = tile, shares = 16, chunk = 1024 };
+
+static const double some = 2e5; // pairs, 100 µs or more: worth another thread
 
 // A derivative of a term, as in native.go.
 typedef struct { int divide, degree; const double *a; } Series;
@@ -96,28 +99,46 @@ static void hilbert(uint32_t *x, int bits, int D) {
 	for (int a = 0; a < D; a++) x[a] ^= turn;
 }
 
-// Neighbours sorts the indices of points along a space-filling curve through cells of a 16th of the reach or larger.
-static int *neighbours(const double *x, int64_t n, const Job *job) {
-	double low[maxD], cell[maxD];
-	int bits = 30 / job->D;
-	for (int a = 0; a < job->D; a++) {
-		double high = low[a] = x[a];
-		for (int64_t i = 0; i < n; i++) low[a] = less(x[i * job->D + a], low[a]), high = more(x[i * job->D + a], high);
-		cell[a] = more((high - low[a]) / ((1 << bits) - 1), sqrt(job->kernel.reach) / job->kernel.scale[a] / 16);
-	}
-	uint32_t *key = need(sizeof *key * n), *code = need(sizeof *code * n);
-	int *index = need(sizeof *index * n), *sorted = need(sizeof *sorted * n);
-	for (int64_t i = 0; i < n; i++) {
+// Places are those of n points on a space-filling curve, through cells along each axis.
+typedef struct { const double *x; int64_t n; int D, bits; double low[maxD], cell[maxD]; uint32_t *code; } Places;
+
+// Encode finds the places of a chunk of points.
+static void encode(void *data, int u, double *unused) {
+	const Places *p = data;
+	const int top = (1 << p->bits) - 1;
+	for (int64_t i = (int64_t)u * chunk; i < p->n && i < (u + 1ll) * chunk; i++) {
 		uint32_t whole[maxD];
-		code[i] = 0, index[i] = i;
-		for (int a = 0; a < job->D; a++) {
-			double c = (x[i * job->D + a] - low[a]) / cell[a];
-			whole[a] = c > 0 ? (c < (1 << bits) - 1 ? c : (1 << bits) - 1) : 0; // also where c is not a number
+		p->code[i] = 0;
+		for (int a = 0; a < p->D; a++) {
+			double c = (p->x[i * p->D + a] - p->low[a]) / p->cell[a];
+			whole[a] = c > 0 ? (c < top ? c : top) : 0; // also where c is not a number
 		}
-		hilbert(whole, bits, job->D);
-		for (int a = 0; a < job->D; a++)
-			for (int b = 0; b < bits; b++) code[i] |= (whole[a] >> b & 1) << (b * job->D + job->D - 1 - a);
+		hilbert(whole, p->bits, p->D);
+		for (int a = 0; a < p->D; a++)
+			for (int b = 0; b < p->bits; b++) p->code[i] |= (whole[a] >> b & 1) << (b * p->D + p->D - 1 - a);
 	}
+}
+
+typedef struct { const Frame *frame; Job job; int64_t n, m; int own; } Call; // own: threads share an item
+
+// Chunks runs units of as many of n points, by threads where they share an item and it is long.
+static void chunks(const Call *call, int64_t n, Unit *unit, void *data) {
+	run(call->frame, (n + chunk - 1) / chunk, call->own && (double)call->n * call->m >= some, unit, data, 0);
+}
+
+// Neighbours sorts the indices of points along the curve, through cells of a 16th of the reach or larger.
+static int *neighbours(const Call *call, const double *x, int64_t n) {
+	const Job *job = &call->job;
+	int *index = need(sizeof *index * n), *sorted = need(sizeof *sorted * n);
+	uint32_t *code = need(sizeof *code * n);
+	Places places = {.x = x, .n = n, .D = job->D, .bits = 30 / job->D, .code = code};
+	for (int a = 0; a < job->D; a++) {
+		double low = x[a], high = low;
+		for (int64_t i = 0; i < n; i++) low = less(x[i * job->D + a], low), high = more(x[i * job->D + a], high);
+		places.low[a] = low, places.cell[a] = more((high - low) / ((1 << places.bits) - 1), sqrt(job->kernel.reach) / job->kernel.scale[a] / 16);
+	}
+	chunks(call, n, encode, &places);
+	for (int64_t i = 0; i < n; i++) index[i] = i;
 	for (int shift = 0; shift < 30; shift += 10) {
 		int64_t start[1025] = {0};
 		for (int64_t i = 0; i < n; i++) start[(code[index[i]] >> shift & 1023) + 1]++;
@@ -126,14 +147,15 @@ static int *neighbours(const double *x, int64_t n, const Job *job) {
 		int *swap = index;
 		index = sorted, sorted = swap;
 	}
-	free(key), free(code), free(sorted);
+	free(code), free(sorted);
 	return index;
 }
 
 // Fill lays out a set in memory, from at on, and returns where it ends. The arrays have a row a point.
-static double *fill(Set *s, const Job *job, int64_t n, const double *const arrays[4], double *at) {
+static double *fill(Set *s, const Call *call, int64_t n, const double *const arrays[4], double *at) {
+	const Job *job = &call->job;
 	s->n = n, s->padded = (n + lanes - 1) / lanes * lanes;
-	s->original = job->kernel.reach < INFINITY ? neighbours(arrays[0], n, job) : NULL;
+	s->original = job->kernel.reach < INFINITY ? neighbours(call, arrays[0], n) : NULL;
 	s->at = at, s->columns = 0;
 	for (int k = 0; k < 4 && arrays[k] != NULL; k++) s->columns += k % 2 == 0 ? job->D : job->C;
 	for (int64_t i = 0; i < s->padded; i++) {
@@ -158,10 +180,6 @@ static double *fill(Set *s, const Job *job, int64_t n, const double *const array
 	return at;
 }
 
-static const double some = 2e5; // pairs, 100 µs or more: worth another thread
-
-typedef struct { const Frame *frame; Job job; int64_t n, m; double *shared; int own; } Call;
-
 // Divide gives a job its shares, from at on.
 static void divide(Job *job, double *at) {
 	int64_t size = job->y.padded * (job->C + job->D), tiles = tilesOf(&job->y);
@@ -170,11 +188,12 @@ static void divide(Job *job, double *at) {
 	for (int u = 0; u < job->units; u++) job->share[u] = (Share){at + u * size, touched + u * tiles};
 }
 
-// Gather adds up the shares.
-static void gather(const Job *job) {
+// Gather adds up the shares of a chunk of points.
+static void gather(void *data, int i, double *unused) {
+	const Job *job = data;
 	const Set *y = &job->y;
 	const int columns = summed(job);
-	for (int64_t j = 0; j < y->n; j++) {
+	for (int64_t j = (int64_t)i * chunk; j < y->n && j < (i + 1ll) * chunk; j++) {
 		int64_t to = y->original == NULL ? j : y->original[j];
 		for (int k = 0; k < columns; k++) {
 			double sum = 0;
@@ -211,14 +230,14 @@ static void item(void *data, int i, double *unused) {
 	double small[4096] __attribute__((aligned(64))), *memory = small;
 	int64_t size = 2 * (job.D + job.C) * (call->n + call->m + 2 * lanes) + 2 * job.D * tiles + share + 2 * lanes;
 	if (size > 4096) memory = need(size * sizeof *memory);
-	double *end = fill(&job.x, &job, call->n, x, memory);
+	double *end = fill(&job.x, call, call->n, x, memory);
 	job.y = job.x;
-	if (!same) end = fill(&job.y, &job, call->m, y, end);
+	if (!same) end = fill(&job.y, call, call->m, y, end);
 	Share all[shares];
 	job.share = all;
 	if (job.sides != one) divide(&job, end);
 	run(call->frame, job.units, call->own && (double)call->n * call->m >= some, unit, &job, 0);
-	if (job.sides != one) gather(&job);
+	if (job.sides != one) chunks(call, call->m, gather, &job);
 	free(job.x.original);
 	if (!same) free(job.y.original);
 	if (memory != small) free(memory);

@@ -1,7 +1,7 @@
 // Includes LOOP, code that is written once, for each kind of vector registers: with LANES numbers in a vector, TARGET the processor's
 // abilities, ROOT(v) the square roots of a vector, LARGER(v, w) the larger numbers of two, w where that is none, UNROLL whether loops
 // are unrolled, and VERSION(name) a name of its own. The code has vectors vec and, of whole numbers, bits, AT(p, j) the numbers from
-// p[j] on, which is aligned, and NEAR(p, j) the same anywhere; INLINE for functions that are parts of others.
+// p[j] on, which is aligned; INLINE for functions that are parts of others.
 
 #ifdef LANES // it includes itself for each of them
 #include LOOP
@@ -19,10 +19,8 @@
 
 #define vec VERSION(vec)
 #define bits VERSION(bits)
-#define loose VERSION(loose)
 #define INLINE static inline __attribute__((always_inline)) TARGET
 #define AT(p, j) (*(vec *)((p) + (j)))
-#define NEAR(p, j) (*(loose *)((p) + (j)))
 
 #define LANES 2
 #define TARGET
@@ -66,10 +64,8 @@
 
 #undef vec
 #undef bits
-#undef loose
 #undef INLINE
 #undef AT
-#undef NEAR
 
 // Version is the index of the fastest version that the processor has.
 static int version(void) {

@@ -29,16 +29,18 @@ static double sums(int which) {
 					for (int m = 0; m < 3; m++) t->series[m] = (Series){.divide = kind >= laplace ? m : 0, .degree = kind == laplace ? 1 : kind == piece ? 10 - m : 0, .a = coefficients};
 					const double *x[4], *y[4];
 					for (int k = 0; k < 4; k++) x[k] = order == 2 || k < 2 ? numbers[0][k] : NULL, y[k] = order == 2 || k < 2 ? numbers[1][k] : NULL;
-					double *memory = need(sizeof(double) * 64 * (n + lanes)), *end = fill(&job.x, &job, n, x, memory);
+					double *memory = need(sizeof(double) * 64 * (n + lanes)), *end;
+					Call call = {.job = job};
+					end = fill(&job.x, &call, n, x, memory);
 					Share share;
 					job.share = &share, job.y = job.x;
-					if (sides != self) end = fill(&job.y, &job, n, y, end);
+					if (sides != self) end = fill(&job.y, &call, n, y, end);
 					divide(&job, end);
 					for (int k = 0; k <= which; k += which) {
 						job.v = job.w = v[k], job.f = f[k], job.g = sides == self ? f[k] : g[k];
 						memset(share.touched, 0, tilesOf(&job.y));
 						loops[k](&job, 0, job.x.padded, NULL, &share);
-						if (sides != one) gather(&job);
+						if (sides != one) gather(&job, 0, NULL);
 					}
 					worst = fmax(worst, apart(v[which], v[0], C * n));
 					if (sides == both) worst = fmax(worst, apart(g[which], g[0], D * n));
