@@ -348,7 +348,7 @@ func (s *sampler) error(e *Expansion) (float64, error) {
 // sampler evaluates a kernel K(x, 0) and its gradient on the host.
 type sampler struct {
 	d             int
-	terms         []native.Term                  // of a kernel that is a sum of such
+	terms         []native.Term                  // of a kernel that is a sum of such, else nil
 	profile       func(m int, s float64) float64 // derivative m of a radial kernel by s = Σ_a (x_a scale_a)²
 	scale         []float64
 	f             *engine.Func // of others

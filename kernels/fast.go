@@ -95,9 +95,9 @@ func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs, tolera
 	extent := Extent(targets)
 	n := (float64(len(points)) + pairs/float64(len(points))) / 2 // that waves and grids take, as often from points as to them
 	perPair, perNear, perPiece, perPoint, tile := secondsPerPair, secondsPerPair, secondsPerPair, 0.0, tileSize
-	if _, terms, ok := describeTerms(k, s.d); ok && engine.HasNative(native.Pairs) {
+	if s.terms != nil && engine.HasNative(native.Pairs) {
 		perPair, perNear, perPiece, perPoint, tile = 0, 0, secondsNear, secondsToSort, 4*native.Tile
-		for _, t := range terms {
+		for _, t := range s.terms {
 			factor := 1.0
 			if t.Kind == native.Fraction {
 				factor = shareOfCauchy

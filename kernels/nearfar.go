@@ -101,20 +101,19 @@ func NearFar(k Kernel, extent []float64, tolerance float64, radii ...float64) (K
 func newLevels(within []inside, k Kernel, extent []float64, n, tolerance float64) (Kernel, error) {
 	d := len(extent)
 	whole := newSampler(k, d)
-	_, terms, _ := describeTerms(k, d)
 	out := levels{Kernel: k}
 	if edge := within[0].edge; edge > 0 {
 		var reach []float64
 		for _, s := range whole.scale {
 			reach = append(reach, math.Sqrt(edge)/s)
 		}
-		near, err := nearPart(terms, within[0], reach, tolerance)
+		near, err := nearPart(whole.terms, within[0], reach, tolerance)
 		if err != nil {
 			return nil, err
 		}
 		out.parts = append(out.parts, tiled{near, reach})
 	}
-	top, steepest := valueOf(terms, 0, 0), greatest(terms, 1)
+	top, steepest := valueOf(whole.terms, 0, 0), greatest(whole.terms, 1)
 	for i := range within {
 		part := &sampler{d: d, scale: whole.scale, top: top, steepest: steepest, profile: within[i].far(whole.profile)}
 		if i+1 < len(within) {
@@ -138,13 +137,12 @@ func newLevels(within []inside, k Kernel, extent []float64, n, tolerance float64
 // cheapestLevels is the cheapest way to split a kernel, with the periods and modes of its expansion e, at one or two of a few radii, for
 // n points.
 func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n float64, nearSeconds func(reach []float64) float64) (best candidate, ok bool) {
-	scale, terms, ok := describeTerms(k, s.d)
-	if !ok {
+	if s.terms == nil {
 		return best, false
 	}
 	size := 0.0
 	for a, extent := range e.Extent {
-		size = math.Max(size, extent*scale[a])
+		size = math.Max(size, extent*s.scale[a])
 	}
 	shares := []float64{0, 0.01, 0.014, 0.02, 0.028, 0.04, 0.055, 0.075, 0.1, 0.14, 0.19, 0.25, 0.35, 0.5}
 	type level struct {
@@ -170,9 +168,9 @@ func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n float64, n
 		for i := from; i < to; i++ {
 			radius, l, highest := shares[i]*size, &level{ok: true}, 0.0
 			if radius > 0 {
-				l.within, highest, l.ok = split(terms, radius, tolerance/2, s.d)
+				l.within, highest, l.ok = split(s.terms, radius, tolerance/2, s.d)
 			}
-			for a, c := range scale {
+			for a, c := range s.scale {
 				frequency := 0.0
 				if e.Extent[a] > 0 {
 					if frequency = highest * c; radius == 0 {

@@ -75,9 +75,9 @@ func tangentPCA(m *Mean[geom.Vec]) (*PCA[geom.Vec], error) {
 	if len(m.Momenta) != n || len(m.Weights) != n {
 		return nil, fmt.Errorf("tangent PCA: a mean of %d velocities, %d momenta and %d weights, want as many of each", n, len(m.Momenta), len(m.Weights))
 	}
-	square := floats.Dot(m.Weights, m.Weights)
-	if square > 1-1e-12 {
-		return nil, fmt.Errorf("tangent PCA: one sample has all the weight, want at least 2 samples with weight")
+	square, err := squares(m.Weights)
+	if err != nil {
+		return nil, fmt.Errorf("tangent PCA: %w", err)
 	}
 	gram := mat.NewSymDense(n, nil)
 	for i := range n {
@@ -104,9 +104,9 @@ func tangentPCA(m *Mean[geom.Vec]) (*PCA[geom.Vec], error) {
 			c[i] *= math.Sqrt(m.Weights[i] / ((1 - square) * values[k]))
 		}
 		u, a := combine(c, m.Velocities), combine(c, m.Momenta)
-		if at := floats.MaxIdx(absolute(u)); u[at] < 0 {
-			floats.Scale(-1, u)
-			floats.Scale(-1, a)
+		if sign := signOf(u); sign < 0 {
+			floats.Scale(sign, u)
+			floats.Scale(sign, a)
 		}
 		p.Modes, p.Momenta = append(p.Modes, u), append(p.Momenta, a)
 		p.Variances = append(p.Variances, values[k])
@@ -118,12 +118,24 @@ func tangentPCA(m *Mean[geom.Vec]) (*PCA[geom.Vec], error) {
 	return p, nil
 }
 
-func absolute(x []float64) []float64 {
-	out := make([]float64, len(x))
-	for i, v := range x {
-		out[i] = math.Abs(v)
+// squares is Σ w_i², of weights of which more than one is not 0.
+func squares(weights []float64) (float64, error) {
+	square := floats.Dot(weights, weights)
+	if square > 1-1e-12 {
+		return 0, fmt.Errorf("one sample has all the weight, want at least 2 samples with weight")
 	}
-	return out
+	return square, nil
+}
+
+// signOf is 1 if the component of a mode of largest absolute value is positive, else −1.
+func signOf(mode []float64) float64 {
+	top := 0.0
+	for _, v := range mode {
+		if math.Abs(v) > math.Abs(top) {
+			top = v
+		}
+	}
+	return math.Copysign(1, top)
 }
 
 // At returns the point Exp_y(Σ_k s_k u_k) for the given scores s_1, s_2, …, of the first modes. More scores than modes are an error.

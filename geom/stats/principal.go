@@ -107,10 +107,7 @@ func (f *fit) orthonormalise(p *PCA[geom.Vec]) error {
 	if err != nil {
 		return err
 	}
-	norm := math.Sqrt(floats.Dot(m, v))
-	if at := floats.MaxIdx(absolute(v)); v[at] < 0 {
-		norm = -norm
-	}
+	norm := signOf(v) * math.Sqrt(floats.Dot(m, v))
 	floats.Scale(1/norm, m)
 	floats.Scale(1/norm, v)
 	for i := range f.s {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"anatomy/geom"
+	"anatomy/geom/framebundle"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 )
@@ -33,8 +34,9 @@ type Uncertainty[P geom.Point] struct {
 //	H⁻¹ S H⁻¹,  S = Σ w_i² p_i p_iᵀ/(1 − Σ w_i²),
 //
 // the covariance of the logarithms over N in flat space, where H = 1. On a sphere H < 1, and the mean is less certain than its
-// logarithms say; where H is singular the mean is no longer normal ("smeary"). The Hessians are ∂p(1)/∂q(1) of geodesics from the samples
-// to y, by differences of 2d of them, to 1e-6 or so; with Mismatch they are those of ½ d_σ².
+// logarithms say; where H is singular the mean is no longer normal ("smeary"), and where it is nearly so the covariance changes with
+// small changes of the mean. The Hessians are ∂p(1)/∂q(1) of geodesics from the samples to y, by differences of 2d of them, to 1e-6 or
+// so; with Mismatch they are those of ½ d_σ².
 //
 // The mean must have converged. It is an error if there is a direction in which the sum of squared distances does not grow, to second
 // order: then y is no local minimum. Weights are taken for known numbers, not for those of repeated samples.
@@ -52,9 +54,9 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], 
 	if m.Status != geom.Converged {
 		return nil, fmt.Errorf("%s: the mean is %s, want one that has converged", what, m.Status)
 	}
-	square := floats.Dot(m.Weights, m.Weights)
-	if square > 1-1e-12 {
-		return nil, fmt.Errorf("%s: one sample has all the weight, want at least 2 samples with weight", what)
+	square, err := squares(m.Weights)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	y, d := s.Vector(m.Point), s.M.Dim()
 	basis, flat, err := basisFor(r, y, m.Mismatch > 0)
@@ -62,21 +64,20 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], 
 		return nil, err
 	}
 	momenta := s.Vectors(m.Momenta)
-	scatter, hessian, pull := mat.NewSymDense(d, nil), mat.NewDense(d, d, nil), mat.NewVecDense(d, nil)
+	// S = A Aᵀ, with a column a sample.
+	a, pull, hessian := mat.NewDense(d, len(momenta), nil), mat.NewVecDense(d, nil), mat.NewDense(d, d, nil)
 	largest := 0.0
 	for i, p := range momenta {
-		along := mat.NewVecDense(d, nil)
 		for k, e := range basis {
-			along.SetVec(k, floats.Dot(e, p))
+			a.Set(k, i, m.Weights[i]/math.Sqrt(1-square)*floats.Dot(e, p))
 		}
-		scatter.SymRankOne(scatter, m.Weights[i]*m.Weights[i]/(1-square), along)
-		pull.AddScaledVec(pull, m.Weights[i], along)
+		pull.AddVec(pull, a.ColView(i))
 		largest = max(largest, floats.Norm(p, math.Inf(1)))
 	}
 	if largest == 0 {
 		return nil, fmt.Errorf("%s: all samples are at the mean", what)
 	}
-	if balance := mat.Norm(pull, 2) / math.Sqrt(mat.Trace(scatter)); !(balance < 0.1) {
+	if balance := math.Sqrt(1-square) * mat.Norm(pull, 2) / mat.Norm(a, 2); !(balance < 0.1) {
 		return nil, fmt.Errorf("%s: the logarithms have a mean of %.2g standard errors, want 0: only a Fréchet mean has this uncertainty, a median has not", what, balance)
 	}
 	for i, p := range momenta {
@@ -102,7 +103,7 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], 
 		}
 	}
 	var eigen mat.EigenSym
-	if !eigen.Factorize(symmetric, true) {
+	if !eigen.Factorize(symmetric, false) {
 		return nil, fmt.Errorf("%s: the Hessian of the sum of squared distances has no eigenvalues in double precision", what)
 	}
 	u := &Uncertainty[P]{Point: m.Point, Size: 1 / square, Stiffness: eigen.Values(nil)}
@@ -111,33 +112,23 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], 
 	} else if off > 1e-3*most {
 		return nil, fmt.Errorf("%s: the Hessian of the sum of squared distances is symmetric to %.2g of it alone: take more steps (geom.Integrator)", what, off/most)
 	}
-	// H⁻¹ S H⁻¹
-	var vectors, half, root mat.Dense
-	eigen.VectorsTo(&vectors)
-	half.Mul(vectors.T(), scatter)
-	root.Mul(&half, &vectors)
-	covariance := mat.NewSymDense(d, nil)
-	for i := range d {
-		for j := range i + 1 {
-			covariance.SetSym(i, j, root.At(i, j)/(u.Stiffness[i]*u.Stiffness[j]))
-		}
+	var inverse mat.Cholesky
+	var root, modes mat.Dense
+	if !inverse.Factorize(symmetric) || inverse.SolveTo(&root, a) != nil {
+		return nil, fmt.Errorf("%s: the Hessian of the sum of squared distances has no inverse in double precision", what)
 	}
-	var axes mat.EigenSym
-	if !axes.Factorize(covariance, true) {
+	covariance := mat.NewSymDense(d, nil)
+	covariance.SymOuterK(1, &root) // H⁻¹ A (H⁻¹ A)ᵀ
+	if !eigen.Factorize(covariance, true) {
 		return nil, fmt.Errorf("%s: the covariance has no eigenvalues in double precision", what)
 	}
-	var inner, modes mat.Dense
-	axes.VectorsTo(&inner)
-	modes.Mul(&vectors, &inner)
-	variances := axes.Values(nil)
+	eigen.VectorsTo(&modes)
+	variances := eigen.Values(nil)
 	for k := d - 1; k >= 0 && len(u.Modes) < len(momenta)-1 && variances[k] > 1e-12*variances[d-1]; k-- { // ascending
 		c := mat.Col(nil, k, &modes)
-		mode, covector := combine(c, basis), combine(c, flat)
-		if at := floats.MaxIdx(absolute(mode)); mode[at] < 0 {
-			floats.Scale(-1, mode)
-			floats.Scale(-1, covector)
-		}
-		u.Modes, u.Covectors = append(u.Modes, s.Point(mode)), append(u.Covectors, s.Point(covector))
+		mode := combine(c, basis)
+		floats.Scale(signOf(mode), c)
+		u.Modes, u.Covectors = append(u.Modes, s.Point(combine(c, basis))), append(u.Covectors, s.Point(combine(c, flat)))
 		u.Variances = append(u.Variances, variances[k])
 		u.StandardError += variances[k]
 	}
@@ -177,18 +168,12 @@ func (u *Uncertainty[P]) Factor(probability float64, d int) (float64, error) {
 // Covariance returns Σ_k Variances_k u_k u_kᵀ, [n][n], for points of n numbers: coordinates or ambient vectors, the rows of shapes one
 // after the other.
 func (u *Uncertainty[P]) Covariance() [][]float64 {
-	n := len(geom.Numbers(u.Point))
-	out := make([][]float64, n)
-	for i := range out {
-		out[i] = make([]float64, n)
-	}
+	var frame []P
 	for k, mode := range u.Modes {
 		v := geom.Numbers(mode)
-		for i := range out {
-			floats.AddScaled(out[i], u.Variances[k]*v[i], v)
-		}
+		frame = append(frame, geom.Like(u.Point, floats.ScaleTo(make([]float64, len(v)), math.Sqrt(u.Variances[k]), v)))
 	}
-	return out
+	return framebundle.At(u.Point, frame...).Covariance()
 }
 
 // String says what the uncertainty is in one line.
@@ -209,7 +194,7 @@ func basisFor(r *run, y []float64, coordinates bool) (basis, flat [][]float64, e
 	}
 	out, err := r.space.Call(operation{name: "basis"}, func(in []*graph.Node) []*graph.Node {
 		at := geom.At(r.space.M, in[0])
-		e := graph.Transpose(geom.Orthonormal(at.Manifold, at.X), 0, 1)
+		e := linalg.T(geom.Orthonormal(at.Manifold, at.X))
 		x := graph.BroadcastPrefix(at.X, e.Shape().Dim(0))
 		return []*graph.Node{at.Leave(geom.Vector, e), at.Leave(geom.Covector, geom.Flat(at.Manifold, x, e))}
 	}, y)
