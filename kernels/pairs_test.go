@@ -104,9 +104,9 @@ func TestManyPairsInC(t *testing.T) {
 	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Pairs) {
 		t.Skipf("the back end calls no C code (error %v)", err)
 	}
-	x, p := cloud(611, 3, 1)
-	y, q := cloud(503, 3, 2)
-	exact := kernels.Gaussian(0.15)
+	x, p := cloud(1111, 3, 1)
+	y, q := cloud(1003, 3, 2)
+	exact := kernels.Gaussian(0.05)
 	cut := expect.Must(kernels.Cutoff(exact, 3, 1e-14))
 	for _, k := range []kernels.Kernel{exact, cut} {
 		out := expect.Must(engine.Run(func(x, y, p, q *Node) []*Node {

@@ -137,18 +137,18 @@ INLINE void VERSION(meet)(const Kernel *kernel, double part, const double *x, co
 		}
 }
 
-// Reach lists the tiles from the first one on, of count with their boxes, that points in a box may reach.
-INLINE int VERSION(reach)(const Job *job, const double low[maxD], const double high[maxD], double *const lows[maxD], double *const highs[maxD], const int *tiles, int first, int count, int *list, const int D) {
+// Reach lists the boxes, of those from one to another, that points in a box may reach, by their names from the first one on.
+INLINE int VERSION(reach)(const Job *job, const double low[maxD], const double high[maxD], const Boxes *boxes, int from, int to, const int *names, int first, int *list, const int D) {
 	int found = 0;
-	for (int l = tiles == NULL ? first / LANES * LANES : 0; l < count; l += LANES) {
+	for (int l = from; l < to; l += LANES) {
 		vec gap = VERSION(all)(0);
 		for (int a = 0; a < D; a++) {
-			vec g = LARGER(AT(lows[a], l) - high[a], low[a] - AT(highs[a], l));
+			vec g = LARGER(AT(boxes->low[a], l) - high[a], low[a] - AT(boxes->high[a], l));
 			g = LARGER(VERSION(all)(0), g);
 			gap += g * g;
 		}
 		bits far = gap > job->kernel.reach;
-		for (int k = 0; k < LANES; k++) list[found] = tiles == NULL ? l + k : tiles[l + k], found += !far[k] && list[found] >= first;
+		for (int k = 0; k < LANES; k++) list[found] = names == NULL ? l + k : names[l + k], found += !far[k] && list[found] >= first;
 	}
 	return found;
 }
@@ -168,20 +168,25 @@ INLINE void VERSION(groups)(const Job *job, int64_t from, int64_t to, Near *near
 	int count = tilesOf(y);
 	if (near != NULL) {
 		VERSION(box)(x, from, to, low, high, D);
-		near->count = VERSION(reach)(job, low, high, y->low, y->high, NULL, sides == self ? from / tile : 0, tilesOf(y), near->tiles, D);
-		for (int l = 0; l < near->count; l++)
-			for (int a = 0; a < D; a++) near->low[a][l] = y->low[a][near->tiles[l]], near->high[a][l] = y->high[a][near->tiles[l]];
-		for (; near->count % lanes != 0; near->count++) {
-			near->tiles[near->count] = 0;
-			for (int a = 0; a < D; a++) near->low[a][near->count] = near->high[a][near->count] = INFINITY;
+		const int first = sides == self ? from / tile : 0;
+		int clusters = VERSION(reach)(job, low, high, &y->clusters, 0, y->clusters.count, NULL, first / cluster, near->list, D);
+		Boxes *boxes = &near->boxes;
+		boxes->count = 0;
+		for (int l = 0; l < clusters; l++) {
+			int start = near->list[l] * cluster, end = start + cluster < y->tiles.count ? start + cluster : y->tiles.count;
+			boxes->count += VERSION(reach)(job, low, high, &y->tiles, start, end, NULL, first, near->tiles + boxes->count, D);
 		}
+		for (int l = 0; l < boxes->count; l++)
+			for (int a = 0; a < D; a++) boxes->low[a][l] = y->tiles.low[a][near->tiles[l]], boxes->high[a][l] = y->tiles.high[a][near->tiles[l]];
+		for (int l = boxes->count; l < rounded(boxes->count); l++) near->tiles[l] = 0;
+		nowhere(boxes, D);
 	}
 	for (int64_t i = from; i < to; i += group) {
 		// Both ends of the pairs in its own tile are targets, which meet each other twice, for half.
 		const int first = sides == self ? i / tile : 0;
 		if (near != NULL) {
 			VERSION(box)(x, i, i + group, low, high, D);
-			count = VERSION(reach)(job, low, high, near->low, near->high, near->tiles, first, near->count, near->list, D);
+			count = VERSION(reach)(job, low, high, &near->boxes, 0, near->boxes.count, near->tiles, first, near->list, D);
 		}
 		vec v[group][maxC], f[group][maxD];
 		for (int g = 0; g < group; g++) {

@@ -31,10 +31,10 @@ static double sums(int which) {
 					for (int k = 0; k < 4; k++) x[k] = order == 2 || k < 2 ? numbers[0][k] : NULL, y[k] = order == 2 || k < 2 ? numbers[1][k] : NULL;
 					double *memory = need(sizeof(double) * 64 * (n + lanes)), *end;
 					Call call = {.job = job};
-					end = fill(&job.x, &call, n, x, memory);
+					end = lay(&job.x, &call, n, x, memory);
 					Share share;
 					job.share = &share, job.y = job.x;
-					if (sides != self) end = fill(&job.y, &call, n, y, end);
+					if (sides != self) end = lay(&job.y, &call, n, y, end);
 					divide(&job, end);
 					for (int k = 0; k <= which; k += which) {
 						job.v = job.w = v[k], job.f = f[k], job.g = sides == self ? f[k] : g[k];
