@@ -368,6 +368,15 @@ func newSampler(k Kernel, d int) *sampler {
 	}, engine.Name("kernels.Expand"))}
 }
 
+// widths are those of a radial kernel along the axes.
+func (s *sampler) widths() []float64 {
+	out := make([]float64, s.d)
+	for a, c := range s.scale {
+		out[a] = 1 / c
+	}
+	return out
+}
+
 // sample is the kernel at the coordinates along each axis times their factors, added up in the cells, so many along each axis, of their
 // owners, which ascend.
 func (s *sampler) sample(coordinates, factors [][]float64, owner [][]int, dims []int) ([]float64, error) {

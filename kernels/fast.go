@@ -16,20 +16,22 @@ import (
 
 // Seconds of two cores per unit of work of H, measured once; only their ratios matter to the choice.
 const (
-	secondsPerPair = 2.5e-9 // of points, in a tile on the graph
-	secondsInC     = 8e-10  // of points, in C; a kernel with fractions in place of exponentials takes
-	shareOfCauchy  = 0.65   // as much
-	secondsNear    = 1.4e-9 // of points, in C between points that lie near each other, and of the near part of a kernel
-	secondsToSort  = 7e-7   // of a point, in C, to find those that lie near it
-	secondsPerWave = 5e-10  // of a point, a plane wave and a coordinate
-	secondsPerBump = 2.5e-7 // of a point on a grid in C, and for each cell that its bump covers
-	secondsPerCell = 9.5e-10
-	secondsPerFFT  = 1.9e-10 // of a cell of the grid, a coordinate and the logarithm of the number of cells to base 2
+	secondsInC     = 2.3e-10 // of a pair of points, in C, without the terms of the kernel
+	secondsToSort  = 2.5e-7  // of a point, in C, to find those that lie near it
+	secondsPerBump = 9e-8    // of a point on a grid in C, and for each cell that its bump covers
+	secondsPerCell = 5.5e-10
+	secondsPerFFT  = 3e-10 // of a coordinate, a cell of a line of the grid that is transformed, and the logarithm of their number to base 2
 
-	secondsPerBumpOnGraph = 1e-6 // the same on the graph, with the cells of its patch
+	// On the graph, where the whole grid is transformed.
+	secondsPerPair        = 2.3e-9
+	secondsPerWave        = 1.8e-10 // of a point, a plane wave and a coordinate
+	secondsPerBumpOnGraph = 1e-6
 	secondsPerCellOnGraph = 5.8e-10
 	secondsPerFFTOnGraph  = 4e-9
 )
+
+// secondsPerTerm are those of a term of the kernel and a pair of points, in C.
+var secondsPerTerm = [...]float64{native.Exponential: 1.3e-10, native.Fraction: 7e-11, native.Root: 2.3e-10, native.Piece: 2.3e-10}
 
 // margin is by how much shapes may spread during a flow beyond the box of those that are given.
 const margin = 1.25
@@ -92,39 +94,37 @@ type candidate struct {
 // candidates are the ways to sum over points, at those of targets, so many pairs a sum, in a box that is wider by the margin. Each is
 // costed once, by what the kernel along the axes tells; coefficients are computed only for the one that is made.
 func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs, tolerance float64) []candidate {
-	extent := Extent(targets)
 	n := (float64(len(points)) + pairs/float64(len(points))) / 2 // that waves and grids take, as often from points as to them
-	perPair, perNear, perPiece, perPoint, tile := secondsPerPair, secondsPerPair, secondsPerPair, 0.0, tileSize
+	perPair, perPiece, perPoint, tile := secondsPerPair, secondsPerPair, 0.0, tileSize
 	if s.terms != nil && engine.HasNative(native.Pairs) {
-		perPair, perNear, perPiece, perPoint, tile = 0, 0, secondsNear, secondsToSort, 4*native.Tile
+		perPair, perPiece, perPoint, tile = secondsInC, secondsInC+secondsPerTerm[native.Piece], secondsToSort, native.Tile
 		for _, t := range s.terms {
-			factor := 1.0
-			if t.Kind == native.Fraction {
-				factor = shareOfCauchy
-			}
-			perPair, perNear = perPair+factor*secondsInC, perNear+factor*secondsNear
+			perPair += secondsPerTerm[t.Kind]
 		}
 	}
 	out := []candidate{{pairs * perPair, func() (Kernel, error) { return Tiled(k), nil }}}
-	share := nearShare(points, targets, extent, tile)
+	near := func(unit []float64, seconds float64) func(reach float64) float64 {
+		share := nearShare(points, targets, unit, float64(tile)/n)
+		return func(reach float64) float64 { return n*perPoint + pairs*share(reach)*seconds }
+	}
 	if reach, err := s.reach(tolerance); err == nil {
-		out = append(out, candidate{n*perPoint + pairs*share(reach)*perNear, func() (Kernel, error) { return tiled{k, reach}, nil }})
+		out = append(out, candidate{near(reach, perPair)(1), func() (Kernel, error) { return tiled{k, reach}, nil }})
 	}
 	if s.d > 3 {
 		return out
 	}
 	e := &Expansion{Kernel: k}
-	for _, v := range extent {
+	for _, v := range Extent(targets) {
 		e.Extent = append(e.Extent, margin*v)
 	}
 	axes, err := s.axes(e, tolerance)
 	if err != nil {
 		return out
 	}
-	if t, ok := s.cheapestLevels(k, e, tolerance, n, func(reach []float64) float64 {
-		return n*perPoint + pairs*share(reach)*perPiece
-	}); ok {
-		out = append(out, t)
+	if s.terms != nil {
+		if t, ok := s.cheapestLevels(k, e, tolerance, n, near(s.widths(), perPiece)); ok {
+			out = append(out, t)
+		}
 	}
 	if e.rank() > maxModes {
 		return out
@@ -151,32 +151,39 @@ func finite(p []float64) bool {
 	return true
 }
 
-// nearShare estimates the share of pairs, of points and targets that spread over the extent, that tiles cut off at a reach visit: those
-// closer than the reach and the size of a tile.
-func nearShare(points, targets [][]float64, extent []float64, tileSize int) func(reach []float64) float64 {
+// nearShare estimates the share of pairs, of points and targets, that tiles visit which are cut off at a reach in these units along the
+// axes, where a tile holds a share of the points: the pairs within the reach and the width of two tiles. Half the width of a tile is
+// the distance within which as many points lie as it holds.
+func nearShare(points, targets [][]float64, unit []float64, tile float64) func(reach float64) float64 {
+	const trials, low, high = 20000, 80, 800
 	r := rand.New(rand.NewPCG(1, 1))
-	size := func(n int) float64 { return math.Min(1, math.Sqrt(float64(tileSize)/float64(n))) } // of a curve's or a surface's extent
-	tile := (size(len(points)) + size(len(targets))) / 2
-	const trials = 20000
-	gaps := make([][]float64, trials)
-	for i := range gaps {
+	distances := make([]float64, trials)
+	for i := range distances {
 		x, y := points[r.IntN(len(points))], targets[r.IntN(len(targets))]
-		for a := range x {
-			gaps[i] = append(gaps[i], math.Max(0, math.Abs(x[a]-y[a])-tile*extent[a]))
+		for a, u := range unit {
+			d := (x[a] - y[a]) / u
+			distances[i] += d * d
 		}
+		distances[i] = math.Sqrt(distances[i])
 	}
-	return func(reach []float64) float64 {
-		near := 0
-		for _, gap := range gaps {
-			s := 0.0
-			for a, g := range gap {
-				s += g / reach[a] * g / reach[a]
-			}
-			if s < 1 {
-				near++
-			}
+	slices.Sort(distances)
+	// Of shares that are few trials the share is a power of the distance: the dimension, 1 for a curve.
+	first := distances[low]
+	dimension := math.Log(high/low) / math.Log(distances[high]/first)
+	if !(dimension >= 1) { // points that coincide
+		dimension = 1
+	}
+	wide := first * math.Pow(tile*trials/low, 1/dimension)
+	if at := int(tile * trials); at > low {
+		wide = distances[min(at, trials-1)]
+	}
+	return func(reach float64) float64 {
+		reach += 2 * wide
+		if reach < first {
+			return low * math.Pow(reach/first, dimension) / trials
 		}
-		return float64(near) / trials
+		within, _ := slices.BinarySearch(distances, reach)
+		return float64(within) / trials
 	}
 }
 

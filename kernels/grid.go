@@ -98,14 +98,16 @@ func (k *Gridded) bytes() float64 {
 	}
 	grid, waves := 8*float64(d), 8*float64(d)
 	for a, cells := range k.Cells {
-		covered, kept := float64(cells), float64(cells)
 		if a < d-1 {
-			covered *= k.Extent[a] / k.Period[a]
+			grid *= k.covered(a)
+		} else {
+			grid *= float64(cells)
 		}
 		if a > 0 || d < 3 {
-			kept = float64(2*k.Modes[a] + 1)
+			waves *= float64(2*k.Modes[a] + 1)
+		} else {
+			waves *= float64(cells)
 		}
-		grid, waves = grid*covered, waves*kept
 	}
 	return grid + waves
 }
@@ -229,11 +231,28 @@ func (k *Gridded) adds(along [][]float64) float64 {
 // seconds is what H costs over n points.
 func (k *Gridded) seconds(n float64) float64 {
 	d := float64(len(k.Modes))
-	fft := k.cells() * d * math.Log2(k.cells())
-	if engine.HasNative(native.Grid) {
-		return n*(secondsPerBump+math.Pow(float64(k.bump.width), d)*secondsPerCell) + fft*secondsPerFFT
+	if !engine.HasNative(native.Grid) {
+		return n*(secondsPerBumpOnGraph+math.Pow(float64(k.patch()), d)*secondsPerCellOnGraph) + k.cells()*d*math.Log2(k.cells())*secondsPerFFTOnGraph
 	}
-	return n*(secondsPerBumpOnGraph+math.Pow(float64(k.patch()), d)*secondsPerCellOnGraph) + fft*secondsPerFFTOnGraph
+	// Lines along the last axis first: the rows that bumps cover; along the others, of the waves that are kept.
+	work := 0.0
+	for a, cells := range k.Cells {
+		lines := 1.0
+		for b := range k.Cells {
+			if b < a {
+				lines *= k.covered(b)
+			} else if b > a {
+				lines *= float64(2*k.Modes[b] + 1)
+			}
+		}
+		work += lines * float64(cells) * math.Log2(float64(cells))
+	}
+	return n*(secondsPerBump+math.Pow(float64(k.bump.width), d)*secondsPerCell) + d*work*secondsPerFFT
+}
+
+// covered is how many cells points that fill the extent cover along an axis.
+func (k *Gridded) covered(axis int) float64 {
+	return float64(k.Cells[axis]) * k.Extent[axis] / k.Period[axis]
 }
 
 // cells is the number of cells of the grid.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mat"
 
@@ -103,10 +104,8 @@ func newLevels(within []inside, k Kernel, extent []float64, n, tolerance float64
 	whole := newSampler(k, d)
 	out := levels{Kernel: k}
 	if edge := within[0].edge; edge > 0 {
-		var reach []float64
-		for _, s := range whole.scale {
-			reach = append(reach, math.Sqrt(edge)/s)
-		}
+		reach := whole.widths()
+		floats.Scale(math.Sqrt(edge), reach)
 		near, err := nearPart(whole.terms, within[0], reach, tolerance)
 		if err != nil {
 			return nil, err
@@ -136,23 +135,21 @@ func newLevels(within []inside, k Kernel, extent []float64, n, tolerance float64
 
 // cheapestLevels is the cheapest way to split a kernel, with the periods and modes of its expansion e, at one or two of a few radii, for
 // n points.
-func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n float64, nearSeconds func(reach []float64) float64) (best candidate, ok bool) {
-	if s.terms == nil {
-		return best, false
-	}
+func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n float64, nearSeconds func(radius float64) float64) (best candidate, ok bool) {
 	size := 0.0
 	for a, extent := range e.Extent {
 		size = math.Max(size, extent*s.scale[a])
 	}
 	shares := []float64{0, 0.01, 0.014, 0.02, 0.028, 0.04, 0.055, 0.075, 0.1, 0.14, 0.19, 0.25, 0.35, 0.5}
 	type level struct {
-		within         inside
-		reach, highest []float64 // frequency of a wave along each axis
-		ok             bool
-		seconds        float64 // of a grid that has the periods of e
+		within  inside
+		radius  float64
+		highest []float64 // frequency of a wave along each axis
+		ok      bool
+		seconds [2]float64 // of a grid that has the periods of e, alone and as one of two
 	}
-	// What a grid costs with the waves of a level and such periods.
-	seconds := func(l *level, period func(a int) float64) float64 {
+	// What one of so many grids costs with the waves of a level and such periods.
+	seconds := func(l *level, grids int, period func(a int) float64) float64 {
 		grid := &Expansion{Kernel: k, Extent: e.Extent}
 		for a := range e.Extent {
 			grid.Period = append(grid.Period, period(a))
@@ -161,25 +158,27 @@ func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n float64, n
 		if grid.rank() > maxModes {
 			return math.Inf(1)
 		}
-		return cheapestGrid(grid, n, tolerance).seconds(n)
+		return cheapestGrid(grid, n, tolerance/float64(grids)).seconds(n)
 	}
 	all := make([]*level, len(shares))
 	inParts(len(shares), func(from, to int) {
 		for i := from; i < to; i++ {
-			radius, l, highest := shares[i]*size, &level{ok: true}, 0.0
-			if radius > 0 {
-				l.within, highest, l.ok = split(s.terms, radius, tolerance/2, s.d)
+			l, highest := &level{radius: shares[i] * size, ok: true}, 0.0
+			if l.radius > 0 {
+				l.within, highest, l.ok = split(s.terms, l.radius, tolerance/2, s.d)
 			}
 			for a, c := range s.scale {
 				frequency := 0.0
 				if e.Extent[a] > 0 {
-					if frequency = highest * c; radius == 0 {
+					if frequency = highest * c; l.radius == 0 {
 						frequency = float64(e.Modes[a]) * 2 * math.Pi / e.Period[a]
 					}
 				}
-				l.reach, l.highest = append(l.reach, radius/c), append(l.highest, frequency)
+				l.highest = append(l.highest, frequency)
 			}
-			l.seconds = seconds(l, func(a int) float64 { return e.Period[a] })
+			for one := range l.seconds {
+				l.seconds[one] = seconds(l, one+1, func(a int) float64 { return e.Period[a] })
+			}
 			all[i] = l
 		}
 	})
@@ -193,12 +192,12 @@ func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n float64, n
 	for i, l := range all {
 		near := 0.0
 		if i > 0 {
-			near = nearSeconds(l.reach)
-			try(near+l.seconds, l.within)
+			near = nearSeconds(l.radius)
+			try(near+l.seconds[0], l.within)
 		}
 		for _, rest := range all[i+1:] {
-			if near+rest.seconds < best.seconds {
-				try(near+seconds(l, func(a int) float64 { return e.Extent[a] + rest.reach[a] })+rest.seconds, l.within, rest.within)
+			if near+rest.seconds[1] < best.seconds {
+				try(near+seconds(l, 2, func(a int) float64 { return e.Extent[a] + rest.radius/s.scale[a] })+rest.seconds[1], l.within, rest.within)
 			}
 		}
 	}
