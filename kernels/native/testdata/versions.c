@@ -50,29 +50,32 @@ static double sums(int which) {
 	return worst;
 }
 
-#define EXPONENTIAL(name, target) \
-	target static double exponential_##name(void) { \
-		double worst = 0; \
+// The errors of exponentials, and of roots of numbers of all sizes, of which that of 0 is 0.
+#define FUNCTIONS(name, target) \
+	target static void functions_##name(double worst[2]) { \
+		worst[0] = 0, worst[1] = fabs(root_##name(all_##name(0))[0]); \
 		for (int i = 0; i < 200000; i++) { \
-			double x = -708 * pow(i / 2e5, 3); \
-			worst = fmax(worst, fabs(exp_##name(all_##name(x))[0] / exp(x) - 1)); \
+			double x = -708 * pow(i / 2e5, 3), y = pow(10, i / 400. - 250); \
+			worst[0] = fmax(worst[0], fabs(exp_##name(all_##name(x))[0] / exp(x) - 1)); \
+			worst[1] = fmax(worst[1], fabs(root_##name(all_##name(y))[0] / sqrt(y) - 1)); \
 		} \
-		return worst; \
 	}
 
-EXPONENTIAL(any, )
+FUNCTIONS(any, )
 #ifdef __x86_64__
-EXPONENTIAL(avx2, __attribute__((target("avx2,fma"))))
-EXPONENTIAL(avx512, EIGHT)
+FUNCTIONS(avx2, __attribute__((target("avx2,fma"))))
+FUNCTIONS(avx512, EIGHT)
 #endif
 
 int main(void) {
 	for (int set = 0; set < 2; set++)
 		for (int k = 0; k < 4; k++)
 			for (int i = 0; i < 8 * n; i++) numbers[set][k][i] = drand48();
-	printf("any 0 %g\n", exponential_any());
+	double worst[2];
+	functions_any(worst);
+	printf("any 0 %g %g\n", worst[0], worst[1]);
 #ifdef __x86_64__
-	if (version() > 0) printf("avx2 %g %g\n", sums(1), exponential_avx2());
-	if (version() > 1) printf("avx512 %g %g\n", sums(2), exponential_avx512());
+	if (version() > 0) functions_avx2(worst), printf("avx2 %g %g %g\n", sums(1), worst[0], worst[1]);
+	if (version() > 1) functions_avx512(worst), printf("avx512 %g %g %g\n", sums(2), worst[0], worst[1]);
 #endif
 }
