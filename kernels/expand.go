@@ -470,7 +470,7 @@ func (s *sampler) values(x [][]float64) (v []float64, gradient [][]float64, err 
 	return v, gradient, nil
 }
 
-// reach is the distance along each axis beyond which the kernel stays below tolerance·K(0).
+// reach is the distance along each axis beyond which the kernel stays below tolerance·K(0), and its slope below as much of the steepest.
 func (s *sampler) reach(tolerance float64) ([]float64, error) {
 	reach := make([]float64, s.d)
 	for a := range reach {
@@ -479,12 +479,16 @@ func (s *sampler) reach(tolerance float64) ([]float64, error) {
 			x[i] = make([]float64, s.d)
 			x[i][a] = 1e-6 * math.Pow(1e12, float64(i)/(batch-1)) // steps of 0.7 %
 		}
-		v, _, err := s.values(x)
+		v, gradient, err := s.values(x)
 		if err != nil {
 			return nil, err
 		}
+		steepest := 0.0
+		for _, g := range gradient {
+			steepest = math.Max(steepest, math.Abs(g[a]))
+		}
 		last := len(v) - 1
-		for ; last >= 0 && math.Abs(v[last]) <= tolerance*v[0]; last-- {
+		for ; last >= 0 && math.Abs(v[last]) <= tolerance*v[0] && math.Abs(gradient[last][a]) <= tolerance*steepest; last-- {
 		}
 		if last < 0 || last == len(v)-1 {
 			return nil, fmt.Errorf("kernels: a kernel that is above %g of K(0) at the distance %.3g along axis %d cannot be cut off", tolerance, x[batch-1][a], a)

@@ -421,6 +421,35 @@ func TestFastIsWithinTheTolerance(t *testing.T) {
 	}
 }
 
+// Whatever Fast chooses is nowhere farther from the kernel than the tolerance times K(0), nor its slope than as much of the steepest.
+func TestFastIsTheKernelEverywhere(t *testing.T) {
+	x, _ := cloud(20000, 3, 8)
+	r := rand.New(rand.NewPCG(9, 1))
+	at := x[:8000]
+	for i := range at[1:] { // at all distances from the first point
+		z, far := x[1+i+len(at)], math.Pow(10, -3*r.Float64())
+		for a := range z {
+			at[1+i] = append(at[1+i][:a:a], at[0][a]+far*(z[a]-at[0][a]))
+		}
+	}
+	for _, exact := range []kernels.Kernel{kernels.Gaussian(0.3), kernels.Gaussian(0.02), kernels.Laplace(2, 0.1), kernels.Laplace(3, 0.02), kernels.Laplace(4, 0.3), kernels.Cauchy(0.2)} {
+		for _, tolerance := range []float64{1e-4, 1e-6} {
+			fast := expect.Must(kernels.Fast(exact, tolerance, x))
+			out := expect.Must(engine.Run(func(x *Node) []*Node {
+				var out []*Node
+				for _, k := range []kernels.Kernel{exact, fast} {
+					y := SliceAxis(x, 0, AxisRange(0, 1))
+					v := k.Sum(x, y, OnesLike(SliceAxis(y, 1, AxisRange(0, 1))))
+					out = append(out, v, SliceAxis(Gradient(ReduceAllSum(v), x)[0], 0, AxisRange(1)))
+				}
+				return out
+			}, at))
+			expect.Abs(t, fmt.Sprintf("%s: values", fast), out.Flat(2), out.Flat(0), tolerance)
+			expect.Rel(t, fmt.Sprintf("%s: slopes", fast), out.Flat(3), out.Flat(1), tolerance)
+		}
+	}
+}
+
 func TestBadExpansions(t *testing.T) {
 	for want, f := range map[string]func() error{
 		"4 axes":              func() error { _, err := kernels.Expand(kernels.Gaussian(1), make([]float64, 4), 1e-6); return err },

@@ -17,9 +17,9 @@ const tileSize = 512
 // tile, each K(x_i, x_j) = K(x_j, x_i) once where the sum is symmetric.
 func Tiled(k Kernel) Kernel { return tiled{Kernel: k} }
 
-// Cutoff is Tiled without the pairs of tiles between which K ≤ tolerance·K(0): right for kernels much narrower than
-// the shape. The points of a tile lie together, whatever order they come in. The error of Σ_j K(x_i, x_j) b_j is at
-// most tolerance·Σ|b_j| over the points left out.
+// Cutoff is Tiled without the pairs of tiles between which K ≤ tolerance·K(0) and its slope is at most as much of the steepest: right
+// for kernels much narrower than the shape. The points of a tile lie together, whatever order they come in. The error of
+// Σ_j K(x_i, x_j) b_j is at most tolerance·Σ|b_j| over the points left out, that of its derivative as much of the steepest slope.
 func Cutoff(k Kernel, dim int, tolerance float64) (Kernel, error) {
 	if dim < 1 {
 		return nil, fmt.Errorf("kernels.Cutoff: dimension %d, want at least 1", dim)
