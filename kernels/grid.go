@@ -50,12 +50,22 @@ const gridPoints = 1e5
 
 // gridOf puts an expansion on the grid that costs least for sums over n points of those that add at most the tolerance.
 func gridOf(e *Expansion, n, tolerance float64) (*Gridded, error) {
-	g, along := cheapestGrid(e, n, tolerance), spreadOf(e)
-	for g.adds(along) > tolerance {
-		if g.bump.width == native.MaxWidth {
-			return nil, fmt.Errorf("kernels.Grid: no bump of %d cells is as smooth as the tolerance %g asks: use Expand, tiles or a larger one", native.MaxWidth, tolerance)
+	var g *Gridded
+	along := spreadOf(e)
+	for _, ratio := range ratios {
+		for width := max(leastWidth, usualWidth(ratio, tolerance)-1); width <= native.MaxWidth; width++ {
+			h := newGrid(e, width, ratio)
+			if g != nil && h.seconds(n) >= g.seconds(n) {
+				break
+			}
+			if h.adds(along) <= tolerance {
+				g = h
+				break
+			}
 		}
-		g = newGrid(e, g.bump.width+1, g.bump.ratio)
+	}
+	if g == nil {
+		return nil, fmt.Errorf("kernels.Grid: no bump of %d cells is as smooth as the tolerance %g asks: use Expand, tiles or a larger one", native.MaxWidth, tolerance)
 	}
 	if err := engine.Fits(fmt.Sprintf("kernels.Grid: %s over %.3g on a grid of %v cells", e.Kernel, e.Extent, g.Cells), g.bytes()); err != nil {
 		return nil, fmt.Errorf("%w: use tiles, a wider kernel or a larger tolerance", err)
@@ -147,11 +157,14 @@ func newGrid(e *Expansion, width int, ratio float64) *Gridded {
 	return g
 }
 
+// ratios are how many times as many cells as waves a grid may have.
+var ratios = []float64{3, 2.5, 2, 1.6, 1.25}
+
 // cheapestGrid is the empty grid that costs least for sums over n points of those that add about the tolerance, for the modes of an
 // expansion, which needs no coefficients yet.
 func cheapestGrid(e *Expansion, n, tolerance float64) *Gridded {
 	var best *Gridded
-	for _, ratio := range []float64{3, 2.5, 2, 1.6, 1.25} {
+	for _, ratio := range ratios {
 		if g := newGrid(e, usualWidth(ratio, tolerance), ratio); best == nil || g.seconds(n) < best.seconds(n) {
 			best = g
 		}
@@ -173,7 +186,7 @@ func usualWidth(ratio, tolerance float64) int {
 		t := float64(j) / modes
 		along[j] = math.Exp(math.Log(tolerance) * t * t)
 	}
-	width := 3
+	width := leastWidth
 	for ; width < native.MaxWidth; width++ {
 		g := &Gridded{Expansion: *e, Cells: []int{int(ratio * (2*modes + 1))}, bump: newBump(width, ratio)}
 		if g.adds([][]float64{along}) <= tolerance {
@@ -183,6 +196,9 @@ func usualWidth(ratio, tolerance float64) int {
 	usualWidths.Store([2]float64{ratio, tolerance}, width)
 	return width
 }
+
+// leastWidth is that of bumps.
+const leastWidth = 3
 
 var usualWidths sync.Map // as they were found
 

@@ -200,7 +200,7 @@ func narrowTable(smallest, largest int, python string) error {
 		return err
 	}
 	limit := peak()
-	fmt.Printf("sums by kernels.Fast to %g: seconds of the clock (of all processors), least of calls in alternation; load is that of the last minute\n", narrowTolerance)
+	fmt.Printf("sums by kernels.Fast to %g, by finufft to %g: seconds of the clock (of all processors), least of calls in alternation; load is that of the last minute\n", narrowTolerance, narrowTolerance/10)
 	fmt.Printf("a processor does %.3g Gflop/s at most; share: what exact H of a Gaussian does of that, with %d flops a pair\n", limit/1e9, pairFlops)
 	fmt.Printf("%-8s %-9s %5s %8s %5s %6s %15s %15s %15s %15s %15s %6s %8s %8s  %s\n", "shape", "kernel", "σ", "points", "plan", "first", "H", "K", "H exact", "K exact", "finufft", "MB", "error K", "error H", "chosen")
 	for _, n := range []int{20000, 100000, 1000000} {
@@ -219,7 +219,7 @@ func narrowTable(smallest, largest int, python string) error {
 					rival := func() error {
 						var r result
 						if c.Kernel == "Gaussian" {
-							if err := child(&r, exec.Command(python, "kernels/bench/rivals.py", "K finufft", fmt.Sprint(n), fmt.Sprint(sigma), shape)); err != nil {
+							if err := child(&r, exec.Command(python, "kernels/bench/rivals.py", "K finufft", fmt.Sprint(n), fmt.Sprint(sigma), shape, fmt.Sprint(narrowTolerance/10))); err != nil {
 								return err
 							}
 						}

@@ -1,4 +1,4 @@
-"""The sums of kernels/bench with other libraries: rivals.py METHOD POINTS SIGMA [SHAPE] prints one line of JSON."""
+"""The sums of kernels/bench with other libraries: rivals.py METHOD POINTS SIGMA [SHAPE [TOLERANCE]] prints one line of JSON."""
 
 import json
 import resource
@@ -12,6 +12,7 @@ except ImportError:
     sys.exit()
 
 SIGMA = float(sys.argv[3])
+TOLERANCE = float(sys.argv[5]) if len(sys.argv) > 5 else 1e-9
 
 
 def cloud(n, shape):
@@ -63,8 +64,8 @@ def keops_sums(x, p):
 def finufft_sums(x, p):
     import finufft
 
-    # The Gaussian summed over its images with period L: Fourier coefficients in closed form. 1e-9 of it lies outside.
-    reach = SIGMA * np.sqrt(-2 * np.log(2.5e-10))
+    # The Gaussian summed over its images with period L: Fourier coefficients in closed form. As much as the tolerance lies outside.
+    reach = SIGMA * np.sqrt(-2 * np.log(TOLERANCE / 4))
     period = x.max(0) - x.min(0) + reach
     modes = [2 * int(np.ceil(reach / SIGMA**2 * l / (2 * np.pi))) + 1 for l in period]
     theta = [np.ascontiguousarray(2 * np.pi * x[:, a] / period[a]) for a in range(3)]
@@ -76,8 +77,8 @@ def finufft_sums(x, p):
     weights = np.ascontiguousarray(p.T.astype(complex))
 
     def call():
-        f = finufft.nufft3d1(*theta, weights, tuple(modes), eps=1e-9)
-        return [finufft.nufft3d2(*theta, f * c, eps=1e-9).real.T]
+        f = finufft.nufft3d1(*theta, weights, tuple(modes), eps=TOLERANCE)
+        return [finufft.nufft3d2(*theta, f * c, eps=TOLERANCE).real.T]
 
     return call
 
