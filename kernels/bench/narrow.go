@@ -95,6 +95,9 @@ func (c problem) measure() (r narrow, err error) {
 			exact, value = f.kernel(c.Sigma), f.value
 		}
 	}
+	if exact == nil {
+		return r, fmt.Errorf("no kernel %q", c.Kernel)
+	}
 	if _, err := engine.Backend(); err != nil {
 		return r, err
 	}
