@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest/bench"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
@@ -300,14 +301,7 @@ func BenchmarkChristoffel(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			f := engine.Compile(c.fn)
-			if err := f.Prepare(q, vectors[0], vectors[1]); err != nil {
-				b.Fatal(err)
-			}
-			for b.Loop() {
-				if _, err := f.Call(q, vectors[0], vectors[1]); err != nil {
-					b.Fatal(err)
-				}
-			}
+			bench.Call(b, func() error { _, err := f.Call(q, vectors[0], vectors[1]); return err })
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest/bench"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
@@ -246,15 +247,6 @@ func BenchmarkTransport(b *testing.B) {
 		{"geodesic-4", func() ([][][]float64, error) { return s.Transport(g, vectors...) }},
 		{"curve", func() ([][][]float64, error) { return s.TransportAlong(g.Path, vectors[0]) }},
 	} {
-		if _, err := c.run(); err != nil {
-			b.Fatal(err)
-		}
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := c.run(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+		b.Run(c.name, func(b *testing.B) { bench.Call(b, func() error { _, err := c.run(); return err }) })
 	}
 }

@@ -250,8 +250,15 @@ func (k *Gridded) seconds(n float64) float64 {
 	if !engine.HasNative(native.Grid) {
 		return n*(secondsPerBumpOnGraph+math.Pow(float64(k.patch()), d)*secondsPerCellOnGraph) + k.cells()*d*math.Log2(k.cells())*secondsPerFFTOnGraph
 	}
-	// Lines along the last axis first: the rows that bumps cover; along the others, of the waves that are kept.
-	work := 0.0
+	return n*(secondsPerBump+k.reached()*secondsPerCell) + d*k.transformed()*secondsPerFFT
+}
+
+// reached is how many cells a bump covers.
+func (k *Gridded) reached() float64 { return math.Pow(float64(k.bump.width), float64(len(k.Cells))) }
+
+// transformed is the sum of n·log₂(n) over the lines of n cells that are transformed for a column: along the last axis the rows that
+// bumps cover, along the others those of the waves that are kept.
+func (k *Gridded) transformed() (work float64) {
 	for a, cells := range k.Cells {
 		lines := 1.0
 		for b := range k.Cells {
@@ -263,7 +270,18 @@ func (k *Gridded) seconds(n float64) float64 {
 		}
 		work += lines * float64(cells) * math.Log2(float64(cells))
 	}
-	return n*(secondsPerBump+math.Pow(float64(k.bump.width), d)*secondsPerCell) + d*work*secondsPerFFT
+	return work
+}
+
+// Flops are the additions and multiplications of H, or of a sum alone, over n points that fill the extent, without what a bump itself
+// takes: each column is spread to all cells of a bump and read from them, for H with a derivative, and goes through two transforms of
+// real numbers.
+func (k *Gridded) Flops(n int, forces bool) float64 {
+	perCell := 4.0
+	if forces {
+		perCell = 6
+	}
+	return float64(len(k.Cells)) * (perCell*float64(n)*k.reached() + 5*k.transformed())
 }
 
 // covered is how many cells points that fill the extent cover along an axis.

@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"syscall"
 	"testing"
-	"time"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest/bench"
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -21,31 +20,12 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-// The problems of the JAX yardstick: two callosa in units of 20 mm, σ the atlas's spacing, 100 Euler steps. Each
-// benchmark reports the first call, which builds and compiles, beside the later ones.
+// The problems of the JAX yardstick: two callosa in units of 20 mm, σ the atlas's spacing, 100 Euler steps.
 func yardstick() (m *landmarks.Space, q, target [][]float64) {
 	cc := morpho.CorpusCallosum().Scale(1. / 20)
 	q, target = cc.Shape("jhu_atlas"), cc.Shape("colin27")
 	m = landmarks.New(39, 2, kernels.Gaussian(morpho.MeanSpacing(q, true)), geom.Integrator(ode.Euler, 100))
 	return m, q, target
-}
-
-func benchmark(b *testing.B, call func() error) {
-	start := time.Now()
-	if err := call(); err != nil {
-		b.Fatal(err)
-	}
-	first := time.Since(start)
-	best := time.Duration(1<<63 - 1)
-	for b.Loop() {
-		start = time.Now()
-		if err := call(); err != nil {
-			b.Fatal(err)
-		}
-		best = min(best, time.Since(start))
-	}
-	b.ReportMetric(first.Seconds(), "first-s")
-	b.ReportMetric(float64(best.Microseconds())/1000, "best-ms")
 }
 
 func BenchmarkExp39(b *testing.B) {
@@ -54,7 +34,7 @@ func BenchmarkExp39(b *testing.B) {
 	f := engine.Compile(func(q, p *Node) []*Node {
 		return ode.Flow(geom.Geodesics(m.Manifold), ode.Euler, 100, ode.State{q, p})
 	})
-	benchmark(b, func() error { _, err := f.Call(flat(q), p); return err })
+	bench.Call(b, func() error { _, err := f.Call(flat(q), p); return err })
 }
 
 func BenchmarkGrad39(b *testing.B) {
@@ -64,12 +44,12 @@ func BenchmarkGrad39(b *testing.B) {
 		loss := ReduceAllMean(Square(Sub(ode.Flow(geom.Geodesics(m.Manifold), ode.Euler, 100, ode.State{q, p})[0], target)))
 		return loss, Gradient(loss, p)[0]
 	})
-	benchmark(b, func() error { _, err := f.Call(flat(q), p, flat(target)); return err })
+	bench.Call(b, func() error { _, err := f.Call(flat(q), p, flat(target)); return err })
 }
 
 func BenchmarkLog39(b *testing.B) {
 	m, q, target := yardstick()
-	benchmark(b, func() error { _, err := m.Log(q, target); return err })
+	bench.Call(b, func() error { _, err := m.Log(q, target); return err })
 }
 
 // simulated are pairs of outlines: the yardstick's first one, moved twice by random smooth fields, each half as far as its second
@@ -110,7 +90,7 @@ func BenchmarkLogAll(b *testing.B) {
 		b.Run(fmt.Sprintf("pairs=%d", count), func(b *testing.B) {
 			m, x, y := simulated(count)
 			found := 0
-			benchmark(b, func() error {
+			bench.Call(b, func() error {
 				gs, err := m.LogAll(x, y)
 				found = 0
 				for _, g := range gs {
@@ -153,7 +133,7 @@ func BenchmarkLogWithin20000(b *testing.B) {
 				q, target = ellipses(20000)
 			}
 			m := many(b, q, target)
-			benchmark(b, func() error {
+			bench.Call(b, func() error {
 				g, err := m.LogWithin(q, target, 5e-4)
 				if err == nil && g.Status != geom.Converged {
 					err = errors.New(g.Status.String())
@@ -176,12 +156,7 @@ func BenchmarkGrad20000(b *testing.B) {
 		loss := ReduceAllMean(Square(Sub(ode.Flow(geom.Geodesics(m.Manifold), ode.RK4, 40, ode.State{q, p})[0], target)))
 		return loss, Gradient(loss, p)[0]
 	})
-	benchmark(b, func() error { _, err := f.Call(flat(q), p, flat(target)); return err })
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportMetric(float64(usage.Maxrss)/1e6, "peak-GB")
+	bench.Call(b, func() error { _, err := f.Call(flat(q), p, flat(target)); return err })
 }
 
 // Surfaces with 642, 2562 and 10,242 vertices, matched by varifolds with 162 control points.
@@ -198,16 +173,13 @@ func BenchmarkMatchSurfaces(b *testing.B) {
 				b.Fatal(err)
 			}
 			m := landmarks.New(len(controls.Vertices), 3, kernels.Gaussian(0.4), geom.Integrator(ode.Heun, 8))
-			for b.Loop() {
+			bench.Call(b, func() error {
 				r, err := m.MatchFrom(controls.Vertices, source.Vertices, mesh.Varifold(fast, source, target).Coarse(2), 0.1)
-				if err != nil {
-					b.Fatal(err)
+				if err == nil && r.Status != geom.Converged {
+					err = errors.New(r.Status.String())
 				}
-				if r.Status != geom.Converged {
-					b.Fatal(r.Status)
-				}
-				b.ReportMetric(float64(r.Evaluations), "evaluations")
-			}
+				return err
+			})
 		})
 	}
 }

@@ -91,45 +91,31 @@ func inputs(fn reflect.Type) (n int) {
 // Errors are those of the arguments, what the graph function panicked with while it was built, and that the memory which the
 // program wants is not there (see Fits).
 func (f *Func) Call(args ...any) (Values, error) {
-	var out Values
-	err := f.with(args, func(b compute.Backend, p *program, in []*tensors.Tensor) (err error) {
-		out, err = p.call(b, in)
-		return err
-	})
-	return out, err
-}
-
-// Prepare compiles the function for arguments of these shapes without running it.
-func (f *Func) Prepare(args ...any) error {
-	return f.with(args, func(compute.Backend, *program, []*tensors.Tensor) error { return nil })
-}
-
-// with gives do the program for the arguments.
-func (f *Func) with(args []any, do func(b compute.Backend, p *program, in []*tensors.Tensor) error) error {
 	b, err := Backend()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if f.inputs >= 0 && len(args) != f.inputs {
-		return fmt.Errorf("%s: %d arguments for a function of %d", f.name, len(args), f.inputs)
+		return nil, fmt.Errorf("%s: %d arguments for a function of %d", f.name, len(args), f.inputs)
 	}
 	in := make([]*tensors.Tensor, len(args))
 	s := make([]shapes.Shape, len(args))
 	for i, a := range args {
 		if in[i], err = f.tensor(a); err != nil {
-			return fmt.Errorf("%s: argument %d: %w", f.name, i, err)
+			return nil, fmt.Errorf("%s: argument %d: %w", f.name, i, err)
 		}
 		s[i] = in[i].Shape()
 	}
+	var out Values
 	p, err := f.programs.take(b, s, f.build)
 	if err == nil {
 		defer p.release()
-		err = do(b, p, in)
+		out, err = p.call(b, in)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.name, err)
+		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}
-	return nil
+	return out, nil
 }
 
 // errorPanics makes a graph function panic with errors only: GoMLX returns those, and hangs after any other.

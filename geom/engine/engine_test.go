@@ -66,9 +66,6 @@ func TestCompilesOnceForAShape(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := f.Prepare([]float64{1, 2, 3}); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := f.Call([]float64{1, 2, 3}); err != nil {
 		t.Fatal(err)
 	}

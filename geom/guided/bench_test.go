@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest/bench"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
@@ -46,6 +47,7 @@ func large(leaves int) (stochastic.Process[geom.Shape], *tree.Tree, Observations
 // The memory of four chains of 100 leaves with 40 landmarks and two unknowns, with guides that are made anew.
 func BenchmarkMemory(b *testing.B) {
 	p, t, seen, unknown := large(100)
+	defer bench.Memory(b)()
 	for b.Loop() {
 		s := expect.Must(newSampler(p, t, []Observations[geom.Shape]{seen}, Options{Unknown: unknown, Chains: 4, Steps: 25}))
 		if err := s.begin(); err != nil {
@@ -64,15 +66,6 @@ func BenchmarkMemory(b *testing.B) {
 			}
 		}
 	}
-	b.ReportMetric(float64(usage(b).Maxrss)*1024/1e9, "peak-GB")
-}
-
-// usage is what the process has taken so far.
-func usage(b *testing.B) (u syscall.Rusage) {
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return u
 }
 
 // A gradient of four chains, of trees with more leaves and edges with more steps.
@@ -95,9 +88,13 @@ func gradients[P geom.Point](b *testing.B, s *sampler[P]) {
 	step := []*stepSize{newStepSize(longest)}
 	expect.Must(s.move(step, 1, 1)) // compiles it
 	seconds := func() float64 {
-		u := usage(b)
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			b.Fatal(err)
+		}
 		return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 	}
+	defer bench.Memory(b)()
 	begin := seconds()
 	for b.Loop() {
 		gradients += 1 + expect.Must(s.move(step, few, 1)).turns

@@ -4,17 +4,16 @@ import (
 	"fmt"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest/bench"
 )
 
 // steps runs a step, which takes a matrix and two right-hand sides to two columns, 100 times in a scan, on the kernel
-// matrix of n points of a circle that the step moves. It reports the time of one step, of the first call and the size
-// of the graph; gradient adds the reverse pass.
+// matrix of n points of a circle that the step moves. It also reports the size of the graph; gradient adds the reverse pass.
 func steps(b *testing.B, lead []int, n int, gradient bool, step func(a, b *Node) *Node) {
 	circle, rhs := make([][]float64, n), make([][]float64, n)
 	for i := range n {
@@ -41,18 +40,7 @@ func steps(b *testing.B, lead []int, n int, gradient bool, step func(a, b *Node)
 		size = len(x.Graph().Nodes())
 		return out
 	})
-	start := time.Now()
-	if _, err := f.Call(circle, rhs); err != nil {
-		b.Fatal(err)
-	}
-	first := time.Since(start)
-	for b.Loop() {
-		if _, err := f.Call(circle, rhs); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/100, "µs/step")
-	b.ReportMetric(first.Seconds(), "s/first")
+	bench.Call(b, func() error { _, err := f.Call(circle, rhs); return err })
 	b.ReportMetric(float64(size), "nodes")
 }
 
@@ -93,15 +81,5 @@ func BenchmarkCholesky2000(b *testing.B) {
 	for i := range x {
 		x[i] = float64(i) / 10
 	}
-	start := time.Now()
-	if _, err := a.Call(x); err != nil {
-		b.Fatal(err)
-	}
-	first := time.Since(start)
-	for b.Loop() {
-		if _, err := a.Call(x); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(first.Seconds(), "s/first")
+	bench.Call(b, func() error { _, err := a.Call(x); return err })
 }

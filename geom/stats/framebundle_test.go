@@ -13,6 +13,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/framebundle"
 	"anatomy/geom/geomtest"
+	"anatomy/geom/geomtest/bench"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
@@ -339,6 +340,7 @@ func TestFrameBundleMeanErrors(t *testing.T) {
 
 // The mean of rank 2 of 20 callosa with 39 landmarks, compilation included.
 func BenchmarkFrameBundleMean39(b *testing.B) {
+	defer bench.Memory(b)()
 	for b.Loop() {
 		space, _, samples := normalCallosa(b, 39, 20)
 		m, err := stats.FrameBundleMean(space.Base, samples, 2)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-	"time"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -13,6 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest"
+	"anatomy/geom/geomtest/bench"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/internal/heat"
 	"anatomy/geom/linalg"
@@ -267,13 +267,7 @@ func callosum() (s *geom.Space[geom.Vec], q []float64, frame [][]float64) {
 }
 
 func benchmark(b *testing.B, p stochastic.Process[geom.Vec], r stochastic.Run) {
-	start := time.Now()
-	expect.Must(p.Paths(r))
-	first := time.Since(start)
-	for b.Loop() {
-		expect.Must(p.Paths(r))
-	}
-	b.ReportMetric(first.Seconds(), "first-s")
+	bench.Call(b, func() error { _, err := p.Paths(r); return err })
 }
 
 func BenchmarkDevelopment39(b *testing.B) {

@@ -1,22 +1,24 @@
 // Command bench times the kernel sums of this project beside those of others, on one machine in one run:
 //
-//	go run ./kernels/bench [-max 1000000] [-sigma 0.5] [-plot scaling.png] [-python python]
-//	go run ./kernels/bench -narrow [-min 20000] [-max 100000] [-python python]
+//	go run ./kernels/bench [-max 1000000] [-plot scaling.png] [-python python]
+//	go run ./kernels/bench -narrow [-min 20000] [-max 100000] [-tolerance 1e-6] [-sigmas 0.2,0.1,0.05] [-python python]
 //
-// The second table is that of narrow kernels: what kernels.Fast chooses for three kernels of three widths on a curve, a surface and a
+// The second table is that of narrow kernels: what kernels.Fast chooses for kernels of several widths on a curve, a surface and a
 // volume, beside exact sums and finufft.
 //
 // Each measurement is a process of its own, so that its peak memory is known. The points lie on the ellipsoid with half
-// axes 1, 0.8, 0.6, the kernel is Gaussian, with σ = 0.5 where no other is given, the momenta are random. "H" is the right-hand side of
-// Hamilton's equations, velocities and forces; "K" the sum Σ_j K(x_i, x_j) p_j alone. Errors are relative to the
-// largest value, from 100 points against exact sums. Rivals (rivals.py: JAX, KeOps, finufft) are run where the Python
-// has them: kernels/bench/requirements.txt.
+// axes 1, 0.8, 0.6, the kernel is Gaussian, the momenta are random. "H" is the right-hand side of Hamilton's equations, velocities
+// and forces; "K" the sum Σ_j K(x_i, x_j) p_j alone. Errors are relative to the largest value, from 100 points against exact sums.
+// The ratio is of the clock, to the fastest rival of that sum; the share is that of the additions and multiplications that a
+// processor can do. Rivals (rivals.py: JAX, KeOps, finufft) are run right after ours where the Python has them:
+// kernels/bench/requirements.txt.
 package main
 
 import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"image/color"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -38,19 +40,28 @@ type method struct {
 	name    string
 	largest int // number of points
 	ours    bool
+	color   color.Color
 }
 
 var methods = []method{
-	{"H exact", 20000, true},
-	{"H 1e-4", 1000000, true},
-	{"H 1e-6", 1000000, true},
-	{"K 5e-8", 1000000, true},
-	{"H JAX", 20000, false},
-	{"H KeOps", 20000, false},
-	{"K finufft", 1000000, false},
+	{"H exact", 20000, true, viz.Blue},
+	{"H 1e-4", 1000000, true, viz.Vermilion},
+	{"H 1e-6", 1000000, true, viz.Green},
+	{"K 5e-8", 1000000, true, viz.Purple},
+	{"H JAX", 20000, false, viz.Orange},
+	{"H KeOps", 20000, false, viz.Sky},
+	{"K finufft", 1000000, false, viz.Purple},
 }
 
 var sizes = []int{100, 1000, 10000, 20000, 100000, 1000000}
+
+// usual is the width of the kernel for every number of points; the other widths are those for someWidths points.
+const (
+	usual      = 0.5
+	someWidths = 20000
+)
+
+var widths = []float64{0.02, 0.05, 0.1, 0.2, usual, 1}
 
 // result is what a measurement prints.
 type result struct {
@@ -58,29 +69,35 @@ type result struct {
 	CPU         float64 // of all processors, of the best call
 	Megabytes   float64 // peak of the process
 	Error       float64
-	Missing     string // why there is none
+	Flops       float64 // additions and multiplications of a call, 0 if not counted
+	Missing     string  // why there is none
 }
 
 func main() {
 	largest := flag.Int("max", 1000000, "largest number of points")
-	sigma := flag.Float64("sigma", 0.5, "width of the kernel")
 	plot := flag.String("plot", "", "write the scaling plot to this file")
 	python := flag.String("python", "python3", "Python with JAX, KeOps and finufft")
 	narrow := flag.Bool("narrow", false, "the table of narrow kernels, from -min to -max points")
 	smallest := flag.Int("min", 0, "smallest number of points of that table")
+	tolerance := flag.Float64("tolerance", 1e-6, "tolerance of that table")
+	sigmas := flag.String("sigmas", "0.2,0.1,0.05", "widths of that table")
 	row := flag.String("row", "", "measure this row of that table alone, and print JSON")
 	only := flag.String("method", "", "measure this method alone, for -max points, and print JSON")
+	sigma := flag.Float64("sigma", usual, "width of the kernel for -method")
 	flag.Parse()
 	var err error
 	switch {
 	case *row != "":
 		err = measureRow(*row)
 	case *narrow:
-		err = narrowTable(*smallest, *largest, *python)
+		var list []float64
+		if err = json.Unmarshal([]byte("["+*sigmas+"]"), &list); err == nil {
+			err = narrowTable(*smallest, *largest, *tolerance, list, *python)
+		}
 	case *only != "":
 		err = json.NewEncoder(os.Stdout).Encode(measure(*only, *largest, *sigma))
 	default:
-		err = table(*largest, *sigma, *python, *plot)
+		err = table(*largest, *python, *plot)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -88,53 +105,97 @@ func main() {
 	}
 }
 
-// table runs every method for every size, prints them and draws them.
-func table(largest int, sigma float64, python, plot string) error {
+// table runs every method for every size, and for every width, prints them and draws them.
+func table(largest int, python, plot string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	limit := peak()
-	fmt.Printf("load %s; a processor does %.3g Gflop/s at most; share: of that, by the %d flops a pair of exact sums\n", load(), limit/1e9, pairFlops)
-	fmt.Printf("%-12s %9s %10s %10s %10s %9s %9s %6s\n", "sums", "points", "first s", "best s", "processors", "MB", "error", "share")
-	var layers []*viz.Layer
-	for _, m := range methods {
-		var x, y []float64
-		for _, n := range sizes {
-			if n > min(largest, m.largest) {
-				break
-			}
-			command := exec.Command(self, "-method", m.name, "-max", fmt.Sprint(n), "-sigma", fmt.Sprint(sigma))
-			if !m.ours {
-				command = exec.Command(python, "kernels/bench/rivals.py", m.name, fmt.Sprint(n), fmt.Sprint(sigma))
-			}
-			var r result
-			if err := child(&r, command); err != nil {
-				return fmt.Errorf("%s with %d points: %w", m.name, n, err)
-			}
-			if r.Missing != "" {
-				fmt.Printf("%-12s %s\n", m.name, r.Missing)
-				break
-			}
-			fmt.Printf("%-12s %9d %10.3f %10.5f %10.5f %9.0f %9.1e", m.name, n, r.First, r.Best, r.CPU, r.Megabytes, r.Error)
-			if m.name == "H exact" {
-				fmt.Printf(" %5.0f%%", 100*pairFlops*float64(n)*float64(n)/(r.CPU*limit))
-			}
-			fmt.Println()
-			x, y = append(x, float64(n)), append(y, r.Best)
+	fmt.Printf("load %s; a processor does %.3g Gflop/s at most; flops of a pair of exact sums: %d\n", load(), limit/1e9, pairFlops)
+	fmt.Printf("%-12s %9s %5s %10s %10s %10s %9s %9s %6s %6s\n", "sums", "points", "σ", "first s", "best s", "processors", "MB", "error", "ratio", "share")
+	missing := map[string]bool{}
+	measure := func(m method, n int, sigma float64) (r result, err error) {
+		command := exec.Command(self, "-method", m.name, "-max", fmt.Sprint(n), "-sigma", fmt.Sprint(sigma))
+		if !m.ours {
+			command = exec.Command(python, "kernels/bench/rivals.py", m.name, fmt.Sprint(n), fmt.Sprint(sigma))
 		}
-		if len(x) > 1 {
-			l := viz.Series(x, y).Label(m.name)
-			if !m.ours {
-				l = l.Dashed()
+		if err = child(&r, command); err != nil {
+			err = fmt.Errorf("%s with %d points: %w", m.name, n, err)
+		} else if r.Missing != "" && !missing[m.name] {
+			missing[m.name] = true
+			fmt.Printf("%-12s %s\n", m.name, r.Missing)
+		}
+		return r, err
+	}
+	type curve struct{ x, y []float64 }
+	bySize, byWidth := make([]curve, len(methods)), make([]curve, len(methods))
+	// rows measures the methods for points and a width, one after the other, so that ratios are of the same minutes.
+	rows := func(n int, sigma float64, along []curve, at float64, takes func(m method) bool) error {
+		results := make([]result, len(methods))
+		fastest := map[byte]float64{}
+		for i, m := range methods {
+			if n > m.largest || missing[m.name] || !takes(m) {
+				continue
 			}
-			layers = append(layers, l)
+			if results[i], err = measure(m, n, sigma); err != nil {
+				return err
+			}
+			if best := results[i].Best; best > 0 {
+				along[i].x, along[i].y = append(along[i].x, at), append(along[i].y, best)
+				if rival := fastest[m.name[0]]; !m.ours && (rival == 0 || best < rival) {
+					fastest[m.name[0]] = best
+				}
+			}
+		}
+		for i, m := range methods {
+			r := results[i]
+			if r.Best == 0 {
+				continue
+			}
+			ratio, share := "", ""
+			if rival := fastest[m.name[0]]; m.ours && rival > 0 {
+				ratio = fmt.Sprintf("%.3f", r.Best/rival)
+			}
+			if r.Flops > 0 {
+				share = fmt.Sprintf("%.0f%%", 100*r.Flops/(r.CPU*limit))
+			}
+			fmt.Printf("%-12s %9d %5g %10.3f %10.5f %10.5f %9.0f %9.1e %6s %6s\n", m.name, n, sigma, r.First, r.Best, r.CPU, r.Megabytes, r.Error, ratio, share)
+		}
+		return nil
+	}
+	for _, n := range sizes {
+		if n <= largest {
+			if err := rows(n, usual, bySize, float64(n), func(method) bool { return true }); err != nil {
+				return err
+			}
+		}
+	}
+	for _, sigma := range widths {
+		if someWidths <= largest { // exact sums take as long whatever the width
+			if err := rows(someWidths, sigma, byWidth, sigma, func(m method) bool { return m.ours || m.name == "K finufft" }); err != nil {
+				return err
+			}
 		}
 	}
 	if plot == "" {
 		return nil
 	}
-	return viz.Save(plot, viz.Fig(layers...).XLabel("points").YLabel("seconds").LogX().LogY())
+	figure := func(curves []curve, x string) *viz.Figure {
+		var layers []*viz.Layer
+		for i, c := range curves {
+			if len(c.x) < 2 {
+				continue
+			}
+			l := viz.Series(c.x, c.y).Label(methods[i].name).Color(methods[i].color)
+			if !methods[i].ours {
+				l = l.Dashed()
+			}
+			layers = append(layers, l)
+		}
+		return viz.Fig(layers...).XLabel(x).YLabel("seconds").LogX().LogY()
+	}
+	return viz.Save(plot, viz.Row(figure(bySize, "points, σ = 0.5"), figure(byWidth, "σ, 20,000 points")))
 }
 
 // child runs a measurement and reads what it prints.
@@ -168,17 +229,22 @@ func measure(name string, n int, sigma float64) result {
 	x, p := cloud(n)
 	gauss := kernels.Gaussian(sigma)
 	var tolerance float64
-	k := gauss
+	k, forces := gauss, name[0] == 'H'
 	if n > 1000 {
 		k = kernels.Tiled(gauss)
 	}
+	flops := float64(n) * float64(n) * pairFlops
 	if _, err := fmt.Sscanf(name[2:], "%g", &tolerance); err == nil {
 		if k, err = kernels.Fast(gauss, tolerance, x); err != nil {
 			return result{Missing: err.Error()}
 		}
+		flops = 0
+		if g, ok := k.(*kernels.Gridded); ok {
+			flops = g.Flops(n, forces)
+		}
 	}
 	f := engine.Compile(func(x, p *Node) []*Node {
-		if name[0] == 'K' {
+		if !forces {
 			return []*Node{k.Sum(x, x, p)}
 		}
 		v, f := k.Hamilton(x, p)
@@ -197,7 +263,7 @@ func measure(name string, n int, sigma float64) result {
 	if err != nil {
 		return result{Missing: err.Error()}
 	}
-	r := result{First: time.Since(start).Seconds(), Best: math.Inf(1), CPU: math.Inf(1)}
+	r := result{First: time.Since(start).Seconds(), Best: math.Inf(1), CPU: math.Inf(1), Flops: flops}
 	for begin := time.Now(); time.Since(begin) < 3*time.Second; {
 		start, cpu := time.Now(), processorSeconds()
 		if _, err = f.Call(flatX, flatP); err != nil {

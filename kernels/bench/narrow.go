@@ -16,14 +16,11 @@ import (
 	"anatomy/kernels"
 )
 
-// narrowTolerance is that of the sums of the table of narrow kernels.
-const narrowTolerance = 1e-6
-
 // problem is a row of the table of narrow kernels: sums over n points of a shape with half axes 1, 0.8, 0.6.
 type problem struct {
-	Shape, Kernel string
-	Sigma         float64
-	N             int
+	Shape, Kernel    string
+	Sigma, Tolerance float64
+	N                int
 }
 
 var profiles = []struct {
@@ -48,6 +45,12 @@ var profiles = []struct {
 		return e * (1 + r + s*3/7 + s*r*2/21 + s*s/105), -e * (1 + r + s*0.4 + s*r/15) / 14
 	}},
 	{"Cauchy", kernels.Cauchy, func(s float64) (float64, float64) { return 1 / (1 + s), -1 / ((1 + s) * (1 + s)) }},
+	{"2 scales", func(sigma ...float64) kernels.Kernel {
+		return kernels.Sum([]float64{0.5, 0.5}, kernels.Gaussian(sigma...), kernels.Gaussian(3*sigma[0]))
+	}, func(s float64) (float64, float64) {
+		a, b := math.Exp(-s/2), math.Exp(-s/18)
+		return (a + b) / 2, -(a + b/9) / 4
+	}},
 }
 
 // points are n of a closed curve, of an ellipsoid or in it, with momenta of n^-1 times normal numbers.
@@ -73,7 +76,7 @@ func (c problem) points() (x, p [][]float64) {
 // cost is what one call takes: the least seconds, of the clock and of all processors, of the calls that were made.
 type cost struct{ Wall, CPU float64 }
 
-// narrow is a measured row. Exact sums are measured for 20,000 points, and taken to grow with the square.
+// narrow is a measured row, of a kernel that was chosen by Fast. Exact sums are measured for 20,000 points, and taken to grow with the square.
 type narrow struct {
 	Chosen         string
 	Plan, First    float64 // seconds of kernels.Fast, and of the first call with compilation
@@ -102,7 +105,7 @@ func (c problem) measure() (r narrow, err error) {
 		return r, err
 	}
 	start := time.Now()
-	fast, err := kernels.Fast(exact, narrowTolerance, x)
+	fast, err := kernels.Fast(exact, c.Tolerance, x)
 	if err != nil {
 		return r, err
 	}
@@ -194,54 +197,49 @@ func (c problem) errors(x, p [][]float64, value func(s float64) (k, slope float6
 	return ofV, ofF
 }
 
-// narrowTable measures Fast for narrow kernels, a process a row, with finufft's sums of Gaussians before and after ours. A row
-// that ends in SLOW takes more of the processors than exact sums, which it did not choose; one in WRONG is less accurate than the
-// tolerance.
-func narrowTable(smallest, largest int, python string) error {
+// narrowTable measures Fast for narrow kernels, a process a row, with finufft's sums of Gaussians of each width before and after those
+// of a shape. The ratio is of the clock, of K to that sum. A row that ends in SLOW takes more of the processors than exact sums, which it
+// did not choose; one in WRONG is less accurate than the tolerance.
+func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, python string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	limit := peak()
-	fmt.Printf("sums by kernels.Fast to %g, by finufft to %g: seconds of the clock (of all processors), least of calls in alternation; load is that of the last minute\n", narrowTolerance, narrowTolerance/10)
-	fmt.Printf("a processor does %.3g Gflop/s at most; share: what exact H of a Gaussian does of that, with %d flops a pair\n", limit/1e9, pairFlops)
-	fmt.Printf("%-8s %-9s %5s %8s %5s %6s %15s %15s %15s %15s %15s %6s %8s %8s  %s\n", "shape", "kernel", "σ", "points", "plan", "first", "H", "K", "H exact", "K exact", "finufft", "MB", "error K", "error H", "chosen")
+	fmt.Printf("sums by kernels.Fast to %g, by finufft to %g: seconds of the clock (of all processors), least of calls in alternation; load is that of the last minute\n", tolerance, tolerance/10)
+	fmt.Printf("%-8s %-9s %5s %8s %5s %6s %15s %15s %15s %15s %15s %6s %6s %8s %8s  %s\n", "shape", "kernel", "σ", "points", "plan", "first", "H", "K", "H exact", "K exact", "finufft", "ratio", "MB", "error K", "error H", "chosen")
 	for _, n := range []int{20000, 100000, 1000000} {
 		if n < smallest || n > largest {
 			continue
 		}
 		for _, shape := range []string{"curve", "surface", "volume"} {
-			for _, profile := range profiles {
-				for _, sigma := range []float64{0.2, 0.1, 0.05} {
-					c := problem{shape, profile.name, sigma, n}
-					row, err := json.Marshal(c)
+			for _, sigma := range sigmas {
+				finufft := cost{math.Inf(1), math.Inf(1)}
+				rival := func() error {
+					var r result
+					err := child(&r, exec.Command(python, "kernels/bench/rivals.py", "K finufft", fmt.Sprint(n), fmt.Sprint(sigma), shape, fmt.Sprint(tolerance/10)))
+					if err == nil && r.Best > 0 {
+						finufft = cost{min(finufft.Wall, r.Best), min(finufft.CPU, r.CPU)}
+					}
+					return err
+				}
+				if err := rival(); err != nil {
+					return err
+				}
+				rows := make([]narrow, len(profiles))
+				for i, profile := range profiles {
+					row, err := json.Marshal(problem{shape, profile.name, sigma, tolerance, n})
 					if err != nil {
 						return err
 					}
-					finufft := cost{math.Inf(1), math.Inf(1)}
-					rival := func() error {
-						var r result
-						if c.Kernel == "Gaussian" {
-							if err := child(&r, exec.Command(python, "kernels/bench/rivals.py", "K finufft", fmt.Sprint(n), fmt.Sprint(sigma), shape, fmt.Sprint(narrowTolerance/10))); err != nil {
-								return err
-							}
-						}
-						if r.Best > 0 {
-							finufft = cost{min(finufft.Wall, r.Best), min(finufft.CPU, r.CPU)}
-						}
-						return nil
-					}
-					if err := rival(); err != nil {
+					if err := child(&rows[i], exec.Command(self, "-row", string(row))); err != nil {
 						return err
 					}
-					var r narrow
-					if err := child(&r, exec.Command(self, "-row", string(row))); err != nil {
-						return err
-					}
-					if err := rival(); err != nil {
-						return err
-					}
-					line := fmt.Sprintf("%-8s %-9s %5g %8d ", c.Shape, c.Kernel, c.Sigma, c.N)
+				}
+				if err := rival(); err != nil {
+					return err
+				}
+				for i, r := range rows {
+					line := fmt.Sprintf("%-8s %-9s %5g %8d ", shape, profiles[i].name, sigma, n)
 					if r.Missing != "" {
 						fmt.Println(line + r.Missing)
 						continue
@@ -250,14 +248,11 @@ func narrowTable(smallest, largest int, python string) error {
 					for _, t := range []cost{r.H, r.K, r.ExactH, r.ExactK, finufft} {
 						line += fmt.Sprintf(" %7.4f (%5.2f)", t.Wall, t.CPU)
 					}
-					line += fmt.Sprintf(" %6.0f %8.1e %8.1e  load %s, %s", r.Megabytes, r.ErrorK, r.ErrorH, load(), r.Chosen)
-					if c.Kernel == "Gaussian" {
-						line += fmt.Sprintf(", share %.0f%%", 100*pairFlops*float64(n)*float64(n)/(r.ExactH.CPU*limit))
-					}
+					line += fmt.Sprintf(" %6.2f %6.0f %8.1e %8.1e  load %s, %s", r.K.Wall/finufft.Wall, r.Megabytes, r.ErrorK, r.ErrorH, load(), r.Chosen)
 					if !strings.HasSuffix(r.Chosen, " in tiles") && (r.H.CPU > 1.05*r.ExactH.CPU || r.K.CPU > 1.05*r.ExactK.CPU) {
 						line += " SLOW"
 					}
-					if !(r.ErrorK <= narrowTolerance && r.ErrorH <= narrowTolerance) {
+					if !(r.ErrorK <= tolerance && r.ErrorH <= tolerance) {
 						line += " WRONG"
 					}
 					fmt.Println(line)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest/bench"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
 	"anatomy/kernels"
@@ -59,6 +60,7 @@ func BenchmarkAtlas(b *testing.B) {
 	data := expect.Must(kernels.Fast(kernels.Gaussian(0.5/math.Sqrt2), tolerance, all))
 	smoothing := expect.Must(kernels.Fast(kernels.Gaussian(0.7), tolerance, all))
 	b.Log(len(controls), flow, data, len(subjects[0][0].Cells), len(subjects[1][0].Cells))
+	defer bench.Memory(b)()
 	for b.Loop() {
 		model := population.Model{Space: landmarks.New(len(controls), 3, flow, geom.Integrator(ode.Euler, 19)),
 			Objects: []population.Object{{Norm: mesh.Norm{Kernel: data}, Noise: 1, Smoothing: smoothing}}}
