@@ -241,16 +241,23 @@ func ridgeRegression(xs, ys [][]float64, x []float64) []float64 {
 	svd.UTo(&u)
 	svd.VTo(&v)
 	uy.Mul(u.T(), my)
-	total := math.Pow(mat.Norm(my, 2), 2)
+	// Neither sum may cancel: where the x_i span all deviations of the y_i, both tend to 0 with λ.
+	squares, rest := make([]float64, len(s)), math.Pow(mat.Norm(my, 2), 2)
+	for k := range s {
+		squares[k] = math.Pow(floats.Norm(uy.RawRowView(k), 2), 2)
+		rest -= squares[k]
+	}
+	if rest = math.Max(0, rest); len(s) == n-1 {
+		rest = 0
+	}
 	best, lambda := math.Inf(1), 0.0
 	for e := -10.0; e <= 4; e += 0.25 {
 		l := s[0] * s[0] * math.Pow(10, e)
-		left, free := total, float64(n-1)
+		left, free := rest, float64(n-1-len(s))
 		for k := range s {
-			h := s[k] * s[k] / (s[k]*s[k] + l)
-			row := floats.Norm(uy.RawRowView(k), 2)
-			left -= (1 - (1-h)*(1-h)) * row * row
-			free -= h
+			out := l / (s[k]*s[k] + l)
+			left += out * out * squares[k]
+			free += out
 		}
 		if gcv := left / (free * free); gcv < best {
 			best, lambda = gcv, l
