@@ -10,10 +10,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+const completeIterations = 10000
+
 // Complete returns shapes in which missing landmarks, those with NaN coordinates, are estimated from the sample by
 // thin-plate splines: the mean shape is warped so that its landmarks fall on those which the shape has, and takes the
 // missing ones along (Gunz, Mitteroecker, Neubauer, Weber and Bookstein, J. Human Evolution 57, 2009). The mean is the Procrustes mean
 // of all shapes, the estimates included, so mean and estimates are found in turns. Shapes are [n][d], d = 2 or 3; what is there stays as it is.
+//
+// They take the more turns the fewer shapes have a landmark; if there is no end after 10,000 of them, that is an error.
 //
 // A shape must have landmarks enough for a spline, d + 1 not all on a line or in a plane; every landmark must be there in
 // some shape, and one shape must have all of them.
@@ -39,9 +43,8 @@ func Complete(shapes [][][]float64) ([][][]float64, error) {
 		}
 		reference = a.Mean
 	}
-	const iterations = 100
 	out := shapes
-	for range iterations {
+	for range completeIterations {
 		next, change := make([][][]float64, len(shapes)), 0.0
 		for i, x := range shapes {
 			if next[i], err = completeBySpline(x, missing[i], reference); err != nil {
@@ -54,7 +57,7 @@ func Complete(shapes [][][]float64) ([][][]float64, error) {
 		}
 		out = next
 		if change <= 1e-9 { // not in the first turn, from NaN
-			break
+			return out, nil
 		}
 		a, err := Procrustes(out)
 		if err != nil {
@@ -62,7 +65,8 @@ func Complete(shapes [][][]float64) ([][][]float64, error) {
 		}
 		reference = a.Mean
 	}
-	return out, nil
+	return nil, fmt.Errorf("complete: mean and estimates still change after %d turns, as only %d of %d shapes have all landmarks: "+
+		"leave out the landmarks that few shapes have", completeIterations, len(whole), len(shapes))
 }
 
 // missingLandmarks lists the landmarks that each shape lacks and sees that there is enough to estimate them from.

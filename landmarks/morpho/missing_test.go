@@ -1,6 +1,7 @@
 package morpho
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -48,6 +49,29 @@ func TestCompleteAffine(t *testing.T) {
 		if !math.IsNaN(holes[3][0][0]) {
 			t.Error("the input was changed")
 		}
+	}
+}
+
+// Where almost every shape lacks the same landmark, mean and estimates take many turns to agree, and do: another call changes nothing.
+func TestCompleteManyMissing(t *testing.T) {
+	base := scattered(3, 6, 2)
+	rng := rand.New(rand.NewPCG(8, 1))
+	var holes [][][]float64
+	for i := range 40 {
+		x := zeros(6, 2)
+		for l, p := range base {
+			x[l] = []float64{p[0] + 3*rng.NormFloat64(), p[1] + 3*rng.NormFloat64()}
+		}
+		if i >= 2 {
+			x = without(x, 4)
+		}
+		holes = append(holes, x)
+	}
+	got := expect.Must(Complete(holes))
+	reference := expect.Must(Procrustes(got)).Mean
+	for i, x := range holes[2:] {
+		again := expect.Must(completeBySpline(x, []int{4}, reference))
+		expect.Abs(t, fmt.Sprintf("shape %d by the mean of all", i+2), again[4], got[i+2][4], 1e-6)
 	}
 }
 
