@@ -29,8 +29,12 @@ func Factor(covariate string) Term {
 		var levels []string
 		var columns [][]float64
 		for i, v := range values {
-			if v == "" {
+			switch v {
+			case "":
 				return nil, fmt.Errorf("specimen %q has no %s", d.Specimens[i].Name, covariate)
+			case "NA", "NaN":
+				return nil, fmt.Errorf("specimen %q: %s is %s, by which R marks a value that is not known: leave the specimen out with Without, or name the category otherwise",
+					d.Specimens[i].Name, covariate, v)
 			}
 			k := slices.Index(levels, v)
 			if k < 0 {
@@ -58,12 +62,18 @@ func Variate(covariate string) Term {
 	}}
 }
 
-// LogSize is the logarithm of the centroid size: allometry.
+// LogSize is the logarithm of the centroid size: allometry. It is an error if the shapes were scaled to one size before, so that only
+// rounding or the method of scaling is left of it.
 func LogSize() Term {
 	return Term{"log size", func(d *Dataset) ([][]float64, error) {
 		sizes := make([]float64, len(d.Specimens))
 		for i, s := range d.Specimens {
 			sizes[i] = math.Log(CentroidSize(s.Points))
+		}
+		least, most := slices.Min(sizes), slices.Max(sizes)
+		if math.Max(-least, most) < 0.01 || most-least < 1e-6 {
+			return nil, fmt.Errorf("centroid sizes are from %.6g to %.6g: the shapes were scaled to one size; take the Variate of a covariate that holds the sizes before",
+				math.Exp(least), math.Exp(most))
 		}
 		return [][]float64{sizes}, nil
 	}}
@@ -136,7 +146,8 @@ func (a *ANOVA) String() string {
 // of their mean. A term is tested by permuting the residuals of the model with the terms before it (Freedman and Lane 1983;
 // Collyer, Sekora and Adams, Heredity 115, 2015); the seed fixes the permutations, of which a thousand less one are customary.
 //
-// It is an error if landmarks or covariates are missing, a term adds nothing to those before it, or no degrees of freedom are left.
+// It is an error if landmarks or covariates are missing, all shapes are the same, a term adds nothing to those before it, or no degrees of
+// freedom are left.
 func ProcrustesANOVA(d *Dataset, permutations int, seed uint64, terms ...Term) (*ANOVA, error) {
 	fail := func(err error) (*ANOVA, error) {
 		return nil, fmt.Errorf("Procrustes analysis of variance of %s: %w", d.Name, err)
@@ -147,7 +158,7 @@ func ProcrustesANOVA(d *Dataset, permutations int, seed uint64, terms ...Term) (
 	if len(terms) == 0 {
 		return fail(errors.New("no terms"))
 	}
-	y, err := tangentCoordinates(d.Shapes())
+	y, err := d.tangentCoordinates()
 	if err != nil {
 		return fail(err)
 	}
@@ -250,14 +261,19 @@ func orthonormal(basis [][]float64, column []float64) [][]float64 {
 }
 
 // tangentCoordinates returns the shapes at size 1, aligned by rotations and projected to the tangent space of their mean, [N, n·d].
-func tangentCoordinates(shapes [][][]float64) (*mat.Dense, error) {
+// It is an error if they are all the same, but for rounding.
+func (d *Dataset) tangentCoordinates() (*mat.Dense, error) {
+	if err := d.CheckCodes(); err != nil {
+		return nil, err
+	}
+	shapes := d.Shapes()
 	if _, _, err := commonExtent(shapes); err != nil {
 		return nil, err
 	}
 	unit := make([][][]float64, len(shapes))
 	for i, x := range shapes {
-		d := len(x[0])
-		unit[i] = Similarity{1 / CentroidSize(x), identity(d), make([]float64, d)}.Apply(x)
+		dim := len(x[0])
+		unit[i] = Similarity{1 / CentroidSize(x), identity(dim), make([]float64, dim)}.Apply(x)
 	}
 	a, err := Procrustes(unit, KeepSize())
 	if err != nil {
@@ -270,6 +286,9 @@ func tangentCoordinates(shapes [][][]float64) (*mat.Dense, error) {
 		row := out.RawRowView(i)
 		copy(row, slices.Concat(x...))
 		floats.AddScaled(row, -floats.Dot(row, mean), mean)
+	}
+	if mat.Norm(out, 2) < 1e-13*math.Sqrt(float64(len(shapes))) {
+		return nil, errors.New("all specimens have the same shape, which depends on nothing")
 	}
 	return out, nil
 }

@@ -112,6 +112,19 @@ func TestProcrustesANOVARefuses(t *testing.T) {
 	holes.Specimens[2].Points[3][1] = math.NaN()
 	few := Plethodon()
 	few.Specimens = few.Specimens[:2]
+	coded := Plethodon()
+	coded.Specimens[2].Points[3] = []float64{-999, -999}
+	unknown := Plethodon()
+	unknown.Specimens[4].Covariates["site"], unknown.Specimens[5].Covariates["species"] = "NA", "NaN"
+	scaled, nearly, same := Plethodon(), Plethodon(), Plethodon()
+	for i := range same.Specimens {
+		f := float64(i)
+		turn := [][]float64{{math.Cos(f), -math.Sin(f)}, {math.Sin(f), math.Cos(f)}}
+		size := CentroidSize(scaled.Specimens[i].Points)
+		scaled.Specimens[i].Points = Similarity{30 / size, turn, []float64{100 * f, 0}}.Apply(scaled.Specimens[i].Points)
+		nearly.Specimens[i].Points = Similarity{(1 + 0.008*math.Cos(f)) / size, turn, []float64{f, 0}}.Apply(nearly.Specimens[i].Points)
+		same.Specimens[i].Points = Similarity{1 + f, turn, []float64{100 * f, 3}}.Apply(few.Specimens[0].Points)
+	}
 	for what, c := range map[string]struct {
 		data         *Dataset
 		permutations int
@@ -125,6 +138,12 @@ func TestProcrustesANOVARefuses(t *testing.T) {
 		"twice":           {d, 99, []Term{Factor("site"), Factor("site")}, "the term site adds nothing"},
 		"lost":            {lost, 99, []Term{Factor("site")}, `specimen "s08" has no site`},
 		"missing":         {holes, 99, []Term{Factor("site")}, "landmark 3: y is NaN"},
+		"code":            {coded, 99, []Term{Factor("site")}, `specimen "s03": landmark 3 is at [-999 -999], by which many programs mark a missing one`},
+		"NA":              {unknown, 99, []Term{Factor("site")}, `specimen "s05": site is NA, by which R marks a value that is not known: leave the specimen out`},
+		"NaN":             {unknown, 99, []Term{Factor("species")}, `specimen "s06": species is NaN`},
+		"scaled":          {scaled, 99, []Term{LogSize()}, "centroid sizes are from 30 to 30: the shapes were scaled to one size; take the Variate"},
+		"nearly scaled":   {nearly, 99, []Term{Interaction(Factor("site"), LogSize())}, "centroid sizes are from 0.992"},
+		"same shape":      {same, 99, []Term{Factor("site")}, "all specimens have the same shape"},
 		"few":             {few, 99, []Term{LogSize()}, "leave no degrees of freedom"},
 	} {
 		_, err := ProcrustesANOVA(c.data, c.permutations, 1, c.terms...)
@@ -134,4 +153,6 @@ func TestProcrustesANOVARefuses(t *testing.T) {
 		}
 		expect.Refused(t, err, "Procrustes analysis of variance of salamander heads", c.want)
 	}
+	_, err := ProcrustesANOVA(Pupfish(), 99, 1, LogSize()) // as published, at size 1 but for 0.1 %
+	expect.Refused(t, err, "centroid sizes are from 1.00019 to 1.00118")
 }

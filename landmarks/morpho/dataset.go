@@ -223,6 +223,22 @@ func isCode(point []float64, code float64) bool {
 // codes of missing landmarks in the files of many programs.
 var codes = []float64{-999, -9999, -99999, 9999}
 
+// CheckCodes returns an error where a landmark is at a usual code of a missing one, such as −999, which any computation would take for
+// its coordinates.
+func (d *Dataset) CheckCodes() error {
+	for _, s := range d.Specimens {
+		for l, p := range s.Points {
+			for _, code := range codes {
+				if isCode(p, code) {
+					return fmt.Errorf("%s: specimen %q: landmark %d is at %v, by which many programs mark a missing one: write NA in the file, or call Missing(%g)",
+						d.Name, s.Name, l, p, code)
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // Without returns the data set without the specimens of these names; the points are shared. It panics, listing the names that
 // there are, if one is not there.
 func (d *Dataset) Without(names ...string) *Dataset {
@@ -276,6 +292,9 @@ func (d *Dataset) Validate() error {
 	if len(d.Specimens) == 0 {
 		return fmt.Errorf("%s: no specimens", d.Name)
 	}
+	if err := d.CheckCodes(); err != nil {
+		return err
+	}
 	first := d.Specimens[0]
 	numbers := make(map[string]int, len(d.Specimens))
 	for i, s := range d.Specimens {
@@ -309,11 +328,6 @@ func (d *Dataset) Validate() error {
 					return fail("landmark %d: %s is infinite", l, axis(c))
 				}
 				key[c] = v
-			}
-			for _, code := range codes {
-				if isCode(p, code) {
-					return fail("landmark %d is at %v, by which many programs mark a missing one: write NA in the file, or call Missing(%g)", l, p, code)
-				}
 			}
 			if other, taken := at[key]; taken {
 				return fail("landmarks %d and %d coincide at %v", other, l, p)

@@ -106,6 +106,9 @@ const (
 // The mean is that of the half of the specimens nearest to it, so that the odd ones have no part in it. It is an error if counts or
 // dimensions differ, landmarks are missing (see Complete), or Procrustes cannot align the shapes.
 func Inspect(d *Dataset) (*Inspection, error) {
+	if err := d.CheckCodes(); err != nil {
+		return nil, fmt.Errorf("inspect: %w", err)
+	}
 	shapes := d.Shapes()
 	mean, err := coreMean(shapes)
 	if err != nil {

@@ -59,7 +59,8 @@ func (d *Dataset) OnTree(t *tree.Tree) (*Dataset, error) {
 
 // PhylogeneticSignal returns the signal K of shapes on a tree whose leaves are the specimens (D. Adams, A generalized K statistic for
 // estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014; see tree.Tree.Signal).
-// The shapes are aligned as for ProcrustesANOVA, that is, as geomorph does. It has the errors of OnTree, and is one if landmarks are missing.
+// The shapes are aligned as for ProcrustesANOVA, that is, as geomorph does. It has the errors of OnTree, and is one if landmarks are missing or
+// all shapes are the same.
 func PhylogeneticSignal(d *Dataset, t *tree.Tree, permutations int, seed uint64) (*tree.Signal, error) {
 	fail := func(err error) (*tree.Signal, error) {
 		return nil, fmt.Errorf("phylogenetic signal of %s: %w", d.Name, err)
@@ -68,7 +69,7 @@ func PhylogeneticSignal(d *Dataset, t *tree.Tree, permutations int, seed uint64)
 	if err != nil {
 		return nil, err
 	}
-	y, err := tangentCoordinates(ordered.Shapes())
+	y, err := ordered.tangentCoordinates()
 	if err != nil {
 		return fail(err)
 	}

@@ -153,6 +153,9 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 			if err != nil {
 				return nil, nil, nil, err
 			}
+			if err := d.CheckCodes(); err != nil {
+				return nil, nil, nil, fmt.Errorf("%s: %w", folder, err)
+			}
 			for _, specimen := range d.Specimens {
 				names, meshes = append(names, name+": "+specimen.Name), append(meshes, mesh.Curve(specimen.Points, true))
 			}

@@ -298,6 +298,7 @@ func TestReadFolder(t *testing.T) {
 		"line: a.off":                                           {"a.off": "OFF\n3 1 0\n0 0 0\n1 0\n", "b.ply": ball(1)},
 		"c.ply: 23.1 times: another unit":                       {"a.ply": ball(1), "b.ply": ball(1.1), "c.ply": ball(25.4)},
 		"either a curve or a surface: o.csv":                    {"a.ply": ball(1), "o.csv": outlines},
+		`o.csv: specimen "p": landmark 4 is at [-999 -999]`:     {"o.csv": outlines + "p,4,-999,-999\nq,4,-999,-999\n"},
 		"o.csv: line":                                           {"a.ply": ball(1), "o.csv": outlines + "q,5,nowhere,1\n"},
 		"degenerate: a.off":                                     {"a.off": "OFF\n3 1 0\n0 0 0\n1 0 0\n2 0 0\n3 0 1 2\n", "b.ply": ball(1)},
 	} {
