@@ -51,7 +51,7 @@ func ExampleInspect() {
 	fmt.Println(look.Findings[0])
 	fmt.Println(mice.Without(look.Names(morpho.OutOfOrder)...))
 	// Output:
-	// 76 specimens, 7 out of order, 3 far from the mean
+	// 76 specimens, 7 out of order, 2 far from the mean
 	// mouse01: landmarks [31 32 33 34 35 36 37 38] in another order make the outline 7.82 spacings shorter
 	// mouse vertebrae, outlines: 69 specimens of 60 landmarks in 2 dimensions, closed outlines; groups control (23), large (23), small (23)
 }

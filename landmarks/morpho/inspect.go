@@ -10,7 +10,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 )
 
 // Fault is what a look at the data finds wrong with a specimen, or suspects.
@@ -235,9 +234,13 @@ func squaredDistance(x, y []float64) float64 {
 	return d * d
 }
 
+// quantile is that of R (type 7 of Hyndman and Fan, Am. Stat. 50, 1996): of order statistics, at (n − 1) p counted from 0. For p = 0.5 it
+// is the median.
 func quantile(x []float64, p float64) float64 {
 	sorted := slices.Sorted(slices.Values(x))
-	return stat.Quantile(p, stat.LinInterp, sorted, nil)
+	whole, part := math.Modf(p * float64(len(x)-1))
+	below, above := sorted[int(whole)], sorted[int(math.Ceil(whole+part))]
+	return below + part*(above-below)
 }
 
 // coincident returns the landmarks that stand where an earlier one does.
