@@ -223,16 +223,18 @@ func isCode(point []float64, code float64) bool {
 // codes of missing landmarks in the files of many programs.
 var codes = []float64{-999, -9999, -99999, 9999}
 
+func atCode(point []float64) bool {
+	return slices.ContainsFunc(codes, func(code float64) bool { return isCode(point, code) })
+}
+
 // CheckCodes returns an error where a landmark is at a usual code of a missing one, such as −999, which any computation would take for
 // its coordinates.
 func (d *Dataset) CheckCodes() error {
 	for _, s := range d.Specimens {
 		for l, p := range s.Points {
-			for _, code := range codes {
-				if isCode(p, code) {
-					return fmt.Errorf("%s: specimen %q: landmark %d is at %v, by which many programs mark a missing one: write NA in the file, or call Missing(%g)",
-						d.Name, s.Name, l, p, code)
-				}
+			if atCode(p) {
+				return fmt.Errorf("%s: specimen %q: landmark %d is at %v, by which many programs mark a missing one: write NA in the file, or call Missing(%g)",
+					d.Name, s.Name, l, p, p[0])
 			}
 		}
 	}

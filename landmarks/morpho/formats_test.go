@@ -110,12 +110,13 @@ func TestReadNumPyFiles(t *testing.T) {
 	}
 }
 
-// A blank record, a missing landmark and shapes of other counts survive reading, and Validate names them.
+// A blank record, a missing landmark, its code under a scale, and shapes of other counts survive reading, and Validate names them.
 func TestValidateWhatWasRead(t *testing.T) {
 	for text, want := range map[string]string{
-		"LM=1\n1 2\nID=a\nLM=0\nIMAGE=b.jpg\n":    `specimen "b.jpg": no landmarks`,
-		"LM=2\n1 2\nNA NA\nID=a\n":                `specimen "a": landmark 1 is missing`,
-		"LM=1\n1 2\nID=a\nLM=2\n1 2\n3 4\nID=b\n": `specimen "b": 2 landmarks, but "a" has 1`,
+		"LM=1\n1 2\nID=a\nLM=0\nIMAGE=b.jpg\n":     `specimen "b.jpg": no landmarks`,
+		"LM=2\n1 2\nNA NA\nID=a\n":                 `specimen "a": landmark 1 is missing`,
+		"LM=1\n1 2\nID=a\nLM=2\n1 2\n3 4\nID=b\n":  `specimen "b": 2 landmarks, but "a" has 1`,
+		"LM=2\n1 2\n-999 -999\nID=a\nSCALE=0.05\n": `specimen "a": landmark 1 is at [-999 -999]`,
 	} {
 		d, err := ReadTPS(strings.NewReader(text), "skulls.tps")
 		if err != nil {

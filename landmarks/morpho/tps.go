@@ -21,10 +21,10 @@ import (
 //	ID=a
 //	SCALE=0.05
 //
-// Points of curves and outlines follow the landmarks in Points, in order. SCALE multiplies the coordinates; either every specimen
-// with points has one or none has. The name is ID=, else IMAGE=, else the specimen's number. A comment COMMENT=group=g
-// gives the group; other keys, and lines that begin with # or ", are passed over. LM=0 without points is an image not yet
-// digitised; it stays in the data set with no points (Validate names it).
+// Points of curves and outlines follow the landmarks in Points, in order. SCALE multiplies the coordinates, but not codes of missing
+// landmarks (see Dataset.CheckCodes); either every specimen with points has one or none has. The name is ID=, else IMAGE=, else the
+// specimen's number. A comment COMMENT=group=g gives the group; other keys, and lines that begin with # or ", are passed over. LM=0
+// without points is an image not yet digitised; it stays in the data set with no points (Validate names it).
 //
 // Missing landmarks are NA or NaN. tpsDig writes them as negative coordinates: where a record names an IMAGE= (so that coordinates are
 // pixels), a landmark is missing if all its coordinates are negative and no other coordinate of the record is. Elsewhere
@@ -221,6 +221,9 @@ func scaleTPS(file string, records []*tpsRecord) error {
 	}
 	for _, r := range records {
 		for l, p := range r.points {
+			if atCode(p) {
+				continue // no coordinates; scaled it would be no code, which Validate could name
+			}
 			for c := range p {
 				if p[c] *= r.scale; math.IsInf(p[c], 0) {
 					return fmt.Errorf("%s:%d: in the record of this line, landmark %d: %s times SCALE is infinite", file, r.line, l, axis(c))
