@@ -15,7 +15,8 @@ import (
 // The state of a process at the root and what deviates from it along the edges are then those of a regression by age, whose
 // deviations grow with age: see guided.Options.RootParts. Ages may have any unit and origin, of which those of the process are.
 //
-// It is an error if an age is negative or not finite, all ages are equal, or there are not as many individuals as ages.
+// It is an error if an age is negative or not finite, all ages are equal, an individual has no name, or there are not as many individuals as
+// ages.
 func Cohort(ages []float64, individuals []string) (*Tree, error) {
 	if individuals != nil && len(individuals) != len(ages) {
 		return nil, fmt.Errorf("tree: %d individuals for %d ages: one of each a specimen", len(individuals), len(ages))
@@ -34,6 +35,9 @@ func Cohort(ages []float64, individuals []string) (*Tree, error) {
 		if individuals == nil {
 			own = append(own, []int{k})
 			continue
+		}
+		if individuals[k] == "" {
+			return nil, fmt.Errorf("tree: specimen %d is of no individual: name it, by a name of its own if it was seen once", k)
 		}
 		i, known := which[individuals[k]]
 		if !known {

@@ -42,6 +42,7 @@ func TestCohort(t *testing.T) {
 		{[]float64{math.Inf(1), 3}, nil, []string{"specimen 0", "+Inf"}},
 		{[]float64{4, 4}, nil, []string{"2 specimens of one age"}},
 		{nil, nil, []string{"0 specimens"}},
+		{[]float64{1, 2, 3}, []string{"a", "", ""}, []string{"specimen 1 is of no individual"}},
 		{[]float64{1, 2}, []string{"a"}, []string{"1 individuals for 2 ages"}},
 	} {
 		_, err := Cohort(c.ages, c.individuals)
