@@ -129,7 +129,7 @@ var foreign = map[string]string{
 		"property list uint uint vertex_indices\nend_header\n" +
 		be(int16(1), []float32{0, 0, 0}, int16(1), []float32{1, 0, 0}, int16(1), []float32{1, 1, 0}, int16(1), []float32{0, 1, 0}, uint32(4), []uint32{0, 1, 2, 3}),
 	"quad.obj":    "mtllib x.mtl\no quad\nv 0 0 0\nv 1 0 0 1\nv 1 1 0 0.5 0.5 0.5\nvt 0 0\nvn 0 0 1\nv 0 1 0 # the last\nusemtl m\ns off\nf 1/1/1 2//1 \\\n-2/1 -1\n",
-	"normals.obj": "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvn 0 0 1\nf 1//1 2//1 3//1 4//1\n",
+	"normals.obj": "# exported from C:\\\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvn 0 0 1\nf 1//1 2//1 3//1 4//1\n",
 	"quad.stl":    "solid a quad\r\nfacet normal 0 0 1\r\n outer loop\r\n  vertex 0 0 0\r\n  VERTEX 1.0 0e0 -0\r\n  vertex 1 1 0\r\n endloop\r\nendfacet\r\nendsolid a quad\r\n\r\n" + "solid\nfacet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 1 1 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid\n",
 	"quad-binary.stl": fmt.Sprintf("%-80s", "solid and yet binary") + le(uint32(2)) +
 		le([]float32{0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 1, 0}, uint16(7)) + le([]float32{0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 1, 0}, uint16(0)),

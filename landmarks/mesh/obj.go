@@ -23,7 +23,8 @@ func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
 		if err != nil {
 			return nil, in.Broken(err, "a line")
 		}
-		if strings.HasSuffix(line, "\\") {
+		// A comment ends with its line, whatever that ends with.
+		if line, _, _ = strings.Cut(line, "#"); strings.HasSuffix(line, "\\") {
 			var whole strings.Builder
 			for more := true; more; {
 				line, more = strings.CutSuffix(line, "\\")
@@ -36,11 +37,11 @@ func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
 					if line, err = in.Line(); err != nil {
 						return nil, in.Broken(err, "the rest of the line")
 					}
+					line, _, _ = strings.Cut(line, "#")
 				}
 			}
 			line = whole.String()
 		}
-		line, _, _ = strings.Cut(line, "#")
 		words := strings.Fields(line)
 		if len(words) == 0 {
 			continue
