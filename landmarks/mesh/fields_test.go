@@ -72,6 +72,27 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// Pieces without points, as a process of a cluster writes them that has none, add nothing to the fields of the others, with PointData or not.
+func TestFieldsOfEmptyPieces(t *testing.T) {
+	piece := func(n int, points, data string) string {
+		return fmt.Sprintf(`<Piece NumberOfPoints="%d"><PointData>%s</PointData><Points><DataArray type="Float64" NumberOfComponents="3" format="ascii">%s</DataArray></Points></Piece>`, n, data, points)
+	}
+	data := func(values string) string {
+		return `<DataArray type="Float64" Name="a" format="ascii">` + values + `</DataArray>`
+	}
+	path := filepath.Join(t.TempDir(), "pieces.vtp")
+	text := `<VTKFile type="PolyData"><PolyData>` + piece(0, "", data("")) + piece(1, "1 2 3", data("7")) + piece(0, "", "") + piece(1, "4 5 6", data("8")) + `</PolyData></VTKFile>`
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	points, _, fields, err := mesh.ReadFields(path)
+	if err != nil || len(fields) != 1 {
+		t.Fatal(len(fields), "fields", err)
+	}
+	expect.Abs(t, "points", points, [][]float64{{1, 2, 3}, {4, 5, 6}}, 0)
+	expect.Abs(t, "values", fields[0].Values, [][]float64{{7}, {8}}, 0)
+}
+
 // A sequence comes back with its times, meshes and data; its list names only files that are there.
 func TestSequence(t *testing.T) {
 	dir := t.TempDir()

@@ -135,7 +135,7 @@ func readVTP(r io.Reader, name string, withFields bool) (*builder, []Field, erro
 		if err := f.piece(&doc.Pieces[i], &b); err != nil {
 			return nil, nil, fmt.Errorf("%s: piece %d: %w", name, i, err)
 		}
-		if withFields {
+		if withFields && len(b.vertices) > before {
 			if err := f.fields(&doc.Pieces[i], before, len(b.vertices), &fields); err != nil {
 				return nil, nil, fmt.Errorf("%s: piece %d: %w", name, i, err)
 			}
@@ -144,7 +144,7 @@ func readVTP(r io.Reader, name string, withFields bool) (*builder, []Field, erro
 	return &b, fields, nil
 }
 
-// fields reads the data of a piece's points, which become vertices from before to after. Every piece has the same.
+// fields reads the data of a piece's points, which become vertices from before to after. Every piece with points has the same.
 func (f *vtpFile) fields(p *vtpPiece, before, after int, fields *[]Field) error {
 	if before > 0 && len(p.PointData.Arrays) != len(*fields) {
 		return fmt.Errorf("%d arrays of PointData, the pieces before have %d", len(p.PointData.Arrays), len(*fields))
