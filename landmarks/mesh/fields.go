@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -124,9 +125,10 @@ type pvd struct {
 	} `xml:"Collection>DataSet"`
 }
 
-// WriteSequence writes meshes through time, such as a flow, as name.pvd and the files name/0000.vtp, name/0001.vtp, … that it
-// names, which ParaView plays. The .pvd file comes last: it names only what is there. Of an earlier, longer sequence of the same name
-// files stay that it no longer names.
+// WriteSequence writes meshes through time, such as a flow, as name.pvd, which ParaView plays, and the files 0000.vtp, 0001.vtp, … of a
+// new folder beside it: name, or name.1, name.2, … where there is one already. All moments are checked first, and the .pvd file, which
+// names the others, comes last: an error leaves an earlier sequence as it was. The folder of an earlier one is removed in the end,
+// unless there is anything in it that is not of this sequence.
 func WriteSequence(path string, moments []Moment) error {
 	if !strings.EqualFold(filepath.Ext(path), ".pvd") {
 		return fmt.Errorf("%s: a sequence is written to .pvd", path)
@@ -141,19 +143,55 @@ func WriteSequence(path string, moments []Moment) error {
 		if m.Mesh == nil {
 			return fmt.Errorf("%s: moment %d has no mesh", path, i)
 		}
+		if err := m.Mesh.wellFormed(); err != nil {
+			return fmt.Errorf("%s: moment %d: %w", path, i, err)
+		}
+		for _, f := range m.Fields {
+			if err := f.check(len(m.Mesh.Vertices)); err != nil {
+				return fmt.Errorf("%s: moment %d: %w", path, i, err)
+			}
+		}
 	}
-	folder := strings.TrimSuffix(path, filepath.Ext(path))
-	if err := os.Mkdir(folder, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+	earlier := sequenceFiles(path)
+	folder, err := newFolder(strings.TrimSuffix(path, filepath.Ext(path)))
+	if err != nil {
 		return err
 	}
+	if err := writeSequence(path, folder, moments); err != nil {
+		os.RemoveAll(folder)
+		return err
+	}
+	for _, file := range earlier {
+		if err := os.Remove(file); err != nil {
+			return fmt.Errorf("%s is written, but not all files of the one before are removed: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// newFolder makes a folder of this name, with a number where there is one already.
+func newFolder(name string) (string, error) {
+	folder := name
+	for k := 1; ; k++ {
+		if err := os.Mkdir(folder, 0o777); !errors.Is(err, os.ErrExist) {
+			return folder, err
+		}
+		folder = fmt.Sprintf("%s.%d", name, k)
+	}
+}
+
+// momentFile is the name of the file of a moment in the folder of its sequence.
+func momentFile(i int) string { return fmt.Sprintf("%04d.vtp", i) }
+
+// writeSequence writes the files of a sequence into its folder, and then the .pvd file.
+func writeSequence(path, folder string, moments []Moment) error {
 	var list strings.Builder
 	for i, m := range moments {
-		file := fmt.Sprintf("%04d.vtp", i)
-		if err := WriteFields(filepath.Join(folder, file), m.Mesh, m.Fields...); err != nil {
+		if err := WriteFields(filepath.Join(folder, momentFile(i)), m.Mesh, m.Fields...); err != nil {
 			return err
 		}
 		var name strings.Builder
-		if err := xml.EscapeText(&name, []byte(filepath.Base(folder)+"/"+file)); err != nil {
+		if err := xml.EscapeText(&name, []byte(filepath.Base(folder)+"/"+momentFile(i))); err != nil {
 			return err
 		}
 		fmt.Fprintf(&list, "<DataSet timestep=\"%s\" part=\"0\" file=\"%s\"/>\n", text.Format(m.Time), name.String())
@@ -164,8 +202,45 @@ func WriteSequence(path string, moments []Moment) error {
 	})
 }
 
-// ReadSequence reads the times and meshes of a .pvd file whose parts are .vtp files.
-func ReadSequence(path string) ([]Moment, error) {
+// ofSequence matches what newFolder adds to a name.
+var ofSequence = regexp.MustCompile(`^(\.\d+)?$`)
+
+// sequenceFiles returns the files that a .pvd file names and then their folder, if it is one of WriteSequence and has nothing else in it;
+// otherwise nil.
+func sequenceFiles(path string) []string {
+	doc, err := readPVD(path)
+	if err != nil || len(doc.Sets) == 0 {
+		return nil
+	}
+	name, _, _ := strings.Cut(doc.Sets[0].File, "/")
+	number, found := strings.CutPrefix(name, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+	if !found || !ofSequence.MatchString(number) {
+		return nil
+	}
+	own := map[string]bool{}
+	for i, set := range doc.Sets {
+		if set.File != name+"/"+momentFile(i) {
+			return nil
+		}
+		own[momentFile(i)] = true
+	}
+	folder := filepath.Join(filepath.Dir(path), name)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil
+	}
+	var files []string
+	for _, e := range entries {
+		if !own[e.Name()] || !e.Type().IsRegular() {
+			return nil
+		}
+		files = append(files, filepath.Join(folder, e.Name()))
+	}
+	return append(files, folder)
+}
+
+// readPVD reads the list of a sequence.
+func readPVD(path string) (*pvd, error) {
 	f, err := text.Open(path)
 	if err != nil {
 		return nil, err
@@ -176,12 +251,21 @@ func ReadSequence(path string) ([]Moment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	var doc pvd
-	if err := markup.Parse(all, path, &doc); err != nil {
+	doc := new(pvd)
+	if err := markup.Parse(all, path, doc); err != nil {
 		return nil, err
 	}
 	if doc.Type != "Collection" {
 		return nil, fmt.Errorf("%s: VTKFile type %s, want Collection", path, text.Clip(doc.Type))
+	}
+	return doc, nil
+}
+
+// ReadSequence reads the times and meshes of a .pvd file whose parts are .vtp files.
+func ReadSequence(path string) ([]Moment, error) {
+	doc, err := readPVD(path)
+	if err != nil {
+		return nil, err
 	}
 	var out []Moment
 	for i, set := range doc.Sets {

@@ -3,11 +3,15 @@ package mesh_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/mesh"
@@ -93,6 +97,108 @@ func TestFieldsOfEmptyPieces(t *testing.T) {
 	expect.Abs(t, "values", fields[0].Values, [][]float64{{7}, {8}}, 0)
 }
 
+// contents are the texts of the files below a folder.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	if err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		text, name := []byte("a folder"), expect.Must(filepath.Rel(dir, path))
+		if err == nil && !e.IsDir() {
+			text, err = os.ReadFile(path)
+		}
+		out[filepath.ToSlash(name)] = string(text)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// A sequence that cannot be written leaves the one before and every other file as they were, and one that can be written removes no
+// other's file.
+func TestSequenceTouchesNothingElse(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "flow.pvd")
+	sequence := func(size float64) []mesh.Moment {
+		var moments []mesh.Moment
+		for k := range 3 {
+			m := mesh.Icosphere(0).Map(func(x []float64) []float64 { return []float64{size * x[0], x[1], x[2]} })
+			moments = append(moments, mesh.Moment{Time: float64(k), Mesh: m, Fields: []mesh.Field{mesh.Scalars("a", make([]float64, len(m.Vertices)))}})
+		}
+		return moments
+	}
+	written := func(size float64) {
+		t.Helper()
+		if err := mesh.WriteSequence(path, sequence(size)); err != nil {
+			t.Fatal(err)
+		}
+		for k, m := range expect.Must(mesh.ReadSequence(path)) {
+			expect.Abs(t, "vertices", m.Mesh.Vertices, sequence(size)[k].Mesh.Vertices, 0)
+		}
+	}
+	put := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := func(before map[string]string, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			if after := contents(t, dir); after[name] != before[name] {
+				t.Errorf("%s has changed", name)
+			}
+		}
+	}
+	unchanged := func(before map[string]string) {
+		t.Helper()
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(contents(t, dir)))); diff != "" {
+			t.Error(diff)
+		}
+		kept(before, slices.Collect(maps.Keys(before))...)
+	}
+
+	put("flow/0000.vtp", "of somebody else")
+	before := contents(t, dir)
+	written(1)
+	kept(before, "flow/0000.vtp")
+	before = contents(t, dir)
+	spoil := map[string]func(m *mesh.Moment){
+		"moment 2: coordinate 0 of vertex 3 is NaN":  func(m *mesh.Moment) { m.Mesh.Vertices[3][0] = math.NaN() },
+		`moment 2: value 4 of the field "a" is +Inf`: func(m *mesh.Moment) { m.Fields[0].Values[4][0] = math.Inf(1) },
+		"moment 2: the mesh is empty":                func(m *mesh.Moment) { m.Mesh.Cells = nil },
+	}
+	for want, spoil := range spoil {
+		moments := sequence(2)
+		spoil(&moments[2])
+		expect.Refused(t, mesh.WriteSequence(path, moments), path, want)
+		unchanged(before)
+	}
+
+	// What somebody else put into the folder of a sequence stays, with the folder; so do files that another list names.
+	put("flow.1/notes.txt", "mine")
+	before = contents(t, dir)
+	written(3)
+	kept(before, "flow/0000.vtp", "flow.1/notes.txt", "flow.1/0002.vtp")
+	put("other/0000.vtp", "of somebody else")
+	put("flow.pvd", `<VTKFile type="Collection"><Collection><DataSet timestep="0" file="other/0000.vtp"/></Collection></VTKFile>`)
+	before = contents(t, dir)
+	written(4)
+	kept(before, "other/0000.vtp", "flow.2/0000.vtp")
+
+	// A list that cannot be put in its place takes its files with it.
+	put("full.pvd/x", "mine")
+	before = contents(t, dir)
+	if err := mesh.WriteSequence(filepath.Join(dir, "full.pvd"), sequence(5)); err == nil {
+		t.Error("a folder was replaced")
+	}
+	unchanged(before)
+}
+
 // A sequence comes back with its times, meshes and data; its list names only files that are there.
 func TestSequence(t *testing.T) {
 	dir := t.TempDir()
@@ -104,9 +210,17 @@ func TestSequence(t *testing.T) {
 		far[3] = time
 		moments = append(moments, mesh.Moment{Time: time, Mesh: m, Fields: []mesh.Field{mesh.Scalars("far", far)}})
 	}
-	for range 2 { // again over itself
+	// again over itself, each time in another folder
+	for _, want := range [][]string{{"flow & more", "flow & more.pvd"}, {"flow & more.1", "flow & more.pvd"}, {"flow & more", "flow & more.pvd"}} {
 		if err := mesh.WriteSequence(path, moments); err != nil {
 			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range expect.Must(os.ReadDir(dir)) {
+			got = append(got, e.Name())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
 		}
 	}
 	got := expect.Must(mesh.ReadSequence(path))
