@@ -18,6 +18,7 @@ type csvColumns struct {
 	specimen, group, landmark int
 	points                    [][]int // columns of x, y[, z]: of the one landmark of a row (long) or of all of them (wide)
 	wide                      bool
+	rowNames                  bool           // the specimen column has no title, as of R's row names, and may be blank
 	covariates                map[int]string // the others, by their titles
 }
 
@@ -31,6 +32,7 @@ var wideColumn = regexp.MustCompile(`^(?:([xyz])[._]?(\d{1,9})|(\d{1,9})[._]?([x
 //
 // The columns stand in any order. "name" and "id" mean specimen. Group may be left out; so may
 // specimen (long: all rows are one specimen; wide: specimens are numbered) and landmark (landmarks come in order).
+// The first column of a wide table without a specimen column is one if it has no title, as R writes row names.
 // Other columns with a title are Covariates, unless they differ between the landmarks of a specimen.
 // Landmarks are numbered from 0 or from 1. A blank, NA or NaN is a missing coordinate. A first line sep=; names the separator.
 // name is that of the file, for Name, Source and errors.
@@ -226,6 +228,9 @@ func findColumns(header []string) (*csvColumns, error) {
 		return nil, errors.New("the header has a landmark column (long) and x1, y1, … columns (wide): keep one layout")
 	}
 	c.wide = true
+	if c.specimen < 0 && strings.TrimSpace(header[0]) == "" {
+		c.specimen, c.rowNames = 0, true
+	}
 	base := 1
 	if numbered[0] != nil {
 		base = 0
@@ -300,7 +305,7 @@ func (t *csvTable) point(record []string, landmark int, columns []int) ([]float6
 // addSpecimen takes a row of a wide file.
 func (t *csvTable) addSpecimen(record []string, line int) error {
 	s := Specimen{Name: csvField(record, t.columns.specimen), Group: csvField(record, t.columns.group), Covariates: t.columns.covariatesOf(record)}
-	if s.Name == "" && t.columns.specimen >= 0 {
+	if s.Name == "" && t.columns.specimen >= 0 && !t.columns.rowNames {
 		return errors.New("the specimen has no name")
 	}
 	if s.Name != "" {

@@ -41,6 +41,11 @@ func TestReadersUnderstand(t *testing.T) {
 		{"wide with covariates", "wide CSV", "id,x1,y1,x2,y2,age\na,1,2,3,4,7\nb,5,6,7,8,9\n",
 			[]Specimen{{"a", "", one, map[string]string{"age": "7"}}, {"b", "", two, map[string]string{"age": "9"}}}},
 		{"wide from 0, columns by axis, other spelling", "wide CSV", "x.0,x.1,y.0,y.1,name\n1,3,2,4,a\n", []Specimen{{"a", "", one, nil}}},
+		{"wide as write.csv(two.d.array(A)) writes it in R", "wide CSV", "\"\",\"1.X\",\"1.Y\",\"2.X\",\"2.Y\"\n\"a\",1,2,3,4\n\"b\",5,6,7,8\n",
+			[]Specimen{{"a", "", one, nil}, {"b", "", two, nil}}},
+		{"untitled columns beside names", "wide CSV", ",id,x1,y1,,x2,y2\n8,a,1,2,9,3,4\n8,b,5,6,9,7,8\n", []Specimen{{"a", "", one, nil}, {"b", "", two, nil}}},
+		{"an empty first column", "wide CSV", ",x1,y1,x2,y2\n,1,2,3,4\n,5,6,7,8\n", []Specimen{{"specimen01", "", one, nil}, {"specimen02", "", two, nil}}},
+		{"row names of a long table", "CSV", ",specimen,x,y\n1,a,1,2\n2,a,3,4\n", []Specimen{{"a", "", one, nil}}},
 		{"wide as geomorph writes it", "wide CSV", "1.X,1.Y,1.Z,2.X,2.Y,2.Z\n1,2,3,4,5,6\n1,2,3,4,5,6\n", []Specimen{{"specimen01", "", space, nil}, {"specimen02", "", space, nil}}},
 
 		{"names from ID, then IMAGE, then numbers", "TPS", "LM=2\n1 2\n3 4\nIMAGE=a.jpg\nID=a\nLM=2\n5 6\n7 8\nIMAGE=b.jpg\nLM=2\n1 2\n3 4\n",
