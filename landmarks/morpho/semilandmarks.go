@@ -127,8 +127,9 @@ func slide(shape, reference [][]float64, semilandmarks []Semilandmark, bending *
 		values := eigen.Values(nil)
 		var vectors mat.Dense
 		eigen.VectorsTo(&vectors)
+		rounding := 1e-12 * mat.Norm(bending, 2) // not of a, which may be nothing else
 		for e, v := range values {
-			if v > 1e-12*values[k-1] {
+			if v > rounding {
 				column := mat.Col(nil, e, &vectors)
 				floats.AddScaled(ways, floats.Dot(column, b)/v, column)
 			}

@@ -136,6 +136,26 @@ func TestSlide(t *testing.T) {
 	expect.Abs(t, "circle", got, circle, 1e-9)
 }
 
+// Where no place along the tangent bends the spline, semi-landmarks stay: any d + 1 landmarks, or one off a line of the others, are an affine
+// image of the reference's.
+func TestSlideWithoutBending(t *testing.T) {
+	for dim := range shears {
+		for seed := range uint64(10) {
+			shape := scattered(30+seed, dim+1, dim)
+			got := expect.Must(Slide(shape, scattered(50+seed, dim+1, dim), []Semilandmark{{0, 1, 2}}, BendingEnergy))
+			expect.Abs(t, "d + 1 landmarks", got, shape, 0)
+		}
+	}
+	for seed := range uint64(10) {
+		shape, reference := scattered(30+seed, 6, 2), scattered(50+seed, 6, 2)
+		for l, p := range reference[1:] {
+			p[0], p[1] = 100+30*float64(l), 70-10*float64(l)
+		}
+		got := expect.Must(Slide(shape, reference, []Semilandmark{{5, 0, 1}}, BendingEnergy))
+		expect.Abs(t, "off the line", got, shape, 0)
+	}
+}
+
 func TestProcrustesSliding(t *testing.T) {
 	// Affine images of one shape, each with semi-landmarks displaced: what slides back has only affine differences.
 	reference, semi := comb(2)

@@ -65,6 +65,9 @@ func radialSpline(d int, r float64) float64 {
 // corner of L⁻¹. Affine maps have none.
 func (s *spline) bending() *mat.SymDense {
 	n := len(s.knots)
+	if n == len(s.knots[0])+1 {
+		return mat.NewSymDense(n, nil) // every map is affine, and the corner of L⁻¹ rounding
+	}
 	size, _ := s.l.Dims()
 	unit := mat.NewDense(size, n, nil)
 	for i := range n {
