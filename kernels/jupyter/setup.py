@@ -54,6 +54,12 @@ def command(*args, cwd=ROOT, **env):
     return done.stdout.strip()
 
 
+def go_version(text):
+    """The three numbers of a version of Go such as go1.26.5; of go1.27rc1, which is before go1.27.0, the last is -1. None of anything else."""
+    number = re.match(r"go(\d+)\.(\d+)(?:\.(\d+))?", text)
+    return number and tuple(int(n or -1) for n in number.groups())
+
+
 def check():
     """Returns the version of Go; names every tool that is missing with the command that gets it."""
     missing = []
@@ -67,17 +73,18 @@ def check():
         missing.append("Python's venv module: Debian `apt-get install python3-venv`, macOS `brew install python`")
     get_go = ("Debian `apt-get install golang-go` where it is new enough, macOS `brew install go`,\n"
               "  else the archive from the Go download page, unpacked, with its bin folder on the PATH")
+    wanted = re.search(r"^go (\S+)$", (ROOT / "go.mod").read_text(), flags=re.M)[1]
     version = ""
     if not shutil.which("go"):
-        missing.append("Go 1.26 or newer: " + get_go)
+        missing.append("Go %s or newer: %s" % (wanted, get_go))
     else:
         try:
             version = command("go", "env", "GOVERSION")
         except SetupError as e:
-            missing.append("Go 1.26 or newer: %s\n  (%s)" % (get_go, e))
-        number = re.match(r"go(\d+)\.(\d+)", version)
-        if number and tuple(map(int, number.groups())) < (1, 26):
-            missing.append("Go 1.26 or newer (this is %s): %s" % (version, get_go))
+            missing.append("Go %s or newer: %s\n  (%s)" % (wanted, get_go, e))
+        number = go_version(version)
+        if number and number < go_version("go" + wanted):
+            missing.append("Go %s or newer (this is %s): %s" % (wanted, version, get_go))
         compiler = command("go", "env", "CC").split()
         if not compiler or not shutil.which(compiler[0]):
             missing.append("a C compiler (Go calls %s): Debian `apt-get install gcc libc6-dev`, macOS `xcode-select --install`"

@@ -22,6 +22,7 @@ class Setup(unittest.TestCase):
         folder.mkdir(parents=True)
         for name in "setup.py", "launch":
             shutil.copy(HERE / name, folder)
+        shutil.copy(HERE.parents[1] / "go.mod", root)
         return folder
 
     def said(self, *args, **options):
@@ -71,6 +72,24 @@ class Setup(unittest.TestCase):
             self.assertFalse(pathlib.Path(root, ".anatomy").exists())
         self.assertEqual(status, 1)
         self.assertRegex(text, r"(?m)^missing: the loopback interface, .*: `ip link set lo up`$")
+
+    def test_an_older_go(self):
+        wanted = next(line.split()[1] for line in (HERE.parents[1] / "go.mod").read_text().splitlines() if line.startswith("go "))
+        major, minor, patch = map(int, wanted.split("."))
+        before = f"go{major}.{minor}.{patch - 1}" if patch else f"go{major}.{minor}rc2"
+        for version, new_enough in (("go" + wanted, True), (f"go{major}.{minor + 1}rc1", True), (f"go{major}.{minor}.{patch + 10}-custom", True),
+                                    (before, False), (f"go{major}.{minor}rc1", False), (f"go{major}.{minor - 1}.99", False)):
+            # One tool is missing in any case, so that nothing is set up.
+            with self.subTest(version), tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as tools:
+                go = pathlib.Path(tools, "go")
+                go.write_text(f"#!/bin/sh\ncase $2 in GOVERSION) echo {version} ;; CC) echo no-compiler ;; esac\n")
+                go.chmod(0o700)
+                status, text = self.said(sys.executable, self.copied(root) / "setup.py", "run",
+                                         env=dict(os.environ, PATH=f"{tools}:{os.environ['PATH']}"))
+                self.assertEqual(status, 1)
+                self.assertIn("missing: a C compiler (Go calls no-compiler)", text)
+                self.assertEqual(f"missing: Go {wanted} or newer (this is {version}): " in text, not new_enough, text)
+                self.assertFalse(pathlib.Path(root, ".anatomy").exists())
 
     def test_folders_that_tools_cannot_take(self):
         for c in ",:;'\"`\\\n":
