@@ -6,7 +6,7 @@
 //	space := geom.On(manifold.Sphere(2))                        // points are unit vectors
 //	g, err := space.Log([]float64{1, 0, 0}, []float64{0, 1, 0}) // the geodesic from one point to another
 //	if err != nil { … }
-//	fmt.Println(g.Length, g.Velocity)                           // 1.5708 [0 1.5708 0]
+//	fmt.Printf("%.4f %.4f\n", g.Length, g.Velocity)             // 1.5708 [0.0000 1.5708 0.0000]
 //	moved, err := space.Transport(g, []float64{0, 0, 1})        // a tangent vector, carried along g
 //	h, err := space.Exp([]float64{1, 0, 0}, []float64{0, 0, 1}) // the geodesic with a given initial velocity
 //
@@ -53,7 +53,7 @@
 //	ν, ν_α       a frame of m ≤ d tangent vectors, [m, ..., d]; (x, ν), or u, is a point of the frame bundle
 //	K ⊗ I_D      cometric of n landmarks in R^D, d = n·D, coordinates landmark by landmark: x_1 y_1 x_2 y_2 …
 //	W, dW        Brownian motion in R^m and its increments
-//	σ            the strength of noise, in statistics its standard deviation; never the width of a kernel
+//	σ            the strength of noise, in statistics its standard deviation; of a kernel, its width
 //	σ_α          with an index: the vector field that multiplies dW^α in a stochastic equation
 //	μ ≥ 0        the number added to a cometric that is nearly singular, g* + μ
 //
