@@ -14,10 +14,13 @@ import (
 type Semilandmark struct{ Before, Point, After int }
 
 // Semilandmarks returns the semi-landmarks of a curve through n points in their order: all but the fixed ones, and but the ends
-// of an open curve.
+// of an open curve. It panics if a fixed one is not among the points.
 func Semilandmarks(n int, closed bool, fixed ...int) []Semilandmark {
 	isFixed := make(map[int]bool, len(fixed))
 	for _, l := range fixed {
+		if l < 0 || l >= n {
+			panic(fmt.Errorf("semi-landmarks: landmark %d is to be fixed; landmarks are 0 to %d", l, n-1))
+		}
 		isFixed[l] = true
 	}
 	var out []Semilandmark

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/geomtest/expect"
@@ -200,6 +201,18 @@ func TestProcrustesSliding(t *testing.T) {
 	for i := range mice {
 		expect.Abs(t, "fixed landmark", slid.Slid[i][:1], mice[i][:1], 1e-9)
 	}
+}
+
+// Semi-landmarks lie between their neighbours, round a closed curve, too; those that are fixed and the ends of an open one are none.
+func TestSemilandmarks(t *testing.T) {
+	if diff := cmp.Diff([]Semilandmark{{4, 0, 1}, {1, 2, 3}, {3, 4, 0}}, Semilandmarks(5, true, 1, 3)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]Semilandmark{{0, 1, 2}, {2, 3, 4}}, Semilandmarks(5, false, 2)); diff != "" {
+		t.Error(diff)
+	}
+	panics(t, func() { Semilandmarks(10, true, 3, 12) }, "landmark 12 is to be fixed; landmarks are 0 to 9")
+	panics(t, func() { Semilandmarks(10, false, -1) }, "landmark -1 is to be fixed")
 }
 
 func TestSlideErrors(t *testing.T) {
