@@ -46,7 +46,7 @@ lab: # JupyterLab on the notebooks; OPTIONS="--no-browser --port 8899" are its o
 
 kernel: # install the kernel "Anatomy (Go)" of this folder into your own Jupyter: for this user, or PREFIX=/path/to/environment
 	$(SETUP) lab
-	@$(VENV)/python -m jupyter_client.kernelspecapp install $(if $(PREFIX),--prefix="$(PREFIX)",--user) --name=anatomy .anatomy/venv/share/jupyter/kernels/anatomy
+	@$(VENV)/python -m jupyter_client.kernelspecapp install $(if $(and $(filter command,$(origin PREFIX)),$(PREFIX)),--prefix="$(PREFIX)",--user) --name=anatomy .anatomy/venv/share/jupyter/kernels/anatomy
 	@echo 'to remove it: jupyter kernelspec remove anatomy'
 
 test-kernel: # the Jupyter protocol: completion, inspection, errors, interrupts
