@@ -29,7 +29,7 @@ report: # execute the notebooks, write notebooks/reports
 	$(SETUP) run
 	@$(VENV)/python notebooks/report/run.py --make
 
-test: # format, vet, tests, and every notebook with its report, those that take data also with others than the standard ones
+test: # format, vet, tests, and every notebook with its report; with other data than the standard ones those that read landmarks, and notebook 14 in the tests of the reports, but not notebook 10
 	$(SETUP) run
 	@unformatted=$$(find . -path ./.anatomy -prune -o -name '*.go' -exec gofmt -l {} +); \
 	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi

@@ -3,6 +3,7 @@ import asyncio
 import base64
 import concurrent.futures
 import contextlib
+import csv
 import errno
 import hashlib
 import html
@@ -135,6 +136,28 @@ class Runner(unittest.TestCase):
             self.assertEqual(study.named(f"{study.copy}/a.ply: bad"), f"{own}/a.ply: bad")
             with unittest.mock.patch.object(run, "MOST_FILES", 1), self.assertRaisesRegex(run.Failure, "no folder of one population"):
                 run.Study(own).take(pathlib.Path(tempfile.mkdtemp(dir=folder)))
+
+    def test_a_population_of_ones_own(self):
+        path = run.NOTEBOOKS / "14_own_population.ipynb"
+        with tempfile.TemporaryDirectory() as folder, open(run.ROOT / "landmarks" / "morpho" / "data" / "mouse_vertebra_outlines_60.csv", newline="") as data:
+            own, place = pathlib.Path(folder, "my bones"), pathlib.Path(folder, "place")
+            place.mkdir()
+            for row in csv.DictReader(data):
+                if row["specimen"] in ("mouse31", "mouse32", "mouse33"):
+                    (own / row["specimen"]).mkdir(parents=True, exist_ok=True)
+                    for name, shift in ("the_first", 0), ("second", 300):
+                        file = own / row["specimen"] / f"{name}.csv"
+                        text = file.read_text() if file.exists() else "specimen,x,y\n"
+                        file.write_text(text + f"{name},{float(row['x']) + shift},{row['y']}\n")
+            fact, study = run.facts([path])[path], run.Study(own)
+            study.take(place)
+            made = run.read(path, fact, own)
+            asyncio.run(run.execute(made, path, 120, place, study))
+        checks = [check for cell in made.cells for check in cell.metadata.get("checks", [])]
+        self.assertEqual([check["what"] for check in checks if not check["ok"]], [])
+        self.assertEqual([check["what"].rpartition(", ")[2] for check in checks[-2:]], ["second", "the\\_first"])
+        said = [o.data.get("text/markdown", "") for cell in made.cells for o in cell.get("outputs", []) if "data" in o]
+        self.assertTrue(any("left of the squared distance, the\\_first: " in text for text in said), said)
 
     def test_a_false_check_of_own_data_is_marked(self):
         source = '%%\nnb.Data(morpho.CorpusCallosum(), morpho.Read)\nnb.Check("side <b>", 2, 1, 0.5)\nnb.True("on", true)'
