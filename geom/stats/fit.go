@@ -207,15 +207,30 @@ func (f *fit) optimise() (*solve.Minimum, error) {
 			return out, nil
 		},
 	}
-	found, err := f.minimise(problem, pack(start))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	iterations := 0
+	var found *solve.Minimum
+	for {
+		var err error
+		if found, err = f.minimise(problem, pack(f.model)); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		f.model = unpack(found.X)
+		// The line search may have ended at another point than the best.
+		if found.Value, _, err = f.value(f.model); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		iterations += found.Iterations
+		if f.shots != nil || found.Status != geom.Converged {
+			break
+		}
+		// Logarithms that follow the model stay on their sides of the samples' cut loci.
+		shorter := f.shortened(f.points, f.samples, f.logs)
+		if shorter == nil {
+			break
+		}
+		f.logs = shorter
 	}
-	f.model = unpack(found.X)
-	// The line search may have ended at another point than the best.
-	if found.Value, _, err = f.value(f.model); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name, err)
-	}
+	found.Iterations = iterations
 	for _, g := range f.logs {
 		if g.Status != geom.Converged && found.Status == geom.Converged {
 			found.Status = geom.Stalled

@@ -37,7 +37,10 @@ type Mean[P geom.Point] struct {
 // FrechetMean returns the point y that minimises Σ w_i d(y, x_i)², and the logarithms of the samples at y. The gradient of the sum
 // is −2 Σ w_i Log_y(x_i) (Pennec, J. Math. Imaging Vision 25, 2006). The iteration takes quasi-Newton steps along geodesics, and
 // accepts a step only if it makes the sum smaller. If the samples lie in a convex ball, the result is the one mean; elsewhere it
-// is a local minimum, which depends on Start. It is an error if the logarithms of more than half of the samples at the start are
+// is a local minimum, which depends on Start: where the gradient is 0 the iteration takes the logarithms anew, without closed forms,
+// and goes on where one is shorter; and it goes on from a maximum or a saddle, along the direction in which the second derivative of the
+// sum is least. In more than 8 dimensions this direction is searched for among 4, and a saddle may be taken for a minimum if the sum
+// falls there in few directions and hardly so. It is an error if the logarithms of more than half of the samples at the start are
 // not found.
 //
 // With Mismatch it minimises Σ w_i d_σ(y, x_i)² instead: use it for landmarks of real outlines (the result is the deterministic
@@ -84,7 +87,7 @@ func (r *run) mean(x [][]float64, w []float64) (*Mean[geom.Vec], error) {
 		r.tolerance = 1e-8
 	}
 	return r.centre(x, w, func(g []*geodesic) level {
-		l := level{weights: w, slope: 2}
+		l := level{weights: w, slope: 2, stiff: 2}
 		for i, g := range g {
 			l.value += w[i] * g.Length * g.Length
 		}
@@ -109,6 +112,8 @@ type level struct {
 	value   float64
 	weights []float64 // c_i, Σ c_i = 1: the sum falls along s = Σ c_i Log_y(x_i)
 	slope   float64   // along s the sum falls by slope·‖s‖² to first order
+	kink    float64   // less kink·‖s‖, the weight of samples at y whose distances are the terms of the sum
+	stiff   float64   // about the second derivative of the sum
 	size    float64   // the spread of the samples, the unit in which steps are measured
 }
 
@@ -117,25 +122,45 @@ type candidate struct {
 	level
 	y        []float64
 	logs     []*geodesic
-	step     []float64 // Σ c_i Log_y(x_i)
+	step     []float64 // Σ c_i Log_y(x_i), with a kink the part by which it is stronger: slope times it is the least subgradient
 	covector []float64 // its ♭
 	norm     float64   // ‖step‖_g
 }
 
+// settled says whether the least subgradient would be 0 within a tolerance of the spread.
+func (c *candidate) settled(tolerance float64) bool {
+	return c.slope*c.norm <= tolerance*c.size*c.stiff
+}
+
+// newCandidate is the candidate with given logarithms at y.
+func newCandidate(y []float64, logs []*geodesic, sum func(g []*geodesic) level) *candidate {
+	c := &candidate{level: sum(logs), y: y, logs: logs}
+	velocities, momenta := parts(logs)
+	c.step, c.covector = combine(c.weights, velocities), combine(c.weights, momenta)
+	c.norm = math.Sqrt(max(0, floats.Dot(c.step, c.covector)))
+	if c.kink > 0 { // Vardi and Zhang, PNAS 97, 2000
+		left := max(0, 1-c.kink/(c.slope*c.norm))
+		floats.Scale(left, c.step)
+		floats.Scale(left, c.covector)
+		c.norm *= left
+	}
+	return c
+}
+
+// evaluation is a candidate at y, with guesses of the logarithms there.
+type evaluation func(y []float64, guess [][]float64) (*candidate, error)
+
 // centre searches for a point where the step Σ c_i Log_y(x_i) is zero, by Broyden's method in the ambient coordinates. As a function
 // of y the step has a Jacobian close to −1. The vectors that the method remembers are not transported to new points: near the
-// end steps are short, and far from it the line search decides.
+// end steps are short, and far from it the line search decides. What it finds is asked for shorter logarithms, since those that
+// follow y stay on their sides of the samples' cut loci, and for directions in which the sum falls.
 func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) level) (*Mean[geom.Vec], error) {
 	at := func(y []float64, guess [][]float64) (*candidate, error) {
 		logs, err := r.space.LogFrom(repeat(y, len(samples)), samples, guess)
 		if err != nil {
 			return nil, err
 		}
-		c := &candidate{level: sum(logs), y: y, logs: logs}
-		velocities, momenta := parts(logs)
-		c.step, c.covector = combine(c.weights, velocities), combine(c.weights, momenta)
-		c.norm = math.Sqrt(max(0, floats.Dot(c.step, c.covector)))
-		return c, nil
+		return newCandidate(y, logs, sum), nil
 	}
 	now, err := at(r.startingPoint(samples, w), nil)
 	if err != nil {
@@ -147,9 +172,17 @@ func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) l
 	var memory solve.Inverse
 	iteration, status := 0, geom.MaxIterations
 	for ; iteration < r.maxIterations; iteration++ {
-		if now.norm <= r.tolerance*now.size {
-			status = geom.Converged
-			break
+		if now.settled(r.tolerance) {
+			lower, err := r.lower(now, samples, sum, at)
+			if err != nil {
+				return nil, err
+			}
+			if lower == nil {
+				status = geom.Converged
+				break
+			}
+			now, memory = lower, solve.Inverse{}
+			continue
 		}
 		if r.report(iteration, now.value, now.slope*now.norm) {
 			status = geom.Cancelled
@@ -193,7 +226,7 @@ func (r *run) result(y []float64, logs []*geodesic, w []float64) *Mean[geom.Vec]
 
 // search takes a step that lowers the sum, or its gradient where rounding hides a change of the sum: in the direction of
 // Broyden's method, and if that fails in the direction of the gradient. It returns nil if no step was found.
-func (r *run) search(now *candidate, memory *solve.Inverse, at func(y []float64, guess [][]float64) (*candidate, error)) (*candidate, []float64, error) {
+func (r *run) search(now *candidate, memory *solve.Inverse, at evaluation) (*candidate, []float64, error) {
 	for {
 		direction := now.step
 		plain := memory.Identity()
@@ -208,17 +241,9 @@ func (r *run) search(now *candidate, memory *solve.Inverse, at func(y []float64,
 		if plain || slope > 0.05*now.norm*now.norm {
 			for t := 1.0; t > 1e-2; t /= 2 {
 				step := floats.ScaleTo(make([]float64, len(direction)), t, direction)
-				g, err := r.space.Exp(now.y, step)
+				next, err := r.moved(now, step, at)
 				if err != nil {
-					continue // the step leaves the chart
-				}
-				guess := make([][]float64, len(now.logs))
-				for i, g := range now.logs {
-					guess[i] = floats.SubTo(make([]float64, len(step)), g.Velocity, step)
-				}
-				next, err := at(g.End, guess)
-				if err != nil {
-					continue // a sample has no logarithm there
+					continue
 				}
 				falls := next.value <= now.value-1e-4*t*now.slope*slope
 				equal := math.Abs(next.value-now.value) <= 1e-9*now.value && next.norm < 0.9*now.norm
@@ -235,6 +260,19 @@ func (r *run) search(now *candidate, memory *solve.Inverse, at func(y []float64,
 		}
 		*memory = solve.Inverse{}
 	}
+}
+
+// moved is the candidate at Exp_y(step). It is an error if the step leaves the chart, or a sample has no logarithm there.
+func (r *run) moved(from *candidate, step []float64, at evaluation) (*candidate, error) {
+	g, err := r.space.Exp(from.y, step)
+	if err != nil {
+		return nil, err
+	}
+	guess := make([][]float64, len(from.logs))
+	for i, g := range from.logs {
+		guess[i] = floats.SubTo(make([]float64, len(step)), g.Velocity, step)
+	}
+	return at(g.End, guess)
 }
 
 // found returns an error if the logarithms of more than half of the samples were not found.

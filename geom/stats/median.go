@@ -1,8 +1,6 @@
 package stats
 
 import (
-	"math"
-
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
@@ -10,11 +8,13 @@ import (
 
 // Median returns the geometric median: the point y that minimises Σ w_i d(y, x_i). It is robust: outliers with less than half of the
 // weight move it only a little. The iteration takes Weiszfeld's steps Σ (w_i/d_i) Log_y(x_i) / Σ (w_i/d_i) with d_i = d(y, x_i),
-// accelerated by Broyden's method (Fletcher, Venkatasubramanian and Joshi, NeuroImage 45, 2009). Gradient is
-// ‖Σ w_i Log_y(x_i)/d_i‖_g, a number without unit. If the median is one of the samples, Point is exactly this sample and Gradient
-// is 0.
+// accelerated by Broyden's method (Fletcher, Venkatasubramanian and Joshi, NeuroImage 45, 2009). At a sample the sum has a kink, with the
+// weight of the sample, which the others may outweigh or not (Vardi and Zhang, PNAS 97, 2000). Gradient is
+// ‖Σ w_i Log_y(x_i)/d_i‖_g, a number without unit, and at a sample by how much the others' exceeds its weight. If the median is one of
+// the samples, Point is exactly this sample and Gradient is 0. On what is found where distances are not convex see FrechetMean.
 //
-// It takes Weights, Start, Tolerance (default 1e-8 of Σ w_i d_i) and MaxIterations (500).
+// It takes Weights, Start, Tolerance (default 1e-8: Gradient is at most this times Σ w_i d_i Σ w_i/d_i, in which no d_i counts for less
+// than a tenth of Σ w_i d_i) and MaxIterations (500).
 func Median[P geom.Point](on geom.Of[P], samples []P, opts ...Option) (*Mean[P], error) {
 	s := on.Geometry()
 	r, err := newRun("geometric median", s, 1e-8, opts, "Weights", "Start")
@@ -29,17 +29,27 @@ func Median[P geom.Point](on geom.Of[P], samples []P, opts ...Option) (*Mean[P],
 	return meanOf(s)(r.median(x, w))
 }
 
+// nearby is how far, of Σ w_i d_i, a sample is from y at most whose logarithm there is taken for 0.
+const nearby = 1e-9
+
 func (r *run) median(samples [][]float64, w []float64) (*Mean[geom.Vec], error) {
 	sum := func(g []*geodesic) level {
 		l := level{weights: make([]float64, len(g))}
 		for i, g := range g {
 			l.value += w[i] * g.Length
-			if g.Length > 0 {
+		}
+		l.size = l.value
+		for i, g := range g {
+			if g.Length <= nearby*l.size {
+				l.kink += w[i]
+			} else {
 				l.weights[i] = w[i] / g.Length
 			}
+			if l.size > 0 { // towards a sample that is close the sum is less stiff than across
+				l.stiff += w[i] / max(g.Length, 0.1*l.size)
+			}
 		}
-		l.slope, l.size = floats.Sum(l.weights), l.value
-		if l.slope > 0 {
+		if l.slope = floats.Sum(l.weights); l.slope > 0 {
 			floats.Scale(1/l.slope, l.weights)
 		}
 		return l
@@ -54,22 +64,11 @@ func (r *run) median(samples [][]float64, w []float64) (*Mean[geom.Vec], error) 
 	if err != nil {
 		return m, nil // some sample has no logarithm there
 	}
-	l := sum(logs)
-	if l.value > floats.Dot(m.Weights, m.Distances)*(1+1e-12) {
+	c := newCandidate(samples[nearest], logs, sum)
+	if c.value > floats.Dot(m.Weights, m.Distances)*(1+1e-12) || !c.settled(r.tolerance) {
 		return m, nil
 	}
-	atKink := 0.0 // weight of the samples there
-	for i, g := range logs {
-		if g.Length == 0 {
-			atKink += w[i]
-		}
-	}
-	velocities, momenta := parts(logs)
-	pull := l.slope * math.Sqrt(max(0, floats.Dot(combine(l.weights, velocities), combine(l.weights, momenta))))
-	if pull > atKink {
-		return m, nil
-	}
-	out := r.result(samples[nearest], logs, w)
-	out.Iterations = m.Iterations
+	out := r.result(c.y, logs, w)
+	out.Gradient, out.Iterations = c.slope*c.norm, m.Iterations
 	return out, nil
 }

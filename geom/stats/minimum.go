@@ -1,0 +1,118 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+)
+
+// lower returns a candidate where the sum is lower than at one that is settled: at the same point with shorter logarithms, or away from
+// it, where it is a maximum or a saddle. It is nil where none is found.
+func (r *run) lower(now *candidate, samples [][]float64, sum func(g []*geodesic) level, at evaluation) (*candidate, error) {
+	if logs := r.shortened(repeat(now.y, len(samples)), samples, now.logs); logs != nil {
+		return newCandidate(now.y, logs, sum), nil
+	}
+	if now.kink > 0 { // which outweighs the others: a minimum
+		return nil, nil
+	}
+	return r.downhill(now, at)
+}
+
+// shortened searches anew for logarithms that were found from guesses, and returns them with those in place that are shorter; nil if
+// none is. Closed forms know the shortest.
+func (r *run) shortened(from, to [][]float64, logs []*geodesic) []*geodesic {
+	if _, ok := r.space.M.(geom.ClosedForms); ok {
+		return nil
+	}
+	anew, err := r.space.LogAll(from, to)
+	if err != nil {
+		return nil
+	}
+	shorter, out := false, slices.Clone(logs)
+	for i, g := range anew {
+		if g.Status == geom.Converged && g.Length < (1-1e-6)*logs[i].Length {
+			shorter, out[i] = true, g
+		}
+	}
+	if !shorter {
+		return nil
+	}
+	return out
+}
+
+// downhill returns a candidate where the sum is lower than at one with the gradient 0, nil where it finds none. Lanczos' method,
+// from a random vector, searches for the direction in which the second derivative is least, by differences of gradients: in up to 8
+// dimensions among all directions, in more among 4, which find one that stands out of the others, as where the sum falls.
+func (r *run) downhill(now *candidate, at evaluation) (*candidate, error) {
+	const (
+		short    = 1e-3 // of the spread: steps of differences
+		accuracy = 1e-2 // of second derivatives, which are about 1 in flat space
+	)
+	limit := r.space.M.Dim()
+	if limit > 8 {
+		limit = 4
+	}
+	random, v := rand.New(rand.NewPCG(1, 0)), make([]float64, len(now.y))
+	for k := range v {
+		v[k] = random.NormFloat64()
+	}
+	var basis, flat [][]float64
+	h, least, direction := mat.NewSymDense(limit, nil), 0.0, []float64(nil)
+	for k := 0; k < limit; k++ {
+		_, tangent, err := r.space.Project(now.y, v)
+		if err != nil {
+			return nil, err
+		}
+		out, err := musical(r.space, "flat", now.y, tangent[0], geom.Vector, geom.Covector, geom.Flat)
+		if err != nil {
+			return nil, err
+		}
+		q, p := tangent[0], out.Vector(0)
+		norm := math.Sqrt(max(0, floats.Dot(q, p)))
+		if k > 0 && norm*math.Abs(direction[k-1]) < accuracy {
+			break
+		}
+		floats.Scale(1/norm, q)
+		step := floats.ScaleTo(make([]float64, len(q)), short*now.size, q)
+		if !(floats.Norm(step, 2) > 1e-10*floats.Norm(now.y, 2)) {
+			return nil, nil // for samples that are so close, space is flat
+		}
+		next, err := r.moved(now, step, at)
+		if err != nil {
+			break // at the cut locus of a sample
+		}
+		basis, flat = append(basis, q), append(flat, floats.ScaleTo(p, 1/norm, p))
+		v = floats.ScaleTo(make([]float64, len(q)), now.slope, now.step)
+		floats.AddScaled(v, -next.slope, next.step)
+		floats.Scale(1/(now.slope*short*now.size), v)
+		for j := range basis {
+			h.SetSym(j, k, floats.Dot(flat[j], v))
+		}
+		for j := range basis {
+			floats.AddScaled(v, -floats.Dot(flat[j], v), basis[j])
+		}
+		var eigen mat.EigenSym
+		if !eigen.Factorize(h.SliceSym(0, k+1), true) {
+			break
+		}
+		var vectors mat.Dense
+		eigen.VectorsTo(&vectors)
+		least, direction = eigen.Values(nil)[0], mat.Col(nil, 0, &vectors)
+	}
+	if least > -accuracy {
+		return nil, nil
+	}
+	way := combine(direction, basis)
+	for _, t := range []float64{0.3, -0.3, 0.1, -0.1, 0.03, -0.03} {
+		next, err := r.moved(now, floats.ScaleTo(make([]float64, len(way)), t*now.size, way), at)
+		if err == nil && next.value < now.value*(1-1e-9) {
+			return next, nil
+		}
+	}
+	return nil, nil
+}
