@@ -85,6 +85,21 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	return nil, errors.Join(errs...)
 }
 
+// Exact returns a kernel without the way to sum that Fast, Tiled, Cutoff, Expand, Grid or NearFar gave it.
+func Exact(k Kernel) Kernel {
+	switch k := k.(type) {
+	case tiled:
+		return k.Kernel
+	case levels:
+		return k.Kernel
+	case *Gridded:
+		return k.Kernel
+	case *Expansion:
+		return k.Kernel
+	}
+	return k
+}
+
 // candidate is a way to sum: what H costs, and how the kernel is made.
 type candidate struct {
 	seconds float64

@@ -117,8 +117,8 @@ func solids(n int) (q, target [][]float64) {
 	return q, target
 }
 
-func many(b *testing.B, q, target [][]float64) *landmarks.Space {
-	k, err := kernels.Fast(kernels.Gaussian(0.5), 1e-5, q, target)
+func many(b *testing.B, sigma float64, q, target [][]float64) *landmarks.Space {
+	k, err := kernels.Fast(kernels.Gaussian(sigma), 1e-5, q, target)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -127,27 +127,29 @@ func many(b *testing.B, q, target [][]float64) *landmarks.Space {
 
 func BenchmarkLogWithin20000(b *testing.B) {
 	for _, dim := range []string{"plane", "space"} {
-		b.Run(dim, func(b *testing.B) {
-			q, target := solids(20000)
-			if dim == "plane" {
-				q, target = ellipses(20000)
-			}
-			m := many(b, q, target)
-			bench.Call(b, func() error {
-				g, err := m.LogWithin(q, target, 5e-4)
-				if err == nil && g.Status != geom.Converged {
-					err = errors.New(g.Status.String())
+		for _, sigma := range []float64{0.5, 0.1} {
+			b.Run(fmt.Sprintf("%s/σ=%g", dim, sigma), func(b *testing.B) {
+				q, target := solids(20000)
+				if dim == "plane" {
+					q, target = ellipses(20000)
 				}
-				return err
+				m := many(b, sigma, q, target)
+				bench.Call(b, func() error {
+					g, err := m.LogWithin(q, target, 5e-4)
+					if err == nil && g.Status != geom.Converged {
+						err = errors.New(g.Status.String())
+					}
+					return err
+				})
 			})
-		})
+		}
 	}
 }
 
 // The gradient of a function of Exp of 20,000 landmarks in space, through 40 steps.
 func BenchmarkGrad20000(b *testing.B) {
 	q, target := solids(20000)
-	m := many(b, q, target)
+	m := many(b, 0.5, q, target)
 	p := momentum(q, target)
 	for i := range p {
 		p[i] /= 20000

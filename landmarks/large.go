@@ -1,6 +1,7 @@
 package landmarks
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -10,7 +11,6 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
-	"anatomy/geom/stats"
 )
 
 // LogWithin returns a geodesic from shape q that ends near shape target: the root mean square of the difference of the coordinates
@@ -21,9 +21,9 @@ import (
 // It solves Exp_q(p) = target for the momentum p. The derivative of Exp with respect to p is close to K(q), so a step is
 // (K(q) + μ)⁻¹ times the residual, by preconditioned conjugate gradients, corrected by Anderson's method. μ starts at a
 // hundredth of the largest row sum of K, so that only the smooth part of the residual causes momentum; it falls where progress is
-// slow and rises after bad steps. Where that stalls, because landmarks go several widths of the kernel, up to three calls of
-// Match with Correspondence follow, of a noise that falls to what the tolerance wants. For more than 2000 landmarks the first step comes from the geodesic of 500 of them, spread over
-// the shape. Iterations counts the steps with all landmarks.
+// slow and rises after bad steps. Where that stalls, because landmarks go several widths of the kernel, matches with Correspondence
+// follow, whose noise falls until they end within the tolerance. From 2000 landmarks on the first step comes from the geodesic of a tenth
+// of them, but at least 500, spread over the shape, which is found in the same way. Iterations counts the steps with all landmarks.
 func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, error) {
 	return s.logWithin("LogWithin", q, target, tolerance)
 }
@@ -43,13 +43,10 @@ func (s *Space) logWithin(name string, q, target [][]float64, tolerance float64)
 		return nil, fmt.Errorf("%s: tolerance %g, want a positive length", name, tolerance)
 	}
 	task := s.Begin(name)
-	a, err := s.aim(task, s.Vector(q), s.Vector(target), tolerance)
+	a, err := s.within(task, s.Vector(q), s.Vector(target), tolerance)
 	task.End()
 	if err != nil {
-		return nil, err
-	}
-	if a.status != geom.Converged && a.status != geom.Cancelled {
-		s.balance(name, q, target, tolerance, a)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	g, err := s.Shoot(q, s.Point(a.momentum))
 	if err != nil {
@@ -59,30 +56,76 @@ func (s *Space) logWithin(name string, q, target [][]float64, tolerance float64)
 	return g, nil
 }
 
-// balance improves a by matches with Correspondence, whose noise falls until they end within the tolerance: the momenta at
-// time 1 are (target − end)/noise². Where a match fails, what was found before stands.
-func (s *Space) balance(name string, q, target [][]float64, tolerance float64, a *aimed) {
-	size := math.Sqrt(float64(len(a.momentum)))
-	noise := math.Sqrt(0.5 * tolerance * size / floats.Norm(a.momentum, 2))
-	for range 3 {
-		m, err := s.match(name, q, nil, Correspondence(target), noise, []stats.Option{stats.MaxIterations(100)})
-		if err != nil {
-			return
-		}
-		a.iterations += m.Iterations
-		if rms := math.Sqrt(m.Mismatch) / size; rms < a.residual {
-			a.momentum, a.residual = s.Vector(m.Momentum), rms
-		}
-		if m.Status == geom.Cancelled {
-			a.status = geom.Cancelled
-			return
-		}
-		if a.residual <= tolerance {
-			a.status = geom.Converged
-			return
-		}
-		noise /= 4
+// within searches as LogWithin does.
+func (s *Space) within(task *geom.Task, x, y []float64, tolerance float64) (*aimed, error) {
+	kernel, err := s.newSpectrum(x)
+	if err != nil {
+		return nil, err
 	}
+	a, err := s.aim(task, x, y, tolerance, kernel)
+	if err == nil && a.status != geom.Converged && a.status != geom.Cancelled {
+		err = s.pull(task, x, y, tolerance, kernel, a)
+	}
+	return a, err
+}
+
+// pull improves a by matches with Correspondence, each from the momenta of the one before, whose noise falls until they end within the
+// tolerance. It gives up where a fall does not help for the third time.
+func (s *Space) pull(task *geom.Task, x, y []float64, tolerance float64, kernel *spectrum, a *aimed) error {
+	inputs, err := Correspondence(s.Point(y)).Inputs(s.Manifold.N, s.Manifold.D)
+	if err != nil {
+		return err
+	}
+	r := s.newRegistration(x, nil, Correspondence(nil), inputs, kernel)
+	defer r.objective.Free()
+	// The momenta at time 1 are (target − end)/noise². What was found is a start where little is left of the way; else they are guessed
+	// for a tenth of it.
+	way := floats.SubTo(make([]float64, len(x)), y, x)
+	largest := kernel.lambda[len(kernel.lambda)-1]
+	guess := kernel.apply(func(l float64) float64 { return 1 / (l + 0.01*largest) }, way)
+	p, left := make([]float64, len(x)), 0.1*floats.Norm(way, 2)
+	if rest := a.residual * math.Sqrt(float64(len(x))); rest < left {
+		p, guess, left = a.momentum, a.momentum, 0.5*rest
+	}
+	noise := math.Sqrt(left / floats.Norm(guess, 2))
+	for last, slow := math.Inf(1), 0; slow < 3; noise /= 2 {
+		objective, err := r.around(p, 1, noise)
+		if err != nil {
+			return err
+		}
+		ctx, arrived := context.WithCancel(task.Context())
+		objective.Report = func(iteration int, f, gradient float64) {
+			task.Report(geom.Progress{Iteration: a.iterations + iteration, Objective: f, Gradient: gradient})
+			if r.left() <= tolerance {
+				arrived()
+			}
+		}
+		found, err := solve.Minimise(ctx, objective, p, 0.003, 500)
+		arrived()
+		if err != nil {
+			return err
+		}
+		if _, err := r.at(found.X, 1, noise); err != nil {
+			return err
+		}
+		p = found.X
+		a.iterations += found.Iterations
+		if r.left() < a.residual {
+			a.momentum, a.residual = p, r.left()
+		}
+		switch {
+		case a.residual <= tolerance:
+			a.status = geom.Converged
+			return nil
+		case found.Status == geom.Cancelled:
+			a.status = geom.Cancelled
+			return nil
+		case !(r.left() < 0.9*last): // half of the noise should leave about a quarter
+			slow++
+		}
+		last = r.left()
+	}
+	return nil
 }
 
 // aimed is a momentum whose geodesic ends near a target shape, with the state of the search.
@@ -94,11 +137,11 @@ type aimed struct {
 	mu         float64 // the last μ, divided by the largest row sum of K
 }
 
-// coarse is the number of landmarks whose geodesic gives the first step for more than four times as many.
+// coarse is the least number of landmarks whose geodesic gives the first step for four times as many or more.
 const coarse = 500
 
 // aim finds the momentum of LogWithin.
-func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64) (*aimed, error) {
+func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64, kernel *spectrum) (*aimed, error) {
 	d := len(x)
 	rms := func(f []float64) float64 { return floats.Norm(f, 2) / math.Sqrt(float64(d)) }
 	ones := make([]float64, d)
@@ -110,18 +153,14 @@ func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64) (*aimed,
 		return nil, err
 	}
 	scale := out.Scalar(0)
-	k, err := s.newSpectrum(x)
-	if err != nil {
-		return nil, err
-	}
-	spectrum := k.inputs()
+	spectrum := kernel.inputs()
 
 	const memory, maxIterations = 8, 60
 	p, best := make([]float64, d), make([]float64, d)
 	f := floats.SubTo(make([]float64, d), y, x)
 	bestF, norm, mu := f, rms(f), 0.01*scale
 	first, firstMu := f, mu // the velocity that the first step takes
-	if s.Manifold.N > 4*coarse && norm > tolerance {
+	if s.Manifold.N >= 4*coarse && norm > tolerance {
 		v, part, err := s.coarseVelocity(task, x, y, tolerance)
 		if err != nil {
 			return nil, err
@@ -200,10 +239,10 @@ func (s *Space) coarseVelocity(task *geom.Task, x, y []float64, tolerance float6
 	q, target := s.Point(x), s.Point(y)
 	some := s.fewer()
 	from, to := make([]float64, 0, some.M.Dim()), make([]float64, 0, some.M.Dim())
-	for _, i := range spread(q, coarse) {
+	for _, i := range spread(q, some.Manifold.N) {
 		from, to = append(from, q[i]...), append(to, target[i]...)
 	}
-	a, err := some.aim(task, from, to, 0.5*tolerance)
+	a, err := some.within(task, from, to, 0.5*tolerance)
 	if err != nil {
 		return nil, 0, err
 	}

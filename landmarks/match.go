@@ -1,6 +1,7 @@
 package landmarks
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -167,37 +168,23 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 	if term == nil {
 		return nil, fmt.Errorf("%s: no data term", name)
 	}
-	moved := source
-	if source == nil {
-		moved = controls
+	moved := s.Manifold.N
+	if source != nil {
+		moved = len(source)
 	}
-	inputs, err := term.Inputs(len(moved), s.Manifold.D)
+	inputs, err := term.Inputs(moved, s.Manifold.D)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	fixed := append([]any{q, moved}, inputs...)
-	precision := 1 / (sigma * sigma)
-	objective := engine.Compile(func(in []*Node) []*Node {
-		p, scale, precision, q, z := in[0], in[1], in[2], in[3], in[4]
-		var end *Node
-		if source == nil {
-			end = s.Manifold.points(ode.Flow(geom.Geodesics(s.Manifold), s.Method(), s.Steps(), ode.State{q, p})[0])
-		} else {
-			end = s.CarryOnGraph(q, p, z)
-		}
-		mismatch := term.Distance(end, scale, in[5:])
-		energy := geom.Hamiltonian(s.Manifold)(q, p)
-		f := Add(energy, Mul(MulScalar(precision, 0.5), mismatch))
-		return []*Node{f, Gradient(f, p)[0], mismatch, ReduceAllSum(Square(end))}
-	}, engine.Name("Match"))
-	defer objective.Free()
-	m := &Matching{}
-	evaluate := func(p []float64, scale float64) (engine.Values, error) {
-		m.Evaluations++
-		return objective.Call(append([]any{p, scale, precision}, fixed...)...)
+	kernel, err := s.newSpectrum(q)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	r := s.newRegistration(q, source, term, inputs, kernel)
+	defer r.objective.Free()
+	m := &Matching{}
 	p := make([]float64, len(q))
-	out, err := evaluate(p, 1)
+	out, err := r.at(p, 1, sigma)
 	if err != nil {
 		return nil, err
 	}
@@ -205,37 +192,23 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 	if f := out.Scalar(0); math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, fmt.Errorf("%s: the data term of the source is %g, want a finite number: check the coordinates of source and target", name, m.Before)
 	}
-	kernel, err := s.newSpectrum(q)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
 	if c, ok := term.(correspondence); ok && source == nil {
 		found, steps, err := s.balanced(name, q, inputs, c.typicalWeight(), sigma, kernel)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		m.Iterations = steps
-		if out, err = evaluate(found, 1); err != nil {
+		atStart := out.Scalar(0)
+		if out, err = r.at(found, 1, sigma); err != nil {
 			return nil, err
 		}
-		if out.Scalar(0) < precision/2*m.Before {
+		if out.Scalar(0) < atStart {
 			p = found
 		}
 	}
 	scales := term.Scales()
 	for k, scale := range scales {
-		value := func(p []float64) (float64, []float64, error) {
-			out, err := evaluate(p, scale)
-			if err != nil {
-				return 0, nil, err
-			}
-			f, g := out.Scalar(0), out.Vector(1)
-			if sum := f + out.Scalar(3) + floats.Norm(g, 1); math.IsNaN(sum) || math.IsInf(sum, 0) {
-				return math.Inf(1), g, nil
-			}
-			return f, g, nil
-		}
-		stiffness, err := kernel.stiffness(value, p)
+		objective, err := r.around(p, scale, sigma)
 		if err != nil {
 			return nil, err
 		}
@@ -243,7 +216,7 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 		if k < len(scales)-1 {
 			more = append(opts[:len(opts):len(opts)], stats.Tolerance(0.1)) // a coarse scale only shows the way
 		}
-		found, err := stats.Minimise("match", s, 0.003, solve.Objective{Value: value, Precondition: kernel.solve, FirstStep: 1 / (1 + stiffness)}, p, more...)
+		found, err := stats.Minimise("match", s, 0.003, objective, p, more...)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -270,14 +243,76 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 	if err := s.holds(m, term); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if out, err = evaluate(p, 1); err != nil {
+	if out, err = r.at(p, 1, sigma); err != nil {
 		return nil, err
 	}
-	m.Objective, m.Mismatch = out.Scalar(0), out.Scalar(2)
+	m.Objective, m.Mismatch, m.Evaluations = out.Scalar(0), out.Scalar(2), r.evaluations
 	if m.Before > 0 {
 		m.Residual = math.Sqrt(max(0, m.Mismatch) / m.Before)
 	}
 	return m, nil
+}
+
+// registration is the objective of Match.
+type registration struct {
+	objective   *engine.Func
+	fixed       []any // arguments of objective that stay
+	kernel      *spectrum
+	evaluations int
+	mismatch    float64 // the data term where the objective was last evaluated
+}
+
+// newRegistration is that of points z, or of the points x that have momenta where z is nil. Its objective is to be freed.
+func (s *Space) newRegistration(x []float64, z [][]float64, term DataTerm, inputs []any, kernel *spectrum) *registration {
+	fixed := []any{x}
+	if z != nil {
+		fixed = append(fixed, z)
+	}
+	given := 3 + len(fixed)
+	return &registration{fixed: append(fixed, inputs...), kernel: kernel, objective: engine.Compile(func(in []*Node) []*Node {
+		p, scale, precision, x := in[0], in[1], in[2], in[3]
+		var end *Node
+		if z == nil {
+			end = s.Manifold.points(ode.Flow(geom.Geodesics(s.Manifold), s.Method(), s.Steps(), ode.State{x, p})[0])
+		} else {
+			end = s.CarryOnGraph(x, p, in[4])
+		}
+		mismatch := term.Distance(end, scale, in[given:])
+		f := Add(geom.Hamiltonian(s.Manifold)(x, p), Mul(MulScalar(precision, 0.5), mismatch))
+		return []*Node{f, Gradient(f, p)[0], mismatch, ReduceAllSum(Square(end))}
+	}, engine.Name("Match"))}
+}
+
+// at returns the objective, its gradient, the data term and the sum of squares of the end at momenta p.
+func (r *registration) at(p []float64, scale, sigma float64) (engine.Values, error) {
+	r.evaluations++
+	out, err := r.objective.Call(append([]any{p, scale, 1 / (sigma * sigma)}, r.fixed...)...)
+	if err == nil {
+		r.mismatch = out.Scalar(2)
+	}
+	return out, err
+}
+
+// left is the root mean square by which coordinates of corresponding points were last off.
+func (r *registration) left() float64 {
+	return math.Sqrt(r.mismatch / float64(len(r.fixed[0].([]float64))))
+}
+
+// around is the objective for a search from p.
+func (r *registration) around(p []float64, scale, sigma float64) (solve.Objective, error) {
+	value := func(p []float64) (float64, []float64, error) {
+		out, err := r.at(p, scale, sigma)
+		if err != nil {
+			return 0, nil, err
+		}
+		f, g := out.Scalar(0), out.Vector(1)
+		if sum := f + out.Scalar(3) + floats.Norm(g, 1); math.IsNaN(sum) || math.IsInf(sum, 0) {
+			return math.Inf(1), g, nil
+		}
+		return f, g, nil
+	}
+	stiffness, err := r.kernel.stiffness(value, p)
+	return solve.Objective{Value: value, Precondition: r.kernel.solve, FirstStep: 1 / (1 + stiffness)}, err
 }
 
 // balanced searches for the momenta p of a match of corresponding points, at which the momenta at time 1 balance the pull of the
@@ -285,9 +320,9 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 //
 //	w_i (q_i(1) − y_i) + σ² p_i(1) = 0,
 //
-// as a root, with σ falling to the wanted one by halves. The derivative of the left side is close to w K + σ². This needs few flows
-// where a descent creeps, because the kernel is wide or σ small. What it returns is where the search ended, a root or not, and
-// the number of steps that it took.
+// as a root, with σ falling to the wanted one by halves. The derivative of the left side is close to w K + σ² if landmarks go less than
+// a few widths of the kernel. This needs few flows where a descent creeps, because the kernel is wide or σ small; where landmarks go
+// farther it gives up. What it returns is where the search ended, a root or not, and the number of steps that it took.
 func (s *Space) balanced(name string, q []float64, target []any, weight, sigma float64, kernel *spectrum) ([]float64, int, error) {
 	task := s.Begin(name)
 	defer task.End()
@@ -304,6 +339,10 @@ func (s *Space) balanced(name string, q []float64, target []any, weight, sigma f
 		return [][]float64{out.Vector(0)}, nil
 	}
 	flat := s.Manifold.flat
+	products, most := 0, 100 // of the derivative with a vector
+	if s.Manifold.N >= 4*coarse {
+		most = 30
+	}
 	system := solve.System{
 		Residual: func(p [][]float64) ([][]float64, error) {
 			return call("balance of a match", func(in []*Node) *Node {
@@ -312,6 +351,9 @@ func (s *Space) balanced(name string, q []float64, target []any, weight, sigma f
 			}, p[0])
 		},
 		Derivative: func(p, dp [][]float64) ([][]float64, error) {
+			if products++; products > most {
+				return nil, errFar
+			}
 			return call("derivative of the balance of a match", func(in []*Node) *Node {
 				end, momentum := s.FlowTangent(in[0], in[4], in[5])
 				return Add(Mul(flat(in[3]), end), Mul(in[1], momentum))
@@ -326,17 +368,25 @@ func (s *Space) balanced(name string, q []float64, target []any, weight, sigma f
 	}
 	root := &solve.Root{X: make([]float64, len(q))}
 	roots := []*solve.Root{root}
-	for first := true; variance >= 0.99*sigma*sigma; variance /= 4 {
+	for least := 0.0; variance >= 0.99*sigma*sigma; variance /= 4 {
 		if err := system.Renew(roots); err != nil {
 			return nil, 0, err
 		}
-		if first {
-			root.Tolerance, first = 1e-6*root.Norm, false
+		if least == 0 {
+			least = 1e-6 * root.Norm
 		}
+		root.Tolerance = least
+		if variance > 1.01*sigma*sigma { // on the way a hundredth will do
+			root.Tolerance = max(least, 0.01*root.Norm)
+		}
+		root.Done = root.Norm <= root.Tolerance
 		if err := system.Broyden(task.Context(), roots, 10); err != nil {
 			return nil, 0, err
 		}
-		if err := system.Newton(task.Context(), roots, 10); err != nil {
+		products = 0
+		if err := system.Newton(task.Context(), roots, 10); errors.Is(err, errFar) {
+			break
+		} else if err != nil {
 			return nil, 0, err
 		}
 		if task.Report(geom.Progress{Iteration: root.Iterations, Gradient: root.Norm}) {
@@ -345,6 +395,9 @@ func (s *Space) balanced(name string, q []float64, target []any, weight, sigma f
 	}
 	return root.X, root.Iterations, nil
 }
+
+// errFar says that the derivative of a balance is far from w K + σ².
+var errFar = errors.New("far from linear")
 
 // holds returns an error if the fast sums of a kernel are valid in a box only and points of a match left it.
 func (s *Space) holds(m *Matching, term DataTerm) error {

@@ -40,7 +40,11 @@ func New(n, dim int, kernel kernels.Kernel, options ...geom.Option) *Space {
 func over(s *geom.Space[geom.Shape], m Manifold) *Space {
 	return &Space{s, m, sync.OnceValue(func() *Space {
 		method, steps := s.Method(), s.Steps()
-		return New(coarse, m.D, m.Kernel, geom.Integrator(method, steps))
+		n, kernel := max(coarse, m.N/10), m.Kernel
+		if n <= 4*coarse { // too few for fast sums to pay
+			kernel = kernels.Exact(kernel)
+		}
+		return New(n, m.D, kernel, geom.Integrator(method, steps))
 	})}
 }
 
