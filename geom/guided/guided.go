@@ -72,6 +72,11 @@ func Param(i int, name string, prior Prior) Unknown {
 	return Unknown{Name: name, Prior: prior, kind: param, param: i}
 }
 
+// same says whether two unknowns are one number; rates of clades are not.
+func (u Unknown) same(v Unknown) bool {
+	return u.kind == v.kind && u.leaves == nil && v.leaves == nil && u.param == v.param
+}
+
 // Options say how to sample.
 type Options struct {
 	Unknown []Unknown
@@ -708,6 +713,9 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 	for j, u := range o.Unknown {
 		if err := u.Prior.check(what + ": " + u.Name); err != nil {
 			return nil, err
+		}
+		if k := slices.IndexFunc(o.Unknown[:j], u.same); k >= 0 {
+			return nil, fmt.Errorf("%s: the unknowns %d and %d, %s and %s, are one number: leave one out", what, k, j, o.Unknown[k].Name, u.Name)
 		}
 		switch {
 		case u.kind == noise:

@@ -863,6 +863,10 @@ func TestErrors(t *testing.T) {
 	expect.Refused(t, err, "prior of the root", "NaN")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Param(7, "width", LogNormal(1, 1))}}), "width is parameter 7")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Rate(InverseGamma(0, 1))}}), "rate")
+	one := LogNormal(1, 1)
+	for _, twice := range [][]Unknown{{Noise(one), Rate(one), Noise(one)}, {Rate(one), Rate(one)}, {Param(0, "pull", one), Param(0, "drift", one)}} {
+		expect.Refused(t, sample(tree4, good, Options{Unknown: twice}), "unknowns 0 and", "are one number")
+	}
 	named := expect.Must(tree.New(tree4.Parent, tree4.Length, []string{"", "", "A", "B", "", "C", "D"}))
 	clades := func(second ...string) error {
 		return sample(named, good, Options{Unknown: []Unknown{BranchRate("first", LogNormal(1, 1), "C"), BranchRate("second", LogNormal(1, 1), second...)}})
