@@ -903,11 +903,8 @@ func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) (err erro
 	a.Objective = floats.Sum(e.energy) / (a.Reach * a.Reach)
 	for o, mismatch := range sums(e.mismatch) {
 		a.Objective += mismatch / (2 * a.Noise[o] * a.Noise[o])
-		a.Folded += len(a.Template[o].Folds(f.start[o]))
 	}
-	if a.Folded > 0 && a.Status == geom.Converged {
-		a.Status = geom.Stalled
-	}
+	a.folds(a.Template, f.start)
 	return f.fits(a, subjects)
 }
 
@@ -946,7 +943,8 @@ func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(
 	return found, e, err
 }
 
-// register returns the match of a template, which stays as it is, to a subject.
+// register returns the match of a template, which stays as it is, to a subject. Where it folds cells of the deformed template its Status is
+// Stalled: then a wider kernel of the deformations or more noise is needed.
 func (m Model) register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts []stats.Option) (*Atlas, error) {
 	const name = "registration"
 	subjects := [][]*mesh.Mesh{subject}
@@ -978,10 +976,18 @@ func (m Model) register(template []*mesh.Mesh, controls [][]float64, subject []*
 	if err := f.finish(a, end, subjects); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	for o, t := range a.Deformed[0] {
-		a.Folded += len(t.Folds(template[o]))
-	}
+	a.folds(a.Deformed[0], template)
 	return a, nil
+}
+
+// folds counts the cells of a shape that are folded and were not before, of which none is left where a search has converged.
+func (a *Atlas) folds(shape, before []*mesh.Mesh) {
+	for o, t := range shape {
+		a.Folded += len(t.Folds(before[o]))
+	}
+	if a.Folded > 0 && a.Status == geom.Converged {
+		a.Status = geom.Stalled
+	}
 }
 
 // fits returns an error if the fast sums of a kernel hold in a box only and what was computed left it.

@@ -255,3 +255,26 @@ func TestContinue(t *testing.T) {
 	expect.Abs(t, "distances at the first start", end.Before, whole.Before, 0)
 	expect.Refused(t, expect.Error(m.Continue(&read, subjects[:2])), "2 subjects")
 }
+
+// A match that folds cells of the template has not converged to a deformation; one that bends them less has.
+func TestRegistrationFolds(t *testing.T) {
+	t.Parallel()
+	line := func(bend float64) *mesh.Mesh { // of five vertices, bent at the middle
+		var x [][]float64
+		for i := range 5 {
+			s := float64(i-2) / 2
+			sin, cos := math.Sincos(bend / 2)
+			x = append(x, []float64{s * cos, math.Abs(s) * sin})
+		}
+		return mesh.Curve(x, false)
+	}
+	controls := line(0).Vertices
+	m := Model{Space: landmarks.New(5, 2, kernels.Gaussian(0.7), geom.Integrator(ode.Heun, 10)),
+		Objects: []Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.4)}, Noise: 0.01}}}
+	for bend, want := range map[float64]geom.Status{math.Pi / 4: geom.Converged, 0.7 * math.Pi: geom.Stalled} {
+		a := expect.Must(m.register([]*mesh.Mesh{line(0)}, controls, []*mesh.Mesh{line(bend)}, nil))
+		if a.Status != want || (a.Folded > 0) != (want == geom.Stalled) {
+			t.Errorf("bent by %.3g: %v, %d folded", bend, a, a.Folded)
+		}
+	}
+}
