@@ -137,9 +137,7 @@ func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs, tolera
 		return out
 	}
 	if s.terms != nil {
-		if t, ok := s.cheapestLevels(k, e, tolerance, n, near(s.widths(), perPiece)); ok {
-			out = append(out, t)
-		}
+		out = append(out, s.cheapestLevels(k, e, tolerance, n, near(s.widths(), perPiece))...)
 	}
 	if e.rank() > maxModes {
 		return out

@@ -133,9 +133,9 @@ func newLevels(within []inside, k Kernel, extent []float64, n, tolerance float64
 	return out, nil
 }
 
-// cheapestLevels is the cheapest way to split a kernel, with the periods and modes of its expansion e, at one or two of a few radii, for
-// n points.
-func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n float64, nearSeconds func(radius float64) float64) (best candidate, ok bool) {
+// cheapestLevels are the cheapest ways to split a kernel, with the periods and modes of its expansion e, at one or two of a few radii, for
+// n points: one for each first radius, since a near part may turn out to be no polynomial.
+func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n float64, nearSeconds func(radius float64) float64) (ways []candidate) {
 	size := 0.0
 	for a, extent := range e.Extent {
 		size = math.Max(size, extent*s.scale[a])
@@ -183,13 +183,13 @@ func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n float64, n
 		}
 	})
 	all = slices.DeleteFunc(all, func(l *level) bool { return !l.ok })
-	best.seconds = math.Inf(1)
-	try := func(seconds float64, within ...inside) {
-		if seconds < best.seconds {
-			best = candidate{seconds, func() (Kernel, error) { return newLevels(within, k, e.Extent, n, tolerance) }}
-		}
-	}
 	for i, l := range all {
+		best := candidate{seconds: math.Inf(1)}
+		try := func(seconds float64, within ...inside) {
+			if seconds < best.seconds {
+				best = candidate{seconds, func() (Kernel, error) { return newLevels(within, k, e.Extent, n, tolerance) }}
+			}
+		}
 		near := 0.0
 		if i > 0 {
 			near = nearSeconds(l.radius)
@@ -200,8 +200,11 @@ func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n float64, n
 				try(near+seconds(l, 2, func(a int) float64 { return e.Extent[a] + rest.radius/s.scale[a] })+rest.seconds[1], l.within, rest.within)
 			}
 		}
+		if best.make != nil {
+			ways = append(ways, best)
+		}
 	}
-	return best, !math.IsInf(best.seconds, 1)
+	return ways
 }
 
 // byDistance is derivative m by the distance r = √s, of one whose derivatives by s are v.

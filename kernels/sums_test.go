@@ -382,6 +382,7 @@ func TestFast(t *testing.T) {
 	}{
 		{kernels.Laplace(2, 0.1), "as near part"},
 		{kernels.Cauchy(0.1), "as a grid of"},
+		{kernels.Cauchy(0.02), "as near part"}, // the cheapest near part is no polynomial
 	} {
 		if k := expect.Must(kernels.Fast(c.kernel, 1e-6, many)); !strings.Contains(k.String(), c.want) {
 			t.Errorf("100,000 points: chose %s, want %s", k, c.want)
