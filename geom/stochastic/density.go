@@ -7,6 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
+	"anatomy/geom/linalg"
 )
 
 // Density estimates the density of a distribution from samples x_i, with respect to the Riemannian volume. It returns, for each of
@@ -15,7 +16,8 @@ import (
 //	f(y) = (1/N) Σ_i (2πh²)^{−d/2} exp(−|x_i − y|²_g(y) / 2h²),
 //
 // where x_i − y is a difference of coordinates, on an Atlas those of the chart centred at y. The bandwidth h is a length; the
-// bias is O(h²) and the variance O(1/(N h^d)). The values have the unit of 1/length^d.
+// bias is O(h²) and the variance O(1/(N h^d)). The values have the unit of 1/length^d. A sample in the cut locus of y counts for nothing; a
+// point y where the metric is not finite is an error.
 func Density[P geom.Point](on geom.Of[P], samples, points []P, bandwidth float64) ([]float64, error) {
 	const what = "Density"
 	s := on.Geometry()
@@ -41,8 +43,8 @@ func Density[P geom.Point](on geom.Of[P], samples, points []P, bandwidth float64
 		g := geom.MetricMatrix(m, centre)
 		square := ReduceSum(Mul(Einsum("nqi,qij->nqj", x, g), x), -1)
 		terms := Exp(Div(square, MulScalar(Square(h), -2)))
-		terms = Where(IsFinite(square), terms, ZerosLike(terms)) // samples in the cut locus of y are far from it
-		values := ReduceSum(terms, 0)
+		terms = Where(LogicalAll(IsFinite(x), -1), terms, ZerosLike(terms)) // samples in the cut locus of y are far from it
+		values := linalg.NaNWhere(LogicalNot(LogicalAll(IsFinite(g), -1, -2)), ReduceSum(terms, 0))
 		norm := MulScalar(Pow(MulScalar(Square(h), 2*math.Pi), Scalar(h.Graph(), h.DType(), 0.5*float64(d))), float64(n))
 		return []*Node{Div(values, norm)}
 	}, s.Vectors(samples), s.Vectors(points), bandwidth)
@@ -52,7 +54,7 @@ func Density[P geom.Point](on geom.Of[P], samples, points []P, bandwidth float64
 	values := out.Vector(0)
 	for i, v := range values {
 		if math.IsNaN(v) {
-			return nil, fmt.Errorf("%s: point %d is not on the manifold, or the metric is singular there", what, i)
+			return nil, fmt.Errorf("%s: the metric is singular at point %d: take a point where it is finite", what, i)
 		}
 	}
 	return values, nil
