@@ -50,6 +50,21 @@ func TestMedianFromSamples(t *testing.T) {
 	}
 }
 
+// The components of samples at their median are those of the sample covariance, too.
+func TestComponentsAtMedian(t *testing.T) {
+	line := geom.On(manifold.Euclidean(1))
+	p := expect.Must(stats.TangentPCA(expect.Must(stats.Median(line, [][]float64{{0}, {0}, {0}, {10}}))))
+	expect.Abs(t, "variance", p.Variances, []float64{25}, 1e-12)
+	expect.Abs(t, "scores from the median", p.Scores, [][]float64{{0}, {0}, {0}, {10}}, 1e-12)
+	space := geom.On(manifold.Euclidean(3))
+	x := normal(8, 4, 3)
+	at := expect.Must(stats.TangentPCA(expect.Must(stats.Median(space, x))))
+	want := expect.Must(stats.TangentPCA(expect.Must(stats.FrechetMean(space, x))))
+	expect.Abs(t, "variances", at.Variances, want.Variances, 1e-12)
+	expect.Abs(t, "modes", at.Modes, want.Modes, 1e-9)
+	expect.Abs(t, "all scores give the sample back", expect.Must(at.At(space, at.Scores[2]...)), x[2], 1e-12)
+}
+
 func onCylinder(degrees ...float64) (x [][]float64) {
 	for _, a := range degrees {
 		sin, cos := math.Sincos(a * math.Pi / 180)

@@ -25,9 +25,9 @@ type PCA[P geom.Point] struct {
 }
 
 // TangentPCA returns the principal components of the logarithms v_i of the samples at their mean, with respect to the metric at
-// the mean. They are the eigenvectors of v ↦ Σ w_i v_i ⟨v_i, v⟩_g/(1 − Σ w_i²), for equal weights the sample covariance with the
-// factor 1/(N − 1) (Fletcher, Lu, Pizer and Joshi, IEEE Trans. Med. Imaging 23, 2004), computed from the N×N matrix of inner
-// products. Variances are the eigenvalues, the largest first, and Explained their shares in the sum of all eigenvalues. There are
+// the mean. They are the eigenvectors of v ↦ Σ w_i (v_i − v̄) ⟨v_i − v̄, v⟩_g/(1 − Σ w_i²), v̄ = Σ w_i v_i, for equal weights the sample
+// covariance with the factor 1/(N − 1) (Fletcher, Lu, Pizer and Joshi, IEEE Trans. Med. Imaging 23, 2004), computed from the N×N matrix
+// of inner products. At a Fréchet mean v̄ is 0; at a median it is not, and the mean of the scores ⟨u_k, v_i⟩_g neither. Variances are the eigenvalues, the largest first, and Explained their shares in the sum of all eigenvalues. There are
 // at most N − 1 modes; modes whose standard deviation is below 1e-7 of the largest are left out. The sign of a mode is chosen so
 // that its component of largest absolute value is positive.
 func TangentPCA[P geom.Point](m *Mean[P]) (*PCA[P], error) {
@@ -79,10 +79,18 @@ func tangentPCA(m *Mean[geom.Vec]) (*PCA[geom.Vec], error) {
 	if err != nil {
 		return nil, fmt.Errorf("tangent PCA: %w", err)
 	}
+	centred := func(x [][]float64) (out [][]float64) {
+		centre := combine(m.Weights, x)
+		for _, v := range x {
+			out = append(out, floats.SubTo(make([]float64, len(v)), v, centre))
+		}
+		return out
+	}
+	velocities, momenta := centred(m.Velocities), centred(m.Momenta)
 	gram := mat.NewSymDense(n, nil)
 	for i := range n {
 		for j := range i + 1 {
-			inner := (floats.Dot(m.Momenta[i], m.Velocities[j]) + floats.Dot(m.Momenta[j], m.Velocities[i])) / 2
+			inner := (floats.Dot(momenta[i], velocities[j]) + floats.Dot(momenta[j], velocities[i])) / 2
 			if !finite(inner) {
 				return nil, fmt.Errorf("tangent PCA: the inner product of the logarithms of samples %d and %d is %g", i, j, inner)
 			}
@@ -103,7 +111,7 @@ func tangentPCA(m *Mean[geom.Vec]) (*PCA[geom.Vec], error) {
 		for i := range c {
 			c[i] *= math.Sqrt(m.Weights[i] / ((1 - square) * values[k]))
 		}
-		u, a := combine(c, m.Velocities), combine(c, m.Momenta)
+		u, a := combine(c, velocities), combine(c, momenta)
 		if sign := signOf(u); sign < 0 {
 			floats.Scale(sign, u)
 			floats.Scale(sign, a)
