@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -23,8 +24,8 @@ const EndTolerance = 1e-5
 //	½ ∫ |w'|² dt + |x(1) − y|²/2σ²,
 //
 // the most probable path of Brownian motion with covariance ννᵀ to an observation y with noise of standard deviation σ in
-// every coordinate (of an Atlas, in every ambient one). With σ = 0 it ends at y, which takes a frame of d vectors. See Probable for
-// the search.
+// every coordinate (of an Atlas, in every ambient one, with y Aligned to x(1)). With σ = 0 it ends at y, which takes a frame of d
+// vectors. See Probable for the search.
 //
 // The path is a projected geodesic of the frame bundle with P(1) = 0 and ρ + σ² h(1) = 0 for the derivative ρ of
 // |x(1) − y|²/2. Residual says by how much Exp_FM of its momentum ends elsewhere, and Status is Converged where that is at
@@ -115,6 +116,9 @@ func NewProbable[P geom.Point](on geom.Of[P], ys [][]float64) *Probable {
 func (p *Probable) From(u Point[geom.Vec], sigma, tolerance float64) (*Found, error) {
 	level := sigma
 	if p.search == nil || len(p.search[0].X) != p.modes*len(u.Frame) {
+		if err := p.face(u.X); err != nil {
+			return nil, err
+		}
 		for _, y := range p.ys {
 			level = max(level, floats.Distance(y, u.X, 2)/math.Sqrt(float64(len(y))))
 		}
@@ -141,6 +145,13 @@ func (p *Probable) From(u Point[geom.Vec], sigma, tolerance float64) (*Found, er
 			level = sigma
 		}
 	}
+}
+
+// face aligns the observations to a point.
+func (p *Probable) face(x []float64) (err error) {
+	p.ys, err = Aligned(p.space.Base, slices.Repeat([][]float64{x}, len(p.ys)), p.ys)
+	p.aims = p.ys
+	return err
 }
 
 // On goes on over a space that integrates otherwise.
@@ -408,6 +419,9 @@ func (p *Probable) Paths(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec
 
 func (p *Probable) certified(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec], error) {
 	const accuracy = 1e-16
+	if err := p.face(u.X); err != nil {
+		return nil, err
+	}
 	var found *Found
 	var err error
 	if sigma > 0 {
@@ -438,19 +452,29 @@ func (p *Probable) certified(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom
 	if err != nil {
 		return nil, err
 	}
-	gs := make([]*Geodesic[geom.Vec], len(p.ys))
-	for i, end := range out.Matrix(0) {
+	gs, ends := make([]*Geodesic[geom.Vec], len(p.ys)), make([][]float64, len(p.ys))
+	for i := range gs {
 		c := make([][]float64, p.modes)
 		for k := range c {
 			c[k] = p.search[i].Best[k*len(u.Frame) : (k+1)*len(u.Frame)]
 		}
-		g, err := p.space.SteeredPath(u, c)
-		if err != nil {
+		if gs[i], err = p.space.SteeredPath(u, c); err != nil {
 			return nil, err
 		}
-		off := floats.Distance(end, g.End, 2)
-		g.Momentum, g.Mismatch, g.Iterations = found.Momenta[i], floats.Distance(g.End, p.ys[i], 2), p.Searches
-		g.Residual = off / math.Sqrt(float64(len(end)))
+		ends[i] = gs[i].End
+	}
+	shot, err := Aligned(p.space.Base, ends, out.Matrix(0))
+	if err != nil {
+		return nil, err
+	}
+	ys, err := Aligned(p.space.Base, ends, p.ys)
+	if err != nil {
+		return nil, err
+	}
+	for i, g := range gs {
+		off := floats.Distance(shot[i], g.End, 2)
+		g.Momentum, g.Mismatch, g.Iterations = found.Momenta[i], floats.Distance(g.End, ys[i], 2), p.Searches
+		g.Residual = off / math.Sqrt(float64(len(g.End)))
 		if sigma == 0 {
 			off += g.Mismatch
 		}
@@ -460,7 +484,6 @@ func (p *Probable) certified(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom
 		if p.task != nil && p.task.Stopped() {
 			g.Status = geom.Cancelled
 		}
-		gs[i] = g
 	}
 	return gs, nil
 }

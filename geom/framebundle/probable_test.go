@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/framebundle"
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/geom/stochastic"
 	"anatomy/kernels"
@@ -157,5 +158,41 @@ func TestTangents(t *testing.T) {
 		want := floats.SubTo(make([]float64, 6), end(i, e), end(i, -e))
 		floats.Scale(1/(2*e), want)
 		expect.Abs(t, "derivative of the end", got.RawVector().Data, want, 1e-7)
+	}
+}
+
+// Where points are orbits, paths do not see how observations are turned: with a full orthonormal frame the path to a shape is the geodesic.
+func TestMostProbablePathToTurned(t *testing.T) {
+	space := geom.On(manifold.Kendall(3), geom.Integrator(ode.RK4, 10))
+	project := func(z ...float64) []float64 {
+		p, _, err := space.Project(z)
+		return expect.Must(p, err)
+	}
+	x, y := project(0, 0, 1, 0, 0.4, 0.9), project(0, 0, 1, 0.3, 0.1, 0.5)
+	s := framebundle.Over(space)
+	u := framebundle.At(x, expect.Must(stochastic.Orthonormal(space, x))...)
+	want := expect.Must(space.Log(x, y))
+	var first *framebundle.Geodesic[geom.Vec]
+	for k, angle := range []float64{0, 2.5, math.Pi} {
+		turned := make([]float64, 6)
+		for i := 0; i < 6; i += 2 {
+			sin, cos := math.Sincos(angle)
+			turned[i], turned[i+1] = cos*y[i]-sin*y[i+1], sin*y[i]+cos*y[i+1]
+		}
+		g := expect.Must(s.MostProbablePath(u, turned, 0))
+		if g.Status != geom.Converged {
+			t.Errorf("turned by %g: %v", angle, g)
+		}
+		expect.Abs(t, "energy", g.Energy, want.Length*want.Length/2, 1e-6)
+		expect.Abs(t, "end", g.End, want.End, 1e-5)
+		expect.Abs(t, "mismatch", g.Mismatch, 0, 1e-7) // of the integration in two kinds of charts
+		if g = expect.Must(s.MostProbablePath(u, turned, 0.2)); g.Status != geom.Converged {
+			t.Errorf("turned by %g, with noise: %v", angle, g)
+		}
+		if k == 0 {
+			first = g
+		}
+		expect.Abs(t, "energy with noise", g.Energy, first.Energy, 1e-9)
+		expect.Abs(t, "mismatch with noise", g.Mismatch, first.Mismatch, 1e-7)
 	}
 }

@@ -79,7 +79,7 @@ type Steered struct {
 }
 
 // Steer develops the curves w_i from u with w_i' = Σ_k c_ki L_k, L_k polynomials of degree k that are orthonormal on [0, 1], and
-// compares their ends with points y_i. The controls are [modes][m][N]. The energies of the paths are ½ Σ_k |c_ki|².
+// compares their ends with points y_i, Aligned to them. The controls are [modes][m][N]. The energies of the paths are ½ Σ_k |c_ki|².
 //
 // Where the controls minimise the energy plus |x(1) − y|²/2σ², the path is the most probable one up to polynomials of
 // higher degree, and Momenta/σ² is its momentum: minimising over controls is a search for most probable paths that no
@@ -98,7 +98,7 @@ func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float
 		state := geom.InChart(s.Base.M, kinds, func(at geom.Local, in ode.State) ode.State {
 			m, x, nu := at.Manifold, in[0], in[1]
 			ends = at.Point(ode.Flow(DevelopmentField(m, control(c, s.Base.Steps())), s.Base.Method(), s.Base.Steps(), ode.State{x, nu})[0])
-			squares := ReduceSum(Square(Sub(ends, y)), -1)
+			squares := ReduceSum(Square(Sub(ends, facing(s.Base.M, StopGradient(ends), y))), -1)
 			mismatch = Sqrt(squares)
 			slopes := Gradient(MulScalar(ReduceAllSum(squares), -0.5), x, nu, c)
 			slope = Neg(slopes[2])

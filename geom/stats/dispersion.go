@@ -38,9 +38,18 @@ func (r *run) residuals(a, b *Mean[geom.Vec]) (*mat.SymDense, error) {
 			return nil, fmt.Errorf("the geodesic between the means of the groups was not found (residual %.3g): allow for noise with Mismatch", way.Residual)
 		}
 	}
-	moved, err := r.space.Transport(way, a.Velocities...)
+	moved, err := forth(r.space, way, a.Velocities...)
 	if err != nil {
 		return nil, err
+	}
+	if geom.IsAtlas(r.space.M) {
+		end, err := r.space.Shoot(way.Start, way.Momentum)
+		if err != nil {
+			return nil, err
+		}
+		if _, moved, err = placed(r.space, b.Point, end.End, moved...); err != nil {
+			return nil, err
+		}
 	}
 	na, nb := len(a.Velocities), len(b.Velocities)
 	gram := mat.NewSymDense(na+nb, nil)
@@ -53,7 +62,7 @@ func (r *run) residuals(a, b *Mean[geom.Vec]) (*mat.SymDense, error) {
 			case i >= na:
 				inner = floats.Dot(b.Velocities[i-na], b.Momenta[j-na])
 			default:
-				inner = floats.Dot(moved[i][len(moved[i])-1], b.Momenta[j-na])
+				inner = floats.Dot(moved[i], b.Momenta[j-na])
 			}
 			for _, k := range []int{i, j} {
 				n := float64(na)

@@ -7,9 +7,11 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/autodiff"
 )
 
 // Track is what one subject was at several times, in any order.
@@ -124,7 +126,7 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...Option) (*Grow
 	for i := range misses {
 		misses[i] = append([]P{velocities[i]}, misses[i]...)
 	}
-	gathered, err := Gather(on, g.Mean, misses)
+	gathered, err := gather(s, g.Mean, intercepts, misses)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
@@ -145,7 +147,7 @@ func (r *Regression[P]) at(s *geom.Space[P], times []float64, origin float64) (p
 		if err != nil {
 			return point, velocity, nil, err
 		}
-		v, err := back(s, g, miss)
+		v, err := back(s, g, r.Fitted[j], miss)
 		if err != nil {
 			return point, velocity, nil, err
 		}
@@ -175,25 +177,72 @@ func forth[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], v ...P) ([]P, er
 	return out, nil
 }
 
-// back moves vectors at the end of a geodesic to its start.
-func back[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], v ...P) ([]P, error) {
+// back moves vectors at the end x of a geodesic to its start.
+func back[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], x P, v ...P) ([]P, error) {
 	momentum := append([]float64{}, geom.Numbers(g.Momenta[len(g.Momenta)-1])...)
 	floats.Scale(-1, momentum)
-	end, v, err := s.Project(g.End, v...) // of an Atlas: the geodesic may end a rounding off the point that was aimed at
+	end, v, err := placed(s, g.End, x, v...)
 	if err != nil {
 		return nil, err
 	}
 	return forth(s, &geom.Geodesic[P]{Start: end, Momentum: s.Point(momentum)}, v...)
 }
 
+// placed returns vectors at x as vectors at z, the same point of an Atlas as x but for rounding, and, where points are orbits
+// (geom.Quotient), perhaps another configuration of it: by the chart centred at z, which does not see how configurations are turned. It
+// returns z without its rounding, too. On other manifolds the vectors stay as they are.
+func placed[P geom.Point](s *geom.Space[P], z, x P, v ...P) (point P, vectors []P, err error) {
+	if !geom.IsAtlas(s.M) {
+		return z, v, nil
+	}
+	out, err := s.Call(operation{name: "placed"}, func(in []*graph.Node) []*graph.Node {
+		at := geom.At(s.M, in[0])
+		x := graph.BroadcastPrefix(in[1], in[2].Shape().Dim(0))
+		_, dx := autodiff.Pushforward(func(x []*graph.Node) []*graph.Node { return []*graph.Node{at.Coordinates(x[0])} }, []*graph.Node{x}, in[2:])
+		return []*graph.Node{at.Moved(at.X).Z, at.Leave(geom.Vector, dx[0])}
+	}, s.Vector(z), s.Vector(x), s.Vectors(v))
+	if err != nil {
+		return point, nil, err
+	}
+	return s.Point(out.Vector(0)), s.Points(out.Matrix(1)), nil
+}
+
 // Gather moves vectors at the samples x_i of a mean to the mean y, in parallel along the geodesics between them: those of sample i,
 // vectors[i], any number, become vectors at y in the same order. Where the mean has a Mismatch, x_i is the end of its geodesic from y.
-// The momenta of an atlas of surfaces are a mean too, with its control points as y: see population.Atlas.
+// The momenta of an atlas of surfaces are a mean too, with its control points as y: see population.Atlas. Where points are orbits
+// (geom.Quotient), it is an error: a vector at a configuration of x_i says nothing to one who does not know how this is turned.
 func Gather[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) ([][]P, error) {
 	s := on.Geometry()
 	if mean == nil || len(mean.Momenta) != len(vectors) {
 		return nil, fmt.Errorf("gather: vectors of %d samples, want a mean of as many", len(vectors))
 	}
+	turns, err := orbits(s)
+	if err != nil {
+		return nil, err
+	}
+	if turns {
+		return nil, errors.New("gather: points are orbits, and the mean does not say at which configurations the vectors are: Grow moves the slopes of its regressions")
+	}
+	return gather(s, mean, nil, vectors)
+}
+
+// orbits says whether points are orbits.
+func orbits[P geom.Point](s *geom.Space[P]) (bool, error) {
+	if !geom.IsAtlas(s.M) {
+		return false, nil
+	}
+	out, err := s.Call(operation{name: "orbits"}, func(in []*graph.Node) []*graph.Node {
+		number := 0.0
+		if _, ok := geom.At(s.M, in[0]).Manifold.(geom.Quotient); ok {
+			number = 1
+		}
+		return []*graph.Node{graph.Scalar(in[0].Graph(), in[0].DType(), number)}
+	}, make([]float64, geom.PointDim(s.M)))
+	return err == nil && out.Scalar(0) == 1, err
+}
+
+// gather is Gather for vectors at given points; nil for the ends of the geodesics from y.
+func gather[P geom.Point](s *geom.Space[P], mean *Mean[P], points []P, vectors [][]P) ([][]P, error) {
 	out := make([][]P, len(vectors))
 	for i, v := range vectors {
 		if len(v) == 0 {
@@ -201,7 +250,11 @@ func Gather[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) ([][]P, e
 		}
 		g, err := s.Shoot(mean.Point, mean.Momenta[i])
 		if err == nil {
-			out[i], err = back(s, g, v...)
+			x := g.End
+			if points != nil {
+				x = points[i]
+			}
+			out[i], err = back(s, g, x, v...)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("gather: sample %d: %w", i, err)
@@ -315,15 +368,18 @@ func (g *Growth[P]) Departure(on geom.Of[P], signs int, seed uint64) (*Departure
 		}
 		return sum
 	}
-	// squares are ‖mean_i e_ij‖², of which along² is the part along s̄.
-	squares := func(j int, sign []float64) (square, along float64) {
-		e := mean(rows, j, sign)
-		return floats.Dot(e, mean(momenta, j, sign)), floats.Dot(e, covector) / math.Sqrt(speed)
+	// shares are by how much time mean_i e_ij is ahead along s̄, and the square of the rest.
+	shares := func(j int, sign []float64) (ahead, square float64) {
+		e, p := mean(rows, j, sign), mean(momenta, j, sign)
+		ahead = floats.Dot(e, covector) / speed
+		floats.AddScaled(e, -ahead, slope)
+		floats.AddScaled(p, -ahead, covector)
+		return ahead, max(0, floats.Dot(e, p))
 	}
 	sums := func(sign []float64) (all, across float64) {
 		for j := range times {
-			square, along := squares(j, sign)
-			all, across = all+square, across+square-along*along
+			ahead, square := shares(j, sign)
+			all, across = all+square+ahead*ahead*speed, across+square
 		}
 		return all, across
 	}
@@ -333,9 +389,8 @@ func (g *Growth[P]) Departure(on geom.Of[P], signs int, seed uint64) (*Departure
 	}
 	d := &Departure{Times: g.Times[0]}
 	for j := range times {
-		square, along := squares(j, sign)
-		d.Along = append(d.Along, along/math.Sqrt(speed))
-		d.Across = append(d.Across, math.Sqrt(max(0, square-along*along)))
+		ahead, square := shares(j, sign)
+		d.Along, d.Across = append(d.Along, ahead), append(d.Across, math.Sqrt(square))
 	}
 	all, across := sums(sign)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -348,7 +403,7 @@ func (g *Growth[P]) Departure(on geom.Of[P], signs int, seed uint64) (*Departure
 		if a >= all*(1-1e-12) {
 			d.P++
 		}
-		if c >= across*(1-1e-12) {
+		if c >= across*(1-1e-12)-1e-24*max(a, all) { // which is rounding where nothing is across
 			d.PAcross++
 		}
 	}

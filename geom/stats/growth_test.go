@@ -138,6 +138,25 @@ func TestGrowthInFlatSpace(t *testing.T) {
 	expect.Refused(t, expect.Error(g.At(space, 1, 1, 1, 1, 1)), "4 scores")
 }
 
+// On a line nothing is across the slope: what rounding leaves there is no evidence.
+func TestDepartureOnLine(t *testing.T) {
+	line := geom.On(manifold.Euclidean(1))
+	noise := normal(5, 20, 1)
+	var tracks []stats.Track[geom.Vec]
+	for i := range 5 {
+		track := stats.Track[geom.Vec]{Times: []float64{0, 1, 2, 3}}
+		for j, at := range track.Times {
+			track.Points = append(track.Points, []float64{7 + 0.3*at + noise[4*i+j][0]})
+		}
+		tracks = append(tracks, track)
+	}
+	for seed := range uint64(5) {
+		d := expect.Must(expect.Must(stats.Grow(line, tracks)).Departure(line, 99, seed))
+		expect.Abs(t, "p across", d.PAcross, 1, 0)
+		expect.Abs(t, "across", d.Across, make([]float64, 4), 1e-14)
+	}
+}
+
 // slopeOf is the slope of the line by least squares through a clock at some times.
 func slopeOf(clock func(t float64) float64, times ...float64) float64 {
 	var y []float64

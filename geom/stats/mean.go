@@ -193,8 +193,11 @@ func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) l
 			return nil, err
 		}
 		if next == nil {
-			if status = geom.Stalled; r.Stopped() {
+			switch status = geom.Stalled; {
+			case r.Stopped():
 				status = geom.Cancelled
+			case floats.Norm(now.step, 2) <= 1e-15*floats.Norm(now.y, 2): // lost in rounding: the samples are at one point
+				status = geom.Converged
 			}
 			break
 		}

@@ -3,10 +3,12 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/framebundle"
 	"anatomy/geom/solve"
 )
 
@@ -116,7 +118,8 @@ func (r *run) minimise(o solve.Objective, x []float64) (*solve.Minimum, error) {
 	return solve.Minimise(r.Context(), o, x, r.tolerance, r.maxIterations)
 }
 
-// samplesOf checks the samples, and returns them as lists of numbers with the normalised weights.
+// samplesOf checks the samples, and returns them as lists of numbers with the normalised weights. Where they are orbits, such as
+// configurations up to rotation, they come close together, so that ambient means of them are near them.
 func samplesOf[P geom.Point](r *run, s *geom.Space[P], samples []P) (x [][]float64, w []float64, err error) {
 	if err := s.CheckAll("sample", samples); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", r.Name, err)
@@ -129,6 +132,10 @@ func samplesOf[P geom.Point](r *run, s *geom.Space[P], samples []P) (x [][]float
 	}
 	if w, err = r.normalised(len(samples)); err != nil {
 		return nil, nil, err
+	}
+	first := slices.Repeat(samples[:1], len(samples))
+	if samples, err = framebundle.Aligned(s, first, samples); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
 	return s.Vectors(samples), w, nil
 }

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"anatomy/geom"
+	"anatomy/geom/autodiff"
 	"anatomy/geom/framebundle"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
@@ -232,7 +233,9 @@ func (r *run) hessian(y, p []float64, basis [][]float64, step, sigma float64) (*
 		end := flow(start, graph.Sub(change, each(x[1])))
 		at := geom.At(s.M, each(y))
 		q := at.Coordinates(end[0])
-		gradient := at.Moved(q).Enter(geom.Covector, end[1])
+		// By the chart at the end, which may be another configuration of its orbit than the one that the chart at y has.
+		there, from := geom.At(s.M, end[0]), graph.Identity(q)
+		gradient := autodiff.Pullback([]*graph.Node{there.Coordinates(at.Point(from))}, []*graph.Node{there.Enter(geom.Covector, end[1])}, []*graph.Node{from})[0]
 		difference := func(v *graph.Node) *graph.Node {
 			return graph.Sub(graph.SliceAxis(v, 0, graph.AxisRange(0, d)), graph.SliceAxis(v, 0, graph.AxisRange(d, 2*d)))
 		}

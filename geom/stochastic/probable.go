@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/framebundle"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
@@ -45,9 +46,10 @@ const (
 //
 // over controls u in R^m: with weak noise the paths of the process that are observed at y at time T, with noise of standard deviation
 // σ in every coordinate, lie close to it (M. Freidlin and A. Wentzell, Random perturbations of dynamical systems, 1984). With σ = 0
-// it ends at y. The parts of the process, such as momenta, end where they like. For Kunita's process this is the geodesic of its
-// covariance (E. Grong and S. Sommer, Most probable flows for Kunita SDEs, 2022), for Langevin's with noise in the momenta a
-// shape spline, and for the stochastic development the most probable path of framebundle.
+// it ends at y. Where points are orbits, y stands as framebundle.Aligned has it, relative to x(T). The parts of the process, such as
+// momenta, end where they like. For Kunita's process this is the geodesic of its covariance (E. Grong and S. Sommer, Most probable flows
+// for Kunita SDEs, 2022), for Langevin's with noise in the momenta a shape spline, and for the stochastic development the most probable
+// path of framebundle.
 //
 // The equation is taken as it is written, so that it must be one whose drift is not a mere correction of Itô's calculus: for
 // Brownian motion, take Log. It is integrated in n steps of RK4, with controls constant on each; on an Atlas in the chart centred at the
@@ -71,7 +73,11 @@ func (p Process[P]) MostProbable(y P, sigma float64, steps int, T float64) (*Flo
 	}
 	task := p.Space.Begin(what)
 	defer task.End()
-	return (&controlled[P]{Process: p, run: r, y: p.Space.Vector(y)}).search(what, sigma, task)
+	aligned, err := framebundle.Aligned(p.Space, []P{p.Start}, []P{y})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return (&controlled[P]{Process: p, run: r, y: p.Space.Vector(aligned[0])}).search(what, sigma, task)
 }
 
 // controlled is a process with the problem of its most probable flow. Its controls e are those of all steps times the square root of
@@ -84,7 +90,7 @@ type controlled[P geom.Point] struct {
 
 // linear is the end of a flow, with its derivatives by the controls and by the start.
 type linear struct {
-	x       []float64
+	x, y    []float64  // y aligned to x
 	j       *mat.Dense // by the controls, [a, n·m]
 	byStart *mat.Dense // [a, a], with the coordinates of the parts held
 }
@@ -94,7 +100,7 @@ func (c *controlled[P]) search(what string, sigma float64, task *geom.Task) (*Fl
 	if err != nil {
 		return nil, err
 	}
-	far := floats.Distance(now.x, c.y, 2)
+	far := floats.Distance(now.x, now.y, 2)
 	if math.IsNaN(far) || math.IsInf(far, 0) {
 		return nil, fmt.Errorf("%s: without controls the process diverges: use more steps or a shorter time", what)
 	}
@@ -119,7 +125,7 @@ func (c *controlled[P]) search(what string, sigma float64, task *geom.Task) (*Fl
 				return nil, err
 			}
 			f.Iterations++
-			step, err := now.step(root.X, c.y, level)
+			step, err := now.step(root.X, level)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", what, err)
 			}
@@ -138,11 +144,11 @@ func (c *controlled[P]) search(what string, sigma float64, task *geom.Task) (*Fl
 			break
 		}
 	}
-	f.Miss, f.Energy = floats.Distance(now.x, c.y, 2), floats.Dot(e, e)/2
+	f.Miss, f.Energy = floats.Distance(now.x, now.y, 2), floats.Dot(e, e)/2
 	if f.Status != geom.Cancelled && f.Gradient <= flowTolerance && (sigma > 0 || f.Miss <= flowTolerance*scale) {
 		f.Status = geom.Converged
 	}
-	lambda, err := now.multiplier(e, c.y, sigma)
+	lambda, err := now.multiplier(e, sigma)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
@@ -160,7 +166,7 @@ func (c *controlled[P]) search(what string, sigma float64, task *geom.Task) (*Fl
 
 // multiplier is the λ with e = Jᵀλ at the minimum, λ = (y − x)/σ². It is computed from the problem that is linear in the controls, for
 // any σ, by (J Jᵀ + σ²) λ = J e + y − x.
-func (l *linear) multiplier(e, y []float64, sigma float64) (*mat.VecDense, error) {
+func (l *linear) multiplier(e []float64, sigma float64) (*mat.VecDense, error) {
 	a := len(l.x)
 	gram := mat.NewSymDense(a, nil)
 	gram.SymOuterK(1, l.j)
@@ -173,7 +179,7 @@ func (l *linear) multiplier(e, y []float64, sigma float64) (*mat.VecDense, error
 	eigen.VectorsTo(&vectors)
 	var to, along mat.VecDense
 	to.MulVec(l.j, mat.NewVecDense(len(e), e))
-	to.AddVec(&to, mat.NewVecDense(a, floats.SubTo(make([]float64, a), y, l.x)))
+	to.AddVec(&to, mat.NewVecDense(a, floats.SubTo(make([]float64, a), l.y, l.x)))
 	along.MulVec(vectors.T(), &to)
 	for k, v := range values {
 		// Directions in which no control moves the end, such as those off an embedded manifold, have no multiplier.
@@ -188,13 +194,13 @@ func (l *linear) multiplier(e, y []float64, sigma float64) (*mat.VecDense, error
 }
 
 // step is e − Jᵀλ, which vanishes at the minimum.
-func (l *linear) step(e, y []float64, sigma float64) ([]float64, error) {
+func (l *linear) step(e []float64, sigma float64) ([]float64, error) {
 	for _, v := range l.x {
 		if math.IsNaN(v) || math.IsInf(v, 0) { // the search goes back
 			return constant(len(e), math.NaN()), nil
 		}
 	}
-	lambda, err := l.multiplier(e, y, sigma)
+	lambda, err := l.multiplier(e, sigma)
 	if err != nil {
 		return nil, err
 	}
@@ -254,6 +260,11 @@ func (c *controlled[P]) linearise(e []float64) (*linear, error) {
 	}
 	l := &linear{x: out.Vector(0), j: mat.NewDense(len(c.y), len(e), out.Flat(1)), byStart: mat.NewDense(len(c.y), len(c.y), out.Flat(2))}
 	l.j.Scale(math.Sqrt(c.run.Time/float64(c.run.Steps)), l.j)
+	aligned, err := framebundle.Aligned(c.Space.Flat(), [][]float64{l.x}, [][]float64{c.y})
+	if err != nil {
+		return nil, err
+	}
+	l.y = aligned[0]
 	return l, nil
 }
 

@@ -153,3 +153,29 @@ func TestMostProbableRefuses(t *testing.T) {
 		t.Errorf("reached what it cannot: %v", f)
 	}
 }
+
+// Where points are orbits, a flow does not see how its end is turned: the development of an orthonormal frame leads along the geodesic.
+func TestMostProbableToTurned(t *testing.T) {
+	space := geom.On(manifold.Kendall(3))
+	project := func(z ...float64) []float64 {
+		p, _, err := space.Project(z)
+		return expect.Must(p, err)
+	}
+	x, y := project(0, 0, 1, 0, 0.4, 0.9), project(0, 0, 1, 0.3, 0.1, 0.5)
+	want := expect.Must(space.Log(x, y))
+	process := stochastic.Development(space, x, expect.Must(stochastic.Orthonormal(space, x))...)
+	var first *stochastic.Flow[geom.Vec]
+	for k, turned := range [][]float64{y, {-y[0], -y[1], -y[2], -y[3], -y[4], -y[5]}, {-y[1], y[0], -y[3], y[2], -y[5], y[4]}} {
+		f := expect.Must(process.MostProbable(turned, 0, 10, 1))
+		converged(t, "to a turned shape", f)
+		expect.Abs(t, "energy", f.Energy, want.Length*want.Length/2, 1e-5)
+		expect.Abs(t, "end", f.Points[10], want.End, 1e-5)
+		f = expect.Must(process.MostProbable(turned, 0.2, 10, 1))
+		converged(t, "with noise", f)
+		if k == 0 {
+			first = f
+		}
+		expect.Abs(t, "energy with noise", f.Energy, first.Energy, 1e-9)
+		expect.Abs(t, "miss with noise", f.Miss, first.Miss, 1e-7)
+	}
+}
