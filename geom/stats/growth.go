@@ -221,7 +221,8 @@ func Gather[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) ([][]P, e
 		return nil, err
 	}
 	if turns {
-		return nil, errors.New("gather: points are orbits, and the mean does not say at which configurations the vectors are: Grow moves the slopes of its regressions")
+		return nil, errors.New("gather: points are orbits, and the mean does not say at which configurations the vectors are: " +
+			"Grow moves the slopes of its regressions")
 	}
 	return gather(s, mean, nil, vectors)
 }

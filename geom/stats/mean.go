@@ -178,7 +178,9 @@ func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) l
 				return nil, err
 			}
 			if lower == nil {
-				status = geom.Converged
+				if status = geom.Converged; r.Stopped() { // and perhaps did not look for all
+					status = geom.Cancelled
+				}
 				break
 			}
 			now, memory = lower, solve.Inverse{}

@@ -235,7 +235,8 @@ func (r *run) hessian(y, p []float64, basis [][]float64, step, sigma float64) (*
 		q := at.Coordinates(end[0])
 		// By the chart at the end, which may be another configuration of its orbit than the one that the chart at y has.
 		there, from := geom.At(s.M, end[0]), graph.Identity(q)
-		gradient := autodiff.Pullback([]*graph.Node{there.Coordinates(at.Point(from))}, []*graph.Node{there.Enter(geom.Covector, end[1])}, []*graph.Node{from})[0]
+		gradient := autodiff.Pullback([]*graph.Node{there.Coordinates(at.Point(from))},
+			[]*graph.Node{there.Enter(geom.Covector, end[1])}, []*graph.Node{from})[0]
 		difference := func(v *graph.Node) *graph.Node {
 			return graph.Sub(graph.SliceAxis(v, 0, graph.AxisRange(0, d)), graph.SliceAxis(v, 0, graph.AxisRange(d, 2*d)))
 		}
