@@ -221,7 +221,7 @@ func (a *Atlas) String() string {
 	s := fmt.Sprintf("template of %s for %d subjects, %s after %d iterations, imbalance %.2g, unsettled %.2g",
 		strings.Join(objects, " and "), len(a.Momenta), a.Status, a.Iterations, a.Imbalance, a.Unsettled)
 	if a.Folded > 0 {
-		s += fmt.Sprintf(", %d pairs of cells folded: take a wider Smoothing kernel", a.Folded)
+		s += fmt.Sprintf(", %d pairs of cells folded: take a wider Smoothing kernel, in a registration a wider kernel of the deformations or more Noise", a.Folded)
 	}
 	return s
 }
