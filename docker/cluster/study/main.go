@@ -141,7 +141,7 @@ func study(args []string) error {
 	if err != nil {
 		return err
 	}
-	return compute(*out, id, work, *task, *tasks, s.Count)
+	return compute(ctx, *out, id, work, *task, *tasks, s.Count)
 }
 
 // variable returns the value of an environment variable that a cluster's engine sets.
@@ -295,6 +295,9 @@ func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*
 			if err != nil {
 				return nil, fmt.Errorf("subject %d (%s): %w", i, d.Specimens[i].Name, err)
 			}
+			if g.Status == geom.Cancelled {
+				return nil, errStopped
+			}
 			return &result{Number: i, Subject: d.Specimens[i].Name, Group: d.Specimens[i].Group, Status: g.Status.String(),
 				Length: g.Length, Residual: g.Residual, Velocity: g.Velocity, Momentum: g.Momentum}, nil
 		}, nil
@@ -314,7 +317,7 @@ func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*
 			return nil, fmt.Errorf("sample %d: %w", i, err)
 		}
 		if m.Status == geom.Cancelled {
-			return nil, errors.New("stopped")
+			return nil, errStopped
 		}
 		return &result{Number: i, Status: m.Status.String(), Residual: m.Residual, Mean: m.Point, Variance: m.Variance}, nil
 	}, nil
@@ -341,7 +344,11 @@ func claim(out string, s settings) (id string, err error) {
 	return checksum(want), err
 }
 
-func compute(out, id string, work func(i int) (*result, error), task, tasks, count int) error {
+// errStopped is of an interrupted task: the best that a computation had is no result.
+var errStopped = errors.New("stopped; start the task again for the results that are missing")
+
+// compute computes the results of a task that are not there, until the context ends.
+func compute(ctx context.Context, out, id string, work func(i int) (*result, error), task, tasks, count int) error {
 	var failed []error
 	for i := task; i >= 0 && i < count; i += tasks { // beyond the largest of numbers a sum is negative
 		err := stored(out, id, &result{Number: i})
@@ -349,8 +356,14 @@ func compute(out, id string, work func(i int) (*result, error), task, tasks, cou
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {
+			if ctx.Err() != nil {
+				return errStopped
+			}
 			var r *result
-			if r, err = work(i); err == nil {
+			if r, err = work(i); errors.Is(err, errStopped) {
+				return err
+			}
+			if err == nil {
 				if err := keep(out, id, r); err != nil {
 					return err // no room, say: the others would fare no better
 				}

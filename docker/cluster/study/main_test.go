@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,6 +117,27 @@ func TestKilledAndResumed(t *testing.T) {
 	same(t, contents(t, many), contents(t, one))
 	if n := strings.Count(contents(t, many)["study.csv"], "converged"); n != 9 {
 		t.Errorf("%d of 9 converged:\n%s", n, contents(t, many)["study.csv"])
+	}
+}
+
+// An interrupted task keeps no result that is not final, and leaves the others for the next one.
+func TestInterrupted(t *testing.T) {
+	for _, kind := range []string{"register", "bootstrap"} {
+		ctx, interrupt := context.WithCancel(context.Background())
+		work, err := prepare(ctx, &settings{Kind: kind, Aligned: true, Samples: 3}, skulls(t, 3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls, out := 0, t.TempDir()
+		err = compute(ctx, out, "id", func(i int) (*result, error) {
+			calls++
+			interrupt()
+			return work(i)
+		}, 0, 1, 3)
+		if left := contents(t, out); calls != 1 || len(left) > 0 {
+			t.Errorf("%s: %d calls leave %d results", kind, calls, len(left))
+		}
+		expect.Refused(t, err, "stopped")
 	}
 }
 
