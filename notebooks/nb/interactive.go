@@ -5,6 +5,7 @@ import (
 	"html"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"time"
 
 	"github.com/janpfeifer/gonb/gonbui"
@@ -23,6 +24,9 @@ const (
 	patience = 2 * time.Second        // nothing is shown before
 	interval = 250 * time.Millisecond // between two updates
 )
+
+// interrupted is set once an interrupt has ended a computation of this cell: what was made of its best is not to be stored.
+var interrupted atomic.Bool
 
 // surroundings show where a computation stands once it takes long, in one line that changes, and clear the line at its end: a
 // report keeps nothing of it. An interrupt ends the computation; outside of one it ends the cell.
@@ -46,6 +50,9 @@ func surroundings() (ctx context.Context, show func(watch.Progress), end func())
 		}
 	}
 	end = func() {
+		if ctx.Err() != nil { // stop ends it, too
+			interrupted.Store(true)
+		}
 		stop()
 		if id != "" {
 			write("")

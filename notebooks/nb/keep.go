@@ -28,7 +28,8 @@ import (
 //	var fit = nb.Keep("fit", func() (Fit, error) { return regress(shapes, times) })
 //
 // The value is computed anew when the statement of the call, or any declaration of the notebook that it refers to, has
-// changed since, or when what was stored is broken. Files that compute reads, and packages edited while the kernel runs, are not watched: restart the kernel.
+// changed since, or when what was stored is broken; what a cell has made once a computation was interrupted is not stored.
+// Files that compute reads, and packages edited while the kernel runs, are not watched: restart the kernel.
 // T is stored by encoding/gob, so all its struct fields are exported; an error of compute ends the cell like Must.
 // Outside a notebook Keep calls compute.
 func Keep[T any](key string, compute func() (T, error)) T {
@@ -65,7 +66,7 @@ func keep[T any](source string, line int, key string, compute func() (T, error))
 		return kept.Value, nil
 	}
 	kept = box[T]{} // of a file that broke off
-	if kept.Value, err = compute(); err != nil {
+	if kept.Value, err = compute(); err != nil || interrupted.Load() {
 		return kept.Value, err
 	}
 	return kept.Value, store(stored, print, kept)

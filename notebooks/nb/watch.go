@@ -96,6 +96,9 @@ func (w *Watch) key(kept any) string { return fmt.Sprintf("%s %s %T", w.print, w
 // remember stores v in a file of that name if it took more than a moment, and writes for the kernel what it did. The note
 // says why not.
 func remember[T any](w *Watch, file string, v T, took time.Duration) (note string) {
+	if interrupted.Load() {
+		return "" // the next cell computes it to its end
+	}
 	var again box[T]
 	known := remembered{Print: w.print}
 	if took >= moment {

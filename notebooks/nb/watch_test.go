@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -130,6 +131,35 @@ func TestKept(t *testing.T) {
 	}
 	if got := get("b"); got[1] != 4 || len(files) != 1 {
 		t.Errorf("got %v of a broken file, %q", got, files)
+	}
+}
+
+// Once a computation was interrupted, what is made of its best is not stored: the next cell computes it.
+func TestInterruptedIsNotKept(t *testing.T) {
+	t.Setenv(protocol.GONB_TMP_DIR_ENV, t.TempDir())
+	ctx, _, end := surroundings()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done()
+	end()
+	path, calls := write(t, notebook), 0
+	compute := func() float64 { calls++; return float64(calls) }
+	watched := func() *Watch {
+		w := Watched("x", "print", "")
+		w.begin = w.begin.Add(-time.Second)
+		return w
+	}
+	get := func() {
+		Kept(watched(), compute)
+		First(watched(), compute())
+		keep(path, lineOf(t, notebook, `nb.Keep("kept"`), "k", func() (float64, error) { return compute(), nil })
+	}
+	get()
+	interrupted.Store(false) // the next cell
+	get()
+	if calls != 6 {
+		t.Errorf("computed %d times, want 6", calls)
 	}
 }
 
