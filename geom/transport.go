@@ -6,32 +6,43 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
+	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 )
 
 // Transport moves vectors in parallel along a curve γ, v' = −Γ(γ', v), and returns them at all samples of the curve,
 // [n + 1, P..., B..., d]. The path is the samples γ(0), γ(1/n), …, γ(1), [n + 1, B..., d], n ≥ 1, and v the vectors at γ(0),
-// [P..., B..., d]: the axes P are there where several vectors are moved, such as those of a frame. On an Atlas all are ambient.
+// [P..., B..., d]: the axes P are there where several vectors are moved, such as those of a frame. On an Atlas all are ambient; where
+// points are orbits, such as configurations up to rotation, vectors stand at the samples as they are given.
 //
 // The method takes one step from sample to sample, along the cubic through the four nearest samples. So with RK4 the error is
-// O(n⁻⁴) on smooth curves. For a curve with corners call Transport for each smooth piece.
+// O(n⁻⁴) on smooth curves. On an Atlas the cubic is one of coordinates, in the chart centred at one of the four. For a curve with
+// corners call Transport for each smooth piece.
 func Transport(m Manifold, method ode.Method, path, v *Node) *Node {
 	n := checkCurve("Transport", path)
 	one := ScalarOne(path.Graph(), path.DType())
-	final, before := autodiff.Scan(n, func(_ *Node, y, ambient []*Node) ([]*Node, []*Node) {
-		samples := append([]*Node{}, ambient...)
-		at := At(m, samples[1])
-		for k, z := range samples {
-			samples[k] = at.Coordinates(z)
+	final, before := autodiff.Scan(n, func(_ *Node, y, in []*Node) ([]*Node, []*Node) {
+		start, end, window, weights := in[0], in[1], in[2], in[3]
+		// In one chart: ambient samples of orbits, such as those of shapes, or of matrices have no sums.
+		at := At(m, Squeeze(SliceAxis(window, 0, AxisRange(1, 2)), 0))
+		x := at.Coordinates(window)
+		dims := x.Shape().Dimensions
+		x = Reshape(linalg.MatMul(weights, Reshape(x, dims[0], -1)), append([]int{4}, dims[1:]...)...)
+		samples := make([]*Node, 4)
+		for k := range samples {
+			samples[k] = Squeeze(SliceAxis(x, 0, AxisRange(k, k+1)), 0)
 		}
 		curve := cubic(samples)
 		field := func(t *Node, y ode.State) ode.State {
 			point, velocity := curve(t)
 			return ode.State{Neg(NewConnection(at.Manifold, point).Gamma(velocity, y[0]))}
 		}
-		end := method.Step(ode.Field(field).Equation(), ZerosLike(one), one, nil, ode.State{at.Enter(Vector, y[0])})
-		return []*Node{at.Moved(samples[2]).Leave(Vector, end[0])}, y
-	}, []*Node{v}, neighbours(path, n))
+		v := at.through(start).Enter(Vector, y[0])
+		v = method.Step(ode.Field(field).Equation(), ZerosLike(one), one, nil, ode.State{v})[0]
+		// Back to the sample as it was given: the chart has another element of its orbit.
+		there, given := at.Moved(samples[2]), At(m, end)
+		return []*Node{given.Leave(Vector, given.through(there.Z).Enter(Vector, there.Leave(Vector, v)))}, y
+	}, []*Node{v}, windows(path, n))
 	return Concatenate([]*Node{before[0], ExpandAxes(final[0], 0)}, 0)
 }
 
@@ -42,29 +53,39 @@ func checkCurve(what string, path *Node) (n int) {
 	return path.Shape().Dim(0) - 1
 }
 
-// neighbours returns, for each of the n pieces of a curve, the samples before it, at its start, at its end and after it. Beyond
-// its ends the curve is extrapolated by the cubic through four samples, or the polynomial through as many as there are.
-func neighbours(path *Node, n int) []*Node {
-	weights := [][]float64{{2, -1}, {3, -3, 1}, {4, -6, 4, -1}}[min(n, 3)-1]
-	beyond := func(from, step int) *Node {
-		var sum *Node
-		for k, w := range weights {
-			i := from + k*step
-			term := MulScalar(SliceAxis(path, 0, AxisRange(i, i+1)), w)
-			if sum == nil {
-				sum = term
-			} else {
-				sum = Add(sum, term)
-			}
-		}
-		return sum
-	}
-	extended := Concatenate([]*Node{beyond(0, 1), path, beyond(n, -1)}, 0)
-	samples := make([]*Node, 4)
+// through returns the same charts at given points.
+func (at Local) through(z *Node) Local { return Local{at.Manifold, z, at.Coordinates(z), at.chart} }
+
+// windows returns, for each of the n pieces of a curve, the samples at its start and at its end, the four samples nearest to it, or as
+// many as there are, and the weights by which these give the curve at the times −1, 0, 1 and 2 of the piece, [n, 4, samples]. Beyond
+// its ends the curve is extrapolated by the polynomial through its samples.
+func windows(path *Node, n int) []*Node {
+	size := min(n, 3) + 1
+	last := n + 1 - size
+	samples := make([]*Node, size)
 	for k := range samples {
-		samples[k] = SliceAxis(extended, 0, AxisRange(k, k+n))
+		samples[k] = SliceAxis(path, 0, AxisRange(k, k+last+1))
 	}
-	return samples
+	inner := Stack(samples, 1)
+	window := Concatenate([]*Node{SliceAxis(inner, 0, AxisRange(0, 1)), inner, SliceAxis(inner, 0, AxisRange(last, last+1))}, 0)
+	weights := make([][][]float64, n)
+	for j := range weights {
+		before := j - max(0, min(j-1, last)) // samples of the window before the piece
+		for t := -1; t <= 2; t++ {
+			w := make([]float64, size)
+			for k := range w {
+				w[k] = 1
+				for i := range size {
+					if i != k {
+						w[k] *= float64(t+before-i) / float64(k-i)
+					}
+				}
+			}
+			weights[j] = append(weights[j], w)
+		}
+	}
+	return []*Node{SliceAxis(path, 0, AxisRange(0, n)), SliceAxis(path, 0, AxisRange(1, n+1)), SliceAxis(window, 0, AxisRange(0, n)),
+		ConstAsDType(path.Graph(), path.DType(), weights)}
 }
 
 // cubic is the cubic x(t) through samples at the times −1, 0, 1 and 2, with its derivative.

@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest/bench"
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/lie"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 )
@@ -184,6 +185,85 @@ func TestTransportOnAtlas(t *testing.T) {
 	expect.Refused(t, expect.Error(s.TransportAlong(curve, curve[0])), "not tangent")
 	curve[3] = []float64{0, 0, 1.5}
 	expect.Refused(t, expect.Error(s.TransportAlong(curve, south)), "point 3 is not on the manifold")
+}
+
+// A vector moves with its configuration, however the samples of a curve are turned: the last of it = i·w where the curve is one shape
+// that turns to i·z, and along a geodesic, each of whose configurations is turned in its own way, the closed form, turned with them.
+func TestTransportAlongTurningShapes(t *testing.T) {
+	s := geom.On(manifold.Kendall(4))
+	turned := func(angle float64, z []float64) []float64 {
+		out, sin, cos := make([]float64, len(z)), math.Sin(angle), math.Cos(angle)
+		for i := 0; i < len(z); i += 2 {
+			out[i], out[i+1] = cos*z[i]-sin*z[i+1], sin*z[i]+cos*z[i+1]
+		}
+		return out
+	}
+	z, v, err := s.Project([]float64{0, 0, 2, 0, 2, 1.5, 0, 1.2}, []float64{0.3, 0.1, -0.2, 0.4, 0.1, 0.2, 0, -0.5}, []float64{0.1, 0, 0.2, 0.1, -0.4, 0.2, 0.3, 0.1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 40
+	g, err := s.Exp(z, v[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, err := s.Transport(g, v[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var still, along [][]float64
+	for k := range n + 1 {
+		still = append(still, turned(math.Pi/2*float64(k)/n, z))
+	}
+	angle := func(k int) float64 { return 2 * math.Sin(3*float64(k)) }
+	for k, x := range g.Path {
+		along = append(along, turned(angle(k), x))
+	}
+	out, err := s.TransportAlong(still, v...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range v {
+		expect.Abs(t, "vector at a shape that turns", out[i][n], turned(math.Pi/2, v), 1e-12)
+	}
+	out, err = s.TransportAlong(along, v[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range along {
+		expect.Abs(t, fmt.Sprintf("vector at turned configuration %d", k), out[0][k], turned(angle(k), moved[0][k]), 1e-6)
+	}
+}
+
+// Multiples of the identity commute with all matrices: along them a vector of the left-invariant metric moves as the matrix does. The
+// differences by which a polynomial through such samples goes on beyond its ends are no matrices of the group.
+func TestTransportAlongMatrices(t *testing.T) {
+	for _, c := range []struct {
+		n     int
+		sizes []float64
+	}{{1, []float64{1, 0.4}}, {1, []float64{1, 2, 4, 8, 16}}, {2, []float64{1, 2}}} {
+		m, err := lie.GL(c.n).LeftInvariant(nil)
+		s := geom.On(expect.Must(m, err))
+		curve := make([][]float64, len(c.sizes))
+		v := make([]float64, c.n*c.n)
+		for k, size := range c.sizes {
+			curve[k] = make([]float64, c.n*c.n)
+			for i := range c.n {
+				curve[k][i*(c.n+1)] = size
+			}
+		}
+		for i := range v {
+			v[i] = 0.5 - 0.3*float64(i)
+		}
+		out, err := s.TransportAlong(curve, v)
+		if err != nil {
+			t.Errorf("GL(%d), %v: %v", c.n, c.sizes, err)
+			continue
+		}
+		for k, size := range c.sizes {
+			expect.Rel(t, fmt.Sprintf("GL(%d) at %g", c.n, size), out[0][k], floats.ScaleTo(make([]float64, len(v)), size, v), 1e-10)
+		}
+	}
 }
 
 func TestTransportErrors(t *testing.T) {
