@@ -5,6 +5,7 @@ import (
 	"compress/flate"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"image"
 	"image/color"
 	"image/gif"
@@ -414,11 +415,18 @@ func TestSliderInSpace(t *testing.T) {
 		}
 	}
 
-	// Seen from several sides it is a film.
-	if err := Save(path, Slider("c", values, func(i int) *Figure { return frame(i).Camera(float64(10*i), 20) })); err != nil {
-		t.Fatal(err)
-	}
-	if html := string(expect.Must(os.ReadFile(path))); strings.Contains(html, "<canvas") || strings.Count(html, "<img") != len(values) {
-		t.Error("a slider over cameras is not turned")
+	// Seen from several sides, or with words that differ, it is a film.
+	for name, f := range map[string]func(i int) *Figure{
+		"cameras": func(i int) *Figure { return frame(i).Camera(float64(10*i), 20) },
+		"titles":  func(i int) *Figure { return frame(i).Title(fmt.Sprint(i)) },
+		"units":   func(i int) *Figure { return frame(i).Unit([]string{"mm", "cm"}[i%2]) },
+		"factors": func(i int) *Figure { return Fig(Points(vertices), Arrows(vertices[:1], [][]float64{{math.Pow(10, float64(i)), 0, 0}})) },
+	} {
+		if err := Save(path, Slider("c", values, f)); err != nil {
+			t.Fatal(err)
+		}
+		if html := string(expect.Must(os.ReadFile(path))); strings.Contains(html, "<canvas") || strings.Count(html, "<img") != len(values) {
+			t.Errorf("a slider over %s is turned", name)
+		}
 	}
 }

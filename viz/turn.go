@@ -92,12 +92,15 @@ func sphere(scenes ...*scene) (middle []float64, radius float64) {
 const maxMoving = 4000000
 
 // turned returns the animation as a turntable whose marks move, from a first frame, or nil if its frames are not in space, are
-// seen from several sides, or have other marks from one to the next.
+// seen from several sides, or have other marks, another title, unit or legend from one to the next.
 func (a *animation) turned(first int) *turntable {
 	scenes := a.scenes()
 	facets, points := 0, 0
 	for _, s := range scenes {
 		if !s.inSpace || s.camera != scenes[0].camera || len(s.marks) != len(scenes[0].marks) {
+			return nil
+		}
+		if s.title != scenes[0].title || s.unit != scenes[0].unit || !s.legend.alike(scenes[0].legend) {
 			return nil
 		}
 		for i, m := range s.marks {
