@@ -4,6 +4,7 @@ import (
 	"image/color"
 	"math"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -55,19 +56,24 @@ func (l *Layer) colourBar() bool {
 // barRow is the height of a colour bar with its ticks and its name.
 const barRow = vg.Length(30)
 
-// levels returns the values at the ticks of the layer's colour bar, four to eight of them.
+// levels returns the values at the ticks of the layer's colour bar.
 func (l *Layer) levels() (values []float64) {
-	for _, t := range multiples(l.lo, l.hi, l.tickStep()) {
+	for _, t := range l.ticks() {
 		values = append(values, t.Value)
 	}
 	return values
 }
 
+// ticks returns those of the layer's colour bar, four to eight, or one if all values are the same.
+func (l *Layer) ticks() []plot.Tick {
+	if l.lo == l.hi {
+		return []plot.Tick{{Value: l.lo, Label: short(l.lo)}}
+	}
+	return multiples(l.lo, l.hi, l.tickStep())
+}
+
 func (l *Layer) tickStep() float64 {
 	span := l.hi - l.lo
-	if span == 0 {
-		return 1
-	}
 	step := math.Pow(10, math.Floor(math.Log10(span)))
 	for _, f := range []float64{1, 0.5, 0.2} {
 		if span/(step*f) >= 4 {
@@ -91,7 +97,7 @@ func (l *Layer) drawBar(c draw.Canvas, strip vg.Rectangle) {
 	sty := style(keyText)
 	sty.XAlign, sty.YAlign = text.XCenter, text.YTop
 	black := Stroke{Color: color.NRGBA{A: 0xff}, Width: 0.5}
-	for _, t := range multiples(l.lo, l.hi, l.tickStep()) {
+	for _, t := range l.ticks() {
 		at := 0.5
 		if l.hi > l.lo {
 			at = (t.Value - l.lo) / (l.hi - l.lo)

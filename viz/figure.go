@@ -143,7 +143,9 @@ func (f *Figure) coloured(r ranges) ([]*Layer, error) {
 	for i, l := range f.layers {
 		own := *l
 		if own.byValue {
-			own.lo, own.hi = r[own.quantity][0], r[own.quantity][1]
+			if own.lo, own.hi = r[own.quantity][0], r[own.quantity][1]; flat(own.lo, own.hi) {
+				own.hi = own.lo
+			}
 		} else if own.tint == nil {
 			own.tint = &free[next%len(free)]
 			next++
@@ -447,9 +449,10 @@ func (f *frame) draw(c draw.Canvas) {
 	ink(c.Canvas, lines)
 }
 
-// padded returns the range of the data with a margin. A chart that stands on zero keeps standing there.
+// padded returns the range of the data with a margin. A chart that stands on zero keeps standing there. Data at one place, but for
+// rounding errors, stand in the middle of a range of their size.
 func (s *scene) padded() (lo, hi [2]float64) {
-	for k := range 2 {
+	for k, log := range [2]bool{s.logX, s.logY} {
 		lo[k], hi[k] = s.bounds.lo[k], s.bounds.hi[k]
 		margin := 0.04 * (hi[k] - lo[k])
 		if !s.chart {
@@ -465,13 +468,12 @@ func (s *scene) padded() (lo, hi [2]float64) {
 			lo[1], hi[1] = lo[1]-0.8, hi[1]+0.5
 			continue
 		}
-		if margin == 0 {
-			margin = 0.5 * math.Max(1e-12, math.Abs(lo[k]))
-			if lo[k] == 0 {
-				margin = 0.5
-			}
+		switch largest := math.Max(math.Abs(lo[k]), math.Abs(hi[k])); {
+		case log && hi[k]-lo[k] < 1e-12, margin == 0 && largest == 0:
+			margin = 0.5
+		case margin <= 1e-13*largest:
+			margin = 0.5 * math.Max(1e-12, largest)
 		}
-		log := [2]bool{s.logX, s.logY}[k]
 		if !s.chart || log || lo[k] != 0 {
 			lo[k] -= margin
 		}

@@ -9,11 +9,16 @@ import (
 	"gonum.org/v1/plot"
 )
 
+// flat reports whether the ends of a range differ by rounding errors at most.
+func flat(lo, hi float64) bool { return hi-lo <= 1e-12*math.Max(math.Abs(lo), math.Abs(hi)) }
+
 // multiples returns the ticks of a linear axis: the multiples of step from lo to hi.
 func multiples(lo, hi, step float64) []plot.Tick {
-	var values []float64
-	for k := math.Ceil(lo/step - 1e-9); k <= hi/step+1e-9; k++ {
-		values = append(values, k*step)
+	const most = 1000 // more are of no use: the step is too small for the numbers
+	first := math.Ceil(lo/step - 1e-9)
+	count := math.Floor(hi/step+1e-9) - first + 1
+	if !(count >= 1 && count <= most) {
+		return nil
 	}
 	power := 0
 	if biggest := math.Max(math.Abs(lo), math.Abs(hi)); biggest >= 1e5 || biggest < 1e-3 {
@@ -21,8 +26,9 @@ func multiples(lo, hi, step float64) []plot.Tick {
 	}
 	unit := math.Pow(10, float64(power))
 	decimals := max(0, -int(math.Floor(math.Log10(step/unit)+1e-9)))
-	ticks := make([]plot.Tick, len(values))
-	for i, v := range values {
+	ticks := make([]plot.Tick, int(count))
+	for i := range ticks {
+		v := (first + float64(i)) * step
 		label := number(v/unit, decimals)
 		if power != 0 && v != 0 {
 			label += "·10" + superscript(power)

@@ -598,6 +598,38 @@ func TestTicks(t *testing.T) {
 	}
 }
 
+// What is constant but for rounding errors has an axis of its size, whose ticks end, and a colour bar with one tick.
+func TestConstant(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		want string
+	}{{0, "0"}, {0.37, "0.37"}, {1, "1"}, {-3e6, "−3·10⁶"}, {2e-14, "2·10⁻¹⁴"}} {
+		up := math.Nextafter(c.v, math.Inf(1))
+		if c.v == 0 {
+			up = 0
+		}
+		for _, values := range [][]float64{{c.v, c.v, c.v}, {c.v, up, c.v}} {
+			figures := []*Figure{Fig(Series([]float64{0, 1, 2}, values)), Fig(Series(values, []float64{0, 1, 2})), Fig(Points([][]float64{{c.v, c.v}, {up, c.v}}))}
+			if c.v > 0 {
+				figures = append(figures, Fig(Series([]float64{0, 1, 2}, values)).LogY(), Fig(Series(values, []float64{1, 2, 3})).LogX())
+			}
+			for i, f := range figures {
+				s := expect.Must(f.scene())
+				for k, ticks := range s.frame(vg.Rectangle{Max: vg.Point{X: 200, Y: 150}}).ticks {
+					if len(ticks) < 2 || len(ticks) > 40 {
+						t.Errorf("figure %d of %v: %d ticks along %c", i, values, len(ticks), "xy"[k])
+					}
+				}
+			}
+			surface := expect.Must(Fig(Mesh([][]float64{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, [][3]int{{0, 1, 2}}).ColorBy("curvature", values...)).scene())
+			bar := surface.legend.bars[0].ticks()
+			if len(bar) != 1 || bar[0].Label != c.want || surface.marks[0].fill != Ramp(0.5) {
+				t.Errorf("colours of %v: ticks %v, want %s, of the colour %v", values, bar, c.want, surface.marks[0].fill)
+			}
+		}
+	}
+}
+
 // Scripts are narrower than their letters and take the same room wherever the font has a letter of its own for them.
 func TestText(t *testing.T) {
 	width := func(s string) float64 { return walk(s, sans(8, 0), nil) }
