@@ -3,6 +3,7 @@ package geom
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -69,6 +70,11 @@ func (s *Space[P]) Exp(x, v P) (*Geodesic[P], error) {
 // manifolds too. The errors are those of Exp.
 func (s *Space[P]) Shoot(x, p P) (*Geodesic[P], error) {
 	return s.shoot(x, p, worstDrift)
+}
+
+// ShootInexact is Shoot whatever the drift of the energy: for momenta of a search that has not arrived.
+func (s *Space[P]) ShootInexact(x, p P) (*Geodesic[P], error) {
+	return s.shoot(x, p, math.Inf(1))
 }
 
 // shoot is Shoot with a bound on the drift of the energy.

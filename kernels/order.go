@@ -134,7 +134,7 @@ func (k tiled) near(x, y *Node, symmetric bool) pairs {
 				s = Add(s, d)
 			}
 		}
-		keep = LogicalAnd(keep, LessThan(s, OnesLike(s)))
+		keep = LogicalAnd(keep, LogicalNot(GreaterOrEqual(s, OnesLike(s)))) // what is not a number is near everything
 	}
 	index := Add(MulScalar(i, ty), j)
 	last := MulScalar(OnesLike(index), tx*ty)

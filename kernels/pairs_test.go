@@ -3,6 +3,7 @@ package kernels_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -218,4 +219,35 @@ func TestKeptProgramsCallC(t *testing.T) {
 		}, x, p))
 		return fmt.Sprintf("%x", out.Flat(1)[:3])
 	})
+}
+
+// Points that are not numbers have sums that are none, however many lie in a tile; those of other points are none or right, as they are
+// beside points that are infinitely far.
+func TestPointsThatAreNone(t *testing.T) {
+	const lost = 13
+	for _, dim := range []int{1, 2, 3} {
+		k := expect.Must(kernels.Cutoff(kernels.Gaussian(0.1), dim, 1e-9))
+		sums := func(k kernels.Kernel, x, p [][]float64) [][]float64 {
+			return expect.Must(engine.Run(func(x, p *Node) []*Node {
+				v, f := k.Hamilton(x, p)
+				return []*Node{Concatenate([]*Node{v, f, k.Sum(x, x, p)}, 1)}
+			}, x, p)).Matrix(0)
+		}
+		x, p := cloud(100, dim, 5)
+		want := sums(k, slices.Clone(x[lost:]), p[lost:])
+		for _, none := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			for i := range lost {
+				x[i] = slices.Repeat([]float64{none}, dim)
+			}
+			for _, k := range []kernels.Kernel{k, kernels.OnGraph(k)} {
+				for i, row := range sums(k, x, p) {
+					for c, v := range row {
+						if i < lost && math.IsNaN(none) && !math.IsNaN(v) || i >= lost && !math.IsNaN(v) && !(math.Abs(v-want[i-lost][c]) < 1e-12) && !math.IsInf(v, 0) {
+							t.Fatalf("dimension %d, points at %g: the sums of point %d are %v", dim, none, i, row)
+						}
+					}
+				}
+			}
+		}
+	}
 }

@@ -39,7 +39,7 @@ func (s *Space) logWithin(name string, q, target [][]float64, tolerance float64)
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if !(tolerance > 0) {
+	if !(tolerance > 0) || math.IsInf(tolerance, 1) {
 		return nil, fmt.Errorf("%s: tolerance %g, want a positive length", name, tolerance)
 	}
 	task := s.Begin(name)
@@ -48,9 +48,13 @@ func (s *Space) logWithin(name string, q, target [][]float64, tolerance float64)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	g, err := s.Shoot(q, s.Point(a.momentum))
+	shoot := s.Shoot
+	if a.status != geom.Converged {
+		shoot = s.ShootInexact
+	}
+	g, err := shoot(q, s.Point(a.momentum))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	g.Residual, g.Iterations, g.Status = a.residual, a.iterations, a.status
 	return g, nil

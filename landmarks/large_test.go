@@ -126,14 +126,40 @@ func TestExpOfManyLandmarks(t *testing.T) {
 	expect.Refused(t, expect.Error(wide.Exp(q, v)), "singular metric")
 }
 
-// Landmarks that go five and ten widths of the kernel, where steps with K alone stall with 0.06 left. Matches with Correspondence
-// and a noise of 0.01 are 3.212 and 4.56 long.
-func TestLogWithinNarrowKernel(t *testing.T) {
-	q, _ := ellipses(60)
-	target := make([][]float64, len(q))
+// movedFar are an ellipse and the same moved by 1, and bent.
+func movedFar(n int) (q, target [][]float64) {
+	q, target = ellipses(n)
 	for i, x := range q {
 		target[i] = []float64{x[0] + 1 + x[1]/7, x[1] + 0.1*x[0]*x[0]}
 	}
+	return q, target
+}
+
+// Shapes of few numbers, which the search soon knows in all directions. What is returned where the tolerance is out of reach says so,
+// also if its energy drifts as no geodesic's should.
+func TestLogWithinOfFewAndFar(t *testing.T) {
+	two := landmarks.New(2, 1, kernels.Gaussian(1))
+	expect.Abs(t, "end", expect.Must(two.LogWithin([][]float64{{0}, {1}}, [][]float64{{0}, {3}}, 1e-9)).End, [][]float64{{0}, {3}}, 1e-8)
+	few := landmarks.New(3, 2, kernels.Gaussian(1))
+	q, target := [][]float64{{0, 0}, {1, 0}, {0, 1}}, [][]float64{{0.2, 0.1}, {1.1, 0.3}, {-0.1, 1.2}}
+	if g := expect.Must(few.LogWithin(q, target, 1e-18)); g.Status == geom.Converged || g.Residual > 1e-9 {
+		t.Errorf("%s", g)
+	}
+	q, target = movedFar(20)
+	narrow := landmarks.New(20, 2, kernels.Gaussian(0.1), geom.Integrator(ode.Euler, 3))
+	g := expect.Must(narrow.LogWithin(q, target, 1e-9))
+	if g.Status == geom.Converged || g.Drift < 0.01 {
+		t.Errorf("%s, drift %g", g, g.Drift)
+	}
+	expect.Refused(t, expect.Error(two.LogWithin([][]float64{{0}, {1}}, [][]float64{{0}, {3}}, math.Inf(1))), "tolerance")
+	expect.Refused(t, expect.Error(narrow.Match(q, landmarks.Correspondence(target), 1e200)), "σ is 1e+200")
+	expect.Refused(t, expect.Error(narrow.With(geom.Integrator(ode.Euler, 4)).Carry(g, q)), "has 3 steps")
+}
+
+// Landmarks that go five and ten widths of the kernel, where steps with K alone stall with 0.06 left. Matches with Correspondence
+// and a noise of 0.01 are 3.212 and 4.56 long.
+func TestLogWithinNarrowKernel(t *testing.T) {
+	q, target := movedFar(60)
 	for _, c := range []struct{ sigma, length float64 }{{0.2, 3.212}, {0.1, 4.56}} {
 		m := landmarks.New(len(q), 2, kernels.Gaussian(c.sigma), geom.Integrator(ode.RK4, 20))
 		g := expect.Must(m.LogWithin(q, target, 1e-3))

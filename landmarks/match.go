@@ -162,8 +162,8 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 		return nil, fmt.Errorf("%s: the points with momenta: %w", name, err)
 	}
 	q := s.Vector(controls)
-	if !(sigma > 0) || math.IsInf(sigma, 1) {
-		return nil, fmt.Errorf("%s: σ is %g, want a positive number", name, sigma)
+	if !(sigma*sigma > 0) || math.IsInf(sigma*sigma, 1) || sigma < 0 {
+		return nil, fmt.Errorf("%s: σ is %g, want a positive number whose square is one, too", name, sigma)
 	}
 	if term == nil {
 		return nil, fmt.Errorf("%s: no data term", name)
@@ -227,7 +227,11 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 			break
 		}
 	}
-	g, err := s.Shoot(controls, s.Point(p))
+	shoot := s.Shoot
+	if m.Status != geom.Converged {
+		shoot = s.ShootInexact
+	}
+	g, err := shoot(controls, s.Point(p))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -70,6 +71,9 @@ func (s *Space) call(name string, fn func(in []*Node) []*Node, args ...any) (eng
 // tolerance of 1e-6 times the root mean square distance of the landmarks of q from their centre.
 func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
 	if s.Manifold.N > denseLimit && len(q) == s.Manifold.N {
+		if err := s.CheckNumbers("starting shape", q); err != nil {
+			return nil, fmt.Errorf("Log: %w", err)
+		}
 		return s.logWithin("Log", q, target, 1e-6*morpho.CentroidSize(q)/math.Sqrt(float64(len(q))))
 	}
 	return s.Space.Log(q, target)
@@ -81,22 +85,26 @@ func (s *Space) Carry(g *Geodesic, points [][]float64) ([][][]float64, error) {
 	if g == nil {
 		return nil, errors.New("Carry: no geodesic")
 	}
+	if n := len(g.Path); n > 0 && n != s.Steps()+1 {
+		return nil, fmt.Errorf("Carry: the geodesic has %d steps, the space %d: take the space that made the geodesic, or Shoot its momentum in this one", n-1, s.Steps())
+	}
 	for i, z := range points {
 		if err := s.checkPoint(z); err != nil {
 			return nil, fmt.Errorf("Carry: point %d: %w", i, err)
 		}
 	}
 	out, err := s.call("carry", func(in []*Node) []*Node {
-		return ode.Path(s.carrying(), s.Method(), s.Steps(), in)[2:]
+		path := ode.Path(s.carrying(), s.Method(), s.Steps(), in)
+		return []*Node{path[2], path[0]}
 	}, s.Vector(g.Start), s.Vector(g.Momentum), points)
 	if err != nil {
 		return nil, err
 	}
 	paths := out.Array3(0)
 	if k, ok := s.Manifold.Kernel.(bounded); ok {
-		for i, q := range g.Path {
-			if err := k.Fits(append(append([][]float64{}, q...), paths[i]...)); err != nil {
-				return nil, fmt.Errorf("Carry: step %d of %d: %w", i, len(g.Path)-1, err)
+		for i, q := range out.Matrix(1) {
+			if err := k.Fits(slices.Concat(s.Point(q), paths[i])); err != nil {
+				return nil, fmt.Errorf("Carry: step %d of %d: %w", i, s.Steps(), err)
 			}
 		}
 	}

@@ -161,12 +161,19 @@ func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
 			return tensors.FromFlatDataAndDimensions(narrow(flat), dims...), nil
 		}
 		return tensors.FromFlatDataAndDimensions(flat, dims...), nil
-	case int:
-		return tensors.FromScalar(int32(a)), nil
-	case []int:
-		flat := make([]int32, len(a))
-		for i, v := range a {
-			flat[i] = int32(v)
+	case int, []int:
+		list, isList := arg.([]int)
+		if !isList {
+			list = []int{arg.(int)}
+		}
+		flat := make([]int32, len(list))
+		for i, v := range list {
+			if flat[i] = int32(v); int(flat[i]) != v {
+				return nil, fmt.Errorf("%d is no int32: integers enter as int32, larger numbers as float64", v)
+			}
+		}
+		if !isList {
+			return tensors.FromScalar(flat[0]), nil
 		}
 		return tensors.FromFlatDataAndDimensions(flat, len(flat)), nil
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -54,6 +55,25 @@ func TestFloat32(t *testing.T) {
 	}
 	if got := out.Vector(0)[0]; out[0].DType() != dtypes.Float32 || got != float64(float32(1)/3) {
 		t.Errorf("got %v of type %s", got, out[0].DType())
+	}
+}
+
+// Integers that are no int32 are refused, and results without elements have as many rows as their shape says.
+func TestSizes(t *testing.T) {
+	f := Compile(func(n *graph.Node) []*graph.Node {
+		return []*graph.Node{graph.Zeros(n.Graph(), shapes.Make(dtypes.Float64, 2, 3, 0)), graph.Zeros(n.Graph(), shapes.Make(dtypes.Float64, 2, 0))}
+	})
+	out, err := f.Call(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := out.Array3(0), out.Matrix(1); len(a) != 2 || len(a[1]) != 3 || len(a[1][2]) != 0 || len(b) != 2 {
+		t.Errorf("shapes [2, 3, 0] and [2, 0] became %v and %v", a, b)
+	}
+	for _, n := range []any{1 << 40, []int{1, -1 << 31, 1 << 31}} {
+		if _, err := f.Call(n); err == nil || !strings.Contains(err.Error(), "is no int32") {
+			t.Errorf("%v: %v", n, err)
+		}
 	}
 }
 

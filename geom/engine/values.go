@@ -55,19 +55,19 @@ func (v Values) Vector(i int) []float64 { v.rank(i, 1); return v.Flat(i) }
 // Matrix returns result i, of shape [n, m].
 func (v Values) Matrix(i int) [][]float64 {
 	d := v.rank(i, 2)
-	return Unflatten(v.Flat(i), d[1])
+	return group(v.Flat(i), d[0], d[1])
 }
 
 // Array3 returns result i, of shape [n, m, k].
 func (v Values) Array3(i int) [][][]float64 {
 	d := v.rank(i, 3)
-	return group(Unflatten(v.Flat(i), d[2]), d[0], d[1])
+	return group(group(v.Flat(i), d[0]*d[1], d[2]), d[0], d[1])
 }
 
 // Array4 returns result i, of shape [n, m, k, l].
 func (v Values) Array4(i int) [][][][]float64 {
 	d := v.rank(i, 4)
-	return group(group(Unflatten(v.Flat(i), d[3]), d[0]*d[1], d[2]), d[0], d[1])
+	return group(group(group(v.Flat(i), d[0]*d[1]*d[2], d[3]), d[0]*d[1], d[2]), d[0], d[1])
 }
 
 func (v Values) rank(i, want int) []int {
@@ -88,6 +88,7 @@ func Unflatten(flat []float64, m int) [][]float64 {
 	return rows
 }
 
+// group cuts a slice into n of length m that share its memory.
 func group[T any](rows []T, n, m int) [][]T {
 	out := make([][]T, n)
 	for i := range out {

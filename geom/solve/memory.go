@@ -43,14 +43,14 @@ func (b *Inverse) Learn(s, y []float64) {
 // Anderson remembers the last steps dx_k of a search for a root, and the changes df_k of the residual along them (D. G. Anderson,
 // J. ACM 12, 1965).
 type Anderson struct {
-	Memory int // how many steps are remembered; at most the number of components of a step
+	Memory int // how many steps are remembered, at most as many as a step has components
 	dx, df [][]float64
 }
 
 // Learn adds a step dx and the change df of the residual along it, and forgets the oldest step if there are more than Memory.
 func (a *Anderson) Learn(dx, df []float64) {
 	a.dx, a.df = append(a.dx, dx), append(a.df, df)
-	if len(a.dx) > a.Memory {
+	if len(a.dx) > min(a.Memory, len(dx)) {
 		a.dx, a.df = a.dx[1:], a.df[1:]
 	}
 }
@@ -85,7 +85,7 @@ func (a *Anderson) Correct(x, f []float64) (point, residual []float64) {
 }
 
 // FixedPoint searches for a root of a function F whose Jacobian is close to the identity, by Anderson's method: a step −Damping·F
-// from the point that Anderson.Correct finds. If |F| more than doubles, the search returns to the best point, forgets its steps
+// from the point that Anderson.Correct finds. If |F| is more than twice the least so far, the search returns to the best point, forgets its steps
 // and divides Damping by 4. Evaluate F at X and pass the value to Learn, until Learn returns true or Damping is so small that you
 // give up.
 type FixedPoint struct {
@@ -95,12 +95,13 @@ type FixedPoint struct {
 	Damping float64   // the factor of the steps: 1 at first, less after failures
 
 	f      []float64 // F(Best)
+	at, to []float64 // where the last step went, and F there
 	memory Anderson
 }
 
-// NewFixedPoint starts a search at x that remembers the given number of steps, at most as many as x has components.
+// NewFixedPoint starts a search at x that remembers the given number of steps.
 func NewFixedPoint(x []float64, memory int) *FixedPoint {
-	return &FixedPoint{X: x, Damping: 1, memory: Anderson{Memory: min(memory, len(x))}}
+	return &FixedPoint{X: x, Damping: 1, memory: Anderson{Memory: memory}}
 }
 
 // Learn takes the value f of F at X. It returns true if |f| is at most the tolerance, and then Best is the root; otherwise it sets
@@ -110,13 +111,17 @@ func (p *FixedPoint) Learn(f []float64, tolerance float64) (found bool) {
 	if p.Best != nil && !(norm <= 2*p.Norm) { // also where it is not a number
 		p.Damping /= 4
 		p.memory.Forget()
+		p.at, p.to = p.Best, p.f
 		p.X = floats.AddScaledTo(make([]float64, len(f)), p.Best, -p.Damping, p.f)
 		return false
 	}
 	if p.Best != nil {
-		p.memory.Learn(floats.SubTo(make([]float64, len(f)), p.X, p.Best), floats.SubTo(make([]float64, len(f)), f, p.f))
+		p.memory.Learn(floats.SubTo(make([]float64, len(f)), p.X, p.at), floats.SubTo(make([]float64, len(f)), f, p.to))
 	}
-	p.Best, p.f, p.Norm = p.X, f, norm
+	p.at, p.to = p.X, f
+	if p.Best == nil || norm < p.Norm {
+		p.Best, p.f, p.Norm = p.X, f, norm
+	}
 	if norm <= tolerance {
 		return true
 	}

@@ -337,6 +337,12 @@ func TestFixedPoint(t *testing.T) {
 		t.Fatalf("|F| = %.2g at %v, damping %g", p.Norm, p.Best, p.Damping)
 	}
 	expect.Abs(t, "|F|", floats.Norm(f(p.Best), 2), 0, 1e-12)
+	// Residuals that grow by less than two: the best point stays the first one.
+	p = solve.NewFixedPoint([]float64{1}, 1)
+	for _, f := range []float64{1, 1.5, 1.9} {
+		p.Learn([]float64{f}, 0)
+	}
+	expect.Abs(t, "best of a search that goes astray", []float64{p.Best[0], p.Norm}, []float64{1, 1}, 0)
 	// Steps that are multiples of each other.
 	a := solve.Anderson{Memory: 2}
 	a.Learn([]float64{1, 0}, []float64{1, 0})

@@ -112,7 +112,7 @@ func table(largest int, python, plot string) error {
 		return err
 	}
 	limit := peak()
-	fmt.Printf("load %s; a processor does %.3g Gflop/s at most; flops of a pair of exact sums: %d\n", load(), limit/1e9, pairFlops)
+	fmt.Printf("load %s; a processor does %.3g Gflop/s at most; two points of exact sums take %d flops\n", load(), limit/1e9, pairFlops)
 	fmt.Printf("%-12s %9s %5s %10s %10s %10s %9s %9s %6s %6s\n", "sums", "points", "σ", "first s", "best s", "processors", "MB", "error", "ratio", "share")
 	missing := map[string]bool{}
 	measure := func(m method, n int, sigma float64) (r result, err error) {
@@ -233,7 +233,7 @@ func measure(name string, n int, sigma float64) result {
 	if n > 1000 {
 		k = kernels.Tiled(gauss)
 	}
-	flops := float64(n) * float64(n) * pairFlops
+	flops := float64(n) * float64(n) / 2 * pairFlops
 	if _, err := fmt.Sscanf(name[2:], "%g", &tolerance); err == nil {
 		if k, err = kernels.Fast(gauss, tolerance, x); err != nil {
 			return result{Missing: err.Error()}

@@ -55,6 +55,6 @@ import "C"
 // peak is how many additions and multiplications of float64 a processor does in a second of its time, in fused pairs.
 func peak() float64 { return float64(C.peak()) }
 
-// pairFlops are those of a pair of points in the loop of kernels/native for H with a Gaussian kernel in 3-D: 9 for the squared
-// distance, 32 for the exponential and what scales it, 4 for k and k', 19 for the sums.
-const pairFlops = 64
+// pairFlops are those of two points, which meet once, in the loop of kernels/native for H with a Gaussian kernel in 3-D: 9 for the
+// squared distance, 32 for the exponential and what scales it, 4 for k and k', 31 for the sums at both.
+const pairFlops = 76

@@ -159,7 +159,7 @@ INLINE int VERSION(reach)(const Job *job, const double low[maxD], const double h
 			gap += g * g;
 		}
 		bits far = gap > job->kernel.reach;
-		for (int k = 0; k < LANES; k++) list[found] = names == NULL ? l + k : names[l + k], found += !far[k] && list[found] >= first;
+		for (int k = 0; k < LANES; k++) list[found] = names == NULL ? l + k : names[l + k], found += l + k < to && !far[k] && list[found] >= first;
 	}
 	return found;
 }
@@ -216,8 +216,9 @@ INLINE void VERSION(groups)(const Job *job, int64_t from, int64_t to, Near *near
 				for (int a = 0; a < D && order > 0; a++) sum[(C + a) * tile] += VERSION(total)(f[g][a]);
 			} else if (i + g < x->n) {
 				int64_t at = x->original == NULL ? i + g : x->original[i + g];
-				for (int c = 0; c < C && sides == one; c++) job->v[at * C + c] = VERSION(total)(v[g][c]);
-				for (int a = 0; a < D && order > 0; a++) job->f[at * D + a] = -2 * VERSION(total)(f[g][a]) * job->kernel.scale[a];
+				double none = nothing(x, i + g, D);
+				for (int c = 0; c < C && sides == one; c++) job->v[at * C + c] = none + VERSION(total)(v[g][c]);
+				for (int a = 0; a < D && order > 0; a++) job->f[at * D + a] = none - 2 * VERSION(total)(f[g][a]) * job->kernel.scale[a];
 			}
 		}
 	}

@@ -63,6 +63,13 @@ static void nowhere(Boxes *b, int D) {
 		for (int a = 0; a < D; a++) b->low[a][l] = b->high[a][l] = INFINITY;
 }
 
+// Nothing is 0, or not a number where the point is none: no box reaches such a point.
+static double nothing(const Set *s, int64_t i, int D) {
+	double none = 0;
+	for (int a = 0; a < D; a++) none += 0 * *entry(s, i, a);
+	return none;
+}
+
 static double *touch(const Share *share, int64_t t, int columns) {
 	double *sum = share->sum + t * columns * tile;
 	if (!share->touched[t]) memset(sum, 0, columns * tile * sizeof(double));
@@ -229,8 +236,9 @@ static void gather(void *data, int i, double *unused) {
 	const int columns = summed(job);
 	for (int64_t j = (int64_t)i * chunk; j < y->n && j < (i + 1ll) * chunk; j++) {
 		int64_t to = y->original == NULL ? j : y->original[j];
+		double none = nothing(y, j, job->D);
 		for (int k = 0; k < columns; k++) {
-			double sum = 0;
+			double sum = none;
 			for (int u = 0; u < job->units; u++)
 				if (job->share[u].touched[j / tile]) sum += job->share[u].sum[(j / tile * columns + k) * tile + j % tile];
 			if (k < job->C) job->w[to * job->C + k] = sum;

@@ -23,6 +23,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -200,7 +201,14 @@ func write(key string, program []byte) {
 	if f.Close() != nil || err != nil || folder.Rename(name, key) != nil {
 		_ = folder.Remove(name)
 	}
+	if written.Add(int64(len(program))) > limit/4 {
+		written.Store(0)
+		prune()
+	}
 }
+
+// written counts the bytes since this process last looked whether there are too many.
+var written atomic.Int64
 
 // unfinished begins the names of files that are being written; all others are named by keys.
 const unfinished = "new-"
