@@ -121,14 +121,22 @@ func process[P geom.Point](s *geom.Space[P], start P, name string, noise [][]flo
 		Params: append([]any{noise}, params...), Dynamics: d}
 }
 
-// driven is the motion with the velocity ξ(g) dt + Σ_i σ_i ∘dW^i.
+// driven is the motion with the velocity ξ(g) dt + Σ_i σ_i ∘dW^i, exact in the whole chart: flows are integrated in one.
 func (m *metric) driven(at geom.Local, noise *Node, velocity func(z *Node) *Node) ode.Equation {
 	return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
 		random := linalg.MatMul(dw, noise)
 		xi := velocity(at.Point(y[0]))
 		xi = Add(random, BroadcastToShape(ExpandLeftToRank(Mul(dt, xi), random.Rank()), random.Shape()))
-		return ode.State{m.chartVelocity(m.side, y[0], xi)}
+		return ode.State{m.inChart(y[0], xi)}
 	}
+}
+
+// inChart is the velocity x' = dexp⁻¹_(∓x) ξ of coordinates.
+func (m *metric) inChart(x, xi *Node) *Node {
+	if f, ok := m.form.(closed); ok {
+		return linalg.MatVec(f.inverseDExp(m.Group, m.signed(x)), xi)
+	}
+	return linalg.SolveGeneral(m.DExp(m.signed(x)), xi)
 }
 
 // drift is ∓½ H, A(H, ξ) = tr ad_ξ.

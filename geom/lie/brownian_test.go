@@ -5,13 +5,19 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/internal/heat"
 	"anatomy/geom/lie"
+	"anatomy/geom/ode"
 	"anatomy/geom/stochastic"
 )
 
@@ -125,4 +131,83 @@ func TestHeatKernelOfRotations(t *testing.T) {
 	development := stochastic.Development(s, start, expect.Must(stochastic.Orthonormal(s, start))...)
 	samples := expect.Must(development.Sample(stochastic.Run{Paths: 1000, Steps: 30, Time: T, Seed: 52}))
 	expect.Mean(t, "development", each(samples, func(z []float64) float64 { return floats.Dot(z, start) }), 3*math.Exp(-T))
+}
+
+// The equation of a motion holds in the whole chart, not near its centre alone: the derivative of Point takes what it returns at
+// coordinates of two radians to the velocity g ξ^, or ξ^ g.
+func TestMotionsFarFromTheCentreOfAChart(t *testing.T) {
+	for _, g := range []*lie.Group{lie.SO(3), lie.SE(3), lie.SO(4), lie.Affine(1)} {
+		x, xi := random(5, 1, g.Dim(), 1.2)[0], random(6, 1, g.Dim(), 1)[0]
+		for side, metric := range map[lie.Side]func([][]float64) (geom.Atlas, error){lie.Left: g.LeftInvariant, lie.Right: g.RightInvariant} {
+			m := expect.Must(metric(nil))
+			p := expect.Must(lie.Coadjoint(geom.On(m), g.Identity(), make([]float64, g.Dim()), [][]float64{xi}))
+			out := expect.Must(engine.Run(func(in []*Node) []*Node {
+				at := geom.At(m, in[0])
+				one := ScalarOne(in[0].Graph(), in[0].DType())
+				dx := p.Dynamics.Equation(at, in[2:])(one, ode.State{in[1]}, one, Ones(in[0].Graph(), shapes.Make(one.DType(), 1, 1)))[0]
+				_, dz := autodiff.Pushforward(func(x []*Node) []*Node { return []*Node{at.Point(x[0])} }, in[1:2], []*Node{dx})
+				z, v := at.Point(in[1]), g.Hat(ExpandAxes(in[4], 0))
+				want := g.Mul(z, v)
+				if side == lie.Right {
+					want = g.Mul(v, z)
+				}
+				return []*Node{dz[0], want}
+			}, g.Identity(), [][]float64{x}, [][]float64{xi}, make([]float64, g.Dim()), xi))
+			expect.Rel(t, fmt.Sprintf("%s-invariant metric on %v", side, g), out.Matrix(0), out.Matrix(1), 1e-10)
+		}
+	}
+}
+
+// The controls of a most probable flow take the body to the end that the flow has, by the equation on the group: no chart there.
+func TestMostProbableMotionOfABody(t *testing.T) {
+	const n, T = 40, 1.0
+	g := lie.SO(3)
+	moments, momentum := []float64{1, 2, 3}, mat.NewVecDense(3, []float64{2, 4, 1})
+	s := geom.On(expect.Must(g.LeftInvariant(diagonal(moments...))))
+	noise := [][]float64{{1, 0, 0}, {0, 0.5, 0.2}, {0.1, 0, 0.7}}
+	p := expect.Must(lie.Coadjoint(s, g.Identity(), momentum.RawVector().Data, noise))
+	free := expect.Must(lie.Move(s, g.Identity(), []float64{2, 2, 1. / 3}, T, n))
+	var y mat.Dense
+	y.Mul(mat.NewDense(3, 3, free.Path[n]), mat.NewDense(3, 3, expm(g, []float64{0.3, -0.2, 0.25})))
+	f := expect.Must(p.MostProbable(y.RawMatrix().Data, 0, n, T))
+	if f.Status != geom.Converged {
+		t.Error(f)
+	}
+	z := mat.NewDense(3, 3, g.Identity())
+	velocity := func(z mat.Matrix, u []float64) *mat.Dense { // z (A⁻¹ zᵀm + Σ_i u_i σ_i)^
+		var mu mat.VecDense
+		mu.MulVec(z.T(), momentum)
+		xi := make([]float64, 3)
+		for a := range xi {
+			xi[a] = mu.AtVec(a) / moments[a]
+			for i, v := range noise {
+				xi[a] += u[i] * v[a]
+			}
+		}
+		var dz mat.Dense
+		dz.Mul(z, mat.NewDense(3, 3, expect.Must(g.Tangent(xi...))))
+		return &dz
+	}
+	const fine = 10
+	for _, u := range f.Controls {
+		for range fine {
+			const h = T / n / fine
+			plus := func(c float64, k *mat.Dense) *mat.Dense {
+				var sum mat.Dense
+				sum.Scale(c, k)
+				sum.Add(&sum, z)
+				return &sum
+			}
+			k1 := velocity(z, u)
+			k2 := velocity(plus(h/2, k1), u)
+			k3 := velocity(plus(h/2, k2), u)
+			k4 := velocity(plus(h, k3), u)
+			z = plus(h/6, k1)
+			z = plus(h/3, k2)
+			z = plus(h/3, k3)
+			z = plus(h/6, k4)
+		}
+	}
+	expect.Abs(t, "end", z.RawMatrix().Data, y.RawMatrix().Data, 1e-5)
+	expect.Abs(t, "end of the flow", f.Points[n], y.RawMatrix().Data, 1e-5)
 }

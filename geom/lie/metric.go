@@ -184,8 +184,8 @@ func (c chart) Coordinates(z *Node) *Node {
 }
 
 // signed is ∓x: dexp_(∓x) takes x' to the velocity ξ.
-func (c chart) signed(x *Node) *Node {
-	if c.m.side == Left {
+func (m *metric) signed(x *Node) *Node {
+	if m.side == Left {
 		return Neg(x)
 	}
 	return x
@@ -193,7 +193,7 @@ func (c chart) signed(x *Node) *Node {
 
 // G is dexpᵀ A dexp.
 func (c chart) G(x *Node) *Node {
-	j := c.m.DExp(c.signed(x))
+	j := c.m.DExp(c.m.signed(x))
 	return linalg.MatMul(linalg.T(j), linalg.MatMul(constant(x, c.m.inner), j))
 }
 
@@ -205,7 +205,7 @@ type closedChart struct {
 
 // Sharp is dexp⁻¹ A⁻¹ dexp⁻ᵀ p.
 func (c closedChart) Sharp(x, p *Node) *Node {
-	j := c.form.inverseDExp(c.m.Group, c.signed(x))
+	j := c.form.inverseDExp(c.m.Group, c.m.signed(x))
 	return linalg.MatVec(j, c.m.velocity(linalg.MatVec(linalg.T(j), p)))
 }
 

@@ -42,7 +42,7 @@ func (g *Group) MuntheKaas(side Side, method ode.Method) ode.Method {
 	})
 }
 
-// chartVelocity is dexp⁻¹_(∓u) ξ, to third order in u.
+// chartVelocity is dexp⁻¹_(∓u) ξ, to third order in u: for the u of one step.
 func (g *Group) chartVelocity(side Side, u, xi *Node) *Node {
 	half := 0.5
 	if side == Right {
