@@ -17,7 +17,9 @@ import (
 	"reflect"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
@@ -28,7 +30,8 @@ import (
 //	var fit = nb.Keep("fit", func() (Fit, error) { return regress(shapes, times) })
 //
 // The value is computed anew when the statement of the call, or any declaration of the notebook that it refers to, has
-// changed since, or when what was stored is broken; what a cell has made once a computation was interrupted is not stored.
+// changed since, or the environment of the library, or when what was stored is broken; what a cell has made once a computation was
+// interrupted is not stored.
 // Files that compute reads, and packages edited while the kernel runs, are not watched: restart the kernel.
 // T is stored by encoding/gob, so all its struct fields are exported; an error of compute ends the cell like Must.
 // Outside a notebook Keep calls compute.
@@ -58,7 +61,7 @@ func keep[T any](source string, line int, key string, compute func() (T, error))
 	if err != nil {
 		return kept.Value, err
 	}
-	print += fmt.Sprintf(" %T", kept)
+	print += fmt.Sprintf(" %T %q", kept, environment())
 
 	name := sha256.Sum256([]byte(key))
 	stored := filepath.Join(filepath.Dir(source), "kept", hex.EncodeToString(name[:])+".gob")
@@ -70,6 +73,13 @@ func keep[T any](source string, line int, key string, compute func() (T, error))
 		return kept.Value, err
 	}
 	return kept.Value, store(stored, print, kept)
+}
+
+// environment lists the variables of the environment that decide what package nb, the library and its back end compute.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(e string) bool {
+		return !strings.HasPrefix(e, "ANATOMY_") && !strings.HasPrefix(e, "GOMLX_") && !strings.HasPrefix(e, "XLA_")
+	})
 }
 
 // caller finds the innermost call from a file that lies in the folder.
@@ -90,8 +100,8 @@ func caller(folder string) (file string, line int) {
 	return "", 0
 }
 
-// fingerprint hashes the statement at a line of a Go file with every declaration of the file that it depends on; inside a
-// function, with the statements before it that mention one of its names.
+// fingerprint hashes the statement at a line of a Go file with every declaration of the file that it depends on, a type with its
+// methods; inside a function, with the statements before it that mention one of its names.
 func fingerprint(source string, line int) (string, error) {
 	text, err := os.ReadFile(source)
 	if err != nil {
@@ -113,6 +123,10 @@ func fingerprint(source string, line int) (string, error) {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			declared[d.Name.Name] = append(declared[d.Name.Name], d)
+			if d.Recv != nil { // a method may be called through an interface: it belongs to its type
+				receiver := identifiers(d.Recv.List[0].Type)[0]
+				declared[receiver] = append(declared[receiver], d)
+			}
 			if !at(d) || d.Body == nil {
 				continue
 			}

@@ -29,7 +29,9 @@ const (
 
 type fit struct{ Slope float64 }
 
-func (f fit) at(t float64) float64 { return f.Slope * t }
+func (f *fit) at(t float64) float64 { return f.Slope * t }
+
+func (f fit) Len() int { return 1 }
 
 func regress(n int) (fit, error) { return fit{float64(n)}, nil }
 
@@ -91,7 +93,8 @@ func TestFingerprint(t *testing.T) {
 		{"var order = second", "var order = first", true, true},
 		{"first = iota", "first = iota + 1", true, true},
 		{"Slope float64", "Slope float64; Base float64", true, true},
-		{"f.Slope * t", "f.Slope + t", false, true},
+		{"f.Slope * t", "f.Slope + t", true, true},
+		{"return 1", "return 2", true, true}, // an interface may call it
 		{"q := 1.0", "q := 3.0", false, true},
 		{"q *= 2", "q *= 3", false, true},
 	} {
@@ -142,6 +145,11 @@ func TestKeep(t *testing.T) {
 	get("a")
 	if calls != 3 {
 		t.Errorf("computed %d times: the change of the statement went unseen", calls)
+	}
+	t.Setenv("ANATOMY_SET", "n=3")
+	get("a")
+	if calls != 4 {
+		t.Errorf("computed %d times: the change of the environment went unseen", calls)
 	}
 	if n, err := keep(path, line, "a", func() (int, error) { return 7, nil }); n != 7 || err != nil {
 		t.Errorf("another type under the same key: got %v, %v", n, err)
