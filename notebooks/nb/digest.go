@@ -197,12 +197,13 @@ func plain(t reflect.Type) bool {
 	return t.Kind() >= reflect.Bool && t.Kind() <= reflect.Complex128
 }
 
-// computes says whether a struct serves to compute rather than holds data.
+// computes says whether a struct serves to compute rather than holds data. Those of this module with a lock do: what they hold
+// besides is cached, or as it was made. Of others only the lock does.
 func computes(t reflect.Type) bool {
 	switch p := t.PkgPath(); {
 	case p == "sync" || p == "sync/atomic" || p == "reflect" || p == "runtime" || strings.HasPrefix(p, "internal/") || strings.Contains(p, "/gomlx/"):
 		return true
-	case p == "main":
+	case !strings.HasPrefix(p, "anatomy/"):
 		return false
 	}
 	for f := range t.Fields() {

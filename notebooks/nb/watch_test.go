@@ -1,8 +1,10 @@
 package nb
 
 import (
+	"encoding/gob"
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -174,6 +176,7 @@ func TestWatchedNotices(t *testing.T) {
 		"a map":          {&map[string]int{"a": 1, "b": 2}, func(p any) { (*p.(*map[string]int))["c"] = 3 }},
 		"a generator":    {new(rand.New(rand.NewPCG(1, 2))), func(p any) { (*p.(**rand.Rand)).Int() }},
 		"what is hidden": {&closed{1}, func(p any) { p.(*closed).a = 2 }},
+		"beside a lock":  {new(gob.NewEncoder(io.Discard)), func(p any) { (*p.(**gob.Encoder)).Encode(open{}) }},
 		"an interface":   {new(any(open{})), func(p any) { *p.(*any) = closed{} }},
 	} {
 		w := Watched("x", "print", "", c.of)

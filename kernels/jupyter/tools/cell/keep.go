@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -158,18 +159,23 @@ func (w *Workspace) state() string {
 			}
 			name := d.Name()
 			if !d.IsDir() {
-				if info, err := d.Info(); err == nil && (packages[filepath.Dir(file)] || source.MatchString(name)) {
+				inside := packages[filepath.Dir(file)] && filepath.Ext(name) != ".ipynb" // which is saved all the time
+				if info, err := d.Info(); err == nil && (inside || source.MatchString(name)) {
 					fmt.Fprintln(hash, file, info.Size(), info.ModTime().UnixNano())
 				}
 				return nil
 			}
-			if file != root {
-				if strings.HasPrefix(name, ".") {
-					return fs.SkipDir
-				}
-				sources, _ := filepath.Glob(filepath.Join(file, "*.go"))
-				packages[file] = packages[filepath.Dir(file)] || len(sources) > 0
+			if file != root && strings.HasPrefix(name, ".") {
+				return fs.SkipDir
 			}
+			sources, _ := filepath.Glob(filepath.Join(file, "*.go"))
+			if file == root { // where notebooks write to, maybe: it counts if something is embedded there
+				sources = slices.DeleteFunc(sources, func(s string) bool {
+					text, _ := os.ReadFile(s)
+					return !bytes.Contains(text, []byte("//go:embed"))
+				})
+			}
+			packages[file] = packages[filepath.Dir(file)] || len(sources) > 0
 			return nil
 		})
 	}

@@ -122,6 +122,35 @@ func TestKeepRemembers(t *testing.T) {
 	}
 }
 
+// Files beside the sources of a module count where they may be embedded.
+func TestStateOfEmbeddedFiles(t *testing.T) {
+	w := workspace(t)
+	state := w.state()
+	for _, c := range []struct {
+		name, text string
+		changes    bool
+	}{
+		{"root.go", "package root\n", true},
+		{"shapes.csv", "1,2", false},
+		{"root.go", "package root\n\n//go:embed shapes.csv below\nvar Files embed.FS\n", true},
+		{"shapes.csv", "1,2\n3,4", true},
+		{"below/more/more.csv", "3,4", true},
+		{"analysis.ipynb", "{}", false},
+	} {
+		name := filepath.Join(w.roots[0], c.name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := state
+		if state = w.state(); (state != before) != c.changes {
+			t.Errorf("%s with %q changes what variables are: %v", c.name, c.text, !c.changes)
+		}
+	}
+}
+
 // A program whose variables cannot be kept is compiled as it is.
 func TestBuild(t *testing.T) {
 	w := workspace(t)
