@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dop251/goja"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 	"gonum.org/v1/plot/vg"
 
@@ -254,6 +255,23 @@ func TestDrag(t *testing.T) {
 	}
 }
 
+// The page fills a region that is not convex as the picture does: all of it, and nothing else.
+func TestCover(t *testing.T) {
+	function := regexp.MustCompile(`(?s)const cover = (.*?\n  });?\n`).FindStringSubmatch(turnScript)[1]
+	for name, c := range map[string]struct{ corners, want string }{
+		"a bay":           {"[[1,1],[5,1],[5,5],[4,5],[4,2],[2,2],[2,5],[1,5]]", "...... .####. .#..#. .#..#. .#..#."},
+		"backwards":       {"[[1,5],[2,5],[2,2],[4,2],[4,5],[5,5],[5,1],[1,1]]", "...... .####. .#..#. .#..#. .#..#."},
+		"beyond the page": {"[[-9,3],[9,3],[9,9],[-9,9]]", "...... ...... ...... ###### ######"},
+		"a segment":       {"[[1,1],[5,4]]", "...... ...... ...... ...... ......"},
+	} {
+		draw := "const rows = Array.from({length: 5}, () => Array(6).fill('.')); (" + function + ")(" + c.corners +
+			", 6, 5, (x, y) => rows[y][x] = rows[y][x] == '.' ? '#' : '2'); rows.map(r => r.join('')).join(' ')"
+		if got := expect.Must(goja.New().RunString(draw)).String(); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
 func TestCameraBack(t *testing.T) {
 	c, p := camera{0.7, -1.1}, []float64{1, -2, 3}
 	if d := distance(c.back(c.view(p)), p); d > 1e-12 {
@@ -420,7 +438,9 @@ func TestSliderInSpace(t *testing.T) {
 		"cameras": func(i int) *Figure { return frame(i).Camera(float64(10*i), 20) },
 		"titles":  func(i int) *Figure { return frame(i).Title(fmt.Sprint(i)) },
 		"units":   func(i int) *Figure { return frame(i).Unit([]string{"mm", "cm"}[i%2]) },
-		"factors": func(i int) *Figure { return Fig(Points(vertices), Arrows(vertices[:1], [][]float64{{math.Pow(10, float64(i)), 0, 0}})) },
+		"factors": func(i int) *Figure {
+			return Fig(Points(vertices), Arrows(vertices[:1], [][]float64{{math.Pow(10, float64(i)), 0, 0}}))
+		},
 	} {
 		if err := Save(path, Slider("c", values, f)); err != nil {
 			t.Fatal(err)

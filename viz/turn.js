@@ -43,6 +43,25 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
   };
   const css = c => `rgba(${c[0]},${c[1]},${c[2]},${c[3] / 255})`;
 
+  // cover calls put(x, y) for the pixels of a page of W by H inside a polygon, which need not be convex: where its corners wind around
+  // the pixel's middle.
+  const cover = (corners, W, H, put) => {
+    const ys = corners.map(c => c[1]), bottom = Math.min(H - 1, Math.floor(Math.max(...ys)));
+    for (let y = Math.max(0, Math.floor(Math.min(...ys))); y <= bottom; y++) {
+      const level = y + .5, cuts = [];
+      corners.forEach(([bx, by], k) => {
+        const [ax, ay] = corners.at(k - 1);
+        if ((ay <= level) != (by <= level)) cuts.push([ax + (level - ay) / (by - ay) * (bx - ax), ay < by ? 1 : -1]);
+      });
+      cuts.sort((a, b) => a[0] - b[0]);
+      let turns = 0;
+      cuts.slice(1).forEach(([end], k) => {
+        turns += cuts[k][1];
+        if (turns) for (let x = Math.max(0, Math.ceil(cuts[k][0] - .5)); x < Math.min(W, end - .5); x++) put(x, y);
+      });
+    }
+  };
+
   const draw = view => {
     const d = view.data, w = view.clientWidth, h = view.clientHeight, n = d.points.length / 3, fine = 2;
     const W = view.width = Math.round(fine * w), H = view.height = Math.round(fine * h);
@@ -58,7 +77,18 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
 
     // The facets go into an image with the depth of each pixel, the farthest first where some let others shine through.
     const depth = new Float32Array(W * H).fill(-Infinity), image = new ImageData(W, H), out = image.data;
-    const triangle = (a, b, c, r, g, blue, alpha) => {
+    const put = (i, z, r, g, b, alpha) => {
+      if (alpha == 255) {
+        if (z <= depth[i]) return;
+        out[4 * i] = r; out[4 * i + 1] = g; out[4 * i + 2] = b; out[4 * i + 3] = 255;
+      } else {
+        const over = alpha / 255, under = out[4 * i + 3] / 255 * (1 - over), sum = over + under;
+        [r, g, b].forEach((v, k) => out[4 * i + k] = (v * over + out[4 * i + k] * under) / sum);
+        out[4 * i + 3] = 255 * sum;
+      }
+      depth[i] = Math.max(depth[i], z);
+    };
+    const triangle = (a, b, c, ...ink) => {
       const ax = fine * X[a], ay = fine * Y[a], ux = fine * X[b] - ax, uy = fine * Y[b] - ay, vx = fine * X[c] - ax, vy = fine * Y[c] - ay;
       const area = ux * vy - uy * vx;
       if (!area) return;
@@ -68,18 +98,22 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
         for (let x = left; x <= right; x++) {
           const px = x + .5 - ax, py = y + .5 - ay, s = (px * vy - py * vx) / area, t = (ux * py - uy * px) / area;
           if (s < -1e-3 || t < -1e-3 || s + t > 1.001) continue;
-          const i = y * W + x, z = Z[a] + s * (Z[b] - Z[a]) + t * (Z[c] - Z[a]);
-          if (alpha == 255) {
-            if (z <= depth[i]) continue;
-            out[4 * i] = r; out[4 * i + 1] = g; out[4 * i + 2] = blue; out[4 * i + 3] = 255;
-          } else {
-            const over = alpha / 255, under = out[4 * i + 3] / 255 * (1 - over), sum = over + under;
-            [r, g, blue].forEach((v, k) => out[4 * i + k] = (v * over + out[4 * i + k] * under) / sum);
-            out[4 * i + 3] = 255 * sum;
-          }
-          depth[i] = Math.max(depth[i], z);
+          put(y * W + x, Z[a] + s * (Z[b] - Z[a]) + t * (Z[c] - Z[a]), ...ink);
         }
       }
+    };
+    const region = (at, ...ink) => { // of more corners than three, at the depth of the plane that fits them
+      const low = Math.min(...at.map(i => Z[i])), high = Math.max(...at.map(i => Z[i]));
+      const [mx, my, mz] = [X, Y, Z].map(v => at.reduce((sum, i) => sum + v[i], 0) / at.length);
+      let nx = 0, ny = 0, nz = 0;
+      at.forEach((i, k) => {
+        const j = at.at(k - 1);
+        nx += (Y[j] - Y[i]) * (Z[j] + Z[i]); ny += (Z[j] - Z[i]) * (X[j] + X[i]); nz += (X[j] - X[i]) * (Y[j] + Y[i]);
+      });
+      cover(at.map(i => [fine * X[i], fine * Y[i]]), W, H, (x, y) => {
+        const z = nz ? mz - (nx * ((x + .5) / fine - mx) + ny * ((y + .5) / fine - my)) / nz : mz;
+        put(y * W + x, Math.max(low, Math.min(high, z)), ...ink);
+      });
     };
     if (d.clear) {
       for (const f of d.faces) f.z = f.at.reduce((sum, i) => sum + Z[i], 0) / f.at.length;
@@ -94,7 +128,7 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
         if (s.lit == 2) light = .8 + .2 * light;
       }
       const [r, g, b] = s.fill.slice(0, 3).map(v => Math.min(255, v * light));
-      for (let k = 2; k < at.length; k++) triangle(at[0], at[k - 1], at[k], r, g, b, s.fill[3]);
+      (at.length == 3 ? triangle(...at, r, g, b, s.fill[3]) : region(at, r, g, b, s.fill[3]));
     }
 
     // All else is drawn piece by piece: what a facet hides before the image, the rest after it.
