@@ -26,7 +26,7 @@ type Flow[P geom.Point] struct {
 	Miss       float64     // |x(T) − y|
 	Gradient   float64     // the norm of the derivative of the cost by the controls, relative to that of the controls
 	Iterations int
-	Status     geom.Status // geom.Converged where Gradient is at most 1e-6, and without noise Miss at most 1e-6 |y − x(0)|
+	Status     geom.Status // geom.Converged where Gradient is at most 1e-6, and without noise Miss small: see MostProbable
 }
 
 // String says what the flow is in one line.
@@ -54,7 +54,8 @@ const (
 // The equation is taken as it is written, so that it must be one whose drift is not a mere correction of Itô's calculus: for
 // Brownian motion, take Log. It is integrated in n steps of RK4, with controls constant on each; on an Atlas in the chart centred at the
 // start. Every step of the search solves the problem that is linear in the controls, as Gauss and Newton do, with Anderson's
-// acceleration, while σ falls to the one wanted. A flow is stationary where it has Converged; other minima may be lower.
+// acceleration, while σ falls to the one wanted. A flow is stationary where it has Converged, and with σ = 0 ends at y, to 1e-6 of its
+// distance from x(0) or from where the process ends without controls, the larger of them; other minima may be lower.
 func (p Process[P]) MostProbable(y P, sigma float64, steps int, T float64) (*Flow[P], error) {
 	what := p.Name + ": most probable flow"
 	r := Run{Paths: 1, Steps: steps, Time: T}
@@ -105,7 +106,7 @@ func (c *controlled[P]) search(what string, sigma float64, task *geom.Task) (*Fl
 		return nil, fmt.Errorf("%s: without controls the process diverges: use more steps or a shorter time", what)
 	}
 	f := &Flow[P]{Status: geom.Stalled}
-	scale := floats.Distance(c.y, c.Space.Vector(c.Start), 2)
+	scale := max(far, floats.Distance(c.y, c.Space.Vector(c.Start), 2))
 	var e []float64
 	for level := max(sigma, far/math.Sqrt(float64(len(c.y)))); ; level /= 10 {
 		if level < 2*sigma || level < 1e-3*far {
@@ -145,7 +146,7 @@ func (c *controlled[P]) search(what string, sigma float64, task *geom.Task) (*Fl
 		}
 	}
 	f.Miss, f.Energy = floats.Distance(now.x, now.y, 2), floats.Dot(e, e)/2
-	if f.Status != geom.Cancelled && f.Gradient <= flowTolerance && (sigma > 0 || f.Miss <= flowTolerance*scale) {
+	if f.Status != geom.Cancelled && f.Gradient <= flowTolerance && (sigma > 0 || f.Miss <= flowTolerance*scale+1e-13*floats.Norm(c.y, 2)) {
 		f.Status = geom.Converged
 	}
 	lambda, err := now.multiplier(e, sigma)

@@ -179,3 +179,27 @@ func TestMostProbableToTurned(t *testing.T) {
 		expect.Abs(t, "miss with noise", f.Miss, first.Miss, 1e-7)
 	}
 }
+
+// A flow that ends where it starts converges: one that rests, of energy 0, one that holds against a drift v, of energy ½ ‖v‖², and one that
+// turns back, x″ = θ² x against friction θ, of energy θ x² tanh ½θT.
+func TestMostProbableToTheStart(t *testing.T) {
+	for _, x := range [][]float64{pole, {1. / 3, 2. / 3, -2. / 3}, {1, 0, 0}} {
+		frame := expect.Must(stochastic.Orthonormal(sphere, x))
+		f := expect.Must(isotropic(sphere, x).MostProbable(x, 0, 10, 1))
+		converged(t, "rest", f)
+		expect.Abs(t, "energy of rest", f.Energy, 0, 1e-12)
+		f = expect.Must(expect.Must(stochastic.Drifting(sphere, x, frame[0], 1, frame...)).MostProbable(x, 0, 10, 1))
+		converged(t, "hold", f)
+		expect.Abs(t, "energy of holding", f.Energy, 0.5, 1e-9)
+	}
+	const theta, T, x = 1.3, 0.8, 0.7
+	process := stochastic.Process[geom.Vec]{Space: geom.On(manifold.Euclidean(1)), Name: "friction", Scheme: ode.EulerMaruyama, Noise: 1, Start: geom.Vec{x},
+		Dynamics: stochastic.EquationOf(func(geom.Local, []*Node) ode.Equation {
+			return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
+				return ode.State{Sub(dw, Mul(dt, MulScalar(y[0], theta)))}
+			}
+		})}
+	f := expect.Must(process.MostProbable(geom.Vec{x}, 0, 40, T))
+	converged(t, "back", f)
+	expect.Rel(t, "energy of the way back", f.Energy, theta*x*x*math.Tanh(theta*T/2), 1e-3)
+}
