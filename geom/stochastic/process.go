@@ -114,7 +114,7 @@ func (p Process[P]) run(r *Run, paths bool) (out engine.Values, dw [][][]float64
 	for _, part := range p.Parts {
 		start = append(start, p.Space.Vectors(part.Vectors))
 	}
-	out, err = p.simulate(dw, r.Time, start, false, paths)
+	out, err = p.simulate(dw, 0, r.Time, start, false, paths)
 	return out, dw, err
 }
 
@@ -135,18 +135,18 @@ func (p Process[P]) check(r *Run, keep bool) error {
 	return r.fits(p.Name, 1, p.Noise, geom.PointDim(p.Space.M), keep)
 }
 
-// simulate runs the process over a time T with increments dw, from a point and its parts, or with each from those of every path, [N, ...]
-// and [k, N, ...]. It returns what run does; without paths the parts at the end follow the ends.
-func (p Process[P]) simulate(dw [][][]float64, T float64, start []any, each, paths bool) (engine.Values, error) {
-	args := append([]any{T, dw}, start...)
+// simulate runs the process from a time t0 over a time T with increments dw, from a point and its parts, or with each from those of every
+// path, [N, ...] and [k, N, ...]. It returns what run does; without paths the parts at the end follow the ends.
+func (p Process[P]) simulate(dw [][][]float64, t0, T float64, start []any, each, paths bool) (engine.Values, error) {
+	args := append([]any{t0, T, dw}, start...)
 	kinds := p.kinds()
 	args = append(args, p.Params...)
 	// The shapes of the arguments say the rest: numbers of steps and paths are not part of the key.
 	key := simulation{p.Dynamics, p.Scheme, fmt.Sprint(kinds), each, paths}
 	m, dynamics, scheme := p.Space.M, p.Dynamics, p.Scheme
 	out, err := p.Space.Call(key, func(in []*Node) []*Node {
-		start, params := in[2:3+len(kinds)], in[3+len(kinds):]
-		z := ode.Drive{T: in[0], DW: in[1]}
+		start, params := in[3:4+len(kinds)], in[4+len(kinds):]
+		z := ode.Drive{T: in[1], DW: in[2]}
 		n := z.DW.Shape().Dim(1)
 		var y ode.State
 		for _, part := range start {
@@ -158,7 +158,7 @@ func (p Process[P]) simulate(dw [][][]float64, T float64, start []any, each, pat
 		for range watched {
 			y = append(y, ReduceSum(ZerosLike(y[0]), -1))
 		}
-		method := watching(m, dynamics, scheme, kinds, params)
+		method := watching(m, dynamics, scheme, kinds, in[0], params)
 		if !paths {
 			return ode.Integrate(nil, method, z, y)
 		}
@@ -206,13 +206,13 @@ const worstChange = 4
 
 const watched = 3 // sums over the steps at the end of a state of watching, [N]: both of worstChange, and the number of finite states
 
-// watching takes steps of a process.
-func watching(m geom.Manifold, dynamics Dynamics, scheme ode.Scheme, kinds []geom.Kind, params []*Node) ode.Method {
+// watching takes steps of a process that begins at the time t0.
+func watching(m geom.Manifold, dynamics Dynamics, scheme ode.Scheme, kinds []geom.Kind, t0 *Node, params []*Node) ode.Method {
 	return ode.NewMethod(scheme.Name, scheme.Order, func(_ ode.Equation, t, dt, dw *Node, y ode.State) ode.State {
 		moving, sums := y[:len(y)-watched], y[len(y)-watched:]
 		before, same := sums[0], sums[1]
 		next := geom.InChart(m, kinds, func(at geom.Local, y ode.State) ode.State {
-			end := scheme.Step(dynamics.Equation(at, params), t, dt, dw, y)
+			end := scheme.Step(dynamics.Equation(at, params), Add(t0, t), dt, dw, y)
 			if geom.IsAtlas(m) {
 				dx := Sub(end[0], y[0])
 				first, last := geom.Inner(at.Manifold, y[0], dx, dx), geom.Inner(at.Manifold, end[0], dx, dx)

@@ -10,8 +10,8 @@ import (
 )
 
 // Along simulates r.Paths evolutions along a tree: the process starts at the root, runs along every edge for the time r.Time times its
-// length, and at a branching point goes on independently in all children from where it is, with its parts. It returns the points of the
-// nodes, [nodes][r.Paths]. Each edge takes r.Steps steps; r.Time is the time of a unit of length, so for Brownian motion the rate of
+// length, and at a branching point goes on independently in all children from where it is, with its parts; its time is that since the
+// root. It returns the points of the nodes, [nodes][r.Paths]. Each edge takes r.Steps steps; r.Time is the time of a unit of length, so for Brownian motion the rate of
 // evolution.
 //
 // It has the errors of Paths, and is one if the length of an edge is missing. While the rate is small, the coordinates of the leaves have
@@ -24,7 +24,8 @@ func (p Process[P]) Along(t *tree.Tree, r Run) ([][]P, error) {
 		return nil, err
 	}
 	states := make([][]any, len(t.Parent)) // of all paths at the nodes: points, [N, ...], and parts, [k, N, ...]
-	left := make([]int, len(t.Parent))     // children whose edges are still to be run
+	times := make([]float64, len(t.Parent))
+	left := make([]int, len(t.Parent)) // children whose edges are still to be run
 	for _, q := range t.Parent[1:] {
 		left[q]++
 	}
@@ -47,10 +48,11 @@ func (p Process[P]) Along(t *tree.Tree, r Run) ([][]P, error) {
 	for i, q := range t.Parent[1:] {
 		i++
 		state := states[q]
+		times[i] = times[q] + t.Length[i]*r.Time
 		if time := t.Length[i] * r.Time; time > 0 {
 			// Of its own for every edge, and independent of the numbers of paths and of other edges.
 			seed := rand.New(rand.NewPCG(r.Seed, math.MaxUint64-uint64(i))).Uint64()
-			out, err := p.simulate(ode.Increments(seed, r.Steps, r.Paths, p.Noise, time), time, state, true, false)
+			out, err := p.simulate(ode.Increments(seed, r.Steps, r.Paths, p.Noise, time), times[q], time, state, true, false)
 			if err != nil {
 				return nil, fmt.Errorf("edge above %s: %w", t.Label(i), err)
 			}

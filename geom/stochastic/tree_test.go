@@ -5,10 +5,13 @@ import (
 	"math"
 	"testing"
 
+	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/manifold"
+	"anatomy/geom/ode"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
 	"anatomy/kernels"
@@ -108,4 +111,22 @@ func TestAlongSeedsAndErrors(t *testing.T) {
 	expect.Refused(t, expect.Error(p.Along(branching, run)), "0 paths")
 	run = stochastic.Run{Paths: 2, Steps: 1, Time: 400, Seed: 5}
 	expect.Refused(t, expect.Error(p.Along(branching, run)), `edge above "A"`, "steps")
+}
+
+// Time goes on over branching points: dx = t dt leads to half the square of the time since the root, which the trapezoidal rule has exactly.
+func TestAlongKeepsTime(t *testing.T) {
+	const T = 0.7
+	process := stochastic.Process[geom.Vec]{Space: geom.On(manifold.Euclidean(1)), Name: "clock", Scheme: ode.EulerHeun, Noise: 1, Start: geom.Vec{0},
+		Dynamics: stochastic.EquationOf(func(geom.Local, []*Node) ode.Equation {
+			return func(t *Node, y ode.State, dt, _ *Node) ode.State {
+				return ode.State{Mul(Mul(t, dt), OnesLike(y[0]))}
+			}
+		})}
+	nodes := expect.Must(process.Along(branching, stochastic.Run{Paths: 2, Steps: 5, Time: T}))
+	times := make([]float64, len(nodes))
+	for i, q := range branching.Parent[1:] {
+		i++
+		times[i] = times[q] + T*branching.Length[i]
+		expect.Abs(t, branching.Label(i), nodes[i][1][0], times[i]*times[i]/2, 1e-12)
+	}
 }
