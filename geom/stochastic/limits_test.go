@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
+	"anatomy/geom/ode"
 	"anatomy/geom/stochastic"
 )
 
@@ -96,4 +97,31 @@ func TestDensityOfSingular(t *testing.T) {
 	alone := expect.Must(stochastic.Density(sphere, [][]float64{{0, 0.6, 0.8}}, [][]float64{{0, 0, 1}}, 0.5))
 	both := expect.Must(stochastic.Density(sphere, [][]float64{{0, 0.6, 0.8}, {0, 0, -1}}, [][]float64{{0, 0, 1}}, 0.5))
 	expect.Rel(t, "density with an antipode", both[0], alone[0]/2, 1e-14)
+}
+
+// Horizontal Brownian motion of the Heisenberg group needs no inverse of its cometric: x and y are Brownian motions, and z is Lévy's area,
+// of variance T²/4, less 1/n of it in n steps.
+func TestHorizontalBrownianMotion(t *testing.T) {
+	const T, n, paths = 1.3, 20, 4000
+	space := geom.On(manifold.Heisenberg())
+	process := stochastic.Process[geom.Vec]{Space: space, Name: "horizontal", Scheme: ode.EulerMaruyama, Noise: 2, Start: geom.Vec{0, 0, 0},
+		Dynamics: stochastic.EquationOf(func(geom.Local, []*Node) ode.Equation {
+			return func(_ *Node, y ode.State, _, dw *Node) ode.State {
+				column := func(a *Node, k int) *Node { return SliceAxis(a, -1, AxisRange(k, k+1)) }
+				area := Sub(Mul(column(y[0], 0), column(dw, 1)), Mul(column(y[0], 1), column(dw, 0)))
+				return ode.State{Concatenate([]*Node{dw, MulScalar(area, 0.5)}, -1)}
+			}
+		})}
+	out := expect.Must(process.Paths(stochastic.Run{Paths: paths, Steps: n, Time: T, Seed: 4}))
+	squares := make([]float64, paths)
+	for k, w := range out.Noise {
+		area := 0.
+		for i := range n {
+			area += (w[i][0]*w[i+1][1] - w[i][1]*w[i+1][0]) / 2
+		}
+		expect.Abs(t, "end", out.Points[k][n], []float64{w[n][0], w[n][1], area}, 1e-12)
+		squares[k] = area * area
+	}
+	expect.Mean(t, "square of the area", squares, T*T/4*(1-1./n))
+	expect.Refused(t, expect.Error(stochastic.Brownian(space, geom.Vec{0, 0, 0}).Sample(stochastic.Run{Paths: 1, Steps: 1})), "rank 2")
 }

@@ -40,7 +40,8 @@ type Dynamics interface {
 }
 
 // EquationOf makes Dynamics from a function. Every call returns a different value, for which a function is compiled: for many
-// processes with one equation, call it once.
+// processes with one equation, call it once. The equation may do without the inverse of the metric: it may start where the cometric is
+// singular, and run on a geom.SubRiemannian manifold.
 func EquationOf(f func(at geom.Local, params []*Node) ode.Equation) Dynamics { return &equation{f} }
 
 type equation struct {
@@ -294,6 +295,9 @@ func (p Process[P]) checkStart() error {
 	}
 	if err := p.Space.Check("start", p.Start, tangent...); err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	if _, ok := p.Dynamics.(*equation); ok {
+		return nil // one that divides by a singular metric diverges
 	}
 	if err := p.Space.CheckRegular("start", p.Start); err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
