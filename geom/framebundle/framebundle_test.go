@@ -159,6 +159,32 @@ func TestDevelopmentOfCircle(t *testing.T) {
 	}
 }
 
+// An anti-development does not see how the configurations of a path of shapes are turned: the path is reached.
+func TestAntiDevelopmentOfTurnedShapes(t *testing.T) {
+	s := framebundle.On(manifold.Kendall(3))
+	z, v, err := s.Base.Project([]float64{0, 0, 1, 0, 0.4, 0.9}, wave(6, 1.3, 0.4), wave(6, 2, 0.4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	curve := make([][]float64, 11)
+	for k := range curve {
+		curve[k] = []float64{math.Sin(0.1 * float64(k)), 0.05 * float64(k)}
+	}
+	d := expect.Must(s.Develop(framebundle.At(z, v...), curve))
+	turned := [][]float64{z}
+	for k, x := range d.Path[1:] {
+		sin, cos := math.Sincos(0.7 * float64(k))
+		y := make([]float64, len(x))
+		for i := 0; i < len(x); i += 2 {
+			y[i], y[i+1] = cos*x[i]-sin*x[i+1], sin*x[i]+cos*x[i+1]
+		}
+		turned = append(turned, y)
+	}
+	back := expect.Must(s.AntiDevelop(v, turned))
+	expect.Abs(t, "residual", back.Residual, 0, 1e-10)
+	expect.Abs(t, "anti-development", back.Curve, curve, 1e-8)
+}
+
 // Development and anti-development are inverse.
 func TestAntiDevelopment(t *testing.T) {
 	lm, lu := points(3, 2)

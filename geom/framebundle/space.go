@@ -99,7 +99,7 @@ type Development[P geom.Point] struct {
 	Path   []P         // x at these times
 	Frames [][]P       // ν at these times: Frames[k][α]
 	// Residual, of AntiDevelop, is the largest root mean square, over the coordinates, of the difference between Path and the
-	// given path. For m = d it is of the size of rounding; for m < d it shows what the frame cannot reach.
+	// given path, Aligned to it. For m = d it is of the size of rounding; for m < d it shows what the frame cannot reach.
 	Residual float64
 }
 
@@ -165,6 +165,9 @@ func (s *Space[P]) AntiDevelop(frame, path []P) (*Development[P], error) {
 	d, err := s.development(what, out.Matrix(0), found, out.Array3(2))
 	if err != nil {
 		return nil, err
+	}
+	if given, err = Aligned(s.Base.Flat(), found, given); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	for k, x := range found {
 		d.Residual = max(d.Residual, floats.Distance(x, given[k], 2)/math.Sqrt(float64(len(x))))
