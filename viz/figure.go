@@ -5,7 +5,6 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"strings"
 
 	"golang.org/x/image/font"
 	"gonum.org/v1/plot"
@@ -324,7 +323,7 @@ func (s *scene) fit(area vg.Rectangle) *frame {
 			f.ticks[k] = decades(math.Pow(10, f.lo[k]), math.Pow(10, f.hi[k]), count[k])
 			continue
 		}
-		if label := [2]string{x, y}[k]; strings.Contains(label, "°") || strings.Contains(label, "degrees") {
+		if label := [2]string{x, y}[k]; inDegrees.MatchString(label) {
 			step[k] = roundDegrees(step[k])
 		}
 		lo, hi := f.lo[k], f.hi[k]

@@ -3,6 +3,7 @@ package viz
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -88,9 +89,12 @@ func round(x float64) float64 {
 	return 10 * power
 }
 
-// roundDegrees returns the step nearest to x at which an axis of angles has its ticks.
+// inDegrees is the label of an axis of angles: the unit is its end, which "(°C)" and "degrees of freedom" are not.
+var inDegrees = regexp.MustCompile(`(°|\bdegrees)\W*$`)
+
+// roundDegrees returns the step nearest to x, a round number, at which an axis of angles has its ticks.
 func roundDegrees(x float64) float64 {
-	if x <= 5 {
+	if x <= 5 || x > 360 {
 		return x
 	}
 	best := 10.0

@@ -582,16 +582,25 @@ func TestTicks(t *testing.T) {
 			t.Errorf("decades %v to %v: %q, want %q", c.lo, c.hi, got, c.want)
 		}
 	}
-	angle, err := Fig(Series([]float64{-180, 180}, []float64{0, 1})).XLabel("angle (°)").scene()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got = ""
-	for _, k := range angle.frame(vg.Rectangle{Max: vg.Point{X: 200, Y: 150}}).ticks[0] {
-		got += k.Label + " "
-	}
-	if got != "−180 −90 0 90 180 " {
-		t.Errorf("degrees: %q", got)
+	for _, c := range []struct {
+		label  string
+		lo, hi float64
+		want   string
+	}{
+		{"angle (°)", -180, 180, "−180 −90 0 90 180 "},
+		{"angle in degrees", -180, 180, "−180 −90 0 90 180 "},
+		{"angle (degrees)", 0, 10000, "0 5000 10000 "},
+		{"temperature (°C)", -180, 180, "−100 0 100 "},
+		{"degrees of freedom", 0, 350, "0 100 200 300 "},
+	} {
+		s := expect.Must(Fig(Series([]float64{c.lo, c.hi}, []float64{0, 1})).XLabel(c.label).scene())
+		got = ""
+		for _, k := range s.frame(vg.Rectangle{Max: vg.Point{X: 200, Y: 150}}).ticks[0] {
+			got += k.Label + " "
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.label, got, c.want)
+		}
 	}
 	for x, want := range map[float64]float64{1: 1, 1.3: 1, 1.5: 2, 3: 2, 3.5: 5, 7: 5, 7.2: 10, 0.04: 0.05, 2e9: 2e9} {
 		expect.Rel(t, fmt.Sprintf("round(%v)", x), round(x), want, 1e-12)
