@@ -91,6 +91,7 @@ type scene struct {
 	legend    legend
 	outside   bool      // the legend stands beneath the axes
 	reserve   vg.Length // least height of that legend, so that panels are alike
+	coarsest  float64   // of shapes: data units a point at least, so that panels are alike
 	hollow    bool      // the data are drawn by someone else
 	still     bool      // what moves is drawn by someone else
 }
@@ -300,6 +301,7 @@ func (s *scene) fit(area vg.Rectangle) *frame {
 	s.makeRoom(f, sides)
 	if !s.chart {
 		unit := math.Max((f.hi[0]-f.lo[0])/sides[0], (f.hi[1]-f.lo[1])/sides[1]) // data units a point
+		unit = math.Max(unit, s.coarsest)
 		for k := range 2 {
 			middle := (f.lo[k] + f.hi[k]) / 2
 			f.lo[k], f.hi[k] = middle-unit*sides[k]/2, middle+unit*sides[k]/2

@@ -129,6 +129,35 @@ func TestPanelsShareColours(t *testing.T) {
 	}
 }
 
+// With shared axes a shape has one size in all panels, whatever stands beside it.
+func TestSharedAxesShareTheScale(t *testing.T) {
+	q, x := ring(9, 0, 0, 20, 8), [][]float64{{0, 0, 0}, {1, 0, 0}, {0, 2, 1}}
+	for name, p := range map[string]*Panels{
+		"a label":        Row(Fig(Outline(q)), Fig(Outline(q)).YLabel("y (mm)")),
+		"a title and no": Tiles(1, Fig(Outline(q)).Title("q"), Fig(Outline(q))),
+		"texts and none": Row(Fig(Outline(q), Numbers(q)), Fig(Outline(q)).NoAxes().Unit("mm")),
+		"in space":       Row(Fig(Lines(x)).Title("x").Unit("mm"), Fig(Lines(x))),
+	} {
+		s := expect.Must(p.SharedAxes().sheet())
+		sizes := func(s *sheet) (out [2]float64) {
+			for i, p := range s.panels {
+				f := p.scene.frame(p.scene.inner(p.at))
+				d := f.place([]float64{1, 0}).Sub(f.place([]float64{0, 0}))
+				out[i] = float64(d.X)
+			}
+			return out
+		}
+		sheets := []*sheet{s}
+		if turned, ok := s.extra.(*turntable); ok {
+			sheets = append(sheets, turned.sheet)
+		}
+		for _, s := range sheets {
+			size := sizes(s)
+			expect.Rel(t, name+": points of a unit in both panels", size[0], size[1], 1e-6)
+		}
+	}
+}
+
 // The legend keeps away from the axes.
 func TestLegendTouchesNoAxis(t *testing.T) {
 	s, err := Fig(Points([][]float64{{0.5, 0.5}}).Label("p")).scene()

@@ -24,7 +24,7 @@ func Tiles(columns int, figures ...*Figure) *Panels {
 	return &Panels{columns: columns, figures: figures, width: 17}
 }
 
-// SharedAxes gives the axes of all panels the same range, so that sizes can be compared between panels.
+// SharedAxes gives the axes of all panels the same range, and shapes the same scale, so that sizes can be compared between panels.
 func (p *Panels) SharedAxes() *Panels { p.shared = true; return p }
 
 // Width sets the width of all panels together, in cm; 17 without it.
@@ -181,7 +181,27 @@ func (l *layout) sheet() (*sheet, error) {
 		left := vg.Length(column) * (width + gap)
 		out.panels = append(out.panels, panel{s, vg.Rectangle{Min: vg.Point{X: left, Y: top - heights[row]}, Max: vg.Point{X: left + width, Y: top}}})
 	}
+	if l.shared && !l.scenes[0].chart {
+		oneScale(out.panels)
+	}
 	return out, nil
+}
+
+// oneScale gives panels of shapes the scale of that in which they have the least room.
+func oneScale(panels []panel) {
+	unit := 0.0 // data units a point
+	for grown := true; grown; {
+		grown = false
+		for _, p := range panels {
+			p.scene.coarsest = unit
+		}
+		for _, p := range panels {
+			f := p.scene.frame(p.scene.inner(p.at))
+			if own := (f.hi[0] - f.lo[0]) / float64(f.area.Size().X); own > unit*(1+1e-9) {
+				unit, grown = own, true
+			}
+		}
+	}
 }
 
 // alike gives scenes the same room for their legends, beneath the axes if one of them needs it there.

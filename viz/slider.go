@@ -67,9 +67,13 @@ func (s *slider) sheet() (*sheet, error) {
 			return nil, fmt.Errorf("Slider: %w", err)
 		}
 	}
-	stills := make([]*sheet, len(scenes))
+	stills, all := make([]*sheet, len(scenes)), make([]panel, len(scenes))
 	for i, scene := range scenes {
-		stills[i] = &sheet{size: size, panels: []panel{{scene, vg.Rectangle{Max: size}}}}
+		all[i] = panel{scene, vg.Rectangle{Max: size}}
+		stills[i] = &sheet{size: size, panels: all[i : i+1]}
+	}
+	if !scenes[0].chart {
+		oneScale(all)
 	}
 	print, err := s.strip(figures).sheet()
 	if err != nil {
