@@ -10,10 +10,14 @@ import (
 )
 
 // Windings are those of the plane's rotations, and the two of rotations of space: by θ about an axis, and by 2π − θ about
-// the opposite one. Those of other groups are not known. With (w, t) the rotation, as a vector of the Lie algebra, and the
+// the opposite one. On GL(1) there is one geodesic; those of other groups are not known. With (w, t) the rotation, as a vector of the Lie algebra, and the
 // translation of v⁻¹z, or of z v⁻¹ for right-invariant metrics, ρ_c = ½ A((w_c, t), (w_c, t)).
 func (m *metric) Windings() func(v, z, tau *Node) *Node {
-	if _, ok := m.form.(closed); !ok {
+	_, turns := m.form.(closed)
+	if !turns && m.Dim() == 1 {
+		return func(v, z, tau *Node) *Node { return Neg(Div(m.half(Log(Div(z, v))), tau)) }
+	}
+	if !turns {
 		return nil
 	}
 	return func(v, z, tau *Node) *Node {

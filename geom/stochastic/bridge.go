@@ -28,8 +28,8 @@ const (
 	// If the manifold has geom.ClosedForms, ρ is half the squared distance from v, and the second term is zero (J. Thompson, Brownian
 	// bridges to submanifolds, 2018). On a geom.Winding e^{−ρ/τ} is the sum over its geodesics, with their weights: on spheres and
 	// hyperbolic spaces q is so close to the density that all paths weigh nearly the same, in one and three dimensions the same.
-	// On other manifolds ρ = ½ (x − v)ᵀ g(v) (x − v) in coordinates (F. van der Meulen and M. Schauer, Guided proposals for
-	// simulating multi-dimensional diffusion bridges, 2017).
+	// On other manifolds, and on a geom.Winding whose geodesics are not known, such as SO(4), ρ = ½ (x − v)ᵀ g(v) (x − v) in
+	// coordinates (F. van der Meulen and M. Schauer, Guided proposals for simulating multi-dimensional diffusion bridges, 2017).
 	Guided Proposal = iota
 	// DelyonHu adds the drift (v − x)/τ in coordinates (B. Delyon and Y. Hu, Simulation of conditioned diffusion and application to
 	// parameter estimation, 2006). The weight of a path is the density of its Euler-Maruyama steps without this drift divided by
@@ -70,8 +70,8 @@ func (b *Bridges[P]) Resampled(n int, seed uint64) [][]P {
 
 // Likelihood is an estimate of a transition density p_T(x, v) of Brownian motion, with respect to the Riemannian volume.
 //
-// On a geom.Winding it is the density of all paths, however often they come round. With DelyonHu, and on an Atlas whose
-// windings and closed forms are not known, it is the density of the motion in the chart of v, where a path that comes round
+// On a geom.Winding it is the density of all paths, however often they come round. With DelyonHu, on a geom.Winding whose windings are
+// not known, and on any other Atlas without closed forms, it is the density of the motion in the chart of v, where a path that comes round
 // to v in another way than it would by itself does not arrive: it leaves out a share of the density of about Wound.
 type Likelihood struct {
 	Log float64 // log p_T(x, v)
@@ -86,7 +86,7 @@ type Likelihood struct {
 }
 
 // Bridge simulates Brownian motion from x that is conditioned to be at v at the time of the run. On an Atlas without
-// closed forms or windings, and with DelyonHu on any, paths are those in the chart centred at v.
+// closed forms, or whose windings are not known, and with DelyonHu on any, paths are those in the chart centred at v.
 func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (*Bridges[P], error) {
 	s := on.Geometry()
 	out, err := runBridges(s, proposal, "Bridge", x, []P{v}, &r, true)

@@ -29,7 +29,8 @@ func newGuide(m geom.Manifold, proposal Proposal, v *Node) guide {
 	return newSummed(m, v)
 }
 
-// inCharts reports whether paths are those in the chart at their end.
+// inCharts reports whether paths are those in the chart at their end. The distance alone will not do for a geom.Winding: where its cut
+// loci are hypersurfaces, paths that cross them would weigh too little or too much, and nothing would tell.
 func inCharts(m geom.Manifold, proposal Proposal) bool {
 	if w, ok := m.(geom.Winding); ok {
 		return proposal == DelyonHu || w.Windings() == nil

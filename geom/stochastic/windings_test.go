@@ -248,3 +248,27 @@ func TestResampled(t *testing.T) {
 		}
 	}
 }
+
+// GL(1) with its invariant metric a (dx/x)² is a line, by √a log: bridges have the weights, and samples the mean, of the normal distribution.
+func TestBridgesOnPositiveNumbers(t *testing.T) {
+	const a, T = 2.5, 0.7
+	s := geom.On(expect.Must(lie.GL(1).LeftInvariant([][]float64{{a}})))
+	x, ends := []float64{0.8}, [][]float64{{0.2}, {0.8}, {3}, {9}}
+	r := stochastic.Run{Paths: 3, Steps: 10, Time: T, Seed: 67}
+	var mean, variance float64
+	for k, l := range expect.Must(stochastic.LogLikelihood(s, stochastic.Guided, x, ends, r)) {
+		log := math.Log(ends[k][0] / x[0])
+		expect.Abs(t, fmt.Sprint("log density at ", ends[k]), l.Log, -a*log*log/(2*T)-0.5*math.Log(2*math.Pi*T), 1e-11)
+		mean += math.Log(ends[k][0]) / 4
+	}
+	for _, v := range ends {
+		variance += a * math.Pow(math.Log(v[0])-mean, 2) / 4
+	}
+	m := expect.Must(stochastic.DiffusionMean(s, stochastic.Guided, ends, x, stochastic.Run{Paths: 5, Steps: 10, Seed: 68}))
+	if m.Status != geom.Converged {
+		t.Error(m)
+	}
+	expect.Rel(t, "mean and variance", []float64{math.Log(m.Point[0]), m.Variance}, []float64{mean, variance}, 1e-5)
+	b := expect.Must(stochastic.Bridge(s, stochastic.Guided, x, ends[3], r))
+	expect.Abs(t, "effective size", b.EffectiveSize, 3, 1e-9)
+}
