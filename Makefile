@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .anatomy/venv/bin
 # Without a home directory the caches of Go lie in .anatomy, too.
 export HOME ?= $(CURDIR)/.anatomy/home
+# A workspace that the folder lies in, and flags that choose how go.mod is read or which it is, are for the user's own modules.
+export GOWORK := off
+export GOFLAGS := $(filter-out -mod=% --mod=% -modfile=% --modfile=%,$(GOFLAGS))
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newer: Debian \`apt-get install python3 python3-venv\`, macOS \`brew install python\`" >&2; exit 1; }; \
 	$(PYTHON) kernels/jupyter/setup.py
 
@@ -35,7 +38,7 @@ test: # format, vet, tests, and every notebook with its report; with other data 
 	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi
 	@GOGC=400 go vet ./...
 	@$(VENV)/python -m unittest discover -s notebooks/report & reports=$$!; \
-	GOGC=400 go test -vet=off ./... && (cd kernels/jupyter/tools && GOWORK=off go test ./...); tests=$$?; \
+	GOGC=400 go test -vet=off ./... && (cd kernels/jupyter/tools && go test ./...); tests=$$?; \
 	wait $$reports && exit $$tests
 	@$(VENV)/python notebooks/report/run.py --check
 	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/gorilla_skulls_8.csv

@@ -124,12 +124,19 @@ def what_went_wrong(cell, fact):
         return "output was lost: the cell prints, nothing arrived"
 
 
+def go(*args):
+    """What the go command prints about this module, whatever workspace the folder lies in."""
+    # Flags that choose how go.mod is read or which it is are for the user's own modules.
+    flags = re.sub(r"(^|\s)--?mod(file)?=\S*", "", os.environ.get("GOFLAGS", ""))
+    done = subprocess.run(["go", *map(str, args)], cwd=ROOT, env={**os.environ, "GOWORK": "off", "GOFLAGS": flags}, capture_output=True, text=True)
+    if done.returncode:
+        raise Failure(f"`go {' '.join(map(str, args))}` failed:\n{done.stderr.strip()}")
+    return done.stdout.strip()
+
+
 def facts(paths):
     """What the code of notebooks says of itself, by path; see facts/main.go."""
-    done = subprocess.run(["go", "run", "./notebooks/report/facts", *map(str, paths)], cwd=ROOT, capture_output=True, text=True)
-    if done.returncode:
-        raise Failure(done.stderr.strip())
-    return dict(zip(paths, json.loads(done.stdout)))
+    return dict(zip(paths, json.loads(go("run", "./notebooks/report/facts", *paths))))
 
 
 def read(path, fact, data):
@@ -211,10 +218,10 @@ def machine():
     about = []
     if commit:
         about.append(("anatomy", f"commit {commit}" + (", changed since" if output("git", "status", "--porcelain", "-uno") else "")))
-    about.append(("Go", output("go", "env", "GOVERSION").removeprefix("go")))
+    about.append(("Go", go("env", "GOVERSION").removeprefix("go")))
     for name, module in [("GoMLX", "github.com/gomlx/gomlx"), ("GoNB", "github.com/janpfeifer/gonb")]:
-        about.append((name, output("go", "list", "-m", "-f", "{{.Version}}", module).removeprefix("v")))
-    backend = json.loads(output("go", "run", "./notebooks/report/backend") or '{"device": ""}')
+        about.append((name, go("list", "-m", "-f", "{{.Version}}", module).removeprefix("v")))
+    backend = json.loads(go("run", "./notebooks/report/backend"))
     if not backend["device"]:
         return about + [("device", f"{processor()}, {os.cpu_count()} cores")]
     about.append(("back end", "XLA, " + plugged(backend["plugin"]) + (f", PJRT {backend['pjrt']}" if backend["pjrt"] else "")))
@@ -224,7 +231,7 @@ def machine():
 
 def reference():
     """The documentation of the packages: see reference/main.go."""
-    return json.loads(output("go", "run", "./notebooks/report/reference") or '{"page": "", "names": {}}')
+    return json.loads(go("run", "./notebooks/report/reference"))
 
 
 def book():
