@@ -73,8 +73,10 @@ def prepare(notebook, target, meta):
     """The notebook as it is to be read: without the lines %% of the kernel, without terminal colours, and with one
     representation of each output; meta is what the templates and the filter are told."""
     nb = copy.deepcopy(notebook)
+    nb["nbformat_minor"] = 5  # before, cells had no ids
     cells, alts = [], {}
-    for cell in nb["cells"]:
+    for number, cell in enumerate(nb["cells"]):
+        cell.setdefault("id", f"cell-{number}")
         if cell["cell_type"] == "code":
             cell["source"] = re.sub(r"\n*^[ \t]*%%[ \t]*$\n*", "\n\n", text(cell["source"]), flags=re.M).strip("\n")
             outputs = []
@@ -86,11 +88,11 @@ def prepare(notebook, target, meta):
                         continue
                 elif "data" in out:
                     # What a picture shows, in words, comes beside it.
-                    alts.setdefault(cell.get("id", ""), {})[str(len(outputs) + 1)] = text(out["data"].get("text/plain", ""))
+                    alts.setdefault(cell["id"], {})[str(len(outputs) + 1)] = text(out["data"].get("text/plain", ""))
                     out["data"] = best(out["data"], target)
                     boxes = out.get("metadata", {}).get("panels")
                     if target == "html5" and boxes:
-                        out["data"] = panels(out["data"], boxes, out["metadata"]["image/png"], alts[cell.get("id", "")][str(len(outputs) + 1)])
+                        out["data"] = panels(out["data"], boxes, out["metadata"]["image/png"], alts[cell["id"]][str(len(outputs) + 1)])
                 outputs.append(out)
             cell["outputs"] = outputs
             if not cell["source"].strip() and not cell["outputs"]:

@@ -207,6 +207,17 @@ class Runner(unittest.TestCase):
                 "readers": ["morpho.Read"], "params": ["s", "u"], "seeds": ["PCG(1, 2)", "seed 7"], "data": True,
                 "cells": [{"shows": 1, "prints": True}, {"shows": 0, "prints": False}, {"shows": 0, "prints": False}, {"shows": 1, "prints": True}]})
 
+    def test_workspaces_and_flags_of_the_user(self):
+        """What the user has set for modules of their own is nothing to this one; what fails is told."""
+        with tempfile.TemporaryDirectory() as folder:
+            work = pathlib.Path(folder, "go.work")
+            work.write_text("go 1.26\n")
+            with unittest.mock.patch.dict(os.environ, GOWORK=str(work), GOFLAGS="-mod=vendor -modfile=/nothing"):
+                self.assertIn("nb.Text", run.reference()["names"])
+                self.assertRegex(dict(run.machine())["GoMLX"], r"^\d+\.")
+            with unittest.mock.patch.object(run, "ROOT", pathlib.Path(folder)), self.assertRaisesRegex(run.Failure, "go run ./notebooks/report/reference` failed:\n."):
+                run.reference()
+
     def test_provenance_of_standard_data(self):
         with tempfile.TemporaryDirectory() as folder:
             study = run.Study()
@@ -547,6 +558,14 @@ class Report(unittest.TestCase):
                 self.assertIn(part, page)
         self.assertEqual(page.count("packages.html#"), 2)
         self.assertEqual(page.count('class="on-white"'), 3)  # the fourth picture looks after itself in the dark
+
+    def test_cells_without_ids(self):
+        """Notebooks of nbformat 4.4 and before have none: each picture has its own words all the same."""
+        nb = self.notebook(*[new_code_cell("x", outputs=[picture(**{"text/plain": words})]) for words in ("One circle.", "Two circles.")])
+        for cell in nb.cells:
+            del cell["id"]
+        nb.nbformat_minor = 4
+        self.assertEqual(re.findall(r'alt="([^"]*)"', self.html(nb)), ["One circle.", "Two circles."])
 
     def test_checks_and_packages(self):
         checks = [{"what": "side $x$", "got": "1.5", "want": "1", "tol": "0.5", "ok": True}, {"what": "a\\_b", "ok": False}]
