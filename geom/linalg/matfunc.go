@@ -20,9 +20,9 @@ func Expm(a *Node) *Node {
 }
 
 // Logm returns the principal logarithm of a square matrix, [..., n, n], by inverse scaling and squaring with a Padé approximant. The
-// matrix must have no eigenvalue on the negative real axis or at 0, as for rotations by less than π. If one matrix of a batch has
-// such an eigenvalue, the result is NaN for the whole batch. The logarithm of a rotation by π - δ has an error of about 1e-16/δ².
-// The gradient is as for Expm.
+// matrix must have no eigenvalue on the negative real axis or at 0, as for rotations by less than π; the logarithm of one that has is NaN,
+// and those of the other matrices of its batch are not concerned. The logarithm of a rotation by π - δ has an error of about 1e-16/δ². The
+// gradient is as for Expm.
 func Logm(a *Node) *Node {
 	square("Logm", a)
 	return analytic(a, logm, Logm)
@@ -42,8 +42,12 @@ func analytic(a *Node, value, f func(a *Node) *Node) *Node {
 	})[0]
 }
 
-// norm is the largest of the matrices' 1-norms, a scalar.
-func norm(a *Node) *Node { return graph.ReduceAllMax(graph.ReduceSum(graph.Abs(a), -2)) }
+// norm is the largest of the matrices' 1-norms, a scalar. It is for loops that wait for all: those that are lost are passed over, which a
+// maximum alone does on some machines only.
+func norm(a *Node) *Node {
+	sums := graph.ReduceSum(graph.Abs(a), -2)
+	return graph.ReduceAllMax(graph.Where(graph.IsFinite(sums), sums, graph.ZerosLike(sums)))
+}
 
 // above reports x > limit for a scalar x.
 func above(x *Node, limit float64) *Node {
