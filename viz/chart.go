@@ -78,14 +78,16 @@ func Histogram(values []float64, bins int) *Layer {
 		sort.Float64s(sorted)
 		n := len(sorted)
 		lo, hi := sorted[0], sorted[n-1]
-		if lo == hi {
-			lo, hi = lo-0.5, hi+0.5
+		constant := flat(lo, hi)
+		if constant {
+			reach := math.Max(0.5, 1e-9*math.Abs(lo))
+			lo, hi = lo-reach, hi+reach
 		}
 		count := bins
 		if count == 0 {
 			width := 2 * (sorted[(3*n)/4] - sorted[n/4]) / math.Cbrt(float64(n))
 			count = 1
-			if width > 0 {
+			if width > 0 && !constant {
 				count = int(math.Min(200, math.Max(1, math.Ceil((hi-lo)/width))))
 			}
 		}

@@ -612,13 +612,13 @@ func TestConstant(t *testing.T) {
 	for _, c := range []struct {
 		v    float64
 		want string
-	}{{0, "0"}, {0.37, "0.37"}, {1, "1"}, {-3e6, "−3·10⁶"}, {2e-14, "2·10⁻¹⁴"}} {
+	}{{0, "0"}, {0.37, "0.37"}, {1, "1"}, {-3e6, "−3·10⁶"}, {2e-14, "2·10⁻¹⁴"}, {1e300, "1·10³⁰⁰"}} {
 		up := math.Nextafter(c.v, math.Inf(1))
 		if c.v == 0 {
 			up = 0
 		}
 		for _, values := range [][]float64{{c.v, c.v, c.v}, {c.v, up, c.v}} {
-			figures := []*Figure{Fig(Series([]float64{0, 1, 2}, values)), Fig(Series(values, []float64{0, 1, 2})), Fig(Points([][]float64{{c.v, c.v}, {up, c.v}}))}
+			figures := []*Figure{Fig(Series([]float64{0, 1, 2}, values)), Fig(Histogram(values, 3)), Fig(Series(values, []float64{0, 1, 2})), Fig(Points([][]float64{{c.v, c.v}, {up, c.v}}))}
 			if c.v > 0 {
 				figures = append(figures, Fig(Series([]float64{0, 1, 2}, values)).LogY(), Fig(Series(values, []float64{1, 2, 3})).LogX())
 			}
