@@ -27,8 +27,8 @@ type Regulariser interface {
 //
 // Geodesic.Status is Converged if the residual |γ(1) − y| reached 1e-10 of |y − x| (1e-8 where closed forms are used). If not,
 // the best geodesic found is returned all the same, whatever its Drift, and the error is nil: see Geodesic.Err. It is an error if a
-// point is off the manifold, if the metric is singular at x or y, and, where a chart or closed form shows it, if y is in the cut
-// locus of x.
+// point is off the manifold, if the metric is singular at x or y, if a closed form shows that y is in the cut locus of x, and if the
+// chart at y does not reach x.
 //
 // The geodesic is a shortest one if y is not far beyond the injectivity radius. In up to 8 dimensions and without closed forms Log
 // searches on if the first search fails, if its geodesic has a conjugate point, beyond which it cannot be a shortest one, or if
@@ -168,7 +168,8 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	l.scale, l.shrunk = make([]float64, len(l.x)), make([]float64, len(l.x))
 	for i, f := range start {
 		if _, bad := notFinite(append(f, apart[i])); bad {
-			return nil, cutLocus(i)
+			return nil, fmt.Errorf("pair %d: the chart at the end point does not reach the starting point: one is in the cut locus of the other, "+
+				"or farther than a chart goes, or no curve leads to it: move one of them, or go by a point between them", i)
 		}
 		// The chart shrinks vectors far from its centre: scaled, the first step is as long as the points are apart.
 		l.scale[i] = 1
@@ -252,7 +253,8 @@ func (l *logarithm) closed(m ClosedForms) ([]*solve.Root, error) {
 			return nil, fmt.Errorf("pair %d: the points are too far apart, or the numbers that stand for them too large, for double precision", i)
 		}
 		if _, bad := notFinite(v); bad {
-			return nil, cutLocus(i)
+			return nil, fmt.Errorf("pair %d: there is no one shortest geodesic: the end point is in the cut locus of the starting point, "+
+				"or no curve leads to it: move one of them", i)
 		}
 		roots[i] = &solve.Root{X: v, Done: true}
 		if !(l.distance[i] <= onManifold*apart[i]+1e-12*floats.Norm(l.y[i], 2)) {
@@ -260,10 +262,6 @@ func (l *logarithm) closed(m ClosedForms) ([]*solve.Root, error) {
 		}
 	}
 	return roots, nil
-}
-
-func cutLocus(pair int) error {
-	return fmt.Errorf("pair %d: the end point is in the cut locus of the starting point, there is no one shortest geodesic: move one of them", pair)
 }
 
 // equations are Exp_x(v) = y for some of the pairs; nil for all.

@@ -37,7 +37,7 @@ func (m cylinderChart) Point(x *Node) *Node {
 }
 
 func (m cylinderChart) Coordinates(z *Node) *Node {
-	along := MulScalar(angleFrom(like(m.c, z), from(z, 0, 2)), m.r)
+	along := MulScalar(uniqueAngle(like(m.c, z), from(z, 0, 2)), m.r)
 	return Concatenate([]*Node{along, Sub(from(z, 2, 3), like(m.height, z))}, -1)
 }
 
@@ -54,9 +54,14 @@ func turned(angle, c *Node) *Node {
 	return Concatenate([]*Node{Sub(Mul(cos, c0), Mul(sin, c1)), Add(Mul(sin, c0), Mul(cos, c1))}, -1)
 }
 
-// angleFrom is the angle in (−π, π) from c to y, vectors of the plane, [..., 1]; NaN at half a turn.
+// angleFrom is the angle in [−π, π] from c to y, vectors of the plane, [..., 1].
 func angleFrom(c, y *Node) *Node {
 	c0, c1, y0, y1 := from(c, 0, 1), from(c, 1, 2), from(y, 0, 1), from(y, 1, 2)
-	angle := Atan2(Sub(Mul(c0, y1), Mul(c1, y0)), Add(Mul(c0, y0), Mul(c1, y1)))
+	return Atan2(Sub(Mul(c0, y1), Mul(c1, y0)), Add(Mul(c0, y0), Mul(c1, y1)))
+}
+
+// uniqueAngle is angleFrom with NaN at half a turn, where both ways round are as long.
+func uniqueAngle(c, y *Node) *Node {
+	angle := angleFrom(c, y)
 	return linalg.NaNWhere(GreaterThan(Abs(angle), MulScalar(OnesLike(angle), math.Pi-cutLocus)), angle)
 }

@@ -47,9 +47,10 @@ func (m torusChart) Point(x *Node) *Node {
 	return Concatenate([]*Node{around, MulScalar(from(across, 1, 2), m.r)}, -1)
 }
 
+// Coordinates at half a turn around the tube are those of one way round. Such points are in no cut locus as a rule: the inner way is shorter.
 func (m torusChart) Coordinates(z *Node) *Node {
 	section := torus{m.R, m.r}.section(z)
-	return Concatenate([]*Node{angleFrom(like(m.plane, z), from(z, 0, 2)), angleFrom(like(m.across, z), section)}, -1)
+	return Concatenate([]*Node{uniqueAngle(like(m.plane, z), from(z, 0, 2)), angleFrom(like(m.across, z), section)}, -1)
 }
 
 func (m torusChart) turnAcross(x *Node) *Node { return turned(from(x, 1, 2), like(m.across, x)) }

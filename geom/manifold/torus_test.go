@@ -40,3 +40,47 @@ func TestTorusCurvatureAndClairaut(t *testing.T) {
 		expect.Abs(t, "speed", math.Sqrt(v[0]*v[0]+v[1]*v[1]+v[2]*v[2]), 10, 1e-5)
 	}
 }
+
+// At half a turn around the tube, but not along the circle alone, one way round is shorter: it crosses the inner circle, with ρ² φ' = c and
+//
+//	φ = ∫ c r/(ρ √(ρ² − c²)) dθ,  length ∫ r ρ/√(ρ² − c²) dθ.
+func TestTorusHalfATurnAroundTheTube(t *testing.T) {
+	const R, r, phi = 2, 1, 0.8
+	along := func(c float64) (turn, length float64) {
+		const n = 400 // Simpson's rule
+		for k := range n + 1 {
+			weight := math.Pi / n / 3 * []float64{2, 4}[k%2]
+			if k == 0 || k == n {
+				weight /= 2
+			}
+			rho := R + r*math.Cos(math.Pi/2+math.Pi*float64(k)/n)
+			root := math.Sqrt(rho*rho - c*c)
+			turn += weight * c * r / (rho * root)
+			length += weight * r * rho / root
+		}
+		return turn, length
+	}
+	low, high := 0., 0.9999
+	for high-low > 1e-13 {
+		c := (low + high) / 2
+		if turn, _ := along(c); turn < phi {
+			low = c
+		} else {
+			high = c
+		}
+	}
+	turn, length := along(low)
+	expect.Abs(t, "angle by Clairaut", turn, phi, 1e-9)
+	s := geom.On(manifold.Torus(R, r), geom.Integrator(ode.RK4, 60))
+	sin, cos := math.Sincos(phi)
+	top, bottom := []float64{R, 0, r}, []float64{R * cos, R * sin, -r}
+	for k, pair := range [][2][]float64{{top, bottom}, {bottom, top}} {
+		g := expect.Must(s.Log(pair[0], pair[1]))
+		if g.Status != geom.Converged {
+			t.Errorf("pair %d: %v", k, g)
+		}
+		expect.Abs(t, "length", g.Length, length, 1e-5)
+	}
+	// Half a turn along the circle both ways are as long.
+	expect.Refused(t, expect.Error(s.Log([]float64{R + r, 0, 0}, []float64{-R - r, 0, 0})), "chart", "does not reach")
+}
