@@ -43,7 +43,7 @@ func analytic(a *Node, value, f func(a *Node) *Node) *Node {
 }
 
 // norm is the largest of the matrices' 1-norms, a scalar. It is for loops that wait for all: those that are lost are passed over, which a
-// maximum alone does on some machines only.
+// maximum alone need not do.
 func norm(a *Node) *Node {
 	sums := graph.ReduceSum(graph.Abs(a), -2)
 	return graph.ReduceAllMax(graph.Where(graph.IsFinite(sums), sums, graph.ZerosLike(sums)))
