@@ -26,14 +26,16 @@ func Brownian[P geom.Point](on geom.Of[P], start P) (stochastic.Process[P], erro
 	if err != nil {
 		return stochastic.Process[P]{}, err
 	}
-	return process(s, start, "Brownian motion on a group", m.orthonormal(), []any{m.drift()}, brownian{m}), nil
+	return process(s, start, "Brownian motion on a group", m.orthonormal(), []any{m.drift()}, brownian{driven{metric: m}}), nil
 }
 
 // brownian is the equation of Brownian; its second parameter is the drift ∓½ H.
-type brownian struct{ *metric }
+type brownian struct{ driven }
+
+func (d brownian) NearCentre() stochastic.Dynamics { return brownian{d.step()} }
 
 func (d brownian) Equation(at geom.Local, params []*Node) ode.Equation {
-	return d.driven(at, params[0], func(*Node) *Node { return params[1] })
+	return d.equation(at, params[0], func(*Node) *Node { return params[1] })
 }
 
 // Coadjoint returns the process of a motion that is driven by noise along fixed vectors σ_i of the Lie algebra, the rows of noise.
@@ -63,14 +65,16 @@ func Coadjoint[P geom.Point](on geom.Of[P], start P, momentum []float64, noise [
 			return stochastic.Process[P]{}, err
 		}
 	}
-	return process(s, start, what, noise, []any{momentum}, coadjoint{m}), nil
+	return process(s, start, what, noise, []any{momentum}, coadjoint{driven{metric: m}}), nil
 }
 
 // coadjoint is the equation of Coadjoint.
-type coadjoint struct{ *metric }
+type coadjoint struct{ driven }
+
+func (d coadjoint) NearCentre() stochastic.Dynamics { return coadjoint{d.step()} }
 
 func (d coadjoint) Equation(at geom.Local, params []*Node) ode.Equation {
-	return d.driven(at, params[0], func(z *Node) *Node { return d.velocity(d.carried(z, params[1])) })
+	return d.equation(at, params[0], func(z *Node) *Node { return d.velocity(d.carried(z, params[1])) })
 }
 
 // Momenta returns the momenta μ, [d] each, at points g of a motion with the conserved momentum m, [d]: μ = Ad*_g m for a
@@ -121,22 +125,32 @@ func process[P geom.Point](s *geom.Space[P], start P, name string, noise [][]flo
 		Params: append([]any{noise}, params...), Dynamics: d}
 }
 
-// driven is the motion with the velocity ξ(g) dt + Σ_i σ_i ∘dW^i, exact in the whole chart: flows are integrated in one.
-func (m *metric) driven(at geom.Local, noise *Node, velocity func(z *Node) *Node) ode.Equation {
+// driven are the dynamics of motions with the velocity ξ(g) dt + Σ_i σ_i ∘dW^i.
+type driven struct {
+	*metric
+	near bool // see stochastic.Stepwise
+}
+
+func (d driven) step() driven { return driven{d.metric, true} }
+
+func (d driven) equation(at geom.Local, noise *Node, velocity func(z *Node) *Node) ode.Equation {
 	return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
 		random := linalg.MatMul(dw, noise)
 		xi := velocity(at.Point(y[0]))
 		xi = Add(random, BroadcastToShape(ExpandLeftToRank(Mul(dt, xi), random.Rank()), random.Shape()))
-		return ode.State{m.inChart(y[0], xi)}
+		return ode.State{d.inChart(y[0], xi)}
 	}
 }
 
 // inChart is the velocity x' = dexp⁻¹_(∓x) ξ of coordinates.
-func (m *metric) inChart(x, xi *Node) *Node {
-	if f, ok := m.form.(closed); ok {
-		return linalg.MatVec(f.inverseDExp(m.Group, m.signed(x)), xi)
+func (d driven) inChart(x, xi *Node) *Node {
+	if f, ok := d.form.(closed); ok {
+		return linalg.MatVec(f.inverseDExp(d.Group, d.signed(x)), xi)
 	}
-	return linalg.SolveGeneral(m.DExp(m.signed(x)), xi)
+	if d.near {
+		return d.chartVelocity(d.side, x, xi)
+	}
+	return linalg.SolveGeneral(d.DExp(d.signed(x)), xi)
 }
 
 // drift is ∓½ H, A(H, ξ) = tr ad_ξ.

@@ -134,7 +134,7 @@ func TestHeatKernelOfRotations(t *testing.T) {
 }
 
 // The equation of a motion holds in the whole chart, not near its centre alone: the derivative of Point takes what it returns at
-// coordinates of two radians to the velocity g ξ^, or ξ^ g.
+// coordinates of two radians to the velocity g ξ^, or ξ^ g. Near the centre it is that of simulated steps, up to the fourth order.
 func TestMotionsFarFromTheCentreOfAChart(t *testing.T) {
 	for _, g := range []*lie.Group{lie.SO(3), lie.SE(3), lie.SO(4), lie.Affine(1)} {
 		x, xi := random(5, 1, g.Dim(), 1.2)[0], random(6, 1, g.Dim(), 1)[0]
@@ -151,8 +151,13 @@ func TestMotionsFarFromTheCentreOfAChart(t *testing.T) {
 				if side == lie.Right {
 					want = g.Mul(v, z)
 				}
-				return []*Node{dz[0], want}
+				close := MulScalar(in[1], 0.02)
+				near := func(d stochastic.Dynamics) *Node {
+					return d.Equation(at, in[2:])(one, ode.State{close}, one, Ones(in[0].Graph(), shapes.Make(one.DType(), 1, 1)))[0]
+				}
+				return []*Node{dz[0], want, near(p.Dynamics), near(p.Dynamics.(stochastic.Stepwise).NearCentre())}
 			}, g.Identity(), [][]float64{x}, [][]float64{xi}, make([]float64, g.Dim()), xi))
+			expect.Rel(t, fmt.Sprintf("%s-invariant metric on %v, near the centre", side, g), out.Matrix(3), out.Matrix(2), 1e-7)
 			expect.Rel(t, fmt.Sprintf("%s-invariant metric on %v", side, g), out.Matrix(0), out.Matrix(1), 1e-10)
 		}
 	}

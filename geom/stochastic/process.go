@@ -39,6 +39,14 @@ type Dynamics interface {
 	Equation(at geom.Local, params []*Node) ode.Equation
 }
 
+// Stepwise is an optional interface of Dynamics on an Atlas whose equation costs less within a step from the centre of a chart. Paths are
+// simulated in such steps, most probable flows are not.
+type Stepwise interface {
+	Dynamics
+	// NearCentre returns Dynamics that agree with these to third order in the coordinates.
+	NearCentre() Dynamics
+}
+
 // EquationOf makes Dynamics from a function. Every call returns a different value, for which a function is compiled: for many
 // processes with one equation, call it once. The equation may do without the inverse of the metric: it may start where the cometric is
 // singular, and run on a geom.SubRiemannian manifold.
@@ -145,6 +153,9 @@ func (p Process[P]) simulate(dw [][][]float64, t0, T float64, start []any, each,
 	// The shapes of the arguments say the rest: numbers of steps and paths are not part of the key.
 	key := simulation{p.Dynamics, p.Scheme, fmt.Sprint(kinds), each, paths}
 	m, dynamics, scheme := p.Space.M, p.Dynamics, p.Scheme
+	if s, ok := dynamics.(Stepwise); ok {
+		dynamics = s.NearCentre()
+	}
 	out, err := p.Space.Call(key, func(in []*Node) []*Node {
 		start, params := in[3:4+len(kinds)], in[4+len(kinds):]
 		z := ode.Drive{T: in[1], DW: in[2]}
