@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapes"
@@ -155,15 +156,35 @@ func (p *program) call(b compute.Backend, in []*tensors.Tensor) (Values, error) 
 		return nil, err
 	}
 	out := make(Values, len(results))
+	made := int64(0)
 	for i, r := range results {
 		if out[i], err = tensors.FromBuffer(r); err != nil {
 			return nil, err
 		}
+		made += out[i].ByteSize()
 	}
+	collect(made)
 	n := len(out) - len(p.logged)
 	p.log(out[n:])
 	return out[:n], nil
 }
+
+// collect counts bytes of results. They lie outside of Go's heap, so that its collector, which frees them, does not see how many wait for
+// it: it is called where they are many, beside the heap that it goes through.
+func collect(bytes int64) {
+	if uncollected.Add(-bytes) >= 0 {
+		return
+	}
+	runtime.GC()
+	var heap runtime.MemStats
+	runtime.ReadMemStats(&heap)
+	uncollected.Store(max(32<<20, int64(heap.HeapAlloc/2)))
+}
+
+// uncollected is how many bytes of results may be made until they are collected.
+var uncollected atomic.Int64
+
+func init() { uncollected.Store(32 << 20) }
 
 // log prints the nodes that were marked with SetLogged, whose values come after the others.
 func (p *program) log(values Values) {
