@@ -1,8 +1,6 @@
 package landmarks_test
 
 import (
-	"runtime"
-	"syscall"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -26,13 +24,8 @@ func TestMemoryOfALongLoop(t *testing.T) {
 	for i := range p {
 		p[i] = 0.2 * (target[i] - q[i])
 	}
-	before := peak(t)
-	out := expect.Must(f.Call(q, p, target))
-	if grown := peak(t) - before; grown > 300<<20 {
-		t.Errorf("peak memory grew by %d MB", grown>>20)
-	} else {
-		t.Logf("peak memory grew by %d MB", grown>>20)
-	}
+	var out engine.Values
+	expect.Memory(t, 300<<20, func() { out = expect.Must(f.Call(q, p, target)) })
 	const h = 1e-3
 	at := func(d float64) float64 {
 		old := p[7]
@@ -42,16 +35,4 @@ func TestMemoryOfALongLoop(t *testing.T) {
 	}
 	want := (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)
 	expect.Rel(t, "gradient", out.Vector(1)[7], want, 1e-8)
-}
-
-// peak is the largest resident size of this process so far, in bytes.
-func peak(t *testing.T) int {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		t.Fatal(err)
-	}
-	if runtime.GOOS == "darwin" { // which counts bytes, others kilobytes
-		return int(usage.Maxrss)
-	}
-	return int(usage.Maxrss) << 10
 }
