@@ -119,7 +119,7 @@ type ANOVARow struct {
 	SS   float64 // sum of squares
 	MS   float64 // SS/DF
 	R2   float64 // share of the total sum of squares
-	F    float64 // MS by that of the residuals; NaN for residuals and total, as P
+	F    float64 // MS by that of the residuals, +Inf if the terms explain all there is; NaN for residuals and total, as P
 	P    float64 // (1 + #{permuted F ≥ F})/(1 + permutations)
 }
 
@@ -185,25 +185,39 @@ func ProcrustesANOVA(d *Dataset, permutations int, seed uint64, terms ...Term) (
 		return fail(fmt.Errorf("%d specimens leave no degrees of freedom beside the %d of the terms and the mean", n, len(q)))
 	}
 	basis := mat.NewDense(len(q), n, slices.Concat(q...))
-	// squares returns the sums of squares of the rows of basis · x from one to another.
-	var projected mat.Dense
-	squares := func(from, to int) float64 {
-		s := mat.Norm(projected.Slice(from, to, 0, projected.RawMatrix().Cols), 2)
-		return s * s
-	}
 	whole := func(x mat.Matrix) float64 { s := mat.Norm(x, 2); return s * s }
+	var projected, rest mat.Dense
+	// explain projects x to the design and returns the sum of squares that is left; squares are those of the rows of the basis
+	// from one to another. What is left is no difference of sums, which would cancel where the terms explain nearly everything.
+	explain := func(x mat.Matrix) float64 {
+		projected.Reset()
+		projected.Mul(basis, x)
+		rest.Mul(basis.T(), &projected)
+		rest.Sub(x, &rest)
+		if left := whole(&rest); left > float64(n)*rounding*rounding {
+			return left
+		}
+		return 0
+	}
+	squares := func(from, to int) float64 { return whole(projected.Slice(from, to, 0, projected.RawMatrix().Cols)) }
+	// ratio is the F of term k by what is left: +Inf where nothing is, and 0 where nothing was to be explained.
+	ratio := func(k int, residual float64) float64 {
+		explained := squares(ends[k], ends[k+1])
+		if explained <= float64(n)*rounding*rounding {
+			return 0
+		}
+		return explained / float64(ends[k+1]-ends[k]) / (residual / float64(left))
+	}
 
-	projected.Mul(basis, y)
-	total := whole(y) - squares(0, 1)
-	residual := whole(y) - squares(0, len(q))
+	residual := explain(y)
+	total := squares(1, len(q)) + residual
 	out := &ANOVA{Permutations: permutations}
 	row := func(term string, df int, ss float64) *ANOVARow {
 		out.Rows = append(out.Rows, ANOVARow{Term: term, DF: df, SS: ss, MS: ss / float64(df), R2: ss / total, F: math.NaN(), P: math.NaN()})
 		return &out.Rows[len(out.Rows)-1]
 	}
 	for k, t := range terms {
-		r := row(t.name, ends[k+1]-ends[k], squares(ends[k], ends[k+1]))
-		r.F = r.MS / (residual / float64(left))
+		row(t.name, ends[k+1]-ends[k], squares(ends[k], ends[k+1])).F = ratio(k, residual)
 	}
 	row("residuals", left, residual)
 	row("total", n-1, total)
@@ -212,14 +226,11 @@ func ProcrustesANOVA(d *Dataset, permutations int, seed uint64, terms ...Term) (
 	rng := rand.New(rand.NewPCG(seed, 0))
 	extreme := make([]int, len(terms))
 	reduced := make([]*mat.Dense, len(terms))
+	explain(y)
 	for k := range terms {
-		var fit mat.Dense
-		before := basis.Slice(0, ends[k], 0, n)
-		projected.Reset()
-		projected.Mul(before, y)
-		fit.Mul(before.T(), &projected)
 		reduced[k] = new(mat.Dense)
-		reduced[k].Sub(y, &fit)
+		reduced[k].Mul(basis.Slice(0, ends[k], 0, n).T(), projected.Slice(0, ends[k], 0, projected.RawMatrix().Cols))
+		reduced[k].Sub(y, reduced[k])
 	}
 	permuted := mat.DenseCopyOf(y)
 	for range permutations {
@@ -228,11 +239,7 @@ func ProcrustesANOVA(d *Dataset, permutations int, seed uint64, terms ...Term) (
 			for i, j := range order {
 				permuted.SetRow(i, reduced[k].RawRowView(j))
 			}
-			projected.Reset()
-			projected.Mul(basis, permuted)
-			explained := squares(ends[k], ends[k+1]) / float64(ends[k+1]-ends[k])
-			f := explained / ((whole(permuted) - squares(0, len(q))) / float64(left))
-			if f >= out.Rows[k].F*(1-1e-10) {
+			if ratio(k, explain(permuted)) >= out.Rows[k].F*(1-1e-10) {
 				extreme[k]++
 			}
 		}
@@ -242,6 +249,9 @@ func ProcrustesANOVA(d *Dataset, permutations int, seed uint64, terms ...Term) (
 	}
 	return out, nil
 }
+
+// rounding bounds what floating point leaves of a shape of size 1 that should be 0: less counts as 0.
+const rounding = 1e-13
 
 // orthonormal appends to an orthonormal basis what a column adds to it, if anything.
 func orthonormal(basis [][]float64, column []float64) [][]float64 {
@@ -287,7 +297,7 @@ func (d *Dataset) tangentCoordinates() (*mat.Dense, error) {
 		copy(row, slices.Concat(x...))
 		floats.AddScaled(row, -floats.Dot(row, mean), mean)
 	}
-	if mat.Norm(out, 2) < 1e-13*math.Sqrt(float64(len(shapes))) {
+	if mat.Norm(out, 2) < rounding*math.Sqrt(float64(len(shapes))) {
 		return nil, errors.New("all specimens have the same shape, which depends on nothing")
 	}
 	return out, nil

@@ -104,6 +104,39 @@ func TestProcrustesANOVATerms(t *testing.T) {
 	}
 }
 
+// Where a group determines the shape, F is +Inf, and p the share of the arrangements that do as well: of two groups of three 2 in 20, of
+// two groups of two 2 in 6, whatever the residuals are in floating point.
+func TestProcrustesANOVAExplainsAll(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, c := range []struct {
+		copies int
+		p      float64
+	}{{3, 0.1}, {2, 1. / 3}} {
+		for seed := range uint64(10) {
+			shapes := noise(rng, 2).Shapes()
+			d := &Dataset{Name: "copies"}
+			for i := range 2 * c.copies {
+				angle := 6 * rng.Float64()
+				turn := [][]float64{{math.Cos(angle), -math.Sin(angle)}, {math.Sin(angle), math.Cos(angle)}}
+				d.Specimens = append(d.Specimens, Specimen{Name: fmt.Sprint(i), Group: fmt.Sprint(i % 2),
+					Points: Similarity{1 + rng.Float64(), turn, []float64{rng.NormFloat64(), rng.NormFloat64()}}.Apply(shapes[i%2])})
+			}
+			a := expect.Must(ProcrustesANOVA(d, 999, seed, Factor("group")))
+			group, residuals := a.Rows[0], a.Rows[1]
+			if !math.IsInf(group.F, 1) || residuals.SS != 0 || group.R2 != 1 {
+				t.Errorf("%d copies, seed %d:\n%v", c.copies, seed, a)
+			}
+			expect.Abs(t, fmt.Sprintf("p of %d copies", c.copies), group.P, c.p, 4*math.Sqrt(c.p*(1-c.p)/1000))
+			for i := range d.Specimens { // a second term has nothing to explain
+				d.Specimens[i].Covariates = map[string]string{"x": fmt.Sprint(i * i)}
+			}
+			if x := expect.Must(ProcrustesANOVA(d, 99, seed, Factor("group"), Variate("x"))).Rows[1]; x.F != 0 || x.P != 1 {
+				t.Errorf("%d copies, seed %d: x has F %g, p %g", c.copies, seed, x.F, x.P)
+			}
+		}
+	}
+}
+
 func TestProcrustesANOVARefuses(t *testing.T) {
 	d := Plethodon()
 	lost := Plethodon()
