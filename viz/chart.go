@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"sort"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // Series draws y against x as a line: a convergence curve, an energy over time. A figure with a Series, Scatter, Band,
@@ -59,7 +61,9 @@ func Band(x, lo, hi []float64) *Layer {
 }
 
 // Histogram draws the distribution of the values as bars of equal width whose areas sum to 1. bins is their number; 0
-// takes the width 2·IQR·n^(−1/3), with the interquartile range IQR of n values (Freedman & Diaconis 1981).
+// takes the width 2·IQR·n^(−1/3), with the interquartile range IQR of n values (Freedman & Diaconis 1981), or, where half of
+// the values are alike and IQR is 0, the width 3.49·s·n^(−1/3) with their standard deviation s (Scott 1979), and not fewer
+// than 1 + log₂ n bars (Sturges 1926).
 func Histogram(values []float64, bins int) *Layer {
 	return NewLayer("Histogram", DrawFunc(func(c *Canvas) error {
 		c.Chart()
@@ -87,8 +91,12 @@ func Histogram(values []float64, bins int) *Layer {
 		if count == 0 {
 			width := 2 * (sorted[(3*n)/4] - sorted[n/4]) / math.Cbrt(float64(n))
 			count = 1
-			if width > 0 && !constant {
-				count = int(math.Min(200, math.Max(1, math.Ceil((hi-lo)/width))))
+			if width == 0 && !constant {
+				width = 3.49 * stat.StdDev(sorted, nil) / math.Cbrt(float64(n))
+				count = int(math.Ceil(1 + math.Log2(float64(n))))
+			}
+			if bars := math.Ceil((hi - lo) / width); !constant && bars > float64(count) { // not if the squares of the numbers have no end
+				count = int(math.Min(200, bars))
 			}
 		}
 		width := (hi - lo) / float64(count)
