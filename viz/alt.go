@@ -67,7 +67,8 @@ func (a *animation) alt() string {
 	if a.plays > 0 {
 		kind = "Animation"
 	}
-	return fmt.Sprintf("%s, %s from %s to %s. %s", kind, a.quantity, short(a.values[0]), short(a.values[len(a.values)-1]), a.frames[0].panels[0].scene.alt())
+	values := apart(a.values...)
+	return fmt.Sprintf("%s, %s from %s to %s. %s", kind, a.quantity, values[0], values[len(values)-1], a.frames[0].panels[0].scene.alt())
 }
 
 // title joins the titles of the panels.
@@ -115,7 +116,7 @@ func (s *scene) alt() string {
 		if names[k] == "" {
 			names[k] = "xy"[k : k+1]
 		}
-		names[k] += fmt.Sprintf(" from %s to %s", short(lo), short(hi))
+		names[k] += " from " + strings.Join(apart(lo, hi), " to ")
 		if log {
 			names[k] += ", logarithmic"
 		}

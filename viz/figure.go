@@ -47,7 +47,7 @@ func (f *Figure) YLabel(s string) *Figure { f.yLabel = s; return f }
 // bar.
 func (f *Figure) Unit(s string) *Figure { f.unit = s; return f }
 
-// NoAxes omits the axes of a figure of shapes. If the figure has a unit, a scale bar takes their place.
+// NoAxes omits the axes. If a figure of shapes has a unit, a scale bar takes their place.
 func (f *Figure) NoAxes() *Figure { f.bare = true; return f }
 
 // LogX makes the x axis of a chart logarithmic.
@@ -546,7 +546,7 @@ func (s *scene) labels() (x, y string) {
 	return x, y
 }
 
-func (s *scene) scaleBar() bool { return (s.bare || s.inSpace) && s.unit != "" }
+func (s *scene) scaleBar() bool { return !s.chart && (s.bare || s.inSpace) && s.unit != "" }
 
 // barStrip is the height of the strip with the scale bar and, in space, the directions of the axes.
 func (s *scene) barStrip() vg.Length {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -72,7 +73,7 @@ func (l *Layer) factor() string {
 }
 
 // span returns how the legend states the range of the colours.
-func (l *Layer) span() string { return l.quantity + ": " + short(l.lo) + " to " + short(l.hi) }
+func (l *Layer) span() string { return l.quantity + ": " + strings.Join(apart(l.lo, l.hi), " to ") }
 
 // key makes the layer's entry in the legend.
 func (l *Layer) key(label string) (key, error) {

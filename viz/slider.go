@@ -92,11 +92,11 @@ func (s *slider) strip(figures []*Figure) *Panels {
 			break
 		}
 	}
-	tiles := make([]*Figure, count)
+	tiles, texts := make([]*Figure, count), moments(s.quantity, s.values)
 	for i := range tiles {
 		k := i * last / max(1, count-1)
 		tile := *figures[k]
-		tile.title = s.quantity + " = " + short(s.values[k])
+		tile.title = texts[k]
 		if figures[k].title != "" {
 			tile.title = figures[k].title + ", " + tile.title
 		}
@@ -104,6 +104,15 @@ func (s *slider) strip(figures []*Figure) *Panels {
 		tiles[i] = &tile
 	}
 	return Tiles(min(3, count), tiles...).SharedAxes()
+}
+
+// moments says at which value of the quantity each frame is, "t = 0.5".
+func moments(quantity string, values []float64) []string {
+	texts := apart(values...)
+	for i, text := range texts {
+		texts[i] = quantity + " = " + text
+	}
+	return texts
 }
 
 // An animation is the frames of a slider, laid out.
@@ -135,13 +144,14 @@ func (a *animation) html() (string, error) {
 	}
 	width := int(a.frames[first].size.X.Dots(cssDots))
 	var images strings.Builder
+	texts := moments(a.quantity, a.values)
 	for i, data := range frames {
 		hidden := ""
 		if i != first {
 			hidden = " hidden"
 		}
 		fmt.Fprintf(&images, "<img%s alt=\"%s\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n",
-			hidden, html.EscapeString(a.quantity+" = "+short(a.values[i])), width, base64.StdEncoding.EncodeToString(data))
+			hidden, html.EscapeString(texts[i]), width, base64.StdEncoding.EncodeToString(data))
 	}
 	// The script finds its own figure, so any number of sliders on a page, also copies of one, work side by side.
 	return fmt.Sprintf(`<figure class="viz-slider" style="margin:0">

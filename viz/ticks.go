@@ -114,18 +114,43 @@ func number(v float64, decimals int) string {
 }
 
 // short prints v with three significant digits.
-func short(v float64) string {
+func short(v float64) string { return digits(v, 3) }
+
+// digits prints v with so many significant digits, or fewer where zeros would end them.
+func digits(v float64, count int) string {
 	size := math.Abs(v)
-	if v == 0 || size >= 1e-3 && size < 1e5 {
-		s := strconv.FormatFloat(v, 'f', max(0, 2-int(math.Floor(math.Log10(math.Max(size, 1e-3))))), 64)
-		if strings.Contains(s, ".") {
-			s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-		}
-		return strings.Replace(s, "-", "−", 1)
+	if v == 0 {
+		return "0"
 	}
-	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'g', 3, 64), "e")
-	e, _ := strconv.Atoi(exponent)
-	return strings.Replace(mantissa, "-", "−", 1) + "·10" + superscript(e)
+	format, precision := byte('e'), count-1
+	if size >= 1e-3 && size < 1e5 {
+		format, precision = 'f', max(0, count-1-int(math.Floor(math.Log10(size))))
+	}
+	text, exponent, scientific := strings.Cut(strconv.FormatFloat(v, format, precision, 64), "e")
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	if scientific {
+		e, _ := strconv.Atoi(exponent)
+		text += "·10" + superscript(e)
+	}
+	return strings.Replace(text, "-", "−", 1)
+}
+
+// apart prints values that stand beside each other, with three significant digits, and more where one is so near to
+// another that the last of these would be more than a fifth of their difference. Values that differ by rounding errors are alike.
+func apart(values ...float64) []string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		count := 3
+		for _, w := range values {
+			if lo, hi := math.Min(v, w), math.Max(v, w); v != 0 && !flat(lo, hi) {
+				count = max(count, 1+int(math.Floor(math.Log10(math.Abs(v))+1e-9))-int(math.Floor(math.Log10((hi-lo)/5))))
+			}
+		}
+		texts[i] = digits(v, count)
+	}
+	return texts
 }
 
 func superscript(n int) string {

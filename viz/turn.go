@@ -146,11 +146,7 @@ func (t *turntable) html() (string, error) {
 	var out strings.Builder
 	texts := ""
 	if a := t.frames; a != nil {
-		words := make([]string, len(a.values))
-		for i, v := range a.values {
-			words[i] = a.quantity + " = " + short(v)
-		}
-		list, err := json.Marshal(words)
+		list, err := json.Marshal(moments(a.quantity, a.values))
 		if err != nil {
 			return "", err
 		}

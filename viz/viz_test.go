@@ -15,6 +15,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -522,6 +523,25 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
+// Values of which most are alike have bars, too: at least as many as Sturges' rule gives, the highest where most values are.
+func TestHistogramOfTies(t *testing.T) {
+	inflated := append(make([]float64, 70), ramp(30, func(i float64) float64 { return -math.Log(1 - i/30) })...)
+	for name, c := range map[string]struct {
+		values []float64
+		least  int
+	}{"five of six": {[]float64{1, 1, 1, 1, 1, 2}, 4}, "zeros": {inflated, 8}, "one far away": {append(make([]float64, 500), 1), 10}, "large": {[]float64{1e200, 1e200, 1e200, 1e200, 1e200, 2e200}, 4}} {
+		var heights []float64
+		for _, m := range expect.Must(Fig(Histogram(c.values, 0)).scene()).marks {
+			if m.kind == areaMark {
+				heights = append(heights, m.at[1][1])
+			}
+		}
+		if len(heights) < c.least || len(heights) > 200 || slices.Max(heights) != heights[0] {
+			t.Errorf("%s: bars of the heights %v", name, heights)
+		}
+	}
+}
+
 // A lattice holds the shapes, its cells are square, and its lines join at their ends.
 func TestLattice(t *testing.T) {
 	q := ring(9, 3, 4, 10, 5)
@@ -602,8 +622,49 @@ func TestTicks(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.label, got, c.want)
 		}
 	}
+	for v, want := range map[float64]string{0: "0", math.Copysign(0, -1): "0", -1.5: "−1.5", 1e-3: "0.001", 5e-4: "5·10⁻⁴", 1e-4: "1·10⁻⁴", -2.5e-4: "−2.5·10⁻⁴", 1.234e-7: "1.23·10⁻⁷", 9.996: "10", 12345: "12345", 123456: "1.23·10⁵"} {
+		if got := short(v); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
 	for x, want := range map[float64]float64{1: 1, 1.3: 1, 1.5: 2, 3: 2, 3.5: 5, 7: 5, 7.2: 10, 0.04: 0.05, 2e9: 2e9} {
 		expect.Rel(t, fmt.Sprintf("round(%v)", x), round(x), want, 1e-12)
+	}
+}
+
+// Numbers beside each other have three digits, and more where they would look alike; what differs by rounding errors is alike.
+func TestApart(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   string
+	}{
+		{[]float64{100.1, 100.2, 100.3}, "100.1 100.2 100.3"},
+		{[]float64{1234.1, 1234.4}, "1234.1 1234.4"},
+		{[]float64{100.4, 101.6}, "100.4 101.6"},
+		{[]float64{1e6, 1e6 + 2}, "1·10⁶ 1.000002·10⁶"},
+		{[]float64{2e-4, 2.003e-4}, "2·10⁻⁴ 2.003·10⁻⁴"},
+		{[]float64{-1.0 / 3, 0, 1.0 / 3, 200.0 / 3}, "−0.333 0 0.333 66.7"},
+		{[]float64{1e-4, math.Sqrt(1e-7), 1e-3, math.Sqrt(1e5)}, "1·10⁻⁴ 3.16·10⁻⁴ 0.001 316"},
+		{[]float64{0.3, 0.1 + 0.2}, "0.3 0.3"},
+		{[]float64{1.0 / 3}, "0.333"},
+		{nil, ""},
+	} {
+		if got := strings.Join(apart(c.values...), " "); got != c.want {
+			t.Errorf("%v: %q, want %q", c.values, got, c.want)
+		}
+	}
+	ages := Slider("age", []float64{100.1, 100.2, 100.3}, func(int) *Figure {
+		return Fig(Points([][]float64{{0, 0}, {1, 1}}).ColorBy("energy", 1234.1, 1234.4))
+	})
+	s := expect.Must(ages.sheet())
+	html := expect.Must(s.extra.html())
+	for i, age := range []string{"age = 100.1", "age = 100.2", "age = 100.3"} {
+		if title := s.panels[i].scene.title; title != age || !strings.Contains(html, `alt="`+age+`"`) {
+			t.Errorf("frame %d is %q in print, of %q", i, title, age)
+		}
+	}
+	if alt := s.alt(); !strings.Contains(alt, "age from 100.1 to 100.3") || !strings.Contains(alt, "energy: 1234.1 to 1234.4") {
+		t.Error(alt)
 	}
 }
 
@@ -764,6 +825,14 @@ func TestLayersAreReusable(t *testing.T) {
 	raster(t, Fig(Outline(ring(8, 0, 0, 100, 100)), l), 72)
 	if unlike(first, raster(t, Fig(l), 72)) != 0 {
 		t.Error("the second picture differs from the first")
+	}
+}
+
+// A chart, whose axes have scales of their own, has no scale bar: Unit is for shapes.
+func TestChartHasNoScaleBar(t *testing.T) {
+	chart := func() *Figure { return Fig(Series([]float64{0, 1}, []float64{0, 100})).NoAxes() }
+	if unlike(raster(t, chart(), 72), raster(t, chart().Unit("mm"), 72)) != 0 {
+		t.Error("a unit changes a chart")
 	}
 }
 
