@@ -293,23 +293,23 @@ func (s *stain) covered(r vg.Rectangle) int {
 
 // polygon marks the cells whose middle lies inside, by the even-odd rule along each row.
 func (s *stain) polygon(at []vg.Point) {
-	lo, hi := extremes(at)
-	lo, hi = lo.Sub(s.area.Min), hi.Sub(s.area.Min)
-	for j := max(0, int(lo.Y/cell)); j < min(s.h, int(hi.Y/cell)+1); j++ {
-		y := s.area.Min.Y + vg.Length(j)*cell + cell/2
-		for i := max(0, int(lo.X/cell)); i < min(s.w, int(hi.X/cell)+1); i++ {
-			x := s.area.Min.X + vg.Length(i)*cell + cell/2
-			if s.cells[j*s.w+i] {
-				continue
+	first := func(from vg.Length, count int) int { // of so many cells that whose middle does not come before a place
+		return int(max(0, min(vg.Length(count), vg.Length(math.Ceil(float64(from/cell-0.5))))))
+	}
+	crossings := make([][]vg.Length, s.h) // of the edges and the middle of each row
+	for k, a := range at {
+		b := at[(k+1)%len(at)]
+		for j := first(min(a.Y, b.Y)-s.area.Min.Y, s.h); j < first(max(a.Y, b.Y)-s.area.Min.Y, s.h); j++ {
+			y := s.area.Min.Y + vg.Length(j)*cell + cell/2
+			crossings[j] = append(crossings[j], a.X+(y-a.Y)/(b.Y-a.Y)*(b.X-a.X))
+		}
+	}
+	for j, xs := range crossings {
+		slices.Sort(xs)
+		for k := 0; k < len(xs); k += 2 {
+			for i := first(xs[k]-s.area.Min.X, s.w); i < first(xs[k+1]-s.area.Min.X, s.w); i++ {
+				s.cells[j*s.w+i] = true
 			}
-			inside := false
-			for k, a := range at {
-				b := at[(k+1)%len(at)]
-				if (a.Y > y) != (b.Y > y) && x < a.X+(y-a.Y)/(b.Y-a.Y)*(b.X-a.X) {
-					inside = !inside
-				}
-			}
-			s.cells[j*s.w+i] = inside
 		}
 	}
 }

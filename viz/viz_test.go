@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 	"gonum.org/v1/plot/vg"
@@ -294,6 +295,51 @@ func TestLegendLeavesDataFree(t *testing.T) {
 	}
 	if inside < 10 || inside == 60 {
 		t.Fatalf("%d of 60 legends are inside: the test must see both", inside)
+	}
+}
+
+// A filled polygon stains the cells whose middle lies inside by the even-odd rule, also where it crosses itself or reaches
+// beyond the area, and takes hardly longer than its outline.
+func TestStainOfPolygon(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	area := vg.Rectangle{Min: vg.Point{X: 10, Y: 20}, Max: vg.Point{X: 110, Y: 90}}
+	for range 100 {
+		at := make([]vg.Point, 3+random.IntN(9))
+		for i := range at {
+			at[i] = vg.Point{X: vg.Length(200*random.Float64() - 40), Y: vg.Length(random.IntN(120) - 20)} // many in the middle of a row
+		}
+		s := stainOf(area, nil)
+		s.polygon(at)
+		for k, got := range s.cells {
+			x, y := area.Min.X+cell*(vg.Length(k%s.w)+0.5), area.Min.Y+cell*(vg.Length(k/s.w)+0.5)
+			want := false
+			for i, a := range at {
+				b := at[(i+1)%len(at)]
+				if (a.Y > y) != (b.Y > y) && x < a.X+(y-a.Y)/(b.Y-a.Y)*(b.X-a.X) {
+					want = !want
+				}
+			}
+			if got != want {
+				t.Fatalf("%v: the cell at (%v, %v) is stained: %v", at, x, y, got)
+			}
+		}
+	}
+	circle := stamp{closed: true}
+	for _, p := range ring(20000, 60, 55, 45, 30) {
+		circle.at = append(circle.at, vg.Point{X: vg.Length(p[0]), Y: vg.Length(p[1])})
+	}
+	seconds := func(fill color.NRGBA) float64 {
+		circle.fill = fill
+		least := math.Inf(1)
+		for range 3 {
+			start := time.Now()
+			stainOf(area, []stamp{circle})
+			least = math.Min(least, time.Since(start).Seconds())
+		}
+		return least
+	}
+	if line, filled := seconds(color.NRGBA{}), seconds(Blue); filled > 10*line {
+		t.Errorf("a polygon takes %v s, its outline %v", filled, line)
 	}
 }
 
