@@ -17,11 +17,12 @@ import (
 type Term struct {
 	name    string
 	columns func(d *Dataset) ([][]float64, error) // [k][N], of the design matrix
+	over    string                                // the name of the term whose mean square it is tested over; empty for the residuals
 }
 
 // Factor is a covariate whose values are categories, or the group for "group".
 func Factor(covariate string) Term {
-	return Term{covariate, func(d *Dataset) ([][]float64, error) {
+	return Term{name: covariate, columns: func(d *Dataset) ([][]float64, error) {
 		values, err := d.Column(covariate)
 		if err != nil {
 			return nil, err
@@ -48,7 +49,7 @@ func Factor(covariate string) Term {
 
 // Variate is a covariate whose values are numbers, on which shapes depend linearly.
 func Variate(covariate string) Term {
-	return Term{covariate, func(d *Dataset) ([][]float64, error) {
+	return Term{name: covariate, columns: func(d *Dataset) ([][]float64, error) {
 		values, err := d.Numbers(covariate)
 		if err != nil {
 			return nil, err
@@ -65,7 +66,7 @@ func Variate(covariate string) Term {
 // LogSize is the logarithm of the centroid size: allometry. It is an error if the shapes were scaled to one size before, so that only
 // rounding or the method of scaling is left of it.
 func LogSize() Term {
-	return Term{"log size", func(d *Dataset) ([][]float64, error) {
+	return Term{name: "log size", columns: func(d *Dataset) ([][]float64, error) {
 		sizes := make([]float64, len(d.Specimens))
 		for i, s := range d.Specimens {
 			sizes[i] = math.Log(CentroidSize(s.Points))
@@ -85,7 +86,7 @@ func Interaction(terms ...Term) Term {
 	for i, t := range terms {
 		names[i] = t.name
 	}
-	return Term{strings.Join(names, ":"), func(d *Dataset) ([][]float64, error) {
+	return Term{name: strings.Join(names, ":"), columns: func(d *Dataset) ([][]float64, error) {
 		ones := make([]float64, len(d.Specimens))
 		floats.AddConst(1, ones)
 		products := [][]float64{ones}
@@ -106,6 +107,23 @@ func Interaction(terms ...Term) Term {
 	}}
 }
 
+// Over returns the term with another error: its F is its mean square by that of a term which stands after it, in place of that of the
+// residuals. Where individuals were measured several times, a treatment of individuals is tested over them,
+//
+//	treat := Factor("treatment").Over(Factor("individual"))        // terms: treat, Factor("individual")
+//
+// and of an individual's two sides, each measured several times, both individual and side over Interaction(individual, side), by which
+// they are no more than fluctuating asymmetry (Klingenberg and McIntyre, Evolution 52, 1998).
+//
+// Exchangeable under the null hypothesis are then the levels of the error term, each a whole with its specimens, once the terms before
+// are taken away: their means are analysed, and permuted (Anderson and ter Braak, J. Stat. Comput. Simul. 73, 2003). Each level must
+// have as many specimens, and the term one value in it. What stands after a term is among what is permuted: where the sides differ, a test
+// of individuals is a sharper one with side before them.
+func (t Term) Over(error Term) Term {
+	t.over = error.name
+	return t
+}
+
 // ANOVA is a table of ProcrustesANOVA: a row a term in the order in which they were given, then "residuals" and "total".
 type ANOVA struct {
 	Rows         []ANOVARow
@@ -119,7 +137,8 @@ type ANOVARow struct {
 	SS   float64 // sum of squares
 	MS   float64 // SS/DF
 	R2   float64 // share of the total sum of squares
-	F    float64 // MS by that of the residuals, +Inf if the terms explain all there is; NaN for residuals and total, as P
+	Over string  // the term by whose MS the F is, "residuals" where none was named; empty for residuals and total
+	F    float64 // MS by that of Over, +Inf if the terms explain all there is; NaN for residuals and total, as P
 	P    float64 // (1 + #{permuted F ≥ F})/(1 + permutations)
 }
 
@@ -130,8 +149,11 @@ func (a *ANOVA) String() string {
 	fmt.Fprintln(w, "\tDF\tSS\tMS\tR²\tF\tp\t")
 	for _, r := range a.Rows {
 		tail := "\t\t"
-		if !math.IsNaN(r.F) {
+		if r.Over != "" {
 			tail = fmt.Sprintf("%.3f\t%.3g\t", r.F, r.P)
+		}
+		if r.Over != "" && r.Over != "residuals" {
+			tail += "  over " + r.Over
 		}
 		fmt.Fprintf(w, "%s\t%d\t%.6f\t%.6f\t%.4f\t%s\n", r.Term, r.DF, r.SS, r.MS, r.R2, tail)
 	}
@@ -146,8 +168,12 @@ func (a *ANOVA) String() string {
 // of their mean. A term is tested by permuting the residuals of the model with the terms before it (Freedman and Lane 1983;
 // Collyer, Sekora and Adams, Heredity 115, 2015); the seed fixes the permutations, of which a thousand less one are customary.
 //
-// It is an error if landmarks or covariates are missing, all shapes are the same, a term adds nothing to those before it, or no degrees of
-// freedom are left.
+// The specimens are taken to be independent: what is exchangeable under the null hypothesis are the specimens, once the terms before are
+// taken away. If some are of one individual, or of one litter, what was done to all of these is to be tested Over them: by the residuals,
+// chance alone makes it significant.
+//
+// It is an error if landmarks or covariates are missing, all shapes are the same, a term adds nothing to those before it, no degrees of
+// freedom are left, or the levels of the error of a term are not exchangeable (see Over).
 func ProcrustesANOVA(d *Dataset, permutations int, seed uint64, terms ...Term) (*ANOVA, error) {
 	fail := func(err error) (*ANOVA, error) {
 		return nil, fmt.Errorf("Procrustes analysis of variance of %s: %w", d.Name, err)
@@ -163,91 +189,192 @@ func ProcrustesANOVA(d *Dataset, permutations int, seed uint64, terms ...Term) (
 		return fail(err)
 	}
 	n, _ := y.Dims()
-	// q is an orthonormal basis of the design, that of term k in the rows ends[k] … ends[k+1]: the first is the mean.
 	ones := make([]float64, n)
 	floats.AddConst(1/math.Sqrt(float64(n)), ones)
-	q, ends := [][]float64{ones}, []int{1}
-	for _, t := range terms {
-		columns, err := t.columns(d)
-		if err != nil {
+	whole := &stratum{y: y, basis: [][]float64{ones}, blocks: [][2]int{{0, 1}}, name: "residuals", negligible: float64(n) * rounding * rounding}
+	columns := make([][][]float64, len(terms))
+	for k, t := range terms {
+		if columns[k], err = t.columns(d); err != nil {
 			return fail(fmt.Errorf("term %s: %w", t.name, err))
 		}
-		for _, c := range columns {
-			q = orthonormal(q, c)
+		from := len(whole.basis)
+		for _, c := range columns[k] {
+			whole.basis = orthonormal(whole.basis, c)
 		}
-		if len(q) == ends[len(ends)-1] {
+		if len(whole.basis) == from {
 			return fail(fmt.Errorf("the term %s adds nothing to those before it", t.name))
 		}
-		ends = append(ends, len(q))
+		whole.blocks = append(whole.blocks, [2]int{from, len(whole.basis)})
 	}
-	left := n - len(q)
-	if left < 1 {
-		return fail(fmt.Errorf("%d specimens leave no degrees of freedom beside the %d of the terms and the mean", n, len(q)))
+	if whole.left() < 1 {
+		return fail(fmt.Errorf("%d specimens leave no degrees of freedom beside the %d of the terms and the mean", n, len(whole.basis)))
 	}
-	basis := mat.NewDense(len(q), n, slices.Concat(q...))
-	whole := func(x mat.Matrix) float64 { s := mat.Norm(x, 2); return s * s }
-	var projected, rest mat.Dense
-	// explain projects x to the design and returns the sum of squares that is left; squares are those of the rows of the basis
-	// from one to another. What is left is no difference of sums, which would cancel where the terms explain nearly everything.
-	explain := func(x mat.Matrix) float64 {
-		projected.Reset()
-		projected.Mul(basis, x)
-		rest.Mul(basis.T(), &projected)
-		rest.Sub(x, &rest)
-		if left := whole(&rest); left > float64(n)*rounding*rounding {
-			return left
+	errorOf := make([]*stratum, len(terms))
+	for k, t := range terms {
+		errorOf[k] = whole
+		if t.over == "" {
+			continue
 		}
-		return 0
-	}
-	squares := func(from, to int) float64 { return whole(projected.Slice(from, to, 0, projected.RawMatrix().Cols)) }
-	// ratio is the F of term k by what is left: +Inf where nothing is, and 0 where nothing was to be explained.
-	ratio := func(k int, residual float64) float64 {
-		explained := squares(ends[k], ends[k+1])
-		if explained <= float64(n)*rounding*rounding {
-			return 0
+		e := k + 1
+		for e < len(terms) && terms[e].name != t.over {
+			e++
 		}
-		return explained / float64(ends[k+1]-ends[k]) / (residual / float64(left))
+		if e == len(terms) {
+			return fail(fmt.Errorf("the term %s is tested over %s, which is not among the terms after it", t.name, t.over))
+		}
+		if errorOf[k], err = whole.over(k+1, e+1, columns[e], t.over); err != nil {
+			return fail(fmt.Errorf("the term %s is tested over %s: %w", t.name, t.over, err))
+		}
 	}
 
-	residual := explain(y)
-	total := squares(1, len(q)) + residual
+	residual, squares := whole.squares(whole.y)
+	total := floats.Sum(squares[1:]) + residual
 	out := &ANOVA{Permutations: permutations}
 	row := func(term string, df int, ss float64) *ANOVARow {
 		out.Rows = append(out.Rows, ANOVARow{Term: term, DF: df, SS: ss, MS: ss / float64(df), R2: ss / total, F: math.NaN(), P: math.NaN()})
 		return &out.Rows[len(out.Rows)-1]
 	}
 	for k, t := range terms {
-		row(t.name, ends[k+1]-ends[k], squares(ends[k], ends[k+1])).F = ratio(k, residual)
+		r := row(t.name, whole.df(k+1), squares[k+1])
+		r.Over = errorOf[k].name
+		r.F, r.P = errorOf[k].test(k+1, permutations, rand.New(rand.NewPCG(seed, 0)))
 	}
-	row("residuals", left, residual)
+	row("residuals", whole.left(), residual)
 	row("total", n-1, total)
+	return out, nil
+}
 
-	// What is permuted has no part in the terms before, and what the model with them fits has none in this one and those after it.
-	rng := rand.New(rand.NewPCG(seed, 0))
-	extreme := make([]int, len(terms))
-	reduced := make([]*mat.Dense, len(terms))
-	explain(y)
-	for k := range terms {
-		reduced[k] = new(mat.Dense)
-		reduced[k].Mul(basis.Slice(0, ends[k], 0, n).T(), projected.Slice(0, ends[k], 0, projected.RawMatrix().Cols))
-		reduced[k].Sub(y, reduced[k])
+// stratum is a linear model with residuals that are exchangeable under the null hypothesis: of the rows of y, the residuals of the model
+// with the terms before the one that is tested.
+type stratum struct {
+	y          *mat.Dense  // [R, n·d]
+	basis      [][]float64 // [m][R], orthonormal: of what explains y
+	blocks     [][2]int    // from where to where in basis a term is, after the mean; empty for terms that are not of this stratum
+	name       string      // of what is left
+	negligible float64     // a sum of squares of rounding errors
+}
+
+func (s *stratum) df(k int) int { return s.blocks[k][1] - s.blocks[k][0] }
+
+// left is the number of degrees of freedom of the residuals.
+func (s *stratum) left() int { return len(s.basis[0]) - len(s.basis) }
+
+// over returns the stratum of the levels of term e, at which the columns of e differ, for the test of term k: rows are √m times the means of the
+// m specimens of a level, and what the terms before e leave of them is e.
+func (s *stratum) over(k, e int, columns [][]float64, name string) (*stratum, error) {
+	var levels [][]int // the specimens of each
+	level := map[string]int{}
+	for i := range s.basis[0] {
+		var key strings.Builder
+		for _, c := range columns {
+			fmt.Fprint(&key, c[i], " ")
+		}
+		u, ok := level[key.String()]
+		if !ok {
+			u, levels = len(levels), append(levels, nil)
+			level[key.String()] = u
+		}
+		levels[u] = append(levels[u], i)
 	}
-	permuted := mat.DenseCopyOf(y)
-	for range permutations {
-		order := rng.Perm(n)
-		for k := range terms {
-			for i, j := range order {
-				permuted.SetRow(i, reduced[k].RawRowView(j))
-			}
-			if ratio(k, explain(permuted)) >= out.Rows[k].F*(1-1e-10) {
-				extreme[k]++
-			}
+	least, most := len(levels[0]), 0
+	for _, of := range levels {
+		least, most = min(least, len(of)), max(most, len(of))
+	}
+	if least < most {
+		return nil, fmt.Errorf("its levels have from %d to %d specimens, and can be exchanged only if all have as many: leave some out with Without, or take the means", least, most)
+	}
+	root := math.Sqrt(float64(most))
+	out := &stratum{y: mat.NewDense(len(levels), s.y.RawMatrix().Cols, nil), blocks: make([][2]int, e), name: name, negligible: s.negligible}
+	for u, of := range levels {
+		for _, i := range of {
+			floats.AddScaled(out.y.RawRowView(u), 1/root, s.y.RawRowView(i))
 		}
 	}
-	for k := range terms {
-		out.Rows[k].P = float64(1+extreme[k]) / float64(1+permutations)
+	// An orthonormal column that is the same in each level is one of the means, and one that is not is of the differences within levels, if
+	// it is no mixture of both.
+	count := 0
+	for j := range e + 1 {
+		from := len(out.basis)
+		for _, q := range s.basis[s.blocks[j][0]:s.blocks[j][1]] {
+			means := make([]float64, len(levels))
+			off := 0.0
+			for u, of := range levels {
+				means[u] = q[of[0]] * root
+				for _, i := range of {
+					off = math.Max(off, math.Abs(q[i]-q[of[0]]))
+				}
+			}
+			switch {
+			case off < 1e-6/math.Sqrt(float64(len(q))):
+				count++
+				if j < e {
+					out.basis = append(out.basis, means)
+				}
+			case j == k:
+				return nil, errors.New("it varies within the levels of that term, or is confounded with a term before that does")
+			}
+		}
+		if j < e {
+			out.blocks[j] = [2]int{from, len(out.basis)}
+		}
+	}
+	if count < len(levels) {
+		return nil, errors.New("a term before that one varies both between its levels and within them, or its values are no categories")
 	}
 	return out, nil
+}
+
+// squares returns the sum of squares of the residuals of x and those of the terms. That of the residuals is no difference of sums, which
+// would cancel where the terms explain nearly everything.
+func (s *stratum) squares(x *mat.Dense) (residual float64, terms []float64) {
+	whole := func(x mat.Matrix) float64 { s := mat.Norm(x, 2); return s * s }
+	_, cols := x.Dims()
+	basis := mat.NewDense(len(s.basis), len(s.basis[0]), slices.Concat(s.basis...))
+	var projected, rest mat.Dense
+	projected.Mul(basis, x)
+	rest.Mul(basis.T(), &projected)
+	rest.Sub(x, &rest)
+	if residual = whole(&rest); residual <= s.negligible {
+		residual = 0
+	}
+	terms = make([]float64, len(s.blocks))
+	for k, b := range s.blocks {
+		if s.df(k) > 0 {
+			terms[k] = whole(projected.Slice(b[0], b[1], 0, cols))
+		}
+	}
+	return residual, terms
+}
+
+// f is the F of term k in x: +Inf where nothing is left, and 0 where nothing was to be explained.
+func (s *stratum) f(k int, x *mat.Dense) float64 {
+	residual, squares := s.squares(x)
+	if squares[k] <= s.negligible {
+		return 0
+	}
+	return squares[k] / float64(s.df(k)) / (residual / float64(s.left()))
+}
+
+// test returns the F of term k and the share of permutations with as large a one. What is permuted has no part in the terms before, and what
+// the model with them fits has none in this one and those after it.
+func (s *stratum) test(k, permutations int, rng *rand.Rand) (f, p float64) {
+	f = s.f(k, s.y)
+	var reduced, projected mat.Dense
+	before := mat.NewDense(s.blocks[k][0], len(s.basis[0]), slices.Concat(s.basis[:s.blocks[k][0]]...))
+	projected.Mul(before, s.y)
+	reduced.Mul(before.T(), &projected)
+	reduced.Sub(s.y, &reduced)
+	permuted := mat.DenseCopyOf(s.y)
+	extreme := 1
+	for range permutations {
+		for i, j := range rng.Perm(len(s.basis[0])) {
+			permuted.SetRow(i, reduced.RawRowView(j))
+		}
+		if s.f(k, permuted) >= f*(1-1e-10) {
+			extreme++
+		}
+	}
+	return f, float64(extreme) / float64(1+permutations)
 }
 
 // rounding bounds what floating point leaves of a shape of size 1 that should be 0: less counts as 0.

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/geomtest/expect"
 )
@@ -133,6 +137,175 @@ func TestProcrustesANOVAExplainsAll(t *testing.T) {
 			if x := expect.Must(ProcrustesANOVA(d, 99, seed, Factor("group"), Variate("x"))).Rows[1]; x.F != 0 || x.P != 1 {
 				t.Errorf("%d copies, seed %d: x has F %g, p %g", c.copies, seed, x.F, x.P)
 			}
+		}
+	}
+}
+
+// The published analysis of symmetry of mosquito wings (geomorph's bilat.symmetry), whose F of individuals and of sides are by their
+// interaction, and the same by hand: sums of squares of the means of the levels in a table of individuals by sides.
+func TestOverOfMosquitoWings(t *testing.T) {
+	d := MosquitoWings()
+	individual, side := Factor("individual"), Factor("side")
+	both := Interaction(individual, side)
+	a := expect.Must(ProcrustesANOVA(d, 99, 1, individual.Over(both), side.Over(both), both))
+	for i, want := range []ANOVARow{
+		{Term: "individual", DF: 9, SS: 0.104888, F: 2.690, Over: "individual:side"},
+		{Term: "side", DF: 1, SS: 0.003221, F: 0.744, Over: "individual:side"},
+		{Term: "individual:side", DF: 9, SS: 0.038990, F: 1.041, Over: "residuals"},
+	} {
+		r := a.Rows[i]
+		if r.Term != want.Term || r.DF != want.DF || r.Over != want.Over {
+			t.Errorf("row %d: %+v, want %+v", i, r, want)
+		}
+		expect.Abs(t, r.Term+": sum of squares", r.SS, want.SS, 1e-6)
+		expect.Abs(t, r.Term+": F", r.F, want.F, 1e-3)
+	}
+	if s := a.String(); !strings.Contains(s, "2.690  0.01  over individual:side\n") {
+		t.Errorf("the table:\n%s", s)
+	}
+
+	y := expect.Must(d.tangentCoordinates())
+	_, p := y.Dims()
+	cell := func(individual, side string) []float64 { // the mean of these wings; all for ""
+		mean, n := make([]float64, p), 0.0
+		for i, s := range d.Specimens {
+			if (individual == "" || s.Covariates["individual"] == individual) && (side == "" || s.Covariates["side"] == side) {
+				floats.Add(mean, y.RawRowView(i))
+				n++
+			}
+		}
+		floats.Scale(1/n, mean)
+		return mean
+	}
+	var individuals, sides, rest float64
+	for i := range 10 {
+		name := fmt.Sprint(i + 1)
+		individuals += 4 * math.Pow(floats.Distance(cell(name, ""), cell("", ""), 2), 2)
+		for s := range 2 {
+			side := fmt.Sprint(s + 1)
+			if i == 0 {
+				sides += 20 * math.Pow(floats.Distance(cell("", side), cell("", ""), 2), 2)
+			}
+			off := cell(name, side)
+			floats.Sub(off, cell(name, ""))
+			floats.Sub(off, cell("", side))
+			floats.Add(off, cell("", ""))
+			rest += 2 * floats.Dot(off, off)
+		}
+	}
+	expect.Abs(t, "F of individuals by hand", a.Rows[0].F, individuals/9/(rest/9), 1e-12)
+	expect.Abs(t, "F of sides by hand", a.Rows[1].F, sides/(rest/9), 1e-12)
+
+	// In another order, turned, in another unit and elsewhere the wings say the same.
+	other := MosquitoWings()
+	rand.New(rand.NewPCG(1, 2)).Shuffle(40, func(i, j int) { other.Specimens[i], other.Specimens[j] = other.Specimens[j], other.Specimens[i] })
+	for i, s := range other.Specimens {
+		other.Specimens[i].Points = Similarity{25.4, [][]float64{{0.6, -0.8}, {0.8, 0.6}}, []float64{100, -7}}.Apply(s.Points)
+	}
+	for i, r := range expect.Must(ProcrustesANOVA(other, 99, 1, individual.Over(both), side.Over(both), both)).Rows[:3] {
+		expect.Rel(t, r.Term+": F of another order", r.F, a.Rows[i].F, 1e-8)
+	}
+}
+
+// repeated is a data set of noise in which each of n individuals was measured several times on both sides; half of them were treated, which
+// does nothing.
+func repeated(rng *rand.Rand, n, times int, individuals, cells, specimens float64) *Dataset {
+	d := &Dataset{Name: "repeated"}
+	shift := func(x [][]float64, size float64) {
+		for _, p := range x {
+			p[0], p[1] = p[0]+size*rng.NormFloat64(), p[1]+size*rng.NormFloat64()
+		}
+	}
+	copied := func(x [][]float64) (out [][]float64) {
+		for _, p := range x {
+			out = append(out, slices.Clone(p))
+		}
+		return out
+	}
+	treated := rng.Perm(n)
+	for i := range n {
+		individual := [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}}
+		shift(individual, individuals)
+		for side := range 2 {
+			cell := copied(individual)
+			shift(cell, cells)
+			for range times {
+				s := Specimen{Name: fmt.Sprint(len(d.Specimens)), Points: copied(cell), Covariates: map[string]string{
+					"individual": fmt.Sprint(i), "side": fmt.Sprint(side), "treated": fmt.Sprint(treated[i] < n/2)}}
+				shift(s.Points, specimens)
+				d.Specimens = append(d.Specimens, s)
+			}
+		}
+	}
+	return d
+}
+
+// A treatment that does nothing to individuals, which were measured twice, is significant at 5 % in 5 % of 200 samples over individuals,
+// within three standard errors; by the residuals it is in most. So is what individuals have in common over their sides, if it is nothing.
+func TestOverHoldsItsSize(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	const samples = 200
+	individual, side, treated := Factor("individual"), Factor("side"), Factor("treated")
+	both := Interaction(individual, side)
+	for _, c := range []struct {
+		draw    func() *Dataset
+		terms   []Term
+		samples int
+		passes  func(share float64) bool
+	}{
+		{func() *Dataset { return repeated(rng, 8, 1, 0.05, 0, 0.02) }, []Term{treated.Over(individual), individual}, samples, atFivePercent(samples)},
+		{func() *Dataset { return repeated(rng, 6, 2, 0, 0.05, 0.02) }, []Term{individual.Over(both), side.Over(both), both}, samples, atFivePercent(samples)},
+		{func() *Dataset { return repeated(rng, 8, 1, 0.05, 0, 0.02) }, []Term{treated, individual}, 40, func(share float64) bool { return share > 0.5 }},
+	} {
+		rejected := 0
+		for range c.samples {
+			if expect.Must(ProcrustesANOVA(c.draw(), 59, rng.Uint64(), c.terms...)).Rows[0].P <= 0.05 {
+				rejected++
+			}
+		}
+		if share := float64(rejected) / float64(c.samples); !c.passes(share) {
+			t.Errorf("%s over %q is significant in %g of the samples", c.terms[0].name, c.terms[0].over, share)
+		}
+	}
+}
+
+// atFivePercent tells whether a share of samples is 5 % within three standard errors.
+func atFivePercent(samples float64) func(share float64) bool {
+	return func(share float64) bool { return math.Abs(share-0.05) < 3*math.Sqrt(0.05*0.95/samples) }
+}
+
+func TestOverRefuses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	d := repeated(rng, 6, 2, 0.05, 0.03, 0.02)
+	for i := range d.Specimens {
+		d.Specimens[i].Covariates["x"] = fmt.Sprint(rng.NormFloat64())
+		d.Specimens[i].Covariates["replicate"] = fmt.Sprint(i % 2)
+	}
+	individual, side, treated := Factor("individual"), Factor("side"), Factor("treated")
+	for what, c := range map[string]struct {
+		data  *Dataset
+		terms []Term
+		want  string
+	}{
+		"no error term": {d, []Term{treated.Over(individual)}, "the term treated is tested over individual, which is not among the terms after it"},
+		"before":        {d, []Term{individual, side.Over(individual)}, "the term side is tested over individual, which is not among the terms after it"},
+		"within":        {d, []Term{side.Over(individual), individual}, "it varies within the levels of that term"},
+		"mixed":         {d, []Term{Variate("x"), treated.Over(individual), individual}, "it varies within the levels"},
+		"mixed after":   {d, []Term{treated.Over(individual), Variate("x"), individual}, "a term before that one varies both between its levels and within them"},
+		"numbers":       {d, []Term{treated.Over(Variate("individual")), Variate("individual")}, "its values are no categories"},
+		"sizes":         {d.Without("3"), []Term{treated.Over(individual), individual}, "its levels have from 3 to 4 specimens"},
+	} {
+		err := expect.Error(ProcrustesANOVA(c.data, 9, 1, c.terms...))
+		if err == nil {
+			t.Errorf("%s: no error", what)
+			continue
+		}
+		expect.Refused(t, err, c.want)
+	}
+	// What varies within levels alone is in nobody's way, before or between.
+	for _, terms := range [][]Term{{side, treated.Over(individual), individual}, {treated.Over(individual), Factor("replicate"), individual}} {
+		if err := expect.Error(ProcrustesANOVA(d, 9, 1, terms...)); err != nil {
+			t.Error(err)
 		}
 	}
 }
