@@ -56,22 +56,19 @@ func (l *Layer) colourBar() bool {
 // barRow is the height of a colour bar with its ticks and its name.
 const barRow = vg.Length(30)
 
-// levels returns the values at the ticks of the layer's colour bar.
+// levels returns the values at the ticks of the layer's colour bar: the multiples of a round number, four to ten, or the one
+// value that all have.
 func (l *Layer) levels() (values []float64) {
-	for _, t := range l.ticks() {
+	if l.lo == l.hi {
+		return []float64{l.lo}
+	}
+	for _, t := range multiples(l.lo, l.hi, l.tickStep()) {
 		values = append(values, t.Value)
 	}
 	return values
 }
 
-// ticks returns those of the layer's colour bar, four to eight, or one if all values are the same.
-func (l *Layer) ticks() []plot.Tick {
-	if l.lo == l.hi {
-		return []plot.Tick{{Value: l.lo, Label: short(l.lo)}}
-	}
-	return multiples(l.lo, l.hi, l.tickStep())
-}
-
+// tickStep returns the largest number 1, 2 or 5 times a power of ten that goes into the range four times.
 func (l *Layer) tickStep() float64 {
 	span := l.hi - l.lo
 	step := math.Pow(10, math.Floor(math.Log10(span)))
@@ -83,10 +80,53 @@ func (l *Layer) tickStep() float64 {
 	return step * 0.1
 }
 
+// labels returns those ticks of a colour bar of the given width that have labels: all, or the multiples of a larger round
+// number, so that the labels do not touch. They are multiples of ten to the layer's power.
+func (l *Layer) labels(width vg.Length) (ticks []plot.Tick) {
+	if l.lo == l.hi {
+		return []plot.Tick{{Value: l.lo, Label: short(l.lo)}}
+	}
+	const between = 4 // points
+	unit := math.Pow(10, float64(l.power()))
+	lo, hi, step := l.lo/unit, l.hi/unit, l.tickStep()/unit
+	for _, times := range []float64{1, 2, 4, 5, 10} {
+		wider := times * step
+		all := multiples(lo, hi, wider)
+		if math.Abs(wider-round(wider)) > 1e-9*wider || len(all) == 0 {
+			continue // 4·1 is not round, 4·0.5 is
+		}
+		ticks = all
+		widest := vg.Length(0)
+		for _, t := range ticks {
+			widest = max(widest, style(keyText).Width(t.Label))
+		}
+		if widest+between <= width*vg.Length(wider/(hi-lo)) {
+			break
+		}
+	}
+	for i := range ticks {
+		ticks[i].Value *= unit
+	}
+	return ticks
+}
+
+// power returns that of ten which stands beside the layer's colour bar: its labels are multiples of it.
+func (l *Layer) power() int {
+	if l.lo == l.hi {
+		return 0
+	}
+	return powerOf(l.lo, l.hi)
+}
+
 // drawBar draws the colour bar into a strip of the page.
 func (l *Layer) drawBar(c draw.Canvas, strip vg.Rectangle) {
-	const thickness, tick, steps = 6, 2.5, 128
-	width := min(0.62*strip.Size().X, 7*cm)
+	const thickness, tick, beside, steps = 6, 2.5, 3, 128
+	sty := style(keyText)
+	width, unit := min(0.62*strip.Size().X, 7*cm), ""
+	if power := l.power(); power != 0 {
+		unit = "·10" + superscript(power)
+		width = min(width, strip.Size().X-2*(sty.Width(unit)+beside))
+	}
 	middle, top := (strip.Min.X+strip.Max.X)/2, strip.Max.Y-4
 	place := func(t float64) vg.Length { return middle + width*vg.Length(t-0.5) }
 	var all []stamp
@@ -94,17 +134,25 @@ func (l *Layer) drawBar(c draw.Canvas, strip vg.Rectangle) {
 		from, to := place(float64(i)/steps), place(math.Min(1, (float64(i)+1.3)/steps)) // no hairline between
 		all = append(all, stamp{at: []vg.Point{{X: from, Y: top - thickness}, {X: to, Y: top - thickness}, {X: to, Y: top}, {X: from, Y: top}}, closed: true, fill: fade(Ramp((float64(i)+0.5)/steps), l.opacity)})
 	}
-	sty := style(keyText)
+	sty.YAlign = text.YCenter
+	c.FillText(sty, vg.Point{X: place(1) + beside, Y: top - thickness/2}, unit)
 	sty.XAlign, sty.YAlign = text.XCenter, text.YTop
 	black := Stroke{Color: color.NRGBA{A: 0xff}, Width: 0.5}
-	for _, t := range l.ticks() {
+	foot := func(value float64, length vg.Length) vg.Point { // of a tick
 		at := 0.5
 		if l.hi > l.lo {
-			at = (t.Value - l.lo) / (l.hi - l.lo)
+			at = (value - l.lo) / (l.hi - l.lo)
 		}
-		foot := vg.Point{X: place(at), Y: top - thickness - tick}
-		all = append(all, stamp{at: []vg.Point{{X: foot.X, Y: top - thickness}, foot}, stroke: black})
-		c.FillText(sty, vg.Point{X: foot.X, Y: foot.Y - 1}, t.Label)
+		p := vg.Point{X: place(at), Y: top - thickness - length}
+		all = append(all, stamp{at: []vg.Point{{X: p.X, Y: top - thickness}, p}, stroke: black})
+		return p
+	}
+	for _, level := range l.levels() {
+		foot(level, tick/2)
+	}
+	for _, t := range l.labels(width) {
+		p := foot(t.Value, tick)
+		c.FillText(sty, vg.Point{X: p.X, Y: p.Y - 1}, t.Label)
 	}
 	ink(c.Canvas, all)
 	name := l.quantity

@@ -21,10 +21,7 @@ func multiples(lo, hi, step float64) []plot.Tick {
 	if !(count >= 1 && count <= most) {
 		return nil
 	}
-	power := 0
-	if biggest := math.Max(math.Abs(lo), math.Abs(hi)); biggest >= 1e5 || biggest < 1e-3 {
-		power = int(math.Floor(math.Log10(biggest)))
-	}
+	power := powerOf(lo, hi)
 	unit := math.Pow(10, float64(power))
 	decimals := max(0, -int(math.Floor(math.Log10(step/unit)+1e-9)))
 	ticks := make([]plot.Tick, int(count))
@@ -37,6 +34,14 @@ func multiples(lo, hi, step float64) []plot.Tick {
 		ticks[i] = plot.Tick{Value: v, Label: label}
 	}
 	return ticks
+}
+
+// powerOf returns the power of ten of which ticks from lo to hi are written as multiples, 0 for plain numbers.
+func powerOf(lo, hi float64) int {
+	if biggest := math.Max(math.Abs(lo), math.Abs(hi)); biggest >= 1e5 || biggest < 1e-3 {
+		return int(math.Floor(math.Log10(biggest)))
+	}
+	return 0
 }
 
 // decades returns the ticks of a logarithmic axis with about count labels: powers of ten are labelled, every second,

@@ -16,12 +16,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
 	"gonum.org/v1/plot/vg/vgimg"
 
 	"anatomy/geom/geomtest/expect"
@@ -714,6 +717,95 @@ func TestApart(t *testing.T) {
 	}
 }
 
+// texts returns the boxes of what is written on the panels of a sheet, and beneath them.
+func texts(s *sheet) (panels [][]vg.Rectangle, below []vg.Rectangle) {
+	written := func(paint func(c draw.Canvas)) (boxes []vg.Rectangle) {
+		var canvas recorder.Canvas
+		paint(draw.NewCanvas(&canvas, s.size.X, s.size.Y))
+		var ink color.Color
+		for _, action := range canvas.Actions {
+			switch a := action.(type) {
+			case *recorder.SetColor:
+				ink = a.Color
+			case *recorder.Fill:
+				var corners []vg.Point
+				for _, part := range a.Path {
+					if part.Type != vg.CloseComp {
+						corners = append(append(corners, part.Pos), part.Control...)
+					}
+				}
+				if color.NRGBAModel.Convert(ink) == Black {
+					low, high := extremes(corners)
+					boxes = append(boxes, vg.Rectangle{Min: low, Max: high})
+				}
+			}
+		}
+		return boxes
+	}
+	for _, p := range s.panels {
+		panels = append(panels, written((&sheet{size: s.size, panels: []panel{p}}).draw))
+	}
+	return panels, written((&sheet{size: s.size, legend: s.legend}).draw)
+}
+
+// checkTexts reports texts that lie over each other or beyond their panel.
+func checkTexts(t *testing.T, name string, s *sheet) {
+	t.Helper()
+	check := func(boxes []vg.Rectangle, page vg.Rectangle) {
+		for i, a := range boxes {
+			if a.Min.X < page.Min.X || a.Min.Y < page.Min.Y || a.Max.X > page.Max.X || a.Max.Y > page.Max.Y {
+				t.Errorf("%s: text %d at %v leaves its panel at %v", name, i, a, page)
+			}
+			for j, b := range boxes[:i] {
+				if a.Min.X < b.Max.X && b.Min.X < a.Max.X && a.Min.Y < b.Max.Y && b.Min.Y < a.Max.Y {
+					t.Errorf("%s: text %d at %v lies over text %d at %v", name, i, a, j, b)
+				}
+			}
+		}
+	}
+	panels, below := texts(s)
+	for i, boxes := range panels {
+		check(boxes, s.panels[i].at)
+	}
+	check(below, vg.Rectangle{Max: s.size})
+}
+
+// The labels of a colour bar do not touch, however small the numbers and the panels, and there are at least two.
+func TestColourBarLabels(t *testing.T) {
+	square := [][]float64{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}}
+	bar := func(lo, hi float64) *Figure {
+		return Fig(Density(square, [][3]int{{0, 1, 2}, {0, 2, 3}}, "density", []float64{lo, lo, hi, hi}))
+	}
+	for _, columns := range []int{1, 3, 4} {
+		for _, ends := range [][2]float64{{0, 0.0099}, {0, 9.5e-4}, {0, 7.2e-5}, {0, 9.9}, {0, 4}, {0, 1.99}, {-0.0077, 0}, {0, 99999}, {-9.5e-4, 9.5e-4}, {12345, 12354}, {1e5, 9e5}, {0, 1e-300}} {
+			panels := make([]*Figure, columns)
+			for i := range panels {
+				panels[i] = bar(ends[0], ends[1]*(1-1e-3*float64(i)))
+				panels[i].layers[0].quantity += fmt.Sprint(i) // a bar each
+			}
+			s := expect.Must(Row(panels...).sheet())
+			name := fmt.Sprintf("%d of %v to %v", columns, ends[0], ends[1])
+			checkTexts(t, name, s)
+			boxes, _ := texts(s)
+			for _, b := range boxes {
+				if len(b) < 3 { // two labels and the name
+					t.Errorf("%s: %d texts", name, len(b))
+				}
+			}
+		}
+	}
+	// Labels are the ticks' values over a power of ten that stands beside the bar.
+	l := bar(0, 9.5e-4).layers[0]
+	got := ""
+	for _, k := range l.labels(300) {
+		got += k.Label + " "
+		expect.Rel(t, "value of the tick "+k.Label, k.Value, expect.Must(strconv.ParseFloat(k.Label, 64))*1e-4, 1e-12)
+	}
+	if got != "0 1 2 3 4 5 6 7 8 9 " || l.power() != -4 {
+		t.Errorf("labels %s, of 10 to the %d", got, l.power())
+	}
+}
+
 // What is constant but for rounding errors has an axis of its size, whose ticks end, and a colour bar with one tick.
 func TestConstant(t *testing.T) {
 	for _, c := range []struct {
@@ -738,7 +830,7 @@ func TestConstant(t *testing.T) {
 				}
 			}
 			surface := expect.Must(Fig(Mesh([][]float64{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, [][3]int{{0, 1, 2}}).ColorBy("curvature", values...)).scene())
-			bar := surface.legend.bars[0].ticks()
+			bar := surface.legend.bars[0].labels(100)
 			if len(bar) != 1 || bar[0].Label != c.want || surface.marks[0].fill != Ramp(0.5) {
 				t.Errorf("colours of %v: ticks %v, want %s, of the colour %v", values, bar, c.want, surface.marks[0].fill)
 			}
