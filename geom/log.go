@@ -215,6 +215,17 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	return roots, nil
 }
 
+// stopped reports whether the search shall stop, and if so says Cancelled of roots that it has not done with.
+func (l *logarithm) stopped(roots ...*solve.Root) bool {
+	if !l.task.Stopped() {
+		return false
+	}
+	for _, r := range roots {
+		r.Done, r.Status = true, Cancelled
+	}
+	return true
+}
+
 // from moves the roots to guesses, better or not. Those whose guess leads nowhere are done.
 func from(eq solve.System, roots []*solve.Root, guess []Vec) error {
 	for _, r := range roots {
@@ -407,6 +418,9 @@ func (l *logarithm) polished(roots []*solve.Root) error {
 			return err
 		}
 		guess[k], reach[k] = v[0], lengths[0]
+	}
+	if l.stopped(each(which, func(i int) *solve.Root { return roots[i] })...) {
+		return nil
 	}
 	found := make([]*solve.Root, len(which))
 	for k, i := range which {

@@ -112,9 +112,12 @@ const (
 
 // shorten replaces roots by shorter ones and stores the times of their conjugate points. It searches where no root was found, where
 // its geodesic has a conjugate point, where a straight line with the same ends is shorter, and where on a surface a curve of the fan
-// runs elsewhere and is hardly longer.
+// runs elsewhere and is hardly longer. If it is stopped, roots that are not known to be shortest are Cancelled.
 func (l *logarithm) shorten(roots []*solve.Root) error {
 	s := l.space
+	if l.stopped(roots...) {
+		return nil
+	}
 	times, paths, err := s.conjugate(l.x, velocities(roots))
 	if err != nil {
 		return err
@@ -129,8 +132,8 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 	}
 	changed := false
 	for i, r := range roots {
-		if l.task.Stopped() {
-			break
+		if l.stopped(r) {
+			continue
 		}
 		direct := []curve{{lines.Array3(2)[i], lines.Vector(0)[i], 0}, {lines.Array3(3)[i], lines.Vector(1)[i], 0}}
 		length, reach := math.Inf(1), math.Inf(1)
@@ -167,11 +170,13 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 			if err != nil {
 				return err
 			}
-			if better == nil {
+			if better != nil {
+				better.Iterations += roots[i].Iterations
+				roots[i], length, changed = better, now, true
+			}
+			if l.stopped(roots[i]) || better == nil {
 				break
 			}
-			better.Iterations += roots[i].Iterations
-			roots[i], length, changed = better, now, true
 		}
 	}
 	if changed {
@@ -234,7 +239,7 @@ func (l *logarithm) shorter(i int, curves []curve, length float64) (best *solve.
 		curves = append(curves, curves[0])
 	}
 	guess, _, err := s.relaxed(l.task.Context(), each(curves, func(c curve) []Vec { return c.points }), 1e-6)
-	if err != nil {
+	if err != nil || l.task.Stopped() {
 		return nil, 0, err
 	}
 	repeat := func(z Vec) []Vec { return slices.Repeat([]Vec{z}, len(guess)) }

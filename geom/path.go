@@ -19,14 +19,15 @@ const segments = 32
 // velocities of the geodesics at the first point, up to terms of second order in 1/segments. It minimises the energy by non-linear
 // conjugate gradients (E. Polak and G. Ribière, 1969), preconditioned by the steps of georce: steps that do not lower the energy are
 // shortened. A curve is done where the next step is expected to lower the energy by less than a tolerance times the energy, and given
-// up after 1000 evaluations. Where the metric is singular on the first curve, length and velocity are NaN.
+// up after 1000 evaluations. Where the metric is singular on the first curve, length and velocity are NaN, and so they are where ctx
+// has ended before the first step.
 func (s *Space[P]) relaxed(ctx context.Context, curves [][]Vec, tolerance float64) (velocities []Vec, lengths []float64, err error) {
 	const stretch, most = 25, 1000
 	many := func(x float64) []float64 { return slices.Repeat([]float64{x}, len(curves)) }
 	still := each(curves, func(c []Vec) []Vec { return each(c, func(z Vec) Vec { return make(Vec, len(z)) }) })
-	state := []any{curves, still, still, many(0.5), many(math.Inf(1)), many(math.Inf(1)), many(0), many(math.NaN()), each(curves, func(c []Vec) Vec {
-		return slices.Repeat(Vec{math.NaN()}, len(c[0]))
-	})}
+	lengths = many(math.NaN())
+	velocities = each(curves, func(c []Vec) Vec { return slices.Repeat(Vec{math.NaN()}, len(c[0])) })
+	state := []any{curves, still, still, many(0.5), many(math.Inf(1)), many(math.Inf(1)), many(0), lengths, velocities}
 	for done := 0; done < most && ctx.Err() == nil; done += stretch {
 		out, err := s.call("relaxed", func(in []*Node) []*Node {
 			final, _ := autodiff.Scan(stretch, func(_ *Node, c, _ []*Node) (next, y []*Node) { return conjugateStep(s.M, c), nil }, in, nil)

@@ -1,0 +1,72 @@
+package geom_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"anatomy/geom"
+	"anatomy/geom/manifold"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+)
+
+// ending is a context that ends once it has been asked so often.
+type ending struct {
+	context.Context
+	asked, after int
+}
+
+func (c *ending) Err() error {
+	if c.asked++; c.asked > c.after {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Wherever a search for logarithms is stopped, it returns what it has found, without an error, and Converged is only what it would
+// have found without the stop: on the torus, whose first geodesic is not the shortest, and in more than 8 dimensions, where curves
+// are relaxed before Newton's method.
+func TestStoppedLog(t *testing.T) {
+	const u = 3.1
+	circle := func(turned, stretched float64) (x []float64) {
+		for i := range 5 {
+			s, c := math.Sincos(float64(i)*2*math.Pi/5 + turned)
+			x = append(x, stretched*c, s)
+		}
+		return x
+	}
+	for _, c := range []struct {
+		name string
+		m    geom.Manifold
+		x, y [][]float64
+	}{
+		{"torus", manifold.Torus(1, 0.45), [][]float64{{1.45, 0, 0}}, [][]float64{{1.45 * math.Cos(u), 1.45 * math.Sin(u), 0}}},
+		{"landmarks", landmarks.Manifold{N: 5, D: 2, Kernel: kernels.Gaussian(2)}, [][]float64{circle(0, 1), circle(0, 1), circle(0, 1)},
+			[][]float64{circle(0.3, 1.4), circle(0.3, 1.5), circle(-0.3, 0.7)}},
+	} {
+		whole := &ending{after: math.MaxInt}
+		s := geom.On(c.m)
+		want, err := s.With(geom.Context(whole)).LogAll(c.x, c.y)
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		t.Log(c.name, want, whole.asked)
+		for after := range whole.asked {
+			got, err := s.With(geom.Context(&ending{after: after})).LogAll(c.x, c.y)
+			if err != nil {
+				t.Fatalf("%s: stopped after %d: %v", c.name, after, err)
+			}
+			cancelled := false
+			for i, g := range got {
+				cancelled = cancelled || g.Status == geom.Cancelled
+				if g.Status == geom.Converged && !(math.Abs(g.Length-want[i].Length) <= 1e-9*want[i].Length) {
+					t.Errorf("%s: stopped after %d: pair %d: %s, want length %g", c.name, after, i, g, want[i].Length)
+				}
+			}
+			if !cancelled {
+				t.Errorf("%s: stopped after %d: none is cancelled", c.name, after)
+			}
+		}
+	}
+}
