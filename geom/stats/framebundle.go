@@ -29,7 +29,7 @@ type FrameMean[P geom.Point] struct {
 	Deviations []float64
 
 	Paths     []*framebundle.Geodesic[P] // the most probable path from (x, ν) to each sample, without Momenta
-	Objective float64                    // the least value found of the objective
+	Objective float64                    // the objective at mean and frame
 
 	// The certificate. Imbalance is the derivative of the objective by mean and frame, Σ w_i s_i with the derivatives s_i of what
 	// sample i adds to it, in standard errors: ‖Σ w_i s_i‖/√(Σ w_i² ‖s_i‖²), in the norm of the inverse Hessian. Residual is the
@@ -40,17 +40,22 @@ type FrameMean[P geom.Point] struct {
 	Status              geom.Status
 }
 
-// FrameBundleMean returns the Fréchet mean on the frame bundle: the mean x and the covariance ννᵀ of rank m, 1 ≤ m ≤ d, that
-// minimise
+// FrameBundleMean returns the Fréchet mean on the frame bundle: the mean x and the covariance ννᵀ of rank m, 1 ≤ m ≤ d, at a
+// local minimum of
 //
 //	Σ w_i (½ ‖p_i‖² + λ |π Exp_FM(u, p_i) − x_i|²) + ½ log det(νᵀ g ν),  λ = 1/2σ²,
 //
 // over u = (x, ν) and the momenta p_i of paths from u. Here Exp_FM is the geodesic flow of the frame bundle, π the projection
-// (x, ν) ↦ x, and |·| the Euclidean norm of coordinates, or of ambient vectors on an Atlas. The objective is the negative
-// log-likelihood of normal distributions on the manifold, with the energy of the most probable path to a sample in place of
-// −log of the density (Sommer, Information Processing in Medical Imaging, 2015; Kühnel and Sommer print the logarithm with the
-// opposite sign, for which there is no lower bound). In flat space the result is the mean and covariance of the samples, for
-// m < d the leading principal components.
+// (x, ν) ↦ x, and |·| the Euclidean norm of coordinates, or of ambient vectors on an Atlas. As σ → 0 the objective is the
+// negative log-likelihood of normal distributions on the manifold, with the energy of the most probable path to a sample in
+// place of −log of the density (Sommer, Information Processing in Medical Imaging, 2015; Kühnel and Sommer print the logarithm
+// with the opposite sign, for which there is no minimum). Then the result in flat space is the mean and covariance of the
+// samples, for m < d the leading principal components.
+//
+// With σ > 0 there is no least value: a frame that shrinks to 0 leaves a finite mismatch, and a logarithm without lower bound.
+// In flat space there is a local minimum where the standard deviations of the samples along the frame are more than 2σ. Their
+// covariance along it is V + 2σ² + σ⁴V⁻¹ with V = ννᵀ; the likelihood of samples with noise, for which see FrameBundlePCA, has
+// V + σ².
 //
 // The paths are most probable ones at every step of the search (see framebundle.Probable), and the derivative of the objective by u
 // is their momentum. The search for u is quasi-Newton, from the Gauss-Newton Hessian: the derivatives of the ends of 2m paths
@@ -79,12 +84,13 @@ func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ..
 }
 
 // FrameBundlePCA is FrameBundleMean with an estimated noise: probabilistic principal components (Tipping and Bishop, J. Royal
-// Statistical Society B 61, 1999) on a manifold. It minimises
+// Statistical Society B 61, 1999) on a manifold. It is at a local minimum of
 //
 //	Σ w_i (½ ‖p_i‖² + |π Exp_FM(u, p_i) − x_i|²/2σ²) + ½ log det(νᵀ E ν + σ²) + ½ (d − m) log σ²
 //
 // over u = (x, ν), the p_i and σ, where E is the Euclidean metric of the coordinates or ambient vectors. The rank m must be
-// smaller than d, and the samples must not lie in a submanifold of dimension m.
+// smaller than d, and the samples must not lie in a submanifold of dimension m. Where paths that bend reach all samples, the
+// last term has no lower bound as σ → 0.
 //
 // It takes Weights, Start, Tolerance (default 0.01, in standard errors) and MaxIterations (500).
 func FrameBundlePCA[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...Option) (*FrameMean[P], error) {
