@@ -53,8 +53,19 @@ func (l *Layer) colourBar() bool {
 	return l.byValue && (kind == areaMark || kind == faceMark)
 }
 
-// barRow is the height of a colour bar with its ticks and its name.
-const barRow = vg.Length(30)
+// barHeight returns the height of a colour bar with its ticks and its name.
+func (l *Layer) barHeight(width vg.Length) vg.Length {
+	return 30 + keyLine*vg.Length(len(l.barName(width))-1)
+}
+
+// barName returns what the layer's colours stand for, in lines no wider than a width.
+func (l *Layer) barName(width vg.Length) []string {
+	name := l.quantity
+	if l.label != "" {
+		name = l.label + ", " + name
+	}
+	return broken(name, style(keyText), width)
+}
 
 // levels returns the values at the ticks of the layer's colour bar: the multiples of a round number, four to ten, or the one
 // value that all have.
@@ -118,7 +129,7 @@ func (l *Layer) power() int {
 	return powerOf(l.lo, l.hi)
 }
 
-// drawBar draws the colour bar into a strip of the page.
+// drawBar draws the colour bar at the upper edge of a strip of the page.
 func (l *Layer) drawBar(c draw.Canvas, strip vg.Rectangle) {
 	const thickness, tick, beside, steps = 6, 2.5, 3, 128
 	sty := style(keyText)
@@ -155,9 +166,7 @@ func (l *Layer) drawBar(c draw.Canvas, strip vg.Rectangle) {
 		c.FillText(sty, vg.Point{X: p.X, Y: p.Y - 1}, t.Label)
 	}
 	ink(c.Canvas, all)
-	name := l.quantity
-	if l.label != "" {
-		name = l.label + ", " + name
+	for i, line := range l.barName(strip.Size().X) {
+		c.FillText(sty, vg.Point{X: middle, Y: top - thickness - tick - 10 - keyLine*vg.Length(i)}, line)
 	}
-	c.FillText(sty, vg.Point{X: middle, Y: top - thickness - tick - 10}, name)
 }

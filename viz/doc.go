@@ -29,7 +29,8 @@
 // Shapes always have axes of equal scale. Colours are those of Okabe & Ito; a layer without a colour takes one that no
 // other layer of its figure was given. Ordered values run through Ramp, whose lightness rises evenly; layers coloured by
 // a quantity of the same name have one scale of colours in all panels of a drawing. A figure is 8.5 cm wide, panels
-// together 17 cm: one and two columns of a journal; text has the sizes that journals ask for. The legend takes a corner in
+// together 17 cm: one and two columns of a journal; text has the sizes that journals ask for; titles and
+// labels that are wider than their panel are broken into lines, and the label of an axis is made smaller. The legend takes a corner in
 // which nothing is drawn, or stands beneath the axes; what all panels have in common stands once beneath them. Arrows too
 // short or too long to read are scaled by a round factor, which the legend states. Text is drawn as outlines, so that a
 // file needs no fonts; a letter that the font of figures lacks, as of a name in Japanese, is a box. In SVG and PDF a figure of thousands of marks is an image between vector axes. Pictures are drawn on

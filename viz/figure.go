@@ -34,7 +34,7 @@ func Fig(layers ...*Layer) *Figure {
 	return &Figure{layers: layers, camera: camera{azimuth: 35 * math.Pi / 180, elevation: 22 * math.Pi / 180}}
 }
 
-// Title writes a line above the figure.
+// Title writes a line above the figure, or several if it is wider.
 func (f *Figure) Title(s string) *Figure { f.title = s; return f }
 
 // XLabel names the x axis. Write the unit with it: "time (s)".
@@ -253,6 +253,7 @@ type frame struct {
 const (
 	rim        = vg.Length(3)
 	titleStrip = vg.Length(14)
+	titleLine  = vg.Length(11) // from one line of a title to the next
 	labelStrip = vg.Length(14)
 	tickText   = 7.5 // points
 	tickLength = vg.Length(3)
@@ -261,9 +262,6 @@ const (
 
 // frame fits the axes into a page.
 func (s *scene) frame(page vg.Rectangle) *frame {
-	if s.title != "" {
-		page.Max.Y -= titleStrip
-	}
 	if s.bare || s.inSpace {
 		return s.fit(page)
 	}
@@ -506,7 +504,7 @@ func (s *scene) naturalHeight(width vg.Length) vg.Length {
 	if outside || !s.legendFits(vg.Rectangle{Max: vg.Point{X: width, Y: height}}) {
 		s.outside = true
 		if s.height == 0 {
-			height += s.strip(width)
+			height += s.strip(width - 2*rim)
 		}
 	}
 	return height
@@ -559,8 +557,8 @@ func (s *scene) barStrip() vg.Length {
 // besideBar returns the keys in one row if they fit beside the scale bar.
 func (s *scene) besideBar(width vg.Length) [][]key {
 	if s.scaleBar() && len(s.legend.bars) == 0 {
-		if all := rows(s.legend.keys, 0.55*width); len(all) == 1 {
-			return all
+		if room := 0.55 * width; oneRow(s.legend.keys, room) {
+			return rows(s.legend.keys, room)
 		}
 	}
 	return nil
@@ -583,10 +581,26 @@ func (s *scene) strip(width vg.Length) vg.Length {
 	return max(s.reserve, s.legend.height(width))
 }
 
-// inner returns what the figure's rim, legend, scale bar and labels leave of a page.
+func titleStyle() text.Style {
+	sty := style(9)
+	sty.Font = sans(9, font.WeightBold)
+	sty.XAlign, sty.YAlign = text.XCenter, text.YTop
+	return sty
+}
+
+// titleHeight returns what the title takes of a page of the given width.
+func (s *scene) titleHeight(width vg.Length) vg.Length {
+	if s.title == "" {
+		return 0
+	}
+	return titleStrip + titleLine*vg.Length(len(broken(s.title, titleStyle(), width))-1)
+}
+
+// inner returns what the figure's rim, title, legend, scale bar and labels leave of a page.
 func (s *scene) inner(page vg.Rectangle) vg.Rectangle {
 	page.Min = page.Min.Add(vg.Point{X: rim, Y: rim})
 	page.Max = page.Max.Sub(vg.Point{X: rim, Y: rim})
+	page.Max.Y -= s.titleHeight(page.Size().X)
 	if s.outside {
 		page.Min.Y += s.strip(page.Size().X)
 	}
@@ -626,28 +640,25 @@ func (s *scene) draw(c draw.Canvas) {
 	if !s.bare && !s.inSpace && (s.rows == 0 || f.reach != nil) {
 		f.draw(c)
 	}
-	if s.title != "" {
-		sty := style(9)
-		sty.Font = sans(9, font.WeightBold)
-		sty.XAlign, sty.YAlign = text.XCenter, text.YTop
-		c.FillText(sty, vg.Point{X: page.Center().X, Y: page.Max.Y}, s.title)
+	for i, line := range broken(s.title, titleStyle(), page.Size().X) {
+		c.FillText(titleStyle(), vg.Point{X: page.Center().X, Y: page.Max.Y - titleLine*vg.Length(i)}, line)
 	}
 
 	x, y := s.labels()
-	sty := style(8)
-	sty.XAlign, sty.YAlign = text.XCenter, text.YTop
 	below := inner.Min.Y // what is drawn so far ends here
 	if x != "" {
 		at := c.Center().X
 		if f.reach != nil {
 			at = f.place([]float64{(f.reach[0] + f.reach[1]) / 2, 0}).X
 		}
+		sty, at := axisLabel(x, at, inner.Min.X, inner.Max.X)
 		c.FillText(sty, vg.Point{X: at, Y: below - 2}, x)
 		below -= labelStrip
 	}
 	if y != "" {
+		sty, at := axisLabel(y, c.Center().Y, below, inner.Max.Y)
 		sty.Rotation = math.Pi / 2
-		c.FillText(sty, vg.Point{X: page.Min.X, Y: c.Center().Y}, y)
+		c.FillText(sty, vg.Point{X: page.Min.X, Y: at}, y)
 	}
 	if s.scaleBar() {
 		below -= s.barStrip()
@@ -665,6 +676,16 @@ func (s *scene) draw(c draw.Canvas) {
 		return
 	}
 	s.legend.draw(c, vg.Rectangle{Min: page.Min, Max: vg.Point{X: page.Max.X, Y: below}})
+}
+
+// axisLabel returns the style of an axis's label and where its middle stands on a side of the page: at the middle of the axis
+// or, of a label that is longer, as near as it can be. A label longer than the side is smaller.
+func axisLabel(label string, middle, from, to vg.Length) (text.Style, vg.Length) {
+	sty := style(8)
+	sty.XAlign, sty.YAlign = text.XCenter, text.YTop
+	sty.Font.Size *= min(1, (to-from)/sty.Width(label))
+	half := sty.Width(label) / 2
+	return sty, max(from+half, min(to-half, middle))
 }
 
 func (s *scene) drawScaleBar(c draw.Canvas, f *frame, at vg.Point) {

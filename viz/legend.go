@@ -16,13 +16,16 @@ import (
 type key struct {
 	layer  *Layer
 	text   string
-	sample []mark // in the unit square
+	lines  []string // the text, broken where it is wider than the legend
+	sample []mark   // in the unit square
+	indent vg.Length
 	width  vg.Length
 }
 
 const (
 	keyText   = 7.5 // points
 	keyRow    = vg.Length(11)
+	keyLine   = vg.Length(9)  // from one line of a text to the next
 	keyMark   = vg.Length(16) // width of a sample
 	keyHeight = vg.Length(5.2)
 	keySpace  = vg.Length(4)
@@ -113,7 +116,21 @@ func (l *Layer) key(label string) (key, error) {
 			return key{}, fmt.Errorf("the sample has points of %d coordinates: draw it in the plane", len(m.at[0]))
 		}
 	}
-	return key{l, label, c.marks, width + keySpace + style(keyText).Width(label)}, c.check()
+	indent := width + keySpace
+	return key{l, label, []string{label}, c.marks, indent, indent + style(keyText).Width(label)}, c.check()
+}
+
+// within returns the entry no wider than a width, its text in several lines if need be.
+func (k key) within(width vg.Length) key {
+	if k.width <= width {
+		return k
+	}
+	sty := style(keyText)
+	k.lines, k.width = broken(k.text, sty, width-k.indent), 0
+	for _, line := range k.lines {
+		k.width = max(k.width, k.indent+sty.Width(line))
+	}
+	return k
 }
 
 // strip is the part of the unit square between two values of x.
@@ -129,16 +146,17 @@ func (c *Canvas) kind() markKind {
 	return c.marks[0].kind
 }
 
-// draw draws the entry with the middle of its left edge at p.
+// draw draws the entry with the left end of the middle of its first line at p.
 func (k key) draw(c draw.Canvas, p vg.Point) {
 	sty := style(keyText)
 	sty.YAlign = text.YCenter
-	right := p.X + k.width - sty.Width(k.text)
 	place := func(q []float64) vg.Point {
-		return vg.Point{X: p.X + vg.Length(q[0])*(right-keySpace-p.X), Y: p.Y + vg.Length(q[1]-0.5)*keyHeight}
+		return vg.Point{X: p.X + vg.Length(q[0])*(k.indent-keySpace), Y: p.Y + vg.Length(q[1]-0.5)*keyHeight}
 	}
 	ink(c.Canvas, stamps(k.sample, place, false, c.Rectangle))
-	c.FillText(sty, vg.Point{X: right, Y: p.Y}, k.text)
+	for i, line := range k.lines {
+		c.FillText(sty, vg.Point{X: p.X + k.indent, Y: p.Y - vg.Length(i)*keyLine}, line)
+	}
 }
 
 // A legend is what explains the layers: colour bars, and keys beneath them.
@@ -164,9 +182,15 @@ func (m mark) looksLike(n mark) bool {
 
 // height returns what the legend takes of a page of the given width.
 func (a legend) height(width vg.Length) vg.Length {
-	height := barRow * vg.Length(len(a.bars))
-	if n := len(rows(a.keys, width)); n > 0 {
-		height += keyRow*vg.Length(n) + 4
+	height := vg.Length(0)
+	for _, l := range a.bars {
+		height += l.barHeight(width)
+	}
+	if len(a.keys) > 0 {
+		height += 4
+	}
+	for _, row := range rows(a.keys, width) {
+		height += rowHeight(row)
 	}
 	return height
 }
@@ -175,8 +199,8 @@ func (a legend) height(width vg.Length) vg.Length {
 func (a legend) draw(c draw.Canvas, strip vg.Rectangle) {
 	level := strip.Max.Y
 	for _, l := range a.bars {
-		l.drawBar(c, vg.Rectangle{Min: vg.Point{X: strip.Min.X, Y: level - barRow}, Max: vg.Point{X: strip.Max.X, Y: level}})
-		level -= barRow
+		l.drawBar(c, vg.Rectangle{Min: strip.Min, Max: vg.Point{X: strip.Max.X, Y: level}})
+		level -= l.barHeight(strip.Size().X)
 	}
 	drawRows(c, rows(a.keys, strip.Size().X), vg.Point{X: (strip.Min.X + strip.Max.X) / 2, Y: level - 4 - keyRow/2})
 }
@@ -193,8 +217,23 @@ func drawRows(c draw.Canvas, all [][]key, p vg.Point) {
 			k.draw(c, at)
 			at.X += k.width + keyGap
 		}
-		p.Y -= keyRow
+		p.Y -= rowHeight(row)
 	}
+}
+
+// rowHeight returns the height of a row of entries.
+func rowHeight(row []key) vg.Length {
+	height := keyRow
+	for _, k := range row {
+		height = max(height, keyRow+keyLine*vg.Length(len(k.lines)-1))
+	}
+	return height
+}
+
+// oneRow reports whether entries stand in one row no wider than width, each in one line.
+func oneRow(all []key, width vg.Length) bool {
+	in := rows(all, width)
+	return len(in) == 1 && rowHeight(in[0]) == keyRow
 }
 
 // rows breaks entries into rows no wider than width.
@@ -202,6 +241,7 @@ func rows(all []key, width vg.Length) [][]key {
 	var out [][]key
 	var used vg.Length
 	for _, k := range all {
+		k = k.within(width)
 		if len(out) == 0 || used+keyGap+k.width > width {
 			out, used = append(out, nil), -keyGap
 		}

@@ -94,7 +94,7 @@ func (s *sheet) parts() (boxes []float64) {
 	}
 	if foot := s.legend.height(s.size.X); foot > 0 {
 		width := s.panels[0].at.Size().X
-		if len(rows(s.legend.keys, width)) > 1 || len(s.legend.bars) > 0 {
+		if !oneRow(s.legend.keys, width) || len(s.legend.bars) > 0 {
 			width = s.size.X
 		}
 		middle := s.size.X / 2

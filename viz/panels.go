@@ -210,7 +210,7 @@ func alike(scenes []*scene, width vg.Length) {
 	for _, s := range scenes {
 		s.naturalHeight(width)
 		outside = outside || s.outside
-		reserve = max(reserve, s.strip(width))
+		reserve = max(reserve, s.strip(width-2*rim))
 	}
 	if outside {
 		for _, s := range scenes {

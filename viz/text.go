@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
+	"strings"
 	"unicode"
 
 	"golang.org/x/image/font"
@@ -206,6 +208,31 @@ func (h outlines) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
 		c.SetColor(sty.Color)
 		c.Fill(path)
 	}
+}
+
+// broken breaks a text into lines no wider than a width: at spaces, and inside of words that are wider.
+func broken(line string, sty text.Style, width vg.Length) (lines []string) {
+	last := ""
+	for i, word := range strings.Split(line, " ") {
+		if longer := last + " " + word; i > 0 && sty.Width(longer) <= width {
+			last = longer
+			continue
+		}
+		if i > 0 {
+			lines = append(lines, last)
+		}
+		for sty.Width(word) > width {
+			letters := []rune(word)
+			count := max(1, sort.Search(len(letters), func(n int) bool { return sty.Width(string(letters[:n+1])) > width }))
+			if count == len(letters) {
+				break
+			}
+			lines = append(lines, string(letters[:count]))
+			word = string(letters[count:])
+		}
+		last = word
+	}
+	return append(lines, last)
 }
 
 // Lines says that a label has one line.

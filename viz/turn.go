@@ -172,12 +172,10 @@ func (t *turntable) html() (string, error) {
 			if err := picture(&sheet{size: page.Max, panels: []panel{{&hollow, page}}}, " hidden"); err != nil {
 				return "", err
 			}
-			above, below := rim, rim // what lies beyond the data is not drawn over when a reader zooms
-			if hollow.title != "" {
-				above += titleStrip
-			}
+			inside := page.Max.X - 2*rim
+			above, below := rim+hollow.titleHeight(inside), rim // what lies beyond the data is not drawn over when a reader zooms
 			if hollow.outside {
-				below += hollow.strip(page.Max.X - 2*rim)
+				below += hollow.strip(inside)
 			}
 			data, err := p.turnData(t.frames)
 			if err != nil {

@@ -806,6 +806,58 @@ func TestColourBarLabels(t *testing.T) {
 	}
 }
 
+// Titles, labels and names that are longer than a panel is wide stay in it, whole, and lie over nothing else.
+func TestLongTexts(t *testing.T) {
+	const long = "the right femur of specimen museum_1907_42_3 (\u1e8b is its velocity), seen from the front after all were aligned"
+	q := ring(12, 0, 0, 5, 4)
+	square := [][]float64{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}}
+	bar := func(label string) *Figure {
+		return Fig(Density(square, [][3]int{{0, 1, 2}, {0, 2, 3}}, "density of the distribution (1/sr)", []float64{0, 0, 1, 1}).Label(label))
+	}
+	chart := func() *Figure {
+		return Fig(Series([]float64{0, 1, 2}, []float64{1, 3, 2}).Label(long), Scatter([]float64{0, 1}, []float64{1, 2}).Label("dots")).XLabel(long).YLabel(long)
+	}
+	shape := func(label string) *Figure {
+		return Fig(Outline(q).Label(label), Points(q).Label("p")).Unit("mm").NoAxes()
+	}
+	for name, d := range map[string]Drawing{
+		"titles":           Row(Fig(Outline(q)).Title("(a) "+long), Fig(Outline(q)).Title("(b) "+long).Unit("mm"), Fig(Outline(q)).Title("(c)")),
+		"a title in space": bar("").Title(long),
+		"labels":           Row(shape(long), shape("one of the labels of a panel"), shape("q")),
+		"a common label":   Row(shape(long), shape(long)),
+		"a word":           Fig(Outline(q).Label(strings.Repeat("word", 40))).Title(strings.Repeat("title", 30)),
+		"arrows":           Row(Fig(Outline(q), Arrows(q, constant(12, 0.01, 0)).Label(long)), Fig(Outline(q))),
+		"names of bars":    Row(bar(long), bar("estimate from the samples"), bar("")),
+		"axes":             Row(chart(), chart().LogY()),
+		"small":            chart().Size(5, 0),
+		"a slider": Slider("standard deviations", []float64{-3, -1.5, 0, 1.5, 3}, func(int) *Figure {
+			return Fig(Outline(q).Label(long)).Title("first mode of the right femur")
+		}),
+	} {
+		s := expect.Must(d.sheet())
+		checkTexts(t, name, s)
+		if a, ok := s.extra.(*animation); ok {
+			for _, frame := range a.frames {
+				checkTexts(t, name, frame)
+			}
+		}
+		if turned, ok := s.extra.(*turntable); ok {
+			checkTexts(t, name+", turned", turned.sheet)
+		}
+	}
+	for width := vg.Length(1); width < 700; width *= 1.3 {
+		lines := broken(long, style(9), width)
+		if got := strings.Join(lines, ""); strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(long, " ", "") {
+			t.Errorf("in lines of %v points: %q", width, lines)
+		}
+		for i, line := range lines {
+			if style(9).Width(line) > width && len([]rune(line)) > 1 || width > 110 && i > 0 && !strings.Contains(long, lines[i-1]+" "+line) {
+				t.Errorf("line %d of %v points: %q", i, width, line)
+			}
+		}
+	}
+}
+
 // What is constant but for rounding errors has an axis of its size, whose ticks end, and a colour bar with one tick.
 func TestConstant(t *testing.T) {
 	for _, c := range []struct {
