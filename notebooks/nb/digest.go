@@ -18,12 +18,14 @@ import (
 
 // A digest hashes what values hold, with all that they point to, fields that are not exported, too. Values that no program
 // can tell apart have the same digest, in every process. What a value depends on is hashed without what its source tells:
-// functions, and what serves to compute (locks with the caches that they guard, back ends).
+// functions, and what serves to compute (locks with the caches that they guard, back ends, graphs).
 type digest struct {
 	hash hash.Hash
 	seen map[pointed]int // pointers and maps, in the order of the visit
 	// stored is set for a value that is to be stored: what a copy would not carry is refused.
-	stored  bool
+	stored bool
+	// acts is why a function must not be passed over, unless the library has made it; or empty.
+	acts    string
 	refused string // why, or empty
 	depth   int
 	small   [9]byte
@@ -115,6 +117,10 @@ func (d *digest) value(v reflect.Value) {
 		if !d.first(v) {
 			return
 		}
+		if t.Implements(tensorType) && !d.stored {
+			d.tensor(reflect.NewAt(t.Elem(), v.UnsafePointer()).Interface().(tensor))
+			return
+		}
 		d.value(v.Elem())
 	case reflect.Map:
 		if !d.first(v) {
@@ -136,10 +142,29 @@ func (d *digest) value(v reflect.Value) {
 		d.number('1', 0)
 		if d.stored {
 			d.refuse("a value of type %v cannot be stored; keep the data it is made from", t)
-		} else if v.Kind() == reflect.Func && hides(runtime.FuncForPC(v.Pointer()).Name()) {
-			d.refuse("it depends on a function that may hide values, of type %v", t)
+		} else if v.Kind() == reflect.Func {
+			name := runtime.FuncForPC(v.Pointer()).Name()
+			if hides(name) {
+				d.refuse("it depends on a function that may hide values, of type %v", t)
+			} else if d.acts != "" && !made.MatchString(name) {
+				d.refuse("%s", d.acts)
+			}
 		}
 	}
+}
+
+// tensor is a *tensors.Tensor of GoMLX, a package that need not be linked into every cell for this: data behind a lock.
+type tensor interface{ ValueSafe() (any, error) }
+
+var tensorType = reflect.TypeFor[tensor]()
+
+func (d *digest) tensor(t tensor) {
+	v, err := t.ValueSafe()
+	if err != nil {
+		d.refuse("it depends on a tensor that cannot be read: %v", err)
+		return
+	}
+	d.value(reflect.ValueOf(&v).Elem())
 }
 
 // hides says whether a function of that name may hold values that its source does not tell: methods with their receiver, and
@@ -147,6 +172,9 @@ func (d *digest) value(v reflect.Value) {
 func hides(name string) bool {
 	return strings.HasSuffix(name, "-fm") || strings.HasPrefix(name, "main.") && !written.MatchString(name)
 }
+
+// made are names of functions that the library has made, such as those of a kernel.
+var made = regexp.MustCompile(`^anatomy/.*\.func\d+`)
 
 var written = regexp.MustCompile(`^main\.(init\.func\d+|glob\.\.func\d+|[^.]+)$`)
 
@@ -177,7 +205,7 @@ func (d *digest) entries(v reflect.Value) {
 	}
 	var all []entry
 	for i := v.MapRange(); i.Next(); {
-		k := &digest{hash: sha256.New(), seen: map[pointed]int{}, stored: d.stored}
+		k := &digest{hash: sha256.New(), seen: map[pointed]int{}, stored: d.stored, acts: d.acts}
 		k.value(i.Key())
 		if k.refused != "" {
 			d.refuse("%s", k.refused)
@@ -197,12 +225,17 @@ func plain(t reflect.Type) bool {
 	return t.Kind() >= reflect.Bool && t.Kind() <= reflect.Complex128
 }
 
+// description are the packages of GoMLX whose types say what a tensor is like.
+var description = regexp.MustCompile(`/(shapes|dtypes)(/|$)`)
+
 // computes says whether a struct serves to compute rather than holds data. Those of this module with a lock do: what they hold
 // besides is cached, or as it was made. Of others only the lock does.
 func computes(t reflect.Type) bool {
 	switch p := t.PkgPath(); {
-	case p == "sync" || p == "sync/atomic" || p == "reflect" || p == "runtime" || strings.HasPrefix(p, "internal/") || strings.Contains(p, "/gomlx/"):
+	case p == "sync" || p == "sync/atomic" || p == "reflect" || p == "runtime" || strings.HasPrefix(p, "internal/"):
 		return true
+	case strings.Contains(p, "/gomlx/"):
+		return !description.MatchString(p)
 	case !strings.HasPrefix(p, "anatomy/"):
 		return false
 	}

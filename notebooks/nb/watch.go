@@ -19,7 +19,8 @@ import (
 )
 
 // A Watch follows the computation of one top-level variable of a notebook, which GoNB would compute in every later cell
-// again. The kernel writes the calls of Watched, First, Kept, Two and Three into the cells it compiles; nobody else does.
+// again. The kernel writes the calls of Watched, Acting, First, Kept, Two and Three into the cells it compiles; nobody else
+// does.
 //
 // What took longer than a moment is stored if nothing speaks against it: the value is the same after it was stored and
 // read again, and the variables that it depends on hold the same before and after. It is read in later cells as long as
@@ -44,8 +45,18 @@ type remembered struct {
 	Imports map[string]string `json:",omitempty"`
 }
 
+// acting is a pointer to a variable that functions may have come with which read or change what is outside of the program.
+type acting struct {
+	variable any
+	why      string
+}
+
+// Acting stands among the deps of Watched for a pointer to a variable whose source reads or changes what is outside of the
+// program: why says what it calls. Its value is compared like any other, but a function that it holds may do so again, unseen.
+func Acting(variable any, why string) any { return acting{variable, why} }
+
 // Watched begins to compute the variable: print stands for the source that it depends on, refused says why it must not be
-// stored, or is empty, and deps are pointers to the variables that it depends on.
+// stored, or is empty, and deps are pointers to the variables that it depends on, or Acting.
 func Watched(name, print, refused string, deps ...any) *Watch {
 	w := &Watch{name: name, print: print, refused: refused, deps: deps}
 	if refused == "" {
@@ -59,6 +70,11 @@ func Watched(name, print, refused string, deps ...any) *Watch {
 func (w *Watch) held() *digest {
 	d := &digest{hash: sha256.New(), seen: map[pointed]int{}}
 	for _, p := range w.deps {
+		a, is := p.(acting)
+		if is {
+			p = a.variable
+		}
+		d.acts = a.why
 		d.value(reflect.ValueOf(p).Elem())
 	}
 	if w.refused == "" {

@@ -15,10 +15,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/kernels"
 )
 
 // watched passes a value that took a second through First; note is what it says of it.
@@ -177,6 +182,10 @@ func TestWatchedNotices(t *testing.T) {
 		"a generator":    {new(rand.New(rand.NewPCG(1, 2))), func(p any) { (*p.(**rand.Rand)).Int() }},
 		"what is hidden": {&closed{1}, func(p any) { p.(*closed).a = 2 }},
 		"beside a lock":  {new(gob.NewEncoder(io.Discard)), func(p any) { (*p.(**gob.Encoder)).Encode(open{}) }},
+		"a tensor":       {new(tensors.FromValue([]float64{1, 2})), func(p any) { *p.(**tensors.Tensor) = tensors.FromValue([]float64{1, 3}) }},
+		"within one":     {new(engine.Values{tensors.FromValue(1.0)}), func(p any) { (*p.(*engine.Values))[0].MustMutableFlatData(func(flat any) { flat.([]float64)[0] = 2 }) }},
+		"its type":       {new(tensors.FromValue([]int32{1})), func(p any) { *p.(**tensors.Tensor) = tensors.FromValue([]uint32{1}) }},
+		"a shape":        {new(shapes.Make(dtypes.Float64, 2)), func(p any) { *p.(*shapes.Shape) = shapes.Make(dtypes.Float64, 3) }},
 		"an interface":   {new(any(open{})), func(p any) { *p.(*any) = closed{} }},
 	} {
 		w := Watched("x", "print", "", c.of)
@@ -194,6 +203,22 @@ func TestWatchedNotices(t *testing.T) {
 	cache.cache["a"] = 1
 	if note := remember(w, filepath.Join(t.TempDir(), "x"), 1, time.Second); note != "" {
 		t.Errorf("the cache behind a lock: got %q", note)
+	}
+	for name, c := range map[string]struct {
+		holds   any
+		refused bool
+	}{
+		"what was read":        {&[]byte{1}, false},
+		"a function":           {new(os.Getpid), true},
+		"one within":           {&map[string]any{"a": os.Getpid}, true},
+		"one of the library's": {new(kernels.Gaussian(1)), false},
+	} {
+		if w := Watched("x", "print", "", Acting(c.holds, "it reads")); w.refused == "it reads" != c.refused || w.refused != "" != c.refused {
+			t.Errorf("%s, by what reads: %q", name, w.refused)
+		}
+		if w := Watched("x", "print", "", c.holds); w.refused != "" {
+			t.Errorf("%s: %q", name, w.refused)
+		}
 	}
 	circle := &open{A: []float64{1}}
 	circle.B = circle

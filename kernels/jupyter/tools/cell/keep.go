@@ -77,7 +77,7 @@ func (w *Workspace) Keep(program string) *Kept {
 		k.prints[name] = print
 		watched := fmt.Sprintf("nb_.Watched(%q, %q, %q", name, print, refused)
 		for _, other := range depends {
-			watched += ", &" + other
+			watched += ", " + other
 		}
 		watched += ")"
 		before, after := "nb_.First("+watched+", ", ")"
@@ -195,6 +195,7 @@ type sources struct {
 	file     *ast.File
 	src      []byte
 	imported map[string]string        // name of a package in the program → its path
+	dotted   []string                 // paths of packages whose names the program has as its own
 	declared map[*ast.Object]ast.Node // what an identifier at the top level is
 	methods  map[string][]ast.Node    // type → its methods
 }
@@ -208,12 +209,15 @@ type variable struct {
 }
 
 func newSources(set *token.FileSet, file *ast.File, src []byte) *sources {
-	p := &sources{set, file, src, map[string]string{}, map[*ast.Object]ast.Node{}, map[string][]ast.Node{}}
+	p := &sources{set, file, src, map[string]string{}, nil, map[*ast.Object]ast.Node{}, map[string][]ast.Node{}}
 	for _, spec := range file.Imports {
 		path, _ := strconv.Unquote(spec.Path.Value)
 		name := base(path)
 		if spec.Name != nil {
 			name = spec.Name.Name
+		}
+		if name == "." {
+			p.dotted = append(p.dotted, path)
 		}
 		p.imported[name] = path
 	}
@@ -312,9 +316,10 @@ func (p *sources) calls(x ast.Expr) bool {
 }
 
 // of returns the source that a variable depends on, why it must be computed each time, or "", and the variables that it
-// depends on. It is not ok where they depend on it in turn.
+// depends on, as arguments of nb.Watched. It is not ok where they depend on it in turn.
 //
-// What computes the variables that it depends on may read files: their values are compared. But their methods may not.
+// What computes the variables that it depends on may read files: their values are compared. But their methods may not, nor
+// the functions that they hold, which no one compares.
 func (p *sources) of(v variable) (text, refused string, depends []string, ok bool) {
 	start := []ast.Node{v.value}
 	if v.spec.Type != nil {
@@ -323,25 +328,39 @@ func (p *sources) of(v variable) (text, refused string, depends []string, ok boo
 	nodes, ok := p.reach(v, true, start)
 	text = strings.Join(v.names, ", ") + " " + v.declared + " = " + p.text(v.value)
 	acting := []ast.Node{v.value}
+	var quiet []string
 	for _, n := range nodes {
 		text += "\n" + p.text(n)
 		if s, is := n.(*ast.ValueSpec); is {
+			why := p.acts(v, s)
 			for _, name := range s.Names {
-				if name.Name != "_" && !slices.Contains(v.names, name.Name) {
-					depends = append(depends, name.Name)
+				if name.Name == "_" || slices.Contains(v.names, name.Name) {
+					continue
+				}
+				if why != "" { // in front: a value that others hold, too, is looked at where it is met first
+					depends = append(depends, fmt.Sprintf("nb_.Acting(&%s, %q)", name.Name, why))
+				} else {
+					quiet = append(quiet, "&"+name.Name)
 				}
 			}
 		} else if f, is := n.(*ast.FuncDecl); is && f.Recv != nil {
 			acting = append(acting, f)
 		}
 	}
-	called, _ := p.reach(v, false, acting)
-	for _, n := range append(acting, called...) {
-		if _, is := n.(*ast.ValueSpec); !is && refused == "" {
-			refused = p.effect(n)
+	return text, p.acts(v, acting...), append(depends, quiet...), ok
+}
+
+// acts says what pieces of source, or the functions that they come to, call that may read or change what is outside of the
+// program, or "". Where they read a variable, its value is none of them.
+func (p *sources) acts(v variable, pieces ...ast.Node) string {
+	called, _ := p.reach(v, false, pieces)
+	called = slices.DeleteFunc(called, func(n ast.Node) bool { _, is := n.(*ast.ValueSpec); return is })
+	for _, n := range slices.Concat(pieces, called) {
+		if why := p.effect(n); why != "" {
+			return why
 		}
 	}
-	return text, refused, depends, ok
+	return ""
 }
 
 // reach lists the declarations that nodes name, and those that these name, with the methods of types; where variables are
@@ -405,21 +424,31 @@ var reading = regexp.MustCompile(`^(Read|Open|Load|Glob|Walk|Save|Write|Create|R
 
 // effect names what a piece of source calls that may read or change what is outside of the program, or "".
 func (p *sources) effect(n ast.Node) (refused string) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		s, ok := n.(*ast.SelectorExpr)
-		if !ok || refused != "" {
-			return refused == ""
-		}
-		name := s.Sel.Name
+	look := func(shown, name string, paths ...string) {
 		bad := reading.MatchString(name)
-		if from, ok := s.X.(*ast.Ident); ok && from.Obj == nil {
-			path := p.imported[from.Name]
+		for _, path := range paths {
 			e := effects[path]
 			bad = bad || outside.MatchString(path) || e != nil && e.MatchString(name)
-			name = from.Name + "." + name
 		}
 		if bad {
-			refused = name + " may read, write or show what is outside of the program; nb.Keep keeps it all the same"
+			refused = shown + " may read, write or show what is outside of the program; nb.Keep keeps it all the same"
+		}
+	}
+	ast.Inspect(n, func(n ast.Node) bool {
+		if refused != "" {
+			return false
+		}
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if from, ok := n.X.(*ast.Ident); ok && from.Obj == nil {
+				look(from.Name+"."+n.Sel.Name, n.Sel.Name, p.imported[from.Name])
+			} else {
+				look(n.Sel.Name, n.Sel.Name)
+			}
+		case *ast.Ident:
+			if len(p.dotted) > 0 && n.Obj == nil && n.IsExported() {
+				look(n.Name, n.Name, p.dotted...)
+			}
 		}
 		return true
 	})
