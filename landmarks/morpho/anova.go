@@ -13,22 +13,29 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Term is what may explain shapes in ProcrustesANOVA.
+// Term is what may explain shapes in a LinearModel and its ANOVA.
 type Term struct {
 	name    string
-	columns func(d *Dataset) ([][]float64, error) // [k][N], of the design matrix
-	over    string                                // the name of the term whose mean square it is tested over; empty for the residuals
+	columns func(d *Dataset) ([]column, error) // of the design matrix
+	over    string                             // the name of the term whose mean square it is tested over; empty for the residuals
 }
 
-// Factor is a covariate whose values are categories, or the group for "group".
+// column is one of a design matrix.
+type column struct {
+	name   string
+	values []float64                                           // [N]
+	at     func(covariates map[string]string) (float64, error) // for a specimen with these
+}
+
+// Factor is a covariate whose values are categories, or the group for "group". The first category in the data is the one that the others
+// are compared with in a LinearModel.
 func Factor(covariate string) Term {
-	return Term{name: covariate, columns: func(d *Dataset) ([][]float64, error) {
+	return Term{name: covariate, columns: func(d *Dataset) ([]column, error) {
 		values, err := d.Column(covariate)
 		if err != nil {
 			return nil, err
 		}
 		var levels []string
-		var columns [][]float64
 		for i, v := range values {
 			switch v {
 			case "":
@@ -37,19 +44,49 @@ func Factor(covariate string) Term {
 				return nil, fmt.Errorf("specimen %q: %s is %s, by which R marks a value that is not known: leave the specimen out with Without, or name the category otherwise",
 					d.Specimens[i].Name, covariate, v)
 			}
-			k := slices.Index(levels, v)
-			if k < 0 {
-				k, levels, columns = len(levels), append(levels, v), append(columns, make([]float64, len(values)))
+			if !slices.Contains(levels, v) {
+				levels = append(levels, v)
 			}
-			columns[k][i] = 1
+		}
+		var columns []column
+		for _, level := range append(levels[1:len(levels):len(levels)], levels[0]) { // beside the mean, the last column adds nothing
+			c := column{name: covariate + " " + level, values: make([]float64, len(values)), at: func(covariates map[string]string) (float64, error) {
+				value := covariates[covariate]
+				if !slices.Contains(levels, value) {
+					return 0, fmt.Errorf("%s is %q, want one of %s", covariate, value, listNames(levels))
+				}
+				return indicator(value == level), nil
+			}}
+			for i, v := range values {
+				c.values[i] = indicator(v == level)
+			}
+			columns = append(columns, c)
 		}
 		return columns, nil
 	}}
 }
 
+func indicator(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// number is the value of a column that is a number.
+func number(name string) func(covariates map[string]string) (float64, error) {
+	return func(covariates map[string]string) (float64, error) {
+		v, err := parseCoordinate(covariates[name])
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return 0, fmt.Errorf("%s is %q, want a number", name, covariates[name])
+		}
+		return v, nil
+	}
+}
+
 // Variate is a covariate whose values are numbers, on which shapes depend linearly.
 func Variate(covariate string) Term {
-	return Term{name: covariate, columns: func(d *Dataset) ([][]float64, error) {
+	return Term{name: covariate, columns: func(d *Dataset) ([]column, error) {
 		values, err := d.Numbers(covariate)
 		if err != nil {
 			return nil, err
@@ -59,14 +96,15 @@ func Variate(covariate string) Term {
 				return nil, fmt.Errorf("specimen %q: %s is %g", d.Specimens[i].Name, covariate, v)
 			}
 		}
-		return [][]float64{values}, nil
+		return []column{{covariate, values, number(covariate)}}, nil
 	}}
 }
 
 // LogSize is the logarithm of the centroid size: allometry. It is an error if the shapes were scaled to one size before, so that only
 // rounding or the method of scaling is left of it.
 func LogSize() Term {
-	return Term{name: "log size", columns: func(d *Dataset) ([][]float64, error) {
+	const name = "log size"
+	return Term{name: name, columns: func(d *Dataset) ([]column, error) {
 		sizes := make([]float64, len(d.Specimens))
 		for i, s := range d.Specimens {
 			sizes[i] = math.Log(CentroidSize(s.Points))
@@ -76,7 +114,7 @@ func LogSize() Term {
 			return nil, fmt.Errorf("centroid sizes are from %.6g to %.6g: the shapes were scaled to one size; take the Variate of a covariate that holds the sizes before",
 				math.Exp(least), math.Exp(most))
 		}
-		return [][]float64{sizes}, nil
+		return []column{{name, sizes, number(name)}}, nil
 	}}
 }
 
@@ -86,19 +124,29 @@ func Interaction(terms ...Term) Term {
 	for i, t := range terms {
 		names[i] = t.name
 	}
-	return Term{name: strings.Join(names, ":"), columns: func(d *Dataset) ([][]float64, error) {
-		ones := make([]float64, len(d.Specimens))
-		floats.AddConst(1, ones)
-		products := [][]float64{ones}
-		for _, t := range terms {
+	return Term{name: strings.Join(names, ":"), columns: func(d *Dataset) ([]column, error) {
+		var products []column
+		for k, t := range terms {
 			columns, err := t.columns(d)
 			if err != nil {
 				return nil, err
 			}
-			var next [][]float64
+			if k == 0 {
+				products = columns
+				continue
+			}
+			var next []column
 			for _, p := range products {
 				for _, c := range columns {
-					next = append(next, floats.MulTo(make([]float64, len(c)), p, c))
+					next = append(next, column{p.name + ":" + c.name, floats.MulTo(make([]float64, len(c.values)), p.values, c.values),
+						func(covariates map[string]string) (float64, error) {
+							a, err := p.at(covariates)
+							if err != nil {
+								return 0, err
+							}
+							b, err := c.at(covariates)
+							return a * b, err
+						}})
 				}
 			}
 			products = next
@@ -155,7 +203,7 @@ func (a *ANOVA) String() string {
 		if r.Over != "" && r.Over != "residuals" {
 			tail += "  over " + r.Over
 		}
-		fmt.Fprintf(w, "%s\t%d\t%.6f\t%.6f\t%.4f\t%s\n", r.Term, r.DF, r.SS, r.MS, r.R2, tail)
+		fmt.Fprintf(w, "%s\t%d\t%.5g\t%.5g\t%.4f\t%s\n", r.Term, r.DF, r.SS, r.MS, r.R2, tail)
 	}
 	w.Flush()
 	fmt.Fprintf(&b, "%d permutations of residuals", a.Permutations)
@@ -163,84 +211,47 @@ func (a *ANOVA) String() string {
 }
 
 // ProcrustesANOVA explains the shapes of a data set by terms, one after the other (Goodall, J. R. Statist. Soc. B 53, 1991;
-// Anderson, Austral Ecology 26, 2001): sums of squared Procrustes distances, of type I, which depend on the order of the terms. The
-// shapes are brought to size 1, aligned by rotations (Procrustes with KeepSize) and projected orthogonally to the tangent space
-// of their mean. A term is tested by permuting the residuals of the model with the terms before it (Freedman and Lane 1983;
-// Collyer, Sekora and Adams, Heredity 115, 2015); the seed fixes the permutations, of which a thousand less one are customary.
+// Anderson, Austral Ecology 26, 2001): it is the ANOVA of FitLinear.
 //
 // The specimens are taken to be independent: what is exchangeable under the null hypothesis are the specimens, once the terms before are
-// taken away. If some are of one individual, or of one litter, what was done to all of these is to be tested Over them: by the residuals,
-// chance alone makes it significant.
-//
-// It is an error if landmarks or covariates are missing, all shapes are the same, a term adds nothing to those before it, no degrees of
-// freedom are left, or the levels of the error of a term are not exchangeable (see Over).
+// taken away. If some are of one individual, or of one litter, what was done to all of these is to be tested Over them, and species that have
+// a phylogeny need FitLinearOnTree: by residuals of specimens that belong together, chance alone makes a term significant.
 func ProcrustesANOVA(d *Dataset, permutations int, seed uint64, terms ...Term) (*ANOVA, error) {
-	fail := func(err error) (*ANOVA, error) {
+	m, err := fitLinear(d, nil, terms)
+	if err != nil {
 		return nil, fmt.Errorf("Procrustes analysis of variance of %s: %w", d.Name, err)
+	}
+	return m.ANOVA(permutations, seed)
+}
+
+// ANOVA returns the table of sums of squares of Procrustes distances, of type I, which depend on the order of the terms. A term is tested by
+// permuting the residuals of the model with the terms before it (Freedman and Lane 1983; Collyer, Sekora and Adams, Heredity 115, 2015),
+// among specimens, or the levels of the term that it is tested Over, or contrasts on a tree: these are exchangeable under the null
+// hypothesis. The seed fixes the permutations, of which a thousand less one are customary.
+func (m *LinearModel) ANOVA(permutations int, seed uint64) (*ANOVA, error) {
+	fail := func(err error) (*ANOVA, error) {
+		return nil, fmt.Errorf("Procrustes analysis of variance of %s: %w", m.Data.Name, err)
 	}
 	if permutations < 1 {
 		return fail(fmt.Errorf("%d permutations, want at least 1", permutations))
 	}
-	if len(terms) == 0 {
+	if len(m.terms) == 0 {
 		return fail(errors.New("no terms"))
 	}
-	y, err := d.tangentCoordinates()
-	if err != nil {
-		return fail(err)
-	}
-	n, _ := y.Dims()
-	ones := make([]float64, n)
-	floats.AddConst(1/math.Sqrt(float64(n)), ones)
-	whole := &stratum{y: y, basis: [][]float64{ones}, blocks: [][2]int{{0, 1}}, name: "residuals", negligible: float64(n) * rounding * rounding}
-	columns := make([][][]float64, len(terms))
-	for k, t := range terms {
-		if columns[k], err = t.columns(d); err != nil {
-			return fail(fmt.Errorf("term %s: %w", t.name, err))
-		}
-		from := len(whole.basis)
-		for _, c := range columns[k] {
-			whole.basis = orthonormal(whole.basis, c)
-		}
-		if len(whole.basis) == from {
-			return fail(fmt.Errorf("the term %s adds nothing to those before it", t.name))
-		}
-		whole.blocks = append(whole.blocks, [2]int{from, len(whole.basis)})
-	}
-	if whole.left() < 1 {
-		return fail(fmt.Errorf("%d specimens leave no degrees of freedom beside the %d of the terms and the mean", n, len(whole.basis)))
-	}
-	errorOf := make([]*stratum, len(terms))
-	for k, t := range terms {
-		errorOf[k] = whole
-		if t.over == "" {
-			continue
-		}
-		e := k + 1
-		for e < len(terms) && terms[e].name != t.over {
-			e++
-		}
-		if e == len(terms) {
-			return fail(fmt.Errorf("the term %s is tested over %s, which is not among the terms after it", t.name, t.over))
-		}
-		if errorOf[k], err = whole.over(k+1, e+1, columns[e], t.over); err != nil {
-			return fail(fmt.Errorf("the term %s is tested over %s: %w", t.name, t.over, err))
-		}
-	}
-
-	residual, squares := whole.squares(whole.y)
+	residual, squares := m.whole.squares(m.whole.y)
 	total := floats.Sum(squares[1:]) + residual
 	out := &ANOVA{Permutations: permutations}
 	row := func(term string, df int, ss float64) *ANOVARow {
 		out.Rows = append(out.Rows, ANOVARow{Term: term, DF: df, SS: ss, MS: ss / float64(df), R2: ss / total, F: math.NaN(), P: math.NaN()})
 		return &out.Rows[len(out.Rows)-1]
 	}
-	for k, t := range terms {
-		r := row(t.name, whole.df(k+1), squares[k+1])
-		r.Over = errorOf[k].name
-		r.F, r.P = errorOf[k].test(k+1, permutations, rand.New(rand.NewPCG(seed, 0)))
+	for k, t := range m.terms {
+		r := row(t.name, m.whole.df(k+1), squares[k+1])
+		r.Over = m.errorOf[k].name
+		r.F, r.P = m.errorOf[k].test(k+1, permutations, rand.New(rand.NewPCG(seed, 0)))
 	}
-	row("residuals", whole.left(), residual)
-	row("total", n-1, total)
+	row("residuals", m.whole.left(), residual)
+	row("total", len(m.Data.Specimens)-1, total)
 	return out, nil
 }
 
@@ -252,22 +263,23 @@ type stratum struct {
 	blocks     [][2]int    // from where to where in basis a term is, after the mean; empty for terms that are not of this stratum
 	name       string      // of what is left
 	negligible float64     // a sum of squares of rounding errors
+	signs      bool        // the sign of a row is arbitrary
 }
 
 func (s *stratum) df(k int) int { return s.blocks[k][1] - s.blocks[k][0] }
 
 // left is the number of degrees of freedom of the residuals.
-func (s *stratum) left() int { return len(s.basis[0]) - len(s.basis) }
+func (s *stratum) left() int { return s.y.RawMatrix().Rows - len(s.basis) }
 
 // over returns the stratum of the levels of term e, at which the columns of e differ, for the test of term k: rows are √m times the means of the
 // m specimens of a level, and what the terms before e leave of them is e.
-func (s *stratum) over(k, e int, columns [][]float64, name string) (*stratum, error) {
+func (s *stratum) over(k, e int, columns []column, name string) (*stratum, error) {
 	var levels [][]int // the specimens of each
 	level := map[string]int{}
 	for i := range s.basis[0] {
 		var key strings.Builder
 		for _, c := range columns {
-			fmt.Fprint(&key, c[i], " ")
+			fmt.Fprint(&key, c.values[i], " ")
 		}
 		u, ok := level[key.String()]
 		if !ok {
@@ -324,23 +336,34 @@ func (s *stratum) over(k, e int, columns [][]float64, name string) (*stratum, er
 	return out, nil
 }
 
+// fit returns what the first m columns of the basis explain of x, by these columns [m, n·d], and its residuals.
+func (s *stratum) fit(x *mat.Dense, m int) (explained, residuals *mat.Dense) {
+	residuals = mat.DenseCopyOf(x)
+	if m == 0 {
+		return nil, residuals
+	}
+	rows, cols := x.Dims()
+	basis := mat.NewDense(m, rows, slices.Concat(s.basis[:m]...))
+	explained = mat.NewDense(m, cols, nil)
+	explained.Mul(basis, x)
+	var fitted mat.Dense
+	fitted.Mul(basis.T(), explained)
+	residuals.Sub(x, &fitted)
+	return explained, residuals
+}
+
 // squares returns the sum of squares of the residuals of x and those of the terms. That of the residuals is no difference of sums, which
 // would cancel where the terms explain nearly everything.
 func (s *stratum) squares(x *mat.Dense) (residual float64, terms []float64) {
 	whole := func(x mat.Matrix) float64 { s := mat.Norm(x, 2); return s * s }
-	_, cols := x.Dims()
-	basis := mat.NewDense(len(s.basis), len(s.basis[0]), slices.Concat(s.basis...))
-	var projected, rest mat.Dense
-	projected.Mul(basis, x)
-	rest.Mul(basis.T(), &projected)
-	rest.Sub(x, &rest)
-	if residual = whole(&rest); residual <= s.negligible {
+	explained, residuals := s.fit(x, len(s.basis))
+	if residual = whole(residuals); residual <= s.negligible {
 		residual = 0
 	}
 	terms = make([]float64, len(s.blocks))
 	for k, b := range s.blocks {
 		if s.df(k) > 0 {
-			terms[k] = whole(projected.Slice(b[0], b[1], 0, cols))
+			terms[k] = whole(explained.Slice(b[0], b[1], 0, x.RawMatrix().Cols))
 		}
 	}
 	return residual, terms
@@ -359,17 +382,11 @@ func (s *stratum) f(k int, x *mat.Dense) float64 {
 // the model with them fits has none in this one and those after it.
 func (s *stratum) test(k, permutations int, rng *rand.Rand) (f, p float64) {
 	f = s.f(k, s.y)
-	var reduced, projected mat.Dense
-	before := mat.NewDense(s.blocks[k][0], len(s.basis[0]), slices.Concat(s.basis[:s.blocks[k][0]]...))
-	projected.Mul(before, s.y)
-	reduced.Mul(before.T(), &projected)
-	reduced.Sub(s.y, &reduced)
+	_, reduced := s.fit(s.y, s.blocks[k][0])
 	permuted := mat.DenseCopyOf(s.y)
 	extreme := 1
 	for range permutations {
-		for i, j := range rng.Perm(len(s.basis[0])) {
-			permuted.SetRow(i, reduced.RawRowView(j))
-		}
+		s.permute(permuted, reduced, rng)
 		if s.f(k, permuted) >= f*(1-1e-10) {
 			extreme++
 		}
@@ -377,55 +394,12 @@ func (s *stratum) test(k, permutations int, rng *rand.Rand) (f, p float64) {
 	return f, float64(extreme) / float64(1+permutations)
 }
 
-// rounding bounds what floating point leaves of a shape of size 1 that should be 0: less counts as 0.
-const rounding = 1e-13
-
-// orthonormal appends to an orthonormal basis what a column adds to it, if anything.
-func orthonormal(basis [][]float64, column []float64) [][]float64 {
-	c := slices.Clone(column)
-	size := floats.Norm(c, 2)
-	for range 2 { // twice for rounding
-		for _, q := range basis {
-			floats.AddScaled(c, -floats.Dot(q, c), q)
+// permute writes the rows of residuals into out in another order.
+func (s *stratum) permute(out, residuals *mat.Dense, rng *rand.Rand) {
+	for i, j := range rng.Perm(residuals.RawMatrix().Rows) {
+		out.SetRow(i, residuals.RawRowView(j))
+		if s.signs && rng.IntN(2) == 1 {
+			floats.Scale(-1, out.RawRowView(i))
 		}
 	}
-	norm := floats.Norm(c, 2)
-	if !(norm > 1e-9*size) {
-		return basis
-	}
-	floats.Scale(1/norm, c)
-	return append(basis, c)
-}
-
-// tangentCoordinates returns the shapes at size 1, aligned by rotations and projected to the tangent space of their mean, [N, n·d].
-// It is an error if they are all the same, but for rounding.
-func (d *Dataset) tangentCoordinates() (*mat.Dense, error) {
-	if err := d.CheckCodes(); err != nil {
-		return nil, err
-	}
-	shapes := d.Shapes()
-	if _, _, err := commonExtent(shapes); err != nil {
-		return nil, err
-	}
-	unit := make([][][]float64, len(shapes))
-	for i, x := range shapes {
-		dim := len(x[0])
-		unit[i] = Similarity{1 / CentroidSize(x), identity(dim), make([]float64, dim)}.Apply(x)
-	}
-	a, err := Procrustes(unit, KeepSize())
-	if err != nil {
-		return nil, err
-	}
-	mean := slices.Concat(a.Mean...)
-	floats.Scale(1/floats.Norm(mean, 2), mean)
-	out := mat.NewDense(len(shapes), len(mean), nil)
-	for i, x := range a.Shapes {
-		row := out.RawRowView(i)
-		copy(row, slices.Concat(x...))
-		floats.AddScaled(row, -floats.Dot(row, mean), mean)
-	}
-	if mat.Norm(out, 2) < rounding*math.Sqrt(float64(len(shapes))) {
-		return nil, errors.New("all specimens have the same shape, which depends on nothing")
-	}
-	return out, nil
 }

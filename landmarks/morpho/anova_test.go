@@ -164,7 +164,10 @@ func TestOverOfMosquitoWings(t *testing.T) {
 		t.Errorf("the table:\n%s", s)
 	}
 
-	y := expect.Must(d.tangentCoordinates())
+	y, _, err := d.tangentCoordinates()
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, p := y.Dims()
 	cell := func(individual, side string) []float64 { // the mean of these wings; all for ""
 		mean, n := make([]float64, p), 0.0

@@ -2,8 +2,10 @@ package morpho_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"anatomy/geom/tree"
 	"anatomy/landmarks/morpho"
 )
 
@@ -73,4 +75,53 @@ func ExampleProcrustesANOVA() {
 	// species:site   1  0.0309
 	// residuals     36  0.0724
 	// total         39  0.1969
+}
+
+// Are the wings of one mosquito more alike than its left and right wings differ from sides as such?
+func ExampleTerm_Over() {
+	individual, side := morpho.Factor("individual"), morpho.Factor("side")
+	both := morpho.Interaction(individual, side)
+	table, err := morpho.ProcrustesANOVA(morpho.MosquitoWings(), 999, 1, individual.Over(both), side.Over(both), both)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range table.Rows[:3] {
+		fmt.Printf("%-16s%2d  F %.2f over %s\n", r.Term, r.DF, r.F, r.Over)
+	}
+	// Output:
+	// individual       9  F 2.69 over individual:side
+	// side             1  F 0.74 over individual:side
+	// individual:side  9  F 1.04 over residuals
+}
+
+// Do salamanders with a red stripe on the back have heads of another shape? Relatives have both in common anyway.
+func ExampleFitLinearOnTree() {
+	phylogeny, err := tree.Parse(morpho.PlethodonTree())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	salamanders := morpho.PlethodonSpecies()
+	for i, s := range salamanders.Specimens {
+		striped := slices.Contains([]string{"P_cinereus", "P_serratus", "P_shenandoah"}, s.Name)
+		salamanders.Specimens[i].Covariates = map[string]string{"stripe": fmt.Sprint(striped)}
+	}
+	model, err := morpho.FitLinearOnTree(salamanders, phylogeny, morpho.Factor("stripe"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	table, err := model.ANOVA(999, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range table.Rows {
+		fmt.Printf("%-9s %d  R² %.4f\n", r.Term, r.DF, r.R2)
+	}
+	// Output:
+	// stripe    1  R² 0.1675
+	// residuals 7  R² 0.8325
+	// total     8  R² 1.0000
 }

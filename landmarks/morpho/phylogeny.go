@@ -69,7 +69,7 @@ func PhylogeneticSignal(d *Dataset, t *tree.Tree, permutations int, seed uint64)
 	if err != nil {
 		return nil, err
 	}
-	y, err := ordered.tangentCoordinates()
+	y, _, err := ordered.tangentCoordinates()
 	if err != nil {
 		return fail(err)
 	}
