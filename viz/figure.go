@@ -86,6 +86,7 @@ type scene struct {
 	chart     bool
 	rows      int     // y numbers rows, without an axis
 	row       float64 // height of a row in points, where the figure has none of its own
+	extent    float64 // the longer side of all that is drawn, without vectors
 	overhangs []overhang
 	bounds    box // of the marks' first two coordinates, as log₁₀ on logarithmic axes
 	legend    legend
@@ -117,7 +118,11 @@ func (r ranges) add(f *Figure) {
 func (f *Figure) scene() (*scene, error) {
 	r := ranges{}
 	r.add(f)
-	return f.sceneIn(r)
+	s, err := f.record(r)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.complete()
 }
 
 // coloured returns copies of the layers, with colours: those without one take the colours of the palette in turn that no
@@ -155,8 +160,8 @@ func (f *Figure) coloured(r ranges) ([]*Layer, error) {
 	return out, nil
 }
 
-// sceneIn checks the figure, whose colours stand for the given ranges.
-func (f *Figure) sceneIn(r ranges) (*scene, error) {
+// record lets the layers draw, in colours that stand for the given ranges.
+func (f *Figure) record(r ranges) (*scene, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
@@ -182,39 +187,48 @@ func (f *Figure) sceneIn(r ranges) (*scene, error) {
 			}
 		}
 	}
+	s.extent = 2 * extent.radius(3)
+	return s, nil
+}
+
+// complete gathers the marks of the layers, which have drawn, and checks what they make together.
+func (s *scene) complete() (err error) {
 	for _, l := range s.layers {
-		l.resolveVectors(2 * extent.radius(3))
+		if any, longest := l.vectors(); any {
+			l.scale = arrowFactor(longest, s.extent)
+		}
+		l.resolveVectors()
 		s.marks = append(s.marks, l.drawn.marks...)
 		if l.colourBar() {
 			s.legend.bars = append(s.legend.bars, l)
 		}
 	}
 	if len(s.marks) == 0 {
-		return nil, fmt.Errorf("nothing to draw: no layers, or only empty ones")
+		return fmt.Errorf("nothing to draw: no layers, or only empty ones")
 	}
-	if (f.logX || f.logY) && !s.chart {
-		return nil, fmt.Errorf("LogX and LogY are for charts (Series, Histogram, …): shapes keep axes of equal scale")
+	if (s.logX || s.logY) && !s.chart {
+		return fmt.Errorf("LogX and LogY are for charts (Series, Histogram, …): shapes keep axes of equal scale")
 	}
 	dim := len(s.marks[0].at[0])
 	s.inSpace = dim == 3
 	for i, m := range s.marks {
 		s.texts = s.texts || m.kind == textMark
 		if d := len(m.at[0]); d != dim {
-			return nil, fmt.Errorf("%s has %d coordinates, %s has %d: one figure is either flat or in space", m.layer.name, d, s.marks[0].layer.name, dim)
+			return fmt.Errorf("%s has %d coordinates, %s has %d: one figure is either flat or in space", m.layer.name, d, s.marks[0].layer.name, dim)
 		}
 		if s.inSpace {
 			seen := make([][]float64, len(m.at))
 			for k, p := range m.at {
-				seen[k] = f.camera.view(p)
+				seen[k] = s.camera.view(p)
 			}
 			s.marks[i].at = seen
 		}
 		for k, p := range s.marks[i].at {
 			q := []float64{p[0], p[1]}
-			for axis, log := range []bool{f.logX, f.logY} {
+			for axis, log := range []bool{s.logX, s.logY} {
 				if log {
 					if q[axis] <= 0 {
-						return nil, fmt.Errorf("%s: value %d has %c = %v on a logarithmic axis: it must be positive", m.layer.name, k, "xy"[axis], q[axis])
+						return fmt.Errorf("%s: value %d has %c = %v on a logarithmic axis: it must be positive", m.layer.name, k, "xy"[axis], q[axis])
 					}
 					q[axis] = math.Log10(q[axis])
 				}
@@ -226,18 +240,18 @@ func (f *Figure) sceneIn(r ranges) (*scene, error) {
 		}
 	}
 	if s.inSpace && s.chart {
-		return nil, fmt.Errorf("a chart and points in space do not go into one figure")
+		return fmt.Errorf("a chart and points in space do not go into one figure")
 	}
 	for k := range 2 {
 		if math.IsInf(s.bounds.lo[k], 1) { // only levels across the other axis
 			s.bounds.lo[k], s.bounds.hi[k] = 0, 1
 		}
 		if !finite(s.bounds.size(k)) {
-			return nil, fmt.Errorf("the coordinates from %v to %v span more than can be drawn", s.bounds.lo[k], s.bounds.hi[k])
+			return fmt.Errorf("the coordinates from %v to %v span more than can be drawn", s.bounds.lo[k], s.bounds.hi[k])
 		}
 	}
 	s.legend.keys, err = keys(s.layers)
-	return s, err
+	return err
 }
 
 // A frame is where a figure's data stand on the page, and the range and ticks of its axes.

@@ -1,6 +1,7 @@
 package viz
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -155,6 +156,44 @@ func TestSharedAxesShareTheScale(t *testing.T) {
 			size := sizes(s)
 			expect.Rel(t, name+": points of a unit in both panels", size[0], size[1], 1e-6)
 		}
+	}
+}
+
+// Arrows of one label have one factor in panels with shared axes and in all frames of a slider, in print, too: a tenth of a
+// vector is drawn a tenth as long. Vectors of no length do not choose it.
+func TestSharedArrows(t *testing.T) {
+	q := ring(12, 0, 0, 5, 5)
+	lengths := []float64{0, 0.01, 0.1, 1, 0.3}
+	figure := func(length float64, label string) *Figure {
+		return Fig(Outline(q), Arrows(q, constant(12, length, 0)).Label(label))
+	}
+	slider := func(lengths []float64, label string) *sheet {
+		return expect.Must(Slider("s", lengths, func(i int) *Figure { return figure(lengths[i], fmt.Sprint(label, i)) }).sheet())
+	}
+	three := slider(lengths[:3], "v")
+	for name, c := range map[string]struct {
+		sheet   *sheet
+		lengths []float64
+		factor  float64
+	}{
+		"panels":         {expect.Must(Row(figure(1, "v"), figure(0.1, "v")).SharedAxes().sheet()), []float64{1, 0.1}, 1},
+		"without labels": {expect.Must(Row(figure(0, ""), figure(0.1, "")).SharedAxes().sheet()), []float64{0, 0.1}, 20},
+		"a slider":       {three, lengths[:3], 20},
+		"a longer one":   {slider(lengths, "v"), lengths, 1},
+		"its last frame": {three.extra.(*animation).frames[2], lengths[2:3], 20},
+	} {
+		for i, p := range c.sheet.panels {
+			for _, m := range p.scene.marks {
+				if m.kind == arrowMark {
+					expect.Abs(t, name+": length of an arrow", m.at[1][0]-m.at[0][0], c.factor*c.lengths[i], 1e-12)
+				}
+			}
+		}
+	}
+	// Other quantities have factors of their own.
+	s := expect.Must(Row(figure(1, "velocity"), figure(100, "momentum")).SharedAxes().sheet())
+	if one, two := s.panels[0].scene.layers[1].scale, s.panels[1].scene.layers[1].scale; one != 1 || two != 0.02 {
+		t.Errorf("factors %v and %v", one, two)
 	}
 }
 

@@ -439,7 +439,7 @@ func TestSliderInSpace(t *testing.T) {
 		"titles":  func(i int) *Figure { return frame(i).Title(fmt.Sprint(i)) },
 		"units":   func(i int) *Figure { return frame(i).Unit([]string{"mm", "cm"}[i%2]) },
 		"factors": func(i int) *Figure {
-			return Fig(Points(vertices), Arrows(vertices[:1], [][]float64{{math.Pow(10, float64(i)), 0, 0}}))
+			return Fig(Points(vertices), Arrows(vertices[:1], [][]float64{{1, 0, 0}}).Scale(float64(i+1)))
 		},
 	} {
 		if err := Save(path, Slider("c", values, f)); err != nil {

@@ -24,7 +24,8 @@ func Tiles(columns int, figures ...*Figure) *Panels {
 	return &Panels{columns: columns, figures: figures, width: 17}
 }
 
-// SharedAxes gives the axes of all panels the same range, and shapes the same scale, so that sizes can be compared between panels.
+// SharedAxes gives the axes of all panels the same range, shapes the same scale and arrows of the same label the same factor, so
+// that sizes can be compared between panels.
 func (p *Panels) SharedAxes() *Panels { p.shared = true; return p }
 
 // Width sets the width of all panels together, in cm; 17 without it.
@@ -96,7 +97,11 @@ func (p *Panels) sheet() (*sheet, error) {
 	if !(p.width >= 2 && p.width <= 100) {
 		return nil, fmt.Errorf("panels: Width(%v): give 2 to 100 cm", p.width)
 	}
-	scenes, err := scenes(p.figures, p.shared)
+	var alike func(int, *Layer) any
+	if p.shared {
+		alike = func(_ int, l *Layer) any { return l.label }
+	}
+	scenes, err := scenes(p.figures, func(i int) string { return fmt.Sprintf("figure %d", i) }, alike)
 	if err != nil {
 		return nil, err
 	}
@@ -219,28 +224,48 @@ func alike(scenes []*scene, width vg.Length) {
 	}
 }
 
-// scenes checks figures and, where shared is true, gives them one range.
-func scenes(figures []*Figure, shared bool) ([]*scene, error) {
+// scenes checks figures. Where they are alike, they have one range, and layers of arrows for which alike returns the same
+// have one factor, the least that one of them needs. Errors say in which figure they are.
+func scenes(figures []*Figure, name func(i int) string, alike func(i int, l *Layer) any) ([]*scene, error) {
 	all := make([]*scene, len(figures))
 	union, colours := emptyBox(), ranges{}
 	for i, f := range figures {
 		if f == nil {
-			return nil, fmt.Errorf("figure %d is nil", i)
+			return nil, fmt.Errorf("%s: no figure", name(i))
 		}
 		colours.add(f)
 	}
+	factors := map[any]float64{}
 	for i, f := range figures {
-		s, err := f.sceneIn(colours)
+		s, err := f.record(colours)
 		if err != nil {
-			return nil, fmt.Errorf("figure %d: %w", i, err)
+			return nil, fmt.Errorf("%s: %w", name(i), err)
 		}
 		all[i] = s
-		if first := all[0]; shared && (s.chart != first.chart || s.inSpace != first.inSpace || s.logX != first.logX || s.logY != first.logY) {
-			return nil, fmt.Errorf("figure %d: shared axes need panels of one kind: all shapes, all in space or all charts with like axes", i)
+		for k, l := range s.layers {
+			if _, longest := l.vectors(); longest > 0 && alike != nil {
+				factor := arrowFactor(longest, s.extent)
+				if least, known := factors[alike(k, l)]; !known || factor < least {
+					factors[alike(k, l)] = factor
+				}
+			}
+		}
+	}
+	for i, s := range all {
+		for k, l := range s.layers {
+			if any, _ := l.vectors(); any && alike != nil {
+				l.scale = factors[alike(k, l)]
+			}
+		}
+		if err := s.complete(); err != nil {
+			return nil, fmt.Errorf("%s: %w", name(i), err)
+		}
+		if first := all[0]; alike != nil && (s.chart != first.chart || s.inSpace != first.inSpace || s.logX != first.logX || s.logY != first.logY) {
+			return nil, fmt.Errorf("%s: shared axes need panels of one kind: all shapes, all in space or all charts with like axes", name(i))
 		}
 		union.join(s.bounds)
 	}
-	if shared {
+	if alike != nil {
 		for _, s := range all {
 			s.bounds = union
 		}

@@ -86,15 +86,12 @@ func (f *Figure) play(n int) (*sheet, error) {
 	own := *f
 	f = &own
 	times := playTimes(n)
-	if err := f.fixScales(times); err != nil {
-		return nil, err
-	}
 	zoom := 1.0
 	if f.width == 0 {
 		f.width, zoom = pageWidth, pageZoom
 		s, err := f.scene()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("at t = 1: %w", err)
 		}
 		if high := float64(s.naturalHeight(pageWidth*cm) / cm); high > pageHeight {
 			f.width *= pageHeight / high
@@ -125,29 +122,6 @@ func playTimes(n int) []float64 {
 		times[k] = math.Round(float64(k*(n-1))/math.Max(1, float64(count-1))) / math.Max(1, float64(n-1))
 	}
 	return times
-}
-
-// fixScales gives the layers with vectors one factor for all times: the smallest that a time would choose.
-func (f *Figure) fixScales(times []float64) error {
-	layers := slices.Clone(f.layers)
-	for _, t := range times {
-		s, err := f.moment(t).scene()
-		if err != nil {
-			return fmt.Errorf("at t = %s: %w", short(t), err)
-		}
-		for i, l := range s.layers {
-			if f.layers[i].scale != 0 || l.scale == 0 {
-				continue
-			}
-			if layers[i].scale == 0 || l.scale < layers[i].scale {
-				fixed := *f.layers[i]
-				fixed.scale = l.scale
-				layers[i] = &fixed
-			}
-		}
-	}
-	f.layers = layers
-	return nil
 }
 
 //go:embed play.js

@@ -98,30 +98,34 @@ func Arrows(q, v [][]float64) *Layer {
 	}})
 }
 
-// resolveVectors turns the vectors among a layer's marks into arrows. Without a Scale of its own the layer takes 1 if
-// the longest vector then measures 8 to 30 hundredths of extent, the longer side of all that the figure shows;
-// otherwise the round number (1, 2 or 5 times a power of ten) that brings it near 15.
-func (l *Layer) resolveVectors(extent float64) {
-	marks, longest, any := l.drawn.marks, 0.0, false
-	for _, m := range marks {
-		if m.kind == vectorMark {
-			any = true
-			longest = math.Max(longest, distance(m.at[1], make([]float64, len(m.at[1]))))
+// vectors reports whether the layer has vectors whose factor Scale has not set, and the length of the longest.
+func (l *Layer) vectors() (any bool, longest float64) {
+	for _, m := range l.drawn.marks {
+		if m.kind == vectorMark && l.scale == 0 {
+			any, longest = true, math.Max(longest, distance(m.at[1], make([]float64, len(m.at[1]))))
 		}
 	}
-	if any && l.scale == 0 {
-		l.scale = 1
-		if share := longest / extent; longest > 0 && extent > 0 && (share < 0.08 || share > 0.3) {
-			l.scale = round(0.15 / share)
-		}
+	return any, longest
+}
+
+// arrowFactor returns the factor with which vectors can be read: 1 if the longest measures 8 to 30 hundredths of extent, the
+// longer side of all that the figure shows; otherwise the round number (1, 2 or 5 times a power of ten) that brings it near 15.
+func arrowFactor(longest, extent float64) float64 {
+	if share := longest / extent; longest > 0 && extent > 0 && (share < 0.08 || share > 0.3) {
+		return round(0.15 / share)
 	}
-	for i, m := range marks {
+	return 1
+}
+
+// resolveVectors turns the vectors among the layer's marks into arrows.
+func (l *Layer) resolveVectors() {
+	for i, m := range l.drawn.marks {
 		if m.kind == vectorMark {
 			tip := make([]float64, len(m.at[0]))
 			for k := range tip {
 				tip[k] = m.at[0][k] + l.scale*m.at[1][k]
 			}
-			marks[i].kind, marks[i].at = arrowMark, [][]float64{m.at[0], tip}
+			l.drawn.marks[i].kind, l.drawn.marks[i].at = arrowMark, [][]float64{m.at[0], tip}
 		}
 	}
 }

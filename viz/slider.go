@@ -17,7 +17,7 @@ import (
 
 // Slider makes a picture that the reader changes with a slider: frame(i) is the figure for values[i] of the named quantity
 // (time along a geodesic, a mode from −3 to +3 standard deviations, the width of a kernel). All frames are drawn beforehand
-// and share their axes; the HTML holds them and needs no other file and no network, in a notebook and in its report. Figures in
+// and share their axes and the factor of their arrows; the HTML holds them and needs no other file and no network, in a notebook and in its report. Figures in
 // space seen from one side that have one title and legend, and the same marks at other places and in other colours, such as a
 // surface along a mode, can be turned there, too: the HTML then holds the marks once, and where they are in every frame. On paper some of the frames stand
 // side by side, the first and the last among them. Saved as .gif it is an animation, for
@@ -50,7 +50,12 @@ func (s *slider) sheet() (*sheet, error) {
 		}
 		figures[i] = s.frame(i)
 	}
-	scenes, err := scenes(figures, true)
+	texts := moments(s.quantity, s.values)
+	scenes, err := scenes(figures, func(i int) string { return "at " + texts[i] }, func(i int, _ *Layer) any { return i })
+	if err != nil {
+		return nil, err
+	}
+	print, err := onPaper(scenes, texts)
 	if err != nil {
 		return nil, fmt.Errorf("Slider: %w", err)
 	}
@@ -75,35 +80,33 @@ func (s *slider) sheet() (*sheet, error) {
 	if !scenes[0].chart {
 		oneScale(all)
 	}
-	print, err := s.strip(figures).sheet()
-	if err != nil {
-		return nil, fmt.Errorf("Slider: %w", err)
-	}
 	print.extra = &animation{quantity: s.quantity, values: s.values, frames: stills}
 	return print, nil
 }
 
-// strip sets some frames at equal distances side by side: as many as divide the way from the first to the last evenly.
-func (s *slider) strip(figures []*Figure) *Panels {
-	last, count := len(figures)-1, min(6, len(figures))
+// onPaper sets some frames at equal distances side by side: as many as divide the way from the first to the last evenly.
+func onPaper(frames []*scene, texts []string) (*sheet, error) {
+	last, count := len(frames)-1, min(6, len(frames))
 	for _, n := range []int{6, 5, 4, 3} {
 		if last > 0 && last%(n-1) == 0 {
 			count = n
 			break
 		}
 	}
-	tiles, texts := make([]*Figure, count), moments(s.quantity, s.values)
-	for i := range tiles {
+	tiles := &layout{scenes: make([]*scene, count), columns: min(3, count), width: 17 * cm, shared: true}
+	for i := range tiles.scenes {
 		k := i * last / max(1, count-1)
-		tile := *figures[k]
-		tile.title = texts[k]
-		if figures[k].title != "" {
-			tile.title = figures[k].title + ", " + tile.title
+		tile, figure := *frames[k], *frames[k].Figure
+		tile.Figure = &figure
+		figure.height = 0
+		if figure.title != "" {
+			figure.title += ", "
 		}
-		tile.height = 0
-		tiles[i] = &tile
+		figure.title += texts[k]
+		tiles.scenes[i] = &tile
 	}
-	return Tiles(min(3, count), tiles...).SharedAxes()
+	tiles.gather()
+	return tiles.sheet()
 }
 
 // moments says at which value of the quantity each frame is, "t = 0.5".

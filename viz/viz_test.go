@@ -983,7 +983,7 @@ func TestSlider(t *testing.T) {
 		}
 	}
 	figures := []*Figure{Fig(Outline(ring(8, 0, 0, 1, 1))), Fig(Outline(ring(8, 0, 0, 3, 1)))}
-	shared, err := scenes(figures, true)
+	shared, err := scenes(figures, strconv.Itoa, func(i int, _ *Layer) any { return i })
 	if err != nil {
 		t.Fatal(err)
 	}
