@@ -15,28 +15,40 @@ import (
 // momentum its momentum at the start, one vector a landmark, and sigma is the width of the Gaussian kernel
 // exp(−|x − y|²/2σ²) of the metric. In a notebook and in HTML every landmark of both shapes can be dragged, and a slider
 // changes σ; the page then searches the geodesic anew, by Hamilton's equations, and draws its paths, its momentum and the
-// grid that its flow deforms. It needs no network. On paper the given geodesic is shown.
+// grid that its flow deforms. It needs no network. On paper the given geodesic is shown. The landmarks follow a closed
+// outline, which is drawn; those that follow none are for DragPoints.
 //
 //	r := nb.Must(M.Log(q0, q1))
 //	viz.Show(viz.Drag(r.Path, r.Momentum, sigma).Unit("mm"))
 func Drag(path [][][]float64, momentum [][]float64, sigma float64) *Figure {
-	var f *Figure
-	err := checkDrag(path, momentum, sigma)
-	if err == nil {
-		start, end := path[0], path[len(path)-1]
-		ways := make([][][]float64, len(start))
-		for i := range ways {
-			for _, q := range path {
-				ways[i] = append(ways[i], q[i])
-			}
-		}
-		f = Fig(Lines(ways...).Color(Sky).Label("paths"), Outline(start).Color(Grey).Label("start"), Outline(end).Color(Blue).Label("end"),
-			Arrows(start, momentum).Color(Vermilion).Label("momentum"))
-		f.drag = &drag{start: start, end: end, momentum: momentum, sigma: sigma}
+	return takeHold("Drag", path, momentum, sigma, true)
+}
+
+// DragPoints is Drag for landmarks that follow no outline: they are drawn as points.
+func DragPoints(path [][][]float64, momentum [][]float64, sigma float64) *Figure {
+	return takeHold("DragPoints", path, momentum, sigma, false)
+}
+
+func takeHold(name string, path [][][]float64, momentum [][]float64, sigma float64, closed bool) *Figure {
+	if err := checkDrag(path, momentum, sigma); err != nil {
+		f := Fig()
+		f.err = fmt.Errorf("%s: %w", name, err)
 		return f
 	}
-	f = Fig()
-	f.err = fmt.Errorf("Drag: %w", err)
+	start, end := path[0], path[len(path)-1]
+	ways := make([][][]float64, len(start))
+	for i := range ways {
+		for _, q := range path {
+			ways[i] = append(ways[i], q[i])
+		}
+	}
+	draw := Points
+	if closed {
+		draw = func(q [][]float64) *Layer { return Outline(q) }
+	}
+	f := Fig(Lines(ways...).Color(Sky).Label("paths"), draw(start).Color(Grey).Label("start"), draw(end).Color(Blue).Label("end"),
+		Arrows(start, momentum).Color(Vermilion).Label("momentum"))
+	f.drag = &drag{start: start, end: end, momentum: momentum, sigma: sigma, closed: closed}
 	return f
 }
 
@@ -65,13 +77,14 @@ func checkDrag(path [][][]float64, momentum [][]float64, sigma float64) error {
 	return nil
 }
 
-// drag is what Drag was given.
+// drag is what Drag or DragPoints was given.
 type drag struct {
 	start, end, momentum [][]float64
 	sigma                float64
+	closed               bool // the landmarks follow an outline
 }
 
-// draggable is the figure that Drag makes, laid out.
+// draggable is the figure that takeHold makes, laid out.
 type draggable struct {
 	*drag
 	alt   string
@@ -164,6 +177,9 @@ func (d *draggable) html() (string, error) {
 	var marks strings.Builder
 	fmt.Fprint(&marks, "<g fill=\"none\" stroke-linejoin=\"round\">\n")
 	for _, m := range [][2]string{{"grid", "stroke:#bdbdbd;stroke-width:.5"}, {"paths", "stroke:#56b4e9;stroke-width:1"}, {"start", "stroke:#707070;stroke-width:1.2"}, {"end", "stroke:#0072b2;stroke-width:1.6"}, {"shafts", "stroke:#d55e00;stroke-width:1.1"}, {"heads", "fill:#d55e00"}} {
+		if outline := m[0] == "start" || m[0] == "end"; outline && !d.closed {
+			continue
+		}
 		fmt.Fprintf(&marks, "<path data-part=\"%s\" style=\"%s\"/>\n", m[0], m[1])
 	}
 	for _, of := range [][2]string{{"start", "#707070"}, {"end", "#0072b2"}} {

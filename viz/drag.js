@@ -158,8 +158,8 @@
       part.grid.setAttribute("d", data.lines.map(n => trace(moved.subarray(first, first += 2 * n))).join(""));
       for (let i = 0; i < at.start.length; i += 2) ways += trace(path.flatMap(s => [s[0][i], s[0][i + 1]]));
       part.paths.setAttribute("d", ways);
-      part.start.setAttribute("d", trace(at.start) + "z");
-      part.end.setAttribute("d", trace(path[steps][0]) + "z");
+      part.start?.setAttribute("d", trace(at.start) + "z"); // there is none of landmarks that follow no outline
+      part.end?.setAttribute("d", trace(path[steps][0]) + "z");
       const scale = arrows();
       for (const c of svg.querySelectorAll("circle")) {
         const i = 2 * c.dataset.index;

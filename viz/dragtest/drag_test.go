@@ -1,4 +1,4 @@
-// Package dragtest checks what the page of viz.Drag computes against the library. It stands by itself so that the tests of
+// Package dragtest checks what the page of viz.Drag computes, against the library, and draws. It stands by itself so that the tests of
 // viz need no XLA.
 package dragtest
 
@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/dop251/goja"
@@ -13,6 +15,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/viz"
 )
 
 // check runs the functions of drag.js on these numbers and returns what they do.
@@ -95,4 +98,59 @@ func flat(q [][]float64) (out []float64) {
 		out = append(out, p...)
 	}
 	return out
+}
+
+// stub is as much of a page as drag.js asks for: the elements of the figure that lies in html, and what draw says of them.
+const stub = `
+const attributes = text => Object.fromEntries([...text.matchAll(/([\w-]+)="([^"]*)"/g)].map(m => [m[1], m[2]]));
+const elements = [...html.matchAll(/<(path|circle) [^>]*data-[^>]*>/g)].map(m => {
+	const a = attributes(m[0]);
+	return {a, dataset: {part: a["data-part"], of: a["data-of"], index: a["data-index"]}, setAttribute: (k, v) => a[k] = v};
+});
+const parts = elements.filter(e => e.dataset.part), circles = elements.filter(e => e.dataset.of);
+const width = +html.match(/viewBox="0 0 ([\d.]+)/)[1];
+const svg = {viewBox: {baseVal: {width}}, clientWidth: width, querySelectorAll: s => circles.filter(c => s == "circle" || c.a.class == "hold")};
+const inside = {svg, input: {}, button: {}, "script[type='application/json']": {textContent: html.match(/"application\/json">(.*?)<\/script>/s)[1]}};
+const figure = {dataset: {}, querySelector: s => inside[s], querySelectorAll: s => s == "output" ? [{}, {}] : parts};
+const document = {querySelectorAll: () => [figure]};
+`
+
+// What the page draws of landmarks that follow no outline are points and paths: no line joins a landmark to the next one.
+func TestPoints(t *testing.T) {
+	path, momentum := [][][]float64{{{0, 0}, {9, 0}}, {{0, 0.5}, {9, 0.5}}}, [][]float64{{0, 0.5}, {0, 0.5}}
+	for _, c := range []struct {
+		name, alt, parts string
+		figure           *viz.Figure
+		closed           int // lines
+	}{
+		{"an outline", "outline", "grid paths start end shafts heads", viz.Drag(path, momentum, 1), 2},
+		{"points", "points (2)", "grid paths shafts heads", viz.DragPoints(path, momentum, 1), 0},
+	} {
+		file := filepath.Join(t.TempDir(), "page.html")
+		if err := viz.Save(file, c.figure); err != nil {
+			t.Fatal(err)
+		}
+		html, page := string(expect.Must(os.ReadFile(file))), goja.New()
+		if want := c.alt + " &#34;start&#34;, " + c.alt + " &#34;end&#34;"; !strings.Contains(html, want) {
+			t.Errorf("%s: the picture is not one of %s", c.name, want)
+		}
+		if err := page.Set("html", html); err != nil {
+			t.Fatal(err)
+		}
+		script := expect.Must(os.ReadFile("../drag.js"))
+		out := expect.Must(page.RunString(stub + string(script) + `JSON.stringify({
+	parts: parts.map(p => p.dataset.part).join(" "), closed: parts.filter(p => p.dataset.part != "heads" && /z/.test(p.a.d)).length,
+	points: circles.filter(c => c.a.class != "hold" && c.a.cx).length,
+})`))
+		var got struct {
+			Parts          string
+			Closed, Points int
+		}
+		if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Parts != c.parts || got.Closed != c.closed || got.Points != 4 {
+			t.Errorf("%s: the page has %s, %d closed lines and %d points", c.name, got.Parts, got.Closed, got.Points)
+		}
+	}
 }
