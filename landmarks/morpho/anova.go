@@ -16,21 +16,47 @@ import (
 // Term is what may explain shapes in a LinearModel and its ANOVA.
 type Term struct {
 	name    string
+	parts   []string                           // the names of the terms that it is the interaction of; its own if it is none
 	columns func(d *Dataset) ([]column, error) // of the design matrix
 	over    string                             // the name of the term whose mean square it is tested over; empty for the residuals
 }
 
-// column is one of a design matrix.
+// column is one of a design matrix: the product of its parts, one of each term in an interaction.
 type column struct {
-	name   string
-	values []float64                                           // [N]
-	at     func(covariates map[string]string) (float64, error) // for a specimen with these
+	parts  []part
+	values []float64 // [N]
+}
+
+type part struct {
+	term, name string
+	values     []float64                                           // [N]
+	at         func(covariates map[string]string) (float64, error) // for a specimen with these
+}
+
+func (c column) name() string {
+	names := make([]string, len(c.parts))
+	for i, p := range c.parts {
+		names[i] = p.name
+	}
+	return strings.Join(names, ":")
+}
+
+// term is one that is no interaction.
+func term(name string, parts func(d *Dataset) ([]part, error)) Term {
+	return Term{name: name, parts: []string{name}, columns: func(d *Dataset) ([]column, error) {
+		of, err := parts(d)
+		columns := make([]column, len(of))
+		for i, p := range of {
+			columns[i] = column{[]part{p}, p.values}
+		}
+		return columns, err
+	}}
 }
 
 // Factor is a covariate whose values are categories, or the group for "group". The first category in the data is the one that the others
 // are compared with in a LinearModel.
 func Factor(covariate string) Term {
-	return Term{name: covariate, columns: func(d *Dataset) ([]column, error) {
+	return term(covariate, func(d *Dataset) ([]part, error) {
 		values, err := d.Column(covariate)
 		if err != nil {
 			return nil, err
@@ -48,9 +74,9 @@ func Factor(covariate string) Term {
 				levels = append(levels, v)
 			}
 		}
-		var columns []column
-		for _, level := range append(levels[1:len(levels):len(levels)], levels[0]) { // beside the mean, the last column adds nothing
-			c := column{name: covariate + " " + level, values: make([]float64, len(values)), at: func(covariates map[string]string) (float64, error) {
+		var parts []part
+		for _, level := range append(levels[1:len(levels):len(levels)], levels[0]) { // beside the mean, the last adds nothing
+			p := part{covariate, covariate + " " + level, make([]float64, len(values)), func(covariates map[string]string) (float64, error) {
 				value := covariates[covariate]
 				if !slices.Contains(levels, value) {
 					return 0, fmt.Errorf("%s is %q, want one of %s", covariate, value, listNames(levels))
@@ -58,12 +84,12 @@ func Factor(covariate string) Term {
 				return indicator(value == level), nil
 			}}
 			for i, v := range values {
-				c.values[i] = indicator(v == level)
+				p.values[i] = indicator(v == level)
 			}
-			columns = append(columns, c)
+			parts = append(parts, p)
 		}
-		return columns, nil
-	}}
+		return parts, nil
+	})
 }
 
 func indicator(is bool) float64 {
@@ -73,20 +99,20 @@ func indicator(is bool) float64 {
 	return 0
 }
 
-// number is the value of a column that is a number.
-func number(name string) func(covariates map[string]string) (float64, error) {
-	return func(covariates map[string]string) (float64, error) {
+// quantity is a part of a term whose values are numbers.
+func quantity(name string, values []float64) []part {
+	return []part{{name, name, values, func(covariates map[string]string) (float64, error) {
 		v, err := parseCoordinate(covariates[name])
 		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 			return 0, fmt.Errorf("%s is %q, want a number", name, covariates[name])
 		}
 		return v, nil
-	}
+	}}}
 }
 
 // Variate is a covariate whose values are numbers, on which shapes depend linearly.
 func Variate(covariate string) Term {
-	return Term{name: covariate, columns: func(d *Dataset) ([]column, error) {
+	return term(covariate, func(d *Dataset) ([]part, error) {
 		values, err := d.Numbers(covariate)
 		if err != nil {
 			return nil, err
@@ -96,15 +122,15 @@ func Variate(covariate string) Term {
 				return nil, fmt.Errorf("specimen %q: %s is %g", d.Specimens[i].Name, covariate, v)
 			}
 		}
-		return []column{{covariate, values, number(covariate)}}, nil
-	}}
+		return quantity(covariate, values), nil
+	})
 }
 
-// LogSize is the logarithm of the centroid size: allometry. It is an error if the shapes were scaled to one size before, so that only
-// rounding or the method of scaling is left of it.
+// LogSize is the logarithm of the centroid size, "log size": allometry. It is an error if the shapes were scaled to one size before, so that
+// only rounding or the method of scaling is left of it.
 func LogSize() Term {
 	const name = "log size"
-	return Term{name: name, columns: func(d *Dataset) ([]column, error) {
+	return term(name, func(d *Dataset) ([]part, error) {
 		sizes := make([]float64, len(d.Specimens))
 		for i, s := range d.Specimens {
 			sizes[i] = math.Log(CentroidSize(s.Points))
@@ -114,39 +140,29 @@ func LogSize() Term {
 			return nil, fmt.Errorf("centroid sizes are from %.6g to %.6g: the shapes were scaled to one size; take the Variate of a covariate that holds the sizes before",
 				math.Exp(least), math.Exp(most))
 		}
-		return []column{{name, sizes, number(name)}}, nil
-	}}
+		return quantity(name, sizes), nil
+	})
 }
 
 // Interaction is that part of the dependence on several terms which is not the sum of theirs; the terms stand before it.
 func Interaction(terms ...Term) Term {
-	names := make([]string, len(terms))
-	for i, t := range terms {
-		names[i] = t.name
+	var names, parts []string
+	for _, t := range terms {
+		names, parts = append(names, t.name), append(parts, t.parts...)
 	}
-	return Term{name: strings.Join(names, ":"), columns: func(d *Dataset) ([]column, error) {
-		var products []column
-		for k, t := range terms {
+	return Term{name: strings.Join(names, ":"), parts: parts, columns: func(d *Dataset) ([]column, error) {
+		ones := make([]float64, len(d.Specimens))
+		floats.AddConst(1, ones)
+		products := []column{{values: ones}}
+		for _, t := range terms {
 			columns, err := t.columns(d)
 			if err != nil {
 				return nil, err
 			}
-			if k == 0 {
-				products = columns
-				continue
-			}
 			var next []column
 			for _, p := range products {
 				for _, c := range columns {
-					next = append(next, column{p.name + ":" + c.name, floats.MulTo(make([]float64, len(c.values)), p.values, c.values),
-						func(covariates map[string]string) (float64, error) {
-							a, err := p.at(covariates)
-							if err != nil {
-								return 0, err
-							}
-							b, err := c.at(covariates)
-							return a * b, err
-						}})
+					next = append(next, column{slices.Concat(p.parts, c.parts), floats.MulTo(make([]float64, len(ones)), p.values, c.values)})
 				}
 			}
 			products = next
@@ -259,7 +275,8 @@ func (m *LinearModel) ANOVA(permutations int, seed uint64) (*ANOVA, error) {
 // with the terms before the one that is tested.
 type stratum struct {
 	y          *mat.Dense  // [R, n·d]
-	basis      [][]float64 // [m][R], orthonormal: of what explains y
+	x          *mat.Dense  // [R, m], of what explains y; nil for a stratum of levels
+	basis      [][]float64 // [m][R], orthonormal, of x
 	blocks     [][2]int    // from where to where in basis a term is, after the mean; empty for terms that are not of this stratum
 	name       string      // of what is left
 	negligible float64     // a sum of squares of rounding errors

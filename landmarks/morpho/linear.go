@@ -24,10 +24,17 @@ type LinearModel struct {
 	Coefficients      [][][]float64 // [columns][n][d], β: change of the shape a unit of the column
 	Fitted, Residuals [][][]float64 // [N][n][d], μ + Σ_c x_ic β_c and what is left
 
-	terms   []Term
-	columns []column   // those that add something, after the constant
-	whole   *stratum   // of all specimens
-	errorOf []*stratum // of each term
+	terms     []Term
+	columns   []column    // those that add something, after the constant
+	redundant []redundant // the others
+	whole     *stratum    // of all specimens
+	errorOf   []*stratum  // of each term
+}
+
+// redundant is a column that is a combination of the constant and the columns before it, with these factors.
+type redundant struct {
+	column
+	of []float64
 }
 
 // FitLinear explains the shapes of a data set by terms, one after the other, by least squares. The shapes are brought to size 1, aligned by
@@ -48,8 +55,8 @@ func FitLinear(d *Dataset, terms ...Term) (*LinearModel, error) {
 // those of Brownian motion along the tree, of covariance V (Tree.Shared) between leaves, and the coefficients are
 // (XᵀV⁻¹X)⁻¹XᵀV⁻¹Y. Sums of squares are those of phylogenetically independent contrasts (Tree.Prune; Felsenstein, Am. Nat. 125, 1985), in
 // the unit of Procrustes distances squared a unit of the tree's lengths: contrasts of the shapes are explained by those of the
-// columns, through the origin, which is the regression of V^(-½)Y on V^(-½)X (D. Adams and M. Collyer, Multivariate phylogenetic
-// comparative methods, Syst. Biol. 67, 2018), without matrices of the size of the tree.
+// columns, through the origin, which is the regression of V^(-½)Y on V^(-½)X (D. Adams and M. Collyer, Phylogenetic ANOVA: group-clade
+// aggregation, biological challenges, and a refined permutation procedure, Evolution 72, 2018), without matrices of the size of the tree.
 //
 // Exchangeable under the null hypothesis are the contrasts, once the terms before are taken away, with either sign, which is that of the
 // order of two children. It is so if shapes evolve by Brownian motion: where they have less phylogenetic signal, or their rate
@@ -88,7 +95,9 @@ func fitLinear(d *Dataset, t *tree.Tree, terms []Term) (*LinearModel, error) {
 		from := len(q)
 		for _, c := range columns[k] {
 			if more := orthonormal(q, c.values); len(more) > len(q) {
-				q, m.columns, m.Columns = more, append(m.columns, c), append(m.Columns, c.name)
+				q, m.columns, m.Columns = more, append(m.columns, c), append(m.Columns, c.name())
+			} else {
+				m.redundant = append(m.redundant, redundant{column: c})
 			}
 		}
 		if len(q) == from {
@@ -105,11 +114,19 @@ func fitLinear(d *Dataset, t *tree.Tree, terms []Term) (*LinearModel, error) {
 	for c := range m.columns {
 		x.SetCol(c+1, m.columns[c].values)
 	}
+	m.whole.x = x
+	for i, r := range m.redundant {
+		of, err := m.whole.coefficients(mat.NewDense(n, 1, slices.Clone(r.values)))
+		if err != nil {
+			return nil, err
+		}
+		m.redundant[i].of = of.RawMatrix().Data
+	}
 	var coefficients *mat.Dense
 	if t != nil {
 		coefficients, err = m.contrast(t, x)
 	} else {
-		coefficients, err = m.whole.coefficients(x)
+		coefficients, err = m.whole.coefficients(y)
 	}
 	if err != nil {
 		return nil, err
@@ -152,18 +169,21 @@ func fitLinear(d *Dataset, t *tree.Tree, terms []Term) (*LinearModel, error) {
 // points are numbers in rows of dim; they share them.
 func points(x []float64, dim int) [][]float64 { return slices.Collect(slices.Chunk(x, dim)) }
 
-// coefficients returns the β that minimise |y − xβ|, [m, n·d], for columns x of which the basis is an orthonormal one.
-func (s *stratum) coefficients(x *mat.Dense) (*mat.Dense, error) {
-	explained, _ := s.fit(s.y, len(s.basis))
-	triangle, _ := s.fit(x, len(s.basis))
+// coefficients returns the β that minimise |y − xβ|, [m, columns of y].
+func (s *stratum) coefficients(y *mat.Dense) (*mat.Dense, error) {
+	explained, _ := s.fit(y, len(s.basis))
+	triangle, _ := s.fit(s.x, len(s.basis))
 	out := new(mat.Dense)
-	if err := out.Solve(triangle, explained); err != nil {
-		var condition mat.Condition
-		if !errors.As(err, &condition) || math.IsInf(float64(condition), 1) {
-			return nil, fmt.Errorf("coefficients: %w", err)
-		}
+	return out, solvable(out.Solve(triangle, explained))
+}
+
+// solvable lets a matrix pass that is nearly singular: its columns were found to be independent.
+func solvable(err error) error {
+	var condition mat.Condition
+	if errors.As(err, &condition) && !math.IsInf(float64(condition), 1) {
+		return nil
 	}
-	return out, nil
+	return err
 }
 
 // contrast has contrasts of the tree in place of specimens, so that the constant is 0 in all of them, and returns the coefficients.
@@ -190,17 +210,17 @@ func (m *LinearModel) contrast(t *tree.Tree, x *mat.Dense) (*mat.Dense, error) {
 	out := mat.NewDense(columns, p, nil)
 	out.SetRow(0, up.Mean[0][:p])
 	if columns > 1 {
-		z := mat.NewDense(n-1, columns-1, nil)
+		s.x = mat.NewDense(n-1, columns-1, nil)
 		for i, c := range up.Contrasts {
-			z.SetRow(i, c.Values[p:])
+			s.x.SetRow(i, c.Values[p:])
 		}
 		for c := range columns - 1 {
-			s.basis = orthonormal(s.basis, mat.Col(nil, c, z))
+			s.basis = orthonormal(s.basis, mat.Col(nil, c, s.x))
 		}
 		if len(s.basis) < columns-1 {
 			return nil, errors.New("on this tree the terms are nearly collinear")
 		}
-		slopes, err := s.coefficients(z)
+		slopes, err := s.coefficients(s.y)
 		if err != nil {
 			return nil, err
 		}
@@ -210,6 +230,96 @@ func (m *LinearModel) contrast(t *tree.Tree, x *mat.Dense) (*mat.Dense, error) {
 		}
 	}
 	m.whole = s
+	return out, nil
+}
+
+// row returns the row of the design matrix, with the constant, in which parts have these values, or another linear function of rows. It is an
+// error if the data do not tell it: if a level was never seen with another one.
+func (m *LinearModel) row(constant float64, column func(c column) (float64, error)) ([]float64, error) {
+	out := []float64{constant}
+	for _, c := range m.columns {
+		v, err := column(c)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	for _, r := range m.redundant {
+		v, err := column(r.column)
+		if err != nil {
+			return nil, err
+		}
+		size := floats.Norm(r.values, math.Inf(1))
+		for i, f := range r.of {
+			size = math.Max(size, math.Abs(f*out[i]))
+		}
+		if math.Abs(v-floats.Dot(r.of, out)) > 1e-6*size {
+			return nil, fmt.Errorf("the specimens do not tell the effect of %s", r.name())
+		}
+	}
+	return out, nil
+}
+
+// Predict returns the expected shape, [n][d], of a specimen with these covariates: of each term its own, that is "group" for
+// Factor("group") and "log size" for LogSize; others are not looked at, so that Specimen.Covariates may be given. On a tree it is
+// that of a species of which nothing else is known, not even its relatives.
+//
+// It is an error if one is missing, is no number or not one of the categories, or if the specimens do not tell: a combination of categories
+// that was never seen, with their Interaction in the model.
+func (m *LinearModel) Predict(covariates map[string]string) ([][]float64, error) {
+	x, err := m.row(1, func(c column) (float64, error) {
+		product := 1.0
+		for _, p := range c.parts {
+			v, err := p.at(covariates)
+			if err != nil {
+				return 0, err
+			}
+			product *= v
+		}
+		return product, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prediction of %s: %w", m.Data.Name, err)
+	}
+	out := slices.Concat(m.Mean...)
+	for c, v := range x {
+		floats.AddScaled(out, v, slices.Concat(m.Coefficients[c]...))
+	}
+	return points(out, len(m.Mean[0])), nil
+}
+
+// RegressionScores returns ⟨y_i, b⟩/|b| of the specimens, [N]: how far each shape y, from the mean, goes along the coefficient b of a term
+// that is a number, in the unit of Procrustes distance (Drake and Klingenberg, Proc. R. Soc. B 275, 2008). Plotted against the number
+// they show, in one dimension, what shapes have of it, and the rest of their variation in that direction. It is an error if the term
+// is not in the model, has several columns, or does nothing.
+func (m *LinearModel) RegressionScores(t Term) ([]float64, error) {
+	fail := func(format string, args ...any) ([]float64, error) {
+		return nil, fmt.Errorf("regression scores of %s: %s", m.Data.Name, fmt.Sprintf(format, args...))
+	}
+	k := slices.IndexFunc(m.terms, func(other Term) bool { return other.name == t.name })
+	if k < 0 {
+		return fail("no term %s in the model", t.name)
+	}
+	if df := m.whole.df(k + 1); df > 1 {
+		return fail("the term %s has %d columns, and so no one direction", t.name, df)
+	}
+	first := 1 // the column of term k
+	for i := range k {
+		first += m.whole.df(i + 1)
+	}
+	b := slices.Concat(m.Coefficients[first]...)
+	size := floats.Norm(b, 2)
+	if size == 0 {
+		return fail("the term %s does nothing", t.name)
+	}
+	out := make([]float64, len(m.Fitted))
+	for i := range out {
+		for l, p := range m.Fitted[i] {
+			for c := range p {
+				out[i] += (p[c] + m.Residuals[i][l][c] - m.Mean[l][c]) * b[l*len(p)+c] / size
+			}
+		}
+	}
 	return out, nil
 }
 

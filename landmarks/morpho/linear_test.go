@@ -2,10 +2,13 @@ package morpho
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/geomtest/expect"
@@ -212,6 +215,109 @@ func TestFitLinearOnTreeRefuses(t *testing.T) {
 	expect.Refused(t, expect.Error(FitLinearOnTree(d, phylogeny, x)), "are at distance 0")
 	expect.Refused(t, expect.Error(FitLinear(d, Variate("y"))), `linear model of salamander species: term y`)
 	expect.Refused(t, expect.Error(expect.Must(FitLinear(d)).ANOVA(99, 1)), "no terms")
+}
+
+// pupfish are those of Pupfish in groups by population and sex, with the logarithm of their size.
+func pupfish() *Dataset {
+	d := Pupfish().GroupBy("population", "sex")
+	for i, s := range d.Specimens {
+		covariates := maps.Clone(s.Covariates)
+		covariates["size"] = fmt.Sprint(math.Log(expect.Must(parseCoordinate(s.Covariates["centroid_size"]))))
+		d.Specimens[i].Covariates = covariates
+	}
+	return d
+}
+
+// Mean shapes of pupfish, alone and at the mean size, are as far apart as published (I. Dworkin's pages on RRPP's pairwise of geomorph's
+// pupfish, 2020), by four decimals.
+func TestPredictPupfish(t *testing.T) {
+	d := pupfish()
+	size, sex, population := Variate("size"), Factor("sex"), Factor("population")
+	groups := []string{"Marsh F", "Sinkhole F", "Marsh M", "Sinkhole M"}
+	mean := 0.0
+	for _, s := range d.Specimens {
+		mean += expect.Must(parseCoordinate(s.Covariates["size"])) / float64(len(d.Specimens))
+	}
+	for what, c := range map[string]struct {
+		terms     []Term
+		residuals float64
+		distances []float64 // of the pairs in order
+	}{
+		"alone":   {[]Term{population, sex, Interaction(population, sex)}, 0.0280, []float64{0.0330, 0.0461, 0.0388, 0.0461, 0.0257, 0.0280}},
+		"by size": {[]Term{size, population, sex, Interaction(population, sex)}, 0.0241, []float64{0.0364, 0.0358, 0.0381, 0.0368, 0.0194, 0.0269}},
+		"group":   {[]Term{size, Factor("group")}, 0.0241, []float64{0.0364, 0.0358, 0.0381, 0.0368, 0.0194, 0.0269}},
+	} {
+		m := expect.Must(FitLinear(d, c.terms...))
+		ss := 0.0
+		for _, r := range m.Residuals {
+			ss += floats.Dot(flat(r), flat(r))
+		}
+		expect.Abs(t, what+": residual sum of squares", ss, c.residuals, 1e-4)
+		shapes := make([][]float64, len(groups))
+		for g, group := range groups {
+			words := strings.Fields(group)
+			shapes[g] = flat(expect.Must(m.Predict(map[string]string{"group": group, "population": words[0], "sex": words[1], "size": fmt.Sprint(mean)})))
+		}
+		i := 0
+		for a := range groups {
+			for b := a + 1; b < len(groups); b++ {
+				expect.Abs(t, what+": "+groups[a]+" to "+groups[b], floats.Distance(shapes[a], shapes[b], 2), c.distances[i], 1e-4)
+				i++
+			}
+		}
+	}
+}
+
+// Predicted for a specimen's covariates is its fitted shape, with and without a tree. Scores grow by |b| with their number, and it explains of
+// them what it explains of the shapes.
+func TestPredictIsFitted(t *testing.T) {
+	rats := Rats()
+	m := expect.Must(FitLinear(rats, LogSize(), Factor("rat"), Interaction(LogSize(), Factor("rat"))))
+	d, phylogeny := species(false)
+	for _, m := range []*LinearModel{m, expect.Must(FitLinearOnTree(d, phylogeny, Variate("x"), Factor("habitat")))} {
+		for i, s := range m.Data.Specimens {
+			covariates := maps.Clone(s.Covariates)
+			covariates["log size"] = fmt.Sprint(math.Log(CentroidSize(s.Points)))
+			for j, got := range flat(expect.Must(m.Predict(covariates))) {
+				expect.Abs(t, s.Name, got, flat(m.Fitted[i])[j], 1e-12)
+			}
+		}
+	}
+
+	alone := expect.Must(FitLinear(rats, LogSize()))
+	scores, sizes, mean := expect.Must(alone.RegressionScores(LogSize())), make([]float64, 144), 0.0
+	for i, s := range rats.Specimens {
+		sizes[i] = math.Log(CentroidSize(s.Points))
+		mean += sizes[i] / 144
+	}
+	floats.AddConst(-mean, sizes)
+	expect.Rel(t, "growth of scores", floats.Dot(sizes, scores)/floats.Dot(sizes, sizes), floats.Norm(flat(alone.Coefficients[1]), 2), 1e-12)
+	explained := expect.Must(alone.ANOVA(9, 1)).Rows[0].SS
+	expect.Rel(t, "sum of squares by scores", math.Pow(floats.Dot(sizes, scores), 2)/floats.Dot(sizes, sizes), explained, 1e-9)
+}
+
+func TestPredictRefuses(t *testing.T) {
+	d := noise(rand.New(rand.NewPCG(3, 4)), 12)
+	for i := range d.Specimens {
+		d.Specimens[i].Covariates["site"] = fmt.Sprint(i / 6)
+		if d.Specimens[i].Group == "2" {
+			d.Specimens[i].Covariates["site"] = "0"
+		}
+	}
+	x, group, site := Variate("x"), Factor("group"), Factor("site")
+	m := expect.Must(FitLinear(d, x, group, site, Interaction(group, site)))
+	for want, covariates := range map[string]map[string]string{
+		`x is "", want a number`:                                 {"group": "1", "site": "0"},
+		`site is "3", want one of "0", "1"`:                      {"x": "1", "group": "1", "site": "3"},
+		`the specimens do not tell the effect of group 2:site 1`: {"x": "1", "group": "2", "site": "1"},
+	} {
+		expect.Refused(t, expect.Error(m.Predict(covariates)), "prediction of noise", want)
+	}
+	if err := expect.Error(m.Predict(map[string]string{"x": "1", "group": "2", "site": "0", "other": "y"})); err != nil {
+		t.Error(err)
+	}
+	expect.Refused(t, expect.Error(m.RegressionScores(Variate("y"))), "no term y in the model")
+	expect.Refused(t, expect.Error(m.RegressionScores(group)), "the term group has 2 columns")
 }
 
 func flat(x [][]float64) (out []float64) {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"math"
@@ -37,7 +38,20 @@ type pointed struct {
 	kind reflect.Type
 }
 
+func newDigest() *digest { return &digest{hash: sha256.New(), seen: map[pointed]int{}} }
+
 func (d *digest) sum() string { return hex.EncodeToString(d.hash.Sum(nil)) }
+
+// storing is the digest of a value that is to be stored, alone, or why it is not the same in a copy.
+func (d *digest) storing(v reflect.Value) (sum string, err error) {
+	d.hash.Reset()
+	d.stored = true
+	d.value(v)
+	if d.refused != "" {
+		return "", errors.New(d.refused)
+	}
+	return d.sum(), nil
+}
 
 func (d *digest) refuse(format string, args ...any) {
 	if d.refused == "" {
@@ -205,7 +219,8 @@ func (d *digest) entries(v reflect.Value) {
 	}
 	var all []entry
 	for i := v.MapRange(); i.Next(); {
-		k := &digest{hash: sha256.New(), seen: map[pointed]int{}, stored: d.stored, acts: d.acts}
+		k := newDigest()
+		k.stored, k.acts = d.stored, d.acts
 		k.value(i.Key())
 		if k.refused != "" {
 			d.refuse("%s", k.refused)

@@ -33,7 +33,11 @@ import (
 // changed since, or the environment of the library, or when what was stored is broken; what a cell has made once a computation was
 // interrupted is not stored.
 // Files that compute reads, and packages edited while the kernel runs, are not watched: restart the kernel.
-// T is stored by encoding/gob, so all its struct fields are exported; an error of compute ends the cell like Must.
+// The key stands for what compute takes from around it: in a function with arguments, or in a loop, a key that names none of what
+// differs from call to call is refused where compute does.
+// T is stored by encoding/gob, so all its struct fields are exported. Keep returns what later cells read of it, the first
+// time, too; a note says where that is another value, such as nil for a pointer to 0, or that it could not be stored. An error of
+// compute ends the cell like Must.
 // Outside a notebook Keep calls compute.
 func Keep[T any](key string, compute func() (T, error)) T {
 	// GoNB makes a Go file of the cells in this folder, which ends with the kernel.
@@ -41,38 +45,63 @@ func Keep[T any](key string, compute func() (T, error)) T {
 	if source == "" {
 		return Must(compute())
 	}
-	v, err := keep(source, line, key, compute)
+	v, note, err := keep(source, line, key, compute)
 	if err != nil {
 		fail("error: nb.Keep(%q): %v", key, err)
 	}
+	remark(note)
 	return v
+}
+
+// remark writes a note below the cell, not into a report.
+func remark(note string) {
+	if note != "" && os.Getenv("ANATOMY_REPORT") == "" {
+		fmt.Fprintln(os.Stderr, note)
+	}
 }
 
 // box lets gob store a nil pointer, too.
 type box[T any] struct{ Value T }
 
-// keep stores the value beside the source file that the call stands in.
-func keep[T any](source string, line int, key string, compute func() (T, error)) (T, error) {
-	var kept box[T]
+// keep stores the value beside the source file that the call stands in. The note says why later cells compute it again, or
+// that they and this one have another value than compute returned.
+func keep[T any](source string, line int, key string, compute func() (T, error)) (value T, note string, err error) {
+	var kept, computed box[T]
 	if err := storable(reflect.TypeFor[T](), map[reflect.Type]bool{}); err != nil {
-		return kept.Value, err
+		return value, "", err
 	}
 	print, err := fingerprint(source, line)
 	if err != nil {
-		return kept.Value, err
+		return value, "", err
 	}
 	print += fmt.Sprintf(" %T %q", kept, environment())
 
 	name := sha256.Sum256([]byte(key))
 	stored := filepath.Join(filepath.Dir(source), "kept", hex.EncodeToString(name[:])+".gob")
 	if load(stored, print, &kept) {
-		return kept.Value, nil
+		return kept.Value, "", nil
+	}
+	if computed.Value, err = compute(); err != nil || interrupted.Load() {
+		return computed.Value, "", err
+	}
+	again := func(err error) (T, string, error) {
+		return computed.Value, fmt.Sprintf("note: each later cell computes nb.Keep(%q) again: %v", key, err), nil
+	}
+	if err := store(stored, print, computed); err != nil {
+		return again(err)
 	}
 	kept = box[T]{} // of a file that broke off
-	if kept.Value, err = compute(); err != nil || interrupted.Load() {
-		return kept.Value, err
+	if !load(stored, print, &kept) {
+		return again(errors.New("what was stored cannot be read"))
 	}
-	return kept.Value, store(stored, print, kept)
+	before, err := newDigest().storing(reflect.ValueOf(computed))
+	if after, _ := newDigest().storing(reflect.ValueOf(kept)); err == nil && after != before {
+		err = errors.New("it is not the same once it was stored")
+	}
+	if err != nil {
+		note = fmt.Sprintf("note: nb.Keep(%q) is what encoding/gob makes of the value, here as in later cells: %v", key, err)
+	}
+	return kept.Value, note, nil
 }
 
 // environment lists the variables of the environment that decide what package nb, the library and its back end compute.
@@ -101,16 +130,21 @@ func caller(folder string) (file string, line int) {
 }
 
 // fingerprint hashes the statement at a line of a Go file with every declaration of the file that it depends on, a type with its
-// methods; inside a function, with the statements before it that mention one of its names.
+// methods; inside a function, with the statements before it that mention one of its names. It is an error if a call of Keep
+// there is not told by its key from others at the same place.
 func fingerprint(source string, line int) (string, error) {
 	text, err := os.ReadFile(source)
 	if err != nil {
 		return "", err
 	}
 	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, source, text, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(set, source, text, 0)
 	if err != nil {
 		return "", err
+	}
+	if name := unkeyed(set, file, line); name != "" {
+		return "", fmt.Errorf("it depends on %s, which may be another one each time that this line runs, and the key would be the same: "+
+			"the key must tell, as fmt.Sprint(\"fit\", %[1]s) does", name)
 	}
 	at := func(n ast.Node) bool {
 		return set.Position(n.Pos()).Line <= line && line <= set.Position(n.End()).Line
@@ -192,6 +226,106 @@ func fingerprint(source string, line int) (string, error) {
 		}
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// unkeyed names what a call of Keep at a line depends on, and its key does not, that may differ each time the line runs:
+// an argument of a function around it, what a loop around it declares or sets, or what is computed from these; or "".
+func unkeyed(set *token.FileSet, file *ast.File, line int) (name string) {
+	ast.PreorderStack(file, nil, func(n ast.Node, around []ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) != 2 || name != "" || set.Position(call.Pos()).Line > line || line > set.Position(call.Lparen).Line {
+			return true
+		}
+		if f := identifiers(call.Fun); !slices.Contains(f, "Keep") {
+			return true
+		}
+		varying := map[*ast.Object]bool{}
+		mentioned := func(n ast.Node) (name string) {
+			ast.Inspect(n, func(n ast.Node) bool {
+				if id, ok := n.(*ast.Ident); ok && varying[id.Obj] && name == "" {
+					name = id.Name
+				}
+				return true
+			})
+			return name
+		}
+		for _, n := range around {
+			var fields []*ast.Field
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				fields = n.Type.Params.List
+				if n.Recv != nil {
+					fields = slices.Concat(n.Recv.List, fields)
+				}
+			case *ast.FuncLit:
+				fields = n.Type.Params.List
+			case *ast.ForStmt, *ast.RangeStmt:
+				assignments(n, call, func(left *ast.Object, _ []ast.Expr) { varying[left] = true })
+			}
+			for _, f := range fields {
+				for _, id := range f.Names {
+					varying[id.Obj] = true
+				}
+			}
+		}
+		delete(varying, nil) // of _
+		for known := -1; known < len(varying); {
+			known = len(varying)
+			assignments(around[1], call, func(left *ast.Object, right []ast.Expr) {
+				if left != nil && slices.ContainsFunc(right, func(x ast.Expr) bool { return mentioned(x) != "" }) {
+					varying[left] = true
+				}
+			})
+		}
+		if mentioned(call.Args[0]) == "" {
+			name = mentioned(call.Args[1])
+		}
+		return true
+	})
+	return name
+}
+
+// assignments passes on every variable that a piece of source declares or sets, but for what is within a call, with what it is
+// set to.
+func assignments(n ast.Node, without *ast.CallExpr, set func(left *ast.Object, right []ast.Expr)) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		var left, right []ast.Expr
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			return n != without
+		case *ast.AssignStmt:
+			left, right = n.Lhs, n.Rhs
+		case *ast.IncDecStmt:
+			left = []ast.Expr{n.X}
+		case *ast.RangeStmt:
+			left, right = []ast.Expr{n.Key, n.Value}, []ast.Expr{n.X}
+		case *ast.ValueSpec:
+			for _, id := range n.Names {
+				left = append(left, id)
+			}
+			right = n.Values
+		}
+		for _, x := range left {
+			for x != nil {
+				switch part := x.(type) {
+				case *ast.Ident:
+					set(part.Obj, right)
+					x = nil
+				case *ast.IndexExpr:
+					x = part.X
+				case *ast.SelectorExpr:
+					x = part.X
+				case *ast.StarExpr:
+					x = part.X
+				case *ast.ParenExpr:
+					x = part.X
+				default:
+					x = nil
+				}
+			}
+		}
+		return true
+	})
 }
 
 // identifiers lists the names in a piece of source in their order.

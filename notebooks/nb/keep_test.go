@@ -3,6 +3,7 @@ package nb
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -114,6 +115,59 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
+// Calls whose value differs from one run of their line to the next, and whose key does not, are refused.
+func TestKeepWantsKeys(t *testing.T) {
+	for _, c := range []struct{ source, depends string }{
+		{`func fit(g string) string { return nb.Keep("fit", func() (string, error) { return "fit of " + g, nil }) }`, "g"},
+		{`func fit(g string) string { return nb.Keep("fit "+g, func() (string, error) { return "fit of " + g, nil }) }`, ""},
+		{`func fit(g string, n int) int { return nb.Keep(fmt.Sprint(n), func() (int, error) { return n, nil }) }`, ""},
+		{`func fit(g string) int { return nb.Keep("fit", func() (int, error) { g := 1; return g, nil }) }`, ""},
+		{`func fit() int { n := 1; return nb.Keep("fit", func() (int, error) { return n, nil }) }`, ""},
+		{`func (s study) fit() int { return nb.Keep[int]("fit", s.compute) }`, "s"},
+		{`func fit(g string) int {
+			h := len(g)
+			compute := func() (int, error) { return h, nil }
+			return nb.Keep("fit", compute)
+		}`, "compute"},
+		{`func fit(g string) int {
+			key := "fit of " + g
+			return nb.Keep(key, func() (int, error) { return len(g), nil })
+		}`, ""},
+		{`func main() {
+			for i := range 3 {
+				fmt.Print(nb.Keep("v", func() (int, error) { return i * i, nil }))
+			}
+		}`, "i"},
+		{`func main() {
+			for i := 0; i < 3; i++ {
+				fmt.Print(nb.Keep(fmt.Sprint("v", i), func() (int, error) { return i * i, nil }))
+			}
+		}`, ""},
+		{`func main() {
+			q := []float64{1}
+			for range 3 {
+				fmt.Print(nb.Keep("v", func() (float64, error) { return 2 * q[0], nil }))
+				q[0]++
+			}
+		}`, "q"},
+		{`func main() {
+			q := 1
+			q++
+			for range 3 {
+				fmt.Print(nb.Keep("v", func() (int, error) { q := q; return q, nil }))
+			}
+		}`, ""},
+		{`var fits = each(func(g string) int { return nb.Keep("fit", func() (int, error) { return len(g), nil }) })`, "g"},
+		{`var fit = nb.Keep("fit", func() (int, error) { s := 0; for i := range 3 { s += i }; return s, nil })`, ""},
+	} {
+		source := "package main\n" + c.source + "\n"
+		_, err := fingerprint(write(t, source), lineOf(t, source, "nb.Keep"))
+		if c.depends == "" && err != nil || c.depends != "" && (err == nil || !strings.HasPrefix(err.Error(), "it depends on "+c.depends+",")) {
+			t.Errorf("%s: got %v, want that it depends on %q", c.source, err, c.depends)
+		}
+	}
+}
+
 func TestKeep(t *testing.T) {
 	type record struct {
 		Shapes [][]float64
@@ -127,8 +181,8 @@ func TestKeep(t *testing.T) {
 	compute := func() (record, error) { calls++; return want, nil }
 	get := func(key string) {
 		t.Helper()
-		got, err := keep(path, line, key, compute)
-		if err != nil || !reflect.DeepEqual(got, want) {
+		got, note, err := keep(path, line, key, compute)
+		if note != "" || err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %v, %v", got, err)
 		}
 	}
@@ -151,19 +205,19 @@ func TestKeep(t *testing.T) {
 	if calls != 4 {
 		t.Errorf("computed %d times: the change of the environment went unseen", calls)
 	}
-	if n, err := keep(path, line, "a", func() (int, error) { return 7, nil }); n != 7 || err != nil {
+	if n, _, err := keep(path, line, "a", func() (int, error) { return 7, nil }); n != 7 || err != nil {
 		t.Errorf("another type under the same key: got %v, %v", n, err)
 	}
 
 	for range 2 {
-		if p, err := keep(path, line, "pointer", func() (*int, error) { return nil, nil }); p != nil || err != nil {
+		if p, note, err := keep(path, line, "pointer", func() (*int, error) { return nil, nil }); p != nil || note != "" || err != nil {
 			t.Errorf("a nil pointer: got %v, %v", p, err)
 		}
 	}
 
 	failure := errors.New("did not converge")
 	for range 2 {
-		if _, err := keep(path, line, "failing", func() (int, error) { return 1, failure }); err != failure {
+		if _, _, err := keep(path, line, "failing", func() (int, error) { return 1, failure }); err != failure {
 			t.Errorf("got %v, want the error of compute", err)
 		}
 	}
@@ -172,16 +226,58 @@ func TestKeep(t *testing.T) {
 func TestKeepRefuses(t *testing.T) {
 	path := write(t, notebook)
 	line := lineOf(t, notebook, `nb.Keep("kept"`)
-	_, err := keep(path, line, "k", func() (struct{ A, b int }, error) { panic("computed in vain") })
+	_, _, err := keep(path, line, "k", func() (struct{ A, b int }, error) { panic("computed in vain") })
 	expect.Refused(t, err, "field b is not exported")
-	_, err = keep(path, line, "k", func() ([]func(), error) { panic("computed in vain") })
+	_, _, err = keep(path, line, "k", func() ([]func(), error) { panic("computed in vain") })
 	expect.Refused(t, err, "type func() cannot be stored")
-	_, err = keep(path, line, "k", func() (map[string]error, error) { panic("computed in vain") })
+	_, _, err = keep(path, line, "k", func() (map[string]error, error) { panic("computed in vain") })
 	expect.Refused(t, err, "type error cannot be stored")
-	_, err = keep(path, line, "k", func() ([]*int, error) { return []*int{nil}, nil })
-	expect.Refused(t, err, "nil")
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "kept", "*")); len(left) != 0 {
 		t.Errorf("refused values left %v", left)
+	}
+}
+
+// What was computed is returned though it cannot be stored, and a note says so.
+func TestKeepReturnsWhatItCannotStore(t *testing.T) {
+	path := write(t, notebook)
+	line := lineOf(t, notebook, `nb.Keep("kept"`)
+	calls := 0
+	for i := range 2 {
+		got, note, err := keep(path, line, "nil", func() ([]*int, error) { calls++; return []*int{&calls, nil}, nil })
+		if err != nil || len(got) != 2 || *got[0] != i+1 || !strings.HasPrefix(note, `note: each later cell computes nb.Keep("nil") again: the value cannot be stored: gob`) {
+			t.Errorf("got %v, %q, %v", got, note, err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(filepath.Dir(path), "kept")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "kept"), nil, 0o600); err != nil { // a file, no folder
+		t.Fatal(err)
+	}
+	if got, note, err := keep(path, line, "k", func() (int, error) { return 7, nil }); got != 7 || !strings.Contains(note, "not a directory") || err != nil {
+		t.Errorf("got %v, %q, %v", got, note, err)
+	}
+}
+
+// What encoding/gob makes another value of is this other value from the first cell on, and a note says so.
+func TestKeepIsTheSameInAllCells(t *testing.T) {
+	type value struct {
+		P     *float64
+		Empty []int
+		A, B  *int
+	}
+	path := write(t, notebook)
+	line := lineOf(t, notebook, `nb.Keep("kept"`)
+	one := 1
+	for name, v := range map[string]value{"pointer to 0": {P: new(0.0)}, "empty": {Empty: []int{}}, "twice": {A: &one, B: &one}} {
+		first, note, err := keep(path, line, name, func() (value, error) { return v, nil })
+		if !strings.HasPrefix(note, fmt.Sprintf("note: nb.Keep(%q) is what encoding/gob makes of the value", name)) || err != nil {
+			t.Errorf("%s: got %q, %v", name, note, err)
+		}
+		later, note, err := keep(path, line, name, func() (value, error) { panic("computed in vain") })
+		if note != "" || err != nil || !reflect.DeepEqual(first, later) || first.A != nil && first.A == first.B {
+			t.Errorf("%s: got %+v, then %+v, %q, %v", name, first, later, note, err)
+		}
 	}
 }
 
@@ -194,7 +290,7 @@ func TestKeepBroken(t *testing.T) {
 	calls := 0
 	get := func(what string, computed int) {
 		t.Helper()
-		got, err := keep(path, line, "k", func() ([]float64, error) { calls++; return want, nil })
+		got, _, err := keep(path, line, "k", func() ([]float64, error) { calls++; return want, nil })
 		if err != nil || !reflect.DeepEqual(got, want) || calls != computed {
 			t.Fatalf("%s: got %v, %v, computed %d times, want %d", what, got, err, calls, computed)
 		}

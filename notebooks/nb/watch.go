@@ -68,7 +68,7 @@ func Watched(name, print, refused string, deps ...any) *Watch {
 
 // held is the digest of what deps point to.
 func (w *Watch) held() *digest {
-	d := &digest{hash: sha256.New(), seen: map[pointed]int{}}
+	d := newDigest()
 	for _, p := range w.deps {
 		a, is := p.(acting)
 		if is {
@@ -86,9 +86,7 @@ func (w *Watch) held() *digest {
 // First takes the value that was computed since Watched returned.
 func First[T any](w *Watch, v T) T {
 	store := filepath.Join(os.Getenv(protocol.GONB_TMP_DIR_ENV), "kept", w.file())
-	if note := remember(w, store, v, time.Since(w.begin)); note != "" && os.Getenv("ANATOMY_REPORT") == "" {
-		fmt.Fprintln(os.Stderr, note)
-	}
+	remark(remember(w, store, v, time.Since(w.begin)))
 	return v
 }
 
@@ -156,21 +154,17 @@ func (w *Watch) store(file string, v, again any, took time.Duration) error {
 	if d.sum() != w.before {
 		return errors.New("meanwhile another variable has changed")
 	}
-	d.hash.Reset()
-	d.stored = true
-	d.value(reflect.ValueOf(v))
-	if d.refused != "" {
-		return errors.New(d.refused)
+	sum, err := d.storing(reflect.ValueOf(v))
+	if err != nil {
+		return err
 	}
 	var content bytes.Buffer
 	if err := gob.NewEncoder(&content).Encode(v); err != nil {
 		return fmt.Errorf("a value of type %v cannot be stored: %w", reflect.TypeOf(v).Field(0).Type, err)
 	}
 	size, begin := content.Len(), time.Now()
-	err := gob.NewDecoder(&content).Decode(again)
-	e := &digest{hash: sha256.New(), seen: map[pointed]int{}, stored: true}
-	e.value(reflect.ValueOf(again).Elem())
-	if err != nil || e.sum() != d.sum() {
+	err = gob.NewDecoder(&content).Decode(again)
+	if read, _ := newDigest().storing(reflect.ValueOf(again).Elem()); err != nil || read != sum {
 		return fmt.Errorf("a value of type %v is not the same once it was stored", reflect.TypeOf(v).Field(0).Type)
 	}
 	if size > 1<<20 && time.Since(begin) > took/2 { // what is smaller waits for the machine only
