@@ -173,7 +173,10 @@ func (l *Layer) record(t float64) (*Canvas, error) {
 	c := &Canvas{layer: l}
 	what := l.what
 	if n := len(l.frames); n > 0 {
-		what = l.frames[int(math.Round(t*float64(n-1)))]
+		frame := l.frames[int(math.Round(t*float64(n-1)))]
+		if what = frame.what; frame.values != nil {
+			l.values = frame.values
+		}
 	}
 	err := what.Draw(c)
 	if err == nil {

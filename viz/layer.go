@@ -16,7 +16,7 @@ type Layer struct {
 	name string
 	what Drawer
 
-	frames []Drawer // of a layer that moves; what is the first
+	frames []instant // of a layer that moves; what and values are those of the first
 
 	label   string
 	tint    *color.NRGBA
@@ -32,6 +32,12 @@ type Layer struct {
 
 	drawn *Canvas // in a scene: what it drew
 	err   error
+}
+
+// An instant is a frame of a layer that moves.
+type instant struct {
+	what   Drawer
+	values []float64 // of its colours; nil: those of the layer
 }
 
 // A Drawer is what a layer draws. Draw puts marks on the canvas, in the coordinates of the data, or returns what is
@@ -140,6 +146,9 @@ func (l *Layer) ColorBy(quantity string, values ...float64) *Layer {
 		return l
 	}
 	l.quantity, l.byValue, l.tint = quantity, true, nil
+	for k := range l.frames { // the values are for all of them
+		l.frames[k].values = nil
+	}
 	l.lo, l.hi = 0, 1
 	l.values = values
 	if len(values) == 0 {

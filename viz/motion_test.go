@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -206,6 +207,49 @@ func TestPlay(t *testing.T) {
 		"at t = 1: Outline: shape 0, landmark 1 has 1 coordinates": Play([][][]float64{path[0], {{1, 2, 3}, {1}}}),
 	} {
 		expect.Refused(t, expect.Error(figure.sheet()), want)
+	}
+}
+
+// Every frame of what moves has the colours of its own values, on the ramp of all frames; in HTML, too.
+func TestMovingColours(t *testing.T) {
+	at := [][]float64{{0, 0}, {1, 1}}
+	slow, fast := Points(at).ColorBy("speed", 0, 1), Points(at).ColorBy("speed", 10, 5)
+	inks := func(f *Figure, time float64) (out []color.NRGBA) {
+		for _, m := range expect.Must(f.moment(time).scene()).marks {
+			out = append(out, m.fill)
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		layer  *Layer
+		shares [2][2]float64 // of the ramp, at the start and the end
+	}{
+		"values of each":       {Moving(slow, fast), [2][2]float64{{0, 0.1}, {1, 0.5}}},
+		"the first's":          {Moving(slow, Points(at)), [2][2]float64{{0, 1}, {0, 1}}},
+		"values given for all": {Moving(slow, fast).ColorBy("height", 3, 2), [2][2]float64{{1, 0}, {1, 0}}},
+	} {
+		for k, shares := range c.shares {
+			if got, want := inks(Fig(c.layer), float64(k)), []color.NRGBA{Ramp(shares[0]), Ramp(shares[1])}; !slices.Equal(got, want) {
+				t.Errorf("%s, frame %d: colours %v, not %v", name, k, got, want)
+			}
+		}
+	}
+	if got := inks(Fig(Moving(Points(at).Color(Black), fast)), 1); !slices.Equal(got, []color.NRGBA{Black, Black}) {
+		t.Errorf("a first frame of one colour: %v", got)
+	}
+	s := expect.Must(Fig(Moving(slow, fast)).sheet())
+	if html := expect.Must(s.extra.html()); strings.Count(html, "<img") != 2 || !strings.Contains(s.alt(), "speed: 0 to 10") {
+		t.Errorf("%d pictures, %s", strings.Count(html, "<img"), s.alt())
+	}
+	expect.Refused(t, expect.Error(Fig(Moving(slow, Points(at).ColorBy("height", 1, 2))).sheet()), `frame 1 is coloured by "height", the first by "speed"`)
+
+	// Lines of equal value lie on the colours of their frame.
+	vertices, triangles := [][]float64{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, [][3]int{{0, 1, 2}}
+	last := []float64{0, 4, 0}
+	moving := expect.Must(Fig(Moving(Density(vertices, triangles, "f", []float64{0, 0, 4}), Density(vertices, triangles, "f", last))).scene())
+	still := expect.Must(Fig(Density(vertices, triangles, "f", last)).scene())
+	if !slices.EqualFunc(moving.marks, still.marks, mark.looksLike) {
+		t.Error("the last frame of a moving density is not the density at the end")
 	}
 }
 

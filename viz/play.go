@@ -25,10 +25,10 @@ func Play(path [][][]float64, layers ...*Layer) *Figure {
 	return Fig(append(slices.Clone(layers), Moving(frames...))...)
 }
 
-// Moving is a layer that moves: at time k/(n−1) it is frames[k], in the looks of the first frame. All moving layers of a
-// figure need the same number of frames. A figure with such a layer is shown as Play says; beside other figures it stands
-// still at its end. What moves is drawn over what stands still. A grid that a flow deforms, lines[k] being its lines at
-// time k/(n−1):
+// Moving is a layer that moves: at time k/(n−1) it is frames[k], in the looks of the first frame; of frames with ColorBy each
+// has the colours of its own values, which stand for one quantity. All moving layers of a figure need the same number of
+// frames. A figure with such a layer is shown as Play says; beside other figures it stands still at its end. What moves is
+// drawn over what stands still. A grid that a flow deforms, lines[k] being its lines at time k/(n−1):
 //
 //	var grid []*viz.Layer
 //	for _, l := range lines {
@@ -45,10 +45,17 @@ func Moving(frames ...*Layer) *Layer {
 	l := *frames[0]
 	l.frames = nil
 	for k, frame := range frames {
-		l.frames = append(l.frames, frame.what)
-		if frame.err != nil {
+		own := instant{what: frame.what}
+		switch {
+		case frame.err != nil:
 			l.fail("frame %d: %w", k, frame.err)
+		case l.byValue && frame.byValue && frame.quantity != l.quantity:
+			l.fail("frame %d is coloured by %q, the first by %q: give all frames one quantity", k, frame.quantity, l.quantity)
+		case l.byValue && frame.byValue:
+			own.values = frame.values
+			l.lo, l.hi = math.Min(l.lo, frame.lo), math.Max(l.hi, frame.hi)
 		}
+		l.frames = append(l.frames, own)
 	}
 	return &l
 }
@@ -138,9 +145,10 @@ type film struct {
 const filmUnit = 0.05 // points
 
 // film returns the marks that move, or nil if they cannot be drawn by moving points alone: marks in space, which may hide
-// each other, texts, or marks that are not the same from frame to frame.
+// each other, texts, or marks that are not the same, or of the same looks, from frame to frame.
 func (a *animation) film() *film {
 	out := &film{}
+	var first []mark
 	var last []int
 	for k, frame := range a.frames {
 		s := frame.panels[0].scene
@@ -163,8 +171,12 @@ func (a *animation) film() *film {
 			if k == 0 {
 				out.Kinds += kind
 				out.Counts = append(out.Counts, len(m.at))
+				first = append(first, m)
 			}
 			if s.inSpace || kind == "" || number == len(out.Counts) || out.Counts[number] != len(m.at) || out.Kinds[number] != kind[0] {
+				return nil
+			}
+			if m.fill != first[number].fill || m.stroke != first[number].stroke || m.radius != first[number].radius {
 				return nil
 			}
 			out.elements = append(out.elements, element)
