@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats"
+	"anatomy/landmarks/morpho"
 )
 
 // DataTerm is a squared distance between the deformed source and a target, for Match. Correspondence, mesh.Current and mesh.Varifold
@@ -262,18 +263,20 @@ type registration struct {
 	objective   *engine.Func
 	fixed       []any // arguments of objective that stay
 	kernel      *spectrum
+	size        float64 // the root mean square distance of all points from their centre
 	evaluations int
 	mismatch    float64 // the data term where the objective was last evaluated
 }
 
 // newRegistration is that of points z, or of the points x that have momenta where z is nil. Its objective is to be freed.
 func (s *Space) newRegistration(x []float64, z [][]float64, term DataTerm, inputs []any, kernel *spectrum) *registration {
-	fixed := []any{x}
+	fixed, points := []any{x}, slices.Concat(s.Point(x), z)
+	size := morpho.CentroidSize(points) / math.Sqrt(float64(len(points)))
 	if z != nil {
 		fixed = append(fixed, z)
 	}
 	given := 3 + len(fixed)
-	return &registration{fixed: append(fixed, inputs...), kernel: kernel, objective: engine.Compile(func(in []*Node) []*Node {
+	return &registration{fixed: append(fixed, inputs...), kernel: kernel, size: size, objective: engine.Compile(func(in []*Node) []*Node {
 		p, scale, precision, x := in[0], in[1], in[2], in[3]
 		var end *Node
 		if z == nil {
@@ -315,7 +318,7 @@ func (r *registration) around(p []float64, scale, sigma float64) (solve.Objectiv
 		}
 		return f, g, nil
 	}
-	stiffness, err := r.kernel.stiffness(value, p)
+	stiffness, err := r.kernel.stiffness(value, p, r.size)
 	return solve.Objective{Value: value, Precondition: r.kernel.solve, FirstStep: 1 / (1 + stiffness)}, err
 }
 

@@ -2,6 +2,7 @@ package landmarks_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -145,6 +146,47 @@ func largest(x []float64) float64 {
 		worst = max(worst, v)
 	}
 	return worst
+}
+
+// Neither the unit of length nor that of the kernel changes a match: with lengths s times as large and the kernel A K, its objective
+// is s²/A times as large if σ is √A times as large.
+func TestMatchInAnyUnit(t *testing.T) {
+	t.Parallel()
+	curve := func(n int, s float64, radius func(angle float64) float64) *mesh.Mesh {
+		x := make([][]float64, n)
+		for i := range x {
+			sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+			r := s * radius(2*math.Pi*float64(i)/float64(n))
+			x[i] = []float64{r * cos, r * sin}
+		}
+		return mesh.Curve(x, true)
+	}
+	round := func(float64) float64 { return 1 }
+	var of [2]float64
+	for k, unit := range []struct{ s, a float64 }{{1, 1}, {3e-7, 1}, {1e9, 1e-8}} {
+		s := unit.s
+		source := curve(30, s, round)
+		target := curve(40, s, func(angle float64) float64 { return 1.2 + 0.2*math.Cos(2*angle) + 0.1*math.Sin(3*angle) })
+		space := func(n int, width float64) *landmarks.Space {
+			return landmarks.New(n, 2, kernels.Sum([]float64{unit.a}, kernels.Gaussian(width*s)), geom.Integrator(ode.Heun, 5))
+		}
+		term := mesh.Varifold(kernels.Gaussian(0.3*s), source, target)
+		whole := expect.Must(space(30, 0.5).Match(source.Vertices, term, 0.1*math.Sqrt(unit.a)))
+		part := expect.Must(space(12, 0.5).MatchFrom(curve(12, s, round).Vertices, source.Vertices, term, 0.1*math.Sqrt(unit.a)))
+		for i, m := range []*landmarks.Matching{whole, part} {
+			if k == 0 {
+				of[i] = m.Objective
+			}
+			expect.Rel(t, fmt.Sprintf("lengths times %g, kernel times %g: %v: objective", s, unit.a, m), m.Objective*unit.a/(s*s), of[i], 1e-3)
+			if m.Status != geom.Converged {
+				t.Errorf("lengths times %g, kernel times %g: %v", s, unit.a, m)
+			}
+		}
+		g := expect.Must(space(60, 0.1).LogWithin(curve(60, s, round).Vertices, curve(60, s, func(angle float64) float64 { return 1 + 0.6*math.Cos(2*angle) }).Vertices, 0.02*s))
+		if g.Status != geom.Converged {
+			t.Errorf("lengths times %g, kernel times %g: LogWithin %s after %d iterations, misses by %g", s, unit.a, g.Status, g.Iterations, g.Residual/s)
+		}
+	}
 }
 
 // A sphere becomes an ellipsoid of another triangulation, with momenta at 42 control points.

@@ -18,12 +18,14 @@ type spectrum struct {
 	lambda []float64
 	u      *mat.Dense // [n, r], orthonormal columns
 	rest   float64
+	stiff  float64 // what is added to K in the preconditioner
 }
 
 const (
 	pivots  = 400
 	columns = 40_000_000 // a limit on the numbers in the columns of the pivots
-	// stiff is added to the kernel matrix in the preconditioner: eigenvectors with smaller eigenvalues count as equally stiff.
+	// stiff times K(x, x) is added to the kernel matrix in the preconditioner: eigenvectors with smaller eigenvalues count as equally
+	// stiff.
 	stiff = 0.1
 )
 
@@ -48,7 +50,7 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 		for l := k; l < r; l++ {
 			w.SetSym(k, l, c.At(i, l))
 		}
-		w.SetSym(k, k, c.At(i, k)*(1+1e-9)+1e-9)
+		w.SetSym(k, k, c.At(i, k)*(1+2e-9))
 	}
 	var chol mat.Cholesky
 	if !chol.Factorize(w) {
@@ -95,7 +97,7 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 		column := u.ColView(k).(*mat.VecDense)
 		column.ScaleVec(1/math.Sqrt(l), column)
 	}
-	return &spectrum{m.N, m.D, all[first:], &u, rest}, nil
+	return &spectrum{m.N, m.D, all[first:], &u, rest, stiff * w.At(0, 0)}, nil
 }
 
 // apply returns f(K) g for momenta or velocities g, [N·D].
@@ -140,14 +142,15 @@ func spread(x [][]float64, count int) []int {
 	return chosen
 }
 
-// solve returns (K + stiff)⁻¹ g: it takes the derivative g with respect to the momenta to a gradient in the metric of the kernel.
+// solve returns (K + k.stiff)⁻¹ g: it takes the derivative g with respect to the momenta to a gradient in the metric of the kernel.
 func (k *spectrum) solve(g []float64) ([]float64, error) {
-	return k.apply(func(l float64) float64 { return 1 / (l + stiff) }, g), nil
+	return k.apply(func(l float64) float64 { return 1 / (l + k.stiff) }, g), nil
 }
 
 // stiffness returns β for which K + β K² approximates the second derivative of the objective of Match with respect to the momenta.
-// It compares the gradient g of the objective at p with that after a short step along (K + stiff)⁻¹ g.
-func (k *spectrum) stiffness(value func(p []float64) (float64, []float64, error), p []float64) (float64, error) {
+// It compares the gradient g of the objective at p with that after a step along (K + k.stiff)⁻¹ g, which is short for points of
+// the given size.
+func (k *spectrum) stiffness(value func(p []float64) (float64, []float64, error), p []float64, size float64) (float64, error) {
 	_, g, err := value(p)
 	if err != nil {
 		return 0, err
@@ -161,7 +164,10 @@ func (k *spectrum) stiffness(value func(p []float64) (float64, []float64, error)
 	if length == 0 {
 		return 0, nil
 	}
-	step := 1e-4 / length
+	step := 1e-5 * size / length
+	if size == 0 { // of a single point, whose way is straight
+		step = 1e-5
+	}
 	_, after, err := value(floats.AddScaledTo(make([]float64, len(p)), p, step, way))
 	if err != nil {
 		return 0, err

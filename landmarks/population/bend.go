@@ -29,9 +29,8 @@ type bend struct {
 // by more than a twentieth of the spacing since.
 func (f *fit) bendAt(vertices []float64) (*bend, error) {
 	const probes = 32
-	near, spacing := f.bend != nil, math.Inf(1)
+	near, spacing := f.bend != nil, f.spacing()
 	for o, t := range f.start {
-		spacing = math.Min(spacing, t.Spacing())
 		near = near && floats.Distance(f.part(f.bend.vertices, o), f.part(vertices, o), math.Inf(1)) <= 0.05*t.Spacing()
 	}
 	if near {
@@ -146,7 +145,7 @@ func (o *bend) parts(k int) float64 { return o.trace[k] * o.trace[k] / o.square[
 // tr G_q/tr G_q²/w_q, and the unit is 1/w_o. Determined is tr P⁻¹ Jᵀ W J.
 func (o *bend) count(weights []float64) (left []float64, determined float64, err error) {
 	var factor mat.Cholesky
-	if !factor.Factorize(o.posterior(weights, 1e-6)) {
+	if !factor.Factorize(o.posterior(weights, 1e-6*o.kernel.At(0, 0))) {
 		return nil, 0, errors.New("the second derivatives by a momentum are not positive definite")
 	}
 	solved := func(of []*mat.SymDense) (all []*mat.Dense, err error) {
@@ -231,8 +230,9 @@ func (f *fit) noise(e *evaluation, a *Atlas) error {
 	if err != nil {
 		return err
 	}
-	const none = 1e-3 // of what the data determine; there ρ is 1
-	a.Reach = math.Sqrt((2*floats.Sum(e.energy) + none) / (momenta*determined + none))
+	const none = 1e-3 // of what the data determine; there deformations are as large as the cells
+	unit := f.spacing() * f.spacing() / o.kernel.At(0, 0)
+	a.Reach = math.Sqrt((2*floats.Sum(e.energy) + none*unit) / (momenta*determined + none))
 	a.Parts = make([]float64, len(f.sigma))
 	for k, mismatch := range sums(e.mismatch) {
 		a.Parts[k] = o.parts(k)

@@ -19,9 +19,6 @@ import (
 	"anatomy/landmarks/mesh"
 )
 
-// stiff is added to the kernel matrix of the control points where it is inverted: see landmarks.Space.Match.
-const stiff = 0.1
-
 // steps is how many steps the search remembers: its valleys are long.
 const steps = 100
 
@@ -43,6 +40,7 @@ type fit struct {
 
 	attach, energy, smooth, apply, pull *engine.Func
 
+	stiff       float64      // 0.1 K(x, x), added to the kernel matrix of the control points where it is inverted: see landmarks.Space.Match
 	metric      mat.Cholesky // of K + stiff at the first control points
 	common      []float64    // w with Σ_k design_ik w_k = 1 for all i; nil where there is none
 	scale       []float64    // of the preconditioner, for each of the blocks
@@ -223,6 +221,15 @@ func uncut(m Model, template []*mesh.Mesh, controls [][]float64, subjects [][]*m
 	return f, f.metrics()
 }
 
+// spacing is the least of those of the objects of the template.
+func (f *fit) spacing() float64 {
+	least := math.Inf(1)
+	for _, t := range f.start {
+		least = math.Min(least, t.Spacing())
+	}
+	return least
+}
+
 // rows are those of an object among all vertices, [..., n, D].
 func (f *fit) rows(x *Node, o int) *Node {
 	return SliceAxis(x, -2, AxisRange(f.ends[o]-len(f.start[o].Vertices), f.ends[o]))
@@ -279,8 +286,9 @@ func (f *fit) metrics() error {
 	}
 	n := len(f.controls)
 	k := mat.NewSymDense(n, out.Flat(0))
+	f.stiff = 0.1 * k.At(0, 0)
 	for i := range n {
-		k.SetSym(i, i, k.At(i, i)+stiff)
+		k.SetSym(i, i, k.At(i, i)+f.stiff)
 	}
 	if !f.metric.Factorize(k) {
 		return errors.New("the kernel matrix of the control points is not positive definite")
@@ -640,10 +648,7 @@ func (f *fit) bends(start *evaluation, wanted func(kind int) bool) (want, bend [
 	x := start.x
 	random := rand.New(rand.NewPCG(1, 1))
 	size, d := f.Space.Manifold.Dim(), f.Space.Manifold.D
-	spacing := math.Inf(1)
-	for _, t := range f.start {
-		spacing = math.Min(spacing, t.Spacing())
-	}
+	spacing := f.spacing()
 	for b, r := range f.scaled() {
 		if r[0] == r[1] || !wanted(b) {
 			continue

@@ -78,7 +78,7 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 		return nil, err
 	}
 	size := f.Space.Manifold.Dim()
-	hessian := o.posterior(f.weights(), 0.1*stiff)
+	hessian := o.posterior(f.weights(), 0.1*f.stiff)
 	v := valley{fit: f, bend: o}
 	if !v.factor.Factorize(hessian) {
 		return &solve.Minimum{X: x, Status: solve.Stalled}, nil

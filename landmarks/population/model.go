@@ -77,7 +77,7 @@ type Atlas struct {
 	// Imbalance and Unsettled say by how much the equations of a minimum are missed. The derivatives g_i of Mismatch_i/2σ² with
 	// respect to the vertices add up to 0 there: Imbalance is ‖Σ g_i‖/√(Σ ‖g_i‖²) in the norm of the smoothing kernel, that is in
 	// standard errors of the template, and the largest of the objects. The derivatives r_i of the objective with respect to the momenta are 0: Unsettled is
-	// √(Σ ‖r_i‖²/Σ ‖p_i‖²), where ‖p‖² = pᵀ K p and ‖r‖² = rᵀ (K + 0.1)⁻¹ r is the same for the velocity r.
+	// √(Σ ‖r_i‖²/Σ ‖p_i‖²), where ‖p‖² = pᵀ K p and ‖r‖² = rᵀ (K + 0.1 K(x, x))⁻¹ r is the same for the velocity r.
 	Imbalance, Unsettled float64
 	// Folded is how many pairs of neighbouring cells of the template lie on each other, and did not at the start: see mesh.Folds.
 	Folded      int

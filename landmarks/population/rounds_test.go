@@ -2,6 +2,7 @@ package population
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -75,6 +76,49 @@ func ovals(noise float64) (Model, []*mesh.Mesh, [][]float64, [][]*mesh.Mesh) {
 	m := Model{Space: landmarks.New(5, 2, kernels.Gaussian(1), geom.Integrator(ode.Heun, 4)),
 		Objects: []Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.3)}, Noise: 0.3, Smoothing: kernels.Gaussian(0.4)}}}
 	return m, []*mesh.Mesh{ellipse(30, 1.4, 0.9, 0)}, ellipse(5, 1.3, 1, 0).Vertices, subjects
+}
+
+// Neither the unit of length nor that of the kernel changes an estimate: with lengths s times as large, the kernel A K and the noise √A σ
+// objectives are s²/A times as large, and what says how close they are to the minimum is the same.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := ovals(0.02)
+	var want []float64
+	for _, unit := range []struct{ s, a float64 }{{1, 1}, {1e-6, 1e-4}} {
+		s := unit.s
+		large := func(shape []*mesh.Mesh) []*mesh.Mesh {
+			return []*mesh.Mesh{shape[0].Map(func(x []float64) []float64 { return floats.ScaleTo(make([]float64, 2), s, x) })}
+		}
+		all := make([][]*mesh.Mesh, len(subjects))
+		for i, shape := range subjects {
+			all[i] = large(shape)
+		}
+		own, points := m, mesh.Curve(controls, true).Map(func(x []float64) []float64 { return floats.ScaleTo(make([]float64, 2), s, x) }).Vertices
+		own.Space = landmarks.New(len(points), 2, kernels.Sum([]float64{unit.a}, kernels.Gaussian(s)), geom.Integrator(ode.Heun, 4))
+		object := func(noise float64) []Object {
+			return []Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.3 * s)}, Noise: noise, Smoothing: kernels.Gaussian(0.4 * s)}}
+		}
+		own.Objects = object(0.3 * math.Sqrt(unit.a))
+		atlas := expect.Must(own.Atlas(large(template), points, all))
+		match := expect.Must(own.register(large(template), points, all[0], nil))
+		own.Objects = object(0)
+		noise := expect.Must(own.Atlas(large(template), points, all))
+		var got []float64
+		for _, a := range []*Atlas{atlas, match} {
+			got = append(got, a.Objective*unit.a/(s*s))
+			if a.Status != geom.Converged {
+				t.Errorf("lengths times %g, kernel times %g: %v", s, unit.a, a)
+			}
+		}
+		got = append(got, noise.Noise[0]/s, noise.Reach*math.Sqrt(unit.a)/s)
+		t.Log(got, atlas, match, noise)
+		if want == nil {
+			want = got
+		}
+		for k, name := range []string{"atlas", "registration", "noise", "reach"} {
+			expect.Rel(t, fmt.Sprintf("lengths times %g, kernel times %g: %s", s, unit.a, name), got[k], want[k], 0.005)
+		}
+	}
 }
 
 // The rounds end at the minimum of Model.Atlas, with free control points or fixed ones, and say so only there: the derivatives that
