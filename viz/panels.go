@@ -97,11 +97,11 @@ func (p *Panels) sheet() (*sheet, error) {
 	if !(p.width >= 2 && p.width <= 100) {
 		return nil, fmt.Errorf("panels: Width(%v): give 2 to 100 cm", p.width)
 	}
-	var alike func(int, *Layer) any
+	var same func(int, *Layer) any
 	if p.shared {
-		alike = func(_ int, l *Layer) any { return l.label }
+		same = func(_ int, l *Layer) any { return l.label }
 	}
-	scenes, err := scenes(p.figures, func(i int) string { return fmt.Sprintf("figure %d", i) }, alike)
+	scenes, err := scenes(p.figures, func(i int) string { return fmt.Sprintf("figure %d", i) }, same)
 	if err != nil {
 		return nil, err
 	}
@@ -224,9 +224,9 @@ func alike(scenes []*scene, width vg.Length) {
 	}
 }
 
-// scenes checks figures. Where they are alike, they have one range, and layers of arrows for which alike returns the same
-// have one factor, the least that one of them needs. Errors say in which figure they are.
-func scenes(figures []*Figure, name func(i int) string, alike func(i int, l *Layer) any) ([]*scene, error) {
+// scenes checks figures. Where same is given they have one range, and layers of vectors for which it returns the same have
+// one factor, the least that one of them needs. Errors begin with the name of the figure.
+func scenes(figures []*Figure, name func(i int) string, same func(i int, l *Layer) any) ([]*scene, error) {
 	all := make([]*scene, len(figures))
 	union, colours := emptyBox(), ranges{}
 	for i, f := range figures {
@@ -243,29 +243,29 @@ func scenes(figures []*Figure, name func(i int) string, alike func(i int, l *Lay
 		}
 		all[i] = s
 		for k, l := range s.layers {
-			if _, longest := l.vectors(); longest > 0 && alike != nil {
+			if _, longest := l.vectors(); longest > 0 && same != nil {
 				factor := arrowFactor(longest, s.extent)
-				if least, known := factors[alike(k, l)]; !known || factor < least {
-					factors[alike(k, l)] = factor
+				if least, known := factors[same(k, l)]; !known || factor < least {
+					factors[same(k, l)] = factor
 				}
 			}
 		}
 	}
 	for i, s := range all {
 		for k, l := range s.layers {
-			if any, _ := l.vectors(); any && alike != nil {
-				l.scale = factors[alike(k, l)]
+			if any, _ := l.vectors(); any && same != nil {
+				l.scale = factors[same(k, l)]
 			}
 		}
 		if err := s.complete(); err != nil {
 			return nil, fmt.Errorf("%s: %w", name(i), err)
 		}
-		if first := all[0]; alike != nil && (s.chart != first.chart || s.inSpace != first.inSpace || s.logX != first.logX || s.logY != first.logY) {
+		if first := all[0]; same != nil && (s.chart != first.chart || s.inSpace != first.inSpace || s.logX != first.logX || s.logY != first.logY) {
 			return nil, fmt.Errorf("%s: shared axes need panels of one kind: all shapes, all in space or all charts with like axes", name(i))
 		}
 		union.join(s.bounds)
 	}
-	if alike != nil {
+	if same != nil {
 		for _, s := range all {
 			s.bounds = union
 		}
