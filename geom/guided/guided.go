@@ -67,7 +67,7 @@ func BranchRate(name string, prior Prior, leaves ...string) Unknown {
 // Noise is the standard deviation of the errors of the observations, in place of Observations.Noise, which is where to begin.
 func Noise(prior Prior) Unknown { return Unknown{Name: "noise", Prior: prior, kind: noise} }
 
-// Param is Process.Params[i], which must be a number. The equation of the process gets it as [N, 1], one value a path.
+// Param is Process.Params[i], which must be one number. The equation of the process gets it as [N, 1], one value a path.
 func Param(i int, name string, prior Prior) Unknown {
 	return Unknown{Name: name, Prior: prior, kind: param, param: i}
 }
@@ -99,9 +99,12 @@ type Options struct {
 
 // Posterior are draws of what is not known about a process on a tree, given what was seen at the leaves.
 type Posterior[P geom.Point] struct {
-	Unknown    []Estimate // in the order of Options
-	Nodes      [][][]P    // Nodes[i][chain][draw] is the point of node i of the tree
-	Parts      [][][][]P  // Parts[i][chain][draw] are the vectors of all its parts; nil of a process without any
+	Unknown []Estimate // in the order of Options
+	Nodes   [][][]P    // Nodes[i][chain][draw] is the point of node i of the tree
+	Parts   [][][][]P  // Parts[i][chain][draw] are the vectors of all its parts; nil of a process without any
+	// Log[chain][draw] is log p(y | x, θ) + log p(x | θ)/q(x | θ) + log p(log θ) for what was seen, y, the path x, the density q of paths
+	// that are guided, and the unknowns θ, up to a constant of the priors. Of a linear process the first two are log p(y | θ), nearly,
+	// whatever the path; guides are others in every run, so that logs are compared within one.
 	Log        [][]float64
 	Scores     [][][]float64 // [chain][draw][unknown]: derivatives of log p(path, observations) by the unknowns' logarithms, at fixed noise
 	Acceptance float64
@@ -113,6 +116,27 @@ type Posterior[P geom.Point] struct {
 	// their Parts, but for those that are known or do not move. The Status is geom.Converged where they are below 1.01 and at least 400.
 	RHat, Bulk, Tail float64
 	Status           geom.Status
+}
+
+// String says in one line how many draws there are, what is known of the unknowns, and how good all draws are.
+func (p *Posterior[P]) String() string {
+	what := "chains"
+	if p.Evidence != nil {
+		what = "populations"
+	}
+	n := len(p.Log[0])
+	out := fmt.Sprintf("%d %s of %d draws", len(p.Log), what, n)
+	if n == 0 { // which say nothing
+		return fmt.Sprintf("%s, %s", out, p.Status)
+	}
+	for _, u := range p.Unknown {
+		out += fmt.Sprintf(", %s", u)
+	}
+	out += fmt.Sprintf(", all of them R̂ ≤ %.3f, effective sizes ≥ %.0f and %.0f", p.RHat, p.Bulk, p.Tail)
+	if p.Evidence != nil {
+		out += fmt.Sprintf(", %s", p.Evidence)
+	}
+	return fmt.Sprintf("%s, %s", out, p.Status)
 }
 
 // Estimate is an unknown with its draws, and how good they are: see package chains.
@@ -185,7 +209,6 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		saved = time.Time{} // where it cannot be saved that is said at once
 	}
 	out, steps := r.Posteriors, r.Steps
-	check := r.Log
 	var stopped error
 	for ; r.Iteration < o.Warmup+o.Draws; r.Iteration++ {
 		it := r.Iteration
@@ -211,7 +234,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 					return nil, err
 				}
 			}
-			r.Seen, r.Logs, r.Scores, r.Angles, check = nil, nil, nil, nil, nil
+			r.Seen, r.Logs, r.Scores, r.Angles = nil, nil, nil, nil
 			for _, step := range steps {
 				step.restart()
 			}
@@ -230,10 +253,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.same(check, m.before); err != nil {
-			return nil, err
-		}
-		check, r.Log = nil, m.log
+		r.Log = m.log
 		if warm {
 			s.revive(r.Log)
 		}
@@ -277,13 +297,14 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 // record adds where all chains, or particles, are to the draws.
 func (s *sampler[P]) record(out []*Posterior[P], m moved) {
 	dim, size, at := s.process.Space.M.Dim(), s.n*s.d, make([]int, len(s.stands))
+	logs := s.bare(m.log)
 	for v, i := range s.nodes() {
 		at[i] = v
 	}
 	for c := range s.total {
 		list := c / max(1, s.options.Particles)
 		post, chain := out[list/s.options.Chains], list%s.options.Chains
-		post.Log[chain] = append(post.Log[chain], m.log[c])
+		post.Log[chain] = append(post.Log[chain], logs[c])
 		post.Scores[chain] = append(post.Scores[chain], s.score(c*s.groups/s.total, m.u[c], m.scores[c]))
 		for j := range s.options.Unknown {
 			post.Unknown[j].Draws[chain] = append(post.Unknown[j].Draws[chain], math.Exp(m.u[c][j]))
@@ -456,8 +477,7 @@ func (s *sampler[P]) revive(logs []float64) {
 
 // moved is what an iteration returns.
 type moved struct {
-	accept, before, log, nodes []float64 // before is log where the iteration began
-	angles                     []float64
+	accept, log, nodes, angles []float64
 	u, scores                  [][]float64 // scores are the derivatives of the posterior's logarithm by y
 	turns                      int
 }
@@ -496,7 +516,7 @@ func (s *sampler[P]) move(steps []*stepSize, limit int, pace float64) (moved, er
 	if s.spread != nil {
 		s.xi, out = out[0], out[1:]
 	}
-	return moved{out.Vector(0), out.Vector(4), out.Vector(3), out.Flat(1), angles, out.Matrix(2), out.Matrix(5), turns}, nil
+	return moved{out.Vector(0), out.Vector(3), out.Flat(1), angles, out.Matrix(2), out.Matrix(4), turns}, nil
 }
 
 // learn takes mean and scale of the logarithms of the unknowns from the later half of draws and of their scores, [iteration][C][p], and
@@ -653,8 +673,8 @@ func (s *stepSize) value() float64 { return math.Exp(s.Log) }
 
 func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Observations[P], o Options) (*sampler[P], error) {
 	const what = "guided.Sample"
-	if p.Space == nil || p.Dynamics == nil {
-		return nil, fmt.Errorf("%s: the process has no Space or no Dynamics: set both", what)
+	if err := p.Check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	if geom.IsAtlas(p.Space.M) {
 		return nil, fmt.Errorf("%s: %T has charts: processes are guided in coordinates only", what, p.Space.M)
@@ -702,9 +722,6 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 	if err := s.free(what); err != nil {
 		return nil, err
 	}
-	if err := p.Space.Check("start", p.Start); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
 	if len(data) == 0 {
 		return nil, fmt.Errorf("%s: no observations", what)
 	}
@@ -739,6 +756,8 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 			s.options.Unknown[j].branches = nodes
 		case u.kind == param && (u.param < 0 || u.param >= len(p.Params)):
 			return nil, fmt.Errorf("%s: %s is parameter %d of a process that has %d", what, u.Name, u.param, len(p.Params))
+		case u.kind == param && !number(p.Params[u.param]):
+			return nil, fmt.Errorf("%s: %s is parameter %d of the process, %v, which is not one number: give numbers that are unknown a parameter each", what, u.Name, u.param, p.Params[u.param])
 		}
 	}
 	for g := range s.data {
@@ -749,6 +768,15 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 	size := float64(o.Steps) * float64(s.total) * float64(len(s.order)) * float64(s.k*s.d)
 	messages := float64(len(places(len(o.Unknown)))) * float64(o.Steps) * float64(s.groups) * float64(len(s.order)) * float64(s.n*(s.n+s.d))
 	return s, engine.Fits(what, 8*(40*size+3*messages))
+}
+
+// number says whether a parameter is one number.
+func number(param any) bool {
+	switch param.(type) {
+	case float64, float32, int:
+		return true
+	}
+	return false
 }
 
 // free checks the priors of the root's state and makes a row of them.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -694,7 +695,25 @@ func TestMaximumOfParams(t *testing.T) {
 	}
 	p := returning(start, 1, 1, 0.5)
 	o := Options{Steps: steps, Warmup: 60, Draws: 200, Seed: 1, Unknown: []Unknown{Param(0, "pull", LogNormal(1.3, 0.6))}}
-	checkMaximum(t, expect.Must(Sample(p, bush, seen, o)), 0.01, func(u []float64) float64 { return log(math.Exp(u[0]), 1, 0.5, values) })
+	post := expect.Must(Sample(p, bush, seen, o))
+	checkMaximum(t, post, 0.01, func(u []float64) float64 { return log(math.Exp(u[0]), 1, 0.5, values) })
+	// Between the places for which guides are made they are polynomials, so that weights are the likelihood but for the third power of how far
+	// the unknown is from its middle.
+	for c, draws := range post.Unknown[0].Draws {
+		mean, deviation := stat.MeanStdDev(draws, nil)
+		for i, pull := range draws {
+			want := log(pull, 1, 0.5, values) - math.Pow(math.Log(pull/1.3)/0.6, 2)/2
+			off := math.Abs(pull-mean) / deviation
+			expect.Abs(t, "Log", post.Log[c][i], want, 0.005*(1+off*off*off))
+		}
+	}
+	// One chain tells of the maximum, not of how far off it is.
+	chain := &Posterior[geom.Vec]{Unknown: []Estimate{{Draws: post.Unknown[0].Draws[:1]}}, Scores: post.Scores[:1]}
+	whole, part := expect.Must(post.MaximumLikelihood()), expect.Must(chain.MaximumLikelihood())
+	expect.Rel(t, "maximum of one chain", part.Values, whole.Values, 0.05)
+	if !math.IsNaN(part.Errors[0]) {
+		t.Errorf("the error of one chain is %g", part.Errors[0])
+	}
 	o.Unknown = append(o.Unknown, Param(1, "mean", LogNormal(1.3, 0.6)), Param(2, "noise", LogNormal(0.6, 0.6)))
 	checkMaximum(t, expect.Must(Sample(p, bush, seen, o)), 0.01, func(u []float64) float64 {
 		return log(math.Exp(u[0]), math.Exp(u[1]), math.Exp(u[2]), values)
@@ -839,15 +858,32 @@ func TestErrors(t *testing.T) {
 		t.Length[5] = length
 		return t
 	}
+	expect.Refused(t, sample(&tree.Tree{}, good, Options{}), "no nodes")
 	expect.Refused(t, sample(tree4, few, Options{}), "3 observations", "4 leaves")
 	expect.Refused(t, sample(tree4, silent, Options{}), "standard deviation 0")
 	expect.Refused(t, sample(tree4, endless, Options{}), "node 2", "+Inf")
 	expect.Refused(t, sample(tree4, marked, Options{}), "node 2", "1 numbers, want 2")
 	expect.Refused(t, sample(tree4, narrow, Options{}), "row 0 of the map", "1 numbers for 2")
 	expect.Refused(t, sample(tree4, mapped, Options{}), "row 0 of the map", "NaN")
-	_, err := Sample(expect.Must(landmarks.New(2, 2, kernels.Gaussian(1)).Kunita(geom.Shape{{0, 0}, {1, 0}}, 1, 1)), bridge,
-		Observations[geom.Shape]{Leaves: []geom.Shape{{{0, math.NaN()}, {1, 0}}}, Noise: 0.1}, Options{})
+	two := landmarks.New(2, 2, kernels.Gaussian(1))
+	pair := geom.Shape{{0, 0}, {1, 0}}
+	kunita := expect.Must(two.Kunita(pair, 1, 1))
+	_, err := Sample(kunita, bridge, Observations[geom.Shape]{Leaves: []geom.Shape{{{0, math.NaN()}, {1, 0}}}, Noise: 0.1}, Options{})
 	expect.Refused(t, err, "row 0", "node 1", "all numbers of a landmark")
+	// What the process itself refuses.
+	kunita.Start = pair[:1]
+	moving := expect.Must(two.Langevin(pair, pair, 0.3, 0.6))
+	for _, c := range []struct {
+		momenta geom.Shape
+		want    string
+	}{{pair[:1], "covector 0 of part 0"}, {append(pair, pair[0]), "covector 0 of part 0"}, {geom.Shape{{0, math.NaN()}, {1, 0}}, "NaN"}} {
+		moving.Parts = []stochastic.Part[geom.Shape]{{Kind: geom.Covector, Vectors: []geom.Shape{c.momenta}}}
+		expect.Refused(t, expect.Error(Sample(moving, bridge, Observations[geom.Shape]{Leaves: []geom.Shape{pair}, Noise: 0.1}, Options{})), c.want)
+	}
+	expect.Refused(t, expect.Error(Sample(kunita, bridge, Observations[geom.Shape]{Leaves: []geom.Shape{pair}, Noise: 0.1}, Options{})), "start")
+	silence := p
+	silence.Noise = 0
+	expect.Refused(t, expect.Error(Sample(silence, tree4, good, Options{})), "noise in R^0")
 	expect.Refused(t, sample(long(-1), good, Options{}), "node 5", "length -1")
 	expect.Refused(t, sample(long(math.Inf(1)), good, Options{}), "node 5", "length +Inf")
 	expect.Refused(t, sample(long(math.NaN()), good, Options{}), "node 5", "no length")
@@ -864,9 +900,12 @@ func TestErrors(t *testing.T) {
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Param(7, "width", LogNormal(1, 1))}}), "width is parameter 7")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Rate(InverseGamma(0, 1))}}), "rate")
 	one := LogNormal(1, 1)
-	for _, twice := range [][]Unknown{{Noise(one), Rate(one), Noise(one)}, {Rate(one), Rate(one)}, {Param(0, "pull", one), Param(0, "drift", one)}} {
+	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Param(0, "drift", one)}}), "drift is parameter 0", "[0.5 -1]", "not one number")
+	for _, twice := range [][]Unknown{{Noise(one), Rate(one), Noise(one)}, {Rate(one), Rate(one)}} {
 		expect.Refused(t, sample(tree4, good, Options{Unknown: twice}), "unknowns 0 and", "are one number")
 	}
+	_, err = Sample(returning(0, 1, 1, 1), tree4, good, Options{Unknown: []Unknown{Param(0, "pull", one), Param(0, "drift", one)}})
+	expect.Refused(t, err, "unknowns 0 and 1, pull and drift", "are one number")
 	named := expect.Must(tree.New(tree4.Parent, tree4.Length, []string{"", "", "A", "B", "", "C", "D"}))
 	clades := func(second ...string) error {
 		return sample(named, good, Options{Unknown: []Unknown{BranchRate("first", LogNormal(1, 1), "C"), BranchRate("second", LogNormal(1, 1), second...)}})
@@ -895,6 +934,22 @@ func TestCancel(t *testing.T) {
 	expect.Refused(t, err, "after 41 of 120 iterations")
 	if post == nil || post.Status != geom.Cancelled || len(post.Nodes[1][0]) != 21 {
 		t.Errorf("got %+v, want 21 draws", post)
+	}
+	said(t, post, "2 chains of 21 draws, all of them R̂ ≤ ", "cancelled")
+	post.Unknown, post.RHat, post.Bulk, post.Tail = []Estimate{{Name: "rate", Mean: 1.2, Deviation: 0.3, RHat: 1, Bulk: 30, Tail: 20}}, 1.01, 25, 15
+	said(t, post, "rate 1.2 ± 0.3 (R̂ 1.000, effective sizes 30 and 20), all of them R̂ ≤ 1.010, effective sizes ≥ 25 and 15, cancelled")
+	said(t, &Posterior[geom.Vec]{Log: make([][]float64, 4), Status: geom.Cancelled}, "4 chains of 0 draws, cancelled")
+	said(t, &Maximum{Values: []float64{1.5, 2}, StandardErrors: []float64{0.1, 0.2}, Errors: []float64{0.01, 0.02}}, "[1.5 2]", "[0.1 0.2]", "[0.01 0.02]")
+}
+
+// said checks what a result says of itself in one line.
+func said(t *testing.T, result fmt.Stringer, words ...string) {
+	t.Helper()
+	line := fmt.Sprint(result)
+	for _, w := range words {
+		if !strings.Contains(line, w) || strings.Contains(line, "\n") {
+			t.Errorf("says %q, want one line with %q", line, w)
+		}
 	}
 }
 
@@ -940,13 +995,13 @@ func TestResume(t *testing.T) {
 	other.Seed++
 	_, err = run(1000, other)
 	expect.Refused(t, err, file, "another run")
-	longer := o
-	longer.Draws++
+	_, err = run(1000, fewer)
+	expect.Refused(t, err, file, "40 draws of each chain", "30")
 	p.Dynamics = stochastic.EquationOf(func(at geom.Local, params []*Node) ode.Equation {
 		f := linear.Equation(at, params)
 		return func(time *Node, y ode.State, dt, dw *Node) ode.State { return f(time, y, dt, MulScalar(dw, 1.1)) }
 	})
-	_, err = run(1000, longer)
+	_, err = run(1000, o)
 	expect.Refused(t, err, file, "another process", "chain 1")
 	if !bytes.Equal(before, expect.Must(os.ReadFile(file))) {
 		t.Error("a run that was refused changed the file")

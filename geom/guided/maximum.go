@@ -15,7 +15,12 @@ import (
 type Maximum struct {
 	Values         []float64 // in the order of Posterior.Unknown
 	StandardErrors []float64 // of their logarithms, from the curvature of the likelihood's logarithm
-	Errors         []float64 // of their logarithms, because draws are few: the jackknife over chains
+	Errors         []float64 // of their logarithms, because draws are few: the jackknife over chains; NaN of one chain
+}
+
+// String says where the maximum is in one line.
+func (m *Maximum) String() string {
+	return fmt.Sprintf("maximum of the likelihood at %.4g, standard errors of the logarithms %.2g, by the draws %.2g", m.Values, m.StandardErrors, m.Errors)
 }
 
 // MaximumLikelihood returns the unknowns at which the likelihood of what was seen is largest, whatever their priors. The derivatives of
@@ -51,6 +56,10 @@ func (p *Posterior[P]) MaximumLikelihood() (*Maximum, error) {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	for c := range n {
+		if n == 1 {
+			m.Errors = slices.Repeat([]float64{math.NaN()}, k)
+			break
+		}
 		without := func(x [][][]float64) [][][]float64 { return append(append([][][]float64{}, x[:c]...), x[c+1:]...) }
 		one, _, err := summit(without(rows), without(slopes))
 		if err != nil {

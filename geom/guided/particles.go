@@ -21,6 +21,11 @@ type Evidence struct {
 	Exponents     []float64 // of the likelihood, from 0 to 1, of all populations and sets of observations
 }
 
+// String says what the evidence is in one line.
+func (e *Evidence) String() string {
+	return fmt.Sprintf("log evidence %.4g ± %.2g, %.0f families, %d exponents", e.Log, e.StandardError, e.Families, len(e.Exponents))
+}
+
 // moves is how often particles move at each exponent.
 const moves = 5
 
@@ -87,7 +92,6 @@ func (s *sampler[P]) climb() ([]*Posterior[P], error) {
 		}
 		gradients, exponents = gradients+tried, append(exponents, s.exponent)
 	}
-	m.log = s.bare(m.log)
 	s.record(out, m)
 	n := s.options.Chains
 	for i, post := range out {
@@ -218,11 +222,13 @@ func take[E any](x []E, outer int, from []int) {
 	}
 }
 
-// bare takes ½‖y‖² from logarithms of weights as move has them: the scale of y changes.
+// bare takes ½‖y‖² from logarithms of weights as move has them: the scale of y changes. Without unknowns it is not in them.
 func (s *sampler[P]) bare(logs []float64) []float64 {
-	out := make([]float64, len(logs))
-	for c, y := range s.y {
-		out[c] = logs[c] - floats.Dot(y, y)/2
+	out := slices.Clone(logs)
+	if len(s.options.Unknown) > 0 {
+		for c, y := range s.y {
+			out[c] -= floats.Dot(y, y) / 2
+		}
 	}
 	return out
 }

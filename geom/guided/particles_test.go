@@ -3,6 +3,7 @@ package guided
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -38,6 +39,9 @@ func TestEvidence(t *testing.T) {
 		expect.Abs(t, "its error", known.StandardError, 0, 1e-10)
 		expect.Abs(t, "families", known.Families, 40, 1e-9)
 		expect.Abs(t, "exponents", known.Exponents, []float64{0, 1}, 0)
+		for _, logs := range post.Log {
+			expect.Rel(t, "Log", logs, slices.Repeat([]float64{known.Log}, 20), 1e-10)
+		}
 	}
 
 	const cells = 30
@@ -53,6 +57,7 @@ func TestEvidence(t *testing.T) {
 	want := floats.LogSumExp(logs)
 	post := expect.Must(Sample(p, star, seen, Options{Root: root, Steps: steps, Particles: 250, Seed: 2, Unknown: []Unknown{Rate(prior[0]), Noise(prior[1])}}))
 	t.Log(post.Unknown, post.Status, post.Acceptance, post.StepSize, *post.Evidence, want)
+	said(t, post, "4 populations of 250 draws, rate ", "noise ", "log evidence -4.", "families, 2 exponents", "converged")
 	expect.Estimate(t, "evidence", post.Evidence.Log, post.Evidence.StandardError, want)
 	if post.Evidence.StandardError > 0.1 {
 		t.Errorf("the standard error of the logarithm of the evidence is %.2g, want 0.1", post.Evidence.StandardError)

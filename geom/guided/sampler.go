@@ -322,7 +322,7 @@ func (s *sampler[P]) trajectory(in []*Node) []*Node {
 	if k == 3 {
 		out = append(out, choose(final[2], x[2], 0))
 	}
-	return append(out, Exp(MinScalar(gain, 0)), choose(nodes1, nodes0, 0), choose(u1, u0, 0), Where(accept, log1, log0), log0,
+	return append(out, Exp(MinScalar(gain, 0)), choose(nodes1, nodes0, 0), choose(u1, u0, 0), Where(accept, log1, log0),
 		Sub(choose(final[2*k+1], g0[1], 0), out[1]))
 }
 

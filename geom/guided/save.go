@@ -97,6 +97,9 @@ func (s *sampler[P]) resume() (*run[P], error) {
 	if r.Of != s.identity() {
 		return nil, fmt.Errorf("guided.Sample: %s is of another run, with other observations or options: remove it, or give Options.Save another name", s.options.Save)
 	}
+	if drawn := r.Iteration - s.options.Warmup; drawn > s.options.Draws {
+		return nil, fmt.Errorf("guided.Sample: %s has %d draws of each chain, %d are wanted: want at least as many, remove it, or give Options.Save another name", s.options.Save, drawn, s.options.Draws)
+	}
 	s.source = &rand.PCG{}
 	if err := s.source.UnmarshalBinary(r.Random); err != nil {
 		return nil, fmt.Errorf("guided.Sample: %s: %w", s.options.Save, err)
@@ -105,15 +108,30 @@ func (s *sampler[P]) resume() (*run[P], error) {
 	s.y, s.mean, s.scale = r.Y, r.Mean, r.Scale
 	s.w = tensors.FromFlatDataAndDimensions(r.W, s.options.Steps, s.total, len(s.order), s.k*s.d)
 	s.xi = tensors.FromFlatDataAndDimensions(r.Xi, s.total, s.n*s.d)
-	return r, s.guide(r.Guide)
-}
-
-// same says whether weights are those of a saved run: they are not where the equation or the kernel is another.
-func (s *sampler[P]) same(saved, now []float64) error {
-	for c, x := range saved {
-		if math.Abs(x-now[c]) > 1e-6*(1+math.Abs(x)) {
-			return fmt.Errorf("guided.Sample: %s is of another process: the weight of chain %d was exp(%g) there and is exp(%g)", s.options.Save, c+1, x, now[c])
+	if err := s.guide(r.Guide); err != nil {
+		return nil, err
+	}
+	if r.Log != nil {
+		if err := s.same(r); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return r, nil
+}
+
+// same is an error where the weights are not those of a saved run, since the equation or the kernel is another.
+func (s *sampler[P]) same(r *run[P]) error {
+	m, err := s.move(r.Steps, 0, 1)
+	if err != nil {
+		return err
+	}
+	for c, x := range r.Log {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			continue // the chain began anew
+		}
+		if !(math.Abs(x-m.log[c]) <= 1e-6*(1+math.Abs(x))) {
+			return fmt.Errorf("guided.Sample: %s is of another process: the weight of chain %d was exp(%g) there and is exp(%g)", s.options.Save, c+1, x, m.log[c])
+		}
+	}
+	return s.source.UnmarshalBinary(r.Random) // the move took from it
 }

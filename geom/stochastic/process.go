@@ -129,16 +129,10 @@ func (p Process[P]) run(r *Run, paths bool) (out engine.Values, dw [][][]float64
 
 // check validates the process and a run of it.
 func (p Process[P]) check(r *Run, keep bool) error {
-	if p.Space == nil || p.Dynamics == nil {
-		return fmt.Errorf("%s: the process has no Space or no Dynamics: set both", p.Name)
-	}
-	if err := r.check(p.Name); err != nil {
+	if err := p.Check(); err != nil {
 		return err
 	}
-	if p.Noise < 1 {
-		return fmt.Errorf("%s: noise in R^%d, want at least 1 dimension", p.Name, p.Noise)
-	}
-	if err := p.checkStart(); err != nil {
+	if err := r.check(p.Name); err != nil {
 		return err
 	}
 	return r.fits(p.Name, 1, p.Noise, geom.PointDim(p.Space.M), keep)
@@ -284,8 +278,15 @@ func (r *Run) fits(what string, times, m, d int, keep bool) error {
 	return engine.Fits(fmt.Sprintf("%s: %d paths of %d steps", what, r.Paths, r.Steps), 8*numbers*float64(r.Paths)*float64(times))
 }
 
-// checkStart validates the start and the parts at it.
-func (p Process[P]) checkStart() error {
+// Check returns an error unless the process has a Space, Dynamics and noise, and starts at a point of the manifold where the metric is
+// regular, with parts of vectors and covectors there. All that runs a process checks it so.
+func (p Process[P]) Check() error {
+	if p.Space == nil || p.Dynamics == nil {
+		return fmt.Errorf("%s: the process has no Space or no Dynamics: set both", p.Name)
+	}
+	if p.Noise < 1 {
+		return fmt.Errorf("%s: noise in R^%d, want at least 1 dimension", p.Name, p.Noise)
+	}
 	var tangent []P
 	for j, part := range p.Parts {
 		if len(part.Vectors) == 0 {

@@ -72,8 +72,11 @@ func checkLength(l float64) error {
 	return nil
 }
 
-// CheckLengths returns an error if the length of an edge is not known.
+// CheckLengths returns an error if the length of an edge is not known, or there are no nodes.
 func (t *Tree) CheckLengths() error {
+	if len(t.Parent) == 0 {
+		return fmt.Errorf("tree: no nodes")
+	}
 	for i, l := range t.Length {
 		if math.IsNaN(l) {
 			return fmt.Errorf("tree: the edge above %s has no length", t.Label(i))
