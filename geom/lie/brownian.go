@@ -89,10 +89,8 @@ func Momenta[P geom.Point](over geom.Of[P], points []P, conserved []float64) ([]
 	if err := m.checkCoordinates(what, "conserved momentum", conserved); err != nil {
 		return nil, err
 	}
-	for i, z := range points {
-		if err := s.CheckNumbers(fmt.Sprintf("point %d", i), z); err != nil {
-			return nil, fmt.Errorf("%s: %w", what, err)
-		}
+	if err := s.CheckAll("point", points); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	out, err := s.Call(operation{name: what}, func(in []*Node) []*Node { return []*Node{m.carried(in[0], in[1])} }, s.Vectors(points), conserved)
 	if err != nil {

@@ -40,16 +40,21 @@ func (g *Group) invariant(side Side, a [][]float64) (geom.Atlas, error) {
 	} else if err := symmetric(inner, a); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
+	length := make([]float64, d) // of the basis, whose vectors have units of their own: angles, lengths
+	for i := range d {
+		length[i] = math.Sqrt(inner.At(i, i))
+	}
+	unit := scaled(inner, length)
 	var cholesky mat.Cholesky
-	if !cholesky.Factorize(inner) || cholesky.Cond() > 1e14 {
+	if !cholesky.Factorize(unit) || cholesky.Cond() > 1e14 {
 		return nil, fmt.Errorf("%s: the inner product is not positive definite", what)
 	}
 	var inverse mat.SymDense
 	if err := cholesky.InverseTo(&inverse); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	m := &metric{Group: g, side: side, inner: rows(inner), inverse: rows(&inverse)}
-	if m.biInvariant() {
+	m := &metric{Group: g, side: side, inner: rows(inner), inverse: rows(scaled(&inverse, length))}
+	if g.skew(unit, length) {
 		return biInvariant{m}, nil
 	}
 	return m, nil
@@ -61,7 +66,6 @@ func symmetric(to *mat.SymDense, a [][]float64) error {
 	if len(a) != d {
 		return fmt.Errorf("an inner product of %d rows, want %d, the dimension", len(a), d)
 	}
-	size := 0.
 	for i, row := range a {
 		if len(row) != d {
 			return fmt.Errorf("row %d of the inner product has %d numbers, want %d", i, len(row), d)
@@ -70,18 +74,28 @@ func symmetric(to *mat.SymDense, a [][]float64) error {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return fmt.Errorf("entry (%d, %d) of the inner product is %g", i, j, v)
 			}
-			size = max(size, math.Abs(v))
 		}
 	}
 	for i := range d {
 		for j := range i + 1 {
-			if math.Abs(a[i][j]-a[j][i]) > 1e-12*size {
+			if math.Abs(a[i][j]-a[j][i]) > 1e-12*math.Sqrt(math.Abs(a[i][i]*a[j][j])) {
 				return fmt.Errorf("the inner product is not symmetric: %g at (%d, %d), %g at (%d, %d)", a[i][j], i, j, a[j][i], j, i)
 			}
 			to.SetSym(i, j, (a[i][j]+a[j][i])/2)
 		}
 	}
 	return nil
+}
+
+// scaled is a with the entries a_ij/(s_i s_j).
+func scaled(a *mat.SymDense, s []float64) *mat.SymDense {
+	out := mat.NewSymDense(len(s), nil)
+	for i := range s {
+		for j := range i + 1 {
+			out.SetSym(i, j, a.At(i, j)/(s[i]*s[j]))
+		}
+	}
+	return out
 }
 
 func rows(a mat.Matrix) [][]float64 {
@@ -100,28 +114,25 @@ type metric struct {
 	inner, inverse [][]float64 // A and A⁻¹
 }
 
-// biInvariant reports that all ad_ξ are skew with respect to A.
-func (m *metric) biInvariant() bool {
-	d := m.Dim()
-	a := mat.NewDense(d, d, nil)
-	for i, row := range m.inner {
-		a.SetRow(i, row)
-	}
+// skew reports that all ad_ξ are skew with respect to A, so that its metrics are bi-invariant. A and ad are those of a basis of
+// vectors of length 1, whatever their units: unit is that A, and length what they have in the basis of the group.
+func (g *Group) skew(unit *mat.SymDense, length []float64) bool {
+	d := g.Dim()
+	worst, size := 0.0, 0.0
 	for i := range d {
 		ad, product := mat.NewDense(d, d, nil), mat.NewDense(d, d, nil)
 		for k := range d * d {
-			ad.Set(k/d, k%d, m.structure[k][i])
+			ad.Set(k/d, k%d, g.structure[k][i]*length[k/d]/(length[i]*length[k%d]))
+			size = max(size, math.Abs(ad.At(k/d, k%d)))
 		}
-		product.Mul(a, ad)
+		product.Mul(unit, ad)
 		for j := range d {
 			for k := range j + 1 {
-				if math.Abs(product.At(j, k)+product.At(k, j)) > 1e-12*mat.Max(a) {
-					return false
-				}
+				worst = max(worst, math.Abs(product.At(j, k)+product.At(k, j)))
 			}
 		}
 	}
-	return true
+	return worst <= 1e-12*size
 }
 
 // invariantMetric is implemented by the metrics of this package, with closed forms or without.

@@ -171,6 +171,27 @@ func TestBiInvariant(t *testing.T) {
 	}
 }
 
+// No metric on SE(2) is bi-invariant, in whatever units its lengths are, and translations go straight in all of them.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	e := lie.SE(2)
+	for _, w := range []float64{1, 1e-13, 1e-30, 1e20} {
+		m := expect.Must(e.LeftInvariant(diagonal(1, w, w)))
+		if _, closed := m.(geom.ClosedForms); closed {
+			t.Errorf("the metric diag(1, %g, %g) is taken for bi-invariant", w, w)
+		}
+		if w == 1e-13 {
+			end := expect.Must(geom.On(m).Exp(e.Identity(), expect.Must(e.Tangent(math.Pi/2, 1/math.Sqrt(w), 0)))).End
+			expect.Abs(t, "translation", []float64{end[2] * math.Sqrt(w), end[5] * math.Sqrt(w)}, []float64{1, 0}, 1e-5)
+		}
+		if _, closed := expect.Must(lie.SO(3).RightInvariant(diagonal(w, w, w))).(geom.ClosedForms); !closed {
+			t.Errorf("the metric %g times the identity on SO(3) is not taken for bi-invariant", w)
+		}
+	}
+	expect.Refused(t, expect.Error(e.LeftInvariant([][]float64{{1, 0, 0}, {0, 1e-13, 5e-14}, {0, 0, 1e-13}})), "not symmetric")
+	expect.Refused(t, expect.Error(e.LeftInvariant([][]float64{{1, 0, 0}, {0, 1e-13, 2e-13}, {0, 2e-13, 1e-13}})), "not positive definite")
+}
+
 // Fréchet means of rotations: of two the middle, of a set that is symmetric about a rotation that one.
 func TestMeanOfRotations(t *testing.T) {
 	t.Parallel()
@@ -236,6 +257,9 @@ func TestErrors(t *testing.T) {
 	expect.Refused(t, expect.Error(lie.Move(geom.On(manifold.Sphere(2)), g.Identity(), []float64{1, 0, 0}, 1, 10)), "LeftInvariant") // another manifold
 	expect.Refused(t, expect.Error(lie.Coadjoint(s, g.Identity(), []float64{1, 0, 0}, nil)), "no vectors")
 	expect.Refused(t, expect.Error(lie.Momenta(s, [][]float64{{1}}, []float64{1, 0, 0})), "point 0")
+	for _, bad := range [][]float64{{2, 0, 0, 0, 2, 0, 0, 0, 2}, {1, 0.5, 0, 0, 1, 0, 0, 0, 1}} { // twice the identity, a shear
+		expect.Refused(t, expect.Error(lie.Momenta(s, [][]float64{g.Identity(), bad}, []float64{1, 2, 3})), "point 1")
+	}
 
 	gl := geom.On(expect.Must(lie.GL(2).LeftInvariant(nil)))
 	expect.Refused(t, expect.Error(gl.Exp([]float64{0.1, 0.2, 0.3, 0.6}, []float64{1, 0, 0, 1})), "no point of the manifold is near") // singular
