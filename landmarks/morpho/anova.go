@@ -28,17 +28,33 @@ type column struct {
 }
 
 type part struct {
-	term, name string
-	values     []float64                                           // [N]
-	at         func(covariates map[string]string) (float64, error) // for a specimen with these
+	term   string
+	level  string                                              // the category that it is 1 for, and 0 for others; empty for a number
+	values []float64                                           // [N]
+	at     func(covariates map[string]string) (float64, error) // for a specimen with these
 }
 
 func (c column) name() string {
 	names := make([]string, len(c.parts))
 	for i, p := range c.parts {
-		names[i] = p.name
+		names[i] = strings.TrimSuffix(p.term+" "+p.level, " ")
 	}
 	return strings.Join(names, ":")
+}
+
+// has tells whether a term has a part in the column.
+func (c column) has(term string) bool {
+	return slices.ContainsFunc(c.parts, func(p part) bool { return p.term == term })
+}
+
+// level is the category of a term in the column; empty if it has none.
+func (c column) level(term string) string {
+	for _, p := range c.parts {
+		if p.term == term {
+			return p.level
+		}
+	}
+	return ""
 }
 
 // term is one that is no interaction.
@@ -76,7 +92,7 @@ func Factor(covariate string) Term {
 		}
 		var parts []part
 		for _, level := range append(levels[1:len(levels):len(levels)], levels[0]) { // beside the mean, the last adds nothing
-			p := part{covariate, covariate + " " + level, make([]float64, len(values)), func(covariates map[string]string) (float64, error) {
+			p := part{covariate, level, make([]float64, len(values)), func(covariates map[string]string) (float64, error) {
 				value := covariates[covariate]
 				if !slices.Contains(levels, value) {
 					return 0, fmt.Errorf("%s is %q, want one of %s", covariate, value, listNames(levels))
@@ -101,7 +117,7 @@ func indicator(is bool) float64 {
 
 // quantity is a part of a term whose values are numbers.
 func quantity(name string, values []float64) []part {
-	return []part{{name, name, values, func(covariates map[string]string) (float64, error) {
+	return []part{{name, "", values, func(covariates map[string]string) (float64, error) {
 		v, err := parseCoordinate(covariates[name])
 		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 			return 0, fmt.Errorf("%s is %q, want a number", name, covariates[name])

@@ -1,0 +1,212 @@
+package morpho
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Pair compares two categories of a factor.
+type Pair struct {
+	A, B     string
+	Distance float64 // of their mean shapes, or of their slopes, a unit of the number
+	P        float64 // (1 + #{permuted Distance ≥ Distance})/(1 + permutations)
+	Angle    float64 // between their slopes, in [0, π]; NaN for means
+	PAngle   float64 // as P, of Angle
+}
+
+// Pairs are all pairs of categories of a factor. Each p-value is that of one comparison: for an error of 5 % in all k of them ask for
+// 5 %/k of each (Bonferroni).
+type Pairs []Pair
+
+// String is a table with a row a pair.
+func (p Pairs) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(w, "\tdistance\tp\t")
+	angles := len(p) > 0 && !math.IsNaN(p[0].Angle)
+	if angles {
+		fmt.Fprint(w, "angle\tp\t")
+	}
+	for _, r := range p {
+		fmt.Fprintf(w, "\n%s – %s\t%.5g\t%.3g\t", r.A, r.B, r.Distance, r.P)
+		if angles {
+			fmt.Fprintf(w, "%.1f°\t%.3g\t", r.Angle*180/math.Pi, r.PAngle)
+		}
+	}
+	w.Flush()
+	return b.String()
+}
+
+// PairsOfMeans compares the mean shapes of the categories of a factor, each for specimens that have the other covariates of all
+// (least-squares means). Exchangeable under the null hypothesis, that all categories have one mean, are the residuals of the model without
+// the factor and its interactions, scaled to the variance of errors, among specimens, or among contrasts on a tree; the seed fixes the
+// permutations. It is an error if the factor is not in the model, is tested Over another term, or the specimens do not tell a mean: a
+// combination of categories that was never seen, with their Interaction in the model.
+func (m *LinearModel) PairsOfMeans(factor Term, permutations int, seed uint64) (Pairs, error) {
+	pairs, err := m.pairs(permutations, seed, func(c column) bool { return c.has(factor.name) }, factor.name, 1, func(c column, level string) float64 {
+		return m.average(c, factor.name, level, -1)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pairs of means of %s: %w", m.Data.Name, err)
+	}
+	for i := range pairs {
+		pairs[i].Angle, pairs[i].PAngle = math.NaN(), math.NaN()
+	}
+	return pairs, nil
+}
+
+// PairsOfSlopes compares by how much, Distance, and to what direction, Angle, shapes of the categories of a factor change a unit of a
+// number, such as LogSize: their allometries, which Interaction(number, factor) lets be different (Collyer and Adams, Ecology 88, 2007).
+// Exchangeable under the null hypothesis, that all have one slope, are the residuals of the model without this interaction and those that
+// contain it, scaled as for PairsOfMeans. Where the number does nothing to begin with, angles are between vectors of noise, and their
+// p-values too small. The errors are those of PairsOfMeans, and a model without the interaction.
+func (m *LinearModel) PairsOfSlopes(factor, number Term, permutations int, seed uint64) (Pairs, error) {
+	both := func(c column) bool { return c.has(factor.name) && c.has(number.name) && c.level(number.name) == "" }
+	pairs, err := m.pairs(permutations, seed, both, factor.name, 0, func(c column, level string) float64 {
+		sum := 0.0 // the derivative of a product
+		for i, p := range c.parts {
+			if p.term == number.name {
+				sum += m.average(c, factor.name, level, i)
+			}
+		}
+		return sum
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pairs of slopes of %s: %w", m.Data.Name, err)
+	}
+	return pairs, nil
+}
+
+// average returns the mean of a column over specimens that are all of one level of a factor, without one of its parts.
+func (m *LinearModel) average(c column, factor, level string, without int) float64 {
+	sum := 0.0
+	for i := range c.values {
+		product := 1.0
+		for k, p := range c.parts {
+			switch {
+			case k == without:
+			case p.term == factor:
+				product *= indicator(p.level == level)
+			default:
+				product *= p.values[i]
+			}
+		}
+		sum += product
+	}
+	return sum / float64(len(c.values))
+}
+
+// pairs compares the vectors whose coefficients in a row of the design are those of a column and a level, by permuting the residuals of
+// the model without some columns.
+func (m *LinearModel) pairs(permutations int, seed uint64, without func(c column) bool, factor string, constant float64, coefficient func(c column, level string) float64) (Pairs, error) {
+	if permutations < 1 {
+		return nil, fmt.Errorf("%d permutations, want at least 1", permutations)
+	}
+	if !slices.ContainsFunc(m.columns, func(c column) bool { return c.level(factor) != "" }) {
+		return nil, fmt.Errorf("no factor %s in the model", factor)
+	}
+	for _, t := range m.terms {
+		if slices.Contains(t.parts, factor) && t.over != "" {
+			return nil, fmt.Errorf("the term %s is tested over %s, and pairs are compared by the residuals: take the mean shapes of the levels of %s", t.name, t.over, t.over)
+		}
+	}
+	null := &stratum{y: m.whole.y}
+	first := m.whole.x.RawMatrix().Cols - len(m.columns) // 1 with the constant, which contrasts have not
+	if first == 1 {
+		null.basis = orthonormal(null.basis, mat.Col(nil, 0, m.whole.x))
+	}
+	found := false
+	for c, column := range m.columns {
+		if without(column) {
+			found = true
+		} else {
+			null.basis = orthonormal(null.basis, mat.Col(nil, c+first, m.whole.x))
+		}
+	}
+	if !found {
+		return nil, errors.New("no interaction of both in the model, and so one slope")
+	}
+	levels := m.levels(factor)
+	rows := mat.NewDense(len(levels), len(m.columns)+first, nil)
+	for g, level := range levels {
+		row, err := m.row(constant, func(c column) (float64, error) { return coefficient(c, level), nil })
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", level, err)
+		}
+		rows.SetRow(g, row[1-first:])
+	}
+	// The vectors are rows · β = weights · y.
+	triangle, _ := m.whole.fit(m.whole.x, len(m.whole.basis))
+	var solved, weights mat.Dense
+	if err := solvable(solved.Solve(triangle.T(), rows.T())); err != nil {
+		return nil, err
+	}
+	weights.Mul(solved.T(), mat.NewDense(len(m.whole.basis), m.whole.y.RawMatrix().Rows, slices.Concat(m.whole.basis...)))
+
+	compare := func(y *mat.Dense) Pairs {
+		var vectors mat.Dense
+		vectors.Mul(&weights, y)
+		var pairs Pairs
+		for a := range levels {
+			for b := a + 1; b < len(levels); b++ {
+				x, y := vectors.RawRowView(a), vectors.RawRowView(b)
+				pairs = append(pairs, Pair{A: levels[a], B: levels[b], Distance: floats.Distance(x, y, 2), Angle: angle(x, y)})
+			}
+		}
+		return pairs
+	}
+	out := compare(m.whole.y)
+	_, residuals := null.fit(m.whole.y, len(null.basis))
+	var fitted mat.Dense
+	fitted.Sub(m.whole.y, residuals)
+	// Residuals vary less than errors, by the columns that were fitted, and a distance is no ratio to them as F is.
+	r := float64(m.whole.y.RawMatrix().Rows)
+	residuals.Scale(math.Sqrt((r-float64(first))/(r-float64(len(null.basis)))), residuals)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	permuted := mat.DenseCopyOf(residuals)
+	for range permutations {
+		m.whole.permute(permuted, residuals, rng)
+		permuted.Add(permuted, &fitted)
+		for i, p := range compare(permuted) {
+			out[i].P += indicator(p.Distance >= out[i].Distance*(1-1e-10))
+			out[i].PAngle += indicator(p.Angle >= out[i].Angle*(1-1e-10))
+		}
+	}
+	for i := range out {
+		out[i].P = (1 + out[i].P) / float64(1+permutations)
+		out[i].PAngle = (1 + out[i].PAngle) / float64(1+permutations)
+		if math.IsNaN(out[i].Angle) {
+			out[i].PAngle = math.NaN()
+		}
+	}
+	return out, nil
+}
+
+// levels are the categories of a factor in the order of the specimens.
+func (m *LinearModel) levels(factor string) (out []string) {
+	values, _ := m.Data.Column(factor) // was there when the model was fitted
+	for _, v := range values {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// angle is that between vectors, exact also for nearly parallel ones; NaN if one is 0.
+func angle(x, y []float64) float64 {
+	less, more := make([]float64, len(x)), make([]float64, len(x))
+	floats.AddScaled(less, 1/floats.Norm(x, 2), x)
+	copy(more, less)
+	floats.AddScaled(less, -1/floats.Norm(y, 2), y)
+	floats.AddScaled(more, 1/floats.Norm(y, 2), y)
+	return 2 * math.Atan2(floats.Norm(less, 2), floats.Norm(more, 2))
+}

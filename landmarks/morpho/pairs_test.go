@@ -1,0 +1,153 @@
+package morpho
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/tree"
+)
+
+// The distances of the mean pupfish at one size and their p-values as published (see TestPredictPupfish): 0.001 and 0.031.
+func TestPairsOfPupfish(t *testing.T) {
+	m := expect.Must(FitLinear(pupfish(), Variate("size"), Factor("group")))
+	pairs := expect.Must(m.PairsOfMeans(Factor("group"), 999, 1))
+	want := map[string][2]float64{
+		"Marsh F, Sinkhole F": {0.0364, 0.001}, "Marsh F, Marsh M": {0.0358, 0.001}, "Marsh F, Sinkhole M": {0.0381, 0.001},
+		"Sinkhole F, Marsh M": {0.0368, 0.002}, "Sinkhole F, Sinkhole M": {0.0194, 0.031}, "Marsh M, Sinkhole M": {0.0269, 0.001},
+	}
+	if len(pairs) != len(want) {
+		t.Fatalf("%d pairs, want %d", len(pairs), len(want))
+	}
+	for _, p := range pairs {
+		published, ok := want[p.A+", "+p.B]
+		if !ok {
+			published, ok = want[p.B+", "+p.A]
+		}
+		if !ok || !math.IsNaN(p.Angle) || !math.IsNaN(p.PAngle) {
+			t.Errorf("%+v", p)
+		}
+		expect.Abs(t, p.A+" to "+p.B, p.Distance, published[0], 1e-4)
+		expect.Abs(t, p.A+" to "+p.B+": p", p.P, published[1], 4*math.Sqrt(published[1]*2/1000))
+	}
+	if s := pairs.String(); len(strings.Split(s, "\n")) != 7 || strings.Contains(s, "angle") {
+		t.Errorf("the table:\n%s", s)
+	}
+}
+
+// Two groups and nothing else: the distance of the means is as significant as F, permutation by permutation, and is the length of the
+// coefficient, also on a tree.
+func TestPairsOfTwoMeans(t *testing.T) {
+	d := noise(rand.New(rand.NewPCG(5, 6)), 16)
+	evolved, phylogeny := brownian(rand.New(rand.NewPCG(7, 8)), 4)
+	for i := range d.Specimens {
+		d.Specimens[i].Covariates["half"] = fmt.Sprint(i % 2)
+		evolved.Specimens[i].Covariates["half"] = fmt.Sprint(i % 3 / 2)
+	}
+	half := Factor("half")
+	for _, m := range []*LinearModel{expect.Must(FitLinear(d, half)), expect.Must(FitLinearOnTree(evolved, phylogeny, half))} {
+		pairs := expect.Must(m.PairsOfMeans(half, 199, 3))
+		expect.Abs(t, "p of a pair and of F", pairs[0].P, expect.Must(m.ANOVA(199, 3)).Rows[0].P, 0)
+		expect.Abs(t, "distance", pairs[0].Distance, floats.Norm(flat(m.Coefficients[1]), 2), 1e-14)
+	}
+}
+
+// Slopes of groups by hand: least squares of each group alone.
+func TestPairsOfSlopesByHand(t *testing.T) {
+	d := noise(rand.New(rand.NewPCG(5, 6)), 24)
+	x, group := Variate("x"), Factor("group")
+	m := expect.Must(FitLinear(d, group, x, Interaction(x, group)))
+	y, _, err := d.tangentCoordinates()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slope := func(group string) []float64 {
+		var numbers []float64
+		var shapes [][]float64
+		for i, s := range d.Specimens {
+			if s.Group == group {
+				numbers, shapes = append(numbers, expect.Must(parseCoordinate(s.Covariates["x"]))), append(shapes, y.RawRowView(i))
+			}
+		}
+		floats.AddConst(-floats.Sum(numbers)/float64(len(numbers)), numbers)
+		out := make([]float64, 8)
+		for i, v := range numbers {
+			floats.AddScaled(out, v/floats.Dot(numbers, numbers), shapes[i])
+		}
+		return out
+	}
+	pairs := expect.Must(m.PairsOfSlopes(group, x, 99, 1))
+	if len(pairs) != 3 || !strings.Contains(pairs.String(), "angle") {
+		t.Fatalf("%v", pairs)
+	}
+	for _, p := range pairs {
+		a, b := slope(p.A), slope(p.B)
+		expect.Abs(t, p.A+" to "+p.B, p.Distance, floats.Distance(a, b, 2), 1e-12)
+		expect.Abs(t, p.A+" to "+p.B+": angle", p.Angle, math.Acos(floats.Dot(a, b)/floats.Norm(a, 2)/floats.Norm(b, 2)), 1e-9)
+	}
+	// On a star species are specimens.
+	star := "(" + strings.Join(d.Names(), ":1,") + ":1);"
+	for i, p := range expect.Must(expect.Must(FitLinearOnTree(d, expect.Must(tree.Parse(star)), group, x, Interaction(x, group))).PairsOfSlopes(group, x, 99, 1)) {
+		expect.Abs(t, p.A+" to "+p.B+" on a star", p.Distance, pairs[i].Distance, 1e-11)
+	}
+}
+
+// Where the groups have one slope, though x changes the shapes, and one mean, pairs are significant at 5 % in 5 % of 200 samples, within
+// three standard errors.
+func TestPairsHoldTheirSize(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	const samples = 200
+	rejected := [3]float64{}
+	x, group := Variate("x"), Factor("group")
+	for range samples {
+		d := noise(rng, 15)
+		for _, s := range d.Specimens {
+			s.Points[2][0] += 0.05 * expect.Must(parseCoordinate(s.Covariates["x"]))
+		}
+		m := expect.Must(FitLinear(d, x, group, Interaction(x, group)))
+		means, slopes := expect.Must(m.PairsOfMeans(group, 39, rng.Uint64()))[0], expect.Must(m.PairsOfSlopes(group, x, 39, rng.Uint64()))[0]
+		for k, p := range []float64{means.P, slopes.P, slopes.PAngle} {
+			if p <= 0.05 {
+				rejected[k]++
+			}
+		}
+	}
+	for k, what := range []string{"distance of means", "distance of slopes", "angle of slopes"} {
+		if share := rejected[k] / samples; !atFivePercent(samples)(share) {
+			t.Errorf("the %s is significant in %g of the samples", what, share)
+		}
+	}
+}
+
+func TestPairsRefuse(t *testing.T) {
+	d := repeated(rand.New(rand.NewPCG(3, 4)), 6, 2, 0.05, 0.03, 0.02)
+	for i := range d.Specimens {
+		d.Specimens[i].Covariates["x"] = fmt.Sprint(i * i)
+		d.Specimens[i].Covariates["part"] = fmt.Sprint(i / 6)
+	}
+	individual, side, treated, x, part := Factor("individual"), Factor("side"), Factor("treated"), Variate("x"), Factor("part")
+	m := expect.Must(FitLinear(d, treated.Over(individual), individual, x))
+	expect.Refused(t, expect.Error(m.PairsOfMeans(treated, 9, 1)), "pairs of means of repeated", "the term treated is tested over individual")
+	expect.Refused(t, expect.Error(m.PairsOfMeans(side, 9, 1)), "no factor side in the model")
+	expect.Refused(t, expect.Error(m.PairsOfMeans(x, 9, 1)), "no factor x in the model")
+	expect.Refused(t, expect.Error(m.PairsOfMeans(individual, 0, 1)), "0 permutations")
+	expect.Refused(t, expect.Error(m.PairsOfSlopes(individual, x, 9, 1)), "pairs of slopes of repeated", "no interaction of both")
+	m = expect.Must(FitLinear(d, side, part, Interaction(side, part)))
+	expect.Refused(t, expect.Error(m.PairsOfSlopes(side, part, 9, 1)), "no interaction of both")
+	lone := expect.Must(FitLinear(d.Without("0"), side, part, Interaction(side, part)))
+	if err := expect.Error(lone.PairsOfMeans(side, 9, 1)); err != nil {
+		t.Error(err)
+	}
+	for i := range d.Specimens { // of part 0 no side 1
+		if d.Specimens[i].Covariates["part"] == "0" {
+			d.Specimens[i].Covariates["side"] = "0"
+		}
+	}
+	m = expect.Must(FitLinear(d, side, part, Interaction(side, part)))
+	expect.Refused(t, expect.Error(m.PairsOfMeans(side, 9, 1)), "the specimens do not tell the effect of side")
+}
