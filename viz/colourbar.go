@@ -91,8 +91,8 @@ func (l *Layer) tickStep() float64 {
 	return step * 0.1
 }
 
-// labels returns those ticks of a colour bar of the given width that have labels: all, or the multiples of a larger round
-// number, so that the labels do not touch. They are multiples of ten to the layer's power.
+// labels returns those ticks of a colour bar of the given width that have labels: all, or every second, fourth or tenth
+// multiple of their step, so that the labels do not touch; or one. They are multiples of ten to the layer's power.
 func (l *Layer) labels(width vg.Length) (ticks []plot.Tick) {
 	if l.lo == l.hi {
 		return []plot.Tick{{Value: l.lo, Label: short(l.lo)}}
@@ -100,11 +100,12 @@ func (l *Layer) labels(width vg.Length) (ticks []plot.Tick) {
 	const between = 4 // points
 	unit := math.Pow(10, float64(l.power()))
 	lo, hi, step := l.lo/unit, l.hi/unit, l.tickStep()/unit
-	for _, times := range []float64{1, 2, 4, 5, 10} {
+	for _, times := range []float64{1, 2, 4, 10} {
 		wider := times * step
 		all := multiples(lo, hi, wider)
-		if math.Abs(wider-round(wider)) > 1e-9*wider || len(all) == 0 {
-			continue // 4·1 is not round, 4·0.5 is
+		if len(all) == 0 {
+			ticks = ticks[:1]
+			break
 		}
 		ticks = all
 		widest := vg.Length(0)
