@@ -225,16 +225,19 @@ func (f *fit) optimise() (*solve.Minimum, error) {
 		}
 		// Logarithms that follow the model stay on their sides of the samples' cut loci.
 		shorter := f.shortened(f.points, f.samples, f.logs)
-		if shorter == nil {
+		if shorter == nil || f.Stopped() {
 			break
 		}
 		f.logs = shorter
 	}
 	found.Iterations = iterations
 	for _, g := range f.logs {
-		if g.Status != geom.Converged && found.Status == geom.Converged {
-			found.Status = geom.Stalled
+		if g.Status != geom.Converged {
+			found.Status = max(found.Status, geom.Stalled)
 		}
+	}
+	if f.Stopped() { // and perhaps did not look for all that is shorter
+		found.Status = geom.Cancelled
 	}
 	return found, nil
 }

@@ -68,7 +68,8 @@ type Growth[P geom.Point] struct {
 // another takes no new compilation. Noise that no logarithm reaches (see Mismatch) has no place here: then take Regress with
 // Mismatch for every subject, FrechetMean with Mismatch, and Gather.
 //
-// It takes Tolerance and MaxIterations, which go to Regress and FrechetMean.
+// It takes Tolerance and MaxIterations, which go to Regress and FrechetMean. A growth that is cancelled has the Times and Subjects whose
+// regressions were done, and their Mean if all were; its other fields are empty.
 func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...Option) (*Growth[P], error) {
 	const what = "growth"
 	s := on.Geometry()
@@ -105,6 +106,10 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...Option) (*Grow
 		if err != nil {
 			return nil, fmt.Errorf("%s: subject %d: %w", what, i, err)
 		}
+		if r.Status == geom.Cancelled {
+			g.Status = geom.Cancelled
+			return g, nil
+		}
 		squares := 0.0
 		for _, t := range track.Times {
 			squares += (t - r.Origin) * (t - r.Origin)
@@ -122,7 +127,9 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...Option) (*Grow
 	if g.Mean, err = FrechetMean(on, intercepts, opts...); err != nil {
 		return nil, fmt.Errorf("%s: of the intercepts: %w", what, err)
 	}
-	g.Status = max(g.Status, g.Mean.Status)
+	if g.Status = max(g.Status, g.Mean.Status); g.Status == geom.Cancelled {
+		return g, nil
+	}
 	for i := range misses {
 		misses[i] = append([]P{velocities[i]}, misses[i]...)
 	}
@@ -306,9 +313,14 @@ func (g *Growth[P]) vary(s *geom.Space[P], free, slopeError, interceptError floa
 	return nil
 }
 
+var errStopped = errors.New("growth: it was cancelled before its slopes had a mean: compute it to the end")
+
 // At returns the point Exp_y((t − t₀)(s̄ + Σ_k c_k u_k)): for no c_k that of the average trajectory at time t, else that of a
 // subject with the scores c_k along the first modes of Variation. More scores than modes are an error.
 func (g *Growth[P]) At(on geom.Of[P], t float64, scores ...float64) (point P, err error) {
+	if g.Variation == nil {
+		return point, errStopped
+	}
 	if len(scores) > len(g.Variation.Momenta) {
 		return point, fmt.Errorf("growth: %d scores for %d modes", len(scores), len(g.Variation.Momenta))
 	}
@@ -338,6 +350,9 @@ type Departure struct {
 // subject makes them no less likely, where their distribution is symmetric. So it compares Σ_j ‖mean_i e_ij‖² with the values for
 // random signs of subjects, of which it takes the given number by the seed.
 func (g *Growth[P]) Departure(on geom.Of[P], signs int, seed uint64) (*Departure, error) {
+	if g.Variation == nil {
+		return nil, fmt.Errorf("departure: %w", errStopped)
+	}
 	if signs < 1 {
 		return nil, fmt.Errorf("departure: %d choices of signs, want at least 1", signs)
 	}
@@ -414,6 +429,9 @@ func (g *Growth[P]) Departure(on geom.Of[P], signs int, seed uint64) (*Departure
 
 // String says what the model is in one line.
 func (g *Growth[P]) String() string {
+	if g.Variation == nil {
+		return fmt.Sprintf("growth of %d subjects, %s", len(g.Subjects), g.Status)
+	}
 	return fmt.Sprintf("growth of %d subjects, %.3g ± %.2g by the unit of time, standard deviation between subjects %.2g, %s",
 		len(g.Subjects), math.Sqrt(max(0, floats.Dot(geom.Numbers(g.Slope), geom.Numbers(g.Momentum)))), g.StandardError, math.Sqrt(max(0, g.Rate.Between)), g.Status)
 }

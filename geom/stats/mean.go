@@ -20,6 +20,7 @@ type Mean[P geom.Point] struct {
 	Distances  []float64 // d(y, x_i); with Mismatch d_σ(y, x_i)
 	Variance   float64   // Σ w_i Distances_i², in the unit of lengths squared
 	Mismatch   float64   // σ of the option; 0 without
+	Median     bool      // the point is that of Median, not of FrechetMean
 
 	Gradient float64 // ‖gradient‖_g of the sum that was minimised: 0 at the mean
 	// Imbalance and Unsettled say how exact a mean with Mismatch is; both are 0 without. Imbalance is ‖Σ w_i v_i‖_g divided by the
@@ -73,7 +74,7 @@ func meanOf[P geom.Point](s *geom.Space[P]) func(m *Mean[geom.Vec], err error) (
 		if m == nil {
 			return nil, err
 		}
-		return &Mean[P]{s.Point(m.Point), m.Weights, s.Points(m.Velocities), s.Points(m.Momenta), m.Distances, m.Variance, m.Mismatch,
+		return &Mean[P]{s.Point(m.Point), m.Weights, s.Points(m.Velocities), s.Points(m.Momenta), m.Distances, m.Variance, m.Mismatch, m.Median,
 			m.Gradient, m.Imbalance, m.Unsettled, m.Lost, m.Residual, m.Iterations, m.Status}, err
 	}
 }
@@ -100,7 +101,11 @@ type geodesic = geom.Geodesic[geom.Vec]
 
 // String says what the mean is in one line.
 func (m *Mean[P]) String() string {
-	line := fmt.Sprintf("mean of %d samples, standard deviation %.4g, %s after %d iterations", len(m.Weights), math.Sqrt(m.Variance), m.Status, m.Iterations)
+	what := "mean"
+	if m.Median {
+		what = "median"
+	}
+	line := fmt.Sprintf("%s of %d samples, standard deviation %.4g, %s after %d iterations", what, len(m.Weights), math.Sqrt(m.Variance), m.Status, m.Iterations)
 	if len(m.Lost) > 0 {
 		line += fmt.Sprintf("; no best geodesic found to the samples %v, counted from 0: leave them out, or take a larger Mismatch", m.Lost)
 	}
@@ -166,21 +171,23 @@ func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) l
 	if err != nil {
 		return nil, fmt.Errorf("%s: at the start: %w", r.Name, err)
 	}
-	if err := found(now.logs); err != nil {
+	if err := found(now.logs); err != nil && !r.Stopped() {
 		return nil, fmt.Errorf("%s: at the start: %w", r.Name, err)
 	}
 	var memory solve.Inverse
 	iteration, status := 0, geom.MaxIterations
 	for ; iteration < r.maxIterations; iteration++ {
-		if now.settled(r.tolerance) {
+		if now.settled(r.tolerance) && !r.Stopped() {
 			lower, err := r.lower(now, samples, sum, at)
 			if err != nil {
 				return nil, err
 			}
+			if r.Stopped() { // and perhaps did not look for all
+				status = geom.Cancelled
+				break
+			}
 			if lower == nil {
-				if status = geom.Converged; r.Stopped() { // and perhaps did not look for all
-					status = geom.Cancelled
-				}
+				status = geom.Converged
 				break
 			}
 			now, memory = lower, solve.Inverse{}
@@ -250,13 +257,13 @@ func (r *run) search(now *candidate, memory *solve.Inverse, at evaluation) (*can
 				if err != nil {
 					continue
 				}
+				if r.Stopped() { // and perhaps has not all logarithms there
+					return nil, nil, nil
+				}
 				falls := next.value <= now.value-1e-4*t*now.slope*slope
 				equal := math.Abs(next.value-now.value) <= 1e-9*now.value && next.norm < 0.9*now.norm
 				if falls || equal {
 					return next, step, nil
-				}
-				if r.Stopped() {
-					return nil, nil, nil
 				}
 			}
 		}

@@ -1,6 +1,8 @@
 package stats
 
 import (
+	"slices"
+
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
@@ -55,20 +57,31 @@ func (r *run) median(samples [][]float64, w []float64) (*Mean[geom.Vec], error) 
 		return l
 	}
 	m, err := r.centre(samples, w, sum)
-	if err != nil || m.Status == geom.Cancelled {
-		return m, err
+	if err != nil {
+		return nil, err
+	}
+	if m.Median = true; m.Status == geom.Cancelled {
+		return m, nil
 	}
 	// The sum has a kink at every sample, where its gradient need not vanish: try the nearest sample.
 	nearest := floats.MinIdx(m.Distances)
 	logs, err := r.space.LogFrom(repeat(samples[nearest], len(samples)), samples, nil)
-	if err != nil {
+	if r.Stopped() {
+		m.Status = geom.Cancelled
+		return m, nil
+	}
+	if err != nil || slices.ContainsFunc(logs, func(g *geodesic) bool { return g.Status != geom.Converged }) {
 		return m, nil // some sample has no logarithm there
 	}
 	c := newCandidate(samples[nearest], logs, sum)
-	if c.value > floats.Dot(m.Weights, m.Distances)*(1+1e-12) || !c.settled(r.tolerance) {
+	value, rounding := floats.Dot(m.Weights, m.Distances), 1e-12
+	if m.Distances[nearest] <= nearby*value { // where the sum has the kink of this sample already
+		rounding = nearby
+	}
+	if c.value > value*(1+rounding) || !c.settled(r.tolerance) {
 		return m, nil
 	}
 	out := r.result(c.y, logs, w)
-	out.Gradient, out.Iterations = c.slope*c.norm, m.Iterations
+	out.Median, out.Gradient, out.Iterations = true, c.slope*c.norm, m.Iterations
 	return out, nil
 }

@@ -2,6 +2,7 @@ package stats_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -9,7 +10,10 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
+	"anatomy/geom/ode"
 	"anatomy/geom/stats"
+	"anatomy/kernels"
+	"anatomy/landmarks"
 )
 
 // A median is one wherever the search starts: at a sample, close to one, between samples.
@@ -25,6 +29,27 @@ func TestMedianOnLine(t *testing.T) {
 	expect.Abs(t, "from the mean", expect.Must(stats.Median(line, x)).Point, x[3], 0)
 	m := expect.Must(stats.Median(line, x, stats.Weights([]float64{1, 1, 1, 1, 0.5}), stats.Tolerance(1e-3)))
 	expect.Abs(t, "weighted", m.Point, []float64{5}, 0)
+}
+
+// A median that is a sample is exactly this sample, also where logarithms are integrated and have errors.
+func TestMedianIsSample(t *testing.T) {
+	space := landmarks.New(3, 2, kernels.Gaussian(0.8), geom.Integrator(ode.RK4, 5)).Flat()
+	for seed := range uint64(4) {
+		x := normal(seed, 6, 6)
+		for _, v := range x {
+			floats.Scale(0.1, v)
+			floats.Add(v, []float64{0, 0, 0.9, 0.2, 0.4, 0.8})
+		}
+		m := expect.Must(stats.Median(space, x, stats.Weights([]float64{1, 1, 6, 1, 1, 1})))
+		converged(t, "median", m.Status)
+		expect.Abs(t, "median", m.Point, x[2], 0)
+	}
+	x := onCylinder(0, 10, 25, -30, 50)
+	m := expect.Must(stats.Median(geom.On(manifold.Cylinder(1)), x, stats.Weights([]float64{5, 1, 1, 1, 1})))
+	expect.Abs(t, "median on a cylinder", m.Point, x[0], 0)
+	if says := m.String(); !strings.HasPrefix(says, "median of 5 samples") {
+		t.Error(says)
+	}
 }
 
 // In the plane the median of a triangle sees its sides at 120° (Fermat), also from a start at a corner or close to one. Among positive

@@ -35,7 +35,7 @@ func (s Statistic) String() string {
 
 // Comparison is the result of a permutation test.
 type Comparison[P geom.Point] struct {
-	Statistic    float64     // of the two groups
+	Statistic    float64     // of the two groups; NaN where the test was stopped before it was known, and P is 1
 	P            float64     // the p-value, (1 + number of Permuted ≥ Statistic)/(1 + number of Permuted)
 	Permuted     []float64   // the statistic of each permutation; one that is NaN counts as ≥ Statistic
 	MeanA, MeanB P           // the Fréchet means of the groups; nil for TangentMeanDistance
@@ -75,7 +75,53 @@ func PermutationTest[P geom.Point](on geom.Of[P], a, b []P, statistic Statistic,
 }
 
 // permutationTest compares the first n samples with the others.
-func (r *run) permutationTest(all [][]float64, n int, statistic Statistic, permutations int, seed uint64) (c *Comparison[geom.Vec], err error) {
+func (r *run) permutationTest(all [][]float64, n int, statistic Statistic, permutations int, seed uint64) (*Comparison[geom.Vec], error) {
+	c := &Comparison[geom.Vec]{}
+	random := rand.New(rand.NewPCG(seed, 0))
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	of, observed, err := r.statistic(c, all, n, statistic)
+	if err == nil {
+		c.Statistic, err = observed(order)
+	}
+	switch {
+	case r.Stopped(): // on the way to it
+		c.Statistic, c.P, c.Status = math.NaN(), 1, geom.Cancelled
+		return c, nil
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
+	case !finite(c.Statistic):
+		return nil, fmt.Errorf("%s: the %s is %g: the numbers are too large, take another unit", r.Name, statistic, c.Statistic)
+	}
+	extreme := 0
+	for k := range permutations {
+		if r.Report(geom.Progress{Iteration: k, Total: permutations, Objective: c.Statistic}) {
+			c.Status = geom.Cancelled
+			break
+		}
+		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		v, err := of(order)
+		if r.Stopped() { // on the way to v
+			c.Status = geom.Cancelled
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: permutation %d: %w", r.Name, k, err)
+		}
+		c.Permuted = append(c.Permuted, v)
+		if math.IsNaN(v) || v >= c.Statistic*(1-1e-9) { // the same groups again, to rounding
+			extreme++
+		}
+	}
+	c.P = float64(1+extreme) / float64(1+len(c.Permuted))
+	return c, nil
+}
+
+// statistic returns a statistic as a function of an order of the samples, of which the first n are one group and the others the other,
+// and the function that gives it for the groups as they are. It puts their means and the Status into c.
+func (r *run) statistic(c *Comparison[geom.Vec], all [][]float64, n int, statistic Statistic) (of, observed func(order []int) (float64, error), err error) {
 	meanOf := func(quiet bool, members [][]float64) (*Mean[geom.Vec], error) {
 		inner := *r
 		if quiet {
@@ -84,8 +130,6 @@ func (r *run) permutationTest(all [][]float64, n int, statistic Statistic, permu
 		return inner.mean(members, even(len(members)))
 	}
 	a, b := all[:n], all[n:]
-	c = &Comparison[geom.Vec]{}
-	var of, observed func(order []int) (float64, error)
 	switch statistic {
 	case MeanDistance:
 		of = func(order []int) (float64, error) {
@@ -115,7 +159,7 @@ func (r *run) permutationTest(all [][]float64, n int, statistic Statistic, permu
 	case TangentMeanDistance:
 		mean, err := meanOf(false, all)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Name, err)
+			return nil, nil, err
 		}
 		c.Status = mean.Status
 		of = func(order []int) (float64, error) {
@@ -131,14 +175,14 @@ func (r *run) permutationTest(all [][]float64, n int, statistic Statistic, permu
 		means := make([]*Mean[geom.Vec], 2)
 		for g, group := range [][][]float64{a, b} {
 			if means[g], err = meanOf(false, group); err != nil {
-				return nil, fmt.Errorf("%s: the mean of group %d, counted from 0: %w", r.Name, g, err)
+				return nil, nil, fmt.Errorf("the mean of group %d, counted from 0: %w", g, err)
 			}
 			c.Status = max(c.Status, means[g].Status)
 		}
 		c.MeanA, c.MeanB = means[0].Point, means[1].Point
 		gram, err := r.residuals(means[0], means[1])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Name, err)
+			return nil, nil, err
 		}
 		of = func(order []int) (float64, error) {
 			return math.Abs(dispersion(gram, order[:len(a)]) - dispersion(gram, order[len(a):])), nil
@@ -151,43 +195,10 @@ func (r *run) permutationTest(all [][]float64, n int, statistic Statistic, permu
 			return math.Abs(floats.Sum(lengths[:len(a)])/float64(len(a)) - floats.Sum(lengths[len(a):])/float64(len(b))), nil
 		}
 	}
-
-	random := rand.New(rand.NewPCG(seed, 0))
-	order := make([]int, len(all))
-	for i := range order {
-		order[i] = i
-	}
 	if observed == nil {
 		observed = of
 	}
-	if c.Statistic, err = observed(order); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Name, err)
-	}
-	if !finite(c.Statistic) {
-		return nil, fmt.Errorf("%s: the %s is %g: the numbers are too large, take another unit", r.Name, statistic, c.Statistic)
-	}
-	extreme := 0
-	for k := range permutations {
-		if r.Report(geom.Progress{Iteration: k, Total: permutations, Objective: c.Statistic}) {
-			c.Status = geom.Cancelled
-			break
-		}
-		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		v, err := of(order)
-		if r.Stopped() { // on the way to v
-			c.Status = geom.Cancelled
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: permutation %d: %w", r.Name, k, err)
-		}
-		c.Permuted = append(c.Permuted, v)
-		if math.IsNaN(v) || v >= c.Statistic*(1-1e-9) { // the same groups again, to rounding
-			extreme++
-		}
-	}
-	c.P = float64(1+extreme) / float64(1+len(c.Permuted))
-	return c, nil
+	return of, observed, nil
 }
 
 // even are equal weights.
