@@ -129,6 +129,14 @@ func TestPrincipalGeodesicsOfMismatch(t *testing.T) {
 	}
 }
 
+// Principal geodesics lead through the Fréchet mean.
+func TestPrincipalGeodesicsOfMedian(t *testing.T) {
+	plane := geom.On(manifold.Euclidean(2))
+	x := normal(3, 6, 2)
+	_, err := stats.PrincipalGeodesics(plane, x, expect.Must(stats.Median(plane, x)), 1)
+	expect.Refused(t, err, "principal geodesics", "not their median")
+}
+
 // What is computed from a mean is no better than the mean.
 func TestStatusOfWorst(t *testing.T) {
 	round := geom.On(manifold.Sphere(2))

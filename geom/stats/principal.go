@@ -34,6 +34,9 @@ func PrincipalGeodesics[P geom.Point](on geom.Of[P], samples []P, mean *Mean[P],
 	if mean == nil || len(samples) != len(mean.Velocities) {
 		return nil, fmt.Errorf("%s: %d samples, want those of the mean, all of them in the same order", r.Name, len(samples))
 	}
+	if mean.Median {
+		return nil, fmt.Errorf("%s: want the Fréchet mean of the samples, not their median; TangentPCA takes it", r.Name)
+	}
 	if mean.Imbalance > 0 || mean.Unsettled > 0 {
 		return nil, fmt.Errorf("%s: the mean was made with Mismatch: its distances hold noise, which no geodesic explains; take TangentPCA, or a mean without", r.Name)
 	}

@@ -32,9 +32,10 @@ type Uncertainty[P geom.Point] struct {
 // MeanUncertainty is the central limit theorem for a Fréchet mean (Bhattacharya and Patrangenaru, Ann. Statist. 33, 2005): with p_i the
 // momenta of the logarithms of the samples and H = Σ w_i Hess_y ½ d(y, x_i)², the covariance of the mean is
 //
-//	H⁻¹ S H⁻¹,  S = Σ w_i² p_i p_iᵀ/(1 − Σ w_i²),
+//	H⁻¹ S H⁻¹,  S = Σ w_i² p_i p_iᵀ/(1 − 2w_i + Σ_j w_j²),
 //
-// the covariance of the logarithms over N in flat space, where H = 1. On a sphere H < 1, and the mean is less certain than its
+// the covariance of the logarithms over N in flat space for equal weights, where H = 1; for any weights, S is unbiased there, as p_i is
+// x_i − Σ_j w_j x_j with the variance 1 − 2w_i + Σ_j w_j² of independent samples with the variance 1. On a sphere H < 1, and the mean is less certain than its
 // logarithms say; where H is singular the mean is no longer normal ("smeary"), and where it is nearly so the covariance changes with
 // small changes of the mean. The Hessians are ∂p(1)/∂q(1) of geodesics from the samples to y, by differences of 2d of them, to 1e-6 or
 // so; with Mismatch they are those of ½ d_σ².
@@ -51,6 +52,9 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], 
 	defer r.End()
 	if m == nil || len(m.Momenta) < 2 || len(m.Weights) != len(m.Momenta) {
 		return nil, fmt.Errorf("%s: want a mean of at least 2 samples with their momenta, as FrechetMean returns it", what)
+	}
+	if m.Median {
+		return nil, fmt.Errorf("%s: only a Fréchet mean has this uncertainty, a median has not", what)
 	}
 	if m.Status != geom.Converged {
 		return nil, fmt.Errorf("%s: the mean is %s, want one that has converged", what, m.Status)
@@ -69,17 +73,19 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], 
 	a, pull, hessian := mat.NewDense(d, len(momenta), nil), mat.NewVecDense(d, nil), mat.NewDense(d, d, nil)
 	largest := 0.0
 	for i, p := range momenta {
+		w := m.Weights[i]
 		for k, e := range basis {
-			a.Set(k, i, m.Weights[i]/math.Sqrt(1-square)*floats.Dot(e, p))
+			along := w * floats.Dot(e, p)
+			pull.SetVec(k, pull.AtVec(k)+along)
+			a.Set(k, i, along/math.Sqrt(1-2*w+square))
 		}
-		pull.AddVec(pull, a.ColView(i))
 		largest = max(largest, floats.Norm(p, math.Inf(1)))
 	}
 	if largest == 0 {
 		return nil, fmt.Errorf("%s: all samples are at the mean", what)
 	}
-	if balance := math.Sqrt(1-square) * mat.Norm(pull, 2) / mat.Norm(a, 2); !(balance < 0.1) {
-		return nil, fmt.Errorf("%s: the logarithms have a mean of %.2g standard errors, want 0: only a Fréchet mean has this uncertainty, a median has not", what, balance)
+	if balance := mat.Norm(pull, 2) / mat.Norm(a, 2); !(balance < 0.1) {
+		return nil, fmt.Errorf("%s: the logarithms have a mean of %.2g standard errors, want 0: these are not the samples or weights of the mean", what, balance)
 	}
 	for i, p := range momenta {
 		if m.Weights[i] == 0 {

@@ -82,7 +82,7 @@ func TestUncertaintyOnSphere(t *testing.T) {
 		for k := range 4 {
 			h.Set(k, k, h.At(k, k)+w*d/math.Tan(d))
 		}
-		term.Outer(w*w/(1-square), velocity, velocity)
+		term.Outer(w*w/(1-2*w+square), velocity, velocity)
 		scatter.Add(scatter, &term)
 	}
 	var inverse, half, want mat.Dense
@@ -97,6 +97,31 @@ func TestUncertaintyOnSphere(t *testing.T) {
 	}
 	expect.Abs(t, "covariance", u.Covariance(), rows, 1e-8)
 	expect.Rel(t, "size", u.Size, 1/square, 1e-14)
+}
+
+// In flat space the square of the standard error is unbiased for any weights: a quadratic form Σ_ij m_ij x_i x_j of samples on a line,
+// whose expectation for independent ones of variance 1, Σ m_ii, is the sum of its values for one x_i = 1 among zeros. It is the variance
+// of Σ w_i x_i, which is Σ w_i².
+func TestUncertaintyIsUnbiased(t *testing.T) {
+	line := geom.On(manifold.Euclidean(1))
+	for _, weights := range [][]float64{{9, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {3, 3, 1, 1}, {9, 1}, {2, 0, 1, 1}} {
+		expectation := 0.0
+		var mean *stats.Mean[geom.Vec]
+		for i, w := range weights {
+			if w == 0 {
+				continue
+			}
+			x := make([][]float64, len(weights))
+			for j := range x {
+				x[j] = []float64{0}
+			}
+			x[i][0] = 1
+			mean = expect.Must(stats.FrechetMean(line, x, stats.Weights(weights)))
+			u := expect.Must(stats.MeanUncertainty(line, mean))
+			expectation += u.StandardError * u.StandardError
+		}
+		expect.Rel(t, "expectation of the square", expectation, floats.Dot(mean.Weights, mean.Weights), 1e-9)
+	}
 }
 
 // The mean moves by H⁻¹ p_i for the weight that sample i gains: the covariance is that of the infinitesimal jackknife, the derivatives
@@ -181,6 +206,12 @@ func TestUncertaintyRefuses(t *testing.T) {
 	x := [][]float64{at(0.3, 0), at(-0.2, 0.1), at(0.1, 0.4), at(0.9, 0.3)}
 	median := expect.Must(stats.Median(space, x))
 	expect.Refused(t, expect.Error(stats.MeanUncertainty(space, median)), "a median has not")
+	line := geom.On(manifold.Euclidean(1))
+	symmetric := expect.Must(stats.Median(line, [][]float64{{-2}, {-1}, {0}, {1}, {2}})) // whose gradient as a mean is 0, too
+	expect.Refused(t, expect.Error(stats.MeanUncertainty(line, symmetric)), "a median has not")
+	other := *expect.Must(stats.FrechetMean(space, x))
+	other.Weights = []float64{0.4, 0.4, 0.1, 0.1}
+	expect.Refused(t, expect.Error(stats.MeanUncertainty(space, &other)), "standard errors, want 0", "weights of the mean")
 	expect.Refused(t, expect.Error(stats.MeanUncertainty(space, expect.Must(stats.FrechetMean(space, [][]float64{x[0], x[0]})))), "all samples are at the mean")
 	early := expect.Must(stats.FrechetMean(space, x, stats.MaxIterations(1)))
 	expect.Refused(t, expect.Error(stats.MeanUncertainty(space, early)), "converged")
