@@ -91,8 +91,8 @@ func (l *Layer) tickStep() float64 {
 	return step * 0.1
 }
 
-// labels returns those ticks of a colour bar of the given width that have labels: all, or every second, fourth or tenth
-// multiple of their step, so that the labels do not touch; or one. They are multiples of ten to the layer's power.
+// labels returns those ticks of a colour bar of the given width that have labels: all, or every second, fourth, fifth or
+// tenth multiple of their step, so that the labels do not touch; or one. They are multiples of ten to the layer's power.
 func (l *Layer) labels(width vg.Length) (ticks []plot.Tick) {
 	if l.lo == l.hi {
 		return []plot.Tick{{Value: l.lo, Label: short(l.lo)}}
@@ -100,8 +100,11 @@ func (l *Layer) labels(width vg.Length) (ticks []plot.Tick) {
 	const between = 4 // points
 	unit := math.Pow(10, float64(l.power()))
 	lo, hi, step := l.lo/unit, l.hi/unit, l.tickStep()/unit
-	for _, times := range []float64{1, 2, 4, 10} {
+	for _, times := range []float64{1, 2, 4, 5, 10} {
 		wider := times * step
+		if times == 5 && math.Abs(wider-round(wider)) > 1e-9*wider {
+			continue // 5·5 has a digit more than 5
+		}
 		all := multiples(lo, hi, wider)
 		if len(all) == 0 {
 			ticks = ticks[:1]
