@@ -17,7 +17,6 @@ import fcntl
 import glob
 import hashlib
 import importlib.metadata
-import itertools
 import json
 import os
 import pathlib
@@ -74,18 +73,18 @@ class Study:
         self.copy = folder / "data" / self.data.name
         self.copy.parent.mkdir()
         if self.data.is_dir():
-            files = list(itertools.islice((f for f in self.data.rglob("*") if f.is_file()), MOST_FILES + 1))
-            if len(files) > MOST_FILES or sum(f.stat().st_size for f in files) > MOST_BYTES:
-                raise Failure(f"{self.data}: more than {MOST_FILES} files or {MOST_BYTES >> 30} GB, which is no folder of one population")
-            self.copy.mkdir()
-            for f in files:
-                place = self.copy / f.relative_to(self.data)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(f, place)
-            self.checksum = checksum(*sorted(self.copy / f.relative_to(self.data) for f in files))
+            folders, files = contents(self.data)
+            for f in [self.data, *folders]:
+                (self.copy / f.relative_to(self.data)).mkdir()
         else:
-            shutil.copyfile(self.data, self.copy)
-            self.checksum = checksum(self.copy)
+            files = [self.data]
+        copies = [self.copy / f.relative_to(self.data) for f in files]
+        for f, place in zip(files, copies):
+            try:
+                shutil.copyfile(f, place)
+            except OSError as e:
+                raise Failure(f"{f}: {e.strerror}") if e.filename == str(f) else e
+        self.checksum = checksum(*sorted(copies))
 
     @property
     def own(self):
@@ -99,6 +98,30 @@ class Study:
     def named(self, message):
         """The message, about the file that the user knows."""
         return message.replace(str(self.copy), str(self.data)) if self.copy else message
+
+
+def contents(folder):
+    """The folders below a folder and the files in all of them, but for what is hidden, which population.Read passes over.
+    What links lead to belongs to it; one that leads nowhere, and what cannot be read, is a failure."""
+    def fail(e):
+        raise Failure(f"{e.filename}: {e.strerror}")
+
+    folders, files, others = [], [], []
+    for where, below, names in os.walk(folder, onerror=fail, followlinks=True):
+        below[:] = [name for name in below if not name.startswith(".")]
+        for path in (pathlib.Path(where, name) for name in below):
+            if path.is_symlink() and path.parent.resolve().is_relative_to(path.resolve()):
+                raise Failure(f"{path}: a link to a folder that it lies in: remove it")
+            folders.append(path)
+        for path in (pathlib.Path(where, name) for name in names if not name.startswith(".")):
+            if not path.exists():
+                raise Failure(f"{path}: a link that leads nowhere: fetch what it stands for, or remove it")
+            (files if path.is_file() else others).append(path)
+        if len(folders) + len(files) > MOST_FILES or sum(f.stat().st_size for f in files) > MOST_BYTES:
+            raise Failure(f"{folder}: more than {MOST_FILES} files or {MOST_BYTES >> 30} GB, which is no folder of one population")
+    if others:
+        print("passed over, as neither files nor folders:", *others)
+    return folders, files
 
 
 def describe(cell, number, message):
@@ -195,6 +218,11 @@ async def execute(nb, path, timeout, folder, study):
 def output(*args):
     done = subprocess.run(args, cwd=ROOT, capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def located(path):
+    """The path from the root, of a link its own: reports are called after it, and its end says what kind of file it is."""
+    return path.parent.resolve() / path.name if path.name.strip(".") else path.resolve()
 
 
 def checksum(*paths):
@@ -517,7 +545,7 @@ def main():
     if not paths:
         print(f"no notebooks in {NOTEBOOKS}")
         return
-    study = Study(args.data and args.data.resolve(), {name: value for text in args.set for name, value in parameters(text).items()})
+    study = Study(args.data and located(args.data), {name: value for text in args.set for name, value in parameters(text).items()})
     try:
         known = facts(paths)
         if study.own:

@@ -125,7 +125,6 @@ class Runner(unittest.TestCase):
             (own / "data").mkdir(parents=True)
             (own / "a.ply").write_text("a")
             (own / "data" / "b.ply").write_text("b")
-            os.mkfifo(own / "pipe")
             fact, study = run.facts([path])[path], run.Study(own)
             self.assertTrue(run.takes(fact, study))
             self.assertFalse(run.takes(fact, run.Study(own / "a.ply")) or run.takes(dict(fact, readers=["mesh.Read", "morpho.Read"]), study))
@@ -134,8 +133,51 @@ class Runner(unittest.TestCase):
             self.assertEqual(sorted(str(f.relative_to(study.copy)) for f in study.copy.rglob("*") if f.is_file()), ["a.ply", "data/b.ply"])
             self.assertEqual(study.checksum, hashlib.sha256(b"ab").hexdigest()[:16])
             self.assertEqual(study.named(f"{study.copy}/a.ply: bad"), f"{own}/a.ply: bad")
-            with unittest.mock.patch.object(run, "MOST_FILES", 1), self.assertRaisesRegex(run.Failure, "no folder of one population"):
+            with unittest.mock.patch.object(run, "MOST_FILES", 2), self.assertRaisesRegex(run.Failure, "no folder of one population"):
                 run.Study(own).take(pathlib.Path(tempfile.mkdtemp(dir=folder)))
+
+    def test_a_folder_of_links(self):
+        # As of git-annex or DataLad: what links stand for is taken, and what they do not reach is told.
+        with tempfile.TemporaryDirectory() as folder:
+            own, there = pathlib.Path(folder, "my bones"), pathlib.Path(folder, "there")
+            for place in own / "a", own / "empty", own / ".git", there:
+                place.mkdir(parents=True)
+            for file in own / "a" / "left.ply", own / ".git" / "object", own / ".hidden.ply", there / "left.ply":
+                file.write_text(file.name)
+            (own / "linked").symlink_to(there)
+            (own / "c.ply").symlink_to(there / "left.ply")
+            (own / "unfetched.ply").symlink_to(".git/annex/objects/x")
+
+            def take():
+                study = run.Study(own)
+                study.take(pathlib.Path(tempfile.mkdtemp(dir=folder)))
+                return sorted(str(f.relative_to(study.copy)) for f in study.copy.rglob("*"))
+
+            with self.assertRaisesRegex(run.Failure, "my bones/unfetched.ply: a link that leads nowhere"):
+                take()
+            (own / "unfetched.ply").unlink()
+            self.assertEqual(take(), ["a", "a/left.ply", "c.ply", "empty", "linked", "linked/left.ply"])
+            os.mkfifo(own / "pipe")
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                take()
+            self.assertEqual(printed.getvalue(), f"passed over, as neither files nor folders: {own}/pipe\n")
+            (own / "pipe").unlink()
+            (own / "loop").symlink_to(own)
+            with self.assertRaisesRegex(run.Failure, "my bones/loop: a link to a folder that it lies in"):
+                take()
+            (own / "loop").unlink()
+            with unittest.mock.patch.object(run.shutil, "copyfile", side_effect=PermissionError(errno.EACCES, "Permission denied", str(own / "c.ply"))):
+                with self.assertRaisesRegex(run.Failure, "(left|c).ply"):
+                    take()
+
+    def test_a_link_keeps_its_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(os.path.realpath(folder))
+            (folder / "SHA256-s1--ab").write_text("")
+            (folder / "brain.ply").symlink_to("SHA256-s1--ab")
+            self.assertEqual(run.located(folder / "brain.ply"), folder / "brain.ply")
+            for name, want in ("..", folder.parent), (".", folder), ("x/../brain.ply", folder / "brain.ply"):
+                self.assertEqual(run.located(folder / name), want)
 
     def test_a_population_of_ones_own(self):
         path = run.NOTEBOOKS / "14_own_population.ipynb"
