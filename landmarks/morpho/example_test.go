@@ -2,6 +2,7 @@ package morpho_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -124,4 +125,39 @@ func ExampleFitLinearOnTree() {
 	// stripe    1  R² 0.1675
 	// residuals 7  R² 0.8325
 	// total     8  R² 1.0000
+}
+
+// How far are mean heads of one size from each other, and what is that of a group at the size of the first?
+func ExampleLinearModel_PairsOfMeans() {
+	heads := morpho.Plethodon().GroupBy("species", "site")
+	group := morpho.Factor("group")
+	model, err := morpho.FitLinear(heads, morpho.LogSize(), group)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(model)
+	pairs, err := model.PairsOfMeans(group, 999, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range pairs {
+		fmt.Printf("%-10s %-10s %.4f\n", p.A, p.B, p.Distance)
+	}
+	mean, err := model.Predict(map[string]string{"group": "Jord Allo", "log size": fmt.Sprint(math.Log(morpho.CentroidSize(heads.Shapes()[0])))})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("its first landmark is at %.3f\n", mean[0])
+	// Output:
+	// 40 shapes by constant, log size, group: R² 0.6513
+	// Jord Symp  Teyah Symp 0.1055
+	// Jord Symp  Jord Allo  0.0940
+	// Jord Symp  Teyah Allo 0.0900
+	// Teyah Symp Jord Allo  0.1015
+	// Teyah Symp Teyah Allo 0.0995
+	// Jord Allo  Teyah Allo 0.0247
+	// its first landmark is at [0.138 -0.026]
 }

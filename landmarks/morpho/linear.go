@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -35,6 +36,21 @@ type LinearModel struct {
 type redundant struct {
 	column
 	of []float64
+}
+
+// String says what explains which share of the sum of squares.
+func (m *LinearModel) String() string {
+	names := make([]string, len(m.terms))
+	for k, t := range m.terms {
+		names[k] = t.name
+	}
+	residual, squares := m.whole.squares(m.whole.y)
+	explained := floats.Sum(squares[1:])
+	of := "shapes"
+	if m.whole.signs {
+		of = "shapes on a tree"
+	}
+	return fmt.Sprintf("%d %s by %s: R² %.4f", len(m.Fitted), of, strings.Join(append([]string{"constant"}, names...), ", "), explained/(explained+residual))
 }
 
 // FitLinear explains the shapes of a data set by terms, one after the other, by least squares. The shapes are brought to size 1, aligned by

@@ -41,7 +41,9 @@ func TestFitLinearOnTreeIsGeneralisedLeastSquares(t *testing.T) {
 			t.Errorf("%s has %d degrees of freedom, want %d", table.Rows[i].Term, table.Rows[i].DF, want)
 		}
 	}
-	t.Logf("\n%v", table)
+	if got, want := m.String(), fmt.Sprintf("9 shapes on a tree by constant, x, habitat: R² %.4f", 1-table.Rows[2].R2); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 
 	y, mean, err := m.Data.tangentCoordinates()
 	if err != nil {

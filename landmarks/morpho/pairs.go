@@ -35,14 +35,16 @@ func (p Pairs) String() string {
 	if angles {
 		fmt.Fprint(w, "angle\tp\t")
 	}
+	fmt.Fprintln(w)
 	for _, r := range p {
-		fmt.Fprintf(w, "\n%s – %s\t%.5g\t%.3g\t", r.A, r.B, r.Distance, r.P)
+		fmt.Fprintf(w, "%s – %s\t%.5g\t%.3g\t", r.A, r.B, r.Distance, r.P)
 		if angles {
 			fmt.Fprintf(w, "%.1f°\t%.3g\t", r.Angle*180/math.Pi, r.PAngle)
 		}
+		fmt.Fprintln(w)
 	}
 	w.Flush()
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // PairsOfMeans compares the mean shapes of the categories of a factor, each for specimens that have the other covariates of all
