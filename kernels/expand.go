@@ -64,12 +64,12 @@ func (s *sampler) fit(e *Expansion, axes []axis, tolerance float64) (err error) 
 	// The analysis along the axes bounds the error of kernels with positive coefficients; others may want a few more.
 	for try := 0; ; try++ {
 		if n := e.rank(); n > maxModes {
-			return fmt.Errorf("kernels.Expand: %s over %.3g to %g takes %v plane waves, %d in all: use tiles, a wider kernel or a larger tolerance", e.Kernel, e.Extent, tolerance, e.sizes(), n)
+			return fmt.Errorf("kernels.Expand: %s over %.3g to %g takes %v plane waves, %.3g in all: use tiles, a wider kernel or a larger tolerance", e.Kernel, e.Extent, tolerance, e.sizes(), n)
 		}
 		if err := s.core(e, axes, tolerance/10); err != nil {
 			return err
 		}
-		if e.Error, err = s.error(e); err != nil {
+		if e.Error, err = s.error(e, axes); err != nil {
 			return err
 		}
 		if e.Error <= tolerance {
@@ -86,11 +86,11 @@ func (s *sampler) fit(e *Expansion, axes []axis, tolerance float64) (err error) 
 	}
 }
 
-// rank is the number M of basis functions.
-func (k *Expansion) rank() int {
-	n := 1
+// rank is the number M of basis functions, which may be larger than any integer.
+func (k *Expansion) rank() float64 {
+	n := 1.0
 	for _, s := range k.sizes() {
-		n *= s
+		n *= float64(s)
 	}
 	return n
 }
@@ -101,6 +101,7 @@ type axis struct {
 	extent, period, reach float64
 	window                bool
 	taper                 float64 // what the window leaves out at its ends
+	steepest              float64 // slope of the kernel along the axis, of a radial one at any distance
 }
 
 // samples returns coordinates and factors whose sum over K(coordinate)·factor is the periodic kernel at t.
@@ -139,6 +140,9 @@ func (s *sampler) axes(e *Expansion, tolerance float64) ([]axis, error) {
 		e.Period[a] = 1
 		if extent == 0 {
 			continue
+		}
+		if s.profile != nil { // waves as short as a thin layer would have to cancel: its slopes are to be those of the kernel
+			extent = math.Max(extent, 1/s.scale[a])
 		}
 		const far = 40 // extents: images reach no farther
 		t := make([]float64, batch)
@@ -188,6 +192,7 @@ func (s *sampler) axes(e *Expansion, tolerance float64) ([]axis, error) {
 				best, out[a] = m, c
 			}
 		}
+		out[a].steepest = steepest
 		e.Modes[a], e.Period[a] = best, out[a].period
 	}
 	return out, nil
@@ -280,7 +285,7 @@ func (s *sampler) sampledCore(e *Expansion, axes []axis) error {
 }
 
 // error is the greatest error of an expansion on a grid of differences that is finer near 0 and near the extent.
-func (s *sampler) error(e *Expansion) (float64, error) {
+func (s *sampler) error(e *Expansion, axes []axis) (float64, error) {
 	perAxis := []int{2048, 72, 16}[s.d-1]
 	coordinates := make([][]float64, s.d)
 	dims := make([]int, s.d)
@@ -318,8 +323,8 @@ func (s *sampler) error(e *Expansion) (float64, error) {
 	}
 	var worst, worstSlope float64
 	top, steepest := s.top, 0.0
-	if s.profile != nil {
-		steepest = s.steepest * slices.Max(s.scale)
+	for _, axis := range axes { // this grid may be too coarse to see it
+		steepest = math.Max(steepest, axis.steepest)
 	}
 	err := tensor(coordinates, func(points [][]float64, at [][]int) error {
 		v, g, err := s.values(points)
@@ -352,7 +357,7 @@ type sampler struct {
 	profile       func(m int, s float64) float64 // derivative m of a radial kernel by s = Σ_a (x_a scale_a)²
 	scale         []float64
 	f             *engine.Func // of others
-	top, steepest float64      // of the radial kernel of which this one is a part, else 0: errors are relative to these at least
+	top, steepest float64      // of a radial kernel, or of that of which this one is a part, else 0: errors are relative to these at least
 }
 
 // batch is the number of points in one call, so that only one shape is compiled.
@@ -360,7 +365,8 @@ const batch = 4096
 
 func newSampler(k Kernel, d int) *sampler {
 	if scale, terms, ok := describeTerms(k, d); ok {
-		return &sampler{d: d, terms: terms, scale: scale, profile: func(m int, s float64) float64 { return valueOf(terms, m, s) }}
+		profile := func(m int, s float64) float64 { return valueOf(terms, m, s) }
+		return &sampler{d: d, terms: terms, scale: scale, profile: profile, top: profile(0, 0), steepest: greatest(terms, 1)}
 	}
 	return &sampler{d: d, f: engine.Compile(func(x *Node) (*Node, *Node) {
 		v := k.Gram(x, Zeros(x.Graph(), shapes.Make(x.DType(), 1, d)))
@@ -474,28 +480,51 @@ func (s *sampler) values(x [][]float64) (v []float64, gradient [][]float64, err 
 func (s *sampler) reach(tolerance float64) ([]float64, error) {
 	reach := make([]float64, s.d)
 	for a := range reach {
-		x := make([][]float64, batch)
-		for i := range x {
-			x[i] = make([]float64, s.d)
-			x[i][a] = 1e-6 * math.Pow(1e12, float64(i)/(batch-1)) // steps of 0.7 %
+		unit, err := s.unit(a)
+		if err != nil {
+			return nil, err
 		}
-		v, gradient, err := s.values(x)
+		t, v, slope, err := s.scan(a, unit, 6)
 		if err != nil {
 			return nil, err
 		}
 		steepest := 0.0
-		for _, g := range gradient {
-			steepest = math.Max(steepest, math.Abs(g[a]))
+		for _, g := range slope {
+			steepest = math.Max(steepest, math.Abs(g))
 		}
 		last := len(v) - 1
-		for ; last >= 0 && math.Abs(v[last]) <= tolerance*v[0] && math.Abs(gradient[last][a]) <= tolerance*steepest; last-- {
+		for ; last >= 0 && math.Abs(v[last]) <= tolerance*v[0] && math.Abs(slope[last]) <= tolerance*steepest; last-- {
 		}
 		if last < 0 || last == len(v)-1 {
-			return nil, fmt.Errorf("kernels: a kernel that is above %g of K(0) at the distance %.3g along axis %d cannot be cut off", tolerance, x[batch-1][a], a)
+			return nil, fmt.Errorf("kernels: a kernel that is above %g of K(0) at the distance %.3g along axis %d cannot be cut off", tolerance, t[batch-1], a)
 		}
-		reach[a] = x[last+1][a]
+		reach[a] = t[last+1]
 	}
 	return reach, nil
+}
+
+// scan is the kernel with its slope along an axis at distances from 10^−decades to 10^decades of a unit.
+func (s *sampler) scan(a int, unit, decades float64) (t, k, slope []float64, err error) {
+	t = make([]float64, batch)
+	for i := range t {
+		t[i] = unit * math.Pow(10, decades*(2*float64(i)/(batch-1)-1))
+	}
+	k, slope, err = s.line(a, t)
+	return t, k, slope, err
+}
+
+// unit is a width of the kernel along an axis: of one that is not radial, the distance within which it falls to a half.
+func (s *sampler) unit(a int) (float64, error) {
+	if s.profile != nil {
+		return 1 / s.scale[a], nil
+	}
+	t, k, _, err := s.scan(a, 1, 100)
+	for i, v := range k {
+		if !(v > k[0]/2) {
+			return t[i], err
+		}
+	}
+	return 1, err
 }
 
 // tensor calls f with the points of a tensor grid and their indices, a batch at a time, which it may not keep.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
@@ -25,7 +26,9 @@ import (
 type Expansion struct {
 	Kernel           // the kernel that is expanded; Gram is its own
 	Extent []float64 // greatest difference of two points along each axis
-	Error  float64   // greatest error of K/K(0) and of ∇K/max|∇K| that was met on a grid in the box of Extent
+	// Error is the greatest error of K/K(0) and of ∇K/max|∇K| that was met on a grid in the box of Extent; of a Gridded with a bound of
+	// what its grid adds.
+	Error  float64
 	Modes  []int     // m_a
 	Period []float64 // L_a
 
@@ -43,25 +46,40 @@ func (k *Expansion) String() string {
 // Fits says whether the expansion holds for points.
 func (k *Expansion) Fits(points [][]float64) error {
 	for a, e := range Extent(points) {
-		if e > k.Extent[a]*(1+1e-12) {
+		if !(e <= k.Extent[a]*(1+1e-12)) {
 			return fmt.Errorf("the points spread over %.4g along axis %d, the plane waves of %s hold for %.4g: expand the kernel for a wider extent", e, a, k.Kernel, k.Extent[a])
 		}
 	}
 	return nil
 }
 
-// Extent is the width of the box of points along each axis.
+// Extent is the width of the box of points along each axis; NaN where a coordinate is, and where points have not as many of them as the
+// first one.
 func Extent(points [][]float64) []float64 {
-	low, extent := slices.Clone(points[0]), slices.Clone(points[0])
-	for _, p := range points {
-		for a, v := range p {
-			low[a], extent[a] = min(low[a], v), max(extent[a], v)
+	d := len(points[0])
+	parts := make([]struct{ low, high []float64 }, min(8, 1+len(points)/4096))
+	inParts(len(parts), func(from, to int) {
+		for k := from; k < to; k++ {
+			low, high := slices.Repeat([]float64{math.Inf(1)}, d), slices.Repeat([]float64{math.Inf(-1)}, d)
+			for _, p := range points[len(points)*k/len(parts) : len(points)*(k+1)/len(parts)] {
+				if len(p) != d {
+					floats.AddConst(math.NaN(), low)
+					break
+				}
+				for a, v := range p {
+					low[a], high[a] = min(low[a], v), max(high[a], v)
+				}
+			}
+			parts[k].low, parts[k].high = low, high
+		}
+	})
+	low, high := parts[0].low, parts[0].high
+	for _, p := range parts[1:] {
+		for a := range low {
+			low[a], high[a] = min(low[a], p.low[a]), max(high[a], p.high[a])
 		}
 	}
-	for a := range extent {
-		extent[a] -= low[a]
-	}
-	return extent
+	return floats.SubTo(high, high, low)
 }
 
 // Sum is Φ(x) c Φ(y)ᵀ b.

@@ -17,6 +17,9 @@ func (k graphKernel) Hamilton(x, p *Node) (dx, dp *Node) { return k.hamiltonOnGr
 // Near is the near part of a kernel that was split.
 func Near(k Kernel) Kernel { return k.(levels).parts[0] }
 
+// Reach is where cut-off tiles end.
+func Reach(k Kernel) []float64 { return k.(tiled).reach }
+
 // RadialTransform is the Fourier transform in R³ of a radial kernel of width 1 up to the distance reach, up to the frequency highest.
 func RadialTransform(k Kernel, reach, highest float64) func(q float64) float64 {
 	return radialTransform(newSampler(k, 3).profile, reach, highest).at

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
 	"anatomy/kernels/native"
@@ -39,7 +40,7 @@ const margin = 1.25
 // Fast returns a kernel with the sums that cost least for shapes like those given, to a tolerance: the kernel itself for
 // few points, tiles, cut-off tiles, plane waves (where there are no sums in C), a grid, a fine and a coarse grid, or cut-off tiles for
 // the near part of the kernel and one or two grids for the rest.
-// Kernel.String says which, and their error. The choice can be overridden by calling Tiled, Cutoff, Expand, Grid or NearFar instead.
+// Kernel.String says which, and the error of waves and grids. The choice can be overridden by calling Tiled, Cutoff, Expand, Grid or NearFar instead.
 //
 // The costs are those of sums over the first shape at the points of each: where control points carry many others, give the control
 // points first. The box of the plane waves is that of all shapes, a quarter wider. What is left out is measured on a grid of
@@ -57,10 +58,14 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 		all = slices.Concat(shapes...)
 	}
 	d, pairs := len(all[0]), len(shapes[0])*len(all)/len(shapes)
-	for i, p := range all {
-		if len(p) != d || !finite(p) {
-			return nil, fmt.Errorf("kernels.Fast: point %d of all shapes is %v, want %d finite coordinates", i, p, d)
+	extent := Extent(all)
+	if !finite(extent) {
+		for i, p := range all {
+			if len(p) != d || !finite(p) {
+				return nil, fmt.Errorf("kernels.Fast: point %d of all shapes is %v, want %d finite coordinates", i, p, d)
+			}
 		}
+		return nil, fmt.Errorf("kernels.Fast: the points spread over %g, which is too much for double precision", extent)
 	}
 	if pairs <= 4*tileSize*tileSize {
 		return k, nil
@@ -68,7 +73,8 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	if _, err := engine.Backend(); err != nil {
 		return nil, err
 	}
-	candidates := candidates(k, newSampler(k, d), shapes[0], all, float64(pairs), tolerance)
+	floats.Scale(margin, extent)
+	candidates := candidates(k, newSampler(k, d), extent, shapes[0], all, float64(pairs), tolerance)
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.seconds, b.seconds) })
 	_, isRadial := describe(k, d, nil)
 	var errs []error
@@ -106,9 +112,9 @@ type candidate struct {
 	make    func() (Kernel, error)
 }
 
-// candidates are the ways to sum over points, at those of targets, so many pairs a sum, in a box that is wider by the margin. Each is
-// costed once, by what the kernel along the axes tells; coefficients are computed only for the one that is made.
-func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs, tolerance float64) []candidate {
+// candidates are the ways to sum over points, at those of targets, so many pairs a sum, in a box of such an extent. Each is costed
+// once, by what the kernel along the axes tells; coefficients are computed only for the one that is made.
+func candidates(k Kernel, s *sampler, extent []float64, points, targets [][]float64, pairs, tolerance float64) []candidate {
 	n := (float64(len(points)) + pairs/float64(len(points))) / 2 // that waves and grids take, as often from points as to them
 	perPair, perPiece, perPoint, tile := secondsPerPair, secondsPerPair, 0.0, tileSize
 	if s.terms != nil && engine.HasNative(native.Pairs) {
@@ -118,41 +124,48 @@ func candidates(k Kernel, s *sampler, points, targets [][]float64, pairs, tolera
 		}
 	}
 	out := []candidate{{pairs * perPair, func() (Kernel, error) { return Tiled(k), nil }}}
-	near := func(unit []float64, seconds float64) func(reach float64) float64 {
-		share := nearShare(points, targets, unit, float64(tile)/n)
-		return func(reach float64) float64 { return n*perPoint + pairs*share(reach)*seconds }
+	reach, beyond := s.reach(tolerance)
+	unit, ends := reach, math.Inf(1)
+	if s.profile != nil {
+		if unit = s.widths(); beyond == nil {
+			ends = reach[0] * s.scale[0] // it is round in these units
+		}
+	} else if ends = 1; beyond != nil {
+		unit = extent
 	}
-	if reach, err := s.reach(tolerance); err == nil {
-		out = append(out, candidate{near(reach, perPair)(1), func() (Kernel, error) { return tiled{k, reach}, nil }})
+	share := nearShare(points, targets, unit, float64(tile)/n)
+	near := func(reach, seconds float64) float64 { return n*perPoint + pairs*share(reach)*seconds }
+	if beyond == nil {
+		out = append(out, candidate{near(ends, perPair), func() (Kernel, error) { return tiled{k, reach}, nil }})
 	}
 	if s.d > 3 {
 		return out
 	}
-	e := &Expansion{Kernel: k}
-	for _, v := range Extent(targets) {
-		e.Extent = append(e.Extent, margin*v)
-	}
-	axes, err := s.axes(e, tolerance)
+	e := &Expansion{Kernel: k, Extent: extent}
+	axes, err := s.axes(e, waveTolerance*tolerance)
 	if err != nil {
 		return out
 	}
 	if s.terms != nil {
-		out = append(out, s.cheapestLevels(k, e, tolerance, n, near(s.widths(), perPiece))...)
+		out = append(out, s.cheapestLevels(k, e, tolerance, n, ends, func(radius float64) float64 { return near(radius, perPiece) })...)
 	}
 	if e.rank() > maxModes {
 		return out
 	}
 	return append(out,
-		candidate{n * float64(e.rank()*s.d) * secondsPerWave, func() (Kernel, error) { return e, s.fit(e, axes, tolerance) }},
+		candidate{n * e.rank() * float64(s.d) * secondsPerWave, func() (Kernel, error) { return e, s.fit(e, axes, tolerance) }},
 		candidate{cheapestGrid(e, n, tolerance).seconds(n), func() (Kernel, error) { return s.grid(e, axes, n, tolerance) }})
 }
 
-// grid fits an expansion and puts it on a grid for sums over n points.
+// waveTolerance is the share of the tolerance that plane waves take whose grid takes the rest.
+const waveTolerance = 0.75
+
+// grid fits an expansion and puts it on a grid for sums over n points, with the tolerance for both.
 func (s *sampler) grid(e *Expansion, axes []axis, n, tolerance float64) (*Gridded, error) {
-	if err := s.fit(e, axes, tolerance); err != nil {
+	if err := s.fit(e, axes, waveTolerance*tolerance); err != nil {
 		return nil, err
 	}
-	return gridOf(e, n, tolerance)
+	return gridOf(e, n, tolerance-e.Error)
 }
 
 func finite(p []float64) bool {

@@ -36,20 +36,29 @@ type Gridded struct {
 // pointsInChunk is how many points of one bin are spread together.
 const pointsInChunk = 64
 
-// Grid finds plane waves as Expand does, and a grid that sums them with a further error of at most tolerance.
+// Grid finds plane waves as Expand does, and a grid that sums them, with the tolerance for both.
 func Grid(k Kernel, extent []float64, tolerance float64) (*Gridded, error) {
-	e, err := Expand(k, extent, tolerance)
+	if err := checkExpansion(extent, tolerance); err != nil {
+		return nil, fmt.Errorf("kernels.Grid: %w", err)
+	}
+	s := newSampler(k, len(extent))
+	e := &Expansion{Kernel: k, Extent: extent}
+	axes, err := s.axes(e, waveTolerance*tolerance)
 	if err != nil {
 		return nil, err
 	}
-	return gridOf(e, gridPoints, tolerance)
+	return s.grid(e, axes, gridPoints, tolerance)
 }
 
 // gridPoints is for how many points the grid of Grid is chosen.
 const gridPoints = 1e5
 
-// gridOf puts an expansion on the grid that costs least for sums over n points of those that add at most the tolerance.
+// gridOf puts an expansion on the grid that costs least for sums over n points of those that add at most the tolerance. What they cost
+// depends on whether there are sums in C, which the back end tells.
 func gridOf(e *Expansion, n, tolerance float64) (*Gridded, error) {
+	if _, err := engine.Backend(); err != nil {
+		return nil, err
+	}
 	var g *Gridded
 	along := spreadOf(e)
 	for _, ratio := range ratios {
@@ -58,8 +67,9 @@ func gridOf(e *Expansion, n, tolerance float64) (*Gridded, error) {
 			if g != nil && h.seconds(n) >= g.seconds(n) {
 				break
 			}
-			if h.adds(along) <= tolerance {
+			if more := h.adds(along); more <= tolerance {
 				g = h
+				g.Error += more
 				break
 			}
 		}
@@ -284,9 +294,10 @@ func (k *Gridded) Flops(n int, forces bool) float64 {
 	return float64(len(k.Cells)) * (perCell*float64(n)*k.reached() + 5*k.transformed())
 }
 
-// covered is how many cells points that fill the extent cover along an axis.
+// covered is how many cells the bumps of points that fill the extent cover along an axis.
 func (k *Gridded) covered(axis int) float64 {
-	return float64(k.Cells[axis]) * k.Extent[axis] / k.Period[axis]
+	cells := float64(k.Cells[axis])
+	return math.Min(cells, cells*k.Extent[axis]/k.Period[axis]+float64(k.bump.width))
 }
 
 // cells is the number of cells of the grid.

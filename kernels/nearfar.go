@@ -10,7 +10,6 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/integrate/quad"
-	"gonum.org/v1/gonum/mat"
 
 	"anatomy/kernels/native"
 )
@@ -81,8 +80,8 @@ func NearFar(k Kernel, extent []float64, tolerance float64, radii ...float64) (K
 	if n < 1 || n > 2 || !(radii[0] >= 0) || !(radii[n-1] > 0) || !slices.IsSorted(radii) || math.IsInf(radii[n-1], 1) {
 		return nil, fmt.Errorf("kernels.NearFar: radii %g, want a finite positive number, or a smaller one ≥ 0 before it", radii)
 	}
-	_, terms, ok := describeTerms(k, len(extent))
-	if !ok {
+	s := newSampler(k, len(extent))
+	if s.terms == nil {
 		return nil, fmt.Errorf("kernels.NearFar: %s is not radial in %d coordinates: use Expand, Grid or Tiled", k, len(extent))
 	}
 	within := make([]inside, n)
@@ -90,41 +89,41 @@ func NearFar(k Kernel, extent []float64, tolerance float64, radii ...float64) (K
 		if radius == 0 {
 			continue
 		}
-		if within[i], _, ok = split(terms, radius, tolerance/float64(n), len(extent)); !ok {
+		var ok bool
+		if within[i], _, ok = s.split(radius, farTolerance*tolerance/float64(n)); !ok {
 			return nil, fmt.Errorf("kernels.NearFar: no far part of %s beyond %g widths is smooth to %g: use a larger radius or tolerance", k, radius, tolerance)
 		}
 	}
-	return newLevels(within, k, extent, gridPoints, tolerance)
+	return s.inLevels(within, k, extent, gridPoints, tolerance)
 }
 
-// newLevels makes the parts of a kernel that is split by these polynomials, for sums over n points. The first polynomial may have the
+// inLevels makes the parts of a kernel that is split by these polynomials, for sums over n points. The first polynomial may have the
 // edge 0, and then there is no near part.
-func newLevels(within []inside, k Kernel, extent []float64, n, tolerance float64) (Kernel, error) {
-	d := len(extent)
-	whole := newSampler(k, d)
+func (s *sampler) inLevels(within []inside, k Kernel, extent []float64, n, tolerance float64) (Kernel, error) {
 	out := levels{Kernel: k}
+	far := tolerance / float64(len(within)) // of each grid
 	if edge := within[0].edge; edge > 0 {
-		reach := whole.widths()
+		reach := s.widths()
 		floats.Scale(math.Sqrt(edge), reach)
-		near, err := nearPart(whole.terms, within[0], reach, tolerance)
+		near, err := nearPart(s.terms, within[0], reach, tolerance)
 		if err != nil {
 			return nil, err
 		}
 		out.parts = append(out.parts, tiled{near, reach})
+		far *= 1 - nearTolerance
 	}
-	top, steepest := valueOf(whole.terms, 0, 0), greatest(whole.terms, 1)
 	for i := range within {
-		part := &sampler{d: d, scale: whole.scale, top: top, steepest: steepest, profile: within[i].far(whole.profile)}
+		part := &sampler{d: s.d, scale: s.scale, top: s.top, steepest: s.steepest, profile: within[i].far(s.profile)}
 		if i+1 < len(within) {
-			all, beyond := part.profile, within[i+1].far(whole.profile)
+			all, beyond := part.profile, within[i+1].far(s.profile)
 			part.profile = func(m int, s float64) float64 { return all(m, s) - beyond(m, s) }
 		}
 		e := &Expansion{Kernel: k, Extent: extent}
-		axes, err := part.axes(e, tolerance/float64(len(within)))
+		axes, err := part.axes(e, waveTolerance*far)
 		if err != nil {
 			return nil, err
 		}
-		g, err := part.grid(e, axes, n, tolerance/float64(len(within)))
+		g, err := part.grid(e, axes, n, far)
 		if err != nil {
 			return nil, err
 		}
@@ -134,13 +133,19 @@ func newLevels(within []inside, k Kernel, extent []float64, n, tolerance float64
 }
 
 // cheapestLevels are the cheapest ways to split a kernel, with the periods and modes of its expansion e, at one or two of a few radii, for
-// n points: one for each first radius, since a near part may turn out to be no polynomial.
-func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n float64, nearSeconds func(radius float64) float64) (ways []candidate) {
+// n points: one for each first radius, since a near part may turn out to be no polynomial. Beyond the radius where it ends there is
+// nothing to split off.
+func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n, ends float64, nearSeconds func(radius float64) float64) (ways []candidate) {
 	size := 0.0
 	for a, extent := range e.Extent {
 		size = math.Max(size, extent*s.scale[a])
 	}
-	shares := []float64{0, 0.01, 0.014, 0.02, 0.028, 0.04, 0.055, 0.075, 0.1, 0.14, 0.19, 0.25, 0.35, 0.5}
+	var radii []float64
+	for _, share := range []float64{0, 0.01, 0.014, 0.02, 0.028, 0.04, 0.055, 0.075, 0.1, 0.14, 0.19, 0.25, 0.35, 0.5} {
+		if share*size < ends {
+			radii = append(radii, share*size)
+		}
+	}
 	type level struct {
 		within  inside
 		radius  float64
@@ -153,19 +158,19 @@ func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n float64, n
 		grid := &Expansion{Kernel: k, Extent: e.Extent}
 		for a := range e.Extent {
 			grid.Period = append(grid.Period, period(a))
-			grid.Modes = append(grid.Modes, int(math.Ceil(l.highest[a]*grid.Period[a]/(2*math.Pi))))
+			grid.Modes = append(grid.Modes, int(math.Ceil(math.Min(l.highest[a]*grid.Period[a]/(2*math.Pi), maxModes))))
 		}
 		if grid.rank() > maxModes {
 			return math.Inf(1)
 		}
 		return cheapestGrid(grid, n, tolerance/float64(grids)).seconds(n)
 	}
-	all := make([]*level, len(shares))
-	inParts(len(shares), func(from, to int) {
+	all := make([]*level, len(radii))
+	inParts(len(radii), func(from, to int) {
 		for i := from; i < to; i++ {
-			l, highest := &level{radius: shares[i] * size, ok: true}, 0.0
+			l, highest := &level{radius: radii[i], ok: true}, 0.0
 			if l.radius > 0 {
-				l.within, highest, l.ok = split(s.terms, l.radius, tolerance/2, s.d)
+				l.within, highest, l.ok = s.split(l.radius, farTolerance*tolerance/2)
 			}
 			for a, c := range s.scale {
 				frequency := 0.0
@@ -187,7 +192,7 @@ func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n float64, n
 		best := candidate{seconds: math.Inf(1)}
 		try := func(seconds float64, within ...inside) {
 			if seconds < best.seconds {
-				best = candidate{seconds, func() (Kernel, error) { return newLevels(within, k, e.Extent, n, tolerance) }}
+				best = candidate{seconds, func() (Kernel, error) { return s.inLevels(within, k, e.Extent, n, tolerance) }}
 			}
 		}
 		near := 0.0
@@ -234,57 +239,38 @@ func greatest(terms []native.Term, m int) float64 {
 
 // split finds the polynomial that leaves less than the tolerance of the far part, and of its slope, beyond a frequency that is as low
 // as it can be, to about a tenth of 1/radius; false where there is none.
-func split(terms []native.Term, radius, tolerance float64, d int) (far inside, highest float64, ok bool) {
-	spectra := radialSpectra[d-1]()
+func (s *sampler) split(radius, tolerance float64) (far inside, highest float64, ok bool) {
+	spectra := radialSpectra[s.d-1]()
 	edge := radius * radius
 	// The far part is what P must be near the edge, and beyond it k, which a window lets fade out: that adds only low frequencies.
-	fixed := []float64{valueOf(terms, 0, edge), valueOf(terms, 1, edge) * edge / 2, valueOf(terms, 2, edge) * edge * edge / 8} // of (u − 1)^j
+	fixed := []float64{s.profile(0, edge), s.profile(1, edge) * edge / 2, valueOf(s.terms, 2, edge) * edge * edge / 8} // of (u − 1)^j
 	values := make([]float64, len(spectra.nodes))
 	for i, t := range spectra.nodes {
 		if v := t * t * edge; t < 1 {
 			u := 2*t*t - 2
 			values[i] = fixed[0] + u*(fixed[1]+u*fixed[2])
 		} else {
-			values[i] = valueOf(terms, 0, v) * spectra.window[i]
+			values[i] = s.profile(0, v) * spectra.window[i]
 		}
 	}
-	top, slope := valueOf(terms, 0, 0), greatest(terms, 1)
+	// Least squares over the frequencies from each one on: a row more turns the triangle of those above it.
 	rows := len(spectra.frequencies)
 	target, weights := make([]float64, rows), make([]float64, rows)
-	for j, c := range spectra.frequencies {
-		for i, v := range values {
-			target[j] += spectra.transform[j][i] * v
+	above := make([]leastSquares, rows+1)
+	for j := rows - 1; j >= 0; j-- {
+		target[j] = floats.Dot(spectra.transform[j], values)
+		weights[j] = spectra.measure[j] * math.Max(1/s.top, spectra.frequencies[j]/(radius*s.steepest))
+		above[j] = above[j+1]
+		var row [splitTerms + 1]float64
+		for l, v := range spectra.basis[j] {
+			row[l] = v * weights[j]
+			above[j].squares[l] += row[l] * row[l]
 		}
-		weights[j] = spectra.measure[j] * math.Max(1/top, c/(radius*slope))
+		row[splitTerms] = -target[j] * weights[j]
+		above[j].add(row)
 	}
-	solve := func(from int) (b []float64, left float64) {
-		// A ridge keeps coefficients small that the high frequencies do not tell.
-		const ridge = 1e-11
-		m, rhs := mat.NewDense(rows-from+splitTerms, splitTerms, nil), mat.NewVecDense(rows-from+splitTerms, nil)
-		norms := make([]float64, splitTerms)
-		for l := range norms {
-			for j := from; j < rows; j++ {
-				norms[l] += math.Pow(spectra.basis[j][l]*weights[j], 2)
-			}
-			norms[l] = math.Sqrt(norms[l])
-			for j := from; j < rows; j++ {
-				m.Set(j-from, l, spectra.basis[j][l]*weights[j]/norms[l])
-			}
-			m.Set(rows-from+l, l, ridge)
-		}
-		for j := from; j < rows; j++ {
-			rhs.SetVec(j-from, -target[j]*weights[j])
-		}
-		var qr mat.QR
-		qr.Factorize(m)
-		var x mat.VecDense
-		if err := qr.SolveVecTo(&x, false, rhs); err != nil {
-			return nil, math.Inf(1)
-		}
-		b = make([]float64, splitTerms)
-		for l := range b {
-			b[l] = x.AtVec(l) / norms[l]
-		}
+	solve := func(from int) (b [splitTerms]float64, left float64) {
+		b = above[from].solve()
 		for j := from; j < rows; j++ {
 			v := target[j]
 			for l, c := range b {
@@ -317,8 +303,49 @@ func split(terms []native.Term, radius, tolerance float64, d int) (far inside, h
 	return inside{edge, p}, spectra.frequencies[high] / radius, true
 }
 
+// farTolerance is the share of the tolerance that plane waves of far parts take.
+const farTolerance = waveTolerance * (1 - nearTolerance)
+
 // splitTerms is how many polynomials the far part has free near 0.
 const splitTerms = 10
+
+// leastSquares is what rows (a, b) say of the x with the least |Ax − b|: R and, in the last column, Qᵀb, of A = QR, by Givens rotations.
+type leastSquares struct {
+	r       [splitTerms][splitTerms + 1]float64
+	squares [splitTerms]float64 // of the columns of A
+}
+
+func (q *leastSquares) add(row [splitTerms + 1]float64) {
+	for l := range q.r {
+		r := &q.r[l]
+		size := math.Hypot(r[l], row[l])
+		if size == 0 {
+			continue
+		}
+		c, s := r[l]/size, row[l]/size
+		for m := l; m <= splitTerms; m++ {
+			r[m], row[m] = c*r[m]+s*row[m], c*row[m]-s*r[m]
+		}
+	}
+}
+
+// solve keeps coefficients small that the rows do not tell, by a ridge.
+func (q leastSquares) solve() (x [splitTerms]float64) {
+	const ridge = 1e-11
+	for l, v := range q.squares {
+		var row [splitTerms + 1]float64
+		row[l] = ridge * math.Sqrt(v)
+		q.add(row)
+	}
+	for l := splitTerms - 1; l >= 0; l-- {
+		v := q.r[l][splitTerms]
+		for m := l + 1; m < splitTerms; m++ {
+			v -= q.r[l][m] * x[m]
+		}
+		x[l] = v / q.r[l][l]
+	}
+	return x
+}
 
 // spectrum has the radial Fourier transforms in R^d of functions of t, the distance in units of the radius, by quadrature.
 type spectrum struct {

@@ -84,7 +84,7 @@ func sortedIndices(keys *Node) *Node {
 // mortonCodes numbers cells, a 16th of the reach wide or wider, by interleaving the bits of their coordinates, and returns the
 // numbers of the points' cells. Points with numbers near each other lie near each other.
 func mortonCodes(x *Node, reach []float64) *Node {
-	d := len(reach)
+	d := min(len(reach), 15) // more axes leave no bit for each
 	bits := 30 / d
 	low, high := ReduceMin(x, 0), ReduceMax(x, 0)
 	var code *Node

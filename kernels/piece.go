@@ -63,6 +63,9 @@ func times(a, b []float64) []float64 {
 	return out
 }
 
+// nearTolerance is the share of the tolerance that the polynomial of a near part takes.
+const nearTolerance = 0.1
+
 // nearPart is what a kernel of such terms is more than the far part: with t the distance over the radius and u = 2t − 1, the polynomial
 //
 //	(1 − t)³ (k_0 + (3k_0 + k_1) t + t² W(u)), k_0 and k_1 the value and the slope by t at 0,
@@ -71,7 +74,7 @@ func times(a, b []float64) []float64 {
 // by at most ten times the tolerance relative to the greatest second derivative by the distance. It ends with two derivatives at the
 // radius.
 func nearPart(terms []native.Term, far inside, reach []float64, tolerance float64) (radial, error) {
-	const nodes, share = 96, 0.1
+	const nodes = 96
 	radius := math.Sqrt(far.edge)
 	k0, k1 := valueOf(terms, 0, 0)-far.at(0), 0.0
 	for _, t := range terms {
@@ -128,11 +131,11 @@ func nearPart(terms []native.Term, far inside, reach []float64, tolerance float6
 		for j, b := range basis {
 			p = combine(1, p, x.AtVec(j), b)
 		}
-		if floats.Distance(rows(p), wanted, math.Inf(1)) <= share*tolerance {
+		if floats.Distance(rows(p), wanted, math.Inf(1)) <= nearTolerance*tolerance {
 			return newPiece(p, k1 == 0, reach), nil
 		}
 	}
-	return radial{}, fmt.Errorf("kernels.NearFar: no polynomial of degree %d is the near part within %.3g to %g: use a smaller radius or a larger tolerance", native.Powers-1, reach, share*tolerance)
+	return radial{}, fmt.Errorf("kernels.NearFar: no polynomial of degree %d is the near part within %.3g to %g: use a smaller radius or a larger tolerance", native.Powers-1, reach, nearTolerance*tolerance)
 }
 
 // newPiece is the polynomial p of u = 2t − 1, with t the distance in units of the widths, for t < 1, else 0. If it is flat, its

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -473,7 +474,7 @@ func TestBadExpansions(t *testing.T) {
 			return err
 		},
 		"cannot be cut off": func() error {
-			k, err := kernels.Cutoff(kernels.Cauchy(1e3), 2, 1e-9)
+			k, err := kernels.Cutoff(kernels.Cauchy(1e3), 2, 1e-13)
 			if k != nil {
 				t.Errorf("a kernel %s beside the error %v", k, err)
 			}
@@ -520,4 +521,129 @@ func TestSumOfTermsWithoutTheirMatrix(t *testing.T) {
 
 func TestCutoffOfNoDimension(t *testing.T) {
 	expect.Refused(t, expect.Error(kernels.Cutoff(kernels.Gaussian(1), -1, 1e-6)), "dimension -1")
+}
+
+// A plane that was turned is flat but for rounding: it costs as much as other thin layers, at most as much as thick ones.
+func TestFlatShapes(t *testing.T) {
+	var plane, line [][]float64
+	sin, cos := math.Sincos(math.Pi / 2)
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 5000 {
+		x, y := 50*r.Float64(), 50*r.Float64()
+		plane, line = append(plane, []float64{x * cos, x * sin, y}), append(line, []float64{x * cos, x * sin})
+	}
+	done := make(chan error)
+	go func() {
+		_, err := kernels.Fast(kernels.Gaussian(1), 1e-4, plane)
+		if err == nil {
+			_, err = kernels.Fast(kernels.Gaussian(1), 1e-4, line)
+		}
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("Fast does not end on points that are flat but for rounding")
+	}
+	modes := func(k kernels.Kernel, tolerance float64, extent ...float64) []int {
+		return expect.Must(kernels.Expand(k, extent, tolerance)).Modes
+	}
+	for _, k := range []kernels.Kernel{kernels.Gaussian(1), kernels.Laplace(3, 1), kernels.Cauchy(1)} {
+		thick := modes(k, 1e-4, 20, 1)
+		for _, thin := range []float64{0.1, 1e-3, 1e-9} {
+			if m := modes(k, 1e-4, 20, thin); m[1] > thick[1] || m[0] > thick[0] {
+				t.Errorf("%s: %d waves over a layer of %g, %d over one of 1", k, m, thin, thick)
+			}
+		}
+	}
+	if m, want := modes(kernels.Gaussian(1), 1e-2, 0, 400, 400), modes(kernels.Gaussian(1), 1e-2, 400, 400); m[1] > want[0]*11/10 || m[2] != m[1] {
+		t.Errorf("%d waves over a wide plane in space, %d over one in the plane", m, want)
+	}
+	var flops []float64
+	for a := range 3 {
+		extent := []float64{30, 30, 30}
+		extent[a] = 0
+		flops = append(flops, expect.Must(kernels.Grid(kernels.Gaussian(1), extent, 1e-6)).Flops(1, true))
+	}
+	if slices.Max(flops) > 1.5*slices.Min(flops) {
+		t.Errorf("what a flat shape costs depends on which axis it is flat along: %.3g", flops)
+	}
+}
+
+// A grid tells an error that is not exceeded: that of its waves, and of spreading them.
+func TestGridsTellTheirError(t *testing.T) {
+	two := kernels.Sum([]float64{1, 1}, kernels.Gaussian(1), kernels.Gaussian(0.1))
+	for _, c := range []struct {
+		kernel    kernels.Kernel
+		extent    []float64
+		tolerance float64
+	}{
+		{two, []float64{8, 8}, 1e-6},
+		{two, []float64{8, 8}, 1e-7},
+		{kernels.Gaussian(0.3), []float64{3}, 1e-3},
+		{kernels.Laplace(2, 1), []float64{6, 6}, 1e-4},
+		{kernels.Laplace(1, 1), []float64{8}, 1e-2},
+		{kernels.Cauchy(0.4), []float64{5}, 1e-8},
+	} {
+		k := expect.Must(kernels.Grid(c.kernel, c.extent, c.tolerance))
+		if !(k.Error <= c.tolerance) {
+			t.Errorf("%s: the tolerance is %g", k, c.tolerance)
+		}
+		r := rand.New(rand.NewPCG(4, 1))
+		x := make([][]float64, 3000)
+		for i := range x {
+			for _, e := range c.extent {
+				x[i] = append(x[i], e*math.Pow(r.Float64(), 3))
+			}
+		}
+		x[0] = make([]float64, len(c.extent))
+		out := expect.Must(engine.Run(func(x *Node) []*Node {
+			var out []*Node
+			for _, k := range []kernels.Kernel{c.kernel, k} {
+				y := SliceAxis(x, 0, AxisRange(0, 1))
+				v := k.Sum(x, y, OnesLike(SliceAxis(y, 1, AxisRange(0, 1))))
+				out = append(out, v, SliceAxis(Gradient(ReduceAllSum(v), x)[0], 0, AxisRange(1)))
+			}
+			return out
+		}, x))
+		at0, steepest := 0.0, 0.0
+		for _, v := range out.Flat(0) {
+			at0 = math.Max(at0, v)
+		}
+		for _, v := range out.Flat(1) {
+			steepest = math.Max(steepest, math.Abs(v))
+		}
+		expect.Abs(t, fmt.Sprintf("%s: values", k), out.Flat(2), out.Flat(0), k.Error*at0)
+		expect.Abs(t, fmt.Sprintf("%s: slopes", k), out.Flat(3), out.Flat(1), k.Error*steepest)
+	}
+}
+
+// Where a kernel ends does not depend on the unit of length.
+func TestCutoffHasNoUnit(t *testing.T) {
+	want := kernels.Reach(expect.Must(kernels.Cutoff(kernels.Gaussian(1), 2, 1e-4)))[0]
+	for _, sigma := range []float64{1e-9, 1e9} {
+		expect.Rel(t, fmt.Sprintf("reach of σ = %g", sigma), kernels.Reach(expect.Must(kernels.Cutoff(kernels.Gaussian(sigma), 2, 1e-4))), []float64{want * sigma, want * sigma}, 1e-12)
+		expect.Rel(t, fmt.Sprintf("reach of σ = %g of a kernel that is not known to be radial", sigma), kernels.Reach(expect.Must(kernels.Cutoff(plain{kernels.Gaussian(sigma)}, 2, 1e-4))), []float64{want * sigma, want * sigma}, 0.02)
+	}
+}
+
+// plain is a kernel of which nothing is known but its values.
+type plain struct{ kernels.Kernel }
+
+// Points of more coordinates than a space-filling curve has bits for are sorted by some.
+func TestCutoffInManyDimensions(t *testing.T) {
+	x, p := make([][]float64, 1200), make([][]float64, 1200)
+	r := rand.New(rand.NewPCG(5, 1))
+	for i := range x {
+		for range 31 {
+			x[i], p[i] = append(x[i], r.NormFloat64()), append(p[i], r.NormFloat64())
+		}
+	}
+	exact := kernels.Gaussian(2)
+	k := expect.Must(kernels.Cutoff(exact, 31, 1e-12))
+	out := expect.Must(engine.Run(func(x, p *Node) []*Node { return []*Node{k.Sum(x, x, p), exact.Sum(x, x, p)} }, x, p))
+	expect.Rel(t, "sums", out.Flat(0), out.Flat(1), 1e-10)
 }
