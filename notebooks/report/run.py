@@ -48,6 +48,7 @@ MESHES = [".ply", ".obj", ".vtk", ".vtp", ".off", ".stl", ".gii"]  # what mesh.R
 MANIFEST = ".reports.json"  # in REPORTS: what lies there by this program, {name: what it is about}
 LONGEST = 150  # bytes of a report's name: file systems take 255
 MOST_FILES, MOST_BYTES = 10000, 16 << 30  # of a folder of one's own data
+CHECKED = 300  # seconds that a cell may take where reports are only checked: one's own data may be large
 WRITTEN, MARKED = 0, 3  # exit statuses, 1 being a failure
 
 
@@ -90,10 +91,11 @@ class Study:
     def own(self):
         return bool(self.data or self.parameters)
 
-    @property
-    def source(self):
-        """What tells reports about one study from those about another, "" for the standard ones."""
-        return json.dumps([str(self.data or ""), self.parameters]) if self.own else ""
+    def source(self, notebook):
+        """What tells the reports of notebooks of one name from each other: data, parameters, and where a notebook is that is none of
+        the project; "" for the standard ones of the project."""
+        elsewhere = [] if notebook.parent == NOTEBOOKS else [str(notebook)]
+        return json.dumps([str(self.data or ""), self.parameters] + elsewhere) if self.own or elsewhere else ""
 
     def named(self, message):
         """The message, about the file that the user knows."""
@@ -193,7 +195,7 @@ async def execute(nb, path, timeout, folder, study):
                 try:
                     await client.async_execute_cell(cell, i)
                 except CellTimeoutError:
-                    raise Failure(describe(cell, i + 1, f"not done after {timeout} s"))
+                    raise Failure(describe(cell, i + 1, f"not done after {timeout} s: --timeout of run.py allows more"))
                 except CellExecutionError as e:
                     raise Failure(describe(cell, i + 1, stream(cell, "stderr") or f"{e.ename}: {e.evalue}"))
                 wrong = what_went_wrong(cell, cell.metadata["facts"])
@@ -373,14 +375,14 @@ def manifest():
         os.replace(new, file)
 
 
-def publish(folder, study, whole):
-    """Puts the reports in their place, one rename each, and returns their pages. The folder may lie on another file
-    system; of what is there, only reports that this program has written are replaced or removed. Another file of the same
-    name gets a number behind it."""
+def publish(folder, sources, whole):
+    """Puts the reports in their place, one rename each, and returns their pages. sources tells by their names what the
+    reports of notebooks come from. The folder may lie on another file system; of what is there, only reports that this
+    program has written are replaced or removed. Another file of the same name gets a number behind it."""
     with manifest() as entries:
         files, pages, ours = [], [], set(entries)
         for page in sorted(folder.glob("*.html"), key=lambda f: f.name == "index.html"):
-            source = study.source if OWN in page.stem else ""
+            source = sources.get(page.stem, "")
             name, n = page.stem, 1
             while entries.get(name, source) != source:  # another file of the same name
                 n += 1
@@ -493,7 +495,7 @@ async def run(known, study, whole, check, timeout, authors=()):
                 report.write_index(entries, " · ".join([said["date"]] + [f"{n} {v}" for n, v in said["provenance"]]), folder / "index.html")
             if not check:
                 try:
-                    pages = publish(folder, study, whole)
+                    pages = publish(folder, {m.name: study.source(p) for p, m in zip(known, made)}, whole)
                 except (OSError, Failure) as e:
                     raise Failure(f"the reports cannot be put into {REPORTS}: {e}; they are in {keep(folder)}")
                 print("reports:", REPORTS / "index.html" if whole else ", ".join(str(p) for p in pages if p.stem != "packages"))
@@ -514,7 +516,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="throw the reports away, and fail if a notebook file holds outputs or too long lines of code")
     parser.add_argument("--strip", action="store_true", help="only remove the outputs from the notebook files")
-    parser.add_argument("--timeout", type=int, default=300, metavar="SECONDS", help="for each cell (default 300)")
+    parser.add_argument("--timeout", type=int, metavar="SECONDS", help="for each cell: with --check 300 if not given, else as long as it takes")
     parser.add_argument("--data", type=pathlib.Path, metavar="PATH", help="a file of landmarks, a mesh or a folder of meshes to compute from instead of the standard data")
     parser.add_argument("--set", action="append", default=[], metavar="'NAME=VALUE …'", help="parameters of the notebooks, any number of times")
     parser.add_argument("--authors", default="", help="of the reports, separated by semicolons")
@@ -557,6 +559,9 @@ def main():
                 sys.exit(f"{what}: not taken by {', '.join(others) or 'any notebook'}; by: "
                          f"{', '.join(p.name for p, fact in all.items() if takes(fact, study)) or 'none'}")
             known = {p: known[p] for p in able}
+        twice = {p.stem for p in known if [q.stem for q in known].count(p.stem) > 1}
+        if twice:
+            sys.exit(f"two notebooks of the name {', '.join(sorted(twice))}: make their reports one after the other")
         if args.check:
             found = [f"{path.name} holds outputs (cell {number}): `make strip` removes them" for path, _, number in with_outputs(known)]
             found += wide_lines(known)
@@ -564,7 +569,8 @@ def main():
                 sys.exit("\n".join(found))
         authors = [a.strip() for a in args.authors.split(";") if a.strip()] or ([] if study.own else project_authors())
         whole = not args.notebook and not study.own
-        sys.exit(asyncio.run(run(known, study, whole, args.check, args.timeout, authors)))
+        timeout = args.timeout or (CHECKED if args.check else None)
+        sys.exit(asyncio.run(run(known, study, whole, args.check, timeout, authors)))
     except Failure as e:
         sys.exit(str(e))
     except OSError as e:

@@ -76,7 +76,21 @@ class Runner(unittest.TestCase):
     def test_timeout(self):
         printed, status = self.runs({"slow": ["%%\ntime.Sleep(time.Hour)"]}, timeout=3)
         self.assertEqual(status, 1)
-        self.assertIn("not done after 3 s", printed)
+        self.assertIn("not done after 3 s: --timeout of run.py allows more\n", printed)
+
+    def test_only_checks_have_a_limit_of_time(self):
+        async def record(known, study, whole, check, timeout, authors):
+            limits.append(timeout)
+
+        limits = []
+        def facts(paths):
+            return {path: {"readers": ["morpho.Read"], "params": []} for path in paths}
+
+        for args in ["--check"], [], ["--data", str(run.ROOT / "landmarks" / "morpho" / "data" / "rat_growth_8.csv")], ["--timeout", "7"]:
+            with unittest.mock.patch.object(run, "run", record), unittest.mock.patch.object(run, "facts", facts), unittest.mock.patch.object(sys, "argv", ["run.py", *args, str(run.NOTEBOOKS / "02_geodesics.ipynb")]):
+                with self.assertRaises(SystemExit):
+                    run.main()
+        self.assertEqual(limits, [300, None, None, 7])
 
     def test_success(self):
         printed, status = self.runs({
@@ -294,11 +308,12 @@ class Runner(unittest.TestCase):
                     self.assertEqual({name: json.loads(done.stdout)[name] for name in values}, values, done.stderr)
                     self.assertFalse(pathlib.Path(folder, "pwned").exists())
 
-    def published(self, reports, files, study=None, whole=False):
+    def published(self, reports, files, study=None, whole=False, where=run.NOTEBOOKS):
         with tempfile.TemporaryDirectory() as new, unittest.mock.patch.object(run, "REPORTS", reports):
             for name, content in files.items():
                 pathlib.Path(new, name).write_text(content)
-            return [p.name for p in run.publish(pathlib.Path(new), study or run.Study(), whole)]
+            sources = {f.stem: (study or run.Study()).source(where / f"{f.stem.partition(run.OWN)[0]}.ipynb") for f in pathlib.Path(new).glob("*.html") if f.stem != "index"}
+            return [p.name for p in run.publish(pathlib.Path(new), sources, whole)]
 
     def test_only_own_files_are_touched(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -311,6 +326,20 @@ class Runner(unittest.TestCase):
             self.assertEqual(pages, ["01_x.html", "index.html"])
             self.assertEqual({f.name: f.read_text() for f in reports.iterdir() if not f.name.startswith(".")}, {
                 "01_x.html": "2", "01_x.pdf": "2", "index.html": "2", "02_x--my.html": "own", "my_thesis.pdf": "thesis", "notes.html": "notes"})
+
+    def test_notebooks_elsewhere_have_reports_of_their_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            reports, thesis, name = pathlib.Path(folder, "reports"), pathlib.Path("/thesis"), "02_x.html"
+            self.published(reports, {name: "1", "01_x.html": "1", "index.html": "1"}, whole=True)
+            self.assertEqual(self.published(reports, {name: "thesis"}, where=thesis), ["02_x~2.html"])
+            self.assertEqual(self.published(reports, {"thesis.html": "thesis"}, where=thesis), ["thesis.html"])
+            self.published(reports, {name: "2", "index.html": "2"}, whole=True)
+            self.assertEqual({f.name: f.read_text() for f in reports.iterdir() if not f.name.startswith(".")}, {
+                name: "2", "02_x~2.html": "thesis", "thesis.html": "thesis", "index.html": "2"})
+            other = pathlib.Path(folder, "02_geodesics.ipynb")
+            nbformat.write(new_notebook(), other)
+            with unittest.mock.patch.object(sys, "argv", ["run.py", str(other), str(run.NOTEBOOKS / other.name)]), self.assertRaisesRegex(SystemExit, "^two notebooks of the name 02_geodesics: "):
+                run.main()
 
     def test_files_of_others_are_kept(self):
         with tempfile.TemporaryDirectory() as folder:
