@@ -97,6 +97,7 @@ func (s *Space) pull(task *geom.Task, x, y []float64, tolerance float64, kernel 
 		if err != nil {
 			return err
 		}
+		objective.Soft = nil // the next noise goes on with what is left
 		ctx, arrived := context.WithCancel(task.Context())
 		objective.Report = func(iteration int, f, gradient float64) {
 			task.Report(geom.Progress{Iteration: a.iterations + iteration, Objective: f, Gradient: gradient})

@@ -72,7 +72,7 @@ func TestMatchIsStationary(t *testing.T) {
 	expect.Rel(t, "objective with carried landmarks", carried.Objective, r.Objective, 1e-9)
 }
 
-// Where the kernel is wide and σ small, a descent creeps (it says converged 47 % above this minimum, at four spacings): the search
+// Where the kernel is wide and σ small, a descent creeps: the search
 // by the balance of momenta and data finds it, and a tighter tolerance finds no other.
 func TestMatchWithWideKernel(t *testing.T) {
 	t.Parallel()
@@ -85,6 +85,14 @@ func TestMatchWithWideKernel(t *testing.T) {
 			t.Errorf("%g spacings: %v, %v", width, r, again)
 		}
 		expect.Rel(t, "velocity", again.Velocity, r.Velocity, 1e-4)
+	}
+	// A descent to the same minimum is not there yet where the preconditioner no longer sees how to go on.
+	atlas, target := cc.Shapes()[0], landmarks.Correspondence(cc.Shapes()[1])
+	m := landmarks.New(39, 2, kernels.Gaussian(8*cc.Spacing()), geom.Integrator(ode.RK4, 10))
+	best, far := expect.Must(m.Match(atlas, target, 0.02)), expect.Must(m.MatchFrom(atlas, atlas, target, 0.02, stats.MaxIterations(200)))
+	t.Log(best.Objective, far.Objective, far)
+	if far.Status == geom.Converged && far.Objective > 1.002*best.Objective {
+		t.Errorf("objective %g, the least is %g: %v", far.Objective, best.Objective, far)
 	}
 }
 

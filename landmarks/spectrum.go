@@ -24,6 +24,7 @@ type spectrum struct {
 const (
 	pivots  = 400
 	columns = 40_000_000 // a limit on the numbers in the columns of the pivots
+	cut     = 1e-6       // smaller eigenvalues, as a share of the largest, are left out
 	// stiff times K(x, x) is added to the kernel matrix in the preconditioner: eigenvectors with smaller eigenvalues count as equally
 	// stiff.
 	stiff = 0.1
@@ -89,7 +90,7 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	var v, u mat.Dense
 	eigen.VectorsTo(&v)
 	first := 0 // in rising order
-	for first < r && all[first] < 1e-6*all[r-1] {
+	for first < r && all[first] < cut*all[r-1] {
 		first++
 	}
 	u.Mul(a.T(), v.Slice(0, r, first, r))
@@ -174,6 +175,16 @@ func (k *spectrum) stiffness(value func(p []float64) (float64, []float64, error)
 	}
 	bend := (floats.Dot(way, after) - floats.Dot(way, g)) / step
 	return max(0, (bend-floats.Dot(way, v))/floats.Dot(v, v)), nil
+}
+
+// gain returns gᵀ (K + β K²)⁻¹ g, twice what a step lowers an objective with the stiffness β and the derivative g with respect to the
+// momenta.
+func (k *spectrum) gain(g []float64, stiffness float64) float64 {
+	least := cut * k.lambda[len(k.lambda)-1] // smaller ones are not known
+	return floats.Dot(g, k.apply(func(l float64) float64 {
+		l = max(l, least)
+		return 1 / (l + stiffness*l*l)
+	}, g))
 }
 
 // inputs are the arguments of nearlySolve.

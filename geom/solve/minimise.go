@@ -23,6 +23,9 @@ type Objective struct {
 	// Scale is a typical large value of f, used by the test of convergence where f itself goes to zero; 0 stands for f at the
 	// start.
 	Scale float64
+	// Soft, if not nil, returns gᵀ S g for a gradient g, where S is like the inverse Hessian in directions in which f bends so little
+	// that P is far below it. The test of convergence takes it where it is more than gᵀ H g.
+	Soft func(gradient []float64) float64
 	// Residual, if not nil, returns by how much x misses an equation of the minimum, in a unit of the caller's: Minimise has
 	// converged when this is at most the tolerance, in place of its own test.
 	Residual func(x []float64) (float64, error)
@@ -34,7 +37,7 @@ type Objective struct {
 type Minimum struct {
 	X          []float64
 	Value      float64
-	Gradient   float64 // √(gᵀ H g), with the gradient g and the current approximation H of the inverse Hessian; or the Residual
+	Gradient   float64 // √(gᵀ H g), with the gradient g and the current approximation H of the inverse Hessian, or √(gᵀ S g) if that is more; or the Residual
 	Iterations int
 	Status     Status
 }
@@ -89,8 +92,12 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 			floats.AddScaled(d, -alpha[k]-c.rho*floats.Dot(c.y, d), c.s)
 		}
 		slope := floats.Dot(g, d)
-		m.Gradient = math.Sqrt(math.Max(0, -slope))
-		converged := -slope <= tolerance*tolerance*(f+least)
+		gain := math.Max(0, -slope)
+		if o.Soft != nil {
+			gain = math.Max(gain, o.Soft(g))
+		}
+		m.Gradient = math.Sqrt(gain)
+		converged := gain <= tolerance*tolerance*(f+least)
 		if o.Residual != nil {
 			if m.Gradient, err = o.Residual(x); err != nil {
 				return nil, err

@@ -521,6 +521,24 @@ func TestMinimiseByResidual(t *testing.T) {
 	}
 }
 
+// A preconditioner far below the inverse Hessian in one direction hides what is left to win there. Soft shows it.
+func TestMinimiseSoftDirections(t *testing.T) {
+	bends := []float64{1, 1e-6}
+	for _, soft := range []func(g []float64) float64{nil, func(g []float64) float64 { return g[1] * g[1] / bends[1] }} {
+		m, err := solve.Minimise(context.Background(), solve.Objective{
+			Value: func(x []float64) (float64, []float64, error) {
+				return 1 + (bends[0]*x[0]*x[0]+bends[1]*x[1]*x[1])/2, []float64{bends[0] * x[0], bends[1] * x[1]}, nil
+			},
+			FirstStep: 1,
+			Soft:      soft,
+		}, []float64{1, 300}, 0.003, 100)
+		ok(t, err)
+		if at := math.Abs(m.X[1]); m.Status != solve.Converged || (soft != nil) != (at < 10) || m.Gradient > 0.0031 {
+			t.Errorf("with Soft %t: %s at %v, gradient %g", soft != nil, m.Status, m.X, m.Gradient)
+		}
+	}
+}
+
 // Systems whose root is found are not evaluated any more where a System can be divided, and the others go their way.
 func TestSome(t *testing.T) {
 	f := func(b int, x []float64) []float64 {
