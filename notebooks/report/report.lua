@@ -267,6 +267,9 @@ function Pandoc(doc)
   end}
 
   if typ then
+    -- By these marks report.py knows what is a formula.
+    local marked = {Math = function(m) return {pandoc.RawInline('typst', '\u{E000}'), m, pandoc.RawInline('typst', '\u{E001}')} end}
+    blocks = blocks:walk(marked)
     doc.meta['author-string'] = pandoc.List(about.author or {}):map(function(n) return pandoc.MetaInlines{pandoc.RawInline('typst', quoted(stringify(n)))} end)
   end
 

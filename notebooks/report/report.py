@@ -184,11 +184,14 @@ def write_html(notebook, name, about, path):
 
 
 def typeset(body):
-    """The typst that pandoc writes, with what it does not know of formulas."""
-    body = re.sub(r'"([^"$\n.,:/]+)"(?=_\()', r'op("\1", limits: #true)', body)  # \operatorname*
-    body = re.sub(r'(?<=[ $(])"([A-Za-z]+)" (?=\(|\\\()', r'op("\1") ', body)  # \operatorname
-    # \bigl and the like: scaled text would stand apart, and would not be a bracket.
-    return re.sub(r"#scale\(x: (\d+)%, y: \1%\)\[(\\?.)\]", lambda m: f"lr(size: #{int(m[1]) / 100}em, {m[2]})", body)
+    """The typst that pandoc writes, with what it does not know of formulas. report.lua marks them: texts and strings look like them."""
+    def formula(m):
+        source = re.sub(r'"([^"$\n.,:/]+)"(?=_\()', r'op("\1", limits: #true)', m[1])  # \operatorname*
+        source = re.sub(r'(?<=[ $(])"([A-Za-z]+)" (?=\(|\\\()', r'op("\1") ', source)  # \operatorname
+        # \bigl and the like: scaled text would stand apart, and would not be a bracket.
+        return re.sub(r"#scale\(x: (\d+)%, y: \1%\)\[(\\?.)\]", lambda m: f"lr(size: #{int(m[1]) / 100}em, {m[2]})", source)
+
+    return re.sub("\ue000(.*?)\ue001", formula, body, flags=re.S)
 
 
 def write_pdf(notebook, name, about, seconds, path):

@@ -485,6 +485,9 @@ class Report(unittest.TestCase):
             report.write_html(nb, "name", ABOUT, path)
             return path.read_text(encoding="utf-8")
 
+    def typst(self, nb):
+        return report.typeset(report.convert(nb, "typst", "name", ABOUT))
+
     def pdf(self, nb):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "r.pdf")
@@ -561,8 +564,15 @@ class Report(unittest.TestCase):
         self.assertIn("got −5.1·10<sup>−5</sup> (want 0\u00a0±\u00a010<sup>−8</sup>) of −2.5, x1e-3, 3·10<sup>4</sup>.", page)
 
     def test_brackets_of_a_size_are_brackets_on_paper(self):
-        body = report.typeset(report.pandoc("$\\bigl(x\\bigr)$", "--from=commonmark_x", "--to=typst"))
-        self.assertEqual(body, "$lr(size: #1.2em, \\() x lr(size: #1.2em, \\))$\n")
+        self.assertIn("$lr(size: #1.2em, \\() x lr(size: #1.2em, \\))$\n", self.typst(self.notebook(new_markdown_cell("$\\bigl(x\\bigr)$"))))
+
+    def test_only_formulas_are_typeset_as_such(self):
+        said, printed = 'group "controls" (of mice) $\\operatorname{Exp}(v)$', '"sin"_(x) and "cos" (x)'
+        nb = self.notebook(new_code_cell("x", outputs=[new_output("display_data", {"text/markdown": said}), new_output("stream", name="stdout", text=printed)]))
+        source = self.typst(nb)
+        self.assertIn('group "controls" (of mice) $op("Exp") \\( v \\)$', source)
+        self.assertIn(r'"\"sin\"_(x) and \"cos\" (x)")', source)
+        self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
 
     def test_indices_of_a_dotted_letter(self):
         page = report.mathml('<eq env="math">\\dot v^k</eq>')
