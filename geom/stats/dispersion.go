@@ -14,29 +14,17 @@ import (
 // of the first group are moved to the mean of the second by parallel transport along the geodesic between the means. The vectors of
 // a group of n are scaled by √(n/(n − 1)), because the mean of a small group is close to its samples.
 func (r *run) residuals(a, b *Mean[geom.Vec]) (*mat.SymDense, error) {
-	var way *geodesic
-	if r.sigma > 0 {
-		s := newShots(r.Context(), r.space, [][]float64{b.Point})
-		s.tolerance = 1e-6 * floats.Distance(a.Point, b.Point, 2)
-		at, err := cometricAt(r.space, a.Point)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.aim([][]float64{a.Point}, at, r.sigma*r.sigma); err != nil {
-			return nil, err
-		}
-		if len(s.open()) > 0 {
-			return nil, fmt.Errorf("the geodesic between the means of the groups was not found: take a larger Mismatch")
-		}
-		way = &geodesic{Start: a.Point, Momentum: s.roots[0].X}
-	} else {
-		logs, err := r.space.LogAll([][]float64{a.Point}, [][]float64{b.Point})
-		if err != nil {
-			return nil, fmt.Errorf("between the means of the groups: %w", err)
-		}
-		if way = logs[0]; way.Status != geom.Converged {
-			return nil, fmt.Errorf("the geodesic between the means of the groups was not found (residual %.3g): allow for noise with Mismatch", way.Residual)
-		}
+	ways, err := r.reach([][]float64{a.Point}, [][]float64{b.Point})
+	if err != nil {
+		return nil, fmt.Errorf("between the means of the groups: %w", err)
+	}
+	way := ways[0]
+	switch {
+	case way.Status == geom.Converged:
+	case r.sigma > 0:
+		return nil, fmt.Errorf("the geodesic between the means of the groups was not found: take a larger Mismatch")
+	default:
+		return nil, fmt.Errorf("the geodesic between the means of the groups was not found (residual %.3g): allow for noise with Mismatch", way.Residual)
 	}
 	moved, err := forth(r.space, way, a.Velocities...)
 	if err != nil {

@@ -188,10 +188,7 @@ func (f *fit) optimise() (*solve.Minimum, error) {
 			}
 			for j, v := range g {
 				i, k := j/(last+1), j%(last+1)
-				if f.weights[i] > 0 {
-					v /= f.weights[i] * sizes[k]
-				}
-				out = append(out, v)
+				out = append(out, v/(f.weights[i]*sizes[k]))
 			}
 			return out, nil
 		},

@@ -137,6 +137,61 @@ func TestPrincipalGeodesicsOfMedian(t *testing.T) {
 	expect.Refused(t, err, "principal geodesics", "not their median")
 }
 
+// A sample of weight 0 is as if it were not there, also where no logarithm leads to it, as to the antipode of a mean; if one does, it
+// has the distance and the logarithm from the result.
+func TestWithoutWeight(t *testing.T) {
+	round := geom.On(manifold.Sphere(2))
+	at := func(angle, up float64) []float64 {
+		return []float64{math.Sin(angle) * math.Cos(up), math.Sin(up), math.Cos(angle) * math.Cos(up)}
+	}
+	x := [][]float64{at(-0.1, 0.02), at(-0.05, -0.04), at(0.06, 0.01), at(0.12, -0.03)}
+	times := []float64{0, 1, 2, 3}
+	full := expect.Must(stats.FrechetMean(round, x, stats.Weights([]float64{1, 2, 2, 1})))
+	antipode := floats.ScaleTo(make([]float64, 3), -1, full.Point)
+	all := [][]float64{antipode, x[0], x[1], at(0.3, 0.2), x[2], x[3]}
+	weights := []float64{0, 1, 2, 0, 2, 1}
+	none := func(what string, v ...float64) {
+		t.Helper()
+		for _, v := range v {
+			if !math.IsNaN(v) {
+				t.Errorf("%s: %g, want NaN", what, v)
+			}
+		}
+	}
+
+	mean := expect.Must(stats.FrechetMean(round, all, stats.Weights(weights)))
+	converged(t, "mean", mean.Status)
+	expect.Abs(t, "mean", mean.Point, full.Point, 0)
+	expect.Abs(t, "distances", mean.Distances[4:], full.Distances[2:], 0)
+	expect.Abs(t, "distance of a sample without weight", mean.Distances[3], arc(all[3], mean.Point), 1e-9)
+	expect.Abs(t, "variance", mean.Variance, full.Variance, 0)
+	none("logarithm of the antipode", append(mean.Momenta[0], mean.Velocities[0]...)...)
+	median := expect.Must(stats.Median(round, all, stats.Weights(weights)))
+	converged(t, "median", median.Status)
+	expect.Abs(t, "median", median.Point, expect.Must(stats.Median(round, x, stats.Weights([]float64{1, 2, 2, 1}))).Point, 0)
+
+	want := expect.Must(stats.MeanUncertainty(round, full))
+	expect.Abs(t, "variances of the mean", expect.Must(stats.MeanUncertainty(round, mean)).Variances, want.Variances, 1e-15)
+	components, principal := expect.Must(stats.TangentPCA(mean)), expect.Must(stats.PrincipalGeodesics(round, all, mean, 1))
+	expect.Abs(t, "modes", components.Modes, expect.Must(stats.TangentPCA(full)).Modes, 1e-12)
+	expect.Abs(t, "score", components.Scores[3][0], floats.Dot(components.Momenta[0], mean.Velocities[3]), 0)
+	expect.Abs(t, "principal geodesic", principal.Modes, expect.Must(stats.PrincipalGeodesics(round, x, full, 1)).Modes, 1e-12)
+	expect.Abs(t, "its score", principal.Scores[3][0], components.Scores[3][0], 0)
+	none("scores of the antipode", append(components.Scores[0], principal.Scores[0]...)...)
+
+	line := expect.Must(stats.Regress(round, times, x, stats.Weights([]float64{1, 2, 2, 1})))
+	middle := expect.Must(line.At(round, 1.5, 7))
+	all[0] = floats.ScaleTo(make([]float64, 3), -1, middle[0])
+	r := expect.Must(stats.Regress(round, []float64{1.5, 0, 1, 7, 2, 3}, all, stats.Weights(weights)))
+	converged(t, "regression", r.Status)
+	expect.Abs(t, "velocity", r.Velocity, line.Velocity, 1e-12)
+	expect.Abs(t, "residuals", r.Residuals[4:], line.Residuals[2:], 1e-12)
+	expect.Abs(t, "fit without weight", r.Fitted[3], middle[1], 1e-12)
+	expect.Abs(t, "its residual", r.Residuals[3], arc(middle[1], all[3]), 1e-9)
+	expect.Abs(t, "its miss", floats.Norm(r.Misses[3], 2), r.Residuals[3], 1e-9)
+	none("residual of the antipode", r.Residuals[0])
+}
+
 // What is computed from a mean is no better than the mean.
 func TestStatusOfWorst(t *testing.T) {
 	round := geom.On(manifold.Sphere(2))

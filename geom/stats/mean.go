@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // Mean is a point y in the middle of samples x_i: the Fréchet mean or the median. It holds the logarithms of the samples at y,
-// which other statistics, such as TangentPCA, start from.
+// which other statistics, such as TangentPCA, start from; those of a sample of weight 0 that has none are NaN.
 type Mean[P geom.Point] struct {
 	Point      P         // y
 	Weights    []float64 // w_i, Σ w_i = 1
@@ -80,21 +81,117 @@ func meanOf[P geom.Point](s *geom.Space[P]) func(m *Mean[geom.Vec], err error) (
 }
 
 // mean is FrechetMean.
-func (r *run) mean(x [][]float64, w []float64) (*Mean[geom.Vec], error) {
+func (r *run) mean(samples [][]float64, w []float64) (*Mean[geom.Vec], error) {
 	if r.sigma > 0 {
-		return r.inexactMean(x, w)
+		return r.withWeight(samples, w, r.inexactMean)
 	}
 	if r.tolerance == 0 {
 		r.tolerance = 1e-8
 	}
-	return r.centre(x, w, func(g []*geodesic) level {
-		l := level{weights: w, slope: 2, stiff: 2}
-		for i, g := range g {
-			l.value += w[i] * g.Length * g.Length
-		}
-		l.size = math.Sqrt(l.value)
-		return l
+	return r.withWeight(samples, w, func(x [][]float64, w []float64) (*Mean[geom.Vec], error) {
+		return r.centre(x, w, func(g []*geodesic) level {
+			l := level{weights: w, slope: 2, stiff: 2}
+			for i, g := range g {
+				l.value += w[i] * g.Length * g.Length
+			}
+			l.size = math.Sqrt(l.value)
+			return l
+		})
 	})
+}
+
+// withWeight computes a centre of the samples that have weight, and takes the geodesics to the others there.
+func (r *run) withWeight(samples [][]float64, w []float64, centre func(x [][]float64, w []float64) (*Mean[geom.Vec], error)) (*Mean[geom.Vec], error) {
+	with, without := weighted(w)
+	m, err := centre(pick(samples, with), pick(w, with))
+	if err != nil || without == nil {
+		return m, err
+	}
+	m.Weights, m.Lost = w, pick(with, m.Lost)
+	for k, g := range r.perhaps(repeat(m.Point, len(without)), pick(samples, without)) {
+		i := without[k]
+		m.Velocities, m.Momenta = slices.Insert(m.Velocities, i, g.Velocity), slices.Insert(m.Momenta, i, g.Momentum)
+		m.Distances = slices.Insert(m.Distances, i, g.Length)
+		m.Residual = max(m.Residual, g.Residual)
+	}
+	if r.Stopped() {
+		m.Status = geom.Cancelled
+	}
+	return m, nil
+}
+
+// weighted are the numbers of the samples that have weight, and of those that have none.
+func weighted(w []float64) (with, without []int) {
+	for i, v := range w {
+		if v > 0 {
+			with = append(with, i)
+		} else {
+			without = append(without, i)
+		}
+	}
+	return with, without
+}
+
+// pick returns x_i for some i.
+func pick[T any](x []T, which []int) (some []T) {
+	for _, i := range which {
+		some = append(some, x[i])
+	}
+	return some
+}
+
+// perhaps is reach for samples without weight: a geodesic that is not found is NaN, with the Residual 0.
+func (r *run) perhaps(y, x [][]float64) []*geodesic {
+	logs, err := r.reach(y, x)
+	if err != nil && len(x) > 1 { // perhaps of one of them
+		logs = nil
+		for i := range x {
+			logs = append(logs, r.perhaps(y[i:i+1], x[i:i+1])...)
+		}
+		return logs
+	}
+	if err != nil {
+		logs = []*geodesic{{Status: geom.Stalled}}
+	}
+	for i, g := range logs {
+		if g.Status != geom.Converged {
+			none := slices.Repeat([]float64{math.NaN()}, len(x[i]))
+			logs[i] = &geodesic{Velocity: none, Momentum: none, Length: math.NaN()}
+		}
+	}
+	return logs
+}
+
+// reach returns the geodesics from points y_i to samples x_i; with Mismatch those that minimise d_σ, which is their Length, and the y_i
+// are close together.
+func (r *run) reach(y, x [][]float64) ([]*geodesic, error) {
+	if r.sigma == 0 {
+		return r.space.LogAll(y, x)
+	}
+	at, err := cometricAt(r.space, y[0])
+	if err != nil {
+		return nil, err
+	}
+	s := newShots(r.Context(), r.space, x)
+	for i := range x {
+		s.tolerance = max(s.tolerance, 1e-6*floats.Distance(x[i], y[i], 2))
+	}
+	if err := s.aim(y, at, r.sigma*r.sigma); err != nil {
+		return nil, err
+	}
+	squares, misses, err := s.distances()
+	if err != nil {
+		return nil, err
+	}
+	logs := make([]*geodesic, len(x))
+	for i, root := range s.roots {
+		logs[i] = &geodesic{Start: y[i], Velocity: at.sharp(root.X), Momentum: root.X, Length: math.Sqrt(max(0, squares[i])),
+			Residual: math.Sqrt(misses[i] / float64(len(x[i])))}
+		if !root.Done {
+			logs[i].Status = geom.Stalled
+		}
+	}
+	return logs, nil
 }
 
 type geodesic = geom.Geodesic[geom.Vec]

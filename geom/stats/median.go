@@ -28,12 +28,13 @@ func Median[P geom.Point](on geom.Of[P], samples []P, opts ...Option) (*Mean[P],
 	if err != nil {
 		return nil, err
 	}
-	return meanOf(s)(r.median(x, w))
+	return meanOf(s)(r.withWeight(x, w, r.median))
 }
 
 // nearby is how far, of Σ w_i d_i, a sample is from y at most whose logarithm there is taken for 0.
 const nearby = 1e-9
 
+// median is Median for samples that have weight.
 func (r *run) median(samples [][]float64, w []float64) (*Mean[geom.Vec], error) {
 	sum := func(g []*geodesic) level {
 		l := level{weights: make([]float64, len(g))}

@@ -24,7 +24,9 @@ type options struct {
 	maxIterations int
 }
 
-// Weights sets the weights of the samples: one number for each sample, none negative. They are divided by their sum.
+// Weights sets the weights of the samples: one number for each sample, none negative. They are divided by their sum. Means, medians and
+// regressions are computed without the samples of weight 0; the distances and logarithms of these are taken at the end, and are NaN
+// where there are none.
 func Weights(w []float64) Option {
 	return func(o *options) { o.weights = w; o.given = append(o.given, "Weights") }
 }
@@ -181,11 +183,13 @@ func (r *run) startingPoint(samples [][]float64, w []float64) []float64 {
 	return samples[0] // the mean of the ambient vectors is near no point
 }
 
-// combine returns Σ w_i x_i.
+// combine returns Σ w_i x_i, of those x_i whose w_i is not 0.
 func combine(w []float64, x [][]float64) []float64 {
 	sum := make([]float64, len(x[0]))
 	for i, v := range x {
-		floats.AddScaled(sum, w[i], v)
+		if w[i] != 0 {
+			floats.AddScaled(sum, w[i], v)
+		}
 	}
 	return sum
 }

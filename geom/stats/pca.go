@@ -29,7 +29,7 @@ type PCA[P geom.Point] struct {
 // covariance with the factor 1/(N − 1) (Fletcher, Lu, Pizer and Joshi, IEEE Trans. Med. Imaging 23, 2004), computed from the N×N matrix
 // of inner products. At a Fréchet mean v̄ is 0; at a median it is not, nor is the mean of the scores ⟨u_k, v_i⟩_g. Variances are the
 // eigenvalues, the largest first, and Explained their shares in the sum of all eigenvalues. There are at most N − 1 modes; modes whose
-// standard deviation is below 1e-7 of the largest are left out. The sign of a mode is chosen so that its component of largest absolute
+// standard deviation is below 1e-7 of the largest are left out. The scores of a sample of weight 0 without logarithm are NaN. The sign of a mode is chosen so that its component of largest absolute
 // value is positive.
 func TangentPCA[P geom.Point](m *Mean[P]) (*PCA[P], error) {
 	if m == nil {
@@ -91,6 +91,9 @@ func tangentPCA(m *Mean[geom.Vec]) (*PCA[geom.Vec], error) {
 	gram := mat.NewSymDense(n, nil)
 	for i := range n {
 		for j := range i + 1 {
+			if m.Weights[i] == 0 || m.Weights[j] == 0 {
+				continue // they may have no logarithm
+			}
 			inner := (floats.Dot(momenta[i], velocities[j]) + floats.Dot(momenta[j], velocities[i])) / 2
 			if !finite(inner) {
 				return nil, fmt.Errorf("tangent PCA: the inner product of the logarithms of samples %d and %d is %g", i, j, inner)

@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -16,7 +17,7 @@ import (
 //
 // is least (Sommer, Lauze and Nielsen, Adv. Comput. Math. 40, 2014). In flat space, and for samples close to the mean, they are the
 // modes of TangentPCA, where the search starts. Explained is the share of Σ w_i d(y, x_i)² by which each mode reduces this sum.
-// Variances are those of the scores, (Σ w_i s_i² − (Σ w_i s_i)²)/(1 − Σ w_i²).
+// Variances are those of the scores, (Σ w_i s_i² − (Σ w_i s_i)²)/(1 − Σ w_i²). Scores of samples of weight 0 are those of TangentPCA.
 //
 // The samples are those of which mean is the Fréchet mean, in the same order, made without Mismatch. It takes Tolerance (default
 // 1e-6: see solve.Minimise) and MaxIterations (500 for every mode).
@@ -56,14 +57,15 @@ func (r *run) principalGeodesics(samples [][]float64, mean *Mean[geom.Vec], mode
 	if modes < 1 || modes > len(tangent.Modes) {
 		return nil, fmt.Errorf("%s: %d modes asked for; these samples have %d", r.Name, modes, len(tangent.Modes))
 	}
-	f := &fit{run: r, samples: samples, weights: mean.Weights, freeScores: true, variance: mean.Variance,
-		model: model{p: mean.Point, s: make([][]float64, len(samples))}}
+	with, without := weighted(mean.Weights)
+	f := &fit{run: r, samples: pick(samples, with), weights: pick(mean.Weights, with), freeScores: true, variance: mean.Variance,
+		model: model{p: mean.Point, s: make([][]float64, len(with))}}
 	p := &PCA[geom.Vec]{Point: mean.Point, Status: mean.Status}
 	left := mean.Variance
 	for k := range modes {
 		f.m = append(f.m, tangent.Momenta[k])
-		for i := range samples {
-			f.s[i] = append(append([]float64{}, f.s[i]...), tangent.Scores[i][k])
+		for j, i := range with {
+			f.s[j] = append(append([]float64{}, f.s[j]...), tangent.Scores[i][k])
 		}
 		found, err := f.optimise()
 		if err != nil {
@@ -79,7 +81,10 @@ func (r *run) principalGeodesics(samples [][]float64, mean *Mean[geom.Vec], mode
 			break
 		}
 	}
-	p.Scores = f.s
+	p.Scores = slices.Clone(f.s)
+	for _, i := range without {
+		p.Scores = slices.Insert(p.Scores, i, tangent.Scores[i][:len(p.Modes)])
+	}
 	square := floats.Dot(f.weights, f.weights)
 	for k := range p.Modes {
 		first, second := 0.0, 0.0

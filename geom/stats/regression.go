@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -67,6 +68,9 @@ func (r *run) regress(t []float64, samples [][]float64, w []float64) (*Regressio
 	if scale == 0 {
 		return nil, fmt.Errorf("%s: all times are %g, which determines no slope", r.Name, origin)
 	}
+	with, without := weighted(w)
+	others, far := pick(samples, without), pick(standard, without)
+	samples, w, standard = pick(samples, with), pick(w, with), pick(standard, with)
 	first := *r
 	mean, err := first.mean(samples, w)
 	if err != nil {
@@ -135,6 +139,27 @@ func (r *run) regress(t []float64, samples [][]float64, w []float64) (*Regressio
 		out.R2 = 1 - out.Variance/mean.Variance
 	}
 	out.Status = max(out.Status, mean.Status)
+	if without == nil {
+		return out, nil
+	}
+	points := make([][]float64, len(others))
+	for k, s := range far {
+		if g, err := r.space.Shoot(f.p, floats.ScaleTo(make([]float64, len(f.p)), s, f.m[0])); err == nil {
+			points[k] = g.End
+		} else {
+			points[k] = slices.Repeat([]float64{math.NaN()}, len(f.p))
+		}
+	}
+	for k, g := range r.perhaps(points, others) {
+		i := without[k]
+		out.Fitted, out.Residuals = slices.Insert(out.Fitted, i, points[k]), slices.Insert(out.Residuals, i, g.Length)
+		if f.shots == nil {
+			out.Misses = slices.Insert(out.Misses, i, g.Velocity)
+		}
+	}
+	if r.Stopped() {
+		out.Status = geom.Cancelled
+	}
 	return out, nil
 }
 

@@ -74,6 +74,9 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], 
 	largest := 0.0
 	for i, p := range momenta {
 		w := m.Weights[i]
+		if w == 0 {
+			continue
+		}
 		for k, e := range basis {
 			along := w * floats.Dot(e, p)
 			pull.SetVec(k, pull.AtVec(k)+along)
