@@ -79,18 +79,19 @@ def check():
         missing.append("Go %s or newer: %s" % (wanted, get_go))
     else:
         try:
-            version = command("go", "env", "GOVERSION")
+            # Where go fetches the toolchain that go.mod asks for, it says so in the lines before.
+            version, compiler, cgo = command("go", "env", "GOVERSION", "CC", "CGO_ENABLED").split("\n")[-3:]
         except SetupError as e:
             missing.append("Go %s or newer: %s\n  (%s)" % (wanted, get_go, e))
-        number = go_version(version)
-        if number and number < go_version("go" + wanted):
-            missing.append("Go %s or newer (this is %s): %s" % (wanted, version, get_go))
-        compiler = command("go", "env", "CC").split()
-        if not compiler or not shutil.which(compiler[0]):
-            missing.append("a C compiler (Go calls %s): Debian `apt-get install gcc libc6-dev`, macOS `xcode-select --install`"
-                           % (" ".join(compiler) or "none"))
-        elif command("go", "env", "CGO_ENABLED") != "1":
-            missing.append("cgo, which is switched off: `unset CGO_ENABLED`, or `go env -u CGO_ENABLED`")
+        else:
+            number, compiler = go_version(version), compiler.split()
+            if number and number < go_version("go" + wanted):
+                missing.append("Go %s or newer (this is %s): %s" % (wanted, version, get_go))
+            if not compiler or not shutil.which(compiler[0]):
+                missing.append("a C compiler (Go calls %s): Debian `apt-get install gcc libc6-dev`, macOS `xcode-select --install`"
+                               % (" ".join(compiler) or "none"))
+            elif cgo != "1":
+                missing.append("cgo, which is switched off: `unset CGO_ENABLED`, or `go env -u CGO_ENABLED`")
     try:
         with socket.create_server(("127.0.0.1", 0)) as server:
             socket.create_connection(server.getsockname(), timeout=5).close()
@@ -125,32 +126,36 @@ def sizes(folder):
 
 
 def step(name, folder, pins, space, work):
-    """Does the work unless the stamp in its folder says that it was done from the same pins, and all that it made is there."""
+    """Does the work unless the stamp in its folder says that it was done from the same pins, and all that it made is there.
+    It is told whether it was begun before: then some of what it makes may be there, and broken."""
     stamp = folder / (".made-" + name)
+    again = stamp.exists()
     with contextlib.suppress(OSError, ValueError, TypeError):
         made = json.loads(stamp.read_text())
         if made["pins"] == pins and made["files"].items() <= sizes(folder).items():
             return
     start = time.monotonic()
-    stamp.unlink(missing_ok=True)
     free = shutil.disk_usage(HOME).free
     if free < space:
         raise SetupError("setting up %s needs %.1f GB in %s; %.1f GB are free there" % (name, space / 1e9, HOME, free / 1e9))
-    work()
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp.write_text("begun")
+    work(again)
     stamp.write_text(json.dumps({"pins": pins, "files": sizes(folder)}))
     print("set up %s (%.0f s)" % (name, time.monotonic() - start), flush=True)
 
 
-def install(requirements):
+def install(requirements, again=False):
+    # To pip a package is there if its metadata are, whatever else is missing.
     command(VENV / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
-            "--only-binary=:all:", "--require-hashes", "-r", requirements)
+            "--only-binary=:all:", "--require-hashes", *["--force-reinstall"] * again, "-r", requirements)
 
 
-def make_cuda():
+def make_cuda(again):
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         raise SetupError("CUDA is for Linux on x86-64; this is %s on %s" % (platform.system(), platform.machine()))
     print("fetching the libraries of CUDA: 1.9 GB, 2.9 GB installed", flush=True)
-    install(HERE / "requirements-cuda.txt")
+    install(HERE / "requirements-cuda.txt", again)
     # go-xla tells XLA that the compiler's programs and libdevice are in the folder nvidia beside the plug-in's.
     [plugins] = VENV.glob("lib/python3*/site-packages/jax_plugins")
     link = plugins / "nvidia"
@@ -162,19 +167,20 @@ def python(lab, test, cuda):
     requirements, lab_requirements, test_requirements = (HERE / f"requirements{name}.txt" for name in ("", "-lab", "-test"))
     pins = key(sys.version, sys.executable, str(ROOT), requirements)
 
-    def make_venv():
+    def make_venv(_):
         shutil.rmtree(VENV, ignore_errors=True)
         command(sys.executable, "-m", "venv", VENV)
         install(requirements)
 
     step("python", VENV, pins, 0.8e9, make_venv)
     if lab:
-        step("jupyterlab", VENV, key(pins, lab_requirements), 0.5e9, lambda: install(lab_requirements))
+        step("jupyterlab", VENV, key(pins, lab_requirements), 0.5e9, lambda again: install(lab_requirements, again))
     if test:
-        step("kernel-tests", VENV, key(pins, test_requirements), 0.3e9, lambda: install(test_requirements))
+        step("kernel-tests", VENV, key(pins, test_requirements), 0.3e9, lambda again: install(test_requirements, again))
     if cuda or CUDA_WANTED.exists():
         step("cuda", VENV, key(pins, HERE / "requirements-cuda.txt"), 5e9, make_cuda)
-        CUDA_WANTED.touch()
+        if not CUDA_WANTED.exists():  # a read-only folder that was set up before serves as it is
+            CUDA_WANTED.touch()
     elif pathlib.Path("/dev/nvidiactl").exists():
         print("this machine has an NVIDIA GPU: `make setup-cuda` (1.9 GB) makes computations run on it", flush=True)
     if (platform.system(), platform.machine()) not in PLUGINS and "GOMLX_BACKEND" not in os.environ:
@@ -232,7 +238,7 @@ def golang(version, lab):
     def build(module, program, package, *flags):
         command("go", "build", "-ldflags=-s -w", *flags, "-o", program, package, cwd=module, GOWORK="off")
 
-    def build_gonb():
+    def build_gonb(_):
         # gonb.patch says what it mends.
         source = json.loads(command("go", "mod", "download", "-json", gonb, cwd=tools, GOWORK="off"))["Dir"]
         with tempfile.TemporaryDirectory() as name:
@@ -249,7 +255,7 @@ def golang(version, lab):
     step("gonb", HOME / "bin", key(version, tools / "go.mod", tools / "go.sum", tools / "gonb.patch", tools / "help.md", *sorted((tools / "cell").glob("*.go"))),
          0.1e9, build_gonb)
     if lab:
-        step("gopls", HOME / "lab", key(version, tools / "gopls" / "go.mod", tools / "gopls" / "go.sum"), 0.1e9, lambda: build(
+        step("gopls", HOME / "lab", key(version, tools / "gopls" / "go.mod", tools / "gopls" / "go.sum"), 0.1e9, lambda _: build(
             tools / "gopls", HOME / "lab" / "gopls", "golang.org/x/tools/gopls"))
     # A cell resolves its imports from the module cache, and links what the build cache holds. Programs, which no cell imports,
     # are left out: they would be linked each time.

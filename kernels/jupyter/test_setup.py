@@ -1,5 +1,6 @@
 """What set-up and the kernel's start say where something is missing: python -m unittest (in this folder)."""
 import contextlib
+import errno
 import io
 import os
 import pathlib
@@ -35,9 +36,8 @@ class Setup(unittest.TestCase):
         with tempfile.TemporaryDirectory() as home, unittest.mock.patch.object(setup, "HOME", pathlib.Path(home)):
             plugin = pathlib.Path(home, "venv", "plug-in.so")
 
-            def work():
-                made.append(1)
-                plugin.parent.mkdir(exist_ok=True)
+            def work(again):
+                made.append(again)
                 plugin.write_text("whole")
 
             for spoil, times in ((lambda: None, 1), (lambda: None, 1), (plugin.unlink, 2), (lambda: plugin.write_text("cut"), 3), (lambda: None, 3)):
@@ -47,7 +47,29 @@ class Setup(unittest.TestCase):
                 self.assertEqual(len(made), times)
             with contextlib.redirect_stdout(io.StringIO()):
                 setup.step("python", plugin.parent, "other pins", 0, work)
-            self.assertEqual(len(made), 4)
+                with self.assertRaises(KeyboardInterrupt):
+                    setup.step("lab", plugin.parent, "pins", 0, unittest.mock.Mock(side_effect=KeyboardInterrupt))
+                setup.step("lab", plugin.parent, "pins", 0, work)
+            self.assertEqual(made, [False, True, True, True, True])
+
+    def test_what_was_interrupted_is_installed_again(self):
+        # pip takes a package whose metadata it finds for installed.
+        with unittest.mock.patch.object(setup, "command") as command:
+            for again in False, True:
+                setup.install("requirements.txt", again)
+        self.assertEqual(["--force-reinstall" in call.args for call in command.call_args_list], [False, True])
+
+    def test_a_folder_set_up_with_cuda_may_be_read_only(self):
+        with tempfile.TemporaryDirectory() as home, contextlib.ExitStack() as stack:
+            home = pathlib.Path(home)
+            (home / "cuda").touch()
+            for name, value in ("HOME", home), ("VENV", home / "venv"), ("CUDA_WANTED", home / "cuda"):
+                stack.enter_context(unittest.mock.patch.object(setup, name, value))
+            step = stack.enter_context(unittest.mock.patch.object(setup, "step"))
+            stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            with unittest.mock.patch.object(pathlib.Path, "touch", side_effect=OSError(errno.EROFS, "Read-only file system")):
+                setup.python(False, False, False)
+            self.assertEqual([call.args[0] for call in step.call_args_list], ["python", "cuda"])
 
     def test_a_full_disk_is_told_before(self):
         with tempfile.TemporaryDirectory() as home, unittest.mock.patch.object(setup, "HOME", pathlib.Path(home)):
@@ -82,7 +104,7 @@ class Setup(unittest.TestCase):
             # One tool is missing in any case, so that nothing is set up.
             with self.subTest(version), tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as tools:
                 go = pathlib.Path(tools, "go")
-                go.write_text(f"#!/bin/sh\ncase $2 in GOVERSION) echo {version} ;; CC) echo no-compiler ;; esac\n")
+                go.write_text(f"#!/bin/sh\necho go: downloading >&2\nprintf '{version}\\nno-compiler\\n1\\n'\n")
                 go.chmod(0o700)
                 status, text = self.said(sys.executable, self.copied(root) / "setup.py", "run",
                                          env=dict(os.environ, PATH=f"{tools}:{os.environ['PATH']}"))
@@ -90,6 +112,15 @@ class Setup(unittest.TestCase):
                 self.assertIn("missing: a C compiler (Go calls no-compiler)", text)
                 self.assertEqual(f"missing: Go {wanted} or newer (this is {version}): " in text, not new_enough, text)
                 self.assertFalse(pathlib.Path(root, ".anatomy").exists())
+
+    def test_a_toolchain_that_cannot_be_fetched(self):
+        with tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as tools:
+            go = pathlib.Path(tools, "go")
+            go.write_text("#!/bin/sh\necho 'go: download go1.99.0: toolchain not available' >&2\nexit 1\n")
+            go.chmod(0o700)
+            status, text = self.said(sys.executable, self.copied(root) / "setup.py", "run", env=dict(os.environ, PATH=f"{tools}:{os.environ['PATH']}"))
+        self.assertEqual(status, 1)
+        self.assertRegex(text, r"(?s)^missing: Go \S+ or newer: Debian .*go1\.99\.0: toolchain not available")
 
     def test_folders_that_tools_cannot_take(self):
         for c in ",:;'\"`\\\n":
