@@ -149,11 +149,11 @@ func TestInexactMeanNamesWhatItLoses(t *testing.T) {
 	if m.Status != geom.Stalled || !slices.Equal(m.Lost, []int{2}) || m.Iterations > 30 || !strings.Contains(m.String(), "leave them out") {
 		t.Errorf("%v after %d iterations, lost %v, want sample 2", m, m.Iterations, m.Lost)
 	}
-		m = expect.Must(stats.FrechetMean(space, x, stats.Mismatch(0.01), stats.Weights([]float64{1, 1, 0, 1})))
+	m = expect.Must(stats.FrechetMean(space, x, stats.Mismatch(0.01), stats.Weights([]float64{1, 1, 0, 1})))
 	if converged(t, "mean without it", m.Status); !math.IsNaN(m.Distances[2]) || m.Lost != nil {
 		t.Errorf("%v, distances %.3g", m, m.Distances)
 	}
-		m = expect.Must(stats.FrechetMean(space, x, stats.Mismatch(1)))
+	m = expect.Must(stats.FrechetMean(space, x, stats.Mismatch(1)))
 	if converged(t, "mean with a large mismatch", m.Status); m.Lost != nil {
 		t.Errorf("converged, and lost %v", m.Lost)
 	}
