@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .anatomy/venv/bin
 # Without a home directory the caches of Go lie in .anatomy, too.
-export HOME ?= $(CURDIR)/.anatomy/home
+export HOME := $(or $(HOME),$(CURDIR)/.anatomy/home)
 # A workspace that the folder lies in, and flags that choose how go.mod is read or which it is, are for the user's own modules.
 export GOWORK := off
 export GOFLAGS := $(filter-out -mod=% --mod=% -modfile=% --modfile=%,$(GOFLAGS))

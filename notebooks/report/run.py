@@ -242,12 +242,18 @@ def processor():
     return platform.processor() or platform.machine()
 
 
+def committed():
+    """The commit of the project, and whether what runs is another; "" where ROOT is no repository of its own."""
+    if not shutil.which("git") or os.path.realpath(output("git", "rev-parse", "--show-toplevel") or "/") != str(ROOT):
+        return ""
+    commit = output("git", "rev-parse", "--short=12", "HEAD")
+    changed = output("git", "status", "--porcelain", "-uno") or output("git", "status", "--porcelain", "-unormal", "--", "*.go", "*.ipynb")
+    return f"commit {commit}" + (", changed since" if changed else "") if commit else ""
+
+
 def machine():
     """With what the notebooks are computed here: (name, value) pairs."""
-    commit = output("git", "rev-parse", "--short=12", "HEAD") if shutil.which("git") else ""
-    about = []
-    if commit:
-        about.append(("anatomy", f"commit {commit}" + (", changed since" if output("git", "status", "--porcelain", "-uno") else "")))
+    about = [("anatomy", commit)] if (commit := committed()) else []
     about.append(("Go", go("env", "GOVERSION").removeprefix("go")))
     for name, module in [("GoMLX", "github.com/gomlx/gomlx"), ("GoNB", "github.com/janpfeifer/gonb")]:
         about.append((name, go("list", "-m", "-f", "{{.Version}}", module).removeprefix("v")))

@@ -274,6 +274,22 @@ class Runner(unittest.TestCase):
             with unittest.mock.patch.object(run, "ROOT", pathlib.Path(folder)), self.assertRaisesRegex(run.Failure, "go run ./notebooks/report/reference` failed:\n."):
                 run.reference()
 
+    def test_the_commit_is_that_of_the_project(self):
+        with tempfile.TemporaryDirectory() as folder:
+            thesis = pathlib.Path(os.path.realpath(folder))
+            git = ["git", "-C", folder, "-c", "user.name=A", "-c", "user.email=a@b.c"]
+            for args in ["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "begun"]:
+                subprocess.run([*git, *args], check=True)
+            (thesis / "anatomy").mkdir()
+            with unittest.mock.patch.object(run, "ROOT", thesis / "anatomy"):
+                self.assertEqual(run.committed(), "")
+            with unittest.mock.patch.object(run, "ROOT", thesis):
+                self.assertRegex(run.committed(), "^commit [0-9a-f]{12}$")
+                (thesis / "notes.txt").touch()
+                self.assertRegex(run.committed(), "^commit [0-9a-f]{12}$")
+                (thesis / "anatomy" / "new.go").touch()
+                self.assertRegex(run.committed(), "^commit [0-9a-f]{12}, changed since$")
+
     def test_provenance_of_standard_data(self):
         with tempfile.TemporaryDirectory() as folder:
             study = run.Study()
@@ -307,6 +323,14 @@ class Runner(unittest.TestCase):
                 with self.subTest(where):
                     self.assertEqual({name: json.loads(done.stdout)[name] for name in values}, values, done.stderr)
                     self.assertFalse(pathlib.Path(folder, "pwned").exists())
+
+    def test_make_without_a_home(self):
+        for home, want in (None, f"{run.ROOT}/.anatomy/home"), ("", f"{run.ROOT}/.anatomy/home"), ("/a home", "/a home"):
+            env = {name: value for name, value in os.environ.items() if name != "HOME"}
+            done = subprocess.run(["make", "--no-print-directory", "-f", "-", "show"], input="include Makefile\nshow:\n\t@echo \"$$HOME\"\n", cwd=run.ROOT,
+                                  env=dict(env, MAKEFLAGS="", **({} if home is None else {"HOME": home})), capture_output=True, text=True)
+            with self.subTest(home):
+                self.assertEqual(done.stdout, f"{want}\n", done.stderr)
 
     def published(self, reports, files, study=None, whole=False, where=run.NOTEBOOKS):
         with tempfile.TemporaryDirectory() as new, unittest.mock.patch.object(run, "REPORTS", reports):
