@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"anatomy/landmarks/internal/text"
 )
 
@@ -200,18 +202,24 @@ func (d *Dataset) GroupBy(names ...string) *Dataset {
 }
 
 // Missing returns a copy in which the landmarks that a program marked as missing by a code are: those all of whose coordinates are the
-// code, such as −999, become NaN.
+// code, such as −999, become NaN. It panics if no landmark is at the code, as after a scale (SCALE= of a TPS file, Scale) that has
+// multiplied an unusual one: what is missing would be taken for coordinates.
 func (d *Dataset) Missing(code float64) *Dataset {
 	out := d.Scale(1)
 	out.Unit = d.Unit
+	found := false
 	for _, s := range out.Specimens {
 		for _, p := range s.Points {
 			if isCode(p, code) {
+				found = true
 				for c := range p {
 					p[c] = math.NaN()
 				}
 			}
 		}
+	}
+	if !found {
+		panic(fmt.Errorf("%s: no landmark is at %g: none is missing, or another code marks it, or this one was multiplied by a scale", d.Name, code))
 	}
 	return out
 }
@@ -227,14 +235,21 @@ func atCode(point []float64) bool {
 	return slices.ContainsFunc(codes, func(code float64) bool { return isCode(point, code) })
 }
 
-// CheckCodes returns an error where a landmark is at a usual code of a missing one, such as −999, which any computation would take for
-// its coordinates.
+// checkCode returns an error where landmark l is at a usual code of a missing one.
+func checkCode(l int, point []float64) error {
+	if !atCode(point) {
+		return nil
+	}
+	return fmt.Errorf("landmark %d is at %v, by which many programs mark a missing one: write NA in the file, or call Missing(%g)", l, point, point[0])
+}
+
+// CheckCodes returns an error where all coordinates of a landmark are a usual code of a missing one (−999, −9999, −99999, 9999), which
+// would be taken for its place.
 func (d *Dataset) CheckCodes() error {
 	for _, s := range d.Specimens {
 		for l, p := range s.Points {
-			if atCode(p) {
-				return fmt.Errorf("%s: specimen %q: landmark %d is at %v, by which many programs mark a missing one: write NA in the file, or call Missing(%g)",
-					d.Name, s.Name, l, p, p[0])
+			if err := checkCode(l, p); err != nil {
+				return fmt.Errorf("%s: specimen %q: %w", d.Name, s.Name, err)
 			}
 		}
 	}
@@ -259,7 +274,8 @@ func (d *Dataset) Without(names ...string) *Dataset {
 	return &out
 }
 
-// Scale returns a copy with every coordinate multiplied by f. Its Unit is empty: the numbers no longer count the old one.
+// Scale returns a copy with every coordinate multiplied by f, but for landmarks at a usual code of a missing one, which stay as they are
+// (see CheckCodes). Its Unit is empty: the numbers no longer count the old one.
 func (d *Dataset) Scale(f float64) *Dataset {
 	out := *d
 	out.Unit = ""
@@ -268,13 +284,19 @@ func (d *Dataset) Scale(f float64) *Dataset {
 		points := make([][]float64, len(s.Points))
 		for j, p := range s.Points {
 			points[j] = slices.Clone(p)
-			for k := range points[j] {
-				points[j][k] *= f
-			}
+			scalePoint(points[j], f)
 		}
 		out.Specimens[i].Points = points
 	}
 	return &out
+}
+
+// scalePoint multiplies the coordinates of a landmark. A usual code of a missing one stays: multiplied, nothing could tell it from
+// coordinates.
+func scalePoint(p []float64, f float64) {
+	if !atCode(p) {
+		floats.Scale(f, p)
+	}
 }
 
 // Spacing returns the mean over the specimens of MeanSpacing: the natural length for the width of a kernel.

@@ -176,6 +176,18 @@ func TestMissing(t *testing.T) {
 	if d.Specimens[0].Points[0][0] != -999 {
 		t.Error("Missing changed its receiver")
 	}
+	panics(t, func() { d.Missing(-1) }, "d: no landmark is at -1")
+	panics(t, func() { got.Missing(-999) }, "d: no landmark is at -999")
+}
+
+// A scale keeps codes, which then are refused and may be declared as before.
+func TestScaleKeepsCodes(t *testing.T) {
+	d := &Dataset{Name: "d", Specimens: []Specimen{{Name: "a", Points: [][]float64{{-999, -999}, {-999, 1}, {9999, 9999}}}}}
+	scaled := d.Scale(0.05)
+	expect.Refused(t, scaled.Validate(), `specimen "a": landmark 0 is at [-999 -999]`)
+	if diff := cmp.Diff([][]float64{{na, na}, {-49.95, 0.05}, {9999, 9999}}, scaled.Missing(-999).Specimens[0].Points, same); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestScale(t *testing.T) {

@@ -20,7 +20,7 @@ const completeIterations = 10000
 // They take the more turns the fewer shapes have a landmark; if there is no end after 10,000 of them, that is an error.
 //
 // A shape must have landmarks enough for a spline, d + 1 not all on a line or in a plane; every landmark must be there in
-// some shape, and one shape must have all of them.
+// some shape, and one shape must have all of them. Landmarks at a code such as −999 are an error, not estimated: see Dataset.Missing.
 func Complete(shapes [][][]float64) ([][][]float64, error) {
 	missing, err := missingLandmarks(shapes)
 	if err != nil {
@@ -76,44 +76,35 @@ func missingLandmarks(shapes [][][]float64) ([][]int, error) {
 	}
 	out := make([][]int, len(shapes))
 	whole := false
+	dim := 0
 	for i, x := range shapes {
-		var present [][]float64
-		for l, p := range x {
-			count := 0
-			for _, v := range p {
-				if math.IsNaN(v) {
-					count++
-				}
-			}
-			switch {
-			case count == 0:
-				present = append(present, p)
-			case count == len(p):
-				out[i] = append(out[i], l)
-			default:
-				return nil, fmt.Errorf("shape %d: landmark %d is %v: a landmark is missing as a whole or not at all", i, l, p)
-			}
-		}
 		if len(x) != len(shapes[0]) {
 			return nil, fmt.Errorf("shape %d has %d landmarks, shape 0 has %d", i, len(x), len(shapes[0]))
 		}
-		if len(present) == 0 {
-			return nil, fmt.Errorf("shape %d: all landmarks are missing", i)
-		}
-		_, dim, err := extent(present)
-		if err != nil {
-			return nil, fmt.Errorf("shape %d: %w", i, err)
-		}
-		if dim != len(shapes[0][0]) {
-			return nil, fmt.Errorf("shape %d is in %d dimensions, shape 0 in %d", i, dim, len(shapes[0][0]))
-		}
-		for _, l := range out[i] {
-			if len(x[l]) != dim {
-				return nil, fmt.Errorf("shape %d: landmark %d has %d coordinates, others have %d", i, l, len(x[l]), dim)
+		for l, p := range x {
+			if i == 0 && l == 0 {
+				dim = len(p)
+			}
+			if len(p) != dim || dim != 2 && dim != 3 {
+				return nil, fmt.Errorf("shape %d: landmark %d has %d coordinates, landmark 0 of shape 0 has %d: shapes are in 2 or 3 dimensions", i, l, len(p), dim)
+			}
+			switch count := floats.Count(math.IsNaN, p); {
+			case count == dim:
+				out[i] = append(out[i], l)
+			case count > 0:
+				return nil, fmt.Errorf("shape %d: landmark %d is %v: a landmark is missing as a whole or not at all", i, l, p)
+			default:
+				if err := checkPoint(l, p); err != nil {
+					return nil, fmt.Errorf("shape %d: %w", i, err)
+				}
 			}
 		}
-		if len(out[i]) > 0 && len(present) < dim+1 {
-			return nil, fmt.Errorf("shape %d has %d landmarks, too few to estimate the other %d from", i, len(present), len(out[i]))
+		present := len(x) - len(out[i])
+		if present == 0 {
+			return nil, fmt.Errorf("shape %d: all landmarks are missing", i)
+		}
+		if len(out[i]) > 0 && present < dim+1 {
+			return nil, fmt.Errorf("shape %d has %d landmarks, too few to estimate the other %d from", i, present, len(out[i]))
 		}
 		whole = whole || len(out[i]) == 0
 	}

@@ -169,6 +169,10 @@ func TestCompleteErrors(t *testing.T) {
 		"shape 1 has 2 landmarks, too few":       complete(square, without(square, 0, 1)),
 		"shape 1 has 3 landmarks, shape 0 has 4": complete(square, square[:3]),
 		"shape 1: landmark 1: x is +Inf":         complete(square, [][]float64{{0, 0}, {math.Inf(1), 0}, {1, 1}, {0, 2}}),
+		// Numbers of landmarks are those of the shape, not of what is left of it.
+		"shape 1: landmark 2: y is -Inf":        complete(square, [][]float64{{nan, nan}, {1, 0}, {1, math.Inf(-1)}, {0, 2}}),
+		"shape 1: landmark 2 has 3 coordinates": complete(square, [][]float64{{nan, nan}, {1, 0}, {1, 1, 1}, {0, 2}}),
+		"shape 0: landmark 0 has 1 coordinates": complete([][]float64{{0}, {1}}),
 		"determine no thin-plate spline": complete([][]float64{{0, 0}, {1, 1}, {2, 2}, {0, 5}},
 			without([][]float64{{0, 0}, {1, 1}, {2, 2}, {0, 5}}, 3)),
 		"want at least 4": func() error { _, err := CompleteByRegression([][][]float64{square, without(square, 1)}); return err }(),
@@ -180,4 +184,30 @@ func TestCompleteErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect.Abs(t, "nothing missing", got[1], square, 0)
+}
+
+// What takes shapes refuses landmarks at a usual code of a missing one, which would be places far away.
+func TestCodesAreNoPlaces(t *testing.T) {
+	shapes := GorillaSkulls().Shapes()[:8]
+	shapes[5] = without(shapes[5], 1)
+	coded := slices.Clone(shapes[6])
+	coded[2] = []float64{-999, -999}
+	good := shapes[0]
+	whole := [][][]float64{good, coded}
+	curve := Semilandmarks(len(good), false)
+	for what, err := range map[string]error{
+		"Complete":             expect.Error(Complete(append(slices.Clone(shapes), coded))),
+		"CompleteByRegression": expect.Error(CompleteByRegression(append(slices.Clone(shapes), coded))),
+		"Procrustes":           expect.Error(Procrustes(whole)),
+		"ProcrustesSliding":    expect.Error(ProcrustesSliding(whole, curve, BendingEnergy)),
+		"Slide":                expect.Error(Slide(good, coded, curve, BendingEnergy)),
+		"FitSimilarity":        expect.Error(FitSimilarity(good, coded)),
+		"ShapeDistance":        expect.Error(ShapeDistance(coded, good)),
+		"Mean":                 expect.Error(Mean(whole)),
+		"Resample":             expect.Error(Resample(coded, 5, true)),
+	} {
+		t.Run(what, func(t *testing.T) {
+			expect.Refused(t, err, "landmark 2 is at [-999 -999], by which many programs mark a missing one", "call Missing(-999)")
+		})
+	}
 }

@@ -107,7 +107,7 @@ func CentroidSize(points [][]float64) float64 {
 	return floats.Norm(distances, 2)
 }
 
-// extent returns the count and dimension of a shape of finite coordinates.
+// extent returns the count and dimension of a shape whose landmarks are all there.
 func extent(shape [][]float64) (n, dim int, err error) {
 	if len(shape) == 0 {
 		return 0, 0, fmt.Errorf("no landmarks")
@@ -120,13 +120,21 @@ func extent(shape [][]float64) (n, dim int, err error) {
 		if len(p) != dim {
 			return 0, 0, fmt.Errorf("landmark %d has %d coordinates, landmark 0 has %d", l, len(p), dim)
 		}
-		for c, v := range p {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return 0, 0, fmt.Errorf("landmark %d: %s is %g; missing or infinite coordinates cannot be used", l, axis(c), v)
-			}
+		if err := checkPoint(l, p); err != nil {
+			return 0, 0, err
 		}
 	}
 	return len(shape), dim, nil
+}
+
+// checkPoint returns an error where landmark l has no place: its coordinates are not finite, or a usual code of a missing one.
+func checkPoint(l int, p []float64) error {
+	for c, v := range p {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("landmark %d: %s is %g; missing or infinite coordinates cannot be used", l, axis(c), v)
+		}
+	}
+	return checkCode(l, p)
 }
 
 // commonExtent returns the count and dimension that all shapes have.

@@ -112,8 +112,8 @@ const (
 // found by rotating to the mean and averaging in turns (Gower 1975; Dryden and Mardia 2016, ch. 7). The frame is that of shape 0,
 // which is not rotated. For partial alignment at size 1 (as geomorph's) divide each shape by its CentroidSize and give KeepSize.
 //
-// It is an error if counts or dimensions differ, a coordinate is not finite, all landmarks of a shape coincide, or
-// a rotation is not determined.
+// It is an error if counts or dimensions differ, a coordinate is not finite, a landmark is at a usual code of a missing one (see
+// Dataset.CheckCodes), all landmarks of a shape coincide, or a rotation is not determined.
 func Procrustes(shapes [][][]float64, opts ...ProcrustesOption) (*Alignment, error) {
 	pre, err := preshapes(shapes)
 	if err != nil {

@@ -221,11 +221,9 @@ func scaleTPS(file string, records []*tpsRecord) error {
 	}
 	for _, r := range records {
 		for l, p := range r.points {
-			if atCode(p) {
-				continue // no coordinates; scaled it would be no code, which Validate could name
-			}
+			scalePoint(p, r.scale)
 			for c := range p {
-				if p[c] *= r.scale; math.IsInf(p[c], 0) {
+				if math.IsInf(p[c], 0) {
 					return fmt.Errorf("%s:%d: in the record of this line, landmark %d: %s times SCALE is infinite", file, r.line, l, axis(c))
 				}
 			}
