@@ -155,6 +155,11 @@ type SlidAlignment struct {
 	Energies   []float64     // bending energy of each of Shapes against Mean
 }
 
+// String is that of Alignment, with the turns of sliding and the mean of Energies.
+func (a *SlidAlignment) String() string {
+	return fmt.Sprintf("%v of sliding, with a bending energy of %.4g on average", a.Alignment, floats.Sum(a.Energies)/float64(len(a.Energies)))
+}
+
 const slidingIterations = 100
 
 // ProcrustesSliding is Procrustes for curves: semi-landmarks slide on every shape towards the mean by a criterion, in turns

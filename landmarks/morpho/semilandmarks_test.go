@@ -1,6 +1,7 @@
 package morpho
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -197,6 +198,9 @@ func TestProcrustesSliding(t *testing.T) {
 	}
 	if slid.RMS > 0.8*raw.RMS {
 		t.Errorf("root mean square distance %g after sliding, %g before", slid.RMS, raw.RMS)
+	}
+	if want := fmt.Sprintf("%v of sliding, with a bending energy of %.4g on average", slid.Alignment, floats.Sum(slid.Energies)/23); fmt.Sprint(slid) != want {
+		t.Errorf("%v, want %s", slid, want)
 	}
 	for i := range mice {
 		expect.Abs(t, "fixed landmark", slid.Slid[i][:1], mice[i][:1], 1e-9)
