@@ -204,7 +204,7 @@ func (t Term) Over(error Term) Term {
 	return t
 }
 
-// ANOVA is a table of ProcrustesANOVA: a row a term in the order in which they were given, then "residuals" and "total".
+// ANOVA is the table of LinearModel.ANOVA: a row a term in the order in which they were given, then "residuals" and "total".
 type ANOVA struct {
 	Rows         []ANOVARow
 	Permutations int

@@ -77,8 +77,8 @@ func FitLinear(d *Dataset, terms ...Term) (*LinearModel, error) {
 // Exchangeable under the null hypothesis are the contrasts, once the terms before are taken away, with either sign, which is that of the
 // order of two children. It is so if shapes evolve by Brownian motion: where they have less phylogenetic signal, or their rate
 // changes, F is not what it is compared with. A category that arose once on a binary tree is one contrast, and its p no less than one in
-// their number. It has the errors of FitLinear and Dataset.OnTree, and is one if two
-// leaves are at distance 0 or a term is tested Over another.
+// their number. It has the errors of FitLinear and Dataset.OnTree, and is one if two leaves are at distance 0 or a term is tested
+// Over another.
 func FitLinearOnTree(d *Dataset, t *tree.Tree, terms ...Term) (*LinearModel, error) {
 	ordered, err := d.OnTree(t)
 	if err != nil {
@@ -100,7 +100,7 @@ func fitLinear(d *Dataset, t *tree.Tree, terms []Term) (*LinearModel, error) {
 	n, _ := y.Dims()
 	ones := make([]float64, n)
 	floats.AddConst(1, ones)
-	m := &LinearModel{Data: d, Columns: []string{"constant"}, terms: terms}
+	m := &LinearModel{Data: d, Columns: []string{"constant"}, terms: slices.Clone(terms)}
 	q := orthonormal(nil, ones)
 	m.whole = &stratum{y: y, blocks: [][2]int{{0, 1}}, name: "residuals", negligible: float64(n) * rounding * rounding}
 	columns := make([][]column, len(terms))

@@ -276,9 +276,11 @@ func TestPredictIsFitted(t *testing.T) {
 	rats := Rats()
 	m := expect.Must(FitLinear(rats, LogSize(), Factor("rat"), Interaction(LogSize(), Factor("rat"))))
 	d, phylogeny := species(false)
-	for _, m := range []*LinearModel{m, expect.Must(FitLinearOnTree(d, phylogeny, Variate("x"), Factor("habitat")))} {
+	brains := expect.Must(FitLinear(Brain3D(), LogSize(), Factor("group"), Interaction(LogSize(), Factor("group"))))
+	for _, m := range []*LinearModel{m, brains, expect.Must(FitLinearOnTree(d, phylogeny, Variate("x"), Factor("habitat")))} {
 		for i, s := range m.Data.Specimens {
-			covariates := maps.Clone(s.Covariates)
+			covariates := map[string]string{"group": s.Group}
+			maps.Copy(covariates, s.Covariates)
 			covariates["log size"] = fmt.Sprint(math.Log(CentroidSize(s.Points)))
 			for j, got := range flat(expect.Must(m.Predict(covariates))) {
 				expect.Abs(t, s.Name, got, flat(m.Fitted[i])[j], 1e-12)

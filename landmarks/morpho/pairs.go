@@ -3,6 +3,7 @@ package morpho
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -112,7 +113,8 @@ func (m *LinearModel) pairs(permutations int, seed uint64, without func(c column
 	if permutations < 1 {
 		return nil, fmt.Errorf("%d permutations, want at least 1", permutations)
 	}
-	if !slices.ContainsFunc(m.columns, func(c column) bool { return c.level(factor) != "" }) {
+	levels := m.levels(factor)
+	if len(levels) == 0 {
 		return nil, fmt.Errorf("no factor %s in the model", factor)
 	}
 	for _, t := range m.terms {
@@ -136,7 +138,6 @@ func (m *LinearModel) pairs(permutations int, seed uint64, without func(c column
 	if !found {
 		return nil, errors.New("no interaction of both in the model, and so one slope")
 	}
-	levels := m.levels(factor)
 	rows := mat.NewDense(len(levels), len(m.columns)+first, nil)
 	for g, level := range levels {
 		row, err := m.row(constant, func(c column) (float64, error) { return coefficient(c, level), nil })
@@ -193,14 +194,20 @@ func (m *LinearModel) pairs(permutations int, seed uint64, without func(c column
 }
 
 // levels are the categories of a factor in the order of the specimens.
-func (m *LinearModel) levels(factor string) (out []string) {
-	values, _ := m.Data.Column(factor) // was there when the model was fitted
-	for _, v := range values {
-		if !slices.Contains(out, v) {
-			out = append(out, v)
+func (m *LinearModel) levels(factor string) []string {
+	all := slices.Clone(m.columns)
+	for _, r := range m.redundant {
+		all = append(all, r.column)
+	}
+	first := map[string]int{} // specimen of a category
+	for _, c := range all {
+		for _, p := range c.parts {
+			if p.term == factor && p.level != "" {
+				first[p.level] = slices.Index(p.values, 1)
+			}
 		}
 	}
-	return out
+	return slices.SortedFunc(maps.Keys(first), func(a, b string) int { return first[a] - first[b] })
 }
 
 // angle is that between vectors, exact also for nearly parallel ones; NaN if one is 0.
