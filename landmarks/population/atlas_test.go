@@ -177,6 +177,7 @@ func TestRegressionRecovers(t *testing.T) {
 	if angle := k.angle(k.mode, p); r.Status != geom.Converged || math.Abs(r.Origin-30) > 1e-12 || angle > 3 {
 		t.Errorf("%s, origin %g, momentum off by %g°", r, r.Origin, angle)
 	}
+	expect.Refused(t, expect.Error(k.model.Continue(r.Atlas, k.subjects)), "regression")
 	was, is := expect.Must(k.model.Space.Shoot(k.controls, k.mode)).Length, expect.Must(k.model.Space.Shoot(k.controls, p)).Length
 	expect.Rel(t, "speed", is, was, 0.02)
 	for i, when := range []float64{times[0], times[6]} {

@@ -588,10 +588,11 @@ func (f *fit) imbalance(total, apart, mismatch []float64, missed, energy float64
 			imbalance, same = math.Max(imbalance, share(total[o], apart[o])), false
 		}
 	}
-	if same && energy <= 1e-12*floats.Dot(f.squares, f.precision()) {
+	least := 1e-12 * floats.Dot(f.squares, f.precision())
+	if same && energy <= least {
 		return 0, 0
 	}
-	return imbalance, share(missed, 2*energy)
+	return imbalance, share(missed, 2*math.Max(energy, least)) // where nothing moved yet, there is no energy
 }
 
 // balance returns Imbalance and Unsettled at an evaluation.
@@ -797,9 +798,10 @@ func (f *fit) anneal(s *annealing, e *evaluation, a *Atlas, iterations int) (don
 	return false, nil
 }
 
-// estimate minimises the objective, from coefficients or, if they are nil, from 0, and returns what it found with the coefficients.
+// estimate minimises the objective, from coefficients or, if they are nil, from 0, and returns what it found with the coefficients. At
+// first the template moves in flows only, if flowing.
 // Noise that is to be estimated starts at the one given, unless that is nil.
-func (m Model) estimate(name string, template []*mesh.Mesh, controls [][]float64, coefficients [][][]float64, noise []float64, subjects [][]*mesh.Mesh, design [][]float64, opts []stats.Option) (*Atlas, [][][]float64, error) {
+func (m Model) estimate(name string, template []*mesh.Mesh, controls [][]float64, coefficients [][][]float64, noise []float64, flowing bool, subjects [][]*mesh.Mesh, design [][]float64, opts []stats.Option) (*Atlas, [][][]float64, error) {
 	if err := m.check(template, controls, subjects); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -841,14 +843,14 @@ func (m Model) estimate(name string, template []*mesh.Mesh, controls [][]float64
 	}
 	a := &Atlas{Before: first.mismatch, Noise: slices.Clone(f.sigma), Reach: 1}
 	iterations := 0
-	if coefficients == nil {
-		// First the template moves in flows only; when all subjects are near, it takes the details that these have in common.
+	if flowing {
+		// When all subjects are near, the template takes the details that these have in common.
 		clear(f.scale[:len(f.Objects)])
 		rough, err := stats.Minimise(name, m.Space, 0.1, f.objective(), x, append(opts[:len(opts):len(opts)], stats.Tolerance(0.1))...)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
-		x, iterations = rough.X, rough.Iterations
+		x, iterations, a.Flowing = rough.X, rough.Iterations, rough.Status == geom.Cancelled
 	}
 	found, stage := &solve.Minimum{X: x}, annealing{Loose: loose, Rough: 0.3}
 	for {

@@ -256,6 +256,25 @@ func TestContinue(t *testing.T) {
 	expect.Refused(t, expect.Error(m.Continue(&read, subjects[:2])), "2 subjects")
 }
 
+// An atlas that was interrupted while its template moved in flows only goes on with that: interrupted before the first step, it is the
+// uninterrupted one.
+func TestContinueFlowing(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := ovals(0.05)
+	m.Objects[0].Noise = 0.1
+	whole := expect.Must(m.Atlas(template, controls, subjects))
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := m
+	stopped.Space = m.Space.With(geom.Context(ctx), geom.OnProgress(func(geom.Progress) { cancel() }))
+	part := expect.Must(stopped.Atlas(template, controls, subjects))
+	end := expect.Must(m.Continue(filed(t, part), subjects))
+	t.Logf("whole: %s; part: %s; end: %s", whole, part, end)
+	if part.Status != geom.Cancelled || !part.Flowing || end.Flowing || end.Status != whole.Status {
+		t.Errorf("cancelled: %s; continued: %s; uninterrupted: %s", part, end, whole)
+	}
+	expect.Rel(t, "objective", end.Objective, whole.Objective, 1e-6)
+}
+
 // A match that folds cells of the template has not converged to a deformation; one that bends them less has.
 func TestRegistrationFolds(t *testing.T) {
 	t.Parallel()

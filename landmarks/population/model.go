@@ -55,7 +55,7 @@ type Atlas struct {
 
 	Before    [][]float64 // ‖T_o − S_io‖² of every subject and object for the template at the start
 	Mismatch  [][]float64 // ‖φ_i(T_o) − S_io‖²
-	Energy    []float64   // ½ p_iᵀ K(c, c) p_i
+	Energy    []float64   // ½ p_iᵀ K(c, c) p_i; of a Regression one number, ½ s² pᵀ K(c, c) p
 	Objective float64     // Σ_i (Σ_o Mismatch_io/2σ_o² + Energy_i/ρ²)
 	// Noise is σ of every object. Where it was estimated, σ² = Σ_i Mismatch_i/ν to 1 %, with the number ν of independent parts of all residuals
 	// that template and momenta leave free (the effective number of parameters of MacKay, Neural Computation 4, 1992). If vertices
@@ -86,6 +86,8 @@ type Atlas struct {
 	// Status is Converged if Imbalance and Unsettled are at most the tolerance, and Stalled if then cells are folded. It does not
 	// speak of where free control points are.
 	Status geom.Status
+	// Flowing says that it was cancelled while the template moved in flows only, where Continue then goes on.
+	Flowing bool `json:",omitempty"`
 }
 
 // Atlas returns the template and the momenta that minimise
@@ -105,22 +107,25 @@ func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 	if len(subjects) < 2 {
 		return nil, fmt.Errorf("atlas: %d subjects, want at least 2: one is matched by landmarks.Space.MatchFrom", len(subjects))
 	}
-	a, _, err := m.estimate("atlas", template, controls, nil, nil, subjects, identity(len(subjects)), opts)
+	a, _, err := m.estimate("atlas", template, controls, nil, nil, true, subjects, identity(len(subjects)), opts)
 	return a, err
 }
 
 // Continue goes on from where an atlas of the same subjects ended, because it was cancelled (see geom.Context) or for a smaller
 // tolerance. The atlas may come from a file: encoding/json writes and reads it without loss. Before is that of the first start,
-// Iterations and Evaluations go on counting, and so does Folded, with what was folded already.
+// Iterations and Evaluations go on counting, and so does Folded, with what was folded already. The atlas of a Regression is an error.
 func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...stats.Option) (*Atlas, error) {
 	if a == nil || len(a.Momenta) != len(subjects) || len(subjects) < 2 {
 		return nil, fmt.Errorf("continue: %d subjects, want the two or more of the atlas", len(subjects))
+	}
+	if len(a.Energy) != len(subjects) {
+		return nil, errors.New("continue: this is no atlas but a regression, whose subjects share one momentum: start it again")
 	}
 	if len(a.Noise) != len(m.Objects) {
 		return nil, fmt.Errorf("continue: the atlas has %d objects, the model %d", len(a.Noise), len(m.Objects))
 	}
 	noise := floats.ScaleTo(make([]float64, len(a.Noise)), 1/cmp.Or(a.Reach, 1), a.Noise)
-	out, _, err := m.estimate("continue", a.Template, a.Controls, a.Momenta, noise, subjects, identity(len(subjects)), opts)
+	out, _, err := m.estimate("continue", a.Template, a.Controls, a.Momenta, noise, a.Flowing, subjects, identity(len(subjects)), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +183,7 @@ func (m Model) Regress(times []float64, template []*mesh.Mesh, controls [][]floa
 	for i, t := range times {
 		design[i] = []float64{(t - r.Origin) / r.Scale}
 	}
-	a, coefficients, err := m.estimate("regression", template, controls, nil, nil, subjects, design, opts)
+	a, coefficients, err := m.estimate("regression", template, controls, nil, nil, true, subjects, design, opts)
 	if err != nil {
 		return nil, err
 	}
