@@ -15,7 +15,7 @@ type BFGS struct {
 	Best    []float64     // the point with the least value
 	Value   float64       // at Best
 	Hessian *mat.SymDense // as it is known
-	Excess  float64       // ½ gᵀ H⁻¹ g: by how much Value is more than the minimum, as far as the Hessian is known
+	Excess  float64       // ½ gᵀ H⁻¹ g: by how much Value is more than the minimum, as far as the Hessian is known; +Inf if nothing is known
 	Done    bool
 
 	gradient, step []float64 // at Best; nil before the first value
@@ -24,23 +24,31 @@ type BFGS struct {
 
 // NewBFGS starts a search at x with a Hessian, which must be positive definite.
 func NewBFGS(x []float64, hessian *mat.SymDense) *BFGS {
-	return &BFGS{X: x, Best: x, Hessian: hessian}
+	return &BFGS{X: x, Best: x, Hessian: hessian, Excess: math.Inf(1)}
 }
 
 // Restart goes on at the best point with another function. What is known of the Hessian stays.
-func (m *BFGS) Restart() { m.X, m.gradient, m.Done = m.Best, nil, false }
+func (m *BFGS) Restart() { m.X, m.gradient, m.Excess, m.Done = m.Best, nil, math.Inf(1), false }
 
 // Stop ends the search at the best point.
 func (m *BFGS) Stop() { m.X, m.Done = m.Best, true }
 
-// Learn takes value and gradient at X. The search is done where Excess is at most the tolerance, or where no step leads down.
+// Learn takes value and gradient at X. The search is done where Excess is at most the tolerance, or where no step leads down. It is
+// done with the Excess +Inf where it starts if the value or the gradient is not finite there, and where the Hessian is not positive
+// definite.
 func (m *BFGS) Learn(value float64, gradient []float64, tolerance float64) {
 	if m.Done {
 		return
 	}
+	size := math.Abs(value) + floats.Norm(gradient, 1)
+	finite := !math.IsNaN(size) && !math.IsInf(size, 1)
+	if m.gradient == nil && !finite {
+		m.Value = value
+		m.Stop()
+		return
+	}
 	if m.gradient != nil {
 		const rounding = 1e-13
-		finite := !math.IsNaN(value+floats.Norm(gradient, 1)) && !math.IsInf(value, 0)
 		if !finite || value > m.Value+1e-4*m.alpha*m.slope+rounding*math.Abs(m.Value) {
 			if m.alpha /= 4; m.alpha < 1e-6 {
 				m.Stop()
@@ -51,7 +59,7 @@ func (m *BFGS) Learn(value float64, gradient []float64, tolerance float64) {
 		}
 		m.update(gradient)
 	}
-	m.Best, m.Value, m.gradient = m.X, value, gradient
+	m.Best, m.Value, m.gradient, m.Excess = m.X, value, gradient, math.Inf(1)
 	var factor mat.Cholesky
 	var step mat.VecDense
 	if !factor.Factorize(m.Hessian) || factor.SolveVecTo(&step, mat.NewVecDense(len(gradient), gradient)) != nil {

@@ -48,7 +48,8 @@ type Minimum struct {
 //	gᵀ H g ≤ tolerance² (f + 1e-6 Scale),
 //
 // with the gradient g and the approximation H of the inverse Hessian: then the next step is expected to lower f by less than
-// about tolerance²·f. An objective's Residual replaces this test. If it stalls, reaches maxIterations or ctx ends, it returns the
+// about tolerance²·f. An objective's Residual replaces this test. Where no step along −H g leads down, it takes P for H again, and stalls
+// if P leads nowhere either. If it stalls, reaches maxIterations or ctx ends, it returns the
 // best point so far, and no error; an error is one of Value, Precondition or Residual.
 func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, maxIterations int) (*Minimum, error) {
 	if o.Memory == 0 {
@@ -97,7 +98,7 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 			gain = math.Max(gain, o.Soft(g))
 		}
 		m.Gradient = math.Sqrt(gain)
-		converged := gain <= tolerance*tolerance*(f+least)
+		converged := slope <= 0 && gain <= tolerance*tolerance*(f+least)
 		if o.Residual != nil {
 			if m.Gradient, err = o.Residual(x); err != nil {
 				return nil, err
@@ -118,7 +119,7 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 		t, found := 1.0, false
 		var next, gNext []float64
 		var fNext float64
-		for ; t > 1e-8; t /= 2 {
+		for ; slope <= 0 && t > 1e-8; t /= 2 { // uphill, H is not positive definite
 			step := floats.ScaleTo(make([]float64, len(d)), t, d)
 			if next, err = o.Retract(x, step); err != nil {
 				continue // out of bounds

@@ -507,6 +507,36 @@ func TestBFGS(t *testing.T) {
 	expect.Abs(t, "a gradient that is wrong", uphill.X, []float64{1}, 0)
 }
 
+// A search that can not begin knows nothing of the minimum.
+func TestBFGSWithoutMinimum(t *testing.T) {
+	for name, c := range map[string]struct{ hessian, value, gradient float64 }{
+		"a Hessian that is not positive": {-1, 26, 10},
+		"a value that is not finite":     {1, math.Inf(1), 10},
+		"a gradient that is no number":   {1, 26, math.NaN()},
+	} {
+		s := solve.NewBFGS([]float64{5}, mat.NewSymDense(1, []float64{c.hessian}))
+		for range 2 {
+			s.Learn(c.value, []float64{c.gradient}, 1e-9)
+			if !s.Done || !math.IsInf(s.Excess, 1) || s.Best[0] != 5 {
+				t.Errorf("%s: done %t at %v with the excess %g, want +Inf", name, s.Done, s.Best, s.Excess)
+			}
+			s.Restart()
+		}
+	}
+}
+
+// Where the preconditioner leads uphill there is no minimum.
+func TestMinimiseUphill(t *testing.T) {
+	m, err := solve.Minimise(context.Background(), solve.Objective{FirstStep: 0.1,
+		Value:        func(x []float64) (float64, []float64, error) { return x[0]*x[0] + 1, []float64{2 * x[0]}, nil },
+		Precondition: func(g []float64) ([]float64, error) { return []float64{-g[0]}, nil },
+	}, []float64{5}, 1e-6, 100)
+	ok(t, err)
+	if m.Status != solve.Stalled || m.X[0] != 5 {
+		t.Errorf("%+v", m)
+	}
+}
+
 // An objective's own residual ends the search, whatever the value says.
 func TestMinimiseByResidual(t *testing.T) {
 	objective := solve.Objective{FirstStep: 0.1,
