@@ -1,6 +1,8 @@
 package manifold
 
 import (
+	"slices"
+
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
@@ -12,7 +14,7 @@ import (
 func Ellipsoid(axes ...float64) geom.Atlas {
 	atLeast("Ellipsoid", len(axes), 2)
 	positiveFinite("Ellipsoid", axes...)
-	return ellipsoid{axes}
+	return ellipsoid{slices.Clone(axes)}
 }
 
 type ellipsoid struct{ axes []float64 }

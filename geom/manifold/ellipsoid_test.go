@@ -20,6 +20,17 @@ func TestEllipsoid(t *testing.T) {
 	geomtest.Run(t, manifold.Ellipsoid(1, 1.5, 2), []float64{1, 0, 0}, []float64{0, 0.9, 1.6})
 }
 
+// The half axes are those at the call: a change of the slice that held them is no other ellipsoid.
+func TestEllipsoidKeepsItsAxes(t *testing.T) {
+	t.Parallel()
+	axes := []float64{1, 1.5, 2}
+	s := geom.On(manifold.Ellipsoid(axes...))
+	axes[0] = 5
+	if err := s.Check("point", []float64{1, 0, 0}); err != nil {
+		t.Error(err)
+	}
+}
+
 // Gauss's curvature at a point of Σ (z_i/a_i)² = 1 is 1/(Π a_i² (Σ z_i²/a_i⁴)²), which is c²/(a²b²) at the end of the
 // axis c.
 func TestEllipsoidCurvature(t *testing.T) {

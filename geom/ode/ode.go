@@ -80,8 +80,11 @@ var RK4 = staged("RK4", 4, []stage{{0, 1. / 6, 0}, {0.5, 1. / 3, 0.5}, {0.5, 1. 
 // ImplicitMidpoint is the implicit midpoint method, of order 2: the new state y⁺ solves y⁺ = y + f(t + dt/2, (y + y⁺)/2)·dz. It is
 // computed by the given number of fixed-point iterations from half an Euler step, each of which reduces the error by a factor of
 // order dt. With enough iterations the method is symplectic for every Hamiltonian system, conserves quadratic invariants, and is
-// reversible in time.
+// reversible in time. Fewer than one iteration are a panic: they are Euler's method.
 func ImplicitMidpoint(iterations int) Method {
+	if iterations < 1 {
+		panic(fmt.Sprintf("ode.ImplicitMidpoint: %d iterations, want at least 1", iterations))
+	}
 	stages := make([]stage, iterations+1)
 	for i := range iterations {
 		stages[i+1] = stage{a: 0.5, c: 0.5}

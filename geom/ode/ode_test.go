@@ -3,6 +3,7 @@ package ode_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -119,6 +120,20 @@ func TestFieldOfTheWrongShape(t *testing.T) {
 	} {
 		_, err := engine.Run(func(in []*Node) []*Node { return ode.Flow(f, ode.Euler, 2, in) }, []float64{1, 2, 3}, []float64{1, 2, 3})
 		expect.Refused(t, err, want)
+	}
+}
+
+// Without an iteration the implicit midpoint method would be Euler's.
+func TestImplicitMidpointNeedsIterations(t *testing.T) {
+	for _, iterations := range []int{0, -3} {
+		func() {
+			defer func() {
+				if said := fmt.Sprint(recover()); !strings.Contains(said, "want at least 1") {
+					t.Errorf("%d iterations: %s", iterations, said)
+				}
+			}()
+			ode.ImplicitMidpoint(iterations)
+		}()
 	}
 }
 
