@@ -64,34 +64,36 @@ func piecewise(m geom.Manifold, method ode.Method, y ode.State, piece *Node) ode
 
 // antiIterations is how many fixed-point iterations find a piece of an anti-development; each reduces the error by a factor of about
 // |Γ(step, ·)|.
-const antiIterations = 12
+const antiIterations = 24
 
 // AntiDevelop is the inverse of Develop. It returns the polygon in R^m whose development from (path_0, ν) passes through the samples
 // path, [n + 1, B..., d]: its corners, [n + 1, m, B...], the first one 0, with the developed points, [n + 1, B..., d], and frames,
 // [n + 1, m, B..., d]. If m < d, each piece of the development ends as close to the next sample as the span of the frame
-// permits. On an Atlas points and vectors are ambient.
-func AntiDevelop(m geom.Manifold, method ode.Method, path, nu *Node) (curve, points, frames *Node) {
+// permits. On an Atlas points and vectors are ambient. The pieces are found by iteration: last, [n, m, B...], is how much its last step
+// changed them, which is not small where they are too long.
+func AntiDevelop(m geom.Manifold, method ode.Method, path, nu *Node) (curve, points, frames, last *Node) {
 	n := path.Shape().Dim(0) - 1
 	if n < 1 {
 		panic(fmt.Sprintf("framebundle.AntiDevelop: path %s, want [n + 1, ..., d] with n ≥ 1", path.Shape()))
 	}
 	start := Squeeze(SliceAxis(path, 0, AxisRange(0, 1)), 0)
 	zero := ReduceSum(ZerosLike(nu), -1)
-	final, before := scan(n, func(y ode.State, next []*Node) (ode.State, []*Node) {
-		var piece *Node
+	final, out := scan(n, func(y ode.State, next []*Node) (ode.State, []*Node) {
+		var piece, change *Node
 		end := geom.InChart(m, []geom.Kind{geom.Vector}, func(at geom.Local, y ode.State) ode.State {
 			target := at.Coordinates(next[0])
 			coefficients := dual(at.Manifold, y[0], y[1])
 			found, _ := scan(antiIterations, func(e ode.State, _ []*Node) (ode.State, []*Node) {
 				end := piecewise(at.Manifold, method, y, e[0])
-				return ode.State{Add(e[0], coefficients(Sub(target, end[0])))}, nil
-			}, ode.State{zero}, nil)
-			piece = found[0]
+				change := coefficients(Sub(target, end[0]))
+				return ode.State{Add(e[0], change), change}, nil
+			}, ode.State{zero, zero}, nil)
+			piece, change = found[0], found[1]
 			return piecewise(at.Manifold, method, y, piece)
 		}, y[:2])
-		return append(end, Add(y[2], piece)), y
+		return append(end, Add(y[2], piece)), append(y, change)
 	}, ode.State{start, nu, zero}, []*Node{SliceAxis(path, 0, AxisRange(1, n+1))})
-	return append1(before[2], final[2]), append1(before[0], final[0]), append1(before[1], final[1])
+	return append1(out[2], final[2]), append1(out[0], final[0]), append1(out[1], final[1]), out[3]
 }
 
 // dual returns the function that takes a tangent vector v at x, [B..., d], to the coefficients e, [m, B...], for which

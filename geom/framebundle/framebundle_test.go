@@ -1,7 +1,9 @@
 package framebundle_test
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -183,6 +185,30 @@ func TestAntiDevelopmentOfTurnedShapes(t *testing.T) {
 	back := expect.Must(s.AntiDevelop(v, turned))
 	expect.Abs(t, "residual", back.Residual, 0, 1e-10)
 	expect.Abs(t, "anti-development", back.Curve, curve, 1e-8)
+}
+
+// An arc in pieces that are too long for the iteration is refused; it is found where they are shorter, or where nothing moves.
+func TestAntiDevelopmentOfLongPieces(t *testing.T) {
+	s := framebundle.On(manifold.Sphere(2))
+	for _, a := range []float64{0, 1e-9, 0.3, 1, 2, 3} {
+		var path [][]float64
+		for k := range 3 {
+			path = append(path, []float64{math.Sin(a * float64(k)), 0, math.Cos(a * float64(k))})
+		}
+		d, err := s.AntiDevelop([][]float64{{1, 0, 0}, {0, 1, 0}}, path)
+		if a > 1 {
+			expect.Refused(t, err, "from point 0 to point 1", "too long")
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect.Abs(t, fmt.Sprintf("residual, pieces of %g", a), d.Residual, 0, 1e-8*a)
+		expect.Abs(t, fmt.Sprintf("curve, pieces of %g", a), d.Curve, [][]float64{{0, 0}, {a, 0}, {2 * a, 0}}, math.Pow(a, 5)/60+1e-16) // one step of RK4 a piece
+		if line, want := fmt.Sprint(d), "development of a curve of 2 pieces in R^2, residual"; !strings.HasPrefix(line, want) {
+			t.Errorf("says %q, want %q", line, want)
+		}
+	}
 }
 
 // Development and anti-development are inverse.

@@ -99,8 +99,13 @@ type Development[P geom.Point] struct {
 	Path   []P         // x at these times
 	Frames [][]P       // ν at these times: Frames[k][α]
 	// Residual, of AntiDevelop, is the largest root mean square, over the coordinates, of the difference between Path and the
-	// given path, Aligned to it. For m = d it is of the size of rounding; for m < d it shows what the frame cannot reach.
+	// given path, Aligned to it. For m = d it is less than 1e-8 of a piece; for m < d it shows what the frame cannot reach.
 	Residual float64
+}
+
+// String says what the development is in one line.
+func (d *Development[P]) String() string {
+	return fmt.Sprintf("development of a curve of %d pieces in R^%d, residual %.2g", len(d.Curve)-1, len(d.Curve[0]), d.Residual)
 }
 
 // Develop returns the development of a curve in R^m from u. The curve is a polygon given by its corners, at least 2; if they are
@@ -139,9 +144,13 @@ func (s *Space[P]) development(what string, curve, path []geom.Vec, frames [][]g
 	return &Development[P]{Curve: curve, Path: s.Base.Points(path), Frames: s.frames(frames)}, nil
 }
 
+// pieceTolerance is the largest last step of the iteration for a piece of an anti-development, as a share of the piece.
+const pieceTolerance = 1e-8
+
 // AntiDevelop returns the curve in R^m, starting at 0, whose development from (path_0, frame) is the path. The path is given by
 // samples at even times, at least 2. It is the inverse of Develop. If the frame has fewer than d vectors, the development stays as
-// close to the path as it can, and Residual says how close.
+// close to the path as it can, and Residual says how close. It is an error
+// where two points of the path are too far apart for it to be found, a radian or so on a sphere of radius 1.
 func (s *Space[P]) AntiDevelop(frame, path []P) (*Development[P], error) {
 	const what = "AntiDevelop"
 	if len(path) < 2 {
@@ -155,14 +164,28 @@ func (s *Space[P]) AntiDevelop(frame, path []P) (*Development[P], error) {
 	}
 	given := s.Base.Vectors(path)
 	out, err := s.call(what, func(in []*Node) []*Node {
-		w, x, nu := AntiDevelop(s.Base.M, s.Base.Method(), in[0], in[1])
-		return []*Node{w, x, nu}
+		w, x, nu, last := AntiDevelop(s.Base.M, s.Base.Method(), in[0], in[1])
+		return []*Node{w, x, nu, last}
 	}, given, s.Base.Vectors(frame))
 	if err != nil {
 		return nil, err
 	}
-	found := out.Matrix(1)
-	d, err := s.development(what, out.Matrix(0), found, out.Array3(2))
+	curve, found, frames := out.Matrix(0), out.Matrix(1), out.Array3(2)
+	for k, change := range out.Matrix(3) {
+		size := func(e []float64) float64 {
+			v := make([]float64, len(found[k]))
+			for a, x := range e {
+				floats.AddScaled(v, x, frames[k][a])
+			}
+			return floats.Norm(v, 2)
+		}
+		piece := size(floats.SubTo(make([]float64, len(change)), curve[k+1], curve[k]))
+		if off := size(change); !(off <= pieceTolerance*piece+1e-13*floats.Norm(found[k], 2)) {
+			return nil, fmt.Errorf("%s: the piece of the path from point %d to point %d is too long for the iteration, whose last step changed it by %.2g of its length: give more points between them",
+				what, k, k+1, off/piece)
+		}
+	}
+	d, err := s.development(what, curve, found, frames)
 	if err != nil {
 		return nil, err
 	}
