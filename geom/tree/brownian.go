@@ -68,7 +68,7 @@ type Ancestors struct {
 	Contrasts []Contrast  // L − 1 of them; the squares of those in a clade have its own rate as their mean
 
 	squares, logDet []float64 // [k], Σ u² and log det V over the leaves where the coordinate was observed
-	observed        []int     // [k], the number of these leaves
+	observed        [][]int   // [k], these leaves
 }
 
 // Contrast is a phylogenetically independent contrast (J. Felsenstein, Phylogenies and the comparative method, 1985): the difference
@@ -123,7 +123,7 @@ func (t *Tree) sweepUp(values [][]float64) (*Ancestors, error) {
 	}
 	n, k := len(t.Parent), len(values[0])
 	out := &Ancestors{Mean: grid(n, k), Variance: grid(n, k), Rate: make([]float64, k),
-		squares: make([]float64, k), logDet: make([]float64, k), observed: make([]int, k)}
+		squares: make([]float64, k), logDet: make([]float64, k), observed: make([][]int, k)}
 	for i := range n {
 		for j := range k {
 			out.Variance[i][j] = math.Inf(1)
@@ -139,7 +139,7 @@ func (t *Tree) sweepUp(values [][]float64) (*Ancestors, error) {
 				return nil, fmt.Errorf("tree: leaf %s: value %d is %v", t.Label(i), j, x)
 			case !math.IsNaN(x):
 				out.Mean[i][j], out.Variance[i][j] = x, 0
-				out.observed[j]++
+				out.observed[j] = append(out.observed[j], i)
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func (t *Tree) sweepUp(values [][]float64) (*Ancestors, error) {
 			return nil, fmt.Errorf("tree: value %d was observed in no leaf", j)
 		}
 		out.logDet[j] += math.Log(v)
-		out.Rate[j] = out.squares[j] / float64(out.observed[j]-1)
+		out.Rate[j] = out.squares[j] / float64(len(out.observed[j])-1)
 	}
 	return out, nil
 }
@@ -206,27 +206,33 @@ func (a *Ancestors) StandardError(node int) []float64 {
 }
 
 // Covariance returns the covariance of the errors of Mean at a node for some coordinates, such as those of one landmark: that of the
-// contrasts without bias, Σ uuᵀ/(number), by the Variance. The coordinates must have been observed in the same leaves: it panics if not.
+// contrasts without bias, Σ uuᵀ/(number), by the Variance; NaN without contrasts. The coordinates must have been observed in the same
+// leaves: it panics if not.
 func (a *Ancestors) Covariance(node int, coordinates ...int) [][]float64 {
 	out := grid(len(coordinates), len(coordinates))
-	for _, c := range a.Contrasts {
-		for r, i := range coordinates {
-			for s, j := range coordinates {
-				if math.IsNaN(c.Values[i]) != math.IsNaN(c.Values[j]) {
-					panic(fmt.Sprintf("tree: the coordinates %d and %d were not observed in the same leaves", i, j))
-				}
+	for r, i := range coordinates {
+		for s, j := range coordinates {
+			if !slices.Equal(a.observed[i], a.observed[j]) {
+				panic(fmt.Sprintf("tree: the coordinates %d and %d were not observed in the same leaves", i, j))
+			}
+			for _, c := range a.Contrasts {
 				if !math.IsNaN(c.Values[i]) {
-					out[r][s] += c.Values[i] * c.Values[j] * a.Variance[node][i] / float64(a.observed[i]-1)
+					out[r][s] += c.Values[i] * c.Values[j]
 				}
 			}
+			out[r][s] *= a.Variance[node][i] / float64(len(a.observed[i])-1)
 		}
 	}
 	return out
 }
 
 // LogLikelihood returns the logarithm of the density of the observed values, Σ_j log N(y_j; root_j 1, rate V): under Brownian motion
-// of this rate from this value at the root, [k]. It is largest at the Mean of the root.
+// of this rate from this value at the root, [k]. It is largest at the Mean of the root, and NaN where the rate is not positive. It panics
+// if the root has another number of coordinates.
 func (a *Ancestors) LogLikelihood(root []float64, rate float64) float64 {
+	if len(root) != len(a.Rate) {
+		panic(fmt.Sprintf("tree: a root of %d coordinates, want %d", len(root), len(a.Rate)))
+	}
 	sum := 0.0
 	for j, x := range root {
 		off := x - a.Mean[0][j]
@@ -237,7 +243,7 @@ func (a *Ancestors) LogLikelihood(root []float64, rate float64) float64 {
 		if math.IsInf(squares, 1) { // a leaf at the root has another value
 			return math.Inf(-1)
 		}
-		sum -= (float64(a.observed[j])*math.Log(2*math.Pi*rate) + a.logDet[j] + squares/rate) / 2
+		sum -= (float64(len(a.observed[j]))*math.Log(2*math.Pi*rate) + a.logDet[j] + squares/rate) / 2
 	}
 	return sum
 }

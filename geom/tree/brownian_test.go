@@ -285,3 +285,25 @@ func TestSignalOfSimulations(t *testing.T) {
 	}
 	expect.Mean(t, "share of p ≤ 0.2", low, 0.2)
 }
+
+// Of a coordinate that one leaf shows nothing is known of the rate, and coordinates of different leaves have no covariance, though their
+// contrasts are missing at the same nodes.
+func TestCovarianceOfMissing(t *testing.T) {
+	tr := expect.Must(Parse("((A:1,B:2):1,C:2,D:1);"))
+	nan := math.NaN()
+	a := expect.Must(tr.Prune([][]float64{{1, nan, nan}, {nan, 2, nan}, {3, 1, nan}, {0, 4, 5}}))
+	if v := a.Covariance(0, 2); !math.IsNaN(v[0][0]) || !math.IsNaN(a.StandardError(0)[2]) {
+		t.Errorf("the variance of a coordinate that was observed once is %g", v)
+	}
+	panics := func(what string, f func()) {
+		defer func() {
+			if recover() == nil {
+				t.Errorf("%s: no panic", what)
+			}
+		}()
+		f()
+	}
+	panics("covariance of coordinates of different leaves", func() { a.Covariance(0, 0, 1) })
+	panics("a root of one coordinate", func() { a.LogLikelihood([]float64{1}, 1) })
+	expect.Rel(t, "variance", a.Covariance(0, 0)[0][0], a.Variance[0][0]*a.Rate[0], 1e-14)
+}

@@ -10,7 +10,7 @@ import (
 // Cohort returns the tree of specimens that were seen at some ages, with one leaf for each, in their order: all come from one root, of
 // age 0, and go their own ways from there. Specimens of one individual, which has one name, lie on one way: a node stands for the
 // individual at each age but its last one, with an edge of length 0 to the leaf. Where individuals is nil, every specimen is another
-// one, and the tree a star.
+// one, and the tree a star. Leaves are called specimen 0, specimen 1 and so on: their order is not that of Newick.
 //
 // The state of a process at the root and what deviates from it along the edges are then those of a regression by age, whose
 // deviations grow with age: see guided.Options.RootParts. Ages may have any unit and origin, of which those of the process are.

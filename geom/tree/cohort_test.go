@@ -49,3 +49,24 @@ func TestCohort(t *testing.T) {
 		expect.Refused(t, err, c.want...)
 	}
 }
+
+// A cohort that is written and read has the same leaves by name, at the same ages and as far from each other, in another order.
+func TestCohortIsRead(t *testing.T) {
+	c := expect.Must(Cohort([]float64{1, 2, 3, 4}, []string{"x", "y", "x", "y"}))
+	again := expect.Must(Parse(c.Newick()))
+	where := map[string]int{} // leaves by name
+	for a, i := range again.Leaves() {
+		where[again.Name[i]] = a
+	}
+	want, got := expect.Must(c.Shared()), expect.Must(again.Shared())
+	moved := false
+	for a, i := range c.Leaves() {
+		for b, j := range c.Leaves() {
+			expect.Abs(t, "shared", got[where[c.Name[i]]][where[c.Name[j]]], want[a][b], 1e-15)
+		}
+		moved = moved || where[c.Name[i]] != a
+	}
+	if !moved {
+		t.Error("the order of the leaves is kept, other than Newick says")
+	}
+}

@@ -257,7 +257,9 @@ func (r *reader) tree() (*Tree, error) {
 	}
 }
 
-// Newick returns the tree in the format that Parse reads: names, lengths and the order of nodes are read back as they are.
+// Newick returns the tree in the format that Parse reads. Names and lengths are read back as they are, and so is the order of nodes, if
+// all nodes of a clade follow each other, as in trees that were read. Others, such as those of Cohort, are numbered anew when they are read:
+// match their leaves by name.
 func (t *Tree) Newick() string {
 	var out strings.Builder
 	if len(t.Parent) == 1 && t.Name[0] == "" {
