@@ -10,7 +10,7 @@ import (
 )
 
 // Expm returns the exponential of any square matrix, [..., n, n], by scaling, a Taylor polynomial of degree 16 and
-// squaring. For symmetric matrices see SymExp.
+// squaring, of each matrix of a batch as often as it needs. For symmetric matrices see SymExp.
 //
 // The cotangent of A is the Fréchet derivative of the exponential at Aᵀ, in the direction of the cotangent of the result. It is a
 // block of the exponential of a matrix of twice the size (R. Mathias, 1996).
@@ -42,16 +42,20 @@ func analytic(a *Node, value, f func(a *Node) *Node) *Node {
 	})[0]
 }
 
-// norm is the largest of the matrices' 1-norms, a scalar. It is for loops that wait for all: those that are lost are passed over, which a
-// maximum alone need not do.
-func norm(a *Node) *Node {
-	sums := graph.ReduceSum(graph.Abs(a), -2)
-	return graph.ReduceAllMax(graph.Where(graph.IsFinite(sums), sums, graph.ZerosLike(sums)))
+// norms are the 1-norms of matrices, [..., 1, 1], and 0 of those that are lost, for loops that wait for all others.
+func norms(a *Node) *Node {
+	sums := graph.ReduceAndKeep(graph.ReduceAndKeep(graph.Abs(a), graph.ReduceSum, -2), graph.ReduceMax, -1)
+	return graph.Where(graph.IsFinite(sums), sums, graph.ZerosLike(sums))
 }
 
-// above reports x > limit for a scalar x.
+// above reports x > limit.
 func above(x *Node, limit float64) *Node {
-	return graph.GreaterThan(x, graph.Scalar(x.Graph(), x.DType(), limit))
+	return graph.GreaterThan(x, graph.MulScalar(graph.OnesLike(x), limit))
+}
+
+// choose takes a or b, [..., n, n], for each matrix by a condition, [..., 1, 1].
+func choose(condition, a, b *Node) *Node {
+	return graph.Where(graph.BroadcastToShape(condition, a.Shape()), a, b)
 }
 
 func expm(a *Node) *Node {
@@ -60,13 +64,13 @@ func expm(a *Node) *Node {
 		maxScaling = 1024
 	)
 	g := a.Graph()
-	zero := graph.Const(g, int32(0))
-	s := while([]*Node{zero, a}, func(s []*Node) *Node {
-		return graph.LogicalAnd(above(norm(s[1]), limit), graph.LessThan(s[0], graph.Const(g, int32(maxScaling))))
+	s := while([]*Node{graph.Const(g, int32(0)), graph.ZerosLike(norms(a)), a}, func(s []*Node) *Node {
+		return graph.LogicalAnd(above(graph.ReduceAllMax(norms(s[2])), limit), graph.LessThan(s[0], graph.Const(g, int32(maxScaling))))
 	}, func(s []*Node) []*Node {
-		return []*Node{graph.AddScalar(s[0], 1), graph.MulScalar(s[1], 0.5)}
+		large := above(norms(s[2]), limit)
+		return []*Node{graph.AddScalar(s[0], 1), graph.Where(large, graph.OnePlus(s[1]), s[1]), choose(large, graph.MulScalar(s[2], 0.5), s[2])}
 	})
-	halvings, x := s[0], s[1]
+	halvings, x := s[1], s[2]
 
 	// Paterson and Stockmeyer: a polynomial of degree 4 in x⁴, its coefficients cubic in x.
 	powers := []*Node{EyeLike(x), x, MatMul(x, x)}
@@ -82,8 +86,10 @@ func expm(a *Node) *Node {
 			y = graph.Add(y, graph.MulScalar(p, c(4*j+k)))
 		}
 	}
-	return while([]*Node{halvings, y}, func(s []*Node) *Node { return graph.IsPositive(s[0]) },
-		func(s []*Node) []*Node { return []*Node{graph.AddScalar(s[0], -1), MatMul(s[1], s[1])} })[1]
+	return while([]*Node{halvings, y}, func(s []*Node) *Node { return above(graph.ReduceAllMax(s[0]), 0) },
+		func(s []*Node) []*Node {
+			return []*Node{graph.AddScalar(s[0], -1), choose(above(s[0], 0), MatMul(s[1], s[1]), s[1])}
+		})[1]
 }
 
 func logm(a *Node) *Node {
@@ -93,11 +99,12 @@ func logm(a *Node) *Node {
 		maxRoots = 64
 	)
 	g := a.Graph()
-	s := while([]*Node{graph.Const(g, int32(0)), a, graph.ScalarOne(g, a.DType())}, func(s []*Node) *Node {
-		distance := norm(graph.Sub(s[1], EyeLike(s[1])))
-		return graph.LogicalAnd(above(distance, limit), graph.LessThan(s[0], graph.Const(g, int32(maxRoots))))
+	distances := func(x *Node) *Node { return norms(graph.Sub(x, EyeLike(x))) }
+	s := while([]*Node{graph.Const(g, int32(0)), a, graph.OnesLike(norms(a))}, func(s []*Node) *Node {
+		return graph.LogicalAnd(above(graph.ReduceAllMax(distances(s[1])), limit), graph.LessThan(s[0], graph.Const(g, int32(maxRoots))))
 	}, func(s []*Node) []*Node {
-		return []*Node{graph.AddScalar(s[0], 1), sqrtm(s[1]), graph.MulScalar(s[2], 2)}
+		large := above(distances(s[1]), limit)
+		return []*Node{graph.AddScalar(s[0], 1), choose(large, sqrtm(s[1]), s[1]), graph.Where(large, graph.MulScalar(s[2], 2), s[2])}
 	})
 	e, scale := graph.Sub(s[1], EyeLike(a)), s[2]
 
@@ -113,7 +120,7 @@ func logm(a *Node) *Node {
 	for k := range stack {
 		sum = graph.Add(sum, graph.MulScalar(graph.Squeeze(graph.SliceAxis(inv, 0, graph.AxisElem(k)), 0), w[k]))
 	}
-	return graph.Mul(MatMul(e, sum), scale)
+	return graph.Mul(MatMul(e, sum), graph.BroadcastToShape(scale, a.Shape()))
 }
 
 // sqrtm is the principal square root by the product form of the iteration of Denman and Beavers (S. Cheng, N. Higham,
@@ -123,7 +130,7 @@ func sqrtm(a *Node) *Node {
 	g := a.Graph()
 	eye := EyeLike(a)
 	tol := float64(a.Shape().Dim(-1)) * epsilon(a)
-	distance := func(m *Node) *Node { return norm(graph.Sub(m, EyeLike(m))) }
+	distance := func(m *Node) *Node { return graph.ReduceAllMax(norms(graph.Sub(m, EyeLike(m)))) }
 	s := while([]*Node{graph.Const(g, int32(0)), a, a}, func(s []*Node) *Node {
 		return graph.LogicalAnd(above(distance(s[1]), tol), graph.LessThan(s[0], graph.Const(g, int32(maxIterations))))
 	}, func(s []*Node) []*Node {
