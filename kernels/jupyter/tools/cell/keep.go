@@ -165,7 +165,8 @@ func (w *Workspace) state() string {
 				}
 				return nil
 			}
-			if file != root && strings.HasPrefix(name, ".") {
+			_, kernel := os.Stat(filepath.Join(file, lockName))
+			if file != root && (strings.HasPrefix(name, ".") || kernel == nil) { // a kernel's folder, where TMPDIR is within
 				return fs.SkipDir
 			}
 			sources, _ := filepath.Glob(filepath.Join(file, "*.go"))
@@ -430,27 +431,29 @@ func (p *sources) effect(n ast.Node) (refused string) {
 			e := effects[path]
 			bad = bad || outside.MatchString(path) || e != nil && e.MatchString(name)
 		}
-		if bad {
+		if bad && refused == "" {
 			refused = shown + " may read, write or show what is outside of the program; nb.Keep keeps it all the same"
 		}
 	}
-	ast.Inspect(n, func(n ast.Node) bool {
-		if refused != "" {
-			return false
-		}
+	var visit func(n ast.Node) bool
+	visit = func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
-			if from, ok := n.X.(*ast.Ident); ok && from.Obj == nil {
+			from, ok := n.X.(*ast.Ident)
+			if ok && from.Obj == nil {
 				look(from.Name+"."+n.Sel.Name, n.Sel.Name, p.imported[from.Name])
 			} else {
 				look(n.Sel.Name, n.Sel.Name)
+				ast.Inspect(n.X, visit)
 			}
+			return false
 		case *ast.Ident:
 			if len(p.dotted) > 0 && n.Obj == nil && n.IsExported() {
 				look(n.Name, n.Name, p.dotted...)
 			}
 		}
 		return true
-	})
+	}
+	ast.Inspect(n, visit)
 	return refused
 }

@@ -39,7 +39,7 @@ func TestKeep(t *testing.T) {
 		{"a function of another package", "import \"os\"\nvar g = os.Getpid\nvar x = g()", `nb_.Acting(&g, "os.Getpid`},
 		{"functions in a map", "import \"os\"\nvar g = map[string]func() int{\"a\": os.Getpid}\nvar x = f()\nfunc f() int { return g[\"a\"]() }", `nb_.Acting(&g, "os.Getpid`},
 		{"a method of a value", "import \"math/rand/v2\"\nvar r = rand.New(rand.NewPCG(1, 2))\nvar g = r.Float64\nvar x = g()", `PRINT, "", &g, &r)`},
-		{"names of a dot import", "import . \"os\"\nvar x = f()\nfunc f() int { return len(Args) }", `PRINT, "Args may`},
+		{"names of a dot import", "import . \"os\"\nvar x = f()\nfunc f() int { strings.ToUpper(``); return len(Args) }", `PRINT, "Args may`},
 		{"reading ones", "import . \"anatomy/landmarks/morpho\"\nvar x = f()\nfunc f() *Dataset { d, _ := Read(\"d.csv\"); return d }", `PRINT, "Read may`},
 		{"others", "import . \"math\"\nvar x = f()\nfunc f() float64 { return Sqrt(2) }", `PRINT, "")`},
 		{"what it reads, and a function has", "import \"os\"\nvar d = g()\nvar x = f(d)\nfunc f(int) int { return g() }\nfunc g() int { return len(os.Args) }", `nb_.Watched("x", PRINT, "os.Args`},
@@ -144,6 +144,8 @@ func TestStateOfEmbeddedFiles(t *testing.T) {
 		{"shapes.csv", "1,2\n3,4", true},
 		{"below/more/more.csv", "3,4", true},
 		{"analysis.ipynb", "{}", false},
+		{"gonb_1/" + lockName, "", false},
+		{"gonb_1/main.go", "package main\n", false},
 	} {
 		name := filepath.Join(w.roots[0], c.name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
