@@ -33,7 +33,7 @@ import (
 // changed since, or the environment of the library, or when what was stored is broken; what a cell has made once a computation was
 // interrupted is not stored.
 // Files that compute reads, and packages edited while the kernel runs, are not watched: restart the kernel.
-// The key stands for what compute takes from around it: in a function with arguments, or in a loop, a key that names none of what
+// The key stands for what compute takes from around it: in a function, or in a loop, a key that names none of what
 // differs from call to call is refused where compute does.
 // T is stored by encoding/gob, so all its struct fields are exported. Keep returns what later cells read of it, the first
 // time, too; a note says where that is another value, such as nil for a pointer to 0, or that it could not be stored. An error of
@@ -229,7 +229,8 @@ func fingerprint(source string, line int) (string, error) {
 }
 
 // unkeyed names what a call of Keep at a line depends on, and its key does not, that may differ each time the line runs:
-// an argument of a function around it, what a loop around it declares or sets, or what is computed from these; or "".
+// an argument of a function around it, a variable that is set between two calls of this, what a loop around it declares or
+// sets, or what is computed from these; or "".
 func unkeyed(set *token.FileSet, file *ast.File, line int) (name string) {
 	ast.PreorderStack(file, nil, func(n ast.Node, around []ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -249,31 +250,42 @@ func unkeyed(set *token.FileSet, file *ast.File, line int) (name string) {
 			})
 			return name
 		}
+		function := func(n ast.Node, arguments ...*ast.FieldList) {
+			for _, list := range arguments {
+				if list == nil {
+					continue
+				}
+				for _, f := range list.List {
+					for _, id := range f.Names {
+						varying[id.Obj] = true
+					}
+				}
+			}
+			// What is set again elsewhere may be set between two calls of the function.
+			assignments(file, call, func(left *ast.Ident, _ []ast.Expr) {
+				if o := left.Obj; o != nil && o.Pos() != left.Pos() && (o.Pos() < n.Pos() || o.Pos() > n.End()) {
+					varying[o] = true
+				}
+			})
+		}
 		for _, n := range around {
-			var fields []*ast.Field
 			switch n := n.(type) {
 			case *ast.FuncDecl:
-				fields = n.Type.Params.List
-				if n.Recv != nil {
-					fields = slices.Concat(n.Recv.List, fields)
+				if n.Name.Name != "main" {
+					function(n, n.Recv, n.Type.Params)
 				}
 			case *ast.FuncLit:
-				fields = n.Type.Params.List
+				function(n, n.Type.Params)
 			case *ast.ForStmt, *ast.RangeStmt:
-				assignments(n, call, func(left *ast.Object, _ []ast.Expr) { varying[left] = true })
-			}
-			for _, f := range fields {
-				for _, id := range f.Names {
-					varying[id.Obj] = true
-				}
+				assignments(n, call, func(left *ast.Ident, _ []ast.Expr) { varying[left.Obj] = true })
 			}
 		}
 		delete(varying, nil) // of _
 		for known := -1; known < len(varying); {
 			known = len(varying)
-			assignments(around[1], call, func(left *ast.Object, right []ast.Expr) {
-				if left != nil && slices.ContainsFunc(right, func(x ast.Expr) bool { return mentioned(x) != "" }) {
-					varying[left] = true
+			assignments(around[1], call, func(left *ast.Ident, right []ast.Expr) {
+				if left.Obj != nil && slices.ContainsFunc(right, func(x ast.Expr) bool { return mentioned(x) != "" }) {
+					varying[left.Obj] = true
 				}
 			})
 		}
@@ -287,7 +299,7 @@ func unkeyed(set *token.FileSet, file *ast.File, line int) (name string) {
 
 // assignments passes on every variable that a piece of source declares or sets, but for what is within a call, with what it is
 // set to.
-func assignments(n ast.Node, without *ast.CallExpr, set func(left *ast.Object, right []ast.Expr)) {
+func assignments(n ast.Node, without *ast.CallExpr, set func(left *ast.Ident, right []ast.Expr)) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		var left, right []ast.Expr
 		switch n := n.(type) {
@@ -309,7 +321,7 @@ func assignments(n ast.Node, without *ast.CallExpr, set func(left *ast.Object, r
 			for x != nil {
 				switch part := x.(type) {
 				case *ast.Ident:
-					set(part.Obj, right)
+					set(part, right)
 					x = nil
 				case *ast.IndexExpr:
 					x = part.X

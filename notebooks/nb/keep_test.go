@@ -157,6 +157,24 @@ func TestKeepWantsKeys(t *testing.T) {
 				fmt.Print(nb.Keep("v", func() (int, error) { q := q; return q, nil }))
 			}
 		}`, ""},
+		{`func main() {
+			g := "controls"
+			fit := func() string { return nb.Keep("fit", func() (string, error) { return "fit of " + g, nil }) }
+			fmt.Print(fit())
+			g = "patients"
+			fmt.Print(fit())
+		}`, "g"},
+		{`func main() {
+			g := "controls"
+			fit := func() string { return nb.Keep("fit", func() (string, error) { return "fit of " + g, nil }) }
+			fmt.Print(fit(), fit())
+		}`, ""},
+		{`var g, n = "controls", 1
+		func fit() string { return nb.Keep("fit", func() (string, error) { return "fit of " + g, nil }) }
+		func main() { fmt.Print(fit()); g = "patients"; fmt.Print(fit()) }`, "g"},
+		{`var g, n = "controls", 1
+		func fit() string { return nb.Keep("fit", func() (string, error) { return "fit of " + g, nil }) }
+		func main() { n = 2; fmt.Print(fit()) }`, ""},
 		{`var fits = each(func(g string) int { return nb.Keep("fit", func() (int, error) { return len(g), nil }) })`, "g"},
 		{`var fit = nb.Keep("fit", func() (int, error) { s := 0; for i := range 3 { s += i }; return s, nil })`, ""},
 	} {
