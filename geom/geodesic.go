@@ -22,10 +22,10 @@ type Geodesic[P Point] struct {
 
 	Residual   float64 // of Log: |γ(1) − y|/√d
 	Iterations int     // of Log: evaluations of Exp plus Newton steps
-	Status     Status  // of Log: Converged where γ(1) is y to the tolerance of Log
+	Status     Status  // of Log: Converged where γ(1) is y to the tolerance of Log, and Drift at most 1 %
 	// Conjugate is the time in (0, 1] of the first point conjugate to Start, +Inf if there is none. Up to that time no curve close
 	// by is shorter. It is 0 if Log did not search for conjugate points: it does so in up to 8 dimensions, without closed forms, and
-	// not from a guess.
+	// not from a guess. It is NaN where Drift is more than 1 %, or geodesics close by diverge.
 	Conjugate float64
 }
 
@@ -45,8 +45,12 @@ func (g *Geodesic[P]) Err() error {
 	case Converged:
 		return nil
 	case Stalled:
-		return fmt.Errorf("%s: the metric is rough or nearly singular on the way, as for landmarks whose kernel is much wider than they are apart; "+
-			"take a narrower kernel, or landmarks.Space.Match, which leaves a mismatch", g)
+		steps := ""
+		if !(g.Drift <= worstDrift) {
+			steps = fmt.Sprintf("the steps are too few: %s; or ", drifts(g.Drift))
+		}
+		return fmt.Errorf("%s: %sthe metric is rough or nearly singular on the way, as for landmarks whose kernel is much wider than they are apart; "+
+			"take a narrower kernel, or landmarks.Space.Match, which leaves a mismatch", g, steps)
 	}
 	return errors.New(g.String())
 }
@@ -112,9 +116,11 @@ func (s *Space[P]) path(z, v, p *Node) []*Node {
 		return []*Node{points, flatAt(s.M, points, velocities), v, Sqrt(square), ZerosLike(square)}
 	}
 	path := Path(s.M, Geodesics, s.method, s.steps, ode.State{start, p}, Covector)
-	last := func(x *Node) *Node { return Squeeze(SliceAxis(x, 0, AxisElem(s.steps)), 0) }
 	return []*Node{path[0], path[1], v, Sqrt(square), drift(s.M, square, last(path[0]), last(path[1]))}
 }
+
+// last is the end of a path, [n + 1, …].
+func last(path *Node) *Node { return Squeeze(SliceAxis(path, 0, AxisElem(path.Shape().Dim(0)-1)), 0) }
 
 // drift is |H(1)/H(0) − 1| of a geodesic with the squared speed 2H(0), [...], that ends at a point z with the momentum p; 2H(1) where
 // it rests.
@@ -156,6 +162,9 @@ func (s *Space[P]) geodesic(what string, out engine.Values, err error, worst flo
 	if i, bad := notFinite(velocity); bad {
 		return nil, fmt.Errorf("%s: coordinate %d of the velocity is %g: the metric is singular at the starting point", what, i, velocity[i])
 	}
+	if math.IsNaN(out.Scalar(3)) {
+		return nil, fmt.Errorf("%s: the length of the geodesic is the root of a negative number: the metric is not positive at the starting point", what)
+	}
 	for k, q := range path {
 		if i, bad := notFinite(q); bad {
 			return nil, fmt.Errorf("%s: the geodesic diverges at step %d of %d (coordinate %d is %g): it is too fast for the step, leaves the chart or meets a singular metric; use more steps or a shorter vector",
@@ -176,10 +185,20 @@ func (s *Space[P]) geodesic(what string, out engine.Values, err error, worst flo
 	g := &Geodesic[P]{Path: s.Points(path), Momenta: s.Points(momenta), Velocity: s.Point(velocity), Length: out.Scalar(3), Drift: out.Scalar(4)}
 	g.Start, g.End, g.Momentum = g.Path[0], g.Path[s.steps], g.Momenta[0]
 	if !(g.Drift <= worst) {
-		return nil, fmt.Errorf("%s: %d steps of %s are too few: the energy of the geodesic changes by %.2g %% on the way, at most %g %% is taken for an error of integration; use more steps (geom.Integrator) or a shorter vector",
-			what, s.steps, s.method.Name, 100*g.Drift, 100*worst)
+		return nil, s.tooFewSteps(what, g.Drift)
 	}
 	return g, nil
+}
+
+// tooFewSteps is the error of a geodesic whose energy drifts.
+func (s *Space[P]) tooFewSteps(what string, drift float64) error {
+	return fmt.Errorf("%s: %d steps of %s are too few: %s or a shorter vector", what, s.steps, s.method.Name, drifts(drift))
+}
+
+// drifts says how much an energy drifts, and what to do.
+func drifts(drift float64) string {
+	return fmt.Sprintf("the energy of the geodesic changes by %.2g %% on the way, at most %g %% is taken for an error of integration; "+
+		"use more steps (geom.Integrator)", 100*drift, 100*worstDrift)
 }
 
 // Bounded is an optional interface of manifolds whose cometric is computed correctly in some region only, as with the fast sums

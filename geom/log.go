@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/autodiff"
-	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 )
@@ -25,10 +24,12 @@ type Regulariser interface {
 // as for landmarks whose kernel is wider than they are apart, it starts Newton's method from the curve of least energy between the
 // points, relaxed from a straight line, and takes the whole derivative of Exp. Such a geodesic is not longer than that curve.
 //
-// Geodesic.Status is Converged if the residual |γ(1) − y| reached 1e-10 of |y − x| (1e-8 where closed forms are used). If not,
-// the best geodesic found is returned all the same, whatever its Drift, and the error is nil: see Geodesic.Err. It is an error if a
-// point is off the manifold, if the metric is singular at x or y, if a closed form shows that y is in the cut locus of x, and if the
-// chart at y does not reach x.
+// Geodesic.Status is Converged if the residual |γ(1) − y| reached 1e-10 of |y − x| (1e-8 where closed forms are used), or what
+// rounding leaves of it: 4 roundings of |y|, or more, up to 1e-13 |y|, where no step makes it less. So the relative error of the
+// logarithm is more than 1e-10 where points are far from the origin and close together. Besides, its energy must not drift by more
+// than 1 %, the bound of Exp. If not, the best geodesic found is returned all the same, and the error is nil: see Geodesic.Err. It is
+// an error if a point is off the manifold, if the metric is singular at x or y, if a closed form shows that y is in the cut locus of
+// x, and if the chart at y does not reach x.
 //
 // The geodesic is a shortest one if y is not far beyond the injectivity radius. In up to 8 dimensions and without closed forms Log
 // searches on if the first search fails, if its geodesic has a conjugate point, beyond which it cannot be a shortest one, or if
@@ -41,11 +42,7 @@ func (s *Space[P]) Log(x, y P) (*Geodesic[P], error) {
 	if err != nil {
 		return nil, err
 	}
-	worst := worstDrift
-	if gs[0].Status != Converged {
-		worst = math.Inf(1)
-	}
-	g, err := s.shoot(x, gs[0].Momentum, worst)
+	g, err := s.ShootInexact(x, gs[0].Momentum)
 	if err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
@@ -53,7 +50,7 @@ func (s *Space[P]) Log(x, y P) (*Geodesic[P], error) {
 	return g, nil
 }
 
-// LogAll is Log for many pairs (x_i, y_i) at once, in the same compiled calls. The geodesics have no End, Path, Momenta and Drift.
+// LogAll is Log for many pairs (x_i, y_i) at once, in the same compiled calls. The geodesics have no End, Path and Momenta.
 func (s *Space[P]) LogAll(x, y []P) ([]*Geodesic[P], error) { return s.LogFrom(x, y, nil) }
 
 // LogFrom is LogAll with a first guess of the velocity for each pair, used where it is better than 0; nil for none. From guesses
@@ -81,20 +78,13 @@ func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 	if err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
-	out, err := l.result(roots)
-	if err != nil {
-		return nil, err
-	}
-	velocities, momenta, lengths := out.Matrix(0), out.Matrix(1), out.Vector(2)
-	if l.length != nil {
-		lengths = l.length
-	}
 	gs := make([]*Geodesic[P], len(x))
 	for i, r := range roots {
-		if k, bad := notFinite(momenta[i]); bad {
-			return nil, fmt.Errorf("Log: pair %d: coordinate %d of the momentum is %g: the metric is singular at the starting point", i, k, momenta[i][k])
+		f := l.found[i]
+		if k, bad := notFinite(f.momentum); bad {
+			return nil, fmt.Errorf("Log: pair %d: coordinate %d of the momentum is %g: the metric is singular at the starting point", i, k, f.momentum[k])
 		}
-		gs[i] = &Geodesic[P]{Start: x[i], Velocity: s.Point(velocities[i]), Momentum: s.Point(momenta[i]), Length: lengths[i],
+		gs[i] = &Geodesic[P]{Start: x[i], Velocity: s.Point(f.velocity), Momentum: s.Point(f.momentum), Length: f.length, Drift: f.drift,
 			Residual: l.distance[i] / math.Sqrt(float64(s.M.Dim())), Iterations: r.Iterations, Status: r.Status}
 		if l.conjugate != nil {
 			gs[i].Conjugate = l.conjugate[i]
@@ -102,6 +92,9 @@ func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 	}
 	return gs, nil
 }
+
+// rounding is the relative distance of consecutive numbers in double precision.
+const rounding = 0x1p-52
 
 // logarithm is the search for v with Exp_x(v) = y, for many pairs.
 type logarithm struct {
@@ -113,8 +106,18 @@ type logarithm struct {
 	shrunk   []float64 // what is left of |Exp_x(v) − y| in a residual, times its factor: about this share, if not more
 	distance []float64 // |Exp_x(v) − y| at the end, if not less: see shrinking
 
+	last      []shot    // of each pair, the one that was evaluated last
+	found     []result  // of the roots
 	conjugate []float64 // times of conjugate points, where they were looked for
-	length    []float64 // of closed forms: that of the product with the momentum is less exact
+}
+
+// shot is a velocity with the state (q, p) at the end of its geodesic.
+type shot struct{ v, end, momentum Vec }
+
+// result is what Log returns of a root.
+type result struct {
+	velocity, momentum Vec
+	length, drift      float64
 }
 
 // gap returns the residual of the end point of a geodesic from z, as a tangent vector at z: the coordinates of the end point in
@@ -141,10 +144,10 @@ func shrinking(m Manifold, z, y *Node) *Node {
 	return ReduceMin(Div(lengths(at.Coordinates(fresh(z))), lengths(at.X)), 0)
 }
 
-// end is Exp_z(v).
-func (l *logarithm) end(z, v *Node) *Node {
+// end is the state (q, p) at time 1 of the geodesic from z with the velocity v.
+func (l *logarithm) end(z, v *Node) ode.State {
 	s := l.space
-	return Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, flatAt(s.M, z, v)}, Covector)[0]
+	return Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, flatAt(s.M, z, v)}, Covector)
 }
 
 // search returns the roots, started at 0, or at a guess where its residual is smaller; if anew, always at the guess.
@@ -165,7 +168,7 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	}
 	start, apart, shrunk := out.Matrix(0), out.Vector(1), out.Vector(2)
 	roots := make([]*solve.Root, len(l.x))
-	l.scale, l.shrunk = make([]float64, len(l.x)), make([]float64, len(l.x))
+	l.scale, l.shrunk, l.last = make([]float64, len(l.x)), make([]float64, len(l.x)), make([]shot, len(l.x))
 	for i, f := range start {
 		if _, bad := notFinite(append(f, apart[i])); bad {
 			return nil, fmt.Errorf("pair %d: the chart at the end point does not reach the starting point: one is in the cut locus of the other, "+
@@ -178,7 +181,8 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 		}
 		floats.Scale(l.scale[i], f)
 		l.shrunk[i] = l.scale[i] * shrunk[i]
-		roots[i] = solve.NewRoot(make([]float64, len(f)), f, l.shrunk[i]*(1e-10*apart[i]+1e-13*floats.Norm(l.y[i], 2)))
+		l.last[i] = shot{make(Vec, len(f)), l.x[i], make(Vec, len(f))}
+		roots[i] = solve.NewRoot(l.last[i].v, f, l.shrunk[i]*(1e-10*apart[i]+4*rounding*floats.Norm(l.y[i], 2)))
 	}
 	eq := l.equations(nil)
 	switch {
@@ -193,6 +197,9 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	if err := eq.Broyden(l.task.Context(), roots, 80); err != nil {
 		return nil, err
 	}
+	for i, r := range roots {
+		r.Done = r.Done || r.Norm <= l.shrunk[i]*(1e-10*apart[i]+1e-13*floats.Norm(l.y[i], 2))
+	}
 	// Whole Jacobians of more unknowns would take too long.
 	if d := s.M.Dim(); fanned < d && d <= 1500 {
 		err = l.polished(roots)
@@ -201,6 +208,15 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if err := l.measure(roots); err != nil {
+		return nil, err
+	}
+	// Exp ends where it should, but the steps of the integrator are too long, or one of them leads over a singularity of the metric.
+	for i, r := range roots {
+		if r.Status == Converged && !(l.found[i].drift <= worstDrift) {
+			r.Status = Stalled
+		}
 	}
 	// A guess says which of the geodesics is wanted.
 	if guess == nil && s.M.Dim() <= fanned {
@@ -257,7 +273,7 @@ func (l *logarithm) closed(m ClosedForms) ([]*solve.Root, error) {
 		return nil, err
 	}
 	apart := out.Vector(3)
-	l.distance, l.length = out.Vector(1), out.Vector(2)
+	l.distance = out.Vector(1)
 	roots := make([]*solve.Root, len(l.x))
 	for i, v := range out.Matrix(0) {
 		if math.IsInf(apart[i], 1) {
@@ -271,6 +287,12 @@ func (l *logarithm) closed(m ClosedForms) ([]*solve.Root, error) {
 		if !(l.distance[i] <= onManifold*apart[i]+1e-12*floats.Norm(l.y[i], 2)) {
 			roots[i].Status = Stalled
 		}
+	}
+	if err := l.measure(roots); err != nil {
+		return nil, err
+	}
+	for i, length := range out.Vector(2) { // that of the product with the momentum is less exact
+		l.found[i].length = length
 	}
 	return roots, nil
 }
@@ -296,10 +318,16 @@ func (l *logarithm) equations(which []int) solve.System {
 }
 
 func (l *logarithm) residual(which []int, v [][]float64) ([][]float64, error) {
-	return l.call("Log", func(in []*Node) *Node {
-		f, _ := gap(l.space.M, in[0], in[1], l.end(in[0], in[2]))
-		return f
+	out, err := l.call("Log", func(in []*Node) *Node {
+		end := l.end(in[0], in[2])
+		f, _ := gap(l.space.M, in[0], in[1], end[0])
+		return Concatenate([]*Node{f, end[0], end[1]}, -1)
 	}, which, v)
+	for k, f := range out {
+		a := len(v[k])
+		out[k], l.last[which[k]] = f[:a:a], shot{v[k], f[a : 2*a], f[2*a:]}
+	}
+	return out, err
 }
 
 func (l *logarithm) derivative(which []int, v, dv [][]float64) ([][]float64, error) {
@@ -307,7 +335,7 @@ func (l *logarithm) derivative(which []int, v, dv [][]float64) ([][]float64, err
 	if IsAtlas(s.M) {
 		return l.call("DExp", func(in []*Node) *Node {
 			_, df := autodiff.Pushforward(func(v []*Node) []*Node {
-				f, _ := gap(s.M, in[0], in[1], l.end(in[0], v[0]))
+				f, _ := gap(s.M, in[0], in[1], l.end(in[0], v[0])[0])
 				return []*Node{f}
 			}, in[2:3], in[3:4])
 			return df[0]
@@ -320,9 +348,9 @@ func (l *logarithm) derivative(which []int, v, dv [][]float64) ([][]float64, err
 	}, which, v, dv)
 }
 
-// call evaluates a graph function of (x, y, rows…) for some of the pairs, and scales what it returns as residuals are. In high
-// dimension, where every pair costs, it takes them in blocks of 64 and then of 8, the last one padded: these two sizes are compiled.
-// In low dimension, where the loop around costs, it takes all.
+// call evaluates a graph function of (x, y, rows…) for some of the pairs, and scales the vectors that it returns, which other numbers
+// may follow, as residuals are. In high dimension, where every pair costs, it takes them in blocks of 64 and then of 8, the last one
+// padded: these two sizes are compiled. In low dimension, where the loop around costs, it takes all.
 func (l *logarithm) call(name string, fn func(in []*Node) *Node, which []int, rows ...[][]float64) ([][]float64, error) {
 	size := len(l.x)
 	if l.space.M.Dim() >= 32 {
@@ -351,7 +379,8 @@ func (l *logarithm) call(name string, fn func(in []*Node) *Node, which []int, ro
 			return nil, err
 		}
 		for k, f := range values.Matrix(0)[:min(n, len(which)-from)] {
-			floats.Scale(l.scale[which[from+k]], f)
+			i := which[from+k]
+			floats.Scale(l.scale[i], f[:len(l.x[i])])
 			out = append(out, f)
 		}
 		from += n
@@ -359,30 +388,46 @@ func (l *logarithm) call(name string, fn func(in []*Node) *Node, which []int, ro
 	return out, nil
 }
 
-// result returns velocities, momenta and lengths of the roots.
-func (l *logarithm) result(roots []*solve.Root) (engine.Values, error) {
-	return l.space.call("Log, result", func(in []*Node) []*Node {
-		at := At(l.space.M, in[0])
-		covector := at.Enter(Covector, flatAt(l.space.M, in[0], in[1]))
-		v := Sharp(at.Manifold, at.X, covector)
-		return []*Node{at.Leave(Vector, v), at.Leave(Covector, covector), Sqrt(ReduceSum(Mul(v, covector), -1))}
-	}, l.x, velocities(roots))
-}
-
-// refuseDrift says Stalled of roots that are no geodesics, though Exp ends where it should: those whose energy drifts as no Exp may,
-// because a step of the integrator leads over a singularity of the metric.
-func (s *Space[P]) refuseDrift(x []Vec, roots []*solve.Root) error {
-	out, err := s.call("Log, drift", func(in []*Node) []*Node {
+// measure stores what Log returns of the roots.
+func (l *logarithm) measure(roots []*solve.Root) error {
+	s := l.space
+	args := []any{l.x, velocities(roots)}
+	_, closed := s.M.(ClosedForms)
+	if !closed {
+		var again []int // a root that was found is the last one that was evaluated
+		var v []Vec
+		for i, r := range roots {
+			if &r.X[0] != &l.last[i].v[0] {
+				again, v = append(again, i), append(v, r.X)
+			}
+		}
+		if again != nil {
+			if _, err := l.residual(again, v); err != nil {
+				return err
+			}
+		}
+		args = append(args, each(l.last, func(s shot) Vec { return s.end }), each(l.last, func(s shot) Vec { return s.momentum }))
+	}
+	out, err := s.call("Log, result", func(in []*Node) []*Node {
+		at := At(s.M, in[0])
 		p := flatAt(s.M, in[0], in[1])
-		end := Flow(s.M, Geodesics, s.method, s.steps, ode.State{in[0], p}, Covector)
-		return []*Node{drift(s.M, ReduceSum(Mul(in[1], p), -1), end[0], end[1])}
-	}, x, velocities(roots))
+		covector := at.Enter(Covector, p)
+		v := Sharp(at.Manifold, at.X, covector)
+		out := []*Node{at.Leave(Vector, v), at.Leave(Covector, covector), Sqrt(ReduceSum(Mul(v, covector), -1))}
+		if !closed {
+			out = append(out, drift(s.M, ReduceSum(Mul(in[1], p), -1), in[2], in[3]))
+		}
+		return out
+	}, args...)
 	if err != nil {
 		return err
 	}
-	for i, off := range out.Vector(0) {
-		if r := roots[i]; r.Status == Converged && !(off <= worstDrift) {
-			r.Status, r.Norm = Stalled, math.Inf(1)
+	l.found = make([]result, len(roots))
+	velocities, momenta := out.Matrix(0), out.Matrix(1)
+	for i := range l.found {
+		l.found[i] = result{velocity: velocities[i], momentum: momenta[i], length: out.Vector(2)[i]}
+		if !closed {
+			l.found[i].drift = out.Vector(3)[i]
 		}
 	}
 	return nil
@@ -432,9 +477,6 @@ func (l *logarithm) polished(roots []*solve.Root) error {
 		return err
 	}
 	if err := eq.Newton(l.task.Context(), found, 12); err != nil {
-		return err
-	}
-	if err := s.refuseDrift(x, found); err != nil {
 		return err
 	}
 	lengths, err := s.lengths(x, velocities(found))

@@ -122,10 +122,6 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 	if err != nil {
 		return err
 	}
-	lengths, err := s.lengths(l.x, velocities(roots))
-	if err != nil {
-		return err
-	}
 	lines, err := s.lines(l.x, l.y)
 	if err != nil {
 		return err
@@ -143,7 +139,7 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 			}
 		}
 		if r.Status == Converged {
-			length = lengths[i]
+			length = l.found[i].length
 		}
 		// The lengths of curves have errors of a thousandth.
 		minimal := times[i] > 1 && length <= reach*(1+1e-3)
@@ -248,17 +244,10 @@ func (l *logarithm) shorter(i int, curves []curve, length float64) (best *solve.
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := s.refuseDrift(other.x, found); err != nil {
-		return nil, 0, err
-	}
-	lengths, err := s.lengths(other.x, velocities(found))
-	if err != nil {
-		return nil, 0, err
-	}
 	shortest = length * (1 - 1e-9)
 	for k, f := range found {
-		if f.Status == Converged && lengths[k] < shortest {
-			best, shortest = f, lengths[k]
+		if f.Status == Converged && other.found[k].length < shortest {
+			best, shortest, l.found[i] = f, other.found[k].length, other.found[k]
 			best.Norm *= l.scale[i] / other.scale[k]
 		}
 	}
