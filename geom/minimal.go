@@ -19,12 +19,15 @@ import (
 
 // Conjugate returns, for each geodesic from z_i with velocity v_i, the time in (0, 1] of its first point conjugate to z_i, and +Inf
 // if there is none. Beyond this time a geodesic is not shortest, not even among curves close by. Let e_j be a basis of the tangent
-// space; at a conjugate point the determinant of the Jacobi fields
+// space; at a conjugate point some combination of the Jacobi fields
 //
 //	J_j(t) = ∂/∂ε Exp_z(t (v + ε e_j)) at ε = 0,  j = 1, …, d,
 //
-// is zero. Conjugate returns the first time at which the determinant changes its sign, interpolated within a step of the
-// integrator; so it misses conjugate points of even multiplicity. It costs as much as 2d + 1 geodesics.
+// is zero. The matrices A_k of these fields after k steps of the integrator, in the charts there, and the derivatives ψ_k of the
+// changes from one of these charts to the next make X_k = ψ_k⁻¹ A_{k+1} A_k⁻¹, which takes the fields over a step. It is close to the
+// identity for short steps, and as many of its eigenvalues are negative as there are conjugate points in the step, counted with
+// multiplicity. Conjugate interpolates within the first step that has one. It costs as much as 2d + 1 geodesics, which are integrated
+// also where there are closed forms. The errors are those of Exp without these.
 func (s *Space[P]) Conjugate(z, v []P) ([]float64, error) {
 	const what = "Conjugate"
 	if len(z) != len(v) {
@@ -38,67 +41,118 @@ func (s *Space[P]) Conjugate(z, v []P) ([]float64, error) {
 	if err := s.CheckRegular("point", z...); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	times, _, err := s.conjugate(s.Vectors(z), s.Vectors(v))
-	return times, err
+	times, _, drift, err := s.conjugate(s.Vectors(z), s.Vectors(v))
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range times {
+		if drift[i] > worstDrift {
+			return nil, s.tooFewSteps(fmt.Sprintf("%s: geodesic %d", what, i), drift[i])
+		}
+		if math.IsNaN(t) {
+			return nil, fmt.Errorf("%s: geodesic %d, or one close by, diverges: it is too fast for the %d steps, leaves the chart or meets a singular metric; "+
+				"use more steps or a shorter vector", what, i, s.steps)
+		}
+	}
+	return times, nil
 }
 
-// conjugate also returns the points of the geodesics after each step, [B, steps + 1].
-func (s *Space[P]) conjugate(z, v []Vec) (first []float64, paths [][]Vec, err error) {
+// conjugate also returns the points of the geodesics after each step, [B, steps + 1], and the drift of their energies. Where this is more
+// than Exp accepts, or a geodesic diverges, the time is NaN.
+func (s *Space[P]) conjugate(z, v []Vec) (first []float64, paths [][]Vec, off []float64, err error) {
 	out, err := s.call("Conjugate", func(in []*Node) []*Node {
 		z, v, d, n := in[0], in[1], s.M.Dim(), s.steps
 		start := At(s.M, z)
-		e := start.Leave(Vector, basisAt(start.X))
-		// By differences, to 1e-10: in 2d + 1 geodesics, of which a program is compiled several times faster than of derivatives.
-		size := MulScalar(ReduceAndKeep(Abs(v), ReduceMax, -1), 1e-5)
-		size = Where(IsZero(size), OnesLike(size), size)
-		step := Mul(e, BroadcastToDims(ExpandAxes(size, 0), e.Shape().Dimensions...))
+		basis := basisAt(start.X)
+		e := start.Leave(Vector, basis)
+		speed := Norm(start.Manifold, start.X, start.Enter(Vector, v))
+		// By differences, to 1e-10: in 2d + 1 geodesics, of which a program is compiled several times faster than of derivatives. Each is
+		// 1e-5 as long as the geodesic, in any unit of its coordinate.
+		size := Div(MulScalar(BroadcastPrefix(speed, d), 1e-5), Norm(start.Manifold, BroadcastPrefix(start.X, d), basis)) // [d, B]
+		size = ExpandAxes(Where(IsZero(size), OnesLike(size), size), -1)
+		step := Mul(e, BroadcastToShape(size, e.Shape()))
 		vs := BroadcastPrefix(v, d)
 		vs = Concatenate([]*Node{ExpandAxes(v, 0), Add(vs, step), Sub(vs, step)}, 0)
 		zs := BroadcastPrefix(z, 2*d+1)
-		path := Path(s.M, Geodesics, s.method, n, ode.State{zs, flatAt(s.M, zs, vs)}, Covector)[0] // [n + 1, 2d + 1, B, a]
-		along := func(from, to int) *Node { return SliceAxis(path, 1, AxisRange(from, to)) }
+		ps := flatAt(s.M, zs, vs)
+		path := Path(s.M, Geodesics, s.method, n, ode.State{zs, ps}, Covector) // [n + 1, 2d + 1, B, a]
+		along := func(from, to int) *Node { return SliceAxis(path[0], 1, AxisRange(from, to)) }
 		points := Squeeze(along(0, 1), 1) // [n + 1, B, a]
-		fields := Div(Sub(along(1, d+1), along(d+1, 2*d+1)), MulScalar(ExpandLeftToRank(size, path.Rank()), 2))
+		fields := Div(Sub(along(1, d+1), along(d+1, 2*d+1)), MulScalar(ExpandLeftToRank(size, path[0].Rank()), 2))
 		jacobi := At(s.M, points).Enter(Vector, Transpose(fields, 0, 1))
-		// Consecutive charts may differ in orientation.
 		before, after := At(s.M, SliceAxis(points, 0, AxisRange(0, n))), At(s.M, SliceAxis(points, 0, AxisRange(1, n+1)))
 		unit := basisAt(before.X)
-		turns := unit
+		changes := unit
 		if IsAtlas(s.M) {
-			turns = push(after.Coordinates, before.Z, before.Leave(Vector, unit))
+			changes = push(after.Coordinates, before.Z, before.Leave(Vector, unit))
 		}
-		return []*Node{TransposeAllDims(jacobi, 2, 1, 0, 3), TransposeAllDims(turns, 2, 1, 0, 3), // [B, n + 1, d, d]
-			TransposeAllDims(points, 1, 0, 2)}
+		itself := func(x *Node) *Node { return Squeeze(SliceAxis(x, 0, AxisElem(0)), 0) } // without the geodesics close by
+
+		return []*Node{TransposeAllDims(jacobi, 2, 1, 0, 3), TransposeAllDims(changes, 2, 1, 0, 3), // [B, n + 1, d, d]
+			TransposeAllDims(points, 1, 0, 2), drift(s.M, ReduceSum(Mul(v, itself(ps)), -1), itself(last(path[0])), itself(last(path[1])))}
 	}, z, v)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	d := s.M.Dim()
-	determinants := func(flat []float64) (out []float64) {
+	matrices := func(flat []float64) (out []*mat.Dense) { // a row for each vector
 		for ; len(flat) > 0; flat = flat[d*d:] {
-			out = append(out, mat.Det(mat.NewDense(d, d, flat[:d*d])))
+			out = append(out, mat.NewDense(d, d, flat[:d*d]))
 		}
 		return out
 	}
-	fields, turns := determinants(out.Flat(0)), determinants(out.Flat(1))
-	first = make([]float64, len(z))
+	fields, changes := matrices(out.Flat(0)), matrices(out.Flat(1))
+	first, off = make([]float64, len(z)), out.Vector(3)
 	for i := range first {
-		first[i] = math.Inf(1)
-		sign, before := 1.0, 0.0
-		for k := 1; k <= s.steps; k++ {
-			sign = math.Copysign(sign, sign*turns[i*s.steps+k-1])
-			now := sign * fields[i*(s.steps+1)+k]
-			if k == 1 && now < 0 { // the chart at the first point
-				sign, now = -sign, -now
-			}
-			if now <= 0 {
-				first[i] = (float64(k) - now/(now-before)) / float64(s.steps)
-				break
-			}
-			before = now
+		switch {
+		case !(off[i] <= worstDrift):
+			first[i] = math.NaN()
+		case floats.Norm(v[i], 2) == 0:
+			first[i] = math.Inf(1)
+		default:
+			first[i] = vanishing(fields[i*(s.steps+1):(i+1)*(s.steps+1)], changes[i*s.steps:(i+1)*s.steps])
 		}
 	}
-	return first, out.Array3(2), nil
+	return first, out.Array3(2), off, nil
+}
+
+// vanishing returns the time in (0, 1] at which a combination of the fields is zero for the first time, +Inf for none and NaN where
+// they are not finite. The fields are zero at first; changes are those of the charts.
+func vanishing(fields, changes []*mat.Dense) float64 {
+	const late = 1e-6 // of a step: what vanishes so soon after its end may be seen neither in it nor in the next one
+	n := len(changes)
+	for k, change := range changes {
+		before := new(mat.Dense)
+		if k > 0 {
+			before.Mul(fields[k], change)
+		} else { // t e_j after a step, for these are zero
+			before.Scale(1/float64(n), change)
+		}
+		if _, bad := notFinite(slices.Concat(before.RawMatrix().Data, fields[k+1].RawMatrix().Data)); bad {
+			return math.NaN()
+		}
+		var lu mat.LU
+		var over mat.Dense // X_k, transposed and in another basis
+		var eigen mat.Eigen
+		lu.Factorize(before)
+		if math.IsInf(lu.Cond(), 1) {
+			return math.NaN()
+		}
+		lu.SolveTo(&over, false, fields[k+1]) // its error warns of the condition only
+		if !eigen.Factorize(&over, mat.EigenNone) {
+			return math.NaN()
+		}
+		part := math.Inf(1)
+		for _, value := range eigen.Values(nil) {
+			if share := real(value); share <= late {
+				part = min(part, 1/(1-share), 1)
+			}
+		}
+		if part <= 1 {
+			return (float64(k) + part) / float64(n)
+		}
+	}
+	return math.Inf(1)
 }
 
 // fanned is the largest dimension in which Log asks whether a geodesic is a shortest one: a number of geodesics drawn from a point
@@ -118,7 +172,7 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 	if l.stopped(roots...) {
 		return nil
 	}
-	times, paths, err := s.conjugate(l.x, velocities(roots))
+	times, paths, _, err := s.conjugate(l.x, velocities(roots))
 	if err != nil {
 		return err
 	}
@@ -176,7 +230,7 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 		}
 	}
 	if changed {
-		if times, _, err = s.conjugate(l.x, velocities(roots)); err != nil {
+		if times, _, _, err = s.conjugate(l.x, velocities(roots)); err != nil {
 			return err
 		}
 	}

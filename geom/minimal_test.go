@@ -1,6 +1,7 @@
 package geom_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -9,30 +10,76 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/linalg"
 	"anatomy/geom/manifold"
 )
 
-// The first conjugate point of a geodesic of the unit sphere is its antipode, of the outer equator of a torus, where the curvature
-// is 1/(r(R + r)), at π √(r(R + r)).
+// The first conjugate point of a geodesic of the unit sphere is its antipode, in coordinates of any units, of the outer equator of a
+// torus, where the curvature is 1/(r(R + r)), at π √(r(R + r)). On spheres of more dimensions all fields vanish at once, and on
+// ellipsoids that are nearly round two shortly after one another, within a step: at the length l the first of them was missed, or not,
+// by where the steps fall.
 func TestConjugate(t *testing.T) {
 	const R, r = 1, 0.45
-	for _, c := range []struct {
+	type geodesic struct {
 		name string
-		m    geom.Manifold
 		z, v []float64
 		want float64
+	}
+	along := func(l float64) geodesic {
+		return geodesic{fmt.Sprintf("length %g", l), []float64{1, 0, 0, 0}, []float64{0, l, 0, 0}, math.Pi / l}
+	}
+	for _, c := range []struct {
+		name      string
+		m         geom.Manifold
+		geodesics []geodesic
 	}{
-		{"sphere", struct{ geom.Atlas }{manifold.Sphere(2)}, []float64{0.6, 0, 0.8}, []float64{0, 4, 0}, math.Pi / 4},
-		{"half of the way", struct{ geom.Atlas }{manifold.Sphere(2)}, []float64{0.6, 0, 0.8}, []float64{0, 2, 0}, math.Inf(1)},
-		{"torus", manifold.Torus(R, r), []float64{R + r, 0, 0}, []float64{0, 4.5, 0}, math.Pi * math.Sqrt(r*(R+r)) / 4.5},
+		{"sphere", struct{ geom.Atlas }{manifold.Sphere(2)}, []geodesic{
+			{"once around", []float64{0.6, 0, 0.8}, []float64{0, 4, 0}, math.Pi / 4},
+			{"half of the way", []float64{0.6, 0, 0.8}, []float64{0, 2, 0}, math.Inf(1)},
+			{"no way", []float64{0.6, 0, 0.8}, []float64{0, 0, 0}, math.Inf(1)},
+		}},
+		{"torus", manifold.Torus(R, r), []geodesic{{"outer equator", []float64{R + r, 0, 0}, []float64{0, 4.5, 0}, math.Pi * math.Sqrt(r*(R+r)) / 4.5}}},
+		{"round ellipsoid", manifold.Ellipsoid(1, 1, 1, 1), []geodesic{along(3.5), along(4), along(4.3), along(4.7)}},
+		{"ellipsoid", manifold.Ellipsoid(1, 1, 1.03, 1), []geodesic{along(4), along(4.3), along(4.7), along(5)}},
 	} {
-		got, err := geom.On(c.m).Conjugate([][]float64{c.z}, [][]float64{c.v})
-		if err != nil {
-			t.Fatal(c.name, err)
+		var z, v [][]float64
+		for _, g := range c.geodesics {
+			z, v = append(z, g.z), append(v, g.v)
 		}
-		if !(math.Abs(got[0]-c.want) < 1e-3) && got[0] != c.want {
-			t.Errorf("%s: conjugate point at %.5f, want %.5f", c.name, got[0], c.want)
+		got := expect.Must(geom.On(c.m).Conjugate(z, v))
+		for i, g := range c.geodesics {
+			t.Logf("%s, %s: %.5f, want %.5f", c.name, g.name, got[i], g.want)
+			if !(math.Abs(got[i]-g.want) < 1e-3) && got[i] != g.want {
+				t.Errorf("%s, %s: conjugate point at %.5f, want %.5f", c.name, g.name, got[i], g.want)
+			}
 		}
+	}
+}
+
+// The unit of one coordinate, 1/R of the polar angle of a sphere, does not change the time of a conjugate point.
+func TestConjugateInOtherUnits(t *testing.T) {
+	var times []float64
+	for _, R := range []float64{1, 1e6} {
+		s := geom.On(geom.MetricFunc(2, func(x *Node) *Node {
+			sine := Sin(DivScalar(SliceAxis(x, -1, AxisRange(0, 1)), R))
+			diagonal := Concatenate([]*Node{MulScalar(OnesLike(sine), 1/(R*R)), Square(sine)}, -1)
+			return Mul(ExpandAxes(diagonal, -1), ExpandLeftToRank(linalg.Eye(x.Graph(), x.DType(), 2), x.Rank()+1))
+		}))
+		got := expect.Must(s.Conjugate([][]float64{{R * math.Pi / 3, 1}}, [][]float64{{R * 4 * math.Cos(1.2), 4 * math.Sin(1.2) / math.Sin(math.Pi/3)}}))
+		times = append(times, got[0])
+	}
+	expect.Abs(t, "first conjugate point", times[0], math.Pi/4, 1e-3)
+	expect.Abs(t, "with a coordinate in another unit", times[1], times[0], 1e-6)
+}
+
+// Geodesics that diverge, or are integrated by too few steps, are errors, as in Exp.
+func TestConjugateRefuses(t *testing.T) {
+	plane, sphere := geom.On(halfPlane()), geom.On(manifold.Sphere(2))
+	for _, v := range [][]float64{{100, 100}, {10, 10}} {
+		expect.Refused(t, expect.Error(plane.Conjugate([][]float64{{0, 1}}, [][]float64{v})), "geodesic 0", "use more steps")
+	}
+	for _, length := range []float64{50, 70, 100, 300} {
+		expect.Refused(t, expect.Error(sphere.Conjugate([][]float64{{1, 0, 0}}, [][]float64{{0, length, 0}})), "geodesic 0", "use more steps")
 	}
 }
 
