@@ -118,8 +118,8 @@ func GeodesicTransport(m Manifold) ode.Field {
 }
 
 // Transport moves tangent vectors v at the start of a geodesic in parallel along it. It returns them at the times 0, 1/n, …, 1 of
-// the geodesic's Path: out[k][i] is vector k at time i. The geodesic is computed again from its Start and Momentum. Vectors that are
-// not tangent and a singular metric are errors.
+// the geodesic's Path: out[k][i] is vector k at time i. The geodesic is computed again from its Start and Momentum, with the
+// integrator of this space. Vectors that are not tangent and a singular metric are errors, and so are too few steps, as for Exp.
 func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 	const what = "Transport"
 	if g == nil {
@@ -128,7 +128,7 @@ func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 	if err := s.CheckNumbers("momentum", g.Momentum); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	return s.transported(what, "transport", func(in []*Node) *Node {
+	return s.transported(what, "transport", func(in []*Node) []*Node {
 		z, p, v := in[0], in[1], in[2]
 		if m, ok := s.M.(ClosedForms); ok {
 			at := At(s.M, z)
@@ -136,9 +136,12 @@ func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 			each := func(x *Node) *Node { // [n + 1, a] for every vector
 				return BroadcastToDims(ExpandAxes(x, -2), s.steps+1, v.Shape().Dim(0), v.Shape().Dim(1))
 			}
-			return m.Transport(each(BroadcastPrefix(z, s.steps+1)), each(velocity), BroadcastPrefix(v, s.steps+1))
+			return []*Node{m.Transport(each(BroadcastPrefix(z, s.steps+1)), each(velocity), BroadcastPrefix(v, s.steps+1))}
 		}
-		return Path(s.M, GeodesicTransport, s.method, s.steps, ode.State{z, p, v}, Covector, Vector)[2]
+		path := Path(s.M, GeodesicTransport, s.method, s.steps, ode.State{z, p, v}, Covector, Vector)
+		at := At(s.M, z)
+		square := MulScalar(Hamiltonian(at.Manifold)(at.X, at.Enter(Covector, p)), 2)
+		return []*Node{path[2], drift(s.M, square, last(path[0]), last(path[1]))}
 	}, g.Start, v, s.Vector(g.Start), s.Vector(g.Momentum), s.Vectors(v))
 }
 
@@ -156,14 +159,14 @@ func (s *Space[P]) TransportAlong(curve []P, v ...P) ([][]P, error) {
 	if err := s.CheckRegular("point", curve...); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	return s.transported(what, "transport along", func(in []*Node) *Node {
-		return Transport(s.M, s.method, in[0], in[1])
+	return s.transported(what, "transport along", func(in []*Node) []*Node {
+		return []*Node{Transport(s.M, s.method, in[0], in[1])}
 	}, curve[0], v, s.Vectors(curve), s.Vectors(v))
 }
 
-// transported runs a function that takes vectors v at z, [k, a], to those at all times, [n + 1, k, a], and returns these with the
-// vectors as the first index and the times as the second.
-func (s *Space[P]) transported(what, name string, fn func(in []*Node) *Node, z P, v []P, args ...any) ([][]P, error) {
+// transported runs a function that takes vectors v at z, [k, a], to those at all times, [n + 1, k, a], and perhaps the drift of the
+// energy of a geodesic. It returns the vectors as the first index and the times as the second.
+func (s *Space[P]) transported(what, name string, fn func(in []*Node) []*Node, z P, v []P, args ...any) ([][]P, error) {
 	if len(v) == 0 {
 		return nil, fmt.Errorf("%s: no vectors", what)
 	}
@@ -173,7 +176,7 @@ func (s *Space[P]) transported(what, name string, fn func(in []*Node) *Node, z P
 	if err := s.CheckRegular("point", z); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	out, err := s.call(name, func(in []*Node) []*Node { return []*Node{fn(in)} }, args...)
+	out, err := s.call(name, fn, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -187,6 +190,9 @@ func (s *Space[P]) transported(what, name string, fn func(in []*Node) *Node, z P
 			}
 			vectors[k] = append(vectors[k], s.Point(w))
 		}
+	}
+	if len(out) > 1 && !(out.Scalar(1) <= worstDrift) {
+		return nil, s.tooFewSteps(what, out.Scalar(1))
 	}
 	return vectors, nil
 }
