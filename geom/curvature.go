@@ -105,7 +105,8 @@ func ScalarCurvature(m Manifold, x *Node) *Node {
 	return metricTrace(at.Manifold, at.X, Ricci(at.Manifold, at.X))
 }
 
-// SectionalCurvature returns the sectional curvature of the plane that two tangent vectors at x span.
+// SectionalCurvature returns the sectional curvature of the plane that two tangent vectors at x span. The errors are those of
+// ScalarCurvature, and vectors that span no plane.
 func (s *Space[P]) SectionalCurvature(x, u, v P) (float64, error) {
 	const what = "SectionalCurvature"
 	if err := s.Check("point", x, u, v); err != nil {
@@ -127,11 +128,11 @@ func (s *Space[P]) SectionalCurvature(x, u, v P) (float64, error) {
 	if sine2 := out.Scalar(1); !(sine2 > 1e-12) {
 		return 0, fmt.Errorf("%s: the vectors span no plane (the square of the sine of their angle is %.3g), or the metric is singular at the point", what, sine2)
 	}
-	return out.Scalar(0), nil
+	return finiteCurvature(what, out.Scalar(0))
 }
 
-// ScalarCurvature returns the scalar curvature g^jk Ric_jk at x, in the unit of 1/length². A point off the manifold and a
-// singular metric are errors.
+// ScalarCurvature returns the scalar curvature g^jk Ric_jk at x, in the unit of 1/length². A point off the manifold is an
+// error, and so is one where the metric is singular or has no second derivatives.
 func (s *Space[P]) ScalarCurvature(x P) (float64, error) {
 	const what = "ScalarCurvature"
 	if err := s.Check("point", x); err != nil {
@@ -144,8 +145,12 @@ func (s *Space[P]) ScalarCurvature(x P) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if math.IsNaN(out.Scalar(0)) {
-		return 0, fmt.Errorf("%s: the metric is singular at the point", what)
+	return finiteCurvature(what, out.Scalar(0))
+}
+
+func finiteCurvature(what string, curvature float64) (float64, error) {
+	if math.IsNaN(curvature) || math.IsInf(curvature, 0) {
+		return 0, fmt.Errorf("%s: the metric is singular at the point, or not twice differentiable", what)
 	}
-	return out.Scalar(0), nil
+	return curvature, nil
 }

@@ -131,3 +131,13 @@ func TestCurvatureOfLandmarks(t *testing.T) {
 	expect.Rel(t, "another basis of the plane", out.Flat(2), out.Flat(0), 1e-9)
 	expect.Rel(t, "R(u, v) is skew", out.Flat(3), []float64{1}, 1e-9)
 }
+
+// A metric without derivatives at a point has no curvature there, and one that is not positive no lengths.
+func TestCurvatureRefuses(t *testing.T) {
+	cone := geom.On(geom.MetricFunc(2, conformal(func(x *Node) *Node { return OnePlus(Sqrt(ReduceAndKeep(Square(x), ReduceSum, -1))) })))
+	origin := []float64{0, 0}
+	expect.Refused(t, expect.Error(cone.SectionalCurvature(origin, []float64{1, 0}, []float64{0, 1})), "SectionalCurvature", "singular")
+	expect.Refused(t, expect.Error(cone.ScalarCurvature(origin)), "ScalarCurvature", "singular")
+	negative := geom.On(geom.CometricFunc(2, func(_, p *Node) *Node { return Mul(p, ExpandLeftToRank(Const(p.Graph(), []float64{-1, 1}), p.Rank())) }))
+	expect.Refused(t, expect.Error(negative.Shoot(origin, []float64{1, 0})), "not positive")
+}
