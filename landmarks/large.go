@@ -16,7 +16,7 @@ import (
 // LogWithin returns a geodesic from shape q that ends near shape target: the root mean square of the difference of the coordinates
 // is at most tolerance, a length. It never forms the kernel matrix. Use it for thousands of landmarks, and for kernels
 // much wider than the distances between landmarks, for which an exact match would need very large momenta. If the tolerance is
-// not reached, the best geodesic found is returned, and its Status says why.
+// not reached, or the integrator's steps are too few (see Geodesic.Drift), the best geodesic found is returned, and its Status says why.
 //
 // It solves Exp_q(p) = target for the momentum p. The derivative of Exp with respect to p is close to K(q), so a step is
 // (K(q) + μ)⁻¹ times the residual, by preconditioned conjugate gradients, corrected by Anderson's method. μ starts at a
@@ -43,20 +43,17 @@ func (s *Space) logWithin(name string, q, target [][]float64, tolerance float64)
 		return nil, fmt.Errorf("%s: tolerance %g, want a positive length", name, tolerance)
 	}
 	task := s.Begin(name)
-	a, err := s.within(task, s.Vector(q), s.Vector(target), tolerance)
+	x := s.Vector(q)
+	a, err := s.within(task, x, s.Vector(target), tolerance)
 	task.End()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	shoot := s.Shoot
-	if a.status != geom.Converged {
-		shoot = s.ShootInexact
-	}
-	g, err := shoot(q, s.Point(a.momentum))
+	g, status, err := s.found(x, a.momentum, a.status)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	g.Residual, g.Iterations, g.Status = a.residual, a.iterations, a.status
+	g.Residual, g.Iterations, g.Status = a.residual, a.iterations, status
 	return g, nil
 }
 

@@ -130,7 +130,8 @@ type Matching struct {
 // hundredth of this tolerance, the velocity within two per cent; see solve.Minimise) and stats.MaxIterations (500 for every scale of the term). Status says
 // how the minimisation at the last scale ended: it is Converged only if K + βK² in place of the second derivatives, β being
 // estimated, promises to lower the objective by no more than (20·tolerance)²/2 of it. Without Correspondence a kernel much wider than
-// the distances between points, and a small σ, may take thousands of iterations. In any case the best momenta found are returned.
+// the distances between points, and a small σ, may take thousands of iterations. It is Stalled where the integrator's steps are too few, see
+// Geodesic.Drift. In any case the best momenta found are returned.
 func (s *Space) Match(source [][]float64, term DataTerm, sigma float64, opts ...stats.Option) (*Matching, error) {
 	return s.match("Match", source, nil, term, sigma, opts)
 }
@@ -230,15 +231,11 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 			break
 		}
 	}
-	shoot := s.Shoot
-	if m.Status != geom.Converged {
-		shoot = s.ShootInexact
-	}
-	g, err := shoot(controls, s.Point(p))
+	g, status, err := s.found(q, p, m.Status)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	iterations, status := m.Iterations, m.Status
+	iterations := m.Iterations
 	m.Geodesic = *g
 	m.Iterations, m.Status = iterations, status
 	if m.Source = m.Path; source != nil {
@@ -258,6 +255,19 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 		m.Residual = math.Sqrt(max(0, m.Mismatch) / m.Before)
 	}
 	return m, nil
+}
+
+// found returns the geodesic from q whose momentum a search found, and how the search ended: Stalled where it has converged, but the
+// energy drifts, so that this is no geodesic.
+func (s *Space) found(q, p []float64, status geom.Status) (*Geodesic, geom.Status, error) {
+	if status == geom.Converged {
+		if g, err := s.Shoot(s.Point(q), s.Point(p)); err == nil {
+			return g, status, nil
+		}
+		status = geom.Stalled
+	}
+	g, err := s.ShootInexact(s.Point(q), s.Point(p))
+	return g, status, err
 }
 
 // registration is the objective of Match.
