@@ -912,8 +912,24 @@ func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) (err erro
 		a.Objective += mismatch / (2 * a.Noise[o] * a.Noise[o])
 	}
 	a.folds(a.Template, f.start)
-	return f.fits(a, subjects)
+	if err := f.fits(a, subjects); err != nil {
+		return err
+	}
+	for _, p := range a.Momenta {
+		g, err := f.Space.ShootInexact(a.Controls, p)
+		if err != nil {
+			return err
+		}
+		a.Drift = math.Max(a.Drift, g.Drift)
+	}
+	if a.Drift > drift && a.Status == geom.Converged {
+		a.Status = geom.Stalled
+	}
+	return nil
 }
+
+// drift is the largest that geom.Space.Shoot accepts.
+const drift = 0.01
 
 // match minimises the objective over the one momentum of x. It has converged where unsettled of an evaluation is at most the tolerance;
 // without unsettled the test is that of solve.Minimise.

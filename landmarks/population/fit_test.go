@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -273,6 +274,39 @@ func TestContinueFlowing(t *testing.T) {
 		t.Errorf("cancelled: %s; continued: %s; uninterrupted: %s", part, end, whole)
 	}
 	expect.Rel(t, "objective", end.Objective, whole.Objective, 1e-6)
+}
+
+// Flows that are no geodesics, because the integrator's steps are too few, are no end of a search; they can be seen.
+func TestTooFewSteps(t *testing.T) {
+	t.Parallel()
+	outline := func(n int, wave float64) *mesh.Mesh {
+		x := make([][]float64, n)
+		for i := range x {
+			angle := 2 * math.Pi * float64(i) / float64(n)
+			sin, cos := math.Sincos(angle)
+			r := 1 + wave*math.Cos(2*angle)
+			x[i] = []float64{r * cos, r * sin}
+		}
+		return mesh.Curve(x, true)
+	}
+	template := []*mesh.Mesh{outline(40, 0)}
+	for steps, want := range map[int]geom.Status{5: geom.Stalled, 15: geom.Converged} {
+		m := Model{Space: landmarks.New(14, 2, kernels.Gaussian(0.45), geom.Integrator(ode.Heun, steps)),
+			Objects: []Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.25), Varifold: true}, Noise: 0.1}}}
+		controls := outline(14, 0).Vertices
+		a := expect.Must(m.register(template, controls, []*mesh.Mesh{outline(50, 0.65)}, nil))
+		if a.Status != want || (a.Drift > drift) != (want == geom.Stalled) || strings.Contains(a.String(), "steps") != (want == geom.Stalled) {
+			t.Errorf("%d steps: %v, drift %g", steps, a, a.Drift)
+		}
+		if err := a.Write(t.TempDir(), m, []string{"subject"}); err != nil {
+			t.Errorf("%d steps: %v", steps, err)
+		}
+		// landmarks.Space.MatchFrom says the same.
+		g := expect.Must(m.Space.MatchFrom(controls, template[0].Vertices, mesh.Varifold(kernels.Gaussian(0.25), template[0], outline(50, 0.65)), 0.1))
+		if g.Status != want || (g.Err() != nil) != (want == geom.Stalled) {
+			t.Errorf("%d steps: %v, %v", steps, g, g.Err())
+		}
+	}
 }
 
 // A match that folds cells of the template has not converged to a deformation; one that bends them less has.

@@ -81,10 +81,11 @@ type Atlas struct {
 	Imbalance, Unsettled float64
 	// Folded is how many pairs of neighbouring cells of the template lie on each other, and did not at the start: see mesh.Folds.
 	Folded      int
+	Drift       float64 // the largest of the flows to the subjects: see geom.Geodesic
 	Iterations  int
 	Evaluations int // how often the objective and its gradient were computed
-	// Status is Converged if Imbalance and Unsettled are at most the tolerance, and Stalled if then cells are folded. It does not
-	// speak of where free control points are.
+	// Status is Converged if Imbalance and Unsettled are at most the tolerance, and Stalled if then cells are folded or Drift is more
+	// than 1 %. It does not speak of where free control points are.
 	Status geom.Status
 	// Flowing says that it was cancelled while the template moved in flows only, where Continue then goes on.
 	Flowing bool `json:",omitempty"`
@@ -227,6 +228,9 @@ func (a *Atlas) String() string {
 		strings.Join(objects, " and "), len(a.Momenta), a.Status, a.Iterations, a.Imbalance, a.Unsettled)
 	if a.Folded > 0 {
 		s += fmt.Sprintf(", %d pairs of cells folded: take a wider Smoothing kernel, in a registration a wider kernel of the deformations or more Noise", a.Folded)
+	}
+	if a.Drift > drift {
+		s += fmt.Sprintf(", the energy of a flow drifts by %.2g %%: take more steps (geom.Integrator)", 100*a.Drift)
 	}
 	return s
 }

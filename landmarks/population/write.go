@@ -12,6 +12,33 @@ import (
 	"anatomy/landmarks/mesh"
 )
 
+// Files returns the names of files for the objects of shapes, without endings: the stem of each shape, such as "template", and if it is
+// not empty the ID of the object, with _ for characters that are not allowed in names. Two of one name are an error.
+func Files(stems, ids []string) ([][]string, error) {
+	taken, out := map[string]string{}, make([][]string, len(stems))
+	for i, stem := range stems {
+		for o, id := range ids {
+			name := stem
+			if id != "" {
+				name += "_" + id
+			}
+			name = strings.Map(func(r rune) rune {
+				if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
+					return '_'
+				}
+				return r
+			}, name)
+			what := fmt.Sprintf("%q, object %d", stem, o)
+			if other, found := taken[name]; found {
+				return nil, fmt.Errorf("%s and %s would have one file, %s: give subjects and objects other names", other, what, name)
+			}
+			taken[name] = what
+			out[i] = append(out[i], name)
+		}
+	}
+	return out, nil
+}
+
 // Write writes an atlas for ParaView into a folder, which it makes: template.vtp with the mean displacement of its vertices over
 // the subjects; momenta.vtp, the control points with the momentum of every subject as a vector field of its name; and the flow of
 // the template to each subject as a sequence, flow_NAME.pvd, with the displacement of the vertices. Of an object with an ID these
@@ -21,41 +48,22 @@ func (a *Atlas) Write(folder string, m Model, names []string) error {
 	if len(names) != len(a.Momenta) {
 		return fmt.Errorf("write: %d names for %d subjects", len(names), len(a.Momenta))
 	}
-	taken := map[string]string{}
-	// file is the name of one of an object.
-	file := func(stem, subject string, o int) (string, error) {
-		if id := m.Objects[o].ID; id != "" {
-			stem += "_" + id
-		}
-		stem = strings.Map(func(r rune) rune {
-			if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
-				return '_'
-			}
-			return r
-		}, stem)
-		what := fmt.Sprintf("%q, object %d", subject, o)
-		if other, found := taken[stem]; found {
-			return "", fmt.Errorf("write: %s and %s would have one file, %s: give subjects and objects other names", other, what, stem)
-		}
-		taken[stem] = what
-		return filepath.Join(folder, stem), nil
-	}
 	if len(m.Objects) != len(a.Template) {
 		return fmt.Errorf("write: the model has %d objects, the atlas %d", len(m.Objects), len(a.Template))
 	}
-	templates, flows := make([]string, len(m.Objects)), make([][]string, len(names))
-	for o := range m.Objects {
-		var err error
-		if templates[o], err = file("template", "template", o); err != nil {
-			return err
+	stems, ids := []string{"template"}, make([]string, len(m.Objects))
+	for i, name := range names {
+		if name == "" {
+			return fmt.Errorf("write: subject %d has no name", i)
 		}
-		for i, name := range names {
-			flow, err := file("flow_"+name, name, o)
-			if err != nil {
-				return err
-			}
-			flows[i] = append(flows[i], flow)
-		}
+		stems = append(stems, "flow_"+name)
+	}
+	for o, object := range m.Objects {
+		ids[o] = object.ID
+	}
+	files, err := Files(stems, ids)
+	if err != nil {
+		return fmt.Errorf("write: %w", err)
 	}
 	if err := os.Mkdir(folder, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
@@ -74,7 +82,7 @@ func (a *Atlas) Write(folder string, m Model, names []string) error {
 	fields := make([]mesh.Field, len(names))
 	for i, p := range a.Momenta {
 		fields[i] = mesh.Field{Name: names[i], Values: p}
-		g, err := m.Space.Shoot(a.Controls, p)
+		g, err := m.Space.ShootInexact(a.Controls, p) // Status speaks of the error
 		if err != nil {
 			return fmt.Errorf("write: %s: %w", names[i], err)
 		}
@@ -92,7 +100,7 @@ func (a *Atlas) Write(folder string, m Model, names []string) error {
 			for v, d := range moments[len(moments)-1].Fields[0].Values {
 				floats.AddScaled(mean[o][v], 1/float64(len(names)), d)
 			}
-			if err := mesh.WriteSequence(flows[i][o]+".pvd", moments); err != nil {
+			if err := mesh.WriteSequence(filepath.Join(folder, files[i+1][o]+".pvd"), moments); err != nil {
 				return err
 			}
 		}
@@ -101,7 +109,7 @@ func (a *Atlas) Write(folder string, m Model, names []string) error {
 		return err
 	}
 	for o, t := range a.Template {
-		if err := mesh.WriteFields(templates[o]+".vtp", t, mesh.Field{Name: "mean displacement", Values: mean[o]}); err != nil {
+		if err := mesh.WriteFields(filepath.Join(folder, files[0][o]+".vtp"), t, mesh.Field{Name: "mean displacement", Values: mean[o]}); err != nil {
 			return err
 		}
 	}

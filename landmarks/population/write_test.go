@@ -1,6 +1,7 @@
 package population_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -42,6 +43,11 @@ func TestWrite(t *testing.T) {
 		expect.Abs(t, "end", flow[4].Mesh.Vertices, expect.Must(a.Shape(m, a.Momenta[i]))[0].Vertices, 1e-12)
 	}
 	expect.Refused(t, a.Write(dir, m, []string{"a/b", "a_b"}), "one file")
+	empty := filepath.Join(t.TempDir(), "out")
+	expect.Refused(t, a.Write(empty, m, []string{"a", ""}), "subject 1 has no name")
+	if _, err := os.Stat(empty); !os.IsNotExist(err) {
+		t.Errorf("a part was written: %v", err)
+	}
 	m.Objects = make([]population.Object, 2)
 	both := *a
 	both.Template = []*mesh.Mesh{ball(1), curve(1)}

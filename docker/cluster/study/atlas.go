@@ -186,6 +186,13 @@ func begin(ctx context.Context, s settings, study *population.Study, out, id str
 	for _, note := range study.Notes {
 		fmt.Println(note)
 	}
+	var objects []string
+	for _, o := range study.Model.Objects {
+		objects = append(objects, o.ID)
+	}
+	if _, err := templates(objects); err != nil {
+		return err
+	}
 	r, err := rounds(ctx, s, study)
 	if err != nil {
 		return err
@@ -195,11 +202,16 @@ func begin(ctx context.Context, s settings, study *population.Study, out, id str
 	if err != nil {
 		return err
 	}
-	var objects []string
-	for _, o := range study.Model.Objects {
-		objects = append(objects, o.ID)
-	}
 	return keep(out, id, &round{AtlasRound: *first, Names: study.Names, Objects: objects, Subjects: study.Subjects})
+}
+
+// templates are the names of the files of a template's objects, without endings.
+func templates(objects []string) ([]string, error) {
+	files, err := population.Files([]string{"template"}, objects)
+	if err != nil {
+		return nil, err
+	}
+	return files[0], nil
 }
 
 // match computes the parts of a task in a round that are not there.
@@ -271,12 +283,15 @@ func fingerprint(folder string, study *population.Study) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	settings, err := filepath.Glob(filepath.Join(folder, "*.xml"))
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return "", err
 	}
-	for _, path := range settings {
-		more, err := read(path)
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), ".xml") {
+			continue
+		}
+		more, err := read(filepath.Join(folder, entry.Name()))
 		if err != nil {
 			return "", err
 		}
@@ -335,11 +350,11 @@ func collectAtlas(out, id string, count int) error {
 		fields[i] = mesh.Field{Name: name, Values: a.Momenta[i]}
 	}
 	w.Flush()
-	for o, object := range first.Objects {
-		name := "template"
-		if object != "" {
-			name += "_" + object
-		}
+	files, err := templates(first.Objects)
+	if err != nil {
+		return err
+	}
+	for o, name := range files {
 		if err := mesh.WriteFields(filepath.Join(out, name+".vtp"), a.Template[o]); err != nil {
 			return err
 		}

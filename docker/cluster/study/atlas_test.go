@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -121,6 +122,57 @@ func TestAtlas(t *testing.T) {
 		expect.Refused(t, study(args(out, "-task", "0", "-tasks", "3")), names[1], "is not the part of subject 0 in round 0")
 		if contents(t, out)[names[1]] != text {
 			t.Error("somebody else's file was changed")
+		}
+	}
+}
+
+// Names of objects are no paths: what the tasks computed can be collected, and two objects that would have one file are refused before.
+func TestAtlasOfNamedObjects(t *testing.T) {
+	write := func(objects ...string) string {
+		data := t.TempDir()
+		for i, h := range []float64{0, 0.2} {
+			text := "specimen,x,y\n"
+			for o, name := range objects {
+				for k := range 10 {
+					s, c := math.Sincos(2 * math.Pi * float64(k) / 10)
+					text += fmt.Sprintf("%s,%g,%g\n", name, 3*float64(o)+(1+h)*c, s)
+				}
+			}
+			subject := filepath.Join(data, fmt.Sprint("s", i))
+			if err := errors.Join(os.Mkdir(subject, 0o755), os.WriteFile(filepath.Join(subject, "all.csv"), []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return data
+	}
+	out := t.TempDir()
+	run(t, "atlas", "-data", write("/../../valve", "ring"), "-out", out, "-rounds", "2")
+	run(t, "collect", "-out", out)
+	for _, name := range []string{"template_ring.vtp", "template__.._.._valve.vtp", "momenta.vtp", "atlas.json", "study.csv"} {
+		if contents(t, out)[name] == "" {
+			t.Errorf("no %s", name)
+		}
+	}
+	out = t.TempDir()
+	expect.Refused(t, study([]string{"atlas", "-data", write("valve/left", "valve:left"), "-out", out}), "one file, template_valve_left")
+}
+
+// Settings of a study of Deformetrica belong to the study, whatever the name of its folder.
+func TestFingerprint(t *testing.T) {
+	for _, name := range []string{"a", "a[1]", "*"} {
+		folder := filepath.Join(t.TempDir(), name)
+		if err := os.Mkdir(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, text := range []string{"<noise-std>0.3</noise-std>", "<noise-std>3</noise-std>"} {
+			if err := os.WriteFile(filepath.Join(folder, "model.xml"), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			seen[expect.Must(fingerprint(folder, &population.Study{}))] = true
+		}
+		if len(seen) != 2 {
+			t.Errorf("%s: other settings are the same study", name)
 		}
 	}
 }
