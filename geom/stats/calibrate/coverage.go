@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -17,74 +18,124 @@ import (
 	"anatomy/landmarks"
 )
 
-// An interval holds what it is to hold, or not; value is the estimate.
-type interval struct {
+// An estimate of a number, and whether its interval holds what it is to hold.
+type estimate struct {
 	value float64
 	holds bool
-	found bool // the estimate says that it converged
 }
 
 // coverage counts how often 95 % intervals hold the truth, and averages estimates.
 func coverage(b *bench) error {
-	b.text("Each line: the share of 95 %% intervals that hold the truth, and the mean of the estimates with its standard error. Of the diffusion means there are a tenth as many simulations, %d.", max(1, b.simulations/10))
+	b.text("Each line: the share of 95 %% intervals that hold the truth, and the mean of the estimates with its standard error; lines without a share are other numbers of the simulations of the line before. Of the diffusion means there are a tenth as many simulations, %d. What has not converged holds nothing.", b.tenth())
 	b.header("interval", "simulations", "converged", "holds the truth", "truth", "mean of the estimates")
 	flow := geom.On(manifold.Sphere(2))
 	widths := make([]*geom.Space[geom.Vec], 5)
 	for k := range widths {
 		widths[k] = geom.On(landmarks.Manifold{N: 3, D: 2, Kernel: kernels.Gaussian(width * math.Exp(0.3*float64(k-2)))})
 	}
-	for _, c := range []struct {
-		name        string
-		truth       float64
-		simulations int
-		simulate    func(b *bench, k int) (interval, error)
-	}{
-		{"Fréchet mean of 20 points of 0.3, S², ellipse; its distance from the truth", 0, b.simulations, func(b *bench, k int) (interval, error) { return frechet(flow, []float64{0, 0, 1}, 0.3, b, k) }},
-		{"the same, points of 0.7", 0, b.simulations, func(b *bench, k int) (interval, error) { return frechet(flow, []float64{0, 0, 1}, 0.7, b, k) }},
-		{"the same, H², points of 1", 0, b.simulations, func(b *bench, k int) (interval, error) {
-			return frechet(geom.On(manifold.Hyperbolic(2)), []float64{1, 0, 0}, 1, b, k)
-		}},
-		{"the same, 3 landmarks, points of 0.2", 0, b.simulations, func(b *bench, k int) (interval, error) { return frechet(widths[2], triangle, 0.2, b, k) }},
-		{"speed of a geodesic through 20, S², t", 0.5, b.simulations, func(b *bench, k int) (interval, error) { return slope(flow, b, k) }},
-		{"mean slope of 20 subjects that grow, S², Hotelling's ellipse; the variance between them", 0.15*0.15 + 0.05*0.05, b.simulations, func(b *bench, k int) (interval, error) { return growth(flow, b, k) }},
-		{"variance of the diffusion mean of 20, S², normal in log T", 0.3, max(1, b.simulations/10), func(b *bench, k int) (interval, error) { return diffusion(flow, []float64{0, 0, 1}, 0.3, b, k) }},
-		{"the same, 3 landmarks", 0.02, max(1, b.simulations/10), func(b *bench, k int) (interval, error) {
-			return diffusion(widths[2], triangle, 0.02, b, k)
-		}},
-		{"kernel width, from 20 Brownian samples of 3 landmarks, likelihood's curvature", width, b.simulations, func(b *bench, k int) (interval, error) { return kernelWidth(widths, b, k) }},
-		{"ancestor of 16 leaves, Brownian motion, t", 0, b.simulations, ancestor},
+	same := []float64{-1, -0.5, 0, 0.5, 1}
+	always := func(int) []float64 { return same }
+	uneven := [][]float64{same, {-1, -0.7, -0.4}, {0, 0.5, 1}}
+	unlike := func(subject int) []float64 { return uneven[subject%len(uneven)] }
+	const between = 0.15*0.15 + 0.05*0.05
+	type row struct {
+		name  string
+		truth float64
+	}
+	type line struct {
+		rows     []row // the first has an interval
+		simulate func(k int) ([]estimate, geom.Status, error)
+		count    int // of simulations
+	}
+	for _, c := range []line{
+		{[]row{{"Fréchet mean of 20 points of 0.3, S², ellipse; its distance from the truth", 0}},
+			func(k int) ([]estimate, geom.Status, error) {
+				return frechet(flow, pole, 0.3, nil, b.random(k))
+			}, b.simulations},
+		{[]row{{"the same, points of 0.7", 0}},
+			func(k int) ([]estimate, geom.Status, error) {
+				return frechet(flow, pole, 0.7, nil, b.random(k))
+			}, b.simulations},
+		{[]row{{"the same, H², points of 1", 0}},
+			func(k int) ([]estimate, geom.Status, error) {
+				return frechet(geom.On(manifold.Hyperbolic(2)), []float64{1, 0, 0}, 1, nil, b.random(k))
+			}, b.simulations},
+		{[]row{{"the same, 3 landmarks, points of 0.2", 0}},
+			func(k int) ([]estimate, geom.Status, error) {
+				return frechet(widths[2], triangle, 0.2, nil, b.random(k))
+			}, b.simulations},
+		{[]row{{"the same, S², points of 0.3, one with the weight of 9 others", 0}, {"the square of its standard error, less that of its distance", 0}},
+			func(k int) ([]estimate, geom.Status, error) {
+				return frechet(flow, pole, 0.3, heavy, b.random(k))
+			}, b.simulations},
+		{[]row{{"speed of a geodesic through 20, S², t", 0.5}}, func(k int) ([]estimate, geom.Status, error) { return slope(flow, b.random(k)) }, b.simulations},
+		{[]row{{"mean slope of 20 subjects that grow, S², Hotelling's ellipse; the variance between them", between},
+			{"the square of its standard error, less that of its error", 0}, {"the variance between their intercepts", 2 * 0.3 * 0.3}},
+			func(k int) ([]estimate, geom.Status, error) { return growth(flow, always, b.random(k)) }, b.simulations},
+		{[]row{{"the same, each third of the subjects at times of its own; the variance between them", between},
+			{"the square of its standard error, less that of its error", 0}},
+			func(k int) ([]estimate, geom.Status, error) { return growth(flow, unlike, b.random(k)) }, b.simulations},
+		{[]row{{"variance of the diffusion mean of 20, S², normal in log T", 0.3}},
+			func(k int) ([]estimate, geom.Status, error) { return diffusion(flow, pole, 0.3, b, k) }, b.tenth()},
+		{[]row{{"the same, 3 landmarks", 0.02}}, func(k int) ([]estimate, geom.Status, error) { return diffusion(widths[2], triangle, 0.02, b, k) }, b.tenth()},
+		{[]row{{"kernel width, from 20 Brownian samples of 3 landmarks, likelihood's curvature", width}},
+			func(k int) ([]estimate, geom.Status, error) { return kernelWidth(widths, b, k) }, b.simulations},
+		{[]row{{"ancestor of 16 leaves, Brownian motion, t", 0}}, func(k int) ([]estimate, geom.Status, error) { return ancestor(b.random(k)) }, b.simulations},
 	} {
-		var values []float64
+		values := make([][]float64, len(c.rows))
 		held, found := 0, 0
-		for k := range c.simulations {
-			i, err := c.simulate(b, k)
+		var failed error
+		for k := range c.count {
+			estimates, status, err := c.simulate(k)
 			if err != nil {
-				return fmt.Errorf("%s, simulation %d: %w", c.name, k, err)
+				failed = fmt.Errorf("simulation %d: %w", k, err)
+				break
 			}
-			values = append(values, i.value)
-			if i.holds {
+			if status != geom.Converged {
+				continue
+			}
+			found++
+			if estimates[0].holds {
 				held++
 			}
-			if i.found {
-				found++
+			for i := range c.rows {
+				values[i] = append(values[i], estimates[i].value)
 			}
 		}
-		mean, deviation := stat.MeanStdDev(values, nil)
-		b.row("%s | %d | %d | %s | %g | %.4f ± %.4f", c.name, c.simulations, found, share(held, c.simulations), c.truth, mean, deviation/math.Sqrt(float64(len(values))))
+		for i, r := range c.rows {
+			if failed != nil {
+				b.row("%s | %d | %d | %v | %g | ", r.name, c.count, found, failed, r.truth)
+				continue
+			}
+			holds := "–"
+			if i == 0 {
+				holds = share(held, c.count)
+			}
+			mean, deviation := stat.MeanStdDev(values[i], nil)
+			b.row("%s | %d | %d | %s | %g | %.4f ± %.4f", r.name, c.count, found, holds, r.truth, mean, deviation/math.Sqrt(float64(len(values[i]))))
+		}
 	}
 	return nil
 }
 
 const observations = 20
 
-// frechet has the distance of the mean from a point as its value, and the ellipsoid of its uncertainty as its interval. The samples are
-// Exp of normal vectors at the point, whose mean is 0: so it is the Fréchet mean of the population.
-func frechet[P geom.Point](on geom.Of[P], point P, spread float64, b *bench, simulation int) (interval, error) {
+// heavy gives the first sample the weight of nine others.
+var heavy = func() []float64 {
+	w := make([]float64, observations)
+	floats.AddConst(1, w)
+	w[0] = 9
+	return w
+}()
+
+// frechet has the distance of the mean from a point, with the ellipsoid of its uncertainty as the interval, and the square of its standard
+// error less that of this distance. The samples are Exp of normal vectors at the point, whose mean is 0: so it is the Fréchet mean of
+// the population. Weights of nil are equal.
+func frechet[P geom.Point](on geom.Of[P], point P, spread float64, weights []float64, random *rand.Rand) ([]estimate, geom.Status, error) {
 	s := on.Geometry()
-	random := b.random(simulation)
 	basis, err := stochastic.Orthonormal(on, point)
 	if err != nil {
-		return interval{}, err
+		return nil, 0, err
 	}
 	samples := make([]P, observations)
 	for i := range samples {
@@ -94,31 +145,31 @@ func frechet[P geom.Point](on geom.Of[P], point P, spread float64, b *bench, sim
 		}
 		g, err := s.Exp(point, s.Point(v))
 		if err != nil {
-			return interval{}, err
+			return nil, 0, err
 		}
 		samples[i] = g.End
 	}
-	mean, err := stats.FrechetMean(on, samples)
-	if err != nil {
-		return interval{}, err
+	mean, err := stats.FrechetMean(on, samples, stats.Weights(weights))
+	if err != nil || mean.Status != geom.Converged {
+		return nil, geom.Stalled, err
 	}
 	u, err := stats.MeanUncertainty(on, mean)
 	if err != nil {
-		return interval{}, err
+		return nil, 0, err
 	}
 	radii, err := u.Radii(0.95)
 	if err != nil {
-		return interval{}, err
+		return nil, 0, err
 	}
 	off, err := s.Log(mean.Point, point)
 	if err != nil {
-		return interval{}, err
+		return nil, 0, err
 	}
 	square := 0.0
 	for k, c := range u.Covectors {
 		square += math.Pow(floats.Dot(s.Vector(c), s.Vector(off.Velocity))/radii[k], 2)
 	}
-	return interval{off.Length, square <= 1, mean.Status == geom.Converged}, nil
+	return []estimate{{off.Length, square <= 1}, {value: u.StandardError*u.StandardError - off.Length*off.Length}}, off.Status, nil
 }
 
 // hotelling returns whether a tangent vector at a point of a surface is in the 95 % ellipse of the mean of vectors, in which
@@ -140,11 +191,10 @@ func hotelling(s *geom.Space[geom.Vec], point geom.Vec, samples []geom.Vec, off 
 	return square*(n-2)/(2*(n-1)) <= distuv.F{D1: 2, D2: n - 2}.Quantile(0.95), nil
 }
 
-// growth is the mean slope of subjects around the pole, whose own differ by 0.15 and 0.05 along the axes, from five observations
-// with errors of 0.05; Hotelling's ellipse is that of the slopes. The value is the estimate of the variance between subjects.
-func growth(s *geom.Space[geom.Vec], b *bench, simulation int) (interval, error) {
-	random := b.random(simulation)
-	pole := []float64{0, 0, 1}
+var pole = []float64{0, 0, 1}
+
+// tracked are subjects around the pole, whose slopes differ by 0.15 and 0.05 along the axes, with observations of errors of 0.05.
+func tracked(s *geom.Space[geom.Vec], subjects int, times func(subject int) []float64, random *rand.Rand) ([]stats.Track[geom.Vec], error) {
 	normal := func(x, y float64) []float64 { return []float64{x * random.NormFloat64(), y * random.NormFloat64(), 0} }
 	// moved is the end of the geodesic from x with the velocity v, and what becomes of w.
 	moved := func(x, v, w []float64) ([]float64, []float64, error) {
@@ -159,54 +209,63 @@ func growth(s *geom.Space[geom.Vec], b *bench, simulation int) (interval, error)
 		return g.End, path[0][len(path[0])-1], nil
 	}
 	var tracks []stats.Track[geom.Vec]
-	for range observations {
+	for i := range subjects {
 		slope, away := normal(0.15, 0.05), normal(0.3, 0.3)
 		slope[0] += rate
 		start, v, err := moved(pole, away, slope)
 		if err != nil {
-			return interval{}, err
+			return nil, err
 		}
 		var track stats.Track[geom.Vec]
-		for _, t := range []float64{-1, -0.5, 0, 0.5, 1} {
+		for _, t := range times(i) {
 			_, error, err := moved(pole, away, normal(0.05, 0.05))
 			if err != nil {
-				return interval{}, err
+				return nil, err
 			}
 			y, error, err := moved(start, floats.ScaleTo(make([]float64, 3), t, v), error)
 			if err != nil {
-				return interval{}, err
+				return nil, err
 			}
 			x, _, err := moved(y, error, error)
 			if err != nil {
-				return interval{}, err
+				return nil, err
 			}
 			track.Times, track.Points = append(track.Times, t), append(track.Points, x)
 		}
 		tracks = append(tracks, track)
 	}
+	return tracks, nil
+}
+
+// growth has the variance between the slopes of subjects, with Hotelling's ellipse of their mean as the interval, the square of the
+// standard error of the mean slope less that of its error, and the variance between their intercepts.
+func growth(s *geom.Space[geom.Vec], times func(subject int) []float64, random *rand.Rand) ([]estimate, geom.Status, error) {
+	tracks, err := tracked(s, observations, times, random)
+	if err != nil {
+		return nil, 0, err
+	}
 	g, err := stats.Grow(s, tracks)
 	if err != nil {
-		return interval{}, err
+		return nil, 0, err
 	}
 	way, err := s.Log(pole, g.Mean.Point)
 	if err != nil {
-		return interval{}, err
+		return nil, 0, err
 	}
 	truth, err := s.Transport(way, []float64{rate, 0, 0})
 	if err != nil {
-		return interval{}, err
+		return nil, 0, err
 	}
 	off := floats.SubTo(make([]float64, 3), truth[0][len(truth[0])-1], g.Slope)
 	holds, err := hotelling(s, g.Mean.Point, g.Slopes, off)
-	return interval{g.Rate.Between, holds, g.Status == geom.Converged}, err
+	return []estimate{{g.Rate.Between, holds}, {value: g.StandardError*g.StandardError - floats.Dot(off, off)}, {value: g.Intercept.Between}}, g.Status, err
 }
 
 const rate = 0.4
 
 // slope is that of noise of 0.1 around points of a great circle at times between −1 and 1.
-func slope(s *geom.Space[geom.Vec], b *bench, simulation int) (interval, error) {
+func slope(s *geom.Space[geom.Vec], random *rand.Rand) ([]estimate, geom.Status, error) {
 	const truth, noise = 0.5, 0.1
-	random := b.random(simulation)
 	samples, times := make([][]float64, observations), make([]float64, observations)
 	var squares float64
 	for i := range samples {
@@ -220,39 +279,38 @@ func slope(s *geom.Space[geom.Vec], b *bench, simulation int) (interval, error) 
 	}
 	r, err := stats.Regress(s, times, samples)
 	if err != nil {
-		return interval{}, err
+		return nil, 0, err
 	}
 	const free = 2*observations - 4
 	se := math.Sqrt(r.Variance * observations / free / squares)
 	speed := floats.Norm(r.Velocity, 2)
 	wide := distuv.StudentsT{Sigma: 1, Nu: free}.Quantile(0.975) * se
-	return interval{speed, math.Abs(speed-truth) <= wide, r.Status == geom.Converged}, nil
+	return []estimate{{speed, math.Abs(speed-truth) <= wide}}, r.Status, nil
 }
 
 // diffusion has the variance of the diffusion mean of n samples at the time T, times n/(n − 1) as in the plane, where T̂ has the
 // distribution of T χ²/d(n − 1); its interval, normal in log T, is that of VarianceError.
-func diffusion(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, simulation int) (interval, error) {
+func diffusion(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, simulation int) ([]estimate, geom.Status, error) {
 	seed := b.seed + uint64(simulation)
 	samples, err := stochastic.Brownian(s, start).Sample(stochastic.Run{Paths: observations, Steps: 50, Time: T, Seed: seed})
 	if err != nil {
-		return interval{}, err
+		return nil, 0, err
 	}
 	m, err := stochastic.DiffusionMean(s, stochastic.Guided, samples, start, stochastic.Run{Paths: 20, Steps: 20, Time: T, Seed: seed + 1<<32})
 	if err != nil {
-		return interval{}, err
+		return nil, 0, err
 	}
 	variance := m.Variance * observations / (observations - 1)
 	wide := 1.96 * m.VarianceError / m.Variance * math.Sqrt(observations/(observations-1.))
-	return interval{variance, math.Abs(math.Log(variance/T)) <= wide, m.Status == geom.Converged}, nil
+	return []estimate{{variance, math.Abs(math.Log(variance/T)) <= wide}}, m.Status, nil
 }
 
 // ancestor is the value at the root of a tree, with the standard error of Prune, whose rate has leaves − 1 degrees of freedom.
-func ancestor(b *bench, simulation int) (interval, error) {
+func ancestor(random *rand.Rand) ([]estimate, geom.Status, error) {
 	const leaves = 16
-	random := b.random(simulation)
 	t, err := grown(random, leaves)
 	if err != nil {
-		return interval{}, err
+		return nil, 0, err
 	}
 	nodes := make([]float64, len(t.Parent))
 	for i := 1; i < len(nodes); i++ {
@@ -264,10 +322,10 @@ func ancestor(b *bench, simulation int) (interval, error) {
 	}
 	a, err := t.Prune(values)
 	if err != nil {
-		return interval{}, err
+		return nil, 0, err
 	}
 	wide := distuv.StudentsT{Sigma: 1, Nu: leaves - 1}.Quantile(0.975) * a.StandardError(0)[0]
-	return interval{a.Mean[0][0], math.Abs(a.Mean[0][0]) <= wide, true}, nil
+	return []estimate{{a.Mean[0][0], math.Abs(a.Mean[0][0]) <= wide}}, geom.Converged, nil
 }
 
 // width is that of the kernel of three landmarks.
@@ -276,19 +334,19 @@ const width = 0.8
 var triangle = []float64{0, 0, 0.9, 0.2, 0.4, 0.8}
 
 // kernelWidth is the maximum of a parabola through the log-likelihoods of five widths, in their logarithms.
-func kernelWidth(widths []*geom.Space[geom.Vec], b *bench, simulation int) (interval, error) {
+func kernelWidth(widths []*geom.Space[geom.Vec], b *bench, simulation int) ([]estimate, geom.Status, error) {
 	const T = 0.02
 	seed := b.seed + uint64(simulation)
 	samples, err := stochastic.Brownian(widths[2], triangle).Sample(stochastic.Run{Paths: observations, Steps: 50, Time: T, Seed: seed})
 	if err != nil {
-		return interval{}, err
+		return nil, 0, err
 	}
 	var x, y [5]float64
 	for k, s := range widths {
 		x[k] = 0.3 * float64(k-2)
 		all, err := stochastic.LogLikelihood(s, stochastic.Guided, triangle, samples, stochastic.Run{Paths: 50, Steps: 20, Time: T, Seed: seed + 1<<32})
 		if err != nil {
-			return interval{}, err
+			return nil, 0, err
 		}
 		for i, l := range all {
 			y[k] += l.Log - logDet(samples[i], width*math.Exp(x[k])) // a density by coordinates: the volume depends on the width
@@ -301,8 +359,11 @@ func kernelWidth(widths []*geom.Space[geom.Vec], b *bench, simulation int) (inte
 		}
 	}
 	first, second := (y[best+1]-y[best-1])/0.6, (y[best+1]-2*y[best]+y[best-1])/0.09
+	if !(second < 0) { // no maximum
+		return nil, geom.Stalled, nil
+	}
 	peak := x[best] - first/second
-	return interval{width * math.Exp(peak), second < 0 && math.Abs(peak) <= 1.96/math.Sqrt(-second), second < 0}, nil
+	return []estimate{{width * math.Exp(peak), math.Abs(peak) <= 1.96/math.Sqrt(-second)}}, geom.Converged, nil
 }
 
 // logDet is log det K of landmarks in the plane: the logarithm of the density of coordinates by that of the Riemannian volume is

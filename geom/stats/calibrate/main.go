@@ -1,6 +1,6 @@
 // Command calibrate measures whether results are what they say: log densities against closed forms, the sizes of tests, the
 // coverage of intervals, the recovery of normal distributions, logarithms against the shortest geodesics known. It prints tables in
-// Markdown, failures included, and takes an hour or more, too long for the tests of every change.
+// Markdown, failures included: an error ends its line. It takes an hour or more, too long for the tests of every change.
 //
 //	make calibrate OPTIONS="-simulations 100 -only sizes"
 //
@@ -9,6 +9,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -65,7 +66,7 @@ func main() {
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats, jaxgeometry or hyperiax")
 	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, recovery, logarithms, counts, trees, bridges, cohorts, atlases, published")
 	flag.Parse()
-	wanted, err := regexp.Compile(*only)
+	wanted, err := b.check(*only)
 	if err == nil {
 		err = b.run(wanted)
 	}
@@ -75,20 +76,64 @@ func main() {
 	}
 }
 
-func (b *bench) run(wanted *regexp.Regexp) error {
-	for _, s := range sections {
-		if !wanted.MatchString(s.name) {
-			continue
+// check refuses numbers that make tables without a meaning, and returns the sections that are wanted.
+func (b *bench) check(only string) ([]section, error) {
+	for _, c := range []struct {
+		name         string
+		got, atLeast int
+		why          string
+	}{
+		{"simulations", b.simulations, 2, ": one has no standard error"},
+		{"permutations", b.permutations, 19, ": with fewer no p-value is 5 % or less"},
+		{"seeds", b.seeds, 2, ": one has no standard error"},
+		{"pairs", b.pairs, 1, ""},
+		{"trees", b.trees, 4, ": there are four of them to simulate on"},
+		{"bridges", b.bridges, 1, ""},
+		{"cohorts", b.cohorts, 1, ""},
+		{"draws", b.draws, 1, ""},
+		{"theirs", b.theirs, 1, ""},
+	} {
+		if c.got < c.atLeast {
+			return nil, fmt.Errorf("-%s %d, want at least %d%s", c.name, c.got, c.atLeast, c.why)
 		}
+	}
+	if b.trees%4 > 0 {
+		return nil, fmt.Errorf("-trees %d, want a multiple of 4: as many on each of four trees", b.trees)
+	}
+	pattern, err := regexp.Compile(only)
+	if err != nil {
+		return nil, fmt.Errorf("-only: %w", err)
+	}
+	var wanted []section
+	var names []string
+	for _, s := range sections {
+		if names = append(names, s.name); pattern.MatchString(s.name) {
+			wanted = append(wanted, s)
+		}
+	}
+	if wanted == nil {
+		return nil, fmt.Errorf("-only %s matches none of the sections %s", only, strings.Join(names, ", "))
+	}
+	return wanted, nil
+}
+
+// run writes the sections. One that ends with an error says so, and the others follow.
+func (b *bench) run(wanted []section) error {
+	var failed []error
+	for _, s := range wanted {
 		begin := time.Now()
 		fmt.Fprintf(b.out, "### %s\n\n", s.title)
 		if err := s.run(b); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			b.text("\n*It ended with an error*: %v", err)
+			failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
 		}
 		fmt.Fprintf(b.out, "\nThese took %.0f s.\n\n", time.Since(begin).Seconds())
 	}
-	return nil
+	return errors.Join(failed...)
 }
+
+// tenth is how many simulations lines have that take long.
+func (b *bench) tenth() int { return max(2, b.simulations/10) }
 
 // text is a paragraph.
 func (b *bench) text(format string, args ...any) { fmt.Fprintf(b.out, format+"\n\n", args...) }
@@ -100,8 +145,11 @@ func (b *bench) header(cells ...string) {
 
 func (b *bench) row(format string, cells ...any) { fmt.Fprintf(b.out, "| "+format+" |\n", cells...) }
 
-// share is k of n with its standard error, in per cent.
+// share is k of n in per cent with its standard error, for which there are one more and one less: none of n is not exactly none.
 func share(k, n int) string {
-	p := float64(k) / float64(n)
-	return fmt.Sprintf("%.1f ± %.1f %%", 100*p, 100*math.Sqrt(p*(1-p)/float64(n)))
+	if n == 0 {
+		return "–"
+	}
+	p := (float64(k) + 1) / (float64(n) + 2)
+	return fmt.Sprintf("%.1f ± %.1f %%", 100*float64(k)/float64(n), 100*math.Sqrt(p*(1-p)/(float64(n)+2)))
 }

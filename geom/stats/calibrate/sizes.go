@@ -42,8 +42,8 @@ func normal(random *rand.Rand, d int) []float64 {
 
 // sizes counts how often tests reject a true null hypothesis at 5 %.
 func sizes(b *bench) error {
-	b.text("Each line: %d simulations of two groups from one distribution, %d permutations, 19 for the distance of the means; rejected at 5 %%, of interactions beside two effects that add up. *Largest T²*: the share in which any vertex has a p-value of 5 %% or less, which is corrected for all vertices.", b.simulations, b.permutations)
-	b.header("test", "space", "groups", "rejected")
+	b.text("Each line: %d simulations of two groups from one distribution, %d permutations, 19 for the distance of the means; rejected at 5 %% of those that converged, of interactions beside two effects that add up. *Largest T²*: the share in which any vertex has a p-value of 5 %% or less, which is corrected for all vertices. *Departure* is that of growth from geodesics, of subjects that grow along geodesics.", b.simulations, b.permutations)
+	b.header("test", "space", "groups", "converged", "rejected")
 	flat := func(v []float64) []float64 { return v }
 	for _, test := range []struct {
 		statistic stats.Statistic
@@ -65,8 +65,7 @@ func sizes(b *bench) error {
 			if test.statistic == stats.MeanDistance {
 				permutations = 19 // two means each
 			}
-			rejected := 0
-			for k := range b.simulations {
+			b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 				random := b.random(k)
 				draw := func(n int) [][]float64 {
 					x := make([][]float64, n)
@@ -77,18 +76,14 @@ func sizes(b *bench) error {
 				}
 				c, err := stats.PermutationTest(test.space, draw(n[0]), draw(n[1]), test.statistic, permutations, uint64(k))
 				if err != nil {
-					return fmt.Errorf("%s, %s, groups of %d and %d, simulation %d: %w", test.statistic, test.name, n[0], n[1], k, err)
+					return nil, 0, err
 				}
-				if c.P <= 0.05 {
-					rejected++
-				}
-			}
-			b.row("%s | %s | %d/%d | %s", test.statistic, test.name, n[0], n[1], share(rejected, b.simulations))
+				return []float64{c.P}, c.Status, nil
+			}, fmt.Sprintf("%s | %s | %d/%d", test.statistic, test.name, n[0], n[1]))
 		}
 	}
 	for _, n := range [][2]int{{3, 30}, {15, 15}} {
-		rejected := [2]int{}
-		for k := range b.simulations {
+		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 			random := b.random(k)
 			d := &morpho.Dataset{Name: "noise"}
 			for i := range n[0] + n[1] {
@@ -101,28 +96,67 @@ func sizes(b *bench) error {
 			}
 			a, err := morpho.ProcrustesANOVA(d, b.permutations, uint64(k), morpho.Factor("group"), morpho.Variate("x"))
 			if err != nil {
-				return fmt.Errorf("analysis of variance, simulation %d: %w", k, err)
+				return nil, 0, err
 			}
-			for term := range rejected {
-				if a.Rows[term].P <= 0.05 {
-					rejected[term]++
-				}
+			return []float64{a.Rows[0].P, a.Rows[1].P}, geom.Converged, nil
+		}, fmt.Sprintf("Procrustes analysis of variance, group | shapes of 4 landmarks | %d/%d", n[0], n[1]),
+			fmt.Sprintf("Procrustes analysis of variance, covariate | shapes of 4 landmarks | %d/%d", n[0], n[1]))
+	}
+	interactions(b)
+	pooled(b)
+	regions(b)
+	signals(b)
+	departures(b)
+	return nil
+}
+
+// tested writes lines of the table for the p-values of tests that one simulation gives. An error ends them.
+func (b *bench) tested(simulations int, simulate func(k int) (p []float64, status geom.Status, err error), lines ...string) {
+	rejected, converged := make([]int, len(lines)), 0
+	for k := range simulations {
+		p, status, err := simulate(k)
+		if err != nil {
+			for _, line := range lines {
+				b.row("%s | %d of %d | simulation %d: %v", line, converged, k, k, err)
+			}
+			return
+		}
+		if status != geom.Converged {
+			continue
+		}
+		converged++
+		for i := range lines {
+			if p[i] <= 0.05 {
+				rejected[i]++
 			}
 		}
-		for term, name := range []string{"group", "covariate"} {
-			b.row("Procrustes analysis of variance, %s | shapes of 4 landmarks | %d/%d | %s", name, n[0], n[1], share(rejected[term], b.simulations))
-		}
 	}
-	if err := interactions(b); err != nil {
-		return err
+	for i, line := range lines {
+		b.row("%s | %d of %d | %s", line, converged, simulations, share(rejected[i], converged))
 	}
-	if err := pooled(b); err != nil {
-		return err
+}
+
+// departures tests whether subjects leave their geodesics together, which follow them.
+func departures(b *bench) {
+	times := func(int) []float64 { return []float64{-1, -0.5, 0, 0.5, 1} }
+	for _, subjects := range []int{6, 20} {
+		sphere := geom.On(manifold.Sphere(2))
+		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+			tracks, err := tracked(sphere, subjects, times, b.random(k))
+			if err != nil {
+				return nil, 0, err
+			}
+			g, err := stats.Grow(sphere, tracks)
+			if err != nil {
+				return nil, 0, err
+			}
+			d, err := g.Departure(sphere, b.permutations, uint64(k))
+			if err != nil {
+				return nil, 0, err
+			}
+			return []float64{d.P, d.PAcross}, g.Status, nil
+		}, fmt.Sprintf("departure | S² | %d subjects", subjects), fmt.Sprintf("departure, across the slope | S² | %d subjects", subjects))
 	}
-	if err := regions(b); err != nil {
-		return err
-	}
-	return signals(b)
 }
 
 // square is one with noise, stretched and sheared: displacements that are orthogonal to each other and to similarities.
@@ -137,7 +171,7 @@ func square(random *rand.Rand, stretch, shear float64) [][]float64 {
 }
 
 // interactions tests for one between effects that add up: of the group, and of a second factor or a variate.
-func interactions(b *bench) error {
+func interactions(b *bench) {
 	for _, c := range []struct {
 		name  string
 		term  morpho.Term
@@ -148,8 +182,11 @@ func interactions(b *bench) error {
 		{"x", morpho.Variate("x"), [2][2]int{{15, 0}, {15, 0}}},
 		{"x", morpho.Variate("x"), [2][2]int{{5, 0}, {30, 0}}},
 	} {
-		rejected := 0
-		for k := range b.simulations {
+		groups := fmt.Sprintf("%d/%d", c.cells[0][0], c.cells[1][0])
+		if c.name == "site" {
+			groups = fmt.Sprintf("%d+%d/%d+%d", c.cells[0][0], c.cells[0][1], c.cells[1][0], c.cells[1][1])
+		}
+		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 			random := b.random(k)
 			d := &morpho.Dataset{Name: "noise"}
 			for group, sites := range c.cells {
@@ -170,27 +207,18 @@ func interactions(b *bench) error {
 			group := morpho.Factor("group")
 			a, err := morpho.ProcrustesANOVA(d, b.permutations, uint64(k), group, c.term, morpho.Interaction(group, c.term))
 			if err != nil {
-				return fmt.Errorf("interaction, simulation %d: %w", k, err)
+				return nil, 0, err
 			}
-			if a.Rows[2].P <= 0.05 {
-				rejected++
-			}
-		}
-		groups := fmt.Sprintf("%d/%d", c.cells[0][0], c.cells[1][0])
-		if c.name == "site" {
-			groups = fmt.Sprintf("%d+%d/%d+%d", c.cells[0][0], c.cells[0][1], c.cells[1][0], c.cells[1][1])
-		}
-		b.row("Procrustes analysis of variance, group:%s | shapes of 4 landmarks | %s | %s", c.name, groups, share(rejected, b.simulations))
+			return []float64{a.Rows[2].P}, geom.Converged, nil
+		}, fmt.Sprintf("Procrustes analysis of variance, group:%s | shapes of 4 landmarks | %s", c.name, groups))
 	}
-	return nil
 }
 
 // pooled tests the tangent distance of means with Mismatch, of landmarks with noise, in a tenth of the simulations.
-func pooled(b *bench) error {
+func pooled(b *bench) {
 	s := geom.On(landmarks.Manifold{N: 5, D: 2, Kernel: kernels.Gaussian(0.8)}, geom.Integrator(ode.RK4, 5))
-	rejected, simulations := 0, max(1, b.simulations/10)
 	n := [2]int{3, 12}
-	for k := range simulations {
+	b.tested(b.tenth(), func(k int) ([]float64, geom.Status, error) {
 		random := b.random(k)
 		draw := func(n int) (x [][]float64) {
 			for range n {
@@ -200,18 +228,14 @@ func pooled(b *bench) error {
 		}
 		c, err := stats.PermutationTest(s, draw(n[0]), draw(n[1]), stats.TangentMeanDistance, b.permutations, uint64(k), stats.Mismatch(0.3))
 		if err != nil {
-			return fmt.Errorf("landmarks with mismatch, simulation %d: %w", k, err)
+			return nil, 0, err
 		}
-		if c.P <= 0.05 {
-			rejected++
-		}
-	}
-	b.row("%s, Mismatch 0.3 | 5 landmarks | %d/%d, %d simulations | %s", stats.TangentMeanDistance, n[0], n[1], simulations, share(rejected, simulations))
-	return nil
+		return []float64{c.P}, c.Status, nil
+	}, fmt.Sprintf("%s, Mismatch 0.3 | 5 landmarks | %d/%d", stats.TangentMeanDistance, n[0], n[1]))
 }
 
 // regions tests where on a template groups differ: a ring of 12 vertices, moved by three smooth waves and noise.
-func regions(b *bench) error {
+func regions(b *bench) {
 	const vertices, waves = 12, 3
 	ring := func(move func(v int) (x, y float64)) []*mesh.Mesh {
 		m := &mesh.Mesh{}
@@ -223,8 +247,7 @@ func regions(b *bench) error {
 		return []*mesh.Mesh{m}
 	}
 	for _, n := range [][2]int{{2, 10}, {3, 30}, {15, 15}} {
-		rejected := 0
-		for k := range b.simulations {
+		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 			random := b.random(k)
 			a := &population.Atlas{Template: ring(func(int) (x, y float64) { return 0, 0 })}
 			group := make([]bool, n[0]+n[1])
@@ -242,26 +265,21 @@ func regions(b *bench) error {
 			}
 			d, err := a.Compare(group, b.permutations, uint64(k))
 			if err != nil {
-				return fmt.Errorf("groups on a template, simulation %d: %w", k, err)
+				return nil, 0, err
 			}
-			if d.Least <= 0.05 {
-				rejected++
-			}
-		}
-		b.row("largest T² on a template | ring of %d vertices | %d/%d | %s", vertices, n[0], n[1], share(rejected, b.simulations))
+			return []float64{d.Least}, geom.Converged, nil
+		}, fmt.Sprintf("largest T² on a template | ring of %d vertices | %d/%d", vertices, n[0], n[1]))
 	}
-	return nil
 }
 
 // signals tests for phylogenetic signal where there is none.
-func signals(b *bench) error {
+func signals(b *bench) {
 	for _, leaves := range []int{6, 20} {
-		rejected := 0
-		for k := range b.simulations {
+		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 			random := b.random(k)
 			t, err := grown(random, leaves)
 			if err != nil {
-				return err
+				return nil, 0, err
 			}
 			values := make([][]float64, leaves)
 			for i := range values {
@@ -269,15 +287,11 @@ func signals(b *bench) error {
 			}
 			signal, err := t.Signal(values, b.permutations, uint64(k))
 			if err != nil {
-				return fmt.Errorf("phylogenetic signal, simulation %d: %w", k, err)
+				return nil, 0, err
 			}
-			if signal.P <= 0.05 {
-				rejected++
-			}
-		}
-		b.row("phylogenetic signal | R³ | %d leaves | %s", leaves, share(rejected, b.simulations))
+			return []float64{signal.P}, geom.Converged, nil
+		}, fmt.Sprintf("phylogenetic signal | R³ | %d leaves", leaves))
 	}
-	return nil
 }
 
 // grown is a tree in which leaves split at random, with exponential lengths.
