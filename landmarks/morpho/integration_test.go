@@ -1,0 +1,203 @@
+package morpho_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom/geomtest/expect"
+	"anatomy/landmarks/morpho"
+)
+
+func normals(r *rand.Rand, n, columns int) [][]float64 {
+	out := make([][]float64, n)
+	for i := range out {
+		for range columns {
+			out[i] = append(out[i], r.NormFloat64())
+		}
+	}
+	return out
+}
+
+// times is rows · matrix.
+func times(rows, by [][]float64) [][]float64 {
+	out := make([][]float64, len(rows))
+	for i, row := range rows {
+		out[i] = make([]float64, len(by[0]))
+		for j, v := range row {
+			for c, w := range by[j] {
+				out[i][c] += v * w
+			}
+		}
+	}
+	return out
+}
+
+// Closed forms: two numbers, a block and the same one turned and scaled, a covariance of rank 1; and what may not matter.
+func TestTwoBlockPLS(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	pls := func(a, b [][]float64) *morpho.PLS { return expect.Must(morpho.TwoBlockPLS(a, b, 9, 1)) }
+
+	x, y := normals(r, 20, 1), normals(r, 20, 1)
+	one := pls(x, y)
+	correlation := stat.Correlation(slices.Concat(x...), slices.Concat(y...), nil)
+	expect.Abs(t, "R of two numbers", one.R, math.Abs(correlation), 1e-14)
+	expect.Abs(t, "RV of two numbers", one.RV, correlation*correlation, 1e-14)
+	expect.Abs(t, "their covariance", one.Values[0], math.Abs(stat.Covariance(slices.Concat(x...), slices.Concat(y...), nil)), 1e-14)
+
+	a := normals(r, 15, 3)
+	c, s := math.Cos(0.7), math.Sin(0.7)
+	turn := [][]float64{{3 * c, -3 * s, 0}, {3 * s, 3 * c, 0}, {0, 0, 3}}
+	same := pls(a, times(a, turn))
+	expect.Abs(t, "R of a block with itself", same.R, 1, 1e-13)
+	expect.Abs(t, "RV of a block with itself", same.RV, 1, 1e-13)
+	expect.Abs(t, "p of a block with itself", same.P, 0.1, 0)
+
+	// b follows a along one direction of each alone.
+	u, v := []float64{2. / 3, 2. / 3, 1. / 3}, []float64{0.6, 0.8}
+	b := make([][]float64, len(a))
+	for i, row := range a {
+		score := 5 * (row[0]*u[0] + row[1]*u[1] + row[2]*u[2])
+		b[i] = []float64{score * v[0], score * v[1]}
+	}
+	alone := pls(a, b)
+	expect.Abs(t, "share of the first pair", alone.Shares[0], 1, 1e-12)
+	if len(alone.Values) != 1 {
+		t.Errorf("%d pairs of axes, want 1: %g", len(alone.Values), alone.Values)
+	}
+	expect.Abs(t, "axis", alone.Axes[1][0], []float64{math.Copysign(v[0], alone.Axes[1][0][0]), math.Copysign(v[1], alone.Axes[1][0][0])}, 1e-12)
+
+	// S₁₂ by hand is Σ s u vᵀ; blocks may be exchanged, turned and moved.
+	b = normals(r, 15, 2)
+	for i := range b {
+		b[i][0] += a[i][1]
+	}
+	p := pls(a, b)
+	for i := range 3 {
+		for j := range 2 {
+			sum := 0.0
+			for k, s := range p.Values {
+				sum += s * p.Axes[0][k][i] * p.Axes[1][k][j]
+			}
+			column := func(rows [][]float64, c int) (out []float64) {
+				for _, row := range rows {
+					out = append(out, row[c])
+				}
+				return out
+			}
+			expect.Abs(t, fmt.Sprintf("covariance %d %d", i, j), sum, stat.Covariance(column(a, i), column(b, j), nil), 1e-13)
+		}
+	}
+	turned := times(a, turn)
+	for i := range turned {
+		turned[i][0] += 1e3
+	}
+	for what, other := range map[string]*morpho.PLS{"exchanged": pls(b, a), "turned, scaled and moved": pls(turned, b)} {
+		expect.Abs(t, "R of blocks that are "+what, other.R, p.R, 1e-11)
+		expect.Abs(t, "RV of blocks that are "+what, other.RV, p.RV, 1e-11)
+	}
+}
+
+// independent are specimens of an outline of n landmarks with noise, all landmarks by themselves.
+func independent(r *rand.Rand, specimens, n int, noise float64) *morpho.Dataset {
+	d := &morpho.Dataset{Name: "independent landmarks"}
+	for s := range specimens {
+		sp := morpho.Specimen{Name: fmt.Sprint(s)}
+		for i := range n {
+			a := 2 * math.Pi * float64(i) / float64(n)
+			sp.Points = append(sp.Points, []float64{10*math.Cos(a) + noise*r.NormFloat64(), 7*math.Sin(a) + noise*r.NormFloat64()})
+		}
+		d.Specimens = append(d.Specimens, sp)
+	}
+	return d
+}
+
+// Landmarks that vary by themselves are integrated in one of twenty samples; parts that bend together are.
+func TestIntegration(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 1))
+	some := []int{0, 1, 2, 3}
+	const samples = 200
+	significant := 0
+	for i := range samples {
+		if expect.Must(morpho.MeasureIntegration(independent(r, 12, 9, 0.3), some, 19, uint64(i))).P <= 0.05 {
+			significant++
+		}
+	}
+	if significant > 20 || significant < 2 { // 10 ± 3
+		t.Errorf("%d of %d samples of independent parts have p ≤ 0.05", significant, samples)
+	}
+
+	bent := independent(r, 30, 9, 0.1)
+	for _, s := range bent.Specimens {
+		by := r.NormFloat64()
+		s.Points[1][0] += by // one landmark of either part goes out
+		s.Points[6][1] -= 2 * by
+	}
+	g := expect.Must(morpho.MeasureIntegration(bent, some, 199, 1))
+	if g.P > 0.005 || g.R < 0.95 {
+		t.Errorf("parts that bend together: %s", &g.PLS)
+	}
+	for part, of := range g.Landmarks {
+		expect.Abs(t, "the mean of a part", g.At(part, 0, 0)[0], g.Means[part][0], 0)
+		at := g.At(part, 0, 0.1)
+		far, which := 0.0, 0
+		for i := range at {
+			if d := math.Hypot(at[i][0]-g.Means[part][i][0], at[i][1]-g.Means[part][i][1]); d > far {
+				far, which = d, of[i]
+			}
+		}
+		if want := []int{1, 6}[part]; which != want {
+			t.Errorf("along its axis part %d moves landmark %d most, want %d", part, which, want)
+		}
+	}
+	// Where a part lies, how it is turned and how large it is, is nothing to the other one.
+	for i, s := range bent.Specimens {
+		c, sin := math.Cos(float64(i)), math.Sin(float64(i))
+		for _, l := range some {
+			x, y := s.Points[l][0], s.Points[l][1]
+			s.Points[l][0], s.Points[l][1] = float64(1+i)*(c*x-sin*y)+float64(3*i), float64(1+i)*(sin*x+c*y)
+		}
+	}
+	expect.Abs(t, "R of parts that moved", expect.Must(morpho.MeasureIntegration(bent, some, 9, 1)).R, g.R, 1e-6)
+}
+
+// How much jaw and skull of salamanders covary; differences of species and sites are part of it.
+func ExampleMeasureIntegration() {
+	g, err := morpho.MeasureIntegration(morpho.Plethodon(), []int{0, 1, 2, 3, 4}, 999, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(g)
+	jaw := g.At(0, 0, 0.05) // its shape at a score of 0.05 along the first axis
+	fmt.Println(len(jaw), "landmarks of the jaw")
+	// Output:
+	// R 0.7204, p 0.001 of 999 permutations; RV 0.4831; the first pair of axes has 78.0 % of the squared covariance
+	// 5 landmarks of the jaw
+}
+
+func TestIntegrationErrors(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	d := independent(r, 10, 9, 0.1)
+	a := normals(r, 10, 2)
+	for want, f := range map[string]func() error{
+		"listed twice":        func() error { return expect.Error(morpho.MeasureIntegration(d, []int{1, 1, 2}, 9, 1)) },
+		"or is not of 0 to 8": func() error { return expect.Error(morpho.MeasureIntegration(d, []int{1, 2, 9}, 9, 1)) },
+		"a part has 2":        func() error { return expect.Error(morpho.MeasureIntegration(d, []int{1, 2}, 9, 1)) },
+		"no specimens":        func() error { return expect.Error(morpho.MeasureIntegration(&morpho.Dataset{}, []int{1, 2, 3}, 9, 1)) },
+		"10 and 9 specimens":  func() error { return expect.Error(morpho.TwoBlockPLS(a, a[:9], 9, 1)) },
+		"0 permutations":      func() error { return expect.Error(morpho.TwoBlockPLS(a, a, 0, 1)) },
+		"block 2: all":        func() error { return expect.Error(morpho.TwoBlockPLS(a, slices.Repeat([][]float64{{1, 2}}, 10), 9, 1)) },
+		"specimen 9 is NaN": func() error {
+			return expect.Error(morpho.TwoBlockPLS(append(a[:9:9], []float64{1, math.NaN()}), a, 9, 1))
+		},
+		"specimen 9 has 1":    func() error { return expect.Error(morpho.TwoBlockPLS(append(a[:9:9], []float64{1}), a, 9, 1)) },
+		"block 1: no numbers": func() error { return expect.Error(morpho.TwoBlockPLS(make([][]float64, 10), a, 9, 1)) },
+	} {
+		expect.Refused(t, f(), want)
+	}
+}
