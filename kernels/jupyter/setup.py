@@ -146,9 +146,11 @@ def step(name, folder, pins, space, work):
 
 
 def install(requirements, again=False):
-    # To pip a package is there if its metadata are, whatever else is missing.
-    command(VENV / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
-            "--only-binary=:all:", "--require-hashes", *["--force-reinstall"] * again, "-r", requirements)
+    # To pip a package is there if its metadata are, whatever else is missing; and without a list of its files pip cannot remove it
+    # to install it again, but write over it.
+    for options in [[], ["--ignore-installed"]] if again else [[]]:
+        command(VENV / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
+                "--only-binary=:all:", "--require-hashes", *options, "-r", requirements)
 
 
 def make_cuda(again):

@@ -57,7 +57,7 @@ class Setup(unittest.TestCase):
         with unittest.mock.patch.object(setup, "command") as command:
             for again in False, True:
                 setup.install("requirements.txt", again)
-        self.assertEqual(["--force-reinstall" in call.args for call in command.call_args_list], [False, True])
+        self.assertEqual(["--ignore-installed" in call.args for call in command.call_args_list], [False, False, True])
 
     def test_a_folder_set_up_with_cuda_may_be_read_only(self):
         with tempfile.TemporaryDirectory() as home, contextlib.ExitStack() as stack:
