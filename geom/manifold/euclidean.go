@@ -19,6 +19,21 @@ func (m euclidean) Exp(x, v *Node) *Node          { return Add(x, v) }
 func (m euclidean) Log(x, y *Node) *Node          { return Sub(y, x) }
 func (m euclidean) Transport(_, _, w *Node) *Node { return w }
 
+// Configurations returns R^(n·d) with the standard inner product, of configurations of n landmarks in R^d: Euclidean(n·d) whose points
+// have rows. geom.OnShapes of it is the space of shapes that are aligned, where their principal components are those of Procrustes
+// coordinates. Coordinates are landmark by landmark, x_1 y_1 x_2 y_2 …
+func Configurations(n, d int) geom.Metric {
+	atLeast("Configurations", min(n, d), 1)
+	return configurations{euclidean{flat{n * d}}, d}
+}
+
+type configurations struct {
+	euclidean
+	d int
+}
+
+func (m configurations) Rows() (n, columns int, name string) { return m.n / m.d, m.d, "landmark" }
+
 // flat is the constant metric δ in n coordinates.
 type flat struct{ n int }
 

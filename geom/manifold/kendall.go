@@ -14,7 +14,7 @@ import (
 // (D. Kendall, Shape manifolds, Procrustean metrics and complex projective spaces, 1984), and has closed forms.
 //
 // A point is a configuration x_1 y_1 x_2 y_2 … with centre 0 and size 1, Σ |z_i|² = 1; all rotations of it are the same point.
-// Space.Project makes a point of any configuration. Tangent vectors are displacements of the landmarks that neither translate,
+// Space.Project makes a point of any configuration, and geom.OnShapes has them as shapes of k rows. Tangent vectors are displacements of the landmarks that neither translate,
 // scale nor rotate the configuration. Distances are Procrustes distances, arccos |⟨z, y⟩| in radians. The points of a geodesic,
 // and so the End of Exp, are rotated into optimal position relative to its start.
 func Kendall(k int) geom.Atlas {
@@ -26,6 +26,8 @@ type kendall struct{ k int }
 
 func (m kendall) Dim() int        { return 2 * (m.k - 2) }
 func (m kendall) AmbientDim() int { return 2 * m.k }
+
+func (m kendall) Rows() (n, columns int, name string) { return m.k, 2, "landmark" }
 
 // Complex vectors are written as real ones of twice the length: as pairs x_1 y_1 x_2 y_2 … in the ambient space, and with all real
 // parts before all imaginary parts in coordinates and in the result of helmert.
