@@ -28,9 +28,9 @@ type Aligned struct {
 // Align moves subjects close to another one, which need not correspond, by rotations and shifts, and if scaled by scales: all
 // objects of a subject by one motion. It starts where their centres of mass and main axes agree, all objects counting the same, in the
 // best of the ways that this leaves, and minimises the distance. Noise and smoothing of the objects play no part. Where two main axes are about as long, and the kernel of the norm is narrow, it may end in a minimum that is not the
-// least: Distance tells.
+// least: Distance tells. Shapes that leave the box of a kernel with fast sums are an error.
 func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bool) ([]*Aligned, error) {
-	goal, called := "the one that the others are brought to", Model{Objects: objects}.called
+	goal, model := "the one that the others are brought to", Model{Objects: objects}
 	most := make([][2]int, len(objects)) // vertices and cells of a subject
 	for i, s := range append([][]*mesh.Mesh{to}, subjects...) {
 		name := goal
@@ -41,10 +41,10 @@ func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bo
 			return nil, fmt.Errorf("align: %s has %d meshes, want one of each of the %d objects", name, len(s), len(objects))
 		}
 		for o, m := range s {
-			if err := objects[o].Norm.Check(called(name, o), m); err != nil {
+			if err := objects[o].Norm.Check(model.called(name, o), m); err != nil {
 				return nil, fmt.Errorf("align: %w", err)
 			}
-			if err := mesh.Alike(called(name, o), m, goal, to[o]); err != nil {
+			if err := mesh.Alike(model.called(name, o), m, goal, to[o]); err != nil {
 				return nil, fmt.Errorf("align: %w", err)
 			}
 			if i > 0 {
@@ -187,6 +187,9 @@ func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bo
 		}
 		for _, m := range s {
 			a.Objects = append(a.Objects, m.Map(a.Move))
+		}
+		if err := model.comparable(fmt.Sprintf("subject %d", len(out)), a.Objects, to); err != nil {
+			return nil, fmt.Errorf("align: %w", err)
 		}
 		out = append(out, a)
 	}

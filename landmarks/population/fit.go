@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats"
+	"anatomy/kernels"
 	"anatomy/landmarks/mesh"
 )
 
@@ -1015,23 +1016,33 @@ func (a *Atlas) folds(shape, before []*mesh.Mesh) {
 
 // fits returns an error if the fast sums of a kernel hold in a box only and what was computed left it.
 func (f *fit) fits(a *Atlas, subjects [][]*mesh.Mesh) error {
-	type bounded interface {
-		Fits(points [][]float64) error
-	}
-	flow, flowBounded := f.Space.Manifold.Kernel.(bounded)
 	for i, s := range subjects {
-		if flowBounded {
-			if err := flow.Fits(slices.Concat(a.Controls, vertices(a.Template), vertices(a.Deformed[i]))); err != nil {
-				return fmt.Errorf("the kernel of the deformations, subject %d: %w", i, err)
-			}
+		if err := hold(f.Space.Manifold.Kernel, a.Controls, vertices(a.Template), vertices(a.Deformed[i])); err != nil {
+			return fmt.Errorf("the kernel of the deformations, subject %d: %w", i, err)
 		}
-		for o, object := range f.Objects {
-			if data, ok := object.Norm.Kernel.(bounded); ok {
-				if err := data.Fits(slices.Concat(s[o].Vertices, a.Deformed[i][o].Vertices)); err != nil {
-					return fmt.Errorf("the kernel of the norm, %s: %w", f.called(fmt.Sprintf("subject %d", i), o), err)
-				}
-			}
+		if err := f.comparable(fmt.Sprintf("subject %d", i), s, a.Deformed[i]); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// comparable returns an error if the fast sums of a norm hold in a box only in which two shapes are not.
+func (m Model) comparable(name string, s, other []*mesh.Mesh) error {
+	for o, object := range m.Objects {
+		if err := hold(object.Norm.Kernel, s[o].Vertices, other[o].Vertices); err != nil {
+			return fmt.Errorf("the kernel of the norm, %s: %w", m.called(name, o), err)
+		}
+	}
+	return nil
+}
+
+// hold returns an error if the sums of a kernel hold in a box only in which points are not.
+func hold(k kernels.Kernel, points ...[][]float64) error {
+	if k, bounded := k.(interface {
+		Fits(points [][]float64) error
+	}); bounded {
+		return k.Fits(slices.Concat(points...))
 	}
 	return nil
 }
