@@ -24,6 +24,10 @@ func TestBombs(t *testing.T) {
 		"a TPS landmark of 300 MB":         {ReadTPS, "LM=1\n", megabyte("1 "), "bomb:2: the line is longer"},
 		"an NTS row of 300 MB":             {ReadNTS, "1 1 4 0 DIM=2\n", megabyte("1 "), "bomb:2: the line is longer"},
 		"a Morphologika section of 300 MB": {ReadMorphologika, "", megabyte("["), "bomb:1: the line is longer"},
+		"an FCSV point of 300 MB":          {ReadFCSV, "", megabyte("1 "), "bomb:1: the line is longer"},
+		"FCSV columns by the million":      {ReadFCSV, "", strings.Repeat(",", 5<<20) + "\n", "bomb:1: the row has 5242881 columns, and 4194304 is the most"},
+		"markups of 300 MB in one line":    {ReadMarkups, "{", megabyte(" "), "bomb:1: the line is longer"},
+		"markups of 300 MB":                {ReadMarkups, "{\n", megabyte(" ") + "\n", "the file is longer than 64 MiB"},
 		"an NPY header of 4 GB":            {ReadNPY, "\x93NUMPY\x02\x00\xff\xff\xff\xff", megabyte(" "), "header of 4294967295 bytes"},
 	} {
 		bomb.Refused(t, name, c.read, io.MultiReader(strings.NewReader(c.head), bomb.Repeat(c.body, 300)), c.want)

@@ -25,10 +25,11 @@ type Specimen struct {
 // Dataset holds shapes whose landmarks correspond: landmark i of one specimen is landmark i of every other.
 // Landmarks are counted from 0 everywhere, as in Points, in messages and in files that the package writes.
 type Dataset struct {
-	Name      string // short title, or the base name of the file read
-	Unit      string // unit of the coordinates, such as "mm"; empty if not known
-	Source    string // citation, or the path of the file read
-	Closed    bool   // the landmarks follow a closed outline, the last joined to the first
+	Name      string   // short title, or the base name of the file or folder read
+	Unit      string   // unit of the coordinates, such as "mm"; empty if not known
+	Source    string   // citation, or the path of the file or folder read
+	Closed    bool     // the landmarks follow a closed outline, the last joined to the first
+	Labels    []string // of the landmarks, in their order; nil if not known
 	Specimens []Specimen
 }
 

@@ -3,7 +3,7 @@
 // and links no XLA.
 //
 //	cc := morpho.CorpusCallosum()                              // outlines of 39 landmarks, mm
-//	mice, err := morpho.Read("mice.tps")                       // CSV, TPS, NTS, Morphologika, NPY
+//	mice, err := morpho.Read("mice.tps")                       // CSV, TPS, NTS, Morphologika, NPY; files of 3D Slicer or a folder of them
 //	aligned, err := morpho.Procrustes(mice.Shapes())           // generalised Procrustes analysis
 //	M := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))  // the manifold of such shapes
 //

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,7 +21,7 @@ type fileFormat struct {
 	extensions []string
 	recognise  func(head []byte) bool // by the first bytes of a file whose extension says nothing
 	read       func(r io.Reader, name string) (*Dataset, error)
-	write      func(w io.Writer, d *Dataset) error
+	write      func(w io.Writer, d *Dataset) error // nil if the format is read only
 }
 
 var (
@@ -30,6 +31,8 @@ var (
 
 // fileFormats in the order in which contents are tried.
 var fileFormats = []fileFormat{
+	{"FCSV", []string{".fcsv"}, fcsvHead.Match, ReadFCSV, nil},
+	{"Markups", []string{".json"}, func(h []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(h), []byte("{")) }, ReadMarkups, nil},
 	{"NPY", []string{".npy"}, func(h []byte) bool { return bytes.HasPrefix(h, []byte(npyMagic)) }, ReadNPY, WriteNPY},
 	{"Morphologika", []string{".txt", ".morphologika"}, func(h []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(h), []byte("[")) },
 		ReadMorphologika, WriteMorphologika},
@@ -41,12 +44,23 @@ var fileFormats = []fileFormat{
 	}, ReadCSV, WriteCSV},
 }
 
-// Read reads a file of shapes. The extension names the format: .csv, .tsv, .tps, .nts, .dta, .npy; the contents of any
-// other file tell it (Morphologika files have no extension of their own). Missing landmarks come back as NaN;
+// Read reads a file of shapes. The extension names the format: .csv, .tsv, .tps, .nts, .dta, .npy, and .fcsv and .mrk.json of 3D Slicer; the
+// contents of any other file tell it (Morphologika files have no extension of their own). Missing landmarks come back as NaN;
 // see Dataset.Validate. Errors name the file and the line.
 //
-// No format holds Unit and Closed: set them after reading.
+// Of a folder, such as 3D Slicer's users have, every file is a specimen, of the name of the file without extension; hidden files are passed
+// over. The numbers of landmarks must agree, and so must their labels. Numbers behind the name of a list, as 3D Slicer makes them
+// (F-1, F-2, …), agree whatever the name.
+//
+// Only 3D Slicer's formats hold Unit and Closed: set them after reading others.
 func Read(path string) (*Dataset, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return readFolder(path)
+	}
+	return readFile(path)
+}
+
+func readFile(path string) (*Dataset, error) {
 	f, err := text.Open(path)
 	if err != nil {
 		return nil, err
@@ -71,7 +85,90 @@ func Read(path string) (*Dataset, error) {
 			return f.read(buffered, path)
 		}
 	}
-	return nil, fmt.Errorf("%s: neither the extension nor the contents are those of a CSV, TPS, NTS, Morphologika or NPY file", path)
+	return nil, fmt.Errorf("%s: neither the extension nor the contents are those of a CSV, TPS, NTS, Morphologika, NPY, FCSV or .mrk.json file", path)
+}
+
+// readFolder reads a folder with one specimen a file.
+func readFolder(folder string) (*Dataset, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	out := newDataset(folder)
+	files := map[string]string{} // of the specimens
+	var first *Dataset
+	var labels []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		path := filepath.Join(folder, e.Name())
+		d, err := readFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("%w (of a folder every file is a specimen)", err)
+		}
+		if len(d.Specimens) != 1 {
+			return nil, fmt.Errorf("%s: %d specimens: in a folder, a file holds one", path, len(d.Specimens))
+		}
+		s := &d.Specimens[0]
+		s.Name = stem(path)
+		if other, taken := files[s.Name]; taken {
+			return nil, fmt.Errorf("%s: the specimen %s is in %s, too", path, text.Clip(s.Name), other)
+		}
+		files[s.Name] = e.Name()
+		if first == nil {
+			first, labels = d, d.Labels
+		}
+		if err := d.correspondsTo(first); err != nil {
+			return nil, fmt.Errorf("%s: %w in %s", path, err, filepath.Base(first.Source))
+		}
+		if !slices.Equal(d.Labels, labels) {
+			labels = nil // numbers behind names that differ
+		}
+		out.Specimens = append(out.Specimens, *s)
+	}
+	if first == nil {
+		return nil, fmt.Errorf("%s: a folder without files", folder)
+	}
+	out.Unit, out.Closed, out.Labels = first.Unit, first.Closed, labels
+	return out, nil
+}
+
+// correspondsTo returns an error where the one specimen has not the landmarks of that of first: what it has, and not what there is.
+func (d *Dataset) correspondsTo(first *Dataset) error {
+	n, m := len(d.Specimens[0].Points), len(first.Specimens[0].Points)
+	labels, others := numberLabels(d.Labels), numberLabels(first.Labels)
+	switch {
+	case n != m:
+		return fmt.Errorf("%d landmarks, but %d", n, m)
+	case d.Unit != first.Unit:
+		return fmt.Errorf("the unit is %q, but %q", d.Unit, first.Unit)
+	case d.Closed != first.Closed:
+		return fmt.Errorf("closed is %v, but %v", d.Closed, first.Closed)
+	case len(labels) != len(others):
+		return fmt.Errorf("%d labels, but %d", len(labels), len(others))
+	}
+	for l := range labels {
+		if labels[l] != others[l] && d.Labels[l] != first.Labels[l] {
+			return fmt.Errorf("landmark %d is %s, but %s", l, text.Clip(d.Labels[l]), text.Clip(first.Labels[l]))
+		}
+	}
+	return nil
+}
+
+// numberLabels returns the numbers of labels that are numbers behind one prefix, and other labels as they are.
+func numberLabels(labels []string) []string {
+	const digits = "0123456789"
+	numbers := slices.Clone(labels)
+	for l := range labels {
+		prefix := strings.TrimRight(labels[0], digits)
+		number, ok := strings.CutPrefix(labels[l], prefix)
+		if !ok || number == "" || strings.Trim(number, digits) != "" {
+			return labels
+		}
+		numbers[l] = number
+	}
+	return numbers
 }
 
 // Write writes the data set in the format that the extension of path names: .csv (long), .tps, .nts or .dta, .npy,
@@ -80,7 +177,7 @@ func Read(path string) (*Dataset, error) {
 func Write(path string, d *Dataset) error {
 	extension := strings.ToLower(filepath.Ext(path))
 	for _, f := range fileFormats {
-		if slices.Contains(f.extensions, extension) {
+		if f.write != nil && slices.Contains(f.extensions, extension) {
 			write := f.write
 			if extension == ".tsv" {
 				write = func(w io.Writer, d *Dataset) error { return writeCSV(w, d, '\t') }

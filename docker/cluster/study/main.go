@@ -249,7 +249,7 @@ func stored(out, id string, k kept) error {
 
 // prepare reads the data, completes the settings and returns how result number i < Count is computed.
 func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*result, error), err error) {
-	d, err := morpho.Read(file) // which takes regular files only
+	d, err := morpho.Read(file) // which refuses devices and pipes, that have no end
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,354 @@
+package morpho
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"anatomy/landmarks/internal/text"
+)
+
+var fcsvHead = regexp.MustCompile(`^\s*#\s*Markups fiducial file version\s*=`)
+
+// ReadFCSV reads a list of points of 3D Slicer's older format, .fcsv: comments and a line of columns for each point,
+//
+//	# Markups fiducial file version = 4.11
+//	# CoordinateSystem = LPS
+//	# columns = id,x,y,z,ow,ox,oy,oz,vis,sel,lock,label,desc,associatedNodeID
+//	1,10.5,-3,7.25,0,0,0,1,1,1,0,nasion,,
+//
+// The list is one specimen, named by the file, and its unit mm; labels are the Labels of the Dataset. Coordinates are returned as LPS: x to
+// the left, y to the back, z upwards. Those of a RAS file are turned by 180° about z, which makes them LPS. Older versions write RAS as 0 and LPS as 1.
+//
+// A blank, NA or NaN is a missing coordinate. The format does not tell points that were not placed: 3D Slicer writes them at the
+// origin, and a point there is an error.
+func ReadFCSV(r io.Reader, name string) (*Dataset, error) {
+	in := newLines(r, name)
+	columns := []string{"id", "x", "y", "z", "ow", "ox", "oy", "oz", "vis", "sel", "lock", "label"} // and others
+	var at [3]int
+	list := slicerList{}
+	for in.next() {
+		if n := strings.Count(in.text, ","); n > maxColumns {
+			return nil, in.Errorf("the row has %d columns, and %d is the most", n+1, maxColumns)
+		}
+		if comment, ok := strings.CutPrefix(in.text, "#"); ok {
+			key, value, _ := strings.Cut(comment, "=")
+			switch value = strings.TrimSpace(value); strings.TrimSpace(key) {
+			case "CoordinateSystem":
+				if err := list.setSystem(value); err != nil {
+					return nil, in.Errorf("%w", err)
+				}
+			case "columns":
+				columns = strings.Split(strings.ReplaceAll(value, " ", ""), ",")
+			}
+			continue
+		}
+		for c := range at {
+			if at[c] = slices.Index(columns, axis(c)); at[c] < 0 {
+				return nil, in.Errorf("a point, but the comment # columns = before it names no column %s", axis(c))
+			}
+		}
+		reader := csv.NewReader(strings.NewReader(in.text))
+		reader.LazyQuotes = true
+		record, err := reader.Read()
+		if err != nil {
+			return nil, in.Errorf("%w", err)
+		}
+		landmark := len(list.points)
+		if len(record) <= slices.Max(at[:]) {
+			return nil, in.Errorf("landmark %d: %d columns, too few for its coordinates", landmark, len(record))
+		}
+		point := make([]float64, len(at))
+		for c, column := range at {
+			if point[c], err = parseCoordinate(record[column]); err != nil {
+				return nil, in.Errorf("landmark %d: %s = %w", landmark, axis(c), err)
+			}
+		}
+		if isCode(point, 0) {
+			return nil, in.Errorf("landmark %d is at the origin, where 3D Slicer writes a point that was not placed: write NA for its coordinates if it is missing, "+
+				"or save the list as .mrk.json, which tells", landmark)
+		}
+		label := ""
+		if column := slices.Index(columns, "label"); column >= 0 && column < len(record) {
+			label = record[column]
+		}
+		list.add(point, label)
+	}
+	if in.err != nil {
+		return nil, in.err
+	}
+	if list.system == "" {
+		return nil, fmt.Errorf("%s: no comment # CoordinateSystem = LPS, or RAS", name)
+	}
+	return list.dataset(name)
+}
+
+// slicerList is a list of points of 3D Slicer.
+type slicerList struct {
+	points [][]float64
+	labels []string
+	system string // LPS or RAS
+	unit   string
+	closed bool
+}
+
+func (s *slicerList) setSystem(name string) error {
+	switch name {
+	case "LPS", "1":
+		s.system = "LPS"
+	case "RAS", "0":
+		s.system = "RAS"
+	default:
+		return fmt.Errorf("the coordinate system is %s, want LPS or RAS", text.Clip(name))
+	}
+	return nil
+}
+
+func (s *slicerList) add(point []float64, label string) {
+	s.points, s.labels = append(s.points, point), append(s.labels, strings.TrimSpace(label))
+}
+
+// dataset returns the list as the one specimen of a file.
+func (s *slicerList) dataset(file string) (*Dataset, error) {
+	if len(s.points) == 0 {
+		return nil, fmt.Errorf("%s: no points", file)
+	}
+	if s.system == "RAS" {
+		for _, p := range s.points {
+			if !atCode(p) { // turned, it would be no code, which Validate could name
+				p[0], p[1] = -p[0], -p[1]
+			}
+		}
+	}
+	d := newDataset(file)
+	d.Unit, d.Closed = "mm", s.closed
+	if s.unit != "" {
+		d.Unit = s.unit
+	}
+	if slices.Max(s.labels) != "" {
+		d.Labels = s.labels
+	}
+	d.Specimens = []Specimen{{Name: stem(file), Points: s.points}}
+	return d.numbered(), nil
+}
+
+// stem returns the name of a file without folder and extension.
+func stem(file string) string {
+	base := filepath.Base(file)
+	base = strings.TrimSuffix(base, filepath.Ext(base))
+	if mrk := filepath.Ext(base); strings.EqualFold(mrk, ".mrk") {
+		base = strings.TrimSuffix(base, mrk)
+	}
+	return strings.TrimSpace(base)
+}
+
+// ReadMarkups reads a list of points or a curve in the JSON format of 3D Slicer, .mrk.json:
+//
+//	{"@schema": "…/markups-schema-v1.0.3.json#",
+//	 "markups": [{"type": "Fiducial", "coordinateSystem": "LPS", "coordinateUnits": "mm", "controlPoints": [
+//	  {"label": "nasion", "position": [10.5, -3, 7.25], "positionStatus": "defined"},
+//	  {"label": "basion", "position": "", "positionStatus": "undefined"}]}]}
+//
+// The file is one specimen, as in ReadFCSV, and its coordinates are returned as LPS, likewise. A landmark is missing where positionStatus is
+// "undefined" or "missing", whatever its position; "preview", a position that was never confirmed, is an error. The type is Fiducial, Line,
+// Angle, Curve or ClosedCurve, whose control points are a closed outline. The unit is mm unless the file has another.
+func ReadMarkups(r io.Reader, name string) (*Dataset, error) {
+	j, err := newJSON(r, name)
+	if err != nil {
+		return nil, err
+	}
+	list := slicerList{system: "LPS"}
+	found := false
+	err = j.object("the file", func(key string) error {
+		if key != "markups" {
+			return j.skip()
+		}
+		return j.array("markups", func() error {
+			if found {
+				return j.errorf(j.next(), "a second markup: a file is one specimen; save every list in a file of its own")
+			}
+			found = true
+			return j.object("a markup", func(key string) error { return list.readProperty(j, key) })
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, fmt.Errorf("%s: no markups: this is no file of 3D Slicer's points", name)
+	}
+	return list.dataset(name)
+}
+
+// readProperty reads a value of a markup.
+func (s *slicerList) readProperty(j *jsonFile, key string) error {
+	at := j.next()
+	switch key {
+	case "type":
+		kind := ""
+		if err := j.value(&kind, key); err != nil {
+			return err
+		}
+		if !slices.Contains([]string{"Fiducial", "Line", "Angle", "Curve", "ClosedCurve"}, kind) {
+			return j.errorf(at, "the type of the markup is %s, whose control points are no landmarks", text.Clip(kind))
+		}
+		s.closed = kind == "ClosedCurve"
+	case "coordinateSystem":
+		system := ""
+		if err := j.value(&system, key); err != nil {
+			return err
+		}
+		if err := s.setSystem(system); err != nil {
+			return j.errorf(at, "%w", err)
+		}
+	case "coordinateUnits": // "mm", or the code of a terminology: ["mm", "UCUM", "millimeter"]
+		if j.text[at] != '[' {
+			return j.value(&s.unit, key)
+		}
+		var code [3]string
+		if err := j.value(&code, key); err != nil {
+			return err
+		}
+		s.unit = code[0]
+	case "controlPoints":
+		return j.array(key, func() error { return s.readPoint(j) })
+	default:
+		return j.skip()
+	}
+	return nil
+}
+
+func (s *slicerList) readPoint(j *jsonFile) error {
+	at, landmark := j.next(), len(s.points)
+	p := struct {
+		Label          string          `json:"label"`
+		Position       json.RawMessage `json:"position"`
+		PositionStatus string          `json:"positionStatus"`
+	}{PositionStatus: "defined"}
+	if err := j.value(&p, fmt.Sprintf("landmark %d", landmark)); err != nil {
+		return err
+	}
+	point := []float64{math.NaN(), math.NaN(), math.NaN()}
+	switch p.PositionStatus {
+	case "undefined", "missing":
+	case "defined":
+		var position [3]*float64 // of a longer array Unmarshal drops the rest, and null leaves nil
+		err := json.Unmarshal(p.Position, &position)
+		if err != nil || slices.Contains(position[:], nil) || bytes.Count(p.Position, []byte(",")) != 2 {
+			return j.errorf(at, `landmark %d: the position %s is not three numbers; the positionStatus of a missing landmark is "undefined"`, landmark, text.Clip(string(p.Position)))
+		}
+		for c, v := range position {
+			point[c] = *v
+		}
+	case "preview":
+		return j.errorf(at, `landmark %d is a preview, a position that was not confirmed: place the point in 3D Slicer, or write its positionStatus as "defined" or "undefined"`, landmark)
+	default:
+		return j.errorf(at, "landmark %d: the positionStatus %s is none of defined, undefined, preview and missing", landmark, text.Clip(p.PositionStatus))
+	}
+	s.add(point, p.Label)
+	return nil
+}
+
+// jsonFile walks through a JSON file and knows where it is.
+type jsonFile struct {
+	*json.Decoder
+	text []byte
+	file string
+}
+
+const maxJSON = 64 << 20 // bytes
+
+// newJSON reads the text and sees that it is JSON.
+func newJSON(r io.Reader, file string) (*jsonFile, error) {
+	in := text.NewReader(r, file)
+	j := &jsonFile{file: file}
+	for {
+		line, err := in.Line()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, in.Errorf("%w", err)
+		}
+		if j.text = append(append(j.text, line...), '\n'); len(j.text) > maxJSON {
+			return nil, in.Errorf("the file is longer than %d MiB", maxJSON>>20)
+		}
+	}
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(j.text, new(struct{})); errors.As(err, &syntax) {
+		return nil, j.errorf(max(int(syntax.Offset)-1, 0), "this is no JSON: %w", err)
+	}
+	j.Decoder = json.NewDecoder(bytes.NewReader(j.text))
+	return j, nil
+}
+
+// errorf returns an error at the line of a byte.
+func (j *jsonFile) errorf(at int, format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %w", j.file, 1+bytes.Count(j.text[:at], []byte("\n")), fmt.Errorf(format, args...))
+}
+
+// next returns where the next value begins.
+func (j *jsonFile) next() int {
+	at := int(j.InputOffset())
+	for at < len(j.text) && bytes.IndexByte([]byte(" \t\n,:"), j.text[at]) >= 0 {
+		at++
+	}
+	return at
+}
+
+// object calls each for every key of an object; each reads its value.
+func (j *jsonFile) object(what string, each func(key string) error) error {
+	return j.within(what, '{', "object", func() error {
+		key, err := j.Token()
+		if err != nil {
+			return err
+		}
+		return each(key.(string))
+	})
+}
+
+// array calls each for every element of an array; each reads it.
+func (j *jsonFile) array(what string, each func() error) error {
+	return j.within(what, '[', "array", each)
+}
+
+func (j *jsonFile) within(what string, open json.Delim, kind string, each func() error) error {
+	at := j.next()
+	if t, err := j.Token(); err != nil || t != open {
+		return j.errorf(at, "%s is no JSON %s", what, kind)
+	}
+	for j.More() {
+		if err := each(); err != nil {
+			return err
+		}
+	}
+	_, err := j.Token()
+	return err
+}
+
+// value reads the next value, named what, into v.
+func (j *jsonFile) value(v any, what string) error {
+	at := j.next()
+	err := j.Decode(v)
+	var other *json.UnmarshalTypeError
+	if errors.As(err, &other) {
+		if other.Field != "" {
+			what += ": " + other.Field
+		}
+		return j.errorf(at, "%s is a JSON %s", what, other.Value)
+	}
+	return err
+}
+
+func (j *jsonFile) skip() error {
+	var none json.RawMessage
+	return j.Decode(&none)
+}
