@@ -149,9 +149,12 @@ func (c *controlled[P]) search(what string, sigma float64, task *geom.Task) (*Fl
 	if f.Status != geom.Cancelled && f.Gradient <= flowTolerance && (sigma > 0 || f.Miss <= flowTolerance*scale+1e-13*floats.Norm(c.y, 2)) {
 		f.Status = geom.Converged
 	}
-	lambda, err := now.multiplier(e, sigma)
+	lambda, rest, err := now.multiplier(e, sigma)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if sigma > 0 {
+		lambda.AddScaledVec(lambda, 1/(sigma*sigma), rest)
 	}
 	var momentum mat.VecDense
 	momentum.MulVec(now.byStart.T(), lambda)
@@ -166,32 +169,33 @@ func (c *controlled[P]) search(what string, sigma float64, task *geom.Task) (*Fl
 }
 
 // multiplier is the λ with e = Jᵀλ at the minimum, λ = (y − x)/σ². It is computed from the problem that is linear in the controls, for
-// any σ, by (J Jᵀ + σ²) λ = J e + y − x.
-func (l *linear) multiplier(e []float64, sigma float64) (*mat.VecDense, error) {
+// any σ, by (J Jᵀ + σ²) λ = J e + y − x. In directions in which no control moves the end it is 0, so that rounding errors of J are not
+// divided by σ²; there rest is y − x. Such directions are those off an embedded manifold, and those that noise does not reach.
+func (l *linear) multiplier(e []float64, sigma float64) (lambda, rest *mat.VecDense, err error) {
 	a := len(l.x)
 	gram := mat.NewSymDense(a, nil)
 	gram.SymOuterK(1, l.j)
 	var eigen mat.EigenSym
 	if !eigen.Factorize(gram, true) {
-		return nil, fmt.Errorf("the flow is not finite: use more steps or a shorter time")
+		return nil, nil, fmt.Errorf("the flow is not finite: use more steps or a shorter time")
 	}
 	values := eigen.Values(nil)
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
 	var to, along mat.VecDense
+	lambda, rest = mat.NewVecDense(a, nil), mat.NewVecDense(a, nil)
 	to.MulVec(l.j, mat.NewVecDense(len(e), e))
 	to.AddVec(&to, mat.NewVecDense(a, floats.SubTo(make([]float64, a), l.y, l.x)))
 	along.MulVec(vectors.T(), &to)
 	for k, v := range values {
-		// Directions in which no control moves the end, such as those off an embedded manifold, have no multiplier.
+		direction := vectors.ColView(k)
 		if v <= 1e-13*values[a-1] {
-			along.SetVec(k, 0)
-			continue
+			rest.AddScaledVec(rest, along.AtVec(k), direction)
+		} else {
+			lambda.AddScaledVec(lambda, along.AtVec(k)/(v+sigma*sigma), direction)
 		}
-		along.SetVec(k, along.AtVec(k)/(v+sigma*sigma))
 	}
-	to.MulVec(&vectors, &along)
-	return &to, nil
+	return lambda, rest, nil
 }
 
 // step is e − Jᵀλ, which vanishes at the minimum.
@@ -201,7 +205,7 @@ func (l *linear) step(e []float64, sigma float64) ([]float64, error) {
 			return constant(len(e), math.NaN()), nil
 		}
 	}
-	lambda, err := l.multiplier(e, sigma)
+	lambda, _, err := l.multiplier(e, sigma)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/framebundle"
@@ -138,6 +139,23 @@ func TestMostProbableOfDevelopment(t *testing.T) {
 	converged(t, "development", f)
 	expect.Rel(t, "energy", f.Energy, g.Energy, 1e-3)
 	expect.Rel(t, "end", f.Points[40], g.End, 1e-3)
+	expect.Rel(t, "momentum", f.Momentum, g.Momentum.Horizontal, 1e-3)
+}
+
+// Noise along one vector u only, observed at y with errors: the flow ends at x = ⟨u, y⟩u/(1 + σ²), and the derivative of the cost by the
+// start is −(y − x)/σ², however small the errors are.
+func TestMomentumWhereNoNoiseIs(t *testing.T) {
+	u, y := geom.Vec{0.36, 0.48, 0.8}, geom.Vec{1, -0.3, 0.7}
+	for _, sigma := range []float64{1, 1e-3, 1e-5, 1e-6, 1e-8} {
+		what := fmt.Sprintf("σ = %g: ", sigma)
+		f := expect.Must(stochastic.Development(geom.On(manifold.Euclidean(3)), geom.Vec{0, 0, 0}, u).MostProbable(y, sigma, 5, 1))
+		converged(t, what, f)
+		along := floats.Dot(u, y) / (1 + sigma*sigma)
+		expect.Rel(t, what+"energy", f.Energy, along*along/2, 1e-9)
+		want := floats.AddScaledTo(make([]float64, 3), y, -along, u)
+		floats.Scale(1/(sigma*sigma), want)
+		expect.Rel(t, what+"momentum", f.Momentum, want, 1e-9)
+	}
 }
 
 func TestMostProbableRefuses(t *testing.T) {
