@@ -12,7 +12,6 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
-	"anatomy/geom/ode"
 )
 
 // Proposal says how simulated paths are led to the end v of a bridge, a time τ = T − t before the end. The weights of the paths
@@ -57,7 +56,7 @@ func (b *Bridges[P]) String() string {
 func (b *Bridges[P]) Resampled(n int, seed uint64) [][]P {
 	total := floats.LogSumExp(b.LogWeights)
 	place := rand.New(rand.NewPCG(seed, 0)).Float64()
-	drawn := make([][]P, 0, n)
+	var drawn [][]P
 	below := 0.0
 	for k, l := range b.LogWeights {
 		below += float64(n) * math.Exp(l-total)
@@ -187,7 +186,7 @@ func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, 
 	}
 	task := s.Begin(what)
 	defer task.End()
-	xi := ode.Increments(r.Seed, r.Steps, rows, d, float64(r.Steps)) // of variance 1
+	xi := r.bridging(rows, d)
 	ends := make([][]float64, rows)
 	for k, end := range s.Vectors(v) {
 		for i := range r.Paths {

@@ -138,6 +138,21 @@ func TestBridgeOfLandmarks(t *testing.T) {
 	}
 }
 
+// What the bridges of a run do is independent of what its paths do, from which their ends may come.
+func TestBridgesHaveNoiseOfTheirOwn(t *testing.T) {
+	line, run := geom.On(manifold.Euclidean(1)), stochastic.Run{Paths: 1000, Steps: 2, Seed: 3}
+	paths := expect.Must(stochastic.Brownian(line, geom.Vec{0}).Paths(run))
+	bridges := expect.Must(stochastic.Bridge(line, stochastic.Guided, geom.Vec{0}, geom.Vec{0}, run))
+	var products []float64
+	for k, path := range paths.Points {
+		products = append(products, path[1][0]*bridges.Points[k][1][0])
+	}
+	expect.Mean(t, "product of the first steps", products, 0)
+	if said := fmt.Sprint(paths); said != "1000 paths of 2 steps with noise in R^1" {
+		t.Errorf("the paths say %q", said)
+	}
+}
+
 func TestBridgeErrors(t *testing.T) {
 	good := stochastic.Run{Paths: 2, Steps: 3}
 	bridge := func(x, v []float64, p stochastic.Proposal, r stochastic.Run) error {

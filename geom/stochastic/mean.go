@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
-	"anatomy/geom/ode"
 )
 
 // Mean is a diffusion mean of samples v_j: the most likely start of Brownian motions that are at the samples at time T.
@@ -92,7 +91,7 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	if err := r.fits(what, len(samples), m.Dim(), 0, false); err != nil {
 		return nil, err
 	}
-	xi := ode.Increments(r.Seed, r.Steps, len(samples)*r.Paths, s.M.Dim(), float64(r.Steps))
+	xi := r.bridging(len(samples)*r.Paths, s.M.Dim())
 
 	// at is the objective with its gradient, as steps in the chart at x and in log T.
 	type point struct {
@@ -181,7 +180,7 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	switch {
 	case task.Stopped():
 		mean.Status = geom.Cancelled
-	case now.norm <= meanTolerance && now.size >= MeanEffectiveSize && now.wound <= MeanWound:
+	case now.norm <= meanTolerance && now.size >= MeanEffectiveSize*(1-1e-9) && now.wound <= MeanWound:
 		mean.Status = geom.Converged
 	case mean.Iterations == meanMaxIterations:
 		mean.Status = geom.MaxIterations

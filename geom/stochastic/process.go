@@ -3,6 +3,7 @@ package stochastic
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -63,13 +64,31 @@ type Run struct {
 	Paths int     // number of independent paths, at least 1
 	Steps int     // n, steps of the scheme from time 0 to Time, at least 1
 	Time  float64 // T; 0 stands for 1
-	Seed  uint64  // equal seeds give equal noise: see ode.Increments
+	// Equal seeds give equal noise: see ode.Increments. The noise of bridges is independent of that of paths with the same seed, which may
+	// have made what the bridges lead to.
+	Seed uint64
+}
+
+// stream is a seed of noise that is independent of that of the paths of a run and of other streams: 0 is that of bridges, i that of the
+// edge above node i of a tree.
+func (r *Run) stream(i int) uint64 {
+	return rand.New(rand.NewPCG(r.Seed, math.MaxUint64-uint64(i))).Uint64()
+}
+
+// bridging are the normal numbers of so many bridges in m dimensions, of variance 1, [r.Steps][paths][m].
+func (r *Run) bridging(paths, m int) [][][]float64 {
+	return ode.Increments(r.stream(0), r.Steps, paths, m, float64(r.Steps))
 }
 
 // Paths are simulated paths at the times 0, T/n, …, T.
 type Paths[P geom.Point] struct {
 	Points [][]P         // Points[k][i] is path k at time iT/n
 	Noise  [][][]float64 // Noise[k][i] is W at that time, the Brownian motion in R^m that drives path k
+}
+
+// String says what the paths are in one line.
+func (p *Paths[P]) String() string {
+	return fmt.Sprintf("%d paths of %d steps with noise in R^%d", len(p.Points), len(p.Points[0])-1, len(p.Noise[0][0]))
 }
 
 // Paths simulates r.Paths paths. If one diverges, the error names the path and the step.

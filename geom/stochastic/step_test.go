@@ -2,6 +2,7 @@ package stochastic_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -97,19 +98,29 @@ func TestStepErrorOfDiffusionMean(t *testing.T) {
 		{"sphere", sphere, pole, onS2, logOnS2},
 		{"hyperbolic plane", geom.On(manifold.Hyperbolic(2)), []float64{1, 0, 0}, onH2, logOnH2},
 	} {
-		const T, samples, paths = 0.4, 8, 300
+		const T, samples = 0.4, 8
 		seen := expect.Must(stochastic.Brownian(c.space, c.start).Sample(stochastic.Run{Paths: samples, Steps: 50, Time: T, Seed: 31}))
 		want, variance, _ := mostLikely(t, seen, T, c.log, c.point)
-		m := expect.Must(stochastic.DiffusionMean(c.space, stochastic.DelyonHu, seen, c.start, stochastic.Run{Paths: paths, Steps: 6, Time: T, Seed: 73}))
-		away, off := expect.Must(c.space.Log(m.Point, want)).Length, m.Variance-variance
-		t.Logf("%s: %v; off by %.4f and %.4f, told %.4f and %.4f", c.name, m, away, off, m.PointStep, m.VarianceStep)
-		spread := m.Variance * math.Sqrt(2/(2*samples*m.EffectiveSize)) // of the bridges: 1/EffectiveSize of that of the samples
-		if math.Abs(off) < 4*spread || m.Status != geom.Converged {
-			t.Errorf("%s: the variance is off by %.4f, bridges spread it by %.4f: nothing is tested", c.name, off, spread)
+		// Few of 300 bridges can have most of the weight where there are half as many steps: medians of five runs.
+		var m *stochastic.Mean[geom.Vec]
+		var away, off, told, left, sizes []float64
+		for seed := range uint64(5) {
+			m = expect.Must(stochastic.DiffusionMean(c.space, stochastic.DelyonHu, seen, c.start, stochastic.Run{Paths: 300, Steps: 6, Time: T, Seed: seed}))
+			if m.Status != geom.Converged {
+				t.Errorf("%s: %v", c.name, m)
+			}
+			away, told = append(away, expect.Must(c.space.Log(m.Point, want)).Length), append(told, m.PointStep)
+			off, left, sizes = append(off, m.Variance-variance), append(left, m.Variance-m.VarianceStep-variance), append(sizes, m.EffectiveSize)
 		}
-		expect.Abs(t, c.name+": variance less the error of the step", m.Variance-m.VarianceStep, variance, 0.3*math.Abs(off))
-		if !(m.PointStep > away/3 && m.PointStep < 3*away) {
-			t.Errorf("%s: the point is off by %.4f, told %.4f", c.name, away, m.PointStep)
+		middle := func(x []float64) float64 { return slices.Sorted(slices.Values(x))[2] }
+		t.Logf("%s: point off by %.4f, told %.4f; variance off by %.4f, without what is told %.4f", c.name, away, told, off, left)
+		spread := variance * math.Sqrt(2/(2*samples*middle(sizes))) // of the bridges: 1/EffectiveSize of that of the samples
+		if math.Abs(middle(off)) < 4*spread {
+			t.Errorf("%s: the variance is off by %.4f, bridges spread it by %.4f: nothing is tested", c.name, middle(off), spread)
+		}
+		expect.Abs(t, c.name+": variance less the error of the step", middle(left), 0, 0.3*math.Abs(middle(off)))
+		if a, b := middle(away), middle(told); !(b > a/3 && b < 3*a) {
+			t.Errorf("%s: the point is off by %.4f, told %.4f", c.name, a, b)
 		}
 		expect.Rel(t, c.name+": squares of standard errors", []float64{m.PointError * m.PointError, m.VarianceError * m.VarianceError}, []float64{
 			2*m.Variance/samples*(1+1/m.EffectiveSize) + m.PointStep*m.PointStep,

@@ -2,8 +2,6 @@ package stochastic
 
 import (
 	"fmt"
-	"math"
-	"math/rand/v2"
 
 	"anatomy/geom/ode"
 	"anatomy/geom/tree"
@@ -51,8 +49,7 @@ func (p Process[P]) Along(t *tree.Tree, r Run) ([][]P, error) {
 		times[i] = times[q] + t.Length[i]*r.Time
 		if time := t.Length[i] * r.Time; time > 0 {
 			// Of its own for every edge, and independent of the numbers of paths and of other edges.
-			seed := rand.New(rand.NewPCG(r.Seed, math.MaxUint64-uint64(i))).Uint64()
-			out, err := p.simulate(ode.Increments(seed, r.Steps, r.Paths, p.Noise, time), times[q], time, state, true, false)
+			out, err := p.simulate(ode.Increments(r.stream(i), r.Steps, r.Paths, p.Noise, time), times[q], time, state, true, false)
 			if err != nil {
 				return nil, fmt.Errorf("edge above %s: %w", t.Label(i), err)
 			}

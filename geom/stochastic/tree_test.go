@@ -102,8 +102,16 @@ func TestAlongSeedsAndErrors(t *testing.T) {
 	if other := expect.Must(p.Along(branching, run)); floats.Equal(other[1][0], one[1][0]) {
 		t.Error("another seed gives the same noise")
 	}
-	if floats.EqualApprox(floats.SubTo(make([]float64, 3), one[4][0], one[3][0]), floats.SubTo(make([]float64, 3), one[5][0], one[3][0]), 1e-6) {
-		t.Error("two edges have the same noise")
+	flat := expect.Must(stochastic.Brownian(geom.On(manifold.Euclidean(3)), pole).Along(branching, run))
+	noise := func(node int) []float64 { // of the edge above it, for length 1
+		dw := floats.SubTo(make([]float64, 3), flat[node][0], flat[branching.Parent[node]][0])
+		floats.Scale(1/math.Sqrt(branching.Length[node]), dw)
+		return dw
+	}
+	for _, i := range []int{1, 2, 3, 4} {
+		if floats.EqualApprox(noise(i), noise(i+1), 1e-6) {
+			t.Errorf("the edges above the nodes %d and %d have the same noise", i, i+1)
+		}
 	}
 	bad := expect.Must(tree.Parse("(A:1,B);"))
 	expect.Refused(t, expect.Error(p.Along(bad, run)), `the edge above "B" has no length`)

@@ -247,6 +247,9 @@ func TestResampled(t *testing.T) {
 			t.Errorf("%d paths drawn %v times, want %v", n, drawn, want)
 		}
 	}
+	if drawn := b.Resampled(-1, 66); len(drawn) != 0 {
+		t.Errorf("-1 paths are %v", drawn)
+	}
 }
 
 // GL(1) with its invariant metric a (dx/x)² is a line, by √a log: bridges have the weights, and samples the mean, of the normal distribution.
