@@ -185,7 +185,15 @@ func TestReadFolder(t *testing.T) {
 	write("gorilla 2.mrk.json", markups(`"type": "Fiducial", "controlPoints": [{"label": "nasion", "position": [-1, -2, 3]}, {"label": "basion", "positionStatus": "undefined"}], "coordinateSystem": "RAS"`))
 	want := &Dataset{Name: "apes", Source: folder, Unit: "mm", Labels: []string{"nasion", "basion"}, Specimens: []Specimen{
 		{Name: "gorilla 1", Points: [][]float64{{1, 2, 3}, {2, 2, 3}}}, {Name: "gorilla 2", Points: [][]float64{{1, 2, 3}, {na, na, na}}}}}
-	if diff := cmp.Diff(want, expect.Must(Read(folder)), same); diff != "" {
+	got := expect.Must(Read(folder))
+	if diff := cmp.Diff(want, got, same); diff != "" {
+		t.Error(diff)
+	}
+	table := filepath.Join(t.TempDir(), "apes.csv")
+	if err := Write(table, got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Specimens, expect.Must(Read(table)).Specimens, same); diff != "" {
 		t.Error(diff)
 	}
 
