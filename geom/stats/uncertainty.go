@@ -34,14 +34,15 @@ type Uncertainty[P geom.Point] struct {
 //
 //	H⁻¹ S H⁻¹,  S = Σ w_i² p_i p_iᵀ/(1 − 2w_i + Σ_j w_j²),
 //
-// the covariance of the logarithms over N in flat space for equal weights, where H = 1; for any weights, S is unbiased there, as p_i is
-// x_i − Σ_j w_j x_j with the variance 1 − 2w_i + Σ_j w_j² of independent samples with the variance 1. On a sphere H < 1, and the mean is less certain than its
-// logarithms say; where H is singular the mean is no longer normal ("smeary"), and where it is nearly so the covariance changes with
-// small changes of the mean. The Hessians are ∂p(1)/∂q(1) of geodesics from the samples to y, by differences of 2d of them, to 1e-6 or
-// so; with Mismatch they are those of ½ d_σ².
+// which in flat space, where H = 1, is the covariance of the logarithms over N for equal weights. For any weights S is unbiased there if
+// the samples have one covariance, as those of one population have: of independent x_i with the variance 1, p_i = x_i − Σ_j w_j x_j has
+// the variance 1 − 2w_i + Σ_j w_j². On a sphere H < 1, and the mean is less certain than its logarithms say; where H is singular the
+// mean is no longer normal ("smeary"), and where it is nearly so the covariance changes with small changes of the mean. The Hessians
+// are ∂p(1)/∂q(1) of geodesics from the samples to y, by differences of 2d of them, to 1e-6 or so; with Mismatch they are those of ½ d_σ².
 //
-// The mean must have converged. It is an error if there is a direction in which the sum of squared distances does not grow, to second
-// order: then y is no local minimum. Weights are taken for known numbers, not for those of repeated samples.
+// The mean must have converged; a median has another uncertainty, and is an error. So is a stop on the way: a part of the Hessians is no
+// result. It is an error, too, if there is a direction in which the sum of squared distances does not grow, to second order: then y is
+// no local minimum. Weights are taken for known numbers, not for those of repeated samples.
 func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], error) {
 	const what = "uncertainty of a mean"
 	s := on.Geometry()
