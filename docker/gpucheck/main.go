@@ -4,13 +4,15 @@
 //
 // It runs a fixed set of computations in one process for each back end: the exponential map of 39 landmarks and its
 // gradient, the logarithm, and Hamilton's equations of many landmarks, by exact and by fast sums, in float64 and float32.
-// Results of both precisions are compared with the reference's in float64. The exit status is 0 if all agree, 1 if one
-// differs or fails, 2 if a back end cannot be opened.
+// Results of both precisions are compared with the reference's in float64, velocities and forces each on their own. The exit status
+// is 0 if all agree, 1 if one differs or fails, or a process ends before its time, 2 if a back end cannot be opened, or for options
+// that there are not.
 //
 // Where a GPU's machine lacks a CPU plug-in: `gpucheck -compute > cpu.json` elsewhere, `gpucheck -reference cpu.json` there.
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -26,6 +28,7 @@ import (
 	"time"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
@@ -75,8 +78,8 @@ type run struct {
 // result is what one back end makes of one computation.
 type result struct {
 	Name, Precision string
-	Tolerance       float64 // largest difference that passes, as a share of the largest value
-	Values          []float64
+	Tolerance       float64 // largest difference that passes, as a share of the largest value of a part
+	Parts           [][]float64
 	First, Seconds  float64 // of the first call, which compiles; of later ones, the median
 	Error           string
 }
@@ -84,12 +87,13 @@ type result struct {
 // inProcess computes in a process of its own, since a process has one back end.
 func inProcess(what, backend, sizes string) *run {
 	r, err := start(backend, sizes)
+	status := 1
 	if err == nil && r.Error != "" {
-		err = errors.New(r.Error)
+		err, status = errors.New(r.Error), 2
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "gpu-check: %s: %v\n", backend, err)
-		os.Exit(2)
+		os.Exit(status)
 	}
 	fmt.Printf("%s: %s, %s\n", what, backend, r.Device)
 	return r
@@ -131,19 +135,19 @@ func compute(ns []int) *run {
 		return &run{Error: err.Error()}
 	}
 	r := &run{Device: b.DeviceDescription(0)}
-	measure := func(name, precision string, tolerance float64, call func() ([]float64, error)) {
+	measure := func(name, precision string, tolerance float64, call func() ([][]float64, error)) {
 		v := result{Name: name, Precision: precision, Tolerance: tolerance}
 		defer func() { r.Results = append(r.Results, v) }()
 		var seconds []float64
 		for begin := time.Now(); len(seconds) < 2 || len(seconds) < 10 && time.Since(begin) < 3*time.Second; {
 			start := time.Now()
-			values, err := call()
+			parts, err := call()
 			seconds = append(seconds, time.Since(start).Seconds())
-			if err != nil {
-				v.Error = err.Error()
+			if err = cmp.Or(err, finite(parts)); err != nil {
+				v.Parts, v.Error = nil, err.Error()
 				return
 			}
-			v.Values = values
+			v.Parts = parts
 		}
 		v.First = seconds[0]
 		slices.Sort(seconds[1:])
@@ -166,25 +170,26 @@ func compute(ns []int) *run {
 	}
 	for _, p := range precisions {
 		f := engine.Compile(exp, p.options...)
-		measure("Exp, 39 landmarks", p.name, p.exp, func() ([]float64, error) { return vector(f.Call(x, v)) })
+		measure("Exp, 39 landmarks", p.name, p.exp, func() ([][]float64, error) { return vector(f.Call(x, v)) })
 	}
 	for _, p := range precisions {
 		f := engine.Compile(gradient, p.options...)
-		measure("gradient through it", p.name, p.gradient, func() ([]float64, error) { return vector(f.Call(x, v, y)) })
+		measure("gradient through it", p.name, p.gradient, func() ([][]float64, error) { return vector(f.Call(x, v, y)) })
 	}
-	measure("Log, 39 landmarks", "float64", 1e-6, func() ([]float64, error) {
+	measure("Log, 39 landmarks", "float64", 1e-6, func() ([][]float64, error) {
 		g, err := space.Log(q, target)
 		if err != nil {
 			return nil, err
 		}
-		return slices.Concat(g.Velocity...), nil
+		return [][]float64{slices.Concat(g.Velocity...)}, nil
 	})
 	for _, n := range ns {
 		points, momenta := ellipsoid(n)
 		k := kernels.Gaussian(0.25)
 		expansion, err := kernels.Expand(k, kernels.Extent(points), 1e-6)
 		if err != nil {
-			return &run{Error: err.Error()}
+			measure(fmt.Sprintf("an expansion, %d landmarks", n), "float64", 0, func() ([][]float64, error) { return nil, err })
+			continue
 		}
 		for _, sum := range []struct {
 			name string
@@ -192,12 +197,12 @@ func compute(ns []int) *run {
 		}{{"tiles", kernels.Tiled(k)}, {"expansion", expansion}} {
 			for _, p := range precisions {
 				f := engine.Compile(sum.Hamilton, p.options...)
-				measure(fmt.Sprintf("Hamilton, %d landmarks, %s", n, sum.name), p.name, p.hamilton, func() ([]float64, error) {
+				measure(fmt.Sprintf("Hamilton, %d landmarks, %s", n, sum.name), p.name, p.hamilton, func() ([][]float64, error) {
 					out, err := f.Call(points, momenta)
 					if err != nil {
 						return nil, err
 					}
-					return slices.Concat(slices.Concat(out.Matrix(0)...), slices.Concat(out.Matrix(1)...)), nil
+					return [][]float64{slices.Concat(out.Matrix(0)...), slices.Concat(out.Matrix(1)...)}, nil
 				})
 			}
 		}
@@ -215,11 +220,23 @@ var precisions = []struct {
 	{"float32", []engine.Option{engine.Float32()}, 1e-5, 1e-4, 1e-4},
 }
 
-func vector(out engine.Values, err error) ([]float64, error) {
+func vector(out engine.Values, err error) ([][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return out.Vector(0), nil
+	return [][]float64{out.Vector(0)}, nil
+}
+
+// finite returns an error where a value is not: JSON has no such numbers.
+func finite(parts [][]float64) error {
+	for _, values := range parts {
+		for i, v := range values {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("value %d is %g", i, v)
+			}
+		}
+	}
+	return nil
 }
 
 // ellipsoid returns n points spread evenly over an ellipsoid, and smooth momenta.
@@ -254,7 +271,7 @@ func compare(out io.Writer, reference, tested *run) bool {
 		case exact.Error != "":
 			verdict = "the reference FAILED: " + exact.Error
 		default:
-			if d = difference(t.Values, exact.Values); !(d <= t.Tolerance) {
+			if d = difference(t.Parts, exact.Parts); !(d <= t.Tolerance) {
 				verdict = "DIFFERS"
 			}
 		}
@@ -267,19 +284,19 @@ func compare(out io.Writer, reference, tested *run) bool {
 	return agree
 }
 
-// difference is max |a − b| / max |b|.
-func difference(a, b []float64) float64 {
+// difference is the largest of max |a − b| / max |b| over the parts.
+func difference(a, b [][]float64) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)
 	}
-	var d, size float64
-	for i := range a {
-		if math.IsNaN(a[i]) {
-			return math.NaN()
+	worst := 0.0
+	for k := range a {
+		if len(a[k]) != len(b[k]) {
+			return math.Inf(1)
 		}
-		d, size = max(d, math.Abs(a[i]-b[i])), max(size, math.Abs(b[i]))
+		worst = max(worst, floats.Distance(a[k], b[k], math.Inf(1))/floats.Norm(b[k], math.Inf(1)))
 	}
-	return d / size
+	return worst
 }
 
 func duration(seconds float64) string {

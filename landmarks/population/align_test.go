@@ -84,14 +84,14 @@ func TestAlignInABox(t *testing.T) {
 	t.Parallel()
 	oval := func(a, b float64) []*mesh.Mesh {
 		var x [][]float64
-		for i := range 24 {
-			s, c := math.Sincos(2 * math.Pi * float64(i) / 24)
+		for i := range 12 {
+			s, c := math.Sincos(2 * math.Pi * float64(i) / 12)
 			x = append(x, []float64{a * c, b * s})
 		}
 		return []*mesh.Mesh{mesh.Curve(x, true)}
 	}
 	align := func(extent ...float64) ([]*population.Aligned, error) {
-		k := expect.Must(kernels.Expand(kernels.Gaussian(0.8), extent, 1e-4))
+		k := expect.Must(kernels.Expand(kernels.Gaussian(1.5), extent, 1e-3))
 		return population.Align([]population.Object{{Norm: mesh.Norm{Kernel: k}}}, oval(0.5, 1), [][]*mesh.Mesh{oval(2.6, 0.9)}, false)
 	}
 	expect.Refused(t, expect.Error(align(7, 3)), "align: the kernel of the norm, subject 0", "wider extent")
