@@ -72,7 +72,8 @@ func (m *Mesh) Centroids() [][]float64 {
 	return out
 }
 
-// Spacing is the mean length of the edges: the finest width of a kernel that does not see the triangles themselves.
+// Spacing is the mean length of the sides of the cells, an edge of two triangles counting twice: the finest width of a kernel that
+// does not see the triangles themselves.
 func (m *Mesh) Spacing() float64 {
 	sum, count := 0.0, 0
 	for _, c := range m.Cells {

@@ -6,9 +6,9 @@
 //	study collect   -out results
 //
 // register computes the geodesic from a template to every subject, bootstrap the Fréchet means of samples drawn with
-// replacement. Task K of N computes every N-th of them, from the K-th on (from 0), each into a file of its own, renamed
-// into place when it is whole. What is there is not computed again: a task that was killed is started again, with as
-// many tasks as one likes. A result depends on the data, the settings and the seed alone, so on processors of one kind
+// replacement. Task K of N computes every N-th of them, from the K-th on (from 0), each into a file of its own, which a hard
+// link brings to its place when it is whole: the file system needs them, and many SMB shares and exFAT have none. What is
+// there is not computed again: a task that was killed is started again, with as many tasks as one likes. A result depends on the data, the settings and the seed alone, so on processors of one kind
 // the files are the same bit for bit. collect writes a table of them all, and says which are missing.
 //
 // atlas estimates the template of curves or surfaces that do not correspond, of all that population.Read reads, in rounds: see
