@@ -138,19 +138,36 @@ func (s *Space[P]) CheckAll(name string, x []P) error {
 	return nil
 }
 
-// CheckRegular returns an error where vectors have no covectors: on a SubRiemannian manifold, and at points x where a Singular
-// manifold says that its cometric is singular. What needs v♭ calls it first.
+// CheckRegular returns an error where vectors have no covectors: on a SubRiemannian manifold, at points x where a Singular manifold
+// says that its cometric is singular, and where the metric of MetricFunc is not symmetric. What needs v♭ calls it first.
 func (s *Space[P]) CheckRegular(name string, x ...P) error {
 	if m, ok := s.M.(SubRiemannian); ok {
 		return fmt.Errorf("the cometric has rank %d in dimension %d, so vectors have no momenta and points no logarithms: use Shoot", m.Rank(), m.Dim())
 	}
+	at := func(i int) string {
+		if len(x) > 1 {
+			return fmt.Sprintf("%s %d", name, i)
+		}
+		return name
+	}
+	if m, ok := s.M.(metricFunc); ok && len(x) > 0 {
+		out, err := s.call("symmetric", func(in []*Node) []*Node {
+			off, size := m.skew(in[0])
+			return []*Node{off, size}
+		}, s.Vectors(x))
+		if err != nil {
+			return err
+		}
+		for i, off := range out.Vector(0) {
+			if size := out.Vector(1)[i]; off > 1e-9*size {
+				return fmt.Errorf("%s: the metric is not symmetric there: g_ij and g_ji differ by %.3g, where the largest is %.3g", at(i), off, size)
+			}
+		}
+	}
 	if m, ok := s.M.(Singular); ok {
 		for i := range x {
 			if err := m.CheckRegular(s.Vector(x[i])); err != nil {
-				if len(x) > 1 {
-					return fmt.Errorf("%s %d: %w", name, i, err)
-				}
-				return fmt.Errorf("%s: %w", name, err)
+				return fmt.Errorf("%s: %w", at(i), err)
 			}
 		}
 	}

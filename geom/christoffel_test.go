@@ -336,10 +336,33 @@ func TestShapesThatDoNotFit(t *testing.T) {
 		},
 		"geom.Ricci: points (Float64)[3, 2], want last axis 3": func(x, _ *Node) *Node { return geom.Ricci(sphereMetric(3), x) },
 		"geom.FromImmersion: 2 coordinates immersed in R^1":    func(x, _ *Node) *Node { return geom.FromImmersion(flattened).G(x) },
+		"geom.MetricFunc: the metric is [2 2] for points [3 2], want [3 2 2]": func(x, _ *Node) *Node {
+			return geom.MetricMatrix(geom.MetricFunc(2, func(x *Node) *Node { return linalg.Eye(x.Graph(), x.DType(), 2) }), x)
+		},
+		"geom.MetricFunc: the metric is [3 2] for points [3 2], want [3 2 2]": func(x, _ *Node) *Node {
+			return geom.MetricMatrix(geom.MetricFunc(2, func(x *Node) *Node { return x }), x)
+		},
+		"geom.CometricFunc: p♯ is [3 1] for covectors [3 2], want the same": func(x, _ *Node) *Node {
+			return geom.Sharp(geom.CometricFunc(2, func(_, p *Node) *Node { return SliceAxis(p, -1, AxisRange(0, 1)) }), x, x)
+		},
 		"geom.Transport: curve (Float64)[1, 2], want [n + 1, ..., d]": func(x, u *Node) *Node {
 			return geom.Transport(m, ode.RK4, SliceAxis(x, 0, AxisRange(0, 1)), u)
 		},
 	} {
 		expect.Refused(t, expect.Error(engine.Run(fn, x, randoms(2, 4, 2))), want)
+	}
+}
+
+// A metric is symmetric, also where it was written down with a slip that leaves it so elsewhere.
+func TestMetricThatIsNotSymmetric(t *testing.T) {
+	s := geom.On(geom.MetricFunc(2, func(x *Node) *Node {
+		one, slip := OnesLike(SliceAxis(x, -1, AxisRange(0, 1))), SliceAxis(x, -1, AxisRange(1, 2))
+		return Stack([]*Node{Concatenate([]*Node{one, MulScalar(slip, 0.5)}, -1), Concatenate([]*Node{ZerosLike(one), one}, -1)}, -2)
+	}))
+	regular, slip, v := []float64{1, 0}, []float64{0, 1}, []float64{0.1, 0}
+	expect.Refused(t, expect.Error(s.Exp(slip, v)), "Exp", "not symmetric", "differ by 0.5")
+	expect.Refused(t, expect.Error(s.LogAll([][]float64{regular, regular}, [][]float64{{0, 0}, slip})), "end point 1", "not symmetric")
+	if _, err := s.Exp(regular, v); err != nil {
+		t.Error(err)
 	}
 }

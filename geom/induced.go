@@ -2,6 +2,7 @@ package geom
 
 import (
 	"fmt"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -10,7 +11,8 @@ import (
 )
 
 // MetricFunc makes a manifold of dimension d from a function for its metric: g takes points, [..., d], to symmetric positive
-// definite matrices, [..., d, d], and treats the leading axes as a batch.
+// definite matrices, [..., d, d], and treats the leading axes as a batch. A result of another shape is a panic. A Space refuses
+// points where it is not symmetric, to 1e-9 of its largest number.
 func MetricFunc(d int, g func(x *Node) *Node) Metric { return metricFunc{d, g} }
 
 type metricFunc struct {
@@ -18,11 +20,26 @@ type metricFunc struct {
 	g func(x *Node) *Node
 }
 
-func (m metricFunc) Dim() int        { return m.d }
-func (m metricFunc) G(x *Node) *Node { return m.g(x) }
+func (m metricFunc) Dim() int { return m.d }
+
+func (m metricFunc) G(x *Node) *Node {
+	g := m.g(x)
+	if want := append(slices.Clone(x.Shape().Dimensions), m.d); !slices.Equal(g.Shape().Dimensions, want) {
+		panic(fmt.Sprintf("geom.MetricFunc: the metric is %v for points %v, want %v", g.Shape().Dimensions, x.Shape().Dimensions, want))
+	}
+	return g
+}
+
+// skew returns by how much the metric is not symmetric at points x, [N, d], and its largest number there, both [N].
+func (m metricFunc) skew(x *Node) (off, size *Node) {
+	g := m.G(x)
+	largest := func(a *Node) *Node { return ReduceMax(Abs(a), -2, -1) }
+	return largest(Sub(g, linalg.T(g))), largest(g)
+}
 
 // CometricFunc makes a manifold of dimension d from a function for its cometric: sharp takes points q and covectors p, both
-// [..., d], to p♯, [..., d], and treats the leading axes as a batch. It must be linear in p, with a symmetric matrix.
+// [..., d], to p♯, [..., d], and treats the leading axes as a batch. It must be linear in p, with a symmetric matrix. A result of
+// another shape is a panic.
 func CometricFunc(d int, sharp func(q, p *Node) *Node) Cometric { return cometricFunc{d, sharp} }
 
 type cometricFunc struct {
@@ -30,8 +47,15 @@ type cometricFunc struct {
 	sharp func(q, p *Node) *Node
 }
 
-func (m cometricFunc) Dim() int               { return m.d }
-func (m cometricFunc) Sharp(q, p *Node) *Node { return m.sharp(q, p) }
+func (m cometricFunc) Dim() int { return m.d }
+
+func (m cometricFunc) Sharp(q, p *Node) *Node {
+	v := m.sharp(q, p)
+	if !v.Shape().Equal(p.Shape()) {
+		panic(fmt.Sprintf("geom.CometricFunc: p♯ is %v for covectors %v, want the same", v.Shape().Dimensions, p.Shape().Dimensions))
+	}
+	return v
+}
 
 // Immersion is a manifold of dimension d in R^a, given by a parametrisation: Embed takes coordinates, [..., d], to points of R^a,
 // [..., a], and treats the leading axes as a batch. Its Jacobian must have rank d.
