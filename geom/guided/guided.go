@@ -90,7 +90,9 @@ type Options struct {
 	Warmup int // iterations that are not kept, in which step sizes and guides adapt; 0 stands for 200
 	Draws  int // of each chain; 0 stands for 400
 	Seed   uint64
-	Save   string // a file to which the run is written each minute and at its end; one that was interrupted, or is to have more Draws, goes on from there
+	// Save is a file to which the run is written each minute and at its end; one that was interrupted, or is to have more Draws, goes on
+	// from there. It is an error if the file is of another process, other data or other options, or has more draws.
+	Save string
 
 	// Particles, if it is not 0, is how many there are in each of Chains populations, which go from the prior to the posterior where chains
 	// do not come from one mode to another. There is one draw of each, and no Warmup, Draws or Save.

@@ -47,7 +47,7 @@ const saving = time.Minute
 func (s *sampler[P]) identity() string {
 	o := s.options
 	o.Draws, o.Save = 0, ""
-	all := fmt.Sprint("one step size for the chains of a group", s.model.key(), s.process.Name, s.start, s.process.Params, s.tree.Parent, s.tree.Length, s.data, o)
+	all := fmt.Sprint("one step size for the chains of a group, Log without the scale of unknowns", s.model.key(), s.process.Name, s.start, s.process.Params, s.tree.Parent, s.tree.Length, s.data, o)
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(all)))
 }
 
@@ -95,7 +95,7 @@ func (s *sampler[P]) resume() (*run[P], error) {
 		return nil, fmt.Errorf("guided.Sample: %s is not a saved run (%w): remove it, or give Options.Save another name", s.options.Save, err)
 	}
 	if r.Of != s.identity() {
-		return nil, fmt.Errorf("guided.Sample: %s is of another run, with other observations or options: remove it, or give Options.Save another name", s.options.Save)
+		return nil, fmt.Errorf("guided.Sample: %s is of another run, with other observations or options, or of another version: remove it, or give Options.Save another name", s.options.Save)
 	}
 	if drawn := r.Iteration - s.options.Warmup; drawn > s.options.Draws {
 		return nil, fmt.Errorf("guided.Sample: %s has %d draws of each chain, %d are wanted: want at least as many, remove it, or give Options.Save another name", s.options.Save, drawn, s.options.Draws)
