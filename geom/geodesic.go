@@ -162,9 +162,6 @@ func (s *Space[P]) geodesic(what string, out engine.Values, err error, worst flo
 	if i, bad := notFinite(velocity); bad {
 		return nil, fmt.Errorf("%s: coordinate %d of the velocity is %g: the metric is singular at the starting point", what, i, velocity[i])
 	}
-	if math.IsNaN(out.Scalar(3)) {
-		return nil, fmt.Errorf("%s: the length of the geodesic is the root of a negative number: the metric is not positive at the starting point", what)
-	}
 	for k, q := range path {
 		if i, bad := notFinite(q); bad {
 			return nil, fmt.Errorf("%s: the geodesic diverges at step %d of %d (coordinate %d is %g): it is too fast for the step, leaves the chart or meets a singular metric; use more steps or a shorter vector",
@@ -174,6 +171,9 @@ func (s *Space[P]) geodesic(what string, out engine.Values, err error, worst flo
 			return nil, fmt.Errorf("%s: the geodesic meets a singular metric at step %d of %d: coordinate %d of its momentum is %g; take a shorter vector or, where the metric is a kernel's, a narrower kernel",
 				what, k, s.steps, i, momenta[k][i])
 		}
+	}
+	if math.IsNaN(out.Scalar(3)) {
+		return nil, fmt.Errorf("%s: the length of the geodesic is the root of a negative number: the metric is not positive at the starting point", what)
 	}
 	if m, ok := s.M.(Bounded); ok {
 		for k, q := range path {
