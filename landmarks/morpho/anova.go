@@ -369,18 +369,22 @@ func (s *stratum) over(k, e int, columns []column, name string) (*stratum, error
 	return out, nil
 }
 
+// columns returns the first m of the basis, [m, R], for m > 0.
+func (s *stratum) columns(m int) *mat.Dense {
+	return mat.NewDense(m, len(s.basis[0]), slices.Concat(s.basis[:m]...))
+}
+
 // fit returns what the first m columns of the basis explain of x, by these columns [m, n·d], and its residuals.
 func (s *stratum) fit(x *mat.Dense, m int) (explained, residuals *mat.Dense) {
 	residuals = mat.DenseCopyOf(x)
 	if m == 0 {
 		return nil, residuals
 	}
-	rows, cols := x.Dims()
-	basis := mat.NewDense(m, rows, slices.Concat(s.basis[:m]...))
-	explained = mat.NewDense(m, cols, nil)
-	explained.Mul(basis, x)
+	q := s.columns(m)
 	var fitted mat.Dense
-	fitted.Mul(basis.T(), explained)
+	explained = new(mat.Dense)
+	explained.Mul(q, x)
+	fitted.Mul(q.T(), explained)
 	residuals.Sub(x, &fitted)
 	return explained, residuals
 }
@@ -388,27 +392,41 @@ func (s *stratum) fit(x *mat.Dense, m int) (explained, residuals *mat.Dense) {
 // squares returns the sum of squares of the residuals of x and those of the terms. That of the residuals is no difference of sums, which
 // would cancel where the terms explain nearly everything.
 func (s *stratum) squares(x *mat.Dense) (residual float64, terms []float64) {
-	whole := func(x mat.Matrix) float64 { s := mat.Norm(x, 2); return s * s }
 	explained, residuals := s.fit(x, len(s.basis))
-	if residual = whole(residuals); residual <= s.negligible {
-		residual = 0
-	}
 	terms = make([]float64, len(s.blocks))
 	for k, b := range s.blocks {
 		if s.df(k) > 0 {
-			terms[k] = whole(explained.Slice(b[0], b[1], 0, x.RawMatrix().Cols))
+			terms[k] = sumOfSquares(explained.Slice(b[0], b[1], 0, x.RawMatrix().Cols))
 		}
 	}
-	return residual, terms
+	return s.notable(sumOfSquares(residuals)), terms
 }
 
-// f is the F of term k in x: +Inf where nothing is left, and 0 where nothing was to be explained.
-func (s *stratum) f(k int, x *mat.Dense) float64 {
-	residual, squares := s.squares(x)
-	if squares[k] <= s.negligible {
+// notable is a sum of squares, or 0 if it is one of rounding errors.
+func (s *stratum) notable(square float64) float64 {
+	if square <= s.negligible {
 		return 0
 	}
-	return squares[k] / float64(s.df(k)) / (residual / float64(s.left()))
+	return square
+}
+
+func sumOfSquares(x mat.Matrix) float64 {
+	size := mat.Norm(x, 2)
+	return size * size
+}
+
+// f is the F of term k in x.
+func (s *stratum) f(k int, x *mat.Dense) float64 {
+	residual, squares := s.squares(x)
+	return s.ratio(k, squares[k], residual)
+}
+
+// ratio is F by the sums of squares of term k and of the residuals: +Inf where nothing is left, and 0 where nothing was to be explained.
+func (s *stratum) ratio(k int, square, residual float64) float64 {
+	if s.notable(square) == 0 {
+		return 0
+	}
+	return square / float64(s.df(k)) / (residual / float64(s.left()))
 }
 
 // test returns the F of term k and the share of permutations with as large a one. What is permuted has no part in the terms before, and what
@@ -416,23 +434,39 @@ func (s *stratum) f(k int, x *mat.Dense) float64 {
 func (s *stratum) test(k, permutations int, rng *rand.Rand) (f, p float64) {
 	f = s.f(k, s.y)
 	_, reduced := s.fit(s.y, s.blocks[k][0])
-	permuted := mat.DenseCopyOf(s.y)
+	total := sumOfSquares(reduced)
+	q := s.columns(len(s.basis))
+	turned := mat.DenseCopyOf(q)
+	var explained, fitted mat.Dense
 	extreme := 1
 	for range permutations {
-		s.permute(permuted, reduced, rng)
-		if s.f(k, permuted) >= f*(1-1e-10) {
+		// Of the permuted residuals Pr, which are many numbers a row, q explains qPr, and leaves as much as qP leaves of r.
+		s.permute(turned, q, rng)
+		explained.Mul(turned, reduced)
+		left := total - sumOfSquares(&explained)
+		if left < 1e-3*total { // the difference has cancelled
+			fitted.Mul(turned.T(), &explained)
+			fitted.Sub(reduced, &fitted)
+			left = sumOfSquares(&fitted)
+		}
+		square := sumOfSquares(explained.Slice(s.blocks[k][0], s.blocks[k][1], 0, explained.RawMatrix().Cols))
+		if s.ratio(k, square, s.notable(left)) >= f*(1-1e-10) {
 			extreme++
 		}
 	}
 	return f, float64(extreme) / float64(1+permutations)
 }
 
-// permute writes the rows of residuals into out in another order.
-func (s *stratum) permute(out, residuals *mat.Dense, rng *rand.Rand) {
-	for i, j := range rng.Perm(residuals.RawMatrix().Rows) {
-		out.SetRow(i, residuals.RawRowView(j))
+// permute writes qP into out for a permutation P that it draws, with signs where those of rows are arbitrary.
+func (s *stratum) permute(out, q *mat.Dense, rng *rand.Rand) {
+	rows, columns := q.Dims()
+	for i, j := range rng.Perm(columns) {
+		sign := 1.0
 		if s.signs && rng.IntN(2) == 1 {
-			floats.Scale(-1, out.RawRowView(i))
+			sign = -1
+		}
+		for c := range rows {
+			out.Set(c, j, sign*q.At(c, i))
 		}
 	}
 }

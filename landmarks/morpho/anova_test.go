@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/geomtest/expect"
 )
@@ -138,6 +140,67 @@ func TestProcrustesANOVAExplainsAll(t *testing.T) {
 				t.Errorf("%d copies, seed %d: x has F %g, p %g", c.copies, seed, x.F, x.P)
 			}
 		}
+	}
+}
+
+// The p-values are those of F in permuted residuals, row by row, also where the terms explain nearly all, of levels and on a tree.
+func TestPermutedF(t *testing.T) {
+	d, phylogeny := species(false)
+	group := Factor("group")
+	nearly := noise(rand.New(rand.NewPCG(7, 8)), 8)
+	for i, s := range nearly.Specimens {
+		nearly.Specimens[i].Group = fmt.Sprint(i % 2)
+		for l, p := range s.Points {
+			p[0], p[1] = []float64{0, 2, 2 + float64(i%2), 0}[l]+1e-5*p[0], []float64{0, 0, 1, 1}[l]+1e-5*p[1]
+		}
+	}
+	individual, side := Factor("individual"), Factor("side")
+	both := Interaction(individual, side)
+	for what, m := range map[string]*LinearModel{
+		"on a tree": expect.Must(FitLinearOnTree(d, phylogeny, Variate("x"), Factor("habitat"))),
+		"nearly":    expect.Must(FitLinear(nearly, group, Variate("x"))),
+		"of levels": expect.Must(FitLinear(MosquitoWings(), individual.Over(both), side.Over(both), both)),
+	} {
+		table := expect.Must(m.ANOVA(99, 3))
+		for k, s := range m.errorOf {
+			_, reduced := s.fit(s.y, s.blocks[k+1][0])
+			rows, columns := reduced.Dims()
+			permuted, rng := mat.NewDense(rows, columns, nil), rand.New(rand.NewPCG(3, 0))
+			extreme := 1.0
+			for range 99 {
+				for i, j := range rng.Perm(rows) {
+					permuted.SetRow(i, reduced.RawRowView(j))
+					if s.signs && rng.IntN(2) == 1 {
+						floats.Scale(-1, permuted.RawRowView(i))
+					}
+				}
+				if s.f(k+1, permuted) >= table.Rows[k].F*(1-1e-10) {
+					extreme++
+				}
+			}
+			expect.Abs(t, what+": p of "+table.Rows[k].Term, table.Rows[k].P, extreme/100, 0)
+		}
+	}
+}
+
+// A design of many individuals is fitted at once, and a permutation copies no shapes: both took minutes of thousands of specimens.
+func TestLinearModelAllocates(t *testing.T) {
+	d := repeated(rand.New(rand.NewPCG(3, 4)), 30, 3, 0.05, 0.03, 0.02) // 180 specimens in 60 cells
+	individual, side := Factor("individual"), Factor("side")
+	both := Interaction(individual, side)
+	allocated := func(f func()) float64 { // MiB
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		return float64(after.TotalAlloc-before.TotalAlloc) / (1 << 20)
+	}
+	var m *LinearModel
+	if fit := allocated(func() { m = expect.Must(FitLinear(d, individual, side, both)) }); fit > 5 {
+		t.Errorf("the fit allocates %.1f MiB", fit)
+	}
+	if table := allocated(func() { expect.Must(m.ANOVA(199, 1)) }); table > 5 {
+		t.Errorf("the table allocates %.1f MiB", table)
 	}
 }
 
@@ -319,6 +382,15 @@ func TestProcrustesANOVARefuses(t *testing.T) {
 	delete(lost.Specimens[7].Covariates, "site")
 	holes := Plethodon()
 	holes.Specimens[2].Points[3][1] = math.NaN()
+	point := Plethodon()
+	for l := range point.Specimens[2].Points {
+		point.Specimens[2].Points[l] = []float64{3, 4}
+	}
+	scattered := &Dataset{Name: d.Name}
+	rng := rand.New(rand.NewPCG(232, 1))
+	for i := range 5 {
+		scattered.Specimens = append(scattered.Specimens, Specimen{Name: fmt.Sprint(i), Points: randomShape(rng, 4, 2), Covariates: map[string]string{"x": fmt.Sprint(i * i)}})
+	}
 	few := Plethodon()
 	few.Specimens = few.Specimens[:2]
 	coded := Plethodon()
@@ -346,7 +418,9 @@ func TestProcrustesANOVARefuses(t *testing.T) {
 		"no number":       {d, 99, []Term{Variate("site")}, "site is no number"},
 		"twice":           {d, 99, []Term{Factor("site"), Factor("site")}, "the term site adds nothing"},
 		"lost":            {lost, 99, []Term{Factor("site")}, `specimen "s08" has no site`},
-		"missing":         {holes, 99, []Term{Factor("site")}, "landmark 3: y is NaN"},
+		"missing":         {holes, 99, []Term{Factor("site")}, `specimen "s03": landmark 3: y is NaN`},
+		"coincident":      {point, 99, []Term{Factor("site")}, `specimen "s03": all 12 landmarks coincide`},
+		"scattered":       {scattered, 99, []Term{Variate("x")}, "the mean shape still changes after 1000 iterations"},
 		"code":            {coded, 99, []Term{Factor("site")}, `specimen "s03": landmark 3 is at [-999 -999], by which many programs mark a missing one`},
 		"NA":              {unknown, 99, []Term{Factor("site")}, `specimen "s05": site is NA, by which R marks a value that is not known: leave the specimen out`},
 		"NaN":             {unknown, 99, []Term{Factor("species")}, `specimen "s06": species is NaN`},

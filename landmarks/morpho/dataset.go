@@ -363,6 +363,9 @@ func (d *Dataset) Validate() error {
 	return nil
 }
 
+// specimen calls specimen i in an error.
+func (d *Dataset) specimen(i int) string { return fmt.Sprintf("specimen %q", d.Specimens[i].Name) }
+
 // axis names coordinate c.
 func axis(c int) string { return "xyz"[c : c+1] }
 

@@ -281,7 +281,7 @@ func (l labels) String() string {
 
 // bestLabels returns the labels, other than those it has, with which a shape is nearest to the mean.
 func bestLabels(x, mean [][]float64, closed bool) (labels, error) {
-	pre, err := preshapes([][][]float64{x, mean})
+	pre, err := preshapes([][][]float64{x, mean}, shapeNumber)
 	if err != nil {
 		return labels{}, err
 	}

@@ -82,9 +82,9 @@ func TwoBlockPLS(a, b [][]float64, permutations int, seed uint64) (*PLS, error) 
 	}
 	out.R = stat.Correlation(out.Scores[0][0], out.Scores[1][0], nil)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	extreme := 1
+	extreme, observed := 1, x.correlation(y) // R, by the same route
 	for range permutations {
-		if x.correlation(y.permuted(rng.Perm(n))) >= out.R*(1-1e-10) {
+		if x.correlation(y.permuted(rng.Perm(n))) >= observed*(1-1e-10) {
 			extreme++
 		}
 	}
@@ -151,15 +151,25 @@ func (b *block) covariance(other *block) *mat.SVD {
 	return svd
 }
 
-// correlation is that of the first pair of scores.
+// correlation is that of the first pair of scores. Of the covariance S it takes one eigenvector alone, of SᵀS or SSᵀ, whichever is smaller.
 func (b *block) correlation(other *block) float64 {
-	svd := b.covariance(other)
-	var u, v mat.Dense
-	svd.UTo(&u)
-	svd.VTo(&v)
-	var left, right mat.VecDense
-	left.MulVec(b.reduced, u.ColView(0))
-	right.MulVec(other.reduced, v.ColView(0))
+	if b.reduced.RawMatrix().Cols < other.reduced.RawMatrix().Cols {
+		b, other = other, b
+	}
+	var s mat.Dense
+	s.Mul(b.reduced.T(), other.reduced)
+	columns := other.reduced.RawMatrix().Cols
+	squares := mat.NewSymDense(columns, nil)
+	squares.SymOuterK(1, s.T())
+	var eigen mat.EigenSym
+	eigen.Factorize(squares, true)
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	v := vectors.ColView(columns - 1) // of the largest
+	var axis, left, right mat.VecDense
+	axis.MulVec(&s, v)
+	left.MulVec(b.reduced, &axis)
+	right.MulVec(other.reduced, v)
 	size := mat.Norm(&left, 2) * mat.Norm(&right, 2)
 	if size == 0 {
 		return 0
@@ -219,6 +229,9 @@ func MeasureIntegration(d *Dataset, landmarks []int, permutations int, seed uint
 	if len(d.Specimens) == 0 {
 		return fail(errors.New("no specimens"))
 	}
+	if _, err := preshapes(d.Shapes(), d.specimen); err != nil { // an error that counts the landmarks of the whole
+		return fail(err)
+	}
 	n := len(d.Specimens[0].Points)
 	out := &Integration{}
 	for i := range n {
@@ -238,9 +251,6 @@ func MeasureIntegration(d *Dataset, landmarks []int, permutations int, seed uint
 		}
 		some := &Dataset{Name: d.Name}
 		for _, s := range d.Specimens {
-			if len(s.Points) != n {
-				return fail(fmt.Errorf("specimen %q has %d landmarks, the first one %d", s.Name, len(s.Points), n))
-			}
 			piece := Specimen{Name: s.Name}
 			for _, i := range of {
 				piece.Points = append(piece.Points, s.Points[i])

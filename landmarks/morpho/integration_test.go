@@ -102,6 +102,30 @@ func TestTwoBlockPLS(t *testing.T) {
 	}
 }
 
+// The p-value is the share of permutations, drawn one by one, in which the first pair of scores is correlated as much.
+func TestPLSPermutations(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 1))
+	a, b := normals(r, 12, 5), normals(r, 12, 3)
+	for i := range b {
+		b[i][0] += 0.7 * a[i][1]
+	}
+	for _, blocks := range [][2][][]float64{{a, b}, {b, a}, {a, normals(r, 12, 20)}} {
+		p := expect.Must(morpho.TwoBlockPLS(blocks[0], blocks[1], 199, 5))
+		rng := rand.New(rand.NewPCG(5, 0))
+		extreme := 1.0
+		for range 199 {
+			var permuted [][]float64
+			for _, j := range rng.Perm(12) {
+				permuted = append(permuted, blocks[1][j])
+			}
+			if expect.Must(morpho.TwoBlockPLS(blocks[0], permuted, 1, 1)).R >= p.R {
+				extreme++
+			}
+		}
+		expect.Abs(t, "p", p.P, extreme/200, 0)
+	}
+}
+
 // independent are specimens of an outline of n landmarks with noise, all landmarks by themselves.
 func independent(r *rand.Rand, specimens, n int, noise float64) *morpho.Dataset {
 	d := &morpho.Dataset{Name: "independent landmarks"}
@@ -183,15 +207,20 @@ func ExampleMeasureIntegration() {
 func TestIntegrationErrors(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	d := independent(r, 10, 9, 0.1)
+	lost, coded := independent(r, 10, 9, 0.1), independent(r, 10, 9, 0.1)
+	lost.Specimens[2].Points[7][1] = math.NaN()
+	coded.Specimens[2].Points[7] = []float64{-999, -999}
 	a := normals(r, 10, 2)
 	for want, f := range map[string]func() error{
-		"listed twice":        func() error { return expect.Error(morpho.MeasureIntegration(d, []int{1, 1, 2}, 9, 1)) },
-		"or is not of 0 to 8": func() error { return expect.Error(morpho.MeasureIntegration(d, []int{1, 2, 9}, 9, 1)) },
-		"a part has 2":        func() error { return expect.Error(morpho.MeasureIntegration(d, []int{1, 2}, 9, 1)) },
-		"no specimens":        func() error { return expect.Error(morpho.MeasureIntegration(&morpho.Dataset{}, []int{1, 2, 3}, 9, 1)) },
-		"10 and 9 specimens":  func() error { return expect.Error(morpho.TwoBlockPLS(a, a[:9], 9, 1)) },
-		"0 permutations":      func() error { return expect.Error(morpho.TwoBlockPLS(a, a, 0, 1)) },
-		"block 2: all":        func() error { return expect.Error(morpho.TwoBlockPLS(a, slices.Repeat([][]float64{{1, 2}}, 10), 9, 1)) },
+		"listed twice":                               func() error { return expect.Error(morpho.MeasureIntegration(d, []int{1, 1, 2}, 9, 1)) },
+		"or is not of 0 to 8":                        func() error { return expect.Error(morpho.MeasureIntegration(d, []int{1, 2, 9}, 9, 1)) },
+		"a part has 2":                               func() error { return expect.Error(morpho.MeasureIntegration(d, []int{1, 2}, 9, 1)) },
+		`specimen "2": landmark 7: y is NaN`:         func() error { return expect.Error(morpho.MeasureIntegration(lost, []int{1, 2, 3}, 9, 1)) },
+		`specimen "2": landmark 7 is at [-999 -999]`: func() error { return expect.Error(morpho.MeasureIntegration(coded, []int{1, 2, 3}, 9, 1)) },
+		"no specimens":                               func() error { return expect.Error(morpho.MeasureIntegration(&morpho.Dataset{}, []int{1, 2, 3}, 9, 1)) },
+		"10 and 9 specimens":                         func() error { return expect.Error(morpho.TwoBlockPLS(a, a[:9], 9, 1)) },
+		"0 permutations":                             func() error { return expect.Error(morpho.TwoBlockPLS(a, a, 0, 1)) },
+		"block 2: all":                               func() error { return expect.Error(morpho.TwoBlockPLS(a, slices.Repeat([][]float64{{1, 2}}, 10), 9, 1)) },
 		"specimen 9 is NaN": func() error {
 			return expect.Error(morpho.TwoBlockPLS(append(a[:9:9], []float64{1, math.NaN()}), a, 9, 1))
 		},

@@ -131,12 +131,18 @@ func fitLinear(d *Dataset, t *tree.Tree, terms []Term) (*LinearModel, error) {
 		x.SetCol(c+1, m.columns[c].values)
 	}
 	m.whole.x = x
-	for i, r := range m.redundant {
-		of, err := m.whole.coefficients(mat.NewDense(n, 1, slices.Clone(r.values)))
+	if len(m.redundant) > 0 { // all at once: of individuals and their sides there are hundreds
+		values := mat.NewDense(n, len(m.redundant), nil)
+		for i, r := range m.redundant {
+			values.SetCol(i, r.values)
+		}
+		of, err := m.whole.coefficients(values)
 		if err != nil {
 			return nil, err
 		}
-		m.redundant[i].of = of.RawMatrix().Data
+		for i := range m.redundant {
+			m.redundant[i].of = mat.Col(nil, i, of)
+		}
 	}
 	var coefficients *mat.Dense
 	if t != nil {
@@ -187,10 +193,11 @@ func points(x []float64, dim int) [][]float64 { return slices.Collect(slices.Chu
 
 // coefficients returns the β that minimise |y − xβ|, [m, columns of y].
 func (s *stratum) coefficients(y *mat.Dense) (*mat.Dense, error) {
-	explained, _ := s.fit(y, len(s.basis))
-	triangle, _ := s.fit(s.x, len(s.basis))
-	out := new(mat.Dense)
-	return out, solvable(out.Solve(triangle, explained))
+	q := s.columns(len(s.basis))
+	var triangle, explained, out mat.Dense
+	triangle.Mul(q, s.x)
+	explained.Mul(q, y)
+	return &out, solvable(out.Solve(&triangle, &explained))
 }
 
 // solvable lets a matrix pass that is nearly singular: its columns were found to be independent.
@@ -360,33 +367,32 @@ func orthonormal(basis [][]float64, column []float64) [][]float64 {
 }
 
 // tangentCoordinates returns the shapes at size 1, aligned by rotations and projected to the tangent space of their mean, [N, n·d], and
-// the mean, of size 1. It is an error if they are all the same, but for rounding.
+// the mean, of size 1. It is an error if they are all the same, but for rounding, or have no mean.
 func (d *Dataset) tangentCoordinates() (coordinates *mat.Dense, mean []float64, err error) {
-	if err := d.CheckCodes(); err != nil {
+	pre, err := preshapes(d.Shapes(), d.specimen)
+	if err != nil {
 		return nil, nil, err
 	}
-	shapes := d.Shapes()
-	if _, _, err := commonExtent(shapes); err != nil {
-		return nil, nil, err
-	}
-	unit := make([][][]float64, len(shapes))
-	for i, x := range shapes {
-		dim := len(x[0])
-		unit[i] = Similarity{1 / CentroidSize(x), identity(dim), make([]float64, dim)}.Apply(x)
+	unit := make([][][]float64, len(pre))
+	for i, z := range pre {
+		unit[i] = points(z.points.RawMatrix().Data, len(z.centre))
 	}
 	a, err := Procrustes(unit, KeepSize())
 	if err != nil {
 		return nil, nil, err
 	}
+	if !a.Converged {
+		return nil, nil, fmt.Errorf("the mean shape still changes after %d iterations: the shapes have too little in common for a mean", a.Iterations)
+	}
 	mean = slices.Concat(a.Mean...)
 	floats.Scale(1/floats.Norm(mean, 2), mean)
-	out := mat.NewDense(len(shapes), len(mean), nil)
+	out := mat.NewDense(len(pre), len(mean), nil)
 	for i, x := range a.Shapes {
 		row := out.RawRowView(i)
 		copy(row, slices.Concat(x...))
 		floats.AddScaled(row, -floats.Dot(row, mean), mean)
 	}
-	if mat.Norm(out, 2) < rounding*math.Sqrt(float64(len(shapes))) {
+	if mat.Norm(out, 2) < rounding*math.Sqrt(float64(len(pre))) {
 		return nil, nil, errors.New("all specimens have the same shape, which depends on nothing")
 	}
 	return out, mean, nil

@@ -72,7 +72,7 @@ func Resample(points [][]float64, n int, closed bool) ([][]float64, error) {
 
 // Mean returns the coordinate mean (1/N) Σ_i shape_i of N shapes [n][d]. Align them first if they lie apart (Procrustes).
 func Mean(shapes [][][]float64) ([][]float64, error) {
-	n, dim, err := commonExtent(shapes)
+	n, dim, err := commonExtent(shapes, shapeNumber)
 	if err != nil {
 		return nil, fmt.Errorf("mean: %w", err)
 	}
@@ -137,25 +137,27 @@ func checkPoint(l int, p []float64) error {
 	return checkCode(l, p)
 }
 
-// commonExtent returns the count and dimension that all shapes have.
-func commonExtent(shapes [][][]float64) (n, dim int, err error) {
+// commonExtent returns the count and dimension that all shapes have; errors call shape i what(i).
+func commonExtent(shapes [][][]float64, what func(i int) string) (n, dim int, err error) {
 	if len(shapes) == 0 {
 		return 0, 0, fmt.Errorf("no shapes")
 	}
 	for i, shape := range shapes {
 		m, d, err := extent(shape)
 		if err != nil {
-			return 0, 0, fmt.Errorf("shape %d: %w", i, err)
+			return 0, 0, fmt.Errorf("%s: %w", what(i), err)
 		}
 		if i == 0 {
 			n, dim = m, d
 		}
 		if m != n || d != dim {
-			return 0, 0, fmt.Errorf("shape %d has %d landmarks in %d dimensions, shape 0 has %d in %d", i, m, d, n, dim)
+			return 0, 0, fmt.Errorf("%s has %d landmarks in %d dimensions, %s has %d in %d", what(i), m, d, what(0), n, dim)
 		}
 	}
 	return n, dim, nil
 }
+
+func shapeNumber(i int) string { return fmt.Sprint("shape ", i) }
 
 func zeros(n, dim int) [][]float64 {
 	points := make([][]float64, n)

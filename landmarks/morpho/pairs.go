@@ -147,16 +147,15 @@ func (m *LinearModel) pairs(permutations int, seed uint64, without func(c column
 		rows.SetRow(g, row[1-first:])
 	}
 	// The vectors are rows · β = weights · y.
-	triangle, _ := m.whole.fit(m.whole.x, len(m.whole.basis))
-	var solved, weights mat.Dense
+	q := m.whole.columns(len(m.whole.basis))
+	var triangle, solved, weights mat.Dense
+	triangle.Mul(q, m.whole.x)
 	if err := solvable(solved.Solve(triangle.T(), rows.T())); err != nil {
 		return nil, err
 	}
-	weights.Mul(solved.T(), mat.NewDense(len(m.whole.basis), m.whole.y.RawMatrix().Rows, slices.Concat(m.whole.basis...)))
+	weights.Mul(solved.T(), q)
 
-	compare := func(y *mat.Dense) Pairs {
-		var vectors mat.Dense
-		vectors.Mul(&weights, y)
+	compare := func(vectors *mat.Dense) Pairs {
 		var pairs Pairs
 		for a := range levels {
 			for b := a + 1; b < len(levels); b++ {
@@ -166,19 +165,23 @@ func (m *LinearModel) pairs(permutations int, seed uint64, without func(c column
 		}
 		return pairs
 	}
-	out := compare(m.whole.y)
+	var vectors, permuted mat.Dense
+	vectors.Mul(&weights, m.whole.y)
+	out := compare(&vectors)
 	_, residuals := null.fit(m.whole.y, len(null.basis))
 	var fitted mat.Dense
 	fitted.Sub(m.whole.y, residuals)
+	vectors.Mul(&weights, &fitted)
 	// Residuals vary less than errors, by the columns that were fitted, and a distance is no ratio to them as F is.
 	r := float64(m.whole.y.RawMatrix().Rows)
 	residuals.Scale(math.Sqrt((r-float64(first))/(r-float64(len(null.basis)))), residuals)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	permuted := mat.DenseCopyOf(residuals)
+	turned := mat.DenseCopyOf(&weights) // in place of the rows of residuals, which are many numbers each
 	for range permutations {
-		m.whole.permute(permuted, residuals, rng)
-		permuted.Add(permuted, &fitted)
-		for i, p := range compare(permuted) {
+		m.whole.permute(turned, &weights, rng)
+		permuted.Mul(turned, residuals)
+		permuted.Add(&permuted, &vectors)
+		for i, p := range compare(&permuted) {
 			out[i].P += indicator(p.Distance >= out[i].Distance*(1-1e-10))
 			out[i].PAngle += indicator(p.Angle >= out[i].Angle*(1-1e-10))
 		}

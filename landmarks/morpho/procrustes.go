@@ -41,7 +41,7 @@ func KeepSize() ProcrustesOption { return func(o *procrustesOptions) { o.keepSiz
 // Both are [n][d] with d = 2 or 3. It is an error if all landmarks of a shape coincide, or if the best rotation is not determined
 // (collinear landmarks in space, or a shape at the greatest distance from the other).
 func FitSimilarity(shape, target [][]float64, opts ...ProcrustesOption) (Similarity, error) {
-	pre, err := preshapes([][][]float64{shape, target})
+	pre, err := preshapes([][][]float64{shape, target}, shapeNumber)
 	if err != nil {
 		return Similarity{}, fmt.Errorf("fit a similarity (shape 0 to shape 1): %w", err)
 	}
@@ -62,7 +62,7 @@ func FitSimilarity(shape, target [][]float64, opts ...ProcrustesOption) (Similar
 // (Dryden and Mardia 2016, ch. 4). Both are [n][d] with d = 2 or 3; it is an error if all
 // landmarks of a shape coincide.
 func ShapeDistance(a, b [][]float64) (float64, error) {
-	pre, err := preshapes([][][]float64{a, b})
+	pre, err := preshapes([][][]float64{a, b}, shapeNumber)
 	if err != nil {
 		return 0, fmt.Errorf("shape distance: %w", err)
 	}
@@ -115,7 +115,7 @@ const (
 // It is an error if counts or dimensions differ, a coordinate is not finite, a landmark is at a usual code of a missing one (see
 // Dataset.CheckCodes), all landmarks of a shape coincide, or a rotation is not determined.
 func Procrustes(shapes [][][]float64, opts ...ProcrustesOption) (*Alignment, error) {
-	pre, err := preshapes(shapes)
+	pre, err := preshapes(shapes, shapeNumber)
 	if err != nil {
 		return nil, fmt.Errorf("procrustes: %w", err)
 	}
@@ -203,9 +203,9 @@ type preshape struct {
 	size   float64
 }
 
-// preshapes sees that the shapes correspond and that each has a size.
-func preshapes(shapes [][][]float64) ([]preshape, error) {
-	n, dim, err := commonExtent(shapes)
+// preshapes sees that the shapes correspond and that each has a size; errors call shape i what(i).
+func preshapes(shapes [][][]float64, what func(i int) string) ([]preshape, error) {
+	n, dim, err := commonExtent(shapes, what)
 	if err != nil {
 		return nil, err
 	}
@@ -219,11 +219,11 @@ func preshapes(shapes [][][]float64) ([]preshape, error) {
 		}
 		z.size = mat.Norm(z.points, 2)
 		if math.IsNaN(z.size) || math.IsInf(z.size, 0) {
-			return nil, fmt.Errorf("shape %d: coordinates as large as %g overflow", i, largest)
+			return nil, fmt.Errorf("%s: coordinates as large as %g overflow", what(i), largest)
 		}
 		// Below this the size is rounding of the place.
 		if z.size <= 1e-14*largest*math.Sqrt(float64(n)) {
-			return nil, fmt.Errorf("shape %d: all %d landmarks coincide, so there is nothing to align", i, n)
+			return nil, fmt.Errorf("%s: all %d landmarks coincide, so there is nothing to align", what(i), n)
 		}
 		z.points.Apply(func(_, _ int, v float64) float64 { return v / z.size }, z.points)
 		pre[i] = z

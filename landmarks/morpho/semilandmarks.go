@@ -49,7 +49,7 @@ const (
 // Mitteroecker and Bookstein 2005); for Procrustes distance, t_l = u_l·(r_l − x_l). Where the energy leaves distances open, the
 // shortest are taken. The shape must be aligned with the reference for Procrustes distance. Both are [n][d], d = 2 or 3.
 func Slide(shape, reference [][]float64, semilandmarks []Semilandmark, criterion Criterion) ([][]float64, error) {
-	if _, _, err := commonExtent([][][]float64{shape, reference}); err != nil {
+	if _, _, err := commonExtent([][][]float64{shape, reference}, shapeNumber); err != nil {
 		return nil, fmt.Errorf("slide (shape 0 along its curves to shape 1): %w", err)
 	}
 	if err := checkSemilandmarks(len(shape), semilandmarks, criterion); err != nil {
@@ -166,7 +166,7 @@ const slidingIterations = 100
 // with the alignment. It ends when no turn moves them by more than 1e-6 of a shape's size (root mean square), or after 100
 // turns; Converged and Iterations count these. Slid points leave a bent curve by a little: give curves densely.
 func ProcrustesSliding(shapes [][][]float64, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (*SlidAlignment, error) {
-	n, _, err := commonExtent(shapes)
+	n, _, err := commonExtent(shapes, shapeNumber)
 	if err != nil {
 		return nil, fmt.Errorf("procrustes with sliding: %w", err)
 	}

@@ -132,6 +132,9 @@ func (d *Dataset) withMirrorImages(pairs [][2]int) (*Dataset, error) {
 	if len(d.Specimens) == 0 {
 		return nil, errors.New("no specimens")
 	}
+	if _, err := preshapes(d.Shapes(), d.specimen); err != nil { // an error that knows no mirror images
+		return nil, err
+	}
 	n := len(d.Specimens[0].Points)
 	partner, seen := make([]int, n), make([]bool, n)
 	for i := range partner {
@@ -148,15 +151,9 @@ func (d *Dataset) withMirrorImages(pairs [][2]int) (*Dataset, error) {
 			seen[i], partner[i] = true, p[1-k]
 		}
 	}
-	if err := d.CheckCodes(); err != nil { // which the mirror would hide
-		return nil, err
-	}
 	out := *d
 	out.Specimens = nil
 	for _, s := range d.Specimens {
-		if len(s.Points) != n {
-			return nil, fmt.Errorf("specimen %q has %d landmarks, the first one %d", s.Name, len(s.Points), n)
-		}
 		image := Specimen{Name: s.Name + " mirrored", Points: make([][]float64, n)}
 		for i, p := range s.Points {
 			image.Points[partner[i]] = slices.Clone(p)

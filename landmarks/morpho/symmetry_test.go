@@ -138,14 +138,17 @@ func TestSymmetryErrors(t *testing.T) {
 	some := faces(r, 4, 1, 0.1, 0, 0)
 	some.Specimens[2].Covariates = nil
 	two := faces(r, 2, 3, 0.1, 0, 0)
+	lost := faces(r, 4, 1, 0.1, 0, 0)
+	lost.Specimens[2].Points[4][0] = math.NaN()
 	for want, f := range map[string]func() error{
-		"landmark 3 is in two":      func() error { return expect.Error(morpho.ObjectSymmetry(d, [][2]int{{2, 3}, {3, 4}}, 9, 1)) },
-		"twice in one":              func() error { return expect.Error(morpho.ObjectSymmetry(d, [][2]int{{2, 2}}, 9, 1)) },
-		"landmark 8, want 0 to 7":   func() error { return expect.Error(morpho.ObjectSymmetry(d, [][2]int{{2, 8}}, 9, 1)) },
-		"0 permutations":            func() error { return expect.Error(morpho.ObjectSymmetry(d, sides, 0, 1)) },
-		"no specimens":              func() error { return expect.Error(morpho.ObjectSymmetry(&morpho.Dataset{}, sides, 9, 1)) },
-		"one has an individual":     func() error { return expect.Error(morpho.ObjectSymmetry(some, sides, 9, 1)) },
-		"2 individuals, want at le": func() error { return expect.Error(morpho.ObjectSymmetry(two, sides, 9, 1)) },
+		"landmark 3 is in two":                 func() error { return expect.Error(morpho.ObjectSymmetry(d, [][2]int{{2, 3}, {3, 4}}, 9, 1)) },
+		"twice in one":                         func() error { return expect.Error(morpho.ObjectSymmetry(d, [][2]int{{2, 2}}, 9, 1)) },
+		"landmark 8, want 0 to 7":              func() error { return expect.Error(morpho.ObjectSymmetry(d, [][2]int{{2, 8}}, 9, 1)) },
+		"0 permutations":                       func() error { return expect.Error(morpho.ObjectSymmetry(d, sides, 0, 1)) },
+		"no specimens":                         func() error { return expect.Error(morpho.ObjectSymmetry(&morpho.Dataset{}, sides, 9, 1)) },
+		"one has an individual":                func() error { return expect.Error(morpho.ObjectSymmetry(some, sides, 9, 1)) },
+		`specimen "2.0": landmark 4: x is NaN`: func() error { return expect.Error(morpho.ObjectSymmetry(lost, sides, 9, 1)) },
+		"2 individuals, want at le":            func() error { return expect.Error(morpho.ObjectSymmetry(two, sides, 9, 1)) },
 	} {
 		expect.Refused(t, f(), want)
 	}
