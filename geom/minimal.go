@@ -30,7 +30,7 @@ import (
 // also where there are closed forms. The errors are those of Exp without these.
 func (s *Space[P]) Conjugate(z, v []P) ([]float64, error) {
 	const what = "Conjugate"
-	if len(z) != len(v) {
+	if len(z) != len(v) || len(z) == 0 {
 		return nil, fmt.Errorf("%s: %d points, %d velocities", what, len(z), len(v))
 	}
 	for i := range z {
