@@ -333,7 +333,7 @@ func (r *registration) around(p []float64, scale, sigma float64) (solve.Objectiv
 	stiffness, err := r.kernel.stiffness(value, p, r.size)
 	// At a tolerance of 0.003 there are then two thousandths of f to win at most.
 	soft := func(g []float64) float64 { return r.kernel.gain(g, stiffness) / (20 * 20) }
-	return solve.Objective{Value: value, Precondition: r.kernel.solve, FirstStep: 1 / (1 + stiffness), Soft: soft}, err
+	return solve.Objective{Value: value, Precondition: r.kernel.solve, FirstStep: 1 / (1 + stiffness*r.kernel.unit), Soft: soft}, err
 }
 
 // balanced searches for the momenta p of a match of corresponding points, at which the momenta at time 1 balance the pull of the

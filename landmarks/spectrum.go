@@ -18,7 +18,7 @@ type spectrum struct {
 	lambda []float64
 	u      *mat.Dense // [n, r], orthonormal columns
 	rest   float64
-	stiff  float64 // what is added to K in the preconditioner
+	unit   float64 // K(x, x)
 }
 
 const (
@@ -98,7 +98,7 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 		column := u.ColView(k).(*mat.VecDense)
 		column.ScaleVec(1/math.Sqrt(l), column)
 	}
-	return &spectrum{m.N, m.D, all[first:], &u, rest, stiff * w.At(0, 0)}, nil
+	return &spectrum{m.N, m.D, all[first:], &u, rest, w.At(0, 0)}, nil
 }
 
 // apply returns f(K) g for momenta or velocities g, [N·D].
@@ -143,13 +143,13 @@ func spread(x [][]float64, count int) []int {
 	return chosen
 }
 
-// solve returns (K + k.stiff)⁻¹ g: it takes the derivative g with respect to the momenta to a gradient in the metric of the kernel.
+// solve returns (K + stiff·unit)⁻¹ g: it takes the derivative g with respect to the momenta to a gradient in the metric of the kernel.
 func (k *spectrum) solve(g []float64) ([]float64, error) {
-	return k.apply(func(l float64) float64 { return 1 / (l + k.stiff) }, g), nil
+	return k.apply(func(l float64) float64 { return 1 / (l + stiff*k.unit) }, g), nil
 }
 
 // stiffness returns β for which K + β K² approximates the second derivative of the objective of Match with respect to the momenta.
-// It compares the gradient g of the objective at p with that after a step along (K + k.stiff)⁻¹ g, which is short for points of
+// It compares the gradient g of the objective at p with that after a step along (K + stiff·unit)⁻¹ g, which is short for points of
 // the given size.
 func (k *spectrum) stiffness(value func(p []float64) (float64, []float64, error), p []float64, size float64) (float64, error) {
 	_, g, err := value(p)

@@ -41,11 +41,12 @@ type fit struct {
 
 	attach, energy, smooth, apply, pull *engine.Func
 
-	stiff       float64      // 0.1 K(x, x), added to the kernel matrix of the control points where it is inverted: see landmarks.Space.Match
-	metric      mat.Cholesky // of K + stiff at the first control points
-	common      []float64    // w with Σ_k design_ik w_k = 1 for all i; nil where there is none
-	scale       []float64    // of the preconditioner, for each of the blocks
-	squares     []float64    // Σ_i ‖S_io‖² of every object
+	stiff       float64       // 0.1 K(x, x), added to the kernel matrix of the control points where it is inverted: see landmarks.Space.Match
+	gram        *mat.SymDense // K at the first control points
+	metric      mat.Cholesky  // of K + stiff
+	common      []float64     // w with Σ_k design_ik w_k = 1 for all i; nil where there is none
+	scale       []float64     // of the preconditioner, for each of the blocks
+	squares     []float64     // Σ_i ‖S_io‖² of every object
 	evaluations int
 	last        *evaluation
 	bend        *bend // the last
@@ -287,7 +288,8 @@ func (f *fit) metrics() error {
 	}
 	n := len(f.controls)
 	k := mat.NewSymDense(n, out.Flat(0))
-	f.stiff = 0.1 * k.At(0, 0)
+	f.stiff, f.gram = 0.1*k.At(0, 0), mat.NewSymDense(n, nil)
+	f.gram.CopySym(k)
 	for i := range n {
 		k.SetSym(i, i, k.At(i, i)+f.stiff)
 	}
@@ -563,6 +565,33 @@ func (f *fit) lengths(z, g []float64) ([]float64, error) {
 		s[o] = math.Max(0, floats.Dot(f.part(g, o), f.part(out.Flat(0), o)))
 	}
 	return s, nil
+}
+
+// soft returns what solve.Objective.Soft is for one momentum, as for landmarks.Space.Match: of K + βK², whose β is that of the
+// preconditioner's scale, where covectors of all directions count the same.
+func (f *fit) soft() (func(g []float64) float64, error) {
+	n := f.gram.SymmetricDim()
+	var bend mat.Dense
+	bend.Mul(f.gram, f.gram)
+	stiffness := math.Max(0, 1/f.scale[len(f.Objects)]-1) * mat.Trace(f.gram) / mat.Trace(&bend)
+	bend.Scale(stiffness, &bend)
+	bend.Add(&bend, f.gram)
+	whole := symmetric(&bend)
+	for i := range n {
+		whole.SetSym(i, i, whole.At(i, i)+1e-6*mat.Trace(f.gram)) // smaller eigenvalues are not known
+	}
+	var factor mat.Cholesky
+	if !factor.Factorize(whole) {
+		return nil, errors.New("the kernel matrix of the control points is not positive definite")
+	}
+	return func(g []float64) float64 {
+		right := mat.NewDense(n, len(g)/n, slices.Clone(g))
+		var x mat.Dense
+		if err := factor.SolveTo(&x, right); err != nil && !errors.As(err, new(mat.Condition)) {
+			panic(err) // the shapes are right
+		}
+		return floats.Dot(x.RawMatrix().Data, g) / (20 * 20)
+	}, nil
 }
 
 // length is ‖r‖² of derivatives r by one momentum: see Atlas.Unsettled.
@@ -958,6 +987,12 @@ func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(
 	}
 	if unsettled != nil {
 		o.Residual = func(p []float64) (float64, error) { return seen[&p[0]], nil }
+	} else {
+		soft, err := f.soft()
+		if err != nil {
+			return nil, nil, err
+		}
+		o.Soft = soft
 	}
 	found, err := stats.Minimise(name, f.Space, tolerance, o, x[from:to], opts...)
 	if err != nil {
