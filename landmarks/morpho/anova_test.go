@@ -386,6 +386,16 @@ func TestProcrustesANOVARefuses(t *testing.T) {
 	for l := range point.Specimens[2].Points {
 		point.Specimens[2].Points[l] = []float64{3, 4}
 	}
+	straight := noise(rand.New(rand.NewPCG(1, 1)), 8)
+	straight.Name = d.Name
+	for i, s := range straight.Specimens {
+		for l := range s.Points {
+			s.Points[l] = append(s.Points[l], []float64{1, 0, 0, 0}[l])
+			if i == 2 {
+				s.Points[l] = []float64{float64(l), 0, 0}
+			}
+		}
+	}
 	scattered := &Dataset{Name: d.Name}
 	rng := rand.New(rand.NewPCG(232, 1))
 	for i := range 5 {
@@ -420,6 +430,7 @@ func TestProcrustesANOVARefuses(t *testing.T) {
 		"lost":            {lost, 99, []Term{Factor("site")}, `specimen "s08" has no site`},
 		"missing":         {holes, 99, []Term{Factor("site")}, `specimen "s03": landmark 3: y is NaN`},
 		"coincident":      {point, 99, []Term{Factor("site")}, `specimen "s03": all 12 landmarks coincide`},
+		"straight":        {straight, 99, []Term{Factor("group")}, `specimen "2" and the mean: the best rotation is not determined`},
 		"scattered":       {scattered, 99, []Term{Variate("x")}, "the mean shape still changes after 1000 iterations"},
 		"code":            {coded, 99, []Term{Factor("site")}, `specimen "s03": landmark 3 is at [-999 -999], by which many programs mark a missing one`},
 		"NA":              {unknown, 99, []Term{Factor("site")}, `specimen "s05": site is NA, by which R marks a value that is not known: leave the specimen out`},

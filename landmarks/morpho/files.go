@@ -173,7 +173,8 @@ func numberLabels(labels []string) []string {
 
 // Write writes the data set in the format that the extension of path names: .csv (long), .tps, .nts or .dta, .npy,
 // .txt or .morphologika (Morphologika). Every coordinate is read back to the last bit. The file is written beside path and
-// renamed, so that an error leaves an earlier file as it was. Covariates are written to .csv and .tsv alone, .npy has no names either.
+// renamed, so that an error leaves an earlier file as it was. Covariates are written to .csv and .tsv alone, .npy has no names either,
+// and Unit, Closed and Labels are written to none.
 func Write(path string, d *Dataset) error {
 	extension := strings.ToLower(filepath.Ext(path))
 	for _, f := range fileFormats {

@@ -377,7 +377,7 @@ func (d *Dataset) tangentCoordinates() (coordinates *mat.Dense, mean []float64, 
 	for i, z := range pre {
 		unit[i] = points(z.points.RawMatrix().Data, len(z.centre))
 	}
-	a, err := Procrustes(unit, KeepSize())
+	a, err := procrustes(unit, d.specimen, KeepSize())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -115,7 +115,12 @@ const (
 // It is an error if counts or dimensions differ, a coordinate is not finite, a landmark is at a usual code of a missing one (see
 // Dataset.CheckCodes), all landmarks of a shape coincide, or a rotation is not determined.
 func Procrustes(shapes [][][]float64, opts ...ProcrustesOption) (*Alignment, error) {
-	pre, err := preshapes(shapes, shapeNumber)
+	return procrustes(shapes, shapeNumber, opts...)
+}
+
+// procrustes is Procrustes with errors that call shape i what(i).
+func procrustes(shapes [][][]float64, what func(i int) string, opts ...ProcrustesOption) (*Alignment, error) {
+	pre, err := preshapes(shapes, what)
 	if err != nil {
 		return nil, fmt.Errorf("procrustes: %w", err)
 	}
@@ -133,7 +138,7 @@ func Procrustes(shapes [][][]float64, opts ...ProcrustesOption) (*Alignment, err
 	fit := func() error {
 		for i, z := range pre {
 			if rotations[i], cosines[i], err = rotationTo(z.points, mean); err != nil {
-				return fmt.Errorf("procrustes: shape %d and the mean: %w", i, err)
+				return fmt.Errorf("procrustes: %s and the mean: %w", what(i), err)
 			}
 			rotated[i] = mat.NewDense(n, dim, nil)
 			rotated[i].Mul(z.points, rotations[i].T())
