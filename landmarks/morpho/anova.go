@@ -393,21 +393,16 @@ func (s *stratum) fit(x *mat.Dense, m int) (explained, residuals *mat.Dense) {
 // would cancel where the terms explain nearly everything.
 func (s *stratum) squares(x *mat.Dense) (residual float64, terms []float64) {
 	explained, residuals := s.fit(x, len(s.basis))
+	if residual = sumOfSquares(residuals); residual <= s.negligible {
+		residual = 0
+	}
 	terms = make([]float64, len(s.blocks))
 	for k, b := range s.blocks {
 		if s.df(k) > 0 {
 			terms[k] = sumOfSquares(explained.Slice(b[0], b[1], 0, x.RawMatrix().Cols))
 		}
 	}
-	return s.notable(sumOfSquares(residuals)), terms
-}
-
-// notable is a sum of squares, or 0 if it is one of rounding errors.
-func (s *stratum) notable(square float64) float64 {
-	if square <= s.negligible {
-		return 0
-	}
-	return square
+	return residual, terms
 }
 
 func sumOfSquares(x mat.Matrix) float64 {
@@ -423,7 +418,7 @@ func (s *stratum) f(k int, x *mat.Dense) float64 {
 
 // ratio is F by the sums of squares of term k and of the residuals: +Inf where nothing is left, and 0 where nothing was to be explained.
 func (s *stratum) ratio(k int, square, residual float64) float64 {
-	if s.notable(square) == 0 {
+	if square <= s.negligible {
 		return 0
 	}
 	return square / float64(s.df(k)) / (residual / float64(s.left()))
@@ -435,38 +430,92 @@ func (s *stratum) test(k, permutations int, rng *rand.Rand) (f, p float64) {
 	f = s.f(k, s.y)
 	_, reduced := s.fit(s.y, s.blocks[k][0])
 	total := sumOfSquares(reduced)
-	q := s.columns(len(s.basis))
-	turned := mat.DenseCopyOf(q)
-	var explained, fitted mat.Dense
+	explain := s.explainByColumns(k, reduced)
+	if rows, columns := reduced.Dims(); 4*rows < len(s.basis)*columns { // an order of magnitude of what either takes
+		explain = s.explainByProducts(k, reduced)
+	}
 	extreme := 1
 	for range permutations {
-		// Of the permuted residuals Pr, which are many numbers a row, q explains qPr, and leaves as much as qP leaves of r.
-		s.permute(turned, q, rng)
-		explained.Mul(turned, reduced)
-		left := total - sumOfSquares(&explained)
-		if left < 1e-3*total { // the difference has cancelled
-			fitted.Mul(turned.T(), &explained)
-			fitted.Sub(reduced, &fitted)
-			left = sumOfSquares(&fitted)
+		order, signs := s.permutation(rng)
+		all, square := explain(order, signs)
+		permuted := s.ratio(k, square, total-all)
+		if total-all < 1e-3*total { // the difference has cancelled
+			permuted = s.f(k, inOrder(reduced, order, signs))
 		}
-		square := sumOfSquares(explained.Slice(s.blocks[k][0], s.blocks[k][1], 0, explained.RawMatrix().Cols))
-		if s.ratio(k, square, s.notable(left)) >= f*(1-1e-10) {
+		if permuted >= f*(1-1e-10) {
 			extreme++
 		}
 	}
 	return f, float64(extreme) / float64(1+permutations)
 }
 
-// permute writes qP into out for a permutation P that it draws, with signs where those of rows are arbitrary.
-func (s *stratum) permute(out, q *mat.Dense, rng *rand.Rand) {
-	rows, columns := q.Dims()
-	for i, j := range rng.Perm(columns) {
-		sign := 1.0
-		if s.signs && rng.IntN(2) == 1 {
-			sign = -1
+// explainByColumns returns a function that tells which sums of squares the whole basis and term k explain of the permuted rows of x. It takes a product
+// of the basis, whose columns are permuted in place of the rows, which are many numbers each, by x.
+func (s *stratum) explainByColumns(k int, x *mat.Dense) func(order []int, signs []float64) (all, term float64) {
+	q := s.columns(len(s.basis))
+	permuted := mat.DenseCopyOf(q)
+	var explained mat.Dense
+	return func(order []int, signs []float64) (all, term float64) {
+		permuteColumns(permuted, q, order, signs)
+		explained.Mul(permuted, x)
+		return sumOfSquares(&explained), sumOfSquares(explained.Slice(s.blocks[k][0], s.blocks[k][1], 0, explained.RawMatrix().Cols))
+	}
+}
+
+// explainByProducts is explainByColumns for many columns, as those of individuals, or many landmarks: with the projection H = QᵀQ to the
+// columns Q of the basis and G = xxᵀ the sum of squares is Σ_ij H_ij G_ij, with G permuted, however many of either there are.
+func (s *stratum) explainByProducts(k int, x *mat.Dense) func(order []int, signs []float64) (all, term float64) {
+	rows, _ := x.Dims()
+	gram, whole, block := mat.NewSymDense(rows, nil), mat.NewSymDense(rows, nil), mat.NewSymDense(rows, nil)
+	q := s.columns(len(s.basis))
+	gram.SymOuterK(1, x)
+	whole.SymOuterK(1, q.T())
+	block.SymOuterK(1, q.Slice(s.blocks[k][0], s.blocks[k][1], 0, rows).T())
+	of := func(m *mat.SymDense, i int) []float64 { return m.RawSymmetric().Data[i*rows : (i+1)*rows] }
+	products := make([]float64, rows)
+	full := mat.DenseCopyOf(gram) // of gram all is read, of the others the upper triangle
+	return func(order []int, signs []float64) (all, term float64) {
+		for i, a := range order {
+			row := full.RawRowView(a)
+			for j, b := range order[i:] {
+				products[i+j] = 2 * signs[i] * signs[i+j] * row[b]
+			}
+			products[i] /= 2
+			all += floats.Dot(products[i:], of(whole, i)[i:])
+			term += floats.Dot(products[i:], of(block, i)[i:])
 		}
-		for c := range rows {
-			out.Set(c, j, sign*q.At(c, i))
+		return all, term
+	}
+}
+
+// permutation draws one, by which row i becomes signs[i] times row order[i]: signs are 1, or ±1 where those of rows are arbitrary.
+func (s *stratum) permutation(rng *rand.Rand) (order []int, signs []float64) {
+	order = rng.Perm(s.y.RawMatrix().Rows)
+	signs = make([]float64, len(order))
+	for i := range signs {
+		if signs[i] = 1; s.signs && rng.IntN(2) == 1 {
+			signs[i] = -1
+		}
+	}
+	return order, signs
+}
+
+// inOrder returns the permuted rows of x.
+func inOrder(x *mat.Dense, order []int, signs []float64) *mat.Dense {
+	out := mat.NewDense(len(order), x.RawMatrix().Cols, nil)
+	for i, j := range order {
+		floats.AddScaled(out.RawRowView(i), signs[i], x.RawRowView(j))
+	}
+	return out
+}
+
+// permuteColumns writes the columns of q into out such that out · x is q times the permuted rows of x.
+func permuteColumns(out, q *mat.Dense, order []int, signs []float64) {
+	rows, _ := q.Dims()
+	for c := range rows {
+		from, to := q.RawRowView(c), out.RawRowView(c)
+		for i, j := range order {
+			to[j] = signs[i] * from[i]
 		}
 	}
 }

@@ -178,7 +178,8 @@ func (m *LinearModel) pairs(permutations int, seed uint64, without func(c column
 	rng := rand.New(rand.NewPCG(seed, 0))
 	turned := mat.DenseCopyOf(&weights) // in place of the rows of residuals, which are many numbers each
 	for range permutations {
-		m.whole.permute(turned, &weights, rng)
+		order, signs := m.whole.permutation(rng)
+		permuteColumns(turned, &weights, order, signs)
 		permuted.Mul(turned, residuals)
 		permuted.Add(&permuted, &vectors)
 		for i, p := range compare(&permuted) {
