@@ -112,7 +112,7 @@ func coverage(b *bench) error {
 				holds = share(held, c.count)
 			}
 			mean, deviation := stat.MeanStdDev(values[i], nil)
-			b.row("%s | %d | %d | %s | %g | %.4f ± %.4f", r.name, c.count, found, holds, r.truth, mean, deviation/math.Sqrt(float64(len(values[i]))))
+			b.row("%s | %d | %d | %s | %g | %.4g ± %.2g", r.name, c.count, found, holds, r.truth, mean, deviation/math.Sqrt(float64(len(values[i]))))
 		}
 	}
 	return nil
