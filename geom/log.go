@@ -25,11 +25,11 @@ type Regulariser interface {
 // points, relaxed from a straight line, and takes the whole derivative of Exp. Such a geodesic is not longer than that curve.
 //
 // Geodesic.Status is Converged if the residual |γ(1) − y| reached 1e-10 of |y − x| (1e-8 where closed forms are used), or what
-// rounding leaves of it: 4 roundings of |y|, or more, up to 1e-13 |y|, where no step makes it less. So the relative error of the
-// logarithm is more than 1e-10 where points are far from the origin and close together. Besides, its energy must not drift by more
-// than 1 %, the bound of Exp. If not, the best geodesic found is returned all the same, and the error is nil: see Geodesic.Err. It is
-// an error if a point is off the manifold, if the metric is singular at x or y, if a closed form shows that y is in the cut locus of
-// x, and if the chart at y does not reach x.
+// rounding leaves, and if the energy drifts by at most 1 %, the bound of Exp. Rounding leaves about 1e-15 |y|, and up to 1e-13 |y|
+// where Broyden's or Newton's method makes it no less: the relative error is more than 1e-10 where points are close together and far from the origin. If a
+// search does not converge, the best geodesic found is returned all the same, and the error is nil: see Geodesic.Err. It is an error
+// if a point is off the manifold, if the metric is singular at x or y, if a closed form shows that y is in the cut locus of x, and if
+// the chart at y does not reach x.
 //
 // The geodesic is a shortest one if y is not far beyond the injectivity radius. In up to 8 dimensions and without closed forms Log
 // searches on if the first search fails, if its geodesic has a conjugate point, beyond which it cannot be a shortest one, or if
@@ -197,9 +197,15 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	if err := eq.Broyden(l.task.Context(), roots, 80); err != nil {
 		return nil, err
 	}
-	for i, r := range roots {
-		r.Done = r.Done || r.Norm <= l.shrunk[i]*(1e-10*apart[i]+1e-13*floats.Norm(l.y[i], 2))
+	settle := func() { // where rounding has the last word
+		for i, r := range roots {
+			ended := !r.Done || r.Status == Stalled || r.Status == MaxIterations
+			if ended && r.Norm <= l.shrunk[i]*(1e-10*apart[i]+1e-13*floats.Norm(l.y[i], 2)) {
+				r.Done, r.Status = true, Converged
+			}
+		}
 	}
+	settle()
 	// Whole Jacobians of more unknowns would take too long.
 	if d := s.M.Dim(); fanned < d && d <= 1500 {
 		err = l.polished(roots)
@@ -209,6 +215,7 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	if err != nil {
 		return nil, err
 	}
+	settle()
 	if err := l.measure(roots); err != nil {
 		return nil, err
 	}

@@ -82,4 +82,13 @@ func TestLogFarFromTheOrigin(t *testing.T) {
 	}
 	expect.Abs(t, "end", off, 0, 10*0x1p-52*floats.Norm(target[1], 2))
 	expect.Abs(t, "velocity", gs[1].Velocity, gs[0].Velocity, 1e-7)
+
+	// Rounding adds up over the steps: along a way of 1e-5 none of the velocities ends within a few roundings.
+	beside := make([]float64, 2*n)
+	for i, x := range there[1] {
+		beside[i] = x + 1e-4*(target[1][i]-x)
+	}
+	if g := expect.Must(s.Log(there[1], beside)); g.Status != geom.Converged {
+		t.Error(g)
+	}
 }
