@@ -103,6 +103,10 @@ func sizes(b *bench) error {
 			fmt.Sprintf("Procrustes analysis of variance, covariate | shapes of 4 landmarks | %d/%d", n[0], n[1]))
 	}
 	interactions(b)
+	measured(b)
+	species(b)
+	pairs(b)
+	parts(b)
 	pooled(b)
 	regions(b)
 	signals(b)
@@ -161,14 +165,15 @@ func departures(b *bench) {
 
 // square is one with noise, stretched and sheared: displacements that are orthogonal to each other and to similarities.
 func square(random *rand.Rand, stretch, shear float64) [][]float64 {
-	points := [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}}
-	for _, p := range points {
+	var points [][]float64
+	for _, p := range corners {
 		x, y := p[0]-0.5, p[1]-0.5
-		p[0] += stretch*x + shear*y + 0.05*random.NormFloat64()
-		p[1] += shear*x - stretch*y + 0.05*random.NormFloat64()
+		points = append(points, []float64{p[0] + stretch*x + shear*y + 0.05*random.NormFloat64(), p[1] + shear*x - stretch*y + 0.05*random.NormFloat64()})
 	}
 	return points
 }
+
+var corners = [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}}
 
 // interactions tests for one between effects that add up: of the group, and of a second factor or a variate.
 func interactions(b *bench) {
