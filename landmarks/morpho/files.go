@@ -49,7 +49,7 @@ var fileFormats = []fileFormat{
 // see Dataset.Validate. Errors name the file and the line.
 //
 // Of a folder, such as 3D Slicer's users have, every file is a specimen, of the name of the file without extension; hidden files are passed
-// over. The numbers of landmarks must agree, and so must their labels. Numbers behind the name of a list, as 3D Slicer makes them
+// over. The numbers of landmarks and of their coordinates must agree, and so must labels. Numbers behind the name of a list, as 3D Slicer makes them
 // (F-1, F-2, …), agree whatever the name.
 //
 // Only 3D Slicer's formats hold Unit and Closed: set them after reading others.
@@ -141,6 +141,8 @@ func (d *Dataset) correspondsTo(first *Dataset) error {
 	switch {
 	case n != m:
 		return fmt.Errorf("%d landmarks, but %d", n, m)
+	case n > 0 && len(d.Specimens[0].Points[0]) != len(first.Specimens[0].Points[0]):
+		return fmt.Errorf("%d coordinates, but %d", len(d.Specimens[0].Points[0]), len(first.Specimens[0].Points[0]))
 	case d.Unit != first.Unit:
 		return fmt.Errorf("the unit is %q, but %q", d.Unit, first.Unit)
 	case d.Closed != first.Closed:

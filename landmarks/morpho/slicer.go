@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"anatomy/landmarks/internal/text"
@@ -28,11 +29,12 @@ var fcsvHead = regexp.MustCompile(`^\s*#\s*Markups fiducial file version\s*=`)
 // The list is one specimen, named by the file, and its unit mm; labels are the Labels of the Dataset. Coordinates are returned as LPS: x to
 // the left, y to the back, z upwards. Those of a RAS file are turned by 180° about z, which makes them LPS. Older versions write RAS as 0 and LPS as 1.
 //
-// A blank, NA or NaN is a missing coordinate. The format does not tell points that were not placed: 3D Slicer writes them at the
-// origin, and a point there is an error.
+// A blank, NA or NaN is a missing coordinate. Version 5 writes two columns more, without names, and the first of them is the position status
+// of ReadMarkups: 0 undefined, 1 preview, 2 defined, 3 missing. Earlier versions do not tell points that were not placed: they write them
+// at the origin, and a point there is an error.
 func ReadFCSV(r io.Reader, name string) (*Dataset, error) {
 	in := newLines(r, name)
-	columns := []string{"id", "x", "y", "z", "ow", "ox", "oy", "oz", "vis", "sel", "lock", "label"} // and others
+	columns := []string{"id", "x", "y", "z", "ow", "ox", "oy", "oz", "vis", "sel", "lock", "label", "desc", "associatedNodeID"}
 	var at [3]int
 	list := slicerList{}
 	for in.next() {
@@ -72,9 +74,24 @@ func ReadFCSV(r io.Reader, name string) (*Dataset, error) {
 				return nil, in.Errorf("landmark %d: %s = %w", landmark, axis(c), err)
 			}
 		}
-		if isCode(point, 0) {
+		told, placed := false, true
+		if behind := len(columns); columns[behind-1] == "associatedNodeID" && behind < len(record) && record[behind] != "" {
+			statuses := []string{"undefined", "preview", "defined", "missing"}
+			number, err := strconv.Atoi(record[behind])
+			if err != nil || number < 0 || number >= len(statuses) {
+				return nil, in.Errorf("landmark %d: the position status %s behind associatedNodeID is none of 0 to 3", landmark, text.Clip(record[behind]))
+			}
+			if placed, err = isPlaced(landmark, statuses[number]); err != nil {
+				return nil, in.Errorf("%w", err)
+			}
+			told = true
+		}
+		switch {
+		case !placed:
+			point = missingPoint()
+		case !told && isCode(point, 0):
 			return nil, in.Errorf("landmark %d is at the origin, where 3D Slicer writes a point that was not placed: write NA for its coordinates if it is missing, "+
-				"or save the list as .mrk.json, which tells", landmark)
+				"or save the list by version 5 or as .mrk.json, which tell", landmark)
 		}
 		label := ""
 		if column := slices.Index(columns, "label"); column >= 0 && column < len(record) {
@@ -236,10 +253,12 @@ func (s *slicerList) readPoint(j *jsonFile) error {
 	if err := j.value(&p, fmt.Sprintf("landmark %d", landmark)); err != nil {
 		return err
 	}
-	point := []float64{math.NaN(), math.NaN(), math.NaN()}
-	switch p.PositionStatus {
-	case "undefined", "missing":
-	case "defined":
+	placed, err := isPlaced(landmark, p.PositionStatus)
+	if err != nil {
+		return j.errorf(at, "%w", err)
+	}
+	point := missingPoint()
+	if placed {
 		var position [3]*float64 // of a longer array Unmarshal drops the rest, and null leaves nil
 		err := json.Unmarshal(p.Position, &position)
 		if err != nil || slices.Contains(position[:], nil) || bytes.Count(p.Position, []byte(",")) != 2 {
@@ -248,14 +267,25 @@ func (s *slicerList) readPoint(j *jsonFile) error {
 		for c, v := range position {
 			point[c] = *v
 		}
-	case "preview":
-		return j.errorf(at, `landmark %d is a preview, a position that was not confirmed: place the point in 3D Slicer, or write its positionStatus as "defined" or "undefined"`, landmark)
-	default:
-		return j.errorf(at, "landmark %d: the positionStatus %s is none of defined, undefined, preview and missing", landmark, text.Clip(p.PositionStatus))
 	}
 	s.add(point, p.Label)
 	return nil
 }
+
+// isPlaced tells whether a landmark with a position status of 3D Slicer has a position.
+func isPlaced(landmark int, status string) (bool, error) {
+	switch status {
+	case "undefined", "missing":
+		return false, nil
+	case "defined":
+		return true, nil
+	case "preview":
+		return false, fmt.Errorf("landmark %d is a preview, a position that was not confirmed: place the point in 3D Slicer, or write its position status as defined or undefined", landmark)
+	}
+	return false, fmt.Errorf("landmark %d: the positionStatus %s is none of defined, undefined, preview and missing", landmark, text.Clip(status))
+}
+
+func missingPoint() []float64 { return []float64{math.NaN(), math.NaN(), math.NaN()} }
 
 // jsonFile walks through a JSON file and knows where it is.
 type jsonFile struct {

@@ -37,6 +37,8 @@ func TestReadSlicer(t *testing.T) {
 	}{
 		"LPS": {ReadFCSV, fcsvStart + "vtkMRMLMarkupsFiducialNode_0,1,-2,3.5,0,0,0,1,1,1,0,nasion,,\n2,NA,,nan,0,0,0,1,1,1,0,\"left, upper\",,\n3,-4,5,6,0,0,0,1,1,1,0,F-3,say \"so\",\n",
 			Dataset{Labels: labels}},
+		"LPS of version 5": {ReadFCSV, strings.Replace(fcsvStart, "4.11", "5.2", 1) + "1,1,-2,3.5,0,0,0,1,1,1,0,nasion,,,2,0\n2,7,8,9,0,0,0,1,1,1,0,\"left, upper\",,,3,0\n3,-4,5,6,0,0,0,1,1,1,0,F-3,,,2,0\n",
+			Dataset{Labels: labels}},
 		"RAS of older versions": {ReadFCSV, "# Markups fiducial file version = 4.6\n# CoordinateSystem = 0\n" + fcsvColumns + "\n1,-1,2,3.5,0,0,0,1,1,1,0,,,\n2,,,,0,0,0,1,1,1,0,,,\n3,4,-5,6,0,0,0,1,1,1,0,,,\n",
 			Dataset{}},
 		"LPS of older versions": {ReadFCSV, "# CoordinateSystem = 1\n1,1,-2,3.5\n2,,,\n3,-4,5,6\n", Dataset{}},
@@ -83,6 +85,14 @@ func TestReadSlicer(t *testing.T) {
 	}
 }
 
+// A point that version 5 says is placed may be at the origin.
+func TestReadFCSVOrigin(t *testing.T) {
+	d := expect.Must(ReadFCSV(strings.NewReader(fcsvStart+"1,0,0,0,0,0,0,1,1,1,0,F-1,,,2,0\n2,0,0,0,0,0,0,1,1,1,0,F-2,,,0,0\n"), "a.fcsv"))
+	if diff := cmp.Diff([][]float64{{0, 0, 0}, {na, na, na}}, d.Specimens[0].Points, same); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Turned from RAS to LPS, a code of a missing landmark would be none.
 func TestReadSlicerKeepsCodes(t *testing.T) {
 	d := expect.Must(ReadFCSV(strings.NewReader("# CoordinateSystem = RAS\n1,1,2,3\n2,-999,-999,-999\n"), "a.fcsv"))
@@ -103,6 +113,9 @@ func TestMalformedSlicer(t *testing.T) {
 		fcsvStart + "1,1,2,3\n2,4,5,six\n":                               `bad:5: landmark 1: z = "six" is not a number`,
 		fcsvStart + "1,1,2,3\n\n2,4,1e999,6\n":                           `bad:6: landmark 1: y = "1e999" is infinite`,
 		fcsvStart + "1,1,2,3,0,0,0,1,1,1,0,F-1,,\n2,0,-0,0.0,0,0,0,1,,,": "bad:5: landmark 1 is at the origin, where 3D Slicer writes a point that was not placed",
+
+		fcsvStart + "1,1,2,3,0,0,0,1,1,1,0,F-1,,,1,0\n": "bad:4: landmark 0 is a preview, a position that was not confirmed",
+		fcsvStart + "1,1,2,3,0,0,0,1,1,1,0,F-1,,,4,0\n": `bad:4: landmark 0: the position status "4" behind associatedNodeID is none of 0 to 3`,
 
 		"{":                               "bad:1: this is no JSON: unexpected end of JSON input",
 		"{\"a\": 1,\n\n\"markups\": [{]}": "bad:3: this is no JSON: invalid character ']'",
@@ -199,6 +212,7 @@ func TestReadFolder(t *testing.T) {
 
 	refused("gorilla 3.fcsv", list("nasion"), "1 landmarks, but 2 in gorilla 1.fcsv")
 	refused("gorilla 3.fcsv", list("nasion", "bregma"), `landmark 1 is "bregma", but "basion" in gorilla 1.fcsv`)
+	refused("gorilla 3.csv", "specimen,x,y\na,1,2\na,2,3\n", "2 coordinates, but 3 in gorilla 1.fcsv")
 	refused("gorilla 3.fcsv", list("", ""), "0 labels, but 2 in gorilla 1.fcsv")
 	refused("gorilla 3.fcsv", list("nasion", "basion")+"3,x,1,1\n", "gorilla 3.fcsv:6: landmark 2: x =", "of a folder every file is a specimen")
 	refused("gorilla 3.csv", "specimen,x,y,z\na,1,2,3\na,2,3,4\nb,1,2,3\nb,3,4,5\n", "2 specimens: in a folder, a file holds one")
