@@ -181,8 +181,7 @@ func (b *block) rv(other *block) float64 {
 	square := func(x, y *block) float64 {
 		var s mat.Dense
 		s.Mul(x.reduced.T(), y.reduced)
-		norm := mat.Norm(&s, 2)
-		return norm * norm
+		return sumOfSquares(&s)
 	}
 	return square(b, other) / math.Sqrt(square(b, b)*square(other, other))
 }

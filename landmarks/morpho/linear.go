@@ -57,8 +57,8 @@ func (m *LinearModel) String() string {
 // rotations (Procrustes with KeepSize) and projected orthogonally to the tangent space of their mean. For tests see
 // LinearModel.ANOVA. The specimens are taken to be independent, but for terms Over others; see FitLinearOnTree for species.
 //
-// It is an error if landmarks or covariates are missing, all shapes are the same, a term adds nothing to those before it, no degrees of
-// freedom are left, or the levels of the error of a term are not exchangeable (see Over).
+// It is an error if landmarks or covariates are missing, all shapes are the same or have no mean (see Alignment.Converged), a term adds
+// nothing to those before it, no degrees of freedom are left, or the levels of the error of a term are not exchangeable (see Over).
 func FitLinear(d *Dataset, terms ...Term) (*LinearModel, error) {
 	m, err := fitLinear(d, nil, terms)
 	if err != nil {

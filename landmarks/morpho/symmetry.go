@@ -27,6 +27,7 @@ type Symmetry struct {
 	// Directional is the asymmetry that all share, [n][d]: the mean of a over individuals, each the mean of its measurements.
 	Directional [][]float64
 	// Sums of squares over the specimens: Σ|s_i|², N |Directional|² and Σ|a_i − Directional|², the last one with the error of measurement.
+	// They add up to the variation of the specimens where all individuals were measured as often.
 	SymmetricSS, DirectionalSS, FluctuatingSS float64
 	// P is the p-value of the directional asymmetry, (1 + #{as large or larger})/(1 + Permutations): under the null hypothesis each individual's
 	// asymmetry may as well be the opposite, and signs are drawn at random. What is compared is |Directional|² by Σ|a_i|².
@@ -45,8 +46,8 @@ func (s *Symmetry) String() string {
 // others lie on the midline. The specimens and their mirror images are brought to size 1 and aligned together. Specimens with the same
 // covariate "individual", if they have one, are measurements of one. The seed fixes the changes of signs.
 //
-// It is an error if a landmark of a pair does not exist or is in two pairs, landmarks are missing, all shapes are the same, there are fewer
-// than three individuals, or some specimens have an individual and others none.
+// It is an error if there are no pairs, a landmark of a pair does not exist or is in two pairs, landmarks are missing, all shapes are
+// the same or have no mean, there are fewer than three individuals, or some specimens have an individual and others none.
 func ObjectSymmetry(d *Dataset, pairs [][2]int, permutations int, seed uint64) (*Symmetry, error) {
 	fail := func(err error) (*Symmetry, error) { return nil, fmt.Errorf("symmetry of %s: %w", d.Name, err) }
 	if permutations < 1 {
@@ -134,6 +135,9 @@ func (d *Dataset) withMirrorImages(pairs [][2]int) (*Dataset, error) {
 	}
 	if _, err := preshapes(d.Shapes(), d.specimen); err != nil { // an error that knows no mirror images
 		return nil, err
+	}
+	if len(pairs) == 0 {
+		return nil, errors.New("no pairs of landmarks: what lies on the midline alone has no sides")
 	}
 	n := len(d.Specimens[0].Points)
 	partner, seen := make([]int, n), make([]bool, n)

@@ -144,6 +144,7 @@ func TestSymmetryErrors(t *testing.T) {
 		"landmark 3 is in two":                 func() error { return expect.Error(morpho.ObjectSymmetry(d, [][2]int{{2, 3}, {3, 4}}, 9, 1)) },
 		"twice in one":                         func() error { return expect.Error(morpho.ObjectSymmetry(d, [][2]int{{2, 2}}, 9, 1)) },
 		"landmark 8, want 0 to 7":              func() error { return expect.Error(morpho.ObjectSymmetry(d, [][2]int{{2, 8}}, 9, 1)) },
+		"no pairs of landmarks":                func() error { return expect.Error(morpho.ObjectSymmetry(d, nil, 9, 1)) },
 		"0 permutations":                       func() error { return expect.Error(morpho.ObjectSymmetry(d, sides, 0, 1)) },
 		"no specimens":                         func() error { return expect.Error(morpho.ObjectSymmetry(&morpho.Dataset{}, sides, 9, 1)) },
 		"one has an individual":                func() error { return expect.Error(morpho.ObjectSymmetry(some, sides, 9, 1)) },
