@@ -430,10 +430,11 @@ func (s *stratum) test(k, permutations int, rng *rand.Rand) (f, p float64) {
 	f = s.f(k, s.y)
 	_, reduced := s.fit(s.y, s.blocks[k][0])
 	total := sumOfSquares(reduced)
-	explain := s.explainByColumns(k, reduced)
-	if rows, columns := reduced.Dims(); 4*rows < len(s.basis)*columns { // an order of magnitude of what either takes
-		explain = s.explainByProducts(k, reduced)
+	by := s.explainByColumns // in as many steps a permutation as the basis has columns, times R times n·d
+	if rows, columns := reduced.Dims(); 4*rows < len(s.basis)*columns && rows <= 4000 {
+		by = s.explainByProducts // in about 4 R² steps, and the memory of three matrices of R² numbers
 	}
+	explain := by(k, reduced)
 	extreme := 1
 	for range permutations {
 		order, signs := s.permutation(rng)
@@ -466,17 +467,17 @@ func (s *stratum) explainByColumns(k int, x *mat.Dense) func(order []int, signs 
 // columns Q of the basis and G = xxᵀ the sum of squares is Σ_ij H_ij G_ij, with G permuted, however many of either there are.
 func (s *stratum) explainByProducts(k int, x *mat.Dense) func(order []int, signs []float64) (all, term float64) {
 	rows, _ := x.Dims()
-	gram, whole, block := mat.NewSymDense(rows, nil), mat.NewSymDense(rows, nil), mat.NewSymDense(rows, nil)
+	whole, block := mat.NewSymDense(rows, nil), mat.NewSymDense(rows, nil)
+	var gram mat.Dense
 	q := s.columns(len(s.basis))
-	gram.SymOuterK(1, x)
+	gram.Mul(x, x.T())
 	whole.SymOuterK(1, q.T())
 	block.SymOuterK(1, q.Slice(s.blocks[k][0], s.blocks[k][1], 0, rows).T())
 	of := func(m *mat.SymDense, i int) []float64 { return m.RawSymmetric().Data[i*rows : (i+1)*rows] }
 	products := make([]float64, rows)
-	full := mat.DenseCopyOf(gram) // of gram all is read, of the others the upper triangle
 	return func(order []int, signs []float64) (all, term float64) {
-		for i, a := range order {
-			row := full.RawRowView(a)
+		for i, a := range order { // of H the upper triangle, which is what a SymDense holds
+			row := gram.RawRowView(a)
 			for j, b := range order[i:] {
 				products[i+j] = 2 * signs[i] * signs[i+j] * row[b]
 			}
