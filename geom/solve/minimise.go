@@ -35,9 +35,11 @@ type Objective struct {
 
 // Minimum is the point where Minimise ended.
 type Minimum struct {
-	X          []float64
-	Value      float64
-	Gradient   float64 // √(gᵀ H g), with the gradient g and the current approximation H of the inverse Hessian, or √(gᵀ S g) if that is more; or the Residual
+	X     []float64
+	Value float64
+	// Gradient is √|gᵀ H g|, with the gradient g and the current approximation H of the inverse Hessian, or √(gᵀ S g) of Soft if that is
+	// more; or the Residual.
+	Gradient   float64
 	Iterations int
 	Status     Status
 }
@@ -45,12 +47,12 @@ type Minimum struct {
 // Minimise minimises an objective from x by the limited-memory BFGS method (J. Nocedal and S. J. Wright, Numerical Optimization,
 // 2006, algorithm 7.4) with a preconditioner and a backtracking line search. It has converged when
 //
-//	gᵀ H g ≤ tolerance² (f + 1e-6 Scale),
+//	|gᵀ H g| ≤ tolerance² (f + 1e-6 Scale),
 //
-// with the gradient g and the approximation H of the inverse Hessian: then the next step is expected to lower f by less than
-// about tolerance²·f. An objective's Residual replaces this test. Where no step along −H g leads down, it takes P for H again, and stalls
-// if P leads nowhere either. If it stalls, reaches maxIterations or ctx ends, it returns the
-// best point so far, and no error; an error is one of Value, Precondition or Residual.
+// with the gradient g and the approximation H of the inverse Hessian, which rounding may make indefinite: then the next step is expected
+// to lower f by less than about tolerance²·f. An objective's Residual replaces this test. Where no step along −H g leads down, it takes
+// P for H again, and stalls if P leads nowhere either. If it stalls, reaches maxIterations or ctx ends, it returns the best point so
+// far, and no error; an error is one of Value, Precondition or Residual.
 func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, maxIterations int) (*Minimum, error) {
 	if o.Memory == 0 {
 		o.Memory = 30
@@ -93,12 +95,12 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 			floats.AddScaled(d, -alpha[k]-c.rho*floats.Dot(c.y, d), c.s)
 		}
 		slope := floats.Dot(g, d)
-		gain := math.Max(0, -slope)
+		gain := math.Abs(slope)
 		if o.Soft != nil {
 			gain = math.Max(gain, o.Soft(g))
 		}
 		m.Gradient = math.Sqrt(gain)
-		converged := slope <= 0 && gain <= tolerance*tolerance*(f+least)
+		converged := gain <= tolerance*tolerance*(f+least)
 		if o.Residual != nil {
 			if m.Gradient, err = o.Residual(x); err != nil {
 				return nil, err
