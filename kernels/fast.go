@@ -39,8 +39,8 @@ const margin = 1.25
 
 // Fast returns a kernel with the sums that cost least for shapes like those given, to a tolerance: the kernel itself for
 // few points, tiles, cut-off tiles, plane waves (where there are no sums in C), a grid, a fine and a coarse grid, or cut-off tiles for
-// the near part of the kernel and one or two grids for the rest.
-// Kernel.String says which, and the error of waves and grids. The choice can be overridden by calling Tiled, Cutoff, Expand, Grid or NearFar instead.
+// the near part of the kernel and one or two grids for the rest. Kernel.String says which, and the error of waves and grids. The choice
+// can be overridden by calling Tiled, Cutoff, Expand, Grid or NearFar instead.
 //
 // The costs are those of sums over the first shape at the points of each: where control points carry many others, give the control
 // points first. The box of the plane waves is that of all shapes, a quarter wider. What is left out is measured on a grid of

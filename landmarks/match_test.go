@@ -72,8 +72,8 @@ func TestMatchIsStationary(t *testing.T) {
 	expect.Rel(t, "objective with carried landmarks", carried.Objective, r.Objective, 1e-9)
 }
 
-// Where the kernel is wide and σ small, a descent creeps: the search
-// by the balance of momenta and data finds it, and a tighter tolerance finds no other.
+// Where the kernel is wide and σ small, a descent creeps: the search by the balance of momenta and data finds the minimum, and a tighter
+// tolerance finds no other.
 func TestMatchWithWideKernel(t *testing.T) {
 	t.Parallel()
 	cc := morpho.CorpusCallosum()

@@ -5,8 +5,8 @@
 // It runs a fixed set of computations in one process for each back end: the exponential map of 39 landmarks and its
 // gradient, the logarithm, and Hamilton's equations of many landmarks, by exact and by fast sums, in float64 and float32.
 // Results of both precisions are compared with the reference's in float64, velocities and forces each on their own. The exit status
-// is 0 if all agree, 1 if one differs or fails, or a process ends before its time, 2 if a back end cannot be opened, or for options
-// that there are not.
+// is 0 if all agree, 1 if one differs or fails, or a process ends before its time, 2 if a back end cannot be opened or the options are
+// wrong.
 //
 // Where a GPU's machine lacks a CPU plug-in: `gpucheck -compute > cpu.json` elsewhere, `gpucheck -reference cpu.json` there.
 package main

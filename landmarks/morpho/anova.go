@@ -304,8 +304,8 @@ func (s *stratum) df(k int) int { return s.blocks[k][1] - s.blocks[k][0] }
 // left is the number of degrees of freedom of the residuals.
 func (s *stratum) left() int { return s.y.RawMatrix().Rows - len(s.basis) }
 
-// over returns the stratum of the levels of term e, at which the columns of e differ, for the test of term k: rows are √m times the means of the
-// m specimens of a level, and what the terms before e leave of them is e.
+// over returns the stratum of the levels of term e, at which the columns of e differ, for the test of term k: rows are √m times the
+// means of the m specimens of a level, and what the terms before e leave of them is e.
 func (s *stratum) over(k, e int, columns []column, name string) (*stratum, error) {
 	var levels [][]int // the specimens of each
 	level := map[string]int{}
@@ -450,8 +450,8 @@ func (s *stratum) test(k, permutations int, rng *rand.Rand) (f, p float64) {
 	return f, float64(extreme) / float64(1+permutations)
 }
 
-// explainByColumns returns a function that tells which sums of squares the whole basis and term k explain of the permuted rows of x. It takes a product
-// of the basis, whose columns are permuted in place of the rows, which are many numbers each, by x.
+// explainByColumns returns a function that tells which sums of squares the whole basis and term k explain of the permuted rows of x: it
+// permutes the columns of the basis in place of the rows of x, which are many numbers each, and multiplies them by x.
 func (s *stratum) explainByColumns(k int, x *mat.Dense) func(order []int, signs []float64) (all, term float64) {
 	q := s.columns(len(s.basis))
 	permuted := mat.DenseCopyOf(q)

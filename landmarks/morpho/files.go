@@ -49,8 +49,8 @@ var fileFormats = []fileFormat{
 // see Dataset.Validate. Errors name the file and the line.
 //
 // Of a folder, such as 3D Slicer's users have, every file is a specimen, of the name of the file without extension; hidden files are passed
-// over. The numbers of landmarks and of their coordinates must agree, and so must labels. Numbers behind the name of a list, as 3D Slicer makes them
-// (F-1, F-2, …), agree whatever the name.
+// over. The numbers of landmarks and of their coordinates must agree, and so must labels. Numbers behind the name of a list, as 3D Slicer
+// makes them (F-1, F-2, …), agree whatever the name.
 //
 // Only 3D Slicer's formats hold Unit and Closed: set them after reading others.
 func Read(path string) (*Dataset, error) {

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// PLS is two-block partial least squares of N specimens: pairs of axes u_k and v_k, the singular vectors of the covariance S₁₂ = Σ_k s_k u_k v_kᵀ
-// of two blocks of numbers, along which the blocks covary most (F. J. Rohlf and M. Corti, Syst. Biol. 49, 2000).
+// PLS is two-block partial least squares of N specimens: pairs of axes u_k and v_k, the singular vectors of the covariance
+// S₁₂ = Σ_k s_k u_k v_kᵀ of two blocks of numbers, along which the blocks covary most (F. J. Rohlf and M. Corti, Syst. Biol. 49, 2000).
 type PLS struct {
 	R      float64   // correlation of the first pair of scores, in [0, 1]
 	RV     float64   // |S₁₂|²/(|S₁₁| |S₂₂|), in [0, 1]: 1 if one block is the other, rotated and scaled (Escoufier, Biometrics 29, 1973)
@@ -215,10 +215,10 @@ type Integration struct {
 	Means     [2][][]float64 // [part][n][d], mean shapes of size 1
 }
 
-// MeasureIntegration compares the landmarks that are listed with all others. Either part is brought to size 1, aligned and projected to the tangent
-// space of its mean by itself: an alignment of the whole would make parts covary that are independent, since what one part moves the
-// others move back. Of samples of landmarks that vary by themselves 9 to 43 % had p ≤ 0.05 in one alignment, and 5 to 6 % here. So
-// the parts' shapes are compared, and not how they lie to each other or how large they are.
+// MeasureIntegration compares the landmarks that are listed with all others. Either part is brought to size 1, aligned and projected to
+// the tangent space of its mean by itself: an alignment of the whole would make parts covary that are independent, since what one part
+// moves the others move back. Of samples of landmarks that vary by themselves 9 to 43 % had p ≤ 0.05 in one alignment, and 5 to 6 %
+// here. So the parts' shapes are compared, and not how they lie to each other or how large they are.
 //
 // It is an error if a landmark is missing, is listed twice or does not exist, if a part has fewer than three of them, and where
 // TwoBlockPLS is one. Specimens are taken to be independent: species have a phylogeny, and individuals of several groups covary by

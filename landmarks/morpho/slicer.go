@@ -27,7 +27,8 @@ var fcsvHead = regexp.MustCompile(`^\s*#\s*Markups fiducial file version\s*=`)
 //	1,10.5,-3,7.25,0,0,0,1,1,1,0,nasion,,
 //
 // The list is one specimen, named by the file, and its unit mm; labels are the Labels of the Dataset. Coordinates are returned as LPS: x to
-// the left, y to the back, z upwards. Those of a RAS file are turned by 180° about z, which makes them LPS. Older versions write RAS as 0 and LPS as 1.
+// the left, y to the back, z upwards. Those of a RAS file are turned by 180° about z, which makes them LPS. Older versions write RAS as 0
+// and LPS as 1.
 //
 // A blank, NA or NaN is a missing coordinate. Version 5 writes two columns more, without names, and the first of them is the position status
 // of ReadMarkups: 0 undefined, 1 preview, 2 defined, 3 missing. Earlier versions do not tell points that were not placed: they write them

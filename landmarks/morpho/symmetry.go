@@ -15,7 +15,8 @@ import (
 //	μ + s_i + a_i,   s_i = (x_i + x̄_i)/2 − μ,   a_i = (x_i − x̄_i)/2,
 //
 // with its mirror image x̄_i, in which left and right landmarks have changed places (C. Klingenberg, M. Barluenga and A. Meyer,
-// Evolution 56, 2002; K. Mardia, F. Bookstein and I. Moreton, Biometrika 87, 2000). All s_i are symmetric, all a_i change their sign in the mirror.
+// Evolution 56, 2002; K. Mardia, F. Bookstein and I. Moreton, Biometrika 87, 2000). All s_i are symmetric, all a_i change their sign in
+// the mirror.
 type Symmetry struct {
 	Mean [][]float64 // [n][d], μ, of size 1
 	// Symmetric and Asymmetric have the shapes μ + s_i and μ + a_i, with the covariates of the specimens. They are data like others: differences

@@ -828,9 +828,8 @@ func (f *fit) anneal(s *annealing, e *evaluation, a *Atlas, iterations int) (don
 	return false, nil
 }
 
-// estimate minimises the objective, from coefficients or, if they are nil, from 0, and returns what it found with the coefficients. At
-// first the template moves in flows only, if flowing.
-// Noise that is to be estimated starts at the one given, unless that is nil.
+// estimate minimises the objective, from coefficients or, if they are nil, from 0, and returns what it found with the coefficients. If
+// flowing, the template moves in flows only at first. Noise that is to be estimated starts at the one given, unless that is nil.
 func (m Model) estimate(name string, template []*mesh.Mesh, controls [][]float64, coefficients [][][]float64, noise []float64, flowing bool, subjects [][]*mesh.Mesh, design [][]float64, opts []stats.Option) (*Atlas, [][][]float64, error) {
 	if err := m.check(template, controls, subjects); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
@@ -1002,8 +1001,8 @@ func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(
 	return found, e, err
 }
 
-// register returns the match of a template, which stays as it is, to a subject. Where it folds cells of the deformed template its Status is
-// Stalled: then a wider kernel of the deformations or more noise is needed.
+// register returns the match of a template, which stays as it is, to a subject. Its Status is Stalled where it folds cells of the
+// deformed template, which needs a wider kernel of the deformations or more noise, and where the integrator's steps are too few.
 func (m Model) register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts []stats.Option) (*Atlas, error) {
 	const name = "registration"
 	subjects := [][]*mesh.Mesh{subject}

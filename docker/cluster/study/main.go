@@ -7,9 +7,10 @@
 //
 // register computes the geodesic from a template to every subject, bootstrap the Fréchet means of samples drawn with
 // replacement. Task K of N computes every N-th of them, from the K-th on (from 0), each into a file of its own, which a hard
-// link brings to its place when it is whole: the file system needs them, and many SMB shares and exFAT have none. What is
-// there is not computed again: a task that was killed is started again, with as many tasks as one likes. A result depends on the data, the settings and the seed alone, so on processors of one kind
-// the files are the same bit for bit. collect writes a table of them all, and says which are missing.
+// link brings to its place when it is whole: the file system must have hard links, which many SMB shares and exFAT have not.
+// What is there is not computed again: a task that was killed is started again, with as many tasks as one likes. A result
+// depends on the data, the settings and the seed alone, so on processors of one kind the files are the same bit for bit.
+// collect writes a table of them all, and says which are missing.
 //
 // atlas estimates the template of curves or surfaces that do not correspond, of all that population.Read reads, in rounds: see
 // population.Rounds. Task K of N matches every N-th subject to the template of the round, each into a file of its own, with its
@@ -249,7 +250,7 @@ func stored(out, id string, k kept) error {
 
 // prepare reads the data, completes the settings and returns how result number i < Count is computed.
 func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*result, error), err error) {
-	d, err := morpho.Read(file) // which refuses devices and pipes, that have no end
+	d, err := morpho.Read(file) // which refuses devices and pipes: they have no end
 	if err != nil {
 		return nil, err
 	}
