@@ -17,11 +17,11 @@ import (
 
 // Slider makes a picture that the reader changes with a slider: frame(i) is the figure for values[i] of the named quantity
 // (time along a geodesic, a mode from −3 to +3 standard deviations, the width of a kernel). All frames are drawn beforehand
-// and share their axes and the factor of their arrows; the HTML holds them and needs no other file and no network, in a notebook and in its report. Figures in
-// space seen from one side that have one title and legend, and the same marks at other places and in other colours, such as a
-// surface along a mode, can be turned there, too: the HTML then holds the marks once, and where they are in every frame. On paper some of the frames stand
-// side by side, the first and the last among them. Saved as .gif it is an animation, for
-// instance of a surface that turns:
+// and share their axes and the factor of their arrows; the HTML holds them and needs no other file and no network, in a notebook
+// and in its report. Figures in space seen from one side that have one title and legend, and the same marks at other places and
+// in other colours, such as a surface along a mode, can be turned there, too: the HTML then holds the marks once, and where they
+// are in every frame. On paper some of the frames stand side by side, the first and the last among them. Saved as .gif it is an
+// animation, for instance of a surface that turns:
 //
 //	viz.Save("turn.gif", viz.Slider("azimuth", degrees, func(i int) *viz.Figure { return viz.Fig(surface).Camera(degrees[i], 30) }))
 func Slider(quantity string, values []float64, frame func(i int) *Figure) Drawing {

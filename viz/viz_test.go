@@ -822,6 +822,7 @@ func TestLongTexts(t *testing.T) {
 	for name, d := range map[string]Drawing{
 		"titles":           Row(Fig(Outline(q)).Title("(a) "+long), Fig(Outline(q)).Title("(b) "+long).Unit("mm"), Fig(Outline(q)).Title("(c)")),
 		"a title in space": bar("").Title(long),
+		"titles of charts": Row(chart().Title(long), chart().Title(long), chart().Title(long), chart().Title("(d)")),
 		"labels":           Row(shape(long), shape("one of the labels of a panel"), shape("q")),
 		"a common label":   Row(shape(long), shape(long)),
 		"a word":           Fig(Outline(q).Label(strings.Repeat("word", 40))).Title(strings.Repeat("title", 30)),
