@@ -108,7 +108,7 @@ def contents(folder):
     def fail(e):
         raise Failure(f"{e.filename}: {e.strerror}")
 
-    folders, files, others = [], [], []
+    folders, files, others, size = [], [], [], 0
     for where, below, names in os.walk(folder, onerror=fail, followlinks=True):
         below[:] = [name for name in below if not name.startswith(".")]
         for path in (pathlib.Path(where, name) for name in below):
@@ -118,8 +118,12 @@ def contents(folder):
         for path in (pathlib.Path(where, name) for name in names if not name.startswith(".")):
             if not path.exists():
                 raise Failure(f"{path}: a link that leads nowhere: fetch what it stands for, or remove it")
-            (files if path.is_file() else others).append(path)
-        if len(folders) + len(files) > MOST_FILES or sum(f.stat().st_size for f in files) > MOST_BYTES:
+            if path.is_file():
+                files.append(path)
+                size += path.stat().st_size
+            else:
+                others.append(path)
+        if len(folders) + len(files) > MOST_FILES or size > MOST_BYTES:
             raise Failure(f"{folder}: more than {MOST_FILES} files or {MOST_BYTES >> 30} GB, which is no folder of one population")
     if others:
         print("passed over, as neither files nor folders:", *others)

@@ -184,6 +184,15 @@ class Runner(unittest.TestCase):
                 with self.assertRaisesRegex(run.Failure, "(left|c).ply"):
                     take()
 
+    def test_each_file_of_a_folder_is_looked_at_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for i in range(100):
+                pathlib.Path(folder, f"subject{i}").mkdir()
+                pathlib.Path(folder, f"subject{i}", "left.ply").touch()
+            with unittest.mock.patch.object(pathlib.Path, "stat", autospec=True, side_effect=pathlib.Path.stat) as stat:
+                self.assertEqual([len(found) for found in run.contents(pathlib.Path(folder))], [100, 100])
+            self.assertLess(stat.call_count, 1000)
+
     def test_a_link_keeps_its_name(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(os.path.realpath(folder))
