@@ -144,7 +144,7 @@ func fingerprint(source string, line int) (string, error) {
 	}
 	if name := unkeyed(set, file, line); name != "" {
 		return "", fmt.Errorf("it depends on %s, which may be another one each time that this line runs, and the key would be the same: "+
-			"the key must tell, as fmt.Sprint(\"fit\", %[1]s) does", name)
+			"put a name of it, or what else tells it from the others, into the key", name)
 	}
 	at := func(n ast.Node) bool {
 		return set.Position(n.Pos()).Line <= line && line <= set.Position(n.End()).Line

@@ -183,6 +183,9 @@ func TestKeepWantsKeys(t *testing.T) {
 		if c.depends == "" && err != nil || c.depends != "" && (err == nil || !strings.HasPrefix(err.Error(), "it depends on "+c.depends+",")) {
 			t.Errorf("%s: got %v, want that it depends on %q", c.source, err, c.depends)
 		}
+		if err != nil && strings.Contains(err.Error(), "Sprint") {
+			t.Errorf("%v: two data sets print alike", err)
+		}
 	}
 }
 
