@@ -127,12 +127,13 @@ def sizes(folder):
 
 def step(name, folder, pins, space, work):
     """Does the work unless the stamp in its folder says that it was done from the same pins, and all that it made is there.
-    It is told whether it was begun before: then some of what it makes may be there, and broken."""
+    It is told whether some of what it makes may be there, and broken: it was begun and not ended, or files are missing."""
     stamp = folder / (".made-" + name)
-    again = stamp.exists()
+    whole = not stamp.exists()
     with contextlib.suppress(OSError, ValueError, TypeError):
         made = json.loads(stamp.read_text())
-        if made["pins"] == pins and made["files"].items() <= sizes(folder).items():
+        whole = made["files"].items() <= sizes(folder).items()
+        if whole and made["pins"] == pins:
             return
     start = time.monotonic()
     free = shutil.disk_usage(HOME).free
@@ -140,7 +141,7 @@ def step(name, folder, pins, space, work):
         raise SetupError("setting up %s needs %.1f GB in %s; %.1f GB are free there" % (name, space / 1e9, HOME, free / 1e9))
     folder.mkdir(parents=True, exist_ok=True)
     stamp.write_text("begun")
-    work(again)
+    work(not whole)
     stamp.write_text(json.dumps({"pins": pins, "files": sizes(folder)}))
     print("set up %s (%.0f s)" % (name, time.monotonic() - start), flush=True)
 
