@@ -89,7 +89,7 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], 
 		return nil, fmt.Errorf("%s: all samples are at the mean", what)
 	}
 	if balance := mat.Norm(pull, 2) / mat.Norm(a, 2); !(balance < 0.1) {
-		return nil, fmt.Errorf("%s: the logarithms have a mean of %.2g standard errors, want 0: these are not the samples or weights of the mean", what, balance)
+		return nil, fmt.Errorf("%s: the logarithms have a mean of %.2g standard errors, want 0: the Tolerance of the mean was too large, or these are not the samples or weights of the mean", what, balance)
 	}
 	for i, p := range momenta {
 		if m.Weights[i] == 0 {

@@ -209,6 +209,9 @@ func TestUncertaintyRefuses(t *testing.T) {
 	line := geom.On(manifold.Euclidean(1))
 	symmetric := expect.Must(stats.Median(line, [][]float64{{-2}, {-1}, {0}, {1}, {2}})) // whose gradient as a mean is 0, too
 	expect.Refused(t, expect.Error(stats.MeanUncertainty(line, symmetric)), "a median has not")
+	loose := expect.Must(stats.FrechetMean(space, x, stats.Start(x[3]), stats.Tolerance(1.9)))
+	converged(t, "mean with a large tolerance", loose.Status)
+	expect.Refused(t, expect.Error(stats.MeanUncertainty(space, loose)), "standard errors, want 0", "Tolerance of the mean was too large")
 	other := *expect.Must(stats.FrechetMean(space, x))
 	other.Weights = []float64{0.4, 0.4, 0.1, 0.1}
 	expect.Refused(t, expect.Error(stats.MeanUncertainty(space, &other)), "standard errors, want 0", "weights of the mean")
