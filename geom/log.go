@@ -26,10 +26,10 @@ type Regulariser interface {
 //
 // Geodesic.Status is Converged if the residual |γ(1) − y| reached 1e-10 of |y − x| (1e-8 where closed forms are used), or what
 // rounding leaves, and if the energy drifts by at most 1 %, the bound of Exp. Rounding leaves about 1e-15 |y|, and up to 1e-13 |y|
-// where Broyden's or Newton's method makes it no less: the relative error is more than 1e-10 where points are close together and far from the origin. If a
-// search does not converge, the best geodesic found is returned all the same, and the error is nil: see Geodesic.Err. It is an error
-// if a point is off the manifold, if the metric is singular at x or y, if a closed form shows that y is in the cut locus of x, and if
-// the chart at y does not reach x.
+// where Broyden's or Newton's method makes it no less: the relative error is more than 1e-10 where points are close together and far
+// from the origin. If a search does not converge, the best geodesic found is returned all the same, and the error is nil: see
+// Geodesic.Err. It is an error if a point is off the manifold, if the metric is singular at x or y, if a closed form shows that y is in
+// the cut locus of x, and if the chart at y does not reach x.
 //
 // The geodesic is a shortest one if y is not far beyond the injectivity radius. In up to 8 dimensions and without closed forms Log
 // searches on if the first search fails, if its geodesic has a conjugate point, beyond which it cannot be a shortest one, or if

@@ -149,8 +149,8 @@ const pieceTolerance = 1e-8
 
 // AntiDevelop returns the curve in R^m, starting at 0, whose development from (path_0, frame) is the path. The path is given by
 // samples at even times, at least 2. It is the inverse of Develop. If the frame has fewer than d vectors, the development stays as
-// close to the path as it can, and Residual says how close. It is an error
-// where two points of the path are too far apart for it to be found, a radian or so on a sphere of radius 1.
+// close to the path as it can, and Residual says how close. It is an error where two points of the path are too far apart for it to be
+// found, a radian or so on a sphere of radius 1.
 func (s *Space[P]) AntiDevelop(frame, path []P) (*Development[P], error) {
 	const what = "AntiDevelop"
 	if len(path) < 2 {

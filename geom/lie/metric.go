@@ -114,8 +114,8 @@ type metric struct {
 	inner, inverse [][]float64 // A and A⁻¹
 }
 
-// skew reports that all ad_ξ are skew with respect to A, so that its metrics are bi-invariant. A and ad are those of a basis of
-// vectors of length 1, whatever their units: unit is that A, and length what they have in the basis of the group.
+// skew reports that all ad_ξ are skew with respect to A, so that its metrics are bi-invariant. They are compared in the basis of the
+// group divided by its lengths, whose vectors have length 1 whatever their units: unit is A in that basis.
 func (g *Group) skew(unit *mat.SymDense, length []float64) bool {
 	d := g.Dim()
 	worst, size := 0.0, 0.0

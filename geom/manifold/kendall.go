@@ -14,9 +14,9 @@ import (
 // (D. Kendall, Shape manifolds, Procrustean metrics and complex projective spaces, 1984), and has closed forms.
 //
 // A point is a configuration x_1 y_1 x_2 y_2 … with centre 0 and size 1, Σ |z_i|² = 1; all rotations of it are the same point.
-// Space.Project makes a point of any configuration, and geom.OnShapes has them as shapes of k rows. Tangent vectors are displacements of the landmarks that neither translate,
-// scale nor rotate the configuration. Distances are Procrustes distances, arccos |⟨z, y⟩| in radians. The points of a geodesic,
-// and so the End of Exp, are rotated into optimal position relative to its start.
+// Space.Project makes a point of any configuration, and geom.OnShapes has them as shapes of k rows. Tangent vectors are displacements
+// of the landmarks that neither translate, scale nor rotate the configuration. Distances are Procrustes distances, arccos |⟨z, y⟩| in
+// radians. The points of a geodesic, and so the End of Exp, are rotated into optimal position relative to its start.
 func Kendall(k int) geom.Atlas {
 	atLeast("Kendall", k, 3)
 	return kendall{k}

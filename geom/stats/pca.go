@@ -29,8 +29,8 @@ type PCA[P geom.Point] struct {
 // covariance with the factor 1/(N − 1) (Fletcher, Lu, Pizer and Joshi, IEEE Trans. Med. Imaging 23, 2004), computed from the N×N matrix
 // of inner products. At a Fréchet mean v̄ is 0; at a median it is not, nor is the mean of the scores ⟨u_k, v_i⟩_g. Variances are the
 // eigenvalues, the largest first, and Explained their shares in the sum of all eigenvalues. There are at most N − 1 modes; modes whose
-// standard deviation is below 1e-7 of the largest are left out. The scores of a sample of weight 0 without logarithm are NaN. The sign of a mode is chosen so that its component of largest absolute
-// value is positive.
+// standard deviation is below 1e-7 of the largest are left out. The scores of a sample of weight 0 without logarithm are NaN. The sign
+// of a mode is chosen so that its component of largest absolute value is positive.
 func TangentPCA[P geom.Point](m *Mean[P]) (*PCA[P], error) {
 	if m == nil {
 		return nil, fmt.Errorf("tangent PCA: no mean")
