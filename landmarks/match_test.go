@@ -86,13 +86,12 @@ func TestMatchWithWideKernel(t *testing.T) {
 		}
 		expect.Rel(t, "velocity", again.Velocity, r.Velocity, 1e-4)
 	}
-	// A descent to the same minimum is not there yet where the preconditioner no longer sees how to go on.
+	// A descent has not converged above what the search by balance has soon, though the preconditioner no longer sees how to go on.
 	atlas, target := cc.Shapes()[0], landmarks.Correspondence(cc.Shapes()[1])
 	m := landmarks.New(39, 2, kernels.Gaussian(8*cc.Spacing()), geom.Integrator(ode.RK4, 10))
-	best, far := expect.Must(m.Match(atlas, target, 0.02)), expect.Must(m.MatchFrom(atlas, atlas, target, 0.02, stats.MaxIterations(200)))
-	t.Log(best.Objective, far.Objective, far)
-	if far.Status == geom.Converged && far.Objective > 1.002*best.Objective {
-		t.Errorf("objective %g, the least is %g: %v", far.Objective, best.Objective, far)
+	lower, far := expect.Must(m.Match(atlas, target, 0.02, stats.MaxIterations(5))), expect.Must(m.MatchFrom(atlas, atlas, target, 0.02, stats.MaxIterations(200)))
+	if far.Status == geom.Converged && far.Objective > 1.002*lower.Objective {
+		t.Errorf("objective %g, and %g is possible: %v", far.Objective, lower.Objective, far)
 	}
 }
 
