@@ -17,10 +17,10 @@ type bump struct {
 	samples     []float64 // at the angles, with their weights
 }
 
-// newBump is for grids with ratio times as many cells as waves. The factor of β leaves least of the slope where the coefficients of the
-// waves fall as those of a Gaussian.
+// newBump is for grids with ratio times as many cells as waves. The β leaves least of the slope where the coefficients of the waves fall
+// as those of a Gaussian, for widths around 8.
 func newBump(width int, ratio float64) bump {
-	b := bump{width: width, ratio: ratio, beta: 3.5 * float64(width) * (1 - 0.5/ratio)}
+	b := bump{width: width, ratio: ratio, beta: float64(width) * (3.21 - 1.125/ratio)}
 	angles := angles()
 	for i, t := range angles.sines {
 		b.samples = append(b.samples, angles.weights[i]*angles.cosines[i]*b.at(t)*float64(width))

@@ -158,14 +158,14 @@ func candidates(k Kernel, s *sampler, extent []float64, points, targets [][]floa
 }
 
 // waveTolerance is the share of the tolerance that plane waves take whose grid takes the rest.
-const waveTolerance = 0.75
+const waveTolerance = 0.5
 
 // grid fits an expansion and puts it on a grid for sums over n points, with the tolerance for both.
 func (s *sampler) grid(e *Expansion, axes []axis, n, tolerance float64) (*Gridded, error) {
 	if err := s.fit(e, axes, waveTolerance*tolerance); err != nil {
 		return nil, err
 	}
-	return gridOf(e, n, tolerance-e.Error)
+	return gridOf(e, n, tolerance)
 }
 
 func finite(p []float64) bool {

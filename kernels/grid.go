@@ -53,7 +53,7 @@ func Grid(k Kernel, extent []float64, tolerance float64) (*Gridded, error) {
 // gridPoints is for how many points the grid of Grid is chosen.
 const gridPoints = 1e5
 
-// gridOf puts an expansion on the grid that costs least for sums over n points of those that add at most the tolerance. What they cost
+// gridOf puts an expansion on the grid that costs least for sums over n points of those that keep the tolerance. What they cost
 // depends on whether there are sums in C, which the back end tells.
 func gridOf(e *Expansion, n, tolerance float64) (*Gridded, error) {
 	if _, err := engine.Backend(); err != nil {
@@ -67,9 +67,8 @@ func gridOf(e *Expansion, n, tolerance float64) (*Gridded, error) {
 			if g != nil && h.seconds(n) >= g.seconds(n) {
 				break
 			}
-			if more := h.adds(along); more <= tolerance {
+			if h.Error += h.adds(along); h.Error <= tolerance {
 				g = h
-				g.Error += more
 				break
 			}
 		}
@@ -294,10 +293,9 @@ func (k *Gridded) Flops(n int, forces bool) float64 {
 	return float64(len(k.Cells)) * (perCell*float64(n)*k.reached() + 5*k.transformed())
 }
 
-// covered is how many cells the bumps of points that fill the extent cover along an axis.
+// covered is how many cells points that fill the extent cover along an axis, at least those of a bump.
 func (k *Gridded) covered(axis int) float64 {
-	cells := float64(k.Cells[axis])
-	return math.Min(cells, cells*k.Extent[axis]/k.Period[axis]+float64(k.bump.width))
+	return math.Max(float64(k.Cells[axis])*k.Extent[axis]/k.Period[axis], float64(k.bump.width))
 }
 
 // cells is the number of cells of the grid.
