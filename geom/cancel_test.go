@@ -6,23 +6,11 @@ import (
 	"testing"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/manifold"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
-
-// ending is a context that ends once it has been asked so often.
-type ending struct {
-	context.Context
-	asked, after int
-}
-
-func (c *ending) Err() error {
-	if c.asked++; c.asked > c.after {
-		return context.Canceled
-	}
-	return nil
-}
 
 // Wherever a search for logarithms is stopped, it returns what it has found, without an error, and Converged is only what it would
 // have found without the stop: on the torus, whose first geodesic is not the shortest, and in more than 8 dimensions, where curves
@@ -46,15 +34,16 @@ func TestStoppedLog(t *testing.T) {
 		{"landmarks", 1, landmarks.Manifold{N: 5, D: 2, Kernel: kernels.Gaussian(2)}, [][]float64{circle(0, 1), circle(0, 1), circle(0, 1)},
 			[][]float64{circle(0.3, 1.4), circle(0.3, 1.5), circle(-0.3, 0.7)}},
 	} {
-		whole := &ending{after: math.MaxInt}
+		whole := &geomtest.Countdown{Context: context.Background(), Left: math.MaxInt}
 		s := geom.On(c.m)
 		want, err := s.With(geom.Context(whole)).LogAll(c.x, c.y)
 		if err != nil {
 			t.Fatal(c.name, err)
 		}
-		t.Log(c.name, want, whole.asked)
-		for after := 0; after < whole.asked; after += c.every {
-			got, err := s.With(geom.Context(&ending{after: after})).LogAll(c.x, c.y)
+		looks := math.MaxInt - whole.Left
+		t.Log(c.name, want, looks)
+		for after := 0; after < looks; after += c.every {
+			got, err := s.With(geom.Context(&geomtest.Countdown{Context: context.Background(), Left: after})).LogAll(c.x, c.y)
 			if err != nil {
 				t.Fatalf("%s: stopped after %d: %v", c.name, after, err)
 			}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/stats"
@@ -221,7 +222,7 @@ func TestPermutationStops(t *testing.T) {
 	x := sphere(31, 8)
 	want := expect.Must(stats.PermutationTest(geom.On(manifold.Sphere(2)), x[:4], x[4:], stats.MeanDistance, 40, 1))
 	for limit := 40; limit < 400; limit += 37 {
-		ctx := &countdown{Context: context.Background(), left: limit}
+		ctx := &geomtest.Countdown{Context: context.Background(), Left: limit}
 		got, err := stats.PermutationTest(geom.On(manifold.Sphere(2), geom.Context(ctx)), x[:4], x[4:], stats.MeanDistance, 40, 1)
 		if err != nil {
 			t.Errorf("stopped after %d looks: %v", limit, err)
@@ -229,19 +230,6 @@ func TestPermutationStops(t *testing.T) {
 		}
 		expect.Abs(t, "the permutations before the stop", got.Permuted, want.Permuted[:len(got.Permuted)], 1e-12)
 	}
-}
-
-// countdown is a context that ends after it was looked at so many times.
-type countdown struct {
-	context.Context
-	left int
-}
-
-func (c *countdown) Err() error {
-	if c.left--; c.left < 0 {
-		return context.Canceled
-	}
-	return nil
 }
 
 // Weights are shares whatever their unit; numbers that double precision cannot square, and means that are not whole, are refused.

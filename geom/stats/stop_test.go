@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
@@ -90,8 +91,8 @@ func TestStopsAnywhere(t *testing.T) {
 			return result{g.Status, append(g.Slope, g.StandardError)}, nil
 		}},
 	} {
-		all := &countdown{Context: context.Background(), left: math.MaxInt}
-		looks := func() int { return math.MaxInt - all.left }
+		all := &geomtest.Countdown{Context: context.Background(), Left: math.MaxInt}
+		looks := func() int { return math.MaxInt - all.Left }
 		closely, reported := map[int]bool{}, 0
 		want, err := c.compute(c.on.With(geom.Context(all), geom.OnProgress(func(p geom.Progress) {
 			if p.Iteration == 0 {
@@ -109,7 +110,7 @@ func TestStopsAnywhere(t *testing.T) {
 			if k%(n/min(n, c.stops)) > 0 && !closely[k] {
 				continue
 			}
-			got, err := c.compute(c.on.With(geom.Context(&countdown{Context: context.Background(), left: k})))
+			got, err := c.compute(c.on.With(geom.Context(&geomtest.Countdown{Context: context.Background(), Left: k})))
 			switch {
 			case err != nil:
 				t.Errorf("%s, stopped at look %d of %d: %v", c.name, k, n, err)
