@@ -79,13 +79,13 @@ func (s *Space) pull(task *geom.Task, x, y []float64, tolerance float64, kernel 
 	}
 	r := s.newRegistration(x, nil, Correspondence(nil), inputs, kernel)
 	defer r.objective.Free()
-	// The momenta at time 1 are (target − end)/noise². What was found is a start where little is left of the way; else they are guessed
-	// for a tenth of it.
+	// The momenta at time 1 are (target − end)/noise². What was found is a start where a hundredth of the way is left; momenta that stalled
+	// before are too large, and the way from them is longer than that from 0, with a guess for a tenth of the way.
 	way := floats.SubTo(make([]float64, len(x)), y, x)
 	largest := kernel.lambda[len(kernel.lambda)-1]
 	guess := kernel.apply(func(l float64) float64 { return 1 / (l + 0.01*largest) }, way)
 	p, left := make([]float64, len(x)), 0.1*floats.Norm(way, 2)
-	if rest := a.residual * math.Sqrt(float64(len(x))); rest < left {
+	if rest := a.residual * math.Sqrt(float64(len(x))); rest < 0.1*left {
 		p, guess, left = a.momentum, a.momentum, 0.5*rest
 	}
 	noise := math.Sqrt(left / floats.Norm(guess, 2))
@@ -102,7 +102,7 @@ func (s *Space) pull(task *geom.Task, x, y []float64, tolerance float64, kernel 
 				arrived()
 			}
 		}
-		found, err := solve.Minimise(ctx, objective, p, 0.003, 500)
+		found, err := solve.Minimise(ctx, objective, p, 0.01, 500)
 		arrived()
 		if err != nil {
 			return err
