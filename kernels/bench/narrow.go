@@ -197,32 +197,43 @@ func (c problem) errors(x, p [][]float64, value func(s float64) (k, slope float6
 	return ofV, ofF
 }
 
-// narrowTable measures Fast for narrow kernels, a process a row, with finufft's sums of Gaussians of each width before and after those
-// of a shape. The ratio is of the clock, of K to that sum. A row that ends in SLOW takes more of the processors than exact sums, which it
-// did not choose; one in WRONG is less accurate than the tolerance.
+// narrowTable measures Fast for narrow kernels, a process a row, with finufft's sums before and after those of a shape: of the same
+// kernel where its Fourier coefficients have a closed form and fit into memory, and of Gaussians of each width, which
+// want the fewest waves. Ratios are of the clock, of K to these sums. A row that ends in SLOW takes more of the processors than exact
+// sums, which it did not choose; one in WRONG is less accurate than the tolerance.
 func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, python string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	fmt.Printf("sums by kernels.Fast to %g, by finufft to %g: seconds of the clock (of all processors), least of calls in alternation; load is that of the last minute\n", tolerance, tolerance/10)
-	fmt.Printf("%-8s %-9s %5s %8s %5s %6s %15s %15s %15s %15s %15s %6s %6s %8s %8s  %s\n", "shape", "kernel", "σ", "points", "plan", "first", "H", "K", "H exact", "K exact", "finufft", "ratio", "MB", "error K", "error H", "chosen")
+	fmt.Printf("%-8s %-9s %5s %8s %5s %6s %15s %15s %15s %15s %15s %6s %15s %6s %6s %8s %8s  %s\n", "shape", "kernel", "σ", "points", "plan", "first", "H", "K", "H exact", "K exact", "its Gaussian", "ratio", "finufft", "ratio", "MB", "error K", "error H", "chosen")
 	for _, n := range []int{20000, 100000, 1000000} {
 		if n < smallest || n > largest {
 			continue
 		}
 		for _, shape := range []string{"curve", "surface", "volume"} {
 			for _, sigma := range sigmas {
-				finufft := cost{math.Inf(1), math.Inf(1)}
-				rival := func() error {
-					var r result
-					err := child(&r, exec.Command(python, "kernels/bench/rivals.py", "K finufft", fmt.Sprint(n), fmt.Sprint(sigma), shape, fmt.Sprint(tolerance/10)))
-					if err == nil && r.Best > 0 {
-						finufft = cost{min(finufft.Wall, r.Best), min(finufft.CPU, r.CPU)}
+				finufft := map[string]cost{}
+				rivals := func() error {
+					for _, name := range []string{"Gaussian", "Laplace-2", "Laplace-3", "Laplace-4"} {
+						var r result
+						command := exec.Command(python, "kernels/bench/rivals.py", "K finufft", fmt.Sprint(n), fmt.Sprint(sigma), shape, fmt.Sprint(tolerance/10), name)
+						if err := child(&r, command); err != nil {
+							return err
+						}
+						least, ok := finufft[name]
+						if !ok {
+							least = cost{math.Inf(1), math.Inf(1)}
+						}
+						if r.Best > 0 {
+							least = cost{min(least.Wall, r.Best), min(least.CPU, r.CPU)}
+						}
+						finufft[name] = least
 					}
-					return err
+					return nil
 				}
-				if err := rival(); err != nil {
+				if err := rivals(); err != nil {
 					return err
 				}
 				rows := make([]narrow, len(profiles))
@@ -235,7 +246,7 @@ func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, pyt
 						return err
 					}
 				}
-				if err := rival(); err != nil {
+				if err := rivals(); err != nil {
 					return err
 				}
 				for i, r := range rows {
@@ -245,10 +256,14 @@ func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, pyt
 						continue
 					}
 					line += fmt.Sprintf("%5.2f %6.2f", r.Plan, r.First)
-					for _, t := range []cost{r.H, r.K, r.ExactH, r.ExactK, finufft} {
+					for _, t := range []cost{r.H, r.K, r.ExactH, r.ExactK, finufft["Gaussian"]} {
 						line += fmt.Sprintf(" %7.4f (%5.2f)", t.Wall, t.CPU)
 					}
-					line += fmt.Sprintf(" %6.2f %6.0f %8.1e %8.1e  load %s, %s", r.K.Wall/finufft.Wall, r.Megabytes, r.ErrorK, r.ErrorH, load(), r.Chosen)
+					same := fmt.Sprintf(" %15s %6s", "-", "-")
+					if t, ok := finufft[profiles[i].name]; ok && t.Wall < math.Inf(1) {
+						same = fmt.Sprintf(" %7.4f (%5.2f) %6.2f", t.Wall, t.CPU, r.K.Wall/t.Wall)
+					}
+					line += fmt.Sprintf(" %6.2f%s %6.0f %8.1e %8.1e  load %s, %s", r.K.Wall/finufft["Gaussian"].Wall, same, r.Megabytes, r.ErrorK, r.ErrorH, load(), r.Chosen)
 					if !strings.HasSuffix(r.Chosen, " in tiles") && (r.H.CPU > 1.05*r.ExactH.CPU || r.K.CPU > 1.05*r.ExactK.CPU) {
 						line += " SLOW"
 					}

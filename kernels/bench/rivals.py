@@ -1,6 +1,9 @@
-"""The sums of kernels/bench with other libraries: rivals.py METHOD POINTS SIGMA [SHAPE [TOLERANCE]] prints one line of JSON."""
+"""The sums of kernels/bench with other libraries: rivals.py METHOD POINTS SIGMA [SHAPE [TOLERANCE [KERNEL]]] prints one line of JSON.
+
+KERNEL is Gaussian or Laplace-2, -3, -4, for finufft."""
 
 import json
+import math
 import resource
 import sys
 import time
@@ -13,6 +16,7 @@ except ImportError:
 
 SIGMA = float(sys.argv[3])
 TOLERANCE = float(sys.argv[5]) if len(sys.argv) > 5 else 1e-9
+ORDER = int(sys.argv[6].removeprefix("Laplace-")) if sys.argv[6:] not in ([], ["Gaussian"]) else 0  # 0: the Gaussian
 
 
 def cloud(n, shape):
@@ -64,16 +68,30 @@ def keops_sums(x, p):
 def finufft_sums(x, p):
     import finufft
 
-    # The Gaussian summed over its images with period L: Fourier coefficients in closed form. As much as the tolerance lies outside.
-    reach = SIGMA * np.sqrt(-2 * np.log(TOLERANCE / 4))
+    # The kernel summed over its images with period L: Fourier coefficients in closed form. As much as the tolerance lies outside.
+    if ORDER:
+        r = np.linspace(1, 100, 10000)
+        reach = SIGMA * r[np.searchsorted(-kernel(r**2), -TOLERANCE)]
+        # The share of the spectrum beyond |k| = K: ∫ k²(1+k²)^-(c+2) dk, for large K, over the whole of it; a half of 10 tolerances.
+        whole = math.sqrt(math.pi) / 4 * math.gamma(ORDER + 0.5) / math.gamma(ORDER + 2)
+        cut = (5 * TOLERANCE * whole * (2 * ORDER + 1)) ** (-1 / (2 * ORDER + 1)) / SIGMA
+    else:
+        reach = SIGMA * np.sqrt(-2 * np.log(TOLERANCE / 4))
+        cut = reach / SIGMA**2
     period = x.max(0) - x.min(0) + reach
-    modes = [2 * int(np.ceil(reach / SIGMA**2 * l / (2 * np.pi))) + 1 for l in period]
+    modes = [2 * int(np.ceil(cut * l / (2 * np.pi))) + 1 for l in period]
+    if np.prod(modes) > 2e7:
+        raise MemoryError(f"{modes} waves")
     theta = [np.ascontiguousarray(2 * np.pi * x[:, a] / period[a]) for a in range(3)]
-    c = 1.0
+    square = 0.0
     for a in range(3):
         k = 2 * np.pi / period[a] * (np.arange(modes[a]) - modes[a] // 2)
-        line = SIGMA * np.sqrt(2 * np.pi) / period[a] * np.exp(-0.5 * (SIGMA * k) ** 2)
-        c = np.multiply.outer(c, line)
+        square = np.add.outer(square, (SIGMA * k) ** 2)
+    if ORDER:
+        density = 8 * np.pi**1.5 * math.gamma(ORDER + 2) / math.gamma(ORDER + 0.5) * (1 + square) ** -(ORDER + 2.0)
+    else:
+        density = (2 * np.pi) ** 1.5 * np.exp(-0.5 * square)
+    c = density * SIGMA**3 / np.prod(period)
     weights = np.ascontiguousarray(p.T.astype(complex))
 
     def call():
@@ -83,11 +101,20 @@ def finufft_sums(x, p):
     return call
 
 
+def kernel(square):
+    """k for r²/σ²."""
+    r = np.sqrt(square)
+    if ORDER:
+        polynomial = {2: 1 + r + square / 3, 3: 1 + r + square * 2 / 5 + r * square / 15, 4: 1 + r + square * 3 / 7 + r * square * 2 / 21 + square**2 / 105}
+        return polynomial[ORDER] * np.exp(-r)
+    return np.exp(-square / 2)
+
+
 def worst(x, p, got):
     out = 0.0
     for what, values in enumerate(got):
         d = x[:100, None] - x[None]
-        k = np.exp(-(d * d).sum(-1) / (2 * SIGMA**2))
+        k = kernel((d * d).sum(-1) / SIGMA**2)
         want = k @ p if what == 0 else ((k * (p[:100] @ p.T))[..., None] * d).sum(1) / SIGMA**2
         out = max(out, np.abs(values[:100] - want).max() / np.abs(want).max())
     return float(out)
@@ -99,6 +126,8 @@ def main(method, n):
         call = {"H JAX": jax_sums, "H KeOps": keops_sums, "K finufft": finufft_sums}[method](x, p)
     except ImportError as e:
         return {"Missing": f"not installed: {e.name}"}
+    except MemoryError as e:
+        return {"Missing": str(e)}
     start = time.perf_counter()
     got = call()
     first = time.perf_counter() - start
