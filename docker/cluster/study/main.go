@@ -84,7 +84,7 @@ func study(args []string) error {
 	s := settings{Kind: args[0]}
 	f := flag.NewFlagSet("study "+s.Kind, flag.ContinueOnError)
 	out := f.String("out", "", "`folder` of the results")
-	data := f.String("data", "", "`file` of the shapes, as morpho.Read takes it; of atlas the folder, as population.Read takes it")
+	data := f.String("data", "", "`file` or folder of the shapes, as morpho.Read takes it; of atlas the folder, as population.Read takes it")
 	task := f.Int("task", variable("SLURM_ARRAY_TASK_ID", 0)-variable("SLURM_ARRAY_TASK_MIN", 0)+variable("JOB_COMPLETION_INDEX", 0), "number of this task, from 0")
 	tasks := f.Int("tasks", variable("SLURM_ARRAY_TASK_COUNT", 1)*variable("JOB_COMPLETIONS", 1), "how many tasks there are")
 	if s.Kind != "atlas" {
@@ -116,7 +116,7 @@ func study(args []string) error {
 	case s.Kind == "collect":
 		return collect(*out)
 	case *data == "":
-		return errors.New("want -data FILE")
+		return errors.New("want -data FILE, or FOLDER")
 	case !(s.Width >= 0) || math.IsInf(s.Width, 1):
 		return fmt.Errorf("-width %g: want a positive number, in the unit of the data", s.Width)
 	case !(s.Mismatch >= 0) || math.IsInf(s.Mismatch, 1):
@@ -248,17 +248,36 @@ func stored(out, id string, k kept) error {
 	return nil
 }
 
+// dataChecksum is that of a file, or of the names and checksums of the files in a folder that morpho.Read reads.
+func dataChecksum(path string) (string, error) {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		text, err := os.ReadFile(path)
+		return checksum(text), err
+	}
+	entries, err := os.ReadDir(path) // in the order of their names
+	var list bytes.Buffer
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		text, err := read(filepath.Join(path, e.Name()))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&list, "%q %s\n", e.Name(), checksum(text))
+	}
+	return checksum(list.Bytes()), err
+}
+
 // prepare reads the data, completes the settings and returns how result number i < Count is computed.
 func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*result, error), err error) {
 	d, err := morpho.Read(file) // which refuses devices and pipes: they have no end
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
+	if s.Data, err = dataChecksum(file); err != nil {
 		return nil, err
 	}
-	s.Data = checksum(text)
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}

@@ -120,6 +120,31 @@ func TestKilledAndResumed(t *testing.T) {
 	}
 }
 
+// A folder with a file a specimen is a study as one file of them is, and its data are those of all its files.
+func TestFolder(t *testing.T) {
+	file, folder := skulls(t, 2), t.TempDir()
+	d := expect.Must(morpho.Read(file))
+	for _, s := range d.Specimens {
+		if err := morpho.Write(filepath.Join(folder, s.Name+".csv"), &morpho.Dataset{Specimens: []morpho.Specimen{s}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	numbers := regexp.MustCompile(`(?s)"Status".*"Variance"`).FindString
+	one, many := t.TempDir(), t.TempDir()
+	run(t, "register", "-data", file, "-out", one)
+	run(t, "register", "-data", folder, "-out", many)
+	for i := range 2 {
+		name := (&result{Number: i}).file()
+		if got, want := numbers(contents(t, many)[name]), numbers(contents(t, one)[name]); got != want || got == "" {
+			t.Errorf("subject %d of a folder:\n%s\nof a file:\n%s", i, got, want)
+		}
+	}
+	if err := os.Rename(filepath.Join(folder, d.Specimens[0].Name+".csv"), filepath.Join(folder, "other.csv")); err != nil {
+		t.Fatal(err)
+	}
+	expect.Refused(t, study([]string{"register", "-data", folder, "-out", many}), "other data or settings")
+}
+
 // An interrupted task keeps no result that is not final, and leaves the others for the next one.
 func TestInterrupted(t *testing.T) {
 	for _, kind := range []string{"register", "bootstrap"} {
