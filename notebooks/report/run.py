@@ -44,7 +44,8 @@ HOME = ROOT / ".anatomy"
 JOBS = 2
 COLUMNS = 90  # of code, tabs being four wide: what a page holds
 OWN = "--"  # between the names of a notebook and of one's own data in the name of a report
-MESHES = [".ply", ".obj", ".vtk", ".vtp", ".off", ".stl", ".gii"]  # what mesh.Read reads; folders are for population.Read, all else for morpho.Read
+MESHES = [".ply", ".obj", ".vtk", ".vtp", ".off", ".stl", ".gii"]  # what mesh.Read reads
+LANDMARKS = [".json", ".fcsv", ".tps", ".tsv", ".nts", ".dta", ".npy", ".txt", ".morphologika"]  # what morpho.Read reads, beside .csv
 MANIFEST = ".reports.json"  # in REPORTS: what lies there by this program, {name: what it is about}
 LONGEST = 150  # bytes of a report's name: file systems take 255
 MOST_FILES, MOST_BYTES = 10000, 16 << 30  # of a folder of one's own data
@@ -429,11 +430,23 @@ def keep(folder):
     return kept
 
 
-def takes(fact, study):
-    """Whether the notebook reads data of this kind, if any, and all the parameters."""
-    reader = study.data and ("population.Read" if study.data.is_dir() else "mesh.Read" if study.data.suffix.lower() in MESHES else "morpho.Read")
-    reads = not study.data or reader in fact["readers"]
-    return reads and all(name in fact["params"] for name in study.parameters)
+def readers(data):
+    """The functions that may read the data, the likeliest first. A folder may hold a landmark file a specimen; where population.Read
+    finds something in it, .csv, that is what it is for unless the notebooks read landmarks alone."""
+    if not data.is_dir():
+        return ["mesh.Read" if data.suffix.lower() in MESHES else "morpho.Read"]
+    found = {"" if f.is_dir() else f.suffix.lower() for f in data.iterdir() if not f.name.startswith(".")}
+    if not found or not found <= {".csv", *LANDMARKS}:
+        return ["population.Read"]
+    return ["population.Read", "morpho.Read"] if ".csv" in found else ["morpho.Read"]
+
+
+def able(known, study):
+    """The paths of the notebooks that read the data of a study, if any, and all its parameters."""
+    def reading(reader):
+        return [path for path, fact in known.items() if (not reader or reader in fact["readers"]) and all(name in fact["params"] for name in study.parameters)]
+
+    return next(filter(None, map(reading, readers(study.data) if study.data else [""])), [])
 
 
 @contextlib.contextmanager
@@ -527,7 +540,8 @@ def main():
     parser.add_argument("--check", action="store_true", help="throw the reports away, and fail if a notebook file holds outputs or too long lines of code")
     parser.add_argument("--strip", action="store_true", help="only remove the outputs from the notebook files")
     parser.add_argument("--timeout", type=int, metavar="SECONDS", help="for each cell: with --check 300 if not given, else as long as it takes")
-    parser.add_argument("--data", type=pathlib.Path, metavar="PATH", help="a file of landmarks, a mesh or a folder of meshes to compute from instead of the standard data")
+    parser.add_argument("--data", type=pathlib.Path, metavar="PATH",
+                        help="landmarks (a file, or a folder with one a specimen), a mesh or a folder of meshes to compute from instead of the standard data")
     parser.add_argument("--set", action="append", default=[], metavar="'NAME=VALUE …'", help="parameters of the notebooks, any number of times")
     parser.add_argument("--authors", default="", help="of the reports, separated by semicolons")
     parser.add_argument("--make", action="store_true", help="take DATA, SET, AUTHORS and NOTEBOOKS from the environment, where make puts its variables")
@@ -561,14 +575,14 @@ def main():
     try:
         known = facts(paths)
         if study.own:
-            able = [p for p in paths if takes(known[p], study)]
-            others = [p.name for p in paths if p not in able] if args.notebook else []
-            if others or not able:
+            taking = able(known, study)
+            others = [p.name for p in paths if p not in taking] if args.notebook else []
+            if others or not taking:
                 what = " and ".join(filter(None, [args.data and args.data.name, ", ".join(study.parameters)]))
                 all = facts(sorted(NOTEBOOKS.glob("*.ipynb")))
                 sys.exit(f"{what}: not taken by {', '.join(others) or 'any notebook'}; by: "
-                         f"{', '.join(p.name for p, fact in all.items() if takes(fact, study)) or 'none'}")
-            known = {p: known[p] for p in able}
+                         f"{', '.join(p.name for p in able(all, study)) or 'none'}")
+            known = {p: known[p] for p in taking}
         twice = {p.stem for p in known if [q.stem for q in known].count(p.stem) > 1}
         if twice:
             sys.exit(f"two notebooks of the name {', '.join(sorted(twice))}: make their reports one after the other")

@@ -108,8 +108,10 @@ class Runner(unittest.TestCase):
             good.write_text("specimen,x,y\na,0,0\na,1,7\n")
             bad.write_text("specimen,x,y\na,0,0\na,1,seven\n")
             fact = run.facts([path])[path]
-            self.assertTrue(run.takes(fact, run.Study(good, {"scale": "3"})) and run.takes(fact, run.Study(None, {"scale": "3"})))
-            self.assertFalse(run.takes(fact, run.Study(good, {"size": "3"})) or run.takes(fact, run.Study(pathlib.Path("x.PLY"))))
+            for study in run.Study(good, {"scale": "3"}), run.Study(None, {"scale": "3"}):
+                self.assertEqual(run.able({path: fact}, study), [path])
+            for study in run.Study(good, {"size": "3"}), run.Study(pathlib.Path("x.PLY")):
+                self.assertEqual(run.able({path: fact}, study), [])
             self.assertEqual(len(run.read(path, fact, None).cells), 3)
             studies = run.Study(good, {"scale": "3", "of": "a/b"}), run.Study(bad)
             made, failing = run.read(path, fact, good), run.read(path, fact, bad)
@@ -140,8 +142,8 @@ class Runner(unittest.TestCase):
             (own / "a.ply").write_text("a")
             (own / "data" / "b.ply").write_text("b")
             fact, study = run.facts([path])[path], run.Study(own)
-            self.assertTrue(run.takes(fact, study))
-            self.assertFalse(run.takes(fact, run.Study(own / "a.ply")) or run.takes(dict(fact, readers=["mesh.Read", "morpho.Read"]), study))
+            self.assertEqual(run.able({path: fact}, study), [path])
+            self.assertEqual(run.able({path: fact}, run.Study(own / "a.ply")) + run.able({path: dict(fact, readers=["mesh.Read", "morpho.Read"])}, study), [])
             place.mkdir()
             study.take(place)
             self.assertEqual(sorted(str(f.relative_to(study.copy)) for f in study.copy.rglob("*") if f.is_file()), ["a.ply", "data/b.ply"])
@@ -149,6 +151,27 @@ class Runner(unittest.TestCase):
             self.assertEqual(study.named(f"{study.copy}/a.ply: bad"), f"{own}/a.ply: bad")
             with unittest.mock.patch.object(run, "MOST_FILES", 2), self.assertRaisesRegex(run.Failure, "no folder of one population"):
                 run.Study(own).take(pathlib.Path(tempfile.mkdtemp(dir=folder)))
+
+    def test_a_folder_of_landmark_files(self):
+        population, landmarks = {"readers": ["population.Read"], "params": []}, {"readers": ["morpho.Read"], "params": []}
+        with tempfile.TemporaryDirectory() as folder:
+            for files, want in {
+                ("a.mrk.json", "b.mrk.json", ".DS_Store"): ["landmarks"],
+                ("a.FCSV", "b.tps"): ["landmarks"],
+                ("a.csv", "b.csv"): ["population"],  # outlines
+                ("a.csv", "notes.docx"): ["population"],
+                ("a.mrk.json", "a.ply"): ["population"],
+                ("a.json/left.ply", "b/left.ply"): ["population"],
+                (): ["population"],  # which says what a folder should hold
+            }.items():
+                own = pathlib.Path(tempfile.mkdtemp(dir=folder))
+                for file in files:
+                    (own / file).parent.mkdir(exist_ok=True)
+                    (own / file).touch()
+                with self.subTest(files):
+                    self.assertEqual(run.able({"population": population, "landmarks": landmarks}, run.Study(own)), want)
+                    if files and all(file.endswith(".csv") for file in files):
+                        self.assertEqual(run.able({"landmarks": landmarks}, run.Study(own)), ["landmarks"])
 
     def test_a_folder_of_links(self):
         # As of git-annex or DataLad: what links stand for is taken, and what they do not reach is told.
