@@ -46,7 +46,7 @@ func (g *Geodesic[P]) Err() error {
 		return nil
 	case Stalled:
 		steps := ""
-		if !(g.Drift <= worstDrift) {
+		if !(g.Drift <= MaxDrift) {
 			steps = fmt.Sprintf("the steps are too few: %s; or ", drifts(g.Drift))
 		}
 		return fmt.Errorf("%s: %sthe metric is rough or nearly singular on the way, as for landmarks whose kernel is much wider than they are apart; "+
@@ -67,13 +67,13 @@ func (s *Space[P]) Exp(x, v P) (*Geodesic[P], error) {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	out, err := s.call(what, func(in []*Node) []*Node { return s.path(in[0], in[1], nil) }, s.Vector(x), s.Vector(v))
-	return s.geodesic(what, out, err, worstDrift)
+	return s.geodesic(what, out, err, MaxDrift)
 }
 
 // Shoot returns the geodesic from x with the initial momentum p, a covector. It is Exp of p♯, and works on SubRiemannian
 // manifolds too. The errors are those of Exp.
 func (s *Space[P]) Shoot(x, p P) (*Geodesic[P], error) {
-	return s.shoot(x, p, worstDrift)
+	return s.shoot(x, p, MaxDrift)
 }
 
 // ShootInexact is Shoot whatever the drift of the energy: for momenta of a search that has not arrived.
@@ -151,8 +151,9 @@ func times(n int, v *Node) *Node {
 	return Mul(BroadcastToShape(t, v.Shape()), v)
 }
 
-// worstDrift is the largest relative error of a geodesic's energy at its end that Exp and Shoot accept.
-const worstDrift = 0.01
+// MaxDrift is the largest Drift of a geodesic that is taken for an error of integration: with more Exp and Shoot return an error, and a
+// search that has converged is Stalled.
+const MaxDrift = 0.01
 
 func (s *Space[P]) geodesic(what string, out engine.Values, err error, worst float64) (*Geodesic[P], error) {
 	if err != nil {
@@ -198,7 +199,7 @@ func (s *Space[P]) tooFewSteps(what string, drift float64) error {
 // drifts says how much an energy drifts, and what to do.
 func drifts(drift float64) string {
 	return fmt.Sprintf("the energy of the geodesic changes by %.2g %% on the way, at most %g %% is taken for an error of integration; "+
-		"use more steps (geom.Integrator)", 100*drift, 100*worstDrift)
+		"use more steps (geom.Integrator)", 100*drift, 100*MaxDrift)
 }
 
 // Bounded is an optional interface of manifolds whose cometric is computed correctly in some region only, as with the fast sums

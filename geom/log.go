@@ -221,7 +221,7 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	}
 	// Exp ends where it should, but the steps of the integrator are too long, or one of them leads over a singularity of the metric.
 	for i, r := range roots {
-		if r.Status == Converged && !(l.found[i].drift <= worstDrift) {
+		if r.Status == Converged && !(l.found[i].drift <= MaxDrift) {
 			r.Status = Stalled
 		}
 	}

@@ -46,7 +46,7 @@ func (s *Space[P]) Conjugate(z, v []P) ([]float64, error) {
 		return nil, err
 	}
 	for i, t := range times {
-		if drift[i] > worstDrift {
+		if drift[i] > MaxDrift {
 			return nil, s.tooFewSteps(fmt.Sprintf("%s: geodesic %d", what, i), drift[i])
 		}
 		if math.IsNaN(t) {
@@ -105,7 +105,7 @@ func (s *Space[P]) conjugate(z, v []Vec) (first []float64, paths [][]Vec, off []
 	first, off = make([]float64, len(z)), out.Vector(3)
 	for i := range first {
 		switch {
-		case !(off[i] <= worstDrift):
+		case !(off[i] <= MaxDrift):
 			first[i] = math.NaN()
 		case floats.Norm(v[i], 2) == 0:
 			first[i] = math.Inf(1)

@@ -191,7 +191,7 @@ func (s *Space[P]) transported(what, name string, fn func(in []*Node) []*Node, z
 			vectors[k] = append(vectors[k], s.Point(w))
 		}
 	}
-	if len(out) > 1 && !(out.Scalar(1) <= worstDrift) {
+	if len(out) > 1 && !(out.Scalar(1) <= MaxDrift) {
 		return nil, s.tooFewSteps(what, out.Scalar(1))
 	}
 	return vectors, nil

@@ -260,13 +260,10 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 // found returns the geodesic from q whose momentum a search found, and how the search ended: Stalled where it has converged, but the
 // energy drifts, so that this is no geodesic.
 func (s *Space) found(q, p []float64, status geom.Status) (*Geodesic, geom.Status, error) {
-	if status == geom.Converged {
-		if g, err := s.Shoot(s.Point(q), s.Point(p)); err == nil {
-			return g, status, nil
-		}
+	g, err := s.ShootInexact(s.Point(q), s.Point(p))
+	if err == nil && g.Drift > geom.MaxDrift && status == geom.Converged {
 		status = geom.Stalled
 	}
-	g, err := s.ShootInexact(s.Point(q), s.Point(p))
 	return g, status, err
 }
 

@@ -951,14 +951,11 @@ func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) (err erro
 		}
 		a.Drift = math.Max(a.Drift, g.Drift)
 	}
-	if a.Drift > drift && a.Status == geom.Converged {
+	if a.Drift > geom.MaxDrift && a.Status == geom.Converged {
 		a.Status = geom.Stalled
 	}
 	return nil
 }
-
-// drift is the largest that geom.Space.Shoot accepts.
-const drift = 0.01
 
 // match minimises the objective over the one momentum of x. It has converged where unsettled of an evaluation is at most the tolerance;
 // without unsettled the test is that of solve.Minimise.

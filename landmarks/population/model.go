@@ -229,7 +229,7 @@ func (a *Atlas) String() string {
 	if a.Folded > 0 {
 		s += fmt.Sprintf(", %d pairs of cells folded: take a wider Smoothing kernel, in a registration a wider kernel of the deformations or more Noise", a.Folded)
 	}
-	if a.Drift > drift {
+	if a.Drift > geom.MaxDrift {
 		s += fmt.Sprintf(", the energy of a flow drifts by %.2g %%: take more steps (geom.Integrator)", 100*a.Drift)
 	}
 	return s
