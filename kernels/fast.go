@@ -47,8 +47,8 @@ const margin = 1.25
 // differences; of a kernel that may be other between the axes than along them, sums over a random subset of the points are compared
 // with exact ones, too.
 func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
-	if len(shapes) == 0 || len(shapes[0]) == 0 {
-		return nil, fmt.Errorf("kernels.Fast: no points")
+	if k == nil || len(shapes) == 0 || len(shapes[0]) == 0 {
+		return nil, fmt.Errorf("kernels.Fast: no kernel, or no points")
 	}
 	if err := checkTolerance(tolerance); err != nil {
 		return nil, fmt.Errorf("kernels.Fast: %w", err)

@@ -520,6 +520,7 @@ func TestSumOfTermsWithoutTheirMatrix(t *testing.T) {
 }
 
 func TestCutoffOfNoDimension(t *testing.T) {
+	expect.Refused(t, expect.Error(kernels.Fast(nil, 1e-6, [][]float64{{0, 0}})), "no kernel")
 	expect.Refused(t, expect.Error(kernels.Cutoff(kernels.Gaussian(1), -1, 1e-6)), "dimension -1")
 }
 

@@ -180,6 +180,10 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	scales := term.Scales()
+	if n := len(scales); n == 0 || scales[n-1] != 1 {
+		return nil, fmt.Errorf("%s: the data term has the scales %v, want 1 as the last", name, scales)
+	}
 	kernel, err := s.newSpectrum(q)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -210,7 +214,6 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 			p = found
 		}
 	}
-	scales := term.Scales()
 	for k, scale := range scales {
 		objective, err := r.around(p, scale, sigma)
 		if err != nil {

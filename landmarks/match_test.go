@@ -294,6 +294,12 @@ func TestBadMatches(t *testing.T) {
 		"the target mesh: the mesh is empty": func() (*landmarks.Matching, error) {
 			return m.Match(square, mesh.Varifold(kernels.Gaussian(1), curve, &mesh.Mesh{}), 1)
 		},
+		"the target mesh: the mesh is empty: no": func() (*landmarks.Matching, error) {
+			return m.Match(square, mesh.Varifold(kernels.Gaussian(1), curve, nil), 1)
+		},
+		"the norm has no kernel": func() (*landmarks.Matching, error) { return m.Match(square, mesh.Varifold(nil, curve, curve), 1) },
+		"the scales []":          func() (*landmarks.Matching, error) { return m.Match(square, unscaled{}, 1) },
+		"Tolerance(+Inf)":        func() (*landmarks.Matching, error) { return m.Match(square, target, 1, stats.Tolerance(math.Inf(1))) },
 	} {
 		expect.Refused(t, expect.Error(run()), want)
 	}
@@ -310,6 +316,11 @@ func (c centre) Inputs(int, int) ([]any, error) { return []any{[]float64{c.x, c.
 func (c centre) Distance(x, _ *Node, in []*Node) *Node {
 	return ReduceAllSum(Square(Sub(ReduceMean(x, 0), in[0])))
 }
+
+// One without scales would be matched by no search at all.
+type unscaled struct{ centre }
+
+func (unscaled) Scales() []float64 { return nil }
 
 func TestMatchToATermOfOnesOwn(t *testing.T) {
 	t.Parallel()
@@ -332,6 +343,8 @@ func TestErrorsNameTheFunction(t *testing.T) {
 		"MatchFrom: no data term":            expect.Error(space.MatchFrom(q, q, nil, 1)),
 		"Match: no data term":                expect.Error(space.Match(q, nil, 1)),
 		"Carry: no geodesic":                 expect.Error(space.Carry(nil, q)),
+		"Carry: the start of the geodesic":   expect.Error(space.Carry(&landmarks.Geodesic{}, q)),
+		"Carry: no points":                   expect.Error(space.Carry(&landmarks.Geodesic{Start: q, Momentum: q}, nil)),
 		"LogWithin: tolerance":               expect.Error(space.LogWithin(q, q, -1)),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), name) {

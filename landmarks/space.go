@@ -29,10 +29,10 @@ type Space struct {
 type Geodesic = geom.Geodesic[geom.Shape]
 
 // New returns the space of n landmarks in R^dim with the metric of a kernel. The options are those of geom, such as geom.Integrator.
-// n or dim below 1 is a panic.
+// n or dim below 1, or no kernel, is a panic.
 func New(n, dim int, kernel kernels.Kernel, options ...geom.Option) *Space {
-	if n < 1 || dim < 1 {
-		panic(fmt.Sprintf("landmarks.New: %d landmarks in R^%d", n, dim))
+	if n < 1 || dim < 1 || kernel == nil {
+		panic(fmt.Sprintf("landmarks.New: %d landmarks in R^%d with the kernel %v", n, dim, kernel))
 	}
 	m := Manifold{n, dim, kernel}
 	return over(geom.OnShapes(m, options...), m)
@@ -87,6 +87,14 @@ func (s *Space) Carry(g *Geodesic, points [][]float64) ([][][]float64, error) {
 	}
 	if n := len(g.Path); n > 0 && n != s.Steps()+1 {
 		return nil, fmt.Errorf("Carry: the geodesic has %d steps, the space %d: take the space that made the geodesic, or Shoot its momentum in this one", n-1, s.Steps())
+	}
+	for i, x := range []geom.Shape{g.Start, g.Momentum} {
+		if err := s.CheckNumbers([...]string{"start of the geodesic", "momentum of the geodesic"}[i], x); err != nil {
+			return nil, fmt.Errorf("Carry: %w", err)
+		}
+	}
+	if len(points) == 0 {
+		return nil, errors.New("Carry: no points")
 	}
 	for i, z := range points {
 		if err := s.checkPoint(z); err != nil {

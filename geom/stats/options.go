@@ -89,8 +89,8 @@ func newRun[P geom.Point](task string, s *geom.Space[P], tolerance float64, opts
 		switch {
 		case (name == "Mismatch" || name == "Noise") && !(r.sigma > 0 && r.sigma*r.sigma > 0 && !math.IsInf(r.sigma*r.sigma, 1)):
 			return nil, fmt.Errorf("%s: %s(%g), want a positive number whose square is one, too", task, name, r.sigma)
-		case name == "Tolerance" && !(r.tolerance > 0):
-			return nil, fmt.Errorf("%s: Tolerance(%g), want a positive number", task, r.tolerance)
+		case name == "Tolerance" && (!(r.tolerance > 0) || math.IsInf(r.tolerance, 1)):
+			return nil, fmt.Errorf("%s: Tolerance(%g), want a finite positive number", task, r.tolerance)
 		case name == "MaxIterations" && r.maxIterations < 1:
 			return nil, fmt.Errorf("%s: MaxIterations(%d), want at least 1", task, r.maxIterations)
 		}

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -138,9 +139,12 @@ func (n Norm) Term(source, target *Mesh) *Term {
 	return t
 }
 
-// Check returns why a mesh, which errors call by a name, has no such norm: cells without size or twice the same, and for currents
-// none or several orientations.
+// Check returns why a mesh, which errors call by a name, has no such norm: cells without size or twice the same, for currents
+// none or several orientations, or no kernel at all.
 func (n Norm) Check(name string, m *Mesh) error {
+	if n.Kernel == nil {
+		return errors.New("the norm has no kernel")
+	}
 	if err := m.solid(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -154,7 +154,7 @@ func firstTwin(m *Mesh, same []int) int {
 // wellFormed returns what makes m no mesh at all: no vertices or cells, vertices or cells of different sizes, coordinates
 // that are no numbers, cells that point nowhere.
 func (m *Mesh) wellFormed() error {
-	if len(m.Vertices) == 0 {
+	if m == nil || len(m.Vertices) == 0 {
 		return errors.New("the mesh is empty: no vertices")
 	}
 	dim := len(m.Vertices[0])

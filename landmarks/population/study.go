@@ -220,6 +220,11 @@ func (s *Study) Validate() error {
 		}
 	}
 	for o, m := range first {
+		if m == nil || len(m.Vertices) == 0 || len(m.Cells) == 0 {
+			return fmt.Errorf("%s is empty", objects.called(name, o))
+		}
+	}
+	for o, m := range first {
 		if d, e := len(m.Vertices[0]), len(first[0].Vertices[0]); d != e {
 			return fmt.Errorf("%s is in R^%d, %s in R^%d", objects.called(name, o), d, objects.called(name, 0), e)
 		}

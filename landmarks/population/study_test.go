@@ -343,6 +343,14 @@ func FuzzDeformetrica(f *testing.F) {
 	})
 }
 
+// A study that was put together in a program is looked at, too.
+func TestEmptyMeshes(t *testing.T) {
+	for _, m := range []*mesh.Mesh{nil, {}} {
+		s := &population.Study{Names: []string{"a", "b"}, Subjects: population.Single([]*mesh.Mesh{m, ball(1)})}
+		expect.Refused(t, s.Validate(), "a is empty")
+	}
+}
+
 // Shapes of many cells, for which fast sums are taken, are aligned as they are by exact sums, from far away.
 func TestStartFromFar(t *testing.T) {
 	t.Parallel()
