@@ -3,6 +3,7 @@ package morpho
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -54,9 +55,8 @@ func (p Pairs) String() string {
 // permutations. It is an error if the factor is not in the model, is tested Over another term, or the specimens do not tell a mean: a
 // combination of categories that was never seen, with their Interaction in the model.
 func (m *LinearModel) PairsOfMeans(factor Term, permutations int, seed uint64) (Pairs, error) {
-	pairs, err := m.pairs(permutations, seed, func(c column) bool { return c.has(factor.name) }, factor.name, 1, func(c column, level string) float64 {
-		return m.average(c, factor.name, level, -1)
-	})
+	pairs, err := m.pairs(factor.name, 1, func(c column, level string) float64 { return m.average(c, map[string]string{factor.name: level}, -1) },
+		func(c column) bool { return c.has(factor.name) }, permutations, seed)
 	if err != nil {
 		return nil, fmt.Errorf("pairs of means of %s: %w", m.Data.Name, err)
 	}
@@ -73,30 +73,31 @@ func (m *LinearModel) PairsOfMeans(factor Term, permutations int, seed uint64) (
 // p-values too small. The errors are those of PairsOfMeans, and a model without the interaction.
 func (m *LinearModel) PairsOfSlopes(factor, number Term, permutations int, seed uint64) (Pairs, error) {
 	both := func(c column) bool { return c.has(factor.name) && c.has(number.name) && c.level(number.name) == "" }
-	pairs, err := m.pairs(permutations, seed, both, factor.name, 0, func(c column, level string) float64 {
+	pairs, err := m.pairs(factor.name, 0, func(c column, level string) float64 {
 		sum := 0.0 // the derivative of a product
 		for i, p := range c.parts {
 			if p.term == number.name {
-				sum += m.average(c, factor.name, level, i)
+				sum += m.average(c, map[string]string{factor.name: level}, i)
 			}
 		}
 		return sum
-	})
+	}, both, permutations, seed)
 	if err != nil {
 		return nil, fmt.Errorf("pairs of slopes of %s: %w", m.Data.Name, err)
 	}
 	return pairs, nil
 }
 
-// average returns the mean of a column over specimens that are all of one level of a factor, without one of its parts.
-func (m *LinearModel) average(c column, factor, level string, without int) float64 {
+// average returns the mean of a column over specimens that all have these levels of some factors, without one of its parts.
+func (m *LinearModel) average(c column, at map[string]string, without int) float64 {
 	sum := 0.0
 	for i := range c.values {
 		product := 1.0
 		for k, p := range c.parts {
+			level, fixed := at[p.term]
 			switch {
 			case k == without:
-			case p.term == factor:
+			case fixed:
 				product *= indicator(p.level == level)
 			default:
 				product *= p.values[i]
@@ -107,9 +108,49 @@ func (m *LinearModel) average(c column, factor, level string, without int) float
 	return sum / float64(len(c.values))
 }
 
-// pairs compares the vectors whose coefficients in a row of the design are those of a column and a level, by permuting the residuals of
-// the model without some columns.
-func (m *LinearModel) pairs(permutations int, seed uint64, without func(c column) bool, factor string, constant float64, coefficient func(c column, level string) float64) (Pairs, error) {
+// pairs compares the vectors of the levels of a factor whose rows of the design have this constant and these coefficients.
+func (m *LinearModel) pairs(factor string, constant float64, coefficient func(c column, level string) float64, without func(c column) bool, permutations int, seed uint64) (Pairs, error) {
+	levels, err := m.compared(factor, without, permutations)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := m.rows(levels, constant, func(c column, i int) float64 { return coefficient(c, levels[i]) })
+	if err != nil {
+		return nil, err
+	}
+	numbers, p, err := m.test(rows, without, permutations, seed, func(vectors *mat.Dense) (out []float64) {
+		for a, b := range twos(len(levels)) {
+			x, y := vectors.RawRowView(a), vectors.RawRowView(b)
+			out = append(out, floats.Distance(x, y, 2), angle(x, y))
+		}
+		return out
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out Pairs
+	for a, b := range twos(len(levels)) {
+		i := 2 * len(out)
+		out = append(out, Pair{A: levels[a], B: levels[b], Distance: numbers[i], P: p[i], Angle: numbers[i+1], PAngle: p[i+1]})
+	}
+	return out, nil
+}
+
+// twos are the pairs a < b of n.
+func twos(n int) iter.Seq2[int, int] {
+	return func(yield func(a, b int) bool) {
+		for a := range n {
+			for b := a + 1; b < n; b++ {
+				if !yield(a, b) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// compared returns the levels of a factor that a test can compare with the model without some columns, of which there is to be one.
+func (m *LinearModel) compared(factor string, without func(c column) bool, permutations int) ([]string, error) {
 	if permutations < 1 {
 		return nil, fmt.Errorf("%d permutations, want at least 1", permutations)
 	}
@@ -122,52 +163,52 @@ func (m *LinearModel) pairs(permutations int, seed uint64, without func(c column
 			return nil, fmt.Errorf("the term %s is tested over %s, and pairs are compared by the residuals: take the mean shapes of the levels of %s", t.name, t.over, t.over)
 		}
 	}
+	if !slices.ContainsFunc(m.columns, without) {
+		return nil, errors.New("no interaction of both in the model, and so one slope")
+	}
+	return levels, nil
+}
+
+// rows returns rows of the design matrix, or linear functions of such, with these names.
+func (m *LinearModel) rows(names []string, constant float64, coefficient func(c column, i int) float64) (*mat.Dense, error) {
+	out := mat.NewDense(len(names), 1+len(m.columns), nil)
+	for i, name := range names {
+		row, err := m.row(constant, func(c column) (float64, error) { return coefficient(c, i), nil })
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out.SetRow(i, row)
+	}
+	return out, nil
+}
+
+// test returns numbers that compare the vectors rows · coefficients, and their p-values, (1 + #{permuted ≥ number})/(1 + permutations), by
+// permuting the residuals of the model without some columns.
+func (m *LinearModel) test(rows *mat.Dense, without func(c column) bool, permutations int, seed uint64, compare func(vectors *mat.Dense) []float64) (numbers, p []float64, err error) {
 	null := &stratum{y: m.whole.y}
 	first := m.whole.x.RawMatrix().Cols - len(m.columns) // 1 with the constant, which contrasts have not
 	if first == 1 {
 		null.basis = orthonormal(null.basis, mat.Col(nil, 0, m.whole.x))
 	}
-	found := false
 	for c, column := range m.columns {
-		if without(column) {
-			found = true
-		} else {
+		if !without(column) {
 			null.basis = orthonormal(null.basis, mat.Col(nil, c+first, m.whole.x))
 		}
 	}
-	if !found {
-		return nil, errors.New("no interaction of both in the model, and so one slope")
-	}
-	rows := mat.NewDense(len(levels), len(m.columns)+first, nil)
-	for g, level := range levels {
-		row, err := m.row(constant, func(c column) (float64, error) { return coefficient(c, level), nil })
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", level, err)
-		}
-		rows.SetRow(g, row[1-first:])
-	}
+	count, columns := rows.Dims()
 	// The vectors are rows · β = weights · y.
 	q := m.whole.columns(len(m.whole.basis))
 	var triangle, solved, weights mat.Dense
 	triangle.Mul(q, m.whole.x)
-	if err := solvable(solved.Solve(triangle.T(), rows.T())); err != nil {
-		return nil, err
+	if err := solvable(solved.Solve(triangle.T(), rows.Slice(0, count, 1-first, columns).T())); err != nil {
+		return nil, nil, err
 	}
 	weights.Mul(solved.T(), q)
 
-	compare := func(vectors *mat.Dense) Pairs {
-		var pairs Pairs
-		for a := range levels {
-			for b := a + 1; b < len(levels); b++ {
-				x, y := vectors.RawRowView(a), vectors.RawRowView(b)
-				pairs = append(pairs, Pair{A: levels[a], B: levels[b], Distance: floats.Distance(x, y, 2), Angle: angle(x, y)})
-			}
-		}
-		return pairs
-	}
 	var vectors, permuted mat.Dense
 	vectors.Mul(&weights, m.whole.y)
-	out := compare(&vectors)
+	numbers = compare(&vectors)
+	p = make([]float64, len(numbers))
 	_, residuals := null.fit(m.whole.y, len(null.basis))
 	var fitted mat.Dense
 	fitted.Sub(m.whole.y, residuals)
@@ -182,19 +223,16 @@ func (m *LinearModel) pairs(permutations int, seed uint64, without func(c column
 		permuteColumns(turned, &weights, order, signs)
 		permuted.Mul(turned, residuals)
 		permuted.Add(&permuted, &vectors)
-		for i, p := range compare(&permuted) {
-			out[i].P += indicator(p.Distance >= out[i].Distance*(1-1e-10))
-			out[i].PAngle += indicator(p.Angle >= out[i].Angle*(1-1e-10))
+		for i, v := range compare(&permuted) {
+			p[i] += indicator(v >= numbers[i]*(1-1e-10))
 		}
 	}
-	for i := range out {
-		out[i].P = (1 + out[i].P) / float64(1+permutations)
-		out[i].PAngle = (1 + out[i].PAngle) / float64(1+permutations)
-		if math.IsNaN(out[i].Angle) {
-			out[i].PAngle = math.NaN()
+	for i, v := range numbers {
+		if p[i] = (1 + p[i]) / float64(1+permutations); math.IsNaN(v) {
+			p[i] = math.NaN()
 		}
 	}
-	return out, nil
+	return numbers, p, nil
 }
 
 // levels are the categories of a factor in the order of the specimens.
