@@ -21,6 +21,7 @@ type stamp struct {
 	stroke Stroke      // of no width: not drawn
 	radius vg.Length   // of a disc about at[0]
 	text   string
+	foot   vg.Point // beside which a text stands
 	depth  float64
 }
 
@@ -168,6 +169,11 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 	for _, indices := range texts {
 		repel(out, indices)
 	}
+	if !inSpace {
+		for _, indices := range texts {
+			sidestep(out, indices, page)
+		}
+	}
 	nameBeside(out, names, page)
 	if inSpace {
 		sort.SliceStable(out, func(i, j int) bool { return out[i].depth < out[j].depth })
@@ -275,7 +281,40 @@ func repel(all []stamp, texts []int) {
 			}
 		}
 		away := vg.Points(textAway) / vg.Length(math.Hypot(float64(push.X), float64(push.Y)))
-		all[t].at = []vg.Point{points[i].Add(push.Scale(away))}
+		all[t].foot, all[t].at = points[i], []vg.Point{points[i].Add(push.Scale(away))}
+	}
+}
+
+// sidestep turns each text about its point, from where repel has put it, as far as it must so that it covers no other text and least of
+// dots and lines. Light lines, such as a grid, may cross it.
+func sidestep(all []stamp, texts []int, page vg.Rectangle) {
+	var marks []stamp
+	for _, s := range all {
+		light := 0.3*float64(s.stroke.Color.R)+0.59*float64(s.stroke.Color.G)+0.11*float64(s.stroke.Color.B) > 160 || s.stroke.Color.A < 0x80
+		if s.text == "" && (s.radius > 0 || s.stroke.Width > 0 && !light) {
+			s.fill = color.NRGBA{}
+			marks = append(marks, s)
+		}
+	}
+	drawn := stainOf(page, marks)
+	for _, t := range texts {
+		foot, at, size := all[t].foot, all[t].at[0], textBox(all[t].text)
+		d := at.Sub(foot)
+		least, best := math.Inf(1), vg.Rectangle{}
+		for k := range 24 {
+			angle := float64((k+1)/2) * math.Pi / 12 // to both sides in turn
+			if k%2 == 0 {
+				angle = -angle
+			}
+			sin, cos := math.Sincos(angle)
+			to := foot.Add(vg.Point{X: vg.Length(cos)*d.X - vg.Length(sin)*d.Y, Y: vg.Length(sin)*d.X + vg.Length(cos)*d.Y})
+			box := vg.Rectangle{Min: to.Sub(size.Scale(0.5)), Max: to.Add(size.Scale(0.5))}
+			if cost := float64(drawn.covered(box)) + 2*math.Abs(angle); cost < least {
+				least, best = cost, box
+			}
+		}
+		all[t].at = []vg.Point{middle([]vg.Point{best.Min, best.Max})}
+		drawn.fill(best)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"html"
 	"image"
 	"image/gif"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -16,7 +17,8 @@ import (
 )
 
 // Slider makes a picture that the reader changes with a slider: frame(i) is the figure for values[i] of the named quantity
-// (time along a geodesic, a mode from −3 to +3 standard deviations, the width of a kernel). All frames are drawn beforehand
+// (time along a geodesic, a mode from −3 to +3 standard deviations, the width of a kernel). Write the unit with the quantity,
+// "σ (mm)": a frame is then called "σ = 2 mm". All frames are drawn beforehand
 // and share their axes and the factor of their arrows; the HTML holds them and needs no other file and no network, in a notebook
 // and in its report. Figures in space seen from one side that have one title and legend, and the same marks at other places and
 // in other colours, such as a surface along a mode, can be turned there, too: the HTML then holds the marks once, and where they
@@ -109,11 +111,18 @@ func onPaper(frames []*scene, texts []string) (*sheet, error) {
 	return tiles.sheet()
 }
 
-// moments says at which value of the quantity each frame is, "t = 0.5".
+// withUnit is a quantity with its unit.
+var withUnit = regexp.MustCompile(`^(.*\S) \(([^()]+)\)$`)
+
+// moments says at which value of the quantity each frame is, "t = 0.5", or "σ = 2 mm" of "σ (mm)".
 func moments(quantity string, values []float64) []string {
+	unit := ""
+	if m := withUnit.FindStringSubmatch(quantity); m != nil {
+		quantity, unit = m[1], " "+m[2]
+	}
 	texts := apart(values...)
 	for i, text := range texts {
-		texts[i] = quantity + " = " + text
+		texts[i] = quantity + " = " + text + unit
 	}
 	return texts
 }

@@ -301,6 +301,36 @@ func TestLegendLeavesDataFree(t *testing.T) {
 	}
 }
 
+// Numbers stand beside the line through their points, also where these lie at unequal distances and so push each other along it.
+func TestNumbersLeaveLinesFree(t *testing.T) {
+	var q [][]float64
+	for i := range 40 {
+		sin, cos := math.Sincos(2 * math.Pi * (float64(i) + 0.3*float64(i%2)) / 40)
+		q = append(q, []float64{cos * (1 + 0.3*cos), 0.5 * sin})
+	}
+	s, err := Fig(Grid(Lattice(10, q)...), Outline(q), Numbers(q)).scene()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := vg.Rectangle{Max: vg.Point{X: 8.5 * cm, Y: s.naturalHeight(8.5 * cm)}}
+	frame := s.frame(s.inner(page))
+	all := s.stamps(frame)
+	drawn := stainOf(frame.area, slices.DeleteFunc(slices.Clone(all), func(m stamp) bool { return m.text != "" || m.stroke.Color == LightGrey }))
+	texts := 0
+	for _, m := range all {
+		if m.text != "" {
+			half := textBox(m.text).Scale(0.5).Sub(vg.Point{X: 2, Y: 2})
+			if drawn.covered(vg.Rectangle{Min: m.at[0].Sub(half), Max: m.at[0].Add(half)}) > 0 {
+				t.Errorf("the number %s at %v is drawn over the outline", m.text, m.at[0])
+			}
+			texts++
+		}
+	}
+	if texts != len(q) {
+		t.Errorf("%d numbers", texts)
+	}
+}
+
 // A filled polygon stains the cells whose middle lies inside by the even-odd rule, also where it crosses itself or reaches
 // beyond the area, and takes hardly longer than its outline.
 func TestStainOfPolygon(t *testing.T) {
@@ -960,7 +990,7 @@ func TestBundle(t *testing.T) {
 // A slider is one HTML without outside references, all frames of one size and with the same axes.
 func TestSlider(t *testing.T) {
 	var ranges [][2]float64
-	slider := Slider("σ", []float64{1, 2.5, 4}, func(i int) *Figure { return Fig(Outline(ring(8, 0, 0, float64(i+1), 1)).Label("q")) })
+	slider := Slider("σ (mm)", []float64{1, 2.5, 4}, func(i int) *Figure { return Fig(Outline(ring(8, 0, 0, float64(i+1), 1)).Label("q")) })
 	s, err := slider.sheet()
 	if err != nil {
 		t.Fatal(err)
@@ -970,7 +1000,7 @@ func TestSlider(t *testing.T) {
 		t.Fatal(err)
 	}
 	html := data.Data[protocol.MIMETextHTML].(string)
-	if n := strings.Count(html, "data:image/png;base64,"); n != 3 || strings.Contains(html, "http") || !strings.Contains(html, `alt="σ = 2.5"`) {
+	if n := strings.Count(html, "data:image/png;base64,"); n != 3 || strings.Contains(html, "http") || !strings.Contains(html, `alt="σ = 2.5 mm"`) {
 		t.Errorf("%d frames in %.200s", n, html)
 	}
 	if data.Data[protocol.MIMEImagePNG] == nil || data.Data[protocol.MIMEImageSVG] == nil {
