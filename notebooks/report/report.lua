@@ -140,6 +140,29 @@ local function output(div, about)
   return typ and wrap('output', blocks) or {div}
 end
 
+-- An HTML tag of a picture as the picture that it shows.
+local function tag(r)
+  local inside = r.format == 'html' and r.text:match('^%s*<img(%s[^<>]*)>%s*$')
+  if not inside then return nil end
+  local attributes = {}
+  for name, _, value in inside:gmatch('([%w-]+)%s*=%s*(["\'])(.-)%2') do attributes[name:lower()] = value end
+  local image = pandoc.Image(attributes.alt or '', attributes.src or '', '', {width = attributes.width, height = attributes.height})
+  return r.t == 'RawBlock' and pandoc.Para{image} or image
+end
+
+-- The blocks of a cell of prose with the pictures that are attached to it: data by their names.
+local function attached(cell, pictures)
+  return cell.content:walk{RawBlock = tag, RawInline = tag}:walk{Image = function(i)
+    local name = i.src:gsub('^attachment:', ''):gsub('%%(%x%x)', function(x) return string.char(tonumber(x, 16)) end)
+    if name:sub(1, #cell.identifier + 1) == cell.identifier .. '-' then name = name:sub(#cell.identifier + 2) end -- pandoc's name of an attachment
+    if not pictures[name] then return nil end
+    local mime, data = pandoc.mediabag.fetch(stringify(pictures[name]))
+    i.src = pandoc.utils.sha1(data) .. '.' .. mime:match('%w+$'):gsub('xml', 'svg')
+    pandoc.mediabag.insert(i.src, mime, data)
+    return i
+  end}
+end
+
 -- A paragraph that begins with **Figure.** is a caption: it is numbered.
 local figures = 0
 local function captioned(p)
@@ -237,7 +260,7 @@ function Pandoc(doc)
   local blocks, heading = pandoc.Blocks{}, ''
   for n, cell in ipairs(cells) do
     if cell.classes:includes('markdown') then
-      for _, b in ipairs(cell.content) do -- flat, so that the contents nest across cells
+      for _, b in ipairs(attached(cell, about.pictures[cell.identifier] or {})) do -- flat, so that the contents nest across cells
         if b.t == 'Header' then heading = plain(b.content) end
         local figure = captioned(b)
         blocks:extend(figure and figure.caption or {b})
@@ -251,7 +274,7 @@ function Pandoc(doc)
   end
   blocks = blocks:walk{RawBlock = rawtex, RawInline = rawtex, Image = function(i)
     local inside = i.src:match('^data:') or pandoc.mediabag.lookup(i.src)
-    return not inside and error('the picture ' .. i.src .. ' does not come from the notebook: let a cell show it') or nil
+    return not inside and error('the picture ' .. i.src .. ' is neither attached to the notebook nor a picture file beside it: drag it into the cell, or let a cell show it') or nil
   end}
   blocks = references(blocks, about.book or {}, stringify(about.name or ''))
 

@@ -4,10 +4,12 @@ import copy
 import hashlib
 import html
 import json
+import mimetypes
 import pathlib
 import re
 import subprocess
 import tempfile
+import urllib.parse
 
 import math_core
 import nbformat
@@ -34,10 +36,27 @@ def text(value):
     return value if isinstance(value, str) else "".join(value)
 
 
+SHOWN = re.compile(r"""!\[[^]]*]\(\s*(?:<([^<>\n]+)>|([^\s)]+))|<img\b[^>]*?\bsrc\s*=\s*["']([^"']+)""")  # pictures of Markdown and of HTML
+
+
+def attach(notebook, folder):
+    """Attaches to the prose of a notebook the picture files that it shows by their names relative to the folder."""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "markdown":
+            continue
+        for match in SHOWN.finditer(text(cell["source"])):
+            name = urllib.parse.unquote(next(filter(None, match.groups())))
+            path, (mime, _) = folder / name, mimetypes.guess_type(name)
+            if not pathlib.PurePath(name).is_absolute() and (mime or "").startswith("image/") and path.is_file():
+                cell.setdefault("attachments", {})[name] = {mime: base64.b64encode(path.read_bytes()).decode()}
+
+
 def pandoc(source, *args):
     done = subprocess.run([pypandoc.get_pandoc_path(), "--wrap=none", "--sandbox", *args], input=source, capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
-        raise ReportError(re.sub(r"\[WARNING\] Could not fetch resource (.*)", r"the picture \1 does not come from the notebook: let a cell show it", done.stderr.strip()))
+        message = re.sub(r"\[WARNING\] Could not fetch resource (.*)\n.*", r"the picture \1 is neither attached to the notebook nor a picture file beside it: drag it into the cell, or let a cell show it", done.stderr)
+        # Of an error in report.lua its own words.
+        raise ReportError(re.sub(r"(?s)^Error running filter .*?\n\S+?\.lua:\d+: (.*?)\nstack traceback:.*", r"\1", message).strip())
     return done.stdout
 
 
@@ -74,9 +93,11 @@ def prepare(notebook, target, meta):
     representation of each output; meta is what the templates and the filter are told."""
     nb = copy.deepcopy(notebook)
     nb["nbformat_minor"] = 5  # before, cells had no ids
-    cells, alts = [], {}
+    cells, alts, pictures = [], {}, {}
     for number, cell in enumerate(nb["cells"]):
         cell.setdefault("id", f"cell-{number}")
+        # pandoc would have names of its own for them
+        pictures[cell["id"]] = {name: f"data:{mime};base64,{text(data)}" for name, bundle in cell.pop("attachments", {}).items() for mime, data in bundle.items()}
         if cell["cell_type"] == "code":
             cell["source"] = re.sub(r"\n*^[ \t]*%%[ \t]*$\n*", "\n\n", text(cell["source"]), flags=re.M).strip("\n")
             outputs = []
@@ -99,7 +120,7 @@ def prepare(notebook, target, meta):
                 continue
         cells.append(cell)
     nb["cells"] = cells
-    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts)}
+    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts, pictures=pictures)}
     return json.dumps(nb)
 
 

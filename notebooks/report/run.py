@@ -170,8 +170,10 @@ def facts(paths):
 
 
 def read(path, fact, data):
-    """The notebook, each code cell with its facts, and without what it says of the standard data if there are others."""
+    """The notebook, with the pictures in its folder that it shows, each code cell with its facts, and without what it says of the
+    standard data if there are others."""
     nb = nbformat.read(path, as_version=4)
+    report.attach(nb, path.parent)
     for cell, about in zip((c for c in nb.cells if c.cell_type == "code"), fact["cells"]):
         cell.metadata["facts"] = about
     if data:

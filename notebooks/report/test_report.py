@@ -656,8 +656,36 @@ class Report(unittest.TestCase):
             file.write_text(SVG)
             for cell in (new_markdown_cell(f"![a picture]({file})"), new_code_cell("x", outputs=[new_output("display_data", data={"text/html": f'<img src="{file}">'})])):
                 for write in self.html, self.pdf:
-                    with self.subTest((cell.cell_type, write.__name__)), self.assertRaisesRegex(report.ReportError, re.escape(str(file)) + " does not come from the notebook"):
+                    with self.subTest((cell.cell_type, write.__name__)), self.assertRaisesRegex(report.ReportError, re.escape(str(file)) + " is neither attached to the notebook"):
                         write(self.notebook(cell))
+
+    def test_pictures_in_prose(self):
+        # What JupyterLab shows: attachments, files in the folder of the notebook, HTML.
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "my fig").mkdir()
+            (folder / "my fig" / "é.svg").write_text(SVG)
+            (folder / "secret.txt").write_text("secret")
+            (folder / "same.png").write_bytes(base64.b64decode(PNG)[:-1])  # not what is attached by this name
+            cell = new_markdown_cell('![one](attachment:same.png) ![two](attachment:my%20photo.png)\n\n![three](my%20fig/é.svg "title") ![four](<my fig/é.svg>)\n\n'
+                                     '<img src="my fig/é.svg" width="90" alt="five"> and `![](secret.txt)`\n\n<img alt="six" src="attachment:same.png"/>',
+                                     attachments={name: {"image/png": PNG} for name in ("same.png", "my photo.png")})
+            nb = self.notebook(cell)
+            nb.cells[-1].source = cell.source
+            report.attach(nb, folder)
+            page, paper = self.html(nb), self.typst(nb)
+            drawing = base64.b64encode(SVG.encode()).decode()
+            for alt, source in {"one": f"image/png;base64,{PNG}", "two": f"image/png;base64,{PNG}", "three": f"image/svg+xml;base64,{drawing}",
+                                "four": f"image/svg+xml;base64,{drawing}", "five": f"image/svg+xml;base64,{drawing}", "six": f"image/png;base64,{PNG}"}.items():
+                self.assertRegex(page, f'<img [^>]*src="data:{re.escape(source)}"[^>]* alt="{alt}"')
+            self.assertEqual((paper.count("image("), len(set(re.findall(r'image\("([^"]*)"', paper)))), (6, 2))
+            self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
+            for name in "nothing.png", "secret.txt", "https://example.org/a.png":
+                bad = self.notebook(new_markdown_cell(f"![a]({name})"))
+                report.attach(bad, folder)
+                for write in self.html, self.pdf:
+                    with self.subTest((name, write.__name__)), self.assertRaisesRegex(report.ReportError, f"\\Athe picture {name} is "):
+                        write(bad)
 
     def test_only_scripts_of_outputs_run(self):
         # The page names its scripts by their checksums; what comes in by another way does not run, and nothing is fetched.
