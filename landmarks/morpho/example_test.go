@@ -184,3 +184,26 @@ func ExampleLinearModel_Disparity() {
 	// Sinkhole  Procrustes variance 0.00077 of 25 fish
 	// 0.49 times as much, p 0.001
 }
+
+// Do the sexes of fish differ as much, and in the same way, in a marsh and in a sinkhole?
+func ExampleLinearModel_Trajectories() {
+	population, sex := morpho.Factor("population"), morpho.Factor("sex")
+	model, err := morpho.FitLinear(morpho.Pupfish(), population, sex, morpho.Interaction(population, sex))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	trajectories, err := model.Trajectories(population, sex, 999, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for g, population := range trajectories.Groups {
+		fmt.Printf("%-8s  %.4f from %s to %s\n", population, trajectories.Lengths[g], trajectories.Stages[0], trajectories.Stages[1])
+	}
+	fmt.Printf("at %.1f°\n", trajectories.Pairs[0].Angle*180/math.Pi)
+	// Output:
+	// Marsh     0.0461 from F to M
+	// Sinkhole  0.0257 from F to M
+	// at 42.3°
+}

@@ -110,10 +110,11 @@ func (m *LinearModel) average(c column, at map[string]string, without int) float
 
 // pairs compares the vectors of the levels of a factor whose rows of the design have this constant and these coefficients.
 func (m *LinearModel) pairs(factor string, constant float64, coefficient func(c column, level string) float64, without func(c column) bool, permutations int, seed uint64) (Pairs, error) {
-	levels, err := m.compared(factor, without, permutations)
+	all, err := m.compared(without, permutations, factor)
 	if err != nil {
 		return nil, err
 	}
+	levels := all[0]
 	rows, err := m.rows(levels, constant, func(c column, i int) float64 { return coefficient(c, levels[i]) })
 	if err != nil {
 		return nil, err
@@ -149,22 +150,25 @@ func twos(n int) iter.Seq2[int, int] {
 	}
 }
 
-// compared returns the levels of a factor that a test can compare with the model without some columns, of which there is to be one.
-func (m *LinearModel) compared(factor string, without func(c column) bool, permutations int) ([]string, error) {
+// compared returns the levels of factors that a test can compare with the model without some columns, of which there is to be one.
+func (m *LinearModel) compared(without func(c column) bool, permutations int, factors ...string) (levels [][]string, err error) {
 	if permutations < 1 {
 		return nil, fmt.Errorf("%d permutations, want at least 1", permutations)
 	}
-	levels := m.levels(factor)
-	if len(levels) == 0 {
-		return nil, fmt.Errorf("no factor %s in the model", factor)
-	}
-	for _, t := range m.terms {
-		if slices.Contains(t.parts, factor) && t.over != "" {
-			return nil, fmt.Errorf("the term %s is tested over %s, and pairs are compared by the residuals: take the mean shapes of the levels of %s", t.name, t.over, t.over)
+	for _, factor := range factors {
+		of := m.levels(factor)
+		if len(of) == 0 {
+			return nil, fmt.Errorf("no factor %s in the model", factor)
+		}
+		levels = append(levels, of)
+		for _, t := range m.terms {
+			if slices.Contains(t.parts, factor) && t.over != "" {
+				return nil, fmt.Errorf("the term %s is tested over %s, and pairs are compared by the residuals: take the mean shapes of the levels of %s", t.name, t.over, t.over)
+			}
 		}
 	}
 	if !slices.ContainsFunc(m.columns, without) {
-		return nil, errors.New("no interaction of both in the model, and so one slope")
+		return nil, errors.New("no interaction of both in the model, and so no difference")
 	}
 	return levels, nil
 }
