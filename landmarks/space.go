@@ -51,7 +51,11 @@ func over(s *geom.Space[geom.Shape], m Manifold) *Space {
 
 // With returns the space with other options; the two share their compiled functions.
 func (s *Space) With(options ...geom.Option) *Space {
-	return over(s.Space.With(options...), s.Manifold)
+	out := over(s.Space.With(options...), s.Manifold)
+	if out.Method() == s.Method() && out.Steps() == s.Steps() {
+		out.fewer = s.fewer
+	}
+	return out
 }
 
 // operation is the key of this package's compiled functions; it holds the integrator.

@@ -33,7 +33,7 @@ type Progress struct {
 func (p Progress) String() string {
 	if p.Total > 0 {
 		const width = 30
-		done := width * p.Iteration / p.Total
+		done := width * min(max(p.Iteration, 0), p.Total) / p.Total
 		return fmt.Sprintf("%s %s%s %d of %d", p.Task, strings.Repeat("█", done), strings.Repeat("░", width-done), p.Iteration, p.Total)
 	}
 	return fmt.Sprintf("%s: iteration %d, objective %.8g, gradient %.2g", p.Task, p.Iteration, p.Objective, p.Gradient)

@@ -11,6 +11,7 @@ func TestProgress(t *testing.T) {
 	for want, p := range map[string]watch.Progress{
 		"mean: iteration 3, objective 0.25, gradient 0.001": {Task: "mean", Iteration: 3, Objective: 0.25, Gradient: 0.001},
 		"test ██████████░░░░░░░░░░░░░░░░░░░░ 40 of 120":     {Task: "test", Iteration: 40, Total: 120},
+		"late ██████████████████████████████ 130 of 120":    {Task: "late", Iteration: 130, Total: 120},
 	} {
 		if got := p.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -140,7 +140,7 @@ func atlas(ctx context.Context, s settings, data, out string, task, tasks int) e
 			fmt.Println(now.Atlas)
 			return nil
 		}
-		if err := match(out, id, r, now, task, tasks, s.Count); err != nil {
+		if err := match(ctx, out, id, r, now, task, tasks, s.Count); err != nil {
 			return err
 		}
 		own, missing, err := partsOf(out, id, now.Number, s.Count)
@@ -214,8 +214,8 @@ func templates(objects []string) ([]string, error) {
 	return files[0], nil
 }
 
-// match computes the parts of a task in a round that are not there.
-func match(out, id string, r *population.Rounds, now *population.AtlasRound, task, tasks, count int) error {
+// match computes the parts of a task in a round that are not there, until the context ends.
+func match(ctx context.Context, out, id string, r *population.Rounds, now *population.AtlasRound, task, tasks, count int) error {
 	var failed []error
 	for i := task; i >= 0 && i < count; i += tasks {
 		err := stored(out, id, pieceOf(now.Number, i))
@@ -223,6 +223,9 @@ func match(out, id string, r *population.Rounds, now *population.AtlasRound, tas
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {
+			if ctx.Err() != nil {
+				return errStopped
+			}
 			var before *population.Part
 			err = nil
 			if now.From >= 0 {
@@ -232,6 +235,9 @@ func match(out, id string, r *population.Rounds, now *population.AtlasRound, tas
 			var part *population.Part
 			if err == nil {
 				part, err = r.Match(now, i, before)
+			}
+			if err != nil && ctx.Err() != nil {
+				return errStopped
 			}
 			if err == nil {
 				if err := keep(out, id, &piece{Part: *part}); err != nil {

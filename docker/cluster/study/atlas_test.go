@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,20 @@ func outlines(t *testing.T) string {
 		}
 	}
 	return data
+}
+
+// An interrupted atlas says that it was stopped, once, and keeps no part of the round.
+func TestAtlasInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(context.Background())
+	interrupt()
+	out := t.TempDir()
+	s := settings{Kind: "atlas", Atlas: &atlasSettings{Deformation: 0.5, Detail: 0.4, Tolerance: 0.03, Rounds: 3}}
+	if err := atlas(ctx, s, outlines(t), out, 0, 1); !errors.Is(err, errStopped) {
+		t.Errorf("error %v", err)
+	}
+	if left := contents(t, out); len(left) != 2 { // study.json and the first round
+		t.Errorf("left %v", sortedKeys(left))
+	}
 }
 
 // A task that was killed leaves some of the files. From whatever there is, with however many tasks, comes what one task makes in one

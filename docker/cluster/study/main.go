@@ -128,6 +128,7 @@ func study(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process, as reading and alignment do not heed the first
 	if s.Kind == "atlas" {
 		return atlas(ctx, s, *data, *out, *task, *tasks)
 	}
