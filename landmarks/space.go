@@ -25,6 +25,11 @@ type Space struct {
 	fewer func() *Space // the same for some of the landmarks
 }
 
+// String says in one line which manifold it is.
+func (s *Space) String() string {
+	return fmt.Sprintf("manifold of %d landmarks in R^%d, kernel %v", s.Manifold.N, s.Manifold.D, s.Manifold.Kernel)
+}
+
 // Geodesic is a geodesic of shapes.
 type Geodesic = geom.Geodesic[geom.Shape]
 

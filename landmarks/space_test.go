@@ -40,6 +40,12 @@ func noise(rng *rand.Rand, n, dim int, size float64) [][]float64 {
 	return p
 }
 
+func TestString(t *testing.T) {
+	if got, want := fmt.Sprint(landmarks.New(39, 2, kernels.Gaussian(5))), "manifold of 39 landmarks in R^2, kernel Gaussian(σ = 5)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // Exp∘Log closes to far below 1e-6 of the shape's size between two real callosa, forwards and backwards.
 func TestLogClosesOnCallosa(t *testing.T) {
 	m, atlas, colin := callosa()

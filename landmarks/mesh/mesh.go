@@ -14,6 +14,25 @@ type Mesh struct {
 	Cells    [][]int     // [m][2] edges or [m][3] triangles: numbers of vertices
 }
 
+// String says in one line what it is, and where.
+func (m *Mesh) String() string {
+	if len(m.Vertices) == 0 || len(m.Cells) == 0 {
+		return "empty mesh"
+	}
+	about := fmt.Sprintf("surface of %d triangles on %d vertices", len(m.Cells), len(m.Vertices))
+	if len(m.Cells[0]) == 2 {
+		about = fmt.Sprintf("curve of %d edges on %d vertices", len(m.Cells), len(m.Vertices))
+	}
+	for c := range m.Vertices[0] {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, v := range m.Vertices {
+			low, high = min(low, v[c]), max(high, v[c])
+		}
+		about += fmt.Sprintf(", %c from %.4g to %.4g", 'x'+c, low, high)
+	}
+	return about
+}
+
 // Curve returns the curve that joins points in their order, the last to the first if it is closed. The points are shared.
 func Curve(points [][]float64, closed bool) *Mesh {
 	m := &Mesh{Vertices: points}

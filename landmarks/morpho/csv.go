@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -35,6 +36,8 @@ var wideColumn = regexp.MustCompile(`^(?:([xyz])[._]?(\d{1,9})|(\d{1,9})[._]?([x
 // The first column of a wide table without a specimen column is one if it has no title, as R writes row names.
 // Other columns with a title are Covariates, unless they differ between the landmarks of a specimen.
 // Landmarks are numbered from 0 or from 1. A blank, NA or NaN is a missing coordinate. A first line sep=; names the separator.
+// Where columns are separated by semicolons or tabs, a number may have a decimal comma (2,5), as spreadsheets write it in many
+// countries. It is an error if others of the file have a decimal point, or if all those with a comma may be thousands (2,500).
 // name is that of the file, for Name, Source and errors.
 func ReadCSV(r io.Reader, name string) (*Dataset, error) {
 	source := &csvSource{in: text.NewReader(r, name), file: name}
@@ -60,7 +63,7 @@ func ReadCSV(r io.Reader, name string) (*Dataset, error) {
 		line, _ := reader.FieldPos(0)
 		return nil, fmt.Errorf("%s:%d: %w", name, source.before+line, err)
 	}
-	table := csvTable{file: name, columns: columns, dataset: newDataset(name), index: map[string]int{}}
+	table := csvTable{file: name, columns: columns, dataset: newDataset(name), index: map[string]int{}, comma: comma}
 	for {
 		source.begun = 0
 		record, err := reader.Read()
@@ -86,6 +89,9 @@ func ReadCSV(r io.Reader, name string) (*Dataset, error) {
 	}
 	if len(table.dataset.Specimens) == 0 {
 		return nil, fmt.Errorf("%s: a header, but no rows", name)
+	}
+	if err := table.decimals(); err != nil {
+		return nil, err
 	}
 	if err := table.order(); err != nil {
 		return nil, err
@@ -263,6 +269,16 @@ type csvTable struct {
 	dataset *Dataset
 	index   map[string]int // name → specimen
 	rows    [][]csvRow     // long: one list a specimen, parallel to Points
+	comma   rune           // between columns
+
+	commas, points numeral // the first number with a comma, and with a point, in it
+	decimal        bool    // some number shows that commas are not those of thousands
+}
+
+// numeral is a number as it stands in a line.
+type numeral struct {
+	text string
+	line int
 }
 
 // csvRow is where one landmark of a long file stands.
@@ -290,10 +306,55 @@ func csvField(record []string, column int) string {
 	return strings.TrimSpace(record[column])
 }
 
-func (t *csvTable) point(record []string, landmark int, columns []int) ([]float64, error) {
+// decimalComma matches a number with one comma, and parts it there.
+var decimalComma = regexp.MustCompile(`^[-+]?(\d+),(\d+)(?:[eE][-+]?\d+)?$`)
+
+// coordinate is parseCoordinate where columns are separated by commas; elsewhere a comma is that of a decimal number: see decimals.
+func (t *csvTable) coordinate(word string, line int) (float64, error) {
+	if t.comma == ',' {
+		return parseCoordinate(word)
+	}
+	word = strings.TrimSpace(word)
+	if m := decimalComma.FindStringSubmatch(word); m != nil {
+		if t.commas.line == 0 {
+			t.commas = numeral{word, line}
+		}
+		t.decimal = t.decimal || len(m[2]) != 3 || len(m[1]) > 3 || m[1][0] == '0'
+		return parseCoordinate(strings.Replace(word, ",", ".", 1))
+	}
+	v, err := parseCoordinate(word)
+	if err == nil && strings.Contains(word, ".") && t.points.line == 0 {
+		t.points = numeral{word, line}
+	}
+	t.decimal = t.decimal || err == nil && math.Abs(v) >= 1000 && !strings.Contains(word, ".") // of thousands it would have a comma
+	return v, err
+}
+
+// decimals returns an error if commas may not be those of decimal numbers. In covariates, too, they become points.
+func (t *csvTable) decimals() error {
+	switch {
+	case t.commas.line == 0:
+		return nil
+	case t.points.line > 0:
+		return fmt.Errorf("%s:%d: %s, but %s in line %d: use decimal points throughout", t.file, t.commas.line, t.commas.text, t.points.text, t.points.line)
+	case !t.decimal:
+		return fmt.Errorf("%s:%d: %s may be %s or %s, and no number of the file tells: use decimal points", t.file, t.commas.line, t.commas.text,
+			strings.Replace(t.commas.text, ",", ".", 1), strings.Replace(t.commas.text, ",", "", 1))
+	}
+	for _, s := range t.dataset.Specimens {
+		for name, value := range s.Covariates {
+			if decimalComma.MatchString(value) {
+				s.Covariates[name] = strings.Replace(value, ",", ".", 1)
+			}
+		}
+	}
+	return nil
+}
+
+func (t *csvTable) point(record []string, landmark, line int, columns []int) ([]float64, error) {
 	point := make([]float64, len(columns))
 	for c, column := range columns {
-		v, err := parseCoordinate(record[column])
+		v, err := t.coordinate(record[column], line)
 		if err != nil {
 			return nil, fmt.Errorf("specimen %s, landmark %d: %s = %w", text.Clip(csvField(record, t.columns.specimen)), landmark, axis(c), err)
 		}
@@ -315,7 +376,7 @@ func (t *csvTable) addSpecimen(record []string, line int) error {
 		t.index[s.Name] = line
 	}
 	for l, columns := range t.columns.points {
-		p, err := t.point(record, l, columns)
+		p, err := t.point(record, l, line, columns)
 		if err != nil {
 			return err
 		}
@@ -359,7 +420,7 @@ func (t *csvTable) addLandmark(record []string, line int) error {
 		}
 		landmark = number
 	}
-	p, err := t.point(record, landmark, t.columns.points[0])
+	p, err := t.point(record, landmark, line, t.columns.points[0])
 	if err != nil {
 		return err
 	}

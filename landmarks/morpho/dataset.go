@@ -33,7 +33,7 @@ type Dataset struct {
 	Specimens []Specimen
 }
 
-// String says in one line what the data are: how many specimens of how many landmarks, in which groups.
+// String says in one line what the data are: how many specimens of how many landmarks, in which groups, with which covariates.
 func (d *Dataset) String() string {
 	least, most, dim := math.MaxInt, 0, 0
 	for _, s := range d.Specimens {
@@ -59,6 +59,9 @@ func (d *Dataset) String() string {
 			words = append(words, fmt.Sprintf("%s (%d)", g, len(d.Group(g).Specimens)))
 		}
 		about += "; groups " + listed(words)
+	}
+	if names := d.covariates(); len(names) > 0 {
+		about += "; covariates " + listed(names)
 	}
 	return about
 }

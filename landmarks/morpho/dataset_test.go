@@ -154,6 +154,15 @@ func TestCovariates(t *testing.T) {
 	}
 }
 
+func TestDatasetString(t *testing.T) {
+	want := "x: 2 specimens of 0 to 1 landmarks in 2 dimensions, mm; groups a (1), b (1); covariates age, species"
+	d := &Dataset{Name: "x", Unit: "mm", Specimens: []Specimen{{Name: "1", Group: "a", Points: [][]float64{{1, 2}}, Covariates: map[string]string{"species": "s"}},
+		{Name: "2", Group: "b", Covariates: map[string]string{"age": "3"}}}}
+	if got := d.String(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // The specimens of PlethodonSpecies are the leaves of the tree.
 func TestPlethodonTree(t *testing.T) {
 	leaves := regexp.MustCompile(`[A-Z]_[a-z]+`).FindAllString(PlethodonTree(), -1)
