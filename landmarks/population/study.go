@@ -214,6 +214,9 @@ func (s *Study) Validate() error {
 	if objects.Objects == nil {
 		objects.Objects = make([]Object, len(first))
 	}
+	if _, err := stems(s.Names, objects.Objects); err != nil { // what is estimated could not be written
+		return err
+	}
 	for i, shape := range s.Subjects {
 		if len(shape) != len(objects.Objects) || len(shape) != len(first) {
 			return fmt.Errorf("%s has %d meshes, %s %d, want one of each of the %d objects", s.Names[i], len(shape), name, len(first), len(objects.Objects))

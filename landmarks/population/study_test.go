@@ -343,6 +343,12 @@ func FuzzDeformetrica(f *testing.F) {
 	})
 }
 
+// Subjects without names, or of one name, are refused before anything is estimated, not when it is written.
+func TestNamesOfSubjects(t *testing.T) {
+	expect.Refused(t, expect.Error(population.Read(deformetrica(t, `<subject id="b">`, `<subject>`))), "subject 1 has no name")
+	expect.Refused(t, expect.Error(population.Read(deformetrica(t, `<subject id="b">`, `<subject id="a">`))), "flow_a_mandible: give subjects")
+}
+
 // A study that was put together in a program is looked at, too.
 func TestEmptyMeshes(t *testing.T) {
 	for _, m := range []*mesh.Mesh{nil, {}} {

@@ -39,6 +39,21 @@ func Files(stems, ids []string) ([][]string, error) {
 	return out, nil
 }
 
+// stems are the names of the files of Atlas.Write, of its template first, which the names of subjects and objects must allow.
+func stems(names []string, objects []Object) ([][]string, error) {
+	stems, ids := []string{"template"}, make([]string, len(objects))
+	for i, name := range names {
+		if name == "" {
+			return nil, fmt.Errorf("subject %d has no name", i)
+		}
+		stems = append(stems, "flow_"+name)
+	}
+	for o, object := range objects {
+		ids[o] = object.ID
+	}
+	return Files(stems, ids)
+}
+
 // Write writes an atlas for ParaView into a folder, which it makes: template.vtp with the mean displacement of its vertices over
 // the subjects; momenta.vtp, the control points with the momentum of every subject as a vector field of its name; and the flow of
 // the template to each subject as a sequence, flow_NAME.pvd, with the displacement of the vertices. Of an object with an ID these
@@ -51,17 +66,7 @@ func (a *Atlas) Write(folder string, m Model, names []string) error {
 	if len(m.Objects) != len(a.Template) {
 		return fmt.Errorf("write: the model has %d objects, the atlas %d", len(m.Objects), len(a.Template))
 	}
-	stems, ids := []string{"template"}, make([]string, len(m.Objects))
-	for i, name := range names {
-		if name == "" {
-			return fmt.Errorf("write: subject %d has no name", i)
-		}
-		stems = append(stems, "flow_"+name)
-	}
-	for o, object := range m.Objects {
-		ids[o] = object.ID
-	}
-	files, err := Files(stems, ids)
+	files, err := stems(names, m.Objects)
 	if err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
