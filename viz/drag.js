@@ -166,7 +166,7 @@
         c.setAttribute("cx", x(goal[c.dataset.of][i]));
         c.setAttribute("cy", y(goal[c.dataset.of][i + 1]));
       }
-      says.textContent = "\u03c3 = " + +sigma(at).toPrecision(3);
+      says.textContent = "\u03c3 = " + +sigma(at).toPrecision(3) + data.name;
       const length = Math.sqrt(2 * energy(at.start, at.p, sigma(at)));
       message.textContent = found ? `length ${+length.toPrecision(3)}${data.name}, momenta \u00d7${+scale.toPrecision(1)}` : "no geodesic found: move back a little";
     };
@@ -206,7 +206,7 @@
     for (const c of holds) {
       const i = 2 * c.dataset.index;
       const move = (dx, dy) => change(() => { goal[c.dataset.of][i] += dx; goal[c.dataset.of][i + 1] += dy; });
-      c.onpointerdown = e => { c.setPointerCapture(e.pointerId); c.last = [e.clientX, e.clientY]; };
+      c.onpointerdown = e => { if (!e.button) { c.setPointerCapture(e.pointerId); c.last = [e.clientX, e.clientY]; } };
       c.onpointermove = e => {
         if (!c.last) return;
         const pixel = svg.viewBox.baseVal.width / svg.clientWidth / data.unit;

@@ -66,7 +66,11 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 			}
 			for k := range n {
 				from, to := blend(a, b, float64(k)/float64(n)), blend(a, b, float64(k+1)/float64(n))
-				out = append(out, stamp{at: []vg.Point{place(from), place(to)}, stroke: s, depth: depth(from, to)})
+				head, tail := place(from), place(to)
+				if way := tail.Sub(head); s.Color.A == 0xff && way != (vg.Point{}) { // pieces lap over each other, without a seam
+					tail = tail.Add(way.Scale(vg.Length(0.3 / math.Hypot(float64(way.X), float64(way.Y)))))
+				}
+				out = append(out, stamp{at: []vg.Point{head, tail}, stroke: s, depth: depth(from, to)})
 			}
 		}
 	}

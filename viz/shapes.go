@@ -205,11 +205,15 @@ func Trajectories(path [][][]float64) *Layer {
 		for i := range path[0] {
 			for k := range pieces {
 				from, to := k*last/pieces, (k+1)*last/pieces
+				stroke := c.Stroke((from+to)/2, 1.3)
+				if stroke.Color.A == 0xff { // pieces lap over each other, without a seam
+					from = max(0, from-1)
+				}
 				piece := make([][]float64, 0, to-from+1)
 				for t := from; t <= to; t++ {
 					piece = append(piece, path[t][i])
 				}
-				c.Line(piece, false, c.Stroke((from+to)/2, 1.3))
+				c.Line(piece, false, stroke)
 			}
 		}
 		for i := range path[0] {

@@ -331,6 +331,45 @@ func TestNumbersLeaveLinesFree(t *testing.T) {
 	}
 }
 
+// The pieces of which a line in colours, and a line in space, is made leave no paper between them.
+func TestLinesHaveNoSeams(t *testing.T) {
+	grey := func(c color.Color) float64 { return float64(color.GrayModel.Convert(c).(color.Gray).Y) }
+	for dim := 2; dim <= 3; dim++ {
+		path := make([][][]float64, 361)
+		for k := range path {
+			path[k] = [][]float64{make([]float64, dim)}
+			path[k][0][1] = float64(k) // along the page, seen from the x axis, too
+			if dim == 2 {
+				path[k][0] = []float64{float64(k), 0.1 * float64(k)}
+			}
+		}
+		s, err := Fig(Trajectories(path)).NoAxes().Camera(0, 0).scene()
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := vg.Rectangle{Max: vg.Point{X: 8 * cm, Y: 8 * cm}}
+		sheet := vgimg.NewWith(vgimg.UseWH(page.Max.X, page.Max.Y), vgimg.UseDPI(screenDots), vgimg.UseBackgroundColor(color.White))
+		ink(sheet, s.stamps(s.frame(page)))
+		img := sheet.Image()
+		size := img.Bounds().Size()
+		var darkest []float64 // of each column that the line runs through
+		for x := range size.X {
+			least := 255.0
+			for y := range size.Y {
+				least = math.Min(least, grey(img.At(x, y)))
+			}
+			if least < 240 {
+				darkest = append(darkest, least)
+			}
+		}
+		for i, v := range darkest[20 : len(darkest)-20] { // between the dots
+			if at := float64(i+20) / float64(len(darkest)); math.Abs(v-grey(Ramp(at))) > 12 {
+				t.Fatalf("in %d dimensions, at %.3f of the line: lightness %v, want %v", dim, at, v, grey(Ramp(at)))
+			}
+		}
+	}
+}
+
 // A filled polygon stains the cells whose middle lies inside by the even-odd rule, also where it crosses itself or reaches
 // beyond the area, and takes hardly longer than its outline.
 func TestStainOfPolygon(t *testing.T) {
