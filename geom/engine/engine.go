@@ -342,8 +342,8 @@ func FindPlugin() (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("no XLA plug-in found: run `%s` in the project folder, "+
-		"or set GOMLX_BACKEND=xla:/absolute/path/to/plugin.so, or GOMLX_BACKEND=xla to let GoMLX download its own", install)
+	return "", fmt.Errorf("no XLA plug-in found with ANATOMY_HOME=%q, nor from the working directory upwards: run `%s` in the project folder, "+
+		"whose path ANATOMY_HOME must be for programs that run elsewhere; or set GOMLX_BACKEND=xla:/absolute/path/to/plugin.so, or GOMLX_BACKEND=xla to let GoMLX download its own", os.Getenv("ANATOMY_HOME"), install)
 }
 
 func escapeGlob(path string) string {

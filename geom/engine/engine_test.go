@@ -270,7 +270,8 @@ func TestFindPlugin(t *testing.T) {
 	expect.Refused(t, expect.Error(FindPlugin()), "want cpu or cuda")
 	t.Setenv("ANATOMY_DEVICE", "")
 	t.Chdir(t.TempDir())
-	expect.Refused(t, expect.Error(FindPlugin()), "make setup")
+	t.Setenv("ANATOMY_HOME", "/nowhere")
+	expect.Refused(t, expect.Error(FindPlugin()), "make setup", `ANATOMY_HOME="/nowhere"`)
 }
 
 // The user's flags stay, in front; a plug-in that may not know a flag is not given it.
