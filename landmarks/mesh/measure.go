@@ -156,7 +156,6 @@ func (m *Mesh) Folds(before *Mesh) [][2]int {
 }
 
 // Distances returns how far every vertex of m is from the nearest point of another mesh, on its edges or triangles.
-// It compares every vertex with every cell.
 func (m *Mesh) Distances(other *Mesh) ([]float64, error) {
 	if err := m.wellFormed(); err != nil {
 		return nil, err
@@ -167,58 +166,9 @@ func (m *Mesh) Distances(other *Mesh) ([]float64, error) {
 	if len(m.Vertices[0]) != len(other.Vertices[0]) {
 		return nil, fmt.Errorf("one mesh has %d coordinates, the other %d", len(m.Vertices[0]), len(other.Vertices[0]))
 	}
-	out := make([]float64, len(m.Vertices))
+	out, tree := make([]float64, len(m.Vertices)), other.boxes()
 	for i, x := range m.Vertices {
-		out[i] = math.Inf(1)
-		for _, c := range other.Cells {
-			if len(c) == 2 {
-				out[i] = min(out[i], toSegment(x, other.Vertices[c[0]], other.Vertices[c[1]]))
-			} else {
-				out[i] = min(out[i], toTriangle(x, other.Vertices[c[0]], other.Vertices[c[1]], other.Vertices[c[2]]))
-			}
-		}
+		out[i] = math.Sqrt(other.nearest(tree, x).square)
 	}
 	return out, nil
 }
-
-func toSegment(x, a, b []float64) float64 {
-	along, length := 0.0, 0.0
-	for k := range x {
-		along += (x[k] - a[k]) * (b[k] - a[k])
-		length += (b[k] - a[k]) * (b[k] - a[k])
-	}
-	t := 0.0
-	if length > 0 {
-		t = min(1, max(0, along/length))
-	}
-	sum := 0.0
-	for k := range x {
-		d := x[k] - a[k] - t*(b[k]-a[k])
-		sum += d * d
-	}
-	return math.Sqrt(sum)
-}
-
-// toTriangle projects x on the plane of the triangle; where the foot lies outside, an edge is nearest.
-func toTriangle(x, a, b, c []float64) float64 {
-	var u, v, w [3]float64
-	for k := range 3 {
-		u[k], v[k], w[k] = b[k]-a[k], c[k]-a[k], x[k]-a[k]
-	}
-	uu, uv, vv := dot(u, u), dot(u, v), dot(v, v)
-	wu, wv := dot(w, u), dot(w, v)
-	if det := uu*vv - uv*uv; det > 0 {
-		s, t := (vv*wu-uv*wv)/det, (uu*wv-uv*wu)/det
-		if s >= 0 && t >= 0 && s+t <= 1 {
-			sum := 0.0
-			for k := range 3 {
-				d := w[k] - s*u[k] - t*v[k]
-				sum += d * d
-			}
-			return math.Sqrt(sum)
-		}
-	}
-	return min(toSegment(x, a, b), toSegment(x, b, c), toSegment(x, c, a))
-}
-
-func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
