@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/landmarks/morpho"
 )
 
 // LogWithin returns a geodesic from shape q that ends near shape target: the root mean square of the difference of the coordinates
@@ -241,7 +242,7 @@ func (s *Space) coarseVelocity(task *geom.Task, x, y []float64, tolerance float6
 	q, target := s.Point(x), s.Point(y)
 	some := s.fewer()
 	from, to := make([]float64, 0, some.M.Dim()), make([]float64, 0, some.M.Dim())
-	for _, i := range spread(q, some.Manifold.N) {
+	for _, i := range morpho.Spread(q, some.Manifold.N) {
 		from, to = append(from, q[i]...), append(to, target[i]...)
 	}
 	a, err := some.within(task, from, to, 0.5*tolerance)

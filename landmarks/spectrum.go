@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/linalg"
+	"anatomy/landmarks/morpho"
 )
 
 // spectrum is the kernel matrix K(x_i, x_j) of landmarks as Σ_k λ_k u_k u_kᵀ plus rest times the projection orthogonal to the u_k. For
@@ -33,7 +34,7 @@ const (
 func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	m := s.Manifold
 	x := s.Point(q)
-	chosen := spread(x, min(m.N, pivots, columns/m.N))
+	chosen := morpho.Spread(x, min(m.N, pivots, columns/m.N))
 	some := make([][]float64, len(chosen))
 	for k, i := range chosen {
 		some[k] = x[i]
@@ -117,30 +118,6 @@ func (k *spectrum) apply(f func(lambda float64) float64, g []float64) []float64 
 	in.Scale(outside, in)
 	out.Add(&out, in)
 	return out.RawMatrix().Data
-}
-
-// spread returns the indices of count points: first point 0, then each time the point farthest from those already chosen.
-func spread(x [][]float64, count int) []int {
-	distance := make([]float64, len(x))
-	for i := range distance {
-		distance[i] = math.Inf(1)
-	}
-	chosen := make([]int, 0, count)
-	for next := 0; len(chosen) < count; {
-		chosen = append(chosen, next)
-		far := -1.0
-		here := x[next]
-		for i, p := range x {
-			d := 0.0
-			for a := range p {
-				d += (p[a] - here[a]) * (p[a] - here[a])
-			}
-			if distance[i] = min(distance[i], d); distance[i] > far {
-				far, next = distance[i], i
-			}
-		}
-	}
-	return chosen
 }
 
 // solve returns (K + stiff·unit)⁻¹ g: it takes the derivative g with respect to the momenta to a gradient in the metric of the kernel.

@@ -1,6 +1,7 @@
 package morpho
 
 import (
+	"slices"
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
@@ -11,4 +12,22 @@ func TestNearestSpacing(t *testing.T) {
 	for _, points := range [][][]float64{{{0, 0}, {3, 4}, {3, 5}}, {{3, 5, 1}, {0, 0, 1}, {3, 4, 1}}} {
 		expect.Abs(t, "spacing", NearestSpacing(points), 7.0/3, 1e-15)
 	}
+}
+
+// Each point is the farthest from those before it.
+func TestSpread(t *testing.T) {
+	var line [][]float64
+	for k := range 9 {
+		line = append(line, []float64{float64(k), 0})
+	}
+	for _, c := range []struct {
+		n      int
+		others [][]float64
+		want   []int
+	}{{4, nil, []int{0, 8, 4, 2}}, {3, [][]float64{{7, 1}, {1, 0}}, []int{4, 6, 8}}, {0, nil, []int{}}} {
+		if got := Spread(line, c.n, c.others...); !slices.Equal(got, c.want) {
+			t.Errorf("%d points beside %v: %v, want %v", c.n, c.others, got, c.want)
+		}
+	}
+	panics(t, func() { Spread(line, 10) }, "spread: 10 of 9 points")
 }

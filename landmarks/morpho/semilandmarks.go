@@ -1,20 +1,35 @@
 package morpho
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
-// Semilandmark is a point of a curve, whose place along the curve means nothing: it slides along the line through its
-// neighbours, x_After − x_Before.
-type Semilandmark struct{ Before, Point, After int }
+// Semilandmark is a point of a curve or surface, whose place along it means nothing: it slides along a line or in a plane.
+type Semilandmark struct {
+	Point int
+	// Neighbours are the landmarks b, a before and after the point on a curve, which slides along x_a − x_b; three or more are round it on a
+	// surface in space: it slides in the plane of their first two principal directions, or with On in the tangent plane of that. With
+	// none it slides along the tangent of On.
+	Neighbours []int
+	// On are the curves or surfaces that the point lies on and goes back to, one a shape; none where they are not known.
+	On []Support
+}
+
+// Support is a curve or surface; meshes have a Locator that is one.
+type Support interface {
+	// Nearest returns the point of it nearest to x, and vectors that span its tangent there: one of a curve, two of a surface.
+	Nearest(x []float64) (point []float64, tangents [][]float64)
+}
 
 // Semilandmarks returns the semi-landmarks of a curve through n points in their order: all but the fixed ones, and but the ends
-// of an open curve. It panics if a fixed one is not among the points.
+// of an open curve. Each has the points before and after it for Neighbours. It panics if a fixed one is not among the points.
 func Semilandmarks(n int, closed bool, fixed ...int) []Semilandmark {
 	isFixed := make(map[int]bool, len(fixed))
 	for _, l := range fixed {
@@ -28,7 +43,32 @@ func Semilandmarks(n int, closed bool, fixed ...int) []Semilandmark {
 		if isFixed[l] || !closed && (l == 0 || l == n-1) {
 			continue
 		}
-		out = append(out, Semilandmark{(l + n - 1) % n, l, (l + 1) % n})
+		out = append(out, Semilandmark{Point: l, Neighbours: []int{(l + n - 1) % n, (l + 1) % n}})
+	}
+	return out
+}
+
+// SurfaceSemilandmarks returns the given points of a surface in space as semi-landmarks, each with so many landmarks for Neighbours, at
+// least three, as are nearest to it in a template, [n][3]. It panics if there are not as many.
+func SurfaceSemilandmarks(template [][]float64, neighbours int, points ...int) []Semilandmark {
+	if neighbours < 3 || neighbours >= len(template) {
+		panic(fmt.Errorf("semi-landmarks: %d neighbours, want at least 3 of the other %d landmarks", neighbours, len(template)-1))
+	}
+	var out []Semilandmark
+	for _, l := range points {
+		if l < 0 || l >= len(template) {
+			panic(fmt.Errorf("semi-landmarks: landmark %d is to slide; landmarks are 0 to %d", l, len(template)-1))
+		}
+		var others []int
+		for k := range template {
+			if k != l {
+				others = append(others, k)
+			}
+		}
+		slices.SortStableFunc(others, func(i, j int) int {
+			return cmp.Compare(floats.Distance(template[i], template[l], 2), floats.Distance(template[j], template[l], 2))
+		})
+		out = append(out, Semilandmark{Point: l, Neighbours: others[:neighbours:neighbours]})
 	}
 	return out
 }
@@ -43,34 +83,41 @@ const (
 	ProcrustesDistance
 )
 
-// Slide moves the semi-landmarks of a shape along their tangents to where the criterion against a reference is least, in
-// one step: tangents are those of the shape as it is. With direction u_l of semi-landmark l and the bending energy matrix B
-// of the reference the distances t solve Σ_m B_lm (u_l·u_m) t_m = −Σ_m B_lm u_l·x_m (Bookstein, Med. Image Anal. 1, 1997; Gunz,
-// Mitteroecker and Bookstein 2005); for Procrustes distance, t_l = u_l·(r_l − x_l). Where the energy leaves distances open, the
-// shortest are taken. The shape must be aligned with the reference for Procrustes distance. Both are [n][d], d = 2 or 3.
+// Slide moves the semi-landmarks of a shape to where a criterion against a reference is least, in one step: along tangents of the
+// shape as it is. With orthonormal tangents u_a of semi-landmarks l(a), one of a curve and two of a surface, and the bending energy matrix
+// B of the reference the distances t solve Σ_b B_{l(a) l(b)} (u_a·u_b) t_b = −Σ_m B_{l(a) m} u_a·x_m (Bookstein, Med. Image Anal. 1,
+// 1997; Gunz, Mitteroecker and Bookstein 2005); for Procrustes distance, t_a = u_a·(r_{l(a)} − x_{l(a)}). Where the energy leaves
+// distances open, the shortest are taken. The shape must be aligned with the reference for Procrustes distance. Both are [n][d], d = 2 or 3.
+//
+// What lies on a Support is brought onto it first, and goes back to the nearest point after the step, which is halved until the
+// criterion is not worse than before, or so much nearer to its least that the next step is shorter: at the end, on a mesh, it may rise by some
+// ten-thousandths, which the facets hide.
 func Slide(shape, reference [][]float64, semilandmarks []Semilandmark, criterion Criterion) ([][]float64, error) {
-	if _, _, err := commonExtent([][][]float64{shape, reference}, shapeNumber); err != nil {
-		return nil, fmt.Errorf("slide (shape 0 along its curves to shape 1): %w", err)
+	n, d, err := commonExtent([][][]float64{shape, reference}, shapeNumber)
+	if err != nil {
+		return nil, fmt.Errorf("slide (shape 0 along its curves and surfaces to shape 1): %w", err)
 	}
-	if err := checkSemilandmarks(len(shape), semilandmarks, criterion); err != nil {
+	if err := checkSemilandmarks(n, d, 1, semilandmarks, criterion); err != nil {
 		return nil, fmt.Errorf("slide: %w", err)
 	}
-	var bending *mat.SymDense
+	s := slider{semilandmarks: semilandmarks, reference: reference}
 	if criterion == BendingEnergy {
-		s, err := newSpline(reference)
-		if err != nil {
+		if s.bending, err = bendingOf(reference); err != nil {
 			return nil, fmt.Errorf("slide: the reference's landmarks: %w", err)
 		}
-		bending = s.bending()
 	}
-	out, err := slide(shape, reference, semilandmarks, bending)
+	if shape, err = s.ontoSupports(shape); err != nil {
+		return nil, fmt.Errorf("slide: %w", err)
+	}
+	out, _, _, err := s.slide(shape)
 	if err != nil {
 		return nil, fmt.Errorf("slide: %w", err)
 	}
 	return out, nil
 }
 
-func checkSemilandmarks(n int, semilandmarks []Semilandmark, criterion Criterion) error {
+// checkSemilandmarks is for so many shapes of n landmarks in d dimensions.
+func checkSemilandmarks(n, d, shapes int, semilandmarks []Semilandmark, criterion Criterion) error {
 	if len(semilandmarks) == 0 {
 		return errors.New("no semi-landmarks")
 	}
@@ -79,13 +126,24 @@ func checkSemilandmarks(n int, semilandmarks []Semilandmark, criterion Criterion
 	}
 	seen := map[int]bool{}
 	for i, s := range semilandmarks {
-		for _, l := range []int{s.Before, s.Point, s.After} {
+		for _, l := range append([]int{s.Point}, s.Neighbours...) {
 			if l < 0 || l >= n {
-				return fmt.Errorf("semi-landmark %d is landmark %d between %d and %d; landmarks are 0 to %d", i, s.Point, s.Before, s.After, n-1)
+				return fmt.Errorf("semi-landmark %d is landmark %d with the neighbours %v; landmarks are 0 to %d", i, s.Point, s.Neighbours, n-1)
 			}
 		}
-		if s.Before == s.After {
-			return fmt.Errorf("semi-landmark %d (landmark %d) has landmark %d on both sides, so no tangent", i, s.Point, s.Before)
+		what := fmt.Sprintf("semi-landmark %d (landmark %d)", i, s.Point)
+		switch k := len(s.Neighbours); {
+		case k == 0 && len(s.On) == 0:
+			return fmt.Errorf("%s has neither neighbours nor a curve or surface, so no tangent", what)
+		case k == 1:
+			return fmt.Errorf("%s has one neighbour, so no tangent; two are of a curve, three or more of a surface", what)
+		case k == 2 && s.Neighbours[0] == s.Neighbours[1]:
+			return fmt.Errorf("%s has landmark %d on both sides, so no tangent", what, s.Neighbours[0])
+		case k > 2 && d == 2:
+			return fmt.Errorf("%s has %d neighbours, as on a surface, but is in the plane; two are of a curve", what, k)
+		}
+		if len(s.On) > 0 && len(s.On) != shapes {
+			return fmt.Errorf("%s lies on %d curves or surfaces, one a shape, but there are %d shapes", what, len(s.On), shapes)
 		}
 		if seen[s.Point] {
 			return fmt.Errorf("landmark %d slides twice", s.Point)
@@ -95,125 +153,437 @@ func checkSemilandmarks(n int, semilandmarks []Semilandmark, criterion Criterion
 	return nil
 }
 
-// slide is Slide by bending energy where its matrix is given, else by Procrustes distance.
-func slide(shape, reference [][]float64, semilandmarks []Semilandmark, bending *mat.SymDense) ([][]float64, error) {
-	k := len(semilandmarks)
-	directions := make([][]float64, k)
-	for i, s := range semilandmarks {
-		u := floats.SubTo(make([]float64, len(shape[0])), shape[s.After], shape[s.Before])
-		norm := floats.Norm(u, 2)
-		if norm == 0 {
-			return nil, fmt.Errorf("landmarks %d and %d coincide, so landmark %d between them has no tangent", s.Before, s.After, s.Point)
-		}
-		floats.Scale(1/norm, u)
-		directions[i] = u
+func bendingOf(reference [][]float64) (*mat.SymDense, error) {
+	s, err := newSpline(reference)
+	if err != nil {
+		return nil, err
 	}
-	ways := make([]float64, k)
-	if bending == nil {
-		for i, s := range semilandmarks {
-			ways[i] = floats.Dot(directions[i], reference[s.Point]) - floats.Dot(directions[i], shape[s.Point])
+	return s.bending(), nil
+}
+
+// slider slides the shape with a number towards a reference, by bending energy where its matrix is given, else by Procrustes distance.
+type slider struct {
+	number        int
+	semilandmarks []Semilandmark
+	reference     [][]float64
+	bending       *mat.SymDense
+}
+
+// slide returns the shape after a step, and how long one that is not halved is: root of the sum of squares. If no step makes anything
+// better, however short, it is stuck where it is.
+func (s *slider) slide(x [][]float64) (next [][]float64, length float64, stuck bool, err error) {
+	step, gain, err := s.step(x)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	for _, v := range step {
+		length = math.Hypot(length, floats.Norm(v, 2))
+	}
+	energy := s.energy(x)
+	for share := 1.0; share > 1e-3; share /= 2 {
+		next = slices.Clone(x)
+		for i, m := range s.semilandmarks {
+			next[m.Point] = floats.AddScaledTo(make([]float64, len(step[i])), x[m.Point], share, step[i])
 		}
-	} else {
-		a, b := mat.NewSymDense(k, nil), make([]float64, k)
-		for i, s := range semilandmarks {
-			for l, x := range shape {
-				b[i] -= bending.At(s.Point, l) * floats.Dot(directions[i], x)
-			}
-			for j, r := range semilandmarks[:i+1] {
-				a.SetSym(i, j, bending.At(s.Point, r.Point)*floats.Dot(directions[i], directions[j]))
-			}
+		if !s.supported() {
+			return next, length, false, nil // the least that there is
 		}
-		var eigen mat.EigenSym
-		if !eigen.Factorize(a, true) {
-			return nil, errors.New("the eigenvalues of the bending energy were not found")
+		if next, err = s.ontoSupports(next); err != nil {
+			return nil, 0, false, err
 		}
-		values := eigen.Values(nil)
-		var vectors mat.Dense
-		eigen.VectorsTo(&vectors)
-		rounding := 1e-12 * mat.Norm(bending, 2) // not of a, which may be nothing else
-		for e, v := range values {
-			if v > rounding {
-				column := mat.Col(nil, e, &vectors)
-				floats.AddScaled(ways, floats.Dot(column, b)/v, column)
-			}
+		if s.energy(next) <= energy {
+			return next, length, false, nil
+		}
+		// On the facets of a mesh the energy has no derivative: where all that a step can gain is less than they hide, steps that become
+		// shorter lead on.
+		if _, left, err := s.step(next); err == nil && left <= (1-share/2)*gain {
+			return next, length, false, nil
 		}
 	}
-	out := make([][]float64, len(shape))
-	for l, x := range shape {
-		out[l] = append([]float64{}, x...)
-	}
-	for i, s := range semilandmarks {
-		floats.AddScaled(out[s.Point], ways[i], directions[i])
+	return x, length, true, nil
+}
+
+func (s *slider) supported() bool {
+	return slices.ContainsFunc(s.semilandmarks, func(m Semilandmark) bool { return len(m.On) > 0 })
+}
+
+// ontoSupports returns the shape with its semi-landmarks at the nearest points of what they lie on.
+func (s *slider) ontoSupports(x [][]float64) ([][]float64, error) {
+	out := slices.Clone(x)
+	for _, m := range s.semilandmarks {
+		if len(m.On) == 0 {
+			continue
+		}
+		out[m.Point], _ = m.On[s.number].Nearest(x[m.Point])
+		if len(out[m.Point]) != len(x[0]) || !(floats.Norm(out[m.Point], math.Inf(1)) <= math.MaxFloat64) {
+			return nil, fmt.Errorf("landmark %d: the nearest point of its curve or surface is %v", m.Point, out[m.Point])
+		}
 	}
 	return out, nil
+}
+
+// step returns how far each semi-landmark goes along its tangents, and by how much the criterion would fall if these were the curves
+// and surfaces themselves.
+func (s *slider) step(x [][]float64) (step [][]float64, gain float64, err error) {
+	var points []int // l(a)
+	var u [][]float64
+	for _, m := range s.semilandmarks {
+		tangents, err := m.tangents(x, s.number)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, v := range tangents {
+			points, u = append(points, m.Point), append(u, v)
+		}
+	}
+	ways, b := make([]float64, len(u)), make([]float64, len(u))
+	if s.bending == nil {
+		for a, l := range points {
+			b[a] = floats.Dot(u[a], s.reference[l]) - floats.Dot(u[a], x[l])
+		}
+		copy(ways, b)
+	} else {
+		a := mat.NewSymDense(len(u), nil)
+		for i, l := range points {
+			for m, y := range x {
+				b[i] -= s.bending.At(l, m) * floats.Dot(u[i], y)
+			}
+			for j := range i + 1 {
+				a.SetSym(i, j, s.bending.At(l, points[j])*floats.Dot(u[i], u[j]))
+			}
+		}
+		if ways, err = shortest(a, b, 1e-12*mat.Norm(s.bending, 2)); err != nil { // not of a, which may be nothing else
+			return nil, 0, err
+		}
+	}
+	step = zeros(len(s.semilandmarks), len(x[0]))
+	a := 0
+	for i, m := range s.semilandmarks {
+		for ; a < len(points) && points[a] == m.Point; a++ {
+			floats.AddScaled(step[i], ways[a], u[a])
+		}
+	}
+	return step, floats.Dot(ways, b), nil
+}
+
+// shortest returns the shortest t for which a t − b is least; eigenvalues of a up to rounding are 0.
+func shortest(a *mat.SymDense, b []float64, rounding float64) ([]float64, error) {
+	t := make([]float64, len(b))
+	var chol mat.Cholesky
+	if chol.Factorize(a) && mat.Norm(a, 1)/chol.Cond() > 10*rounding { // a bound of the least eigenvalue
+		return t, chol.SolveVecTo(mat.NewVecDense(len(b), t), mat.NewVecDense(len(b), b))
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(a, true) {
+		return nil, errors.New("the eigenvalues of the bending energy were not found")
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	for e, v := range eigen.Values(nil) {
+		if v > rounding {
+			column := mat.Col(nil, e, &vectors)
+			floats.AddScaled(t, floats.Dot(column, b)/v, column)
+		}
+	}
+	return t, nil
+}
+
+// energy is the criterion.
+func (s *slider) energy(x [][]float64) float64 {
+	if s.bending != nil {
+		return bendingEnergy(s.bending, x)
+	}
+	sum := 0.0
+	for _, m := range s.semilandmarks {
+		sum += math.Pow(floats.Distance(x[m.Point], s.reference[m.Point], 2), 2)
+	}
+	return sum
+}
+
+// tangents returns orthonormal tangents of the shape with a number.
+func (m Semilandmark) tangents(x [][]float64, number int) ([][]float64, error) {
+	d := len(x[0])
+	switch {
+	case len(m.Neighbours) != 2 && len(m.On) > 0:
+		_, tangents := m.On[number].Nearest(x[m.Point])
+		if len(tangents) == 0 || len(tangents) >= d {
+			return nil, fmt.Errorf("landmark %d: its curve or surface has %d tangents in %d dimensions", m.Point, len(tangents), d)
+		}
+		var out [][]float64
+		for _, v := range tangents {
+			if len(v) != d {
+				return nil, fmt.Errorf("landmark %d: a tangent %v of its curve or surface in %d dimensions", m.Point, v, d)
+			}
+			u := slices.Clone(v)
+			for _, w := range out {
+				floats.AddScaled(u, -floats.Dot(u, w), w)
+			}
+			norm := floats.Norm(u, 2)
+			if !(norm > 1e-9*floats.Norm(v, 2)) {
+				return nil, fmt.Errorf("landmark %d: the tangents %v of its curve or surface span nothing", m.Point, tangents)
+			}
+			floats.Scale(1/norm, u)
+			out = append(out, u)
+		}
+		return out, nil
+	case len(m.Neighbours) == 2:
+		before, after := m.Neighbours[0], m.Neighbours[1]
+		u := floats.SubTo(make([]float64, d), x[after], x[before])
+		norm := floats.Norm(u, 2)
+		if norm == 0 {
+			return nil, fmt.Errorf("landmarks %d and %d coincide, so landmark %d between them has no tangent", before, after, m.Point)
+		}
+		floats.Scale(1/norm, u)
+		return [][]float64{u}, nil
+	}
+	around := make([][]float64, len(m.Neighbours))
+	for k, l := range m.Neighbours {
+		around[k] = x[l]
+	}
+	centre, spread := Centroid(around), mat.NewSymDense(d, nil)
+	for _, y := range around {
+		spread.SymRankOne(spread, 1, mat.NewVecDense(d, floats.SubTo(make([]float64, d), y, centre)))
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(spread, true) {
+		return nil, fmt.Errorf("landmark %d: the principal directions of its neighbours %v were not found", m.Point, m.Neighbours)
+	}
+	values := eigen.Values(nil) // rising
+	if !(values[1] > 1e-12*values[2]) || values[0] > values[1]/2 {
+		return nil, fmt.Errorf("landmark %d: its neighbours %v lie near no plane, or on a line: they vary by %.3g, %.3g and %.3g along their principal directions",
+			m.Point, m.Neighbours, math.Sqrt(values[2]), math.Sqrt(math.Max(0, values[1])), math.Sqrt(math.Max(0, values[0])))
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	return [][]float64{mat.Col(nil, 2, &vectors), mat.Col(nil, 1, &vectors)}, nil
 }
 
 // SlidAlignment is the result of ProcrustesSliding.
 type SlidAlignment struct {
 	*Alignment               // of the slid shapes: Transforms take Slid to Shapes
 	Slid       [][][]float64 // the shapes as they were given, with their semi-landmarks slid
-	Energies   []float64     // bending energy of each of Shapes against Mean
+	Reference  [][]float64   // what they slid towards: the mean of the shapes as they were given
+	Energies   []float64     // bending energy of each of Shapes against Reference
+	// Left is how far the semi-landmarks of each shape would still go along their tangents, root of the sum of squares over CentroidSize.
+	Left []float64
+	// Off is how far semi-landmarks of each shape are at most from the curves and surfaces that they slid along, over CentroidSize: from the
+	// tangent at the nearest given semi-landmark. Those on a Support are on it.
+	Off []float64
+	// Crossed lists the semi-landmarks of each shape that have slid past a neighbour: its direction from there is more than a right angle
+	// from what it was. There the curve or surface is folded.
+	Crossed [][]int
 }
 
-// String is that of Alignment, with the turns of sliding and the mean of Energies.
+// String is that of Alignment, with the turns of sliding, the mean of Energies, and what there is of Off, Crossed and Left.
 func (a *SlidAlignment) String() string {
-	return fmt.Sprintf("%v of sliding, with a bending energy of %.4g on average", a.Alignment, floats.Sum(a.Energies)/float64(len(a.Energies)))
+	out := fmt.Sprintf("%v of sliding, with a bending energy of %.4g on average", a.Alignment, floats.Sum(a.Energies)/float64(len(a.Energies)))
+	if off := floats.Max(a.Off); off > 0 {
+		out += fmt.Sprintf(", at most %.2g of a centroid size off their curves and surfaces", off)
+	}
+	var folded []int
+	for i, crossed := range a.Crossed {
+		if len(crossed) > 0 {
+			folded = append(folded, i)
+		}
+	}
+	if folded != nil {
+		out += fmt.Sprintf("; landmarks of shapes %v slid past a neighbour", folded)
+	}
+	if left := floats.Max(a.Left); left > slidingTolerance {
+		out += fmt.Sprintf("; shape %d has %.2g of its centroid size left to slide", floats.MaxIdx(a.Left), left)
+	}
+	return out
 }
 
-const slidingIterations = 100
+const (
+	slidingIterations = 1000
+	slidingTolerance  = 1e-6
+)
 
-// ProcrustesSliding is Procrustes for curves: semi-landmarks slide on every shape towards the mean by a criterion, in turns
-// with the alignment. It ends when no turn moves them by more than 1e-6 of a shape's size (root mean square), or after 100
-// turns; Converged and Iterations count these. Slid points leave a bent curve by a little: give curves densely.
+// ProcrustesSliding is Procrustes for curves and surfaces. The semi-landmarks of every shape slide by a criterion (see Slide) towards the
+// mean of the shapes as they were given, along the tangents where they arrive; then the shapes are aligned. A shape ends when they have no
+// more than 1e-6 of its size left to go (root mean square), or after 1000 steps; Converged says that all have, and Iterations counts the
+// steps of the longest way. Where one would leave an open curve or surface at its end it stays there, and the shape does not converge.
+//
+// The mean that they slide towards stays: one that goes along is held by nothing on its curves, so that landmarks crowd, and energies
+// and distances fall without end. To slide towards the new mean once more, give Slid.
+//
+// Semi-landmarks that are not on a Support leave a bent curve or surface by a little: see Off. Those on one are first brought onto
+// it, which is an error if that takes any of them farther than landmarks lie from their centroid (root mean square).
 func ProcrustesSliding(shapes [][][]float64, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (*SlidAlignment, error) {
-	n, _, err := commonExtent(shapes, shapeNumber)
+	n, d, err := commonExtent(shapes, shapeNumber)
 	if err != nil {
 		return nil, fmt.Errorf("procrustes with sliding: %w", err)
 	}
-	if err := checkSemilandmarks(n, semilandmarks, criterion); err != nil {
+	if err := checkSemilandmarks(n, d, len(shapes), semilandmarks, criterion); err != nil {
 		return nil, fmt.Errorf("procrustes with sliding: %w", err)
 	}
-	out := &SlidAlignment{Slid: shapes}
-	for turn := 0; ; turn++ {
-		if out.Alignment, err = Procrustes(out.Slid, opts...); err != nil {
-			return nil, err
-		}
-		s, err := newSpline(out.Mean)
-		if err != nil {
-			return nil, fmt.Errorf("procrustes with sliding: the mean's landmarks: %w", err)
-		}
-		bending := s.bending()
-		out.Energies = make([]float64, len(shapes))
-		for i, x := range out.Shapes {
-			out.Energies[i] = bendingEnergy(bending, x)
-		}
-		out.Iterations = turn
-		if turn == slidingIterations {
-			out.Converged = false
-			return out, nil
-		}
-		if criterion == ProcrustesDistance {
-			bending = nil
-		}
-		next := make([][][]float64, len(shapes))
-		furthest := 0.0
-		for i, x := range out.Shapes {
-			moved, err := slide(x, out.Mean, semilandmarks, bending)
-			if err != nil {
-				return nil, fmt.Errorf("procrustes with sliding: shape %d: %w", i, err)
-			}
-			way := 0.0
-			for l := range x {
-				way += math.Pow(floats.Distance(moved[l], x[l], 2), 2)
-			}
-			furthest = math.Max(furthest, math.Sqrt(way)/CentroidSize(x))
-			next[i] = out.Transforms[i].inverse().Apply(moved)
-		}
-		if furthest <= 1e-6 {
-			return out, nil
-		}
-		out.Slid = next
+	given, err := onTheirSupports(shapes, semilandmarks)
+	if err != nil {
+		return nil, fmt.Errorf("procrustes with sliding: %w", err)
 	}
+	before, err := Procrustes(given, opts...)
+	if err != nil {
+		return nil, err
+	}
+	bending, err := bendingOf(before.Mean)
+	if err != nil {
+		return nil, fmt.Errorf("procrustes with sliding: the mean's landmarks: %w", err)
+	}
+	out := &SlidAlignment{Reference: before.Mean}
+	longest := 0
+	for i, x := range given {
+		s := slider{number: i, semilandmarks: semilandmarks}
+		if criterion == BendingEnergy {
+			s.bending = bending
+		}
+		slid, steps, left, err := s.slideTo(out.Reference, x, opts)
+		if err != nil {
+			return nil, fmt.Errorf("procrustes with sliding: shape %d: %w", i, err)
+		}
+		off, err := s.off(slid, x)
+		if err != nil {
+			return nil, fmt.Errorf("procrustes with sliding: shape %d: %w", i, err)
+		}
+		out.Slid, out.Left, out.Off, out.Crossed = append(out.Slid, slid), append(out.Left, left), append(out.Off, off), append(out.Crossed, s.crossed(slid, x))
+		longest = max(longest, steps)
+	}
+	if out.Alignment, err = Procrustes(out.Slid, opts...); err != nil {
+		return nil, err
+	}
+	for _, x := range out.Shapes {
+		out.Energies = append(out.Energies, bendingEnergy(bending, x))
+	}
+	out.Iterations, out.Converged = longest, before.Converged && out.Converged && floats.Max(out.Left) <= slidingTolerance
+	return out, nil
+}
+
+// slideTo returns the shape slid towards a mean to the end, in how many steps, and its entry of Left.
+func (s *slider) slideTo(mean, x [][]float64, opts []ProcrustesOption) (slid [][]float64, steps int, left float64, err error) {
+	for ; ; steps++ {
+		// For Procrustes distance the shape is aligned anew; the energy does not depend on that.
+		toMean, err := FitSimilarity(x, mean, opts...)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		s.reference = toMean.inverse().Apply(mean)
+		next, length, stuck, err := s.slide(x)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		left = length / CentroidSize(x)
+		if left <= slidingTolerance || stuck || steps == slidingIterations {
+			return x, steps, left, nil
+		}
+		x = next
+	}
+}
+
+// PlaceSemilandmarks puts the semi-landmarks of a template, [n][d], on shapes of which only the other landmarks are known, [N][m][d] in
+// their order: the thin-plate spline that takes the template's landmarks to those of a shape takes its semi-landmarks along, and those with
+// On go to the nearest points of it (Gunz, Mitteroecker and Bookstein 2005). There must be d + 1 other landmarks at least, not all on a
+// line or in a plane. It returns the whole shapes, [N][n][d], whose semi-landmarks are not slid yet.
+//
+// On a thin bone a nearest point may be on its other side: a landmark that is farther from its curve or surface than landmarks lie
+// from their centroid (root mean square) is an error, but look at the shapes.
+func PlaceSemilandmarks(template [][]float64, shapes [][][]float64, semilandmarks []Semilandmark) ([][][]float64, error) {
+	n, d, err := extent(template)
+	if err != nil {
+		return nil, fmt.Errorf("place semi-landmarks: the template: %w", err)
+	}
+	if err := checkSemilandmarks(n, d, len(shapes), semilandmarks, BendingEnergy); err != nil {
+		return nil, fmt.Errorf("place semi-landmarks: %w", err)
+	}
+	var sliding []int
+	for _, m := range semilandmarks {
+		sliding = append(sliding, m.Point)
+	}
+	slices.Sort(sliding)
+	_, known, wanted := split(template, sliding, template)
+	m, e, err := commonExtent(shapes, shapeNumber)
+	if err != nil {
+		return nil, fmt.Errorf("place semi-landmarks: %w", err)
+	}
+	if m != len(known) || e != d {
+		return nil, fmt.Errorf("place semi-landmarks: the shapes have %d landmarks in %d dimensions, the template has %d in %d that do not slide", m, e, len(known), d)
+	}
+	s, err := newSpline(known)
+	if err != nil {
+		return nil, fmt.Errorf("place semi-landmarks: the template's other landmarks: %w", err)
+	}
+	whole := make([][][]float64, len(shapes))
+	for i, x := range shapes {
+		placed := s.warp(x, wanted)
+		for l := range template {
+			if slices.Contains(sliding, l) {
+				whole[i], placed = append(whole[i], placed[0]), placed[1:]
+			} else {
+				whole[i], x = append(whole[i], x[0]), x[1:]
+			}
+		}
+	}
+	if whole, err = onTheirSupports(whole, semilandmarks); err != nil {
+		return nil, fmt.Errorf("place semi-landmarks: %w", err)
+	}
+	return whole, nil
+}
+
+// onTheirSupports returns the shapes with the semi-landmarks that have one on their Support.
+func onTheirSupports(shapes [][][]float64, semilandmarks []Semilandmark) ([][][]float64, error) {
+	out := make([][][]float64, len(shapes))
+	for i, x := range shapes {
+		var err error
+		s := slider{number: i, semilandmarks: semilandmarks}
+		if out[i], err = s.ontoSupports(x); err != nil {
+			return nil, fmt.Errorf("shape %d: %w", i, err)
+		}
+		radius := CentroidSize(x) / math.Sqrt(float64(len(x)))
+		for l, p := range x {
+			if way := floats.Distance(p, out[i][l], 2); way > radius {
+				return nil, fmt.Errorf("shape %d: landmark %d is %.4g from its curve or surface, while landmarks are %.4g from their centroid: "+
+					"is it that of this shape, in its unit and axes?", i, l, way, radius)
+			}
+		}
+	}
+	return out, nil
+}
+
+// off returns the entry of Off for the slid shape x.
+func (s *slider) off(x, given [][]float64) (float64, error) {
+	farthest := 0.0
+	for _, m := range s.semilandmarks {
+		if len(m.On) > 0 {
+			continue
+		}
+		nearest, least := m, math.Inf(1)
+		for _, g := range s.semilandmarks {
+			if r := floats.Distance(x[m.Point], given[g.Point], 2); r < least {
+				nearest, least = g, r
+			}
+		}
+		tangents, err := nearest.tangents(given, s.number)
+		if err != nil {
+			return 0, err
+		}
+		across := floats.SubTo(make([]float64, len(x[0])), x[m.Point], given[nearest.Point])
+		for _, u := range tangents {
+			floats.AddScaled(across, -floats.Dot(across, u), u)
+		}
+		farthest = math.Max(farthest, floats.Norm(across, 2))
+	}
+	return farthest / CentroidSize(x), nil
+}
+
+// crossed returns the entry of Crossed for the slid shape x.
+func (s *slider) crossed(x, given [][]float64) (points []int) {
+	for _, m := range s.semilandmarks {
+		if slices.ContainsFunc(m.Neighbours, func(l int) bool {
+			return floats.Dot(difference(x[l:l+1], x[m.Point:m.Point+1]), difference(given[l:l+1], given[m.Point:m.Point+1])) < 0
+		}) {
+			points = append(points, m.Point)
+		}
+	}
+	return points
 }
 
 func bendingEnergy(b *mat.SymDense, x [][]float64) float64 {
