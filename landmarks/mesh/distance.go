@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
 	"anatomy/kernels"
@@ -159,6 +160,45 @@ func (n Norm) Check(name string, m *Mesh) error {
 	return nil
 }
 
+// Suits returns an error where the width of the kernel is in another unit than meshes, which errors call by their names: so small that no
+// cell sees its neighbours, K being below 1e-4 at the mean length of their sides, or so large that all cells are in one place, K being
+// above 0.98 all over the mesh. Matches of such meshes end, but nowhere.
+func (n Norm) Suits(names []string, meshes []*Mesh) error {
+	const none, all = 1e-4, 0.98
+	d := len(meshes[0].Vertices[0])
+	at := [][]float64{make([]float64, d)}
+	for _, m := range meshes {
+		low, high, spacing := slices.Clone(m.Vertices[0]), slices.Clone(m.Vertices[0]), m.Spacing()
+		for _, x := range m.Vertices {
+			for a, v := range x {
+				low[a], high[a] = min(low[a], v), max(high[a], v)
+			}
+		}
+		at = append(at, floats.SubTo(high, high, low))
+		for a := range d {
+			side := make([]float64, d)
+			side[a] = spacing
+			at = append(at, side)
+		}
+	}
+	out, err := engine.Run(func(x *Node) *Node { return n.Kernel.Gram(SliceAxis(x, 0, AxisElem(0)), x) }, at)
+	if err != nil {
+		return err
+	}
+	k := out.Flat(0)
+	floats.Scale(1/k[0], k)
+	for i, m := range meshes {
+		extent, sides := k[1+i*(d+1)], k[2+i*(d+1):2+i*(d+1)+d]
+		if floats.Max(sides) < none {
+			return fmt.Errorf("the kernel of the norm, %s, is much narrower than the cells of %s, whose sides are %.3g long: is its width in another unit, or for a finer mesh?", n.Kernel, names[i], m.Spacing())
+		}
+		if extent > all {
+			return fmt.Errorf("the kernel of the norm, %s, is much wider than %s, whose box has a diagonal of %.3g: is its width in another unit?", n.Kernel, names[i], floats.Norm(at[1+i*(d+1)], 2))
+		}
+	}
+	return nil
+}
+
 // Alike returns an error if two meshes, neither of them empty, cannot be compared, as one is a curve and the other a surface, or one
 // in the plane and the other in space. The error calls them by names.
 func Alike(one string, a *Mesh, other string, b *Mesh) error {
@@ -196,6 +236,9 @@ func (t *Term) Inputs(n, d int) ([]any, error) {
 		return nil, fmt.Errorf("%d points in R^%d, the source mesh has %d vertices in R^%d", n, d, len(t.source.Vertices), len(t.source.Vertices[0]))
 	}
 	if err := t.Fits(t.source.Vertices); err != nil {
+		return nil, err
+	}
+	if err := t.norm.Suits([]string{"the source mesh", "the target mesh"}, []*Mesh{t.source, t.target}); err != nil {
 		return nil, err
 	}
 	return []any{flatCells(t.source), t.target.Vertices, flatCells(t.target)}, nil

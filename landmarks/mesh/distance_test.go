@@ -248,6 +248,8 @@ func TestBadTerms(t *testing.T) {
 		"12 points in R^3, the source mesh has 2 vertices in R^3":        mesh.Current(k, knot, knot),
 		"Coarse: factor 1 is 1":                                          mesh.Current(k, ball, ball).Coarse(2, 1),
 		"the points spread over 1.701 along axis 0, the plane waves":     mesh.Current(waves, ball, ball),
+		"much narrower than the cells of the source mesh, whose s":       mesh.Varifold(kernels.Gaussian(0.1, 0.2, 0.1), ball, ball),
+		"much wider than the source mesh, whose box has a diagonal":      mesh.Varifold(kernels.Gaussian(1000), ball, ball),
 	} {
 		expect.Refused(t, expect.Error(d.Value(ball.Vertices)), want)
 	}

@@ -265,6 +265,22 @@ func TestRefusals(t *testing.T) {
 		expect.Refused(t, try(func(_ *population.Object, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { (*s)[1] = bad }), want)
 	}
 	expect.Refused(t, try(func(_ *population.Object, _ **mesh.Mesh, _ *[][]float64, s *[]*mesh.Mesh) { (*s)[1] = nil }), "subject 1 is nil")
+	// Widths and control points in another unit: a search would end at once, or after it had moved the shapes as they are.
+	for width, want := range map[float64]string{3e-4: "much narrower than the cells of the template, whose sides are 0.13", 300: "much wider than the template, whose box"} {
+		expect.Refused(t, try(func(o *population.Object, _ **mesh.Mesh, _ *[][]float64, _ *[]*mesh.Mesh) {
+			o.Norm.Kernel = kernels.Gaussian(width)
+		}), want)
+	}
+	for width, want := range map[float64]string{5e-4: "of the 60 vertices of the template are out of reach", 500: "all of which it moves alike"} {
+		m := k.model
+		m.Space = landmarks.New(20, 2, kernels.Gaussian(width))
+		expect.Refused(t, expect.Error(m.Atlas([]*mesh.Mesh{k.template}, k.controls, k.subjects)), want)
+	}
+	expect.Refused(t, try(func(_ *population.Object, _ **mesh.Mesh, c *[][]float64, _ *[]*mesh.Mesh) {
+		for i, x := range *c {
+			(*c)[i] = floats.ScaleTo(make([]float64, 2), 1000, x)
+		}
+	}), "60 of the 60 vertices of the template are out of reach")
 	// Objects are called by their names.
 	two := k.model
 	two.Objects = []population.Object{two.Objects[0], {ID: "spine", Norm: two.Objects[0].Norm, Noise: 1}}

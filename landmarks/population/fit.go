@@ -123,6 +123,13 @@ func (m Model) check(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 				return err
 			}
 		}
+		names, meshes := []string{m.called("the template", o)}, []*mesh.Mesh{template[o]}
+		for i, s := range subjects {
+			names, meshes = append(names, m.called(name(i), o)), append(meshes, s[o])
+		}
+		if err := object.Norm.Suits(names, meshes); err != nil {
+			return err
+		}
 		if d := len(template[o].Vertices[0]); d != m.Space.Manifold.D {
 			return fmt.Errorf("%s is in R^%d, the space in R^%d", m.called("the template", o), d, m.Space.Manifold.D)
 		}
@@ -220,7 +227,38 @@ func uncut(m Model, template []*mesh.Mesh, controls [][]float64, subjects [][]*m
 		return []*Node{Gradient(miss, moved)[0]}
 	}, engine.Name("atlas bend"))
 	f.batch = f.chunkOf(subjects)
-	return f, f.metrics()
+	if err := f.metrics(); err != nil {
+		return nil, err
+	}
+	return f, f.reaches()
+}
+
+// reaches returns an error where the kernel of the deformations or the control points are in another unit than the template, whose
+// vertices they do not move, or move all alike.
+func (f *fit) reaches() error {
+	const none, all = 1e-3, 0.98
+	ones := make([][]float64, len(f.controls))
+	for i := range ones {
+		ones[i] = slices.Repeat([]float64{1}, f.Space.Manifold.D)
+	}
+	out, err := f.apply.Call(vertices(f.start), f.controls, ones)
+	if err != nil {
+		return err
+	}
+	least, beyond, count := math.Inf(1), 0, f.ends[len(f.ends)-1]
+	for _, row := range out.Matrix(0) {
+		k := row[0] / f.gram.At(0, 0)
+		if least = math.Min(least, k); k < none {
+			beyond++
+		}
+	}
+	switch n := float64(len(f.controls)); {
+	case 2*beyond > count:
+		return fmt.Errorf("%d of the %d vertices of the template are out of reach of the control points, by the kernel %s: are these, or its width, in another unit?", beyond, count, f.Space.Manifold.Kernel)
+	case n > 1 && least > all*n:
+		return fmt.Errorf("the kernel of the deformations, %s, is much wider than the template and the control points, all of which it moves alike: is its width in another unit?", f.Space.Manifold.Kernel)
+	}
+	return nil
 }
 
 // spacing is the least of those of the objects of the template.
