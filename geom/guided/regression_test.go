@@ -155,8 +155,8 @@ func TestLinearRegression(t *testing.T) {
 		expect.Must(0, want.Solve(precision, right))
 		expect.Abs(t, "mean of place and speed", nodes[0][:4], want.RawMatrix().Data, 1e-8)
 		if prior[0] > 1 {
-			r := expect.Must(stats.Regress(plane, seenAges, seen.Leaves))
-			expect.Abs(t, "regressed", nodes[0][:4], append(expect.Must(r.At(plane, 0))[0], r.Velocity...), 1e-5)
+			r := expect.Must(stats.Regress(plane, [][]float64{seenAges}, seen.Leaves))
+			expect.Abs(t, "regressed", nodes[0][:4], append(expect.Must(r.At(plane, 0)), r.Velocities[0]...), 1e-5)
 			continue
 		}
 		post := expect.Must(Sample(s.process, cohort, seen, o))
@@ -203,9 +203,9 @@ func TestGeodesicRegression(t *testing.T) {
 		_, nodes := s.weigh()
 		return nodes[0][:12]
 	}
-	r := expect.Must(stats.Regress(three, ages, seen.Leaves))
-	g := expect.Must(three.Shoot(r.Point, geom.Like(r.Point, floats.ScaleTo(make([]float64, 6), -r.Origin, geom.Numbers(r.Momentum)))))
-	want := append(geom.Numbers(g.End), floats.ScaleTo(make([]float64, 6), -1/r.Origin, geom.Numbers(g.Momenta[len(g.Momenta)-1]))...)
+	r := expect.Must(stats.Regress(three, [][]float64{ages}, seen.Leaves))
+	g := expect.Must(three.Shoot(r.Point, geom.Like(r.Point, floats.ScaleTo(make([]float64, 6), -r.Origin[0], geom.Numbers(r.Momenta[0])))))
+	want := append(geom.Numbers(g.End), floats.ScaleTo(make([]float64, 6), -1/r.Origin[0], geom.Numbers(g.Momenta[len(g.Momenta)-1]))...)
 	ten := root(0, 10)
 	got := extrapolated([][]float64{ten, root(0, 20), root(0, 40)})
 	expect.Abs(t, "place", got[:6], want[:6], noise/4)
@@ -234,9 +234,9 @@ func TestDevelopmentRegression(t *testing.T) {
 		y := expect.Must(halfPlane.Exp(x, []float64{age * v[0], age * v[1]})).End
 		seen.Leaves = append(seen.Leaves, geom.Vec{y[0] + noise*rng.NormFloat64(), y[1] + noise*rng.NormFloat64()})
 	}
-	r := expect.Must(stats.Regress(halfPlane, ages, seen.Leaves))
-	g := expect.Must(halfPlane.Exp(r.Point, floats.ScaleTo(make([]float64, 2), -r.Origin, r.Velocity)))
-	back := expect.Must(halfPlane.Transport(g, r.Velocity))[0]
+	r := expect.Must(stats.Regress(halfPlane, [][]float64{ages}, seen.Leaves))
+	g := expect.Must(halfPlane.Exp(r.Point, floats.ScaleTo(make([]float64, 2), -r.Origin[0], r.Velocities[0])))
+	back := expect.Must(halfPlane.Transport(g, r.Velocities[0]))[0]
 	want := append(slices.Clone(g.End), back[len(back)-1]...)
 	process := expect.Must(stochastic.Drifting(halfPlane, seen.Leaves[0], []float64{0, 0}, 1e-4, []float64{1, 0}, []float64{0, 1}))
 	var found [][]float64

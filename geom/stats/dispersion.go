@@ -1,8 +1,10 @@
 package stats
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -10,59 +12,62 @@ import (
 	"anatomy/geom"
 )
 
-// residuals returns the inner products of the vectors from the mean of each of two groups to the samples of the group. The vectors
-// of the first group are moved to the mean of the second by parallel transport along the geodesic between the means. The vectors of
-// a group of n are scaled by √(n/(n − 1)), because the mean of a small group is close to its samples.
-func (r *run) residuals(a, b *Mean[geom.Vec]) (*mat.SymDense, error) {
+// residuals returns the inner products of the vectors from the means of groups to the samples of these, group by group. Vectors of two
+// groups meet at the mean of the later one, where those of the earlier are moved by parallel transport along the geodesic between the
+// means. The vectors of a group of n are scaled by √(n/(n − 1)), because the mean of a small group is close to its samples.
+func (r *run) residuals(means []*Mean[geom.Vec]) (*mat.SymDense, error) {
+	var factors []float64
+	first := make([]int, len(means)) // the place of the first vector of a group
+	for g, m := range means {
+		first[g] = len(factors)
+		n := float64(len(m.Velocities))
+		factors = append(factors, slices.Repeat([]float64{math.Sqrt(n / (n - 1))}, len(m.Velocities))...)
+	}
+	gram := mat.NewSymDense(len(factors), nil)
+	for h, b := range means {
+		for g, a := range means[:h+1] {
+			vectors := a.Velocities
+			if g < h {
+				var err error
+				if vectors, err = r.between(a, b); err != nil {
+					return nil, fmt.Errorf("from the mean of group %d to that of group %d, counted from 0: %w", g, h, err)
+				}
+			}
+			for i, v := range vectors {
+				for j, p := range b.Momenta {
+					i, j := first[g]+i, first[h]+j
+					gram.SetSym(i, j, factors[i]*factors[j]*floats.Dot(v, p))
+				}
+			}
+		}
+	}
+	return gram, nil
+}
+
+// between returns the vectors of the samples at a mean moved to another mean.
+func (r *run) between(a, b *Mean[geom.Vec]) ([][]float64, error) {
 	ways, err := r.reach([][]float64{a.Point}, [][]float64{b.Point})
 	if err != nil {
-		return nil, fmt.Errorf("between the means of the groups: %w", err)
+		return nil, err
 	}
 	way := ways[0]
 	switch {
 	case way.Status == geom.Converged:
 	case r.sigma > 0:
-		return nil, fmt.Errorf("the geodesic between the means of the groups was not found: take a larger Mismatch")
+		return nil, errors.New("no geodesic was found: take a larger Mismatch")
 	default:
-		return nil, fmt.Errorf("the geodesic between the means of the groups was not found (residual %.3g): allow for noise with Mismatch", way.Residual)
+		return nil, fmt.Errorf("no geodesic was found (residual %.3g): allow for noise with Mismatch", way.Residual)
 	}
 	moved, err := forth(r.space, way, a.Velocities...)
+	if err != nil || !geom.IsAtlas(r.space.M) {
+		return moved, err
+	}
+	end, err := r.space.Shoot(way.Start, way.Momentum)
 	if err != nil {
 		return nil, err
 	}
-	if geom.IsAtlas(r.space.M) {
-		end, err := r.space.Shoot(way.Start, way.Momentum)
-		if err != nil {
-			return nil, err
-		}
-		if _, moved, err = placed(r.space, b.Point, end.End, moved...); err != nil {
-			return nil, err
-		}
-	}
-	na, nb := len(a.Velocities), len(b.Velocities)
-	gram := mat.NewSymDense(na+nb, nil)
-	for i := range na + nb {
-		for j := i; j < na+nb; j++ {
-			var inner float64
-			switch {
-			case j < na:
-				inner = floats.Dot(a.Velocities[i], a.Momenta[j])
-			case i >= na:
-				inner = floats.Dot(b.Velocities[i-na], b.Momenta[j-na])
-			default:
-				inner = floats.Dot(moved[i], b.Momenta[j-na])
-			}
-			for _, k := range []int{i, j} {
-				n := float64(na)
-				if k >= na {
-					n = float64(nb)
-				}
-				inner *= math.Sqrt(n / (n - 1))
-			}
-			gram.SetSym(i, j, inner)
-		}
-	}
-	return gram, nil
+	_, moved, err = placed(r.space, b.Point, end.End, moved...)
+	return moved, err
 }
 
 // dispersion is the mean distance of the n members of a group from their mean, times √(n/(n − 1)), computed from the inner

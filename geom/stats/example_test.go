@@ -24,3 +24,62 @@ func ExampleFrechetMean() {
 	fmt.Printf("%v at %.4f, shares %.3f\n", mean.Status, mean.Point, pca.Explained)
 	// Output: converged at [0.5774 0.5774 0.5774], shares [0.500 0.500]
 }
+
+// Points of a sphere that move east by 0.1 a year and are 0.2 further north where sex is 1.
+func ExampleRegress() {
+	space := geom.On(manifold.Sphere(2))
+	age, sex := []float64{0, 2, 4, 0, 2, 4}, []float64{0, 0, 0, 1, 1, 1}
+	var samples [][]float64
+	for i := range age {
+		east, north := 0.1*(age[i]-2), 0.2*(sex[i]-0.5)
+		g, err := space.Exp([]float64{1, 0, 0}, []float64{0, east, north})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		samples = append(samples, g.End)
+	}
+	r, err := stats.Regress(space, [][]float64{age, sex}, samples)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	point, err := r.At(space, 6, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("R² %.3f, %.4f at age 6 of sex 1\n", r.R2, point)
+	// Output: R² 1.000, [0.9162 0.3888 0.0972] at age 6 of sex 1
+}
+
+// Do points that move with age differ by sex beside it?
+func ExampleRegressionTest() {
+	plane := geom.On(manifold.Euclidean(2))
+	age, sex := []float64{1, 2, 3, 4, 5, 6, 7, 8}, []float64{0, 1, 0, 1, 0, 1, 0, 1}
+	samples := [][]float64{{1.1, 0}, {2, 0.1}, {2.9, 0}, {4, -0.1}, {5.1, 0.1}, {6, 0}, {6.9, -0.1}, {8, 0}}
+	for _, c := range []struct{ known, tested [][]float64 }{{nil, [][]float64{age}}, {[][]float64{age}, [][]float64{sex}}} {
+		test, err := stats.RegressionTest(plane, c.known, c.tested, samples, 999, 1)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("partial R² %.2f, p = %.3f\n", test.Statistic, test.P)
+	}
+	// Output:
+	// partial R² 1.00, p = 0.001
+	// partial R² 0.01, p = 0.957
+}
+
+// Three groups on a line, the last one far from the others.
+func ExamplePermutationTest() {
+	line := geom.On(manifold.Euclidean(1))
+	groups := [][][]float64{{{0}, {1}, {2}, {3}}, {{0.5}, {1.5}, {2.5}}, {{8}, {9}, {10}, {11}, {12}}}
+	test, err := stats.PermutationTest(line, groups, stats.MeanDistance, 999, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("means %.1f, p = %.3f\n", test.Means, test.P)
+	// Output: means [[1.5] [1.5] [10.0]], p = 0.001
+}

@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -26,7 +27,8 @@ type fit struct {
 	weights []float64
 	model
 
-	freePoint, freeScores bool    // whether p and the s_ik vary besides the last of the m_k
+	fixed                 int     // how many of the m_k do not vary: the first
+	freePoint, freeScores bool    // whether p and the s_ik vary besides the other m_k
 	variance              float64 // of the samples
 
 	points [][]float64 // ŷ_i of the last evaluation
@@ -112,12 +114,15 @@ func (f *fit) value(at model) (value float64, gradient model, err error) {
 	return value, gradients(out), nil
 }
 
-// optimise varies p if freePoint is set, the last of the m_k, and the s if freeScores is set.
+// optimise varies p if freePoint is set, the m_k from the number fixed on, and the s if freeScores is set. The s_ik of those m_k have
+// Σ w_i s_ik s_il = 0 for k ≠ l.
 func (f *fit) optimise() (*solve.Minimum, error) {
 	start := f.model
-	last := len(start.m) - 1
+	all, free := len(start.m), start.m[f.fixed:]
 	pack := func(of model) (x []float64) {
-		x = append(x, of.m[last]...)
+		for _, m := range of.m[f.fixed:] {
+			x = append(x, m...)
+		}
 		if f.freePoint {
 			x = append(x, of.p...)
 		}
@@ -130,23 +135,27 @@ func (f *fit) optimise() (*solve.Minimum, error) {
 	}
 	unpack := func(x []float64) model {
 		a := len(start.p)
-		out := model{start.p, append(append([][]float64{}, start.m[:last]...), x[:a:a]), start.s}
-		x = x[a:]
+		out := model{p: start.p, m: slices.Clone(start.m[:f.fixed]), s: start.s}
+		for range free {
+			out.m, x = append(out.m, x[:a:a]), x[a:]
+		}
 		if f.freePoint {
 			out.p, x = x[:a:a], x[a:]
 		}
 		if f.freeScores {
-			out.s = engine.Unflatten(x, last+1)
+			out.s = engine.Unflatten(x, all)
 		}
 		return out
 	}
 	// The second derivatives of the sum in flat space are 2 Σ w s² g* for m_k, 2 g for p and 2 w_i ‖m_k‖² for s_ik. With
 	// Mismatch g is (g* + σ²)⁻¹, and those for m_k are 2 Σ w s² g* g g*, with a ridge for momenta that are too rough to matter.
-	spread := 0.0
+	spreads := make([]float64, len(free))
 	for i, row := range start.s {
-		spread += f.weights[i] * row[last] * row[last]
+		for k, s := range row[f.fixed:] {
+			spreads[k] += f.weights[i] * s * s
+		}
 	}
-	sizes := make([]float64, last+1)
+	sizes := make([]float64, all)
 	for k, m := range start.m {
 		v, err := f.sharp(m)
 		if err != nil {
@@ -173,12 +182,15 @@ func (f *fit) optimise() (*solve.Minimum, error) {
 		},
 		Precondition: func(g []float64) ([]float64, error) {
 			a := len(start.p)
-			flat, err := f.flat(g[:a])
-			if err != nil {
-				return nil, err
+			var out []float64
+			for _, spread := range spreads {
+				flat, err := f.flat(g[:a])
+				if err != nil {
+					return nil, err
+				}
+				floats.Scale(1/spread, flat)
+				out, g = append(out, flat...), g[a:]
 			}
-			out := floats.ScaleTo(flat, 1/spread, flat)
-			g = g[a:]
 			if f.freePoint {
 				v, err := f.sharp(g[:a])
 				if err != nil {
@@ -187,7 +199,7 @@ func (f *fit) optimise() (*solve.Minimum, error) {
 				out, g = append(out, v...), g[a:]
 			}
 			for j, v := range g {
-				i, k := j/(last+1), j%(last+1)
+				i, k := j/all, j%all
 				out = append(out, v/(f.weights[i]*sizes[k]))
 			}
 			return out, nil
@@ -195,11 +207,12 @@ func (f *fit) optimise() (*solve.Minimum, error) {
 		Retract: func(x, d []float64) ([]float64, error) {
 			out := floats.AddTo(make([]float64, len(x)), x, d)
 			if a := len(start.p); f.freePoint {
-				p, _, err := f.space.Project(out[a : 2*a])
+				at := out[len(free)*a:][:a]
+				p, _, err := f.space.Project(at)
 				if err != nil {
 					return nil, err
 				}
-				copy(out[a:2*a], p)
+				copy(at, p)
 			}
 			return out, nil
 		},
@@ -223,6 +236,13 @@ func (f *fit) optimise() (*solve.Minimum, error) {
 		// Logarithms that follow the model stay on their sides of the samples' cut loci.
 		shorter := f.shortened(f.points, f.samples, f.logs)
 		if shorter == nil || f.Stopped() {
+			break
+		}
+		left := 0.0
+		for i, g := range shorter {
+			left += f.weights[i] * g.Length * g.Length
+		}
+		if left > found.Value-1e-9*f.variance { // rounding of logarithms that are nearly 0
 			break
 		}
 		f.logs = shorter
@@ -266,8 +286,8 @@ func (f *fit) flat(v []float64) ([]float64, error) {
 	return out.Vector(0), nil
 }
 
-// musical is ♯ or ♭ of one vector or covector at a point, [a], or of several, [k, a].
-func musical(space *geom.Space[geom.Vec], name string, point []float64, v any, from, to geom.Kind, of func(m geom.Manifold, x, v *graph.Node) *graph.Node) (engine.Values, error) {
+// musical is ♯ or ♭ of one vector or covector at a point, [a], or of several, [k, a], at one point or as many, [k, a].
+func musical(space *geom.Space[geom.Vec], name string, point, v any, from, to geom.Kind, of func(m geom.Manifold, x, v *graph.Node) *graph.Node) (engine.Values, error) {
 	return space.Call(operation{name: name}, func(in []*graph.Node) []*graph.Node {
 		at := geom.At(space.M, in[0])
 		x, w := at.X, at.Enter(from, in[1])

@@ -102,7 +102,7 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...Option) (*Grow
 	velocities, misses := make([]P, len(tracks)), make([][]P, len(tracks))
 	var slopeError, interceptError float64 // mean(1/S_i), mean(1/n_i + (t₀ − t̄_i)²/S_i)
 	for i, track := range tracks {
-		r, err := Regress(on, track.Times, track.Points, opts...)
+		r, err := Regress(on, [][]float64{track.Times}, track.Points, opts...)
 		if err != nil {
 			return nil, fmt.Errorf("%s: subject %d: %w", what, i, err)
 		}
@@ -112,9 +112,9 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...Option) (*Grow
 		}
 		squares := 0.0
 		for _, t := range track.Times {
-			squares += (t - r.Origin) * (t - r.Origin)
+			squares += (t - r.Origin[0]) * (t - r.Origin[0])
 		}
-		away := g.Origin - r.Origin
+		away := g.Origin - r.Origin[0]
 		slopeError += 1 / squares / float64(len(tracks))
 		interceptError += (1/float64(len(track.Times)) + away*away/squares) / float64(len(tracks))
 		point, velocity, moved, err := r.at(s, track.Times, g.Origin)
@@ -145,26 +145,14 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...Option) (*Grow
 
 // at returns the point of the geodesic at a time, its velocity there and the Misses moved there.
 func (r *Regression[P]) at(s *geom.Space[P], times []float64, origin float64) (point, velocity P, moved []P, err error) {
-	momentum := geom.Numbers(r.Momentum)
-	shoot := func(t float64) (*geom.Geodesic[P], error) {
-		return s.Shoot(r.Point, s.Point(floats.ScaleTo(make([]float64, len(momentum)), t-r.Origin, momentum)))
+	if moved, err = r.gathered(s, [][]float64{times}); err != nil {
+		return point, velocity, nil, err
 	}
-	for j, miss := range r.Misses {
-		g, err := shoot(times[j])
-		if err != nil {
-			return point, velocity, nil, err
-		}
-		v, err := back(s, g, r.Fitted[j], miss)
-		if err != nil {
-			return point, velocity, nil, err
-		}
-		moved = append(moved, v...)
-	}
-	g, err := shoot(origin)
+	g, err := r.shoot(s, []float64{origin})
 	if err != nil {
 		return point, velocity, nil, err
 	}
-	moved, err = forth(s, g, append([]P{r.Velocity}, moved...)...)
+	moved, err = forth(s, g, append([]P{r.Velocities[0]}, moved...)...)
 	if err != nil {
 		return point, velocity, nil, err
 	}

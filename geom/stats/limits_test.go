@@ -30,7 +30,7 @@ func TestPermutationOfUnreachable(t *testing.T) {
 	}
 	a, b := group(0, 1), group(1, 0)
 	for _, statistic := range []stats.Statistic{stats.MeanDistance, stats.TangentMeanDistance, stats.Dispersion} {
-		c, err := stats.PermutationTest(space, a, b, statistic, 2, 1)
+		c, err := stats.PermutationTest(space, [][]geom.Shape{a, b}, statistic, 2, 1)
 		if err == nil && c.Status == geom.Converged {
 			t.Errorf("%s: %v", statistic, c)
 		}
@@ -44,7 +44,7 @@ func TestPermutationOfInfinity(t *testing.T) {
 	for i := range 8 {
 		x = append(x, []float64{1.3e154 - 2.6e154*float64(i/4)})
 	}
-	c, err := stats.PermutationTest(line, x[:4], x[4:], stats.TangentMeanDistance, 19, 1)
+	c, err := stats.PermutationTest(line, [][][]float64{x[:4], x[4:]}, stats.TangentMeanDistance, 19, 1)
 	if err == nil || !strings.Contains(err.Error(), "the tangent distance of the means is +Inf") {
 		t.Errorf("%v, %v, want an error", c, err)
 	}
@@ -61,7 +61,7 @@ func TestRegressionOfAnyTimes(t *testing.T) {
 		point, _, err := sphere.Project(x)
 		samples = append(samples, expect.Must(point, err))
 	}
-	want, err := stats.Regress(sphere, times, samples)
+	want, err := stats.Regress(sphere, [][]float64{times}, samples)
 	want = expect.Must(want, err)
 	for _, c := range []struct{ origin, unit float64 }{
 		{1e12, 1}, {-1e15, 1}, {2026, 1.0 / 1024}, {0, 0x1p515}, {0, 0x1p-515}, {0, 0x1p1000}, {0, 0x1p-1000}, {1 << 52, 1}, {0x1p1023, 0x1p972},
@@ -70,24 +70,24 @@ func TestRegressionOfAnyTimes(t *testing.T) {
 		for i := range times {
 			moved[i] = c.origin + c.unit*times[i]
 		}
-		got, err := stats.Regress(sphere, moved, samples)
+		got, err := stats.Regress(sphere, [][]float64{moved}, samples)
 		if err != nil {
 			t.Errorf("from %g in units of %g: %v", c.origin, c.unit, err)
 			continue
 		}
-		at, err := got.At(sphere, moved...)
-		at = expect.Must(at, err)
 		for i := range samples {
-			for k := range at[i] {
-				if math.Abs(at[i][k]-want.Fitted[i][k]) > 1e-7 || math.Abs(got.Fitted[i][k]-want.Fitted[i][k]) > 1e-7 {
-					t.Errorf("from %g in units of %g: at time %d %v, fitted %v, want %v", c.origin, c.unit, i, at[i], got.Fitted[i], want.Fitted[i])
+			at := expect.Must(got.At(sphere, moved[i]))
+			for k := range at {
+				if math.Abs(at[k]-want.Fitted[i][k]) > 1e-7 || math.Abs(got.Fitted[i][k]-want.Fitted[i][k]) > 1e-7 {
+					t.Errorf("from %g in units of %g: at time %d %v, fitted %v, want %v", c.origin, c.unit, i, at, got.Fitted[i], want.Fitted[i])
 					break
 				}
 			}
 		}
 		// The mean of the times is rounded where they are far from 0: γ' is given elsewhere on the same curve.
-		speed := math.Hypot(math.Hypot(got.Velocity[0]*c.unit, got.Velocity[1]*c.unit), got.Velocity[2]*c.unit)
-		if wanted := floats.Norm(want.Velocity, 2); math.Abs(speed-wanted) > 1e-7 {
+		v := got.Velocities[0]
+		speed := math.Hypot(math.Hypot(v[0]*c.unit, v[1]*c.unit), v[2]*c.unit)
+		if wanted := floats.Norm(want.Velocities[0], 2); math.Abs(speed-wanted) > 1e-7 {
 			t.Errorf("from %g in units of %g: speed %g, want %g of them", c.origin, c.unit, speed, wanted)
 		}
 		if math.Abs(got.R2-want.R2) > 1e-9 || got.Status != want.Status {
@@ -96,9 +96,9 @@ func TestRegressionOfAnyTimes(t *testing.T) {
 	}
 	// Of samples of no weight nothing is learned; units that are too small for velocities are refused.
 	for want, err := range map[string]error{
-		"all times are 1e+12": expect.Error(stats.Regress(sphere, []float64{1e12, 1e12, 1e12, 1e12, 1e12, 1e12}, samples)),
-		"all times are 0.3":   expect.Error(stats.Regress(sphere, []float64{0.1, 0.3, 0.3, 0.3, 0.3, 0.3}, samples, stats.Weights([]float64{0, 1, 1, 1, 1, 1}))),
-		"take another unit":   expect.Error(stats.Regress(sphere, []float64{0, 5e-324, 1e-323, 0, 0, 0}, samples)),
+		"all values of covariate 0 are 1e+12": expect.Error(stats.Regress(sphere, [][]float64{{1e12, 1e12, 1e12, 1e12, 1e12, 1e12}}, samples)),
+		"all values of covariate 0 are 0.3":   expect.Error(stats.Regress(sphere, [][]float64{{0.1, 0.3, 0.3, 0.3, 0.3, 0.3}}, samples, stats.Weights([]float64{0, 1, 1, 1, 1, 1}))),
+		"take another unit":                   expect.Error(stats.Regress(sphere, [][]float64{{0, 5e-324, 1e-323, 0, 0, 0}}, samples)),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
@@ -116,7 +116,7 @@ func TestRegressionThatCannotStart(t *testing.T) {
 		times = append(times, float64(i/5))
 		samples = append(samples, []float64{math.Tan(1.1) * math.Copysign(1, float64(i)-4.5)})
 	}
-	_, err := stats.Regress(line, times, samples)
+	_, err := stats.Regress(line, [][]float64{times}, samples)
 	expect.Refused(t, err, "geodesic regression", "where the search starts")
 }
 
@@ -180,15 +180,15 @@ func TestWithoutWeight(t *testing.T) {
 	expect.Abs(t, "its score", principal.Scores[3][0], components.Scores[3][0], 0)
 	none("scores of the antipode", append(components.Scores[0], principal.Scores[0]...)...)
 
-	line := expect.Must(stats.Regress(round, times, x, stats.Weights([]float64{1, 2, 2, 1})))
-	middle := expect.Must(line.At(round, 1.5, 7))
-	all[0] = floats.ScaleTo(make([]float64, 3), -1, middle[0])
-	r := expect.Must(stats.Regress(round, []float64{1.5, 0, 1, 7, 2, 3}, all, stats.Weights(weights)))
+	line := expect.Must(stats.Regress(round, [][]float64{times}, x, stats.Weights([]float64{1, 2, 2, 1})))
+	middle, end := expect.Must(line.At(round, 1.5)), expect.Must(line.At(round, 7))
+	all[0] = floats.ScaleTo(make([]float64, 3), -1, middle)
+	r := expect.Must(stats.Regress(round, [][]float64{{1.5, 0, 1, 7, 2, 3}}, all, stats.Weights(weights)))
 	converged(t, "regression", r.Status)
-	expect.Abs(t, "velocity", r.Velocity, line.Velocity, 1e-12)
+	expect.Abs(t, "velocity", r.Velocities, line.Velocities, 1e-12)
 	expect.Abs(t, "residuals", r.Residuals[4:], line.Residuals[2:], 1e-12)
-	expect.Abs(t, "fit without weight", r.Fitted[3], middle[1], 1e-12)
-	expect.Abs(t, "its residual", r.Residuals[3], arc(middle[1], all[3]), 1e-9)
+	expect.Abs(t, "fit without weight", r.Fitted[3], end, 1e-12)
+	expect.Abs(t, "its residual", r.Residuals[3], arc(end, all[3]), 1e-9)
 	expect.Abs(t, "its miss", floats.Norm(r.Misses[3], 2), r.Residuals[3], 1e-9)
 	none("residual of the antipode", r.Residuals[0])
 }
@@ -211,7 +211,7 @@ func TestStatusOfWorst(t *testing.T) {
 	crossing := [][][]float64{{{0}, {1}}, {{0.01}, {1.01}}, {{-0.01}, {1}}, {{1}, {0}}}
 	times := []float64{0, 1, 2, 3}
 	between := expect.Must(stats.FrechetMean(space, crossing))
-	r, err := stats.Regress(space, times, crossing)
+	r, err := stats.Regress(space, [][]float64{times}, crossing)
 	if err == nil && r.Status < between.Status {
 		t.Errorf("regression: %s, its mean: %s", r.Status, between.Status)
 	}
@@ -220,10 +220,10 @@ func TestStatusOfWorst(t *testing.T) {
 // A test that is stopped has only statistics that were computed to the end.
 func TestPermutationStops(t *testing.T) {
 	x := sphere(31, 8)
-	want := expect.Must(stats.PermutationTest(geom.On(manifold.Sphere(2)), x[:4], x[4:], stats.MeanDistance, 40, 1))
+	want := expect.Must(stats.PermutationTest(geom.On(manifold.Sphere(2)), [][][]float64{x[:4], x[4:]}, stats.MeanDistance, 40, 1))
 	for limit := 40; limit < 400; limit += 37 {
 		ctx := &geomtest.Countdown{Context: context.Background(), Left: limit}
-		got, err := stats.PermutationTest(geom.On(manifold.Sphere(2), geom.Context(ctx)), x[:4], x[4:], stats.MeanDistance, 40, 1)
+		got, err := stats.PermutationTest(geom.On(manifold.Sphere(2), geom.Context(ctx)), [][][]float64{x[:4], x[4:]}, stats.MeanDistance, 40, 1)
 		if err != nil {
 			t.Errorf("stopped after %d looks: %v", limit, err)
 			continue

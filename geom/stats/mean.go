@@ -183,9 +183,13 @@ func (r *run) reach(y, x [][]float64) ([]*geodesic, error) {
 	if err != nil {
 		return nil, err
 	}
+	velocities, err := s.velocities()
+	if err != nil {
+		return nil, err
+	}
 	logs := make([]*geodesic, len(x))
 	for i, root := range s.roots {
-		logs[i] = &geodesic{Start: y[i], Velocity: at.sharp(root.X), Momentum: root.X, Length: math.Sqrt(max(0, squares[i])),
+		logs[i] = &geodesic{Start: y[i], Velocity: velocities[i], Momentum: root.X, Length: math.Sqrt(max(0, squares[i])),
 			Residual: math.Sqrt(misses[i] / float64(len(x[i])))}
 		if !root.Done {
 			logs[i].Status = geom.Stalled

@@ -63,6 +63,7 @@ func (r *run) principalGeodesics(samples [][]float64, mean *Mean[geom.Vec], mode
 	p := &PCA[geom.Vec]{Point: mean.Point, Status: mean.Status}
 	left := mean.Variance
 	for k := range modes {
+		f.fixed = k
 		f.m = append(f.m, tangent.Momenta[k])
 		for j, i := range with {
 			f.s[j] = append(append([]float64{}, f.s[j]...), tangent.Scores[i][k])

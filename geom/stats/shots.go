@@ -203,6 +203,19 @@ func (s *shots) distances() (squares, misses []float64, err error) {
 	return out.Vector(0), out.Vector(1), nil
 }
 
+// velocities returns the p_i♯ at the y_i.
+func (s *shots) velocities() ([][]float64, error) {
+	p := make([][]float64, len(s.roots))
+	for i, r := range s.roots {
+		p[i] = r.X
+	}
+	out, err := musical(s.space, "sharp", s.y, p, geom.Covector, geom.Vector, geom.Sharp)
+	if err != nil {
+		return nil, err
+	}
+	return out.Matrix(0), nil
+}
+
 func (s *shots) distance(y, variance, x, p *graph.Node) []*graph.Node {
 	q, _ := s.space.FlowMap(y, p)
 	misses := graph.ReduceSum(graph.Square(graph.Sub(q, x)), -1)

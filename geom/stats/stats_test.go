@@ -109,7 +109,7 @@ func TestFlatSpace(t *testing.T) {
 	expect.Abs(t, "their shares", geodesics.Explained, p.Explained[:2], 1e-6)
 
 	times := []float64{50, 51, 53, 54, 56, 57, 60, 61, 64, 66, 67, 71}
-	r := expect.Must(stats.Regress(space, times, x, stats.Weights(w)))
+	r := expect.Must(stats.Regress(space, [][]float64{times}, x, stats.Weights(w)))
 	converged(t, "regression", r.Status)
 	for c := range 3 {
 		y := make([]float64, len(x))
@@ -117,21 +117,21 @@ func TestFlatSpace(t *testing.T) {
 			y[i] = x[i][c]
 		}
 		a, b := stat.LinearRegression(times, y, w, false)
-		expect.Abs(t, "slope", r.Velocity[c], b, 1e-7)
-		expect.Abs(t, "value at the mean time", r.Point[c], a+b*r.Origin, 1e-6)
+		expect.Abs(t, "slope", r.Velocities[0][c], b, 1e-7)
+		expect.Abs(t, "value at the mean time", r.Point[c], a+b*r.Origin[0], 1e-6)
 	}
 
 	// With mismatch neither is another: what d_σ penalises is the way from the line to the samples.
-	inexactLine := expect.Must(stats.Regress(space, times, x, stats.Weights(w), stats.Mismatch(0.4), stats.Tolerance(1e-8)))
+	inexactLine := expect.Must(stats.Regress(space, [][]float64{times}, x, stats.Weights(w), stats.Mismatch(0.4), stats.Tolerance(1e-8)))
 	converged(t, "inexact regression", inexactLine.Status)
-	for c, v := range inexactLine.Velocity {
+	for c, v := range inexactLine.Velocities[0] {
 		y := make([]float64, len(x))
 		for i := range x {
 			y[i] = x[i][c]
 		}
 		a, b := stat.LinearRegression(times, y, w, false)
 		expect.Abs(t, "inexact slope", v, b, 1e-6)
-		expect.Abs(t, "inexact value at the mean time", inexactLine.Point[c], a+b*r.Origin, 1e-6)
+		expect.Abs(t, "inexact value at the mean time", inexactLine.Point[c], a+b*r.Origin[0], 1e-6)
 	}
 
 	// d_σ² = |x − y|²_(g*+σ²)⁻¹ where space is flat: the mean stays, the variance shrinks.
@@ -270,7 +270,7 @@ func TestHalfPlane(t *testing.T) {
 
 	// Regression: the geodesic from the fit has no smaller sum nearby.
 	times := []float64{0, 1, 2, 3, 4, 5, 6, 7}
-	r := expect.Must(stats.Regress(space, times, x))
+	r := expect.Must(stats.Regress(space, [][]float64{times}, x))
 	converged(t, "regression", r.Status)
 	sum := func(a []float64) float64 {
 		s := 0.0
@@ -284,7 +284,7 @@ func TestHalfPlane(t *testing.T) {
 		}
 		return s
 	}
-	at := append(append([]float64{}, r.Point...), r.Velocity...)
+	at := append(append([]float64{}, r.Point...), r.Velocities[0]...)
 	expect.Abs(t, "residual variance", r.Variance, sum(at), 1e-6)
 	for j := range at { // central differences of the sum, whose second derivatives are of order 1 and 10
 		h := 1e-4
@@ -315,12 +315,11 @@ func TestOneGeodesic(t *testing.T) {
 			g := expect.Must(space.Exp(p, floats.ScaleTo(make([]float64, len(v)), s-4, v)))
 			x = append(x, g.End)
 		}
-		r := expect.Must(stats.Regress(space, times, x))
+		r := expect.Must(stats.Regress(space, [][]float64{times}, x))
 		converged(t, name+" regression", r.Status)
 		expect.Abs(t, name+" R²", r.R2, 1, 1e-12)
-		at := expect.Must(r.At(space, 4, 8))
-		expect.Abs(t, name+" at its middle", at[0], p, 1e-7)
-		expect.Abs(t, name+" at its end", at[1], x[4], 1e-7)
+		expect.Abs(t, name+" at its middle", expect.Must(r.At(space, 4)), p, 1e-7)
+		expect.Abs(t, name+" at its end", expect.Must(r.At(space, 8)), x[4], 1e-7)
 
 		if name == "integrated sphere" {
 			continue
@@ -407,39 +406,38 @@ func TestLandmarks(t *testing.T) {
 		g := expect.Must(space.Shoot(m.Point, floats.ScaleTo(make([]float64, len(q)), 0.02*s, p.Momenta[0])))
 		line = append(line, g.End)
 	}
-	r := expect.Must(stats.Regress(space, times, line))
+	r := expect.Must(stats.Regress(space, [][]float64{times}, line))
 	converged(t, "regression", r.Status)
-	at := expect.Must(r.At(space, 0, 4))
-	expect.Abs(t, "regression at 0", at[0], m.Point, 1e-6)
-	expect.Abs(t, "regression at 4", at[1], line[5], 1e-6)
+	expect.Abs(t, "regression at 0", expect.Must(r.At(space, 0)), m.Point, 1e-6)
+	expect.Abs(t, "regression at 4", expect.Must(r.At(space, 4)), line[5], 1e-6)
 }
 
 func TestPermutation(t *testing.T) {
 	space := geom.On(manifold.Euclidean(2))
 	x := normal(13, 24, 2)
 	a, b := x[:12], x[12:]
-	same := expect.Must(stats.PermutationTest(space, a, b, stats.MeanDistance, 199, 1))
-	tangent := expect.Must(stats.PermutationTest(space, a, b, stats.TangentMeanDistance, 199, 1))
+	same := expect.Must(stats.PermutationTest(space, [][][]float64{a, b}, stats.MeanDistance, 199, 1))
+	tangent := expect.Must(stats.PermutationTest(space, [][][]float64{a, b}, stats.TangentMeanDistance, 199, 1))
 	expect.Abs(t, "statistic in flat space", tangent.Statistic, same.Statistic, 1e-12)
 	expect.Abs(t, "the same permutations", tangent.Permuted, same.Permuted, 1e-12)
 
 	mirrored := make([][]float64, len(a)) // at the mean of a, so that the means agree
 	for i := range a {
-		mirrored[i] = []float64{2*same.MeanA[0] - a[i][0], 2*same.MeanA[1] - a[i][1]}
+		mirrored[i] = []float64{2*same.Means[0][0] - a[i][0], 2*same.Means[0][1] - a[i][1]}
 	}
-	expect.Abs(t, "P of equal means", expect.Must(stats.PermutationTest(space, a, mirrored, stats.TangentMeanDistance, 199, 1)).P, 1, 0)
+	expect.Abs(t, "P of equal means", expect.Must(stats.PermutationTest(space, [][][]float64{a, mirrored}, stats.TangentMeanDistance, 199, 1)).P, 1, 0)
 
 	far := make([][]float64, len(b))
 	for i := range b {
 		far[i] = []float64{b[i][0] + 5, b[i][1]}
 	}
-	expect.Abs(t, "P of groups apart", expect.Must(stats.PermutationTest(space, a, far, stats.MeanDistance, 99, 1)).P, 0.01, 0)
+	expect.Abs(t, "P of groups apart", expect.Must(stats.PermutationTest(space, [][][]float64{a, far}, stats.MeanDistance, 99, 1)).P, 0.01, 0)
 
 	wide := make([][]float64, len(b))
 	for i := range b {
 		wide[i] = []float64{8 * b[i][0], 8 * b[i][1]}
 	}
-	expect.Abs(t, "P of different spreads", expect.Must(stats.PermutationTest(space, a, wide, stats.Dispersion, 99, 1)).P, 0.01, 0)
+	expect.Abs(t, "P of different spreads", expect.Must(stats.PermutationTest(space, [][][]float64{a, wide}, stats.Dispersion, 99, 1)).P, 0.01, 0)
 }
 
 func TestBadInput(t *testing.T) {
@@ -468,12 +466,12 @@ func TestBadInput(t *testing.T) {
 		"1 samples, want at least 2":             expect.Error(stats.TangentPCA(one)),
 		"4 modes asked for":                      expect.Error(stats.PrincipalGeodesics(plane, x, mean, 4)),
 		"2 samples, want those of the mean":      expect.Error(stats.PrincipalGeodesics(plane, x[:2], mean, 1)),
-		"3 times for 4 samples":                  expect.Error(stats.Regress(plane, []float64{1, 2, 3}, x)),
-		"time 2 is +Inf":                         expect.Error(stats.Regress(plane, []float64{1, 2, math.Inf(1), 3}, x)),
-		"all times are 2":                        expect.Error(stats.Regress(plane, []float64{2, 2, 2, 2}, x)),
-		"groups of 1 and 3 samples":              expect.Error(stats.PermutationTest(plane, x[:1], x[1:], stats.MeanDistance, 9, 1)),
-		"0 permutations":                         expect.Error(stats.PermutationTest(plane, x[:2], x[2:], stats.MeanDistance, 0, 1)),
-		"no statistic 7":                         expect.Error(stats.PermutationTest(plane, x[:2], x[2:], stats.Statistic(7), 9, 1)),
+		"covariate 0 has 3 values for 4 samples": expect.Error(stats.Regress(plane, [][]float64{{1, 2, 3}}, x)),
+		"value 2 of covariate 0 is +Inf":         expect.Error(stats.Regress(plane, [][]float64{{1, 2, math.Inf(1), 3}}, x)),
+		"all values of covariate 0 are 2":        expect.Error(stats.Regress(plane, [][]float64{{2, 2, 2, 2}}, x)),
+		"group 0, counted from 0, has 1 samples": expect.Error(stats.PermutationTest(plane, [][][]float64{x[:1], x[1:]}, stats.MeanDistance, 9, 1)),
+		"0 permutations":                         expect.Error(stats.PermutationTest(plane, [][][]float64{x[:2], x[2:]}, stats.MeanDistance, 0, 1)),
+		"no statistic 7":                         expect.Error(stats.PermutationTest(plane, [][][]float64{x[:2], x[2:]}, stats.Statistic(7), 9, 1)),
 	} {
 		expect.Refused(t, err, want)
 	}

@@ -46,7 +46,7 @@ func TestStopsAnywhere(t *testing.T) {
 		if err != nil {
 			return result{}, err
 		}
-		return result{r.Status, append(r.Residuals, r.Velocity...)}, nil
+		return result{r.Status, append(r.Residuals, r.Velocities[0]...)}, nil
 	}
 	comparison := func(c *stats.Comparison[geom.Vec], err error) (result, error) {
 		if err != nil {
@@ -63,21 +63,21 @@ func TestStopsAnywhere(t *testing.T) {
 		{"mean", cylinder, 5, func(on space) (result, error) { return mean(stats.FrechetMean(on, angles[:4])) }},
 		{"median", cylinder, 20, func(on space) (result, error) { return mean(stats.Median(on, angles[:4])) }},
 		{"mean with mismatch", line, 10, func(on space) (result, error) { return mean(stats.FrechetMean(on, pairs, stats.Mismatch(0.1))) }},
-		{"regression", cylinder, 5, func(on space) (result, error) { return regression(stats.Regress(on, times, angles)) }},
+		{"regression", cylinder, 5, func(on space) (result, error) { return regression(stats.Regress(on, [][]float64{times}, angles)) }},
 		{"regression with mismatch", line, 30, func(on space) (result, error) {
-			return regression(stats.Regress(on, []float64{0, 1, 2, 3, 4, 5}, pairs, stats.Mismatch(0.1)))
+			return regression(stats.Regress(on, [][]float64{{0, 1, 2, 3, 4, 5}}, pairs, stats.Mismatch(0.1)))
 		}},
 		{"distance of means", cylinder, 5, func(on space) (result, error) {
-			return comparison(stats.PermutationTest(on, angles[:3], angles[6:9], stats.MeanDistance, 1, 1))
+			return comparison(stats.PermutationTest(on, [][][]float64{angles[:3], angles[6:9]}, stats.MeanDistance, 1, 1))
 		}},
 		{"tangent distance", cylinder, 5, func(on space) (result, error) {
-			return comparison(stats.PermutationTest(on, angles[:3], angles[6:9], stats.TangentMeanDistance, 1, 1))
+			return comparison(stats.PermutationTest(on, [][][]float64{angles[:3], angles[6:9]}, stats.TangentMeanDistance, 1, 1))
 		}},
 		{"dispersion", cylinder, 5, func(on space) (result, error) {
-			return comparison(stats.PermutationTest(on, angles[:3], angles[6:9], stats.Dispersion, 1, 1))
+			return comparison(stats.PermutationTest(on, [][][]float64{angles[:3], angles[6:9]}, stats.Dispersion, 1, 1))
 		}},
 		{"dispersion with mismatch", line, 10, func(on space) (result, error) {
-			return comparison(stats.PermutationTest(on, pairs[:3], pairs[3:], stats.Dispersion, 1, 1, stats.Mismatch(0.1)))
+			return comparison(stats.PermutationTest(on, [][][]float64{pairs[:3], pairs[3:]}, stats.Dispersion, 1, 1, stats.Mismatch(0.1)))
 		}},
 		{"growth", cylinder, 5, func(on space) (result, error) {
 			g, err := stats.Grow(on, tracks)

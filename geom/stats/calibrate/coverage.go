@@ -273,17 +273,15 @@ func slope(s *geom.Space[geom.Vec], random *rand.Rand) ([]estimate, geom.Status,
 		squares += times[i] * times[i]
 		v := normal(random, 2)
 		floats.Scale(noise/spread, v)
-		z := onSphere(v)
-		sin, cos := math.Sincos(truth * times[i])
-		samples[i] = []float64{cos*z[0] + sin*z[2], z[1], cos*z[2] - sin*z[0]}
+		samples[i] = turned(onSphere(v), truth*times[i])
 	}
-	r, err := stats.Regress(s, times, samples)
+	r, err := stats.Regress(s, [][]float64{times}, samples)
 	if err != nil {
 		return nil, 0, err
 	}
 	const free = 2*observations - 4
 	se := math.Sqrt(r.Variance * observations / free / squares)
-	speed := floats.Norm(r.Velocity, 2)
+	speed := floats.Norm(r.Velocities[0], 2)
 	wide := distuv.StudentsT{Sigma: 1, Nu: free}.Quantile(0.975) * se
 	return []estimate{{speed, math.Abs(speed-truth) <= wide}}, r.Status, nil
 }

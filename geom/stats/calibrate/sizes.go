@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"anatomy/geom"
 	"anatomy/geom/manifold"
@@ -42,7 +43,7 @@ func normal(random *rand.Rand, d int) []float64 {
 
 // sizes counts how often tests reject a true null hypothesis at 5 %.
 func sizes(b *bench) error {
-	b.text("Each line: %d simulations of two groups from one distribution, %d permutations, 19 for the distance of the means; rejected at 5 %% of those that converged, of interactions beside two effects that add up. *Largest T²*: the share in which any vertex has a p-value of 5 %% or less, which is corrected for all vertices. *Departure* is that of growth from geodesics, of subjects that grow along geodesics.", b.simulations, b.permutations)
+	b.text("Each line: %d simulations of groups from one distribution, %d permutations, 19 for the distance of the means; rejected at 5 %% of those that converged, of interactions beside two effects that add up. *Largest T²*: the share in which any vertex has a p-value of 5 %% or less, which is corrected for all vertices. *Departure* is that of growth from geodesics, of subjects that grow along geodesics. *Covariate*: one that does nothing, but goes with another (correlation 0.89) by which points move.", b.simulations, b.permutations)
 	b.header("test", "space", "groups", "converged", "rejected")
 	flat := func(v []float64) []float64 { return v }
 	for _, test := range []struct {
@@ -51,14 +52,14 @@ func sizes(b *bench) error {
 		space     *geom.Space[geom.Vec]
 		d         int
 		point     func(v []float64) []float64
-		sizes     [][2]int
+		sizes     [][]int
 	}{
-		{stats.MeanDistance, "R²", geom.On(manifold.Euclidean(2)), 2, flat, [][2]int{{3, 30}}},
-		{stats.TangentMeanDistance, "R²", geom.On(manifold.Euclidean(2)), 2, flat, [][2]int{{3, 30}, {15, 15}}},
-		{stats.TangentMeanDistance, "S²", geom.On(manifold.Sphere(2)), 2, onSphere, [][2]int{{3, 30}, {15, 15}}},
-		{stats.Dispersion, "R²", geom.On(manifold.Euclidean(2)), 2, flat, [][2]int{{3, 30}, {5, 30}, {2, 10}, {15, 15}}},
-		{stats.Dispersion, "R¹⁰", geom.On(manifold.Euclidean(10)), 10, flat, [][2]int{{3, 30}, {5, 30}, {2, 10}, {15, 15}}},
-		{stats.Dispersion, "S²", geom.On(manifold.Sphere(2)), 2, onSphere, [][2]int{{3, 30}, {5, 30}, {2, 10}, {15, 15}}},
+		{stats.MeanDistance, "R²", geom.On(manifold.Euclidean(2)), 2, flat, [][]int{{3, 30}}},
+		{stats.TangentMeanDistance, "R²", geom.On(manifold.Euclidean(2)), 2, flat, [][]int{{3, 30}, {15, 15}, {3, 10, 30}}},
+		{stats.TangentMeanDistance, "S²", geom.On(manifold.Sphere(2)), 2, onSphere, [][]int{{3, 30}, {15, 15}, {3, 10, 30}}},
+		{stats.Dispersion, "R²", geom.On(manifold.Euclidean(2)), 2, flat, [][]int{{3, 30}, {5, 30}, {2, 10}, {15, 15}, {3, 10, 30}}},
+		{stats.Dispersion, "R¹⁰", geom.On(manifold.Euclidean(10)), 10, flat, [][]int{{3, 30}, {5, 30}, {2, 10}, {15, 15}, {3, 10, 30}}},
+		{stats.Dispersion, "S²", geom.On(manifold.Sphere(2)), 2, onSphere, [][]int{{3, 30}, {5, 30}, {2, 10}, {15, 15}, {3, 10, 30}}},
 	} {
 		for _, n := range test.sizes {
 			permutations := b.permutations
@@ -67,19 +68,18 @@ func sizes(b *bench) error {
 			}
 			b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 				random := b.random(k)
-				draw := func(n int) [][]float64 {
-					x := make([][]float64, n)
-					for i := range x {
-						x[i] = test.point(normal(random, test.d))
+				groups := make([][][]float64, len(n))
+				for g, n := range n {
+					for range n {
+						groups[g] = append(groups[g], test.point(normal(random, test.d)))
 					}
-					return x
 				}
-				c, err := stats.PermutationTest(test.space, draw(n[0]), draw(n[1]), test.statistic, permutations, uint64(k))
+				c, err := stats.PermutationTest(test.space, groups, test.statistic, permutations, uint64(k))
 				if err != nil {
 					return nil, 0, err
 				}
 				return []float64{c.P}, c.Status, nil
-			}, fmt.Sprintf("%s | %s | %d/%d", test.statistic, test.name, n[0], n[1]))
+			}, fmt.Sprintf("%s | %s | %s", test.statistic, test.name, strings.Trim(strings.ReplaceAll(fmt.Sprint(n), " ", "/"), "[]")))
 		}
 	}
 	for _, n := range [][2]int{{3, 30}, {15, 15}} {
@@ -107,10 +107,15 @@ func sizes(b *bench) error {
 	species(b)
 	pairs(b)
 	parts(b)
+	disparities(b)
+	trajectories(b)
+	modularity(b)
+	rates(b)
 	pooled(b)
 	regions(b)
 	signals(b)
 	departures(b)
+	beside(b)
 	return nil
 }
 
@@ -161,6 +166,35 @@ func departures(b *bench) {
 			return []float64{d.P, d.PAcross}, g.Status, nil
 		}, fmt.Sprintf("departure | S² | %d subjects", subjects), fmt.Sprintf("departure, across the slope | S² | %d subjects", subjects))
 	}
+}
+
+// beside tests a covariate that does nothing beside one that it goes with, by which points move along a great circle.
+func beside(b *bench) {
+	round := geom.On(manifold.Sphere(2))
+	for _, n := range []int{8, 12, 30} {
+		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+			random := b.random(k)
+			var known, tested []float64
+			var samples [][]float64
+			for range n {
+				known = append(known, random.NormFloat64())
+				tested = append(tested, known[len(samples)]+0.5*random.NormFloat64())
+				v := normal(random, 2)
+				samples = append(samples, turned(onSphere(v), 0.4*known[len(samples)]))
+			}
+			t, err := stats.RegressionTest(round, [][]float64{known}, [][]float64{tested}, samples, b.permutations, uint64(k))
+			if err != nil {
+				return nil, 0, err
+			}
+			return []float64{t.P}, t.Status, nil
+		}, fmt.Sprintf("covariate beside another | S² | %d", n))
+	}
+}
+
+// turned is a point of the sphere turned about the second axis.
+func turned(z []float64, angle float64) []float64 {
+	sin, cos := math.Sincos(angle)
+	return []float64{cos*z[0] + sin*z[2], z[1], cos*z[2] - sin*z[0]}
 }
 
 // square is one with noise, stretched and sheared: displacements that are orthogonal to each other and to similarities.
@@ -231,7 +265,7 @@ func pooled(b *bench) {
 			}
 			return x
 		}
-		c, err := stats.PermutationTest(s, draw(n[0]), draw(n[1]), stats.TangentMeanDistance, b.permutations, uint64(k), stats.Mismatch(0.3))
+		c, err := stats.PermutationTest(s, [][][]float64{draw(n[0]), draw(n[1])}, stats.TangentMeanDistance, b.permutations, uint64(k), stats.Mismatch(0.3))
 		if err != nil {
 			return nil, 0, err
 		}
