@@ -2,6 +2,10 @@ package main
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
 	"anatomy/geom/tree"
@@ -137,4 +141,188 @@ func parts(b *bench) {
 		}
 		return []float64{g.P, s.P, a.Rows[0].P}, geom.Converged, nil
 	}, "integration | parts of 4 landmarks | 20", "directional asymmetry | shapes of 8 landmarks | 10, twice each", "fluctuating asymmetry | shapes of 8 landmarks | 10, twice each")
+}
+
+// disparities compares two groups that vary alike, beside a third that varies more and in many dimensions.
+func disparities(b *bench) {
+	group, x := morpho.Factor("group"), morpho.Variate("x")
+	for _, c := range []struct {
+		name      string
+		landmarks int
+		groups    [3]int
+	}{
+		{"shapes of 4 landmarks | 5/15, beside 8 that vary more", 4, [3]int{5, 15, 8}},
+		{"shapes of 24 landmarks | 3/30", 24, [3]int{3, 30, 0}},
+	} {
+		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+			random := b.random(k)
+			d := &morpho.Dataset{Name: "groups"}
+			for g, n := range c.groups {
+				for range n {
+					number := random.NormFloat64()
+					s := morpho.Specimen{Name: fmt.Sprint(len(d.Specimens)), Group: fmt.Sprint("group ", g), Covariates: map[string]string{"x": fmt.Sprint(number)}}
+					noise := 0.03 * float64(1+g/2)
+					for _, p := range ring(c.landmarks) {
+						s.Points = append(s.Points, []float64{p[0]*(1+0.05*number) + noise*random.NormFloat64(), p[1] + noise*random.NormFloat64()})
+					}
+					d.Specimens = append(d.Specimens, s)
+				}
+			}
+			m, err := morpho.FitLinear(d, x, group)
+			if err != nil {
+				return nil, 0, err
+			}
+			v, err := m.Disparity(group, b.permutations, uint64(k))
+			if err != nil {
+				return nil, 0, err
+			}
+			return []float64{v.Ratios[0].P}, geom.Converged, nil
+		}, "Procrustes variances | "+c.name)
+	}
+}
+
+// ring is a regular polygon.
+func ring(n int) (out [][]float64) {
+	for i := range n {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+		out = append(out, []float64{cos, sin})
+	}
+	return out
+}
+
+// trajectories compares groups that change alike over four stages, from different shapes.
+func trajectories(b *bench) {
+	group, stage := morpho.Factor("group"), morpho.Factor("stage")
+	const where = " | shapes of 4 landmarks | 4 times 5 / 3+12+6+10"
+	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+		random := b.random(k)
+		d := &morpho.Dataset{Name: "stages"}
+		for g, cells := range [2][4]int{{5, 5, 5, 5}, {3, 12, 6, 10}} {
+			for s, n := range cells {
+				for range n {
+					d.Specimens = append(d.Specimens, morpho.Specimen{Name: fmt.Sprint(len(d.Specimens)), Group: fmt.Sprint("group ", g),
+						Points: square(random, 0.07*float64(g)+0.05*float64(s), 0.04*float64(s*s)/3), Covariates: map[string]string{"stage": fmt.Sprint(s)}})
+				}
+			}
+		}
+		m, err := morpho.FitLinear(d, group, stage, morpho.Interaction(group, stage))
+		if err != nil {
+			return nil, 0, err
+		}
+		t, err := m.Trajectories(group, stage, b.permutations, uint64(k))
+		if err != nil {
+			return nil, 0, err
+		}
+		return []float64{t.Pairs[0].PSize, t.Pairs[0].PAngle, t.Pairs[0].PShape}, geom.Converged, nil
+	}, "size of trajectories"+where, "angle of trajectories"+where, "shape of trajectories"+where)
+}
+
+// modularity tests halves and an end of outlines without modules, whose landmarks vary by themselves, or smoothly and alike everywhere.
+func modularity(b *bench) {
+	const n = 24
+	var half, rest, end, others []int
+	for i := range n {
+		if i < n/2 {
+			half = append(half, i)
+		} else {
+			rest = append(rest, i)
+		}
+		if (i+3)%n < 6 {
+			end = append(end, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	for _, width := range []float64{0, 0.6} {
+		outline := ring(n)
+		kernel := mat.NewSymDense(n, nil)
+		for i, p := range outline {
+			p[0] *= 3
+			for j, q := range outline[:i] {
+				if width > 0 {
+					kernel.SetSym(i, j, math.Exp(-(math.Pow(p[0]-q[0], 2)+math.Pow(p[1]-q[1], 2))/(2*width*width)))
+				}
+			}
+			kernel.SetSym(i, i, 1.000001)
+		}
+		what := "by themselves"
+		if width > 0 {
+			what = "smoothly"
+		}
+		var cholesky mat.Cholesky
+		cholesky.Factorize(kernel)
+		var lower mat.TriDense
+		cholesky.LTo(&lower)
+		where := fmt.Sprintf(" | ellipse of %d landmarks that vary %s | 30", n, what)
+		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+			m, err := varied(b.random(k), outline, &lower)
+			if err != nil {
+				return nil, 0, err
+			}
+			var p []float64
+			for _, modules := range [][][]int{{half, rest}, {end, others}} {
+				r, err := m.Modularity(modules, b.permutations, uint64(k))
+				if err != nil {
+					return nil, 0, err
+				}
+				p = append(p, r.P, r.PRandom)
+			}
+			return p, geom.Converged, nil
+		}, "modularity of halves"+where, "the same, beside random landmarks alone"+where, "modularity of an end"+where, "the same, beside random landmarks alone"+where)
+	}
+}
+
+// varied is the mean of 30 outlines with noise whose covariance has this root.
+func varied(random *rand.Rand, outline [][]float64, root mat.Matrix) (*morpho.LinearModel, error) {
+	d := &morpho.Dataset{Name: "outlines"}
+	for s := range 30 {
+		noise := mat.NewDense(len(outline), 2, nil)
+		noise.Apply(func(_, _ int, _ float64) float64 { return 0.05 * random.NormFloat64() }, noise)
+		noise.Mul(root, noise)
+		points := make([][]float64, len(outline))
+		for i, p := range outline {
+			points[i] = []float64{p[0] + noise.At(i, 0), p[1] + noise.At(i, 1)}
+		}
+		d.Specimens = append(d.Specimens, morpho.Specimen{Name: fmt.Sprint(s), Points: points})
+	}
+	return morpho.FitLinear(d)
+}
+
+// rates compares groups of species, of which some are mixed over a random tree, that evolve at one rate.
+func rates(b *bench) {
+	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+		random := b.random(k)
+		phylogeny, err := grown(random, 24)
+		if err != nil {
+			return nil, 0, err
+		}
+		nodes := make([][][]float64, len(phylogeny.Parent))
+		nodes[0] = ring(6)
+		for i, parent := range phylogeny.Parent[1:] {
+			for _, p := range nodes[parent] {
+				step := 0.03 * math.Sqrt(phylogeny.Length[i+1])
+				nodes[i+1] = append(nodes[i+1], []float64{p[0] + step*random.NormFloat64(), p[1] + step*random.NormFloat64()})
+			}
+		}
+		d := &morpho.Dataset{Name: "species"}
+		for a, i := range phylogeny.Leaves() {
+			half, mixed := "first", "few"
+			if a >= 12 {
+				half = "last"
+			}
+			if a%4 > 0 {
+				mixed = "many"
+			}
+			d.Specimens = append(d.Specimens, morpho.Specimen{Name: phylogeny.Name[i], Points: nodes[i], Covariates: map[string]string{"half": half, "mixed": mixed}})
+		}
+		var p []float64
+		for _, groups := range []string{"half", "mixed"} {
+			r, err := morpho.EvolutionaryRates(d, phylogeny, morpho.Factor(groups), b.permutations, uint64(k))
+			if err != nil {
+				return nil, 0, err
+			}
+			p = append(p, r.Ratios[0].P)
+		}
+		return p, geom.Converged, nil
+	}, "evolutionary rates | shapes of 6 landmarks | 12/12, neighbours", "evolutionary rates | shapes of 6 landmarks | 6/18, mixed")
 }
