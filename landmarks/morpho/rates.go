@@ -1,0 +1,181 @@
+package morpho
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"text/tabwriter"
+
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/tree"
+)
+
+// Rates are the rates at which the shapes of groups of species evolve.
+type Rates struct {
+	Groups []GroupRate // in the order of the leaves
+	Ratios Ratios
+}
+
+// GroupRate is the rate of a group: Σ|u|²/(n − 1) of the n − 1 contrasts u of its species on their own tree, which is unbiased under
+// Brownian motion: the variance that a unit of length adds, of all coordinates together, in the unit of Procrustes distances squared.
+type GroupRate struct {
+	Group   string
+	Species int
+	Rate    float64
+}
+
+// String is a table with a row a group, and one with a row a pair.
+func (r *Rates) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "\tspecies\trate\t")
+	for _, g := range r.Groups {
+		fmt.Fprintf(w, "%s\t%d\t%.5g\t\n", g.Group, g.Species, g.Rate)
+	}
+	w.Flush()
+	if len(r.Ratios) == 0 {
+		return strings.TrimSuffix(b.String(), "\n")
+	}
+	return b.String() + r.Ratios.String()
+}
+
+// EvolutionaryRates compares how fast the shapes of groups of species evolve by Brownian motion along a tree whose leaves are the specimens
+// (D. Adams, Syst. Biol. 63, 2014; J. Denton and D. Adams, Evolution 69, 2015). The groups are the categories of a factor or the
+// combinations of an Interaction of factors, clades or not. The shapes are aligned as for FitLinear.
+//
+// A pair is tested on the tree of its own species, so that no other group has a part in it. Exchangeable under the null hypothesis, one rate
+// on that tree, are its contrasts, with either sign; what is compared are the ratios of the shapes that permuted contrasts make. Adams's
+// rates are sums over rows of V^(-½)(Y − â), each of which mixes species of all groups; here clades depend on nothing outside them.
+//
+// It has the errors of OnTree and of Prune, and is one if a group has fewer than two species or does not vary.
+func EvolutionaryRates(d *Dataset, t *tree.Tree, groups Term, permutations int, seed uint64) (*Rates, error) {
+	fail := func(err error) (*Rates, error) {
+		return nil, fmt.Errorf("evolutionary rates of %s: %w", d.Name, err)
+	}
+	if permutations < 1 {
+		return fail(fmt.Errorf("%d permutations, want at least 1", permutations))
+	}
+	ordered, err := d.OnTree(t)
+	if err != nil {
+		return nil, err
+	}
+	y, _, err := ordered.tangentCoordinates()
+	if err != nil {
+		return fail(err)
+	}
+	names, members, err := ordered.cells(groups)
+	if err != nil {
+		return fail(err)
+	}
+	leaves := t.Leaves()
+	// contrasts returns those of some species on their own tree, [n − 1, n], as combinations of the rows of y that it returns, and the tree.
+	contrasts := func(species ...int) (*mat.Dense, []int, *tree.Tree, error) {
+		row, kept := map[string]int{}, make([]string, len(species))
+		for k, a := range species {
+			kept[k] = t.Name[leaves[a]]
+			row[kept[k]] = a
+		}
+		own, err := t.Keep(kept...)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		n := len(species)
+		unit := make([][]float64, n)
+		rows := make([]int, n)
+		for k, i := range own.Leaves() {
+			rows[k] = row[own.Name[i]]
+			unit[k] = make([]float64, n)
+			unit[k][k] = 1
+		}
+		up, err := own.Prune(unit)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		c := mat.NewDense(n-1, n, nil)
+		for k, u := range up.Contrasts {
+			c.SetRow(k, u.Values)
+		}
+		return c, rows, own, nil
+	}
+	of := func(rows []int) *mat.Dense {
+		out := mat.NewDense(len(rows), y.RawMatrix().Cols, nil)
+		for k, a := range rows {
+			out.SetRow(k, y.RawRowView(a))
+		}
+		return out
+	}
+	out := &Rates{}
+	for g, name := range names {
+		n := len(members[g])
+		if n < 2 {
+			return fail(fmt.Errorf("%s has %d species, want at least 2", name, n))
+		}
+		c, rows, _, err := contrasts(members[g]...)
+		if err != nil {
+			return fail(fmt.Errorf("%s: %w", name, err))
+		}
+		var u mat.Dense
+		u.Mul(c, of(rows))
+		squares := sumOfSquares(&u)
+		if squares <= float64(n)*rounding*rounding*sumOfSquares(c) {
+			return fail(fmt.Errorf("the species of %s do not vary", name))
+		}
+		out.Groups = append(out.Groups, GroupRate{name, n, squares / float64(n-1)})
+	}
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for a, b := range twos(len(names)) {
+		c, rows, own, err := contrasts(append(members[a][:len(members[a]):len(members[a])], members[b]...)...)
+		if err != nil {
+			return fail(fmt.Errorf("%s and %s: %w", names[a], names[b], err))
+		}
+		shared, err := own.Shared()
+		if err != nil {
+			return fail(err)
+		}
+		var u, shapes mat.Dense
+		u.Mul(c, of(rows))
+		v := mat.NewDense(len(rows), len(rows), nil)
+		for k := range shared {
+			v.SetRow(k, shared[k])
+		}
+		shapes.Mul(v, c.T()) // times contrasts: shapes that have them, as C V Cᵀ = 1
+		at := map[int]int{}
+		for k, row := range rows {
+			at[row] = k
+		}
+		var group [2]*mat.Dense // times contrasts of the pair: those of a group
+		for k, g := range []int{a, b} {
+			own, rows, _, err := contrasts(members[g]...)
+			if err != nil {
+				return fail(err)
+			}
+			some := mat.NewDense(len(rows), len(at)-1, nil)
+			for r, row := range rows {
+				some.SetRow(r, shapes.RawRowView(at[row]))
+			}
+			group[k] = new(mat.Dense)
+			group[k].Mul(own, some)
+		}
+		ratio := out.Groups[a].Rate / out.Groups[b].Rate
+		s := &stratum{y: &u, signs: true}
+		extreme := 1
+		for range permutations {
+			order, signs := s.permutation(rng)
+			permuted := inOrder(&u, order, signs)
+			var squares [2]float64
+			for k := range group {
+				var of mat.Dense
+				of.Mul(group[k], permuted)
+				squares[k] = sumOfSquares(&of)
+			}
+			other := squares[0] / squares[1] * float64(out.Groups[b].Species-1) / float64(out.Groups[a].Species-1)
+			if math.Abs(math.Log(other)) >= math.Abs(math.Log(ratio))*(1-1e-10) {
+				extreme++
+			}
+		}
+		out.Ratios = append(out.Ratios, Ratio{A: names[a], B: names[b], Ratio: ratio, P: float64(extreme) / float64(1+permutations)})
+	}
+	return out, nil
+}

@@ -1,0 +1,156 @@
+package morpho
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/geomtest/expect"
+)
+
+// Rates are those of generalised least squares with the covariance V of a group's own tree, or of clades with that of the whole: the trace
+// of (Y − 1â)ᵀV⁻¹(Y − 1â)/(n − 1). The unit of time and the order of children say nothing of ratios.
+func TestEvolutionaryRatesAreGeneralisedLeastSquares(t *testing.T) {
+	d, phylogeny := species(false)
+	habitat := Factor("habitat")
+	d.Specimens[7].Covariates["habitat"] = "wood" // or a cave has one species
+	for i := range d.Specimens {
+		if d.Specimens[i].Covariates["habitat"] == "cave" {
+			d.Specimens[i].Covariates["habitat"] = "rock"
+		}
+	}
+	got := expect.Must(EvolutionaryRates(d, phylogeny, habitat, 199, 1))
+	ordered := expect.Must(d.OnTree(phylogeny))
+	y, _, err := ordered.tangentCoordinates()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := expect.Must(phylogeny.Shared())
+	for _, g := range got.Groups {
+		var rows []int
+		for i, s := range ordered.Specimens {
+			if s.Covariates["habitat"] == g.Group {
+				rows = append(rows, i)
+			}
+		}
+		n := len(rows)
+		v, x := mat.NewDense(n, n, nil), mat.NewDense(n, 22, nil)
+		for r, i := range rows {
+			x.SetRow(r, y.RawRowView(i))
+			for c, j := range rows {
+				v.Set(r, c, shared[i][j])
+			}
+		}
+		var inverse, weighted, ones mat.Dense
+		if err := inverse.Inverse(v); err != nil {
+			t.Fatal(err)
+		}
+		one := mat.NewDense(1, n, nil)
+		one.Apply(func(_, _ int, _ float64) float64 { return 1 }, one)
+		ones.Mul(one, &inverse) // 1ᵀV⁻¹
+		weighted.Mul(&ones, x)
+		mean := weighted.RawRowView(0)
+		floats.Scale(1/floats.Sum(ones.RawRowView(0)), mean)
+		for r := range n {
+			floats.Sub(x.RawRowView(r), mean)
+		}
+		weighted.Reset()
+		weighted.Mul(&inverse, x)
+		weighted.MulElem(&weighted, x)
+		expect.Rel(t, g.Group+": rate", g.Rate, mat.Sum(&weighted)/float64(n-1), 1e-9)
+		if g.Species != n {
+			t.Errorf("%s has %d species, want %d", g.Group, g.Species, n)
+		}
+	}
+	if len(got.Groups) != 2 || len(got.Ratios) != 1 || !strings.Contains(got.String(), "wood : rock") {
+		t.Errorf("%v", got)
+	}
+	_, turned := species(true)
+	for i := range turned.Length {
+		turned.Length[i] *= 1e6
+	}
+	again := expect.Must(EvolutionaryRates(d, turned, habitat, 199, 1))
+	for _, r := range again.Groups {
+		for _, g := range got.Groups {
+			if r.Group == g.Group {
+				expect.Rel(t, "rate a million times slower", r.Rate*1e6, g.Rate, 1e-9)
+			}
+		}
+	}
+	t.Logf("\n%v", got)
+}
+
+// Under Brownian motion with one rate two clades differ at 5 % in 5 % of 200 samples, within three standard errors, and so do two groups that
+// are no clades, beside a third that evolves faster; the clade that evolves at nine times the rate is found.
+func TestEvolutionaryRatesHoldTheirSize(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	const samples = 200
+	var rejected [2]float64
+	found := 0.0
+	for i := range samples {
+		d, phylogeny := brownian(rng, 4) // the leaves are 0 to 15 in their order
+		for a := range d.Specimens {
+			c := d.Specimens[a].Covariates
+			c["half"] = fmt.Sprint(a / 8)
+			c["mixed"] = fmt.Sprint(a % 3 / 2)
+			if a >= 12 {
+				c["mixed"] = "fast"
+			}
+		}
+		rejected[0] += indicator(expect.Must(EvolutionaryRates(d, phylogeny, Factor("half"), 39, rng.Uint64())).Ratios[0].P <= 0.05)
+		for _, from := range []int{12, 8} { // faster by 3² from their mean
+			mean := make([]float64, 8)
+			for _, s := range d.Specimens[from:] {
+				floats.AddScaled(mean, 1/float64(16-from), flat(s.Points))
+			}
+			for _, s := range d.Specimens[from:] {
+				for l, p := range s.Points {
+					for c := range p {
+						p[c] = mean[2*l+c] + 3*(p[c]-mean[2*l+c])
+					}
+				}
+			}
+			if from == 12 {
+				rejected[1] += indicator(expect.Must(EvolutionaryRates(d, phylogeny, Factor("mixed"), 39, rng.Uint64())).Ratios[0].P <= 0.05)
+			}
+			if i >= 20 {
+				break
+			}
+			if from == 8 {
+				found += indicator(expect.Must(EvolutionaryRates(d, phylogeny, Factor("half"), 39, rng.Uint64())).Ratios[0].P <= 0.05)
+			}
+		}
+	}
+	for k, what := range []string{"clade", "mixed group"} {
+		if share := rejected[k] / samples; !atFivePercent(samples)(share) {
+			t.Errorf("the rate of the %s differs in %g of the samples", what, share)
+		}
+	}
+	if found < 19 {
+		t.Errorf("a faster clade is found in %g of 20 samples", found)
+	}
+}
+
+func TestEvolutionaryRatesRefuse(t *testing.T) {
+	d, phylogeny := species(false)
+	habitat := Factor("habitat")
+	expect.Refused(t, expect.Error(EvolutionaryRates(d, phylogeny, habitat, 0, 1)), "evolutionary rates of salamander species", "0 permutations")
+	expect.Refused(t, expect.Error(EvolutionaryRates(d, phylogeny, Variate("x"), 9, 1)), "x is a number")
+	expect.Refused(t, expect.Error(EvolutionaryRates(d.Without("P_cinereus"), phylogeny, habitat, 9, 1)), `no specimens for the leaves "P_cinereus"`)
+	d.Specimens[3].Covariates["habitat"] = "wood"
+	expect.Refused(t, expect.Error(EvolutionaryRates(d, phylogeny, habitat, 9, 1)), "cave has 1 species, want at least 2")
+	same, phylogeny := brownian(rand.New(rand.NewPCG(1, 1)), 2)
+	for i := range same.Specimens {
+		same.Specimens[i].Covariates["half"] = fmt.Sprint(i / 2)
+	}
+	same.Specimens[1].Points = same.Specimens[0].Points
+	expect.Refused(t, expect.Error(EvolutionaryRates(same, phylogeny, Factor("half"), 9, 1)), "the species of 0 do not vary")
+	for i := range phylogeny.Length {
+		phylogeny.Length[i] = 0
+	}
+	expect.Refused(t, expect.Error(EvolutionaryRates(same, phylogeny, Factor("half"), 9, 1)), "0: tree: the leaves", "are at distance 0")
+}
