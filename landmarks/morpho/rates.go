@@ -158,24 +158,24 @@ func EvolutionaryRates(d *Dataset, t *tree.Tree, groups Term, permutations int, 
 			group[k] = new(mat.Dense)
 			group[k].Mul(own, some)
 		}
-		ratio := out.Groups[a].Rate / out.Groups[b].Rate
+		ratio := func(contrasts *mat.Dense) float64 {
+			var rates [2]float64
+			for k, g := range []int{a, b} {
+				var of mat.Dense
+				of.Mul(group[k], contrasts)
+				rates[k] = sumOfSquares(&of) / float64(out.Groups[g].Species-1)
+			}
+			return rates[0] / rates[1]
+		}
 		s := &stratum{y: &u, signs: true}
-		extreme := 1
+		r, extreme := ratio(&u), 1
 		for range permutations {
 			order, signs := s.permutation(rng)
-			permuted := inOrder(&u, order, signs)
-			var squares [2]float64
-			for k := range group {
-				var of mat.Dense
-				of.Mul(group[k], permuted)
-				squares[k] = sumOfSquares(&of)
-			}
-			other := squares[0] / squares[1] * float64(out.Groups[b].Species-1) / float64(out.Groups[a].Species-1)
-			if math.Abs(math.Log(other)) >= math.Abs(math.Log(ratio))*(1-1e-10) {
+			if math.Abs(math.Log(ratio(inOrder(&u, order, signs)))) >= math.Abs(math.Log(r))*(1-1e-10) {
 				extreme++
 			}
 		}
-		out.Ratios = append(out.Ratios, Ratio{A: names[a], B: names[b], Ratio: ratio, P: float64(extreme) / float64(1+permutations)})
+		out.Ratios = append(out.Ratios, Ratio{A: names[a], B: names[b], Ratio: r, P: float64(extreme) / float64(1+permutations)})
 	}
 	return out, nil
 }

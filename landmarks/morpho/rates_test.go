@@ -69,6 +69,7 @@ func TestEvolutionaryRatesAreGeneralisedLeastSquares(t *testing.T) {
 	if len(got.Groups) != 2 || len(got.Ratios) != 1 || !strings.Contains(got.String(), "wood : rock") {
 		t.Errorf("%v", got)
 	}
+	expect.Rel(t, "ratio of the shapes that contrasts make", got.Ratios[0].Ratio, got.Groups[0].Rate/got.Groups[1].Rate, 1e-9)
 	_, turned := species(true)
 	for i := range turned.Length {
 		turned.Length[i] *= 1e6
