@@ -39,8 +39,13 @@ type Chart interface {
 // ambient for an Atlas, [..., a], and coordinates for other manifolds, [..., d]. To compute without the closed forms of an
 // Atlas m, wrap it: struct{ geom.Atlas }{m}.
 type ClosedForms interface {
-	Exp(z, v *Node) *Node          // Exp_z(v)
-	Log(z, y *Node) *Node          // Log_z(y); NaN where y is in the cut locus of z
+	Exp(z, v *Node) *Node // Exp_z(v)
+	Log(z, y *Node) *Node // Log_z(y); NaN where y is in the cut locus of z
+}
+
+// ClosedTransport is an optional interface of manifolds with ClosedForms whose parallel transport along geodesics has one, too.
+type ClosedTransport interface {
+	ClosedForms
 	Transport(z, v, w *Node) *Node // w, parallel along the geodesic t ↦ Exp_z(t v), at time 1
 }
 

@@ -14,10 +14,18 @@ import (
 const onManifold = 1e-8
 
 // Singular is an optional interface of manifolds whose cometric is singular at some points, where vectors have no covectors: at
-// shapes with landmarks that coincide, for example.
+// shapes with landmarks that coincide, for example. Points of an Atlas close to which its charts are NaN may be such points.
 type Singular interface {
 	// CheckRegular returns an error that says why the cometric is singular at x, nil where it is regular.
 	CheckRegular(x Vec) error
+}
+
+// checkRegular is CheckRegular of a Singular manifold, and nil for others.
+func (s *Space[P]) checkRegular(x Vec) error {
+	if m, ok := s.M.(Singular); ok {
+		return m.CheckRegular(x)
+	}
+	return nil
 }
 
 // CheckNumbers returns an error unless x has the length of a point or vector (for shapes the number of rows, and the length of
@@ -131,7 +139,11 @@ func (s *Space[P]) CheckAll(name string, x []P) error {
 		return err
 	}
 	for i, p := range out.Matrix(0) {
-		if err := near(fmt.Sprintf("%s %d", name, i), z[i], p); err != nil {
+		name := fmt.Sprintf("%s %d", name, i)
+		if err := near(name, z[i], p); err != nil {
+			if why := s.checkRegular(z[i]); why != nil {
+				return fmt.Errorf("%s: %w", name, why)
+			}
 			return err
 		}
 	}
@@ -164,11 +176,9 @@ func (s *Space[P]) CheckRegular(name string, x ...P) error {
 			}
 		}
 	}
-	if m, ok := s.M.(Singular); ok {
-		for i := range x {
-			if err := m.CheckRegular(s.Vector(x[i])); err != nil {
-				return fmt.Errorf("%s: %w", at(i), err)
-			}
+	for i := range x {
+		if err := s.checkRegular(s.Vector(x[i])); err != nil {
+			return fmt.Errorf("%s: %w", at(i), err)
 		}
 	}
 	return nil
@@ -213,6 +223,9 @@ func (s *Space[P]) project(z Vec, vectors []Vec) (point Vec, tangent []Vec, err 
 		return nil, nil, err
 	}
 	if i, bad := notFinite(out.Vector(0)); bad {
+		if err := s.checkRegular(z); err != nil {
+			return nil, nil, err
+		}
 		return nil, nil, fmt.Errorf("no point of the manifold is near: coordinate %d would be %g", i, out.Vector(0)[i])
 	}
 	if len(vectors) > 0 {

@@ -112,7 +112,7 @@ func (s *Space[P]) path(z, v, p *Node) []*Node {
 		tv := times(s.steps, v)
 		starts := broadcastLike(start, tv)
 		points := m.Exp(starts, tv)
-		velocities := m.Transport(starts, tv, broadcastLike(v, tv))
+		velocities := push(func(v *Node) *Node { return m.Exp(starts, v) }, Identity(tv), broadcastLike(v, tv))
 		return []*Node{points, flatAt(s.M, points, velocities), v, Sqrt(square), ZerosLike(square)}
 	}
 	path := Path(s.M, Geodesics, s.method, s.steps, ode.State{start, p}, Covector)

@@ -130,7 +130,7 @@ func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 	}
 	return s.transported(what, "transport", func(in []*Node) []*Node {
 		z, p, v := in[0], in[1], in[2]
-		if m, ok := s.M.(ClosedForms); ok {
+		if m, ok := s.M.(ClosedTransport); ok {
 			at := At(s.M, z)
 			velocity := times(s.steps, at.Leave(Vector, Sharp(at.Manifold, at.X, at.Enter(Covector, p))))
 			each := func(x *Node) *Node { // [n + 1, a] for every vector

@@ -190,7 +190,7 @@ func TestTransportOnAtlas(t *testing.T) {
 // A vector moves with its configuration, however the samples of a curve are turned: the last of it = i·w where the curve is one shape
 // that turns to i·z, and along a geodesic, each of whose configurations is turned in its own way, the closed form, turned with them.
 func TestTransportAlongTurningShapes(t *testing.T) {
-	s := geom.On(manifold.Kendall(4))
+	s := geom.On(manifold.Kendall(4, 2))
 	turned := func(angle float64, z []float64) []float64 {
 		out, sin, cos := make([]float64, len(z)), math.Sin(angle), math.Cos(angle)
 		for i := 0; i < len(z); i += 2 {

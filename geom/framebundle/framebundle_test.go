@@ -163,7 +163,7 @@ func TestDevelopmentOfCircle(t *testing.T) {
 
 // An anti-development does not see how the configurations of a path of shapes are turned: the path is reached.
 func TestAntiDevelopmentOfTurnedShapes(t *testing.T) {
-	s := framebundle.On(manifold.Kendall(3))
+	s := framebundle.On(manifold.Kendall(3, 2))
 	z, v, err := s.Base.Project([]float64{0, 0, 1, 0, 0.4, 0.9}, wave(6, 1.3, 0.4), wave(6, 2, 0.4))
 	if err != nil {
 		t.Fatal(err)

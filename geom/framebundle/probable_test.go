@@ -163,7 +163,7 @@ func TestTangents(t *testing.T) {
 
 // Where points are orbits, paths do not see how observations are turned: with a full orthonormal frame the path to a shape is the geodesic.
 func TestMostProbablePathToTurned(t *testing.T) {
-	space := geom.On(manifold.Kendall(3), geom.Integrator(ode.RK4, 10))
+	space := geom.On(manifold.Kendall(3, 2), geom.Integrator(ode.RK4, 10))
 	project := func(z ...float64) []float64 {
 		p, _, err := space.Project(z)
 		return expect.Must(p, err)

@@ -246,7 +246,11 @@ func (s suite) geodesics() {
 		return
 	}
 	out, err := engine.Run(func(z, y, v, w *Node) []*Node {
-		return []*Node{closed.Exp(z, v), closed.Log(z, y), closed.Transport(z, v, v), closed.Transport(z, v, w)}
+		out := []*Node{closed.Exp(z, v), closed.Log(z, y)}
+		if m, ok := s.m.(geom.ClosedTransport); ok {
+			out = append(out, m.Transport(z, v, v), m.Transport(z, v, w))
+		}
+		return out
 	}, s.points, ends, s.v, s.w)
 	if err != nil {
 		s.t.Fatal(err)
@@ -254,8 +258,10 @@ func (s suite) geodesics() {
 	for i := range n {
 		s.check("Exp in closed form", i, out.Matrix(0)[i], ends[i])
 		s.check("Log in closed form", i, out.Matrix(1)[i], s.v[i])
-		s.check("Transport of the velocity in closed form", i, out.Matrix(2)[i], v[i])
-		s.check("Transport in closed form", i, out.Matrix(3)[i], w[i])
+		if len(out) > 2 {
+			s.check("Transport of the velocity in closed form", i, out.Matrix(2)[i], v[i])
+			s.check("Transport in closed form", i, out.Matrix(3)[i], w[i])
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func TestShapesOfConfigurations(t *testing.T) {
 		shapes, numbers geom.Manifold
 		columns         int
 	}{
-		"Kendall":        {manifold.Kendall(4), manifold.Kendall(4), 2},
+		"Kendall":        {manifold.Kendall(4, 2), manifold.Kendall(4, 2), 2},
 		"Configurations": {manifold.Configurations(4, 3), manifold.Euclidean(12), 3},
 	} {
 		asShapes, asNumbers := geom.OnShapes(c.shapes), geom.On(c.numbers)

@@ -1,6 +1,7 @@
 package manifold
 
 import (
+	"fmt"
 	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -9,19 +10,36 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// Kendall returns Kendall's shape space of k ≥ 3 landmarks in the plane: configurations of landmarks, not all at one place, up to
-// translation, scaling and rotation. It is the complex projective space CP^(k−2), of dimension 2(k − 2) and of curvature 1 to 4
-// (D. Kendall, Shape manifolds, Procrustean metrics and complex projective spaces, 1984), and has closed forms.
+// Kendall returns Kendall's shape space of k landmarks in R^d, d = 2 or 3, k > d: configurations of landmarks up to translation,
+// scaling and rotation, but not reflection.
 //
 // A point is a configuration x_1 y_1 x_2 y_2 … with centre 0 and size 1, Σ |z_i|² = 1; all rotations of it are the same point.
 // Space.Project makes a point of any configuration, and geom.OnShapes has them as shapes of k rows. Tangent vectors are displacements
-// of the landmarks that neither translate, scale nor rotate the configuration. Distances are Procrustes distances, arccos |⟨z, y⟩| in
-// radians. The points of a geodesic, and so the End of Exp, are rotated into optimal position relative to its start.
-func Kendall(k int) geom.Atlas {
-	atLeast("Kendall", k, 3)
-	return kendall{k}
+// of the landmarks that neither translate, scale nor rotate the configuration. Distances are Procrustes distances, arccos ⟨z, R y⟩ in
+// radians, where the rotation R brings y into optimal position. The points of a geodesic, and so the End of Exp, are in optimal position
+// relative to its start as long as they are not beyond its cut locus.
+//
+// In the plane it is the complex projective space CP^(k−2), of dimension 2(k − 2) and of curvature 1 to 4 (D. Kendall, Shape manifolds,
+// Procrustean metrics and complex projective spaces, 1984), and all has closed forms.
+//
+// In space it has the dimension 3k − 7, and a singularity: configurations whose landmarks lie on a line are no points of it, nor are
+// those that do so to a millionth of their size. Close to them curvature has no bound; it is at least 1 everywhere. Exp and Log have
+// closed forms (H. Le, On geodesics in Euclidean shape spaces, J. London Math. Soc. 44, 1991; D. Kendall, D. Barden, T. Carne, H. Le,
+// Shape and shape theory, 1999), and parallel transport is integrated. A shape is in the cut locus of another where the two smallest
+// singular values of Σ y_i z_iᵀ, the last one with the sign of the determinant, cancel.
+func Kendall(k, d int) geom.Atlas {
+	switch d {
+	case 2:
+		atLeast("Kendall", k, 3)
+		return kendall{k}
+	case 3:
+		atLeast("Kendall", k, 4)
+		return spatial{k}
+	}
+	panic(fmt.Sprintf("manifold.Kendall: landmarks in R^%d, want 2 or 3", d))
 }
 
+// kendall are the shapes of landmarks in the plane.
 type kendall struct{ k int }
 
 func (m kendall) Dim() int        { return 2 * (m.k - 2) }
@@ -43,21 +61,22 @@ func alongComplex(a, ia, x, ix, y *Node) *Node {
 	return Add(scale(dot(x, y), a), scale(dot(ix, y), ia))
 }
 
-// helmert is the matrix, [2(k − 1), 2k], that takes the pairs of a configuration to k − 1 complex numbers: it removes the
-// translation, and is an isometry of centred configurations.
-func (m kendall) helmert(like *Node) *Node {
-	h := make([][]float64, 2*(m.k-1))
-	for i := range m.k - 1 {
-		re, im := make([]float64, 2*m.k), make([]float64, 2*m.k)
+func (m kendall) helmert(like *Node) *Node { return helmert(m.k, 2, like) }
+
+// helmert is the matrix, [d(k − 1), dk], that takes a configuration of k landmarks in R^d to k − 1 vectors of R^d, with all first
+// coordinates before all second ones: it removes the translation, and is an isometry of centred configurations.
+func helmert(k, d int, like *Node) *Node {
+	h := make([][]float64, d*(k-1))
+	for i := range k - 1 {
 		n := float64(i + 1)
-		for j := range i + 2 {
-			value := 1 / math.Sqrt(n*(n+1))
-			if j == i+1 {
-				value *= -n
+		for c := range d {
+			row := make([]float64, d*k)
+			for j := range i + 2 {
+				row[d*j+c] = 1 / math.Sqrt(n*(n+1))
 			}
-			re[2*j], im[2*j+1] = value, value
+			row[d*(i+1)+c] *= -n
+			h[c*(k-1)+i] = row
 		}
-		h[i], h[m.k-1+i] = re, im
 	}
 	return ConstAsDType(like.Graph(), like.DType(), h)
 }

@@ -22,20 +22,26 @@ func (m sphere) AmbientDim() int { return m.n + 1 }
 // Chart is the stereographic projection from the point opposite to c, with the metric δ/(1 + |x|²/4)².
 func (m sphere) Chart(c *Node) geom.Chart {
 	c = Div(c, BroadcastToShape(Sqrt(dot(c, c)), c.Shape()))
-	first, rest := from(c, 0, 1), from(c, 1, m.n+1)
+	twice, w := swapping(c)
+	swap := linalg.Outer(twice, w)
+	return sphereChart{m, Sub(swap, identityLike(swap))}
+}
+
+// swapping is w = c + e_0 of a unit vector c, and (2/⟨w, w⟩) w before it: the isometry z ↦ (2/⟨w, w⟩)⟨w, z⟩ w − z swaps c and e_0.
+// Its derivative by c jumps at c = −e_0 alone.
+func swapping(c *Node) (twice, w *Node) {
+	first, rest := from(c, 0, 1), from(c, 1, c.Shape().Dim(-1))
 	// 1 + c_0 = |rest|²/(1 − c_0) keeps its digits close to −e_0; there w is any vector orthogonal to e_0.
 	lower, squares := IsNegative(first), dot(rest, rest)
 	first = Where(lower, Div(squares, OneMinus(Where(lower, first, ZerosLike(first)))), OnePlus(first))
 	rest = Where(BroadcastToShape(LogicalAnd(lower, IsZero(squares)), rest.Shape()), OnesLike(rest), rest)
-	w := Concatenate([]*Node{first, rest}, -1)
-	swap := linalg.Outer(scale(Div(MulScalar(OnesLike(first), 2), dot(w, w)), w), w)
-	return sphereChart{m, Sub(swap, identityLike(swap))}
+	w = Concatenate([]*Node{first, rest}, -1)
+	return scale(Div(MulScalar(OnesLike(first), 2), dot(w, w)), w), w
 }
 
 type sphereChart struct {
-	m sphere
-	// z ↦ (2/⟨w, w⟩)⟨w, z⟩ w − z, w = c + e_0: the isometry that swaps c and e_0. Its derivative by c jumps at c = −e_0 alone.
-	swap *Node
+	m    sphere
+	swap *Node // the isometry that swaps c and e_0
 }
 
 func (c sphereChart) Dim() int { return c.m.n }

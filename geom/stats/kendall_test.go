@@ -46,7 +46,7 @@ func shapes(t *testing.T, space *geom.Space[geom.Vec], seed uint64, n int, sprea
 func TestTurnedConfigurations(t *testing.T) {
 	angle := func(i int) float64 { return 2.4 * float64(i+1) }
 	for name, space := range map[string]*geom.Space[geom.Vec]{
-		"closed": geom.On(manifold.Kendall(3)), "integrated": geom.On(struct{ geom.Atlas }{manifold.Kendall(3)})} {
+		"closed": geom.On(manifold.Kendall(3, 2)), "integrated": geom.On(struct{ geom.Atlas }{manifold.Kendall(3, 2)})} {
 		_, x := shapes(t, space, 3, 10, 0.15)
 		var other [][]float64
 		for i, x := range x {
@@ -96,7 +96,7 @@ func TestTurnedConfigurations(t *testing.T) {
 
 // Two subjects that are the same but for half a turn grow alike: their mean slope is the slope of either, and no variance is between.
 func TestGrowthOfTurned(t *testing.T) {
-	space := geom.On(manifold.Kendall(3))
+	space := geom.On(manifold.Kendall(3, 2))
 	z, x := shapes(t, space, 5, 1, 0.15)
 	v := expect.Must(space.Log(z, x[0])).Velocity
 	var one, two stats.Track[geom.Vec]
@@ -115,7 +115,7 @@ func TestGrowthOfTurned(t *testing.T) {
 // Triangles are a sphere of radius 1/2: the Hessian of ½d² is 1 along a geodesic and 2d cot 2d across it, and a mean of shapes is as
 // uncertain.
 func TestUncertaintyOfTriangles(t *testing.T) {
-	space := geom.On(manifold.Kendall(3))
+	space := geom.On(manifold.Kendall(3, 2))
 	_, x := shapes(t, space, 7, 2, 0.5)
 	for i := range x {
 		x[i] = turned(x[i], float64(i))
@@ -128,7 +128,7 @@ func TestUncertaintyOfTriangles(t *testing.T) {
 
 // Mean and frame do not see how configurations are turned either.
 func TestFrameBundleMeanOfTurned(t *testing.T) {
-	space := geom.On(manifold.Kendall(3), geom.Integrator(ode.RK4, 10))
+	space := geom.On(manifold.Kendall(3, 2), geom.Integrator(ode.RK4, 10))
 	_, x := shapes(t, space, 3, 8, 0.15)
 	var other [][]float64
 	for i, x := range x {

@@ -174,7 +174,7 @@ func TestMostProbableRefuses(t *testing.T) {
 
 // Where points are orbits, a flow does not see how its end is turned: the development of an orthonormal frame leads along the geodesic.
 func TestMostProbableToTurned(t *testing.T) {
-	space := geom.On(manifold.Kendall(3))
+	space := geom.On(manifold.Kendall(3, 2))
 	project := func(z ...float64) []float64 {
 		p, _, err := space.Project(z)
 		return expect.Must(p, err)

@@ -49,7 +49,7 @@ func logarithms(b *bench) error {
 		}},
 		{"SPD(3)", 1, spd, nil, [2]string{"spd"}, false, positive},
 		{"SPD(3), by integration", 1, integrated(spd), spd, [2]string{}, false, positive},
-		{"triangles (Kendall)", 1, integrated(manifold.Kendall(3)), manifold.Kendall(3), [2]string{}, true, gaussian(6, 1)},
+		{"triangles (Kendall)", 1, integrated(manifold.Kendall(3, 2)), manifold.Kendall(3, 2), [2]string{}, true, gaussian(6, 1)},
 		{"SO(3)", 1, rotations, nil, [2]string{"rotations"}, false, gaussian(9, 1)},
 		{"SO(3), by integration", 1, integrated(rotations), rotations, [2]string{}, false, gaussian(9, 1)},
 		{"SO(3), moments 1, 2, 3", 1, top, nil, [2]string{}, false, gaussian(9, 1)},
