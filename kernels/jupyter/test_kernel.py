@@ -172,6 +172,8 @@ class Kernel(unittest.TestCase):
             "M.Dim()": "undefined: M: it was a value of cell [1]",
             "M := landmarks.New(2, 2, kernels.Gaussian(1))\nr := M.Log(nil, nil)\nr": "if the last is an error, nb.Must(M.Log(…)) takes it",
             "y := 1\nfunc f() int { return y }\nf()": "functions do not see",
+            "größe := 1": "later cells have it if it is declared above the statements as `var größe = …`",
+            "z = 1": "`var z = …` above the statements declares it",
         }.items():
             with self.subTest(code):
                 self.assertIn(message, self.fails(code)["evalue"])
@@ -181,6 +183,17 @@ class Kernel(unittest.TestCase):
         self.assertEqual(reply["status"], "error")
         self.assertRegex(text, rf"^cell \[\d+\], line 2: error: (open|stat) nothing.csv: .* \(in the folder {ROOT}/notebooks\)\n$")
         self.assertEqual(self.execute('morpho.Read("nothing.csv")')[1][-30:], text[-30:])
+
+    def test_an_import_takes_the_place_of_another(self):
+        self.assertEqual(self.execute('import "math/rand"\nrand.Intn(1)')[1], "0")
+        self.assertEqual(self.execute('import "math/rand/v2"\nrand.IntN(1)')[1], "0")
+        self.assertEqual(self.execute("rand.IntN(1)")[1], "0")
+
+    def test_a_killed_cell_and_places_in_pieces(self):
+        self.assertEqual(self.execute('fmt.Print("a")')[1], "a")  # and nothing else
+        self.assertEqual(self.fails("syscall.Kill(os.Getpid(), syscall.SIGKILL)")["evalue"], "signal: killed: the system does so if memory runs out")
+        pieces = 'for _, piece := range []string{"at ", os.Getenv("GONB_TMP_DIR") + "/main.go", ":", "1", "2 +0x1\\n"} {\n\tos.Stderr.WriteString(piece)\n\ttime.Sleep(50 * time.Millisecond)\n}'
+        self.assertRegex(self.execute(pieces)[1], r"^at cell \[\d+\], line \d+ \+0x1\n$")
 
     def test_compile_errors_are_at_their_line(self):
         self.execute("func twice(x float64) float64 { return 2 * x }")
@@ -409,6 +422,14 @@ var generator = rand.New(rand.NewPCG(1, 2))""")
             with self.subTest(code):
                 closed = code + ")" * code.count("Println(")
                 self.assertIn(name, self.client.complete(closed, cursor_pos=len(code), reply=True, timeout=30)["content"]["matches"])
+
+    def test_letters_of_two_bytes(self):
+        code = 'σ := morpho.CorpusCallosum(); fmt.Println("é", σ.Spac)'
+        at = code.index("Spac") + len("Spac")
+        reply = self.client.complete(code, cursor_pos=at, reply=True, timeout=30)["content"]
+        self.assertEqual((reply["matches"], reply["cursor_start"], reply["cursor_end"]), (["Spacing"], at - len("Spac"), at))
+        reply = self.client.inspect('σ := "é"; fmt.Println(σ, math.Hypot(1, 2))', cursor_pos=32, reply=True, timeout=30)["content"]
+        self.assertIn("func math.Hypot", reply["data"].get("text/markdown", ""))
 
     def test_inspects(self):
         code = "%%\nM := landmarks.New(39, 2, kernels.Gaussian(1))\nM.Exp(nil, nil)"

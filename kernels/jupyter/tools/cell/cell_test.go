@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -118,6 +119,37 @@ func TestExplain(t *testing.T) {
 	} {
 		if got := w.Explain(message); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestPart(t *testing.T) {
+	var all, rest []byte
+	for _, piece := range []string{"a\n\t", "/x/main.go", ":", "1", "4 +0x32\n/x/main.go is", " it\n/x/main.go:3"} {
+		var whole []byte
+		whole, rest = Part(append(rest, piece...), "/x/main.go", false)
+		if bytes.HasSuffix(whole, []byte(":1")) {
+			t.Errorf("the place is cut: %q", whole)
+		}
+		all = append(all, whole...)
+	}
+	if want := "/x/main.go:3"; string(rest) != want {
+		t.Errorf("held back %q, want %q", rest, want)
+	}
+	whole, rest := Part(rest, "/x/main.go", true)
+	if got, want := string(append(all, whole...)), "a\n\t/x/main.go:14 +0x32\n/x/main.go is it\n/x/main.go:3"; got != want || rest != nil {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestUTF16(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(file, []byte("a\nσ := größe(\"𝕊\") + x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for column, want := range map[int]int{0: 0, 2: 1, 6: 5, len("σ := größe(\"𝕊"): 14, len("σ := größe(\"𝕊\") + "): 19, 100: 100} {
+		if got := UTF16(file, 1, column); got != want {
+			t.Errorf("byte %d: column %d, want %d", column, got, want)
 		}
 	}
 }

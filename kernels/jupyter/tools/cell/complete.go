@@ -3,8 +3,19 @@ package cell
 import (
 	"go/scanner"
 	"go/token"
+	"os"
 	"strings"
+	"unicode/utf16"
 )
+
+// UTF16 returns the column of a byte in a line of a file, counted from 0, as gopls counts it.
+func UTF16(file string, line, column int) int {
+	src, err := os.ReadFile(file)
+	if lines := strings.Split(string(src), "\n"); err == nil && line >= 0 && line < len(lines) && column <= len(lines[line]) {
+		return len(utf16.Encode([]rune(lines[line][:max(column, 0)])))
+	}
+	return column
+}
 
 // Status tells a console whether it may execute what was typed: "complete", "incomplete" (an open bracket, string or
 // comment, or an operator at the end) or "invalid".

@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"go/ast"
@@ -13,7 +14,8 @@ import (
 
 var (
 	missing   = regexp.MustCompile(`^undefined: (\w+)\.(\w+)$`)
-	undefined = regexp.MustCompile(`^undefined: (\w+)$`)
+	undefined = regexp.MustCompile(`^undefined: ([\pL_][\pL\pN_]*)$`)
+	unused    = regexp.MustCompile(`^declared and not used: ([\pL_][\pL\pN_]*)$`)
 	mismatch  = regexp.MustCompile(`^assignment mismatch: (\d) variables? but (.+) returns (\d) values$`)
 	multiple  = regexp.MustCompile(`^multiple-value (.+?)\(.*\) \(value of type \((.*)error\)\)`)
 	member    = regexp.MustCompile(`^(\S+)\.(\w+) undefined \(type \*?(\w+)\.(\w+)(?:\[.*\])? has no field or method \w+\)$`)
@@ -25,8 +27,8 @@ var (
 )
 
 // Explain adds to a message of the compiler what to do: for an undefined name of a package or type the one that was probably
-// meant, for a variable of another main function how values live, for an error that is not looked at nb.Must, for a function
-// that is not called its call.
+// meant, for a variable of another main function or one that is only assigned how values live, for an error that is not looked at
+// nb.Must, for a function that is not called its call, for a question mark the key that answers.
 func (w *Workspace) Explain(message string) string {
 	if m := missing.FindStringSubmatch(message); m != nil {
 		if name := closest(m[2], exported(w.source(m[1]))); name != "" {
@@ -41,13 +43,25 @@ func (w *Workspace) Explain(message string) string {
 	} else if m := undefined.FindStringSubmatch(message); m != nil {
 		w.mu.Lock()
 		id, known := w.values[m[1]]
-		now := w.cell
+		now, assigned := w.cell, w.assigned[m[1]]
 		w.mu.Unlock()
-		if known && id == now {
+		if !known && assigned {
+			return fmt.Sprintf("%s: `var %s = …` above the statements declares it, for later cells, too, and `%s := …` for this one", message, m[1], m[1])
+		} else if known && id == now {
 			return fmt.Sprintf("%s: functions do not see what the statements of a cell assign: pass it as an argument, or write `var %s = …` above the statements", message, m[1])
 		} else if known {
 			return fmt.Sprintf("%s: it was a value of cell [%d], and values end with their cell: write `var %s = …` there, above its statements, and later cells have it", message, id, m[1])
 		}
+	} else if m := unused.FindStringSubmatch(message); m != nil {
+		w.mu.Lock()
+		id, known := w.values[m[1]]
+		now := w.cell
+		w.mu.Unlock()
+		if known && id == now {
+			return fmt.Sprintf("%s: it ends with this cell; later cells have it if it is declared above the statements as `var %s = …`", message, m[1])
+		}
+	} else if strings.HasPrefix(message, "illegal character U+003F '?'") {
+		return message + ": Shift-Tab says what a name is"
 	} else if m := mismatch.FindStringSubmatch(message); m != nil {
 		if must := map[string]string{"12": "nb.Must", "23": "nb.Must2"}[m[1]+m[3]]; must != "" {
 			return fmt.Sprintf("%s: if the last is an error, %s(%s) takes it", message, must, call(m[2]))
@@ -56,6 +70,24 @@ func (w *Workspace) Explain(message string) string {
 		return fmt.Sprintf("%s: nb.Must(%s(…)) takes the error", message, m[1])
 	}
 	return message
+}
+
+// Ended is how a program ended, with what is the likeliest reason if it was killed.
+func Ended(err error) error {
+	if err.Error() == "signal: killed" {
+		return fmt.Errorf("%w: the system does so if memory runs out", err)
+	}
+	return err
+}
+
+// Part cuts what a program wrote before a place in a file of its source, file:line, that may go on with what it writes next, unless
+// this is all. A runtime that panics writes places in pieces.
+func Part(written []byte, file string, all bool) (whole, rest []byte) {
+	at := bytes.LastIndex(written, []byte(file))
+	if all || at < 0 || strings.Trim(string(written[at+len(file):]), ":0123456789") != "" {
+		return written, nil
+	}
+	return written[:at], bytes.Clone(written[at:])
 }
 
 // Context shows a line of a cell with those around it, and a mark below the column of the generated code.

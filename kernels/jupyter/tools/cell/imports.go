@@ -33,10 +33,11 @@ type Workspace struct {
 	used map[string][]string // name of a package that they import → import paths
 	dirs map[string]string   // import path of a package of the modules → its folder
 
-	cell   int              // the number of the newest cell
-	cells  map[int][]string // the lines of each
-	mains  map[int][]string // the statements of its main function
-	values map[string]int   // variable of a main function → the number of its cell
+	cell     int              // the number of the newest cell
+	cells    map[int][]string // the lines of each
+	mains    map[int][]string // the statements of its main function
+	values   map[string]int   // variable of a main function → the number of its cell
+	assigned map[string]bool  // what the main function of the newest cell assigns without declaring it
 }
 
 // NewWorkspace takes the folders of the modules.
@@ -180,7 +181,7 @@ func (w *Workspace) read() {
 			for _, spec := range parsed.Imports {
 				p, _ := strconv.Unquote(spec.Path.Value)
 				if spec.Name == nil && !hidden(p) {
-					insert(w.used, base(p), p)
+					insert(w.used, Base(p), p)
 				}
 			}
 			relative, err := filepath.Rel(root, filepath.Dir(file))
@@ -202,8 +203,8 @@ func hidden(path string) bool {
 	return slices.Contains(strings.Split(path, "/"), "internal")
 }
 
-// base is the name of a package as its path tells it.
-func base(p string) string {
+// Base is the name of a package as its path tells it.
+func Base(p string) string {
 	if name := path.Base(p); !versionPath.MatchString(name) {
 		return name
 	}
@@ -232,7 +233,7 @@ func add(src []byte, find func(name string) string) []byte {
 	})
 	for _, spec := range file.Imports {
 		p, _ := strconv.Unquote(spec.Path.Value)
-		name := base(p)
+		name := Base(p)
 		if spec.Name != nil {
 			name = spec.Name.Name
 		}

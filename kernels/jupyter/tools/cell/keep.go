@@ -213,7 +213,7 @@ func newSources(set *token.FileSet, file *ast.File, src []byte) *sources {
 	p := &sources{set, file, src, map[string]string{}, nil, map[*ast.Object]ast.Node{}, map[string][]ast.Node{}}
 	for _, spec := range file.Imports {
 		path, _ := strconv.Unquote(spec.Path.Value)
-		name := base(path)
+		name := Base(path)
 		if spec.Name != nil {
 			name = spec.Name.Name
 		}

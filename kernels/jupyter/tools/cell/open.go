@@ -280,7 +280,7 @@ func (w *Workspace) silent(expression string) bool {
 func (w *Workspace) remember(id int, lines []string, declarations, statements []piece) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cell, w.cells[id] = id, lines
+	w.cell, w.cells[id], w.assigned = id, lines, map[string]bool{}
 	for _, p := range declarations {
 		if file, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+p.text, parser.SkipObjectResolution); err == nil && len(file.Decls) > 0 {
 			for _, name := range variables(file.Decls[0]) {
@@ -303,6 +303,8 @@ func (w *Workspace) remember(id int, lines []string, declarations, statements []
 			for _, x := range s.Lhs {
 				if name, ok := x.(*ast.Ident); ok && s.Tok == token.DEFINE {
 					w.values[name.Name] = id
+				} else if ok && s.Tok == token.ASSIGN {
+					w.assigned[name.Name] = true
 				}
 			}
 		case *ast.DeclStmt:

@@ -127,8 +127,10 @@ func TestStatement(t *testing.T) {
 func TestExplainValues(t *testing.T) {
 	w := workspace(t)
 	w.Open(1, []string{"r, err := f()", "var s = 1"}, nil, -1, 0, true)
-	w.Open(2, []string{"x := 1"}, nil, -1, 0, true)
+	w.Open(2, []string{"x := 1", "größe := 2", "z = 3", "func f() { inner := 1 }"}, nil, -1, 0, true)
 	for message, want := range map[string]string{
+		"declared and not used: x": "`var x = …`", "declared and not used: größe": "`var größe = …`", "declared and not used: inner": "",
+		"undefined: größe": "functions do not see", "undefined: z": "`var z = …`", "illegal character U+003F '?'": "Shift-Tab",
 		"undefined: r": "cell [1]", "undefined: s": "`var s = …` there", "undefined: x": "functions do not see", "undefined: y": "",
 		"assignment mismatch: 1 variable but M.Log returns 2 values":                      "nb.Must(M.Log(…))",
 		"assignment mismatch: 2 variables but f(1) returns 3 values":                      "nb.Must2(f(…))",
