@@ -5,7 +5,8 @@
 //	fmt.Println(brain.Clean())                                // merged 12 duplicate vertices, …
 //	term := mesh.Varifold(kernels.Gaussian(8), atlas, brain)  // a data term for landmarks.Space.Match
 //
-// Within is the data term for a piece of a surface against a whole. The kernel of a term is taken between all cells. Thousands of these want a fast one,
+// A Locator finds nearest points and tangents; morpho's semi-landmarks slide on it. Within is the data term for a piece of a surface
+// against a whole. The kernel of a term is taken between all cells. Thousands of these want a fast one,
 //
 //	k, err := kernels.Fast(kernels.Gaussian(8), 1e-4, atlas.Vertices, brain.Vertices)
 //

@@ -208,14 +208,19 @@ func TestSlideOnAnEllipsoid(t *testing.T) {
 	}
 }
 
-// By Procrustes distance they go to the points of the surface nearest to the reference's, each by itself.
+// By Procrustes distance they go to the points of the surface nearest to the reference's, each by itself; also where one is so far
+// out that whole steps would go to and fro.
 func TestSlideToTheNearestPoint(t *testing.T) {
 	const n = 20
 	shapes, straight, on := specimens(n, 1, 0.1, 2)
 	reference := slices.Clone(straight[0])
 	want := slices.Clone(shapes[0])
 	for l := 8; l < n; l++ {
-		reference[l] = floats.AddScaledTo(make([]float64, 3), reference[l], 0.1*math.Sin(float64(l)), floats.SubTo(make([]float64, 3), reference[l], Centroid(reference)))
+		out := 0.1 * math.Sin(float64(l))
+		if l == 8 {
+			out = 4
+		}
+		reference[l] = floats.AddScaledTo(make([]float64, 3), reference[l], out, floats.SubTo(make([]float64, 3), reference[l], Centroid(reference)))
 		want[l], _ = on[0].Nearest(reference[l])
 	}
 	expect.Abs(t, "to the end", slideToTheEnd(t, shapes[0], reference, sliding(n, on), ProcrustesDistance), want, 1e-7*CentroidSize(want))
