@@ -26,9 +26,11 @@ type Aligned struct {
 }
 
 // Align moves subjects close to another one, which need not correspond, by rotations and shifts, and if scaled by scales: all
-// objects of a subject by one motion. It starts where their centres of mass and main axes agree, all objects counting the same, in the
-// best of the ways that this leaves, and minimises the distance. Noise and smoothing of the objects play no part. Where two main axes are about as long, and the kernel of the norm is narrow, it may end in a minimum that is not the
-// least: Distance tells. Shapes that leave the box of a kernel with fast sums are an error.
+// objects of a subject by one motion. It starts where their centres of mass agree, turned as the subject lies or in one of 24 ways
+// about where their main axes agree, all objects counting the same: by multiples of 15° in the plane, by the rotations of a cube in
+// space. From the best of these it minimises the distance. Noise and smoothing of the objects play no part. Where the kernel of the
+// norm is narrow it may end in a minimum that is not the least: Distance tells. Shapes that leave the box of a kernel with fast sums
+// are an error.
 func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bool) ([]*Aligned, error) {
 	goal, model := "the one that the others are brought to", Model{Objects: objects}
 	most := make([][2]int, len(objects)) // vertices and cells of a subject
@@ -119,24 +121,16 @@ func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bo
 			}
 			return objective.Call(args...)
 		}
-		// The first, r = 1 for the mesh itself, is kept where another is better by no more than rounding.
+		// Main axes that are about as long say nothing of how a shape lies: all ways are tried. The first is kept where another is better by
+		// no more than rounding.
 		best, least := (*mat.Dense)(nil), math.Inf(1)
-		for signs := range 1 << d {
-			flip := mat.NewDense(d, d, nil)
-			for a := range d {
-				flip.Set(a, a, float64(1-2*(signs>>a&1)))
-			}
-			var r mat.Dense
-			r.Product(axes, flip, own.T())
-			if mat.Det(&r) < 0 {
-				continue
-			}
-			v, err := call(&r, make([]float64, turns+d+1))
+		for _, r := range ways(axes, own) {
+			v, err := call(r, make([]float64, turns+d+1))
 			if err != nil {
 				return nil, err
 			}
 			if v.Scalar(0) < least-rounding {
-				best, least = &r, v.Scalar(0)
+				best, least = r, v.Scalar(0)
 			}
 		}
 		if best == nil {
@@ -194,6 +188,42 @@ func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bo
 		out = append(out, a)
 	}
 	return out, nil
+}
+
+// ways are rotations that a search may start from: none, and 24 by which own main axes come to lie along the axes of another shape
+// or are turned from there, by multiples of 15° in the plane, by the rotations of a cube in space.
+func ways(axes, own *mat.Dense) []*mat.Dense {
+	d, _ := axes.Dims()
+	out := []*mat.Dense{mat.NewDense(d, d, nil)}
+	for a := range d {
+		out[0].Set(a, a, 1)
+	}
+	same := mat.Det(axes)*mat.Det(own) > 0 // handedness
+	along := func(turn *mat.Dense) {
+		if mat.Det(turn) > 0 == same {
+			r := new(mat.Dense)
+			r.Product(axes, turn, own.T())
+			out = append(out, r)
+		}
+	}
+	if d == 2 {
+		for k := range 24 {
+			s, c := math.Sincos(2 * math.Pi * float64(k) / 24)
+			along(mat.NewDense(2, 2, []float64{c, -s, s, c}))
+			along(mat.NewDense(2, 2, []float64{c, s, s, -c}))
+		}
+		return out
+	}
+	for _, to := range [][]int{{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}} {
+		for signs := range 8 {
+			turn := mat.NewDense(3, 3, nil)
+			for a, b := range to {
+				turn.Set(a, b, float64(1-2*(signs>>a&1)))
+			}
+			along(turn)
+		}
+	}
+	return out
 }
 
 // Move returns where the motion takes a point.
