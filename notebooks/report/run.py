@@ -437,7 +437,10 @@ def readers(data):
     finds something in it, .csv, that is what it is for unless the notebooks read landmarks alone."""
     if not data.is_dir():
         return ["mesh.Read" if data.suffix.lower() in MESHES else "morpho.Read"]
-    found = {"" if f.is_dir() else f.suffix.lower() for f in data.iterdir() if not f.name.startswith(".")}
+    try:
+        found = {"" if f.is_dir() else f.suffix.lower() for f in data.iterdir() if not f.name.startswith(".")}
+    except OSError as e:
+        raise Failure(f"{data}: {e.strerror}")
     if not found or not found <= {".csv", *LANDMARKS}:
         return ["population.Read"]
     return ["population.Read", "morpho.Read"] if ".csv" in found else ["morpho.Read"]

@@ -173,6 +173,10 @@ class Runner(unittest.TestCase):
                     if files and all(file.endswith(".csv") for file in files):
                         self.assertEqual(run.able({"landmarks": landmarks}, run.Study(own)), ["landmarks"])
 
+            with unittest.mock.patch.object(pathlib.Path, "iterdir", side_effect=PermissionError(errno.EACCES, "Permission denied")):
+                with self.assertRaisesRegex(run.Failure, f"^{re.escape(folder)}: Permission denied$"):
+                    run.readers(pathlib.Path(folder))
+
     def test_a_folder_of_links(self):
         # As of git-annex or DataLad: what links stand for is taken, and what they do not reach is told.
         with tempfile.TemporaryDirectory() as folder:
