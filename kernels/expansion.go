@@ -45,6 +45,12 @@ func (k *Expansion) String() string {
 
 // Fits says whether the expansion holds for points.
 func (k *Expansion) Fits(points [][]float64) error {
+	if len(points) == 0 {
+		return nil
+	}
+	if d := len(points[0]); d != len(k.Extent) {
+		return fmt.Errorf("the points have %d coordinates, the plane waves of %s hold for %d: expand the kernel for such points", d, k.Kernel, len(k.Extent))
+	}
 	for a, e := range Extent(points) {
 		if !(e <= k.Extent[a]*(1+1e-12)) {
 			return fmt.Errorf("the points spread over %.4g along axis %d, the plane waves of %s hold for %.4g: expand the kernel for a wider extent", e, a, k.Kernel, k.Extent[a])

@@ -488,6 +488,10 @@ func TestBadExpansions(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect.Refused(t, k.Fits([][]float64{{0, 0}, {1, 1.1}}), "spread over 1.1 along axis 1")
+	expect.Refused(t, k.Fits([][]float64{{0, 0, 0}, {1, 1, 1}}), "the points have 3 coordinates, the plane waves of Gaussian(σ = 1) hold for 2")
+	if err := k.Fits(nil); err != nil {
+		t.Error(err)
+	}
 	total, ok := kernels.Sum([]float64{2, 1}, kernels.Gaussian(3), kernels.Sum([]float64{1}, k)).(interface{ Fits([][]float64) error })
 	if !ok {
 		t.Fatal("a sum of expansions does not say which points it holds for")
