@@ -131,39 +131,52 @@ func (m *LinearModel) Disparity(groups Term, permutations int, seed uint64) (*Di
 	}
 
 	rng := rand.New(rand.NewPCG(seed, 0))
-	permuted, q := mat.DenseCopyOf(scaled), m.whole.columns(len(m.whole.basis))
-	var explained, residuals mat.Dense
+	q := m.whole.columns(len(m.whole.basis))
+	var whole mat.Dense // what the model explains of all
+	whole.Mul(q, scaled)
 	for a, b := range twos(len(names)) {
-		ratio := out.Groups[a].Variance / out.Groups[b].Variance
-		var both []int
+		var both []int // the specimens of a and b that are not fitted exactly
+		count := 0     // of those of a
 		for _, g := range []int{a, b} {
 			for _, i := range members[g] {
 				if free[i] > exact {
 					both = append(both, i)
 				}
 			}
+			if g == a {
+				count = len(both)
+			}
 		}
+		rows, columns := mat.NewDense(len(both), scaled.RawMatrix().Cols, nil), mat.NewDense(len(m.whole.basis), len(both), nil)
+		for k, i := range both {
+			rows.SetRow(k, scaled.RawRowView(i))
+			for c, column := range m.whole.basis {
+				columns.Set(c, k, column[i])
+			}
+		}
+		var others, explained, residuals mat.Dense
+		others.Mul(columns, rows)
+		others.Sub(&whole, &others)
+		permuted := mat.DenseCopyOf(rows)
+		ratio := out.Groups[a].Variance / out.Groups[b].Variance
 		extreme := 1
 		for range permutations {
 			for k, j := range rng.Perm(len(both)) {
-				permuted.SetRow(both[k], scaled.RawRowView(both[j]))
+				permuted.SetRow(k, rows.RawRowView(j))
 			}
-			explained.Mul(q, permuted)
-			residuals.Mul(q.T(), &explained)
+			explained.Mul(columns, permuted)
+			explained.Add(&explained, &others)
+			residuals.Mul(columns.T(), &explained)
 			residuals.Sub(permuted, &residuals)
-			variance := func(g int) float64 {
-				sum := 0.0
-				for _, i := range members[g] {
-					sum += floats.Dot(residuals.RawRowView(i), residuals.RawRowView(i))
-				}
-				return sum / out.Groups[g].DF
+			var squares [2]float64
+			for k := range both {
+				row := residuals.RawRowView(k)
+				squares[int(indicator(k >= count))] += floats.Dot(row, row)
 			}
-			if math.Abs(math.Log(variance(a)/variance(b))) >= math.Abs(math.Log(ratio))*(1-1e-10) {
+			other := squares[0] / squares[1] * out.Groups[b].DF / out.Groups[a].DF
+			if math.Abs(math.Log(other)) >= math.Abs(math.Log(ratio))*(1-1e-10) {
 				extreme++
 			}
-		}
-		for _, i := range both {
-			permuted.SetRow(i, scaled.RawRowView(i))
 		}
 		out.Ratios = append(out.Ratios, Ratio{A: names[a], B: names[b], Ratio: ratio, P: float64(extreme) / float64(1+permutations)})
 	}

@@ -14,8 +14,9 @@ import (
 	"anatomy/geom/geomtest/expect"
 )
 
-// Procrustes variances of pupfish and partial disparities as published (geomorph's course, Disparity Analysis, 2022), whose divisors are n and
-// N − 1: to their last digit of the file's coordinates as they are, which are tangent coordinates, and to 0.2 % where these are projected again.
+// Procrustes variances of pupfish and partial disparities as published (geomorph's course, Disparity Analysis, 2022), whose divisors are n
+// and N − 1: to their last digit of the file's coordinates as they are, which are tangent coordinates, and to 0.2 % where these are
+// projected again.
 func TestDisparityOfPupfish(t *testing.T) {
 	d := pupfish()
 	population, sex := Factor("population"), Factor("sex")

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/tree"
 )
 
 // span are the landmarks from one to before another.
@@ -127,6 +128,9 @@ func TestModularityOfAllModules(t *testing.T) {
 	pair := func(a, b []int) float64 { return math.Sqrt(sum(a, b) / math.Sqrt(sum(a, a)*sum(b, b))) }
 	a, b, c := []int{0, 1, 2}, []int{3, 4}, []int{5, 6, 7}
 	expect.Rel(t, "CR of three", three.CR, (pair(a, b)+pair(a, c)+pair(b, c))/3, 1e-10)
+	// On a star species are specimens.
+	star := expect.Must(tree.Parse("(" + strings.Join(d.Names(), ":2,") + ":2);"))
+	expect.Rel(t, "CR on a star", expect.Must(expect.Must(FitLinearOnTree(d, star)).Modularity([][]int{a, b, c}, 9, 1)).CR, three.CR, 1e-10)
 }
 
 // outline is an ellipse.
@@ -217,8 +221,8 @@ func TestTurnedModules(t *testing.T) {
 	}
 }
 
-// Outlines that vary smoothly, alike everywhere, are not modular in more than 5 % of 60 samples, within three standard errors, and stand out from random
-// landmarks in most; sides of a brain that are deformed by themselves are modular.
+// Outlines that vary smoothly, alike everywhere, are not modular in more than 5 % of 60 samples, within three standard errors, and stand
+// out from random landmarks in most; sides of a brain that are deformed by themselves are modular.
 func TestModularityHoldsItsSize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	const samples = 60

@@ -21,15 +21,16 @@ type Trajectories struct {
 	Pairs          []TrajectoryPair
 }
 
-// TrajectoryPair compares the trajectories of two groups. Each p-value is that of one comparison, (1 + #{permuted ≥ number})/(1 + permutations).
+// TrajectoryPair compares the trajectories of two groups. Each p-value is that of one comparison, (1 + #{permuted ≥ number})/(1 +
+// permutations).
 type TrajectoryPair struct {
 	A, B   string
 	Size   float64 // difference of their Lengths, without its sign
 	PSize  float64
 	Angle  float64 // between their first principal axes, each from the first stage towards the last, in [0, π]
 	PAngle float64
-	// Shape is their Procrustes distance √(2 − 2 Σσ), with the singular values σ of XᵀY for the centred stages X and Y of size 1: what differs when
-	// place, size and rotation are gone. Two stages make no shape, and it is NaN.
+	// Shape is their Procrustes distance √(2 − 2 Σσ), with the singular values σ of XᵀY for the centred stages X and Y of size 1: what
+	// differs when place, size and rotation are gone. Two stages make no shape, and it is NaN.
 	Shape  float64
 	PShape float64
 }

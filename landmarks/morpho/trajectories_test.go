@@ -78,8 +78,8 @@ func TestTrajectoriesAreSlopes(t *testing.T) {
 	}
 }
 
-// A path that is turned, moved and made larger has the same shape, twice the length, and an axis that turns with it; the angle and the distance
-// of two triangles by hand.
+// A path that is turned, moved and made larger has the same shape, twice the length, and an axis that turns with it; the angle and the
+// distance of two triangles by hand.
 func TestPath(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	random := func(r, c int) *mat.Dense {
