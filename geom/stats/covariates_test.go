@@ -103,9 +103,9 @@ func TestRegressOnPlanes(t *testing.T) {
 		space   *geom.Space[geom.Vec]
 		p, u, v []float64
 	}{
-		"sphere":            {geom.On(manifold.Sphere(3)), []float64{0, 0.6, 0.8, 0}, []float64{0.15, -0.08, 0.06, 0.02}, []float64{0, 0, 0, 0.4}},
-		"SPD(2)":            {geom.On(manifold.SPD(2)), []float64{1, 0.2, 0.2, 0.5}, []float64{0.05, 0.02, 0.02, -0.05}, []float64{0.1, -0.2, -0.2, 0.3}},
-		"landmarks":         {shapes, []float64{0, 0, 0.7, 0.1, 0.3, 0.6}, []float64{0.02, 0.01, -0.03, 0.02, 0, 0.01}, []float64{0.1, 0, 0, 0.1, -0.1, 0}},
+		"sphere":    {geom.On(manifold.Sphere(3)), []float64{0, 0.6, 0.8, 0}, []float64{0.15, -0.08, 0.06, 0.02}, []float64{0, 0, 0, 0.4}},
+		"SPD(2)":    {geom.On(manifold.SPD(2)), []float64{1, 0.2, 0.2, 0.5}, []float64{0.05, 0.02, 0.02, -0.05}, []float64{0.1, -0.2, -0.2, 0.3}},
+		"landmarks": {shapes, []float64{0, 0, 0.7, 0.1, 0.3, 0.6}, []float64{0.02, 0.01, -0.03, 0.02, 0, 0.01}, []float64{0.1, 0, 0, 0.1, -0.1, 0}},
 	} {
 		at := func(age, sex float64) []float64 {
 			w := floats.ScaleTo(make([]float64, len(c.p)), age-7, c.u)

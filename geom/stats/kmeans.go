@@ -1,0 +1,272 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+)
+
+// Clusters are samples in groups around means: see KMeans.
+type Clusters[P geom.Point] struct {
+	Of       []int      // [N], the cluster of each sample; clusters are in the order of their first samples
+	Means    []*Mean[P] // [k], the Fréchet mean of each cluster; its Weights are those of the samples of the cluster, in their order
+	Variance float64    // Σ_i d(x_i, y_c(i))²/N, y_c the mean of cluster c
+
+	Starts, Agreed int         // how many starts were made, and how many of these ended with these clusters
+	Iterations     int         // rounds of all starts
+	Status         geom.Status // Converged if all means have, and no sample is nearer to another mean than to its own
+}
+
+// KMeans divides samples into k clusters around Fréchet means y_c so that Σ_i d(x_i, y_c(i))² is small: k-means. Every start draws k
+// samples for the means, the first at random, each other with a probability in proportion to the squared distance from the nearest
+// one so far (k-means++, Arthur and Vassilvitskii, SODA 2007). A round takes all N·k logarithms from the means to the samples, gives
+// each sample to the nearest mean, and moves the means to Exp_y of the mean of the logarithms of their samples; a mean without samples goes
+// to the sample that is furthest from its own. Where no sample changes and no mean moves, to a thousandth of the standard deviation, a start
+// has ended. Of the best one FrechetMean finds the means, from there, and rounds go on if a sample is nearer to another one then.
+//
+// The sum has many local minima: Agreed of Starts tells how sure the one found is the least. k is given; that clusters are found says
+// nothing of whether there are any.
+//
+// It takes Tolerance and MaxIterations (500), those of FrechetMean, of which the latter is that of the rounds of a start, too. One that is
+// cancelled has the clusters of the best start so far.
+func KMeans[P geom.Point](on geom.Of[P], samples []P, k, starts int, seed uint64, opts ...Option) (*Clusters[P], error) {
+	s := on.Geometry()
+	r, err := newRun("k-means", s, 0, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer r.End()
+	x, _, err := samplesOf(r, s, samples)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case k < 1 || k > len(x):
+		return nil, fmt.Errorf("%s: %d clusters of %d samples, want 1 to %d", r.Name, k, len(x), len(x))
+	case starts < 1:
+		return nil, fmt.Errorf("%s: %d starts, want at least 1", r.Name, starts)
+	}
+	best, rounds, agreed, made := (*clustering)(nil), 0, 0, 0
+	for start := range starts {
+		c, err := r.seeded(x, k, rand.New(rand.NewPCG(seed, uint64(start))))
+		if err == nil && c != nil {
+			err = r.rounds(c)
+			rounds += c.rounds
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: start %d: %w", r.Name, start, err)
+		}
+		if r.Stopped() && best != nil {
+			break
+		}
+		if c == nil {
+			return &Clusters[P]{Variance: math.NaN(), Status: geom.Cancelled}, nil
+		}
+		made++
+		switch c.canonical(); {
+		case best == nil || c.variance < best.variance*(1-1e-6) && !slices.Equal(c.of, best.of):
+			best, agreed = c, 1
+		case slices.Equal(c.of, best.of):
+			agreed++
+		}
+	}
+	means, err := r.settled(best)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
+	}
+	out := &Clusters[P]{Of: best.of, Variance: best.variance, Starts: made, Agreed: agreed, Iterations: rounds, Status: best.status}
+	for _, m := range means {
+		mean, _ := meanOf(s)(m, nil)
+		out.Means = append(out.Means, mean)
+	}
+	return out, nil
+}
+
+// clustering is a start of k-means while it runs.
+type clustering struct {
+	x, y     [][]float64 // samples; means
+	of       []int
+	variance float64
+	rounds   int
+	status   geom.Status
+}
+
+// seeded draws means by k-means++; nil if it was stopped.
+func (r *run) seeded(x [][]float64, k int, random *rand.Rand) (*clustering, error) {
+	c := &clustering{x: x, y: [][]float64{x[random.IntN(len(x))]}, of: slices.Repeat([]int{-1}, len(x))}
+	nearest, largest := slices.Repeat([]float64{math.Inf(1)}, len(x)), 0.0
+	for len(c.y) < k {
+		logs, err := r.space.LogAll(repeat(c.y[len(c.y)-1], len(x)), x)
+		if r.Stopped() {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i, g := range logs {
+			square := g.Length * g.Length
+			if largest = max(largest, square); square < 1e-13*largest { // rounding
+				square = 0
+			}
+			nearest[i] = min(nearest[i], square)
+		}
+		total := floats.Sum(nearest)
+		if !(total > 0) {
+			return nil, fmt.Errorf("the samples are %d different points, want at least %d", len(c.y), k)
+		}
+		at, sum := random.Float64()*total, 0.0
+		next := floats.MaxIdx(nearest)
+		for i, square := range nearest {
+			if sum += square; sum > at {
+				next = i
+				break
+			}
+		}
+		c.y = append(c.y, x[next])
+	}
+	return c, nil
+}
+
+// nearer gives every sample to the nearest mean, and returns its logarithm there, and whether a sample changed its mean. One as near to
+// its own as to another stays.
+func (r *run) nearer(c *clustering) (own []*geodesic, changed bool, err error) {
+	n := len(c.x)
+	var from, to [][]float64
+	for _, y := range c.y {
+		from, to = append(from, repeat(y, n)...), append(to, c.x...)
+	}
+	logs, err := r.space.LogAll(from, to)
+	if err != nil {
+		return nil, false, err
+	}
+	c.variance, c.status = 0, geom.Converged
+	for i := range n {
+		best := c.of[i]
+		for m := range c.y {
+			if best < 0 || logs[m*n+i].Length < (1-1e-9)*logs[best*n+i].Length {
+				best = m
+			}
+			c.status = max(c.status, logs[m*n+i].Status)
+		}
+		changed, c.of[i] = changed || best != c.of[i], best
+		own = append(own, logs[best*n+i])
+		c.variance += own[i].Length * own[i].Length / float64(n)
+	}
+	return own, changed, nil
+}
+
+// rounds move means and samples until neither does.
+func (r *run) rounds(c *clustering) error {
+	for ; c.rounds < r.maxIterations; c.rounds++ {
+		own, changed, err := r.nearer(c)
+		if err != nil && !r.Stopped() {
+			return err
+		}
+		if err != nil || r.report(c.rounds, c.variance, 0) {
+			c.status = geom.Cancelled
+			return nil
+		}
+		moves := changed
+		for m, members := range c.members() {
+			if len(members) > 0 {
+				continue
+			}
+			far := 0
+			for i, g := range own {
+				if g.Length > own[far].Length {
+					far = i
+				}
+			}
+			none := make([]float64, len(c.x[far]))
+			c.of[far], c.y[m], own[far], moves = m, c.x[far], &geodesic{Velocity: none, Momentum: none}, true
+		}
+		for m, members := range c.members() {
+			velocities, momenta := parts(pick(own, members))
+			step, flat := combine(even(len(members)), velocities), combine(even(len(members)), momenta)
+			moves = moves || floats.Dot(step, flat) > 1e-6*c.variance
+			g, err := r.space.Exp(c.y[m], step)
+			if err != nil {
+				return err
+			}
+			c.y[m] = g.End
+		}
+		if !moves {
+			return nil
+		}
+	}
+	c.status = geom.MaxIterations
+	return nil
+}
+
+// members are the samples of each mean.
+func (c *clustering) members() [][]int {
+	members := make([][]int, len(c.y))
+	for i, m := range c.of {
+		members[m] = append(members[m], i)
+	}
+	return members
+}
+
+// canonical numbers the means by their first samples.
+func (c *clustering) canonical() {
+	var y [][]float64
+	number := map[int]int{}
+	for i, m := range c.of {
+		if _, ok := number[m]; !ok {
+			number[m], y = len(y), append(y, c.y[m])
+		}
+		c.of[i] = number[m]
+	}
+	c.y = y
+}
+
+// settled returns the Fréchet means of the clusters, and goes on with rounds from there until no sample is nearer to another one.
+func (r *run) settled(c *clustering) (means []*Mean[geom.Vec], err error) {
+	for range 10 {
+		means = nil
+		for m, members := range c.members() {
+			inner := *r
+			inner.Task, inner.from = inner.Quiet(), c.y[m]
+			mean, err := inner.mean(pick(c.x, members), even(len(members)))
+			if err != nil {
+				return nil, fmt.Errorf("the mean of cluster %d: %w", m, err)
+			}
+			means, c.y[m] = append(means, mean), mean.Point
+		}
+		if c.status == geom.Cancelled || c.status == geom.MaxIterations || r.Stopped() {
+			break
+		}
+		_, changed, err := r.nearer(c)
+		if err != nil && !r.Stopped() {
+			return nil, err
+		}
+		if !changed {
+			for _, mean := range means {
+				c.status = max(c.status, mean.Status)
+			}
+			return means, nil
+		}
+		if err := r.rounds(c); err != nil {
+			return nil, err
+		}
+		c.canonical()
+	}
+	if c.status = max(c.status, geom.Stalled); r.Stopped() {
+		c.status = geom.Cancelled
+	}
+	return means, nil
+}
+
+// String says what the clusters are in one line.
+func (c *Clusters[P]) String() string {
+	var sizes []int
+	for _, m := range c.Means {
+		sizes = append(sizes, len(m.Weights))
+	}
+	return fmt.Sprintf("k-means: clusters of %d samples, standard deviation %.4g, found by %d of %d starts, %s", sizes, math.Sqrt(c.Variance), c.Agreed, c.Starts, c.Status)
+}
