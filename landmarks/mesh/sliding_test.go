@@ -109,3 +109,30 @@ func TestSlidingOnMeshes(t *testing.T) {
 		t.Errorf("semi-landmarks on a surface of radius 10 move by %g with triangles of half the size, by %g with a quarter", first, then)
 	}
 }
+
+// Real outlines: 39 points of corpora callosa slide on outlines of 200 to the end, and stay on them.
+func TestSlidingOfCallosa(t *testing.T) {
+	var outlines []*mesh.Mesh
+	var on []morpho.Support
+	for _, x := range morpho.CorpusCallosumOutline().Shapes() {
+		outlines = append(outlines, mesh.Curve(x, true))
+		on = append(on, expect.Must(outlines[len(on)].Locator()))
+	}
+	shapes := morpho.CorpusCallosum().Shapes()
+	before := expect.Must(morpho.Procrustes(shapes))
+	for _, criterion := range []morpho.Criterion{morpho.BendingEnergy, morpho.ProcrustesDistance} {
+		semi := morpho.Semilandmarks(39, true, 0, 20)
+		for i := range semi {
+			semi[i].On = on
+		}
+		out := expect.Must(morpho.ProcrustesSliding(shapes, semi, criterion))
+		if !out.Converged || criterion == morpho.ProcrustesDistance && out.RMS > 0.9*before.RMS {
+			t.Errorf("%v; before sliding %v", out, before)
+		}
+		for i, x := range out.Slid {
+			off := expect.Must(mesh.Curve(x, true).Distances(outlines[i]))
+			off[0], off[20] = 0, 0
+			expect.Abs(t, "on the outline", off, make([]float64, len(x)), 1e-10)
+		}
+	}
+}

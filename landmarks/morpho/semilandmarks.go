@@ -106,10 +106,11 @@ func Slide(shape, reference [][]float64, semilandmarks []Semilandmark, criterion
 			return nil, fmt.Errorf("slide: the reference's landmarks: %w", err)
 		}
 	}
-	if shape, err = s.ontoSupports(shape); err != nil {
+	on, err := onTheirSupports([][][]float64{shape}, semilandmarks)
+	if err != nil {
 		return nil, fmt.Errorf("slide: %w", err)
 	}
-	out, _, _, err := s.slide(shape)
+	out, _, _, err := s.slide(on[0])
 	if err != nil {
 		return nil, fmt.Errorf("slide: %w", err)
 	}

@@ -392,6 +392,7 @@ func TestBadSurfaces(t *testing.T) {
 		return slide(Semilandmark{Point: 9, On: []Support{wrong{point, tangents}}})
 	}
 	for want, err := range map[string]error{
+		"landmark 9 is 100 from its curve or surface":               on([]float64{x[9][0], x[9][1], x[9][2] + 100}, []float64{1, 0, 0}),
 		"has neither neighbours nor a curve or surface":             slide(Semilandmark{Point: 9}),
 		"has one neighbour":                                         slide(Semilandmark{Point: 9, Neighbours: []int{3}}),
 		"lies on 2 curves or surfaces":                              slide(Semilandmark{Point: 9, On: make([]Support, 2)}),
@@ -399,10 +400,10 @@ func TestBadSurfaces(t *testing.T) {
 		"its neighbours [0 0 7] lie near no plane, or on a line":    slide(Semilandmark{Point: 9, Neighbours: []int{0, 0, 7}}),
 		"the nearest point of its curve or surface is [NaN 0 0]":    on([]float64{math.NaN(), 0, 0}, []float64{1, 0, 0}),
 		"the nearest point of its curve or surface is [0 0]":        on([]float64{0, 0}, []float64{1, 0, 0}),
-		"its curve or surface has 0 tangents in 3 dimensions":       on([]float64{0, 0, 0}),
-		"its curve or surface has 3 tangents":                       on([]float64{0, 0, 0}, []float64{1, 0, 0}, []float64{0, 1, 0}, []float64{0, 0, 1}),
-		"a tangent [1 0] of its curve or surface in 3 dimensions":   on([]float64{0, 0, 0}, []float64{1, 0}),
-		"tangents [[1 0 0] [2 0 0]] of its curve or surface span n": on([]float64{0, 0, 0}, []float64{1, 0, 0}, []float64{2, 0, 0}),
+		"its curve or surface has 0 tangents in 3 dimensions":       on(x[9]),
+		"its curve or surface has 3 tangents":                       on(x[9], []float64{1, 0, 0}, []float64{0, 1, 0}, []float64{0, 0, 1}),
+		"a tangent [1 0] of its curve or surface in 3 dimensions":   on(x[9], []float64{1, 0}),
+		"tangents [[1 0 0] [2 0 0]] of its curve or surface span n": on(x[9], []float64{1, 0, 0}, []float64{2, 0, 0}),
 		"has 3 neighbours, as on a surface, but is in the plane": func() error {
 			_, err := Slide(scattered(1, 6, 2), scattered(2, 6, 2), []Semilandmark{{Point: 0, Neighbours: []int{1, 2, 3}}}, BendingEnergy)
 			return err
