@@ -13,6 +13,7 @@ SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newe
 
 setup: # what the other targets do first
 	$(SETUP) run
+	@echo 'set up: `make lab` opens the notebooks, `make report` executes them and writes their reports'
 
 setup-cuda: # computations run on an NVIDIA GPU from then on; ANATOMY_DEVICE=cpu in the environment: not this time
 	$(SETUP) cuda

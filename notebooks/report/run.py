@@ -553,9 +553,10 @@ def main():
     parser.add_argument("notebook", nargs="*", type=pathlib.Path, help="default: all of notebooks/, with the index")
     args = parser.parse_args()
     if args.make:
-        args.data = pathlib.Path(os.environ["DATA"]) if os.environ.get("DATA") else None
+        # Of DATA=~/my.csv not every shell makes a path.
+        args.data = pathlib.Path(os.path.expanduser(os.environ["DATA"])) if os.environ.get("DATA") else None
         args.set, args.authors = [os.environ.get("SET", "")], os.environ.get("AUTHORS", "")
-        args.notebook = [pathlib.Path(p) for word in shlex.split(os.environ.get("NOTEBOOKS", "")) for p in sorted(glob.glob(word)) or [word]]
+        args.notebook = [pathlib.Path(p) for word in map(os.path.expanduser, shlex.split(os.environ.get("NOTEBOOKS", ""))) for p in sorted(glob.glob(word)) or [word]]
     for file in args.notebook + ([args.data] if args.data else []):
         try:
             if not file.is_file() and not (file == args.data and file.is_dir()):

@@ -371,6 +371,14 @@ class Runner(unittest.TestCase):
                     self.assertEqual({name: json.loads(done.stdout)[name] for name in values}, values, done.stderr)
                     self.assertFalse(pathlib.Path(folder, "pwned").exists())
 
+    def test_the_home_directory(self):
+        # zsh and dash leave DATA=~/my.csv to make as it is.
+        with tempfile.TemporaryDirectory() as home:
+            for name in "DATA", "NOTEBOOKS":
+                with self.subTest(name), unittest.mock.patch.dict(os.environ, {"HOME": home, "NOTEBOOKS": "", "DATA": "", name: "~/nothing"}), \
+                        unittest.mock.patch.object(sys, "argv", ["run.py", "--make"]), self.assertRaisesRegex(SystemExit, f"^{home}/nothing: no such file$"):
+                    run.main()
+
     def test_make_without_a_home(self):
         for home, want in (None, f"{run.ROOT}/.anatomy/home"), ("", f"{run.ROOT}/.anatomy/home"), ("/a home", "/a home"):
             env = {name: value for name, value in os.environ.items() if name != "HOME"}
