@@ -29,3 +29,39 @@ func ExampleSphere() {
 	fmt.Printf("turned by %.4f, π/2 = %.4f\n", math.Atan2(v[2], v[1]), math.Pi/2)
 	// Output: turned by 1.5708, π/2 = 1.5708
 }
+
+// The distance of two shapes in space, however each configuration is turned, placed and scaled.
+func ExampleKendall() {
+	space := geom.OnShapes(manifold.Kendall(4, 3))
+	a, _, err := space.Project([][]float64{{1, 1, 1}, {1, -1, -1}, {-1, 1, -1}, {-1, -1, 1}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	b, _, err := space.Project([][]float64{{5, 5, 9}, {5, 1, 3}, {1, 5, 3}, {1, 1, 7}}) // larger, and a corner is pulled out
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	g, err := space.Log(a, b)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.4f\n", g.Length)
+	// Output: 0.1709
+}
+
+// The angle of two planes in space.
+func ExampleGrassmann() {
+	space := geom.OnShapes(manifold.Grassmann(3, 2))
+	floor := [][]float64{{1, 0}, {0, 1}, {0, 0}}
+	roof := [][]float64{{1, 0}, {0, 0.8}, {0, 0.6}}
+	g, err := space.Log(floor, roof)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.4f, arcsin 0.6 = %.4f\n", g.Length, math.Asin(0.6))
+	// Output: 0.6435, arcsin 0.6 = 0.6435
+}
