@@ -61,7 +61,8 @@ func Points(points [][]float64) *Layer {
 	}})
 }
 
-// Numbers writes the number of each landmark, from 0, beside it, on the side away from its neighbours.
+// Numbers writes the number of each landmark, from 0, beside it: on the side away from its neighbours, or in the plane as near to that
+// side as it covers no line.
 func Numbers(points [][]float64) *Layer {
 	return NewLayer("Numbers", DrawFunc(func(c *Canvas) error {
 		if err := checkPoints("shape", points); err != nil {
