@@ -54,8 +54,8 @@ func (m *LinearModel) String() string {
 }
 
 // FitLinear explains the shapes of a data set by terms, one after the other, by least squares. The shapes are brought to size 1, aligned by
-// rotations (Procrustes with KeepSize) and projected orthogonally to the tangent space of their mean. For tests see
-// LinearModel.ANOVA. The specimens are taken to be independent, but for terms Over others; see FitLinearOnTree for species.
+// rotations (Procrustes with KeepSize) and projected orthogonally to the tangent space of their mean. Without terms the model is that mean.
+// For tests see LinearModel.ANOVA. The specimens are taken to be independent, but for terms Over others; see FitLinearOnTree for species.
 //
 // It is an error if landmarks or covariates are missing, all shapes are the same or have no mean (see Alignment.Converged), a term adds
 // nothing to those before it, no degrees of freedom are left, or the levels of the error of a term are not exchangeable (see Over).
