@@ -78,15 +78,15 @@ func (d *Disparity) String() string {
 // samples. To exchange the |r_i|² of all groups, as geomorph does, is another test: of 3 and 30 specimens of one normal distribution
 // in 20 dimensions it told 36 % apart at 5 %; of two groups of 10 beside a third that varies less 9 %, beside one that varies more none.
 //
-// It is an error if a group has no degrees of freedom or does not vary, if the model is one on a tree, where residuals belong to no group, or
-// if a term is tested Over another one, so that specimens depend on each other.
+// It is an error if a group has no degrees of freedom or does not vary, if the model is one on a tree, where residuals belong to no group (see
+// EvolutionaryRates), or if a term is tested Over another one, so that specimens depend on each other.
 func (m *LinearModel) Disparity(groups Term, permutations int, seed uint64) (*Disparity, error) {
 	fail := func(err error) (*Disparity, error) { return nil, fmt.Errorf("disparity of %s: %w", m.Data.Name, err) }
 	if permutations < 1 {
 		return fail(fmt.Errorf("%d permutations, want at least 1", permutations))
 	}
 	if m.whole.signs {
-		return fail(errors.New("the model is one on a tree, where residuals belong to no group"))
+		return fail(errors.New("the model is one on a tree, where residuals belong to no group: EvolutionaryRates compares groups of species"))
 	}
 	for _, t := range m.terms {
 		if t.over != "" {
