@@ -21,7 +21,7 @@ end
 -- A bare \begin{align}; anything else in raw TeX is an error.
 local function rawtex(r)
   if r.format ~= 'tex' and r.format ~= 'latex' then return nil end
-  local block = formula(r.text) or error('cannot render raw TeX: ' .. r.text)
+  local block = formula(r.text) or error('TeX outside of a formula, which stands between dollars: ' .. r.text)
   return r.t == 'RawInline' and block.content or block
 end
 

@@ -807,6 +807,8 @@ class Report(unittest.TestCase):
         for source in ("$\\nonsense{x}$", "\\begin{nonsense}\nx\n\\end{nonsense}"):
             with self.subTest(source), self.assertRaises(report.ReportError):
                 self.html(self.notebook(new_markdown_cell(source)))
+        with self.assertRaisesRegex(report.ReportError, r"\ATeX outside of a formula, .*: \\foo\Z"):  # its own words, and no stack of Lua
+            self.html(self.notebook(new_markdown_cell("a \\foo b")))
 
     def test_index(self):
         with tempfile.TemporaryDirectory() as folder:
