@@ -104,6 +104,11 @@ type Atlas struct {
 // first (500) the template moves in flows only, so that its cells stay apart; then (200) with all its vertices. If the noise is so
 // small that this does not end, at last (500) the template moves while the momenta, if they have at most 600 numbers, follow it, each
 // to its minimum.
+//
+// The valleys are long and flat. Of three outlines, with five choices of widths and noise, the objective was 0.4 to 10 % above that at a
+// tolerance of 0.001, and deformed templates were up to 0.3 edges from their place there; at 0.01, which took up to seven times as many
+// steps, it was 0.3 % and 0.09 edges in four of them. In the fifth, of a kernel twice as wide as the outlines' radius and little noise, the
+// data hardly determine the template: it was 1.4 edges off where it deformed to the same. Compare objectives at small tolerances only.
 func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...stats.Option) (*Atlas, error) {
 	if len(subjects) < 2 {
 		return nil, fmt.Errorf("atlas: %d subjects, want at least 2: one is matched by landmarks.Space.MatchFrom", len(subjects))

@@ -201,7 +201,7 @@ func (s *Study) Validate() error {
 		return fmt.Errorf("%d names for %d subjects", len(s.Names), len(s.Subjects))
 	}
 	if s.Kind != Registration && len(s.Subjects) < 2 {
-		return fmt.Errorf("%d subjects, an %s wants at least 2: one surface is matched to another by landmarks.Space.Match, as in notebook 10", len(s.Subjects), s.Kind)
+		return fmt.Errorf("%d subjects, want at least 2: one surface is matched to another by landmarks.Space.Match, as in notebook 10", len(s.Subjects))
 	}
 	if len(s.Subjects) == 0 {
 		return errors.New("no subjects")
