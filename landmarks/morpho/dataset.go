@@ -351,7 +351,7 @@ func (d *Dataset) Validate() error {
 			for c, v := range p {
 				switch {
 				case math.IsNaN(v):
-					return fail("landmark %d is missing (%s is NaN); drop it from every specimen, drop the specimen, or estimate it", l, axis(c))
+					return fail("landmark %d is missing (%s is NaN); drop it from every specimen, drop the specimen, or estimate it by morpho.Complete", l, axis(c))
 				case math.IsInf(v, 0):
 					return fail("landmark %d: %s is infinite", l, axis(c))
 				}
