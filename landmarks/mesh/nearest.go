@@ -20,8 +20,8 @@ type Locator struct {
 //
 // Between the vertices, tangents and normals are interpolated, so that they do not jump at the sides of the cells. A vertex with
 // neighbours x + e_i has the direction of Σ_i ± e_i/|e_i|² on a curve, with − for the one before, and the normal that of
-// Σ_i e_i × e_{i+1}/(|e_i|² |e_{i+1}|²) on a surface (Max, J. Graphics Tools 4, 1999). They are exact where the vertices lie on a circle or a
-// sphere.
+// Σ_i e_i × e_{i+1}/(|e_i|² |e_{i+1}|²) on a surface (Max, J. Graphics Tools 4, 1999). They are exact where the vertices lie on a
+// circle or a sphere.
 func (m *Mesh) Locator() (*Locator, error) {
 	if err := m.solid(); err != nil {
 		return nil, fmt.Errorf("nearest points: %w", err)

@@ -90,8 +90,8 @@ const (
 // distances open, the shortest are taken. The shape must be aligned with the reference for Procrustes distance. Both are [n][d], d = 2 or 3.
 //
 // What lies on a Support is brought onto it first, and goes back to the nearest point after the step, which is halved until the
-// criterion is not worse than before, or so much nearer to its least that the next step is shorter: at the end, on a mesh, it may rise by some
-// ten-thousandths, which the facets hide.
+// criterion is not worse than before, or so much nearer to its least that the next step is shorter: at the end, on a mesh, it may rise by
+// some ten-thousandths, which the facets hide.
 func Slide(shape, reference [][]float64, semilandmarks []Semilandmark, criterion Criterion) ([][]float64, error) {
 	n, d, err := commonExtent([][][]float64{shape, reference}, shapeNumber)
 	if err != nil {

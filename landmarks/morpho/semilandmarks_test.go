@@ -206,6 +206,11 @@ func TestProcrustesSliding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	size := expect.Must(Procrustes(mice[:8], KeepSize()))
+	kept := expect.Must(ProcrustesSliding(mice[:8], Semilandmarks(60, true, 0, 30), ProcrustesDistance, KeepSize()))
+	if !kept.Converged || kept.RMS > 0.9*size.RMS || kept.Transforms[3].Scale != 1 {
+		t.Errorf("with sizes kept %v, before sliding %v", kept, size)
+	}
 	for criterion, want := range map[Criterion]struct{ rms, off float64 }{BendingEnergy: {0.995, 0.01}, ProcrustesDistance: {0.65, 0.05}} {
 		slid, err := ProcrustesSliding(mice, Semilandmarks(60, true, 0, 30), criterion)
 		if err != nil {
