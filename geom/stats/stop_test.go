@@ -3,6 +3,7 @@ package stats_test
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -78,6 +79,13 @@ func TestStopsAnywhere(t *testing.T) {
 		}},
 		{"dispersion with mismatch", line, 10, func(on space) (result, error) {
 			return comparison(stats.PermutationTest(on, [][][]float64{pairs[:3], pairs[3:]}, stats.Dispersion, 1, 1, stats.Mismatch(0.1)))
+		}},
+		{"covariate beside another", cylinder, 5, func(on space) (result, error) {
+			test, err := stats.RegressionTest(on, [][]float64{{0, 0, 0, 1, 1, 1}}, [][]float64{{0, 1, 2, 0, 1, 2}}, append(slices.Clone(angles[:3]), angles[6:9]...), 1, 1)
+			if err != nil {
+				return result{}, err
+			}
+			return result{test.Status, append(test.Permuted, test.Statistic, test.P)}, nil
 		}},
 		{"growth", cylinder, 5, func(on space) (result, error) {
 			g, err := stats.Grow(on, tracks)
