@@ -26,11 +26,11 @@ type Aligned struct {
 }
 
 // Align moves subjects close to another one, which need not correspond, by rotations and shifts, and if scaled by scales: all
-// objects of a subject by one motion. It starts where their centres of mass agree, turned as the subject lies or in one of 24 ways
-// about where their main axes agree, all objects counting the same: by multiples of 15° in the plane, by the rotations of a cube in
-// space. From the best of these it minimises the distance. Noise and smoothing of the objects play no part. Where the kernel of the
-// norm is narrow it may end in a minimum that is not the least: Distance tells. Shapes that leave the box of a kernel with fast sums
-// are an error.
+// objects of a subject by one motion. It starts where their centres of mass agree, turned as the subject lies or in many ways about
+// where their main axes agree, all objects counting the same: by multiples of 15° in the plane, in space by the rotations of a cube and
+// by 45° between them. From the best three of these it minimises the distance, and takes the least. Noise and smoothing of the objects
+// play no part. Of a surface that is nearly a sphere, or where the kernel of the norm is narrow, it may still be a minimum that is not
+// the least: Distance tells. Shapes that leave the box of a kernel with fast sums are an error.
 func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bool) ([]*Aligned, error) {
 	goal, model := "the one that the others are brought to", Model{Objects: objects}
 	most := make([][2]int, len(objects)) // vertices and cells of a subject
@@ -93,7 +93,7 @@ func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bo
 	for o, m := range to {
 		target[o] = m.Map(func(x []float64) []float64 { return floats.SubTo(make([]float64, d), x, centre) })
 	}
-	const rounding = 1e-12
+	const rounding, followed = 1e-12, 3
 	var out []*Aligned
 	for _, s := range subjects {
 		middle, own, size := moments(s)
@@ -121,47 +121,60 @@ func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bo
 			}
 			return objective.Call(args...)
 		}
-		// Main axes that are about as long say nothing of how a shape lies: all ways are tried. The first is kept where another is better by
-		// no more than rounding.
-		best, least := (*mat.Dense)(nil), math.Inf(1)
+		// Main axes that are about as long say nothing of how a shape lies: all ways are tried, and the best few followed. The first is
+		// kept where another is better by no more than rounding.
+		var starts []*mat.Dense
+		var values []float64
 		for _, r := range ways(axes, own) {
 			v, err := call(r, make([]float64, turns+d+1))
 			if err != nil {
 				return nil, err
 			}
-			if v.Scalar(0) < least-rounding {
-				best, least = r, v.Scalar(0)
+			if finite := v.Scalar(0); !math.IsNaN(finite) && !math.IsInf(finite, 0) {
+				starts, values = append(starts, r), append(values, finite)
 			}
 		}
-		if best == nil {
+		if starts == nil {
 			return nil, fmt.Errorf("align: subject %d has no finite distance", len(out))
 		}
-		tolerance := math.Max(1e-9*least, rounding)
-		theta, first := make([]float64, turns+d+1), true
-		search := solve.NewBFGS(theta, mat.NewSymDense(len(theta), nil))
-		for evaluation := 0; !search.Done && evaluation < 200; evaluation++ {
-			v, err := call(best, search.X)
+		var best *mat.Dense
+		var theta []float64
+		least, status := math.Inf(1), geom.Converged
+		for range min(followed, len(starts)) {
+			k := 0
+			for i, value := range values {
+				if value < values[k]-rounding {
+					k = i
+				}
+			}
+			tolerance := math.Max(1e-9*values[k], rounding)
+			search := solve.NewBFGS(make([]float64, turns+d+1), mat.NewSymDense(turns+d+1, nil))
+			for evaluation := 0; !search.Done && evaluation < 200; evaluation++ {
+				v, err := call(starts[k], search.X)
+				if err != nil {
+					return nil, err
+				}
+				g := v.Vector(1)
+				if evaluation == 0 { // a first step of at most 0.1
+					for i := range g {
+						search.Hessian.SetSym(i, i, math.Max(10*floats.Norm(g, 2), 1e-12*(1+values[k])))
+					}
+				}
+				search.Learn(v.Scalar(0), g, tolerance)
+			}
+			v, err := call(starts[k], search.Best)
 			if err != nil {
 				return nil, err
 			}
-			g := v.Vector(1)
-			if first { // a first step of at most 0.1
-				first = false
-				for i := range theta {
-					search.Hessian.SetSym(i, i, math.Max(10*floats.Norm(g, 2), 1e-12*(1+least)))
+			if v.Scalar(0) < least-tolerance {
+				best, theta, least, status = starts[k], search.Best, v.Scalar(0), geom.Converged
+				if search.Excess > tolerance {
+					status = geom.Stalled
 				}
 			}
-			search.Learn(v.Scalar(0), g, tolerance)
+			values[k] = math.Inf(1)
 		}
-		v, err := call(best, search.Best)
-		if err != nil {
-			return nil, err
-		}
-		a := &Aligned{Scale: scale, Centre: middle, Shift: append([]float64{}, centre...), Distance: v.Scalar(0)}
-		if search.Excess > tolerance {
-			a.Status = geom.Stalled
-		}
-		theta = search.Best
+		a := &Aligned{Scale: scale, Centre: middle, Shift: append([]float64{}, centre...), Distance: least, Status: status}
 		if scaled {
 			a.Scale *= math.Exp(theta[turns+d])
 		}
@@ -190,8 +203,8 @@ func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bo
 	return out, nil
 }
 
-// ways are rotations that a search may start from: none, and 24 by which own main axes come to lie along the axes of another shape
-// or are turned from there, by multiples of 15° in the plane, by the rotations of a cube in space.
+// ways are rotations that a search may start from: none, and those by which own main axes come to lie along the axes of another shape
+// or are turned from there, by multiples of 15° in the plane, in space by the rotations of a cube, with one by 45° after it or none.
 func ways(axes, own *mat.Dense) []*mat.Dense {
 	d, _ := axes.Dims()
 	out := []*mat.Dense{mat.NewDense(d, d, nil)}
@@ -214,13 +227,27 @@ func ways(axes, own *mat.Dense) []*mat.Dense {
 		}
 		return out
 	}
+	turns := []*mat.Dense{out[0]}
+	for _, axis := range []int{0, 1, 2} { // by 45°, between those of the cube
+		i, j := (axis+1)%3, (axis+2)%3
+		turn := mat.DenseCopyOf(out[0])
+		turn.Set(i, i, math.Sqrt2/2)
+		turn.Set(j, j, math.Sqrt2/2)
+		turn.Set(i, j, -math.Sqrt2/2)
+		turn.Set(j, i, math.Sqrt2/2)
+		turns = append(turns, turn)
+	}
 	for _, to := range [][]int{{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}} {
 		for signs := range 8 {
-			turn := mat.NewDense(3, 3, nil)
+			cube := mat.NewDense(3, 3, nil)
 			for a, b := range to {
-				turn.Set(a, b, float64(1-2*(signs>>a&1)))
+				cube.Set(a, b, float64(1-2*(signs>>a&1)))
 			}
-			along(turn)
+			for _, turn := range turns {
+				var both mat.Dense
+				both.Mul(turn, cube)
+				along(&both)
+			}
 		}
 	}
 	return out

@@ -104,6 +104,42 @@ func TestAlignVertebrae(t *testing.T) {
 	}
 }
 
+// Two main axes of a body may be alike, too: then bumps alone say how it lies about the third.
+func TestAlignRoundSurfaces(t *testing.T) {
+	t.Parallel()
+	bumpy := func(m *mesh.Mesh) *mesh.Mesh {
+		return m.Map(func(x []float64) []float64 {
+			f := 1.0
+			for i, b := range [][]float64{{1, 0, 0.1}, {-0.2, 1, 0.3}, {0.1, -0.3, 1}, {-0.6, -0.6, -0.5}} {
+				f += (0.2 + 0.08*float64(i)) * math.Exp(-6*math.Pow(floats.Distance(x, b, 2), 2))
+			}
+			return []float64{1.3 * f * x[0], f * x[1], f * x[2]}
+		})
+	}
+	to, other := bumpy(mesh.Icosphere(2)), bumpy(mesh.Ellipsoid(1, 1, 1, 11, 20))
+	var subjects [][]*mesh.Mesh
+	var turns []*mat.Dense
+	for _, k := range []float64{4, 5, 10, 11} {
+		turn := new(mat.Dense)
+		turns = append(turns, turn)
+		sin, cos := math.Sincos(0.5 * k)
+		turn.Product(mat.NewDense(3, 3, []float64{0, 0, 1, 1, 0, 0, 0, 1, 0}), mat.NewDense(3, 3, []float64{1, 0, 0, 0, cos, -sin, 0, sin, cos}))
+		stretch := []float64{1, 1 + 0.06*math.Sin(k), 1 - 0.06*math.Sin(k)} // which axis is longer
+		subjects = append(subjects, []*mesh.Mesh{other.Map(func(x []float64) []float64 {
+			var y mat.VecDense
+			y.MulVec(turn, mat.NewVecDense(3, floats.MulTo(make([]float64, 3), x, stretch)))
+			return y.RawVector().Data
+		})})
+	}
+	for k, a := range expect.Must(population.Align([]population.Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.4)}}}, []*mesh.Mesh{to}, subjects, false)) {
+		var left mat.Dense
+		left.Mul(mat.NewDense(3, 3, slices.Concat(a.Rotation...)), turns[k])
+		if off := math.Acos(math.Min(1, (mat.Trace(&left)-1)/2)); off > 0.3 || a.Status != geom.Converged {
+			t.Errorf("subject %d: turned by %.2g more, distance %.2g, %s", k, off, a.Distance, a.Status)
+		}
+	}
+}
+
 // Fast sums of a norm for the shapes as they lie need not hold where one of them is turned to the other.
 func TestAlignInABox(t *testing.T) {
 	t.Parallel()
