@@ -132,7 +132,11 @@ def contents(folder):
 
 
 def describe(cell, number, message):
-    source = "\n".join("    | " + line for line in cell.source.splitlines())
+    """A cell that failed, or of a long one the lines around that which the message names, and the message."""
+    lines = cell.source.splitlines()
+    place = re.search(rf"cell \[{cell.execution_count}\], line (\d+)", message)
+    near = range(max(int(place[1]) - 4, 0), min(int(place[1]) + 3, len(lines))) if place else range(len(lines))
+    source = "\n".join(f"{i + 1:4} | {lines[i]}" for i in near)
     return f"cell {number}:\n{source}\n{message.strip()}"
 
 

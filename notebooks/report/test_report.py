@@ -73,6 +73,14 @@ class Runner(unittest.TestCase):
                 self.assertIn(source.splitlines()[-1], said[name])
                 self.assertIn(message, said[name])
 
+    def test_of_a_long_cell_the_lines_that_failed_are_shown(self):
+        cell = new_code_cell("\n".join(f"line {i}" for i in range(1, 101)), execution_count=7)
+        self.assertEqual(run.describe(cell, 9, "cell [3], line 1: other\ncell [7], line 50: bad\n"), "cell 9:\n" + "".join(
+            f"  {i:2} | line {i}\n" for i in range(47, 54)) + "cell [3], line 1: other\ncell [7], line 50: bad")
+        self.assertIn("   1 | line 1\n", run.describe(cell, 9, "cell [7], line 1: bad"))
+        self.assertIn(" 100 | line 100\n", run.describe(cell, 9, "cell [7], line 100: bad"))
+        self.assertEqual(run.describe(cell, 9, "exit status 3").count("\n"), 101)
+
     def test_timeout(self):
         printed, status = self.runs({"slow": ["%%\ntime.Sleep(time.Hour)"]}, timeout=3)
         self.assertEqual(status, 1)

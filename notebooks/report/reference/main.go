@@ -30,7 +30,10 @@ type reference struct {
 
 func main() {
 	r := reference{names: map[string]string{}}
-	out, err := exec.Command("go", "list", "-f", "{{.Name}}\t{{.ImportPath}}\t{{.Dir}}", "./...").Output()
+	// With -e programs that do not compile yet are listed, too, and passed over below.
+	list := exec.Command("go", "list", "-e", "-f", "{{.Name}}\t{{.ImportPath}}\t{{.Dir}}", "./...")
+	list.Stderr = os.Stderr
+	out, err := list.Output()
 	if err == nil {
 		for line := range strings.Lines(string(out)) {
 			field := strings.Split(strings.TrimSpace(line), "\t")
