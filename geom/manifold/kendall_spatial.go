@@ -211,8 +211,7 @@ func rotationTo(a *Node) *Node {
 	n := StopGradient(shaped(linalg.MatVec(linalg.T(forms), shaped(a, 9)), 4, 4))
 	size := Sqrt(ReduceAndKeep(Square(n), ReduceSum, -2, -1))
 	n = Add(n, Mul(identityLike(n), BroadcastToShape(size, n.Shape()))) // no negative eigenvalues
-	// Squared again and again it is q qᵀ, where eigenvalues differ by more than about 2^−squarings: a loop of two lines, which compiles
-	// several times faster than that of Jacobi's method.
+	// Squared again and again it is q qᵀ, where eigenvalues differ by more than about 2^−squarings: a smaller program than Jacobi's method.
 	const squarings = 46
 	qq := autodiff.Repeat(Const(a.Graph(), int32(squarings)), func(_ *Node, n []*Node) []*Node {
 		n[0] = linalg.MatMul(n[0], n[0])
