@@ -34,7 +34,7 @@ func TestReadersUnderstand(t *testing.T) {
 			[]Specimen{{"a", "", one, nil}, {"b", "", two, nil}}},
 		{"one shape, nothing but coordinates", "CSV", "x,y\n1,2\n3,4\n", []Specimen{{"specimen01", "", one, nil}}},
 		{"decimal commas", "CSV", "\ufeffspecimen;age;note;x;y\r\na;12,5;1,2,3;1;2,0\r\na;12,5;1,2,3;300e-2;4,000\r\n", []Specimen{{"a", "", one, map[string]string{"age": "12.5", "note": "1,2,3"}}}},
-		{"decimal commas behind tabs", "CSV", "x\ty\n1,000\t2\n3,00\t4\n", []Specimen{{"a", "", one, nil}}},
+		{"decimal commas behind tabs", "CSV", "x\ty\n1,000\t2\n3,00\t4\n", []Specimen{{"specimen01", "", one, nil}}},
 		{"semicolons, byte-order mark, CRLF", "CSV", "\ufeffspecimen;x;y;z\r\na;1;2;3\r\na;4;5;6\r\n", []Specimen{{"a", "", space, nil}}},
 		{"tabs and spaces", "CSV", "specimen\tx\ty\na b\t 1\t2\na b\t3\t4 \n", []Specimen{{"a b", "", one, nil}}},
 		{"quotes", "CSV", "\"specimen\",\"x\",\"y\"\n\"Smith, 3\",1,2\n\"Smith, 3\",3,4\n", []Specimen{{"Smith, 3", "", one, nil}}},
