@@ -30,7 +30,7 @@ type TrajectoryPair struct {
 	Angle  float64 // between their first principal axes, each from the first stage towards the last, in [0, π]
 	PAngle float64
 	// Shape is their Procrustes distance √(2 − 2 Σσ), with the singular values σ of XᵀY for the centred stages X and Y of size 1: what
-	// differs when place, size and rotation are gone. Two stages make no shape, and it is NaN.
+	// differs when place, size and rotation are gone. Two stages make no shape, nor does a group that does not change: it is NaN.
 	Shape  float64
 	PShape float64
 }
@@ -72,6 +72,9 @@ func (t *Trajectories) String() string {
 func (m *LinearModel) Trajectories(group, stage Term, permutations int, seed uint64) (*Trajectories, error) {
 	fail := func(err error) (*Trajectories, error) {
 		return nil, fmt.Errorf("trajectories of %s: %w", m.Data.Name, err)
+	}
+	if group.name == stage.name {
+		return fail(fmt.Errorf("%s cannot be both the groups and the stages", group.name))
 	}
 	both := func(c column) bool { return c.has(group.name) && c.has(stage.name) }
 	levels, err := m.compared(both, permutations, group.name, stage.name)
@@ -189,7 +192,7 @@ func newPath(x *mat.Dense) *path {
 
 // shapeFrom is the Procrustes distance of two paths.
 func (x *path) shapeFrom(y *path) float64 {
-	if x.form == nil {
+	if x.form == nil || y.form == nil {
 		return math.NaN()
 	}
 	var product mat.Dense

@@ -121,6 +121,10 @@ func TestPath(t *testing.T) {
 	straight := mat.NewDense(3, 2, []float64{0, 0, 3, 4, 9, 12})
 	expect.Abs(t, "axis of a straight way", angle(newPath(straight).axis, []float64{0.6, 0.8}), 0, 1e-12)
 	expect.Abs(t, "its length", newPath(straight).length, 15, 1e-12)
+	// Where nothing changes there is no shape.
+	if still := newPath(mat.NewDense(4, 6, nil)); !math.IsNaN(a.shapeFrom(still)) || !math.IsNaN(still.shapeFrom(a)) {
+		t.Error("a shape of what does not change")
+	}
 }
 
 // Groups that change alike over three stages, from different places, differ at 5 % in 5 % of 200 samples, within three standard errors; a
@@ -179,6 +183,7 @@ func TestTrajectoriesRefuse(t *testing.T) {
 	}
 	expect.Refused(t, expect.Error(m.Trajectories(group, part, 9, 1)), "trajectories of noise", "no factor part in the model")
 	expect.Refused(t, expect.Error(m.Trajectories(group, age, 0, 1)), "0 permutations")
+	expect.Refused(t, expect.Error(m.Trajectories(group, group, 9, 1)), "group cannot be both")
 	m = expect.Must(FitLinear(d, group, age))
 	expect.Refused(t, expect.Error(m.Trajectories(group, age, 9, 1)), "no interaction of both in the model")
 	for i := range d.Specimens { // of part 1 nothing at 100
