@@ -28,7 +28,7 @@ func NearestSpacing(points [][]float64) float64 {
 
 // Spread returns the numbers of n of the points, spread evenly over them: each is the point farthest from those before it and from others
 // that are there already. Without others the first is point 0. Points of a mesh become semi-landmarks of its surface so, beside
-// its landmarks.
+// its landmarks. It panics if there are not as many points.
 func Spread(points [][]float64, n int, others ...[]float64) []int {
 	if n < 0 || n > len(points) {
 		panic(fmt.Errorf("spread: %d of %d points", n, len(points)))
@@ -55,8 +55,9 @@ func Spread(points [][]float64, n int, others ...[]float64) []int {
 	}
 	chosen := make([]int, 0, n)
 	for len(chosen) < n {
-		chosen = append(chosen, farthest)
-		add(points[farthest])
+		l := farthest
+		chosen, squares[l] = append(chosen, l), -1 // never again, even if others are at its place
+		add(points[l])
 	}
 	return chosen
 }

@@ -29,5 +29,8 @@ func TestSpread(t *testing.T) {
 			t.Errorf("%d points beside %v: %v, want %v", c.n, c.others, got, c.want)
 		}
 	}
+	if got := Spread([][]float64{{1, 1}, {1, 1}, {2, 1}}, 3); !slices.Equal(got, []int{0, 2, 1}) {
+		t.Errorf("of two points at one place %v", got)
+	}
 	panics(t, func() { Spread(line, 10) }, "spread: 10 of 9 points")
 }

@@ -146,6 +146,9 @@ func checkSemilandmarks(n, d, shapes int, semilandmarks []Semilandmark, criterio
 		if len(s.On) > 0 && len(s.On) != shapes {
 			return fmt.Errorf("%s lies on %d curves or surfaces, one a shape, but there are %d shapes", what, len(s.On), shapes)
 		}
+		if shape := slices.IndexFunc(s.On, func(o Support) bool { return o == nil }); shape >= 0 {
+			return fmt.Errorf("%s: its curve or surface of shape %d is nil", what, shape)
+		}
 		if seen[s.Point] {
 			return fmt.Errorf("landmark %d slides twice", s.Point)
 		}
@@ -516,7 +519,7 @@ func PlaceSemilandmarks(template [][]float64, shapes [][][]float64, semilandmark
 	for i, x := range shapes {
 		placed := s.warp(x, wanted)
 		for l := range template {
-			if slices.Contains(sliding, l) {
+			if _, slides := slices.BinarySearch(sliding, l); slides {
 				whole[i], placed = append(whole[i], placed[0]), placed[1:]
 			} else {
 				whole[i], x = append(whole[i], x[0]), x[1:]

@@ -395,6 +395,7 @@ func TestBadSurfaces(t *testing.T) {
 		"landmark 9 is 100 from its curve or surface":               on([]float64{x[9][0], x[9][1], x[9][2] + 100}, []float64{1, 0, 0}),
 		"has neither neighbours nor a curve or surface":             slide(Semilandmark{Point: 9}),
 		"has one neighbour":                                         slide(Semilandmark{Point: 9, Neighbours: []int{3}}),
+		"its curve or surface of shape 0 is nil":                    slide(Semilandmark{Point: 9, On: make([]Support, 1)}),
 		"lies on 2 curves or surfaces":                              slide(Semilandmark{Point: 9, On: make([]Support, 2)}),
 		"its neighbours [0 3 5 6] lie near no plane":                slide(Semilandmark{Point: 9, Neighbours: []int{0, 3, 5, 6}}), // a tetrahedron
 		"its neighbours [0 0 7] lie near no plane, or on a line":    slide(Semilandmark{Point: 9, Neighbours: []int{0, 0, 7}}),
