@@ -262,8 +262,8 @@ func flatCells(m *Mesh) []int {
 	return out
 }
 
-// Distance returns the squared distance, or what Within says, a scalar, of the mesh with vertices x, [n, D], from the target, with the kernel's
-// width multiplied by scale.
+// Distance returns the squared distance, or what Within says, a scalar, of the mesh with vertices x, [n, D], from the target, with
+// the kernel's width multiplied by scale.
 func (t *Term) Distance(x, scale *Node, inputs []*Node) *Node {
 	part := func(x, cells *Node) (c, b *Node) {
 		c, b = t.norm.Measure(x, Reshape(cells, -1, t.source.order()))

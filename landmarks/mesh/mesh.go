@@ -19,10 +19,11 @@ func (m *Mesh) String() string {
 	if len(m.Vertices) == 0 || len(m.Cells) == 0 {
 		return "empty mesh"
 	}
-	about := fmt.Sprintf("surface of %d triangles on %d vertices", len(m.Cells), len(m.Vertices))
-	if len(m.Cells[0]) == 2 {
-		about = fmt.Sprintf("curve of %d edges on %d vertices", len(m.Cells), len(m.Vertices))
+	what := "surface"
+	if m.order() == 2 {
+		what = "curve"
 	}
+	about := fmt.Sprintf("%s of %s on %s", what, counted(len(m.Cells), m.kind()), counted(len(m.Vertices), "vertices"))
 	for c := range m.Vertices[0] {
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, v := range m.Vertices {

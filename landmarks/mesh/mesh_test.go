@@ -75,7 +75,7 @@ func TestCurves(t *testing.T) {
 func TestString(t *testing.T) {
 	for want, m := range map[string]*mesh.Mesh{
 		"curve of 3 edges on 3 vertices, x from 0 to 2, y from -1 to 0.5": mesh.Curve([][]float64{{0, 0}, {2, -1}, {1, 0.5}}, true),
-		"surface of 1 triangles on 3 vertices, x from 0 to 1, y from 0 to 1, z from 0 to 0": {
+		"surface of 1 triangle on 3 vertices, x from 0 to 1, y from 0 to 1, z from 0 to 0": {
 			Vertices: [][]float64{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, Cells: [][]int{{0, 1, 2}}},
 		"empty mesh": {},
 	} {

@@ -13,7 +13,6 @@ import (
 
 // Nearest points are those that a comparison with every cell finds: each cell is then a mesh of its own.
 func TestNearestIsNearest(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 7))
 	flat := mesh.Ellipsoid(3, 1, 0.1, 9, 14) // slivers
 	for what, m := range map[string]*mesh.Mesh{
 		"ellipsoid": flat.Map(func(x []float64) []float64 { return []float64{x[0] + 100, x[1], x[2] - 50} }),
@@ -21,7 +20,7 @@ func TestNearestIsNearest(t *testing.T) {
 		"outline":   mesh.Curve([][]float64{{0, 0}, {1, 0.2}, {1.3, 1}, {0.2, 0.8}, {0.4, 0.4}}, true).Subdivide(),
 		"arc":       mesh.Curve([][]float64{{0, 0, 1}, {1, 0.2, 0}, {1.3, 1, 1}, {0.2, 0.8, 2}}, false).Subdivide().Subdivide(),
 	} {
-		l := expect.Must(m.Locator())
+		l, rng := expect.Must(m.Locator()), rand.New(rand.NewPCG(1, 7))
 		for k := range 60 {
 			x := append([]float64{}, m.Vertices[rng.IntN(len(m.Vertices))]...)
 			for a := range x {
