@@ -3,6 +3,7 @@ package morpho
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -222,24 +223,31 @@ type ANOVARow struct {
 	P    float64 // (1 + #{permuted F ≥ F})/(1 + permutations)
 }
 
-// String is the table.
-func (a *ANOVA) String() string {
+// table lays out lines of cells, each of which ends with a tab.
+func table(write func(w io.Writer)) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tDF\tSS\tMS\tR²\tF\tp\t")
-	for _, r := range a.Rows {
-		tail := "\t\t"
-		if r.Over != "" {
-			tail = fmt.Sprintf("%.3f\t%.3g\t", r.F, r.P)
-		}
-		if r.Over != "" && r.Over != "residuals" {
-			tail += "  over " + r.Over
-		}
-		fmt.Fprintf(w, "%s\t%d\t%.5g\t%.5g\t%.4f\t%s\n", r.Term, r.DF, r.SS, r.MS, r.R2, tail)
-	}
+	write(w)
 	w.Flush()
-	fmt.Fprintf(&b, "%d permutations of residuals", a.Permutations)
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// String is the table.
+func (a *ANOVA) String() string {
+	rows := table(func(w io.Writer) {
+		fmt.Fprintln(w, "\tDF\tSS\tMS\tR²\tF\tp\t")
+		for _, r := range a.Rows {
+			tail := "\t\t"
+			if r.Over != "" {
+				tail = fmt.Sprintf("%.3f\t%.3g\t", r.F, r.P)
+			}
+			if r.Over != "" && r.Over != "residuals" {
+				tail += "  over " + r.Over
+			}
+			fmt.Fprintf(w, "%s\t%d\t%.5g\t%.5g\t%.4f\t%s\n", r.Term, r.DF, r.SS, r.MS, r.R2, tail)
+		}
+	})
+	return fmt.Sprintf("%s\n%d permutations of residuals", rows, a.Permutations)
 }
 
 // ProcrustesANOVA explains the shapes of a data set by terms, one after the other (Goodall, J. R. Statist. Soc. B 53, 1991;
@@ -403,6 +411,19 @@ func (s *stratum) squares(x *mat.Dense) (residual float64, terms []float64) {
 		}
 	}
 	return residual, terms
+}
+
+// narrow returns rows as long as those of x and at the same angles, in no more columns than there are rows.
+func narrow(x *mat.Dense) *mat.Dense {
+	rows, columns := x.Dims()
+	if columns <= rows {
+		return x
+	}
+	var lq mat.LQ
+	var l mat.Dense
+	lq.Factorize(x)
+	lq.LTo(&l)
+	return mat.DenseCopyOf(l.Slice(0, rows, 0, rows))
 }
 
 func sumOfSquares(x mat.Matrix) float64 {

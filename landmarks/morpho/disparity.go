@@ -3,10 +3,10 @@ package morpho
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"strings"
-	"text/tabwriter"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -42,29 +42,41 @@ type Ratios []Ratio
 
 // String is a table with a row a pair.
 func (r Ratios) String() string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tratio\tp\t")
-	for _, pair := range r {
-		fmt.Fprintf(w, "%s : %s\t%.4g\t%.3g\t\n", pair.A, pair.B, pair.Ratio, pair.P)
+	return table(func(w io.Writer) {
+		fmt.Fprintln(w, "\tratio\tp\t")
+		for _, pair := range r {
+			fmt.Fprintf(w, "%s : %s\t%.4g\t%.3g\t\n", pair.A, pair.B, pair.Ratio, pair.P)
+		}
+	})
+}
+
+// under returns the table, if there are ratios, under that of the groups.
+func (r Ratios) under(groups string) string {
+	if len(r) == 0 {
+		return groups
 	}
-	w.Flush()
-	return strings.TrimSuffix(b.String(), "\n")
+	return groups + "\n" + r.String()
+}
+
+// compareRatios returns the Ratio of two groups with its p-value, given what it is in permuted data.
+func compareRatios(a, b string, ratio float64, permutations int, permuted func() float64) Ratio {
+	extreme := 1
+	for range permutations {
+		if math.Abs(math.Log(permuted())) >= math.Abs(math.Log(ratio))*(1-1e-10) {
+			extreme++
+		}
+	}
+	return Ratio{A: a, B: b, Ratio: ratio, P: float64(extreme) / float64(1+permutations)}
 }
 
 // String is a table with a row a group, and one with a row a pair.
 func (d *Disparity) String() string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tspecimens\tdf\tvariance\t")
-	for _, g := range d.Groups {
-		fmt.Fprintf(w, "%s\t%d\t%.4g\t%.5g\t\n", g.Group, g.Specimens, g.DF, g.Variance)
-	}
-	w.Flush()
-	if len(d.Ratios) == 0 {
-		return strings.TrimSuffix(b.String(), "\n")
-	}
-	return b.String() + d.Ratios.String()
+	return d.Ratios.under(table(func(w io.Writer) {
+		fmt.Fprintln(w, "\tspecimens\tdf\tvariance\t")
+		for _, g := range d.Groups {
+			fmt.Fprintf(w, "%s\t%d\t%.4g\t%.5g\t\n", g.Group, g.Specimens, g.DF, g.Variance)
+		}
+	}))
 }
 
 // Disparity compares how much the shapes of groups vary about the model: about their means if it has the groups as a factor, about one mean
@@ -97,9 +109,8 @@ func (m *LinearModel) Disparity(groups Term, permutations int, seed uint64) (*Di
 	if err != nil {
 		return fail(err)
 	}
-	// Of the residuals, scaled to the variance of errors, only lengths matter: they may be turned to few coordinates.
-	_, scaled := m.whole.fit(m.whole.y, len(m.whole.basis))
-	free := make([]float64, len(m.Fitted)) // 1 − h
+	_, scaled := m.whole.fit(m.whole.y, len(m.whole.basis)) // residuals, to have the variance of errors
+	free := make([]float64, len(m.Fitted))                  // 1 − h
 	out := &Disparity{}
 	for g, name := range names {
 		v := GroupVariance{Group: name, Specimens: len(members[g])}
@@ -122,13 +133,7 @@ func (m *LinearModel) Disparity(groups Term, permutations int, seed uint64) (*Di
 		}
 		out.Groups = append(out.Groups, v)
 	}
-	if rows, columns := scaled.Dims(); columns > rows {
-		var lq mat.LQ
-		var l mat.Dense
-		lq.Factorize(scaled)
-		lq.LTo(&l)
-		scaled = mat.DenseCopyOf(l.Slice(0, rows, 0, rows))
-	}
+	scaled = narrow(scaled) // only their lengths matter
 
 	rng := rand.New(rand.NewPCG(seed, 0))
 	q := m.whole.columns(len(m.whole.basis))
@@ -159,8 +164,7 @@ func (m *LinearModel) Disparity(groups Term, permutations int, seed uint64) (*Di
 		others.Sub(&whole, &others)
 		permuted := mat.DenseCopyOf(rows)
 		ratio := out.Groups[a].Variance / out.Groups[b].Variance
-		extreme := 1
-		for range permutations {
+		out.Ratios = append(out.Ratios, compareRatios(names[a], names[b], ratio, permutations, func() float64 {
 			for k, j := range rng.Perm(len(both)) {
 				permuted.SetRow(k, rows.RawRowView(j))
 			}
@@ -173,12 +177,8 @@ func (m *LinearModel) Disparity(groups Term, permutations int, seed uint64) (*Di
 				row := residuals.RawRowView(k)
 				squares[int(indicator(k >= count))] += floats.Dot(row, row)
 			}
-			other := squares[0] / squares[1] * out.Groups[b].DF / out.Groups[a].DF
-			if math.Abs(math.Log(other)) >= math.Abs(math.Log(ratio))*(1-1e-10) {
-				extreme++
-			}
-		}
-		out.Ratios = append(out.Ratios, Ratio{A: names[a], B: names[b], Ratio: ratio, P: float64(extreme) / float64(1+permutations)})
+			return squares[0] / squares[1] * out.Groups[b].DF / out.Groups[a].DF
+		}))
 	}
 	return out, nil
 }

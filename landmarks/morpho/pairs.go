@@ -3,13 +3,12 @@ package morpho
 import (
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -30,23 +29,21 @@ type Pairs []Pair
 
 // String is a table with a row a pair.
 func (p Pairs) String() string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "\tdistance\tp\t")
 	angles := len(p) > 0 && !math.IsNaN(p[0].Angle)
-	if angles {
-		fmt.Fprint(w, "angle\tp\t")
-	}
-	fmt.Fprintln(w)
-	for _, r := range p {
-		fmt.Fprintf(w, "%s – %s\t%.5g\t%.3g\t", r.A, r.B, r.Distance, r.P)
+	return table(func(w io.Writer) {
+		fmt.Fprint(w, "\tdistance\tp\t")
 		if angles {
-			fmt.Fprintf(w, "%.1f°\t%.3g\t", r.Angle*180/math.Pi, r.PAngle)
+			fmt.Fprint(w, "angle\tp\t")
 		}
 		fmt.Fprintln(w)
-	}
-	w.Flush()
-	return strings.TrimSuffix(b.String(), "\n")
+		for _, r := range p {
+			fmt.Fprintf(w, "%s – %s\t%.5g\t%.3g\t", r.A, r.B, r.Distance, r.P)
+			if angles {
+				fmt.Fprintf(w, "%.1f°\t%.3g\t", r.Angle*180/math.Pi, r.PAngle)
+			}
+			fmt.Fprintln(w)
+		}
+	})
 }
 
 // PairsOfMeans compares the mean shapes of the categories of a factor, each for specimens that have the other covariates of all

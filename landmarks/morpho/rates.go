@@ -2,10 +2,9 @@ package morpho
 
 import (
 	"fmt"
-	"math"
+	"io"
 	"math/rand/v2"
-	"strings"
-	"text/tabwriter"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -28,17 +27,12 @@ type GroupRate struct {
 
 // String is a table with a row a group, and one with a row a pair.
 func (r *Rates) String() string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tspecies\trate\t")
-	for _, g := range r.Groups {
-		fmt.Fprintf(w, "%s\t%d\t%.5g\t\n", g.Group, g.Species, g.Rate)
-	}
-	w.Flush()
-	if len(r.Ratios) == 0 {
-		return strings.TrimSuffix(b.String(), "\n")
-	}
-	return b.String() + r.Ratios.String()
+	return r.Ratios.under(table(func(w io.Writer) {
+		fmt.Fprintln(w, "\tspecies\trate\t")
+		for _, g := range r.Groups {
+			fmt.Fprintf(w, "%s\t%d\t%.5g\t\n", g.Group, g.Species, g.Rate)
+		}
+	}))
 }
 
 // EvolutionaryRates compares how fast the shapes of groups of species evolve by Brownian motion along a tree whose leaves are the specimens
@@ -65,6 +59,7 @@ func EvolutionaryRates(d *Dataset, t *tree.Tree, groups Term, permutations int, 
 	if err != nil {
 		return fail(err)
 	}
+	y = narrow(y) // rates are of lengths
 	names, members, err := ordered.cells(groups)
 	if err != nil {
 		return fail(err)
@@ -126,7 +121,7 @@ func EvolutionaryRates(d *Dataset, t *tree.Tree, groups Term, permutations int, 
 	}
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for a, b := range twos(len(names)) {
-		c, rows, own, err := contrasts(append(members[a][:len(members[a]):len(members[a])], members[b]...)...)
+		c, rows, own, err := contrasts(slices.Concat(members[a], members[b])...)
 		if err != nil {
 			return fail(fmt.Errorf("%s and %s: %w", names[a], names[b], err))
 		}
@@ -161,21 +156,17 @@ func EvolutionaryRates(d *Dataset, t *tree.Tree, groups Term, permutations int, 
 		ratio := func(contrasts *mat.Dense) float64 {
 			var rates [2]float64
 			for k, g := range []int{a, b} {
-				var of mat.Dense
-				of.Mul(group[k], contrasts)
-				rates[k] = sumOfSquares(&of) / float64(out.Groups[g].Species-1)
+				var part mat.Dense
+				part.Mul(group[k], contrasts)
+				rates[k] = sumOfSquares(&part) / float64(out.Groups[g].Species-1)
 			}
 			return rates[0] / rates[1]
 		}
 		s := &stratum{y: &u, signs: true}
-		r, extreme := ratio(&u), 1
-		for range permutations {
+		out.Ratios = append(out.Ratios, compareRatios(names[a], names[b], ratio(&u), permutations, func() float64 {
 			order, signs := s.permutation(rng)
-			if math.Abs(math.Log(ratio(inOrder(&u, order, signs)))) >= math.Abs(math.Log(r))*(1-1e-10) {
-				extreme++
-			}
-		}
-		out.Ratios = append(out.Ratios, Ratio{A: names[a], B: names[b], Ratio: r, P: float64(extreme) / float64(1+permutations)})
+			return ratio(inOrder(&u, order, signs))
+		}))
 	}
 	return out, nil
 }

@@ -3,10 +3,9 @@ package morpho
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -37,23 +36,21 @@ type TrajectoryPair struct {
 
 // String is a table with a row a pair.
 func (t *Trajectories) String() string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "\tsize\tp\tangle\tp\t")
 	shapes := len(t.Stages) > 2
-	if shapes {
-		fmt.Fprint(w, "shape\tp\t")
-	}
-	fmt.Fprintln(w)
-	for _, r := range t.Pairs {
-		fmt.Fprintf(w, "%s – %s\t%.5g\t%.3g\t%.1f°\t%.3g\t", r.A, r.B, r.Size, r.PSize, r.Angle*180/math.Pi, r.PAngle)
+	return table(func(w io.Writer) {
+		fmt.Fprint(w, "\tsize\tp\tangle\tp\t")
 		if shapes {
-			fmt.Fprintf(w, "%.4g\t%.3g\t", r.Shape, r.PShape)
+			fmt.Fprint(w, "shape\tp\t")
 		}
 		fmt.Fprintln(w)
-	}
-	w.Flush()
-	return strings.TrimSuffix(b.String(), "\n")
+		for _, r := range t.Pairs {
+			fmt.Fprintf(w, "%s – %s\t%.5g\t%.3g\t%.1f°\t%.3g\t", r.A, r.B, r.Size, r.PSize, r.Angle*180/math.Pi, r.PAngle)
+			if shapes {
+				fmt.Fprintf(w, "%.4g\t%.3g\t", r.Shape, r.PShape)
+			}
+			fmt.Fprintln(w)
+		}
+	})
 }
 
 // Trajectories compares how shapes of groups, the categories of one factor, change over stages, those of another: by how much, in which
