@@ -209,15 +209,18 @@ func (m *Mesh) nearestOf(cell int, x []float64) nearest {
 	}
 	uu, uv, vv := dot(u, u), dot(u, v), dot(v, v)
 	wu, wv := dot(w, u), dot(w, v)
+	best := nearest{square: math.Inf(1)}
 	if det := uu*vv - uv*uv; det > 0 {
 		s, t := (vv*wu-uv*wv)/det, (uu*wv-uv*wu)/det
 		if s >= 0 && t >= 0 && s+t <= 1 {
-			return at([3]float64{1 - s - t, s, t})
+			if best = at([3]float64{1 - s - t, s, t}); det > 1e-8*uu*vv {
+				return best
+			}
+			// In a sliver the foot may be a matter of rounding, and a side is nearer.
 		}
 	}
-	best := onSide(0, 1)
-	for _, other := range []nearest{onSide(1, 2), onSide(2, 0)} {
-		if other.square < best.square {
+	for _, side := range [][2]int{{0, 1}, {1, 2}, {2, 0}} {
+		if other := onSide(side[0], side[1]); other.square < best.square {
 			best = other
 		}
 	}

@@ -50,6 +50,22 @@ func TestNearestIsNearest(t *testing.T) {
 	}
 }
 
+// A triangle that is a line, but for rounding, is as near as its sides.
+func TestNearestOfSlivers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 7))
+	random := func() []float64 { return []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()} }
+	for range 3000 {
+		a, b, f := random(), random(), rng.Float64()
+		c := []float64{a[0] + f*(b[0]-a[0]), a[1] + f*(b[1]-a[1]), a[2] + f*(b[2]-a[2])}
+		x := [][]float64{random()}
+		far := func(cells ...[]int) float64 {
+			at := &mesh.Mesh{Vertices: x, Cells: [][]int{make([]int, len(cells[0]))}}
+			return expect.Must(at.Distances(&mesh.Mesh{Vertices: [][]float64{a, b, c}, Cells: cells}))[0]
+		}
+		expect.Abs(t, "distance", far([]int{0, 1, 2}), far([]int{0, 1}, []int{1, 2}, []int{2, 0}), 1e-14)
+	}
+}
+
 // On circles and spheres tangents are exact, whatever the sizes of the cells; on an ellipsoid they are of second order.
 func TestTangentsOfSpheres(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 7))
