@@ -64,8 +64,8 @@ func (t *Trajectories) String() string {
 // nothing changes over the stages, angles and shapes are those of noise. Specimens are taken to be independent: individuals that
 // were measured at each stage are not.
 //
-// It is an error if the model has no Interaction of both factors, one of them is tested Over another term, or a group was never seen at
-// a stage.
+// It is an error if the model has no Interaction of both factors with these before it, one of them is tested Over another term, or a group
+// was never seen at a stage.
 func (m *LinearModel) Trajectories(group, stage Term, permutations int, seed uint64) (*Trajectories, error) {
 	fail := func(err error) (*Trajectories, error) {
 		return nil, fmt.Errorf("trajectories of %s: %w", m.Data.Name, err)
@@ -77,6 +77,20 @@ func (m *LinearModel) Trajectories(group, stage Term, permutations int, seed uin
 	levels, err := m.compared(both, permutations, group.name, stage.name)
 	if err != nil {
 		return fail(err)
+	}
+	// What is permuted would hold the differences of groups and stages, too.
+	null := orthonormal(nil, slices.Repeat([]float64{1}, len(m.Fitted)))
+	for _, c := range m.columns {
+		if !both(c) {
+			null = orthonormal(null, c.values)
+		}
+	}
+	for _, c := range m.columns {
+		for _, p := range c.parts {
+			if (p.term == group.name || p.term == stage.name) && len(orthonormal(null, p.values)) > len(null) {
+				return fail(fmt.Errorf("the model has %s in its interaction alone: let the terms %s and %s stand before it", p.term, group.name, stage.name))
+			}
+		}
 	}
 	out := &Trajectories{Groups: levels[0], Stages: inOrderOfNumbers(levels[1])}
 	stages := len(out.Stages)

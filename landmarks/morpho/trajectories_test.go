@@ -184,6 +184,10 @@ func TestTrajectoriesRefuse(t *testing.T) {
 	expect.Refused(t, expect.Error(m.Trajectories(group, part, 9, 1)), "trajectories of noise", "no factor part in the model")
 	expect.Refused(t, expect.Error(m.Trajectories(group, age, 0, 1)), "0 permutations")
 	expect.Refused(t, expect.Error(m.Trajectories(group, group, 9, 1)), "group cannot be both")
+	for what, terms := range map[string][]Term{"group": {age}, "age": {group}} {
+		m := expect.Must(FitLinear(d, append(terms, Interaction(group, age))...))
+		expect.Refused(t, expect.Error(m.Trajectories(group, age, 9, 1)), "the model has "+what+" in its interaction alone")
+	}
 	m = expect.Must(FitLinear(d, group, age))
 	expect.Refused(t, expect.Error(m.Trajectories(group, age, 9, 1)), "no interaction of both in the model")
 	for i := range d.Specimens { // of part 1 nothing at 100
