@@ -156,11 +156,17 @@ func (b *balance) imbalance() float64 {
 	return 0
 }
 
-// step returns (g* + σ²) Σ w_i p_i, to first order the vector from y to the mean, and its length.
+// step returns (g* + σ²) Σ w_i p_i less Σ w_i F_i, by which the p_i that were found miss theirs: to first order the vector from y to the
+// mean, and its length.
 func (b *balance) step() ([]float64, float64) {
 	pull, _ := b.pull()
 	step := b.cometric.sharp(pull)
 	floats.AddScaled(step, b.variance, pull)
+	for i, root := range b.roots {
+		if root.Done {
+			floats.AddScaled(step, -b.weights[i], root.F)
+		}
+	}
 	return step, floats.Norm(step, 2)
 }
 
@@ -243,9 +249,9 @@ func (b *balance) result() (*Mean[geom.Vec], error) {
 		m.Unsettled = b.worst() / b.spread
 	}
 	switch {
-	case b.variance == b.sigma*b.sigma && m.Imbalance <= b.run.tolerance && m.Unsettled <= missing*b.run.tolerance:
 	case b.ctx.Err() != nil:
 		m.Status = geom.Cancelled
+	case b.variance == b.sigma*b.sigma && m.Imbalance <= b.run.tolerance && m.Unsettled <= missing*b.run.tolerance:
 	case b.iterations >= b.maxIterations:
 		m.Status = geom.MaxIterations
 	default:
