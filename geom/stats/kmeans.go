@@ -26,8 +26,9 @@ type Clusters[P geom.Point] struct {
 // samples for the means, the first at random, each other with a probability in proportion to the squared distance from the nearest
 // one so far (k-means++, Arthur and Vassilvitskii, SODA 2007). A round takes all N·k logarithms from the means to the samples, gives
 // each sample to the nearest mean, and moves the means to Exp_y of the mean of the logarithms of their samples; a mean without samples goes
-// to the sample that is furthest from its own. Where no sample changes and no mean moves, to a thousandth of the standard deviation, a start
-// has ended. Of the best one FrechetMean finds the means, from there, and rounds go on if a sample is nearer to another one then.
+// to the sample that is furthest from its own, of those that share one. Where no sample changes and no mean moves, to a thousandth of the
+// standard deviation, a start has ended. Of the best one FrechetMean finds the means, from there, and rounds go on if a sample is nearer
+// to another one then.
 //
 // The sum has many local minima: Agreed of Starts tells how sure the one found is the least. k is given; that clusters are found says
 // nothing of whether there are any.
@@ -64,7 +65,7 @@ func KMeans[P geom.Point](on geom.Of[P], samples []P, k, starts int, seed uint64
 		if r.Stopped() && best != nil {
 			break
 		}
-		if c == nil {
+		if c == nil || c.of[0] < 0 { // stopped before there were clusters
 			return &Clusters[P]{Variance: math.NaN(), Status: geom.Cancelled}, nil
 		}
 		made++
@@ -172,13 +173,14 @@ func (r *run) rounds(c *clustering) error {
 			return nil
 		}
 		moves := changed
-		for m, members := range c.members() {
-			if len(members) > 0 {
+		for m := range c.y {
+			members := c.members()
+			if len(members[m]) > 0 {
 				continue
 			}
-			far := 0
+			far := -1 // the one sample of a mean stays
 			for i, g := range own {
-				if g.Length > own[far].Length {
+				if len(members[c.of[i]]) > 1 && (far < 0 || g.Length > own[far].Length) {
 					far = i
 				}
 			}
@@ -227,7 +229,7 @@ func (c *clustering) canonical() {
 
 // settled returns the Fréchet means of the clusters, and goes on with rounds from there until no sample is nearer to another one.
 func (r *run) settled(c *clustering) (means []*Mean[geom.Vec], err error) {
-	for range 10 {
+	for again := 0; ; again++ {
 		means = nil
 		for m, members := range c.members() {
 			inner := *r
@@ -238,11 +240,17 @@ func (r *run) settled(c *clustering) (means []*Mean[geom.Vec], err error) {
 			}
 			means, c.y[m] = append(means, mean), mean.Point
 		}
-		if c.status == geom.Cancelled || c.status == geom.MaxIterations || r.Stopped() {
+		if c.status == geom.Cancelled || c.status == geom.MaxIterations || again == 10 || r.Stopped() {
 			break
 		}
+		found := *c
+		c.of = slices.Clone(c.of)
 		_, changed, err := r.nearer(c)
-		if err != nil && !r.Stopped() {
+		if r.Stopped() { // and perhaps has not all logarithms
+			*c = found
+			break
+		}
+		if err != nil {
 			return nil, err
 		}
 		if !changed {
