@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
@@ -27,6 +28,9 @@ const collinear = 1e-6
 // CheckRegular: configurations on a line are no points.
 func (m spatial) CheckRegular(x geom.Vec) error {
 	z := mat.NewDense(m.k, 3, slices.Clone(x))
+	if size := floats.Norm(x, math.Inf(1)); size > 0 { // sums of the largest numbers are none
+		z.Apply(func(_, _ int, v float64) float64 { return v / size }, z)
+	}
 	for c := range 3 {
 		column := z.ColView(c)
 		mean := mat.Sum(column) / float64(m.k)

@@ -183,6 +183,8 @@ func TestKendallDistanceInSpace(t *testing.T) {
 	expect.Refused(t, expect.Error(space.Log(a3, line)), "on a line")
 	_, _, err = space.Project(slices.Repeat([]float64{1, 2, 3}, 4))
 	expect.Refused(t, err, "in one place")
+	_, _, err = space.Project(floats.ScaleTo(make([]float64, 12), 1e307, tower))
+	expect.Refused(t, err, "no point of the manifold") // its size is no number
 	regular, _, err := space.Project([]float64{1, 1, 1, 1, -1, -1, -1, 1, -1, -1, -1, 1})
 	regular = expect.Must(regular, err)
 	mirrored := slices.Clone(regular)
