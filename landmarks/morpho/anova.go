@@ -494,20 +494,26 @@ func (s *stratum) explainByProducts(k int, x *mat.Dense) func(order []int, signs
 	gram.Mul(x, x.T())
 	whole.SymOuterK(1, q.T())
 	block.SymOuterK(1, q.Slice(s.blocks[k][0], s.blocks[k][1], 0, rows).T())
-	of := func(m *mat.SymDense, i int) []float64 { return m.RawSymmetric().Data[i*rows : (i+1)*rows] }
-	products := make([]float64, rows)
 	return func(order []int, signs []float64) (all, term float64) {
-		for i, a := range order { // of H the upper triangle, which is what a SymDense holds
-			row := gram.RawRowView(a)
-			for j, b := range order[i:] {
-				products[i+j] = 2 * signs[i] * signs[i+j] * row[b]
-			}
-			products[i] /= 2
-			all += floats.Dot(products[i:], of(whole, i)[i:])
-			term += floats.Dot(products[i:], of(block, i)[i:])
-		}
-		return all, term
+		return traces(&gram, order, signs, whole, block)
 	}
+}
+
+// traces returns Σ_ij H_ij G_ij for two H and the products G = xxᵀ of permuted rows of x, given those of rows in their order.
+func traces(gram *mat.Dense, order []int, signs []float64, one, other *mat.SymDense) (first, second float64) {
+	n := len(order)
+	products := make([]float64, n)
+	of := func(h *mat.SymDense, i int) []float64 { return h.RawSymmetric().Data[i*n+i : (i+1)*n] } // the upper triangle, which is what it holds
+	for i, a := range order {
+		row := gram.RawRowView(a)
+		for j, b := range order[i:] {
+			products[i+j] = 2 * signs[i] * signs[i+j] * row[b]
+		}
+		products[i] /= 2
+		first += floats.Dot(products[i:], of(one, i))
+		second += floats.Dot(products[i:], of(other, i))
+	}
+	return first, second
 }
 
 // permutation draws one, by which row i becomes signs[i] times row order[i]: signs are 1, or ±1 where those of rows are arbitrary.

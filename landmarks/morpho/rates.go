@@ -59,7 +59,6 @@ func EvolutionaryRates(d *Dataset, t *tree.Tree, groups Term, permutations int, 
 	if err != nil {
 		return fail(err)
 	}
-	y = narrow(y) // rates are of lengths
 	names, members, err := ordered.cells(groups)
 	if err != nil {
 		return fail(err)
@@ -140,7 +139,7 @@ func EvolutionaryRates(d *Dataset, t *tree.Tree, groups Term, permutations int, 
 		for k, row := range rows {
 			at[row] = k
 		}
-		var group [2]*mat.Dense // times contrasts of the pair: those of a group
+		var rate [2]*mat.SymDense // Σ_kl rate_kl ⟨u_k, u_l⟩ is that of a group, by the contrasts u of the pair
 		for k, g := range []int{a, b} {
 			own, rows, _, err := contrasts(members[g]...)
 			if err != nil {
@@ -150,23 +149,23 @@ func EvolutionaryRates(d *Dataset, t *tree.Tree, groups Term, permutations int, 
 			for r, row := range rows {
 				some.SetRow(r, shapes.RawRowView(at[row]))
 			}
-			group[k] = new(mat.Dense)
-			group[k].Mul(own, some)
+			var group mat.Dense // times contrasts of the pair: those of the group
+			group.Mul(own, some)
+			rate[k] = mat.NewSymDense(len(at)-1, nil)
+			rate[k].SymOuterK(1/float64(len(rows)-1), group.T())
 		}
-		ratio := func(contrasts *mat.Dense) float64 {
-			var rates [2]float64
-			for k, g := range []int{a, b} {
-				var part mat.Dense
-				part.Mul(group[k], contrasts)
-				rates[k] = sumOfSquares(&part) / float64(out.Groups[g].Species-1)
-			}
-			return rates[0] / rates[1]
+		var gram mat.Dense
+		gram.Mul(&u, u.T())
+		ratio := func(order []int, signs []float64) float64 {
+			one, other := traces(&gram, order, signs, rate[0], rate[1])
+			return one / other
 		}
 		s := &stratum{y: &u, signs: true}
-		out.Ratios = append(out.Ratios, compareRatios(names[a], names[b], ratio(&u), permutations, func() float64 {
-			order, signs := s.permutation(rng)
-			return ratio(inOrder(&u, order, signs))
-		}))
+		same, plus := make([]int, len(at)-1), slices.Repeat([]float64{1}, len(at)-1)
+		for k := range same {
+			same[k] = k
+		}
+		out.Ratios = append(out.Ratios, compareRatios(names[a], names[b], ratio(same, plus), permutations, func() float64 { return ratio(s.permutation(rng)) }))
 	}
 	return out, nil
 }
