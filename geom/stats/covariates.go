@@ -10,18 +10,19 @@ import (
 	"anatomy/geom"
 )
 
-// RegressionTest tests whether covariates explain samples beside known ones, which may be none: whether the v_k of the tested ones are 0
-// in the model of Regress that has both. It permutes the residuals of the model without the tested covariates (Freedman and Lane, J. Business
-// Econ. Statist. 1, 1983). These are the Misses, times √w_i, moved to p in parallel along the geodesics of that model, where they are
-// vectors e_i of one tangent space; of no known covariates they are the logarithms at the Fréchet mean. The statistic is the partial R², the
-// share of Σ ‖e_i‖² that least squares in this space explain by the tested covariates, with a constant and the known ones taken away
-// from them: F, which orders permutations alike, is R²/(1 − R²) times the ratio of the degrees of freedom. In flat space it is that of the
-// regressions; elsewhere what is left out are curvature times squares of the residuals and of the way from p. It holds its size if
+// RegressionTest tests whether covariates explain samples beside known ones, which may be none: whether the v_k of the tested ones are
+// 0 in the model of Regress that has both. It permutes the residuals of the model without the tested covariates (Freedman and Lane, J.
+// Business Econ. Statist. 1, 1983). These are the Misses, times √w_i, moved to p in parallel along the geodesics of that model, where they
+// are vectors e_i of one tangent space; of no known covariates they are the logarithms at the Fréchet mean. The statistic is the partial
+// R², the share of Σ ‖e_i‖² that least squares in this space explain by the tested covariates, with a constant and the known ones taken
+// away from them: F, which orders permutations alike, is R²/(1 − R²) times the ratio of the degrees of freedom. In flat space it is that
+// of the regressions; elsewhere what is left out are curvature times squares of the residuals and of the way from p. It holds its size if
 // residuals, moved to p, are independent and alike, but for √w_i. The command geom/stats/calibrate measures how often it rejects where
 // the tested covariates do nothing.
 //
 // A covariate in two values, of groups, is tested by the distance of the groups as by TangentMeanDistance. A factor of more levels is
-// tested by all of its covariates together. With Mismatch the vectors are the v of the minimum in d_σ, and norms are those of (g* + σ²)⁻¹ at p.
+// tested by all of its covariates together. With Mismatch the vectors are the v of the minimum in d_σ, and norms are those of
+// (g* + σ²)⁻¹ at p.
 //
 // It takes Weights, Start, Mismatch, Tolerance and MaxIterations as Regress does. Equal seeds give equal permutations.
 func RegressionTest[P geom.Point](on geom.Of[P], known, tested [][]float64, samples []P, permutations int, seed uint64, opts ...Option) (*Test, error) {

@@ -9,8 +9,8 @@ import (
 	"anatomy/geom/manifold"
 )
 
-// A mean to which no sample is near, which hardly happens by k-means++, takes the sample that is furthest from its own, here 20, and then 9,
-// but not the only one of a mean: 50.
+// A mean to which no sample is near, which hardly happens by k-means++, takes the sample that is furthest from its own, here 20, and then
+// 9, but not the only one of a mean: 50.
 func TestKMeansWithoutSamples(t *testing.T) {
 	r := expect.Must(newRun("k-means", geom.On(manifold.Euclidean(1)), 0, nil))
 	defer r.End()
