@@ -96,10 +96,7 @@ func (r *run) permute(t *Test, what string, n, permutations int, seed uint64, pr
 		return fmt.Errorf("%s: %d permutations, want at least 1", r.Name, permutations)
 	}
 	random := rand.New(rand.NewPCG(seed, 0))
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
+	order := inOrder(n)
 	of, observed, err := prepare()
 	if err == nil && !r.Stopped() {
 		t.Statistic, err = observed(order)
@@ -181,11 +178,7 @@ func (r *run) statistic(c *Comparison[geom.Vec], all [][]float64, sizes []int, s
 			}), nil
 		}
 	case TangentMeanDistance:
-		order := make([]int, len(all))
-		for i := range order {
-			order[i] = i
-		}
-		mean, err := meanOf(false, order)
+		mean, err := meanOf(false, inOrder(len(all)))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -204,11 +197,7 @@ func (r *run) statistic(c *Comparison[geom.Vec], all [][]float64, sizes []int, s
 		}
 	case Dispersion:
 		var means []*Mean[geom.Vec]
-		order := make([]int, len(all))
-		for i := range order {
-			order[i] = i
-		}
-		for g, members := range grouped(order, sizes) {
+		for g, members := range grouped(inOrder(len(all)), sizes) {
 			mean, err := meanOf(false, members)
 			if err != nil {
 				return nil, nil, fmt.Errorf("the mean of group %d, counted from 0: %w", g, err)
@@ -244,6 +233,15 @@ func (r *run) statistic(c *Comparison[geom.Vec], all [][]float64, sizes []int, s
 		observed = of
 	}
 	return of, observed, nil
+}
+
+// inOrder are the numbers of n things.
+func inOrder(n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	return order
 }
 
 // grouped are parts of an order with given sizes, one after the other.

@@ -168,13 +168,8 @@ func (n Norm) Suits(names []string, meshes []*Mesh) error {
 	d := len(meshes[0].Vertices[0])
 	at := [][]float64{make([]float64, d)}
 	for _, m := range meshes {
-		low, high, spacing := slices.Clone(m.Vertices[0]), slices.Clone(m.Vertices[0]), m.Spacing()
-		for _, x := range m.Vertices {
-			for a, v := range x {
-				low[a], high[a] = min(low[a], v), max(high[a], v)
-			}
-		}
-		at = append(at, floats.SubTo(high, high, low))
+		spacing := m.Spacing()
+		at = append(at, kernels.Extent(m.Vertices))
 		for a := range d {
 			side := make([]float64, d)
 			side[a] = spacing

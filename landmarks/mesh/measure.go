@@ -20,8 +20,8 @@ func (m *Mesh) normal(i int) []float64 {
 		return u
 	}
 	d := m.Vertices[c[2]]
-	v := []float64{d[0] - a[0], d[1] - a[1], d[2] - a[2]}
-	return []float64{(u[1]*v[2] - u[2]*v[1]) / 2, (u[2]*v[0] - u[0]*v[2]) / 2, (u[0]*v[1] - u[1]*v[0]) / 2}
+	n := crossProduct([3]float64(u), [3]float64{d[0] - a[0], d[1] - a[1], d[2] - a[2]})
+	return []float64{n[0] / 2, n[1] / 2, n[2] / 2}
 }
 
 func (m *Mesh) size(i int) float64 {

@@ -101,6 +101,11 @@ func EvolutionaryRates(d *Dataset, t *tree.Tree, groups Term, permutations int, 
 		return out
 	}
 	out := &Rates{}
+	type ofGroup struct {
+		contrasts *mat.Dense
+		rows      []int
+	}
+	ofGroups := make([]ofGroup, len(names))
 	for g, name := range names {
 		n := len(members[g])
 		if n < 2 {
@@ -110,6 +115,7 @@ func EvolutionaryRates(d *Dataset, t *tree.Tree, groups Term, permutations int, 
 		if err != nil {
 			return fail(fmt.Errorf("%s: %w", name, err))
 		}
+		ofGroups[g] = ofGroup{c, rows}
 		var u mat.Dense
 		u.Mul(c, of(rows))
 		squares := sumOfSquares(&u)
@@ -141,18 +147,15 @@ func EvolutionaryRates(d *Dataset, t *tree.Tree, groups Term, permutations int, 
 		}
 		var rate [2]*mat.SymDense // Σ_kl rate_kl ⟨u_k, u_l⟩ is that of a group, by the contrasts u of the pair
 		for k, g := range []int{a, b} {
-			own, rows, _, err := contrasts(members[g]...)
-			if err != nil {
-				return fail(err)
-			}
-			some := mat.NewDense(len(rows), len(at)-1, nil)
-			for r, row := range rows {
+			own := ofGroups[g]
+			some := mat.NewDense(len(own.rows), len(at)-1, nil)
+			for r, row := range own.rows {
 				some.SetRow(r, shapes.RawRowView(at[row]))
 			}
 			var group mat.Dense // times contrasts of the pair: those of the group
-			group.Mul(own, some)
+			group.Mul(own.contrasts, some)
 			rate[k] = mat.NewSymDense(len(at)-1, nil)
-			rate[k].SymOuterK(1/float64(len(rows)-1), group.T())
+			rate[k].SymOuterK(1/float64(len(own.rows)-1), group.T())
 		}
 		var gram mat.Dense
 		gram.Mul(&u, u.T())
