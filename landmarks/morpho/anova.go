@@ -127,8 +127,8 @@ func quantity(name string, values []float64) []part {
 	}}}
 }
 
-// Variate is a covariate whose values are numbers, on which shapes depend linearly.
-func Variate(covariate string) Term {
+// Covariate is a covariate whose values are numbers, on which shapes depend linearly.
+func Covariate(covariate string) Term {
 	return term(covariate, func(d *Dataset) ([]part, error) {
 		values, err := d.Numbers(covariate)
 		if err != nil {
@@ -154,8 +154,7 @@ func LogSize() Term {
 		}
 		least, most := slices.Min(sizes), slices.Max(sizes)
 		if math.Max(-least, most) < 0.01 || most-least < 1e-6 {
-			return nil, fmt.Errorf("centroid sizes are from %.6g to %.6g: the shapes were scaled to one size; take the Variate of a covariate that holds the sizes before",
-				math.Exp(least), math.Exp(most))
+			return nil, fmt.Errorf("centroid sizes are from %.6g to %.6g: the shapes were scaled to one size; %s", math.Exp(least), math.Exp(most), d.unscaled())
 		}
 		return quantity(name, sizes), nil
 	})

@@ -70,7 +70,7 @@ func TestProcrustesANOVAHoldsItsSize(t *testing.T) {
 				d.Specimens[i].Points[2][0] += 0.3
 			}
 		}
-		a, err := ProcrustesANOVA(d, 99, rng.Uint64(), Factor("group"), Variate("x"))
+		a, err := ProcrustesANOVA(d, 99, rng.Uint64(), Factor("group"), Covariate("x"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestProcrustesANOVAHoldsItsSize(t *testing.T) {
 // Terms that explain shapes linearly are found with their degrees of freedom, and sums of squares add up; allometry is one of them.
 func TestProcrustesANOVATerms(t *testing.T) {
 	rats := Rats()
-	age := Variate("age")
+	age := Covariate("age")
 	a, err := ProcrustesANOVA(rats, 99, 1, LogSize(), Factor("rat"), age, Interaction(LogSize(), age))
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestProcrustesANOVAExplainsAll(t *testing.T) {
 			for i := range d.Specimens { // a second term has nothing to explain
 				d.Specimens[i].Covariates = map[string]string{"x": fmt.Sprint(i * i)}
 			}
-			if x := expect.Must(ProcrustesANOVA(d, 99, seed, Factor("group"), Variate("x"))).Rows[1]; x.F != 0 || x.P != 1 {
+			if x := expect.Must(ProcrustesANOVA(d, 99, seed, Factor("group"), Covariate("x"))).Rows[1]; x.F != 0 || x.P != 1 {
 				t.Errorf("%d copies, seed %d: x has F %g, p %g", c.copies, seed, x.F, x.P)
 			}
 		}
@@ -157,8 +157,8 @@ func TestPermutedF(t *testing.T) {
 	individual, side := Factor("individual"), Factor("side")
 	both := Interaction(individual, side)
 	for what, m := range map[string]*LinearModel{
-		"on a tree": expect.Must(FitLinearOnTree(d, phylogeny, Variate("x"), Factor("habitat"))),
-		"nearly":    expect.Must(FitLinear(nearly, group, Variate("x"))),
+		"on a tree": expect.Must(FitLinearOnTree(d, phylogeny, Covariate("x"), Factor("habitat"))),
+		"nearly":    expect.Must(FitLinear(nearly, group, Covariate("x"))),
 		"of levels": expect.Must(FitLinear(MosquitoWings(), individual.Over(both), side.Over(both), both)),
 	} {
 		table := expect.Must(m.ANOVA(99, 3))
@@ -356,9 +356,9 @@ func TestOverRefuses(t *testing.T) {
 		"no error term": {d, []Term{treated.Over(individual)}, "the term treated is tested over individual, which is not among the terms after it"},
 		"before":        {d, []Term{individual, side.Over(individual)}, "the term side is tested over individual, which is not among the terms after it"},
 		"within":        {d, []Term{side.Over(individual), individual}, "it varies within the levels of that term"},
-		"mixed":         {d, []Term{Variate("x"), treated.Over(individual), individual}, "it varies within the levels"},
-		"mixed after":   {d, []Term{treated.Over(individual), Variate("x"), individual}, "a term before that one varies both between its levels and within them"},
-		"numbers":       {d, []Term{treated.Over(Variate("individual")), Variate("individual")}, "its values are no categories"},
+		"mixed":         {d, []Term{Covariate("x"), treated.Over(individual), individual}, "it varies within the levels"},
+		"mixed after":   {d, []Term{treated.Over(individual), Covariate("x"), individual}, "a term before that one varies both between its levels and within them"},
+		"numbers":       {d, []Term{treated.Over(Covariate("individual")), Covariate("individual")}, "its values are no categories"},
 		"sizes":         {d.Without("3"), []Term{treated.Over(individual), individual}, "its levels have from 3 to 4 specimens"},
 	} {
 		err := expect.Error(ProcrustesANOVA(c.data, 9, 1, c.terms...))
@@ -407,12 +407,13 @@ func TestProcrustesANOVARefuses(t *testing.T) {
 	coded.Specimens[2].Points[3] = []float64{-999, -999}
 	unknown := Plethodon()
 	unknown.Specimens[4].Covariates["site"], unknown.Specimens[5].Covariates["species"] = "NA", "NaN"
-	scaled, nearly, same := Plethodon(), Plethodon(), Plethodon()
+	scaled, sized, nearly, same := Plethodon(), Plethodon(), Plethodon(), Plethodon()
 	for i := range same.Specimens {
 		f := float64(i)
 		turn := [][]float64{{math.Cos(f), -math.Sin(f)}, {math.Sin(f), math.Cos(f)}}
 		size := CentroidSize(scaled.Specimens[i].Points)
 		scaled.Specimens[i].Points = Similarity{30 / size, turn, []float64{100 * f, 0}}.Apply(scaled.Specimens[i].Points)
+		sized.Specimens[i].Points, sized.Specimens[i].Covariates["SVL"] = scaled.Specimens[i].Points, fmt.Sprint(size)
 		nearly.Specimens[i].Points = Similarity{(1 + 0.008*math.Cos(f)) / size, turn, []float64{f, 0}}.Apply(nearly.Specimens[i].Points)
 		same.Specimens[i].Points = Similarity{1 + f, turn, []float64{100 * f, 3}}.Apply(few.Specimens[0].Points)
 	}
@@ -425,17 +426,18 @@ func TestProcrustesANOVARefuses(t *testing.T) {
 		"no terms":        {d, 99, nil, "no terms"},
 		"no permutations": {d, 0, []Term{Factor("site")}, "0 permutations"},
 		"unknown":         {d, 99, []Term{Factor("age")}, `term age: salamander heads: no covariate "age"; there are: "site", "species"`},
-		"no number":       {d, 99, []Term{Variate("site")}, "site is no number"},
+		"no number":       {d, 99, []Term{Covariate("site")}, "site is no number"},
 		"twice":           {d, 99, []Term{Factor("site"), Factor("site")}, "the term site adds nothing"},
 		"lost":            {lost, 99, []Term{Factor("site")}, `specimen "s08" has no site`},
 		"missing":         {holes, 99, []Term{Factor("site")}, `specimen "s03": landmark 3: y is NaN`},
 		"coincident":      {point, 99, []Term{Factor("site")}, `specimen "s03": all 12 landmarks coincide`},
 		"straight":        {straight, 99, []Term{Factor("group")}, `specimen "2" and the mean: the best rotation is not determined`},
-		"scattered":       {scattered, 99, []Term{Variate("x")}, "the mean shape still changes after 1000 iterations"},
+		"scattered":       {scattered, 99, []Term{Covariate("x")}, "the mean shape still changes after 1000 iterations"},
 		"code":            {coded, 99, []Term{Factor("site")}, `specimen "s03": landmark 3 is at [-999 -999], by which many programs mark a missing one`},
 		"NA":              {unknown, 99, []Term{Factor("site")}, `specimen "s05": site is NA, by which R marks a value that is not known: leave the specimen out`},
 		"NaN":             {unknown, 99, []Term{Factor("species")}, `specimen "s06": species is NaN`},
-		"scaled":          {scaled, 99, []Term{LogSize()}, "centroid sizes are from 30 to 30: the shapes were scaled to one size; take the Variate"},
+		"scaled":          {scaled, 99, []Term{LogSize()}, "centroid sizes are from 30 to 30: the shapes were scaled to one size; read their sizes before as a covariate"},
+		"scaled, sized":   {sized, 99, []Term{LogSize()}, `the covariate "SVL" may hold their sizes before: use Covariate("SVL")`},
 		"nearly scaled":   {nearly, 99, []Term{Interaction(Factor("site"), LogSize())}, "centroid sizes are from 0.992"},
 		"same shape":      {same, 99, []Term{Factor("site")}, "all specimens have the same shape"},
 		"few":             {few, 99, []Term{LogSize()}, "leave no degrees of freedom"},

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -184,6 +185,19 @@ func (d *Dataset) covariates() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// sizes matches the titles of columns that are likely to hold sizes.
+var sizes = regexp.MustCompile(`(?i)size|length|mass|weight|^(cs|svl|sl|tl)$`)
+
+// unscaled advises where the sizes are that shapes had before they were scaled.
+func (d *Dataset) unscaled() string {
+	for _, name := range d.covariates() {
+		if values, err := d.Numbers(name); err == nil && sizes.MatchString(name) && !slices.ContainsFunc(values, math.IsNaN) {
+			return fmt.Sprintf("the covariate %[1]q may hold their sizes before: use Covariate(%[1]q)", name)
+		}
+	}
+	return "read their sizes before as a covariate, and use Covariate with its name"
+}
+
 // GroupBy returns a copy in which the group of a specimen is its covariates of these names, with spaces between them. It panics,
 // listing the covariates that there are, if one is not there; the points are shared.
 func (d *Dataset) GroupBy(names ...string) *Dataset {
@@ -351,7 +365,7 @@ func (d *Dataset) Validate() error {
 			for c, v := range p {
 				switch {
 				case math.IsNaN(v):
-					return fail("landmark %d is missing (%s is NaN); drop it from every specimen, drop the specimen, or estimate it by morpho.Complete", l, axis(c))
+					return fail("landmark %d is missing (%s is NaN); drop it from every specimen, drop the specimen, or estimate it by morpho.EstimateMissing", l, axis(c))
 				case math.IsInf(v, 0):
 					return fail("landmark %d: %s is infinite", l, axis(c))
 				}

@@ -92,7 +92,7 @@ func TestDisparityAddsUp(t *testing.T) {
 		expect.Rel(t, "variance", got.Groups[g].Variance, mat.Trace(&covariance), 1e-10)
 		from += n
 	}
-	for _, terms := range [][]Term{nil, {Variate("x")}, {group, Variate("x"), Interaction(group, Variate("x"))}} {
+	for _, terms := range [][]Term{nil, {Covariate("x")}, {group, Covariate("x"), Interaction(group, Covariate("x"))}} {
 		m := expect.Must(FitLinear(d, terms...))
 		ss, df := 0.0, 0.0
 		for _, v := range expect.Must(m.Disparity(group, 1, 1)).Groups {
@@ -154,7 +154,7 @@ func TestDisparityOfAllArrangements(t *testing.T) {
 func TestDisparityHoldsItsSize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const samples = 200
-	group, x := Factor("group"), Variate("x")
+	group, x := Factor("group"), Covariate("x")
 	rejected, found := 0.0, 0
 	for range samples {
 		m := expect.Must(FitLinear(noisyGroups(rng, []int{4, 15, 8}, []float64{0.03, 0.03, 0.09}), x, group))
@@ -174,7 +174,7 @@ func TestDisparityRefuses(t *testing.T) {
 	for i := range d.Specimens {
 		d.Specimens[i].Covariates["half"] = fmt.Sprint(i % 2)
 	}
-	group, x, half := Factor("group"), Variate("x"), Factor("half")
+	group, x, half := Factor("group"), Covariate("x"), Factor("half")
 	m := expect.Must(FitLinear(d, group))
 	expect.Refused(t, expect.Error(m.Disparity(group, 9, 1)), "disparity of groups", "the model fits all of group 0 exactly (1 specimens)")
 	expect.Refused(t, expect.Error(m.Disparity(half, 0, 1)), "0 permutations")

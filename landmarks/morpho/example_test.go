@@ -39,7 +39,7 @@ func ExampleReadTPS() {
 	}
 	fmt.Println(d.Validate())
 	// Output:
-	// skulls.tps: specimen "skull7": landmark 1 is missing (y is NaN); drop it from every specimen, drop the specimen, or estimate it by morpho.Complete
+	// skulls.tps: specimen "skull7": landmark 1 is missing (y is NaN); drop it from every specimen, drop the specimen, or estimate it by morpho.EstimateMissing
 }
 
 // A look at the data before any analysis.

@@ -103,7 +103,7 @@ const (
 //     which no fault above but OutOfOrder explains.
 //
 // The mean is that of the half of the specimens nearest to it, so that the odd ones have no part in it. It is an error if counts or
-// dimensions differ, landmarks are missing (see Complete), or Procrustes cannot align the shapes.
+// dimensions differ, landmarks are missing (see EstimateMissing), or Procrustes cannot align the shapes.
 func Inspect(d *Dataset) (*Inspection, error) {
 	if err := d.CheckCodes(); err != nil {
 		return nil, fmt.Errorf("inspect: %w", err)

@@ -33,7 +33,7 @@ func species(turned bool) (*Dataset, *tree.Tree) {
 // constant first. The order of children and the unit of time say nothing.
 func TestFitLinearOnTreeIsGeneralisedLeastSquares(t *testing.T) {
 	d, phylogeny := species(false)
-	x, habitat := Variate("x"), Factor("habitat")
+	x, habitat := Covariate("x"), Factor("habitat")
 	m := expect.Must(FitLinearOnTree(d, phylogeny, x, habitat))
 	table := expect.Must(m.ANOVA(99, 1))
 	for i, want := range []int{1, 2, 5, 8} {
@@ -140,7 +140,7 @@ func TestFitLinearOnStar(t *testing.T) {
 		text += s.Name + ":3"
 	}
 	star := expect.Must(tree.Parse(text + ");"))
-	terms := []Term{Variate("x"), LogSize(), Factor("group")}
+	terms := []Term{Covariate("x"), LogSize(), Factor("group")}
 	a, b := expect.Must(FitLinear(d, terms...)), expect.Must(FitLinearOnTree(d, star, terms...))
 	for c, coefficient := range a.Coefficients {
 		for j, want := range flat(coefficient) {
@@ -192,10 +192,10 @@ func TestFitLinearOnTreeHoldsItsSize(t *testing.T) {
 	rejected, alone := 0.0, 0.0
 	for i := range samples {
 		d, phylogeny := brownian(rng, 4)
-		if expect.Must(expect.Must(FitLinearOnTree(d, phylogeny, Variate("x"))).ANOVA(59, rng.Uint64())).Rows[0].P <= 0.05 {
+		if expect.Must(expect.Must(FitLinearOnTree(d, phylogeny, Covariate("x"))).ANOVA(59, rng.Uint64())).Rows[0].P <= 0.05 {
 			rejected++
 		}
-		if i < 40 && expect.Must(ProcrustesANOVA(d, 59, rng.Uint64(), Variate("x"))).Rows[0].P <= 0.05 {
+		if i < 40 && expect.Must(ProcrustesANOVA(d, 59, rng.Uint64(), Covariate("x"))).Rows[0].P <= 0.05 {
 			alone++
 		}
 	}
@@ -206,16 +206,16 @@ func TestFitLinearOnTreeHoldsItsSize(t *testing.T) {
 
 func TestFitLinearOnTreeRefuses(t *testing.T) {
 	d, phylogeny := species(false)
-	x, habitat := Variate("x"), Factor("habitat")
+	x, habitat := Covariate("x"), Factor("habitat")
 	expect.Refused(t, expect.Error(FitLinearOnTree(d, phylogeny, x.Over(habitat), habitat)), "linear model of salamander species on a tree",
 		"the term x is tested over habitat: on a tree, terms are tested over the residuals")
-	expect.Refused(t, expect.Error(FitLinearOnTree(d, phylogeny, x, Variate("y"))), `term y: salamander species: no covariate "y"`)
+	expect.Refused(t, expect.Error(FitLinearOnTree(d, phylogeny, x, Covariate("y"))), `term y: salamander species: no covariate "y"`)
 	expect.Refused(t, expect.Error(FitLinearOnTree(d.Without("P_cinereus"), phylogeny, x)), `no specimens for the leaves "P_cinereus"`)
 	for i := range phylogeny.Length {
 		phylogeny.Length[i] = 0
 	}
 	expect.Refused(t, expect.Error(FitLinearOnTree(d, phylogeny, x)), "are at distance 0")
-	expect.Refused(t, expect.Error(FitLinear(d, Variate("y"))), `linear model of salamander species: term y`)
+	expect.Refused(t, expect.Error(FitLinear(d, Covariate("y"))), `linear model of salamander species: term y`)
 	expect.Refused(t, expect.Error(expect.Must(FitLinear(d)).ANOVA(99, 1)), "no terms")
 }
 
@@ -234,7 +234,7 @@ func pupfish() *Dataset {
 // pupfish, 2020), by four decimals.
 func TestPredictPupfish(t *testing.T) {
 	d := pupfish()
-	size, sex, population := Variate("size"), Factor("sex"), Factor("population")
+	size, sex, population := Covariate("size"), Factor("sex"), Factor("population")
 	groups := []string{"Marsh F", "Sinkhole F", "Marsh M", "Sinkhole M"}
 	mean := 0.0
 	for _, s := range d.Specimens {
@@ -277,7 +277,7 @@ func TestPredictIsFitted(t *testing.T) {
 	m := expect.Must(FitLinear(rats, LogSize(), Factor("rat"), Interaction(LogSize(), Factor("rat"))))
 	d, phylogeny := species(false)
 	brains := expect.Must(FitLinear(Brain3D(), LogSize(), Factor("group"), Interaction(LogSize(), Factor("group"))))
-	for _, m := range []*LinearModel{m, brains, expect.Must(FitLinearOnTree(d, phylogeny, Variate("x"), Factor("habitat")))} {
+	for _, m := range []*LinearModel{m, brains, expect.Must(FitLinearOnTree(d, phylogeny, Covariate("x"), Factor("habitat")))} {
 		for i, s := range m.Data.Specimens {
 			covariates := map[string]string{"group": s.Group}
 			maps.Copy(covariates, s.Covariates)
@@ -308,7 +308,7 @@ func TestPredictRefuses(t *testing.T) {
 			d.Specimens[i].Covariates["site"] = "0"
 		}
 	}
-	x, group, site := Variate("x"), Factor("group"), Factor("site")
+	x, group, site := Covariate("x"), Factor("group"), Factor("site")
 	m := expect.Must(FitLinear(d, x, group, site, Interaction(group, site)))
 	for want, covariates := range map[string]map[string]string{
 		`x is "", want a number`:                                 {"group": "1", "site": "0"},
@@ -320,7 +320,7 @@ func TestPredictRefuses(t *testing.T) {
 	if err := expect.Error(m.Predict(map[string]string{"x": "1", "group": "2", "site": "0", "other": "y"})); err != nil {
 		t.Error(err)
 	}
-	expect.Refused(t, expect.Error(m.RegressionScores(Variate("y"))), "no term y in the model")
+	expect.Refused(t, expect.Error(m.RegressionScores(Covariate("y"))), "no term y in the model")
 	expect.Refused(t, expect.Error(m.RegressionScores(group)), "the term group has 2 columns")
 }
 

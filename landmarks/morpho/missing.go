@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-const completeIterations = 10000
+const estimateIterations = 10000
 
-// Complete returns shapes in which missing landmarks, those with NaN coordinates, are estimated from the sample by
+// EstimateMissing returns shapes in which missing landmarks, those with NaN coordinates, are estimated from the sample by
 // thin-plate splines: the mean shape is warped so that its landmarks fall on those which the shape has, and takes the
 // missing ones along (Gunz, Mitteroecker, Neubauer, Weber and Bookstein, J. Human Evolution 57, 2009). The mean is the Procrustes mean
 // of all shapes, the estimates included, so mean and estimates are found in turns. Shapes are [n][d], d = 2 or 3; what is there stays as it is.
@@ -21,10 +21,10 @@ const completeIterations = 10000
 //
 // A shape must have landmarks enough for a spline, d + 1 not all on a line or in a plane; every landmark must be there in
 // some shape, and one shape must have all of them. Landmarks at a code such as −999 are an error, not estimated: see Dataset.Missing.
-func Complete(shapes [][][]float64) ([][][]float64, error) {
+func EstimateMissing(shapes [][][]float64) ([][][]float64, error) {
 	missing, err := missingLandmarks(shapes)
 	if err != nil {
-		return nil, fmt.Errorf("complete: %w", err)
+		return nil, fmt.Errorf("missing landmarks: %w", err)
 	}
 	var whole [][][]float64
 	for i, x := range shapes {
@@ -39,16 +39,16 @@ func Complete(shapes [][][]float64) ([][][]float64, error) {
 	if len(whole) > 1 {
 		a, err := Procrustes(whole)
 		if err != nil {
-			return nil, fmt.Errorf("complete: the shapes without missing landmarks: %w", err)
+			return nil, fmt.Errorf("missing landmarks: the shapes without missing landmarks: %w", err)
 		}
 		reference = a.Mean
 	}
 	out := shapes
-	for range completeIterations {
+	for range estimateIterations {
 		next, change := make([][][]float64, len(shapes)), 0.0
 		for i, x := range shapes {
-			if next[i], err = completeBySpline(x, missing[i], reference); err != nil {
-				return nil, fmt.Errorf("complete: shape %d: %w", i, err)
+			if next[i], err = estimateBySpline(x, missing[i], reference); err != nil {
+				return nil, fmt.Errorf("missing landmarks: shape %d: %w", i, err)
 			}
 			for _, l := range missing[i] {
 				move := floats.Distance(next[i][l], out[i][l], 2)
@@ -61,12 +61,12 @@ func Complete(shapes [][][]float64) ([][][]float64, error) {
 		}
 		a, err := Procrustes(out)
 		if err != nil {
-			return nil, fmt.Errorf("complete: %w", err)
+			return nil, fmt.Errorf("missing landmarks: %w", err)
 		}
 		reference = a.Mean
 	}
-	return nil, fmt.Errorf("complete: mean and estimates still change after %d turns, as only %d of %d shapes have all landmarks: "+
-		"leave out the landmarks that few shapes have", completeIterations, len(whole), len(shapes))
+	return nil, fmt.Errorf("missing landmarks: mean and estimates still change after %d turns, as only %d of %d shapes have all landmarks: "+
+		"leave out the landmarks that few shapes have", estimateIterations, len(whole), len(shapes))
 }
 
 // missingLandmarks lists the landmarks that each shape lacks and sees that there is enough to estimate them from.
@@ -128,7 +128,7 @@ func split(x [][]float64, missing []int, reference [][]float64) (present, known,
 	return present, known, wanted
 }
 
-func completeBySpline(x [][]float64, missing []int, reference [][]float64) ([][]float64, error) {
+func estimateBySpline(x [][]float64, missing []int, reference [][]float64) ([][]float64, error) {
 	if len(missing) == 0 {
 		return x, nil
 	}
@@ -148,14 +148,14 @@ func filled(x [][]float64, missing []int, values [][]float64) [][]float64 {
 	return out
 }
 
-// CompleteByRegression is Complete with what the shapes that lack nothing say of how landmarks vary together: missing
+// EstimateMissingByRegression is EstimateMissing with what the shapes that lack nothing say of how landmarks vary together: missing
 // landmarks are predicted from those that are there by ridge regression on these shapes, all aligned by Procrustes. Generalised
 // cross-validation (Golub, Heath and Wahba, Technometrics 21, 1979) chooses how far to trust it; with no relation it gives
-// the mean. At least 4 shapes must lack nothing. It wants more of them than Complete and is better where they are many.
-func CompleteByRegression(shapes [][][]float64) ([][][]float64, error) {
+// the mean. At least 4 shapes must lack nothing. It wants more of them than EstimateMissing and is better where they are many.
+func EstimateMissingByRegression(shapes [][][]float64) ([][][]float64, error) {
 	missing, err := missingLandmarks(shapes)
 	if err != nil {
-		return nil, fmt.Errorf("complete by regression: %w", err)
+		return nil, fmt.Errorf("missing landmarks by regression: %w", err)
 	}
 	var whole [][][]float64
 	for i, x := range shapes {
@@ -164,11 +164,11 @@ func CompleteByRegression(shapes [][][]float64) ([][][]float64, error) {
 		}
 	}
 	if len(whole) < 4 {
-		return nil, fmt.Errorf("complete by regression: %d shapes lack nothing, want at least 4", len(whole))
+		return nil, fmt.Errorf("missing landmarks by regression: %d shapes lack nothing, want at least 4", len(whole))
 	}
 	a, err := Procrustes(whole)
 	if err != nil {
-		return nil, fmt.Errorf("complete by regression: the shapes without missing landmarks: %w", err)
+		return nil, fmt.Errorf("missing landmarks by regression: the shapes without missing landmarks: %w", err)
 	}
 	out := make([][][]float64, len(shapes))
 	for i, x := range shapes {
@@ -179,14 +179,14 @@ func CompleteByRegression(shapes [][][]float64) ([][][]float64, error) {
 		present, known, centre := split(x, missing[i], a.Mean)
 		toMean, err := FitSimilarity(present, known)
 		if err != nil {
-			return nil, fmt.Errorf("complete by regression: shape %d: %w", i, err)
+			return nil, fmt.Errorf("missing landmarks by regression: shape %d: %w", i, err)
 		}
 		var from, to [][]float64
 		for _, y := range a.Shapes {
 			p, _, w := split(y, missing[i], y)
 			t, err := FitSimilarity(p, known)
 			if err != nil {
-				return nil, fmt.Errorf("complete by regression: shape %d: %w", i, err)
+				return nil, fmt.Errorf("missing landmarks by regression: shape %d: %w", i, err)
 			}
 			from = append(from, difference(t.Apply(p), known))
 			to = append(to, difference(t.Apply(w), centre))

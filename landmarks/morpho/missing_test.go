@@ -39,12 +39,12 @@ func TestCompleteAffine(t *testing.T) {
 		}
 		holes = append(holes, whole[:3]...)
 		holes = append(holes, without(whole[3], 0, 4), without(whole[4], 4), without(whole[5], 7, 8))
-		got, err := Complete(holes)
+		got, err := EstimateMissing(holes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range whole {
-			expect.Abs(t, "completed", got[i], whole[i], 1e-6)
+			expect.Abs(t, "estimated", got[i], whole[i], 1e-6)
 		}
 		if !math.IsNaN(holes[3][0][0]) {
 			t.Error("the input was changed")
@@ -67,16 +67,16 @@ func TestCompleteManyMissing(t *testing.T) {
 		}
 		holes = append(holes, x)
 	}
-	got := expect.Must(Complete(holes))
+	got := expect.Must(EstimateMissing(holes))
 	reference := expect.Must(Procrustes(got)).Mean
 	for i, x := range holes[2:] {
-		again := expect.Must(completeBySpline(x, []int{4}, reference))
+		again := expect.Must(estimateBySpline(x, []int{4}, reference))
 		expect.Abs(t, fmt.Sprintf("shape %d by the mean of all", i+2), again[4], got[i+2][4], 1e-6)
 	}
 }
 
 // Shapes that vary along one direction: one landmark tells where another lies.
-func TestCompleteByRegressionLine(t *testing.T) {
+func TestEstimateMissingByRegressionLine(t *testing.T) {
 	base := scattered(7, 8, 2)
 	way := scattered(8, 8, 2)
 	shape := func(s float64) [][]float64 {
@@ -91,16 +91,16 @@ func TestCompleteByRegressionLine(t *testing.T) {
 		holes = append(holes, shape(0.004*float64(k-4)))
 	}
 	holes = append(holes, without(shape(0.01), 2))
-	got, err := CompleteByRegression(holes)
+	got, err := EstimateMissingByRegression(holes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect.Abs(t, "completed", got[8], shape(0.01), 0.005) // alignment bends the line: 0.01·way is 1 large
+	expect.Abs(t, "estimated", got[8], shape(0.01), 0.005) // alignment bends the line: 0.01·way is 1 large
 }
 
 // Landmarks that have nothing to do with one another: in half of 101 samples the estimate is the mean, within a tenth of the noise. The shapes
 // have fewer degrees of freedom than landmarks have coordinates, so that a regression could follow them whatever they are.
-func TestCompleteByRegressionWithoutRelation(t *testing.T) {
+func TestEstimateMissingByRegressionWithoutRelation(t *testing.T) {
 	base := scattered(3, 12, 2)
 	rng := rand.New(rand.NewPCG(3, 9))
 	var off []float64
@@ -117,7 +117,7 @@ func TestCompleteByRegressionWithoutRelation(t *testing.T) {
 		mean := expect.Must(Procrustes(shapes[:10])).Mean
 		present, known, _ := split(shapes[10], []int{5}, mean)
 		want := expect.Must(FitSimilarity(present, known)).inverse().Apply(mean)
-		got := expect.Must(CompleteByRegression(shapes))
+		got := expect.Must(EstimateMissingByRegression(shapes))
 		off = append(off, floats.Distance(got[10][5], want[5], 2))
 	}
 	slices.Sort(off)
@@ -136,8 +136,8 @@ func TestCompleteSkulls(t *testing.T) {
 		l := i % 8
 		holes := append([][][]float64{}, shapes...)
 		holes[i] = without(shapes[i], l)
-		for name, complete := range map[string]func([][][]float64) ([][][]float64, error){"spline": Complete, "regression": CompleteByRegression} {
-			got, err := complete(holes)
+		for name, estimate := range map[string]func([][][]float64) ([][][]float64, error){"spline": EstimateMissing, "regression": EstimateMissingByRegression} {
+			got, err := estimate(holes)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,26 +160,29 @@ func TestCompleteSkulls(t *testing.T) {
 func TestCompleteErrors(t *testing.T) {
 	nan := math.NaN()
 	square := [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 2}}
-	complete := func(x ...[][]float64) error { _, err := Complete(x); return err }
+	estimate := func(x ...[][]float64) error { _, err := EstimateMissing(x); return err }
 	for want, err := range map[string]error{
-		"no shapes":                              complete(),
-		"every shape lacks a landmark":           complete(without(square, 1), without(square, 2)),
-		"landmark 1 is [NaN 0]":                  complete(square, [][]float64{{0, 0}, {nan, 0}, {1, 1}, {0, 2}}),
-		"shape 1: all landmarks are missing":     complete(square, without(square, 0, 1, 2, 3)),
-		"shape 1 has 2 landmarks, too few":       complete(square, without(square, 0, 1)),
-		"shape 1 has 3 landmarks, shape 0 has 4": complete(square, square[:3]),
-		"shape 1: landmark 1: x is +Inf":         complete(square, [][]float64{{0, 0}, {math.Inf(1), 0}, {1, 1}, {0, 2}}),
+		"no shapes":                              estimate(),
+		"every shape lacks a landmark":           estimate(without(square, 1), without(square, 2)),
+		"landmark 1 is [NaN 0]":                  estimate(square, [][]float64{{0, 0}, {nan, 0}, {1, 1}, {0, 2}}),
+		"shape 1: all landmarks are missing":     estimate(square, without(square, 0, 1, 2, 3)),
+		"shape 1 has 2 landmarks, too few":       estimate(square, without(square, 0, 1)),
+		"shape 1 has 3 landmarks, shape 0 has 4": estimate(square, square[:3]),
+		"shape 1: landmark 1: x is +Inf":         estimate(square, [][]float64{{0, 0}, {math.Inf(1), 0}, {1, 1}, {0, 2}}),
 		// Numbers of landmarks are those of the shape, not of what is left of it.
-		"shape 1: landmark 2: y is -Inf":        complete(square, [][]float64{{nan, nan}, {1, 0}, {1, math.Inf(-1)}, {0, 2}}),
-		"shape 1: landmark 2 has 3 coordinates": complete(square, [][]float64{{nan, nan}, {1, 0}, {1, 1, 1}, {0, 2}}),
-		"shape 0: landmark 0 has 1 coordinates": complete([][]float64{{0}, {1}}),
-		"determine no thin-plate spline": complete([][]float64{{0, 0}, {1, 1}, {2, 2}, {0, 5}},
+		"shape 1: landmark 2: y is -Inf":        estimate(square, [][]float64{{nan, nan}, {1, 0}, {1, math.Inf(-1)}, {0, 2}}),
+		"shape 1: landmark 2 has 3 coordinates": estimate(square, [][]float64{{nan, nan}, {1, 0}, {1, 1, 1}, {0, 2}}),
+		"shape 0: landmark 0 has 1 coordinates": estimate([][]float64{{0}, {1}}),
+		"determine no thin-plate spline": estimate([][]float64{{0, 0}, {1, 1}, {2, 2}, {0, 5}},
 			without([][]float64{{0, 0}, {1, 1}, {2, 2}, {0, 5}}, 3)),
-		"want at least 4": func() error { _, err := CompleteByRegression([][][]float64{square, without(square, 1)}); return err }(),
+		"want at least 4": func() error {
+			_, err := EstimateMissingByRegression([][][]float64{square, without(square, 1)})
+			return err
+		}(),
 	} {
 		expect.Refused(t, err, want)
 	}
-	got, err := Complete([][][]float64{square, square})
+	got, err := EstimateMissing([][][]float64{square, square})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,15 +199,15 @@ func TestCodesAreNoPlaces(t *testing.T) {
 	whole := [][][]float64{good, coded}
 	curve := Semilandmarks(len(good), false)
 	for what, err := range map[string]error{
-		"Complete":             expect.Error(Complete(append(slices.Clone(shapes), coded))),
-		"CompleteByRegression": expect.Error(CompleteByRegression(append(slices.Clone(shapes), coded))),
-		"Procrustes":           expect.Error(Procrustes(whole)),
-		"ProcrustesSliding":    expect.Error(ProcrustesSliding(whole, curve, BendingEnergy)),
-		"Slide":                expect.Error(Slide(good, coded, curve, BendingEnergy)),
-		"FitSimilarity":        expect.Error(FitSimilarity(good, coded)),
-		"ShapeDistance":        expect.Error(ShapeDistance(coded, good)),
-		"Mean":                 expect.Error(Mean(whole)),
-		"Resample":             expect.Error(Resample(coded, 5, true)),
+		"EstimateMissing":             expect.Error(EstimateMissing(append(slices.Clone(shapes), coded))),
+		"EstimateMissingByRegression": expect.Error(EstimateMissingByRegression(append(slices.Clone(shapes), coded))),
+		"Procrustes":                  expect.Error(Procrustes(whole)),
+		"ProcrustesSliding":           expect.Error(ProcrustesSliding(whole, curve, BendingEnergy)),
+		"Slide":                       expect.Error(Slide(good, coded, curve, BendingEnergy)),
+		"FitSimilarity":               expect.Error(FitSimilarity(good, coded)),
+		"ShapeDistance":               expect.Error(ShapeDistance(coded, good)),
+		"Mean":                        expect.Error(Mean(whole)),
+		"Resample":                    expect.Error(Resample(coded, 5, true)),
 	} {
 		t.Run(what, func(t *testing.T) {
 			expect.Refused(t, err, "landmark 2 is at [-999 -999], by which many programs mark a missing one", "call Missing(-999)")

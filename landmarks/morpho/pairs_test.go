@@ -16,7 +16,7 @@ import (
 
 // The distances of the mean pupfish at one size and their p-values as published (see TestPredictPupfish): 0.001 and 0.031.
 func TestPairsOfPupfish(t *testing.T) {
-	m := expect.Must(FitLinear(pupfish(), Variate("size"), Factor("group")))
+	m := expect.Must(FitLinear(pupfish(), Covariate("size"), Factor("group")))
 	pairs := expect.Must(m.PairsOfMeans(Factor("group"), 999, 1))
 	want := map[string][2]float64{
 		"Marsh F, Sinkhole F": {0.0364, 0.001}, "Marsh F, Marsh M": {0.0358, 0.001}, "Marsh F, Sinkhole M": {0.0381, 0.001},
@@ -65,7 +65,7 @@ func TestPairsOfTwoMeans(t *testing.T) {
 // Slopes of groups by hand: least squares of each group alone.
 func TestPairsOfSlopesByHand(t *testing.T) {
 	d := noise(rand.New(rand.NewPCG(5, 6)), 24)
-	x, group := Variate("x"), Factor("group")
+	x, group := Covariate("x"), Factor("group")
 	m := expect.Must(FitLinear(d, group, x, Interaction(x, group)))
 	y, _, err := d.tangentCoordinates()
 	if err != nil {
@@ -108,7 +108,7 @@ func TestPairsHoldTheirSize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	const samples = 200
 	rejected := [3]float64{}
-	x, group := Variate("x"), Factor("group")
+	x, group := Covariate("x"), Factor("group")
 	for range samples {
 		d := noise(rng, 15)
 		for _, s := range d.Specimens {
@@ -135,7 +135,7 @@ func TestPairsRefuse(t *testing.T) {
 		d.Specimens[i].Covariates["x"] = fmt.Sprint(i * i)
 		d.Specimens[i].Covariates["part"] = fmt.Sprint(i / 6)
 	}
-	individual, side, treated, x, part := Factor("individual"), Factor("side"), Factor("treated"), Variate("x"), Factor("part")
+	individual, side, treated, x, part := Factor("individual"), Factor("side"), Factor("treated"), Covariate("x"), Factor("part")
 	m := expect.Must(FitLinear(d, treated.Over(individual), individual, x))
 	expect.Refused(t, expect.Error(m.PairsOfMeans(treated, 9, 1)), "pairs of means of repeated", "the term treated is tested over individual")
 	expect.Refused(t, expect.Error(m.PairsOfMeans(side, 9, 1)), "no factor side in the model")

@@ -140,7 +140,7 @@ func TestEvolutionaryRatesRefuse(t *testing.T) {
 	d, phylogeny := species(false)
 	habitat := Factor("habitat")
 	expect.Refused(t, expect.Error(EvolutionaryRates(d, phylogeny, habitat, 0, 1)), "evolutionary rates of salamander species", "0 permutations")
-	expect.Refused(t, expect.Error(EvolutionaryRates(d, phylogeny, Variate("x"), 9, 1)), "x is a number")
+	expect.Refused(t, expect.Error(EvolutionaryRates(d, phylogeny, Covariate("x"), 9, 1)), "x is a number")
 	expect.Refused(t, expect.Error(EvolutionaryRates(d.Without("P_cinereus"), phylogeny, habitat, 9, 1)), `no specimens for the leaves "P_cinereus"`)
 	d.Specimens[3].Covariates["habitat"] = "wood"
 	expect.Refused(t, expect.Error(EvolutionaryRates(d, phylogeny, habitat, 9, 1)), "cave has 1 species, want at least 2")

@@ -29,26 +29,25 @@ type TrajectoryPair struct {
 	Angle  float64 // between their first principal axes, each from the first stage towards the last, in [0, π]
 	PAngle float64
 	// Shape is their Procrustes distance √(2 − 2 Σσ), with the singular values σ of XᵀY for the centred stages X and Y of size 1: what
-	// differs when place, size and rotation are gone. Two stages make no shape, nor does a group that does not change: it is NaN.
+	// differs when place, size and rotation are gone. A trajectory has a shape from three stages on, if its group changes: with two
+	// stages, all trajectories are segments of a line and differ in size and angle alone. Where there is no shape, Shape and PShape are NaN.
 	Shape  float64
 	PShape float64
 }
 
-// String is a table with a row a pair.
+// String is a table with a row per pair, and a dash for what is not defined.
 func (t *Trajectories) String() string {
-	shapes := len(t.Stages) > 2
-	return table(func(w io.Writer) {
-		fmt.Fprint(w, "\tsize\tp\tangle\tp\t")
-		if shapes {
-			fmt.Fprint(w, "shape\tp\t")
+	dashed := func(format string, v float64) string {
+		if math.IsNaN(v) {
+			return "–"
 		}
-		fmt.Fprintln(w)
+		return fmt.Sprintf(format, v)
+	}
+	return table(func(w io.Writer) {
+		fmt.Fprintln(w, "\tsize\tp\tangle\tp\tshape\tp\t")
 		for _, r := range t.Pairs {
-			fmt.Fprintf(w, "%s – %s\t%.5g\t%.3g\t%.1f°\t%.3g\t", r.A, r.B, r.Size, r.PSize, r.Angle*180/math.Pi, r.PAngle)
-			if shapes {
-				fmt.Fprintf(w, "%.4g\t%.3g\t", r.Shape, r.PShape)
-			}
-			fmt.Fprintln(w)
+			fmt.Fprintf(w, "%s – %s\t%.5g\t%.3g\t%s\t%s\t%s\t%s\t\n", r.A, r.B, r.Size, r.PSize,
+				dashed("%.1f°", r.Angle*180/math.Pi), dashed("%.3g", r.PAngle), dashed("%.4g", r.Shape), dashed("%.3g", r.PShape))
 		}
 	})
 }

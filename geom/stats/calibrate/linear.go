@@ -71,7 +71,7 @@ func species(b *bench) {
 		for _, i := range phylogeny.Leaves() {
 			d.Specimens = append(d.Specimens, morpho.Specimen{Name: phylogeny.Name[i], Points: nodes[i], Covariates: map[string]string{"x": fmt.Sprint(numbers[i])}})
 		}
-		m, err := morpho.FitLinearOnTree(d, phylogeny, morpho.Variate("x"))
+		m, err := morpho.FitLinearOnTree(d, phylogeny, morpho.Covariate("x"))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -85,7 +85,7 @@ func species(b *bench) {
 
 // pairs compares the means and slopes of the two smaller of three groups, which have one allometry.
 func pairs(b *bench) {
-	x, group := morpho.Variate("x"), morpho.Factor("group")
+	x, group := morpho.Covariate("x"), morpho.Factor("group")
 	const where = " | shapes of 4 landmarks | 5/8/15"
 	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 		random := b.random(k)
@@ -145,7 +145,7 @@ func parts(b *bench) {
 
 // disparities compares two groups that vary alike, beside a third that varies more and in many dimensions.
 func disparities(b *bench) {
-	group, x := morpho.Factor("group"), morpho.Variate("x")
+	group, x := morpho.Factor("group"), morpho.Covariate("x")
 	for _, c := range []struct {
 		name      string
 		landmarks int

@@ -94,7 +94,7 @@ func sizes(b *bench) error {
 				x := fmt.Sprint(random.NormFloat64())
 				d.Specimens = append(d.Specimens, morpho.Specimen{Name: fmt.Sprint(i), Group: group, Covariates: map[string]string{"x": x}, Points: square(random, 0, 0)})
 			}
-			a, err := morpho.ProcrustesANOVA(d, b.permutations, uint64(k), morpho.Factor("group"), morpho.Variate("x"))
+			a, err := morpho.ProcrustesANOVA(d, b.permutations, uint64(k), morpho.Factor("group"), morpho.Covariate("x"))
 			if err != nil {
 				return nil, 0, err
 			}
@@ -209,7 +209,7 @@ func square(random *rand.Rand, stretch, shear float64) [][]float64 {
 
 var corners = [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}}
 
-// interactions tests for one between effects that add up: of the group, and of a second factor or a variate.
+// interactions tests for one between effects that add up: of the group, and of a second factor or a covariate.
 func interactions(b *bench) {
 	for _, c := range []struct {
 		name  string
@@ -218,8 +218,8 @@ func interactions(b *bench) {
 	}{
 		{"site", morpho.Factor("site"), [2][2]int{{10, 10}, {10, 10}}},
 		{"site", morpho.Factor("site"), [2][2]int{{3, 12}, {5, 30}}},
-		{"x", morpho.Variate("x"), [2][2]int{{15, 0}, {15, 0}}},
-		{"x", morpho.Variate("x"), [2][2]int{{5, 0}, {30, 0}}},
+		{"x", morpho.Covariate("x"), [2][2]int{{15, 0}, {15, 0}}},
+		{"x", morpho.Covariate("x"), [2][2]int{{5, 0}, {30, 0}}},
 	} {
 		groups := fmt.Sprintf("%d/%d", c.cells[0][0], c.cells[1][0])
 		if c.name == "site" {
