@@ -69,15 +69,15 @@ soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what the
 bench: # benchmarks of every package, and kernel sums beside JAX, KeOps and finufft where BENCH_PYTHON has them
 	$(SETUP) run
 	@ANATOMY_PROGRAMS=off go test -run '^$$' -bench . ./...
-	@ANATOMY_PROGRAMS=off go run ./kernels/bench -python $(or $(BENCH_PYTHON),$(PYTHON))
+	@ANATOMY_PROGRAMS=off go run ./notebooks/bench -python $(or $(BENCH_PYTHON),$(PYTHON))
 
 bench-narrow: # what kernels.Fast chooses for narrow kernels, beside exact sums and finufft, up to 100,000 points; OPTIONS="-min 1000000 -max 1000000": a million
 	$(SETUP) run
-	@ANATOMY_PROGRAMS=off go run ./kernels/bench -narrow -max 100000 -python $(or $(BENCH_PYTHON),$(PYTHON)) $(OPTIONS)
+	@ANATOMY_PROGRAMS=off go run ./notebooks/bench -narrow -max 100000 -python $(or $(BENCH_PYTHON),$(PYTHON)) $(OPTIONS)
 
 calibrate: # densities, sizes of tests, intervals and logarithms against what they should be, as tables: an hour or more; OPTIONS="-only sizes"
 	$(SETUP) run
-	@go run ./geom/stats/calibrate -python "$(CALIBRATE_PYTHON)" $(OPTIONS)
+	@go run ./notebooks/calibrate -python "$(CALIBRATE_PYTHON)" $(OPTIONS)
 
 strip: # remove the outputs from the notebook files
 	$(SETUP) run

@@ -15,7 +15,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
-	"anatomy/geom/internal/heat"
+	"anatomy/geom/geomtest/heat"
 	"anatomy/geom/lie"
 	"anatomy/geom/ode"
 	"anatomy/geom/stochastic"

@@ -17,7 +17,7 @@ import (
 // R², the share of Σ ‖e_i‖² that least squares in this space explain by the tested covariates, with a constant and the known ones taken
 // away from them: F, which orders permutations alike, is R²/(1 − R²) times the ratio of the degrees of freedom. In flat space it is that
 // of the regressions; elsewhere what is left out are curvature times squares of the residuals and of the way from p. It holds its size if
-// residuals, moved to p, are independent and alike, but for √w_i. The command geom/stats/calibrate measures how often it rejects where
+// residuals, moved to p, are independent and alike, but for √w_i. The command notebooks/calibrate measures how often it rejects where
 // the tested covariates do nothing.
 //
 // A covariate in two values, of groups, is tested by the distance of the groups as by TangentMeanDistance. A factor of more levels is

@@ -10,7 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
-	"anatomy/geom/internal/heat"
+	"anatomy/geom/geomtest/heat"
 	"anatomy/geom/manifold"
 	"anatomy/geom/stochastic"
 )

@@ -14,7 +14,7 @@ import (
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/bench"
 	"anatomy/geom/geomtest/expect"
-	"anatomy/geom/internal/heat"
+	"anatomy/geom/geomtest/heat"
 	"anatomy/geom/linalg"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"

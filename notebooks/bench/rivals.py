@@ -1,4 +1,4 @@
-"""The sums of kernels/bench with other libraries: rivals.py METHOD POINTS SIGMA [SHAPE [TOLERANCE [KERNEL]]] prints one line of JSON.
+"""The sums of notebooks/bench with other libraries: rivals.py METHOD POINTS SIGMA [SHAPE [TOLERANCE [KERNEL]]] prints one line of JSON.
 
 KERNEL is Gaussian or Laplace-2, -3, -4, for finufft."""
 

@@ -218,7 +218,7 @@ func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, pyt
 				rivals := func() error {
 					for _, name := range []string{"Gaussian", "Laplace-2", "Laplace-3", "Laplace-4"} {
 						var r result
-						command := exec.Command(python, "kernels/bench/rivals.py", "K finufft", fmt.Sprint(n), fmt.Sprint(sigma), shape, fmt.Sprint(tolerance/10), name)
+						command := exec.Command(python, "notebooks/bench/rivals.py", "K finufft", fmt.Sprint(n), fmt.Sprint(sigma), shape, fmt.Sprint(tolerance/10), name)
 						if err := child(&r, command); err != nil {
 							return err
 						}

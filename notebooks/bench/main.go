@@ -1,7 +1,7 @@
 // Command bench times the kernel sums of this project beside those of others, on one machine in one run:
 //
-//	go run ./kernels/bench [-max 1000000] [-plot scaling.png] [-python python]
-//	go run ./kernels/bench -narrow [-min 20000] [-max 100000] [-tolerance 1e-6] [-sigmas 0.2,0.1,0.05] [-python python]
+//	go run ./notebooks/bench [-max 1000000] [-plot scaling.png] [-python python]
+//	go run ./notebooks/bench -narrow [-min 20000] [-max 100000] [-tolerance 1e-6] [-sigmas 0.2,0.1,0.05] [-python python]
 //
 // The second table is that of narrow kernels: what kernels.Fast chooses for kernels of several widths on a curve, a surface and a
 // volume, beside exact sums and finufft.
@@ -11,7 +11,7 @@
 // and forces; "K" the sum Σ_j K(x_i, x_j) p_j alone. Errors are relative to the largest value, from 100 points against exact sums.
 // The ratio is of the clock, to the fastest rival of that sum; the share is that of the additions and multiplications that a
 // processor can do. Rivals (rivals.py: JAX, KeOps, finufft) are run right after ours where the Python has them:
-// kernels/bench/requirements.txt.
+// notebooks/bench/requirements.txt.
 package main
 
 import (
@@ -118,7 +118,7 @@ func table(largest int, python, plot string) error {
 	measure := func(m method, n int, sigma float64) (r result, err error) {
 		command := exec.Command(self, "-method", m.name, "-max", fmt.Sprint(n), "-sigma", fmt.Sprint(sigma))
 		if !m.ours {
-			command = exec.Command(python, "kernels/bench/rivals.py", m.name, fmt.Sprint(n), fmt.Sprint(sigma))
+			command = exec.Command(python, "notebooks/bench/rivals.py", m.name, fmt.Sprint(n), fmt.Sprint(sigma))
 		}
 		if err = child(&r, command); err != nil {
 			err = fmt.Errorf("%s with %d points: %w", m.name, n, err)

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom"
-	"anatomy/geom/internal/heat"
+	"anatomy/geom/geomtest/heat"
 	"anatomy/geom/lie"
 	"anatomy/geom/manifold"
 	"anatomy/geom/stochastic"
