@@ -1,0 +1,262 @@
+package notebooks
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// texts returns every page of the project, and the prose of its notebooks, by path from the project's folder.
+func texts(t *testing.T) map[string]string {
+	found := map[string]string{}
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != ".." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "reports"):
+			return filepath.SkipDir
+		case strings.HasSuffix(path, ".md"):
+			data, err := os.ReadFile(path)
+			found[path] = string(data)
+			return err
+		case strings.HasSuffix(path, ".ipynb"):
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			var notebook struct {
+				Cells []struct {
+					Type   string   `json:"cell_type"`
+					Source []string `json:"source"`
+				}
+			}
+			if err := json.Unmarshal(data, &notebook); err != nil {
+				return err
+			}
+			var prose strings.Builder
+			for _, cell := range notebook.Cells {
+				if cell.Type == "markdown" {
+					prose.WriteString(strings.Join(cell.Source, "") + "\n\n")
+				}
+			}
+			found[path] = prose.String()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// anchor is the fragment by which a browser finds a heading.
+func anchor(heading string) string {
+	kept := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(heading), "")
+	return strings.ReplaceAll(kept, " ", "-")
+}
+
+var code = regexp.MustCompile("`([^`\n]+)`")
+
+// TestLinks follows each relative link of the texts, and its anchor in a page.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
+	pages := texts(t)
+	links := 0
+	for page, text := range pages {
+		for _, match := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
+			target, fragment, _ := strings.Cut(match[1], "#")
+			if strings.Contains(target, ":") || strings.HasPrefix(target, "attachment") {
+				continue
+			}
+			links++
+			file := page
+			if target != "" {
+				file = filepath.Join(filepath.Dir(page), target)
+			}
+			// Reports lie beside each other, where links between notebooks name the HTML.
+			if name, ok := strings.CutSuffix(file, ".html"); ok {
+				file = name + ".ipynb"
+			}
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s links to %s, which does not exist", page, match[1])
+				continue
+			}
+			if fragment == "" || !strings.HasSuffix(file, ".md") {
+				continue
+			}
+			known := false
+			for _, h := range heading.FindAllStringSubmatch(pages[file], -1) {
+				known = known || anchor(h[1]) == fragment
+			}
+			if !known {
+				t.Errorf("%s links to %s, but %s has no such heading", page, match[1], file)
+			}
+		}
+	}
+	if links < 50 {
+		t.Errorf("found %d links, want at least 50: does the pattern still match?", links)
+	}
+}
+
+// declared returns the exported names of each package by the package's name: functions, types, and methods and fields as Type.Name.
+func declared(t *testing.T) map[string]map[string]bool {
+	found := map[string]map[string]bool{}
+	set := token.NewFileSet()
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != ".." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata"):
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go"):
+			return nil
+		}
+		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		name := strings.TrimSuffix(file.Name.Name, "_test")
+		if found[name] == nil {
+			found[name] = map[string]bool{}
+		}
+		declare(file, found[name])
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func declare(file *ast.File, names map[string]bool) {
+	for _, declaration := range file.Decls {
+		switch d := declaration.(type) {
+		case *ast.FuncDecl:
+			names[d.Name.Name] = true
+			if d.Recv != nil {
+				names[receiver(d.Recv.List[0].Type)+"."+d.Name.Name] = true
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch s := spec.(type) {
+				case *ast.ValueSpec:
+					for _, n := range s.Names {
+						names[n.Name] = true
+					}
+				case *ast.TypeSpec:
+					names[s.Name.Name] = true
+					members(s.Name.Name, s.Type, names)
+				}
+			}
+		}
+	}
+}
+
+// members adds the fields of a structure and the methods of an interface.
+func members(name string, of ast.Expr, names map[string]bool) {
+	var list *ast.FieldList
+	switch d := of.(type) {
+	case *ast.StructType:
+		list = d.Fields
+	case *ast.InterfaceType:
+		list = d.Methods
+	default:
+		return
+	}
+	for _, field := range list.List {
+		for _, n := range field.Names {
+			names[n.Name], names[name+"."+n.Name] = true, true
+		}
+		if len(field.Names) == 0 { // embedded: its members are taken to be there
+			names[name+".*"] = true
+		}
+	}
+}
+
+func receiver(of ast.Expr) string {
+	switch e := of.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.IndexListExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
+
+// TestNames looks for each package.Name of the texts, and each Test, Fuzz, Benchmark and Example, among the declarations.
+func TestNames(t *testing.T) {
+	name := regexp.MustCompile(`\b([a-z]+)\.([A-Z]\w*)(?:\.([A-Z]\w*))?`)
+	test := regexp.MustCompile(`^(?:Test|Fuzz|Benchmark|Example)[A-Z]\w*$`)
+	packages := declared(t)
+	tests := map[string]bool{}
+	for _, names := range packages {
+		for n := range names {
+			tests[n] = true
+		}
+	}
+	names := 0
+	for page, text := range texts(t) {
+		// In the tables for readers of other libraries the first column has names of theirs.
+		if filepath.Base(page) == "coming-from.md" {
+			lines := strings.Split(text, "\n")
+			for i, line := range lines {
+				if cells := strings.Split(line, " | "); strings.HasPrefix(line, "| ") && len(cells) > 1 {
+					lines[i] = strings.Join(cells[1:], " | ")
+				}
+			}
+			text = strings.Join(lines, "\n")
+		}
+		for _, quoted := range code.FindAllStringSubmatch(text, -1) {
+			if test.MatchString(quoted[1]) {
+				if names++; !tests[quoted[1]] {
+					t.Errorf("%s names the test %s, which does not exist", page, quoted[1])
+				}
+			}
+			for _, match := range name.FindAllStringSubmatch(quoted[1], -1) {
+				known := packages[match[1]]
+				if known == nil {
+					continue
+				}
+				names++
+				if !known[match[2]] {
+					t.Errorf("%s names %s.%s, which does not exist", page, match[1], match[2])
+				} else if match[3] != "" && !known[match[2]+"."+match[3]] && !known[match[2]+".*"] {
+					t.Errorf("%s names %s, which does not exist", page, match[0])
+				}
+			}
+		}
+	}
+	if names < 200 {
+		t.Errorf("found %d names, want at least 200: does the pattern still match?", names)
+	}
+}
+
+// TestLengths holds pages to a length that a reader takes in at once.
+func TestLengths(t *testing.T) {
+	for page, text := range texts(t) {
+		most := 200
+		switch {
+		case page == "../README.md":
+			most = 100
+		case page == "../notebooks/calibrate/README.md": // tables of a program
+			most = 240
+		case !strings.HasSuffix(page, ".md"):
+			continue
+		}
+		if lines := strings.Count(text, "\n"); lines > most {
+			t.Errorf("%s has %d lines, want at most %d: divide it by reader", page, lines, most)
+		}
+	}
+}
