@@ -199,7 +199,7 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	}
 	settle := func() { // where rounding has the last word
 		for i, r := range roots {
-			ended := !r.Done || r.Status == Stalled || r.Status == MaxIterations
+			ended := !r.Done || r.Status == Stalled || r.Status == IterationLimit
 			if ended && r.Norm <= l.shrunk[i]*(1e-10*apart[i]+1e-13*floats.Norm(l.y[i], 2)) {
 				r.Done, r.Status = true, Converged
 			}
@@ -492,7 +492,7 @@ func (l *logarithm) polished(roots []*solve.Root) error {
 	}
 	for k, i := range which {
 		r := found[k]
-		if r.Status == MaxIterations {
+		if r.Status == IterationLimit {
 			r.Status = Stalled // as it would with more of them
 		}
 		r.Iterations += roots[i].Iterations

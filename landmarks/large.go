@@ -172,7 +172,7 @@ func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64, kernel *
 		first, mu, firstMu = v, part*scale, 1e-3*part*scale
 	}
 	steps := solve.Anderson{Memory: memory}
-	status, iterations, bad := geom.MaxIterations, 0, 0
+	status, iterations, bad := geom.IterationLimit, 0, 0
 	for ; ; iterations++ {
 		if norm <= tolerance {
 			status = geom.Converged

@@ -13,7 +13,6 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
-	"anatomy/geom/stats"
 	"anatomy/landmarks/morpho"
 )
 
@@ -126,13 +125,13 @@ type Matching struct {
 // differentiation through the integrator; the limited-memory BFGS method is preconditioned by the kernel. With Correspondence it
 // starts where the momenta at time 1 balance the pull of the data, and has then little to do.
 //
-// It takes stats.Tolerance (default 0.003: between outlines and surfaces the objective was within two thousandths of that at a
-// hundredth of this tolerance, the velocity within two per cent; see solve.Minimise) and stats.MaxIterations (500 for every scale of the term). Status says
+// The options are solve.Tolerance (default 0.003: between outlines and surfaces the objective was within two thousandths of that at a
+// hundredth of this tolerance, the velocity within two per cent; see solve.Minimise) and solve.MaxIterations (500 for every scale of the term). Status says
 // how the minimisation at the last scale ended: it is Converged only if K + βK² in place of the second derivatives, β being
 // estimated, promises to lower the objective by no more than (20·tolerance)²/2 of it. Without Correspondence a kernel much wider than
 // the distances between points, and a small σ, may take thousands of iterations. It is Stalled where the integrator's steps are too few, see
 // Geodesic.Drift. In any case the best momenta found are returned.
-func (s *Space) Match(source [][]float64, term DataTerm, sigma float64, opts ...stats.Option) (*Matching, error) {
+func (s *Space) Match(source [][]float64, term DataTerm, sigma float64, opts ...solve.Option) (*Matching, error) {
 	return s.match("Match", source, nil, term, sigma, opts)
 }
 
@@ -140,7 +139,7 @@ func (s *Space) Match(source [][]float64, term DataTerm, sigma float64, opts ...
 // source, [k][D]. With control points about one width of the kernel apart, the deformation is as smooth as with momenta at all
 // source points, and if there are fewer control points than source points, the match is faster (Durrleman et al., NeuroImage 101,
 // 2014).
-func (s *Space) MatchFrom(controls, source [][]float64, term DataTerm, sigma float64, opts ...stats.Option) (*Matching, error) {
+func (s *Space) MatchFrom(controls, source [][]float64, term DataTerm, sigma float64, opts ...solve.Option) (*Matching, error) {
 	for i, z := range source {
 		if err := s.checkPoint(z); err != nil {
 			return nil, fmt.Errorf("MatchFrom: point %d of the source: %w", i, err)
@@ -158,7 +157,7 @@ func (m *Matching) String() string {
 }
 
 // match moves the source to the target; a nil source stands for the controls themselves.
-func (s *Space) match(name string, controls, source [][]float64, term DataTerm, sigma float64, opts []stats.Option) (*Matching, error) {
+func (s *Space) match(name string, controls, source [][]float64, term DataTerm, sigma float64, opts []solve.Option) (*Matching, error) {
 	if err := s.CheckNumbers("source", controls); err != nil {
 		return nil, fmt.Errorf("%s: the points with momenta: %w", name, err)
 	}
@@ -221,9 +220,9 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 		}
 		more := opts
 		if k < len(scales)-1 {
-			more = append(opts[:len(opts):len(opts)], stats.Tolerance(0.1)) // a coarse scale only shows the way
+			more = append(opts[:len(opts):len(opts)], solve.Tolerance(0.1)) // a coarse scale only shows the way
 		}
-		found, err := stats.Minimise("match", s, 0.003, objective, p, more...)
+		found, err := objective.Run("match", s, p, solve.Limits{Tolerance: 0.003, MaxIterations: 500}, more...)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

@@ -362,7 +362,7 @@ func (p *Posterior[P]) assess() {
 			}
 		}
 	}
-	p.Status = geom.MaxIterations
+	p.Status = geom.IterationLimit
 	if p.RHat < agreed && p.Bulk >= sufficient && p.Tail >= sufficient {
 		p.Status = geom.Converged
 	}
@@ -373,7 +373,7 @@ func (s *sampler[P]) empty() []*Posterior[P] {
 	k := s.options.Chains
 	out := make([]*Posterior[P], s.total/(k*max(1, s.options.Particles)))
 	for g := range out {
-		out[g] = &Posterior[P]{Nodes: make([][][]P, len(s.tree.Parent)), Log: make([][]float64, k), Scores: make([][][]float64, k), Status: geom.MaxIterations}
+		out[g] = &Posterior[P]{Nodes: make([][][]P, len(s.tree.Parent)), Log: make([][]float64, k), Scores: make([][][]float64, k), Status: geom.IterationLimit}
 		for i := range out[g].Nodes {
 			out[g].Nodes[i] = make([][]P, k)
 			if len(s.parts) > 0 {

@@ -113,7 +113,7 @@ func (s *sampler[P]) climb() ([]*Posterior[P], error) {
 		e.StandardError = stat.StdErr(stat.StdDev(relative, nil), float64(n))
 		post.Evidence, post.Gradients, post.Acceptance = e, gradients, stat.Mean(m.accept[i*n*k:(i+1)*n*k], nil)
 		if e.Families < sufficient {
-			post.Status = geom.MaxIterations
+			post.Status = geom.IterationLimit
 		}
 	}
 	return out, nil

@@ -23,10 +23,10 @@ package solve
 type Status int
 
 const (
-	Converged     Status = iota // the tolerance was met
-	Stalled                     // no step made progress; the result is the best point found
-	MaxIterations               // the limit of iterations was reached
-	Cancelled                   // the context ended, for example because the user stopped the computation
+	Converged      Status = iota // the tolerance was met
+	Stalled                      // no step made progress; the result is the best point found
+	IterationLimit               // the limit of iterations was reached
+	Cancelled                    // the context ended, for example because the user stopped the computation
 )
 
 func (s Status) String() string {

@@ -77,7 +77,7 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 	if o.Scale == 0 {
 		least = 1e-6 * f
 	}
-	m := &Minimum{Status: MaxIterations}
+	m := &Minimum{Status: IterationLimit}
 	for m.Iterations = 0; m.Iterations < maxIterations; m.Iterations++ {
 		// d = −H g by the two loops.
 		q := append([]float64{}, g...)

@@ -286,7 +286,7 @@ func TestStatus(t *testing.T) {
 	slow := each(func(_ int, x []float64) []float64 { return []float64{math.Atan(x[0])} }, func(_ int, x, dx []float64) []float64 { return []float64{dx[0] / (1 + x[0]*x[0])} })
 	roots = start(t, slow, 1e-12, []float64{5})
 	ok(t, slow.Newton(context.Background(), roots, 1))
-	if roots[0].Status != solve.MaxIterations || !roots[0].Done {
+	if roots[0].Status != solve.IterationLimit || !roots[0].Done {
 		t.Errorf("one step: %s", roots[0].Status)
 	}
 	ended, cancel := context.WithCancel(context.Background())
@@ -446,7 +446,7 @@ func TestMinimise(t *testing.T) {
 	}
 	m, err = solve.Minimise(context.Background(), solve.Objective{Value: rosenbrock, FirstStep: 1e-3}, []float64{-1.2, 1}, 1e-9, 3)
 	ok(t, err)
-	if m.Status != solve.MaxIterations || m.Iterations != 3 {
+	if m.Status != solve.IterationLimit || m.Iterations != 3 {
 		t.Errorf("three iterations: %s after %d", m.Status, m.Iterations)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

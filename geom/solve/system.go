@@ -199,7 +199,7 @@ func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) e
 // Newton searches for the roots by the inexact Newton method: GMRES solves the linear systems, with the right preconditioner M_b,
 // and steps are halved until they reduce |F_b| (S. C. Eisenstat and H. F. Walker, SIAM J. Sci. Comput. 17, 1996). If Whole is set,
 // the linear systems are solved exactly. When it returns without error all roots are Done, and their Status says how the search ended:
-// Converged, Stalled, MaxIterations (Newton steps) or Cancelled.
+// Converged, Stalled, IterationLimit (Newton steps) or Cancelled.
 func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) error {
 	for iteration := 0; open(roots); iteration++ {
 		if cancel(ctx, roots) {
@@ -208,7 +208,7 @@ func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) er
 		if iteration == maxIterations {
 			for _, r := range roots {
 				if !r.Done {
-					r.Done, r.Status = true, MaxIterations
+					r.Done, r.Status = true, IterationLimit
 				}
 			}
 			return nil

@@ -25,9 +25,9 @@ import (
 // (g* + σ²)⁻¹ at p.
 //
 // It takes Weights, Start, Mismatch, Tolerance and MaxIterations as Regress does. Equal seeds give equal permutations.
-func RegressionTest[P geom.Point](on geom.Of[P], known, tested [][]float64, samples []P, permutations int, seed uint64, opts ...Option) (*Test, error) {
+func RegressionTest[P geom.Point](on geom.Of[P], known, tested [][]float64, samples []P, permutations int, seed uint64, opts ...MeanOption) (*Test, error) {
 	s := on.Geometry()
-	r, err := newRun("test of covariates", s, 0, opts, "Weights", "Start", "Mismatch")
+	r, err := newRun("test of covariates", s, 0, opts)
 	if err != nil {
 		return nil, err
 	}

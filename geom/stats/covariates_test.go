@@ -57,10 +57,10 @@ func TestRegressOnSeveralInFlatSpace(t *testing.T) {
 	want := leastSquares(covariates, x, w)
 	for name, c := range map[string]struct {
 		tolerance float64
-		options   []stats.Option
+		options   []stats.MeanOption
 	}{
-		"exact":   {1e-10, []stats.Option{stats.Tolerance(1e-12)}},
-		"inexact": {1e-7, []stats.Option{stats.Tolerance(1e-9), stats.Mismatch(0.4)}},
+		"exact":   {1e-10, []stats.MeanOption{stats.Tolerance(1e-12)}},
+		"inexact": {1e-7, []stats.MeanOption{stats.Tolerance(1e-9), stats.Mismatch(0.4)}},
 	} {
 		r := expect.Must(stats.Regress(space, covariates, x, append(c.options, stats.Weights(w))...))
 		converged(t, name, r.Status)

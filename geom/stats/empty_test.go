@@ -12,7 +12,7 @@ import (
 // A mean to which no sample is near, which hardly happens by k-means++, takes the sample that is furthest from its own, here 20, and then
 // 9, but not the only one of a mean: 50.
 func TestKMeansWithoutSamples(t *testing.T) {
-	r := expect.Must(newRun("k-means", geom.On(manifold.Euclidean(1)), 0, nil))
+	r := expect.Must(newRun[geom.Vec, LimitOption]("k-means", geom.On(manifold.Euclidean(1)), 0, nil))
 	defer r.End()
 	for _, c := range []struct {
 		x, y [][]float64

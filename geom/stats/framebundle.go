@@ -79,7 +79,7 @@ type FrameMean[P geom.Point] struct {
 // least 1/100 and at most 1/4 of the least standard deviation along the frame.
 //
 // It takes Weights, Start, Noise, Tolerance (default 0.01, in standard errors) and MaxIterations (500).
-func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...Option) (*FrameMean[P], error) {
+func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...FrameOption) (*FrameMean[P], error) {
 	return frameBundleMean("Frame bundle mean", false, on.Geometry(), samples, rank, opts)
 }
 
@@ -93,7 +93,7 @@ func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ..
 // last term has no lower bound as σ → 0.
 //
 // It takes Weights, Start, Tolerance (default 0.01, in standard errors) and MaxIterations (500).
-func FrameBundlePCA[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...Option) (*FrameMean[P], error) {
+func FrameBundlePCA[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...MedianOption) (*FrameMean[P], error) {
 	return frameBundleMean("Frame bundle PCA", true, on.Geometry(), samples, rank, opts)
 }
 
@@ -165,12 +165,8 @@ type bundle struct {
 	scores [][]float64 // there, the derivatives of what every sample adds to the objective
 }
 
-func frameBundleMean[P geom.Point](task string, estimate bool, s *geom.Space[P], samples []P, rank int, opts []Option) (*FrameMean[P], error) {
-	takes := []string{"Weights", "Start"}
-	if !estimate {
-		takes = append(takes, "Noise")
-	}
-	r, err := newRun(task, s, 1e-2, opts, takes...)
+func frameBundleMean[P geom.Point, O FrameOption](task string, estimate bool, s *geom.Space[P], samples []P, rank int, opts []O) (*FrameMean[P], error) {
+	r, err := newRun(task, s, 1e-2, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -235,9 +231,9 @@ func (b *bundle) mean(least float64) (*FrameMean[geom.Vec], error) {
 	m := &FrameMean[geom.Vec]{}
 	for k, sigma := range levels {
 		b.sigma = sigma
-		spaces, tolerance := []*geom.Space[geom.Vec]{coarse}, max(b.tolerance, 0.1)
+		spaces, tolerance := []*geom.Space[geom.Vec]{coarse}, max(b.Tolerance, 0.1)
 		if k == len(levels)-1 {
-			tolerance = b.tolerance
+			tolerance = b.Tolerance
 			if coarse != exact {
 				spaces = append(spaces, exact)
 			}
@@ -275,7 +271,7 @@ func (b *bundle) mean(least float64) (*FrameMean[geom.Vec], error) {
 		farthest = max(farthest, floats.Distance(b.samples[i], b.at.X, 2))
 	}
 	ends := m.Residual*math.Sqrt(float64(len(b.at.X))) <= framebundle.EndTolerance*farthest
-	if m.Status == geom.Converged && !(ends && m.Imbalance <= b.tolerance) {
+	if m.Status == geom.Converged && !(ends && m.Imbalance <= b.Tolerance) {
 		m.Status = geom.Stalled
 	}
 	return m, b.principalAxes(m)
@@ -393,7 +389,7 @@ func (b *bundle) minimise(m *FrameMean[geom.Vec], tolerance float64, renew bool)
 		b.search.Restart()
 	}
 	b.search.Learn(value, gradient, 0)
-	for m.Status = geom.MaxIterations; ; m.Iterations++ {
+	for m.Status = geom.IterationLimit; ; m.Iterations++ {
 		imbalance, err := b.imbalance(combine(b.weights, b.scores))
 		if err != nil {
 			return err
@@ -402,7 +398,7 @@ func (b *bundle) minimise(m *FrameMean[geom.Vec], tolerance float64, renew bool)
 		case imbalance <= 0.95*tolerance: // the certificate, from paths that are more accurate, differs in the last digits
 			m.Status = geom.Converged
 			return nil
-		case m.Iterations >= b.maxIterations:
+		case m.Iterations >= b.MaxIterations:
 			return nil
 		case b.report(m.Iterations, b.search.Value, imbalance):
 			m.Status = geom.Cancelled

@@ -329,7 +329,6 @@ func TestFrameBundleMeanErrors(t *testing.T) {
 		{"2 samples have a covariance of rank 1 at most", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x[:2], 2) }},
 		{"the rank of their covariance is below 2", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, line, 2) }},
 		{"Noise(1) is too large for rank 2", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 2, stats.Noise(1)) }},
-		{"takes no option Noise", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundlePCA(space, x, 2, stats.Noise(1)) }},
 		{"sample 1 has 2 coordinates", func() (*stats.FrameMean[geom.Vec], error) {
 			return stats.FrameBundleMean(space, [][]float64{{0, 0, 0}, {1, 1}}, 1)
 		}},

@@ -70,7 +70,7 @@ type Growth[P geom.Point] struct {
 //
 // It takes Tolerance and MaxIterations, which go to Regress and FrechetMean. A growth that is cancelled has the Times and Subjects whose
 // regressions were done, and their Mean if all were; its other fields are empty.
-func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...Option) (*Growth[P], error) {
+func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...LimitOption) (*Growth[P], error) {
 	const what = "growth"
 	s := on.Geometry()
 	r, err := newRun(what, s, 0, opts)
@@ -99,10 +99,14 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...Option) (*Grow
 	}
 	g.Origin /= float64(observations)
 
+	means := make([]MeanOption, len(opts))
+	for i, o := range opts {
+		means[i] = o
+	}
 	velocities, misses := make([]P, len(tracks)), make([][]P, len(tracks))
 	var slopeError, interceptError float64 // mean(1/S_i), mean(1/n_i + (t₀ − t̄_i)²/S_i)
 	for i, track := range tracks {
-		r, err := Regress(on, [][]float64{track.Times}, track.Points, opts...)
+		r, err := Regress(on, [][]float64{track.Times}, track.Points, means...)
 		if err != nil {
 			return nil, fmt.Errorf("%s: subject %d: %w", what, i, err)
 		}
@@ -124,7 +128,7 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...Option) (*Grow
 		intercepts, velocities[i], misses[i] = append(intercepts, point), velocity, moved
 		g.Times, g.Subjects, g.Status = append(g.Times, track.Times), append(g.Subjects, r), max(g.Status, r.Status)
 	}
-	if g.Mean, err = FrechetMean(on, intercepts, opts...); err != nil {
+	if g.Mean, err = FrechetMean(on, intercepts, means...); err != nil {
 		return nil, fmt.Errorf("%s: of the intercepts: %w", what, err)
 	}
 	if g.Status = max(g.Status, g.Mean.Status); g.Status == geom.Cancelled {

@@ -35,7 +35,7 @@ type Clusters[P geom.Point] struct {
 //
 // It takes Tolerance and MaxIterations (500), those of FrechetMean, of which the latter is that of the rounds of a start, too. One that is
 // cancelled has the clusters of the best start so far.
-func KMeans[P geom.Point](on geom.Of[P], samples []P, k, starts int, seed uint64, opts ...Option) (*Clusters[P], error) {
+func KMeans[P geom.Point](on geom.Of[P], samples []P, k, starts int, seed uint64, opts ...LimitOption) (*Clusters[P], error) {
 	s := on.Geometry()
 	r, err := newRun("k-means", s, 0, opts)
 	if err != nil {
@@ -163,7 +163,7 @@ func (r *run) nearer(c *clustering) (own []*geodesic, changed bool, err error) {
 
 // rounds move means and samples until neither does.
 func (r *run) rounds(c *clustering) error {
-	for ; c.rounds < r.maxIterations; c.rounds++ {
+	for ; c.rounds < r.MaxIterations; c.rounds++ {
 		own, changed, err := r.nearer(c)
 		if err != nil && !r.Stopped() {
 			return err
@@ -201,7 +201,7 @@ func (r *run) rounds(c *clustering) error {
 			return nil
 		}
 	}
-	c.status = geom.MaxIterations
+	c.status = geom.IterationLimit
 	return nil
 }
 
@@ -240,7 +240,7 @@ func (r *run) settled(c *clustering) (means []*Mean[geom.Vec], err error) {
 			}
 			means, c.y[m] = append(means, mean), mean.Point
 		}
-		if c.status == geom.Cancelled || c.status == geom.MaxIterations || again == 10 || r.Stopped() {
+		if c.status == geom.Cancelled || c.status == geom.IterationLimit || again == 10 || r.Stopped() {
 			break
 		}
 		found := *c

@@ -198,13 +198,13 @@ func TestStatusOfWorst(t *testing.T) {
 	round := geom.On(manifold.Sphere(2))
 	x := sphere(31, 9)
 	mean := expect.Must(stats.FrechetMean(round, x, stats.MaxIterations(1)))
-	if mean.Status != geom.MaxIterations {
+	if mean.Status != geom.IterationLimit {
 		t.Fatalf("%v", mean)
 	}
-	if p := expect.Must(stats.TangentPCA(mean)); p.Status != geom.MaxIterations {
+	if p := expect.Must(stats.TangentPCA(mean)); p.Status != geom.IterationLimit {
 		t.Errorf("tangent PCA: %s", p.Status)
 	}
-	if p := expect.Must(stats.PrincipalGeodesics(round, x, mean, 1)); p.Status != geom.MaxIterations {
+	if p := expect.Must(stats.PrincipalGeodesics(round, x, mean, 1)); p.Status != geom.IterationLimit {
 		t.Errorf("principal geodesics: %s", p.Status)
 	}
 	space := landmarks.New(2, 1, kernels.Gaussian(1))

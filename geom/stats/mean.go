@@ -55,9 +55,9 @@ type Mean[P geom.Point] struct {
 //
 // It takes Weights, Start, Mismatch, Tolerance (default 1e-8 of the standard deviation √Variance; with Mismatch 0.01) and
 // MaxIterations (500).
-func FrechetMean[P geom.Point](on geom.Of[P], samples []P, opts ...Option) (*Mean[P], error) {
+func FrechetMean[P geom.Point](on geom.Of[P], samples []P, opts ...MeanOption) (*Mean[P], error) {
 	s := on.Geometry()
-	r, err := newRun("Fréchet mean", s, 0, opts, "Weights", "Start", "Mismatch")
+	r, err := newRun("Fréchet mean", s, 0, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +85,8 @@ func (r *run) mean(samples [][]float64, w []float64) (*Mean[geom.Vec], error) {
 	if r.sigma > 0 {
 		return r.withWeight(samples, w, r.inexactMean)
 	}
-	if r.tolerance == 0 {
-		r.tolerance = 1e-8
+	if r.Tolerance == 0 {
+		r.Tolerance = 1e-8
 	}
 	return r.withWeight(samples, w, func(x [][]float64, w []float64) (*Mean[geom.Vec], error) {
 		return r.centre(x, w, func(g []*geodesic) level {
@@ -276,9 +276,9 @@ func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) l
 		return nil, fmt.Errorf("%s: at the start: %w", r.Name, err)
 	}
 	var memory solve.Inverse
-	iteration, status := 0, geom.MaxIterations
-	for ; iteration < r.maxIterations; iteration++ {
-		if now.settled(r.tolerance) && !r.Stopped() {
+	iteration, status := 0, geom.IterationLimit
+	for ; iteration < r.MaxIterations; iteration++ {
+		if now.settled(r.Tolerance) && !r.Stopped() {
 			lower, err := r.lower(now, samples, sum, at)
 			if err != nil {
 				return nil, err

@@ -17,9 +17,9 @@ import (
 //
 // It takes Weights, Start, Tolerance (default 1e-8: Gradient is at most this times Σ w_i d_i Σ w_i/d_i, in which no d_i counts for less
 // than a tenth of Σ w_i d_i) and MaxIterations (500).
-func Median[P geom.Point](on geom.Of[P], samples []P, opts ...Option) (*Mean[P], error) {
+func Median[P geom.Point](on geom.Of[P], samples []P, opts ...MedianOption) (*Mean[P], error) {
 	s := on.Geometry()
-	r, err := newRun("geometric median", s, 1e-8, opts, "Weights", "Start")
+	r, err := newRun("geometric median", s, 1e-8, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (r *run) median(samples [][]float64, w []float64) (*Mean[geom.Vec], error) 
 	if m.Distances[nearest] <= nearby*value { // where the sum has the kink of this sample already
 		rounding = nearby
 	}
-	if c.value > value*(1+rounding) || !c.settled(r.tolerance) {
+	if c.value > value*(1+rounding) || !c.settled(r.Tolerance) {
 		return m, nil
 	}
 	out := r.result(c.y, logs, w)

@@ -26,8 +26,8 @@ func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], er
 	if geom.IsAtlas(space.M) {
 		return nil, fmt.Errorf("%s: Mismatch is for manifolds with coordinates; on %T logarithms are exact: leave it out", r.Name, space.M)
 	}
-	if r.tolerance == 0 {
-		r.tolerance = 0.01
+	if r.Tolerance == 0 {
+		r.Tolerance = 0.01
 	}
 	y := r.startingPoint(samples, w)
 	c, err := cometricAt(space, y)
@@ -51,7 +51,7 @@ func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], er
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
 	b.least = 1e-10 * b.standardError()
-	for sigma > r.sigma && b.iterations < r.maxIterations {
+	for sigma > r.sigma && b.iterations < r.MaxIterations {
 		if stop, err := b.show(); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		} else if stop {
@@ -64,7 +64,7 @@ func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], er
 		}
 		b.iterations++
 	}
-	if err := b.settle(math.Max(0.1, r.tolerance), onTheWay); err != nil {
+	if err := b.settle(math.Max(0.1, r.Tolerance), onTheWay); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
 	if b.lost < patience && b.refine() {
@@ -72,7 +72,7 @@ func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], er
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
 	}
-	if err := b.settle(r.tolerance, missing*r.tolerance); err != nil {
+	if err := b.settle(r.Tolerance, missing*r.Tolerance); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
 	return b.result()
@@ -193,7 +193,7 @@ func (b *balance) show() (stop bool, err error) {
 func (b *balance) settle(imbalance, miss float64) error {
 	var memory solve.Inverse
 	step, length := b.step()
-	for bad := 0; bad < 5 && b.lost < patience && b.iterations < b.maxIterations; b.iterations++ {
+	for bad := 0; bad < 5 && b.lost < patience && b.iterations < b.MaxIterations; b.iterations++ {
 		now := b.imbalance()
 		if now <= imbalance && b.worst() <= miss*b.spread {
 			return nil
@@ -251,9 +251,9 @@ func (b *balance) result() (*Mean[geom.Vec], error) {
 	switch {
 	case b.ctx.Err() != nil:
 		m.Status = geom.Cancelled
-	case b.variance == b.sigma*b.sigma && m.Imbalance <= b.run.tolerance && m.Unsettled <= missing*b.run.tolerance:
-	case b.iterations >= b.maxIterations:
-		m.Status = geom.MaxIterations
+	case b.variance == b.sigma*b.sigma && m.Imbalance <= b.Tolerance && m.Unsettled <= missing*b.Tolerance:
+	case b.iterations >= b.MaxIterations:
+		m.Status = geom.IterationLimit
 	default:
 		m.Status, m.Lost = geom.Stalled, b.missed()
 	}

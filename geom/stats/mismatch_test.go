@@ -71,7 +71,7 @@ func TestInexactMeanArrives(t *testing.T) {
 func TestInexactMeanWeights(t *testing.T) {
 	space, x := vertebrae(t)
 	x = x[:3]
-	options := []stats.Option{stats.Mismatch(0.3), stats.Tolerance(1e-6)}
+	options := []stats.MeanOption{stats.Mismatch(0.3), stats.Tolerance(1e-6)}
 	weighted := expect.Must(stats.FrechetMean(space, x, append(options, stats.Weights([]float64{2, 1, 0}))...))
 	repeated := expect.Must(stats.FrechetMean(space, [][]float64{x[0], x[0], x[1]}, options...))
 	converged(t, "weighted", weighted.Status)
@@ -91,7 +91,7 @@ func TestInexactMeanStops(t *testing.T) {
 		t.Errorf("cancelled: %s, imbalance %.2g", m.Status, m.Imbalance)
 	}
 	m = expect.Must(stats.FrechetMean(space, x, stats.Mismatch(0.3), stats.MaxIterations(1)))
-	if m.Status != geom.MaxIterations || !(m.Imbalance > 0.01) {
+	if m.Status != geom.IterationLimit || !(m.Imbalance > 0.01) {
 		t.Errorf("one iteration: %s, imbalance %.2g", m.Status, m.Imbalance)
 	}
 }

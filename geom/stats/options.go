@@ -12,29 +12,67 @@ import (
 	"anatomy/geom/solve"
 )
 
-// Option changes how a statistic is computed. The comment of each function lists the options it takes; any other is an error.
-type Option func(*options)
+// The options of each function have a type of their own; one that a function does not take does not compile.
+type (
+	// MeanOption is an option of FrechetMean, Regress and RegressionTest: Weights, Start, Mismatch, Tolerance or MaxIterations.
+	MeanOption interface {
+		apply(*options) error
+		mean()
+	}
+	// FrameOption is an option of FrameBundleMean: Weights, Start, Noise, Tolerance or MaxIterations.
+	FrameOption interface {
+		apply(*options) error
+		frame()
+	}
+	// TestOption is an option of PermutationTest: Mismatch, Tolerance or MaxIterations.
+	TestOption interface {
+		apply(*options) error
+		test()
+	}
+	// MedianOption is an option of Median and FrameBundlePCA: Weights, Start, Tolerance or MaxIterations. It is a MeanOption and a
+	// FrameOption.
+	MedianOption interface {
+		MeanOption
+		frame()
+	}
+	// MismatchOption is a MeanOption and a TestOption: Mismatch, Tolerance or MaxIterations.
+	MismatchOption interface {
+		MeanOption
+		test()
+	}
+	// LimitOption is an option of all functions: Tolerance or MaxIterations. KMeans, PrincipalGeodesics and Grow take no others.
+	LimitOption interface {
+		MedianOption
+		test()
+	}
+)
+
+// setting is an option of any kind. The functions that make options return it as the kind that it is.
+type setting func(*options) error
+
+func (s setting) apply(o *options) error { return s(o) }
+func (setting) mean()                    {}
+func (setting) frame()                   {}
+func (setting) test()                    {}
 
 type options struct {
-	given         []string
-	weights       []float64
-	start         any // a point of the samples' type
-	sigma         float64
-	tolerance     float64
-	maxIterations int
+	solve.Limits
+	weights []float64
+	start   any // a point of the samples' type
+	sigma   float64
 }
 
 // Weights sets the weights of the samples: one number for each sample, none negative. They are divided by their sum. Means, medians and
 // regressions are computed without the samples of weight 0; the distances and logarithms of these are taken at the end, and are NaN
 // where there are none.
-func Weights(w []float64) Option {
-	return func(o *options) { o.weights = w; o.given = append(o.given, "Weights") }
+func Weights(w []float64) MedianOption {
+	return setting(func(o *options) error { o.weights = w; return nil })
 }
 
 // Start sets the point at which the iteration starts. The default is the weighted mean of the samples' coordinates, and on an Atlas
 // the point nearest to the weighted mean of the ambient vectors.
-func Start[P geom.Point](y P) Option {
-	return func(o *options) { o.start = y; o.given = append(o.given, "Start") }
+func Start[P geom.Point](y P) MedianOption {
+	return setting(func(o *options) error { o.start = y; return nil })
 }
 
 // Mismatch sets σ and lets geodesics miss the samples: it replaces squared distances by d_σ², the minimum over v of
@@ -42,26 +80,29 @@ func Start[P geom.Point](y P) Option {
 // have independent noise of variance σ². For landmarks, whose kernels have k(0) = 1, σ is a pure number, whatever the unit of
 // length: the share of the noise in a deformation that moves all landmarks together. 0.1 suits outlines. For a standard deviation
 // of noise as a length see Noise.
-func Mismatch(share float64) Option {
-	return func(o *options) { o.sigma = share; o.given = append(o.given, "Mismatch") }
-}
+func Mismatch(share float64) MismatchOption { return sigma("Mismatch", share) }
 
-// Noise sets σ, the standard deviation of the noise of each coordinate of the samples, in the unit of length. Only FrameBundleMean
-// takes it; for the others see Mismatch.
-func Noise(length float64) Option {
-	return func(o *options) { o.sigma = length; o.given = append(o.given, "Noise") }
+// Noise sets σ, the standard deviation of the noise of each coordinate of the samples, in the unit of length. The functions
+// other than FrameBundleMean take Mismatch.
+func Noise(length float64) FrameOption { return sigma("Noise", length) }
+
+func sigma(name string, sigma float64) setting {
+	return func(o *options) error {
+		if o.sigma = sigma; !(sigma > 0 && sigma*sigma > 0 && !math.IsInf(sigma*sigma, 1)) {
+			return fmt.Errorf("%s(%g), want a positive number whose square is one, too", name, sigma)
+		}
+		return nil
+	}
 }
 
 // Tolerance sets when an iteration ends: roughly, when its next step is shorter than t standard deviations of the samples. The
 // comment of each function gives the default and the precise meaning.
-func Tolerance(t float64) Option {
-	return func(o *options) { o.tolerance = t; o.given = append(o.given, "Tolerance") }
-}
+func Tolerance(t float64) LimitOption { return limit(solve.Tolerance(t)) }
 
-// MaxIterations sets the limit of iterations; a computation that reaches it has the Status geom.MaxIterations.
-func MaxIterations(n int) Option {
-	return func(o *options) { o.maxIterations = n; o.given = append(o.given, "MaxIterations") }
-}
+// MaxIterations sets the limit of iterations; a computation that reaches it has the Status geom.IterationLimit.
+func MaxIterations(n int) LimitOption { return limit(solve.MaxIterations(n)) }
+
+func limit(change solve.Option) setting { return func(o *options) error { return change(&o.Limits) } }
 
 // run is a computation while it runs, on a space with points as lists of numbers.
 type run struct {
@@ -71,28 +112,12 @@ type run struct {
 	from  []float64 // the option Start; nil without
 }
 
-// newRun starts a computation with its default tolerance and options: takes are the names of those that it accepts besides
-// Tolerance and MaxIterations. The caller must call End.
-func newRun[P geom.Point](task string, s *geom.Space[P], tolerance float64, opts []Option, takes ...string) (*run, error) {
-	r := &run{options: options{tolerance: tolerance, maxIterations: 500}, space: s.Flat()}
+// newRun starts a computation with its default tolerance and its options. The caller must call End.
+func newRun[P geom.Point, O interface{ apply(*options) error }](task string, s *geom.Space[P], tolerance float64, opts []O) (*run, error) {
+	r := &run{options: options{Limits: solve.Limits{Tolerance: tolerance, MaxIterations: 500}}, space: s.Flat()}
 	for _, o := range opts {
-		o(&r.options)
-	}
-	allowed := map[string]bool{"MaxIterations": true, "Tolerance": true}
-	for _, name := range takes {
-		allowed[name] = true
-	}
-	for _, name := range r.given {
-		if !allowed[name] {
-			return nil, fmt.Errorf("%s: takes no option %s", task, name)
-		}
-		switch {
-		case (name == "Mismatch" || name == "Noise") && !(r.sigma > 0 && r.sigma*r.sigma > 0 && !math.IsInf(r.sigma*r.sigma, 1)):
-			return nil, fmt.Errorf("%s: %s(%g), want a positive number whose square is one, too", task, name, r.sigma)
-		case name == "Tolerance" && (!(r.tolerance > 0) || math.IsInf(r.tolerance, 1)):
-			return nil, fmt.Errorf("%s: Tolerance(%g), want a finite positive number", task, r.tolerance)
-		case name == "MaxIterations" && r.maxIterations < 1:
-			return nil, fmt.Errorf("%s: MaxIterations(%d), want at least 1", task, r.maxIterations)
+		if err := o.apply(&r.options); err != nil {
+			return nil, fmt.Errorf("%s: %w", task, err)
 		}
 	}
 	if r.start != nil {
@@ -117,7 +142,7 @@ func (r *run) report(iteration int, objective, gradient float64) (cancelled bool
 // minimise is solve.Minimise with the options of the run.
 func (r *run) minimise(o solve.Objective, x []float64) (*solve.Minimum, error) {
 	o.Report = func(iteration int, f, gradient float64) { r.report(iteration, f, gradient) }
-	return solve.Minimise(r.Context(), o, x, r.tolerance, r.maxIterations)
+	return solve.Minimise(r.Context(), o, x, r.Tolerance, r.MaxIterations)
 }
 
 // samplesOf checks the samples, and returns them as lists of numbers with the normalised weights. Where they are orbits, such as

@@ -55,9 +55,9 @@ type Comparison[P geom.Point] struct {
 // permutations. A test that is cancelled has the permutations computed so far.
 //
 // It takes Mismatch, Tolerance and MaxIterations; all three are those of FrechetMean, for the means.
-func PermutationTest[P geom.Point](on geom.Of[P], groups [][]P, statistic Statistic, permutations int, seed uint64, opts ...Option) (*Comparison[P], error) {
+func PermutationTest[P geom.Point](on geom.Of[P], groups [][]P, statistic Statistic, permutations int, seed uint64, opts ...TestOption) (*Comparison[P], error) {
 	s := on.Geometry()
-	r, err := newRun("permutation test", s, 0, opts, "Mismatch")
+	r, err := newRun("permutation test", s, 0, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 //
 // The samples are those of which mean is the Fréchet mean, in the same order, made without Mismatch. It takes Tolerance (default
 // 1e-6: see solve.Minimise) and MaxIterations (500 for every mode).
-func PrincipalGeodesics[P geom.Point](on geom.Of[P], samples []P, mean *Mean[P], modes int, opts ...Option) (*PCA[P], error) {
+func PrincipalGeodesics[P geom.Point](on geom.Of[P], samples []P, mean *Mean[P], modes int, opts ...LimitOption) (*PCA[P], error) {
 	s := on.Geometry()
 	r, err := newRun("principal geodesics", s, 1e-6, opts)
 	if err != nil {

@@ -48,9 +48,9 @@ type Regression[P geom.Point] struct {
 //
 // It takes Weights, Start (for the Fréchet mean), Mismatch, Tolerance (default 1e-6, with Mismatch 0.01: see solve.Minimise) and
 // MaxIterations (500). Whether a covariate matters tells RegressionTest.
-func Regress[P geom.Point](on geom.Of[P], covariates [][]float64, samples []P, opts ...Option) (*Regression[P], error) {
+func Regress[P geom.Point](on geom.Of[P], covariates [][]float64, samples []P, opts ...MeanOption) (*Regression[P], error) {
 	s := on.Geometry()
-	r, err := newRun("geodesic regression", s, 0, opts, "Weights", "Start", "Mismatch")
+	r, err := newRun("geodesic regression", s, 0, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -80,9 +80,9 @@ func (r *run) regress(covariates [][]float64, samples [][]float64, w []float64) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
-	if r.tolerance == 0 {
-		if r.tolerance = 1e-6; r.sigma > 0 {
-			r.tolerance = 0.01
+	if r.Tolerance == 0 {
+		if r.Tolerance = 1e-6; r.sigma > 0 {
+			r.Tolerance = 0.01
 		}
 	}
 	f := &fit{run: r, samples: samples, weights: w, freePoint: true, variance: mean.Variance,
@@ -101,7 +101,7 @@ func (r *run) regress(covariates [][]float64, samples [][]float64, w []float64) 
 		}
 		for i, root := range f.shots.roots {
 			root.X = floats.SubTo(make([]float64, len(mean.Point)), mean.Momenta[i], combine(f.s[i], f.m))
-			f.shots.tolerance = max(f.shots.tolerance, 1e-3*r.tolerance*floats.Distance(samples[i], mean.Point, 2))
+			f.shots.tolerance = max(f.shots.tolerance, 1e-3*r.Tolerance*floats.Distance(samples[i], mean.Point, 2))
 		}
 	}
 	found, err := f.optimise()

@@ -46,7 +46,7 @@ type Uncertainty[P geom.Point] struct {
 func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], error) {
 	const what = "uncertainty of a mean"
 	s := on.Geometry()
-	r, err := newRun(what, s, 0, nil)
+	r, err := newRun[P, LimitOption](what, s, 0, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func TestUncertaintyIsThatOfWeights(t *testing.T) {
 	jackknife(t, "landmarks with a mismatch", shapes, samples, 1e-5, stats.Mismatch(0.3), stats.Tolerance(1e-8))
 }
 
-func jackknife[P geom.Point](t *testing.T, what string, on geom.Of[P], samples []P, tolerance float64, options ...stats.Option) {
+func jackknife[P geom.Point](t *testing.T, what string, on geom.Of[P], samples []P, tolerance float64, options ...stats.MeanOption) {
 	t.Helper()
 	const step = 1e-3
 	n := len(samples)

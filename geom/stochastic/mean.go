@@ -183,7 +183,7 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	case now.norm <= meanTolerance && now.size >= MeanEffectiveSize*(1-1e-9) && now.wound <= MeanWound:
 		mean.Status = geom.Converged
 	case mean.Iterations == meanMaxIterations:
-		mean.Status = geom.MaxIterations
+		mean.Status = geom.IterationLimit
 	default:
 		mean.Status = geom.Stalled
 	}

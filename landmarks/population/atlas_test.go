@@ -12,7 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
-	"anatomy/geom/stats"
+	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/mesh"
@@ -106,7 +106,7 @@ func TestAtlasRecovers(t *testing.T) {
 		tolerance float64
 	}{{0, 0.03}, {6, 0.03}, {0, 0.003}} {
 		start := k.start(run.start, 50)
-		a := expect.Must(k.model.Atlas(start, k.controls, k.subjects, stats.Tolerance(run.tolerance), stats.MaxIterations(1500)))
+		a := expect.Must(k.model.Atlas(start, k.controls, k.subjects, solve.Tolerance(run.tolerance), solve.MaxIterations(1500)))
 		t.Logf("from subject %d: %s, %d evaluations", run.start, a, a.Evaluations)
 		if a.Status != geom.Converged || a.Imbalance > run.tolerance || a.Unsettled > run.tolerance {
 			t.Errorf("from subject %d: %s", run.start, a)
@@ -194,9 +194,9 @@ func TestFreeControls(t *testing.T) {
 	controls := mesh.Curve(expect.Must(morpho.Resample(k.template.Vertices, 8, true)), true).Vertices
 	m := k.model
 	m.Space = landmarks.New(8, 2, kernels.Gaussian(0.5), geom.Integrator(ode.Heun, 6))
-	fixed := expect.Must(m.Atlas(k.start(3, 40), controls, k.subjects, stats.Tolerance(0.05)))
+	fixed := expect.Must(m.Atlas(k.start(3, 40), controls, k.subjects, solve.Tolerance(0.05)))
 	m.Free = true
-	free := expect.Must(m.Atlas(k.start(3, 40), controls, k.subjects, stats.Tolerance(0.05)))
+	free := expect.Must(m.Atlas(k.start(3, 40), controls, k.subjects, solve.Tolerance(0.05)))
 	t.Logf("fixed %g, free %g; %s", fixed.Objective, free.Objective, free)
 	if free.Status != geom.Converged || free.Objective > 0.95*fixed.Objective {
 		t.Errorf("objective %g with fixed control points, %g with free ones, %s", fixed.Objective, free.Objective, free.Status)

@@ -15,7 +15,6 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/solve"
-	"anatomy/geom/stats"
 	"anatomy/kernels"
 	"anatomy/landmarks/mesh"
 )
@@ -765,12 +764,17 @@ func bounded(value float64, gradient []float64) (float64, []float64, error) {
 	return value, gradient, nil
 }
 
+// limits are those of a search with the default number of iterations.
+func limits(tolerance float64) solve.Limits {
+	return solve.Limits{Tolerance: tolerance, MaxIterations: 500}
+}
+
 // patience is how many steps the search takes in all variables at once, unless told otherwise, before it follows the template.
 const patience = 200
 
 // search minimises the objective from x, for a noise.
-func (f *fit) search(name string, x []float64, opts []stats.Option) (*solve.Minimum, error) {
-	found := &solve.Minimum{X: x, Status: geom.MaxIterations}
+func (f *fit) search(name string, x []float64, opts []solve.Option) (*solve.Minimum, error) {
+	found := &solve.Minimum{X: x, Status: geom.IterationLimit}
 	if err := f.calibrate(x); err != nil {
 		return nil, err
 	}
@@ -785,11 +789,11 @@ func (f *fit) search(name string, x []float64, opts []stats.Option) (*solve.Mini
 			return max(imbalance, unsettled), err
 		}
 		var err error
-		if found, err = stats.Minimise(name, f.Space, 0.03, o, x, append([]stats.Option{stats.MaxIterations(patience)}, opts...)...); err != nil {
+		if found, err = o.Run(name, f.Space, x, solve.Limits{Tolerance: 0.03, MaxIterations: patience}, opts...); err != nil {
 			return nil, err
 		}
 	}
-	if found.Status != geom.MaxIterations || f.Space.Manifold.Dim() > widest {
+	if found.Status != geom.IterationLimit || f.Space.Manifold.Dim() > widest {
 		return found, nil
 	}
 	f.narrow = true
@@ -868,7 +872,7 @@ func (f *fit) anneal(s *annealing, e *evaluation, a *Atlas, iterations int) (don
 
 // estimate minimises the objective, from coefficients or, if they are nil, from 0, and returns what it found with the coefficients. If
 // flowing, the template moves in flows only at first. Noise that is to be estimated starts at the one given, unless that is nil.
-func (m Model) estimate(name string, template []*mesh.Mesh, controls [][]float64, coefficients [][][]float64, noise []float64, flowing bool, subjects [][]*mesh.Mesh, design [][]float64, opts []stats.Option) (*Atlas, [][][]float64, error) {
+func (m Model) estimate(name string, template []*mesh.Mesh, controls [][]float64, coefficients [][][]float64, noise []float64, flowing bool, subjects [][]*mesh.Mesh, design [][]float64, opts []solve.Option) (*Atlas, [][][]float64, error) {
 	if err := m.check(template, controls, subjects); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -913,7 +917,7 @@ func (m Model) estimate(name string, template []*mesh.Mesh, controls [][]float64
 	if flowing {
 		// When all subjects are near, the template takes the details that these have in common.
 		clear(f.scale[:len(f.Objects)])
-		rough, err := stats.Minimise(name, m.Space, 0.1, f.objective(), x, append(opts[:len(opts):len(opts)], stats.Tolerance(0.1))...)
+		rough, err := f.objective().Run(name, m.Space, x, limits(0.1), append(opts[:len(opts):len(opts)], solve.Tolerance(0.1))...)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -923,7 +927,7 @@ func (m Model) estimate(name string, template []*mesh.Mesh, controls [][]float64
 	for {
 		now := opts
 		if rough := stage.tolerance(0); rough > 0 {
-			now = append(opts[:len(opts):len(opts)], stats.Tolerance(rough))
+			now = append(opts[:len(opts):len(opts)], solve.Tolerance(rough))
 		}
 		if found, err = f.search(name, found.X, now); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
@@ -941,7 +945,7 @@ func (m Model) estimate(name string, template []*mesh.Mesh, controls [][]float64
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if stage.Renewals > renewals {
-			found.Status = geom.MaxIterations
+			found.Status = geom.IterationLimit
 		}
 		if done {
 			break
@@ -997,7 +1001,7 @@ func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) (err erro
 
 // match minimises the objective over the one momentum of x. It has converged where unsettled of an evaluation is at most the tolerance;
 // without unsettled the test is that of solve.Minimise.
-func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(e *evaluation) float64, opts []stats.Option) (*solve.Minimum, *evaluation, error) {
+func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(e *evaluation) float64, opts []solve.Option) (*solve.Minimum, *evaluation, error) {
 	from, to := f.blocks()[1][0], f.blocks()[1][1]
 	at := func(p []float64) (*evaluation, error) { return f.evaluate(slices.Concat(x[:from], p, x[to:])) }
 	seen := map[*float64]float64{}
@@ -1028,7 +1032,7 @@ func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(
 		}
 		o.Soft = soft
 	}
-	found, err := stats.Minimise(name, f.Space, tolerance, o, x[from:to], opts...)
+	found, err := o.Run(name, f.Space, x[from:to], limits(tolerance), opts...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -1038,7 +1042,7 @@ func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(
 
 // register returns the match of a template, which stays as it is, to a subject. Its Status is Stalled where it folds cells of the
 // deformed template, which needs a wider kernel of the deformations or more noise, and where the integrator's steps are too few.
-func (m Model) register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts []stats.Option) (*Atlas, error) {
+func (m Model) register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts []solve.Option) (*Atlas, error) {
 	const name = "registration"
 	subjects := [][]*mesh.Mesh{subject}
 	m.Free = false

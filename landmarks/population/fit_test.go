@@ -16,7 +16,7 @@ import (
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
-	"anatomy/geom/stats"
+	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/mesh"
@@ -214,7 +214,7 @@ func TestCopies(t *testing.T) {
 	expect.Rel(t, "gradient by the second copy", b.gradient[n:2*n], half, 1e-12)
 	expect.Rel(t, "gradient by the rest", b.gradient[2*n:], a.gradient[n:], 1e-12)
 	// The same minimum, and what the atlas says of it.
-	tight := stats.Tolerance(1e-5)
+	tight := solve.Tolerance(1e-5)
 	p, q := expect.Must(m.Atlas(template, controls, subjects, tight)), expect.Must(copies.Atlas([]*mesh.Mesh{template[0], template[0]}, controls, both, tight))
 	t.Log(p, q)
 	expect.Rel(t, "objective at the minimum", q.Objective, p.Objective, 1e-8)
@@ -284,7 +284,7 @@ func TestRegistrationWithWideKernel(t *testing.T) {
 		Objects: []Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.3), Varifold: true}, Noise: 0.03}}}
 	var found []*Atlas
 	for _, tolerance := range []float64{0.003, 1e-4} {
-		found = append(found, expect.Must(m.register(template, template[0].Vertices, []*mesh.Mesh{wavy(30, 0.3, 0.09)}, []stats.Option{stats.Tolerance(tolerance), stats.MaxIterations(300)})))
+		found = append(found, expect.Must(m.register(template, template[0].Vertices, []*mesh.Mesh{wavy(30, 0.3, 0.09)}, []solve.Option{solve.Tolerance(tolerance), solve.MaxIterations(300)})))
 	}
 	if found[0].Status == geom.Converged && found[0].Objective > 1.002*found[1].Objective {
 		t.Errorf("%v: objective %g, then %g", found[0], found[0].Objective, found[1].Objective)

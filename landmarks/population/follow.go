@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/solve"
-	"anatomy/geom/stats"
 )
 
 // widest is the largest dimension of a momentum of which the second derivatives are kept whole.
@@ -71,7 +70,7 @@ func (v *valley) solved(x *mat.VecDense) {
 // template and its momenta: it steps with the template alone (and free control points), and brings the momenta, those of each
 // subject by a search of their own, to their minimum at every step. So the search for the template sees the objective of the best
 // momenta (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973).
-func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Minimum, error) {
+func (f *fit) follow(name string, x []float64, opts []solve.Option) (*solve.Minimum, error) {
 	at := f.blocks()
 	o, err := f.bendAt(x[:at[0][1]])
 	if err != nil {
@@ -171,7 +170,7 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 		}
 		return base
 	}
-	found, err := stats.Minimise(name, f.Space, 0.03, solve.Objective{
+	found, err := solve.Objective{
 		Value: func(y []float64) (float64, []float64, error) {
 			if err := settle(y); err != nil {
 				return 0, nil, err
@@ -187,7 +186,7 @@ func (f *fit) follow(name string, x []float64, opts []stats.Option) (*solve.Mini
 		},
 		FirstStep: 1,
 		Memory:    steps,
-	}, start.y, opts...)
+	}.Run(name, f.Space, start.y, limits(0.03), opts...)
 	if err != nil {
 		return nil, err
 	}

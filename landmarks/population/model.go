@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
-	"anatomy/geom/stats"
+	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/mesh"
@@ -100,7 +100,7 @@ type Atlas struct {
 // geodesic from c with the momentum p_i. The search starts at the vertices of a template, such as one of the subjects, and keeps its
 // cells; the subjects, [subject][object], need not have as many. They should be aligned: see Align.
 //
-// It takes stats.Tolerance (default 0.03), the largest Imbalance and Unsettled, and stats.MaxIterations, for each of three stages: at
+// The options are solve.Tolerance (default 0.03), the largest Imbalance and Unsettled, and solve.MaxIterations, for each of three stages: at
 // first (500) the template moves in flows only, so that its cells stay apart; then (200) with all its vertices. If the noise is so
 // small that this does not end, at last (500) the template moves while the momenta, if they have at most 600 numbers, follow it, each
 // to its minimum.
@@ -109,7 +109,7 @@ type Atlas struct {
 // tolerance of 0.001, and deformed templates were up to 0.3 edges from their place there; at 0.01, which took up to seven times as many
 // steps, it was 0.3 % and 0.09 edges in four of them. In the fifth, of a kernel twice as wide as the outlines' radius and little noise, the
 // data hardly determine the template: it was 1.4 edges off where it deformed to the same. Compare objectives at small tolerances only.
-func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...stats.Option) (*Atlas, error) {
+func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (*Atlas, error) {
 	if len(subjects) < 2 {
 		return nil, fmt.Errorf("atlas: %d subjects, want at least 2: one is matched by landmarks.Space.MatchFrom", len(subjects))
 	}
@@ -120,7 +120,7 @@ func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 // Continue goes on from where an atlas of the same subjects ended, because it was cancelled (see geom.Context) or for a smaller
 // tolerance. The atlas may come from a file: encoding/json writes and reads it without loss. Before is that of the first start,
 // Iterations and Evaluations go on counting, and so does Folded, with what was folded already. The atlas of a Regression is an error.
-func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...stats.Option) (*Atlas, error) {
+func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option) (*Atlas, error) {
 	if a == nil || len(a.Momenta) != len(subjects) || len(subjects) < 2 {
 		return nil, fmt.Errorf("continue: %d subjects, want the two or more of the atlas", len(subjects))
 	}
@@ -168,7 +168,7 @@ type Regression struct {
 
 // Regress returns the template and the momentum that minimise Σ_io ‖φ_{(t_i − t₀)p}(T_o) − S_io‖²/2σ_o² + ½ s² pᵀ K(c, c) p, with the mean
 // t₀ and the standard deviation s of the times. The options are those of Atlas.
-func (m Model) Regress(times []float64, template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...stats.Option) (*Regression, error) {
+func (m Model) Regress(times []float64, template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (*Regression, error) {
 	if len(times) != len(subjects) {
 		return nil, fmt.Errorf("regression: %d times for %d subjects", len(times), len(subjects))
 	}

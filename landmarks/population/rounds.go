@@ -25,7 +25,7 @@ import (
 // (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973). The search is that of solve.Minimise, done again from the rounds that there
 // are until it asks for a template that was not tried yet.
 //
-//	r, err := model.Rounds(template, controls, subjects, 0.03, 200)
+//	r, err := model.Rounds(template, controls, subjects)
 //	round, err := r.First()
 //	part, err := r.Match(round, i, nil)                           // of every subject; later with its part of round.From
 //	round, err = r.Reduce(rounds, parts)                          // until round.Atlas is there
@@ -33,12 +33,11 @@ import (
 // A round and a part follow from those before and nothing else: on processors of one kind they are the same bit for bit, whoever
 // computes them and in whatever company. encoding/json writes and reads both without loss.
 type Rounds struct {
-	model     Model
-	fit       *fit // of all subjects, none of which is cut
-	subjects  [][]*mesh.Mesh
-	tolerance float64
-	limit     int
-	own       map[int]*fit // of single subjects
+	model    Model
+	fit      *fit // of all subjects, none of which is cut
+	subjects [][]*mesh.Mesh
+	limits   solve.Limits
+	own      map[int]*fit // of single subjects
 }
 
 // AtlasRound is what the subjects are matched to.
@@ -93,14 +92,15 @@ type Part struct {
 	Status         string    // of the momentum's search: how close it came is in Missed
 }
 
-// Rounds prepares the rounds of an atlas. It has converged when Imbalance and Unsettled are at most the tolerance, and ends after a
-// number of rounds in any case. Arguments are otherwise those of Model.Atlas. Call Close at the end.
-func (m Model) Rounds(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, tolerance float64, most int) (*Rounds, error) {
+// Rounds prepares the rounds of an atlas. It has converged when Imbalance and Unsettled are at most solve.Tolerance (default 0.03), and
+// ends after solve.MaxIterations rounds (300) in any case. Arguments are otherwise those of Model.Atlas. Call Close at the end.
+func (m Model) Rounds(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (*Rounds, error) {
 	if len(subjects) < 2 {
 		return nil, fmt.Errorf("rounds: %d subjects, want at least 2", len(subjects))
 	}
-	if !(tolerance > 0) || math.IsInf(tolerance, 1) || most < 1 {
-		return nil, fmt.Errorf("rounds: tolerance %g, %d rounds, want positive numbers", tolerance, most)
+	limits, err := solve.Limits{Tolerance: 0.03, MaxIterations: 300}.With(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("rounds: %w", err)
 	}
 	if err := m.check(template, controls, subjects); err != nil {
 		return nil, fmt.Errorf("rounds: %w", err)
@@ -109,7 +109,7 @@ func (m Model) Rounds(template []*mesh.Mesh, controls [][]float64, subjects [][]
 	if err != nil {
 		return nil, fmt.Errorf("rounds: %w", err)
 	}
-	return &Rounds{model: m, fit: f, subjects: subjects, tolerance: tolerance, limit: most, own: map[int]*fit{}}, nil
+	return &Rounds{model: m, fit: f, subjects: subjects, limits: limits, own: map[int]*fit{}}, nil
 }
 
 // Close frees what was compiled.
@@ -131,7 +131,7 @@ func (r *Rounds) First() (*AtlasRound, error) {
 		stage = annealing{Loose: true, Rough: 0.3}
 		first.Estimate = &NoiseEstimate{annealing: stage, Noise: first.Sigma, Reach: 1}
 	}
-	first.Goal = closer * stage.tolerance(r.tolerance)
+	first.Goal = closer * stage.tolerance(r.limits.Tolerance)
 	first.Scale = slices.Repeat([]float64{1}, len(r.fit.scale))
 	return first, nil
 }
@@ -382,11 +382,11 @@ func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round 
 		Precondition: f.outward,
 		FirstStep:    1,
 		Memory:       steps,
-	}, tried[0], stage.tolerance(r.tolerance), math.MaxInt)
+	}, tried[0], stage.tolerance(r.limits.Tolerance), math.MaxInt)
 	switch {
 	case strayed:
 		return nil, fmt.Errorf("round %d does not follow from those before: files of another study, or changed ones?", now.Stage+asked)
-	case errors.Is(err, untried) && next.Number < r.limit:
+	case errors.Is(err, untried) && next.Number < r.limits.MaxIterations:
 		n := f.blocks()[0][1]
 		next.From, next.Template = now.Stage+base, f.Space.Point(wanted[:n])
 		if f.Free {
@@ -394,7 +394,7 @@ func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round 
 		}
 		return next, nil
 	case errors.Is(err, untried):
-		found = &solve.Minimum{X: tried[base], Status: geom.MaxIterations}
+		found = &solve.Minimum{X: tried[base], Status: geom.IterationLimit}
 	case err != nil:
 		return nil, err
 	}
@@ -411,7 +411,7 @@ func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round 
 	}
 	done := true
 	switch {
-	case found.Status == geom.Stalled && now.Goal > 2e-3*r.tolerance:
+	case found.Status == geom.Stalled && now.Goal > 2e-3*r.limits.Tolerance:
 		done, next.Goal = false, now.Goal/10 // what the momenta miss may hide that a step leads down
 	case found.Status == geom.Converged && next.Estimate != nil:
 		e := &evaluation{x: geom.Numbers(geom.Shape(best.Template))}
@@ -424,18 +424,18 @@ func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round 
 			return nil, err
 		}
 		if stage.Renewals > renewals {
-			found.Status = geom.MaxIterations
+			found.Status = geom.IterationLimit
 		}
 		next.Estimate = &NoiseEstimate{annealing: stage, Noise: a.Noise, Reach: a.Reach, Parts: a.Parts}
-		next.Sigma, next.Goal = f.sigma, math.Min(now.Goal, closer*stage.tolerance(r.tolerance))
+		next.Sigma, next.Goal = f.sigma, math.Min(now.Goal, closer*stage.tolerance(r.limits.Tolerance))
 	}
-	if !done && next.Number < r.limit {
+	if !done && next.Number < r.limits.MaxIterations {
 		next.Stage, next.From, next.Template, next.Controls = next.Number, best.Number, best.Template, best.Controls
 		next.Scale = slices.Repeat([]float64{1}, len(f.scale))
 		return next, nil
 	}
 	if !done {
-		found.Status = geom.MaxIterations
+		found.Status = geom.IterationLimit
 	}
 	next.From, next.Template, next.Controls = best.Number, best.Template, best.Controls
 	next.Atlas, err = r.end(best, next, own, found.Status)

@@ -14,7 +14,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
-	"anatomy/geom/stats"
+	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/mesh"
@@ -129,11 +129,11 @@ func TestRounds(t *testing.T) {
 		m, template, controls, subjects := ovals(0)
 		m.Free = free
 		const tolerance = 0.01
-		r := expect.Must(m.Rounds(template, controls, subjects, tolerance, 200))
+		r := expect.Must(m.Rounds(template, controls, subjects, solve.Tolerance(tolerance), solve.MaxIterations(200)))
 		defer r.Close()
 		rounds, parts := play(t, r)
 		end := rounds[len(rounds)-1]
-		got, want := end.Atlas, expect.Must(m.Atlas(template, controls, subjects, stats.Tolerance(1e-3)))
+		got, want := end.Atlas, expect.Must(m.Atlas(template, controls, subjects, solve.Tolerance(1e-3)))
 		off := floats.Max(expect.Must(got.Template[0].Distances(want.Template[0])))
 		t.Logf("rounds: %s, %d evaluations; at once: %s, %d evaluations; templates %.3g apart", got, got.Evaluations, want, want.Evaluations, off)
 		if got.Status != geom.Converged || got.Imbalance > tolerance || got.Unsettled > tolerance {
@@ -152,7 +152,7 @@ func TestRounds(t *testing.T) {
 		}
 
 		// In another process, each part and each round is the same bit for bit, whatever was computed before.
-		again := expect.Must(m.Rounds(template, controls, subjects, tolerance, 200))
+		again := expect.Must(m.Rounds(template, controls, subjects, solve.Tolerance(tolerance), solve.MaxIterations(200)))
 		defer again.Close()
 		middle := len(rounds) / 2
 		part := expect.Must(again.Match(rounds[middle], 1, parts[rounds[middle].From][1]))
@@ -194,7 +194,7 @@ func TestRoundsOfNoise(t *testing.T) {
 	t.Parallel()
 	m, template, controls, subjects := ovals(0.03)
 	m.Objects[0].Noise = 0
-	of := expect.Must(m.Rounds(template, controls, subjects, 0.03, 200))
+	of := expect.Must(m.Rounds(template, controls, subjects, solve.MaxIterations(200)))
 	defer of.Close()
 	rounds, _ := play(t, of)
 	got, want := rounds[len(rounds)-1].Atlas, expect.Must(m.Atlas(template, controls, subjects))
@@ -210,8 +210,8 @@ func TestRoundsOfNoise(t *testing.T) {
 func TestRoundsRefuse(t *testing.T) {
 	t.Parallel()
 	m, template, controls, subjects := small(true, false)
-	expect.Refused(t, expect.Error(m.Rounds(template, controls, subjects[:1], 0.03, 9)), "1 subjects")
-	expect.Refused(t, expect.Error(m.Rounds(template, controls, subjects, math.NaN(), 9)), "tolerance NaN")
+	expect.Refused(t, expect.Error(m.Rounds(template, controls, subjects[:1])), "1 subjects")
+	expect.Refused(t, expect.Error(m.Rounds(template, controls, subjects, solve.Tolerance(math.NaN()))), "Tolerance(NaN)")
 	r, first, own := firstRound(m, template, controls, subjects, 1)
 	defer r.Close()
 	reduce := func(parts ...*Part) (*AtlasRound, error) {
@@ -221,7 +221,7 @@ func TestRoundsRefuse(t *testing.T) {
 	expect.Refused(t, expect.Error(r.Match(first, 3, nil)), "subject 3")
 	expect.Refused(t, expect.Error(r.Match(first, 0, own[0])), "not its part")
 	end := expect.Must(reduce(own...))
-	if end.Atlas == nil || end.Atlas.Status != geom.MaxIterations {
+	if end.Atlas == nil || end.Atlas.Status != geom.IterationLimit {
 		t.Fatalf("after its one round the atlas is %+v", end.Atlas)
 	}
 	expect.Refused(t, expect.Error(r.Match(end, 0, own[0])), "ended")
@@ -229,7 +229,7 @@ func TestRoundsRefuse(t *testing.T) {
 
 // firstRound is that of an atlas, with its parts.
 func firstRound(m Model, template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, most int) (r *Rounds, first *AtlasRound, parts []*Part) {
-	r = expect.Must(m.Rounds(template, controls, subjects, 0.03, most))
+	r = expect.Must(m.Rounds(template, controls, subjects, solve.MaxIterations(most)))
 	first = expect.Must(r.First())
 	for i := range subjects {
 		parts = append(parts, expect.Must(r.Match(first, i, nil)))

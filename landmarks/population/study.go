@@ -15,7 +15,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/ode"
-	"anatomy/geom/stats"
+	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/internal/text"
@@ -396,7 +396,7 @@ func (s *Study) deform(deformation float64) error {
 // Estimate estimates what the study is for: Model.Atlas, or of Regressions the atlas of Model.Regress. Of a Registration it is the
 // match of the template, which stays as it is, as an atlas of one subject: landmarks.Space.MatchFrom of several objects. Its Status does
 // not speak of Imbalance, which is not 0.
-func (s *Study) Estimate(opts ...stats.Option) (*Atlas, error) {
+func (s *Study) Estimate(opts ...solve.Option) (*Atlas, error) {
 	if s.Model.Space == nil {
 		return nil, errors.New("the study has no model: Start chooses one")
 	}

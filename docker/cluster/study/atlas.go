@@ -17,6 +17,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/solve"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
 )
@@ -175,7 +176,7 @@ func atlas(ctx context.Context, s settings, data, out string, task, tasks int) e
 func rounds(ctx context.Context, s settings, study *population.Study) (*population.Rounds, error) {
 	m := study.Model
 	m.Space = m.Space.With(geom.Context(ctx))
-	return m.Rounds(study.Template, study.Controls, study.Subjects, s.Atlas.Tolerance, s.Atlas.Rounds)
+	return m.Rounds(study.Template, study.Controls, study.Subjects, solve.Tolerance(s.Atlas.Tolerance), solve.MaxIterations(s.Atlas.Rounds))
 }
 
 // begin aligns the subjects and writes the first round.

@@ -14,7 +14,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
-	"anatomy/geom/stats"
+	"anatomy/geom/solve"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
 )
@@ -104,7 +104,7 @@ func TestAtlas(t *testing.T) {
 	if err := s.Start(0.5, 0.4, false); err != nil {
 		t.Fatal(err)
 	}
-	want := expect.Must(s.Estimate(stats.Tolerance(0.003)))
+	want := expect.Must(s.Estimate(solve.Tolerance(0.003)))
 	t.Logf("rounds: %s; at once: %s", &got, want)
 	if got.Status != geom.Converged {
 		t.Errorf("%s", &got)

@@ -323,7 +323,7 @@ func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*
 				Length: g.Length, Residual: g.Residual, Velocity: g.Velocity, Momentum: g.Momentum}, nil
 		}, nil
 	}
-	options := []stats.Option{}
+	options := []stats.MeanOption{}
 	if s.Mismatch != 0 {
 		options = append(options, stats.Mismatch(s.Mismatch))
 	}
