@@ -64,7 +64,7 @@ func (s *sheet) description() string {
 
 func (a *animation) alt() string {
 	kind := fmt.Sprintf("%d pictures", len(a.values))
-	if a.plays > 0 {
+	if a.plays {
 		kind = "Animation"
 	}
 	values := apart(a.values...)
@@ -85,10 +85,7 @@ func (s *sheet) title() string {
 func (s *scene) alt() string {
 	var layers []string
 	for _, l := range s.layers {
-		text := strings.ToLower(l.name)
-		if items, ok := l.what.(Itemizer); ok && items.Items() > 1 {
-			text += fmt.Sprintf(" (%d)", items.Items())
-		}
+		text := l.noun()
 		if l.label != "" {
 			text += fmt.Sprintf(" %q", l.label)
 		}
@@ -105,7 +102,8 @@ func (s *scene) alt() string {
 		text = s.title + ": " + text
 	}
 	if s.inSpace {
-		return text + "In space."
+		degrees := func(angle float64) float64 { return math.Round(angle * 180 / math.Pi) }
+		return text + fmt.Sprintf("In space, seen from azimuth %v° and elevation %v°.", degrees(s.camera.azimuth), degrees(s.camera.elevation))
 	}
 	names := [2]string{s.xLabel, s.yLabel}
 	for k, log := range [2]bool{s.logX, s.logY} {
@@ -128,6 +126,25 @@ func (s *scene) alt() string {
 		return text + names[0] + "."
 	}
 	return text + strings.Join(names[:], "; ") + "."
+}
+
+// noun names what the layer draws: "outline", "23 outlines", "density on 642 vertices".
+func (l *Layer) noun() string {
+	name, count := strings.ToLower(l.name), 0
+	if items, ok := l.what.(Itemizer); ok {
+		count = items.Items()
+	}
+	switch {
+	case name == "density" || name == "mesh":
+		return fmt.Sprintf("%s on %d vertices", name, count)
+	case name == "trajectories":
+		return fmt.Sprintf("trajectories at %d times", count)
+	case count > 1 && (name == "outline" || name == "region" || strings.HasSuffix(name, "s")):
+		return fmt.Sprintf("%d %ss", count, strings.TrimSuffix(name, "s"))
+	case count > 1:
+		return fmt.Sprintf("%s (%d)", name, count)
+	}
+	return name
 }
 
 func (a legend) alt() string {

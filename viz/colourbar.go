@@ -46,11 +46,24 @@ func contour(vertices [][]float64, values []float64, t [3]int, level float64) (p
 	return piece
 }
 
-// colourBar reports whether the layer's colours are explained by a bar with ticks: those of a surface, where a reader wants
-// numbers; for lines and points the legend states the range.
-func (l *Layer) colourBar() bool {
+// solid reports whether the layer is a surface or an area. The colour bar of such a layer bears its label; lines and points have an
+// entry of their own in the legend.
+func (l *Layer) solid() bool {
 	kind := l.drawn.kind()
-	return l.byValue && (kind == areaMark || kind == faceMark)
+	return kind == areaMark || kind == faceMark
+}
+
+// barLabel is what the layer's colour bar says beside the quantity.
+func (l *Layer) barLabel() string {
+	if l.solid() {
+		return l.label
+	}
+	return ""
+}
+
+// sameBar reports whether one colour bar explains both layers.
+func (l *Layer) sameBar(m *Layer) bool {
+	return l.barLabel() == m.barLabel() && l.quantity == m.quantity && l.lo == m.lo && l.hi == m.hi && l.opacity == m.opacity
 }
 
 // barHeight returns the height of a colour bar with its ticks and its name.
@@ -61,8 +74,8 @@ func (l *Layer) barHeight(width vg.Length) vg.Length {
 // barName returns what the layer's colours stand for, in lines no wider than a width.
 func (l *Layer) barName(width vg.Length) []string {
 	name := l.quantity
-	if l.label != "" {
-		name = l.label + ", " + name
+	if label := l.barLabel(); label != "" {
+		name = label + ", " + name
 	}
 	return broken(name, style(keyText), width)
 }

@@ -200,14 +200,14 @@ func (d *draggable) html() (string, error) {
 	}
 	return fmt.Sprintf(`<figure class="viz-drag" style="margin:0;width:%.0fpx;max-width:100%%">
 %s<style>.viz-drag .hold { cursor: grab; touch-action: none; outline: none } .viz-drag .hold:focus-visible { stroke: #000 }</style>
-%s<figcaption style="display:flex;flex-wrap:wrap;gap:.6em;align-items:center;font:14px sans-serif">
-<button type="button" style="height:2.2em">reset</button>
-<input type="range" min="-1" max="0.5" step="0.05" value="0" style="flex:1;min-width:8em" aria-label="σ, the width of the kernel">
+%s<figcaption class="viz-controls">
+<button type="button">reset</button>
+<input type="range" min="-1" max="0.5" step="0.05" value="0" aria-label="σ, the width of the kernel">
 <output style="min-width:5.5em"></output><output style="min-width:15em"></output>
 </figcaption>
 <script type="application/json">%s</script>
 <script>
 %s</script>
 </figure>
-`, d.zoom*s.size.X.Dots(cssDots), darkStyle, drawing, text, dragScript), nil
+`, d.zoom*s.size.X.Dots(cssDots), pageStyle, drawing, text, dragScript), nil
 }

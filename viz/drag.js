@@ -166,7 +166,7 @@
         c.setAttribute("cx", x(goal[c.dataset.of][i]));
         c.setAttribute("cy", y(goal[c.dataset.of][i + 1]));
       }
-      says.textContent = "\u03c3 = " + +sigma(at).toPrecision(3) + data.name;
+      says.textContent = range.ariaValueText = "\u03c3 = " + +sigma(at).toPrecision(3) + data.name;
       const length = Math.sqrt(2 * energy(at.start, at.p, sigma(at)));
       message.textContent = found ? `length ${+length.toPrecision(3)}${data.name}, momenta \u00d7${+scale.toPrecision(1)}` : "no geodesic found: move back a little";
     };

@@ -1,6 +1,7 @@
 package viz
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -199,7 +200,7 @@ func (s *scene) complete() (err error) {
 		}
 		l.resolveVectors()
 		s.marks = append(s.marks, l.drawn.marks...)
-		if l.colourBar() {
+		if l.byValue && !slices.ContainsFunc(s.legend.bars, l.sameBar) {
 			s.legend.bars = append(s.legend.bars, l)
 		}
 	}
@@ -547,15 +548,14 @@ func (s *scene) labels() (x, y string) {
 		return "", ""
 	}
 	x, y = s.xLabel, s.yLabel
-	if s.unit != "" && !s.chart {
-		if x == "" {
-			x = "x (" + s.unit + ")"
-		}
-		if y == "" {
-			y = "y (" + s.unit + ")"
-		}
+	if s.chart {
+		return x, y
 	}
-	return x, y
+	unit := ""
+	if s.unit != "" {
+		unit = " (" + s.unit + ")"
+	}
+	return cmp.Or(x, "x"+unit), cmp.Or(y, "y"+unit)
 }
 
 func (s *scene) scaleBar() bool { return !s.chart && (s.bare || s.inSpace) && s.unit != "" }

@@ -131,8 +131,7 @@ func (l *Layer) Scale(factor float64) *Layer {
 }
 
 // ColorBy colours by a quantity (a time, a density, a covariate) with one value for every shape of Outline, point of
-// Points, time of Trajectories, line of Lines or vertex of Mesh. The legend shows the range of the values, for areas and
-// surfaces as a colour bar. Without values the colours follow the order of the items, from 0 to 1. Layers that are
+// Points, time of Trajectories, line of Lines or vertex of Mesh. A colour bar beneath the figure explains them. Without values the colours follow the order of the items, from 0 to 1. Layers that are
 // coloured by a quantity of the same name have one scale of colours in all panels of a drawing.
 func (l *Layer) ColorBy(quantity string, values ...float64) *Layer {
 	items, ok := l.what.(Itemizer)

@@ -44,7 +44,10 @@ func TestThirdPartyLayer(t *testing.T) {
 			t.Errorf("item %d: colour %v, height %v", i, m.stroke.Color, m.at[1][1])
 		}
 	}
-	if k := s.legend.keys[0]; k.text != "spikes (3 m), height: 4 to 6" || len(k.sample) != 1 || k.sample[0].kind != dotMark {
+	if len(s.legend.bars) != 1 || s.legend.bars[0].span() != "height: 4 to 6" {
+		t.Errorf("%d colour bars", len(s.legend.bars))
+	}
+	if k := s.legend.keys[0]; k.text != "spikes (3 m)" || len(k.sample) != 1 || k.sample[0].kind != dotMark {
 		t.Errorf("the legend says %q with %d marks", k.text, len(k.sample))
 	}
 	for _, c := range []struct {
@@ -118,9 +121,9 @@ func TestPanelsShareColours(t *testing.T) {
 		if hi := first.layers[0].hi; (hi == 4) != c.once {
 			t.Errorf("%s: the first panel's colours end at %v", c.second, hi)
 		}
-		keys := append(first.legend.keys, s.legend.keys...)
-		if len(keys) != 1 || keys[0].text != c.text || (len(s.legend.keys) == 1) != c.once {
-			t.Errorf("%s: %d keys, %d of them common", c.second, len(keys), len(s.legend.keys))
+		bars := append(first.legend.bars, s.legend.bars...)
+		if len(bars) != 1 || bars[0].span() != c.text || (len(s.legend.bars) == 1) != c.once {
+			t.Errorf("%s: %d colour bars, %d of them common", c.second, len(bars), len(s.legend.bars))
 		}
 		for _, p := range s.panels {
 			if p.at.Min.Y < s.legend.height(s.size.X) {

@@ -32,11 +32,11 @@ const (
 	keyGap    = vg.Length(12) // between the entries of a row
 )
 
-// keys lists what the legend says: labels, factors of arrows and ellipses, ranges of colours.
+// keys lists what the legend says beside the colour bars: labels, factors of arrows and ellipses.
 func keys(layers []*Layer) ([]key, error) {
 	var out []key
 	for _, l := range layers {
-		if l.colourBar() {
+		if l.byValue && l.solid() {
 			continue
 		}
 		label := l.label
@@ -45,12 +45,6 @@ func keys(layers []*Layer) ([]key, error) {
 				label = l.name
 			}
 			label += " (" + factor + ")"
-		}
-		if l.byValue {
-			if label != "" {
-				label += ", "
-			}
-			label += l.span()
 		}
 		if label == "" {
 			continue
@@ -75,7 +69,7 @@ func (l *Layer) factor() string {
 	return short(l.scale) + " " + l.drawn.unit
 }
 
-// span returns how the legend states the range of the colours.
+// span states the range of the colours in words.
 func (l *Layer) span() string { return l.quantity + ": " + strings.Join(apart(l.lo, l.hi), " to ") }
 
 // key makes the layer's entry in the legend.
@@ -167,9 +161,7 @@ type legend struct {
 
 // alike reports whether two legends say the same in the same looks.
 func (a legend) alike(b legend) bool {
-	return slices.EqualFunc(a.bars, b.bars, func(l, m *Layer) bool {
-		return l.label == m.label && l.quantity == m.quantity && l.lo == m.lo && l.hi == m.hi && l.opacity == m.opacity
-	}) && slices.EqualFunc(a.keys, b.keys, func(k, l key) bool {
+	return slices.EqualFunc(a.bars, b.bars, (*Layer).sameBar) && slices.EqualFunc(a.keys, b.keys, func(k, l key) bool {
 		return k.text == l.text && slices.EqualFunc(k.sample, l.sample, mark.looksLike)
 	})
 }

@@ -123,6 +123,9 @@ func TestDarkPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if name != "turn" && !bytes.Contains(page, []byte("ariaValueText = ")) {
+			t.Errorf("%s: the slider does not say its value", name)
+		}
 		for _, part := range []string{"prefers-color-scheme: dark", "data-jp-theme-light=false", `class="viz-ink"`, "color-scheme", "background: canvas"} {
 			if !bytes.Contains(page, []byte(part)) {
 				t.Errorf("%s: the page lacks %s", name, part)
@@ -182,6 +185,16 @@ func TestPlay(t *testing.T) {
 	}
 	if alt := s.alt(); !strings.HasPrefix(alt, "Animation, t from 0 to 1. ") {
 		t.Error(alt)
+	}
+	// Where another layer has an entry in the legend the moving shape has one, too.
+	for label, want := range map[string][]string{"target": {"target", "moving shape"}, "": nil} {
+		var got []string
+		for _, k := range expect.Must(Play(path, Outline(path[50]).Label(label)).scene()).legend.keys {
+			got = append(got, k.text)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the legend says %q, want %q", got, want)
+		}
 	}
 	// Beside other figures it stands still at its end.
 	beside, err := Row(figure, Fig(Outline(path[0]))).sheet()

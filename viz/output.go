@@ -211,7 +211,7 @@ func (s *sheet) svg() ([]byte, error) {
 	return []byte(open + "<desc>" + html.EscapeString(s.alt()) + "</desc>\n<g " + drawing), nil
 }
 
-// inline returns the sheet with more elements as SVG inside a page, whose style is darkStyle.
+// inline returns the sheet with more elements as SVG inside a page, whose style is pageStyle.
 func (s *sheet) inline(role, alt, more string) (string, error) {
 	file, err := s.svg()
 	if err != nil {
@@ -227,11 +227,17 @@ func (s *sheet) inline(role, alt, more string) (string, error) {
 
 // Pictures are drawn on white. Where a page is dark the pictures of HTML, inside the class viz-ink, turn light and dark over
 // and keep their hues, and their paper takes the colour of the page. The rule is for the pictures themselves, so that it and
-// a like one of the page do not undo each other. JupyterLab says at the body whether its theme is light.
+// a like one of the page do not undo each other. JupyterLab says at the body whether its theme is light. Buttons have the colour of
+// the page's text.
 const (
-	darkStyle = `<style>
+	pageStyle = `<style>
 @media (prefers-color-scheme: dark) { body:not([data-jp-theme-light=true]) .viz-ink :is(img, svg, canvas) { ` + darkInk + ` } }
 body[data-jp-theme-light=false] .viz-ink :is(img, svg, canvas) { ` + darkInk + ` }
+.viz-controls { display: flex; flex-wrap: wrap; gap: .6em; align-items: center; justify-content: center; max-width: 100%; font: 14px sans-serif }
+.viz-controls button { min-width: 2.4em; height: 2.2em; padding: 0 .6em; font: inherit; color: inherit; background: none; cursor: pointer;
+  border: 1px solid color-mix(in srgb, currentcolor 40%, transparent); border-radius: 5px }
+.viz-controls button:hover { background: color-mix(in srgb, currentcolor 12%, transparent) }
+.viz-controls input { flex: 1; min-width: 8em; accent-color: #0072b2 }
 </style>
 `
 	darkInk = "filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen"

@@ -12,15 +12,19 @@ import (
 )
 
 // Play shows a shape that moves: path[k] is the shape at time k/(n−1), such as the path of a geodesic. The layers lie
-// beneath it; those made by Moving move with it. The figure is as wide as a page. In a notebook and in HTML it plays once
+// beneath it; those made by Moving move with it. If one of them is named in the legend, so is the moving shape. The figure is as
+// wide as a page. In a notebook and in HTML it plays once
 // when it comes into view, unless the reader prefers reduced motion, with a slider and a button; on paper some moments stand
 // side by side. Save as .gif makes an animation, as .html a page of its own:
 //
-//	viz.Show(viz.Play(geodesic.Path, viz.Outline(target).Color(viz.Grey)))
+//	viz.Show(viz.Play(geodesic.Path, viz.Outline(target).Color(viz.Grey).Label("target")))
 func Play(path [][][]float64, layers ...*Layer) *Figure {
 	frames := make([]*Layer, len(path))
 	for k, q := range path {
 		frames[k] = Outline(q)
+	}
+	if len(frames) > 0 && slices.ContainsFunc(layers, func(l *Layer) bool { return l != nil && l.label != "" }) {
+		frames[0].Label("moving shape")
 	}
 	return Fig(append(slices.Clone(layers), Moving(frames...))...)
 }
@@ -81,11 +85,12 @@ func (f *Figure) moment(t float64) *Figure {
 	return &own
 }
 
-// A figure as wide as a page is laid out smaller and shown larger, so that it can be read on a phone.
+// A figure as wide as a page is laid out smaller and shown larger: on a phone, 352 pixels wide, its legend still has 9 pixels.
 const (
-	pageWidth  = 12.0 // cm
-	pageHeight = 8.0
+	pageWidth  = 10.3 // cm
+	pageHeight = 6.9
 	pageZoom   = 17.0 / pageWidth
+	sliderZoom = 12.0 / pageWidth
 )
 
 // play lays a figure with n frames out.
@@ -108,7 +113,7 @@ func (f *Figure) play(n int) (*sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.extra.(*animation).plays = zoom
+	s.extra.(*animation).plays, s.extra.(*animation).zoom = true, zoom
 	return s, nil
 }
 
@@ -245,11 +250,11 @@ func (a *animation) played(f *film) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	width := int(a.plays * sheet.size.X.Dots(cssDots))
+	width := int(a.zoom * sheet.size.X.Dots(cssDots))
 	return fmt.Sprintf(`<figure class="viz-play" style="margin:0;width:%dpx;max-width:100%%">
 %s%s%s<script type="text/plain">%s</script>
 <script>
 %s</script>
 </figure>
-`, width, darkStyle, drawing, controls(width, 1000, 0, "t"), data, playScript), nil
+`, width, pageStyle, drawing, controls(width, 1000, 0, "t"), data, playScript), nil
 }

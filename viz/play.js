@@ -35,7 +35,7 @@ for (const figure of document.querySelectorAll(".viz-play:not([data-ready])")) {
         e.setAttribute("d", path + (kind == "z" ? "z" : ""));
       }
     });
-    output.textContent = "t = " + t.toFixed(2);
+    output.textContent = range.ariaValueText = "t = " + t.toFixed(2);
   };
   read().then(film => {
     let running = 0, again = false; // again: it repeats until it is stopped

@@ -38,7 +38,7 @@ type slider struct {
 
 const (
 	maxFrames = 200
-	frameDots = 3 * cssDots / 2 // dots an inch: coarser than a still picture, there are many
+	frameDots = 7 * cssDots / 4 // dots an inch: coarser than a still picture, there are many
 )
 
 func (s *slider) sheet() (*sheet, error) {
@@ -61,9 +61,9 @@ func (s *slider) sheet() (*sheet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Slider: %w", err)
 	}
-	size := vg.Point{X: 12 * cm}
+	size, zoom := vg.Point{X: pageWidth * cm}, sliderZoom
 	if w := figures[0].width; w > 0 {
-		size.X = vg.Length(w) * cm
+		size.X, zoom = vg.Length(w)*cm, 1
 	}
 	for _, scene := range scenes {
 		scene.outside = len(scene.legend.keys) > 0 // a legend that moved from frame to frame would distract
@@ -82,7 +82,7 @@ func (s *slider) sheet() (*sheet, error) {
 	if !scenes[0].chart {
 		oneScale(all)
 	}
-	print.extra = &animation{quantity: s.quantity, values: s.values, frames: stills}
+	print.extra = &animation{quantity: s.quantity, values: s.values, frames: stills, zoom: zoom}
 	return print, nil
 }
 
@@ -132,7 +132,8 @@ type animation struct {
 	quantity string
 	values   []float64
 	frames   []*sheet
-	plays    float64 // the size on the page in which it plays by itself, see Play; 0: it does not
+	zoom     float64 // the size on a page
+	plays    bool    // by itself, see Play
 }
 
 //go:embed slider.js
@@ -141,7 +142,7 @@ var sliderScript string
 // html returns a fragment of HTML: the frames, a slider and a button that plays them. It begins at three quarters of the
 // way, where a motion shows more than at its ends or, for a mode, at the mean; without JavaScript it stays there.
 func (a *animation) html() (string, error) {
-	if a.plays > 0 {
+	if a.plays {
 		if f := a.film(); f != nil {
 			return a.played(f)
 		}
@@ -154,7 +155,7 @@ func (a *animation) html() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	width := int(a.frames[first].size.X.Dots(cssDots))
+	width := int(a.zoom * a.frames[first].size.X.Dots(cssDots))
 	var images strings.Builder
 	texts := moments(a.quantity, a.values)
 	for i, data := range frames {
@@ -172,14 +173,14 @@ func (a *animation) html() (string, error) {
 %s<script>
 %s</script>
 </figure>
-`, darkStyle, images.String(), controls(width, len(frames)-1, first, a.quantity), sliderScript), nil
+`, pageStyle, images.String(), controls(width, len(frames)-1, first, a.quantity), sliderScript), nil
 }
 
 // controls returns a button, a slider from 0 to last, and a place for a text.
 func controls(width, last, at int, quantity string) string {
-	return fmt.Sprintf(`<figcaption style="display:flex;gap:.6em;align-items:center;max-width:%dpx;font:14px sans-serif">
-<button type="button" aria-label="play" style="width:2.6em;height:2.2em">&#9654;&#xfe0e;</button>
-<input type="range" min="0" max="%d" value="%d" style="flex:1;min-width:0" aria-label="%s">
+	return fmt.Sprintf(`<figcaption class="viz-controls" style="width:%dpx">
+<button type="button" aria-label="play">&#9654;&#xfe0e;</button>
+<input type="range" min="0" max="%d" value="%d" aria-label="%s">
 <output style="min-width:5.5em"></output>
 </figcaption>
 `, width, last, at, html.EscapeString(quantity))

@@ -3,7 +3,7 @@ for (const figure of document.querySelectorAll(".viz-slider:not([data-ready])"))
   const frames = figure.querySelectorAll("img"), range = figure.querySelector("input"), button = figure.querySelector("button");
   const show = () => frames.forEach((f, i) => {
     f.hidden = i != range.value;
-    if (!f.hidden) figure.querySelector("output").textContent = f.alt;
+    if (!f.hidden) figure.querySelector("output").textContent = range.ariaValueText = f.alt;
   });
   let timer = null;
   button.onclick = () => {

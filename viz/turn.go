@@ -142,7 +142,11 @@ func (t *turntable) html() (string, error) {
 			columns++
 		}
 	}
-	width := func(w vg.Length) int { return int(w.Dots(cssDots)) }
+	zoom := 1.0
+	if t.frames != nil {
+		zoom = t.frames.zoom
+	}
+	width := func(w vg.Length) int { return int(zoom * w.Dots(cssDots)) }
 	var out strings.Builder
 	texts := ""
 	if a := t.frames; a != nil {
@@ -152,24 +156,24 @@ func (t *turntable) html() (string, error) {
 		}
 		texts = fmt.Sprintf(" data-texts=\"%s\"", html.EscapeString(string(list)))
 	}
-	fmt.Fprintf(&out, "<figure class=\"viz-turn\"%s aria-label=\"%s\" style=\"margin:0;width:%dpx;max-width:100%%\">\n%s", texts, html.EscapeString(t.alt()), width(t.size.X), darkStyle)
+	fmt.Fprintf(&out, "<figure class=\"viz-turn\"%s aria-label=\"%s\" style=\"margin:0;width:%dpx;max-width:100%%\">\n%s", texts, html.EscapeString(t.alt()), width(t.size.X), pageStyle)
 	fmt.Fprintf(&out, "<div class=\"viz-ink\" style=\"display:grid;gap:13px;grid-template-columns:repeat(auto-fit,minmax(min(100%%,max(180px,calc((100%% - %dpx)/%d))),1fr))\">\n", 13*(columns-1), columns)
-	picture := func(s *sheet, hidden string) error {
+	picture := func(s *sheet, hidden, alt string) error {
 		colours := s.raster(screenDots)
 		data, err := encodePNG(indexed(colours, paletteOf(colours)), screenDots)
-		fmt.Fprintf(&out, "<img%s alt=\"\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n", hidden, width(s.size.X), base64.StdEncoding.EncodeToString(data))
+		fmt.Fprintf(&out, "<img%s alt=\"%s\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n", hidden, html.EscapeString(alt), width(s.size.X), base64.StdEncoding.EncodeToString(data))
 		return err
 	}
 	for _, p := range t.panels {
-		page := vg.Rectangle{Max: p.at.Size()}
+		page, seen := vg.Rectangle{Max: p.at.Size()}, readable(p.scene.alt())
 		fmt.Fprintf(&out, "<div style=\"position:relative;width:%dpx;max-width:100%%;justify-self:center\">\n", width(page.Max.X))
-		if err := picture(&sheet{size: page.Max, panels: []panel{{p.scene, page}}}, ""); err != nil {
+		if err := picture(&sheet{size: page.Max, panels: []panel{{p.scene, page}}}, "", seen); err != nil {
 			return "", err
 		}
 		if p.scene.inSpace {
 			hollow := *p.scene
 			hollow.hollow = true
-			if err := picture(&sheet{size: page.Max, panels: []panel{{&hollow, page}}}, " hidden"); err != nil {
+			if err := picture(&sheet{size: page.Max, panels: []panel{{&hollow, page}}}, " hidden", ""); err != nil {
 				return "", err
 			}
 			inside := page.Max.X - 2*rim
@@ -181,15 +185,15 @@ func (t *turntable) html() (string, error) {
 			if err != nil {
 				return "", err
 			}
-			fmt.Fprintf(&out, "<canvas tabindex=\"0\" role=\"img\" aria-label=\"drag, or press the arrow keys, to turn; plus and minus zoom, 0 resets\" style=\"position:absolute;inset:0;width:100%%;height:100%%;clip-path:inset(%.2f%% 0 %.2f%%);cursor:grab;touch-action:pan-y\"></canvas>\n<script type=\"text/plain\">%s</script>\n",
-				100*above/page.Max.Y, 100*below/page.Max.Y, data)
+			fmt.Fprintf(&out, "<canvas tabindex=\"0\" role=\"img\" aria-label=\"%s Drag, or press the arrow keys, to turn; plus and minus zoom, 0 resets.\" style=\"position:absolute;inset:0;width:100%%;height:100%%;clip-path:inset(%.2f%% 0 %.2f%%);cursor:grab;touch-action:pan-y\"></canvas>\n<script type=\"text/plain\">%s</script>\n",
+				html.EscapeString(seen), 100*above/page.Max.Y, 100*below/page.Max.Y, data)
 		}
 		out.WriteString("</div>\n")
 	}
 	out.WriteString("</div>\n")
 	if column := min(t.size.X, 8.5*cm); t.legend.height(column) > 0 {
 		out.WriteString("<div class=\"viz-ink\" style=\"text-align:center\">\n")
-		if err := picture(&sheet{size: vg.Point{X: column, Y: rim + t.legend.height(column)}, legend: t.legend}, ""); err != nil {
+		if err := picture(&sheet{size: vg.Point{X: column, Y: rim + t.legend.height(column)}, legend: t.legend}, "", t.legend.alt()); err != nil {
 			return "", err
 		}
 		out.WriteString("</div>\n")
@@ -197,8 +201,8 @@ func (t *turntable) html() (string, error) {
 	if a := t.frames; a != nil {
 		out.WriteString(controls(width(t.size.X), len(a.frames)-1, t.first, a.quantity))
 	}
-	const button = "<button type=\"button\" aria-label=\"%s\" style=\"min-width:2.2em;height:2em\">%s</button>\n"
-	out.WriteString("<figcaption class=\"viz-zoom\" style=\"display:flex;gap:.4em;align-items:center;justify-content:flex-end;font:13px sans-serif\">\n<span style=\"opacity:.7\">drag to turn</span>\n")
+	const button = "<button type=\"button\" aria-label=\"%s\">%s</button>\n"
+	out.WriteString("<figcaption class=\"viz-controls viz-zoom\">\n<span style=\"opacity:.7\">drag to turn</span>\n")
 	for _, b := range [][2]string{{"zoom in", "+"}, {"zoom out", "\u2212"}, {"reset", "reset"}} {
 		fmt.Fprintf(&out, button, b[0], b[1])
 	}

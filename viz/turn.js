@@ -41,6 +41,7 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
     data.clear = data.faces.some(f => f.s.fill[3] < 255);
     view.data = data;
   };
+  const inverted = view => getComputedStyle(view).filter != "none";
   const css = c => `rgba(${c[0]},${c[1]},${c[2]},${c[3] / 255})`;
 
   // cover calls put(x, y) for the pixels of a page of W by H inside a polygon, which need not be convex: where its corners wind around
@@ -119,12 +120,14 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
       for (const f of d.faces) f.z = f.at.reduce((sum, i) => sum + Z[i], 0) / f.at.length;
       d.faces.sort((f, g) => f.z - g.z);
     }
+    const dark = inverted(view);
     for (const {s, at} of d.faces) {
       let light = 1;
       if (s.lit) { // as the package draws it: from above the left shoulder, on both sides
         const [a, b, c] = at, ux = X[b] - X[a], uy = Y[a] - Y[b], uz = Z[b] - Z[a], vx = X[c] - X[a], vy = Y[a] - Y[c], vz = Z[c] - Z[a];
         const nx = uy * vz - uz * vy, ny = uz * vx - ux * vz, nz = ux * vy - uy * vx, length = Math.hypot(nx, ny, nz) * (nz < 0 ? -1 : 1);
         if (length) light = .68 + .36 * (-.35 * nx + .5 * ny + .79 * nz) / length;
+        if (dark) light = 1.5 - light; // the page turns light and dark over: what faces the light is bright there, too
         if (s.lit == 2) light = .8 + .2 * light;
       }
       const [r, g, b] = s.fill.slice(0, 3).map(v => Math.min(255, v * light));
@@ -226,10 +229,10 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
   if (range) {
     const texts = JSON.parse(figure.dataset.texts), [button, output] = ["button", "output"].map(e => range.parentNode.querySelector(e));
     const show = () => {
-      output.textContent = texts[range.value];
+      output.textContent = range.ariaValueText = texts[range.value];
       return change(data => data.show(range.value));
     };
-    output.textContent = texts[range.value];
+    output.textContent = range.ariaValueText = texts[range.value];
     range.oninput = show;
     let playing = false;
     button.onclick = async () => {
@@ -248,14 +251,16 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
     const spread = () => { const [a, b] = held.values(); return Math.hypot(a[0] - b[0], a[1] - b[1]) || 1; };
     view.onpointerdown = e => {
       view.setPointerCapture(e.pointerId);
-      held.set(e.pointerId, [e.clientX, e.clientY]);
+      held.set(e.pointerId, [e.clientX, e.clientY, e.pointerType != "touch"]);
       turn(0, 0);
     };
     view.onpointermove = e => {
       const last = held.get(e.pointerId);
       if (!last) return;
+      const [dx, dy] = [e.clientX - last[0], e.clientY - last[1]].map(Math.abs);
+      if (!last[2] && held.size == 1 && (dx + dy < 6 || dx < dy)) return; // a finger that moves up or down scrolls the page
       const before = held.size == 2 && spread();
-      held.set(e.pointerId, [e.clientX, e.clientY]);
+      held.set(e.pointerId, [e.clientX, e.clientY, true]);
       if (before) zoom(spread() / before);
       else turn((last[0] - e.clientX) * .01, (e.clientY - last[1]) * .01);
     };
@@ -278,4 +283,13 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
     };
   }
   addEventListener("resize", () => loading && turn(0, 0));
+  if (views.some(inverted)) { // the still pictures are lit for a light page
+    const seen = new IntersectionObserver(entries => {
+      if (!entries[0].isIntersecting) return;
+      seen.disconnect();
+      turn(0, 0);
+    });
+    seen.observe(figure);
+  }
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => turn(0, 0));
 }
