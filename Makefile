@@ -57,9 +57,10 @@ test-kernel: # the Jupyter protocol: completion, inspection, errors, interrupts
 	$(SETUP) test
 	@$(VENV)/python -m unittest discover -s kernels/jupyter
 
-test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screenshots; there, too, reports about hostile data
+test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screenshots; there, too, reports on a phone and about hostile data
 	$(SETUP) test
 	@$(VENV)/python kernels/jupyter/lab.py
+	@$(VENV)/python notebooks/report/pages.py
 	@$(VENV)/python notebooks/report/hostile.py
 
 soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind

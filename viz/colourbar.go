@@ -71,6 +71,15 @@ func (l *Layer) barHeight(width vg.Length) vg.Length {
 	return 30 + keyLine*vg.Length(len(l.barName(width))-1)
 }
 
+// barWidth returns the width that a colour bar takes of a page, with the ends of its labels and its name.
+func (l *Layer) barWidth(width vg.Length) vg.Length {
+	own := min(0.62*width, 7*cm) + 2*style(keyText).Width("·10⁻⁰⁰")
+	for _, line := range l.barName(width) {
+		own = max(own, style(keyText).Width(line))
+	}
+	return own
+}
+
 // barName returns what the layer's colours stand for, in lines no wider than a width.
 func (l *Layer) barName(width vg.Length) []string {
 	name := l.quantity

@@ -189,16 +189,53 @@ func (a legend) height(width vg.Length) vg.Length {
 
 // draw draws the legend from the upper edge of a strip downwards.
 func (a legend) draw(c draw.Canvas, strip vg.Rectangle) {
+	for i, r := range a.bands(strip) {
+		a.bars[i].drawBar(c, r)
+	}
+	drawRows(c, rows(a.keys, strip.Size().X), a.firstRow(strip))
+}
+
+// bands are the parts of a strip that the colour bars take.
+func (a legend) bands(strip vg.Rectangle) (all []vg.Rectangle) {
 	level := strip.Max.Y
 	for _, l := range a.bars {
-		l.drawBar(c, vg.Rectangle{Min: strip.Min, Max: vg.Point{X: strip.Max.X, Y: level}})
-		level -= l.barHeight(strip.Size().X)
+		height := l.barHeight(strip.Size().X)
+		all = append(all, vg.Rectangle{Min: vg.Point{X: strip.Min.X, Y: level - height}, Max: vg.Point{X: strip.Max.X, Y: level}})
+		level -= height
 	}
-	drawRows(c, rows(a.keys, strip.Size().X), vg.Point{X: (strip.Min.X + strip.Max.X) / 2, Y: level - 4 - keyRow/2})
+	return all
+}
+
+// firstRow is the middle of the first row of entries in a strip.
+func (a legend) firstRow(strip vg.Rectangle) vg.Point {
+	level := strip.Max.Y
+	for _, r := range a.bands(strip) {
+		level = r.Min.Y
+	}
+	return vg.Point{X: (strip.Min.X + strip.Max.X) / 2, Y: level - 4 - keyRow/2}
+}
+
+// boxes are what the colour bars and the entries of the legend take of a strip, each by itself.
+func (a legend) boxes(strip vg.Rectangle) (all []vg.Rectangle) {
+	for i, r := range a.bands(strip) {
+		half, middle := a.bars[i].barWidth(strip.Size().X)/2, (r.Min.X+r.Max.X)/2
+		r.Min.X, r.Max.X = max(r.Min.X, middle-half), min(r.Max.X, middle+half)
+		all = append(all, r)
+	}
+	eachKey(rows(a.keys, strip.Size().X), a.firstRow(strip), func(k key, at vg.Point) {
+		low := vg.Point{X: at.X - keyGap/2, Y: at.Y + keyRow/2 - keyLine*vg.Length(len(k.lines)-1) - keyRow}
+		all = append(all, vg.Rectangle{Min: low, Max: vg.Point{X: at.X + k.width + keyGap/2, Y: at.Y + keyRow/2}})
+	})
+	return all
 }
 
 // drawRows draws rows of entries, the first with its middle at p.
 func drawRows(c draw.Canvas, all [][]key, p vg.Point) {
+	eachKey(all, p, func(k key, at vg.Point) { k.draw(c, at) })
+}
+
+// eachKey visits the entries of rows, the first with its middle at p, with the place of each.
+func eachKey(all [][]key, p vg.Point, visit func(k key, at vg.Point)) {
 	for _, row := range all {
 		width := -keyGap
 		for _, k := range row {
@@ -206,7 +243,7 @@ func drawRows(c draw.Canvas, all [][]key, p vg.Point) {
 		}
 		at := vg.Point{X: p.X - width/2, Y: p.Y}
 		for _, k := range row {
-			k.draw(c, at)
+			visit(k, at)
 			at.X += k.width + keyGap
 		}
 		p.Y -= rowHeight(row)

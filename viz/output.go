@@ -72,7 +72,11 @@ func (s *sheet) bundle() (*protocol.DisplayData, error) {
 		}},
 	}
 	if len(s.panels) > 1 {
-		data.Metadata["panels"] = s.parts()
+		var panels []vg.Rectangle
+		for _, p := range s.panels {
+			panels = append(panels, p.at)
+		}
+		data.Metadata["panels"], data.Metadata["legend"] = s.shares(panels), s.shares(s.legend.boxes(s.foot()))
 	}
 	if s.extra != nil {
 		if data.Data[protocol.MIMETextHTML], err = s.extra.html(); err != nil {
@@ -82,23 +86,13 @@ func (s *sheet) bundle() (*protocol.DisplayData, error) {
 	return data, nil
 }
 
-// parts are the panels and the legend that they share, as left, top, width and height in shares of the sheet: a report can
-// put them below each other where the screen is small. A legend of one row that a panel has room for is as wide as one, and so as large.
-func (s *sheet) parts() (boxes []float64) {
-	add := func(r vg.Rectangle) {
+// shares are left, top, width and height of rectangles in shares of the sheet: a report puts the panels below each other where the
+// screen is small, and the entries of their legend beneath.
+func (s *sheet) shares(all []vg.Rectangle) []float64 {
+	boxes := []float64{}
+	for _, r := range all {
 		size := r.Size()
 		boxes = append(boxes, float64(r.Min.X/s.size.X), float64(1-r.Max.Y/s.size.Y), float64(size.X/s.size.X), float64(size.Y/s.size.Y))
-	}
-	for _, p := range s.panels {
-		add(p.at)
-	}
-	if foot := s.legend.height(s.size.X); foot > 0 {
-		width := s.panels[0].at.Size().X
-		if !oneRow(s.legend.keys, width) || len(s.legend.bars) > 0 {
-			width = s.size.X
-		}
-		middle := s.size.X / 2
-		add(vg.Rectangle{Min: vg.Point{X: middle - width/2}, Max: vg.Point{X: middle + width/2, Y: rim + foot}})
 	}
 	return boxes
 }

@@ -62,7 +62,13 @@ func (s *sheet) draw(c draw.Canvas) {
 		own.Rectangle = vg.Rectangle{Min: c.Min.Add(p.at.Min), Max: c.Min.Add(p.at.Max)}
 		p.scene.draw(own)
 	}
-	s.legend.draw(c, vg.Rectangle{Min: c.Min, Max: c.Min.Add(vg.Point{X: s.size.X, Y: rim + s.legend.height(s.size.X)})})
+	foot := s.foot()
+	s.legend.draw(c, vg.Rectangle{Min: c.Min.Add(foot.Min), Max: c.Min.Add(foot.Max)})
+}
+
+// foot is where the legend stands that all panels share.
+func (s *sheet) foot() vg.Rectangle {
+	return vg.Rectangle{Max: vg.Point{X: s.size.X, Y: rim + s.legend.height(s.size.X)}}
 }
 
 func (l *Layer) sheet() (*sheet, error) { return Fig(l).sheet() }

@@ -1095,17 +1095,19 @@ func TestChartHasNoScaleBar(t *testing.T) {
 	}
 }
 
-// Where panels and their legend are goes to Jupyter with the picture.
+// Where panels and the entries of their legend are goes to Jupyter with the picture.
 func TestPanelsTellWhereTheyAre(t *testing.T) {
 	a, b := Fig(Outline(ring(8, 0, 0, 1, 1)).Label("q")), Fig(Outline(ring(8, 0, 0, 2, 1)).Label("q"))
+	coloured := Fig(Outline(ring(8, 0, 0, 1, 1), ring(8, 1, 0, 1, 1)).ColorBy("t").Label("path"), Points(ring(8, 0, 0, 1, 1)).Label("start"))
 	for name, c := range map[string]struct {
-		drawing Drawing
-		parts   int // with the legend
-		beside  bool
+		drawing        Drawing
+		panels, legend int
+		beside         bool
 	}{
-		"one":   {a, 0, false},
-		"row":   {Row(a, b), 3, true},
-		"tiles": {Tiles(1, a, b), 3, false},
+		"one":   {a, 0, 0, false},
+		"row":   {Row(a, b), 2, 1, true},
+		"tiles": {Tiles(1, a, b), 2, 1, false},
+		"bar":   {Row(coloured, coloured), 2, 3, true},
 	} {
 		s, err := c.drawing.sheet()
 		if err != nil {
@@ -1121,21 +1123,35 @@ func TestPanelsTellWhereTheyAre(t *testing.T) {
 			t.Fatal(err)
 		}
 		boxes, _ := got.Metadata["panels"].([]float64)
-		if len(boxes) != 4*c.parts {
-			t.Errorf("%s: %v", name, boxes)
+		legend, _ := got.Metadata["legend"].([]float64)
+		if len(boxes) != 4*c.panels || len(legend) != 4*c.legend {
+			t.Errorf("%s: %v, legend %v", name, boxes, legend)
 			continue
 		}
-		for i := 0; i+4 < len(boxes); i += 4 {
-			beside := i < 4 && c.beside // what comes next is beside it, or below
-			x, y, width, height := boxes[i], boxes[i+1], boxes[i+2], boxes[i+3]
-			if x < 0 || y < -1e-12 || x+width > 1+1e-12 || beside && boxes[i+4] < x+width || !beside && boxes[i+5] < y+height-1e-12 {
-				t.Errorf("%s, part %d: %v", name, i/4, boxes)
+		if c.panels == 2 && (c.beside && boxes[4] < boxes[0]+boxes[2] || !c.beside && boxes[5] < boxes[1]+boxes[3]-1e-12) {
+			t.Errorf("%s: %v", name, boxes)
+		}
+		for i := 0; i < len(legend); i += 4 {
+			x, y, width, height := legend[i], legend[i+1], legend[i+2], legend[i+3]
+			if x < 0 || x+width > 1+1e-12 || y < boxes[5]+boxes[7]-1e-12 || y+height > 1+1e-12 {
+				t.Errorf("%s: entry %d of the legend at %v", name, i/4, legend[i:i+4])
+			}
+			// No ink is cut off: beside an entry the page is white.
+			if box := s.legend.boxes(s.foot())[i/4]; !blank(s, box.Min.X, box.Min.Y, box.Max.Y) || !blank(s, box.Max.X, box.Min.Y, box.Max.Y) {
+				t.Errorf("%s: ink at the border of entry %d of the legend", name, i/4)
 			}
 		}
-		if c.beside { // the legend that they share is as large below a panel as the panel
-			foot := boxes[len(boxes)-4:]
-			expect.Abs(t, name+": width of the legend", foot[2], boxes[2], 1e-9)
-			expect.Abs(t, name+": middle of the legend", foot[0]+foot[2]/2, 0.5, 1e-9)
+	}
+}
+
+// blank reports whether a vertical line of the sheet has no ink.
+func blank(s *sheet, x, from, to vg.Length) bool {
+	picture := s.raster(72)
+	for y := from; y < to; y++ {
+		at := picture.RGBAAt(min(int(x), picture.Bounds().Dx()-1), int(s.size.Y-y))
+		if at.A != 0 && at != (color.RGBA{0xff, 0xff, 0xff, 0xff}) {
+			return false
 		}
 	}
+	return true
 }

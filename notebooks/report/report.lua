@@ -101,6 +101,8 @@ local function pictured(div, blocks, about)
     local _, data = pandoc.mediabag.lookup(i.src)
     if data and not data:match('prefers%-color%-scheme') then i.classes:insert('on-white') end
     i.caption = {pandoc.Str(about.alt)}
+    i.attributes.width = about.width
+    if tonumber((about.width or '999px'):match('%d+')) > 480 then i.classes:insert('wide') end
     return i
   end}
   if typ then
@@ -177,8 +179,9 @@ local function captioned(p)
 end
 
 -- A code cell: its code, which folds away in HTML unless it is a listing, and its outputs; the last picture has the caption.
--- alts are words for pictures, by the numbers of the outputs; for others the caption or the heading has to do.
-local function code(cell, about, heading, folds, alts)
+-- alts are words for pictures, by the numbers of the outputs, and widths how wide a page shows them; for others the caption or the
+-- heading has to do.
+local function code(cell, about, heading, folds, alts, widths)
   local function shows(b) return b.t == 'Div' and #b.content == 1 and is_picture(b.content[1]) end
   local last
   for i, b in ipairs(cell.content) do last = shows(b) and i or last end
@@ -193,8 +196,9 @@ local function code(cell, about, heading, folds, alts)
       number = number + 1
       local alt = stringify(alts[tostring(number)] or '')
       local caption = i == last and about
+      local width = widths[tostring(number)]
       blocks:extend(output(b, shows(b) and {
-        alt = alt ~= '' and alt or caption and caption.alt or 'Picture: ' .. heading, caption = caption and caption.caption}))
+        width = width and stringify(width), alt = alt ~= '' and alt or caption and caption.alt or 'Picture: ' .. heading, caption = caption and caption.caption}))
     end
   end
   if about and not last then blocks:extend(about.caption) end
@@ -269,7 +273,7 @@ function Pandoc(doc)
       local below = cells[n + 1]
       local caption = below and below.classes:includes('markdown') and captioned(below.content[1])
       if caption then below.content:remove(1) end
-      blocks:extend(code(cell, caption, heading, tagged and not (cell.attributes.tags or ''):match('"listing"'), about.alts[cell.identifier] or {}))
+      blocks:extend(code(cell, caption, heading, tagged and not (cell.attributes.tags or ''):match('"listing"'), about.alts[cell.identifier] or {}, about.widths[cell.identifier] or {}))
     end
   end
   blocks = blocks:walk{RawBlock = rawtex, RawInline = rawtex, Image = function(i)

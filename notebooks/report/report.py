@@ -71,21 +71,22 @@ def best(data, target):
     return {}
 
 
-def panels(data, boxes, size, alt):
-    """A picture of several panels as HTML which puts them below each other on a small screen. Boxes: left, top, width and
-    height of each, in shares of the picture; size: that of the picture in pixels."""
+def panels(data, metadata, alt):
+    """A picture of several panels as HTML. The script of the template puts them below each other on a small screen: the boxes of
+    panels and legend are left, top, width and height, in shares of the picture."""
     [(mime, content)] = data.items()
     if not mime.startswith("image/"):
         return data
     content = text(content).replace("\n", "") if mime != "image/svg+xml" else base64.b64encode(text(content).encode()).decode()
-    ratio = size["width"] / size["height"]
-    parts = ""
-    for x, y, w, h in zip(*[iter(boxes)] * 4):
-        shift = (100 * x / (1 - w) if w < 1 else 0), (100 * y / (1 - h) if h < 1 else 0)
-        parts += (f'<span style="left:{100 * x:.3f}%;top:{100 * y:.3f}%;width:{100 * w:.3f}%;height:{100 * h:.3f}%;aspect-ratio:{ratio * w / h:.4f};'
-                  f'background-size:{100 / w:.3f}% {100 / h:.3f}%;background-position:{shift[0]:.3f}% {shift[1]:.3f}%"></span>')
-    return {"text/html": f'<div class="panels on-white" role="img" aria-label="{html.escape(alt)}" style="width:{size["width"]}px;aspect-ratio:{ratio:.4f};'
-                         f'--picture:url(data:{mime};base64,{content})">{parts}</div>'}
+    boxes = {name: json.dumps([round(x, 5) for x in metadata.get(name) or []]) for name in ("panels", "legend")}
+    size = metadata["image/png"]
+    return {"text/html": f'<div class="panels on-white" data-panels="{boxes["panels"]}" data-legend="{boxes["legend"]}" data-ratio="{size["width"] / size["height"]:.4f}">'
+                         f'<img alt="{html.escape(alt)}" width="{shown(metadata)}" src="data:{mime};base64,{content}"></div>'}
+
+
+def shown(metadata):
+    """The width in pixels in which a page shows a picture: one that fills two columns of a journal, 17 cm, fills that of the text."""
+    return round(1.18 * metadata["image/png"]["width"])
 
 
 def prepare(notebook, target, meta):
@@ -93,7 +94,7 @@ def prepare(notebook, target, meta):
     representation of each output; meta is what the templates and the filter are told."""
     nb = copy.deepcopy(notebook)
     nb["nbformat_minor"] = 5  # before, cells had no ids
-    cells, alts, pictures = [], {}, {}
+    cells, alts, widths, pictures = [], {}, {}, {}
     for number, cell in enumerate(nb["cells"]):
         cell.setdefault("id", f"cell-{number}")
         # pandoc would have names of its own for them
@@ -109,18 +110,20 @@ def prepare(notebook, target, meta):
                         continue
                 elif "data" in out:
                     # What a picture shows, in words, comes beside it.
-                    alts.setdefault(cell["id"], {})[str(len(outputs) + 1)] = text(out["data"].get("text/plain", ""))
+                    number, metadata = str(len(outputs) + 1), out.get("metadata", {})
+                    alt = alts.setdefault(cell["id"], {})[number] = text(out["data"].get("text/plain", ""))
                     out["data"] = best(out["data"], target)
-                    boxes = out.get("metadata", {}).get("panels")
-                    if target == "html5" and boxes:
-                        out["data"] = panels(out["data"], boxes, out["metadata"]["image/png"], alts[cell["id"]][str(len(outputs) + 1)])
+                    if target == "html5" and metadata.get("image/png"):
+                        widths.setdefault(cell["id"], {})[number] = f"{shown(metadata)}px"
+                        if metadata.get("panels"):
+                            out["data"] = panels(out["data"], metadata, alt)
                 outputs.append(out)
             cell["outputs"] = outputs
             if not cell["source"].strip() and not cell["outputs"]:
                 continue
         cells.append(cell)
     nb["cells"] = cells
-    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts, pictures=pictures)}
+    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts, widths=widths, pictures=pictures)}
     return json.dumps(nb)
 
 
@@ -158,8 +161,12 @@ def mathml(page):
         # An accent over a letter is drawn at the right height only as a plain over-script.
         out = re.sub(r'<mover accent="true">(<mi>.</mi><mo(?: stretchy="false")?>)', r"<mover>\1", out)
         # The indices of such a letter stand as high as those of one without.
-        return re.sub(r"<(msup|msub|msubsup)>(<mover><mi>.</mi><mo[^>]*>.</mo></mover>)((?:<m[in]>[^<]*</m[in]>)+)</\1>",
-                      r"<mrow>\2<\1><mrow></mrow>\3</\1></mrow>", out)
+        out = re.sub(r"<(msup|msub|msubsup)>(<mover><mi>.</mi><mo[^>]*>.</mo></mover>)((?:<m[in]>[^<]*</m[in]>)+)</\1>",
+                     r"<mrow>\2<\1><mrow></mrow>\3</\1></mrow>", out)
+        # The box in which a formula wider than the page scrolls: <math> itself does not in every browser.
+        if m.group(1) == "displaymath":
+            return f'<span class="formula">{out}</span>'
+        return f'<span class="long">{out}</span>' if len(re.sub(r"<[^>]*>", "", out)) > 30 else out
 
     # A full stop stays with its formula, and so does an opening bracket.
     page = re.sub(r"""\(?<eq\s+env="math">[^<]*</eq>[-.,;:!?)\]’”]*""",
