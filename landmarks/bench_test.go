@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
 )
@@ -176,7 +177,7 @@ func BenchmarkMatchSurfaces(b *testing.B) {
 			}
 			m := landmarks.New(len(controls.Vertices), 3, kernels.Gaussian(0.4), geom.Integrator(ode.Heun, 8))
 			bench.Call(b, func() error {
-				r, err := m.MatchFrom(controls.Vertices, source.Vertices, mesh.Varifold(fast, source, target).Coarse(2), 0.1)
+				r, err := m.MatchFrom(controls.Vertices, source.Vertices, attachment.Varifold(fast, source, target).Coarse(2), 0.1)
 				if err == nil && r.Status != geom.Converged {
 					err = errors.New(r.Status.String())
 				}

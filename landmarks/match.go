@@ -16,7 +16,7 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-// DataTerm is a squared distance between the deformed source and a target, for Match. Correspondence, mesh.Current and mesh.Varifold
+// DataTerm is a squared distance between the deformed source and a target, for Match. Correspondence, attachment.Current and attachment.Varifold
 // make data terms; you can write others.
 type DataTerm interface {
 	// Inputs returns numbers of the target that Distance needs, for n points in R^d: arguments as for engine.Func.Call. An error

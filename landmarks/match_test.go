@@ -18,6 +18,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
 )
@@ -130,9 +131,9 @@ func TestMatchCurvesWithoutCorrespondence(t *testing.T) {
 	colin := expect.Must(morpho.Resample(outlines.Shape("colin27"), 85, true))
 	source, target := mesh.Curve(atlas, true), mesh.Curve(colin, true)
 	m := landmarks.New(60, 2, kernels.Gaussian(10), geom.Integrator(ode.RK4, 5))
-	for name, term := range map[string]*mesh.Term{
-		"varifold": mesh.Varifold(kernels.Gaussian(4), source, target.Flip()),
-		"current":  mesh.Current(kernels.Gaussian(4), source, target),
+	for name, term := range map[string]*attachment.Term{
+		"varifold": attachment.Varifold(kernels.Gaussian(4), source, target.Flip()),
+		"current":  attachment.Current(kernels.Gaussian(4), source, target),
 	} {
 		r := expect.Must(m.Match(atlas, term.Coarse(3), 0.5))
 		before := expect.Must(source.Distances(target))
@@ -178,7 +179,7 @@ func TestMatchInAnyUnit(t *testing.T) {
 		space := func(n int, width float64) *landmarks.Space {
 			return landmarks.New(n, 2, kernels.Sum([]float64{unit.a}, kernels.Gaussian(width*s)), geom.Integrator(ode.Heun, 5))
 		}
-		term := mesh.Varifold(kernels.Gaussian(0.3*s), source, target)
+		term := attachment.Varifold(kernels.Gaussian(0.3*s), source, target)
 		whole := expect.Must(space(30, 0.5).Match(source.Vertices, term, 0.1*math.Sqrt(unit.a)))
 		part := expect.Must(space(12, 0.5).MatchFrom(curve(12, s, round).Vertices, source.Vertices, term, 0.1*math.Sqrt(unit.a)))
 		for i, m := range []*landmarks.Matching{whole, part} {
@@ -212,7 +213,7 @@ func TestMatchSurfaces(t *testing.T) {
 	t.Parallel()
 	source, target := mesh.Icosphere(2), mesh.Ellipsoid(1.3, 1, 0.8, 11, 20)
 	m := landmarks.New(42, 3, kernels.Gaussian(0.7), geom.Integrator(ode.Heun, 5))
-	r := expect.Must(m.MatchFrom(mesh.Icosphere(1).Vertices, source.Vertices, mesh.Varifold(kernels.Gaussian(0.4), source, target), 0.1))
+	r := expect.Must(m.MatchFrom(mesh.Icosphere(1).Vertices, source.Vertices, attachment.Varifold(kernels.Gaussian(0.4), source, target), 0.1))
 	after := largest(expect.Must(source.With(r.Deformed).Distances(target)))
 	t.Logf("%s, %d evaluations, residual %.3f, farthest %.3f", r.Status, r.Evaluations, r.Residual, after)
 	if r.Status != geom.Converged || r.Residual > 0.1 || after > 0.05 {
@@ -284,19 +285,19 @@ func TestBadMatches(t *testing.T) {
 			return m.Match(square, landmarks.Correspondence([][]float64{{0, 0}, {1, math.Inf(1)}, {1, 1}, {0, 1}}), 1)
 		},
 		"4 points in R^2, the source mesh has 2": func() (*landmarks.Matching, error) {
-			return m.Match(square, mesh.Varifold(kernels.Gaussian(1), open, curve), 1)
+			return m.Match(square, attachment.Varifold(kernels.Gaussian(1), open, curve), 1)
 		},
 		"point 0 of the source: coordinate 1 is": func() (*landmarks.Matching, error) {
 			return m.MatchFrom(square, [][]float64{{0, math.NaN()}}, target, 1)
 		},
 		"no source": func() (*landmarks.Matching, error) { return m.MatchFrom(square, nil, target, 1) },
 		"the target mesh: the mesh is empty": func() (*landmarks.Matching, error) {
-			return m.Match(square, mesh.Varifold(kernels.Gaussian(1), curve, &mesh.Mesh{}), 1)
+			return m.Match(square, attachment.Varifold(kernels.Gaussian(1), curve, &mesh.Mesh{}), 1)
 		},
 		"the target mesh: the mesh is empty: no": func() (*landmarks.Matching, error) {
-			return m.Match(square, mesh.Varifold(kernels.Gaussian(1), curve, nil), 1)
+			return m.Match(square, attachment.Varifold(kernels.Gaussian(1), curve, nil), 1)
 		},
-		"the norm has no kernel": func() (*landmarks.Matching, error) { return m.Match(square, mesh.Varifold(nil, curve, curve), 1) },
+		"the norm has no kernel": func() (*landmarks.Matching, error) { return m.Match(square, attachment.Varifold(nil, curve, curve), 1) },
 		"the scales []":          func() (*landmarks.Matching, error) { return m.Match(square, unscaled{}, 1) },
 		"Tolerance(+Inf)":        func() (*landmarks.Matching, error) { return m.Match(square, target, 1, solve.Tolerance(math.Inf(1))) },
 	} {
@@ -370,7 +371,7 @@ func TestMatchOfAPart(t *testing.T) {
 	k := kernels.Gaussian(0.4)
 	m := landmarks.New(len(bent.Vertices), 3, kernels.Gaussian(0.6), geom.Integrator(ode.Heun, 6))
 	was := stat.Mean(expect.Must(bent.Distances(whole)), nil)
-	for name, term := range map[string]*mesh.Term{"within": mesh.Within(k, bent, whole), "varifold": mesh.Varifold(k, bent, whole)} {
+	for name, term := range map[string]*attachment.Term{"partial varifold": attachment.PartialVarifold(k, bent, whole), "varifold": attachment.Varifold(k, bent, whole)} {
 		r := expect.Must(m.Match(bent.Vertices, term, 0.02, solve.MaxIterations(100)))
 		now := bent.With(r.Deformed)
 		moved := 0.0
@@ -379,7 +380,7 @@ func TestMatchOfAPart(t *testing.T) {
 		}
 		off, area := stat.Mean(expect.Must(now.Distances(whole)), nil), now.Size()/half.Size()
 		t.Logf("%s: %s; %.3f off the whole, was %.3f, %.3f from its place, area %.2f of the half", name, r, off, was, moved, area)
-		if part := name == "within"; part != (off < 0.5*was) || part != (moved < 0.15) || part != (math.Abs(area-1) < 0.2) {
+		if part := name == "partial varifold"; part != (off < 0.5*was) || part != (moved < 0.15) || part != (math.Abs(area-1) < 0.2) {
 			t.Errorf("%s: %g off the whole, was %g, %g from its place, area %g of the half", name, off, was, moved, area)
 		}
 	}

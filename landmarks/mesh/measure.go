@@ -91,7 +91,7 @@ func (m *Mesh) Spacing() float64 {
 // Volume is the volume that a closed surface encloses, Σ a·(b × c)/6 over its triangles, or the area that a closed curve of
 // the plane encloses; positive where normals point outwards, or the curve runs counter-clockwise.
 func (m *Mesh) Volume() (float64, error) {
-	if err := m.Oriented(); err != nil {
+	if err := m.CheckOriented(); err != nil {
 		return 0, fmt.Errorf("Volume: %w", err)
 	}
 	if b := m.Boundary(); len(b) > 0 {

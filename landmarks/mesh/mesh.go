@@ -93,7 +93,7 @@ func (m *Mesh) Triangles() [][3]int {
 
 // Validate returns what may spoil a computation with the mesh, everything at once, with the numbers of the first offenders;
 // nil for a clean manifold mesh. Clean repairs degenerate and duplicate cells, duplicate and unused vertices.
-// How cells are oriented is a matter of Oriented.
+// How cells are oriented is a matter of CheckOriented.
 func (m *Mesh) Validate() error {
 	if err := m.wellFormed(); err != nil {
 		return err
@@ -221,6 +221,30 @@ func (m *Mesh) solid() error {
 	}
 	if bad := m.degenerate(); len(bad) > 0 {
 		return fmt.Errorf("%s, the first %s: Clean removes them", counted(len(bad), "degenerate "+m.kind()), m.firstCell(bad))
+	}
+	return nil
+}
+
+// CheckAlike returns an error if two meshes, neither of them empty, cannot be compared, as one is a curve and the other a surface, or one
+// in the plane and the other in space. The error calls them by names.
+func CheckAlike(one string, a *Mesh, other string, b *Mesh) error {
+	if d, e := len(a.Vertices[0]), len(b.Vertices[0]); d != e {
+		return fmt.Errorf("%s is in R^%d, %s in R^%d", one, d, other, e)
+	}
+	if a.order() != b.order() {
+		return fmt.Errorf("%s has %s, %s %s", one, a.kind(), other, b.kind())
+	}
+	return nil
+}
+
+// CheckCells returns an error if integrals over the cells would miss one or count one twice: if cells are degenerate or have the
+// vertices of earlier ones, or if m is no mesh at all.
+func (m *Mesh) CheckCells() error {
+	if err := m.solid(); err != nil {
+		return err
+	}
+	if twice := m.duplicateCells(); len(twice) > 0 {
+		return fmt.Errorf("%s, the first %s, would count twice: Clean removes them", counted(len(twice), "duplicate "+m.kind()), m.firstCell(twice))
 	}
 	return nil
 }
@@ -358,9 +382,9 @@ func worst(faces map[[2]int]*[2][]int, is func(f *[2][]int) bool) (string, int) 
 	return fmt.Sprintf("%s, where cells %v meet", place(least), cells), count
 }
 
-// Oriented returns an error where two cells that meet are oriented against each other, or more than two meet: the current
+// CheckOriented returns an error where two cells that meet are oriented against each other, or more than two meet: the current
 // of such a mesh is not that of a curve or surface, as its parts cancel. Orient turns cells round; varifolds need none of it.
-func (m *Mesh) Oriented() error {
+func (m *Mesh) CheckOriented() error {
 	if err := m.wellFormed(); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func TestSpheres(t *testing.T) {
 		if err := m.Validate(); err != nil {
 			t.Error(err)
 		}
-		if err := m.Oriented(); err != nil {
+		if err := m.CheckOriented(); err != nil {
 			t.Error(err)
 		}
 		if euler := len(m.Vertices) - len(m.Cells)/2; euler != 2 {
@@ -154,7 +154,7 @@ func TestOrient(t *testing.T) {
 	for _, i := range []int{3, 17, 100} {
 		m.Cells[i][0], m.Cells[i][1] = m.Cells[i][1], m.Cells[i][0]
 	}
-	expect.Refused(t, m.Oriented(), "inconsistent orientation at 9 places, the first edge")
+	expect.Refused(t, m.CheckOriented(), "inconsistent orientation at 9 places, the first edge")
 	if turned, err := m.Orient(); err != nil || turned != 3 {
 		t.Errorf("turned %d, %v", turned, err)
 	}
@@ -182,7 +182,7 @@ func TestOrient(t *testing.T) {
 	expect.Refused(t, expect.Error(strip.Orient()), "has no orientation")
 	curve := mesh.Curve([][]float64{{0, 0}, {1, 0}, {2, 1}}, true)
 	curve.Cells[1] = []int{2, 1}
-	expect.Refused(t, curve.Oriented(), "inconsistent orientation at 2 places, the first vertex 1")
+	expect.Refused(t, curve.CheckOriented(), "inconsistent orientation at 2 places, the first vertex 1")
 	if turned, err := curve.Orient(); err != nil || turned != 1 {
 		t.Errorf("turned %d, %v", turned, err)
 	}

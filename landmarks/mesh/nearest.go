@@ -26,7 +26,7 @@ func (m *Mesh) Locator() (*Locator, error) {
 	if err := m.solid(); err != nil {
 		return nil, fmt.Errorf("nearest points: %w", err)
 	}
-	if err := m.Oriented(); err != nil {
+	if err := m.CheckOriented(); err != nil {
 		return nil, fmt.Errorf("nearest points: %w", err)
 	}
 	l := &Locator{m, m.boxes(), make([][]float64, len(m.Vertices))}

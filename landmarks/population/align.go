@@ -46,7 +46,7 @@ func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bo
 			if err := objects[o].Norm.Check(model.called(name, o), m); err != nil {
 				return nil, fmt.Errorf("align: %w", err)
 			}
-			if err := mesh.Alike(model.called(name, o), m, goal, to[o]); err != nil {
+			if err := mesh.CheckAlike(model.called(name, o), m, goal, to[o]); err != nil {
 				return nil, fmt.Errorf("align: %w", err)
 			}
 			if i > 0 {

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/kernels"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/population"
@@ -52,7 +53,7 @@ func TestAlign(t *testing.T) {
 				floats.AddConst(5, y.RawVector().Data)
 				return y.RawVector().Data
 			})
-			got := expect.Must(population.Align([]population.Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(c.width)}}}, []*mesh.Mesh{c.to}, [][]*mesh.Mesh{{moved}, {c.to}}, scale != 1))
+			got := expect.Must(population.Align([]population.Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(c.width)}}}, []*mesh.Mesh{c.to}, [][]*mesh.Mesh{{moved}, {c.to}}, scale != 1))
 			off := 0.0
 			for i, x := range got[0].Objects[0].Vertices {
 				off = max(off, floats.Distance(x, c.m.Vertices[i], 2))
@@ -71,7 +72,7 @@ func TestAlignItself(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]*mesh.Mesh{"ellipsoid": mesh.Ellipsoid(1.3, 1, 0.8, 9, 16), "sphere": mesh.Icosphere(1), "outline": generator().template} {
 		for _, scaled := range []bool{false, true} {
-			got := expect.Must(population.Align([]population.Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.4)}}}, []*mesh.Mesh{m}, [][]*mesh.Mesh{{m}}, scaled))[0]
+			got := expect.Must(population.Align([]population.Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.4)}}}, []*mesh.Mesh{m}, [][]*mesh.Mesh{{m}}, scaled))[0]
 			if got.Status != geom.Converged {
 				t.Errorf("%s: %s", name, got.Status)
 			}
@@ -95,7 +96,7 @@ func TestAlignVertebrae(t *testing.T) {
 			return []float64{5 + scale*(cos*x[0]-sin*x[1]), scale * (sin*x[0] + cos*x[1])}
 		})})
 	}
-	norm := mesh.Norm{Kernel: kernels.Gaussian(2 * morpho.MeanSpacing(shapes[0], true))}
+	norm := attachment.Norm{Kernel: kernels.Gaussian(2 * morpho.MeanSpacing(shapes[0], true))}
 	for i, a := range expect.Must(population.Align([]population.Object{{Norm: norm}}, []*mesh.Mesh{mesh.Curve(shapes[0], true)}, subjects, true)) {
 		off := math.Abs(math.Remainder(math.Atan2(a.Rotation[1][0], a.Rotation[0][0])+turn, 2*math.Pi))
 		if off > 0.2 || math.Abs(a.Scale*scale-1) > 0.1 || a.Distance > 0.15 || a.Status != geom.Converged {
@@ -131,7 +132,7 @@ func TestAlignRoundSurfaces(t *testing.T) {
 			return y.RawVector().Data
 		})})
 	}
-	for k, a := range expect.Must(population.Align([]population.Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.4)}}}, []*mesh.Mesh{to}, subjects, false)) {
+	for k, a := range expect.Must(population.Align([]population.Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.4)}}}, []*mesh.Mesh{to}, subjects, false)) {
 		var left mat.Dense
 		left.Mul(mat.NewDense(3, 3, slices.Concat(a.Rotation...)), turns[k])
 		if off := math.Acos(math.Min(1, (mat.Trace(&left)-1)/2)); off > 0.3 || a.Status != geom.Converged {
@@ -153,7 +154,7 @@ func TestAlignInABox(t *testing.T) {
 	}
 	align := func(extent ...float64) ([]*population.Aligned, error) {
 		k := expect.Must(kernels.Expand(kernels.Gaussian(1.5), extent, 1e-3))
-		return population.Align([]population.Object{{Norm: mesh.Norm{Kernel: k}}}, oval(0.5, 1), [][]*mesh.Mesh{oval(2.6, 0.9)}, false)
+		return population.Align([]population.Object{{Norm: attachment.Norm{Kernel: k}}}, oval(0.5, 1), [][]*mesh.Mesh{oval(2.6, 0.9)}, false)
 	}
 	expect.Refused(t, expect.Error(align(7, 3)), "align: the kernel of the norm, subject 0", "wider extent")
 	if got := expect.Must(align(7, 7))[0]; got.Status != geom.Converged {

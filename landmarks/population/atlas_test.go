@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/population"
@@ -70,7 +71,7 @@ func generator() known {
 		path := expect.Must(space.Carry(g, outline(n, r.Float64())))
 		k.subjects = append(k.subjects, []*mesh.Mesh{mesh.Curve(path[len(path)-1], true)})
 	}
-	k.model = population.Model{Space: space, Objects: []population.Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.3)}, Noise: 0.3}}}
+	k.model = population.Model{Space: space, Objects: []population.Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.3)}, Noise: 0.3}}}
 	return k
 }
 

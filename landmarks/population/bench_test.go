@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
 )
@@ -63,7 +64,7 @@ func BenchmarkAtlas(b *testing.B) {
 	defer bench.Memory(b)()
 	for b.Loop() {
 		model := population.Model{Space: landmarks.New(len(controls), 3, flow, geom.Integrator(ode.Euler, 19)),
-			Objects: []population.Object{{Norm: mesh.Norm{Kernel: data}, Noise: 1, Smoothing: smoothing}}}
+			Objects: []population.Object{{Norm: attachment.Norm{Kernel: data}, Noise: 1, Smoothing: smoothing}}}
 		a := expect.Must(model.Atlas(subjects[0], controls, subjects))
 		b.Logf("%s, %d evaluations, −2 × objective %.4f", a, a.Evaluations, -2*a.Objective)
 		b.ReportMetric(float64(a.Evaluations), "evaluations")

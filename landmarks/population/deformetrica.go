@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
@@ -326,14 +327,14 @@ func (s *Study) object(id string, e *settings, loose bool) error {
 	e.first("kernel-type", "kernel-device", "noise-variance-prior-scale-std", "noise-variance-prior-normalized-dof")
 	name := strings.TrimSpace("the object " + text.Clip(id))
 	what := strings.ToLower(e.first("deformable-object-type"))
-	attachment := strings.ToLower(e.first("attachment-type"))
+	kind := strings.ToLower(e.first("attachment-type"))
 	order := 3
-	var norm mesh.Norm
+	var norm attachment.Norm
 	for _, side := range []struct{ tag, norm string }{{"nonoriented", "varifold"}, {"oriented", "current"}} { // of version 3
 		if strings.HasPrefix(what, side.tag) {
 			what = what[len(side.tag):]
-			if attachment == "" {
-				attachment = side.norm
+			if kind == "" {
+				kind = side.norm
 			}
 		}
 	}
@@ -346,12 +347,12 @@ func (s *Study) object(id string, e *settings, loose bool) error {
 	default:
 		return fmt.Errorf("%s: objects of type %s are not read: there are SurfaceMesh and PolyLine", e.file, text.Clip(what))
 	}
-	switch attachment {
+	switch kind {
 	case "current":
 	case "varifold":
 		norm.Varifold = true
 	default:
-		return fmt.Errorf("%s: the attachment-type %s has no counterpart: there are Current and Varifold", e.file, text.Clip(attachment))
+		return fmt.Errorf("%s: the attachment-type %s has no counterpart: there are Current and Varifold", e.file, text.Clip(kind))
 	}
 	width, err := e.positive(name, "kernel-width")
 	if err != nil {

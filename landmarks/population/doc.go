@@ -1,7 +1,7 @@
 // Package population estimates means and variation of curves and surfaces whose vertices do not correspond.
 //
 //	M := landmarks.New(len(controls), 2, kernels.Gaussian(10))       // where momenta sit, and how smooth deformations are
-//	outline := population.Object{Norm: mesh.Norm{Kernel: kernels.Gaussian(4), Varifold: true}, Noise: 0.5}
+//	outline := population.Object{Norm: attachment.Norm{Kernel: kernels.Gaussian(4), Varifold: true}, Noise: 0.5}
 //	model := population.Model{Space: M, Objects: []population.Object{outline}}
 //	subjects := population.Single(outlines)                          // or [][]*mesh.Mesh, several objects a subject
 //	atlas, err := model.Atlas(subjects[0], controls, subjects)       // template, and a momentum for every subject

@@ -8,6 +8,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
 )
@@ -29,7 +30,7 @@ func ExampleModel_Atlas() {
 	controls := ellipse(12, 2, 1).Vertices
 	model := population.Model{
 		Space:   landmarks.New(12, 2, kernels.Gaussian(1), geom.Integrator(ode.Heun, 5)),
-		Objects: []population.Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.5)}, Noise: 0.3}},
+		Objects: []population.Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.5)}, Noise: 0.3}},
 	}
 	atlas, err := model.Atlas(subjects[0], controls, subjects)
 	if err != nil {

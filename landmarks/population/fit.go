@@ -115,7 +115,7 @@ func (m Model) check(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 			}
 		}
 		for i, s := range subjects {
-			if err := mesh.Alike(m.called("the template", o), template[o], m.called(name(i), o), s[o]); err != nil {
+			if err := mesh.CheckAlike(m.called("the template", o), template[o], m.called(name(i), o), s[o]); err != nil {
 				return err
 			}
 			if err := object.plausible(template[o], m.called(name(i), o), s[o]); err != nil {
@@ -126,7 +126,7 @@ func (m Model) check(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 		for i, s := range subjects {
 			names, meshes = append(names, m.called(name(i), o)), append(meshes, s[o])
 		}
-		if err := object.Norm.Suits(names, meshes); err != nil {
+		if err := object.Norm.CheckWidth(names, meshes); err != nil {
 			return err
 		}
 		if d := len(template[o].Vertices[0]); d != m.Space.Manifold.D {

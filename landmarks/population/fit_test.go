@@ -19,6 +19,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 )
 
@@ -41,14 +42,14 @@ func small(varifold, free bool) (Model, []*mesh.Mesh, [][]float64, [][]*mesh.Mes
 		controls = append(controls, []float64{r.NormFloat64(), r.NormFloat64()})
 	}
 	m := Model{Space: landmarks.New(4, 2, kernels.Gaussian(0.8), geom.Integrator(ode.Euler, 4)),
-		Objects: []Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.5), Varifold: varifold}, Noise: 0.3}}, Free: free}
+		Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.5), Varifold: varifold}, Noise: 0.3}}, Free: free}
 	return m, []*mesh.Mesh{ellipse(8, 1, 1)}, controls, Single([]*mesh.Mesh{ellipse(9, 1.2, 0.8), ellipse(7, 0.9, 1), ellipse(11, 1.1, 1.1)})
 }
 
 // pair is small with a second object, open curves, in another norm and with another noise.
 func pair() (Model, []*mesh.Mesh, [][]float64, [][]*mesh.Mesh) {
 	m, template, controls, subjects := small(false, true)
-	m.Objects = append(m.Objects, Object{ID: "open", Norm: mesh.Norm{Kernel: kernels.Gaussian(0.4), Varifold: true}, Noise: 0.7, Smoothing: kernels.Gaussian(0.6)})
+	m.Objects = append(m.Objects, Object{ID: "open", Norm: attachment.Norm{Kernel: kernels.Gaussian(0.4), Varifold: true}, Noise: 0.7, Smoothing: kernels.Gaussian(0.6)})
 	open := func(n int, bend float64) *mesh.Mesh {
 		var x [][]float64
 		for i := range n {
@@ -281,7 +282,7 @@ func TestRegistrationWithWideKernel(t *testing.T) {
 	t.Parallel()
 	template := []*mesh.Mesh{wavy(24, 0, 0)}
 	m := Model{Space: landmarks.New(24, 2, kernels.Gaussian(3), geom.Integrator(ode.Heun, 10)),
-		Objects: []Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.3), Varifold: true}, Noise: 0.03}}}
+		Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.3), Varifold: true}, Noise: 0.03}}}
 	var found []*Atlas
 	for _, tolerance := range []float64{0.003, 1e-4} {
 		found = append(found, expect.Must(m.register(template, template[0].Vertices, []*mesh.Mesh{wavy(30, 0.3, 0.09)}, []solve.Option{solve.Tolerance(tolerance), solve.MaxIterations(300)})))
@@ -309,7 +310,7 @@ func TestTooFewSteps(t *testing.T) {
 	template, subject := []*mesh.Mesh{wavy(40, 0, 0)}, wavy(50, 0.65, 0)
 	for steps, want := range map[int]geom.Status{5: geom.Stalled, 15: geom.Converged} {
 		m := Model{Space: landmarks.New(14, 2, kernels.Gaussian(0.45), geom.Integrator(ode.Heun, steps)),
-			Objects: []Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.25), Varifold: true}, Noise: 0.1}}}
+			Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.25), Varifold: true}, Noise: 0.1}}}
 		controls := wavy(14, 0, 0).Vertices
 		a := expect.Must(m.register(template, controls, []*mesh.Mesh{subject}, nil))
 		if a.Status != want || (a.Drift > geom.MaxDrift) != (want == geom.Stalled) || strings.Contains(a.String(), "steps") != (want == geom.Stalled) {
@@ -319,7 +320,7 @@ func TestTooFewSteps(t *testing.T) {
 			t.Errorf("%d steps: %v", steps, err)
 		}
 		// landmarks.Space.MatchFrom says the same.
-		g := expect.Must(m.Space.MatchFrom(controls, template[0].Vertices, mesh.Varifold(kernels.Gaussian(0.25), template[0], subject), 0.1))
+		g := expect.Must(m.Space.MatchFrom(controls, template[0].Vertices, attachment.Varifold(kernels.Gaussian(0.25), template[0], subject), 0.1))
 		if g.Status != want || (g.Err() != nil) != (want == geom.Stalled) {
 			t.Errorf("%d steps: %v, %v", steps, g, g.Err())
 		}
@@ -340,7 +341,7 @@ func TestRegistrationFolds(t *testing.T) {
 	}
 	controls := line(0).Vertices
 	m := Model{Space: landmarks.New(5, 2, kernels.Gaussian(0.7), geom.Integrator(ode.Heun, 10)),
-		Objects: []Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.4)}, Noise: 0.01}}}
+		Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.4)}, Noise: 0.01}}}
 	for bend, want := range map[float64]geom.Status{math.Pi / 4: geom.Converged, 0.7 * math.Pi: geom.Stalled} {
 		a := expect.Must(m.register([]*mesh.Mesh{line(0)}, controls, []*mesh.Mesh{line(bend)}, nil))
 		if a.Status != want || (a.Folded > 0) != (want == geom.Stalled) {

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 )
 
@@ -20,7 +21,7 @@ import (
 type Object struct {
 	ID string // in errors and in the names of files; those of several objects differ
 	// Norm is that in which a deformed template misses a subject. For thousands of cells its kernel is made by kernels.Fast.
-	Norm mesh.Norm
+	Norm attachment.Norm
 	// Noise is σ: the smaller, the closer the deformed templates come to the subjects. Where it is 0, it is estimated, and with it
 	// how large deformations are: see Atlas.Noise and Atlas.Reach.
 	Noise float64

@@ -17,6 +17,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 )
 
@@ -74,7 +75,7 @@ func ovals(noise float64) (Model, []*mesh.Mesh, [][]float64, [][]*mesh.Mesh) {
 		subjects = append(subjects, []*mesh.Mesh{ellipse(30, 1.3*(1+h), 1-h, noise)})
 	}
 	m := Model{Space: landmarks.New(5, 2, kernels.Gaussian(1), geom.Integrator(ode.Heun, 4)),
-		Objects: []Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.3)}, Noise: 0.3, Smoothing: kernels.Gaussian(0.4)}}}
+		Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.3)}, Noise: 0.3, Smoothing: kernels.Gaussian(0.4)}}}
 	return m, []*mesh.Mesh{ellipse(30, 1.4, 0.9, 0)}, ellipse(5, 1.3, 1, 0).Vertices, subjects
 }
 
@@ -96,7 +97,7 @@ func TestUnits(t *testing.T) {
 		own, points := m, mesh.Curve(controls, true).Map(func(x []float64) []float64 { return floats.ScaleTo(make([]float64, 2), s, x) }).Vertices
 		own.Space = landmarks.New(len(points), 2, kernels.Sum([]float64{unit.a}, kernels.Gaussian(s)), geom.Integrator(ode.Heun, 4))
 		object := func(noise float64) []Object {
-			return []Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(0.3 * s)}, Noise: noise, Smoothing: kernels.Gaussian(0.4 * s)}}
+			return []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.3 * s)}, Noise: noise, Smoothing: kernels.Gaussian(0.4 * s)}}
 		}
 		own.Objects = object(0.3 * math.Sqrt(unit.a))
 		atlas := expect.Must(own.Atlas(large(template), points, all))

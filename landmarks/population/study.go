@@ -18,6 +18,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
@@ -237,7 +238,7 @@ func (s *Study) Validate() error {
 			if err := shape[o].Validate(); err != nil {
 				return fmt.Errorf("%s: %w", own, err)
 			}
-			if err := mesh.Alike(objects.called(name, o), m, own, shape[o]); err != nil {
+			if err := mesh.CheckAlike(objects.called(name, o), m, own, shape[o]); err != nil {
 				return fmt.Errorf("%w: an object is either a curve or a surface", err)
 			}
 			_, _, radius := moments(shape[o : o+1])
@@ -342,7 +343,7 @@ func (s *Study) compare(deformation, detail float64) error {
 		if len(m.Cells[0]) == 3 {
 			noise = 0.2 * own
 		}
-		objects[o].Norm, objects[o].Noise = mesh.Norm{Kernel: kernels.Gaussian(width), Varifold: true}, noise
+		objects[o].Norm, objects[o].Noise = attachment.Norm{Kernel: kernels.Gaussian(width), Varifold: true}, noise
 		of := ""
 		if len(first) > 1 {
 			of = fmt.Sprintf("%s: ", cmp.Or(objects[o].ID, fmt.Sprintf("object %d", o)))

@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
 	"anatomy/kernels"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
 )
@@ -375,7 +376,7 @@ func TestStartFromFar(t *testing.T) {
 		outline(0, func(x, y float64) []float64 { return []float64{x, y} }),
 		outline(0.2, func(x, y float64) []float64 { return []float64{500 + 0.6*x - 0.8*y, 0.8*x + 0.6*y - 300} }),
 	})}
-	exact := []population.Object{{Norm: mesh.Norm{Kernel: kernels.Gaussian(2.635), Varifold: true}}}
+	exact := []population.Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(2.635), Varifold: true}}}
 	want := expect.Must(population.Align(exact, s.Subjects[0], s.Subjects[1:], false))[0]
 	if err := s.Start(0.5, 0.2, false); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
 )
@@ -81,8 +82,8 @@ func (p Population) model() population.Model {
 }
 
 // norm is that of all objects.
-func (p Population) norm() mesh.Norm {
-	return mesh.Norm{Kernel: kernels.Gaussian(p.Width), Varifold: p.Varifold}
+func (p Population) norm() attachment.Norm {
+	return attachment.Norm{Kernel: kernels.Gaussian(p.Width), Varifold: p.Varifold}
 }
 
 // squares are the squared distances of the objects of a from those of b in the norm.

@@ -1,9 +1,10 @@
-package mesh_test
+package attachment_test
 
 import (
 	"fmt"
 
 	"anatomy/kernels"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 )
 
@@ -11,7 +12,7 @@ import (
 func ExampleVarifold() {
 	source := mesh.Icosphere(2)
 	for _, target := range []*mesh.Mesh{mesh.Ellipsoid(1, 1, 1, 12, 24), mesh.Ellipsoid(1.3, 1, 0.8, 12, 24)} {
-		d, err := mesh.Varifold(kernels.Gaussian(0.5), source, target).Value(source.Vertices)
+		d, err := attachment.Varifold(kernels.Gaussian(0.5), source, target).Value(source.Vertices)
 		if err != nil {
 			fmt.Println(err)
 			return

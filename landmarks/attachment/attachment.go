@@ -1,4 +1,15 @@
-package mesh
+// Package attachment compares curves and surfaces whose vertices do not correspond: the distances of currents and of varifolds, and
+// how much of a piece lies outside of a whole.
+//
+//	term := attachment.Varifold(kernels.Gaussian(8), atlas, brain) // a data term for landmarks.Space.Match
+//	norm := attachment.Norm{Kernel: kernels.Gaussian(8)}           // of an object of a population.Model
+//
+// The kernel of a term is taken between all cells. Thousands of these want a fast one,
+//
+//	k, err := kernels.Fast(kernels.Gaussian(8), 1e-4, atlas.Vertices, brain.Vertices)
+//
+// whose cost grows as their number, as does that of a match with control points.
+package attachment
 
 import (
 	"cmp"
@@ -12,14 +23,15 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/kernels"
+	"anatomy/landmarks/mesh"
 )
 
-// Parts returns the middles c_i, [..., m, D], and the vectors n_i, [..., m, D], of cells, [m, 2] or [m, 3] vertex numbers, of
+// parts returns the middles c_i, [..., m, D], and the vectors n_i, [..., m, D], of cells, [m, 2] or [m, 3] vertex numbers, of
 // points x, [..., n, D], with at most one axis in front: a triangle (a, b, c) has its area times its unit normal,
 // ½ (b − a) × (c − a); an edge its tangent b − a.
-func Parts(x, cells *Node) (c, n *Node) {
+func parts(x, cells *Node) (c, n *Node) {
 	if r := x.Rank(); r < 2 || r > 3 || cells.Rank() != 2 || cells.Shape().Dim(1) < 2 || cells.Shape().Dim(1) > 3 || cells.Shape().Dim(1) > x.Shape().Dim(-1) {
-		panic(fmt.Sprintf("mesh.Parts: points %s and cells %s, want [..., n, D] and [m, 2], or [..., n, 3] and [m, 3]", x.Shape(), cells.Shape()))
+		panic(fmt.Sprintf("attachment: points %s and cells %s, want [..., n, D] and [m, 2], or [..., n, 3] and [m, 3]", x.Shape(), cells.Shape()))
 	}
 	corner := func(k int) *Node {
 		at := SliceAxis(cells, 1, AxisRange(k, k+1))
@@ -37,11 +49,11 @@ func Parts(x, cells *Node) (c, n *Node) {
 }
 
 func cross(u, v *Node) *Node {
-	parts := make([]*Node, 3)
-	for k := range parts {
-		parts[k] = Sub(Mul(coordinate(u, k+1), coordinate(v, k+2)), Mul(coordinate(u, k+2), coordinate(v, k+1)))
+	out := make([]*Node, 3)
+	for k := range out {
+		out[k] = Sub(Mul(coordinate(u, k+1), coordinate(v, k+2)), Mul(coordinate(u, k+2), coordinate(v, k+1)))
 	}
-	return Concatenate(parts, -1)
+	return Concatenate(out, -1)
 }
 
 // coordinate is that with the number k, counted round, of vectors in space.
@@ -53,10 +65,10 @@ type Norm struct {
 	Varifold bool           // without orientation
 }
 
-// Measure returns the middles c, [..., m, D], of the cells of points x, and what the sums of Inner weigh, b, [..., m, C]: for x
-// and cells see Parts. A cell without size weighs nothing.
+// Measure returns the middles c, [..., m, D], of cells, [m, 2] or [m, 3] vertex numbers, of points x, [..., n, D], with at most one
+// axis in front, and the weights b of the cells in the sums of Inner, [..., m, C]. A cell without size weighs nothing.
 func (n Norm) Measure(x, cells *Node) (c, b *Node) {
-	c, v := Parts(x, cells)
+	c, v := parts(x, cells)
 	return c, features(v, n.Varifold)
 }
 
@@ -76,25 +88,25 @@ func features(n *Node, varifold bool) *Node {
 	square := ReduceAndKeep(Square(n), ReduceSum, -1)
 	flat := IsZero(square) // a cell without size weighs nothing
 	inverse := Where(flat, ZerosLike(square), Reciprocal(Sqrt(Where(flat, OnesLike(square), square))))
-	var parts []*Node
+	var products []*Node
 	for i := range d {
 		for j := i; j < d; j++ {
-			part := Mul(coordinate(n, i), coordinate(n, j))
+			product := Mul(coordinate(n, i), coordinate(n, j))
 			if j > i {
-				part = MulScalar(part, math.Sqrt2) // for n_i n_j and n_j n_i
+				product = MulScalar(product, math.Sqrt2) // for n_i n_j and n_j n_i
 			}
-			parts = append(parts, part)
+			products = append(products, product)
 		}
 	}
-	return Mul(Concatenate(parts, -1), inverse)
+	return Mul(Concatenate(products, -1), inverse)
 }
 
 // Term is the squared distance of a mesh, whose vertices move, from a target: a data term for landmarks.Space.Match. What is
 // wrong with the meshes that it was made of, Inputs and Value report.
 type Term struct {
 	norm           Norm
-	within         bool // see Within
-	source, target *Mesh
+	partial        bool // see PartialVarifold
+	source, target *mesh.Mesh
 	scales         []float64
 	err            error
 }
@@ -106,64 +118,61 @@ type Term struct {
 //
 // with middles c and vectors n of the cells of S, d and m of T: normals as long as the areas, tangents of curves as long as
 // the edges. Its root has the unit of the sizes. Details narrower than the kernel cancel.
-func Current(k kernels.Kernel, source, target *Mesh) *Term {
+func Current(k kernels.Kernel, source, target *mesh.Mesh) *Term {
 	return Norm{k, false}.Term(source, target)
 }
 
 // Varifold is the squared distance of the varifolds of two meshes (Charon and Trouvé, SIAM J. Imaging Sci. 6, 2013), which need no
 // orientation: as Current, with (n_i·n_j)²/(|n_i| |n_j|), the kernel of Cauchy and Binet, in place of n_i·n_j.
-func Varifold(k kernels.Kernel, source, target *Mesh) *Term {
+func Varifold(k kernels.Kernel, source, target *mesh.Mesh) *Term {
 	return Norm{k, true}.Term(source, target)
 }
 
-// Within says how much of a mesh lies outside of another one: a piece that moves is matched to a part of a whole, and what else the
-// whole has costs nothing. With the feature vectors b_i and e_j of the cells in the norm of Varifold, it is
+// PartialVarifold measures how much of a mesh lies outside of another one: a piece that moves is matched to a part of a whole, and what else
+// the whole has costs nothing. With the feature vectors b_i and e_j of the cells in the norm of Varifold, it is
 //
 //	Σ_i |b_i| max(0, u_i·(Σ_j k(c_i, c_j) b_j − Σ_j k(c_i, d_j) e_j))²,   u_i = b_i/|b_i|
 //
 // (Antonsanti, Glaunès, Benseghir, Jugnon and Kaltenmark, IPMI 2021): where the source has more than the target about its cell
 // i, within the width of the kernel and in its direction, it pays for that with the cell's size. It has the unit of the third power
 // of the sizes.
-func Within(k kernels.Kernel, source, target *Mesh) *Term {
+func PartialVarifold(k kernels.Kernel, source, target *mesh.Mesh) *Term {
 	t := Varifold(k, source, target)
-	t.within = true
+	t.partial = true
 	return t
 }
 
 // Term is the squared distance of two meshes in the norm.
-func (n Norm) Term(source, target *Mesh) *Term {
+func (n Norm) Term(source, target *mesh.Mesh) *Term {
 	t := &Term{norm: n, source: source, target: target, scales: []float64{1}}
 	t.err = cmp.Or(n.Check("the source mesh", source), n.Check("the target mesh", target))
 	if t.err == nil {
-		t.err = Alike("the source mesh", source, "the target", target)
+		t.err = mesh.CheckAlike("the source mesh", source, "the target", target)
 	}
 	return t
 }
 
 // Check returns why a mesh, which errors call by a name, has no such norm: cells without size or twice the same, for currents
 // none or several orientations, or no kernel at all.
-func (n Norm) Check(name string, m *Mesh) error {
+func (n Norm) Check(name string, m *mesh.Mesh) error {
 	if n.Kernel == nil {
 		return errors.New("the norm has no kernel")
 	}
-	if err := m.solid(); err != nil {
+	if err := m.CheckCells(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if twice := m.duplicateCells(); len(twice) > 0 {
-		return fmt.Errorf("%s: %s, the first %s, would count twice: Clean removes them", name, counted(len(twice), "duplicate "+m.kind()), m.firstCell(twice))
-	}
 	if !n.Varifold {
-		if err := m.Oriented(); err != nil {
+		if err := m.CheckOriented(); err != nil {
 			return fmt.Errorf("the current of %s: %w; or take Varifold", name, err)
 		}
 	}
 	return nil
 }
 
-// Suits returns an error where the width of the kernel is in another unit than meshes, which errors call by their names: so small that no
+// CheckWidth returns an error where the width of the kernel is in another unit than meshes, which errors call by their names: so small that no
 // cell sees its neighbours, K being below 1e-4 at the mean length of their sides, or so large that all cells are in one place, K being
 // above 0.98 all over the mesh. Matches of such meshes end, but nowhere.
-func (n Norm) Suits(names []string, meshes []*Mesh) error {
+func (n Norm) CheckWidth(names []string, meshes []*mesh.Mesh) error {
 	const none, all = 1e-4, 0.98
 	d := len(meshes[0].Vertices[0])
 	at := [][]float64{make([]float64, d)}
@@ -190,18 +199,6 @@ func (n Norm) Suits(names []string, meshes []*Mesh) error {
 		if extent > all {
 			return fmt.Errorf("the kernel of the norm, %s, is much wider than %s, whose box has a diagonal of %.3g: is its width in another unit?", n.Kernel, names[i], floats.Norm(at[1+i*(d+1)], 2))
 		}
-	}
-	return nil
-}
-
-// Alike returns an error if two meshes, neither of them empty, cannot be compared, as one is a curve and the other a surface, or one
-// in the plane and the other in space. The error calls them by names.
-func Alike(one string, a *Mesh, other string, b *Mesh) error {
-	if d, e := len(a.Vertices[0]), len(b.Vertices[0]); d != e {
-		return fmt.Errorf("%s is in R^%d, %s in R^%d", one, d, other, e)
-	}
-	if a.order() != b.order() {
-		return fmt.Errorf("%s has %s, %s %s", one, a.kind(), other, b.kind())
 	}
 	return nil
 }
@@ -233,7 +230,7 @@ func (t *Term) Inputs(n, d int) ([]any, error) {
 	if err := t.Fits(t.source.Vertices); err != nil {
 		return nil, err
 	}
-	if err := t.norm.Suits([]string{"the source mesh", "the target mesh"}, []*Mesh{t.source, t.target}); err != nil {
+	if err := t.norm.CheckWidth([]string{"the source mesh", "the target mesh"}, []*mesh.Mesh{t.source, t.target}); err != nil {
 		return nil, err
 	}
 	return []any{flatCells(t.source), t.target.Vertices, flatCells(t.target)}, nil
@@ -249,7 +246,7 @@ func (t *Term) Fits(x [][]float64) error {
 	return nil
 }
 
-func flatCells(m *Mesh) []int {
+func flatCells(m *mesh.Mesh) []int {
 	var out []int
 	for _, c := range m.Cells {
 		out = append(out, c...)
@@ -257,16 +254,16 @@ func flatCells(m *Mesh) []int {
 	return out
 }
 
-// Distance returns the squared distance, or what Within says, a scalar, of the mesh with vertices x, [n, D], from the target, with
+// Distance returns the squared distance, or that of PartialVarifold, a scalar, of the mesh with vertices x, [n, D], from the target, with
 // the kernel's width multiplied by scale.
 func (t *Term) Distance(x, scale *Node, inputs []*Node) *Node {
 	part := func(x, cells *Node) (c, b *Node) {
-		c, b = t.norm.Measure(x, Reshape(cells, -1, t.source.order()))
+		c, b = t.norm.Measure(x, Reshape(cells, -1, len(t.source.Cells[0])))
 		return Div(c, scale), b
 	}
 	c, b := part(x, inputs[0])
 	d, e := part(inputs[1], inputs[2])
-	if t.within {
+	if t.partial {
 		excess := ReduceSum(Mul(b, Sub(t.norm.Kernel.Sum(c, c, b), t.norm.Kernel.Sum(c, d, e))), -1) // times |b|
 		square := ReduceSum(Square(b), -1)
 		flat := IsZero(square) // a cell without size pays nothing
@@ -297,8 +294,8 @@ func (t *Term) Value(x [][]float64) (float64, error) {
 
 // String names the distance with its kernel.
 func (t *Term) String() string {
-	if t.within {
-		return "within a " + t.norm.String()
+	if t.partial {
+		return "partial " + t.norm.String()
 	}
 	return t.norm.String()
 }

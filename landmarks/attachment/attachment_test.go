@@ -1,4 +1,4 @@
-package mesh_test
+package attachment_test
 
 import (
 	"math"
@@ -11,14 +11,15 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/kernels"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 )
 
-type term func(k kernels.Kernel, source, target *mesh.Mesh) *mesh.Term
+type term func(k kernels.Kernel, source, target *mesh.Mesh) *attachment.Term
 
-var terms = map[string]term{"current": mesh.Current, "varifold": mesh.Varifold}
+var terms = map[string]term{"current": attachment.Current, "varifold": attachment.Varifold}
 
-func value(t *testing.T, d *mesh.Term, m *mesh.Mesh) float64 {
+func value(t *testing.T, d *attachment.Term, m *mesh.Mesh) float64 {
 	return expect.Must(d.Value(m.Vertices))
 }
 
@@ -40,15 +41,15 @@ func TestSingleCells(t *testing.T) {
 	turned := mesh.Curve([][]float64{{1, 0.5}, {1 + 3*math.Cos(0.7), 0.5 + 3*math.Sin(0.7)}}, false)
 	dx, dy := 1+1.5*math.Cos(0.7)-1, 0.5+1.5*math.Sin(0.7)
 	g := math.Exp(-(dx*dx + dy*dy) / (2 * sigma * sigma))
-	expect.Abs(t, "current of edges", value(t, mesh.Current(k, edge, turned), edge), 4+9-2*g*6*math.Cos(0.7), 1e-14)
-	expect.Abs(t, "varifold of edges", value(t, mesh.Varifold(k, edge, turned), edge), 4+9-2*g*6*math.Cos(0.7)*math.Cos(0.7), 1e-14)
+	expect.Abs(t, "current of edges", value(t, attachment.Current(k, edge, turned), edge), 4+9-2*g*6*math.Cos(0.7), 1e-14)
+	expect.Abs(t, "varifold of edges", value(t, attachment.Varifold(k, edge, turned), edge), 4+9-2*g*6*math.Cos(0.7)*math.Cos(0.7), 1e-14)
 
 	a := &mesh.Mesh{Vertices: [][]float64{{0, 0, 0}, {3, 0, 0}, {0, 3, 0}}, Cells: [][]int{{0, 1, 2}}} // area 4.5, normal z
 	b := &mesh.Mesh{Vertices: [][]float64{{1, 1, 1}, {2, 1, 1}, {1, 2, 2}}, Cells: [][]int{{0, 1, 2}}} // normal (0, −1, 1)/2
 	r2 := (1./3)*(1./3) + (1./3)*(1./3) + (4./3)*(4./3)
 	g = math.Exp(-r2 / (2 * sigma * sigma))
-	expect.Abs(t, "current of triangles", value(t, mesh.Current(k, a, b), a), 4.5*4.5+0.5-2*g*4.5*0.5, 1e-13)
-	expect.Abs(t, "varifold of triangles", value(t, mesh.Varifold(k, a, b), a), 4.5*4.5+0.5-2*g*(4.5*0.5)*(4.5*0.5)/(4.5*math.Sqrt(0.5)), 1e-13)
+	expect.Abs(t, "current of triangles", value(t, attachment.Current(k, a, b), a), 4.5*4.5+0.5-2*g*4.5*0.5, 1e-13)
+	expect.Abs(t, "varifold of triangles", value(t, attachment.Varifold(k, a, b), a), 4.5*4.5+0.5-2*g*(4.5*0.5)*(4.5*0.5)/(4.5*math.Sqrt(0.5)), 1e-13)
 }
 
 // Two parallel straight lines of length L at distance h: ‖S − T‖² = 2 (1 − e^(−h²/2σ²)) ∫∫ e^(−(s−t)²/2σ²) ds dt, and two parallel
@@ -99,16 +100,16 @@ func TestOrientation(t *testing.T) {
 		for a := range empty {
 			empty[a] = 64 // so far away that the kernel is 0
 		}
-		far := value(t, mesh.Current(k, m, shift(m, empty...)), m) // twice the squared norm
+		far := value(t, attachment.Current(k, m, shift(m, empty...)), m) // twice the squared norm
 		for name, make := range terms {
 			expect.Abs(t, what+": "+name+" of itself", value(t, make(k, m, m.Copy()), m), 0, 1e-13)
 		}
-		expect.Abs(t, what+": current inside out", value(t, mesh.Current(k, m, m.Flip()), m), 2*far, 1e-12*far)
-		expect.Abs(t, what+": varifold inside out", value(t, mesh.Varifold(k, m, m.Flip()), m), 0, 1e-13)
+		expect.Abs(t, what+": current inside out", value(t, attachment.Current(k, m, m.Flip()), m), 2*far, 1e-12*far)
+		expect.Abs(t, what+": varifold inside out", value(t, attachment.Varifold(k, m, m.Flip()), m), 0, 1e-13)
 		mixed := m.Copy()
 		mixed.Cells[2][0], mixed.Cells[2][1] = mixed.Cells[2][1], mixed.Cells[2][0]
-		expect.Abs(t, what+": varifold, one cell turned", value(t, mesh.Varifold(k, m, mixed), m), 0, 1e-13)
-		expect.Refused(t, expect.Error(mesh.Current(k, m, mixed).Value(m.Vertices)), "the current of the target mesh: inconsistent orientation at")
+		expect.Abs(t, what+": varifold, one cell turned", value(t, attachment.Varifold(k, m, mixed), m), 0, 1e-13)
+		expect.Refused(t, expect.Error(attachment.Current(k, m, mixed).Value(m.Vertices)), "the current of the target mesh: inconsistent orientation at")
 	}
 }
 
@@ -137,9 +138,9 @@ func TestGradient(t *testing.T) {
 	surface, other := mesh.Ellipsoid(1, 0.8, 0.6, 3, 5), mesh.Icosphere(0)
 	curve, target := mesh.Curve([][]float64{{0, 0}, {1, 0.1}, {1.2, 0.9}, {0.3, 1.1}}, true), mesh.Curve([][]float64{{0, 0}, {1, 0}, {0.5, 1}}, true)
 	rng := rand.New(rand.NewPCG(3, 4))
-	for name, make := range map[string]term{"current": mesh.Current, "varifold": mesh.Varifold, "within": mesh.Within} {
+	for name, make := range map[string]term{"current": attachment.Current, "varifold": attachment.Varifold, "partial varifold": attachment.PartialVarifold} {
 		for what, d := range map[string]struct {
-			term *mesh.Term
+			term *attachment.Term
 			m    *mesh.Mesh
 		}{
 			"surface": {make(kernels.Gaussian(0.7), surface, other), surface},
@@ -199,8 +200,8 @@ func TestGradient(t *testing.T) {
 	}
 }
 
-// Within is its sum, written in plain Go; a part of a mesh is within it, the mesh is not within its part.
-func TestWithin(t *testing.T) {
+// PartialVarifold is its sum, written in plain Go; a part of a mesh is within it, the mesh is not within its part.
+func TestPartialVarifold(t *testing.T) {
 	t.Parallel()
 	k := kernels.Gaussian(0.4)
 	whole := mesh.Ellipsoid(1, 0.8, 0.6, 6, 9)
@@ -221,9 +222,9 @@ func TestWithin(t *testing.T) {
 		}
 		return total
 	}
-	expect.Rel(t, "a moved part in the whole", value(t, mesh.Within(k, moved, whole), moved), sum(moved, whole), 1e-12)
-	expect.Rel(t, "the whole in a part", value(t, mesh.Within(k, whole, moved), whole), sum(whole, moved), 1e-12)
-	expect.Abs(t, "a part in the whole", value(t, mesh.Within(k, part, whole), part), 0, 1e-15)
+	expect.Rel(t, "a moved part in the whole", value(t, attachment.PartialVarifold(k, moved, whole), moved), sum(moved, whole), 1e-12)
+	expect.Rel(t, "the whole in a part", value(t, attachment.PartialVarifold(k, whole, moved), whole), sum(whole, moved), 1e-12)
+	expect.Abs(t, "a part in the whole", value(t, attachment.PartialVarifold(k, part, whole), part), 0, 1e-15)
 }
 
 func TestBadTerms(t *testing.T) {
@@ -239,17 +240,17 @@ func TestBadTerms(t *testing.T) {
 	flat := ball.Copy()
 	flat.Cells[4] = []int{0, 0, 1}
 	knot := mesh.Curve([][]float64{{0, 0, 0}, {1, 0, 0}}, false)
-	for want, d := range map[string]*mesh.Term{
-		"the target mesh: coordinate 1 of vertex 3 is NaN":               mesh.Varifold(k, ball, nan),
-		"the source mesh: the mesh is empty":                             mesh.Varifold(k, &mesh.Mesh{}, ball),
-		"the target mesh: 1 degenerate triangle, the first 4 [0 0 1]: C": mesh.Varifold(k, ball, flat),
-		"the source mesh is in R^3, the target in R^2":                   mesh.Varifold(k, ball, curve),
-		"the source mesh has triangles, the target edges":                mesh.Varifold(k, ball, knot),
-		"12 points in R^3, the source mesh has 2 vertices in R^3":        mesh.Current(k, knot, knot),
-		"Coarse: factor 1 is 1":                                          mesh.Current(k, ball, ball).Coarse(2, 1),
-		"the points spread over 1.701 along axis 0, the plane waves":     mesh.Current(waves, ball, ball),
-		"much narrower than the cells of the source mesh, whose s":       mesh.Varifold(kernels.Gaussian(0.1, 0.2, 0.1), ball, ball),
-		"much wider than the source mesh, whose box has a diagonal":      mesh.Varifold(kernels.Gaussian(1000), ball, ball),
+	for want, d := range map[string]*attachment.Term{
+		"the target mesh: coordinate 1 of vertex 3 is NaN":               attachment.Varifold(k, ball, nan),
+		"the source mesh: the mesh is empty":                             attachment.Varifold(k, &mesh.Mesh{}, ball),
+		"the target mesh: 1 degenerate triangle, the first 4 [0 0 1]: C": attachment.Varifold(k, ball, flat),
+		"the source mesh is in R^3, the target in R^2":                   attachment.Varifold(k, ball, curve),
+		"the source mesh has triangles, the target edges":                attachment.Varifold(k, ball, knot),
+		"12 points in R^3, the source mesh has 2 vertices in R^3":        attachment.Current(k, knot, knot),
+		"Coarse: factor 1 is 1":                                          attachment.Current(k, ball, ball).Coarse(2, 1),
+		"the points spread over 1.701 along axis 0, the plane waves":     attachment.Current(waves, ball, ball),
+		"much narrower than the cells of the source mesh, whose s":       attachment.Varifold(kernels.Gaussian(0.1, 0.2, 0.1), ball, ball),
+		"much wider than the source mesh, whose box has a diagonal":      attachment.Varifold(kernels.Gaussian(1000), ball, ball),
 	} {
 		expect.Refused(t, expect.Error(d.Value(ball.Vertices)), want)
 	}
