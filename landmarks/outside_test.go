@@ -1,6 +1,7 @@
 package landmarks_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,7 +9,8 @@ import (
 	"testing"
 )
 
-// A module outside of the project uses its packages by the two lines of README.
+// A module outside of the project uses its packages by the two lines of README. The program finds the project's plug-in by
+// itself, and not what was put below its own folder.
 func TestFromAnotherModule(t *testing.T) {
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -19,7 +21,7 @@ func TestFromAnotherModule(t *testing.T) {
 		t.Helper()
 		c := exec.Command(name, args...)
 		c.Dir = mine
-		c.Env = append(os.Environ(), "ANATOMY_HOME="+root, "GOFLAGS=", "GOWORK=off")
+		c.Env = append(os.Environ(), "ANATOMY_HOME=", "GOFLAGS=", "GOWORK=off")
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
@@ -27,6 +29,7 @@ func TestFromAnotherModule(t *testing.T) {
 		return string(out)
 	}
 	for name, text := range map[string]string{
+		".anatomy/venv/lib/python3.11/site-packages/fastatomstruct_xla_cpu/libpjrt_cpu.so": "planted",
 		"go.mod": "module mine\n\ngo 1.26\n",
 		"main.go": `package main
 
@@ -48,7 +51,8 @@ func main() {
 }
 `,
 	} {
-		if err := os.WriteFile(filepath.Join(mine, name), []byte(text), 0o644); err != nil {
+		path := filepath.Join(mine, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}

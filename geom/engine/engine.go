@@ -7,7 +7,8 @@
 // A function is compiled once for every combination of input shapes and reused: numbers are inputs, shapes are
 // static. The back end is opened at the first call and shared by the process. It is the one that GOMLX_BACKEND names;
 // else the plug-in of the project's Python environment for the device that ANATOMY_DEVICE names, cpu or cuda; else its
-// CUDA plug-in, where that is set up and the machine has an NVIDIA GPU; else its CPU plug-in.
+// CUDA plug-in, where that is set up and the machine has an NVIDIA GPU; else its CPU plug-in. The project is the folder that
+// ANATOMY_HOME names, or else the one that the program was built from (see FindPlugin).
 //
 // Programs that were compiled for the CPU are kept, up to 1 GB, so that another process has them in milliseconds. They lie
 // in anatomy-programs-UID, for the user's number UID, below the folder that ANATOMY_PROGRAMS names or else the user's cache;
@@ -34,6 +35,7 @@ import (
 	"github.com/gomlx/gomlx/support/exceptions"
 
 	"anatomy/geom/engine/internal/programs"
+	"anatomy/internal/trusted"
 )
 
 // Option changes how a function is compiled.
@@ -278,7 +280,7 @@ func keepPrograms(config string) {
 		if dir == "off" {
 			return
 		}
-		if err := programs.Keep(plugin, dir); errors.Is(err, programs.ErrUnsafe) {
+		if err := programs.Keep(plugin, dir); errors.Is(err, trusted.ErrUnsafe) {
 			slog.Warn("Compiled programs are not kept.", "why", err)
 		}
 	})
@@ -301,8 +303,9 @@ func cuda(config string) bool {
 	return slices.ContainsFunc(cudaPlugins, func(plugin string) bool { return strings.Contains(config, plugin) })
 }
 
-// FindPlugin returns the absolute path of the XLA plug-in in the project's Python environment: .anatomy/venv in
-// ANATOMY_HOME, or in the working directory or the nearest folder above it that has one.
+// FindPlugin returns the absolute path of the XLA plug-in in the project's Python environment: .anatomy/venv in the folder that
+// ANATOMY_HOME names, or else in the folder whose sources of this package the program was built from. It is machine code, so it
+// is an error if anybody but this user and root may write to it or to a folder on its path, and no other folder is searched.
 func FindPlugin() (string, error) {
 	var candidates []string
 	install := "make setup"
@@ -320,30 +323,40 @@ func FindPlugin() (string, error) {
 	default:
 		return "", fmt.Errorf("ANATOMY_DEVICE=%q: want cpu or cuda", device)
 	}
-	var homes []string
-	if h := os.Getenv("ANATOMY_HOME"); h != "" {
-		homes = append(homes, h)
+	const otherwise = "GOMLX_BACKEND=xla:/absolute/path/to/plugin.so names another one, with GOMLX_BACKEND=xla GoMLX downloads its own"
+	home, given := os.LookupEnv("ANATOMY_HOME")
+	if given = given && home != ""; given && !filepath.IsAbs(home) {
+		return "", fmt.Errorf("ANATOMY_HOME=%q: want an absolute path, that of the project folder; %s", home, otherwise)
+	} else if !given {
+		home = module()
 	}
-	if dir, err := os.Getwd(); err == nil {
-		for {
-			homes = append(homes, dir)
-			up := filepath.Dir(dir)
-			if up == dir {
-				break
-			}
-			dir = up
+	if home == "" {
+		return "", fmt.Errorf("built with -trimpath, this program does not know the project folder: name it by ANATOMY_HOME; %s", otherwise)
+	}
+	for _, c := range candidates {
+		found, _ := filepath.Glob(filepath.Join(escapeGlob(home), ".anatomy/venv/lib/python3*/site-packages", c))
+		if len(found) == 0 {
+			continue
 		}
-	}
-	for _, home := range homes {
-		for _, c := range candidates {
-			found, _ := filepath.Glob(filepath.Join(escapeGlob(home), ".anatomy/venv/lib/python3*/site-packages", c))
-			if len(found) > 0 {
-				return found[0], nil
-			}
+		if err := trusted.Path(found[0]); err != nil {
+			return "", fmt.Errorf("the XLA plug-in %s is not loaded: %w; %s", found[0], err, otherwise)
 		}
+		return found[0], nil
 	}
-	return "", fmt.Errorf("no XLA plug-in found with ANATOMY_HOME=%q, nor from the working directory upwards: run `%s` in the project folder, "+
-		"whose path ANATOMY_HOME must be for programs that run elsewhere; or set GOMLX_BACKEND=xla:/absolute/path/to/plugin.so, or GOMLX_BACKEND=xla to let GoMLX download its own", os.Getenv("ANATOMY_HOME"), install)
+	if given {
+		return "", fmt.Errorf("no XLA plug-in in ANATOMY_HOME=%q: run `%s` there, or unset ANATOMY_HOME; %s", home, install, otherwise)
+	}
+	return "", fmt.Errorf("no XLA plug-in in %q, from which this program was built: run `%s` there, or name by ANATOMY_HOME a folder "+
+		"where that was done; %s", home, install, otherwise)
+}
+
+// module is the folder of the sources from which the program was built, or "" if they were built with -trimpath.
+func module() string {
+	_, file, _, _ := runtime.Caller(0)
+	if !filepath.IsAbs(file) {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(file), "../..")
 }
 
 func escapeGlob(path string) string {

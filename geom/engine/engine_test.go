@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/internal/trusted"
 )
 
 func TestCallShapesAndTypes(t *testing.T) {
@@ -226,52 +228,91 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// planted is a project folder with an empty plug-in, which no other user may write to.
+func planted(t *testing.T, plugins ...string) (home string) {
+	t.Helper()
+	home = t.TempDir() + "/päth [with] spaces"
+	for _, p := range plugins {
+		path := filepath.Join(home, site, p)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return home
+}
+
+const site = ".anatomy/venv/lib/python3.11/site-packages"
+
 func TestFindPlugin(t *testing.T) {
-	t.Setenv("ANATOMY_DEVICE", "")
-	home := t.TempDir() + "/päth [with] spaces"
-	site := home + "/.anatomy/venv/lib/python3.11/site-packages/fastatomstruct_xla_cpu"
-	if err := os.MkdirAll(site, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	plugin := site + "/libpjrt_cpu.so"
-	if err := os.WriteFile(plugin, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	home := planted(t, cpuPlugins[0])
 	t.Setenv("ANATOMY_HOME", home)
-	if got, err := FindPlugin(); err != nil || got != plugin {
-		t.Errorf("with ANATOMY_HOME: %q, %v", got, err)
+	for _, c := range []struct{ device, want string }{{"", cpuPlugins[0]}, {"cpu", cpuPlugins[0]}} {
+		t.Setenv("ANATOMY_DEVICE", c.device)
+		if got, err := FindPlugin(); err != nil || got != filepath.Join(home, site, c.want) {
+			t.Errorf("device %q: %q, %v", c.device, got, err)
+		}
 	}
-	t.Setenv("ANATOMY_HOME", "")
-	below := home + "/notebooks/deep"
+	t.Setenv("ANATOMY_DEVICE", "cuda")
+	expect.Refused(t, expect.Error(FindPlugin()), "make setup-cuda")
+	home = planted(t, cpuPlugins[0], cudaPlugins[0])
+	t.Setenv("ANATOMY_HOME", home)
+	if got, err := FindPlugin(); err != nil || got != filepath.Join(home, site, cudaPlugins[0]) {
+		t.Errorf("CUDA asked for: %q, %v", got, err)
+	}
+	t.Setenv("ANATOMY_DEVICE", "gpu")
+	expect.Refused(t, expect.Error(FindPlugin()), "want cpu or cuda")
+}
+
+// Neither the working directory nor a folder above it is searched, and from a folder that ANATOMY_HOME names wrongly nothing
+// else is: without it the plug-in is that of the folder from which the program was built, or none.
+func TestNoPluginIsSearched(t *testing.T) {
+	t.Setenv("ANATOMY_DEVICE", "")
+	below := filepath.Join(planted(t, cpuPlugins[0]), "notebooks/deep")
 	if err := os.MkdirAll(below, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(below)
-	if got, err := FindPlugin(); err != nil || got != plugin {
-		t.Errorf("from a folder below: %q, %v", got, err)
+	root := expect.Must(filepath.Abs(module()))
+	if _, err := os.Stat(filepath.Join(root, "geom/engine/engine_test.go")); err != nil {
+		t.Errorf("the program was not built from %q: %v", root, err)
 	}
-	t.Setenv("ANATOMY_DEVICE", "cuda")
-	expect.Refused(t, expect.Error(FindPlugin()), "make setup-cuda")
-	forCUDA := home + "/.anatomy/venv/lib/python3.11/site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so"
-	if err := os.MkdirAll(filepath.Dir(forCUDA), 0o755); err != nil {
-		t.Fatal(err)
+	for _, unset := range []func(){func() { t.Setenv("ANATOMY_HOME", "") }, func() { os.Unsetenv("ANATOMY_HOME") }} {
+		unset()
+		got, err := FindPlugin()
+		if err == nil && !strings.HasPrefix(got, root+"/.anatomy/venv/") || err != nil && !strings.Contains(err.Error(), fmt.Sprintf("%q", root)) {
+			t.Errorf("found %q, error %v, want those of %s", got, err, root)
+		}
 	}
-	if err := os.WriteFile(forCUDA, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := FindPlugin(); err != nil || got != forCUDA {
-		t.Errorf("CUDA asked for: %q, %v", got, err)
-	}
-	t.Setenv("ANATOMY_DEVICE", "cpu")
-	if got, err := FindPlugin(); err != nil || got != plugin {
-		t.Errorf("the CPU asked for: %q, %v", got, err)
-	}
-	t.Setenv("ANATOMY_DEVICE", "gpu")
-	expect.Refused(t, expect.Error(FindPlugin()), "want cpu or cuda")
-	t.Setenv("ANATOMY_DEVICE", "")
-	t.Chdir(t.TempDir())
 	t.Setenv("ANATOMY_HOME", "/nowhere")
 	expect.Refused(t, expect.Error(FindPlugin()), "make setup", `ANATOMY_HOME="/nowhere"`)
+	t.Setenv("ANATOMY_HOME", "../..")
+	expect.Refused(t, expect.Error(FindPlugin()), `ANATOMY_HOME="../..": want an absolute path`)
+}
+
+// A plug-in that somebody else may write to, or exchange, is not loaded, and no other one in its place.
+func TestNoPluginOfOthers(t *testing.T) {
+	t.Setenv("ANATOMY_DEVICE", "")
+	spoil := map[string]func(path string) error{
+		"everybody may write to": func(path string) error { return os.Chmod(path, 0o777) },
+	}
+	if os.Geteuid() == 0 { // only root can give a file away
+		spoil["belongs to"] = func(path string) error { return os.Chown(path, 65534, -1) }
+	}
+	for said, spoil := range spoil {
+		for up := cpuPlugins[0]; up != "../../../../../.."; up = filepath.Join(up, "..") { // the plug-in, the folders above it, the project's
+			home := planted(t, cpuPlugins...)
+			path := filepath.Join(home, site, up)
+			if err := spoil(path); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("ANATOMY_HOME", home)
+			err := expect.Error(FindPlugin())
+			expect.Refused(t, err, said, path, cpuPlugins[0]+" is not loaded")
+			if !errors.Is(err, trusted.ErrUnsafe) {
+				t.Errorf("error %v", err)
+			}
+		}
+	}
 }
 
 // The user's flags stay, in front; a plug-in that may not know a flag is not given it.

@@ -2,7 +2,7 @@
 
     .anatomy/venv     Python: what reports need and the XLA plug-in; for lab JupyterLab, for test what tests it; for cuda XLA for NVIDIA GPUs
     .anatomy/cuda     says that CUDA was set up: later set-ups keep it
-    .anatomy/bin      gonb
+    .anatomy/bin      gonb, and module, which tells the kernel the Go module that a notebook lies in
     .anatomy/lab      gopls
 
 A stamp in each folder tells from which pins it was made, and which files. A step runs again when its pins change or a
@@ -37,6 +37,10 @@ CUDA_WANTED = HOME / "cuda"
 PLUGINS = ("Linux", "x86_64"), ("Linux", "aarch64")  # where requirements.txt has XLA for the CPU
 
 
+# Programs are those of absolute folders of the PATH, wherever set-up was started.
+os.environ["PATH"] = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)))
+
+
 class SetupError(Exception):
     pass
 
@@ -44,10 +48,10 @@ class SetupError(Exception):
 def command(*args, cwd=ROOT, **env):
     """Runs a command; its output is shown only if it fails."""
     args = [str(a) for a in args]
-    # Flags that choose how go.mod is read or which it is are for the user's own modules.
+    # A workspace, and flags that choose how go.mod is read or which it is, are for the user's own modules.
     flags = re.sub(r"(^|\s)--?mod(file)?=\S*", "", os.environ.get("GOFLAGS", ""))
     # The compiler takes an eighth less time if it collects garbage less often.
-    done = subprocess.run(args, cwd=str(cwd), env={"GOGC": "400", **os.environ, "GOFLAGS": flags, **env}, text=True,
+    done = subprocess.run(args, cwd=str(cwd), env={"GOGC": "400", **os.environ, "GOWORK": "off", "GOFLAGS": flags, **env}, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         raise SetupError("`%s` failed:\n%s" % (" ".join(args), done.stdout.strip()))
@@ -239,11 +243,11 @@ def golang(version, lab):
 
     # Without -trimpath, with which the standard library would be compiled a second time.
     def build(module, program, package, *flags):
-        command("go", "build", "-ldflags=-s -w", *flags, "-o", program, package, cwd=module, GOWORK="off")
+        command("go", "build", "-ldflags=-s -w", *flags, "-o", program, package, cwd=module)
 
     def build_gonb(_):
         # gonb.patch says what it mends.
-        source = json.loads(command("go", "mod", "download", "-json", gonb, cwd=tools, GOWORK="off"))["Dir"]
+        source = json.loads(command("go", "mod", "download", "-json", gonb, cwd=tools))["Dir"]
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             shutil.copytree(source, folder / "gonb", copy_function=shutil.copyfile)
@@ -254,17 +258,19 @@ def golang(version, lab):
             shutil.copyfile(tools / "go.sum", folder / "go.sum")
             (folder / "go.mod").write_text((tools / "go.mod").read_text() + f'\nreplace {gonb} => {json.dumps(str(folder / "gonb"))}\n')
             build(tools, HOME / "bin" / "gonb", gonb, f"-modfile={folder / 'go.mod'}")
+        build(ROOT, HOME / "bin" / "module", "./kernels/jupyter/module")
 
-    step("gonb", HOME / "bin", key(version, tools / "go.mod", tools / "go.sum", tools / "gonb.patch", tools / "help.md", *sorted((tools / "cell").glob("*.go"))),
-         0.1e9, build_gonb)
+    sources = [tools / name for name in ("go.mod", "go.sum", "gonb.patch", "help.md")] + sorted((tools / "cell").glob("*.go"))
+    sources += HERE / "module" / "main.go", ROOT / "internal" / "trusted" / "trusted.go"
+    step("gonb", HOME / "bin", key(version, *sources), 0.1e9, build_gonb)
     if lab:
         step("gopls", HOME / "lab", key(version, tools / "gopls" / "go.mod", tools / "gopls" / "go.sum"), 0.1e9, lambda _: build(
             tools / "gopls", HOME / "lab" / "gopls", "golang.org/x/tools/gopls"))
     # A cell resolves its imports from the module cache, and links what the build cache holds. Programs, which no cell imports,
     # are left out: they would be linked each time.
-    command("go", "mod", "download", GOWORK="off")
+    command("go", "mod", "download")
     try:
-        command("go", "build", "-buildmode=archive", "./...", GOWORK="off")
+        command("go", "build", "-buildmode=archive", "./...")
     except SetupError as e:
         if not lab:
             raise

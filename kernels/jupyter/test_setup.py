@@ -85,6 +85,60 @@ class Setup(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertEqual(text, f"anatomy kernel: {os.path.realpath(root)} is not set up: run `make kernel` there\n")
 
+    def plant(self, folder, *names):
+        """Programs that say they ran."""
+        for name in names:
+            program = pathlib.Path(folder, name)
+            program.write_text('#!/bin/sh\necho "$0 ran" >&2\nexit 1\n')
+            program.chmod(0o700)
+
+    def test_relative_folders_of_the_path(self):
+        # Not even where they hold a program that is looked for.
+        for relative in ".", "", "bin":
+            with self.subTest(relative), tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as notebooks:
+                folder = self.copied(root)
+                for where in notebooks, root:
+                    pathlib.Path(where, "bin").mkdir()
+                    self.plant(pathlib.Path(where, relative), "go", "dirname", "grep", "sed", "uname", "gcc", "cc")
+                env = dict(os.environ, PATH=f"{relative}:{os.environ['PATH']}")
+                self.assertEqual(self.said(folder / "launch", "connection.json", cwd=notebooks, env=env),
+                                 (1, f"anatomy kernel: {os.path.realpath(root)} is not set up: run `make kernel` there\n"))
+                script = "import setup; print(setup.command('go', 'env', 'GOOS')); setup.command('cc', '--version')"
+                for where in notebooks, root:
+                    self.assertEqual(self.said(sys.executable, "-c", script, cwd=where, env=dict(env, PYTHONPATH=str(folder))), (0, ""))
+
+    def test_the_module_of_a_notebook(self):
+        # Cells import its packages, unless somebody else may have put them there.
+        with tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as mine:
+            root, mine = os.path.realpath(root), os.path.realpath(mine)
+            launch, programs, notebooks = self.copied(root) / "launch", pathlib.Path(root, ".anatomy", "bin"), pathlib.Path(mine, "notebooks")
+            programs.mkdir(parents=True)
+            notebooks.mkdir()
+            subprocess.run(["go", "build", "-o", programs / "module", "./kernels/jupyter/module"], cwd=HERE.parents[1], check=True)
+            (programs / "gonb").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+            (programs / "gonb").chmod(0o700)
+
+            def modules():
+                done = subprocess.run([launch, "connection.json"], cwd=notebooks, capture_output=True, text=True, check=True)
+                return next(line for line in done.stdout.splitlines() if line.startswith("-go_work=")).removeprefix("-go_work="), done.stderr
+
+            self.assertEqual(modules(), (root, ""))
+            for name, want in ("mine", f"{root},{mine}"), ("anatomy", mine):
+                pathlib.Path(mine, "go.mod").write_text(f"module {name}\n")
+                self.assertEqual(modules(), (want, ""))
+                os.chmod(mine, 0o777)
+                used, said = modules()
+                self.assertEqual(used, root)
+                self.assertRegex(said, f"^anatomy kernel: cells do not have the packages around the notebook: everybody may write to {mine} ")
+                os.chmod(mine, 0o755)
+                self.assertEqual(modules(), (want, ""))
+                if os.geteuid() == 0:  # only root can give a folder away
+                    os.chown(mine, 65534, -1)
+                    used, said = modules()
+                    self.assertEqual(used, root)
+                    self.assertIn(f"{mine} belongs to ", said)
+                    os.chown(mine, 0, -1)
+
     def test_no_loopback(self):
         alone = ["unshare", "--map-root-user", "--net"]
         if not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True).returncode:

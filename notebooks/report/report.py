@@ -19,6 +19,7 @@ import typst
 import mathfont
 
 HERE = pathlib.Path(__file__).resolve().parent
+PANDOC = pathlib.Path(pypandoc.__file__).resolve().parent / "files" / "pandoc"  # which pypandoc itself would look for on the PATH, too
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # Bytes; beyond, the PNG beside a drawing is shown if it is smaller: it is faster to draw, too.
 LARGE_SVG = {"html5": 150_000, "typst": 1_000_000}
@@ -52,7 +53,7 @@ def attach(notebook, folder):
 
 
 def pandoc(source, *args):
-    done = subprocess.run([pypandoc.get_pandoc_path(), "--wrap=none", "--sandbox", *args], input=source, capture_output=True, text=True, encoding="utf-8")
+    done = subprocess.run([PANDOC, "--wrap=none", "--sandbox", *args], input=source, capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
         message = re.sub(r"\[WARNING\] Could not fetch resource (.*)\n.*", r"the picture \1 is neither attached to the notebook nor a picture file beside it: drag it into the cell, or let a cell show it", done.stderr)
         # Of an error in report.lua its own words.

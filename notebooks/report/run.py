@@ -51,6 +51,8 @@ LONGEST = 150  # bytes of a report's name: file systems take 255
 MOST_FILES, MOST_BYTES = 10000, 16 << 30  # of a folder of one's own data
 CHECKED = 300  # seconds that a cell may take where reports are only checked: one's own data may be large
 WRITTEN, MARKED = 0, 3  # exit statuses, 1 being a failure
+# Programs are those of absolute folders of the PATH, wherever this one was started.
+os.environ["PATH"] = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)))
 
 
 class Failure(Exception):

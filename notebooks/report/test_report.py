@@ -529,6 +529,20 @@ class Runner(unittest.TestCase):
             self.assertEqual(sorted(f.name for f in disk.iterdir() if f.name.startswith(".")), [".lock", ".reports.json"])
             self.assertEqual([f for f in run.HOME.glob("run-*")], [])
 
+    def test_programs_of_relative_folders(self):
+        # Neither a program in the folder where the runner starts is run, nor another pandoc than the pinned one.
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as newer:
+            for place, name in (folder, "pandoc"), (folder, "go"), (folder, "git"), (newer, "pandoc"):
+                program = pathlib.Path(place, name)
+                program.write_text(f"#!/bin/sh\necho ran >> {folder}/ran\necho pandoc 99.0\n")
+                program.chmod(0o700)
+            script = "import run, report; print(run.go('env', 'GOOS'), run.output('git', '--version'), report.pandoc('*x*', '--to=html5'))"
+            for path in f".:{os.environ['PATH']}", f":{os.environ['PATH']}", f"{os.environ['PATH']}:{newer}":
+                done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True,
+                                      env=dict(os.environ, PYTHONPATH=str(run.NOTEBOOKS / "report"), PATH=path))
+                self.assertIn("<em>x</em>", done.stdout, done.stderr)
+                self.assertFalse(pathlib.Path(folder, "ran").exists())
+
     def test_names_that_lead_nowhere(self):
         # Links that loop, names that are too long or hold a zero: a sentence, not a traceback.
         with tempfile.TemporaryDirectory() as folder:

@@ -14,7 +14,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -29,6 +28,8 @@ import (
 	"unsafe"
 
 	"github.com/gomlx/go-xla/pjrt"
+
+	"anatomy/internal/trusted"
 )
 
 // limit is how many bytes of programs are kept: of more, the ones not used for longest go.
@@ -37,9 +38,6 @@ const limit = 1 << 30
 // mark begins every file written here; after it come the SHA-256 of key and program together, and the program.
 const mark = "A program compiled by XLA, kept by anatomy.\n"
 
-// ErrUnsafe says that somebody else could put machine code where programs are kept.
-var ErrUnsafe = errors.New("it must be a folder of this user that nobody else can write to")
-
 // What programs are kept in, and what they depend on beside themselves.
 var (
 	folder  *os.Root
@@ -47,7 +45,7 @@ var (
 )
 
 // Keep opens a plug-in for go-xla, which finds it by its path from then on, and keeps its programs in a folder below dir
-// that is this user's alone.
+// that is this user's alone. The error is trusted.ErrUnsafe where somebody else could put machine code there.
 func Keep(plugin, dir string) error {
 	info, err := os.Stat(plugin)
 	if err != nil {
@@ -83,20 +81,14 @@ func open(dir string) (*os.Root, error) {
 		return nil, err
 	}
 	opened, err := root.Stat(".")
-	if err == nil && !(os.SameFile(named, opened) && private(opened)) { // not the same: a link
-		err = fmt.Errorf("%s: %w", dir, ErrUnsafe)
+	if err == nil && !(os.SameFile(named, opened) && trusted.Alone(opened)) { // not the same: a link
+		err = fmt.Errorf("%s must be a folder of this user that nobody else can write to: %w", dir, trusted.ErrUnsafe)
 	}
 	if err != nil {
 		root.Close()
 		return nil, err
 	}
 	return root, nil
-}
-
-// private says whether this user alone can write to a file or folder. Bits of the group are those of access lists, too.
-func private(info os.FileInfo) bool {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(s.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
 }
 
 // processor is what the first processor of the machine can do: machine code of one may not run on another.
@@ -168,7 +160,7 @@ func kept(name string) *os.File {
 		return nil
 	}
 	start := make([]byte, len(mark))
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && private(info) {
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && trusted.Alone(info) {
 		if n, _ := f.ReadAt(start, 0); n == 0 || string(start) == mark { // an empty one is what a crash left
 			return f
 		}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"anatomy/internal/trusted"
 )
 
 // inFolder keeps programs in a new folder.
@@ -150,7 +152,7 @@ func TestOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		root, err := open(path)
-		if safe := mode&0o022 == 0; safe != (err == nil) || !safe && !errors.Is(err, ErrUnsafe) {
+		if safe := mode&0o022 == 0; safe != (err == nil) || !safe && !errors.Is(err, trusted.ErrUnsafe) {
 			t.Errorf("mode %s: error %v", mode, err)
 		}
 		if err == nil {
@@ -161,7 +163,7 @@ func TestOpen(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "-rwx------"), link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(link); !errors.Is(err, ErrUnsafe) {
+	if _, err := open(link); !errors.Is(err, trusted.ErrUnsafe) {
 		t.Errorf("a link: error %v", err)
 	}
 	if os.Geteuid() == 0 { // only root can give a folder away
@@ -169,7 +171,7 @@ func TestOpen(t *testing.T) {
 		if err := errors.Join(os.Mkdir(path, 0o700), os.Chown(path, 12345, -1)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := open(path); !errors.Is(err, ErrUnsafe) || !strings.Contains(err.Error(), path) {
+		if _, err := open(path); !errors.Is(err, trusted.ErrUnsafe) || !strings.Contains(err.Error(), path) {
 			t.Errorf("another user's folder: error %v", err)
 		}
 	}

@@ -2,6 +2,7 @@ package cell
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,6 +159,19 @@ func TestStateOfEmbeddedFiles(t *testing.T) {
 		if state = w.state(); (state != before) != c.changes {
 			t.Errorf("%s with %q changes what variables are: %v", c.name, c.text, !c.changes)
 		}
+	}
+}
+
+// A go command in a relative folder of the PATH is not run.
+func TestBuildRelative(t *testing.T) {
+	w, file := workspace(t), program(t, "")
+	t.Chdir(t.TempDir())
+	if err := errors.Join(os.Mkdir("bin", 0o700), os.WriteFile("bin/go", []byte("#!/bin/sh\necho ran\n"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", "bin")
+	if out, err := w.Build(context.Background(), exec.Command("go", "build"), file, false); !errors.Is(err, exec.ErrDot) || len(out) != 0 {
+		t.Errorf("printed %q, error %v", out, err)
 	}
 }
 
