@@ -39,7 +39,8 @@ func (m Manifold) CheckRegular(x []float64) error {
 	})
 	for k := 1; k < len(order); k++ {
 		if i, j := order[k-1], order[k]; slices.Equal(rows[i], rows[j]) {
-			return fmt.Errorf("landmarks %d and %d coincide at %v: the kernel matrix is singular; remove one of them", i, j, rows[i])
+			return fmt.Errorf("landmarks %d and %d coincide at %v, and no deformation parts them or brings them together; correct them, leave one of them out, "+
+				"leave the shape out, or match with a mismatch", i, j, rows[i])
 		}
 	}
 	return nil

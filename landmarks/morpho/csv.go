@@ -2,7 +2,6 @@ package morpho
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -14,252 +13,72 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// csvColumns says which column holds what; -1 where a column is not there.
-type csvColumns struct {
-	specimen, group, landmark int
-	points                    [][]int // columns of x, y[, z]: of the one landmark of a row (long) or of all of them (wide)
-	wide                      bool
-	rowNames                  bool           // the specimen column has no title, as of R's row names, and may be blank
-	covariates                map[int]string // the others, by their titles
-}
-
-// wideColumn matches x1, x_1, x.1, 1.x, 1x and the same for y and z.
-var wideColumn = regexp.MustCompile(`^(?:([xyz])[._]?(\d{1,9})|(\d{1,9})[._]?([xyz]))$`)
-
-// ReadCSV reads comma-, semicolon- or tab-separated text with a header, in either of two layouts:
+// ReadCSV reads a table in text, whose columns are separated by commas, semicolons, tabs or spaces, in either of two layouts:
 //
 //	long: a row for each landmark: specimen, group, landmark, x, y[, z]
 //	wide: a row for each specimen: specimen, group, x1, y1[, z1], x2, y2[, z2], …
 //
-// The columns stand in any order. "name" and "id" mean specimen. Group may be left out; so may
-// specimen (long: all rows are one specimen; wide: specimens are numbered) and landmark (landmarks come in order).
-// The first column of a wide table without a specimen column is one if it has no title, as R writes row names.
-// Other columns with a title are Covariates, unless they differ between the landmarks of a specimen.
-// Landmarks are numbered from 0 or from 1. A blank, NA or NaN is a missing coordinate. A first line sep=; names the separator.
-// Where columns are separated by semicolons or tabs, a number may have a decimal comma (2,5), as spreadsheets write it in many
+// The columns stand in any order. "name", "id", "specimen number" and the like mean specimen, in a long table also "individual", "subject"
+// and "sample". Group may be left out; so may specimen (long: all rows are one specimen; wide: specimens are numbered) and landmark
+// (landmarks come in order). The first column of a wide table without a specimen column is one if it has no title, as R writes row names;
+// R's header may be one title shorter than the rows. Other columns with a title are Covariates, unless they differ between the landmarks of
+// a specimen. Coordinates may be called x1, 1.x, x_1, "LM1 x (mm)", LM1_X and the like, or nasion_x, or x, y, x, y, … below a row with the
+// names of the landmarks, which then are the data set's Labels. Landmarks are numbered from 0 or from 1; those of a long table may have names,
+// the same in each specimen. A blank, NA or NaN is a missing coordinate. A first line sep=; names the separator.
+//
+// Passed over, with a note in Notes, are lines above the header, rows without text, lines below the table, and columns without a title. A
+// row below the header, or brackets in it, may have the unit of length.
+//
+// Where columns are not separated by commas, a number may have a decimal comma (2,5), as spreadsheets write it in many
 // countries. It is an error if others of the file have a decimal point, or if all those with a comma may be thousands (2,500).
 // name is that of the file, for Name, Source and errors.
 func ReadCSV(r io.Reader, name string) (*Dataset, error) {
-	source := &csvSource{in: text.NewReader(r, name), file: name}
-	comma, err := source.separator()
+	s, err := newSheet(r, name)
 	if err != nil {
 		return nil, err
 	}
-	reader := csv.NewReader(source)
-	reader.Comma = comma
-	reader.TrimLeadingSpace = comma != '\t'
-	reader.ReuseRecord = true
-	reader.FieldsPerRecord = -1 // counted below, with a better message
-	header, err := reader.Read()
-	if err == io.EOF {
-		return nil, fmt.Errorf("%s: the file is empty; a header such as specimen,group,landmark,x,y belongs in line 1", name)
+	above, header, below := s.header()
+	if header == nil {
+		return nil, s.withoutHeader()
 	}
-	if err != nil {
-		return nil, source.error(err)
+	table := csvTable{file: name, dataset: newDataset(name), index: map[string]int{}, passed: map[int]bool{}, comma: s.comma}
+	var names []string // of the landmarks, maybe
+	if len(above) > 0 {
+		names = above[len(above)-1].cells
 	}
-	width := len(header)
-	columns, err := findColumns(header)
-	if err != nil {
-		line, _ := reader.FieldPos(0)
-		return nil, fmt.Errorf("%s:%d: %w", name, source.before+line, err)
+	titles := header.cells
+	if below != nil && len(below.cells) == len(titles)+1 && strings.TrimSpace(below.cells[len(titles)]) != "" && strings.TrimSpace(titles[0]) != "" {
+		titles = slices.Concat([]string{""}, titles) // R's row names
+		names = slices.Concat([]string{""}, names)
 	}
-	table := csvTable{file: name, columns: columns, dataset: newDataset(name), index: map[string]int{}, comma: comma}
-	for {
-		source.begun = 0
+	if table.columns, err = findColumns(titles, names); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", name, header.line, err)
+	}
+	if err := table.titled(above, header.line, titles); err != nil {
+		return nil, err
+	}
+	s.skipTo(header.line)
+	reader := csv.NewReader(s)
+	reader.Comma, reader.TrimLeadingSpace = s.comma, s.comma != '\t'
+	reader.ReuseRecord, reader.FieldsPerRecord = true, -1 // counted below, with a better message
+	for first := true; ; first = false {
+		s.begun = 0
 		record, err := reader.Read()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return nil, source.error(err)
+			return nil, s.error(err)
+		}
+		if first { // the header
+			continue
 		}
 		line, _ := reader.FieldPos(0)
-		line += source.before
-		if len(record) != width {
-			return nil, fmt.Errorf("%s:%d: %d columns, but the header has %d", name, line, len(record), width)
-		}
-		if columns.wide {
-			err = table.addSpecimen(record, line)
-		} else {
-			err = table.addLandmark(record, line)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, line, err)
-		}
-	}
-	if len(table.dataset.Specimens) == 0 {
-		return nil, fmt.Errorf("%s: a header, but no rows", name)
-	}
-	if err := table.decimals(); err != nil {
-		return nil, err
-	}
-	if err := table.order(); err != nil {
-		return nil, err
-	}
-	return table.dataset.numbered(), nil
-}
-
-// csvSource hands the lines of a file to encoding/csv, one a call, each ended by LF, and bounds what a row may take: one whose
-// quotation mark is never closed goes on to the end of the file, and every column takes memory of its own.
-type csvSource struct {
-	in     *text.Reader
-	file   string
-	comma  rune
-	before int    // lines before the first that encoding/csv sees
-	line   string // the rest of the line at hand
-	begun  int    // bytes of the row at hand
-}
-
-const maxColumns = 1 << 22
-
-// excelSeparator matches the first line by which Excel is told the separator.
-var excelSeparator = regexp.MustCompile(`^(?i:"?sep=)(.)"?$`)
-
-// separator returns the separator of the columns: that of a first line sep=;, which is passed over, or else the most frequent of
-// comma, semicolon and tab in the header.
-func (s *csvSource) separator() (rune, error) {
-	for strings.TrimSpace(s.line) == "" {
-		line, err := s.in.Line()
-		if err == io.EOF {
-			return ',', nil
-		}
-		if err != nil {
-			return 0, s.error(err)
-		}
-		if m := excelSeparator.FindStringSubmatch(line); m != nil {
-			s.before, s.comma = s.in.Number, []rune(m[1])[0]
-			if !strings.ContainsRune(",;\t|: ", s.comma) {
-				return 0, s.in.Errorf("%s does not separate columns", text.Clip(m[1]))
-			}
-			return s.comma, nil
-		}
-		s.before, s.line = s.in.Number-1, line+"\n"
-	}
-	s.comma = ','
-	for _, other := range ";\t" {
-		if strings.Count(s.line, string(other)) > strings.Count(s.line, string(s.comma)) {
-			s.comma = other
-		}
-	}
-	return s.comma, nil
-}
-
-// Read is io.Reader's.
-func (s *csvSource) Read(p []byte) (int, error) {
-	if s.line == "" {
-		line, err := s.in.Line()
-		if err != nil {
-			return 0, err
-		}
-		s.line = line + "\n"
-		if s.begun += len(s.line); s.begun > s.in.MaxLine {
-			return 0, fmt.Errorf("the row is longer than %d MiB; is a quotation mark not closed?", s.in.MaxLine>>20)
-		}
-	}
-	if len(s.line) > maxColumns {
-		if n := strings.Count(s.line, string(s.comma)); n > maxColumns {
-			return 0, fmt.Errorf("the row has %d columns, and %d is the most", n+1, maxColumns)
-		}
-	}
-	n := copy(p, s.line)
-	s.line = s.line[n:]
-	return n, nil
-}
-
-// error puts an error of encoding/csv or of the file into the form file:line: what.
-func (s *csvSource) error(err error) error {
-	var parse *csv.ParseError
-	if errors.As(err, &parse) {
-		return fmt.Errorf("%s:%d: %w", s.file, s.before+parse.Line, parse.Err)
-	}
-	return s.in.Errorf("%w", err)
-}
-
-func findColumns(header []string) (*csvColumns, error) {
-	c := &csvColumns{specimen: -1, group: -1, landmark: -1, covariates: map[int]string{}}
-	bare := []int{-1, -1, -1}   // x, y, z
-	numbered := map[int][]int{} // landmark → columns of x, y, z
-	titles := map[string]int{}  // covariate → column
-	take := func(at *int, column int) error {
-		if *at >= 0 {
-			return fmt.Errorf("columns %d and %d of the header both are %s", *at+1, column+1, text.Clip(header[column]))
-		}
-		*at = column
-		return nil
-	}
-	for i, title := range header {
-		var err error
-		covariate := strings.TrimSpace(title)
-		switch title = strings.ToLower(covariate); title {
-		case "":
-		case "specimen", "name", "id":
-			err = take(&c.specimen, i)
-		case "group":
-			err = take(&c.group, i)
-		case "landmark":
-			err = take(&c.landmark, i)
-		case "x", "y", "z":
-			err = take(&bare[title[0]-'x'], i)
-		default:
-			if m := wideColumn.FindStringSubmatch(title); m != nil {
-				number, _ := strconv.Atoi(m[2] + m[3]) // nine digits at most
-				if numbered[number] == nil {
-					numbered[number] = []int{-1, -1, -1}
-				}
-				err = take(&numbered[number][(m[1] + m[4])[0]-'x'], i)
-				break
-			}
-			if before, twice := titles[covariate]; twice {
-				err = take(&before, i)
-			}
-			titles[covariate], c.covariates[i] = i, covariate
-		}
-		if err != nil {
+		if err := table.add(record, s.before+line, len(titles)); err != nil {
 			return nil, err
 		}
 	}
-	hasBare := slices.Max(bare) >= 0
-	switch {
-	case hasBare && len(numbered) > 0:
-		return nil, errors.New("the header has both x, y columns (long) and x1, y1, … columns (wide): keep one layout")
-	case hasBare:
-		if bare[0] < 0 || bare[1] < 0 {
-			return nil, errors.New("the header lacks the column x or y")
-		}
-		c.points = [][]int{trimZ(bare)}
-		return c, nil
-	case len(numbered) == 0:
-		return nil, fmt.Errorf("the header has neither columns x, y[, z] nor x1, y1[, z1], x2, …: it is %s", text.Clip(strings.Join(header, ",")))
-	case c.landmark >= 0:
-		return nil, errors.New("the header has a landmark column (long) and x1, y1, … columns (wide): keep one layout")
-	}
-	c.wide = true
-	if c.specimen < 0 && strings.TrimSpace(header[0]) == "" {
-		c.specimen, c.rowNames = 0, true
-	}
-	base := 1
-	if numbered[0] != nil {
-		base = 0
-	}
-	for l := range len(numbered) {
-		at := numbered[base+l]
-		if at == nil {
-			return nil, fmt.Errorf("the header lacks the columns of landmark %d (x%d, y%d, …)", l, base+l, base+l)
-		}
-		if at[0] < 0 || at[1] < 0 || (at[2] < 0) != (numbered[base][2] < 0) {
-			return nil, fmt.Errorf("the header lacks a coordinate of landmark %d (x%d, y%d or z%d)", l, base+l, base+l, base+l)
-		}
-		c.points = append(c.points, trimZ(at))
-	}
-	return c, nil
-}
-
-// trimZ drops the third column where there is none.
-func trimZ(columns []int) []int {
-	if columns[2] < 0 {
-		return columns[:2]
-	}
-	return columns
+	return table.finish()
 }
 
 // csvTable gathers rows into specimens.
@@ -269,10 +88,164 @@ type csvTable struct {
 	dataset *Dataset
 	index   map[string]int // name → specimen
 	rows    [][]csvRow     // long: one list a specimen, parallel to Points
+	numbers map[string]int // long: the landmarks that have names, in the order of their first rows
 	comma   rune           // between columns
+	begun   bool           // the first row below the header is done
+	passed  map[int]bool   // columns without a title that hold something
+	empty   int            // rows without text
+	pending []sheetRow     // rows without coordinates, which may be notes below the table
 
 	commas, points numeral // the first number with a comma, and with a point, in it
 	decimal        bool    // some number shows that commas are not those of thousands
+}
+
+// titled notes what is above the header and which columns have no title.
+func (t *csvTable) titled(above []sheetRow, line int, titles []string) error {
+	d, c := t.dataset, t.columns
+	d.Unit, d.Labels = c.unit, c.labels
+	for k, row := range above {
+		numbers, filled := row.numbers()
+		if numbers > 1 && 2*numbers > filled {
+			return fmt.Errorf("%s:%d: %w", t.file, row.line, text.Advise("move the header above all rows, or remove this one",
+				"a row of numbers stands above the header, which is in line %d", line))
+		}
+		named := c.labels != nil && k+1 == len(above) && slices.Contains(row.cells, c.labels[0])
+		if filled > 0 && !named {
+			d.note("line %d above the header was passed over: %s", row.line, row.quoted())
+		}
+	}
+	if c.labels != nil {
+		d.note("the columns name %d landmarks: %s", len(c.labels), listNames(c.labels))
+	}
+	if c.specimen < 0 && !c.wide && len(c.covariates) > 0 {
+		d.note("no column is called specimen: all rows are taken for landmarks of one")
+	}
+	return nil
+}
+
+// add takes a row below the header.
+func (t *csvTable) add(record []string, line, width int) error {
+	fail := func(err error) error { return fmt.Errorf("%s:%d: %w", t.file, line, err) }
+	c := t.columns
+	filled := 0 // up to the last cell with text
+	for i, cell := range record {
+		if strings.TrimSpace(cell) != "" {
+			filled = i + 1
+		}
+	}
+	for _, i := range c.untitled {
+		t.passed[i] = t.passed[i] || csvField(record, i) != ""
+	}
+	placed := false // a coordinate is there
+	for _, columns := range c.points {
+		for _, i := range columns {
+			placed = placed || csvField(record, i) != ""
+		}
+	}
+	if filled == 0 && (c.wide || c.specimen >= 0 || c.landmark >= 0) {
+		t.empty++ // elsewhere it may stand for a landmark
+		return nil
+	}
+	first := !t.begun
+	t.begun = true
+	switch {
+	case first && t.takeUnits(record):
+		t.dataset.note("line %d was taken for units: %s", line, t.dataset.Unit)
+		return nil
+	case filled > width || placed && len(record) < width:
+		return fail(text.Advise("see whether a cell is missing, or holds a separator, as a number with a decimal comma does",
+			"%d columns, but the header has %d", max(filled, len(record)), width))
+	case !placed:
+		row := sheetRow{slices.Clone(record), line}
+		for len(row.cells) < width {
+			row.cells = append(row.cells, "")
+		}
+		t.pending = append(t.pending, row)
+		return nil
+	}
+	if err := t.flush(); err != nil { // nothing below a table
+		return err
+	}
+	return t.data(record, line)
+}
+
+// data takes a row of data.
+func (t *csvTable) data(record []string, line int) (err error) {
+	if t.columns.wide {
+		err = t.addSpecimen(record, line)
+	} else {
+		err = t.addLandmark(record, line)
+	}
+	if err != nil {
+		return fmt.Errorf("%s:%d: %w", t.file, line, err)
+	}
+	return nil
+}
+
+// flush takes the pending rows for data.
+func (t *csvTable) flush() error {
+	for _, row := range t.pending {
+		if err := t.data(row.cells, row.line); err != nil {
+			return err
+		}
+	}
+	t.pending = t.pending[:0]
+	return nil
+}
+
+// takeUnits takes the row below the header for the units of its columns, if it is one.
+func (t *csvTable) takeUnits(record []string) bool {
+	unit := ""
+	for _, columns := range t.columns.points {
+		for _, i := range columns {
+			u := unitIn(csvField(record, i))
+			if u == "" || unit != "" && u != unit || t.dataset.Unit != "" && u != t.dataset.Unit {
+				return false
+			}
+			unit = u
+		}
+	}
+	t.dataset.Unit = unit
+	return true
+}
+
+// finish returns the data set, with what the rows below the table are.
+func (t *csvTable) finish() (*Dataset, error) {
+	d, c := t.dataset, t.columns
+	below := false
+	for _, row := range t.pending {
+		_, filled := row.numbers()
+		_, known := t.index[csvField(row.cells, c.specimen)]
+		switch {
+		case filled == 0:
+			t.empty++
+		case known && !c.wide && !below: // a landmark is missing
+			if err := t.data(row.cells, row.line); err != nil {
+				return nil, err
+			}
+		default:
+			below = true
+			d.note("line %d below the table was passed over: %s", row.line, row.quoted())
+		}
+	}
+	for _, i := range c.untitled {
+		if t.passed[i] {
+			d.note("column %d has no title and was passed over", i+1)
+		}
+	}
+	if t.empty > 0 {
+		d.note("empty rows were passed over: %d", t.empty)
+	}
+	if len(d.Specimens) == 0 {
+		return nil, fmt.Errorf("%s: %w", t.file, text.Advise("write a row for each specimen, or for each of its landmarks", "a header, but no rows"))
+	}
+	if err := t.decimals(); err != nil {
+		return nil, err
+	}
+	if err := t.order(); err != nil {
+		return nil, err
+	}
+	return d.numbered(), nil
 }
 
 // numeral is a number as it stands in a line.
@@ -300,7 +273,7 @@ func (c *csvColumns) covariatesOf(record []string) map[string]string {
 
 // csvField returns a column's text, empty where the column is not there.
 func csvField(record []string, column int) string {
-	if column < 0 {
+	if column < 0 || column >= len(record) {
 		return ""
 	}
 	return strings.TrimSpace(record[column])
@@ -336,10 +309,10 @@ func (t *csvTable) decimals() error {
 	case t.commas.line == 0:
 		return nil
 	case t.points.line > 0:
-		return fmt.Errorf("%s:%d: %s, but %s in line %d: use decimal points throughout", t.file, t.commas.line, t.commas.text, t.points.text, t.points.line)
+		return fmt.Errorf("%s:%d: %w", t.file, t.commas.line, text.Advise("use decimal points throughout", "%s, but %s in line %d", t.commas.text, t.points.text, t.points.line))
 	case !t.decimal:
-		return fmt.Errorf("%s:%d: %s may be %s or %s, and no number of the file tells: use decimal points", t.file, t.commas.line, t.commas.text,
-			strings.Replace(t.commas.text, ",", ".", 1), strings.Replace(t.commas.text, ",", "", 1))
+		return fmt.Errorf("%s:%d: %w", t.file, t.commas.line, text.Advise("use decimal points", "%s may be %s or %s, and no number of the file tells which",
+			t.commas.text, strings.Replace(t.commas.text, ",", ".", 1), strings.Replace(t.commas.text, ",", "", 1)))
 	}
 	for _, s := range t.dataset.Specimens {
 		for name, value := range s.Covariates {
@@ -354,7 +327,7 @@ func (t *csvTable) decimals() error {
 func (t *csvTable) point(record []string, landmark, line int, columns []int) ([]float64, error) {
 	point := make([]float64, len(columns))
 	for c, column := range columns {
-		v, err := t.coordinate(record[column], line)
+		v, err := t.coordinate(csvField(record, column), line)
 		if err != nil {
 			return nil, fmt.Errorf("specimen %s, landmark %d: %s = %w", text.Clip(csvField(record, t.columns.specimen)), landmark, axis(c), err)
 		}
@@ -363,15 +336,23 @@ func (t *csvTable) point(record []string, landmark, line int, columns []int) ([]
 	return point, nil
 }
 
+var errNameless = text.Advise("write the name in each row: of cells that were merged, only the first has it", "the specimen has no name")
+
+// statistic matches what people call the rows of statistics below a table.
+var statistic = regexp.MustCompile(`^(?i:mean|average|median|sd|std|st\.? ?dev\.?|standard deviation|variance|sum|total)$`)
+
 // addSpecimen takes a row of a wide file.
 func (t *csvTable) addSpecimen(record []string, line int) error {
 	s := Specimen{Name: csvField(record, t.columns.specimen), Group: csvField(record, t.columns.group), Covariates: t.columns.covariatesOf(record)}
 	if s.Name == "" && t.columns.specimen >= 0 && !t.columns.rowNames {
-		return errors.New("the specimen has no name")
+		return errNameless
 	}
 	if s.Name != "" {
-		if _, taken := t.index[s.Name]; taken {
-			return fmt.Errorf("a second specimen %s", text.Clip(s.Name))
+		if line, taken := t.index[s.Name]; taken {
+			return text.Advise("give each specimen a name of its own", "a second specimen %s; the first is in line %d", text.Clip(s.Name), line)
+		}
+		if statistic.MatchString(s.Name) {
+			return text.Advise("remove the rows of statistics, or rename it if it is one", "%s is likely to be a statistic of the specimens, and none of them", text.Clip(s.Name))
 		}
 		t.index[s.Name] = line
 	}
@@ -390,7 +371,7 @@ func (t *csvTable) addSpecimen(record []string, line int) error {
 func (t *csvTable) addLandmark(record []string, line int) error {
 	name, group := csvField(record, t.columns.specimen), csvField(record, t.columns.group)
 	if name == "" && t.columns.specimen >= 0 {
-		return errors.New("the specimen has no name")
+		return errNameless
 	}
 	i, known := t.index[name]
 	if !known {
@@ -401,7 +382,8 @@ func (t *csvTable) addLandmark(record []string, line int) error {
 	}
 	s := &t.dataset.Specimens[i]
 	if s.Group != group {
-		return fmt.Errorf("specimen %s is in group %s here and in %s in line %d", text.Clip(name), text.Clip(group), text.Clip(s.Group), t.rows[i][0].line)
+		return text.Advise("write the same group in all rows of a specimen",
+			"specimen %s is in group %s here and in %s in line %d", text.Clip(name), text.Clip(group), text.Clip(s.Group), t.rows[i][0].line)
 	}
 	for column, title := range t.columns.covariates {
 		if csvField(record, column) != s.Covariates[title] { // of landmarks, not of specimens
@@ -413,10 +395,9 @@ func (t *csvTable) addLandmark(record []string, line int) error {
 	}
 	landmark := len(s.Points)
 	if t.columns.landmark >= 0 {
-		word := csvField(record, t.columns.landmark)
-		number, err := strconv.Atoi(word)
-		if err != nil || number < 0 {
-			return fmt.Errorf("specimen %s: landmark %s is not a whole number from 0", text.Clip(name), text.Clip(word))
+		number, err := t.landmark(csvField(record, t.columns.landmark))
+		if err != nil {
+			return fmt.Errorf("specimen %s: %w", text.Clip(name), err)
 		}
 		landmark = number
 	}
@@ -427,6 +408,28 @@ func (t *csvTable) addLandmark(record []string, line int) error {
 	s.Points = append(s.Points, p)
 	t.rows[i] = append(t.rows[i], csvRow{landmark, line})
 	return nil
+}
+
+// landmark reads the number of a landmark, or counts those that have names.
+func (t *csvTable) landmark(word string) (int, error) {
+	number, err := strconv.Atoi(word)
+	begun := len(t.rows[0]) > 0 // a row was read before
+	switch {
+	case err == nil && number >= 0 && t.numbers == nil:
+		return number, nil
+	case word == "" || err == nil || begun && t.numbers == nil:
+		return 0, text.Advise("count the landmarks of each specimen from 0 or from 1, or give each a name, the same in all specimens",
+			"landmark %s is not a whole number from 0", text.Clip(word))
+	case t.numbers == nil:
+		t.numbers = map[string]int{}
+	}
+	number, known := t.numbers[word]
+	if !known {
+		number = len(t.numbers)
+		t.numbers[word] = number
+		t.dataset.Labels = append(t.dataset.Labels, word)
+	}
+	return number, nil
 }
 
 // order puts the landmarks of a long file into the order of their numbers and sees that each is there once.
@@ -451,17 +454,26 @@ func (t *csvTable) order() error {
 		for l, j := range sorted {
 			row := rows[j]
 			if l > 0 && row.landmark == rows[sorted[l-1]].landmark {
-				return fmt.Errorf("%s:%d: specimen %s: landmark %d stands in line %d already", t.file, row.line, text.Clip(s.Name), row.landmark, rows[sorted[l-1]].line)
+				return fmt.Errorf("%s:%d: specimen %s: %w", t.file, row.line, text.Clip(s.Name), text.Advise("write each landmark of a specimen once, and each specimen under a name of its own",
+					"landmark %s stands in line %d already", t.called(row.landmark), rows[sorted[l-1]].line))
 			}
 			if row.landmark != base+l {
-				return fmt.Errorf("%s:%d: specimen %s: landmark %d, but there is no landmark %d (write NA for the coordinates of a missing one)",
-					t.file, row.line, text.Clip(s.Name), row.landmark, base+l)
+				return fmt.Errorf("%s:%d: specimen %s: %w", t.file, row.line, text.Clip(s.Name), text.Advise("write NA for the coordinates of a missing one",
+					"landmark %s, but there is no landmark %s", t.called(row.landmark), t.called(base+l)))
 			}
 			points[l] = s.Points[j]
 		}
 		s.Points = points
 	}
 	return nil
+}
+
+// called is the number of a landmark, or its name where it has one.
+func (t *csvTable) called(landmark int) string {
+	if t.numbers != nil {
+		return text.Clip(t.dataset.Labels[landmark])
+	}
+	return strconv.Itoa(landmark)
 }
 
 // WriteCSV writes the long layout of ReadCSV: specimen, group, covariates, landmark (from 0), x, y[, z]; NA where a landmark is missing.
@@ -472,7 +484,7 @@ func writeCSV(w io.Writer, d *Dataset, comma rune) error {
 	if err := d.checkWritable(); err != nil {
 		return err
 	}
-	covariates, err := d.writableCovariates()
+	covariates, err := d.writableCovariates("specimen", "group", "landmark", "x", "y")
 	if err != nil {
 		return err
 	}
@@ -513,10 +525,10 @@ func (s *Specimen) start(covariates []string) []string {
 	return record
 }
 
-// writableCovariates returns the names of the covariates and sees that a file gives them back.
-func (d *Dataset) writableCovariates() ([]string, error) {
+// writableCovariates returns the names of the covariates and sees that a file with these other columns gives them back.
+func (d *Dataset) writableCovariates(others ...string) ([]string, error) {
 	names := d.covariates()
-	columns, err := findColumns(append(slices.Clone(names), "x", "y"))
+	columns, err := findColumns(slices.Concat(others, names), nil)
 	if err != nil || len(columns.covariates) < len(names) || slices.ContainsFunc(names, func(n string) bool { return !fitsInLine(n) }) {
 		return nil, fmt.Errorf("%s: the covariates %s: a column of the title of another, or of a blank one, would not be read back; rename it", d.Name, listNames(names))
 	}
@@ -536,7 +548,7 @@ func WriteWideCSV(w io.Writer, d *Dataset) error {
 	if err != nil {
 		return err
 	}
-	covariates, err := d.writableCovariates()
+	covariates, err := d.writableCovariates("specimen", "group", "x1", "y1", "x2", "y2")
 	if err != nil {
 		return err
 	}

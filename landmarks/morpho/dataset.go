@@ -1,6 +1,7 @@
 package morpho
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
@@ -32,6 +33,11 @@ type Dataset struct {
 	Closed    bool     // the landmarks follow a closed outline, the last joined to the first
 	Labels    []string // of the landmarks, in their order; nil if not known
 	Specimens []Specimen
+	Notes     []string // what a reader passed over or took for granted, and what was done to the data since, in words
+}
+
+func (d *Dataset) note(format string, args ...any) {
+	d.Notes = append(slices.Clip(d.Notes), fmt.Sprintf(format, args...)) // copies of a data set share them
 }
 
 // String says in one line what the data are: how many specimens of how many landmarks, in which groups, with which covariates.
@@ -292,6 +298,88 @@ func (d *Dataset) Without(names ...string) *Dataset {
 	return &out
 }
 
+// WithoutLandmarks returns the data set without the landmarks of these numbers; those behind them are counted anew, and Notes say so. The
+// coordinates are shared. It panics if a specimen has no such landmark.
+func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
+	if len(landmarks) == 0 {
+		return d
+	}
+	out := *d
+	out.Specimens = slices.Clone(d.Specimens)
+	for i, s := range d.Specimens {
+		for _, l := range landmarks {
+			if l < 0 || l >= len(s.Points) {
+				panic(fmt.Errorf("%s: %s has no landmark %d; it has %d, counted from 0", d.Name, d.specimen(i), l, len(s.Points)))
+			}
+		}
+		out.Specimens[i].Points = dropped(s.Points, landmarks)
+	}
+	out.Labels = dropped(d.Labels, landmarks)
+	sorted := slices.Compact(slices.Sorted(slices.Values(landmarks)))
+	out.note("left out, so that the landmarks behind them are counted anew: landmarks %v", sorted)
+	return &out
+}
+
+// dropped returns x without the elements of these numbers.
+func dropped[E any](x []E, numbers []int) (out []E) {
+	for i, e := range x {
+		if !slices.Contains(numbers, i) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Distinct returns the data set without landmarks that coincide with an earlier one in every specimen of these names, of all where none are
+// given; Notes say which. No deformation parts such landmarks or brings them together, so that the manifold of landmarks has no exact
+// geodesics to and from these shapes. It panics, listing the names that there are, if one is not there.
+func (d *Dataset) Distinct(names ...string) *Dataset {
+	shapes := d.Shapes()
+	where := "every specimen"
+	if len(names) > 0 {
+		where = listed(names)
+		shapes = nil
+		for _, name := range names {
+			shapes = append(shapes, d.Shape(name))
+		}
+	}
+	out := *d
+	var second []int
+	for _, pair := range coincident(shapes...) {
+		out.note("landmark %d coincides with %d in %s: it is left out", pair[1], pair[0], where)
+		second = append(second, pair[1])
+	}
+	return out.WithoutLandmarks(second...)
+}
+
+// coincident returns the pairs of landmarks that are in one place in each of the shapes: every landmark that stands where an earlier one
+// does, with the first of these. Missing landmarks are nowhere.
+func coincident(shapes ...[][]float64) (pairs [][2]int) {
+	if len(shapes) == 0 {
+		return nil
+	}
+	first := map[string]int{} // landmark in its places in all shapes
+	for l := range shapes[0] {
+		var place []byte
+		missing := false
+		for _, x := range shapes {
+			missing = missing || l >= len(x) || slices.ContainsFunc(x[l], math.IsNaN)
+			for c := 0; !missing && c < len(x[l]); c++ {
+				place = binary.LittleEndian.AppendUint64(place, math.Float64bits(x[l][c]+0)) // −0 is 0
+			}
+		}
+		if missing {
+			continue
+		}
+		if earlier, taken := first[string(place)]; taken {
+			pairs = append(pairs, [2]int{earlier, l})
+		} else {
+			first[string(place)] = l
+		}
+	}
+	return pairs
+}
+
 // Scale returns a copy with every coordinate multiplied by f, but for landmarks at a usual code of a missing one, which stay as they are
 // (see CheckCodes). Its Unit is empty: the numbers no longer count the old one.
 func (d *Dataset) Scale(f float64) *Dataset {
@@ -327,9 +415,10 @@ func (d *Dataset) Spacing() float64 {
 	return sum / float64(len(d.Specimens))
 }
 
-// Validate reports the first thing that keeps the data set from being used as points of one landmark manifold:
+// Validate reports the first thing that keeps the shapes of the data set from being compared landmark by landmark:
 // no specimens, two of one name, counts or dimensions that differ, missing or infinite coordinates, landmarks all of whose
-// coordinates are −999 or another usual code of a missing one, two landmarks of a specimen in the same place (their kernel matrix is singular).
+// coordinates are −999 or another usual code of a missing one. Landmarks that coincide are no hindrance to most analyses: see Inspect,
+// and Distinct for the manifold of landmarks, whose exact geodesics need them apart.
 func (d *Dataset) Validate() error {
 	if len(d.Specimens) == 0 {
 		return fmt.Errorf("%s: no specimens", d.Name)
@@ -353,7 +442,6 @@ func (d *Dataset) Validate() error {
 		if len(s.Points) != len(first.Points) {
 			return fail("%d landmarks, but %q has %d", len(s.Points), first.Name, len(first.Points))
 		}
-		at := make(map[[3]float64]int, len(s.Points))
 		for l, p := range s.Points {
 			if len(p) != 2 && len(p) != 3 {
 				return fail("landmark %d has %d coordinates; shapes are in 2 or 3 dimensions", l, len(p))
@@ -361,7 +449,6 @@ func (d *Dataset) Validate() error {
 			if len(p) != len(first.Points[0]) {
 				return fail("landmark %d has %d coordinates, but landmark 0 of %q has %d", l, len(p), first.Name, len(first.Points[0]))
 			}
-			var key [3]float64
 			for c, v := range p {
 				switch {
 				case math.IsNaN(v):
@@ -369,12 +456,7 @@ func (d *Dataset) Validate() error {
 				case math.IsInf(v, 0):
 					return fail("landmark %d: %s is infinite", l, axis(c))
 				}
-				key[c] = v
 			}
-			if other, taken := at[key]; taken {
-				return fail("landmarks %d and %d coincide at %v", other, l, p)
-			}
-			at[key] = l
 		}
 	}
 	return nil

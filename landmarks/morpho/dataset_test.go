@@ -218,16 +218,14 @@ func TestValidate(t *testing.T) {
 		specimens []Specimen
 		want      []string
 	}{
-		"none":       {nil, []string{"no specimens"}},
-		"empty":      {[]Specimen{good, {Name: "bad"}}, []string{"no landmarks"}},
-		"count":      {[]Specimen{good, {Name: "bad", Points: good.Points[:2]}}, []string{"2 landmarks", `"good" has 3`}},
-		"dimension":  {[]Specimen{good, {Name: "bad", Points: [][]float64{{0, 0}, {1, 0, 0}, {0, 1}}}}, []string{"landmark 1 has 3 coordinates", `landmark 0 of "good" has 2`}},
-		"plane":      {[]Specimen{good, {Name: "bad", Points: [][]float64{{0}, {1}, {2}}}}, []string{"landmark 0 has 1 coordinates"}},
-		"missing":    {[]Specimen{good, {Name: "bad", Points: [][]float64{{0, 0}, {1, 0}, {0, math.NaN()}}}}, []string{"landmark 2 is missing", "y is NaN"}},
-		"infinite":   {[]Specimen{good, {Name: "bad", Points: [][]float64{{0, 0}, {math.Inf(1), 0}, {0, 1}}}}, []string{"landmark 1: x is infinite"}},
-		"coincident": {[]Specimen{good, {Name: "bad", Points: [][]float64{{0, 1}, {1, 0}, {0, 1}}}}, []string{"landmarks 0 and 2 coincide"}},
-		"zero":       {[]Specimen{good, {Name: "bad", Points: [][]float64{{0, 1}, {1, 0}, {math.Copysign(0, -1), 1}}}}, []string{"landmarks 0 and 2 coincide"}},
-		"same name":  {[]Specimen{{Name: "bad", Points: good.Points}, {Name: "bad", Points: good.Points}}, []string{"specimens 0 and 1"}},
+		"none":      {nil, []string{"no specimens"}},
+		"empty":     {[]Specimen{good, {Name: "bad"}}, []string{"no landmarks"}},
+		"count":     {[]Specimen{good, {Name: "bad", Points: good.Points[:2]}}, []string{"2 landmarks", `"good" has 3`}},
+		"dimension": {[]Specimen{good, {Name: "bad", Points: [][]float64{{0, 0}, {1, 0, 0}, {0, 1}}}}, []string{"landmark 1 has 3 coordinates", `landmark 0 of "good" has 2`}},
+		"plane":     {[]Specimen{good, {Name: "bad", Points: [][]float64{{0}, {1}, {2}}}}, []string{"landmark 0 has 1 coordinates"}},
+		"missing":   {[]Specimen{good, {Name: "bad", Points: [][]float64{{0, 0}, {1, 0}, {0, math.NaN()}}}}, []string{"landmark 2 is missing", "y is NaN"}},
+		"infinite":  {[]Specimen{good, {Name: "bad", Points: [][]float64{{0, 0}, {math.Inf(1), 0}, {0, 1}}}}, []string{"landmark 1: x is infinite"}},
+		"same name": {[]Specimen{{Name: "bad", Points: good.Points}, {Name: "bad", Points: good.Points}}, []string{"specimens 0 and 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := (&Dataset{Name: "shapes.tps", Specimens: c.specimens}).Validate()
@@ -238,4 +236,49 @@ func TestValidate(t *testing.T) {
 			expect.Refused(t, err, want...)
 		})
 	}
+}
+
+// Landmarks that coincide are let through by Validate and Procrustes, found by Inspect, and left out by Distinct where they coincide in every
+// specimen that it is about.
+func TestCoincidentLandmarks(t *testing.T) {
+	d := GorillaSkulls()
+	copy(d.Specimens[5].Points[6], d.Specimens[5].Points[2])
+	if err := d.Validate(); err != nil {
+		t.Error(err)
+	}
+	if in := expect.Must(Inspect(d)); len(in.Names(Coincident)) != 1 || in.Findings[0].String() != "female06: landmarks 2 and 6 are in one place; "+Coincident.Advice() {
+		t.Error(in.Findings)
+	}
+	if got := d.Distinct(); len(got.Specimens[5].Points) != 8 || got.Notes != nil {
+		t.Errorf("%v %q", got, got.Notes)
+	}
+	got := d.Distinct("female06")
+	want := []string{"landmark 6 coincides with 2 in female06: it is left out", "left out, so that the landmarks behind them are counted anew: landmarks [6]"}
+	if diff := cmp.Diff(want, got.Notes); diff != "" {
+		t.Error(diff)
+	}
+	for i, s := range got.Specimens {
+		expect.Abs(t, s.Name, s.Points, append(slices.Clone(d.Specimens[i].Points[:6]), d.Specimens[i].Points[7]), 0)
+	}
+	if err := got.Distinct("female06").Validate(); err != nil || len(d.Specimens[5].Points) != 8 || d.Notes != nil {
+		t.Errorf("%v, %v", err, d)
+	}
+
+	// In every specimen: −0 is 0, missing landmarks are nowhere, and of three in one place the first is left.
+	nan := math.NaN()
+	all := &Dataset{Name: "all", Labels: []string{"a", "b", "c", "d", "e"}, Specimens: []Specimen{
+		{Name: "one", Points: [][]float64{{0, 1}, {math.Copysign(0, -1), 1}, {0, 1}, {nan, nan}, {nan, nan}}},
+		{Name: "two", Points: [][]float64{{2, 3}, {1, 0}, {2, 3}, {nan, nan}, {nan, nan}}},
+		{Name: "three", Points: [][]float64{{2, 3}, {2, 3}, {2, 3}, {2, 3}, {2, 3}}}}}
+	if diff := cmp.Diff([]string{"a", "b", "d", "e"}, all.Distinct().Labels); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"a"}, all.Distinct("three").Labels); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"a", "d", "e"}, all.Distinct("one").Labels); diff != "" {
+		t.Error(diff)
+	}
+	panics(t, func() { all.WithoutLandmarks(5) }, `all: specimen "one" has no landmark 5; it has 5, counted from 0`)
+	panics(t, func() { all.Distinct("four") }, `no specimen "four"; there are: "one", "two", "three"`)
 }

@@ -228,11 +228,13 @@ func parseCoordinate(word string) (float64, error) {
 	v, err := text.Number(word)
 	switch {
 	case math.IsInf(v, 0):
-		return 0, fmt.Errorf("%s is infinite", text.Clip(word))
+		return 0, text.Advise("write a number, or NA if it is missing", "%s is infinite", text.Clip(word))
 	case err != nil && strings.Contains(word, ","):
-		return 0, fmt.Errorf("%w (use a decimal point)", err)
+		return 0, text.Advise("use a decimal point", "%w", err)
+	case err != nil:
+		return 0, text.Advise("write a number, or NA if it is missing", "%w", err)
 	}
-	return v, err
+	return v, nil
 }
 
 // formatCoordinate is the shortest text that parseCoordinate reads back to the same float64.

@@ -217,7 +217,7 @@ func TestWriteRefuses(t *testing.T) {
 		"space":         {[]Specimen{{Name: "a b", Points: points}}, []string{"NTS"}, "no spaces"},
 		"one landmark":  {[]Specimen{{Name: "a", Points: points[:1]}}, []string{"NTS"}, "one landmark"},
 		"covariate":     {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"x": "1"}}}, []string{"CSV", "wide CSV"}, "rename it"},
-		"x1":            {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"X_1": "1"}}}, []string{"CSV", "wide CSV"}, "rename it"},
+		"x1":            {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"X_1": "1"}}}, []string{"wide CSV"}, "rename it"},
 		"ID":            {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"ID": "1"}}}, []string{"CSV", "wide CSV"}, "rename it"},
 		"untitled":      {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"": "1"}}}, []string{"CSV", "wide CSV"}, "rename it"},
 		"value":         {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"age": "1\n"}}}, []string{"CSV", "wide CSV"}, "line break"},
@@ -247,8 +247,8 @@ var malformed = []struct {
 }{
 	{"CSV", "", []string{"bad.csv", "empty"}},
 	{"CSV", "specimen,group,landmark,x,y\n", []string{"bad.csv", "no rows"}},
-	{"CSV", "a,b,c\n1,2,3\n", []string{"bad.csv:1:", "neither columns x, y"}},
-	{"CSV", "sep=;\nspecimen,x,y\na,1,2\n", []string{"bad.csv:2:", "neither columns x, y"}},
+	{"CSV", "a,b,c\n1,2,3\n", []string{"bad.csv:1:", `the header "a,b,c" names no columns x, y`}},
+	{"CSV", "sep=;\nspecimen,x,y\na,1,2\n", []string{"bad.csv:2:", "by the ';' that sep= names, no line names columns x, y"}},
 	{"CSV", "sep=;\nspecimen;x;y\n\na;1;1_000\n", []string{"bad.csv:4:", `"1_000" is not a number`}},
 	{"CSV", "sep=a\nspecimen;x;y\n", []string{"bad.csv:1:", `"a" does not separate columns`}},
 	{"CSV", "sep=;\nspecimen;x;y\na;1;\"2\n", []string{"bad.csv:"}},
@@ -269,8 +269,8 @@ var malformed = []struct {
 	{"CSV", "specimen,landmark,x,y\na,0,1,2\na,0,1,2\n", []string{"bad.csv:3:", `specimen "a": landmark 0 stands in line 2 already`}},
 	{"CSV", "specimen,landmark,x,y\na,0,1,2\na,2,1,2\n", []string{"bad.csv:3:", "landmark 2, but there is no landmark 1"}},
 	{"CSV", "specimen,landmark,x,y\na,0,1,2\nb,1,1,2\n", []string{"bad.csv:3:", `specimen "b": landmark 1, but there is no landmark 0`}},
-	{"CSV", "specimen,landmark,x,y\na,1000000000000,1,2\n", []string{"bad.csv:2:", "there is no landmark 1 "}},
-	{"CSV", "specimen,landmark,x,y\na,nose,1,2\n", []string{"bad.csv:2:", `landmark "nose" is not a whole number`}},
+	{"CSV", "specimen,landmark,x,y\na,1000000000000,1,2\n", []string{"bad.csv:2:", "there is no landmark 1;"}},
+	{"CSV", "specimen,landmark,x,y\na,0,1,2\na,nose,1,2\n", []string{"bad.csv:3:", `landmark "nose" is not a whole number`}},
 	{"CSV", "specimen,landmark,x,y\n,0,1,2\n", []string{"bad.csv:2:", "no name"}},
 	{"CSV", "specimen,group,landmark,x,y\na,f,0,1,2\na,m,1,1,2\n", []string{"bad.csv:3:", `group "m" here and in "f" in line 2`}},
 	{"CSV", "specimen,landmark,x,y\n\"a,0,1,2\n", []string{"bad.csv:"}},
@@ -460,7 +460,7 @@ func fuzz(f *testing.F, codecName string, seeds ...string) {
 		if err != nil {
 			t.Fatalf("%v in what was written:\n%s", err, written)
 		}
-		if diff := cmp.Diff(d, again, same); diff != "" {
+		if diff := cmp.Diff(d.Specimens, again.Specimens, same); diff != "" {
 			t.Fatalf("%s\nin what was written:\n%s", diff, written)
 		}
 	})

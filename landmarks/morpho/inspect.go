@@ -28,6 +28,18 @@ func (f Fault) String() string {
 	return [...]string{"coincident landmarks", "mirrored", "relabelled", "swapped landmarks", "out of order", "far from the mean"}[f]
 }
 
+// Advice says what to do about the fault, once the specimen was looked at.
+func (f Fault) Advice() string {
+	return [...]string{
+		"correct one of them in the file, leave the specimen out, leave the landmark out of all specimens, or match with a mismatch: other analyses do not mind",
+		"if it is of the other side, or two of its axes were exchanged, mirror it; or leave it out",
+		"count its landmarks as the others' are, or leave it out",
+		"exchange them in the file, or leave the specimen out",
+		"put them in order in the file, or leave the specimen out where outlines are deformed",
+		"look at it: keep it if it is what it looks like",
+	}[f]
+}
+
 // Finding is one fault of one specimen.
 type Finding struct {
 	Specimen  string
@@ -38,7 +50,8 @@ type Finding struct {
 	About     string  // the fault in words
 }
 
-func (f Finding) String() string { return f.Specimen + ": " + f.About }
+// String is where, what and what to do.
+func (f Finding) String() string { return f.Specimen + ": " + f.About + "; " + f.Fault.Advice() }
 
 // SpecimenDistance is how far a specimen lies from the mean shape.
 type SpecimenDistance struct {
@@ -143,8 +156,13 @@ func Inspect(d *Dataset) (*Inspection, error) {
 		note := func(fault Fault, landmarks []int, severity float64, about string, args ...any) {
 			in.Findings = append(in.Findings, Finding{d.Specimens[i].Name, i, fault, landmarks, severity, fmt.Sprintf(about, args...)})
 		}
-		if same := coincident(x); len(same) > 0 {
-			note(Coincident, same, float64(len(same)), "landmarks %v have another in their place", same)
+		if pairs := coincident(x); len(pairs) > 0 {
+			var second []int
+			var words []string
+			for _, p := range pairs {
+				second, words = append(second, p[1]), append(words, fmt.Sprintf("landmarks %d and %d are in one place", p[0], p[1]))
+			}
+			note(Coincident, second, float64(len(second)), "%s", listed(words))
 		}
 		if d.Closed {
 			if landmarks, gain := outOfOrder(x); gain > shortened {
@@ -241,21 +259,6 @@ func quantile(x []float64, p float64) float64 {
 	whole, part := math.Modf(p * float64(len(x)-1))
 	below, above := sorted[int(whole)], sorted[int(math.Ceil(whole+part))]
 	return below + part*(above-below)
-}
-
-// coincident returns the landmarks that stand where an earlier one does.
-func coincident(x [][]float64) []int {
-	var same []int
-	at := map[[3]float64]bool{}
-	for l, p := range x {
-		var key [3]float64
-		copy(key[:], p)
-		if at[key] {
-			same = append(same, l)
-		}
-		at[key] = true
-	}
-	return same
 }
 
 // labels is another way to count the landmarks of a shape: Mean's landmark l is the shape's start ± l.

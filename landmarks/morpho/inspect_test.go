@@ -103,7 +103,7 @@ func TestInspectFindsPlantedFaults(t *testing.T) {
 		{clean, 3, mirror, Mirrored, nil, "its mirror image"},
 		{clean, 3, exchange(10, 11), OutOfOrder, []int{10, 11}, ""},
 		{clean, 3, func(q [][]float64) { slices.Reverse(q[40:50]) }, OutOfOrder, []int{40, 41, 42, 43, 44, 45, 46, 47, 48, 49}, ""},
-		{clean, 2, func(q [][]float64) { copy(q[7], q[3]) }, Coincident, []int{7}, "landmarks [7] have another in their place"},
+		{clean, 2, func(q [][]float64) { copy(q[7], q[3]) }, Coincident, []int{7}, "landmarks 3 and 7 are in one place"},
 	} {
 		d := c.data.Scale(1)
 		rng := rand.New(rand.NewPCG(1, 2))

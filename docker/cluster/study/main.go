@@ -309,6 +309,11 @@ func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*
 		return nil, fmt.Errorf("the mean spacing of the template's landmarks is %g, which is no width of a kernel: want -width", width)
 	}
 	space := landmarks.New(len(template), len(template[0]), kernels.Gaussian(width), geom.Context(ctx))
+	if s.Kind == "register" || s.Mismatch == 0 {
+		if err := space.CheckRegular("shape", shapes...); err != nil {
+			return nil, err
+		}
+	}
 	if s.Count = s.Samples; s.Kind == "register" {
 		s.Count = len(shapes)
 		return func(i int) (*result, error) {

@@ -1,5 +1,5 @@
 // Package text reads data files by lines, words or bytes and knows where it is: what the readers of landmarks and of meshes
-// have in common. Errors have the form file:line: what.
+// have in common. Errors have the form file:line: what; what to do.
 package text
 
 import (
@@ -79,6 +79,24 @@ func (in *Reader) Errorf(format string, args ...any) error {
 		return fmt.Errorf("%s: byte %d: %w", in.file, in.At, fmt.Errorf(format, args...))
 	}
 	return fmt.Errorf("%s:%d: %w", in.file, max(in.Number, 1), fmt.Errorf(format, args...))
+}
+
+// Advice is an error about data: what is wrong, and what to do about it. Those who know where it is put that before it.
+type Advice struct {
+	What error
+	Do   string
+}
+
+func (a *Advice) Error() string { return a.What.Error() + "; " + a.Do }
+
+func (a *Advice) Unwrap() error { return a.What }
+
+// Advise returns an Advice: what to do, and then, as fmt.Errorf has it, what is wrong.
+func Advise(do, format string, args ...any) error { return &Advice{fmt.Errorf(format, args...), do} }
+
+// Advise returns an Advice at the current line or byte.
+func (in *Reader) Advise(do, format string, args ...any) error {
+	return in.Errorf("%w", Advise(do, format, args...))
 }
 
 // Broken returns the error of a failed read: what was to be read there.
