@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // normal is the vector of a cell: ½ (b − a) × (c − a) of a triangle, whose length is its area; b − a of an edge.
@@ -171,4 +172,29 @@ func (m *Mesh) Distances(other *Mesh) ([]float64, error) {
 		out[i] = math.Sqrt(other.nearest(tree, x).square)
 	}
 	return out, nil
+}
+
+// Moments returns the centre of mass of meshes, their main axes as columns, the longest last, and the root mean square distance from the
+// centre. Each mesh has the same mass.
+func Moments(meshes []*Mesh) (centre []float64, axes *mat.Dense, radius float64) {
+	d := len(meshes[0].Vertices[0])
+	centre = make([]float64, d)
+	each := func(visit func(mass float64, at []float64)) {
+		for _, m := range meshes {
+			sizes, total := m.Sizes(), m.Size()*float64(len(meshes))
+			for i, c := range m.Centroids() {
+				visit(sizes[i]/total, c)
+			}
+		}
+	}
+	each(func(mass float64, at []float64) { floats.AddScaled(centre, mass, at) })
+	spread := mat.NewSymDense(d, nil)
+	each(func(mass float64, at []float64) {
+		spread.SymRankOne(spread, mass, mat.NewVecDense(d, floats.SubTo(make([]float64, d), at, centre)))
+	})
+	var eigen mat.EigenSym
+	eigen.Factorize(spread, true)
+	axes = new(mat.Dense)
+	eigen.VectorsTo(axes)
+	return centre, axes, math.Sqrt(mat.Trace(spread))
 }

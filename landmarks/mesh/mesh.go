@@ -59,6 +59,14 @@ func cloneRows[T any](rows [][]T) [][]T {
 	return out
 }
 
+// Vertices returns the vertices of meshes, one mesh after the other.
+func Vertices(meshes []*Mesh) (x [][]float64) {
+	for _, m := range meshes {
+		x = append(x, m.Vertices...)
+	}
+	return x
+}
+
 // With returns the mesh with the same cells and other vertices, as of a deformed shape. Nothing is copied.
 func (m *Mesh) With(vertices [][]float64) *Mesh { return &Mesh{vertices, m.Cells} }
 

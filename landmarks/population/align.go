@@ -43,10 +43,10 @@ func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bo
 			return nil, fmt.Errorf("align: %s has %d meshes, want one of each of the %d objects", name, len(s), len(objects))
 		}
 		for o, m := range s {
-			if err := objects[o].Norm.Check(model.called(name, o), m); err != nil {
+			if err := objects[o].Norm.Check(model.Label(name, o), m); err != nil {
 				return nil, fmt.Errorf("align: %w", err)
 			}
-			if err := mesh.CheckAlike(model.called(name, o), m, goal, to[o]); err != nil {
+			if err := mesh.CheckAlike(model.Label(name, o), m, goal, to[o]); err != nil {
 				return nil, fmt.Errorf("align: %w", err)
 			}
 			if i > 0 {
@@ -56,7 +56,7 @@ func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bo
 	}
 	d := len(to[0].Vertices[0])
 	turns := d * (d - 1) / 2
-	centre, axes, radius := moments(to)
+	centre, axes, radius := mesh.Moments(to)
 	// The distance after the motion exp(w) (e^c (x − 0)) + r·t of centred points x, for parameters w, t, c.
 	objective := engine.Compile(func(in []*Node) []*Node {
 		theta, shapes := in[0], in[1:]
@@ -96,7 +96,7 @@ func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bo
 	const rounding, followed = 1e-12, 3
 	var out []*Aligned
 	for _, s := range subjects {
-		middle, own, size := moments(s)
+		middle, own, size := mesh.Moments(s)
 		scale := 1.0
 		if scaled {
 			scale = radius / size
@@ -261,29 +261,4 @@ func (a *Aligned) Move(x []float64) []float64 {
 		y[i] += a.Scale * floats.Dot(row, from)
 	}
 	return y
-}
-
-// moments are the centre of mass of a shape, its main axes as columns, the longest last, and the root mean square distance from
-// the centre. Each object has the same mass.
-func moments(shape []*mesh.Mesh) (centre []float64, axes *mat.Dense, radius float64) {
-	d := len(shape[0].Vertices[0])
-	centre = make([]float64, d)
-	each := func(visit func(mass float64, at []float64)) {
-		for _, m := range shape {
-			sizes, total := m.Sizes(), m.Size()*float64(len(shape))
-			for i, c := range m.Centroids() {
-				visit(sizes[i]/total, c)
-			}
-		}
-	}
-	each(func(mass float64, at []float64) { floats.AddScaled(centre, mass, at) })
-	spread := mat.NewSymDense(d, nil)
-	each(func(mass float64, at []float64) {
-		spread.SymRankOne(spread, mass, mat.NewVecDense(d, floats.SubTo(make([]float64, d), at, centre)))
-	})
-	var eigen mat.EigenSym
-	eigen.Factorize(spread, true)
-	axes = new(mat.Dense)
-	eigen.VectorsTo(axes)
-	return centre, axes, math.Sqrt(mat.Trace(spread))
 }

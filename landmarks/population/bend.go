@@ -242,7 +242,7 @@ func (f *fit) noise(e *evaluation, a *Atlas) error {
 		}
 		free := (n-1)*a.Parts[k] - following*(a.Parts[k]-left[k])
 		if free < share*n*a.Parts[k] {
-			return fmt.Errorf("%s cannot be estimated: of %.0f independent parts of the residuals, template and deformations leave %.0f: give Noise, or take a wider kernel of the deformations, a narrower one of the norm, or more subjects", f.called("the noise", k), n*a.Parts[k], free)
+			return fmt.Errorf("%s cannot be estimated: of %.0f independent parts of the residuals, template and deformations leave %.0f: give Noise, or take a wider kernel of the deformations, a narrower one of the norm, or more subjects", f.Label("the noise", k), n*a.Parts[k], free)
 		}
 		// Rounding bounds σ from below, as where all subjects are the template.
 		a.Noise[k] = math.Sqrt(math.Max(mismatch, 1e-8*f.squares[k]) / free)

@@ -9,7 +9,8 @@
 //	shapes, err := atlas.Mode(model, modes, 0, -2, 0, 2)             // as meshes
 //
 // Subjects may be made of several objects, as the bones of a skull, each with its norm and its noise: one deformation carries all.
-// Rounds estimates an atlas on many machines, or goes on where one was switched off. Read reads a folder of meshes or outlines, or a
-// study of Deformetrica, and Atlas.Write writes for ParaView. Align brings the subjects together before, without correspondences.
-// Regression follows one deformation through time. Compare says where two groups differ.
+// Rounds estimates an atlas on many machines, or goes on where one was switched off. Align brings the subjects together before, without
+// correspondences. Model.Register matches a template to one subject, Model.Regress follows one deformation through time, Atlas.Compare
+// says where two groups differ. Package study reads a folder of meshes or a study of Deformetrica, chooses a model, and writes for
+// ParaView.
 package population

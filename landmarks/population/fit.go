@@ -76,8 +76,8 @@ func (m Model) loose() bool {
 	return slices.ContainsFunc(m.Objects, func(o Object) bool { return o.Noise == 0 })
 }
 
-// called is what errors call an object of a subject or of the template.
-func (m Model) called(whose string, o int) string {
+// Label returns the name of an object of a subject or of the template in errors: whose, and of several objects the ID or the number.
+func (m Model) Label(whose string, o int) string {
 	if len(m.Objects) == 1 {
 		return whose
 	}
@@ -101,36 +101,36 @@ func (m Model) check(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 	}
 	for o, object := range m.Objects {
 		if object.Norm.Kernel == nil {
-			return fmt.Errorf("%s has no Norm", m.called("the model", o))
+			return fmt.Errorf("%s has no Norm", m.Label("the model", o))
 		}
 		if !(object.Noise >= 0) || math.IsInf(object.Noise*object.Noise, 1) {
-			return fmt.Errorf("%s: the noise is %g, want a positive number, or 0 to estimate it", m.called("the model", o), object.Noise)
+			return fmt.Errorf("%s: the noise is %g, want a positive number, or 0 to estimate it", m.Label("the model", o), object.Noise)
 		}
 		for i, shape := range append(subjects[:len(subjects):len(subjects)], template) {
 			if shape[o] == nil {
-				return fmt.Errorf("%s is nil", m.called(name(i), o))
+				return fmt.Errorf("%s is nil", m.Label(name(i), o))
 			}
-			if err := object.Norm.Check(m.called(name(i), o), shape[o]); err != nil {
+			if err := object.Norm.Check(m.Label(name(i), o), shape[o]); err != nil {
 				return err
 			}
 		}
 		for i, s := range subjects {
-			if err := mesh.CheckAlike(m.called("the template", o), template[o], m.called(name(i), o), s[o]); err != nil {
+			if err := mesh.CheckAlike(m.Label("the template", o), template[o], m.Label(name(i), o), s[o]); err != nil {
 				return err
 			}
-			if err := object.plausible(template[o], m.called(name(i), o), s[o]); err != nil {
+			if err := object.plausible(template[o], m.Label(name(i), o), s[o]); err != nil {
 				return err
 			}
 		}
-		names, meshes := []string{m.called("the template", o)}, []*mesh.Mesh{template[o]}
+		names, meshes := []string{m.Label("the template", o)}, []*mesh.Mesh{template[o]}
 		for i, s := range subjects {
-			names, meshes = append(names, m.called(name(i), o)), append(meshes, s[o])
+			names, meshes = append(names, m.Label(name(i), o)), append(meshes, s[o])
 		}
 		if err := object.Norm.CheckWidth(names, meshes); err != nil {
 			return err
 		}
 		if d := len(template[o].Vertices[0]); d != m.Space.Manifold.D {
-			return fmt.Errorf("%s is in R^%d, the space in R^%d", m.called("the template", o), d, m.Space.Manifold.D)
+			return fmt.Errorf("%s is in R^%d, the space in R^%d", m.Label("the template", o), d, m.Space.Manifold.D)
 		}
 	}
 	if err := m.Space.CheckNumbers("control points", controls); err != nil {
@@ -240,7 +240,7 @@ func (f *fit) reaches() error {
 	for i := range ones {
 		ones[i] = slices.Repeat([]float64{1}, f.Space.Manifold.D)
 	}
-	out, err := f.apply.Call(vertices(f.start), f.controls, ones)
+	out, err := f.apply.Call(mesh.Vertices(f.start), f.controls, ones)
 	if err != nil {
 		return err
 	}
@@ -527,7 +527,7 @@ func (f *fit) precondition(g []float64) ([]float64, error) {
 	at := f.blocks()
 	out := make([]float64, len(g))
 	byVertex := engine.Unflatten(g[:at[0][1]], d)
-	start := vertices(f.start)
+	start := mesh.Vertices(f.start)
 	v, err := f.smooth.Call(start, byVertex)
 	if err != nil {
 		return nil, err
@@ -731,7 +731,7 @@ func (f *fit) bends(start *evaluation, wanted func(kind int) bool) (want, bend [
 		length := floats.Norm(way, math.Inf(1))
 		switch objects := len(f.Objects); {
 		case b < objects:
-			v, err := f.smooth.Call(vertices(f.start), engine.Unflatten(step[:f.blocks()[0][1]], d))
+			v, err := f.smooth.Call(mesh.Vertices(f.start), engine.Unflatten(step[:f.blocks()[0][1]], d))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -887,7 +887,7 @@ func (m Model) estimate(name string, template []*mesh.Mesh, controls [][]float64
 	}
 	defer f.free()
 	x := make([]float64, f.blocks()[2][1])
-	at := copy(x, geom.Numbers(geom.Shape(vertices(template))))
+	at := copy(x, geom.Numbers(geom.Shape(mesh.Vertices(template))))
 	for _, p := range coefficients {
 		at += copy(x[at:], m.Space.Vector(p))
 	}
@@ -1040,9 +1040,11 @@ func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(
 	return found, e, err
 }
 
-// register returns the match of a template, which stays as it is, to a subject. Its Status is Stalled where it folds cells of the
-// deformed template, which needs a wider kernel of the deformations or more noise, and where the integrator's steps are too few.
-func (m Model) register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts []solve.Option) (*Atlas, error) {
+// Register returns the match of a template, which stays as it is, to one subject, as an atlas of that subject: it is
+// landmarks.Space.MatchFrom for several objects. Its Status does not speak of Imbalance, which is not 0. It is Stalled where cells of the
+// deformed template are folded, which needs a wider kernel of the deformations or more noise, and where the integrator's steps are too
+// few. The options are solve.Tolerance (default 0.003; see solve.Minimise) and solve.MaxIterations (500).
+func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts ...solve.Option) (*Atlas, error) {
 	const name = "registration"
 	subjects := [][]*mesh.Mesh{subject}
 	m.Free = false
@@ -1057,7 +1059,7 @@ func (m Model) register(template []*mesh.Mesh, controls [][]float64, subject []*
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	defer f.free()
-	x := append(slices.Clone(geom.Numbers(geom.Shape(vertices(template)))), make([]float64, m.Space.Manifold.Dim())...)
+	x := append(slices.Clone(geom.Numbers(geom.Shape(mesh.Vertices(template)))), make([]float64, m.Space.Manifold.Dim())...)
 	before, err := f.at(x)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -1090,7 +1092,7 @@ func (a *Atlas) folds(shape, before []*mesh.Mesh) {
 // fits returns an error if the fast sums of a kernel hold in a box only and what was computed left it.
 func (f *fit) fits(a *Atlas, subjects [][]*mesh.Mesh) error {
 	for i, s := range subjects {
-		if err := hold(f.Space.Manifold.Kernel, a.Controls, vertices(a.Template), vertices(a.Deformed[i])); err != nil {
+		if err := hold(f.Space.Manifold.Kernel, a.Controls, mesh.Vertices(a.Template), mesh.Vertices(a.Deformed[i])); err != nil {
 			return fmt.Errorf("the kernel of the deformations, subject %d: %w", i, err)
 		}
 		if err := f.comparable(fmt.Sprintf("subject %d", i), s, a.Deformed[i]); err != nil {
@@ -1104,7 +1106,7 @@ func (f *fit) fits(a *Atlas, subjects [][]*mesh.Mesh) error {
 func (m Model) comparable(name string, s, other []*mesh.Mesh) error {
 	for o, object := range m.Objects {
 		if err := hold(object.Norm.Kernel, s[o].Vertices, other[o].Vertices); err != nil {
-			return fmt.Errorf("the kernel of the norm, %s: %w", m.called(name, o), err)
+			return fmt.Errorf("the kernel of the norm, %s: %w", m.Label(name, o), err)
 		}
 	}
 	return nil

@@ -216,11 +216,28 @@ func (a *Atlas) Shape(m Model, momentum [][]float64) ([]*mesh.Mesh, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := m.Space.Carry(g, vertices(a.Template))
+	path, err := m.Space.Carry(g, mesh.Vertices(a.Template))
 	if err != nil {
 		return nil, err
 	}
 	return with(a.Template, path[len(path)-1]), nil
+}
+
+// Flow returns the template at the times 0, 1/n, …, 1 of the flow of a momentum, as Shape, whatever the drift of its energy: see Drift.
+func (a *Atlas) Flow(m Model, momentum [][]float64) ([][]*mesh.Mesh, error) {
+	g, err := m.Space.ShootInexact(a.Controls, momentum)
+	if err != nil {
+		return nil, err
+	}
+	path, err := m.Space.Carry(g, mesh.Vertices(a.Template))
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]*mesh.Mesh, len(path))
+	for k, x := range path {
+		out[k] = with(a.Template, x)
+	}
+	return out, nil
 }
 
 // String says what the atlas is in one line.
@@ -248,14 +265,6 @@ func sums(rows [][]float64) []float64 {
 		floats.Add(out, row)
 	}
 	return out
-}
-
-// vertices are those of all objects, one after the other.
-func vertices(shape []*mesh.Mesh) (x [][]float64) {
-	for _, m := range shape {
-		x = append(x, m.Vertices...)
-	}
-	return x
 }
 
 // with is a shape with other vertices.

@@ -25,7 +25,7 @@ func TestBend(t *testing.T) {
 		m.Free = false
 		f := expect.Must(newFit(m, template, controls, subjects, identity(3)))
 		defer f.free()
-		points := vertices(template)
+		points := mesh.Vertices(template)
 		x := geom.Numbers(geom.Shape(points))
 		o := expect.Must(f.bendAt(x))
 

@@ -117,7 +117,7 @@ func (r *Rounds) Close() { r.fit.free() }
 
 // First returns the first round.
 func (r *Rounds) First() (*AtlasRound, error) {
-	start := vertices(r.fit.start)
+	start := mesh.Vertices(r.fit.start)
 	first := &AtlasRound{From: -1, Template: start, Controls: r.fit.controls, Sigma: slices.Clone(r.fit.sigma)}
 	stage := annealing{}
 	if r.model.loose() {

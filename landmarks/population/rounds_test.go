@@ -101,7 +101,7 @@ func TestUnits(t *testing.T) {
 		}
 		own.Objects = object(0.3 * math.Sqrt(unit.a))
 		atlas := expect.Must(own.Atlas(large(template), points, all))
-		match := expect.Must(own.register(large(template), points, all[0], nil))
+		match := expect.Must(own.Register(large(template), points, all[0], nil))
 		own.Objects = object(0)
 		noise := expect.Must(own.Atlas(large(template), points, all))
 		var got []float64

@@ -103,7 +103,7 @@ func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [
 	f.sigma = a.Noise
 	var out [][]float64
 	for k := range len(modes.Modes) + 1 {
-		x := append([]float64{}, geom.Numbers(geom.Shape(vertices(a.Template)))...)
+		x := append([]float64{}, geom.Numbers(geom.Shape(mesh.Vertices(a.Template)))...)
 		for i := range subjects {
 			p, err := a.scored(modes, modes.Scores[i][:k])
 			if err != nil {
@@ -135,7 +135,7 @@ type Difference struct {
 // vertices (Nichols and Holmes, Human Brain Mapping 15, 2001): if the groups do not differ, P is below 5 % anywhere with a
 // probability of 5 %.
 func (a *Atlas) Compare(group []bool, permutations int, seed uint64) (*Difference, error) {
-	template := vertices(a.Template)
+	template := mesh.Vertices(a.Template)
 	n, d := len(group), len(template[0])
 	if n != len(a.Deformed) {
 		return nil, fmt.Errorf("compare: %d members of groups for %d subjects", n, len(a.Deformed))
@@ -155,7 +155,7 @@ func (a *Atlas) Compare(group []bool, permutations int, seed uint64) (*Differenc
 	// The total scatter is that of all permutations: with it T² is a function of the shift alone.
 	deformed := make([][][]float64, n)
 	for i, s := range a.Deformed {
-		deformed[i] = vertices(s)
+		deformed[i] = mesh.Vertices(s)
 	}
 	moves, inverse := make([]*mat.Dense, len(template)), make([]*mat.Dense, len(template))
 	for v, x := range template {

@@ -106,7 +106,7 @@ class Study:
 
 
 def contents(folder):
-    """The folders below a folder and the files in all of them, but for what is hidden, which population.Read passes over.
+    """The folders below a folder and the files in all of them, but for what is hidden, which study.Read passes over.
     What links lead to belongs to it; one that leads nowhere, and what cannot be read, is a failure."""
     def fail(e):
         raise Failure(f"{e.filename}: {e.strerror}")
@@ -439,7 +439,7 @@ def keep(folder):
 
 
 def readers(data):
-    """The functions that may read the data, the likeliest first. A folder may hold a landmark file a specimen; where population.Read
+    """The functions that may read the data, the likeliest first. A folder may hold a landmark file a specimen; where study.Read
     finds something in it, .csv, that is what it is for unless the notebooks read landmarks alone."""
     if not data.is_dir():
         return ["mesh.Read" if data.suffix.lower() in MESHES else "morpho.Read"]
@@ -448,8 +448,8 @@ def readers(data):
     except OSError as e:
         raise Failure(f"{data}: {e.strerror}")
     if not found or not found <= {".csv", *LANDMARKS}:
-        return ["population.Read"]
-    return ["population.Read", "morpho.Read"] if ".csv" in found else ["morpho.Read"]
+        return ["study.Read"]
+    return ["study.Read", "morpho.Read"] if ".csv" in found else ["morpho.Read"]
 
 
 def able(known, study):

@@ -144,7 +144,7 @@ class Runner(unittest.TestCase):
     def test_a_folder_of_own_data(self):
         with tempfile.TemporaryDirectory() as folder:
             path, own, place = (pathlib.Path(folder, name) for name in ("x.ipynb", "my bones", "place"))
-            cells = [new_code_cell("var study = nb.Data(&population.Study{}, population.Read)")]
+            cells = [new_code_cell("var study = nb.Data(&study.Study{}, study.Read)")]
             nbformat.write(new_notebook(cells=cells), path)
             (own / "data").mkdir(parents=True)
             (own / "a.ply").write_text("a")
@@ -161,7 +161,7 @@ class Runner(unittest.TestCase):
                 run.Study(own).take(pathlib.Path(tempfile.mkdtemp(dir=folder)))
 
     def test_a_folder_of_landmark_files(self):
-        population, landmarks = {"readers": ["population.Read"], "params": []}, {"readers": ["morpho.Read"], "params": []}
+        population, landmarks = {"readers": ["study.Read"], "params": []}, {"readers": ["morpho.Read"], "params": []}
         with tempfile.TemporaryDirectory() as folder:
             for files, want in {
                 ("a.mrk.json", "b.mrk.json", ".DS_Store"): ["landmarks"],

@@ -20,11 +20,12 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
+	"anatomy/landmarks/study"
 )
 
 // atlasSettings are what an atlas depends on beside the data.
 type atlasSettings struct {
-	Deformation, Detail float64 // see population.Study.Start
+	Deformation, Detail float64 // see study.Study.Start
 	Similarity          bool
 	Tolerance           float64 // see population.Model.Rounds
 	Rounds              int
@@ -86,17 +87,17 @@ func atlas(ctx context.Context, s settings, data, out string, task, tasks int) e
 	if err := s.Atlas.check(); err != nil {
 		return err
 	}
-	study, err := population.Read(data)
+	cohort, err := study.Read(data)
 	if err != nil {
 		return err
 	}
-	if study.Kind != population.Atlases {
-		return fmt.Errorf("%s is a %s, want an atlas", data, study.Kind)
+	if cohort.Kind != study.Atlas {
+		return fmt.Errorf("%s is a %s, want an atlas", data, cohort.Kind)
 	}
-	if s.Data, err = fingerprint(data, study); err != nil {
+	if s.Data, err = fingerprint(data, cohort); err != nil {
 		return err
 	}
-	s.Count = len(study.Subjects)
+	s.Count = len(cohort.Subjects)
 	if _, err := engine.Backend(); err != nil {
 		return err
 	}
@@ -106,11 +107,11 @@ func atlas(ctx context.Context, s settings, data, out string, task, tasks int) e
 	}
 	first := &round{}
 	if err := stored(out, id, first); errors.Is(err, fs.ErrNotExist) {
-		if err := begin(ctx, s, study, out, id); err != nil {
+		if err := begin(ctx, s, cohort, out, id); err != nil {
 			return err
 		}
 		// The study is that of the file from here on, for those who began it, too.
-		if study, err = population.Read(data); err != nil {
+		if cohort, err = study.Read(data); err != nil {
 			return err
 		}
 		if err = stored(out, id, first); err != nil {
@@ -119,11 +120,11 @@ func atlas(ctx context.Context, s settings, data, out string, task, tasks int) e
 	} else if err != nil {
 		return err
 	}
-	study.Subjects = first.Subjects
-	if err := study.StartAligned(s.Atlas.Deformation, s.Atlas.Detail); err != nil {
+	cohort.Subjects = first.Subjects
+	if err := cohort.StartAligned(s.Atlas.Deformation, s.Atlas.Detail); err != nil {
 		return err
 	}
-	r, err := rounds(ctx, s, study)
+	r, err := rounds(ctx, s, cohort)
 	if err != nil {
 		return err
 	}
@@ -173,28 +174,28 @@ func atlas(ctx context.Context, s settings, data, out string, task, tasks int) e
 }
 
 // rounds are those of a study that has a model.
-func rounds(ctx context.Context, s settings, study *population.Study) (*population.Rounds, error) {
-	m := study.Model
+func rounds(ctx context.Context, s settings, cohort *study.Study) (*population.Rounds, error) {
+	m := cohort.Model
 	m.Space = m.Space.With(geom.Context(ctx))
-	return m.Rounds(study.Template, study.Controls, study.Subjects, solve.Tolerance(s.Atlas.Tolerance), solve.MaxIterations(s.Atlas.Rounds))
+	return m.Rounds(cohort.Template, cohort.Controls, cohort.Subjects, solve.Tolerance(s.Atlas.Tolerance), solve.MaxIterations(s.Atlas.Rounds))
 }
 
 // begin aligns the subjects and writes the first round.
-func begin(ctx context.Context, s settings, study *population.Study, out, id string) error {
-	if err := study.Start(s.Atlas.Deformation, s.Atlas.Detail, s.Atlas.Similarity); err != nil {
+func begin(ctx context.Context, s settings, cohort *study.Study, out, id string) error {
+	if err := cohort.Start(s.Atlas.Deformation, s.Atlas.Detail, s.Atlas.Similarity); err != nil {
 		return err
 	}
-	for _, note := range study.Notes {
+	for _, note := range cohort.Notes {
 		fmt.Println(note)
 	}
 	var objects []string
-	for _, o := range study.Model.Objects {
+	for _, o := range cohort.Model.Objects {
 		objects = append(objects, o.ID)
 	}
 	if _, err := templates(objects); err != nil {
 		return err
 	}
-	r, err := rounds(ctx, s, study)
+	r, err := rounds(ctx, s, cohort)
 	if err != nil {
 		return err
 	}
@@ -203,12 +204,12 @@ func begin(ctx context.Context, s settings, study *population.Study, out, id str
 	if err != nil {
 		return err
 	}
-	return keep(out, id, &round{AtlasRound: *first, Names: study.Names, Objects: objects, Subjects: study.Subjects})
+	return keep(out, id, &round{AtlasRound: *first, Names: cohort.Names, Objects: objects, Subjects: cohort.Subjects})
 }
 
 // templates are the names of the files of a template's objects, without endings.
 func templates(objects []string) ([]string, error) {
-	files, err := population.Files([]string{"template"}, objects)
+	files, err := study.Files([]string{"template"}, objects)
 	if err != nil {
 		return nil, err
 	}
@@ -285,8 +286,8 @@ func partsOf(out, id string, number, count int) (parts []*population.Part, missi
 }
 
 // fingerprint is a checksum of what was read from a folder, and of the settings of a study of Deformetrica.
-func fingerprint(folder string, study *population.Study) (string, error) {
-	text, err := json.Marshal([]any{study.Names, study.Subjects, study.Template, study.Controls})
+func fingerprint(folder string, cohort *study.Study) (string, error) {
+	text, err := json.Marshal([]any{cohort.Names, cohort.Subjects, cohort.Template, cohort.Controls})
 	if err != nil {
 		return "", err
 	}

@@ -17,6 +17,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
+	"anatomy/landmarks/study"
 )
 
 // outlines writes ellipses as meshes, and returns their folder.
@@ -78,12 +79,12 @@ func TestAtlas(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(out, part+"7"), []byte(whole["study.json"][:9]), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		expect.Refused(t, study([]string{"collect", "-out", out}), "the atlas has", "start the tasks")
+		expect.Refused(t, runStudy([]string{"collect", "-out", out}), "the atlas has", "start the tasks")
 		if kept == 0 {
 			// Two tasks by turns, one round after the other.
 			for range 2 {
 				run(t, args(out, "-task", "1", "-tasks", "2")...)
-				expect.Refused(t, study([]string{"collect", "-out", out}), "2 parts (subjects 0, 2)", "are missing")
+				expect.Refused(t, runStudy([]string{"collect", "-out", out}), "2 parts (subjects 0, 2)", "are missing")
 				run(t, args(out, "-task", "0", "-tasks", "2")...)
 			}
 		}
@@ -100,7 +101,7 @@ func TestAtlas(t *testing.T) {
 	if err := json.Unmarshal([]byte(contents(t, one)["atlas.json"]), &got); err != nil {
 		t.Fatal(err)
 	}
-	s := expect.Must(population.Read(data))
+	s := expect.Must(study.Read(data))
 	if err := s.Start(0.5, 0.4, false); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func TestAtlas(t *testing.T) {
 	}
 
 	// What is not of this study is neither taken nor replaced.
-	expect.Refused(t, study(args(one, "-tolerance", "0.02")), "other data or settings")
+	expect.Refused(t, runStudy(args(one, "-tolerance", "0.02")), "other data or settings")
 	other := strings.Replace(whole[names[1]], `"Energy": `, `"Energy": 1`, 1)
 	for _, text := range []string{"", "{}", whole[names[2]], other} {
 		out := t.TempDir()
@@ -134,7 +135,7 @@ func TestAtlas(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		expect.Refused(t, study(args(out, "-task", "0", "-tasks", "3")), names[1], "is not the part of subject 0 in round 0")
+		expect.Refused(t, runStudy(args(out, "-task", "0", "-tasks", "3")), names[1], "is not the part of subject 0 in round 0")
 		if contents(t, out)[names[1]] != text {
 			t.Error("somebody else's file was changed")
 		}
@@ -169,7 +170,7 @@ func TestAtlasOfNamedObjects(t *testing.T) {
 		}
 	}
 	out = t.TempDir()
-	expect.Refused(t, study([]string{"atlas", "-data", write("valve/left", "valve:left"), "-out", out}), "one file, template_valve_left")
+	expect.Refused(t, runStudy([]string{"atlas", "-data", write("valve/left", "valve:left"), "-out", out}), "one file, template_valve_left")
 }
 
 // Settings of a study of Deformetrica belong to the study, whatever the name of its folder.
@@ -184,7 +185,7 @@ func TestFingerprint(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(folder, "model.xml"), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			seen[expect.Must(fingerprint(folder, &population.Study{}))] = true
+			seen[expect.Must(fingerprint(folder, &study.Study{}))] = true
 		}
 		if len(seen) != 2 {
 			t.Errorf("%s: other settings are the same study", name)

@@ -14,7 +14,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skipf("only root may mount a small file system: %v", err)
 	}
 	defer syscall.Unmount(out, 0)
-	err := study([]string{"register", "-data", data, "-out", out})
+	err := runStudy([]string{"register", "-data", data, "-out", out})
 	if err == nil || !strings.Contains(err.Error(), "no space left on device") {
 		t.Errorf("%v, want that no space is left", err)
 	}
@@ -26,7 +26,7 @@ func TestFullDisk(t *testing.T) {
 	if len(whole) < 2 || len(whole) > 8 || len(files) != len(whole) {
 		t.Errorf("%v on the disk, want the study and some results", files)
 	}
-	if err := study([]string{"collect", "-out", out}); err == nil {
+	if err := runStudy([]string{"collect", "-out", out}); err == nil {
 		t.Error("collected from a full disk")
 	}
 	if err := syscall.Mount("tmpfs", out, "tmpfs", syscall.MS_REMOUNT, "size=1m"); err != nil {

@@ -12,7 +12,7 @@
 // depends on the data, the settings and the seed alone, so on processors of one kind the files are the same bit for bit.
 // collect writes a table of them all, and says which are missing.
 //
-// atlas estimates the template of curves or surfaces that do not correspond, of all that population.Read reads, in rounds: see
+// atlas estimates the template of curves or surfaces that do not correspond, of all that study.Read reads, in rounds: see
 // population.Rounds. Task K of N matches every N-th subject to the template of the round, each into a file of its own, with its
 // part of the gradient. The task that finds all parts of a round makes the next one of them, and goes on with its subjects; one that
 // finds that others are still missing ends, and is started again: one task alone goes through all rounds. Alignment, the first round,
@@ -53,7 +53,7 @@ import (
 )
 
 func main() {
-	if err := study(os.Args[1:]); err != nil {
+	if err := runStudy(os.Args[1:]); err != nil {
 		if !errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintln(os.Stderr, "study:", err)
 		}
@@ -77,14 +77,14 @@ type settings struct {
 
 const most = 10_000_000 // results of a study: each is a file
 
-func study(args []string) error {
+func runStudy(args []string) error {
 	if len(args) == 0 {
 		return errors.New("want register, bootstrap, atlas or collect")
 	}
 	s := settings{Kind: args[0]}
 	f := flag.NewFlagSet("study "+s.Kind, flag.ContinueOnError)
 	out := f.String("out", "", "`folder` of the results")
-	data := f.String("data", "", "`file` or folder of the shapes, as morpho.Read takes it; of atlas the folder, as population.Read takes it")
+	data := f.String("data", "", "`file` or folder of the shapes, as morpho.Read takes it; of atlas the folder, as study.Read takes it")
 	task := f.Int("task", variable("SLURM_ARRAY_TASK_ID", 0)-variable("SLURM_ARRAY_TASK_MIN", 0)+variable("JOB_COMPLETION_INDEX", 0), "number of this task, from 0")
 	tasks := f.Int("tasks", variable("SLURM_ARRAY_TASK_COUNT", 1)*variable("JOB_COMPLETIONS", 1), "how many tasks there are")
 	if s.Kind != "atlas" {

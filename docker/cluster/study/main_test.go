@@ -37,7 +37,7 @@ func skulls(t *testing.T, n int) string {
 
 func run(t *testing.T, args ...string) {
 	t.Helper()
-	if err := study(args); err != nil {
+	if err := runStudy(args); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -111,7 +111,7 @@ func TestKilledAndResumed(t *testing.T) {
 	if err := os.Remove(file(many, 6)); err != nil && !os.IsNotExist(err) { // should the kill have come too late
 		t.Fatal(err)
 	}
-	expect.Refused(t, study([]string{"collect", "-out", many}), "results are missing")
+	expect.Refused(t, runStudy([]string{"collect", "-out", many}), "results are missing")
 	run(t, "register", "-data", data, "-out", many)
 	run(t, "collect", "-out", many)
 	same(t, contents(t, many), contents(t, one))
@@ -142,7 +142,7 @@ func TestFolder(t *testing.T) {
 	if err := os.Rename(filepath.Join(folder, d.Specimens[0].Name+".csv"), filepath.Join(folder, "other.csv")); err != nil {
 		t.Fatal(err)
 	}
-	expect.Refused(t, study([]string{"register", "-data", folder, "-out", many}), "other data or settings")
+	expect.Refused(t, runStudy([]string{"register", "-data", folder, "-out", many}), "other data or settings")
 }
 
 // An interrupted task keeps no result that is not final, and leaves the others for the next one.
@@ -183,7 +183,7 @@ func TestBootstrap(t *testing.T) {
 	if mean := regexp.MustCompile(`(?s)"Mean".*"Variance"`).FindString; mean(contents(t, one)["result_000000.json"]) == mean(contents(t, one)["result_000001.json"]) {
 		t.Error("two samples are the same")
 	}
-	expect.Refused(t, study(args(one, "-seed", "2")), "other data or settings")
+	expect.Refused(t, runStudy(args(one, "-seed", "2")), "other data or settings")
 }
 
 func TestWrongUse(t *testing.T) {
@@ -205,7 +205,7 @@ func TestWrongUse(t *testing.T) {
 		"not a directory":    {"atlas", "-out", out, "-data", data},
 		"\"extra\" is no op": {"register", "-out", out, "-data", data, "extra"},
 	} {
-		expect.Refused(t, study(args), want)
+		expect.Refused(t, runStudy(args), want)
 	}
 	if left, _ := os.ReadDir(out); len(left) > 0 {
 		t.Errorf("wrong use left %v", left)
@@ -265,7 +265,7 @@ func TestResultsOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, args := range [][]string{{"collect", "-out", out}, {"register", "-data", data, "-out", out}} {
-			if err := study(args); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), file(out, 1)) {
+			if err := runStudy(args); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), file(out, 1)) {
 				t.Errorf("%s: %s: %v, want %q and the file's name", name, args[0], err, c.want)
 			}
 		}
@@ -286,7 +286,7 @@ func TestResultsOfOthers(t *testing.T) {
 				t.Fatal(name, err)
 			}
 			for _, args := range [][]string{{"collect", "-out", filepath.Dir(path)}, {"register", "-data", data, "-out", filepath.Dir(path)}} {
-				expect.Refused(t, study(args), path, "no regular file")
+				expect.Refused(t, runStudy(args), path, "no regular file")
 			}
 			if err := os.Remove(path); err != nil {
 				t.Fatal(name, err)
@@ -305,7 +305,7 @@ func TestNumbersThatAreNone(t *testing.T) {
 	data, out := skulls(t, 3), t.TempDir()
 	refused := func(want string, args ...string) {
 		t.Helper()
-		if err := study(args); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if err := runStudy(args); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v: %v, want a sentence with %q", args, err, want)
 		}
 	}

@@ -1,4 +1,12 @@
-package population
+// Package study goes from a folder of curves or surfaces to an estimate of package population, and from there to files: Read reads
+// meshes, outlines, or a study of Deformetrica, Start aligns the subjects and chooses a model, Estimate estimates, and Write writes for
+// ParaView.
+//
+//	s, err := study.Read("bones")          // one mesh file per subject, or one folder per subject with one file per object
+//	err = s.Start(0.5, 0.2, false)         // widths of the deformations and of the norms, in sizes of the first subject
+//	atlas, err := s.Estimate()             // s.Notes say what was chosen and repaired
+//	err = s.Write("results", atlas)
+package study
 
 import (
 	"cmp"
@@ -22,15 +30,16 @@ import (
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/population"
 )
 
 // Kind is what a Study is for.
 type Kind uint8
 
 const (
-	Atlases      Kind = iota // a template of at least two subjects: Model.Atlas
-	Registration             // one subject, to which the template is brought, as by landmarks.Space.MatchFrom
-	Regressions              // one subject at several times: Model.Regress
+	Atlas        Kind = iota // a template of at least two subjects: population.Model.Atlas
+	Registration             // one subject, to which the template is brought: population.Model.Register
+	Regression               // one subject at several times: population.Model.Regress
 )
 
 func (k Kind) String() string { return [...]string{"atlas", "registration", "regression"}[k] }
@@ -40,19 +49,19 @@ type Study struct {
 	Kind     Kind
 	Names    []string
 	Subjects [][]*mesh.Mesh // of every subject one of each object
-	Times    []float64      // of Regressions
+	Times    []float64      // of a Regression
 	Template []*mesh.Mesh
 	Controls [][]float64
-	Model    Model    // before Start its objects have at most names
-	Notes    []string // what was repaired, chosen or passed over, in sentences
+	Model    population.Model // before Start its objects have at most names
+	Notes    []string         // what was repaired, chosen or passed over, in sentences
 }
 
 func (s *Study) note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
-// alien is how many times as large as the median a subject may be; in another unit it is 10 or 25.4 times as large, or 1000 times.
-const alien = 5
+// maxSizeRatio is how many times as large as the median a subject may be; in another unit it is 10 or 25.4 times as large, or 1000 times.
+const maxSizeRatio = 5
 
 // Read reads a folder, which is one of these:
 //
@@ -81,7 +90,7 @@ func Read(folder string) (*Study, error) {
 		return nil, err
 	}
 	if len(meshes) > 0 {
-		s.Names, s.Subjects = names, Single(meshes)
+		s.Names, s.Subjects = names, population.Single(meshes)
 		if len(folders) > 0 {
 			s.note("passed over, as there are meshes beside them: %s", strings.Join(folders, ", "))
 		}
@@ -112,7 +121,7 @@ func Read(folder string) (*Study, error) {
 		if first == nil {
 			first = ids
 			for _, id := range ids {
-				s.Model.Objects = append(s.Model.Objects, Object{ID: id})
+				s.Model.Objects = append(s.Model.Objects, population.Object{ID: id})
 			}
 		}
 		if !slices.Equal(ids, first) {
@@ -211,9 +220,9 @@ func (s *Study) Validate() error {
 	if s.Template != nil {
 		first, name = s.Template, "the template"
 	}
-	objects := Model{Objects: s.Model.Objects}
+	objects := population.Model{Objects: s.Model.Objects}
 	if objects.Objects == nil {
-		objects.Objects = make([]Object, len(first))
+		objects.Objects = make([]population.Object, len(first))
 	}
 	if _, err := stems(s.Names, objects.Objects); err != nil { // what is estimated could not be written
 		return err
@@ -225,38 +234,38 @@ func (s *Study) Validate() error {
 	}
 	for o, m := range first {
 		if m == nil || len(m.Vertices) == 0 || len(m.Cells) == 0 {
-			return fmt.Errorf("%s is empty", objects.called(name, o))
+			return fmt.Errorf("%s is empty", objects.Label(name, o))
 		}
 	}
 	for o, m := range first {
 		if d, e := len(m.Vertices[0]), len(first[0].Vertices[0]); d != e {
-			return fmt.Errorf("%s is in R^%d, %s in R^%d", objects.called(name, o), d, objects.called(name, 0), e)
+			return fmt.Errorf("%s is in R^%d, %s in R^%d", objects.Label(name, o), d, objects.Label(name, 0), e)
 		}
 		var sizes []float64
 		for i, shape := range s.Subjects {
-			own := objects.called(s.Names[i], o)
+			own := objects.Label(s.Names[i], o)
 			if err := shape[o].Validate(); err != nil {
 				return fmt.Errorf("%s: %w", own, err)
 			}
-			if err := mesh.CheckAlike(objects.called(name, o), m, own, shape[o]); err != nil {
+			if err := mesh.CheckAlike(objects.Label(name, o), m, own, shape[o]); err != nil {
 				return fmt.Errorf("%w: an object is either a curve or a surface", err)
 			}
-			_, _, radius := moments(shape[o : o+1])
+			_, _, radius := mesh.Moments(shape[o : o+1])
 			sizes = append(sizes, radius)
 		}
 		sorted := slices.Sorted(slices.Values(sizes))
 		median := sorted[len(sorted)/2]
 		for i, size := range sizes {
-			if size > alien*median || size < median/alien {
-				return fmt.Errorf("%s is %.3g times as large as the median of the subjects: it has another unit; convert it, or leave it out", objects.called(s.Names[i], o), size/median)
+			if size > maxSizeRatio*median || size < median/maxSizeRatio {
+				return fmt.Errorf("%s is %.3g times as large as the median of the subjects: it has another unit; convert it, or leave it out", objects.Label(s.Names[i], o), size/median)
 			}
 		}
 	}
 	return nil
 }
 
-// many is from how many cells the fast sums are taken.
-const many = 2000
+// fastFrom is the number of cells above which the fast sums are taken.
+const fastFrom = 2000
 
 // Start aligns the subjects of a folder to the first, and chooses a model by their size r, the root mean square distance of the
 // first from its centre; a study of Deformetrica has its own, and stays as it is. The deformations are Gaussian of width
@@ -268,7 +277,7 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	if s.Model.Space != nil {
 		return nil
 	}
-	if err := s.compare(deformation, detail); err != nil {
+	if err := s.chooseNorms(deformation, detail); err != nil {
 		return err
 	}
 	motion := "rotations"
@@ -278,14 +287,14 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	s.note("aligned to %s by %s", s.Names[0], motion)
 	// Alignment turns shapes about their centres, within a ball.
 	objects := slices.Clone(s.Model.Objects)
-	centre, _, first := moments(s.Subjects[0])
+	centre, _, first := mesh.Moments(s.Subjects[0])
 	ball := 0.0
 	for _, shape := range s.Subjects {
-		middle, _, size := moments(shape)
+		middle, _, size := mesh.Moments(shape)
 		if !similarity {
 			size = first
 		}
-		for _, x := range vertices(shape) {
+		for _, x := range mesh.Vertices(shape) {
 			ball = math.Max(ball, floats.Distance(x, middle, 2)*first/size)
 		}
 	}
@@ -298,11 +307,11 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	}
 	for o := range objects {
 		centred := s.Subjects[0][o].Map(func(x []float64) []float64 { return floats.SubTo(make([]float64, len(x)), x, centre) })
-		if err := s.hasten(objects, o, slices.Concat(centred.Vertices, around)); err != nil { // one shape: the corners are few
+		if err := s.useFastSums(objects, o, slices.Concat(centred.Vertices, around)); err != nil { // one shape: the corners are few
 			return err
 		}
 	}
-	aligned, err := Align(objects, s.Subjects[0], s.Subjects[1:], similarity)
+	aligned, err := population.Align(objects, s.Subjects[0], s.Subjects[1:], similarity)
 	if err != nil {
 		return err
 	}
@@ -312,7 +321,7 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 		}
 		s.Subjects[i+1] = a.Objects
 	}
-	return s.deform(deformation)
+	return s.chooseDeformations(deformation)
 }
 
 // StartAligned is Start where the subjects are aligned already, as when Start did so in another process.
@@ -320,25 +329,25 @@ func (s *Study) StartAligned(deformation, detail float64) error {
 	if s.Model.Space != nil {
 		return nil
 	}
-	if err := s.compare(deformation, detail); err != nil {
+	if err := s.chooseNorms(deformation, detail); err != nil {
 		return err
 	}
-	return s.deform(deformation)
+	return s.chooseDeformations(deformation)
 }
 
-// compare chooses norms and noise of the objects.
-func (s *Study) compare(deformation, detail float64) error {
+// chooseNorms chooses norms and noise of the objects.
+func (s *Study) chooseNorms(deformation, detail float64) error {
 	if !(deformation > 0) || !(detail > 0) {
 		return fmt.Errorf("widths of %g and %g times the size, want positive numbers", deformation, detail)
 	}
 	first := s.Subjects[0]
 	objects := slices.Clone(s.Model.Objects)
 	if objects == nil {
-		objects = make([]Object, len(first))
+		objects = make([]population.Object, len(first))
 	}
 	var chosen []string
 	for o, m := range first {
-		_, _, own := moments(first[o : o+1])
+		_, _, own := mesh.Moments(first[o : o+1])
 		width, noise := math.Max(detail*own, m.Spacing()), 0.3
 		if len(m.Cells[0]) == 3 {
 			noise = 0.2 * own
@@ -355,61 +364,59 @@ func (s *Study) compare(deformation, detail float64) error {
 	return nil
 }
 
-// hasten takes fast sums, which hold around points, for an object of which a subject has many cells.
-func (s *Study) hasten(objects []Object, o int, points ...[][]float64) (err error) {
-	if slices.ContainsFunc(s.Subjects, func(shape []*mesh.Mesh) bool { return len(shape[o].Cells) > many }) {
+// useFastSums takes fast sums, which hold around points, for an object of which a subject has many cells.
+func (s *Study) useFastSums(objects []population.Object, o int, points ...[][]float64) (err error) {
+	if slices.ContainsFunc(s.Subjects, func(shape []*mesh.Mesh) bool { return len(shape[o].Cells) > fastFrom }) {
 		objects[o].Norm.Kernel, err = kernels.Fast(objects[o].Norm.Kernel, 1e-4, points...)
 	}
 	return err
 }
 
-// deform chooses the sums of the norms, the first template, control points and deformations.
-func (s *Study) deform(deformation float64) error {
+// chooseDeformations chooses the sums of the norms, the first template, control points and deformations.
+func (s *Study) chooseDeformations(deformation float64) error {
 	first, objects := s.Subjects[0], s.Model.Objects
-	_, _, r := moments(first)
+	_, _, r := mesh.Moments(first)
 	for o := range objects {
 		var points [][][]float64
 		for _, shape := range s.Subjects {
 			points = append(points, shape[o].Vertices)
 		}
-		if err := s.hasten(objects, o, points...); err != nil {
+		if err := s.useFastSums(objects, o, points...); err != nil {
 			return err
 		}
 	}
 	s.Template = first
-	grid, err := Grid(vertices(first), deformation*r)
+	grid, err := Grid(mesh.Vertices(first), deformation*r)
 	if err != nil {
 		return err
 	}
 	for _, c := range grid {
-		near := slices.ContainsFunc(vertices(first), func(x []float64) bool {
+		near := slices.ContainsFunc(mesh.Vertices(first), func(x []float64) bool {
 			return floats.Distance(x, c, 2) < deformation*r
 		})
 		if near {
 			s.Controls = append(s.Controls, c)
 		}
 	}
-	s.Model = Model{Objects: objects, Space: landmarks.New(len(s.Controls), len(first[0].Vertices[0]), kernels.Gaussian(deformation*r), geom.Integrator(ode.Heun, 5))}
+	s.Model = population.Model{Objects: objects, Space: landmarks.New(len(s.Controls), len(first[0].Vertices[0]), kernels.Gaussian(deformation*r), geom.Integrator(ode.Heun, 5))}
 	s.note("deformations of width %.3g, %d control points", deformation*r, len(s.Controls))
 	return nil
 }
 
-// Estimate estimates what the study is for: Model.Atlas, or of Regressions the atlas of Model.Regress. Of a Registration it is the
-// match of the template, which stays as it is, as an atlas of one subject: landmarks.Space.MatchFrom of several objects. Its Status does
-// not speak of Imbalance, which is not 0.
-func (s *Study) Estimate(opts ...solve.Option) (*Atlas, error) {
+// Estimate estimates what the study is for: population.Model.Atlas, the atlas of population.Model.Regress, or population.Model.Register.
+func (s *Study) Estimate(opts ...solve.Option) (*population.Atlas, error) {
 	if s.Model.Space == nil {
 		return nil, errors.New("the study has no model: Start chooses one")
 	}
 	switch s.Kind {
-	case Atlases:
+	case Atlas:
 		return s.Model.Atlas(s.Template, s.Controls, s.Subjects, opts...)
-	case Regressions:
+	case Regression:
 		r, err := s.Model.Regress(s.Times, s.Template, s.Controls, s.Subjects, opts...)
 		if err != nil {
 			return nil, err
 		}
 		return r.Atlas, nil
 	}
-	return s.Model.register(s.Template, s.Controls, s.Subjects[0], opts)
+	return s.Model.Register(s.Template, s.Controls, s.Subjects[0], opts...)
 }

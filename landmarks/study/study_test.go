@@ -1,4 +1,4 @@
-package population_test
+package study_test
 
 import (
 	"fmt"
@@ -18,6 +18,7 @@ import (
 	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
+	"anatomy/landmarks/study"
 )
 
 const modelXML = `<?xml version="1.0"?>
@@ -105,8 +106,8 @@ func deformetrica(t *testing.T, edits ...string) string {
 
 // A study of Deformetrica means the same here: its kernels at a distance of their widths are 1/e, its grid is in the middle of the box.
 func TestDeformetrica(t *testing.T) {
-	s := expect.Must(population.Read(deformetrica(t)))
-	if s.Kind != population.Atlases || fmt.Sprint(s.Names) != "[a b]" || len(s.Subjects) != 2 || s.Model.Objects[0].Norm.Varifold || !s.Model.Free {
+	s := expect.Must(study.Read(deformetrica(t)))
+	if s.Kind != study.Atlas || fmt.Sprint(s.Names) != "[a b]" || len(s.Subjects) != 2 || s.Model.Objects[0].Norm.Varifold || !s.Model.Free {
 		t.Errorf("%v of %v, model %+v", s.Kind, s.Names, s.Model)
 	}
 	expect.Abs(t, "template", s.Template[0].Vertices, ball(1).Vertices, 0)
@@ -147,7 +148,7 @@ func TestDeformetrica(t *testing.T) {
 		t.Errorf("notes: %s", notes)
 	}
 
-	s = expect.Must(population.Read(deformetrica(t, "<dimension>3</dimension>", "<initial-control-points>points.txt</initial-control-points>", "SurfaceMesh", "NonOrientedSurfaceMesh",
+	s = expect.Must(study.Read(deformetrica(t, "<dimension>3</dimension>", "<initial-control-points>points.txt</initial-control-points>", "SurfaceMesh", "NonOrientedSurfaceMesh",
 		"<attachment-type>Current</attachment-type>", "", "noise-std", "data-sigma", "<use-rk2>On</use-rk2>", "")))
 	expect.Abs(t, "given control points", s.Controls, [][]float64{{0, 0, 0}, {1, 0.5, 0}}, 0)
 	if !s.Model.Objects[0].Norm.Varifold || s.Model.Space.Method() != ode.Euler {
@@ -159,7 +160,7 @@ func TestDeformetrica(t *testing.T) {
 		<noise-std>0.1</noise-std><kernel-width>0.4</kernel-width><filename>data/curve.vtk</filename></object>`,
 		"data/a.vtk</filename>", `data/a.vtk</filename><filename object_id="suture">data/curve.vtk</filename>`,
 		"data/b.vtk</filename>", `data/b.vtk</filename><filename object_id="suture">data/bent.vtk</filename>`}
-	s = expect.Must(population.Read(deformetrica(t, both...)))
+	s = expect.Must(study.Read(deformetrica(t, both...)))
 	if o := s.Model.Objects; len(o) != 2 || o[0].ID != "mandible" || o[1].ID != "suture" || o[0].Norm.Varifold || !o[1].Norm.Varifold || o[1].Noise != 0.1 || o[1].Smoothing == nil {
 		t.Fatalf("objects %+v", o)
 	}
@@ -170,18 +171,18 @@ func TestDeformetrica(t *testing.T) {
 	if a.Status != geom.Converged || len(a.Template) != 2 || a.Mismatch[1][1] > 0.1*a.Before[1][1] {
 		t.Errorf("%s, of %g there is left %g", a, a.Before, a.Mismatch)
 	}
-	if err := a.Write(filepath.Join(t.TempDir(), "out"), s.Model, s.Names); err != nil {
+	if err := s.Write(filepath.Join(t.TempDir(), "out"), a); err != nil {
 		t.Error(err)
 	}
 
-	s = expect.Must(population.Read(deformetrica(t, "DeterministicAtlas", "BayesianAtlas", "<noise-std>0.7</noise-std>", "")))
-	if s.Kind != population.Atlases || s.Model.Objects[0].Noise != 0 {
+	s = expect.Must(study.Read(deformetrica(t, "DeterministicAtlas", "BayesianAtlas", "<noise-std>0.7</noise-std>", "")))
+	if s.Kind != study.Atlas || s.Model.Objects[0].Noise != 0 {
 		t.Errorf("%v, objects %+v", s.Kind, s.Model.Objects)
 	}
 
 	one := strings.Split(dataSetXML, `    <subject id="b">`)[0] + "</data-set>"
-	s = expect.Must(population.Read(deformetrica(t, "DeterministicAtlas", "Registration", dataSetXML, one)))
-	if s.Kind != population.Registration || len(s.Subjects) != 1 {
+	s = expect.Must(study.Read(deformetrica(t, "DeterministicAtlas", "Registration", dataSetXML, one)))
+	if s.Kind != study.Registration || len(s.Subjects) != 1 {
 		t.Errorf("%v of %d", s.Kind, len(s.Subjects))
 	}
 	match := expect.Must(s.Model.Space.MatchFrom(s.Controls, s.Template[0].Vertices, s.Model.Objects[0].Norm.Term(s.Template[0], s.Subjects[0][0]), s.Model.Objects[0].Noise))
@@ -192,9 +193,9 @@ func TestDeformetrica(t *testing.T) {
 	expect.Abs(t, "the template of a registration", a.Template[0].Vertices, s.Template[0].Vertices, 0)
 	expect.Rel(t, "objective of a registration", a.Objective, match.Objective, 1e-4)
 	twice := strings.Replace(one, "</visit>", "</visit><visit id=\"later\"><filename object_id=\"mandible\">data/b.vtk</filename><age>4</age></visit>", 1)
-	s = expect.Must(population.Read(deformetrica(t, "DeterministicAtlas", "Regression", dataSetXML, twice, "</number-of-timepoints>", "</number-of-timepoints><concentration-of-timepoints>4</concentration-of-timepoints><t0>1</t0>")))
+	s = expect.Must(study.Read(deformetrica(t, "DeterministicAtlas", "Regression", dataSetXML, twice, "</number-of-timepoints>", "</number-of-timepoints><concentration-of-timepoints>4</concentration-of-timepoints><t0>1</t0>")))
 	expect.Abs(t, "ages", s.Times, []float64{1, 4}, 0)
-	if s.Kind != population.Regressions || fmt.Sprint(s.Names) != "[experiment later]" || s.Model.Space.Steps() != 6 || !strings.Contains(strings.Join(s.Notes, "\n"), "t0 is passed over") {
+	if s.Kind != study.Regression || fmt.Sprint(s.Names) != "[experiment later]" || s.Model.Space.Steps() != 6 || !strings.Contains(strings.Join(s.Notes, "\n"), "t0 is passed over") {
 		t.Errorf("%v of %v, %d steps, %s", s.Kind, s.Names, s.Model.Space.Steps(), s.Notes)
 	}
 
@@ -234,7 +235,7 @@ func TestDeformetrica(t *testing.T) {
 			}
 		}
 		t.Run(what, func(t *testing.T) {
-			_, err := population.Read(dir)
+			_, err := study.Read(dir)
 			t.Log(err)
 			expect.Refused(t, err, strings.Split(what, ": ")...)
 		})
@@ -243,7 +244,7 @@ func TestDeformetrica(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "model.xml")); err != nil {
 		t.Fatal(err)
 	}
-	expect.Refused(t, expect.Error(population.Read(dir)), "model.xml")
+	expect.Refused(t, expect.Error(study.Read(dir)), "model.xml")
 }
 
 // A folder of meshes or outlines is a population, or what is wrong with it is said.
@@ -256,20 +257,20 @@ func TestReadFolder(t *testing.T) {
 	}
 	twice := ball(1)
 	twice.Vertices = append(twice.Vertices, twice.Vertices[0])
-	s := expect.Must(population.Read(folder(t, map[string]any{"b.ply": ball(1), "a.vtp": ball(1.2), "c.obj": twice, "notes.txt": "x", "more/d.ply": ball(1), ".hidden": "x"})))
+	s := expect.Must(study.Read(folder(t, map[string]any{"b.ply": ball(1), "a.vtp": ball(1.2), "c.obj": twice, "notes.txt": "x", "more/d.ply": ball(1), ".hidden": "x"})))
 	if got := fmt.Sprint(s.Names); got != "[a.vtp b.ply c.obj]" {
 		t.Errorf("subjects %s", got)
 	}
 	if got := strings.Join(s.Notes, "; "); got != "passed over: notes.txt; c.obj: removed 1 unused vertex; passed over, as there are meshes beside them: more" {
 		t.Errorf("notes: %s", got)
 	}
-	s = expect.Must(population.Read(folder(t, map[string]any{"squares.csv": outlines})))
+	s = expect.Must(study.Read(folder(t, map[string]any{"squares.csv": outlines})))
 	if len(s.Subjects) != 2 || len(s.Subjects[0][0].Cells) != 4 || s.Names[1] != "squares.csv: q" {
 		t.Errorf("outlines: %v", s.Names)
 	}
 	// Folders of subjects with several objects.
 	parts := map[string]any{"b/b_left.ply": ball(1), "b/b-right.ply": ball(0.5), "b/notes.txt": "x", "b/bow.vtk": curve(1), "a/left.ply": ball(1.1), "a/right.vtp": ball(0.6), "a/bow.vtk": curve(0.9), "empty/x.txt": ""}
-	s = expect.Must(population.Read(folder(t, parts)))
+	s = expect.Must(study.Read(folder(t, parts)))
 	if o := s.Model.Objects; fmt.Sprint(s.Names) != "[a b]" || len(o) != 3 || o[0].ID != "bow" || o[1].ID != "left" || o[2].ID != "right" {
 		t.Errorf("subjects %s, objects %+v", s.Names, o)
 	}
@@ -283,7 +284,7 @@ func TestReadFolder(t *testing.T) {
 	if got := fmt.Sprint(s.Notes); !strings.Contains(got, "bow: varifolds of width") || len(s.Model.Objects) != 3 || s.Model.Objects[0].Noise != 0.3 {
 		t.Errorf("notes: %s, model %+v", got, s.Model)
 	}
-	s = expect.Must(population.Read(folder(t, map[string]any{"b/x.ply": ball(1), "a/y.ply": ball(1.1)})))
+	s = expect.Must(study.Read(folder(t, map[string]any{"b/x.ply": ball(1), "a/y.ply": ball(1.1)})))
 	if len(s.Model.Objects) != 1 || len(s.Subjects) != 2 {
 		t.Errorf("one object each: %+v", s.Model)
 	}
@@ -304,12 +305,12 @@ func TestReadFolder(t *testing.T) {
 		"degenerate: a.off":                                     {"a.off": "OFF\n3 1 0\n0 0 0\n1 0 0\n2 0 0\n3 0 1 2\n", "b.ply": ball(1)},
 	} {
 		t.Run(what, func(t *testing.T) {
-			_, err := population.Read(folder(t, files))
+			_, err := study.Read(folder(t, files))
 			t.Log(err)
 			expect.Refused(t, err, strings.Split(what, ": ")...)
 		})
 	}
-	expect.Refused(t, expect.Error(population.Read("/nowhere")), "/nowhere")
+	expect.Refused(t, expect.Error(study.Read("/nowhere")), "/nowhere")
 }
 
 // What is read from any XML does not break, and a study without an error is one.
@@ -334,7 +335,7 @@ func FuzzDeformetrica(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		s, err := population.ReadDeformetrica(filepath.Join(dir, "1.xml"), filepath.Join(dir, "2.xml"), filepath.Join(dir, "3.xml"))
+		s, err := study.ReadDeformetrica(filepath.Join(dir, "1.xml"), filepath.Join(dir, "2.xml"), filepath.Join(dir, "3.xml"))
 		if err == nil {
 			err = s.Validate()
 		}
@@ -346,14 +347,14 @@ func FuzzDeformetrica(f *testing.F) {
 
 // Subjects without names, or of one name, are refused before anything is estimated, not when it is written.
 func TestNamesOfSubjects(t *testing.T) {
-	expect.Refused(t, expect.Error(population.Read(deformetrica(t, `<subject id="b">`, `<subject>`))), "subject 1 has no name")
-	expect.Refused(t, expect.Error(population.Read(deformetrica(t, `<subject id="b">`, `<subject id="a">`))), "flow_a_mandible: give subjects")
+	expect.Refused(t, expect.Error(study.Read(deformetrica(t, `<subject id="b">`, `<subject>`))), "subject 1 has no name")
+	expect.Refused(t, expect.Error(study.Read(deformetrica(t, `<subject id="b">`, `<subject id="a">`))), "flow_a_mandible: give subjects")
 }
 
 // A study that was put together in a program is looked at, too.
 func TestEmptyMeshes(t *testing.T) {
 	for _, m := range []*mesh.Mesh{nil, {}} {
-		s := &population.Study{Names: []string{"a", "b"}, Subjects: population.Single([]*mesh.Mesh{m, ball(1)})}
+		s := &study.Study{Names: []string{"a", "b"}, Subjects: population.Single([]*mesh.Mesh{m, ball(1)})}
 		expect.Refused(t, s.Validate(), "a is empty")
 	}
 }
@@ -372,7 +373,7 @@ func TestStartFromFar(t *testing.T) {
 		}
 		return mesh.Curve(x, true)
 	}
-	s := &population.Study{Names: []string{"here", "far"}, Subjects: population.Single([]*mesh.Mesh{
+	s := &study.Study{Names: []string{"here", "far"}, Subjects: population.Single([]*mesh.Mesh{
 		outline(0, func(x, y float64) []float64 { return []float64{x, y} }),
 		outline(0.2, func(x, y float64) []float64 { return []float64{500 + 0.6*x - 0.8*y, 0.8*x + 0.6*y - 300} }),
 	})}
@@ -385,7 +386,7 @@ func TestStartFromFar(t *testing.T) {
 	expect.Abs(t, "the far one", s.Subjects[1][0].Vertices, want.Objects[0].Vertices, 1e-2)
 
 	// Where subjects are aligned, the model is the same.
-	again := &population.Study{Names: s.Names, Subjects: s.Subjects}
+	again := &study.Study{Names: s.Names, Subjects: s.Subjects}
 	if err := again.StartAligned(0.5, 0.2); err != nil {
 		t.Fatal(err)
 	}

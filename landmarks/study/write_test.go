@@ -1,4 +1,4 @@
-package population_test
+package study_test
 
 import (
 	"os"
@@ -12,6 +12,7 @@ import (
 	"anatomy/landmarks"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
+	"anatomy/landmarks/study"
 )
 
 // What is written of an atlas is read back: template, momenta, and the flow, which ends at the deformed template.
@@ -22,7 +23,7 @@ func TestWrite(t *testing.T) {
 		Momenta: [][][]float64{{{0.1, 0, 0}, {0, 0.2, 0}, {0, 0, -0.1}}, {{0, 0, 0.3}, {0.1, 0.1, 0}, {0, 0, 0}}}}
 	dir := filepath.Join(t.TempDir(), "out")
 	for range 2 {
-		if err := a.Write(dir, m, []string{"a/1.ply", "b"}); err != nil {
+		if err := (&study.Study{Model: m, Names: []string{"a/1.ply", "b"}}).Write(dir, a); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -42,22 +43,22 @@ func TestWrite(t *testing.T) {
 		expect.Abs(t, "start", flow[0].Mesh.Vertices, a.Template[0].Vertices, 1e-15)
 		expect.Abs(t, "end", flow[4].Mesh.Vertices, expect.Must(a.Shape(m, a.Momenta[i]))[0].Vertices, 1e-12)
 	}
-	expect.Refused(t, a.Write(dir, m, []string{"a/b", "a_b"}), "one file")
+	expect.Refused(t, (&study.Study{Model: m, Names: []string{"a/b", "a_b"}}).Write(dir, a), "one file")
 	empty := filepath.Join(t.TempDir(), "out")
-	expect.Refused(t, a.Write(empty, m, []string{"a", ""}), "subject 1 has no name")
+	expect.Refused(t, (&study.Study{Model: m, Names: []string{"a", ""}}).Write(empty, a), "subject 1 has no name")
 	if _, err := os.Stat(empty); !os.IsNotExist(err) {
 		t.Errorf("a part was written: %v", err)
 	}
 	m.Objects = make([]population.Object, 2)
 	both := *a
 	both.Template = []*mesh.Mesh{ball(1), curve(1)}
-	expect.Refused(t, both.Write(dir, m, []string{"a", "b"}), "one file")
+	expect.Refused(t, (&study.Study{Model: m, Names: []string{"a", "b"}}).Write(dir, &both), "one file")
 	m.Objects[1].ID = "bow"
-	if err := both.Write(dir, m, []string{"a", "b"}); err != nil {
+	if err := (&study.Study{Model: m, Names: []string{"a", "b"}}).Write(dir, &both); err != nil {
 		t.Error(err)
 	}
 	bow := expect.Must(mesh.ReadSequence(filepath.Join(dir, "flow_b_bow.pvd")))
 	expect.Abs(t, "the end of the second object", bow[4].Mesh.Vertices, expect.Must(both.Shape(m, a.Momenta[1]))[1].Vertices, 1e-12)
 	m.Objects = m.Objects[:1]
-	expect.Refused(t, a.Write(dir, m, []string{"a"}), "1 names for 2 subjects")
+	expect.Refused(t, (&study.Study{Model: m, Names: []string{"a"}}).Write(dir, a), "1 names for 2 subjects")
 }

@@ -1,4 +1,4 @@
-package population
+package study
 
 import (
 	"encoding/xml"
@@ -19,6 +19,7 @@ import (
 	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/population"
 )
 
 // element is one of XML, of which the text, two attributes and the elements in it are wanted.
@@ -180,9 +181,9 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 	case "registration":
 		s.Kind = Registration
 	case "deterministicatlas", bayesian:
-		s.Kind = Atlases
+		s.Kind = Atlas
 	case "regression":
-		s.Kind = Regressions
+		s.Kind = Regression
 	case "":
 		return nil, fmt.Errorf("%s: no model-type", model)
 	default:
@@ -234,7 +235,7 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Kind == Regressions && flow.values["concentration-of-timepoints"] != "" {
+	if s.Kind == Regression && flow.values["concentration-of-timepoints"] != "" {
 		concentration, err := flow.number(0, "concentration-of-timepoints")
 		if err != nil {
 			return nil, err
@@ -249,7 +250,7 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 		}
 		points = math.Ceil(concentration*reach) + 1
 	}
-	if s.Kind == Regressions && flow.first("t0") != "" {
+	if s.Kind == Regression && flow.first("t0") != "" {
 		s.note("t0 is passed over: the template of a regression is that at the mean of the times, and its momentum is penalised by their standard deviation")
 	}
 	flow.first("t0", "tmin", "tmax", "concentration-of-timepoints")
@@ -274,7 +275,7 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Controls, err = Grid(vertices(s.Template), spacing); err != nil {
+		if s.Controls, err = Grid(mesh.Vertices(s.Template), spacing); err != nil {
 			return nil, fmt.Errorf("%s: initial-cp-spacing: %w", model, err)
 		}
 	}
@@ -320,8 +321,8 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 }
 
 // object reads one of the template, of which the noise may be left to be estimated.
-func (s *Study) object(id string, e *settings, loose bool) error {
-	if slices.ContainsFunc(s.Model.Objects, func(o Object) bool { return o.ID == id }) {
+func (s *Study) object(id string, e *settings, estimatesNoise bool) error {
+	if slices.ContainsFunc(s.Model.Objects, func(o population.Object) bool { return o.ID == id }) {
 		return fmt.Errorf("%s: two objects have the id %s", e.file, text.Clip(id))
 	}
 	e.first("kernel-type", "kernel-device", "noise-variance-prior-scale-std", "noise-variance-prior-normalized-dof")
@@ -364,7 +365,7 @@ func (s *Study) object(id string, e *settings, loose bool) error {
 		if noise, err = e.positive(name, "noise-std", "data-sigma"); err != nil {
 			return err
 		}
-	} else if !loose {
+	} else if !estimatesNoise {
 		return fmt.Errorf("%s: %s has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", e.file, name)
 	}
 	file := e.first("filename")
@@ -379,7 +380,7 @@ func (s *Study) object(id string, e *settings, loose bool) error {
 		return fmt.Errorf("%s: cells of %d vertices in %s, want those of a %s", e.file, got, text.Clip(file), what)
 	}
 	s.Template = append(s.Template, template)
-	s.Model.Objects = append(s.Model.Objects, Object{ID: id, Norm: norm, Noise: noise})
+	s.Model.Objects = append(s.Model.Objects, population.Object{ID: id, Norm: norm, Noise: noise})
 	return nil
 }
 
@@ -398,7 +399,7 @@ func (s *Study) visits(dataSet string, d *element) error {
 			}
 			visits++
 			name, age, files := subject.ID, math.NaN(), map[string]string{}
-			if s.Kind == Regressions {
+			if s.Kind == Regression {
 				name = visit.ID
 			}
 			for _, e := range visit.Inner {
@@ -413,7 +414,7 @@ func (s *Study) visits(dataSet string, d *element) error {
 					files[e.Object] = e.value()
 				}
 			}
-			if s.Kind == Regressions && math.IsNaN(age) {
+			if s.Kind == Regression && math.IsNaN(age) {
 				return fmt.Errorf("%s: subject %s: the visit %s has no age, which a Regression needs", dataSet, text.Clip(subject.ID), text.Clip(visit.ID))
 			}
 			var shape []*mesh.Mesh
@@ -429,15 +430,15 @@ func (s *Study) visits(dataSet string, d *element) error {
 				shape = append(shape, m)
 			}
 			s.Names, s.Subjects = append(s.Names, name), append(s.Subjects, shape)
-			if s.Kind == Regressions {
+			if s.Kind == Regression {
 				s.Times = append(s.Times, age)
 			}
 		}
-		if s.Kind != Regressions && visits != 1 {
+		if s.Kind != Regression && visits != 1 {
 			return fmt.Errorf("%s: subject %s has %d visits, want 1", dataSet, text.Clip(subject.ID), visits)
 		}
 	}
-	if s.Kind == Regressions && subjects != 1 {
+	if s.Kind == Regression && subjects != 1 {
 		return fmt.Errorf("%s: %d subjects, a Regression has 1: make a study of each", dataSet, subjects)
 	}
 	if s.Kind == Registration && subjects != 1 {
@@ -497,8 +498,8 @@ func readPoints(path string, d int) ([][]float64, error) {
 	return points, nil
 }
 
-// most bounds a grid of control points: the matrix of their kernel has most² numbers.
-const most = 20000
+// maxGrid bounds a grid of control points: the matrix of their kernel has maxGrid² numbers.
+const maxGrid = 20000
 
 // Grid returns the points of a regular grid over the box of points, [n][D]: so many along each axis as have the distance spacing
 // there, in its middle.
@@ -513,8 +514,8 @@ func Grid(points [][]float64, spacing float64) ([][]float64, error) {
 			low, high = math.Min(low, x[axis]), math.Max(high, x[axis])
 		}
 		steps := math.Floor((high - low) / spacing)
-		if (steps+1)*float64(len(grid)) > most {
-			return nil, fmt.Errorf("a grid of spacing %g has more than %d points", spacing, most)
+		if (steps+1)*float64(len(grid)) > maxGrid {
+			return nil, fmt.Errorf("a grid of spacing %g has more than %d points", spacing, maxGrid)
 		}
 		var next [][]float64
 		for _, x := range grid {

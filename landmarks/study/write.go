@@ -1,4 +1,4 @@
-package population
+package study
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/population"
 )
 
 // Files returns the names of files for the objects of shapes, without endings: the stem of each shape, such as "template", and if it is
@@ -39,8 +40,8 @@ func Files(stems, ids []string) ([][]string, error) {
 	return out, nil
 }
 
-// stems are the names of the files of Atlas.Write, of its template first, which the names of subjects and objects must allow.
-func stems(names []string, objects []Object) ([][]string, error) {
+// stems are the names of the files of Write, of the template first, which the names of subjects and objects must allow.
+func stems(names []string, objects []population.Object) ([][]string, error) {
 	stems, ids := []string{"template"}, make([]string, len(objects))
 	for i, name := range names {
 		if name == "" {
@@ -54,19 +55,19 @@ func stems(names []string, objects []Object) ([][]string, error) {
 	return Files(stems, ids)
 }
 
-// Write writes an atlas for ParaView into a folder, which it makes: template.vtp with the mean displacement of its vertices over
-// the subjects; momenta.vtp, the control points with the momentum of every subject as a vector field of its name; and the flow of
+// Write writes an atlas of the study for ParaView into a folder, which it makes: template.vtp with the mean displacement of its vertices
+// over the subjects; momenta.vtp, the control points with the momentum of every subject as a vector field of its name; and the flow of
 // the template to each subject as a sequence, flow_NAME.pvd, with the displacement of the vertices. Of an object with an ID these
-// are template_ID.vtp and flow_NAME_ID.pvd. m is the model of the atlas, names are those of the subjects: two that make one file name
-// are an error. Files of these names are replaced, others stay.
-func (a *Atlas) Write(folder string, m Model, names []string) error {
-	if len(names) != len(a.Momenta) {
-		return fmt.Errorf("write: %d names for %d subjects", len(names), len(a.Momenta))
+// are template_ID.vtp and flow_NAME_ID.pvd. Of the study it takes the names of the subjects, of which no two may make one file name, and
+// the model. Files of these names are replaced, others stay.
+func (s *Study) Write(folder string, a *population.Atlas) error {
+	if len(s.Names) != len(a.Momenta) {
+		return fmt.Errorf("write: %d names for %d subjects", len(s.Names), len(a.Momenta))
 	}
-	if len(m.Objects) != len(a.Template) {
-		return fmt.Errorf("write: the model has %d objects, the atlas %d", len(m.Objects), len(a.Template))
+	if len(s.Model.Objects) != len(a.Template) {
+		return fmt.Errorf("write: the model has %d objects, the atlas %d", len(s.Model.Objects), len(a.Template))
 	}
-	files, err := stems(names, m.Objects)
+	files, err := stems(s.Names, s.Model.Objects)
 	if err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
@@ -84,26 +85,21 @@ func (a *Atlas) Write(folder string, m Model, names []string) error {
 	for o := range mean {
 		mean[o] = shift(a.Template, o)
 	}
-	fields := make([]mesh.Field, len(names))
+	fields := make([]mesh.Field, len(s.Names))
 	for i, p := range a.Momenta {
-		fields[i] = mesh.Field{Name: names[i], Values: p}
-		g, err := m.Space.ShootInexact(a.Controls, p) // Status speaks of the error
+		fields[i] = mesh.Field{Name: s.Names[i], Values: p}
+		path, err := a.Flow(s.Model, p)
 		if err != nil {
-			return fmt.Errorf("write: %s: %w", names[i], err)
-		}
-		path, err := m.Space.Carry(g, vertices(a.Template))
-		if err != nil {
-			return fmt.Errorf("write: %s: %w", names[i], err)
+			return fmt.Errorf("write: %s: %w", s.Names[i], err)
 		}
 		for o := range a.Template {
 			var moments []mesh.Moment
-			for k, x := range path {
-				now := with(a.Template, x)
+			for k, now := range path {
 				moments = append(moments, mesh.Moment{Time: float64(k) / float64(len(path)-1), Mesh: now[o],
 					Fields: []mesh.Field{{Name: "displacement", Values: shift(now, o)}}})
 			}
 			for v, d := range moments[len(moments)-1].Fields[0].Values {
-				floats.AddScaled(mean[o][v], 1/float64(len(names)), d)
+				floats.AddScaled(mean[o][v], 1/float64(len(s.Names)), d)
 			}
 			if err := mesh.WriteSequence(filepath.Join(folder, files[i+1][o]+".pvd"), moments); err != nil {
 				return err
