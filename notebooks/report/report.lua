@@ -96,6 +96,7 @@ local function is_picture(b)
 end
 
 -- A picture with what is said of it: in words, and its caption if it has one.
+local floats = 0
 local function pictured(div, blocks, about)
   div.content = blocks:walk{Image = function(i)
     local _, data = pandoc.mediabag.lookup(i.src)
@@ -107,9 +108,9 @@ local function pictured(div, blocks, about)
   end}
   if typ then
     local out = wrap('picture', div.content)
-    if not about.caption then return out end
-    out:extend(about.caption)
-    return wrap('floating', out)
+    out:extend(about.caption or {})
+    floats = floats + 1
+    return wrap('floating(' .. floats .. ')', out)
   end
   div.classes:insert('picture')
   div.attributes.role, div.attributes['aria-label'] = 'group', about.alt
@@ -178,10 +179,13 @@ local function captioned(p)
           caption = typ and wrap('caption', {p}) or pandoc.Blocks{pandoc.Div({p}, {id = 'figure-' .. figures, class = 'caption'})}}
 end
 
--- A code cell: its code, which folds away in HTML unless it is a listing, and its outputs; the last picture has the caption.
+-- A code cell: its code, which folds away, on paper into an appendix, unless it is a listing: has the tag or, in a notebook without such
+-- tags, at most 30 lines; and its outputs, of which the last picture has the caption.
 -- alts are words for pictures, by the numbers of the outputs, and widths how wide a page shows them; for others the caption or the
 -- heading has to do.
-local function code(cell, about, heading, folds, alts, widths)
+local appendix = pandoc.Blocks{}
+local folded = 0
+local function code(cell, about, heading, tagged, alts, widths)
   local function shows(b) return b.t == 'Div' and #b.content == 1 and is_picture(b.content[1]) end
   local last
   for i, b in ipairs(cell.content) do last = shows(b) and i or last end
@@ -189,9 +193,17 @@ local function code(cell, about, heading, folds, alts, widths)
   for i, b in ipairs(cell.content) do
     if b.t == 'CodeBlock' and b.text ~= '' then
       b.text = b.text:gsub('\t', '    ')
-      if not typ then blocks:insert(pandoc.RawBlock('html', '<details class="code"' .. (folds and '' or ' open') .. '><summary>Code</summary>')) end
-      blocks:insert(b)
-      if not typ then blocks:insert(pandoc.RawBlock('html', '</details>')) end
+      local _, breaks = b.text:gsub('\n', '')
+      local folds = tagged and not (cell.attributes.tags or ''):match('"listing"') or not tagged and breaks >= 30
+      if not typ then
+        blocks:extend{pandoc.RawBlock('html', '<details class="code"' .. (folds and '' or ' open') .. '><summary>Code</summary>'), b, pandoc.RawBlock('html', '</details>')}
+      elseif folds then
+        folded = folded + 1
+        blocks:insert(pandoc.RawBlock('typst', '#aside(' .. folded .. ')'))
+        appendix:extend(wrap('folded(' .. folded .. ', ' .. quoted(heading) .. ')', {b}))
+      else
+        blocks:insert(b)
+      end
     elseif b.t == 'Div' then
       number = number + 1
       local alt = stringify(alts[tostring(number)] or '')
@@ -273,7 +285,7 @@ function Pandoc(doc)
       local below = cells[n + 1]
       local caption = below and below.classes:includes('markdown') and captioned(below.content[1])
       if caption then below.content:remove(1) end
-      blocks:extend(code(cell, caption, heading, tagged and not (cell.attributes.tags or ''):match('"listing"'), about.alts[cell.identifier] or {}, about.widths[cell.identifier] or {}))
+      blocks:extend(code(cell, caption, heading, tagged, about.alts[cell.identifier] or {}, about.widths[cell.identifier] or {}))
     end
   end
   blocks = blocks:walk{RawBlock = rawtex, RawInline = rawtex, Image = function(i)
@@ -315,6 +327,10 @@ function Pandoc(doc)
     else
       blocks = blocks:walk{Header = function(h) h.level = math.max(1, h.level - 1); return h end}
     end
+  end
+  if #appendix > 0 then
+    blocks:extend{pandoc.Header(1, 'Code'), pandoc.RawBlock('typst', '#set text(size: 8pt)\n#let Skylighting = small')}
+    blocks:extend(appendix)
   end
   doc.blocks = blocks
   return doc

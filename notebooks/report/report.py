@@ -231,7 +231,13 @@ def write_pdf(notebook, name, about, seconds, path):
         body = typeset(body.replace(folder + "/", ""))
         source.write_text(body, encoding="utf-8")
         try:
-            typst.compile(str(source), output=str(path), root=folder, timestamp=seconds)
+            floats, lacking = [], [None]
+            while lacking:  # the first figure without room goes on, and all behind it are looked at again
+                inputs = {"floats": json.dumps(floats)}
+                room = json.loads(typst.query(str(source), "<room>", field="value", root=folder, sys_inputs=inputs))
+                lacking = [number for number, fits in room if not fits and number not in floats]
+                floats += lacking[:1]
+            typst.compile(str(source), output=str(path), root=folder, timestamp=seconds, sys_inputs=inputs)
         except typst.TypstError as e:
             raise ReportError(f"typst: {e}")
 

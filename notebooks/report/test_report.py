@@ -19,6 +19,7 @@ import unittest
 import unittest.mock
 
 import nbformat
+import typst
 from fontTools import ttLib
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
@@ -803,6 +804,44 @@ class Report(unittest.TestCase):
             with self.subTest(source[:20]):
                 nb = self.notebook(new_markdown_cell(f"```\n{source}\n```"), new_code_cell(source, outputs=[new_output("stream", name="stdout", text=source)]))
                 self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
+
+    def test_code_that_is_no_listing_stands_in_an_appendix(self):
+        short, long = "short()", "\n".join(["long()"] * 31)
+        for tags, shown in ([], short), (["listing"], long):  # a notebook without listings shows what is short
+            cells = [new_code_cell(short), new_code_cell(long, metadata={"tags": tags}), new_markdown_cell("The end.")]
+            paper = self.typst(self.notebook(*cells))
+            body, appendix = paper[paper.index("First,"):].split("= Code\n")
+            (seen,), (hidden,) = set(re.findall("short|long", body)), set(re.findall("short|long", appendix))
+            self.assertEqual((seen, hidden), ("short", "long") if shown == short else ("long", "short"))
+            self.assertIn("The end.", body)
+            self.assertIn("#aside(1)", body)
+            self.assertTrue(self.pdf(self.notebook(*cells)).startswith(b"%PDF"))
+
+    def test_figures_follow_their_text_and_leave_no_holes(self):
+        # Figures of two fifths of a page, each behind a paragraph: two and a half fit on a page.
+        tall = SVG.replace('width="9" height="9"', 'width="400" height="270"')
+        self.assertNotEqual(tall, SVG)
+        cells = [c for n in range(6) for c in (new_markdown_cell(f"Paragraph {n}. " + "Words. " * 30), new_code_cell("", outputs=[picture(**{"image/svg+xml": tall})]),
+                                               new_markdown_cell(f"**Figure.** Number {n}."))]
+        with unittest.mock.patch.object(typst, "compile", wraps=typst.compile) as compiled:
+            self.pdf(self.notebook(*cells))
+        floats = json.loads(compiled.call_args.kwargs["sys_inputs"]["floats"])
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "r.typ")
+            body = report.convert(self.notebook(*cells), "typst", "name", ABOUT, f"--extract-media={folder}/media").replace(folder + "/", "")
+            body += '#context [#metadata(query(<mark>).map(m => (m.value, m.location().page(), m.location().position().y / 1pt)))<marks>]'
+            for n in range(6):
+                body = body.replace(f"Paragraph {n}.", f'#metadata("text {n}")<mark>Paragraph {n}.').replace(f"Number {n}.", f'#metadata("figure {n}")<mark>Number {n}.')
+            source.write_text(body)
+            marks = json.loads(typst.query(str(source), "<marks>", field="value", root=folder, sys_inputs={"floats": json.dumps(floats)}))[0]
+        at = {name: (page, y) for name, page, y in marks}
+        self.assertTrue(floats)
+        for n in range(6):
+            self.assertLess(at[f"text {n}"], at[f"figure {n}"])
+            self.assertLessEqual(at[f"figure {n}"][0], at[f"text {n}"][0] + 1)
+        for n in range(5):  # the text behind a figure that goes on fills the page
+            if at[f"figure {n}"][0] > at[f"text {n}"][0]:
+                self.assertEqual(at[f"text {n + 1}"][0], at[f"text {n}"][0])
 
     def test_pdf_is_reproducible(self):
         nb = self.notebook(new_code_cell("x", outputs=[picture()]))
