@@ -3,10 +3,7 @@ package tree
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // Shared returns V [L][L], over the leaves in the order of Leaves: V_ab is the length of the path from the root that a and b share.
@@ -110,6 +107,19 @@ func (t *Tree) Prune(values [][]float64) (*Ancestors, error) {
 		}
 	}
 	return out, nil
+}
+
+// Contrasts returns the contrasts of values [L][k], one row for each leaf in the order of Leaves, [L − 1][k], and the Mean of the root: see Prune.
+// With it a tree is a linear.Tree.
+func (t *Tree) Contrasts(values [][]float64) (contrasts [][]float64, root []float64, err error) {
+	up, err := t.sweepUp(values)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, c := range up.Contrasts {
+		contrasts = append(contrasts, c.Values)
+	}
+	return contrasts, up.Mean[0], nil
 }
 
 // sweepUp returns, as Mean and Variance of a node, what the leaves below it say of it, with the variance +Inf if they say nothing.
@@ -246,83 +256,6 @@ func (a *Ancestors) LogLikelihood(root []float64, rate float64) float64 {
 		sum -= (float64(len(a.observed[j]))*math.Log(2*math.Pi*rate) + a.logDet[j] + squares/rate) / 2
 	}
 	return sum
-}
-
-// Signal is a phylogenetic signal K: 1 is expected under Brownian motion along the tree, 0 without any relation to it.
-type Signal struct {
-	K            float64
-	P            float64 // (1 + #{permuted K ≥ K})/(1 + permutations)
-	Permutations int
-}
-
-// String is the signal on one line.
-func (s *Signal) String() string {
-	return fmt.Sprintf("K = %.4f, p = %.3g (%d permutations)", s.K, s.P, s.Permutations)
-}
-
-// Signal returns the phylogenetic signal of values [L][k], one row a leaf in the order of Leaves (S. Blomberg, T. Garland and A. Ives,
-// 2003; for shapes D. Adams, A generalized K statistic, Syst. Biol. 63, 2014):
-//
-//	K = Σ_a |y_a − â|² / Σ |u|²  /  (tr V − L/(1ᵀV⁻¹1))/(L − 1),
-//
-// with the mean â and the contrasts u of Prune. It is tested by permuting the values among the leaves; the seed fixes the permutations,
-// of which a thousand less one are customary. It is an error, besides those of Prune, if a value is missing, there are fewer than
-// three leaves, or all have the same values.
-func (t *Tree) Signal(values [][]float64, permutations int, seed uint64) (*Signal, error) {
-	leaves := t.Leaves()
-	n := float64(len(leaves))
-	if n < 3 {
-		return nil, fmt.Errorf("tree: the signal of %d leaves says nothing: at least 3 are needed", len(leaves))
-	}
-	if permutations < 1 {
-		return nil, fmt.Errorf("tree: %d permutations, want at least 1", permutations)
-	}
-	for a, row := range values {
-		if j := slices.IndexFunc(row, math.IsNaN); j >= 0 && a < len(leaves) {
-			return nil, fmt.Errorf("tree: leaf %s: value %d is missing, and permutations need all", t.Label(leaves[a]), j)
-		}
-	}
-	expected := 0.0
-	height := t.Height()
-	for _, i := range leaves {
-		expected += height[i]
-	}
-	statistic := func(values [][]float64) (float64, error) {
-		up, err := t.sweepUp(values)
-		if err != nil {
-			return 0, err
-		}
-		total, size := 0.0, 0.0
-		for _, row := range values {
-			d := floats.Distance(row, up.Mean[0], 2)
-			total += d * d
-			size = math.Max(size, floats.Norm(row, 2))
-		}
-		if !(math.Sqrt(total) > 1e-13*size) {
-			return 0, fmt.Errorf("tree: all leaves have the same values, which have no signal")
-		}
-		return total / floats.Sum(up.squares) / ((expected - n*up.Variance[0][0]) / (n - 1)), nil
-	}
-	k, err := statistic(values)
-	if err != nil {
-		return nil, err
-	}
-	extreme := 1
-	rng := rand.New(rand.NewPCG(seed, 0))
-	permuted := make([][]float64, len(values))
-	for range permutations {
-		for a, b := range rng.Perm(len(values)) {
-			permuted[a] = values[b]
-		}
-		other, err := statistic(permuted)
-		if err != nil {
-			return nil, err
-		}
-		if other >= k*(1-1e-10) {
-			extreme++
-		}
-	}
-	return &Signal{K: k, P: float64(extreme) / float64(1+permutations), Permutations: permutations}, nil
 }
 
 func grid(n, k int) [][]float64 {

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/stats/linear"
 )
 
 // randomTree has n nodes, polytomies and nodes of one child among them; some inner edges have length 0.
@@ -161,7 +162,7 @@ func TestPruneIsGeneralisedLeastSquares(t *testing.T) {
 		for a, row := range values {
 			complete[a] = row[:2]
 		}
-		expect.Rel(t, "K", expect.Must(tree.Signal(complete, 1, 1)).K, want, 1e-10)
+		expect.Rel(t, "K", expect.Must(tree.Signal(complete, linear.Permutations{N: 1, Seed: 1})).K, want, 1e-10)
 	}
 }
 
@@ -236,10 +237,10 @@ func TestPruneRefuses(t *testing.T) {
 	same := expect.Must(Parse("((A:0,(B:0):0):1,C:2);"))
 	expect.Refused(t, expect.Error(same.Prune(x)), `the leaves "A" and "B" are at distance 0`)
 	expect.Abs(t, "seen in one of both", expect.Must(same.Prune([][]float64{{nan}, {1}, {2}})).Mean[1][0], 1, 0)
-	expect.Refused(t, expect.Error(tree.Signal(with(2, 1, nan), 9, 1)), `leaf "C": value 1 is missing`)
-	expect.Refused(t, expect.Error(tree.Signal(x, 0, 1)), "0 permutations")
-	expect.Refused(t, expect.Error(tree.Signal([][]float64{{1}, {1}, {1}}, 9, 1)), "all leaves have the same values")
-	expect.Refused(t, expect.Error(expect.Must(Parse("(A:1,B:1);")).Signal(x[:2], 9, 1)), "2 leaves")
+	expect.Refused(t, expect.Error(tree.Signal(with(2, 1, nan), linear.Permutations{N: 9, Seed: 1})), `leaf "C": value 1 is missing`)
+	expect.Refused(t, expect.Error(tree.Signal(x, linear.Permutations{N: 0, Seed: 1})), "0 permutations")
+	expect.Refused(t, expect.Error(tree.Signal([][]float64{{1}, {1}, {1}}, linear.Permutations{N: 9, Seed: 1})), "all leaves have the same values")
+	expect.Refused(t, expect.Error(expect.Must(Parse("(A:1,B:1);")).Signal(x[:2], linear.Permutations{N: 9, Seed: 1})), "2 leaves")
 }
 
 // Under Brownian motion K has the mean 1, nearly: both sums have the expectations that K divides by. The test by permutations keeps its
@@ -272,7 +273,7 @@ func TestSignalOfSimulations(t *testing.T) {
 		for i := range white {
 			white[i][0] = rng.NormFloat64()
 		}
-		ps = append(ps, expect.Must(tree.Signal(white, 39, rng.Uint64())).P)
+		ps = append(ps, expect.Must(tree.Signal(white, linear.Permutations{N: 39, Seed: rng.Uint64()})).P)
 	}
 	trace, variance := 4.0*float64(n), expect.Must(tree.Prune(grid(n, 1))).Variance[0][0]
 	expect.Mean(t, "Σ|y − â|²", above, trace-float64(n)*variance)

@@ -194,14 +194,28 @@ func (d *Dataset) covariates() []string {
 // sizes matches the titles of columns that are likely to hold sizes.
 var sizes = regexp.MustCompile(`(?i)size|length|mass|weight|^(cs|svl|sl|tl)$`)
 
+// LogSizes returns the logarithms of the centroid sizes. It is an error if the shapes were scaled to one size before, so that only rounding or
+// the method of scaling is left of them.
+func (d *Dataset) LogSizes() ([]float64, error) {
+	sizes := make([]float64, len(d.Specimens))
+	for i, s := range d.Specimens {
+		sizes[i] = math.Log(CentroidSize(s.Points))
+	}
+	least, most := slices.Min(sizes), slices.Max(sizes)
+	if math.Max(-least, most) < 0.01 || most-least < 1e-6 {
+		return nil, fmt.Errorf("centroid sizes are from %.6g to %.6g: the shapes were scaled to one size; %s", math.Exp(least), math.Exp(most), d.unscaled())
+	}
+	return sizes, nil
+}
+
 // unscaled advises where the sizes are that shapes had before they were scaled.
 func (d *Dataset) unscaled() string {
 	for _, name := range d.covariates() {
 		if values, err := d.Numbers(name); err == nil && sizes.MatchString(name) && !slices.ContainsFunc(values, math.IsNaN) {
-			return fmt.Sprintf("the covariate %[1]q may hold their sizes before: use Covariate(%[1]q)", name)
+			return fmt.Sprintf("the covariate %[1]q may hold their sizes before: use linear.Covariate(%[1]q)", name)
 		}
 	}
-	return "read their sizes before as a covariate, and use Covariate with its name"
+	return "read their sizes before as a covariate, and use linear.Covariate with its name"
 }
 
 // GroupBy returns a copy in which the group of a specimen is its covariates of these names, with spaces between them. It panics,

@@ -1,6 +1,5 @@
-// Package morpho is morphometrics: landmark data with their files, Procrustes alignment, semi-landmarks that slide on curves
-// and surfaces, missing landmarks, resampled outlines, linear models of shapes, also on phylogenies, disparity, trajectories, integration,
-// modularity and symmetry, and embedded sets of real anatomy. It computes on the host and links no XLA.
+// Package morpho is landmark data: files, Procrustes alignment, semi-landmarks that slide on curves and surfaces, missing landmarks,
+// resampled outlines, and embedded sets of real anatomy. Package shapestats analyses them. It computes on the host and links no XLA.
 //
 //	cc := morpho.CorpusCallosum()                              // outlines of 39 landmarks, mm
 //	mice, err := morpho.Read("mice.tps")                       // CSV, TPS, NTS, Morphologika, NPY; files of 3D Slicer or a folder of them

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"gonum.org/v1/gonum/mat"
-
 	"anatomy/geom/tree"
 	"anatomy/landmarks/internal/text"
 )
@@ -55,31 +53,4 @@ func (d *Dataset) OnTree(t *tree.Tree) (*Dataset, error) {
 		return fail("no leaves for the specimens %s: leave them out with Without", listNames(off))
 	}
 	return &out, nil
-}
-
-// PhylogeneticSignal returns the signal K of shapes on a tree whose leaves are the specimens (D. Adams, A generalized K statistic for
-// estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014; see tree.Tree.Signal).
-// The shapes are aligned as for ProcrustesANOVA, that is, as geomorph does. It has the errors of OnTree, and is one if landmarks are missing or
-// all shapes are the same.
-func PhylogeneticSignal(d *Dataset, t *tree.Tree, permutations int, seed uint64) (*tree.Signal, error) {
-	fail := func(err error) (*tree.Signal, error) {
-		return nil, fmt.Errorf("phylogenetic signal of %s: %w", d.Name, err)
-	}
-	ordered, err := d.OnTree(t)
-	if err != nil {
-		return nil, err
-	}
-	y, _, err := ordered.tangentCoordinates()
-	if err != nil {
-		return fail(err)
-	}
-	values := make([][]float64, len(ordered.Specimens))
-	for i := range values {
-		values[i] = mat.Row(nil, i, y)
-	}
-	signal, err := t.Signal(values, permutations, seed)
-	if err != nil {
-		return fail(err)
-	}
-	return signal, nil
 }

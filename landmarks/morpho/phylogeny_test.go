@@ -1,7 +1,6 @@
 package morpho_test
 
 import (
-	"math"
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
@@ -9,40 +8,7 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-// The signal of the heads of nine salamander species as published (geomorph's physignal of plethspecies): K = 0.9573.
-func TestPhylogeneticSignal(t *testing.T) {
-	phylogeny := expect.Must(tree.Parse(morpho.PlethodonTree()))
-	s, err := morpho.PhylogeneticSignal(morpho.PlethodonSpecies(), phylogeny, 999, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Log(s)
-	if math.Abs(s.K-0.9573) > 0.00005 {
-		t.Errorf("K = %.6f, want 0.9573", s.K)
-	}
-	if again := expect.Must(morpho.PhylogeneticSignal(morpho.PlethodonSpecies(), phylogeny, 999, 1)); *again != *s {
-		t.Errorf("%v with the same seed, %v before", again, s)
-	}
-}
-
-// Codes of missing landmarks are no coordinates, and one shape has no signal but that of rounding.
-func TestPhylogeneticSignalRefuses(t *testing.T) {
-	phylogeny := expect.Must(tree.Parse(morpho.PlethodonTree()))
-	coded, same := morpho.PlethodonSpecies(), morpho.PlethodonSpecies()
-	coded.Shape("P_cinereus")[2] = []float64{9999, 9999}
-	for i := range same.Specimens {
-		f := float64(i)
-		turned := morpho.Similarity{Scale: 1 + f, Rotation: [][]float64{{math.Cos(f), -math.Sin(f)}, {math.Sin(f), math.Cos(f)}}, Translation: []float64{f, 1}}
-		same.Specimens[i].Points = turned.Apply(morpho.PlethodonSpecies().Specimens[0].Points)
-	}
-	for want, d := range map[string]*morpho.Dataset{
-		`specimen "P_cinereus": landmark 2 is at [9999 9999]`: coded,
-		"all specimens have the same shape":                   same,
-	} {
-		expect.Refused(t, expect.Error(morpho.PhylogeneticSignal(d, phylogeny, 99, 1)), "phylogenetic signal of salamander species", want)
-	}
-}
-
+// Specimens come in the order of the leaves.
 func TestOnTree(t *testing.T) {
 	d := morpho.PlethodonSpecies()
 	phylogeny := expect.Must(tree.Parse(morpho.PlethodonTree()))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -234,6 +235,46 @@ func preshapes(shapes [][][]float64, what func(i int) string) ([]preshape, error
 		pre[i] = z
 	}
 	return pre, nil
+}
+
+// CheckShapes returns an error if the shapes cannot be aligned: see Procrustes.
+func (d *Dataset) CheckShapes() error {
+	_, err := preshapes(d.Shapes(), d.specimen)
+	return err
+}
+
+// TangentShapes returns the shapes as rows, [N][n·d], brought to size 1, aligned by rotations (Procrustes with KeepSize) and projected orthogonally
+// to the tangent space of their mean, that is to the shapes x with ⟨x, μ⟩ = 1; and the mean μ, [n][d], of size 1. It is an error if landmarks
+// are missing, or all shapes are the same, but for rounding, or have no mean (see Alignment.Converged).
+func (d *Dataset) TangentShapes() (rows [][]float64, mean [][]float64, err error) {
+	pre, err := preshapes(d.Shapes(), d.specimen)
+	if err != nil {
+		return nil, nil, err
+	}
+	unit := make([][][]float64, len(pre))
+	for i, z := range pre {
+		unit[i] = slices.Collect(slices.Chunk(z.points.RawMatrix().Data, len(z.centre)))
+	}
+	a, err := procrustes(unit, d.specimen, KeepSize())
+	if err != nil {
+		return nil, nil, err
+	}
+	if !a.Converged {
+		return nil, nil, fmt.Errorf("the mean shape still changes after %d iterations: the shapes have too little in common for a mean", a.Iterations)
+	}
+	centre := slices.Concat(a.Mean...)
+	floats.Scale(1/floats.Norm(centre, 2), centre)
+	squares := 0.0
+	for _, x := range a.Shapes {
+		row := slices.Concat(x...)
+		floats.AddScaled(row, -floats.Dot(row, centre), centre)
+		squares += floats.Dot(row, row)
+		rows = append(rows, floats.AddTo(row, row, centre))
+	}
+	if math.Sqrt(squares) < 1e-13*math.Sqrt(float64(len(pre))) { // rounding
+		return nil, nil, errors.New("all specimens have the same shape, which depends on nothing")
+	}
+	return rows, slices.Collect(slices.Chunk(centre, len(a.Mean[0]))), nil
 }
 
 // errRotation says that more than one rotation is best.

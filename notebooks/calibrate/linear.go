@@ -8,13 +8,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/shapestats"
 )
 
 // measured tests what does nothing to individuals that were measured three times over these.
 func measured(b *bench) {
-	individual, treatment := morpho.Factor("individual"), morpho.Factor("treatment")
+	individual, treatment := linear.Factor("individual"), linear.Factor("treatment")
 	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 		random := b.random(k)
 		d := &morpho.Dataset{Name: "individuals"}
@@ -31,7 +33,7 @@ func measured(b *bench) {
 				d.Specimens = append(d.Specimens, s)
 			}
 		}
-		a, err := morpho.ProcrustesANOVA(d, b.permutations, uint64(k), treatment.Over(individual), individual)
+		a, err := anova(d, b.drawing(k), treatment.Over(individual), individual)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -71,11 +73,11 @@ func species(b *bench) {
 		for _, i := range phylogeny.Leaves() {
 			d.Specimens = append(d.Specimens, morpho.Specimen{Name: phylogeny.Name[i], Points: nodes[i], Covariates: map[string]string{"x": fmt.Sprint(numbers[i])}})
 		}
-		m, err := morpho.FitLinearOnTree(d, phylogeny, morpho.Covariate("x"))
+		m, err := shapestats.FitOnTree(d, phylogeny, linear.Covariate("x"))
 		if err != nil {
 			return nil, 0, err
 		}
-		a, err := m.ANOVA(b.permutations, uint64(k))
+		a, err := m.ANOVA(b.drawing(k))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -85,7 +87,7 @@ func species(b *bench) {
 
 // pairs compares the means and slopes of the two smaller of three groups, which have one allometry.
 func pairs(b *bench) {
-	x, group := morpho.Covariate("x"), morpho.Factor("group")
+	x, group := linear.Covariate("x"), linear.Factor("group")
 	const where = " | shapes of 4 landmarks | 5/8/15"
 	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 		random := b.random(k)
@@ -97,15 +99,15 @@ func pairs(b *bench) {
 					Points: square(random, 0, 0.07*number), Covariates: map[string]string{"x": fmt.Sprint(number)}})
 			}
 		}
-		m, err := morpho.FitLinear(d, x, group, morpho.Interaction(x, group))
+		m, err := shapestats.Fit(d, x, group, linear.Interaction(x, group))
 		if err != nil {
 			return nil, 0, err
 		}
-		means, err := m.PairsOfMeans(group, b.permutations, uint64(k))
+		means, err := m.PairsOfMeans(group, b.drawing(k))
 		if err != nil {
 			return nil, 0, err
 		}
-		slopes, err := m.PairsOfSlopes(group, x, b.permutations, uint64(k))
+		slopes, err := m.PairsOfSlopes(group, x, b.drawing(k))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -127,15 +129,15 @@ func parts(b *bench) {
 			}
 			d.Specimens = append(d.Specimens, s)
 		}
-		g, err := morpho.MeasureIntegration(d, []int{0, 2, 3, 4}, b.permutations, uint64(k))
+		g, err := shapestats.MeasureIntegration(d, []int{0, 2, 3, 4}, b.drawing(k))
 		if err != nil {
 			return nil, 0, err
 		}
-		s, err := morpho.ObjectSymmetry(d, sides, b.permutations, uint64(k))
+		s, err := shapestats.ObjectSymmetry(d, sides, b.drawing(k))
 		if err != nil {
 			return nil, 0, err
 		}
-		a, err := morpho.ProcrustesANOVA(s.Asymmetric, b.permutations, uint64(k), morpho.Factor("individual"))
+		a, err := anova(s.Asymmetric, b.drawing(k), linear.Factor("individual"))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -145,7 +147,7 @@ func parts(b *bench) {
 
 // disparities compares two groups that vary alike, beside a third that varies more and in many dimensions.
 func disparities(b *bench) {
-	group, x := morpho.Factor("group"), morpho.Covariate("x")
+	group, x := linear.Factor("group"), linear.Covariate("x")
 	for _, c := range []struct {
 		name      string
 		landmarks int
@@ -168,11 +170,11 @@ func disparities(b *bench) {
 					d.Specimens = append(d.Specimens, s)
 				}
 			}
-			m, err := morpho.FitLinear(d, x, group)
+			m, err := shapestats.Fit(d, x, group)
 			if err != nil {
 				return nil, 0, err
 			}
-			v, err := m.Disparity(group, b.permutations, uint64(k))
+			v, err := m.Disparity(group, b.drawing(k))
 			if err != nil {
 				return nil, 0, err
 			}
@@ -192,7 +194,7 @@ func ring(n int) (out [][]float64) {
 
 // trajectories compares groups that change alike over four stages, from different shapes.
 func trajectories(b *bench) {
-	group, stage := morpho.Factor("group"), morpho.Factor("stage")
+	group, stage := linear.Factor("group"), linear.Factor("stage")
 	const where = " | shapes of 4 landmarks | 4 times 5 / 3+12+6+10"
 	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 		random := b.random(k)
@@ -205,11 +207,11 @@ func trajectories(b *bench) {
 				}
 			}
 		}
-		m, err := morpho.FitLinear(d, group, stage, morpho.Interaction(group, stage))
+		m, err := shapestats.Fit(d, group, stage, linear.Interaction(group, stage))
 		if err != nil {
 			return nil, 0, err
 		}
-		t, err := m.Trajectories(group, stage, b.permutations, uint64(k))
+		t, err := m.Trajectories(group, stage, b.drawing(k))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -261,11 +263,11 @@ func modularity(b *bench) {
 			}
 			var p []float64
 			for _, modules := range [][][]int{{half, rest}, {end, others}} {
-				r, err := m.Modularity(modules, b.permutations, uint64(k))
+				r, err := m.Modularity(modules, b.drawing(k))
 				if err != nil {
 					return nil, 0, err
 				}
-				p = append(p, r.P, r.PRandom)
+				p = append(p, r.P, r.Random.P)
 			}
 			return p, geom.Converged, nil
 		}, "modularity of halves"+where, "the same, beside random landmarks alone"+where, "modularity of an end"+where, "the same, beside random landmarks alone"+where)
@@ -273,7 +275,7 @@ func modularity(b *bench) {
 }
 
 // varied is the mean of 30 outlines with noise whose covariance has this root.
-func varied(random *rand.Rand, outline [][]float64, root mat.Matrix) (*morpho.LinearModel, error) {
+func varied(random *rand.Rand, outline [][]float64, root mat.Matrix) (*shapestats.Model, error) {
 	d := &morpho.Dataset{Name: "outlines"}
 	for s := range 30 {
 		noise := mat.NewDense(len(outline), 2, nil)
@@ -285,7 +287,7 @@ func varied(random *rand.Rand, outline [][]float64, root mat.Matrix) (*morpho.Li
 		}
 		d.Specimens = append(d.Specimens, morpho.Specimen{Name: fmt.Sprint(s), Points: points})
 	}
-	return morpho.FitLinear(d)
+	return shapestats.Fit(d)
 }
 
 // rates compares groups of species, of which some are mixed over a random tree, that evolve at one rate.
@@ -317,7 +319,7 @@ func rates(b *bench) {
 		}
 		var p []float64
 		for _, groups := range []string{"half", "mixed"} {
-			r, err := morpho.EvolutionaryRates(d, phylogeny, morpho.Factor(groups), b.permutations, uint64(k))
+			r, err := shapestats.EvolutionaryRates(d, phylogeny, linear.Factor(groups), b.drawing(k))
 			if err != nil {
 				return nil, 0, err
 			}

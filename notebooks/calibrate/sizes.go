@@ -10,12 +10,14 @@ import (
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
+	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/population"
+	"anatomy/landmarks/shapestats"
 )
 
 // spread is the standard deviation of a coordinate of the samples; on the sphere of radius 1, in radians.
@@ -24,6 +26,20 @@ const spread = 0.3
 // random is the source of a simulation.
 func (b *bench) random(simulation int) *rand.Rand {
 	return rand.New(rand.NewPCG(b.seed, uint64(simulation)))
+}
+
+// drawing are the Permutations of a test in a simulation.
+func (b *bench) drawing(simulation int) linear.Permutations {
+	return linear.Permutations{N: b.permutations, Seed: uint64(simulation)}
+}
+
+// anova is the Procrustes analysis of variance of a data set.
+func anova(d *morpho.Dataset, p linear.Permutations, terms ...linear.Term) (*linear.ANOVA, error) {
+	m, err := shapestats.Fit(d, terms...)
+	if err != nil {
+		return nil, err
+	}
+	return m.ANOVA(p)
 }
 
 // onSphere is Exp of a tangent vector at the pole (0, 0, 1).
@@ -94,7 +110,7 @@ func sizes(b *bench) error {
 				x := fmt.Sprint(random.NormFloat64())
 				d.Specimens = append(d.Specimens, morpho.Specimen{Name: fmt.Sprint(i), Group: group, Covariates: map[string]string{"x": x}, Points: square(random, 0, 0)})
 			}
-			a, err := morpho.ProcrustesANOVA(d, b.permutations, uint64(k), morpho.Factor("group"), morpho.Covariate("x"))
+			a, err := anova(d, b.drawing(k), linear.Factor("group"), linear.Covariate("x"))
 			if err != nil {
 				return nil, 0, err
 			}
@@ -213,13 +229,13 @@ var corners = [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}}
 func interactions(b *bench) {
 	for _, c := range []struct {
 		name  string
-		term  morpho.Term
+		term  linear.Term
 		cells [2][2]int // specimens by group and site
 	}{
-		{"site", morpho.Factor("site"), [2][2]int{{10, 10}, {10, 10}}},
-		{"site", morpho.Factor("site"), [2][2]int{{3, 12}, {5, 30}}},
-		{"x", morpho.Covariate("x"), [2][2]int{{15, 0}, {15, 0}}},
-		{"x", morpho.Covariate("x"), [2][2]int{{5, 0}, {30, 0}}},
+		{"site", linear.Factor("site"), [2][2]int{{10, 10}, {10, 10}}},
+		{"site", linear.Factor("site"), [2][2]int{{3, 12}, {5, 30}}},
+		{"x", linear.Covariate("x"), [2][2]int{{15, 0}, {15, 0}}},
+		{"x", linear.Covariate("x"), [2][2]int{{5, 0}, {30, 0}}},
 	} {
 		groups := fmt.Sprintf("%d/%d", c.cells[0][0], c.cells[1][0])
 		if c.name == "site" {
@@ -243,8 +259,8 @@ func interactions(b *bench) {
 					}
 				}
 			}
-			group := morpho.Factor("group")
-			a, err := morpho.ProcrustesANOVA(d, b.permutations, uint64(k), group, c.term, morpho.Interaction(group, c.term))
+			group := linear.Factor("group")
+			a, err := anova(d, b.drawing(k), group, c.term, linear.Interaction(group, c.term))
 			if err != nil {
 				return nil, 0, err
 			}
@@ -324,7 +340,7 @@ func signals(b *bench) {
 			for i := range values {
 				values[i] = normal(random, 3)
 			}
-			signal, err := t.Signal(values, b.permutations, uint64(k))
+			signal, err := t.Signal(values, b.drawing(k))
 			if err != nil {
 				return nil, 0, err
 			}

@@ -1,15 +1,18 @@
-package morpho
+package shapestats
 
 import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/watch"
+	"anatomy/landmarks/morpho"
 )
 
 // PLS is two-block partial least squares of N specimens: pairs of axes u_k and v_k, the singular vectors of the covariance
@@ -23,28 +26,23 @@ type PLS struct {
 	Axes   [2][][]float64 // [block][k][columns of the block], of length 1; the largest number of u_k is positive
 	Scores [2][][]float64 // [block][k][N], ⟨row less mean, axis⟩
 
-	// P is (1 + #{permuted R ≥ R})/(1 + Permutations), where the specimens of one block are permuted: they are exchangeable under
-	// the null hypothesis, that the blocks are independent of each other and the specimens independent and alike.
-	P            float64
-	Permutations int
+	// The test is that of R, where the specimens of one block are permuted: they are exchangeable under the null hypothesis, that the blocks are
+	// independent of each other and the specimens independent and alike.
+	linear.Test
 }
 
 // String says what covaries in one line.
 func (p *PLS) String() string {
-	return fmt.Sprintf("R %.4f, p %.3g of %d permutations; RV %.4f; the first pair of axes has %.1f %% of the squared covariance", p.R, p.P, p.Permutations, p.RV, 100*p.Shares[0])
+	return fmt.Sprintf("R %.4f, %v; RV %.4f; the first pair of axes has %.1f %% of the squared covariance", p.R, p.Test, p.RV, 100*p.Shares[0])
 }
 
 // TwoBlockPLS finds how two blocks of numbers covary, whose rows a[i] and b[i] belong to specimen i: such as shapes and measurements of the
 // diet. Units matter: a column that varies a thousand times more than others has the axes, so that numbers of different kinds should
-// be standardised before. The seed fixes the permutations. It is an error if rows or numbers are missing, a block does not vary, or
-// there are fewer than three specimens.
-func TwoBlockPLS(a, b [][]float64, permutations int, seed uint64) (*PLS, error) {
+// be standardised before. It is an error if rows or numbers are missing, a block does not vary, or there are fewer than three specimens.
+func TwoBlockPLS(a, b [][]float64, p linear.Permutations) (*PLS, error) {
 	fail := func(err error) (*PLS, error) { return nil, fmt.Errorf("partial least squares: %w", err) }
 	if len(a) != len(b) || len(a) < 3 {
 		return fail(fmt.Errorf("%d and %d specimens, want as many and at least 3", len(a), len(b)))
-	}
-	if permutations < 1 {
-		return fail(fmt.Errorf("%d permutations, want at least 1", permutations))
 	}
 	var blocks [2]*block
 	for k, rows := range [][][]float64{a, b} {
@@ -54,7 +52,7 @@ func TwoBlockPLS(a, b [][]float64, permutations int, seed uint64) (*PLS, error) 
 		}
 	}
 	x, y := blocks[0], blocks[1]
-	out := &PLS{Permutations: permutations, RV: x.rv(y)}
+	out := &PLS{RV: x.rv(y)}
 	n, svd := len(a), x.covariance(y)
 	var u, v mat.Dense
 	svd.UTo(&u)
@@ -81,14 +79,15 @@ func TwoBlockPLS(a, b [][]float64, permutations int, seed uint64) (*PLS, error) 
 		}
 	}
 	out.R = stat.Correlation(out.Scores[0][0], out.Scores[1][0], nil)
-	rng := rand.New(rand.NewPCG(seed, 0))
-	extreme, observed := 1, x.correlation(y) // R, by the same route
-	for range permutations {
-		if x.correlation(y.permuted(rng.Perm(n))) >= observed*(1-1e-10) {
-			extreme++
-		}
+	task := watch.Begin("partial least squares", nil, nil)
+	defer task.End()
+	tests, err := p.Test(task, n, linear.Order, []float64{x.correlation(y)}, func(d *linear.Draw) ([]float64, error) { // R, by the same route
+		return []float64{x.correlation(y.permuted(d.Order))}, nil
+	})
+	if err != nil {
+		return fail(err)
 	}
-	out.P = float64(extreme) / float64(1+permutations)
+	out.Test = tests[0]
 	return out, nil
 }
 
@@ -128,7 +127,7 @@ func newBlock(rows [][]float64) (*block, error) {
 		return nil, errors.New("its singular values were not found")
 	}
 	values, rank := svd.Values(nil), 0
-	for rank < len(values) && values[rank] > rounding*largest*math.Sqrt(float64(n)) && values[rank] > 1e-12*values[0] {
+	for rank < len(values) && values[rank] > 1e-13*largest*math.Sqrt(float64(n)) && values[rank] > 1e-12*values[0] {
 		rank++
 	}
 	if rank == 0 {
@@ -181,7 +180,8 @@ func (b *block) rv(other *block) float64 {
 	square := func(x, y *block) float64 {
 		var s mat.Dense
 		s.Mul(x.reduced.T(), y.reduced)
-		return sumOfSquares(&s)
+		size := mat.Norm(&s, 2)
+		return size * size
 	}
 	return square(b, other) / math.Sqrt(square(b, b)*square(other, other))
 }
@@ -223,12 +223,12 @@ type Integration struct {
 // It is an error if a landmark is missing, is listed twice or does not exist, if a part has fewer than three of them, and where
 // TwoBlockPLS is one. Specimens are taken to be independent: species have a phylogeny, and individuals of several groups covary by
 // the differences of these.
-func MeasureIntegration(d *Dataset, landmarks []int, permutations int, seed uint64) (*Integration, error) {
+func MeasureIntegration(d *morpho.Dataset, landmarks []int, p linear.Permutations) (*Integration, error) {
 	fail := func(err error) (*Integration, error) { return nil, fmt.Errorf("integration of %s: %w", d.Name, err) }
 	if len(d.Specimens) == 0 {
 		return fail(errors.New("no specimens"))
 	}
-	if _, err := preshapes(d.Shapes(), d.specimen); err != nil { // an error that counts the landmarks of the whole
+	if err := d.CheckShapes(); err != nil { // an error that counts the landmarks of the whole
 		return fail(err)
 	}
 	n := len(d.Specimens[0].Points)
@@ -248,24 +248,20 @@ func MeasureIntegration(d *Dataset, landmarks []int, permutations int, seed uint
 		if len(of) < 3 {
 			return fail(fmt.Errorf("a part has %d landmarks, want at least 3", len(of)))
 		}
-		some := &Dataset{Name: d.Name}
+		some := &morpho.Dataset{Name: d.Name}
 		for _, s := range d.Specimens {
-			piece := Specimen{Name: s.Name}
+			piece := morpho.Specimen{Name: s.Name}
 			for _, i := range of {
 				piece.Points = append(piece.Points, s.Points[i])
 			}
 			some.Specimens = append(some.Specimens, piece)
 		}
-		y, mean, err := some.tangentCoordinates()
-		if err != nil {
+		var err error
+		if rows[part], out.Means[part], err = some.TangentShapes(); err != nil {
 			return fail(fmt.Errorf("landmarks %d: %w", of, err))
 		}
-		for i := range d.Specimens {
-			rows[part] = append(rows[part], y.RawRowView(i))
-		}
-		out.Means[part] = points(mean, len(some.Specimens[0].Points[0]))
 	}
-	pls, err := TwoBlockPLS(rows[0], rows[1], permutations, seed)
+	pls, err := TwoBlockPLS(rows[0], rows[1], p)
 	if err != nil {
 		return fail(err)
 	}

@@ -1,4 +1,4 @@
-package morpho_test
+package shapestats
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/stats/linear"
 	"anatomy/landmarks/morpho"
 )
 
@@ -60,7 +61,7 @@ func mirror(x [][]float64) [][]float64 {
 func TestObjectSymmetry(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	// What is symmetric has no asymmetry.
-	s := expect.Must(morpho.ObjectSymmetry(faces(r, 10, 1, 0, 0, 0), sides, 9, 1))
+	s := expect.Must(ObjectSymmetry(faces(r, 10, 1, 0, 0, 0), sides, draws(9, 1)))
 	expect.Abs(t, "asymmetry of symmetric faces", []float64{s.DirectionalSS, s.FluctuatingSS}, []float64{0, 0}, 1e-24)
 	if s.SymmetricSS < 0.01 {
 		t.Errorf("the faces hardly vary: %g", s.SymmetricSS)
@@ -68,7 +69,7 @@ func TestObjectSymmetry(t *testing.T) {
 
 	// The parts are what they say, and add up to the variation.
 	d := faces(r, 12, 2, 0.05, 0.2, 0.02)
-	s = expect.Must(morpho.ObjectSymmetry(d, sides, 999, 1))
+	s = expect.Must(ObjectSymmetry(d, sides, draws(999, 1)))
 	distance := func(a, b [][]float64) float64 { return expect.Must(morpho.ShapeDistance(a, b)) }
 	expect.Abs(t, "distance of the mean from its mirror image", distance(s.Mean, mirror(s.Mean)), 0, 1e-7)
 	total := 0.0
@@ -100,14 +101,14 @@ func TestObjectSymmetry(t *testing.T) {
 			t.Errorf("directional asymmetry moves landmark %d by %.3g, landmark 4 by %.3g", l, far(l), far(4))
 		}
 	}
-	fa := expect.Must(morpho.ProcrustesANOVA(s.Asymmetric, 199, 1, morpho.Factor("individual")))
+	fa := expect.Must(anova(s.Asymmetric, draws(199, 1), linear.Factor("individual")))
 	if fa.Rows[0].P > 0.005 {
 		t.Errorf("fluctuating asymmetry of twice the error is not found:\n%s", fa)
 	}
 
 	// Neither the order of the specimens nor which side is the left one matters.
 	slices.Reverse(d.Specimens)
-	other := expect.Must(morpho.ObjectSymmetry(d, [][2]int{{3, 2}, {5, 4}, {6, 7}}, 9, 1))
+	other := expect.Must(ObjectSymmetry(d, [][2]int{{3, 2}, {5, 4}, {6, 7}}, draws(9, 1)))
 	expect.Rel(t, "sums of squares in another order", []float64{other.SymmetricSS, other.DirectionalSS, other.FluctuatingSS}, []float64{s.SymmetricSS, s.DirectionalSS, s.FluctuatingSS}, 1e-9)
 }
 
@@ -117,11 +118,11 @@ func TestSizesOfSymmetry(t *testing.T) {
 	const samples = 200
 	directional, fluctuating := 0, 0
 	for i := range samples {
-		s := expect.Must(morpho.ObjectSymmetry(faces(r, 8, 2, 0, 0, 0.05), sides, 19, uint64(i)))
+		s := expect.Must(ObjectSymmetry(faces(r, 8, 2, 0, 0, 0.05), sides, draws(19, uint64(i))))
 		if s.P <= 0.05 {
 			directional++
 		}
-		if expect.Must(morpho.ProcrustesANOVA(s.Asymmetric, 19, uint64(i), morpho.Factor("individual"))).Rows[0].P <= 0.05 {
+		if expect.Must(anova(s.Asymmetric, draws(19, uint64(i)), linear.Factor("individual"))).Rows[0].P <= 0.05 {
 			fluctuating++
 		}
 	}
@@ -141,15 +142,15 @@ func TestSymmetryErrors(t *testing.T) {
 	lost := faces(r, 4, 1, 0.1, 0, 0)
 	lost.Specimens[2].Points[4][0] = math.NaN()
 	for want, f := range map[string]func() error{
-		"landmark 3 is in two":                 func() error { return expect.Error(morpho.ObjectSymmetry(d, [][2]int{{2, 3}, {3, 4}}, 9, 1)) },
-		"twice in one":                         func() error { return expect.Error(morpho.ObjectSymmetry(d, [][2]int{{2, 2}}, 9, 1)) },
-		"landmark 8, want 0 to 7":              func() error { return expect.Error(morpho.ObjectSymmetry(d, [][2]int{{2, 8}}, 9, 1)) },
-		"no pairs of landmarks":                func() error { return expect.Error(morpho.ObjectSymmetry(d, nil, 9, 1)) },
-		"0 permutations":                       func() error { return expect.Error(morpho.ObjectSymmetry(d, sides, 0, 1)) },
-		"no specimens":                         func() error { return expect.Error(morpho.ObjectSymmetry(&morpho.Dataset{}, sides, 9, 1)) },
-		"one has an individual":                func() error { return expect.Error(morpho.ObjectSymmetry(some, sides, 9, 1)) },
-		`specimen "2.0": landmark 4: x is NaN`: func() error { return expect.Error(morpho.ObjectSymmetry(lost, sides, 9, 1)) },
-		"2 individuals, want at le":            func() error { return expect.Error(morpho.ObjectSymmetry(two, sides, 9, 1)) },
+		"landmark 3 is in two":                 func() error { return expect.Error(ObjectSymmetry(d, [][2]int{{2, 3}, {3, 4}}, draws(9, 1))) },
+		"twice in one":                         func() error { return expect.Error(ObjectSymmetry(d, [][2]int{{2, 2}}, draws(9, 1))) },
+		"landmark 8, want 0 to 7":              func() error { return expect.Error(ObjectSymmetry(d, [][2]int{{2, 8}}, draws(9, 1))) },
+		"no pairs of landmarks":                func() error { return expect.Error(ObjectSymmetry(d, nil, draws(9, 1))) },
+		"0 permutations":                       func() error { return expect.Error(ObjectSymmetry(d, sides, draws(0, 1))) },
+		"no specimens":                         func() error { return expect.Error(ObjectSymmetry(&morpho.Dataset{}, sides, draws(9, 1))) },
+		"one has an individual":                func() error { return expect.Error(ObjectSymmetry(some, sides, draws(9, 1))) },
+		`specimen "2.0": landmark 4: x is NaN`: func() error { return expect.Error(ObjectSymmetry(lost, sides, draws(9, 1))) },
+		"2 individuals, want at le":            func() error { return expect.Error(ObjectSymmetry(two, sides, draws(9, 1))) },
 	} {
 		expect.Refused(t, f(), want)
 	}

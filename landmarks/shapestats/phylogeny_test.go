@@ -1,7 +1,8 @@
-package morpho
+package shapestats
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -10,22 +11,25 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/tree"
+	"anatomy/landmarks/morpho"
 )
 
 // Rates are those of generalised least squares with the covariance V of a group's own tree, or of clades with that of the whole: the trace
 // of (Y − 1â)ᵀV⁻¹(Y − 1â)/(n − 1). The unit of time and the order of children say nothing of ratios.
 func TestEvolutionaryRatesAreGeneralisedLeastSquares(t *testing.T) {
 	d, phylogeny := species(false)
-	habitat := Factor("habitat")
+	habitat := linear.Factor("habitat")
 	d.Specimens[7].Covariates["habitat"] = "wood" // or a cave has one species
 	for i := range d.Specimens {
 		if d.Specimens[i].Covariates["habitat"] == "cave" {
 			d.Specimens[i].Covariates["habitat"] = "rock"
 		}
 	}
-	got := expect.Must(EvolutionaryRates(d, phylogeny, habitat, 199, 1))
+	got := expect.Must(EvolutionaryRates(d, phylogeny, habitat, draws(199, 1)))
 	ordered := expect.Must(d.OnTree(phylogeny))
-	y, _, err := ordered.tangentCoordinates()
+	y, _, err := tangentCoordinates(ordered)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +78,7 @@ func TestEvolutionaryRatesAreGeneralisedLeastSquares(t *testing.T) {
 	for i := range turned.Length {
 		turned.Length[i] *= 1e6
 	}
-	again := expect.Must(EvolutionaryRates(d, turned, habitat, 199, 1))
+	again := expect.Must(EvolutionaryRates(d, turned, habitat, draws(199, 1)))
 	for _, r := range again.Groups {
 		for _, g := range got.Groups {
 			if r.Group == g.Group {
@@ -102,7 +106,7 @@ func TestEvolutionaryRatesHoldTheirSize(t *testing.T) {
 				c["mixed"] = "fast"
 			}
 		}
-		rejected[0] += indicator(expect.Must(EvolutionaryRates(d, phylogeny, Factor("half"), 39, rng.Uint64())).Ratios[0].P <= 0.05)
+		rejected[0] += indicator(expect.Must(EvolutionaryRates(d, phylogeny, linear.Factor("half"), draws(39, rng.Uint64()))).Ratios[0].P <= 0.05)
 		for _, from := range []int{12, 8} { // faster by 3² from their mean
 			mean := make([]float64, 8)
 			for _, s := range d.Specimens[from:] {
@@ -116,13 +120,13 @@ func TestEvolutionaryRatesHoldTheirSize(t *testing.T) {
 				}
 			}
 			if from == 12 {
-				rejected[1] += indicator(expect.Must(EvolutionaryRates(d, phylogeny, Factor("mixed"), 39, rng.Uint64())).Ratios[0].P <= 0.05)
+				rejected[1] += indicator(expect.Must(EvolutionaryRates(d, phylogeny, linear.Factor("mixed"), draws(39, rng.Uint64()))).Ratios[0].P <= 0.05)
 			}
 			if i >= 20 {
 				break
 			}
 			if from == 8 {
-				found += indicator(expect.Must(EvolutionaryRates(d, phylogeny, Factor("half"), 39, rng.Uint64())).Ratios[0].P <= 0.05)
+				found += indicator(expect.Must(EvolutionaryRates(d, phylogeny, linear.Factor("half"), draws(39, rng.Uint64()))).Ratios[0].P <= 0.05)
 			}
 		}
 	}
@@ -138,20 +142,54 @@ func TestEvolutionaryRatesHoldTheirSize(t *testing.T) {
 
 func TestEvolutionaryRatesRefuse(t *testing.T) {
 	d, phylogeny := species(false)
-	habitat := Factor("habitat")
-	expect.Refused(t, expect.Error(EvolutionaryRates(d, phylogeny, habitat, 0, 1)), "evolutionary rates of salamander species", "0 permutations")
-	expect.Refused(t, expect.Error(EvolutionaryRates(d, phylogeny, Covariate("x"), 9, 1)), "x is a number")
-	expect.Refused(t, expect.Error(EvolutionaryRates(d.Without("P_cinereus"), phylogeny, habitat, 9, 1)), `no specimens for the leaves "P_cinereus"`)
+	habitat := linear.Factor("habitat")
+	expect.Refused(t, expect.Error(EvolutionaryRates(d, phylogeny, habitat, draws(0, 1))), "evolutionary rates of salamander species", "0 permutations")
+	expect.Refused(t, expect.Error(EvolutionaryRates(d, phylogeny, linear.Covariate("x"), draws(9, 1))), "x is a number")
+	expect.Refused(t, expect.Error(EvolutionaryRates(d.Without("P_cinereus"), phylogeny, habitat, draws(9, 1))), `no specimens for the leaves "P_cinereus"`)
 	d.Specimens[3].Covariates["habitat"] = "wood"
-	expect.Refused(t, expect.Error(EvolutionaryRates(d, phylogeny, habitat, 9, 1)), "cave has 1 species, want at least 2")
+	expect.Refused(t, expect.Error(EvolutionaryRates(d, phylogeny, habitat, draws(9, 1))), "cave has 1 species, want at least 2")
 	same, phylogeny := brownian(rand.New(rand.NewPCG(1, 1)), 2)
 	for i := range same.Specimens {
 		same.Specimens[i].Covariates["half"] = fmt.Sprint(i / 2)
 	}
 	same.Specimens[1].Points = same.Specimens[0].Points
-	expect.Refused(t, expect.Error(EvolutionaryRates(same, phylogeny, Factor("half"), 9, 1)), "the species of 0 do not vary")
+	expect.Refused(t, expect.Error(EvolutionaryRates(same, phylogeny, linear.Factor("half"), draws(9, 1))), "the species of 0 do not vary")
 	for i := range phylogeny.Length {
 		phylogeny.Length[i] = 0
 	}
-	expect.Refused(t, expect.Error(EvolutionaryRates(same, phylogeny, Factor("half"), 9, 1)), "0: tree: the leaves", "are at distance 0")
+	expect.Refused(t, expect.Error(EvolutionaryRates(same, phylogeny, linear.Factor("half"), draws(9, 1))), "0: tree: the leaves", "are at distance 0")
+}
+
+// The signal of the heads of nine salamander species as published (geomorph's physignal of plethspecies): K = 0.9573.
+func TestPhylogeneticSignal(t *testing.T) {
+	phylogeny := expect.Must(tree.Parse(morpho.PlethodonTree()))
+	s, err := PhylogeneticSignal(morpho.PlethodonSpecies(), phylogeny, draws(999, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(s)
+	if math.Abs(s.K-0.9573) > 0.00005 {
+		t.Errorf("K = %.6f, want 0.9573", s.K)
+	}
+	if again := expect.Must(PhylogeneticSignal(morpho.PlethodonSpecies(), phylogeny, draws(999, 1))); *again != *s {
+		t.Errorf("%v with the same seed, %v before", again, s)
+	}
+}
+
+// Codes of missing landmarks are no coordinates, and one shape has no signal but that of rounding.
+func TestPhylogeneticSignalRefuses(t *testing.T) {
+	phylogeny := expect.Must(tree.Parse(morpho.PlethodonTree()))
+	coded, same := morpho.PlethodonSpecies(), morpho.PlethodonSpecies()
+	coded.Shape("P_cinereus")[2] = []float64{9999, 9999}
+	for i := range same.Specimens {
+		f := float64(i)
+		turned := morpho.Similarity{Scale: 1 + f, Rotation: [][]float64{{math.Cos(f), -math.Sin(f)}, {math.Sin(f), math.Cos(f)}}, Translation: []float64{f, 1}}
+		same.Specimens[i].Points = turned.Apply(morpho.PlethodonSpecies().Specimens[0].Points)
+	}
+	for want, d := range map[string]*morpho.Dataset{
+		`specimen "P_cinereus": landmark 2 is at [9999 9999]`: coded,
+		"all specimens have the same shape":                   same,
+	} {
+		expect.Refused(t, expect.Error(PhylogeneticSignal(d, phylogeny, draws(99, 1))), "phylogenetic signal of salamander species", want)
+	}
 }

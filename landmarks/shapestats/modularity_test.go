@@ -1,4 +1,4 @@
-package morpho
+package shapestats
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/tree"
+	"anatomy/landmarks/morpho"
 )
 
 // span are the landmarks from one to before another.
@@ -71,14 +72,14 @@ func TestModularityOfPupfish(t *testing.T) {
 	}
 	expect.Abs(t, "published CR", mean, 0.8771, 6e-5)
 
-	m := expect.Must(FitLinear(d))
-	got := expect.Must(m.Modularity(modules, 199, 1))
+	m := expect.Must(Fit(d))
+	got := expect.Must(m.Modularity(modules, draws(199, 1)))
 	var rows [][]float64
 	for _, r := range m.Residuals {
-		rows = append(rows, flat(r))
+		rows = append(rows, r)
 	}
 	expect.Rel(t, "CR by hand", got.CR, ratio(rows, func(a, b int) bool { return a/2 == b/2 }), 1e-12)
-	if got.CR < mean || got.PRandom > 0.02 || got.P != max(got.PRandom, got.PTurned) || got.Turned < 20 || !strings.HasPrefix(got.String(), "CR 0.9") {
+	if got.CR < mean || got.Random.P > 0.02 || got.P != max(got.Random.P, got.Turned.P) || got.Turned.Permutations < 20 || !strings.HasPrefix(got.String(), "CR 0.9") {
 		t.Errorf("%v", got)
 	}
 	t.Log(got)
@@ -88,8 +89,8 @@ func TestModularityOfPupfish(t *testing.T) {
 func TestModularityOfAllModules(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 5))
 	d := smooth(rng, outline(6, 1.3), 20, 0, 0.05)
-	m := expect.Must(FitLinear(d))
-	got := expect.Must(m.Modularity([][]int{{0, 1, 2}, {3, 4, 5}}, 4999, 1))
+	m := expect.Must(Fit(d))
+	got := expect.Must(m.Modularity([][]int{{0, 1, 2}, {3, 4, 5}}, draws(4999, 1)))
 	extreme, all := 0.0, 0.0
 	for chosen := range 1 << 6 {
 		if bits.OnesCount(uint(chosen)) != 3 {
@@ -100,13 +101,13 @@ func TestModularityOfAllModules(t *testing.T) {
 			modules[chosen>>i&1] = append(modules[chosen>>i&1], i)
 		}
 		all++
-		extreme += indicator(expect.Must(m.Modularity(modules[:], 1, 1)).CR <= got.CR*(1+1e-10))
+		extreme += indicator(expect.Must(m.Modularity(modules[:], draws(1, 1))).CR <= got.CR*(1+1e-10))
 	}
-	expect.Abs(t, "p", got.PRandom, extreme/all, 4*math.Sqrt(0.25/5e3))
+	expect.Abs(t, "p", got.Random.P, extreme/all, 4*math.Sqrt(0.25/5e3))
 
 	d = smooth(rng, outline(8, 1.3), 20, 0, 0.05)
-	three := expect.Must(expect.Must(FitLinear(d)).Modularity([][]int{{0, 1, 2}, {3, 4}, {5, 6, 7}}, 9, 1))
-	y, _, err := d.tangentCoordinates()
+	three := expect.Must(expect.Must(Fit(d)).Modularity([][]int{{0, 1, 2}, {3, 4}, {5, 6, 7}}, draws(9, 1)))
+	y, _, err := tangentCoordinates(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestModularityOfAllModules(t *testing.T) {
 	expect.Rel(t, "CR of three", three.CR, (pair(a, b)+pair(a, c)+pair(b, c))/3, 1e-10)
 	// On a star species are specimens.
 	star := expect.Must(tree.Parse("(" + strings.Join(d.Names(), ":2,") + ":2);"))
-	expect.Rel(t, "CR on a star", expect.Must(expect.Must(FitLinearOnTree(d, star)).Modularity([][]int{a, b, c}, 9, 1)).CR, three.CR, 1e-10)
+	expect.Rel(t, "CR on a star", expect.Must(expect.Must(FitOnTree(d, star)).Modularity([][]int{a, b, c}, draws(9, 1))).CR, three.CR, 1e-10)
 }
 
 // outline is an ellipse.
@@ -143,7 +144,7 @@ func outline(n int, long float64) (out [][]float64) {
 }
 
 // smooth are shapes about a mean with normal noise whose correlation falls with the distance by a Gaussian of this width.
-func smooth(rng *rand.Rand, mean [][]float64, specimens int, width, noise float64) *Dataset {
+func smooth(rng *rand.Rand, mean [][]float64, specimens int, width, noise float64) *morpho.Dataset {
 	n, dim := len(mean), len(mean[0])
 	kernel := mat.NewSymDense(n, nil)
 	for i := range n {
@@ -164,12 +165,12 @@ func smooth(rng *rand.Rand, mean [][]float64, specimens int, width, noise float6
 	}
 	var lower mat.TriDense
 	cholesky.LTo(&lower)
-	d := &Dataset{Name: "smooth"}
+	d := &morpho.Dataset{Name: "smooth"}
 	for s := range specimens {
 		z := mat.NewDense(n, dim, nil)
 		z.Apply(func(_, _ int, _ float64) float64 { return noise * rng.NormFloat64() }, z)
 		z.Mul(&lower, z)
-		specimen := Specimen{Name: fmt.Sprint(s)}
+		specimen := morpho.Specimen{Name: fmt.Sprint(s)}
 		for i, p := range mean {
 			point := slices.Clone(p)
 			for c := range point {
@@ -185,7 +186,7 @@ func smooth(rng *rand.Rand, mean [][]float64, specimens int, width, noise float6
 // Turned arcs of an ellipse are arcs, and of shapes in space, flat ones too, modules keep their sizes.
 func TestTurnedModules(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 7))
-	m := &LinearModel{Mean: outline(20, 3)}
+	m := &Model{Mean: outline(20, 3)}
 	given := slices.Concat(slices.Repeat([]int{0}, 5), slices.Repeat([]int{1}, 8), slices.Repeat([]int{2}, 7))
 	turned := m.turned(given, []int{5, 8, 7})
 	seen := map[string]bool{}
@@ -229,11 +230,11 @@ func TestModularityHoldsItsSize(t *testing.T) {
 	modules := [][]int{slices.Concat(span(0, 3), span(21, 24)), span(3, 21)} // one end of the ellipse
 	rejected, random, found := 0.0, 0, 0
 	for range samples {
-		got := expect.Must(expect.Must(FitLinear(smooth(rng, outline(24, 3), 20, 0.6, 0.05))).Modularity(modules, 59, rng.Uint64()))
+		got := expect.Must(expect.Must(Fit(smooth(rng, outline(24, 3), 20, 0.6, 0.05))).Modularity(modules, draws(59, rng.Uint64())))
 		rejected += indicator(got.P <= 0.05)
-		random += int(indicator(got.PRandom <= 0.05))
+		random += int(indicator(got.Random.P <= 0.05))
 	}
-	brain := expect.Must(FitLinear(Brain3D())).Mean
+	brain := expect.Must(Fit(morpho.Brain3D())).Mean
 	var sides [2][]int
 	var centres [2][3]float64
 	for i, p := range brain {
@@ -262,7 +263,7 @@ func TestModularityHoldsItsSize(t *testing.T) {
 				}
 			}
 		}
-		found += int(indicator(expect.Must(expect.Must(FitLinear(d)).Modularity(sides[:], 99, rng.Uint64())).P <= 0.05))
+		found += int(indicator(expect.Must(expect.Must(Fit(d)).Modularity(sides[:], draws(99, rng.Uint64()))).P <= 0.05))
 	}
 	if rejected/samples > 0.05+3*math.Sqrt(0.05*0.95/samples) || random < samples/2 || found < 8 {
 		t.Errorf("%g of %d samples are modular, %d beside random landmarks; of brains with modules %d of 10", rejected, samples, random, found)
@@ -270,16 +271,16 @@ func TestModularityHoldsItsSize(t *testing.T) {
 }
 
 func TestModularityRefuses(t *testing.T) {
-	m := expect.Must(FitLinear(noise(rand.New(rand.NewPCG(3, 4)), 12)))
+	m := expect.Must(Fit(noise(rand.New(rand.NewPCG(3, 4)), 12)))
 	for want, modules := range map[string][][]int{
 		"1 modules, want at least 2":               {{0, 1, 2, 3}},
 		"module 1 has 1 landmarks":                 {{0, 1, 2}, {3}},
 		"landmark 1 is listed twice":               {{0, 1}, {1, 2, 3}},
 		"module 0 has the landmark 4, want 0 to 3": {{0, 4}, {1, 2}},
 	} {
-		expect.Refused(t, expect.Error(m.Modularity(modules, 9, 1)), "modularity of noise", want)
+		expect.Refused(t, expect.Error(m.Modularity(modules, draws(9, 1))), "modularity of noise", want)
 	}
-	expect.Refused(t, expect.Error(m.Modularity([][]int{{0, 1}, {2, 3}}, 0, 1)), "0 permutations")
-	five := expect.Must(FitLinear(smooth(rand.New(rand.NewPCG(3, 4)), outline(5, 2), 9, 0, 0.1)))
-	expect.Refused(t, expect.Error(five.Modularity([][]int{{0, 1}, {2, 3}}, 9, 1)), "landmark 4 is in no module")
+	expect.Refused(t, expect.Error(m.Modularity([][]int{{0, 1}, {2, 3}}, draws(0, 1))), "0 permutations")
+	five := expect.Must(Fit(smooth(rand.New(rand.NewPCG(3, 4)), outline(5, 2), 9, 0, 0.1)))
+	expect.Refused(t, expect.Error(five.Modularity([][]int{{0, 1}, {2, 3}}, draws(9, 1))), "landmark 4 is in no module")
 }

@@ -1,12 +1,15 @@
-package morpho
+package shapestats
 
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/watch"
+	"anatomy/landmarks/morpho"
 )
 
 // Symmetry parts shapes that are their own mirror images but for some asymmetry (object symmetry), such as skulls or faces. In the tangent
@@ -20,50 +23,44 @@ import (
 type Symmetry struct {
 	Mean [][]float64 // [n][d], μ, of size 1
 	// Symmetric and Asymmetric have the shapes μ + s_i and μ + a_i, with the covariates of the specimens. They are data like others: differences
-	// between groups are ProcrustesANOVA of Symmetric, and where individuals were measured several times, their fluctuating asymmetry
-	// is told from the error of measurement by
-	//
-	//	ProcrustesANOVA(s.Asymmetric, 999, 1, Factor("individual"))
-	Symmetric, Asymmetric *Dataset
+	// between groups are the ANOVA of Symmetric, and where individuals were measured several times, their fluctuating asymmetry
+	// is told from the error of measurement by that of Fit(s.Asymmetric, linear.Factor("individual")).
+	Symmetric, Asymmetric *morpho.Dataset
 	// Directional is the asymmetry that all share, [n][d]: the mean of a over individuals, each the mean of its measurements.
 	Directional [][]float64
 	// Sums of squares over the specimens: Σ|s_i|², N |Directional|² and Σ|a_i − Directional|², the last one with the error of measurement.
 	// They add up to the variation of the specimens where all individuals were measured as often.
 	SymmetricSS, DirectionalSS, FluctuatingSS float64
-	// P is the p-value of the directional asymmetry, (1 + #{as large or larger})/(1 + Permutations): under the null hypothesis each individual's
-	// asymmetry may as well be the opposite, and signs are drawn at random. What is compared is |Directional|² by Σ|a_i|².
-	P            float64
-	Permutations int
+	// The test is that of the directional asymmetry: under the null hypothesis each individual's asymmetry may as well be the opposite, and
+	// signs are drawn at random. What is compared is |Directional|² divided by Σ|a_i|².
+	linear.Test
 }
 
 // String is the shares of the sums of squares in one line.
 func (s *Symmetry) String() string {
 	total := (s.SymmetricSS + s.DirectionalSS + s.FluctuatingSS) / 100
-	return fmt.Sprintf("symmetric variation %.2f %%, directional asymmetry %.2f %% (p %.3g of %d changes of signs), fluctuating asymmetry %.2f %%",
-		s.SymmetricSS/total, s.DirectionalSS/total, s.P, s.Permutations, s.FluctuatingSS/total)
+	return fmt.Sprintf("symmetric variation %.2f %%, directional asymmetry %.2f %% (%v), fluctuating asymmetry %.2f %%",
+		s.SymmetricSS/total, s.DirectionalSS/total, s.Test, s.FluctuatingSS/total)
 }
 
 // ObjectSymmetry parts the shapes of a data set. Pairs are landmarks on the left and on the right that are each other's mirror images; the
 // others lie on the midline. The specimens and their mirror images are brought to size 1 and aligned together. Specimens with the same
-// covariate "individual", if they have one, are measurements of one. The seed fixes the changes of signs.
+// covariate "individual", if they have one, are measurements of one.
 //
 // It is an error if there are no pairs, a landmark of a pair does not exist or is in two pairs, landmarks are missing, all shapes are
 // the same or have no mean, there are fewer than three individuals, or some specimens have an individual and others none.
-func ObjectSymmetry(d *Dataset, pairs [][2]int, permutations int, seed uint64) (*Symmetry, error) {
+func ObjectSymmetry(d *morpho.Dataset, pairs [][2]int, p linear.Permutations) (*Symmetry, error) {
 	fail := func(err error) (*Symmetry, error) { return nil, fmt.Errorf("symmetry of %s: %w", d.Name, err) }
-	if permutations < 1 {
-		return fail(fmt.Errorf("%d permutations, want at least 1", permutations))
-	}
-	both, err := d.withMirrorImages(pairs)
+	both, err := withMirrorImages(d, pairs)
 	if err != nil {
 		return fail(err)
 	}
-	x, mean, err := both.tangentCoordinates()
+	x, middle, err := both.TangentShapes()
 	if err != nil {
 		return fail(err)
 	}
-	dim := len(d.Specimens[0].Points[0])
-	out := &Symmetry{Mean: points(mean, dim), Permutations: permutations}
+	dim, mean := len(middle[0]), slices.Concat(middle...)
+	out := &Symmetry{Mean: middle}
 	symmetric, asymmetric := *d, *d
 	symmetric.Unit, asymmetric.Unit = "", ""
 	symmetric.Specimens, asymmetric.Specimens = slices.Clone(d.Specimens), slices.Clone(d.Specimens)
@@ -72,8 +69,9 @@ func ObjectSymmetry(d *Dataset, pairs [][2]int, permutations int, seed uint64) (
 	sums, counts := map[string][]float64{}, map[string]float64{}
 	for i, s := range d.Specimens {
 		half := func(sign float64) []float64 {
-			v := slices.Clone(x.RawRowView(2 * i))
-			floats.AddScaled(v, sign, x.RawRowView(2*i+1))
+			v := floats.SubTo(make([]float64, len(mean)), x[2*i], mean)
+			floats.AddScaled(v, sign, x[2*i+1])
+			floats.AddScaled(v, -sign, mean)
 			floats.Scale(0.5, v)
 			return v
 		}
@@ -114,27 +112,29 @@ func ObjectSymmetry(d *Dataset, pairs [][2]int, permutations int, seed uint64) (
 		}
 	}
 	// With the same |a_i| a larger mean leaves less around it: as a test, this is that of F.
-	rng := rand.New(rand.NewPCG(seed, 0))
-	extreme, sum := 1, make([]float64, len(mean))
-	for range permutations {
+	task := watch.Begin("directional asymmetry", nil, nil)
+	defer task.End()
+	sum := make([]float64, len(mean))
+	tests, err := p.Test(task, len(individuals), linear.Signs, []float64{floats.Dot(directional, directional)}, func(d *linear.Draw) ([]float64, error) {
 		clear(sum)
-		for _, name := range individuals {
-			floats.AddScaled(sum, float64(1-2*rng.IntN(2))/float64(len(individuals)), sums[name])
+		for k, name := range individuals {
+			floats.AddScaled(sum, d.Sign[k]/float64(len(individuals)), sums[name])
 		}
-		if floats.Dot(sum, sum) >= floats.Dot(directional, directional)*(1-1e-10) {
-			extreme++
-		}
+		return []float64{floats.Dot(sum, sum)}, nil
+	})
+	if err != nil {
+		return fail(err)
 	}
-	out.P = float64(extreme) / float64(1+permutations)
+	out.Test = tests[0]
 	return out, nil
 }
 
 // withMirrorImages returns two specimens of each: itself, and its mirror image.
-func (d *Dataset) withMirrorImages(pairs [][2]int) (*Dataset, error) {
+func withMirrorImages(d *morpho.Dataset, pairs [][2]int) (*morpho.Dataset, error) {
 	if len(d.Specimens) == 0 {
 		return nil, errors.New("no specimens")
 	}
-	if _, err := preshapes(d.Shapes(), d.specimen); err != nil { // an error that knows no mirror images
+	if err := d.CheckShapes(); err != nil { // an error that knows no mirror images
 		return nil, err
 	}
 	if len(pairs) == 0 {
@@ -159,7 +159,7 @@ func (d *Dataset) withMirrorImages(pairs [][2]int) (*Dataset, error) {
 	out := *d
 	out.Specimens = nil
 	for _, s := range d.Specimens {
-		image := Specimen{Name: s.Name + " mirrored", Points: make([][]float64, n)}
+		image := morpho.Specimen{Name: s.Name + " mirrored", Points: make([][]float64, n)}
 		for i, p := range s.Points {
 			image.Points[partner[i]] = slices.Clone(p)
 			image.Points[partner[i]][0] *= -1

@@ -1,4 +1,4 @@
-package morpho
+package shapestats
 
 import (
 	"fmt"
@@ -12,17 +12,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
+	"anatomy/landmarks/morpho"
 )
 
-// species are those of PlethodonTree with a number x and a habitat; the tree is their phylogeny with another order of children where
+// species are those of morpho.PlethodonTree with a number x and a habitat; the tree is their phylogeny with another order of children where
 // turned is true.
-func species(turned bool) (*Dataset, *tree.Tree) {
-	d := PlethodonSpecies()
+func species(turned bool) (*morpho.Dataset, *tree.Tree) {
+	d := morpho.PlethodonSpecies()
 	for i := range d.Specimens {
 		d.Specimens[i].Covariates = map[string]string{"x": fmt.Sprint(math.Sin(float64(3 * i))), "habitat": []string{"wood", "rock", "wood", "cave"}[i%4]}
 	}
-	text := PlethodonTree()
+	text := morpho.PlethodonTree()
 	if turned {
 		text = "((((((P_electromorphus:4.295291,P_richmondi:4.295291):2.40605,P_hubrichti:6.70134):0.829942,P_nettingi:7.531283):2.045586,(P_virginia:4.980711,P_hoffmani:4.980711):4.596158):1.750954,(P_shenandoah:7.557223,P_cinereus:7.557223):3.7706):3.843164,P_serratus:15.170987);"
 	}
@@ -33,19 +35,19 @@ func species(turned bool) (*Dataset, *tree.Tree) {
 // constant first. The order of children and the unit of time say nothing.
 func TestFitLinearOnTreeIsGeneralisedLeastSquares(t *testing.T) {
 	d, phylogeny := species(false)
-	x, habitat := Covariate("x"), Factor("habitat")
-	m := expect.Must(FitLinearOnTree(d, phylogeny, x, habitat))
-	table := expect.Must(m.ANOVA(99, 1))
+	x, habitat := linear.Covariate("x"), linear.Factor("habitat")
+	m := expect.Must(FitOnTree(d, phylogeny, x, habitat))
+	table := expect.Must(m.ANOVA(draws(99, 1)))
 	for i, want := range []int{1, 2, 5, 8} {
 		if table.Rows[i].DF != want {
 			t.Errorf("%s has %d degrees of freedom, want %d", table.Rows[i].Term, table.Rows[i].DF, want)
 		}
 	}
-	if got, want := m.String(), fmt.Sprintf("9 shapes on a tree by constant, x, habitat: R² %.4f", 1-table.Rows[2].R2); got != want {
+	if got, want := m.String(), fmt.Sprintf("9 samples on a tree by constant, x, habitat: R² %.4f", 1-table.Rows[2].R2); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 
-	y, mean, err := m.Data.tangentCoordinates()
+	y, mean, err := tangentCoordinates(m.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +73,7 @@ func TestFitLinearOnTreeIsGeneralisedLeastSquares(t *testing.T) {
 	root.Mul(&root, vectors.T())
 	design := mat.NewDense(n, 4, nil)
 	for i, s := range m.Data.Specimens {
-		number := expect.Must(parseCoordinate(s.Covariates["x"]))
+		number := number(s.Covariates["x"])
 		first := m.Data.Specimens[0].Covariates["habitat"]
 		design.Set(i, 0, 1)
 		design.Set(i, 1, number)
@@ -91,16 +93,19 @@ func TestFitLinearOnTreeIsGeneralisedLeastSquares(t *testing.T) {
 		t.Fatal(err)
 	}
 	for c, coefficient := range m.Coefficients {
-		for j, got := range flat(coefficient) {
+		for j, got := range coefficient {
+			if c == 0 {
+				got -= mean[j]
+			}
 			expect.Abs(t, m.Columns[c]+": coefficient", got, beta.At(c, j), 1e-12)
 		}
 	}
 	var fitted mat.Dense
 	fitted.Mul(design, &beta)
 	for i := range n {
-		for j, got := range flat(m.Fitted[i]) {
+		for j, got := range m.Fitted[i] {
 			expect.Abs(t, "fitted", got, mean[j]+fitted.At(i, j), 1e-12)
-			expect.Abs(t, "residual", flat(m.Residuals[i])[j], y.At(i, j)-fitted.At(i, j), 1e-12)
+			expect.Abs(t, "residual", m.Residuals[i][j], y.At(i, j)-fitted.At(i, j), 1e-12)
 		}
 	}
 	residual := func(columns int) float64 { // Σ of squares that the first columns leave
@@ -121,7 +126,7 @@ func TestFitLinearOnTreeIsGeneralisedLeastSquares(t *testing.T) {
 	for i := range turned.Length {
 		turned.Length[i] *= 1e6
 	}
-	for i, r := range expect.Must(expect.Must(FitLinearOnTree(same, turned, x, habitat)).ANOVA(99, 1)).Rows {
+	for i, r := range expect.Must(expect.Must(FitOnTree(same, turned, x, habitat)).ANOVA(draws(99, 1))).Rows {
 		expect.Rel(t, r.Term+": share on the turned tree", r.R2, table.Rows[i].R2, 1e-9)
 		if i < 2 {
 			expect.Rel(t, r.Term+": F on the turned tree", r.F, table.Rows[i].F, 1e-9)
@@ -140,14 +145,14 @@ func TestFitLinearOnStar(t *testing.T) {
 		text += s.Name + ":3"
 	}
 	star := expect.Must(tree.Parse(text + ");"))
-	terms := []Term{Covariate("x"), LogSize(), Factor("group")}
-	a, b := expect.Must(FitLinear(d, terms...)), expect.Must(FitLinearOnTree(d, star, terms...))
+	terms := []linear.Term{linear.Covariate("x"), LogSize(), linear.Factor("group")}
+	a, b := expect.Must(Fit(d, terms...)), expect.Must(FitOnTree(d, star, terms...))
 	for c, coefficient := range a.Coefficients {
-		for j, want := range flat(coefficient) {
-			expect.Abs(t, a.Columns[c]+": coefficient", flat(b.Coefficients[c])[j], want, 1e-12)
+		for j, want := range coefficient {
+			expect.Abs(t, a.Columns[c]+": coefficient", b.Coefficients[c][j], want, 1e-12)
 		}
 	}
-	of, on := expect.Must(a.ANOVA(999, 1)), expect.Must(b.ANOVA(999, 1))
+	of, on := expect.Must(a.ANOVA(draws(999, 1))), expect.Must(b.ANOVA(draws(999, 1)))
 	for i, r := range of.Rows {
 		expect.Rel(t, r.Term+": sum of squares", 3*on.Rows[i].SS, r.SS, 1e-9)
 		if i < 3 {
@@ -159,12 +164,12 @@ func TestFitLinearOnStar(t *testing.T) {
 
 // brownian is a data set of species and their tree, balanced with 2^levels leaves and edges of length 1: quadrilaterals and x evolve
 // independently along it.
-func brownian(rng *rand.Rand, levels int) (*Dataset, *tree.Tree) {
-	d := &Dataset{Name: "brownian"}
+func brownian(rng *rand.Rand, levels int) (*morpho.Dataset, *tree.Tree) {
+	d := &morpho.Dataset{Name: "brownian"}
 	var evolve func(level int, values []float64) string
 	evolve = func(level int, values []float64) string {
 		if level == levels {
-			s := Specimen{Name: fmt.Sprint(len(d.Specimens)), Covariates: map[string]string{"x": fmt.Sprint(values[0])}}
+			s := morpho.Specimen{Name: fmt.Sprint(len(d.Specimens)), Covariates: map[string]string{"x": fmt.Sprint(values[0])}}
 			for l, p := range [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}} {
 				s.Points = append(s.Points, []float64{p[0] + 0.02*values[1+2*l], p[1] + 0.02*values[2+2*l]})
 			}
@@ -192,10 +197,10 @@ func TestFitLinearOnTreeHoldsItsSize(t *testing.T) {
 	rejected, alone := 0.0, 0.0
 	for i := range samples {
 		d, phylogeny := brownian(rng, 4)
-		if expect.Must(expect.Must(FitLinearOnTree(d, phylogeny, Covariate("x"))).ANOVA(59, rng.Uint64())).Rows[0].P <= 0.05 {
+		if expect.Must(expect.Must(FitOnTree(d, phylogeny, linear.Covariate("x"))).ANOVA(draws(59, rng.Uint64()))).Rows[0].P <= 0.05 {
 			rejected++
 		}
-		if i < 40 && expect.Must(ProcrustesANOVA(d, 59, rng.Uint64(), Covariate("x"))).Rows[0].P <= 0.05 {
+		if i < 40 && expect.Must(anova(d, draws(59, rng.Uint64()), linear.Covariate("x"))).Rows[0].P <= 0.05 {
 			alone++
 		}
 	}
@@ -206,25 +211,25 @@ func TestFitLinearOnTreeHoldsItsSize(t *testing.T) {
 
 func TestFitLinearOnTreeRefuses(t *testing.T) {
 	d, phylogeny := species(false)
-	x, habitat := Covariate("x"), Factor("habitat")
-	expect.Refused(t, expect.Error(FitLinearOnTree(d, phylogeny, x.Over(habitat), habitat)), "linear model of salamander species on a tree",
+	x, habitat := linear.Covariate("x"), linear.Factor("habitat")
+	expect.Refused(t, expect.Error(FitOnTree(d, phylogeny, x.Over(habitat), habitat)), "linear model of salamander species on a tree",
 		"the term x is tested over habitat: on a tree, terms are tested over the residuals")
-	expect.Refused(t, expect.Error(FitLinearOnTree(d, phylogeny, x, Covariate("y"))), `term y: salamander species: no covariate "y"`)
-	expect.Refused(t, expect.Error(FitLinearOnTree(d.Without("P_cinereus"), phylogeny, x)), `no specimens for the leaves "P_cinereus"`)
+	expect.Refused(t, expect.Error(FitOnTree(d, phylogeny, x, linear.Covariate("y"))), `term y: salamander species: no covariate "y"`)
+	expect.Refused(t, expect.Error(FitOnTree(d.Without("P_cinereus"), phylogeny, x)), `no specimens for the leaves "P_cinereus"`)
 	for i := range phylogeny.Length {
 		phylogeny.Length[i] = 0
 	}
-	expect.Refused(t, expect.Error(FitLinearOnTree(d, phylogeny, x)), "are at distance 0")
-	expect.Refused(t, expect.Error(FitLinear(d, Covariate("y"))), `linear model of salamander species: term y`)
-	expect.Refused(t, expect.Error(expect.Must(FitLinear(d)).ANOVA(99, 1)), "no terms")
+	expect.Refused(t, expect.Error(FitOnTree(d, phylogeny, x)), "are at distance 0")
+	expect.Refused(t, expect.Error(Fit(d, linear.Covariate("y"))), `linear model of salamander species: term y`)
+	expect.Refused(t, expect.Error(expect.Must(Fit(d)).ANOVA(draws(99, 1))), "no terms")
 }
 
-// pupfish are those of Pupfish in groups by population and sex, with the logarithm of their size.
-func pupfish() *Dataset {
-	d := Pupfish().GroupBy("population", "sex")
+// pupfish are those of morpho.Pupfish in groups by population and sex, with the logarithm of their size.
+func pupfish() *morpho.Dataset {
+	d := morpho.Pupfish().GroupBy("population", "sex")
 	for i, s := range d.Specimens {
 		covariates := maps.Clone(s.Covariates)
-		covariates["size"] = fmt.Sprint(math.Log(expect.Must(parseCoordinate(s.Covariates["centroid_size"]))))
+		covariates["size"] = fmt.Sprint(math.Log(number(s.Covariates["centroid_size"])))
 		d.Specimens[i].Covariates = covariates
 	}
 	return d
@@ -234,25 +239,25 @@ func pupfish() *Dataset {
 // pupfish, 2020), by four decimals.
 func TestPredictPupfish(t *testing.T) {
 	d := pupfish()
-	size, sex, population := Covariate("size"), Factor("sex"), Factor("population")
+	size, sex, population := linear.Covariate("size"), linear.Factor("sex"), linear.Factor("population")
 	groups := []string{"Marsh F", "Sinkhole F", "Marsh M", "Sinkhole M"}
 	mean := 0.0
 	for _, s := range d.Specimens {
-		mean += expect.Must(parseCoordinate(s.Covariates["size"])) / float64(len(d.Specimens))
+		mean += number(s.Covariates["size"]) / float64(len(d.Specimens))
 	}
 	for what, c := range map[string]struct {
-		terms     []Term
+		terms     []linear.Term
 		residuals float64
 		distances []float64 // of the pairs in order
 	}{
-		"alone":   {[]Term{population, sex, Interaction(population, sex)}, 0.0280, []float64{0.0330, 0.0461, 0.0388, 0.0461, 0.0257, 0.0280}},
-		"by size": {[]Term{size, population, sex, Interaction(population, sex)}, 0.0241, []float64{0.0364, 0.0358, 0.0381, 0.0368, 0.0194, 0.0269}},
-		"group":   {[]Term{size, Factor("group")}, 0.0241, []float64{0.0364, 0.0358, 0.0381, 0.0368, 0.0194, 0.0269}},
+		"alone":   {[]linear.Term{population, sex, linear.Interaction(population, sex)}, 0.0280, []float64{0.0330, 0.0461, 0.0388, 0.0461, 0.0257, 0.0280}},
+		"by size": {[]linear.Term{size, population, sex, linear.Interaction(population, sex)}, 0.0241, []float64{0.0364, 0.0358, 0.0381, 0.0368, 0.0194, 0.0269}},
+		"group":   {[]linear.Term{size, linear.Factor("group")}, 0.0241, []float64{0.0364, 0.0358, 0.0381, 0.0368, 0.0194, 0.0269}},
 	} {
-		m := expect.Must(FitLinear(d, c.terms...))
+		m := expect.Must(Fit(d, c.terms...))
 		ss := 0.0
 		for _, r := range m.Residuals {
-			ss += floats.Dot(flat(r), flat(r))
+			ss += floats.Dot(r, r)
 		}
 		expect.Abs(t, what+": residual sum of squares", ss, c.residuals, 1e-4)
 		shapes := make([][]float64, len(groups))
@@ -273,30 +278,30 @@ func TestPredictPupfish(t *testing.T) {
 // Predicted for a specimen's covariates is its fitted shape, with and without a tree. Scores grow by |b| with their number, and it explains of
 // them what it explains of the shapes.
 func TestPredictIsFitted(t *testing.T) {
-	rats := Rats()
-	m := expect.Must(FitLinear(rats, LogSize(), Factor("rat"), Interaction(LogSize(), Factor("rat"))))
+	rats := morpho.Rats()
+	m := expect.Must(Fit(rats, LogSize(), linear.Factor("rat"), linear.Interaction(LogSize(), linear.Factor("rat"))))
 	d, phylogeny := species(false)
-	brains := expect.Must(FitLinear(Brain3D(), LogSize(), Factor("group"), Interaction(LogSize(), Factor("group"))))
-	for _, m := range []*LinearModel{m, brains, expect.Must(FitLinearOnTree(d, phylogeny, Covariate("x"), Factor("habitat")))} {
+	brains := expect.Must(Fit(morpho.Brain3D(), LogSize(), linear.Factor("group"), linear.Interaction(LogSize(), linear.Factor("group"))))
+	for _, m := range []*Model{m, brains, expect.Must(FitOnTree(d, phylogeny, linear.Covariate("x"), linear.Factor("habitat")))} {
 		for i, s := range m.Data.Specimens {
 			covariates := map[string]string{"group": s.Group}
 			maps.Copy(covariates, s.Covariates)
-			covariates["log size"] = fmt.Sprint(math.Log(CentroidSize(s.Points)))
+			covariates["log size"] = fmt.Sprint(math.Log(morpho.CentroidSize(s.Points)))
 			for j, got := range flat(expect.Must(m.Predict(covariates))) {
-				expect.Abs(t, s.Name, got, flat(m.Fitted[i])[j], 1e-12)
+				expect.Abs(t, s.Name, got, m.Fitted[i][j], 1e-12)
 			}
 		}
 	}
 
-	alone := expect.Must(FitLinear(rats, LogSize()))
+	alone := expect.Must(Fit(rats, LogSize()))
 	scores, sizes, mean := expect.Must(alone.RegressionScores(LogSize())), make([]float64, 144), 0.0
 	for i, s := range rats.Specimens {
-		sizes[i] = math.Log(CentroidSize(s.Points))
+		sizes[i] = math.Log(morpho.CentroidSize(s.Points))
 		mean += sizes[i] / 144
 	}
 	floats.AddConst(-mean, sizes)
-	expect.Rel(t, "growth of scores", floats.Dot(sizes, scores)/floats.Dot(sizes, sizes), floats.Norm(flat(alone.Coefficients[1]), 2), 1e-12)
-	explained := expect.Must(alone.ANOVA(9, 1)).Rows[0].SS
+	expect.Rel(t, "growth of scores", floats.Dot(sizes, scores)/floats.Dot(sizes, sizes), floats.Norm(alone.Coefficients[1], 2), 1e-12)
+	explained := expect.Must(alone.ANOVA(draws(9, 1))).Rows[0].SS
 	expect.Rel(t, "sum of squares by scores", math.Pow(floats.Dot(sizes, scores), 2)/floats.Dot(sizes, sizes), explained, 1e-9)
 }
 
@@ -308,19 +313,19 @@ func TestPredictRefuses(t *testing.T) {
 			d.Specimens[i].Covariates["site"] = "0"
 		}
 	}
-	x, group, site := Covariate("x"), Factor("group"), Factor("site")
-	m := expect.Must(FitLinear(d, x, group, site, Interaction(group, site)))
+	x, group, site := linear.Covariate("x"), linear.Factor("group"), linear.Factor("site")
+	m := expect.Must(Fit(d, x, group, site, linear.Interaction(group, site)))
 	for want, covariates := range map[string]map[string]string{
-		`x is "", want a number`:                                 {"group": "1", "site": "0"},
-		`site is "3", want one of "0", "1"`:                      {"x": "1", "group": "1", "site": "3"},
-		`the specimens do not tell the effect of group 2:site 1`: {"x": "1", "group": "2", "site": "1"},
+		`x is "", want a number`:                                    {"group": "1", "site": "0"},
+		`site is "3", want one of "0", "1"`:                         {"x": "1", "group": "1", "site": "3"},
+		`the samples do not determine the effect of group 2:site 1`: {"x": "1", "group": "2", "site": "1"},
 	} {
-		expect.Refused(t, expect.Error(m.Predict(covariates)), "prediction of noise", want)
+		expect.Refused(t, expect.Error(m.Predict(covariates)), "prediction", want)
 	}
 	if err := expect.Error(m.Predict(map[string]string{"x": "1", "group": "2", "site": "0", "other": "y"})); err != nil {
 		t.Error(err)
 	}
-	expect.Refused(t, expect.Error(m.RegressionScores(Covariate("y"))), "no term y in the model")
+	expect.Refused(t, expect.Error(m.RegressionScores(linear.Covariate("y"))), "no term y in the model")
 	expect.Refused(t, expect.Error(m.RegressionScores(group)), "the term group has 2 columns")
 }
 

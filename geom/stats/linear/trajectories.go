@@ -1,27 +1,25 @@
-package morpho
+package linear
 
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
-// Trajectories are the ways of groups through shape space: their mean shapes at stages that follow each other, such as ages or sites along
-// a gradient.
+// Trajectories are the paths of groups: their means at stages that follow each other, such as ages or sites along a gradient.
 type Trajectories struct {
 	Groups, Stages []string
-	Means          [][][][]float64 // [group][stage][n][d]
-	Lengths        []float64       // [group], Σ_k |x_{k+1} − x_k| of the means x, in the unit of Procrustes distance
+	Means          [][][]float64 // [group][stage][p]
+	Lengths        []float64     // [group], Σ_k |x_{k+1} − x_k| of the means x
 	Pairs          []TrajectoryPair
 }
 
-// TrajectoryPair compares the trajectories of two groups. Each p-value is that of one comparison, (1 + #{permuted ≥ number})/(1 +
-// permutations).
+// TrajectoryPair compares the trajectories of two groups. Each p-value is that of one comparison.
 type TrajectoryPair struct {
 	A, B   string
 	Size   float64 // difference of their Lengths, without its sign
@@ -43,58 +41,62 @@ func (t *Trajectories) String() string {
 		}
 		return fmt.Sprintf(format, v)
 	}
-	return table(func(w io.Writer) {
-		fmt.Fprintln(w, "\tsize\tp\tangle\tp\tshape\tp\t")
-		for _, r := range t.Pairs {
-			fmt.Fprintf(w, "%s – %s\t%.5g\t%.3g\t%s\t%s\t%s\t%s\t\n", r.A, r.B, r.Size, r.PSize,
-				dashed("%.1f°", r.Angle*180/math.Pi), dashed("%.3g", r.PAngle), dashed("%.4g", r.Shape), dashed("%.3g", r.PShape))
-		}
-	})
+	lines := []string{"\tsize\tp\tangle\tp\tshape\tp"}
+	for _, r := range t.Pairs {
+		lines = append(lines, fmt.Sprintf("%s – %s\t%.5g\t%.3g\t%s\t%s\t%s\t%s", r.A, r.B, r.Size, r.PSize,
+			dashed("%.1f°", r.Angle*180/math.Pi), dashed("%.3g", r.PAngle), dashed("%.4g", r.Shape), dashed("%.3g", r.PShape)))
+	}
+	return Table(lines)
 }
 
-// Trajectories compares how shapes of groups, the categories of one factor, change over stages, those of another: by how much, in which
-// direction, and along ways of which shape (M. Collyer and D. Adams, Hystrix 24, 2013; with two stages, Ecology 88, 2007). The stages follow
-// each other as numbers if all of them are, or else in the order of the specimens. Means are those of PairsOfMeans, for specimens that
+// Trajectories compares how samples of groups, the categories of one factor, change over stages, those of another: by how much, in which
+// direction, and along paths of which shape (M. Collyer and D. Adams, Hystrix 24, 2013; with two stages, Ecology 88, 2007). The stages follow
+// each other as numbers if all of them are, or else in the order of the samples. Means are those of PairsOfMeans, for samples that
 // have the other covariates of all.
 //
 // Exchangeable under the null hypothesis, that all groups change alike from wherever they are, are the residuals of the model without the
 // interaction of both factors and those that contain it, scaled as for PairsOfMeans. Where groups differ in one number, the p-values of the
-// others are too large rather than too small: of ways of one length in other directions 2 % had lengths that differ at 5 %. Where
-// nothing changes over the stages, angles and shapes are those of noise. Specimens are taken to be independent: individuals that
+// others are too large rather than too small: of paths of one length in other directions 2 % had lengths that differ at 5 %. Where
+// nothing changes over the stages, angles and shapes are those of noise. Samples are taken to be independent: individuals that
 // were measured at each stage are not.
 //
 // It is an error if the model has no Interaction of both factors with these before it, one of them is tested Over another term, or a group
 // was never seen at a stage.
-func (m *LinearModel) Trajectories(group, stage Term, permutations int, seed uint64) (*Trajectories, error) {
-	fail := func(err error) (*Trajectories, error) {
-		return nil, fmt.Errorf("trajectories of %s: %w", m.Data.Name, err)
+func (m *Model) Trajectories(group, stage Term, p Permutations) (*Trajectories, error) {
+	out, err := m.trajectories(group, stage, p)
+	if err != nil {
+		return nil, fmt.Errorf("trajectories: %w", err)
 	}
+	return out, nil
+}
+
+func (m *Model) trajectories(group, stage Term, p Permutations) (*Trajectories, error) {
 	if group.name == stage.name {
-		return fail(fmt.Errorf("%s cannot be both the groups and the stages", group.name))
+		return nil, fmt.Errorf("%s cannot be both the groups and the stages", group.name)
 	}
 	both := func(c column) bool { return c.has(group.name) && c.has(stage.name) }
-	levels, err := m.compared(both, permutations, group.name, stage.name)
+	levels, err := m.compared(both, group.name, stage.name)
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	// What is permuted would hold the differences of groups and stages, too.
-	null := orthonormal(nil, slices.Repeat([]float64{1}, len(m.Fitted)))
-	for _, c := range m.columns {
+	null := orthonormal(nil, slices.Repeat([]float64{1}, len(m.Fitted)), 0)
+	for _, c := range m.Design.columns {
 		if !both(c) {
-			null = orthonormal(null, c.values)
+			null = orthonormal(null, c.values, independent)
 		}
 	}
-	for _, c := range m.columns {
+	for _, c := range m.Design.columns {
 		for _, p := range c.parts {
-			if (p.term == group.name || p.term == stage.name) && len(orthonormal(null, p.values)) > len(null) {
-				return fail(fmt.Errorf("the model has %s in its interaction alone: let the terms %s and %s stand before it", p.term, group.name, stage.name))
+			if (p.term == group.name || p.term == stage.name) && len(orthonormal(null, p.values, independent)) > len(null) {
+				return nil, fmt.Errorf("the model has %s in its interaction alone: let the terms %s and %s stand before it", p.term, group.name, stage.name)
 			}
 		}
 	}
 	out := &Trajectories{Groups: levels[0], Stages: inOrderOfNumbers(levels[1])}
 	stages := len(out.Stages)
 	if stages < 2 {
-		return fail(fmt.Errorf("%s has one category, and a trajectory at least two", stage.name))
+		return nil, fmt.Errorf("%s has one category, and a trajectory at least two", stage.name)
 	}
 	var names []string
 	for _, g := range out.Groups {
@@ -106,42 +108,39 @@ func (m *LinearModel) Trajectories(group, stage Term, permutations int, seed uin
 		return m.average(c, map[string]string{group.name: out.Groups[i/stages], stage.name: out.Stages[i%stages]}, -1)
 	})
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
-	numbers, p, err := m.test(rows, both, permutations, seed, func(vectors *mat.Dense) (out []float64) {
-		paths := make([]*path, len(levels[0]))
+	paths := func(vectors *mat.Dense) []*path {
+		paths := make([]*path, len(out.Groups))
 		for g := range paths {
-			_, columns := vectors.Dims()
-			paths[g] = newPath(vectors.Slice(g*stages, (g+1)*stages, 0, columns).(*mat.Dense))
+			paths[g] = newPath(vectors.Slice(g*stages, (g+1)*stages, 0, vectors.RawMatrix().Cols).(*mat.Dense))
 		}
-		for a, b := range twos(len(paths)) {
-			x, y := paths[a], paths[b]
+		return paths
+	}
+	numbers, tests, err := m.compare("trajectories", rows, both, p, func(vectors *mat.Dense) (out []float64) {
+		of := paths(vectors)
+		for a, b := range Twos(len(of)) {
+			x, y := of[a], of[b]
 			out = append(out, math.Abs(x.length-y.length), angle(x.axis, y.axis), x.shapeFrom(y))
 		}
 		return out
 	})
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
-	for a, b := range twos(len(out.Groups)) {
+	for a, b := range Twos(len(out.Groups)) {
 		i := 3 * len(out.Pairs)
-		out.Pairs = append(out.Pairs, TrajectoryPair{out.Groups[a], out.Groups[b], numbers[i], p[i], numbers[i+1], p[i+1], numbers[i+2], p[i+2]})
-	}
-	coefficients := mat.NewDense(len(m.Columns), len(slices.Concat(m.Mean...)), nil)
-	for c := range m.Columns {
-		coefficients.SetRow(c, slices.Concat(m.Coefficients[c]...))
+		out.Pairs = append(out.Pairs, TrajectoryPair{out.Groups[a], out.Groups[b],
+			numbers[i], tests[i].P, numbers[i+1], tests[i+1].P, numbers[i+2], tests[i+2].P})
 	}
 	var means mat.Dense
-	means.Mul(rows, coefficients)
-	for g := range out.Groups {
-		var shapes [][][]float64
+	means.Mul(rows, stack(m.Coefficients))
+	for g, path := range paths(&means) {
+		out.Means = append(out.Means, nil)
 		for s := range stages {
-			mean := means.RawRowView(g*stages + s)
-			floats.Add(mean, slices.Concat(m.Mean...))
-			shapes = append(shapes, points(mean, len(m.Mean[0])))
+			out.Means[g] = append(out.Means[g], means.RawRowView(g*stages+s))
 		}
-		out.Means = append(out.Means, shapes)
-		out.Lengths = append(out.Lengths, newPath(mat.DenseCopyOf(means.Slice(g*stages, (g+1)*stages, 0, means.RawMatrix().Cols))).length)
+		out.Lengths = append(out.Lengths, path.length)
 	}
 	return out, nil
 }
@@ -150,7 +149,7 @@ func (m *LinearModel) Trajectories(group, stage Term, permutations int, seed uin
 func inOrderOfNumbers(levels []string) []string {
 	numbers := map[string]float64{}
 	for _, level := range levels {
-		v, err := parseCoordinate(level)
+		v, err := strconv.ParseFloat(level, 64)
 		if err != nil || math.IsNaN(v) {
 			return levels
 		}

@@ -1,4 +1,4 @@
-package morpho
+package shapestats
 
 import (
 	"cmp"
@@ -9,6 +9,9 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/watch"
 )
 
 // Modularity is how much less modules of landmarks covary with each other than within.
@@ -22,15 +25,16 @@ type Modularity struct {
 	// covariance of a landmark with itself is left out, so that CR does not change when shapes are turned; geomorph leaves out the
 	// variances of coordinates alone and averages over a quarter turn.
 	CR float64
-	// PRandom is the share of modules of random landmarks, as many in each, whose CR is as small (Adams 2016), and PTurned that of modules
-	// in the pattern that these make, turned or mirrored at random. Both count the modules as given as one more. P is the larger one.
-	P, PRandom, PTurned  float64
-	Permutations, Turned int // how many they are the shares of, without the modules as given; turned ones are all different
+	// Random is the test beside modules of random landmarks, as many in each (Adams 2016), and Turned that beside modules in the pattern that
+	// these make, turned or mirrored at random, whose draws are all different. A small CR is extreme. P is the larger one of both p-values.
+	P              float64
+	Random, Turned linear.Test
 }
 
 // String says how modular the shapes are in one line.
 func (r *Modularity) String() string {
-	return fmt.Sprintf("CR %.4f, p %.3g: %.3g of %d modules of random landmarks, %.3g of %d turned ones", r.CR, r.P, r.PRandom, r.Permutations, r.PTurned, r.Turned)
+	return fmt.Sprintf("CR %.4f, p %.3g: %.3g of %d modules of random landmarks, %.3g of %d turned ones",
+		r.CR, r.P, r.Random.P, r.Random.Permutations, r.Turned.P, r.Turned.Permutations)
 }
 
 // Modularity tests whether the residuals of the model covary less between modules, which are lists of all landmarks, than within. A model
@@ -38,21 +42,18 @@ func (r *Modularity) String() string {
 //
 // Landmarks that are close vary together in any smooth deformation, and what alignment takes away on one side of a shape it adds on the
 // other: either makes modules of neighbours stand out from random landmarks where there are none. Of samples of 30 ellipses of 24 landmarks
-// that vary smoothly, alike everywhere, 69 % had a PRandom of 5 % or less for two halves and 96 % for an end, and of those whose landmarks
+// that vary smoothly, alike everywhere, 69 % had a Random.P of 5 % or less for two halves and 96 % for an end, and of those whose landmarks
 // vary by themselves 17 % for an end. So P asks for more: a CR that is small beside that of the same pattern elsewhere on the shape. For
 // this the mean shape's principal axes are brought to one length, the pattern is turned, and each landmark taken into the module nearest to
 // it that has room (as A. Alexander-Bloch et al., NeuroImage 178, 2018, turn maps of a sphere). Few landmarks have few such patterns, and P
-// is no less than 1/(Turned + 1): halves of those ellipses were never modular. CR itself grows as specimens get fewer, where modules covary
+// is no less than 1/(Turned.Permutations + 1): halves of those ellipses were never modular. CR itself grows as specimens get fewer, where modules covary
 // less than their landmarks: compare it between samples of one size.
 //
 // It is an error if a landmark is in no module or in two, or a module has fewer than two landmarks, there are fewer than two modules, or
 // some do not covary at all.
-func (m *LinearModel) Modularity(modules [][]int, permutations int, seed uint64) (*Modularity, error) {
+func (m *Model) Modularity(modules [][]int, p linear.Permutations) (*Modularity, error) {
 	fail := func(err error) (*Modularity, error) { return nil, fmt.Errorf("modularity of %s: %w", m.Data.Name, err) }
 	n, dim := len(m.Mean), len(m.Mean[0])
-	if permutations < 1 {
-		return fail(fmt.Errorf("%d permutations, want at least 1", permutations))
-	}
 	if len(modules) < 2 {
 		return fail(fmt.Errorf("%d modules, want at least 2", len(modules)))
 	}
@@ -75,13 +76,19 @@ func (m *LinearModel) Modularity(modules [][]int, permutations int, seed uint64)
 		return fail(fmt.Errorf("landmark %d is in no module", i))
 	}
 
-	_, residuals := m.whole.fit(m.whole.y, len(m.whole.basis))
+	residuals, err := m.Residuals, error(nil)
+	if m.tree != nil {
+		if residuals, _, err = m.tree.Contrasts(residuals); err != nil {
+			return fail(err)
+		}
+	}
+	x := mat.NewDense(len(residuals), n*dim, slices.Concat(residuals...))
 	var covariance mat.Dense
-	covariance.Mul(residuals.T(), residuals)
+	covariance.Mul(x.T(), x)
 	squares := mat.NewSymDense(n, nil) // |S_ij|² for i ≠ j
 	for i := range n {
 		for j := i + 1; j < n; j++ {
-			squares.SetSym(i, j, sumOfSquares(covariance.Slice(dim*i, dim*(i+1), dim*j, dim*(j+1))))
+			squares.SetSym(i, j, math.Pow(mat.Norm(covariance.Slice(dim*i, dim*(i+1), dim*j, dim*(j+1)), 2), 2))
 		}
 	}
 	ratio := func(module []int) float64 {
@@ -93,47 +100,50 @@ func (m *LinearModel) Modularity(modules [][]int, permutations int, seed uint64)
 			}
 		}
 		mean, pairs := 0.0, 0.0
-		for a, b := range twos(k) {
+		for a, b := range linear.Twos(k) {
 			mean += math.Sqrt((sums[a*k+b] + sums[b*k+a]) / (2 * math.Sqrt(sums[a*k+a]*sums[b*k+b])))
 			pairs++
 		}
 		return mean / pairs
 	}
-	out := &Modularity{CR: ratio(given), Permutations: permutations}
+	out := &Modularity{CR: ratio(given)}
 	if math.IsNaN(out.CR) || math.IsInf(out.CR, 0) {
 		return fail(errors.New("the landmarks of a module do not covary at all"))
 	}
-	rng := rand.New(rand.NewPCG(seed, 0))
-	extreme := 1
-	random := slices.Clone(given)
-	for range permutations {
-		rng.Shuffle(n, func(i, j int) { random[i], random[j] = random[j], random[i] })
-		if ratio(random) <= out.CR*(1+1e-10) {
-			extreme++
+	task := watch.Begin("modularity", nil, nil)
+	defer task.End()
+	random := make([]int, n)
+	tests, err := p.Test(task, n, linear.Order, []float64{-out.CR}, func(d *linear.Draw) ([]float64, error) {
+		for i, j := range d.Order {
+			random[i] = given[j]
 		}
+		return []float64{-ratio(random)}, nil
+	})
+	if err != nil {
+		return fail(err)
 	}
-	out.PRandom = float64(extreme) / float64(1+permutations)
-	extreme = 1
+	out.Random = tests[0]
 	seen := map[string]bool{alike(given): true}
 	turned := m.turned(given, sizes)
-	for range permutations {
-		other := turned(rng)
+	tests, err = p.Test(task, 0, linear.Order, []float64{-out.CR}, func(d *linear.Draw) ([]float64, error) {
+		other := turned(d.Random)
 		if key := alike(other); !seen[key] {
 			seen[key] = true
-			out.Turned++
-			if ratio(other) <= out.CR*(1+1e-10) {
-				extreme++
-			}
+			return []float64{-ratio(other)}, nil
 		}
+		return nil, nil
+	})
+	if err != nil {
+		return fail(err)
 	}
-	out.PTurned = float64(extreme) / float64(1+out.Turned)
-	out.P = max(out.PRandom, out.PTurned)
+	out.Turned = tests[0]
+	out.P = max(out.Random.P, out.Turned.P)
 	return out, nil
 }
 
 // turned returns a function that gives modules of the same sizes whose pattern has been turned or mirrored at random: the module of each
 // landmark.
-func (m *LinearModel) turned(module, sizes []int) func(rng *rand.Rand) []int {
+func (m *Model) turned(module, sizes []int) func(rng *rand.Rand) []int {
 	n := len(module)
 	var svd mat.SVD
 	svd.Factorize(mat.NewDense(n, len(m.Mean[0]), slices.Concat(m.Mean...)), mat.SVDThin)
@@ -175,7 +185,7 @@ func (m *LinearModel) turned(module, sizes []int) func(rng *rand.Rand) []int {
 		out := slices.Clone(module)
 		for changed := true; changed; { // pairs of modules exchange landmarks while that brings them nearer
 			changed = false
-			for a, b := range twos(len(sizes)) {
+			for a, b := range linear.Twos(len(sizes)) {
 				var both []int
 				for i, k := range out {
 					if k == a || k == b {

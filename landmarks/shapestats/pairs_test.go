@@ -1,4 +1,4 @@
-package morpho
+package shapestats
 
 import (
 	"fmt"
@@ -11,13 +11,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 )
 
 // The distances of the mean pupfish at one size and their p-values as published (see TestPredictPupfish): 0.001 and 0.031.
 func TestPairsOfPupfish(t *testing.T) {
-	m := expect.Must(FitLinear(pupfish(), Covariate("size"), Factor("group")))
-	pairs := expect.Must(m.PairsOfMeans(Factor("group"), 999, 1))
+	m := expect.Must(Fit(pupfish(), linear.Covariate("size"), linear.Factor("group")))
+	pairs := expect.Must(m.PairsOfMeans(linear.Factor("group"), draws(999, 1)))
 	want := map[string][2]float64{
 		"Marsh F, Sinkhole F": {0.0364, 0.001}, "Marsh F, Marsh M": {0.0358, 0.001}, "Marsh F, Sinkhole M": {0.0381, 0.001},
 		"Sinkhole F, Marsh M": {0.0368, 0.002}, "Sinkhole F, Sinkhole M": {0.0194, 0.031}, "Marsh M, Sinkhole M": {0.0269, 0.001},
@@ -54,20 +55,20 @@ func TestPairsOfTwoMeans(t *testing.T) {
 		d.Specimens[i].Covariates["half"] = fmt.Sprint(i % 2)
 		evolved.Specimens[i].Covariates["half"] = fmt.Sprint(i % 3 / 2)
 	}
-	half := Factor("half")
-	for _, m := range []*LinearModel{expect.Must(FitLinear(d, half)), expect.Must(FitLinearOnTree(evolved, phylogeny, half))} {
-		pairs := expect.Must(m.PairsOfMeans(half, 199, 3))
-		expect.Abs(t, "p of a pair and of F", pairs[0].P, expect.Must(m.ANOVA(199, 3)).Rows[0].P, 0)
-		expect.Abs(t, "distance", pairs[0].Distance, floats.Norm(flat(m.Coefficients[1]), 2), 1e-14)
+	half := linear.Factor("half")
+	for _, m := range []*Model{expect.Must(Fit(d, half)), expect.Must(FitOnTree(evolved, phylogeny, half))} {
+		pairs := expect.Must(m.PairsOfMeans(half, draws(199, 3)))
+		expect.Abs(t, "p of a pair and of F", pairs[0].P, expect.Must(m.ANOVA(draws(199, 3))).Rows[0].P, 0)
+		expect.Abs(t, "distance", pairs[0].Distance, floats.Norm(m.Coefficients[1], 2), 1e-14)
 	}
 }
 
 // Slopes of groups by hand: least squares of each group alone.
 func TestPairsOfSlopesByHand(t *testing.T) {
 	d := noise(rand.New(rand.NewPCG(5, 6)), 24)
-	x, group := Covariate("x"), Factor("group")
-	m := expect.Must(FitLinear(d, group, x, Interaction(x, group)))
-	y, _, err := d.tangentCoordinates()
+	x, group := linear.Covariate("x"), linear.Factor("group")
+	m := expect.Must(Fit(d, group, x, linear.Interaction(x, group)))
+	y, _, err := tangentCoordinates(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func TestPairsOfSlopesByHand(t *testing.T) {
 		var shapes [][]float64
 		for i, s := range d.Specimens {
 			if s.Group == group {
-				numbers, shapes = append(numbers, expect.Must(parseCoordinate(s.Covariates["x"]))), append(shapes, y.RawRowView(i))
+				numbers, shapes = append(numbers, number(s.Covariates["x"])), append(shapes, y.RawRowView(i))
 			}
 		}
 		floats.AddConst(-floats.Sum(numbers)/float64(len(numbers)), numbers)
@@ -86,7 +87,7 @@ func TestPairsOfSlopesByHand(t *testing.T) {
 		}
 		return out
 	}
-	pairs := expect.Must(m.PairsOfSlopes(group, x, 99, 1))
+	pairs := expect.Must(m.PairsOfSlopes(group, x, draws(99, 1)))
 	if len(pairs) != 3 || !strings.Contains(pairs.String(), "angle") {
 		t.Fatalf("%v", pairs)
 	}
@@ -97,7 +98,7 @@ func TestPairsOfSlopesByHand(t *testing.T) {
 	}
 	// On a star species are specimens.
 	star := "(" + strings.Join(d.Names(), ":1,") + ":1);"
-	for i, p := range expect.Must(expect.Must(FitLinearOnTree(d, expect.Must(tree.Parse(star)), group, x, Interaction(x, group))).PairsOfSlopes(group, x, 99, 1)) {
+	for i, p := range expect.Must(expect.Must(FitOnTree(d, expect.Must(tree.Parse(star)), group, x, linear.Interaction(x, group))).PairsOfSlopes(group, x, draws(99, 1))) {
 		expect.Abs(t, p.A+" to "+p.B+" on a star", p.Distance, pairs[i].Distance, 1e-11)
 	}
 }
@@ -108,14 +109,14 @@ func TestPairsHoldTheirSize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	const samples = 200
 	rejected := [3]float64{}
-	x, group := Covariate("x"), Factor("group")
+	x, group := linear.Covariate("x"), linear.Factor("group")
 	for range samples {
 		d := noise(rng, 15)
 		for _, s := range d.Specimens {
-			s.Points[2][0] += 0.05 * expect.Must(parseCoordinate(s.Covariates["x"]))
+			s.Points[2][0] += 0.05 * number(s.Covariates["x"])
 		}
-		m := expect.Must(FitLinear(d, x, group, Interaction(x, group)))
-		means, slopes := expect.Must(m.PairsOfMeans(group, 39, rng.Uint64()))[0], expect.Must(m.PairsOfSlopes(group, x, 39, rng.Uint64()))[0]
+		m := expect.Must(Fit(d, x, group, linear.Interaction(x, group)))
+		means, slopes := expect.Must(m.PairsOfMeans(group, draws(39, rng.Uint64())))[0], expect.Must(m.PairsOfSlopes(group, x, draws(39, rng.Uint64())))[0]
 		for k, p := range []float64{means.P, slopes.P, slopes.PAngle} {
 			if p <= 0.05 {
 				rejected[k]++
@@ -135,17 +136,17 @@ func TestPairsRefuse(t *testing.T) {
 		d.Specimens[i].Covariates["x"] = fmt.Sprint(i * i)
 		d.Specimens[i].Covariates["part"] = fmt.Sprint(i / 6)
 	}
-	individual, side, treated, x, part := Factor("individual"), Factor("side"), Factor("treated"), Covariate("x"), Factor("part")
-	m := expect.Must(FitLinear(d, treated.Over(individual), individual, x))
-	expect.Refused(t, expect.Error(m.PairsOfMeans(treated, 9, 1)), "pairs of means of repeated", "the term treated is tested over individual")
-	expect.Refused(t, expect.Error(m.PairsOfMeans(side, 9, 1)), "no factor side in the model")
-	expect.Refused(t, expect.Error(m.PairsOfMeans(x, 9, 1)), "no factor x in the model")
-	expect.Refused(t, expect.Error(m.PairsOfMeans(individual, 0, 1)), "0 permutations")
-	expect.Refused(t, expect.Error(m.PairsOfSlopes(individual, x, 9, 1)), "pairs of slopes of repeated", "no interaction of both")
-	m = expect.Must(FitLinear(d, side, part, Interaction(side, part)))
-	expect.Refused(t, expect.Error(m.PairsOfSlopes(side, part, 9, 1)), "no interaction of both")
-	lone := expect.Must(FitLinear(d.Without("0"), side, part, Interaction(side, part)))
-	if err := expect.Error(lone.PairsOfMeans(side, 9, 1)); err != nil {
+	individual, side, treated, x, part := linear.Factor("individual"), linear.Factor("side"), linear.Factor("treated"), linear.Covariate("x"), linear.Factor("part")
+	m := expect.Must(Fit(d, treated.Over(individual), individual, x))
+	expect.Refused(t, expect.Error(m.PairsOfMeans(treated, draws(9, 1))), "pairs of means", "the term treated is tested over individual")
+	expect.Refused(t, expect.Error(m.PairsOfMeans(side, draws(9, 1))), "no factor side in the model")
+	expect.Refused(t, expect.Error(m.PairsOfMeans(x, draws(9, 1))), "no factor x in the model")
+	expect.Refused(t, expect.Error(m.PairsOfSlopes(individual, x, draws(9, 1))), "pairs of slopes", "no interaction of both")
+	m = expect.Must(Fit(d, side, part, linear.Interaction(side, part)))
+	expect.Refused(t, expect.Error(m.PairsOfSlopes(side, part, draws(9, 1))), "no interaction of both")
+	expect.Refused(t, expect.Error(m.PairsOfMeans(side, draws(0, 1))), "0 permutations")
+	lone := expect.Must(Fit(d.Without("0"), side, part, linear.Interaction(side, part)))
+	if err := expect.Error(lone.PairsOfMeans(side, draws(9, 1))); err != nil {
 		t.Error(err)
 	}
 	for i := range d.Specimens { // of part 0 no side 1
@@ -153,6 +154,6 @@ func TestPairsRefuse(t *testing.T) {
 			d.Specimens[i].Covariates["side"] = "0"
 		}
 	}
-	m = expect.Must(FitLinear(d, side, part, Interaction(side, part)))
-	expect.Refused(t, expect.Error(m.PairsOfMeans(side, 9, 1)), "the specimens do not tell the effect of side")
+	m = expect.Must(Fit(d, side, part, linear.Interaction(side, part)))
+	expect.Refused(t, expect.Error(m.PairsOfMeans(side, draws(9, 1))), "the samples do not determine the effect of side")
 }

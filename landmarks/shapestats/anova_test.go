@@ -1,4 +1,4 @@
-package morpho
+package shapestats
 
 import (
 	"fmt"
@@ -10,19 +10,20 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/stats/linear"
+	"anatomy/landmarks/morpho"
 )
 
 // The published table of the heads of salamanders (geomorph's procD.lm, species * site; Collyer, Sekora and Adams 2015).
 func TestProcrustesANOVAOfPlethodon(t *testing.T) {
-	species, site := Factor("species"), Factor("site")
-	got, err := ProcrustesANOVA(Plethodon(), 999, 1, species, site, Interaction(species, site))
+	species, site := linear.Factor("species"), linear.Factor("site")
+	got, err := anova(morpho.Plethodon(), draws(999, 1), species, site, linear.Interaction(species, site))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []ANOVARow{
+	for i, want := range []linear.ANOVARow{
 		{Term: "species", DF: 1, SS: 0.029258, F: 14.544},
 		{Term: "site", DF: 1, SS: 0.064375, F: 32.000},
 		{Term: "species:site", DF: 1, SS: 0.030885, F: 15.352},
@@ -45,10 +46,10 @@ func TestProcrustesANOVAOfPlethodon(t *testing.T) {
 }
 
 // noise is a data set of n random quadrilaterals, whose covariates say nothing about them.
-func noise(rng *rand.Rand, n int) *Dataset {
-	d := &Dataset{Name: "noise"}
+func noise(rng *rand.Rand, n int) *morpho.Dataset {
+	d := &morpho.Dataset{Name: "noise"}
 	for i := range n {
-		s := Specimen{Name: fmt.Sprint(i), Group: fmt.Sprint(i % 3), Covariates: map[string]string{"x": fmt.Sprint(rng.NormFloat64())}}
+		s := morpho.Specimen{Name: fmt.Sprint(i), Group: fmt.Sprint(i % 3), Covariates: map[string]string{"x": fmt.Sprint(rng.NormFloat64())}}
 		for _, p := range [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}} {
 			s.Points = append(s.Points, []float64{p[0] + 0.05*rng.NormFloat64(), p[1] + 0.05*rng.NormFloat64()})
 		}
@@ -70,7 +71,7 @@ func TestProcrustesANOVAHoldsItsSize(t *testing.T) {
 				d.Specimens[i].Points[2][0] += 0.3
 			}
 		}
-		a, err := ProcrustesANOVA(d, 99, rng.Uint64(), Factor("group"), Covariate("x"))
+		a, err := anova(d, draws(99, rng.Uint64()), linear.Factor("group"), linear.Covariate("x"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,9 +89,9 @@ func TestProcrustesANOVAHoldsItsSize(t *testing.T) {
 
 // Terms that explain shapes linearly are found with their degrees of freedom, and sums of squares add up; allometry is one of them.
 func TestProcrustesANOVATerms(t *testing.T) {
-	rats := Rats()
-	age := Covariate("age")
-	a, err := ProcrustesANOVA(rats, 99, 1, LogSize(), Factor("rat"), age, Interaction(LogSize(), age))
+	rats := morpho.Rats()
+	age := linear.Covariate("age")
+	a, err := anova(rats, draws(99, 1), LogSize(), linear.Factor("rat"), age, linear.Interaction(LogSize(), age))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestProcrustesANOVATerms(t *testing.T) {
 	if df != a.Rows[5].DF || a.Rows[0].Term != "log size" || a.Rows[3].Term != "log size:age" || a.Rows[0].R2 < 0.5 || a.Rows[0].P != 0.01 {
 		t.Errorf("%v", a)
 	}
-	if again, err := ProcrustesANOVA(rats, 99, 1, LogSize(), Factor("rat"), age, Interaction(LogSize(), age)); err != nil || again.String() != a.String() {
+	if again, err := anova(rats, draws(99, 1), LogSize(), linear.Factor("rat"), age, linear.Interaction(LogSize(), age)); err != nil || again.String() != a.String() {
 		t.Errorf("a second time: %v, %v", again, err)
 	}
 }
@@ -120,14 +121,14 @@ func TestProcrustesANOVAExplainsAll(t *testing.T) {
 	}{{3, 0.1}, {2, 1. / 3}} {
 		for seed := range uint64(10) {
 			shapes := noise(rng, 2).Shapes()
-			d := &Dataset{Name: "copies"}
+			d := &morpho.Dataset{Name: "copies"}
 			for i := range 2 * c.copies {
 				angle := 6 * rng.Float64()
 				turn := [][]float64{{math.Cos(angle), -math.Sin(angle)}, {math.Sin(angle), math.Cos(angle)}}
-				d.Specimens = append(d.Specimens, Specimen{Name: fmt.Sprint(i), Group: fmt.Sprint(i % 2),
-					Points: Similarity{1 + rng.Float64(), turn, []float64{rng.NormFloat64(), rng.NormFloat64()}}.Apply(shapes[i%2])})
+				d.Specimens = append(d.Specimens, morpho.Specimen{Name: fmt.Sprint(i), Group: fmt.Sprint(i % 2),
+					Points: morpho.Similarity{Scale: 1 + rng.Float64(), Rotation: turn, Translation: []float64{rng.NormFloat64(), rng.NormFloat64()}}.Apply(shapes[i%2])})
 			}
-			a := expect.Must(ProcrustesANOVA(d, 999, seed, Factor("group")))
+			a := expect.Must(anova(d, draws(999, seed), linear.Factor("group")))
 			group, residuals := a.Rows[0], a.Rows[1]
 			if !math.IsInf(group.F, 1) || residuals.SS != 0 || group.R2 != 1 {
 				t.Errorf("%d copies, seed %d:\n%v", c.copies, seed, a)
@@ -136,58 +137,18 @@ func TestProcrustesANOVAExplainsAll(t *testing.T) {
 			for i := range d.Specimens { // a second term has nothing to explain
 				d.Specimens[i].Covariates = map[string]string{"x": fmt.Sprint(i * i)}
 			}
-			if x := expect.Must(ProcrustesANOVA(d, 99, seed, Factor("group"), Covariate("x"))).Rows[1]; x.F != 0 || x.P != 1 {
+			if x := expect.Must(anova(d, draws(99, seed), linear.Factor("group"), linear.Covariate("x"))).Rows[1]; x.F != 0 || x.P != 1 {
 				t.Errorf("%d copies, seed %d: x has F %g, p %g", c.copies, seed, x.F, x.P)
 			}
 		}
 	}
 }
 
-// The p-values are those of F in permuted residuals, row by row, also where the terms explain nearly all, of levels and on a tree.
-func TestPermutedF(t *testing.T) {
-	d, phylogeny := species(false)
-	group := Factor("group")
-	nearly := noise(rand.New(rand.NewPCG(7, 8)), 8)
-	for i, s := range nearly.Specimens {
-		nearly.Specimens[i].Group = fmt.Sprint(i % 2)
-		for l, p := range s.Points {
-			p[0], p[1] = []float64{0, 2, 2 + float64(i%2), 0}[l]+1e-5*p[0], []float64{0, 0, 1, 1}[l]+1e-5*p[1]
-		}
-	}
-	individual, side := Factor("individual"), Factor("side")
-	both := Interaction(individual, side)
-	for what, m := range map[string]*LinearModel{
-		"on a tree": expect.Must(FitLinearOnTree(d, phylogeny, Covariate("x"), Factor("habitat"))),
-		"nearly":    expect.Must(FitLinear(nearly, group, Covariate("x"))),
-		"of levels": expect.Must(FitLinear(MosquitoWings(), individual.Over(both), side.Over(both), both)),
-	} {
-		table := expect.Must(m.ANOVA(99, 3))
-		for k, s := range m.errorOf {
-			_, reduced := s.fit(s.y, s.blocks[k+1][0])
-			rows, columns := reduced.Dims()
-			permuted, rng := mat.NewDense(rows, columns, nil), rand.New(rand.NewPCG(3, 0))
-			extreme := 1.0
-			for range 99 {
-				for i, j := range rng.Perm(rows) {
-					permuted.SetRow(i, reduced.RawRowView(j))
-					if s.signs && rng.IntN(2) == 1 {
-						floats.Scale(-1, permuted.RawRowView(i))
-					}
-				}
-				if s.f(k+1, permuted) >= table.Rows[k].F*(1-1e-10) {
-					extreme++
-				}
-			}
-			expect.Abs(t, what+": p of "+table.Rows[k].Term, table.Rows[k].P, extreme/100, 0)
-		}
-	}
-}
-
 // A design of many individuals is fitted at once, and a permutation copies no shapes: both took minutes of thousands of specimens.
-func TestLinearModelAllocates(t *testing.T) {
+func TestModelAllocates(t *testing.T) {
 	d := repeated(rand.New(rand.NewPCG(3, 4)), 30, 3, 0.05, 0.03, 0.02) // 180 specimens in 60 cells
-	individual, side := Factor("individual"), Factor("side")
-	both := Interaction(individual, side)
+	individual, side := linear.Factor("individual"), linear.Factor("side")
+	both := linear.Interaction(individual, side)
 	allocated := func(f func()) float64 { // MiB
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -195,11 +156,11 @@ func TestLinearModelAllocates(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return float64(after.TotalAlloc-before.TotalAlloc) / (1 << 20)
 	}
-	var m *LinearModel
-	if fit := allocated(func() { m = expect.Must(FitLinear(d, individual, side, both)) }); fit > 5 {
+	var m *Model
+	if fit := allocated(func() { m = expect.Must(Fit(d, individual, side, both)) }); fit > 5 {
 		t.Errorf("the fit allocates %.1f MiB", fit)
 	}
-	if table := allocated(func() { expect.Must(m.ANOVA(199, 1)) }); table > 5 {
+	if table := allocated(func() { expect.Must(m.ANOVA(draws(199, 1))) }); table > 5 {
 		t.Errorf("the table allocates %.1f MiB", table)
 	}
 }
@@ -207,11 +168,11 @@ func TestLinearModelAllocates(t *testing.T) {
 // The published analysis of symmetry of mosquito wings (geomorph's bilat.symmetry), whose F of individuals and of sides are by their
 // interaction, and the same by hand: sums of squares of the means of the levels in a table of individuals by sides.
 func TestOverOfMosquitoWings(t *testing.T) {
-	d := MosquitoWings()
-	individual, side := Factor("individual"), Factor("side")
-	both := Interaction(individual, side)
-	a := expect.Must(ProcrustesANOVA(d, 99, 1, individual.Over(both), side.Over(both), both))
-	for i, want := range []ANOVARow{
+	d := morpho.MosquitoWings()
+	individual, side := linear.Factor("individual"), linear.Factor("side")
+	both := linear.Interaction(individual, side)
+	a := expect.Must(anova(d, draws(99, 1), individual.Over(both), side.Over(both), both))
+	for i, want := range []linear.ANOVARow{
 		{Term: "individual", DF: 9, SS: 0.104888, F: 2.690, Over: "individual:side"},
 		{Term: "side", DF: 1, SS: 0.003221, F: 0.744, Over: "individual:side"},
 		{Term: "individual:side", DF: 9, SS: 0.038990, F: 1.041, Over: "residuals"},
@@ -227,7 +188,7 @@ func TestOverOfMosquitoWings(t *testing.T) {
 		t.Errorf("the table:\n%s", s)
 	}
 
-	y, _, err := d.tangentCoordinates()
+	y, _, err := tangentCoordinates(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,20 +224,20 @@ func TestOverOfMosquitoWings(t *testing.T) {
 	expect.Abs(t, "F of sides by hand", a.Rows[1].F, sides/(rest/9), 1e-12)
 
 	// In another order, turned, in another unit and elsewhere the wings say the same.
-	other := MosquitoWings()
+	other := morpho.MosquitoWings()
 	rand.New(rand.NewPCG(1, 2)).Shuffle(40, func(i, j int) { other.Specimens[i], other.Specimens[j] = other.Specimens[j], other.Specimens[i] })
 	for i, s := range other.Specimens {
-		other.Specimens[i].Points = Similarity{25.4, [][]float64{{0.6, -0.8}, {0.8, 0.6}}, []float64{100, -7}}.Apply(s.Points)
+		other.Specimens[i].Points = morpho.Similarity{Scale: 25.4, Rotation: [][]float64{{0.6, -0.8}, {0.8, 0.6}}, Translation: []float64{100, -7}}.Apply(s.Points)
 	}
-	for i, r := range expect.Must(ProcrustesANOVA(other, 99, 1, individual.Over(both), side.Over(both), both)).Rows[:3] {
+	for i, r := range expect.Must(anova(other, draws(99, 1), individual.Over(both), side.Over(both), both)).Rows[:3] {
 		expect.Rel(t, r.Term+": F of another order", r.F, a.Rows[i].F, 1e-8)
 	}
 }
 
 // repeated is a data set of noise in which each of n individuals was measured several times on both sides; half of them were treated, which
 // does nothing.
-func repeated(rng *rand.Rand, n, times int, individuals, cells, specimens float64) *Dataset {
-	d := &Dataset{Name: "repeated"}
+func repeated(rng *rand.Rand, n, times int, individuals, cells, specimens float64) *morpho.Dataset {
+	d := &morpho.Dataset{Name: "repeated"}
 	shift := func(x [][]float64, size float64) {
 		for _, p := range x {
 			p[0], p[1] = p[0]+size*rng.NormFloat64(), p[1]+size*rng.NormFloat64()
@@ -296,7 +257,7 @@ func repeated(rng *rand.Rand, n, times int, individuals, cells, specimens float6
 			cell := copied(individual)
 			shift(cell, cells)
 			for range times {
-				s := Specimen{Name: fmt.Sprint(len(d.Specimens)), Points: copied(cell), Covariates: map[string]string{
+				s := morpho.Specimen{Name: fmt.Sprint(len(d.Specimens)), Points: copied(cell), Covariates: map[string]string{
 					"individual": fmt.Sprint(i), "side": fmt.Sprint(side), "treated": fmt.Sprint(treated[i] < n/2)}}
 				shift(s.Points, specimens)
 				d.Specimens = append(d.Specimens, s)
@@ -311,26 +272,26 @@ func repeated(rng *rand.Rand, n, times int, individuals, cells, specimens float6
 func TestOverHoldsItsSize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	const samples = 200
-	individual, side, treated := Factor("individual"), Factor("side"), Factor("treated")
-	both := Interaction(individual, side)
+	individual, side, treated := linear.Factor("individual"), linear.Factor("side"), linear.Factor("treated")
+	both := linear.Interaction(individual, side)
 	for _, c := range []struct {
-		draw    func() *Dataset
-		terms   []Term
+		draw    func() *morpho.Dataset
+		terms   []linear.Term
 		samples int
 		passes  func(share float64) bool
 	}{
-		{func() *Dataset { return repeated(rng, 8, 1, 0.05, 0, 0.02) }, []Term{treated.Over(individual), individual}, samples, atFivePercent(samples)},
-		{func() *Dataset { return repeated(rng, 6, 2, 0, 0.05, 0.02) }, []Term{individual.Over(both), side.Over(both), both}, samples, atFivePercent(samples)},
-		{func() *Dataset { return repeated(rng, 8, 1, 0.05, 0, 0.02) }, []Term{treated, individual}, 40, func(share float64) bool { return share > 0.5 }},
+		{func() *morpho.Dataset { return repeated(rng, 8, 1, 0.05, 0, 0.02) }, []linear.Term{treated.Over(individual), individual}, samples, atFivePercent(samples)},
+		{func() *morpho.Dataset { return repeated(rng, 6, 2, 0, 0.05, 0.02) }, []linear.Term{individual.Over(both), side.Over(both), both}, samples, atFivePercent(samples)},
+		{func() *morpho.Dataset { return repeated(rng, 8, 1, 0.05, 0, 0.02) }, []linear.Term{treated, individual}, 40, func(share float64) bool { return share > 0.5 }},
 	} {
 		rejected := 0
 		for range c.samples {
-			if expect.Must(ProcrustesANOVA(c.draw(), 59, rng.Uint64(), c.terms...)).Rows[0].P <= 0.05 {
+			if expect.Must(anova(c.draw(), draws(59, rng.Uint64()), c.terms...)).Rows[0].P <= 0.05 {
 				rejected++
 			}
 		}
 		if share := float64(rejected) / float64(c.samples); !c.passes(share) {
-			t.Errorf("%s over %q is significant in %g of the samples", c.terms[0].name, c.terms[0].over, share)
+			t.Errorf("%s is significant in %g of the samples", c.terms[0].Name(), share)
 		}
 	}
 }
@@ -347,21 +308,21 @@ func TestOverRefuses(t *testing.T) {
 		d.Specimens[i].Covariates["x"] = fmt.Sprint(rng.NormFloat64())
 		d.Specimens[i].Covariates["replicate"] = fmt.Sprint(i % 2)
 	}
-	individual, side, treated := Factor("individual"), Factor("side"), Factor("treated")
+	individual, side, treated := linear.Factor("individual"), linear.Factor("side"), linear.Factor("treated")
 	for what, c := range map[string]struct {
-		data  *Dataset
-		terms []Term
+		data  *morpho.Dataset
+		terms []linear.Term
 		want  string
 	}{
-		"no error term": {d, []Term{treated.Over(individual)}, "the term treated is tested over individual, which is not among the terms after it"},
-		"before":        {d, []Term{individual, side.Over(individual)}, "the term side is tested over individual, which is not among the terms after it"},
-		"within":        {d, []Term{side.Over(individual), individual}, "it varies within the levels of that term"},
-		"mixed":         {d, []Term{Covariate("x"), treated.Over(individual), individual}, "it varies within the levels"},
-		"mixed after":   {d, []Term{treated.Over(individual), Covariate("x"), individual}, "a term before that one varies both between its levels and within them"},
-		"numbers":       {d, []Term{treated.Over(Covariate("individual")), Covariate("individual")}, "its values are no categories"},
-		"sizes":         {d.Without("3"), []Term{treated.Over(individual), individual}, "its levels have from 3 to 4 specimens"},
+		"no error term": {d, []linear.Term{treated.Over(individual)}, "the term treated is tested over individual, which is not among the terms after it"},
+		"before":        {d, []linear.Term{individual, side.Over(individual)}, "the term side is tested over individual, which is not among the terms after it"},
+		"within":        {d, []linear.Term{side.Over(individual), individual}, "it varies within the levels of that term"},
+		"mixed":         {d, []linear.Term{linear.Covariate("x"), treated.Over(individual), individual}, "it varies within the levels"},
+		"mixed after":   {d, []linear.Term{treated.Over(individual), linear.Covariate("x"), individual}, "a term before that one varies both between its levels and within them"},
+		"numbers":       {d, []linear.Term{treated.Over(linear.Covariate("individual")), linear.Covariate("individual")}, "its values are no categories"},
+		"sizes":         {d.Without("3"), []linear.Term{treated.Over(individual), individual}, "its levels have from 3 to 4 samples"},
 	} {
-		err := expect.Error(ProcrustesANOVA(c.data, 9, 1, c.terms...))
+		err := expect.Error(anova(c.data, draws(9, 1), c.terms...))
 		if err == nil {
 			t.Errorf("%s: no error", what)
 			continue
@@ -369,20 +330,20 @@ func TestOverRefuses(t *testing.T) {
 		expect.Refused(t, err, c.want)
 	}
 	// What varies within levels alone is in nobody's way, before or between.
-	for _, terms := range [][]Term{{side, treated.Over(individual), individual}, {treated.Over(individual), Factor("replicate"), individual}} {
-		if err := expect.Error(ProcrustesANOVA(d, 9, 1, terms...)); err != nil {
+	for _, terms := range [][]linear.Term{{side, treated.Over(individual), individual}, {treated.Over(individual), linear.Factor("replicate"), individual}} {
+		if err := expect.Error(anova(d, draws(9, 1), terms...)); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
 func TestProcrustesANOVARefuses(t *testing.T) {
-	d := Plethodon()
-	lost := Plethodon()
+	d := morpho.Plethodon()
+	lost := morpho.Plethodon()
 	delete(lost.Specimens[7].Covariates, "site")
-	holes := Plethodon()
+	holes := morpho.Plethodon()
 	holes.Specimens[2].Points[3][1] = math.NaN()
-	point := Plethodon()
+	point := morpho.Plethodon()
 	for l := range point.Specimens[2].Points {
 		point.Specimens[2].Points[l] = []float64{3, 4}
 	}
@@ -396,59 +357,59 @@ func TestProcrustesANOVARefuses(t *testing.T) {
 			}
 		}
 	}
-	scattered := &Dataset{Name: d.Name}
+	scattered := &morpho.Dataset{Name: d.Name}
 	rng := rand.New(rand.NewPCG(232, 1))
 	for i := range 5 {
-		scattered.Specimens = append(scattered.Specimens, Specimen{Name: fmt.Sprint(i), Points: randomShape(rng, 4, 2), Covariates: map[string]string{"x": fmt.Sprint(i * i)}})
+		scattered.Specimens = append(scattered.Specimens, morpho.Specimen{Name: fmt.Sprint(i), Points: [][]float64{{rng.NormFloat64(), rng.NormFloat64()}, {rng.NormFloat64(), rng.NormFloat64()}, {rng.NormFloat64(), rng.NormFloat64()}, {rng.NormFloat64(), rng.NormFloat64()}}, Covariates: map[string]string{"x": fmt.Sprint(i * i)}})
 	}
-	few := Plethodon()
+	few := morpho.Plethodon()
 	few.Specimens = few.Specimens[:2]
-	coded := Plethodon()
+	coded := morpho.Plethodon()
 	coded.Specimens[2].Points[3] = []float64{-999, -999}
-	unknown := Plethodon()
+	unknown := morpho.Plethodon()
 	unknown.Specimens[4].Covariates["site"], unknown.Specimens[5].Covariates["species"] = "NA", "NaN"
-	scaled, sized, nearly, same := Plethodon(), Plethodon(), Plethodon(), Plethodon()
+	scaled, sized, nearly, same := morpho.Plethodon(), morpho.Plethodon(), morpho.Plethodon(), morpho.Plethodon()
 	for i := range same.Specimens {
 		f := float64(i)
 		turn := [][]float64{{math.Cos(f), -math.Sin(f)}, {math.Sin(f), math.Cos(f)}}
-		size := CentroidSize(scaled.Specimens[i].Points)
-		scaled.Specimens[i].Points = Similarity{30 / size, turn, []float64{100 * f, 0}}.Apply(scaled.Specimens[i].Points)
+		size := morpho.CentroidSize(scaled.Specimens[i].Points)
+		scaled.Specimens[i].Points = morpho.Similarity{Scale: 30 / size, Rotation: turn, Translation: []float64{100 * f, 0}}.Apply(scaled.Specimens[i].Points)
 		sized.Specimens[i].Points, sized.Specimens[i].Covariates["SVL"] = scaled.Specimens[i].Points, fmt.Sprint(size)
-		nearly.Specimens[i].Points = Similarity{(1 + 0.008*math.Cos(f)) / size, turn, []float64{f, 0}}.Apply(nearly.Specimens[i].Points)
-		same.Specimens[i].Points = Similarity{1 + f, turn, []float64{100 * f, 3}}.Apply(few.Specimens[0].Points)
+		nearly.Specimens[i].Points = morpho.Similarity{Scale: (1 + 0.008*math.Cos(f)) / size, Rotation: turn, Translation: []float64{f, 0}}.Apply(nearly.Specimens[i].Points)
+		same.Specimens[i].Points = morpho.Similarity{Scale: 1 + f, Rotation: turn, Translation: []float64{100 * f, 3}}.Apply(few.Specimens[0].Points)
 	}
 	for what, c := range map[string]struct {
-		data         *Dataset
+		data         *morpho.Dataset
 		permutations int
-		terms        []Term
+		terms        []linear.Term
 		want         string
 	}{
 		"no terms":        {d, 99, nil, "no terms"},
-		"no permutations": {d, 0, []Term{Factor("site")}, "0 permutations"},
-		"unknown":         {d, 99, []Term{Factor("age")}, `term age: salamander heads: no covariate "age"; there are: "site", "species"`},
-		"no number":       {d, 99, []Term{Covariate("site")}, "site is no number"},
-		"twice":           {d, 99, []Term{Factor("site"), Factor("site")}, "the term site adds nothing"},
-		"lost":            {lost, 99, []Term{Factor("site")}, `specimen "s08" has no site`},
-		"missing":         {holes, 99, []Term{Factor("site")}, `specimen "s03": landmark 3: y is NaN`},
-		"coincident":      {point, 99, []Term{Factor("site")}, `specimen "s03": all 12 landmarks coincide`},
-		"straight":        {straight, 99, []Term{Factor("group")}, `specimen "2" and the mean: the best rotation is not determined`},
-		"scattered":       {scattered, 99, []Term{Covariate("x")}, "the mean shape still changes after 1000 iterations"},
-		"code":            {coded, 99, []Term{Factor("site")}, `specimen "s03": landmark 3 is at [-999 -999], by which many programs mark a missing one`},
-		"NA":              {unknown, 99, []Term{Factor("site")}, `specimen "s05": site is NA, by which R marks a value that is not known: leave the specimen out`},
-		"NaN":             {unknown, 99, []Term{Factor("species")}, `specimen "s06": species is NaN`},
-		"scaled":          {scaled, 99, []Term{LogSize()}, "centroid sizes are from 30 to 30: the shapes were scaled to one size; read their sizes before as a covariate"},
-		"scaled, sized":   {sized, 99, []Term{LogSize()}, `the covariate "SVL" may hold their sizes before: use Covariate("SVL")`},
-		"nearly scaled":   {nearly, 99, []Term{Interaction(Factor("site"), LogSize())}, "centroid sizes are from 0.992"},
-		"same shape":      {same, 99, []Term{Factor("site")}, "all specimens have the same shape"},
-		"few":             {few, 99, []Term{LogSize()}, "leave no degrees of freedom"},
+		"no permutations": {d, 0, []linear.Term{linear.Factor("site")}, "0 permutations"},
+		"unknown":         {d, 99, []linear.Term{linear.Factor("age")}, `term age: salamander heads: no covariate "age"; there are: "site", "species"`},
+		"no number":       {d, 99, []linear.Term{linear.Covariate("site")}, "site is no number"},
+		"twice":           {d, 99, []linear.Term{linear.Factor("site"), linear.Factor("site")}, "linear model of salamander heads: the term site adds nothing"},
+		"lost":            {lost, 99, []linear.Term{linear.Factor("site")}, `specimen "s08" has no site`},
+		"missing":         {holes, 99, []linear.Term{linear.Factor("site")}, `specimen "s03": landmark 3: y is NaN`},
+		"coincident":      {point, 99, []linear.Term{linear.Factor("site")}, `specimen "s03": all 12 landmarks coincide`},
+		"straight":        {straight, 99, []linear.Term{linear.Factor("group")}, `specimen "2" and the mean: the best rotation is not determined`},
+		"scattered":       {scattered, 99, []linear.Term{linear.Covariate("x")}, "the mean shape still changes after 1000 iterations"},
+		"code":            {coded, 99, []linear.Term{linear.Factor("site")}, `specimen "s03": landmark 3 is at [-999 -999], by which many programs mark a missing one`},
+		"NA":              {unknown, 99, []linear.Term{linear.Factor("site")}, `specimen "s05": site is NA, by which R marks a value that is not known: leave it out`},
+		"NaN":             {unknown, 99, []linear.Term{linear.Factor("species")}, `specimen "s06": species is NaN`},
+		"scaled":          {scaled, 99, []linear.Term{LogSize()}, "centroid sizes are from 30 to 30: the shapes were scaled to one size; read their sizes before as a covariate"},
+		"scaled, sized":   {sized, 99, []linear.Term{LogSize()}, `the covariate "SVL" may hold their sizes before: use linear.Covariate("SVL")`},
+		"nearly scaled":   {nearly, 99, []linear.Term{linear.Interaction(linear.Factor("site"), LogSize())}, "centroid sizes are from 0.992"},
+		"same shape":      {same, 99, []linear.Term{linear.Factor("site")}, "all specimens have the same shape"},
+		"few":             {few, 99, []linear.Term{LogSize()}, "leave no degrees of freedom"},
 	} {
-		_, err := ProcrustesANOVA(c.data, c.permutations, 1, c.terms...)
+		_, err := anova(c.data, draws(c.permutations, 1), c.terms...)
 		if err == nil {
 			t.Errorf("%s: no error", what)
 			continue
 		}
-		expect.Refused(t, err, "Procrustes analysis of variance of salamander heads", c.want)
+		expect.Refused(t, err, c.want)
 	}
-	_, err := ProcrustesANOVA(Pupfish(), 99, 1, LogSize()) // as published, at size 1 but for 0.1 %
+	_, err := anova(morpho.Pupfish(), draws(99, 1), LogSize()) // as published, at size 1 but for 0.1 %
 	expect.Refused(t, err, "centroid sizes are from 1.00019 to 1.00118")
 }

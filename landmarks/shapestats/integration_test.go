@@ -1,4 +1,4 @@
-package morpho_test
+package shapestats
 
 import (
 	"fmt"
@@ -40,7 +40,7 @@ func times(rows, by [][]float64) [][]float64 {
 // Closed forms: two numbers, a block and the same one turned and scaled, a covariance of rank 1; and what may not matter.
 func TestTwoBlockPLS(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	pls := func(a, b [][]float64) *morpho.PLS { return expect.Must(morpho.TwoBlockPLS(a, b, 9, 1)) }
+	pls := func(a, b [][]float64) *PLS { return expect.Must(TwoBlockPLS(a, b, draws(9, 1))) }
 
 	x, y := normals(r, 20, 1), normals(r, 20, 1)
 	one := pls(x, y)
@@ -96,7 +96,7 @@ func TestTwoBlockPLS(t *testing.T) {
 	for i := range turned {
 		turned[i][0] += 1e3
 	}
-	for what, other := range map[string]*morpho.PLS{"exchanged": pls(b, a), "turned, scaled and moved": pls(turned, b)} {
+	for what, other := range map[string]*PLS{"exchanged": pls(b, a), "turned, scaled and moved": pls(turned, b)} {
 		expect.Abs(t, "R of blocks that are "+what, other.R, p.R, 1e-11)
 		expect.Abs(t, "RV of blocks that are "+what, other.RV, p.RV, 1e-11)
 	}
@@ -110,7 +110,7 @@ func TestPLSPermutations(t *testing.T) {
 		b[i][0] += 0.7 * a[i][1]
 	}
 	for _, blocks := range [][2][][]float64{{a, b}, {b, a}, {a, normals(r, 12, 20)}} {
-		p := expect.Must(morpho.TwoBlockPLS(blocks[0], blocks[1], 199, 5))
+		p := expect.Must(TwoBlockPLS(blocks[0], blocks[1], draws(199, 5)))
 		rng := rand.New(rand.NewPCG(5, 0))
 		extreme := 1.0
 		for range 199 {
@@ -118,7 +118,7 @@ func TestPLSPermutations(t *testing.T) {
 			for _, j := range rng.Perm(12) {
 				permuted = append(permuted, blocks[1][j])
 			}
-			if expect.Must(morpho.TwoBlockPLS(blocks[0], permuted, 1, 1)).R >= p.R {
+			if expect.Must(TwoBlockPLS(blocks[0], permuted, draws(1, 1))).R >= p.R {
 				extreme++
 			}
 		}
@@ -147,7 +147,7 @@ func TestIntegration(t *testing.T) {
 	const samples = 200
 	significant := 0
 	for i := range samples {
-		if expect.Must(morpho.MeasureIntegration(independent(r, 12, 9, 0.3), some, 19, uint64(i))).P <= 0.05 {
+		if expect.Must(MeasureIntegration(independent(r, 12, 9, 0.3), some, draws(19, uint64(i)))).P <= 0.05 {
 			significant++
 		}
 	}
@@ -161,7 +161,7 @@ func TestIntegration(t *testing.T) {
 		s.Points[1][0] += by // one landmark of either part goes out
 		s.Points[6][1] -= 2 * by
 	}
-	g := expect.Must(morpho.MeasureIntegration(bent, some, 199, 1))
+	g := expect.Must(MeasureIntegration(bent, some, draws(199, 1)))
 	if g.P > 0.005 || g.R < 0.95 {
 		t.Errorf("parts that bend together: %s", &g.PLS)
 	}
@@ -186,12 +186,12 @@ func TestIntegration(t *testing.T) {
 			s.Points[l][0], s.Points[l][1] = float64(1+i)*(c*x-sin*y)+float64(3*i), float64(1+i)*(sin*x+c*y)
 		}
 	}
-	expect.Abs(t, "R of parts that moved", expect.Must(morpho.MeasureIntegration(bent, some, 9, 1)).R, g.R, 1e-6)
+	expect.Abs(t, "R of parts that moved", expect.Must(MeasureIntegration(bent, some, draws(9, 1))).R, g.R, 1e-6)
 }
 
 // How much jaw and skull of salamanders covary; differences of species and sites are part of it.
 func ExampleMeasureIntegration() {
-	g, err := morpho.MeasureIntegration(morpho.Plethodon(), []int{0, 1, 2, 3, 4}, 999, 1)
+	g, err := MeasureIntegration(morpho.Plethodon(), []int{0, 1, 2, 3, 4}, draws(999, 1))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -200,7 +200,7 @@ func ExampleMeasureIntegration() {
 	jaw := g.At(0, 0, 0.05) // its shape at a score of 0.05 along the first axis
 	fmt.Println(len(jaw), "landmarks of the jaw")
 	// Output:
-	// R 0.7204, p 0.001 of 999 permutations; RV 0.4831; the first pair of axes has 78.0 % of the squared covariance
+	// R 0.7204, p 0.001 ± 0.001 of 999 permutations; RV 0.4831; the first pair of axes has 78.0 % of the squared covariance
 	// 5 landmarks of the jaw
 }
 
@@ -212,20 +212,20 @@ func TestIntegrationErrors(t *testing.T) {
 	coded.Specimens[2].Points[7] = []float64{-999, -999}
 	a := normals(r, 10, 2)
 	for want, f := range map[string]func() error{
-		"listed twice":                               func() error { return expect.Error(morpho.MeasureIntegration(d, []int{1, 1, 2}, 9, 1)) },
-		"or is not of 0 to 8":                        func() error { return expect.Error(morpho.MeasureIntegration(d, []int{1, 2, 9}, 9, 1)) },
-		"a part has 2":                               func() error { return expect.Error(morpho.MeasureIntegration(d, []int{1, 2}, 9, 1)) },
-		`specimen "2": landmark 7: y is NaN`:         func() error { return expect.Error(morpho.MeasureIntegration(lost, []int{1, 2, 3}, 9, 1)) },
-		`specimen "2": landmark 7 is at [-999 -999]`: func() error { return expect.Error(morpho.MeasureIntegration(coded, []int{1, 2, 3}, 9, 1)) },
-		"no specimens":                               func() error { return expect.Error(morpho.MeasureIntegration(&morpho.Dataset{}, []int{1, 2, 3}, 9, 1)) },
-		"10 and 9 specimens":                         func() error { return expect.Error(morpho.TwoBlockPLS(a, a[:9], 9, 1)) },
-		"0 permutations":                             func() error { return expect.Error(morpho.TwoBlockPLS(a, a, 0, 1)) },
-		"block 2: all":                               func() error { return expect.Error(morpho.TwoBlockPLS(a, slices.Repeat([][]float64{{1, 2}}, 10), 9, 1)) },
+		"listed twice":                               func() error { return expect.Error(MeasureIntegration(d, []int{1, 1, 2}, draws(9, 1))) },
+		"or is not of 0 to 8":                        func() error { return expect.Error(MeasureIntegration(d, []int{1, 2, 9}, draws(9, 1))) },
+		"a part has 2":                               func() error { return expect.Error(MeasureIntegration(d, []int{1, 2}, draws(9, 1))) },
+		`specimen "2": landmark 7: y is NaN`:         func() error { return expect.Error(MeasureIntegration(lost, []int{1, 2, 3}, draws(9, 1))) },
+		`specimen "2": landmark 7 is at [-999 -999]`: func() error { return expect.Error(MeasureIntegration(coded, []int{1, 2, 3}, draws(9, 1))) },
+		"no specimens":                               func() error { return expect.Error(MeasureIntegration(&morpho.Dataset{}, []int{1, 2, 3}, draws(9, 1))) },
+		"10 and 9 specimens":                         func() error { return expect.Error(TwoBlockPLS(a, a[:9], draws(9, 1))) },
+		"0 permutations":                             func() error { return expect.Error(TwoBlockPLS(a, a, draws(0, 1))) },
+		"block 2: all":                               func() error { return expect.Error(TwoBlockPLS(a, slices.Repeat([][]float64{{1, 2}}, 10), draws(9, 1))) },
 		"specimen 9 is NaN": func() error {
-			return expect.Error(morpho.TwoBlockPLS(append(a[:9:9], []float64{1, math.NaN()}), a, 9, 1))
+			return expect.Error(TwoBlockPLS(append(a[:9:9], []float64{1, math.NaN()}), a, draws(9, 1)))
 		},
-		"specimen 9 has 1":    func() error { return expect.Error(morpho.TwoBlockPLS(append(a[:9:9], []float64{1}), a, 9, 1)) },
-		"block 1: no numbers": func() error { return expect.Error(morpho.TwoBlockPLS(make([][]float64, 10), a, 9, 1)) },
+		"specimen 9 has 1":    func() error { return expect.Error(TwoBlockPLS(append(a[:9:9], []float64{1}), a, draws(9, 1))) },
+		"block 1: no numbers": func() error { return expect.Error(TwoBlockPLS(make([][]float64, 10), a, draws(9, 1))) },
 	} {
 		expect.Refused(t, f(), want)
 	}

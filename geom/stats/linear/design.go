@@ -1,0 +1,262 @@
+package linear
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Design is the design matrix of N samples with weights w_i, Σ w_i = 1: a constant, and a column for each Covariate, for each but the first
+// category of a Factor, and for the products of these in an Interaction. Columns that add nothing to those before them are left out.
+type Design struct {
+	Columns []string    // [K] after the constant: "age", "sex male", "age:sex male"
+	Origin  []float64   // [K], the weighted means c̄_k of the columns c_k
+	Rows    [][]float64 // [N][K], q_i: linear combinations of the c_ik − c̄_k with Σ_i w_i q_ik q_il = δ_kl
+
+	source
+	terms     Terms
+	columns   []column    // those that add something
+	redundant []redundant // the others
+	blocks    [][2]int    // from where to where in the basis the constant and each term are
+	of        [][]column  // all columns of each term
+	scale     []float64   // [K], weighted standard deviations s_k of the columns
+	root      []float64   // [N], √(N w_i)
+	x         *mat.Dense  // [N, 1 + K], root_i (1, z_i) with z_ik = (c_ik − c̄_k)/s_k
+	basis     [][]float64 // [1 + K][N], orthonormal columns, of which those of x are combinations
+}
+
+// redundant is a column that is the combination of the constant and the columns with these factors.
+type redundant struct {
+	column
+	of []float64
+}
+
+// independent is the share of a column that those before it must leave.
+const independent = 1e-7
+
+// NewDesign returns the design of n samples by terms, one after the other. The data may be nil if all terms have values of their own, and
+// weights, one number for each sample and none negative, may be nil if they are equal. A column adds something to those before it if they leave
+// more than 1e-7 of it, and more than rounding. It is an error if nothing of a term does, if a term has no values, or if the samples with
+// weight do not determine the effect of a category that another sample has.
+func NewDesign(n int, data Data, weights []float64, terms ...Term) (*Design, error) {
+	if n < 1 {
+		return nil, errors.New("no samples")
+	}
+	d := &Design{source: source{n, data}, terms: slices.Clone(terms), blocks: [][2]int{{0, 1}}}
+	w := slices.Repeat([]float64{1}, n)
+	if weights != nil {
+		w = slices.Clone(weights)
+	}
+	floats.Scale(1/floats.Sum(w), w)
+	for _, v := range w {
+		d.root = append(d.root, math.Sqrt(v*float64(n)))
+	}
+	d.basis = orthonormal(nil, d.root, 0)
+	var standard [][]float64 // [K][N], z
+	for _, t := range terms {
+		columns, err := d.source.of(t)
+		if err != nil {
+			return nil, err
+		}
+		from := len(d.basis)
+		for _, c := range columns {
+			origin, scale, z := standardised(c.values, w)
+			more := d.basis
+			if scale > 0 {
+				least := 0.0
+				if len(standard) > 0 {
+					least = max(independent, 100*0x1p-52*floats.Norm(c.values, math.Inf(1))/scale)
+				}
+				more = orthonormal(d.basis, floats.MulTo(make([]float64, n), d.root, z), least)
+			}
+			if len(more) == len(d.basis) {
+				d.redundant = append(d.redundant, redundant{column: c})
+				continue
+			}
+			d.basis, standard, d.columns, d.Columns = more, append(standard, z), append(d.columns, c), append(d.Columns, c.name())
+			d.Origin, d.scale = append(d.Origin, origin), append(d.scale, scale)
+		}
+		if len(d.basis) == from {
+			return nil, fmt.Errorf("the term %s adds nothing to the constant and the terms before it", t.name)
+		}
+		d.blocks, d.of = append(d.blocks, [2]int{from, len(d.basis)}), append(d.of, columns)
+	}
+	d.x = mat.NewDense(n, len(d.basis), nil)
+	d.x.SetCol(0, d.root)
+	for k, z := range standard {
+		d.x.SetCol(k+1, floats.MulTo(make([]float64, n), d.root, z))
+	}
+	d.Rows = make([][]float64, n)
+	if len(standard) > 0 { // without the constant, so that z = q R also where the Origin is rounded, and for samples without weight
+		var q mat.Dense
+		if err := solvable(d.triangle().SolveTo(&q, true, stack(standard))); err != nil {
+			return nil, err
+		}
+		for i := range d.Rows {
+			d.Rows[i] = mat.Col(nil, i, &q)
+		}
+	}
+	return d, d.relate()
+}
+
+// triangle returns R, [K, K], of z_i = R-combinations of q_i.
+func (d *Design) triangle() *mat.TriDense {
+	k := len(d.columns)
+	var all mat.Dense
+	all.Mul(stack(d.basis), d.x)
+	all.Scale(1/math.Sqrt(float64(d.n)), &all)
+	r := mat.NewTriDense(k, mat.Upper, nil)
+	for i := range k {
+		for j := i; j < k; j++ {
+			r.SetTri(i, j, all.At(i+1, j+1))
+		}
+	}
+	return r
+}
+
+// relate finds how redundant columns depend on the others: all at once, since for individuals and their sides there are hundreds.
+func (d *Design) relate() error {
+	if len(d.redundant) == 0 {
+		return nil
+	}
+	values := mat.NewDense(d.n, len(d.redundant), nil)
+	for k, r := range d.redundant {
+		values.SetCol(k, floats.MulTo(make([]float64, d.n), d.root, r.values))
+	}
+	of, err := (&stratum{x: d.x, basis: d.basis}).coefficients(values)
+	if err != nil {
+		return err
+	}
+	d.unstandardise(of)
+	for k := range d.redundant {
+		d.redundant[k].of = mat.Col(nil, k, of)
+	}
+	for i, w := range d.root {
+		if w == 0 {
+			if _, err := d.row(1, func(c column) (float64, error) { return c.values[i], nil }); err != nil {
+				return fmt.Errorf("%s, which has no weight: %w", d.source.row(i), err)
+			}
+		}
+	}
+	return nil
+}
+
+// Slopes returns the u_k, [K][p], with Σ_k q_ik m_k = Σ_k (c_ik − c̄_k) u_k: what the rows of m, [K][p], are by the unit of each column. It is
+// an error if this is no finite number.
+func (d *Design) Slopes(m [][]float64) ([][]float64, error) {
+	var u mat.Dense
+	if err := solvable(d.triangle().SolveTo(&u, false, stack(m))); err != nil {
+		return nil, err
+	}
+	out := make([][]float64, len(m))
+	for k, scale := range d.scale {
+		out[k] = u.RawRowView(k)
+		for j := range out[k] {
+			if out[k][j] /= scale; math.IsNaN(out[k][j]) || math.IsInf(out[k][j], 0) {
+				return nil, fmt.Errorf("number %d of the slope is %g by the unit of %s, whose standard deviation is %g: take another unit",
+					j, out[k][j], d.Columns[k], scale)
+			}
+		}
+	}
+	return out, nil
+}
+
+// unstandardise turns coefficients of the columns (1, z), [1 + K, p], to those of the columns (1, c).
+func (d *Design) unstandardise(u *mat.Dense) {
+	for k, scale := range d.scale {
+		row := u.RawRowView(k + 1)
+		floats.Scale(1/scale, row)
+		floats.AddScaled(u.RawRowView(0), -d.Origin[k], row)
+	}
+}
+
+// row returns the row of the design matrix, with the constant, in which columns have these values, or another linear function of rows. It is
+// an error if the samples do not determine what it is multiplied with: if a category was never seen with another one.
+func (d *Design) row(constant float64, value func(c column) (float64, error)) ([]float64, error) {
+	out := []float64{constant}
+	for _, c := range d.columns {
+		v, err := value(c)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	for _, r := range d.redundant {
+		v, err := value(r.column)
+		if err != nil {
+			return nil, err
+		}
+		size := floats.Norm(r.values, math.Inf(1))
+		for i, f := range r.of {
+			size = math.Max(size, math.Abs(f*out[i]))
+		}
+		if math.Abs(v-floats.Dot(r.of, out)) > 1e-6*size {
+			return nil, fmt.Errorf("the samples do not determine the effect of %s", r.name())
+		}
+	}
+	return out, nil
+}
+
+// standardised returns the weighted mean of numbers, rounded, their standard deviation from there, and what lies between them
+// in units of this. Differences are taken before anything is rounded to the size of the numbers, and squares of numbers
+// around 1: times may be days of any calendar, in any unit. The deviation is 0 where all that have weight are equal.
+func standardised(t, w []float64) (origin, scale float64, standard []float64) {
+	_, exponent := math.Frexp(floats.Norm(t, math.Inf(1)))
+	first := slices.IndexFunc(w, func(w float64) bool { return w != 0 })
+	small := func(t float64) float64 { return math.Ldexp(t, -exponent) }
+	centre, equal := small(t[first]), true
+	for i := range t {
+		centre += w[i] * (small(t[i]) - small(t[first]))
+		equal = equal && (w[i] == 0 || t[i] == t[first])
+	}
+	if equal {
+		return t[first], 0, nil
+	}
+	origin = math.Ldexp(centre, exponent)
+	size := 0.0
+	for i := range t {
+		standard = append(standard, small(t[i])-centre)
+		size = max(size, math.Abs(standard[i]))
+	}
+	for i, s := range standard {
+		scale += w[i] * (s / size) * (s / size)
+	}
+	scale = size * math.Sqrt(scale)
+	floats.Scale(1/scale, standard)
+	return origin, math.Ldexp(scale, exponent), standard
+}
+
+// orthonormal appends to an orthonormal basis the direction that a column adds to it, if the basis leaves more than a share of the column.
+func orthonormal(basis [][]float64, column []float64, least float64) [][]float64 {
+	c := slices.Clone(column)
+	size := floats.Norm(c, 2)
+	for range 2 { // twice for rounding
+		for _, q := range basis {
+			floats.AddScaled(c, -floats.Dot(q, c), q)
+		}
+	}
+	norm := floats.Norm(c, 2)
+	if !(norm > least*size) {
+		return basis
+	}
+	floats.Scale(1/norm, c)
+	return append(basis[:len(basis):len(basis)], c)
+}
+
+// stack returns vectors as the rows of a matrix.
+func stack(vectors [][]float64) *mat.Dense {
+	return mat.NewDense(len(vectors), len(vectors[0]), slices.Concat(vectors...))
+}
+
+// solvable lets a matrix pass that is nearly singular: its columns were found to be independent.
+func solvable(err error) error {
+	var condition mat.Condition
+	if errors.As(err, &condition) && !math.IsInf(float64(condition), 1) {
+		return nil
+	}
+	return err
+}

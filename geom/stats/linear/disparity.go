@@ -1,0 +1,151 @@
+package linear
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/watch"
+)
+
+// Disparity is how much groups vary about what a linear model predicts for them.
+type Disparity struct {
+	Groups []GroupVariance // in the order of the samples
+	Ratios Ratios
+}
+
+// GroupVariance is the variance of a group about the model, for shapes its Procrustes variance. The sums of squares of the groups add up to that
+// of the residuals in the ANOVA, and so do the degrees of freedom. By SS the disparities of others are found: SS/Samples is what geomorph and
+// RRPP print, and SS/(N − 1) of a model without terms the partial disparity, which adds up to the variance of all N samples (M. Foote,
+// Paleobiology 19, 1993).
+type GroupVariance struct {
+	Group    string
+	Samples  int
+	SS       float64 // Σ|r_i|² of its residuals
+	DF       float64 // Σ(1 − h_i), with the leverages h_i of its samples: n − 1 of n that have a mean of their own
+	Variance float64 // SS/DF, which is unbiased
+}
+
+// String is a table with a row per group, and one with a row per pair.
+func (d *Disparity) String() string {
+	lines := []string{"\tsamples\tdf\tvariance"}
+	for _, g := range d.Groups {
+		lines = append(lines, fmt.Sprintf("%s\t%d\t%.4g\t%.5g", g.Group, g.Samples, g.DF, g.Variance))
+	}
+	return d.Ratios.Under(Table(lines))
+}
+
+// Disparity compares how much groups vary about the model: about their means if it has the groups as a factor, about one mean
+// if it has no terms, and about their allometry if it has the logarithm of size, too. The groups are the categories of a factor, or the
+// combinations of an Interaction of factors; they need not be in the model.
+//
+// Exchangeable under the null hypothesis, that both groups of a pair vary alike, are their residuals r_i/√(1 − h_i), which have the
+// variance of the errors. To the permuted ones the model is fitted again, since residuals of few samples are shorter, and depend on each
+// other (as M. Anderson, Biometrics 62, 2006, does for distances). If two groups vary as much, but in other directions or in fewer, the
+// residuals are not exchangeable, and of 5 and 30 samples the 5 that vary in one of ten directions were found to differ in 37 % of
+// simulations. To exchange the |r_i|² of all groups, as geomorph does, is another test: of 3 and 30 samples of one normal distribution
+// in 20 dimensions it told 36 % apart at 5 %; of two groups of 10 beside a third that varies less 9 %, beside one that varies more none.
+//
+// It is an error if a group has no degrees of freedom or does not vary, if the model is one on a tree, where residuals belong to no group (see
+// tree.Tree.Rates), or if a term is tested Over another one, so that samples depend on each other.
+func (m *Model) Disparity(groups Term, p Permutations) (*Disparity, error) {
+	out, err := m.disparity(groups, p)
+	if err != nil {
+		return nil, fmt.Errorf("disparity: %w", err)
+	}
+	return out, nil
+}
+
+func (m *Model) disparity(groups Term, p Permutations) (*Disparity, error) {
+	if m.whole.exchange != Order {
+		return nil, errors.New("the model is one on a tree, where residuals belong to no group: compare rates of evolution")
+	}
+	for _, t := range m.Design.terms {
+		if t.over != "" {
+			return nil, fmt.Errorf("the term %s is tested over %s: their samples depend on each other; take their means", t.name, t.over)
+		}
+	}
+	names, members, err := Cells(m.Design.n, m.Design.data, groups)
+	if err != nil {
+		return nil, err
+	}
+	basis := m.whole.basis
+	_, scaled := m.whole.fit(m.whole.y, len(basis)) // residuals, to have the variance of errors
+	free := make([]float64, len(m.Fitted))          // 1 − h
+	out := &Disparity{}
+	for g, name := range names {
+		v := GroupVariance{Group: name, Samples: len(members[g])}
+		for _, i := range members[g] {
+			free[i] = 1
+			for _, q := range basis {
+				free[i] -= q[i] * q[i]
+			}
+			row := scaled.RawRowView(i)
+			v.SS += floats.Dot(row, row)
+			if v.DF += free[i]; free[i] > exact {
+				floats.Scale(1/math.Sqrt(free[i]), row)
+			}
+		}
+		switch v.Variance = v.SS / v.DF; {
+		case v.DF < exact:
+			return nil, fmt.Errorf("the model fits all of %s exactly (%d samples), and nothing tells how much it varies", name, v.Samples)
+		case v.SS <= m.whole.negligible:
+			return nil, fmt.Errorf("the samples of %s do not vary", name)
+		}
+		out.Groups = append(out.Groups, v)
+	}
+	scaled = narrow(scaled) // only their lengths matter
+
+	task := watch.Begin("disparity", nil, nil)
+	defer task.End()
+	var whole mat.Dense // what the model explains of all
+	whole.Mul(stack(basis), scaled)
+	for a, b := range Twos(len(names)) {
+		var both []int // the samples of a and b that are not fitted exactly
+		count := 0     // of those of a
+		for _, g := range []int{a, b} {
+			for _, i := range members[g] {
+				if free[i] > exact {
+					both = append(both, i)
+				}
+			}
+			if g == a {
+				count = len(both)
+			}
+		}
+		rows, columns := mat.NewDense(len(both), scaled.RawMatrix().Cols, nil), mat.NewDense(len(basis), len(both), nil)
+		for k, i := range both {
+			rows.SetRow(k, scaled.RawRowView(i))
+			for c, column := range basis {
+				columns.Set(c, k, column[i])
+			}
+		}
+		var others, explained, residuals mat.Dense
+		others.Mul(columns, rows)
+		others.Sub(&whole, &others)
+		permuted := mat.DenseCopyOf(rows)
+		ratio := out.Groups[a].Variance / out.Groups[b].Variance
+		if err := out.Ratios.Add(p, task, names[a], names[b], ratio, len(both), Order, func(d *Draw) float64 {
+			d.rows(permuted, rows)
+			explained.Mul(columns, permuted)
+			explained.Add(&explained, &others)
+			residuals.Mul(columns.T(), &explained)
+			residuals.Sub(permuted, &residuals)
+			var squares [2]float64
+			for k := range both {
+				row := residuals.RawRowView(k)
+				squares[int(indicator(k >= count))] += floats.Dot(row, row)
+			}
+			return squares[0] / squares[1] * out.Groups[b].DF / out.Groups[a].DF
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// exact is a share of the variance of a sample's error which is that of rounding: the model fits the sample exactly.
+const exact = 1e-9

@@ -1,0 +1,322 @@
+package linear
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/watch"
+)
+
+// Model is rows of numbers y_i explained by a design: y_i = Σ_c x_ic β_c + residual_i with the columns x of the design, the constant before them.
+type Model struct {
+	Design            *Design
+	Columns           []string    // "constant", and those of the design
+	Coefficients      [][]float64 // [columns][p], β: change of y for a unit of the column
+	Fitted, Residuals [][]float64 // [N][p], Σ_c x_ic β_c and what is left
+
+	whole   *stratum   // of all samples
+	errorOf []*stratum // of each term
+}
+
+// rounding bounds the share of a row that floating point leaves of what should be 0: less counts as 0.
+const rounding = 1e-13
+
+// Fit explains rows, [N][p], by least squares, with the weights of the design, which are to be positive. Samples are taken to be independent, but
+// for terms Over others; see FitOnTree for species. It is an error if no degrees of freedom are left, or the levels of the error of a term
+// are not exchangeable (see Term.Over).
+func (d *Design) Fit(y [][]float64) (*Model, error) { return d.fit(y, nil) }
+
+// Tree is a phylogeny. Contrasts returns phylogenetically independent contrasts of its leaves, [N − 1][k], of values [N][k], and the best linear
+// unbiased estimate of the values at the root.
+type Tree interface {
+	Contrasts(values [][]float64) (contrasts [][]float64, root []float64, err error)
+}
+
+// FitOnTree is Fit for species, the leaves of a tree in its order: phylogenetic generalised least squares (PGLS). The residuals are those of
+// Brownian motion along the tree, of covariance V between leaves, and the coefficients are (XᵀV⁻¹X)⁻¹XᵀV⁻¹Y. Sums of squares are those of
+// phylogenetically independent contrasts (Felsenstein, Am. Nat. 125, 1985), in the unit of y² divided by that of the tree's lengths: contrasts
+// of the rows are explained by those of the columns, through the origin, which is the regression of V^(-½)Y on V^(-½)X (D. Adams and M.
+// Collyer, Phylogenetic ANOVA: group-clade aggregation, biological challenges, and a refined permutation procedure, Evolution 72, 2018),
+// without matrices of the size of the tree.
+//
+// Exchangeable under the null hypothesis are the contrasts, once the terms before are taken away, with either sign, which is that of the
+// order of two children. It is so if y evolves by Brownian motion: where it has less phylogenetic signal, or its rate
+// changes, F is not what it is compared with. A category that arose once on a binary tree is one contrast, and its p no less than one
+// divided by their number. It has the errors of Fit and of the tree, and is one if the design has weights or a term is tested Over another.
+func (d *Design) FitOnTree(y [][]float64, t Tree) (*Model, error) { return d.fit(y, t) }
+
+func (d *Design) fit(rows [][]float64, t Tree) (*Model, error) {
+	n := d.n
+	if len(rows) != n {
+		return nil, fmt.Errorf("%d rows for %d samples", len(rows), n)
+	}
+	if n <= len(d.basis) {
+		return nil, fmt.Errorf("%d samples leave no degrees of freedom beside the %d of the terms and the mean", n, len(d.basis))
+	}
+	y, size := mat.NewDense(n, len(rows[0]), nil), 0.0
+	for i, row := range rows {
+		floats.AddScaled(y.RawRowView(i), d.root[i], row)
+		size = max(size, floats.Norm(row, 2))
+	}
+	if math.IsNaN(size) || math.IsInf(size*size, 1) {
+		return nil, fmt.Errorf("a row has the norm %g: take another unit", size)
+	}
+	m := &Model{Design: d, Columns: append([]string{"constant"}, d.Columns...)}
+	m.whole = &stratum{y: y, x: d.x, basis: d.basis, blocks: d.blocks, name: "residuals", negligible: float64(n) * rounding * rounding * size * size}
+	var u *mat.Dense // coefficients of the columns (1, z)
+	var err error
+	if t != nil {
+		u, err = m.contrast(t)
+	} else {
+		u, err = m.whole.coefficients(y)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for k, term := range d.terms {
+		m.errorOf = append(m.errorOf, m.whole)
+		if term.over == "" {
+			continue
+		}
+		e := k + 1
+		for e < len(d.terms) && d.terms[e].name != term.over {
+			e++
+		}
+		switch {
+		case t != nil:
+			return nil, fmt.Errorf("the term %s is tested over %s: on a tree, terms are tested over the residuals", term.name, term.over)
+		case e == len(d.terms):
+			return nil, fmt.Errorf("the term %s is tested over %s, which is not among the terms after it", term.name, term.over)
+		}
+		if m.errorOf[k], err = m.whole.over(k+1, e+1, d.of[e], term.over); err != nil {
+			return nil, fmt.Errorf("the term %s is tested over %s: %w", term.name, term.over, err)
+		}
+	}
+	var fitted mat.Dense
+	fitted.Mul(d.x, u)
+	for i, row := range rows {
+		fit := fitted.RawRowView(i)
+		floats.Scale(1/d.root[i], fit)
+		m.Fitted = append(m.Fitted, fit)
+		m.Residuals = append(m.Residuals, floats.SubTo(make([]float64, len(row)), row, fit))
+	}
+	d.unstandardise(u)
+	for c := range m.Columns {
+		m.Coefficients = append(m.Coefficients, u.RawRowView(c))
+	}
+	return m, nil
+}
+
+// String says what explains which share of the sum of squares.
+func (m *Model) String() string {
+	names := []string{"constant"}
+	for _, t := range m.Design.terms {
+		names = append(names, t.name)
+	}
+	residual, squares := m.whole.squares(m.whole.y)
+	explained := floats.Sum(squares[1:])
+	on := ""
+	if m.whole.exchange != Order {
+		on = " on a tree"
+	}
+	return fmt.Sprintf("%d samples%s by %s: R² %.4f", len(m.Fitted), on, strings.Join(names, ", "), explained/(explained+residual))
+}
+
+// Predict returns the expected row, [p], of a sample with these covariates: a category or a number for the name of each Factor and Covariate;
+// others are not looked at. On a tree it is that of a species of which nothing else is known, not even its relatives.
+//
+// It is an error if one is missing, is no number or not one of the categories, or if the samples do not determine its effect: a combination
+// of categories that was never seen, with their Interaction in the model.
+func (m *Model) Predict(covariates map[string]string) ([]float64, error) {
+	x, err := m.Design.row(1, func(c column) (float64, error) { return c.at(covariates) })
+	if err != nil {
+		return nil, fmt.Errorf("prediction: %w", err)
+	}
+	out := make([]float64, len(m.Fitted[0]))
+	for c, v := range x {
+		floats.AddScaled(out, v, m.Coefficients[c])
+	}
+	return out, nil
+}
+
+// RegressionScores returns ⟨y_i − ȳ, b⟩/|b| of the samples, [N]: how far each row y, from the mean, goes along the coefficient b of a term
+// that is a number (Drake and Klingenberg, Proc. R. Soc. B 275, 2008). Plotted against the number they show the predicted trend, and the
+// residual variation along that direction. It is an error if the term is not in the model, has several columns, or does nothing.
+func (m *Model) RegressionScores(t Term) ([]float64, error) {
+	k := slices.IndexFunc(m.Design.terms, func(other Term) bool { return other.name == t.name })
+	if k < 0 {
+		return nil, fmt.Errorf("regression scores: no term %s in the model", t.name)
+	}
+	first := m.Design.blocks[k+1][0]
+	if df := m.Design.blocks[k+1][1] - first; df > 1 {
+		return nil, fmt.Errorf("regression scores: the term %s has %d columns, and so no one direction", t.name, df)
+	}
+	b := m.Coefficients[first]
+	size := floats.Norm(b, 2)
+	if size == 0 {
+		return nil, fmt.Errorf("regression scores: the term %s does nothing", t.name)
+	}
+	out := make([]float64, len(m.Fitted))
+	for i := range out {
+		out[i] = (floats.Dot(m.Fitted[i], b) + floats.Dot(m.Residuals[i], b)) / size
+	}
+	floats.AddConst(-floats.Sum(out)/float64(len(out)), out)
+	return out, nil
+}
+
+// ANOVA is the table of Model.ANOVA: a row for each term in the order in which they were given, then "residuals" and "total".
+type ANOVA struct {
+	Rows         []ANOVARow
+	Permutations int
+}
+
+// ANOVARow is a row of an ANOVA.
+type ANOVARow struct {
+	Term string
+	DF   int     // degrees of freedom
+	SS   float64 // sum of squares
+	MS   float64 // SS/DF
+	R2   float64 // share of the total sum of squares
+	Over string  // the term by whose MS the F is, "residuals" where none was named; empty for residuals and total
+	F    float64 // MS divided by that of Over, +Inf if the terms explain all there is; NaN for residuals and total, as P
+	P    float64 // the p-value of F
+}
+
+// String is the table.
+func (a *ANOVA) String() string {
+	lines := []string{"\tDF\tSS\tMS\tR²\tF\tp"}
+	for _, r := range a.Rows {
+		line := fmt.Sprintf("%s\t%d\t%.5g\t%.5g\t%.4f\t", r.Term, r.DF, r.SS, r.MS, r.R2)
+		if r.Over != "" {
+			line += fmt.Sprintf("%.3f\t%.3g", r.F, r.P)
+		} else {
+			line += "\t"
+		}
+		if r.Over != "" && r.Over != "residuals" {
+			line += "\tover " + r.Over
+		}
+		lines = append(lines, line)
+	}
+	five := Test{0.05, a.Permutations}
+	return fmt.Sprintf("%s\n%d permutations of residuals: a p of 0.05 has the standard error %.1g", Table(lines), a.Permutations, five.StandardError())
+}
+
+// ANOVA returns the table of sums of squares of type I, which depend on the order of the terms (Goodall, J. R. Statist. Soc. B 53, 1991;
+// Anderson, Austral Ecology 26, 2001). A term is tested by permuting the residuals of the model with the terms before it (Freedman and Lane
+// 1983; Collyer, Sekora and Adams, Heredity 115, 2015), among samples, or the levels of the term that it is tested Over, or contrasts on a tree:
+// these are exchangeable under the null hypothesis.
+//
+// If some samples are of one individual, or of one litter, what was done to all of these is to be tested Over them, and species that have a
+// phylogeny need FitOnTree: by residuals of samples that belong together, chance alone makes a term significant.
+func (m *Model) ANOVA(p Permutations) (*ANOVA, error) {
+	if len(m.Design.terms) == 0 {
+		return nil, errors.New("analysis of variance: no terms")
+	}
+	task := watch.Begin("analysis of variance", nil, nil)
+	defer task.End()
+	residual, squares := m.whole.squares(m.whole.y)
+	total := floats.Sum(squares[1:]) + residual
+	out := &ANOVA{Permutations: p.N}
+	row := func(term string, df int, ss float64) *ANOVARow {
+		out.Rows = append(out.Rows, ANOVARow{Term: term, DF: df, SS: ss, MS: ss / float64(df), R2: ss / total, F: math.NaN(), P: math.NaN()})
+		return &out.Rows[len(out.Rows)-1]
+	}
+	for k, t := range m.Design.terms {
+		s := m.errorOf[k]
+		r := row(t.name, m.whole.df(k+1, k+2), squares[k+1])
+		r.Over, r.F = s.name, s.f(k+1, k+2, s.y)
+		test, err := s.test(k+1, k+2, p, task, nil)
+		if err != nil {
+			return nil, fmt.Errorf("analysis of variance: %w", err)
+		}
+		r.P, out.Permutations = test.P, min(out.Permutations, test.Permutations)
+	}
+	row("residuals", m.whole.left(), residual)
+	row("total", len(m.Fitted)-1, total)
+	return out, nil
+}
+
+// Partial is the test of the last terms of a model together.
+type Partial struct {
+	R2       float64 // the share that they explain of what the terms before leave
+	Permuted []float64
+	Test
+}
+
+// Partial tests the terms from number k on, counted from 0, beside those before, as ANOVA tests one. The task may be that of a larger computation.
+func (m *Model) Partial(k int, p Permutations, task *watch.Task) (*Partial, error) {
+	s, last := m.whole, len(m.whole.blocks)
+	df, left := float64(s.df(k+1, last)), float64(s.left())
+	share := func(f float64) float64 {
+		if math.IsInf(f, 1) {
+			return 1
+		}
+		return f * df / (f*df + left)
+	}
+	out := &Partial{R2: share(s.f(k+1, last, s.y))}
+	var err error
+	if out.Test, err = s.test(k+1, last, p, task, func(f float64) { out.Permuted = append(out.Permuted, share(f)) }); err != nil {
+		return nil, err
+	}
+	out.Permuted = out.Permuted[:out.Permutations] // without one that was stopped
+	return out, nil
+}
+
+// contrast has contrasts of the tree in place of samples, so that the constant is 0 in all of them, and returns the coefficients of the
+// columns (1, z).
+func (m *Model) contrast(t Tree) (*mat.Dense, error) {
+	y, x := m.whole.y, m.whole.x
+	n, p := y.Dims()
+	_, columns := x.Dims()
+	values := make([][]float64, n)
+	for i, r := range m.Design.root {
+		if r != 1 {
+			return nil, errors.New("on a tree the samples have no weights of their own")
+		}
+		values[i] = slices.Concat(y.RawRowView(i), x.RawRowView(i)[1:])
+	}
+	contrasts, root, err := t.Contrasts(values)
+	if err != nil {
+		return nil, err
+	}
+	s := &stratum{y: mat.NewDense(n-1, p, nil), name: m.whole.name, exchange: OrderAndSigns}
+	for i, c := range contrasts {
+		s.y.SetRow(i, c[:p])
+	}
+	_, centred := m.whole.fit(y, 1)
+	scale := mat.Norm(s.y, 2) / mat.Norm(centred, 2)
+	s.negligible = m.whole.negligible * scale * scale
+	for _, b := range m.whole.blocks {
+		s.blocks = append(s.blocks, [2]int{max(0, b[0]-1), b[1] - 1})
+	}
+	out := mat.NewDense(columns, p, nil)
+	out.SetRow(0, root[:p])
+	if columns > 1 {
+		s.x = mat.NewDense(n-1, columns-1, nil)
+		for i, c := range contrasts {
+			s.x.SetRow(i, c[p:])
+		}
+		for c := range columns - 1 {
+			s.basis = orthonormal(s.basis, mat.Col(nil, c, s.x), independent)
+		}
+		if len(s.basis) < columns-1 {
+			return nil, errors.New("on this tree the terms are nearly collinear")
+		}
+		slopes, err := s.coefficients(s.y)
+		if err != nil {
+			return nil, err
+		}
+		for c := range columns - 1 {
+			out.SetRow(c+1, slopes.RawRowView(c))
+			floats.AddScaled(out.RawRowView(0), -root[p+c], slopes.RawRowView(c))
+		}
+	}
+	m.whole = s
+	return out, nil
+}

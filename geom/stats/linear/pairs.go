@@ -1,0 +1,255 @@
+package linear
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/watch"
+)
+
+// Pair compares two categories of a factor.
+type Pair struct {
+	A, B     string
+	Distance float64 // of their means, or of their slopes by the unit of the number
+	P        float64 // the p-value of Distance
+	Angle    float64 // between their slopes, in [0, π]; NaN for means
+	PAngle   float64 // the p-value of Angle
+}
+
+// Pairs are all pairs of categories of a factor. Each p-value is that of one comparison: for an error of 5 % in all k of them ask for
+// 5 %/k of each (Bonferroni).
+type Pairs []Pair
+
+// String is a table with a row per pair.
+func (p Pairs) String() string {
+	angles := len(p) > 0 && !math.IsNaN(p[0].Angle)
+	lines := []string{"\tdistance\tp"}
+	if angles {
+		lines[0] += "\tangle\tp"
+	}
+	for _, r := range p {
+		line := fmt.Sprintf("%s – %s\t%.5g\t%.3g", r.A, r.B, r.Distance, r.P)
+		if angles {
+			line += fmt.Sprintf("\t%.1f°\t%.3g", r.Angle*180/math.Pi, r.PAngle)
+		}
+		lines = append(lines, line)
+	}
+	return Table(lines)
+}
+
+// PairsOfMeans compares the means of the categories of a factor, each for samples that have the other covariates of all
+// (least-squares means). Exchangeable under the null hypothesis, that all categories have one mean, are the residuals of the model without
+// the factor and its interactions, scaled to the variance of errors, among samples, or among contrasts on a tree. It is an error if the factor is
+// not in the model, is tested Over another term, or the samples do not determine a mean: a combination of categories that was never
+// seen, with their Interaction in the model.
+func (m *Model) PairsOfMeans(factor Term, p Permutations) (Pairs, error) {
+	pairs, err := m.pairs(factor.name, 1, func(c column, level string) float64 { return m.average(c, map[string]string{factor.name: level}, -1) },
+		func(c column) bool { return c.has(factor.name) }, p)
+	if err != nil {
+		return nil, fmt.Errorf("pairs of means: %w", err)
+	}
+	for i := range pairs {
+		pairs[i].Angle, pairs[i].PAngle = math.NaN(), math.NaN()
+	}
+	return pairs, nil
+}
+
+// PairsOfSlopes compares by how much, Distance, and to what direction, Angle, samples of the categories of a factor change for a unit of a
+// number, such as the logarithm of size: their allometries, which Interaction(number, factor) lets be different (Collyer and Adams, Ecology
+// 88, 2007). Exchangeable under the null hypothesis, that all have one slope, are the residuals of the model without this interaction and those
+// that contain it, scaled as for PairsOfMeans. Where the number does nothing to begin with, angles are between vectors of noise, and their
+// p-values too small. The errors are those of PairsOfMeans, and a model without the interaction.
+func (m *Model) PairsOfSlopes(factor, number Term, p Permutations) (Pairs, error) {
+	both := func(c column) bool { return c.has(factor.name) && c.has(number.name) && c.level(number.name) == "" }
+	pairs, err := m.pairs(factor.name, 0, func(c column, level string) float64 {
+		sum := 0.0 // the derivative of a product
+		for i, part := range c.parts {
+			if part.term == number.name {
+				sum += m.average(c, map[string]string{factor.name: level}, i)
+			}
+		}
+		return sum
+	}, both, p)
+	if err != nil {
+		return nil, fmt.Errorf("pairs of slopes: %w", err)
+	}
+	return pairs, nil
+}
+
+// average returns the mean of a column over samples that all have these levels of some factors, without one of its parts.
+func (m *Model) average(c column, at map[string]string, without int) float64 {
+	sum := 0.0
+	for i := range c.values {
+		product := 1.0
+		for k, p := range c.parts {
+			level, fixed := at[p.term]
+			switch {
+			case k == without:
+			case fixed:
+				product *= indicator(p.level == level)
+			default:
+				product *= p.values[i]
+			}
+		}
+		sum += product
+	}
+	return sum / float64(len(c.values))
+}
+
+// pairs compares the vectors of the levels of a factor whose rows of the design have this constant and these coefficients.
+func (m *Model) pairs(factor string, constant float64, coefficient func(c column, level string) float64, without func(c column) bool, p Permutations) (Pairs, error) {
+	all, err := m.compared(without, factor)
+	if err != nil {
+		return nil, err
+	}
+	levels := all[0]
+	rows, err := m.rows(levels, constant, func(c column, i int) float64 { return coefficient(c, levels[i]) })
+	if err != nil {
+		return nil, err
+	}
+	numbers, tests, err := m.compare("pairs", rows, without, p, func(vectors *mat.Dense) (out []float64) {
+		for a, b := range Twos(len(levels)) {
+			x, y := vectors.RawRowView(a), vectors.RawRowView(b)
+			out = append(out, floats.Distance(x, y, 2), angle(x, y))
+		}
+		return out
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out Pairs
+	for a, b := range Twos(len(levels)) {
+		i := 2 * len(out)
+		out = append(out, Pair{A: levels[a], B: levels[b], Distance: numbers[i], P: tests[i].P, Angle: numbers[i+1], PAngle: tests[i+1].P})
+	}
+	return out, nil
+}
+
+// Twos are the pairs a < b of n.
+func Twos(n int) iter.Seq2[int, int] {
+	return func(yield func(a, b int) bool) {
+		for a := range n {
+			for b := a + 1; b < n; b++ {
+				if !yield(a, b) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// compared returns the levels of factors that a test can compare with the model without some columns, of which there is to be one.
+func (m *Model) compared(without func(c column) bool, factors ...string) (levels [][]string, err error) {
+	for _, factor := range factors {
+		of := m.levels(factor)
+		if len(of) == 0 {
+			return nil, fmt.Errorf("no factor %s in the model", factor)
+		}
+		levels = append(levels, of)
+		for _, t := range m.Design.terms {
+			if slices.Contains(t.parts, factor) && t.over != "" {
+				return nil, fmt.Errorf("the term %s is tested over %s, and pairs are compared by the residuals: take the means of the levels of %s", t.name, t.over, t.over)
+			}
+		}
+	}
+	if !slices.ContainsFunc(m.Design.columns, without) {
+		return nil, errors.New("no interaction of both in the model, and so no difference")
+	}
+	return levels, nil
+}
+
+// rows returns rows of the design matrix, or linear functions of such, with these names.
+func (m *Model) rows(names []string, constant float64, coefficient func(c column, i int) float64) (*mat.Dense, error) {
+	out := mat.NewDense(len(names), len(m.Columns), nil)
+	for i, name := range names {
+		row, err := m.Design.row(constant, func(c column) (float64, error) { return coefficient(c, i), nil })
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out.SetRow(i, row)
+	}
+	return out, nil
+}
+
+// compare returns numbers that compare the vectors rows · coefficients, and their tests, by permuting the residuals of the model without
+// some columns.
+func (m *Model) compare(task string, rows *mat.Dense, without func(c column) bool, p Permutations, numbers func(vectors *mat.Dense) []float64) ([]float64, []Test, error) {
+	d := m.Design
+	null := &stratum{}
+	first := m.whole.x.RawMatrix().Cols - len(d.columns) // 1 with the constant, which contrasts have not
+	if first == 1 {
+		null.basis = orthonormal(null.basis, mat.Col(nil, 0, m.whole.x), 0)
+	}
+	for c, column := range d.columns {
+		if !without(column) {
+			null.basis = orthonormal(null.basis, mat.Col(nil, c+first, m.whole.x), independent)
+		}
+	}
+	// Rows in the columns (1, z) of the model's x.
+	count, columns := rows.Dims()
+	z := mat.DenseCopyOf(rows)
+	for k, scale := range d.scale {
+		for i := range count {
+			z.Set(i, k+1, (rows.At(i, k+1)-rows.At(i, 0)*d.Origin[k])/scale)
+		}
+	}
+	// The vectors are rows · β = weights · y.
+	q := stack(m.whole.basis)
+	var triangle, solved, weights mat.Dense
+	triangle.Mul(q, m.whole.x)
+	if err := solvable(solved.Solve(triangle.T(), z.Slice(0, count, 1-first, columns).T())); err != nil {
+		return nil, nil, err
+	}
+	weights.Mul(solved.T(), q)
+
+	var vectors, permuted mat.Dense
+	vectors.Mul(&weights, m.whole.y)
+	observed := numbers(&vectors)
+	_, residuals := null.fit(m.whole.y, len(null.basis))
+	var fitted mat.Dense
+	fitted.Sub(m.whole.y, residuals)
+	vectors.Mul(&weights, &fitted)
+	// Residuals vary less than errors, by the columns that were fitted, and a distance is no ratio to them as F is.
+	r := float64(m.whole.y.RawMatrix().Rows)
+	residuals.Scale(math.Sqrt((r-float64(first))/(r-float64(len(null.basis)))), residuals)
+	turned := mat.DenseCopyOf(&weights) // in place of the rows of residuals, which are many numbers each
+	watched := watch.Begin(task, nil, nil)
+	defer watched.End()
+	tests, err := p.Test(watched, int(r), m.whole.exchange, observed, func(d *Draw) ([]float64, error) {
+		d.columns(turned, &weights)
+		permuted.Mul(turned, residuals)
+		permuted.Add(&permuted, &vectors)
+		return numbers(&permuted), nil
+	})
+	return observed, tests, err
+}
+
+// levels are the categories of a factor in the order of the samples.
+func (m *Model) levels(factor string) []string {
+	first := map[string]int{} // sample of a category
+	for _, c := range slices.Concat(m.Design.of...) {
+		for _, p := range c.parts {
+			if p.term == factor && p.level != "" {
+				first[p.level] = slices.Index(p.values, 1)
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(first), func(a, b string) int { return first[a] - first[b] })
+}
+
+// angle is that between vectors, exact also for nearly parallel ones; NaN if one is 0.
+func angle(x, y []float64) float64 {
+	less, more := make([]float64, len(x)), make([]float64, len(x))
+	floats.AddScaled(less, 1/floats.Norm(x, 2), x)
+	copy(more, less)
+	floats.AddScaled(less, -1/floats.Norm(y, 2), y)
+	floats.AddScaled(more, 1/floats.Norm(y, 2), y)
+	return 2 * math.Atan2(floats.Norm(less, 2), floats.Norm(more, 2))
+}

@@ -1,0 +1,162 @@
+package linear
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"text/tabwriter"
+
+	"anatomy/geom/watch"
+)
+
+// Permutations are the random draws of a test: N of them, 999 are customary. Equal seeds give equal draws.
+type Permutations struct {
+	N    int
+	Seed uint64
+}
+
+// Exchange is what is exchangeable under the null hypothesis.
+type Exchange int
+
+const (
+	Order         Exchange = iota // the order of rows
+	Signs                         // the signs of rows
+	OrderAndSigns                 // both
+)
+
+// Draw is one random draw: row i becomes Sign[i] times row Order[i]. It is overwritten by the next one.
+type Draw struct {
+	Order  []int
+	Sign   []float64
+	Random *rand.Rand // for statistics that draw something else besides
+}
+
+// newDraw returns the draw that leaves n rows as they are.
+func newDraw(n int) *Draw {
+	d := &Draw{Order: make([]int, n), Sign: make([]float64, n)}
+	for i := range n {
+		d.Order[i], d.Sign[i] = i, 1
+	}
+	return d
+}
+
+func (d *Draw) next(what Exchange) {
+	if what != Signs {
+		for i := range d.Order {
+			d.Order[i] = i
+		}
+		d.Random.Shuffle(len(d.Order), func(i, j int) { d.Order[i], d.Order[j] = d.Order[j], d.Order[i] })
+	}
+	if what != Order {
+		for i := range d.Sign {
+			d.Sign[i] = float64(1 - 2*d.Random.IntN(2))
+		}
+	}
+}
+
+// Test is the result of a permutation test.
+type Test struct {
+	P            float64 // (1 + #{permuted ≥ observed})/(1 + Permutations), 1 before the first draw; NaN where the observed number is
+	Permutations int     // how many draws were made and count
+}
+
+// StandardError is the Monte Carlo standard error of P, √(P(1 − P)/(1 + Permutations)).
+func (t Test) StandardError() float64 { return math.Sqrt(t.P * (1 - t.P) / float64(1+t.Permutations)) }
+
+// String is the p-value with its standard error.
+func (t Test) String() string {
+	return fmt.Sprintf("p %.3g ± %.1g of %d permutations", t.P, t.StandardError(), t.Permutations)
+}
+
+// tie is the share of an observed number by which an equal one may be smaller.
+const tie = 1e-9
+
+// Test compares observed numbers with those of random draws of n rows: permuted returns them for a draw, in the same order, or nil for a draw
+// that does not count. See the rules in the comment of the package. It returns a Test for each number, or the first error of permuted. A draw
+// during which the task was stopped does not count.
+func (p Permutations) Test(task *watch.Task, n int, what Exchange, observed []float64, permuted func(d *Draw) ([]float64, error)) ([]Test, error) {
+	if p.N < 1 {
+		return nil, fmt.Errorf("%d permutations, want at least 1", p.N)
+	}
+	tests := make([]Test, len(observed))
+	extreme := make([]int, len(observed))
+	d := newDraw(n)
+	d.Random = rand.New(rand.NewPCG(p.Seed, 0))
+	drawn := 0
+	for k := 0; k < p.N && len(observed) > 0 && !task.Report(watch.Progress{Iteration: k, Total: p.N, Objective: observed[0]}); k++ {
+		d.next(what)
+		values, err := permuted(d)
+		if task.Stopped() {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("permutation %d: %w", k, err)
+		}
+		if values == nil {
+			continue
+		}
+		drawn++
+		for i, v := range values {
+			if o := observed[i]; math.IsNaN(v) || v >= o || v >= o-tie*math.Abs(o) {
+				extreme[i]++
+			}
+		}
+	}
+	for i, o := range observed {
+		tests[i] = Test{float64(1+extreme[i]) / float64(1+drawn), drawn}
+		if math.IsNaN(o) {
+			tests[i].P = math.NaN()
+		}
+	}
+	return tests, nil
+}
+
+// Ratio compares the variances, or the rates of evolution, of two groups.
+type Ratio struct {
+	A, B  string
+	Ratio float64 // that of A divided by that of B
+	P     float64 // the p-value of |log Ratio|
+}
+
+// Ratios are all pairs of groups. Each p-value is that of one comparison: for an error of 5 % in all k of them ask for 5 %/k of
+// each (Bonferroni).
+type Ratios []Ratio
+
+// Add tests a ratio of two groups and appends it: permuted returns it for a draw of n rows.
+func (r *Ratios) Add(p Permutations, task *watch.Task, a, b string, ratio float64, n int, what Exchange, permuted func(d *Draw) float64) error {
+	size := func(ratio float64) []float64 { return []float64{math.Abs(math.Log(ratio))} }
+	tests, err := p.Test(task, n, what, size(ratio), func(d *Draw) ([]float64, error) { return size(permuted(d)), nil })
+	if err == nil {
+		*r = append(*r, Ratio{a, b, ratio, tests[0].P})
+	}
+	return err
+}
+
+// Under returns the table of the ratios, if there are any, under that of the groups.
+func (r Ratios) Under(groups string) string {
+	if len(r) == 0 {
+		return groups
+	}
+	return groups + "\n" + r.String()
+}
+
+// String is a table with a row per pair.
+func (r Ratios) String() string {
+	lines := []string{"\tratio\tp"}
+	for _, pair := range r {
+		lines = append(lines, fmt.Sprintf("%s : %s\t%.4g\t%.3g", pair.A, pair.B, pair.Ratio, pair.P))
+	}
+	return Table(lines)
+}
+
+// Table aligns the cells of lines, which tabs separate, to the right.
+func Table(lines []string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, line := range lines {
+		fmt.Fprintln(w, line+"\t")
+	}
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,128 @@
+package linear
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/watch"
+)
+
+// test draws from a statistic that is written down: values[k] are its numbers at draw k.
+func test(p Permutations, observed []float64, values ...[]float64) ([]Test, error) {
+	task := watch.Begin("test", nil, nil)
+	defer task.End()
+	k := -1
+	return p.Test(task, 3, Order, observed, func(*Draw) ([]float64, error) {
+		k++
+		return values[k], nil
+	})
+}
+
+// The rules of the p-value: data count as a draw, equal numbers are equal to rounding, what is no number never makes a result significant,
+// and draws that do not count leave no trace.
+func TestRules(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for what, c := range map[string]struct {
+		observed float64
+		permuted []float64
+		p        float64
+	}{
+		"larger, smaller, equal":  {2, []float64{3, 1, 2}, 3. / 4},
+		"equal but for rounding":  {2, []float64{2 * (1 - 1e-10), 2 * (1 - 1e-8)}, 2. / 3},
+		"below 0":                 {-2, []float64{-2 * (1 + 1e-10), -2 * (1 + 1e-8), -1}, 3. / 4},
+		"permuted is no number":   {2, []float64{nan, nan, 1}, 3. / 4},
+		"observed is no number":   {nan, []float64{1, 2, 3}, nan},
+		"observed is infinite":    {inf, []float64{1, inf, 1e300}, 2. / 4},
+		"nothing to be explained": {0, []float64{0, 0, 0}, 1},
+	} {
+		values := make([][]float64, len(c.permuted))
+		for k, v := range c.permuted {
+			values[k] = []float64{v}
+		}
+		got := expect.Must(test(Permutations{N: len(values)}, []float64{c.observed}, values...))[0]
+		if got.P != c.p && !(math.IsNaN(c.p) && math.IsNaN(got.P)) || got.Permutations != len(values) {
+			t.Errorf("%s: %v, want p %g", what, got, c.p)
+		}
+	}
+	two := expect.Must(test(Permutations{N: 3}, []float64{2, 5}, []float64{3, 4}, nil, []float64{1, 6}))
+	expect.Abs(t, "p of two numbers", []float64{two[0].P, two[1].P}, []float64{2. / 3, 2. / 3}, 0)
+	if two[0].Permutations != 2 {
+		t.Errorf("%d draws count, want 2", two[0].Permutations)
+	}
+	expect.Abs(t, "standard error", Test{0.05, 1899}.StandardError(), 0.005, 1e-15)
+	if s := (Test{0.05, 1899}).String(); s != "p 0.05 ± 0.005 of 1899 permutations" {
+		t.Error(s)
+	}
+	expect.Refused(t, expect.Error(test(Permutations{}, []float64{1})), "0 permutations, want at least 1")
+	if none := expect.Must(test(Permutations{N: 3}, nil)); len(none) != 0 {
+		t.Errorf("%v", none)
+	}
+	task := watch.Begin("test", nil, nil)
+	broken := errors.New("broken")
+	_, err := Permutations{N: 3}.Test(task, 3, Order, []float64{1}, func(*Draw) ([]float64, error) { return nil, broken })
+	expect.Refused(t, err, "permutation 0: broken")
+	if !errors.Is(err, broken) {
+		t.Error("the error of the statistic is lost")
+	}
+}
+
+// A test that is stopped has the draws before; that during which it was stopped does not count.
+func TestStopped(t *testing.T) {
+	for _, during := range []bool{false, true} {
+		ctx, stop := context.WithCancel(context.Background())
+		var seen []watch.Progress
+		task := watch.Begin("test", ctx, func(p watch.Progress) {
+			if seen = append(seen, p); len(seen) == 4 && !during {
+				stop()
+			}
+		})
+		count := 0
+		got := expect.Must(Permutations{N: 99}.Test(task, 3, Order, []float64{7}, func(*Draw) ([]float64, error) {
+			if count++; count == 4 && during {
+				stop()
+			}
+			return []float64{0}, nil
+		}))[0]
+		if got.Permutations != 3 || got.P != 0.25 || seen[1] != (watch.Progress{Task: "test", Iteration: 1, Total: 99, Objective: 7}) {
+			t.Errorf("stopped during the fourth draw, %v: %v, %v", during, got, seen[1])
+		}
+		stop()
+	}
+}
+
+// All orders and signs are drawn alike, equal seeds draw alike, and what is not exchangeable stays as it is.
+func TestDraws(t *testing.T) {
+	const n = 6000
+	all := func(what Exchange, seed uint64) (orders map[[3]int]int, signs map[[3]float64]int, list [][3]int) {
+		orders, signs = map[[3]int]int{}, map[[3]float64]int{}
+		task := watch.Begin("test", nil, nil)
+		expect.Must(Permutations{n, seed}.Test(task, 3, what, []float64{1}, func(d *Draw) ([]float64, error) {
+			orders[[3]int(d.Order)]++
+			signs[[3]float64(d.Sign)]++
+			list = append(list, [3]int(d.Order))
+			return []float64{1}, nil
+		}))
+		return orders, signs, list
+	}
+	for what, want := range map[Exchange][2]int{Order: {6, 1}, Signs: {1, 8}, OrderAndSigns: {6, 8}} {
+		orders, signs, _ := all(what, 1)
+		if len(orders) != want[0] || len(signs) != want[1] {
+			t.Errorf("%d: %d orders and %d signs, want %d", what, len(orders), len(signs), want)
+		}
+		for _, count := range orders {
+			expect.Abs(t, "count of an order", float64(count), n/float64(want[0]), 5*math.Sqrt(n/float64(want[0])))
+		}
+		for _, count := range signs {
+			expect.Abs(t, "count of signs", float64(count), n/float64(want[1]), 5*math.Sqrt(n/float64(want[1])))
+		}
+	}
+	_, _, a := all(OrderAndSigns, 7)
+	_, _, b := all(OrderAndSigns, 7)
+	if _, _, c := all(OrderAndSigns, 8); !slices.Equal(a, b) || slices.Equal(a, c) {
+		t.Error("draws are not those of the seed")
+	}
+}

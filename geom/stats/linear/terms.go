@@ -1,0 +1,285 @@
+package linear
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Data are samples whose columns have names, for terms without values of their own.
+type Data interface {
+	Column(name string) ([]string, error)   // the values of a Factor
+	Numbers(name string) ([]float64, error) // those of a Covariate
+	Row(i int) string                       // what sample i is called in errors, such as `specimen "a"`
+}
+
+// Term is what may explain samples: a Factor, a Covariate or an Interaction.
+type Term struct {
+	name    string
+	parts   []string                         // the names of the terms that it is the interaction of; its own if it is none
+	columns func(s source) ([]column, error) // of the design matrix
+	over    string                           // the name of the term whose mean square it is tested over; empty for the residuals
+}
+
+// Terms are the terms of a model, in the order in which they explain.
+type Terms []Term
+
+// Name is the name of the term; that of an interaction is "a:b".
+func (t Term) Name() string { return t.name }
+
+// source are n samples with their data, which may be nil.
+type source struct {
+	n    int
+	data Data
+}
+
+// row names a sample in an error.
+func (s source) row(i int) string {
+	if s.data != nil {
+		return s.data.Row(i)
+	}
+	return fmt.Sprintf("sample %d", i)
+}
+
+// of returns the columns of a term.
+func (s source) of(t Term) ([]column, error) {
+	if s.n < 1 {
+		return nil, errors.New("no samples")
+	}
+	columns, err := t.columns(s)
+	if err != nil {
+		return nil, fmt.Errorf("term %s: %w", t.name, err)
+	}
+	return columns, nil
+}
+
+// values returns those that a term was given, or else those that the data have by its name.
+func values[T any](s source, given []T, look func(d Data) ([]T, error)) ([]T, error) {
+	if len(given) == 0 && s.data != nil {
+		return look(s.data)
+	}
+	if len(given) != s.n {
+		return nil, fmt.Errorf("%d values for %d samples", len(given), s.n)
+	}
+	return given, nil
+}
+
+// column is one of a design matrix: the product of its parts, one of each term in an interaction.
+type column struct {
+	parts  []part
+	values []float64 // [N]
+}
+
+// part is a number, or the indicator of one level of a factor.
+type part struct {
+	term   string
+	level  string    // empty for a number
+	levels []string  // all of the factor
+	values []float64 // [N]
+}
+
+func (c column) name() string {
+	names := make([]string, len(c.parts))
+	for i, p := range c.parts {
+		names[i] = strings.TrimSuffix(p.term+" "+p.level, " ")
+	}
+	return strings.Join(names, ":")
+}
+
+// has reports whether a term has a part in the column.
+func (c column) has(term string) bool {
+	return slices.ContainsFunc(c.parts, func(p part) bool { return p.term == term })
+}
+
+// level is the category of a term in the column; empty if it has none.
+func (c column) level(term string) string {
+	for _, p := range c.parts {
+		if p.term == term {
+			return p.level
+		}
+	}
+	return ""
+}
+
+// at is the value of the column for a sample with these covariates.
+func (c column) at(covariates map[string]string) (float64, error) {
+	product := 1.0
+	for _, p := range c.parts {
+		value := covariates[p.term]
+		if p.level != "" {
+			if !slices.Contains(p.levels, value) {
+				return 0, fmt.Errorf("%s is %q, want one of %s", p.term, value, listed(p.levels))
+			}
+			product *= indicator(value == p.level)
+			continue
+		}
+		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return 0, fmt.Errorf("%s is %q, want a number", p.term, value)
+		}
+		product *= v
+	}
+	return product, nil
+}
+
+func indicator(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// term is one that is no interaction.
+func term(name string, parts func(s source) ([]part, error)) Term {
+	return Term{name: name, parts: []string{name}, columns: func(s source) ([]column, error) {
+		of, err := parts(s)
+		columns := make([]column, len(of))
+		for i, p := range of {
+			columns[i] = column{[]part{p}, p.values}
+		}
+		return columns, err
+	}}
+}
+
+// Factor is a covariate whose values are categories: one for each sample, or those that the data have by its name. A model compares the others
+// with the first category in the data.
+func Factor(name string, categories ...string) Term {
+	return term(name, func(s source) ([]part, error) {
+		of, err := values(s, categories, func(d Data) ([]string, error) { return d.Column(name) })
+		if err != nil {
+			return nil, err
+		}
+		var levels []string
+		for i, v := range of {
+			switch v {
+			case "":
+				return nil, fmt.Errorf("%s has no %s", s.row(i), name)
+			case "NA", "NaN":
+				return nil, fmt.Errorf("%s: %s is %s, by which R marks a value that is not known: leave it out, or name the category otherwise",
+					s.row(i), name, v)
+			}
+			if !slices.Contains(levels, v) {
+				levels = append(levels, v)
+			}
+		}
+		var parts []part
+		for _, level := range append(levels[1:len(levels):len(levels)], levels[0]) { // beside the mean, the last adds nothing
+			p := part{name, level, levels, make([]float64, len(of))}
+			for i, v := range of {
+				p.values[i] = indicator(v == level)
+			}
+			parts = append(parts, p)
+		}
+		return parts, nil
+	})
+}
+
+// Covariate is a covariate whose values are numbers, on which samples depend linearly: one for each sample, or those that the data have by
+// its name.
+func Covariate(name string, numbers ...float64) Term {
+	return term(name, func(s source) ([]part, error) {
+		of, err := values(s, numbers, func(d Data) ([]float64, error) { return d.Numbers(name) })
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range of {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("%s: %s is %g", s.row(i), name, v)
+			}
+		}
+		return []part{{term: name, values: of}}, nil
+	})
+}
+
+// Interaction is that part of the dependence on several terms which is not the sum of theirs; the terms stand before it.
+func Interaction(terms ...Term) Term {
+	var names, parts []string
+	for _, t := range terms {
+		names, parts = append(names, t.name), append(parts, t.parts...)
+	}
+	return Term{name: strings.Join(names, ":"), parts: parts, columns: func(s source) ([]column, error) {
+		ones := make([]float64, s.n)
+		floats.AddConst(1, ones)
+		products := []column{{values: ones}}
+		for _, t := range terms {
+			columns, err := t.columns(s)
+			if err != nil {
+				return nil, err
+			}
+			var next []column
+			for _, p := range products {
+				for _, c := range columns {
+					next = append(next, column{slices.Concat(p.parts, c.parts), floats.MulTo(make([]float64, s.n), p.values, c.values)})
+				}
+			}
+			products = next
+		}
+		return products, nil
+	}}
+}
+
+// Over returns the term with another error: its F is its mean square divided by that of a term which stands after it, in place of that of the
+// residuals. Where individuals were measured several times, a treatment of individuals is tested over them,
+//
+//	treat := Factor("treatment").Over(Factor("individual"))        // terms: treat, Factor("individual")
+//
+// and of an individual's two sides, each measured several times, both individual and side over Interaction(individual, side), by which
+// they are no more than fluctuating asymmetry (Klingenberg and McIntyre, Evolution 52, 1998).
+//
+// Exchangeable under the null hypothesis are then the levels of the error term, each a whole with its samples, once the terms before
+// are taken away: their means are analysed, and permuted (Anderson and ter Braak, J. Stat. Comput. Simul. 73, 2003). Each level must
+// have as many samples, and the term one value in it. What stands after a term is among what is permuted: where the sides differ, a test
+// of individuals is a sharper one with side before them.
+func (t Term) Over(error Term) Term {
+	t.over = error.name
+	return t
+}
+
+// Cells returns the categories of a factor, or the combinations of an Interaction of factors, in the order of their first samples, and the
+// samples of each. There are n samples, whose data may be nil.
+func Cells(n int, data Data, t Term) (names []string, members [][]int, err error) {
+	columns, err := source{n, data}.of(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	cells := make([]string, len(columns))
+	for c, column := range columns {
+		levels := make([]string, len(column.parts))
+		for k, p := range column.parts {
+			if levels[k] = p.level; p.level == "" {
+				return nil, nil, fmt.Errorf("%s is a number, and makes no groups", p.term)
+			}
+		}
+		cells[c] = strings.Join(levels, " ")
+	}
+	group := map[int]int{} // of a column
+	for i := range n {
+		for c, column := range columns {
+			if column.values[i] != 1 {
+				continue
+			}
+			if _, seen := group[c]; !seen {
+				group[c], names, members = len(names), append(names, cells[c]), append(members, nil)
+			}
+			members[group[c]] = append(members[group[c]], i)
+		}
+	}
+	return names, members, nil
+}
+
+// listed joins at most twenty names in quotes.
+func listed(names []string) string {
+	quoted := make([]string, min(20, len(names)))
+	for i := range quoted {
+		quoted[i] = strconv.Quote(names[i])
+	}
+	if len(names) > len(quoted) {
+		quoted = append(quoted, fmt.Sprintf("… (%d in all)", len(names)))
+	}
+	return strings.Join(quoted, ", ")
+}

@@ -1,0 +1,144 @@
+package shapestats
+
+import (
+	"fmt"
+	"slices"
+
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/tree"
+	"anatomy/landmarks/morpho"
+)
+
+// Model is a linear model whose rows are shapes: see linear.Model.
+type Model struct {
+	*linear.Model
+	Data *morpho.Dataset // the specimens in the order of the rows: on a tree, that of its leaves
+	Mean [][]float64     // [n][d], the Procrustes mean, of size 1
+
+	tree *tree.Tree // nil without
+}
+
+// Fit explains the shapes of a data set by terms, one after the other, by least squares. Factors and covariates are columns of the data set, "group"
+// and LogSize among them, or have values of their own in the order of the specimens. Without terms the model is the mean. The specimens are taken
+// to be independent, but for terms Over others; see FitOnTree for species.
+//
+// It has the errors of morpho.Dataset.TangentShapes, linear.NewDesign and linear.Design.Fit.
+func Fit(d *morpho.Dataset, terms ...linear.Term) (*Model, error) {
+	m, err := fit(d, nil, terms)
+	if err != nil {
+		return nil, fmt.Errorf("linear model of %s: %w", d.Name, err)
+	}
+	return m, nil
+}
+
+// FitOnTree is Fit for species, the leaves of a tree, by phylogenetic generalised least squares: see linear.Design.FitOnTree. Values of
+// terms of their own are in the order of the leaves. It has the errors of Fit and morpho.Dataset.OnTree, and is one if two leaves are at
+// distance 0.
+func FitOnTree(d *morpho.Dataset, t *tree.Tree, terms ...linear.Term) (*Model, error) {
+	ordered, err := d.OnTree(t)
+	if err != nil {
+		return nil, err
+	}
+	m, err := fit(ordered, t, terms)
+	if err != nil {
+		return nil, fmt.Errorf("linear model of %s on a tree: %w", d.Name, err)
+	}
+	return m, nil
+}
+
+func fit(d *morpho.Dataset, t *tree.Tree, terms []linear.Term) (*Model, error) {
+	rows, mean, err := d.TangentShapes()
+	if err != nil {
+		return nil, err
+	}
+	design, err := linear.NewDesign(len(rows), columns{d}, nil, terms...)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{Data: d, Mean: mean, tree: t}
+	if t != nil {
+		m.Model, err = design.FitOnTree(rows, t)
+	} else {
+		m.Model, err = design.Fit(rows)
+	}
+	return m, err
+}
+
+// Shape returns a row of the model as a shape, [n][d]; they share their numbers.
+func (m *Model) Shape(row []float64) [][]float64 { return points(row, len(m.Mean[0])) }
+
+// Predict returns the shape that linear.Model.Predict expects, [n][d], of a specimen with these covariates: "group" for Factor("group"), "log size"
+// for LogSize, and columns of the data set, so that Specimen.Covariates may be given.
+func (m *Model) Predict(covariates map[string]string) ([][]float64, error) {
+	row, err := m.Model.Predict(covariates)
+	if err != nil {
+		return nil, err
+	}
+	return m.Shape(row), nil
+}
+
+// points are numbers in rows of dim; they share them.
+func points(x []float64, dim int) [][]float64 { return slices.Collect(slices.Chunk(x, dim)) }
+
+const logSize = "log size"
+
+// LogSize is the logarithm of the centroid size, the Covariate "log size", or the column of the data set that has this name: allometry. It is an
+// error if the shapes were scaled to one size before, so that only rounding or the method of scaling is left of it.
+func LogSize() linear.Term { return linear.Covariate(logSize) }
+
+// columns are those of a data set, for terms.
+type columns struct{ d *morpho.Dataset }
+
+func (c columns) Column(name string) ([]string, error) { return c.d.Column(name) }
+
+func (c columns) Row(i int) string { return fmt.Sprintf("specimen %q", c.d.Specimens[i].Name) }
+
+func (c columns) Numbers(name string) ([]float64, error) {
+	if _, err := c.d.Column(name); err == nil || name != logSize {
+		return c.d.Numbers(name)
+	}
+	return c.d.LogSizes()
+}
+
+// PhylogeneticSignal returns the signal K of shapes on a tree whose leaves are the specimens (D. Adams, A generalized K statistic for
+// estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014; see tree.Tree.Signal).
+// The shapes are aligned as for Fit, that is, as geomorph does. It has the errors of OnTree and TangentShapes.
+func PhylogeneticSignal(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (*tree.Signal, error) {
+	var signal *tree.Signal
+	err := onTree(d, t, func(rows [][]float64, _ linear.Data) (err error) {
+		signal, err = t.Signal(rows, p)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("phylogenetic signal of %s: %w", d.Name, err)
+	}
+	return signal, nil
+}
+
+// EvolutionaryRates compares how fast the shapes of groups of species evolve along a tree whose leaves are the specimens, in the unit of
+// Procrustes distances squared divided by that of lengths: see tree.Tree.Rates. The shapes are aligned as for Fit. It has the errors of
+// OnTree, TangentShapes and Rates.
+func EvolutionaryRates(d *morpho.Dataset, t *tree.Tree, groups linear.Term, p linear.Permutations) (*tree.Rates, error) {
+	var rates *tree.Rates
+	err := onTree(d, t, func(rows [][]float64, data linear.Data) (err error) {
+		rates, err = t.Rates(rows, data, groups, p)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("evolutionary rates of %s: %w", d.Name, err)
+	}
+	return rates, nil
+}
+
+// onTree calls f with the shapes and the data of the leaves.
+func onTree(d *morpho.Dataset, t *tree.Tree, f func(rows [][]float64, data linear.Data) error) error {
+	ordered, err := d.OnTree(t)
+	if err != nil {
+		return err
+	}
+	rows, _, err := ordered.TangentShapes()
+	if err != nil {
+		return err
+	}
+	return f(rows, columns{ordered})
+}
