@@ -51,7 +51,7 @@ func (l Limits) With(opts ...Option) (Limits, error) {
 func (o Objective) Run(name string, on interface{ Begin(name string) *watch.Task }, x []float64, limits Limits, opts ...Option) (*Minimum, error) {
 	limits, err := limits.With(opts...)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
 	task := on.Begin(name)
 	defer task.End()

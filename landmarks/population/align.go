@@ -1,8 +1,10 @@
 package population
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -32,175 +34,223 @@ type Aligned struct {
 // play no part. Of a surface that is nearly a sphere, or where the kernel of the norm is narrow, it may still be a minimum that is not
 // the least: Distance tells. Shapes that leave the box of a kernel with fast sums are an error.
 func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bool) ([]*Aligned, error) {
+	most, err := checkAlign(objects, to, subjects)
+	if err != nil {
+		return nil, fmt.Errorf("align: %w", err)
+	}
+	al := newAligner(objects, to, most, scaled)
+	defer al.objective.Free()
+	var out []*Aligned
+	for i, s := range subjects {
+		a, err := al.align(s)
+		if err == nil {
+			err = al.model.checkNormBounds(fmt.Sprintf("subject %d", i), a.Objects, to)
+		} else {
+			err = fmt.Errorf("subject %d: %w", i, err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("align: %w", err)
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// checkAlign returns the largest numbers of vertices and cells of each object of a subject.
+func checkAlign(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh) ([][2]int, error) {
 	goal, model := "the one that the others are brought to", Model{Objects: objects}
-	most := make([][2]int, len(objects)) // vertices and cells of a subject
+	most := make([][2]int, len(objects))
 	for i, s := range append([][]*mesh.Mesh{to}, subjects...) {
 		name := goal
 		if i > 0 {
 			name = fmt.Sprintf("subject %d", i-1)
 		}
 		if len(s) != len(objects) || len(objects) == 0 {
-			return nil, fmt.Errorf("align: %s has %d meshes, want one of each of the %d objects", name, len(s), len(objects))
+			return nil, fmt.Errorf("%s has %d meshes, want one of each of the %d objects", name, len(s), len(objects))
 		}
 		for o, m := range s {
 			if err := objects[o].Norm.Check(model.Label(name, o), m); err != nil {
-				return nil, fmt.Errorf("align: %w", err)
+				return nil, err
 			}
 			if err := mesh.CheckAlike(model.Label(name, o), m, goal, to[o]); err != nil {
-				return nil, fmt.Errorf("align: %w", err)
+				return nil, err
 			}
 			if i > 0 {
 				most[o] = [2]int{max(most[o][0], len(m.Vertices)), max(most[o][1], len(m.Cells))}
 			}
 		}
 	}
+	return most, nil
+}
+
+// aligner brings subjects to one shape.
+type aligner struct {
+	model     Model
+	d, turns  int // numbers of coordinates and of angles
+	scaled    bool
+	most      [][2]int // see checkAlign
+	objective *engine.Func
+
+	target []*mesh.Mesh // centred
+	centre []float64    // of the shape
+	axes   *mat.Dense
+	radius float64
+}
+
+func newAligner(objects []Object, to []*mesh.Mesh, most [][2]int, scaled bool) *aligner {
 	d := len(to[0].Vertices[0])
-	turns := d * (d - 1) / 2
-	centre, axes, radius := mesh.Moments(to)
-	// The distance after the motion exp(w) (e^c (x − 0)) + r·t of centred points x, for parameters w, t, c.
-	objective := engine.Compile(func(in []*Node) []*Node {
-		theta, shapes := in[0], in[1:]
-		w := ZerosLike(linalg.Eye(theta.Graph(), theta.DType(), d))
-		for i, k := 0, 0; i < d; i++ {
-			for j := i + 1; j < d; j, k = j+1, k+1 {
-				unit := make([][]float64, d)
-				for a := range unit {
-					unit[a] = make([]float64, d)
-				}
-				unit[i][j], unit[j][i] = -1, 1
-				w = Add(w, Mul(Const(w.Graph(), unit), Reshape(Slice(theta, AxisElem(k)))))
-			}
-		}
-		turn := linalg.T(linalg.Expm(w))
-		distance := ScalarZero(theta.Graph(), theta.DType())
-		for o, object := range objects {
-			x, at, other, others := shapes[4*o], shapes[4*o+1], shapes[4*o+2], shapes[4*o+3]
-			moved := linalg.MatMul(x, turn)
-			if scaled {
-				moved = Mul(moved, Exp(Reshape(Slice(theta, AxisElem(turns+d)))))
-			}
-			moved = Add(moved, MulScalar(Reshape(Slice(theta, AxisRange(turns, turns+d)), 1, d), radius))
-			order := len(to[o].Cells[0])
-			c, b := object.Norm.Measure(moved, Reshape(at, -1, order))
-			e, f := object.Norm.Measure(other, Reshape(others, -1, order))
-			whole := object.Norm.Square(e, f)
-			distance = Add(distance, Div(Add(Sub(object.Norm.Square(c, b), MulScalar(object.Norm.Inner(c, b, e, f), 2)), whole), whole))
-		}
-		return []*Node{distance, Gradient(distance, theta)[0]}
-	}, engine.Name("align"))
-	defer objective.Free()
-	target := make([]*mesh.Mesh, len(to))
-	for o, m := range to {
-		target[o] = m.Map(func(x []float64) []float64 { return floats.SubTo(make([]float64, d), x, centre) })
+	al := &aligner{model: Model{Objects: objects}, d: d, turns: d * (d - 1) / 2, scaled: scaled, most: most}
+	al.centre, al.axes, al.radius = mesh.Moments(to)
+	for _, m := range to {
+		al.target = append(al.target, m.Map(func(x []float64) []float64 { return floats.SubTo(make([]float64, d), x, al.centre) }))
 	}
+	al.objective = engine.Compile(func(in []*Node) []*Node { return al.distance(in[0], in[1:]) }, engine.Name("align"))
+	return al
+}
+
+// each visits the planes of rotations with the numbers of their angles.
+func (al *aligner) each(visit func(angle, i, j int)) {
+	for i, k := 0, 0; i < al.d; i++ {
+		for j := i + 1; j < al.d; j, k = j+1, k+1 {
+			visit(k, i, j)
+		}
+	}
+}
+
+// distance returns the distance, with its gradient, after the motion exp(w) (e^c x) + r·t of centred points x, for parameters theta =
+// (w, t, c). Of every object the shapes are its vertices and cells, and those of the target.
+func (al *aligner) distance(theta *Node, shapes []*Node) []*Node {
+	w := ZerosLike(linalg.Eye(theta.Graph(), theta.DType(), al.d))
+	al.each(func(k, i, j int) {
+		unit := make([][]float64, al.d)
+		for a := range unit {
+			unit[a] = make([]float64, al.d)
+		}
+		unit[i][j], unit[j][i] = -1, 1
+		w = Add(w, Mul(Const(w.Graph(), unit), Reshape(Slice(theta, AxisElem(k)))))
+	})
+	turn := linalg.T(linalg.Expm(w))
+	distance := ScalarZero(theta.Graph(), theta.DType())
+	for o, object := range al.model.Objects {
+		x, at, other, others := shapes[4*o], shapes[4*o+1], shapes[4*o+2], shapes[4*o+3]
+		moved := linalg.MatMul(x, turn)
+		if al.scaled {
+			moved = Mul(moved, Exp(Reshape(Slice(theta, AxisElem(al.turns+al.d)))))
+		}
+		moved = Add(moved, MulScalar(Reshape(Slice(theta, AxisRange(al.turns, al.turns+al.d)), 1, al.d), al.radius))
+		order := len(al.target[o].Cells[0])
+		c, b := object.Norm.Measure(moved, Reshape(at, -1, order))
+		e, f := object.Norm.Measure(other, Reshape(others, -1, order))
+		whole := object.Norm.Square(e, f)
+		distance = Add(distance, Div(Add(Sub(object.Norm.Square(c, b), MulScalar(object.Norm.Inner(c, b, e, f), 2)), whole), whole))
+	}
+	return []*Node{distance, Gradient(distance, theta)[0]}
+}
+
+// align brings one subject to the target.
+func (al *aligner) align(s []*mesh.Mesh) (*Aligned, error) {
+	middle, own, size := mesh.Moments(s)
+	scale := 1.0
+	if al.scaled {
+		scale = al.radius / size
+	}
+	// call evaluates the motion theta after the rotation r.
+	call := func(r *mat.Dense, theta []float64) (engine.Values, error) {
+		args := []any{theta}
+		for o, m := range s {
+			x := make([][]float64, al.most[o][0])
+			for i := range x {
+				v := mat.NewVecDense(al.d, floats.SubTo(make([]float64, al.d), m.Vertices[min(i, len(m.Vertices)-1)], middle))
+				var y mat.VecDense
+				y.MulVec(r, v)
+				y.ScaleVec(scale, &y)
+				x[i] = y.RawVector().Data
+			}
+			at := slices.Concat(m.Cells...)
+			for len(at) < al.most[o][1]*len(m.Cells[0]) {
+				at = append(at, 0) // cells without size
+			}
+			args = append(args, x, at, al.target[o].Vertices, slices.Concat(al.target[o].Cells...))
+		}
+		return al.objective.Call(args...)
+	}
+	rotation, theta, least, status, err := al.search(ways(al.axes, own), call)
+	if err != nil {
+		return nil, err
+	}
+	a := &Aligned{Scale: scale, Centre: middle, Shift: slices.Clone(al.centre), Distance: least, Status: status}
+	if al.scaled {
+		a.Scale *= math.Exp(theta[al.turns+al.d])
+	}
+	floats.AddScaled(a.Shift, al.radius, theta[al.turns:al.turns+al.d])
+	w := mat.NewDense(al.d, al.d, nil)
+	al.each(func(k, i, j int) {
+		w.Set(i, j, -theta[k])
+		w.Set(j, i, theta[k])
+	})
+	var turn, r mat.Dense
+	turn.Exp(w)
+	r.Mul(&turn, rotation)
+	for i := range al.d {
+		a.Rotation = append(a.Rotation, mat.Row(nil, i, &r))
+	}
+	for _, m := range s {
+		a.Objects = append(a.Objects, m.Map(a.Move))
+	}
+	return a, nil
+}
+
+// search minimises the distance from the best three of the rotations. Main axes that are about as long say nothing of how a shape lies:
+// all ways are tried, and the best few followed. The first is kept where another is better by no more than rounding.
+func (al *aligner) search(ways []*mat.Dense, call func(r *mat.Dense, theta []float64) (engine.Values, error)) (rotation *mat.Dense, theta []float64, least float64, status geom.Status, err error) {
 	const rounding, followed = 1e-12, 3
-	var out []*Aligned
-	for _, s := range subjects {
-		middle, own, size := mesh.Moments(s)
-		scale := 1.0
-		if scaled {
-			scale = radius / size
+	size := al.turns + al.d + 1
+	var starts []*mat.Dense
+	var values []float64
+	for _, r := range ways {
+		v, err := call(r, make([]float64, size))
+		if err != nil {
+			return nil, nil, 0, 0, err
 		}
-		// call evaluates the motion theta after the rotation r.
-		call := func(r *mat.Dense, theta []float64) (engine.Values, error) {
-			args := []any{theta}
-			for o, m := range s {
-				x := make([][]float64, most[o][0])
-				for i := range x {
-					v := mat.NewVecDense(d, floats.SubTo(make([]float64, d), m.Vertices[min(i, len(m.Vertices)-1)], middle))
-					var y mat.VecDense
-					y.MulVec(r, v)
-					y.ScaleVec(scale, &y)
-					x[i] = y.RawVector().Data
-				}
-				at := flatten(m.Cells)
-				for len(at) < most[o][1]*len(m.Cells[0]) {
-					at = append(at, 0) // cells without size
-				}
-				args = append(args, x, at, target[o].Vertices, flatten(to[o].Cells))
-			}
-			return objective.Call(args...)
+		if finite := v.Scalar(0); !math.IsNaN(finite) && !math.IsInf(finite, 0) {
+			starts, values = append(starts, r), append(values, finite)
 		}
-		// Main axes that are about as long say nothing of how a shape lies: all ways are tried, and the best few followed. The first is
-		// kept where another is better by no more than rounding.
-		var starts []*mat.Dense
-		var values []float64
-		for _, r := range ways(axes, own) {
-			v, err := call(r, make([]float64, turns+d+1))
-			if err != nil {
-				return nil, err
-			}
-			if finite := v.Scalar(0); !math.IsNaN(finite) && !math.IsInf(finite, 0) {
-				starts, values = append(starts, r), append(values, finite)
-			}
-		}
-		if starts == nil {
-			return nil, fmt.Errorf("align: subject %d has no finite distance", len(out))
-		}
-		var best *mat.Dense
-		var theta []float64
-		least, status := math.Inf(1), geom.Converged
-		for range min(followed, len(starts)) {
-			k := 0
-			for i, value := range values {
-				if value < values[k]-rounding {
-					k = i
-				}
-			}
-			tolerance := math.Max(1e-9*values[k], rounding)
-			search := solve.NewBFGS(make([]float64, turns+d+1), mat.NewSymDense(turns+d+1, nil))
-			for evaluation := 0; !search.Done && evaluation < 200; evaluation++ {
-				v, err := call(starts[k], search.X)
-				if err != nil {
-					return nil, err
-				}
-				g := v.Vector(1)
-				if evaluation == 0 { // a first step of at most 0.1
-					for i := range g {
-						search.Hessian.SetSym(i, i, math.Max(10*floats.Norm(g, 2), 1e-12*(1+values[k])))
-					}
-				}
-				search.Learn(v.Scalar(0), g, tolerance)
-			}
-			v, err := call(starts[k], search.Best)
-			if err != nil {
-				return nil, err
-			}
-			if v.Scalar(0) < least-tolerance {
-				best, theta, least, status = starts[k], search.Best, v.Scalar(0), geom.Converged
-				if search.Excess > tolerance {
-					status = geom.Stalled
-				}
-			}
-			values[k] = math.Inf(1)
-		}
-		a := &Aligned{Scale: scale, Centre: middle, Shift: append([]float64{}, centre...), Distance: least, Status: status}
-		if scaled {
-			a.Scale *= math.Exp(theta[turns+d])
-		}
-		floats.AddScaled(a.Shift, radius, theta[turns:turns+d])
-		w := mat.NewDense(d, d, nil)
-		for i, k := 0, 0; i < d; i++ {
-			for j := i + 1; j < d; j, k = j+1, k+1 {
-				w.Set(i, j, -theta[k])
-				w.Set(j, i, theta[k])
-			}
-		}
-		var turn, r mat.Dense
-		turn.Exp(w)
-		r.Mul(&turn, best)
-		for i := range d {
-			a.Rotation = append(a.Rotation, mat.Row(nil, i, &r))
-		}
-		for _, m := range s {
-			a.Objects = append(a.Objects, m.Map(a.Move))
-		}
-		if err := model.comparable(fmt.Sprintf("subject %d", len(out)), a.Objects, to); err != nil {
-			return nil, fmt.Errorf("align: %w", err)
-		}
-		out = append(out, a)
 	}
-	return out, nil
+	if starts == nil {
+		return nil, nil, 0, 0, errors.New("no finite distance")
+	}
+	least = math.Inf(1)
+	for range min(followed, len(starts)) {
+		k := 0
+		for i, value := range values {
+			if value < values[k]-rounding {
+				k = i
+			}
+		}
+		tolerance := math.Max(1e-9*values[k], rounding)
+		search := solve.NewBFGS(make([]float64, size), mat.NewSymDense(size, nil))
+		for evaluation := 0; !search.Done && evaluation < 200; evaluation++ {
+			v, err := call(starts[k], search.X)
+			if err != nil {
+				return nil, nil, 0, 0, err
+			}
+			g := v.Vector(1)
+			if evaluation == 0 { // a first step of at most 0.1
+				for i := range g {
+					search.Hessian.SetSym(i, i, math.Max(10*floats.Norm(g, 2), 1e-12*(1+values[k])))
+				}
+			}
+			search.Learn(v.Scalar(0), g, tolerance)
+		}
+		if search.Value < least-tolerance {
+			rotation, theta, least, status = starts[k], search.Best, search.Value, geom.Converged
+			if search.Excess > tolerance {
+				status = geom.Stalled
+			}
+		}
+		values[k] = math.Inf(1)
+	}
+	return rotation, theta, least, status, nil
 }
 
 // ways are rotations that a search may start from: none, and those by which own main axes come to lie along the axes of another shape

@@ -176,7 +176,7 @@ func TestGradient(t *testing.T) {
 			}
 			if len(design[0]) > 1 {
 				few := *f
-				if err := few.cut(subjects, 2); err != nil {
+				if err := few.measureSubjects(subjects, 2); err != nil {
 					t.Fatal(err)
 				}
 				if len(few.chunks) != 2 {
@@ -324,7 +324,7 @@ func TestTooFewSteps(t *testing.T) {
 	}
 }
 
-// A match that folds cells of the template has not converged to a deformation; one that bends them less has.
+// A match that folds cells of the template has not converged to a deformation; one that curvatures them less has.
 func TestRegistrationFolds(t *testing.T) {
 	t.Parallel()
 	line := func(bend float64) *mesh.Mesh { // of five vertices, bent at the middle

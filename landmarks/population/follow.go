@@ -3,6 +3,7 @@ package population
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -10,8 +11,8 @@ import (
 	"anatomy/geom/solve"
 )
 
-// widest is the largest dimension of a momentum of which the second derivatives are kept whole.
-const widest = 600
+// maxFollowed is the largest dimension of a momentum of which the second derivatives are kept whole.
+const maxFollowed = 600
 
 // separate says whether the momenta of subjects are independent of each other, as in an atlas.
 func (f *fit) separate() bool { return len(f.design[0]) == len(f.design) }
@@ -26,27 +27,27 @@ func (f *fit) weights() []float64 {
 	return floats.ScaleTo(make([]float64, len(f.sigma)), 2*w, f.precision())
 }
 
-// valley is how momenta follow the template: to first order by −P⁻¹ Σ Jᵀ G u/σ², if its vertices move by u, with the factor of
+// response is how momenta follow the template: to first order by −P⁻¹ Σ Jᵀ G u/σ², if its vertices move by u, with the factor of
 // P = K + Σ H/σ².
-type valley struct {
+type response struct {
 	*fit
-	*bend
+	*dataHessian
 	factor mat.Cholesky
 }
 
-// shift is that of every momentum if the template moves by u.
-func (v *valley) shift(u []float64) []float64 {
+// momenta is the change of every momentum if the template moves by u.
+func (v *response) momenta(u []float64) []float64 {
 	v.weigh(u)
 	out := mat.NewVecDense(v.Space.Manifold.Dim(), nil)
 	out.MulVec(v.pulls.T(), mat.NewVecDense(len(u), u))
-	v.solved(out)
+	v.solveHessian(out)
 	return out.RawVector().Data
 }
 
-// back is the adjoint of shift.
-func (v *valley) back(r []float64) []float64 {
+// adjoint is the adjoint of momenta.
+func (v *response) adjoint(r []float64) []float64 {
 	p := mat.NewVecDense(len(r), r)
-	v.solved(p)
+	v.solveHessian(p)
 	var out mat.VecDense
 	out.MulVec(v.pulls, p)
 	v.weigh(out.RawVector().Data)
@@ -54,16 +55,31 @@ func (v *valley) back(r []float64) []float64 {
 }
 
 // weigh divides numbers of the vertices of each object by −σ².
-func (v *valley) weigh(u []float64) {
+func (v *response) weigh(u []float64) {
 	for o, c := range v.precision() {
 		floats.Scale(-2*c, v.part(u, o))
 	}
 }
 
-func (v *valley) solved(x *mat.VecDense) {
+func (v *response) solveHessian(x *mat.VecDense) {
 	if err := v.factor.SolveVecTo(x, x); err != nil && !errors.As(err, new(mat.Condition)) {
 		panic(err) // the shapes are right
 	}
+}
+
+// follower is a search for the template, and for free control points, in which every momentum is at its minimum.
+type follower struct {
+	response
+	searches   []*solve.BFGS // of the momenta
+	last, base followed      // the last template, and the one from which the next step goes
+	goal       float64       // of Unsettled
+}
+
+// followed is a template with free control points, y, and what was found there.
+type followed struct {
+	y, gradient []float64
+	e           *evaluation
+	momenta     [][]float64
 }
 
 // follow minimises the objective where the noise is so small that a step in all variables at once leaves the narrow valley of the
@@ -72,125 +88,128 @@ func (v *valley) solved(x *mat.VecDense) {
 // momenta (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973).
 func (f *fit) follow(name string, x []float64, opts []solve.Option) (*solve.Minimum, error) {
 	at := f.blocks()
-	o, err := f.bendAt(x[:at[0][1]])
+	o, err := f.dataHessianAt(x[:at[0][1]])
 	if err != nil {
 		return nil, err
 	}
 	size := f.Space.Manifold.Dim()
-	hessian := o.posterior(f.weights(), 0.1*f.stiff)
-	v := valley{fit: f, bend: o}
+	hessian := o.posterior(f.weights(), 0.1*f.ridge)
+	v := &follower{response: response{fit: f, dataHessian: o}, goal: 0.03}
 	if !v.factor.Factorize(hessian) {
 		return &solve.Minimum{X: x, Status: solve.Stalled}, nil
 	}
-	var searches []*solve.BFGS
+	v.base = followed{y: f.withoutMomenta(x)}
 	for l := range f.design[0] {
 		own := mat.NewSymDense(size, nil)
 		own.CopySym(hessian)
-		searches = append(searches, solve.NewBFGS(x[at[1][0]+l*size:at[1][0]+(l+1)*size], own))
+		s := solve.NewBFGS(x[at[1][0]+l*size:at[1][0]+(l+1)*size], own)
+		v.searches, v.base.momenta = append(v.searches, s), append(v.base.momenta, s.Best)
 	}
-	// Of the last template, and of that from which the next step goes.
-	type state struct {
-		y, gradient []float64
-		e           *evaluation
-		momenta     [][]float64
-	}
-	start := state{y: f.outer(x)}
-	for _, s := range searches {
-		start.momenta = append(start.momenta, s.Best)
-	}
-	last, base := start, start
-	goal := 0.03 // of Unsettled
-	settle := func(y []float64) error {
-		shift := make([]float64, size)
-		if f.common != nil {
-			shift = v.shift(floats.SubTo(make([]float64, at[0][1]), y[:at[0][1]], base.y[:at[0][1]]))
-		}
-		for l, s := range searches {
-			s.Best = floats.AddTo(make([]float64, size), base.momenta[l], shift)
-			s.Restart()
-		}
-		assemble := func(part func(s *solve.BFGS) []float64) (x []float64) {
-			x = append(x, y[:at[1][0]]...)
-			for _, s := range searches {
-				x = append(x, part(s)...)
-			}
-			return append(x, y[at[1][0]:]...)
-		}
-		descent := make([]float64, size)
-		var e *evaluation
-		best := false // e is where every search was best
-		for range 100 {
-			var err error
-			if e, err = f.evaluate(assemble(func(s *solve.BFGS) []float64 { return s.X })); err != nil {
-				return err
-			}
-			open := false
-			best = true
-			for l, s := range searches {
-				value := e.value
-				if f.separate() {
-					value = floats.Dot(f.precision(), e.mismatch[l]) + e.energy[l]
-				}
-				g := e.gradient[at[1][0]+l*size : at[1][0]+(l+1)*size]
-				f.solve(descent, g)
-				tried, tolerance := &s.X[0], 0.0
-				if floats.Dot(descent, g) <= goal*goal*2*floats.Sum(e.energy)/float64(len(searches)) {
-					tolerance = math.Inf(1)
-				}
-				s.Learn(value, g, tolerance)
-				open, best = open || !s.Done, best && &s.Best[0] == tried
-			}
-			if !open {
-				break
-			}
-		}
-		if !best {
-			var err error
-			if e, err = f.evaluate(assemble(func(s *solve.BFGS) []float64 { return s.Best })); err != nil {
-				return err
-			}
-		}
-		last = state{y: y, gradient: f.outer(e.gradient), e: e}
-		if f.common != nil {
-			// As momenta move with the template, what is left of the derivatives by them counts for it.
-			rest := make([]float64, size)
-			for l := range searches {
-				floats.Add(rest, e.gradient[at[1][0]+l*size:at[1][0]+(l+1)*size])
-			}
-			floats.Add(last.gradient[:at[0][1]], v.back(rest))
-		}
-		for _, s := range searches {
-			last.momenta = append(last.momenta, s.Best)
-		}
-		return nil
-	}
-	of := func(y []float64) state {
-		if &y[0] == &last.y[0] {
-			return last
-		}
-		return base
-	}
+	v.last = v.base
 	found, err := solve.Objective{
 		Value: func(y []float64) (float64, []float64, error) {
-			if err := settle(y); err != nil {
+			if err := v.settle(y); err != nil {
 				return 0, nil, err
 			}
-			return bounded(last.e.value, last.gradient)
+			return bounded(v.last.e.value, v.last.gradient)
 		},
-		Precondition: f.outward,
+		Precondition: f.preconditionTemplate,
 		Residual: func(y []float64) (float64, error) {
-			base = of(y)
-			imbalance, unsettled, err := f.balance(base.e)
-			goal = 0.3 * math.Min(0.1, math.Max(imbalance, unsettled))
+			v.base = v.known(y)
+			imbalance, unsettled, err := f.balance(v.base.e)
+			v.goal = 0.3 * math.Min(0.1, math.Max(imbalance, unsettled))
 			return max(imbalance, unsettled), err
 		},
 		FirstStep: 1,
-		Memory:    steps,
-	}.Run(name, f.Space, start.y, limits(0.03), opts...)
+		Memory:    remembered,
+	}.Run(name, f.Space, v.base.y, limits(0.03), opts...)
 	if err != nil {
 		return nil, err
 	}
-	f.last = of(found.X).e
+	f.last = v.known(found.X).e
 	found.X = f.last.x
 	return found, nil
+}
+
+// known is what was found at y, one of the last two templates.
+func (v *follower) known(y []float64) followed {
+	if &y[0] == &v.last.y[0] {
+		return v.last
+	}
+	return v.base
+}
+
+// settle brings all momenta to their minimum for the template y, and sets last.
+func (v *follower) settle(y []float64) error {
+	size, at := v.Space.Manifold.Dim(), v.blocks()
+	shift := make([]float64, size)
+	if v.common != nil {
+		shift = v.momenta(floats.SubTo(make([]float64, at[0][1]), y[:at[0][1]], v.base.y[:at[0][1]]))
+	}
+	for l, s := range v.searches {
+		s.Best = floats.AddTo(make([]float64, size), v.base.momenta[l], shift)
+		s.Restart()
+	}
+	e, err := v.searchMomenta(y)
+	if err != nil {
+		return err
+	}
+	v.last = followed{y: y, gradient: v.withoutMomenta(e.gradient), e: e}
+	if v.common != nil {
+		// As momenta move with the template, what is left of the derivatives by them counts for it.
+		rest := make([]float64, size)
+		for r := range slices.Chunk(e.gradient[at[1][0]:at[1][1]], size) {
+			floats.Add(rest, r)
+		}
+		floats.Add(v.last.gradient[:at[0][1]], v.adjoint(rest))
+	}
+	for _, s := range v.searches {
+		v.last.momenta = append(v.last.momenta, s.Best)
+	}
+	return nil
+}
+
+// searchMomenta goes on with the searches of all momenta for the template y until they have met the goal, and returns the evaluation
+// at the best momenta.
+func (v *follower) searchMomenta(y []float64) (*evaluation, error) {
+	size, at := v.Space.Manifold.Dim(), v.blocks()[1]
+	evaluate := func(part func(s *solve.BFGS) []float64) (*evaluation, error) {
+		x := slices.Clone(y[:at[0]])
+		for _, s := range v.searches {
+			x = append(x, part(s)...)
+		}
+		return v.evaluate(append(x, y[at[0]:]...))
+	}
+	descent := make([]float64, size)
+	var e *evaluation
+	best := false // e is where every search was best
+	for range 100 {
+		var err error
+		if e, err = evaluate(func(s *solve.BFGS) []float64 { return s.X }); err != nil {
+			return nil, err
+		}
+		open := false
+		best = true
+		for l, s := range v.searches {
+			value := e.value
+			if v.separate() {
+				value = floats.Dot(v.precision(), e.mismatch[l]) + e.energy[l]
+			}
+			g := e.gradient[at[0]+l*size : at[0]+(l+1)*size]
+			v.solve(descent, g)
+			tried, tolerance := &s.X[0], 0.0
+			if floats.Dot(descent, g) <= v.goal*v.goal*2*floats.Sum(e.energy)/float64(len(v.searches)) {
+				tolerance = math.Inf(1)
+			}
+			s.Learn(value, g, tolerance)
+			open, best = open || !s.Done, best && &s.Best[0] == tried
+		}
+		if !open {
+			break
+		}
+	}
+	if best {
+		return e, nil
+	}
+	return evaluate(func(s *solve.BFGS) []float64 { return s.Best })
 }

@@ -114,7 +114,7 @@ func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 	if len(subjects) < 2 {
 		return nil, fmt.Errorf("atlas: %d subjects, want at least 2: one is matched by landmarks.Space.MatchFrom", len(subjects))
 	}
-	a, _, err := m.estimate("atlas", template, controls, nil, nil, true, subjects, identity(len(subjects)), opts)
+	a, _, err := m.estimate("atlas", start{template: template, controls: controls, flowing: true}, subjects, identity(len(subjects)), opts)
 	return a, err
 }
 
@@ -132,12 +132,12 @@ func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option)
 		return nil, fmt.Errorf("continue: the atlas has %d objects, the model %d", len(a.Noise), len(m.Objects))
 	}
 	noise := floats.ScaleTo(make([]float64, len(a.Noise)), 1/cmp.Or(a.Reach, 1), a.Noise)
-	out, _, err := m.estimate("continue", a.Template, a.Controls, a.Momenta, noise, a.Flowing, subjects, identity(len(subjects)), opts)
+	out, _, err := m.estimate("continue", start{a.Template, a.Controls, a.Momenta, noise, a.Flowing}, subjects, identity(len(subjects)), opts)
 	if err != nil {
 		return nil, err
 	}
 	out.Before = a.Before
-	if m.loose() && out.Parts == nil { // cancelled before it was estimated anew
+	if m.estimatesNoise() && out.Parts == nil { // cancelled before it was estimated anew
 		out.Noise, out.Reach, out.Parts = a.Noise, cmp.Or(a.Reach, 1), a.Parts
 	}
 	out.Iterations += a.Iterations
@@ -190,7 +190,7 @@ func (m Model) Regress(times []float64, template []*mesh.Mesh, controls [][]floa
 	for i, t := range times {
 		design[i] = []float64{(t - r.Origin) / r.Scale}
 	}
-	a, coefficients, err := m.estimate("regression", template, controls, nil, nil, true, subjects, design, opts)
+	a, coefficients, err := m.estimate("regression", start{template: template, controls: controls, flowing: true}, subjects, design, opts)
 	if err != nil {
 		return nil, err
 	}

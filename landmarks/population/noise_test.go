@@ -27,7 +27,7 @@ func TestBend(t *testing.T) {
 		defer f.free()
 		points := mesh.Vertices(template)
 		x := geom.Numbers(geom.Shape(points))
-		o := expect.Must(f.bendAt(x))
+		o := expect.Must(f.dataHessianAt(x))
 
 		// G by single vertices, and J by kernels in plain Go.
 		n, size := len(x), 2*len(controls)
@@ -39,7 +39,7 @@ func TestBend(t *testing.T) {
 				e[k] = 1e-5
 				shifts[b] = engine.Unflatten(e, 2)
 			}
-			column := expect.Must(f.pull.Call(points, shifts)).Flat(0)[:n]
+			column := expect.Must(f.dataGradient.Call(points, shifts)).Flat(0)[:n]
 			floats.Scale(1e5, column)
 			g.SetCol(k, column)
 		}
@@ -92,7 +92,7 @@ func TestBend(t *testing.T) {
 		for i := range n {
 			rest.Set(i, i, 1+rest.At(i, i))
 		}
-		left, determined, err := o.count(weights)
+		left, determined, err := o.countParts(weights)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestFollowing(t *testing.T) {
 	defer f.free()
 	x := somewhere(f)
 	at, size := f.blocks(), m.Space.Manifold.Dim()
-	v := valley{fit: f, bend: expect.Must(f.bendAt(x[:at[0][1]]))}
+	v := response{fit: f, dataHessian: expect.Must(f.dataHessianAt(x[:at[0][1]]))}
 	if !v.factor.Factorize(v.posterior(f.weights(), 0.01)) {
 		t.Fatal("not positive definite")
 	}
@@ -146,7 +146,7 @@ func TestFollowing(t *testing.T) {
 		moved := slices.Clone(x)
 		step := floats.ScaleTo(make([]float64, len(u)), h, u)
 		floats.Add(moved[:at[0][1]], step)
-		shift := v.shift(step)
+		shift := v.momenta(step)
 		for l := range subjects {
 			floats.Add(moved[at[1][0]+l*size:at[1][0]+(l+1)*size], shift)
 		}
@@ -159,5 +159,5 @@ func TestFollowing(t *testing.T) {
 	}
 	const h = 1e-4
 	want := (8*(value(h)-value(-h)) - (value(2*h) - value(-2*h))) / (12 * h)
-	expect.Rel(t, "derivative", floats.Dot(e.gradient[:at[0][1]], u)+floats.Dot(v.back(rest), u), want, 1e-7)
+	expect.Rel(t, "derivative", floats.Dot(e.gradient[:at[0][1]], u)+floats.Dot(v.adjoint(rest), u), want, 1e-7)
 }

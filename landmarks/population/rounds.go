@@ -75,21 +75,21 @@ type NoiseEstimate struct {
 
 // Part is what a subject has to do with a round.
 type Part struct {
-	Round, Subject int
-	Infinite       bool // the objective is no finite number at the momentum to set out from, and nothing below is known
-	Momentum       [][]float64
-	Before         []float64 // ‖T_o − S_o‖² for the first template
-	Mismatch       []float64
-	Energy         float64
-	Pull           []float64 // the derivatives of Mismatch/2σ² by the vertices
-	ByControls     []float64 `json:",omitempty"` // those of the objective by free control points
-	Apart          []float64 // ‖Pull‖² of every object: see Atlas.Imbalance
-	Missed         float64   // ‖r‖²: see Atlas.Unsettled
-	Square         []float64 // ‖S_o‖²
-	Scale          float64   // of the steps of the momentum
-	Want, Bend     []float64 `json:",omitempty"` // in the first round of a stage, for AtlasRound.Scale
-	Evaluations    int       // of the objective and its gradient
-	Status         string    // of the momentum's search: how close it came is in Missed
+	Round, Subject      int
+	Infinite            bool // the objective is no finite number at the momentum to set out from, and nothing below is known
+	Momentum            [][]float64
+	Before              []float64 // ‖T_o − S_o‖² for the first template
+	Mismatch            []float64
+	Energy              float64
+	Pull                []float64 // the derivatives of Mismatch/2σ² by the vertices
+	ByControls          []float64 `json:",omitempty"` // those of the objective by free control points
+	Apart               []float64 // ‖Pull‖² of every object: see Atlas.Imbalance
+	Missed              float64   // ‖r‖²: see Atlas.Unsettled
+	Square              []float64 // ‖S_o‖²
+	Scale               float64   // of the steps of the momentum
+	Expected, Curvature []float64 `json:",omitempty"` // in the first round of a stage, for AtlasRound.Scale
+	Evaluations         int       // of the objective and its gradient
+	Status              string    // of the momentum's search: how close it came is in Missed
 }
 
 // Rounds prepares the rounds of an atlas. It has converged when Imbalance and Unsettled are at most solve.Tolerance (default 0.03), and
@@ -105,7 +105,7 @@ func (m Model) Rounds(template []*mesh.Mesh, controls [][]float64, subjects [][]
 	if err := m.check(template, controls, subjects); err != nil {
 		return nil, fmt.Errorf("rounds: %w", err)
 	}
-	f, err := uncut(m, template, controls, subjects, identity(len(subjects)))
+	f, err := compileFit(m, template, controls, subjects, identity(len(subjects)))
 	if err != nil {
 		return nil, fmt.Errorf("rounds: %w", err)
 	}
@@ -120,8 +120,8 @@ func (r *Rounds) First() (*AtlasRound, error) {
 	start := mesh.Vertices(r.fit.start)
 	first := &AtlasRound{From: -1, Template: start, Controls: r.fit.controls, Sigma: slices.Clone(r.fit.sigma)}
 	stage := annealing{}
-	if r.model.loose() {
-		guess, err := r.fit.guess(geom.Numbers(geom.Shape(start)))
+	if r.model.estimatesNoise() {
+		guess, err := r.fit.initialNoise(geom.Numbers(geom.Shape(start)))
 		if err != nil {
 			return nil, fmt.Errorf("rounds: %w", err)
 		}
@@ -131,20 +131,20 @@ func (r *Rounds) First() (*AtlasRound, error) {
 		stage = annealing{Loose: true, Rough: 0.3}
 		first.Estimate = &NoiseEstimate{annealing: stage, Noise: first.Sigma, Reach: 1}
 	}
-	first.Goal = closer * stage.tolerance(r.limits.Tolerance)
+	first.Goal = momentaGoal * stage.tolerance(r.limits.Tolerance)
 	first.Scale = slices.Repeat([]float64{1}, len(r.fit.scale))
 	return first, nil
 }
 
 // closer is how much closer momenta come to their minimum than the template.
-const closer = 0.1
+const momentaGoal = 0.1
 
-// alone is the fit of one subject, at the noise of a round.
-func (r *Rounds) alone(i int, now *AtlasRound) (*fit, error) {
+// fitOf is the fit of one subject, at the noise of a round.
+func (r *Rounds) fitOf(i int, now *AtlasRound) (*fit, error) {
 	f := r.own[i]
 	if f == nil {
 		own := *r.fit
-		if err := own.cut(r.subjects, 1, i); err != nil {
+		if err := own.measureSubjects(r.subjects, 1, i); err != nil {
 			return nil, err
 		}
 		own.design, own.chunks[0].subjects = identity(1), []int{0}
@@ -168,7 +168,7 @@ func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
 	if now.Atlas != nil || i < 0 || i >= len(r.subjects) || (before == nil) != (now.From < 0) {
 		return nil, errors.New("the atlas has ended, there is no such subject, or this is not its part of the round to set out from")
 	}
-	f, err := r.alone(i, now)
+	f, err := r.fitOf(i, now)
 	if err != nil {
 		return nil, err
 	}
@@ -197,15 +197,15 @@ func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
 	momenta := len(f.Objects)
 	f.scale[momenta] = part.Scale
 	if now.Number == now.Stage {
-		want, bend, err := f.bends(first, func(kind int) bool { return kind == momenta })
+		expected, curvature, err := f.curvatures(first, func(kind int) bool { return kind == momenta })
 		if err != nil {
 			return nil, err
 		}
-		f.rescale(want, bend)
+		f.rescale(expected, curvature)
 		part.Scale = f.scale[momenta]
 	}
 	momentum := f.blocks()[1]
-	missed := func(e *evaluation) float64 { return f.length(e.gradient[momentum[0]:momentum[1]]) }
+	missed := func(e *evaluation) float64 { return f.squaredNorm(e.gradient[momentum[0]:momentum[1]]) }
 	// A subject that is the template has no energy that its derivatives could be small against, and sums have errors: what others have
 	// counts, once it is known.
 	energy := 1e-4 * floats.Dot(f.precision(), f.squares)
@@ -213,7 +213,7 @@ func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
 		energy = now.Last.Energy
 	}
 	found, e, err := f.match("match", x, now.Goal, func(e *evaluation) float64 {
-		return share(missed(e), 2*math.Max(e.energy[0], energy))
+		return rootRatio(missed(e), 2*math.Max(e.energy[0], energy))
 	}, nil)
 	if err != nil {
 		return nil, err
@@ -222,11 +222,11 @@ func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
 		return nil, errors.New("stopped")
 	}
 	if now.Number == now.Stage {
-		if part.Want, part.Bend, err = f.bends(e, func(kind int) bool { return kind != momenta }); err != nil {
+		if part.Expected, part.Curvature, err = f.curvatures(e, func(kind int) bool { return kind != momenta }); err != nil {
 			return nil, err
 		}
 	}
-	if part.Apart, err = f.lengths(x[:momentum[0]], e.pulls[0]); err != nil {
+	if part.Apart, err = f.squaredNorms(x[:momentum[0]], e.pulls[0]); err != nil {
 		return nil, err
 	}
 	part.Momentum, part.Mismatch, part.Energy, part.Pull = f.Space.Point(found.X), e.mismatch[0], e.energy[0], e.pulls[0]
@@ -237,8 +237,8 @@ func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
 	return part, nil
 }
 
-// sum returns what parts come to, in the order of the subjects.
-func (r *Rounds) sum(now *AtlasRound, parts []*Part) (*Outcome, error) {
+// total returns what parts come to, in the order of the subjects.
+func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, error) {
 	f := r.fit
 	for i := range r.subjects {
 		if i >= len(parts) || parts[i] == nil || parts[i].Round != now.Number || parts[i].Subject != i {
@@ -272,7 +272,7 @@ func (r *Rounds) sum(now *AtlasRound, parts []*Part) (*Outcome, error) {
 		missed += p.Missed
 		energy += p.Energy
 	}
-	total, err := f.lengths(z, out.Gradient[:len(z)])
+	total, err := f.squaredNorms(z, out.Gradient[:len(z)])
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +303,7 @@ func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round 
 	if err != nil {
 		return nil, err
 	}
-	last, err := r.sum(now, own)
+	last, err := r.total(now, own)
 	if err != nil {
 		return nil, err
 	}
@@ -314,12 +314,12 @@ func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round 
 		next.Estimate, stage = &estimate, estimate.annealing
 	}
 	if now.Number == now.Stage && !last.Infinite {
-		want, bend := own[0].Want, make([]float64, len(f.scale))
+		expected, curvature := own[0].Expected, make([]float64, len(f.scale))
 		for _, p := range own {
-			floats.Add(bend, p.Bend)
+			floats.Add(curvature, p.Curvature)
 		}
 		f.scale = slices.Repeat([]float64{1}, len(f.scale))
-		f.rescale(want, bend)
+		f.rescale(expected, curvature)
 		next.Scale = f.scale
 	}
 	f.scale = next.Scale
@@ -379,9 +379,9 @@ func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round 
 			o := outcomes[at(y)]
 			return max(o.Imbalance, o.Unsettled), nil
 		},
-		Precondition: f.outward,
+		Precondition: f.preconditionTemplate,
 		FirstStep:    1,
-		Memory:       steps,
+		Memory:       remembered,
 	}, tried[0], stage.tolerance(r.limits.Tolerance), math.MaxInt)
 	switch {
 	case strayed:
@@ -405,7 +405,7 @@ func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round 
 		if own, err = parts(best.Number); err != nil {
 			return nil, err
 		}
-		if _, err := r.sum(best, own); err != nil {
+		if _, err := r.total(best, own); err != nil {
 			return nil, err
 		}
 	}
@@ -419,15 +419,15 @@ func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round 
 			e.mismatch, e.energy = append(e.mismatch, p.Mismatch), append(e.energy, p.Energy)
 		}
 		a := &Atlas{Noise: slices.Clone(next.Estimate.Noise)}
-		f.bend = nil // that of another process is not known
+		f.hessian = nil // that of another process is not known
 		if done, err = f.anneal(&stage, e, a, found.Iterations); err != nil {
 			return nil, err
 		}
-		if stage.Renewals > renewals {
+		if stage.Renewals > maxRenewals {
 			found.Status = geom.IterationLimit
 		}
 		next.Estimate = &NoiseEstimate{annealing: stage, Noise: a.Noise, Reach: a.Reach, Parts: a.Parts}
-		next.Sigma, next.Goal = f.sigma, math.Min(now.Goal, closer*stage.tolerance(r.limits.Tolerance))
+		next.Sigma, next.Goal = f.sigma, math.Min(now.Goal, momentaGoal*stage.tolerance(r.limits.Tolerance))
 	}
 	if !done && next.Number < r.limits.MaxIterations {
 		next.Stage, next.From, next.Template, next.Controls = next.Number, best.Number, best.Template, best.Controls
@@ -446,7 +446,7 @@ func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round 
 func (r *Rounds) end(best, next *AtlasRound, parts []*Part, status geom.Status) (*Atlas, error) {
 	f := *r.fit
 	f.sigma, f.last, f.evaluations = best.Sigma, nil, 0
-	if err := f.cut(r.subjects, 1); err != nil {
+	if err := f.measureSubjects(r.subjects, 1); err != nil {
 		return nil, err
 	}
 	x := slices.Clone(geom.Numbers(geom.Shape(best.Template)))

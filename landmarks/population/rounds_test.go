@@ -101,7 +101,7 @@ func TestUnits(t *testing.T) {
 		}
 		own.Objects = object(0.3 * math.Sqrt(unit.a))
 		atlas := expect.Must(own.Atlas(large(template), points, all))
-		match := expect.Must(own.Register(large(template), points, all[0], nil))
+		match := expect.Must(own.Register(large(template), points, all[0]))
 		own.Objects = object(0)
 		noise := expect.Must(own.Atlas(large(template), points, all))
 		var got []float64
@@ -179,7 +179,7 @@ func TestRounds(t *testing.T) {
 			for i := range subjects {
 				own = append(own, expect.Must(r.Match(&moved, i, parts[now.From][i])))
 			}
-			return expect.Must(r.sum(&moved, own))
+			return expect.Must(r.total(&moved, own))
 		}
 		slope := 0.0
 		for k, g := range r.fit.Space.Point(at(0).Gradient[:60]) {

@@ -47,7 +47,7 @@ func (a *Atlas) MeanMomentum() [][]float64 {
 }
 
 // scored is the momentum p̄ + Σ_k s_k u_k.
-func (a *Atlas) scored(modes *stats.PCA[geom.Shape], scores []float64) (geom.Vec, error) {
+func (a *Atlas) momentumOf(modes *stats.PCA[geom.Shape], scores []float64) (geom.Vec, error) {
 	if len(scores) > len(modes.Momenta) {
 		return nil, fmt.Errorf("%d scores for %d modes", len(scores), len(modes.Momenta))
 	}
@@ -60,7 +60,7 @@ func (a *Atlas) scored(modes *stats.PCA[geom.Shape], scores []float64) (geom.Vec
 
 // At returns the template deformed by the momentum p̄ + Σ_k s_k u_k, for scores s_k of the first modes u_k of PCA.
 func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) ([]*mesh.Mesh, error) {
-	p, err := a.scored(modes, scores)
+	p, err := a.momentumOf(modes, scores)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [
 	for k := range len(modes.Modes) + 1 {
 		x := append([]float64{}, geom.Numbers(geom.Shape(mesh.Vertices(a.Template)))...)
 		for i := range subjects {
-			p, err := a.scored(modes, modes.Scores[i][:k])
+			p, err := a.momentumOf(modes, modes.Scores[i][:k])
 			if err != nil {
 				return nil, err
 			}

@@ -1,0 +1,161 @@
+package population
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"anatomy/kernels"
+	"anatomy/landmarks/mesh"
+)
+
+// estimatesNoise says whether a noise is to be estimated.
+func (m Model) estimatesNoise() bool {
+	return slices.ContainsFunc(m.Objects, func(o Object) bool { return o.Noise == 0 })
+}
+
+// Label returns the name of an object of a subject or of the template in errors: whose, and of several objects the ID or the number.
+func (m Model) Label(whose string, o int) string {
+	if len(m.Objects) == 1 {
+		return whose
+	}
+	return fmt.Sprintf("%s, %s", whose, cmp.Or(m.Objects[o].ID, fmt.Sprintf("object %d", o)))
+}
+
+func (m Model) check(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh) error {
+	if m.Space == nil || len(m.Objects) == 0 {
+		return errors.New("the model has no Space or no Objects")
+	}
+	name := func(i int) string {
+		if i == len(subjects) {
+			return "the template"
+		}
+		return fmt.Sprintf("subject %d", i)
+	}
+	for i, shape := range append(subjects[:len(subjects):len(subjects)], template) {
+		if len(shape) != len(m.Objects) {
+			return fmt.Errorf("%s has %d meshes, the model %d objects", name(i), len(shape), len(m.Objects))
+		}
+	}
+	for o, object := range m.Objects {
+		if object.Norm.Kernel == nil {
+			return fmt.Errorf("%s has no Norm", m.Label("the model", o))
+		}
+		if !(object.Noise >= 0) || math.IsInf(object.Noise*object.Noise, 1) {
+			return fmt.Errorf("%s: the noise is %g, want a positive number, or 0 to estimate it", m.Label("the model", o), object.Noise)
+		}
+		for i, shape := range append(subjects[:len(subjects):len(subjects)], template) {
+			if shape[o] == nil {
+				return fmt.Errorf("%s is nil", m.Label(name(i), o))
+			}
+			if err := object.Norm.Check(m.Label(name(i), o), shape[o]); err != nil {
+				return err
+			}
+		}
+		for i, s := range subjects {
+			if err := mesh.CheckAlike(m.Label("the template", o), template[o], m.Label(name(i), o), s[o]); err != nil {
+				return err
+			}
+			if err := object.checkUnits(template[o], m.Label(name(i), o), s[o]); err != nil {
+				return err
+			}
+		}
+		names, meshes := []string{m.Label("the template", o)}, []*mesh.Mesh{template[o]}
+		for i, s := range subjects {
+			names, meshes = append(names, m.Label(name(i), o)), append(meshes, s[o])
+		}
+		if err := object.Norm.CheckWidth(names, meshes); err != nil {
+			return err
+		}
+		if d := len(template[o].Vertices[0]); d != m.Space.Manifold.D {
+			return fmt.Errorf("%s is in R^%d, the space in R^%d", m.Label("the template", o), d, m.Space.Manifold.D)
+		}
+	}
+	if err := m.Space.CheckNumbers("control points", controls); err != nil {
+		return err
+	}
+	return m.Space.CheckRegular("control points", controls)
+}
+
+// checkUnits refuses a subject in another unit than the template, and one that is inside out where the norm sees it: no deformation
+// brings these together, and a search would end somewhere.
+func (o Object) checkUnits(template *mesh.Mesh, name string, s *mesh.Mesh) error {
+	length := func(m *mesh.Mesh) float64 { return math.Pow(m.Size(), 1/float64(len(m.Cells[0])-1)) }
+	const units = 7 // centimetres and millimetres differ by 10, animals of one kind by less
+	if ratio := length(s) / length(template); ratio > units || ratio < 1.0/units {
+		return fmt.Errorf("%s is %.3g times as large as the template: give both in one unit, or scale it by Align", name, ratio)
+	}
+	if o.Norm.Varifold {
+		return nil
+	}
+	// Of open ones there is no volume, and no telling.
+	if a, err := template.Volume(); err == nil {
+		if b, err := s.Volume(); err == nil && a*b < 0 {
+			return fmt.Errorf("%s is inside out as the template sees it: Flip it, or take varifolds", name)
+		}
+	}
+	return nil
+}
+
+// checkReach returns an error where the kernel of the deformations or the control points are in another unit than the template, whose
+// vertices they do not move, or move all alike.
+func (f *fit) checkReach() error {
+	const none, all = 1e-3, 0.98
+	ones := make([][]float64, len(f.controls))
+	for i := range ones {
+		ones[i] = slices.Repeat([]float64{1}, f.Space.Manifold.D)
+	}
+	out, err := f.kernelSums.Call(mesh.Vertices(f.start), f.controls, ones)
+	if err != nil {
+		return err
+	}
+	least, beyond, count := math.Inf(1), 0, f.ends[len(f.ends)-1]
+	for _, row := range out.Matrix(0) {
+		k := row[0] / f.gram.At(0, 0)
+		if least = math.Min(least, k); k < none {
+			beyond++
+		}
+	}
+	switch n := float64(len(f.controls)); {
+	case 2*beyond > count:
+		return fmt.Errorf("%d of the %d vertices of the template are out of reach of the control points, by the kernel %s: are these, or its width, in another unit?", beyond, count, f.Space.Manifold.Kernel)
+	case n > 1 && least > all*n:
+		return fmt.Errorf("the kernel of the deformations, %s, is much wider than the template and the control points, all of which it moves alike: is its width in another unit?", f.Space.Manifold.Kernel)
+	}
+	return nil
+}
+
+// checkAtlasBounds returns an error if the fast sums of a kernel hold in a box only and what was computed left it.
+func (f *fit) checkAtlasBounds(a *Atlas, subjects [][]*mesh.Mesh) error {
+	for i, s := range subjects {
+		if err := checkBounds(f.Space.Manifold.Kernel, a.Controls, mesh.Vertices(a.Template), mesh.Vertices(a.Deformed[i])); err != nil {
+			return fmt.Errorf("the kernel of the deformations, subject %d: %w", i, err)
+		}
+		if err := f.checkNormBounds(fmt.Sprintf("subject %d", i), s, a.Deformed[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkNormBounds returns an error if the fast sums of a norm hold in a box only in which two shapes are not.
+func (m Model) checkNormBounds(name string, s, other []*mesh.Mesh) error {
+	for o, object := range m.Objects {
+		if err := checkBounds(object.Norm.Kernel, s[o].Vertices, other[o].Vertices); err != nil {
+			return fmt.Errorf("the kernel of the norm, %s: %w", m.Label(name, o), err)
+		}
+	}
+	return nil
+}
+
+// checkBounds returns an error if the sums of a kernel hold in a box only in which points are not.
+func checkBounds(k kernels.Kernel, points ...[][]float64) error {
+	if k, bounded := k.(interface {
+		Fits(points [][]float64) error
+	}); bounded {
+		return k.Fits(slices.Concat(points...))
+	}
+	return nil
+}

@@ -1,0 +1,386 @@
+package population
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/solve"
+	"anatomy/landmarks/mesh"
+)
+
+// remembered is how many steps the search remembers: its valleys are long.
+const remembered = 100
+
+// jointIterations is how many steps the search takes in all variables at once, unless told otherwise, before it follows the template.
+const jointIterations = 200
+
+// limits are those of a search with the default number of iterations.
+func limits(tolerance float64) solve.Limits {
+	return solve.Limits{Tolerance: tolerance, MaxIterations: 500}
+}
+
+// bounded is a value with its gradient for solve.Minimise: infinite where either is no number.
+func bounded(value float64, gradient []float64) (float64, []float64, error) {
+	if sum := value + floats.Norm(gradient, 1); math.IsNaN(sum) || math.IsInf(sum, 0) {
+		value = math.Inf(1)
+	}
+	return value, gradient, nil
+}
+
+// start is where a search begins.
+type start struct {
+	template     []*mesh.Mesh
+	controls     [][]float64
+	coefficients [][][]float64 // nil: they are 0
+	noise        []float64     // of objects whose noise is estimated; nil: see initialNoise
+	flowing      bool          // the template moves in flows only at first
+}
+
+// estimate minimises the objective, and returns what it found with the coefficients.
+func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design [][]float64, opts []solve.Option) (*Atlas, [][][]float64, error) {
+	a, coefficients, err := m.estimateFrom(name, from, subjects, design, opts)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return a, coefficients, nil
+}
+
+func (m Model) estimateFrom(name string, from start, subjects [][]*mesh.Mesh, design [][]float64, opts []solve.Option) (*Atlas, [][][]float64, error) {
+	if err := m.check(from.template, from.controls, subjects); err != nil {
+		return nil, nil, err
+	}
+	for i, p := range from.coefficients {
+		if err := m.Space.CheckNumbers(fmt.Sprintf("momentum %d", i), p); err != nil {
+			return nil, nil, err
+		}
+	}
+	f, err := newFit(m, from.template, from.controls, subjects, design)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.free()
+	x, err := f.begin(from)
+	if err != nil {
+		return nil, nil, err
+	}
+	first, err := f.at(x)
+	if err != nil {
+		return nil, nil, err
+	}
+	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
+		return nil, nil, fmt.Errorf("the objective at the start is %g, want a finite number: check coordinates and kernels", first.value)
+	}
+	a := &Atlas{Before: first.mismatch, Noise: slices.Clone(f.sigma), Reach: 1}
+	if from.flowing {
+		// When all subjects are near, the template takes the details that these have in common.
+		clear(f.scale[:len(f.Objects)])
+		rough, err := f.objective().Run(name, m.Space, x, limits(0.1), append(opts[:len(opts):len(opts)], solve.Tolerance(0.1))...)
+		if err != nil {
+			return nil, nil, err
+		}
+		x, a.Iterations, a.Flowing = rough.X, rough.Iterations, rough.Status == geom.Cancelled
+	}
+	if x, err = f.searchWithNoise(name, x, a, opts); err != nil {
+		return nil, nil, err
+	}
+	e, err := f.at(x)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := f.finish(a, e, subjects); err != nil {
+		return nil, nil, err
+	}
+	_, flat, _ := f.split(x)
+	return a, m.Space.Points(flat), nil
+}
+
+// begin returns the variables at the start, and sets the noise.
+func (f *fit) begin(from start) ([]float64, error) {
+	x := make([]float64, f.blocks()[2][1])
+	at := copy(x, geom.Numbers(geom.Shape(mesh.Vertices(from.template))))
+	for _, p := range from.coefficients {
+		at += copy(x[at:], f.Space.Vector(p))
+	}
+	if f.Free {
+		copy(x[f.blocks()[2][0]:], geom.Numbers(geom.Shape(from.controls)))
+	}
+	if !f.estimatesNoise() {
+		return x, nil
+	}
+	noise := from.noise
+	if noise == nil {
+		var err error
+		if noise, err = f.initialNoise(x[:f.blocks()[0][1]]); err != nil {
+			return nil, err
+		}
+	}
+	for o, object := range f.Objects {
+		f.sigma[o] = cmp.Or(object.Noise, noise[o])
+	}
+	return x, nil
+}
+
+// searchWithNoise minimises the objective from x, where a noise is to be estimated again and again until the estimate holds. It sets Status,
+// Noise, Reach and Parts of an atlas, and adds to its Iterations.
+func (f *fit) searchWithNoise(name string, x []float64, a *Atlas, opts []solve.Option) ([]float64, error) {
+	estimates := f.estimatesNoise()
+	for stage := (annealing{Loose: estimates, Rough: 0.3}); ; {
+		now := opts
+		if rough := stage.tolerance(0); rough > 0 {
+			now = append(opts[:len(opts):len(opts)], solve.Tolerance(rough))
+		}
+		found, err := f.search(name, x, now)
+		if err != nil {
+			return nil, err
+		}
+		x = found.X
+		a.Status = found.Status
+		a.Iterations += found.Iterations
+		if !estimates || found.Status == geom.Cancelled {
+			return x, nil
+		}
+		e, err := f.at(x)
+		if err != nil {
+			return nil, err
+		}
+		done, err := f.anneal(&stage, e, a, found.Iterations)
+		if err != nil {
+			return nil, err
+		}
+		if stage.Renewals > maxRenewals {
+			a.Status = geom.IterationLimit
+		}
+		if done {
+			return x, nil
+		}
+	}
+}
+
+// search minimises the objective from x, for a noise.
+func (f *fit) search(name string, x []float64, opts []solve.Option) (*solve.Minimum, error) {
+	found := &solve.Minimum{X: x, Status: geom.IterationLimit}
+	if err := f.calibrate(x); err != nil {
+		return nil, err
+	}
+	if !f.following {
+		o := f.objective()
+		o.Residual = func(x []float64) (float64, error) {
+			e, err := f.at(x)
+			if err != nil {
+				return 0, err
+			}
+			imbalance, unsettled, err := f.balance(e)
+			return max(imbalance, unsettled), err
+		}
+		var err error
+		if found, err = o.Run(name, f.Space, x, solve.Limits{Tolerance: 0.03, MaxIterations: jointIterations}, opts...); err != nil {
+			return nil, err
+		}
+	}
+	if found.Status != geom.IterationLimit || f.Space.Manifold.Dim() > maxFollowed {
+		return found, nil
+	}
+	f.following = true
+	before := found.Iterations
+	found, err := f.follow(name, found.X, opts)
+	if err != nil {
+		return nil, err
+	}
+	found.Iterations += before
+	return found, nil
+}
+
+// objective is that of all variables.
+func (f *fit) objective() solve.Objective {
+	return solve.Objective{
+		Value: func(x []float64) (float64, []float64, error) {
+			e, err := f.at(x)
+			if err != nil {
+				return 0, nil, err
+			}
+			return bounded(e.value, e.gradient)
+		},
+		Precondition: f.precondition,
+		FirstStep:    1,
+		Memory:       remembered,
+	}
+}
+
+// match minimises the objective over the one momentum of x. It has converged where unsettled of an evaluation is at most the tolerance;
+// without unsettled the test is that of solve.Minimise.
+func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(e *evaluation) float64, opts []solve.Option) (*solve.Minimum, *evaluation, error) {
+	from, to := f.blocks()[1][0], f.blocks()[1][1]
+	at := func(p []float64) (*evaluation, error) { return f.evaluate(slices.Concat(x[:from], p, x[to:])) }
+	seen := map[*float64]float64{}
+	o := solve.Objective{
+		Value: func(p []float64) (float64, []float64, error) {
+			e, err := at(p)
+			if err != nil {
+				return 0, nil, err
+			}
+			if unsettled != nil {
+				seen[&p[0]] = unsettled(e)
+			}
+			return bounded(e.value, e.gradient[from:to])
+		},
+		Precondition: func(g []float64) ([]float64, error) {
+			out := make([]float64, len(g))
+			f.solve(out, g)
+			return out, nil
+		},
+		FirstStep: f.scale[len(f.Objects)],
+	}
+	if unsettled != nil {
+		o.Residual = func(p []float64) (float64, error) { return seen[&p[0]], nil }
+	} else {
+		soft, err := f.soft()
+		if err != nil {
+			return nil, nil, err
+		}
+		o.Soft = soft
+	}
+	found, err := o.Run(name, f.Space, x[from:to], limits(tolerance), opts...)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := at(found.X)
+	return found, e, err
+}
+
+// Register returns the match of a template, which stays as it is, to one subject, as an atlas of that subject: it is
+// landmarks.Space.MatchFrom for several objects. Its Status does not speak of Imbalance, which is not 0. It is Stalled where cells of the
+// deformed template are folded, which needs a wider kernel of the deformations or more noise, and where the integrator's steps are too
+// few. The options are solve.Tolerance (default 0.003; see solve.Minimise) and solve.MaxIterations (500).
+func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts ...solve.Option) (*Atlas, error) {
+	const name = "registration"
+	subjects := [][]*mesh.Mesh{subject}
+	m.Free = false
+	if err := m.check(template, controls, subjects); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if m.estimatesNoise() {
+		return nil, fmt.Errorf("%s: the noise of one subject cannot be estimated: give Noise", name)
+	}
+	f, err := newFit(m, template, controls, subjects, identity(1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	defer f.free()
+	x := append(slices.Clone(geom.Numbers(geom.Shape(mesh.Vertices(template)))), make([]float64, m.Space.Manifold.Dim())...)
+	before, err := f.at(x)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := f.calibrate(x); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	found, end, err := f.match(name, x, 0.003, nil, opts)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	a := &Atlas{Before: before.mismatch, Noise: f.sigma, Reach: 1, Iterations: found.Iterations, Status: found.Status}
+	if err := f.finish(a, end, subjects); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	a.countFolds(a.Deformed[0], template)
+	return a, nil
+}
+
+// finish sets what an atlas, of which noise, status and iterations are known, is at an evaluation.
+func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) (err error) {
+	if a.Imbalance, a.Unsettled, err = f.balance(e); err != nil {
+		return err
+	}
+	z, flat, q := f.split(e.x)
+	for _, t := range with(f.start, f.Space.Point(z)) {
+		a.Template = append(a.Template, t.Copy())
+	}
+	a.Controls = f.Space.Point(q)
+	for i := range subjects {
+		a.Momenta = append(a.Momenta, f.Space.Point(f.momentum(i, flat)))
+		a.Deformed = append(a.Deformed, with(a.Template, e.deformed[i]))
+	}
+	a.Mismatch, a.Energy, a.Evaluations = e.mismatch, e.energy, f.evaluations
+	a.Objective = floats.Sum(e.energy) / (a.Reach * a.Reach)
+	for o, mismatch := range sums(e.mismatch) {
+		a.Objective += mismatch / (2 * a.Noise[o] * a.Noise[o])
+	}
+	a.countFolds(a.Template, f.start)
+	if err := f.checkAtlasBounds(a, subjects); err != nil {
+		return err
+	}
+	for _, p := range a.Momenta {
+		g, err := f.Space.ShootInexact(a.Controls, p)
+		if err != nil {
+			return err
+		}
+		a.Drift = math.Max(a.Drift, g.Drift)
+	}
+	if a.Drift > geom.MaxDrift && a.Status == geom.Converged {
+		a.Status = geom.Stalled
+	}
+	return nil
+}
+
+// countFolds counts the cells of a shape that are folded and were not before, of which none is left where a search has converged.
+func (a *Atlas) countFolds(shape, before []*mesh.Mesh) {
+	for o, t := range shape {
+		a.Folded += len(t.Folds(before[o]))
+	}
+	if a.Folded > 0 && a.Status == geom.Converged {
+		a.Status = geom.Stalled
+	}
+}
+
+// rootRatio is √(a/b), and 0 where a is 0.
+func rootRatio(a, b float64) float64 {
+	if a == 0 {
+		return 0
+	}
+	return math.Sqrt(a / b)
+}
+
+// imbalance returns Imbalance and Unsettled, see Atlas, from sums over the subjects: of every object ‖Σ g_i‖², Σ ‖g_i‖² and the
+// mismatch, Σ ‖r_i‖² and the energy.
+func (f *fit) imbalance(total, apart, mismatch []float64, missed, energy float64) (imbalance, unsettled float64) {
+	same := true
+	for o := range f.Objects {
+		if mismatch[o] > 1e-12*f.squares[o] { // else all subjects are the template
+			imbalance, same = math.Max(imbalance, rootRatio(total[o], apart[o])), false
+		}
+	}
+	least := 1e-12 * floats.Dot(f.squares, f.precision())
+	if same && energy <= least {
+		return 0, 0
+	}
+	return imbalance, rootRatio(missed, 2*math.Max(energy, least)) // where nothing moved yet, there is no energy
+}
+
+// balance returns Imbalance and Unsettled at an evaluation.
+func (f *fit) balance(e *evaluation) (imbalance, unsettled float64, err error) {
+	at := f.blocks()
+	z := e.x[:at[0][1]]
+	total, err := f.squaredNorms(z, e.gradient[:at[0][1]])
+	if err != nil {
+		return 0, 0, err
+	}
+	apart := make([]float64, len(f.Objects))
+	for _, g := range e.pulls {
+		s, err := f.squaredNorms(z, g)
+		if err != nil {
+			return 0, 0, err
+		}
+		floats.Add(apart, s)
+	}
+	missed := 0.0
+	for r := range slices.Chunk(e.gradient[at[1][0]:at[1][1]], f.Space.Manifold.Dim()) {
+		missed += f.squaredNorm(r)
+	}
+	imbalance, unsettled = f.imbalance(total, apart, sums(e.mismatch), missed, floats.Sum(e.energy))
+	return imbalance, unsettled, nil
+}
