@@ -29,6 +29,10 @@ import (
 // Passed over, with a note in Notes, are lines above the header, rows without text, lines below the table, and columns without a title. A
 // row below the header, or brackets in it, may have the unit of length.
 //
+// A table without a header is one specimen where each row holds two or three coordinates, at least three rows of them, behind a name or a
+// number of the landmark or not; Notes say so. Lines that begin with #, the heads of Landmark Editor (Version 1.0 and a count; 9999 is
+// missing) and of files with n_points:, and lines without numbers above and below are passed over.
+//
 // Where columns are not separated by commas, a number may have a decimal comma (2,5), as spreadsheets write it in many
 // countries. It is an error if others of the file have a decimal point, or if all those with a comma may be thousands (2,500).
 // name is that of the file, for Name, Source and errors.
@@ -38,6 +42,9 @@ func ReadCSV(r io.Reader, name string) (*Dataset, error) {
 		return nil, err
 	}
 	above, header, below := s.header()
+	if header == nil && s.isPlain() {
+		return readPlain(s)
+	}
 	if header == nil {
 		return nil, s.withoutHeader()
 	}

@@ -2,6 +2,7 @@ package morpho
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -29,36 +30,63 @@ var (
 	ntsHead = regexp.MustCompile(`(?im)^[ \t]*1[ \t]+\d.*\bDIM[ \t]*=`)
 )
 
+// containing recognises files by a text near their beginning.
+func containing(text string) func([]byte) bool {
+	return func(head []byte) bool { return bytes.Contains(head, []byte(text)) }
+}
+
+// beginning recognises files by the text that they begin with, spaces aside.
+func beginning(text string) func([]byte) bool {
+	return func(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []byte(text)) }
+}
+
 // fileFormats in the order in which contents are tried.
 var fileFormats = []fileFormat{
 	{"FCSV", []string{".fcsv"}, fcsvHead.Match, ReadFCSV, nil},
-	{"Markups", []string{".json"}, func(h []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(h), []byte("{")) }, ReadMarkups, nil},
-	{"NPY", []string{".npy"}, func(h []byte) bool { return bytes.HasPrefix(h, []byte(npyMagic)) }, ReadNPY, WriteNPY},
-	{"Morphologika", []string{".txt", ".morphologika"}, func(h []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(h), []byte("[")) },
-		ReadMorphologika, WriteMorphologika},
+	{"Markups", []string{".json"}, beginning("{"), ReadMarkups, nil},
+	{"NPY", []string{".npy"}, beginning(npyMagic), ReadNPY, WriteNPY},
+	{"Checkpoint", []string{".ckpt"}, containing("Stratovan Checkpoint"), ReadCheckpoint, nil},
+	{"MITK", []string{".mps"}, containing("<point_set_file"), ReadMITK, nil},
+	{"Morphologika", []string{".txt", ".morphologika"}, beginning("["), ReadMorphologika, WriteMorphologika},
 	{"TPS", []string{".tps"}, tpsHead.Match, ReadTPS, WriteTPS},
 	{"NTS", []string{".nts", ".dta"}, ntsHead.Match, ReadNTS, WriteNTS},
-	{"CSV", []string{".csv", ".tsv"}, func(h []byte) bool {
-		line, _, _ := bytes.Cut(h, []byte("\n"))
-		return bytes.ContainsAny(line, ",;\t") && !bytes.Contains(h, []byte{0})
-	}, ReadCSV, WriteCSV},
+	{"CSV", []string{".csv", ".tsv"}, isTable, ReadCSV, WriteCSV},
+	{"table without a header", []string{".pts", ".xyz"}, isTable, ReadCSV, nil},
 }
 
-// Read reads a file of shapes. The extension names the format: .csv, .tsv, .tps, .nts, .dta, .npy, and .fcsv and .mrk.json of 3D Slicer; the
-// contents of any other file tell it (Morphologika files have no extension of their own). Missing landmarks come back as NaN;
-// see Dataset.Validate. Errors name the file and the line.
+// Extensions are those of the files that Read reads by their names; a folder may hold more, whose contents tell.
+func Extensions() []string { return extensionsOf(func(fileFormat) bool { return true }) }
+
+// extensionsOf lists the extensions of formats.
+func extensionsOf(which func(fileFormat) bool) (all []string) {
+	for _, f := range fileFormats {
+		if which(f) {
+			all = append(all, f.extensions...)
+		}
+	}
+	return all
+}
+
+// unnamed are extensions that say nothing of the contents: many programs write them.
+var unnamed = []string{"", ".txt", ".dat", ".asc"}
+
+// Read reads a file of shapes. The extension names the format, one of Extensions; the contents tell that of files with another, and of .txt,
+// .dat and .asc. Missing landmarks come back as NaN; see Dataset.Validate. Errors name the file and the line, and say what to do.
 //
-// Of a folder, such as 3D Slicer's users have, every file is a specimen, of the name of the file without extension; hidden files are passed
-// over. The numbers of landmarks and of their coordinates must agree, and so must labels. Numbers behind the name of a list, as 3D Slicer
-// makes them (F-1, F-2, …), agree whatever the name.
+// Of a folder every file is a specimen, of the name of the file without extension. Hidden files are passed over, and, with a note in Notes,
+// folders and files of other kinds, such as meshes beside their landmarks. The numbers of landmarks and of their coordinates must agree, and
+// so must labels. Numbers behind the name of a list, as 3D Slicer makes them (F-1, F-2, …), agree whatever the name.
 //
-// Only 3D Slicer's formats hold Unit and Closed: set them after reading others.
+// Only some formats hold Unit and Closed: set them after reading others.
 func Read(path string) (*Dataset, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return readFolder(path)
 	}
 	return readFile(path)
 }
+
+// errKind is the error of a file that is none of landmarks.
+var errKind = errors.New("neither the extension nor the contents are those of landmarks")
 
 func readFile(path string) (*Dataset, error) {
 	f, err := text.Open(path)
@@ -68,8 +96,7 @@ func readFile(path string) (*Dataset, error) {
 	defer f.Close()
 	buffered := text.Decode(f)
 	extension := strings.ToLower(filepath.Ext(path))
-	// Many programs write .txt, so there the contents decide.
-	if extension != ".txt" {
+	if !slices.Contains(unnamed, extension) {
 		for _, f := range fileFormats {
 			if slices.Contains(f.extensions, extension) {
 				return f.read(buffered, path)
@@ -85,7 +112,10 @@ func readFile(path string) (*Dataset, error) {
 			return f.read(buffered, path)
 		}
 	}
-	return nil, fmt.Errorf("%s: neither the extension nor the contents are those of a CSV, TPS, NTS, Morphologika, NPY, FCSV or .mrk.json file", path)
+	if len(head) == 0 {
+		return nil, fmt.Errorf("%s: %w", path, text.Advise("save it again by the program that made it", "the file is empty"))
+	}
+	return nil, fmt.Errorf("%s: %w", path, text.Advise("read one of "+strings.Join(Extensions(), ", "), "%w", errKind))
 }
 
 // readFolder reads a folder with one specimen a file.
@@ -95,40 +125,73 @@ func readFolder(folder string) (*Dataset, error) {
 		return nil, err
 	}
 	out := newDataset(folder)
-	files := map[string]string{} // of the specimens
+	files := map[string]string{}   // of the specimens
+	noted := map[string][]string{} // files with the same note
+	var passed, notes []string
 	var first *Dataset
 	var labels []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
+		name, path := e.Name(), filepath.Join(folder, e.Name())
+		extension := strings.ToLower(filepath.Ext(name))
+		switch {
+		case strings.HasPrefix(name, "."):
+			continue
+		case e.IsDir(), !slices.Contains(Extensions(), extension) && !slices.Contains(unnamed, extension):
+			passed = append(passed, name)
 			continue
 		}
-		path := filepath.Join(folder, e.Name())
 		d, err := readFile(path)
+		if errors.Is(err, errKind) {
+			passed = append(passed, name)
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w (of a folder every file is a specimen)", err)
 		}
 		if len(d.Specimens) != 1 {
-			return nil, fmt.Errorf("%s: %d specimens: in a folder, a file holds one", path, len(d.Specimens))
+			return nil, fmt.Errorf("%s: %w", path, text.Advise("read the file by itself, or write each specimen into a file of its own",
+				"%d specimens: in a folder, a file holds one", len(d.Specimens)))
 		}
 		s := &d.Specimens[0]
 		s.Name = stem(path)
 		if other, taken := files[s.Name]; taken {
-			return nil, fmt.Errorf("%s: the specimen %s is in %s, too", path, text.Clip(s.Name), other)
+			return nil, fmt.Errorf("%s: %w", path, text.Advise("remove one of them, or give it a name of its own", "the specimen %s is in %s, too", text.Clip(s.Name), other))
 		}
-		files[s.Name] = e.Name()
+		files[s.Name] = name
 		if first == nil {
 			first, labels = d, d.Labels
 		}
 		if err := d.correspondsTo(first); err != nil {
-			return nil, fmt.Errorf("%s: %w in %s", path, err, filepath.Base(first.Source))
+			return nil, fmt.Errorf("%s: %w", path, text.Advise("correct one of them, or move it to another folder: landmark i of one is landmark i of all",
+				"%w in %s", err, filepath.Base(first.Source)))
 		}
 		if !slices.Equal(d.Labels, labels) {
 			labels = nil // numbers behind names that differ
 		}
+		for _, note := range d.Notes {
+			if noted[note] == nil {
+				notes = append(notes, note)
+			}
+			noted[note] = append(noted[note], name)
+		}
 		out.Specimens = append(out.Specimens, *s)
 	}
+	if len(passed) > 0 {
+		out.note("passed over, as they hold no landmarks: %s", listed(passed))
+	}
 	if first == nil {
-		return nil, fmt.Errorf("%s: a folder without files", folder)
+		what := "a folder without files"
+		if len(passed) > 0 {
+			what = "a folder without landmarks; there are " + listed(passed)
+		}
+		return nil, fmt.Errorf("%s: %w", folder, text.Advise("put a file for each specimen into it, with one of the extensions "+strings.Join(Extensions(), ", "), "%s", what))
+	}
+	for _, note := range notes {
+		of := listed(noted[note])
+		if len(noted[note]) == len(out.Specimens) {
+			of = "each file"
+		}
+		out.note("%s: %s", of, note)
 	}
 	out.Unit, out.Closed, out.Labels = first.Unit, first.Closed, labels
 	return out, nil
@@ -173,8 +236,8 @@ func numberLabels(labels []string) []string {
 	return numbers
 }
 
-// Write writes the data set in the format that the extension of path names: .csv (long), .tps, .nts or .dta, .npy,
-// .txt or .morphologika (Morphologika). Every coordinate is read back to the last bit. The file is written beside path and
+// Write writes the data set in the format that the extension of path names: .csv and .tsv (long), .tps, .nts and .dta, .npy,
+// .txt and .morphologika (Morphologika). Every coordinate is read back to the last bit. The file is written beside path and
 // renamed, so that an error leaves an earlier file as it was. Covariates are written to .csv and .tsv alone, .npy has no names either,
 // and Unit, Closed and Labels are written to none.
 func Write(path string, d *Dataset) error {
@@ -188,7 +251,8 @@ func Write(path string, d *Dataset) error {
 			return replace.File(path, func(w io.Writer) error { return write(w, d) })
 		}
 	}
-	return fmt.Errorf("%s: the extension %q names no format of landmarks; use .csv, .tsv, .tps, .nts, .dta, .npy, .txt or .morphologika", path, extension)
+	written := extensionsOf(func(f fileFormat) bool { return f.write != nil })
+	return fmt.Errorf("%s: %w", path, text.Advise("use one of "+strings.Join(written, ", "), "the extension %q names no format of landmarks that is written", extension))
 }
 
 // lineReader reads a text file line by line, without blank lines and outer spaces.

@@ -143,12 +143,12 @@ func TestReadByContents(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "shapes.txt")
-	for _, text := range []string{"", "nothing\nof the kind\n", "a,b\x00"} {
+	for text, want := range map[string]string{"": "the file is empty", "nothing\nof the kind\n": "neither the extension nor the contents", "a,b\x00": "neither"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := Read(path)
-		expect.Refused(t, err, path, "neither the extension nor the contents")
+		expect.Refused(t, err, path, want)
 	}
 	_, err := Read(filepath.Join(t.TempDir(), "none.csv"))
 	if !errors.Is(err, os.ErrNotExist) {

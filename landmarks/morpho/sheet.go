@@ -1,6 +1,7 @@
 package morpho
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ type sheet struct {
 	given bool     // the first line of the file names comma
 	ahead []string // lines that were read to find the header, and are still to be handed out
 	first int      // number of the first of them
+
+	parsed map[rune][]sheetRow // the lines ahead by their separators, before any is handed out
 
 	before int    // lines before the first that encoding/csv sees
 	line   string // the rest of the line at hand
@@ -79,7 +82,17 @@ type sheetRow struct {
 }
 
 // rows parts the lines ahead into cells.
-func (s *sheet) rows(comma rune) (rows []sheetRow) {
+func (s *sheet) rows(comma rune) []sheetRow {
+	if s.parsed == nil {
+		s.parsed = map[rune][]sheetRow{}
+	}
+	if _, done := s.parsed[comma]; !done {
+		s.parsed[comma] = s.parse(comma)
+	}
+	return s.parsed[comma]
+}
+
+func (s *sheet) parse(comma rune) (rows []sheetRow) {
 	lines := slices.Clone(s.ahead)
 	for k := range lines {
 		lines[k] = parted(lines[k], comma)
@@ -137,6 +150,31 @@ func (s *sheet) header() (above []sheetRow, header, below *sheetRow) {
 		}
 	}
 	return above, header, below
+}
+
+// isTable recognises files by their beginning: they name columns of coordinates, or hold rows of numbers.
+func isTable(head []byte) bool {
+	if bytes.IndexByte(head, 0) >= 0 {
+		return false
+	}
+	if end := bytes.LastIndexAny(head, "\r\n"); end >= 0 {
+		head = head[:end] // the last line may be cut off
+	}
+	s, err := newSheet(bytes.NewReader(head), "")
+	if err != nil {
+		return false
+	}
+	if _, header, _ := s.header(); header != nil {
+		return true
+	}
+	for _, comma := range s.commas() {
+		for _, row := range s.rows(comma) {
+			if numbers, _ := row.numbers(); numbers > 1 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // skipTo passes over the lines before a line ahead.

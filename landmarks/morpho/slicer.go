@@ -295,24 +295,13 @@ type jsonFile struct {
 	file string
 }
 
-const maxJSON = 64 << 20 // bytes
-
 // newJSON reads the text and sees that it is JSON.
 func newJSON(r io.Reader, file string) (*jsonFile, error) {
-	in := text.NewReader(r, file)
-	j := &jsonFile{file: file}
-	for {
-		line, err := in.Line()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, in.Errorf("%w", err)
-		}
-		if j.text = append(append(j.text, line...), '\n'); len(j.text) > maxJSON {
-			return nil, in.Errorf("the file is longer than %d MiB", maxJSON>>20)
-		}
+	content, err := wholeText(r, file)
+	if err != nil {
+		return nil, err
 	}
+	j := &jsonFile{file: file, text: content}
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(j.text, new(struct{})); errors.As(err, &syntax) {
 		return nil, j.errorf(max(int(syntax.Offset)-1, 0), "this is no JSON: %w", err)

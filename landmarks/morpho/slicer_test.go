@@ -222,11 +222,17 @@ func TestReadFolder(t *testing.T) {
 		`the unit is "um", but "mm" in gorilla 1.fcsv`)
 	refused("gorilla 3.json", markups(`"type": "ClosedCurve", "controlPoints": [{"label": "nasion", "position": [1, 2, 3]}, {"label": "basion", "position": [1, 2, 4]}]`),
 		"closed is true, but false in gorilla 1.fcsv")
-	refused("notes.md", "Bones of the museum\n", "neither the extension nor the contents", "of a folder every file is a specimen")
+	refused("empty.txt", "", "the file is empty")
+	write("notes.md", "Bones of the museum\n")
+	write("about.txt", "Bones of the museum\n")
+	write("gorilla 1.ply", "ply\nformat ascii 1.0\n")
 	if err := os.Mkdir(filepath.Join(folder, "more"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	expect.Refused(t, expect.Error(Read(folder)), "more is a folder", "of a folder every file is a specimen")
+	want.Notes = []string{"passed over, as they hold no landmarks: about.txt, gorilla 1.ply, more, notes.md"}
+	if diff := cmp.Diff(want, expect.Must(Read(folder)), same); diff != "" {
+		t.Error(diff)
+	}
 	expect.Refused(t, expect.Error(Read(filepath.Join(folder, "more"))), "more: a folder without files")
 
 	// Numbers behind the names of lists, which differ, are labels of their own.

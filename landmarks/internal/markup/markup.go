@@ -5,11 +5,22 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 // Parse reads the XML of a file of this name into doc.
 func Parse(markup []byte, name string, doc any) error {
 	in := &shallow{Decoder: xml.NewDecoder(bytes.NewReader(markup))}
+	in.CharsetReader = func(label string, input io.Reader) (io.Reader, error) {
+		switch strings.ToLower(label) {
+		case "us-ascii", "iso-8859-1", "windows-1252":
+			return charmap.Windows1252.NewDecoder().Reader(input), nil
+		}
+		return nil, fmt.Errorf("the encoding %q is not known; save the file as UTF-8", label)
+	}
 	if err := xml.NewTokenDecoder(in).Decode(doc); err != nil {
 		return fmt.Errorf("%s: byte %d: %w", name, in.InputOffset(), err)
 	}
