@@ -60,7 +60,20 @@ func formatOf(path string) (*fileFormat, error) {
 			return &fileFormats[i], nil
 		}
 	}
-	return nil, fmt.Errorf("%s: the extension %q names no format of meshes; there are .ply, .obj, .off, .stl, .gii, .vtk and .vtp", path, extension)
+	return nil, fmt.Errorf("%s: the extension %q names no format of meshes; there are %s", path, extension, strings.Join(Extensions(), ", "))
+}
+
+// Extensions are those of the files that Read reads.
+func Extensions() []string { return extensionsOf(func(fileFormat) bool { return true }) }
+
+// extensionsOf lists the extensions of formats.
+func extensionsOf(which func(fileFormat) bool) (all []string) {
+	for _, f := range fileFormats {
+		if which(f) {
+			all = append(all, f.extension)
+		}
+	}
+	return all
 }
 
 // Readable returns whether the extension of a path names a format that Read reads.
@@ -97,7 +110,8 @@ func Write(path string, m *Mesh, encoding ...Encoding) error {
 		return err
 	}
 	if format.write == nil {
-		return fmt.Errorf("%s: %s files hold float32 and would lose digits: write .ply, .obj, .off, .vtk or .vtp", path, format.extension)
+		written := extensionsOf(func(f fileFormat) bool { return f.write != nil })
+		return fmt.Errorf("%s: %s files hold float32 and would lose digits: write one of %s", path, format.extension, strings.Join(written, ", "))
 	}
 	e := format.encodings[0]
 	if len(encoding) > 0 {

@@ -55,11 +55,13 @@ func ReadCheckpoint(r io.Reader, name string) (*Dataset, error) {
 		}
 		m := checkpointPoint.FindStringSubmatch(in.text)
 		if m == nil {
-			return nil, in.Advise("save the file again by Checkpoint", "%s is no landmark of Checkpoint: number, status, coordinates, direction, name", text.Clip(in.text))
+			return nil, in.Advise("save the file again by Checkpoint",
+				"%s is no landmark of Checkpoint: number, status, coordinates, direction, name", text.Clip(in.text))
 		}
 		landmark, _ := strconv.Atoi(m[1]) // nine digits at most
 		if landmark < len(list.points) || landmark >= announced {
-			return nil, in.Advise("save the file again by Checkpoint", "landmark %d after %d of the %d that are announced", landmark, len(list.points), announced)
+			return nil, in.Advise("save the file again by Checkpoint",
+				"landmark %d after %d of the %d that are announced", landmark, len(list.points), announced)
 		}
 		for len(list.points) < landmark {
 			d.note("landmark %d is not in the file: missing", len(list.points))
@@ -77,7 +79,8 @@ func ReadCheckpoint(r io.Reader, name string) (*Dataset, error) {
 				point[c] = v
 			}
 		default:
-			return nil, in.Advise("write N for a landmark that is there, M for a missing one", "landmark %d: the status is %s", landmark, text.Clip(m[2]))
+			return nil, in.Advise("write N for a landmark that is there, M for a missing one",
+				"landmark %d: the status is %s", landmark, text.Clip(m[2]))
 		}
 		list.add(point, m[6])
 	}
@@ -90,7 +93,8 @@ func ReadCheckpoint(r io.Reader, name string) (*Dataset, error) {
 	case announced < 0:
 		return nil, in.Advise("save the file again by Checkpoint", "the section [Landmarks] has no NumberOfPoints")
 	case !ended:
-		return nil, in.Advise("save the file again by Checkpoint", "the file ends within [Landmarks], after %d of %d points", len(list.points), announced)
+		return nil, in.Advise("save the file again by Checkpoint",
+			"the file ends within [Landmarks], after %d of %d points", len(list.points), announced)
 	}
 	for len(list.points) < announced {
 		d.note("landmark %d is not in the file: missing", len(list.points))

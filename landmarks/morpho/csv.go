@@ -244,7 +244,8 @@ func (t *csvTable) finish() (*Dataset, error) {
 		d.note("empty rows were passed over: %d", t.empty)
 	}
 	if len(d.Specimens) == 0 {
-		return nil, fmt.Errorf("%s: %w", t.file, text.Advise("write a row for each specimen, or for each of its landmarks", "a header, but no rows"))
+		return nil, fmt.Errorf("%s: %w", t.file, text.Advise("write a row for each specimen, or for each of its landmarks",
+			"a header, but no rows"))
 	}
 	if err := t.decimals(); err != nil {
 		return nil, err
@@ -316,9 +317,11 @@ func (t *csvTable) decimals() error {
 	case t.commas.line == 0:
 		return nil
 	case t.points.line > 0:
-		return fmt.Errorf("%s:%d: %w", t.file, t.commas.line, text.Advise("use decimal points throughout", "%s, but %s in line %d", t.commas.text, t.points.text, t.points.line))
+		return fmt.Errorf("%s:%d: %w", t.file, t.commas.line, text.Advise("use decimal points throughout",
+			"%s, but %s in line %d", t.commas.text, t.points.text, t.points.line))
 	case !t.decimal:
-		return fmt.Errorf("%s:%d: %w", t.file, t.commas.line, text.Advise("use decimal points", "%s may be %s or %s, and no number of the file tells which",
+		return fmt.Errorf("%s:%d: %w", t.file, t.commas.line, text.Advise("use decimal points",
+			"%s may be %s or %s, and no number of the file tells which",
 			t.commas.text, strings.Replace(t.commas.text, ",", ".", 1), strings.Replace(t.commas.text, ",", "", 1)))
 	}
 	for _, s := range t.dataset.Specimens {
@@ -359,7 +362,8 @@ func (t *csvTable) addSpecimen(record []string, line int) error {
 			return text.Advise("give each specimen a name of its own", "a second specimen %s; the first is in line %d", text.Clip(s.Name), line)
 		}
 		if statistic.MatchString(s.Name) {
-			return text.Advise("remove the rows of statistics, or rename it if it is one", "%s is likely to be a statistic of the specimens, and none of them", text.Clip(s.Name))
+			return text.Advise("remove the rows of statistics, or rename it if it is one",
+				"%s is likely to be a statistic of the specimens, and none of them", text.Clip(s.Name))
 		}
 		t.index[s.Name] = line
 	}

@@ -466,7 +466,8 @@ func (d *Dataset) Validate() error {
 			for c, v := range p {
 				switch {
 				case math.IsNaN(v):
-					return fail("landmark %d is missing (%s is NaN); drop it from every specimen, drop the specimen, or estimate it by morpho.EstimateMissing", l, axis(c))
+					return fail("landmark %d is missing (%s is NaN); drop it from every specimen, drop the specimen, or estimate it by morpho.EstimateMissing",
+						l, axis(c))
 				case math.IsInf(v, 0):
 					return fail("landmark %d: %s is infinite", l, axis(c))
 				}

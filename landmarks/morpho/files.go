@@ -85,8 +85,15 @@ func Read(path string) (*Dataset, error) {
 	return readFile(path)
 }
 
-// errKind is the error of a file that is none of landmarks.
-var errKind = errors.New("neither the extension nor the contents are those of landmarks")
+// ErrNotLandmarks is what the error of a file of something else is: of another kind, or of a table without coordinates.
+var ErrNotLandmarks = errors.New("neither the extension nor the contents are those of landmarks")
+
+// notLandmarks is an ErrNotLandmarks in other words.
+type notLandmarks string
+
+func (e notLandmarks) Error() string { return string(e) }
+
+func (e notLandmarks) Is(target error) bool { return target == ErrNotLandmarks }
 
 func readFile(path string) (*Dataset, error) {
 	f, err := text.Open(path)
@@ -115,7 +122,7 @@ func readFile(path string) (*Dataset, error) {
 	if len(head) == 0 {
 		return nil, fmt.Errorf("%s: %w", path, text.Advise("save it again by the program that made it", "the file is empty"))
 	}
-	return nil, fmt.Errorf("%s: %w", path, text.Advise("read one of "+strings.Join(Extensions(), ", "), "%w", errKind))
+	return nil, fmt.Errorf("%s: %w", path, text.Advise("read one of "+strings.Join(Extensions(), ", "), "%w", ErrNotLandmarks))
 }
 
 // readFolder reads a folder with one specimen a file.
@@ -141,7 +148,7 @@ func readFolder(folder string) (*Dataset, error) {
 			continue
 		}
 		d, err := readFile(path)
-		if errors.Is(err, errKind) {
+		if errors.Is(err, ErrNotLandmarks) {
 			passed = append(passed, name)
 			continue
 		}
@@ -155,7 +162,8 @@ func readFolder(folder string) (*Dataset, error) {
 		s := &d.Specimens[0]
 		s.Name = stem(path)
 		if other, taken := files[s.Name]; taken {
-			return nil, fmt.Errorf("%s: %w", path, text.Advise("remove one of them, or give it a name of its own", "the specimen %s is in %s, too", text.Clip(s.Name), other))
+			return nil, fmt.Errorf("%s: %w", path, text.Advise("remove one of them, or give it a name of its own",
+				"the specimen %s is in %s, too", text.Clip(s.Name), other))
 		}
 		files[s.Name] = name
 		if first == nil {

@@ -69,7 +69,8 @@ func ReadMITK(r io.Reader, name string) (*Dataset, error) {
 		one := a.Name.Local == "m_0_0" || a.Name.Local == "m_1_1" || a.Name.Local == "m_2_2"
 		v, err := text.Number(a.Value)
 		if a.Name.Local != "type" && (err != nil || one && v != 1 || !one && v != 0) {
-			return fail("save the points with the identity as their geometry", "the geometry of the points moves them: %s is %s", a.Name.Local, text.Clip(a.Value))
+			return fail("save the points with the identity as their geometry",
+				"the geometry of the points moves them: %s is %s", a.Name.Local, text.Clip(a.Value))
 		}
 	}
 	type numbered struct {

@@ -119,7 +119,8 @@ func readPlain(s *sheet) (*Dataset, error) {
 		case !ok:
 			return fail(number, "write two or three coordinates in each line, behind a name or number or not", "%s is no landmark", text.Clip(words))
 		case len(below) > 0:
-			return fail(below[0].line, "remove the line, or write its landmarks into a file of their own", "%s stands between landmarks", below[0].quoted())
+			return fail(below[0].line, "remove the line, or write its landmarks into a file of their own",
+				"%s stands between landmarks", below[0].quoted())
 		case len(rows) > 0 && (len(point.values) != len(rows[0].values) || (point.label == "") != (rows[0].label == "")):
 			return fail(number, "write the same number of cells in each line", "%s has other columns than line %d", text.Clip(words), lines[0])
 		case len(rows) > text.Most/3:

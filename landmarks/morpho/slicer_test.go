@@ -248,7 +248,7 @@ func TestReadFolder(t *testing.T) {
 
 func TestSlicerIsNotWritten(t *testing.T) {
 	for _, name := range []string{"a.fcsv", "a.mrk.json"} {
-		expect.Refused(t, Write(filepath.Join(t.TempDir(), name), GorillaSkulls()), "names no format of landmarks; use .csv")
+		expect.Refused(t, Write(filepath.Join(t.TempDir(), name), GorillaSkulls()), "names no format of landmarks that is written; use one of .npy, .txt")
 	}
 }
 

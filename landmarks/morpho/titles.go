@@ -105,7 +105,8 @@ func isHeader(cells []string) int {
 func findColumns(header, above []string) (*csvColumns, error) {
 	c := &csvColumns{specimen: -1, group: -1, landmark: -1, covariates: map[int]string{}}
 	again := func(before, column int) error {
-		return text.Advise("give each a title of its own", "columns %d and %d of the header both are %s", before+1, column+1, text.Clip(header[column]))
+		return text.Advise("give each a title of its own",
+			"columns %d and %d of the header both are %s", before+1, column+1, text.Clip(header[column]))
 	}
 	take := func(at *int, column int) error {
 		if *at >= 0 {
@@ -154,7 +155,8 @@ func findColumns(header, above []string) (*csvColumns, error) {
 				c.unit = t.unit
 			}
 			if t.unit != "" && t.unit != c.unit {
-				return nil, text.Advise("bring all coordinates to one unit", "coordinates are in %s and in %s", min(t.unit, c.unit), max(t.unit, c.unit))
+				return nil, text.Advise("bring all coordinates to one unit",
+					"coordinates are in %s and in %s", min(t.unit, c.unit), max(t.unit, c.unit))
 			}
 			continue
 		}
@@ -209,7 +211,8 @@ func (c *csvColumns) place(header, above []string, coordinates map[int]coordinat
 		if at := &columns[stem][t.axis]; *at < 0 {
 			*at = i
 		} else if twice == nil {
-			twice = text.Advise("give each a title of its own, such as x1, y1, x2, y2", "columns %d and %d of the header both are %s", *at+1, i+1, text.Clip(header[i]))
+			twice = text.Advise("give each a title of its own, such as x1, y1, x2, y2",
+				"columns %d and %d of the header both are %s", *at+1, i+1, text.Clip(header[i]))
 		}
 	}
 	bare := columns[""]
@@ -249,7 +252,8 @@ func (c *csvColumns) place(header, above []string, coordinates map[int]coordinat
 	for _, name := range names {
 		at := columns[strings.ToLower(name)]
 		if !whole(name) || (at[2] < 0) != (columns[strings.ToLower(names[0])][2] < 0) {
-			return text.Advise("give each landmark a column for each of its coordinates", "the header lacks a coordinate of landmark %s", text.Clip(name))
+			return text.Advise("give each landmark a column for each of its coordinates",
+				"the header lacks a coordinate of landmark %s", text.Clip(name))
 		}
 		c.points = append(c.points, trimZ(at))
 	}

@@ -67,7 +67,7 @@ const maxSizeRatio = 5
 //
 //   - a study of Deformetrica, where it holds model.xml and data_set.xml: see ReadDeformetrica;
 //   - subjects of one object: one a mesh file (see mesh.Read) and a specimen of a .csv file of landmarks, whose points are taken for
-//     a closed outline;
+//     a closed outline, unless the file has the name of a mesh file: then it holds its landmarks;
 //   - where there are none of these, a folder a subject, with its objects as files or specimens of such kinds. Objects of subjects
 //     belong together by their names, of files without extension and without the name of the subject: left.ply or a_left.ply of the
 //     subject a. Where every subject has one, any name will do.
@@ -134,7 +134,7 @@ func Read(folder string) (*Study, error) {
 		s.Names, s.Subjects = append(s.Names, subject), append(s.Subjects, shape)
 	}
 	if len(s.Subjects) == 0 {
-		return nil, fmt.Errorf("%s: no meshes (.ply, .obj, .off, .stl, .gii, .vtk, .vtp), no outlines (.csv), no study of Deformetrica (model.xml, data_set.xml)", folder)
+		return nil, fmt.Errorf("%s: no meshes (%s), no outlines (.csv), no study of Deformetrica (model.xml, data_set.xml)", folder, strings.Join(mesh.Extensions(), ", "))
 	}
 	return s, s.Validate()
 }
@@ -145,9 +145,16 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	var others []string
+	var others, marked, bare []string // other files, landmarks of meshes, meshes without any
+	stems := map[string]bool{}        // of meshes, and whether landmarks are beside them
+	for _, e := range entries {
+		if mesh.Readable(e.Name()) {
+			stems[stem(e.Name())] = false
+		}
+	}
 	for _, e := range entries {
 		name, path := e.Name(), filepath.Join(folder, e.Name())
+		_, beside := stems[stem(name)]
 		switch {
 		case strings.HasPrefix(name, "."):
 		case e.IsDir():
@@ -158,8 +165,15 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 				return nil, nil, nil, err
 			}
 			names, meshes = append(names, name), append(meshes, m)
+		case beside && slices.Contains(append(morpho.Extensions(), ".txt"), strings.ToLower(filepath.Ext(name))):
+			stems[stem(name)] = true
+			marked = append(marked, name)
 		case strings.EqualFold(filepath.Ext(name), ".csv"):
 			d, err := morpho.Read(path)
+			if len(stems) > 0 && errors.Is(err, morpho.ErrNotLandmarks) {
+				others = append(others, name)
+				continue
+			}
 			if err != nil {
 				return nil, nil, nil, err
 			}
@@ -177,6 +191,18 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 	if len(others) > 0 {
 		s.note("passed over: %s%s", prefix, strings.Join(others, ", "))
 	}
+	if len(marked) > 0 {
+		for name, has := range stems {
+			if !has {
+				bare = append(bare, name)
+			}
+		}
+		note := fmt.Sprintf("landmarks of meshes, which an atlas does not use and morpho.Read takes from the folder: %s%s", prefix, strings.Join(marked, ", "))
+		if len(bare) > 0 {
+			note += "; there are none of " + strings.Join(slices.Sorted(slices.Values(bare)), ", ")
+		}
+		s.note("%s", note)
+	}
 	for i, m := range meshes {
 		done, err := m.Clean()
 		if err != nil {
@@ -189,12 +215,17 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 	return names, meshes, folders, nil
 }
 
+// stem is the name of a file without extension.
+func stem(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(name, filepath.Ext(name)), ".mrk")
+}
+
 // object is the name of an object of a subject: of a specimen its own, of a file without extension and the name of the subject.
 func object(subject, name string) string {
 	if _, specimen, found := strings.Cut(name, ": "); found {
 		return specimen
 	}
-	stem := strings.TrimSuffix(name, filepath.Ext(name))
+	stem := stem(name)
 	for _, between := range []string{"_", "-", ".", " "} {
 		for _, rest := range []string{strings.TrimPrefix(stem, subject+between), strings.TrimSuffix(stem, between+subject)} {
 			if rest != stem && rest != "" {

@@ -268,6 +268,12 @@ func TestReadFolder(t *testing.T) {
 	if len(s.Subjects) != 2 || len(s.Subjects[0][0].Cells) != 4 || s.Names[1] != "squares.csv: q" {
 		t.Errorf("outlines: %v", s.Names)
 	}
+	// Landmarks of meshes, and a table of something else, beside them.
+	s = expect.Must(study.Read(folder(t, map[string]any{"a.ply": ball(1), "b.ply": ball(1.1), "c.ply": ball(1.2), "a.txt": "8.049 20.267 7.161\n1 2 3\n4 5 6\n", "b.csv": outlines,
+		"about.csv": "subject,age\na,7\n"})))
+	if got := strings.Join(s.Notes, "; "); len(s.Subjects) != 3 || got != "passed over: about.csv; landmarks of meshes, which an atlas does not use and morpho.Read takes from the folder: a.txt, b.csv; there are none of c" {
+		t.Errorf("%d subjects, notes: %s", len(s.Subjects), got)
+	}
 	// Folders of subjects with several objects.
 	parts := map[string]any{"b/b_left.ply": ball(1), "b/b-right.ply": ball(0.5), "b/notes.txt": "x", "b/bow.vtk": curve(1), "a/left.ply": ball(1.1), "a/right.vtp": ball(0.6), "a/bow.vtk": curve(0.9), "empty/x.txt": ""}
 	s = expect.Must(study.Read(folder(t, parts)))

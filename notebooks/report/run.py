@@ -45,7 +45,7 @@ JOBS = 2
 COLUMNS = 90  # of code, tabs being four wide: what a page holds
 OWN = "--"  # between the names of a notebook and of one's own data in the name of a report
 MESHES = [".ply", ".obj", ".vtk", ".vtp", ".off", ".stl", ".gii"]  # what mesh.Read reads
-LANDMARKS = [".json", ".fcsv", ".tps", ".tsv", ".nts", ".dta", ".npy", ".txt", ".morphologika"]  # what morpho.Read reads, beside .csv
+LANDMARKS = [".fcsv", ".json", ".npy", ".ckpt", ".mps", ".txt", ".morphologika", ".tps", ".nts", ".dta", ".tsv", ".pts", ".xyz"]  # what morpho.Read reads, beside .csv
 MANIFEST = ".reports.json"  # in REPORTS: what lies there by this program, {name: what it is about}
 LONGEST = 150  # bytes of a report's name: file systems take 255
 MOST_FILES, MOST_BYTES = 10000, 16 << 30  # of a folder of one's own data
@@ -439,17 +439,17 @@ def keep(folder):
 
 
 def readers(data):
-    """The functions that may read the data, the likeliest first. A folder may hold a landmark file a specimen; where study.Read
-    finds something in it, .csv, that is what it is for unless the notebooks read landmarks alone."""
+    """The functions that may read the data, the likeliest first. A folder may hold a landmark file per specimen; where study.Read finds
+    something in it, meshes, .csv or a study, that is what it is for unless the notebooks read landmarks alone."""
     if not data.is_dir():
         return ["mesh.Read" if data.suffix.lower() in MESHES else "morpho.Read"]
     try:
         found = {"" if f.is_dir() else f.suffix.lower() for f in data.iterdir() if not f.name.startswith(".")}
     except OSError as e:
         raise Failure(f"{data}: {e.strerror}")
-    if not found or not found <= {".csv", *LANDMARKS}:
-        return ["study.Read"]
-    return ["study.Read", "morpho.Read"] if ".csv" in found else ["morpho.Read"]
+    landmarks = found & {".csv", *LANDMARKS}
+    several = found & {".csv", ".xml", *MESHES} or not found & ({*LANDMARKS} - {".txt", ".json"}) and found - landmarks
+    return (["study.Read"] if several or not landmarks else []) + (["morpho.Read"] if landmarks else [])
 
 
 def able(known, study):

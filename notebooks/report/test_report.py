@@ -170,6 +170,9 @@ class Runner(unittest.TestCase):
                 ("a.csv", "b.csv"): ["population"],  # outlines
                 ("a.csv", "notes.docx"): ["population"],
                 ("a.mrk.json", "a.ply"): ["population"],
+                ("a.pts", "a.ply"): ["population"],
+                ("a.pts", "photo.jpg"): ["landmarks"],
+                ("a.txt", "b/left.ply"): ["population"],
                 ("a.json/left.ply", "b/left.ply"): ["population"],
                 (): ["population"],  # which says what a folder should hold
             }.items():
@@ -179,7 +182,7 @@ class Runner(unittest.TestCase):
                     (own / file).touch()
                 with self.subTest(files):
                     self.assertEqual(run.able({"population": population, "landmarks": landmarks}, run.Study(own)), want)
-                    if files and all(file.endswith(".csv") for file in files):
+                    if files and (all(file.endswith(".csv") for file in files) or "a.pts" in files):
                         self.assertEqual(run.able({"landmarks": landmarks}, run.Study(own)), ["landmarks"])
 
             with unittest.mock.patch.object(pathlib.Path, "iterdir", side_effect=PermissionError(errno.EACCES, "Permission denied")):
