@@ -538,7 +538,7 @@ func (s *Specimen) start(covariates []string) []string {
 
 // writableCovariates returns the names of the covariates and sees that a file with these other columns gives them back.
 func (d *Dataset) writableCovariates(others ...string) ([]string, error) {
-	names := d.covariates()
+	names := d.Covariates()
 	columns, err := findColumns(slices.Concat(others, names), nil)
 	if err != nil || len(columns.covariates) < len(names) || slices.ContainsFunc(names, func(n string) bool { return !fitsInLine(n) }) {
 		return nil, fmt.Errorf("%s: the covariates %s: a column of the title of another, or of a blank one, would not be read back; rename it", d.Name, listNames(names))

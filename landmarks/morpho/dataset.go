@@ -67,7 +67,7 @@ func (d *Dataset) String() string {
 		}
 		about += "; groups " + listed(words)
 	}
-	if names := d.covariates(); len(names) > 0 {
+	if names := d.Covariates(); len(names) > 0 {
 		about += "; covariates " + listed(names)
 	}
 	return about
@@ -160,7 +160,7 @@ func (d *Dataset) Column(name string) ([]string, error) {
 		column[i], known = value, known || ok
 	}
 	if !known {
-		return nil, fmt.Errorf("%s: no covariate %q; there are: %s", d.Name, name, listNames(d.covariates()))
+		return nil, fmt.Errorf("%s: no covariate %q; there are: %s", d.Name, name, listNames(d.Covariates()))
 	}
 	return column, nil
 }
@@ -180,8 +180,8 @@ func (d *Dataset) Numbers(name string) ([]float64, error) {
 	return numbers, nil
 }
 
-// covariates returns the names of the covariates in alphabetical order.
-func (d *Dataset) covariates() []string {
+// Covariates returns the names of the covariates in alphabetical order.
+func (d *Dataset) Covariates() []string {
 	names := map[string]bool{}
 	for _, s := range d.Specimens {
 		for name := range s.Covariates {
@@ -210,7 +210,7 @@ func (d *Dataset) LogSizes() ([]float64, error) {
 
 // unscaled advises where the sizes are that shapes had before they were scaled.
 func (d *Dataset) unscaled() string {
-	for _, name := range d.covariates() {
+	for _, name := range d.Covariates() {
 		if values, err := d.Numbers(name); err == nil && sizes.MatchString(name) && !slices.ContainsFunc(values, math.IsNaN) {
 			return fmt.Sprintf("the covariate %[1]q may hold their sizes before: use linear.Covariate(%[1]q)", name)
 		}

@@ -2,8 +2,10 @@ package nb
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
-	"strconv"
+
+	"anatomy/notebooks/internal/param"
 )
 
 // Data returns the data set that the notebook is about: of the file that the environment variable ANATOMY_DATA names,
@@ -27,12 +29,15 @@ func Data[D interface{ Validate() error }](standard D, read func(path string) (D
 func own() string { return os.Getenv("ANATOMY_DATA") }
 
 // Param returns a parameter of the notebook: what `make report SET="name=value ..."` says, through the JSON object in the
-// environment variable ANATOMY_SET, or else its standard value:
+// environment variable ANATOMY_SET, or else its standard value. Where values are allowed, none but these and the standard one is:
 //
-//	var sigma = nb.Param("sigma", data.Spacing())
+//	var sigma = nb.Param[float64]("sigma", data.Spacing())
+//	var group = nb.Param("group", "all", data.Groups()...)
 //
-// A value that is not of the type ends the cell with an error.
-func Param[T bool | int | float64 | string](name string, standard T) T {
+// A value that is not of the type, or not allowed, ends the cell with an error. `make report` finds it before anything is executed, where
+// the type stands in brackets or the standard value is a literal, and where the allowed values are literals or, as here, what a
+// method of the data returns; also append(data.Groups(), "all")...
+func Param[T bool | int | float64 | string](name string, standard T, allowed ...T) T {
 	set := map[string]string{}
 	if text := os.Getenv("ANATOMY_SET"); text != "" {
 		if err := json.Unmarshal([]byte(text), &set); err != nil {
@@ -43,20 +48,16 @@ func Param[T bool | int | float64 | string](name string, standard T) T {
 	if !given {
 		return standard
 	}
-	var value any
-	var err error
-	switch any(standard).(type) {
-	case bool:
-		value, err = strconv.ParseBool(text)
-	case int:
-		value, err = strconv.Atoi(text)
-	case float64:
-		value, err = strconv.ParseFloat(text, 64)
-	case string:
-		value = text
+	value, err := param.Parse(fmt.Sprintf("%T", standard), text)
+	if err == nil && len(allowed) > 0 && value != any(standard) {
+		words := make([]string, len(allowed))
+		for i, a := range allowed {
+			words[i] = fmt.Sprint(a)
+		}
+		err = param.Among(fmt.Sprint(value), words)
 	}
 	if err != nil {
-		fail("error: the parameter %s=%s: want a %T", name, text, standard)
+		fail("error: the parameter %s=%s: %v", name, text, err)
 	}
 	return value.(T)
 }

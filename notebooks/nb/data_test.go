@@ -69,7 +69,7 @@ func TestData(t *testing.T) {
 
 func TestParam(t *testing.T) {
 	if os.Getenv("NB_CELL") != "" {
-		fmt.Println(Param("sigma", 1.5), Param("modes", 3), Param("closed", false), Param("from", "a"))
+		fmt.Println(Param("sigma", 1.5), Param("modes", 3, 4, 5), Param("closed", false), Param("from", "a", "b", "the first"))
 		os.Exit(0)
 	}
 	for _, c := range []struct {
@@ -78,8 +78,11 @@ func TestParam(t *testing.T) {
 	}{
 		{"", "1.5 3 false a", true},
 		{`{"sigma": "2e-1", "modes": "4", "closed": "true", "from": "the first"}`, "0.2 4 true the first", true},
-		{`{"modes": "4.5"}`, "modes=4.5: want a int", false},
-		{`{"sigma": "wide"}`, "sigma=wide: want a float64", false},
+		{`{"modes": "3", "from": "a"}`, "1.5 3 false a", true}, // the standard values are allowed
+		{`{"modes": "4.5"}`, "error: the parameter modes=4.5: want a whole number", false},
+		{`{"modes": "6"}`, `error: the parameter modes=6: want one of "4", "5"`, false},
+		{`{"sigma": "wide"}`, "error: the parameter sigma=wide: want a number", false},
+		{`{"from": "c"}`, `error: the parameter from=c: want one of "b", "the first"`, false},
 	} {
 		cell := exec.Command(os.Args[0], "-test.run=^TestParam$")
 		cell.Env = append(os.Environ(), "NB_CELL=1", "ANATOMY_SET="+c.set)

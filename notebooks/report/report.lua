@@ -179,7 +179,7 @@ local function captioned(p)
           caption = typ and wrap('caption', {p}) or pandoc.Blocks{pandoc.Div({p}, {id = 'figure-' .. figures, class = 'caption'})}}
 end
 
--- A code cell: its code, which folds away, on paper into an appendix, unless it is a listing: has the tag or, in a notebook without such
+-- A code cell: the error that ended it, its code, which folds away, on paper into an appendix, unless it is a listing: has the tag or, in a notebook without such
 -- tags, at most 30 lines; and its outputs, of which the last picture has the caption.
 -- alts are words for pictures, by the numbers of the outputs, and widths how wide a page shows them; for others the caption or the
 -- heading has to do.
@@ -190,11 +190,13 @@ local function code(cell, about, heading, tagged, alts, widths)
   local last
   for i, b in ipairs(cell.content) do last = shows(b) and i or last end
   local blocks, number = pandoc.Blocks{}, 0
+  local failed = cell.content:find_if(function(b) return b.t == 'Div' and b.classes:includes('error') end)
+  if failed then blocks:extend(output(failed)) end -- before the code
   for i, b in ipairs(cell.content) do
     if b.t == 'CodeBlock' and b.text ~= '' then
       b.text = b.text:gsub('\t', '    ')
       local _, breaks = b.text:gsub('\n', '')
-      local folds = tagged and not (cell.attributes.tags or ''):match('"listing"') or not tagged and breaks >= 30
+      local folds = failed or tagged and not (cell.attributes.tags or ''):match('"listing"') or not tagged and breaks >= 30
       if not typ then
         blocks:extend{pandoc.RawBlock('html', '<details class="code"' .. (folds and '' or ' open') .. '><summary>Code</summary>'), b, pandoc.RawBlock('html', '</details>')}
       elseif folds then
@@ -209,8 +211,8 @@ local function code(cell, about, heading, tagged, alts, widths)
       local alt = stringify(alts[tostring(number)] or '')
       local caption = i == last and about
       local width = widths[tostring(number)]
-      blocks:extend(output(b, shows(b) and {
-        width = width and stringify(width), alt = alt ~= '' and alt or caption and caption.alt or 'Picture: ' .. heading, caption = caption and caption.caption}))
+      if b ~= failed then blocks:extend(output(b, shows(b) and {
+        width = width and stringify(width), alt = alt ~= '' and alt or caption and caption.alt or 'Picture: ' .. heading, caption = caption and caption.caption})) end
     end
   end
   if about and not last then blocks:extend(about.caption) end

@@ -109,6 +109,8 @@ def prepare(notebook, target, meta):
                     if outputs and outputs[-1].get("name") == out["name"]:
                         outputs[-1]["text"] += out["text"]
                         continue
+                elif out["output_type"] == "error":
+                    out["traceback"] = [ANSI.sub("", line) for line in out["traceback"]]
                 elif "data" in out:
                     # What a picture shows, in words, comes beside it.
                     number, metadata = str(len(outputs) + 1), out.get("metadata", {})

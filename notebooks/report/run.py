@@ -5,8 +5,11 @@ from other parameters. Such reports carry file and parameters in their names and
 --data, cells with the tag "standard", which speak of the standard data, are left out, and a check that is false is marked
 in the report and named here, with exit status 3.
 
+Data and parameters are looked at first: what no notebook can read or knows ends the run with a message, before any is executed.
+
 A run fails, with exit status 1, and leaves the reports as they were, if a cell fails or exceeds its time, if a shell line
-or a kernel command of a cell fails, if a picture or a printed line of a cell is lost, or if a report cannot be made.
+or a kernel command of a cell fails, if a picture or a printed line of a cell is lost, or if a report cannot be made. A cell with the
+tag "raises-exception" may fail: its report shows the message, and the code below.
 """
 import argparse
 import asyncio
@@ -134,12 +137,12 @@ def contents(folder):
 
 
 def describe(cell, number, message):
-    """A cell that failed, or of a long one the lines around that which the message names, and the message."""
+    """What a cell that failed says, and its code: of a long one the lines around that which the message names."""
     lines = cell.source.splitlines()
     place = re.search(rf"cell \[{cell.execution_count}\], line (\d+)", message)
     near = range(max(int(place[1]) - 4, 0), min(int(place[1]) + 3, len(lines))) if place else range(len(lines))
     source = "\n".join(f"{i + 1:4} | {lines[i]}" for i in near)
-    return f"cell {number}:\n{source}\n{message.strip()}"
+    return f"cell {number}:\n{message.strip()}\n{source}"
 
 
 def stream(cell, name):
@@ -160,11 +163,16 @@ def what_went_wrong(cell, fact):
         return "output was lost: the cell prints, nothing arrived"
 
 
-def go(*args):
-    """What the go command prints about this module, whatever workspace the folder lies in."""
+def ran(*args, **options):
+    """The go command about this module, whatever workspace the folder lies in."""
     # Flags that choose how go.mod is read or which it is are for the user's own modules.
     flags = re.sub(r"(^|\s)--?mod(file)?=\S*", "", os.environ.get("GOFLAGS", ""))
-    done = subprocess.run(["go", *map(str, args)], cwd=ROOT, env={**os.environ, "GOWORK": "off", "GOFLAGS": flags}, capture_output=True, text=True)
+    return subprocess.run(["go", *map(str, args)], cwd=ROOT, env={**os.environ, "GOWORK": "off", "GOFLAGS": flags}, capture_output=True, text=True, **options)
+
+
+def go(*args):
+    """What it prints."""
+    done = ran(*args)
     if done.returncode:
         raise Failure(f"`go {' '.join(map(str, args))}` failed:\n{done.stderr.strip()}")
     return done.stdout.strip()
@@ -173,6 +181,16 @@ def go(*args):
 def facts(paths):
     """What the code of notebooks says of itself, by path; see facts/main.go."""
     return dict(zip(paths, json.loads(go("run", "./notebooks/report/facts", *paths))))
+
+
+def look(known, study):
+    """Fails with what the notebooks would say of the data and of the values of parameters, before any is executed; see look/main.go."""
+    reader = [r for r in readers(study.data) if all(r in fact["readers"] for fact in known.values())] if study.data else [""]
+    asked = {"reader": reader[0], "path": str(study.copy or ""), "set": study.parameters,
+             "notebooks": [{"name": path.name, "standards": fact["standards"], "params": fact["params"]} for path, fact in known.items()]}
+    done = ran("run", "./notebooks/report/look", input=json.dumps(asked))
+    if done.returncode:
+        raise Failure(study.named(re.sub(r"\nexit status \d+\n\Z", "", done.stderr).strip()))
 
 
 def read(path, fact, data):
@@ -504,6 +522,8 @@ async def run(known, study, whole, check, timeout, authors=()):
             pass  # better to know now than when all is computed
     with workplace() as folder:
         study.take(folder)
+        if study.own:
+            await asyncio.to_thread(look, known, study)
         turns = asyncio.Semaphore(JOBS)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
 
@@ -589,6 +609,10 @@ def main():
         if study.own:
             taking = able(known, study)
             others = [p.name for p in paths if p not in taking] if args.notebook else []
+            unknown = [name for name in study.parameters if not any(name in fact["params"] for fact in known.values())]
+            if unknown:
+                there = "; ".join(f"{p.name}: {', '.join(sorted(fact['params']))}" for p, fact in known.items() if fact["params"])
+                sys.exit(f"SET: no notebook has the parameter {', '.join(unknown)}; there are: {there or 'none'}")
             if others or not taking:
                 what = " and ".join(filter(None, [args.data and args.data.name, ", ".join(study.parameters)]))
                 all = facts(sorted(NOTEBOOKS.glob("*.ipynb")))

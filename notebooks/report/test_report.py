@@ -76,10 +76,10 @@ class Runner(unittest.TestCase):
 
     def test_of_a_long_cell_the_lines_that_failed_are_shown(self):
         cell = new_code_cell("\n".join(f"line {i}" for i in range(1, 101)), execution_count=7)
-        self.assertEqual(run.describe(cell, 9, "cell [3], line 1: other\ncell [7], line 50: bad\n"), "cell 9:\n" + "".join(
-            f"  {i:2} | line {i}\n" for i in range(47, 54)) + "cell [3], line 1: other\ncell [7], line 50: bad")
-        self.assertIn("   1 | line 1\n", run.describe(cell, 9, "cell [7], line 1: bad"))
-        self.assertIn(" 100 | line 100\n", run.describe(cell, 9, "cell [7], line 100: bad"))
+        self.assertEqual(run.describe(cell, 9, "cell [3], line 1: other\ncell [7], line 50: bad\n"), "cell 9:\ncell [3], line 1: other\ncell [7], line 50: bad" + "".join(
+            f"\n  {i:2} | line {i}" for i in range(47, 54)))
+        self.assertIn("\n   1 | line 1\n", run.describe(cell, 9, "cell [7], line 1: bad"))
+        self.assertIn("\n 100 | line 100", run.describe(cell, 9, "cell [7], line 100: bad"))
         self.assertEqual(run.describe(cell, 9, "exit status 3").count("\n"), 101)
 
     def test_timeout(self):
@@ -141,6 +141,35 @@ class Runner(unittest.TestCase):
             self.assertEqual(dict(run.provenance(fact, studies[0], 3.2, [("device", "cpu:0")])),
                              {"data": f"my shapes.csv, SHA-256 {written}…", "parameters": "scale = 3, of = a/b", "device": "cpu:0", "time": "3 s"})
             self.assertEqual(run.report_name(path, studies[0]), "x--my shapes,scale=3,of=a_b")
+
+    def test_data_and_parameters_are_looked_at_first(self):
+        # The message alone, about the file that the user knows, and nothing is executed.
+        with tempfile.TemporaryDirectory() as folder:
+            def file(name, text):
+                path = pathlib.Path(folder, name)
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text)
+                return str(path)
+
+            table, wrong = file("good.csv", "specimen,x,y\na,0,0\na,1,7\nb,0,1\nb,2,7\n"), file("wrong.csv", "specimen,x,y\na,0,0\na,1,seven\n")
+            mesh, bones = file("wrong.ply", "ply\n"), str(pathlib.Path(file("bones/a.ply", "ply\n")).parent)
+            for args, said in {
+                ("--data", wrong): f'{wrong}:3: specimen "a", landmark 1: y = "seven" is not a number',
+                ("--data", mesh): f"{mesh}",
+                ("--data", bones): f"{bones}/a.ply",
+                ("--data", table, "--set", "from=c"): 'SET: from=c: want one of "a", "b" (02_geodesics.ipynb)',
+                ("--set", "sigma=wide align=1"): "SET: sigma=wide: want a number (02_geodesics.ipynb)",
+                ("--set", "sigm=1"): "SET: no notebook has the parameter sigm; there are: 00_matching_20000.ipynb: landmarks; 02_",
+                ("--set", "sigma=1", str(run.NOTEBOOKS / "00_matching_20000.ipynb")):
+                    "SET: no notebook has the parameter sigma; there are: 00_matching_20000.ipynb: landmarks",
+                ("--set", "sigma=1 mode=1"): "sigma, mode: not taken by any notebook",
+            }.items():
+                with self.subTest(args), unittest.mock.patch.object(run, "make", side_effect=AssertionError("executed")), \
+                        unittest.mock.patch.object(sys, "argv", ["run.py", "--check", *args]), self.assertRaises(SystemExit) as ended:
+                    run.main()
+                self.assertTrue(str(ended.exception.code).startswith(said), ended.exception.code)
+                if args[0] == "--data":
+                    self.assertEqual(ended.exception.code.count("\n"), 0)
 
     def test_a_folder_of_own_data(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -317,10 +346,17 @@ class Runner(unittest.TestCase):
                 '!ls\nvar data = nb.Data(\n\tmorpho.CorpusCallosum(), // two\n\tmorpho.Read)\n'
                 'func show() { viz.Show() }\n%%\nrand.NewPCG(1, 2)\nr := Run{Seed: 7}\nviz.Show(\n\tf,\n)\nif r {\n\tviz.Show(f)\n}\nfmt.Println("viz.Show(f)")'),
                 new_code_cell('var s = nb.Param(`s`, 1) // nb.Param("t", 2)\nvar r = rand.NewPCG(1, 2)'), new_code_cell("no Go {"),
+                new_code_cell('var a = nb.Param[float64]("a", spacing(q))\n%%\nb := nb.Param("b", -0.5)\nnb.Param("c", false)\nnb.Param("d", "")'),
+                new_code_cell('var e = nb.Param("e", data.Groups()[0], append(data.Groups(), "all")...)\n%%\n'
+                              'nb.Param("f", "x", data.Names()...)\nnb.Param("g", "x", "y", other)\nnb.Param("h", 1, 2)'),
                 new_code_cell('const n = 3\n\n// f shows.\nfunc f() {\n\tviz.Show(1)\n}\nx := nb.Param("u", n); viz.Show(x,\n\tn)\nf()\nfmt.Print(x)')]), path)
             self.assertEqual(run.facts([path])[path], {
-                "readers": ["morpho.Read"], "params": ["s", "u"], "seeds": ["PCG(1, 2)", "seed 7"], "data": True,
-                "cells": [{"shows": 1, "prints": True}, {"shows": 0, "prints": False}, {"shows": 0, "prints": False}, {"shows": 1, "prints": True}]})
+                "readers": ["morpho.Read"], "standards": ["morpho.CorpusCallosum"], "seeds": ["PCG(1, 2)", "seed 7"], "data": True,
+                "params": {name: {"kind": kind, "values": values, "methods": methods} for name, kind, values, methods in [
+                    ("a", "float64", [], []), ("b", "float64", [], []), ("c", "bool", [], []), ("d", "string", [], []),
+                    ("e", "string", ["all"], ["Groups"]), ("f", "string", ["x"], ["Names"]), ("g", "string", [], []), ("h", "int", [], []),
+                    ("s", "int", [], []), ("u", "", [], [])]},
+                "cells": [{"shows": 1, "prints": True}] + 4 * [{"shows": 0, "prints": False}] + [{"shows": 1, "prints": True}]})
 
     def test_workspaces_and_flags_of_the_user(self):
         """What the user has set for modules of their own is nothing to this one; what fails is told."""
@@ -598,6 +634,16 @@ class Report(unittest.TestCase):
             path = pathlib.Path(folder, "r.pdf")
             report.write_pdf(nb, "name", ABOUT, 0, path)
             return path.read_bytes()
+
+    def test_a_failed_cell_says_why_before_its_code(self):
+        nb = self.notebook(new_code_cell("a()\nb()", metadata={"tags": ["listing"]}), new_code_cell("lines()\n" * 3 + "c()", metadata={"tags": ["raises-exception"]}, outputs=[
+            new_output("stream", name="stdout", text="began"), new_output("error", ename="error", evalue="no", traceback=["\x1b[31mcell [2], line 4: no\x1b[0m"])]))
+        page = re.sub(r"<[^>]*>", "", self.html(nb).partition("<main>")[2].replace('<details class="code"><summary>Code', "FOLDED"))
+        self.assertRegex(page, r"(?s)Code\s+a\(\)\s+b\(\).*cell \[2\], line 4: no\s+FOLDED\s+lines\(\).*c\(\)\s+began")
+        self.assertEqual(page.count("line 4: no"), 1)
+        body = self.typst(nb)
+        self.assertLess(body.index("line 4: no"), body.index("began"))
+        self.assertEqual(body.count("line 4: no"), 1)
 
     def test_everything_is_inside(self):
         nb = self.notebook(

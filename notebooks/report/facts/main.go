@@ -3,7 +3,9 @@
 // The answer is a list in JSON with one entry a notebook, in their order:
 //
 //	readers   of the calls nb.Data(standard, reader), as written: "morpho.Read"
-//	params    the names of the calls nb.Param("name", standard)
+//	standards of these calls, where they are calls without arguments: "morpho.CorpusCallosum"
+//	params    what the calls nb.Param("name", standard, allowed...) say, by name: the kind of the parameter, such as "int", if it is
+//	          plain; the allowed values that are strings; methods of the data that return allowed values: "Groups"
 //	seeds     of the random numbers: "PCG(1, 2)", "seed 7"
 //	data      whether they use the package landmarks, and so maybe its data sets
 //	cells     one entry a code cell: how many things its main function shows in any case, and whether it prints
@@ -25,11 +27,18 @@ import (
 )
 
 type facts struct {
-	Readers []string `json:"readers"`
-	Params  []string `json:"params"`
-	Seeds   []string `json:"seeds"`
-	Data    bool     `json:"data"`
-	Cells   []cell   `json:"cells"`
+	Readers   []string         `json:"readers"`
+	Standards []string         `json:"standards"`
+	Params    map[string]param `json:"params"`
+	Seeds     []string         `json:"seeds"`
+	Data      bool             `json:"data"`
+	Cells     []cell           `json:"cells"`
+}
+
+type param struct {
+	Kind    string   `json:"kind"`
+	Values  []string `json:"values"`
+	Methods []string `json:"methods"`
 }
 
 type cell struct {
@@ -66,7 +75,7 @@ func main() {
 }
 
 func read(path string) (facts, error) {
-	f := facts{Readers: []string{}, Params: []string{}, Seeds: []string{}, Cells: []cell{}}
+	f := facts{Readers: []string{}, Standards: []string{}, Params: map[string]param{}, Seeds: []string{}, Cells: []cell{}}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return f, err
@@ -100,11 +109,12 @@ func (f *facts) add(text string) cell {
 			switch name, args := called(n), n.Args; {
 			case name == "nb.Data" && len(args) == 2:
 				add(&f.Readers, written(args[1]))
-			case name == "nb.Param" && len(args) == 2:
-				if s, ok := args[0].(*ast.BasicLit); ok {
-					if s, err := strconv.Unquote(s.Value); err == nil {
-						add(&f.Params, s)
-					}
+				if call, ok := args[0].(*ast.CallExpr); ok && len(call.Args) == 0 && called(call) != "" {
+					add(&f.Standards, called(call))
+				}
+			case name == "nb.Param" && len(args) >= 2:
+				if name, ok := literal(args[0]); ok {
+					f.Params[name] = declared(n)
 				}
 			case name == "rand.NewPCG" && len(args) == 2:
 				add(&f.Seeds, "PCG("+written(args[0])+", "+written(args[1])+")")
@@ -138,6 +148,71 @@ func (f *facts) add(text string) cell {
 		}
 	}
 	return c
+}
+
+// declared is what a call of nb.Param says of its parameter.
+func declared(call *ast.CallExpr) param {
+	p := param{Values: []string{}, Methods: []string{}}
+	switch standard := call.Args[1].(type) {
+	case *ast.BasicLit:
+		p.Kind = map[token.Token]string{token.INT: "int", token.FLOAT: "float64", token.STRING: "string"}[standard.Kind]
+	case *ast.UnaryExpr:
+		if number, ok := standard.X.(*ast.BasicLit); ok {
+			p.Kind = map[token.Token]string{token.INT: "int", token.FLOAT: "float64"}[number.Kind]
+		}
+	case *ast.Ident:
+		if standard.Name == "true" || standard.Name == "false" {
+			p.Kind = "bool"
+		}
+	}
+	if f, ok := call.Fun.(*ast.IndexExpr); ok {
+		p.Kind = written(f.Index)
+	}
+	allowed := call.Args[2:]
+	if len(allowed) == 1 {
+		if a, ok := allowed[0].(*ast.CallExpr); ok && written(a.Fun) == "append" {
+			allowed = a.Args
+		}
+	}
+	for _, a := range allowed {
+		value, plain := literal(a)
+		method := returned(a)
+		switch {
+		case plain:
+			add(&p.Values, value)
+		case method != "":
+			add(&p.Methods, method)
+		default: // what else is allowed is not known
+			return param{Kind: p.Kind, Values: []string{}, Methods: []string{}}
+		}
+		p.Kind = "string"
+	}
+	if standard, plain := literal(call.Args[1]); plain && len(allowed) > 0 {
+		add(&p.Values, standard)
+	}
+	return p
+}
+
+// returned is the method of a call without arguments, or "".
+func returned(e ast.Expr) string {
+	call, ok := e.(*ast.CallExpr)
+	if !ok || len(call.Args) > 0 {
+		return ""
+	}
+	if s, ok := call.Fun.(*ast.SelectorExpr); ok {
+		return s.Sel.Name
+	}
+	return ""
+}
+
+// literal is the value of a string as it stands in the source.
+func literal(e ast.Expr) (value string, ok bool) {
+	s, ok := e.(*ast.BasicLit)
+	if !ok || s.Kind != token.STRING {
+		return "", false
+	}
+	value, err := strconv.Unquote(s.Value)
+	return value, err == nil
 }
 
 // program makes a Go file of a cell: what stands below %% is its main function, or without %% what is no declaration; lines
@@ -197,7 +272,11 @@ func split(text string) (declarations, statements string) {
 
 // called is the name of a called function of a package, "" of others.
 func called(call *ast.CallExpr) string {
-	if s, ok := call.Fun.(*ast.SelectorExpr); ok {
+	f := call.Fun
+	if i, ok := f.(*ast.IndexExpr); ok { // its type
+		f = i.X
+	}
+	if s, ok := f.(*ast.SelectorExpr); ok {
 		return written(s)
 	}
 	return ""

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"anatomy/geom/geomtest/expect"
+)
+
+// notebooks is what facts says of the notebooks of the project, as the question wants it.
+func notebooks(t *testing.T) (all []map[string]any) {
+	t.Helper()
+	paths := expect.Must(filepath.Glob("../../*.ipynb"))
+	out, err := exec.Command("go", append([]string{"run", "../facts"}, paths...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out, &all); err != nil {
+		t.Fatal(err)
+	}
+	for i, path := range paths {
+		all[i]["name"] = filepath.Base(path)
+	}
+	return all
+}
+
+// The values of every parameter of the project's notebooks are looked at, also where they are names of the standard data.
+func TestNotebooksSayWhatTheyTake(t *testing.T) {
+	count := 0
+	for _, n := range notebooks(t) {
+		for name, p := range n["params"].(map[string]any) {
+			count++
+			if p.(map[string]any)["kind"] == "" {
+				t.Errorf("%s: the kind of %s is not known: nb.Param[T] says it", n["name"], name)
+			}
+			if len(p.(map[string]any)["methods"].([]any)) == 0 {
+				continue
+			}
+			if !slices.ContainsFunc(n["standards"].([]any), func(s any) bool { return standards[s.(string)] != nil }) {
+				t.Errorf("%s: %s is a name of the standard data, which look does not have: %v", n["name"], name, n["standards"])
+			}
+		}
+		for _, r := range n["readers"].([]any) {
+			if readers[r.(string)] == nil {
+				t.Errorf("%s: look has no %v", n["name"], r)
+			}
+		}
+	}
+	if count < 15 {
+		t.Errorf("%d parameters", count)
+	}
+}
+
+func TestLook(t *testing.T) {
+	known := notebooks(t)
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	table := write("table.csv", "specimen,group,species,x,y\na,g,one,0,0\na,g,one,1,7\nb,h,two,0,1\nb,h,two,1,8\n")
+	for _, c := range []struct {
+		reader, path string
+		set          map[string]string
+		said         []string // nil if nothing is wrong
+	}{
+		{"", "", nil, nil},
+		{"morpho.Read", table, nil, nil},
+		{"morpho.Read", write("wrong.csv", "specimen,x,y\na,0,0\na,1,seven\n"), nil, []string{"wrong.csv:3: ", `y = "seven" is not a number`}},
+		{"morpho.Read", write("missing.csv", "specimen,x,y\na,0,0\na,1,NA\n"), nil, []string{`specimen "a": landmark 1 is missing`}},
+		{"mesh.Read", write("wrong.ply", "ply\nformat"), nil, []string{"wrong.ply"}},
+		{"study.Read", t.TempDir(), nil, []string{"002: no meshes"}},
+		{"study.Read", "/no/such/folder", nil, []string{"/no/such/folder: no such file"}},
+		{"os.Open", table, nil, []string{`no data are read by "os.Open"`}},
+
+		{"morpho.Read", table, map[string]string{"from": "a", "to": "b", "group": "h", "by": "", "closed": "true", "sigma": "1e-1", "strange": "x"}, nil},
+		{"morpho.Read", table, map[string]string{"by": "species", "group": "two", "other": "one"}, nil},
+		{"morpho.Read", table, map[string]string{"by": "species", "group": "g"}, []string{`SET: group=g: want one of "one", "two", "all" (04_frechet_mean.ipynb)`}},
+		{"morpho.Read", table, map[string]string{"by": "sex", "group": "g"}, []string{`SET: by=sex: want one of "species", "group"`}},
+		{"morpho.Read", table, map[string]string{"from": "c"}, []string{`SET: from=c: want one of "a", "b" (02_geodesics.ipynb)`}},
+		{"", "", map[string]string{"from": "jhu_atlas", "group": "all"}, nil},
+		{"", "", map[string]string{"from": "a"}, []string{`SET: from=a: want one of "jhu_atlas", `}},
+		{"", "", map[string]string{"closed": "ja", "mode": "1.5"}, []string{
+			"SET: closed=ja: want true or false (02_geodesics.ipynb, 04_frechet_mean.ipynb)\n", "SET: mode=1.5: want a whole number (04_frechet_mean.ipynb)"}},
+	} {
+		text := expect.Must(json.Marshal(map[string]any{"reader": c.reader, "path": c.path, "set": c.set, "notebooks": known}))
+		if err := look(strings.NewReader(string(text))); c.said != nil {
+			expect.Refused(t, err, c.said...)
+		} else if err != nil {
+			t.Errorf("%s, %v: error %v", c.path, c.set, err)
+		}
+	}
+}
