@@ -14,7 +14,7 @@ import (
 const onManifold = 1e-8
 
 // Singular is an optional interface of manifolds whose cometric is singular at some points, where vectors have no covectors: at
-// shapes with landmarks that coincide, for example. Points of an Atlas close to which its charts are NaN may be such points.
+// shapes with landmarks that coincide, for example. Points of a Charted manifold close to which its charts are NaN may be such points.
 type Singular interface {
 	// CheckRegular returns an error that says why the cometric is singular at x, nil where it is regular.
 	CheckRegular(x Vec) error
@@ -57,7 +57,7 @@ func (s *Space[P]) CheckNumbers(name string, x P) error {
 }
 
 // Check returns an error unless x is a point of the manifold and the vectors, if there are any, are tangent to it at x. It does
-// what CheckNumbers does, and on an Atlas checks that x is on the manifold, to 1e-8 of the norm of x, and that the vectors are
+// what CheckNumbers does, and on a Charted manifold checks that x is on the manifold, to 1e-8 of the norm of x, and that the vectors are
 // tangent, to 1e-8 of their norms.
 func (s *Space[P]) Check(name string, x P, vectors ...P) error {
 	if err := s.CheckNumbers(name, x); err != nil {
@@ -68,7 +68,7 @@ func (s *Space[P]) Check(name string, x P, vectors ...P) error {
 			return err
 		}
 	}
-	if !IsAtlas(s.M) {
+	if !IsCharted(s.M) {
 		return nil
 	}
 	z := s.Vector(x)
@@ -127,7 +127,7 @@ func (s *Space[P]) CheckAll(name string, x []P) error {
 			return err
 		}
 	}
-	if !IsAtlas(s.M) {
+	if !IsCharted(s.M) {
 		return nil
 	}
 	z := s.Vectors(x)
@@ -184,7 +184,7 @@ func (s *Space[P]) CheckRegular(name string, x ...P) error {
 	return nil
 }
 
-// Project returns a point of an Atlas close to the ambient vector z, and the tangent parts of vectors at that point. It repairs
+// Project returns a point of a Charted manifold close to the ambient vector z, and the tangent parts of vectors at that point. It repairs
 // points and vectors that were rounded or averaged in the ambient space; no point near is an error. On other manifolds it
 // returns its arguments.
 func (s *Space[P]) Project(z P, vectors ...P) (point P, tangent []P, err error) {
@@ -204,7 +204,7 @@ func (s *Space[P]) Project(z P, vectors ...P) (point P, tangent []P, err error) 
 }
 
 func (s *Space[P]) project(z Vec, vectors []Vec) (point Vec, tangent []Vec, err error) {
-	if !IsAtlas(s.M) {
+	if !IsCharted(s.M) {
 		return z, vectors, nil
 	}
 	args := []any{z}

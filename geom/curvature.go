@@ -15,7 +15,7 @@ import (
 //
 //	D_uΓ(v, w) − D_vΓ(u, w) + Γ(u, Γ(v, w)) − Γ(v, Γ(u, w)),
 //
-// without forming the d⁴ numbers of RiemannTensor. On an Atlas points and vectors are ambient, [..., a].
+// without forming the d⁴ numbers of RiemannTensor. On a Charted manifold points and vectors are ambient, [..., a].
 func Riemann(m Manifold, x, u, v, w *Node) *Node {
 	at := At(m, x)
 	return at.Leave(Vector, at.riemann(at.Enter(Vector, u), at.Enter(Vector, v), at.Enter(Vector, w)))
@@ -38,7 +38,7 @@ func (at Local) riemann(u, v, w *Node) *Node {
 }
 
 // SectionalCurvature returns ⟨R(u, v)v, u⟩_g / (‖u‖²‖v‖² − ⟨u, v⟩²), [...], the curvature of the plane that u and v span at x, in
-// the unit of 1/length²; NaN or infinite where they are parallel. On an Atlas points and vectors are ambient.
+// the unit of 1/length²; NaN or infinite where they are parallel. On a Charted manifold points and vectors are ambient.
 func SectionalCurvature(m Manifold, x, u, v *Node) *Node {
 	at := At(m, x)
 	u, v = at.Enter(Vector, u), at.Enter(Vector, v)
@@ -98,7 +98,7 @@ func Ricci(m Manifold, x *Node) *Node {
 	return Add(slope[0], Sub(first, second))
 }
 
-// ScalarCurvature returns g^jk Ric_jk, [...], at points x: for a surface twice its Gauss curvature. On an Atlas points are
+// ScalarCurvature returns g^jk Ric_jk, [...], at points x: for a surface twice its Gauss curvature. On a Charted manifold points are
 // ambient, [..., a].
 func ScalarCurvature(m Manifold, x *Node) *Node {
 	at := At(m, x)

@@ -21,7 +21,7 @@
 // this package compute. Graph functions (Sharp, Riemann, Transport …) take nodes of a GoMLX graph and treat the leading axes of
 // their arguments as a batch; the methods of Space compute the same with numbers of Go.
 //
-// A manifold that needs more than one chart is an Atlas: its points and vectors are those of an ambient space, such as unit
+// A manifold that needs more than one chart is Charted: its points and vectors are those of an ambient space, such as unit
 // vectors for the sphere, and every step of an integration is taken in the chart centred at the current point. The functions of
 // Space then take and return ambient vectors. Graph functions take coordinates, unless their comment says that points are
 // ambient; At enters the chart at an ambient point, and is the identity on manifolds whose points are coordinates.
@@ -39,7 +39,7 @@
 // [B..., d], vectors may be [P..., B..., d], several at each point.
 //
 //	d, a         dimension of the manifold; number of coordinates of an ambient vector
-//	q, x, y      points, in coordinates [..., d];  z, c  points of an Atlas, [..., a], c the centre of a chart
+//	q, x, y      points, in coordinates [..., d];  z, c  points of a Charted manifold, [..., a], c the centre of a chart
 //	u, v, w      tangent vectors, [..., d];  p  covectors (momenta), [..., d]
 //	g_ij         metric, [..., d, d];  g^ij, g*  cometric, its inverse
 //	p♯^i         g^ij p_j, Sharp: covector to vector;  v♭_i  g_ij v^j, Flat: vector to covector

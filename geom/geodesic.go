@@ -131,8 +131,8 @@ func drift(m Manifold, square, z, p *Node) *Node {
 	return Where(IsZero(square), off, Div(off, square))
 }
 
-// flatAt is v♭ of tangent vectors v at points z; all are ambient on an Atlas. On a Regulariser it is (g* + 1e-12)⁻¹ v, which exists
-// where rounding makes g* singular; g* of it is v otherwise, to that much.
+// flatAt is v♭ of tangent vectors v at points z; all are ambient on a Charted manifold. On a Regulariser it is (g* + 1e-12)⁻¹ v, which
+// exists where rounding makes g* singular; g* of it is v otherwise, to that much.
 func flatAt(m Manifold, z, v *Node) *Node {
 	if r, ok := m.(Regulariser); ok {
 		return r.RegularFlat(z, v, MulScalar(OnesLike(ReduceSum(v, -1)), 1e-12))
@@ -210,7 +210,7 @@ type Bounded interface {
 }
 
 // FlowMap is a graph function: it returns the points and the momenta at time 1, both [..., d], of the geodesics from q with
-// initial momenta p, both [..., d]. It is for manifolds whose points are coordinates, not for an Atlas.
+// initial momenta p, both [..., d]. It is for manifolds whose points are coordinates, not for a Charted manifold.
 func (s *Space[P]) FlowMap(q, p *Node) (end, momentum *Node) {
 	y := ode.Flow(Geodesics(s.M), s.method, s.steps, ode.State{q, p})
 	return y[0], y[1]
@@ -224,7 +224,7 @@ func (s *Space[P]) FlowTangent(q, p, dp *Node) (end, momentum *Node) {
 }
 
 // ShootOnGraph is a graph function: it returns the points at time 1 of the geodesics from z with initial momenta p, all [..., a]
-// on an Atlas and [..., d] elsewhere. It serves objectives that are differentiated with respect to z and p.
+// on a Charted manifold and [..., d] elsewhere. It serves objectives that are differentiated with respect to z and p.
 func (s *Space[P]) ShootOnGraph(z, p *Node) *Node {
 	if m, ok := s.M.(ClosedForms); ok {
 		at := At(s.M, z)

@@ -9,7 +9,7 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Manifold is what all manifolds have: a dimension. A value of this type is a Metric, a Cometric or an Atlas too.
+// Manifold is what all manifolds have: a dimension. A value of this type is a Metric, a Cometric or a Charted manifold too.
 type Manifold interface {
 	Dim() int // d
 }
@@ -120,7 +120,8 @@ func Geodesics(m Manifold) ode.Field {
 	return ode.Hamilton(Hamiltonian(m))
 }
 
-// ExpMap returns Exp_q(v), [..., d], by n steps of an integrator, in the coordinates of one chart. Space.Exp works on an Atlas too.
+// ExpMap returns Exp_q(v), [..., d], by n steps of an integrator, in the coordinates of one chart. Space.Exp works on a Charted manifold
+// too.
 func ExpMap(m Manifold, method ode.Method, n int, q, v *Node) *Node {
 	return ode.Flow(Geodesics(m), method, n, ode.State{q, Flat(m, q, v)})[0]
 }

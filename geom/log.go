@@ -125,7 +125,7 @@ type result struct {
 // v − Log_z(y). It also returns the distance |end − y|.
 func gap(m Manifold, z, y, end *Node) (tangent, distance *Node) {
 	length := func(v *Node) *Node { return Sqrt(ReduceSum(Square(v), -1)) }
-	if !IsAtlas(m) {
+	if !IsCharted(m) {
 		d := Sub(end, y)
 		return d, length(d)
 	}
@@ -158,7 +158,7 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	}
 	out, err := s.call("Log, start", func(in []*Node) []*Node {
 		start, apart := gap(s.M, in[0], in[1], in[0])
-		if !IsAtlas(s.M) {
+		if !IsCharted(s.M) {
 			return []*Node{start, apart, OnesLike(apart)}
 		}
 		return []*Node{start, apart, shrinking(s.M, in[0], in[1])}
@@ -339,7 +339,7 @@ func (l *logarithm) residual(which []int, v [][]float64) ([][]float64, error) {
 
 func (l *logarithm) derivative(which []int, v, dv [][]float64) ([][]float64, error) {
 	s := l.space
-	if IsAtlas(s.M) {
+	if IsCharted(s.M) {
 		return l.call("DExp", func(in []*Node) *Node {
 			_, df := autodiff.Pushforward(func(v []*Node) []*Node {
 				f, _ := gap(s.M, in[0], in[1], l.end(in[0], v[0])[0])

@@ -83,7 +83,7 @@ func (s *Space[P]) conjugate(z, v []Vec) (first []float64, paths [][]Vec, off []
 		before, after := At(s.M, SliceAxis(points, 0, AxisRange(0, n))), At(s.M, SliceAxis(points, 0, AxisRange(1, n+1)))
 		unit := basisAt(before.X)
 		changes := unit
-		if IsAtlas(s.M) {
+		if IsCharted(s.M) {
 			changes = push(after.Coordinates, before.Z, before.Leave(Vector, unit))
 		}
 		itself := func(x *Node) *Node { return Squeeze(SliceAxis(x, 0, AxisElem(0)), 0) } // without the geodesics close by
@@ -296,8 +296,8 @@ func elsewhere(curves, known []curve) []curve {
 	return out
 }
 
-// shorter returns a geodesic of pair i below a length, +Inf for any, with its own, or nil if it finds none. It relaxes curves, at most relaxing, to
-// geodesics with the same ends, and shooting makes these exact.
+// shorter returns a geodesic of pair i below a length, +Inf for any, with its own, or nil if it finds none. It relaxes curves, at most
+// relaxing, to geodesics with the same ends, and shooting makes these exact.
 func (l *logarithm) shorter(i int, curves []curve, length float64) (best *solve.Root, shortest float64, err error) {
 	s := l.space
 	for len(curves) < relaxing { // one shape for all programs

@@ -33,7 +33,7 @@ func TestConjugate(t *testing.T) {
 		m         geom.Manifold
 		geodesics []geodesic
 	}{
-		{"sphere", struct{ geom.Atlas }{manifold.Sphere(2)}, []geodesic{
+		{"sphere", struct{ geom.Charted }{manifold.Sphere(2)}, []geodesic{
 			{"once around", []float64{0.6, 0, 0.8}, []float64{0, 4, 0}, math.Pi / 4},
 			{"half of the way", []float64{0.6, 0, 0.8}, []float64{0, 2, 0}, math.Inf(1)},
 			{"no way", []float64{0.6, 0, 0.8}, []float64{0, 0, 0}, math.Inf(1)},
@@ -128,10 +128,10 @@ func TestLogIsShortest(t *testing.T) {
 // Where the chart centred at the end hardly reaches the start, the end of the geodesic is as close as elsewhere, and the residual is
 // what is left.
 func TestLogToTheAntipode(t *testing.T) {
-	sphere, ellipsoid := struct{ geom.Atlas }{manifold.Sphere(2)}, manifold.Ellipsoid(1, 1, 3)
+	sphere, ellipsoid := struct{ geom.Charted }{manifold.Sphere(2)}, manifold.Ellipsoid(1, 1, 3)
 	for _, c := range []struct {
 		name string
-		m    geom.Atlas
+		m    geom.Charted
 		x, y []float64
 	}{
 		{"sphere", sphere, []float64{0.6, 0, 0.8}, []float64{-0.6, 0.1, -0.8}},

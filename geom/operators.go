@@ -8,16 +8,16 @@ import (
 )
 
 // The operators take functions of points x, [..., d], which treat the leading axes as a batch: a scalar function returns [...],
-// a vector field [..., d]. On an Atlas points and vectors are ambient, [..., a], and a vector field returns tangent vectors.
+// a vector field [..., d]. On a Charted manifold points and vectors are ambient, [..., a], and a vector field returns tangent vectors.
 
-// GradientOf returns grad f = (df)♯, [..., d], at points x, of a scalar function f. On an Atlas points and vectors are ambient.
+// GradientOf returns grad f = (df)♯, [..., d], at points x, of a scalar function f. On a Charted manifold points and vectors are ambient.
 func GradientOf(m Manifold, f func(x *Node) *Node, x *Node) *Node {
 	at := At(m, x)
 	return at.Leave(Vector, Sharp(at.Manifold, at.X, autodiff.Grad(at.inCoordinates(f), fresh(at.X))))
 }
 
 // Divergence returns div v = (1/√g) ∂_i(√g v^i) = ∂_i v^i + v^i ∂_i log √g, [...], at points x, of a vector field v, with
-// √g = √det g_ij. On an Atlas points and vectors are ambient.
+// √g = √det g_ij. On a Charted manifold points and vectors are ambient.
 func Divergence(m Manifold, v func(x *Node) *Node, x *Node) *Node {
 	at := At(m, x)
 	checkPoint(at.Manifold, "Divergence", at.X)
@@ -27,7 +27,7 @@ func Divergence(m Manifold, v func(x *Node) *Node, x *Node) *Node {
 }
 
 // LaplaceBeltrami returns Δf = div grad f = g^ij ∂_i∂_j f − g^kl Γ^i_kl ∂_i f, [...], at points x, of a scalar function f. On an
-// Atlas points are ambient.
+// Charted manifold points are ambient.
 func LaplaceBeltrami(m Manifold, f func(x *Node) *Node, x *Node) *Node {
 	at := At(m, x)
 	checkPoint(at.Manifold, "LaplaceBeltrami", at.X)

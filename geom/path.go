@@ -49,9 +49,9 @@ func (s *Space[P]) relaxed(ctx context.Context, curves [][]Vec, tolerance float6
 	return velocities, lengths, nil
 }
 
-// conjugateStep is a step of relaxed. The state c holds, with vectors that are ambient on an Atlas, the curves x, [B, n + 1, a], the
-// direction d of the search and the step r of georce there, the next multiple α of d, [B], and at x the energy, the slopes −⟨dE, r⟩
-// and ⟨dE, d⟩, the length and the velocity at the first point.
+// conjugateStep is a step of relaxed. The state c holds, with vectors that are ambient on a Charted manifold, the curves x, [B, n + 1, a],
+// the direction d of the search and the step r of georce there, the next multiple α of d, [B], and at x the energy, the slopes −⟨dE, r⟩ and
+// ⟨dE, d⟩, the length and the velocity at the first point.
 func conjugateStep(m Manifold, c []*Node) []*Node {
 	x, d, r, alpha, energy, square, slope := c[0], c[1], c[2], c[3], c[4], c[5], c[6]
 	each := func(a *Node) *Node { return ExpandAxes(ExpandAxes(a, -1), -1) }
@@ -101,8 +101,8 @@ type discrete struct {
 // it is least for the chords g* (c + F_t), F_t = ½ Σ_{0<s≤t} (f_{s−1} + f_s), with c such that they end where the curve ends; the
 // step leads to these. It is the gradient of E, preconditioned by the part of the Hessian that has no derivatives of the metric.
 //
-// On an Atlas chord t is in the chart at x_t. Derivatives of the changes of charts along the curve take vectors and covectors to the
-// first of these charts, where they are added.
+// On a Charted manifold chord t is in the chart at x_t. Derivatives of the changes of charts along the curve take vectors and covectors to
+// the first of these charts, where they are added.
 func georce(m Manifold, z *Node) discrete {
 	n := z.Shape().Dim(1) - 1
 	part := func(x *Node, from, to int) *Node { return SliceAxis(x, 1, AxisRange(from, to)) }
@@ -126,7 +126,7 @@ func georce(m Manifold, z *Node) discrete {
 	same := func(x *Node) *Node { return x }
 	enter, leave, covector, chord := same, same, same, func(p *Node) *Node { return Sharp(start.Manifold, middle, p) }
 	cometric := func() *Node { return CometricMatrix(start.Manifold, middle) }
-	if IsAtlas(m) {
+	if IsCharted(m) {
 		psi := alongCharts(start, end)
 		inverse := linalg.InverseGeneral(psi)
 		enter = func(v *Node) *Node { return linalg.MatVec(psi, v) }

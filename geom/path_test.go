@@ -23,7 +23,7 @@ func TestRelaxed(t *testing.T) {
 		m       geom.Manifold
 		x, y, z []float64 // the curves lead over z, off the way
 	}{
-		{"sphere", struct{ geom.Atlas }{sphere}, []float64{1, 0, 0}, []float64{-0.6, 0.8, 0}, []float64{0, 0.6, 0.8}},
+		{"sphere", struct{ geom.Charted }{sphere}, []float64{1, 0, 0}, []float64{-0.6, 0.8, 0}, []float64{0, 0.6, 0.8}},
 		{"landmarks", landmarks.Manifold{N: 3, D: 2, Kernel: kernels.Gaussian(0.8)}, []float64{0, 0, 1, 0, 0, 1}, []float64{0.2, 0.5, 1.3, -0.4, 0, 1}, []float64{0, 0.6, 1, 0, 0.4, 1}},
 	} {
 		s := geom.On(c.m)
@@ -38,7 +38,7 @@ func TestRelaxed(t *testing.T) {
 				}
 				curve[i] = floats.ScaleTo(make([]float64, len(c.x)), 1-t, from)
 				floats.AddScaled(curve[i], t, to)
-				if geom.IsAtlas(c.m) {
+				if geom.IsCharted(c.m) {
 					floats.Scale(1/floats.Norm(curve[i], 2), curve[i])
 				}
 			}

@@ -13,7 +13,7 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Vec is a point or vector as a list of numbers: an ambient vector on an Atlas, coordinates on other manifolds.
+// Vec is a point or vector as a list of numbers: an ambient vector on a Charted manifold, coordinates on other manifolds.
 type Vec = []float64
 
 // Shape is a point or vector in rows: each row is one landmark, or one row of a matrix.
@@ -31,7 +31,7 @@ type Rows interface {
 // Space computes on a manifold with numbers of Go. Every operation is one graph function, compiled at its first use and then
 // reused. A Space may be used from several goroutines. On and OnShapes make it.
 //
-// Points, tangent vectors and covectors have the type P: lists of numbers (ambient vectors on an Atlas, coordinates on other
+// Points, tangent vectors and covectors have the type P: lists of numbers (ambient vectors on a Charted manifold, coordinates on other
 // manifolds), or shapes. Points off the manifold and vectors that are not tangent are errors. If the manifold has ClosedForms,
 // they are used in place of integration.
 type Space[P Point] struct {

@@ -6,11 +6,11 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Winding is an Atlas that knows its geodesics between two points, also where they come round. Where they cannot be deformed into
+// Winding is a Charted manifold that knows its geodesics between two points, also where they come round. Where they cannot be deformed into
 // each other, as around a circle or in a rotation by 2π, the cut locus of a point is a hypersurface, and no function of the distance
 // alone stands for all of them.
 type Winding interface {
-	Atlas
+	Charted
 	// Windings returns the function
 	//
 	//	log Σ_c a_c exp(−ρ_c(z)/τ),  [...],

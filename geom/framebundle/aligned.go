@@ -11,7 +11,7 @@ import (
 // in the cut locus of z_i, where no position is optimal, stays as it is, and so do all on other manifolds.
 func Aligned[P geom.Point](on geom.Of[P], z, x []P) ([]P, error) {
 	s := on.Geometry()
-	if !geom.IsAtlas(s.M) {
+	if !geom.IsCharted(s.M) {
 		return x, nil
 	}
 	out, err := s.Call(operation{name: "aligned"}, func(in []*Node) []*Node {

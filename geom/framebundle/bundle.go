@@ -40,7 +40,7 @@ func DevelopmentField(m geom.Manifold, e func(t *Node) *Node) ode.Field {
 
 // Develop returns the development of a polygon in R^m from (x, ν), and the frames along it. For n + 1 corners, curve [n + 1, m, B...],
 // they are points [n + 1, B..., d] and frames [n + 1, m, B..., d], at the corners. Straight pieces become geodesics, each of them one
-// step of the method. If the corners are samples of a smooth curve, the error is O(n⁻²). On an Atlas points and vectors are
+// step of the method. If the corners are samples of a smooth curve, the error is O(n⁻²). On a Charted manifold points and vectors are
 // ambient, and a step is taken in the chart centred at its start.
 func Develop(m geom.Manifold, method ode.Method, x, nu, curve *Node) (points, frames *Node) {
 	n := curve.Shape().Dim(0) - 1
@@ -69,8 +69,8 @@ const antiIterations = 24
 // AntiDevelop is the inverse of Develop. It returns the polygon in R^m whose development from (path_0, ν) passes through the samples
 // path, [n + 1, B..., d]: its corners, [n + 1, m, B...], the first one 0, with the developed points, [n + 1, B..., d], and frames,
 // [n + 1, m, B..., d]. If m < d, each piece of the development ends as close to the next sample as the span of the frame
-// permits. On an Atlas points and vectors are ambient. The pieces are found by iteration: last, [n, m, B...], is how much its last step
-// changed them, which is not small where they are too long.
+// permits. On a Charted manifold points and vectors are ambient. The pieces are found by iteration: last, [n, m, B...], is how much its
+// last step changed them, which is not small where they are too long.
 func AntiDevelop(m geom.Manifold, method ode.Method, path, nu *Node) (curve, points, frames, last *Node) {
 	n := path.Shape().Dim(0) - 1
 	if n < 1 {

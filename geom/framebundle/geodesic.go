@@ -58,10 +58,10 @@ func coordinate(m geom.Manifold, y ode.State) ode.State {
 var kinds = []geom.Kind{geom.Vector, geom.Covector, geom.Covector} // of ν, h and P
 
 // Shoot returns the geodesic Exp_FM from a state y = (x, ν, h, P): the states at the times 0, 1/n, …, 1, every part with an axis of
-// n + 1 times in front. The momenta are invariant parts, see the package. On an Atlas all parts are ambient, and every step is
+// n + 1 times in front. The momenta are invariant parts, see the package. On a Charted manifold all parts are ambient, and every step is
 // taken in the chart centred at its start.
 func Shoot(m geom.Manifold, method ode.Method, n int, y ode.State) ode.State {
-	if !geom.IsAtlas(m) { // one change of coordinates before and one after all steps
+	if !geom.IsCharted(m) { // one change of coordinates before and one after all steps
 		path := ode.Path(Geodesics(m), method, n, coordinate(m, y))
 		path[1], path[3] = timesSecond(path[1]), timesSecond(path[3])
 		path = invariant(m, path)

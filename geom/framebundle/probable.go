@@ -24,13 +24,13 @@ const EndTolerance = 1e-5
 //	½ ∫ |w'|² dt + |x(1) − y|²/2σ²,
 //
 // the most probable path of Brownian motion with covariance ννᵀ to an observation y with noise of standard deviation σ in
-// every coordinate (of an Atlas, in every ambient one, with y Aligned to x(1)). With σ = 0 it ends at y, which takes a frame of d
+// every coordinate (of a Charted manifold, in every ambient one, with y Aligned to x(1)). With σ = 0 it ends at y, which takes a frame of d
 // vectors. See Probable for the search.
 //
 // The path is a projected geodesic of the frame bundle with P(1) = 0 and ρ + σ² h(1) = 0 for the derivative ρ of
 // |x(1) − y|²/2. Residual says by how much Exp_FM of its momentum ends elsewhere, and Status is Converged where that is at
 // most EndTolerance of |y − x|. It is more where σ is small and the rank is: h(0) is of the size |x(1) − y|/σ², and the flow
-// magnifies its last digits. The path is right even then. On an Atlas it stays in the chart centred at u.
+// magnifies its last digits. The path is right even then. On a Charted manifold it stays in the chart centred at u.
 func (s *Space[P]) MostProbablePath(u Point[P], y P, sigma float64) (*Geodesic[P], error) {
 	found, err := s.MostProbablePaths(u, []P{y}, sigma)
 	if err != nil {

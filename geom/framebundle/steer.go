@@ -83,7 +83,7 @@ type Steered struct {
 //
 // Where the controls minimise the energy plus |x(1) − y|²/2σ², the path is the most probable one up to polynomials of
 // higher degree, and Momenta/σ² is its momentum: minimising over controls is a search for most probable paths that no
-// curvature makes unstable. On an Atlas the paths stay in the chart centred at u.
+// curvature makes unstable. On a Charted manifold the paths stay in the chart centred at u.
 //
 // It does not Check u, so that an iteration need not at every step.
 func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float64) (*Steered, error) {
@@ -105,7 +105,7 @@ func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float
 			pull = alongMove(m, x, nu, slopes[0], slopes[1])
 			return invariant(m, ode.State{x, nu, slopes[0], slopes[1]})
 		}, ode.State{x, nu, ZerosLike(x), ZerosLike(nu)})
-		if geom.IsAtlas(s.Base.M) {
+		if geom.IsCharted(s.Base.M) {
 			pull = state[2]
 		}
 		return []*Node{mismatch, state[2], state[3], slope, pull, ends}

@@ -13,7 +13,7 @@ import (
 
 // Move returns the point to which u goes by a step. In coordinates x becomes x + dx, and the frame ν + dν moves so that its
 // covectors ν_β♭ stay the same: of landmarks it remains a field of the kernel whatever dx is, while a geodesic in a direction
-// that is rough for the kernel is wild. On an Atlas x moves along the geodesic with velocity dx, and ν + dν parallel along it.
+// that is rough for the kernel is wild. On a Charted manifold x moves along the geodesic with velocity dx, and ν + dν parallel along it.
 //
 // Like what follows it is for optimisers, on lists of numbers.
 func (s *Space[P]) Move(u Point[geom.Vec], dx geom.Vec, dframe []geom.Vec) (Point[geom.Vec], error) {
@@ -23,7 +23,7 @@ func (s *Space[P]) Move(u Point[geom.Vec], dx geom.Vec, dframe []geom.Vec) (Poin
 	}
 	out, err := s.call("Move", func(in []*Node) []*Node {
 		m, x, nu := s.Base.M, in[0], in[1]
-		if geom.IsAtlas(m) {
+		if geom.IsCharted(m) {
 			// The development of a straight line along the first vector of a longer frame.
 			first := SliceAxis(linalg.Eye(x.Graph(), x.DType(), nu.Shape().Dim(0)), 0, AxisRange(0, 1))
 			curve := Concatenate([]*Node{ZerosLike(first), first}, 0)
@@ -74,7 +74,7 @@ func (s *Space[P]) LogVolume(u Point[geom.Vec], sigma float64) (float64, Momentu
 			pull = alongMove(m, x, nu, slope[0], slope[1])
 			return invariant(m, ode.State{x, nu, slope[0], slope[1]})
 		}, ode.State{x, nu, ZerosLike(x), ZerosLike(nu)})
-		if geom.IsAtlas(s.Base.M) {
+		if geom.IsCharted(s.Base.M) {
 			pull = state[2]
 		}
 		return []*Node{value, pull, state[3]}

@@ -28,7 +28,7 @@ const (
 	steps       = 60
 )
 
-// Run tests a manifold near the given points, which are ambient vectors for a geom.Atlas and coordinates else: at
+// Run tests a manifold near the given points, which are ambient vectors for a geom.Charted and coordinates else: at
 // points with other tangent vectors, all from a fixed pattern.
 //
 //   - The metric is symmetric and positive definite, ♯ and ♭ are inverse, Γ has no torsion and keeps the metric; Γ is
@@ -95,7 +95,7 @@ func pointwise(t *testing.T, m geom.Manifold, points [][]float64) sample {
 		r = residuals{}
 		centre := geom.At(m, in[0])
 		x := centre.X
-		if geom.IsAtlas(m) {
+		if geom.IsCharted(m) {
 			x = MulScalar(pattern(x, 1.3), 0.25/math.Sqrt(float64(m.Dim())))
 		}
 		unit := func(seed float64) *Node {
@@ -165,7 +165,7 @@ func (r *residuals) curvature(m geom.Manifold, x, u, v, w, y *Node) (sectional *
 // tilted tests that inner products and curvature are the same in a chart with another centre, and returns Exp_x(v)
 // integrated in that chart alone.
 func (r *residuals) tilted(m geom.Manifold, centre geom.Local, x, u, v, sectional *Node) (ends *Node) {
-	if !geom.IsAtlas(m) {
+	if !geom.IsCharted(m) {
 		return geom.ExpMap(m, ode.RK4, steps, x, v)
 	}
 	other := geom.At(m, centre.Point(MulScalar(pattern(x, 4.2), 0.2/math.Sqrt(float64(m.Dim())))))
@@ -193,8 +193,8 @@ func (s suite) geodesics() {
 	closed, ok := s.m.(geom.ClosedForms)
 	if ok { // hide them
 		switch m := s.m.(type) {
-		case geom.Atlas:
-			generic = struct{ geom.Atlas }{m}
+		case geom.Charted:
+			generic = struct{ geom.Charted }{m}
 		case geom.Metric:
 			generic = struct{ geom.Metric }{m}
 		case geom.Cometric:

@@ -678,7 +678,7 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 	if err := p.Check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if geom.IsAtlas(p.Space.M) {
+	if geom.IsCharted(p.Space.M) {
 		return nil, fmt.Errorf("%s: %T has charts: processes are guided in coordinates only", what, p.Space.M)
 	}
 	if o.Particles < 0 {

@@ -138,7 +138,7 @@ func TestHeatKernelOfRotations(t *testing.T) {
 func TestMotionsFarFromTheCentreOfAChart(t *testing.T) {
 	for _, g := range []*lie.Group{lie.SO(3), lie.SE(3), lie.SO(4), lie.Affine(1)} {
 		x, xi := random(5, 1, g.Dim(), 1.2)[0], random(6, 1, g.Dim(), 1)[0]
-		for side, metric := range map[lie.Side]func([][]float64) (geom.Atlas, error){lie.Left: g.LeftInvariant, lie.Right: g.RightInvariant} {
+		for side, metric := range map[lie.Side]func([][]float64) (geom.Charted, error){lie.Left: g.LeftInvariant, lie.Right: g.RightInvariant} {
 			m := expect.Must(metric(nil))
 			p := expect.Must(lie.Coadjoint(geom.On(m), g.Identity(), make([]float64, g.Dim()), [][]float64{xi}))
 			out := expect.Must(engine.Run(func(in []*Node) []*Node {

@@ -180,7 +180,7 @@ func TestManifolds(t *testing.T) {
 	so3, se2 := lie.SO(3), lie.SE(2)
 	for name, c := range map[string]struct {
 		g *lie.Group
-		m geom.Atlas
+		m geom.Charted
 	}{
 		"SO(3)":             {so3, expect.Must(so3.RightInvariant(nil))},
 		"SO(3) anisotropic": {so3, expect.Must(so3.LeftInvariant([][]float64{{1, 0.2, 0}, {0.2, 2, -0.1}, {0, -0.1, 1.5}}))},

@@ -24,12 +24,12 @@ func (s Side) String() string { return [...]string{"left", "right"}[s] }
 // LeftInvariant returns the metric ⟨g ξ^, g η^⟩ = ξᵀ A η for a symmetric positive definite matrix A, [d][d]; nil stands for the
 // identity. If the metric is bi-invariant it has geom.ClosedForms. Another size of A, entries that are not finite, and an A that is not
 // symmetric or not positive definite are errors.
-func (g *Group) LeftInvariant(a [][]float64) (geom.Atlas, error) { return g.invariant(Left, a) }
+func (g *Group) LeftInvariant(a [][]float64) (geom.Charted, error) { return g.invariant(Left, a) }
 
 // RightInvariant returns the metric ⟨ξ^ g, η^ g⟩ = ξᵀ A η; the rest is as for LeftInvariant.
-func (g *Group) RightInvariant(a [][]float64) (geom.Atlas, error) { return g.invariant(Right, a) }
+func (g *Group) RightInvariant(a [][]float64) (geom.Charted, error) { return g.invariant(Right, a) }
 
-func (g *Group) invariant(side Side, a [][]float64) (geom.Atlas, error) {
+func (g *Group) invariant(side Side, a [][]float64) (geom.Charted, error) {
 	d := g.Dim()
 	what := fmt.Sprintf("%s-invariant metric on %s", side, g.name)
 	inner := mat.NewSymDense(d, nil)
@@ -137,7 +137,7 @@ func (g *Group) skew(unit *mat.SymDense, length []float64) bool {
 
 // invariantMetric is implemented by the metrics of this package, with closed forms or without.
 type invariantMetric interface {
-	geom.Atlas
+	geom.Charted
 	of() *metric
 }
 

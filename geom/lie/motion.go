@@ -73,7 +73,7 @@ func (g *Group) turned(side Side, xi, mu *Node) *Node {
 // μ = A ξ is [..., d], in body coordinates for left-invariant metrics and in space coordinates for right-invariant ones. In place
 // of g' it returns the velocity ξ, [..., d]; so it must be integrated by a method that Group.MuntheKaas makes. It panics if m is
 // not from LeftInvariant or RightInvariant.
-func EulerPoincare(m geom.Atlas) ode.Field {
+func EulerPoincare(m geom.Charted) ode.Field {
 	im, ok := m.(invariantMetric)
 	if !ok {
 		panic(fmt.Sprintf("lie.EulerPoincare: %T is not an invariant metric of a group", m))

@@ -105,7 +105,7 @@ func TestGeodesicsTwoRoutes(t *testing.T) {
 		{0.1, 0, 0, 1, 0.1, 0}, {0, 0.3, 0, 0.1, 1.2, 0}, {0, 0, 0.1, 0, 0, 0.9}}
 	se := lie.SE(3)
 	start, velocity := expm(se, []float64{0.3, -0.2, 0.5, 1, 2, -1}), []float64{0.6, 0.4, -0.5, 0.3, -0.8, 0.7}
-	for side, m := range map[lie.Side]geom.Atlas{lie.Left: expect.Must(se.LeftInvariant(inertia)), lie.Right: expect.Must(se.RightInvariant(inertia))} {
+	for side, m := range map[lie.Side]geom.Charted{lie.Left: expect.Must(se.LeftInvariant(inertia)), lie.Right: expect.Must(se.RightInvariant(inertia))} {
 		s := geom.On(m, geom.Integrator(ode.RK4, 100))
 		motion := expect.Must(lie.Move(s, start, velocity, 1, 100))
 		v := expect.Must(engine.Run(func(z, xi *Node) *Node {

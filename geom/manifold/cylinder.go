@@ -11,7 +11,7 @@ import (
 
 // Cylinder returns the surface x² + y² = r² of R³, which is flat; r > 0 is a length. A chart unrolls it; the cut locus of a point is
 // the line on the opposite side.
-func Cylinder(r float64) geom.Atlas {
+func Cylinder(r float64) geom.Charted {
 	positiveFinite("Cylinder", r)
 	return cylinder{r}
 }

@@ -11,7 +11,7 @@ import (
 
 // Ellipsoid returns the ellipsoid Σ (z_i/a_i)² = 1 in R^(n+1) with the induced metric, for n + 1 ≥ 2 half axes a_i > 0. It has no
 // closed forms. Its charts are those of the sphere, stretched; geom.Space.Project moves points to it along rays from the origin.
-func Ellipsoid(axes ...float64) geom.Atlas {
+func Ellipsoid(axes ...float64) geom.Charted {
 	atLeast("Ellipsoid", len(axes), 2)
 	positiveFinite("Ellipsoid", axes...)
 	return ellipsoid{slices.Clone(axes)}

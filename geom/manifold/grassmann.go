@@ -17,7 +17,7 @@ import (
 // same point. Space.Project makes one of any p independent columns, and geom.OnShapes has them as matrices, [][]float64. Tangent vectors
 // are matrices v with zᵀv = 0, ⟨v, w⟩ = tr vᵀw, and distances √(Σ θ_i²) with the principal angles θ_i of two subspaces. A subspace is in
 // the cut locus of another where one of these angles is π/2.
-func Grassmann(n, p int) geom.Atlas {
+func Grassmann(n, p int) geom.Charted {
 	if p < 1 || p >= n {
 		panic(fmt.Sprintf("manifold.Grassmann: subspaces of dimension %d in R^%d, want 1 to %d", p, n, n-1))
 	}

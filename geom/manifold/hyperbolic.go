@@ -13,7 +13,7 @@ import (
 // There is no cut locus, but a limit of double precision. At a distance a from (1, 0) rounding moves a point by 1e-16 e^a, and changes
 // tangent vectors by as much relative to them: to 1e-15 e^a lengths are right, and Log is Stalled, with its residual, where the
 // geodesic misses its end by more than 1e-8 of what separates the ends. Vectors at points beyond a = 18 are noise.
-func Hyperbolic(n int) geom.Atlas {
+func Hyperbolic(n int) geom.Charted {
 	atLeast("Hyperbolic", n, 1)
 	return hyperbolic{n}
 }

@@ -27,7 +27,7 @@ import (
 // closed forms (H. Le, On geodesics in Euclidean shape spaces, J. London Math. Soc. 44, 1991; D. Kendall, D. Barden, T. Carne, H. Le,
 // Shape and shape theory, 1999), and parallel transport is integrated. A shape is in the cut locus of another where the two smallest
 // singular values of Σ y_i z_iᵀ, the last one with the sign of the determinant, cancel.
-func Kendall(k, d int) geom.Atlas {
+func Kendall(k, d int) geom.Charted {
 	switch d {
 	case 2:
 		atLeast("Kendall", k, 3)

@@ -5,7 +5,7 @@
 //	g, err := space.Exp([]float64{1, 0, 0}, []float64{0, 1, 0}) // g.End is (cosh 1, sinh 1, 0)
 //	spd := geom.OnShapes(manifold.SPD(3))                       // points are 3×3 matrices, [][]float64
 //
-// Points are ambient vectors (see geom.Atlas), unless the comment of a manifold says that they are coordinates. Many manifolds have
+// Points are ambient vectors (see geom.Charted), unless the comment of a manifold says that they are coordinates. Many manifolds have
 // closed forms (geom.ClosedForms); tests compare them with what package geom computes from the metric alone. A size that is too
 // small, or a length that is not positive, is a panic.
 package manifold

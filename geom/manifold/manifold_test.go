@@ -14,7 +14,7 @@ import (
 func TestMain(m *testing.M) { geomtest.Main(m) }
 
 // tilted evaluates a function of a chart at coordinates (0.2, 0.1, 0.2, …), not its centre, for every centre.
-func tilted(t *testing.T, m geom.Atlas, f func(chart geom.Chart, x *Node) *Node, centres ...[]float64) engine.Values {
+func tilted(t *testing.T, m geom.Charted, f func(chart geom.Chart, x *Node) *Node, centres ...[]float64) engine.Values {
 	t.Helper()
 	x := make([][]float64, len(centres))
 	for i := range x {

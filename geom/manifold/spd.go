@@ -13,7 +13,7 @@ import (
 // Points and tangent vectors are matrices row by row, n² numbers; geom.OnShapes makes a space with matrices, [][]float64. The
 // dimension is n(n + 1)/2, and there are closed forms. The coordinates of P in the chart at a centre L Lᵀ, L its Cholesky
 // factor, are those of the symmetric matrix L⁻¹ P L⁻ᵀ − 1 in an orthonormal basis.
-func SPD(n int) geom.Atlas {
+func SPD(n int) geom.Charted {
 	atLeast("SPD", n, 1)
 	return spd{n}
 }

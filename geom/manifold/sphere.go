@@ -9,7 +9,7 @@ import (
 
 // Sphere returns the unit sphere S^n in R^(n+1), n ≥ 1; points are unit vectors, and distances angles in radians. Charts are
 // stereographic projections. It has closed forms.
-func Sphere(n int) geom.Atlas {
+func Sphere(n int) geom.Charted {
 	atLeast("Sphere", n, 1)
 	return sphere{n}
 }

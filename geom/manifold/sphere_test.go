@@ -70,7 +70,7 @@ func TestSphereCurvature(t *testing.T) {
 // Geodesics by integration alone are great circles, all the way round, and Log finds points close to the antipode.
 func TestSphereGreatCircle(t *testing.T) {
 	t.Parallel()
-	m := struct{ geom.Atlas }{manifold.Sphere(2)}
+	m := struct{ geom.Charted }{manifold.Sphere(2)}
 	s := geom.On(m, geom.Integrator(ode.RK4, 200))
 	x, e := []float64{0.6, 0, 0.8}, []float64{0.48, 0.8, -0.36}
 	circle := func(angle float64) []float64 {
@@ -102,7 +102,7 @@ func TestSphereGreatCircle(t *testing.T) {
 func TestSphereRecentred(t *testing.T) {
 	t.Parallel()
 	closed := manifold.Sphere(2).(geom.ClosedForms)
-	hidden := struct{ geom.Atlas }{manifold.Sphere(2)}
+	hidden := struct{ geom.Charted }{manifold.Sphere(2)}
 	z, v, dv := []float64{0.6, 0, 0.8}, []float64{0.96, 1.6, -0.72}, []float64{0.8, 0.5, -0.6}
 	methods := []ode.Method{ode.Heun, ode.RK4}
 	out, err := engine.Run(func(z, v, dv *Node) []*Node {
@@ -133,7 +133,7 @@ func TestSphereRecentred(t *testing.T) {
 // A vector transported along a circle of latitude turns by 2π cos θ against the circle.
 func TestSphereHolonomy(t *testing.T) {
 	t.Parallel()
-	s := geom.On(struct{ geom.Atlas }{manifold.Sphere(2)})
+	s := geom.On(struct{ geom.Charted }{manifold.Sphere(2)})
 	const n = 200
 	sin, cos := 0.6, 0.8
 	curve := make([][]float64, n+1)

@@ -11,7 +11,7 @@ import (
 // Torus returns the torus in R³ with the induced metric: the points at distance r from the circle of radius R around the origin in
 // the plane of the first two coordinates, 0 < r < R. It has no closed forms. The coordinates of a chart are two angles in
 // radians, along the circle and around it, counted from the centre of the chart.
-func Torus(R, r float64) geom.Atlas {
+func Torus(R, r float64) geom.Charted {
 	positiveFinite("Torus", R, r)
 	if r >= R {
 		panic(fmt.Sprintf("manifold.Torus: a tube of radius %g around a circle of radius %g meets itself", r, R))
@@ -47,7 +47,8 @@ func (m torusChart) Point(x *Node) *Node {
 	return Concatenate([]*Node{around, MulScalar(from(across, 1, 2), m.r)}, -1)
 }
 
-// Coordinates at half a turn around the tube are those of one way round. Such points are in no cut locus as a rule: the inner way is shorter.
+// Coordinates at half a turn around the tube are those of one way round. Such points are in no cut locus as a rule: the inner way is
+// shorter.
 func (m torusChart) Coordinates(z *Node) *Node {
 	section := torus{m.R, m.r}.section(z)
 	return Concatenate([]*Node{uniqueAngle(like(m.plane, z), from(z, 0, 2)), angleFrom(like(m.across, z), section)}, -1)

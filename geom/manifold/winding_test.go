@@ -17,7 +17,7 @@ import (
 // The gradient of log q, and what q lacks to be a heat kernel, are those that differentiation gives.
 func TestGuide(t *testing.T) {
 	t.Parallel()
-	for name, m := range map[string]geom.Atlas{
+	for name, m := range map[string]geom.Charted{
 		"S¹": manifold.Sphere(1), "S²": manifold.Sphere(2), "S⁵": manifold.Sphere(5), "H²": manifold.Hyperbolic(2), "H⁴": manifold.Hyperbolic(4),
 	} {
 		closed := m.(geom.ClosedWinding)

@@ -59,7 +59,7 @@ func (r *run) between(a, b *Mean[geom.Vec]) ([][]float64, error) {
 		return nil, fmt.Errorf("no geodesic was found (residual %.3g): allow for noise with Mismatch", way.Residual)
 	}
 	moved, err := forth(r.space, way, a.Velocities...)
-	if err != nil || !geom.IsAtlas(r.space.M) {
+	if err != nil || !geom.IsCharted(r.space.M) {
 		return moved, err
 	}
 	end, err := r.space.Shoot(way.Start, way.Momentum)

@@ -45,7 +45,7 @@ func (f *fit) graph(name string, model model, more []any, fn func(p, m, s, momen
 	}, append([]any{model.p, model.m, model.s}, more...)...)
 }
 
-// gradient returns the derivatives of a sum with respect to p, m and s; on an Atlas they are a covector at p, vectors at p, and
+// gradient returns the derivatives of a sum with respect to p, m and s; on a Charted manifold they are a covector at p, vectors at p, and
 // numbers.
 func (f *fit) gradient(sum, p, m, s *graph.Node) []*graph.Node {
 	g := graph.Gradient(sum, p, m, s)

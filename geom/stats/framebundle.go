@@ -46,7 +46,7 @@ type FrameMean[P geom.Point] struct {
 //	Σ w_i (½ ‖p_i‖² + λ |π Exp_FM(u, p_i) − x_i|²) + ½ log det(νᵀ g ν),  λ = 1/2σ²,
 //
 // over u = (x, ν) and the momenta p_i of paths from u. Here Exp_FM is the geodesic flow of the frame bundle, π the projection
-// (x, ν) ↦ x, and |·| the Euclidean norm of coordinates, or of ambient vectors on an Atlas. As σ → 0 the objective is the
+// (x, ν) ↦ x, and |·| the Euclidean norm of coordinates, or of ambient vectors on a Charted manifold. As σ → 0 the objective is the
 // negative log-likelihood of normal distributions on the manifold, with the energy of the most probable path to a sample in
 // place of −log of the density (Sommer, Information Processing in Medical Imaging, 2015; Kühnel and Sommer print the logarithm
 // with the opposite sign, for which there is no minimum). Then the result in flat space is the mean and covariance of the
@@ -278,8 +278,8 @@ func (b *bundle) mean(least float64) (*FrameMean[geom.Vec], error) {
 }
 
 // principal returns the mean and the principal components of the samples' coordinates or ambient vectors, the components scaled to
-// the standard deviations; all of these; least, the smallest of these deviations; and left, the standard deviation in a direction orthogonal
-// to the components.
+// the standard deviations; all of these; least, the smallest of these deviations; and left, the standard deviation in a direction
+// orthogonal to the components.
 //
 // Principal components of landmarks are as rough as the noise, and geodesics in rough directions bend wildly. So the frame is
 // searched for in the span of the smoother vectors K (K + μ)⁻¹ ν.
@@ -555,7 +555,7 @@ func (b *bundle) hessian() (*mat.SymDense, error) {
 		part.Scale(1/(float64(len(tangents))*variance), &part)
 		sum.Add(sum, &part)
 	}
-	// A ridge keeps what few samples say of the frame, and directions that leave an Atlas, invertible.
+	// A ridge keeps what few samples say of the frame, and directions that leave a Charted manifold, invertible.
 	frame := 0.0
 	for _, v := range b.at.Frame {
 		frame += floats.Dot(v, v)
@@ -611,7 +611,7 @@ func (b *bundle) probes() ([][]float64, error) {
 // (νᵀ g ν)⁻¹ ⊗ g as in flat space.
 func (b *bundle) addVolume(h *mat.SymDense) error {
 	m := b.space.Base.M
-	if geom.IsAtlas(m) || b.estimate {
+	if geom.IsCharted(m) || b.estimate {
 		return nil // g is E or close to it, and its term is small compared with that of the paths
 	}
 	out, err := b.space.Base.Call(operation{name: "metric"}, func(in []*graph.Node) []*graph.Node {

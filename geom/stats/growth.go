@@ -187,11 +187,11 @@ func back[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], x P, v ...P) ([]P
 	return forth(s, &geom.Geodesic[P]{Start: end, Momentum: s.Point(momentum)}, v...)
 }
 
-// placed returns vectors at x as vectors at z, the same point of an Atlas as x but for rounding, and, where points are orbits
+// placed returns vectors at x as vectors at z, the same point of a Charted manifold as x but for rounding, and, where points are orbits
 // (geom.Quotient), perhaps another configuration of it: by the chart centred at z, which does not see how configurations are turned. It
 // returns z without its rounding, too. On other manifolds the vectors stay as they are.
 func placed[P geom.Point](s *geom.Space[P], z, x P, v ...P) (point P, vectors []P, err error) {
-	if !geom.IsAtlas(s.M) {
+	if !geom.IsCharted(s.M) {
 		return z, v, nil
 	}
 	out, err := s.Call(operation{name: "placed"}, func(in []*graph.Node) []*graph.Node {
@@ -228,7 +228,7 @@ func Gather[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) ([][]P, e
 
 // orbits says whether points are orbits.
 func orbits[P geom.Point](s *geom.Space[P]) (bool, error) {
-	if !geom.IsAtlas(s.M) {
+	if !geom.IsCharted(s.M) {
 		return false, nil
 	}
 	out, err := s.Call(operation{name: "orbits"}, func(in []*graph.Node) []*graph.Node {

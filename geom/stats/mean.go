@@ -46,7 +46,7 @@ type Mean[P geom.Point] struct {
 // not found.
 //
 // With Mismatch it minimises Σ w_i d_σ(y, x_i)² instead: use it for landmarks of real outlines (the result is the deterministic
-// atlas of Durrleman et al., NeuroImage 101, 2014). The points of the manifold must be coordinates; an Atlas is an error. The
+// atlas of Durrleman et al., NeuroImage 101, 2014). The points of the manifold must be coordinates; a Charted manifold is an error. The
 // iteration ends when Imbalance is at most Tolerance, a number of standard errors of the mean, and Unsettled at most Tolerance/100.
 // For a sample that no smooth deformation reaches, such as an outline with its points in a wrong order, several geodesics are
 // nearly best. If the search for one fails three times, it ends: Status is Stalled, and Lost says for which samples. Leave these

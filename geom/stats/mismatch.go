@@ -23,7 +23,7 @@ const ridge = 0.01
 // coarsely.
 func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], error) {
 	space := r.space
-	if geom.IsAtlas(space.M) {
+	if geom.IsCharted(space.M) {
 		return nil, fmt.Errorf("%s: Mismatch is for manifolds with coordinates; on %T logarithms are exact: leave it out", r.Name, space.M)
 	}
 	if r.Tolerance == 0 {

@@ -69,8 +69,8 @@ func Weights(w []float64) MedianOption {
 	return setting(func(o *options) error { o.weights = w; return nil })
 }
 
-// Start sets the point at which the iteration starts. The default is the weighted mean of the samples' coordinates, and on an Atlas
-// the point nearest to the weighted mean of the ambient vectors.
+// Start sets the point at which the iteration starts. The default is the weighted mean of the samples' coordinates, and on a Charted
+// manifold the point nearest to the weighted mean of the ambient vectors.
 func Start[P geom.Point](y P) MedianOption {
 	return setting(func(o *options) error { o.start = y; return nil })
 }
@@ -197,7 +197,7 @@ func (r *run) startingPoint(samples [][]float64, w []float64) []float64 {
 		return r.from
 	}
 	y := combine(w, samples)
-	if !geom.IsAtlas(r.space.M) {
+	if !geom.IsCharted(r.space.M) {
 		return y
 	}
 	if floats.Norm(y, 2) > 1e-6*floats.Norm(samples[0], 2) {

@@ -44,7 +44,7 @@ type Regression[P geom.Point] struct {
 //
 // Mismatch(σ), for many landmarks, replaces d by d_σ: from each γ(c_i) a second geodesic leads towards x_i, and may miss it. Only
 // the lengths of these second geodesics are penalised, not those of γ, so the velocities are not shrunk. The points of
-// the manifold must be coordinates; an Atlas is an error.
+// the manifold must be coordinates; a Charted manifold is an error.
 //
 // It takes Weights, Start (for the Fréchet mean), Mismatch, Tolerance (default 1e-6, with Mismatch 0.01: see solve.Minimise) and
 // MaxIterations (500). Whether a covariate matters tells RegressionTest.
@@ -251,7 +251,7 @@ func (d *design) slopes(f *fit) (velocities, momenta [][]float64, err error) {
 		out  *[][]float64
 	}{
 		{"sharp", geom.Vector, geom.Sharp, &velocities},
-		{"covector", geom.Covector, func(_ geom.Manifold, _, p *graph.Node) *graph.Node { return p }, &momenta}, // without parts across an Atlas
+		{"covector", geom.Covector, func(_ geom.Manifold, _, p *graph.Node) *graph.Node { return p }, &momenta}, // without parts across charts
 	} {
 		values, err := musical(f.space, to.name, f.p, f.m, geom.Covector, to.kind, to.of)
 		if err != nil {

@@ -182,7 +182,7 @@ func arc(a, b []float64) float64 {
 // By closed forms and by integration alone, on the sphere.
 func TestSphere(t *testing.T) {
 	closed := geom.On(manifold.Sphere(2))
-	generic := geom.On(struct{ geom.Atlas }{manifold.Sphere(2)})
+	generic := geom.On(struct{ geom.Charted }{manifold.Sphere(2)})
 	x := sphere(3, 9)
 	onSphere := func(a []float64) []float64 { // around the pole, without a metric
 		p := []float64{a[0], a[1], 1}
@@ -309,7 +309,7 @@ func TestHalfPlane(t *testing.T) {
 // Samples on a geodesic: regression and the first principal geodesic find it, on an atlas with closed forms and without.
 func TestOneGeodesic(t *testing.T) {
 	for name, m := range map[string]geom.Manifold{
-		"sphere": manifold.Sphere(2), "integrated sphere": struct{ geom.Atlas }{manifold.Sphere(2)}, "SPD(2)": manifold.SPD(2)} {
+		"sphere": manifold.Sphere(2), "integrated sphere": struct{ geom.Charted }{manifold.Sphere(2)}, "SPD(2)": manifold.SPD(2)} {
 		space := geom.On(m)
 		p, v := []float64{0, 0.6, 0.8}, []float64{0.15, -0.08, 0.06}
 		if name == "SPD(2)" {

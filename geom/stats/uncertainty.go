@@ -237,7 +237,7 @@ func (r *run) hessian(y, p []float64, basis [][]float64, step, sigma float64) (*
 		change := graph.Mul(linalg.Eye(y.Graph(), y.DType(), d), step)
 		change = geom.At(s.M, x[0]).Leave(geom.Covector, graph.Concatenate([]*graph.Node{change, graph.Neg(change)}, 0))
 		start := each(x[0])
-		if !geom.IsAtlas(s.M) {
+		if !geom.IsCharted(s.M) {
 			start = graph.Add(start, graph.Mul(change, variance))
 		}
 		end := flow(start, graph.Sub(change, each(x[1])))

@@ -70,8 +70,8 @@ func (b *Bridges[P]) Resampled(n int, seed uint64) [][]P {
 // Likelihood is an estimate of a transition density p_T(x, v) of Brownian motion, with respect to the Riemannian volume.
 //
 // On a geom.Winding it is the density of all paths, however often they come round. With DelyonHu, on a geom.Winding whose windings are
-// not known, and on any other Atlas without closed forms, it is the density of the motion in the chart of v, where a path that comes round
-// to v in another way than it would by itself does not arrive: it leaves out a share of the density of about Wound.
+// not known, and on any other Charted manifold without closed forms, it is the density of the motion in the chart of v, where a path that
+// comes round to v in another way than it would by itself does not arrive: it leaves out a share of the density of about Wound.
 type Likelihood struct {
 	Log float64 // log p_T(x, v)
 	// StandardError of Log has in it the spread of the weights, Wound and StepError: +Inf where they spread too far to tell, NaN
@@ -84,7 +84,7 @@ type Likelihood struct {
 	Wound         float64 // the share that paths which passed the cut locus of v have in the weights; 0 where windings are summed
 }
 
-// Bridge simulates Brownian motion from x that is conditioned to be at v at the time of the run. On an Atlas without
+// Bridge simulates Brownian motion from x that is conditioned to be at v at the time of the run. On a Charted manifold without
 // closed forms, or whose windings are not known, and with DelyonHu on any, paths are those in the chart centred at v.
 func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (*Bridges[P], error) {
 	s := on.Geometry()
@@ -265,7 +265,7 @@ func checkBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string
 	if err := s.CheckRegular("end", append([]P{x}, v...)...); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	if s.M.Dim() == 1 && geom.IsAtlas(s.M) && inCharts(s.M, proposal) {
+	if s.M.Dim() == 1 && geom.IsCharted(s.M) && inCharts(s.M, proposal) {
 		return fmt.Errorf("%s: paths in a chart of a curve do not come round it: use Guided on a manifold with closed forms", what)
 	}
 	return nil

@@ -27,7 +27,7 @@ func ways() map[string]struct {
 		proposal stochastic.Proposal
 	}{
 		"radial":    {sphere, stochastic.Guided},
-		"quadratic": {geom.On(struct{ geom.Atlas }{manifold.Sphere(2)}), stochastic.Guided},
+		"quadratic": {geom.On(struct{ geom.Charted }{manifold.Sphere(2)}), stochastic.Guided},
 		"Delyon-Hu": {sphere, stochastic.DelyonHu},
 	}
 }

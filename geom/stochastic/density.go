@@ -15,7 +15,7 @@ import (
 //
 //	f(y) = (1/N) Σ_i (2πh²)^{−d/2} exp(−|x_i − y|²_g(y) / 2h²),
 //
-// where x_i − y is a difference of coordinates, on an Atlas those of the chart centred at y. The bandwidth h is a length; the
+// where x_i − y is a difference of coordinates, on a Charted manifold those of the chart centred at y. The bandwidth h is a length; the
 // bias is O(h²) and the variance O(1/(N h^d)). The values have the unit of 1/length^d. A sample in the cut locus of y counts for nothing; a
 // point y where the metric is not finite is an error.
 func Density[P geom.Point](on geom.Of[P], samples, points []P, bandwidth float64) ([]float64, error) {

@@ -9,7 +9,7 @@
 // A Process is a stochastic equation with its start, and a Run says how many paths are simulated, in how many steps, and with
 // which seed; Process.Along runs it along a tree, and Process.MostProbable finds its way to a given point when noise is weak. The
 // noise is made on the host from the seed, and is an input of one compiled function for all paths; so equal runs have equal noise on
-// every device. On a geom.Atlas every step is taken in the chart centred at its start; points and vectors are ambient. The notation
+// every device. On a geom.Charted every step is taken in the chart centred at its start; points and vectors are ambient. The notation
 // is that of packages geom and ode; τ = T − t is the time that is left to the end T of a bridge.
 //
 // # Normal distributions

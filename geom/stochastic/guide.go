@@ -55,7 +55,7 @@ func newSummed(m geom.Manifold, v *Node) summed {
 	}
 	at := geom.At(m, v)
 	g := geom.MetricMatrix(at.Manifold, at.X) // ‖w‖² = wᵀ g w of tangent vectors at v, [B, a, a]
-	if geom.IsAtlas(m) {
+	if geom.IsCharted(m) {
 		j := autodiff.Jacobian(at.Coordinates, Identity(v)) // [B, d, a]
 		g = linalg.MatMul(linalg.T(j), linalg.MatMul(g, j))
 	}
@@ -115,18 +115,18 @@ func (s step) rootH() *Node {
 	return Where(rests, s.h, Sqrt(Where(rests, OnesLike(s.h), s.h)))
 }
 
-// quadratic is the part that two guides share: coordinates, on an Atlas those of the chart centred at v.
+// quadratic is the part that two guides share: coordinates, on a Charted manifold those of the chart centred at v.
 type quadratic struct {
 	geom.Local // at v
 	m          geom.Manifold
 	v          *Node // [B, d]
 	g          *Node // g(v), [B, d, d]
-	moves      bool  // the chart is that of an Atlas
+	moves      bool  // the chart is that of a Charted manifold
 }
 
 func newQuadratic(m geom.Manifold, v *Node) quadratic {
 	at := geom.At(m, v)
-	return quadratic{at, at.Manifold, at.X, geom.MetricMatrix(at.Manifold, at.X), geom.IsAtlas(m)}
+	return quadratic{at, at.Manifold, at.X, geom.MetricMatrix(at.Manifold, at.X), geom.IsCharted(m)}
 }
 
 func (q quadratic) enter(z *Node) *Node { return q.Coordinates(z) }

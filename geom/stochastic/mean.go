@@ -55,7 +55,7 @@ const (
 // T = r.Time; for r.Time = 0 with a T computed from the distances of the samples from start.
 //
 // The densities are estimated as by LogLikelihood, with r.Paths bridges to each sample and the same noise in all iterations. So
-// the estimate is a smooth function of x and T, except for small jumps where the charts of an Atlas change, and its gradient is
+// the estimate is a smooth function of x and T, except for small jumps where the charts of a Charted manifold change, and its gradient is
 // computed through the paths. The steps are Fisher's for a normal distribution, in coordinates at x: x ← x + T grad and
 // log T ← log T + (2/d) ∂_log T. They are shortened until they raise the likelihood. From what it finds a second search goes on, of
 // the same bridges with half as many steps: how far it gets is the error of the step.
@@ -194,7 +194,7 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	return mean, nil
 }
 
-// apart is the length of the step from x to y in coordinates, on an Atlas those of the chart centred at x.
+// apart is the length of the step from x to y in coordinates, on a Charted manifold those of the chart centred at x.
 func apart[P geom.Point](s *geom.Space[P], x, y []float64) (float64, error) {
 	m := s.M
 	out, err := s.Call(operation{name: "apart"}, func(in []*Node) []*Node {
@@ -207,7 +207,7 @@ func apart[P geom.Point](s *geom.Space[P], x, y []float64) (float64, error) {
 	return out.Scalar(0), nil
 }
 
-// moved is the point at x + step in coordinates, on an Atlas those of the chart centred at x.
+// moved is the point at x + step in coordinates, on a Charted manifold those of the chart centred at x.
 func moved[P geom.Point](s *geom.Space[P], x, step []float64) ([]float64, error) {
 	m := s.M
 	out, err := s.Call(operation{name: "moved"}, func(in []*Node) []*Node {

@@ -52,8 +52,8 @@ const (
 // path of framebundle.
 //
 // The equation is taken as it is written, so that it must be one whose drift is not a mere correction of Itô's calculus: for
-// Brownian motion, take Log. It is integrated in n steps of RK4, with controls constant on each; on an Atlas in the chart centred at the
-// start. Every step of the search solves the problem that is linear in the controls, as Gauss and Newton do, with Anderson's
+// Brownian motion, take Log. It is integrated in n steps of RK4, with controls constant on each; on a Charted manifold in the chart centred
+// at the start. Every step of the search solves the problem that is linear in the controls, as Gauss and Newton do, with Anderson's
 // acceleration, while σ falls to the one wanted. A flow is stationary where it has Converged, and with σ = 0 ends at y, to 1e-6 of its
 // distance from x(0) or from where the process ends without controls, the larger of them; other minima may be lower.
 func (p Process[P]) MostProbable(y P, sigma float64, steps int, T float64) (*Flow[P], error) {

@@ -40,8 +40,8 @@ type Dynamics interface {
 	Equation(at geom.Local, params []*Node) ode.Equation
 }
 
-// Stepwise is an optional interface of Dynamics on an Atlas whose equation costs less within a step from the centre of a chart. Paths are
-// simulated in such steps, most probable flows are not.
+// Stepwise is an optional interface of Dynamics on a Charted manifold whose equation costs less within a step from the centre of a chart.
+// Paths are simulated in such steps, most probable flows are not.
 type Stepwise interface {
 	Dynamics
 	// NearCentre returns Dynamics that agree with these to third order in the coordinates.
@@ -225,7 +225,7 @@ func (p Process[P]) kinds() []geom.Kind {
 //
 //	Σ min(|dx|²_g(x + dx), |dx|⁴_g(x)/|dx|²_g(x + dx)) / Σ |dx|²_g(x).
 //
-// On S^n it is (1 + |dx|²/4)⁻², so that steps of 2 radii are the limit. Only an Atlas is watched: what its charts show depends on
+// On S^n it is (1 + |dx|²/4)⁻², so that steps of 2 radii are the limit. Only a Charted manifold is watched: what its charts show depends on
 // them, not on the manifold alone.
 const worstChange = 4
 
@@ -238,7 +238,7 @@ func watching(m geom.Manifold, dynamics Dynamics, scheme ode.Scheme, kinds []geo
 		before, same := sums[0], sums[1]
 		next := geom.InChart(m, kinds, func(at geom.Local, y ode.State) ode.State {
 			end := scheme.Step(dynamics.Equation(at, params), Add(t0, t), dt, dw, y)
-			if geom.IsAtlas(m) {
+			if geom.IsCharted(m) {
 				dx := Sub(end[0], y[0])
 				first, last := geom.Inner(at.Manifold, y[0], dx, dx), geom.Inner(at.Manifold, end[0], dx, dx)
 				still := IsZero(last)

@@ -197,7 +197,7 @@ func TestWindingsIntegrateToOne(t *testing.T) {
 
 // In the chart of the end paths that wind around are counted, and the standard error has their share in it.
 func TestWoundPathsAreTold(t *testing.T) {
-	cylinder := geom.On(struct{ geom.Atlas }{manifold.Cylinder(1)})
+	cylinder := geom.On(struct{ geom.Charted }{manifold.Cylinder(1)})
 	sin, cos := math.Sincos(3)
 	const T = 2.0
 	l := expect.Must(stochastic.LogLikelihood(cylinder, stochastic.Guided, []float64{1, 0, 0}, [][]float64{{cos, sin, 0}}, stochastic.Run{Paths: 1000, Steps: 100, Time: T, Seed: 63}))[0]
@@ -283,7 +283,8 @@ func TestResampled(t *testing.T) {
 	}
 }
 
-// GL(1) with its invariant metric a (dx/x)² is a line, by √a log: bridges have the weights, and samples the mean, of the normal distribution.
+// GL(1) with its invariant metric a (dx/x)² is a line, by √a log: bridges have the weights, and samples the mean, of the normal
+// distribution.
 func TestBridgesOnPositiveNumbers(t *testing.T) {
 	const a, T = 2.5, 0.7
 	s := geom.On(expect.Must(lie.GL(1).LeftInvariant([][]float64{{a}})))

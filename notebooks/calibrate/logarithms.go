@@ -39,7 +39,7 @@ func logarithms(b *bench) error {
 	if err != nil {
 		return err
 	}
-	integrated := func(m geom.Atlas) geom.Atlas { return struct{ geom.Atlas }{m} }
+	integrated := func(m geom.Charted) geom.Charted { return struct{ geom.Charted }{m} }
 	all := []pairing{
 		{"sphere", 1, sphere, nil, [2]string{"sphere", "sphere"}, false, gaussian(3, 1)},
 		{"sphere, by integration", 1, integrated(sphere), sphere, [2]string{}, false, gaussian(3, 1)},
@@ -78,7 +78,7 @@ func logarithms(b *bench) error {
 		points := make([][]float64, 0, 2*pairs)
 		for len(points) < 2*pairs {
 			x := c.ambient(random)
-			if geom.IsAtlas(c.m) {
+			if geom.IsCharted(c.m) {
 				if x, _, err = s.Project(x); err != nil {
 					continue // a matrix that reverses the orientation
 				}

@@ -10,14 +10,14 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Atlas is a manifold that needs more than one chart. Its points are vectors z of an ambient space, [..., a]: unit vectors for
+// Charted is a manifold that needs more than one chart. Its points are vectors z of an ambient space, [..., a]: unit vectors for
 // the sphere, matrices row by row for SPD(n). Every point is the centre of a chart. After every step of an integration the
 // state is moved to the chart centred at the new point, so that a path never leaves its chart.
 //
 // Tangent vectors are ambient vectors, [..., a]: images of the vectors of a chart under the derivative of Point. A covector P,
 // [..., a], is the linear form V ↦ Σ P_i V_i on tangent vectors V. Several P are the same form; the functions of this package
 // return the pullback by Coordinates of the covector in the chart.
-type Atlas interface {
+type Charted interface {
 	Manifold
 	AmbientDim() int     // a
 	Chart(c *Node) Chart // the chart centred at c, [..., a]
@@ -36,8 +36,8 @@ type Chart interface {
 }
 
 // ClosedForms is an optional interface of manifolds: a Space uses these formulas instead of integrating. Points and vectors are
-// ambient for an Atlas, [..., a], and coordinates for other manifolds, [..., d]. To compute without the closed forms of an
-// Atlas m, wrap it: struct{ geom.Atlas }{m}.
+// ambient for a Charted manifold, [..., a], and coordinates for other manifolds, [..., d]. To compute without the closed forms of an
+// Charted manifold m, wrap it: struct{ geom.Charted }{m}.
 type ClosedForms interface {
 	Exp(z, v *Node) *Node // Exp_z(v)
 	Log(z, y *Node) *Node // Log_z(y); NaN where y is in the cut locus of z
@@ -70,36 +70,36 @@ const (
 	Covector             // by the transpose of the inverse of that derivative
 )
 
-// IsAtlas reports whether a manifold is an Atlas: its points are those of an ambient space, with a chart centred at each.
-func IsAtlas(m Manifold) bool {
-	_, ok := m.(Atlas)
+// IsCharted reports whether a manifold is Charted: its points are those of an ambient space, with a chart centred at each.
+func IsCharted(m Manifold) bool {
+	_, ok := m.(Charted)
 	return ok
 }
 
-// PointDim returns how many numbers make a point or a tangent vector in a Space: AmbientDim for an Atlas, Dim for other
+// PointDim returns how many numbers make a point or a tangent vector in a Space: AmbientDim for a Charted manifold, Dim for other
 // manifolds.
 func PointDim(m Manifold) int {
-	if a, ok := m.(Atlas); ok {
+	if a, ok := m.(Charted); ok {
 		return a.AmbientDim()
 	}
 	return m.Dim()
 }
 
-// Local is a manifold in coordinates around given points Z: on an Atlas the coordinates of the charts centred at Z, and on other
+// Local is a manifold in coordinates around given points Z: on a Charted manifold the coordinates of the charts centred at Z, and on other
 // manifolds, where points are coordinates already, unchanged. At makes it. The embedded Manifold takes these coordinates, so
 // that graph functions of coordinates can be called as Sharp(at.Manifold, at.X, p).
 type Local struct {
 	Manifold
-	Z *Node // the points, [..., a] on an Atlas and [..., d] elsewhere
-	X *Node // their coordinates, [..., d]: 0 on an Atlas, equal to Z elsewhere
+	Z *Node // the points, [..., a] on a Charted manifold and [..., d] elsewhere
+	X *Node // their coordinates, [..., d]: 0 on a Charted manifold, equal to Z elsewhere
 
 	chart Chart // nil where Z = X
 }
 
-// At returns a manifold in coordinates around points z, [..., a] on an Atlas and [..., d] elsewhere. A derivative with respect
+// At returns a manifold in coordinates around points z, [..., a] on a Charted manifold and [..., d] elsewhere. A derivative with respect
 // to Z or X of what is computed from it takes the charts as fixed: they do not move with the points.
 func At(m Manifold, z *Node) Local {
-	a, ok := m.(Atlas)
+	a, ok := m.(Charted)
 	if !ok {
 		return Local{Manifold: m, Z: z, X: z}
 	}
@@ -174,7 +174,7 @@ func (at Local) Euclidean(x *Node) *Node {
 
 // InChart applies a step of an integration in the chart centred at the current point. The first part of the state is a point,
 // [B..., a], and the others are vectors or covectors of the given kinds, [P..., B..., a]: the vectors of a frame are in the
-// first axis. State and result are ambient on an Atlas; step takes and returns coordinates, [..., d].
+// first axis. State and result are ambient on a Charted manifold; step takes and returns coordinates, [..., d].
 func InChart(m Manifold, kinds []Kind, step func(at Local, y ode.State) ode.State, state ode.State) ode.State {
 	if len(state) != len(kinds)+1 {
 		panic(fmt.Sprintf("geom.InChart: a point and %d parts for %d kinds", len(state)-1, len(kinds)))
@@ -197,10 +197,10 @@ func InChart(m Manifold, kinds []Kind, step func(at Local, y ode.State) ode.Stat
 }
 
 // Recentred prepares an equation that a manifold defines for ode.Integrate: it returns the equation and the method to pass on.
-// States are as in InChart. On an Atlas every step is taken in the chart centred at its start, and the equation returned is nil,
+// States are as in InChart. On a Charted manifold every step is taken in the chart centred at its start, and the equation returned is nil,
 // since the method has it.
 func Recentred(m Manifold, equation func(m Manifold) ode.Equation, method ode.Method, kinds ...Kind) (ode.Equation, ode.Method) {
-	if !IsAtlas(m) {
+	if !IsCharted(m) {
 		return equation(m), method
 	}
 	return nil, ode.NewMethod("re-centred "+method.Name, method.Order, func(_ ode.Equation, t, dt, dw *Node, y ode.State) ode.State {
