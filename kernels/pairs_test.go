@@ -209,16 +209,27 @@ func TestFastKernelsKeepTheirTolerance(t *testing.T) {
 	}
 }
 
-// A kept program calls the C code of the process that reads it.
+// A kept program calls the C code of the process that reads it. Without C code the sums are the same, from another program.
 func TestKeptProgramsCallC(t *testing.T) {
 	x, p := cloud(50, 3, 9)
-	kept.Program(t, func() string {
+	folder, line, run := kept.Program(t, func() string {
 		out := expect.Must(engine.Run(func(x, p *Node) []*Node {
 			v, f := kernels.Gaussian(0.5).Hamilton(x, p)
 			return []*Node{v, f}
 		}, x, p))
-		return fmt.Sprintf("%x", out.Flat(1)[:3])
+		return fmt.Sprint(engine.HasNative(native.Pairs), " ", out.Flat(1)[0], " ", out.Flat(1)[1])
 	})
+	t.Setenv("ANATOMY_NATIVE", "off")
+	var inC, onGraph struct {
+		native bool
+		f      [2]float64
+	}
+	expect.Must(fmt.Sscan(line, &inC.native, &inC.f[0], &inC.f[1]))
+	expect.Must(fmt.Sscan(run(folder), &onGraph.native, &onGraph.f[0], &onGraph.f[1]))
+	if onGraph.native {
+		t.Error("ANATOMY_NATIVE=off leaves the C functions on")
+	}
+	expect.Rel(t, "forces", onGraph.f[:], inC.f[:], 1e-13)
 }
 
 // Points that are not numbers have sums that are none, however many lie in a tile; those of other points are none or right, as they are

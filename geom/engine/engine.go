@@ -13,6 +13,9 @@
 // Programs that were compiled for the CPU are kept, up to 1 GB, so that another process has them in milliseconds. They lie
 // in anatomy-programs-UID, for the user's number UID, below the folder that ANATOMY_PROGRAMS names or else the user's cache;
 // nobody else may be able to write there. ANATOMY_PROGRAMS=off keeps none. Programs that differ in a Setting alone are one.
+//
+// On the CPU some programs call C functions (see Native). ANATOMY_NATIVE=off replaces them by operations of the graph, which is the
+// portable path: the one that GPUs take.
 package engine
 
 import (
@@ -205,6 +208,9 @@ func Backend() (compute.Backend, error) {
 		// Said outright, since go-xla guesses it from the path.
 		config = fmt.Sprintf("xla:%s,shared_buffers=%t", path, !cuda(path))
 		os.Setenv("XLA_FLAGS", flags(path, os.Getenv("XLA_FLAGS")))
+	}
+	if err := checkNativeVariable(); err != nil {
+		return nil, err
 	}
 	keepPrograms(config)
 	if strings.HasPrefix(config, "xla:") && !strings.Contains(config, "tf32") {

@@ -315,6 +315,17 @@ func TestNoPluginOfOthers(t *testing.T) {
 	}
 }
 
+func TestNativeVariable(t *testing.T) {
+	for _, v := range []string{"", "off"} {
+		t.Setenv(nativeVariable, v)
+		if err := checkNativeVariable(); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Setenv(nativeVariable, "0")
+	expect.Refused(t, checkNativeVariable(), `ANATOMY_NATIVE="0": want off`)
+}
+
 // The user's flags stay, in front; a plug-in that may not know a flag is not given it.
 func TestFlags(t *testing.T) {
 	ours := "/home/.anatomy/venv/lib/python3.11/site-packages/" + cpuPlugins[0]

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"unsafe"
 
@@ -26,15 +27,28 @@ var (
 // RegisterNative makes a C function, an XLA_FFI_Handler, callable by Native. It is for the init functions of packages.
 func RegisterNative(name string, handler unsafe.Pointer) { natives[name] = handler }
 
-// enterNatives makes the CPU plug-in of a configuration know the C functions. Where it cannot, HasNative says so.
+// enterNatives makes the CPU plug-in of a configuration know the C functions, unless they are switched off. HasNative reports the
+// outcome.
 func enterNatives(config string) {
 	plugin, ok := cpuPlugin(config)
+	ok = ok && os.Getenv(nativeVariable) != "off"
 	for name, handler := range natives {
 		entered[name] = ok && ffi.Enter(plugin, name, handler) == nil
 	}
 }
 
-// HasNative says whether programs of the back end can call a C function.
+// nativeVariable is the environment variable that switches the C functions off.
+const nativeVariable = "ANATOMY_NATIVE"
+
+// checkNativeVariable refuses values without a meaning.
+func checkNativeVariable() error {
+	if v := os.Getenv(nativeVariable); v != "" && v != "off" {
+		return fmt.Errorf("%s=%q: want off, which computes without the C functions, or nothing", nativeVariable, v)
+	}
+	return nil
+}
+
+// HasNative reports whether programs of the back end can call a C function.
 func HasNative(name string) bool {
 	mu.Lock()
 	defer mu.Unlock()
