@@ -2,11 +2,13 @@ package landmarks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
 	"anatomy/geom/ode"
@@ -23,8 +25,9 @@ import (
 // (K(q) + μ)⁻¹ times the residual, by preconditioned conjugate gradients, corrected by Anderson's method. μ starts at a
 // hundredth of the largest row sum of K, so that only the smooth part of the residual causes momentum; it falls where progress is
 // slow and rises after bad steps. Where that stalls, because landmarks go several widths of the kernel, matches with Correspondence
-// follow, whose noise falls until they end within the tolerance. From 2000 landmarks on the first step comes from the geodesic of a tenth
-// of them, but at least 500, spread over the shape, which is found in the same way. Iterations counts the steps with all landmarks.
+// follow, whose noise falls until they end within the tolerance; their preconditioner is the Gauss–Newton matrix up to 600 coordinates,
+// and K for more. From 2000 landmarks on the first step comes from the geodesic of a tenth of them, but at least 500, spread over the
+// shape, which is found in the same way. Iterations counts the steps with all landmarks.
 func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, error) {
 	return s.logWithin("LogWithin", q, target, tolerance)
 }
@@ -91,19 +94,13 @@ func (s *Space) pull(task *geom.Task, x, y []float64, tolerance float64, kernel 
 	}
 	noise := math.Sqrt(left / floats.Norm(guess, 2))
 	for last, slow := math.Inf(1), 0; slow < 3; noise /= 2 {
-		objective, err := r.around(p, 1, noise)
-		if err != nil {
-			return err
-		}
-		objective.Soft = nil // the next noise goes on with what is left
 		ctx, arrived := context.WithCancel(task.Context())
-		objective.Report = func(iteration int, f, gradient float64) {
+		found, err := s.descend(ctx, r, p, noise, func(iteration int, f, gradient float64) {
 			task.Report(geom.Progress{Iteration: a.iterations + iteration, Objective: f, Gradient: gradient})
 			if r.left() <= tolerance {
 				arrived()
 			}
-		}
-		found, err := solve.Minimise(ctx, objective, p, 0.01, 500)
+		})
 		arrived()
 		if err != nil {
 			return err
@@ -129,6 +126,99 @@ func (s *Space) pull(task *geom.Task, x, y []float64, tolerance float64, kernel 
 		last = r.left()
 	}
 	return nil
+}
+
+// descend minimises the objective of a match with Correspondence from momenta p, in at most 500 iterations. Up to 600 momenta it
+// preconditions with the Gauss–Newton matrix, which it renews every 10 iterations. A preconditioner made of K alone misses how far
+// geodesics spread once they go several widths of the kernel: the search then stops far above the minimum, at a place that depends on
+// rounding, with the status Converged.
+func (s *Space) descend(ctx context.Context, r *registration, p []float64, noise float64, report func(iteration int, f, gradient float64)) (*solve.Minimum, error) {
+	const most, few, renewal = 500, 600, 10
+	objective, err := r.around(p, 1, noise)
+	if err != nil {
+		return nil, err
+	}
+	objective.Soft = nil // the next noise goes on with what is left
+	done, round := 0, most
+	objective.Report = func(iteration int, f, gradient float64) { report(done+iteration, f, gradient) }
+	for {
+		if len(p) <= few {
+			matrix, err := s.gaussNewton(r.fixed[0].([]float64), p, noise)
+			if err != nil {
+				return nil, err
+			}
+			if matrix != nil {
+				round = renewal
+				objective.FirstStep = 1
+				objective.Precondition = func(g []float64) ([]float64, error) {
+					step := mat.NewVecDense(len(g), nil)
+					if err := matrix.SolveVecTo(step, mat.NewVecDense(len(g), g)); err != nil && !errors.As(err, new(mat.Condition)) {
+						return nil, err
+					}
+					return step.RawVector().Data, nil
+				}
+			}
+		}
+		found, err := solve.Minimise(ctx, objective, p, 0.01, min(round, most-done))
+		if err != nil {
+			return nil, err
+		}
+		done += found.Iterations
+		found.Iterations = done
+		if found.Status != solve.IterationLimit || done == most {
+			return found, nil
+		}
+		p = found.X
+	}
+}
+
+// gaussNewton returns the Cholesky factors of K + μ + JᵀJ/noise², the Gauss–Newton approximation of the second derivative of the
+// objective of a match with Correspondence. J is the derivative of the end with respect to the momenta, which costs as many geodesics
+// as there are momenta, and μ = K(x, x)/1000. It returns nil if the matrix is not positive definite.
+func (s *Space) gaussNewton(x, p []float64, noise float64) (*mat.Cholesky, error) {
+	const block = 64 // derivatives in a call
+	d, c := len(x), s.Manifold.D
+	out, err := s.call("kernel matrix", func(in []*Node) []*Node { return []*Node{s.Manifold.Gram(in[0])} }, x)
+	if err != nil {
+		return nil, err
+	}
+	transposed := mat.NewDense(d, d, nil) // J
+	for from := 0; from < d; from += block {
+		directions := make([][]float64, block)
+		for k := range directions {
+			directions[k] = make([]float64, d)
+			if from+k < d {
+				directions[k][from+k] = 1
+			}
+		}
+		ends, err := s.call("derivatives of the end", func(in []*Node) []*Node {
+			end, _ := s.FlowTangent(BroadcastPrefix(in[0], block), BroadcastPrefix(in[1], block), in[2])
+			return []*Node{end}
+		}, x, p, directions)
+		if err != nil {
+			return nil, err
+		}
+		for k, row := range ends.Matrix(0)[:min(block, d-from)] {
+			transposed.SetRow(from+k, row)
+		}
+	}
+	sum := mat.NewSymDense(d, nil)
+	sum.SymOuterK(1/(noise*noise), transposed)
+	for i, row := range out.Matrix(0) {
+		for j, k := range row[i:] {
+			if j == 0 {
+				k *= 1.001
+			}
+			for a := range c {
+				sum.SetSym(c*i+a, c*(i+j)+a, sum.At(c*i+a, c*(i+j)+a)+k)
+			}
+		}
+	}
+	var factors mat.Cholesky
+	if !factors.Factorize(sum) {
+		return nil, nil
+	}
+	return &factors, nil
 }
 
 // aimed is a momentum whose geodesic ends near a target shape, with the state of the search.

@@ -157,17 +157,21 @@ func TestLogWithinOfFewAndFar(t *testing.T) {
 	expect.Refused(t, expect.Error(narrow.With(geom.Integrator(ode.Euler, 4)).Carry(g, q)), "has 3 steps")
 }
 
-// Landmarks that go five and ten widths of the kernel, where steps with K alone stall with 0.06 left. Matches with Correspondence
-// and a noise of 0.01 are 3.212 and 4.56 long.
+// Landmarks that move by five and ten widths of the kernel, where steps with K alone stall with 0.06 left. Of the geodesics that end
+// exactly at the target, 3.2123 and 4.5536 long, the first one is that of Log, the second one the limit of matches whose noise falls to 0,
+// each of them a minimum. The geodesic found does not depend on rounding, here of the target.
 func TestLogWithinNarrowKernel(t *testing.T) {
-	q, target := movedFar(60)
-	for _, c := range []struct{ sigma, length float64 }{{0.2, 3.212}, {0.1, 4.56}} {
+	for _, c := range []struct{ sigma, length, shift float64 }{{0.2, 3.2123, 0}, {0.1, 4.5536, 0}, {0.1, 4.5536, 1e-10}} {
+		q, target := movedFar(60)
+		for i := range target {
+			target[i][i%2] += c.shift * math.Sin(float64(i*i))
+		}
 		m := landmarks.New(len(q), 2, kernels.Gaussian(c.sigma), geom.Integrator(ode.RK4, 20))
 		g := expect.Must(m.LogWithin(q, target, 1e-3))
 		if g.Status != geom.Converged || g.Residual > 1e-3 {
 			t.Fatalf("σ = %g: %s, residual %g after %d iterations", c.sigma, g.Status, g.Residual, g.Iterations)
 		}
-		expect.Rel(t, "length", g.Length, c.length, 0.003)
+		expect.Rel(t, "length", g.Length, c.length, 0.001)
 		d := 0.0
 		end := expect.Must(m.Shoot(q, g.Momentum)).End
 		for i := range end {
