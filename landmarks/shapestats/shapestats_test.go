@@ -1,11 +1,8 @@
 package shapestats
 
 import (
-	"os/exec"
 	"slices"
 	"strconv"
-	"strings"
-	"testing"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -51,17 +48,4 @@ func number(text string) float64 {
 		panic(err)
 	}
 	return v
-}
-
-// Neither analyses nor reading a file, by morpho, may link XLA.
-func TestLinksNoXLA(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", ".").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	for _, path := range strings.Fields(string(out)) {
-		if path == "anatomy/geom" || path == "runtime/cgo" || strings.Contains(path, "gomlx") {
-			t.Errorf("%s is imported", path)
-		}
-	}
 }
