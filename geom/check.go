@@ -64,7 +64,7 @@ func (s *Space[P]) Check(name string, x P, vectors ...P) error {
 		return err
 	}
 	for k, v := range vectors {
-		if err := s.CheckNumbers(vectorName(k, len(vectors)), v); err != nil {
+		if err := s.CheckNumbers(numbered("vector", k, len(vectors)), v); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func (s *Space[P]) Check(name string, x P, vectors ...P) error {
 		given := s.Vector(vectors[k])
 		if off := floats.Distance(v, given, 2); !(off <= onManifold*floats.Norm(given, 2)+1e-12*norm) {
 			return fmt.Errorf("%s is not tangent: the part that is not has norm %.3g of %.3g; Space.Project removes it",
-				called(vectorName(k, len(vectors))), off, floats.Norm(given, 2))
+				called(numbered("vector", k, len(vectors))), off, floats.Norm(given, 2))
 		}
 	}
 	return nil
@@ -110,20 +110,22 @@ func called(name string) string {
 	return "the " + name
 }
 
-func vectorName(k, n int) string {
+// numbered is the name of the i-th of n things: with its number unless it is the only one.
+func numbered(name string, i, n int) string {
 	if n == 1 {
-		return "vector"
+		return name
 	}
-	return fmt.Sprintf("vector %d", k)
+	return fmt.Sprintf("%s %d", name, i)
 }
 
-// CheckAll is Check for many points: the message says "sample 3" for the name "sample". No points at all are an error.
+// CheckAll is Check for many points: the message says "sample 3" for the name "sample", of a single point "the sample". No points at
+// all are an error.
 func (s *Space[P]) CheckAll(name string, x []P) error {
 	if len(x) == 0 {
 		return fmt.Errorf("no %ss", name)
 	}
-	for i, x := range x {
-		if err := s.CheckNumbers(fmt.Sprintf("%s %d", name, i), x); err != nil {
+	for i := range x {
+		if err := s.CheckNumbers(numbered(name, i, len(x)), x[i]); err != nil {
 			return err
 		}
 	}
@@ -139,7 +141,7 @@ func (s *Space[P]) CheckAll(name string, x []P) error {
 		return err
 	}
 	for i, p := range out.Matrix(0) {
-		name := fmt.Sprintf("%s %d", name, i)
+		name := called(numbered(name, i, len(x)))
 		if err := near(name, z[i], p); err != nil {
 			if why := s.checkRegular(z[i]); why != nil {
 				return fmt.Errorf("%s: %w", name, why)
@@ -156,12 +158,7 @@ func (s *Space[P]) CheckRegular(name string, x ...P) error {
 	if m, ok := s.M.(SubRiemannian); ok {
 		return fmt.Errorf("the cometric has rank %d in dimension %d, so vectors have no momenta and points no logarithms: use Shoot", m.Rank(), m.Dim())
 	}
-	at := func(i int) string {
-		if len(x) > 1 {
-			return fmt.Sprintf("%s %d", name, i)
-		}
-		return name
-	}
+	at := func(i int) string { return numbered(name, i, len(x)) }
 	if m, ok := s.M.(metricFunc); ok && len(x) > 0 {
 		out, err := s.call("symmetric", func(in []*Node) []*Node {
 			off, size := m.skew(in[0])
@@ -192,7 +189,7 @@ func (s *Space[P]) Project(z P, vectors ...P) (point P, tangent []P, err error) 
 		return point, nil, fmt.Errorf("Project: %w", err)
 	}
 	for k, v := range vectors {
-		if err := s.CheckNumbers(vectorName(k, len(vectors)), v); err != nil {
+		if err := s.CheckNumbers(numbered("vector", k, len(vectors)), v); err != nil {
 			return point, nil, fmt.Errorf("Project: %w", err)
 		}
 	}

@@ -361,7 +361,7 @@ func TestMetricThatIsNotSymmetric(t *testing.T) {
 	}))
 	regular, slip, v := []float64{1, 0}, []float64{0, 1}, []float64{0.1, 0}
 	expect.Refused(t, expect.Error(s.Exp(slip, v)), "Exp", "not symmetric", "differ by 0.5")
-	expect.Refused(t, expect.Error(s.LogAll([][]float64{regular, regular}, [][]float64{{0, 0}, slip})), "end point 1", "not symmetric")
+	expect.Refused(t, expect.Error(s.LogAll([][]float64{regular, regular}, [][]float64{{0, 0}, slip})), "end 1", "not symmetric")
 	if _, err := s.Exp(regular, v); err != nil {
 		t.Error(err)
 	}

@@ -59,16 +59,16 @@ func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 	if len(x) != len(y) || len(x) == 0 || guess != nil && len(guess) != len(x) {
 		return nil, fmt.Errorf("Log: %d starting points, %d end points, %d guesses", len(x), len(y), len(guess))
 	}
-	if err := s.CheckAll("starting point", x); err != nil {
+	if err := s.CheckAll("start", x); err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
-	if err := s.CheckAll("end point", y); err != nil {
+	if err := s.CheckAll("end", y); err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
-	if err := s.CheckRegular("starting point", x...); err != nil {
+	if err := s.CheckRegular("start", x...); err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
-	if err := s.CheckRegular("end point", y...); err != nil {
+	if err := s.CheckRegular("end", y...); err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
 	task := s.Begin("Log")
@@ -82,7 +82,7 @@ func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 	for i, r := range roots {
 		f := l.found[i]
 		if k, bad := notFinite(f.momentum); bad {
-			return nil, fmt.Errorf("Log: pair %d: coordinate %d of the momentum is %g: the metric is singular at the starting point", i, k, f.momentum[k])
+			return nil, fmt.Errorf("Log: %scoordinate %d of the momentum is %g: the metric is singular at the starting point", l.pair(i), k, f.momentum[k])
 		}
 		gs[i] = &Geodesic[P]{Start: x[i], Velocity: s.Point(f.velocity), Momentum: s.Point(f.momentum), Length: f.length, Drift: f.drift,
 			Residual: l.distance[i] / math.Sqrt(float64(s.M.Dim())), Iterations: r.Iterations, Status: r.Status}
@@ -109,6 +109,14 @@ type logarithm struct {
 	last      []shot    // of each pair, the one that was evaluated last
 	found     []result  // of the roots
 	conjugate []float64 // times of conjugate points, where they were looked for
+}
+
+// pair begins what is said of one pair of several.
+func (l *logarithm) pair(i int) string {
+	if len(l.x) == 1 {
+		return ""
+	}
+	return fmt.Sprintf("pair %d: ", i)
 }
 
 // shot is a velocity with the state (q, p) at the end of its geodesic.
@@ -171,8 +179,8 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	l.scale, l.shrunk, l.last = make([]float64, len(l.x)), make([]float64, len(l.x)), make([]shot, len(l.x))
 	for i, f := range start {
 		if _, bad := notFinite(append(f, apart[i])); bad {
-			return nil, fmt.Errorf("pair %d: the chart at the end point does not reach the starting point: one is in the cut locus of the other, "+
-				"or farther than a chart goes, or no curve leads to it: move one of them, or go by a point between them", i)
+			return nil, fmt.Errorf("%sthe chart at the end point does not reach the starting point: one is in the cut locus of the other, "+
+				"or farther than a chart goes, or no curve leads to it: move one of them, or go by a point between them", l.pair(i))
 		}
 		// The chart shrinks vectors far from its centre: scaled, the first step is as long as the points are apart.
 		l.scale[i] = 1
@@ -284,11 +292,11 @@ func (l *logarithm) closed(m ClosedForms) ([]*solve.Root, error) {
 	roots := make([]*solve.Root, len(l.x))
 	for i, v := range out.Matrix(0) {
 		if math.IsInf(apart[i], 1) {
-			return nil, fmt.Errorf("pair %d: the points are too far apart, or the numbers that stand for them too large, for double precision", i)
+			return nil, fmt.Errorf("%sthe points are too far apart, or the numbers that stand for them too large, for double precision", l.pair(i))
 		}
 		if _, bad := notFinite(v); bad {
-			return nil, fmt.Errorf("pair %d: there is no one shortest geodesic: the end point is in the cut locus of the starting point, "+
-				"or no curve leads to it: move one of them", i)
+			return nil, fmt.Errorf("%sthere is no one shortest geodesic: the end point is in the cut locus of the starting point, "+
+				"or no curve leads to it: move one of them", l.pair(i))
 		}
 		roots[i] = &solve.Root{X: v, Done: true}
 		if !(l.distance[i] <= onManifold*apart[i]+1e-12*floats.Norm(l.y[i], 2)) {

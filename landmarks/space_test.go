@@ -221,6 +221,9 @@ func TestBadShapes(t *testing.T) {
 		}
 	}
 	expect.Refused(t, expect.Error(m.Exp(good, good[:2])), "the vector has 2 landmarks")
+	expect.Refused(t, expect.Error(m.Log(good[:2], good)), "Log: the start has 2 landmarks, the manifold has 3") // of one no number
+	expect.Refused(t, expect.Error(m.Log(good, good[:2])), "Log: the end has 2 landmarks, the manifold has 3")
+	expect.Refused(t, expect.Error(m.LogAll([]geom.Shape{good, good}, []geom.Shape{good, good[:2]})), "Log: end 1 has 2 landmarks, the manifold has 3")
 	expect.Refused(t, expect.Error(m.Shoot(good, [][]float64{{1e200, 0}, {-1e200, 3}, {0, 1e200}})), "the geodesic diverges at step")
 	g := expect.Must(m.Exp(good, good))
 	expect.Refused(t, expect.Error(m.Carry(g, [][]float64{{1, 2}, {3}})), "Carry: point 1: 1 coordinates")

@@ -60,9 +60,9 @@ func TestSPDDistance(t *testing.T) {
 	g := expect.Must(s.Exp(one, half))
 	expect.Abs(t, "midpoint", g.End, []float64{2, 0, 0, 0, 2, 0, 0, 0, 0.6}, 5e-13)
 
-	expect.Refused(t, expect.Error(s.Log(one, []float64{1, 0, 0, 0, 1, 0, 0, 0, -1})), "end point 0 is not on the manifold") // an indefinite matrix
-	expect.Refused(t, expect.Error(s.Log(one, []float64{1, 0.1, 0, 0, 1, 0, 0, 0, 1})), "Space.Project")                     // a matrix that is not symmetric
-	expect.Refused(t, expect.Error(s.Exp(one, []float64{0, 1, 0, 0, 0, 0, 0, 0, 0})), "not tangent")                         // a vector that is not symmetric
+	expect.Refused(t, expect.Error(s.Log(one, []float64{1, 0, 0, 0, 1, 0, 0, 0, -1})), "the end is not on the manifold") // an indefinite matrix
+	expect.Refused(t, expect.Error(s.Log(one, []float64{1, 0.1, 0, 0, 1, 0, 0, 0, 1})), "Space.Project")                 // a matrix that is not symmetric
+	expect.Refused(t, expect.Error(s.Exp(one, []float64{0, 1, 0, 0, 0, 0, 0, 0, 0})), "not tangent")                     // a vector that is not symmetric
 }
 
 // Where numbers underflow or overflow on the way, matrices would be singular: that is said, and no cut locus.

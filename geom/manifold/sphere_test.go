@@ -152,12 +152,12 @@ func TestSphereBadInput(t *testing.T) {
 	t.Parallel()
 	s := geom.On(manifold.Sphere(2))
 	pole := []float64{0, 0, 1}
-	expect.Refused(t, expect.Error(s.Log(pole, []float64{0, 0, -1})), "cut locus")                           // antipodes
-	expect.Refused(t, expect.Error(s.Log(pole, []float64{0, 0, 1.1})), "end point 0 is not on the manifold") // end point off the sphere
-	expect.Refused(t, expect.Error(s.Exp([]float64{0, 0.1, 1}, []float64{1, 0, 0})), "Space.Project")        // point off the sphere
-	expect.Refused(t, expect.Error(s.Exp(pole, []float64{1, 0, 0.5})), "not tangent")                        // normal vector
-	expect.Refused(t, expect.Error(s.Exp([]float64{0, 1}, []float64{1, 0})), "2 coordinates")                // wrong dimension
-	expect.Refused(t, expect.Error(s.Exp([]float64{0, math.NaN(), 1}, []float64{1, 0, 0})), "coordinate 1")  // NaN
+	expect.Refused(t, expect.Error(s.Log(pole, []float64{0, 0, -1})), "cut locus")                          // antipodes
+	expect.Refused(t, expect.Error(s.Log(pole, []float64{0, 0, 1.1})), "the end is not on the manifold")    // end point off the sphere
+	expect.Refused(t, expect.Error(s.Exp([]float64{0, 0.1, 1}, []float64{1, 0, 0})), "Space.Project")       // point off the sphere
+	expect.Refused(t, expect.Error(s.Exp(pole, []float64{1, 0, 0.5})), "not tangent")                       // normal vector
+	expect.Refused(t, expect.Error(s.Exp([]float64{0, 1}, []float64{1, 0})), "2 coordinates")               // wrong dimension
+	expect.Refused(t, expect.Error(s.Exp([]float64{0, math.NaN(), 1}, []float64{1, 0, 0})), "coordinate 1") // NaN
 	_, _, err := s.Project([]float64{0, 0, 0})
 	expect.Refused(t, err, "no point of the manifold") // centre
 

@@ -162,12 +162,12 @@ func TestBridgeErrors(t *testing.T) {
 	_, none := stochastic.LogLikelihood(sphere, stochastic.Guided, pole, nil, good)
 	antipode := []float64{-0.48, 0.6, -0.64}
 	for want, err := range map[string]error{
-		"LogLikelihood: no observations":         none,
-		"Bridge: 0 paths":                        bridge(pole, pole, stochastic.Guided, stochastic.Run{Steps: 2}),
-		"Bridge: proposal 7":                     bridge(pole, pole, 7, good),
-		"end 0 is not on the manifold: it is 1":  bridge(pole, []float64{2, 0, 0}, stochastic.Guided, good),
-		"end 0 has 2 coordinates":                bridge(pole, []float64{1, 0}, stochastic.Guided, good),
-		"path 0 to end 0 diverges (log weight N": bridge(pole, antipode, stochastic.DelyonHu, good),
+		"LogLikelihood: no observations":          none,
+		"Bridge: 0 paths":                         bridge(pole, pole, stochastic.Guided, stochastic.Run{Steps: 2}),
+		"Bridge: proposal 7":                      bridge(pole, pole, 7, good),
+		"the end is not on the manifold: it is 1": bridge(pole, []float64{2, 0, 0}, stochastic.Guided, good),
+		"the end has 2 coordinates":               bridge(pole, []float64{1, 0}, stochastic.Guided, good),
+		"path 0 to end 0 diverges (log weight N":  bridge(pole, antipode, stochastic.DelyonHu, good),
 	} {
 		expect.Refused(t, err, want)
 	}

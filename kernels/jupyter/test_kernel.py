@@ -2,6 +2,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -179,10 +180,27 @@ class Kernel(unittest.TestCase):
                 self.assertIn(message, self.fails(code)["evalue"])
         reply = self.fails("x := 1\nfmt.Print(a, a)\nfmt.Print(a)")
         self.assertEqual(reply["evalue"].count("\n"), 0, reply["evalue"])
-        reply, text = self.execute('\nnb.Must(morpho.Read("nothing.csv"))')
-        self.assertEqual(reply["status"], "error")
-        self.assertRegex(text, rf"^cell \[\d+\], line 2: error: (open|stat) nothing.csv: .* \(in the folder {ROOT}/notebooks\)\n$")
-        self.assertEqual(self.execute('morpho.Read("nothing.csv")')[1][-30:], text[-30:])
+
+    def test_the_error_is_what_the_program_says_in_the_end(self):
+        # Nothing else: no exit status, no numbers of goroutines, no addresses.
+        self.execute("func f() { panic(errors.New(`in f`)) }")
+        folder = re.escape(f"(in the folder {ROOT}/notebooks)")
+        for code, wanted in {
+            '\nnb.Must(morpho.Read("nothing.csv"))': rf"cell \[N\], line 2: error: (open|stat) nothing.csv: .* {folder}",
+            'morpho.Read("nothing.csv")': rf"cell \[N\], line 1: error: (open|stat) nothing.csv: .* {folder}",
+            'nb.Check("one", 2, 1, 0.1)': r"cell \[N\], line 1: ✗ one: got 2, want 1 ± 0\.1, differs by 1",
+            'morpho.CorpusCallosum().Shape("x")': r'cell \[N\], line 1: panic: .*: no specimen "x"; there are: "jhu_atlas", "colin27"',
+            "fmt.Print(1)\nf()": r"cell \[1\], line 1: panic: in f\n    in f, cell \[1\], line 1\n    in main, cell \[N\], line 2",
+            "var a []int\nfmt.Print(a[len(os.Args)])": r"cell \[N\], line 2: panic: runtime error: index out of range \[1\] with length 0",
+        }.items():
+            with self.subTest(code):
+                reply, text = self.execute(code)
+                self.assertEqual((reply["status"], text), ("error", "1" if code.startswith("fmt") else ""))
+                said = wanted.replace("N", str(reply["execution_count"]))
+                self.assertRegex(reply["evalue"], rf"\A{said}\Z")
+                self.assertEqual("\n".join(reply["traceback"]).replace("\x1b[31m", "").replace("\x1b[0m", ""), reply["evalue"])
+        reply, text = self.execute('fmt.Fprintln(os.Stderr, "panic: not at all")')
+        self.assertEqual((reply["status"], text), ("ok", "panic: not at all\n"))
 
     def test_an_import_takes_the_place_of_another(self):
         self.assertEqual(self.execute('import "math/rand"\nrand.Intn(1)')[1], "0")

@@ -167,7 +167,8 @@ def ran(*args, **options):
     """The go command about this module, whatever workspace the folder lies in."""
     # Flags that choose how go.mod is read or which it is are for the user's own modules.
     flags = re.sub(r"(^|\s)--?mod(file)?=\S*", "", os.environ.get("GOFLAGS", ""))
-    return subprocess.run(["go", *map(str, args)], cwd=ROOT, env={**os.environ, "GOWORK": "off", "GOFLAGS": flags}, capture_output=True, text=True, **options)
+    return subprocess.run(["go", *map(str, args)], cwd=ROOT, env={**os.environ, "GOWORK": "off", "GOFLAGS": flags},
+                          capture_output=True, text=True, **options)
 
 
 def go(*args):
@@ -228,7 +229,7 @@ async def execute(nb, path, timeout, folder, study):
                 except CellTimeoutError:
                     raise Failure(describe(cell, i + 1, f"not done after {timeout} s: --timeout of run.py allows more"))
                 except CellExecutionError as e:
-                    raise Failure(describe(cell, i + 1, stream(cell, "stderr") or f"{e.ename}: {e.evalue}"))
+                    raise Failure(describe(cell, i + 1, f"{stream(cell, 'stderr')}{e.evalue}"))
                 wrong = what_went_wrong(cell, cell.metadata["facts"])
                 if wrong:
                     raise Failure(describe(cell, i + 1, wrong))

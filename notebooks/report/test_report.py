@@ -76,8 +76,8 @@ class Runner(unittest.TestCase):
 
     def test_of_a_long_cell_the_lines_that_failed_are_shown(self):
         cell = new_code_cell("\n".join(f"line {i}" for i in range(1, 101)), execution_count=7)
-        self.assertEqual(run.describe(cell, 9, "cell [3], line 1: other\ncell [7], line 50: bad\n"), "cell 9:\ncell [3], line 1: other\ncell [7], line 50: bad" + "".join(
-            f"\n  {i:2} | line {i}" for i in range(47, 54)))
+        said = "cell [3], line 1: other\ncell [7], line 50: bad"
+        self.assertEqual(run.describe(cell, 9, said + "\n"), f"cell 9:\n{said}" + "".join(f"\n  {i:2} | line {i}" for i in range(47, 54)))
         self.assertIn("\n   1 | line 1\n", run.describe(cell, 9, "cell [7], line 1: bad"))
         self.assertIn("\n 100 | line 100", run.describe(cell, 9, "cell [7], line 100: bad"))
         self.assertEqual(run.describe(cell, 9, "exit status 3").count("\n"), 101)
@@ -151,7 +151,8 @@ class Runner(unittest.TestCase):
                 path.write_text(text)
                 return str(path)
 
-            table, wrong = file("good.csv", "specimen,x,y\na,0,0\na,1,7\nb,0,1\nb,2,7\n"), file("wrong.csv", "specimen,x,y\na,0,0\na,1,seven\n")
+            table = file("good.csv", "specimen,x,y\na,0,0\na,1,7\nb,0,1\nb,2,7\n")
+            wrong = file("wrong.csv", "specimen,x,y\na,0,0\na,1,seven\n")
             mesh, bones = file("wrong.ply", "ply\n"), str(pathlib.Path(file("bones/a.ply", "ply\n")).parent)
             for args, said in {
                 ("--data", wrong): f'{wrong}:3: specimen "a", landmark 1: y = "seven" is not a number',
@@ -636,8 +637,10 @@ class Report(unittest.TestCase):
             return path.read_bytes()
 
     def test_a_failed_cell_says_why_before_its_code(self):
-        nb = self.notebook(new_code_cell("a()\nb()", metadata={"tags": ["listing"]}), new_code_cell("lines()\n" * 3 + "c()", metadata={"tags": ["raises-exception"]}, outputs=[
-            new_output("stream", name="stdout", text="began"), new_output("error", ename="error", evalue="no", traceback=["\x1b[31mcell [2], line 4: no\x1b[0m"])]))
+        outputs = [new_output("stream", name="stdout", text="began"),
+                   new_output("error", ename="error", evalue="no", traceback=["\x1b[31mcell [2], line 4: no\x1b[0m"])]
+        nb = self.notebook(new_code_cell("a()\nb()", metadata={"tags": ["listing"]}),
+                           new_code_cell("lines()\n" * 3 + "c()", metadata={"tags": ["raises-exception"]}, outputs=outputs))
         page = re.sub(r"<[^>]*>", "", self.html(nb).partition("<main>")[2].replace('<details class="code"><summary>Code', "FOLDED"))
         self.assertRegex(page, r"(?s)Code\s+a\(\)\s+b\(\).*cell \[2\], line 4: no\s+FOLDED\s+lines\(\).*c\(\)\s+began")
         self.assertEqual(page.count("line 4: no"), 1)

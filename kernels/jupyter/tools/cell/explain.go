@@ -72,14 +72,6 @@ func (w *Workspace) Explain(message string) string {
 	return message
 }
 
-// Ended is how a program ended, with what is the likeliest reason if it was killed.
-func Ended(err error) error {
-	if err.Error() == "signal: killed" {
-		return fmt.Errorf("%w: the system does so if memory runs out", err)
-	}
-	return err
-}
-
 // Part cuts what a program wrote before a place in a file of its source, file:line, that may go on with what it writes next, unless
 // this is all. A runtime that panics writes places in pieces.
 func Part(written []byte, file string, all bool) (whole, rest []byte) {
