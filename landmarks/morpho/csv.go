@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -48,13 +47,14 @@ func ReadCSV(r io.Reader, name string) (*Dataset, error) {
 	if header == nil {
 		return nil, s.withoutHeader()
 	}
-	table := csvTable{file: name, dataset: newDataset(name), index: map[string]int{}, passed: map[int]bool{}, comma: s.comma}
+	table := csvTable{file: name, dataset: newDataset(name), index: map[string]int{}, passed: map[int]bool{}}
+	table.plain = s.comma == ','
 	var names []string // of the landmarks, maybe
 	if len(above) > 0 {
 		names = above[len(above)-1].cells
 	}
 	titles := header.cells
-	if below != nil && len(below.cells) == len(titles)+1 && strings.TrimSpace(below.cells[len(titles)]) != "" && strings.TrimSpace(titles[0]) != "" {
+	if below != nil && len(below.cells) == len(titles)+1 && csvField(below.cells, len(titles)) != "" && csvField(titles, 0) != "" {
 		titles = slices.Concat([]string{""}, titles) // R's row names
 		names = slices.Concat([]string{""}, names)
 	}
@@ -96,14 +96,12 @@ type csvTable struct {
 	index   map[string]int // name → specimen
 	rows    [][]csvRow     // long: one list a specimen, parallel to Points
 	numbers map[string]int // long: the landmarks that have names, in the order of their first rows
-	comma   rune           // between columns
 	begun   bool           // the first row below the header is done
 	passed  map[int]bool   // columns without a title that hold something
 	empty   int            // rows without text
 	pending []sheetRow     // rows without coordinates, which may be notes below the table
 
-	commas, points numeral // the first number with a comma, and with a point, in it
-	decimal        bool    // some number shows that commas are not those of thousands
+	numerals
 }
 
 // titled notes what is above the header and which columns have no title.
@@ -247,19 +245,20 @@ func (t *csvTable) finish() (*Dataset, error) {
 		return nil, fmt.Errorf("%s: %w", t.file, text.Advise("write a row for each specimen, or for each of its landmarks",
 			"a header, but no rows"))
 	}
-	if err := t.decimals(); err != nil {
+	if err := t.decimals(t.file); err != nil {
 		return nil, err
+	}
+	for _, s := range d.Specimens {
+		for name, value := range s.Covariates {
+			if t.commas.line > 0 && decimalComma.MatchString(value) {
+				s.Covariates[name] = strings.Replace(value, ",", ".", 1)
+			}
+		}
 	}
 	if err := t.order(); err != nil {
 		return nil, err
 	}
 	return d.numbered(), nil
-}
-
-// numeral is a number as it stands in a line.
-type numeral struct {
-	text string
-	line int
 }
 
 // csvRow is where one landmark of a long file stands.
@@ -287,53 +286,6 @@ func csvField(record []string, column int) string {
 	return strings.TrimSpace(record[column])
 }
 
-// decimalComma matches a number with one comma, and parts it there.
-var decimalComma = regexp.MustCompile(`^[-+]?(\d+),(\d+)(?:[eE][-+]?\d+)?$`)
-
-// coordinate is parseCoordinate where columns are separated by commas; elsewhere a comma is that of a decimal number: see decimals.
-func (t *csvTable) coordinate(word string, line int) (float64, error) {
-	if t.comma == ',' {
-		return parseCoordinate(word)
-	}
-	word = strings.TrimSpace(word)
-	if m := decimalComma.FindStringSubmatch(word); m != nil {
-		if t.commas.line == 0 {
-			t.commas = numeral{word, line}
-		}
-		t.decimal = t.decimal || len(m[2]) != 3 || len(m[1]) > 3 || m[1][0] == '0'
-		return parseCoordinate(strings.Replace(word, ",", ".", 1))
-	}
-	v, err := parseCoordinate(word)
-	if err == nil && strings.Contains(word, ".") && t.points.line == 0 {
-		t.points = numeral{word, line}
-	}
-	t.decimal = t.decimal || err == nil && math.Abs(v) >= 1000 && !strings.Contains(word, ".") // of thousands it would have a comma
-	return v, err
-}
-
-// decimals returns an error if commas may not be those of decimal numbers. In covariates, too, they become points.
-func (t *csvTable) decimals() error {
-	switch {
-	case t.commas.line == 0:
-		return nil
-	case t.points.line > 0:
-		return fmt.Errorf("%s:%d: %w", t.file, t.commas.line, text.Advise("use decimal points throughout",
-			"%s, but %s in line %d", t.commas.text, t.points.text, t.points.line))
-	case !t.decimal:
-		return fmt.Errorf("%s:%d: %w", t.file, t.commas.line, text.Advise("use decimal points",
-			"%s may be %s or %s, and no number of the file tells which",
-			t.commas.text, strings.Replace(t.commas.text, ",", ".", 1), strings.Replace(t.commas.text, ",", "", 1)))
-	}
-	for _, s := range t.dataset.Specimens {
-		for name, value := range s.Covariates {
-			if decimalComma.MatchString(value) {
-				s.Covariates[name] = strings.Replace(value, ",", ".", 1)
-			}
-		}
-	}
-	return nil
-}
-
 func (t *csvTable) point(record []string, landmark, line int, columns []int) ([]float64, error) {
 	point := make([]float64, len(columns))
 	for c, column := range columns {
@@ -353,7 +305,8 @@ var statistic = regexp.MustCompile(`^(?i:mean|average|median|sd|std|st\.? ?dev\.
 
 // addSpecimen takes a row of a wide file.
 func (t *csvTable) addSpecimen(record []string, line int) error {
-	s := Specimen{Name: csvField(record, t.columns.specimen), Group: csvField(record, t.columns.group), Covariates: t.columns.covariatesOf(record)}
+	c := t.columns
+	s := Specimen{Name: csvField(record, c.specimen), Group: csvField(record, c.group), Covariates: c.covariatesOf(record)}
 	if s.Name == "" && t.columns.specimen >= 0 && !t.columns.rowNames {
 		return errNameless
 	}
@@ -465,11 +418,13 @@ func (t *csvTable) order() error {
 		for l, j := range sorted {
 			row := rows[j]
 			if l > 0 && row.landmark == rows[sorted[l-1]].landmark {
-				return fmt.Errorf("%s:%d: specimen %s: %w", t.file, row.line, text.Clip(s.Name), text.Advise("write each landmark of a specimen once, and each specimen under a name of its own",
+				return fmt.Errorf("%s:%d: specimen %s: %w", t.file, row.line, text.Clip(s.Name), text.Advise(
+					"write each landmark of a specimen once, and each specimen under a name of its own",
 					"landmark %s stands in line %d already", t.called(row.landmark), rows[sorted[l-1]].line))
 			}
 			if row.landmark != base+l {
-				return fmt.Errorf("%s:%d: specimen %s: %w", t.file, row.line, text.Clip(s.Name), text.Advise("write NA for the coordinates of a missing one",
+				return fmt.Errorf("%s:%d: specimen %s: %w", t.file, row.line, text.Clip(s.Name), text.Advise(
+					"write NA for the coordinates of a missing one",
 					"landmark %s, but there is no landmark %s", t.called(row.landmark), t.called(base+l)))
 			}
 			points[l] = s.Points[j]
@@ -503,11 +458,13 @@ func writeCSV(w io.Writer, d *Dataset, comma rune) error {
 	for _, s := range d.Specimens {
 		switch {
 		case seen[s.Name]:
-			return fmt.Errorf("%s: two specimens %q, which rows could not tell apart", d.Name, s.Name)
+			return fmt.Errorf("%s: %w", d.Name, text.Advise("give each a name of its own",
+				"two specimens %q, which rows could not tell apart", s.Name))
 		case len(s.Points) == 0:
-			return fmt.Errorf("%s: specimen %q has no landmarks, so no rows", d.Name, s.Name)
+			return fmt.Errorf("%s: %w", d.Name, text.Advise("leave it out, or write .tps", "specimen %q has no landmarks, so no rows", s.Name))
 		case len(s.Points[0]) != len(d.Specimens[0].Points[0]):
-			return fmt.Errorf("%s: specimen %q is in %d dimensions, %q in %d", d.Name, s.Name, len(s.Points[0]), d.Specimens[0].Name, len(d.Specimens[0].Points[0]))
+			return fmt.Errorf("%s: %w", d.Name, text.Advise("write them into two files, or .tps", "specimen %q is in %d dimensions, %q in %d",
+				s.Name, len(s.Points[0]), d.Specimens[0].Name, len(d.Specimens[0].Points[0])))
 		}
 		seen[s.Name] = true
 	}
@@ -541,12 +498,15 @@ func (d *Dataset) writableCovariates(others ...string) ([]string, error) {
 	names := d.Covariates()
 	columns, err := findColumns(slices.Concat(others, names), nil)
 	if err != nil || len(columns.covariates) < len(names) || slices.ContainsFunc(names, func(n string) bool { return !fitsInLine(n) }) {
-		return nil, fmt.Errorf("%s: the covariates %s: a column of the title of another, or of a blank one, would not be read back; rename it", d.Name, listNames(names))
+		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("rename it",
+			"the covariates %s: a column of the title of another, or of a blank one, would not be read back", listNames(names)))
 	}
 	for _, s := range d.Specimens {
 		for name, value := range s.Covariates {
 			if !fitsInLine(value) {
-				return nil, fmt.Errorf("%s: specimen %q: %s = %s has a line break, a NUL or spaces around it, which a file would lose", d.Name, s.Name, name, text.Clip(value))
+				return nil, fmt.Errorf("%s: specimen %q: %w", d.Name, s.Name, text.Advise("remove them",
+					"%s = %s has a line break, a NUL or spaces around it, which a file would lose",
+					name, text.Clip(value)))
 			}
 		}
 	}
@@ -574,7 +534,7 @@ func WriteWideCSV(w io.Writer, d *Dataset) error {
 	seen := map[string]bool{}
 	for _, s := range d.Specimens {
 		if seen[s.Name] {
-			return fmt.Errorf("%s: two specimens %q", d.Name, s.Name)
+			return fmt.Errorf("%s: %w", d.Name, text.Advise("give each a name of its own", "two specimens %q", s.Name))
 		}
 		seen[s.Name] = true
 		record := s.start(covariates)

@@ -95,11 +95,16 @@ func (d *Dataset) Find(name string) ([][]float64, error) {
 	}
 	switch count {
 	case 0:
-		return nil, fmt.Errorf("%s: no specimen %q; there are: %s", d.Name, name, listNames(d.Names()))
+		return nil, d.none("specimen", name, d.Names())
 	case 1:
 		return found, nil
 	}
-	return nil, fmt.Errorf("%s: %d specimens are called %q; take them from Specimens by number", d.Name, count, name)
+	return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("take them from Specimens by number", "%d specimens are called %q", count, name))
+}
+
+// none is the error of a name that is not there.
+func (d *Dataset) none(what, name string, names []string) error {
+	return fmt.Errorf("%s: %w", d.Name, text.Advise("there are: "+listNames(names), "no %s %q", what, name))
 }
 
 // Shape is Find for a notebook: it panics with Find's error, which lists the names that there are.
@@ -142,7 +147,7 @@ func (d *Dataset) Group(g string) *Dataset {
 		}
 	}
 	if len(out.Specimens) == 0 {
-		panic(fmt.Errorf("%s: no group %q; there are: %s", d.Name, g, listNames(d.Groups())))
+		panic(d.none("group", g, d.Groups()))
 	}
 	return &out
 }
@@ -160,7 +165,7 @@ func (d *Dataset) Column(name string) ([]string, error) {
 		column[i], known = value, known || ok
 	}
 	if !known {
-		return nil, fmt.Errorf("%s: no covariate %q; there are: %s", d.Name, name, listNames(d.Covariates()))
+		return nil, d.none("covariate", name, d.Covariates())
 	}
 	return column, nil
 }
@@ -203,7 +208,7 @@ func (d *Dataset) LogSizes() ([]float64, error) {
 	}
 	least, most := slices.Min(sizes), slices.Max(sizes)
 	if math.Max(-least, most) < 0.01 || most-least < 1e-6 {
-		return nil, fmt.Errorf("centroid sizes are from %.6g to %.6g: the shapes were scaled to one size; %s", math.Exp(least), math.Exp(most), d.unscaled())
+		return nil, text.Advise(d.unscaled(), "centroid sizes are from %.6g to %.6g: the shapes were scaled to one size", math.Exp(least), math.Exp(most))
 	}
 	return sizes, nil
 }
@@ -257,7 +262,9 @@ func (d *Dataset) Missing(code float64) *Dataset {
 		}
 	}
 	if !found {
-		panic(fmt.Errorf("%s: no landmark is at %g: none is missing, or another code marks it, or this one was multiplied by a scale", d.Name, code))
+		panic(fmt.Errorf("%s: %w", d.Name, text.Advise(
+			"leave the call out if none is missing; else give the code that the landmarks have now, after scaling",
+			"no landmark is at %g", code)))
 	}
 	return out
 }
@@ -278,7 +285,8 @@ func checkCode(l int, point []float64) error {
 	if !atCode(point) {
 		return nil
 	}
-	return fmt.Errorf("landmark %d is at %v, by which many programs mark a missing one: write NA in the file, or call Missing(%g)", l, point, point[0])
+	return text.Advise(fmt.Sprintf("write NA in the file, or call Missing(%g)", point[0]),
+		"landmark %d is at %v, by which many programs mark a missing one", l, point)
 }
 
 // CheckCodes returns an error where all coordinates of a landmark are a usual code of a missing one (−999, −9999, −99999, 9999), which
@@ -301,7 +309,7 @@ func (d *Dataset) Without(names ...string) *Dataset {
 	out.Specimens = nil
 	for _, name := range names {
 		if !slices.Contains(d.Names(), name) {
-			panic(fmt.Errorf("%s: no specimen %q; there are: %s", d.Name, name, listNames(d.Names())))
+			panic(d.none("specimen", name, d.Names()))
 		}
 	}
 	for _, s := range d.Specimens {
@@ -323,7 +331,8 @@ func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 	for i, s := range d.Specimens {
 		for _, l := range landmarks {
 			if l < 0 || l >= len(s.Points) {
-				panic(fmt.Errorf("%s: %s has no landmark %d; it has %d, counted from 0", d.Name, d.specimen(i), l, len(s.Points)))
+				panic(fmt.Errorf("%s: %w", d.Name, text.Advise(fmt.Sprintf("it has %d, counted from 0", len(s.Points)),
+					"%s has no landmark %d", d.specimen(i), l)))
 			}
 		}
 		out.Specimens[i].Points = dropped(s.Points, landmarks)
@@ -435,7 +444,7 @@ func (d *Dataset) Spacing() float64 {
 // and Distinct for the manifold of landmarks, whose exact geodesics need them apart.
 func (d *Dataset) Validate() error {
 	if len(d.Specimens) == 0 {
-		return fmt.Errorf("%s: no specimens", d.Name)
+		return fmt.Errorf("%s: %w", d.Name, text.Advise("see what was left out", "no specimens"))
 	}
 	if err := d.CheckCodes(); err != nil {
 		return err
@@ -443,33 +452,35 @@ func (d *Dataset) Validate() error {
 	first := d.Specimens[0]
 	numbers := make(map[string]int, len(d.Specimens))
 	for i, s := range d.Specimens {
-		fail := func(format string, args ...any) error {
-			return fmt.Errorf("%s: specimen %q: %s", d.Name, s.Name, fmt.Sprintf(format, args...))
+		fail := func(do, format string, args ...any) error {
+			return fmt.Errorf("%s: specimen %q: %w", d.Name, s.Name, text.Advise(do, format, args...))
 		}
 		if j, taken := numbers[s.Name]; taken {
-			return fail("specimens %d and %d both have this name", j, i)
+			return fail("give each a name of its own", "specimens %d and %d both have this name", j, i)
 		}
 		numbers[s.Name] = i
 		if len(s.Points) == 0 {
-			return fail("no landmarks")
+			return fail("digitise it, or leave it out", "no landmarks")
 		}
 		if len(s.Points) != len(first.Points) {
-			return fail("%d landmarks, but %q has %d", len(s.Points), first.Name, len(first.Points))
+			return fail("write NA for those that are missing, or leave the specimen out",
+				"%d landmarks, but %q has %d", len(s.Points), first.Name, len(first.Points))
 		}
 		for l, p := range s.Points {
 			if len(p) != 2 && len(p) != 3 {
-				return fail("landmark %d has %d coordinates; shapes are in 2 or 3 dimensions", l, len(p))
+				return fail("give it 2 or 3", "landmark %d has %d coordinates", l, len(p))
 			}
 			if len(p) != len(first.Points[0]) {
-				return fail("landmark %d has %d coordinates, but landmark 0 of %q has %d", l, len(p), first.Name, len(first.Points[0]))
+				return fail("give all landmarks as many",
+					"landmark %d has %d coordinates, but landmark 0 of %q has %d", l, len(p), first.Name, len(first.Points[0]))
 			}
 			for c, v := range p {
 				switch {
 				case math.IsNaN(v):
-					return fail("landmark %d is missing (%s is NaN); drop it from every specimen, drop the specimen, or estimate it by morpho.EstimateMissing",
-						l, axis(c))
+					return fail("drop it from every specimen, drop the specimen, or estimate it by morpho.EstimateMissing",
+						"landmark %d is missing (%s is NaN)", l, axis(c))
 				case math.IsInf(v, 0):
-					return fail("landmark %d: %s is infinite", l, axis(c))
+					return fail("correct it, or write NA if it is missing", "landmark %d: %s is infinite", l, axis(c))
 				}
 			}
 		}
@@ -520,27 +531,30 @@ func (d *Dataset) numbered() *Dataset {
 // ragged points. Missing landmarks are fine.
 func (d *Dataset) checkWritable() error {
 	if len(d.Specimens) == 0 {
-		return fmt.Errorf("%s: no specimens to write", d.Name)
+		return fmt.Errorf("%s: %w", d.Name, text.Advise("see what was left out", "no specimens to write"))
 	}
 	for i, s := range d.Specimens {
 		if s.Name == "" {
-			return fmt.Errorf("%s: specimen number %d has no name", d.Name, i)
+			return fmt.Errorf("%s: %w", d.Name, text.Advise("give it one", "specimen number %d has no name", i))
 		}
 		for what, word := range map[string]string{"name": s.Name, "group": s.Group} {
 			if !fitsInLine(word) {
-				return fmt.Errorf("%s: specimen number %d: the %s %s has a line break, a NUL or spaces around it, which a file would lose", d.Name, i, what, text.Clip(word))
+				return fmt.Errorf("%s: specimen number %d: %w", d.Name, i, text.Advise("remove them",
+					"the %s %s has a line break, a NUL or spaces around it, which a file would lose", what, text.Clip(word)))
 			}
 		}
 		for l, p := range s.Points {
 			if len(p) != 2 && len(p) != 3 {
-				return fmt.Errorf("%s: specimen %q: landmark %d has %d coordinates, not 2 or 3", d.Name, s.Name, l, len(p))
+				return fmt.Errorf("%s: specimen %q: %w", d.Name, s.Name, text.Advise("give it 2 or 3", "landmark %d has %d coordinates", l, len(p)))
 			}
 			if len(p) != len(s.Points[0]) {
-				return fmt.Errorf("%s: specimen %q: landmark %d has %d coordinates, landmark 0 has %d", d.Name, s.Name, l, len(p), len(s.Points[0]))
+				return fmt.Errorf("%s: specimen %q: %w", d.Name, s.Name, text.Advise("give all landmarks as many",
+					"landmark %d has %d coordinates, landmark 0 has %d", l, len(p), len(s.Points[0])))
 			}
 			for c, v := range p {
 				if math.IsInf(v, 0) {
-					return fmt.Errorf("%s: specimen %q: landmark %d: %s is infinite", d.Name, s.Name, l, axis(c))
+					return fmt.Errorf("%s: specimen %q: %w", d.Name, s.Name, text.Advise("correct it, or let it be NaN if it is missing",
+						"landmark %d: %s is infinite", l, axis(c)))
 				}
 			}
 		}
@@ -561,13 +575,13 @@ func (d *Dataset) checkRectangular() (n, dim int, err error) {
 	}
 	n = len(d.Specimens[0].Points)
 	if n == 0 {
-		return 0, 0, fmt.Errorf("%s: specimen %q has no landmarks", d.Name, d.Specimens[0].Name)
+		return 0, 0, fmt.Errorf("%s: %w", d.Name, text.Advise("leave it out", "specimen %q has no landmarks", d.Specimens[0].Name))
 	}
 	dim = len(d.Specimens[0].Points[0])
 	for _, s := range d.Specimens {
 		if len(s.Points) != n || len(s.Points[0]) != dim {
-			return 0, 0, fmt.Errorf("%s: specimen %q does not have the %d landmarks in %d dimensions of %q, which this file format asks for",
-				d.Name, s.Name, n, dim, d.Specimens[0].Name)
+			return 0, 0, fmt.Errorf("%s: %w", d.Name, text.Advise("write .tps, or let missing landmarks be NaN",
+				"specimen %q does not have the %d landmarks in %d dimensions of %q, which this file format asks for", s.Name, n, dim, d.Specimens[0].Name))
 		}
 	}
 	return n, dim, nil

@@ -153,7 +153,7 @@ func readFolder(folder string) (*Dataset, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w (of a folder every file is a specimen)", err)
+			return nil, fmt.Errorf("of a folder every file is a specimen: %w", err)
 		}
 		if len(d.Specimens) != 1 {
 			return nil, fmt.Errorf("%s: %w", path, text.Advise("read the file by itself, or write each specimen into a file of its own",
@@ -170,8 +170,7 @@ func readFolder(folder string) (*Dataset, error) {
 			first, labels = d, d.Labels
 		}
 		if err := d.correspondsTo(first); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, text.Advise("correct one of them, or move it to another folder: landmark i of one is landmark i of all",
-				"%w in %s", err, filepath.Base(first.Source)))
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if !slices.Equal(d.Labels, labels) {
 			labels = nil // numbers behind names that differ
@@ -192,7 +191,8 @@ func readFolder(folder string) (*Dataset, error) {
 		if len(passed) > 0 {
 			what = "a folder without landmarks; there are " + listed(passed)
 		}
-		return nil, fmt.Errorf("%s: %w", folder, text.Advise("put a file for each specimen into it, with one of the extensions "+strings.Join(Extensions(), ", "), "%s", what))
+		return nil, fmt.Errorf("%s: %w", folder, text.Advise("put a file for each specimen into it, with one of the extensions "+
+			strings.Join(Extensions(), ", "), "%s", what))
 	}
 	for _, note := range notes {
 		of := listed(noted[note])
@@ -205,25 +205,28 @@ func readFolder(folder string) (*Dataset, error) {
 	return out, nil
 }
 
-// correspondsTo returns an error where the one specimen has not the landmarks of that of first: what it has, and not what there is.
+// correspondsTo returns an error where the one specimen has not the landmarks of that of first.
 func (d *Dataset) correspondsTo(first *Dataset) error {
 	n, m := len(d.Specimens[0].Points), len(first.Specimens[0].Points)
-	labels, others := numberLabels(d.Labels), numberLabels(first.Labels)
+	labels, others, file := numberLabels(d.Labels), numberLabels(first.Labels), filepath.Base(first.Source)
+	differs := func(what string, args ...any) error {
+		return text.Advise("correct one of them, or move it to another folder: landmark i of one is landmark i of all", what, args...)
+	}
 	switch {
 	case n != m:
-		return fmt.Errorf("%d landmarks, but %d", n, m)
+		return differs("%d landmarks, but %d in %s", n, m, file)
 	case n > 0 && len(d.Specimens[0].Points[0]) != len(first.Specimens[0].Points[0]):
-		return fmt.Errorf("%d coordinates, but %d", len(d.Specimens[0].Points[0]), len(first.Specimens[0].Points[0]))
+		return differs("%d coordinates, but %d in %s", len(d.Specimens[0].Points[0]), len(first.Specimens[0].Points[0]), file)
 	case d.Unit != first.Unit:
-		return fmt.Errorf("the unit is %q, but %q", d.Unit, first.Unit)
+		return differs("the unit is %q, but %q in %s", d.Unit, first.Unit, file)
 	case d.Closed != first.Closed:
-		return fmt.Errorf("closed is %v, but %v", d.Closed, first.Closed)
+		return differs("closed is %v, but %v in %s", d.Closed, first.Closed, file)
 	case len(labels) != len(others):
-		return fmt.Errorf("%d labels, but %d", len(labels), len(others))
+		return differs("%d labels, but %d in %s", len(labels), len(others), file)
 	}
 	for l := range labels {
 		if labels[l] != others[l] && d.Labels[l] != first.Labels[l] {
-			return fmt.Errorf("landmark %d is %s, but %s", l, text.Clip(d.Labels[l]), text.Clip(first.Labels[l]))
+			return differs("landmark %d is %s, but %s in %s", l, text.Clip(d.Labels[l]), text.Clip(first.Labels[l]), file)
 		}
 	}
 	return nil
@@ -260,12 +263,14 @@ func Write(path string, d *Dataset) error {
 		}
 	}
 	written := extensionsOf(func(f fileFormat) bool { return f.write != nil })
-	return fmt.Errorf("%s: %w", path, text.Advise("use one of "+strings.Join(written, ", "), "the extension %q names no format of landmarks that is written", extension))
+	return fmt.Errorf("%s: %w", path, text.Advise("use one of "+strings.Join(written, ", "),
+		"the extension %q names no format of landmarks that is written", extension))
 }
 
 // lineReader reads a text file line by line, without blank lines and outer spaces.
 type lineReader struct {
 	*text.Reader
+	numerals
 	text string
 	err  error
 }
@@ -317,22 +322,77 @@ func formatCoordinate(v float64) string {
 	return text.Format(v)
 }
 
-// coordinateLine reads the dim coordinates of a landmark, separated by spaces or tabs, from the current line.
-func (l *lineReader) coordinateLine(landmark, dim int) ([]float64, error) {
+// numerals reads the numbers of a file, in which a comma may be that of a decimal number, as in 2,5.
+type numerals struct {
+	plain          bool    // commas part columns: none is in a number
+	commas, points numeral // the first number with a comma, and with a point, in it
+	decimal        bool    // some number shows that commas are not those of thousands
+}
+
+// numeral is a number as it stands in a line.
+type numeral struct {
+	text string
+	line int
+}
+
+// decimalComma matches a number with one comma, and parts it there.
+var decimalComma = regexp.MustCompile(`^[-+]?(\d+),(\d+)(?:[eE][-+]?\d+)?$`)
+
+// coordinate is parseCoordinate, where commas may be those of decimal numbers: see decimals.
+func (n *numerals) coordinate(word string, line int) (float64, error) {
+	if n.plain {
+		return parseCoordinate(word)
+	}
+	word = strings.TrimSpace(word)
+	if m := decimalComma.FindStringSubmatch(word); strings.Contains(word, ",") && m != nil {
+		if n.commas.line == 0 {
+			n.commas = numeral{word, line}
+		}
+		n.decimal = n.decimal || len(m[2]) != 3 || len(m[1]) > 3 || m[1][0] == '0'
+		return parseCoordinate(strings.Replace(word, ",", ".", 1))
+	}
+	v, err := parseCoordinate(word)
+	if err == nil && strings.Contains(word, ".") && n.points.line == 0 {
+		n.points = numeral{word, line}
+	}
+	n.decimal = n.decimal || err == nil && math.Abs(v) >= 1000 && !strings.Contains(word, ".") // of thousands it would have a comma
+	return v, err
+}
+
+// decimals returns an error if commas of a file may not be those of decimal numbers.
+func (n *numerals) decimals(file string) error {
+	switch {
+	case n.commas.line == 0:
+		return nil
+	case n.points.line > 0:
+		return fmt.Errorf("%s:%d: %w", file, n.commas.line,
+			text.Advise("use decimal points throughout", "%s, but %s in line %d", n.commas.text, n.points.text, n.points.line))
+	case !n.decimal:
+		return fmt.Errorf("%s:%d: %w", file, n.commas.line, text.Advise("use decimal points",
+			"%s may be %s or %s, and no number of the file tells which",
+			n.commas.text, strings.Replace(n.commas.text, ",", ".", 1), strings.Replace(n.commas.text, ",", "", 1)))
+	}
+	return nil
+}
+
+// coordinates reads the dim coordinates of a landmark, separated by spaces or tabs, from the current line.
+func (l *lineReader) coordinates(landmark, dim int) ([]float64, error) {
 	point := make([]float64, dim)
 	count := 0
 	for field := range strings.FieldsSeq(l.text) {
 		if count < dim {
-			v, err := parseCoordinate(field)
+			v, err := l.coordinate(field, l.Number)
 			if err != nil {
-				return nil, l.Errorf("landmark %d: %s = %w", landmark, axis(count), err)
+				return nil, fmt.Errorf("landmark %d: %s = %w", landmark, axis(count), err)
 			}
 			point[count] = v
 		}
 		count++
 	}
 	if count != dim {
-		return nil, l.Errorf("landmark %d: %d values where %d coordinates belong: %s", landmark, count, dim, text.Clip(l.text))
+		return nil, text.Advise("write the coordinates of one landmark in each line, and no more",
+			"landmark %d: %d values where %d coordinates belong: %s",
+			landmark, count, dim, text.Clip(l.text))
 	}
 	return point, nil
 }

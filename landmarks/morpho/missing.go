@@ -1,13 +1,14 @@
 package morpho
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/landmarks/internal/text"
 )
 
 const estimateIterations = 10000
@@ -65,34 +66,37 @@ func EstimateMissing(shapes [][][]float64) ([][][]float64, error) {
 		}
 		reference = a.Mean
 	}
-	return nil, fmt.Errorf("missing landmarks: mean and estimates still change after %d turns, as only %d of %d shapes have all landmarks: "+
-		"leave out the landmarks that few shapes have", estimateIterations, len(whole), len(shapes))
+	return nil, fmt.Errorf("missing landmarks: %w", text.Advise("leave out the landmarks that few shapes have",
+		"mean and estimates still change after %d turns, as only %d of %d shapes have all landmarks", estimateIterations, len(whole), len(shapes)))
 }
 
 // missingLandmarks lists the landmarks that each shape lacks and sees that there is enough to estimate them from.
 func missingLandmarks(shapes [][][]float64) ([][]int, error) {
 	if len(shapes) == 0 {
-		return nil, errors.New("no shapes")
+		return nil, text.Advise("give some", "no shapes")
 	}
 	out := make([][]int, len(shapes))
 	whole := false
 	dim := 0
 	for i, x := range shapes {
 		if len(x) != len(shapes[0]) {
-			return nil, fmt.Errorf("shape %d has %d landmarks, shape 0 has %d", i, len(x), len(shapes[0]))
+			return nil, text.Advise("let missing landmarks be NaN in their places",
+				"shape %d has %d landmarks, shape 0 has %d", i, len(x), len(shapes[0]))
 		}
 		for l, p := range x {
 			if i == 0 && l == 0 {
 				dim = len(p)
 			}
 			if len(p) != dim || dim != 2 && dim != 3 {
-				return nil, fmt.Errorf("shape %d: landmark %d has %d coordinates, landmark 0 of shape 0 has %d: shapes are in 2 or 3 dimensions", i, l, len(p), dim)
+				return nil, text.Advise("give all landmarks 2, or all 3",
+					"shape %d: landmark %d has %d coordinates, landmark 0 of shape 0 has %d", i, l, len(p), dim)
 			}
 			switch count := floats.Count(math.IsNaN, p); {
 			case count == dim:
 				out[i] = append(out[i], l)
 			case count > 0:
-				return nil, fmt.Errorf("shape %d: landmark %d is %v: a landmark is missing as a whole or not at all", i, l, p)
+				return nil, text.Advise("let all its coordinates be NaN, or none",
+					"shape %d: landmark %d is %v: a landmark is missing as a whole or not at all", i, l, p)
 			default:
 				if err := checkPoint(l, p); err != nil {
 					return nil, fmt.Errorf("shape %d: %w", i, err)
@@ -101,15 +105,16 @@ func missingLandmarks(shapes [][][]float64) ([][]int, error) {
 		}
 		present := len(x) - len(out[i])
 		if present == 0 {
-			return nil, fmt.Errorf("shape %d: all landmarks are missing", i)
+			return nil, text.Advise("leave it out", "shape %d: all landmarks are missing", i)
 		}
 		if len(out[i]) > 0 && present < dim+1 {
-			return nil, fmt.Errorf("shape %d has %d landmarks, too few to estimate the other %d from", i, present, len(out[i]))
+			return nil, text.Advise("leave it out", "shape %d has %d landmarks, too few to estimate the other %d from", i, present, len(out[i]))
 		}
 		whole = whole || len(out[i]) == 0
 	}
 	if !whole {
-		return nil, errors.New("every shape lacks a landmark: one shape at least must have all of them")
+		return nil, text.Advise("leave out the landmarks that most shapes lack",
+			"every shape lacks a landmark: one shape at least must have all of them")
 	}
 	return out, nil
 }
@@ -164,7 +169,8 @@ func EstimateMissingByRegression(shapes [][][]float64) ([][][]float64, error) {
 		}
 	}
 	if len(whole) < 4 {
-		return nil, fmt.Errorf("missing landmarks by regression: %d shapes lack nothing, want at least 4", len(whole))
+		return nil, fmt.Errorf("missing landmarks by regression: %w", text.Advise("use EstimateMissing",
+			"%d shapes lack nothing, want at least 4", len(whole)))
 	}
 	a, err := Procrustes(whole)
 	if err != nil {

@@ -52,7 +52,7 @@ func ReadMITK(r io.Reader, name string) (*Dataset, error) {
 	}
 	var file mitkFile
 	if err := markup.Parse(content, name, &file); err != nil {
-		return nil, text.Advise("save the point set again by MITK", "%w", err)
+		return nil, err
 	}
 	var sets []mitkPoints
 	for _, s := range file.Sets {

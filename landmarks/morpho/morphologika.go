@@ -25,14 +25,14 @@ func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
 		if strings.HasPrefix(in.text, "[") {
 			end := strings.IndexByte(in.text, ']')
 			if end < 0 {
-				return nil, in.Errorf("%s lacks its ]", text.Clip(in.text))
+				return nil, in.Advise("write sections as [names]", "%s lacks its ]", text.Clip(in.text))
 			}
 			if end != len(in.text)-1 {
-				return nil, in.Errorf("%s after %s; it belongs in a line of its own", text.Clip(in.text[end+1:]), text.Clip(in.text[:end+1]))
+				return nil, in.Advise("write it in a line of its own", "%s after %s", text.Clip(in.text[end+1:]), text.Clip(in.text[:end+1]))
 			}
 			section = strings.ToLower(strings.TrimSpace(in.text[1:end]))
 			if line, twice := seen[section]; twice {
-				return nil, in.Errorf("a second [%s]; the first is in line %d", section, line)
+				return nil, in.Advise("remove one of them", "a second [%s]; the first is in line %d", section, line)
 			}
 			seen[section] = in.Number
 			if section == "rawpoints" {
@@ -44,14 +44,14 @@ func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
 		}
 		switch section {
 		case "":
-			return nil, in.Errorf("%s before the first [section]", text.Clip(in.text))
+			return nil, in.Advise("begin with [individuals]", "%s before the first [section]", text.Clip(in.text))
 		case "individuals", "landmarks", "dimensions":
 			if _, twice := counts[section]; twice {
-				return nil, in.Errorf("a second number in [%s]", section)
+				return nil, in.Advise("keep the right one", "a second number in [%s]", section)
 			}
 			count, err := text.Count(section, in.text)
 			if err != nil {
-				return nil, in.Errorf("%v", err)
+				return nil, in.Errorf("%w", err)
 			}
 			counts[section] = count
 		case "names", "labelvalues":
@@ -62,11 +62,12 @@ func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
 			}
 			individual, landmark := len(points)/counts["landmarks"], len(points)%counts["landmarks"]
 			if individual == counts["individuals"] {
-				return nil, in.Errorf("%s after the last of %d × %d landmarks", text.Clip(in.text), individual, counts["landmarks"])
+				return nil, in.Advise("correct [individuals] or [landmarks], or remove the rest",
+					"%s after the last of %d × %d landmarks", text.Clip(in.text), individual, counts["landmarks"])
 			}
-			point, err := in.coordinateLine(landmark, counts["dimensions"])
+			point, err := in.coordinates(landmark, counts["dimensions"])
 			if err != nil {
-				return nil, fmt.Errorf("%w (specimen %d of %d)", err, individual+1, counts["individuals"])
+				return nil, in.Errorf("specimen %d of %d, %w", individual+1, counts["individuals"], err)
 			}
 			points = append(points, point)
 		}
@@ -74,17 +75,22 @@ func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
 	if in.err != nil {
 		return nil, in.err
 	}
+	if err := in.decimals(name); err != nil {
+		return nil, err
+	}
 	if seen["rawpoints"] == 0 {
-		return nil, fmt.Errorf("%s: no [rawpoints], so no landmarks", name)
+		return nil, fmt.Errorf("%s: %w", name, text.Advise("write the landmarks into a section [rawpoints]", "no [rawpoints], so no landmarks"))
 	}
 	individuals, landmarks := counts["individuals"], counts["landmarks"]
 	if len(points) < individuals*landmarks {
-		return nil, in.Errorf("the file ends before landmark %d of specimen %d: %d individuals of %d landmarks are announced",
+		return nil, in.Advise("the file may have been cut off: save it again",
+			"the file ends before landmark %d of specimen %d: %d individuals of %d landmarks are announced",
 			len(points)%landmarks, len(points)/landmarks+1, individuals, landmarks)
 	}
 	for section, values := range texts {
 		if len(values) != individuals {
-			return nil, fmt.Errorf("%s:%d: %d lines in [%s], but %d individuals", name, seen[section], len(values), section, individuals)
+			return nil, fmt.Errorf("%s:%d: %w", name, seen[section], text.Advise("write a line for each individual, or leave the section out",
+				"%d lines in [%s], but %d individuals", len(values), section, individuals))
 		}
 	}
 	d := newDataset(name)
@@ -107,17 +113,18 @@ func checkMorphologikaCounts(in *lineReader, counts map[string]int) error {
 	for _, section := range []string{"individuals", "landmarks", "dimensions"} {
 		count, ok := counts[section]
 		if !ok {
-			return in.Errorf("[rawpoints] before a number in [%s]", section)
+			return in.Advise("write that section above", "[rawpoints] before a number in [%s]", section)
 		}
 		if count == 0 {
-			return in.Errorf("[%s] is 0", section)
+			return in.Advise("correct it", "[%s] is 0", section)
 		}
 	}
 	if dim := counts["dimensions"]; dim != 2 && dim != 3 {
-		return in.Errorf("[dimensions] is %d: shapes are in 2 or 3 dimensions", dim)
+		return in.Advise("write 2 or 3", "[dimensions] is %d: shapes are in 2 or 3 dimensions", dim)
 	}
 	if counts["individuals"] > text.Most/counts["landmarks"]/counts["dimensions"] {
-		return in.Errorf("%d individuals of %d landmarks are more than the %d numbers that a file may hold", counts["individuals"], counts["landmarks"], text.Most)
+		return in.Advise("correct [individuals] or [landmarks]",
+			"%d individuals of %d landmarks are more than the %d numbers that a file may hold", counts["individuals"], counts["landmarks"], text.Most)
 	}
 	return nil
 }
@@ -133,9 +140,11 @@ func WriteMorphologika(w io.Writer, d *Dataset) error {
 	for _, s := range d.Specimens {
 		switch {
 		case strings.HasPrefix(s.Name, "[") || strings.HasPrefix(s.Group, "["):
-			return fmt.Errorf("%s: specimen %q, group %q: a line that begins with [ would be a section", d.Name, s.Name, s.Group)
+			return fmt.Errorf("%s: specimen %q, group %q: %w", d.Name, s.Name, s.Group, text.Advise("rename it, or use another format",
+				"a line that begins with [ would be a section"))
 		case grouped && s.Group == "":
-			return fmt.Errorf("%s: specimen %q has no group, but others have; Morphologika asks for all or none", d.Name, s.Name)
+			return fmt.Errorf("%s: %w", d.Name, text.Advise("give each specimen a group, or none",
+				"specimen %q has no group, but others have", s.Name))
 		}
 	}
 	out := bufio.NewWriter(w)

@@ -3,7 +3,6 @@ package morpho
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -28,6 +27,9 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 	fail := func(format string, args ...any) (*Dataset, error) {
 		return nil, fmt.Errorf("%s: %w", name, fmt.Errorf(format, args...))
 	}
+	advise := func(do, format string, args ...any) (*Dataset, error) {
+		return fail("%w", text.Advise(do, format, args...))
+	}
 	in := bufio.NewReader(r)
 	header, err := npyHeader(in)
 	if err != nil {
@@ -35,7 +37,7 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 	}
 	descr, fortran, shapeText := npyDescr.FindStringSubmatch(header), npyFortran.FindStringSubmatch(header), npyShape.FindStringSubmatch(header)
 	if descr == nil || fortran == nil || shapeText == nil {
-		return fail("the NPY header lacks descr, fortran_order or shape: %s", text.Clip(header))
+		return advise("save the array again by numpy.save", "the NPY header lacks descr, fortran_order or shape: %s", text.Clip(header))
 	}
 	var order binary.ByteOrder = binary.LittleEndian
 	size := 0
@@ -49,7 +51,7 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 	case ">f4":
 		order, size = binary.BigEndian, 4
 	default:
-		return fail("numbers of type %s; save the array as float64 (array.astype('f8'))", text.Clip(descr[1]))
+		return advise("save the array as float64 (array.astype('f8'))", "numbers of type %s", text.Clip(descr[1]))
 	}
 	var shape []int
 	for part := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(shapeText[1]), ","), ",") {
@@ -64,14 +66,14 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 		full = []int{1, shape[0], shape[1]}
 	}
 	if len(full) != 3 || full[2] != 2 && full[2] != 3 {
-		return fail("an array of shape %v; shapes are [n, 2 or 3] or [N, n, 2 or 3]", shape)
+		return advise("reshape it to [n, 2 or 3] or [N, n, 2 or 3]", "an array of shape %v is none of shapes", shape)
 	}
 	count, landmarks, dim := full[0], full[1], full[2]
 	switch {
 	case count == 0 || landmarks == 0:
-		return fail("an array of shape %v has no landmarks", shape)
+		return advise("save an array with landmarks", "an array of shape %v has no landmarks", shape)
 	case count > text.Most/landmarks/dim:
-		return fail("an array of shape %v is more than the %d numbers that a file may hold", shape, text.Most)
+		return advise("save fewer specimens", "an array of shape %v is more than the %d numbers that a file may hold", shape, text.Most)
 	}
 	// Read no faster than the file holds: a header alone makes nobody allocate.
 	total := count * landmarks * dim
@@ -80,10 +82,12 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 		return fail("%w", err)
 	}
 	if len(raw) < total*size {
-		return fail("the file ends after %d of the %d numbers of an array of shape %v", len(raw)/size, total, shape)
+		return advise("the file may have been cut off: save it again",
+			"the file ends after %d of the %d numbers of an array of shape %v", len(raw)/size, total, shape)
 	}
 	if _, err := in.ReadByte(); err == nil {
-		return fail("bytes follow the array of shape %v: the file is damaged or holds more than one array", shape)
+		return advise("save one array by numpy.save",
+			"bytes follow the array of shape %v: the file is damaged or holds more than one array", shape)
 	} else if err != io.EOF {
 		return fail("%w", err)
 	}
@@ -105,7 +109,7 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 			for c := range points[l] {
 				v := value(index(i, l, c))
 				if math.IsInf(v, 0) {
-					return fail("specimen %d of %d, landmark %d: %s is infinite", i+1, count, l, axis(c))
+					return advise("save NaN where it is missing", "specimen %d of %d, landmark %d: %s is infinite", i+1, count, l, axis(c))
 				}
 				points[l][c] = v
 			}
@@ -119,32 +123,32 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 func npyHeader(in io.Reader) (string, error) {
 	start := make([]byte, len(npyMagic)+2)
 	if _, err := io.ReadFull(in, start); err != nil {
-		return "", fmt.Errorf("the NPY header is incomplete: %w", err)
+		return "", text.Advise("the file may have been cut off: save it again", "the NPY header is incomplete: %w", err)
 	}
 	if string(start[:len(npyMagic)]) != npyMagic {
-		return "", errors.New("not an NPY file: it does not begin with \\x93NUMPY")
+		return "", text.Advise("save the array by numpy.save", "not an NPY file: it does not begin with \\x93NUMPY")
 	}
 	var length uint32
 	switch major := start[len(npyMagic)]; major {
 	case 1:
 		var short uint16
 		if err := binary.Read(in, binary.LittleEndian, &short); err != nil {
-			return "", fmt.Errorf("the NPY header is incomplete: %w", err)
+			return "", text.Advise("the file may have been cut off: save it again", "the NPY header is incomplete: %w", err)
 		}
 		length = uint32(short)
 	case 2, 3:
 		if err := binary.Read(in, binary.LittleEndian, &length); err != nil {
-			return "", fmt.Errorf("the NPY header is incomplete: %w", err)
+			return "", text.Advise("the file may have been cut off: save it again", "the NPY header is incomplete: %w", err)
 		}
 	default:
-		return "", fmt.Errorf("NPY version %d; versions 1 to 3 are known", major)
+		return "", text.Advise("save the array by NumPy 1 or 2", "NPY version %d; versions 1 to 3 are known", major)
 	}
 	if length > 1<<20 {
-		return "", fmt.Errorf("an NPY header of %d bytes is not one of a plain array", length)
+		return "", text.Advise("save a plain array", "an NPY header of %d bytes is not one of a plain array", length)
 	}
 	header := make([]byte, length)
 	if _, err := io.ReadFull(in, header); err != nil {
-		return "", fmt.Errorf("the NPY header is incomplete: %w", err)
+		return "", text.Advise("the file may have been cut off: save it again", "the NPY header is incomplete: %w", err)
 	}
 	return string(header), nil
 }

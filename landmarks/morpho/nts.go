@@ -2,6 +2,7 @@ package morpho
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -42,19 +43,19 @@ func ReadNTS(r io.Reader, name string) (*Dataset, error) {
 		return nil, in.err
 	}
 	if !found {
-		return nil, fmt.Errorf("%s: no parameter line such as 1 30L 26 0 DIM=2", name)
+		return nil, fmt.Errorf("%s: %w", name, text.Advise("begin the file with one, such as 1 30L 26 0 DIM=2", "no parameter line"))
 	}
 	p := ntsParameters.FindStringSubmatch(in.text)
 	if p == nil {
-		return nil, in.Errorf("%s is no parameter line; it should be like 1 30L 26 0 DIM=2 or 1 30 26 1 -999 DIM=2", text.Clip(in.text))
+		return nil, in.Advise("write one like 1 30L 26 0 DIM=2 or 1 30 26 1 -999 DIM=2", "%s is no parameter line", text.Clip(in.text))
 	}
 	rows, err := text.Count("rows", p[1])
 	if err != nil {
-		return nil, in.Errorf("%v", err)
+		return nil, in.Errorf("%w", err)
 	}
 	columns, err := text.Count("columns", p[3])
 	if err != nil {
-		return nil, in.Errorf("%v", err)
+		return nil, in.Errorf("%w", err)
 	}
 	dim := 0
 	switch p[7] {
@@ -63,23 +64,24 @@ func ReadNTS(r io.Reader, name string) (*Dataset, error) {
 	case "3":
 		dim = 3
 	default:
-		return nil, in.Errorf("DIM=%s: shapes are in 2 or 3 dimensions", text.Clip(p[7]))
+		return nil, in.Advise("write DIM=2 or DIM=3", "DIM=%s: shapes are in 2 or 3 dimensions", text.Clip(p[7]))
 	}
 	switch {
 	case rows == 0 || columns == 0:
-		return nil, in.Errorf("a matrix of %d rows and %d columns has no landmarks", rows, columns)
+		return nil, in.Advise("correct the numbers of rows and columns", "a matrix of %d rows and %d columns has no landmarks", rows, columns)
 	case columns > text.Most/rows:
-		return nil, in.Errorf("%d rows of %d columns are more than the %d numbers that a file may hold", rows, columns, text.Most)
+		return nil, in.Advise("correct the numbers of rows and columns",
+			"%d rows of %d columns are more than the %d numbers that a file may hold", rows, columns, text.Most)
 	case columns%dim != 0:
-		return nil, in.Errorf("%d columns are not a multiple of DIM=%d", columns, dim)
+		return nil, in.Advise("write the number of coordinates, landmarks times DIM", "%d columns are not a multiple of DIM=%d", columns, dim)
 	}
 	code := math.NaN() // equals no coordinate
 	if p[5] == "1" {
 		if p[6] == "" {
-			return nil, in.Errorf("missing values are announced, but not their code: 1 n m 1 -999 DIM=k")
+			return nil, in.Advise("write it before DIM: 1 n m 1 -999 DIM=k", "missing values are announced, but not their code")
 		}
 		if code, err = parseCoordinate(p[6]); err != nil {
-			return nil, in.Errorf("the code of missing values: %v", err)
+			return nil, in.Errorf("the code of missing values: %w", err)
 		}
 	}
 
@@ -115,11 +117,11 @@ func ReadNTS(r io.Reader, name string) (*Dataset, error) {
 				}
 				word, err := tokens.next()
 				if err != nil {
-					return nil, fmt.Errorf("%w: %s", err, where())
+					return nil, tokens.ended(err, where())
 				}
-				v, err := parseCoordinate(word)
+				v, err := in.coordinate(word, in.Number)
 				if err != nil {
-					return nil, in.Errorf("%s = %v", where(), err)
+					return nil, in.Errorf("%s = %w", where(), err)
 				}
 				if v == code {
 					v = math.NaN()
@@ -147,14 +149,19 @@ func ReadNTS(r io.Reader, name string) (*Dataset, error) {
 	}
 	if tokens.more() {
 		word, _ := tokens.next()
-		return nil, in.Errorf("%s after the last of %d × %d numbers", text.Clip(word), rows, columns)
+		return nil, in.Advise("correct the numbers of rows and columns in the parameter line, or remove the rest",
+			"%s after the last of %d × %d numbers", text.Clip(word), rows, columns)
 	}
 	if in.err != nil {
 		return nil, in.err
 	}
+	if err := in.decimals(name); err != nil {
+		return nil, err
+	}
 	if len(groups) > 0 {
 		if len(groups) != len(d.Specimens) {
-			return nil, fmt.Errorf("%s: %d comments \"group=, but %d specimens", name, len(groups), len(d.Specimens))
+			return nil, fmt.Errorf("%s: %w", name, text.Advise("write one for each specimen, or none",
+				"%d comments \"group=, but %d specimens", len(groups), len(d.Specimens)))
 		}
 		for i := range groups {
 			d.Specimens[i].Group = groups[i]
@@ -181,7 +188,7 @@ func (t *ntsTokens) next() (string, error) {
 		if t.in.err != nil {
 			return "", t.in.err
 		}
-		return "", t.in.Errorf("the file ends before all that its parameter line announces")
+		return "", errEnded
 	}
 	word := t.rest
 	if end := strings.IndexFunc(word, unicode.IsSpace); end >= 0 {
@@ -191,10 +198,20 @@ func (t *ntsTokens) next() (string, error) {
 	return word, nil
 }
 
+var errEnded = errors.New("the file ends before all that its parameter line announces")
+
+// ended is the error of a word that could not be read.
+func (t *ntsTokens) ended(err error, what string) error {
+	if err != errEnded {
+		return err
+	}
+	return t.in.Advise("the file may have been cut off: save it again", "%w: %s", err, what)
+}
+
 func (t *ntsTokens) appendLabel(labels []string) ([]string, error) {
 	word, err := t.next()
 	if err != nil {
-		return nil, fmt.Errorf("%w: label %d", err, len(labels)+1)
+		return nil, t.ended(err, fmt.Sprintf("label %d", len(labels)+1))
 	}
 	return append(labels, word), nil
 }
@@ -217,13 +234,14 @@ func WriteNTS(w io.Writer, d *Dataset) error {
 		return err
 	}
 	if n == 1 {
-		return fmt.Errorf("%s: NTS cannot hold shapes of one landmark; use .csv or .npy", d.Name)
+		return fmt.Errorf("%s: %w", d.Name, text.Advise("use .csv or .npy", "NTS cannot hold shapes of one landmark"))
 	}
 	used := map[float64]bool{}
 	gaps, grouped := false, false
 	for _, s := range d.Specimens {
 		if strings.ContainsFunc(s.Name, unicode.IsSpace) {
-			return fmt.Errorf("%s: specimen %q: an NTS label may hold no spaces; rename it", d.Name, s.Name)
+			return fmt.Errorf("%s: specimen %q: %w", d.Name, s.Name, text.Advise("rename it, or use another format",
+				"an NTS label may hold no spaces"))
 		}
 		grouped = grouped || s.Group != ""
 		for _, p := range s.Points {

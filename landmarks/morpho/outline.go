@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // MeanSpacing returns the mean distance between neighbouring points of an outline, |x_{i+1} − x_i| over i,
@@ -38,12 +40,12 @@ func Resample(points [][]float64, n int, closed bool) ([][]float64, error) {
 		return nil, fmt.Errorf("resample: %w", err)
 	}
 	if n < 2 {
-		return nil, fmt.Errorf("resample: %d points asked for; at least 2 are needed", n)
+		return nil, fmt.Errorf("resample: %w", text.Advise("ask for at least 2", "%d points are asked for", n))
 	}
 	lengths := segments(points, closed)
 	total := floats.Sum(lengths)
 	if !(total > 0) || math.IsInf(total, 0) {
-		return nil, fmt.Errorf("resample: an outline of %d points has the length %g", len(points), total)
+		return nil, fmt.Errorf("resample: %w", text.Advise("leave it out", "an outline of %d points has the length %g", len(points), total))
 	}
 	parts := float64(n - 1)
 	if closed {
@@ -110,15 +112,15 @@ func CentroidSize(points [][]float64) float64 {
 // extent returns the count and dimension of a shape whose landmarks are all there.
 func extent(shape [][]float64) (n, dim int, err error) {
 	if len(shape) == 0 {
-		return 0, 0, fmt.Errorf("no landmarks")
+		return 0, 0, text.Advise("leave it out", "no landmarks")
 	}
 	dim = len(shape[0])
 	if dim != 2 && dim != 3 {
-		return 0, 0, fmt.Errorf("landmark 0 has %d coordinates; shapes are in 2 or 3 dimensions", dim)
+		return 0, 0, text.Advise("give it 2 or 3", "landmark 0 has %d coordinates", dim)
 	}
 	for l, p := range shape {
 		if len(p) != dim {
-			return 0, 0, fmt.Errorf("landmark %d has %d coordinates, landmark 0 has %d", l, len(p), dim)
+			return 0, 0, text.Advise("give all landmarks as many", "landmark %d has %d coordinates, landmark 0 has %d", l, len(p), dim)
 		}
 		if err := checkPoint(l, p); err != nil {
 			return 0, 0, err
@@ -131,7 +133,7 @@ func extent(shape [][]float64) (n, dim int, err error) {
 func checkPoint(l int, p []float64) error {
 	for c, v := range p {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("landmark %d: %s is %g; missing or infinite coordinates cannot be used", l, axis(c), v)
+			return text.Advise("leave out the landmark or the specimen, or see EstimateMissing", "landmark %d: %s is %g", l, axis(c), v)
 		}
 	}
 	return checkCode(l, p)
@@ -140,7 +142,7 @@ func checkPoint(l int, p []float64) error {
 // commonExtent returns the count and dimension that all shapes have; errors call shape i what(i).
 func commonExtent(shapes [][][]float64, what func(i int) string) (n, dim int, err error) {
 	if len(shapes) == 0 {
-		return 0, 0, fmt.Errorf("no shapes")
+		return 0, 0, text.Advise("give some", "no shapes")
 	}
 	for i, shape := range shapes {
 		m, d, err := extent(shape)
@@ -151,7 +153,8 @@ func commonExtent(shapes [][][]float64, what func(i int) string) (n, dim int, er
 			n, dim = m, d
 		}
 		if m != n || d != dim {
-			return 0, 0, fmt.Errorf("%s has %d landmarks in %d dimensions, %s has %d in %d", what(i), m, d, what(0), n, dim)
+			return 0, 0, text.Advise("let missing landmarks be NaN in their places, or leave the shape out",
+				"%s has %d landmarks in %d dimensions, %s has %d in %d", what(i), m, d, what(0), n, dim)
 		}
 	}
 	return n, dim, nil

@@ -130,7 +130,7 @@ func TestResampleCorpusCallosum(t *testing.T) {
 
 func TestResampleRefuses(t *testing.T) {
 	_, err := Resample(square, 1, true)
-	expect.Refused(t, err, "1 points asked for")
+	expect.Refused(t, err, "1 points are asked for")
 	_, err = Resample([][]float64{{1, 1}, {1, 1}}, 5, false)
 	expect.Refused(t, err, "length 0")
 	_, err = Resample([][]float64{{1, 1}}, 5, false)

@@ -68,7 +68,7 @@ var (
 // readPlain reads a table without a header, for which see ReadCSV.
 func readPlain(s *sheet) (*Dataset, error) {
 	d := newDataset(s.file)
-	t := csvTable{file: s.file, dataset: d, comma: s.comma}
+	t := numerals{plain: s.comma == ','}
 	var rows []pointRow
 	var lines []int      // of the rows
 	var below []sheetRow // without numbers, behind a row
@@ -174,7 +174,7 @@ func readPlain(s *sheet) (*Dataset, error) {
 			d.Labels = append(d.Labels, row.label)
 		}
 	}
-	if err := t.decimals(); err != nil {
+	if err := t.decimals(s.file); err != nil {
 		return nil, err
 	}
 	for _, row := range below {

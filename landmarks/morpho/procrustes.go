@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // Similarity is the map x ↦ Scale · Rotation · x + Translation of the plane or of space.
@@ -159,7 +161,8 @@ func procrustes(shapes [][][]float64, what func(i int) string, opts ...Procruste
 		next := weightedMean(weights, rotated)
 		size := mat.Norm(next, 2)
 		if !(size > 0) {
-			return nil, errors.New("procrustes: the shapes cancel: they have no mean")
+			return nil, fmt.Errorf("procrustes: %w", text.Advise("see by Inspect whether some are mirrored or out of order",
+				"the shapes cancel: they have no mean"))
 		}
 		next.Scale(1/size, next)
 		out.Converged = frobenius(1, next, mean) <= tolerance
@@ -225,11 +228,11 @@ func preshapes(shapes [][][]float64, what func(i int) string) ([]preshape, error
 		}
 		z.size = mat.Norm(z.points, 2)
 		if math.IsNaN(z.size) || math.IsInf(z.size, 0) {
-			return nil, fmt.Errorf("%s: coordinates as large as %g overflow", what(i), largest)
+			return nil, fmt.Errorf("%s: %w", what(i), text.Advise("take another unit", "coordinates as large as %g overflow", largest))
 		}
 		// Below this the size is rounding of the place.
 		if z.size <= 1e-14*largest*math.Sqrt(float64(n)) {
-			return nil, fmt.Errorf("%s: all %d landmarks coincide, so there is nothing to align", what(i), n)
+			return nil, fmt.Errorf("%s: %w", what(i), text.Advise("leave it out", "all %d landmarks coincide, so there is nothing to align", n))
 		}
 		z.points.Apply(func(_, _ int, v float64) float64 { return v / z.size }, z.points)
 		pre[i] = z
@@ -260,7 +263,8 @@ func (d *Dataset) TangentShapes() (rows [][]float64, mean [][]float64, err error
 		return nil, nil, err
 	}
 	if !a.Converged {
-		return nil, nil, fmt.Errorf("the mean shape still changes after %d iterations: the shapes have too little in common for a mean", a.Iterations)
+		return nil, nil, text.Advise("see by Inspect which are out of order",
+			"the mean shape still changes after %d iterations: the shapes have too little in common for a mean", a.Iterations)
 	}
 	centre := slices.Concat(a.Mean...)
 	floats.Scale(1/floats.Norm(centre, 2), centre)
@@ -272,13 +276,14 @@ func (d *Dataset) TangentShapes() (rows [][]float64, mean [][]float64, err error
 		rows = append(rows, floats.AddTo(row, row, centre))
 	}
 	if math.Sqrt(squares) < 1e-13*math.Sqrt(float64(len(pre))) { // rounding
-		return nil, nil, errors.New("all specimens have the same shape, which depends on nothing")
+		return nil, nil, text.Advise("see whether the file repeats one", "all specimens have the same shape, which depends on nothing")
 	}
 	return rows, slices.Collect(slices.Chunk(centre, len(a.Mean[0]))), nil
 }
 
 // errRotation says that more than one rotation is best.
-var errRotation = errors.New("the best rotation is not determined: the landmarks are collinear in space, or the shapes have nothing in common (mirror images?)")
+var errRotation = text.Advise("take more landmarks, or leave the shape out",
+	"the best rotation is not determined: the landmarks are collinear in space, or the shapes have nothing in common (mirror images?)")
 
 // rotationTo returns the rotation R that maximises tr(R xᵀ y) for x and y of norm 1, and that maximum, cos ρ:
 // with xᵀy = U S Vᵀ it is R = V diag(1, …, ±1) Uᵀ (Kabsch 1976; Umeyama 1991).

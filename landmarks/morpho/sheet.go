@@ -270,10 +270,10 @@ func (r sheetRow) quoted() string {
 // withoutHeader is the error of a table whose columns nothing names: it says where the table seems to begin.
 func (s *sheet) withoutHeader() error {
 	const coordinates = "x, y[, z] or x1, y1[, z1], x2, …"
-	fail := func(line int, comma rune, what error) error {
-		do := fmt.Sprintf("write a header above the table, such as specimen%[1]cx1%[1]cy1%[1]cx2%[1]cy2 for a row per specimen, or specimen%[1]clandmark%[1]cx%[1]cy "+
-			"for a row per landmark", comma)
-		return fmt.Errorf("%s:%d: %w", s.file, line, text.Advise(do, "%w", what))
+	fail := func(line int, comma rune, what string, args ...any) error {
+		do := fmt.Sprintf("write a header above the table, such as specimen%[1]cx1%[1]cy1%[1]cx2%[1]cy2 for a row per specimen, "+
+			"or specimen%[1]clandmark%[1]cx%[1]cy for a row per landmark", comma)
+		return fmt.Errorf("%s:%d: %w", s.file, line, text.Advise(do, what, args...))
 	}
 	most, comma := 1, s.commas()[0]
 	var table, above *sheetRow
@@ -298,13 +298,14 @@ func (s *sheet) withoutHeader() error {
 		if s.given {
 			by = fmt.Sprintf("by the %q that sep= names", s.comma)
 		}
-		return fail(s.first, comma, notLandmarks(fmt.Sprintf("%s, no line names columns %s, and none has two numbers: this is no table of landmarks", by, coordinates)))
+		return fail(s.first, comma, "%w", notLandmarks(fmt.Sprintf(
+			"%s, no line names columns %s, and none has two numbers: this is no table of landmarks", by, coordinates)))
 	}
 	if above != nil {
 		if numbers, filled := above.numbers(); numbers == 0 && filled > 1 && len(above.cells) == len(table.cells) {
-			return fail(above.line, comma, notLandmarks(fmt.Sprintf("the header %s names no columns %s",
+			return fail(above.line, comma, "%w", notLandmarks(fmt.Sprintf("the header %s names no columns %s",
 				text.Clip(strings.TrimSpace(s.ahead[above.line-s.first])), coordinates)))
 		}
 	}
-	return fail(table.line, comma, fmt.Errorf("a table seems to begin here, with %d numbers in a row, but no line above it names columns %s", most, coordinates))
+	return fail(table.line, comma, "a table seems to begin here, with %d numbers in a row, but no line above it names columns %s", most, coordinates)
 }

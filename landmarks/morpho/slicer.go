@@ -40,7 +40,7 @@ func ReadFCSV(r io.Reader, name string) (*Dataset, error) {
 	list := slicerList{}
 	for in.next() {
 		if n := strings.Count(in.text, ","); n > maxColumns {
-			return nil, in.Errorf("the row has %d columns, and %d is the most", n+1, maxColumns)
+			return nil, in.Advise("save the list again by 3D Slicer", "the row has %d columns, and %d is the most", n+1, maxColumns)
 		}
 		if comment, ok := strings.CutPrefix(in.text, "#"); ok {
 			key, value, _ := strings.Cut(comment, "=")
@@ -56,18 +56,19 @@ func ReadFCSV(r io.Reader, name string) (*Dataset, error) {
 		}
 		for c := range at {
 			if at[c] = slices.Index(columns, axis(c)); at[c] < 0 {
-				return nil, in.Errorf("a point, but the comment # columns = before it names no column %s", axis(c))
+				return nil, in.Advise("write it there", "a point, but the comment # columns = before it names no column %s", axis(c))
 			}
 		}
 		reader := csv.NewReader(strings.NewReader(in.text))
 		reader.LazyQuotes = true
 		record, err := reader.Read()
 		if err != nil {
-			return nil, in.Errorf("%w", err)
+			return nil, in.Advise("save the list again by 3D Slicer", "%w", err)
 		}
 		landmark := len(list.points)
 		if len(record) <= slices.Max(at[:]) {
-			return nil, in.Errorf("landmark %d: %d columns, too few for its coordinates", landmark, len(record))
+			return nil, in.Advise("the file may have been cut off: save it again",
+				"landmark %d: %d columns, too few for its coordinates", landmark, len(record))
 		}
 		point := make([]float64, len(at))
 		for c, column := range at {
@@ -80,7 +81,8 @@ func ReadFCSV(r io.Reader, name string) (*Dataset, error) {
 			statuses := []string{"undefined", "preview", "defined", "missing"}
 			number, err := strconv.Atoi(record[behind])
 			if err != nil || number < 0 || number >= len(statuses) {
-				return nil, in.Errorf("landmark %d: the position status %s behind associatedNodeID is none of 0 to 3", landmark, text.Clip(record[behind]))
+				return nil, in.Advise("write 2 for a point that is there, 3 for a missing one",
+					"landmark %d: the position status %s behind associatedNodeID is none of 0 to 3", landmark, text.Clip(record[behind]))
 			}
 			if placed, err = isPlaced(landmark, statuses[number]); err != nil {
 				return nil, in.Errorf("%w", err)
@@ -91,8 +93,8 @@ func ReadFCSV(r io.Reader, name string) (*Dataset, error) {
 		case !placed:
 			point = missingPoint()
 		case !told && isCode(point, 0):
-			return nil, in.Errorf("landmark %d is at the origin, where 3D Slicer writes a point that was not placed: write NA for its coordinates if it is missing, "+
-				"or save the list by version 5 or as .mrk.json, which tell", landmark)
+			return nil, in.Advise("write NA for its coordinates if it is missing, or save the list by version 5 or as .mrk.json, which tell",
+				"landmark %d is at the origin, where 3D Slicer writes a point that was not placed", landmark)
 		}
 		label := ""
 		if column := slices.Index(columns, "label"); column >= 0 && column < len(record) {
@@ -104,7 +106,8 @@ func ReadFCSV(r io.Reader, name string) (*Dataset, error) {
 		return nil, in.err
 	}
 	if list.system == "" {
-		return nil, fmt.Errorf("%s: no comment # CoordinateSystem = LPS, or RAS", name)
+		return nil, fmt.Errorf("%s: %w", name, text.Advise("write one: the signs of x and y depend on it",
+			"no comment # CoordinateSystem = LPS, or RAS"))
 	}
 	return list.dataset(name)
 }
@@ -125,7 +128,7 @@ func (s *slicerList) setSystem(name string) error {
 	case "RAS", "0":
 		s.system = "RAS"
 	default:
-		return fmt.Errorf("the coordinate system is %s, want LPS or RAS", text.Clip(name))
+		return text.Advise("write LPS or RAS", "the coordinate system is %s", text.Clip(name))
 	}
 	return nil
 }
@@ -137,7 +140,7 @@ func (s *slicerList) add(point []float64, label string) {
 // dataset returns the list as the one specimen of a file.
 func (s *slicerList) dataset(file string) (*Dataset, error) {
 	if len(s.points) == 0 {
-		return nil, fmt.Errorf("%s: no points", file)
+		return nil, fmt.Errorf("%s: %w", file, text.Advise("save the file with its points, or leave it out", "no points"))
 	}
 	if s.system == "RAS" {
 		for _, p := range s.points {
@@ -191,7 +194,7 @@ func ReadMarkups(r io.Reader, name string) (*Dataset, error) {
 		}
 		return j.array("markups", func() error {
 			if found {
-				return j.errorf(j.next(), "a second markup: a file is one specimen; save every list in a file of its own")
+				return j.advise(j.next(), "save each list in a file of its own", "a second markup: a file is one specimen")
 			}
 			found = true
 			return j.object("a markup", func(key string) error { return list.readProperty(j, key) })
@@ -201,7 +204,7 @@ func ReadMarkups(r io.Reader, name string) (*Dataset, error) {
 		return nil, err
 	}
 	if !found {
-		return nil, fmt.Errorf("%s: no markups: this is no file of 3D Slicer's points", name)
+		return nil, fmt.Errorf("%s: %w", name, text.Advise("save the points by 3D Slicer", "no markups: this is no file of 3D Slicer's points"))
 	}
 	return list.dataset(name)
 }
@@ -216,7 +219,8 @@ func (s *slicerList) readProperty(j *jsonFile, key string) error {
 			return err
 		}
 		if !slices.Contains([]string{"Fiducial", "Line", "Angle", "Curve", "ClosedCurve"}, kind) {
-			return j.errorf(at, "the type of the markup is %s, whose control points are no landmarks", text.Clip(kind))
+			return j.advise(at, "save a list of points, a curve, a line or an angle",
+				"the type of the markup is %s, whose control points are no landmarks", text.Clip(kind))
 		}
 		s.closed = kind == "ClosedCurve"
 	case "coordinateSystem":
@@ -263,7 +267,8 @@ func (s *slicerList) readPoint(j *jsonFile) error {
 		var position [3]*float64 // of a longer array Unmarshal drops the rest, and null leaves nil
 		err := json.Unmarshal(p.Position, &position)
 		if err != nil || slices.Contains(position[:], nil) || bytes.Count(p.Position, []byte(",")) != 2 {
-			return j.errorf(at, `landmark %d: the position %s is not three numbers; the positionStatus of a missing landmark is "undefined"`, landmark, text.Clip(string(p.Position)))
+			return j.advise(at, `write them, or "positionStatus": "undefined" if it is missing`, "landmark %d: the position %s is not three numbers",
+				landmark, text.Clip(string(p.Position)))
 		}
 		for c, v := range position {
 			point[c] = *v
@@ -281,9 +286,11 @@ func isPlaced(landmark int, status string) (bool, error) {
 	case "defined":
 		return true, nil
 	case "preview":
-		return false, fmt.Errorf("landmark %d is a preview, a position that was not confirmed: place the point in 3D Slicer, or write its position status as defined or undefined", landmark)
+		return false, text.Advise("place the point in 3D Slicer, or write its position status as defined or undefined",
+			"landmark %d is a preview, a position that was not confirmed", landmark)
 	}
-	return false, fmt.Errorf("landmark %d: the positionStatus %s is none of defined, undefined, preview and missing", landmark, text.Clip(status))
+	return false, text.Advise("write defined or undefined",
+		"landmark %d: the positionStatus %s is none of defined, undefined, preview and missing", landmark, text.Clip(status))
 }
 
 func missingPoint() []float64 { return []float64{math.NaN(), math.NaN(), math.NaN()} }
@@ -304,7 +311,7 @@ func newJSON(r io.Reader, file string) (*jsonFile, error) {
 	j := &jsonFile{file: file, text: content}
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(j.text, new(struct{})); errors.As(err, &syntax) {
-		return nil, j.errorf(max(int(syntax.Offset)-1, 0), "this is no JSON: %w", err)
+		return nil, j.advise(max(int(syntax.Offset)-1, 0), "the file may have been cut off: save it again", "this is no JSON: %w", err)
 	}
 	j.Decoder = json.NewDecoder(bytes.NewReader(j.text))
 	return j, nil
@@ -313,6 +320,11 @@ func newJSON(r io.Reader, file string) (*jsonFile, error) {
 // errorf returns an error at the line of a byte.
 func (j *jsonFile) errorf(at int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", j.file, 1+bytes.Count(j.text[:at], []byte("\n")), fmt.Errorf(format, args...))
+}
+
+// advise is errorf with what to do.
+func (j *jsonFile) advise(at int, do, format string, args ...any) error {
+	return j.errorf(at, "%w", text.Advise(do, format, args...))
 }
 
 // next returns where the next value begins.
@@ -343,7 +355,7 @@ func (j *jsonFile) array(what string, each func() error) error {
 func (j *jsonFile) within(what string, open json.Delim, kind string, each func() error) error {
 	at := j.next()
 	if t, err := j.Token(); err != nil || t != open {
-		return j.errorf(at, "%s is no JSON %s", what, kind)
+		return j.advise(at, "save the file again by 3D Slicer", "%s is no JSON %s", what, kind)
 	}
 	for j.More() {
 		if err := each(); err != nil {
@@ -363,7 +375,7 @@ func (j *jsonFile) value(v any, what string) error {
 		if other.Field != "" {
 			what += ": " + other.Field
 		}
-		return j.errorf(at, "%s is a JSON %s", what, other.Value)
+		return j.advise(at, "save the file again by 3D Slicer", "%s is a JSON %s", what, other.Value)
 	}
 	return err
 }

@@ -107,7 +107,7 @@ func TestMalformedSlicer(t *testing.T) {
 		"":                           "bad: no comment # CoordinateSystem",
 		"# CoordinateSystem = LPS\n": "bad: no points",
 		"1,1,2,3\n":                  "bad: no comment # CoordinateSystem = LPS, or RAS",
-		"# CoordinateSystem = IJK\n": `bad:1: the coordinate system is "IJK", want LPS or RAS`,
+		"# CoordinateSystem = IJK\n": `bad:1: the coordinate system is "IJK"; write LPS or RAS`,
 		"# CoordinateSystem = LPS\n# columns = label,x,y\nF,1,2\n": "bad:3: a point, but the comment # columns = before it names no column z",
 		fcsvStart + "1,1,2\n":                                            "bad:4: landmark 0: 3 columns, too few",
 		fcsvStart + "1,1,2,3\n2,4,5,six\n":                               `bad:5: landmark 1: z = "six" is not a number`,
@@ -135,7 +135,7 @@ func TestMalformedSlicer(t *testing.T) {
 		markups("\n\"controlPoints\": [1]"):                         "bad:3: landmark 0 is a JSON number",
 		point(`"label": 3`):                                         "bad:4: landmark 1: label is a JSON number",
 		point(""):                                                   `bad:4: landmark 1: the position "" is not three numbers`,
-		point(`"position": ""`):                                     `bad:4: landmark 1: the position "\"\"" is not three numbers; the positionStatus of a missing landmark is "undefined"`,
+		point(`"position": ""`):                                     `bad:4: landmark 1: the position "\"\"" is not three numbers; write them, or "positionStatus": "undefined" if it is missing`,
 		point(`"position": [1, 2]`):                                 `bad:4: landmark 1: the position "[1, 2]"`,
 		point(`"position": [1, 2, 3, 4]`):                           `bad:4: landmark 1: the position "[1, 2, 3, 4]"`,
 		point(`"position": [1, null, 3]`):                           `bad:4: landmark 1: the position "[1, null, 3]"`,
@@ -148,7 +148,7 @@ func TestMalformedSlicer(t *testing.T) {
 			if strings.HasPrefix(text, "{") {
 				read = ReadMarkups
 			}
-			expect.Refused(t, expect.Error(read(strings.NewReader(text), "bad")), want)
+			advised(t, expect.Error(read(strings.NewReader(text), "bad")), want)
 		})
 	}
 }
@@ -181,7 +181,7 @@ func TestReadFolder(t *testing.T) {
 	refused := func(name, text string, want ...string) {
 		t.Helper()
 		write(name, text)
-		expect.Refused(t, expect.Error(Read(folder)), append(want, filepath.Join(folder, name))...)
+		advised(t, expect.Error(Read(folder)), append(want, filepath.Join(folder, name))...)
 		if err := os.Remove(filepath.Join(folder, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +233,7 @@ func TestReadFolder(t *testing.T) {
 	if diff := cmp.Diff(want, expect.Must(Read(folder)), same); diff != "" {
 		t.Error(diff)
 	}
-	expect.Refused(t, expect.Error(Read(filepath.Join(folder, "more"))), "more: a folder without files")
+	advised(t, expect.Error(Read(filepath.Join(folder, "more"))), "more: a folder without files")
 
 	// Numbers behind the names of lists, which differ, are labels of their own.
 	folder = filepath.Join(t.TempDir(), "numbered")
@@ -248,7 +248,7 @@ func TestReadFolder(t *testing.T) {
 
 func TestSlicerIsNotWritten(t *testing.T) {
 	for _, name := range []string{"a.fcsv", "a.mrk.json"} {
-		expect.Refused(t, Write(filepath.Join(t.TempDir(), name), GorillaSkulls()), "names no format of landmarks that is written; use one of .npy, .txt")
+		advised(t, Write(filepath.Join(t.TempDir(), name), GorillaSkulls()), "names no format of landmarks that is written; use one of .npy, .txt")
 	}
 }
 

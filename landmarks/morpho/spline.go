@@ -1,15 +1,17 @@
 package morpho
 
 import (
-	"errors"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // errSpline says that landmarks determine no spline.
-var errSpline = errors.New("they determine no thin-plate spline: two of them coincide, or all lie on a line or in a plane")
+var errSpline = text.Advise("leave out one of those that coincide, or the shape",
+	"they determine no thin-plate spline: two of them coincide, or all lie on a line or in a plane")
 
 // spline is the thin-plate spline system of n knots in R^d, d = 2 or 3: L = [K P; Pᵀ 0], K_ij = U(|x_i − x_j|), P = [1 x]
 // (Bookstein, IEEE PAMI 11, 1989). U(r) is r² log r² in the plane and −r in space, for which energies are positive.

@@ -1,7 +1,6 @@
 package morpho
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -247,7 +246,7 @@ func (c *csvColumns) place(header, above []string, coordinates map[int]coordinat
 		names = slices.DeleteFunc(stems, func(stem string) bool { return !whole(stem) })
 	}
 	if len(names) == 0 {
-		return errors.New("no columns of coordinates") // isHeader has seen some
+		return text.Advise("give all coordinates a column", "the header has no landmark with x and y")
 	}
 	for _, name := range names {
 		at := columns[strings.ToLower(name)]

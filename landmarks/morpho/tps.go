@@ -42,9 +42,11 @@ func ReadTPS(r io.Reader, name string) (*Dataset, error) {
 		key, value = strings.ToUpper(strings.TrimSpace(key)), strings.TrimSpace(value)
 		switch {
 		case !isKey && record == nil:
-			return nil, in.Errorf("%s before the first LM= or LM3=", text.Clip(in.text))
+			return nil, in.Advise("begin each specimen with LM= and the number of its landmarks",
+				"%s before the first LM= or LM3=", text.Clip(in.text))
 		case !isKey:
-			return nil, in.Errorf("%s is neither KEY=value nor one of the %d points announced for the record of line %d", text.Clip(in.text), len(record.points), record.line)
+			return nil, in.Advise("correct the number behind LM= or POINTS=, or remove the line",
+				"%s is neither KEY=value nor one of the %d points announced for the record of line %d", text.Clip(in.text), len(record.points), record.line)
 		case key == "LM" || key == "LM3":
 			if err := record.close(name); err != nil {
 				return nil, err
@@ -58,10 +60,12 @@ func ReadTPS(r io.Reader, name string) (*Dataset, error) {
 				return nil, err
 			}
 		case record == nil:
-			return nil, in.Errorf("%s= before the first LM= or LM3=; a record begins with it (LM=0 for an image without landmarks)", text.Clip(key))
+			return nil, in.Advise("begin each specimen with it, with LM=0 if it has no landmarks",
+				"%s= before the first LM= or LM3=", text.Clip(key))
 		case key == "POINTS":
 			if record.curves == 0 {
-				return nil, in.Errorf("POINTS=, but CURVES= or OUTLINES= announce no further curve")
+				return nil, in.Advise("write CURVES= with the number of curves before them",
+					"POINTS=, but CURVES= or OUTLINES= announce no further curve")
 			}
 			record.curves--
 			if err := record.readPoints(in, key, value); err != nil {
@@ -70,7 +74,7 @@ func ReadTPS(r io.Reader, name string) (*Dataset, error) {
 		case key == "CURVES" || key == "OUTLINES":
 			count, err := text.Count("curves", value)
 			if err != nil {
-				return nil, in.Errorf("%v", err)
+				return nil, in.Errorf("%w", err)
 			}
 			record.curves += count
 		default:
@@ -85,8 +89,12 @@ func ReadTPS(r io.Reader, name string) (*Dataset, error) {
 	if err := record.close(name); err != nil {
 		return nil, err
 	}
+	if err := in.decimals(name); err != nil {
+		return nil, err
+	}
 	if len(records) == 0 {
-		return nil, fmt.Errorf("%s: no LM= or LM3=, so no specimens", name)
+		return nil, fmt.Errorf("%s: %w", name, text.Advise("begin each specimen with LM= and the number of its landmarks",
+			"no LM= or LM3=, so no specimens"))
 	}
 	if err := scaleTPS(name, records); err != nil {
 		return nil, err
@@ -116,7 +124,7 @@ type tpsRecord struct {
 func (r *tpsRecord) readPoints(in *lineReader, key, value string) error {
 	count, err := text.Count("points", value)
 	if err != nil {
-		return in.Errorf("%s= announces %v", key, err)
+		return in.Errorf("%s= announces %w", key, err)
 	}
 	from := in.Number
 	for i := range count {
@@ -125,14 +133,16 @@ func (r *tpsRecord) readPoints(in *lineReader, key, value string) error {
 			if in.err != nil {
 				return in.err
 			}
-			return in.Errorf("the file ends before landmark %d: %s=%d in line %d announces %d more", landmark, key, count, from, count-i)
+			return in.Advise("the file may have been cut off: save it again",
+				"the file ends before landmark %d: %s=%d in line %d announces %d more", landmark, key, count, from, count-i)
 		}
 		if strings.Contains(in.text, "=") {
-			return in.Errorf("%s where landmark %d belongs: %s=%d in line %d announces %d more", text.Clip(in.text), landmark, key, count, from, count-i)
+			return in.Advise("correct the number there, or write NA NA in a line for each missing landmark",
+				"%s where landmark %d belongs: %s=%d in line %d announces %d more", text.Clip(in.text), landmark, key, count, from, count-i)
 		}
-		point, err := in.coordinateLine(landmark, r.dim)
+		point, err := in.coordinates(landmark, r.dim)
 		if err != nil {
-			return err
+			return in.Errorf("%w", err)
 		}
 		r.points = append(r.points, point)
 	}
@@ -143,7 +153,8 @@ func (r *tpsRecord) set(in *lineReader, key, value string) error {
 	switch key {
 	case "ID", "IMAGE", "SCALE":
 		if line, twice := r.keys[key]; twice {
-			return in.Errorf("a second %s= (the first is in line %d) in one record; a record begins with LM= (LM=0 for an image without landmarks)", key, line)
+			return in.Advise("begin each specimen with LM=, with LM=0 if it has no landmarks",
+				"a second %s= (the first is in line %d) in one record", key, line)
 		}
 		r.keys[key] = in.Number
 	}
@@ -157,9 +168,9 @@ func (r *tpsRecord) set(in *lineReader, key, value string) error {
 			r.group = strings.TrimSpace(group)
 		}
 	case "SCALE":
-		v, err := parseCoordinate(value)
+		v, err := in.coordinate(value, in.Number)
 		if err != nil || !(v > 0) {
-			return in.Errorf("SCALE=%s is not a positive number", text.Clip(value))
+			return in.Advise("write the length of a pixel", "SCALE=%s is not a positive number", text.Clip(value))
 		}
 		r.scale = v
 	}
@@ -172,7 +183,8 @@ func (r *tpsRecord) close(file string) error {
 		return nil
 	}
 	if r.curves > 0 {
-		return fmt.Errorf("%s:%d: the record of this line announces %d more curves than it has POINTS=", file, r.line, r.curves)
+		return fmt.Errorf("%s:%d: %w", file, r.line, text.Advise("correct the number behind CURVES=, or write their POINTS=",
+			"the record of this line announces %d more curves than it has POINTS=", r.curves))
 	}
 	if r.image == "" {
 		return nil
@@ -217,14 +229,16 @@ func scaleTPS(file string, records []*tpsRecord) error {
 		return nil
 	}
 	if unscaled != nil {
-		return fmt.Errorf("%s:%d: no SCALE= in the record of this line, but in that of line %d: lengths would not compare", file, unscaled.line, scaled.line)
+		return fmt.Errorf("%s:%d: %w", file, unscaled.line, text.Advise("write one in each record, or in none",
+			"no SCALE= in the record of this line, but in that of line %d: lengths would not compare", scaled.line))
 	}
 	for _, r := range records {
 		for l, p := range r.points {
 			scalePoint(p, r.scale)
 			for c := range p {
 				if math.IsInf(p[c], 0) {
-					return fmt.Errorf("%s:%d: in the record of this line, landmark %d: %s times SCALE is infinite", file, r.line, l, axis(c))
+					return fmt.Errorf("%s:%d: %w", file, r.line, text.Advise("correct them",
+						"in the record of this line, landmark %d: %s times SCALE is infinite", l, axis(c)))
 				}
 			}
 		}

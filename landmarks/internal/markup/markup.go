@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/encoding/charmap"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // Parse reads the XML of a file of this name into doc.
@@ -19,10 +21,11 @@ func Parse(markup []byte, name string, doc any) error {
 		case "us-ascii", "iso-8859-1", "windows-1252":
 			return charmap.Windows1252.NewDecoder().Reader(input), nil
 		}
-		return nil, fmt.Errorf("the encoding %q is not known; save the file as UTF-8", label)
+		return nil, fmt.Errorf("the encoding %q is not known", label)
 	}
 	if err := xml.NewTokenDecoder(in).Decode(doc); err != nil {
-		return fmt.Errorf("%s: byte %d: %w", name, in.InputOffset(), err)
+		return fmt.Errorf("%s: byte %d: %w", name, in.InputOffset(), text.Advise("save the file again by the program that made it, as UTF-8",
+			"%w", err))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func Open(path string) (*os.File, error) {
 		case mode&os.ModeSocket != 0:
 			kind = "a socket"
 		}
-		return nil, fmt.Errorf("%s is %s: data are read from regular files; copy them into one", path, kind)
+		return nil, Advise("copy it into one", "%s is %s: data are read from regular files", path, kind)
 	}
 	return os.Open(path)
 }
@@ -102,7 +102,7 @@ func (in *Reader) Advise(do, format string, args ...any) error {
 // Broken returns the error of a failed read: what was to be read there.
 func (in *Reader) Broken(err error, what string, args ...any) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return in.Errorf("the file ends where %s belongs", fmt.Sprintf(what, args...))
+		return in.Advise("the file may have been cut off: save it again", "the file ends where %s belongs", fmt.Sprintf(what, args...))
 	}
 	return in.Errorf("%w", err)
 }
@@ -128,7 +128,7 @@ func (in *Reader) Line() (string, error) {
 			in.skip(len(part))
 			if len(line) > in.MaxLine {
 				in.Number++
-				return "", fmt.Errorf("the line is longer than %d MiB", in.MaxLine>>20)
+				return "", Advise("see whether this is a text file of data", "the line is longer than %d MiB", in.MaxLine>>20)
 			}
 			continue
 		}
@@ -144,10 +144,10 @@ func (in *Reader) Line() (string, error) {
 	if len(line) > 0 {
 		in.empty = 0
 	} else if in.empty++; in.empty > empties {
-		return "", fmt.Errorf("more than %d empty lines in a row: these are no data", empties)
+		return "", Advise("see whether this is a text file of data", "more than %d empty lines in a row: these are no data", empties)
 	}
 	if bytes.IndexByte(line, 0) >= 0 {
-		return "", errors.New("the line has NUL bytes: this is a binary file, or UTF-16 without its byte-order mark; save it as UTF-8")
+		return "", Advise("save it as UTF-8", "the line has NUL bytes: this is a binary file, or UTF-16 without its byte-order mark")
 	}
 	return string(line), nil
 }
@@ -183,7 +183,7 @@ func (in *Reader) Word() (string, error) {
 			continue
 		}
 		if word = append(word, c); len(word) > maxWord {
-			return "", fmt.Errorf("%s is longer than any number", Clip(string(word)))
+			return "", Advise("see whether this is a text file of numbers", "%s is longer than any number", Clip(string(word)))
 		}
 	}
 }
@@ -219,9 +219,9 @@ func Count(what, text string) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange) || err == nil && n > Most:
-		return 0, fmt.Errorf("%s %s: more than the %d that a file may hold", Clip(text), what, Most)
+		return 0, Advise("correct it", "%s %s: more than the %d that a file may hold", Clip(text), what, Most)
 	case err != nil:
-		return 0, fmt.Errorf("%s: %s is not a whole number", what, Clip(text))
+		return 0, Advise("write a whole number from 0", "%s: %s is not a whole number", what, Clip(text))
 	}
 	return int(n), nil
 }
