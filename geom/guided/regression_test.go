@@ -17,6 +17,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
+	regress "anatomy/geom/stats/linear"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
 	"anatomy/kernels"
@@ -155,7 +156,7 @@ func TestLinearRegression(t *testing.T) {
 		expect.Must(0, want.Solve(precision, right))
 		expect.Abs(t, "mean of place and speed", nodes[0][:4], want.RawMatrix().Data, 1e-8)
 		if prior[0] > 1 {
-			r := expect.Must(stats.Regress(plane, [][]float64{seenAges}, seen.Leaves))
+			r := expect.Must(stats.Regress(plane, seen.Leaves, regress.Terms{regress.Covariate("age", seenAges...)}))
 			expect.Abs(t, "regressed", nodes[0][:4], append(expect.Must(r.At(plane, 0)), r.Velocities[0]...), 1e-5)
 			continue
 		}
@@ -203,7 +204,7 @@ func TestGeodesicRegression(t *testing.T) {
 		_, nodes := s.weigh()
 		return nodes[0][:12]
 	}
-	r := expect.Must(stats.Regress(three, [][]float64{ages}, seen.Leaves))
+	r := expect.Must(stats.Regress(three, seen.Leaves, regress.Terms{regress.Covariate("age", ages...)}))
 	g := expect.Must(three.Shoot(r.Point, geom.Like(r.Point, floats.ScaleTo(make([]float64, 6), -r.Origin[0], geom.Numbers(r.Momenta[0])))))
 	want := append(geom.Numbers(g.End), floats.ScaleTo(make([]float64, 6), -1/r.Origin[0], geom.Numbers(g.Momenta[len(g.Momenta)-1]))...)
 	ten := root(0, 10)
@@ -234,7 +235,7 @@ func TestDevelopmentRegression(t *testing.T) {
 		y := expect.Must(halfPlane.Exp(x, []float64{age * v[0], age * v[1]})).End
 		seen.Leaves = append(seen.Leaves, geom.Vec{y[0] + noise*rng.NormFloat64(), y[1] + noise*rng.NormFloat64()})
 	}
-	r := expect.Must(stats.Regress(halfPlane, [][]float64{ages}, seen.Leaves))
+	r := expect.Must(stats.Regress(halfPlane, seen.Leaves, regress.Terms{regress.Covariate("age", ages...)}))
 	g := expect.Must(halfPlane.Exp(r.Point, floats.ScaleTo(make([]float64, 2), -r.Origin[0], r.Velocities[0])))
 	back := expect.Must(halfPlane.Transport(g, r.Velocities[0]))[0]
 	want := append(slices.Clone(g.End), back[len(back)-1]...)

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
+	"anatomy/geom/stats/linear"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
@@ -62,7 +63,7 @@ func TestRegressOnSeveralInFlatSpace(t *testing.T) {
 		"exact":   {1e-10, []stats.MeanOption{stats.Tolerance(1e-12)}},
 		"inexact": {1e-7, []stats.MeanOption{stats.Tolerance(1e-9), stats.Mismatch(0.4)}},
 	} {
-		r := expect.Must(stats.Regress(space, covariates, x, append(c.options, stats.Weights(w))...))
+		r := expect.Must(stats.Regress(space, x, along(covariates...), append(c.options, stats.Weights(w))...))
 		converged(t, name, r.Status)
 		expect.Abs(t, name+" slopes", r.Velocities, want[1:], c.tolerance)
 		at := append([]float64{}, want[0]...)
@@ -78,7 +79,7 @@ func TestRegressOnAnyUnits(t *testing.T) {
 	round := geom.On(manifold.Sphere(2))
 	x := sphere(41, 12)
 	age, square, sex := ageAndSex()
-	want := expect.Must(stats.Regress(round, [][]float64{age, square, sex}, x))
+	want := expect.Must(stats.Regress(round, x, along(age, square, sex)))
 	converged(t, "regression", want.Status)
 	var days, fromNow, women []float64
 	for i := range age {
@@ -86,7 +87,7 @@ func TestRegressOnAnyUnits(t *testing.T) {
 		fromNow = append(fromNow, (age[i]-2026)*(age[i]-2026)) // with age, the squares and a constant
 		women = append(women, 1-sex[i])
 	}
-	got := expect.Must(stats.Regress(round, [][]float64{women, days, fromNow}, x))
+	got := expect.Must(stats.Regress(round, x, along(women, days, fromNow)))
 	converged(t, "regression in other units", got.Status)
 	expect.Abs(t, "fitted", got.Fitted, want.Fitted, 1e-5)
 	expect.Abs(t, "R²", got.R2, want.R2, 1e-10)
@@ -117,7 +118,7 @@ func TestRegressOnPlanes(t *testing.T) {
 			x = append(x, at(age[i], sex[i]))
 		}
 		// The covariates and their negatives have the mean (7, 0), where p is the model's own.
-		r := expect.Must(stats.Regress(c.space, centred(7, 0, age, sex), mirrored(x, at, age, sex)))
+		r := expect.Must(stats.Regress(c.space, mirrored(x, at, age, sex), along(centred(7, 0, age, sex)...)))
 		converged(t, name, r.Status)
 		expect.Abs(t, name+": R²", r.R2, 1, 1e-11)
 		expect.Abs(t, name+": point", r.Point, c.p, 1e-6)
@@ -150,7 +151,7 @@ func TestRegressOnGreatSphere(t *testing.T) {
 	}
 	age, _, sex := ageAndSex()
 	covariates := [][]float64{age, sex}
-	want, got := expect.Must(stats.Regress(geom.On(manifold.Sphere(2)), covariates, x)), expect.Must(stats.Regress(geom.On(manifold.Sphere(3)), covariates, in3))
+	want, got := expect.Must(stats.Regress(geom.On(manifold.Sphere(2)), x, along(covariates...))), expect.Must(stats.Regress(geom.On(manifold.Sphere(3)), in3, along(covariates...)))
 	converged(t, "regression", got.Status)
 	expect.Abs(t, "residuals", got.Residuals, want.Residuals, 1e-5)
 	expect.Abs(t, "parts that lead out", []float64{got.Point[2], got.Velocities[0][2], got.Velocities[1][2]}, []float64{0, 0, 0}, 1e-12)
@@ -163,7 +164,7 @@ func TestRegressOnSeveralIsStationary(t *testing.T) {
 	x := sphere(47, 12)
 	age, _, sex := ageAndSex()
 	covariates := [][]float64{age, sex}
-	r := expect.Must(stats.Regress(round, covariates, x))
+	r := expect.Must(stats.Regress(round, x, along(covariates...)))
 	converged(t, "regression", r.Status)
 	sum := func(a []float64) float64 { // a are steps of p, v_0 and v_1 in ambient space
 		p, _, err := round.Project(floats.AddTo(make([]float64, 3), r.Point, a[:3]))
@@ -193,9 +194,9 @@ func TestRegressOnSeveralIsStationary(t *testing.T) {
 		a[j] = -h
 		expect.Abs(t, fmt.Sprint("slope of the sum of squares in direction ", j), (up-sum(a))/(2*h), 0, 1e-5)
 	}
-	other := expect.Must(stats.Regress(round, covariates, x, stats.Start(x[3])))
+	other := expect.Must(stats.Regress(round, x, along(covariates...), stats.Start(x[3])))
 	expect.Abs(t, "point from another start", other.Point, r.Point, 1e-5)
-	tight := expect.Must(stats.Regress(round, covariates, x, stats.Tolerance(1e-7)))
+	tight := expect.Must(stats.Regress(round, x, along(covariates...), stats.Tolerance(1e-7)))
 	converged(t, "regression with a smaller tolerance", tight.Status)
 	expect.Abs(t, "fitted with a smaller tolerance", tight.Fitted, r.Fitted, 2e-6)
 }
@@ -206,20 +207,20 @@ func TestRegressRefuses(t *testing.T) {
 	age, other := []float64{1, 2, 3, 5, 8}, []float64{0, 1, 0, 1, 1}
 	both := floats.AddTo(make([]float64, 5), age, other)
 	floats.AddConst(4, both)
-	r := expect.Must(stats.Regress(plane, [][]float64{age, other}, x))
+	r := expect.Must(stats.Regress(plane, x, along(age, other)))
 	for want, err := range map[string]error{
-		"no covariates: then the model is the Fréchet mean": expect.Error(stats.Regress(plane, nil, x)),
-		"covariate 2 is a combination":                      expect.Error(stats.Regress(plane, [][]float64{age, other, both}, x)),
-		"covariate 1 is a combination":                      expect.Error(stats.Regress(plane, [][]float64{age, {3, 6, 9, 15, 24}, other}, x)),
-		"covariate 1 has 4 values for 5 samples":            expect.Error(stats.Regress(plane, [][]float64{age, {1, 2, 3, 4}}, x)),
-		"all values of covariate 1 are 7":                   expect.Error(stats.Regress(plane, [][]float64{age, {7, 7, 7, 7, 7}}, x)),
-		"2 covariates for 2 samples with weight":            expect.Error(stats.Regress(plane, [][]float64{age, other}, x, stats.Weights([]float64{0, 1, 1, 0, 0}))),
-		"1 values for 2 covariates":                         expect.Error(r.At(plane, 3)),
-		"no covariates to test":                             expect.Error(stats.RegressionTest(plane, [][]float64{age}, nil, x, 9, 1)),
-		"covariate 1 is a combination of a constant and":    expect.Error(stats.RegressionTest(plane, [][]float64{age}, [][]float64{age}, x, 9, 1)),
-		"0 permutations":                                    expect.Error(stats.RegressionTest(plane, nil, [][]float64{age}, x, 0, 1)),
-		"no degrees of freedom":                             expect.Error(stats.RegressionTest(plane, [][]float64{age[:3]}, [][]float64{other[:3]}, x[:3], 9, 1)),
-		"leaves nothing to explain":                         expect.Error(stats.RegressionTest(plane, nil, [][]float64{age}, [][]float64{x[0], x[0], x[0], x[0], x[0]}, 9, 1)),
+		"no terms: then the model is the Fréchet mean": expect.Error(stats.Regress(plane, x, nil)),
+		"the term c2 adds nothing to the constant":     expect.Error(stats.Regress(plane, x, along(age, other, both))),
+		"the term c1 adds nothing to the constant":     expect.Error(stats.Regress(plane, x, along(age, []float64{3, 6, 9, 15, 24}, other))),
+		"term c1: 4 values for 5 samples":              expect.Error(stats.Regress(plane, x, along(age, []float64{1, 2, 3, 4}))),
+		"the term c0 adds nothing":                     expect.Error(stats.Regress(plane, x, along([]float64{7, 7, 7, 7, 7}))),
+		"the term c1 adds nothing":                     expect.Error(stats.Regress(plane, x, along(age, other), stats.Weights([]float64{0, 1, 1, 0, 0}))),
+		"1 values for 2 columns":                       expect.Error(r.At(plane, 3)),
+		"no terms to test":                             expect.Error(stats.RegressionTest(plane, x, along(age), nil, linear.Permutations{N: 9, Seed: 1})),
+		"the term c0 adds nothing to the constant and": expect.Error(stats.RegressionTest(plane, x, along(age), along(age), linear.Permutations{N: 9, Seed: 1})),
+		"0 permutations":                               expect.Error(stats.RegressionTest(plane, x, nil, along(age), linear.Permutations{N: 0, Seed: 1})),
+		"no degrees of freedom":                        expect.Error(stats.RegressionTest(plane, x[:3], along(age[:3]), along(other[:3]), linear.Permutations{N: 9, Seed: 1})),
+		"leaves nothing to explain":                    expect.Error(stats.RegressionTest(plane, [][]float64{x[0], x[0], x[0], x[0], x[0]}, nil, along(age), linear.Permutations{N: 9, Seed: 1})),
 	} {
 		expect.Refused(t, err, want)
 	}
@@ -236,10 +237,10 @@ func TestRegressionTestIsPartialR2(t *testing.T) {
 		"sex beside age":            {[][]float64{age}, [][]float64{sex}},
 		"age and square beside sex": {[][]float64{sex}, [][]float64{age, square}},
 	} {
-		less := expect.Must(stats.Regress(space, c.known, x, weights))
-		more := expect.Must(stats.Regress(space, append(c.known, c.tested...), x, weights))
+		less := expect.Must(stats.Regress(space, x, along(c.known...), weights))
+		more := expect.Must(stats.Regress(space, x, along(append(c.known, c.tested...)...), weights))
 		want := 1 - more.Variance/less.Variance
-		test := expect.Must(stats.RegressionTest(space, c.known, c.tested, x, 9, 1, weights))
+		test := expect.Must(stats.RegressionTest(space, x, along(c.known...), along(c.tested...), linear.Permutations{N: 9, Seed: 1}, weights))
 		converged(t, name, test.Status)
 		expect.Abs(t, name, test.Statistic, want, 1e-6)
 		// With Mismatch v = g*(g*+σ²)⁻¹ times what is left of x, in the norm of (g*+σ²)⁻¹.
@@ -266,15 +267,15 @@ func TestRegressionTestIsPartialR2(t *testing.T) {
 			}
 			return sum
 		}
-		inexact := expect.Must(stats.RegressionTest(space, c.known, c.tested, x, 9, 1, weights, stats.Mismatch(sigma), stats.Tolerance(1e-8)))
+		inexact := expect.Must(stats.RegressionTest(space, x, along(c.known...), along(c.tested...), linear.Permutations{N: 9, Seed: 1}, weights, stats.Mismatch(sigma), stats.Tolerance(1e-8)))
 		converged(t, name+" with mismatch", inexact.Status)
 		expect.Abs(t, name+" with mismatch", inexact.Statistic, 1-squares(append(c.known, c.tested...))/squares(c.known), 1e-7)
 	}
 	round := geom.On(manifold.Sphere(2))
 	y := sphere(59, 12)
 	group := []float64{5, 5, 5, 5, 5, 2, 2, 2, 2, 2, 2, 2}
-	test := expect.Must(stats.RegressionTest(round, nil, [][]float64{group}, y, 199, 3))
-	groups := expect.Must(stats.PermutationTest(round, [][]geom.Vec{y[:5], y[5:]}, stats.TangentMeanDistance, 199, 3))
+	test := expect.Must(stats.RegressionTest(round, y, nil, along(group), linear.Permutations{N: 199, Seed: 3}))
+	groups := expect.Must(compare(round, [][]geom.Vec{y[:5], y[5:]}, stats.TangentMeanDistance, 199, 3))
 	expect.Abs(t, "p of two groups", test.P, groups.P, 0)
 	mean := expect.Must(stats.FrechetMean(round, y))
 	for k, d := range groups.Permuted {
@@ -304,7 +305,7 @@ func TestRegressionTestHoldsItsSize(t *testing.T) {
 			&alone:    {nil, [][]float64{size}},
 			&found:    {[][]float64{size}, [][]float64{age}},
 		} {
-			test := expect.Must(stats.RegressionTest(round, c.known, c.tested, x, 39, uint64(k)))
+			test := expect.Must(stats.RegressionTest(round, x, along(c.known...), along(c.tested...), linear.Permutations{N: 39, Seed: uint64(k)}))
 			converged(t, "test", test.Status)
 			if test.P <= 0.05 {
 				*count++
@@ -345,12 +346,12 @@ func TestPermutationOfThreeGroups(t *testing.T) {
 		return rest
 	}
 	pairs := float64(6*7+6*8+7*8) / 21
-	means := expect.Must(stats.PermutationTest(plane, groups, stats.MeanDistance, 19, 5))
-	tangent := expect.Must(stats.PermutationTest(plane, groups, stats.TangentMeanDistance, 19, 5))
+	means := expect.Must(compare(plane, groups, stats.MeanDistance, 19, 5))
+	tangent := expect.Must(compare(plane, groups, stats.TangentMeanDistance, 19, 5))
 	expect.Abs(t, "sum of squares between groups", pairs*tangent.Statistic*tangent.Statistic, between(), 1e-10)
 	random := rand.New(rand.NewPCG(5, 0))
 	for k := range tangent.Permuted {
-		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		order = random.Perm(len(order))
 		expect.Abs(t, "that of a permutation", pairs*tangent.Permuted[k]*tangent.Permuted[k], between(), 1e-10)
 	}
 	expect.Abs(t, "distance of the means", means.Permuted, tangent.Permuted, 1e-10)
@@ -358,7 +359,7 @@ func TestPermutationOfThreeGroups(t *testing.T) {
 
 	in6, z := geom.On(manifold.Euclidean(6)), normal(67, 21, 6)
 	dispersion := func() float64 {
-		return expect.Must(stats.PermutationTest(in6, [][]geom.Vec{z[:6], z[6:13], z[13:]}, stats.Dispersion, 99, 1)).P
+		return expect.Must(compare(in6, [][]geom.Vec{z[:6], z[6:13], z[13:]}, stats.Dispersion, 99, 1)).P
 	}
 	same := dispersion()
 	for _, v := range z[13:] {
@@ -370,8 +371,8 @@ func TestPermutationOfThreeGroups(t *testing.T) {
 	round := geom.On(manifold.Sphere(2))
 	y := sphere(71, 12)
 	for _, statistic := range []stats.Statistic{stats.MeanDistance, stats.TangentMeanDistance, stats.Dispersion} {
-		a := expect.Must(stats.PermutationTest(round, [][]geom.Vec{y[:3], y[3:7], y[7:]}, statistic, 1, 1))
-		b := expect.Must(stats.PermutationTest(round, [][]geom.Vec{y[7:], y[:3], y[3:7]}, statistic, 1, 1))
+		a := expect.Must(compare(round, [][]geom.Vec{y[:3], y[3:7], y[7:]}, statistic, 1, 1))
+		b := expect.Must(compare(round, [][]geom.Vec{y[7:], y[:3], y[3:7]}, statistic, 1, 1))
 		converged(t, statistic.String(), a.Status)
 		expect.Abs(t, statistic.String()+" in another order", b.Statistic, a.Statistic, 1e-9)
 	}

@@ -6,6 +6,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/manifold"
 	"anatomy/geom/stats"
+	"anatomy/geom/stats/linear"
 )
 
 // The mean of three points of the sphere, and how they vary around it.
@@ -25,13 +26,16 @@ func ExampleFrechetMean() {
 	// Output: converged at [0.5774 0.5774 0.5774], shares [0.500 0.500]
 }
 
-// Points of a sphere that move east by 0.1 a year and are 0.2 further north where sex is 1.
+// Points of a sphere that move east by 0.1 a year and are 0.2 further north where sex is m.
 func ExampleRegress() {
 	space := geom.On(manifold.Sphere(2))
-	age, sex := []float64{0, 2, 4, 0, 2, 4}, []float64{0, 0, 0, 1, 1, 1}
+	age, sex := []float64{0, 2, 4, 0, 2, 4}, []string{"f", "f", "f", "m", "m", "m"}
 	var samples [][]float64
 	for i := range age {
-		east, north := 0.1*(age[i]-2), 0.2*(sex[i]-0.5)
+		east, north := 0.1*(age[i]-2), -0.1
+		if sex[i] == "m" {
+			north = 0.1
+		}
 		g, err := space.Exp([]float64{1, 0, 0}, []float64{0, east, north})
 		if err != nil {
 			fmt.Println(err)
@@ -39,7 +43,7 @@ func ExampleRegress() {
 		}
 		samples = append(samples, g.End)
 	}
-	r, err := stats.Regress(space, [][]float64{age, sex}, samples)
+	r, err := stats.Regress(space, samples, linear.Terms{linear.Covariate("age", age...), linear.Factor("sex", sex...)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -49,17 +53,17 @@ func ExampleRegress() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("R² %.3f, %.4f at age 6 of sex 1\n", r.R2, point)
-	// Output: R² 1.000, [0.9162 0.3888 0.0972] at age 6 of sex 1
+	fmt.Printf("R² %.3f by %q, %.4f at age 6 of sex m\n", r.R2, r.Columns, point)
+	// Output: R² 1.000 by ["age" "sex m"], [0.9162 0.3888 0.0972] at age 6 of sex m
 }
 
 // Do points that move with age differ by sex beside it?
 func ExampleRegressionTest() {
 	plane := geom.On(manifold.Euclidean(2))
-	age, sex := []float64{1, 2, 3, 4, 5, 6, 7, 8}, []float64{0, 1, 0, 1, 0, 1, 0, 1}
+	age, sex := linear.Covariate("age", 1, 2, 3, 4, 5, 6, 7, 8), linear.Factor("sex", "f", "m", "f", "m", "f", "m", "f", "m")
 	samples := [][]float64{{1.1, 0}, {2, 0.1}, {2.9, 0}, {4, -0.1}, {5.1, 0.1}, {6, 0}, {6.9, -0.1}, {8, 0}}
-	for _, c := range []struct{ known, tested [][]float64 }{{nil, [][]float64{age}}, {[][]float64{age}, [][]float64{sex}}} {
-		test, err := stats.RegressionTest(plane, c.known, c.tested, samples, 999, 1)
+	for _, c := range []struct{ known, tested linear.Terms }{{nil, linear.Terms{age}}, {linear.Terms{age}, linear.Terms{sex}}} {
+		test, err := stats.RegressionTest(plane, samples, c.known, c.tested, linear.Permutations{N: 999, Seed: 1})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -68,20 +72,21 @@ func ExampleRegressionTest() {
 	}
 	// Output:
 	// partial R² 1.00, p = 0.001
-	// partial R² 0.01, p = 0.957
+	// partial R² 0.01, p = 0.958
 }
 
 // Three groups on a line, the last one far from the others.
 func ExamplePermutationTest() {
 	line := geom.On(manifold.Euclidean(1))
-	groups := [][][]float64{{{0}, {1}, {2}, {3}}, {{0.5}, {1.5}, {2.5}}, {{8}, {9}, {10}, {11}, {12}}}
-	test, err := stats.PermutationTest(line, groups, stats.MeanDistance, 999, 1)
+	samples := [][]float64{{0}, {1}, {2}, {3}, {0.5}, {1.5}, {2.5}, {8}, {9}, {10}, {11}, {12}}
+	site := linear.Factor("site", "a", "a", "a", "a", "b", "b", "b", "c", "c", "c", "c", "c")
+	test, err := stats.PermutationTest(line, samples, site, stats.MeanDistance, linear.Permutations{N: 999, Seed: 1})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Printf("means %.1f, p = %.3f\n", test.Means, test.P)
-	// Output: means [[1.5] [1.5] [10.0]], p = 0.001
+	// Output: means [[1.5] [1.5] [10.0]], p = 0.003
 }
 
 // Two clusters of a sphere, around the poles of two axes.

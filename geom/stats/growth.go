@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -12,6 +11,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
+	"anatomy/geom/stats/linear"
 )
 
 // Track is what one subject was at several times, in any order.
@@ -106,7 +106,7 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...LimitOption) (
 	velocities, misses := make([]P, len(tracks)), make([][]P, len(tracks))
 	var slopeError, interceptError float64 // mean(1/S_i), mean(1/n_i + (t₀ − t̄_i)²/S_i)
 	for i, track := range tracks {
-		r, err := Regress(on, [][]float64{track.Times}, track.Points, means...)
+		r, err := Regress(on, track.Points, linear.Terms{linear.Covariate("time", track.Times...)}, means...)
 		if err != nil {
 			return nil, fmt.Errorf("%s: subject %d: %w", what, i, err)
 		}
@@ -149,7 +149,11 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...LimitOption) (
 
 // at returns the point of the geodesic at a time, its velocity there and the Misses moved there.
 func (r *Regression[P]) at(s *geom.Space[P], times []float64, origin float64) (point, velocity P, moved []P, err error) {
-	if moved, err = r.gathered(s, [][]float64{times}); err != nil {
+	values := make([][]float64, len(times))
+	for i := range times {
+		values[i] = times[i : i+1]
+	}
+	if moved, err = r.gathered(s, values); err != nil {
 		return point, velocity, nil, err
 	}
 	g, err := r.shoot(s, []float64{origin})
@@ -340,13 +344,10 @@ type Departure struct {
 
 // Departure tests whether the geodesics fit. If they do, the e_ij have mean 0 at every time j, and changing the signs of all e_ij of a
 // subject makes them no less likely, where their distribution is symmetric. So it compares Σ_j ‖mean_i e_ij‖² with the values for
-// random signs of subjects, of which it takes the given number by the seed.
-func (g *Growth[P]) Departure(on geom.Of[P], signs int, seed uint64) (*Departure, error) {
+// random signs of subjects.
+func (g *Growth[P]) Departure(on geom.Of[P], p linear.Permutations) (*Departure, error) {
 	if g.Variation == nil {
 		return nil, fmt.Errorf("departure: %w", errStopped)
-	}
-	if signs < 1 {
-		return nil, fmt.Errorf("departure: %d choices of signs, want at least 1", signs)
 	}
 	for i, t := range g.Times {
 		if !slices.Equal(t, g.Times[0]) {
@@ -384,38 +385,30 @@ func (g *Growth[P]) Departure(on geom.Of[P], signs int, seed uint64) (*Departure
 		floats.AddScaled(p, -ahead, covector)
 		return ahead, max(0, floats.Dot(e, p))
 	}
-	sums := func(sign []float64) (all, across float64) {
+	sums := func(sign []float64) []float64 {
+		all, across := 0.0, 0.0
 		for j := range times {
 			ahead, square := shares(j, sign)
 			all, across = all+square+ahead*ahead*speed, across+square
 		}
-		return all, across
+		if across < 1e-24*all { // which is rounding where nothing is across
+			across = 0
+		}
+		return []float64{all, across}
 	}
-	sign := make([]float64, n)
-	for i := range sign {
-		sign[i] = 1
-	}
+	sign := slices.Repeat([]float64{1}, n)
 	d := &Departure{Times: g.Times[0]}
 	for j := range times {
 		ahead, square := shares(j, sign)
 		d.Along, d.Across = append(d.Along, ahead), append(d.Across, math.Sqrt(square))
 	}
-	all, across := sums(sign)
-	random := rand.New(rand.NewPCG(seed, 0))
-	d.P, d.PAcross = 1, 1
-	for range signs {
-		for i := range sign {
-			sign[i] = float64(2*random.IntN(2) - 1)
-		}
-		a, c := sums(sign)
-		if a >= all*(1-1e-12) {
-			d.P++
-		}
-		if c >= across*(1-1e-12)-1e-24*max(a, all) { // which is rounding where nothing is across
-			d.PAcross++
-		}
+	task := s.Begin("departure")
+	defer task.End()
+	tests, err := p.Test(task, n, linear.Signs, sums(sign), func(d *linear.Draw) ([]float64, error) { return sums(d.Sign), nil })
+	if err != nil {
+		return nil, fmt.Errorf("departure: %w", err)
 	}
-	d.P, d.PAcross = d.P/float64(signs+1), d.PAcross/float64(signs+1)
+	d.P, d.PAcross = tests[0].P, tests[1].P
 	return d, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
+	"anatomy/geom/stats/linear"
 	"anatomy/geom/stochastic"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -118,7 +119,7 @@ func TestGrowthInFlatSpace(t *testing.T) {
 			}
 			tracks = append(tracks, track)
 		}
-		d := expect.Must(expect.Must(stats.Grow(space, tracks)).Departure(space, 499, 1))
+		d := expect.Must(expect.Must(stats.Grow(space, tracks)).Departure(space, linear.Permutations{N: 499, Seed: 1}))
 		t.Logf("%s: p %.3f, across %.3f, ahead by %.2f", c.name, d.P, d.PAcross, d.Along)
 		if leaves := d.P < 0.01; leaves != c.leave || d.PAcross < 0.05 {
 			t.Errorf("%s: p %.3f, across the slope %.3f", c.name, d.P, d.PAcross)
@@ -127,7 +128,7 @@ func TestGrowthInFlatSpace(t *testing.T) {
 			expect.Abs(t, "ahead", d.Along[2], (6*math.Ln2-4.5*math.Ln2-0.25*slopeOf(c.clock, 1, 2, 4, 8))/slopeOf(c.clock, 1, 2, 4, 8), 0.1)
 		}
 	}
-	expect.Refused(t, expect.Error(g.Departure(space, 10, 1)), "subject 1", "other times")
+	expect.Refused(t, expect.Error(g.Departure(space, linear.Permutations{N: 10, Seed: 1})), "subject 1", "other times")
 	expect.Refused(t, expect.Error(stats.Grow(space, tracks[:1])), "1 subjects", "Regress")
 	two := stats.Track[geom.Vec]{Times: []float64{1, 2}, Points: tracks[0].Points[:2]}
 	expect.Refused(t, expect.Error(stats.Grow(space, []stats.Track[geom.Vec]{two, two})), "third observation")
@@ -150,7 +151,7 @@ func TestDepartureOnLine(t *testing.T) {
 		tracks = append(tracks, track)
 	}
 	for seed := range uint64(5) {
-		d := expect.Must(expect.Must(stats.Grow(line, tracks)).Departure(line, 99, seed))
+		d := expect.Must(expect.Must(stats.Grow(line, tracks)).Departure(line, linear.Permutations{N: 99, Seed: seed}))
 		expect.Abs(t, "p across", d.PAcross, 1, 0)
 		expect.Abs(t, "across", d.Across, make([]float64, 4), 1e-14)
 	}

@@ -58,8 +58,8 @@ func TestTurnedConfigurations(t *testing.T) {
 		expect.Abs(t, name+" mean", expect.Must(space.Log(a.Point, b.Point)).Length, 0, 1e-6)
 
 		for _, statistic := range []stats.Statistic{stats.TangentMeanDistance, stats.Dispersion} {
-			want := expect.Must(stats.PermutationTest(space, [][][]float64{x[:5], x[5:]}, statistic, 5, 1))
-			got := expect.Must(stats.PermutationTest(space, [][][]float64{other[:5], other[5:]}, statistic, 5, 1))
+			want := expect.Must(compare(space, [][][]float64{x[:5], x[5:]}, statistic, 5, 1))
+			got := expect.Must(compare(space, [][][]float64{other[:5], other[5:]}, statistic, 5, 1))
 			expect.Abs(t, name+" "+statistic.String(), got.Statistic, want.Statistic, 1e-7)
 			expect.Abs(t, name+" permuted "+statistic.String(), got.Permuted, want.Permuted, 1e-7)
 		}

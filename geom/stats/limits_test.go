@@ -30,7 +30,7 @@ func TestPermutationOfUnreachable(t *testing.T) {
 	}
 	a, b := group(0, 1), group(1, 0)
 	for _, statistic := range []stats.Statistic{stats.MeanDistance, stats.TangentMeanDistance, stats.Dispersion} {
-		c, err := stats.PermutationTest(space, [][]geom.Shape{a, b}, statistic, 2, 1)
+		c, err := compare(space, [][]geom.Shape{a, b}, statistic, 2, 1)
 		if err == nil && c.Status == geom.Converged {
 			t.Errorf("%s: %v", statistic, c)
 		}
@@ -44,7 +44,7 @@ func TestPermutationOfInfinity(t *testing.T) {
 	for i := range 8 {
 		x = append(x, []float64{1.3e154 - 2.6e154*float64(i/4)})
 	}
-	c, err := stats.PermutationTest(line, [][][]float64{x[:4], x[4:]}, stats.TangentMeanDistance, 19, 1)
+	c, err := compare(line, [][][]float64{x[:4], x[4:]}, stats.TangentMeanDistance, 19, 1)
 	if err == nil || !strings.Contains(err.Error(), "the tangent distance of the means is +Inf") {
 		t.Errorf("%v, %v, want an error", c, err)
 	}
@@ -61,7 +61,7 @@ func TestRegressionOfAnyTimes(t *testing.T) {
 		point, _, err := sphere.Project(x)
 		samples = append(samples, expect.Must(point, err))
 	}
-	want, err := stats.Regress(sphere, [][]float64{times}, samples)
+	want, err := stats.Regress(sphere, samples, along(times))
 	want = expect.Must(want, err)
 	for _, c := range []struct{ origin, unit float64 }{
 		{1e12, 1}, {-1e15, 1}, {2026, 1.0 / 1024}, {0, 0x1p515}, {0, 0x1p-515}, {0, 0x1p1000}, {0, 0x1p-1000}, {1 << 52, 1}, {0x1p1023, 0x1p972},
@@ -70,7 +70,7 @@ func TestRegressionOfAnyTimes(t *testing.T) {
 		for i := range times {
 			moved[i] = c.origin + c.unit*times[i]
 		}
-		got, err := stats.Regress(sphere, [][]float64{moved}, samples)
+		got, err := stats.Regress(sphere, samples, along(moved))
 		if err != nil {
 			t.Errorf("from %g in units of %g: %v", c.origin, c.unit, err)
 			continue
@@ -96,9 +96,9 @@ func TestRegressionOfAnyTimes(t *testing.T) {
 	}
 	// Of samples of no weight nothing is learned; units that are too small for velocities are refused.
 	for want, err := range map[string]error{
-		"all values of covariate 0 are 1e+12": expect.Error(stats.Regress(sphere, [][]float64{{1e12, 1e12, 1e12, 1e12, 1e12, 1e12}}, samples)),
-		"all values of covariate 0 are 0.3":   expect.Error(stats.Regress(sphere, [][]float64{{0.1, 0.3, 0.3, 0.3, 0.3, 0.3}}, samples, stats.Weights([]float64{0, 1, 1, 1, 1, 1}))),
-		"take another unit":                   expect.Error(stats.Regress(sphere, [][]float64{{0, 5e-324, 1e-323, 0, 0, 0}}, samples)),
+		"the term c0 adds nothing":    expect.Error(stats.Regress(sphere, samples, along([]float64{1e12, 1e12, 1e12, 1e12, 1e12, 1e12}))),
+		"the term c0 adds nothing to": expect.Error(stats.Regress(sphere, samples, along([]float64{0.1, 0.3, 0.3, 0.3, 0.3, 0.3}), stats.Weights([]float64{0, 1, 1, 1, 1, 1}))),
+		"take another unit":           expect.Error(stats.Regress(sphere, samples, along([]float64{0, 5e-324, 1e-323, 0, 0, 0}))),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
@@ -116,7 +116,7 @@ func TestRegressionThatCannotStart(t *testing.T) {
 		times = append(times, float64(i/5))
 		samples = append(samples, []float64{math.Tan(1.1) * math.Copysign(1, float64(i)-4.5)})
 	}
-	_, err := stats.Regress(line, [][]float64{times}, samples)
+	_, err := stats.Regress(line, samples, along(times))
 	expect.Refused(t, err, "geodesic regression", "where the search starts")
 }
 
@@ -180,10 +180,10 @@ func TestWithoutWeight(t *testing.T) {
 	expect.Abs(t, "its score", principal.Scores[3][0], components.Scores[3][0], 0)
 	none("scores of the antipode", append(components.Scores[0], principal.Scores[0]...)...)
 
-	line := expect.Must(stats.Regress(round, [][]float64{times}, x, stats.Weights([]float64{1, 2, 2, 1})))
+	line := expect.Must(stats.Regress(round, x, along(times), stats.Weights([]float64{1, 2, 2, 1})))
 	middle, end := expect.Must(line.At(round, 1.5)), expect.Must(line.At(round, 7))
 	all[0] = floats.ScaleTo(make([]float64, 3), -1, middle)
-	r := expect.Must(stats.Regress(round, [][]float64{{1.5, 0, 1, 7, 2, 3}}, all, stats.Weights(weights)))
+	r := expect.Must(stats.Regress(round, all, along([]float64{1.5, 0, 1, 7, 2, 3}), stats.Weights(weights)))
 	converged(t, "regression", r.Status)
 	expect.Abs(t, "velocity", r.Velocities, line.Velocities, 1e-12)
 	expect.Abs(t, "residuals", r.Residuals[4:], line.Residuals[2:], 1e-12)
@@ -211,7 +211,7 @@ func TestStatusOfWorst(t *testing.T) {
 	crossing := [][][]float64{{{0}, {1}}, {{0.01}, {1.01}}, {{-0.01}, {1}}, {{1}, {0}}}
 	times := []float64{0, 1, 2, 3}
 	between := expect.Must(stats.FrechetMean(space, crossing))
-	r, err := stats.Regress(space, [][]float64{times}, crossing)
+	r, err := stats.Regress(space, crossing, along(times))
 	if err == nil && r.Status < between.Status {
 		t.Errorf("regression: %s, its mean: %s", r.Status, between.Status)
 	}
@@ -220,10 +220,10 @@ func TestStatusOfWorst(t *testing.T) {
 // A test that is stopped has only statistics that were computed to the end.
 func TestPermutationStops(t *testing.T) {
 	x := sphere(31, 8)
-	want := expect.Must(stats.PermutationTest(geom.On(manifold.Sphere(2)), [][][]float64{x[:4], x[4:]}, stats.MeanDistance, 40, 1))
+	want := expect.Must(compare(geom.On(manifold.Sphere(2)), [][][]float64{x[:4], x[4:]}, stats.MeanDistance, 40, 1))
 	for limit := 40; limit < 400; limit += 37 {
 		ctx := &geomtest.Countdown{Context: context.Background(), Left: limit}
-		got, err := stats.PermutationTest(geom.On(manifold.Sphere(2), geom.Context(ctx)), [][][]float64{x[:4], x[4:]}, stats.MeanDistance, 40, 1)
+		got, err := compare(geom.On(manifold.Sphere(2), geom.Context(ctx)), [][][]float64{x[:4], x[4:]}, stats.MeanDistance, 40, 1)
 		if err != nil {
 			t.Errorf("stopped after %d looks: %v", limit, err)
 			continue

@@ -172,7 +172,7 @@ func TestRegressionOnCylinder(t *testing.T) {
 	degrees := []float64{-79, 38, -60, -77, -96, 17, 172, 97, 144, 136, 94, 140}
 	times := []float64{0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}
 	space := geom.On(manifold.Cylinder(1))
-	r := expect.Must(stats.Regress(space, [][]float64{times}, onCylinder(degrees...)))
+	r := expect.Must(stats.Regress(space, onCylinder(degrees...), along(times)))
 	converged(t, "regression", r.Status)
 	for i, y := range r.Fitted {
 		off := math.Remainder(degrees[i]*math.Pi/180-math.Atan2(y[1], y[0]), 2*math.Pi)

@@ -7,15 +7,16 @@ import (
 
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/stats/linear"
 )
 
-// Regression is the model γ(c) = Exp_p(Σ_k (c_k − c̄_k) v_k) of points by K covariates that fits samples x_i, whose covariates are c_ik,
-// best. For one covariate γ is a geodesic.
+// Regression is the model γ(c) = Exp_p(Σ_k (c_k − c̄_k) v_k) of points by the K columns of a linear.Design that fits samples x_i, whose columns
+// are c_ik, best. For one covariate γ is a geodesic.
 type Regression[P geom.Point] struct {
-	Origin     []float64 // [K], c̄_k, the weighted means of the covariates
+	Columns    []string  // [K], "age" of a Covariate, "sex male" of a Factor: 1 for male, 0 for the first category
+	Origin     []float64 // [K], c̄_k, the weighted means of the columns
 	Point      P         // p = γ(c̄)
 	Velocities []P       // [K], v_k at p, in the unit of length per unit of c_k
 	Momenta    []P       // [K], v_k♭
@@ -30,17 +31,17 @@ type Regression[P geom.Point] struct {
 }
 
 // Regress returns the p and v_k that minimise Σ w_i d(Exp_p(Σ_k (c_ik − c̄_k) v_k), x_i)²: geodesic regression (Fletcher, Int. J. Computer
-// Vision 105, 2013), on several covariates that of Kim et al. (CVPR 2014). covariates[k] holds the values c_ik of covariate k, numbers in
-// any unit, one for each sample:
+// Vision 105, 2013), on several covariates that of Kim et al. (CVPR 2014). The terms of the model have one value for each sample, numbers in
+// any unit or categories:
 //
-//	r, err := stats.Regress(space, [][]float64{age}, samples)                // one geodesic
-//	r, err := stats.Regress(space, [][]float64{age, sex}, samples)           // sex is 0 or 1: v_1 is the difference at any age
-//	r, err := stats.Regress(space, [][]float64{age, squaresOfAge}, samples)  // a trend that bends
+//	age, sex := linear.Covariate("age", ages...), linear.Factor("sex", sexes...)
+//	r, err := stats.Regress(space, samples, linear.Terms{age})                                   // one geodesic
+//	r, err := stats.Regress(space, samples, linear.Terms{age, sex})                              // v_1 is the difference at any age
+//	r, err := stats.Regress(space, samples, linear.Terms{age, sex, linear.Interaction(age, sex)}) // v_2 is that of the speeds
 //
-// A factor of G levels is G − 1 covariates of 0 and 1. The search starts at the Fréchet mean, with the regression in its tangent space,
-// and has the covariates centred and orthonormal, so that neither their units nor their order play a part. It uses the exact gradient,
-// which reverse-mode differentiation computes from the logarithms of the residuals. A covariate that is constant, or to rounding a
-// combination of a constant and the covariates before it, is an error.
+// The search starts at the Fréchet mean, with the regression in its tangent space, and has the columns centred and orthonormal, so that
+// neither their units nor their order play a part. It uses the exact gradient, which reverse-mode differentiation computes from the
+// logarithms of the residuals. A term that adds nothing to a constant and the terms before it is an error: see linear.NewDesign.
 //
 // Mismatch(σ), for many landmarks, replaces d by d_σ: from each γ(c_i) a second geodesic leads towards x_i, and may miss it. Only
 // the lengths of these second geodesics are penalised, not those of γ, so the velocities are not shrunk. The points of
@@ -48,7 +49,7 @@ type Regression[P geom.Point] struct {
 //
 // It takes Weights, Start (for the Fréchet mean), Mismatch, Tolerance (default 1e-6, with Mismatch 0.01: see solve.Minimise) and
 // MaxIterations (500). Whether a covariate matters tells RegressionTest.
-func Regress[P geom.Point](on geom.Of[P], covariates [][]float64, samples []P, opts ...MeanOption) (*Regression[P], error) {
+func Regress[P geom.Point](on geom.Of[P], samples []P, model linear.Terms, opts ...MeanOption) (*Regression[P], error) {
 	s := on.Geometry()
 	r, err := newRun("geodesic regression", s, 0, opts)
 	if err != nil {
@@ -59,21 +60,24 @@ func Regress[P geom.Point](on geom.Of[P], covariates [][]float64, samples []P, o
 	if err != nil {
 		return nil, err
 	}
-	g, err := r.regress(covariates, x, w)
-	if err != nil {
-		return nil, err
+	if len(model) == 0 {
+		return nil, fmt.Errorf("%s: no terms: then the model is the Fréchet mean", r.Name)
 	}
-	return &Regression[P]{g.Origin, s.Point(g.Point), s.Points(g.Velocities), s.Points(g.Momenta), s.Points(g.Fitted), g.Residuals, s.Points(g.Misses), g.Variance, g.R2,
-		g.Iterations, g.Status}, nil
-}
-
-func (r *run) regress(covariates [][]float64, samples [][]float64, w []float64) (*Regression[geom.Vec], error) {
-	d, err := newDesign(covariates, w)
+	d, err := linear.NewDesign(len(x), nil, w, model...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
+	g, err := r.regress(d, x, w)
+	if err != nil {
+		return nil, err
+	}
+	return &Regression[P]{g.Columns, g.Origin, s.Point(g.Point), s.Points(g.Velocities), s.Points(g.Momenta), s.Points(g.Fitted), g.Residuals, s.Points(g.Misses), g.Variance, g.R2,
+		g.Iterations, g.Status}, nil
+}
+
+func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) (*Regression[geom.Vec], error) {
 	with, without := weighted(w)
-	others, far := pick(samples, without), pick(d.white, without)
+	others, far := pick(samples, without), pick(d.Rows, without)
 	samples, w = pick(samples, with), pick(w, with)
 	first := *r
 	mean, err := first.mean(samples, w)
@@ -86,8 +90,8 @@ func (r *run) regress(covariates [][]float64, samples [][]float64, w []float64) 
 		}
 	}
 	f := &fit{run: r, samples: samples, weights: w, freePoint: true, variance: mean.Variance,
-		model: model{p: mean.Point, s: pick(d.white, with)}}
-	for k := range covariates {
+		model: model{p: mean.Point, s: pick(d.Rows, with)}}
+	for k := range d.Columns {
 		f.m = append(f.m, make([]float64, len(mean.Point)))
 		for i, s := range f.s {
 			floats.AddScaled(f.m[k], w[i]*s[k], mean.Momenta[i])
@@ -108,8 +112,8 @@ func (r *run) regress(covariates [][]float64, samples [][]float64, w []float64) 
 	if err != nil {
 		return nil, err
 	}
-	out := &Regression[geom.Vec]{Origin: d.origin, Point: f.p, Fitted: f.points, Iterations: found.Iterations, Status: found.Status}
-	if out.Velocities, out.Momenta, err = d.slopes(f); err != nil {
+	out := &Regression[geom.Vec]{Columns: d.Columns, Origin: d.Origin, Point: f.p, Fitted: f.points, Iterations: found.Iterations, Status: found.Status}
+	if out.Velocities, out.Momenta, err = slopes(d, f); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
 	if f.shots != nil {
@@ -161,89 +165,8 @@ func (r *run) regress(covariates [][]float64, samples [][]float64, w []float64) 
 	return out, nil
 }
 
-// design are covariates as the search has them: z_ik = (c_ik − c̄_k)/s_k, in units of their standard deviations, and combinations of
-// these that are orthonormal.
-type design struct {
-	origin, scale []float64     // [K], c̄_k and s_k
-	standard      [][]float64   // [K][N], z
-	white         [][]float64   // [N][K], q with z = q R and Σ_i w_i q_ik q_il = δ_kl
-	triangle      *mat.TriDense // [K, K], R
-}
-
-func newDesign(covariates [][]float64, w []float64) (*design, error) {
-	if len(covariates) == 0 {
-		return nil, fmt.Errorf("no covariates: then the model is the Fréchet mean")
-	}
-	d := &design{}
-	for k, c := range covariates {
-		if len(c) != len(w) {
-			return nil, fmt.Errorf("covariate %d has %d values for %d samples", k, len(c), len(w))
-		}
-		for i, v := range c {
-			if !finite(v) {
-				return nil, fmt.Errorf("value %d of covariate %d is %g", i, k, v)
-			}
-		}
-		origin, scale, standard := standardised(c, w)
-		if scale == 0 {
-			return nil, fmt.Errorf("all values of covariate %d are %g, which determines no slope", k, origin)
-		}
-		d.origin, d.scale, d.standard = append(d.origin, origin), append(d.scale, scale), append(d.standard, standard)
-	}
-	with, _ := weighted(w)
-	if len(covariates) >= len(with) {
-		return nil, fmt.Errorf("%d covariates for %d samples with weight, want fewer", len(covariates), len(with))
-	}
-	d.triangle = triangle(d.standard, w)
-	for k, c := range covariates {
-		rounding := 0x1p-52 * floats.Norm(c, math.Inf(1)) / d.scale[k]
-		if k > 0 && !(math.Abs(d.triangle.At(k, k)) > max(1e-7, 100*rounding)) {
-			return nil, fmt.Errorf("covariate %d is a combination of a constant and the covariates before it, to rounding, which determines no slope: leave it out", k)
-		}
-	}
-	var err error
-	d.white, err = orthonormal(d.standard, d.triangle)
-	return d, err
-}
-
-// triangle returns the R of the decomposition of columns c_k, [K][N], as Σ_l q_l R_lk with q orthonormal in the weights.
-func triangle(columns [][]float64, w []float64) *mat.TriDense {
-	a := mat.NewDense(len(w), len(columns), nil)
-	for k, c := range columns {
-		for i, v := range c {
-			a.Set(i, k, math.Sqrt(w[i])*v)
-		}
-	}
-	var qr mat.QR
-	qr.Factorize(a)
-	var r mat.Dense
-	qr.RTo(&r)
-	out := mat.NewTriDense(len(columns), mat.Upper, nil)
-	for k := range columns {
-		for l := range k + 1 {
-			out.SetTri(l, k, r.At(l, k))
-		}
-	}
-	return out
-}
-
-// orthonormal returns the rows of q, [N][K], for columns and their triangle.
-func orthonormal(columns [][]float64, r *mat.TriDense) ([][]float64, error) {
-	z := mat.NewDense(len(columns), len(columns[0]), slices.Concat(columns...))
-	var q mat.Dense
-	if err := r.SolveTo(&q, true, z); err != nil {
-		return nil, fmt.Errorf("the covariates are too close to combinations of each other: %w", err)
-	}
-	rows := make([][]float64, len(columns[0]))
-	for i := range rows {
-		rows[i] = mat.Col(nil, i, &q)
-	}
-	return rows, nil
-}
-
-// slopes returns the velocities and momenta of a fit by the unit of each covariate: with Σ_k q_ik m_k = Σ_k z_ik u_k they are the
-// u = R⁻¹ m, divided by s.
-func (d *design) slopes(f *fit) (velocities, momenta [][]float64, err error) {
+// slopes returns the velocities and momenta of a fit by the unit of each column.
+func slopes(d *linear.Design, f *fit) (velocities, momenta [][]float64, err error) {
 	for _, to := range []struct {
 		name string
 		kind geom.Kind
@@ -257,68 +180,26 @@ func (d *design) slopes(f *fit) (velocities, momenta [][]float64, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		var u mat.Dense
-		if err := d.triangle.SolveTo(&u, false, mat.NewDense(len(f.m), len(f.p), values.Flat(0))); err != nil {
-			return nil, nil, fmt.Errorf("the covariates are too close to combinations of each other: %w", err)
-		}
-		for k, scale := range d.scale {
-			row := u.RawRowView(k)
-			for j := range row {
-				if row[j] /= scale; !finite(row[j]) {
-					return nil, nil, fmt.Errorf("coordinate %d of the velocity is %g by the unit of covariate %d, whose standard deviation is %g: take another unit", j, row[j], k, scale)
-				}
-			}
-			*to.out = append(*to.out, row)
+		if *to.out, err = d.Slopes(values.Matrix(0)); err != nil {
+			return nil, nil, err
 		}
 	}
 	return velocities, momenta, nil
-}
-
-// standardised returns the weighted mean of times, rounded, their standard deviation from there, and what lies between them
-// in units of this. Differences are taken before anything is rounded to the size of the times, and squares of numbers
-// around 1: times may be days of any calendar, in any unit. The deviation is 0 where all that have weight are equal.
-func standardised(t, w []float64) (origin, scale float64, standard []float64) {
-	_, exponent := math.Frexp(floats.Norm(t, math.Inf(1)))
-	first := 0
-	for w[first] == 0 {
-		first++
-	}
-	small := func(t float64) float64 { return math.Ldexp(t, -exponent) }
-	centre, equal := small(t[first]), true
-	for i := range t {
-		centre += w[i] * (small(t[i]) - small(t[first]))
-		equal = equal && (w[i] == 0 || t[i] == t[first])
-	}
-	if equal {
-		return t[first], 0, nil
-	}
-	origin = math.Ldexp(centre, exponent)
-	size := 0.0
-	for i := range t {
-		standard = append(standard, small(t[i])-centre)
-		size = max(size, math.Abs(standard[i]))
-	}
-	for i, s := range standard {
-		scale += w[i] * (s / size) * (s / size)
-	}
-	scale = size * math.Sqrt(scale)
-	floats.Scale(1/scale, standard)
-	return origin, math.Ldexp(scale, exponent), standard
 }
 
 // String says what the regression is in one line.
 func (r *Regression[P]) String() string {
 	by := ""
 	if len(r.Origin) > 1 {
-		by = fmt.Sprintf(" on %d covariates", len(r.Origin))
+		by = fmt.Sprintf(" on %d columns", len(r.Origin))
 	}
 	return fmt.Sprintf("geodesic regression of %d samples%s, R² %.3f, %s after %d iterations", len(r.Fitted), by, r.R2, r.Status, r.Iterations)
 }
 
-// At returns the point γ(c) for one value of each covariate, in the units of Regress.
+// At returns the point γ(c) for one value of each of the Columns, in the units of Regress.
 func (r *Regression[P]) At(on geom.Of[P], c ...float64) (point P, err error) {
 	if len(c) != len(r.Origin) {
-		return point, fmt.Errorf("geodesic regression: %d values for %d covariates", len(c), len(r.Origin))
+		return point, fmt.Errorf("geodesic regression: %d values for %d columns", len(c), len(r.Origin))
 	}
 	g, err := r.shoot(on.Geometry(), c)
 	if err != nil {
@@ -336,15 +217,11 @@ func (r *Regression[P]) shoot(s *geom.Space[P], c []float64) (*geom.Geodesic[P],
 	return s.Shoot(r.Point, s.Point(momentum))
 }
 
-// gathered returns the Misses moved to p, in parallel along the geodesics from there.
-func (r *Regression[P]) gathered(s *geom.Space[P], covariates [][]float64) ([]P, error) {
+// gathered returns the Misses moved to p, in parallel along the geodesics from there, of samples with these values of the columns.
+func (r *Regression[P]) gathered(s *geom.Space[P], values [][]float64) ([]P, error) {
 	var out []P
-	c := make([]float64, len(covariates))
 	for i, miss := range r.Misses {
-		for k := range c {
-			c[k] = covariates[k][i]
-		}
-		g, err := r.shoot(s, c)
+		g, err := r.shoot(s, values[i])
 		if err != nil {
 			return nil, err
 		}

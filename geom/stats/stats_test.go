@@ -109,7 +109,7 @@ func TestFlatSpace(t *testing.T) {
 	expect.Abs(t, "their shares", geodesics.Explained, p.Explained[:2], 1e-6)
 
 	times := []float64{50, 51, 53, 54, 56, 57, 60, 61, 64, 66, 67, 71}
-	r := expect.Must(stats.Regress(space, [][]float64{times}, x, stats.Weights(w)))
+	r := expect.Must(stats.Regress(space, x, along(times), stats.Weights(w)))
 	converged(t, "regression", r.Status)
 	for c := range 3 {
 		y := make([]float64, len(x))
@@ -122,7 +122,7 @@ func TestFlatSpace(t *testing.T) {
 	}
 
 	// With mismatch neither is another: what d_σ penalises is the way from the line to the samples.
-	inexactLine := expect.Must(stats.Regress(space, [][]float64{times}, x, stats.Weights(w), stats.Mismatch(0.4), stats.Tolerance(1e-8)))
+	inexactLine := expect.Must(stats.Regress(space, x, along(times), stats.Weights(w), stats.Mismatch(0.4), stats.Tolerance(1e-8)))
 	converged(t, "inexact regression", inexactLine.Status)
 	for c, v := range inexactLine.Velocities[0] {
 		y := make([]float64, len(x))
@@ -276,7 +276,7 @@ func TestHalfPlane(t *testing.T) {
 
 	// Regression: the geodesic from the fit has no smaller sum nearby.
 	times := []float64{0, 1, 2, 3, 4, 5, 6, 7}
-	r := expect.Must(stats.Regress(space, [][]float64{times}, x))
+	r := expect.Must(stats.Regress(space, x, along(times)))
 	converged(t, "regression", r.Status)
 	sum := func(a []float64) float64 {
 		s := 0.0
@@ -321,7 +321,7 @@ func TestOneGeodesic(t *testing.T) {
 			g := expect.Must(space.Exp(p, floats.ScaleTo(make([]float64, len(v)), s-4, v)))
 			x = append(x, g.End)
 		}
-		r := expect.Must(stats.Regress(space, [][]float64{times}, x))
+		r := expect.Must(stats.Regress(space, x, along(times)))
 		converged(t, name+" regression", r.Status)
 		expect.Abs(t, name+" R²", r.R2, 1, 1e-12)
 		expect.Abs(t, name+" at its middle", expect.Must(r.At(space, 4)), p, 1e-7)
@@ -412,7 +412,7 @@ func TestLandmarks(t *testing.T) {
 		g := expect.Must(space.Shoot(m.Point, floats.ScaleTo(make([]float64, len(q)), 0.02*s, p.Momenta[0])))
 		line = append(line, g.End)
 	}
-	r := expect.Must(stats.Regress(space, [][]float64{times}, line))
+	r := expect.Must(stats.Regress(space, line, along(times)))
 	converged(t, "regression", r.Status)
 	expect.Abs(t, "regression at 0", expect.Must(r.At(space, 0)), m.Point, 1e-6)
 	expect.Abs(t, "regression at 4", expect.Must(r.At(space, 4)), line[5], 1e-6)
@@ -422,8 +422,8 @@ func TestPermutation(t *testing.T) {
 	space := geom.On(manifold.Euclidean(2))
 	x := normal(13, 24, 2)
 	a, b := x[:12], x[12:]
-	same := expect.Must(stats.PermutationTest(space, [][][]float64{a, b}, stats.MeanDistance, 199, 1))
-	tangent := expect.Must(stats.PermutationTest(space, [][][]float64{a, b}, stats.TangentMeanDistance, 199, 1))
+	same := expect.Must(compare(space, [][][]float64{a, b}, stats.MeanDistance, 199, 1))
+	tangent := expect.Must(compare(space, [][][]float64{a, b}, stats.TangentMeanDistance, 199, 1))
 	expect.Abs(t, "statistic in flat space", tangent.Statistic, same.Statistic, 1e-12)
 	expect.Abs(t, "the same permutations", tangent.Permuted, same.Permuted, 1e-12)
 
@@ -431,19 +431,19 @@ func TestPermutation(t *testing.T) {
 	for i := range a {
 		mirrored[i] = []float64{2*same.Means[0][0] - a[i][0], 2*same.Means[0][1] - a[i][1]}
 	}
-	expect.Abs(t, "P of equal means", expect.Must(stats.PermutationTest(space, [][][]float64{a, mirrored}, stats.TangentMeanDistance, 199, 1)).P, 1, 0)
+	expect.Abs(t, "P of equal means", expect.Must(compare(space, [][][]float64{a, mirrored}, stats.TangentMeanDistance, 199, 1)).P, 1, 0)
 
 	far := make([][]float64, len(b))
 	for i := range b {
 		far[i] = []float64{b[i][0] + 5, b[i][1]}
 	}
-	expect.Abs(t, "P of groups apart", expect.Must(stats.PermutationTest(space, [][][]float64{a, far}, stats.MeanDistance, 99, 1)).P, 0.01, 0)
+	expect.Abs(t, "P of groups apart", expect.Must(compare(space, [][][]float64{a, far}, stats.MeanDistance, 99, 1)).P, 0.01, 0)
 
 	wide := make([][]float64, len(b))
 	for i := range b {
 		wide[i] = []float64{8 * b[i][0], 8 * b[i][1]}
 	}
-	expect.Abs(t, "P of different spreads", expect.Must(stats.PermutationTest(space, [][][]float64{a, wide}, stats.Dispersion, 99, 1)).P, 0.01, 0)
+	expect.Abs(t, "P of different spreads", expect.Must(compare(space, [][][]float64{a, wide}, stats.Dispersion, 99, 1)).P, 0.01, 0)
 }
 
 func TestBadInput(t *testing.T) {
@@ -471,12 +471,12 @@ func TestBadInput(t *testing.T) {
 		"1 samples, want at least 2":             expect.Error(stats.TangentPCA(one)),
 		"4 modes asked for":                      expect.Error(stats.PrincipalGeodesics(plane, x, mean, 4)),
 		"2 samples, want those of the mean":      expect.Error(stats.PrincipalGeodesics(plane, x[:2], mean, 1)),
-		"covariate 0 has 3 values for 4 samples": expect.Error(stats.Regress(plane, [][]float64{{1, 2, 3}}, x)),
-		"value 2 of covariate 0 is +Inf":         expect.Error(stats.Regress(plane, [][]float64{{1, 2, math.Inf(1), 3}}, x)),
-		"all values of covariate 0 are 2":        expect.Error(stats.Regress(plane, [][]float64{{2, 2, 2, 2}}, x)),
-		"group 0, counted from 0, has 1 samples": expect.Error(stats.PermutationTest(plane, [][][]float64{x[:1], x[1:]}, stats.MeanDistance, 9, 1)),
-		"0 permutations":                         expect.Error(stats.PermutationTest(plane, [][][]float64{x[:2], x[2:]}, stats.MeanDistance, 0, 1)),
-		"no statistic 7":                         expect.Error(stats.PermutationTest(plane, [][][]float64{x[:2], x[2:]}, stats.Statistic(7), 9, 1)),
+		"term c0: 3 values for 4 samples":        expect.Error(stats.Regress(plane, x, along([]float64{1, 2, 3}))),
+		"term c0: sample 2: c0 is +Inf":          expect.Error(stats.Regress(plane, x, along([]float64{1, 2, math.Inf(1), 3}))),
+		"the term c0 adds nothing":               expect.Error(stats.Regress(plane, x, along([]float64{2, 2, 2, 2}))),
+		"group 0 has 1 samples":                  expect.Error(compare(plane, [][][]float64{x[:1], x[1:]}, stats.MeanDistance, 9, 1)),
+		"0 permutations":                         expect.Error(compare(plane, [][][]float64{x[:2], x[2:]}, stats.MeanDistance, 0, 1)),
+		"no statistic":                           expect.Error(compare(plane, [][][]float64{x[:2], x[2:]}, stats.Statistic{}, 9, 1)),
 	} {
 		expect.Refused(t, err, want)
 	}

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
+	"anatomy/geom/stats/linear"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
@@ -64,24 +65,24 @@ func TestStopsAnywhere(t *testing.T) {
 		{"mean", cylinder, 5, func(on space) (result, error) { return mean(stats.FrechetMean(on, angles[:4])) }},
 		{"median", cylinder, 20, func(on space) (result, error) { return mean(stats.Median(on, angles[:4])) }},
 		{"mean with mismatch", line, 10, func(on space) (result, error) { return mean(stats.FrechetMean(on, pairs, stats.Mismatch(0.1))) }},
-		{"regression", cylinder, 5, func(on space) (result, error) { return regression(stats.Regress(on, [][]float64{times}, angles)) }},
+		{"regression", cylinder, 5, func(on space) (result, error) { return regression(stats.Regress(on, angles, along(times))) }},
 		{"regression with mismatch", line, 30, func(on space) (result, error) {
-			return regression(stats.Regress(on, [][]float64{{0, 1, 2, 3, 4, 5}}, pairs, stats.Mismatch(0.1)))
+			return regression(stats.Regress(on, pairs, along([]float64{0, 1, 2, 3, 4, 5}), stats.Mismatch(0.1)))
 		}},
 		{"distance of means", cylinder, 5, func(on space) (result, error) {
-			return comparison(stats.PermutationTest(on, [][][]float64{angles[:3], angles[6:9]}, stats.MeanDistance, 1, 1))
+			return comparison(compare(on, [][][]float64{angles[:3], angles[6:9]}, stats.MeanDistance, 1, 1))
 		}},
 		{"tangent distance", cylinder, 5, func(on space) (result, error) {
-			return comparison(stats.PermutationTest(on, [][][]float64{angles[:3], angles[6:9]}, stats.TangentMeanDistance, 1, 1))
+			return comparison(compare(on, [][][]float64{angles[:3], angles[6:9]}, stats.TangentMeanDistance, 1, 1))
 		}},
 		{"dispersion", cylinder, 5, func(on space) (result, error) {
-			return comparison(stats.PermutationTest(on, [][][]float64{angles[:3], angles[6:9]}, stats.Dispersion, 1, 1))
+			return comparison(compare(on, [][][]float64{angles[:3], angles[6:9]}, stats.Dispersion, 1, 1))
 		}},
 		{"dispersion with mismatch", line, 10, func(on space) (result, error) {
-			return comparison(stats.PermutationTest(on, [][][]float64{pairs[:3], pairs[3:]}, stats.Dispersion, 1, 1, stats.Mismatch(0.1)))
+			return comparison(compare(on, [][][]float64{pairs[:3], pairs[3:]}, stats.Dispersion, 1, 1, stats.Mismatch(0.1)))
 		}},
 		{"covariate beside another", cylinder, 5, func(on space) (result, error) {
-			test, err := stats.RegressionTest(on, [][]float64{{0, 0, 0, 1, 1, 1}}, [][]float64{{0, 1, 2, 0, 1, 2}}, append(slices.Clone(angles[:3]), angles[6:9]...), 1, 1)
+			test, err := stats.RegressionTest(on, append(slices.Clone(angles[:3]), angles[6:9]...), along([]float64{0, 0, 0, 1, 1, 1}), along([]float64{0, 1, 2, 0, 1, 2}), linear.Permutations{N: 1, Seed: 1})
 			if err != nil {
 				return result{}, err
 			}
@@ -94,7 +95,7 @@ func TestStopsAnywhere(t *testing.T) {
 			}
 			if g.Slope == nil {
 				expect.Refused(t, expect.Error(g.At(on, 1)), "cancelled")
-				expect.Refused(t, expect.Error(g.Departure(on, 9, 1)), "cancelled")
+				expect.Refused(t, expect.Error(g.Departure(on, linear.Permutations{N: 9, Seed: 1})), "cancelled")
 			}
 			return result{g.Status, append(g.Slope, g.StandardError)}, nil
 		}},

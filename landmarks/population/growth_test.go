@@ -9,6 +9,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/stats"
+	"anatomy/geom/stats/linear"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
 )
@@ -46,11 +47,11 @@ func TestGrowthOfOutlines(t *testing.T) {
 			path := expect.Must(space.Carry(expect.Must(space.Shoot(g.End, scaled)), start.Vertices))
 			shapes = append(shapes, mesh.Curve(path[len(path)-1], true))
 		}
-		r := expect.Must(k.model.Regress(times, []*mesh.Mesh{start}, g.End, population.Single(shapes)))
+		r := expect.Must(k.model.Regress([]*mesh.Mesh{start}, g.End, population.Single(shapes), linear.Terms{linear.Covariate("time", times...)}))
 		if r.Status != geom.Converged {
 			t.Errorf("subject %d: %s", i, r)
 		}
-		slopes = append(slopes, []geom.Shape{expect.Must(space.Shoot(r.Controls, r.Tangent)).Velocity})
+		slopes = append(slopes, []geom.Shape{expect.Must(space.Shoot(r.Controls, r.Tangents[0])).Velocity})
 		mean.Momenta = append(mean.Momenta, p)
 	}
 	gathered := expect.Must(stats.Gather(space, mean, slopes))

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/solve"
+	"anatomy/geom/stats/linear"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/attachment"
@@ -56,7 +57,7 @@ type Atlas struct {
 
 	Before    [][]float64 // ‖T_o − S_io‖² of every subject and object for the template at the start
 	Mismatch  [][]float64 // ‖φ_i(T_o) − S_io‖²
-	Energy    []float64   // ½ p_iᵀ K(c, c) p_i; of a Regression one number, ½ s² pᵀ K(c, c) p
+	Energy    []float64   // ½ p_iᵀ K(c, c) p_i; of a Regression one number for each column, whose sum is Σ_i ½ p_iᵀ K(c, c) p_i/N
 	Objective float64     // Σ_i (Σ_o Mismatch_io/2σ_o² + Energy_i/ρ²)
 	// Noise is σ of every object. Where it was estimated, σ² = Σ_i Mismatch_i/ν to 1 %, with the number ν of independent parts of all residuals
 	// that template and momenta leave free (the effective number of parameters of MacKay, Neural Computation 4, 1992). If vertices
@@ -158,54 +159,54 @@ func identity(n int) [][]float64 {
 	return design
 }
 
-// Regression is a template T at a time t₀ and the momentum p of a deformation with the time: the subject at time t_i is close to
-// T_t = φ_{(t − t₀)p}(T).
+// Regression is a template T at the mean of covariates and momenta p_k of deformations with them: the subject whose columns of a linear.Design
+// are c_i is close to T_{c_i}, with T_c = φ_{Σ_k (c_k − c̄_k) p_k}(T).
 type Regression struct {
-	*Atlas              // Momenta are (t_i − t₀)p, Deformed T_{t_i}, and Objective is Σ_io Mismatch_io/2σ_o² + ½ s² pᵀ K p/ρ²
-	Origin  float64     // t₀, the mean of the times
-	Scale   float64     // the standard deviation of the times
-	Tangent [][]float64 // p, by the unit of the times
+	*Atlas                 // Momenta are p_i = Σ_k (c_ik − c̄_k) p_k, Deformed T_{c_i}, and Objective is Σ_io Mismatch_io/2σ_o² + Σ_i ½ p_iᵀ K p_i/Nρ²
+	Columns  []string      // [K], such as "age" and "sex male"
+	Origin   []float64     // [K], c̄_k, the means of the columns
+	Tangents [][][]float64 // [K], p_k, by the unit of the column
 }
 
-// Regress returns the template and the momentum that minimise Σ_io ‖φ_{(t_i − t₀)p}(T_o) − S_io‖²/2σ_o² + ½ s² pᵀ K(c, c) p, with the mean
-// t₀ and the standard deviation s of the times. The options are those of Atlas.
-func (m Model) Regress(times []float64, template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (*Regression, error) {
-	if len(times) != len(subjects) {
-		return nil, fmt.Errorf("regression: %d times for %d subjects", len(times), len(subjects))
+// Regress returns the template and the momenta that minimise Σ_io ‖T_{c_i,o} − S_io‖²/2σ_o² + Σ_i ½ p_iᵀ K(c, c) p_i/N, for the columns of the
+// terms of a model, such as linear.Covariate("age", ages...), with a value for each of the N subjects. The options are those of Atlas.
+func (m Model) Regress(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, model linear.Terms, opts ...solve.Option) (*Regression, error) {
+	if len(model) == 0 {
+		return nil, errors.New("regression: no terms: then the model is an Atlas")
 	}
-	r := &Regression{}
-	for i, t := range times {
-		if math.IsNaN(t) || math.IsInf(t, 0) {
-			return nil, fmt.Errorf("regression: time %d is %g", i, t)
-		}
-		r.Origin += t / float64(len(times))
+	d, err := linear.NewDesign(len(subjects), nil, nil, model...)
+	if err != nil {
+		return nil, fmt.Errorf("regression: %w", err)
 	}
-	for _, t := range times {
-		r.Scale += (t - r.Origin) * (t - r.Origin) / float64(len(times))
-	}
-	if r.Scale = math.Sqrt(r.Scale); !(r.Scale > 0) {
-		return nil, errors.New("regression: all times are equal, which determines no momentum")
-	}
-	design := make([][]float64, len(times))
-	for i, t := range times {
-		design[i] = []float64{(t - r.Origin) / r.Scale}
-	}
-	a, coefficients, err := m.estimate("regression", start{template: template, controls: controls, flowing: true}, subjects, design, opts)
+	a, coefficients, err := m.estimate("regression", start{template: template, controls: controls, flowing: true}, subjects, d.Rows, opts)
 	if err != nil {
 		return nil, err
 	}
-	r.Atlas, r.Tangent = a, coefficients[0]
-	for _, row := range r.Tangent {
-		floats.Scale(1/r.Scale, row)
+	rows := make([][]float64, len(coefficients))
+	for k, p := range coefficients {
+		rows[k] = slices.Concat(p...)
+	}
+	if rows, err = d.Slopes(rows); err != nil {
+		return nil, fmt.Errorf("regression: %w", err)
+	}
+	r := &Regression{Atlas: a, Columns: d.Columns, Origin: d.Origin}
+	for _, row := range rows {
+		r.Tangents = append(r.Tangents, slices.Collect(slices.Chunk(row, len(controls[0]))))
 	}
 	return r, nil
 }
 
-// At returns T_t, for the model of the regression.
-func (r *Regression) At(m Model, t float64) ([]*mesh.Mesh, error) {
-	p := make([][]float64, len(r.Tangent))
-	for i, row := range r.Tangent {
-		p[i] = floats.ScaleTo(make([]float64, len(row)), t-r.Origin, row)
+// At returns T_c for one value of each of the Columns, for the model of the regression.
+func (r *Regression) At(m Model, c ...float64) ([]*mesh.Mesh, error) {
+	if len(c) != len(r.Origin) {
+		return nil, fmt.Errorf("regression: %d values for %d columns", len(c), len(r.Origin))
+	}
+	p := make([][]float64, len(r.Controls))
+	for i := range p {
+		p[i] = make([]float64, len(r.Controls[i]))
+		for k, tangent := range r.Tangents {
+			floats.AddScaled(p[i], c[k]-r.Origin[k], tangent[i])
+		}
 	}
 	return r.Shape(m, p)
 }

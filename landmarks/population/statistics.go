@@ -3,7 +3,7 @@ package population
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -12,6 +12,8 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/stats"
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/watch"
 	"anatomy/landmarks/mesh"
 )
 
@@ -124,33 +126,31 @@ func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [
 
 // Difference is where on the template two groups of subjects differ, at every vertex of every object.
 type Difference struct {
-	Statistic [][]float64   // Hotelling's T² of the displacements φ_i(x) − x
-	P         [][]float64   // its p-value, corrected for all vertices: the share of permutations whose largest T² is as large
-	Shift     [][][]float64 // the mean displacement of group true minus that of group false
-	Least     float64       // the least P: that of the hypothesis that the groups differ nowhere
+	Groups       []string      // the two groups, in the order of their first subjects
+	Statistic    [][]float64   // Hotelling's T² of the displacements φ_i(x) − x
+	P            [][]float64   // its p-value, corrected for all vertices: the share of permutations whose largest T² is as large
+	Shift        [][][]float64 // the mean displacement of the first group minus that of the second
+	Least        float64       // the least P: that of the hypothesis that the groups differ nowhere
+	Permutations int           // how many were drawn
 }
 
 // Compare tests at every vertex of the template whether the displacements of two groups of subjects, at least D + 2 in all and
-// two in each, have the same mean. Permutations of the groups, with the seed, give the distribution of the largest T² of all
-// vertices (Nichols and Holmes, Human Brain Mapping 15, 2001): if the groups do not differ, P is below 5 % anywhere with a
-// probability of 5 %.
-func (a *Atlas) Compare(group []bool, permutations int, seed uint64) (*Difference, error) {
+// two in each, have the same mean. The groups are the categories of a factor, linear.Factor("sex", sexes...). Permutations of the groups
+// give the distribution of the largest T² of all vertices (Nichols and Holmes, Human Brain Mapping 15, 2001): if the groups do not differ, P
+// is below 5 % anywhere with a probability of 5 %.
+func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (*Difference, error) {
 	template := mesh.Vertices(a.Template)
-	n, d := len(group), len(template[0])
-	if n != len(a.Deformed) {
-		return nil, fmt.Errorf("compare: %d members of groups for %d subjects", n, len(a.Deformed))
+	n, d := len(a.Deformed), len(template[0])
+	names, members, err := linear.Cells(n, nil, groups)
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
 	}
-	count := 0
-	for _, g := range group {
-		if g {
-			count++
-		}
+	if len(names) != 2 {
+		return nil, fmt.Errorf("compare: %d groups, want 2", len(names))
 	}
+	count := len(members[0])
 	if count < 2 || n-count < 2 || n < d+2 {
 		return nil, fmt.Errorf("compare: groups of %d and %d, want at least 2 in each and %d in all", count, n-count, d+2)
-	}
-	if permutations < 1 {
-		return nil, fmt.Errorf("compare: %d permutations, want at least 1", permutations)
 	}
 	// The total scatter is that of all permutations: with it T² is a function of the shift alone.
 	deformed := make([][][]float64, n)
@@ -175,15 +175,15 @@ func (a *Atlas) Compare(group []bool, permutations int, seed uint64) (*Differenc
 			return nil, fmt.Errorf("compare: the displacements of vertex %d have no spread in some direction: %w", v, err)
 		}
 	}
-	of := func(members []bool) (squares []float64, shifts [][]float64) {
+	share := slices.Repeat([]float64{-1 / float64(n-count)}, n)
+	for _, i := range members[0] {
+		share[i] = 1 / float64(count)
+	}
+	of := func(order []int) (squares []float64, shifts [][]float64) {
 		for v := range moves {
 			shift := make([]float64, d)
-			for i, g := range members {
-				w := 1 / float64(count)
-				if !g {
-					w = -1 / float64(n-count)
-				}
-				floats.AddScaled(shift, w, moves[v].RawRowView(i))
+			for i, j := range order {
+				floats.AddScaled(shift, share[i], moves[v].RawRowView(j))
 			}
 			between := mat.Inner(mat.NewVecDense(d, shift), inverse[v], mat.NewVecDense(d, shift)) * float64(count) * float64(n-count) / float64(n)
 			squares = append(squares, float64(n-2)*between/math.Max(1-between, 1e-12))
@@ -191,28 +191,30 @@ func (a *Atlas) Compare(group []bool, permutations int, seed uint64) (*Differenc
 		}
 		return squares, shifts
 	}
-	statistic, shift := of(group)
-	p := make([]float64, len(template))
-	random := rand.New(rand.NewPCG(seed, 0))
-	members := append([]bool{}, group...)
-	for range permutations {
-		random.Shuffle(n, func(i, j int) { members[i], members[j] = members[j], members[i] })
-		squares, _ := of(members)
-		largest := floats.Max(squares)
-		for v, s := range statistic {
-			if largest >= s*(1-1e-9) {
-				p[v]++
-			}
-		}
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
 	}
-	for v := range p {
-		p[v] = (1 + p[v]) / float64(1+permutations)
+	statistic, shift := of(order)
+	task := watch.Begin("compare", nil, nil)
+	defer task.End()
+	tests, err := p.Test(task, n, linear.Order, statistic, func(draw *linear.Draw) ([]float64, error) {
+		squares, _ := of(draw.Order)
+		return slices.Repeat([]float64{floats.Max(squares)}, len(squares)), nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
 	}
-	out := &Difference{Least: floats.Min(p)}
+	out := &Difference{Groups: names, Least: 1, Permutations: tests[0].Permutations}
 	for _, t := range a.Template {
 		n := len(t.Vertices)
-		out.Statistic, out.P, out.Shift = append(out.Statistic, statistic[:n]), append(out.P, p[:n]), append(out.Shift, shift[:n])
-		statistic, p, shift = statistic[n:], p[n:], shift[n:]
+		var p []float64
+		for _, test := range tests[:n] {
+			p = append(p, test.P)
+		}
+		out.Statistic, out.P, out.Shift = append(out.Statistic, statistic[:n]), append(out.P, p), append(out.Shift, shift[:n])
+		out.Least = min(out.Least, floats.Min(p))
+		statistic, tests, shift = statistic[n:], tests[n:], shift[n:]
 	}
 	return out, nil
 }

@@ -213,7 +213,7 @@ func TestFitLinearOnTreeRefuses(t *testing.T) {
 	d, phylogeny := species(false)
 	x, habitat := linear.Covariate("x"), linear.Factor("habitat")
 	expect.Refused(t, expect.Error(FitOnTree(d, phylogeny, x.Over(habitat), habitat)), "linear model of salamander species on a tree",
-		"the term x is tested over habitat: on a tree, terms are tested over the residuals")
+		"the term x is tested over habitat: on a tree, and with weights, terms are tested over the residuals")
 	expect.Refused(t, expect.Error(FitOnTree(d, phylogeny, x, linear.Covariate("y"))), `term y: salamander species: no covariate "y"`)
 	expect.Refused(t, expect.Error(FitOnTree(d.Without("P_cinereus"), phylogeny, x)), `no specimens for the leaves "P_cinereus"`)
 	for i := range phylogeny.Length {

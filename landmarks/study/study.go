@@ -24,6 +24,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/geom/stats/linear"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/attachment"
@@ -443,7 +444,7 @@ func (s *Study) Estimate(opts ...solve.Option) (*population.Atlas, error) {
 	case Atlas:
 		return s.Model.Atlas(s.Template, s.Controls, s.Subjects, opts...)
 	case Regression:
-		r, err := s.Model.Regress(s.Times, s.Template, s.Controls, s.Subjects, opts...)
+		r, err := s.Model.Regress(s.Template, s.Controls, s.Subjects, linear.Terms{linear.Covariate("time", s.Times...)}, opts...)
 		if err != nil {
 			return nil, err
 		}

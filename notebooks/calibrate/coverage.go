@@ -13,6 +13,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/manifold"
 	"anatomy/geom/stats"
+	"anatomy/geom/stats/linear"
 	"anatomy/geom/stochastic"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -275,7 +276,7 @@ func slope(s *geom.Space[geom.Vec], random *rand.Rand) ([]estimate, geom.Status,
 		floats.Scale(noise/spread, v)
 		samples[i] = turned(onSphere(v), truth*times[i])
 	}
-	r, err := stats.Regress(s, [][]float64{times}, samples)
+	r, err := stats.Regress(s, samples, linear.Terms{linear.Covariate("time", times...)})
 	if err != nil {
 		return nil, 0, err
 	}

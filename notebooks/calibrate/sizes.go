@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"anatomy/geom"
@@ -31,6 +32,14 @@ func (b *bench) random(simulation int) *rand.Rand {
 // drawing are the Permutations of a test in a simulation.
 func (b *bench) drawing(simulation int) linear.Permutations {
 	return linear.Permutations{N: b.permutations, Seed: uint64(simulation)}
+}
+
+// labels are the groups 0, 1, … of so many samples each.
+func labels(sizes ...int) (group []string) {
+	for g, n := range sizes {
+		group = append(group, slices.Repeat([]string{fmt.Sprint(g)}, n)...)
+	}
+	return group
 }
 
 // anova is the Procrustes analysis of variance of a data set.
@@ -79,18 +88,17 @@ func sizes(b *bench) error {
 	} {
 		for _, n := range test.sizes {
 			permutations := b.permutations
-			if test.statistic == stats.MeanDistance {
+			if test.statistic.String() == stats.MeanDistance.String() {
 				permutations = 19 // two means each
 			}
 			b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 				random := b.random(k)
-				groups := make([][][]float64, len(n))
-				for g, n := range n {
-					for range n {
-						groups[g] = append(groups[g], test.point(normal(random, test.d)))
-					}
+				group := labels(n...)
+				var samples [][]float64
+				for range group {
+					samples = append(samples, test.point(normal(random, test.d)))
 				}
-				c, err := stats.PermutationTest(test.space, groups, test.statistic, permutations, uint64(k))
+				c, err := stats.PermutationTest(test.space, samples, linear.Factor("group", group...), test.statistic, linear.Permutations{N: permutations, Seed: uint64(k)})
 				if err != nil {
 					return nil, 0, err
 				}
@@ -175,7 +183,7 @@ func departures(b *bench) {
 			if err != nil {
 				return nil, 0, err
 			}
-			d, err := g.Departure(sphere, b.permutations, uint64(k))
+			d, err := g.Departure(sphere, b.drawing(k))
 			if err != nil {
 				return nil, 0, err
 			}
@@ -198,7 +206,7 @@ func beside(b *bench) {
 				v := normal(random, 2)
 				samples = append(samples, turned(onSphere(v), 0.4*known[len(samples)]))
 			}
-			t, err := stats.RegressionTest(round, [][]float64{known}, [][]float64{tested}, samples, b.permutations, uint64(k))
+			t, err := stats.RegressionTest(round, samples, linear.Terms{linear.Covariate("known", known...)}, linear.Terms{linear.Covariate("tested", tested...)}, b.drawing(k))
 			if err != nil {
 				return nil, 0, err
 			}
@@ -275,13 +283,12 @@ func pooled(b *bench) {
 	n := [2]int{3, 12}
 	b.tested(b.tenth(), func(k int) ([]float64, geom.Status, error) {
 		random := b.random(k)
-		draw := func(n int) (x [][]float64) {
-			for range n {
-				x = append(x, pentagon(random))
-			}
-			return x
+		group := labels(n[:]...)
+		var samples [][]float64
+		for range group {
+			samples = append(samples, pentagon(random))
 		}
-		c, err := stats.PermutationTest(s, [][][]float64{draw(n[0]), draw(n[1])}, stats.TangentMeanDistance, b.permutations, uint64(k), stats.Mismatch(0.3))
+		c, err := stats.PermutationTest(s, samples, linear.Factor("group", group...), stats.TangentMeanDistance, b.drawing(k), stats.Mismatch(0.3))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -305,9 +312,8 @@ func regions(b *bench) {
 		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 			random := b.random(k)
 			a := &population.Atlas{Template: ring(func(int) (x, y float64) { return 0, 0 })}
-			group := make([]bool, n[0]+n[1])
-			for i := range group {
-				group[i] = i < n[0]
+			group := labels(n[:]...)
+			for range group {
 				wave := normal(random, 2*waves)
 				a.Deformed = append(a.Deformed, ring(func(v int) (x, y float64) {
 					for j := range waves {
@@ -318,7 +324,7 @@ func regions(b *bench) {
 					return x + noise[0]/5, y + noise[1]/5
 				}))
 			}
-			d, err := a.Compare(group, b.permutations, uint64(k))
+			d, err := a.Compare(linear.Factor("group", group...), b.drawing(k))
 			if err != nil {
 				return nil, 0, err
 			}

@@ -24,9 +24,12 @@ type Design struct {
 	blocks    [][2]int    // from where to where in the basis the constant and each term are
 	of        [][]column  // all columns of each term
 	scale     []float64   // [K], weighted standard deviations s_k of the columns
-	root      []float64   // [N], √(N w_i)
-	x         *mat.Dense  // [N, 1 + K], root_i (1, z_i) with z_ik = (c_ik − c̄_k)/s_k
-	basis     [][]float64 // [1 + K][N], orthonormal columns, of which those of x are combinations
+	z         *mat.Dense  // [N, 1 + K], (1, z_i) with z_ik = (c_ik − c̄_k)/s_k
+	weighted  bool        // the weights differ
+	with      []int       // the samples that have weight
+	root      []float64   // [with], √(N w_i)
+	x         *mat.Dense  // [with, 1 + K], root_i z_i
+	basis     [][]float64 // [1 + K][with], orthonormal columns, of which those of x are combinations
 }
 
 // redundant is a column that is the combination of the constant and the columns with these factors.
@@ -52,8 +55,10 @@ func NewDesign(n int, data Data, weights []float64, terms ...Term) (*Design, err
 		w = slices.Clone(weights)
 	}
 	floats.Scale(1/floats.Sum(w), w)
-	for _, v := range w {
-		d.root = append(d.root, math.Sqrt(v*float64(n)))
+	for i, v := range w {
+		if d.weighted = d.weighted || v != w[0]; v > 0 {
+			d.with, d.root = append(d.with, i), append(d.root, math.Sqrt(v*float64(n)))
+		}
 	}
 	d.basis = orthonormal(nil, d.root, 0)
 	var standard [][]float64 // [K][N], z
@@ -71,7 +76,7 @@ func NewDesign(n int, data Data, weights []float64, terms ...Term) (*Design, err
 				if len(standard) > 0 {
 					least = max(independent, 100*0x1p-52*floats.Norm(c.values, math.Inf(1))/scale)
 				}
-				more = orthonormal(d.basis, floats.MulTo(make([]float64, n), d.root, z), least)
+				more = orthonormal(d.basis, d.rooted(z), least)
 			}
 			if len(more) == len(d.basis) {
 				d.redundant = append(d.redundant, redundant{column: c})
@@ -85,10 +90,10 @@ func NewDesign(n int, data Data, weights []float64, terms ...Term) (*Design, err
 		}
 		d.blocks, d.of = append(d.blocks, [2]int{from, len(d.basis)}), append(d.of, columns)
 	}
-	d.x = mat.NewDense(n, len(d.basis), nil)
-	d.x.SetCol(0, d.root)
-	for k, z := range standard {
-		d.x.SetCol(k+1, floats.MulTo(make([]float64, n), d.root, z))
+	d.z, d.x = mat.NewDense(n, len(d.basis), nil), mat.NewDense(len(d.with), len(d.basis), nil)
+	for k, z := range slices.Concat([][]float64{slices.Repeat([]float64{1}, n)}, standard) {
+		d.z.SetCol(k, z)
+		d.x.SetCol(k, d.rooted(z))
 	}
 	d.Rows = make([][]float64, n)
 	if len(standard) > 0 { // without the constant, so that z = q R also where the Origin is rounded, and for samples without weight
@@ -103,7 +108,25 @@ func NewDesign(n int, data Data, weights []float64, terms ...Term) (*Design, err
 	return d, d.relate()
 }
 
-// triangle returns R, [K, K], of z_i = R-combinations of q_i.
+// rooted returns the numbers of the samples that have weight, times the roots.
+func (d *Design) rooted(values []float64) []float64 {
+	out := make([]float64, len(d.with))
+	for k, i := range d.with {
+		out[k] = d.root[k] * values[i]
+	}
+	return out
+}
+
+// Row returns the columns c_ik of sample i, [K].
+func (d *Design) Row(i int) []float64 {
+	out := make([]float64, len(d.columns))
+	for k, c := range d.columns {
+		out[k] = c.values[i]
+	}
+	return out
+}
+
+// triangle returns the upper triangular R, [K, K], with z_ik = Σ_l q_il R_lk.
 func (d *Design) triangle() *mat.TriDense {
 	k := len(d.columns)
 	var all mat.Dense
@@ -123,9 +146,9 @@ func (d *Design) relate() error {
 	if len(d.redundant) == 0 {
 		return nil
 	}
-	values := mat.NewDense(d.n, len(d.redundant), nil)
+	values := mat.NewDense(len(d.with), len(d.redundant), nil)
 	for k, r := range d.redundant {
-		values.SetCol(k, floats.MulTo(make([]float64, d.n), d.root, r.values))
+		values.SetCol(k, d.rooted(r.values))
 	}
 	of, err := (&stratum{x: d.x, basis: d.basis}).coefficients(values)
 	if err != nil {
@@ -135,11 +158,12 @@ func (d *Design) relate() error {
 	for k := range d.redundant {
 		d.redundant[k].of = mat.Col(nil, k, of)
 	}
-	for i, w := range d.root {
-		if w == 0 {
-			if _, err := d.row(1, func(c column) (float64, error) { return c.values[i], nil }); err != nil {
-				return fmt.Errorf("%s, which has no weight: %w", d.source.row(i), err)
-			}
+	for i := range d.n {
+		if _, has := slices.BinarySearch(d.with, i); has {
+			continue
+		}
+		if _, err := d.row(1, func(c column) (float64, error) { return c.values[i], nil }); err != nil {
+			return fmt.Errorf("%s, which has no weight: %w", d.source.row(i), err)
 		}
 	}
 	return nil

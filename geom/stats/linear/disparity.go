@@ -60,6 +60,9 @@ func (m *Model) Disparity(groups Term, p Permutations) (*Disparity, error) {
 }
 
 func (m *Model) disparity(groups Term, p Permutations) (*Disparity, error) {
+	if m.Design.weighted {
+		return nil, errors.New("the samples have weights, and what varies alike is not their residuals")
+	}
 	if m.whole.exchange != Order {
 		return nil, errors.New("the model is one on a tree, where residuals belong to no group: compare rates of evolution")
 	}

@@ -27,9 +27,9 @@ type Model struct {
 // rounding bounds the share of a row that floating point leaves of what should be 0: less counts as 0.
 const rounding = 1e-13
 
-// Fit explains rows, [N][p], by least squares, with the weights of the design, which are to be positive. Samples are taken to be independent, but
+// Fit explains rows, [N][p], by least squares, with the weights of the design. Samples are taken to be independent, but
 // for terms Over others; see FitOnTree for species. It is an error if no degrees of freedom are left, or the levels of the error of a term
-// are not exchangeable (see Term.Over).
+// are not exchangeable (see Term.Over), as they are not with weights.
 func (d *Design) Fit(y [][]float64) (*Model, error) { return d.fit(y, nil) }
 
 // Tree is a phylogeny. Contrasts returns phylogenetically independent contrasts of its leaves, [N − 1][k], of values [N][k], and the best linear
@@ -56,13 +56,13 @@ func (d *Design) fit(rows [][]float64, t Tree) (*Model, error) {
 	if len(rows) != n {
 		return nil, fmt.Errorf("%d rows for %d samples", len(rows), n)
 	}
-	if n <= len(d.basis) {
-		return nil, fmt.Errorf("%d samples leave no degrees of freedom beside the %d of the terms and the mean", n, len(d.basis))
+	if len(d.with) <= len(d.basis) {
+		return nil, fmt.Errorf("%d samples leave no degrees of freedom beside the %d of the terms and the mean", len(d.with), len(d.basis))
 	}
-	y, size := mat.NewDense(n, len(rows[0]), nil), 0.0
-	for i, row := range rows {
-		floats.AddScaled(y.RawRowView(i), d.root[i], row)
-		size = max(size, floats.Norm(row, 2))
+	y, size := mat.NewDense(len(d.with), len(rows[0]), nil), 0.0
+	for k, i := range d.with {
+		floats.AddScaled(y.RawRowView(k), d.root[k], rows[i])
+		size = max(size, floats.Norm(rows[i], 2))
 	}
 	if math.IsNaN(size) || math.IsInf(size*size, 1) {
 		return nil, fmt.Errorf("a row has the norm %g: take another unit", size)
@@ -71,6 +71,9 @@ func (d *Design) fit(rows [][]float64, t Tree) (*Model, error) {
 	m.whole = &stratum{y: y, x: d.x, basis: d.basis, blocks: d.blocks, name: "residuals", negligible: float64(n) * rounding * rounding * size * size}
 	var u *mat.Dense // coefficients of the columns (1, z)
 	var err error
+	if t != nil && d.weighted {
+		return nil, errors.New("on a tree the samples have no weights of their own")
+	}
 	if t != nil {
 		u, err = m.contrast(t)
 	} else {
@@ -89,8 +92,8 @@ func (d *Design) fit(rows [][]float64, t Tree) (*Model, error) {
 			e++
 		}
 		switch {
-		case t != nil:
-			return nil, fmt.Errorf("the term %s is tested over %s: on a tree, terms are tested over the residuals", term.name, term.over)
+		case t != nil || d.weighted:
+			return nil, fmt.Errorf("the term %s is tested over %s: on a tree, and with weights, terms are tested over the residuals", term.name, term.over)
 		case e == len(d.terms):
 			return nil, fmt.Errorf("the term %s is tested over %s, which is not among the terms after it", term.name, term.over)
 		}
@@ -99,12 +102,10 @@ func (d *Design) fit(rows [][]float64, t Tree) (*Model, error) {
 		}
 	}
 	var fitted mat.Dense
-	fitted.Mul(d.x, u)
+	fitted.Mul(d.z, u)
 	for i, row := range rows {
-		fit := fitted.RawRowView(i)
-		floats.Scale(1/d.root[i], fit)
-		m.Fitted = append(m.Fitted, fit)
-		m.Residuals = append(m.Residuals, floats.SubTo(make([]float64, len(row)), row, fit))
+		m.Fitted = append(m.Fitted, fitted.RawRowView(i))
+		m.Residuals = append(m.Residuals, floats.SubTo(make([]float64, len(row)), row, m.Fitted[i]))
 	}
 	d.unstandardise(u)
 	for c := range m.Columns {
@@ -238,7 +239,7 @@ func (m *Model) ANOVA(p Permutations) (*ANOVA, error) {
 		r.P, out.Permutations = test.P, min(out.Permutations, test.Permutations)
 	}
 	row("residuals", m.whole.left(), residual)
-	row("total", len(m.Fitted)-1, total)
+	row("total", len(m.Design.with)-1, total)
 	return out, nil
 }
 
@@ -275,10 +276,7 @@ func (m *Model) contrast(t Tree) (*mat.Dense, error) {
 	n, p := y.Dims()
 	_, columns := x.Dims()
 	values := make([][]float64, n)
-	for i, r := range m.Design.root {
-		if r != 1 {
-			return nil, errors.New("on a tree the samples have no weights of their own")
-		}
+	for i := range values {
 		values[i] = slices.Concat(y.RawRowView(i), x.RawRowView(i)[1:])
 	}
 	contrasts, root, err := t.Contrasts(values)

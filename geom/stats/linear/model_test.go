@@ -94,6 +94,13 @@ func TestWeightedLeastSquares(t *testing.T) {
 	for k, slope := range slopes {
 		expect.Abs(t, "slope", slope, m.Coefficients[k+1], 1e-12)
 	}
+	// A sample without weight says nothing, and is fitted as it would be predicted.
+	more := expect.Must(expect.Must(NewDesign(n+1, nil, append(slices.Clone(w), 0), Covariate("age", append(slices.Clone(age), 33)...),
+		Factor("sex", append(slices.Clone(sex), "m")...), Interaction(Covariate("age", append(slices.Clone(age), 33)...), Factor("sex", append(slices.Clone(sex), "m")...)))).
+		Fit(append(slices.Clone(y), []float64{1e9, 1e9, 1e9})))
+	expect.Abs(t, "fitted with a sample without weight", more.Fitted[:n], m.Fitted, 1e-12)
+	expect.Abs(t, "its prediction", more.Fitted[n], expect.Must(m.Predict(map[string]string{"age": "33", "sex": "m"})), 1e-12)
+	expect.Abs(t, "F with it", expect.Must(more.ANOVA(Permutations{N: 9})).Rows[2].F, expect.Must(m.ANOVA(Permutations{N: 9})).Rows[2].F, 1e-9)
 	days := floats.ScaleTo(make([]float64, n), 365.25, age)
 	floats.AddConst(738000, days)
 	other := expect.Must(expect.Must(NewDesign(n, nil, w, Covariate("age", days...), s, Interaction(Covariate("age", days...), s))).Fit(y))

@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/stats/linear"
 )
 
 func TestMain(m *testing.M) { geomtest.Main(m) }
@@ -72,8 +73,8 @@ func TestGrowth(t *testing.T) {
 	}))
 	s.Amplitude = 1
 	m := s.model()
-	r := expect.Must(m.Regress(times, s.Subjects[subjects/2], s.Controls, s.Subjects))
-	want, got := expect.Must(s.seen(m.Space.Point(s.modes[0]))), expect.Must(s.seen(r.Tangent))
+	r := expect.Must(m.Regress(s.Subjects[subjects/2], s.Controls, s.Subjects, linear.Terms{linear.Covariate("time", times...)}))
+	want, got := expect.Must(s.seen(m.Space.Point(s.modes[0]))), expect.Must(s.seen(r.Tangents[0]))
 	floats.Scale(size*size, want) // of a momentum in the space of that size
 	angle := 180 / math.Pi * math.Acos(floats.Dot(got, want)/(floats.Norm(got, 2)*floats.Norm(want, 2)))
 	t.Logf("%s, %d evaluations: reach %.3g, direction off by %.3g°", r, r.Evaluations, r.Reach, angle)
