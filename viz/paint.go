@@ -289,8 +289,8 @@ func repel(all []stamp, texts []int) {
 	}
 }
 
-// sidestep turns each text about its point, from where repel has put it, as far as it must so that it covers no other text and least of
-// dots and lines. Light lines, such as a grid, may cross it.
+// sidestep turns each text about its point, from where repel has put it, and moves it off, as far as it must so that it covers no other
+// text and least of dots and lines. Light lines, such as a grid, may cross it.
 func sidestep(all []stamp, texts []int, page vg.Rectangle) {
 	var marks []stamp
 	for _, s := range all {
@@ -305,15 +305,15 @@ func sidestep(all []stamp, texts []int, page vg.Rectangle) {
 		foot, at, size := all[t].foot, all[t].at[0], textBox(all[t].text)
 		d := at.Sub(foot)
 		least, best := math.Inf(1), vg.Rectangle{}
-		for k := range 24 {
-			angle := float64((k+1)/2) * math.Pi / 12 // to both sides in turn
+		for k := range 48 {
+			angle, far := float64((k%24+1)/2)*math.Pi/12, 1+0.4*float64(k/24) // to both sides in turn, then farther off
 			if k%2 == 0 {
 				angle = -angle
 			}
 			sin, cos := math.Sincos(angle)
-			to := foot.Add(vg.Point{X: vg.Length(cos)*d.X - vg.Length(sin)*d.Y, Y: vg.Length(sin)*d.X + vg.Length(cos)*d.Y})
+			to := foot.Add(vg.Point{X: vg.Length(cos)*d.X - vg.Length(sin)*d.Y, Y: vg.Length(sin)*d.X + vg.Length(cos)*d.Y}.Scale(vg.Length(far)))
 			box := vg.Rectangle{Min: to.Sub(size.Scale(0.5)), Max: to.Add(size.Scale(0.5))}
-			if cost := float64(drawn.covered(box)) + 2*math.Abs(angle); cost < least {
+			if cost := float64(drawn.covered(box)) + 2*math.Abs(angle) + 3*(far-1); cost < least {
 				least, best = cost, box
 			}
 		}
