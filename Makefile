@@ -9,7 +9,7 @@ export GOFLAGS := $(filter-out -mod=% --mod=% -modfile=% --modfile=%,$(GOFLAGS))
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newer: Debian \`apt-get install python3 python3-venv\`, macOS \`brew install python\`" >&2; exit 1; }; \
 	$(PYTHON) kernels/jupyter/setup.py
 
-.PHONY: setup setup-cuda gpu-check report test lab kernel test-kernel test-lab soak bench bench-narrow calibrate strip clean
+.PHONY: setup setup-cuda gpu-check report gallery test lab kernel test-kernel test-lab soak bench bench-narrow calibrate strip clean
 
 setup: # what the other targets do first
 	$(SETUP) run
@@ -32,6 +32,10 @@ export DATA SET AUTHORS NOTEBOOKS
 report: # execute the notebooks, write notebooks/reports
 	$(SETUP) run
 	@$(VENV)/python notebooks/report/run.py --make
+
+gallery: # make report, and the pictures of notebooks/gallery anew
+	$(SETUP) run
+	@$(VENV)/python notebooks/report/run.py --make --gallery
 
 test: # format, vet, tests, and every notebook with its report; with other data than the standard ones those that read landmarks, and notebook 14 in the tests of the reports, but not notebook 10
 	$(SETUP) run

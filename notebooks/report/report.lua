@@ -53,11 +53,57 @@ local function number(s)
   return {pandoc.Str(before .. (digits == '1' and '10' or digits .. '·10')), pandoc.Superscript((sign == '-' and '−' or '') .. power), pandoc.Str(rest)}
 end
 
+-- A table as comma-separated values, with the numbers as they were printed.
+local function csv(t)
+  local lines = {}
+  local function row(r)
+    lines[#lines + 1] = table.concat(r.cells:map(function(c)
+      local value = stringify(c.contents)
+      return value:match('[",\n]') and '"' .. value:gsub('"', '""') .. '"' or value
+    end), ',')
+  end
+  for _, r in ipairs(t.head.rows) do row(r) end
+  for _, body in ipairs(t.bodies) do
+    for _, r in ipairs(body.body) do row(r) end
+  end
+  return table.concat(lines, '\n') .. '\n'
+end
+
+-- A table whose columns of numbers stand to the right, unless it says how they stand.
+local function aligned(t)
+  local specs = t.colspecs
+  for k, spec in ipairs(specs) do
+    local numbers = #t.bodies > 0 and #t.bodies[1].body > 0
+    for _, body in ipairs(t.bodies) do
+      for _, r in ipairs(body.body) do
+        numbers = numbers and stringify(r.cells[k].contents):match('^[-−]?%d[%d.,]*[e%d+-]*%s*%%?$')
+      end
+    end
+    if numbers and spec[1] == 'AlignDefault' then specs[k] = {'AlignRight', spec[2]} end
+  end
+  t.colspecs = specs
+  return t
+end
+
 -- What a cell says in Markdown may hold data. So it has no HTML, no attributes and no pictures, links lead to pages or
 -- within the report, and a claim that does not hold is marked.
+local tables = 0
 local function said(s)
   local doc = pandoc.read(s, 'commonmark+pipe_tables+tex_math_dollars+smart')
-  return doc.blocks:walk{
+  local links = {} -- to the tables as CSV, made before numbers are written as one writes them
+  local blocks = doc.blocks:walk{Table = function(t)
+    tables = tables + 1
+    local name = 'table-' .. tables .. '.csv'
+    links[#links + 1] = pandoc.RawBlock('html', '<p class="save">Save: <a download="' .. name .. '" href="'
+      .. pandoc.mediabag.make_data_uri('text/csv', csv(t)) .. '">CSV</a></p>')
+    return aligned(t)
+  end}
+  local linked = 0
+  return blocks:walk{
+    Table = function(t)
+      linked = linked + 1
+      return not typ and {t, links[linked]} or nil
+    end,
     RawInline = function(r) return pandoc.Str(r.text) end,
     RawBlock = function(r) return pandoc.Para{pandoc.Str(r.text)} end,
     Image = function(i) return i.caption end,
@@ -116,6 +162,7 @@ local function pictured(div, blocks, about)
   div.attributes.role, div.attributes['aria-label'] = 'group', about.alt
   local out = pandoc.Blocks{div}
   out:extend(about.caption or {})
+  if about.files then out:insert(pandoc.RawBlock('html', about.files)) end
   return out
 end
 
@@ -179,13 +226,13 @@ local function captioned(p)
           caption = typ and wrap('caption', {p}) or pandoc.Blocks{pandoc.Div({p}, {id = 'figure-' .. figures, class = 'caption'})}}
 end
 
--- A code cell: the error that ended it, its code, which folds away, on paper into an appendix, unless it is a listing: has the tag or, in a notebook without such
--- tags, at most 30 lines; and its outputs, of which the last picture has the caption.
--- alts are words for pictures, by the numbers of the outputs, and widths how wide a page shows them; for others the caption or the
--- heading has to do.
+-- A code cell: the error that ended it; its code, which folds away, on paper into an appendix, unless it is a listing: has the tag or,
+-- in a notebook without such tags, at most 30 lines; and its outputs, of which the last picture has the caption.
+-- By the numbers of the outputs alts are words for pictures, for others the caption or the heading has to do; widths how wide a page
+-- shows them; and files their files in the folder of the report.
 local appendix = pandoc.Blocks{}
 local folded = 0
-local function code(cell, about, heading, tagged, alts, widths)
+local function code(cell, about, heading, tagged, alts, widths, files, folder)
   local function shows(b) return b.t == 'Div' and #b.content == 1 and is_picture(b.content[1]) end
   local last
   for i, b in ipairs(cell.content) do last = shows(b) and i or last end
@@ -211,7 +258,13 @@ local function code(cell, about, heading, tagged, alts, widths)
       local alt = stringify(alts[tostring(number)] or '')
       local caption = i == last and about
       local width = widths[tostring(number)]
+      local saved = files[tostring(number)]
+      local links = saved and saved:map(function(f)
+        f = stringify(f)
+        return '<a href="' .. folder .. '/figures/' .. f .. '">' .. f:match('%w+$'):upper() .. '</a>'
+      end)
       if b ~= failed then blocks:extend(output(b, shows(b) and {
+        files = links and '<p class="save">Save: ' .. table.concat(links, ' ') .. '</p>',
         width = width and stringify(width), alt = alt ~= '' and alt or caption and caption.alt or 'Picture: ' .. heading, caption = caption and caption.caption})) end
     end
   end
@@ -287,7 +340,8 @@ function Pandoc(doc)
       local below = cells[n + 1]
       local caption = below and below.classes:includes('markdown') and captioned(below.content[1])
       if caption then below.content:remove(1) end
-      blocks:extend(code(cell, caption, heading, tagged, about.alts[cell.identifier] or {}, about.widths[cell.identifier] or {}))
+      blocks:extend(code(cell, caption, heading, tagged, about.alts[cell.identifier] or {}, about.widths[cell.identifier] or {},
+        about.files[cell.identifier] or {}, stringify(about.folder or '')))
     end
   end
   blocks = blocks:walk{RawBlock = rawtex, RawInline = rawtex, Image = function(i)

@@ -4,12 +4,15 @@ import copy
 import hashlib
 import html
 import json
+import math
 import mimetypes
 import pathlib
 import re
+import struct
 import subprocess
 import tempfile
 import urllib.parse
+import zlib
 
 import math_core
 import nbformat
@@ -90,20 +93,68 @@ def shown(metadata):
     return round(1.18 * metadata["image/png"]["width"])
 
 
+def figures(notebook):
+    """The pictures that cells show as drawings or pixels: {(number of the cell, number of the output): name}. The last of a cell that
+    has a caption is called after its number, figure-3, others picture-1."""
+    names, captions, others = {}, 0, 0
+    for number, cell in enumerate(notebook["cells"]):
+        if cell["cell_type"] == "markdown":
+            captions += len(re.findall(r"^\*\*Figure\.\*\*", text(cell["source"]), flags=re.M))
+            continue
+        shown = [(number, k) for k, out in enumerate(cell.get("outputs", [])) if {"image/svg+xml", "image/png"} & out.get("data", {}).keys()]
+        below = notebook["cells"][number + 1] if number + 1 < len(notebook["cells"]) else None
+        captioned = below and below["cell_type"] == "markdown" and text(below["source"]).startswith("**Figure.**")
+        for place in shown:
+            if captioned and place == shown[-1]:
+                names[place] = f"figure-{captions + 1}"
+            else:
+                others += 1
+                names[place] = f"picture-{others}"
+    return names
+
+
+def write_files(notebook, page, folder):
+    """The figures of a notebook as SVG, PDF and PNG, and the tables of its page as CSV, in folders of their own."""
+    for (number, k), name in figures(notebook).items():
+        data, file = notebook["cells"][number]["outputs"][k]["data"], folder / "figures" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if "image/png" in data:
+            file.with_suffix(".png").write_bytes(base64.b64decode(text(data["image/png"])))
+        if "image/svg+xml" in data:
+            file.with_suffix(".svg").write_text(text(data["image/svg+xml"]), encoding="utf-8")
+            file.with_suffix(".pdf").write_bytes(drawn(text(data["image/svg+xml"]).encode(), "svg", "pdf", timestamp=0))
+    for name, content in re.findall(r'<a download="(table-\d+\.csv)" href="data:text/csv[^",]*,([^"]*)"', page):
+        (folder / "tables").mkdir(parents=True, exist_ok=True)
+        (folder / "tables" / name).write_bytes(urllib.parse.unquote_to_bytes(html.unescape(content)))
+
+
+def drawn(data, suffix, target, source='#set page(width: auto, height: auto, margin: 0pt)\n#image("%s")', **options):
+    """A picture in another format, by typst, whose source says how it stands on a page."""
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "picture." + suffix).write_bytes(data)
+        file = pathlib.Path(folder, "picture.typ")
+        file.write_text(source % f"picture.{suffix}")
+        try:
+            return typst.compile(str(file), root=folder, format=target, **options)
+        except typst.TypstError as e:
+            raise ReportError(f"typst: {e}")
+
+
 def prepare(notebook, target, meta):
     """The notebook as it is to be read: without the lines %% of the kernel, without terminal colours, and with one
     representation of each output; meta is what the templates and the filter are told."""
     nb = copy.deepcopy(notebook)
     nb["nbformat_minor"] = 5  # before, cells had no ids
-    cells, alts, widths, pictures = [], {}, {}, {}
-    for number, cell in enumerate(nb["cells"]):
-        cell.setdefault("id", f"cell-{number}")
+    cells, alts, widths, files, pictures = [], {}, {}, {}, {}
+    names = figures(notebook)
+    for index, cell in enumerate(nb["cells"]):
+        cell.setdefault("id", f"cell-{index}")
         # pandoc would have names of its own for them
         pictures[cell["id"]] = {name: f"data:{mime};base64,{text(data)}" for name, bundle in cell.pop("attachments", {}).items() for mime, data in bundle.items()}
         if cell["cell_type"] == "code":
             cell["source"] = re.sub(r"\n*^[ \t]*%%[ \t]*$\n*", "\n\n", text(cell["source"]), flags=re.M).strip("\n")
             outputs = []
-            for out in cell["outputs"]:
+            for k, out in enumerate(cell["outputs"]):
                 if out["output_type"] == "stream":
                     out["text"] = ANSI.sub("", text(out["text"]))
                     if outputs and outputs[-1].get("name") == out["name"]:
@@ -114,6 +165,9 @@ def prepare(notebook, target, meta):
                 elif "data" in out:
                     # What a picture shows, in words, comes beside it.
                     number, metadata = str(len(outputs) + 1), out.get("metadata", {})
+                    if (place := (index, k)) in names:
+                        kinds = ["svg", "pdf", "png"] if "image/svg+xml" in out["data"] else ["png"]
+                        files.setdefault(cell["id"], {})[number] = [f"{names[place]}.{kind}" for kind in kinds]
                     alt = alts.setdefault(cell["id"], {})[number] = text(out["data"].get("text/plain", ""))
                     out["data"] = best(out["data"], target)
                     if target == "html5" and metadata.get("image/png"):
@@ -126,7 +180,7 @@ def prepare(notebook, target, meta):
                 continue
         cells.append(cell)
     nb["cells"] = cells
-    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts, widths=widths, pictures=pictures)}
+    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts, widths=widths, files=files, pictures=pictures)}
     return json.dumps(nb)
 
 
@@ -136,7 +190,7 @@ def convert(notebook, target, name, about, *args):
     names = [n for n, _ in about["book"]]
     at = names.index(name) if name in names else None
     book = [{"name": n, "title": title} for n, title in about["book"]]
-    meta = {"name": name, "pagetitle": name, "date": about["date"], "book": book,
+    meta = {"name": name, "folder": urllib.parse.quote(name), "pagetitle": name, "date": about["date"], "book": book,
             "provenance": [{"name": n, "value": v} for n, v in about["provenance"]]}
     if about["authors"]:
         meta["author"] = about["authors"]  # an empty list is "true" to pandoc
@@ -244,37 +298,98 @@ def write_pdf(notebook, name, about, seconds, path):
             raise ReportError(f"typst: {e}")
 
 
-def thumbnail(data, suffix):
-    """A small copy of a picture, as HTML."""
-    with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(folder, "picture." + suffix).write_bytes(data)
-        source = pathlib.Path(folder, "picture.typ")
-        source.write_text(f'#set page(width: 132pt, height: auto, margin: 0pt)\n#image("picture.{suffix}", width: 100%)')
-        try:
-            small = typst.compile(str(source), root=folder, format="png", ppi=144)
-        except typst.TypstError as e:
-            raise ReportError(f"typst: {e}")
-    return f'<img src="data:image/png;base64,{base64.b64encode(small).decode()}" class="on-white" width="176" alt="">'
+COVER = 60_000  # bytes at most
+
+
+def pixels(data):
+    """Width, height and the RGBA bytes of a PNG of typst's, which has 8 bits a channel and no interlacing."""
+    width, height = struct.unpack(">II", data[16:24])
+    at, packed = 8, b""
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
+        at += 12 + size
+    filtered, row, out = zlib.decompress(packed), bytes(4 * width), bytearray()
+    for y in range(height):
+        start = y * (4 * width + 1)
+        kind, line, above = filtered[start], bytearray(filtered[start + 1:start + 1 + 4 * width]), row
+        for i in range(len(line)) if kind else ():
+            a, b, c = (line[i - 4] if i > 3 else 0), above[i], (above[i - 4] if i > 3 else 0)
+            if kind == 4:
+                p, q, r = abs(b - c), abs(a - c), abs(a + b - 2 * c)
+                add = a if p <= q and p <= r else b if q <= r else c
+            else:
+                add = (a, b, (a + b) // 2)[kind - 1]
+            line[i] = (line[i] + add) & 255
+        row = bytes(line)
+        out += row
+    return width, height, bytes(out)
+
+
+def coarser(data):
+    """A PNG of typst's with 32 shades of red, green and blue each, which pack better."""
+    width, height, rgba = pixels(data)
+    shades = bytes(round(round(v / 255 * 31) * 255 / 31) for v in range(256))
+    rgb = bytearray(3 * width * height)
+    for k in range(3):
+        rgb[k::3] = rgba[k::4].translate(shades)
+    lines = b"".join(b"\0" + rgb[3 * width * y:3 * width * (y + 1)] for y in range(height))
+    chunk = lambda kind, body: struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    return data[:8] + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(lines, 9)) + chunk(b"IEND", b"")
+
+
+def cover(notebook):
+    """A picture that stands for a notebook, as PNG: the first one, or that of the cell with the tag "cover". Of several panels it is the
+    first, or the second with the tag "cover-2"."""
+    best = None
+    for cell in notebook["cells"]:
+        tags = [t for t in cell["metadata"].get("tags", []) if re.fullmatch(r"cover(-[1-9])?", t)]
+        for out in cell.get("outputs", []):
+            if {"image/svg+xml", "image/png"} & out.get("data", {}).keys() and (best is None or tags and not best[0]):
+                best = tags, out
+    if not best:
+        return b""
+    tags, out = best
+    panels = out.get("metadata", {}).get("panels") or [0, 0, 1, 1]
+    panel = min(int(tags[0][6:] or 1) if tags else 1, len(panels) // 4)
+    x, y, w, h = panels[4 * panel - 4:4 * panel]
+    suffix = "svg" if "image/svg+xml" in out["data"] else "png"
+    data = text(out["data"]["image/svg+xml"]).encode() if suffix == "svg" else base64.b64decode(text(out["data"]["image/png"]))
+    size = out.get("metadata", {}).get("image/png") or {"width": 1, "height": 1}
+    width, ratio = 240, size["height"] / size["width"] * h / w  # points
+    source = (f"#set page(width: {width}pt, height: {width * ratio}pt, margin: 0pt)\n"
+              f'#place(dx: {-x / w * width}pt, dy: {-y / h * width * ratio}pt, image("%s", width: {width / w}pt, height: {width * ratio / h}pt))')
+    for ppi in 192, 160, 128, 96, 72:
+        small = drawn(data, suffix, "png", source, ppi=ppi)
+        if len(small) > COVER:
+            small = coarser(small)
+        if len(small) <= COVER:
+            return small
+    return small
 
 
 def summary(notebook):
-    """The first sentence of the prose and a picture, as HTML: the first one, or that of the cell with the tag "cover"."""
-    sentence = ""
+    """The first sentence of the prose, as HTML."""
     for cell in notebook["cells"]:
-        if cell["cell_type"] == "markdown" and not sentence:
-            for block in re.split(r"\n\s*\n", text(cell["source"]).strip()):
-                prose = "\n".join(line for line in block.splitlines() if not line.startswith("#")).strip()
-                if prose and not re.fullmatch(r"[*_][^*_].*[*_]", prose, flags=re.S):
-                    prose = prose.split("$$")[0].strip()
-                    sentence = re.sub(r":$", ".", re.split(r"(?<=[.!?])\s", prose, maxsplit=1)[0])
-                    break
-    pictures = [(("cover" not in cell["metadata"].get("tags", [])), data, suffix) for cell in notebook["cells"] for out in cell.get("outputs", [])
-                for mime, suffix in [("image/png", "png"), ("image/svg+xml", "svg")] for data in [out.get("data", {}).get(mime)] if data]
-    picture = ""
-    if pictures:
-        _, data, suffix = min(pictures, key=lambda p: p[0])
-        picture = thumbnail(base64.b64decode(text(data)) if suffix == "png" else text(data).encode(), suffix)
-    return mathml(pandoc(sentence, "--from=commonmark_x", "--to=html5", "--gladtex")), picture
+        for block in re.split(r"\n\s*\n", text(cell["source"]).strip()) if cell["cell_type"] == "markdown" else []:
+            prose = "\n".join(line for line in block.splitlines() if not line.startswith("#")).strip()
+            if prose and not re.fullmatch(r"[*_][^*_].*[*_]", prose, flags=re.S):
+                sentence = re.sub(r":$", ".", re.split(r"(?<=[.!?])\s", prose.split("$$")[0].strip(), maxsplit=1)[0])
+                return mathml(pandoc(sentence, "--from=commonmark_x", "--to=html5", "--gladtex"))
+    return ""
+
+
+def write_gallery(entries, folder):
+    """The covers of notebooks as files that are small enough for the repository, NAME.png. entries as of write_index."""
+    folder.mkdir(exist_ok=True)
+    for name, notebook in entries:
+        if picture := cover(notebook):
+            (folder / f"{name}.png").write_bytes(picture)
+
+
+def plain(markdown):
+    """A title without the marks of Markdown and TeX."""
+    return re.sub(r"[$*_`]|\\[a-z]+", "", markdown)
 
 
 def title(notebook, name):
@@ -287,22 +402,37 @@ def title(notebook, name):
     return name
 
 
+def used(check):
+    """How much of its tolerance a check uses, as text; "" if it has none, or numbers that cannot be compared."""
+    try:
+        got, want, tolerance = (float(check[key]) for key in ("got", "want", "tol"))
+    except (KeyError, ValueError):
+        return ""
+    share = abs(got - want) / tolerance if tolerance > 0 else math.nan
+    if not math.isfinite(share):
+        return ""
+    return "below 1 %" if share < 0.01 else f"{100 * share:.0f} %"
+
+
 def write_checks(entries, about, path):
     """A page with all that the notebooks have checked. entries: (name, executed notebook); about as of convert."""
     cells, count = [], 0
     for name, notebook in entries:
         said = []
         for check in (c for cell in notebook["cells"] for c in cell["metadata"].get("checks", [])):
-            values = f": got {check['got']} (want {check['want']} ± {check['tol']})" if "got" in check else ""
+            share = used(check)
+            values = f": got {check['got']} (want {check['want']} ± {check['tol']}" + (f", {share} of it used" if share else "") + ")" if "got" in check else ""
             said.append(nbformat.v4.new_output("display_data", {"text/markdown": f"{'✓' if check['ok'] else '✗'} {check['what']}{values}"}))
         count += len(said)
         cells += [nbformat.v4.new_markdown_cell(f"## [{title(notebook, name)}]({name}.ipynb)"), nbformat.v4.new_code_cell(outputs=said)]
     head = nbformat.v4.new_markdown_cell(f"# All checks\n\n*{count} claims, each checked whenever the reports are made*")
     write_html(nbformat.v4.new_notebook(cells=[head, *cells]), "checks", about, path)
+    field = '<p><input type="search" id="filter" placeholder="Show the checks with these words" aria-label="Show the checks with these words"></p>'
+    path.write_text(path.read_text(encoding="utf-8").replace('<main id="main">', '<main id="main">\n' + field, 1), encoding="utf-8")
 
 
-def shell(name, head, body):
-    """A page that is not made of a notebook."""
+def shell(name, head, body, script=""):
+    """A page that is not made of a notebook, and its script if it has one."""
     return finished(f"""<!doctype html>
 <html lang="en">
 <head>
@@ -315,9 +445,10 @@ def shell(name, head, body):
 <main>
 {body}
 </main>
+{script}
 </body>
 </html>
-""")
+""", script)
 
 
 def write_packages(page, path):
@@ -325,24 +456,80 @@ def write_packages(page, path):
     contents = "".join(f'<li><a href="#{name}">{name}</a></li>' for name in re.findall(r'<h2 id="([^"]*)"', page))
     path.write_text(shell("Packages", f"""<nav class="pages"><a href="index.html">All reports</a></nav>
 <header><h1>Packages</h1></header>
-<nav id="TOC" aria-label="Contents"><ul>{contents}</ul></nav>""", page), encoding="utf-8")
+<nav id="TOC" aria-label="Contents"><ul>{contents}</ul></nav>""", f'<div class="reference">{page}</div>'), encoding="utf-8")
 
 
-def write_index(entries, provenance, path):
-    """entries: (name, executed notebook) in the order of the index."""
-    items = []
+SEARCH = """
+const places = JSON.parse(document.getElementById("places").textContent), field = document.getElementById("search"), found = document.getElementById("found");
+field.oninput = () => {
+  const words = field.value.toLowerCase().split(/\\s+/).filter(w => w);
+  const holds = text => words.every(w => text.toLowerCase().includes(w));
+  const hits = words.length ? places.map(p => [holds(p[0]) ? 0 : holds(p.slice(0, 3).join(" ")) ? 1 : 2, p]).filter(h => h[0] < 2) : [];
+  hits.sort((a, b) => a[0] - b[0] || a[1][0].length - b[1][0].length);
+  found.replaceChildren(...hits.slice(0, 40).map(([, [name, about, , place]]) => {
+    const item = document.createElement("li"), link = item.appendChild(document.createElement("a"));
+    link.href = place;
+    link.textContent = name;
+    item.append(" " + about);
+    return item;
+  }));
+  if (words.length && !hits.length) found.textContent = "Nothing has these words.";
+};
+"""
+
+
+def sections(page):
+    """The sections of a report's page: (id, heading, text) each."""
+    page = re.sub(r'<details.*?</details>|<p class="save">.*?</p>|<(script|style|svg|nav|footer)\b.*?</\1>', " ", page[page.find("<main"):], flags=re.S)
+    parts = re.split(r'<h[2-4][^>]*\bid="([^"]*)"[^>]*>(.*?)</h[2-4]>', page, flags=re.S)
+    words = lambda s: " ".join(html.unescape(re.sub(r"<[^>]*>", " ", s)).split())
+    return [(place, words(heading), words(text)) for place, heading, text in zip(parts[1::3], parts[2::3], parts[3::3])]
+
+
+def search(entries, names, folder):
+    """A field that finds sections of the reports in a folder and names of the packages, as HTML, and its script."""
+    places = []
     for name, notebook in entries:
-        sentence, picture = summary(notebook)
+        page = folder / f"{name}.html"
+        places.append([plain(title(notebook, name)), "", "", f"{name}.html"])
+        places += [[heading, plain(title(notebook, name)), words, f"{name}.html#{place}"] for place, heading, words in sections(page.read_text(encoding="utf-8") if page.exists() else "")]
+    places += [[name, declaration, "", f"packages.html#{name}"] for name, declaration in sorted(names.items())]
+    data = json.dumps(places, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return ('<p><input type="search" id="search" placeholder="Search reports and functions" aria-label="Search reports and functions"></p>\n<ul id="found" role="status"></ul>',
+            f'<script type="application/json" id="places">{data}</script>\n<script>{SEARCH}</script>')
+
+
+PARTS = ["The paper", "Other geometries", "Statistics in practice", "Your own data"]  # by the metadata "part" of notebooks, from 1
+
+
+def parts(entries):
+    """The entries by their parts, as (title, entries) pairs: a part is the whole number below the metadata "part" of a notebook, and what
+    lies behind the point puts its notebooks in order before their names do."""
+    place = {name: notebook["metadata"].get("part", len(PARTS)) for name, notebook in entries}
+    ordered = sorted(entries, key=lambda e: (place[e[0]], e[0]))
+    return [(title, [e for e in ordered if int(place[e[0]]) == n]) for n, title in enumerate(PARTS, 1) if n in map(int, place.values())]
+
+
+def write_index(entries, about, path):
+    """entries: (name, executed notebook), whose reports lie beside path; about as of convert."""
+    def card(name, notebook):
+        picture = cover(notebook)
+        image = f'<img src="data:image/png;base64,{base64.b64encode(picture).decode()}" class="on-white" width="320" alt="">' if picture else ""
         # As a heading, so that the number in front does not make it a list.
         heading = mathml(pandoc("# " + title(notebook, name), "--from=commonmark_x", "--to=html5", "--gladtex"))
         heading = re.sub(r"\A<h1[^>]*>(.*)</h1>\s*\Z", r"\1", heading, flags=re.S)
-        items.append(f'<li><a class="picture" href="{name}.html" tabindex="-1" aria-hidden="true">{picture}</a>\n'
-                     f'<div><h2><a href="{name}.html">{heading}</a></h2>\n{sentence}<p class="files"><a href="{name}.html">HTML</a> '
-                     f'<a href="{name}.pdf">PDF</a></p></div></li>')
-    path.write_text(shell("Computational anatomy: reports", f"""<header>
-<h1>Computational anatomy: reports</h1>
-<p class="made">{html.escape(provenance)}</p>
-</header>""", f"""<ol class="reports">
-{chr(10).join(items)}
-</ol>
-<p>Beside them: <a href="checks.html">all checks</a>, and the <a href="packages.html">packages</a>.</p>"""), encoding="utf-8")
+        return (f'<li><a class="picture" href="{name}.html" tabindex="-1" aria-hidden="true">{image}</a>\n'
+                f'<h3><a href="{name}.html">{heading}</a></h3>\n{summary(notebook)}<p class="files"><a href="{name}.html">HTML</a> <a href="{name}.pdf">PDF</a></p></li>')
+
+    first = next((f'<p><strong>Start here:</strong> <a href="{name}.html">{html.escape(plain(title(notebook, name)))}</a> comes first; each report '
+                  'leads to the next. Reports about your own data are made by notebook templates of the last part.</p>'
+                  for _, group in parts(entries) for name, notebook in group), "")
+    groups = "\n".join(f'<h2>{part}</h2>\n<ol class="reports">\n' + "\n".join(card(*e) for e in group) + "\n</ol>" for part, group in parts(entries))
+    field, script = search(entries, about["names"], path.parent)
+    made = " · ".join([about["date"]] + [f"{name} {value}" for name, value in about["provenance"]])
+    path.write_text(shell("Computational anatomy: reports", "<header>\n<h1>Computational anatomy: reports</h1>\n</header>",
+                          f"""{field}
+{first}
+<p>Beside them: <a href="checks.html">all checks</a>, and the <a href="packages.html">packages</a>.</p>
+{groups}
+<footer id="provenance">{html.escape(made)}</footer>""", script), encoding="utf-8")

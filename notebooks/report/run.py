@@ -32,6 +32,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 
 import nbformat
 from jupyter_client.kernelspec import KernelSpecManager
@@ -43,6 +44,7 @@ import report
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "notebooks"
 REPORTS = NOTEBOOKS / "reports"
+GALLERY = NOTEBOOKS / "gallery"
 HOME = ROOT / ".anatomy"
 JOBS = 2
 COLUMNS = 90  # of code, tabs being four wide: what a page holds
@@ -304,7 +306,7 @@ def reference():
 
 def book():
     """The reports of all notebooks, in their order: (name, title) pairs."""
-    return [(p.stem, re.sub(r"[$*_`]|\\[a-z]+", "", report.title(nbformat.read(p, as_version=4), p.stem))) for p in sorted(NOTEBOOKS.glob("*.ipynb"))]
+    return [(p.stem, report.plain(report.title(nbformat.read(p, as_version=4), p.stem))) for p in sorted(NOTEBOOKS.glob("*.ipynb"))]
 
 
 def plugged(plugin):
@@ -358,8 +360,9 @@ class Made:
         return [check for check in self.checks if not check["ok"]]
 
 
-async def make(path, fact, study, timeout, folder, turns, about):
-    """Executes one notebook and writes its reports into the folder; None if that fails. about is what all reports say."""
+async def make(path, fact, study, timeout, folder, turns, about, check):
+    """Executes one notebook and writes its reports into the folder, and unless they are only checked their figures and tables as files;
+    None if that fails. about is what all reports say."""
     name = report_name(path, study)
     async with turns:
         start = time.monotonic()
@@ -373,6 +376,8 @@ async def make(path, fact, study, timeout, folder, turns, about):
             said = dict(said, data=study.data and study.data.name, provenance=provenance(fact, study, seconds, said["provenance"]))
             await asyncio.to_thread(report.write_html, nb, name, said, folder / f"{name}.html")
             await asyncio.to_thread(report.write_pdf, nb, name, said, int(time.time()), folder / f"{name}.pdf")
+            if not check:
+                await asyncio.to_thread(report.write_files, nb, (folder / f"{name}.html").read_text(encoding="utf-8"), folder / name)
         except (Failure, report.ReportError, OSError) as e:
             print(f"FAIL {path.name} ({time.monotonic() - start:.0f} s), {study.named(str(e))}", flush=True)
             return None
@@ -413,6 +418,16 @@ def manifest():
         os.replace(new, file)
 
 
+PARTS = "", ".pdf", ".html"  # of a report: the folder of its figures and tables, and what is read
+
+
+def remove(path):
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def publish(folder, sources, whole):
     """Puts the reports in their place, one rename each, and returns their pages. sources tells by their names what the
     reports of notebooks come from. The folder may lie on another file system; of what is there, only reports that this
@@ -426,25 +441,30 @@ def publish(folder, sources, whole):
                 n += 1
                 name = f"{page.stem}~{n}"
             entries[name] = source
-            files += [(f, REPORTS / f"{name}{f.suffix}") for f in (page.with_suffix(".pdf"), page) if f.exists()]
+            if name != page.stem:  # its links to its own files
+                links = page.read_text(encoding="utf-8").replace(f'href="{urllib.parse.quote(page.stem)}/', f'href="{urllib.parse.quote(name)}/')
+                page.write_text(links, encoding="utf-8")
+            files += [(f, REPORTS / f"{name}{suffix}", name) for suffix in PARTS if (f := folder / f"{page.stem}{suffix}").exists()]
             pages.append(REPORTS / f"{name}.html")
         try:
-            for f, place in files:
-                shutil.copyfile(f, place.with_name(f".{place.name}.new"))
-            for _, place in files:
-                if place.exists() and place.stem not in ours:
+            for f, place, _ in files:
+                (shutil.copytree if f.is_dir() else shutil.copyfile)(f, place.with_name(f".{place.name}.new"))
+            for _, place, name in files:
+                if place.exists() and name not in ours:
                     n = 1
                     while place.with_name(f"{place.name}.{n}").exists():
                         n += 1
                     os.replace(place, place.with_name(f"{place.name}.{n}"))
+                if place.is_dir():
+                    shutil.rmtree(place)
                 os.replace(place.with_name(f".{place.name}.new"), place)
         finally:
-            for _, place in files:
-                place.with_name(f".{place.name}.new").unlink(missing_ok=True)
+            for _, place, _ in files:
+                remove(place.with_name(f".{place.name}.new"))
         if whole:
             for name in [n for n, source in entries.items() if source == "" and REPORTS / f"{n}.html" not in pages]:
-                for suffix in (".html", ".pdf"):
-                    (REPORTS / f"{name}{suffix}").unlink(missing_ok=True)
+                for suffix in PARTS:
+                    remove(REPORTS / f"{name}{suffix}")
                 del entries[name]
         return pages
 
@@ -452,8 +472,10 @@ def publish(folder, sources, whole):
 def keep(folder):
     """Takes the reports of a run out of its folder, to one that stays; returns this."""
     kept = tempfile.mkdtemp(dir=HOME, prefix="reports-")
-    for f in [*folder.glob("*.html"), *folder.glob("*.pdf")]:
-        os.replace(f, f"{kept}/{f.name}")
+    for page in folder.glob("*.html"):
+        for suffix in PARTS:
+            if (f := folder / f"{page.stem}{suffix}").exists():
+                os.replace(f, f"{kept}/{f.name}")
     return kept
 
 
@@ -516,8 +538,8 @@ def wide_lines(paths):
                     yield f"{path.name}, cell {i + 1}: a line of {columns} columns, want at most {COLUMNS}: {line.strip()}"
 
 
-async def run(known, study, whole, check, timeout, authors=()):
-    """Executes the notebooks, whose facts are known by their paths; returns the exit status."""
+async def run(known, study, whole, check, timeout, authors=(), gallery=None):
+    """Executes the notebooks, whose facts are known by their paths; returns the exit status. gallery is a folder for their covers, if any."""
     if not check:
         with manifest():
             pass  # better to know now than when all is computed
@@ -538,16 +560,19 @@ async def run(known, study, whole, check, timeout, authors=()):
                 about = group.create_task(asyncio.to_thread(common))
                 # The longest texts have the first turns: those that take long are rarely alone at the end.
                 turn = sorted(known, key=lambda p: p.stat().st_size, reverse=True)
-                tasks = {p: group.create_task(make(p, known[p], study, timeout, folder, turns, about)) for p in turn}
+                tasks = {p: group.create_task(make(p, known[p], study, timeout, folder, turns, about, check)) for p in turn}
         except BaseExceptionGroup as e:
             raise e.exceptions[0]
         made = [tasks[p].result() for p in known]
         failed = made.count(None)
         if not failed:
+            entries, said = [(m.name, m.notebook) for m in made], about.result()
+            if gallery:
+                report.write_gallery(entries, gallery)
+                print("gallery:", gallery)
             if whole:
-                entries, said = [(m.name, m.notebook) for m in made], about.result()
                 report.write_checks(entries, said, folder / "checks.html")
-                report.write_index(entries, " · ".join([said["date"]] + [f"{n} {v}" for n, v in said["provenance"]]), folder / "index.html")
+                report.write_index(entries, said, folder / "index.html")
             if not check:
                 try:
                     pages = publish(folder, {m.name: study.source(p) for p, m in zip(known, made)}, whole)
@@ -570,6 +595,7 @@ def parameters(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="throw the reports away, and fail if a notebook file holds outputs or too long lines of code")
+    parser.add_argument("--gallery", action="store_true", help="write the covers of the notebooks to notebooks/gallery, too")
     parser.add_argument("--strip", action="store_true", help="only remove the outputs from the notebook files")
     parser.add_argument("--timeout", type=int, metavar="SECONDS", help="for each cell: with --check 300 if not given, else as long as it takes")
     parser.add_argument("--data", type=pathlib.Path, metavar="PATH",
@@ -631,7 +657,7 @@ def main():
         authors = [a.strip() for a in args.authors.split(";") if a.strip()] or ([] if study.own else project_authors())
         whole = not args.notebook and not study.own
         timeout = args.timeout or (CHECKED if args.check else None)
-        sys.exit(asyncio.run(run(known, study, whole, args.check, timeout, authors)))
+        sys.exit(asyncio.run(run(known, study, whole, args.check, timeout, authors, GALLERY if args.gallery else None)))
     except Failure as e:
         sys.exit(str(e))
     except OSError as e:

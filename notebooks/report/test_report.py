@@ -439,6 +439,7 @@ class Runner(unittest.TestCase):
     def published(self, reports, files, study=None, whole=False, where=run.NOTEBOOKS):
         with tempfile.TemporaryDirectory() as new, unittest.mock.patch.object(run, "REPORTS", reports):
             for name, content in files.items():
+                pathlib.Path(new, name).parent.mkdir(parents=True, exist_ok=True)
                 pathlib.Path(new, name).write_text(content)
             sources = {f.stem: (study or run.Study()).source(where / f"{f.stem.partition(run.OWN)[0]}.ipynb") for f in pathlib.Path(new).glob("*.html") if f.stem != "index"}
             return [p.name for p in run.publish(pathlib.Path(new), sources, whole)]
@@ -454,6 +455,22 @@ class Runner(unittest.TestCase):
             self.assertEqual(pages, ["01_x.html", "index.html"])
             self.assertEqual({f.name: f.read_text() for f in reports.iterdir() if not f.name.startswith(".")}, {
                 "01_x.html": "2", "01_x.pdf": "2", "index.html": "2", "02_x--my.html": "own", "my_thesis.pdf": "thesis", "notes.html": "notes"})
+
+    def test_folders_of_figures(self):
+        # They are replaced and removed with their report; a folder of others is moved aside; links follow a new name.
+        with tempfile.TemporaryDirectory() as folder:
+            reports, thesis = pathlib.Path(folder), pathlib.Path("/thesis")
+            (reports / "01_x").mkdir()
+            (reports / "01_x" / "mine.txt").write_text("foreign")
+            page = '<a href="01_x/figures/figure-1.svg">'
+            for n in "12":
+                self.published(reports, {"01_x.html": page, f"01_x/figures/{n}.svg": n, "02_x.html": "", "02_x/tables/1.csv": n, "index.html": n}, whole=True)
+            self.published(reports, {"01_x.html": page, "01_x/figures/figure-1.svg": "thesis"}, where=thesis)
+            self.published(reports, {"01_x.html": page, "01_x/figures/3.svg": "3", "index.html": "3"}, whole=True)
+            self.assertEqual({str(f.relative_to(reports)): f.read_text() for f in reports.rglob("*") if f.is_file() and not f.name.startswith(".")}, {
+                "01_x.html": page, "01_x/figures/3.svg": "3", "index.html": "3", "01_x.1/mine.txt": "foreign",
+                "01_x~2.html": page.replace("01_x/", "01_x%7E2/").replace("%7E", "~"), "01_x~2/figures/figure-1.svg": "thesis"})
+            self.assertEqual([f.name for f in reports.iterdir() if f.name.endswith(".new")], [])
 
     def test_notebooks_elsewhere_have_reports_of_their_own(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -641,7 +658,7 @@ class Report(unittest.TestCase):
                    new_output("error", ename="error", evalue="no", traceback=["\x1b[31mcell [2], line 4: no\x1b[0m"])]
         nb = self.notebook(new_code_cell("a()\nb()", metadata={"tags": ["listing"]}),
                            new_code_cell("lines()\n" * 3 + "c()", metadata={"tags": ["raises-exception"]}, outputs=outputs))
-        page = re.sub(r"<[^>]*>", "", self.html(nb).partition("<main>")[2].replace('<details class="code"><summary>Code', "FOLDED"))
+        page = re.sub(r"<[^>]*>", "", self.html(nb).partition('<main id="main">')[2].replace('<details class="code"><summary>Code', "FOLDED"))
         self.assertRegex(page, r"(?s)Code\s+a\(\)\s+b\(\).*cell \[2\], line 4: no\s+FOLDED\s+lines\(\).*c\(\)\s+began")
         self.assertEqual(page.count("line 4: no"), 1)
         body = self.typst(nb)
@@ -659,7 +676,7 @@ class Report(unittest.TestCase):
             new_markdown_cell("**Figure.** Another."))
         page = self.html(nb)
         for name, ok in {
-            "no links out": not re.search(r'(?:src|href)="(?!data:|#|(?:index|00_a|02_c|packages)\.html)', page),
+            "no links out": not re.search(r'(?:src|href)="(?!data:|#|name/figures/figure-\d\.(?:svg|pdf|png)"|(?:index|00_a|02_c|packages)\.html)', page),
             "the drawing": "data:image/svg+xml" in page and "data:image/png" not in page,
             "no colour codes": "\x1b" not in page,
             "one stream": "one\ntwo" in page,
@@ -836,7 +853,7 @@ class Report(unittest.TestCase):
             page = path.read_text()
             report.write_packages('<h2 id="viz">viz</h2><h3 id="viz.Show">x</h3>', path)
             self.assertIn('<a href="#viz">viz</a>', path.read_text())
-        for part in '<a href="02_c.html" title="2. C $x$">Shapes in', "✓ side <math><mi>x</mi></math>: got 1.5 (want 1\u00a0±\u00a00.5)", '<p class="false">✗ a_b</p>', "2 claims":
+        for part in '<a href="02_c.html" title="2. C $x$">Shapes in', "✓ side <math><mi>x</mi></math>: got 1.5 (want 1\u00a0±\u00a00.5, 100 % of it used)", 'id="filter"', '<p class="false">✗ a_b</p>', "2 claims":
             with self.subTest(part):
                 self.assertIn(part, re.sub(r"</?span[^>]*>|\n", "", page))
         self.assertNotIn("<details", page)
@@ -848,6 +865,8 @@ class Report(unittest.TestCase):
             self.assertIn(f'id="{place}"', documentation["page"])
         places = set(re.findall(r'id="([^"]*)"', documentation["page"]))
         self.assertEqual(set(documentation["names"]) - places, set())
+        for hidden in "geom/geomtest/kept", "landmarks/population/recovery", "notebooks":
+            self.assertNotIn(f'id="{hidden}"', documentation["page"])
 
     def test_code_on_paper_stays_within_the_border(self):
         # The template refuses a line of more than 90 columns: whatever is written, it is wrapped or cut.
@@ -922,20 +941,70 @@ class Report(unittest.TestCase):
             self.html(self.notebook(new_markdown_cell("a \\foo b")))
 
     def test_index(self):
+        books = {"01_x": 1, "00_z": 1.9, "05_y": 2}
+        entries = [(name, self.notebook(new_markdown_cell(f"## Section of {name}\n\nA needle \\<b>."), new_code_cell("x", outputs=[picture()]))) for name in books]
+        for name, notebook in entries:
+            notebook.metadata["part"] = books[name]
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "index.html")
-            report.write_index([("01_x", self.notebook(new_code_cell("x", outputs=[picture()])))], "made today", path)
+            for name, notebook in entries:
+                report.write_html(notebook, name, ABOUT, path.with_name(f"{name}.html"))
+            report.write_index(entries, ABOUT, path)
             page = path.read_text(encoding="utf-8")
-        for part in ('href="01_x.html"', 'href="01_x.pdf"', "First, <span class=\"nobr\"><math>", "<img src", 'class="on-white"', "made today"):
+        for part in ('href="01_x.html"', 'href="01_x.pdf"', "First, <span class=\"nobr\"><math>", "<img src", 'class="on-white"', "1 May 2026 · data my_*file*.csv", "Start here"):
             with self.subTest(part):
                 self.assertTrue(part in page)
-        self.assertFalse("Second." in page)
+        self.assertFalse("Second." in page.split("<script")[0])
+        order = [page.index(part) for part in ("<h2>The paper", 'picture" href="01_x.html', 'picture" href="00_z.html', "<h2>Other geometries", 'picture" href="05_y.html')]
+        self.assertEqual(order, sorted(order))
+        self.assertNotIn("Statistics in practice", page)
+        places = json.loads(re.search(r'<script type="application/json" id="places">(.*?)</script>', page)[1])
+        self.assertIn(["Section of 00_z", "Shapes in  M", "A needle <b>.", "00_z.html#section-of-00_z"], places)
+        self.assertIn(["viz.Show", "func Show(drawings ...Drawing)", "", "packages.html#viz.Show"], places)
+
+    def test_covers(self):
+        # A panel of the cell with the tag, no larger than the repository wants.
+        tall = SVG.replace('width="9" height="9"', 'width="100" height="50" viewBox="0 0 100 50"').replace("<circle", '<rect x="50" width="50" height="50" fill="#ff0000"/><circle')
+        panels = new_output("display_data", {"image/svg+xml": tall}, metadata={"image/png": {"width": 100, "height": 50}, "panels": [0, 0, .5, 1, .5, 0, .5, 1]})
+        first = new_code_cell("x", outputs=[picture()])
+        for tag, red in ("cover", False), ("cover-2", True):
+            data = report.cover(self.notebook(first, new_code_cell("y", metadata={"tags": [tag]}, outputs=[panels])))
+            width, height, rgba = report.pixels(data)
+            self.assertEqual((width, height), (640, 640))
+            middle = 4 * (320 * width + 320)
+            self.assertEqual(rgba[middle:middle + 3] == b"\xff\0\0", red)
+            small = report.coarser(data)
+            self.assertLess(len(small), len(data) + 1000)
+        self.assertEqual(report.cover(self.notebook()), b"")
+        for file in sorted((run.NOTEBOOKS / "gallery").glob("*.png")):
+            self.assertLessEqual(file.stat().st_size, report.COVER, file.name)
+        self.assertLessEqual(sum(f.stat().st_size for f in (run.NOTEBOOKS / "gallery").iterdir()), 1_500_000)
+
+    def test_figures_and_tables_as_files(self):
+        table = "| name | value |\n|:--|--:|\n| a, \"b\" | 5e-07 |\n"
+        nb = self.notebook(new_code_cell("x", outputs=[picture(), picture(), new_output("display_data", {"text/markdown": "Seen:\n\n" + table})]),
+                           new_markdown_cell("**Figure.** Two."), new_code_cell("y", outputs=[new_output("display_data", {"image/png": PNG}), new_output("display_data", {"text/markdown": table})]))
+        page = self.html(nb)
+        links = re.findall(r'href="(name/figures/[^"]*)"', page)
+        self.assertEqual(links, [f"name/figures/{n}" for n in ("picture-1.svg", "picture-1.pdf", "picture-1.png", "figure-1.svg", "figure-1.pdf", "figure-1.png", "picture-2.png")])
+        with tempfile.TemporaryDirectory() as folder:
+            report.write_files(nb, page, pathlib.Path(folder, "name"))
+            for link in links:
+                head = pathlib.Path(folder, link).read_bytes()[:4]
+                self.assertEqual(head, {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG"}[link[-3:]], link)
+            self.assertEqual(sorted(f.name for f in pathlib.Path(folder, "name", "tables").iterdir()), ["table-1.csv", "table-2.csv"])
+            with open(pathlib.Path(folder, "name", "tables", "table-2.csv"), newline="") as file:
+                self.assertEqual(list(csv.reader(file)), [["name", "value"], ['a, “b”', "5e-07"]])
+
+    def test_numbers_in_tables_stand_to_the_right(self):
+        for rows, right in (("|a|-1.5e-07|\n|b|86.9 %|", 1), ("|a|1.5|\n|b|none|", 0)):
+            nb = self.notebook(new_code_cell("x", outputs=[new_output("display_data", {"text/markdown": f"|name|value|\n|---|---|\n{rows}\n"})]))
+            self.assertEqual(self.html(nb).count('<th style="text-align: right;">value'), right)
+            self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
 
     def test_summary_before_a_formula(self):
         nb = new_notebook(cells=[new_markdown_cell("# T\n\nThe mean is\n$$ x. y $$\nand so on: all."), new_code_cell("x", outputs=[picture()])])
-        sentence, image = report.summary(nb)
-        self.assertEqual(sentence, "<p>The mean is</p>\n")
-        self.assertIn('width="176"', image)
+        self.assertEqual(report.summary(nb), "<p>The mean is</p>\n")
 
 
 if __name__ == "__main__":

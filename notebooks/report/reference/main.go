@@ -37,7 +37,7 @@ func main() {
 	if err == nil {
 		for line := range strings.Lines(string(out)) {
 			field := strings.Split(strings.TrimSpace(line), "\t")
-			if field[0] == "main" || strings.Contains(field[1], "/internal/") || strings.HasSuffix(field[1], "test") {
+			if field[0] == "main" || inside(field[1]) {
 				continue
 			}
 			if err = r.add(field[1], field[2]); err != nil {
@@ -52,6 +52,17 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// inside reports whether a package is of no use to others: what tests share, what computes in C for another package, what simulates for a
+// calibration.
+func inside(importPath string) bool {
+	for name := range strings.SplitSeq(importPath, "/") {
+		if strings.HasSuffix(name, "test") || slices.Contains([]string{"internal", "native", "recovery", "watch"}, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // add writes the documentation of the package in a folder.
@@ -70,7 +81,7 @@ func (r *reference) add(importPath, dir string) error {
 		files = append(files, f)
 	}
 	pkg, err := doc.NewFromFiles(set, files, importPath)
-	if err != nil {
+	if err != nil || len(files) == 0 { // only tests
 		return err
 	}
 	p := pkg.Printer()
