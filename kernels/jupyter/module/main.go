@@ -1,5 +1,5 @@
-// Module prints the folder of the Go module that the working directory lies in, or nothing if it lies in none. A module that
-// others may write to is passed over, and standard error says why: the cells of a notebook would compile what they put there.
+// Module prints the folder of the Go module that the working directory lies in, or nothing if it lies in none. Of a module that others
+// may write to it prints why it is passed over, and exits with status 1: the cells of a notebook would compile what they put there.
 package main
 
 import (
@@ -16,7 +16,8 @@ func main() {
 		dir, err = find(dir)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "anatomy kernel: cells do not have the packages around the notebook:", err)
+		fmt.Println("cells do not have the packages around the notebook:", err)
+		os.Exit(1)
 	} else if dir != "" {
 		fmt.Println(dir)
 	}

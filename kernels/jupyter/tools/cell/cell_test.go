@@ -121,6 +121,12 @@ func TestExplain(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	t.Setenv("ANATOMY_REFUSED", "the module is another user's")
+	for _, message := range []string{"undefined: mine", "package their/mine is not in std (/usr/local/go/src/their/mine)"} {
+		if got, want := w.Explain(message), message+" (the module is another user's)"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 }
 
 func TestPart(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -19,6 +20,7 @@ var (
 	mismatch  = regexp.MustCompile(`^assignment mismatch: (\d) variables? but (.+) returns (\d) values$`)
 	multiple  = regexp.MustCompile(`^multiple-value (.+?)\(.*\) \(value of type \((.*)error\)\)`)
 	member    = regexp.MustCompile(`^(\S+)\.(\w+) undefined \(type \*?(\w+)\.(\w+)(?:\[.*\])? has no field or method \w+\)$`)
+	foreign   = regexp.MustCompile(`^package \S+ is not in std `)
 	uncalled  = regexp.MustCompile(`^cannot .*?(\w[\w.]*) \((?:value|variable) of type func\(\) `)
 	follows   = regexp.MustCompile(`^(?:not enough|too many) arguments in call|cannot infer`)
 	more      = regexp.MustCompile(` \(and \d+ more errors?\)$`)
@@ -51,6 +53,8 @@ func (w *Workspace) Explain(message string) string {
 			return fmt.Sprintf("%s: functions do not see what the statements of a cell assign: pass it as an argument, or write `var %s = …` above the statements", message, m[1])
 		} else if known {
 			return fmt.Sprintf("%s: it was a value of cell [%d], and values end with their cell: write `var %s = …` there, above its statements, and later cells have it", message, id, m[1])
+		} else {
+			return refused(message)
 		}
 	} else if m := unused.FindStringSubmatch(message); m != nil {
 		w.mu.Lock()
@@ -60,6 +64,8 @@ func (w *Workspace) Explain(message string) string {
 		if known && id == now {
 			return fmt.Sprintf("%s: it ends with this cell; later cells have it if it is declared above the statements as `var %s = …`", message, m[1])
 		}
+	} else if foreign.MatchString(message) {
+		return refused(message)
 	} else if strings.HasPrefix(message, "illegal character U+003F '?'") {
 		return message + ": Shift-Tab says what a name is"
 	} else if m := mismatch.FindStringSubmatch(message); m != nil {
@@ -68,6 +74,14 @@ func (w *Workspace) Explain(message string) string {
 		}
 	} else if m := multiple.FindStringSubmatch(message); m != nil && strings.Count(m[2], ",") == 1 {
 		return fmt.Sprintf("%s: nb.Must(%s(…)) takes the error", message, m[1])
+	}
+	return message
+}
+
+// refused adds why the module around the notebook is not used, if there is one: a name may be a package of it.
+func refused(message string) string {
+	if why := os.Getenv("ANATOMY_REFUSED"); why != "" {
+		return fmt.Sprintf("%s (%s)", message, why)
 	}
 	return message
 }
