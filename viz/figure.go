@@ -348,7 +348,15 @@ func (s *scene) fit(area vg.Rectangle) *frame {
 			}
 			f.reach = &[2]float64{lo, hi}
 		}
+		const apart = 10 // points at least between two ticks
 		f.ticks[k] = multiples(lo, hi, step[k])
+		for !s.chart && len(f.ticks[k]) < 2 { // an axis of a flat shape has two ticks, too, if there is room
+			step[k] = round(0.4 * step[k])
+			if step[k]/(hi-lo)*sides[k] < apart {
+				break
+			}
+			f.ticks[k] = multiples(lo, hi, step[k])
+		}
 	}
 	return f
 }

@@ -1095,6 +1095,18 @@ func TestChartHasNoScaleBar(t *testing.T) {
 	}
 }
 
+// Each axis of a flat shape has two ticks at least, as long as their labels find room.
+func TestTicksOfFlatShapes(t *testing.T) {
+	for _, tall := range []float64{4, 3, 2.5, 2, 1.5} {
+		s := expect.Must(Fig(Outline(ring(40, 0, 54, 7, tall/2))).scene())
+		s.naturalHeight(8.5 * cm)
+		f := s.frame(s.inner(vg.Rectangle{Max: vg.Point{X: 8.5 * cm, Y: s.naturalHeight(8.5 * cm)}}))
+		if len(f.ticks[0]) < 2 || len(f.ticks[1]) < 2 {
+			t.Errorf("a shape %v high: ticks %v and %v", tall, f.ticks[0], f.ticks[1])
+		}
+	}
+}
+
 // Where panels and the entries of their legend are goes to Jupyter with the picture.
 func TestPanelsTellWhereTheyAre(t *testing.T) {
 	a, b := Fig(Outline(ring(8, 0, 0, 1, 1)).Label("q")), Fig(Outline(ring(8, 0, 0, 2, 1)).Label("q"))
