@@ -2,18 +2,15 @@ package autodiff
 
 import (
 	"fmt"
-	"reflect"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/gomlx/compute/shapes"
 )
 
-// Gradient rules that GoMLX v0.28.3 lacks. Without the rule for Pad, the gradient of Slice, there are no second
-// derivatives through Slice, Split and Concatenate.
+// Gradient rules that GoMLX v0.28.8 lacks.
 func init() {
 	rules := map[NodeType]func(node, v *Node) *Node{
-		NodeTypePad:      padVJP,
 		NodeTypeIdentity: func(_, v *Node) *Node { return v },
 		NodeTypeExpm1:    func(node, v *Node) *Node { return Mul(v, AddScalar(node, 1)) },
 		NodeTypeRsqrt: func(node, v *Node) *Node {
@@ -39,20 +36,4 @@ func init() {
 		w := Div(cts[0], Add(Square(x), Square(y)))
 		return []*Node{Mul(w, x), Neg(Mul(w, y))}
 	}
-}
-
-// padVJP cuts the padding off the cotangent. The fill value gets none: it is a constant wherever reverse mode pads.
-func padVJP(node, v *Node) *Node {
-	config := reflect.ValueOf(node).Elem().FieldByName("inputs").Elem().Elem().FieldByName("axesConfig")
-	spec := make([]SliceAxisSpec, v.Rank())
-	for a := range spec {
-		spec[a] = AxisRange()
-		if a < config.Len() {
-			c := config.Index(a)
-			start, interior := int(c.FieldByName("Start").Int()), int(c.FieldByName("Interior").Int())
-			size := node.Inputs()[0].Shape().Dim(a)
-			spec[a] = AxisRange(start, start+(size-1)*(interior+1)+1).Stride(interior + 1)
-		}
-	}
-	return Slice(v, spec...)
 }

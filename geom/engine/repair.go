@@ -13,7 +13,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Loops in GoMLX v0.28.3 over go-xla v0.4.1 have four defects. This file goes round them and nothing else does:
+// Loops in GoMLX v0.28.8 over go-xla v0.4.5 have four defects. This file goes round them and nothing else does:
 //
 //  1. go-xla caches the little function inside a reduction per builder, but StableHLO wants it to be a closure of the
 //     function in which the reduction stands ("reductionFn is not a StableHLO closure of").
