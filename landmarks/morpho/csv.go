@@ -85,7 +85,11 @@ func ReadCSV(r io.Reader, name string) (*Dataset, error) {
 			return nil, err
 		}
 	}
-	return table.finish()
+	d, err := table.finish()
+	if err == nil {
+		d.noteEnd(s.in)
+	}
+	return d, err
 }
 
 // csvTable gathers rows into specimens.

@@ -36,6 +36,13 @@ type Dataset struct {
 	Notes     []string // what a reader passed over or took for granted, and what was done to the data since, in words
 }
 
+// noteEnd notes that a file whose format does not say how long it is may have been cut off.
+func (d *Dataset) noteEnd(in *text.Reader) {
+	if in.Unended {
+		d.note("the last line has no line break: if the file was cut off, its end is missing")
+	}
+}
+
 func (d *Dataset) note(format string, args ...any) {
 	d.Notes = append(slices.Clip(d.Notes), fmt.Sprintf(format, args...)) // copies of a data set share them
 }

@@ -153,7 +153,7 @@ func readFolder(folder string) (*Dataset, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("of a folder every file is a specimen: %w", err)
+			return nil, err
 		}
 		if len(d.Specimens) != 1 {
 			return nil, fmt.Errorf("%s: %w", path, text.Advise("read the file by itself, or write each specimen into a file of its own",

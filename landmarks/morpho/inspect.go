@@ -17,21 +17,23 @@ type Fault int
 
 const (
 	Coincident  Fault = iota // two landmarks in one place
+	OtherSize                // the size is many times that of the others, or in another unit
 	Mirrored                 // the mirror image fits the other specimens
-	Relabelled               // the outline runs the other way round, or starts at another landmark
+	Relabelled               // the landmarks are counted the other way round, or from another one
 	Swapped                  // two landmarks in each other's place
 	OutOfOrder               // neighbours along an outline in an order that makes it longer
 	FarFromMean              // the shape is far from the others'
 )
 
 func (f Fault) String() string {
-	return [...]string{"coincident landmarks", "mirrored", "relabelled", "swapped landmarks", "out of order", "far from the mean"}[f]
+	return [...]string{"coincident landmarks", "another size", "mirrored", "relabelled", "swapped landmarks", "out of order", "far from the mean"}[f]
 }
 
 // Advice says what to do about the fault, once the specimen was looked at.
 func (f Fault) Advice() string {
 	return [...]string{
 		"correct one of them in the file, leave the specimen out, leave the landmark out of all specimens, or match with a mismatch: other analyses do not mind",
+		"if it is in another unit, convert it in the file",
 		"if it is of the other side, or two of its axes were exchanged, mirror it; or leave it out",
 		"count its landmarks as the others' are, or leave it out",
 		"exchange them in the file, or leave the specimen out",
@@ -45,9 +47,11 @@ type Finding struct {
 	Specimen  string
 	Index     int // of the specimen
 	Fault     Fault
-	Landmarks []int   // those concerned; nil for all of them
-	Severity  float64 // Coincident: landmarks that have another in their place. OutOfOrder: by how much another order shortens the outline, in mean spacings. Else the distance from the mean, in medians
-	About     string  // the fault in words
+	Landmarks []int // those concerned; nil for all of them
+	// Coincident: landmarks that have another in their place. OtherSize: the size, in medians of the others. OutOfOrder: by how much another
+	// order shortens the outline, in mean spacings. Else the distance from the mean, in medians.
+	Severity float64
+	About    string // the fault in words
 }
 
 // String is where, what and what to do.
@@ -96,19 +100,26 @@ func (in *Inspection) Names(faults ...Fault) []string {
 
 const (
 	farther   = 1.5  // medians of the distances: nearer shapes are not searched for mirrored or other labels
+	fitting   = 2    // medians of the distances, at most, are shapes that fit once their landmarks are counted otherwise
 	explains  = 0.5  // of its squared distance from the mean is left, at most, where other labels are the right ones
 	shortened = 0.1  // mean spacings by which another order must shorten an outline
 	tukey     = 1.5  // quartile distances beyond the upper quartile
 	exchanged = 9    // times the usual squared deviation of both that swapped landmarks are off, at least
 	nearer    = 0.25 // of their squared deviation is left, at most, once they are exchanged
+	apart     = 2    // times as large as the next smaller one is a size of another group
+	farApart  = 5    // times as large as the others are specimens of another size, whatever the unit
 )
 
 // Inspect is the look at data that comes before any analysis: it lists the specimens that were probably digitised otherwise than the
 // rest, to be looked at rather than to be removed.
 //
 //   - Coincident: two landmarks have the same coordinates.
+//   - OtherSize: of the groups of specimens whose sizes are less than twice the next smaller one, the specimen is not in the
+//     largest, and its size is five times that group's median or more, a fifth or less, or what another unit makes of a size of the group.
+//     The size is the median distance of the landmarks from the medians of their coordinates, so that one far off has no part in it.
 //   - Mirrored, Relabelled: the mirror image, or on a closed outline the landmarks counted the other way round or from another one,
-//     halves the squared Procrustes distance from the mean of a shape farther from it than one and a half times the median.
+//     halves the squared Procrustes distance from the mean of a shape farther from it than one and a half times the median. Where there
+//     is no outline, landmarks counted so must bring it nearer than twice the median.
 //   - Swapped, where there is no outline: landmarks l and m, off by three times their usual deviations, would be half as far off if exchanged.
 //   - OutOfOrder, on a closed outline: another order of neighbours shortens it by more than a tenth of a spacing
 //     (sections are reversed as long as that shortens it, the greatest gain first: 2-opt, Croes 1958).
@@ -170,33 +181,44 @@ func Inspect(d *Dataset) (*Inspection, error) {
 			}
 		}
 		severity := distances[i] / median
-		if distances[i] > farther*median {
-			l, err := bestLabels(x, mean, d.Closed)
-			if err != nil {
-				return nil, fmt.Errorf("inspect %s: specimen %q: %w", d.Name, d.Specimens[i].Name, err)
+		// relabelled looks for labels that leave less than a limit of the distance.
+		relabelled := func(around bool, limit float64) (bool, error) {
+			l, err := bestLabels(x, mean, around)
+			if err != nil || l.distance > limit {
+				return false, err
 			}
-			if l != (labels{}) && l.distance*l.distance <= explains*distances[i]*distances[i] {
-				fault := Relabelled
-				if l.mirrored {
-					fault = Mirrored
-				}
-				note(fault, nil, severity, "%s fits the others: %.3f from the mean, not %.3f", l, l.distance, distances[i])
-				continue
+			fault := Relabelled
+			if l.mirrored {
+				fault = Mirrored
+			}
+			note(fault, nil, severity, "%s fits the others: %.3f from the mean, not %.3f", l, l.distance, distances[i])
+			return true, nil
+		}
+		explained := false
+		if distances[i] > farther*median {
+			half := math.Sqrt(explains) * distances[i]
+			if explained, err = relabelled(d.Closed, half); !d.Closed && !explained && err == nil {
+				// Some order of landmarks that follow no outline always fits better: this one must fit as those of the others do.
+				explained, err = relabelled(true, min(half, fitting*median))
 			}
 		}
-		if !d.Closed {
-			pairs := swapped(aligned[i], mean, usual)
-			for _, p := range pairs {
+		if err != nil {
+			return nil, fmt.Errorf("inspect %s: specimen %q: %w", d.Name, d.Specimens[i].Name, err)
+		}
+		if !d.Closed && !explained {
+			for _, p := range swapped(aligned[i], mean, usual) {
 				note(Swapped, p[:], severity, "landmarks %d and %d fit the others in each other's place", p[0], p[1])
+				explained = true
 			}
-			if len(pairs) > 0 {
-				continue
-			}
+		}
+		if explained {
+			continue
 		}
 		if distances[i] > fence {
 			note(FarFromMean, nil, severity, "%.3f from the mean, the median is %.3f", distances[i], median)
 		}
 	}
+	in.Findings = append(in.Findings, otherSizes(d)...)
 	slices.SortStableFunc(in.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Fault, b.Fault), cmp.Compare(b.Severity, a.Severity))
 	})
@@ -261,6 +283,76 @@ func quantile(x []float64, p float64) float64 {
 	return below + part*(above-below)
 }
 
+// unitFactors are how many times as large a length is in another unit.
+var unitFactors = []struct {
+	factor float64
+	units  string
+}{{2.54, "cm and inches"}, {10, "mm and cm"}, {25.4, "mm and inches"}, {39.37, "inches and m"}, {100, "cm and m"}, {1000, "mm and m, or µm and mm"},
+	{10000, "µm and cm"}, {1e6, "µm and m"}}
+
+// otherSizes finds the specimens of another unit: see Inspect.
+func otherSizes(d *Dataset) (findings []Finding) {
+	order := make([]int, len(d.Specimens))
+	sizes := make([]float64, len(order))
+	for i, s := range d.Specimens {
+		order[i], sizes[i] = i, medianRadius(s.Points)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
+	var usual []float64 // of the largest group
+	for from := 0; from < len(order); {
+		to := from + 1
+		for to < len(order) && sizes[order[to]] < apart*sizes[order[to-1]] {
+			to++
+		}
+		if to-from > len(usual) {
+			usual = nil
+			for _, i := range order[from:to] {
+				usual = append(usual, sizes[i])
+			}
+		}
+		from = to
+	}
+	if 2*len(usual) < len(order) {
+		return nil // no size is usual
+	}
+	least, median, most := usual[0], quantile(usual, 0.5), usual[len(usual)-1]
+	for i, s := range d.Specimens {
+		if sizes[i] >= least && sizes[i] <= most {
+			continue
+		}
+		ratio := sizes[i] / median
+		units := ""
+		for _, u := range unitFactors {
+			converted := sizes[i] / u.factor
+			if ratio < 1 {
+				converted = sizes[i] * u.factor
+			}
+			if units == "" && converted >= 0.9*least && converted <= 1.1*most {
+				units = ": " + u.units + "?"
+			}
+		}
+		if math.Max(ratio, 1/ratio) >= farApart || units != "" {
+			findings = append(findings, Finding{s.Name, i, OtherSize, nil, ratio, fmt.Sprintf("its size is %.3g times that of the others%s", ratio, units)})
+		}
+	}
+	return findings
+}
+
+// medianRadius is a size that a landmark far off has no part in: the median distance of the landmarks from where their medians are.
+func medianRadius(x [][]float64) float64 {
+	centre, distances := make([]float64, len(x[0])), make([]float64, len(x))
+	for c := range centre {
+		for l, p := range x {
+			distances[l] = p[c]
+		}
+		centre[c] = quantile(distances, 0.5)
+	}
+	for l, p := range x {
+		distances[l] = floats.Distance(p, centre, 2)
+	}
+	return quantile(distances, 0.5)
+}
+
 // labels is another way to count the landmarks of a shape: Mean's landmark l is the shape's start ± l.
 type labels struct {
 	mirrored, backwards bool
@@ -274,33 +366,30 @@ func (l labels) String() string {
 		words = append(words, "its mirror image")
 	}
 	if l.backwards {
-		words = append(words, "the outline the other way round")
+		words = append(words, "its landmarks counted the other way round")
 	}
 	if l.start != 0 {
-		words = append(words, fmt.Sprintf("counting from landmark %d", l.start))
+		words = append(words, fmt.Sprintf("counted from landmark %d", l.start))
 	}
 	return strings.Join(words, ", ")
 }
 
-// bestLabels returns the labels, other than those it has, with which a shape is nearest to the mean.
-func bestLabels(x, mean [][]float64, closed bool) (labels, error) {
+// bestLabels returns the labels, other than those it has, with which a shape is nearest to the mean: those of its mirror image, and, counted
+// around, those from another landmark or the other way round, too.
+func bestLabels(x, mean [][]float64, around bool) (labels, error) {
 	pre, err := preshapes([][][]float64{x, mean}, shapeNumber)
 	if err != nil {
 		return labels{}, err
 	}
 	n, dim := pre[0].points.Dims()
-	starts := 1
-	if closed {
-		starts = n
-	}
 	best := labels{distance: math.Inf(1)}
 	other := mat.NewDense(n, dim, nil)
 	for _, mirrored := range []bool{false, true} {
 		for _, backwards := range []bool{false, true} {
-			if backwards && !closed {
-				continue
-			}
-			for start := range starts {
+			for start := range n {
+				if !around && (start > 0 || backwards) {
+					break
+				}
 				if !mirrored && !backwards && start == 0 {
 					continue
 				}

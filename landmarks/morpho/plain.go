@@ -131,9 +131,13 @@ func readPlain(s *sheet) (*Dataset, error) {
 	if announced > 0 && announced != len(rows) {
 		return fail(from, "write the file again: it may have ended early", "%d points are announced, and there are %d", announced, len(rows))
 	}
-	if blocks := parts(lines); blocks > 1 {
+	blocks, alike := parts(lines)
+	if alike {
 		return fail(lines[0], "write each into a file of its own, or all into a table with a header such as specimen,landmark,x,y",
-			"blank lines part the landmarks in %d: a table without a header is one specimen", blocks)
+			"blank lines part the landmarks in %d of one length: a table without a header is one specimen", blocks)
+	}
+	if blocks > 1 {
+		d.note("blank lines between the landmarks were passed over")
 	}
 	numbered := "" // of the landmarks, if labels are numbers
 	if rows[0].label == "" && len(rows[0].values) == 3 {
@@ -180,6 +184,9 @@ func readPlain(s *sheet) (*Dataset, error) {
 	for _, row := range below {
 		d.note("line %d below the coordinates was passed over: %s", row.line, row.quoted())
 	}
+	if announced == 0 {
+		d.noteEnd(s.in)
+	}
 	d.note("no header: taken for one specimen of %d landmarks with %d coordinates each", len(points), len(points[0]))
 	if numbered != "" {
 		d.note("the first column was taken for the numbers of the landmarks, from %s", numbered)
@@ -203,21 +210,19 @@ func counted(rows []pointRow, label func(pointRow) string) string {
 	return first
 }
 
-// parts counts the blocks of two and more lines that follow each other; lines that all are apart are one.
-func parts(lines []int) int {
-	blocks, longest := 1, 1
-	run := 1
-	for i := 1; i < len(lines); i++ {
-		if lines[i] == lines[i-1]+1 {
-			run++
-		} else {
-			run = 1
-			blocks++
+// parts counts the blocks of lines that follow each other, and says whether they are several of one length, each enough for a specimen. Where
+// every other line is blank there is one block.
+func parts(lines []int) (blocks int, alike bool) {
+	var lengths []int
+	for i := range lines {
+		if i == 0 || lines[i] != lines[i-1]+1 {
+			lengths = append(lengths, 0)
 		}
-		longest = max(longest, run)
+		lengths[len(lengths)-1]++
 	}
-	if longest == 1 {
-		return 1
+	least, most := slices.Min(lengths), slices.Max(lengths)
+	if most == 1 {
+		return 1, false
 	}
-	return blocks
+	return len(lengths), len(lengths) > 1 && least == most && least >= fewest
 }

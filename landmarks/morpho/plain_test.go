@@ -24,12 +24,13 @@ func TestPlainTables(t *testing.T) {
 		want       Dataset
 	}{
 		{"blanks", "8.049 20.267 7.161\n1 2 3\n4 5 6\n7 8 9\n", Dataset{Notes: []string{none}}},
-		{"more blanks, Windows' line ends", " 8.049   20.267  7.161\r\n 1  2 3 \r\n4 5 6\r\n7 8 9", Dataset{Notes: []string{none}}},
+		{"more blanks, Windows' line ends", " 8.049   20.267  7.161\r\n 1  2 3 \r\n4 5 6\r\n7 8 9\r\n", Dataset{Notes: []string{none}}},
 		{"tabs", "8.049\t20.267\t7.161\n1\t2\t3\n4\t5\t6\n7\t8\t9\n", Dataset{Notes: []string{none}}},
 		{"commas", "8.049,20.267,7.161\n1, 2, 3\n4,5,6\n7,8,9\n", Dataset{Notes: []string{none}}},
 		{"semicolons and decimal commas", "8,049;20,267;7,161\n1;2;3\n4,0;5;6\n7;8;9\n", Dataset{Notes: []string{none}}},
 		{"blanks and decimal commas", "8,049 20,267 7,161\n1 2 3\n4,0 5 6\n7 8 9\n", Dataset{Notes: []string{none}}},
 		{"every other line is blank", "8.049 20.267 7.161\n\n1 2 3\n\n4 5 6\n\n7 8 9\n", Dataset{Notes: []string{none}}},
+		{"blank lines between blocks", "8.049 20.267 7.161\n\n1 2 3\n4 5 6\n\n7 8 9\n", Dataset{Notes: []string{"blank lines between the landmarks were passed over", none}}},
 		{"labels", "nasion,8.049,20.267,7.161\nbasion,1,2,3\ntip,4,5,6\nS 3,7,8,9\n", Dataset{Labels: labels, Notes: []string{none}}},
 		{"quoted labels", "\"nasion\" 8.049 20.267 7.161\n\"basion\" 1 2 3\n\"tip\" 4 5 6\n\"S 3\" 7 8 9\n", Dataset{Labels: labels, Notes: []string{none}}},
 		{"numbers", "1 8.049 20.267 7.161\n2 1 2 3\n3 4 5 6\n4 7 8 9\n", Dataset{Notes: []string{none, "the first column was taken for the numbers of the landmarks, from 1"}}},
@@ -68,7 +69,7 @@ func TestPlainTablesRefused(t *testing.T) {
 		"1 2 3\n4 5 6\nremark\n7 8 9\n1 5 6\n":           {`p.txt:3: "remark" stands between landmarks`, "remove the line"},
 		"1 2 3\n4 5 6\n7 8 x9\n1 5 6\n":                  {`p.txt:3: "7 8 x9" is no landmark`},
 		"a 2 3\na 5 6\nb 7 8\nb 9 1\n":                   {`p.txt:2: the name "a" stands in line 1 already`, "names of specimens"},
-		"1 2 3\n4 5 6\n\n7 8 9\n3 5 6\n\n1 2 3\n4 5 6\n": {"p.txt:1: blank lines part the landmarks in 3"},
+		"1 2 3\n4 5 6\n7 8 9\n\n7 8 9\n3 5 6\n1 2 3\n":   {"p.txt:1: blank lines part the landmarks in 2 of one length"},
 		"Version 1.0\n5\nS0 1 2 3\nS1 1 2 4\nS2 1 3 2\n": {"p.txt:2: 5 points are announced, and there are 3", "it may have ended early"},
 		"length,width,height\n1,2,3\n4,5,6\n7,8,9\n":     {`p.txt:1: the header "length,width,height" names no columns`},
 		"1,5 2\n4,5 6.5\n7 8\n":                          {"p.txt:1: 1,5, but 6.5 in line 2", "decimal points"},

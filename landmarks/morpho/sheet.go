@@ -170,7 +170,8 @@ func isTable(head []byte) bool {
 	}
 	for _, comma := range s.commas() {
 		for _, row := range s.rows(comma) {
-			if numbers, _ := row.numbers(); numbers > 1 {
+			numbers, _ := row.numbers()
+			if _, point := pointOf(row.cells); point || numbers > 1 {
 				return true
 			}
 		}

@@ -106,6 +106,7 @@ func ReadTPS(r io.Reader, name string) (*Dataset, error) {
 		}
 		d.Specimens = append(d.Specimens, s)
 	}
+	d.noteEnd(in.Reader)
 	return d.numbered(), nil
 }
 

@@ -62,6 +62,7 @@ type Reader struct {
 	Number  int   // of the last line or word's line, from 1
 	At      int64 // bytes read
 	Binary  bool  // errors name the byte, not the line
+	Unended bool  // the last line of the file was read, and has no end
 
 	r     *bufio.Reader
 	file  string
@@ -114,6 +115,7 @@ func (in *Reader) Line() (string, error) {
 	for {
 		if _, err := in.r.Peek(1); err != nil {
 			if err == io.EOF && len(line) > 0 {
+				in.Unended = true
 				break
 			}
 			if err != io.EOF {
