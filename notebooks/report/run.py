@@ -418,6 +418,19 @@ def manifest():
         os.replace(new, file)
 
 
+LINK = re.compile(r'<a\b[^>]*\bhref="([^":/?#]+\.html)(?:#[^"]*)?"[^>]*>(.*?)</a>', flags=re.S)  # to another page of the folder
+
+
+def without_dead_links(page, there):
+    """The page without links to files that are not there: its navigation loses them, elsewhere their text stays."""
+    def navigation(m):
+        links = LINK.sub(lambda a: a[0] if there(urllib.parse.unquote(a[1])) else "", m[2])
+        return m[1] + links + m[3] if links.strip() else ""
+
+    page = re.sub(r'(<nav class="pages"[^>]*>)(.*?)(</nav>\n?)', navigation, page, flags=re.S)
+    return LINK.sub(lambda a: a[0] if there(urllib.parse.unquote(a[1])) else a[2], page)
+
+
 PARTS = "", ".pdf", ".html"  # of a report: the folder of its figures and tables, and what is read
 
 
@@ -446,6 +459,9 @@ def publish(folder, sources, whole):
                 page.write_text(links, encoding="utf-8")
             files += [(f, REPORTS / f"{name}{suffix}", name) for suffix in PARTS if (f := folder / f"{page.stem}{suffix}").exists()]
             pages.append(REPORTS / f"{name}.html")
+        for page in folder.glob("*.html"):
+            text = page.read_text(encoding="utf-8")
+            page.write_text(without_dead_links(text, lambda name: REPORTS / name in pages or (REPORTS / name).exists()), encoding="utf-8")
         try:
             for f, place, _ in files:
                 (shutil.copytree if f.is_dir() else shutil.copyfile)(f, place.with_name(f".{place.name}.new"))

@@ -472,6 +472,30 @@ class Runner(unittest.TestCase):
                 "01_x~2.html": page.replace("01_x/", "01_x%7E2/").replace("%7E", "~"), "01_x~2/figures/figure-1.svg": "thesis"})
             self.assertEqual([f.name for f in reports.iterdir() if f.name.endswith(".new")], [])
 
+    def test_no_link_is_dead(self):
+        # A report alone has no links to other reports and to the index; made with them, or beside them, it has.
+        nb = new_notebook(cells=[new_markdown_cell("# 2. Two\n\nSee [the first](01_x.ipynb), [this](https://example.org/a.html) and notebook 1.")])
+        about = dict(ABOUT, book=[("01_x", "1. One"), ("02_x", "2. Two"), ("03_x", "3. Three")])
+        own = run.Study(pathlib.Path("/a/my.csv"))
+        with tempfile.TemporaryDirectory() as folder:
+            reports = pathlib.Path(folder, "reports")
+            report.write_html(nb, "02_x", about, pathlib.Path(folder, "02_x.html"))
+            page = pathlib.Path(folder, "02_x.html").read_text(encoding="utf-8")
+
+            def links(name, others=(), **options):
+                self.published(reports, {name: page, **dict.fromkeys(others, "")}, **options)
+                text = (reports / name).read_text(encoding="utf-8")
+                self.assertEqual("All reports" in text, "index.html" in others or (reports / "index.html").exists())
+                self.assertEqual('<nav class="pages"' in text, ' rel="' in text)
+                self.assertRegex(" ".join(re.sub("<[^>]*>", "", text).split()), r"See the first, this and notebook 1\.")
+                return {href for href in re.findall(r'<a\b[^>]*href="([^"#]*\.html)', text)} - {"https://example.org/a.html"}
+
+            self.assertEqual(links("02_x--my.html", study=own), set())
+            self.assertEqual(links("02_x.html", ["01_x.html"]), {"01_x.html"})
+            every = {"01_x.html", "03_x.html", "index.html"}
+            self.assertEqual(links("02_x.html", every, whole=True), every)
+            self.assertEqual(links("02_x--my.html", study=own), every)
+
     def test_notebooks_elsewhere_have_reports_of_their_own(self):
         with tempfile.TemporaryDirectory() as folder:
             reports, thesis, name = pathlib.Path(folder, "reports"), pathlib.Path("/thesis"), "02_x.html"
