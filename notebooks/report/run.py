@@ -34,6 +34,9 @@ import tempfile
 import time
 import urllib.parse
 
+# Where JupyterLab is installed, nbformat would load a grammar of addresses, which takes longer than all else at the start.
+sys.modules.setdefault("rfc3987_syntax", None)
+
 import nbformat
 from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient

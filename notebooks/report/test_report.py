@@ -142,6 +142,12 @@ class Runner(unittest.TestCase):
                              {"data": f"my shapes.csv, SHA-256 {written}…", "parameters": "scale = 3, of = a/b", "device": "cpu:0", "time": "3 s"})
             self.assertEqual(run.report_name(path, studies[0]), "x--my shapes,scale=3,of=a_b")
 
+    def test_the_start_is_quick(self):
+        # A wrong file is told in a second or two: no parser of a grammar is built, which JupyterLab brings along.
+        done = subprocess.run([sys.executable, "-c", "import run, sys; print('lark' in sys.modules)"], capture_output=True, text=True,
+                              env=dict(os.environ, PYTHONPATH=str(run.NOTEBOOKS / "report")))
+        self.assertEqual(done.stdout, "False\n", done.stderr)
+
     def test_data_and_parameters_are_looked_at_first(self):
         # The message alone, about the file that the user knows, and nothing is executed.
         with tempfile.TemporaryDirectory() as folder:
@@ -166,7 +172,8 @@ class Runner(unittest.TestCase):
                 ("--set", "sigma=1 mode=1"): "sigma, mode: not taken by any notebook",
             }.items():
                 with self.subTest(args), unittest.mock.patch.object(run, "make", side_effect=AssertionError("executed")), \
-                        unittest.mock.patch.object(sys, "argv", ["run.py", "--check", *args]), self.assertRaises(SystemExit) as ended:
+                        unittest.mock.patch.object(run, "REPORTS", pathlib.Path(folder, "reports")), \
+                        unittest.mock.patch.object(sys, "argv", ["run.py", *args]), self.assertRaises(SystemExit) as ended:
                     run.main()
                 self.assertTrue(str(ended.exception.code).startswith(said), ended.exception.code)
                 if args[0] == "--data":
