@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"anatomy/geom"
 	"anatomy/geom/stats/linear"
 )
@@ -54,65 +52,31 @@ func RegressionTest[P geom.Point](on geom.Of[P], samples []P, known, tested line
 	if err != nil {
 		return fail(err)
 	}
+	// Coordinates of the residuals, less their mean, in an orthonormal basis; those without weight are not looked at.
 	with, _ := weighted(w)
-	coordinates, err := isometric(e, flat)
+	pca, err := tangentPCA(&Mean[geom.Vec]{Velocities: e, Momenta: flat, Weights: pick(w, with)})
 	if err != nil {
 		return fail(err)
 	}
-	rows := make([][]float64, len(x)) // those without weight are not looked at
-	for i := range rows {
-		rows[i] = make([]float64, len(coordinates[0]))
-	}
-	for k, i := range with {
-		rows[i] = coordinates[k]
-	}
-	if len(coordinates[0]) == 0 {
+	if len(pca.Modes) == 0 {
 		return fail(errors.New("all samples are on the model of the known terms, which leaves nothing to explain"))
+	}
+	rows := slices.Repeat([][]float64{make([]float64, len(pca.Modes))}, len(x))
+	for k, i := range with {
+		rows[i] = pca.Scores[k]
 	}
 	m, err := d.Fit(rows)
 	if err != nil {
 		return fail(err)
 	}
-	partial, err := m.Partial(len(known), p, r.Task)
+	p.Task = r.Task
+	partial, err := m.Partial(len(known), p)
 	if err != nil {
 		return fail(err)
 	}
 	t.Statistic, t.Permuted = partial.R2, partial.Permuted
 	t.end(partial.Test, p, status)
 	return t, nil
-}
-
-// isometric returns vectors e_i, whose inner products are ⟨flat_i, e_j⟩, in coordinates of an orthonormal basis of what they span: none if all
-// are 0. It is an error if a vector has no finite length.
-func isometric(e, flat [][]float64) ([][]float64, error) {
-	var basis, dual [][]float64
-	for i := range e {
-		v, p := slices.Clone(e[i]), slices.Clone(flat[i])
-		square := floats.Dot(v, p)
-		if !finite(square) {
-			return nil, fmt.Errorf("the square of a residual is %g: the numbers are too large, take another unit", square)
-		}
-		for range 2 { // twice for rounding
-			for k := range basis {
-				along := floats.Dot(dual[k], v)
-				floats.AddScaled(v, -along, basis[k])
-				floats.AddScaled(p, -along, dual[k])
-			}
-		}
-		if rest := floats.Dot(v, p); rest > 1e-26*square {
-			floats.Scale(1/math.Sqrt(rest), v)
-			floats.Scale(1/math.Sqrt(rest), p)
-			basis, dual = append(basis, v), append(dual, p)
-		}
-	}
-	out := make([][]float64, len(e))
-	for i, v := range e {
-		out[i] = make([]float64, len(basis))
-		for k := range dual {
-			out[i][k] = floats.Dot(dual[k], v)
-		}
-	}
-	return out, nil
 }
 
 // left returns the residuals of a model at its p, of the samples that have weight, as vectors and as covectors, whose products are the inner

@@ -402,9 +402,9 @@ func (g *Growth[P]) Departure(on geom.Of[P], p linear.Permutations) (*Departure,
 		ahead, square := shares(j, sign)
 		d.Along, d.Across = append(d.Along, ahead), append(d.Across, math.Sqrt(square))
 	}
-	task := s.Begin("departure")
-	defer task.End()
-	tests, err := p.Test(task, n, linear.Signs, sums(sign), func(d *linear.Draw) ([]float64, error) { return sums(d.Sign), nil })
+	p.Task = s.Begin("departure")
+	defer p.Task.End()
+	tests, err := p.Test("departure", n, linear.Signs, sums(sign), func(d *linear.Draw) ([]float64, error) { return sums(d.Sign), nil })
 	if err != nil {
 		return nil, fmt.Errorf("departure: %w", err)
 	}

@@ -112,7 +112,8 @@ func PermutationTest[P geom.Point](on geom.Of[P], samples []P, groups linear.Ter
 	case !finite(out.Statistic):
 		return fail(fmt.Errorf("the %s is %g: the numbers are too large, take another unit", statistic, out.Statistic))
 	}
-	tests, err := p.Test(r.Task, len(g.all), linear.Order, []float64{out.Statistic}, func(d *linear.Draw) ([]float64, error) {
+	p.Task = r.Task
+	tests, err := p.Test(r.Name, len(g.all), linear.Order, []float64{out.Statistic}, func(d *linear.Draw) ([]float64, error) {
 		v, err := of(d.Order)
 		out.Permuted = append(out.Permuted, v)
 		return []float64{v}, err

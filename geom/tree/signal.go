@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/stats/linear"
-	"anatomy/geom/watch"
 )
 
 var _ linear.Tree = (*Tree)(nil)
@@ -67,10 +66,8 @@ func (t *Tree) Signal(values [][]float64, p linear.Permutations) (*Signal, error
 	if err != nil {
 		return nil, err
 	}
-	task := watch.Begin("phylogenetic signal", nil, nil)
-	defer task.End()
 	permuted := make([][]float64, len(values))
-	tests, err := p.Test(task, len(values), linear.Order, observed, func(d *linear.Draw) ([]float64, error) {
+	tests, err := p.Test("phylogenetic signal", len(values), linear.Order, observed, func(d *linear.Draw) ([]float64, error) {
 		for a, b := range d.Order {
 			permuted[a] = values[b]
 		}
@@ -122,44 +119,38 @@ func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p
 	if err != nil {
 		return nil, err
 	}
-	size := 0.0
-	for a, row := range values {
-		if size = max(size, floats.Norm(row, 2)); math.IsNaN(size) {
-			return nil, fmt.Errorf("leaf %d: a value is missing", a)
-		}
-	}
 	out := &Rates{}
-	of := make([]*contrasted, len(names))
+	clades := make([]*clade, len(names))
 	for g, name := range names {
-		n := len(members[g])
+		n, far, size := len(members[g]), 0.0, 0.0
 		if n < 2 {
 			return nil, fmt.Errorf("%s has %d species, want at least 2", name, n)
 		}
-		if of[g], err = t.contrasted(values, members[g]); err != nil {
+		if clades[g], err = t.clade(values, members[g]); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		squares, weights := mat.Norm(of[g].values, 2), mat.Norm(of[g].contrasts, 2)
-		if squares <= math.Sqrt(float64(n))*1e-13*size*weights {
-			return nil, fmt.Errorf("the species of %s do not vary", name)
+		for _, a := range members[g] {
+			far, size = max(far, floats.Distance(values[a], values[members[g][0]], 2)), max(size, floats.Norm(values[a], 2))
 		}
-		out.Groups = append(out.Groups, GroupRate{name, n, squares * squares / float64(n-1)})
+		if !(far > 1e-13*size) {
+			return nil, fmt.Errorf("the species of %s do not vary, or a value is missing", name)
+		}
+		out.Groups = append(out.Groups, GroupRate{name, n, math.Pow(mat.Norm(clades[g].u, 2), 2) / float64(n-1)})
 	}
-	task := watch.Begin("rates of evolution", nil, nil)
-	defer task.End()
 	for a, b := range linear.Twos(len(names)) {
-		pair, err := t.contrasted(values, slices.Concat(members[a], members[b]))
+		pair, err := t.clade(values, slices.Concat(members[a], members[b]))
 		if err != nil {
 			return nil, fmt.Errorf("%s and %s: %w", names[a], names[b], err)
 		}
-		one, other, err := pair.rates(of[a], of[b])
+		rate, err := pair.rates(clades[a], clades[b])
 		if err != nil {
 			return nil, err
 		}
 		var gram mat.Dense
-		gram.Mul(pair.values, pair.values.T())
+		gram.Mul(pair.u, pair.u.T())
 		ratio := out.Groups[a].Rate / out.Groups[b].Rate
-		if err := out.Ratios.Add(p, task, names[a], names[b], ratio, len(pair.rows)-1, linear.OrderAndSigns, func(d *linear.Draw) float64 {
-			first, second := d.Traces(&gram, one, other)
+		if err := out.Ratios.Add("rates of evolution", p, names[a], names[b], ratio, len(pair.leaves)-1, linear.OrderAndSigns, func(d *linear.Draw) float64 {
+			first, second := d.Traces(&gram, rate[0], rate[1])
 			return first / second
 		}); err != nil {
 			return nil, err
@@ -168,68 +159,70 @@ func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p
 	return out, nil
 }
 
-// contrasted are the contrasts of some species on their own tree.
-type contrasted struct {
-	tree      *Tree
-	rows      []int      // [n], the leaves of the whole tree that are its leaves
-	contrasts *mat.Dense // [n − 1, n], as combinations of these
-	values    *mat.Dense // [n − 1, k], of the values
+// clade is some leaves of a tree on their own tree.
+type clade struct {
+	*Tree
+	leaves []int      // of the whole tree, in the order of its own
+	u      *mat.Dense // the contrasts of the values
 }
 
-func (t *Tree) contrasted(values [][]float64, species []int) (*contrasted, error) {
-	leaves, n := t.Leaves(), len(species)
-	row, kept := map[string]int{}, make([]string, n)
-	for k, a := range species {
-		kept[k] = t.Name[leaves[a]]
-		row[kept[k]] = a
+func (t *Tree) clade(values [][]float64, members []int) (out *clade, err error) {
+	leaves, number, kept := t.Leaves(), map[string]int{}, []string{}
+	for _, a := range members {
+		name := t.Name[leaves[a]]
+		number[name], kept = a, append(kept, name)
 	}
-	own, err := t.Keep(kept...)
+	out = &clade{}
+	if out.Tree, err = t.Keep(kept...); err != nil {
+		return nil, err
+	}
+	for _, i := range out.Leaves() {
+		out.leaves = append(out.leaves, number[out.Name[i]])
+	}
+	out.u, err = out.contrasts(values)
+	return out, err
+}
+
+// contrasts are those of values of the leaves of the whole tree.
+func (c *clade) contrasts(values [][]float64) (*mat.Dense, error) {
+	some := make([][]float64, len(c.leaves))
+	for k, a := range c.leaves {
+		some[k] = values[a]
+	}
+	u, _, err := c.Contrasts(some)
 	if err != nil {
 		return nil, err
 	}
-	out := &contrasted{tree: own, contrasts: mat.NewDense(n-1, n, nil), values: new(mat.Dense)}
-	some, unit := mat.NewDense(n, len(values[0]), nil), make([][]float64, n)
-	for k, i := range own.Leaves() {
-		out.rows = append(out.rows, row[own.Name[i]])
-		some.SetRow(k, values[out.rows[k]])
-		unit[k] = make([]float64, n)
-		unit[k][k] = 1
-	}
-	contrasts, _, err := own.Contrasts(unit)
+	return mat.NewDense(len(u), len(u[0]), slices.Concat(u...)), nil
+}
+
+// rates returns, for groups that make up the clade, the matrices with Σ_kl rate_kl ⟨u_k, u_l⟩ as the rate of a group.
+func (c *clade) rates(groups ...*clade) (rate []*mat.SymDense, err error) {
+	shared, err := c.Shared()
 	if err != nil {
 		return nil, err
 	}
-	for k, u := range contrasts {
-		out.contrasts.SetRow(k, u)
+	// Values that have given contrasts are V Cᵀ times these, as C V Cᵀ = 1.
+	n, most := len(c.leaves), slices.Max(c.leaves)+1
+	unit, made := grid(most, n), grid(most, n-1)
+	for k, a := range c.leaves {
+		unit[a][k] = 1
 	}
-	out.values.Mul(out.contrasts, some)
-	return out, nil
-}
-
-// rates returns, for two groups that make up the pair, the matrices with Σ_kl rate_kl ⟨u_k, u_l⟩ as the rate of the group, by the contrasts u of
-// the pair.
-func (pair *contrasted) rates(groups ...*contrasted) (one, other *mat.SymDense, err error) {
-	shared, err := pair.tree.Shared()
+	own, err := c.contrasts(unit)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	v := mat.NewDense(len(shared), len(shared), slices.Concat(shared...))
-	var made mat.Dense
-	made.Mul(v, pair.contrasts.T()) // times contrasts: values that have them, as C V Cᵀ = 1
-	at := map[int]int{}
-	for k, row := range pair.rows {
-		at[row] = k
+	for k, a := range c.leaves {
+		mat.NewVecDense(n-1, made[a]).MulVec(own, mat.NewVecDense(n, shared[k]))
 	}
-	var rate [2]*mat.SymDense
-	for k, own := range groups {
-		some := mat.NewDense(len(own.rows), len(at)-1, nil)
-		for r, row := range own.rows {
-			some.SetRow(r, made.RawRowView(at[row]))
+	for _, g := range groups {
+		of, err := g.contrasts(made)
+		if err != nil {
+			return nil, err
 		}
-		var group mat.Dense // times contrasts of the pair: those of the group
-		group.Mul(own.contrasts, some)
-		rate[k] = mat.NewSymDense(len(at)-1, nil)
-		rate[k].SymOuterK(1/float64(len(own.rows)-1), group.T())
+		square := mat.NewSymDense(n-1, nil)
+		square.SymOuterK(1/float64(len(g.leaves)-1), of.T())
+		rate = append(rate, square)
 	}
-	return rate[0], rate[1], nil
+	return rate, nil
 }

@@ -13,7 +13,6 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
-	"anatomy/geom/watch"
 	"anatomy/landmarks/mesh"
 )
 
@@ -196,9 +195,7 @@ func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (*Difference,
 		order[i] = i
 	}
 	statistic, shift := of(order)
-	task := watch.Begin("compare", nil, nil)
-	defer task.End()
-	tests, err := p.Test(task, n, linear.Order, statistic, func(draw *linear.Draw) ([]float64, error) {
+	tests, err := p.Test("compare", n, linear.Order, statistic, func(draw *linear.Draw) ([]float64, error) {
 		squares, _ := of(draw.Order)
 		return slices.Repeat([]float64{floats.Max(squares)}, len(squares)), nil
 	})

@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/stats/linear"
-	"anatomy/geom/watch"
 	"anatomy/landmarks/morpho"
 )
 
@@ -79,9 +78,7 @@ func TwoBlockPLS(a, b [][]float64, p linear.Permutations) (*PLS, error) {
 		}
 	}
 	out.R = stat.Correlation(out.Scores[0][0], out.Scores[1][0], nil)
-	task := watch.Begin("partial least squares", nil, nil)
-	defer task.End()
-	tests, err := p.Test(task, n, linear.Order, []float64{x.correlation(y)}, func(d *linear.Draw) ([]float64, error) { // R, by the same route
+	tests, err := p.Test("partial least squares", n, linear.Order, []float64{x.correlation(y)}, func(d *linear.Draw) ([]float64, error) { // R, by the same route
 		return []float64{x.correlation(y.permuted(d.Order))}, nil
 	})
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/stats/linear"
-	"anatomy/geom/watch"
 )
 
 // Modularity is how much less modules of landmarks covary with each other than within.
@@ -110,10 +109,8 @@ func (m *Model) Modularity(modules [][]int, p linear.Permutations) (*Modularity,
 	if math.IsNaN(out.CR) || math.IsInf(out.CR, 0) {
 		return fail(errors.New("the landmarks of a module do not covary at all"))
 	}
-	task := watch.Begin("modularity", nil, nil)
-	defer task.End()
 	random := make([]int, n)
-	tests, err := p.Test(task, n, linear.Order, []float64{-out.CR}, func(d *linear.Draw) ([]float64, error) {
+	tests, err := p.Test("modules of random landmarks", n, linear.Order, []float64{-out.CR}, func(d *linear.Draw) ([]float64, error) {
 		for i, j := range d.Order {
 			random[i] = given[j]
 		}
@@ -125,7 +122,7 @@ func (m *Model) Modularity(modules [][]int, p linear.Permutations) (*Modularity,
 	out.Random = tests[0]
 	seen := map[string]bool{alike(given): true}
 	turned := m.turned(given, sizes)
-	tests, err = p.Test(task, 0, linear.Order, []float64{-out.CR}, func(d *linear.Draw) ([]float64, error) {
+	tests, err = p.Test("turned modules", 0, linear.Order, []float64{-out.CR}, func(d *linear.Draw) ([]float64, error) {
 		other := turned(d.Random)
 		if key := alike(other); !seen[key] {
 			seen[key] = true

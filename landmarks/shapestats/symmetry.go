@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/stats/linear"
-	"anatomy/geom/watch"
 	"anatomy/landmarks/morpho"
 )
 
@@ -112,10 +111,8 @@ func ObjectSymmetry(d *morpho.Dataset, pairs [][2]int, p linear.Permutations) (*
 		}
 	}
 	// With the same |a_i| a larger mean leaves less around it: as a test, this is that of F.
-	task := watch.Begin("directional asymmetry", nil, nil)
-	defer task.End()
 	sum := make([]float64, len(mean))
-	tests, err := p.Test(task, len(individuals), linear.Signs, []float64{floats.Dot(directional, directional)}, func(d *linear.Draw) ([]float64, error) {
+	tests, err := p.Test("directional asymmetry", len(individuals), linear.Signs, []float64{floats.Dot(directional, directional)}, func(d *linear.Draw) ([]float64, error) {
 		clear(sum)
 		for k, name := range individuals {
 			floats.AddScaled(sum, d.Sign[k]/float64(len(individuals)), sums[name])

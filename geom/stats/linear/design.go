@@ -28,8 +28,34 @@ type Design struct {
 	weighted  bool        // the weights differ
 	with      []int       // the samples that have weight
 	root      []float64   // [with], √(N w_i)
-	x         *mat.Dense  // [with, 1 + K], root_i z_i
-	basis     [][]float64 // [1 + K][with], orthonormal columns, of which those of x are combinations
+	frame                 // of the rows root_i z_i
+}
+
+// frame is columns and an orthonormal basis of what they span.
+type frame struct {
+	x       *mat.Dense  // [R, m]
+	basis   [][]float64 // [m][R], the columns of x · inverse
+	inverse *mat.Dense  // [m, m], upper triangular
+}
+
+func newFrame(x *mat.Dense, basis [][]float64) (frame, error) {
+	var triangle mat.Dense
+	triangle.Mul(stack(basis), x)
+	f := frame{x, basis, new(mat.Dense)}
+	err := f.inverse.Inverse(&triangle)
+	var condition mat.Condition
+	if errors.As(err, &condition) && !math.IsInf(float64(condition), 1) { // nearly singular, but its columns were found to be independent
+		err = nil
+	}
+	return f, err
+}
+
+// coefficients returns the β that minimise |y − xβ|, [m, columns of y].
+func (f frame) coefficients(y mat.Matrix) *mat.Dense {
+	var explained, out mat.Dense
+	explained.Mul(stack(f.basis), y)
+	out.Mul(f.inverse, &explained)
+	return &out
 }
 
 // redundant is a column that is the combination of the constant and the columns with these factors.
@@ -90,22 +116,32 @@ func NewDesign(n int, data Data, weights []float64, terms ...Term) (*Design, err
 		}
 		d.blocks, d.of = append(d.blocks, [2]int{from, len(d.basis)}), append(d.of, columns)
 	}
-	d.z, d.x = mat.NewDense(n, len(d.basis), nil), mat.NewDense(len(d.with), len(d.basis), nil)
+	d.z = mat.NewDense(n, len(d.basis), nil)
+	x := mat.NewDense(len(d.with), len(d.basis), nil)
 	for k, z := range slices.Concat([][]float64{slices.Repeat([]float64{1}, n)}, standard) {
 		d.z.SetCol(k, z)
-		d.x.SetCol(k, d.rooted(z))
+		x.SetCol(k, d.rooted(z))
+	}
+	var err error
+	if d.frame, err = newFrame(x, d.basis); err != nil {
+		return nil, err
 	}
 	d.Rows = make([][]float64, n)
-	if len(standard) > 0 { // without the constant, so that z = q R also where the Origin is rounded, and for samples without weight
+	if k := len(standard); k > 0 {
 		var q mat.Dense
-		if err := solvable(d.triangle().SolveTo(&q, true, stack(standard))); err != nil {
-			return nil, err
-		}
+		q.Mul(d.z.Slice(0, n, 1, 1+k), d.slopes())
 		for i := range d.Rows {
-			d.Rows[i] = mat.Col(nil, i, &q)
+			d.Rows[i] = q.RawRowView(i)
 		}
 	}
 	return d, d.relate()
+}
+
+// slopes is the matrix S, [K, K], with q = zS, without the constant, so that this is so also where the Origin is rounded.
+func (d *Design) slopes() *mat.Dense {
+	var s mat.Dense
+	s.Scale(math.Sqrt(float64(d.n)), d.inverse.Slice(1, len(d.basis), 1, len(d.basis)))
+	return &s
 }
 
 // rooted returns the numbers of the samples that have weight, times the roots.
@@ -126,21 +162,6 @@ func (d *Design) Row(i int) []float64 {
 	return out
 }
 
-// triangle returns the upper triangular R, [K, K], with z_ik = Σ_l q_il R_lk.
-func (d *Design) triangle() *mat.TriDense {
-	k := len(d.columns)
-	var all mat.Dense
-	all.Mul(stack(d.basis), d.x)
-	all.Scale(1/math.Sqrt(float64(d.n)), &all)
-	r := mat.NewTriDense(k, mat.Upper, nil)
-	for i := range k {
-		for j := i; j < k; j++ {
-			r.SetTri(i, j, all.At(i+1, j+1))
-		}
-	}
-	return r
-}
-
 // relate finds how redundant columns depend on the others: all at once, since for individuals and their sides there are hundreds.
 func (d *Design) relate() error {
 	if len(d.redundant) == 0 {
@@ -150,10 +171,7 @@ func (d *Design) relate() error {
 	for k, r := range d.redundant {
 		values.SetCol(k, d.rooted(r.values))
 	}
-	of, err := (&stratum{x: d.x, basis: d.basis}).coefficients(values)
-	if err != nil {
-		return err
-	}
+	of := d.coefficients(values)
 	d.unstandardise(of)
 	for k := range d.redundant {
 		d.redundant[k].of = mat.Col(nil, k, of)
@@ -173,9 +191,7 @@ func (d *Design) relate() error {
 // an error if this is no finite number.
 func (d *Design) Slopes(m [][]float64) ([][]float64, error) {
 	var u mat.Dense
-	if err := solvable(d.triangle().SolveTo(&u, false, stack(m))); err != nil {
-		return nil, err
-	}
+	u.Mul(d.slopes(), stack(m))
 	out := make([][]float64, len(m))
 	for k, scale := range d.scale {
 		out[k] = u.RawRowView(k)
@@ -274,13 +290,4 @@ func orthonormal(basis [][]float64, column []float64, least float64) [][]float64
 // stack returns vectors as the rows of a matrix.
 func stack(vectors [][]float64) *mat.Dense {
 	return mat.NewDense(len(vectors), len(vectors[0]), slices.Concat(vectors...))
-}
-
-// solvable lets a matrix pass that is nearly singular: its columns were found to be independent.
-func solvable(err error) error {
-	var condition mat.Condition
-	if errors.As(err, &condition) && !math.IsInf(float64(condition), 1) {
-		return nil
-	}
-	return err
 }

@@ -7,8 +7,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"anatomy/geom/watch"
 )
 
 // Disparity is how much groups vary about what a linear model predicts for them.
@@ -51,15 +49,8 @@ func (d *Disparity) String() string {
 //
 // It is an error if a group has no degrees of freedom or does not vary, if the model is one on a tree, where residuals belong to no group (see
 // tree.Tree.Rates), or if a term is tested Over another one, so that samples depend on each other.
-func (m *Model) Disparity(groups Term, p Permutations) (*Disparity, error) {
-	out, err := m.disparity(groups, p)
-	if err != nil {
-		return nil, fmt.Errorf("disparity: %w", err)
-	}
-	return out, nil
-}
-
-func (m *Model) disparity(groups Term, p Permutations) (*Disparity, error) {
+func (m *Model) Disparity(groups Term, p Permutations) (out *Disparity, err error) {
+	defer name(&err, "disparity")
 	if m.Design.weighted {
 		return nil, errors.New("the samples have weights, and what varies alike is not their residuals")
 	}
@@ -78,7 +69,7 @@ func (m *Model) disparity(groups Term, p Permutations) (*Disparity, error) {
 	basis := m.whole.basis
 	_, scaled := m.whole.fit(m.whole.y, len(basis)) // residuals, to have the variance of errors
 	free := make([]float64, len(m.Fitted))          // 1 − h
-	out := &Disparity{}
+	out = &Disparity{}
 	for g, name := range names {
 		v := GroupVariance{Group: name, Samples: len(members[g])}
 		for _, i := range members[g] {
@@ -102,8 +93,6 @@ func (m *Model) disparity(groups Term, p Permutations) (*Disparity, error) {
 	}
 	scaled = narrow(scaled) // only their lengths matter
 
-	task := watch.Begin("disparity", nil, nil)
-	defer task.End()
 	var whole mat.Dense // what the model explains of all
 	whole.Mul(stack(basis), scaled)
 	for a, b := range Twos(len(names)) {
@@ -131,7 +120,7 @@ func (m *Model) disparity(groups Term, p Permutations) (*Disparity, error) {
 		others.Sub(&whole, &others)
 		permuted := mat.DenseCopyOf(rows)
 		ratio := out.Groups[a].Variance / out.Groups[b].Variance
-		if err := out.Ratios.Add(p, task, names[a], names[b], ratio, len(both), Order, func(d *Draw) float64 {
+		if err := out.Ratios.Add("disparity", p, names[a], names[b], ratio, len(both), Order, func(d *Draw) float64 {
 			d.rows(permuted, rows)
 			explained.Mul(columns, permuted)
 			explained.Add(&explained, &others)

@@ -18,5 +18,5 @@
 //   - Numbers that differ by a billionth of the observed one are equal: rounding does not make a draw that repeats the data smaller.
 //   - A permuted number that is NaN counts as one that is as large as the observed one, so that it never makes a result significant. Where the
 //     observed number is NaN, there is no p-value: it is NaN, too.
-//   - A test reports every draw to its watch.Task, and stops with it. Its p-value is then that of the draws it made.
+//   - A test reports every draw to a watch.Task, and stops with it. Its p-value is then that of the draws it made.
 package linear

@@ -9,8 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"anatomy/geom/watch"
 )
 
 // Model is rows of numbers y_i explained by a design: y_i = Σ_c x_ic β_c + residual_i with the columns x of the design, the constant before them.
@@ -68,19 +66,12 @@ func (d *Design) fit(rows [][]float64, t Tree) (*Model, error) {
 		return nil, fmt.Errorf("a row has the norm %g: take another unit", size)
 	}
 	m := &Model{Design: d, Columns: append([]string{"constant"}, d.Columns...)}
-	m.whole = &stratum{y: y, x: d.x, basis: d.basis, blocks: d.blocks, name: "residuals", negligible: float64(n) * rounding * rounding * size * size}
-	var u *mat.Dense // coefficients of the columns (1, z)
-	var err error
-	if t != nil && d.weighted {
-		return nil, errors.New("on a tree the samples have no weights of their own")
-	}
+	m.whole = &stratum{y: y, frame: d.frame, blocks: d.blocks, name: "residuals", negligible: float64(n) * rounding * rounding * size * size}
+	u, err := d.coefficients(y), error(nil) // of the columns (1, z)
 	if t != nil {
-		u, err = m.contrast(t)
-	} else {
-		u, err = m.whole.coefficients(y)
-	}
-	if err != nil {
-		return nil, err
+		if u, err = m.contrast(t); err != nil {
+			return nil, err
+		}
 	}
 	for k, term := range d.terms {
 		m.errorOf = append(m.errorOf, m.whole)
@@ -215,15 +206,15 @@ func (a *ANOVA) String() string {
 //
 // If some samples are of one individual, or of one litter, what was done to all of these is to be tested Over them, and species that have a
 // phylogeny need FitOnTree: by residuals of samples that belong together, chance alone makes a term significant.
-func (m *Model) ANOVA(p Permutations) (*ANOVA, error) {
+func (m *Model) ANOVA(p Permutations) (out *ANOVA, err error) {
+	const what = "analysis of variance"
+	defer name(&err, what)
 	if len(m.Design.terms) == 0 {
-		return nil, errors.New("analysis of variance: no terms")
+		return nil, errors.New("no terms")
 	}
-	task := watch.Begin("analysis of variance", nil, nil)
-	defer task.End()
 	residual, squares := m.whole.squares(m.whole.y)
 	total := floats.Sum(squares[1:]) + residual
-	out := &ANOVA{Permutations: p.N}
+	out = &ANOVA{Permutations: p.N}
 	row := func(term string, df int, ss float64) *ANOVARow {
 		out.Rows = append(out.Rows, ANOVARow{Term: term, DF: df, SS: ss, MS: ss / float64(df), R2: ss / total, F: math.NaN(), P: math.NaN()})
 		return &out.Rows[len(out.Rows)-1]
@@ -232,9 +223,9 @@ func (m *Model) ANOVA(p Permutations) (*ANOVA, error) {
 		s := m.errorOf[k]
 		r := row(t.name, m.whole.df(k+1, k+2), squares[k+1])
 		r.Over, r.F = s.name, s.f(k+1, k+2, s.y)
-		test, err := s.test(k+1, k+2, p, task, nil)
+		test, err := s.test(what, k+1, k+2, p, nil)
 		if err != nil {
-			return nil, fmt.Errorf("analysis of variance: %w", err)
+			return nil, err
 		}
 		r.P, out.Permutations = test.P, min(out.Permutations, test.Permutations)
 	}
@@ -250,8 +241,8 @@ type Partial struct {
 	Test
 }
 
-// Partial tests the terms from number k on, counted from 0, beside those before, as ANOVA tests one. The task may be that of a larger computation.
-func (m *Model) Partial(k int, p Permutations, task *watch.Task) (*Partial, error) {
+// Partial tests the terms from number k on, counted from 0, beside those before, as ANOVA tests one.
+func (m *Model) Partial(k int, p Permutations) (*Partial, error) {
 	s, last := m.whole, len(m.whole.blocks)
 	df, left := float64(s.df(k+1, last)), float64(s.left())
 	share := func(f float64) float64 {
@@ -262,7 +253,7 @@ func (m *Model) Partial(k int, p Permutations, task *watch.Task) (*Partial, erro
 	}
 	out := &Partial{R2: share(s.f(k+1, last, s.y))}
 	var err error
-	if out.Test, err = s.test(k+1, last, p, task, func(f float64) { out.Permuted = append(out.Permuted, share(f)) }); err != nil {
+	if out.Test, err = s.test("partial R²", k+1, last, p, func(f float64) { out.Permuted = append(out.Permuted, share(f)) }); err != nil {
 		return nil, err
 	}
 	out.Permuted = out.Permuted[:out.Permutations] // without one that was stopped
@@ -273,6 +264,9 @@ func (m *Model) Partial(k int, p Permutations, task *watch.Task) (*Partial, erro
 // columns (1, z).
 func (m *Model) contrast(t Tree) (*mat.Dense, error) {
 	y, x := m.whole.y, m.whole.x
+	if m.Design.weighted {
+		return nil, errors.New("on a tree the samples have no weights of their own")
+	}
 	n, p := y.Dims()
 	_, columns := x.Dims()
 	values := make([][]float64, n)
@@ -296,20 +290,20 @@ func (m *Model) contrast(t Tree) (*mat.Dense, error) {
 	out := mat.NewDense(columns, p, nil)
 	out.SetRow(0, root[:p])
 	if columns > 1 {
-		s.x = mat.NewDense(n-1, columns-1, nil)
+		x := mat.NewDense(n-1, columns-1, nil)
 		for i, c := range contrasts {
-			s.x.SetRow(i, c[p:])
+			x.SetRow(i, c[p:])
 		}
 		for c := range columns - 1 {
-			s.basis = orthonormal(s.basis, mat.Col(nil, c, s.x), independent)
+			s.basis = orthonormal(s.basis, mat.Col(nil, c, x), independent)
 		}
 		if len(s.basis) < columns-1 {
 			return nil, errors.New("on this tree the terms are nearly collinear")
 		}
-		slopes, err := s.coefficients(s.y)
-		if err != nil {
+		if s.frame, err = newFrame(x, s.basis); err != nil {
 			return nil, err
 		}
+		slopes := s.coefficients(s.y)
 		for c := range columns - 1 {
 			out.SetRow(c+1, slopes.RawRowView(c))
 			floats.AddScaled(out.RawRowView(0), -root[p+c], slopes.RawRowView(c))

@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/geomtest/expect"
-	"anatomy/geom/watch"
 )
 
 func normals(rng *rand.Rand, rows, columns int) [][]float64 {
@@ -163,7 +162,7 @@ func TestPermutedF(t *testing.T) {
 		"of levels":    expect.Must(design(nil, treated.Over(individual), individual).Fit(y)),
 		"on a tree":    expect.Must(design(nil, number, group).FitOnTree(y, star{})),
 	} {
-		p := Permutations{99, 3}
+		p := Permutations{N: 99, Seed: 3}
 		table := expect.Must(m.ANOVA(p))
 		permuted := func(s *stratum, from, to int, f float64) (values []float64, share float64) {
 			_, reduced := s.fit(s.y, s.blocks[from][0])
@@ -190,7 +189,7 @@ func TestPermutedF(t *testing.T) {
 			_, share := permuted(s, k+1, k+2, table.Rows[k].F)
 			expect.Abs(t, what+": p of "+table.Rows[k].Term, table.Rows[k].P, share, 0)
 		}
-		both := expect.Must(m.Partial(0, p, watch.Begin("test", nil, nil)))
+		both := expect.Must(m.Partial(0, p))
 		df, left := float64(len(m.Design.columns)), float64(m.whole.left())
 		f := both.R2 / df / ((1 - both.R2) / left)
 		values, share := permuted(m.whole, 1, 3, f)

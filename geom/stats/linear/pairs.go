@@ -10,8 +10,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"anatomy/geom/watch"
 )
 
 // Pair compares two categories of a factor.
@@ -50,15 +48,12 @@ func (p Pairs) String() string {
 // not in the model, is tested Over another term, or the samples do not determine a mean: a combination of categories that was never
 // seen, with their Interaction in the model.
 func (m *Model) PairsOfMeans(factor Term, p Permutations) (Pairs, error) {
-	pairs, err := m.pairs(factor.name, 1, func(c column, level string) float64 { return m.average(c, map[string]string{factor.name: level}, -1) },
+	pairs, err := m.pairs("pairs of means", factor.name, 1, func(c column, level string) float64 { return m.average(c, map[string]string{factor.name: level}, -1) },
 		func(c column) bool { return c.has(factor.name) }, p)
-	if err != nil {
-		return nil, fmt.Errorf("pairs of means: %w", err)
-	}
 	for i := range pairs {
 		pairs[i].Angle, pairs[i].PAngle = math.NaN(), math.NaN()
 	}
-	return pairs, nil
+	return pairs, err
 }
 
 // PairsOfSlopes compares by how much, Distance, and to what direction, Angle, samples of the categories of a factor change for a unit of a
@@ -68,7 +63,7 @@ func (m *Model) PairsOfMeans(factor Term, p Permutations) (Pairs, error) {
 // p-values too small. The errors are those of PairsOfMeans, and a model without the interaction.
 func (m *Model) PairsOfSlopes(factor, number Term, p Permutations) (Pairs, error) {
 	both := func(c column) bool { return c.has(factor.name) && c.has(number.name) && c.level(number.name) == "" }
-	pairs, err := m.pairs(factor.name, 0, func(c column, level string) float64 {
+	return m.pairs("pairs of slopes", factor.name, 0, func(c column, level string) float64 {
 		sum := 0.0 // the derivative of a product
 		for i, part := range c.parts {
 			if part.term == number.name {
@@ -77,10 +72,6 @@ func (m *Model) PairsOfSlopes(factor, number Term, p Permutations) (Pairs, error
 		}
 		return sum
 	}, both, p)
-	if err != nil {
-		return nil, fmt.Errorf("pairs of slopes: %w", err)
-	}
-	return pairs, nil
 }
 
 // average returns the mean of a column over samples that all have these levels of some factors, without one of its parts.
@@ -104,7 +95,8 @@ func (m *Model) average(c column, at map[string]string, without int) float64 {
 }
 
 // pairs compares the vectors of the levels of a factor whose rows of the design have this constant and these coefficients.
-func (m *Model) pairs(factor string, constant float64, coefficient func(c column, level string) float64, without func(c column) bool, p Permutations) (Pairs, error) {
+func (m *Model) pairs(what, factor string, constant float64, coefficient func(c column, level string) float64, without func(c column) bool, p Permutations) (out Pairs, err error) {
+	defer name(&err, what)
 	all, err := m.compared(without, factor)
 	if err != nil {
 		return nil, err
@@ -114,7 +106,7 @@ func (m *Model) pairs(factor string, constant float64, coefficient func(c column
 	if err != nil {
 		return nil, err
 	}
-	numbers, tests, err := m.compare("pairs", rows, without, p, func(vectors *mat.Dense) (out []float64) {
+	numbers, tests, err := m.compare(what, rows, without, p, func(vectors *mat.Dense) (out []float64) {
 		for a, b := range Twos(len(levels)) {
 			x, y := vectors.RawRowView(a), vectors.RawRowView(b)
 			out = append(out, floats.Distance(x, y, 2), angle(x, y))
@@ -124,7 +116,6 @@ func (m *Model) pairs(factor string, constant float64, coefficient func(c column
 	if err != nil {
 		return nil, err
 	}
-	var out Pairs
 	for a, b := range Twos(len(levels)) {
 		i := 2 * len(out)
 		out = append(out, Pair{A: levels[a], B: levels[b], Distance: numbers[i], P: tests[i].P, Angle: numbers[i+1], PAngle: tests[i+1].P})
@@ -180,7 +171,7 @@ func (m *Model) rows(names []string, constant float64, coefficient func(c column
 
 // compare returns numbers that compare the vectors rows · coefficients, and their tests, by permuting the residuals of the model without
 // some columns.
-func (m *Model) compare(task string, rows *mat.Dense, without func(c column) bool, p Permutations, numbers func(vectors *mat.Dense) []float64) ([]float64, []Test, error) {
+func (m *Model) compare(what string, rows *mat.Dense, without func(c column) bool, p Permutations, numbers func(vectors *mat.Dense) []float64) ([]float64, []Test, error) {
 	d := m.Design
 	null := &stratum{}
 	first := m.whole.x.RawMatrix().Cols - len(d.columns) // 1 with the constant, which contrasts have not
@@ -200,15 +191,8 @@ func (m *Model) compare(task string, rows *mat.Dense, without func(c column) boo
 			z.Set(i, k+1, (rows.At(i, k+1)-rows.At(i, 0)*d.Origin[k])/scale)
 		}
 	}
-	// The vectors are rows · β = weights · y.
-	q := stack(m.whole.basis)
-	var triangle, solved, weights mat.Dense
-	triangle.Mul(q, m.whole.x)
-	if err := solvable(solved.Solve(triangle.T(), z.Slice(0, count, 1-first, columns).T())); err != nil {
-		return nil, nil, err
-	}
-	weights.Mul(solved.T(), q)
-
+	var weights mat.Dense // the vectors are rows · β = weights · y
+	weights.Product(z.Slice(0, count, 1-first, columns), m.whole.inverse, stack(m.whole.basis))
 	var vectors, permuted mat.Dense
 	vectors.Mul(&weights, m.whole.y)
 	observed := numbers(&vectors)
@@ -220,9 +204,7 @@ func (m *Model) compare(task string, rows *mat.Dense, without func(c column) boo
 	r := float64(m.whole.y.RawMatrix().Rows)
 	residuals.Scale(math.Sqrt((r-float64(first))/(r-float64(len(null.basis)))), residuals)
 	turned := mat.DenseCopyOf(&weights) // in place of the rows of residuals, which are many numbers each
-	watched := watch.Begin(task, nil, nil)
-	defer watched.End()
-	tests, err := p.Test(watched, int(r), m.whole.exchange, observed, func(d *Draw) ([]float64, error) {
+	tests, err := p.Test(what, int(r), m.whole.exchange, observed, func(d *Draw) ([]float64, error) {
 		d.columns(turned, &weights)
 		permuted.Mul(turned, residuals)
 		permuted.Add(&permuted, &vectors)

@@ -14,6 +14,7 @@ import (
 type Permutations struct {
 	N    int
 	Seed uint64
+	Task *watch.Task // reports the draws and stops them; nil for a task of its own. On a geom.Space the test has that of the space.
 }
 
 // Exchange is what is exchangeable under the null hypothesis.
@@ -75,9 +76,14 @@ const tie = 1e-9
 // Test compares observed numbers with those of random draws of n rows: permuted returns them for a draw, in the same order, or nil for a draw
 // that does not count. See the rules in the comment of the package. It returns a Test for each number, or the first error of permuted. A draw
 // during which the task was stopped does not count.
-func (p Permutations) Test(task *watch.Task, n int, what Exchange, observed []float64, permuted func(d *Draw) ([]float64, error)) ([]Test, error) {
+func (p Permutations) Test(name string, n int, what Exchange, observed []float64, permuted func(d *Draw) ([]float64, error)) ([]Test, error) {
 	if p.N < 1 {
 		return nil, fmt.Errorf("%d permutations, want at least 1", p.N)
+	}
+	task := p.Task
+	if task == nil {
+		task = watch.Begin(name, nil, nil)
+		defer task.End()
 	}
 	tests := make([]Test, len(observed))
 	extreme := make([]int, len(observed))
@@ -124,9 +130,9 @@ type Ratio struct {
 type Ratios []Ratio
 
 // Add tests a ratio of two groups and appends it: permuted returns it for a draw of n rows.
-func (r *Ratios) Add(p Permutations, task *watch.Task, a, b string, ratio float64, n int, what Exchange, permuted func(d *Draw) float64) error {
+func (r *Ratios) Add(name string, p Permutations, a, b string, ratio float64, n int, what Exchange, permuted func(d *Draw) float64) error {
 	size := func(ratio float64) []float64 { return []float64{math.Abs(math.Log(ratio))} }
-	tests, err := p.Test(task, n, what, size(ratio), func(d *Draw) ([]float64, error) { return size(permuted(d)), nil })
+	tests, err := p.Test(name, n, what, size(ratio), func(d *Draw) ([]float64, error) { return size(permuted(d)), nil })
 	if err == nil {
 		*r = append(*r, Ratio{a, b, ratio, tests[0].P})
 	}
@@ -148,6 +154,13 @@ func (r Ratios) String() string {
 		lines = append(lines, fmt.Sprintf("%s : %s\t%.4g\t%.3g", pair.A, pair.B, pair.Ratio, pair.P))
 	}
 	return Table(lines)
+}
+
+// name puts what failed before an error.
+func name(err *error, what string) {
+	if *err != nil {
+		*err = fmt.Errorf("%s: %w", what, *err)
+	}
 }
 
 // Table aligns the cells of lines, which tabs separate, to the right.

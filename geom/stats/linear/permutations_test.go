@@ -13,10 +13,8 @@ import (
 
 // test draws from a statistic that is written down: values[k] are its numbers at draw k.
 func test(p Permutations, observed []float64, values ...[]float64) ([]Test, error) {
-	task := watch.Begin("test", nil, nil)
-	defer task.End()
 	k := -1
-	return p.Test(task, 3, Order, observed, func(*Draw) ([]float64, error) {
+	return p.Test("test", 3, Order, observed, func(*Draw) ([]float64, error) {
 		k++
 		return values[k], nil
 	})
@@ -61,9 +59,8 @@ func TestRules(t *testing.T) {
 	if none := expect.Must(test(Permutations{N: 3}, nil)); len(none) != 0 {
 		t.Errorf("%v", none)
 	}
-	task := watch.Begin("test", nil, nil)
 	broken := errors.New("broken")
-	_, err := Permutations{N: 3}.Test(task, 3, Order, []float64{1}, func(*Draw) ([]float64, error) { return nil, broken })
+	_, err := Permutations{N: 3}.Test("test", 3, Order, []float64{1}, func(*Draw) ([]float64, error) { return nil, broken })
 	expect.Refused(t, err, "permutation 0: broken")
 	if !errors.Is(err, broken) {
 		t.Error("the error of the statistic is lost")
@@ -81,7 +78,7 @@ func TestStopped(t *testing.T) {
 			}
 		})
 		count := 0
-		got := expect.Must(Permutations{N: 99}.Test(task, 3, Order, []float64{7}, func(*Draw) ([]float64, error) {
+		got := expect.Must(Permutations{N: 99, Task: task}.Test("its own", 3, Order, []float64{7}, func(*Draw) ([]float64, error) {
 			if count++; count == 4 && during {
 				stop()
 			}
@@ -99,8 +96,7 @@ func TestDraws(t *testing.T) {
 	const n = 6000
 	all := func(what Exchange, seed uint64) (orders map[[3]int]int, signs map[[3]float64]int, list [][3]int) {
 		orders, signs = map[[3]int]int{}, map[[3]float64]int{}
-		task := watch.Begin("test", nil, nil)
-		expect.Must(Permutations{n, seed}.Test(task, 3, what, []float64{1}, func(d *Draw) ([]float64, error) {
+		expect.Must(Permutations{N: n, Seed: seed}.Test("test", 3, what, []float64{1}, func(d *Draw) ([]float64, error) {
 			orders[[3]int(d.Order)]++
 			signs[[3]float64(d.Sign)]++
 			list = append(list, [3]int(d.Order))

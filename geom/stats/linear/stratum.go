@@ -8,20 +8,17 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"anatomy/geom/watch"
 )
 
 // stratum is a linear model with residuals that are exchangeable under the null hypothesis: of the rows of y, the residuals of the model
 // with the terms before the one that is tested.
 type stratum struct {
-	y          *mat.Dense  // [R, p]
-	x          *mat.Dense  // [R, m], of what explains y; nil for a stratum of levels
-	basis      [][]float64 // [m][R], orthonormal, of x
-	blocks     [][2]int    // from where to where in basis the constant and the terms are; empty for those that are not of this stratum
-	name       string      // of what is left
-	negligible float64     // a sum of squares of rounding errors
-	exchange   Exchange    // with signs where these are arbitrary
+	y          *mat.Dense // [R, p]
+	frame                 // of what explains y; of a stratum of levels the basis alone
+	blocks     [][2]int   // from where to where in the basis the constant and the terms are; empty for those that are not of this stratum
+	name       string     // of what is left
+	negligible float64    // a sum of squares of rounding errors
+	exchange   Exchange   // with signs where these are arbitrary
 }
 
 // df is the number of degrees of freedom of the blocks from one to before another.
@@ -29,15 +26,6 @@ func (s *stratum) df(from, to int) int { return s.blocks[to-1][1] - s.blocks[fro
 
 // left is that of the residuals.
 func (s *stratum) left() int { return s.y.RawMatrix().Rows - len(s.basis) }
-
-// coefficients returns the β that minimise |y − xβ|, [m, columns of y].
-func (s *stratum) coefficients(y *mat.Dense) (*mat.Dense, error) {
-	q := stack(s.basis)
-	var triangle, explained, out mat.Dense
-	triangle.Mul(q, s.x)
-	explained.Mul(q, y)
-	return &out, solvable(out.Solve(&triangle, &explained))
-}
 
 // over returns the stratum of the levels of term e, at which the columns of e differ, for the test of term k: rows are √m times the
 // means of the m samples of a level, and what the terms before e leave of them is e.
@@ -169,7 +157,7 @@ func (s *stratum) ratio(from, to int, square, residual float64) float64 {
 
 // test tests the F of the blocks from one to before another. What is permuted has no part in the blocks before, and what the model with them
 // fits has none in these and those after them. It calls each, if it is not nil, with the permuted F.
-func (s *stratum) test(from, to int, p Permutations, task *watch.Task, each func(f float64)) (Test, error) {
+func (s *stratum) test(name string, from, to int, p Permutations, each func(f float64)) (Test, error) {
 	_, reduced := s.fit(s.y, s.blocks[from][0])
 	total := sumOfSquares(reduced)
 	by := s.explainByColumns // in as many steps a permutation as the basis has columns, times R times p
@@ -177,7 +165,7 @@ func (s *stratum) test(from, to int, p Permutations, task *watch.Task, each func
 		by = s.explainByProducts // in about 4 R² steps, and the memory of three matrices of R² numbers
 	}
 	explain, permuted := by(s.blocks[from][0], s.blocks[to-1][1], reduced), mat.DenseCopyOf(reduced)
-	tests, err := p.Test(task, reduced.RawMatrix().Rows, s.exchange, []float64{s.f(from, to, s.y)}, func(d *Draw) ([]float64, error) {
+	tests, err := p.Test(name, reduced.RawMatrix().Rows, s.exchange, []float64{s.f(from, to, s.y)}, func(d *Draw) ([]float64, error) {
 		all, square := explain(d)
 		f := s.ratio(from, to, square, total-all)
 		if total-all < 1e-3*total { // the difference has cancelled

@@ -62,15 +62,8 @@ func (t *Trajectories) String() string {
 //
 // It is an error if the model has no Interaction of both factors with these before it, one of them is tested Over another term, or a group
 // was never seen at a stage.
-func (m *Model) Trajectories(group, stage Term, p Permutations) (*Trajectories, error) {
-	out, err := m.trajectories(group, stage, p)
-	if err != nil {
-		return nil, fmt.Errorf("trajectories: %w", err)
-	}
-	return out, nil
-}
-
-func (m *Model) trajectories(group, stage Term, p Permutations) (*Trajectories, error) {
+func (m *Model) Trajectories(group, stage Term, p Permutations) (out *Trajectories, err error) {
+	defer name(&err, "trajectories")
 	if group.name == stage.name {
 		return nil, fmt.Errorf("%s cannot be both the groups and the stages", group.name)
 	}
@@ -93,7 +86,7 @@ func (m *Model) trajectories(group, stage Term, p Permutations) (*Trajectories, 
 			}
 		}
 	}
-	out := &Trajectories{Groups: levels[0], Stages: inOrderOfNumbers(levels[1])}
+	out = &Trajectories{Groups: levels[0], Stages: inOrderOfNumbers(levels[1])}
 	stages := len(out.Stages)
 	if stages < 2 {
 		return nil, fmt.Errorf("%s has one category, and a trajectory at least two", stage.name)
