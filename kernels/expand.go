@@ -358,6 +358,7 @@ type sampler struct {
 	scale         []float64
 	f             *engine.Func // of others
 	top, steepest float64      // of a radial kernel, or of that of which this one is a part, else 0: errors are relative to these at least
+	costs         costs        // of its sums, where one is to be chosen
 }
 
 // batch is the number of points in one call, so that only one shape is compiled.

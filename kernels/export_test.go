@@ -1,9 +1,13 @@
 package kernels
 
 import (
+	"fmt"
 	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom/engine"
 )
 
 // OnGraph is a kernel whose sums are operations of the graph.
@@ -16,6 +20,43 @@ func (k graphKernel) Hamilton(x, p *Node) (dx, dp *Node) { return k.hamiltonOnGr
 
 // Near is the near part of a kernel that was split.
 func Near(k Kernel) Kernel { return k.(levels).parts[0] }
+
+// Cutoff is Tiled without the pairs of tiles beyond the reach of a kernel.
+func Cutoff(k Kernel, dim int, tolerance float64) (Kernel, error) {
+	reach, err := newSampler(k, dim).reach(tolerance)
+	return tiled{k, reach}, err
+}
+
+// NearFar is a kernel split at one or two radii, in units of the widths; a first radius of 0 leaves no near part.
+func NearFar(k Kernel, extent []float64, tolerance float64, radii ...float64) (Kernel, error) {
+	if _, err := engine.Backend(); err != nil {
+		return nil, err
+	}
+	s := newSampler(k, len(extent))
+	s.costs = costsOf(s.terms, s.d)
+	within := make([]inside, len(radii))
+	for i, radius := range radii {
+		if radius > 0 {
+			var ok bool
+			if within[i], _, ok = s.split(radius, farTolerance*tolerance/float64(len(radii))); !ok {
+				return nil, fmt.Errorf("no far part of %s beyond %g widths is smooth to %g", k, radius, tolerance)
+			}
+		}
+	}
+	return s.inLevels(within, k, extent, gridPoints, tolerance)
+}
+
+// Chosen is what Fast chooses for many points by the costs of a device: "C" or "graph" of a CPU, or "GPU".
+func Chosen(device string, k Kernel, tolerance float64, points, targets [][]float64) (Kernel, error) {
+	if _, err := engine.Backend(); err != nil {
+		return nil, err
+	}
+	s := newSampler(k, len(points[0]))
+	s.costs = map[string]costs{"C": {pairsInC, gridInC, graphOnCPU.waveCosts}, "graph": graphOnCPU, "GPU": graphOnGPU}[device]
+	extent := Extent(targets)
+	floats.Scale(margin, extent)
+	return s.fastest(k, extent, points, targets, float64(len(points)*len(targets)), tolerance)
+}
 
 // Reach is where cut-off tiles end.
 func Reach(k Kernel) []float64 { return k.(tiled).reach }

@@ -15,24 +15,96 @@ import (
 	"anatomy/kernels/native"
 )
 
-// Seconds of two cores per unit of work of H, measured once; only their ratios matter to the choice.
-const (
-	secondsInC     = 2.3e-10 // of a pair of points, in C, without the terms of the kernel
-	secondsToSort  = 2.5e-7  // of a point, in C, to find those that lie near it
-	secondsPerBump = 9e-8    // of a point on a grid in C, and for each cell that its bump covers
-	secondsPerCell = 5.5e-10
-	secondsPerFFT  = 3e-10 // of a coordinate, a cell of a line of the grid that is transformed, and the logarithm of their number to base 2
+// costs are seconds per unit of work of H on a device, by which Fast chooses. Only their ratios matter.
+type costs struct {
+	pairCosts
+	gridCosts
+	waveCosts
+}
 
-	// On the graph, where the whole grid is transformed.
-	secondsPerPair        = 2.3e-9
-	secondsPerWave        = 1.8e-10 // of a point, a plane wave and a coordinate
-	secondsPerBumpOnGraph = 1e-6
-	secondsPerCellOnGraph = 5.8e-10
-	secondsPerFFTOnGraph  = 4e-9
+// pairCosts are those of sums over pairs of points.
+type pairCosts struct {
+	pair float64    // of a pair, without the terms of the kernel
+	term [4]float64 // of a term of each native.Kind, for a pair
+	sort float64    // of a point, to find the tiles near it
+	tile int        // points that are left out together
+}
+
+// gridCosts are those of sums on a grid.
+type gridCosts struct {
+	inC  bool    // where rows that no bump covers are left out of the transforms
+	bump float64 // of a point
+	cell float64 // of a cell that the bump of a point covers
+	fft  float64 // of a cell of a line that is transformed, times the logarithm of their number to base 2, for a coordinate
+}
+
+// waveCosts are those of sums over plane waves.
+type waveCosts struct {
+	point float64
+	wave  float64 // of a point and a plane wave, for a coordinate
+}
+
+// Measured on two cores of a CPU: sums in C, and the same as operations of the graph.
+var (
+	pairsInC = pairCosts{
+		pair: 2.3e-10,
+		term: [...]float64{native.Exponential: 1.3e-10, native.Fraction: 7e-11, native.Root: 2.3e-10, native.Piece: 2.3e-10},
+		sort: 2.5e-7,
+		tile: native.Tile,
+	}
+	gridInC    = gridCosts{inC: true, bump: 9e-8, cell: 5.5e-10, fft: 3e-10}
+	graphOnCPU = costs{
+		pairCosts{
+			pair: 1.9e-9,
+			term: [...]float64{native.Exponential: 4e-10, native.Fraction: 2e-10, native.Root: 1.3e-9, native.Piece: 5e-9},
+			sort: 1e-6,
+			tile: tileSize,
+		},
+		gridCosts{bump: 1e-6, cell: 5.8e-10, fft: 4e-9},
+		waveCosts{point: 1e-6, wave: 1.8e-10},
+	}
 )
 
-// secondsPerTerm are those of a term of the kernel and a pair of points, in C.
-var secondsPerTerm = [...]float64{native.Exponential: 1.3e-10, native.Fraction: 7e-11, native.Root: 2.3e-10, native.Piece: 2.3e-10}
+// graphOnGPU is estimated, not measured. A step of a loop takes 15 operations of 10 µs each, over a pair of tiles, 64 points of a grid
+// or some 1000 points of waves; arithmetic takes 1e-12 s per operation, a quarter of that in products of matrices. `make gpu-check`
+// prints the times of each way to sum.
+var graphOnGPU = costs{
+	pairCosts{
+		pair: 6e-10,
+		term: [...]float64{native.Exponential: 5e-11, native.Fraction: 5e-11, native.Root: 1e-10, native.Piece: 5e-10},
+		sort: 1e-7,
+		tile: tileSize,
+	},
+	gridCosts{bump: 5e-6, cell: 6e-12, fft: 1e-11},
+	waveCosts{point: 3e-7, wave: 1.5e-12},
+}
+
+// costsOf are those of a kernel in R^d on the device of the back end, which is open.
+func costsOf(terms []native.Term, d int) costs {
+	if !engine.OnCPU() {
+		return graphOnGPU
+	}
+	out := graphOnCPU
+	if terms != nil && d <= native.MaxDim && engine.HasNative(native.Pairs) {
+		out.pairCosts = pairsInC
+	}
+	if d <= native.MaxDim && engine.HasNative(native.Grid) {
+		out.gridCosts = gridInC
+	}
+	return out
+}
+
+// of is what a pair of points costs with a kernel of some terms.
+func (c pairCosts) of(terms []native.Term) float64 {
+	if terms == nil {
+		return c.pair + c.term[native.Root]
+	}
+	seconds := c.pair
+	for _, t := range terms {
+		seconds += c.term[t.Kind]
+	}
+	return seconds
+}
 
 // margin is by how much shapes may spread during a flow beyond the box of those that are given.
 const margin = 1.25
@@ -40,10 +112,10 @@ const margin = 1.25
 // Fast returns a kernel with the sums that cost least for shapes like those given, to a tolerance: the kernel itself for
 // few points, tiles, cut-off tiles, plane waves (where there are no sums in C), a grid, a fine and a coarse grid, or cut-off tiles for
 // the near part of the kernel and one or two grids for the rest. Kernel.String says which, and the error of waves and grids. The choice
-// can be overridden by calling Tiled, Cutoff, Expand, Grid or NearFar instead.
+// can be overridden by calling Tiled, Expand or Grid instead.
 //
-// The costs are those of sums over the first shape at the points of each: where control points carry many others, give the control
-// points first. The box of the plane waves is that of all shapes, a quarter wider. What is left out is measured on a grid of
+// The costs are those of the device, measured on a CPU, with sums in C and without, and estimated for a GPU. They are for sums over the
+// first shape at the points of each: where control points carry many others, give the control points first. The box of the plane waves is that of all shapes, a quarter wider. What is left out is measured on a grid of
 // differences; of a kernel that may be other between the axes than along them, sums over a random subset of the points are compared
 // with exact ones, too.
 func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
@@ -74,14 +146,18 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 		return nil, err
 	}
 	floats.Scale(margin, extent)
-	candidates := candidates(k, newSampler(k, d), extent, shapes[0], all, float64(pairs), tolerance)
-	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.seconds, b.seconds) })
-	_, isRadial := describe(k, d, nil)
+	s := newSampler(k, d)
+	s.costs = costsOf(s.terms, d)
+	return s.fastest(k, extent, shapes[0], all, float64(pairs), tolerance)
+}
+
+// fastest makes the cheapest of the candidates that keeps the tolerance.
+func (s *sampler) fastest(k Kernel, extent []float64, points, targets [][]float64, pairs, tolerance float64) (Kernel, error) {
 	var errs []error
-	for _, c := range candidates {
+	for _, c := range s.candidates(k, extent, points, targets, pairs, tolerance) {
 		fast, err := c.make()
-		if err == nil && !isRadial { // to compile two sums takes as long as the first call of the result
-			err = check(fast, k, shapes[0], tolerance)
+		if err == nil && s.terms == nil { // to compile two sums takes as long as the first call of the result
+			err = check(fast, k, points, tolerance)
 		}
 		if err == nil {
 			return fast, nil
@@ -91,7 +167,7 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	return nil, errors.Join(errs...)
 }
 
-// Exact returns a kernel without the way to sum that Fast, Tiled, Cutoff, Expand, Grid or NearFar gave it.
+// Exact returns a kernel without the way to sum that Fast, Tiled, Expand or Grid gave it.
 func Exact(k Kernel) Kernel {
 	switch k := k.(type) {
 	case tiled:
@@ -112,18 +188,15 @@ type candidate struct {
 	make    func() (Kernel, error)
 }
 
-// candidates are the ways to sum over points, at those of targets, so many pairs a sum, in a box of such an extent. Each is costed
-// once, by what the kernel along the axes tells; coefficients are computed only for the one that is made.
-func candidates(k Kernel, s *sampler, extent []float64, points, targets [][]float64, pairs, tolerance float64) []candidate {
+// candidates are the ways to sum over points, at those of targets, so many pairs a sum, in a box of such an extent, the cheapest first.
+// Each is costed once, by what the kernel along the axes tells; coefficients are computed only for the one that is made.
+func (s *sampler) candidates(k Kernel, extent []float64, points, targets [][]float64, pairs, tolerance float64) (out []candidate) {
+	defer func() {
+		slices.SortStableFunc(out, func(a, b candidate) int { return cmp.Compare(a.seconds, b.seconds) })
+	}()
 	n := (float64(len(points)) + pairs/float64(len(points))) / 2 // that waves and grids take, as often from points as to them
-	perPair, perPiece, perPoint, tile := secondsPerPair, secondsPerPair, 0.0, tileSize
-	if s.terms != nil && engine.HasNative(native.Pairs) {
-		perPair, perPiece, perPoint, tile = secondsInC, secondsInC+secondsPerTerm[native.Piece], secondsToSort, native.Tile
-		for _, t := range s.terms {
-			perPair += secondsPerTerm[t.Kind]
-		}
-	}
-	out := []candidate{{pairs * perPair, func() (Kernel, error) { return Tiled(k), nil }}}
+	perPair, perPiece := s.costs.of(s.terms), s.costs.pair+s.costs.term[native.Piece]
+	out = []candidate{{pairs * perPair, func() (Kernel, error) { return Tiled(k), nil }}}
 	reach, beyond := s.reach(tolerance)
 	unit, ends := reach, math.Inf(1)
 	if s.profile != nil {
@@ -133,8 +206,8 @@ func candidates(k Kernel, s *sampler, extent []float64, points, targets [][]floa
 	} else if ends = 1; beyond != nil {
 		unit = extent
 	}
-	share := nearShare(points, targets, unit, float64(tile)/n)
-	near := func(reach, seconds float64) float64 { return n*perPoint + pairs*share(reach)*seconds }
+	share := nearShare(points, targets, unit, float64(s.costs.tile)/n)
+	near := func(reach, seconds float64) float64 { return n*s.costs.sort + pairs*share(reach)*seconds }
 	if beyond == nil {
 		out = append(out, candidate{near(ends, perPair), func() (Kernel, error) { return tiled{k, reach}, nil }})
 	}
@@ -153,8 +226,8 @@ func candidates(k Kernel, s *sampler, extent []float64, points, targets [][]floa
 		return out
 	}
 	return append(out,
-		candidate{n * e.rank() * float64(s.d) * secondsPerWave, func() (Kernel, error) { return e, s.fit(e, axes, tolerance) }},
-		candidate{cheapestGrid(e, n, tolerance).seconds(n), func() (Kernel, error) { return s.grid(e, axes, n, tolerance) }})
+		candidate{n * (s.costs.point + e.rank()*float64(s.d)*s.costs.wave), func() (Kernel, error) { return e, s.fit(e, axes, tolerance) }},
+		candidate{s.cheapestGrid(e, n, tolerance).seconds(n, s.costs.gridCosts), func() (Kernel, error) { return s.grid(e, axes, n, tolerance) }})
 }
 
 // waveTolerance is the share of the tolerance that plane waves take whose grid takes the rest.
@@ -165,7 +238,7 @@ func (s *sampler) grid(e *Expansion, axes []axis, n, tolerance float64) (*Gridde
 	if err := s.fit(e, axes, waveTolerance*tolerance); err != nil {
 		return nil, err
 	}
-	return gridOf(e, n, tolerance)
+	return gridOf(e, n, tolerance, s.costs.gridCosts)
 }
 
 func finite(p []float64) bool {

@@ -41,7 +41,11 @@ func Grid(k Kernel, extent []float64, tolerance float64) (*Gridded, error) {
 	if err := checkExpansion(extent, tolerance); err != nil {
 		return nil, fmt.Errorf("kernels.Grid: %w", err)
 	}
+	if _, err := engine.Backend(); err != nil {
+		return nil, err
+	}
 	s := newSampler(k, len(extent))
+	s.costs = costsOf(s.terms, s.d)
 	e := &Expansion{Kernel: k, Extent: extent}
 	axes, err := s.axes(e, waveTolerance*tolerance)
 	if err != nil {
@@ -53,18 +57,14 @@ func Grid(k Kernel, extent []float64, tolerance float64) (*Gridded, error) {
 // gridPoints is for how many points the grid of Grid is chosen.
 const gridPoints = 1e5
 
-// gridOf puts an expansion on the grid that costs least for sums over n points of those that keep the tolerance. What they cost
-// depends on whether there are sums in C, which the back end tells.
-func gridOf(e *Expansion, n, tolerance float64) (*Gridded, error) {
-	if _, err := engine.Backend(); err != nil {
-		return nil, err
-	}
+// gridOf puts an expansion on the grid that costs least for sums over n points, of those that keep the tolerance.
+func gridOf(e *Expansion, n, tolerance float64, c gridCosts) (*Gridded, error) {
 	var g *Gridded
 	along := spreadOf(e)
 	for _, ratio := range ratios {
 		for width := max(leastWidth, usualWidth(ratio, tolerance)-1); width <= native.MaxWidth; width++ {
 			h := newGrid(e, width, ratio)
-			if g != nil && h.seconds(n) >= g.seconds(n) {
+			if g != nil && h.seconds(n, c) >= g.seconds(n, c) {
 				break
 			}
 			if h.Error += h.adds(along); h.Error <= tolerance {
@@ -171,10 +171,10 @@ var ratios = []float64{3, 2.5, 2, 1.6, 1.25}
 
 // cheapestGrid is the empty grid that costs least for sums over n points of those that add about the tolerance, for the modes of an
 // expansion, which needs no coefficients yet.
-func cheapestGrid(e *Expansion, n, tolerance float64) *Gridded {
+func (s *sampler) cheapestGrid(e *Expansion, n, tolerance float64) *Gridded {
 	var best *Gridded
 	for _, ratio := range ratios {
-		if g := newGrid(e, usualWidth(ratio, tolerance), ratio); best == nil || g.seconds(n) < best.seconds(n) {
+		if g := newGrid(e, usualWidth(ratio, tolerance), ratio); best == nil || g.seconds(n, s.costs.gridCosts) < best.seconds(n, s.costs.gridCosts) {
 			best = g
 		}
 	}
@@ -254,12 +254,13 @@ func (k *Gridded) adds(along [][]float64) float64 {
 }
 
 // seconds is what H costs over n points.
-func (k *Gridded) seconds(n float64) float64 {
+func (k *Gridded) seconds(n float64, c gridCosts) float64 {
 	d := float64(len(k.Modes))
-	if !engine.HasNative(native.Grid) {
-		return n*(secondsPerBumpOnGraph+math.Pow(float64(k.patch()), d)*secondsPerCellOnGraph) + k.cells()*d*math.Log2(k.cells())*secondsPerFFTOnGraph
+	covered, transformed := k.reached(), k.transformed()
+	if !c.inC {
+		covered, transformed = math.Pow(float64(k.patch()), d), k.cells()*math.Log2(k.cells())
 	}
-	return n*(secondsPerBump+k.reached()*secondsPerCell) + d*k.transformed()*secondsPerFFT
+	return n*(c.bump+covered*c.cell) + d*transformed*c.fft
 }
 
 // reached is how many cells a bump covers.

@@ -68,35 +68,6 @@ func valueOf(terms []native.Term, m int, s float64) float64 {
 	return v
 }
 
-// NearFar returns a radial kernel, or a sum of such whose widths are multiples of each other, as the sum of a near part, sums over
-// the pairs within a radius, and of a far part on a grid, for points whose coordinates differ by at most extent along each axis; with
-// a second, larger radius what lies between the two is on a finer grid of its own, and a first radius of 0 leaves no near part. Radii
-// are in units of the widths, the tolerance is that of Expand, relative to K(0) and to the greatest slope of the whole kernel.
-func NearFar(k Kernel, extent []float64, tolerance float64, radii ...float64) (Kernel, error) {
-	if err := checkExpansion(extent, tolerance); err != nil {
-		return nil, fmt.Errorf("kernels.NearFar: %w", err)
-	}
-	n := len(radii)
-	if n < 1 || n > 2 || !(radii[0] >= 0) || !(radii[n-1] > 0) || !slices.IsSorted(radii) || math.IsInf(radii[n-1], 1) {
-		return nil, fmt.Errorf("kernels.NearFar: radii %g, want a finite positive number, or a smaller one ≥ 0 before it", radii)
-	}
-	s := newSampler(k, len(extent))
-	if s.terms == nil {
-		return nil, fmt.Errorf("kernels.NearFar: %s is not radial in %d coordinates: use Expand, Grid or Tiled", k, len(extent))
-	}
-	within := make([]inside, n)
-	for i, radius := range radii {
-		if radius == 0 {
-			continue
-		}
-		var ok bool
-		if within[i], _, ok = s.split(radius, farTolerance*tolerance/float64(n)); !ok {
-			return nil, fmt.Errorf("kernels.NearFar: no far part of %s beyond %g widths is smooth to %g: use a larger radius or tolerance", k, radius, tolerance)
-		}
-	}
-	return s.inLevels(within, k, extent, gridPoints, tolerance)
-}
-
 // inLevels makes the parts of a kernel that is split by these polynomials, for sums over n points. The first polynomial may have the
 // edge 0, and then there is no near part.
 func (s *sampler) inLevels(within []inside, k Kernel, extent []float64, n, tolerance float64) (Kernel, error) {
@@ -113,7 +84,7 @@ func (s *sampler) inLevels(within []inside, k Kernel, extent []float64, n, toler
 		far *= 1 - nearTolerance
 	}
 	for i := range within {
-		part := &sampler{d: s.d, scale: s.scale, top: s.top, steepest: s.steepest, profile: within[i].far(s.profile)}
+		part := &sampler{d: s.d, scale: s.scale, top: s.top, steepest: s.steepest, profile: within[i].far(s.profile), costs: s.costs}
 		if i+1 < len(within) {
 			all, beyond := part.profile, within[i+1].far(s.profile)
 			part.profile = func(m int, s float64) float64 { return all(m, s) - beyond(m, s) }
@@ -163,7 +134,7 @@ func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n, ends floa
 		if grid.rank() > maxModes {
 			return math.Inf(1)
 		}
-		return cheapestGrid(grid, n, tolerance/float64(grids)).seconds(n)
+		return s.cheapestGrid(grid, n, tolerance/float64(grids)).seconds(n, s.costs.gridCosts)
 	}
 	all := make([]*level, len(radii))
 	inParts(len(radii), func(from, to int) {

@@ -135,7 +135,7 @@ func nearPart(terms []native.Term, far inside, reach []float64, tolerance float6
 			return newPiece(p, k1 == 0, reach), nil
 		}
 	}
-	return radial{}, fmt.Errorf("kernels.NearFar: no polynomial of degree %d is the near part within %.3g to %g: use a smaller radius or a larger tolerance", native.Powers-1, reach, nearTolerance*tolerance)
+	return radial{}, fmt.Errorf("kernels.Fast: no polynomial of degree %d is the near part within %.3g to %g", native.Powers-1, reach, nearTolerance*tolerance)
 }
 
 // newPiece is the polynomial p of u = 2t − 1, with t the distance in units of the widths, for t < 1, else 0. If it is flat, its

@@ -344,49 +344,51 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// The cheapest sums are the matrix for few points, a grid for wide kernels, cut-off tiles for narrow ones,
-// tiles for those that neither decay nor are smooth; over very many points a near part and grids for kernels with a kink, and a fine
-// and a coarse grid for those with a tail.
+// Few points keep their matrix, many never have one. By the costs of sums in C, a grid is cheapest for wide kernels and cut-off tiles
+// for narrow ones, tiles for those that neither decay nor are smooth; over very many points a near part and grids for kernels with a
+// kink, and a fine and a coarse grid for those with a tail. On the graph near parts do not pay so soon, and waves do, on a GPU most of
+// all. A sum of anisotropic kernels is compared with exact sums.
 func TestFast(t *testing.T) {
 	x, _ := cloud(6000, 3, 8)
-	for _, c := range []struct {
-		kernel kernels.Kernel
-		n      int
-		on     [][]float64 // that n points carry
-		want   string
-	}{
-		{kernels.Gaussian(0.5), 500, nil, "Gaussian(σ = 0.5)"},
-		{kernels.Gaussian(0.5), 6000, nil, "on a grid"},
-		{kernels.Gaussian(0.02), 6000, nil, "in tiles up to"},
-		{kernels.Gaussian(0.02), 800, x, "in tiles up to"},
-		{kernels.Gaussian(0.02), 100, x, "Gaussian(σ = 0.02)"},
-		{kernels.Cauchy(0.1), 3000, nil, "in tiles"},
-		{kernels.Sum([]float64{1, 1}, kernels.Gaussian(0.5), kernels.Gaussian(0.5, 0.6, 0.7)), 6000, nil, "on a grid"}, // compared with exact sums
-	} {
-		shapes := [][][]float64{x[:c.n]}
-		if c.on != nil {
-			shapes = append(shapes, c.on)
-		}
-		k, err := kernels.Fast(c.kernel, 1e-6, shapes...)
-		if err != nil {
-			t.Errorf("%s: %v", c.kernel, err)
-			continue
-		}
-		if !strings.Contains(k.String(), c.want) {
-			t.Errorf("%d points: chose %s, want %s", c.n, k, c.want)
-		}
-	}
 	many, _ := cloud(100000, 3, 8)
 	for _, c := range []struct {
+		device string // "" for that of the back end
 		kernel kernels.Kernel
-		want   string
+		points [][]float64
+		want   string // one of these
 	}{
-		{kernels.Laplace(2, 0.1), "as near part"},
-		{kernels.Cauchy(0.1), "as a grid of"},
-		{kernels.Cauchy(0.02), "as near part"}, // the cheapest near part is no polynomial
+		{"", kernels.Gaussian(0.5), x[:1500], "on a grid|plane waves|in tiles"},
+		{"", kernels.Sum([]float64{1, 1}, kernels.Gaussian(0.5), kernels.Gaussian(0.5, 0.6, 0.7)), x, "on a grid|plane waves"},
+		{"C", kernels.Gaussian(0.5), x, "on a grid"},
+		{"C", kernels.Gaussian(0.02), x, "in tiles up to"},
+		{"C", kernels.Cauchy(0.1), x[:3000], "in tiles"},
+		{"C", kernels.Laplace(2, 0.1), many, "as near part"},
+		{"C", kernels.Cauchy(0.1), many, "as a grid of"},
+		{"C", kernels.Cauchy(0.02), many, "as near part"}, // the cheapest near part is no polynomial
+		{"graph", kernels.Gaussian(0.5), x, "plane waves"},
+		{"graph", kernels.Gaussian(0.2), x, "on a grid"},
+		{"graph", kernels.Gaussian(0.02), x, "in tiles up to"},
+		{"graph", kernels.Laplace(2, 0.1), x, "in tiles"},
+		{"GPU", kernels.Gaussian(0.2), x, "plane waves"},
+		{"GPU", kernels.Gaussian(0.02), x, "in tiles up to"},
 	} {
-		if k := expect.Must(kernels.Fast(c.kernel, 1e-6, many)); !strings.Contains(k.String(), c.want) {
-			t.Errorf("100,000 points: chose %s, want %s", k, c.want)
+		chosen := ""
+		if c.device == "" {
+			chosen = expect.Must(kernels.Fast(c.kernel, 1e-6, c.points)).String()
+		} else {
+			chosen = expect.Must(kernels.Chosen(c.device, c.kernel, 1e-6, c.points, c.points)).String()
+		}
+		if !slices.ContainsFunc(strings.Split(c.want, "|"), func(want string) bool { return strings.Contains(chosen, want) }) {
+			t.Errorf("%d points, device %q: chose %s, want %s", len(c.points), c.device, chosen, c.want)
+		}
+	}
+	// Points that carry 6000 others.
+	if k := expect.Must(kernels.Fast(kernels.Gaussian(0.02), 1e-6, x[:800], x)); !strings.Contains(k.String(), "in tiles") {
+		t.Errorf("800 points: chose %s, want tiles", k)
+	}
+	for _, shapes := range [][][][]float64{{x[:100], x}, {x[:500]}} {
+		if k := expect.Must(kernels.Fast(kernels.Gaussian(0.02), 1e-6, shapes...)); k.String() != "Gaussian(σ = 0.02)" {
+			t.Errorf("%d points: chose %s, want the matrix", len(shapes[0]), k)
 		}
 	}
 }
@@ -460,25 +462,14 @@ func TestBadExpansions(t *testing.T) {
 		"in all: use tiles":   func() error { _, err := kernels.Expand(kernels.Gaussian(0.001), []float64{1, 1, 1}, 1e-6); return err },
 		"Fast: tolerance 0":   func() error { _, err := kernels.Fast(kernels.Gaussian(1), 0, [][]float64{{0}}); return err },
 		"Fast: tolerance NaN": func() error { _, err := kernels.Fast(kernels.Gaussian(1), math.NaN(), [][]float64{{0}}); return err },
+		"no kernel":           func() error { _, err := kernels.Fast(nil, 1e-6, [][]float64{{0, 0}}); return err },
 		"no points":           func() error { _, err := kernels.Fast(kernels.Gaussian(1), 1e-6); return err },
 		"point 1 of all": func() error {
 			_, err := kernels.Fast(kernels.Gaussian(1), 1e-6, [][]float64{{0, 1}, {math.NaN(), 1}})
 			return err
 		},
-		"NearFar: radii [-1]":  func() error { _, err := kernels.NearFar(kernels.Cauchy(1), []float64{1}, 1e-6, -1); return err },
-		"NearFar: radii [2 1]": func() error { _, err := kernels.NearFar(kernels.Cauchy(1), []float64{1}, 1e-6, 2, 1); return err },
-		"NearFar: radii [0]":   func() error { _, err := kernels.NearFar(kernels.Cauchy(1), []float64{1}, 1e-6, 0); return err },
-		"NearFar: extent":      func() error { _, err := kernels.NearFar(kernels.Cauchy(1), nil, 1e-6, 1); return err },
-		"is not radial": func() error {
-			_, err := kernels.NearFar(kernels.Tiled(kernels.Cauchy(1)), []float64{1}, 1e-6, 1)
-			return err
-		},
 		"cannot be cut off": func() error {
-			k, err := kernels.Cutoff(kernels.Cauchy(1e3), 2, 1e-13)
-			if k != nil {
-				t.Errorf("a kernel %s beside the error %v", k, err)
-			}
-			return err
+			return expect.Error(kernels.Cutoff(kernels.Cauchy(1e3), 2, 1e-13))
 		},
 	} {
 		expect.Refused(t, f(), want)
@@ -521,11 +512,6 @@ func TestSumOfTermsWithoutTheirMatrix(t *testing.T) {
 	for i, what := range []string{"of a sum", "without matrices"} {
 		expect.Rel(t, "sums "+what, out.Flat(i+1), out.Flat(0), 1e-15)
 	}
-}
-
-func TestCutoffOfNoDimension(t *testing.T) {
-	expect.Refused(t, expect.Error(kernels.Fast(nil, 1e-6, [][]float64{{0, 0}})), "no kernel")
-	expect.Refused(t, expect.Error(kernels.Cutoff(kernels.Gaussian(1), -1, 1e-6)), "dimension -1")
 }
 
 // A plane that was turned is flat but for rounding: it costs as much as other thin layers, at most as much as thick ones.

@@ -17,23 +17,13 @@ const tileSize = 512
 // tile, each K(x_i, x_j) = K(x_j, x_i) once where the sum is symmetric.
 func Tiled(k Kernel) Kernel { return tiled{Kernel: k} }
 
-// Cutoff is Tiled without the pairs of tiles between which K ≤ tolerance·K(0) and its slope is at most as much of the steepest: right
-// for kernels much narrower than the shape. The points of a tile lie together, whatever order they come in. The error of
-// Σ_j K(x_i, x_j) b_j is at most tolerance·Σ|b_j| over the points left out, that of its derivative as much of the steepest slope.
-func Cutoff(k Kernel, dim int, tolerance float64) (Kernel, error) {
-	if dim < 1 {
-		return nil, fmt.Errorf("kernels.Cutoff: dimension %d, want at least 1", dim)
-	}
-	reach, err := newSampler(k, dim).reach(tolerance)
-	if err != nil {
-		return nil, err
-	}
-	return tiled{k, reach}, nil
-}
-
+// tiled has exact sums if reach is nil. Else it leaves out the pairs of tiles that are farther apart than the ellipsoid with these half
+// axes. Beyond it K is at most tolerance·K(0) and its slope at most tolerance times the steepest (see sampler.reach): right for kernels
+// much narrower than the shape. The points of a tile lie together, whatever order they come in. The error of Σ_j K(x_i, x_j) b_j is at
+// most tolerance·Σ|b_j| over the points left out, that of its derivative as much of the steepest slope.
 type tiled struct {
 	Kernel
-	reach []float64 // tiles farther apart than the ellipsoid with these half axes are left out; nil for none
+	reach []float64
 }
 
 func (k tiled) String() string {

@@ -239,6 +239,13 @@ func Backend() (compute.Backend, error) {
 	return opened, nil
 }
 
+// OnCPU reports whether the back end computes on a CPU, and not on a GPU. It is false before the back end is opened.
+func OnCPU() bool {
+	mu.Lock()
+	defer mu.Unlock()
+	return opened != nil && strings.Contains(strings.ToLower(opened.DeviceDescription(0)), "cpu")
+}
+
 // flags adds to those of the user (XLA_FLAGS) what a plug-in of the project is told, so that programs compile sooner; they run
 // as fast to a few per cent. A plug-in that does not know a flag ends the process, so that only the one is told that has these:
 //

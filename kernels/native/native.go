@@ -34,8 +34,8 @@ const (
 // Tile is the number of points that are left out together where they lie beyond the reach.
 const Tile = C.tile
 
-// Lanes is how many numbers the version of the loop that this processor runs takes at once.
-func Lanes() int { return int(C.anatomyLanes()) }
+// lanes is how many numbers the version of the loop that this processor runs takes at once, for tests.
+func lanes() int { return int(C.anatomyLanes()) }
 
 func init() {
 	engine.RegisterNative(Pairs, unsafe.Pointer(C.anatomyPairs))

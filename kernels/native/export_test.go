@@ -1,0 +1,4 @@
+package native
+
+// Lanes is lanes.
+var Lanes = lanes
