@@ -197,6 +197,8 @@ def look(known, study):
     done = ran("run", "./notebooks/report/look", input=json.dumps(asked))
     if done.returncode:
         raise Failure(study.named(re.sub(r"\nexit status \d+\n\Z", "", done.stderr).strip()))
+    for note in study.named(done.stdout).splitlines():
+        print("note:", "".join(c if c.isprintable() else "�" for c in note), flush=True)
 
 
 def read(path, fact, data):

@@ -1,5 +1,6 @@
 // Look reads the data of a reader and the values of parameters before notebooks are executed with them, as the runner of the reports asks
-// it on standard input: what would end their cells ends it, with the message alone on standard error and exit status 1.
+// it on standard input: what would end their cells ends it, with the message alone on standard error and exit status 1. Notes of the
+// data, about what was passed over or repaired, go to standard output.
 //
 //	{"reader": "morpho.Read", "path": "my.csv", "set": {"group": "all"}, "notebooks": [{"name": "04.ipynb", …}]}
 //
@@ -56,14 +57,14 @@ var standards = map[string]func() data{
 }
 
 func main() {
-	if err := look(os.Stdin); err != nil {
+	if err := look(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // look answers a question: the error says what is wrong with the data, or else with each of the values.
-func look(asked io.Reader) error {
+func look(asked io.Reader, said io.Writer) error {
 	var q question
 	if err := json.NewDecoder(asked).Decode(&q); err != nil {
 		return err
@@ -80,6 +81,16 @@ func look(asked io.Reader) error {
 		}
 		if err != nil {
 			return err
+		}
+		var notes []string
+		switch d := own.(type) {
+		case *morpho.Dataset:
+			notes = d.Notes
+		case *study.Study:
+			notes = d.Notes
+		}
+		for _, note := range notes {
+			fmt.Fprintln(said, note)
 		}
 	}
 	var wrong []string // each problem once, with the notebooks that have it

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,10 +93,17 @@ func TestLook(t *testing.T) {
 			"SET: closed=ja: want true or false (02_geodesics.ipynb, 04_frechet_mean.ipynb)\n", "SET: mode=1.5: want a whole number (04_frechet_mean.ipynb)"}},
 	} {
 		text := expect.Must(json.Marshal(map[string]any{"reader": c.reader, "path": c.path, "set": c.set, "notebooks": known}))
-		if err := look(strings.NewReader(string(text))); c.said != nil {
+		if err := look(strings.NewReader(string(text)), io.Discard); c.said != nil {
 			expect.Refused(t, err, c.said...)
 		} else if err != nil {
 			t.Errorf("%s, %v: error %v", c.path, c.set, err)
 		}
+	}
+
+	// What was passed over is said.
+	text := expect.Must(json.Marshal(map[string]any{"reader": "morpho.Read", "path": write("titled.csv", "Skulls\nspecimen,x,y\na,0,0\na,1,7\n")}))
+	var said strings.Builder
+	if err := look(strings.NewReader(string(text)), &said); err != nil || said.String() != "line 1 above the header was passed over: \"Skulls\"\n" {
+		t.Errorf("%v, %q", err, said.String())
 	}
 }
