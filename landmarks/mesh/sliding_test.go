@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/solve"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
 )
@@ -87,7 +88,7 @@ func TestSlidingOnMeshes(t *testing.T) {
 		}
 		shapes := expect.Must(morpho.PlaceSemilandmarks(template, landmarks, semi))
 		out := expect.Must(morpho.ProcrustesSliding(shapes, semi, morpho.BendingEnergy))
-		if !out.Converged {
+		if out.Status != solve.Converged {
 			t.Errorf("level %d: %v", level, out)
 		}
 		for i, x := range out.Slid {
@@ -126,7 +127,7 @@ func TestSlidingOfCallosa(t *testing.T) {
 			semi[i].On = on
 		}
 		out := expect.Must(morpho.ProcrustesSliding(shapes, semi, criterion))
-		if !out.Converged || criterion == morpho.ProcrustesDistance && out.RMS > 0.9*before.RMS {
+		if out.Status != solve.Converged || criterion == morpho.ProcrustesDistance && out.RMS > 0.9*before.RMS {
 			t.Errorf("%v; before sliding %v", out, before)
 		}
 		for i, x := range out.Slid {

@@ -23,9 +23,9 @@ func ExampleProcrustes() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%d shapes, converged: %v, root mean square distance from the mean: %.4f\n", len(a.Shapes), a.Converged, a.RMS)
+	fmt.Printf("%d shapes, %s, root mean square distance from the mean: %.4f\n", len(a.Shapes), a.Status, a.RMS)
 	// Output:
-	// 76 shapes, converged: true, root mean square distance from the mean: 0.0737
+	// 76 shapes, converged, root mean square distance from the mean: 0.0737
 }
 
 func ExampleReadTPS() {

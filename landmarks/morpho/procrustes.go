@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/solve"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -90,16 +91,12 @@ type Alignment struct {
 	Distances  []float64
 	RMS        float64 // root mean square of Distances
 	Iterations int
-	Converged  bool // the last iteration moved the mean by no more than rounding
+	Status     solve.Status // Converged if the last iteration moved the mean by no more than rounding
 }
 
 // String says how many shapes are aligned and how far they lie from their mean.
 func (a *Alignment) String() string {
-	state := "converged"
-	if !a.Converged {
-		state = "not converged"
-	}
-	return fmt.Sprintf("%d shapes aligned, %.4g from their mean (root mean square), %s after %d iterations", len(a.Shapes), a.RMS, state, a.Iterations)
+	return fmt.Sprintf("%d shapes aligned, %.4g from their mean (root mean square), %s after %d iterations", len(a.Shapes), a.RMS, a.Status, a.Iterations)
 }
 
 const (
@@ -152,9 +149,9 @@ func procrustes(shapes [][][]float64, what func(i int) string, opts ...Procruste
 	if o.keepSize {
 		weights = sizes
 	}
-	out := &Alignment{}
+	out := &Alignment{Status: solve.IterationLimit}
 	tolerance := procrustesTolerance * math.Sqrt(float64(n*dim))
-	for ; out.Iterations < procrustesIterations && !out.Converged; out.Iterations++ {
+	for ; out.Iterations < procrustesIterations && out.Status != solve.Converged; out.Iterations++ {
 		if err := fit(); err != nil {
 			return nil, err
 		}
@@ -165,7 +162,9 @@ func procrustes(shapes [][][]float64, what func(i int) string, opts ...Procruste
 				"the shapes cancel: they have no mean"))
 		}
 		next.Scale(1/size, next)
-		out.Converged = frobenius(1, next, mean) <= tolerance
+		if frobenius(1, next, mean) <= tolerance {
+			out.Status = solve.Converged
+		}
 		mean = next
 	}
 	if err := fit(); err != nil {
@@ -248,7 +247,7 @@ func (d *Dataset) CheckShapes() error {
 
 // TangentShapes returns the shapes as rows, [N][n·d], brought to size 1, aligned by rotations (Procrustes with KeepSize) and projected orthogonally
 // to the tangent space of their mean, that is to the shapes x with ⟨x, μ⟩ = 1; and the mean μ, [n][d], of size 1. It is an error if landmarks
-// are missing, or all shapes are the same, but for rounding, or have no mean (see Alignment.Converged).
+// are missing, or all shapes are the same, but for rounding, or have no mean (see Alignment.Status).
 func (d *Dataset) TangentShapes() (rows [][]float64, mean [][]float64, err error) {
 	pre, err := preshapes(d.Shapes(), d.specimen)
 	if err != nil {
@@ -262,7 +261,7 @@ func (d *Dataset) TangentShapes() (rows [][]float64, mean [][]float64, err error
 	if err != nil {
 		return nil, nil, err
 	}
-	if !a.Converged {
+	if a.Status != solve.Converged {
 		return nil, nil, text.Advise("see by Inspect which are out of order",
 			"the mean shape still changes after %d iterations: the shapes have too little in common for a mean", a.Iterations)
 	}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/solve"
 )
 
 // complexMean is the full Procrustes mean of shapes in the plane in closed form: the eigenvector of the greatest eigenvalue of
@@ -61,7 +62,7 @@ func TestProcrustesGorillas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !a.Converged {
+		if a.Status != solve.Converged {
 			t.Errorf("%s: not converged in %d iterations", sex, a.Iterations)
 		}
 		expect.Abs(t, sex+": root mean square of the full Procrustes distances", a.RMS, published[sex], 1e-12)
@@ -279,7 +280,7 @@ func TestProcrustesInvariants(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !a.Converged {
+				if a.Status != solve.Converged {
 					t.Errorf("not converged in %d iterations", a.Iterations)
 				}
 				size := CentroidSize(a.Mean)
@@ -384,7 +385,7 @@ func TestScalesOfCoordinates(t *testing.T) {
 		if a, err = Procrustes(shapes, KeepSize()); err != nil {
 			t.Fatal(err)
 		}
-		if !a.Converged {
+		if a.Status != solve.Converged {
 			t.Fatalf("coordinates of order %g: not converged", factor)
 		}
 	})

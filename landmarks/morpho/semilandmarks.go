@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/solve"
 )
 
 // Semilandmark is a point of a curve or surface, whose place along it means nothing: it slides along a line or in a plane.
@@ -406,8 +408,8 @@ const (
 
 // ProcrustesSliding is Procrustes for curves and surfaces. The semi-landmarks of every shape slide by a criterion (see Slide) towards the
 // mean of the shapes as they were given, along the tangents where they arrive; then the shapes are aligned. A shape ends when they have no
-// more than 1e-6 of its size left to go (root mean square), or after 1000 steps; Converged says that all have, and Iterations counts the
-// steps of the longest way. Where one would leave an open curve or surface at its end it stays there, and the shape does not converge.
+// more than 1e-6 of its size left to go (root mean square), or after 1000 steps; the Status is Converged if all have, and Iterations counts the
+// steps of the longest way. Where one would leave an open curve or surface at its end it stays there, and the Status is Stalled or IterationLimit.
 //
 // The mean that they slide towards stays: one that goes along is held by nothing on its curves, so that landmarks crowd, and energies
 // and distances fall without end. To slide towards the new mean once more, give Slid.
@@ -458,7 +460,11 @@ func ProcrustesSliding(shapes [][][]float64, semilandmarks []Semilandmark, crite
 	for _, x := range out.Shapes {
 		out.Energies = append(out.Energies, bendingEnergy(bending, x))
 	}
-	out.Iterations, out.Converged = longest, before.Converged && out.Converged && floats.Max(out.Left) <= slidingTolerance
+	if out.Iterations, out.Status = longest, max(before.Status, out.Status); out.Status == solve.Converged && floats.Max(out.Left) > slidingTolerance {
+		if out.Status = solve.Stalled; longest == slidingIterations {
+			out.Status = solve.IterationLimit
+		}
+	}
 	return out, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/solve"
 )
 
 func affine(a [][]float64, shift []float64, points [][]float64) [][]float64 {
@@ -187,7 +188,7 @@ func TestProcrustesSliding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !out.Converged {
+		if out.Status != solve.Converged {
 			t.Errorf("not converged in %d turns", out.Iterations)
 		}
 		if e := floats.Sum(out.Energies); e > share*was {
@@ -208,7 +209,7 @@ func TestProcrustesSliding(t *testing.T) {
 	}
 	size := expect.Must(Procrustes(mice[:8], KeepSize()))
 	kept := expect.Must(ProcrustesSliding(mice[:8], Semilandmarks(60, true, 0, 30), ProcrustesDistance, KeepSize()))
-	if !kept.Converged || kept.RMS > 0.9*size.RMS || kept.Transforms[3].Scale != 1 {
+	if kept.Status != solve.Converged || kept.RMS > 0.9*size.RMS || kept.Transforms[3].Scale != 1 {
 		t.Errorf("with sizes kept %v, before sliding %v", kept, size)
 	}
 	for criterion, want := range map[Criterion]struct{ rms, off float64 }{BendingEnergy: {0.995, 0.01}, ProcrustesDistance: {0.65, 0.05}} {
@@ -216,7 +217,7 @@ func TestProcrustesSliding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slid.Converged || slid.RMS > want.rms*raw.RMS || floats.Max(slid.Off) > want.off {
+		if slid.Status != solve.Converged || slid.RMS > want.rms*raw.RMS || floats.Max(slid.Off) > want.off {
 			t.Errorf("%v, root mean square distance before sliding %g", slid, raw.RMS)
 		}
 		for i := range mice {
