@@ -88,7 +88,7 @@ class Runner(unittest.TestCase):
         self.assertIn("not done after 3 s: --timeout of run.py allows more\n", printed)
 
     def test_only_checks_have_a_limit_of_time(self):
-        async def record(known, study, whole, check, timeout, authors):
+        async def record(known, study, whole, check, timeout, authors, gallery):
             limits.append(timeout)
 
         limits = []
