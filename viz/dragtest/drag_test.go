@@ -124,7 +124,7 @@ func TestPoints(t *testing.T) {
 		closed           int // lines
 	}{
 		{"an outline", "outline", "grid paths start end shafts heads", viz.Drag(path, momentum, 1), 2},
-		{"points", "points (2)", "grid paths shafts heads", viz.DragPoints(path, momentum, 1), 0},
+		{"points", "2 points", "grid paths shafts heads", viz.DragPoints(path, momentum, 1), 0},
 	} {
 		file := filepath.Join(t.TempDir(), "page.html")
 		if err := viz.Save(file, c.figure); err != nil {
