@@ -66,8 +66,7 @@ var (
 )
 
 // graphOnGPU is estimated, not measured. A step of a loop takes 15 operations of 10 µs each, over a pair of tiles, 64 points of a grid
-// or some 1000 points of waves; arithmetic takes 1e-12 s per operation, a quarter of that in products of matrices. `make gpu-check`
-// prints the times of each way to sum.
+// or some 1000 points of waves; arithmetic takes 1e-12 s per operation, a quarter of that in products of matrices.
 var graphOnGPU = costs{
 	pairCosts{
 		pair: 6e-10,
