@@ -1,9 +1,9 @@
-// Command gpucheck tells whether an NVIDIA GPU computes what the CPU computes, and how long both take.
+// Command gpucheck compares what an NVIDIA GPU computes with what the CPU computes, and how long both take.
 //
-//	go run ./docker/gpucheck
+//	go run ./docker/gpucheck                     # make gpu-check
+//	go run ./docker/gpucheck -tested portable    # without a GPU: the operations of its programs, on the CPU
 //
-// It runs a fixed set of computations in one process for each back end: the exponential map of 39 landmarks and its
-// gradient, the logarithm, and Hamilton's equations of many landmarks, by exact and by fast sums, in float64 and float32.
+// It runs a fixed set of computations in one process for each back end: single programs, in float64 and float32, and whole searches.
 // Results of both precisions are compared with the reference's in float64, velocities and forces each on their own. The exit status
 // is 0 if all agree, 1 if one differs or fails, or a process ends before its time, 2 if a back end cannot be opened or the options are
 // wrong.
@@ -27,20 +27,14 @@ import (
 	"text/tabwriter"
 	"time"
 
-	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
-	"anatomy/geom"
-	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
-	"anatomy/geom/ode"
-	"anatomy/kernels"
-	"anatomy/landmarks"
-	"anatomy/landmarks/morpho"
 )
 
 func main() {
-	reference := flag.String("reference", "cpu", "the `back end` that is right: cpu, cuda, what GOMLX_BACKEND may hold, or a .json file that -compute printed elsewhere")
+	reference := flag.String("reference", "cpu", "the `back end` that is right: cpu, portable (the CPU without its C functions), cuda, "+
+		"what GOMLX_BACKEND may hold, or a .json file that -compute printed elsewhere")
 	tested := flag.String("tested", "cuda", "the `back end` that is tested")
 	sizes := flag.String("landmarks", "2000,20000", "`numbers` of landmarks for Hamilton's equations")
 	alone := flag.Bool("compute", false, "only compute, on the back end of the environment, and print the results as JSON")
@@ -115,11 +109,15 @@ func start(backend, sizes string) (*run, error) {
 	cmd := exec.Command(self, "-compute", "-landmarks", sizes)
 	cmd.Stderr = os.Stderr
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool {
-		return strings.HasPrefix(s, "GOMLX_BACKEND=") || strings.HasPrefix(s, "ANATOMY_DEVICE=")
+		name, _, _ := strings.Cut(s, "=")
+		return slices.Contains([]string{"GOMLX_BACKEND", "ANATOMY_DEVICE", "ANATOMY_NATIVE"}, name)
 	})
-	if backend == "cpu" || backend == "cuda" {
+	switch backend {
+	case "cpu", "cuda":
 		cmd.Env = append(cmd.Env, "ANATOMY_DEVICE="+backend)
-	} else {
+	case "portable":
+		cmd.Env = append(cmd.Env, "ANATOMY_DEVICE=cpu", "ANATOMY_NATIVE=off")
+	default:
 		cmd.Env = append(cmd.Env, "GOMLX_BACKEND="+backend)
 	}
 	out, err := cmd.Output()
@@ -154,77 +152,9 @@ func compute(ns []int) *run {
 		v.Seconds = seconds[(len(seconds)+1)/2]
 	}
 
-	cc := morpho.CorpusCallosum()
-	q, target := cc.Shape("jhu_atlas"), cc.Shape("colin27")
-	kernel := kernels.Gaussian(cc.Spacing())
-	space := landmarks.New(len(q), 2, kernel)
-	var x, y, v []float64
-	for i := range q {
-		for a := range q[i] {
-			x, y, v = append(x, q[i][a]), append(y, target[i][a]), append(v, target[i][a]-q[i][a])
-		}
-	}
-	exp := func(q, v *Node) *Node { return geom.ExpMap(space.Manifold, ode.RK4, 25, q, v) }
-	gradient := func(q, v, target *Node) *Node {
-		return autodiff.Grad(func(v *Node) *Node { return ReduceAllSum(Square(Sub(exp(q, v), target))) }, v)
-	}
-	for _, p := range precisions {
-		f := engine.Compile(exp, p.options...)
-		measure("Exp, 39 landmarks", p.name, p.exp, func() ([][]float64, error) { return vector(f.Call(x, v)) })
-	}
-	for _, p := range precisions {
-		f := engine.Compile(gradient, p.options...)
-		measure("gradient through it", p.name, p.gradient, func() ([][]float64, error) { return vector(f.Call(x, v, y)) })
-	}
-	measure("Log, 39 landmarks", "float64", 1e-6, func() ([][]float64, error) {
-		g, err := space.Log(q, target)
-		if err != nil {
-			return nil, err
-		}
-		return [][]float64{slices.Concat(g.Velocity...)}, nil
-	})
-	for _, n := range ns {
-		points, momenta := ellipsoid(n)
-		k := kernels.Gaussian(0.25)
-		expansion, err := kernels.Expand(k, kernels.Extent(points), 1e-6)
-		if err != nil {
-			measure(fmt.Sprintf("an expansion, %d landmarks", n), "float64", 0, func() ([][]float64, error) { return nil, err })
-			continue
-		}
-		for _, sum := range []struct {
-			name string
-			kernels.Kernel
-		}{{"tiles", kernels.Tiled(k)}, {"expansion", expansion}} {
-			for _, p := range precisions {
-				f := engine.Compile(sum.Hamilton, p.options...)
-				measure(fmt.Sprintf("Hamilton, %d landmarks, %s", n, sum.name), p.name, p.hamilton, func() ([][]float64, error) {
-					out, err := f.Call(points, momenta)
-					if err != nil {
-						return nil, err
-					}
-					return [][]float64{slices.Concat(out.Matrix(0)...), slices.Concat(out.Matrix(1)...)}, nil
-				})
-			}
-		}
-	}
+	programs(measure, ns)
+	searches(measure)
 	return r
-}
-
-// The tolerances are rounding, amplified by the flow's dependence on its start.
-var precisions = []struct {
-	name                    string
-	options                 []engine.Option
-	exp, gradient, hamilton float64
-}{
-	{"float64", nil, 1e-11, 1e-10, 1e-11},
-	{"float32", []engine.Option{engine.Float32()}, 1e-5, 1e-4, 1e-4},
-}
-
-func vector(out engine.Values, err error) ([][]float64, error) {
-	if err != nil {
-		return nil, err
-	}
-	return [][]float64{out.Vector(0)}, nil
 }
 
 // finite returns an error where a value is not: JSON has no such numbers.
@@ -237,18 +167,6 @@ func finite(parts [][]float64) error {
 		}
 	}
 	return nil
-}
-
-// ellipsoid returns n points spread evenly over an ellipsoid, and smooth momenta.
-func ellipsoid(n int) (points, momenta [][]float64) {
-	for i := range n {
-		z := 1 - (2*float64(i)+1)/float64(n)
-		r, angle := math.Sqrt(1-z*z), float64(i)*math.Pi*(3-math.Sqrt(5))
-		x := []float64{r * math.Cos(angle), 0.8 * r * math.Sin(angle), 0.6 * z}
-		points = append(points, x)
-		momenta = append(momenta, []float64{math.Sin(3*x[1]) / float64(n), math.Cos(2*x[2]) / float64(n), x[0] * x[1] / float64(n)})
-	}
-	return points, momenta
 }
 
 // compare prints the table and says whether all results agree.

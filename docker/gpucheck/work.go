@@ -1,0 +1,266 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
+	"anatomy/geom/framebundle"
+	"anatomy/geom/guided"
+	"anatomy/geom/linalg"
+	"anatomy/geom/ode"
+	"anatomy/geom/stats"
+	"anatomy/geom/tree"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+	"anatomy/landmarks/attachment"
+	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/population"
+)
+
+// measurer runs one computation, which passes where its parts differ by at most a tolerance.
+type measurer func(name, precision string, tolerance float64, call func() ([][]float64, error))
+
+// The tolerances are rounding, amplified by the flow's dependence on its start.
+var precisions = []struct {
+	name                    string
+	options                 []engine.Option
+	exp, gradient, hamilton float64
+}{
+	{"float64", nil, 1e-11, 1e-10, 1e-11},
+	{"float32", []engine.Option{engine.Float32()}, 1e-5, 1e-4, 1e-4},
+}
+
+// programs measures single programs: the exponential map of 39 landmarks and its gradient, eigenvectors, and Hamilton's equations of many
+// landmarks by each way to sum and by the one that Fast chooses on the device.
+func programs(measure measurer, ns []int) {
+	space, q, target := callosa(1)
+	var x, y, v []float64
+	for i := range q {
+		for a := range q[i] {
+			x, y, v = append(x, q[i][a]), append(y, target[i][a]), append(v, target[i][a]-q[i][a])
+		}
+	}
+	exp := func(q, v *Node) *Node { return geom.ExpMap(space.Manifold, ode.RK4, 25, q, v) }
+	gradient := func(q, v, target *Node) *Node {
+		return autodiff.Grad(func(v *Node) *Node { return ReduceAllSum(Square(Sub(exp(q, v), target))) }, v)
+	}
+	for _, p := range precisions {
+		f := engine.Compile(exp, p.options...)
+		measure("Exp, 39 landmarks", p.name, p.exp, func() ([][]float64, error) { return flat(f.Call(x, v)) })
+	}
+	for _, p := range precisions {
+		f := engine.Compile(gradient, p.options...)
+		measure("gradient through it", p.name, p.gradient, func() ([][]float64, error) { return flat(f.Call(x, v, y)) })
+	}
+	eigen := engine.Compile(func(x *Node) []*Node {
+		s := linalg.SymEig(space.Manifold.Kernel.Gram(x, x))
+		return []*Node{s.Values, s.Pow(0.5)}
+	})
+	measure("SymEig, 39 × 39", "float64", 1e-11, func() ([][]float64, error) { return flat(eigen.Call(q)) })
+	for _, n := range ns {
+		points, momenta := ellipsoid(n)
+		k := kernels.Gaussian(0.25)
+		for _, sum := range []struct {
+			name      string
+			tolerance float64 // 0 for that of rounding
+			make      func() (kernels.Kernel, error)
+		}{
+			{"tiles", 0, func() (kernels.Kernel, error) { return kernels.Tiled(k), nil }},
+			{"plane waves", 0, func() (kernels.Kernel, error) { return kernels.Expand(k, kernels.Extent(points), 1e-6) }},
+			{"grid", 1e-5, func() (kernels.Kernel, error) { return kernels.Grid(k, kernels.Extent(points), 1e-6) }},
+			{"Fast", 1e-5, func() (kernels.Kernel, error) { return kernels.Fast(k, 1e-6, points) }},
+		} {
+			for _, p := range precisions {
+				var f *engine.Func
+				measure(fmt.Sprintf("Hamilton, %d landmarks, %s", n, sum.name), p.name, max(p.hamilton, sum.tolerance), func() ([][]float64, error) {
+					if f == nil {
+						way, err := sum.make()
+						if err != nil {
+							return nil, err
+						}
+						f = engine.Compile(way.Hamilton, p.options...)
+					}
+					return flat(f.Call(points, momenta))
+				})
+			}
+		}
+	}
+}
+
+// searches measures whole computations. The steps of a search amplify rounding: what is compared is what it converges to, to the
+// tolerance of the search, and of chains the first draws.
+func searches(measure measurer) {
+	space, q, target := callosa(1)
+	measure("Log, 39 landmarks", "float64", 1e-6, func() ([][]float64, error) {
+		g, err := space.Log(q, target)
+		if err != nil {
+			return nil, err
+		}
+		return [][]float64{slices.Concat(g.Velocity...)}, g.Err()
+	})
+	wide, _, _ := callosa(2)
+	measure("Match, 39 landmarks", "float64", 1e-4, func() ([][]float64, error) {
+		m, err := wide.Match(q, landmarks.Correspondence(target), 0.3)
+		if err != nil {
+			return nil, err
+		}
+		return [][]float64{{m.Objective}, slices.Concat(m.Deformed...)}, m.Err()
+	})
+	from, to := movedFar(60)
+	narrow := landmarks.New(len(from), 2, kernels.Gaussian(0.2), geom.Integrator(ode.RK4, 20))
+	measure("LogWithin, five widths", "float64", 1e-4, func() ([][]float64, error) {
+		g, err := narrow.LogWithin(from, to, 1e-3)
+		if err != nil {
+			return nil, err
+		}
+		return [][]float64{{g.Length}}, g.Err()
+	})
+	source := mesh.Icosphere(1)
+	term := attachment.Varifold(kernels.Gaussian(0.4), source, mesh.Ellipsoid(1.3, 1, 0.8, 8, 12))
+	surfaces := landmarks.New(42, 3, kernels.Gaussian(0.7), geom.Integrator(ode.Heun, 5))
+	measure("Match, surfaces", "float64", 1e-3, func() ([][]float64, error) {
+		m, err := surfaces.Match(source.Vertices, term, 0.1)
+		if err != nil {
+			return nil, err
+		}
+		return [][]float64{{m.Objective}, slices.Concat(m.Deformed...)}, m.Err()
+	})
+	var subjects [][]*mesh.Mesh
+	for i, h := range []float64{-0.2, -0.1, 0, 0.1, 0.2} {
+		subjects = append(subjects, []*mesh.Mesh{mesh.Curve(ellipse(30+3*i, 2*(1+h), 1-h), true)})
+	}
+	model := population.Model{
+		Space:   landmarks.New(12, 2, kernels.Gaussian(1), geom.Integrator(ode.Heun, 5)),
+		Objects: []population.Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.5)}, Noise: 0.3}},
+	}
+	measure("atlas of 5 curves", "float64", 1e-3, func() ([][]float64, error) {
+		a, err := model.Atlas(subjects[0], ellipse(12, 2, 1), subjects)
+		if err != nil {
+			return nil, err
+		}
+		if a.Status != geom.Converged {
+			return nil, fmt.Errorf("the atlas is %s", a.Status)
+		}
+		return [][]float64{{a.Objective}, slices.Concat(a.Template[0].Vertices...)}, nil
+	})
+	few := landmarks.New(13, 2, space.Manifold.Kernel, geom.Integrator(ode.RK4, 10))
+	var start, end geom.Shape
+	for i := 0; i < len(q); i += 3 {
+		start, end = append(start, q[i]), append(end, target[i])
+	}
+	frame := make([]geom.Shape, 2)
+	for i := range start {
+		frame[0] = append(frame[0], []float64{end[i][0] - start[i][0], end[i][1] - start[i][1]})
+		frame[1] = append(frame[1], []float64{1, 0})
+	}
+	var curve [][]float64
+	for k := range 11 {
+		sin, cos := math.Sincos(float64(k) / 5)
+		curve = append(curve, []float64{sin, 1 - cos})
+	}
+	bundle := framebundle.Over(few)
+	measure("development in the frame bundle", "float64", 1e-10, func() ([][]float64, error) {
+		d, err := bundle.Develop(framebundle.At(start, frame...), curve)
+		if err != nil {
+			return nil, err
+		}
+		last := len(d.Path) - 1
+		return [][]float64{slices.Concat(d.Path[last]...), slices.Concat(slices.Concat(d.Frames[last]...)...)}, nil
+	})
+	var shapes []geom.Shape
+	var unmade error
+	for _, w := range []float64{-1.5, -0.5, 0.5, 1.5} {
+		d, err := bundle.Develop(framebundle.At(start, frame[0]), [][]float64{{0}, {w / 4}, {w / 2}})
+		if err != nil {
+			unmade = err
+			break
+		}
+		shapes = append(shapes, d.Path[len(d.Path)-1])
+	}
+	measure("frame bundle mean of 4 shapes", "float64", 1e-3, func() ([][]float64, error) {
+		if unmade != nil {
+			return nil, unmade
+		}
+		m, err := stats.FrameBundleMean(few, shapes, 1)
+		if err != nil {
+			return nil, err
+		}
+		return [][]float64{slices.Concat(m.Point...), {m.Objective}}, m.Err()
+	})
+	triangle := geom.Shape{{0, 0}, {1, 0}, {0.5, 0.8}}
+	measure("guided sampling, 10 draws", "float64", 1e-6, func() ([][]float64, error) {
+		flow, err := landmarks.New(3, 2, kernels.Gaussian(0.6)).Kunita(triangle, 1, 0.1)
+		if err != nil {
+			return nil, err
+		}
+		edges, err := tree.New([]int{-1, 0, 0}, []float64{0, 1, 0.5}, []string{"", "long", "short"})
+		if err != nil {
+			return nil, err
+		}
+		post, err := guided.Sample(flow, edges, guided.Observations[geom.Shape]{
+			Leaves: []geom.Shape{{{0.2, -0.1}, {1.4, 0.2}, {0.4, 1.1}}, {{-0.1, 0.1}, {1.1, 0.1}, {0.6, 0.9}}},
+			Noise:  0.02,
+		}, guided.Options{
+			Unknown: []guided.Unknown{guided.Rate(guided.LogNormal(1, 0.7))},
+			Root:    0.3, Steps: 5, Warmup: 5, Draws: 5, Seed: 1,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return [][]float64{slices.Concat(post.Log...), slices.Concat(post.Unknown[0].Draws...)}, nil
+	})
+}
+
+// flat returns all outputs of a program.
+func flat(out engine.Values, err error) ([][]float64, error) {
+	if err != nil {
+		return nil, err
+	}
+	parts := make([][]float64, len(out))
+	for i := range parts {
+		parts[i] = out.Flat(i)
+	}
+	return parts, nil
+}
+
+// callosa returns two corpora callosa in a space whose kernel is as wide as some of their spacings.
+func callosa(spacings float64) (space *landmarks.Space, q, target [][]float64) {
+	cc := morpho.CorpusCallosum()
+	return landmarks.New(39, 2, kernels.Gaussian(spacings*cc.Spacing())), cc.Shape("jhu_atlas"), cc.Shape("colin27")
+}
+
+func ellipse(n int, a, b float64) (x [][]float64) {
+	for i := range n {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+		x = append(x, []float64{a * cos, b * sin})
+	}
+	return x
+}
+
+// movedFar returns an ellipse, and the same moved by its half axis and bent.
+func movedFar(n int) (q, target [][]float64) {
+	q = ellipse(n, 1, 0.7)
+	for _, x := range q {
+		target = append(target, []float64{x[0] + 1 + x[1]/7, x[1] + 0.1*x[0]*x[0]})
+	}
+	return q, target
+}
+
+// ellipsoid returns n points spread evenly over an ellipsoid, and smooth momenta.
+func ellipsoid(n int) (points, momenta [][]float64) {
+	for i := range n {
+		z := 1 - (2*float64(i)+1)/float64(n)
+		r, angle := math.Sqrt(1-z*z), float64(i)*math.Pi*(3-math.Sqrt(5))
+		x := []float64{r * math.Cos(angle), 0.8 * r * math.Sin(angle), 0.6 * z}
+		points = append(points, x)
+		momenta = append(momenta, []float64{math.Sin(3*x[1]) / float64(n), math.Cos(2*x[2]) / float64(n), x[0] * x[1] / float64(n)})
+	}
+	return points, momenta
+}
