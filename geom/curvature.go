@@ -15,7 +15,7 @@ import (
 //
 //	D_uΓ(v, w) − D_vΓ(u, w) + Γ(u, Γ(v, w)) − Γ(v, Γ(u, w)),
 //
-// without forming the d⁴ numbers of RiemannTensor. On a Charted manifold points and vectors are ambient, [..., a].
+// without forming the d⁴ numbers R^l_kij. On a Charted manifold points and vectors are ambient, [..., a].
 func Riemann(m Manifold, x, u, v, w *Node) *Node {
 	at := At(m, x)
 	return at.Leave(Vector, at.riemann(at.Enter(Vector, u), at.Enter(Vector, v), at.Enter(Vector, w)))
@@ -46,26 +46,6 @@ func SectionalCurvature(m Manifold, x, u, v *Node) *Node {
 	fu, fv := Flat(at.Manifold, at.X, u), Flat(at.Manifold, at.X, v)
 	dot := func(a, b *Node) *Node { return ReduceSum(Mul(a, b), -1) }
 	return Div(dot(r, fu), Sub(Mul(dot(fu, u), dot(fv, v)), Square(dot(fu, v))))
-}
-
-// RiemannTensor returns R^l_kij, [..., d, d, d, d] in the order l, k, i, j, with R(∂_i, ∂_j)∂_k = R^l_kij ∂_l, at points x,
-// [..., d], in coordinates:
-//
-//	R^l_kij = ∂_i Γ^l_jk − ∂_j Γ^l_ik + Γ^l_im Γ^m_jk − Γ^l_jm Γ^m_ik.
-func RiemannTensor(m Manifold, x *Node) *Node {
-	checkPoint(m, "RiemannTensor", x)
-	d := m.Dim()
-	batch := x.Shape().Dimensions[:x.Rank()-1]
-	shaped := func(a *Node, dims ...int) *Node { return Reshape(a, append(slices.Clone(batch), dims...)...) }
-	slope := shaped(autodiff.Jacobian(func(x *Node) *Node {
-		dims := slices.Clone(x.Shape().Dimensions)
-		dims[len(dims)-1] = d * d * d
-		return Reshape(ChristoffelSymbols(m, x), dims...)
-	}, fresh(x)), d, d, d, d) // ∂_i Γ^l_jk, [l, j, k, i]
-	gamma := ChristoffelSymbols(m, x)
-	product := shaped(linalg.MatMul(shaped(gamma, d*d, d), shaped(gamma, d, d*d)), d, d, d, d) // Γ^l_im Γ^m_jk, [l, i, j, k]
-	half := Add(align(slope, "ljki", "lkij"), align(product, "lijk", "lkij"))
-	return Sub(half, align(half, "lkji", "lkij"))
 }
 
 // Ricci returns the Ricci curvature Ric_jk = R^i_kij, [..., d, d], at points x, [..., d], in coordinates: Ric(v, w) is the trace

@@ -7,6 +7,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
+	"anatomy/geom/manifold"
+	"anatomy/geom/stats"
 )
 
 // A manifold of one's own is its metric: here the half plane y > 0 with g = I/y², of curvature −1, where points above one
@@ -56,4 +58,16 @@ func ExampleImmersionFunc() {
 	}
 	fmt.Printf("%.4f at r = 1\n", k)
 	// Output: 0.2500 at r = 1
+}
+
+// A search tells a listener how far it has come.
+func ExampleOnProgress() {
+	var seen geom.Progress
+	line := geom.On(manifold.Euclidean(1), geom.OnProgress(func(p geom.Progress) { seen = p }))
+	if _, err := stats.Median(line, [][]float64{{0}, {1}, {5}, {9}, {20}}, stats.Start([]float64{18})); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(seen.Task)
+	// Output: geometric median
 }

@@ -78,9 +78,6 @@ func LogVolume(m Manifold, x *Node) *Node {
 	return MulScalar(linalg.LogDet(CometricMatrix(m, x)), -0.5)
 }
 
-// VolumeDensity returns √det g, [...], at points x, [..., d], in coordinates: the Riemannian volume is √det g dx^1 … dx^d.
-func VolumeDensity(m Manifold, x *Node) *Node { return Exp(LogVolume(m, x)) }
-
 // Orthonormal returns a matrix E, [..., d, d], whose columns are an orthonormal basis of the tangent space at points x, [..., d],
 // in coordinates: E Eᵀ = g* and Eᵀ g E = 1. It is the Cholesky factor of the cometric, lower triangular.
 func Orthonormal(m Manifold, x *Node) *Node {

@@ -52,7 +52,7 @@ func TestHalfPlane(t *testing.T) {
 		frame := geom.Orthonormal(m, x)
 		return []*Node{
 			geom.LaplaceBeltrami(m, power, x), MulScalar(power(x), s*(s-1)),
-			geom.VolumeDensity(m, x), Reciprocal(Square(y)),
+			Exp(geom.LogVolume(m, x)), Reciprocal(Square(y)),
 			linalg.MatMul(linalg.MatMul(linalg.T(frame), m.G(x)), frame), linalg.MatMul(linalg.Inverse(m.G(x)), m.G(x)),
 		}
 	}, [][]float64{{0.3, 0.7}, {-1.2, 2.1}}))

@@ -35,7 +35,6 @@ func TestCallShapesAndTypes(t *testing.T) {
 		{[]float64{1, 2}, func(v Values) any { return v.Vector(0) }, []float64{2, 4}},
 		{[][]float64{{1, 2}, {3, 4}}, func(v Values) any { return v.Matrix(0) }, [][]float64{{2, 4}, {6, 8}}},
 		{[][][]float64{{{1, 2}}, {{3, 4}}}, func(v Values) any { return v.Array3(0) }, [][][]float64{{{2, 4}}, {{6, 8}}}},
-		{[][][][]float64{{{{1, 2}}}}, func(v Values) any { return v.Array4(0) }, [][][][]float64{{{{2, 4}}}}},
 		{3, func(v Values) any { return v.Scalar(0) }, 6.0},
 		{[]int{1, 2}, func(v Values) any { return v.Vector(0) }, []float64{2, 4}},
 		{tensors.FromScalar(float32(1.5)), func(v Values) any { return v.Scalar(0) }, 3.0},

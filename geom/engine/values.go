@@ -7,8 +7,8 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Values are the results of a call, in the order in which the graph function returned them. Scalar, Vector, Matrix, Array3 and
-// Array4 copy result i into Go's numbers and slices, and panic where it has another number of axes.
+// Values are the results of a call, in the order in which the graph function returned them. Scalar, Vector, Matrix and
+// Array3 copy result i into Go's numbers and slices, and panic where it has another number of axes.
 type Values []*tensors.Tensor
 
 // Flat returns result i in row-major order as float64, whatever its element type.
@@ -62,12 +62,6 @@ func (v Values) Matrix(i int) [][]float64 {
 func (v Values) Array3(i int) [][][]float64 {
 	d := v.rank(i, 3)
 	return group(group(v.Flat(i), d[0]*d[1], d[2]), d[0], d[1])
-}
-
-// Array4 returns result i, of shape [n, m, k, l].
-func (v Values) Array4(i int) [][][][]float64 {
-	d := v.rank(i, 4)
-	return group(group(group(v.Flat(i), d[0]*d[1]*d[2], d[3]), d[0]*d[1], d[2]), d[0], d[1])
 }
 
 func (v Values) rank(i, want int) []int {

@@ -2,8 +2,12 @@ package lie_test
 
 import (
 	"fmt"
+	"math"
+
+	"github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
+	"anatomy/geom/engine"
 	"anatomy/geom/lie"
 	"anatomy/geom/stats"
 )
@@ -66,4 +70,16 @@ func ExampleMove() {
 	first, last := m.Conserved[0], m.Conserved[800]
 	fmt.Printf("spin from 1 to %.2f; momentum %.4f, then %.4f\n", lowest, first[:2], last[:2])
 	// Output: spin from 1 to -1.00; momentum [0.0100 2.0000], then [0.0100 2.0000]
+}
+
+// Affine maps of the plane are matrices row by row: a stretch by 2 whose shift grows with it.
+func ExampleAffine() {
+	G := lie.Affine(2)
+	out, err := engine.Run(func(xi *graph.Node) *graph.Node { return G.Exp(xi) }, []float64{math.Ln2, 0, 0, math.Ln2, math.Ln2, 0})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.2f\n", out.Flat(0))
+	// Output: [2.00 0.00 1.00 0.00 2.00 0.00 0.00 0.00 1.00]
 }

@@ -182,17 +182,6 @@ func (g *Group) BracketDual(xi, mu *Node) *Node { return linalg.MatVec(linalg.T(
 // where the 1-norm of ad_ξ is above 12.
 func (g *Group) DExp(xi *Node) *Node { return g.form.dexp(g, xi) }
 
-// Act moves k points of R^n, [..., k, n], by elements z, [..., N²]: x ↦ z x for SO and GL, x ↦ R x + t for SE and x ↦ A x + t for
-// Affine.
-func (g *Group) Act(z, x *Node) *Node {
-	linear, shift := g.parts(g.matrix(z))
-	moved := linalg.MatMul(x, linalg.T(linear))
-	if shift == nil {
-		return moved
-	}
-	return Add(moved, BroadcastToShape(ExpandAxes(shift, -2), moved.Shape()))
-}
-
 // parts are the linear map of an element and its translation, nil where the group has none.
 func (g *Group) parts(a *Node) (linear, shift *Node) {
 	if !g.affine {

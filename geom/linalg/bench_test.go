@@ -66,7 +66,7 @@ func BenchmarkSolveGradient(b *testing.B) {
 func BenchmarkSymSqrt(b *testing.B) {
 	for _, n := range []int{3, 39} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			steps(b, nil, n, false, func(a, b *Node) *Node { return MatMul(SymSqrt(a), b) })
+			steps(b, nil, n, false, func(a, b *Node) *Node { return MatMul(symSqrt(a), b) })
 		})
 	}
 }

@@ -74,7 +74,7 @@ func TestGeneralDerivatives(t *testing.T) {
 
 func TestMatrixFunctionDerivatives(t *testing.T) {
 	for name, f := range map[string]func(a *Node) *Node{
-		"SymSqrt": SymSqrt,
+		"SymSqrt": symSqrt,
 		"SymLog":  SymLog,
 		"SymExp":  SymExp,
 	} {

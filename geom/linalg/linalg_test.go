@@ -339,7 +339,7 @@ func TestFloat32(t *testing.T) {
 	a, b := spdMatrix(3, 30), random(4, 30, 2)
 	fn := func(in []*Node) []*Node {
 		x := SolveGeneral(in[0], in[1])
-		return []*Node{Solve(in[0], in[1]), x, SymSqrt(in[0]), Expm(in[0]), graph.Gradient(graph.ReduceAllSum(Solve(in[0], in[1])), in[0])[0]}
+		return []*Node{Solve(in[0], in[1]), x, symSqrt(in[0]), Expm(in[0]), graph.Gradient(graph.ReduceAllSum(Solve(in[0], in[1])), in[0])[0]}
 	}
 	want := expect.Must(engine.Run(fn, a, b))
 	got, err := engine.Compile(fn, engine.Float32()).Call(a, b)

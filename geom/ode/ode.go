@@ -33,7 +33,7 @@ type Field func(t *Node, y State) State
 // driving path. The time t and dt are scalar nodes; dW is [..., m], and nil without noise. A Field is the equation f(t, y) dt.
 //
 // A stochastic equation has one meaning in Itô's calculus and another in Stratonovich's: integrate it with a Scheme of the
-// calculus it is written in. ItoFromStratonovich and StratonovichFromIto convert equations.
+// calculus it is written in. ItoFromStratonovich converts equations.
 type Equation func(t *Node, y State, dt, dw *Node) State
 
 // Equation returns the field as the equation dy = f(t, y) dt.

@@ -60,13 +60,7 @@ func Increments(seed uint64, n, paths, m int, T float64) [][][]float64 {
 
 // ItoFromStratonovich takes a Stratonovich equation with noise W in R^m to the Itô equation of the same process, which is
 // f·dz + ½ Σ_α (Dσ_α) σ_α dt. Here σ_α is the vector field that multiplies dW^α; it is differentiated automatically.
-func ItoFromStratonovich(f Equation, m int) Equation { return convert(f, m, 0.5) }
-
-// StratonovichFromIto takes an Itô equation with noise W in R^m to the Stratonovich equation of the same process, which is
-// f·dz − ½ Σ_α (Dσ_α) σ_α dt, with σ_α as for ItoFromStratonovich.
-func StratonovichFromIto(f Equation, m int) Equation { return convert(f, m, -0.5) }
-
-func convert(f Equation, m int, factor float64) Equation {
+func ItoFromStratonovich(f Equation, m int) Equation {
 	return func(t *Node, y State, dt, dw *Node) State {
 		if dw.Shape().Dim(-1) != m {
 			panic(fmt.Sprintf("ode: noise %s for an equation with %d fields", dw.Shape(), m))
@@ -81,6 +75,6 @@ func convert(f Equation, m int, factor float64) Equation {
 			_, slope := autodiff.Pushforward(field, y, field(y))
 			return add(sum, slope), nil
 		}, zeros, nil)
-		return Axpy(MulScalar(dt, factor), sum, f(t, y, dt, dw))
+		return Axpy(MulScalar(dt, 0.5), sum, f(t, y, dt, dw))
 	}
 }

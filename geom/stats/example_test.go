@@ -101,3 +101,35 @@ func ExampleKMeans() {
 	fmt.Println(clusters.Of, clusters.Status)
 	// Output: [0 1 0 1 0] converged
 }
+
+// A search that may take one step alone has not arrived, and its status says so.
+func ExampleMaxIterations() {
+	line := geom.On(manifold.Euclidean(1))
+	median, err := stats.Median(line, [][]float64{{0}, {1}, {5}, {9}, {20}}, stats.Start([]float64{18}), stats.MaxIterations(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(median.Status)
+	// Output: iteration limit
+}
+
+// Changes of three subjects are compared at one place: vectors at the samples, moved to their mean.
+func ExampleGather() {
+	space := geom.On(manifold.Sphere(2))
+	mean, err := stats.FrechetMean(space, [][]float64{{0.6, 0, 0.8}, {-0.6, 0, 0.8}, {0, 0, 1}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	north := [][][]float64{{{-0.8, 0, 0.6}}, {{-0.8, 0, -0.6}}, {{-1, 0, 0}}}
+	moved, err := stats.Gather(space, mean, north)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, v := range moved {
+		fmt.Printf("%.3f ", v[0][0])
+	}
+	// Output: -1.000 -1.000 -1.000
+}

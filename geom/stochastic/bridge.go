@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -49,22 +48,6 @@ type Bridges[P geom.Point] struct {
 // String says what the bridges are in one line.
 func (b *Bridges[P]) String() string {
 	return fmt.Sprintf("%d bridges, effective size %.3g, log p = %.4g ± %.2g", len(b.Points), b.EffectiveSize, b.Log, b.StandardError)
-}
-
-// Resampled draws n of the paths in proportion to their weights, every path as often as its share of them says, to rounding:
-// what to look at where weights differ. The seed fixes the rounding.
-func (b *Bridges[P]) Resampled(n int, seed uint64) [][]P {
-	total := floats.LogSumExp(b.LogWeights)
-	place := rand.New(rand.NewPCG(seed, 0)).Float64()
-	var drawn [][]P
-	below := 0.0
-	for k, l := range b.LogWeights {
-		below += float64(n) * math.Exp(l-total)
-		for len(drawn) < n && (float64(len(drawn))+place < below || k == len(b.LogWeights)-1) {
-			drawn = append(drawn, b.Points[k])
-		}
-	}
-	return drawn
 }
 
 // Likelihood is an estimate of a transition density p_T(x, v) of Brownian motion, with respect to the Riemannian volume.

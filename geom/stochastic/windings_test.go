@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -260,26 +259,6 @@ func TestBridgesInBlocks(t *testing.T) {
 	}))
 	if _, err := stochastic.Bridge(s, stochastic.Guided, x, v, run); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "after 551 of 1101 paths") {
 		t.Errorf("stopped after the first block: error %v", err)
-	}
-}
-
-// Paths are drawn as often as their weights say.
-func TestResampled(t *testing.T) {
-	b := &stochastic.Bridges[geom.Vec]{LogWeights: []float64{-1000, -1000 + math.Log(5), -1000 + math.Log(2), -2000}}
-	for k := range b.LogWeights {
-		b.Points = append(b.Points, [][]float64{{float64(k)}})
-	}
-	for n, want := range map[int][]int{8: {1, 5, 2, 0}, 16: {2, 10, 4, 0}} {
-		drawn := make([]int, len(want))
-		for _, path := range b.Resampled(n, 66) {
-			drawn[int(path[0][0])]++
-		}
-		if !slices.Equal(drawn, want) {
-			t.Errorf("%d paths drawn %v times, want %v", n, drawn, want)
-		}
-	}
-	if drawn := b.Resampled(-1, 66); len(drawn) != 0 {
-		t.Errorf("-1 paths are %v", drawn)
 	}
 }
 

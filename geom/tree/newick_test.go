@@ -90,8 +90,8 @@ func TestParseLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := deep.Depth()[n]; d != n {
-		t.Errorf("depth %d", d)
+	if h := deep.Height()[n]; h != n {
+		t.Errorf("height %g", h)
 	}
 	var wide strings.Builder
 	for i := range n {

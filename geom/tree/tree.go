@@ -85,17 +85,6 @@ func (t *Tree) CheckLengths() error {
 	return nil
 }
 
-// Children returns the children of node i, in order. It looks through all later nodes.
-func (t *Tree) Children(i int) []int {
-	var out []int
-	for j := i + 1; j < len(t.Parent); j++ {
-		if t.Parent[j] == i {
-			out = append(out, j)
-		}
-	}
-	return out
-}
-
 // links returns the first child of every node and its next sibling; -1 where there is none.
 func (t *Tree) links() (first, next []int) {
 	first, next = make([]int, len(t.Parent)), make([]int, len(t.Parent))
@@ -120,15 +109,6 @@ func (t *Tree) Leaves() []int {
 		if !inner[i] {
 			out = append(out, i)
 		}
-	}
-	return out
-}
-
-// Depth returns the number of edges between the root and each node.
-func (t *Tree) Depth() []int {
-	out := make([]int, len(t.Parent))
-	for i := 1; i < len(out); i++ {
-		out[i] = out[t.Parent[i]] + 1
 	}
 	return out
 }

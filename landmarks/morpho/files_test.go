@@ -31,7 +31,7 @@ type codec struct {
 
 var codecs = []codec{
 	{"CSV", ReadCSV, WriteCSV},
-	{"wide CSV", ReadCSV, WriteWideCSV},
+	{"wide CSV", ReadCSV, writeWideCSV},
 	{"TPS", ReadTPS, WriteTPS},
 	{"NTS", ReadNTS, WriteNTS},
 	{"Morphologika", ReadMorphologika, WriteMorphologika},

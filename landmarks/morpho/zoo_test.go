@@ -52,7 +52,7 @@ func rows(begin, row, end string, from int) func(*Dataset) (string, error) {
 }
 
 func zooFormats() []zooFormat {
-	long, wide := func(b *bytes.Buffer, d *Dataset) error { return WriteCSV(b, d) }, func(b *bytes.Buffer, d *Dataset) error { return WriteWideCSV(b, d) }
+	long, wide := func(b *bytes.Buffer, d *Dataset) error { return WriteCSV(b, d) }, func(b *bytes.Buffer, d *Dataset) error { return writeWideCSV(b, d) }
 	written := func(write func(*bytes.Buffer, *Dataset) error) func(*Dataset) (string, error) {
 		return table(write, ",")
 	}

@@ -1,0 +1,74 @@
+package mesh_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"anatomy/landmarks/mesh"
+)
+
+// A surface some of whose triangles are inside out encloses no volume until they are turned round; one that is inside out as a whole
+// encloses a negative one.
+func ExampleMesh_Orient() {
+	ball := mesh.Icosphere(2)
+	for _, c := range ball.Cells[:5] {
+		c[0], c[1] = c[1], c[0]
+	}
+	fmt.Println(ball.CheckOriented() == nil)
+	turned, err := ball.Orient()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	inside, err := ball.Volume()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	outside, err := ball.Flip().Volume()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%d triangles turned, volumes %.2f and %.2f\n", turned, inside, outside)
+	// Output:
+	// false
+	// 315 triangles turned, volumes -4.05 and 4.05
+}
+
+// A movie for ParaView: a sphere that grows, with a number at every vertex; and back.
+func ExampleWriteSequence() {
+	folder, err := os.MkdirTemp("", "sequence")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	var moments []mesh.Moment
+	for k := range 3 {
+		ball := mesh.Ellipsoid(1+float64(k), 1+float64(k), 1+float64(k), 5, 8)
+		height := make([]float64, len(ball.Vertices))
+		for i, x := range ball.Vertices {
+			height[i] = x[2]
+		}
+		moments = append(moments, mesh.Moment{Time: float64(k) / 2, Mesh: ball, Fields: []mesh.Field{mesh.Scalars("height", height)}})
+	}
+	path := filepath.Join(folder, "growing.pvd")
+	if err := mesh.WriteSequence(path, moments); err != nil {
+		fmt.Println(err)
+		return
+	}
+	again, err := mesh.ReadSequence(path)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, m := range again {
+		fmt.Println(m.Time, m.Fields[0].Name, len(m.Mesh.Vertices), "vertices")
+	}
+	// Output:
+	// 0 height 42 vertices
+	// 0.5 height 42 vertices
+	// 1 height 42 vertices
+}
