@@ -152,13 +152,13 @@ func (n Norm) Term(source, target *mesh.Mesh) *Term {
 	return t
 }
 
-// Check returns why a mesh, which errors call by a name, has no such norm: cells without size or twice the same, for currents
-// none or several orientations, or no kernel at all.
+// Check returns why a mesh, which errors call by a name, has no such norm: see mesh.Mesh.Validate, for currents mesh.Mesh.CheckOriented
+// too; or that there is no kernel. Cells without size weigh nothing, and where more than two cells meet each weighs its size.
 func (n Norm) Check(name string, m *mesh.Mesh) error {
 	if n.Kernel == nil {
 		return errors.New("the norm has no kernel")
 	}
-	if err := m.CheckCells(); err != nil {
+	if err := m.Validate(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if !n.Varifold {

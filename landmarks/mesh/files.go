@@ -87,7 +87,7 @@ func Readable(path string) bool {
 // are RAS or LPS, which differ in the signs of x and y).
 // Polygons become fans of triangles, strips their triangles, polylines their edges; single points, normals, textures and
 // other data are passed over. Curves whose z are all 0 come back in the plane. Degenerate cells and unused or duplicate
-// vertices are read as they are: see Mesh.Validate and Mesh.Clean. Errors name the file, the line or byte, and the element.
+// vertices are read as they are: see Mesh.Clean. Errors name the file, the line or byte, and the element.
 func Read(path string) (*Mesh, error) {
 	format, err := formatOf(path)
 	if err != nil {

@@ -90,16 +90,11 @@ func (m *Mesh) Spacing() float64 {
 }
 
 // Volume is the volume that a closed surface encloses, Σ a·(b × c)/6 over its triangles, or the area that a closed curve of
-// the plane encloses; positive where normals point outwards, or the curve runs counter-clockwise.
+// the plane encloses; positive where normals point outwards, or the curve runs counter-clockwise. Where more than two cells meet, as many
+// must run one way as the other.
 func (m *Mesh) Volume() (float64, error) {
-	if err := m.CheckOriented(); err != nil {
+	if err := m.checkClosed(); err != nil {
 		return 0, fmt.Errorf("Volume: %w", err)
-	}
-	if b := m.Boundary(); len(b) > 0 {
-		return 0, fmt.Errorf("Volume: the mesh is not closed: its boundary has %d pieces", len(b))
-	}
-	if len(m.Cells[0]) == 2 && len(m.Vertices[0]) == 3 {
-		return 0, fmt.Errorf("Volume: a curve in space encloses none")
 	}
 	sum, o := 0.0, m.Vertices[m.Cells[0][0]] // an origin near the mesh, for the digits
 	for i, c := range m.Cells {

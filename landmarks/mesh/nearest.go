@@ -16,19 +16,19 @@ type Locator struct {
 	directions [][]float64 // unit tangents of the curve or normals of the surface at the vertices
 }
 
-// Locator returns what finds the nearest points of m, which must be oriented and without degenerate cells.
+// Locator returns what finds the nearest points of m, which must be oriented (see CheckOriented).
 //
 // Between the vertices, tangents and normals are interpolated, so that they do not jump at the sides of the cells. A vertex with
 // neighbours x + e_i has the direction of Σ_i ± e_i/|e_i|² on a curve, with − for the one before, and the normal that of
 // Σ_i e_i × e_{i+1}/(|e_i|² |e_{i+1}|²) on a surface (Max, J. Graphics Tools 4, 1999). They are exact where the vertices lie on a
 // circle or a sphere.
 func (m *Mesh) Locator() (*Locator, error) {
-	if err := m.solid(); err != nil {
+	if err := cmp.Or(m.Validate(), m.CheckOriented()); err != nil {
 		return nil, fmt.Errorf("nearest points: %w", err)
 	}
-	if err := m.CheckOriented(); err != nil {
-		return nil, fmt.Errorf("nearest points: %w", err)
-	}
+	m = m.With(m.Vertices)
+	m.Cells = slices.Clone(m.Cells)
+	m.drop(m.degenerate())
 	l := &Locator{m, m.boxes(), make([][]float64, len(m.Vertices))}
 	for v, x := range m.Vertices {
 		l.directions[v] = make([]float64, len(x))

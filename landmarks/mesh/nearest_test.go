@@ -108,9 +108,9 @@ func TestBadLocators(t *testing.T) {
 	ball.Cells[3][0], ball.Cells[3][1] = ball.Cells[3][1], ball.Cells[3][0]
 	flat := &mesh.Mesh{Vertices: [][]float64{{0, 0, 0}, {1, 0, 0}, {2, 0, 0}}, Cells: [][]int{{0, 1, 2}}}
 	for want, m := range map[string]*mesh.Mesh{
-		"nearest points: inconsistent orientation at 3 places": ball,
-		"nearest points: 1 degenerate triangle":                flat,
-		"nearest points: the mesh is empty":                    {},
+		"nearest points: 1 triangle are oriented against the rest": ball,
+		"nearest points: all 1 triangle are degenerate":            flat,
+		"nearest points: the mesh is empty":                        {},
 	} {
 		expect.Refused(t, expect.Error(m.Locator()), want)
 	}

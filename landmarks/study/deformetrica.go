@@ -157,7 +157,7 @@ var unsupported = map[string]string{
 // Its Gaussian exp(−r²/w²) is kernels.Gaussian(w/√2); noise-std is Noise as it is. A number of time points n is n − 1 steps, of Euler
 // or, with use-rk2, of Heun. Control points that are not given stand on its grid over the box of the template, initial-cp-spacing or
 // a kernel-width apart. The gradient of the template is smoothed by the deformation kernel's width times sobolev-kernel-width-ratio.
-// What has no counterpart here, such as step sizes, is passed over and named in Notes.
+// What has no counterpart here, such as step sizes, is passed over and named in Notes. Meshes are cleaned as by Read.
 func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 	m, err := readXML(model, "model")
 	if err != nil {
@@ -376,6 +376,9 @@ func (s *Study) object(id string, e *settings, estimatesNoise bool) error {
 	if err != nil {
 		return err
 	}
+	if err := s.clean(file, template); err != nil {
+		return fmt.Errorf("%s: %w", e.file, err)
+	}
 	if got := len(template.Cells[0]); got != order {
 		return fmt.Errorf("%s: cells of %d vertices in %s, want those of a %s", e.file, got, text.Clip(file), what)
 	}
@@ -424,6 +427,9 @@ func (s *Study) visits(dataSet string, d *element) error {
 					return fmt.Errorf("%s: subject %s: a visit has no filename of the object %s", dataSet, text.Clip(subject.ID), text.Clip(object.ID))
 				}
 				m, err := mesh.Read(beside(dataSet, file))
+				if err == nil {
+					err = s.clean(file, m)
+				}
 				if err != nil {
 					return fmt.Errorf("%s: subject %s: %w", dataSet, text.Clip(subject.ID), err)
 				}

@@ -205,15 +205,23 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 		s.note("%s", note)
 	}
 	for i, m := range meshes {
-		done, err := m.Clean()
-		if err != nil {
-			return nil, nil, nil, fmt.Errorf("%s: %w", filepath.Join(folder, names[i]), err)
-		}
-		if done != (mesh.Cleaning{}) {
-			s.note("%s%s: %s", prefix, names[i], done)
+		if err := s.clean(prefix+names[i], m); err != nil {
+			return nil, nil, nil, fmt.Errorf("%s: %w", folder, err)
 		}
 	}
 	return names, meshes, folders, nil
+}
+
+// clean repairs a mesh and notes what was done.
+func (s *Study) clean(name string, m *mesh.Mesh) error {
+	done, err := m.Clean()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if done != (mesh.Cleaning{}) {
+		s.note("%s: %s", name, done)
+	}
+	return nil
 }
 
 // stem is the name of a file without extension.
@@ -276,6 +284,9 @@ func (s *Study) Validate() error {
 		var sizes []float64
 		for i, shape := range s.Subjects {
 			own := objects.Label(s.Names[i], o)
+			if shape[o] == nil {
+				return fmt.Errorf("%s is nil", own)
+			}
 			if err := shape[o].Validate(); err != nil {
 				return fmt.Errorf("%s: %w", own, err)
 			}
