@@ -37,7 +37,9 @@ gallery: # make report, and the pictures of notebooks/gallery anew
 	$(SETUP) run
 	@$(VENV)/python notebooks/report/run.py --make --gallery
 
-test: # format, vet, tests, and every notebook with its report; with other data than the standard ones those that read landmarks, and notebook 14 in the tests of the reports, but not notebook 10
+# Without C functions, which is what a GPU runs: what those choices change. gpucheck has the other searches.
+PORTABLE := ^(TestFast|TestFastIsTheKernelEverywhere|TestGrids|TestTiles|TestManyLandmarks|TestLogWithinNarrowKernel|TestMatchIsStationary)$$
+test: # format, vet, tests, those of the portable path, and every notebook with its report; with other data than the standard ones those that read landmarks, and notebook 14 in the tests of the reports, but not notebook 10
 	$(SETUP) run
 	@unformatted=$$(find . -path ./.anatomy -prune -o -name '*.go' -exec gofmt -l {} +); \
 	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi
@@ -45,6 +47,8 @@ test: # format, vet, tests, and every notebook with its report; with other data 
 	@$(VENV)/python -m unittest discover -s notebooks/report & reports=$$!; \
 	GOGC=400 go test -vet=off ./... && (cd kernels/jupyter/tools && go test ./...); tests=$$?; \
 	wait $$reports && exit $$tests
+	@ANATOMY_NATIVE=off GOGC=400 go test -vet=off -run '$(PORTABLE)' ./kernels ./landmarks
+	@go run ./docker/gpucheck -tested portable -landmarks 2000
 	@$(VENV)/python notebooks/report/run.py --check
 	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/gorilla_skulls_8.csv
 
