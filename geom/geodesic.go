@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
@@ -16,13 +17,19 @@ import (
 type Geodesic[P Point] struct {
 	Start, End         P       // γ(0), γ(1)
 	Velocity, Momentum P       // γ'(0) and its covector γ'(0)♭
-	Path, Momenta      []P     // γ and γ'♭ at the times 0, 1/n, …, 1, n being the steps of the space's Integrator
+	Path, Momenta      []P     // γ and γ'♭ at the times 0, 1/n, …, 1
 	Length             float64 // ‖γ'(0)‖_g: the distance of Start and End where the geodesic is a shortest one
-	Drift              float64 // |H(1)/H(0) − 1|: the energy H of a geodesic is constant, and Drift is the error of the integration
+
+	Steps int     // n, the steps of the integration
+	Drift float64 // the largest |H(t)/H(0) − 1| at the end and at some times before: the energy H of a geodesic is constant
+	// StepError is the error of the steps: by which share of Length the end of the geodesic is elsewhere with twice as many. Where the space
+	// chose the steps it is at most 1e-4; it is measured if Drift is more than 1e-7. Otherwise, and where an Integrator was given, it is
+	// Drift^(n/(n+1)), n being the order of the method: its order of magnitude, but too small for symplectic methods.
+	StepError float64
 
 	Residual   float64 // of Log: |γ(1) − y|/√d
 	Iterations int     // of Log: evaluations of Exp plus Newton steps
-	Status     Status  // of Log: Converged where γ(1) is y to the tolerance of Log, and Drift at most 1 %
+	Status     Status  // of Log: Converged where γ(1) is y to the tolerance of Log, and the steps are enough: see Log
 	// Conjugate is the time in (0, 1] of the first point conjugate to Start, +Inf if there is none. Up to that time no curve close
 	// by is shorter. It is 0 if Log did not search for conjugate points: it does so in up to 8 dimensions, without closed forms, and
 	// not from a guess. It is NaN where Drift is more than 1 %, or geodesics close by diverge.
@@ -46,8 +53,8 @@ func (g *Geodesic[P]) Err() error {
 		return nil
 	case Stalled:
 		steps := ""
-		if !(g.Drift <= MaxDrift) {
-			steps = fmt.Sprintf("the steps are too few: %s; or ", drifts(g.Drift))
+		if !settled(g.StepError) {
+			steps = fmt.Sprintf("the steps are too few: %s; or ", fewSteps(g.Steps, g.StepError))
 		}
 		return fmt.Errorf("%s: %sthe metric is rough or nearly singular on the way, as for landmarks whose kernel is much wider than they are apart; "+
 			"take a narrower kernel, or landmarks.Space.Match, which leaves a mismatch", g, steps)
@@ -55,9 +62,10 @@ func (g *Geodesic[P]) Err() error {
 	return errors.New(g.String())
 }
 
-// Exp returns the geodesic from x with the initial velocity v; its End is Exp_x(v). It is an error if x is not a point or v not
-// tangent, if the geodesic leaves the chart or meets a singular metric, and if the steps of the integrator are too few: if its
-// energy drifts by more than 1 %.
+// Exp returns the geodesic from x with the initial velocity v; its End is Exp_x(v). Where no Integrator was given, it doubles the
+// steps until that changes the end by less than 1e-4 of the length: see StepError. It is an error if x is not a point or v not tangent,
+// if the geodesic leaves the chart or meets a singular metric, and if the steps are too few: if its end has not settled with 1600 of
+// them or, with a given Integrator, if its energy drifts by more than 1 %.
 func (s *Space[P]) Exp(x, v P) (*Geodesic[P], error) {
 	const what = "Exp"
 	if err := s.Check("point", x, v); err != nil {
@@ -66,36 +74,139 @@ func (s *Space[P]) Exp(x, v P) (*Geodesic[P], error) {
 	if err := s.CheckRegular("point", x); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	out, err := s.call(what, func(in []*Node) []*Node { return s.path(in[0], in[1], nil) }, s.Vector(x), s.Vector(v))
-	return s.geodesic(what, out, err, MaxDrift)
+	return s.settle(what, shot{z: s.Vector(x), v: s.Vector(v)})
 }
 
 // Shoot returns the geodesic from x with the initial momentum p, a covector. It is Exp of p♯, and works on SubRiemannian
 // manifolds too. The errors are those of Exp.
 func (s *Space[P]) Shoot(x, p P) (*Geodesic[P], error) {
-	return s.shoot(x, p, MaxDrift)
-}
-
-// ShootInexact is Shoot whatever the drift of the energy: for momenta of a search that has not arrived.
-func (s *Space[P]) ShootInexact(x, p P) (*Geodesic[P], error) {
-	return s.shoot(x, p, math.Inf(1))
-}
-
-// shoot is Shoot with a bound on the drift of the energy.
-func (s *Space[P]) shoot(x, p P, worst float64) (*Geodesic[P], error) {
 	const what = "Shoot"
-	if err := s.Check("point", x); err != nil {
+	if err := s.checkShot(x, p); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if err := s.CheckNumbers("momentum", p); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	out, err := s.call(what, func(in []*Node) []*Node { return s.path(in[0], nil, in[1]) }, s.Vector(x), s.Vector(p))
-	return s.geodesic(what, out, err, worst)
+	return s.settle(what, shot{z: s.Vector(x), p: s.Vector(p)})
 }
 
-// path returns points and momenta at all times, velocity, length and drift of the geodesic from z with a velocity or else a
-// momentum.
+// ShootInexact is Shoot with the steps of the Integrator, or 25, whatever the drift of the energy: for momenta of a search that has not
+// arrived, or was made with these steps.
+func (s *Space[P]) ShootInexact(x, p P) (*Geodesic[P], error) {
+	const what = "Shoot"
+	if err := s.checkShot(x, p); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return s.shoot(what, shot{z: s.Vector(x), p: s.Vector(p)}, 1)
+}
+
+func (s *Space[P]) checkShot(x, p P) error {
+	if err := s.Check("point", x); err != nil {
+		return err
+	}
+	return s.CheckNumbers("momentum", p)
+}
+
+// shot is where a geodesic starts, with a velocity or else a momentum.
+type shot struct{ z, v, p Vec }
+
+// settle is shoot with as many steps as the geodesic needs, if the space doubles them.
+func (s *Space[P]) settle(what string, from shot) (*Geodesic[P], error) {
+	g, err := s.shoot(what, from, 1)
+	for times := 2; s.doubles && times <= doubled && (err != nil || !(g.Drift <= calm)); times *= 2 {
+		finer, failed := s.shoot(what, from, times)
+		if err != nil && failed != nil {
+			return nil, err // as more steps do not help
+		}
+		if err == nil && failed == nil {
+			if g.StepError = g.arc().elsewhere(s.Vector(finer.End)); settled(g.StepError) {
+				return g, nil
+			}
+			finer.StepError = g.StepError
+		}
+		g, err = finer, failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !s.enough(g.Drift, g.StepError) {
+		return nil, s.tooFewSteps(what, g.Steps, g.StepError)
+	}
+	return g, nil
+}
+
+// arc is the geodesic without most of its Path.
+func (g *Geodesic[P]) arc() arc {
+	a := arc{start: Numbers(g.Start), length: g.Length}
+	stride := g.Steps / parts(g.Steps)
+	for k := stride; k <= g.Steps; k += stride {
+		a.points, a.momenta = append(a.points, Numbers(g.Path[k])), append(a.momenta, Numbers(g.Momenta[k]))
+	}
+	return a
+}
+
+// shoot returns a geodesic by a multiple of the steps of the space, whatever its Drift. It is put together from geodesics with 1/times of
+// its velocity, so that programs are compiled for the steps of the space only.
+func (s *Space[P]) shoot(what string, from shot, times int) (*Geodesic[P], error) {
+	n, share := float64(times*s.steps), 1/float64(times)
+	scaled := func(by float64, x Vec) Vec { return floats.ScaleTo(make(Vec, len(x)), by, x) }
+	g := &Geodesic[P]{Steps: times * s.steps}
+	var path, momenta []Vec
+	var square, off float64 // 2H(0), and by how much it changes at most
+	for k := range times {
+		var out engine.Values
+		var err error
+		if from.v != nil {
+			out, err = s.call("Exp", func(in []*Node) []*Node { return s.path(in[0], in[1], nil) }, from.z, scaled(share, from.v))
+		} else {
+			out, err = s.call("Shoot", func(in []*Node) []*Node { return s.path(in[0], nil, in[1]) }, from.z, scaled(share, from.p))
+		}
+		if err != nil {
+			return nil, err
+		}
+		points, covectors := out.Matrix(0), out.Matrix(1)
+		if k == 0 {
+			path, momenta = points[:1:1], []Vec{scaled(1/share, covectors[0])}
+			velocity := scaled(1/share, out.Vector(2))
+			if i, bad := notFinite(velocity); bad {
+				return nil, fmt.Errorf("%s: coordinate %d of the velocity is %g: the metric is singular at the starting point", what, i, velocity[i])
+			}
+			square = out.Scalar(3)
+			g.Velocity, g.Length = s.Point(velocity), math.Sqrt(square)/share
+		}
+		for _, later := range out.Vector(4) {
+			off = math.Max(off, math.Abs(later-square)) // NaN if one is
+		}
+		for i, q := range points[1:] {
+			p := scaled(1/share, covectors[i+1])
+			if i, bad := notFinite(q); bad {
+				return nil, fmt.Errorf("%s: the geodesic diverges at step %d of %g (coordinate %d is %g): it is too fast for the step, leaves the chart or meets a singular metric; use more steps or a shorter vector",
+					what, len(path), n, i, q[i])
+			}
+			if i, bad := notFinite(p); bad {
+				return nil, fmt.Errorf("%s: the geodesic meets a singular metric at step %d of %g: coordinate %d of its momentum is %g; take a shorter vector or, where the metric is a kernel's, a narrower kernel",
+					what, len(path), n, i, p[i])
+			}
+			if m, ok := s.M.(Bounded); ok {
+				if err := m.Fits(q); err != nil {
+					return nil, fmt.Errorf("%s: step %d of %g: %w", what, len(path), n, err)
+				}
+			}
+			path, momenta = append(path, q), append(momenta, p)
+		}
+		from = shot{z: path[len(path)-1], p: momenta[len(momenta)-1]}
+	}
+	if math.IsNaN(g.Length) {
+		return nil, fmt.Errorf("%s: the length of the geodesic is the root of a negative number: the metric is not positive at the starting point", what)
+	}
+	if g.Drift = off; square > 0 {
+		g.Drift /= square
+	}
+	g.StepError = estimated(s.method, g.Drift)
+	g.Path, g.Momenta = s.Points(path), s.Points(momenta)
+	g.Start, g.End, g.Momentum = g.Path[0], g.Path[len(path)-1], g.Momenta[0]
+	return g, nil
+}
+
+// path returns points and momenta at all times, the velocity and the squared speed of the geodesic from z with a velocity or else a
+// momentum, and squared speeds on the way.
 func (s *Space[P]) path(z, v, p *Node) []*Node {
 	at := At(s.M, z)
 	var x *Node
@@ -113,22 +224,10 @@ func (s *Space[P]) path(z, v, p *Node) []*Node {
 		starts := broadcastLike(start, tv)
 		points := m.Exp(starts, tv)
 		velocities := push(func(v *Node) *Node { return m.Exp(starts, v) }, Identity(tv), broadcastLike(v, tv))
-		return []*Node{points, flatAt(s.M, points, velocities), v, Sqrt(square), ZerosLike(square)}
+		return []*Node{points, flatAt(s.M, points, velocities), v, square, ExpandAxes(square, 0)}
 	}
 	path := Path(s.M, Geodesics, s.method, s.steps, ode.State{start, p}, Covector)
-	return []*Node{path[0], path[1], v, Sqrt(square), drift(s.M, square, last(path[0]), last(path[1]))}
-}
-
-// last is the end of a path, [n + 1, …].
-func last(path *Node) *Node { return Squeeze(SliceAxis(path, 0, AxisElem(path.Shape().Dim(0)-1)), 0) }
-
-// drift is |H(1)/H(0) − 1| of a geodesic with the squared speed 2H(0), [...], that ends at a point z with the momentum p; 2H(1) where
-// it rests.
-func drift(m Manifold, square, z, p *Node) *Node {
-	at := At(m, z)
-	end := MulScalar(Hamiltonian(at.Manifold)(at.X, at.Enter(Covector, p)), 2)
-	off := Abs(Sub(end, square))
-	return Where(IsZero(square), off, Div(off, square))
+	return []*Node{path[0], path[1], v, square, squares(s.M, stations(path))}
 }
 
 // flatAt is v♭ of tangent vectors v at points z; all are ambient on a Charted manifold. On a Regulariser it is (g* + 1e-12)⁻¹ v, which
@@ -151,55 +250,18 @@ func times(n int, v *Node) *Node {
 	return Mul(BroadcastToShape(t, v.Shape()), v)
 }
 
-// MaxDrift is the largest Drift of a geodesic that is taken for an error of integration: with more Exp and Shoot return an error, and a
-// search that has converged is Stalled.
+// MaxDrift is the largest Drift that is taken for an error of the steps of a given Integrator: with more Exp and Shoot return an error,
+// and a logarithm is Stalled.
 const MaxDrift = 0.01
 
-func (s *Space[P]) geodesic(what string, out engine.Values, err error, worst float64) (*Geodesic[P], error) {
-	if err != nil {
-		return nil, err
-	}
-	velocity, path, momenta := out.Vector(2), out.Matrix(0), out.Matrix(1)
-	if i, bad := notFinite(velocity); bad {
-		return nil, fmt.Errorf("%s: coordinate %d of the velocity is %g: the metric is singular at the starting point", what, i, velocity[i])
-	}
-	for k, q := range path {
-		if i, bad := notFinite(q); bad {
-			return nil, fmt.Errorf("%s: the geodesic diverges at step %d of %d (coordinate %d is %g): it is too fast for the step, leaves the chart or meets a singular metric; use more steps or a shorter vector",
-				what, k, s.steps, i, q[i])
-		}
-		if i, bad := notFinite(momenta[k]); bad {
-			return nil, fmt.Errorf("%s: the geodesic meets a singular metric at step %d of %d: coordinate %d of its momentum is %g; take a shorter vector or, where the metric is a kernel's, a narrower kernel",
-				what, k, s.steps, i, momenta[k][i])
-		}
-	}
-	if math.IsNaN(out.Scalar(3)) {
-		return nil, fmt.Errorf("%s: the length of the geodesic is the root of a negative number: the metric is not positive at the starting point", what)
-	}
-	if m, ok := s.M.(Bounded); ok {
-		for k, q := range path {
-			if err := m.Fits(q); err != nil {
-				return nil, fmt.Errorf("%s: step %d of %d: %w", what, k, s.steps, err)
-			}
-		}
-	}
-	g := &Geodesic[P]{Path: s.Points(path), Momenta: s.Points(momenta), Velocity: s.Point(velocity), Length: out.Scalar(3), Drift: out.Scalar(4)}
-	g.Start, g.End, g.Momentum = g.Path[0], g.Path[s.steps], g.Momenta[0]
-	if !(g.Drift <= worst) {
-		return nil, s.tooFewSteps(what, g.Drift)
-	}
-	return g, nil
+// tooFewSteps is the error of a geodesic that needs more steps.
+func (s *Space[P]) tooFewSteps(what string, steps int, stepError float64) error {
+	return fmt.Errorf("%s: the steps of %s are too few: %s or a shorter vector", what, s.method.Name, fewSteps(steps, stepError))
 }
 
-// tooFewSteps is the error of a geodesic whose energy drifts.
-func (s *Space[P]) tooFewSteps(what string, drift float64) error {
-	return fmt.Errorf("%s: %d steps of %s are too few: %s or a shorter vector", what, s.steps, s.method.Name, drifts(drift))
-}
-
-// drifts says how much an energy drifts, and what to do.
-func drifts(drift float64) string {
-	return fmt.Sprintf("the energy of the geodesic changes by %.2g %% on the way, at most %g %% is taken for an error of integration; "+
-		"use more steps (geom.Integrator)", 100*drift, 100*MaxDrift)
+// fewSteps says what more steps would change, and what to do.
+func fewSteps(steps int, stepError float64) string {
+	return fmt.Sprintf("%d leave the end of the geodesic wrong by about %.2g %% of its length; use more steps (geom.Integrator)", steps, 100*stepError)
 }
 
 // Bounded is an optional interface of manifolds whose cometric is computed correctly in some region only, as with the fast sums

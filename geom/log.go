@@ -3,11 +3,13 @@ package geom
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 )
@@ -24,12 +26,16 @@ type Regulariser interface {
 // as for landmarks whose kernel is wider than they are apart, it starts Newton's method from the curve of least energy between the
 // points, relaxed from a straight line, and takes the whole derivative of Exp. Such a geodesic is not longer than that curve.
 //
-// Geodesic.Status is Converged if the residual |γ(1) − y| reached 1e-10 of |y − x| (1e-8 where closed forms are used), or what
-// rounding leaves, and if the energy drifts by at most 1 %, the bound of Exp. Rounding leaves about 1e-15 |y|, and up to 1e-13 |y|
-// where Broyden's or Newton's method makes it no less: the relative error is more than 1e-10 where points are close together and far
-// from the origin. If a search does not converge, the best geodesic found is returned all the same, and the error is nil: see
-// Geodesic.Err. It is an error if a point is off the manifold, if the metric is singular at x or y, if a closed form shows that y is in
-// the cut locus of x, and if the chart at y does not reach x.
+// Where no Integrator was given, the steps are doubled until that changes the end of the geodesic by less than 1e-4 of the length: see
+// Geodesic.StepError.
+//
+// Geodesic.Status is Converged if the residual |γ(1) − y| is at most 1e-8 of |y − x|, or what rounding leaves, and if the steps are
+// enough: the end has settled or, with a given Integrator, the energy drifts by at most 1 %, the bound of Exp. The search aims at 1e-10,
+// and gets there unless the metric is nearly singular; rounding leaves about 1e-15 |y|, and up to 1e-13 |y| where Broyden's or Newton's
+// method makes it no less: the relative error is more where points are close together and far from the origin. If a search does not
+// converge, the best geodesic found is returned all the same, and the error is nil: see Geodesic.Err. It is an error if a point is off
+// the manifold, if the metric is singular at x or y, if a closed form shows that y is in the cut locus of x, and if the chart at y does
+// not reach x.
 //
 // The geodesic is a shortest one if y is not far beyond the injectivity radius. In up to 8 dimensions and without closed forms Log
 // searches on if the first search fails, if its geodesic has a conjugate point, beyond which it cannot be a shortest one, or if
@@ -42,12 +48,13 @@ func (s *Space[P]) Log(x, y P) (*Geodesic[P], error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := s.ShootInexact(x, gs[0].Momentum)
+	found := gs[0]
+	g, err := s.shoot("Log", shot{z: s.Vector(x), p: s.Vector(found.Momentum)}, found.Steps/s.steps)
 	if err != nil {
-		return nil, fmt.Errorf("Log: %w", err)
+		return nil, err
 	}
-	g.Length, g.Residual, g.Iterations, g.Status, g.Conjugate = gs[0].Length, gs[0].Residual, gs[0].Iterations, gs[0].Status, gs[0].Conjugate
-	return g, nil
+	found.Start, found.End, found.Path, found.Momenta = g.Start, g.End, g.Path, g.Momenta
+	return found, nil
 }
 
 // LogAll is Log for many pairs (x_i, y_i) at once, in the same compiled calls. The geodesics have no End, Path and Momenta.
@@ -73,8 +80,11 @@ func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 	}
 	task := s.Begin("Log")
 	defer task.End()
-	l := &logarithm{space: s.Flat(), task: task, x: s.Vectors(x), y: s.Vectors(y)}
+	l := newLogarithm(s.Flat(), task, s.Vectors(x), s.Vectors(y), math.Inf(1))
 	roots, err := l.search(s.Vectors(guess), false)
+	if err == nil {
+		err = l.retry(roots, s.Vectors(guess))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
@@ -84,7 +94,8 @@ func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 		if k, bad := notFinite(f.momentum); bad {
 			return nil, fmt.Errorf("Log: %scoordinate %d of the momentum is %g: the metric is singular at the starting point", l.pair(i), k, f.momentum[k])
 		}
-		gs[i] = &Geodesic[P]{Start: x[i], Velocity: s.Point(f.velocity), Momentum: s.Point(f.momentum), Length: f.length, Drift: f.drift,
+		gs[i] = &Geodesic[P]{Start: x[i], Velocity: s.Point(f.velocity), Momentum: s.Point(f.momentum), Length: f.length,
+			Steps: l.times[i] * s.steps, Drift: f.drift, StepError: f.stepError,
 			Residual: l.distance[i] / math.Sqrt(float64(s.M.Dim())), Iterations: r.Iterations, Status: r.Status}
 		if l.conjugate != nil {
 			gs[i].Conjugate = l.conjugate[i]
@@ -101,12 +112,15 @@ type logarithm struct {
 	space *Space[Vec]
 	task  *Task
 	x, y  []Vec
+	most  float64 // geodesics that are not shorter than this, by the steps of the space, are of no use
 
+	apart    []float64 // |y − x|
 	scale    []float64 // the factors of the residuals
 	shrunk   []float64 // what is left of |Exp_x(v) − y| in a residual, times its factor: about this share, if not more
 	distance []float64 // |Exp_x(v) − y| at the end, if not less: see shrinking
 
-	last      []shot    // of each pair, the one that was evaluated last
+	times     []int     // the multiples of the steps of the space
+	last      []flown   // of each pair, the geodesic that was computed last
 	found     []result  // of the roots
 	conjugate []float64 // times of conjugate points, where they were looked for
 }
@@ -119,13 +133,23 @@ func (l *logarithm) pair(i int) string {
 	return fmt.Sprintf("pair %d: ", i)
 }
 
-// shot is a velocity with the state (q, p) at the end of its geodesic.
-type shot struct{ v, end, momentum Vec }
+func newLogarithm(s *Space[Vec], task *Task, x, y []Vec, most float64) *logarithm {
+	n := len(x)
+	return &logarithm{space: s, task: task, x: x, y: y, most: most, scale: make([]float64, n), shrunk: make([]float64, n), distance: make([]float64, n),
+		times: slices.Repeat([]int{1}, n), last: make([]flown, n), found: make([]result, n)}
+}
+
+// flown is a geodesic by its velocity.
+type flown struct {
+	v Vec
+	arc
+}
 
 // result is what Log returns of a root.
 type result struct {
-	velocity, momentum Vec
-	length, drift      float64
+	velocity, momentum       Vec
+	length, drift, stepError float64
+	rough                    float64 // the length by the steps of the space
 }
 
 // gap returns the residual of the end point of a geodesic from z, as a tangent vector at z: the coordinates of the end point in
@@ -152,10 +176,15 @@ func shrinking(m Manifold, z, y *Node) *Node {
 	return ReduceMin(Div(lengths(at.Coordinates(fresh(z))), lengths(at.X)), 0)
 }
 
-// end is the state (q, p) at time 1 of the geodesic from z with the velocity v.
-func (l *logarithm) end(z, v *Node) ode.State {
+// stations returns the states (q, p) at the ends of equal parts of the time, [k, B, a] each, of the geodesics from z with momenta p.
+func (l *logarithm) stations(z, p *Node) ode.State {
 	s := l.space
-	return Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, flatAt(s.M, z, v)}, Covector)
+	k := parts(s.steps)
+	_, y := autodiff.Scan(k, func(_ *Node, y, _ []*Node) (next, out []*Node) {
+		next = Flow(s.M, Geodesics, s.method, s.steps/k, y, Covector)
+		return next, next
+	}, ode.State{z, MulScalar(p, 1/float64(k))}, nil)
+	return ode.State{y[0], MulScalar(y[1], float64(k))}
 }
 
 // search returns the roots, started at 0, or at a guess where its residual is smaller; if anew, always at the guess.
@@ -164,7 +193,7 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	if m, ok := s.M.(ClosedForms); ok {
 		return l.closed(m)
 	}
-	out, err := s.call("Log, start", func(in []*Node) []*Node {
+	out, err := s.Call(operation{name: "Log, start"}, func(in []*Node) []*Node {
 		start, apart := gap(s.M, in[0], in[1], in[0])
 		if !IsCharted(s.M) {
 			return []*Node{start, apart, OnesLike(apart)}
@@ -176,7 +205,7 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	}
 	start, apart, shrunk := out.Matrix(0), out.Vector(1), out.Vector(2)
 	roots := make([]*solve.Root, len(l.x))
-	l.scale, l.shrunk, l.last = make([]float64, len(l.x)), make([]float64, len(l.x)), make([]shot, len(l.x))
+	l.apart = apart
 	for i, f := range start {
 		if _, bad := notFinite(append(f, apart[i])); bad {
 			return nil, fmt.Errorf("%sthe chart at the end point does not reach the starting point: one is in the cut locus of the other, "+
@@ -189,7 +218,8 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 		}
 		floats.Scale(l.scale[i], f)
 		l.shrunk[i] = l.scale[i] * shrunk[i]
-		l.last[i] = shot{make(Vec, len(f)), l.x[i], make(Vec, len(f))}
+		still := make(Vec, len(f))
+		l.last[i] = flown{still, arc{l.x[i], slices.Repeat([]Vec{l.x[i]}, parts(s.steps)), slices.Repeat([]Vec{still}, parts(s.steps)), 0}}
 		roots[i] = solve.NewRoot(l.last[i].v, f, l.shrunk[i]*(1e-10*apart[i]+4*rounding*floats.Norm(l.y[i], 2)))
 	}
 	eq := l.equations(nil)
@@ -205,15 +235,9 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	if err := eq.Broyden(l.task.Context(), roots, 80); err != nil {
 		return nil, err
 	}
-	settle := func() { // where rounding has the last word
-		for i, r := range roots {
-			ended := !r.Done || r.Status == Stalled || r.Status == IterationLimit
-			if ended && r.Norm <= l.shrunk[i]*(1e-10*apart[i]+1e-13*floats.Norm(l.y[i], 2)) {
-				r.Done, r.Status = true, Converged
-			}
-		}
+	for i, r := range roots { // where rounding has the last word
+		r.Done = r.Done || l.arrived(i, r, 1e-10)
 	}
-	settle()
 	// Whole Jacobians of more unknowns would take too long.
 	if d := s.M.Dim(); fanned < d && d <= 1500 {
 		err = l.polished(roots)
@@ -223,15 +247,19 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	settle()
 	if err := l.measure(roots); err != nil {
 		return nil, err
 	}
-	// Exp ends where it should, but the steps of the integrator are too long, or one of them leads over a singularity of the metric.
+	for i := range l.found {
+		f := &l.found[i]
+		f.rough, f.stepError = f.length, estimated(s.method, f.drift)
+	}
+	if err := l.double(roots); err != nil {
+		return nil, err
+	}
+	// Exp may end where it should while the steps are too long, or one of them leads over a singularity of the metric.
 	for i, r := range roots {
-		if r.Status == Converged && !(l.found[i].drift <= MaxDrift) {
-			r.Status = Stalled
-		}
+		r.Status = r.Status.Certified(l.arrived(i, r, onManifold) && s.enough(l.found[i].drift, l.found[i].stepError))
 	}
 	// A guess says which of the geodesics is wanted.
 	if guess == nil && s.M.Dim() <= fanned {
@@ -239,12 +267,120 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 			return nil, err
 		}
 	}
-	l.distance = make([]float64, len(roots))
 	for i, r := range roots {
 		l.distance[i] = r.Norm / l.shrunk[i]
 	}
 	return roots, nil
 }
+
+// arrived says whether the geodesic of a root ends at the point where it should, to a share of the distance or to rounding.
+func (l *logarithm) arrived(i int, r *solve.Root, tolerance float64) bool {
+	return r.Norm <= l.shrunk[i]*(tolerance*l.apart[i]+1e-13*floats.Norm(l.y[i], 2))
+}
+
+// double gives twice the steps to the geodesics that end elsewhere with them, and searches for their roots anew, from what they were,
+// until all have settled.
+func (l *logarithm) double(roots []*solve.Root) error {
+	var which []int
+	for i, r := range roots {
+		f := l.found[i]
+		if l.space.doubles && l.arrived(i, r, onManifold) && f.drift > calm && f.length < l.most {
+			which = append(which, i)
+		}
+	}
+	for times := 2; times <= doubled && len(which) > 0; times *= 2 {
+		if l.stopped(pick(roots, which)...) {
+			for _, i := range which {
+				l.found[i].stepError = math.NaN()
+			}
+			return nil
+		}
+		before, was := slices.Clone(l.last), make(map[int]solve.Root)
+		for _, i := range which {
+			l.times[i], was[i] = times, *roots[i]
+		}
+		eq := l.equations(which)
+		if err := eq.Renew(pick(roots, which)); err != nil {
+			return err
+		}
+		var open []int
+		for _, i := range which {
+			end := l.last[i].points[len(l.last[i].points)-1]
+			if l.found[i].stepError = before[i].elsewhere(end); settled(l.found[i].stepError) {
+				l.times[i], l.last[i], *roots[i] = times/2, before[i], was[i]
+			} else {
+				open = append(open, i)
+			}
+		}
+		if len(open) == 0 {
+			return nil
+		}
+		eq, which = l.equations(open), nil
+		if err := eq.Broyden(l.task.Context(), pick(roots, open), 40); err != nil {
+			return err
+		}
+		for _, i := range open {
+			roots[i].Done = roots[i].Done || l.arrived(i, roots[i], onManifold)
+		}
+		d := l.space.M.Dim()
+		eq.Whole = fanned < d && d <= 1500
+		if err := eq.Newton(l.task.Context(), pick(roots, open), 12); err != nil {
+			return err
+		}
+		if err := l.measure(roots); err != nil {
+			return err
+		}
+		for _, i := range open {
+			if f := &l.found[i]; f.drift <= calm {
+				f.stepError = estimated(l.space.method, f.drift)
+			} else if l.arrived(i, roots[i], onManifold) {
+				which = append(which, i)
+			}
+		}
+	}
+	return nil
+}
+
+// retry searches with four times the steps for the roots that were not found where the steps of the space lead astray: where they change
+// the energy by more than MaxDrift, no root of theirs is close to a geodesic. In more than 8 dimensions it would take too long.
+func (l *logarithm) retry(roots []*solve.Root, guess []Vec) error {
+	const finest = 16 * standard
+	var lost []int
+	for i, r := range roots {
+		if l.space.doubles && l.space.M.Dim() <= fanned && r.Status != Converged && !(l.found[i].drift <= MaxDrift) {
+			lost = append(lost, i)
+		}
+	}
+	if len(lost) == 0 || l.space.steps >= finest || l.task.Stopped() {
+		return nil
+	}
+	finer := *l.space
+	finer.steps *= 4
+	if guess != nil {
+		guess = pick(guess, lost)
+	}
+	other := newLogarithm(&finer, l.task, pick(l.x, lost), pick(l.y, lost), l.most)
+	again, err := other.search(guess, false)
+	if err == nil {
+		err = other.retry(again, guess)
+	}
+	if err != nil {
+		return err
+	}
+	for k, i := range lost {
+		if again[k].Status == Converged {
+			again[k].Iterations += roots[i].Iterations
+			roots[i], l.found[i], l.distance[i], l.times[i] = again[k], other.found[k], other.distance[k], 4*other.times[k]
+			if l.conjugate != nil {
+				l.conjugate[i] = other.conjugate[k]
+			}
+		}
+	}
+	return nil
+}
+
+// pick returns some of the values.
+func pick[T any](x []T, which []int) []T { return each(which, func(i int) T { return x[i] }) }
 
 // stopped reports whether the search shall stop, and if so says Cancelled of roots that it has not done with.
 func (l *logarithm) stopped(roots ...*solve.Root) bool {
@@ -299,9 +435,7 @@ func (l *logarithm) closed(m ClosedForms) ([]*solve.Root, error) {
 				"or no curve leads to it: move one of them", l.pair(i))
 		}
 		roots[i] = &solve.Root{X: v, Done: true}
-		if !(l.distance[i] <= onManifold*apart[i]+1e-12*floats.Norm(l.y[i], 2)) {
-			roots[i].Status = Stalled
-		}
+		roots[i].Status = roots[i].Status.Certified(l.distance[i] <= onManifold*apart[i]+1e-12*floats.Norm(l.y[i], 2))
 	}
 	if err := l.measure(roots); err != nil {
 		return nil, err
@@ -333,24 +467,82 @@ func (l *logarithm) equations(which []int) solve.System {
 }
 
 func (l *logarithm) residual(which []int, v [][]float64) ([][]float64, error) {
-	out, err := l.call("Log", func(in []*Node) *Node {
-		end := l.end(in[0], in[2])
-		f, _ := gap(l.space.M, in[0], in[1], end[0])
-		return Concatenate([]*Node{f, end[0], end[1]}, -1)
-	}, which, v)
-	for k, f := range out {
-		a := len(v[k])
-		out[k], l.last[which[k]] = f[:a:a], shot{v[k], f[a : 2*a], f[2*a:]}
+	gaps, states, shares := make([][]float64, len(which)), make([][]float64, len(which)), make([][]float64, len(which))
+	for k, i := range which {
+		l.last[i] = flown{v: v[k], arc: arc{start: l.x[i]}}
+		shares[k] = v[k]
+		if l.times[i] > 1 {
+			shares[k] = floats.ScaleTo(make(Vec, len(v[k])), 1/float64(l.times[i]), v[k])
+		}
 	}
-	return out, err
+	for step := 1; ; step++ {
+		var on []int // the numbers in which of the geodesics that go on
+		for k, i := range which {
+			if step <= l.times[i] {
+				on = append(on, k)
+			}
+		}
+		if on == nil {
+			return gaps, nil
+		}
+		// The geodesics of these shares of the velocities follow each other.
+		var out [][]float64
+		var err error
+		if step == 1 {
+			out, err = l.call("Log", func(in []*Node) *Node { return l.part(in[0], in[1], in[0], flatAt(l.space.M, in[0], in[2])) },
+				pick(which, on), pick(shares, on))
+		} else {
+			out, err = l.call("Log, next part", func(in []*Node) *Node {
+				a := in[0].Shape().Dim(-1)
+				return l.part(in[0], in[1], SliceAxis(in[2], -1, AxisRange(0, a)), SliceAxis(in[2], -1, AxisRange(a)))
+			}, pick(which, on), pick(states, on))
+		}
+		if err != nil {
+			return nil, err
+		}
+		for j, k := range on {
+			i, a, f := which[k], len(v[k]), out[j]
+			path := engine.Unflatten(f[a:], a)
+			points, momenta := path[:len(path)/2], path[len(path)/2:]
+			gaps[k], states[k] = f[:a:a], slices.Concat(points[len(points)-1], momenta[len(momenta)-1])
+			l.last[i].points, l.last[i].momenta = append(l.last[i].points, points...), append(l.last[i].momenta, momenta...)
+			if step == l.times[i] {
+				l.last[i].thin(step)
+			}
+		}
+	}
 }
 
+// part returns the residual of the end of a geodesic from z with the momentum p, for a logarithm from x to y, and its stations: the points,
+// then the momenta.
+func (l *logarithm) part(x, y, z, p *Node) *Node {
+	q := l.stations(z, p)
+	rows := func(x *Node) *Node { return Reshape(Transpose(x, 0, 1), x.Shape().Dim(1), -1) }
+	f, _ := gap(l.space.M, x, y, Squeeze(SliceAxis(q[0], 0, AxisElem(q[0].Shape().Dim(0)-1)), 0))
+	return Concatenate([]*Node{f, rows(q[0]), rows(q[1])}, -1)
+}
+
+// thin leaves one in so many of the points and momenta, and multiplies the momenta by this number.
+func (f *flown) thin(times int) {
+	if times == 1 {
+		return
+	}
+	var points, momenta []Vec
+	for k := times - 1; k < len(f.points); k += times {
+		points = append(points, f.points[k])
+		momenta = append(momenta, floats.ScaleTo(make(Vec, len(f.momenta[k])), float64(times), f.momenta[k]))
+	}
+	f.points, f.momenta = points, momenta
+}
+
+// derivative takes the steps of the space, also of geodesics with more: Newton's steps are then not exact, but few.
 func (l *logarithm) derivative(which []int, v, dv [][]float64) ([][]float64, error) {
 	s := l.space
 	if IsCharted(s.M) {
 		return l.call("DExp", func(in []*Node) *Node {
 			_, df := autodiff.Pushforward(func(v []*Node) []*Node {
-				f, _ := gap(s.M, in[0], in[1], l.end(in[0], v[0])[0])
+				end := Flow(s.M, Geodesics, s.method, s.steps, ode.State{in[0], flatAt(s.M, in[0], v[0])}, Covector)[0]
+				f, _ := gap(s.M, in[0], in[1], end)
 				return []*Node{f}
 			}, in[2:3], in[3:4])
 			return df[0]
@@ -421,28 +613,28 @@ func (l *logarithm) measure(roots []*solve.Root) error {
 				return err
 			}
 		}
-		args = append(args, each(l.last, func(s shot) Vec { return s.end }), each(l.last, func(s shot) Vec { return s.momentum }))
+		args = append(args, each(l.last, func(f flown) []Vec { return f.points }), each(l.last, func(f flown) []Vec { return f.momenta }))
 	}
-	out, err := s.call("Log, result", func(in []*Node) []*Node {
+	out, err := s.Call(operation{name: "Log, result"}, func(in []*Node) []*Node {
 		at := At(s.M, in[0])
 		p := flatAt(s.M, in[0], in[1])
 		covector := at.Enter(Covector, p)
 		v := Sharp(at.Manifold, at.X, covector)
 		out := []*Node{at.Leave(Vector, v), at.Leave(Covector, covector), Sqrt(ReduceSum(Mul(v, covector), -1))}
 		if !closed {
-			out = append(out, drift(s.M, ReduceSum(Mul(in[1], p), -1), in[2], in[3]))
+			out = append(out, drift(ReduceSum(Mul(in[1], p), -1), squares(s.M, ode.State{Transpose(in[2], 0, 1), Transpose(in[3], 0, 1)})))
 		}
 		return out
 	}, args...)
 	if err != nil {
 		return err
 	}
-	l.found = make([]result, len(roots))
-	velocities, momenta := out.Matrix(0), out.Matrix(1)
+	velocities, momenta, lengths := out.Matrix(0), out.Matrix(1), out.Vector(2)
 	for i := range l.found {
-		l.found[i] = result{velocity: velocities[i], momentum: momenta[i], length: out.Vector(2)[i]}
+		f := &l.found[i]
+		f.velocity, f.momentum, f.length = velocities[i], momenta[i], lengths[i]
 		if !closed {
-			l.found[i].drift = out.Vector(3)[i]
+			f.drift, l.last[i].length = out.Vector(3)[i], lengths[i]
 		}
 	}
 	return nil

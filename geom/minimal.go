@@ -47,7 +47,7 @@ func (s *Space[P]) Conjugate(z, v []P) ([]float64, error) {
 	}
 	for i, t := range times {
 		if drift[i] > MaxDrift {
-			return nil, s.tooFewSteps(fmt.Sprintf("%s: geodesic %d", what, i), drift[i])
+			return nil, s.tooFewSteps(fmt.Sprintf("%s: geodesic %d", what, i), s.steps, estimated(s.method, drift[i]))
 		}
 		if math.IsNaN(t) {
 			return nil, fmt.Errorf("%s: geodesic %d, or one close by, diverges: it is too fast for the %d steps, leaves the chart or meets a singular metric; "+
@@ -76,9 +76,10 @@ func (s *Space[P]) conjugate(z, v []Vec) (first []float64, paths [][]Vec, off []
 		zs := BroadcastPrefix(z, 2*d+1)
 		ps := flatAt(s.M, zs, vs)
 		path := Path(s.M, Geodesics, s.method, n, ode.State{zs, ps}, Covector) // [n + 1, 2d + 1, B, a]
-		along := func(from, to int) *Node { return SliceAxis(path[0], 1, AxisRange(from, to)) }
-		points := Squeeze(along(0, 1), 1) // [n + 1, B, a]
-		fields := Div(Sub(along(1, d+1), along(d+1, 2*d+1)), MulScalar(ExpandLeftToRank(size, path[0].Rank()), 2))
+		along := func(x *Node, from, to int) *Node { return SliceAxis(x, 1, AxisRange(from, to)) }
+		itself := ode.State{Squeeze(along(path[0], 0, 1), 1), Squeeze(along(path[1], 0, 1), 1)} // without the geodesics close by
+		points := itself[0]                                                                     // [n + 1, B, a]
+		fields := Div(Sub(along(path[0], 1, d+1), along(path[0], d+1, 2*d+1)), MulScalar(ExpandLeftToRank(size, path[0].Rank()), 2))
 		jacobi := At(s.M, points).Enter(Vector, Transpose(fields, 0, 1))
 		before, after := At(s.M, SliceAxis(points, 0, AxisRange(0, n))), At(s.M, SliceAxis(points, 0, AxisRange(1, n+1)))
 		unit := basisAt(before.X)
@@ -86,10 +87,9 @@ func (s *Space[P]) conjugate(z, v []Vec) (first []float64, paths [][]Vec, off []
 		if IsCharted(s.M) {
 			changes = push(after.Coordinates, before.Z, before.Leave(Vector, unit))
 		}
-		itself := func(x *Node) *Node { return Squeeze(SliceAxis(x, 0, AxisElem(0)), 0) } // without the geodesics close by
-
+		p := Squeeze(SliceAxis(ps, 0, AxisElem(0)), 0)
 		return []*Node{TransposeAllDims(jacobi, 2, 1, 0, 3), TransposeAllDims(changes, 2, 1, 0, 3), // [B, n + 1, d, d]
-			TransposeAllDims(points, 1, 0, 2), drift(s.M, ReduceSum(Mul(v, itself(ps)), -1), itself(last(path[0])), itself(last(path[1])))}
+			TransposeAllDims(points, 1, 0, 2), drift(ReduceSum(Mul(v, p), -1), squares(s.M, stations(itself)))}
 	}, z, v)
 	if err != nil {
 		return nil, nil, nil, err
@@ -187,7 +187,7 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 	if l.stopped(roots...) {
 		return nil
 	}
-	times, paths, _, err := s.conjugate(l.x, velocities(roots))
+	times, paths, err := l.conjugates(roots)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 		minimal := times[i] > 1 && length <= reach*(1+1e-3)
 		var known []curve
 		if minimal {
-			known = []curve{{resampled(paths[i], s.steps), length, 0}}
+			known = []curve{{resampled(paths[i], len(paths[i])-1), length, 0}}
 		}
 		if minimal && s.M.Dim() > 2 {
 			continue // a fan of few geodesics leaves gaps there
@@ -245,12 +245,36 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 		}
 	}
 	if changed {
-		if times, _, _, err = s.conjugate(l.x, velocities(roots)); err != nil {
+		if times, _, err = l.conjugates(roots); err != nil {
 			return err
 		}
 	}
 	l.conjugate = times
 	return nil
+}
+
+// conjugates returns the times of the conjugate points of the geodesics, with the points after each of their steps.
+func (l *logarithm) conjugates(roots []*solve.Root) (times []float64, paths [][]Vec, err error) {
+	times, paths = make([]float64, len(roots)), make([][]Vec, len(roots))
+	for n := 1; n <= slices.Max(l.times); n *= 2 {
+		if !slices.Contains(l.times, n) {
+			continue
+		}
+		s := l.space
+		if n > 1 {
+			s = s.With(Integrator(s.method, n*s.steps))
+		}
+		first, points, _, err := s.conjugate(l.x, velocities(roots)) // of all: programs are compiled for their number
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range roots {
+			if l.times[i] == n {
+				times[i], paths[i] = first[i], points[i]
+			}
+		}
+	}
+	return times, paths, nil
 }
 
 // curve is [segments + 1] points, its length and that of its last step alone, which is exact where it is short.
@@ -308,15 +332,19 @@ func (l *logarithm) shorter(i int, curves []curve, length float64) (best *solve.
 		return nil, 0, err
 	}
 	repeat := func(z Vec) []Vec { return slices.Repeat([]Vec{z}, len(guess)) }
-	other := &logarithm{space: s, task: l.task, x: repeat(l.x[i]), y: repeat(l.y[i])}
+	most := length
+	if !math.IsInf(length, 1) {
+		most = l.found[i].rough * (1 - 1e-9) // else it is the same geodesic
+	}
+	other := newLogarithm(s, l.task, repeat(l.x[i]), repeat(l.y[i]), most)
 	found, err := other.search(guess, true)
 	if err != nil {
 		return nil, 0, err
 	}
 	shortest = length * (1 - 1e-9)
 	for k, f := range found {
-		if f.Status == Converged && other.found[k].length < shortest {
-			best, shortest, l.found[i] = f, other.found[k].length, other.found[k]
+		if f.Status == Converged && other.found[k].rough < most && other.found[k].length < shortest {
+			best, shortest, l.found[i], l.times[i] = f, other.found[k].length, other.found[k], other.times[k]
 			best.Norm *= l.scale[i] / other.scale[k]
 		}
 	}
@@ -397,7 +425,7 @@ func directions(n, d int) []Vec {
 // lines returns the lengths of two curves from x to y and their points, [segments + 1] each: the straight lines in the charts at x
 // and at y. Where there is one chart, both are the same.
 func (s *Space[P]) lines(x, y []Vec) (engine.Values, error) {
-	return s.call("lines", func(in []*Node) []*Node {
+	return s.Call(operation{name: "lines"}, func(in []*Node) []*Node {
 		line := func(x, y *Node) (length, points *Node) {
 			at := At(s.M, x)
 			path := Add(BroadcastPrefix(at.X, segments+1), times(segments, Sub(at.Coordinates(y), at.X)))
@@ -411,7 +439,7 @@ func (s *Space[P]) lines(x, y []Vec) (engine.Values, error) {
 
 // lengths returns ‖v_i‖_g at z_i.
 func (s *Space[P]) lengths(z, v []Vec) ([]float64, error) {
-	out, err := s.call("lengths", func(in []*Node) []*Node {
+	out, err := s.Call(operation{name: "lengths"}, func(in []*Node) []*Node {
 		at := At(s.M, in[0])
 		return []*Node{Norm(at.Manifold, at.X, at.Enter(Vector, in[1]))}
 	}, z, v)

@@ -29,7 +29,7 @@ func (s *Space[P]) relaxed(ctx context.Context, curves [][]Vec, tolerance float6
 	velocities = each(curves, func(c []Vec) Vec { return slices.Repeat(Vec{math.NaN()}, len(c[0])) })
 	state := []any{curves, still, still, many(0.5), many(math.Inf(1)), many(math.Inf(1)), many(0), lengths, velocities}
 	for done := 0; done < most && ctx.Err() == nil; done += stretch {
-		out, err := s.call("relaxed", func(in []*Node) []*Node {
+		out, err := s.Call(operation{name: "relaxed"}, func(in []*Node) []*Node {
 			final, _ := autodiff.Scan(stretch, func(_ *Node, c, _ []*Node) (next, y []*Node) { return conjugateStep(s.M, c), nil }, in, nil)
 			return final
 		}, state...)

@@ -113,10 +113,11 @@ func TestTooFewSteps(t *testing.T) {
 	s := landmarks.New(4, 2, kernels.Gaussian(1))
 	q := geom.Shape{{0, 0}, {1, 0}, {1, 1}, {0, 1}}
 	v := geom.Shape{{0, 0}, {100, 0}, {100, 100}, {0, 100}}
-	expect.Refused(t, expect.Error(s.Exp(q, v)), "are too few: the energy of the geodesic changes by")
-	g, err := s.Exp(q, geom.Shape{{0, 0}, {0.3, 0}, {0.3, 0.1}, {0, 0.1}})
-	if err != nil || !(g.Drift < 1e-8) {
-		t.Errorf("error %v, drift %g", err, g.Drift)
+	expect.Refused(t, expect.Error(s.With(geom.Integrator(ode.RK4, 25)).Exp(q, v)), "the steps of RK4 are too few: 25 leave", "use more steps")
+	expect.Refused(t, expect.Error(s.Exp(q, geom.Shape{{0, 0}, {3000, 0}, {3000, 3000}, {0, 3000}})), "the steps of RK4 are too few: 1600 leave")
+	g := expect.Must(s.Exp(q, geom.Shape{{0, 0}, {0.3, 0}, {0.3, 0.1}, {0, 0.1}}))
+	if g.Steps != 25 || !(g.Drift < 1e-8) {
+		t.Errorf("%d steps, drift %g", g.Steps, g.Drift)
 	}
 }
 

@@ -119,7 +119,8 @@ func GeodesicTransport(m Manifold) ode.Field {
 
 // Transport moves tangent vectors v at the start of a geodesic in parallel along it. It returns them at the times 0, 1/n, …, 1 of
 // the geodesic's Path: out[k][i] is vector k at time i. The geodesic is computed again from its Start and Momentum, with the
-// integrator of this space. Vectors that are not tangent and a singular metric are errors, and so are too few steps, as for Exp.
+// integrator of this space, if one was given, and otherwise with the Steps of the geodesic. Vectors that are not tangent and a singular
+// metric are errors, and so are steps so few that the energy drifts by more than 1 %.
 func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 	const what = "Transport"
 	if g == nil {
@@ -128,6 +129,7 @@ func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 	if err := s.CheckNumbers("momentum", g.Momentum); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
+	s = s.Steady(g)
 	return s.transported(what, "transport", func(in []*Node) []*Node {
 		z, p, v := in[0], in[1], in[2]
 		if m, ok := s.M.(ClosedTransport); ok {
@@ -141,7 +143,7 @@ func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 		path := Path(s.M, GeodesicTransport, s.method, s.steps, ode.State{z, p, v}, Covector, Vector)
 		at := At(s.M, z)
 		square := MulScalar(Hamiltonian(at.Manifold)(at.X, at.Enter(Covector, p)), 2)
-		return []*Node{path[2], drift(s.M, square, last(path[0]), last(path[1]))}
+		return []*Node{path[2], drift(square, squares(s.M, stations(path[:2])))}
 	}, g.Start, v, s.Vector(g.Start), s.Vector(g.Momentum), s.Vectors(v))
 }
 
@@ -192,7 +194,7 @@ func (s *Space[P]) transported(what, name string, fn func(in []*Node) []*Node, z
 		}
 	}
 	if len(out) > 1 && !(out.Scalar(1) <= MaxDrift) {
-		return nil, s.tooFewSteps(what, out.Scalar(1))
+		return nil, s.tooFewSteps(what, s.steps, estimated(s.method, out.Scalar(1)))
 	}
 	return vectors, nil
 }

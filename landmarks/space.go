@@ -94,6 +94,9 @@ func (s *Space) Carry(g *Geodesic, points [][]float64) ([][][]float64, error) {
 	if g == nil {
 		return nil, errors.New("Carry: no geodesic")
 	}
+	if steady := s.Steady(g); steady.Steps() != s.Steps() {
+		s = over(steady, s.Manifold)
+	}
 	if n := len(g.Path); n > 0 && n != s.Steps()+1 {
 		return nil, fmt.Errorf("Carry: the geodesic has %d steps, the space %d: take the space that made the geodesic, or Shoot its momentum in this one", n-1, s.Steps())
 	}

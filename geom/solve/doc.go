@@ -32,3 +32,15 @@ const (
 func (s Status) String() string {
 	return [...]string{"converged", "stalled", "iteration limit", "cancelled"}[s]
 }
+
+// Certified is the status of a result: Converged if it meets its tolerance, however the search for it ended, and otherwise how that ended;
+// Stalled where the search took the tolerance for met.
+func (s Status) Certified(met bool) Status {
+	switch {
+	case met:
+		return Converged
+	case s == Converged:
+		return Stalled
+	}
+	return s
+}
