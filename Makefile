@@ -9,7 +9,7 @@ export GOFLAGS := $(filter-out -mod=% --mod=% -modfile=% --modfile=%,$(GOFLAGS))
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newer: Debian \`apt-get install python3 python3-venv\`, macOS \`brew install python\`" >&2; exit 1; }; \
 	$(PYTHON) kernels/jupyter/setup.py
 
-.PHONY: setup setup-cuda gpu-check report gallery test lab kernel test-kernel test-lab soak bench bench-narrow calibrate strip clean
+.PHONY: setup setup-cuda gpu-check report gallery test lab kernel test-kernel test-lab soak binaries bench bench-narrow calibrate strip clean
 
 setup: # what the other targets do first
 	$(SETUP) run
@@ -74,6 +74,13 @@ test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screensho
 soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind
 	$(SETUP) test
 	@$(VENV)/python kernels/jupyter/soak.py $(OPTIONS)
+
+binaries: # the program anatomy in .anatomy/binaries, one file each for Linux, macOS and Windows, which need nothing else; equal sources give equal bytes
+	@mkdir -p .anatomy/binaries
+	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64; do \
+		os=$${target%/*} arch=$${target#*/}; file=.anatomy/binaries/anatomy-$$os-$$arch; [ $$os != windows ] || file=$$file.exe; \
+		echo $$file; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -ldflags='-s -w' -o $$file ./notebooks/anatomy || exit 1; \
+	done
 
 bench: # benchmarks of every package, and kernel sums beside JAX, KeOps and finufft where BENCH_PYTHON has them
 	$(SETUP) run

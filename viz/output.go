@@ -14,7 +14,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
+	"codeberg.org/go-pdf/fpdf"
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 	"gonum.org/v1/plot/vg"
@@ -236,6 +238,13 @@ body[data-jp-theme-light=false] .viz-ink :is(img, svg, canvas) { ` + darkInk + `
 `
 	darkInk = "filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen"
 )
+
+// Files have no date, so that equal drawings are equal files.
+func init() {
+	fpdf.SetDefaultCreationDate(time.Unix(0, 0).UTC())
+	fpdf.SetDefaultModificationDate(time.Unix(0, 0).UTC())
+	fpdf.SetDefaultCatalogSort(true)
+}
 
 func (s *sheet) pdf() ([]byte, error) {
 	c := pdfCanvas{vgpdf.New(s.size.X, s.size.Y)}

@@ -31,6 +31,22 @@ func ExampleMesh_Clean() {
 	// turned 5 cells round (1.5 % of the size): the volume is 4.05
 }
 
+// A sphere without one triangle has a border of three edges, and a sphere that is turned inside out encloses a negative volume.
+func ExampleMesh_Boundary() {
+	ball := mesh.Icosphere(2)
+	inside, err := ball.Flip().Volume()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("volume %.2f\n", inside)
+	ball.Cells = ball.Cells[1:]
+	fmt.Println("border:", ball.Boundary())
+	// Output:
+	// volume -4.05
+	// border: [[0 44] [42 0] [44 42]]
+}
+
 // A movie for ParaView: a sphere that grows, with a number at every vertex; and back.
 func ExampleWriteSequence() {
 	folder, err := os.MkdirTemp("", "sequence")

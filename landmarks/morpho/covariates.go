@@ -1,0 +1,238 @@
+package morpho
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"anatomy/landmarks/internal/text"
+)
+
+// ReadCovariates returns the data set with the columns of a table as covariates of its specimens, of the names in the header: a file in text
+// with a row for each specimen, whose columns are separated by commas, semicolons, tabs or spaces. The specimens' names stand in
+// the column that has most of them; they agree if they do without extension, with _ for spaces and whatever the case. A column "group"
+// sets the group. Columns whose values are all dates (2024-03-31 or 31.3.2024) become days since the first of them.
+//
+// Rows of other specimens are passed over, with a note. It is an error if a specimen has no row, or two, or a covariate of the data
+// set has other values in the table; the points are shared.
+func (d *Dataset) ReadCovariates(path string) (*Dataset, error) {
+	f, err := text.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	header, rows, err := readTable(f, path)
+	if err != nil {
+		return nil, err
+	}
+	out, err := d.join(header, rows)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return out, nil
+}
+
+// tableRow is a row of a table with the number of its line.
+type tableRow struct {
+	cells []string
+	line  int
+}
+
+// readTable reads a table in text below the first row with several cells.
+func readTable(r io.Reader, name string) (header []string, rows []tableRow, err error) {
+	s, err := newSheet(r, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	most := 1
+	var above *sheetRow
+	for _, comma := range s.commas() {
+		for k, row := range s.rows(comma) {
+			if _, filled := row.numbers(); filled > most {
+				most, s.comma, above = filled, comma, &s.rows(comma)[k]
+			}
+			if above != nil && s.comma == comma {
+				break // the first row of several cells
+			}
+		}
+		if above != nil && comma == '\t' {
+			break // spaces are within names
+		}
+	}
+	if above == nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, text.Advise("write a header such as specimen,sex,age and a row for each specimen", "no line has two columns"))
+	}
+	s.skipTo(above.line)
+	reader := csv.NewReader(s)
+	reader.Comma, reader.TrimLeadingSpace, reader.FieldsPerRecord = s.comma, s.comma != '\t', -1
+	for {
+		s.begun = 0
+		cells, err := reader.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, nil, s.error(err)
+		}
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		line, _ := reader.FieldPos(0)
+		if strings.Join(cells, "") != "" {
+			rows = append(rows, tableRow{cells, s.before + line})
+		}
+	}
+	header = rows[0].cells
+	if rows = rows[1:]; len(rows) == 0 {
+		return nil, nil, fmt.Errorf("%s: %w", name, text.Advise("write a row for each specimen below the header", "the table has no rows"))
+	}
+	if len(rows[0].cells) == len(header)+1 { // R's row names
+		header = slices.Concat([]string{"specimen"}, header)
+	}
+	for i, title := range header {
+		if title != "" && slices.Contains(header[:i], title) {
+			return nil, nil, fmt.Errorf("%s:%d: %w", name, above.line, text.Advise("rename one of them", "two columns are called %s", text.Clip(title)))
+		}
+	}
+	return header, rows, nil
+}
+
+// plainName is a specimen's name as other files may spell it.
+func plainName(name string) string {
+	name = strings.ToLower(strings.TrimSpace(filepath.Base(name)))
+	for {
+		extension := filepath.Ext(name)
+		if extension == "" || len(extension) > 5 || isNumber(extension[1:]) {
+			break
+		}
+		name = strings.TrimSuffix(name, extension)
+	}
+	return strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == ' ' }), " ")
+}
+
+// cell is that of a row in a column, empty where the row is shorter.
+func (r tableRow) cell(column int) string {
+	if column < len(r.cells) {
+		return r.cells[column]
+	}
+	return ""
+}
+
+func (d *Dataset) join(header []string, rows []tableRow) (*Dataset, error) {
+	index := map[string]int{}
+	for i, s := range d.Specimens {
+		if other, twice := index[plainName(s.Name)]; twice {
+			return nil, text.Advise("rename one of them", "the specimens %q and %q have one name for a table", d.Specimens[other].Name, s.Name)
+		}
+		index[plainName(s.Name)] = i
+	}
+	names, found := -1, 0
+	for c := range header {
+		count := 0
+		for _, row := range rows {
+			if _, is := index[plainName(row.cell(c))]; is {
+				count++
+			}
+		}
+		if count > found {
+			names, found = c, count
+		}
+	}
+	if names < 0 {
+		var first []string
+		for _, row := range rows {
+			first = append(first, row.cell(0))
+		}
+		return nil, text.Advise("write the names of the specimens in a column of the table", "no column has names of specimens: they are called %s, and the first column has %s", listNames(d.Names()), listNames(first))
+	}
+	datesToDays(header, rows)
+	out := *d
+	out.Specimens = slices.Clone(d.Specimens)
+	at, others := map[int]int{}, []string(nil)
+	for _, row := range rows {
+		i, is := index[plainName(row.cell(names))]
+		if !is {
+			others = append(others, row.cell(names))
+			continue
+		}
+		s := &out.Specimens[i]
+		if before, twice := at[i]; twice {
+			return nil, text.Advise("leave one of them out", "the specimen %q has two rows, in lines %d and %d", s.Name, before, row.line)
+		}
+		at[i] = row.line
+		s.Covariates = maps.Clone(s.Covariates)
+		if s.Covariates == nil {
+			s.Covariates = map[string]string{}
+		}
+		for c, title := range header {
+			value := row.cell(c)
+			if c == names || title == "" {
+				continue
+			}
+			if title == "group" {
+				s.Group = value
+				continue
+			}
+			if was, has := s.Covariates[title]; has && was != value {
+				return nil, text.Advise("rename the column of the table", "line %d: %s of the specimen %q is %s, in the landmark file it is %s", row.line, title, s.Name, text.Clip(value), text.Clip(was))
+			}
+			s.Covariates[title] = value
+		}
+	}
+	var without []string
+	for i, s := range d.Specimens {
+		if _, has := at[i]; !has {
+			without = append(without, s.Name)
+		}
+	}
+	if len(without) > 0 {
+		what := fmt.Sprintf("%d of %d specimens have no row: %s", len(without), len(d.Specimens), listNames(without))
+		if len(others) > 0 {
+			what += "; rows of no specimen: " + listNames(others)
+		}
+		return nil, text.Advise("spell the names alike, add the rows, or leave the specimens out of the landmark file", "%s", what)
+	}
+	if len(others) > 0 {
+		out.note("covariates: rows of no specimen: %s", listNames(others))
+	}
+	return &out, nil
+}
+
+// datesToDays replaces the values of columns that are all dates by the days since the first of them.
+func datesToDays(header []string, rows []tableRow) {
+	for c := range header {
+		for _, layout := range []string{time.DateOnly, "2.1.2006"} {
+			var first time.Time
+			dates, err := make([]time.Time, len(rows)), error(nil)
+			for i, row := range rows {
+				if row.cell(c) == "" {
+					continue
+				}
+				var wrong error
+				if dates[i], wrong = time.Parse(layout, row.cell(c)); wrong != nil {
+					err = errors.Join(err, wrong)
+				}
+				if first.IsZero() || dates[i].Before(first) {
+					first = dates[i]
+				}
+			}
+			if err != nil || first.IsZero() {
+				continue
+			}
+			for i, row := range rows {
+				if row.cell(c) != "" {
+					row.cells[c] = strconv.FormatFloat(dates[i].Sub(first).Hours()/24, 'f', -1, 64)
+				}
+			}
+			header[c] += fmt.Sprintf(" (days since %s)", first.Format(time.DateOnly))
+			break
+		}
+	}
+}

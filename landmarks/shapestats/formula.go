@@ -1,0 +1,247 @@
+package shapestats
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"anatomy/geom/stats/linear"
+	"anatomy/landmarks/morpho"
+)
+
+// Formula is a model in a line, as Parse reads it.
+type Formula struct {
+	Terms   linear.Terms
+	Factors []string // columns that are taken for categories
+	Numbers []string // columns that are taken for numbers; "log size" for LogSize
+}
+
+// Parse reads the terms of a model of shapes:
+//
+//	size + sex*population
+//	individual over individual:side + side over individual:side + individual:side
+//
+// A name is a column of the data set, "group" or "size". Names with spaces or signs stand between backquotes. A column whose values are all
+// numbers is a covariate, any other one a factor; factor(year)
+// makes it a factor in the whole line. size is LogSize, unless the data set has a column
+// of that name. a:b is an interaction, a*b is a + b + a:b, and a/b, categories of b within those of a, is a + a:b. "over" names the term by
+// whose mean square a term is tested (linear.Term.Over). Terms stand in the order of the line, interactions of two behind all single ones, and
+// so on, each once. The empty line is the mean.
+//
+// It is an error if a column is not there, with those that are.
+func Parse(model string, d *morpho.Dataset) (*Formula, error) {
+	p := &parser{data: d, words: words(model), terms: map[string]linear.Term{}, category: map[string]bool{}}
+	for i, word := range p.words {
+		if word == "factor" && i+2 < len(p.words) && p.words[i+1] == "(" {
+			p.category[strings.TrimPrefix(p.words[i+2], "`")] = true
+		}
+	}
+	if err := p.sum(); err != nil {
+		return nil, fmt.Errorf("the model %q: %w", model, err)
+	}
+	slices.SortStableFunc(p.order, func(a, b product) int { return len(a.names) - len(b.names) })
+	out := &Formula{Factors: p.factors, Numbers: p.numbers}
+	for _, t := range p.order {
+		term := p.term(t.names)
+		if t.over != nil {
+			term = term.Over(p.term(t.over))
+		}
+		out.Terms = append(out.Terms, term)
+	}
+	return out, nil
+}
+
+// product is a term: the names of an interaction, or one.
+type product struct{ names, over []string }
+
+type parser struct {
+	data             *morpho.Dataset
+	words            []string
+	terms            map[string]linear.Term // by names
+	category         map[string]bool        // columns that factor() names
+	factors, numbers []string
+	order            []product
+}
+
+// words parts a line into names, signs and numbers. What stands between backquotes is a name that begins with one.
+func words(line string) (out []string) {
+	for rest := []rune(line); len(rest) > 0; {
+		n := 1
+		switch {
+		case unicode.IsSpace(rest[0]):
+			rest = rest[1:]
+			continue
+		case rest[0] == '`':
+			if n = slices.Index(rest[1:], '`') + 1; n == 0 {
+				n = len(rest)
+			}
+			out, rest = append(out, string(rest[:n])), rest[min(n+1, len(rest)):]
+			continue
+		case !strings.ContainsRune("+*:/()", rest[0]):
+			for n < len(rest) && !unicode.IsSpace(rest[n]) && !strings.ContainsRune("+*:/()`", rest[n]) {
+				n++
+			}
+		}
+		out, rest = append(out, string(rest[:n])), rest[n:]
+	}
+	return out
+}
+
+func (p *parser) next(words ...string) bool {
+	if len(p.words) > 0 && slices.Contains(words, p.words[0]) {
+		p.words = p.words[1:]
+		return true
+	}
+	return false
+}
+
+// sum reads terms and puts them in their order.
+func (p *parser) sum() error {
+	if len(p.words) == 0 {
+		return nil
+	}
+	for {
+		all, err := p.crossed()
+		if err != nil {
+			return err
+		}
+		if p.next("over") {
+			over, err := p.interaction()
+			if err != nil {
+				return err
+			}
+			for i := range all {
+				all[i].over = over
+			}
+		}
+		for _, t := range all {
+			if !slices.ContainsFunc(p.order, func(o product) bool { return same(o.names, t.names) }) {
+				p.order = append(p.order, t)
+			}
+		}
+		if len(p.words) == 0 {
+			return nil
+		}
+		if !p.next("+") {
+			return fmt.Errorf("%q stands where + should: write size + sex*site", p.words[0])
+		}
+	}
+}
+
+// same says whether two interactions have the same names.
+func same(a, b []string) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(a, b)
+}
+
+// crossed reads interactions that * or / join.
+func (p *parser) crossed() ([]product, error) {
+	first, err := p.interaction()
+	if err != nil {
+		return nil, err
+	}
+	all := []product{{names: first}}
+	for {
+		nested := len(p.words) > 0 && p.words[0] == "/"
+		if !p.next("*", "/") {
+			return all, nil
+		}
+		names, err := p.interaction()
+		if err != nil {
+			return nil, err
+		}
+		if nested {
+			all = append(all, product{names: union(all[len(all)-1].names, names)})
+			continue
+		}
+		before := slices.Clone(all)
+		all = append(all, product{names: names})
+		for _, t := range before {
+			all = append(all, product{names: union(t.names, names)})
+		}
+	}
+}
+
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, name := range b {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// interaction reads names that : joins.
+func (p *parser) interaction() (names []string, err error) {
+	for {
+		name, err := p.name()
+		if err != nil {
+			return nil, err
+		}
+		names = union(names, []string{name})
+		if !p.next(":") {
+			return names, nil
+		}
+	}
+}
+
+// name reads a column, and returns the name of its term.
+func (p *parser) name() (string, error) {
+	if len(p.words) == 0 {
+		return "", errors.New("it ends where a column should stand")
+	}
+	word := p.words[0]
+	if strings.ContainsAny(word[:1], "+*:/()") {
+		return "", fmt.Errorf("%q stands where a column should", word)
+	}
+	p.words = p.words[1:]
+	name := strings.TrimPrefix(word, "`")
+	if word == "factor" && p.next("(") {
+		if len(p.words) == 0 {
+			return "", errors.New("factor( names no column")
+		}
+		name = strings.TrimPrefix(p.words[0], "`")
+		p.words = p.words[1:]
+		if !p.next(")") {
+			return "", fmt.Errorf("factor(%s has no closing bracket", name)
+		}
+	}
+	values, err := p.data.Column(name)
+	if err != nil && name == "size" && !p.category[name] {
+		term := LogSize()
+		p.take(term, &p.numbers)
+		return term.Name(), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	term, list := linear.Factor(name), &p.factors
+	if _, err := p.data.Numbers(name); err == nil && !p.category[name] && !slices.Contains(values, "") {
+		term, list = linear.Covariate(name), &p.numbers
+	}
+	p.take(term, list)
+	return name, nil
+}
+
+func (p *parser) take(term linear.Term, list *[]string) {
+	p.terms[term.Name()] = term
+	if !slices.Contains(*list, term.Name()) {
+		*list = append(*list, term.Name())
+	}
+}
+
+func (p *parser) term(names []string) linear.Term {
+	var all []linear.Term
+	for _, name := range names {
+		all = append(all, p.terms[name])
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return linear.Interaction(all...)
+}

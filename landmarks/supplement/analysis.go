@@ -1,0 +1,793 @@
+package supplement
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/solve"
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/tree"
+	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/shapestats"
+	"anatomy/viz"
+)
+
+// Question is what a document is about.
+type Question struct {
+	Title        string   `json:"title"` // of the document; that of the data set if it is empty
+	Authors      []string `json:"authors,omitempty"`
+	Model        string   `json:"model"`        // see shapestats.Parse; empty: the groups, if there are several
+	Permutations int      `json:"permutations"` // of every test; 0 means 999
+	Seed         uint64   `json:"seed"`
+	Tree         string   `json:"tree,omitempty"` // phylogeny in Newick's format; its leaves are the specimens
+}
+
+// significant is the p-value up to which a sentence says that there is an effect.
+const significant = 0.05
+
+// analysis is a document as it grows.
+type analysis struct {
+	Question
+	data      *morpho.Dataset
+	estimated map[string][]int // missing landmarks by specimens
+	tree      *tree.Tree
+	formula   *shapestats.Formula
+	model     *shapestats.Model
+	mean      *shapestats.Model // without terms
+	anova     *linear.ANOVA
+	scores    [][]float64 // [component][N]
+	axes      [][]float64 // [component][n·d]
+	shares    []float64   // of the variance
+	methods   []string
+	cited     []string
+}
+
+// New returns the document that answers a question about a data set. Missing landmarks are estimated (morpho.EstimateMissing), and the
+// document says which. With a tree the specimens are species, and models are those of phylogenetic generalised least squares.
+//
+// The errors are those of morpho.Dataset.Validate but for missing landmarks, of morpho.EstimateMissing, shapestats.Parse and shapestats.Fit.
+func New(d *morpho.Dataset, q Question) (*Document, error) {
+	a := &analysis{Question: q}
+	a.Permutations = cmp.Or(q.Permutations, 999)
+	if q.Permutations < 0 {
+		return nil, fmt.Errorf("%d permutations, want a positive number", q.Permutations)
+	}
+	a.Title = cmp.Or(q.Title, d.Name)
+	if err := a.prepare(d); err != nil {
+		return nil, err
+	}
+	document := &Document{Title: a.Title, Authors: a.Authors}
+	steps := []func() (*Section, error){a.describe, a.vary, a.explain, a.differ, a.disparity, a.allometry, a.phylogeny}
+	for _, step := range steps {
+		s, err := step()
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			document.Sections = append(document.Sections, *s)
+		}
+	}
+	document.Sections = slices.Insert(document.Sections, 0, *a.summary())
+	document.Sections = append(document.Sections, *a.describeMethods(), *a.specimens())
+	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, Name: d.Name, data: d}
+	return document, nil
+}
+
+// prepare estimates missing landmarks, reads the model and fits it.
+func (a *analysis) prepare(d *morpho.Dataset) (err error) {
+	complete := *d
+	complete.Specimens = slices.Clone(d.Specimens)
+	a.estimated = map[string][]int{}
+	for _, s := range d.Specimens {
+		for l, p := range s.Points {
+			if slices.ContainsFunc(p, math.IsNaN) {
+				a.estimated[s.Name] = append(a.estimated[s.Name], l)
+			}
+		}
+	}
+	if len(a.estimated) > 0 {
+		shapes, err := morpho.EstimateMissing(d.Shapes())
+		if err != nil {
+			return err
+		}
+		for i := range complete.Specimens {
+			complete.Specimens[i].Points = shapes[i]
+		}
+	}
+	if err := complete.Validate(); err != nil {
+		return err
+	}
+	a.data = &complete
+	if a.Tree != "" {
+		if a.tree, err = tree.Parse(a.Tree); err != nil {
+			return err
+		}
+		if a.data, err = a.data.OnTree(a.tree); err != nil {
+			return err
+		}
+	}
+	if a.Model == "" && len(a.data.Groups()) > 1 {
+		a.Model = "group"
+	}
+	if a.formula, err = shapestats.Parse(a.Model, a.data); err != nil {
+		return err
+	}
+	if a.mean, err = shapestats.Fit(a.data); err != nil {
+		return err
+	}
+	a.components()
+	if len(a.formula.Terms) == 0 {
+		return nil
+	}
+	if a.model, err = a.fit(a.data, a.formula.Terms...); err != nil {
+		return err
+	}
+	a.anova, err = a.model.ANOVA(a.draws())
+	return err
+}
+
+func (a *analysis) draws() linear.Permutations {
+	return linear.Permutations{N: a.Permutations, Seed: a.Seed}
+}
+
+// fit fits a model, on the tree if there is one.
+func (a *analysis) fit(d *morpho.Dataset, terms ...linear.Term) (*shapestats.Model, error) {
+	if a.tree != nil {
+		return shapestats.FitOnTree(d, a.tree, terms...)
+	}
+	return shapestats.Fit(d, terms...)
+}
+
+// components computes the principal components of the aligned shapes. Of an axis the largest number is positive.
+func (a *analysis) components() {
+	rows := a.mean.Residuals
+	var svd mat.SVD
+	svd.Factorize(mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...)), mat.SVDThin)
+	var v mat.Dense
+	svd.VTo(&v)
+	values := svd.Values(nil)
+	total := floats.Dot(values, values)
+	for k, s := range values {
+		if s < 1e-9*values[0] {
+			break
+		}
+		axis := mat.Col(nil, k, &v)
+		largest := 0
+		for i, x := range axis {
+			if math.Abs(x) > math.Abs(axis[largest])*(1+1e-9) {
+				largest = i
+			}
+		}
+		if axis[largest] < 0 {
+			floats.Scale(-1, axis)
+		}
+		var scores []float64
+		for _, row := range rows {
+			scores = append(scores, floats.Dot(row, axis))
+		}
+		a.axes, a.scores, a.shares = append(a.axes, axis), append(a.scores, scores), append(a.shares, s*s/total)
+	}
+}
+
+// main returns the factors by which figures are coloured and variances compared, those of the first comparison, with the groups that they make
+// of the specimens; nil where there are none.
+func (a *analysis) main() (name string, factors, groups []string) {
+	if all := a.comparisons(); len(all) > 0 {
+		factors = all[0]
+	} else if len(a.data.Groups()) > 1 {
+		factors = []string{"group"}
+	} else {
+		return "", nil, nil
+	}
+	d, _ := a.grouped(factors)
+	for _, s := range d.Specimens {
+		groups = append(groups, s.Group)
+	}
+	return and(factors), factors, groups
+}
+
+// number formats what a table or sentence says.
+func number(x float64) string {
+	switch {
+	case math.IsNaN(x):
+		return "–"
+	case math.IsInf(x, 1):
+		return "∞"
+	}
+	return fmt.Sprintf("%.5g", x)
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
+
+// pValue formats a p-value.
+func pValue(p float64) string {
+	if math.IsNaN(p) {
+		return "–"
+	}
+	return fmt.Sprintf("%.3g", p)
+}
+
+func and(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// method notes a method with its sources, once.
+func (a *analysis) method(sentence string, sources ...string) {
+	if !slices.Contains(a.methods, sentence) {
+		a.methods = append(a.methods, sentence)
+	}
+	for _, s := range sources {
+		if !slices.Contains(a.cited, s) {
+			a.cited = append(a.cited, s)
+		}
+	}
+}
+
+// summary says what was found.
+func (a *analysis) summary() *Section {
+	s := &Section{Title: "Summary"}
+	n, dim := len(a.data.Specimens[0].Points), len(a.data.Specimens[0].Points[0])
+	where := "in the plane"
+	if dim == 3 {
+		where = "in space"
+	}
+	text := fmt.Sprintf("%s with %d landmarks %s were compared.", counted(len(a.data.Specimens), "specimen", "specimens"), n, where)
+	if name, _, values := a.main(); values != nil {
+		var groups []string
+		counts := map[string]int{}
+		for _, v := range values {
+			if counts[v]++; counts[v] == 1 {
+				groups = append(groups, v)
+			}
+		}
+		for i, g := range groups {
+			groups[i] = fmt.Sprintf("%d %s", counts[g], cmp.Or(g, "without"))
+		}
+		text += fmt.Sprintf(" By %s they are %s.", name, and(groups))
+	}
+	s.add(Paragraph(text))
+	if a.model == nil {
+		s.add(Paragraph("No model was given. The first two principal components have " + percent(a.shares[0]) + " and " + percent(a.share(1)) + " of the variance."))
+		return s
+	}
+	explained := 0.0
+	var found List
+	for _, row := range a.anova.Rows {
+		if math.IsNaN(row.P) {
+			continue
+		}
+		explained += row.R2
+		verdict := "has no effect that the data show"
+		if row.P <= significant {
+			verdict = "has an effect"
+		}
+		found = append(found, fmt.Sprintf("%s %s: it explains %s of the squared Procrustes distances (F = %.3g, p = %s).", row.Term, verdict, percent(row.R2), row.F, pValue(row.P)))
+	}
+	s.add(Paragraph(fmt.Sprintf("The model shape ~ %s explains %s of the variation of shape. Its terms, one after the other:", a.Model, percent(explained))), found)
+	return s
+}
+
+func (a *analysis) share(k int) float64 {
+	if k < len(a.shares) {
+		return a.shares[k]
+	}
+	return 0
+}
+
+// describe aligns the shapes and names the odd ones.
+func (a *analysis) describe() (*Section, error) {
+	s := &Section{Title: "The specimens and their alignment"}
+	found, err := morpho.Inspect(a.data)
+	if err != nil {
+		return nil, err
+	}
+	aligned, err := morpho.Procrustes(a.data.Shapes())
+	if err != nil {
+		return nil, err
+	}
+	if aligned.Status != solve.Converged {
+		return nil, fmt.Errorf("the alignment of the shapes: %s", aligned.Status)
+	}
+	a.method("Shapes were aligned by generalised Procrustes analysis, with centroid size 1, and projected to the tangent space of their mean.", "J. Gower, Generalized Procrustes analysis, Psychometrika 40, 1975", "F. J. Rohlf, Shape statistics: Procrustes superimpositions and tangent spaces, J. Classification 16, 1999")
+	s.add(Paragraph(fmt.Sprintf("The root mean square Procrustes distance from the mean shape is %.3g.", aligned.RMS)))
+	for _, note := range a.data.Notes {
+		s.add(Paragraph("Reading the data: " + note + "."))
+	}
+	if len(a.estimated) > 0 {
+		var lines List
+		for _, specimen := range a.data.Specimens {
+			if l := a.estimated[specimen.Name]; l != nil {
+				lines = append(lines, fmt.Sprintf("%s: %s %s", specimen.Name, landmarksWord(len(l)), joined(l)))
+			}
+		}
+		s.add(Paragraph("Missing landmarks were estimated. They are marked in the table of specimens, and the tests count them as measured:"), lines)
+		a.method("Missing landmarks were estimated by thin-plate splines from the Procrustes mean.", "P. Gunz, P. Mitteroecker, S. Neubauer, G. Weber and F. Bookstein, Principles for the virtual reconstruction of hominin crania, J. Human Evolution 57, 2009")
+	}
+	if len(found.Findings) == 0 {
+		s.add(Paragraph("No specimen is far from the others, mirrored, of another size or with landmarks exchanged."))
+	} else {
+		lines := List{}
+		for _, f := range found.Findings {
+			lines = append(lines, f.String())
+		}
+		s.add(Paragraph(fmt.Sprintf("Look at %s before you trust what follows:", counted(len(found.Findings), "finding", "findings"))), lines)
+	}
+	var cloud [][]float64
+	for _, shape := range aligned.Shapes {
+		cloud = append(cloud, shape...)
+	}
+	mean := viz.Points(aligned.Mean)
+	if a.data.Closed {
+		mean = viz.Outline(aligned.Mean)
+	}
+	layers := []*viz.Layer{viz.Points(cloud).Label(counted(len(aligned.Shapes), "specimen", "specimens")), mean.Color(viz.Black).Label("mean")}
+	if n := len(aligned.Mean); n <= 60 && !a.data.Closed && len(aligned.Mean[0]) == 2 {
+		layers = append(layers, viz.Numbers(aligned.Mean))
+	}
+	s.add(&Figure{Name: "aligned", Caption: "All specimens after Procrustes alignment, and their mean.", Drawing: viz.Fig(layers...).Unit("centroid sizes")})
+	return s, nil
+}
+
+func landmarksWord(n int) string {
+	if n == 1 {
+		return "landmark"
+	}
+	return "landmarks"
+}
+
+func joined(numbers []int) string {
+	words := make([]string, len(numbers))
+	for i, n := range numbers {
+		words[i] = fmt.Sprint(n)
+	}
+	return and(words)
+}
+
+// along is the mean shape moved by a score along a component.
+func (a *analysis) along(k int, score float64) [][]float64 {
+	row := slices.Clone(a.mean.Fitted[0])
+	floats.AddScaled(row, score, a.axes[k])
+	return a.mean.Shape(row)
+}
+
+// byGroup draws points in the colours of a factor.
+func byGroup(values []string, x, y []float64) (layers []*viz.Layer) {
+	var seen []string
+	for _, v := range values {
+		if !slices.Contains(seen, v) {
+			seen = append(seen, v)
+		}
+	}
+	if len(seen) < 2 {
+		return []*viz.Layer{viz.Scatter(x, y)}
+	}
+	for _, g := range seen {
+		var gx, gy []float64
+		for i, v := range values {
+			if v == g {
+				gx, gy = append(gx, x[i]), append(gy, y[i])
+			}
+		}
+		layers = append(layers, viz.Scatter(gx, gy).Label(cmp.Or(g, "without")))
+	}
+	return layers
+}
+
+// between draws two shapes with lines between their landmarks.
+func (a *analysis) between(from, to [][]float64, names ...string) *viz.Figure {
+	if a.data.Closed {
+		return viz.Fig(viz.Outline(from).Label(names[0]), viz.Outline(to).Label(names[1])).Unit("centroid sizes")
+	}
+	var lines [][][]float64
+	for i := range from {
+		lines = append(lines, [][]float64{from[i], to[i]})
+	}
+	return viz.Fig(viz.Lines(lines...).Color(viz.Grey), viz.Points(from).Label(names[0]), viz.Points(to).Label(names[1])).Unit("centroid sizes")
+}
+
+// vary shows the principal components.
+func (a *analysis) vary() (*Section, error) {
+	s := &Section{Title: "How the shapes vary"}
+	a.method("Principal components are those of the aligned shapes in the tangent space.", "")
+	if len(a.scores) < 2 {
+		s.add(Paragraph("The shapes vary along one component only."))
+		return s, nil
+	}
+	_, _, values := a.main()
+	label := func(k int) string { return fmt.Sprintf("component %d (%s)", k+1, percent(a.shares[k])) }
+	s.add(Paragraph(fmt.Sprintf("The morphospace shows the total variation and tests nothing. Its first two components have %s and %s of the variance.", percent(a.shares[0]), percent(a.shares[1]))))
+	s.add(&Figure{Name: "morphospace", Caption: "Scores of the specimens on the first two principal components, with their shares of the variance.",
+		Drawing: viz.Fig(byGroup(values, a.scores[0], a.scores[1])...).XLabel(label(0)).YLabel(label(1))})
+	var ends []*viz.Figure
+	for k := range 2 {
+		low, high := a.along(k, floats.Min(a.scores[k])), a.along(k, floats.Max(a.scores[k]))
+		ends = append(ends, a.between(low, high, "lowest score", "highest score").Title(fmt.Sprintf("(%c) component %d", 'a'+k, k+1)))
+	}
+	s.add(&Figure{Name: "components", Caption: "The shapes at the ends of the first two components.", Drawing: viz.Row(ends...)})
+	t := &Table{Name: "components", Caption: "Principal components: shares of the variance, and their sums.", Header: []string{"component", "share", "sum"}}
+	sum := 0.0
+	for k, share := range a.shares {
+		if sum += share; k < 10 {
+			t.Rows = append(t.Rows, []string{fmt.Sprint(k + 1), number(share), number(sum)})
+		}
+	}
+	s.add(t)
+	return s, nil
+}
+
+// anovaTable is a table of an analysis of variance.
+func (a *analysis) anovaTable(name, caption string, of *linear.ANOVA) *Table {
+	t := &Table{Name: name, Caption: caption, Header: []string{"term", "df", "SS", "MS", "R²", "F", "p", "error of p"}}
+	over := slices.ContainsFunc(of.Rows, func(r linear.ANOVARow) bool { return r.Over != "" && r.Over != "residuals" })
+	if over {
+		t.Header = append(t.Header, "F over")
+	}
+	for _, row := range of.Rows {
+		cells := []string{row.Term, fmt.Sprint(row.DF), number(row.SS), number(row.MS), number(row.R2), number(row.F), pValue(row.P), "–"}
+		if !math.IsNaN(row.P) {
+			cells[7] = fmt.Sprintf("%.2g", linear.Test{P: row.P, Permutations: of.Permutations}.StandardError())
+		}
+		if over {
+			cells = append(cells, row.Over)
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+// explain shows the analysis of variance of the model.
+func (a *analysis) explain() (*Section, error) {
+	if a.model == nil {
+		return nil, nil
+	}
+	s := &Section{Title: "What the model explains"}
+	kinds := []string{}
+	if len(a.formula.Factors) > 0 {
+		kinds = append(kinds, and(a.formula.Factors)+" "+isAre(len(a.formula.Factors))+" taken for categories")
+	}
+	if len(a.formula.Numbers) > 0 {
+		kinds = append(kinds, and(a.formula.Numbers)+" "+isAre(len(a.formula.Numbers))+" taken for numbers")
+	}
+	s.add(Paragraph(fmt.Sprintf("The model is shape ~ %s; %s. A term is tested beside those above it.", a.Model, and(kinds))))
+	s.add(a.anovaTable("anova", "Procrustes analysis of variance: sums of squares of type I, in squared centroid sizes.", a.anova))
+	if a.tree != nil {
+		a.method(fmt.Sprintf("Models are those of phylogenetic generalised least squares; the signs of independent contrasts were drawn at random, %d times.", a.Permutations), "D. Adams and M. Collyer, Phylogenetic ANOVA, Evolution 72, 2018", "J. Felsenstein, Phylogenies and the comparative method, Am. Nat. 125, 1985")
+	} else {
+		a.method(fmt.Sprintf("Terms were tested by permuting the residuals of the model with the terms before them, %d times.", a.Permutations), "D. Freedman and D. Lane, A nonstochastic interpretation of reported significance levels, J. Business and Economic Statistics 1, 1983", "C. Goodall, Procrustes methods in the statistical analysis of shape, J. R. Statist. Soc. B 53, 1991", "M. Collyer, D. Sekora and D. Adams, A method for analysis of phenotypic change for phenotypes described by high-dimensional data, Heredity 115, 2015")
+	}
+	return s, nil
+}
+
+// fileName is a name with - for all but letters, digits and _.
+func fileName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' {
+			return r
+		}
+		return '-'
+	}, name)
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// comparisons returns the factors of the model's interactions of two factors, and those that are in none.
+func (a *analysis) comparisons() (all [][]string) {
+	single := slices.Clone(a.formula.Factors)
+	for _, t := range a.formula.Terms {
+		names := strings.Split(t.Name(), ":")
+		if len(names) == 2 && slices.Contains(a.formula.Factors, names[0]) && slices.Contains(a.formula.Factors, names[1]) {
+			all = append(all, names)
+			single = slices.DeleteFunc(single, func(f string) bool { return slices.Contains(names, f) })
+		}
+	}
+	for _, f := range single {
+		all = append(all, []string{f})
+	}
+	return all
+}
+
+// over says whether a term of the model is tested over another one.
+func (a *analysis) over() bool {
+	return slices.ContainsFunc(a.anova.Rows, func(r linear.ANOVARow) bool { return r.Over != "" && r.Over != "residuals" })
+}
+
+// grouped returns the data with the combinations of factors as their groups, and the numbers of the model.
+func (a *analysis) grouped(factors []string) (*morpho.Dataset, []linear.Term) {
+	d := a.data
+	if !slices.Equal(factors, []string{"group"}) {
+		d = d.GroupBy(factors...)
+	}
+	var terms []linear.Term
+	for _, t := range a.formula.Terms {
+		if slices.Contains(a.formula.Numbers, t.Name()) {
+			terms = append(terms, t)
+		}
+	}
+	return d, append(terms, linear.Factor("group"))
+}
+
+// differ compares groups pair by pair.
+func (a *analysis) differ() (*Section, error) {
+	if a.model == nil || a.over() {
+		return nil, nil
+	}
+	s := &Section{Title: "Which groups differ"}
+	for _, factors := range a.comparisons() {
+		d, terms := a.grouped(factors)
+		m, err := a.fit(d, terms...)
+		if err != nil {
+			return nil, err
+		}
+		group := terms[len(terms)-1]
+		pairs, err := m.PairsOfMeans(group, a.draws())
+		if err != nil {
+			return nil, err
+		}
+		name := strings.Join(factors, " and ")
+		t := &Table{Name: fileName("pairs-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Procrustes distances between the means by %s.", name), Header: []string{"group", "other group", "distance", "p", "p of all (Bonferroni)"}}
+		largest := 0
+		for i, p := range pairs {
+			if p.Distance > pairs[largest].Distance {
+				largest = i
+			}
+			t.Rows = append(t.Rows, []string{p.A, p.B, number(p.Distance), pValue(p.P), pValue(math.Min(1, p.P*float64(len(pairs))))})
+		}
+		if len(pairs) == 0 {
+			continue
+		}
+		if len(a.formula.Numbers) > 0 {
+			t.Caption += fmt.Sprintf(" The means are those at the mean of %s.", and(a.formula.Numbers))
+		}
+		s.add(t)
+		var means [2][][]float64
+		for k, g := range []string{pairs[largest].A, pairs[largest].B} {
+			if means[k], err = a.meanOf(m, d, g); err != nil {
+				return nil, err
+			}
+		}
+		s.add(&Figure{Name: t.Name, Caption: fmt.Sprintf("The two groups by %s whose means differ most, of %s.", name, counted(len(pairs), "pair", "pairs")),
+			Drawing: a.between(means[0], means[1], pairs[largest].A, pairs[largest].B)})
+		a.method("Means of groups were compared in pairs by their Procrustes distances, permuting the residuals of the model without the groups.", "M. Collyer and D. Adams, RRPP: an R package for fitting linear models to high-dimensional data using residual randomization, Methods Ecol. Evol. 9, 2018")
+	}
+	if len(s.Parts) == 0 {
+		return nil, nil
+	}
+	return s, nil
+}
+
+// meanOf is the shape that a model predicts for a group at the means of its numbers.
+func (a *analysis) meanOf(m *shapestats.Model, d *morpho.Dataset, group string) ([][]float64, error) {
+	at := map[string]string{"group": group}
+	for _, name := range a.formula.Numbers {
+		values, err := d.Numbers(name)
+		if name == "log size" && err != nil {
+			values, err = d.LogSizes()
+		}
+		if err != nil {
+			return nil, err
+		}
+		at[name] = fmt.Sprint(floats.Sum(values) / float64(len(values)))
+	}
+	return m.Predict(at)
+}
+
+// disparity compares how much groups vary.
+func (a *analysis) disparity() (*Section, error) {
+	if a.model == nil || a.tree != nil || a.over() || len(a.formula.Factors) == 0 {
+		return nil, nil
+	}
+	_, factors, values := a.main()
+	counts := map[string]int{}
+	for _, v := range values {
+		counts[v]++
+	}
+	for _, n := range counts {
+		if n < 3 { // no variance to speak of
+			return nil, nil
+		}
+	}
+	var terms []linear.Term
+	for _, f := range factors {
+		terms = append(terms, linear.Factor(f))
+	}
+	groups := terms[0]
+	if len(terms) > 1 {
+		groups = linear.Interaction(terms...)
+	}
+	found, err := a.model.Disparity(groups, a.draws())
+	if err != nil {
+		return nil, err
+	}
+	s := &Section{Title: "Which groups vary more"}
+	t := &Table{Name: "disparity", Caption: "Procrustes variances of the groups about the model.", Header: []string{"group", "specimens", "variance", "degrees of freedom"}}
+	for _, g := range found.Groups {
+		t.Rows = append(t.Rows, []string{g.Group, fmt.Sprint(g.Samples), number(g.Variance), number(g.DF)})
+	}
+	pairs := &Table{Name: "disparity-pairs", Caption: "Ratios of these variances.", Header: []string{"group", "other group", "ratio", "p"}}
+	for _, r := range found.Ratios {
+		pairs.Rows = append(pairs.Rows, []string{r.A, r.B, number(r.Ratio), pValue(r.P)})
+	}
+	s.add(t, pairs)
+	a.method("Variances of groups about the model were compared by permuting the residuals, divided by the root of one minus their leverage.", "M. Anderson, Distance-based tests for homogeneity of multivariate dispersions, Biometrics 62, 2006")
+	return s, nil
+}
+
+// allometry asks whether shape changes with size.
+func (a *analysis) allometry() (*Section, error) {
+	sizes, err := a.data.LogSizes()
+	if err != nil {
+		return nil, nil // they were scaled
+	}
+	s := &Section{Title: "How shape changes with size"}
+	size := shapestats.LogSize()
+	terms := []linear.Term{size}
+	_, factors, values := a.main()
+	d := a.data
+	if values != nil && a.model != nil && !a.over() {
+		d, _ = a.grouped(factors)
+		terms = append(terms, linear.Factor("group"), linear.Interaction(size, linear.Factor("group")))
+	}
+	m, err := a.fit(d, terms...)
+	if err != nil && len(terms) > 1 { // too few specimens for slopes
+		terms = terms[:1]
+		m, err = a.fit(d, terms...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	table, err := m.ANOVA(a.draws())
+	if err != nil {
+		return nil, err
+	}
+	verdict := "The data show no dependence of shape on size"
+	if table.Rows[0].P <= significant {
+		verdict = "Shape depends on size"
+	}
+	text := fmt.Sprintf("%s: the logarithm of centroid size explains %s (p = %s).", verdict, percent(table.Rows[0].R2), pValue(table.Rows[0].P))
+	if len(terms) == 3 {
+		same := "do not differ as far as the data show, so that one slope describes all"
+		if table.Rows[2].P <= significant {
+			same = "differ, so that one slope does not describe all"
+		}
+		text += fmt.Sprintf(" The slopes of the groups %s (p = %s).", same, pValue(table.Rows[2].P))
+	}
+	s.add(Paragraph(text), a.anovaTable("allometry", "Analysis of variance of the allometry.", table))
+	common, err := a.fit(d, terms[:min(2, len(terms))]...)
+	if err != nil {
+		return nil, err
+	}
+	scores, err := common.RegressionScores(size)
+	if err != nil {
+		return nil, err
+	}
+	at := map[string]string{}
+	if len(terms) > 1 {
+		at["group"] = values[0]
+	}
+	var ends [2][][]float64
+	for k, v := range []float64{floats.Min(sizes), floats.Max(sizes)} {
+		at["log size"] = fmt.Sprint(v)
+		if ends[k], err = common.Predict(at); err != nil {
+			return nil, err
+		}
+	}
+	label := "log centroid size"
+	if a.data.Unit != "" {
+		label += " (" + a.data.Unit + ")"
+	}
+	caption := "(a) Regression scores of the common allometry. (b) The shapes that it predicts for the smallest and the largest size"
+	if len(terms) > 1 {
+		caption += fmt.Sprintf(", for %s", values[0])
+	}
+	s.add(&Figure{Name: "allometry", Caption: caption + ".", Drawing: viz.Row(
+		viz.Fig(byGroup(values, sizes, scores)...).Title("(a) allometry").XLabel(label).YLabel("regression score"),
+		a.between(ends[0], ends[1], "smallest", "largest").Title("(b) predicted shapes"))})
+	a.method("Allometry is the regression of shape on the logarithm of centroid size; scores are projections on its slope.", "A. Drake and C. Klingenberg, The pace of morphological change, Proc. R. Soc. B 275, 2008")
+	return s, nil
+}
+
+// phylogeny asks for the signal of a tree.
+func (a *analysis) phylogeny() (*Section, error) {
+	if a.tree == nil {
+		return nil, nil
+	}
+	signal, err := shapestats.PhylogeneticSignal(a.data, a.tree, a.draws())
+	if err != nil {
+		return nil, err
+	}
+	s := &Section{Title: "What the phylogeny explains"}
+	verdict := "No phylogenetic signal shows"
+	if signal.P <= significant {
+		verdict = "Relatives resemble each other"
+	}
+	s.add(Paragraph(fmt.Sprintf("%s: K = %.3g (p = %s).", verdict, signal.K, pValue(signal.P))))
+	a.method("Phylogenetic signal is K of the shapes on the tree.", "D. Adams, A generalized K statistic for estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014")
+	if len(a.scores) < 2 {
+		return s, nil
+	}
+	var points [][]float64
+	for i := range a.data.Specimens {
+		points = append(points, []float64{a.scores[0][i], a.scores[1][i]})
+	}
+	nodes, err := a.tree.Prune(points)
+	if err != nil {
+		return nil, err
+	}
+	s.add(&Figure{Name: "phylomorphospace", Caption: "The tree among the principal components of the shapes.",
+		Drawing: viz.Fig(viz.Phylomorphospace(a.tree, nodes.Mean)).XLabel(fmt.Sprintf("component 1 (%s)", percent(a.shares[0]))).YLabel(fmt.Sprintf("component 2 (%s)", percent(a.shares[1])))})
+	return s, nil
+}
+
+// describeMethods says what was done, by which program, after whom.
+func (a *analysis) describeMethods() *Section {
+	s := &Section{Title: "Methods"}
+	s.add(Paragraph(strings.Join(a.methods, " ")))
+	s.add(Paragraph(fmt.Sprintf("Tests drew %d permutations from the seed %d. A p-value counts the data as one of the draws; its standard error is that of the draws. Effects are called so up to p = %g.", a.Permutations, a.Seed, significant)))
+	s.add(Paragraph("Computed by " + software() + "."))
+	slices.Sort(a.cited)
+	list := List{}
+	for _, c := range a.cited {
+		if c != "" {
+			list = append(list, c)
+		}
+	}
+	s.add(list)
+	return s
+}
+
+// specimens lists the specimens.
+func (a *analysis) specimens() *Section {
+	names := a.data.Covariates()
+	grouped := len(a.data.Groups()) > 1 && !slices.Contains(names, "group")
+	size := "centroid size"
+	if a.data.Unit != "" {
+		size += " (" + a.data.Unit + ")"
+	}
+	t := &Table{Name: "specimens", Caption: "The specimens, their sizes and their Procrustes distances from the mean.", Header: []string{"specimen"}}
+	if grouped {
+		t.Header = append(t.Header, "group")
+	}
+	t.Header = append(append(t.Header, names...), size, "distance")
+	if len(a.estimated) > 0 {
+		t.Header = append(t.Header, "estimated landmarks")
+	}
+	for i, s := range a.data.Specimens {
+		row := []string{s.Name}
+		if grouped {
+			row = append(row, s.Group)
+		}
+		for _, name := range names {
+			row = append(row, s.Covariates[name])
+		}
+		row = append(row, number(morpho.CentroidSize(s.Points)), number(floats.Norm(a.mean.Residuals[i], 2)))
+		if len(a.estimated) > 0 {
+			row = append(row, joined(a.estimated[s.Name]))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	section := &Section{Title: "Specimens"}
+	section.add(t)
+	return section
+}

@@ -1,0 +1,194 @@
+package supplement
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"anatomy/geom/geomtest/expect"
+	"anatomy/landmarks/morpho"
+)
+
+func table(t *testing.T, d *Document, name string) *Table {
+	t.Helper()
+	for _, table := range d.Tables() {
+		if table.Name == name {
+			return table
+		}
+	}
+	t.Fatalf("no table %s", name)
+	return nil
+}
+
+// words are all sentences of a document.
+func words(d *Document) string {
+	var all []string
+	for _, s := range d.Sections {
+		for _, p := range s.Parts {
+			switch p := p.(type) {
+			case Paragraph:
+				all = append(all, string(p))
+			case List:
+				all = append(all, p...)
+			}
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// files are those of a folder with their contents.
+func files(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			out[expect.Must(filepath.Rel(folder, path))] = string(expect.Must(os.ReadFile(path)))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// The tables are the published ones: Collyer, Sekora and Adams, Heredity 115, 2015, for salamanders and pupfish.
+func TestPublished(t *testing.T) {
+	heads := expect.Must(New(morpho.Plethodon(), Question{Model: "species*site", Permutations: 99, Seed: 1}))
+	anova := table(t, heads, "anova")
+	for i, want := range []string{"species 1 0.029258", "site 1 0.064375", "species:site 1 0.030885", "residuals 36 0.072422"} {
+		if got := strings.Join(anova.Rows[i][:3], " "); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	pairs := table(t, heads, "pairs-species-site")
+	if len(pairs.Rows) != 6 || strings.Join(pairs.Rows[5][:2], ", ") != "Jord Allo, Teyah Allo" || pairs.Rows[5][2] != "0.024325" {
+		t.Error(pairs.Rows)
+	}
+	if w := words(heads); !strings.Contains(w, "40 specimens with 12 landmarks in the plane were compared. By species and site they are 10 Jord Symp") ||
+		!strings.Contains(w, "species:site has an effect: it explains 15.7 %") || !strings.Contains(w, "M. Collyer, D. Sekora and D. Adams") {
+		t.Error(w)
+	}
+}
+
+// A folder is made again to the same bytes, as long as nobody changed it, and nothing of others is written over.
+func TestRepeat(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "supplement")
+	heads := morpho.Plethodon()
+	heads.Unit, heads.Specimens[3].Points[2] = "mm", []float64{math.NaN(), math.NaN()}
+	q := Question{Title: "Heads <b>&</b> tails", Authors: []string{"A. Name", "B. Name"}, Model: "size + species*site", Permutations: 99, Seed: 3}
+	d := expect.Must(New(heads, q))
+	for range 2 { // an earlier document is replaced
+		if err := d.Write(folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := files(t, folder)
+	if page := first["index.html"]; !strings.Contains(page, "Heads &lt;b&gt;&amp;&lt;/b&gt; tails") || strings.Count(page, "<svg") != len(d.Figures()) {
+		t.Error("the page is not as it should be")
+	}
+	if w := words(d); !strings.Contains(w, "Missing landmarks were estimated") || !strings.Contains(w, heads.Specimens[3].Name+": landmark 2") {
+		t.Error(w)
+	}
+	data, again, err := Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "again")
+	if err := expect.Must(New(data, again)).Write(other); err != nil {
+		t.Fatal(err)
+	}
+	second := files(t, other)
+	for name, want := range first {
+		if second[name] != want {
+			t.Errorf("%s has other bytes", name)
+		}
+	}
+	if len(first) != len(second) || len(first) < 20 {
+		t.Errorf("%d and %d files", len(first), len(second))
+	}
+	changed := filepath.Join(other, "tables", "anova.csv")
+	if err := os.WriteFile(changed, []byte(strings.Replace(second["tables/anova.csv"], "0.0", "0.1", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = Open(other)
+	expect.Refused(t, err, "tables/anova.csv was changed since it was written")
+	foreign := t.TempDir()
+	if err := os.WriteFile(filepath.Join(foreign, "thesis.tex"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect.Refused(t, d.Write(foreign), "it holds other files, such as thesis.tex: name a new folder")
+}
+
+// Every embedded data set, and data as people have them, have a document that can be written.
+func TestAnyData(t *testing.T) {
+	few := morpho.GorillaSkulls()
+	few.Specimens = few.Specimens[:4]
+	alone := morpho.GorillaSkulls() // one specimen per group
+	alone.Specimens = []morpho.Specimen{alone.Specimens[0], alone.Specimens[40], alone.Specimens[41]}
+	for i := range alone.Specimens {
+		alone.Specimens[i].Group = fmt.Sprint("group ", i)
+	}
+	cc := morpho.CorpusCallosum()
+	for _, c := range []struct {
+		data *morpho.Dataset
+		q    Question
+		want string // in the words, or in the error after "error: "
+	}{
+		{morpho.Brain2D(), Question{}, "28 specimens with 13 landmarks in the plane"},
+		{morpho.Brain3D(), Question{Model: "group + size"}, "in space"},
+		{morpho.GreatApes(), Question{}, "By group they are 30 gorf"},
+		{morpho.GreatApes(), Question{Model: "size*group"}, "The slopes of the groups"},
+		{morpho.MosquitoWings(), Question{}, "No model was given"},
+		{morpho.MosquitoWings(), Question{Model: "factor(individual) + factor(side)"}, "individual and side are taken for categories"},
+		{morpho.MouseVertebrae(), Question{}, "Look at"},
+		{morpho.MouseVertebraLandmarks(), Question{}, "6 landmarks"},
+		{morpho.PlethodonSpecies(), Question{Tree: morpho.PlethodonTree()}, "Relatives resemble each other: K = 0.957"},
+		{morpho.Pupfish(), Question{Model: "centroid_size + population*sex"}, "centroid_size is taken for numbers"},
+		{morpho.Rats(), Question{Model: "age + factor(rat)"}, "Shape depends on size"},
+		{few, Question{}, "4 specimens"},
+		{alone, Question{}, "error: no degrees of freedom"},
+		{alone, Question{Model: "size"}, "3 specimens"},
+		{cc, Question{}, "error: "},
+		{few, Question{Model: "sex"}, `error: no covariate "sex"`},
+		{few, Question{Permutations: -1}, "error: -1 permutations, want a positive number"},
+	} {
+		name := c.data.Name + " by " + c.q.Model
+		if c.q.Permutations == 0 {
+			c.q.Permutations = 19
+		}
+		d, err := New(c.data, c.q)
+		if want, refused := strings.CutPrefix(c.want, "error: "); refused {
+			expect.Refused(t, err, want)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if w := words(d); !strings.Contains(w, c.want) || strings.Contains(w, "NaN") || strings.Contains(w, "  ") || strings.Contains(w, "%!") {
+			t.Errorf("%s: %s", name, w)
+		}
+		for _, f := range d.Figures() {
+			if _, err := drawn(f, ".svg"); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		var names []string
+		for _, t := range d.Tables() {
+			names = append(names, t.Name)
+		}
+		for _, f := range d.Figures() {
+			names = append(names, "figure "+f.Name)
+		}
+		slices.Sort(names)
+		if n := len(names); n != len(slices.Compact(names)) {
+			t.Errorf("%s: two tables or figures have one name", name)
+		}
+	}
+}

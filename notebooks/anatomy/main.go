@@ -1,0 +1,456 @@
+// Command anatomy compares shapes from the command line: it looks at files of landmarks, converts and aligns them, tests models of shape and writes
+// the statistical supplement of a paper. It is one file without XLA, for Linux, macOS and Windows: `make binaries` builds it.
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"anatomy/geom/solve"
+	"anatomy/geom/stats/linear"
+	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/supplement"
+	"anatomy/viz"
+)
+
+// Exit states.
+const (
+	failed  = 1 // the data or the question
+	misused = 2 // the command line
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run returns the exit state of a command line.
+func run(args []string, stdout, stderr io.Writer) int {
+	var wrong *failure
+	root := commands()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	switch err := root.Execute(); {
+	case err == nil:
+		return 0
+	case errors.As(err, &wrong):
+		fmt.Fprintln(stderr, "anatomy:", err)
+		return failed
+	default:
+		fmt.Fprintf(stderr, "anatomy: %v\nanatomy --help has examples\n", err)
+		return misused
+	}
+}
+
+// failure is an error of the data or the question, as opposed to one of the command line.
+type failure struct{ error }
+
+func (f *failure) Unwrap() error { return f.error }
+
+// answers makes errors of a command failures.
+func answers(f func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		if err := f(c, args); err != nil {
+			return &failure{err}
+		}
+		return nil
+	}
+}
+
+// input is how data are read.
+type input struct {
+	covariates, tree, unit string
+	closed                 bool
+	missing                float64
+}
+
+func (in *input) flags(c *cobra.Command) {
+	c.Flags().StringVar(&in.covariates, "covariates", "", "table with a row for each specimen, such as specimens.csv")
+	c.Flags().StringVar(&in.tree, "tree", "", "phylogeny in Newick's format, whose leaves are the specimens: a file")
+	c.Flags().StringVar(&in.unit, "unit", "", "unit of the coordinates, such as mm, if the file does not say")
+	c.Flags().BoolVar(&in.closed, "closed", false, "the landmarks follow a closed outline")
+	c.Flags().Float64Var(&in.missing, "missing", math.NaN(), "code of missing landmarks, such as -999")
+}
+
+func (in *input) read(path string) (*morpho.Dataset, error) {
+	d, err := morpho.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if !math.IsNaN(in.missing) {
+		if d, err = withoutMissing(d, in.missing); err != nil {
+			return nil, err
+		}
+	}
+	if in.covariates != "" {
+		if d, err = d.ReadCovariates(in.covariates); err != nil {
+			return nil, err
+		}
+	}
+	if in.unit != "" {
+		d.Unit = in.unit
+	}
+	d.Closed = d.Closed || in.closed
+	return d, nil
+}
+
+// withoutMissing is Dataset.Missing with an error in place of its panic.
+func withoutMissing(d *morpho.Dataset, code float64) (out *morpho.Dataset, err error) {
+	defer func() {
+		if what := recover(); what != nil {
+			err = fmt.Errorf("%v", what)
+		}
+	}()
+	return d.Missing(code), nil
+}
+
+// question is what is asked of them.
+type question struct {
+	supplement.Question
+	input
+}
+
+func (q *question) flags(c *cobra.Command) {
+	q.input.flags(c)
+	c.Flags().StringVar(&q.Model, "model", "", "terms that explain the shapes, such as \"size + sex*population\"; without: the groups")
+	c.Flags().IntVar(&q.Permutations, "permutations", 999, "random draws of each test")
+	c.Flags().Uint64Var(&q.Seed, "seed", 1, "of the draws")
+}
+
+// document answers the question about the data of a file.
+func (q *question) document(path string) (*supplement.Document, error) {
+	d, err := q.read(path)
+	if err != nil {
+		return nil, err
+	}
+	if q.tree != "" {
+		newick, err := os.ReadFile(q.tree)
+		if err != nil {
+			return nil, err
+		}
+		q.Tree = string(newick)
+	}
+	return supplement.New(d, q.Question)
+}
+
+// base is the name of a file without folder and extension.
+func base(path string) string {
+	name := filepath.Base(filepath.Clean(path))
+	return strings.TrimSuffix(name, filepath.Ext(name))
+}
+
+func commands() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "anatomy",
+		Short: "Compare shapes that are given by landmarks",
+		Long: `anatomy compares shapes that are given by landmarks.
+
+It reads tables (.csv, .tsv), TPS, NTS, Morphologika, NPY, 3D Slicer (.mrk.json, .fcsv), Landmark Editor (.pts),
+Stratovan Checkpoint (.ckpt) and MITK (.mps), or a folder with a file for each specimen.`,
+		Example: `  anatomy inspect heads.tps
+  anatomy report heads.tps --covariates specimens.csv --model "size + species*site"
+  anatomy test heads.csv --model "species*site" --format csv
+  anatomy convert heads.tps heads.csv`,
+		Version:       supplement.Version,
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.AddCommand(report(), repeat(), inspect(), convert(), align(), test(), plot())
+	return root
+}
+
+func report() *cobra.Command {
+	var q question
+	var out string
+	c := &cobra.Command{
+		Use:   "report DATA",
+		Short: "Write a page with tables, figures and methods, and a record to make it again",
+		Example: `  anatomy report heads.tps --covariates specimens.csv --model "size + species*site" --out supplement
+  anatomy report skulls/ --unit mm --title "Skulls of great apes" --author "A. Name" --author "B. Name"`,
+		Args: cobra.ExactArgs(1),
+		RunE: answers(func(c *cobra.Command, args []string) error {
+			d, err := q.document(args[0])
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				out = base(args[0]) + "-report"
+			}
+			if err := d.Write(out); err != nil {
+				return err
+			}
+			fmt.Fprintln(c.OutOrStdout(), filepath.Join(out, "index.html"))
+			return nil
+		}),
+	}
+	q.flags(c)
+	c.Flags().StringVar(&q.Title, "title", "", "of the page")
+	c.Flags().StringArrayVar(&q.Authors, "author", nil, "on the page; once for each")
+	c.Flags().StringVar(&out, "out", "", "folder that is written; without: the name of the data and -report")
+	return c
+}
+
+func repeat() *cobra.Command {
+	var out, model string
+	c := &cobra.Command{
+		Use:   "repeat FOLDER",
+		Short: "Make the report of a folder again, to the same bytes, or with another model",
+		Example: `  anatomy repeat heads-report --out again
+  anatomy repeat heads-report --out other --model "species"`,
+		Args: cobra.ExactArgs(1),
+		RunE: answers(func(c *cobra.Command, args []string) error {
+			data, q, err := supplement.Open(args[0])
+			if err != nil {
+				return err
+			}
+			if c.Flags().Changed("model") {
+				q.Model = model
+			}
+			d, err := supplement.New(data, q)
+			if err != nil {
+				return err
+			}
+			if err := d.Write(out); err != nil {
+				return err
+			}
+			fmt.Fprintln(c.OutOrStdout(), filepath.Join(out, "index.html"))
+			return nil
+		}),
+	}
+	c.Flags().StringVar(&out, "out", "", "folder that is written")
+	c.Flags().StringVar(&model, "model", "", "another model")
+	_ = c.MarkFlagRequired("out") // the flag is there
+	return c
+}
+
+func inspect() *cobra.Command {
+	var in input
+	format := "text"
+	c := &cobra.Command{
+		Use:   "inspect DATA",
+		Short: "Say what the data are, and which specimens to look at before any analysis",
+		Example: `  anatomy inspect heads.tps
+  anatomy inspect slicer-folder/ --format json`,
+		Args: cobra.ExactArgs(1),
+		RunE: answers(func(c *cobra.Command, args []string) error {
+			d, err := in.read(args[0])
+			if err != nil {
+				return err
+			}
+			if err := d.Validate(); err != nil {
+				return err
+			}
+			found, err := morpho.Inspect(d)
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				type finding struct {
+					Specimen  string `json:"specimen"`
+					Landmarks []int  `json:"landmarks,omitempty"`
+					About     string `json:"about"`
+				}
+				about := struct {
+					Data     string    `json:"data"`
+					Notes    []string  `json:"notes,omitempty"`
+					Findings []finding `json:"findings"`
+				}{d.String(), d.Notes, []finding{}}
+				for _, f := range found.Findings {
+					about.Findings = append(about.Findings, finding{f.Specimen, f.Landmarks, f.String()})
+				}
+				return json.NewEncoder(c.OutOrStdout()).Encode(about)
+			}
+			w := c.OutOrStdout()
+			fmt.Fprintln(w, d)
+			for _, note := range d.Notes {
+				fmt.Fprintln(w, "note:", note)
+			}
+			fmt.Fprintln(w, found)
+			for _, f := range found.Findings {
+				fmt.Fprintln(w, f)
+			}
+			return nil
+		}),
+	}
+	in.flags(c)
+	c.Flags().Var(choice(&format, "text", "json"), "format", "text or json")
+	return c
+}
+
+func convert() *cobra.Command {
+	var in input
+	c := &cobra.Command{
+		Use:   "convert FROM TO",
+		Short: "Write landmarks or a mesh in another format, which the extension names",
+		Example: `  anatomy convert heads.tps heads.csv
+  anatomy convert slicer-folder/ bones.csv --covariates specimens.csv
+  anatomy convert bone.stl bone.ply`,
+		Args: cobra.ExactArgs(2),
+		RunE: answers(func(c *cobra.Command, args []string) error {
+			if mesh.Readable(args[0]) && mesh.Readable(args[1]) {
+				m, err := mesh.Read(args[0])
+				if err != nil {
+					return err
+				}
+				return mesh.Write(args[1], m)
+			}
+			d, err := in.read(args[0])
+			if err != nil {
+				return err
+			}
+			return morpho.Write(args[1], d)
+		}),
+	}
+	in.flags(c)
+	return c
+}
+
+func align() *cobra.Command {
+	var in input
+	var keep bool
+	c := &cobra.Command{
+		Use:     "align FROM TO",
+		Short:   "Write the shapes after generalised Procrustes alignment",
+		Example: `  anatomy align heads.tps aligned.csv`,
+		Args:    cobra.ExactArgs(2),
+		RunE: answers(func(c *cobra.Command, args []string) error {
+			d, err := in.read(args[0])
+			if err != nil {
+				return err
+			}
+			if err := d.Validate(); err != nil {
+				return err
+			}
+			var options []morpho.ProcrustesOption
+			if keep {
+				options = append(options, morpho.KeepSize())
+			}
+			a, err := morpho.Procrustes(d.Shapes(), options...)
+			if err != nil {
+				return err
+			}
+			if a.Status != solve.Converged {
+				return fmt.Errorf("the alignment: %s", a.Status)
+			}
+			for i := range d.Specimens {
+				d.Specimens[i].Points = a.Shapes[i]
+			}
+			fmt.Fprintln(c.ErrOrStderr(), a)
+			return morpho.Write(args[1], d)
+		}),
+	}
+	in.flags(c)
+	c.Flags().BoolVar(&keep, "keep-size", false, "translate and rotate only")
+	return c
+}
+
+func test() *cobra.Command {
+	var q question
+	format, name := "text", "anova"
+	c := &cobra.Command{
+		Use:   "test DATA",
+		Short: "Print a table of the report: anova, or another one by its name",
+		Example: `  anatomy test heads.csv --model "size + species*site"
+  anatomy test heads.csv --model "species*site" --table pairs-species-site --format csv`,
+		Args: cobra.ExactArgs(1),
+		RunE: answers(func(c *cobra.Command, args []string) error {
+			d, err := q.document(args[0])
+			if err != nil {
+				return err
+			}
+			var names []string
+			for _, t := range d.Tables() {
+				if t.Name == name {
+					return print(c.OutOrStdout(), t, format)
+				}
+				names = append(names, t.Name)
+			}
+			return fmt.Errorf("the report has no table %q; it has %s", name, strings.Join(names, ", "))
+		}),
+	}
+	q.flags(c)
+	c.Flags().StringVar(&name, "table", name, "name of the table")
+	c.Flags().Var(choice(&format, "text", "csv", "json"), "format", "text, csv or json")
+	return c
+}
+
+// print writes a table in a format.
+func print(w io.Writer, t *supplement.Table, format string) error {
+	switch format {
+	case "csv":
+		out := csv.NewWriter(w)
+		return errors.Join(out.Write(t.Header), out.WriteAll(t.Rows))
+	case "json":
+		rows := []map[string]string{}
+		for _, cells := range t.Rows {
+			row := map[string]string{}
+			for i, cell := range cells {
+				row[t.Header[i]] = cell
+			}
+			rows = append(rows, row)
+		}
+		return json.NewEncoder(w).Encode(rows)
+	}
+	lines := []string{strings.Join(t.Header, "\t")}
+	for _, row := range t.Rows {
+		lines = append(lines, strings.Join(row, "\t"))
+	}
+	_, err := fmt.Fprintf(w, "%s\n%s\n", t.Caption, linear.Table(lines))
+	return err
+}
+
+func plot() *cobra.Command {
+	var q question
+	name := "morphospace"
+	c := &cobra.Command{
+		Use:   "plot DATA FILE",
+		Short: "Draw a figure of the report into a file: .svg, .pdf or .png",
+		Example: `  anatomy plot heads.csv morphospace.svg
+  anatomy plot heads.csv allometry.pdf --figure allometry --model "size + species"`,
+		Args: cobra.ExactArgs(2),
+		RunE: answers(func(c *cobra.Command, args []string) error {
+			d, err := q.document(args[0])
+			if err != nil {
+				return err
+			}
+			var names []string
+			for _, f := range d.Figures() {
+				if f.Name == name {
+					return viz.Save(args[1], f.Drawing)
+				}
+				names = append(names, f.Name)
+			}
+			return fmt.Errorf("the report has no figure %q; it has %s", name, strings.Join(names, ", "))
+		}),
+	}
+	q.flags(c)
+	c.Flags().StringVar(&name, "figure", name, "name of the figure")
+	return c
+}
+
+// choiceValue is a flag with some values only.
+type choiceValue struct {
+	value   *string
+	allowed []string
+}
+
+func choice(value *string, allowed ...string) *choiceValue { return &choiceValue{value, allowed} }
+
+func (v *choiceValue) String() string { return *v.value }
+func (v *choiceValue) Type() string   { return "string" }
+func (v *choiceValue) Set(s string) error {
+	for _, a := range v.allowed {
+		if s == a {
+			*v.value = s
+			return nil
+		}
+	}
+	return fmt.Errorf("want %s", strings.Join(v.allowed, " or "))
+}

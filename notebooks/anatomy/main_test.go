@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anatomy/geom/geomtest/expect"
+	"anatomy/landmarks/morpho"
+)
+
+func commandLine(args ...string) (state int, stdout, stderr string) {
+	var out, errors bytes.Buffer
+	state = run(args, &out, &errors)
+	return state, out.String(), errors.String()
+}
+
+// inFolder is a folder with salamander heads, without their covariates, and a table of these.
+func inFolder(t *testing.T) (heads, covariates string) {
+	t.Helper()
+	folder := t.TempDir()
+	heads, covariates = filepath.Join(folder, "heads.tps"), filepath.Join(folder, "specimens.csv")
+	d := morpho.Plethodon()
+	table := "Measured in 2025\n\nspecimen;species;site\n"
+	for i, s := range d.Specimens {
+		table += strings.ToUpper(s.Name) + ".jpg;" + s.Covariates["species"] + ";" + s.Covariates["site"] + "\n"
+		d.Specimens[i].Covariates, d.Specimens[i].Group = nil, ""
+	}
+	if err := morpho.Write(heads, d); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(covariates, []byte(table), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return heads, covariates
+}
+
+// From the digitiser's file and a spreadsheet to the published table, in each format, and to a page.
+func TestCommands(t *testing.T) {
+	heads, covariates := inFolder(t)
+	folder := filepath.Dir(heads)
+	at := func(name string) string { return filepath.Join(folder, name) }
+	model := []string{"--covariates", covariates, "--model", "species*site", "--permutations", "99"}
+	with := func(args ...string) []string { return append(args, model...) }
+
+	state, out, errors := commandLine(with("test", heads, "--format", "csv")...)
+	if want := "term,df,SS,MS,R²,F,p,error of p\nspecies,1,0.029258,"; state != 0 || !strings.HasPrefix(out, want) {
+		t.Errorf("state %d: %s%s", state, out, errors)
+	}
+	_, out, _ = commandLine(with("test", heads, "--format", "json", "--table", "disparity")...)
+	var rows []map[string]string
+	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 4 || rows[0]["specimens"] != "10" {
+		t.Errorf("%v: %s", err, out)
+	}
+	if _, out, _ = commandLine(with("test", heads)...); !strings.Contains(out, "species:site") {
+		t.Error(out)
+	}
+
+	state, out, errors = commandLine(with("report", heads, "--out", at("supplement"), "--unit", "mm", "--author", "A. Name")...)
+	if state != 0 || out != at("supplement/index.html")+"\n" {
+		t.Errorf("state %d: %s%s", state, out, errors)
+	}
+	if state, _, errors = commandLine("repeat", at("supplement"), "--out", at("again")); state != 0 {
+		t.Error(errors)
+	}
+	for _, name := range []string{"index.html", "ro-crate-metadata.json", "figures/allometry.pdf", "data/landmarks.csv"} {
+		if !bytes.Equal(expect.Must(os.ReadFile(at("supplement/"+name))), expect.Must(os.ReadFile(at("again/"+name)))) {
+			t.Errorf("%s has other bytes", name)
+		}
+	}
+	if state, _, errors = commandLine("repeat", at("supplement"), "--out", at("other"), "--model", "site"); state != 0 {
+		t.Error(errors)
+	}
+	if state, _, errors = commandLine(with("plot", heads, at("figure.svg"), "--figure", "allometry")...); state != 0 || len(expect.Must(os.ReadFile(at("figure.svg")))) < 1000 {
+		t.Error(errors)
+	}
+
+	if state, out, _ = commandLine("inspect", heads); state != 0 || !strings.Contains(out, "40 specimens") {
+		t.Error(out)
+	}
+	if state, out, _ = commandLine("inspect", heads, "--format", "json"); state != 0 || !json.Valid([]byte(out)) {
+		t.Error(out)
+	}
+	if state, _, errors = commandLine("convert", heads, at("heads.csv"), "--covariates", covariates); state != 0 {
+		t.Error(errors)
+	}
+	back := expect.Must(morpho.Read(at("heads.csv")))
+	expect.Abs(t, "converted", back.Shapes()[7], morpho.Plethodon().Shapes()[7], 0)
+	if site := expect.Must(back.Column("site")); site[0] != "Symp" {
+		t.Error(site)
+	}
+	if state, _, errors = commandLine("align", heads, at("aligned.csv")); state != 0 {
+		t.Error(errors)
+	}
+	expect.Abs(t, "aligned", expect.Must(morpho.Read(at("aligned.csv"))).Shapes()[5], expect.Must(morpho.Procrustes(morpho.Plethodon().Shapes())).Shapes[5], 1e-12)
+	if state, _, errors = commandLine("convert", at("nothing.stl"), at("mesh.ply")); state != failed {
+		t.Error(state, errors)
+	}
+	if state, out, _ = commandLine("completion", "bash"); state != 0 || len(out) < 1000 {
+		t.Error("no completion")
+	}
+}
+
+// What is wrong is said on the standard error, with a state that tells the data from the command line.
+func TestErrors(t *testing.T) {
+	heads, covariates := inFolder(t)
+	for _, c := range []struct {
+		state int
+		want  string
+		args  []string
+	}{
+		{misused, `unknown command "reprot"`, []string{"reprot"}},
+		{misused, "accepts 1 arg(s)", []string{"report"}},
+		{misused, "unknown flag: --colour", []string{"report", heads, "--colour", "red"}},
+		{misused, "want text or csv or json", []string{"test", heads, "--format", "pdf"}},
+		{misused, `required flag(s) "out" not set`, []string{"repeat", "x"}},
+		{failed, "no such file", []string{"report", "nothing.csv"}},
+		{failed, `no covariate "sex"`, []string{"test", heads, "--covariates", covariates, "--model", "sex"}},
+		{failed, `the report has no table "anowa"; it has components, anova`, []string{"test", heads, "--covariates", covariates, "--model", "site", "--table", "anowa"}},
+		{failed, "the report has no figure", []string{"plot", heads, "x.svg", "--figure", "allometrie"}},
+		{failed, "no landmark is at", []string{"inspect", heads, "--missing", "-999"}},
+		{failed, "no such file", []string{"repeat", "nowhere", "--out", "x"}},
+	} {
+		state, out, errors := commandLine(c.args...)
+		if state != c.state || out != "" || !strings.Contains(errors, c.want) || strings.Contains(errors, "goroutine") {
+			t.Errorf("%v: state %d, %q, %q; want state %d and %q", c.args, state, out, errors, c.state, c.want)
+		}
+	}
+}
+
+// Each command has an example that begins with its name.
+func TestHelp(t *testing.T) {
+	for _, c := range commands().Commands() {
+		state, out, _ := commandLine(c.Name(), "--help")
+		if state != 0 || !strings.Contains(out, "Examples:\n  anatomy "+c.Name()) {
+			t.Errorf("%s: %s", c.Name(), out)
+		}
+	}
+}
