@@ -9,7 +9,7 @@ export GOFLAGS := $(filter-out -mod=% --mod=% -modfile=% --modfile=%,$(GOFLAGS))
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newer: Debian \`apt-get install python3 python3-venv\`, macOS \`brew install python\`" >&2; exit 1; }; \
 	$(PYTHON) kernels/jupyter/setup.py
 
-.PHONY: setup setup-cuda gpu-check report gallery test lab kernel test-kernel test-lab soak binaries bench bench-narrow calibrate strip clean
+.PHONY: setup setup-cuda gpu-check report gallery test lab kernel test-kernel test-lab soak binaries page bench bench-narrow calibrate strip clean
 
 setup: # what the other targets do first
 	$(SETUP) run
@@ -70,6 +70,8 @@ test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screensho
 	@$(VENV)/python kernels/jupyter/lab.py
 	@$(VENV)/python notebooks/report/pages.py
 	@$(VENV)/python notebooks/report/hostile.py
+	@$(MAKE) --no-print-directory page
+	@$(VENV)/python notebooks/anatomy/browse.py
 
 soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind
 	$(SETUP) test
@@ -81,6 +83,12 @@ binaries: # the program anatomy in .anatomy/binaries, one file each for Linux, m
 		os=$${target%/*} arch=$${target#*/}; file=.anatomy/binaries/anatomy-$$os-$$arch; [ $$os != windows ] || file=$$file.exe; \
 		echo $$file; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -ldflags='-s -w' -o $$file ./notebooks/anatomy || exit 1; \
 	done
+
+page: # .anatomy/page/anatomy.html: the program anatomy in one page for a browser, which needs no server and sends nothing
+	@mkdir -p .anatomy/page
+	@CGO_ENABLED=0 GOOS=js GOARCH=wasm go build -trimpath -buildvcs=false -ldflags='-s -w' -o .anatomy/page/anatomy.wasm ./notebooks/anatomy
+	@go run ./notebooks/anatomy/page -program .anatomy/page/anatomy.wasm -goroot "$$(go env GOROOT)" -out .anatomy/page/anatomy.html
+	@rm .anatomy/page/anatomy.wasm; echo .anatomy/page/anatomy.html
 
 bench: # benchmarks of every package, and kernel sums beside JAX, KeOps and finufft where BENCH_PYTHON has them
 	$(SETUP) run

@@ -47,7 +47,7 @@ type Surroundings func() (ctx context.Context, show func(Progress), end func())
 var surroundings atomic.Pointer[Surroundings]
 
 // Interactive sets the Surroundings of all computations that are begun without a context or without a listener. Package nb calls it
-// for the cells of a notebook; other packages and programs should not.
+// for the cells of a notebook and a program for its terminal; libraries should not.
 func Interactive(s Surroundings) { surroundings.Store(&s) }
 
 // Task is a long computation while it runs.

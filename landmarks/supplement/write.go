@@ -1,6 +1,7 @@
 package supplement
 
 import (
+	"archive/zip"
 	"bytes"
 	"crypto/sha256"
 	"embed"
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -47,28 +49,32 @@ const (
 	crateFile    = "ro-crate-metadata.json"
 )
 
-// Write writes a document to a folder, which it makes: the page index.html, tables/*.csv, figures/*.svg, *.pdf and *.png, the landmarks with
-// the covariates, data/landmarks.csv, and the question. The folder is a Research Object Crate (version 1.1), whose ro-crate-metadata.json has the checksums of
-// all files. Equal questions about equal data give equal files.
+// Write writes a document to a folder, which it makes, or to an archive if the name ends with .zip: the page index.html, tables/*.csv, figures/*.svg,
+// *.pdf and *.png, the landmarks with the covariates, data/landmarks.csv, and the question. The folder is a Research Object Crate (version 1.1), whose
+// ro-crate-metadata.json has the checksums of all files. Equal questions about equal data give equal files.
 //
-// It is an error if the folder holds anything else but an earlier document.
-func (d *Document) Write(folder string) error {
-	if err := d.write(folder); err != nil {
-		return fmt.Errorf("%s: %w", folder, err)
+// It is an error if the folder holds anything else but an earlier document, or if the archive is there.
+func (d *Document) Write(to string) error {
+	written, err := d.files()
+	if err == nil && strings.EqualFold(filepath.Ext(to), ".zip") {
+		err = writeArchive(to, written)
+	} else if err == nil {
+		err = writeFolder(to, written)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", to, err)
 	}
 	return nil
 }
 
-func (d *Document) write(folder string) error {
-	if err := checkFolder(folder); err != nil {
-		return err
-	}
+// files are all files of the document by their names.
+func (d *Document) files() (map[string][]byte, error) {
 	written := map[string][]byte{}
 	for _, f := range d.Figures() {
 		for _, extension := range []string{".svg", ".pdf", ".png"} {
 			data, err := drawn(f, extension)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			written["figures/"+f.Name+extension] = data
 		}
@@ -78,37 +84,59 @@ func (d *Document) write(folder string) error {
 	}
 	var data bytes.Buffer
 	if err := morpho.WriteCSV(&data, d.record.data); err != nil {
-		return err
+		return nil, err
 	}
 	written[dataFile] = data.Bytes()
 	question, err := json.MarshalIndent(d.record, "", "  ")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	written[questionFile] = append(question, '\n')
 	page, err := d.page(func(f *Figure) template.HTML { return template.HTML(inline(written["figures/"+f.Name+".svg"])) })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	written[pageFile] = page
-	if written[crateFile], err = d.crate(written); err != nil {
+	written[crateFile], err = d.crate(written)
+	return written, err
+}
+
+// sortedNames are the names of files.
+func sortedNames(files map[string][]byte) []string { return slices.Sorted(maps.Keys(files)) }
+
+func writeFolder(folder string, files map[string][]byte) error {
+	if err := checkFolder(folder); err != nil {
 		return err
 	}
-	names := make([]string, 0, len(written))
-	for name := range written {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names { // the record is not the last: until it is there, another try may write
+	for _, name := range sortedNames(files) {
 		to := filepath.Join(folder, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 			return err
 		}
-		if err := replace.File(to, func(w io.Writer) error { _, err := w.Write(written[name]); return err }); err != nil {
+		if err := replace.File(to, func(w io.Writer) error { _, err := w.Write(files[name]); return err }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func writeArchive(path string, files map[string][]byte) error {
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		return errors.Join(err, errors.New("it is there already: name another file"))
+	}
+	return replace.File(path, func(w io.Writer) error {
+		archive := zip.NewWriter(w)
+		for _, name := range sortedNames(files) {
+			f, err := archive.Create(name)
+			if err != nil {
+				return err
+			}
+			if _, err := f.Write(files[name]); err != nil {
+				return err
+			}
+		}
+		return archive.Close()
+	})
 }
 
 // checkFolder returns an error if a folder is there that holds other things than a document.
@@ -213,11 +241,7 @@ func (d *Document) page(figure func(*Figure) template.HTML) ([]byte, error) {
 func (d *Document) crate(files map[string][]byte) ([]byte, error) {
 	type entity map[string]any
 	ref := func(id string) entity { return entity{"@id": id} }
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := sortedNames(files)
 	var parts, results []entity
 	var all []entity
 	for _, name := range names {

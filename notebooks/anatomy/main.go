@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -12,11 +13,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/watch"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/supplement"
@@ -29,7 +32,42 @@ const (
 	misused = 2 // the command line
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	showProgress()
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// showProgress writes how far a computation is to the standard error: in one line of a terminal, or, if ANATOMY_PROGRESS is "lines", in lines
+// "progress ITERATION TOTAL NAME", which the page in a browser reads.
+func showProgress() {
+	lines := os.Getenv("ANATOMY_PROGRESS") == "lines"
+	info, err := os.Stderr.Stat()
+	if !lines && (err != nil || info.Mode()&os.ModeCharDevice == 0) {
+		return
+	}
+	watch.Interactive(func() (context.Context, func(watch.Progress), func()) {
+		var last time.Time
+		shown := false
+		show := func(p watch.Progress) {
+			if time.Since(last) < 100*time.Millisecond {
+				return
+			}
+			last = time.Now()
+			if lines {
+				fmt.Fprintf(os.Stderr, "progress %d %d %s\n", p.Iteration, p.Total, p.Task)
+				return
+			}
+			shown = true
+			fmt.Fprintf(os.Stderr, "\r\x1b[K%s", p)
+		}
+		end := func() {
+			if shown {
+				fmt.Fprint(os.Stderr, "\r\x1b[K")
+			}
+		}
+		return context.Background(), show, end
+	})
+}
 
 // run returns the exit state of a command line.
 func run(args []string, stdout, stderr io.Writer) int {
@@ -168,7 +206,7 @@ Stratovan Checkpoint (.ckpt) and MITK (.mps), or a folder with a file for each s
 
 func report() *cobra.Command {
 	var q question
-	var out string
+	var out []string
 	c := &cobra.Command{
 		Use:   "report DATA",
 		Short: "Write a page with tables, figures and methods, and a record to make it again",
@@ -180,21 +218,34 @@ func report() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if out == "" {
-				out = base(args[0]) + "-report"
+			if out == nil {
+				out = []string{base(args[0]) + "-report"}
 			}
-			if err := d.Write(out); err != nil {
-				return err
+			for _, to := range out {
+				if err := write(c, d, to); err != nil {
+					return err
+				}
 			}
-			fmt.Fprintln(c.OutOrStdout(), filepath.Join(out, "index.html"))
 			return nil
 		}),
 	}
 	q.flags(c)
 	c.Flags().StringVar(&q.Title, "title", "", "of the page")
 	c.Flags().StringArrayVar(&q.Authors, "author", nil, "on the page; once for each")
-	c.Flags().StringVar(&out, "out", "", "folder that is written; without: the name of the data and -report")
+	c.Flags().StringArrayVar(&out, "out", nil, "folder or .zip file that is written, once for each; without: the name of the data and -report")
 	return c
+}
+
+// write writes a document and says where its page is.
+func write(c *cobra.Command, d *supplement.Document, to string) error {
+	if err := d.Write(to); err != nil {
+		return err
+	}
+	if !strings.EqualFold(filepath.Ext(to), ".zip") {
+		to = filepath.Join(to, "index.html")
+	}
+	fmt.Fprintln(c.OutOrStdout(), to)
+	return nil
 }
 
 func repeat() *cobra.Command {
@@ -217,14 +268,10 @@ func repeat() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := d.Write(out); err != nil {
-				return err
-			}
-			fmt.Fprintln(c.OutOrStdout(), filepath.Join(out, "index.html"))
-			return nil
+			return write(c, d, out)
 		}),
 	}
-	c.Flags().StringVar(&out, "out", "", "folder that is written")
+	c.Flags().StringVar(&out, "out", "", "folder or .zip file that is written")
 	c.Flags().StringVar(&model, "model", "", "another model")
 	_ = c.MarkFlagRequired("out") // the flag is there
 	return c
@@ -260,8 +307,12 @@ func inspect() *cobra.Command {
 				about := struct {
 					Data     string    `json:"data"`
 					Notes    []string  `json:"notes,omitempty"`
+					Columns  []string  `json:"columns"` // for a model
 					Findings []finding `json:"findings"`
-				}{d.String(), d.Notes, []finding{}}
+				}{d.String(), d.Notes, append([]string{}, d.Covariates()...), []finding{}}
+				if len(d.Groups()) > 1 {
+					about.Columns = append(about.Columns, "group")
+				}
 				for _, f := range found.Findings {
 					about.Findings = append(about.Findings, finding{f.Specimen, f.Landmarks, f.String()})
 				}

@@ -1,0 +1,60 @@
+// Command page makes one HTML file of the program anatomy, compiled for a browser, and the page that runs it: `make page`.
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"encoding/base64"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed index.html memory.js worker.js
+var sources embed.FS
+
+func main() {
+	program := flag.String("program", "", "anatomy, built for js/wasm")
+	root := flag.String("goroot", "", "folder of Go, as go env GOROOT says")
+	out := flag.String("out", "", "file to write")
+	flag.Parse()
+	if err := bundle(*program, *root, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "page:", err)
+		os.Exit(1)
+	}
+}
+
+func bundle(program, root, out string) error {
+	wasm, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	exec, err := os.ReadFile(filepath.Join(root, "lib", "wasm", "wasm_exec.js"))
+	if err != nil {
+		return err
+	}
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(wasm); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	part := func(name string) string {
+		data, err := sources.ReadFile(name)
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		return string(data)
+	}
+	page := strings.NewReplacer("@memory.js@", part("memory.js"), "@worker.js@", part("worker.js"), "@wasm_exec.js@", string(exec),
+		"@program@", base64.StdEncoding.EncodeToString(packed.Bytes())).Replace(part("index.html"))
+	return os.WriteFile(out, []byte(page), 0o666)
+}
