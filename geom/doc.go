@@ -6,6 +6,7 @@
 //	space := geom.On(manifold.Sphere(2))                        // points are unit vectors
 //	g, err := space.Log([]float64{1, 0, 0}, []float64{0, 1, 0}) // the geodesic from one point to another
 //	if err != nil { … }
+//	if err := g.Err(); err != nil { … }                         // the search has not converged: g is the best geodesic found
 //	fmt.Printf("%.4f %.4f\n", g.Length, g.Velocity)             // 1.5708 [0.0000 1.5708 0.0000]
 //	moved, err := space.Transport(g, []float64{0, 0, 1})        // a tangent vector, carried along g
 //	h, err := space.Exp([]float64{1, 0, 0}, []float64{0, 0, 1}) // the geodesic with a given initial velocity
@@ -63,6 +64,7 @@
 // # Errors
 //
 // Graph functions panic if shapes do not fit, with the shapes in the message. Host functions return errors that say what was
-// wrong, where, and what to do. An iteration that stops early is no error: its Status says so, and the result is the best point
-// found.
+// wrong, where, and what to do. An iteration that stops early returns the best point found and no error: the result's Status says
+// how it ended, and its method Err turns a Status other than Converged into an error. A method of a nil result panics: the call that
+// should have made it has failed.
 package geom

@@ -24,6 +24,10 @@ func ExampleMetricFunc() {
 		fmt.Println(err)
 		return
 	}
+	if err := g.Err(); err != nil { // the search has not converged
+		fmt.Println(err)
+		return
+	}
 	k, err := space.SectionalCurvature([]float64{0, 1}, []float64{1, 0}, []float64{0, 1})
 	if err != nil {
 		fmt.Println(err)

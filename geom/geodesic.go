@@ -1,7 +1,6 @@
 package geom
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -11,6 +10,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/solve"
 )
 
 // Geodesic is a geodesic γ on [0, 1]. For one that Log searched for, Residual, Iterations and Status say how well it was found.
@@ -48,6 +48,7 @@ func (g *Geodesic[P]) String() string {
 // Err returns nil if Status is Converged, and otherwise an error with the line of String, and what to do where Log has stalled. A
 // script that must not go on with an inexact logarithm checks it after the error of Log.
 func (g *Geodesic[P]) Err() error {
+	solve.NotNil(g)
 	switch g.Status {
 	case Converged:
 		return nil
@@ -59,7 +60,7 @@ func (g *Geodesic[P]) Err() error {
 		return fmt.Errorf("%s: %sthe metric is rough or nearly singular on the way, as for landmarks whose kernel is much wider than they are apart; "+
 			"take a narrower kernel, or landmarks.Space.Match, which leaves a mismatch", g, steps)
 	}
-	return errors.New(g.String())
+	return g.Status.Err(g)
 }
 
 // Exp returns the geodesic from x with the initial velocity v; its End is Exp_x(v). Where no Integrator was given, it doubles the

@@ -156,6 +156,9 @@ func (m *Matching) String() string {
 	return fmt.Sprintf("match of %d points, √(%.3g) of √(%.3g) left, %s after %d iterations", len(m.Deformed), m.Mismatch, m.Before, m.Status, m.Iterations)
 }
 
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (m *Matching) Err() error { return solve.NotNil(m).Status.Err(m) }
+
 // match moves the source to the target; a nil source stands for the controls themselves.
 func (s *Space) match(name string, controls, source [][]float64, term DataTerm, sigma float64, opts []solve.Option) (*Matching, error) {
 	if err := s.CheckNumbers("source", controls); err != nil {

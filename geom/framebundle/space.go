@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/solve"
 )
 
 // Space computes on the frame bundle of a manifold with numbers of Go. On and Over make it. Points and vectors have the type of
@@ -223,6 +224,9 @@ type Geodesic[P geom.Point] struct {
 func (g *Geodesic[P]) String() string {
 	return fmt.Sprintf("path of energy %.4g, mismatch %.2g, residual %.2g, %s", g.Energy, g.Mismatch, g.Residual, g.Status)
 }
+
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (g *Geodesic[P]) Err() error { return solve.NotNil(g).Status.Err(g) }
 
 // Shaped turns a geodesic with points as lists of numbers into one with the points of a space.
 func Shaped[P geom.Point](base *geom.Space[P], g *Geodesic[geom.Vec]) *Geodesic[P] {

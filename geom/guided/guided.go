@@ -15,6 +15,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/solve"
 	"anatomy/geom/stats/chains"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
@@ -140,6 +141,9 @@ func (p *Posterior[P]) String() string {
 	}
 	return fmt.Sprintf("%s, %s", out, p.Status)
 }
+
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (p *Posterior[P]) Err() error { return solve.NotNil(p).Status.Err(p) }
 
 // Estimate is an unknown with its draws, and how good they are: see package chains.
 type Estimate struct {

@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom/solve"
 )
 
 // Maximum is the maximum of the likelihood of the unknowns.
@@ -31,6 +33,7 @@ func (m *Maximum) String() string {
 // and those of a polynomial of degree four in log θ, which is fitted to them near the maximum by weighted least squares. It is an error
 // if it does not show a maximum where the draws are: the prior then says more than the data.
 func (p *Posterior[P]) MaximumLikelihood() (*Maximum, error) {
+	solve.NotNil(p)
 	const what = "MaximumLikelihood"
 	k, n := len(p.Unknown), len(p.Scores)
 	if k == 0 {

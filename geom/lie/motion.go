@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/ode"
+	"anatomy/geom/solve"
 )
 
 // MuntheKaas turns an integrator into one that stays on the group, for states whose first part is an element g of the group,
@@ -95,7 +96,10 @@ type Motion[P geom.Point] struct {
 }
 
 // Energy returns ½ A(ξ, ξ) at Times[i]; it is constant up to the error of the integration.
-func (m *Motion[P]) Energy(i int) float64 { return floats.Dot(m.Velocities[i], m.Momenta[i]) / 2 }
+func (m *Motion[P]) Energy(i int) float64 {
+	solve.NotNil(m)
+	return floats.Dot(m.Velocities[i], m.Momenta[i]) / 2
+}
 
 // Move integrates the geodesic of an invariant metric from a point g, with the initial velocity ξ, coordinates in the Lie algebra,
 // from time 0 to T in n steps. It integrates the equations of Euler and Poincaré, with g' = g ξ^ for left-invariant and g' = ξ^ g for

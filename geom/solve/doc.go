@@ -18,29 +18,3 @@
 // An iteration ends when it meets its tolerance, when no step makes progress, at a limit, or when its context ends. Status says
 // which; an error means that an evaluation failed.
 package solve
-
-// Status says how an iteration ended.
-type Status int
-
-const (
-	Converged      Status = iota // the tolerance was met
-	Stalled                      // no step made progress; the result is the best point found
-	IterationLimit               // the limit of iterations was reached
-	Cancelled                    // the context ended, for example because the user stopped the computation
-)
-
-func (s Status) String() string {
-	return [...]string{"converged", "stalled", "iteration limit", "cancelled"}[s]
-}
-
-// Certified is the status of a result: Converged if it meets its tolerance, however the search for it ended, and otherwise how that ended;
-// Stalled where the search took the tolerance for met.
-func (s Status) Certified(met bool) Status {
-	switch {
-	case met:
-		return Converged
-	case s == Converged:
-		return Stalled
-	}
-	return s
-}

@@ -2,6 +2,7 @@ package solve
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -42,6 +43,11 @@ type Minimum struct {
 	Gradient   float64
 	Iterations int
 	Status     Status
+}
+
+// Err returns nil if Status is Converged, and otherwise an error.
+func (m *Minimum) Err() error {
+	return NotNil(m).Status.Err(fmt.Sprintf("minimum %.6g after %d iterations, gradient %.2g", m.Value, m.Iterations, m.Gradient))
 }
 
 // Minimise minimises an objective from x by the limited-memory BFGS method (J. Nocedal and S. J. Wright, Numerical Optimization,

@@ -2,6 +2,8 @@ package solve
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -37,6 +39,15 @@ type Root struct {
 	step    []float64 // the next step is alpha·step
 	alpha   float64
 	stuck   bool // Broyden's method makes no progress
+}
+
+// Err returns nil if the search is Done and has converged, and otherwise an error.
+func (r *Root) Err() error {
+	what := fmt.Sprintf("root to %.2g after %d iterations", NotNil(r).Norm, r.Iterations)
+	if !r.Done {
+		return errors.New(what + ": the search has not ended")
+	}
+	return r.Status.Err(what)
 }
 
 // NewRoot starts a search at x, where the residual is f. It is Done if |f| is at most the tolerance.

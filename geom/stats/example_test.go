@@ -17,6 +17,10 @@ func ExampleFrechetMean() {
 		fmt.Println(err)
 		return
 	}
+	if err := mean.Err(); err != nil { // the search has not converged
+		fmt.Println(err)
+		return
+	}
 	pca, err := stats.TangentPCA(mean)
 	if err != nil {
 		fmt.Println(err)

@@ -106,6 +106,7 @@ func (m *FrameMean[P]) String() string {
 // for the rank: where the variances of the principal components m and m + 1 differ by less than the standard error of the first,
 // √(2/n) of it, sampling mixes both (G. North et al., Monthly Weather Review 110, 1982). It names the ranks at which they do not.
 func (m *FrameMean[P]) Err() error {
+	solve.NotNil(m)
 	if m.Status == geom.Converged {
 		return nil
 	}
@@ -118,7 +119,7 @@ func (m *FrameMean[P]) Err() error {
 		return a > 1e-14*m.Deviations[0]*m.Deviations[0] && a-b > a*math.Sqrt(2/float64(n))
 	}
 	if told(rank) {
-		return errors.New(m.String())
+		return m.Status.Err(m)
 	}
 	last := min(2*rank+2, len(m.Deviations)-1)
 	advice := fmt.Sprintf("none up to %d is", last)
@@ -136,7 +137,10 @@ func (m *FrameMean[P]) Err() error {
 }
 
 // At returns the mean as a point (x, ν) of the frame bundle.
-func (m *FrameMean[P]) At() framebundle.Point[P] { return framebundle.At(m.Point, m.Frame...) }
+func (m *FrameMean[P]) At() framebundle.Point[P] {
+	solve.NotNil(m)
+	return framebundle.At(m.Point, m.Frame...)
+}
 
 // Covariance returns the matrix ννᵀ, [n][n], for points of n numbers: coordinates or ambient vectors, the rows of shapes one after
 // the other.

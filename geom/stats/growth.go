@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
+	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 )
 
@@ -314,6 +315,7 @@ var errStopped = errors.New("growth: it was cancelled before its slopes had a me
 // At returns the point Exp_y((t − t₀)(s̄ + Σ_k c_k u_k)): for no c_k that of the average trajectory at time t, else that of a
 // subject with the scores c_k along the first modes of Variation. More scores than modes are an error.
 func (g *Growth[P]) At(on geom.Of[P], t float64, scores ...float64) (point P, err error) {
+	solve.NotNil(g)
 	if g.Variation == nil {
 		return point, errStopped
 	}
@@ -346,6 +348,7 @@ type Departure struct {
 // subject makes them no less likely, where their distribution is symmetric. So it compares Σ_j ‖mean_i e_ij‖² with the values for
 // random signs of subjects.
 func (g *Growth[P]) Departure(on geom.Of[P], p linear.Permutations) (*Departure, error) {
+	solve.NotNil(g)
 	if g.Variation == nil {
 		return nil, fmt.Errorf("departure: %w", errStopped)
 	}
@@ -420,3 +423,6 @@ func (g *Growth[P]) String() string {
 	return fmt.Sprintf("growth of %d subjects, %.3g ± %.2g by the unit of time, standard deviation between subjects %.2g, %s",
 		len(g.Subjects), math.Sqrt(max(0, floats.Dot(geom.Numbers(g.Slope), geom.Numbers(g.Momentum)))), g.StandardError, math.Sqrt(max(0, g.Rate.Between)), g.Status)
 }
+
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (g *Growth[P]) Err() error { return solve.NotNil(g).Status.Err(g) }

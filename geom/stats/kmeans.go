@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/solve"
 )
 
 // Clusters are samples in groups around means: see KMeans.
@@ -278,3 +279,6 @@ func (c *Clusters[P]) String() string {
 	}
 	return fmt.Sprintf("k-means: clusters of %d samples, standard deviation %.4g, found by %d of %d starts, %s", sizes, math.Sqrt(c.Variance), c.Agreed, c.Starts, c.Status)
 }
+
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (c *Clusters[P]) Err() error { return solve.NotNil(c).Status.Err(c) }

@@ -213,6 +213,9 @@ func (m *Mean[P]) String() string {
 	return line
 }
 
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (m *Mean[P]) Err() error { return solve.NotNil(m).Status.Err(m) }
+
 // level describes, at a point y, a sum over the samples that a centre minimises.
 type level struct {
 	value   float64

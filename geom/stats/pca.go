@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/solve"
 )
 
 // PCA describes samples by modes at a point y: tangent vectors u_k, orthonormal in the metric, and scores s_ik, for which the
@@ -65,8 +66,11 @@ func (p *PCA[P]) String() string {
 	if len(p.Explained) > 0 {
 		s += fmt.Sprintf(", the first explains %.1f %%", 100*p.Explained[0])
 	}
-	return s
+	return fmt.Sprintf("%s, %s", s, p.Status)
 }
+
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (p *PCA[P]) Err() error { return solve.NotNil(p).Status.Err(p) }
 
 func tangentPCA(m *Mean[geom.Vec]) (*PCA[geom.Vec], error) {
 	n := len(m.Velocities)
@@ -152,6 +156,7 @@ func signOf(mode []float64) float64 {
 
 // At returns the point Exp_y(Σ_k s_k u_k) for the given scores s_1, s_2, …, of the first modes. More scores than modes are an error.
 func (p *PCA[P]) At(on geom.Of[P], scores ...float64) (point P, err error) {
+	solve.NotNil(p)
 	if len(scores) > len(p.Modes) {
 		return point, fmt.Errorf("PCA: %d scores for %d modes", len(scores), len(p.Modes))
 	}
@@ -168,6 +173,7 @@ func (p *PCA[P]) At(on geom.Of[P], scores ...float64) (point P, err error) {
 
 // Mode returns points along mode k, counted from 0: Exp_y(c √Variances_k u_k) for each number c of standard deviations.
 func (p *PCA[P]) Mode(on geom.Of[P], k int, deviations ...float64) ([]P, error) {
+	solve.NotNil(p)
 	if k < 0 || k >= len(p.Modes) {
 		return nil, fmt.Errorf("PCA: mode %d of %d, counted from 0", k, len(p.Modes))
 	}

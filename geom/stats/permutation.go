@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 )
 
@@ -51,12 +52,18 @@ func (t *Test) String() string {
 	return fmt.Sprintf("permutation test: statistic %.4g, %v, %s", t.Statistic, t.Test, t.Status)
 }
 
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (t *Test) Err() error { return solve.NotNil(t).Status.Err(t) }
+
 // Comparison is the result of a permutation test of groups.
 type Comparison[P geom.Point] struct {
 	Test
 	Groups []string // in the order of their first samples
 	Means  []P      // the Fréchet means of the groups; nil for TangentMeanDistance
 }
+
+// Err is that of Test.
+func (c *Comparison[P]) Err() error { return solve.NotNil(c).Test.Err() }
 
 // PermutationTest tests whether groups of samples, at least two of at least two samples each, differ more than random groups of the same
 // sizes. The groups are the categories of a factor, or the combinations of an Interaction of factors:

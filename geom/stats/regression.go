@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 )
 
@@ -196,8 +197,12 @@ func (r *Regression[P]) String() string {
 	return fmt.Sprintf("geodesic regression of %d samples%s, R² %.3f, %s after %d iterations", len(r.Fitted), by, r.R2, r.Status, r.Iterations)
 }
 
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (r *Regression[P]) Err() error { return solve.NotNil(r).Status.Err(r) }
+
 // At returns the point γ(c) for one value of each of the Columns, in the units of Regress.
 func (r *Regression[P]) At(on geom.Of[P], c ...float64) (point P, err error) {
+	solve.NotNil(r)
 	if len(c) != len(r.Origin) {
 		return point, fmt.Errorf("geodesic regression: %d values for %d columns", len(c), len(r.Origin))
 	}

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/framebundle"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/solve"
 )
 
 // Uncertainty describes how far the Fréchet mean y of samples is from that of the population they were drawn from: Log_y of the latter
@@ -150,6 +151,7 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], 
 // Radii returns the half axes, along the modes, of the ellipsoid of tangent vectors that holds Log_y of the population's mean with a
 // probability, such as 0.95: √Variances_k times the Factor of all dimensions. There must be more samples than dimensions.
 func (u *Uncertainty[P]) Radii(probability float64) ([]float64, error) {
+	solve.NotNil(u)
 	factor, err := u.Factor(probability, len(u.Stiffness))
 	if err != nil {
 		return nil, err
@@ -165,6 +167,7 @@ func (u *Uncertainty[P]) Radii(probability float64) ([]float64, error) {
 // 0.95: Hotelling's √(d(N − 1)/(N − d) · F), with the quantile F of the F distribution with d and N − d degrees of freedom and Size as N.
 // With the block of Covariance of a landmark, for d = 2 or 3, it is the region of this landmark by itself.
 func (u *Uncertainty[P]) Factor(probability float64, d int) (float64, error) {
+	solve.NotNil(u)
 	const what = "uncertainty of a mean"
 	if !(probability > 0 && probability < 1) {
 		return 0, fmt.Errorf("%s: probability %g, want more than 0 and less than 1", what, probability)
@@ -179,6 +182,7 @@ func (u *Uncertainty[P]) Factor(probability float64, d int) (float64, error) {
 // Covariance returns Σ_k Variances_k u_k u_kᵀ, [n][n], for points of n numbers: coordinates or ambient vectors, the rows of shapes one
 // after the other.
 func (u *Uncertainty[P]) Covariance() [][]float64 {
+	solve.NotNil(u)
 	var frame []P
 	for k, mode := range u.Modes {
 		v := geom.Numbers(mode)

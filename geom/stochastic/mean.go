@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/solve"
 )
 
 // Mean is a diffusion mean of samples v_j: the most likely start of Brownian motions that are at the samples at time T.
@@ -43,6 +44,9 @@ const MeanWound = 0.01
 func (m *Mean[P]) String() string {
 	return fmt.Sprintf("diffusion mean, variance %.4g ± %.2g, effective size %.3g, %s after %d iterations", m.Variance, m.VarianceError, m.EffectiveSize, m.Status, m.Iterations)
 }
+
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (m *Mean[P]) Err() error { return solve.NotNil(m).Status.Err(m) }
 
 const (
 	meanAccuracy      = 1e-6 // of Gradient, where the iteration ends

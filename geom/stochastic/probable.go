@@ -34,6 +34,9 @@ func (f *Flow[P]) String() string {
 	return fmt.Sprintf("most probable flow of energy %.4g, %.3g off its end, %s after %d iterations", f.Energy, f.Miss, f.Status, f.Iterations)
 }
 
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (f *Flow[P]) Err() error { return solve.NotNil(f).Status.Err(f) }
+
 const (
 	flowTolerance  = 1e-6 // of Gradient and of Miss
 	flowIterations = 100  // at one noise of the observation

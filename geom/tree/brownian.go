@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"anatomy/geom/solve"
 )
 
 // Shared returns V [L][L], over the leaves in the order of Leaves: V_ab is the length of the path from the root that a and b share.
@@ -208,6 +210,7 @@ func (t *Tree) coincident(p int, values [][]float64, j int) (a, b int) {
 
 // StandardError returns √(Variance·Rate) of a node, [k].
 func (a *Ancestors) StandardError(node int) []float64 {
+	solve.NotNil(a)
 	out := make([]float64, len(a.Rate))
 	for j, rate := range a.Rate {
 		out[j] = math.Sqrt(a.Variance[node][j] * rate)
@@ -219,6 +222,7 @@ func (a *Ancestors) StandardError(node int) []float64 {
 // contrasts without bias, Σ uuᵀ/(number), by the Variance; NaN without contrasts. The coordinates must have been observed in the same
 // leaves: it panics if not.
 func (a *Ancestors) Covariance(node int, coordinates ...int) [][]float64 {
+	solve.NotNil(a)
 	out := grid(len(coordinates), len(coordinates))
 	for r, i := range coordinates {
 		for s, j := range coordinates {
@@ -240,6 +244,7 @@ func (a *Ancestors) Covariance(node int, coordinates ...int) [][]float64 {
 // of this rate from this value at the root, [k]. It is largest at the Mean of the root, and NaN where the rate is not positive. It panics
 // if the root has another number of coordinates.
 func (a *Ancestors) LogLikelihood(root []float64, rate float64) float64 {
+	solve.NotNil(a)
 	if len(root) != len(a.Rate) {
 		panic(fmt.Sprintf("tree: a root of %d coordinates, want %d", len(root), len(a.Rate)))
 	}

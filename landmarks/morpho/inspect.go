@@ -10,6 +10,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/solve"
 )
 
 // Fault is what a look at the data finds wrong with a specimen, or suspects.
@@ -89,6 +91,7 @@ func (in *Inspection) String() string {
 
 // Names returns the specimens with one of the faults, or with any fault where none is given, in the order of the findings.
 func (in *Inspection) Names(faults ...Fault) []string {
+	solve.NotNil(in)
 	var names []string
 	for _, f := range in.Findings {
 		if (len(faults) == 0 || slices.Contains(faults, f.Fault)) && !slices.Contains(names, f.Specimen) {

@@ -99,6 +99,9 @@ func (a *Alignment) String() string {
 	return fmt.Sprintf("%d shapes aligned, %.4g from their mean (root mean square), %s after %d iterations", len(a.Shapes), a.RMS, a.Status, a.Iterations)
 }
 
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (a *Alignment) Err() error { return solve.NotNil(a).Status.Err(a) }
+
 const (
 	procrustesIterations = 1000
 	procrustesTolerance  = 1e-14 // change of a mean of size 1, for one coordinate

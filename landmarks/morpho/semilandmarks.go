@@ -401,6 +401,9 @@ func (a *SlidAlignment) String() string {
 	return out
 }
 
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (a *SlidAlignment) Err() error { return solve.NotNil(a).Status.Err(a) }
+
 const (
 	slidingIterations = 1000
 	slidingTolerance  = 1e-6

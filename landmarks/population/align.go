@@ -303,8 +303,14 @@ func ways(axes, own *mat.Dense) []*mat.Dense {
 	return out
 }
 
+// Err returns nil if Status is Converged, and otherwise an error with the distance that is left.
+func (a *Aligned) Err() error {
+	return solve.NotNil(a).Status.Err(fmt.Sprintf("alignment at distance %.3g", a.Distance))
+}
+
 // Move returns where the motion takes a point.
 func (a *Aligned) Move(x []float64) []float64 {
+	solve.NotNil(a)
 	from := floats.SubTo(make([]float64, len(x)), x, a.Centre)
 	y := append([]float64{}, a.Shift...)
 	for i, row := range a.Rotation {

@@ -37,6 +37,10 @@ func ExampleModel_Atlas() {
 		fmt.Println(err)
 		return
 	}
+	if err := atlas.Err(); err != nil { // the search has not converged
+		fmt.Println(err)
+		return
+	}
 	area, err := atlas.Template[0].Volume()
 	if err != nil {
 		fmt.Println(err)

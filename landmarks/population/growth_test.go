@@ -48,10 +48,10 @@ func TestGrowthOfOutlines(t *testing.T) {
 			shapes = append(shapes, mesh.Curve(path[len(path)-1], true))
 		}
 		r := expect.Must(k.model.Regress([]*mesh.Mesh{start}, g.End, population.Single(shapes), linear.Terms{linear.Covariate("time", times...)}))
-		if r.Status != geom.Converged {
+		if r.Atlas.Status != geom.Converged {
 			t.Errorf("subject %d: %s", i, r)
 		}
-		slopes = append(slopes, []geom.Shape{expect.Must(space.Shoot(r.Controls, r.Tangents[0])).Velocity})
+		slopes = append(slopes, []geom.Shape{expect.Must(space.Shoot(r.Atlas.Controls, r.Tangents[0])).Velocity})
 		mean.Momenta = append(mean.Momenta, p)
 	}
 	gathered := expect.Must(stats.Gather(space, mean, slopes))

@@ -162,7 +162,7 @@ func identity(n int) [][]float64 {
 // Regression is a template T at the mean of covariates and momenta p_k of deformations with them: the subject whose columns of a linear.Design
 // are c_i is close to T_{c_i}, with T_c = φ_{Σ_k (c_k − c̄_k) p_k}(T).
 type Regression struct {
-	*Atlas                 // Momenta are p_i = Σ_k (c_ik − c̄_k) p_k, Deformed T_{c_i}, and Objective is Σ_io Mismatch_io/2σ_o² + Σ_i ½ p_iᵀ K p_i/Nρ²
+	Atlas    *Atlas        // Momenta are p_i = Σ_k (c_ik − c̄_k) p_k, Deformed T_{c_i}, and Objective is Σ_io Mismatch_io/2σ_o² + Σ_i ½ p_iᵀ K p_i/Nρ²
 	Columns  []string      // [K], such as "age" and "sex male"
 	Origin   []float64     // [K], c̄_k, the means of the columns
 	Tangents [][][]float64 // [K], p_k, by the unit of the column
@@ -198,21 +198,31 @@ func (m Model) Regress(template []*mesh.Mesh, controls [][]float64, subjects [][
 
 // At returns T_c for one value of each of the Columns, for the model of the regression.
 func (r *Regression) At(m Model, c ...float64) ([]*mesh.Mesh, error) {
+	solve.NotNil(r)
 	if len(c) != len(r.Origin) {
 		return nil, fmt.Errorf("regression: %d values for %d columns", len(c), len(r.Origin))
 	}
-	p := make([][]float64, len(r.Controls))
+	p := make([][]float64, len(r.Atlas.Controls))
 	for i := range p {
-		p[i] = make([]float64, len(r.Controls[i]))
+		p[i] = make([]float64, len(r.Atlas.Controls[i]))
 		for k, tangent := range r.Tangents {
 			floats.AddScaled(p[i], c[k]-r.Origin[k], tangent[i])
 		}
 	}
-	return r.Shape(m, p)
+	return r.Atlas.Shape(m, p)
 }
+
+// String returns one line with the columns, the atlas and its status.
+func (r *Regression) String() string {
+	return fmt.Sprintf("regression on %s: %v", strings.Join(r.Columns, ", "), r.Atlas)
+}
+
+// Err returns nil if the Status of the Atlas is Converged, and otherwise an error with the line of String.
+func (r *Regression) Err() error { return solve.NotNil(r).Atlas.Status.Err(r) }
 
 // Shape returns the template deformed by a momentum at the control points, [N][D], for the model of the atlas.
 func (a *Atlas) Shape(m Model, momentum [][]float64) ([]*mesh.Mesh, error) {
+	solve.NotNil(a)
 	g, err := m.Space.Shoot(a.Controls, momentum)
 	if err != nil {
 		return nil, err
@@ -226,6 +236,7 @@ func (a *Atlas) Shape(m Model, momentum [][]float64) ([]*mesh.Mesh, error) {
 
 // Flow returns the template at the times 0, 1/n, …, 1 of the flow of a momentum, as Shape, whatever the drift of its energy: see Drift.
 func (a *Atlas) Flow(m Model, momentum [][]float64) ([][]*mesh.Mesh, error) {
+	solve.NotNil(a)
 	g, err := m.Space.ShootInexact(a.Controls, momentum)
 	if err != nil {
 		return nil, err
@@ -258,6 +269,9 @@ func (a *Atlas) String() string {
 	}
 	return s
 }
+
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (a *Atlas) Err() error { return solve.NotNil(a).Status.Err(a) }
 
 // sums are those of columns.
 func sums(rows [][]float64) []float64 {

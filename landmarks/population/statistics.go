@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/solve"
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
 	"anatomy/landmarks/mesh"
@@ -20,6 +21,7 @@ import (
 // modes are momenta and velocities at the control points; Mode and At make meshes of them. This and the following functions take
 // the model of the atlas.
 func (a *Atlas) PCA(m Model) (*stats.PCA[geom.Shape], error) {
+	solve.NotNil(a)
 	space := m.Space
 	mean := &stats.Mean[geom.Shape]{Point: a.Controls, Status: a.Status}
 	centre := geom.Numbers(geom.Shape(a.MeanMomentum()))
@@ -40,6 +42,7 @@ func (a *Atlas) PCA(m Model) (*stats.PCA[geom.Shape], error) {
 
 // MeanMomentum is p̄ = Σ p_i/N. It is small, not 0: the template is balanced by its smooth displacements, not by momenta.
 func (a *Atlas) MeanMomentum() [][]float64 {
+	solve.NotNil(a)
 	centre := make([]float64, len(geom.Numbers(geom.Shape(a.Controls))))
 	for _, p := range a.Momenta {
 		floats.AddScaled(centre, 1/float64(len(a.Momenta)), geom.Numbers(geom.Shape(p)))
@@ -61,6 +64,7 @@ func (a *Atlas) momentumOf(modes *stats.PCA[geom.Shape], scores []float64) (geom
 
 // At returns the template deformed by the momentum p̄ + Σ_k s_k u_k, for scores s_k of the first modes u_k of PCA.
 func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) ([]*mesh.Mesh, error) {
+	solve.NotNil(a)
 	p, err := a.momentumOf(modes, scores)
 	if err != nil {
 		return nil, err
@@ -70,6 +74,7 @@ func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) ([]
 
 // Mode returns At along mode k, counted from 0, for each number of standard deviations of its scores.
 func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ...float64) ([][]*mesh.Mesh, error) {
+	solve.NotNil(a)
 	if k < 0 || k >= len(modes.Modes) {
 		return nil, fmt.Errorf("mode %d of %d, counted from 0", k, len(modes.Modes))
 	}
@@ -89,6 +94,7 @@ func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ..
 // Reconstruction returns the mean of ‖At(scores of S_i along the first k modes) − S_i‖² over the subjects, for k = 0, 1, …, of every
 // object.
 func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [][]*mesh.Mesh) ([][]float64, error) {
+	solve.NotNil(a)
 	if len(subjects) != len(modes.Scores) {
 		return nil, fmt.Errorf("%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
 	}
@@ -138,6 +144,7 @@ type Difference struct {
 // give the distribution of the largest T² of all vertices (Nichols and Holmes, Human Brain Mapping 15, 2001): if the groups do not differ, P
 // is below 5 % anywhere with a probability of 5 %.
 func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (*Difference, error) {
+	solve.NotNil(a)
 	template := mesh.Vertices(a.Template)
 	n, d := len(a.Deformed), len(template[0])
 	names, members, err := linear.Cells(n, nil, groups)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/landmarks/morpho"
 )
@@ -268,6 +269,7 @@ func MeasureIntegration(d *morpho.Dataset, landmarks []int, p linear.Permutation
 
 // At is the shape of a part at a score along its axis of a pair, [n][d].
 func (g *Integration) At(part, pair int, score float64) [][]float64 {
+	solve.NotNil(g)
 	mean := slices.Concat(g.Means[part]...)
 	floats.AddScaled(mean, score, g.Axes[part][pair])
 	return points(mean, len(g.Means[part][0]))

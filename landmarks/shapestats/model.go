@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/landmarks/morpho"
@@ -65,16 +66,55 @@ func fit(d *morpho.Dataset, t *tree.Tree, terms []linear.Term) (*Model, error) {
 }
 
 // Shape returns a row of the model as a shape, [n][d]; they share their numbers.
-func (m *Model) Shape(row []float64) [][]float64 { return points(row, len(m.Mean[0])) }
+func (m *Model) Shape(row []float64) [][]float64 {
+	solve.NotNil(m)
+	return points(row, len(m.Mean[0]))
+}
 
 // Predict returns the shape that linear.Model.Predict expects, [n][d], of a specimen with these covariates: "group" for Factor("group"), "log size"
 // for LogSize, and columns of the data set, so that Specimen.Covariates may be given.
 func (m *Model) Predict(covariates map[string]string) ([][]float64, error) {
+	solve.NotNil(m)
 	row, err := m.Model.Predict(covariates)
 	if err != nil {
 		return nil, err
 	}
 	return m.Shape(row), nil
+}
+
+// ANOVA is that of linear.Model.
+func (m *Model) ANOVA(p linear.Permutations) (*linear.ANOVA, error) {
+	return solve.NotNil(m).Model.ANOVA(p)
+}
+
+// Partial is that of linear.Model.
+func (m *Model) Partial(k int, p linear.Permutations) (*linear.Partial, error) {
+	return solve.NotNil(m).Model.Partial(k, p)
+}
+
+// RegressionScores is that of linear.Model.
+func (m *Model) RegressionScores(t linear.Term) ([]float64, error) {
+	return solve.NotNil(m).Model.RegressionScores(t)
+}
+
+// Disparity is that of linear.Model.
+func (m *Model) Disparity(groups linear.Term, p linear.Permutations) (*linear.Disparity, error) {
+	return solve.NotNil(m).Model.Disparity(groups, p)
+}
+
+// PairsOfMeans is that of linear.Model.
+func (m *Model) PairsOfMeans(factor linear.Term, p linear.Permutations) (linear.Pairs, error) {
+	return solve.NotNil(m).Model.PairsOfMeans(factor, p)
+}
+
+// PairsOfSlopes is that of linear.Model.
+func (m *Model) PairsOfSlopes(factor, number linear.Term, p linear.Permutations) (linear.Pairs, error) {
+	return solve.NotNil(m).Model.PairsOfSlopes(factor, number, p)
+}
+
+// Trajectories is that of linear.Model.
+func (m *Model) Trajectories(group, stage linear.Term, p linear.Permutations) (*linear.Trajectories, error) {
+	return solve.NotNil(m).Model.Trajectories(group, stage, p)
 }
 
 // points are numbers in rows of dim; they share them.

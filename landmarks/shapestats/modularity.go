@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 )
 
@@ -51,6 +52,7 @@ func (r *Modularity) String() string {
 // It is an error if a landmark is in no module or in two, or a module has fewer than two landmarks, there are fewer than two modules, or
 // some do not covary at all.
 func (m *Model) Modularity(modules [][]int, p linear.Permutations) (*Modularity, error) {
+	solve.NotNil(m)
 	fail := func(err error) (*Modularity, error) { return nil, fmt.Errorf("modularity of %s: %w", m.Data.Name, err) }
 	n, dim := len(m.Mean), len(m.Mean[0])
 	if len(modules) < 2 {

@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/solve"
 )
 
 // Disparity is how much groups vary about what a linear model predicts for them.
@@ -50,6 +52,7 @@ func (d *Disparity) String() string {
 // It is an error if a group has no degrees of freedom or does not vary, if the model is one on a tree, where residuals belong to no group (see
 // tree.Tree.Rates), or if a term is tested Over another one, so that samples depend on each other.
 func (m *Model) Disparity(groups Term, p Permutations) (out *Disparity, err error) {
+	solve.NotNil(m)
 	defer name(&err, "disparity")
 	if m.Design.weighted {
 		return nil, errors.New("the samples have weights, and what varies alike is not their residuals")

@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/solve"
 )
 
 // Model is rows of numbers y_i explained by a design: y_i = Σ_c x_ic β_c + residual_i with the columns x of the design, the constant before them.
@@ -126,6 +128,7 @@ func (m *Model) String() string {
 // It is an error if one is missing, is no number or not one of the categories, or if the samples do not determine its effect: a combination
 // of categories that was never seen, with their Interaction in the model.
 func (m *Model) Predict(covariates map[string]string) ([]float64, error) {
+	solve.NotNil(m)
 	x, err := m.Design.row(1, func(c column) (float64, error) { return c.at(covariates) })
 	if err != nil {
 		return nil, fmt.Errorf("prediction: %w", err)
@@ -141,6 +144,7 @@ func (m *Model) Predict(covariates map[string]string) ([]float64, error) {
 // that is a number (Drake and Klingenberg, Proc. R. Soc. B 275, 2008). Plotted against the number they show the predicted trend, and the
 // residual variation along that direction. It is an error if the term is not in the model, has several columns, or does nothing.
 func (m *Model) RegressionScores(t Term) ([]float64, error) {
+	solve.NotNil(m)
 	k := slices.IndexFunc(m.Design.terms, func(other Term) bool { return other.name == t.name })
 	if k < 0 {
 		return nil, fmt.Errorf("regression scores: no term %s in the model", t.name)
@@ -207,6 +211,7 @@ func (a *ANOVA) String() string {
 // If some samples are of one individual, or of one litter, what was done to all of these is to be tested Over them, and species that have a
 // phylogeny need FitOnTree: by residuals of samples that belong together, chance alone makes a term significant.
 func (m *Model) ANOVA(p Permutations) (out *ANOVA, err error) {
+	solve.NotNil(m)
 	const what = "analysis of variance"
 	defer name(&err, what)
 	if len(m.Design.terms) == 0 {
@@ -243,6 +248,7 @@ type Partial struct {
 
 // Partial tests the terms from number k on, counted from 0, beside those before, as ANOVA tests one.
 func (m *Model) Partial(k int, p Permutations) (*Partial, error) {
+	solve.NotNil(m)
 	s, last := m.whole, len(m.whole.blocks)
 	df, left := float64(s.df(k+1, last)), float64(s.left())
 	share := func(f float64) float64 {

@@ -10,6 +10,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/solve"
 )
 
 // Pair compares two categories of a factor.
@@ -48,6 +50,7 @@ func (p Pairs) String() string {
 // not in the model, is tested Over another term, or the samples do not determine a mean: a combination of categories that was never
 // seen, with their Interaction in the model.
 func (m *Model) PairsOfMeans(factor Term, p Permutations) (Pairs, error) {
+	solve.NotNil(m)
 	pairs, err := m.pairs("pairs of means", factor.name, 1, func(c column, level string) float64 { return m.average(c, map[string]string{factor.name: level}, -1) },
 		func(c column) bool { return c.has(factor.name) }, p)
 	for i := range pairs {
@@ -62,6 +65,7 @@ func (m *Model) PairsOfMeans(factor Term, p Permutations) (Pairs, error) {
 // that contain it, scaled as for PairsOfMeans. Where the number does nothing to begin with, angles are between vectors of noise, and their
 // p-values too small. The errors are those of PairsOfMeans, and a model without the interaction.
 func (m *Model) PairsOfSlopes(factor, number Term, p Permutations) (Pairs, error) {
+	solve.NotNil(m)
 	both := func(c column) bool { return c.has(factor.name) && c.has(number.name) && c.level(number.name) == "" }
 	return m.pairs("pairs of slopes", factor.name, 0, func(c column, level string) float64 {
 		sum := 0.0 // the derivative of a product

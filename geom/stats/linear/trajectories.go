@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/solve"
 )
 
 // Trajectories are the paths of groups: their means at stages that follow each other, such as ages or sites along a gradient.
@@ -63,6 +65,7 @@ func (t *Trajectories) String() string {
 // It is an error if the model has no Interaction of both factors with these before it, one of them is tested Over another term, or a group
 // was never seen at a stage.
 func (m *Model) Trajectories(group, stage Term, p Permutations) (out *Trajectories, err error) {
+	solve.NotNil(m)
 	defer name(&err, "trajectories")
 	if group.name == stage.name {
 		return nil, fmt.Errorf("%s cannot be both the groups and the stages", group.name)

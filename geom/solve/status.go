@@ -1,0 +1,59 @@
+package solve
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// Status says how an iteration ended.
+type Status int
+
+const (
+	Converged      Status = iota // the tolerance was met
+	Stalled                      // no step made progress; the result is the best point found
+	IterationLimit               // the limit of iterations was reached
+	Cancelled                    // the context ended, for example because the user stopped the computation
+)
+
+func (s Status) String() string {
+	return [...]string{"converged", "stalled", "iteration limit", "cancelled"}[s]
+}
+
+// Certified is the status of a result: Converged if it meets its tolerance, however the search for it ended, and otherwise how that ended;
+// Stalled where the search took the tolerance for met.
+func (s Status) Certified(met bool) Status {
+	switch {
+	case met:
+		return Converged
+	case s == Converged:
+		return Stalled
+	}
+	return s
+}
+
+// Err returns nil if s is Converged, and otherwise an error that begins with the result which ended so. All results with a Status
+// have a method Err that calls it.
+func (s Status) Err(result any) error {
+	if s == Converged {
+		return nil
+	}
+	return fmt.Errorf("%v: %s", result, [...]string{
+		Stalled:        "no step made progress before the tolerance was met",
+		IterationLimit: "the limit of iterations was reached before the tolerance was met",
+		Cancelled:      "the computation was cancelled before the tolerance was met",
+	}[s])
+}
+
+// NotNil returns a result. It panics if the result is nil, with the name of the calling function: methods of results call it
+// first, because a failed call returns a nil result and its error is easily ignored.
+func NotNil[T any](result *T) *T {
+	if result == nil {
+		at := make([]uintptr, 1)
+		runtime.Callers(2, at)
+		frame, _ := runtime.CallersFrames(at).Next()
+		name := frame.Function[strings.LastIndex(frame.Function, "/")+1:]
+		panic(strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(name) + " of nil, the result of a failed call: look at the error of that call")
+	}
+	return result
+}
