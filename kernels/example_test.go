@@ -6,34 +6,21 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 
-	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
-	"anatomy/geom/linalg"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
 
-// rational is the kernel (1 + |x − y|²/2aσ²)^−a: a kernel of one's own needs its matrix; sums and Hamilton's equations follow.
-type rational struct{ a, sigma float64 }
-
-func (k rational) Gram(x, y *Node) *Node {
-	between := Sub(ExpandAxes(x, -2), ExpandAxes(y, -3))
-	s := ReduceSum(Square(between), -1)
-	return PowScalar(AddScalar(MulScalar(s, 1/(2*k.a*k.sigma*k.sigma)), 1), -k.a)
+// rational is the rational quadratic kernel (1 + |x − y|²/2aσ²)^−a: a kernel of one's own is a function of the squared distance.
+func rational(a float64, sigma ...float64) kernels.Kernel {
+	return kernels.Radial(fmt.Sprintf("rational quadratic %g", a), func(s *Node) *Node {
+		return PowScalar(AddScalar(MulScalar(s, 1/(2*a)), 1), -a)
+	}, sigma...)
 }
-
-func (k rational) Sum(x, y, b *Node) *Node { return linalg.MatMul(k.Gram(x, y), b) }
-
-func (k rational) Hamilton(x, p *Node) (dx, dp *Node) {
-	h := func(x *Node) *Node { return MulScalar(ReduceAllSum(Mul(p, k.Sum(x, x, p))), 0.5) }
-	return k.Sum(x, x, p), Neg(autodiff.Grad(h, x))
-}
-
-func (k rational) String() string { return fmt.Sprintf("rational quadratic %g, σ = %g", k.a, k.sigma) }
 
 // A kernel of one's own, in a sum with one of the package. Its velocities at two points, and a geodesic of landmarks.
-func ExampleKernel() {
-	k := kernels.Sum([]float64{0.5, 0.5}, rational{2, 1}, kernels.Gaussian(1))
+func ExampleRadial() {
+	k := kernels.Sum([]float64{0.5, 0.5}, rational(2, 1), kernels.Gaussian(1))
 	out, err := engine.Run(func(x, p *Node) *Node {
 		v, _ := k.Hamilton(x, p)
 		return v
@@ -51,7 +38,7 @@ func ExampleKernel() {
 	fmt.Printf("K(x₁, x₀)p₀ = %.4f, by hand %.4f\n", out.Matrix(0)[1][0], 0.5*math.Pow(2, -2)+0.5*math.Exp(-2))
 	fmt.Println("geodesic:", g.Status)
 	// Output:
-	// 0.5·rational quadratic 2, σ = 1 + 0.5·Gaussian(σ = 1)
+	// 0.5·rational quadratic 2(σ = 1) + 0.5·Gaussian(σ = 1)
 	// K(x₁, x₀)p₀ = 0.1927, by hand 0.1927
 	// geodesic: converged
 }

@@ -36,6 +36,12 @@ type Kernel interface {
 	String() string
 }
 
+// Bounded is an optional interface of kernels, and of data terms with a kernel, whose fast sums hold for points in a box only.
+type Bounded interface {
+	// Fits returns an error if a point, of [n][D], is outside the box.
+	Fits(points [][]float64) error
+}
+
 // Gaussian is exp(−|x − y|²/2σ²). One width is isotropic; D widths scale the axes.
 func Gaussian(sigma ...float64) Kernel {
 	k := newRadial("Gaussian", sigma, func(s *Node) *Node { return Exp(MulScalar(s, -0.5)) })
@@ -116,6 +122,18 @@ func laplaceCoefficients(c int) []float64 {
 	return a
 }
 
+// Radial is a kernel of one's own, k(s) with s = Σ_a ((x_a − y_a)/σ_a)²: profile returns k at every number of s, elementwise, and
+// name stands in String. k must be positive definite in the dimension of the points, and k(0) = 1, so that momenta have the unit of
+// lengths. As of the other kernels, s is exactly 0 on the diagonal, one width is isotropic, and forces come from the derivative of the
+// profile: one that is not differentiable at s = 0, such as √s, needs a derivative of its own there (autodiff.CustomVJP). Exact
+// sums are operations of the graph, on the CPU too; those on a grid (Fast, Grid) run in C there.
+func Radial(name string, profile func(s *Node) *Node, sigma ...float64) Kernel {
+	if profile == nil {
+		panic("kernels.Radial: no profile")
+	}
+	return newRadial(name, sigma, profile)
+}
+
 // Sum is Σ w_l K_l with positive weights, one a kernel: several scales at once.
 func Sum(weights []float64, terms ...Kernel) Kernel {
 	if len(weights) != len(terms) || len(terms) == 0 {
@@ -180,7 +198,7 @@ func (k sum) hamiltonOnGraph(x, p *Node) (dx, dp *Node) {
 // Fits says whether all terms hold for points: expansions do so only up to their extent.
 func (k sum) Fits(points [][]float64) error {
 	for _, t := range k.terms {
-		if t, ok := t.(interface{ Fits([][]float64) error }); ok {
+		if t, ok := t.(Bounded); ok {
 			if err := t.Fits(points); err != nil {
 				return err
 			}
@@ -205,7 +223,7 @@ type radial struct {
 	rate    float64 // where k' is this multiple of k, else 0
 
 	kind       native.Kind
-	derivative func(m int) native.Derivative // of the profile by s, m ≤ 2
+	derivative func(m int) native.Derivative // of the profile by s, m ≤ 2; nil where C does not know the kernel
 }
 
 func newRadial(name string, widths []float64, profile func(s *Node) *Node) radial {

@@ -133,7 +133,7 @@ func describeTerms(k Kernel, d int) (scale []float64, terms []native.Term, ok bo
 	}
 	for l, k := range kernels {
 		r, ok := k.(radial)
-		if !ok || len(r.widths) != 1 && len(r.widths) != d {
+		if !ok || r.derivative == nil || len(r.widths) != 1 && len(r.widths) != d {
 			return nil, nil, false
 		}
 		ratio := 1.0

@@ -46,14 +46,9 @@ func (m Manifold) CheckRegular(x []float64) error {
 	return nil
 }
 
-// bounded is a kernel, or a data term with a kernel, whose fast sums are valid for points in a box only.
-type bounded interface {
-	Fits(points [][]float64) error
-}
-
 // Fits returns an error if the kernel has fast sums that are valid in a box only, and a landmark is outside the box.
 func (m Manifold) Fits(x []float64) error {
-	if k, ok := m.Kernel.(bounded); ok {
+	if k, ok := m.Kernel.(kernels.Bounded); ok {
 		return k.Fits(engine.Unflatten(x, m.D))
 	}
 	return nil

@@ -121,7 +121,7 @@ func (s *Space) Carry(g *Geodesic, points [][]float64) ([][][]float64, error) {
 		return nil, err
 	}
 	paths := out.Array3(0)
-	if k, ok := s.Manifold.Kernel.(bounded); ok {
+	if k, ok := s.Manifold.Kernel.(kernels.Bounded); ok {
 		for i, q := range out.Matrix(1) {
 			if err := k.Fits(slices.Concat(s.Point(q), paths[i])); err != nil {
 				return nil, fmt.Errorf("Carry: step %d of %d: %w", i, s.Steps(), err)

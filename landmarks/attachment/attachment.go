@@ -238,9 +238,7 @@ func (t *Term) Inputs(n, d int) ([]any, error) {
 
 // Fits says whether the fast sums of the kernel, where it has a box, hold for points x and the target.
 func (t *Term) Fits(x [][]float64) error {
-	if k, bounded := t.norm.Kernel.(interface {
-		Fits(points [][]float64) error
-	}); bounded {
+	if k, bounded := t.norm.Kernel.(kernels.Bounded); bounded {
 		return k.Fits(slices.Concat(x, t.target.Vertices))
 	}
 	return nil

@@ -152,9 +152,7 @@ func (m Model) checkNormBounds(name string, s, other []*mesh.Mesh) error {
 
 // checkBounds returns an error if the sums of a kernel hold in a box only in which points are not.
 func checkBounds(k kernels.Kernel, points ...[][]float64) error {
-	if k, bounded := k.(interface {
-		Fits(points [][]float64) error
-	}); bounded {
+	if k, bounded := k.(kernels.Bounded); bounded {
 		return k.Fits(slices.Concat(points...))
 	}
 	return nil
