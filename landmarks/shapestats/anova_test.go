@@ -184,7 +184,7 @@ func TestOverOfMosquitoWings(t *testing.T) {
 		expect.Abs(t, r.Term+": sum of squares", r.SS, want.SS, 1e-6)
 		expect.Abs(t, r.Term+": F", r.F, want.F, 1e-3)
 	}
-	if s := a.String(); !strings.Contains(s, "2.690  0.01  over individual:side\n") {
+	if s := a.String(); !strings.Contains(s, "2.690   3.87  0.01  over individual:side\n") {
 		t.Errorf("the table:\n%s", s)
 	}
 

@@ -2,6 +2,7 @@ package supplement
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -24,6 +25,7 @@ type Question struct {
 	Title        string   `json:"title"` // of the document; that of the data set if it is empty
 	Authors      []string `json:"authors,omitempty"`
 	Model        string   `json:"model"`        // see shapestats.Parse; empty: the groups, if there are several
+	Sums         string   `json:"sums"`         // of squares: "I", "II" or "III"; empty means I
 	Permutations int      `json:"permutations"` // of every test; 0 means 999
 	Seed         uint64   `json:"seed"`
 	Tree         string   `json:"tree,omitempty"` // phylogeny in Newick's format; its leaves are the specimens
@@ -41,6 +43,7 @@ type analysis struct {
 	formula   *shapestats.Formula
 	model     *shapestats.Model
 	mean      *shapestats.Model // without terms
+	sums      linear.SumsOfSquares
 	anova     *linear.ANOVA
 	scores    [][]float64 // [component][N]
 	axes      [][]float64 // [component][n·d]
@@ -55,13 +58,14 @@ type analysis struct {
 // The errors are those of morpho.Dataset.Validate but for missing landmarks, of morpho.EstimateMissing, shapestats.Parse and shapestats.Fit.
 func New(d *morpho.Dataset, q Question) (*Document, error) {
 	a := &analysis{Question: q}
-	a.Permutations = cmp.Or(q.Permutations, 999)
-	if q.Permutations < 0 {
-		return nil, fmt.Errorf("%d permutations, want a positive number", q.Permutations)
-	}
-	a.Title = cmp.Or(q.Title, d.Name)
 	if err := a.prepare(d); err != nil {
 		return nil, err
+	}
+	if a.model != nil {
+		var err error
+		if a.anova, err = a.model.ANOVAOfType(a.sums, a.draws()); err != nil {
+			return nil, err
+		}
 	}
 	document := &Document{Title: a.Title, Authors: a.Authors}
 	steps := []func() (*Section, error){a.describe, a.vary, a.explain, a.differ, a.disparity, a.allometry, a.phylogeny}
@@ -82,6 +86,18 @@ func New(d *morpho.Dataset, q Question) (*Document, error) {
 
 // prepare estimates missing landmarks, reads the model and fits it.
 func (a *analysis) prepare(d *morpho.Dataset) (err error) {
+	a.Title, a.Permutations, a.Sums = cmp.Or(a.Title, d.Name), cmp.Or(a.Permutations, 999), cmp.Or(a.Sums, "I")
+	if a.Permutations < 0 {
+		return fmt.Errorf("%d permutations, want a positive number", a.Permutations)
+	}
+	for _, t := range []linear.SumsOfSquares{linear.TypeI, linear.TypeII, linear.TypeIII, -1} {
+		if a.sums = t; t < 0 {
+			return fmt.Errorf("sums of squares of type %s, want I, II or III", a.Sums)
+		}
+		if t.String() == a.Sums {
+			break
+		}
+	}
 	complete := *d
 	complete.Specimens = slices.Clone(d.Specimens)
 	a.estimated = map[string][]int{}
@@ -126,11 +142,29 @@ func (a *analysis) prepare(d *morpho.Dataset) (err error) {
 	if len(a.formula.Terms) == 0 {
 		return nil
 	}
-	if a.model, err = a.fit(a.data, a.formula.Terms...); err != nil {
-		return err
-	}
-	a.anova, err = a.model.ANOVA(a.draws())
+	a.model, err = a.fit(a.data, a.formula.Terms...)
 	return err
+}
+
+// ANOVA returns the table of the analysis of variance alone, which is one of New's.
+func ANOVA(d *morpho.Dataset, q Question) (*Table, error) {
+	a := &analysis{Question: q}
+	if err := a.prepare(d); err != nil {
+		return nil, err
+	}
+	if a.model == nil {
+		return nil, errors.New("no model, and no groups")
+	}
+	table, err := a.model.ANOVAOfType(a.sums, a.draws())
+	if err != nil {
+		return nil, err
+	}
+	return a.anovaTable("anova", anovaCaption(table), table), nil
+}
+
+// anovaCaption is the caption of an analysis of variance.
+func anovaCaption(of *linear.ANOVA) string {
+	return fmt.Sprintf("Procrustes analysis of variance: sums of squares of type %s, in squared centroid sizes.", of.Type)
 }
 
 func (a *analysis) draws() linear.Permutations {
@@ -270,17 +304,19 @@ func (a *analysis) summary() *Section {
 	explained := 0.0
 	var found List
 	for _, row := range a.anova.Rows {
+		if row.Term == "residuals" {
+			explained = 1 - row.R2
+		}
 		if math.IsNaN(row.P) {
 			continue
 		}
-		explained += row.R2
 		verdict := "has no effect that the data show"
 		if row.P <= significant {
 			verdict = "has an effect"
 		}
 		found = append(found, fmt.Sprintf("%s %s: it explains %s of the squared Procrustes distances (F = %.3g, p = %s).", row.Term, verdict, percent(row.R2), row.F, pValue(row.P)))
 	}
-	s.add(Paragraph(fmt.Sprintf("The model shape ~ %s explains %s of the variation of shape. Its terms, one after the other:", a.Model, percent(explained))), found)
+	s.add(Paragraph(fmt.Sprintf("The model shape ~ %s explains %s of the variation of shape. Its terms:", a.Model, percent(explained))), found)
 	return s
 }
 
@@ -434,15 +470,18 @@ func (a *analysis) vary() (*Section, error) {
 
 // anovaTable is a table of an analysis of variance.
 func (a *analysis) anovaTable(name, caption string, of *linear.ANOVA) *Table {
-	t := &Table{Name: name, Caption: caption, Header: []string{"term", "df", "SS", "MS", "R²", "F", "p", "error of p"}}
+	t := &Table{Name: name, Caption: caption, Header: []string{"term", "df", "SS", "MS", "R²", "F", "Z", "p", "error of p"}}
 	over := slices.ContainsFunc(of.Rows, func(r linear.ANOVARow) bool { return r.Over != "" && r.Over != "residuals" })
 	if over {
 		t.Header = append(t.Header, "F over")
 	}
 	for _, row := range of.Rows {
-		cells := []string{row.Term, fmt.Sprint(row.DF), number(row.SS), number(row.MS), number(row.R2), number(row.F), pValue(row.P), "–"}
+		cells := []string{row.Term, fmt.Sprint(row.DF), number(row.SS), number(row.MS), number(row.R2), number(row.F), "–", pValue(row.P), "–"}
+		if !math.IsNaN(row.Z) {
+			cells[6] = fmt.Sprintf("%.3g", row.Z)
+		}
 		if !math.IsNaN(row.P) {
-			cells[7] = fmt.Sprintf("%.2g", linear.Test{P: row.P, Permutations: of.Permutations}.StandardError())
+			cells[8] = fmt.Sprintf("%.2g", linear.Test{P: row.P, Permutations: of.Permutations}.StandardError())
 		}
 		if over {
 			cells = append(cells, row.Over)
@@ -465,12 +504,13 @@ func (a *analysis) explain() (*Section, error) {
 	if len(a.formula.Numbers) > 0 {
 		kinds = append(kinds, and(a.formula.Numbers)+" "+isAre(len(a.formula.Numbers))+" taken for numbers")
 	}
-	s.add(Paragraph(fmt.Sprintf("The model is shape ~ %s; %s. A term is tested beside those above it.", a.Model, and(kinds))))
-	s.add(a.anovaTable("anova", "Procrustes analysis of variance: sums of squares of type I, in squared centroid sizes.", a.anova))
+	s.add(Paragraph(fmt.Sprintf("The model is shape ~ %s; %s. A term is tested beside %s.", a.Model, and(kinds), [...]string{"those above it", "all terms that do not contain it", "all other terms, for the mean over the categories of each factor"}[a.sums])))
+	s.add(a.anovaTable("anova", anovaCaption(a.anova), a.anova))
+	a.method("The effect size Z is by how many standard deviations the logarithm of F is above the mean of the draws.")
 	if a.tree != nil {
 		a.method(fmt.Sprintf("Models are those of phylogenetic generalised least squares; the signs of independent contrasts were drawn at random, %d times.", a.Permutations), "D. Adams and M. Collyer, Phylogenetic ANOVA, Evolution 72, 2018", "J. Felsenstein, Phylogenies and the comparative method, Am. Nat. 125, 1985")
 	} else {
-		a.method(fmt.Sprintf("Terms were tested by permuting the residuals of the model with the terms before them, %d times.", a.Permutations), "D. Freedman and D. Lane, A nonstochastic interpretation of reported significance levels, J. Business and Economic Statistics 1, 1983", "C. Goodall, Procrustes methods in the statistical analysis of shape, J. R. Statist. Soc. B 53, 1991", "M. Collyer, D. Sekora and D. Adams, A method for analysis of phenotypic change for phenotypes described by high-dimensional data, Heredity 115, 2015")
+		a.method(fmt.Sprintf("Terms were tested by permuting the residuals of the model with the terms beside which they are tested, %d times.", a.Permutations), "D. Freedman and D. Lane, A nonstochastic interpretation of reported significance levels, J. Business and Economic Statistics 1, 1983", "C. Goodall, Procrustes methods in the statistical analysis of shape, J. R. Statist. Soc. B 53, 1991", "M. Collyer, D. Sekora and D. Adams, A method for analysis of phenotypic change for phenotypes described by high-dimensional data, Heredity 115, 2015")
 	}
 	return s, nil
 }

@@ -156,6 +156,8 @@ func TestAnyData(t *testing.T) {
 		{alone, Question{Model: "size"}, "3 specimens"},
 		{cc, Question{}, "error: "},
 		{few, Question{Model: "sex"}, `error: no covariate "sex"`},
+		{morpho.Pupfish(), Question{Model: "population*sex", Sums: "III"}, "all other terms, for the mean over the categories"},
+		{few, Question{Sums: "IV"}, "error: sums of squares of type IV, want I, II or III"},
 		{few, Question{Permutations: -1}, "error: -1 permutations, want a positive number"},
 	} {
 		name := c.data.Name + " by " + c.q.Model

@@ -159,22 +159,29 @@ type question struct {
 func (q *question) flags(c *cobra.Command) {
 	q.input.flags(c)
 	c.Flags().StringVar(&q.Model, "model", "", "terms that explain the shapes, such as \"size + sex*population\"; without: the groups")
+	q.Sums = "I"
+	c.Flags().Var(choice(&q.Sums, "I", "II", "III"), "sums", "type of the sums of squares: I, II or III")
 	c.Flags().IntVar(&q.Permutations, "permutations", 999, "random draws of each test")
 	c.Flags().Uint64Var(&q.Seed, "seed", 1, "of the draws")
 }
 
-// document answers the question about the data of a file.
-func (q *question) document(path string) (*supplement.Document, error) {
-	d, err := q.read(path)
-	if err != nil {
-		return nil, err
-	}
+// data reads the data of a file, and the tree of the question.
+func (q *question) data(path string) (*morpho.Dataset, error) {
 	if q.tree != "" {
 		newick, err := os.ReadFile(q.tree)
 		if err != nil {
 			return nil, err
 		}
 		q.Tree = string(newick)
+	}
+	return q.read(path)
+}
+
+// document answers the question about the data of a file.
+func (q *question) document(path string) (*supplement.Document, error) {
+	d, err := q.data(path)
+	if err != nil {
+		return nil, err
 	}
 	return supplement.New(d, q.Question)
 }
@@ -412,7 +419,18 @@ func test() *cobra.Command {
   anatomy test heads.csv --model "species*site" --table pairs-species-site --format csv`,
 		Args: cobra.ExactArgs(1),
 		RunE: answers(func(c *cobra.Command, args []string) error {
-			d, err := q.document(args[0])
+			data, err := q.data(args[0])
+			if err != nil {
+				return err
+			}
+			if name == "anova" { // without the rest
+				t, err := supplement.ANOVA(data, q.Question)
+				if err != nil {
+					return err
+				}
+				return print(c.OutOrStdout(), t, format)
+			}
+			d, err := supplement.New(data, q.Question)
 			if err != nil {
 				return err
 			}

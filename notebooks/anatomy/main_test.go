@@ -47,7 +47,7 @@ func TestCommands(t *testing.T) {
 	with := func(args ...string) []string { return append(args, model...) }
 
 	state, out, errors := commandLine(with("test", heads, "--format", "csv")...)
-	if want := "term,df,SS,MS,R²,F,p,error of p\nspecies,1,0.029258,"; state != 0 || !strings.HasPrefix(out, want) {
+	if want := "term,df,SS,MS,R²,F,Z,p,error of p\nspecies,1,0.029258,"; state != 0 || !strings.HasPrefix(out, want) {
 		t.Errorf("state %d: %s%s", state, out, errors)
 	}
 	_, out, _ = commandLine(with("test", heads, "--format", "json", "--table", "disparity")...)
@@ -116,6 +116,7 @@ func TestErrors(t *testing.T) {
 		{misused, "accepts 1 arg(s)", []string{"report"}},
 		{misused, "unknown flag: --colour", []string{"report", heads, "--colour", "red"}},
 		{misused, "want text or csv or json", []string{"test", heads, "--format", "pdf"}},
+		{misused, "want I or II or III", []string{"test", heads, "--sums", "IV"}},
 		{misused, `required flag(s) "out" not set`, []string{"repeat", "x"}},
 		{failed, "no such file", []string{"report", "nothing.csv"}},
 		{failed, `no covariate "sex"`, []string{"test", heads, "--covariates", covariates, "--model", "sex"}},

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/solve"
 )
@@ -166,9 +167,25 @@ func (m *Model) RegressionScores(t Term) ([]float64, error) {
 	return out, nil
 }
 
+// SumsOfSquares says beside which other terms a term is tested.
+type SumsOfSquares int
+
+const (
+	// TypeI tests a term beside those before it: sums of squares add up, and depend on the order of the terms.
+	TypeI SumsOfSquares = iota
+	// TypeII tests a term beside all those that do not contain it, as the interaction a:b contains a and b.
+	TypeII
+	// TypeIII tests a term beside all others, for the mean over the categories of each factor and at the mean of each number: the columns of a factor
+	// sum to 0 over its categories, and numbers are centred.
+	TypeIII
+)
+
+func (t SumsOfSquares) String() string { return [...]string{"I", "II", "III"}[t] }
+
 // ANOVA is the table of Model.ANOVA: a row for each term in the order in which they were given, then "residuals" and "total".
 type ANOVA struct {
 	Rows         []ANOVARow
+	Type         SumsOfSquares
 	Permutations int
 }
 
@@ -180,19 +197,23 @@ type ANOVARow struct {
 	MS   float64 // SS/DF
 	R2   float64 // share of the total sum of squares
 	Over string  // the term by whose MS the F is, "residuals" where none was named; empty for residuals and total
-	F    float64 // MS divided by that of Over, +Inf if the terms explain all there is; NaN for residuals and total, as P
+	F    float64 // MS divided by that of Over, +Inf if the terms explain all there is; NaN for residuals and total, as P and Z
 	P    float64 // the p-value of F
+	// Z is the effect size: by how many standard deviations the logarithm of F is above the mean of those of the draws, the data as they are being
+	// one of them (M. Collyer, D. Sekora and D. Adams, Heredity 115, 2015, there of the distribution of F itself). It is NaN where F or a draw is 0 or
+	// infinite, or there are fewer than two draws.
+	Z float64
 }
 
 // String is the table.
 func (a *ANOVA) String() string {
-	lines := []string{"\tDF\tSS\tMS\tR²\tF\tp"}
+	lines := []string{"\tDF\tSS\tMS\tR²\tF\tZ\tp"}
 	for _, r := range a.Rows {
 		line := fmt.Sprintf("%s\t%d\t%.5g\t%.5g\t%.4f\t", r.Term, r.DF, r.SS, r.MS, r.R2)
 		if r.Over != "" {
-			line += fmt.Sprintf("%.3f\t%.3g", r.F, r.P)
+			line += fmt.Sprintf("%.3f\t%.2f\t%.3g", r.F, r.Z, r.P)
 		} else {
-			line += "\t"
+			line += "\t\t"
 		}
 		if r.Over != "" && r.Over != "residuals" {
 			line += "\tover " + r.Over
@@ -203,14 +224,22 @@ func (a *ANOVA) String() string {
 	return fmt.Sprintf("%s\n%d permutations of residuals: a p of 0.05 has the standard error %.1g", Table(lines), a.Permutations, five.StandardError())
 }
 
-// ANOVA returns the table of sums of squares of type I, which depend on the order of the terms (Goodall, J. R. Statist. Soc. B 53, 1991;
-// Anderson, Austral Ecology 26, 2001). A term is tested by permuting the residuals of the model with the terms before it (Freedman and Lane
-// 1983; Collyer, Sekora and Adams, Heredity 115, 2015), among samples, or the levels of the term that it is tested Over, or contrasts on a tree:
-// these are exchangeable under the null hypothesis.
+// ANOVA is ANOVAOfType for sums of squares of type I.
+func (m *Model) ANOVA(p Permutations) (*ANOVA, error) {
+	solve.NotNil(m)
+	return m.ANOVAOfType(TypeI, p)
+}
+
+// ANOVAOfType returns the analysis of variance (Goodall, J. R. Statist. Soc. B 53, 1991; Anderson, Austral Ecology 26, 2001). A term is tested
+// by permuting the residuals of the model with the terms beside which it is tested (Freedman and Lane 1983; Collyer, Sekora and Adams, Heredity 115,
+// 2015), among samples, or the levels of the term that it is tested Over, or contrasts on a tree: these are exchangeable under the null hypothesis.
 //
 // If some samples are of one individual, or of one litter, what was done to all of these is to be tested Over them, and species that have a
 // phylogeny need FitOnTree: by residuals of samples that belong together, chance alone makes a term significant.
-func (m *Model) ANOVA(p Permutations) (out *ANOVA, err error) {
+//
+// It is an error if sums of squares are of type II or III where a term is tested Over another, and of type III where the samples do not determine
+// a column: a combination of categories that was never seen, with their Interaction in the model.
+func (m *Model) ANOVAOfType(of SumsOfSquares, p Permutations) (out *ANOVA, err error) {
 	solve.NotNil(m)
 	const what = "analysis of variance"
 	defer name(&err, what)
@@ -219,24 +248,124 @@ func (m *Model) ANOVA(p Permutations) (out *ANOVA, err error) {
 	}
 	residual, squares := m.whole.squares(m.whole.y)
 	total := floats.Sum(squares[1:]) + residual
-	out = &ANOVA{Permutations: p.N}
+	out = &ANOVA{Type: of, Permutations: p.N}
 	row := func(term string, df int, ss float64) *ANOVARow {
-		out.Rows = append(out.Rows, ANOVARow{Term: term, DF: df, SS: ss, MS: ss / float64(df), R2: ss / total, F: math.NaN(), P: math.NaN()})
+		out.Rows = append(out.Rows, ANOVARow{Term: term, DF: df, SS: ss, MS: ss / float64(df), R2: ss / total, F: math.NaN(), P: math.NaN(), Z: math.NaN()})
 		return &out.Rows[len(out.Rows)-1]
 	}
 	for k, t := range m.Design.terms {
-		s := m.errorOf[k]
+		s, block := m.errorOf[k], k+1
+		if of != TypeI {
+			if s, err = m.beside(k, of); err != nil {
+				return nil, err
+			}
+			block = 1
+			_, blocks := s.squares(s.y)
+			squares[k+1] = blocks[1]
+		}
 		r := row(t.name, m.whole.df(k+1, k+2), squares[k+1])
-		r.Over, r.F = s.name, s.f(k+1, k+2, s.y)
-		test, err := s.test(what, k+1, k+2, p, nil)
+		r.Over, r.F = s.name, s.f(block, block+1, s.y)
+		logs := []float64{math.Log(r.F)}
+		test, err := s.test(what, block, block+1, p, func(f float64) { logs = append(logs, math.Log(f)) })
 		if err != nil {
 			return nil, err
+		}
+		if mean, deviation := stat.MeanStdDev(logs, nil); deviation > 0 {
+			r.Z = (logs[0] - mean) / deviation
 		}
 		r.P, out.Permutations = test.P, min(out.Permutations, test.Permutations)
 	}
 	row("residuals", m.whole.left(), residual)
 	row("total", len(m.Design.with)-1, total)
 	return out, nil
+}
+
+// beside returns the whole stratum with its columns in the order in which a term is tested: the columns beside which it is, with the constant, its own
+// and the others.
+func (m *Model) beside(k int, of SumsOfSquares) (*stratum, error) {
+	d, s := m.Design, m.whole
+	for _, t := range d.terms {
+		if t.over != "" {
+			return nil, fmt.Errorf("the term %s is tested over %s: sums of squares are of type I there", t.name, t.over)
+		}
+	}
+	x := s.x
+	if of == TypeIII {
+		turn, err := d.centred()
+		if err != nil {
+			return nil, err
+		}
+		if rows, _ := turn.Dims(); s.blocks[0][1] == 0 { // on a tree contrasts of the constant are 0
+			turn = mat.DenseCopyOf(turn.Slice(1, rows, 1, rows))
+		}
+		x = new(mat.Dense)
+		x.Mul(s.x, turn)
+	}
+	out := &stratum{y: s.y, name: s.name, negligible: s.negligible, exchange: s.exchange}
+	add := func(block int) {
+		for c := s.blocks[block][0]; c < s.blocks[block][1]; c++ {
+			out.basis = orthonormal(out.basis, mat.Col(nil, c, x), independent)
+		}
+	}
+	var behind []int
+	add(0)
+	for j, other := range d.terms {
+		switch {
+		case j == k:
+		case of == TypeII && other.contains(d.terms[k]):
+			behind = append(behind, j+1)
+		default:
+			add(j + 1)
+		}
+	}
+	from := len(out.basis)
+	add(k + 1)
+	to := len(out.basis)
+	for _, j := range behind {
+		add(j)
+	}
+	if len(out.basis) < len(s.basis) || to-from < s.df(k+1, k+2) {
+		return nil, fmt.Errorf("the term %s is confounded with the terms beside which it is tested", d.terms[k].name)
+	}
+	out.blocks = [][2]int{{0, from}, {from, to}, {to, len(out.basis)}}
+	return out, nil
+}
+
+// contains says whether an interaction has all parts of another term, and more.
+func (t Term) contains(other Term) bool {
+	return len(t.parts) > len(other.parts) && !slices.ContainsFunc(other.parts, func(name string) bool { return !slices.Contains(t.parts, name) })
+}
+
+// centred returns the matrix T by which the columns (1, z) become those of centred numbers and of categories that sum to 0 over each factor, and their
+// products: (1, z) T.
+func (d *Design) centred() (*mat.Dense, error) {
+	const otherwise = "take sums of squares of type II"
+	first := func(p part) bool { return p.level != "" && p.level == p.levels[0] }
+	for _, r := range d.redundant {
+		if !slices.ContainsFunc(r.parts, first) {
+			return nil, fmt.Errorf("the samples do not determine %s: %s", r.name(), otherwise)
+		}
+	}
+	values := mat.NewDense(len(d.with), len(d.columns)+1, nil)
+	values.SetCol(0, d.rooted(slices.Repeat([]float64{1}, d.n)))
+	for k, c := range d.columns {
+		if slices.ContainsFunc(c.parts, first) {
+			return nil, fmt.Errorf("%s is a part of an interaction without a term of its own: %s", c.name(), otherwise)
+		}
+		product := slices.Repeat([]float64{1}, d.n)
+		for _, p := range c.parts {
+			floats.Mul(product, p.centred())
+		}
+		values.SetCol(k+1, d.rooted(product))
+	}
+	turn := d.coefficients(values)
+	var missed mat.Dense
+	missed.Mul(d.x, turn)
+	missed.Sub(&missed, values)
+	if mat.Norm(&missed, 2) > 1e-9*mat.Norm(values, 2) {
+		return nil, fmt.Errorf("a part of an interaction has no term of its own: %s", otherwise)
+	}
+	return turn, nil
 }
 
 // Partial is the test of the last terms of a model together.

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/geomtest/expect"
 )
@@ -250,4 +251,141 @@ func (d data) Numbers(name string) (out []float64, err error) {
 		out = append(out, v)
 	}
 	return out, nil
+}
+
+// Sums of squares of type II and III are differences of residual sums of squares of models, each fitted by itself through a pseudo-inverse, and the order
+// of the terms does not matter. In a balanced design all three types are the same.
+func TestTypes(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 1))
+	const n = 40
+	sex, site, age, y := make([]string, n), make([]string, n), make([]float64, n), make([][]float64, n)
+	effect := map[string][]float64{}
+	set := func(balanced bool) {
+		for i := range n {
+			a, b := i%2, i/2%2*2
+			if !balanced {
+				a, b = min(1, random.IntN(3)), random.IntN(3)
+				if i < 6 { // each combination occurs
+					a, b = i%2, i/2
+				}
+			}
+			sex[i], site[i], age[i] = []string{"f", "m"}[a], []string{"north", "south", "west"}[b], 3+random.Float64()*float64(1+a)
+			y[i] = []float64{random.NormFloat64() + float64(a*b), random.NormFloat64() + age[i], random.NormFloat64() - float64(b)}
+		}
+		levels := map[string][]string{"sex": {sex[0], map[string]string{"f": "m", "m": "f"}[sex[0]]}, "site": nil}
+		for _, s := range site {
+			if !slices.Contains(levels["site"], s) {
+				levels["site"] = append(levels["site"], s)
+			}
+		}
+		clear(effect)
+		centre := stat.Mean(age, nil)
+		for i := range n {
+			effect["1"] = append(effect["1"], 1)
+			effect["age"] = append(effect["age"], age[i]-centre)
+			for name, own := range map[string]string{"sex": sex[i], "site": site[i]} {
+				for k, level := range levels[name][1:] {
+					key := name + string(rune('0'+k))
+					effect[key] = append(effect[key], indicator(own == level)-indicator(own == levels[name][0]))
+				}
+			}
+		}
+	}
+	product := func(names ...string) []float64 {
+		out := slices.Repeat([]float64{1}, n)
+		for _, name := range names {
+			floats.Mul(out, effect[name])
+		}
+		return out
+	}
+	// residual is the sum of squares that columns leave, by a pseudo-inverse.
+	residual := func(columns ...[]float64) float64 {
+		x := stack(columns).T()
+		var svd mat.SVD
+		svd.Factorize(x, mat.SVDThin)
+		var u mat.Dense
+		svd.UTo(&u)
+		rank := 0
+		for _, v := range svd.Values(nil) {
+			if v > 1e-10 {
+				rank++
+			}
+		}
+		var coefficients, left mat.Dense
+		q := u.Slice(0, n, 0, rank)
+		coefficients.Mul(q.T(), stack(y))
+		left.Mul(q, &coefficients)
+		left.Sub(stack(y), &left)
+		return sumOfSquares(&left)
+	}
+	terms := func() []Term {
+		a, b, c := Factor("sex", sex...), Factor("site", site...), Covariate("age", age...)
+		return []Term{a, b, c, Interaction(a, b), Interaction(a, c)}
+	}
+	table := func(of SumsOfSquares, order ...int) map[string]ANOVARow {
+		var in []Term
+		for _, k := range order {
+			in = append(in, terms()[k])
+		}
+		out := map[string]ANOVARow{}
+		for _, r := range expect.Must(expect.Must(expect.Must(NewDesign(n, nil, nil, in...)).Fit(y)).ANOVAOfType(of, Permutations{N: 19, Seed: 1})).Rows {
+			out[r.Term] = r
+		}
+		return out
+	}
+	set(false)
+	columns := map[string][][]float64{"sex": {effect["sex0"]}, "site": {effect["site0"], effect["site1"]}, "age": {effect["age"]},
+		"sex:site": {product("sex0", "site0"), product("sex0", "site1")}, "sex:age": {product("sex0", "age")}}
+	all := func(without ...string) (out [][]float64) {
+		out = [][]float64{effect["1"]}
+		for _, name := range []string{"sex", "site", "age", "sex:site", "sex:age"} {
+			if !slices.Contains(without, name) {
+				out = append(out, columns[name]...)
+			}
+		}
+		return out
+	}
+	for name, containing := range map[string][]string{"sex": {"sex:site", "sex:age"}, "site": {"sex:site"}, "age": {"sex:age"}, "sex:site": nil, "sex:age": nil} {
+		for _, order := range [][]int{{0, 1, 2, 3, 4}, {2, 1, 0, 4, 3}} {
+			two := table(TypeII, order...)[name]
+			expect.Rel(t, name+", type II", two.SS, residual(all(append(containing, name)...)...)-residual(all(containing...)...), 1e-10)
+			three := table(TypeIII, order...)[name]
+			expect.Rel(t, name+", type III", three.SS, residual(all(name)...)-residual(all()...), 1e-10)
+			expect.Rel(t, name+", F", three.F, three.SS/float64(three.DF)/(residual(all()...)/float64(n-8)), 1e-9)
+		}
+	}
+	set(true)
+	one, two, three := table(TypeI, 0, 1, 3), table(TypeII, 0, 1, 3), table(TypeIII, 0, 1, 3)
+	for name := range one {
+		expect.Rel(t, name+", balanced", two[name].SS, one[name].SS, 1e-10)
+		expect.Rel(t, name+", balanced", three[name].SS, one[name].SS, 1e-10)
+	}
+	set(false)
+	for i := range n { // a combination that was never seen
+		if sex[i] == "m" && site[i] == "west" {
+			site[i] = "north"
+		}
+	}
+	d := expect.Must(NewDesign(n, nil, nil, Factor("sex", sex...), Factor("site", site...), Interaction(Factor("sex", sex...), Factor("site", site...))))
+	_, err := expect.Must(d.Fit(y)).ANOVAOfType(TypeIII, Permutations{N: 19})
+	expect.Refused(t, err, "the samples do not determine sex", "take sums of squares of type II")
+}
+
+// The effect size of no effect has mean 0 and standard deviation 1 over samples.
+func TestEffectSizes(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 1))
+	var sizes []float64
+	for range 300 {
+		const n = 20
+		var y [][]float64
+		var groups []string
+		for i := range n {
+			y, groups = append(y, []float64{random.NormFloat64(), random.NormFloat64(), random.NormFloat64()}), append(groups, []string{"a", "b"}[i%2])
+		}
+		m := expect.Must(expect.Must(NewDesign(n, nil, nil, Factor("group", groups...))).Fit(y))
+		sizes = append(sizes, expect.Must(m.ANOVA(Permutations{N: 199, Seed: 1})).Rows[0].Z)
+	}
+	mean, deviation := stat.MeanStdDev(sizes, nil)
+	expect.Abs(t, "mean effect size", mean, 0, 3/math.Sqrt(300))
+	expect.Abs(t, "standard deviation of effect sizes", deviation, 1, 0.15)
 }

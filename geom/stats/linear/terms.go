@@ -81,6 +81,17 @@ type part struct {
 	level  string    // empty for a number
 	levels []string  // all of the factor
 	values []float64 // [N]
+	first  []float64 // [N], the indicator of the factor's first level
+}
+
+// centred returns a number less its mean in standard deviations, or of a level values that sum to 0 over the factor: 1 there, and −1 at the first level.
+func (p part) centred() []float64 {
+	if p.level == "" {
+		n := len(p.values)
+		_, _, out := standardised(p.values, slices.Repeat([]float64{1 / float64(n)}, n))
+		return out
+	}
+	return floats.SubTo(make([]float64, len(p.values)), p.values, p.first)
 }
 
 func (c column) name() string {
@@ -169,9 +180,9 @@ func Factor(name string, categories ...string) Term {
 		}
 		var parts []part
 		for _, level := range append(levels[1:len(levels):len(levels)], levels[0]) { // beside the mean, the last adds nothing
-			p := part{name, level, levels, make([]float64, len(of))}
+			p := part{name, level, levels, make([]float64, len(of)), make([]float64, len(of))}
 			for i, v := range of {
-				p.values[i] = indicator(v == level)
+				p.values[i], p.first[i] = indicator(v == level), indicator(v == levels[0])
 			}
 			parts = append(parts, p)
 		}
