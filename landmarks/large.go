@@ -19,7 +19,8 @@ import (
 // LogWithin returns a geodesic from shape q that ends near shape target: the root mean square of the difference of the coordinates
 // is at most tolerance, a length. It never forms the kernel matrix. Use it for thousands of landmarks, and for kernels
 // much wider than the distances between landmarks, for which an exact match would need very large momenta. If the tolerance is
-// not reached, or the integrator's steps are too few (see Geodesic.Drift), the best geodesic found is returned, and its Status says why.
+// not reached, or no steps are enough (see Geodesic.StepError), the best geodesic found is returned, and its Status says so. Where the
+// geodesic needs more steps than the search took, and no Integrator was given, it searches again with more.
 //
 // It solves Exp_q(p) = target for the momentum p. The derivative of Exp with respect to p is close to K(q), so a step is
 // (K(q) + μ)⁻¹ times the residual, by preconditioned conjugate gradients, corrected by Anderson's method. μ starts at a
@@ -47,18 +48,24 @@ func (s *Space) logWithin(name string, q, target [][]float64, tolerance float64)
 		return nil, fmt.Errorf("%s: tolerance %g, want a positive length", name, tolerance)
 	}
 	task := s.Begin(name)
-	x := s.Vector(q)
-	a, err := s.within(task, x, s.Vector(target), tolerance)
-	task.End()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	defer task.End()
+	x, iterations := s.Vector(q), 0
+	for steady := s; ; {
+		a, err := steady.within(task, x, s.Vector(target), tolerance)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		iterations += a.iterations
+		g, finer, err := s.found(steady, x, a.momentum, a.status)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if finer == nil {
+			g.Residual, g.Iterations = a.residual, iterations
+			return g, nil
+		}
+		steady = finer
 	}
-	g, status, err := s.found(x, a.momentum, a.status)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	g.Residual, g.Iterations, g.Status = a.residual, a.iterations, status
-	return g, nil
 }
 
 // within searches as LogWithin does.

@@ -130,8 +130,8 @@ type Matching struct {
 // hundredth of this tolerance, the velocity within two per cent; see solve.Minimise) and solve.MaxIterations (500 for every scale of the term). Status says
 // how the minimisation at the last scale ended: it is Converged only if K + βK² in place of the second derivatives, β being
 // estimated, promises to lower the objective by no more than (20·tolerance)²/2 of it. Without Correspondence a kernel much wider than
-// the distances between points, and a small σ, may take thousands of iterations. It is Stalled where the integrator's steps are too few, see
-// Geodesic.Drift. In any case the best momenta found are returned.
+// the distances between points, and a small σ, may take thousands of iterations. It is Stalled where no steps are enough, see
+// Geodesic.StepError: where the geodesic needs more than 25 and no Integrator was given, the search goes on with more. In any case the best momenta found are returned.
 func (s *Space) Match(source [][]float64, term DataTerm, sigma float64, opts ...solve.Option) (*Matching, error) {
 	return s.match("Match", source, nil, term, sigma, opts)
 }
@@ -192,7 +192,7 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	r := s.newRegistration(q, source, term, inputs, kernel)
-	defer r.objective.Free()
+	defer func() { r.objective.Free() }()
 	m := &Matching{}
 	p := make([]float64, len(q))
 	out, err := r.at(p, 1, sigma)
@@ -217,33 +217,24 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 			p = found
 		}
 	}
-	for k, scale := range scales {
-		objective, err := r.around(p, scale, sigma)
-		if err != nil {
-			return nil, err
+	for steady := s; steady != nil; {
+		if steady != s { // goes on with more steps
+			r.objective.Free()
+			r, scales = steady.newRegistration(q, source, term, inputs, kernel), []float64{1}
 		}
-		more := opts
-		if k < len(scales)-1 {
-			more = append(opts[:len(opts):len(opts)], solve.Tolerance(0.1)) // a coarse scale only shows the way
-		}
-		found, err := objective.Run("match", s, p, solve.Limits{Tolerance: 0.003, MaxIterations: 500}, more...)
+		found, err := r.minimise(steady, p, scales, sigma, opts)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		p = found.X
-		m.Objective, m.Status = found.Value, found.Status
-		m.Iterations += found.Iterations
-		if m.Status == geom.Cancelled {
-			break
+		iterations := m.Iterations + found.Iterations
+		g, finer, err := s.found(steady, q, p, found.Status)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		m.Geodesic, steady = *g, finer
+		m.Iterations = iterations
 	}
-	g, status, err := s.found(q, p, m.Status)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	iterations := m.Iterations
-	m.Geodesic = *g
-	m.Iterations, m.Status = iterations, status
 	if m.Source = m.Path; source != nil {
 		if m.Source, err = s.Carry(&m.Geodesic, source); err != nil {
 			return nil, err
@@ -263,14 +254,50 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 	return m, nil
 }
 
-// found returns the geodesic from q whose momentum a search found, and how the search ended: Stalled where it has converged, but the
-// energy drifts, so that this is no geodesic.
-func (s *Space) found(q, p []float64, status geom.Status) (*Geodesic, geom.Status, error) {
-	g, err := s.ShootInexact(s.Point(q), s.Point(p))
-	if err == nil && g.Drift > geom.MaxDrift && status == geom.Converged {
-		status = geom.Stalled
+// found returns the geodesic from q whose momentum p a search with the steps of a steady space found, and how the search ended: Stalled where
+// it has converged, but no steps are enough. Where more steps are, it returns a space that takes them, in which to go on.
+func (s *Space) found(steady *Space, q, p []float64, status geom.Status) (g *Geodesic, finer *Space, err error) {
+	const fine = 1e-5 // of geodesics between outlines StepError, where it is not measured, is ten times too large
+	if g, err = steady.ShootInexact(s.Point(q), s.Point(p)); err != nil {
+		return nil, nil, err
 	}
-	return g, status, err
+	if g.Status = status; status != geom.Converged || g.StepError <= fine {
+		return g, nil, nil
+	}
+	settled, err := s.Shoot(s.Point(q), s.Point(p))
+	if err != nil {
+		g.Status = geom.Stalled
+		return g, nil, nil
+	}
+	if more := s.Steady(settled); more.Steps() > steady.Steps() {
+		return g, over(more, s.Manifold), nil
+	}
+	g.StepError = settled.StepError
+	return g, nil, nil
+}
+
+// minimise searches for the momenta at the scales of the data term, one after the other.
+func (r *registration) minimise(s *Space, p []float64, scales []float64, sigma float64, opts []solve.Option) (found *solve.Minimum, err error) {
+	iterations := 0
+	for k, scale := range scales {
+		objective, err := r.around(p, scale, sigma)
+		if err != nil {
+			return nil, err
+		}
+		more := opts
+		if k < len(scales)-1 {
+			more = append(opts[:len(opts):len(opts)], solve.Tolerance(0.1)) // a coarse scale only shows the way
+		}
+		if found, err = objective.Run("match", s, p, solve.Limits{Tolerance: 0.003, MaxIterations: 500}, more...); err != nil {
+			return nil, err
+		}
+		iterations += found.Iterations
+		if p = found.X; found.Status == geom.Cancelled {
+			break
+		}
+	}
+	found.Iterations = iterations
+	return found, nil
 }
 
 // registration is the objective of Match.

@@ -22,7 +22,8 @@ type model struct {
 
 // fit is the search for the model that minimises Σ w_i d(ŷ_i, x_i)², or with Mismatch Σ w_i d_σ(ŷ_i, x_i)².
 type fit struct {
-	*run
+	*run                          // in whose space all geodesics take the same steps, since the sum would change suddenly with them
+	exact   *geom.Space[geom.Vec] // that of the user
 	samples [][]float64
 	weights []float64
 	model
@@ -114,9 +115,71 @@ func (f *fit) value(at model) (value float64, gradient model, err error) {
 	return value, gradients(out), nil
 }
 
-// optimise varies p if freePoint is set, the m_k from the number fixed on, and the s if freeScores is set. The s_ik of those m_k have
-// Σ w_i s_ik s_il = 0 for k ≠ l.
+// newFit is a fit that varies nothing yet.
+func (r *run) newFit(samples [][]float64, w []float64, mean *Mean[geom.Vec]) *fit {
+	steady := *r
+	steady.space = r.space.Steady()
+	return &fit{run: &steady, exact: r.space, samples: samples, weights: w, variance: mean.Variance, model: model{p: mean.Point}}
+}
+
+// optimise is optimiseSteady, again with more steps as long as the geodesics of the result need more.
 func (f *fit) optimise() (*solve.Minimum, error) {
+	for iterations := 0; ; {
+		found, err := f.optimiseSteady()
+		if err != nil {
+			return nil, err
+		}
+		iterations += found.Iterations
+		if found.Iterations = iterations; found.Status == geom.Cancelled || found.Status == geom.IterationLimit {
+			return found, nil
+		}
+		needed, err := f.geodesics()
+		if f.Stopped() {
+			found.Status = geom.Cancelled
+			return found, nil
+		}
+		finer := f.exact.Steady(needed...)
+		if finer.Steps() <= f.space.Steps() {
+			if err != nil || worst(needed) != geom.Converged {
+				found.Status = geom.Stalled
+			}
+			return found, nil
+		}
+		// A search with too few steps may stall, since gradients are those of exact lengths.
+		f.space = finer
+		if f.shots != nil {
+			f.shots.space = finer
+		}
+	}
+}
+
+// geodesics are those of the model and those to the samples, with the steps that they need.
+func (f *fit) geodesics() (needed []*geodesic, err error) {
+	shoot := func(from, momentum []float64) {
+		g, failed := f.exact.Shoot(from, momentum)
+		if failed != nil {
+			err = failed
+			return
+		}
+		needed = append(needed, g)
+	}
+	for i, s := range f.s {
+		shoot(f.p, combine(s, f.m))
+		if f.shots != nil {
+			shoot(f.points[i], f.shots.roots[i].X)
+		}
+	}
+	if err != nil || f.shots != nil {
+		return needed, err
+	}
+	velocities, _ := parts(f.logs)
+	logs, err := f.exact.LogFrom(f.points, f.samples, velocities)
+	return append(needed, logs...), err
+}
+
+// optimiseSteady varies p if freePoint is set, the m_k from the number fixed on, and the s if freeScores is set. The s_ik of those m_k have
+// Σ w_i s_ik s_il = 0 for k ≠ l.
+func (f *fit) optimiseSteady() (*solve.Minimum, error) {
 	start := f.model
 	all, free := len(start.m), start.m[f.fixed:]
 	pack := func(of model) (x []float64) {

@@ -189,7 +189,7 @@ func back[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], x P, v ...P) ([]P
 	if err != nil {
 		return nil, err
 	}
-	return forth(s, &geom.Geodesic[P]{Start: end, Momentum: s.Point(momentum)}, v...)
+	return forth(s, &geom.Geodesic[P]{Start: end, Momentum: s.Point(momentum), Steps: g.Steps}, v...)
 }
 
 // placed returns vectors at x as vectors at z, the same point of a Charted manifold as x but for rounding, and, where points are orbits

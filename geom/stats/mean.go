@@ -89,7 +89,7 @@ func (r *run) mean(samples [][]float64, w []float64) (*Mean[geom.Vec], error) {
 		r.Tolerance = 1e-8
 	}
 	return r.withWeight(samples, w, func(x [][]float64, w []float64) (*Mean[geom.Vec], error) {
-		return r.centre(x, w, func(g []*geodesic) level {
+		m, _, err := r.centre(x, w, func(g []*geodesic) level {
 			l := level{weights: w, slope: 2, stiff: 2}
 			for i, g := range g {
 				l.value += w[i] * g.Length * g.Length
@@ -97,6 +97,7 @@ func (r *run) mean(samples [][]float64, w []float64) (*Mean[geom.Vec], error) {
 			l.size = math.Sqrt(l.value)
 			return l
 		})
+		return m, err
 	})
 }
 
@@ -176,8 +177,12 @@ func (r *run) reach(y, x [][]float64) ([]*geodesic, error) {
 	for i := range x {
 		s.tolerance = max(s.tolerance, 1e-6*floats.Distance(x[i], y[i], 2))
 	}
-	if err := s.aim(y, at, r.sigma*r.sigma); err != nil {
-		return nil, err
+	var lost []int
+	for more := true; more; {
+		if err := s.aim(y, at, r.sigma*r.sigma); err != nil {
+			return nil, err
+		}
+		more, lost = s.steady(r.space)
 	}
 	squares, misses, err := s.distances()
 	if err != nil {
@@ -191,7 +196,7 @@ func (r *run) reach(y, x [][]float64) ([]*geodesic, error) {
 	for i, root := range s.roots {
 		logs[i] = &geodesic{Start: y[i], Velocity: velocities[i], Momentum: root.X, Length: math.Sqrt(max(0, squares[i])),
 			Residual: math.Sqrt(misses[i] / float64(len(x[i])))}
-		if !root.Done {
+		if !root.Done || slices.Contains(lost, i) {
 			logs[i].Status = geom.Stalled
 		}
 	}
@@ -259,24 +264,64 @@ func newCandidate(y []float64, logs []*geodesic, sum func(g []*geodesic) level) 
 // evaluation is a candidate at y, with guesses of the logarithms there.
 type evaluation func(y []float64, guess [][]float64) (*candidate, error)
 
-// centre searches for a point where the step Σ c_i Log_y(x_i) is zero, by Broyden's method in the ambient coordinates. As a function
+// centre is centreFrom the starting point. Lengths change suddenly where geodesics get other steps, so it searches in a space in which all
+// logarithms take the same, and again with more as long as those at the result need more. It returns that space too.
+func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) level) (*Mean[geom.Vec], *geom.Space[geom.Vec], error) {
+	y := repeat(r.startingPoint(samples, w), len(samples))
+	logs, err := r.space.LogAll(y, samples)
+	if err == nil && !r.Stopped() {
+		err = found(logs)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: at the start: %w", r.Name, err)
+	}
+	for iterations := 0; ; {
+		steady := *r
+		steady.space = r.space.Steady(logs...)
+		if slices.ContainsFunc(logs, func(g *geodesic) bool { return g.Steps != steady.space.Steps() }) {
+			velocities, _ := parts(logs)
+			if logs, err = steady.space.LogFrom(y, samples, velocities); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", r.Name, err)
+			}
+		}
+		m, err := steady.centreFrom(newCandidate(y[0], logs, sum), samples, w, sum)
+		if err != nil {
+			return nil, nil, err
+		}
+		iterations += m.Iterations
+		if m.Iterations = iterations; steady.space == r.space || r.Stopped() {
+			return m, steady.space, nil
+		}
+		y = repeat(m.Point, len(samples))
+		if logs, err = r.space.LogFrom(y, samples, m.Velocities); err != nil {
+			return nil, nil, fmt.Errorf("%s: at the result: %w", r.Name, err)
+		}
+		if r.space.Steady(logs...).Steps() <= steady.space.Steps() {
+			m.Status = max(m.Status, worst(logs))
+			return m, steady.space, nil
+		}
+	}
+}
+
+// worst is the worst status of geodesics.
+func worst(logs []*geodesic) (status geom.Status) {
+	for _, g := range logs {
+		status = max(status, g.Status)
+	}
+	return status
+}
+
+// centreFrom searches for a point where the step Σ c_i Log_y(x_i) is zero, by Broyden's method in the ambient coordinates. As a function
 // of y the step has a Jacobian close to −1. The vectors that the method remembers are not transported to new points: near the
 // end steps are short, and far from it the line search decides. What it finds is asked for shorter logarithms, since those that
 // follow y stay on their sides of the samples' cut loci, and for directions in which the sum falls.
-func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) level) (*Mean[geom.Vec], error) {
+func (r *run) centreFrom(now *candidate, samples [][]float64, w []float64, sum func(g []*geodesic) level) (*Mean[geom.Vec], error) {
 	at := func(y []float64, guess [][]float64) (*candidate, error) {
 		logs, err := r.space.LogFrom(repeat(y, len(samples)), samples, guess)
 		if err != nil {
 			return nil, err
 		}
 		return newCandidate(y, logs, sum), nil
-	}
-	now, err := at(r.startingPoint(samples, w), nil)
-	if err != nil {
-		return nil, fmt.Errorf("%s: at the start: %w", r.Name, err)
-	}
-	if err := found(now.logs); err != nil && !r.Stopped() {
-		return nil, fmt.Errorf("%s: at the start: %w", r.Name, err)
 	}
 	var memory solve.Inverse
 	iteration, status := 0, geom.IterationLimit

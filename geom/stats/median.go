@@ -57,7 +57,7 @@ func (r *run) median(samples [][]float64, w []float64) (*Mean[geom.Vec], error) 
 		}
 		return l
 	}
-	m, err := r.centre(samples, w, sum)
+	m, space, err := r.centre(samples, w, sum)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (r *run) median(samples [][]float64, w []float64) (*Mean[geom.Vec], error) 
 	}
 	// The sum has a kink at every sample, where its gradient need not vanish: try the nearest sample.
 	nearest := floats.MinIdx(m.Distances)
-	logs, err := r.space.LogFrom(repeat(samples[nearest], len(samples)), samples, nil)
+	logs, err := space.LogFrom(repeat(samples[nearest], len(samples)), samples, nil)
 	if r.Stopped() {
 		m.Status = geom.Cancelled
 		return m, nil

@@ -72,10 +72,21 @@ func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], er
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
 	}
-	if err := b.settle(r.Tolerance, missing*r.Tolerance); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Name, err)
+	for {
+		if err := b.settle(r.Tolerance, missing*r.Tolerance); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		if !b.balanced() || r.Stopped() {
+			return b.result(nil)
+		}
+		more, lost := b.steady(space)
+		if !more || r.Stopped() {
+			return b.result(lost)
+		}
+		if err := b.from(b.point, b.variance); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
 	}
-	return b.result()
 }
 
 const (
@@ -156,6 +167,14 @@ func (b *balance) imbalance() float64 {
 	return 0
 }
 
+// unsettled is the largest |F_i|, divided by the spread.
+func (b *balance) unsettled() float64 {
+	if b.spread == 0 {
+		return 0
+	}
+	return b.worst() / b.spread
+}
+
 // step returns (g* + σ²) Σ w_i p_i less Σ w_i F_i, by which the p_i that were found miss theirs: to first order the vector from y to the
 // mean, and its length.
 func (b *balance) step() ([]float64, float64) {
@@ -230,14 +249,20 @@ func (b *balance) settle(imbalance, miss float64) error {
 	return nil
 }
 
-// result makes a Mean of y and the geodesics to the samples, whether the search has ended at its tolerance or not.
-func (b *balance) result() (*Mean[geom.Vec], error) {
+// balanced says whether the momenta balance and the geodesics are found, to the tolerance.
+func (b *balance) balanced() bool {
+	return b.variance == b.sigma*b.sigma && b.imbalance() <= b.Tolerance && b.unsettled() <= missing*b.Tolerance
+}
+
+// result makes a Mean of y and the geodesics to the samples, whether the search has ended at its tolerance or not. The geodesics to the
+// lost samples have too few steps.
+func (b *balance) result(lost []int) (*Mean[geom.Vec], error) {
 	squares, misses, err := b.distances()
 	if err != nil {
 		return nil, err
 	}
 	_, norm := b.pull()
-	m := &Mean[geom.Vec]{Point: b.point, Weights: b.weights, Mismatch: b.sigma, Gradient: 2 * norm, Imbalance: b.imbalance(), Iterations: b.iterations}
+	m := &Mean[geom.Vec]{Point: b.point, Weights: b.weights, Mismatch: b.sigma, Gradient: 2 * norm, Imbalance: b.imbalance(), Unsettled: b.unsettled(), Iterations: b.iterations}
 	for i, root := range b.roots {
 		v := b.cometric.sharp(root.X)
 		m.Momenta, m.Velocities = append(m.Momenta, root.X), append(m.Velocities, v)
@@ -245,13 +270,12 @@ func (b *balance) result() (*Mean[geom.Vec], error) {
 		m.Variance += b.weights[i] * squares[i]
 		m.Residual = math.Max(m.Residual, math.Sqrt(misses[i]/float64(len(v))))
 	}
-	if b.spread > 0 {
-		m.Unsettled = b.worst() / b.spread
-	}
 	switch {
 	case b.ctx.Err() != nil:
 		m.Status = geom.Cancelled
-	case b.variance == b.sigma*b.sigma && m.Imbalance <= b.Tolerance && m.Unsettled <= missing*b.Tolerance:
+	case b.balanced() && lost != nil:
+		m.Status, m.Lost = geom.Stalled, lost
+	case b.balanced():
 	case b.iterations >= b.MaxIterations:
 		m.Status = geom.IterationLimit
 	default:

@@ -58,8 +58,8 @@ func (r *run) principalGeodesics(samples [][]float64, mean *Mean[geom.Vec], mode
 		return nil, fmt.Errorf("%s: %d modes asked for; these samples have %d", r.Name, modes, len(tangent.Modes))
 	}
 	with, without := weighted(mean.Weights)
-	f := &fit{run: r, samples: pick(samples, with), weights: pick(mean.Weights, with), freeScores: true, variance: mean.Variance,
-		model: model{p: mean.Point, s: make([][]float64, len(with))}}
+	f := r.newFit(pick(samples, with), pick(mean.Weights, with), mean)
+	f.freeScores, f.s = true, make([][]float64, len(with))
 	p := &PCA[geom.Vec]{Point: mean.Point, Status: mean.Status}
 	left := mean.Variance
 	for k := range modes {

@@ -90,8 +90,8 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) (*Regr
 			r.Tolerance = 0.01
 		}
 	}
-	f := &fit{run: r, samples: samples, weights: w, freePoint: true, variance: mean.Variance,
-		model: model{p: mean.Point, s: pick(d.Rows, with)}}
+	f := r.newFit(samples, w, mean)
+	f.freePoint, f.s = true, pick(d.Rows, with)
 	for k := range d.Columns {
 		f.m = append(f.m, make([]float64, len(mean.Point)))
 		for i, s := range f.s {
@@ -99,7 +99,7 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) (*Regr
 		}
 	}
 	if r.sigma > 0 {
-		f.shots = newShots(r.Context(), r.space, samples)
+		f.shots = newShots(r.Context(), f.space, samples)
 		f.shots.variance = r.sigma * r.sigma
 		if f.shots.cometric, err = cometricAt(r.space, mean.Point); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)

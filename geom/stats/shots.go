@@ -66,6 +66,23 @@ func (s *shots) refine() bool {
 	return true
 }
 
+// steady goes over to as many steps as the geodesics need in a space that doubles its steps, and reports whether these are more than
+// before: then they are to be aimed anew. It returns the numbers of those for which no steps are enough.
+func (s *shots) steady(space *geom.Space[geom.Vec]) (more bool, lost []int) {
+	var needed []*geodesic
+	for i, r := range s.roots {
+		if g, err := space.Shoot(s.y[i], r.X); err == nil {
+			needed = append(needed, g)
+		} else {
+			lost = append(lost, i)
+		}
+	}
+	if finer := space.Steady(needed...); finer.Steps() > s.space.Steps() {
+		s.space, more = finer, true
+	}
+	return more, lost
+}
+
 // follow searches for the momenta near the current ones, and returns the numbers of the samples for which it does not find them.
 func (s *shots) follow() (lost []int, err error) {
 	all := make([]int, len(s.roots))
