@@ -84,7 +84,7 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 		least = 1e-6 * f
 	}
 	m := &Minimum{Status: IterationLimit}
-	for m.Iterations = 0; m.Iterations < maxIterations; m.Iterations++ {
+	for ; ; m.Iterations++ { // the last point is tested too
 		// d = −H g by the two loops.
 		q := append([]float64{}, g...)
 		alpha := make([]float64, len(pairs))
@@ -115,6 +115,9 @@ func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, 
 		}
 		if converged {
 			m.Status = Converged
+			break
+		}
+		if m.Iterations >= maxIterations {
 			break
 		}
 		if o.Report != nil {

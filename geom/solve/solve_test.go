@@ -449,6 +449,14 @@ func TestMinimise(t *testing.T) {
 	if m.Status != solve.IterationLimit || m.Iterations != 3 {
 		t.Errorf("three iterations: %s after %d", m.Status, m.Iterations)
 	}
+	// The last point that the limit allows is tested as every other one.
+	whole := expect.Must(solve.Minimise(context.Background(), solve.Objective{Value: rosenbrock, FirstStep: 1e-3}, []float64{-1.2, 1}, 1e-9, 100))
+	for fewer, want := range []solve.Status{solve.Converged, solve.IterationLimit} {
+		m = expect.Must(solve.Minimise(context.Background(), solve.Objective{Value: rosenbrock, FirstStep: 1e-3}, []float64{-1.2, 1}, 1e-9, whole.Iterations-fewer))
+		if m.Status != want {
+			t.Errorf("%d of %d iterations: %s", m.Iterations, whole.Iterations, m.Status)
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	m, err = solve.Minimise(ctx, solve.Objective{Value: rosenbrock, FirstStep: 1e-3, Report: func(k int, _, _ float64) {
 		if k == 2 {

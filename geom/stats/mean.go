@@ -325,7 +325,7 @@ func (r *run) centreFrom(now *candidate, samples [][]float64, w []float64, sum f
 	}
 	var memory solve.Inverse
 	iteration, status := 0, geom.IterationLimit
-	for ; iteration < r.MaxIterations; iteration++ {
+	for ; ; iteration++ { // the last point is tested too
 		if now.settled(r.Tolerance) && !r.Stopped() {
 			lower, err := r.lower(now, samples, sum, at)
 			if err != nil {
@@ -341,6 +341,9 @@ func (r *run) centreFrom(now *candidate, samples [][]float64, w []float64, sum f
 			}
 			now, memory = lower, solve.Inverse{}
 			continue
+		}
+		if iteration >= r.MaxIterations {
+			break
 		}
 		if r.report(iteration, now.value, now.slope*now.norm) {
 			status = geom.Cancelled
