@@ -87,6 +87,11 @@ func (m *Model) ANOVA(p linear.Permutations) (*linear.ANOVA, error) {
 	return solve.NotNil(m).Model.ANOVA(p)
 }
 
+// ANOVAOfType is that of linear.Model.
+func (m *Model) ANOVAOfType(of linear.SumsOfSquares, p linear.Permutations) (*linear.ANOVA, error) {
+	return solve.NotNil(m).Model.ANOVAOfType(of, p)
+}
+
 // Partial is that of linear.Model.
 func (m *Model) Partial(k int, p linear.Permutations) (*linear.Partial, error) {
 	return solve.NotNil(m).Model.Partial(k, p)
