@@ -61,6 +61,61 @@
 // Geodesics run over the times from 0 to 1. Lengths have the unit of the data; momenta of landmarks have the unit of lengths,
 // since their kernels are normalised to k(0) = 1. Angles are in radians.
 //
+// # Verbs
+//
+// In all packages a function with one of these names does this:
+//
+//	Exp           the geodesic from a point with an initial velocity, or the exponential of a group
+//	Shoot         the geodesic from a point with an initial momentum
+//	Log           the geodesic from one point to another, or the logarithm of a group
+//	Transport     moves tangent vectors in parallel along a geodesic
+//	Gather        moves vectors at samples in parallel to their mean
+//	Develop       rolls a path of R^m onto the manifold by a frame; AntiDevelop is its inverse
+//	Carry         moves points of space by the flow of a geodesic of landmarks
+//	Match         deforms a source towards a target, against a data term with noise σ
+//	Register      deforms a template towards all objects of one subject
+//	Align         moves subjects to another one by rotations, shifts and scales
+//	Fit           a linear model, by least squares
+//	Regress       a geodesic, or a template that moves, as a function of covariates
+//	Grow          a geodesic per subject, and how these vary
+//	Predict       what a linear model expects for given covariates
+//	At            the point of a result for given scores, times or covariates
+//	Bridge        simulates paths with both ends given
+//	Sample        draws from a posterior
+//	Read, Write   a file; Parse reads text
+//	Check         an error if its argument is not valid
+//	Fits          an error where points are outside the region in which a computation holds
+//
+// # Results
+//
+// Fields of results, whatever the package. Types may say more:
+//
+//	Status        how the search ended; Err is an error unless this is Converged
+//	Iterations    steps of the search
+//	Evaluations   how often the objective and its gradient were computed
+//	Objective     the value of what was minimised
+//	Gradient      the norm of its derivative, 0 at a minimum
+//	Residual      by how much the equation that defines the result is missed: a root mean square over the coordinates, in their
+//	              unit; of a landmarks.Matching the share √(Mismatch/Before)
+//	Imbalance     the derivative with respect to a mean or template divided by its standard error
+//	Unsettled     the same of the geodesics to the samples, relative to the data
+//	Mismatch      what is left between the model and the data: the squared distance of a data term, of a path its distance; of a
+//	              mean the option of this name
+//	Before        the Mismatch before the search
+//	Noise         the standard deviation of the measurement noise, in the unit of the data
+//	Variance      a variance, in squared lengths
+//	Energy        ½ ∫ ‖velocity‖² dt of a path, in its metric
+//	Drift         the largest relative change of the energy along a geodesic
+//	StepError     the error of the time steps, estimated with other steps
+//	StandardError of the estimate, in its unit
+//	EffectiveSize how many independent draws of equal weight the draws are worth
+//	Point, Mean   the estimated point
+//	Groups, Means the names of the groups in the order of their first samples; the means of groups or clusters
+//	Path, Times   the points of a path, and the times of points or observations
+//	Velocities    tangent vectors: along a path, from a mean to its samples, or slopes
+//	Momentum, Momenta   the covectors of such vectors
+//	Weights       of the samples, with the sum 1
+//
 // # Errors
 //
 // Graph functions panic if shapes do not fit, with the shapes in the message. Host functions return errors that say what was

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -115,6 +116,59 @@ func ended(of reflect.Type, s solve.Status) (err error) {
 		return fmt.Errorf("missing, although it has a %s", s)
 	}
 	return asks.Err()
+}
+
+// TestTablesOfNames holds the tables of geom/doc.go: the verbs are functions, the fields are those of results, and none that three
+// results share is left out.
+func TestTablesOfNames(t *testing.T) {
+	text, err := os.ReadFile("../geom/doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile(`(?m)^//\t((?:[A-Z]\w*(?:, )?)+) +\S`)
+	table := func(from, to string) (names []string) {
+		_, rest, _ := strings.Cut(string(text), "// # "+from+"\n")
+		rest, _, _ = strings.Cut(rest, "// # "+to+"\n")
+		for _, match := range row.FindAllStringSubmatch(rest, -1) {
+			names = append(names, strings.Split(match[1], ", ")...)
+		}
+		return names
+	}
+	functions := map[string]bool{}
+	for _, names := range declared(t) {
+		for name := range names {
+			functions[name[strings.LastIndex(name, ".")+1:]] = true
+		}
+	}
+	verbs := table("Verbs", "Results")
+	for _, verb := range verbs {
+		if !functions[verb] {
+			t.Errorf("geom/doc.go has the verb %s, which no function is called", verb)
+		}
+	}
+	sharing := map[string]int{}
+	for _, r := range results {
+		of := reflect.TypeOf(r).Elem()
+		for i := range of.NumField() {
+			if f := of.Field(i); f.IsExported() && !f.Anonymous {
+				sharing[f.Name]++
+			}
+		}
+	}
+	fields := table("Results", "Errors")
+	for _, field := range fields {
+		if sharing[field] == 0 && field != "StepError" && field != "EffectiveSize" {
+			t.Errorf("geom/doc.go has the field %s, which no result has", field)
+		}
+	}
+	for field, n := range sharing {
+		if n >= 4 && !slices.Contains(fields, field) {
+			t.Errorf("%d results have a field %s: add it to the table of geom/doc.go", n, field)
+		}
+	}
+	if len(verbs) < 15 || len(fields) < 15 {
+		t.Errorf("found %d verbs and %d fields, want at least 15 of each", len(verbs), len(fields))
+	}
 }
 
 // returned lists the structures with a Status, and those to which exported functions of the packages of results return pointers with

@@ -44,7 +44,7 @@ type Growth[P geom.Point] struct {
 	Intercept     Components   // of the variance of the γ_i(t₀), squared lengths
 	Rate          Components   // of the variance of the s_i, squared lengths by squared times
 	Modes         []Components // of the variance of the slopes along u_k; Total is Variation.Variances[k]
-	Noise         float64      // the variance of one observation about its subject's geodesic, squared lengths
+	Noise         float64      // the standard deviation of one observation about its subject's geodesic, √ of the expected ‖ε‖²: a length
 	StandardError float64      // of s̄: √(Rate.Total/N), the root of the expected ‖s̄ − β‖²
 	Status        geom.Status  // the worst of those of the regressions and of the mean
 }
@@ -288,16 +288,18 @@ func (g *Growth[P]) vary(s *geom.Space[P], free, slopeError, interceptError floa
 	if g.Variation, err = TangentPCA(&Mean[P]{Point: g.Mean.Point, Weights: even(n), Velocities: s.Points(rows[1 : n+1]), Momenta: s.Points(momenta[1 : n+1]), Status: g.Status}); err != nil {
 		return err
 	}
+	variance := 0.0 // of one observation
 	for k, row := range rows[1:] {
 		square := floats.Dot(row, momenta[k+1])
 		if k < n {
 			g.Rate.Total += square / float64(n-1)
 		} else {
-			g.Noise += square / free
+			variance += square / free
 		}
 	}
-	g.Rate = split(g.Rate.Total, g.Noise*slopeError)
-	g.Intercept = split(g.Mean.Variance*float64(n)/float64(n-1), g.Noise*interceptError)
+	g.Noise = math.Sqrt(variance)
+	g.Rate = split(g.Rate.Total, variance*slopeError)
+	g.Intercept = split(g.Mean.Variance*float64(n)/float64(n-1), variance*interceptError)
 	g.StandardError = math.Sqrt(g.Rate.Total / float64(n))
 	for k, u := range g.Variation.Momenta {
 		within := 0.0

@@ -86,7 +86,7 @@ func TestGrowthInFlatSpace(t *testing.T) {
 	expect.Abs(t, "mean slope", g.Slope, slope, 1e-7)
 	expect.Abs(t, "slopes", g.Slopes, slopes, 1e-7)
 	expect.Abs(t, "mean intercept", g.Mean.Point, intercept, 1e-7)
-	expect.Rel(t, "noise", g.Noise, square, 1e-7)
+	expect.Rel(t, "noise", g.Noise, math.Sqrt(square), 1e-7)
 	expect.Rel(t, "rate", []float64{g.Rate.Total, g.Rate.Within, g.Rate.Between},
 		[]float64{ofSlopes, square * bySlope, ofSlopes - square*bySlope}, 1e-6)
 	expect.Rel(t, "intercept", []float64{g.Intercept.Total, g.Intercept.Within}, []float64{ofIntercepts, square * byIntercept}, 1e-6)
@@ -241,7 +241,7 @@ func TestGrowthRecovers(t *testing.T) {
 			for k := range basis {
 				off[k] = append(off[k], d.AtVec(k)-c.slope[k])
 			}
-			between, within, noises = append(between, g.Rate.Between), append(within, g.Rate.Within), append(noises, g.Noise)
+			between, within, noises = append(between, g.Rate.Between), append(within, g.Rate.Within), append(noises, g.Noise*g.Noise)
 		}
 		// What the estimates of flat space have as their expectations and variances.
 		const squares = 2.428 // S_i
