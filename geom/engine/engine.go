@@ -38,7 +38,7 @@ import (
 	"github.com/gomlx/gomlx/support/exceptions"
 
 	"anatomy/geom/engine/internal/programs"
-	"anatomy/internal/trusted"
+	"anatomy/geom/engine/trusted"
 )
 
 // Option changes how a function is compiled.

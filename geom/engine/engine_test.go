@@ -20,8 +20,8 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"anatomy/geom/engine/trusted"
 	"anatomy/geom/geomtest/expect"
-	"anatomy/internal/trusted"
 )
 
 func TestCallShapesAndTypes(t *testing.T) {

@@ -261,7 +261,7 @@ def golang(version, lab):
         build(ROOT, HOME / "bin" / "module", "./kernels/jupyter/module")
 
     sources = [tools / name for name in ("go.mod", "go.sum", "gonb.patch", "help.md")] + sorted((tools / "cell").glob("*.go"))
-    sources += HERE / "module" / "main.go", ROOT / "internal" / "trusted" / "trusted.go"
+    sources += HERE / "module" / "main.go", ROOT / "geom" / "engine" / "trusted" / "trusted.go"
     step("gonb", HOME / "bin", key(version, *sources), 0.1e9, build_gonb)
     if lab:
         step("gopls", HOME / "lab", key(version, tools / "gopls" / "go.mod", tools / "gopls" / "go.sum"), 0.1e9, lambda _: build(

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"anatomy/internal/trusted"
+	"anatomy/geom/engine/trusted"
 )
 
 func main() {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"anatomy/internal/trusted"
+	"anatomy/geom/engine/trusted"
 )
 
 // The nearest go.mod counts, whoever wrote it; one that others may have written is refused, with its folder, and not passed

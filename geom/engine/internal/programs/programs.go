@@ -29,7 +29,7 @@ import (
 
 	"github.com/gomlx/go-xla/pjrt"
 
-	"anatomy/internal/trusted"
+	"anatomy/geom/engine/trusted"
 )
 
 // limit is how many bytes of programs are kept: of more, the ones not used for longest go.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"anatomy/internal/trusted"
+	"anatomy/geom/engine/trusted"
 )
 
 // inFolder keeps programs in a new folder.
