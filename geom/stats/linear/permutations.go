@@ -171,5 +171,9 @@ func Table(lines []string) string {
 		fmt.Fprintln(w, line+"\t")
 	}
 	w.Flush()
-	return strings.TrimSuffix(b.String(), "\n")
+	aligned := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	for i, line := range aligned {
+		aligned[i] = strings.TrimRight(line, " ")
+	}
+	return strings.Join(aligned, "\n")
 }

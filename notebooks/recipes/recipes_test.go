@@ -1,0 +1,346 @@
+// Package recipes has short answers to questions of people who measure shapes. They are executed as examples, and recipes.md shows them:
+//
+//	go test ./notebooks/recipes -write
+package recipes
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/tree"
+	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/shapestats"
+	"anatomy/landmarks/supplement"
+	"anatomy/notebooks/nb"
+	"anatomy/viz"
+)
+
+var writePage = flag.Bool("write", false, "write ../recipes.md anew")
+
+// source is this file, and page what TestPage compares with it, of the file pageFile.
+var (
+	source, page []byte
+	pageFile     string
+)
+
+// TestMain makes the files that the recipes read: heads.csv and heads.tps of salamanders, specimens.csv with what is known of them, and bone.stl.
+func TestMain(m *testing.M) {
+	folder, err := os.MkdirTemp("", "recipes")
+	must := func(err error) {
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+	must(err)
+	source, err = os.ReadFile("recipes_test.go")
+	must(err)
+	home, err := os.Getwd()
+	must(err)
+	pageFile = filepath.Join(filepath.Dir(home), "recipes.md")
+	page, _ = os.ReadFile(pageFile)
+	must(os.Chdir(folder))
+	must(morpho.Write("heads.csv", morpho.Plethodon()))
+	bare := morpho.Plethodon()
+	table := "specimen,species,site\n"
+	for i, s := range bare.Specimens {
+		table += s.Name + "," + s.Covariates["species"] + "," + s.Covariates["site"] + "\n"
+		bare.Specimens[i].Covariates = nil
+	}
+	must(morpho.Write("heads.tps", bare))
+	must(os.WriteFile("specimens.csv", []byte(table), 0o600))
+	must(mesh.Write("bone.ply", mesh.Icosphere(3)))
+	state := m.Run()
+	must(os.Chdir(home))
+	must(os.RemoveAll(folder))
+	os.Exit(state)
+}
+
+// How do I read my landmarks?
+func Example_read() {
+	heads := nb.Must(morpho.Read("heads.tps")) // or a table, or a folder of 3D Slicer files
+	fmt.Println(heads)
+	// Output:
+	// heads.tps: 40 specimens of 12 landmarks in 2 dimensions
+}
+
+// How do I add what I know of the specimens from a spreadsheet?
+func Example_covariates() {
+	heads := nb.Must(morpho.Read("heads.tps"))
+	heads = nb.Must(heads.ReadCovariates("specimens.csv"))
+	fmt.Println(heads.Covariates())
+	// Output:
+	// [site species]
+}
+
+// Which specimens look wrong?
+func Example_inspect() {
+	bones := morpho.MouseVertebrae()
+	found := nb.Must(morpho.Inspect(bones))
+	fmt.Println(found)
+	fmt.Println(found.Findings[0])
+	// Output:
+	// 76 specimens, 7 out of order, 2 far from the mean
+	// mouse01: landmarks [31 32 33 34 35 36 37 38] in another order make the outline 7.82 spacings shorter; put them in order in the file, or leave the specimen out where outlines are deformed
+}
+
+// How do I leave out a specimen?
+func Example_without() {
+	heads := nb.Must(morpho.Read("heads.csv"))
+	heads = heads.Without("s03", "s17")
+	fmt.Println(len(heads.Specimens))
+	// Output:
+	// 38
+}
+
+// How do I estimate missing landmarks?
+func Example_missing() {
+	heads := nb.Must(morpho.Read("heads.csv"))
+	heads.Specimens[3].Points[5] = []float64{-999, -999} // as some programs mark them
+	heads = heads.Missing(-999)
+	for i, points := range nb.Must(morpho.EstimateMissing(heads.Shapes())) {
+		heads.Specimens[i].Points = points
+	}
+	fmt.Printf("%.2f\n", heads.Specimens[3].Points[5])
+	// Output:
+	// [1.74 57.16]
+}
+
+// How do I convert landmarks to another format?
+func Example_convert() {
+	heads := nb.Must(morpho.Read("heads.tps"))
+	fmt.Println(morpho.Write("heads-copy.csv", heads))
+	// Output:
+	// <nil>
+}
+
+// How do I align shapes and save them?
+func Example_align() {
+	heads := nb.Must(morpho.Read("heads.csv"))
+	aligned := nb.Must(morpho.Procrustes(heads.Shapes()))
+	for i := range heads.Specimens {
+		heads.Specimens[i].Points = aligned.Shapes[i]
+	}
+	fmt.Println(aligned, morpho.Write("aligned.csv", heads))
+	// Output:
+	// 40 shapes aligned, 0.07017 from their mean (root mean square), converged after 6 iterations <nil>
+}
+
+// How far are two shapes apart?
+func Example_distance() {
+	heads := nb.Must(morpho.Read("heads.csv"))
+	d := nb.Must(morpho.ShapeDistance(heads.Shape("s01"), heads.Shape("s02")))
+	fmt.Printf("%.4f\n", d)
+	// Output:
+	// 0.0635
+}
+
+// Do two groups differ, and with which p-value?
+func Example_groups() {
+	heads := nb.Must(morpho.Read("heads.csv"))
+	model := nb.Must(shapestats.Fit(heads, linear.Factor("species")))
+	table := nb.Must(model.ANOVA(linear.Permutations{N: 999, Seed: 1}))
+	fmt.Printf("R² = %.3f, p = %.3f\n", table.Rows[0].R2, table.Rows[0].P)
+	// Output:
+	// R² = 0.149, p = 0.001
+}
+
+// How do I test two factors with their interaction?
+func Example_factors() {
+	heads := nb.Must(morpho.Read("heads.csv"))
+	formula := nb.Must(shapestats.Parse("species*site", heads))
+	model := nb.Must(shapestats.Fit(heads, formula.Terms...))
+	fmt.Println(nb.Must(model.ANOVA(linear.Permutations{N: 999, Seed: 1})))
+	// Output:
+	// DF        SS         MS      R²       F     Z      p
+	//        species   1  0.029258   0.029258  0.1486  14.544  4.49  0.001
+	//           site   1  0.064375   0.064375  0.3269  32.000  5.74  0.001
+	//   species:site   1  0.030885   0.030885  0.1568  15.353  5.32  0.001
+	//      residuals  36  0.072422  0.0020117  0.3677
+	//          total  39   0.19694  0.0050497  1.0000
+	// 999 permutations of residuals: a p of 0.05 has the standard error 0.007
+}
+
+// My groups have different sizes. Which sums of squares do I take?
+func Example_unbalanced() {
+	fish := morpho.Pupfish()
+	formula := nb.Must(shapestats.Parse("population*sex", fish))
+	model := nb.Must(shapestats.Fit(fish, formula.Terms...))
+	// Type II does not depend on the order of the terms.
+	table := nb.Must(model.ANOVAOfType(linear.TypeII, linear.Permutations{N: 999, Seed: 1}))
+	fmt.Printf("%s: SS %.5f, Z %.2f\n", table.Rows[1].Term, table.Rows[1].SS, table.Rows[1].Z)
+	// Output:
+	// sex: SS 0.01590, Z 5.35
+}
+
+// Which of several groups differ?
+func Example_pairs() {
+	heads := nb.Must(morpho.Read("heads.csv")).GroupBy("species", "site")
+	group := linear.Factor("group")
+	model := nb.Must(shapestats.Fit(heads, group))
+	pairs := nb.Must(model.PairsOfMeans(group, linear.Permutations{N: 999, Seed: 1}))
+	fmt.Println(pairs) // ask for p ≤ 0.05/6 of each of the six
+	// Output:
+	// distance      p
+	//    Jord Symp – Teyah Symp   0.10694  0.001
+	//     Jord Symp – Jord Allo  0.095667  0.001
+	//    Jord Symp – Teyah Allo  0.091931  0.001
+	//    Teyah Symp – Jord Allo   0.10137  0.001
+	//   Teyah Symp – Teyah Allo  0.099498  0.001
+	//    Jord Allo – Teyah Allo  0.024325  0.711
+}
+
+// Does one group vary more than the other?
+func Example_disparity() {
+	fish := morpho.Pupfish()
+	population := linear.Factor("population")
+	model := nb.Must(shapestats.Fit(fish, population))
+	found := nb.Must(model.Disparity(population, linear.Permutations{N: 999, Seed: 1}))
+	fmt.Printf("ratio %.2f, p = %.3f\n", found.Ratios[0].Ratio, found.Ratios[0].P)
+	// Output:
+	// ratio 1.00, p = 0.975
+}
+
+// Does shape change with size?
+func Example_allometry() {
+	apes := morpho.GreatApes()
+	model := nb.Must(shapestats.Fit(apes, shapestats.LogSize()))
+	table := nb.Must(model.ANOVA(linear.Permutations{N: 999, Seed: 1}))
+	fmt.Printf("size explains %.0f %%, p = %.3f\n", 100*table.Rows[0].R2, table.Rows[0].P)
+	// Output:
+	// size explains 25 %, p = 0.001
+}
+
+// Do groups differ beyond what size explains?
+func Example_beyondSize() {
+	apes := morpho.GreatApes()
+	model := nb.Must(shapestats.Fit(apes, shapestats.LogSize(), linear.Factor("group")))
+	table := nb.Must(model.ANOVA(linear.Permutations{N: 999, Seed: 1}))
+	fmt.Printf("groups explain %.0f %% more, p = %.3f\n", 100*table.Rows[1].R2, table.Rows[1].P)
+	// Output:
+	// groups explain 34 % more, p = 0.001
+}
+
+// Which shape is expected at a size?
+func Example_predict() {
+	apes := morpho.GreatApes()
+	model := nb.Must(shapestats.Fit(apes, shapestats.LogSize()))
+	small := nb.Must(model.Predict(map[string]string{"log size": "5.3"}))
+	large := nb.Must(model.Predict(map[string]string{"log size": "5.8"}))
+	fmt.Println(viz.Save("allometry.svg", viz.Points(small).Label("small"), viz.Points(large).Label("large")))
+	// Output:
+	// <nil>
+}
+
+// How do I put as many points on each outline?
+func Example_resample() {
+	bone := morpho.MouseVertebrae().Shapes()[0]
+	even := nb.Must(morpho.Resample(bone, 40, true)) // true: the outline is closed
+	fmt.Println(len(bone), len(even))
+	// Output:
+	// 60 40
+}
+
+// How do I slide semi-landmarks?
+func Example_slide() {
+	mice := morpho.MouseVertebrae().Group("large")
+	slide := morpho.Semilandmarks(60, true, 0, 15, 30, 45) // these four stay
+	a := nb.Must(morpho.ProcrustesSliding(mice.Shapes(), slide, morpho.BendingEnergy))
+	fmt.Println(a.Status)
+	// Output:
+	// converged
+}
+
+// Do relatives resemble each other?
+func Example_signal() {
+	heads := morpho.PlethodonSpecies()
+	phylogeny := nb.Must(tree.Parse(morpho.PlethodonTree()))
+	signal := nb.Must(shapestats.PhylogeneticSignal(heads, phylogeny, linear.Permutations{N: 999, Seed: 1}))
+	fmt.Printf("K = %.3f, p = %.3f\n", signal.K, signal.P)
+	// Output:
+	// K = 0.957, p = 0.010
+}
+
+// How do I repair a mesh from a scanner?
+func Example_mesh() {
+	bone := nb.Must(mesh.Read("bone.ply"))
+	bone.Cells = append(bone.Cells, bone.Cells[0]) // a duplicate triangle
+	fmt.Println(nb.Must(bone.Clean()))
+	fmt.Println(bone)
+	// Output:
+	// removed 1 duplicate cell (0.054 % of the size)
+	// surface of 1280 triangles on 642 vertices, x from -1 to 1, y from -1 to 1, z from -1 to 1
+}
+
+// How do I get all of this for my paper, in one folder?
+func Example_supplement() {
+	heads := nb.Must(morpho.Read("heads.csv"))
+	question := supplement.Question{Title: "Heads", Model: "size + species*site", Permutations: 999, Seed: 1}
+	document := nb.Must(supplement.New(heads, question))
+	fmt.Println(document.Write("heads-report")) // page, tables, figures, methods
+	// Output:
+	// <nil>
+}
+
+// TestPage holds recipes.md to the examples: each has its question, at most ten lines and its output there.
+func TestPage(t *testing.T) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "recipes_test.go", source, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "# Recipes\n\nShort answers for people who measure shapes. They are executed with the tests. In a notebook they stand as they are here; in a program of your own, handle the error in place of `nb.Must`. What a recipe prints stands below it as a comment.\n"
+	for _, d := range file.Decls {
+		f, is := d.(*ast.FuncDecl)
+		if !is || !strings.HasPrefix(f.Name.Name, "Example") {
+			continue
+		}
+		var body strings.Builder
+		if err := printer.Fprint(&body, files, &printer.CommentedNode{Node: f.Body, Comments: file.Comments}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(strings.Trim(body.String(), "{}")), "\n")
+		var code, output []string
+		for _, line := range lines {
+			line = strings.ReplaceAll(strings.TrimPrefix(line, "\t"), "\t//", " //")
+			switch {
+			case strings.HasPrefix(line, "// Output:") || output != nil && strings.HasPrefix(line, "//"):
+				output = append(output, strings.TrimPrefix(strings.TrimPrefix(line, "//"), " "))
+			default:
+				code = append(code, line)
+			}
+		}
+		if len(code) > 10 {
+			t.Errorf("%s has %d lines, want at most 10", f.Name.Name, len(code))
+		}
+		if len(output) > 1 && strings.Join(output[1:], "") != "<nil>" {
+			for i, line := range output[1:] {
+				if i == 0 && len(output) > 2 && strings.Contains(line, "  ") { // the header of a table, which go test trims
+					line = strings.Repeat(" ", max(0, utf8.RuneCountInString(output[2])-utf8.RuneCountInString(line))) + line
+				}
+				code = append(code, strings.TrimRight("// "+line, " "))
+			}
+		}
+		text += fmt.Sprintf("\n## %s\n\n```go\n%s\n```\n", strings.TrimSpace(f.Doc.Text()), strings.Join(code, "\n"))
+	}
+	if *writePage {
+		if err := os.WriteFile(pageFile, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if string(page) != text {
+		t.Error("recipes.md differs from the examples: go test ./notebooks/recipes -write")
+	}
+}
