@@ -392,9 +392,10 @@ func TestMove(t *testing.T) {
 		{"landmarks", lm, lu, floats.AddTo(make([]float64, 6), lu.X, wave(6, 2.3, 0.3)), wave(6, 1.9, 0.5), waves(2, 6, 0.7, 0.5)},
 	} {
 		s := framebundle.On(c.m)
-		controls := make([][][]float64, modes)
-		for k := range controls {
-			controls[k] = [][]float64{{0.5 / float64(k+1)}, {-0.3 * float64(k)}}
+		controls := make([][][]float64, 2*s.Base.Steps()+1)
+		for j := range controls {
+			x := float64(j) / float64(len(controls)-1)
+			controls[j] = [][]float64{{0.5 - 0.8*x*x}, {0.9*x - 0.4}}
 		}
 		at := func(e float64) (values []float64, pull []framebundle.Momentum[geom.Vec]) {
 			dframe := make([][]float64, len(c.dframe))
@@ -432,30 +433,22 @@ func TestMove(t *testing.T) {
 // steered checks that the path of the controls that a most probable path has is the same, and has its momentum.
 func steered(t *testing.T, name string, s *framebundle.Space[geom.Vec], g *framebundle.Geodesic[geom.Vec], y []float64, sigma float64) {
 	t.Helper()
-	n, rank := len(g.Velocities)-1, len(g.Start.Frame)
-	controls := make([][][]float64, modes)
-	single := make([][]float64, modes)
-	for k := range controls {
-		controls[k], single[k] = make([][]float64, rank), make([]float64, rank)
-		for a := range rank {
-			sum := 0.0 // Simpson's rule
-			for i, f := range g.Velocities {
-				x := 2*float64(i)/float64(n) - 1
-				weight := []float64{2, 4}[i%2]
-				if i == 0 || i == n {
-					weight = 1
-				}
-				legendre := []float64{1, x, (3*x*x - 1) / 2, (5*x*x - 3) * x / 2}[k] * math.Sqrt(float64(2*k+1))
-				sum += weight / float64(3*n) * legendre * f[a]
-			}
-			controls[k][a], single[k][a] = []float64{sum}, sum
+	// The velocities between two times are those of the Hamiltonian flow.
+	half := framebundle.Over(s.Base.With(geom.Integrator(s.Base.Method(), 2*s.Base.Steps())))
+	flow := expect.Must(half.Exp(g.Start, g.Momentum))
+	rank := len(g.Start.Frame)
+	controls := make([][][]float64, len(flow.Velocities))
+	for j, e := range flow.Velocities {
+		for _, e := range e {
+			controls[j] = append(controls[j], []float64{e})
 		}
 	}
+	expect.Abs(t, name+": velocities of Exp_FM", flow.Velocities[s.Base.Steps()], g.Velocities[s.Base.Steps()/2], 1e-5)
 	out, err := s.Steer(g.Start, controls, [][]float64{y})
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect.Abs(t, name+": mismatch of the steered path", out.Mismatch, []float64{g.Mismatch}, 1e-3)
+	expect.Abs(t, name+": mismatch of the steered path", out.Mismatch, []float64{g.Mismatch}, 1e-5)
 	flat := func(p framebundle.Momentum[geom.Vec]) (x []float64) {
 		x = append(x, p.Horizontal...)
 		for _, v := range p.Vertical {
@@ -463,18 +456,23 @@ func steered(t *testing.T, name string, s *framebundle.Space[geom.Vec], g *frame
 		}
 		return x
 	}
-	expect.Abs(t, name+": momentum of the steered path", floats.ScaleTo(make([]float64, len(y)*(rank+1)), 1/(sigma*sigma), flat(out.Momenta[0])), flat(g.Momentum), 1e-2)
-	for k, rows := range out.Slope {
+	expect.Abs(t, name+": momentum of the steered path", floats.ScaleTo(make([]float64, len(y)*(rank+1)), 1/(sigma*sigma), flat(out.Momenta[0])), flat(g.Momentum), 1e-3)
+	last := len(controls) - 1
+	for j, rows := range out.Slope {
+		weight := float64(2+2*(j%2)) / float64(3*last) // of Simpson's rule
+		if j == 0 || j == last {
+			weight /= 2
+		}
 		for a, slope := range rows {
-			expect.Abs(t, name+": control", controls[k][a][0], -slope[0]/(sigma*sigma), 1e-2)
+			expect.Abs(t, name+": control", controls[j][a][0], -slope[0]/(weight*sigma*sigma), 1e-3)
 		}
 	}
-	path, err := s.SteeredPath(g.Start, single)
+	path, err := s.SteeredPath(g.Start, flow.Velocities)
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect.Abs(t, name+": end of the steered path", path.End, g.End, 5e-4)
-	expect.Abs(t, name+": energy of the steered path", path.Energy, g.Energy, 1e-3)
+	expect.Abs(t, name+": end of the steered path", path.End, g.End, 1e-5)
+	expect.Abs(t, name+": energy of the steered path", path.Energy, g.Energy, 1e-4)
 }
 
 func TestErrors(t *testing.T) {

@@ -4,19 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
-	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
-	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 )
 
-// EndTolerance is by how much, relative to |y − x|, Exp_FM may miss the end of a most probable path for it to be Converged: more
-// than the integrators of the two differ by, and far below what noise and samples leave open.
+// EndTolerance is what a most probable path may be off, relative to |y − x|, to be Converged: see Geodesic.Residual.
 const EndTolerance = 1e-5
 
 // MostProbablePath returns the path from u that minimises
@@ -28,9 +28,11 @@ const EndTolerance = 1e-5
 // vectors. See Probable for the search.
 //
 // The path is a projected geodesic of the frame bundle with P(1) = 0 and ρ + σ² h(1) = 0 for the derivative ρ of
-// |x(1) − y|²/2. Residual says by how much Exp_FM of its momentum ends elsewhere, and Status is Converged where that is at
-// most EndTolerance of |y − x|. It is more where σ is small and the rank is: h(0) is of the size |x(1) − y|/σ², and the flow
-// magnifies its last digits. The path is right even then. On a Charted manifold it stays in the chart centred at u.
+// |x(1) − y|²/2. Where σ is small beside what the frame does not reach, it turns many times, because curvature then takes it in
+// directions that the frame does not have; there are many local minima, and it is the one to which the search leads as σ falls.
+// Exp_FM of its momentum may magnify the last digits by a factor of a million; so Residual compares the path with geodesics of the
+// bundle from one step to the next. Status is Converged where it is at most EndTolerance of |y − x|; otherwise Err says why.
+// Steps says how many steps that takes. On a Charted manifold the path stays in the chart centred at u.
 func (s *Space[P]) MostProbablePath(u Point[P], y P, sigma float64) (*Geodesic[P], error) {
 	found, err := s.MostProbablePaths(u, []P{y}, sigma)
 	if err != nil {
@@ -69,106 +71,336 @@ func (s *Space[P]) MostProbablePaths(u Point[P], observations []P, sigma float64
 	return gs, nil
 }
 
-// Probable searches for the most probable paths from a point of the frame bundle to observations.
+// Probable searches for the most probable paths from a point of the frame bundle to observations, each by itself.
 //
 // By the maximum principle a most probable path is decided by its controls w', m smooth functions of time, and its momentum is
 // minus the derivative of the cost by its start. The search is for controls, as sums of polynomials: it is one for
 // a minimum, with few unknowns, which no curvature makes unstable, whereas momenta of d(m + 1) components that a flow of
 // Hamilton's equations magnifies are known best when the path is. The standard deviation of the noise falls to the one wanted
-// by factors of 3. What is found at one point of the bundle is where the search at the next one starts.
+// from where the problem is nearly that of flat space. Where the integrator's error changes νᵀgν, a path may come off cheaper than it
+// is; a trial with too much of that is out of bounds, and where the search runs into them, its steps are doubled. The polynomials are
+// as many as the derivative of the cost by the controls at all times asks for. What is found at one point of the bundle is where the
+// search at the next one starts.
 type Probable struct {
-	space    *Space[geom.Vec]
-	task     *geom.Task  // nil for none
-	ys, aims [][]float64 // observations, and what paths aim at
-	modes    int
-	search   []*solve.BFGS
-	sigma    float64
-	kept     []*solve.BFGS // what Follow sets out with
-	keptAt   float64       // the σ of these
-	Searches int           // evaluations of all paths
+	Searches int // evaluations of a path
+
+	space       *Space[geom.Vec]
+	task        *geom.Task // nil for none
+	ys          [][]float64
+	paths, kept []*search // kept is what Follow sets out with
+	report      sync.Mutex
 }
 
 // Found tells of most probable paths how they start.
 type Found struct {
-	Cost, Energy []float64 // Cost is the energy plus |x(1) − y|²/2σ²
+	Cost, Energy []float64 // Cost is the energy plus |x(1) − y|²/2σ²; +Inf where no path was found
 	Ends         [][]float64
 	Momenta      []Momentum[geom.Vec]
 	Pull         []Momentum[geom.Vec] // the same as steps of Move see them
-	Excess       float64              // by how much Cost exceeds the minimum at most, as the search knows it; +Inf where a path is not finite
+	Excess       float64              // by how much a Cost exceeds the minimum at most, as the search knows it; +Inf where a path is not finite
 }
 
 const (
-	firstModes, lastModes = 8, 16 // polynomials a frame vector
-	persistence           = 60    // evaluations at one noise
-	patience              = 15    // evaluations after a step of Move
-	tooFar                = 100   // units of log likelihood by which a path may be off after one
-	multipliers           = 12    // aims at most
+	firstModes  = 8    // polynomials a frame vector
+	mostSteps   = 640  // of the integrator
+	persistence = 800  // evaluations of a path
+	patience    = 15   // evaluations after a step of Move
+	tooFar      = 100  // units of log likelihood by which a path may be off after one
+	multipliers = 12   // aims at most
+	driftLimit  = 3e-3 // beyond it a trial is out of bounds
+	fall        = 1.5  // of σ at a time
+	longest     = 0.5  // step of the controls
+	roughly     = 1e-2 // the excess at which σ falls
 )
+
+// search is the search for one path: for the coefficients of polynomials, those of one degree after the other.
+type search struct {
+	*solve.BFGS
+	aim          []float64
+	modes, steps int
+	sigma        float64
+	found        *trial // at Best; nil before there is a path
+	outside      int    // trials out of bounds
+	evaluations  int
+	reason       string // why the search gave up
+}
+
+// trial is a path.
+type trial struct {
+	Steered
+	cost, energy float64
+	controls     [][]float64 // [2n + 1][m]
+	rest         float64     // by how much the cost exceeds the minimum at least, because of the polynomials that are not there
+}
 
 // NewProbable starts a search for paths to points as lists of numbers.
 func NewProbable[P geom.Point](on geom.Of[P], ys [][]float64) *Probable {
-	s := Over(on.Geometry().Flat())
-	return &Probable{space: s, ys: ys, aims: ys, modes: min(firstModes, s.Base.Steps()+1)}
+	return &Probable{space: Over(on.Geometry().Flat()), ys: ys}
 }
 
 // From returns the most probable paths from u to observations with noise of standard deviation σ > 0. Their costs exceed the
 // minimum by no more than the tolerance, in units of log likelihood. It does not Check u.
 func (p *Probable) From(u Point[geom.Vec], sigma, tolerance float64) (*Found, error) {
-	level := sigma
-	if p.search == nil || len(p.search[0].X) != p.modes*len(u.Frame) {
+	if p.paths == nil || len(p.paths[0].X) != p.paths[0].modes*len(u.Frame) {
 		if err := p.face(u.X); err != nil {
 			return nil, err
 		}
-		for _, y := range p.ys {
-			level = max(level, floats.Distance(y, u.X, 2)/math.Sqrt(float64(len(y))))
-		}
-		p.start(u, level)
-	} else if p.sigma > 1.5*sigma {
-		level = p.sigma
+		p.start(u)
 	}
-	for {
-		for _, m := range p.search {
-			rescale(m.Hessian, p.sigma*p.sigma/(level*level))
-			m.Restart()
-		}
-		p.sigma = level
-		last := level <= sigma
-		limit := tolerance
-		if !last {
-			limit = max(tolerance, 1e-3)
-		}
-		found, err := p.minimise(u, limit, persistence, math.Inf(1))
-		if err != nil || last {
-			return found, err
-		}
-		if level /= 3; level < 1.5*sigma {
-			level = sigma
-		}
-	}
+	err := parallel(len(p.paths), func(i int) error { return p.to(p.paths[i], u, sigma, tolerance) })
+	return p.found(), err
 }
 
 // face aligns the observations to a point.
 func (p *Probable) face(x []float64) (err error) {
 	p.ys, err = Aligned(p.space.Base, slices.Repeat([][]float64{x}, len(p.ys)), p.ys)
-	p.aims = p.ys
 	return err
 }
 
 // On goes on over a space that integrates otherwise.
 func (p *Probable) On(base *geom.Space[geom.Vec]) { p.space = Over(base) }
 
-// Keep remembers the paths that were found, for Follow.
-func (p *Probable) Keep() {
-	p.keptAt, p.kept = p.sigma, make([]*solve.BFGS, len(p.search))
-	for i, m := range p.search {
-		p.kept[i] = copied(m.Best, m.Hessian)
+// start sets all controls to 0.
+func (p *Probable) start(u Point[geom.Vec]) {
+	p.paths = make([]*search, len(p.ys))
+	for i, y := range p.ys {
+		s := &search{aim: y, modes: min(firstModes, p.space.Base.Steps()+1), sigma: 2 * floats.Distance(y, u.X, 2) / math.Sqrt(float64(len(y)))}
+		s.BFGS = solve.NewBFGS(make([]float64, s.modes*len(u.Frame)), nil)
+		p.paths[i] = s
 	}
 }
 
-func copied(x []float64, hessian *mat.SymDense) *solve.BFGS {
-	h := mat.NewSymDense(len(x), nil)
-	h.CopySym(hessian)
-	return solve.NewBFGS(x, h)
+// to brings σ to the one wanted, and the excess of the cost below the tolerance.
+func (p *Probable) to(s *search, u Point[geom.Vec], sigma, tolerance float64) error {
+	level, begun := max(s.sigma, sigma), s.evaluations
+	if s.found != nil && s.sigma <= fall*sigma {
+		level = sigma
+	}
+	for {
+		last := level <= sigma
+		limit := tolerance
+		if !last {
+			limit = max(tolerance, roughly)
+		}
+		if err := p.descend(s, u, level, limit, begun+persistence, math.Inf(1)); err != nil || last || s.reason != "" {
+			return err
+		}
+		if level /= fall; level < 1.2*sigma {
+			level = sigma
+		}
+	}
+}
+
+// descend lowers the cost at one σ until its excess is at most the tolerance. It gives up with a reason where the evaluations are more than most,
+// or where a path costs too much by more than worst.
+func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float64, most int, worst float64) error {
+	rank := len(u.Frame)
+	if s.Hessian == nil {
+		s.Hessian = flat(u, s.modes, sigma)
+	} else if s.sigma != sigma {
+		rescale(s.Hessian, s.sigma*s.sigma/(sigma*sigma))
+	}
+	n := p.space.Base.Steps()
+	for n < s.steps {
+		n *= 2
+	}
+	s.sigma, s.Longest = sigma, longest
+	s.refine(rank, s.modes, n)
+	for {
+		x := s.X
+		now, gradient, err := p.try(s, u)
+		if err != nil {
+			return err
+		}
+		s.Learn(now.cost, gradient, tolerance)
+		if math.IsInf(now.cost, 1) {
+			s.outside++
+		} else if &x[0] == &s.Best[0] {
+			s.found = now
+		}
+		finer := 2*s.steps <= max(mostSteps, p.space.Base.Steps())
+		switch {
+		case p.told(s, tolerance):
+			s.Stop()
+			return nil
+		case s.found != nil && s.Excess > worst && !math.IsInf(s.Excess, 1):
+			return nil
+		case s.found == nil || s.outside > 1 || s.Done && s.Excess > tolerance:
+			if !finer || s.evaluations >= most {
+				s.reason = fmt.Sprintf("the path turns by %.2g rad in a step of %d", s.turn(), s.steps)
+				if s.outside == 0 {
+					s.reason = fmt.Sprintf("no step of the search leads down at an excess of %.2g", s.Excess)
+				}
+				s.Stop()
+				return nil
+			}
+			if s.Done && s.outside == 0 {
+				s.Hessian = flat(u, s.modes, sigma)
+			}
+			s.refine(rank, s.modes, 2*s.steps)
+		case &x[0] == &s.Best[0] && now.rest > max(tolerance, 10*s.Excess):
+			modes, steps := s.modes+s.modes/2, s.steps
+			if 3*modes > 2*steps {
+				steps *= 2
+			}
+			if steps > s.steps && !finer {
+				s.reason = fmt.Sprintf("the controls take more than %d polynomials", s.modes)
+				s.Stop()
+				return nil
+			}
+			s.refine(rank, modes, steps)
+		case s.Done:
+			return nil
+		case s.evaluations >= most:
+			s.reason = fmt.Sprintf("after %d evaluations the cost is by %.2g above the minimum", s.evaluations, s.Excess+s.found.rest)
+			s.Stop()
+			return nil
+		}
+	}
+}
+
+// told reports progress, and returns whether the computation shall stop.
+func (p *Probable) told(s *search, tolerance float64) bool {
+	p.report.Lock()
+	defer p.report.Unlock()
+	p.Searches++
+	return p.task != nil && p.task.Report(geom.Progress{Iteration: p.Searches, Objective: s.sigma, Gradient: tolerance})
+}
+
+// refine starts again from the best controls, with more polynomials or other steps.
+func (s *search) refine(rank, modes, steps int) {
+	if size := modes * rank; size > len(s.Best) {
+		h := mat.NewSymDense(size, nil)
+		for k := range size {
+			h.SetSym(k, k, 1)
+			for l := k; l < len(s.Best); l++ {
+				h.SetSym(k, l, s.Hessian.At(k, l))
+			}
+		}
+		s.Best, s.Hessian = append(slices.Clone(s.Best), make([]float64, size-len(s.Best))...), h
+	}
+	s.modes, s.steps, s.found, s.outside, s.reason = modes, steps, nil, 0, ""
+	s.Restart()
+}
+
+// turn is the largest angle between the controls at the ends of a step.
+func (s *search) turn() (most float64) {
+	controls := s.controls(s.Best)
+	for k := 2; k < len(controls); k += 2 {
+		a, b := controls[k-2], controls[k]
+		most = max(most, math.Acos(max(-1, min(1, floats.Dot(a, b)/(floats.Norm(a, 2)*floats.Norm(b, 2))))))
+	}
+	return most
+}
+
+// controls are the sums of polynomials with coefficients x at the times of Steer, [2n + 1][m].
+func (s *search) controls(x []float64) [][]float64 {
+	var e mat.Dense
+	e.Mul(polynomials(s.steps, s.modes), mat.NewDense(s.modes, len(x)/s.modes, x))
+	out := make([][]float64, 2*s.steps+1)
+	for j := range out {
+		out[j] = e.RawRowView(j)
+	}
+	return out
+}
+
+// try evaluates the path at X.
+func (p *Probable) try(s *search, u Point[geom.Vec]) (*trial, []float64, error) {
+	rank, precision := len(u.Frame), 1/(s.sigma*s.sigma)
+	t := &trial{controls: s.controls(s.X)}
+	in := make([][][]float64, len(t.controls))
+	for j, e := range t.controls {
+		for _, e := range e {
+			in[j] = append(in[j], []float64{e})
+		}
+	}
+	out, err := p.at(s.steps).Steer(u, in, [][]float64{s.aim})
+	if err != nil {
+		return nil, nil, err
+	}
+	s.evaluations++
+	t.Steered, t.energy = *out, floats.Dot(s.X, s.X)/2
+	t.cost = t.energy + precision/2*out.Mismatch[0]*out.Mismatch[0]
+	if _, bad := notFinite([]float64{t.cost}); bad || !(out.Drift[0] <= driftLimit) {
+		t.cost = math.Inf(1)
+		return t, s.X, nil
+	}
+	w, basis := simpson(s.steps), polynomials(s.steps, s.modes)
+	slope := mat.NewDense(len(w), rank, nil) // of the cost by the controls, as a function of time
+	for j, e := range t.controls {
+		for a := range e {
+			slope.Set(j, a, e[a]+precision*out.Slope[j][a][0]/w[j])
+		}
+	}
+	weighted := mat.NewDense(len(w), s.modes, nil)
+	weighted.Apply(func(j, _ int, v float64) float64 { return w[j] * v }, basis)
+	var gradient, known mat.Dense
+	gradient.Mul(weighted.T(), slope)
+	known.Mul(basis, &gradient)
+	slope.Sub(slope, &known)
+	// The stages of RK4 share the slope between a time of the steps and the middles beside it with an error of O(n⁻²) that cancels in
+	// Simpson's rule, and so in these means.
+	last := len(w) - 1
+	for j, w := range w {
+		before, after := slope.RawRowView(max(j-1, 1-j)), slope.RawRowView(min(j+1, 2*last-j-1))
+		for a, v := range slope.RawRowView(j) {
+			share := float64(1+j%2) / 3
+			mean := share*v + (1-share)/2*(before[a]+after[a])
+			t.rest += w * mean * mean / 2
+		}
+	}
+	return t, gradient.RawMatrix().Data, nil
+}
+
+// at is the frame bundle with other steps.
+func (p *Probable) at(steps int) *Space[geom.Vec] {
+	if steps == p.space.Base.Steps() {
+		return p.space
+	}
+	return Over(p.space.Base.With(geom.Integrator(p.space.Base.Method(), steps)))
+}
+
+// found puts together what was found.
+func (p *Probable) found() *Found {
+	f := &Found{}
+	for _, s := range p.paths {
+		if s.found == nil {
+			f.Excess = math.Inf(1)
+			f.Cost, f.Energy, f.Ends = append(f.Cost, math.Inf(1)), append(f.Energy, math.Inf(1)), append(f.Ends, s.aim)
+			f.Momenta, f.Pull = append(f.Momenta, Momentum[geom.Vec]{}), append(f.Pull, Momentum[geom.Vec]{})
+			continue
+		}
+		f.Cost, f.Energy, f.Ends = append(f.Cost, s.found.cost), append(f.Energy, s.found.energy), append(f.Ends, s.found.Ends[0])
+		f.Momenta, f.Pull = append(f.Momenta, s.momentum(s.found.Momenta[0])), append(f.Pull, s.momentum(s.found.Pull[0]))
+		f.Excess = max(f.Excess, s.Excess+s.found.rest)
+	}
+	return f
+}
+
+// momentum is minus a derivative of the cost, from that of half the squared mismatch.
+func (s *search) momentum(p Momentum[geom.Vec]) Momentum[geom.Vec] {
+	scaled := func(v []float64) []float64 { return floats.ScaleTo(make([]float64, len(v)), 1/(s.sigma*s.sigma), v) }
+	out := Momentum[geom.Vec]{Horizontal: scaled(p.Horizontal)}
+	for _, v := range p.Vertical {
+		out.Vertical = append(out.Vertical, scaled(v))
+	}
+	return out
+}
+
+// Keep remembers the paths that were found, for Follow.
+func (p *Probable) Keep() {
+	p.kept = make([]*search, len(p.paths))
+	for i, s := range p.paths {
+		p.kept[i] = s.copied()
+	}
+}
+
+func (s *search) copied() *search {
+	out := *s
+	h := mat.NewSymDense(len(s.Best), nil)
+	h.CopySym(s.Hessian)
+	out.BFGS = solve.NewBFGS(slices.Clone(s.Best), h)
+	return &out
 }
 
 // Follow is From for the point u to which a step of Move leads from where paths were kept: it sets out with controls that would in
@@ -189,9 +421,9 @@ func (p *Probable) Follow(u Point[geom.Vec], step []float64, sigma, tolerance fl
 	if !factor.Factorize(gram) {
 		return nil, errors.New("most probable path: the frame degenerates")
 	}
-	p.sigma = sigma
-	for i, k := range p.kept {
-		c := append([]float64{}, k.Best...)
+	err := parallel(len(p.kept), func(i int) error {
+		s := p.kept[i].copied()
+		c := s.Best
 		end := append([]float64{}, step[:n]...)
 		for a := range rank { // the first polynomial is 1
 			floats.AddScaled(end, c[a], step[(a+1)*n:(a+2)*n])
@@ -199,108 +431,87 @@ func (p *Probable) Follow(u Point[geom.Vec], step []float64, sigma, tolerance fl
 		var along, change mat.VecDense
 		along.MulVec(frame, mat.NewVecDense(n, end))
 		if err := factor.SolveVecTo(&change, &along); err != nil {
-			return nil, fmt.Errorf("most probable path: %w", err)
+			return fmt.Errorf("most probable path: %w", err)
 		}
 		floats.Sub(c[:rank], change.RawVector().Data)
-		p.search[i] = copied(c, k.Hessian)
-		rescale(p.search[i].Hessian, p.keptAt*p.keptAt/(sigma*sigma))
-	}
-	return p.minimise(u, tolerance, patience, tooFar)
+		p.paths[i] = s
+		return p.descend(s, u, sigma, tolerance, s.evaluations+patience, tooFar)
+	})
+	return p.found(), err
 }
 
-// Tangent is the derivative of the end of a path, [n, …], by a step of Move, x first and then the frame vectors, and by its
-// controls.
+// Tangent is the derivative of the end of a path, [n, …], by a step of Move, x first and then the frame vectors, and by the
+// coefficients of its controls.
 type Tangent struct{ ByStart, ByControls *mat.Dense }
 
-// Tangents returns the derivatives of the ends of paths from u with constant controls, [P][m]. It takes P·n developments with
-// their derivatives, many at once.
+// Tangents returns the derivatives of the ends of paths from u with constant controls, [P][m]. Each takes n developments with
+// their derivatives.
 func (p *Probable) Tangents(u Point[geom.Vec], constant [][]float64) ([]Tangent, error) {
-	n, rank := len(u.X), len(u.Frame)
+	n, rank, steps := len(u.X), len(u.Frame), p.space.Base.Steps()
+	basis := polynomials(steps, min(firstModes, steps+1))
+	_, modes := basis.Dims()
 	tangents := make([]Tangent, len(constant))
-	starts := make([][]float64, len(constant))
-	for i := range constant {
-		tangents[i], starts[i] = Tangent{mat.NewDense(n, (rank+1)*n, nil), mat.NewDense(n, p.modes*rank, nil)}, u.X
-	}
-	// With x(1) less the unit vector k for an aim, the derivative of |x(1) − aim|²/2 is that of component k.
-	var controls, aims [][]float64
-	err := p.steerConstant(u, constant, starts, func(job int, s *Steered, i int) {
+	aims := slices.Repeat([][]float64{u.X}, n)
+	err := parallel(len(constant), func(i int) error {
+		t := Tangent{mat.NewDense(n, (rank+1)*n, nil), mat.NewDense(n, modes*rank, nil)}
+		controls := make([][][]float64, 2*steps+1)
+		for j := range controls {
+			for _, e := range constant[i] {
+				controls[j] = append(controls[j], slices.Repeat([]float64{e}, n))
+			}
+		}
+		s, err := p.space.Steer(u, controls, aims)
+		if err != nil {
+			return err
+		}
+		// With x(1) less the unit vector k for an aim, the derivative of |x(1) − aim|²/2 is that of component k.
+		for k := range s.Ends {
+			s.Ends[k][k]--
+		}
+		if s, err = p.space.Steer(u, controls, s.Ends); err != nil {
+			return err
+		}
 		for k := range n {
-			aim := append([]float64{}, s.Ends[i]...)
-			aim[k]--
-			controls, aims = append(controls, constant[job]), append(aims, aim)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	err = p.steerConstant(u, controls, aims, func(job int, s *Steered, i int) {
-		t, k := tangents[job/n], job%n
-		for a, v := range append([][]float64{s.Pull[i].Horizontal}, s.Pull[i].Vertical...) {
-			for j, v := range v {
-				t.ByStart.Set(k, a*n+j, -v)
+			for a, v := range append([][]float64{s.Pull[k].Horizontal}, s.Pull[k].Vertical...) {
+				for j, v := range v {
+					t.ByStart.Set(k, a*n+j, -v)
+				}
+			}
+			for l := range modes {
+				for a := range rank {
+					sum := 0.0
+					for j, slope := range s.Slope {
+						sum += basis.At(j, l) * slope[a][k]
+					}
+					t.ByControls.Set(k, l*rank+a, sum)
+				}
 			}
 		}
-		for l, slopes := range s.Slope {
-			for a, slope := range slopes {
-				t.ByControls.Set(k, l*rank+a, slope[i])
-			}
-		}
+		tangents[i] = t
+		return nil
 	})
 	return tangents, err
 }
 
-// steerConstant steers paths with constant controls, [P][m], in batches of the size of the search, so that the two share a compiled
-// function. It calls each for path job, which is number i of a batch.
-func (p *Probable) steerConstant(u Point[geom.Vec], controls, aims [][]float64, each func(job int, s *Steered, i int)) error {
-	batch := len(p.ys)
-	for from := 0; from < len(aims); from += batch {
-		c, to := make([][][]float64, p.modes), make([][]float64, batch)
-		for k := range c {
-			c[k] = make([][]float64, len(u.Frame))
-			for a := range c[k] {
-				c[k][a] = make([]float64, batch)
-			}
-		}
-		for i := range batch {
-			job := min(from+i, len(aims)-1)
-			to[i] = aims[job]
-			for a, v := range controls[job] {
-				c[0][a][i] = v
-			}
-		}
-		s, err := p.space.Steer(u, c, to)
-		if err != nil {
-			return err
-		}
-		for i := range min(batch, len(aims)-from) {
-			each(from+i, s, i)
+// flat returns the Hessian of flat space.
+func flat(u Point[geom.Vec], modes int, sigma float64) *mat.SymDense {
+	rank := len(u.Frame)
+	h := mat.NewSymDense(modes*rank, nil)
+	for k := range modes * rank {
+		h.SetSym(k, k, 1)
+	}
+	for a := range rank {
+		for b := a; b < rank; b++ {
+			h.SetSym(a, b, h.At(a, b)+floats.Dot(u.Frame[a], u.Frame[b])/(sigma*sigma))
 		}
 	}
-	return nil
-}
-
-// start sets the controls to 0 with the Hessian of flat space.
-func (p *Probable) start(u Point[geom.Vec], sigma float64) {
-	m := len(u.Frame)
-	p.search, p.sigma = make([]*solve.BFGS, len(p.ys)), sigma
-	for i := range p.search {
-		h := mat.NewSymDense(p.modes*m, nil)
-		for k := range p.modes * m {
-			h.SetSym(k, k, 1)
-		}
-		for a := range m {
-			for b := a; b < m; b++ {
-				h.SetSym(a, b, h.At(a, b)+floats.Dot(u.Frame[a], u.Frame[b])/(sigma*sigma))
-			}
-		}
-		p.search[i] = solve.NewBFGS(make([]float64, p.modes*m), h)
-	}
+	return h
 }
 
 // rescale makes what a Hessian has beyond 1, the part of the observations, so many times what it was.
 func rescale(h *mat.SymDense, factor float64) {
 	var eigen mat.EigenSym
-	if factor == 1 || !eigen.Factorize(h, true) {
+	if !eigen.Factorize(h, true) {
 		return
 	}
 	var vectors mat.Dense
@@ -314,209 +525,165 @@ func rescale(h *mat.SymDense, factor float64) {
 	}
 }
 
-// refine takes more polynomials.
-func (p *Probable) refine(modes int) {
-	for i, s := range p.search {
-		rank := len(s.Best) / p.modes
-		h := mat.NewSymDense(modes*rank, nil)
-		for k := range modes * rank {
-			h.SetSym(k, k, 1)
-		}
-		for k := range s.Best {
-			for l := k; l < len(s.Best); l++ {
-				h.SetSym(k, l, s.Hessian.At(k, l))
-			}
-		}
-		p.search[i] = solve.NewBFGS(append(s.Best, make([]float64, modes*rank-len(s.Best))...), h)
+// Constant returns the means over time of the controls that were found, [N][m].
+func (p *Probable) Constant() [][]float64 {
+	var out [][]float64
+	for _, s := range p.paths {
+		out = append(out, s.Best[:len(s.Best)/s.modes])
 	}
-	p.modes = modes
-}
-
-// Controls returns the controls that were found, [modes][m][N], as Steer takes them.
-func (p *Probable) Controls() [][][]float64 {
-	return p.controls(func(m *solve.BFGS) []float64 { return m.Best })
-}
-
-func (p *Probable) controls(of func(m *solve.BFGS) []float64) [][][]float64 {
-	rank := len(p.search[0].X) / p.modes
-	c := make([][][]float64, p.modes)
-	for k := range c {
-		c[k] = make([][]float64, rank)
-		for a := range c[k] {
-			for _, m := range p.search {
-				c[k][a] = append(c[k][a], of(m)[k*rank+a])
-			}
-		}
-	}
-	return c
-}
-
-// minimise gives up where it takes more evaluations than persistence, or where a path costs too much by more than worst.
-func (p *Probable) minimise(u Point[geom.Vec], tolerance float64, persistence int, worst float64) (*Found, error) {
-	precision := 1 / (p.sigma * p.sigma)
-	for try := 0; ; try++ {
-		out, err := p.space.Steer(u, p.controls(func(m *solve.BFGS) []float64 { return m.X }), p.aims)
-		if err != nil {
-			return nil, err
-		}
-		p.Searches++
-		cancelled := p.task != nil && p.task.Report(geom.Progress{Iteration: p.Searches, Objective: p.sigma, Gradient: tolerance})
-		f := &Found{Ends: out.Ends, Momenta: out.Momenta, Pull: out.Pull}
-		atBest := true
-		for i, m := range p.search {
-			x := m.X
-			gradient := append([]float64{}, x...)
-			for k := range gradient {
-				rank := len(u.Frame)
-				gradient[k] += precision * out.Slope[k/rank][k%rank][i]
-			}
-			energy := floats.Dot(x, x) / 2
-			cost := energy + precision/2*out.Mismatch[i]*out.Mismatch[i]
-			f.Energy, f.Cost = append(f.Energy, energy), append(f.Cost, cost)
-			if _, bad := notFinite([]float64{cost}); bad && try == 0 {
-				f.Excess = math.Inf(1)
-				return f, nil
-			}
-			m.Learn(cost, gradient, tolerance)
-			if try >= persistence || cancelled {
-				m.Stop()
-			}
-			atBest = atBest && m.Done && &x[0] == &m.Best[0]
-			f.Excess = max(f.Excess, m.Excess)
-		}
-		if f.Excess > worst {
-			return f, nil
-		}
-		if atBest {
-			for i, h := range f.Momenta {
-				floats.Scale(precision, h.Horizontal)
-				floats.Scale(precision, f.Pull[i].Horizontal)
-				for _, v := range h.Vertical { // which both have
-					floats.Scale(precision, v)
-				}
-			}
-			return f, nil
-		}
-	}
+	return out
 }
 
 // Paths returns the most probable paths from u with what certifies them, for σ > 0 or for σ = 0 and a full frame. It does not
 // Check u.
 func (p *Probable) Paths(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec], error) {
-	gs, err := p.certified(u, sigma)
-	if err != nil {
-		return nil, err
+	if p.paths == nil {
+		p.start(u)
 	}
-	more := min(lastModes, p.space.Base.Steps()+1)
-	for _, g := range gs {
-		if g.Status == geom.Stalled && p.modes < more {
-			p.refine(more)
-			return p.certified(u, sigma)
-		}
-	}
-	return gs, nil
-}
-
-func (p *Probable) certified(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec], error) {
-	const accuracy = 1e-16
 	if err := p.face(u.X); err != nil {
 		return nil, err
 	}
-	var found *Found
-	var err error
-	if sigma > 0 {
-		found, err = p.From(u, sigma, accuracy)
-	} else {
-		found, err = p.exact(u, accuracy)
-	}
-	if err != nil {
-		return nil, err
-	}
-	for i, cost := range found.Cost {
-		if _, bad := notFinite([]float64{cost}); bad {
-			return nil, fmt.Errorf("most probable path: that to observation %d diverges: it is too far away, or the frame too small for it", i)
-		}
-	}
-	h, vertical := make([][]float64, len(p.ys)), make([][][]float64, len(u.Frame)) // [N, a], [m, N, a]
-	for i, m := range found.Momenta {
-		h[i] = m.Horizontal
-		for b, v := range m.Vertical {
-			vertical[b] = append(vertical[b], v)
-		}
-	}
-	out, err := p.space.call("ends of Exp_FM", func(in []*Node) []*Node {
-		x, nu := copies(in[0], in[1], in[2].Shape().Dim(0))
-		path := Shoot(p.space.Base.M, p.space.Base.Method(), p.space.Base.Steps(), ode.State{x, nu, in[2], in[3]})
-		return []*Node{Squeeze(SliceAxis(path[0], 0, AxisRange(-1)), 0)}
-	}, u.X, u.Frame, h, vertical)
-	if err != nil {
-		return nil, err
-	}
-	gs, ends := make([]*Geodesic[geom.Vec], len(p.ys)), make([][]float64, len(p.ys))
-	for i := range gs {
-		c := make([][]float64, p.modes)
-		for k := range c {
-			c[k] = p.search[i].Best[k*len(u.Frame) : (k+1)*len(u.Frame)]
-		}
-		if gs[i], err = p.space.SteeredPath(u, c); err != nil {
-			return nil, err
-		}
-		ends[i] = gs[i].End
-	}
-	shot, err := Aligned(p.space.Base, ends, out.Matrix(0))
-	if err != nil {
-		return nil, err
-	}
-	ys, err := Aligned(p.space.Base, ends, p.ys)
-	if err != nil {
-		return nil, err
-	}
-	for i, g := range gs {
-		off := floats.Distance(shot[i], g.End, 2)
-		g.Momentum, g.Mismatch, g.Iterations = found.Momenta[i], floats.Distance(g.End, ys[i], 2), p.Searches
-		g.Residual = off / math.Sqrt(float64(len(g.End)))
-		if sigma == 0 {
-			off += g.Mismatch
-		}
-		if !(off <= EndTolerance*floats.Distance(p.ys[i], u.X, 2)+1e-13*floats.Norm(u.X, 2)) {
-			g.Status = geom.Stalled
-		}
-		if p.task != nil && p.task.Stopped() {
-			g.Status = geom.Cancelled
-		}
-	}
-	return gs, nil
+	gs := make([]*Geodesic[geom.Vec], len(p.ys))
+	err := parallel(len(gs), func(i int) (err error) {
+		p.paths[i].aim = p.ys[i]
+		gs[i], err = p.certified(p.paths[i], u, p.ys[i], sigma)
+		return err
+	})
+	return gs, err
 }
 
-// exact returns the paths that end at the observations, by the method of multipliers: σ is small beside the frame, and what a
+// certified finds a path, doubles its steps until it is a geodesic of the bundle from each of them to the next, and says so.
+func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma float64) (*Geodesic[geom.Vec], error) {
+	far := floats.Distance(y, u.X, 2)
+	enough := EndTolerance*far + 1e-13*floats.Norm(u.X, 2)
+	reach := sigma // by how much a control moves the end
+	for _, v := range u.Frame {
+		reach = max(reach, floats.Norm(v, 2))
+	}
+	accuracy := max(1e-18, math.Pow(enough/(4*reach), 2)/2)
+	defer func() { s.aim = y }()
+	for round := 1; ; round++ {
+		var err error
+		if sigma > 0 {
+			err = p.to(s, u, sigma, accuracy)
+		} else {
+			err = p.exact(s, u, y)
+		}
+		if err != nil {
+			return nil, err
+		}
+		stopped := p.task != nil && p.task.Stopped()
+		if s.found == nil && !stopped { // not even a path: the one that stays at u
+			if s.reason == "" {
+				s.reason = "the path diverges: the observation is too far away, or the frame too small for it"
+			}
+			reason := s.reason
+			clear(s.Best)
+			s.steps = p.space.Base.Steps()
+			s.refine(len(u.Frame), s.modes, s.steps)
+			s.reason = reason
+		}
+		g, err := p.at(s.steps).SteeredPath(u, s.controls(s.Best))
+		if err != nil {
+			return nil, err
+		}
+		turned, err := Aligned(p.space.Base, [][]float64{g.End}, [][]float64{y})
+		if err != nil {
+			return nil, err
+		}
+		g.Mismatch, g.Iterations, g.Reason = floats.Distance(g.End, turned[0], 2), s.evaluations, s.reason
+		off := math.Inf(1)
+		if s.found != nil {
+			g.Momentum = s.momentum(s.found.Momenta[0])
+			apart, momenta, err := p.at(s.steps).jumps(u, s.found.controls, s.aim, s.sigma)
+			if err != nil {
+				return nil, err
+			}
+			off = s.sigma*math.Sqrt(2*(s.Excess+s.found.rest)) + apart + momenta
+			if sigma == 0 {
+				off += g.Mismatch
+			}
+			if math.IsNaN(off) {
+				off = math.Inf(1)
+			}
+		}
+		unit := sigma * math.Sqrt(float64(len(y)))
+		if sigma == 0 {
+			unit = far
+		}
+		if g.Residual = off / unit; unit == 0 {
+			g.Residual = off
+		}
+		switch {
+		case stopped:
+			g.Status = geom.Cancelled
+		case off <= enough:
+			g.Status, g.Reason = geom.Converged, ""
+		case s.reason == "" && round%2 == 1:
+			accuracy /= 100
+			continue
+		case s.reason == "" && 2*s.steps <= mostSteps:
+			s.refine(len(u.Frame), s.modes, 2*s.steps)
+			continue
+		default:
+			g.Status = geom.Stalled
+			if s.reason == "" {
+				g.Reason = fmt.Sprintf("the path turns by %.2g rad in a step of %d", s.turn(), s.steps)
+			}
+		}
+		return p.thinned(g), nil
+	}
+}
+
+// thinned leaves of the points of a path those at the times of the space's steps.
+func (p *Probable) thinned(g *Geodesic[geom.Vec]) *Geodesic[geom.Vec] {
+	every := g.Steps / p.space.Base.Steps()
+	for k := range p.space.Base.Steps() + 1 {
+		g.Path[k], g.Frames[k], g.Velocities[k] = g.Path[k*every], g.Frames[k*every], g.Velocities[k*every]
+	}
+	n := p.space.Base.Steps() + 1
+	g.Path, g.Frames, g.Velocities = g.Path[:n], g.Frames[:n], g.Velocities[:n]
+	return g
+}
+
+// exact finds the path that ends at the observation, by the method of multipliers: σ is small beside the frame, and what the
 // path misses its observation by is added to what it aims at, until nothing is missed (J. Nocedal and S. J. Wright, chapter 17).
-func (p *Probable) exact(u Point[geom.Vec], accuracy float64) (*Found, error) {
+func (p *Probable) exact(s *search, u Point[geom.Vec], y []float64) error {
+	const accuracy = 1e-14
 	frame := mat.NewDense(len(u.Frame), len(u.X), nil)
 	for a, v := range u.Frame {
 		frame.SetRow(a, v)
 	}
 	var svd mat.SVD
 	if !svd.Factorize(frame, mat.SVDNone) {
-		return nil, errors.New("most probable path: the singular values of the frame do not converge")
+		return errors.New("most probable path: the singular values of the frame do not converge")
 	}
-	defer func() { p.aims = p.ys }()
 	sigma := 0.1 * svd.Values(nil)[len(u.Frame)-1]
 	for range multipliers {
-		found, err := p.From(u, sigma, accuracy)
-		if err != nil {
-			return nil, err
+		if err := p.to(s, u, sigma, accuracy); err != nil || s.found == nil {
+			return err
 		}
-		missed := 0.0
-		aims := make([][]float64, len(p.ys))
-		for i, end := range found.Ends {
-			off := floats.SubTo(make([]float64, len(end)), p.ys[i], end)
-			missed = max(missed, floats.Norm(off, 2))
-			aims[i] = floats.AddTo(off, off, p.aims[i])
+		off := floats.SubTo(make([]float64, len(y)), y, s.found.Ends[0])
+		if floats.Norm(off, 2) <= 1e-11*floats.Norm(u.X, 2) {
+			return nil
 		}
-		if missed <= 1e-11*floats.Norm(u.X, 2) {
-			return found, nil
-		}
-		p.aims = aims
+		s.aim = floats.AddTo(off, off, s.aim)
 	}
-	return p.From(u, sigma, accuracy)
+	return p.to(s, u, sigma, accuracy)
+}
+
+// parallel calls work for 0 … n−1 on all cores and returns the first error.
+func parallel(n int, work func(i int) error) error {
+	errs := make([]error, n)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				errs[i] = work(i)
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
 }

@@ -213,16 +213,23 @@ type Geodesic[P geom.Point] struct {
 	Velocities [][]float64   // w' at these times, in R^m
 
 	Mismatch float64 // of a most probable path to y: |x(1) − y|
-	// Residual, of a most probable path, is a root mean square over the coordinates: of the difference between
-	// π Exp_FM(Start, Momentum) and End, and for paths without noise of the error of the end conditions x(1) = y, P(1) = 0.
+	// Residual, of a most probable path, is how far it may be off, in units of σ, as a root mean square over the coordinates (for σ = 0,
+	// in units of |y − x|): √(2e), with the e by which its cost may exceed the minimum, plus by how much geodesics of the frame bundle that
+	// start at its points, one a step, with their momenta miss the next one, the sum over the steps. It is +Inf where there is no path.
 	Residual   float64
+	Steps      int // of the integrator, for a most probable path
 	Iterations int
 	Status     geom.Status
+	Reason     string // why Status is not Converged
 }
 
-// String says what the path is in one line.
+// String says what the path is in one line, with the Reason where it was not found.
 func (g *Geodesic[P]) String() string {
-	return fmt.Sprintf("path of energy %.4g, mismatch %.2g, residual %.2g, %s", g.Energy, g.Mismatch, g.Residual, g.Status)
+	s := fmt.Sprintf("path of energy %.4g, mismatch %.2g, residual %.2g, %s", g.Energy, g.Mismatch, g.Residual, g.Status)
+	if g.Reason != "" {
+		s += fmt.Sprintf(": %s; take a larger σ or a frame with more vectors", g.Reason)
+	}
+	return s
 }
 
 // Err returns nil if Status is Converged, and otherwise an error with the line of String.
@@ -233,7 +240,7 @@ func Shaped[P geom.Point](base *geom.Space[P], g *Geodesic[geom.Vec]) *Geodesic[
 	s := Space[P]{base}
 	out := &Geodesic[P]{Start: s.point(g.Start), Momentum: s.momentum(g.Momentum), Energy: g.Energy, End: base.Point(g.End),
 		Path: base.Points(g.Path), Frames: s.frames(g.Frames), Velocities: g.Velocities,
-		Mismatch: g.Mismatch, Residual: g.Residual, Iterations: g.Iterations, Status: g.Status}
+		Mismatch: g.Mismatch, Residual: g.Residual, Steps: g.Steps, Iterations: g.Iterations, Status: g.Status, Reason: g.Reason}
 	for _, p := range g.Momenta {
 		out.Momenta = append(out.Momenta, s.momentum(p))
 	}

@@ -4,69 +4,63 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 )
 
-// control returns e(t) = Σ_k c_k L_k(t), [m, B...], for c of [modes, m, B...], with polynomials L_k of degree k that are
-// orthonormal on [0, 1]: the energy of the path is ½ Σ |c_k|². They are so for Simpson's rule on the steps of the integrator, by
-// which a step of RK4 sees them, and differ from Legendre's where the steps are few: what is orthonormal for the integral only
-// would let a path with high degrees come off cheaper than it is.
-func control(c *Node, steps int) func(t *Node) *Node {
-	norms := recurrence(steps, c.Shape().Dim(0))
+// control returns the function of time, [m, B...], that has the values e, [2n + 1, m, B...], at the times 0, 1/2n, …, 1 and is linear
+// between them. A step of RK4 sees it at these times only.
+func control(e *Node) func(t *Node) *Node {
+	last := float64(e.Shape().Dim(0) - 1)
 	return func(t *Node) *Node {
-		s := AddScalar(MulScalar(t, 2), -1)
-		var e, before *Node
-		l := OnesLike(s)
-		for k, norm := range norms {
-			term := Mul(Squeeze(SliceAxis(c, 0, AxisRange(k, k+1)), 0), l)
-			if e == nil {
-				e = term
-			} else {
-				e = Add(e, term)
-			}
-			next := Mul(s, l)
-			if before != nil {
-				next = Sub(next, MulScalar(before, norms[k-1]))
-			}
-			before, l = l, MulScalar(next, 1/norm)
+		dims := make([]int, e.Rank())
+		for a := range dims {
+			dims[a] = 1
 		}
-		return e
+		dims[0] = e.Shape().Dim(0)
+		number := Iota(t.Graph(), shapes.Make(t.DType(), dims...), 0)
+		weight := Max(AddScalar(Neg(Abs(Sub(MulScalar(t, last), number))), 1), ZerosLike(number))
+		return ReduceSum(Mul(weight, e), 0)
 	}
 }
 
-// recurrence returns b_1, …, b_n of the orthonormal polynomials b_{k+1} L_{k+1} = s L_k − b_k L_{k−1}, s = 2t − 1, for Simpson's
-// rule on the steps.
-func recurrence(steps, n int) (b []float64) {
-	nodes := 2*steps + 1
-	l, before := make([]float64, nodes), make([]float64, nodes)
+// simpson returns the weights of Simpson's rule on n steps and their midpoints, 2n + 1 numbers: as RK4 integrates a function of time.
+func simpson(n int) []float64 {
+	w := make([]float64, 2*n+1)
+	for j := range w {
+		w[j] = float64(2+2*(j%2)) / float64(6*n)
+	}
+	w[0], w[2*n] = w[0]/2, w[2*n]/2
+	return w
+}
+
+// polynomials returns the values at the times 0, 1/2n, …, 1 of polynomials of degrees 0, 1, …, one a column, that are orthonormal for
+// Simpson's rule on n steps: sums of them have the energy that a step of RK4 sees. They differ from Legendre's where the steps are few.
+func polynomials(n, count int) *mat.Dense {
+	w := simpson(n)
+	out := mat.NewDense(2*n+1, count, nil)
+	l, before, last := make([]float64, 2*n+1), make([]float64, 2*n+1), 0.0
 	for j := range l {
 		l[j] = 1
 	}
-	for range n {
-		var square, last float64
-		if len(b) > 0 {
-			last = b[len(b)-1]
-		}
-		next := make([]float64, nodes)
+	for k := range count {
+		out.SetCol(k, l)
+		next, square := make([]float64, 2*n+1), 0.0
 		for j := range next {
-			next[j] = (2*float64(j)/float64(nodes-1)-1)*l[j] - last*before[j]
-			weight := float64(2 + 2*(j%2))
-			if j == 0 || j == nodes-1 {
-				weight = 1
-			}
-			square += weight / float64(6*steps) * next[j] * next[j]
+			next[j] = (float64(j)/float64(n)-1)*l[j] - last*before[j]
+			square += w[j] * next[j] * next[j]
 		}
-		norm := math.Sqrt(square)
-		for j := range next {
-			next[j] /= norm
-		}
-		b, before, l = append(b, norm), l, next
+		last = math.Sqrt(square)
+		floats.Scale(1/last, next)
+		before, l = l, next
 	}
-	return b
+	return out
 }
 
 // Steered tells of paths from one point of the frame bundle with given controls how far they miss their targets.
@@ -76,31 +70,35 @@ type Steered struct {
 	Momenta  []Momentum[geom.Vec] // minus the derivatives of ½ |x_i(1) − y_i|² by the starting point, along lifts and by the frame
 	Pull     []Momentum[geom.Vec] // the same as steps of Move see them
 	Slope    [][][]float64        // its derivatives by the controls
+	// Drift is by how much, as a share, νᵀgν is not the same at the end as at the start, in the Frobenius norm where it is 1 at the
+	// start: an error of the integration.
+	Drift []float64
 }
 
-// Steer develops the curves w_i from u with w_i' = Σ_k c_ki L_k, L_k polynomials of degree k that are orthonormal on [0, 1], and
-// compares their ends with points y_i, Aligned to them. The controls are [modes][m][N]. The energies of the paths are ½ Σ_k |c_ki|².
+// Steer develops the curves w_i from u whose velocities at the times 0, 1/2n, …, 1 are the controls, [2n + 1][m][N] for the n steps of
+// the integrator, and compares their ends with points y_i, Aligned to them.
 //
-// Where the controls minimise the energy plus |x(1) − y|²/2σ², the path is the most probable one up to polynomials of
-// higher degree, and Momenta/σ² is its momentum: minimising over controls is a search for most probable paths that no
-// curvature makes unstable. On a Charted manifold the paths stay in the chart centred at u.
+// Where the controls minimise the energy ½ ∫ |w'|² dt, by Simpson's rule, plus |x(1) − y|²/2σ², the path is the most probable one, and
+// Momenta/σ² is its momentum: minimising over controls is a search for most probable paths that no curvature makes unstable. On a
+// Charted manifold the paths stay in the chart centred at u.
 //
 // It does not Check u, so that an iteration need not at every step.
 func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float64) (*Steered, error) {
-	if len(controls) == 0 || len(controls[0]) != len(u.Frame) || len(controls[0][0]) != len(ys) {
-		return nil, fmt.Errorf("Steer: controls are not [modes][%d][%d], of the frame vectors and the points", len(u.Frame), len(ys))
+	if n := 2*s.Base.Steps() + 1; len(controls) != n || len(controls[0]) != len(u.Frame) || len(controls[0][0]) != len(ys) {
+		return nil, fmt.Errorf("Steer: controls are not [%d][%d][%d], of the times, the frame vectors and the points", n, len(u.Frame), len(ys))
 	}
 	out, err := s.call("Steer", func(in []*Node) []*Node {
-		x, nu, c, y := in[0], in[1], in[2], in[3]
-		n := y.Shape().Dim(0)
-		x, nu = copies(x, nu, n)
-		var ends, mismatch, pull, slope *Node
+		x, nu, e, y := in[0], in[1], in[2], in[3]
+		x, nu = copies(x, nu, y.Shape().Dim(0))
+		var ends, mismatch, pull, slope, drift *Node
 		state := geom.InChart(s.Base.M, kinds, func(at geom.Local, in ode.State) ode.State {
 			m, x, nu := at.Manifold, in[0], in[1]
-			ends = at.Point(ode.Flow(DevelopmentField(m, control(c, s.Base.Steps())), s.Base.Method(), s.Base.Steps(), ode.State{x, nu})[0])
+			end := ode.Flow(DevelopmentField(m, control(e)), s.Base.Method(), s.Base.Steps(), ode.State{x, nu})
+			drift = change(Gram(m, x, nu), Gram(m, end[0], end[1]))
+			ends = at.Point(end[0])
 			squares := ReduceSum(Square(Sub(ends, facing(s.Base.M, StopGradient(ends), y))), -1)
 			mismatch = Sqrt(squares)
-			slopes := Gradient(MulScalar(ReduceAllSum(squares), -0.5), x, nu, c)
+			slopes := Gradient(MulScalar(ReduceAllSum(squares), -0.5), x, nu, e)
 			slope = Neg(slopes[2])
 			pull = alongMove(m, x, nu, slopes[0], slopes[1])
 			return invariant(m, ode.State{x, nu, slopes[0], slopes[1]})
@@ -108,29 +106,82 @@ func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float
 		if geom.IsCharted(s.Base.M) {
 			pull = state[2]
 		}
-		return []*Node{mismatch, state[2], state[3], slope, pull, ends}
+		return []*Node{mismatch, state[2], state[3], slope, pull, ends, drift}
 	}, u.X, u.Frame, controls, ys)
 	if err != nil {
 		return nil, err
 	}
 	vertical := out.Array3(2)
-	return &Steered{Ends: out.Matrix(5), Mismatch: out.Vector(0), Momenta: momenta(out.Matrix(1), vertical), Pull: momenta(out.Matrix(4), vertical), Slope: out.Array3(3)}, nil
+	return &Steered{Ends: out.Matrix(5), Mismatch: out.Vector(0), Momenta: momenta(out.Matrix(1), vertical), Pull: momenta(out.Matrix(4), vertical),
+		Slope: out.Array3(3), Drift: out.Vector(6)}, nil
 }
 
-// SteeredPath returns the path of Steer for one control, [modes][m], with points and frames at the times 0, 1/n, …, 1.
-func (s *Space[P]) SteeredPath(u Point[geom.Vec], c [][]float64) (*Geodesic[P], error) {
+// change returns |L⁻¹ B L⁻ᵀ − 1|, [B...], of symmetric matrices A = LLᵀ and B, [B..., m, m], in the Frobenius norm.
+func change(a, b *Node) *Node {
+	off := Sub(linalg.Solve(a, b), linalg.EyeLike(a))
+	return Sqrt(Max(linalg.Trace(linalg.MatMul(off, off)), ScalarZero(a.Graph(), a.DType())))
+}
+
+// jumps returns by how much pieces of geodesics of the frame bundle that start at the points of a path of Steer, one a step, miss the
+// next of them: the sums over the steps, of the distances of x and ν in the unit of lengths, and of those of the momenta times σ², in the
+// same unit. The momentum at each point is minus the derivative there of |x(1) − y|²/2σ². Both vanish for a geodesic with the right end,
+// up to the error of the integration. A step of Exp_FM is two of the integrator's.
+func (s *Space[P]) jumps(u Point[geom.Vec], controls [][]float64, y []float64, sigma float64) (apart, off float64, err error) {
+	n, method := s.Base.Steps(), s.Base.Method()
+	pieces := make([][][]float64, n) // of the curve, with the times 0, ½, 1
+	for k := range pieces {
+		for _, e := range controls[2*k : 2*k+3] {
+			pieces[k] = append(pieces[k], floats.ScaleTo(make([]float64, len(e)), 1/float64(n), e))
+		}
+	}
+	out, err := s.call("jumps", func(in []*Node) []*Node {
+		var apart, off *Node
+		geom.InChart(s.Base.M, kinds[:1], func(at geom.Local, start ode.State) ode.State {
+			m, x, nu, variance := at.Manifold, start[0], start[1], Square(in[4])
+			nudgeX, nudgeNu := BroadcastPrefix(ZerosLike(x), n), BroadcastPrefix(ZerosLike(nu), n) // the momenta are the slopes by these
+			one := ScalarOne(x.Graph(), x.DType())
+			end, before := scan(n, func(y ode.State, in []*Node) (ode.State, []*Node) {
+				next := method.Step(DevelopmentField(m, control(in[0])).Equation(), ZerosLike(one), one, nil, y)
+				return ode.State{Add(next[0], in[1]), Add(next[1], in[2])}, y
+			}, ode.State{x, nu}, []*Node{in[2], nudgeX, nudgeNu})
+			z := at.Point(end[0])
+			square := ReduceAllSum(Square(Sub(z, facing(s.Base.M, StopGradient(z), in[3]))))
+			p := Gradient(MulScalar(Div(square, variance), -0.5), x, nu, nudgeX, nudgeNu)
+
+			shift := func(first, others *Node) *Node {
+				return Concatenate([]*Node{ExpandAxes(first, 0), SliceAxis(others, 0, AxisRange(0, n-1))}, 0)
+			}
+			now := ode.State{before[0], timesSecond(before[1]), shift(p[0], p[2]), timesSecond(shift(p[1], p[3]))}
+			next := ode.State{append1(SliceAxis(before[0], 0, AxisRange(1)), end[0]), timesSecond(append1(SliceAxis(before[1], 0, AxisRange(1)), end[1])), p[2], timesSecond(p[3])}
+			for range 2 {
+				now = method.Step(Geodesics(m).Equation(), ZerosLike(one), DivScalar(one, float64(2*n)), nil, now)
+			}
+			distance := func(x, nu *Node) *Node {
+				return ReduceAllSum(Sqrt(Add(ReduceSum(Square(x), -1), ReduceSum(Square(nu), 0, -1))))
+			}
+			apart = distance(Sub(at.Point(now[0]), at.Point(next[0])), Sub(now[1], next[1]))
+			off = Mul(variance, distance(Sub(now[2], next[2]), Sub(now[3], next[3])))
+			return start
+		}, ode.State{in[0], in[1]})
+		return []*Node{apart, off}
+	}, u.X, u.Frame, pieces, y, sigma)
+	if err != nil {
+		return 0, 0, err
+	}
+	return out.Scalar(0), out.Scalar(1), nil
+}
+
+// SteeredPath returns the path of Steer for one control, [2n + 1][m], with points and frames at the times 0, 1/n, …, 1.
+func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (*Geodesic[P], error) {
 	const what = "SteeredPath"
 	steps := s.Base.Steps()
+	if len(controls) != 2*steps+1 {
+		return nil, fmt.Errorf("%s: controls at %d times, want %d", what, len(controls), 2*steps+1)
+	}
 	out, err := s.call(what, func(in []*Node) []*Node {
-		e := control(in[2], steps)
-		field := func(m geom.Manifold) ode.Field { return DevelopmentField(m, e) }
-		path := geom.Path(s.Base.M, field, s.Base.Method(), steps, in[:2], geom.Vector)
-		var w []*Node
-		for k := range steps + 1 {
-			w = append(w, e(Scalar(in[0].Graph(), in[0].DType(), float64(k)/float64(steps))))
-		}
-		return append(path, Stack(w, 0))
-	}, u.X, u.Frame, c)
+		field := func(m geom.Manifold) ode.Field { return DevelopmentField(m, control(in[2])) }
+		return geom.Path(s.Base.M, field, s.Base.Method(), steps, in[:2], geom.Vector)
+	}, u.X, u.Frame, controls)
 	if err != nil {
 		return nil, err
 	}
@@ -138,10 +189,13 @@ func (s *Space[P]) SteeredPath(u Point[geom.Vec], c [][]float64) (*Geodesic[P], 
 	if err := diverges(what, path); err != nil {
 		return nil, err
 	}
-	g := &Geodesic[P]{Start: s.point(u), Path: s.Base.Points(path), Frames: s.frames(out.Array3(1)), Velocities: out.Matrix(2)}
+	g := &Geodesic[P]{Start: s.point(u), Path: s.Base.Points(path), Frames: s.frames(out.Array3(1)), Steps: steps}
 	g.End = g.Path[steps]
-	for _, c := range c {
-		g.Energy += floats.Dot(c, c) / 2
+	for j, w := range simpson(steps) {
+		g.Energy += w * floats.Dot(controls[j], controls[j]) / 2
+		if j%2 == 0 {
+			g.Velocities = append(g.Velocities, controls[j])
+		}
 	}
 	return g, nil
 }

@@ -16,6 +16,7 @@ type BFGS struct {
 	Value   float64       // at Best
 	Hessian *mat.SymDense // as it is known
 	Excess  float64       // ½ gᵀ H⁻¹ g: by how much Value is more than the minimum, as far as the Hessian is known; +Inf if nothing is known
+	Longest float64       // the length of a step at most; 0 for any
 	Done    bool
 
 	gradient, step []float64 // at Best; nil before the first value
@@ -69,8 +70,11 @@ func (m *BFGS) Learn(value float64, gradient []float64, tolerance float64) {
 	m.step = floats.ScaleTo(make([]float64, len(gradient)), -1, step.RawVector().Data)
 	m.slope, m.alpha = floats.Dot(m.step, gradient), 1
 	m.Excess = -m.slope / 2
+	if size := floats.Norm(m.step, 2); m.Longest > 0 && size > m.Longest {
+		m.alpha = m.Longest / size
+	}
 	if m.Done = m.Excess <= tolerance; !m.Done {
-		m.X = floats.AddTo(make([]float64, len(m.Best)), m.Best, m.step)
+		m.X = floats.AddScaledTo(make([]float64, len(m.Best)), m.Best, m.alpha, m.step)
 	}
 }
 

@@ -33,10 +33,10 @@ type FrameMean[P geom.Point] struct {
 
 	// The certificate. Imbalance is the derivative of the objective by mean and frame, Σ w_i s_i with the derivatives s_i of what
 	// sample i adds to it, in standard errors: ‖Σ w_i s_i‖/√(Σ w_i² ‖s_i‖²), in the norm of the inverse Hessian. Residual is the
-	// largest of the paths: by how much Exp_FM of a path's momentum ends elsewhere.
+	// largest of the paths, in units of Noise: see framebundle.Geodesic.
 	Imbalance, Residual float64
 	Iterations          int // steps of mean and frame
-	Evaluations         int // of all paths
+	Evaluations         int // of a path
 	Status              geom.Status
 }
 
@@ -62,8 +62,8 @@ type FrameMean[P geom.Point] struct {
 // whose anti-developments have the mean and the covariance of those of the samples. It sets out with much noise and few steps of
 // the integrator; framebundle.Space.Move changes x and ν.
 //
-// It is Converged where Imbalance is at most the Tolerance, whatever the number of samples and the unit of length, and Exp_FM of
-// every path's momentum ends where the path does, within framebundle.EndTolerance of the distance of the farthest sample.
+// It is Converged where Imbalance is at most the Tolerance, whatever the number of samples and the unit of length, and the paths
+// are found within framebundle.EndTolerance of the distance of the farthest sample.
 //
 // The option Noise sets σ, a length. In flat space a direction enters the frame where the standard deviation of the samples is more
 // than 2σ, and its variance comes out smaller by about 2σ². So mean and frame of rank m are well determined where 2σ lies
@@ -274,7 +274,7 @@ func (b *bundle) mean(least float64) (*FrameMean[geom.Vec], error) {
 		m.Residual = max(m.Residual, g.Residual)
 		farthest = max(farthest, floats.Distance(b.samples[i], b.at.X, 2))
 	}
-	ends := m.Residual*math.Sqrt(float64(len(b.at.X))) <= framebundle.EndTolerance*farthest
+	ends := m.Residual*b.sigma*math.Sqrt(float64(len(b.at.X))) <= framebundle.EndTolerance*farthest
 	if m.Status == geom.Converged && !(ends && m.Imbalance <= b.Tolerance) {
 		m.Status = geom.Stalled
 	}
@@ -584,13 +584,7 @@ func (b *bundle) hessian() (*mat.SymDense, error) {
 
 // probes returns 2m controls that are constant in time, with the mean and the covariance of those of the samples.
 func (b *bundle) probes() ([][]float64, error) {
-	constant := b.paths.Controls()[0] // [m][N]
-	samples := make([][]float64, len(b.weights))
-	for i := range samples {
-		for _, c := range constant {
-			samples[i] = append(samples[i], c[i])
-		}
-	}
+	samples := b.paths.Constant()
 	centre, covariance := combine(b.weights, samples), mat.NewSymDense(b.rank, nil)
 	for i, w := range b.weights {
 		covariance.SymRankOne(covariance, w, mat.NewVecDense(b.rank, floats.SubTo(make([]float64, b.rank), samples[i], centre)))

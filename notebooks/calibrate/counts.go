@@ -13,7 +13,7 @@ import (
 )
 
 // counted are the tests that draw fewer samples where they are run for every change.
-const counted = "TestCalibration|TestMostProbablePathsToCallosa|TestBridgeLikelihoodOnSphere|TestWindings|TestBrownianOnNonUnimodularGroup"
+const counted = "TestCalibration|TestMostProbablePathsToCallosa|TestMostProbablePathsToAnatomy|TestBridgeLikelihoodOnSphere|TestWindings|TestBrownianOnNonUnimodularGroup"
 
 var verdict = regexp.MustCompile(`^--- (\w+): (\w+) \(([\d.]+)s\)`)
 

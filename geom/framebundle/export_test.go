@@ -1,4 +1,0 @@
-package framebundle
-
-// Smooth restricts a search to controls of the given number of polynomials.
-func (p *Probable) Smooth(modes int) { p.modes = modes }
