@@ -16,9 +16,9 @@ import (
 // pairwise are sums with a kernel over all pairs of points, exact ones or those of a grid, by C code inside the compiled program. Their
 // first and second derivatives are such sums too; further ones are those of the sums on the graph.
 type pairwise struct {
-	kernel   onGraph
-	function string    // in C
-	told     []float64 // what it is told of the kernel
+	kernel     onGraph
+	function   string    // in C
+	parameters []float64 // of the kernel, as native.Describe writes them
 }
 
 // onGraph has a kernel's sums as operations of the graph, for every back end, type of number and dimension.
@@ -47,8 +47,8 @@ func inPairs(graph onGraph, k Kernel, reach []float64, x, y, b *Node) (pairwise,
 	if !inC(native.Pairs, x, y, b) {
 		return pairwise{}, false
 	}
-	told, ok := describe(k, x.Shape().Dim(-1), reach)
-	return pairwise{graph, native.Pairs, told}, ok
+	parameters, ok := describe(k, x.Shape().Dim(-1), reach)
+	return pairwise{graph, native.Pairs, parameters}, ok
 }
 
 // inC says whether the back end has a function in C that takes the operands of a sum.
@@ -98,15 +98,15 @@ func Inner(k Kernel, x, p, y, q *Node) *Node {
 		})[0]
 	case self:
 		return autodiff.CustomVJP([]*Node{x, p}, []*Node{total(p, k.Sum(x, x, p))}, func(ct []*Node) []*Node {
-			z := apart([]*Node{x, p})
+			z := copies([]*Node{x, p})
 			return autodiff.Pullback([]*Node{total(z[1], k.Sum(z[0], x, p))}, []*Node{MulScalar(ct[0], 2)}, z)
 		})[0]
 	}
 	return total(p, k.Sum(x, y, q))
 }
 
-// describe tells the C code of a kernel between points within reach of each other, nil for all, in R^d.
-func describe(k Kernel, d int, reach []float64) (told []float64, ok bool) {
+// describe returns the parameters that the C code takes for a kernel between points within reach of each other, nil for all, in R^d.
+func describe(k Kernel, d int, reach []float64) (parameters []float64, ok bool) {
 	scale, terms, ok := describeTerms(k, d)
 	if !ok {
 		return nil, false
@@ -163,7 +163,7 @@ func describeTerms(k Kernel, d int) (scale []float64, terms []native.Term, ok bo
 // call runs the C code on operands [..., n, columns], for outputs of these shapes.
 func (k pairwise) call(operands []*Node, outputs ...shapes.Shape) []*Node {
 	x := operands[0]
-	in := []*Node{engine.Setting(x.Graph(), x.DType(), k.told, len(k.told))}
+	in := []*Node{engine.Setting(x.Graph(), x.DType(), k.parameters, len(k.parameters))}
 	for _, v := range operands {
 		in = append(in, Reshape(v, -1, v.Shape().Dim(-2), v.Shape().Dim(-1)))
 	}
@@ -184,7 +184,7 @@ func (k pairwise) Sum(x, y, b *Node) *Node {
 	s.Dimensions[s.Rank()-1] = b.Shape().Dim(-1)
 	v := k.call([]*Node{x, y, b}, s)
 	return autodiff.CustomVJP([]*Node{x, y, b}, v, func(ct []*Node) []*Node {
-		atX, back, atY := k.mutual(x, ct[0], y, b)
+		atX, back, atY := k.bothForces(x, ct[0], y, b)
 		return []*Node{Neg(atX), Neg(atY), back}
 	})[0]
 }
@@ -194,76 +194,76 @@ func (k pairwise) forces(x, p, y, q *Node) (v, f *Node) {
 	operands := []*Node{x, p, y, q}
 	out := k.call(operands, p.Shape(), x.Shape())
 	out = autodiff.CustomVJP(operands, out, func(ct []*Node) []*Node {
-		return k.meet(x, p, y, q, ct, []*Node{ZerosLike(q), ZerosLike(y)})
+		return k.pullForces(x, p, y, q, ct, []*Node{ZerosLike(q), ZerosLike(y)})
 	})
 	return out[0], out[1]
 }
 
-// mutual are the forces f_i on x, and w_j = Σ_i K(x_i, y_j) p_i and the forces g_j on y, in one pass over the pairs.
-func (k pairwise) mutual(x, p, y, q *Node) (f, w, g *Node) {
+// bothForces are the forces f_i on x, and w_j = Σ_i K(x_i, y_j) p_i and the forces g_j on y, in one pass over the pairs.
+func (k pairwise) bothForces(x, p, y, q *Node) (f, w, g *Node) {
 	operands := []*Node{x, p, y, q}
 	out := k.call(operands, x.Shape(), q.Shape(), y.Shape())
 	out = autodiff.CustomVJP(operands, out, func(ct []*Node) []*Node {
-		return k.meet(x, p, y, q, []*Node{ZerosLike(p), ct[0]}, ct[1:])
+		return k.pullForces(x, p, y, q, []*Node{ZerosLike(p), ct[0]}, ct[1:])
 	})
 	return out[0], out[1], out[2]
 }
 
-// meet takes cotangents of (v, f) and of the same on the other side to those of the operands. With E = Σ_ij (p_i·q_j) K_ij, these
-// four are (∂E/∂p, −∂E/∂x, ∂E/∂q, −∂E/∂y), so that it is E's second derivative along (v̄, −f̄, w̄, −ḡ), which is symmetric: the
-// change of the forces along it.
-func (k pairwise) meet(x, p, y, q *Node, atX, atY []*Node) []*Node {
+// pullForces is the pullback of the forces on both sides: it takes the cotangents of (v, f), atX, and those of (w, g), atY, to those
+// of the operands. With E = Σ_ij (p_i·q_j) K_ij the four outputs are (∂E/∂p, −∂E/∂x, ∂E/∂q, −∂E/∂y). Their derivatives are second
+// derivatives of E, which are symmetric: so the pullback is the derivative of the forces along (v̄, −f̄, w̄, −ḡ).
+func (k pairwise) pullForces(x, p, y, q *Node, atX, atY []*Node) []*Node {
 	one, other := []*Node{x, p, Neg(atX[1]), atX[0]}, []*Node{y, q, Neg(atY[1]), atY[0]}
-	toP, toX := k.change(one, other)
-	toQ, toY := k.change(other, one)
+	toP, toX := k.derivative(one, other)
+	toQ, toY := k.derivative(other, one)
 	return []*Node{Neg(toX), toP, Neg(toY), toQ}
 }
 
 // Hamilton are the forces of points on each other.
 func (k pairwise) Hamilton(x, p *Node) (dx, dp *Node) {
 	out := k.call([]*Node{x, p, x, p}, p.Shape(), x.Shape())
-	out = autodiff.CustomVJP([]*Node{x, p}, out, func(ct []*Node) []*Node { return k.meetSelf(x, p, ct) })
+	out = autodiff.CustomVJP([]*Node{x, p}, out, func(ct []*Node) []*Node { return k.pullSelf(x, p, ct) })
 	return out[0], out[1]
 }
 
-func (k pairwise) meetSelf(x, p *Node, ct []*Node) []*Node {
+func (k pairwise) pullSelf(x, p *Node, ct []*Node) []*Node {
 	set := []*Node{x, p, Neg(ct[1]), ct[0]}
-	atP, atX := k.change(set, set)
+	atP, atX := k.derivative(set, set)
 	return []*Node{Neg(atX), atP}
 }
 
-// change is the derivative of forces along (dx, dp, dy, dq), for sets (x, p, dx, dp) and (y, q, dy, dq) of which the
-// second one may be the first. It is linear in the directions, and meets their cotangents as forces does.
-func (k pairwise) change(x, y []*Node) (dv, df *Node) {
+// derivative is that of the forces along (dx, dp, dy, dq), for sets (x, p, dx, dp) and (y, q, dy, dq), of which the second one may
+// be the first. It is linear in the directions, so that pullForces is its pullback by them.
+func (k pairwise) derivative(x, y []*Node) (dv, df *Node) {
 	out := k.call(join(x, y), x[1].Shape(), x[0].Shape())
 	if &x[0] == &y[0] {
 		out = autodiff.CustomVJP(x, out, func(ct []*Node) []*Node {
-			z := apart(x[:2])
+			z := copies(x[:2])
 			v, f := k.kernel.hamiltonOnGraph(z[0], z[1])
-			return join(third([]*Node{v, f}, z, []*Node{x[3], Neg(x[2])}, ct), k.meetSelf(x[0], x[1], ct))
+			return join(thirdDerivative([]*Node{v, f}, z, []*Node{x[3], Neg(x[2])}, ct), k.pullSelf(x[0], x[1], ct))
 		})
 		return out[0], out[1]
 	}
 	out = autodiff.CustomVJP(join(x, y), out, func(ct []*Node) []*Node {
-		z := apart([]*Node{x[0], x[1], y[0], y[1]})
+		z := copies([]*Node{x[0], x[1], y[0], y[1]})
 		v, w := k.kernel.sumOnGraph(z[0], z[2], z[3]), k.kernel.sumOnGraph(z[2], z[0], z[1])
 		f := Gradient(Neg(ReduceAllSum(Mul(z[1], v))), z[0], z[2])
-		at := third([]*Node{v, f[0], w, f[1]}, z, []*Node{x[3], Neg(x[2]), y[3], Neg(y[2])}, ct)
-		directions := k.meet(x[0], x[1], y[0], y[1], ct, []*Node{ZerosLike(y[1]), ZerosLike(y[0])})
+		at := thirdDerivative([]*Node{v, f[0], w, f[1]}, z, []*Node{x[3], Neg(x[2]), y[3], Neg(y[2])}, ct)
+		directions := k.pullForces(x[0], x[1], y[0], y[1], ct, []*Node{ZerosLike(y[1]), ZerosLike(y[0])})
 		return slices.Concat(at[:2], directions[:2], at[2:], directions[2:])
 	})
 	return out[0], out[1]
 }
 
-// third are the cotangents of the points and weights z of change, whose first two are the targets. What change computes is,
-// by the symmetry of second derivatives, what the forces, both sets' on the graph, take the turned directions to.
-func third(forces, z, turned, ct []*Node) []*Node {
+// thirdDerivative pulls the cotangents ct back through derivative to the points and weights z, of which the first two are those that
+// the forces act on: by the symmetry of second derivatives, derivative is the Jacobian of the forces applied to turned.
+func thirdDerivative(forces, z, turned, ct []*Node) []*Node {
 	back := autodiff.Pullback(forces, turned, z[:2])
 	return autodiff.Pullback([]*Node{back[1], Neg(back[0])}, ct, z)
 }
 
-// apart are copies, so that derivatives tell the roles of a node that has several.
-func apart(x []*Node) []*Node {
+// copies are other nodes of the same values: derivatives by them keep the roles of a node apart that has several.
+func copies(x []*Node) []*Node {
 	out := make([]*Node, len(x))
 	for i, v := range x {
 		out[i] = Identity(v)
