@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 
 	"github.com/janpfeifer/gonb/gonbui"
@@ -96,6 +97,24 @@ func explained(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w (in the folder %s)", err, folder)
+}
+
+// caller finds the innermost call from a file that lies in the folder.
+func caller(folder string) (file string, line int) {
+	if folder == "" {
+		return "", 0
+	}
+	real, _ := filepath.EvalSymlinks(folder) // the compiler may have been given this name of it
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		if dir := filepath.Dir(f.File); dir == filepath.Clean(folder) || dir == real {
+			return f.File, f.Line
+		}
+	}
+	return "", 0
 }
 
 // place is the line of the notebook that runs, as the kernel knows it, or "".

@@ -5,7 +5,6 @@ import (
 	"html"
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"time"
 
 	"github.com/janpfeifer/gonb/gonbui"
@@ -25,13 +24,11 @@ const (
 	interval = 250 * time.Millisecond // between two updates
 )
 
-// interrupted is set once an interrupt has ended a computation of this cell: what was made of its best is not to be stored.
-var interrupted atomic.Bool
-
 // surroundings show where a computation stands once it takes long, in one line that changes, and clear the line at its end: a
 // report keeps nothing of it. An interrupt ends the computation; outside of one it ends the cell.
 func surroundings() (ctx context.Context, show func(watch.Progress), end func()) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	watched.Add(1)
 	id := ""
 	write := func(line string) {
 		if id == "" {
@@ -50,10 +47,8 @@ func surroundings() (ctx context.Context, show func(watch.Progress), end func())
 		}
 	}
 	end = func() {
-		if ctx.Err() != nil { // stop ends it, too
-			interrupted.Store(true)
-		}
 		stop()
+		watched.Add(-1)
 		if id != "" {
 			write("")
 		}

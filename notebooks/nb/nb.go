@@ -141,9 +141,10 @@ func deny(c check, text string) {
 	say(text)
 }
 
-// fail ends the process once the pictures that are on their way have arrived.
+// fail ends the process once the pictures that are on their way have arrived, and the values of the cell are written.
 func fail(format string, args ...any) {
 	gonbui.Sync()
+	End()
 	fmt.Fprintln(os.Stderr, place()+fmt.Sprintf(format, args...))
 	os.Exit(1)
 }

@@ -103,8 +103,8 @@ class Runner(unittest.TestCase):
 
     def test_success(self):
         printed, status = self.runs({
-            "kept": ['var kept = nb.Keep("kept", func() (string, error) { return time.Now().String(), nil })\n%%\nfmt.Print(kept)',
-                     "%%\nfmt.Print(kept)", "!true", '%%\nnb.Printf("$x^2$")\nnb.Check("one", 1, 1, 0)\nnb.True("yes", true)']})
+            "kept": ["kept := time.Now().String()\nfmt.Print(kept)",
+                     "fmt.Print(kept)", "!true", '%%\nnb.Printf("$x^2$")\nnb.Check("one", 1, 1, 0)\nnb.True("yes", true)']})
         self.assertEqual(status, 0, printed)
         self.assertIn("ok   kept.ipynb", printed)
 

@@ -2,14 +2,17 @@ package cell
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 )
 
-// Build runs the command that compiles a program, until the context ends: as Keep writes it, or, if that does not compile,
-// as it is; with the last expression as a statement if it has no value.
-func (w *Workspace) Build(ctx context.Context, command *exec.Cmd, program string, keep bool) (output []byte, err error) {
+// Build runs the command that compiles a program, until the context ends, in the form in which its variables live on; with
+// the last expression as a statement if it has no value.
+func (w *Workspace) Build(ctx context.Context, command *exec.Cmd, program string, lives bool) (output []byte, err error) {
 	if command.Err != nil { // the program is not found, or in a relative folder
 		return nil, command.Err
 	}
@@ -19,20 +22,53 @@ func (w *Workspace) Build(ctx context.Context, command *exec.Cmd, program string
 		c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 		return c.CombinedOutput()
 	}
-	for {
-		k := &Kept{}
-		if keep {
-			if k = w.Keep(program); k.Overlay != "" {
-				output, err = run(k.Overlay)
-			}
+	if !lives {
+		return run()
+	}
+	x := readIndex(program)
+	w.mu.Lock()
+	w.index = x
+	cell, declares := w.cell, w.declares
+	w.mu.Unlock()
+	var l *live
+	for source := []byte(nil); ; {
+		now, err := os.ReadFile(program)
+		if err != nil {
+			return nil, err
 		}
-		if k.Overlay == "" || err != nil && !valueless.Match(output) {
-			if output, err = run(); err == nil {
-				k.Leave()
-			}
+		if l == nil || !slices.Equal(now, source) {
+			source, l = now, newLive(x, cell, declares)
+			w.mu.Lock()
+			w.without = l.without
+			w.mu.Unlock()
 		}
-		if err == nil || ctx.Err() != nil || !Hide(program, output) {
-			return output, err
+		form, err := l.program(source)
+		if err != nil {
+			return run() // which says what is wrong
+		}
+		overlay, err := writeForm(program, form)
+		if err != nil {
+			return nil, err
+		}
+		if output, err = run("-overlay=" + overlay); err == nil {
+			for name := range declares {
+				if n := l.named[name]; n != nil && !isVar(n) {
+					Forget(program, name)
+				}
+			}
+			return output, nil
+		}
+		if ctx.Err() != nil || !l.again(form, output) && !Hide(program, output) {
+			return l.back(filepath.Base(program), form, output), err
 		}
 	}
+}
+
+// writeForm writes the form of a program beside it, for go build -overlay.
+func writeForm(program string, form []byte) (overlay string, err error) {
+	folder := filepath.Join(filepath.Dir(program), "form")
+	overlay = filepath.Join(folder, "overlay.json")
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Base(program): "form/program"}})
+	return overlay, errors.Join(err, os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "program"), form, 0o600),
+		os.WriteFile(overlay, text, 0o600))
 }

@@ -48,7 +48,7 @@ func TestImports(t *testing.T) {
 		{"viz := fig{}; viz.Show()", "", "shapes/viz"},
 		{"a.F(); secret.F(); other.F(); twice.F()", "", "import"},
 	} {
-		out, err := w.Imports([]byte("package main\n\nfunc main() {\n\t" + c.body + "\n}\n"))
+		out, err := w.Imports("", []byte("package main\n\nfunc main() {\n\t"+c.body+"\n}\n"))
 		if err != nil {
 			t.Errorf("%s: %v", c.body, err)
 			continue
@@ -57,7 +57,7 @@ func TestImports(t *testing.T) {
 			t.Errorf("%s: want %s, not %q, in\n%s", c.body, c.with, c.without, out)
 		}
 	}
-	out, err := w.Imports([]byte("package main\n\nimport (\n\t\"os\"\n\tv \"shapes/viz\"\n)\n\nfunc main() { v.Show() }\n"))
+	out, err := w.Imports("", []byte("package main\n\nimport (\n\t\"os\"\n\tv \"shapes/viz\"\n)\n\nfunc main() { v.Show() }\n"))
 	if err != nil || strings.Contains(string(out), `"os"`) || strings.Count(string(out), "shapes/viz") != 1 {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -29,8 +29,8 @@ var (
 )
 
 // Explain adds to a message of the compiler what to do: for an undefined name of a package or type the one that was probably
-// meant, for a variable of another main function or one that is only assigned how values live, for an error that is not looked at
-// nb.Must, for a function that is not called its call, for a question mark the key that answers.
+// meant, for a variable that does not live on why, for an error that is not looked at nb.Must, for a function that is not called
+// its call, for a question mark the key that answers.
 func (w *Workspace) Explain(message string) string {
 	if m := missing.FindStringSubmatch(message); m != nil {
 		if name := closest(m[2], exported(w.source(m[1]))); name != "" {
@@ -43,27 +43,9 @@ func (w *Workspace) Explain(message string) string {
 	} else if m := uncalled.FindStringSubmatch(message); m != nil {
 		return fmt.Sprintf("%s: it is called by %s()", message, m[1])
 	} else if m := undefined.FindStringSubmatch(message); m != nil {
-		w.mu.Lock()
-		id, known := w.values[m[1]]
-		now, assigned := w.cell, w.assigned[m[1]]
-		w.mu.Unlock()
-		if !known && assigned {
-			return fmt.Sprintf("%s: `var %s = …` above the statements declares it, for later cells, too, and `%s := …` for this one", message, m[1], m[1])
-		} else if known && id == now {
-			return fmt.Sprintf("%s: functions do not see what the statements of a cell assign: pass it as an argument, or write `var %s = …` above the statements", message, m[1])
-		} else if known {
-			return fmt.Sprintf("%s: it was a value of cell [%d], and values end with their cell: write `var %s = …` there, above its statements, and later cells have it", message, id, m[1])
-		} else {
-			return refused(message)
-		}
+		return refused(w.explainVariable(message, m[1]))
 	} else if m := unused.FindStringSubmatch(message); m != nil {
-		w.mu.Lock()
-		id, known := w.values[m[1]]
-		now := w.cell
-		w.mu.Unlock()
-		if known && id == now {
-			return fmt.Sprintf("%s: it ends with this cell; later cells have it if it is declared above the statements as `var %s = …`", message, m[1])
-		}
+		return fmt.Sprintf("%s: Go wants what a function or block declares to be used: leave it out, or write `_ = %s`", message, m[1])
 	} else if foreign.MatchString(message) {
 		return refused(message)
 	} else if strings.HasPrefix(message, "illegal character U+003F '?'") {
@@ -74,6 +56,33 @@ func (w *Workspace) Explain(message string) string {
 		}
 	} else if m := multiple.FindStringSubmatch(message); m != nil && strings.Count(m[2], ",") == 1 {
 		return fmt.Sprintf("%s: nb.Must(%s(…)) takes the error", message, m[1])
+	}
+	return message
+}
+
+// explainVariable says why a name is not known as a variable of the notebook.
+func (w *Workspace) explainVariable(message, name string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var e *entry
+	if w.index != nil {
+		e = w.index.Variables[name]
+	}
+	switch {
+	case w.defined[name]:
+		return fmt.Sprintf("%s: a function does not see what the statements of its own cell assign: declare it in the next cell, or write `var %s = …` above", message, name)
+	case e == nil && w.assigned[name]:
+		return fmt.Sprintf("%s: `%s := …` assigns to a new variable", message, name)
+	case e == nil:
+		return message
+	case e.Why != "":
+		return fmt.Sprintf("%s: its value of cell [%d] does not live on: %s; make it again here", message, e.Cell, e.Why)
+	case w.without[name] != "":
+		return fmt.Sprintf("%s: its value of cell [%d] cannot be read: %s; run that cell again", message, e.Cell, w.without[name])
+	}
+	l := live{x: w.index}
+	if other := l.stale(e); other != "" {
+		return fmt.Sprintf("%s: it is made by a statement of cell [%d] from %s, which has changed since: run that cell again", message, e.Cell, other)
 	}
 	return message
 }

@@ -33,24 +33,27 @@ type Workspace struct {
 	used map[string][]string // name of a package that they import → import paths
 	dirs map[string]string   // import path of a package of the modules → its folder
 
-	cell     int              // the number of the newest cell
-	cells    map[int][]string // the lines of each
-	mains    map[int][]string // the statements of its main function
-	values   map[string]int   // variable of a main function → the number of its cell
-	assigned map[string]bool  // what the main function of the newest cell assigns without declaring it
+	cell     int               // the number of the newest cell
+	cells    map[int][]string  // the lines of each
+	declares map[string]bool   // what the newest cell declares
+	defined  map[string]bool   // what its statements declare
+	assigned map[string]bool   // and what they assign without declaring it
+	index    *index            // the variables that it had
+	without  map[string]string // those that could not be declared, and why
 }
 
 // NewWorkspace takes the folders of the modules.
 func NewWorkspace(roots []string) *Workspace {
-	return &Workspace{roots: roots, cells: map[int][]string{}, mains: map[int][]string{}, values: map[string]int{}}
+	return &Workspace{roots: roots, cells: map[int][]string{}}
 }
 
 // Imports returns the source of a package main with an import of every package that it names and does not import,
 // without the imports that it does not use. A name decides, not what is selected from it: so a misspelt function of a
 // known package is reported as such. Names that the workspace does not know, or knows twice, are left to goimports.
-// No line moves up to the first import of the source.
-func (w *Workspace) Imports(src []byte) ([]byte, error) {
-	src = w.Add(src)
+// No line moves up to the first import of the source. The program lies at a path beside the variables of the notebook.
+func (w *Workspace) Imports(program string, src []byte) ([]byte, error) {
+	_, dummies := readIndex(program).dummies(src, false)
+	src = w.Add(append(src, dummies...))
 	if bytes.Contains(src, []byte(displayOpen)) && bytes.Contains(src, []byte("viz.")) {
 		src = w.Add(append(src, drawing...))
 	}
@@ -91,12 +94,17 @@ func (w *Workspace) Add(src []byte) []byte {
 	return add(src, w.path)
 }
 
-// AddTo does the same to files.
+// AddTo does the same to files, the first of which is the program: completion knows the variables of the notebook, too.
 func (w *Workspace) AddTo(files ...string) error {
-	for _, name := range files {
+	for i, name := range files {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			return err
+		}
+		if i == 0 {
+			imports, declarations := readIndex(name).dummies(src, true)
+			head := []byte("package main")
+			src = append(bytes.Replace(src, head, append(head, imports...), 1), declarations...)
 		}
 		if err := os.WriteFile(name, w.Add(src), 0o600); err != nil {
 			return err

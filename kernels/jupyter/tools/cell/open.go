@@ -43,16 +43,14 @@ func Statement(line string) string {
 }
 
 // Open brings a cell into GoNB's form. A first statement at the top level opens the main function like "%%"; what follows
-// belongs to it, but for functions and imports. With show the last expression becomes an argument of nb.Display, unless a
+// belongs to it, but for functions, types, constants and imports. With show the last expression becomes an argument of nb.Display, unless a
 // semicolon follows it; id is the cell's number, whose main function's variables Explain knows from then on, or negative.
 func (w *Workspace) Open(id int, lines []string, skip map[int]struct{}, line, column int, show bool) *Opened {
 	code := slices.Clone(lines)
-	marker := -1
+	marker, whole := -1, false
 	for i := range lines {
 		text := strings.TrimPrefix(lines[i], "//gonb:")
-		if strings.HasPrefix(text, "%exec") || strings.HasPrefix(text, "%test") {
-			return &Opened{lines, skip, line, nil}
-		}
+		whole = whole || strings.HasPrefix(text, "%exec") || strings.HasPrefix(text, "%test")
 		if _, special := skip[i]; special || opens(text) {
 			code[i] = ""
 			if opens(text) && marker < 0 {
@@ -65,7 +63,7 @@ func (w *Workspace) Open(id int, lines []string, skip map[int]struct{}, line, co
 	if id >= 0 {
 		w.remember(id, lines, declarations, statements)
 	}
-	if len(statements) == 0 {
+	if len(statements) == 0 || whole {
 		return &Opened{lines, skip, line, nil}
 	}
 
@@ -93,16 +91,6 @@ func (w *Workspace) Open(id int, lines []string, skip map[int]struct{}, line, co
 	}
 	o.Skip[len(o.Lines)] = struct{}{}
 	o.Lines, o.from = append(o.Lines, opening), append(o.from, marker)
-	scopes := 0
-	if id < 0 {
-		for _, main := range w.mentioned(source) {
-			scopes++
-			for _, text := range append(main, "{") {
-				o.Lines, o.from = append(o.Lines, text), append(o.from, -1)
-			}
-		}
-	}
-
 	last := len(statements) - 1
 	for last > 0 && !statements[last].code {
 		last--
@@ -116,9 +104,6 @@ func (w *Workspace) Open(id int, lines []string, skip map[int]struct{}, line, co
 		pieces(statements[last+1:])
 	} else {
 		pieces(statements)
-	}
-	for range scopes {
-		o.Lines, o.from = append(o.Lines, "}"), append(o.from, -1)
 	}
 	return o
 }
@@ -183,8 +168,8 @@ func divide(source string, marker int) (declarations, statements []piece) {
 		outside := !main
 		if len(head) > 0 {
 			switch head[0] {
-			case token.TYPE, token.VAR, token.CONST:
-			case token.IMPORT, token.PACKAGE:
+			case token.VAR:
+			case token.IMPORT, token.PACKAGE, token.TYPE, token.CONST:
 				outside = true
 			case token.FUNC:
 				outside = len(head) > 1 && head[1] == token.IDENT || len(head) > 4 && head[3] == token.IDENT && head[4] == token.LPAREN // a method
@@ -276,15 +261,22 @@ func (w *Workspace) silent(expression string) bool {
 	return false
 }
 
-// remember notes a cell, and the variables of its main function.
+// remember notes a cell, what it declares, and what its statements assign.
 func (w *Workspace) remember(id int, lines []string, declarations, statements []piece) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cell, w.cells[id], w.assigned = id, lines, map[string]bool{}
+	w.cell, w.cells[id], w.declares, w.defined, w.assigned = id, lines, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	parse := func(source string) []ast.Decl {
+		file, _ := parser.ParseFile(token.NewFileSet(), "", "package p; "+source, parser.SkipObjectResolution)
+		if file == nil {
+			return nil
+		}
+		return file.Decls
+	}
 	for _, p := range declarations {
-		if file, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+p.text, parser.SkipObjectResolution); err == nil && len(file.Decls) > 0 {
-			for _, name := range variables(file.Decls[0]) {
-				delete(w.values, name)
+		for _, d := range parse(p.text) {
+			for _, name := range declaredBy(d) {
+				w.declares[name] = true
 			}
 		}
 	}
@@ -292,68 +284,45 @@ func (w *Workspace) remember(id int, lines []string, declarations, statements []
 	for i, p := range statements {
 		main[i] = p.text
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), "", "package p; func main() {\n"+strings.Join(main, "\n")+"\n}", parser.SkipObjectResolution)
-	if err != nil {
-		return
-	}
-	w.mains[id] = main
-	for _, s := range file.Decls[0].(*ast.FuncDecl).Body.List {
-		switch s := s.(type) {
-		case *ast.AssignStmt:
-			for _, x := range s.Lhs {
-				if name, ok := x.(*ast.Ident); ok && s.Tok == token.DEFINE {
-					w.values[name.Name] = id
-				} else if ok && s.Tok == token.ASSIGN {
-					w.assigned[name.Name] = true
+	for _, d := range parse("func main() {\n" + strings.Join(main, "\n") + "\n}") {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Body == nil {
+			continue
+		}
+		for _, s := range f.Body.List {
+			names, _ := targets(s)
+			a, ok := s.(*ast.AssignStmt)
+			for _, id := range names {
+				if ok && a.Tok == token.ASSIGN {
+					w.assigned[id.Name] = true
+				} else {
+					w.defined[id.Name] = true
 				}
-			}
-		case *ast.DeclStmt:
-			for _, name := range variables(s.Decl) {
-				w.values[name] = id
 			}
 		}
 	}
 }
 
-// variables lists the variables of a declaration.
-func variables(d ast.Decl) (names []string) {
-	if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.VAR {
+// declaredBy lists the names that a declaration declares, but for methods.
+func declaredBy(d ast.Decl) (names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			names = append(names, d.Name.Name)
+		}
+	case *ast.GenDecl:
 		for _, s := range d.Specs {
-			for _, name := range s.(*ast.ValueSpec).Names {
-				names = append(names, name.Name)
+			switch s := s.(type) {
+			case *ast.ValueSpec:
+				for _, id := range s.Names {
+					names = append(names, id.Name)
+				}
+			case *ast.TypeSpec:
+				names = append(names, s.Name.Name)
 			}
 		}
 	}
 	return names
-}
-
-// mentioned lists the main functions of earlier cells whose variables a piece of source names, the oldest first. For
-// completion they stand before it.
-func (w *Workspace) mentioned(source string) (mains [][]string) {
-	var s scanner.Scanner
-	set := token.NewFileSet()
-	s.Init(set.AddFile("", set.Base(), len(source)), []byte(source), nil, 0)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var ids []int
-	for {
-		_, tok, name := s.Scan()
-		if tok == token.EOF {
-			break
-		}
-		if id, known := w.values[name]; known && tok == token.IDENT && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
-		var lines []string
-		for _, statement := range w.mains[id] {
-			lines = append(lines, strings.Split(statement, "\n")...)
-		}
-		mains = append(mains, lines)
-	}
-	return mains
 }
 
 // valueless finds what a compiler says of an expression without value.

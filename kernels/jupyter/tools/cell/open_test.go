@@ -72,21 +72,6 @@ func TestOpenKeepsPlaces(t *testing.T) {
 	}
 }
 
-func TestOpenForCompletion(t *testing.T) {
-	w := workspace(t)
-	w.Open(1, []string{"M := f()", "r, _ := g(", "\tM)", "r"}, nil, -1, 0, true)
-	w.Open(2, []string{"x := 1"}, nil, -1, 0, true)
-	o := w.Open(-1, []string{"fmt.Println(r."}, nil, 0, 14, false)
-	want := []string{"%%", "M := f()", "r, _ := g(", "\tM)", "r", "{", "fmt.Println(r.", "}"}
-	if !reflect.DeepEqual(o.Lines, want) || o.Line != 6 {
-		t.Errorf("got %d of %q", o.Line, o.Lines)
-	}
-	w.Open(3, []string{"var r, M = f()"}, nil, -1, 0, true)
-	if o := w.Open(-1, []string{"r."}, nil, 0, 2, false); len(o.Lines) != 2 {
-		t.Errorf("got %q", o.Lines)
-	}
-}
-
 func TestHide(t *testing.T) {
 	w := workspace(t)
 	o := w.Open(1, strings.Split("x := f{}\nx.Do(\n\t1,\n)", "\n"), nil, -1, 0, true)
@@ -126,12 +111,13 @@ func TestStatement(t *testing.T) {
 
 func TestExplainValues(t *testing.T) {
 	w := workspace(t)
-	w.Open(1, []string{"r, err := f()", "var s = 1"}, nil, -1, 0, true)
 	w.Open(2, []string{"x := 1", "größe := 2", "z = 3", "func f() { inner := 1 }"}, nil, -1, 0, true)
+	w.index = &index{Variables: map[string]*entry{
+		"c": {Cell: 1, Why: "it holds a channel"}, "r": {Cell: 3, Recipe: "a", Reads: map[string]string{"s": "1"}}, "s": {Cell: 4, File: "2"}}}
 	for message, want := range map[string]string{
-		"declared and not used: x": "`var x = …`", "declared and not used: größe": "`var größe = …`", "declared and not used: inner": "",
-		"undefined: größe": "functions do not see", "undefined: z": "`var z = …`", "illegal character U+003F '?'": "Shift-Tab",
-		"undefined: r": "cell [1]", "undefined: s": "`var s = …` there", "undefined: x": "functions do not see", "undefined: y": "",
+		"declared and not used: inner": "`_ = inner`", "undefined: größe": "a function does not see", "undefined: z": "`z := …`",
+		"illegal character U+003F '?'": "Shift-Tab", "undefined: c": "cell [1] does not live on: it holds a channel",
+		"undefined: r": "from s, which has changed since", "undefined: y": "",
 		"assignment mismatch: 1 variable but M.Log returns 2 values":                      "nb.Must(M.Log(…))",
 		"assignment mismatch: 2 variables but f(1) returns 3 values":                      "nb.Must2(f(…))",
 		"assignment mismatch: 1 variable but f returns 3 values":                          "",

@@ -17,7 +17,7 @@ type Said struct {
 }
 
 // last begins the lines that say the end of a program.
-var last = regexp.MustCompile(`^(?:panic: |fatal error: |cell \[\d+\], line \d+: (?:error: |✗ ))`)
+var last = regexp.MustCompile(`^(?:panic: |fatal error: |error: |cell \[\d+\], line \d+: (?:error: |✗ ))`)
 
 // ends says whether a line says the end, or may do so if it goes on.
 func ends(line []byte) bool {
@@ -27,7 +27,7 @@ func ends(line []byte) bool {
 	if bytes.Contains(line, []byte("\n")) {
 		return false
 	}
-	for _, word := range []string{"panic: ", "fatal error: ", "cell ["} {
+	for _, word := range []string{"panic: ", "fatal error: ", "error: ", "cell ["} {
 		if len(line) > 0 && strings.HasPrefix(word, string(line)) {
 			return true
 		}
