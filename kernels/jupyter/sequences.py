@@ -49,6 +49,8 @@ SEQUENCES = {
     "functions as values": ["f := math.Sqrt", "", "f(4)", "2", "f = math.Cbrt", "", "f(8)", "2",
                             "table := map[string]func(float64) float64{`sin`: math.Sin}", "", "table[`sin`](0)", "0"],
     "a function value set in a block": ["h := math.Sqrt\nif h(4) == 2 {\n\th = math.Cbrt\n}", "", "h(8)", "!h: its value of cell \\[\\d+\\] does not live on: it holds a function.*inside of a block"],
+    "a figure that is changed": ["fig := viz.Fig(viz.Points([][]float64{{0, 0}, {1, 1}}))\nfig.Title(`a`)", None, "fig", "!does not live on: .*changed after the statement that made it",
+                                 "fig := viz.Fig(viz.Points([][]float64{{0, 0}, {1, 1}})).Title(`a`)", "", "fig", None],
     "what cannot live on": ["ch := make(chan int)", "", "ch", "!ch: its value of cell \\[\\d+\\] does not live on: it holds a channel", "ch := 1", "", "ch", "1",
                             "file, err := os.Open(os.DevNull)", "", "file", "!file: .* does not live on: it holds a os.File", "err == nil", "true"],
     "goroutines and locks": ["var mu sync.Mutex\nvar wg sync.WaitGroup\ntotal := 0\nfor range 10 {\n\twg.Go(func() {\n\t\tmu.Lock()\n\t\ttotal++\n\t\tmu.Unlock()\n\t})\n}\nwg.Wait()",
@@ -62,6 +64,8 @@ SEQUENCES = {
     "tests": ["limit := 3", "", "%test\nfunc TestLimit(t *testing.T) {\n\tif limit != 3 {\n\t\tt.Fatal(limit)\n\t}\n}", None, "limit", "3"],
     "data sets": ["cc := morpho.CorpusCallosum()\nq := cc.Shape(`jhu_atlas`)", "", "cc.Spacing() > 0 && len(q) == 39", "true",
                   "cc.Specimens[0].Name = `changed`", "", "cc.Names()[0]", "changed"],
+    "declarations of one from another": [
+        "var (\n\tz = kernels.Gaussian(2)\n\ty = kernels.Sum([]float64{1, 1}, z, z)\n\tA = landmarks.New(3, 2, y)\n)", "", "A.String() != z.String()", "true"],
     "spaces, kernels and figures": [
         "n, sigma := 3, 2.0\nK := kernels.Gaussian(sigma)\nM := landmarks.New(n, 2, K)\nlayer := viz.Outline([][]float64{{0, 0}, {1, 0}, {0, 1}})", "",
         "sigma = 5\nn = 4\nM", "manifold of 3 landmarks in R^2, kernel Gaussian(σ = 2)",

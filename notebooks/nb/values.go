@@ -106,7 +106,8 @@ type bound struct {
 	entry  *entry // as it was read, or nil
 	recipe string
 	why    string // it is no data and has no recipe
-	before []byte // its own bytes once it was made by the recipe
+	before string // its digest once it was made by the recipe
+	bytes  []byte // and its own bytes
 	reads  []string
 	again  bool // the recipe does more than to give a value: it declares a flag
 }
@@ -185,10 +186,15 @@ func Make[T any](name string, v *T, recipe func() T) any {
 		remark(fmt.Sprintf("note: %s is made again wherever it is named, by the statement of cell [%d], which took %.1f s: it is no data that can be stored",
 			name, e.Cell, took.Seconds()))
 	}
-	b := &bound{root: Var(name, v).root, entry: e, recipe: e.Recipe}
-	b.before = b.own()
+	b := &bound{root: Var(name, v).root, entry: e, recipe: e.Recipe, again: flags(session.old.Recipes[e.Recipe].Imports)}
+	b.made()
 	session.bound[name] = b
 	return nil
+}
+
+// flags says whether a recipe that names some packages may declare flags.
+func flags(imports map[string]string) bool {
+	return slices.Contains(slices.Collect(maps.Values(imports)), "flag")
 }
 
 // remark writes a note below the cell, not into a report.
@@ -201,6 +207,19 @@ func remark(note string) {
 // Set gives a variable the value of another one of the same type.
 func Set[T any](to, from *T) { *to = *from }
 
+// made notes what a variable holds once its recipe has made it.
+func (b *bound) made() { b.before, b.bytes = digested(b.root), b.own() }
+
+// as says that a variable is as its recipe made it, or why not.
+func (b *bound) as() error {
+	if string(b.own()) != string(b.bytes) {
+		return errors.New("it was set inside of a block or function")
+	} else if digested(b.root) != b.before {
+		return errors.New("it was changed after the statement that made it: put both into one function")
+	}
+	return nil
+}
+
 // own returns the bytes of a variable, without what it refers to.
 func (b *bound) own() []byte { return slices.Clone(unsafe.Slice((*byte)(b.at), b.typ.Size())) }
 
@@ -212,19 +231,16 @@ func Bind(made Made, variables ...Variable) any {
 		return nil
 	}
 	for _, v := range variables {
-		b := &bound{root: v.root, reads: made.reads}
-		for _, path := range made.imports {
-			b.again = b.again || path == "flag"
-		}
+		b := &bound{root: v.root, reads: made.reads, again: flags(made.imports)}
 		if b.again {
 			b.recipe, _ = recorded(made, v.root)
-			b.before = b.own()
+			b.made()
 		} else if !holdsData(v.typ) {
 			if err := newMemory().add(v.root); err != nil && !errors.Is(err, errOnce) {
 				if b.recipe, err = recorded(made, v.root); err != nil {
 					b.why = err.Error()
 				}
-				b.before = b.own()
+				b.made()
 			}
 		}
 		session.bound[v.name] = b
@@ -269,8 +285,8 @@ func recorded(made Made, v root) (id string, err error) {
 			}
 		case b == nil || b.at != in.at || b.recipe == "":
 			return "", fmt.Errorf("it is made from %s, which cannot be stored: %w", in.name, err)
-		case string(b.own()) != string(b.before):
-			return "", fmt.Errorf("it is made from %s, which was set inside of a block or function: %w", in.name, err)
+		case b.as() != nil:
+			return "", fmt.Errorf("it is made from %s, of which %w", in.name, b.as())
 		default:
 			i.Recipe = b.recipe
 		}
@@ -340,7 +356,7 @@ func written(names []string) error {
 	m := newMemory()
 	for _, name := range names {
 		b := session.bound[name]
-		if b.entry != nil && b.recipe != "" && string(b.own()) == string(b.before) {
+		if b.entry != nil && b.recipe != "" && (b.again || b.as() == nil) {
 			continue // as it was
 		}
 		e := &entry{Cell: session.cell, Imports: map[string]string{}}
@@ -361,8 +377,10 @@ func written(names []string) error {
 			continue
 		}
 		switch {
-		case b.recipe != "" && string(b.own()) == string(b.before):
+		case b.recipe != "" && b.as() == nil:
 			e.Recipe = b.recipe
+		case b.recipe != "":
+			e.Why = fmt.Sprintf("%v, and %v", err, b.as())
 		case errors.Is(err, errOnce):
 			e.Why = err.Error()
 		case b.why != "":

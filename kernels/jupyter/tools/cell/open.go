@@ -43,7 +43,7 @@ func Statement(line string) string {
 }
 
 // Open brings a cell into GoNB's form. A first statement at the top level opens the main function like "%%"; what follows
-// belongs to it, but for functions, types, constants and imports. With show the last expression becomes an argument of nb.Display, unless a
+// belongs to it, but for functions, types and imports. With show the last expression becomes an argument of nb.Display, unless a
 // semicolon follows it; id is the cell's number, whose main function's variables Explain knows from then on, or negative.
 func (w *Workspace) Open(id int, lines []string, skip map[int]struct{}, line, column int, show bool) *Opened {
 	code := slices.Clone(lines)
@@ -168,8 +168,8 @@ func divide(source string, marker int) (declarations, statements []piece) {
 		outside := !main
 		if len(head) > 0 {
 			switch head[0] {
-			case token.VAR:
-			case token.IMPORT, token.PACKAGE, token.TYPE, token.CONST:
+			case token.VAR, token.CONST:
+			case token.IMPORT, token.PACKAGE, token.TYPE:
 				outside = true
 			case token.FUNC:
 				outside = len(head) > 1 && head[1] == token.IDENT || len(head) > 4 && head[3] == token.IDENT && head[4] == token.LPAREN // a method

@@ -598,6 +598,8 @@ func (l *live) statements() {
 		}
 		if len(bound) > 0 {
 			after += fmt.Sprintf("; %s.Bind(%s, %s)", displayAlias, l.by(s, values), strings.Join(bound, ", "))
+		}
+		if after != "" {
 			l.insert(l.offset(s.End()), after)
 		}
 	}
@@ -608,25 +610,42 @@ func isVar(n ast.Node) bool {
 	return is
 }
 
-// globals binds the variables that the cell declares above its statements.
+// globals binds the variables that the cell declares above its statements, each behind those that it is made from.
 func (l *live) globals() {
-	for _, d := range l.file.Decls {
-		d, ok := d.(*ast.GenDecl)
-		if !ok || d.Tok != token.VAR {
-			continue
+	at, binds, done := -1, "", map[*ast.ValueSpec]bool{}
+	var bind func(s *ast.ValueSpec)
+	bind = func(s *ast.ValueSpec) {
+		if done[s] {
+			return
 		}
-		for _, s := range d.Specs {
-			s := s.(*ast.ValueSpec)
-			var bound []string
-			for _, id := range s.Names {
-				if id.Name != "_" {
-					bound = append(bound, variable(id.Name))
+		done[s] = true
+		var bound []string
+		for _, id := range s.Names {
+			if id.Name != "_" {
+				bound = append(bound, variable(id.Name))
+			}
+		}
+		for _, v := range s.Values {
+			l.names(v, func(id *ast.Ident) {
+				if other, is := l.declared[id.Obj].(*ast.ValueSpec); is {
+					bind(other)
 				}
-			}
-			if len(bound) > 0 {
-				l.insert(l.offset(s.End()), fmt.Sprintf("; _ = %s.Bind(%s, %s)", displayAlias, l.by(s, s.Values), strings.Join(bound, ", ")))
+			})
+		}
+		if len(bound) > 0 {
+			binds += fmt.Sprintf("; var _ = %s.Bind(%s, %s)", displayAlias, l.by(s, s.Values), strings.Join(bound, ", "))
+		}
+	}
+	for _, d := range l.file.Decls {
+		if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.VAR {
+			at = l.offset(d.End())
+			for _, s := range d.Specs {
+				bind(s.(*ast.ValueSpec))
 			}
 		}
+	}
+	if binds != "" {
+		l.insert(at, binds)
 	}
 }
 

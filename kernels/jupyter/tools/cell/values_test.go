@@ -41,11 +41,9 @@ func TestForm(t *testing.T) {
 		{"a function before a variable", "func main() {\nprint(f)\n}\nfunc f() {}", `nb_.Load("two"`, "func f"},
 		{"an argument", "func main() {\nfunc(q int) { print(q) }(1)\n}", "", "nb_.Load"},
 		{"a field", "func main() {\nvar a struct{ q int }\nprint(a.q)\n}", "", "nb_.Load"},
-		{"a global", "var y = 2\nfunc main() {\n}", `var y = 2; _`, "nb_.Load"},
+		{"a global", "var (\n\ty = 2\n)\nfunc main() {\n}", "); var _ = nb_.Bind(nb_.By(\"var y = 2\", \"\", \"\"), nb_.Var(\"y\", &y))", "nb_.Load"},
+		{"globals in their order", "var (\n\tb = g()\n\ty = b\n\tb2 = y\n)\nfunc main() {\n}\nfunc g() int { return 1 }", "&b)); var _ = nb_.Bind(nb_.By(\"var y = b\"", ""},
 	} {
-		if c.name == "a global" {
-			c.source, c.with = "var (\n\ty = 2\n)\nfunc main() {\n}", "y = 2; _ = nb_.Bind(nb_.By(\"var y = 2\", \"\", \"\"), nb_.Var(\"y\", &y))"
-		}
 		l := newLive(x, 7, map[string]bool{})
 		src := "package main\n\n" + c.source + "\n"
 		out, err := l.program([]byte(src))
