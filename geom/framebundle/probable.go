@@ -227,9 +227,13 @@ func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float6
 			return nil
 		case s.found == nil || s.outside > 1 || s.Done && s.Excess > tolerance:
 			if !finer || s.evaluations >= most {
-				s.reason = fmt.Sprintf("the path turns by %.2g rad in a step of %d", s.turn(), s.steps)
-				if s.outside == 0 {
+				switch turn := s.turn(); {
+				case s.outside == 0:
 					s.reason = fmt.Sprintf("no step of the search leads down at an excess of %.2g", s.Excess)
+				case turn == 0:
+					s.reason = "the path diverges: the observation is too far away, or the frame too small for it"
+				default:
+					s.reason = fmt.Sprintf("the path turns by %.2g rad in a step of %d", turn, s.steps)
 				}
 				s.Stop()
 				return nil
@@ -288,7 +292,9 @@ func (s *search) turn() (most float64) {
 	controls := s.controls(s.Best)
 	for k := 2; k < len(controls); k += 2 {
 		a, b := controls[k-2], controls[k]
-		most = max(most, math.Acos(max(-1, min(1, floats.Dot(a, b)/(floats.Norm(a, 2)*floats.Norm(b, 2))))))
+		if size := floats.Norm(a, 2) * floats.Norm(b, 2); size > 0 {
+			most = max(most, math.Acos(max(-1, min(1, floats.Dot(a, b)/size))))
+		}
 	}
 	return most
 }
@@ -574,9 +580,6 @@ func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma fl
 		}
 		stopped := p.task != nil && p.task.Stopped()
 		if s.found == nil && !stopped { // not even a path: the one that stays at u
-			if s.reason == "" {
-				s.reason = "the path diverges: the observation is too far away, or the frame too small for it"
-			}
 			reason := s.reason
 			clear(s.Best)
 			s.steps = p.space.Base.Steps()
