@@ -54,9 +54,6 @@ func NewWorkspace(roots []string) *Workspace {
 func (w *Workspace) Imports(program string, src []byte) ([]byte, error) {
 	_, dummies := readIndex(program).dummies(src, false)
 	src = w.Add(append(src, dummies...))
-	if bytes.Contains(src, []byte(displayOpen)) && bytes.Contains(src, []byte("viz.")) {
-		src = w.Add(append(src, drawing...))
-	}
 	out, err := imports.Process("main.go", src, nil)
 	if err != nil {
 		return nil, err

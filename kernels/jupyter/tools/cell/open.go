@@ -350,6 +350,5 @@ const (
 	displayClose = ") // shown"
 	displayAlias = "nb_"
 	displayPath  = "anatomy/notebooks/nb"
-	// drawing lets nb.Display show figures where a cell uses their package: others need not link it.
-	drawing = "\n\nvar _ = " + displayAlias + ".Draw(func(x any) bool {\n\td, ok := x.(viz.Drawing)\n\tif ok {\n\t\tviz.Show(d)\n\t}\n\treturn ok\n})\n"
+	figurePath   = "anatomy/viz"
 )

@@ -101,6 +101,7 @@ type live struct {
 	dots     []string
 
 	reached   map[ast.Node]bool
+	draws     bool            // the last value may be a figure
 	needed    map[string]bool // variables of the notebook that are declared; true: and read
 	recipes   map[string]bool
 	edits     []edit
@@ -277,6 +278,7 @@ func (l *live) insert(at int, text string) { l.edits = append(l.edits, edit{at, 
 
 // reach finds the declarations that the cell comes to, and the variables of earlier cells that it names.
 func (l *live) reach() {
+	l.draws = false
 	l.reached, l.needed, l.recipes = map[ast.Node]bool{}, map[string]bool{}, map[string]bool{}
 	var queue []ast.Node
 	visit := func(n ast.Node) {
@@ -428,6 +430,8 @@ func (l *live) prune() {
 		}
 		if l.unused[path] || name != "_" && name != "." && !used[name] || name == "." && !bare {
 			l.blank(l.src, s)
+		} else if path == figurePath {
+			l.draws = bytes.Contains(l.src, []byte(displayOpen))
 		}
 	}
 }
@@ -472,6 +476,14 @@ func (l *live) head() {
 		r := l.x.Recipes[id]
 		maps.Copy(imports, r.Imports)
 		add(r.Name, l.making(id))
+	}
+	for _, path := range imports {
+		l.draws = l.draws || path == figurePath && bytes.Contains(l.src, []byte(displayOpen))
+	}
+	if l.draws { // others need not link the package
+		viz := packageName(figurePath)
+		imports[viz] = figurePath
+		add("", fmt.Sprintf("var _ = %s.Draw(func(x any) bool { d, ok := x.(%s.Drawing); if ok { %s.Show(d) }; return ok })", displayAlias, viz, viz))
 	}
 	first = variables + first
 	header := ""
