@@ -99,32 +99,10 @@ func (s *sheet) shares(all []vg.Rectangle) []float64 {
 	return boxes
 }
 
-// Save writes a drawing, what Show takes, to a file. The end of the name decides the format: .png (300 dots an inch), .svg
-// or .pdf; .html for what a reader can move (Slider, Play, Drag and figures in space); .gif for the animation of Slider and
-// Play. The file appears only when it is complete.
+// Save writes a drawing, what Show takes, to a file. The end of the name decides the format: see Encode. The file appears only when it is
+// complete.
 func Save(path string, drawings ...Drawing) error {
-	s, err := sheetOf(drawings)
-	if err != nil {
-		return fmt.Errorf("viz: %s: %w", path, err)
-	}
-	frames, moves := s.extra.(*animation)
-	var data []byte
-	switch extension := strings.ToLower(filepath.Ext(path)); {
-	case extension == ".png":
-		data, err = s.png(printDots)
-	case extension == ".svg":
-		data, err = s.svg()
-	case extension == ".pdf":
-		data, err = s.pdf()
-	case extension == ".html" && s.extra != nil:
-		var fragment string
-		fragment, err = s.extra.html()
-		data = []byte("<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<style>html { background: canvas }</style>\n" + fragment)
-	case extension == ".gif" && moves:
-		data, err = frames.gif()
-	default:
-		err = fmt.Errorf("cannot write a picture as %q: name it .png, .svg or .pdf (Slider and Play also .html or .gif; Drag and a figure in space also .html)", extension)
-	}
+	data, err := encode(filepath.Ext(path), drawings)
 	if err == nil {
 		err = replace(path, data)
 	}
@@ -132,6 +110,38 @@ func Save(path string, drawings ...Drawing) error {
 		return fmt.Errorf("viz: %s: %w", path, err)
 	}
 	return nil
+}
+
+// Encode returns a drawing, what Show takes, as the bytes of a file with an extension: .png (300 dots an inch), .svg or .pdf; .html for what
+// a reader can move (Slider, Play, Drag and figures in space); .gif for the animation of Slider and Play.
+func Encode(extension string, drawings ...Drawing) ([]byte, error) {
+	data, err := encode(extension, drawings)
+	if err != nil {
+		return nil, fmt.Errorf("viz: %w", err)
+	}
+	return data, nil
+}
+
+func encode(extension string, drawings []Drawing) ([]byte, error) {
+	s, err := sheetOf(drawings)
+	if err != nil {
+		return nil, err
+	}
+	frames, moves := s.extra.(*animation)
+	switch extension = strings.ToLower(extension); {
+	case extension == ".png":
+		return s.png(printDots)
+	case extension == ".svg":
+		return s.svg()
+	case extension == ".pdf":
+		return s.pdf()
+	case extension == ".html" && s.extra != nil:
+		fragment, err := s.extra.html()
+		return []byte("<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<style>html { background: canvas }</style>\n" + fragment), err
+	case extension == ".gif" && moves:
+		return frames.gif()
+	}
+	return nil, fmt.Errorf("cannot write a picture as %q: name it .png, .svg or .pdf (Slider and Play also .html or .gif; Drag and a figure in space also .html)", extension)
 }
 
 // sheetOf makes one sheet of what Show and Save were given.

@@ -267,9 +267,7 @@ func (m *Mesh) twins() []int {
 func (m *Mesh) duplicateCells() (list []int) {
 	seen := make(map[[3]int]bool, len(m.Cells))
 	for i, c := range m.Cells {
-		key := [3]int{-1, -1, -1}
-		copy(key[:], c)
-		slices.Sort(key[:])
+		key, _ := sorted(c)
 		if seen[key] {
 			list = append(list, i)
 		}

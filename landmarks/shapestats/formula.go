@@ -14,8 +14,9 @@ import (
 // Formula is a model in a line, as Parse reads it.
 type Formula struct {
 	Terms   linear.Terms
-	Factors []string // columns that are taken for categories
-	Numbers []string // columns that are taken for numbers; "log size" for LogSize
+	Names   [][]string // of each term its column, or those of an interaction
+	Factors []string   // columns that are taken for categories
+	Numbers []string   // columns that are taken for numbers; "log size" for LogSize
 }
 
 // Parse reads the terms of a model of shapes:
@@ -48,7 +49,7 @@ func Parse(model string, d *morpho.Dataset) (*Formula, error) {
 		if t.over != nil {
 			term = term.Over(p.term(t.over))
 		}
-		out.Terms = append(out.Terms, term)
+		out.Terms, out.Names = append(out.Terms, term), append(out.Names, t.names)
 	}
 	return out, nil
 }

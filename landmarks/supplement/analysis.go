@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
@@ -90,13 +91,8 @@ func (a *analysis) prepare(d *morpho.Dataset) (err error) {
 	if a.Permutations < 0 {
 		return fmt.Errorf("%d permutations, want a positive number", a.Permutations)
 	}
-	for _, t := range []linear.SumsOfSquares{linear.TypeI, linear.TypeII, linear.TypeIII, -1} {
-		if a.sums = t; t < 0 {
-			return fmt.Errorf("sums of squares of type %s, want I, II or III", a.Sums)
-		}
-		if t.String() == a.Sums {
-			break
-		}
+	if a.sums = linear.SumsOfSquares(slices.Index([]string{"I", "II", "III"}, a.Sums)); a.sums < 0 {
+		return fmt.Errorf("sums of squares of type %s, want I, II or III", a.Sums)
 	}
 	complete := *d
 	complete.Specimens = slices.Clone(d.Specimens)
@@ -138,7 +134,9 @@ func (a *analysis) prepare(d *morpho.Dataset) (err error) {
 	if a.mean, err = shapestats.Fit(a.data); err != nil {
 		return err
 	}
-	a.components()
+	if err := a.components(); err != nil {
+		return err
+	}
 	if len(a.formula.Terms) == 0 {
 		return nil
 	}
@@ -180,16 +178,18 @@ func (a *analysis) fit(d *morpho.Dataset, terms ...linear.Term) (*shapestats.Mod
 }
 
 // components computes the principal components of the aligned shapes. Of an axis the largest number is positive.
-func (a *analysis) components() {
+func (a *analysis) components() error {
 	rows := a.mean.Residuals
-	var svd mat.SVD
-	svd.Factorize(mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...)), mat.SVDThin)
+	var pc stat.PC
+	if !pc.PrincipalComponents(mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...)), nil) {
+		return errors.New("principal components: the singular values of the shapes were not found")
+	}
 	var v mat.Dense
-	svd.VTo(&v)
-	values := svd.Values(nil)
-	total := floats.Dot(values, values)
-	for k, s := range values {
-		if s < 1e-9*values[0] {
+	pc.VectorsTo(&v)
+	variances := pc.VarsTo(nil)
+	total := floats.Sum(variances)
+	for k, variance := range variances {
+		if variance < 1e-18*variances[0] {
 			break
 		}
 		axis := mat.Col(nil, k, &v)
@@ -206,8 +206,9 @@ func (a *analysis) components() {
 		for _, row := range rows {
 			scores = append(scores, floats.Dot(row, axis))
 		}
-		a.axes, a.scores, a.shares = append(a.axes, axis), append(a.scores, scores), append(a.shares, s*s/total)
+		a.axes, a.scores, a.shares = append(a.axes, axis), append(a.scores, scores), append(a.shares, variance/total)
 	}
+	return nil
 }
 
 // main returns the factors by which figures are coloured and variances compared, those of the first comparison, with the groups that they make
@@ -471,7 +472,7 @@ func (a *analysis) vary() (*Section, error) {
 // anovaTable is a table of an analysis of variance.
 func (a *analysis) anovaTable(name, caption string, of *linear.ANOVA) *Table {
 	t := &Table{Name: name, Caption: caption, Header: []string{"term", "df", "SS", "MS", "R²", "F", "Z", "p", "error of p"}}
-	over := slices.ContainsFunc(of.Rows, func(r linear.ANOVARow) bool { return r.Over != "" && r.Over != "residuals" })
+	over := overTerms(of)
 	if over {
 		t.Header = append(t.Header, "F over")
 	}
@@ -535,8 +536,7 @@ func isAre(n int) string {
 // comparisons returns the factors of the model's interactions of two factors, and those that are in none.
 func (a *analysis) comparisons() (all [][]string) {
 	single := slices.Clone(a.formula.Factors)
-	for _, t := range a.formula.Terms {
-		names := strings.Split(t.Name(), ":")
+	for _, names := range a.formula.Names {
 		if len(names) == 2 && slices.Contains(a.formula.Factors, names[0]) && slices.Contains(a.formula.Factors, names[1]) {
 			all = append(all, names)
 			single = slices.DeleteFunc(single, func(f string) bool { return slices.Contains(names, f) })
@@ -549,8 +549,11 @@ func (a *analysis) comparisons() (all [][]string) {
 }
 
 // over says whether a term of the model is tested over another one.
-func (a *analysis) over() bool {
-	return slices.ContainsFunc(a.anova.Rows, func(r linear.ANOVARow) bool { return r.Over != "" && r.Over != "residuals" })
+func (a *analysis) over() bool { return overTerms(a.anova) }
+
+// overTerms says whether a term of an analysis of variance is tested over another one.
+func overTerms(of *linear.ANOVA) bool {
+	return slices.ContainsFunc(of.Rows, func(r linear.ANOVARow) bool { return r.Over != "" && r.Over != "residuals" })
 }
 
 // grouped returns the data with the combinations of factors as their groups, and the numbers of the model.

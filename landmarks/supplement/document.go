@@ -11,6 +11,9 @@
 package supplement
 
 import (
+	"fmt"
+	"strings"
+
 	"anatomy/viz"
 )
 
@@ -61,25 +64,39 @@ func (*Table) part()    {}
 func (*Figure) part()   {}
 
 // Tables returns the tables of the document in their order.
-func (d *Document) Tables() (out []*Table) {
+func (d *Document) Tables() []*Table { return partsOf[*Table](d) }
+
+// Figures returns the figures of the document in their order.
+func (d *Document) Figures() []*Figure { return partsOf[*Figure](d) }
+
+func partsOf[P Part](d *Document) (out []P) {
 	for _, s := range d.Sections {
-		for _, p := range s.Parts {
-			if t, is := p.(*Table); is {
-				out = append(out, t)
+		for _, part := range s.Parts {
+			if p, is := part.(P); is {
+				out = append(out, p)
 			}
 		}
 	}
 	return out
 }
 
-// Figures returns the figures of the document in their order.
-func (d *Document) Figures() (out []*Figure) {
-	for _, s := range d.Sections {
-		for _, p := range s.Parts {
-			if f, is := p.(*Figure); is {
-				out = append(out, f)
-			}
+// Table returns the table of a name. It is an error, which lists those that there are, if there is none.
+func (d *Document) Table(name string) (*Table, error) {
+	return called("table", name, d.Tables(), func(t *Table) string { return t.Name })
+}
+
+// Figure returns the figure of a name. It is an error, which lists those that there are, if there is none.
+func (d *Document) Figure(name string) (*Figure, error) {
+	return called("figure", name, d.Figures(), func(f *Figure) string { return f.Name })
+}
+
+func called[P any](kind, name string, all []P, nameOf func(P) string) (none P, err error) {
+	var names []string
+	for _, p := range all {
+		if nameOf(p) == name {
+			return p, nil
 		}
+		names = append(names, nameOf(p))
 	}
-	return out
+	return none, fmt.Errorf("the report has no %s %q; it has %s", kind, name, strings.Join(names, ", "))
 }

@@ -12,18 +12,8 @@ import (
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/morpho"
+	"anatomy/viz"
 )
-
-func table(t *testing.T, d *Document, name string) *Table {
-	t.Helper()
-	for _, table := range d.Tables() {
-		if table.Name == name {
-			return table
-		}
-	}
-	t.Fatalf("no table %s", name)
-	return nil
-}
 
 // words are all sentences of a document.
 func words(d *Document) string {
@@ -60,13 +50,13 @@ func files(t *testing.T, folder string) map[string]string {
 // The tables are the published ones: Collyer, Sekora and Adams, Heredity 115, 2015, for salamanders and pupfish.
 func TestPublished(t *testing.T) {
 	heads := expect.Must(New(morpho.Plethodon(), Question{Model: "species*site", Permutations: 99, Seed: 1}))
-	anova := table(t, heads, "anova")
+	anova := expect.Must(heads.Table("anova"))
 	for i, want := range []string{"species 1 0.029258", "site 1 0.064375", "species:site 1 0.030885", "residuals 36 0.072422"} {
 		if got := strings.Join(anova.Rows[i][:3], " "); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	pairs := table(t, heads, "pairs-species-site")
+	pairs := expect.Must(heads.Table("pairs-species-site"))
 	if len(pairs.Rows) != 6 || strings.Join(pairs.Rows[5][:2], ", ") != "Jord Allo, Teyah Allo" || pairs.Rows[5][2] != "0.024325" {
 		t.Error(pairs.Rows)
 	}
@@ -177,7 +167,7 @@ func TestAnyData(t *testing.T) {
 			t.Errorf("%s: %s", name, w)
 		}
 		for _, f := range d.Figures() {
-			if _, err := drawn(f, ".svg"); err != nil {
+			if _, err := viz.Encode(".svg", f.Drawing); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

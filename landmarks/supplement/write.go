@@ -72,7 +72,7 @@ func (d *Document) files() (map[string][]byte, error) {
 	written := map[string][]byte{}
 	for _, f := range d.Figures() {
 		for _, extension := range []string{".svg", ".pdf", ".png"} {
-			data, err := drawn(f, extension)
+			data, err := viz.Encode(extension, f.Drawing)
 			if err != nil {
 				return nil, err
 			}
@@ -154,20 +154,6 @@ func checkFolder(folder string) error {
 		}
 	}
 	return nil
-}
-
-// drawn is a figure as a file.
-func drawn(f *Figure, extension string) ([]byte, error) {
-	folder, err := os.MkdirTemp("", "figure")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	file := filepath.Join(folder, f.Name+extension)
-	if err := viz.Save(file, f.Drawing); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(file)
 }
 
 // prolog is what stands before the element of an SVG file, and has no place in a page.

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -434,14 +433,11 @@ func test() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var names []string
-			for _, t := range d.Tables() {
-				if t.Name == name {
-					return print(c.OutOrStdout(), t, format)
-				}
-				names = append(names, t.Name)
+			t, err := d.Table(name)
+			if err != nil {
+				return err
 			}
-			return fmt.Errorf("the report has no table %q; it has %s", name, strings.Join(names, ", "))
+			return print(c.OutOrStdout(), t, format)
 		}),
 	}
 	q.flags(c)
@@ -454,8 +450,8 @@ func test() *cobra.Command {
 func print(w io.Writer, t *supplement.Table, format string) error {
 	switch format {
 	case "csv":
-		out := csv.NewWriter(w)
-		return errors.Join(out.Write(t.Header), out.WriteAll(t.Rows))
+		_, err := w.Write(t.CSV())
+		return err
 	case "json":
 		rows := []map[string]string{}
 		for _, cells := range t.Rows {
@@ -489,14 +485,11 @@ func plot() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var names []string
-			for _, f := range d.Figures() {
-				if f.Name == name {
-					return viz.Save(args[1], f.Drawing)
-				}
-				names = append(names, f.Name)
+			f, err := d.Figure(name)
+			if err != nil {
+				return err
 			}
-			return fmt.Errorf("the report has no figure %q; it has %s", name, strings.Join(names, ", "))
+			return viz.Save(args[1], f.Drawing)
 		}),
 	}
 	q.flags(c)
