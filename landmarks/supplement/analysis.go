@@ -10,8 +10,6 @@ import (
 	"unicode"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
@@ -46,9 +44,7 @@ type analysis struct {
 	mean      *shapestats.Model // without terms
 	sums      linear.SumsOfSquares
 	anova     *linear.ANOVA
-	scores    [][]float64 // [component][N]
-	axes      [][]float64 // [component][n·d]
-	shares    []float64   // of the variance
+	pca       *shapestats.Components
 	methods   []string
 	cited     []string
 }
@@ -69,7 +65,7 @@ func New(d *morpho.Dataset, q Question) (*Document, error) {
 		}
 	}
 	document := &Document{Title: a.Title, Authors: a.Authors}
-	steps := []func() (*Section, error){a.describe, a.vary, a.explain, a.differ, a.disparity, a.allometry, a.phylogeny}
+	steps := []func() (*Section, error){a.describe, a.measured, a.vary, a.explain, a.differ, a.disparity, a.allometry, a.phylogeny}
 	for _, step := range steps {
 		s, err := step()
 		if err != nil {
@@ -134,7 +130,7 @@ func (a *analysis) prepare(d *morpho.Dataset) (err error) {
 	if a.mean, err = shapestats.Fit(a.data); err != nil {
 		return err
 	}
-	if err := a.components(); err != nil {
+	if a.pca, err = a.mean.Components(); err != nil {
 		return err
 	}
 	if len(a.formula.Terms) == 0 {
@@ -175,40 +171,6 @@ func (a *analysis) fit(d *morpho.Dataset, terms ...linear.Term) (*shapestats.Mod
 		return shapestats.FitOnTree(d, a.tree, terms...)
 	}
 	return shapestats.Fit(d, terms...)
-}
-
-// components computes the principal components of the aligned shapes. Of an axis the largest number is positive.
-func (a *analysis) components() error {
-	rows := a.mean.Residuals
-	var pc stat.PC
-	if !pc.PrincipalComponents(mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...)), nil) {
-		return errors.New("principal components: the singular values of the shapes were not found")
-	}
-	var v mat.Dense
-	pc.VectorsTo(&v)
-	variances := pc.VarsTo(nil)
-	total := floats.Sum(variances)
-	for k, variance := range variances {
-		if variance < 1e-18*variances[0] {
-			break
-		}
-		axis := mat.Col(nil, k, &v)
-		largest := 0
-		for i, x := range axis {
-			if math.Abs(x) > math.Abs(axis[largest])*(1+1e-9) {
-				largest = i
-			}
-		}
-		if axis[largest] < 0 {
-			floats.Scale(-1, axis)
-		}
-		var scores []float64
-		for _, row := range rows {
-			scores = append(scores, floats.Dot(row, axis))
-		}
-		a.axes, a.scores, a.shares = append(a.axes, axis), append(a.scores, scores), append(a.shares, variance/total)
-	}
-	return nil
 }
 
 // main returns the factors by which figures are coloured and variances compared, those of the first comparison, with the groups that they make
@@ -299,7 +261,7 @@ func (a *analysis) summary() *Section {
 	}
 	s.add(Paragraph(text))
 	if a.model == nil {
-		s.add(Paragraph("No model was given. The first two principal components have " + percent(a.shares[0]) + " and " + percent(a.share(1)) + " of the variance."))
+		s.add(Paragraph("No model was given. The first two principal components have " + percent(a.pca.Shares[0]) + " and " + percent(a.share(1)) + " of the variance."))
 		return s
 	}
 	explained := 0.0
@@ -322,8 +284,8 @@ func (a *analysis) summary() *Section {
 }
 
 func (a *analysis) share(k int) float64 {
-	if k < len(a.shares) {
-		return a.shares[k]
+	if k < len(a.pca.Shares) {
+		return a.pca.Shares[k]
 	}
 	return 0
 }
@@ -400,7 +362,7 @@ func joined(numbers []int) string {
 // along is the mean shape moved by a score along a component.
 func (a *analysis) along(k int, score float64) [][]float64 {
 	row := slices.Clone(a.mean.Fitted[0])
-	floats.AddScaled(row, score, a.axes[k])
+	floats.AddScaled(row, score, a.pca.Axes[k])
 	return a.mean.Shape(row)
 }
 
@@ -443,24 +405,23 @@ func (a *analysis) between(from, to [][]float64, names ...string) *viz.Figure {
 func (a *analysis) vary() (*Section, error) {
 	s := &Section{Title: "How the shapes vary"}
 	a.method("Principal components are those of the aligned shapes in the tangent space.", "")
-	if len(a.scores) < 2 {
+	if len(a.pca.Scores) < 2 {
 		s.add(Paragraph("The shapes vary along one component only."))
 		return s, nil
 	}
 	_, _, values := a.main()
-	label := func(k int) string { return fmt.Sprintf("component %d (%s)", k+1, percent(a.shares[k])) }
-	s.add(Paragraph(fmt.Sprintf("The morphospace shows the total variation and tests nothing. Its first two components have %s and %s of the variance.", percent(a.shares[0]), percent(a.shares[1]))))
+	s.add(Paragraph(fmt.Sprintf("The morphospace shows the total variation and tests nothing. Its first two components have %s and %s of the variance.", percent(a.pca.Shares[0]), percent(a.pca.Shares[1]))))
 	s.add(&Figure{Name: "morphospace", Caption: "Scores of the specimens on the first two principal components, with their shares of the variance.",
-		Drawing: viz.Fig(byGroup(values, a.scores[0], a.scores[1])...).XLabel(label(0)).YLabel(label(1))})
+		Drawing: viz.Fig(byGroup(values, a.pca.Scores[0], a.pca.Scores[1])...).XLabel(a.component(0)).YLabel(a.component(1))})
 	var ends []*viz.Figure
 	for k := range 2 {
-		low, high := a.along(k, floats.Min(a.scores[k])), a.along(k, floats.Max(a.scores[k]))
+		low, high := a.along(k, floats.Min(a.pca.Scores[k])), a.along(k, floats.Max(a.pca.Scores[k]))
 		ends = append(ends, a.between(low, high, "lowest score", "highest score").Title(fmt.Sprintf("(%c) component %d", 'a'+k, k+1)))
 	}
 	s.add(&Figure{Name: "components", Caption: "The shapes at the ends of the first two components.", Drawing: viz.Row(ends...)})
 	t := &Table{Name: "components", Caption: "Principal components: shares of the variance, and their sums.", Header: []string{"component", "share", "sum"}}
 	sum := 0.0
-	for k, share := range a.shares {
+	for k, share := range a.pca.Shares {
 		if sum += share; k < 10 {
 			t.Rows = append(t.Rows, []string{fmt.Sprint(k + 1), number(share), number(sum)})
 		}
@@ -677,80 +638,6 @@ func (a *analysis) disparity() (*Section, error) {
 	return s, nil
 }
 
-// allometry asks whether shape changes with size.
-func (a *analysis) allometry() (*Section, error) {
-	sizes, err := a.data.LogSizes()
-	if err != nil {
-		return nil, nil // they were scaled
-	}
-	s := &Section{Title: "How shape changes with size"}
-	size := shapestats.LogSize()
-	terms := []linear.Term{size}
-	_, factors, values := a.main()
-	d := a.data
-	if values != nil && a.model != nil && !a.over() {
-		d, _ = a.grouped(factors)
-		terms = append(terms, linear.Factor("group"), linear.Interaction(size, linear.Factor("group")))
-	}
-	m, err := a.fit(d, terms...)
-	if err != nil && len(terms) > 1 { // too few specimens for slopes
-		terms = terms[:1]
-		m, err = a.fit(d, terms...)
-	}
-	if err != nil {
-		return nil, err
-	}
-	table, err := m.ANOVA(a.draws())
-	if err != nil {
-		return nil, err
-	}
-	verdict := "The data show no dependence of shape on size"
-	if table.Rows[0].P <= significant {
-		verdict = "Shape depends on size"
-	}
-	text := fmt.Sprintf("%s: the logarithm of centroid size explains %s (p = %s).", verdict, percent(table.Rows[0].R2), pValue(table.Rows[0].P))
-	if len(terms) == 3 {
-		same := "do not differ as far as the data show, so that one slope describes all"
-		if table.Rows[2].P <= significant {
-			same = "differ, so that one slope does not describe all"
-		}
-		text += fmt.Sprintf(" The slopes of the groups %s (p = %s).", same, pValue(table.Rows[2].P))
-	}
-	s.add(Paragraph(text), a.anovaTable("allometry", "Analysis of variance of the allometry.", table))
-	common, err := a.fit(d, terms[:min(2, len(terms))]...)
-	if err != nil {
-		return nil, err
-	}
-	scores, err := common.RegressionScores(size)
-	if err != nil {
-		return nil, err
-	}
-	at := map[string]string{}
-	if len(terms) > 1 {
-		at["group"] = values[0]
-	}
-	var ends [2][][]float64
-	for k, v := range []float64{floats.Min(sizes), floats.Max(sizes)} {
-		at["log size"] = fmt.Sprint(v)
-		if ends[k], err = common.Predict(at); err != nil {
-			return nil, err
-		}
-	}
-	label := "log centroid size"
-	if a.data.Unit != "" {
-		label += " (" + a.data.Unit + ")"
-	}
-	caption := "(a) Regression scores of the common allometry. (b) The shapes that it predicts for the smallest and the largest size"
-	if len(terms) > 1 {
-		caption += fmt.Sprintf(", for %s", values[0])
-	}
-	s.add(&Figure{Name: "allometry", Caption: caption + ".", Drawing: viz.Row(
-		viz.Fig(byGroup(values, sizes, scores)...).Title("(a) allometry").XLabel(label).YLabel("regression score"),
-		a.between(ends[0], ends[1], "smallest", "largest").Title("(b) predicted shapes"))})
-	a.method("Allometry is the regression of shape on the logarithm of centroid size; scores are projections on its slope.", "A. Drake and C. Klingenberg, The pace of morphological change, Proc. R. Soc. B 275, 2008")
-	return s, nil
-}
-
 // phylogeny asks for the signal of a tree.
 func (a *analysis) phylogeny() (*Section, error) {
 	if a.tree == nil {
@@ -767,19 +654,19 @@ func (a *analysis) phylogeny() (*Section, error) {
 	}
 	s.add(Paragraph(fmt.Sprintf("%s: K = %.3g (p = %s).", verdict, signal.K, pValue(signal.P))))
 	a.method("Phylogenetic signal is K of the shapes on the tree.", "D. Adams, A generalized K statistic for estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014")
-	if len(a.scores) < 2 {
+	if len(a.pca.Scores) < 2 {
 		return s, nil
 	}
 	var points [][]float64
 	for i := range a.data.Specimens {
-		points = append(points, []float64{a.scores[0][i], a.scores[1][i]})
+		points = append(points, []float64{a.pca.Scores[0][i], a.pca.Scores[1][i]})
 	}
 	nodes, err := a.tree.Prune(points)
 	if err != nil {
 		return nil, err
 	}
 	s.add(&Figure{Name: "phylomorphospace", Caption: "The tree among the principal components of the shapes.",
-		Drawing: viz.Fig(viz.Phylomorphospace(a.tree, nodes.Mean)).XLabel(fmt.Sprintf("component 1 (%s)", percent(a.shares[0]))).YLabel(fmt.Sprintf("component 2 (%s)", percent(a.shares[1])))})
+		Drawing: viz.Fig(viz.Phylomorphospace(a.tree, nodes.Mean)).XLabel(a.component(0)).YLabel(a.component(1))})
 	return s, nil
 }
 

@@ -134,7 +134,7 @@ func TestAnyData(t *testing.T) {
 		{morpho.Brain3D(), Question{Model: "group + size"}, "in space"},
 		{morpho.GreatApes(), Question{}, "By group they are 30 gorf"},
 		{morpho.GreatApes(), Question{Model: "size*group"}, "The slopes of the groups"},
-		{morpho.MosquitoWings(), Question{}, "No model was given"},
+		{morpho.MosquitoWings(), Question{}, "The repeatability of one measurement is 0."},
 		{morpho.MosquitoWings(), Question{Model: "factor(individual) + factor(side)"}, "individual and side are taken for categories"},
 		{morpho.MouseVertebrae(), Question{}, "Look at"},
 		{morpho.MouseVertebraLandmarks(), Question{}, "6 landmarks"},

@@ -24,6 +24,7 @@ import (
 var sections = []section{
 	{"densities", "Transition densities by bridges", densities},
 	{"sizes", "Sizes of the hypothesis tests", sizes},
+	{"shapes", "Sizes of the tests of shapes", shapes},
 	{"coverage", "Coverage of intervals, and recovery", coverage},
 	{"recovery", "Recovery of start, frame and scale", recovery},
 	{"logarithms", "Logarithms", logarithms},
@@ -64,7 +65,7 @@ func main() {
 	flag.IntVar(&b.theirs, "theirs", 100, "draws of each chain of it that hyperiax makes")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats, jaxgeometry or hyperiax")
-	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, coverage, recovery, logarithms, counts, trees, bridges, cohorts, atlases, published")
+	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, shapes, coverage, recovery, logarithms, counts, trees, bridges, cohorts, atlases, published")
 	flag.Parse()
 	wanted, err := b.check(*only)
 	if err == nil {

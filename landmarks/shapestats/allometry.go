@@ -1,0 +1,128 @@
+package shapestats
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom/solve"
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/tree"
+	"anatomy/landmarks/morpho"
+)
+
+// Allometry is how shape changes with the logarithm of centroid size, by one slope for all groups, and by one for each.
+type Allometry struct {
+	Common *Model        // shape by size and group
+	Slopes *Model        // and by size:group; nil without groups
+	Table  *linear.ANOVA // of Slopes, or of Common without groups: the row "log size:group" is the test of slopes
+	Pairs  linear.Pairs  // the slopes of pairs of groups; nil without groups
+
+	Sizes []float64 // [N], logarithms of centroid sizes, as Scores and ResidualComponent in the order of Common.Data
+	// Scores are the common allometric component, and with it the regression scores: how far a shape goes along the slope that all groups share (A.
+	// Drake and C. Klingenberg, Proc. R. Soc. B 275, 2008; P. Mitteroecker and others, J. Human Evolution 46, 2004).
+	Scores []float64
+	// ResidualComponent are the scores on the first principal component of the shapes less their part along that slope, and its share of what they vary.
+	ResidualComponent []float64
+	Share             float64
+	// SizeFree are the shapes at the mean of the logarithm of size, by the common slope: data like others, which keep the differences between groups.
+	SizeFree *morpho.Dataset
+}
+
+// MeasureAllometry explains shapes by size and by the groups of the data set, if there are several: morpho.Dataset.GroupBy makes them. With a tree, which
+// may be nil, the specimens are species (FitOnTree). It has the errors of Fit and of morpho.Dataset.LogSizes, as for shapes that were scaled before.
+func MeasureAllometry(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (*Allometry, error) {
+	fail := func(err error) (*Allometry, error) { return nil, fmt.Errorf("allometry of %s: %w", d.Name, err) }
+	fit := func(terms ...linear.Term) (*Model, error) {
+		if t != nil {
+			return FitOnTree(d, t, terms...)
+		}
+		return Fit(d, terms...)
+	}
+	size, group := LogSize(), linear.Factor("group")
+	terms := linear.Terms{size}
+	if len(d.Groups()) > 1 {
+		terms = append(terms, group)
+	}
+	out, err := &Allometry{}, error(nil)
+	if out.Common, err = fit(terms...); err != nil {
+		return fail(err)
+	}
+	tested := out.Common
+	if len(terms) > 1 {
+		if out.Slopes, err = fit(append(terms, linear.Interaction(size, group))...); err != nil {
+			return fail(err)
+		}
+		if out.Pairs, err = out.Slopes.PairsOfSlopes(group, size, p); err != nil {
+			return fail(err)
+		}
+		tested = out.Slopes
+	}
+	if out.Table, err = tested.ANOVA(p); err != nil {
+		return fail(err)
+	}
+	if out.Scores, err = out.Common.RegressionScores(size); err != nil {
+		return fail(err)
+	}
+	if out.Sizes, err = (columns{out.Common.Data}).Numbers(logSize); err != nil {
+		return fail(err)
+	}
+	free := *out.Common.Data
+	free.Specimens, free.Unit = slices.Clone(free.Specimens), ""
+	out.SizeFree = &free
+	slope, mean := out.slope(), stat.Mean(out.Sizes, nil)
+	length := floats.Norm(slope, 2)
+	var rest [][]float64
+	for i, s := range out.Sizes {
+		row := slices.Clone(out.Common.Fitted[i])
+		floats.Add(row, out.Common.Residuals[i])
+		rest = append(rest, slices.Clone(row))
+		floats.AddScaled(rest[i], -floats.Dot(row, slope)/(length*length), slope)
+		floats.AddScaled(row, mean-s, slope)
+		free.Specimens[i].Points = out.Common.Shape(row)
+	}
+	left, err := principal(rest)
+	if err != nil {
+		return fail(err)
+	}
+	out.ResidualComponent, out.Share = left.Scores[0], left.Shares[0]
+	return out, nil
+}
+
+// String is the table, and that of pairs.
+func (a *Allometry) String() string {
+	if len(a.Pairs) == 0 {
+		return a.Table.String()
+	}
+	return a.Table.String() + "\n" + a.Pairs.String()
+}
+
+// slope is the common change of shape for a unit of log size.
+func (a *Allometry) slope() []float64 {
+	return a.Common.Coefficients[slices.Index(a.Common.Columns, logSize)]
+}
+
+// Predict returns the shape of a group at a centroid size, [n][d], by the slope of the group, and its score, which is of the kind of Scores. Without
+// groups the group is not looked at. It has the errors of Model.Predict.
+func (a *Allometry) Predict(group string, size float64) (shape [][]float64, score float64, err error) {
+	solve.NotNil(a)
+	m := a.Common
+	if a.Slopes != nil {
+		m = a.Slopes
+	}
+	if shape, err = m.Predict(map[string]string{"group": group, logSize: fmt.Sprint(math.Log(size))}); err != nil {
+		return nil, 0, err
+	}
+	slope := a.slope()
+	centre := make([]float64, len(slope))
+	for i := range m.Fitted {
+		floats.AddScaled(centre, 1/float64(len(m.Fitted)), m.Fitted[i])
+		floats.AddScaled(centre, 1/float64(len(m.Fitted)), m.Residuals[i])
+	}
+	row := slices.Concat(shape...)
+	floats.Sub(row, centre)
+	return shape, floats.Dot(row, slope) / floats.Norm(slope, 2), nil
+}

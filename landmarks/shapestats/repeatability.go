@@ -1,0 +1,106 @@
+package shapestats
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom/stats/linear"
+	"anatomy/landmarks/morpho"
+)
+
+// Repeatability is how much of the variation of repeated measurements is that of what was measured, and how much is error of measurement.
+type Repeatability struct {
+	// ICC is the intraclass correlation of one measurement (C. Lessells and P. Boag, Auk 104, 1987; C. Fruciano, Dev. Genes Evol. 226, 2016),
+	//
+	//	(MS_b − MS_w)/(MS_b + (m − 1) MS_w),
+	//
+	// with the mean squares between and within individuals and m measurements of each; of unequal numbers m_i, m = (N − Σm_i²/N)/(a − 1) for a
+	// individuals. It is 1 without error, and about 0 or below where measurements of one individual are no more alike than those of several.
+	ICC float64
+	// Table is the analysis of variance by individual and session, if sessions were named: the systematic error and its test are in the second row,
+	// the random error in that of the residuals.
+	Table  *linear.ANOVA
+	Noise  []float64 // [n], standard deviation of each landmark within individuals, all coordinates together, in centroid sizes
+	Spread []float64 // [n], the same of the means of the individuals
+}
+
+// String is the table with the repeatability.
+func (r *Repeatability) String() string {
+	return fmt.Sprintf("%v\nrepeatability of one measurement: %.4f", r.Table, r.ICC)
+}
+
+// MeasureRepeatability compares repeated measurements of individuals, which are the categories of a factor, or combinations of an Interaction of
+// factors, such as the sides of each. A session is the factor of who measured, or when: its term tells a systematic error from a random one.
+//
+// Exchangeable under the null hypothesis, that sessions do not differ, are the residuals of the individuals' means. It is an error if no individual was
+// measured twice, and where Fit is one.
+func MeasureRepeatability(d *morpho.Dataset, individual linear.Term, p linear.Permutations, session ...linear.Term) (*Repeatability, error) {
+	fail := func(err error) (*Repeatability, error) {
+		return nil, fmt.Errorf("repeatability of %s: %w", d.Name, err)
+	}
+	names, members, err := linear.Cells(len(d.Specimens), columns{d}, individual)
+	if err != nil {
+		return fail(err)
+	}
+	n, a, squares := float64(len(d.Specimens)), float64(len(names)), 0.0
+	for _, m := range members {
+		squares += float64(len(m) * len(m))
+	}
+	if squares == n {
+		return fail(fmt.Errorf("each category of %s was measured once", individual.Name()))
+	}
+	if a < 2 {
+		return fail(errors.New("there is one individual"))
+	}
+	m, err := Fit(d, linear.Factor(individual.Name(), cells(names, members)...))
+	if err != nil {
+		return fail(err)
+	}
+	out := &Repeatability{Noise: make([]float64, len(m.Mean)), Spread: make([]float64, len(m.Mean))}
+	dim := len(m.Mean[0])
+	centre := make([]float64, len(m.Fitted[0]))
+	for _, row := range m.Fitted {
+		floats.AddScaled(centre, 1/n, row)
+	}
+	within, between := 0.0, 0.0
+	for i := range m.Fitted {
+		for c, r := range m.Residuals[i] {
+			b := m.Fitted[i][c] - centre[c]
+			out.Noise[c/dim] += r * r / (n - a)
+			out.Spread[c/dim] += b * b / (a - 1) * a / n
+			within, between = within+r*r, between+b*b
+		}
+	}
+	for l := range out.Noise {
+		out.Noise[l], out.Spread[l] = math.Sqrt(out.Noise[l]), math.Sqrt(out.Spread[l])
+	}
+	within, between = within/(n-a), between/(a-1)
+	out.ICC = (between - within) / (between + ((n-squares/n)/(a-1)-1)*within)
+	if len(session) > 0 {
+		if m, err = Fit(d, append([]linear.Term{linear.Factor(individual.Name(), cells(names, members)...)}, session...)...); err != nil {
+			return fail(err)
+		}
+	}
+	if out.Table, err = m.ANOVA(p); err != nil {
+		return fail(err)
+	}
+	return out, nil
+}
+
+// cells is the name of each sample's cell.
+func cells(names []string, members [][]int) []string {
+	n := 0
+	for _, m := range members {
+		n += len(m)
+	}
+	out := make([]string, n)
+	for c, m := range members {
+		for _, i := range m {
+			out[i] = names[c]
+		}
+	}
+	return out
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+
+	"anatomy/geom"
+	"anatomy/geom/stats/linear"
+	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/shapestats"
+)
+
+// shapes counts how often tests of the shapes of landmarks reject a true null hypothesis at 5 %.
+func shapes(b *bench) error {
+	b.text("Each line: %d simulations of shapes without the effect that is tested, %d permutations, rejected at 5 %%.", b.simulations, b.permutations)
+	b.header("test", "space", "groups", "converged", "rejected")
+	sums(b)
+	sessions(b)
+	slopes(b)
+	return nil
+}
+
+// sums tests a factor by sums of squares of each type, beside a second one that has an effect, in cells of unequal numbers.
+func sums(b *bench) {
+	first, second := linear.Factor("first"), linear.Factor("second")
+	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+		random := b.random(k)
+		d := &morpho.Dataset{Name: "cells"}
+		for cell, n := range []int{3, 10, 12, 4} {
+			for range n {
+				d.Specimens = append(d.Specimens, morpho.Specimen{Name: fmt.Sprint(len(d.Specimens)), Points: square(random, 0.07*float64(cell%2), 0),
+					Covariates: map[string]string{"first": fmt.Sprint(cell / 2), "second": fmt.Sprint(cell % 2)}})
+			}
+		}
+		m, err := shapestats.Fit(d, first, second, linear.Interaction(first, second))
+		if err != nil {
+			return nil, 0, err
+		}
+		var p []float64
+		for _, of := range []linear.SumsOfSquares{linear.TypeII, linear.TypeIII} {
+			a, err := m.ANOVAOfType(of, b.drawing(k))
+			if err != nil {
+				return nil, 0, err
+			}
+			p = append(p, a.Rows[0].P)
+		}
+		return p, geom.Converged, nil
+	}, "first of two factors, type II | shapes of 4 landmarks | 3+10/12+4", "first of two factors, type III | shapes of 4 landmarks | 3+10/12+4")
+}
+
+// sessions tests the systematic error of two measurements that differ by chance.
+func sessions(b *bench) {
+	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+		random := b.random(k)
+		d := &morpho.Dataset{Name: "measurements"}
+		for i := range 10 {
+			own := square(random, 0, 0)
+			for session := range 2 {
+				s := morpho.Specimen{Name: fmt.Sprint(len(d.Specimens)), Points: square(random, 0, 0),
+					Covariates: map[string]string{"individual": fmt.Sprint("i", i), "session": fmt.Sprint("s", session)}}
+				for l, p := range s.Points {
+					for c := range p {
+						p[c] = own[l][c] + p[c]/4
+					}
+				}
+				d.Specimens = append(d.Specimens, s)
+			}
+		}
+		r, err := shapestats.MeasureRepeatability(d, linear.Factor("individual"), b.drawing(k), linear.Factor("session"))
+		if err != nil {
+			return nil, 0, err
+		}
+		return []float64{r.Table.Rows[1].P}, geom.Converged, nil
+	}, "systematic error of measurement | shapes of 4 landmarks | 10, twice each")
+}
+
+// slopes tests allometry, and whether that of two groups is one, in shapes that grow alike or not at all.
+func slopes(b *bench) {
+	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+		var p []float64
+		for _, grow := range []float64{0, 0.2} {
+			random := b.random(k)
+			d := &morpho.Dataset{Name: "groups"}
+			for g, n := range []int{6, 15} {
+				for range n {
+					size := 2 + random.Float64() + 0.5*float64(g)
+					s := morpho.Specimen{Name: fmt.Sprint(len(d.Specimens)), Group: fmt.Sprint("group ", g), Points: square(random, 0, grow*size)}
+					for _, p := range s.Points {
+						p[0], p[1] = size*p[0], size*p[1]
+					}
+					d.Specimens = append(d.Specimens, s)
+				}
+			}
+			a, err := shapestats.MeasureAllometry(d, nil, b.drawing(k))
+			if err != nil {
+				return nil, 0, err
+			}
+			if grow == 0 {
+				p = append(p, a.Table.Rows[0].P)
+			} else {
+				p = append(p, a.Table.Rows[2].P, a.Pairs[0].P, a.Pairs[0].PAngle)
+			}
+		}
+		return p, geom.Converged, nil
+	}, "allometry | shapes of 4 landmarks | 6/15", "slopes of groups | shapes of 4 landmarks | 6/15, alike", "distance of slopes | shapes of 4 landmarks | 6/15, alike", "angle of slopes | shapes of 4 landmarks | 6/15, alike")
+}
