@@ -56,6 +56,9 @@ SEQUENCES = {
     "goroutines and locks": ["var mu sync.Mutex\nvar wg sync.WaitGroup\ntotal := 0\nfor range 10 {\n\twg.Go(func() {\n\t\tmu.Lock()\n\t\ttotal++\n\t\tmu.Unlock()\n\t})\n}\nwg.Wait()",
                              "", "mu.Lock()\ntotal++\nmu.Unlock()\ntotal", "11"],
     "imports": ["import \"math/rand/v2\"\nimport str \"strings\"\nr := rand.IntN(1)\nt := str.ToUpper(`a`)", "", "fmt.Print(r, t, rand.IntN(1))", "0A0"],
+    "a dot import and names of fields": [
+        "import . \"math\"\ntype bag struct {\n\tPi func() float64\n\tof map[float64]string\n}\nb := bag{Pi: func() float64 { return 2 * Pi }, of: map[float64]string{Pi: `pi`}}", "",
+        "fmt.Printf(`%.3f %s`, b.Pi(), b.of[Pi])", "6.283 pi"],
     "the name of a package": ["sort := []int{3, 1}", "", "sort[0]", "3", "%rm sort", ". removed var sort\n", "s := []int{3, 1}\nsort.Ints(s)\ns", "[1 3]"],
     "a function after a variable": ["g := 1", "", "func g() int { return 2 }\ng()", "2", "g := 3", "", "g", "3"],
     "forget": ["i, j := 1, 2", "", "%rm i", ". removed var i\n", "i", "!undefined: i$", "j", "2", "%reset", "* State reset: all memorized declarations discarded.\n", "j", "!undefined: j$"],

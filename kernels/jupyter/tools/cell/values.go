@@ -683,9 +683,10 @@ func (l *live) by(s ast.Node, values []ast.Expr) string {
 		}
 		return isVar(l.declared[id.Obj])
 	}
+	fields := fieldNames(s)
 	l.names(s, func(id *ast.Ident) {
 		at := l.offset(id.Pos()) - start
-		if _, variable := l.needed[id.Name]; id.Obj != nil || variable {
+		if _, variable := l.needed[id.Name]; id.Obj != nil || variable || fields[id] {
 			return
 		}
 		if path := l.imports[id.Name]; path != "" {
@@ -741,6 +742,30 @@ func (l *live) by(s ast.Node, values []ast.Expr) string {
 		call += ", " + variable(name)
 	}
 	return call + ")"
+}
+
+// fieldNames are the names of fields in literals of structs; keys in literals of other types are values.
+func fieldNames(n ast.Node) map[*ast.Ident]bool {
+	names := map[*ast.Ident]bool{}
+	ast.Inspect(n, func(n ast.Node) bool {
+		literal, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		switch literal.Type.(type) {
+		case *ast.MapType, *ast.ArrayType:
+			return true
+		}
+		for _, x := range literal.Elts {
+			if pair, ok := x.(*ast.KeyValueExpr); ok {
+				if id, ok := pair.Key.(*ast.Ident); ok {
+					names[id] = true
+				}
+			}
+		}
+		return true
+	})
+	return names
 }
 
 // topLevel says whether an object is a variable that a statement of main declares outside of blocks.
