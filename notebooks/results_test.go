@@ -31,7 +31,7 @@ import (
 // results are the types of what an estimate, a search or a fit returns with an error.
 var results = []any{
 	(*geom.Geodesic[geom.Vec])(nil), (*framebundle.Geodesic[geom.Vec])(nil), (*framebundle.Development[geom.Vec])(nil),
-	(*guided.Posterior[geom.Vec])(nil), (*guided.Maximum)(nil), (*lie.Motion[geom.Vec])(nil), (*solve.Minimum)(nil), (*solve.Root)(nil),
+	(*guided.Posterior[geom.Vec])(nil), (*guided.Maximum)(nil), (*lie.Motion[geom.Vec])(nil), (*solve.Minimum)(nil), (*solve.LBFGS)(nil), (*solve.Root)(nil),
 	(*stats.Mean[geom.Vec])(nil), (*stats.Uncertainty[geom.Vec])(nil), (*stats.PCA[geom.Vec])(nil), (*stats.FrameMean[geom.Vec])(nil),
 	(*stats.Regression[geom.Vec])(nil), (*stats.Growth[geom.Vec])(nil), (*stats.Departure)(nil), (*stats.Clusters[geom.Vec])(nil),
 	(*stats.Test)(nil), (*stats.Comparison[geom.Vec])(nil),

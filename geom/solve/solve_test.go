@@ -2,9 +2,11 @@ package solve_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -530,6 +532,51 @@ func TestBFGSWithoutMinimum(t *testing.T) {
 			}
 			s.Restart()
 		}
+	}
+}
+
+// A search that is written to a file and read again before every value ends where Minimise does, bit for bit, and so does each of its
+// earlier states, taken up after its end.
+func TestLBFGSSaved(t *testing.T) {
+	o := solve.Objective{FirstStep: 1e-3, Memory: 4, Value: func(x []float64) (float64, []float64, error) {
+		if x[0] > 1.2 {
+			return math.Inf(1), nil, nil
+		}
+		u, v := x[1]-x[0]*x[0], 1-x[0]
+		return 100*u*u + v*v, []float64{-400*u*x[0] - 2*v, 200 * u}, nil
+	}}
+	o.Precondition = func(g []float64) ([]float64, error) { return []float64{2 * g[0], g[1]}, nil }
+	limits := solve.Limits{Tolerance: 1e-9, MaxIterations: 100}
+	want := expect.Must(solve.Minimise(context.Background(), o, []float64{-1.2, 1}, limits.Tolerance, limits.MaxIterations))
+	states := []solve.LBFGS{{X: []float64{-1.2, 1}}}
+	run := func(s solve.LBFGS, saved func(s *solve.LBFGS)) {
+		for !s.Done {
+			expect.Refused(t, s.Err(), "has not ended")
+			f, g, err := o.Value(s.X)
+			ok(t, err)
+			ok(t, s.Learn(context.Background(), o, f, g, limits))
+			saved(&s)
+		}
+		if got := (solve.Minimum{X: s.X, Value: s.Value, Gradient: s.Decrement, Iterations: s.Iterations, Status: s.Status}); !reflect.DeepEqual(&got, want) {
+			t.Errorf("the search ends at %+v, want %+v", got, want)
+		}
+		if f, _, _ := o.Value(s.Best); f != s.Value || s.At >= s.Values {
+			t.Errorf("the value of %v, number %d of %d, is %g, want %g", s.Best, s.At, s.Values, s.Value, f)
+		}
+		ok(t, s.Learn(context.Background(), o, 0, nil, limits)) // it has ended
+		ok(t, s.Err())
+	}
+	run(states[0], func(s *solve.LBFGS) {
+		text := expect.Must(json.Marshal(s))
+		*s = solve.LBFGS{}
+		ok(t, json.Unmarshal(text, s))
+		states = append(states, *s)
+	})
+	if want.Status != solve.Converged || len(states) < 30 {
+		t.Errorf("%s after %d values, want a search that converges after more", want.Status, len(states))
+	}
+	for _, s := range states {
+		run(s, func(*solve.LBFGS) {})
 	}
 }
 

@@ -22,13 +22,12 @@ import (
 //	F(T, c) = Σ_i min_p [ Σ_o ‖φ_p(T_o) − S_io‖²/2σ_o² + ½ pᵀ K(c, c) p ],
 //
 // which is where the objective of Model.Atlas has its minimum. Derivatives of F are those of the objective with the momenta held
-// (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973). The search is that of solve.Minimise, done again from the rounds that there
-// are until it asks for a template that was not tried yet.
+// (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973). Every round holds the state of the search, solve.LBFGS.
 //
 //	r, err := model.Rounds(template, controls, subjects)
 //	round, err := r.First()
 //	part, err := r.Match(round, i, nil)                           // of every subject; later with its part of round.From
-//	round, err = r.Reduce(rounds, parts)                          // until round.Atlas is there
+//	round, err = r.Reduce(round, parts)                           // until round.Atlas is there
 //
 // A round and a part follow from those before and nothing else: on processors of one kind they are the same bit for bit, whoever
 // computes them and in whatever company. encoding/json writes and reads both without loss.
@@ -50,6 +49,7 @@ type AtlasRound struct {
 	Sigma    []float64      // σ/ρ of every object: see Atlas.Reach
 	Goal     float64        // how small a momentum's share in Unsettled shall become
 	Scale    []float64      // of the steps, by kinds of variables; 1 in the first round of a stage
+	Search   *solve.LBFGS   `json:",omitempty"` // of this stage: X is Template, and Controls if they are free
 	Last     *Outcome       `json:",omitempty"` // of the round before
 	Estimate *NoiseEstimate `json:",omitempty"` // of objects whose noise is not given
 	Atlas    *Atlas         `json:",omitempty"` // the end: nothing is to be matched to this round
@@ -59,7 +59,6 @@ type AtlasRound struct {
 type Outcome struct {
 	Infinite             bool    // a part is: the template was tried in vain
 	Value                float64 // of F
-	Gradient             []float64
 	Energy               float64 // the mean of those of the subjects
 	Imbalance, Unsettled float64 // see Atlas
 	Evaluations          int     // Part.Evaluations of all subjects in all rounds so far
@@ -133,7 +132,26 @@ func (r *Rounds) First() (*AtlasRound, error) {
 	}
 	first.Goal = momentaGoal * stage.tolerance(r.limits.Tolerance)
 	first.Scale = slices.Repeat([]float64{1}, len(r.fit.scale))
+	first.Search = &solve.LBFGS{X: r.variables(first)}
 	return first, nil
+}
+
+// variables are those of the search: the template of a round, and its control points if they are free.
+func (r *Rounds) variables(now *AtlasRound) []float64 {
+	x := geom.Numbers(geom.Shape(now.Template))
+	if r.fit.Free {
+		x = slices.Concat(x, geom.Numbers(geom.Shape(now.Controls)))
+	}
+	return x
+}
+
+// place sets template and control points of a round to variables.
+func (r *Rounds) place(now *AtlasRound, x []float64) {
+	n := r.fit.blocks()[0][1]
+	now.Template = r.fit.Space.Point(x[:n])
+	if r.fit.Free {
+		now.Controls = r.fit.Space.Point(x[n:])
+	}
 }
 
 // closer is how much closer momenta come to their minimum than the template.
@@ -237,12 +255,12 @@ func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
 	return part, nil
 }
 
-// total returns what parts come to, in the order of the subjects.
-func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, error) {
+// total returns what parts come to, in the order of the subjects, and the gradient of F.
+func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, []float64, error) {
 	f := r.fit
 	for i := range r.subjects {
 		if i >= len(parts) || parts[i] == nil || parts[i].Round != now.Number || parts[i].Subject != i {
-			return nil, fmt.Errorf("there is no part of subject %d in round %d", i, now.Number)
+			return nil, nil, fmt.Errorf("there is no part of subject %d in round %d", i, now.Number)
 		}
 	}
 	out := &Outcome{Infinite: slices.ContainsFunc(parts, func(p *Part) bool { return p.Infinite })}
@@ -253,47 +271,42 @@ func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, error) {
 		out.Evaluations += p.Evaluations
 	}
 	if out.Infinite {
-		return out, nil
+		return out, nil, nil
 	}
 	z := geom.Numbers(geom.Shape(now.Template))
-	controls := 0
-	if f.Free {
-		controls = f.Space.Manifold.Dim()
-	}
-	out.Gradient = make([]float64, len(z)+controls)
+	gradient := make([]float64, len(r.variables(now)))
 	apart, mismatch, missed, energy := make([]float64, len(f.Objects)), make([]float64, len(f.Objects)), 0.0, 0.0
 	clear(f.squares)
 	for _, p := range parts {
-		floats.Add(out.Gradient[:len(z)], p.Pull)
-		floats.Add(out.Gradient[len(z):], p.ByControls)
+		floats.Add(gradient[:len(z)], p.Pull)
+		floats.Add(gradient[len(z):], p.ByControls)
 		floats.Add(apart, p.Apart)
 		floats.Add(mismatch, p.Mismatch)
 		floats.Add(f.squares, p.Square)
 		missed += p.Missed
 		energy += p.Energy
 	}
-	total, err := f.squaredNorms(z, out.Gradient[:len(z)])
+	total, err := f.squaredNorms(z, gradient[:len(z)])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out.Value = floats.Dot(f.precision(), mismatch) + energy
 	out.Energy = energy / float64(len(parts))
 	out.Imbalance, out.Unsettled = f.imbalance(total, apart, mismatch, missed, energy)
-	return out, nil
+	return out, gradient, nil
 }
 
-// Reduce returns the round that follows from all rounds so far and the parts of the last. parts returns those of an earlier round by
-// its number, for all subjects in their order.
-func (r *Rounds) Reduce(rounds []*AtlasRound, parts func(round int) ([]*Part, error)) (*AtlasRound, error) {
-	now := rounds[len(rounds)-1]
-	next, err := r.reduce(rounds, now, parts)
+// Reduce returns the round that follows a round. parts returns the parts of this or an earlier round by its number, for all subjects
+// in their order.
+func (r *Rounds) Reduce(now *AtlasRound, parts func(round int) ([]*Part, error)) (*AtlasRound, error) {
+	next, err := r.reduce(now, parts)
 	if err != nil {
 		return nil, fmt.Errorf("after round %d: %w", now.Number, err)
 	}
 	return next, nil
 }
 
-func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round int) ([]*Part, error)) (*AtlasRound, error) {
+func (r *Rounds) reduce(now *AtlasRound, parts func(round int) ([]*Part, error)) (*AtlasRound, error) {
 	if now.Atlas != nil {
 		return nil, errors.New("the atlas has ended")
 	}
@@ -303,16 +316,12 @@ func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round 
 	if err != nil {
 		return nil, err
 	}
-	last, err := r.total(now, own)
+	last, gradient, err := r.total(now, own)
 	if err != nil {
 		return nil, err
 	}
-	next := &AtlasRound{Number: now.Number + 1, Stage: now.Stage, Controls: now.Controls, Sigma: now.Sigma, Goal: now.Goal, Scale: now.Scale, Last: last}
-	stage := annealing{}
-	if now.Estimate != nil {
-		estimate := *now.Estimate
-		next.Estimate, stage = &estimate, estimate.annealing
-	}
+	next := *now
+	next.Number, next.Last = now.Number+1, last
 	if now.Number == now.Stage && !last.Infinite {
 		expected, curvature := own[0].Expected, make([]float64, len(f.scale))
 		for _, p := range own {
@@ -323,123 +332,86 @@ func (r *Rounds) reduce(rounds []*AtlasRound, now *AtlasRound, parts func(round 
 		next.Scale = f.scale
 	}
 	f.scale = next.Scale
+	stage := annealing{}
+	if now.Estimate != nil {
+		stage = now.Estimate.annealing
+	}
 
-	// What was tried of this search, and what came of it.
-	var tried [][]float64
-	var outcomes []*Outcome
-	for _, old := range rounds[now.Stage:] {
-		y := geom.Numbers(geom.Shape(old.Template))
-		if f.Free {
-			y = slices.Concat(y, geom.Numbers(geom.Shape(old.Controls)))
-		}
-		tried = append(tried, y)
-		if old.Number > now.Stage {
-			outcomes = append(outcomes, old.Last)
-		}
+	value := last.Value
+	if last.Infinite {
+		value = math.Inf(1)
 	}
-	outcomes = append(outcomes, last)
-	at := func(y []float64) int {
-		return slices.IndexFunc(tried, func(t []float64) bool { return &t[0] == &y[0] })
-	}
-	var wanted []float64
-	untried := errors.New("a template that was not tried")
-	asked, base, strayed := 0, 0, false // of the tried ones the last that the search asked for, and that from which it steps
-	whole, short := 0.0, errors.New("a step that is too short for a round")
-	found, err := solve.Minimise(context.Background(), solve.Objective{
-		Value: func(y []float64) (float64, []float64, error) {
-			k := at(y)
-			if k < 0 {
-				wanted = y
-				return 0, nil, untried
+	search := *now.Search
+	if err := search.Learn(context.Background(), solve.Objective{
+		Retract: func(x, step []float64) ([]float64, error) {
+			if floats.Norm(step, 2) < floats.Norm(search.Direction, 2)/1000 {
+				return nil, errors.New("a step that is too short for a round")
 			}
-			if outcomes[k].Infinite {
-				return math.Inf(1), make([]float64, len(y)), nil
-			}
-			return outcomes[k].Value, outcomes[k].Gradient, nil
+			return floats.AddTo(make([]float64, len(x)), x, step), nil
 		},
-		Retract: func(y, step []float64) ([]float64, error) {
-			length := floats.Norm(step, 2)
-			if k := at(y); k != base || length > whole {
-				base, whole = k, length
+		Residual: func([]float64) (float64, error) {
+			if now.Stage+search.At < now.Number { // this round was tried in vain
+				return search.Decrement, nil
 			}
-			if length < whole/1000 {
-				return nil, short
-			}
-			to := floats.AddTo(make([]float64, len(y)), y, step)
-			if asked++; asked == len(tried) {
-				return to, nil
-			}
-			// Between processors of different kinds the two differ by rounding.
-			if strayed = !(floats.Distance(to, tried[asked], 2) <= 1e-3*length); strayed {
-				return to, nil
-			}
-			return tried[asked], nil
-		},
-		Residual: func(y []float64) (float64, error) {
-			o := outcomes[at(y)]
-			return max(o.Imbalance, o.Unsettled), nil
+			return max(last.Imbalance, last.Unsettled), nil
 		},
 		Precondition: f.preconditionTemplate,
 		FirstStep:    1,
-		Memory:       remembered,
-	}, tried[0], stage.tolerance(r.limits.Tolerance), math.MaxInt)
-	switch {
-	case strayed:
-		return nil, fmt.Errorf("round %d does not follow from those before: files of another study, or changed ones?", now.Stage+asked)
-	case errors.Is(err, untried) && next.Number < r.limits.MaxIterations:
-		n := f.blocks()[0][1]
-		next.From, next.Template = now.Stage+base, f.Space.Point(wanted[:n])
-		if f.Free {
-			next.Controls = f.Space.Point(wanted[n:])
-		}
-		return next, nil
-	case errors.Is(err, untried):
-		found = &solve.Minimum{X: tried[base], Status: geom.IterationLimit}
-	case err != nil:
+	}, value, gradient, solve.Limits{Tolerance: stage.tolerance(r.limits.Tolerance), MaxIterations: math.MaxInt}); err != nil {
 		return nil, err
+	}
+	best := *now
+	best.Number = now.Stage + search.At
+	r.place(&best, search.Best)
+	next.From, next.Search = best.Number, &search
+	r.place(&next, search.X)
+	if !search.Done && next.Number < r.limits.MaxIterations {
+		return &next, nil
 	}
 
 	// The search has ended, at one of the rounds.
-	best := rounds[now.Stage+at(found.X)]
-	if best != now {
+	if best.Number != now.Number {
 		if own, err = parts(best.Number); err != nil {
 			return nil, err
 		}
-		if _, err := r.total(best, own); err != nil {
+		if _, _, err := r.total(&best, own); err != nil {
 			return nil, err
 		}
 	}
-	done := true
+	status, done := search.Status, true
 	switch {
-	case found.Status == geom.Stalled && now.Goal > 2e-3*r.limits.Tolerance:
+	case !search.Done:
+		status = geom.IterationLimit
+	case status == geom.Stalled && now.Goal > 2e-3*r.limits.Tolerance:
 		done, next.Goal = false, now.Goal/10 // what the momenta miss may hide that a step leads down
-	case found.Status == geom.Converged && next.Estimate != nil:
+	case status == geom.Converged && next.Estimate != nil:
 		e := &evaluation{x: geom.Numbers(geom.Shape(best.Template))}
 		for _, p := range own {
 			e.mismatch, e.energy = append(e.mismatch, p.Mismatch), append(e.energy, p.Energy)
 		}
 		a := &Atlas{Noise: slices.Clone(next.Estimate.Noise)}
 		f.hessian = nil // that of another process is not known
-		if done, err = f.anneal(&stage, e, a, found.Iterations); err != nil {
+		if done, err = f.anneal(&stage, e, a, search.Iterations); err != nil {
 			return nil, err
 		}
 		if stage.Renewals > maxRenewals {
-			found.Status = geom.IterationLimit
+			status = geom.IterationLimit
 		}
 		next.Estimate = &NoiseEstimate{annealing: stage, Noise: a.Noise, Reach: a.Reach, Parts: a.Parts}
 		next.Sigma, next.Goal = f.sigma, math.Min(now.Goal, momentaGoal*stage.tolerance(r.limits.Tolerance))
 	}
+	r.place(&next, search.Best)
 	if !done && next.Number < r.limits.MaxIterations {
-		next.Stage, next.From, next.Template, next.Controls = next.Number, best.Number, best.Template, best.Controls
+		next.Stage, next.Search = next.Number, &solve.LBFGS{X: search.Best}
 		next.Scale = slices.Repeat([]float64{1}, len(f.scale))
-		return next, nil
+		return &next, nil
 	}
 	if !done {
-		found.Status = geom.IterationLimit
+		status = geom.IterationLimit
 	}
-	next.From, next.Template, next.Controls = best.Number, best.Template, best.Controls
-	next.Atlas, err = r.end(best, next, own, found.Status)
-	return next, err
+	next.Search = nil
+	next.Atlas, err = r.end(&best, &next, own, status)
+	return &next, err
 }
 
 // end returns the atlas of the best round and its parts.

@@ -129,20 +129,16 @@ func atlas(ctx context.Context, s settings, data, out string, task, tasks int) e
 		return err
 	}
 	defer r.Close()
-	for all := []*population.AtlasRound{&first.AtlasRound}; ; {
-		now := all[len(all)-1]
-		next := &round{AtlasRound: population.AtlasRound{Number: now.Number + 1}}
-		if err := stored(out, id, next); err == nil {
-			all = append(all, &next.AtlasRound)
-			continue
-		} else if !errors.Is(err, fs.ErrNotExist) {
+	for {
+		now, err := latest(out, id)
+		if err != nil {
 			return err
 		}
 		if now.Atlas != nil {
 			fmt.Println(now.Atlas)
 			return nil
 		}
-		if err := match(ctx, out, id, r, now, task, tasks, s.Count); err != nil {
+		if err := match(ctx, out, id, r, &now.AtlasRound, task, tasks, s.Count); err != nil {
 			return err
 		}
 		own, missing, err := partsOf(out, id, now.Number, s.Count)
@@ -153,7 +149,7 @@ func atlas(ctx context.Context, s settings, data, out string, task, tasks int) e
 			fmt.Printf("round %d waits for %s of other tasks\n", now.Number, missing)
 			return nil
 		}
-		following, err := r.Reduce(all, func(number int) ([]*population.Part, error) {
+		following, err := r.Reduce(&now.AtlasRound, func(number int) ([]*population.Part, error) {
 			if number == now.Number {
 				return own, nil
 			}
@@ -170,6 +166,16 @@ func atlas(ctx context.Context, s settings, data, out string, task, tasks int) e
 			return err
 		}
 		fmt.Printf("round %d: %.8g, imbalance %.2g, unsettled %.2g\n", now.Number, following.Last.Value, following.Last.Imbalance, following.Last.Unsettled)
+	}
+}
+
+// latest reads the last of the rounds that there are.
+func latest(out, id string) (*round, error) {
+	for now := new(round); ; now.Number++ {
+		next := &round{AtlasRound: population.AtlasRound{Number: now.Number + 1}}
+		if _, err := os.Lstat(filepath.Join(out, next.file())); errors.Is(err, fs.ErrNotExist) {
+			return now, stored(out, id, now)
+		}
 	}
 }
 
@@ -315,15 +321,9 @@ func collectAtlas(out, id string, count int) error {
 	if err := stored(out, id, first); err != nil {
 		return fmt.Errorf("the atlas has no first round yet: start the tasks: %w", err)
 	}
-	now := &first.AtlasRound
-	for {
-		next := &round{AtlasRound: population.AtlasRound{Number: now.Number + 1}}
-		if err := stored(out, id, next); errors.Is(err, fs.ErrNotExist) {
-			break
-		} else if err != nil {
-			return err
-		}
-		now = &next.AtlasRound
+	now, err := latest(out, id)
+	if err != nil {
+		return err
 	}
 	a := now.Atlas
 	if a == nil {
