@@ -40,7 +40,7 @@ var results = []any{
 	(*tree.Ancestors)(nil), (*tree.Rates)(nil), (*tree.Signal)(nil),
 	(*landmarks.Matching)(nil), (*morpho.Alignment)(nil), (*morpho.SlidAlignment)(nil), (*morpho.Inspection)(nil),
 	(*population.Aligned)(nil), (*population.Atlas)(nil), (*population.Regression)(nil), (*population.Difference)(nil),
-	(*shapestats.Model)(nil), (*shapestats.Integration)(nil), (*shapestats.Allometry)(nil), (*shapestats.Components)(nil), (*shapestats.Repeatability)(nil), (*shapestats.Modularity)(nil), (*shapestats.PLS)(nil), (*shapestats.Symmetry)(nil),
+	(*shapestats.Model)(nil), (*shapestats.Integration)(nil), (*shapestats.Allometry)(nil), (*shapestats.Components)(nil), (*shapestats.Repeatability)(nil), (*shapestats.Separation)(nil), (*shapestats.Modularity)(nil), (*shapestats.PLS)(nil), (*shapestats.Symmetry)(nil),
 }
 
 // notResults are other types that functions of these packages return with an error: data, and what is computed with.

@@ -65,7 +65,7 @@ func New(d *morpho.Dataset, q Question) (*Document, error) {
 		}
 	}
 	document := &Document{Title: a.Title, Authors: a.Authors}
-	steps := []func() (*Section, error){a.describe, a.measured, a.vary, a.explain, a.differ, a.disparity, a.allometry, a.phylogeny}
+	steps := []func() (*Section, error){a.describe, a.measured, a.vary, a.explain, a.differ, a.separate, a.disparity, a.allometry, a.phylogeny}
 	for _, step := range steps {
 		s, err := step()
 		if err != nil {
@@ -603,11 +603,7 @@ func (a *analysis) disparity() (*Section, error) {
 		return nil, nil
 	}
 	_, factors, values := a.main()
-	counts := map[string]int{}
-	for _, v := range values {
-		counts[v]++
-	}
-	for _, n := range counts {
+	for _, n := range counts(values) {
 		if n < 3 { // no variance to speak of
 			return nil, nil
 		}

@@ -16,6 +16,7 @@ func shapes(b *bench) error {
 	sums(b)
 	sessions(b)
 	slopes(b)
+	separations(b)
 	return nil
 }
 
@@ -102,4 +103,31 @@ func slopes(b *bench) {
 		}
 		return p, geom.Converged, nil
 	}, "allometry | shapes of 4 landmarks | 6/15", "slopes of groups | shapes of 4 landmarks | 6/15, alike", "distance of slopes | shapes of 4 landmarks | 6/15, alike", "angle of slopes | shapes of 4 landmarks | 6/15, alike")
+}
+
+// separations tests axes that separate groups which do not differ, of few numbers and of many.
+func separations(b *bench) {
+	for _, landmarks := range []int{4, 24} {
+		where := fmt.Sprintf(" | shapes of %d landmarks | 5/8/12", landmarks)
+		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+			random := b.random(k)
+			d := &morpho.Dataset{Name: "groups"}
+			for _, g := range labels(5, 8, 12) {
+				s := morpho.Specimen{Name: fmt.Sprint(len(d.Specimens)), Group: g}
+				for _, p := range ring(landmarks) {
+					s.Points = append(s.Points, []float64{p[0] + 0.05*random.NormFloat64(), p[1] + 0.05*random.NormFloat64()})
+				}
+				d.Specimens = append(d.Specimens, s)
+			}
+			v, err := shapestats.CanonicalVariates(d, b.drawing(k))
+			if err != nil {
+				return nil, 0, err
+			}
+			c, err := shapestats.BetweenGroupComponents(d, b.drawing(k))
+			if err != nil {
+				return nil, 0, err
+			}
+			return []float64{v.P, c.P}, geom.Converged, nil
+		}, "canonical variates"+where, "between-group components"+where)
+	}
 }
