@@ -99,8 +99,7 @@
 //	              unit; of a landmarks.Matching the share √(Mismatch/Before)
 //	Imbalance     the derivative with respect to a mean or template divided by its standard error
 //	Unsettled     the same of the geodesics to the samples, relative to the data
-//	Mismatch      what is left between the model and the data: the squared distance of a data term, of a path its distance; of a
-//	              mean the option of this name
+//	Mismatch      what is left between the model and the data, a squared distance; of a mean the option of this name
 //	Before        the Mismatch before the search
 //	Noise         the standard deviation of the measurement noise, in the unit of the data
 //	Variance      a variance, in squared lengths

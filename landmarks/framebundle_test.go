@@ -76,7 +76,7 @@ func TestFrameBundleMeanOfShapes(t *testing.T) {
 			t.Errorf("landmark %d of the mean is at %.4f, want %.4f", i, fit.Point[i], q[i])
 		}
 	}
-	if len(fit.Paths) != 4 || len(fit.Paths[0].Path) != 6 || fit.Paths[0].Mismatch > 0.01 {
+	if len(fit.Paths) != 4 || len(fit.Paths[0].Path) != 6 || fit.Paths[0].Mismatch > 1e-4 {
 		t.Errorf("%d paths, mismatch %.3g", len(fit.Paths), fit.Paths[0].Mismatch)
 	}
 	if _, err := stats.FrameBundleMean(m, nil, 1); err == nil {

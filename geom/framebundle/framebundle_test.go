@@ -414,7 +414,7 @@ func TestMove(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return []float64{-out.Mismatch[0] * out.Mismatch[0] / 2, volume}, []framebundle.Momentum[geom.Vec]{out.Pull[0], slope}
+			return []float64{-out.Mismatch[0] / 2, volume}, []framebundle.Momentum[geom.Vec]{out.Pull[0], slope}
 		}
 		const e = 1e-4
 		ahead, _ := at(e)
@@ -448,7 +448,7 @@ func steered(t *testing.T, name string, s *framebundle.Space[geom.Vec], g *frame
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect.Abs(t, name+": mismatch of the steered path", out.Mismatch, []float64{g.Mismatch}, 1e-5)
+	expect.Abs(t, name+": mismatch of the steered path", math.Sqrt(out.Mismatch[0]), math.Sqrt(g.Mismatch), 1e-5)
 	flat := func(p framebundle.Momentum[geom.Vec]) (x []float64) {
 		x = append(x, p.Horizontal...)
 		for _, v := range p.Vertical {

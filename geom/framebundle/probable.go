@@ -326,7 +326,7 @@ func (p *Probable) try(s *search, u Point[geom.Vec]) (*trial, []float64, error) 
 	}
 	s.evaluations++
 	t.Steered, t.energy = *out, floats.Dot(s.X, s.X)/2
-	t.cost = t.energy + precision/2*out.Mismatch[0]*out.Mismatch[0]
+	t.cost = t.energy + precision/2*out.Mismatch[0]
 	if _, bad := notFinite([]float64{t.cost}); bad || !(out.Drift[0] <= driftLimit) {
 		t.cost = math.Inf(1)
 		return t, s.X, nil
@@ -594,7 +594,7 @@ func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma fl
 		if err != nil {
 			return nil, err
 		}
-		g.Mismatch, g.Iterations, g.Reason = floats.Distance(g.End, turned[0], 2), s.evaluations, s.reason
+		g.Mismatch, g.Iterations, g.Reason = math.Pow(floats.Distance(g.End, turned[0], 2), 2), s.evaluations, s.reason
 		off := math.Inf(1)
 		if s.found != nil {
 			g.Momentum = s.momentum(s.found.Momenta[0])
@@ -604,7 +604,7 @@ func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma fl
 			}
 			off = s.sigma*math.Sqrt(2*(s.Excess+s.found.rest)) + apart + momenta
 			if sigma == 0 {
-				off += g.Mismatch
+				off += math.Sqrt(g.Mismatch)
 			}
 			if math.IsNaN(off) {
 				off = math.Inf(1)

@@ -131,7 +131,7 @@ func TestMostProbablePathSteps(t *testing.T) {
 		if g.Status != geom.Converged || g.Steps < steps || g.Steps%steps != 0 || len(g.Path) != steps+1 || len(g.Velocities) != steps+1 {
 			t.Errorf("%d steps: %v with %d, %d points", steps, g, g.Steps, len(g.Path))
 		}
-		costs = append(costs, g.Energy+math.Pow(g.Mismatch/sigma, 2)/2)
+		costs = append(costs, g.Energy+g.Mismatch/(2*sigma*sigma))
 		energies = append(energies, g.Energy)
 		fine := framebundle.Over(s.Base.With(geom.Integrator(ode.RK4, 4*g.Steps)))
 		shot := expect.Must(fine.Exp(g.Start, g.Momentum))
@@ -290,7 +290,7 @@ func TestMostProbablePathToTurned(t *testing.T) {
 		}
 		expect.Abs(t, "energy", g.Energy, want.Length*want.Length/2, 1e-6)
 		expect.Abs(t, "end", g.End, want.End, 1e-5)
-		expect.Abs(t, "mismatch", g.Mismatch, 0, 1e-7) // of the integration in two kinds of charts
+		expect.Abs(t, "mismatch", math.Sqrt(g.Mismatch), 0, 1e-7) // of the integration in two kinds of charts
 		if g = expect.Must(s.MostProbablePath(u, turned, 0.2)); g.Status != geom.Converged {
 			t.Errorf("turned by %g, with noise: %v", angle, g)
 		}
@@ -298,6 +298,6 @@ func TestMostProbablePathToTurned(t *testing.T) {
 			first = g
 		}
 		expect.Abs(t, "energy with noise", g.Energy, first.Energy, 1e-9)
-		expect.Abs(t, "mismatch with noise", g.Mismatch, first.Mismatch, 1e-7)
+		expect.Abs(t, "mismatch with noise", math.Sqrt(g.Mismatch), math.Sqrt(first.Mismatch), 1e-7)
 	}
 }

@@ -212,7 +212,7 @@ type Geodesic[P geom.Point] struct {
 	Momenta    []Momentum[P] // (h, P) at these times
 	Velocities [][]float64   // w' at these times, in R^m
 
-	Mismatch float64 // of a most probable path to y: |x(1) − y|
+	Mismatch float64 // of a most probable path to y: |x(1) − y|²
 	// Residual, of a most probable path, is how far it may be off, in units of σ, as a root mean square over the coordinates (for σ = 0,
 	// in units of |y − x|): √(2e), with the e by which its cost may exceed the minimum, plus by how much geodesics of the frame bundle that
 	// start at its points, one a step, with their momenta miss the next one, the sum over the steps. It is +Inf where there is no path.
@@ -225,7 +225,7 @@ type Geodesic[P geom.Point] struct {
 
 // String says what the path is in one line, with the Reason where it was not found.
 func (g *Geodesic[P]) String() string {
-	s := fmt.Sprintf("path of energy %.4g, mismatch %.2g, residual %.2g, %s", g.Energy, g.Mismatch, g.Residual, g.Status)
+	s := fmt.Sprintf("path of energy %.4g, mismatch √(%.2g), residual %.2g, %s", g.Energy, g.Mismatch, g.Residual, g.Status)
 	if g.Reason != "" {
 		s += fmt.Sprintf(": %s; take a larger σ or a frame with more vectors", g.Reason)
 	}

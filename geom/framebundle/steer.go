@@ -66,7 +66,7 @@ func polynomials(n, count int) *mat.Dense {
 // Steered tells of paths from one point of the frame bundle with given controls how far they miss their targets.
 type Steered struct {
 	Ends     [][]float64          // x_i(1)
-	Mismatch []float64            // |x_i(1) − y_i|
+	Mismatch []float64            // |x_i(1) − y_i|²
 	Momenta  []Momentum[geom.Vec] // minus the derivatives of ½ |x_i(1) − y_i|² by the starting point, along lifts and by the frame
 	Pull     []Momentum[geom.Vec] // the same as steps of Move see them
 	Slope    [][][]float64        // its derivatives by the controls
@@ -96,9 +96,8 @@ func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float
 			end := ode.Flow(DevelopmentField(m, control(e)), s.Base.Method(), s.Base.Steps(), ode.State{x, nu})
 			drift = change(Gram(m, x, nu), Gram(m, end[0], end[1]))
 			ends = at.Point(end[0])
-			squares := ReduceSum(Square(Sub(ends, facing(s.Base.M, StopGradient(ends), y))), -1)
-			mismatch = Sqrt(squares)
-			slopes := Gradient(MulScalar(ReduceAllSum(squares), -0.5), x, nu, e)
+			mismatch = ReduceSum(Square(Sub(ends, facing(s.Base.M, StopGradient(ends), y))), -1)
+			slopes := Gradient(MulScalar(ReduceAllSum(mismatch), -0.5), x, nu, e)
 			slope = Neg(slopes[2])
 			pull = alongMove(m, x, nu, slopes[0], slopes[1])
 			return invariant(m, ode.State{x, nu, slopes[0], slopes[1]})
