@@ -18,10 +18,13 @@ var _ linear.Tree = (*Tree)(nil)
 type Signal struct {
 	K float64
 	linear.Test
+	Effect linear.Effect // of log K, by which signals are compared (M. Collyer, E. Baken and D. Adams, Methods Ecol. Evol. 13, 2022)
 }
 
 // String is the signal on one line.
-func (s *Signal) String() string { return fmt.Sprintf("K = %.4f, %v", s.K, s.Test) }
+func (s *Signal) String() string {
+	return fmt.Sprintf("K = %.4f, Z = %.2f, %v", s.K, s.Effect.Z(), s.Test)
+}
 
 // Signal returns the phylogenetic signal of values [L][k], one row for each leaf in the order of Leaves (S. Blomberg, T. Garland and A. Ives,
 // 2003; for shapes D. Adams, A generalized K statistic, Syst. Biol. 63, 2014):
@@ -67,16 +70,21 @@ func (t *Tree) Signal(values [][]float64, p linear.Permutations) (*Signal, error
 		return nil, err
 	}
 	permuted := make([][]float64, len(values))
+	logs := []float64{math.Log(observed[0])}
 	tests, err := p.Test("phylogenetic signal", len(values), linear.Order, observed, func(d *linear.Draw) ([]float64, error) {
 		for a, b := range d.Order {
 			permuted[a] = values[b]
 		}
-		return k(permuted)
+		drawn, err := k(permuted)
+		if err == nil {
+			logs = append(logs, math.Log(drawn[0]))
+		}
+		return drawn, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("tree: signal: %w", err)
 	}
-	return &Signal{observed[0], tests[0]}, nil
+	return &Signal{observed[0], tests[0], linear.NewEffect(logs)}, nil
 }
 
 // Rates are the rates at which groups of species evolve.

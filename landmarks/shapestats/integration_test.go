@@ -5,11 +5,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/tree"
 	"anatomy/landmarks/morpho"
 )
 
@@ -200,7 +204,7 @@ func ExampleMeasureIntegration() {
 	jaw := g.At(0, 0, 0.05) // its shape at a score of 0.05 along the first axis
 	fmt.Println(len(jaw), "landmarks of the jaw")
 	// Output:
-	// R 0.7204, p 0.001 ± 0.001 of 999 permutations; RV 0.4831; the first pair of axes has 78.0 % of the squared covariance
+	// R 0.7204, Z 6.00, p 0.001 ± 0.001 of 999 permutations; RV 0.4831; the first pair of axes has 78.0 % of the squared covariance
 	// 5 landmarks of the jaw
 }
 
@@ -229,4 +233,94 @@ func TestIntegrationErrors(t *testing.T) {
 	} {
 		expect.Refused(t, f(), want)
 	}
+}
+
+// On a star of equal lengths the integration of species is that of specimens; on another tree it is that of rows by the root of the inverse covariance
+// of the leaves, less the estimate at the root.
+func TestIntegrationOnTree(t *testing.T) {
+	heads := morpho.PlethodonSpecies()
+	parts := []int{0, 1, 2, 3, 4}
+	var star []string
+	for _, s := range heads.Specimens {
+		star = append(star, s.Name+":1")
+	}
+	equal := expect.Must(tree.Parse("(" + strings.Join(star, ",") + ");"))
+	alone, on := expect.Must(MeasureIntegration(heads, parts, draws(9, 1))), expect.Must(MeasureIntegrationOnTree(heads, equal, parts, draws(9, 1)))
+	expect.Abs(t, "R on a star", on.R, alone.R, 1e-12)
+	expect.Abs(t, "covariance on a star", on.Values[0], alone.Values[0], 1e-15)
+	for i, name := range on.Scores[0][0] {
+		leaf := equal.Name[equal.Leaves()[i]]
+		k := slices.IndexFunc(heads.Specimens, func(s morpho.Specimen) bool { return s.Name == leaf })
+		expect.Abs(t, "score on a star", name, alone.Scores[0][0][k], 1e-12)
+	}
+
+	phylogeny := expect.Must(tree.Parse(morpho.PlethodonTree()))
+	on = expect.Must(MeasureIntegrationOnTree(heads, phylogeny, parts, draws(99, 1)))
+	d := expect.Must(heads.OnTree(phylogeny))
+	_, rows, err := apart(d, parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := expect.Must(phylogeny.Shared())
+	v := mat.NewSymDense(9, nil)
+	for a := range shared {
+		for b := range a + 1 {
+			v.SetSym(a, b, shared[a][b])
+		}
+	}
+	var eigen mat.EigenSym
+	eigen.Factorize(v, true)
+	var q, root mat.Dense
+	eigen.VectorsTo(&q)
+	scaled := mat.DenseCopyOf(&q)
+	for j, value := range eigen.Values(nil) {
+		for i := range 9 {
+			scaled.Set(i, j, q.At(i, j)/math.Sqrt(value))
+		}
+	}
+	root.Mul(scaled, q.T())
+	ones := mat.NewDense(9, 1, slices.Repeat([]float64{1}, 9))
+	var u [2]mat.Dense
+	for part := range rows {
+		y := mat.NewDense(9, len(rows[part][0]), slices.Concat(rows[part]...))
+		var inverse, weights, mean, centre mat.Dense
+		inverse.Mul(&root, &root)
+		weights.Mul(ones.T(), &inverse)
+		mean.Mul(&weights, y)
+		mean.Scale(1/mat.Sum(&weights), &mean)
+		centre.Mul(ones, &mean)
+		y.Sub(y, &centre)
+		u[part].Mul(&root, y)
+	}
+	var cross mat.Dense
+	cross.Mul(u[0].T(), &u[1])
+	var svd mat.SVD
+	svd.Factorize(&cross, mat.SVDThin)
+	var left, right, x, y mat.Dense
+	svd.UTo(&left)
+	svd.VTo(&right)
+	x.Mul(&u[0], left.ColView(0))
+	y.Mul(&u[1], right.ColView(0))
+	expect.Abs(t, "R on the tree", on.R, mat.Dot(x.ColView(0), y.ColView(0))/mat.Norm(&x, 2)/mat.Norm(&y, 2), 1e-10)
+	expect.Abs(t, "evolutionary covariance", on.Values[0], svd.Values(nil)[0]/8, 1e-12)
+	t.Log(on)
+}
+
+// The difference of effects is that of normal numbers, and of one sample with itself 0; the standard error is that of the samples without each.
+func TestEffects(t *testing.T) {
+	a := &Integration{PLS: PLS{Effect: linear.Effect{Observed: 5, Mean: 1, Deviation: 2}, StandardError: 1}}
+	b := &Integration{PLS: PLS{Effect: linear.Effect{Observed: 4, Mean: 3, Deviation: 1}, StandardError: 1.5}}
+	z, p := a.Difference(b)
+	expect.Abs(t, "z", z, 3/2.5, 1e-15)
+	expect.Abs(t, "p", p, 0.2301393, 1e-7)
+	if z, p := a.Difference(a); z != 0 || p != 1 || a.Effect.Z() != 2 || !math.IsNaN((linear.NewEffect([]float64{3, 3, 3})).Z()) {
+		t.Error(z, p, a)
+	}
+	r := rand.New(rand.NewPCG(9, 9))
+	x, y := normals(r, 12, 3), normals(r, 12, 2)
+	var left []float64
+	for i := range x {
+		left = append(left, math.Atanh(expect.Must(TwoBlockPLS(slices.Delete(slices.Clone(x), i, i+1), slices.Delete(slices.Clone(y), i, i+1), draws(1, 1))).R))
+	}
+	expect.Abs(t, "standard error", expect.Must(TwoBlockPLS(x, y, draws(1, 1))).StandardError, math.Sqrt(11./12*11*stat.Variance(left, nil)), 1e-12)
 }

@@ -27,7 +27,8 @@ type Question struct {
 	Sums         string   `json:"sums"`         // of squares: "I", "II" or "III"; empty means I
 	Permutations int      `json:"permutations"` // of every test; 0 means 999
 	Seed         uint64   `json:"seed"`
-	Tree         string   `json:"tree,omitempty"` // phylogeny in Newick's format; its leaves are the specimens
+	Tree         string   `json:"tree,omitempty"`  // phylogeny in Newick's format; its leaves are the specimens
+	Parts        string   `json:"parts,omitempty"` // of the shapes, all landmarks counted from 0: "jaw: 0-4, 7; skull: 5, 6, 8-11"
 }
 
 // significant is the p-value up to which a sentence says that there is an effect.
@@ -65,7 +66,7 @@ func New(d *morpho.Dataset, q Question) (*Document, error) {
 		}
 	}
 	document := &Document{Title: a.Title, Authors: a.Authors}
-	steps := []func() (*Section, error){a.describe, a.measured, a.vary, a.explain, a.differ, a.separate, a.disparity, a.allometry, a.phylogeny}
+	steps := []func() (*Section, error){a.describe, a.measured, a.vary, a.explain, a.differ, a.separate, a.disparity, a.allometry, a.integrate, a.phylogeny}
 	for _, step := range steps {
 		s, err := step()
 		if err != nil {
@@ -648,8 +649,8 @@ func (a *analysis) phylogeny() (*Section, error) {
 	if signal.P <= significant {
 		verdict = "Relatives resemble each other"
 	}
-	s.add(Paragraph(fmt.Sprintf("%s: K = %.3g (p = %s).", verdict, signal.K, pValue(signal.P))))
-	a.method("Phylogenetic signal is K of the shapes on the tree.", "D. Adams, A generalized K statistic for estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014")
+	s.add(Paragraph(fmt.Sprintf("%s: K = %.3g (effect size Z = %.3g, p = %s).", verdict, signal.K, signal.Effect.Z(), pValue(signal.P))))
+	a.method("Phylogenetic signal is K of the shapes on the tree; its effect size is that of log K.", "D. Adams, A generalized K statistic for estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014", "M. Collyer, E. Baken and D. Adams, A standardized effect size for evaluating and comparing the strength of phylogenetic signal, Methods Ecol. Evol. 13, 2022")
 	if len(a.pca.Scores) < 2 {
 		return s, nil
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	"anatomy/geom"
 	"anatomy/geom/stats/linear"
@@ -17,6 +18,7 @@ func shapes(b *bench) error {
 	sessions(b)
 	slopes(b)
 	separations(b)
+	effects(b)
 	return nil
 }
 
@@ -130,4 +132,62 @@ func separations(b *bench) {
 			return []float64{v.P, c.P}, geom.Converged, nil
 		}, "canonical variates"+where, "between-group components"+where)
 	}
+}
+
+// effects compares how strongly parts covary in two samples that do so alike, and tests parts of species that evolve independently.
+func effects(b *bench) {
+	face := [][]float64{{0, 3}, {0, -3}, {1, 2}, {-1, 2}, {2, 0}, {-2, 0}, {1.5, -2}, {-1.5, -2}}
+	for _, n := range [][2]int{{20, 20}, {15, 40}} {
+		for _, together := range []float64{0, 0.2} {
+			b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+				random := b.random(k)
+				var found [2]*shapestats.Integration
+				for sample := range n {
+					d := &morpho.Dataset{Name: "faces"}
+					for i := range n[sample] {
+						s, common := morpho.Specimen{Name: fmt.Sprint(i)}, together*random.NormFloat64()
+						for l, p := range face {
+							s.Points = append(s.Points, []float64{p[0] + 0.1*random.NormFloat64() + common*math.Mod(float64(l), 2), p[1] + 0.1*random.NormFloat64()})
+						}
+						d.Specimens = append(d.Specimens, s)
+					}
+					g, err := shapestats.MeasureIntegration(d, []int{0, 2, 3, 4}, b.drawing(k))
+					if err != nil {
+						return nil, 0, err
+					}
+					found[sample] = g
+				}
+				_, p := found[0].Difference(found[1])
+				return []float64{p}, geom.Converged, nil
+			}, fmt.Sprintf("difference of integrations | parts of 4 landmarks, common variation %g times the other | %d/%d", together/0.1, n[0], n[1]))
+		}
+	}
+	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+		random := b.random(k)
+		phylogeny, err := grown(random, 24)
+		if err != nil {
+			return nil, 0, err
+		}
+		nodes := make([][][]float64, len(phylogeny.Parent))
+		nodes[0] = ring(8)
+		for i, parent := range phylogeny.Parent[1:] {
+			for _, p := range nodes[parent] {
+				step := 0.03 * math.Sqrt(phylogeny.Length[i+1])
+				nodes[i+1] = append(nodes[i+1], []float64{p[0] + step*random.NormFloat64(), p[1] + step*random.NormFloat64()})
+			}
+		}
+		d := &morpho.Dataset{Name: "species"}
+		for _, i := range phylogeny.Leaves() {
+			d.Specimens = append(d.Specimens, morpho.Specimen{Name: phylogeny.Name[i], Points: nodes[i]})
+		}
+		on, err := shapestats.MeasureIntegrationOnTree(d, phylogeny, []int{0, 1, 2, 3}, b.drawing(k))
+		if err != nil {
+			return nil, 0, err
+		}
+		off, err := shapestats.MeasureIntegration(d, []int{0, 1, 2, 3}, b.drawing(k))
+		if err != nil {
+			return nil, 0, err
+		}
+		return []float64{on.P, off.P}, geom.Converged, nil
+	}, "integration on a tree | parts of 4 landmarks | 24 species", "integration without the tree | parts of 4 landmarks | 24 species")
 }

@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/solve"
 )
@@ -272,9 +271,7 @@ func (m *Model) ANOVAOfType(of SumsOfSquares, p Permutations) (out *ANOVA, err e
 		if err != nil {
 			return nil, err
 		}
-		if mean, deviation := stat.MeanStdDev(logs, nil); deviation > 0 {
-			r.Z = (logs[0] - mean) / deviation
-		}
+		r.Z = NewEffect(logs).Z()
 		r.P, out.Permutations = test.P, min(out.Permutations, test.Permutations)
 	}
 	row("residuals", m.whole.left(), residual)

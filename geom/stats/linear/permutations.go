@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"gonum.org/v1/gonum/stat"
+
 	"anatomy/geom/watch"
 )
 
@@ -116,6 +118,28 @@ func (p Permutations) Test(name string, n int, what Exchange, observed []float64
 		}
 	}
 	return tests, nil
+}
+
+// Effect is an observed number beside those of random draws, on a scale on which these are about normal: a logarithm, or the inverse hyperbolic tangent of
+// a correlation. Its size is comparable between samples of other numbers and other dimensions.
+type Effect struct {
+	Observed        float64
+	Mean, Deviation float64 // of the draws, the data as they are being one of them
+}
+
+// NewEffect is the effect by the observed number and those of the draws, which follow it.
+func NewEffect(numbers []float64) Effect {
+	mean, deviation := stat.MeanStdDev(numbers, nil)
+	return Effect{numbers[0], mean, deviation}
+}
+
+// Z is the effect size, by how many standard deviations the observed number is above the mean of the draws. It is NaN where a draw is infinite, or there are
+// fewer than two, or all are the same.
+func (e Effect) Z() float64 {
+	if z := (e.Observed - e.Mean) / e.Deviation; e.Deviation > 0 && !math.IsInf(z, 0) {
+		return z
+	}
+	return math.NaN()
 }
 
 // Ratio compares the variances, or the rates of evolution, of two groups.

@@ -1,0 +1,142 @@
+package supplement
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"anatomy/geom/stats/linear"
+	"anatomy/landmarks/shapestats"
+	"anatomy/viz"
+)
+
+// part is landmarks with a name.
+type part struct {
+	name      string
+	landmarks []int
+}
+
+// parseParts reads parts such as "jaw: 0-4, 7; skull: 5, 6, 8-11".
+func parseParts(line string) (out []part, err error) {
+	for _, text := range strings.Split(line, ";") {
+		name, numbers, named := strings.Cut(text, ":")
+		p := part{name: strings.TrimSpace(name)}
+		if !named || p.name == "" {
+			return nil, fmt.Errorf("the part %q: write a name, a colon and landmarks, as jaw: 0-4, 7", strings.TrimSpace(text))
+		}
+		if p.landmarks, err = parseLandmarks(numbers); err != nil {
+			return nil, fmt.Errorf("the part %s: %w", p.name, err)
+		}
+		out = append(out, p)
+	}
+	if len(out) < 2 {
+		return nil, fmt.Errorf("the parts %q: want at least two, with a semicolon between them", line)
+	}
+	return out, nil
+}
+
+// parseLandmarks reads numbers and ranges of numbers, such as "0-4, 7".
+func parseLandmarks(line string) (out []int, err error) {
+	for _, text := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
+		first, last, isRange := strings.Cut(text, "-")
+		if !isRange {
+			last = first
+		}
+		from, err := strconv.Atoi(first)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no landmark: write numbers from 0 on, or ranges as 0-4", text)
+		}
+		to, err := strconv.Atoi(last)
+		if err != nil || to < from || to-from > 1e6 {
+			return nil, fmt.Errorf("%q is no range of landmarks: write it as 0-4", text)
+		}
+		for l := from; l <= to; l++ {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
+// integrate asks how parts of the shapes covary, in all specimens or, with groups, in each group that has enough.
+func (a *analysis) integrate() (*Section, error) {
+	if a.Parts == "" {
+		return nil, nil
+	}
+	parts, err := parseParts(a.Parts)
+	if err != nil {
+		return nil, err
+	}
+	var modules [][]int
+	for _, p := range parts {
+		modules = append(modules, p.landmarks)
+	}
+	s := &Section{Title: "How parts vary together"}
+	base := a.model
+	if base == nil || a.over() {
+		base = a.mean
+	}
+	modular, err := base.Modularity(modules, a.draws())
+	if err != nil {
+		return nil, err
+	}
+	verdict := "The data do not show that the parts are modules"
+	if modular.P <= significant {
+		verdict = "The parts are modules: they covary less with each other than within"
+	}
+	s.add(Paragraph(fmt.Sprintf("%s (covariance ratio %.3g, p = %s: %s beside random landmarks, %s beside the same pattern turned over the shape).", verdict, modular.CR, pValue(modular.P), pValue(modular.Random.P), pValue(modular.Turned.P))))
+	a.method("Modules were compared by the covariance ratio with random landmarks, and with the same pattern turned over the mean shape; the larger p counts.", "D. Adams, Evaluating modularity in morphometric data, Methods Ecol. Evol. 7, 2016")
+
+	t := &Table{Name: "integration", Caption: fmt.Sprintf("Two-block partial least squares of %s and the other landmarks, each aligned by itself: correlation of the first pair of scores, effect size and p.", parts[0].name), Header: []string{"specimens", "number", "r", "Z", "p"}}
+	s.add(t)
+	var names []string
+	var effects []*shapestats.Integration
+	var figure *viz.Figure
+	add := func(name string, n int, found *shapestats.Integration) {
+		t.Rows = append(t.Rows, []string{name, fmt.Sprint(n), number(found.R), fmt.Sprintf("%.3g", found.Effect.Z()), pValue(found.P)})
+		names, effects = append(names, name), append(effects, found)
+		if figure == nil {
+			figure = viz.Fig(viz.Scatter(found.Scores[0][0], found.Scores[1][0])).XLabel(parts[0].name + " score").YLabel("score of the others")
+			s.add(&Figure{Name: "integration", Caption: fmt.Sprintf("Scores on the first pair of axes along which %s and the other landmarks covary most, of %s.", parts[0].name, name), Drawing: figure})
+		}
+	}
+	_, factors, values := a.main()
+	switch {
+	case a.tree != nil:
+		found, err := shapestats.MeasureIntegrationOnTree(a.data, a.tree, modules[0], a.draws())
+		if err != nil {
+			return nil, err
+		}
+		add("species on the tree", len(a.data.Specimens), found)
+		a.method("Parts of species covary as their phylogenetically independent contrasts do.", "D. Adams and R. Felice, Assessing trait covariation and morphological integration on phylogenies using evolutionary covariance matrices, PLoS ONE 9, 2014")
+	case values == nil:
+		found, err := shapestats.MeasureIntegration(a.data, modules[0], a.draws())
+		if err != nil {
+			return nil, err
+		}
+		add("all specimens", len(a.data.Specimens), found)
+	default:
+		d, _ := a.grouped(factors)
+		for _, g := range d.Groups() {
+			some := d.Group(g)
+			if len(some.Specimens) < 5 {
+				continue
+			}
+			found, err := shapestats.MeasureIntegration(some, modules[0], a.draws())
+			if err != nil {
+				return nil, err
+			}
+			add(g, len(some.Specimens), found)
+		}
+	}
+	a.method("Parts were compared by two-block partial least squares; the effect size Z is that of the inverse hyperbolic tangent of the correlation.", "F. J. Rohlf and M. Corti, Use of two-block partial least-squares to study covariation in shape, Syst. Biol. 49, 2000")
+	if len(effects) > 1 {
+		pairs := &Table{Name: "integration-pairs", Caption: "Whether groups differ in how strongly their parts covary: differences of effects in standard errors, and p of a normal distribution.", Header: []string{"group", "other group", "Z of the difference", "p"}}
+		for i, j := range linear.Twos(len(effects)) {
+			z, p := effects[i].Difference(effects[j])
+			pairs.Rows = append(pairs.Rows, []string{names[i], names[j], fmt.Sprintf("%.3g", z), pValue(p)})
+		}
+		s.add(pairs)
+		a.method("Effects were compared by their difference in standard errors, the larger one of the deviation of the draws and the jackknife's.", "D. Adams and M. Collyer, On the comparison of the strength of morphological integration across morphometric datasets, Evolution 70, 2016")
+	}
+	return s, nil
+}
