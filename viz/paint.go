@@ -33,10 +33,7 @@ const (
 
 // stamps places marks on the page, the farthest first in a figure in space. place gives page coordinates.
 func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page vg.Rectangle) []stamp {
-	var out []stamp
-	texts := map[*Layer][]int{}
-	var names []int
-	reach := 0.0 // extent of the scene
+	c := &carver{place: place, inSpace: inSpace, page: page, texts: map[*Layer][]int{}}
 	if inSpace {
 		b := emptyBox()
 		for _, m := range marks {
@@ -44,145 +41,174 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 				b.add(p)
 			}
 		}
-		reach = 2 * b.radius(3)
+		c.reach = 2 * b.radius(3)
 	}
-	depth := func(points ...[]float64) float64 {
-		if !inSpace {
-			return 0
-		}
-		sum := 0.0
-		for _, p := range points {
-			sum += p[2]
-		}
-		return sum / float64(len(points))
-	}
-	line := func(points [][]float64, s Stroke) {
-		// In space a line is cut into short pieces, each with its own depth.
-		for i := 1; i < len(points); i++ {
-			a, b := points[i-1], points[i]
-			n := 1
-			if reach > 0 {
-				n += int(distance(a, b) / (0.01 * reach))
-			}
-			for k := range n {
-				from, to := blend(a, b, float64(k)/float64(n)), blend(a, b, float64(k+1)/float64(n))
-				head, tail := place(from), place(to)
-				if way := tail.Sub(head); s.Color.A == 0xff && way != (vg.Point{}) { // pieces lap over each other, without a seam
-					tail = tail.Add(way.Scale(vg.Length(0.3 / math.Hypot(float64(way.X), float64(way.Y)))))
-				}
-				out = append(out, stamp{at: []vg.Point{head, tail}, stroke: s, depth: depth(from, to)})
-			}
-		}
-	}
-	solid := newScreen(marks, place, reach)
+	solid := newScreen(marks, place, c.reach)
 	var layer *Layer
 	level := 0.0
 	for _, m := range marks {
 		if m.layer != layer {
 			layer, level = m.layer, level+1
 		}
-		first := len(out)
-		at := make([]vg.Point, len(m.at))
-		for i, p := range m.at {
-			if m.kind != levelMark {
-				at[i] = place(p)
-			}
-		}
-		switch m.kind {
-		case lineMark:
-			switch {
-			case !inSpace:
-				out = append(out, stamp{at: at, closed: m.closed, stroke: m.stroke})
-			case m.closed:
-				line(append(append([][]float64(nil), m.at...), m.at[0]), m.stroke)
-			default:
-				line(m.at, m.stroke)
-			}
-		case areaMark:
-			out = append(out, stamp{at: at, closed: true, fill: m.fill, depth: depth(m.at...)})
-		case faceMark:
-			ink := m.fill
-			if inSpace {
-				bright := light(m.at)
-				if m.layer.byValue { // the colour carries a value: it may not change much
-					bright = 0.8 + 0.2*bright
-				}
-				ink = shade(ink, bright)
-			}
-			s := stamp{at: at, closed: true, fill: ink, depth: depth(m.at...)}
-			if ink.A == 0xff {
-				s.stroke = Stroke{Color: ink, Width: 0.6} // covers the hairline between neighbours
-			}
-			out = append(out, s)
-		case dotMark:
-			out = append(out, stamp{at: at, fill: m.fill, stroke: m.stroke, radius: vg.Points(m.radius), depth: depth(m.at...)})
-		case textMark:
-			out = append(out, stamp{at: at, text: m.text, fill: m.fill, depth: depth(m.at...)})
-			texts[m.layer] = append(texts[m.layer], len(out)-1)
-		case nameMark:
-			out = append(out, stamp{at: at, closed: true, fill: fade(White, 0.7)}, stamp{at: at, text: m.text, fill: m.fill})
-			names = append(names, len(out)-1)
-		case glyphMark:
-			if m.text != "" {
-				at[0] = middle([]vg.Point{m.captionRect(at[0]).Min, m.captionRect(at[0]).Max})
-				out = append(out, stamp{at: at, text: m.text, fill: m.fill})
-				continue
-			}
-			corners := make([]vg.Point, len(m.glyph))
-			for i, p := range m.glyph {
-				corners[i] = at[0].Add(vg.Point{X: vg.Points(p[0]), Y: vg.Points(p[1])})
-			}
-			out = append(out, stamp{at: corners, closed: m.closed, fill: m.fill, stroke: m.stroke})
-		case levelMark:
-			p := m.at[0]
-			if math.IsNaN(p[0]) {
-				y := place([]float64{1, p[1]}).Y
-				at = []vg.Point{{X: page.Min.X, Y: y}, {X: page.Max.X, Y: y}}
-			} else {
-				x := place([]float64{p[0], 1}).X
-				at = []vg.Point{{X: x, Y: page.Min.Y}, {X: x, Y: page.Max.Y}}
-			}
-			out = append(out, stamp{at: at, stroke: m.stroke})
-		case arrowMark:
-			head := arrow(at[0], at[1], m.stroke.Width)
-			if head.corners == nil {
-				continue
-			}
-			shaft := m.stroke
-			shaft.Width = head.width
-			if inSpace {
-				line([][]float64{m.at[0], blend(m.at[0], m.at[1], head.shaft)}, shaft)
-			} else {
-				tail := at[0].Add(at[1].Sub(at[0]).Scale(vg.Length(head.shaft)))
-				out = append(out, stamp{at: []vg.Point{at[0], tail}, stroke: shaft})
-			}
-			out = append(out, stamp{at: head.corners, closed: true, fill: shaft.Color, depth: depth(m.at[1])})
-		}
+		first := len(c.out)
+		c.carve(m)
 		if inSpace && m.kind != faceMark && m.kind != areaMark {
-			for i := first; i < len(out); i++ {
+			for i := first; i < len(c.out); i++ {
 				// What no facet hides comes after all facets; of what lies together the later layer comes last.
 				// The rest comes before the facets on which it lies, so that they dim it evenly if they let it through.
-				if solid.hides(middle(out[i].at), out[i].depth) {
-					out[i].depth -= solid.longest
+				if s := &c.out[i]; solid.hides(middle(s.at), s.depth) {
+					s.depth -= solid.longest
 				} else {
-					out[i].depth += (10 + 0.01*level) * reach
+					s.depth += (10 + 0.01*level) * c.reach
 				}
 			}
 		}
 	}
-	for _, indices := range texts {
-		repel(out, indices)
+	for _, indices := range c.texts {
+		repel(c.out, indices)
 	}
 	if !inSpace {
-		for _, indices := range texts {
-			sidestep(out, indices, page)
+		for _, indices := range c.texts {
+			sidestep(c.out, indices, page)
 		}
 	}
-	nameBeside(out, names, page)
+	nameBeside(c.out, c.names, page)
 	if inSpace {
-		sort.SliceStable(out, func(i, j int) bool { return out[i].depth < out[j].depth })
+		sort.SliceStable(c.out, func(i, j int) bool { return c.out[i].depth < c.out[j].depth })
 	}
-	return out
+	return c.out
+}
+
+// A carver makes stamps of marks.
+type carver struct {
+	out     []stamp
+	place   func(p []float64) vg.Point
+	inSpace bool
+	page    vg.Rectangle
+	reach   float64          // extent of the scene in space
+	texts   map[*Layer][]int // the stamps of texts and names
+	names   []int
+}
+
+func (c *carver) add(s ...stamp) { c.out = append(c.out, s...) }
+
+// depth is the mean depth of points.
+func (c *carver) depth(points ...[]float64) float64 {
+	if !c.inSpace {
+		return 0
+	}
+	sum := 0.0
+	for _, p := range points {
+		sum += p[2]
+	}
+	return sum / float64(len(points))
+}
+
+// line adds a line in space, cut into short pieces, each with its own depth.
+func (c *carver) line(points [][]float64, s Stroke) {
+	for i := 1; i < len(points); i++ {
+		a, b := points[i-1], points[i]
+		n := 1
+		if c.reach > 0 {
+			n += int(distance(a, b) / (0.01 * c.reach))
+		}
+		for k := range n {
+			from, to := blend(a, b, float64(k)/float64(n)), blend(a, b, float64(k+1)/float64(n))
+			head, tail := c.place(from), c.place(to)
+			if way := tail.Sub(head); s.Color.A == 0xff && way != (vg.Point{}) { // pieces lap over each other, without a seam
+				tail = tail.Add(way.Scale(vg.Length(0.3 / math.Hypot(float64(way.X), float64(way.Y)))))
+			}
+			c.add(stamp{at: []vg.Point{head, tail}, stroke: s, depth: c.depth(from, to)})
+		}
+	}
+}
+
+// carve adds the stamps of a mark.
+func (c *carver) carve(m mark) {
+	at := make([]vg.Point, len(m.at))
+	for i, p := range m.at {
+		if m.kind != levelMark {
+			at[i] = c.place(p)
+		}
+	}
+	switch m.kind {
+	case lineMark:
+		switch {
+		case !c.inSpace:
+			c.add(stamp{at: at, closed: m.closed, stroke: m.stroke})
+		case m.closed:
+			c.line(append(append([][]float64(nil), m.at...), m.at[0]), m.stroke)
+		default:
+			c.line(m.at, m.stroke)
+		}
+	case areaMark:
+		c.add(stamp{at: at, closed: true, fill: m.fill, depth: c.depth(m.at...)})
+	case faceMark:
+		c.face(m, at)
+	case dotMark:
+		c.add(stamp{at: at, fill: m.fill, stroke: m.stroke, radius: vg.Points(m.radius), depth: c.depth(m.at...)})
+	case textMark:
+		c.add(stamp{at: at, text: m.text, fill: m.fill, depth: c.depth(m.at...)})
+		c.texts[m.layer] = append(c.texts[m.layer], len(c.out)-1)
+	case nameMark:
+		c.add(stamp{at: at, closed: true, fill: fade(White, 0.7)}, stamp{at: at, text: m.text, fill: m.fill})
+		c.names = append(c.names, len(c.out)-1)
+	case glyphMark:
+		if m.text != "" {
+			at[0] = middle([]vg.Point{m.captionRect(at[0]).Min, m.captionRect(at[0]).Max})
+			c.add(stamp{at: at, text: m.text, fill: m.fill})
+			return
+		}
+		corners := make([]vg.Point, len(m.glyph))
+		for i, p := range m.glyph {
+			corners[i] = at[0].Add(vg.Point{X: vg.Points(p[0]), Y: vg.Points(p[1])})
+		}
+		c.add(stamp{at: corners, closed: m.closed, fill: m.fill, stroke: m.stroke})
+	case levelMark:
+		p := m.at[0]
+		if math.IsNaN(p[0]) {
+			y := c.place([]float64{1, p[1]}).Y
+			at = []vg.Point{{X: c.page.Min.X, Y: y}, {X: c.page.Max.X, Y: y}}
+		} else {
+			x := c.place([]float64{p[0], 1}).X
+			at = []vg.Point{{X: x, Y: c.page.Min.Y}, {X: x, Y: c.page.Max.Y}}
+		}
+		c.add(stamp{at: at, stroke: m.stroke})
+	case arrowMark:
+		c.arrow(m, at)
+	}
+}
+
+func (c *carver) face(m mark, at []vg.Point) {
+	ink := m.fill
+	if c.inSpace {
+		bright := light(m.at)
+		if m.layer.byValue { // the colour carries a value: it may not change much
+			bright = 0.8 + 0.2*bright
+		}
+		ink = shade(ink, bright)
+	}
+	s := stamp{at: at, closed: true, fill: ink, depth: c.depth(m.at...)}
+	if ink.A == 0xff {
+		s.stroke = Stroke{Color: ink, Width: 0.6} // covers the hairline between neighbours
+	}
+	c.add(s)
+}
+
+func (c *carver) arrow(m mark, at []vg.Point) {
+	head := arrow(at[0], at[1], m.stroke.Width)
+	if head.corners == nil {
+		return
+	}
+	shaft := m.stroke
+	shaft.Width = head.width
+	if c.inSpace {
+		c.line([][]float64{m.at[0], blend(m.at[0], m.at[1], head.shaft)}, shaft)
+	} else {
+		tail := at[0].Add(at[1].Sub(at[0]).Scale(vg.Length(head.shaft)))
+		c.add(stamp{at: []vg.Point{at[0], tail}, stroke: shaft})
+	}
+	c.add(stamp{at: head.corners, closed: true, fill: shaft.Color, depth: c.depth(m.at[1])})
 }
 
 // A screen knows the facets that stand over each place of the page.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -580,6 +581,106 @@ func TestLBFGSSaved(t *testing.T) {
 	}
 }
 
+// One search along a line, by what it learns: which values it accepts, how it steps back, and how it begins again without memory.
+func TestLBFGSAlongLine(t *testing.T) {
+	o := solve.Objective{FirstStep: 2, Scale: 1}
+	learn := func(s solve.LBFGS, value, gradient float64) solve.LBFGS {
+		t.Helper()
+		ok(t, s.Learn(context.Background(), o, value, []float64{gradient}, solve.Limits{Tolerance: 1e-9, MaxIterations: 9}))
+		return s
+	}
+	at := func(what string, s solve.LBFGS, x float64, values, of int, done bool) {
+		t.Helper()
+		if expect.Abs(t, what, s.X, []float64{x}, 1e-15); s.Values != values || s.At != of || s.Done != done {
+			t.Errorf("%s: value %d of %d, done %t", what, s.At, s.Values, s.Done)
+		}
+	}
+	first := learn(solve.LBFGS{X: []float64{7}}, 1, 1) // the direction is −2, the slope −2
+	at("first step", first, 5, 1, 0, false)
+	const least = 1 - 2e-4 // by the condition of Armijo
+	second := learn(first, least-1e-8, 0.5)
+	at("just low enough: a secant step, of the Hessian ½/2", second, 5-0.5*4, 2, 1, false)
+	at("as steep as before, just low enough", learn(first, least-1e-8, 1), 3, 2, 1, false)
+	at("as steep as before, not low enough", learn(first, least+1e-8, 1), 6, 2, 0, false)
+	at("infinite", learn(first, math.Inf(1), 0), 6, 2, 0, false)
+	at("level to rounding, with a slope that is less", learn(first, 1+1e-10, 0.5), 3, 2, 1, false)
+	at("level to rounding, with the same slope", learn(first, 1+1e-10, 1), 6, 2, 0, false)
+	at("level to rounding, with the opposite slope", learn(first, 1+1e-10, -1), 6, 2, 0, false)
+	at("higher than rounding", learn(first, 1+1e-8, 0.5), 6, 2, 0, false)
+
+	// No part of the second step leads down: the third is that without memory; then there is nothing else to try.
+	failed, halvings := second, 0
+	for ; failed.Pairs != nil; halvings++ {
+		failed = learn(failed, 2, 0)
+	}
+	at("without memory", failed, 5-2*0.5, 2+halvings, 1, false)
+	if halvings != 27 { // 2⁻²⁷ < 1e-8
+		t.Errorf("%d halvings", halvings)
+	}
+	for !failed.Done {
+		failed = learn(failed, 2, 0)
+	}
+	at("stalled", failed, 5, 2+2*halvings, 1, true)
+	expect.Refused(t, failed.Err(), "no step made progress")
+
+	// A curve that bends down teaches nothing. A preconditioner that leads uphill is not followed. Without Scale it is the first value.
+	at("bent down", learn(first, 0.5, 1.5), 5-2*1.5, 2, 1, false)
+	o.FirstStep = -2
+	at("uphill", learn(solve.LBFGS{X: []float64{7}}, 1, 1), 7, 1, 0, true)
+	o.FirstStep, o.Scale = 1, 0
+	s := learn(solve.LBFGS{X: []float64{7}}, 4, 1)
+	at("above 1e-9 √(1e-6 · 4)", learn(s, 0, 2.1e-12), s.X[0]-2.1e-12/(1-2.1e-12), 2, 1, false)
+	at("below", learn(s, 0, 1.9e-12), s.X[0], 2, 1, true)
+}
+
+// The direction is −H g with the inverse Hessian of the dense formula, H ← (1 − ρ s yᵀ) H (1 − ρ y sᵀ) + ρ s sᵀ, over the last steps, from
+// γ P with the γ that fits the last step.
+func TestLBFGSDirection(t *testing.T) {
+	const d, memory = 6, 3
+	a := matrix(9, d, 50)
+	p := mat.NewDiagDense(d, []float64{1, 2, 3, 1, 2, 3})
+	o := solve.Objective{FirstStep: 0.01, Memory: memory, Precondition: func(g []float64) ([]float64, error) { return times(p, g), nil }}
+	s := solve.LBFGS{X: make([]float64, d)}
+	var points, gradients [][]float64
+	for len(points) < 9 {
+		f, g, _ := quadratic(a)(s.X)
+		before := s.Values
+		ok(t, s.Learn(context.Background(), o, f, g, solve.Limits{Tolerance: 1e-12, MaxIterations: 99}))
+		if s.At != before {
+			continue // not low enough
+		}
+		points, gradients = append(points, s.Best), append(gradients, g)
+		h := mat.DenseCopyOf(p)
+		h.Scale(o.FirstStep, h)
+		for k := max(1, len(points)-memory); k < len(points); k++ {
+			step := mat.NewVecDense(d, floats.SubTo(make([]float64, d), points[k], points[k-1]))
+			y := mat.NewVecDense(d, floats.SubTo(make([]float64, d), gradients[k], gradients[k-1]))
+			if k == max(1, len(points)-memory) {
+				last := len(points) - 1
+				y := floats.SubTo(make([]float64, d), gradients[last], gradients[last-1])
+				gamma := floats.Dot(floats.SubTo(make([]float64, d), points[last], points[last-1]), y) / floats.Dot(y, times(p, y))
+				h.Scale(gamma/o.FirstStep, h)
+			}
+			rho := 1 / mat.Dot(step, y)
+			var project, all mat.Dense
+			project.Outer(-rho, step, y)
+			for i := range d {
+				project.Set(i, i, project.At(i, i)+1)
+			}
+			all.Product(&project, h, project.T())
+			var outer mat.Dense
+			outer.Outer(rho, step, step)
+			h.Add(&all, &outer)
+		}
+		want := times(h, g)
+		floats.Scale(-1, want)
+		expect.Rel(t, fmt.Sprintf("direction %d", len(points)), s.Direction, want, 1e-7)
+	}
+	if len(s.Pairs) != memory {
+		t.Errorf("%d steps are remembered", len(s.Pairs))
+	}
+}
+
 // Where the preconditioner leads uphill there is no minimum, unless the gradient is only rounding.
 func TestMinimiseUphill(t *testing.T) {
 	for start, want := range map[float64]solve.Status{5: solve.Stalled, 1e-9: solve.Converged} {
@@ -709,5 +810,16 @@ func TestWhole(t *testing.T) {
 				t.Errorf("whole %t: %s after %d iterations at |F| = %.2g, %.2g from the root", whole, r.Status, r.Iterations, r.Norm, away)
 			}
 		}
+	}
+}
+
+// Limits that mean nothing are refused by their names.
+func TestLimits(t *testing.T) {
+	for want, option := range map[string]solve.Option{"Tolerance(NaN)": solve.Tolerance(math.NaN()), "Tolerance(0)": solve.Tolerance(0),
+		"Tolerance(+Inf)": solve.Tolerance(math.Inf(1)), "MaxIterations(0)": solve.MaxIterations(0)} {
+		expect.Refused(t, expect.Error(solve.Limits{}.With(option)), want)
+	}
+	if l := expect.Must(solve.Limits{Tolerance: 1}.With(solve.MaxIterations(1), solve.Tolerance(1e-300))); l != (solve.Limits{Tolerance: 1e-300, MaxIterations: 1}) {
+		t.Errorf("%+v", l)
 	}
 }

@@ -177,74 +177,76 @@ func (f *fit) geodesics() (needed []*geodesic, err error) {
 	return append(needed, logs...), err
 }
 
-// optimiseSteady varies p if freePoint is set, the m_k from the number fixed on, and the s if freeScores is set. The s_ik of those m_k have
-// Σ w_i s_ik s_il = 0 for k ≠ l.
-func (f *fit) optimiseSteady() (*solve.Minimum, error) {
-	start := f.model
-	all, free := len(start.m), start.m[f.fixed:]
-	pack := func(of model) (x []float64) {
-		for _, m := range of.m[f.fixed:] {
-			x = append(x, m...)
-		}
-		if f.freePoint {
-			x = append(x, of.p...)
-		}
-		if f.freeScores {
-			for _, row := range of.s {
-				x = append(x, row...)
-			}
-		}
-		return x
+// pack lists the variables of a model: the m_k from the number fixed on, p if freePoint is set, and the s if freeScores is set.
+func (f *fit) pack(of model) (x []float64) {
+	for _, m := range of.m[f.fixed:] {
+		x = append(x, m...)
 	}
-	unpack := func(x []float64) model {
-		a := len(start.p)
-		out := model{p: start.p, m: slices.Clone(start.m[:f.fixed]), s: start.s}
-		for range free {
-			out.m, x = append(out.m, x[:a:a]), x[a:]
-		}
-		if f.freePoint {
-			out.p, x = x[:a:a], x[a:]
-		}
-		if f.freeScores {
-			out.s = engine.Unflatten(x, all)
-		}
-		return out
+	if f.freePoint {
+		x = append(x, of.p...)
 	}
+	if f.freeScores {
+		for _, row := range of.s {
+			x = append(x, row...)
+		}
+	}
+	return x
+}
+
+// unpack is the model with these variables.
+func (f *fit) unpack(x []float64) model {
+	a := len(f.p)
+	out := model{p: f.p, m: slices.Clone(f.m[:f.fixed]), s: f.s}
+	for range f.m[f.fixed:] {
+		out.m, x = append(out.m, x[:a:a]), x[a:]
+	}
+	if f.freePoint {
+		out.p, x = x[:a:a], x[a:]
+	}
+	if f.freeScores {
+		out.s = engine.Unflatten(x, len(f.m))
+	}
+	return out
+}
+
+// problem is the sum as a function of what varies, from the model as it is. The s_ik of those m_k that vary have Σ w_i s_ik s_il = 0 for k ≠ l.
+func (f *fit) problem() (solve.Objective, error) {
+	all := len(f.m)
 	// The second derivatives of the sum in flat space are 2 Σ w s² g* for m_k, 2 g for p and 2 w_i ‖m_k‖² for s_ik. With
 	// Mismatch g is (g* + σ²)⁻¹, and those for m_k are 2 Σ w s² g* g g*, with a ridge for momenta that are too rough to matter.
-	spreads := make([]float64, len(free))
-	for i, row := range start.s {
+	spreads := make([]float64, all-f.fixed)
+	for i, row := range f.s {
 		for k, s := range row[f.fixed:] {
 			spreads[k] += f.weights[i] * s * s
 		}
 	}
 	sizes := make([]float64, all)
-	for k, m := range start.m {
+	for k, m := range f.m {
 		v, err := f.sharp(m)
 		if err != nil {
-			return nil, err
+			return solve.Objective{}, err
 		}
 		sizes[k] = floats.Dot(m, v)
 	}
 	started := false
-	problem := solve.Objective{
+	return solve.Objective{
 		FirstStep: 0.5,
 		Scale:     f.variance,
 		Value: func(x []float64) (float64, []float64, error) {
-			value, g, err := f.value(unpack(x))
+			value, g, err := f.value(f.unpack(x))
 			switch {
 			case err != nil:
 				return 0, nil, err
 			case !math.IsInf(value, 1):
 				started = true
-				return value, pack(g), nil
+				return value, f.pack(g), nil
 			case !started:
 				return 0, nil, fmt.Errorf("the geodesics of the model in the tangent space at the mean, where the search starts, leave what can be computed: take samples that are closer together, or another chart")
 			}
 			return value, nil, nil
 		},
 		Precondition: func(g []float64) ([]float64, error) {
-			a := len(start.p)
+			a := len(f.p)
 			var out []float64
 			for _, spread := range spreads {
 				flat, err := f.flat(g[:a])
@@ -269,8 +271,8 @@ func (f *fit) optimiseSteady() (*solve.Minimum, error) {
 		},
 		Retract: func(x, d []float64) ([]float64, error) {
 			out := floats.AddTo(make([]float64, len(x)), x, d)
-			if a := len(start.p); f.freePoint {
-				at := out[len(free)*a:][:a]
+			if a := len(f.p); f.freePoint {
+				at := out[len(spreads)*a:][:a]
 				p, _, err := f.space.Project(at)
 				if err != nil {
 					return nil, err
@@ -279,15 +281,22 @@ func (f *fit) optimiseSteady() (*solve.Minimum, error) {
 			}
 			return out, nil
 		},
+	}, nil
+}
+
+// optimiseSteady minimises the sum with the steps that the space has.
+func (f *fit) optimiseSteady() (*solve.Minimum, error) {
+	problem, err := f.problem()
+	if err != nil {
+		return nil, err
 	}
 	iterations := 0
 	var found *solve.Minimum
 	for {
-		var err error
-		if found, err = f.minimise(problem, pack(f.model)); err != nil {
+		if found, err = f.minimise(problem, f.pack(f.model)); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
-		f.model = unpack(found.X)
+		f.model = f.unpack(found.X)
 		// The line search may have ended at another point than the best.
 		if found.Value, _, err = f.value(f.model); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)

@@ -78,16 +78,10 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	v, m := s.Vectors(samples), s.M
 	d := float64(m.Dim())
 	if guess == 0 {
-		const brief = 1 / (2 * math.Pi) // at this time the log density is −ρ/brief, nearly
-		out, err := s.Call(operation{name: "spread"}, func(in []*Node) []*Node {
-			g := newGuide(m, Guided, in[1])
-			brief := Scalar(in[0].Graph(), in[0].DType(), brief)
-			return []*Node{ReduceAllMean(g.logDensity(g.enter(forPaths(in[1].Shape().Dim(0), in[0])), brief))}
-		}, s.Vector(start), v)
-		if err != nil {
+		var err error
+		if guess, err = spread(s, s.Vector(start), v); err != nil {
 			return nil, err
 		}
-		guess = -2 / d * brief * out.Scalar(0)
 		if !(guess > 0) || math.IsInf(guess, 1) {
 			return nil, fmt.Errorf("%s: the samples' mean squared distance from the start is %g: they must spread around it", what, d*guess)
 		}
@@ -95,76 +89,20 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	if err := r.fits(what, len(samples), m.Dim(), 0, false); err != nil {
 		return nil, err
 	}
-	xi := r.bridging(len(samples)*r.Paths, s.M.Dim())
-
-	// at is the objective with its gradient, as steps in the chart at x and in log T.
-	type point struct {
-		x, step                            []float64
-		t, stepT, value, norm, size, wound float64
-	}
-	at := func(x []float64, t, stride float64) (*point, error) {
-		out, err := s.Call(operation{what, proposal, false}, func(in []*Node) []*Node {
-			x, v, logT, xi, stride := in[0], in[1], in[2], in[3], in[4]
-			n := xi.Shape().Dim(1)
-			stride = BroadcastToDims(stride, n)
-			xi = Where(BroadcastToShape(Reshape(GreaterThan(stride, OnesLike(stride)), 1, n, 1), xi.Shape()), coarser(xi), xi)
-			at := geom.At(m, x)
-			y := Identity(at.X)
-			T := Exp(logT)
-			weights, wound, _ := bridges(m, proposal, forPaths(n, at.Point(y)), repeatRows(v, n/v.Shape().Dim(0)), T, xi, stride, false)
-			weights, wound = Reshape(weights, v.Shape().Dim(0), -1), Reshape(wound, v.Shape().Dim(0), -1)
-			value := ReduceAllMean(logMeanExp(weights))
-			// (Σ w)²/Σ w² = N (mean w)²/mean w²
-			sizes := Sub(MulScalar(logMeanExp(weights), 2), logMeanExp(MulScalar(weights, 2)))
-			size := MulScalar(Reciprocal(ReduceAllMean(Exp(Neg(sizes)))), float64(weights.Shape().Dim(1)))
-			shares := Exp(Sub(weights, BroadcastToShape(ReduceAndKeep(weights, ReduceMax, -1), weights.Shape())))
-			share := Div(ReduceSum(Mul(shares, wound), -1), ReduceSum(shares, -1))
-			slope := Gradient(value, y, logT)
-			step := Mul(T, geom.Sharp(at.Manifold, y, slope[0]))
-			return []*Node{value, step, MulScalar(slope[1], 2/d), dot(step, slope[0]), slope[1], size, ReduceAllMean(share)}
-		}, x, v, math.Log(t), xi, stride)
-		if err != nil {
-			return nil, err
-		}
-		p := &point{x: x, t: t, value: out.Scalar(0), step: out.Vector(1), stepT: out.Scalar(2), size: out.Scalar(5), wound: out.Scalar(6)}
-		p.norm = math.Sqrt(out.Scalar(3) + p.stepT*out.Scalar(4))
-		return p, nil
-	}
+	c := &climber[P]{s, task, operation{what, proposal, false}, v, r.bridging(len(samples)*r.Paths, m.Dim())}
 	mean := &Mean[P]{}
-	climb := func(now *point, stride, accuracy float64) (*point, int, error) {
-		iterations := 0
-		for better := true; better && now.norm > accuracy && !task.Stopped() && iterations < meanMaxIterations; iterations++ {
-			better = false
-			task.Report(geom.Progress{Iteration: iterations, Objective: -now.value, Gradient: now.norm})
-			// A step of one standard deviation is long enough.
-			for scale := math.Min(1, 1/now.norm); scale > 1e-3 && !better; scale /= 4 {
-				x, err := moved(s, now.x, floats.ScaleTo(make([]float64, len(now.step)), scale, now.step))
-				if err != nil {
-					return nil, 0, err
-				}
-				next, err := at(x, now.t*math.Exp(scale*now.stepT), stride)
-				if err != nil {
-					return nil, 0, err
-				}
-				if better = next.value > now.value || next.norm < now.norm/2 && next.value > now.value-1e-9; better {
-					now = next
-				}
-			}
-		}
-		return now, iterations, nil
-	}
-	now, err := at(s.Vector(start), guess, 1)
+	now, err := c.at(s.Vector(start), guess, 1)
 	if err != nil {
 		return nil, err
 	}
-	if math.IsNaN(now.norm) || math.IsInf(now.value, 0) {
+	if !now.finite() {
 		return nil, fmt.Errorf("%s: the likelihood at the start with variance %.4g is %g, its gradient %g: use more steps, or a start that is closer to the samples",
 			what, guess, math.Exp(now.value), now.norm)
 	}
-	if now, mean.Iterations, err = climb(now, 1, meanAccuracy); err != nil {
+	if now, mean.Iterations, err = c.climb(now, 1, meanAccuracy); err != nil {
 		return nil, err
 	}
-	coarse, err := at(now.x, now.t, 2)
+	coarse, err := c.at(now.x, now.t, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -172,8 +110,8 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	switch {
 	case r.Steps == 1:
 		mean.PointStep, mean.VarianceStep = math.NaN(), math.NaN() // half a step is none
-	case !math.IsNaN(coarse.norm) && !math.IsInf(coarse.value, 0):
-		if coarse, _, err = climb(coarse, 2, meanTolerance); err != nil {
+	case coarse.finite():
+		if coarse, _, err = c.climb(coarse, 2, meanTolerance); err != nil {
 			return nil, err
 		}
 		if mean.PointStep, err = apart(s, now.x, coarse.x); err != nil {
@@ -196,6 +134,92 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	mean.PointError = math.Hypot(math.Sqrt(d*now.t/n*random), mean.PointStep)
 	mean.VarianceError = math.Hypot(now.t*math.Sqrt(2/(d*n)*random), mean.VarianceStep)
 	return mean, nil
+}
+
+// spread is the mean squared distance of samples v from x, divided by the dimension.
+func spread[P geom.Point](s *geom.Space[P], x []float64, v [][]float64) (float64, error) {
+	const brief = 1 / (2 * math.Pi) // at this time the log density is −ρ/brief, nearly
+	out, err := s.Call(operation{name: "spread"}, func(in []*Node) []*Node {
+		g := newGuide(s.M, Guided, in[1])
+		brief := Scalar(in[0].Graph(), in[0].DType(), brief)
+		return []*Node{ReduceAllMean(g.logDensity(g.enter(forPaths(in[1].Shape().Dim(0), in[0])), brief))}
+	}, x, v)
+	if err != nil {
+		return 0, err
+	}
+	return -2 / float64(s.M.Dim()) * brief * out.Scalar(0), nil
+}
+
+// climber raises the mean log-likelihood of samples by bridges to them.
+type climber[P geom.Point] struct {
+	s       *geom.Space[P]
+	task    *geom.Task
+	of      operation
+	samples [][]float64
+	noise   [][][]float64
+}
+
+// height is the objective at (x, t) with its gradient, as steps in the chart at x and in log T.
+type height struct {
+	x, step                            []float64
+	t, stepT, value, norm, size, wound float64
+}
+
+func (p *height) finite() bool { return !math.IsNaN(p.norm) && !math.IsInf(p.value, 0) }
+
+// at evaluates the objective; bridges have one step in place of stride steps.
+func (c *climber[P]) at(x []float64, t, stride float64) (*height, error) {
+	m := c.s.M
+	out, err := c.s.Call(c.of, func(in []*Node) []*Node {
+		x, v, logT, xi, stride := in[0], in[1], in[2], in[3], in[4]
+		n := xi.Shape().Dim(1)
+		stride = BroadcastToDims(stride, n)
+		xi = Where(BroadcastToShape(Reshape(GreaterThan(stride, OnesLike(stride)), 1, n, 1), xi.Shape()), coarser(xi), xi)
+		at := geom.At(m, x)
+		y := Identity(at.X)
+		T := Exp(logT)
+		weights, wound, _ := bridges(m, c.of.proposal, forPaths(n, at.Point(y)), repeatRows(v, n/v.Shape().Dim(0)), T, xi, stride, false)
+		weights, wound = Reshape(weights, v.Shape().Dim(0), -1), Reshape(wound, v.Shape().Dim(0), -1)
+		value := ReduceAllMean(logMeanExp(weights))
+		// (Σ w)²/Σ w² = N (mean w)²/mean w²
+		sizes := Sub(MulScalar(logMeanExp(weights), 2), logMeanExp(MulScalar(weights, 2)))
+		size := MulScalar(Reciprocal(ReduceAllMean(Exp(Neg(sizes)))), float64(weights.Shape().Dim(1)))
+		shares := Exp(Sub(weights, BroadcastToShape(ReduceAndKeep(weights, ReduceMax, -1), weights.Shape())))
+		share := Div(ReduceSum(Mul(shares, wound), -1), ReduceSum(shares, -1))
+		slope := Gradient(value, y, logT)
+		step := Mul(T, geom.Sharp(at.Manifold, y, slope[0]))
+		return []*Node{value, step, MulScalar(slope[1], 2/float64(m.Dim())), dot(step, slope[0]), slope[1], size, ReduceAllMean(share)}
+	}, x, c.samples, math.Log(t), c.noise, stride)
+	if err != nil {
+		return nil, err
+	}
+	p := &height{x: x, t: t, value: out.Scalar(0), step: out.Vector(1), stepT: out.Scalar(2), size: out.Scalar(5), wound: out.Scalar(6)}
+	p.norm = math.Sqrt(out.Scalar(3) + p.stepT*out.Scalar(4))
+	return p, nil
+}
+
+// climb raises the objective until the norm of its gradient is at most the accuracy, and returns the iterations.
+func (c *climber[P]) climb(now *height, stride, accuracy float64) (*height, int, error) {
+	iterations := 0
+	for better := true; better && now.norm > accuracy && !c.task.Stopped() && iterations < meanMaxIterations; iterations++ {
+		better = false
+		c.task.Report(geom.Progress{Iteration: iterations, Objective: -now.value, Gradient: now.norm})
+		// A step of one standard deviation is long enough.
+		for scale := math.Min(1, 1/now.norm); scale > 1e-3 && !better; scale /= 4 {
+			x, err := moved(c.s, now.x, floats.ScaleTo(make([]float64, len(now.step)), scale, now.step))
+			if err != nil {
+				return nil, 0, err
+			}
+			next, err := c.at(x, now.t*math.Exp(scale*now.stepT), stride)
+			if err != nil {
+				return nil, 0, err
+			}
+			if better = next.value > now.value || next.norm < now.norm/2 && next.value > now.value-1e-9; better {
+				now = next
+			}
+		}
+	}
+	return now, iterations, nil
 }
 
 // apart is the length of the step from x to y in coordinates, on a Charted manifold those of the chart centred at x.

@@ -337,33 +337,14 @@ func (r *Rounds) reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 		stage = now.Estimate.annealing
 	}
 
-	value := last.Value
-	if last.Infinite {
-		value = math.Inf(1)
-	}
-	search := *now.Search
-	if err := search.Learn(context.Background(), solve.Objective{
-		Retract: func(x, step []float64) ([]float64, error) {
-			if floats.Norm(step, 2) < floats.Norm(search.Direction, 2)/1000 {
-				return nil, errors.New("a step that is too short for a round")
-			}
-			return floats.AddTo(make([]float64, len(x)), x, step), nil
-		},
-		Residual: func([]float64) (float64, error) {
-			if now.Stage+search.At < now.Number { // this round was tried in vain
-				return search.Decrement, nil
-			}
-			return max(last.Imbalance, last.Unsettled), nil
-		},
-		Precondition: f.preconditionTemplate,
-		FirstStep:    1,
-	}, value, gradient, solve.Limits{Tolerance: stage.tolerance(r.limits.Tolerance), MaxIterations: math.MaxInt}); err != nil {
+	search, err := r.step(now, last, gradient, stage.tolerance(r.limits.Tolerance))
+	if err != nil {
 		return nil, err
 	}
 	best := *now
 	best.Number = now.Stage + search.At
 	r.place(&best, search.Best)
-	next.From, next.Search = best.Number, &search
+	next.From, next.Search = best.Number, search
 	r.place(&next, search.X)
 	if !search.Done && next.Number < r.limits.MaxIterations {
 		return &next, nil
@@ -412,6 +393,33 @@ func (r *Rounds) reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 	next.Search = nil
 	next.Atlas, err = r.end(&best, &next, own, status)
 	return &next, err
+}
+
+// step returns the search of a round after it has learned what came of the round.
+func (r *Rounds) step(now *AtlasRound, last *Outcome, gradient []float64, tolerance float64) (*solve.LBFGS, error) {
+	value := last.Value
+	if last.Infinite {
+		value = math.Inf(1)
+	}
+	search := *now.Search
+	objective := solve.Objective{
+		Retract: func(x, step []float64) ([]float64, error) {
+			if floats.Norm(step, 2) < floats.Norm(search.Direction, 2)/1000 {
+				return nil, errors.New("a step that is too short for a round")
+			}
+			return floats.AddTo(make([]float64, len(x)), x, step), nil
+		},
+		Residual: func([]float64) (float64, error) {
+			if now.Stage+search.At < now.Number { // this round was tried in vain
+				return search.Decrement, nil
+			}
+			return max(last.Imbalance, last.Unsettled), nil
+		},
+		Precondition: r.fit.preconditionTemplate,
+		FirstStep:    1,
+	}
+	err := search.Learn(context.Background(), objective, value, gradient, solve.Limits{Tolerance: tolerance, MaxIterations: math.MaxInt})
+	return &search, err
 }
 
 // end returns the atlas of the best round and its parts.

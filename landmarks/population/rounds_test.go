@@ -319,3 +319,40 @@ func TestRoundsStall(t *testing.T) {
 		t.Errorf("%d stages, %d rounds", stages, len(rounds))
 	}
 }
+
+// Where no part of a remembered direction leads down, the search takes another one from the best round, as far from the minimum as that is.
+func TestRoundsBeginAgain(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := small(true, false)
+	r, first, own := firstRound(m, template, controls, subjects, 200)
+	defer r.Close()
+	parts := [][]*Part{own}
+	reduce := func(now *AtlasRound) *AtlasRound {
+		return expect.Must(r.Reduce(now, func(k int) ([]*Part, error) { return parts[k], nil }))
+	}
+	now := reduce(first)
+	parts = append(parts, nil)
+	for i := range subjects {
+		parts[1] = append(parts[1], expect.Must(r.Match(now, i, own[i])))
+	}
+	now = reduce(now)
+	missed := now.Search.Decrement
+	if now.From != 1 || len(now.Search.Pairs) != 1 || missed == 0 {
+		t.Fatalf("round %d sets out from round %d, and remembers %d steps", now.Number, now.From, len(now.Search.Pairs))
+	}
+	for now.Search.Pairs != nil {
+		var worse []*Part
+		for _, p := range parts[1] {
+			q := *p
+			q.Round, q.Mismatch = now.Number, []float64{10 * p.Mismatch[0]}
+			worse = append(worse, &q)
+		}
+		parts = append(parts, worse)
+		if now = reduce(now); now.Atlas != nil || now.From != 1 || now.Search.Decrement != missed {
+			t.Fatalf("round %d: %+v", now.Number, now)
+		}
+	}
+	if now.Number != 12 {
+		t.Errorf("the next direction is tried in round %d", now.Number)
+	}
+}
