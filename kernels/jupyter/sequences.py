@@ -4,6 +4,7 @@ SEQUENCES = {
     "assign": ["q := 3", "", "q + 1", "4", "q = q * 2\nq", "6", "q", "6"],
     "assign nothing known": ["unknown = 3", "!undefined: unknown: `unknown := …` assigns", "unknown", "!undefined: unknown$"],
     "several at once": ["a, b := 1, `x`\nvar c, d = 2.5, []int{1}\nvar e map[string]int", "", "fmt.Print(a, b, c, d, e == nil)", "1x2.5 [1] true"],
+    "equal values": ["a, b, c := 3, 3, []int{3}\nd := []int{3}", "", "c[0] = 4\nfmt.Print(a+b, c, d)", "6 [4] [3]", "fmt.Print(a+b, c, d)", "6 [4] [3]"],
     "declarations above": ["var n = 2\nfunc twice() int { return 2 * n }\ntwice()", "4", "n = 5\ntwice()", "10", "twice()", "10"],
     "declarations from functions of what was read": [
         "z, a := []int{1}, []int{2, 3}\nb := a[1:]", "", "func count() int { return len(z) + len(a) + len(b) }\nvar n = count()\nn", "4", "n", "4"],

@@ -461,8 +461,9 @@ func (l *live) head() {
 		if !l.needed[name] {
 			continue
 		}
-		if e.File != "" && !groups[e.File] {
-			groups[e.File] = true
+		// Equal values lie in one file, whatever shares memory.
+		if group := e.File + " " + strings.Join(e.Group, " "); e.File != "" && !groups[group] {
+			groups[group] = true
 			first += fmt.Sprintf("; var _ = %s.Load(%q, %s", displayAlias, e.File, typeList(e.Types))
 			for _, other := range e.Group {
 				first += fmt.Sprintf(", %s", variable(other))
