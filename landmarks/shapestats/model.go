@@ -65,6 +65,16 @@ func fit(d *morpho.Dataset, t *tree.Tree, terms []linear.Term) (*Model, error) {
 	return m, err
 }
 
+// FitRows explains rows of numbers, [N][p], one for each specimen of a data set, by terms, which may name its columns as those of Fit do: other
+// coordinates of the shapes, such as the scores of deformations (stats.TangentPCA). It has the errors of linear.NewDesign and linear.Design.Fit.
+func FitRows(d *morpho.Dataset, rows [][]float64, terms ...linear.Term) (*linear.Model, error) {
+	design, err := linear.NewDesign(len(rows), columns{d}, nil, terms...)
+	if err != nil {
+		return nil, fmt.Errorf("linear model of rows about %s: %w", d.Name, err)
+	}
+	return design.Fit(rows)
+}
+
 // Shape returns a row of the model as a shape, [n][d]; they share their numbers.
 func (m *Model) Shape(row []float64) [][]float64 {
 	solve.NotNil(m)

@@ -23,7 +23,7 @@ import (
 type Question struct {
 	Title        string   `json:"title"` // of the document; that of the data set if it is empty
 	Authors      []string `json:"authors,omitempty"`
-	Model        string   `json:"model"`        // see shapestats.Parse; empty: the groups, if there are several
+	Model        string   `json:"model"`        // see shapestats.Parse; empty: the groups, if there are several and one has two specimens
 	Sums         string   `json:"sums"`         // of squares: "I", "II" or "III"; empty means I
 	Permutations int      `json:"permutations"` // of every test; 0 means 999
 	Seed         uint64   `json:"seed"`
@@ -65,7 +65,7 @@ func New(d *morpho.Dataset, q Question) (*Document, error) {
 			return nil, err
 		}
 	}
-	document := &Document{Title: a.Title, Authors: a.Authors}
+	document := &Document{Title: a.Title, Authors: a.Authors, Model: a.Model}
 	steps := []func() (*Section, error){a.describe, a.measured, a.vary, a.explain, a.differ, a.separate, a.disparity, a.allometry, a.integrate, a.phylogeny}
 	for _, step := range steps {
 		s, err := step()
@@ -122,7 +122,7 @@ func (a *analysis) prepare(d *morpho.Dataset) (err error) {
 			return err
 		}
 	}
-	if a.Model == "" && len(a.data.Groups()) > 1 {
+	if groups := len(a.data.Groups()); a.Model == "" && 1 < groups && groups < len(a.data.Specimens) {
 		a.Model = "group"
 	}
 	if a.formula, err = shapestats.Parse(a.Model, a.data); err != nil {
@@ -262,7 +262,11 @@ func (a *analysis) summary() *Section {
 	}
 	s.add(Paragraph(text))
 	if a.model == nil {
-		s.add(Paragraph("No model was given. The first two principal components have " + percent(a.pca.Shares[0]) + " and " + percent(a.share(1)) + " of the variance."))
+		why := "No model was given."
+		if len(a.data.Groups()) > 1 {
+			why = "Groups of one specimen each are not compared, and no other model was given."
+		}
+		s.add(Paragraph(why + " The first two principal components have " + percent(a.pca.Shares[0]) + " and " + percent(a.share(1)) + " of the variance."))
 		return s
 	}
 	explained := 0.0
@@ -572,7 +576,11 @@ func (a *analysis) differ() (*Section, error) {
 				return nil, err
 			}
 		}
-		s.add(&Figure{Name: t.Name, Caption: fmt.Sprintf("The two groups by %s whose means differ most, of %s.", name, counted(len(pairs), "pair", "pairs")),
+		which := fmt.Sprintf("The means of the two groups by %s", name)
+		if len(pairs) > 1 {
+			which += fmt.Sprintf(" that differ most, of %d pairs", len(pairs))
+		}
+		s.add(&Figure{Name: t.Name, Caption: which + ".",
 			Drawing: a.between(means[0], means[1], pairs[largest].A, pairs[largest].B)})
 		a.method("Means of groups were compared in pairs by their Procrustes distances, permuting the residuals of the model without the groups.", "M. Collyer and D. Adams, RRPP: an R package for fitting linear models to high-dimensional data using residual randomization, Methods Ecol. Evol. 9, 2018")
 	}

@@ -21,6 +21,7 @@ import (
 type Document struct {
 	Title    string
 	Authors  []string
+	Model    string // what explains the shapes, as in a Question; empty for none
 	Sections []Section
 
 	record record

@@ -66,6 +66,20 @@ func TestPublished(t *testing.T) {
 	}
 }
 
+// Groups of one specimen each are no model: nothing would be left to compare them with.
+func TestSingletons(t *testing.T) {
+	apes, seen := morpho.GreatApes(), map[string]bool{}
+	apes.Specimens = slices.DeleteFunc(slices.Clone(apes.Specimens), func(s morpho.Specimen) bool {
+		first := !seen[s.Group]
+		seen[s.Group] = true
+		return !first
+	})
+	d := expect.Must(New(apes, Question{Permutations: 99}))
+	if w := words(d); d.Model != "" || len(apes.Specimens) != 6 || !strings.Contains(w, "Groups of one specimen each are not compared, and no other model was given.") {
+		t.Error(d.Model, w)
+	}
+}
+
 // A folder is made again to the same bytes, as long as nobody changed it, and nothing of others is written over.
 func TestRepeat(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "supplement")

@@ -13,12 +13,18 @@ import (
 // the cell with that error:
 //
 //	var data = nb.Data(morpho.MouseVertebrae(), morpho.Read)
+//
+// Landmarks take up the columns of the table that ANATOMY_COVARIATES names, as `make report DATA=my.csv COVARIATES=table.csv` sets it.
 func Data[D interface{ Validate() error }](standard D, read func(path string) (D, error)) D {
 	path := own()
 	if path == "" {
 		return standard
 	}
 	own := Must(read(path))
+	joins, can := any(own).(interface{ ReadCovariates(path string) (D, error) })
+	if table := os.Getenv("ANATOMY_COVARIATES"); can && table != "" {
+		own = Must(joins.ReadCovariates(table))
+	}
 	if err := own.Validate(); err != nil {
 		fail("error: %v", err)
 	}

@@ -87,7 +87,7 @@ end
 
 -- What a cell says in Markdown may hold data. So it has no HTML, no attributes and no pictures, links lead to pages or
 -- within the report, and a claim that does not hold is marked.
-local tables = 0
+local tables, headings = 0, 0
 local function said(s)
   local doc = pandoc.read(s, 'commonmark+pipe_tables+tex_math_dollars+smart')
   local links = {} -- to the tables as CSV, made before numbers are written as one writes them
@@ -107,6 +107,11 @@ local function said(s)
     RawInline = function(r) return pandoc.Str(r.text) end,
     RawBlock = function(r) return pandoc.Para{pandoc.Str(r.text)} end,
     Image = function(i) return i.caption end,
+    Header = function(h)
+      headings = headings + 1
+      h.identifier = 'said-' .. headings
+      return h
+    end,
     Str = number,
     Inlines = function(list) -- an error stays with its number
       for i = 2, #list - 1 do
@@ -186,6 +191,7 @@ local function output(div, about)
     end
   end
   if about then return pictured(div, blocks, about) end
+  if blocks:find_if(function(b) return b.t == 'Header' end) then return blocks end -- flat, for the contents
   div.content = blocks
   return typ and wrap('output', blocks) or {div}
 end
@@ -215,9 +221,12 @@ end
 
 -- A paragraph that begins with **Figure.** is a caption: it is numbered.
 local figures = 0
-local function captioned(p)
+local function is_caption(p)
   local first = p and p.t == 'Para' and p.content[1]
-  if not (first and first.t == 'Strong' and stringify(first) == 'Figure.') then return nil end
+  return first and first.t == 'Strong' and stringify(first) == 'Figure.'
+end
+local function captioned(p)
+  if not is_caption(p) then return nil end
   figures = figures + 1
   local rest = p.content:clone()
   rest:remove(1)
@@ -227,18 +236,25 @@ local function captioned(p)
 end
 
 -- A code cell: the error that ended it; its code, which folds away, on paper into an appendix, unless it is a listing: has the tag or,
--- in a notebook without such tags, at most 30 lines; and its outputs, of which the last picture has the caption.
+-- in a notebook without such tags, at most 30 lines; and its outputs. A picture has the caption that the cell says behind it, the last
+-- one that of the paragraph below the cell. Where the cell says a heading, its outputs are the report's, as prose is.
 -- By the numbers of the outputs alts are words for pictures, for others the caption or the heading has to do; widths how wide a page
 -- shows them; and files their files in the folder of the report.
 local appendix = pandoc.Blocks{}
 local folded = 0
-local function code(cell, about, heading, tagged, alts, widths, files, folder)
+local function code(cell, below, heading, tagged, alts, widths, files, folder)
   local function shows(b) return b.t == 'Div' and #b.content == 1 and is_picture(b.content[1]) end
+  local function caption(b) -- that b is, as a paragraph
+    local raw = b and b.t == 'Div' and #b.content == 1 and b.content[1]
+    if not (raw and raw.t == 'RawBlock' and raw.format == 'markdown' and raw.text:match('^%*%*Figure%.%*%*')) then return nil end
+    return said(raw.text)[1]
+  end
   local last
   for i, b in ipairs(cell.content) do last = shows(b) and i or last end
   local blocks, number = pandoc.Blocks{}, 0
   local failed = cell.content:find_if(function(b) return b.t == 'Div' and b.classes:includes('error') end)
   if failed then blocks:extend(output(failed)) end -- before the code
+  local used, flat = false, false -- the caption of the last picture
   for i, b in ipairs(cell.content) do
     if b.t == 'CodeBlock' and b.text ~= '' then
       b.text = b.text:gsub('\t', '    ')
@@ -255,21 +271,31 @@ local function code(cell, about, heading, tagged, alts, widths, files, folder)
       end
     elseif b.t == 'Div' then
       number = number + 1
-      local alt = stringify(alts[tostring(number)] or '')
-      local caption = i == last and about
-      local width = widths[tostring(number)]
-      local saved = files[tostring(number)]
-      local links = saved and saved:map(function(f)
-        f = stringify(f)
-        return '<a href="' .. folder .. '/figures/' .. f .. '">' .. f:match('%w+$'):upper() .. '</a>'
-      end)
-      if b ~= failed then blocks:extend(output(b, shows(b) and {
-        files = links and '<p class="save">Save: ' .. table.concat(links, ' ') .. '</p>',
-        width = width and stringify(width), alt = alt ~= '' and alt or caption and caption.alt or 'Picture: ' .. heading, caption = caption and caption.caption})) end
+      local about = {alt = stringify(alts[tostring(number)] or '')}
+      if shows(b) then
+        local words = captioned(caption(cell.content[i + 1]))
+        if not words and i == last then words, used = captioned(below), true end
+        local width, saved = widths[tostring(number)], files[tostring(number)]
+        local links = saved and saved:map(function(f)
+          f = stringify(f)
+          return '<a href="' .. folder .. '/figures/' .. f .. '">' .. f:match('%w+$'):upper() .. '</a>'
+        end)
+        about.files = links and '<p class="save">Save: ' .. table.concat(links, ' ') .. '</p>'
+        about.width = width and stringify(width)
+        about.caption = words and words.caption
+        if about.alt == '' then about.alt = words and words.alt or 'Picture: ' .. heading end
+        blocks:extend(output(b, about))
+      elseif b ~= failed and not (caption(b) and shows(cell.content[i - 1])) then
+        local out = output(b)
+        for _, o in ipairs(out) do
+          if o.t == 'Header' then heading, flat = plain(o.content), true end
+        end
+        blocks:extend(out)
+      end
     end
   end
-  if about and not last then blocks:extend(about.caption) end
-  if typ then return blocks end -- a picture floats only if no block is around it
+  if is_caption(below) and not used then blocks:extend(captioned(below).caption) end
+  if typ or flat then return blocks end -- a picture floats only if no block is around it
   cell.content = blocks
   cell.attributes = {}
   return {cell}
@@ -325,7 +351,7 @@ function Pandoc(doc)
   for key, value in pairs(about) do doc.meta[key] = value end
 
   local cells = doc.blocks
-  local tagged = false -- whether the notebook says which code is worth reading at first
+  local tagged = about.template -- or whether the notebook says which code is worth reading at first
   for _, cell in ipairs(cells) do tagged = tagged or (cell.attributes.tags or ''):match('"listing"') end
 
   local blocks, heading = pandoc.Blocks{}, ''
@@ -337,10 +363,8 @@ function Pandoc(doc)
         blocks:extend(figure and figure.caption or {b})
       end
     else
-      local below = cells[n + 1]
-      local caption = below and below.classes:includes('markdown') and captioned(below.content[1])
-      if caption then below.content:remove(1) end
-      blocks:extend(code(cell, caption, heading, tagged, about.alts[cell.identifier] or {}, about.widths[cell.identifier] or {},
+      local below = cells[n + 1] and cells[n + 1].classes:includes('markdown') and cells[n + 1].content
+      blocks:extend(code(cell, below and is_caption(below[1]) and below:remove(1), heading, tagged, about.alts[cell.identifier] or {}, about.widths[cell.identifier] or {},
         about.files[cell.identifier] or {}, stringify(about.folder or '')))
     end
   end

@@ -94,22 +94,30 @@ def shown(metadata):
 
 
 def figures(notebook):
-    """The pictures that cells show as drawings or pixels: {(number of the cell, number of the output): name}. The last of a cell that
-    has a caption is called after its number, figure-3, others picture-1."""
-    names, captions, others = {}, 0, 0
+    """The pictures that cells show as drawings or pixels: {(number of the cell, number of the output): name}. One that has a caption, behind
+    it or, the last of a cell, below this, is called after its number, figure-3, others picture-1."""
+    def is_caption(markdown):
+        return text(markdown).startswith("**Figure.**")
+
+    names, captions, others, taken = {}, 0, 0, None
     for number, cell in enumerate(notebook["cells"]):
         if cell["cell_type"] == "markdown":
-            captions += len(re.findall(r"^\*\*Figure\.\*\*", text(cell["source"]), flags=re.M))
+            captions += len(re.findall(r"^\*\*Figure\.\*\*", text(cell["source"]), flags=re.M)) - (taken == number)
             continue
-        shown = [(number, k) for k, out in enumerate(cell.get("outputs", [])) if {"image/svg+xml", "image/png"} & out.get("data", {}).keys()]
+        outputs = cell.get("outputs", [])
+        shown = [k for k, out in enumerate(outputs) if {"image/svg+xml", "image/png"} & out.get("data", {}).keys()]
         below = notebook["cells"][number + 1] if number + 1 < len(notebook["cells"]) else None
-        captioned = below and below["cell_type"] == "markdown" and text(below["source"]).startswith("**Figure.**")
-        for place in shown:
-            if captioned and place == shown[-1]:
-                names[place] = f"figure-{captions + 1}"
+        for k in shown:
+            behind = outputs[k + 1].get("data", {}).get("text/markdown", "") if k + 1 < len(outputs) else ""
+            if is_caption(behind):
+                captions += 1
+            elif k == shown[-1] and below and below["cell_type"] == "markdown" and is_caption(below["source"]):
+                captions, taken = captions + 1, number + 1
             else:
                 others += 1
-                names[place] = f"picture-{others}"
+                names[number, k] = f"picture-{others}"
+                continue
+            names[number, k] = f"figure-{captions}"
     return names
 
 
@@ -180,6 +188,8 @@ def prepare(notebook, target, meta):
                 continue
         cells.append(cell)
     nb["cells"] = cells
+    if nb["metadata"].get("part") == len(PARTS):
+        meta = dict(meta, template="yes")  # whose code folds away
     nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts, widths=widths, files=files, pictures=pictures)}
     return json.dumps(nb)
 

@@ -3,7 +3,8 @@
 With --data PATH those that call nb.Data compute from one's own landmarks or meshes, with --set NAME=VALUE those that call nb.Param
 from other parameters. Such reports carry file and parameters in their names and stand beside the standard ones; with
 --data, cells with the tag "standard", which speak of the standard data, are left out, and a check that is false is marked
-in the report and named here, with exit status 3.
+in the report and named here, with exit status 3. A notebook whose title is such a cell is a template: its report is called --title, or
+after the data. --covariates PATH is a table with more columns of the landmarks.
 
 Data and parameters are looked at first: what no notebook can read or knows ends the run with a message, before any is executed.
 
@@ -74,11 +75,18 @@ class Study:
     It is copied at the start: all cells read what the checksum is of, whatever becomes of it meanwhile."""
     data: pathlib.Path | None = None
     parameters: dict = dataclasses.field(default_factory=dict)
+    covariates: pathlib.Path | None = None  # a table about the data
+    title: str = ""  # of the reports
     copy: pathlib.Path | None = None
+    table: pathlib.Path | None = None  # the copy of the covariates
     checksum: str = ""
 
     def take(self, folder):
-        """Copies the data into the folder."""
+        """Copies the data and the covariates into the folder."""
+        if self.covariates:
+            self.table = folder / "covariates" / self.covariates.name
+            self.table.parent.mkdir()
+            shutil.copyfile(self.covariates, self.table)
         if not self.data:
             self.checksum = checksum(*sorted((ROOT / "landmarks" / "morpho" / "data").glob("*.csv")))
             return
@@ -106,11 +114,14 @@ class Study:
         """What tells the reports of notebooks of one name from each other: data, parameters, and where a notebook is that is none of
         the project; "" for the standard ones of the project."""
         elsewhere = [] if notebook.parent == NOTEBOOKS else [str(notebook)]
-        return json.dumps([str(self.data or ""), self.parameters] + elsewhere) if self.own or elsewhere else ""
+        about = [str(self.data or ""), self.parameters] + ([str(self.covariates)] if self.covariates else [])
+        return json.dumps(about + elsewhere) if self.own or elsewhere else ""
 
     def named(self, message):
         """The message, about the file that the user knows."""
-        return message.replace(str(self.copy), str(self.data)) if self.copy else message
+        for copy, original in (self.copy, self.data), (self.table, self.covariates):
+            message = message.replace(str(copy), str(original)) if copy else message
+        return message
 
 
 def contents(folder):
@@ -192,7 +203,7 @@ def facts(paths):
 def look(known, study):
     """Fails with what the notebooks would say of the data and of the values of parameters, before any is executed; see look/main.go."""
     reader = [r for r in readers(study.data) if all(r in fact["readers"] for fact in known.values())] if study.data else [""]
-    asked = {"reader": reader[0], "path": str(study.copy or ""), "set": study.parameters,
+    asked = {"reader": reader[0], "path": str(study.copy or ""), "covariates": str(study.table or ""), "set": study.parameters,
              "notebooks": [{"name": path.name, "standards": fact["standards"], "params": fact["params"]} for path, fact in known.items()]}
     done = ran("run", "./notebooks/report/look", input=json.dumps(asked))
     if done.returncode:
@@ -201,15 +212,21 @@ def look(known, study):
         print("note:", "".join(c if c.isprintable() else "�" for c in note), flush=True)
 
 
-def read(path, fact, data):
+def read(path, fact, study):
     """The notebook, with the pictures in its folder that it shows, each code cell with its facts, and without what it says of the
-    standard data if there are others."""
+    standard data if there are others. Without its title it has that of the study, or the name of the data."""
     nb = nbformat.read(path, as_version=4)
     report.attach(nb, path.parent)
     for cell, about in zip((c for c in nb.cells if c.cell_type == "code"), fact["cells"]):
         cell.metadata["facts"] = about
-    if data:
+    if study.data:
         nb.cells = [c for c in nb.cells if "standard" not in c.metadata.get("tags", [])]
+    if study.title or study.data and not report.title(nb, ""):
+        name = re.sub(r"([\\`*_{}\[\]<>()#+.!|~$&^-])", r"\\\1", study.title or study.data.stem)
+        for cell in nb.cells:
+            if cell.cell_type == "markdown":
+                cell.source = re.sub(r"^# .*\n*", "", cell.source)
+        nb.cells.insert(0, nbformat.v4.new_markdown_cell(f"# {name}"))
     return nb
 
 
@@ -224,7 +241,7 @@ async def execute(nb, path, timeout, folder, study):
     with open(folder / "kernel.log", "w+") as log:
         try:
             env = dict(os.environ, TMPDIR=str(folder), ANATOMY_REPORT="1", ANATOMY_RECORD=str(record),
-                       ANATOMY_DATA=str(study.copy or ""), ANATOMY_SET=json.dumps(study.parameters))
+                       ANATOMY_DATA=str(study.copy or ""), ANATOMY_COVARIATES=str(study.table or ""), ANATOMY_SET=json.dumps(study.parameters))
             await client.async_start_new_kernel(env=env, stdout=log, stderr=log)
             await client.async_start_new_kernel_client()
             for i, cell in enumerate(nb.cells):
@@ -329,6 +346,8 @@ def provenance(fact, study, seconds, machine):
         about.append(("data", f"{study.data.name}, SHA-256 {study.checksum}…"))
     elif fact["data"]:
         about.append(("data", f"those of the project, SHA-256 {study.checksum}…"))
+    if study.covariates:
+        about.append(("covariates", f"{study.covariates.name}, SHA-256 {checksum(study.table)}…"))
     if study.parameters:
         about.append(("parameters", ", ".join(f"{n} = {v}" for n, v in study.parameters.items())))
     if fact["seeds"]:
@@ -374,7 +393,7 @@ async def make(path, fact, study, timeout, folder, turns, about, check):
         own = folder / f"{name}.tmp"
         try:
             own.mkdir()
-            nb = read(path, fact, study.data)
+            nb = read(path, fact, study)
             await execute(nb, path, timeout, own, study)
             seconds = time.monotonic() - start
             said = await asyncio.shield(about)
@@ -622,16 +641,20 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, metavar="PATH",
                         help="landmarks (a file, or a folder with one a specimen), a mesh or a folder of meshes to compute from instead of the standard data")
     parser.add_argument("--set", action="append", default=[], metavar="'NAME=VALUE …'", help="parameters of the notebooks, any number of times")
+    parser.add_argument("--covariates", type=pathlib.Path, metavar="PATH", help="a table with more columns of the landmarks of --data, by the names of the specimens")
+    parser.add_argument("--title", default="", help="of the reports")
     parser.add_argument("--authors", default="", help="of the reports, separated by semicolons")
-    parser.add_argument("--make", action="store_true", help="take DATA, SET, AUTHORS and NOTEBOOKS from the environment, where make puts its variables")
+    parser.add_argument("--make", action="store_true", help="take DATA, COVARIATES, SET, TITLE, AUTHORS and NOTEBOOKS from the environment, where make puts its variables")
     parser.add_argument("notebook", nargs="*", type=pathlib.Path, help="default: all of notebooks/, with the index")
     args = parser.parse_args()
     if args.make:
         # Of DATA=~/my.csv not every shell makes a path.
-        args.data = pathlib.Path(os.path.expanduser(os.environ["DATA"])) if os.environ.get("DATA") else None
-        args.set, args.authors = [os.environ.get("SET", "")], os.environ.get("AUTHORS", "")
+        args.data, args.covariates = (pathlib.Path(os.path.expanduser(os.environ[name])) if os.environ.get(name) else None for name in ("DATA", "COVARIATES"))
+        args.set, args.title, args.authors = [os.environ.get("SET", "")], os.environ.get("TITLE", ""), os.environ.get("AUTHORS", "")
         args.notebook = [pathlib.Path(p) for word in map(os.path.expanduser, shlex.split(os.environ.get("NOTEBOOKS", ""))) for p in sorted(glob.glob(word)) or [word]]
-    for file in args.notebook + ([args.data] if args.data else []):
+    if args.covariates and not args.data:
+        sys.exit("COVARIATES: they are columns of the landmarks that DATA names")
+    for file in args.notebook + [f for f in (args.data, args.covariates) if f]:
         try:
             if not file.is_file() and not (file == args.data and file.is_dir()):
                 sys.exit(f"{file}: {'not a regular file' if file.exists() else 'no such file'}")
@@ -651,7 +674,8 @@ def main():
     if not paths:
         print(f"no notebooks in {NOTEBOOKS}")
         return
-    study = Study(args.data and located(args.data), {name: value for text in args.set for name, value in parameters(text).items()})
+    study = Study(args.data and located(args.data), {name: value for text in args.set for name, value in parameters(text).items()},
+                  args.covariates and located(args.covariates), args.title)
     try:
         known = facts(paths)
         if study.own:

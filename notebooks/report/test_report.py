@@ -121,9 +121,10 @@ class Runner(unittest.TestCase):
                 self.assertEqual(run.able({path: fact}, study), [path])
             for study in run.Study(good, {"size": "3"}), run.Study(pathlib.Path("x.PLY")):
                 self.assertEqual(run.able({path: fact}, study), [])
-            self.assertEqual(len(run.read(path, fact, None).cells), 3)
+            self.assertEqual(len(run.read(path, fact, run.Study()).cells), 3)
             studies = run.Study(good, {"scale": "3", "of": "a/b"}), run.Study(bad)
-            made, failing = run.read(path, fact, good), run.read(path, fact, bad)
+            made, failing = (run.read(path, fact, study) for study in studies)
+            self.assertEqual([cell.source for cell in made.cells], ["# my shapes", cells[2].source])
             written = hashlib.sha256(good.read_bytes()).hexdigest()[:16]
 
             async def both():
@@ -136,11 +137,48 @@ class Runner(unittest.TestCase):
 
             fine, failure = asyncio.run(both())
             self.assertIsNone(fine)
-            self.assertIn("[3 21]", run.stream(made.cells[0], "stdout"))
+            self.assertIn("[3 21]", run.stream(made.cells[1], "stdout"))
             self.assertRegex(studies[1].named(str(failure)), re.escape(str(bad)) + ':3: .*"seven" is not a number')
             self.assertEqual(dict(run.provenance(fact, studies[0], 3.2, [("device", "cpu:0")])),
                              {"data": f"my shapes.csv, SHA-256 {written}…", "parameters": "scale = 3, of = a/b", "device": "cpu:0", "time": "3 s"})
             self.assertEqual(run.report_name(path, studies[0]), "x--my shapes,scale=3,of=a_b")
+
+    def test_titles(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "x.ipynb")
+            for tags, study, want in [
+                ([], run.Study(), "Here"),
+                ([], run.Study(pathlib.Path("/a/my.csv")), "Here"),
+                (["standard"], run.Study(pathlib.Path("/a/my_bones.csv")), "my\\_bones"),  # text, and no Markdown
+                (["standard"], run.Study(pathlib.Path("/a/my.csv"), title="Bones & <b>"), "Bones \\& \\<b\\>"),
+                ([], run.Study(title="Bones"), "Bones"),
+            ]:
+                nbformat.write(new_notebook(cells=[new_markdown_cell("# Here\n\nA text.", metadata={"tags": tags}), new_markdown_cell("## There")]), path)
+                nb = run.read(path, run.facts([path])[path], study)
+                with self.subTest(want):
+                    self.assertEqual(report.title(nb, "none"), want)
+                    self.assertEqual(sum(line.startswith("# ") for cell in nb.cells for line in cell.source.splitlines()), 1)
+                    self.assertEqual("A text." in "".join(cell.source for cell in nb.cells), not tags or not study.data)
+
+    def test_covariates(self):
+        source = 'fmt.Println(nb.Data(morpho.GorillaSkulls(), morpho.Read).Column(nb.Param("by", "age")))'
+        with tempfile.TemporaryDirectory() as folder:
+            path, data, table, place = (pathlib.Path(folder, name) for name in ("x.ipynb", "my.csv", "table.csv", "place"))
+            nbformat.write(new_notebook(cells=[new_code_cell(source)]), path)
+            data.write_text("specimen,x,y\na,0,0\na,1,7\nb,1,1\nb,1,7\n")
+            table.write_text("name,age\nb,4\na,3\n")
+            place.mkdir()
+            fact, study = run.facts([path])[path], run.Study(data, covariates=table)
+            study.take(place)
+            made = run.read(path, fact, study)
+            asyncio.run(run.execute(made, path, 60, place, study))
+            self.assertIn("[3 4]", run.stream(made.cells[1], "stdout"))
+            self.assertIn("table.csv, SHA-256", dict(run.provenance(fact, study, 1, []))["covariates"])
+            study.table.write_text("name,age\na,3\n")
+            with self.assertRaisesRegex(run.Failure, f'^{re.escape(str(table))}: .*"?b"?'):
+                run.look({path: fact}, study)
+        with unittest.mock.patch.object(sys, "argv", ["run.py", "--covariates", "x.csv"]), self.assertRaisesRegex(SystemExit, "^COVARIATES: "):
+            run.main()
 
     def test_the_start_is_quick(self):
         # A wrong file is told in a second or two: no parser of a grammar is built, which JupyterLab brings along.
@@ -164,12 +202,13 @@ class Runner(unittest.TestCase):
                 ("--data", wrong): f'{wrong}:3: specimen "a", landmark 1: y = "seven" is not a number',
                 ("--data", mesh): f"{mesh}",
                 ("--data", bones): f"{bones}/a.ply",
-                ("--data", table, "--set", "from=c"): 'SET: from=c: want one of "a", "b" (02_geodesics.ipynb)',
-                ("--set", "sigma=wide align=1"): "SET: sigma=wide: want a number (02_geodesics.ipynb)",
-                ("--set", "sigm=1"): "SET: no notebook has the parameter sigm; there are: 00_matching_20000.ipynb: landmarks; 02_",
-                ("--set", "sigma=1", str(run.NOTEBOOKS / "00_matching_20000.ipynb")):
-                    "SET: no notebook has the parameter sigma; there are: 00_matching_20000.ipynb: landmarks",
-                ("--set", "sigma=1 mode=1"): "sigma, mode: not taken by any notebook",
+                ("--data", table, "--set", "from=c"): 'SET: from=c: want one of "a", "b" (16_own_landmarks.ipynb)',
+                ("--data", table, "--set", "model=size+age"): "SET: the model \"size+age\": ",
+                ("--set", "width=wide closed=1"): "SET: width=wide: want a number (16_own_landmarks.ipynb)",
+                ("--set", "widt=1"): "SET: no notebook has the parameter widt; there are: 00_matching_20000.ipynb: landmarks; 14_",
+                ("--set", "width=1", str(run.NOTEBOOKS / "00_matching_20000.ipynb")):
+                    "SET: no notebook has the parameter width; there are: 00_matching_20000.ipynb: landmarks",
+                ("--set", "width=1 detail=1"): "width, detail: not taken by any notebook",
             }.items():
                 with self.subTest(args), unittest.mock.patch.object(run, "make", side_effect=AssertionError("executed")), \
                         unittest.mock.patch.object(run, "REPORTS", pathlib.Path(folder, "reports")), \
@@ -292,24 +331,13 @@ class Runner(unittest.TestCase):
                         file.write_text(text + f"{name},{float(row['x']) + shift},{row['y']}\n")
             fact, study = run.facts([path])[path], run.Study(own)
             study.take(place)
-            made = run.read(path, fact, own)
+            made = run.read(path, fact, study)
             asyncio.run(run.execute(made, path, 120, place, study))
         checks = [check for cell in made.cells for check in cell.metadata.get("checks", [])]
         self.assertEqual([check["what"] for check in checks if not check["ok"]], [])
         self.assertEqual([check["what"].rpartition(", ")[2] for check in checks[-2:]], ["second", "the\\_first"])
         said = [o.data.get("text/markdown", "") for cell in made.cells for o in cell.get("outputs", []) if "data" in o]
         self.assertTrue(any("left of the squared distance, the\\_first: " in text for text in said), said)
-
-    def test_data_that_euler_integrates_badly(self):
-        # Notebook 2 shows how badly: by more than Exp accepts of these rats.
-        path, data = run.NOTEBOOKS / "02_geodesics.ipynb", run.ROOT / "landmarks" / "morpho" / "data" / "rat_growth_8.csv"
-        with tempfile.TemporaryDirectory() as folder:
-            place, study = pathlib.Path(folder), run.Study(data)
-            study.take(place)
-            made = run.read(path, run.facts([path])[path], data)
-            shows = next(i for i, cell in enumerate(made.cells) if cell.cell_type == "code" and "ode.Euler" in cell.source)
-            made.cells = [cell for cell in made.cells[:shows] if "nb.Data" in cell.source or "v2 = " in cell.source or "func H(" in cell.source] + [made.cells[shows]]
-            asyncio.run(run.execute(made, path, 120, place, study))
 
     def test_a_false_check_of_own_data_is_marked(self):
         source = '%%\nnb.Data(morpho.CorpusCallosum(), morpho.Read)\nnb.Check("side <b>", 2, 1, 0.5)\nnb.True("on", true)'
@@ -413,7 +441,7 @@ class Runner(unittest.TestCase):
             run.parameters("sigma 3")
 
     def test_make_passes_values_as_they_are(self):
-        values = {"DATA": "-`id` $(shell touch pwned) $$x \"q\" 'p'.csv", "SET": "from=Homo sapiens to=$(shell touch pwned)`touch pwned`", "AUTHORS": 'A "B" $C; D'}
+        values = {"DATA": "-`id` $(shell touch pwned) $$x \"q\" 'p'.csv", "COVARIATES": "$(shell touch pwned).csv", "TITLE": "$(shell touch pwned) $$x", "SET": "from=Homo sapiens to=$(shell touch pwned)`touch pwned`", "AUTHORS": 'A "B" $C; D'}
         with tempfile.TemporaryDirectory() as folder:
             python = pathlib.Path(folder, "venv", "python")
             python.parent.mkdir()
@@ -963,6 +991,17 @@ class Report(unittest.TestCase):
             font = ttLib.TTFont(io.BytesIO(base64.b64decode(re.search(r"data:font/woff2;base64,([^)]*)", page)[1])))
             with self.subTest(source):
                 self.assertEqual([c for c in wanted if ord(c) not in font.getBestCmap()], [])
+
+    def test_a_cell_says_headings_and_captions(self):
+        say = lambda markdown: new_output("display_data", {"text/markdown": markdown})
+        nb = new_notebook(cells=[new_markdown_cell("# T"), new_code_cell("x", outputs=[
+            say("## Groups"), say("They differ."), picture(), say("**Figure.** One."), picture(), picture()]), new_markdown_cell("**Figure.** Two.")],
+            metadata={"part": 4})
+        page = self.html(nb)
+        self.assertEqual(re.findall(r"<strong>(Figure \d)\.</strong> (\w+)", page), [("Figure 1", "One"), ("Figure 2", "Two")])
+        self.assertEqual(re.findall(r'<h2 [^>]*id="([^"]*)"[^>]*>Groups</h2>', page), re.findall(r'<li><a href="#([^"]*)"[^>]*>Groups</a>', page))
+        self.assertEqual(list(report.figures(nb).values()), ["figure-1", "picture-1", "figure-2"])
+        self.assertIn('<details class="code"><summary>', page)  # a template, whose code folds away
 
     def test_unknown_tex_is_an_error(self):
         for source in ("$\\nonsense{x}$", "\\begin{nonsense}\nx\n\\end{nonsense}"):

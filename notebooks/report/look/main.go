@@ -2,7 +2,7 @@
 // it on standard input: what would end their cells ends it, with the message alone on standard error and exit status 1. Notes of the
 // data, about what was passed over or repaired, go to standard output.
 //
-//	{"reader": "morpho.Read", "path": "my.csv", "set": {"group": "all"}, "notebooks": [{"name": "04.ipynb", …}]}
+//	{"reader": "morpho.Read", "path": "my.csv", "covariates": "table.csv", "set": {"from": "a"}, "notebooks": [{"name": "16.ipynb", …}]}
 //
 // Of a notebook it takes the standards and params that facts prints. Values that are names of the data are checked against those of the
 // reader's data, or else of the standard ones.
@@ -21,16 +21,18 @@ import (
 
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/shapestats"
 	"anatomy/landmarks/study"
 	"anatomy/notebooks/internal/param"
 )
 
 // question is what the runner asks.
 type question struct {
-	Reader    string            `json:"reader"` // "" for the standard data
-	Path      string            `json:"path"`
-	Set       map[string]string `json:"set"`
-	Notebooks []struct {
+	Reader     string            `json:"reader"` // "" for the standard data
+	Path       string            `json:"path"`
+	Covariates string            `json:"covariates"` // a table, or ""
+	Set        map[string]string `json:"set"`
+	Notebooks  []struct {
 		Name      string   `json:"name"`
 		Standards []string `json:"standards"`
 		Params    map[string]struct {
@@ -52,8 +54,7 @@ var readers = map[string]func(path string) (data, error){
 
 // standards are the standard data of the notebooks whose parameters may be names of the data.
 var standards = map[string]func() data{
-	"morpho.CorpusCallosum": func() data { return morpho.CorpusCallosum() },
-	"morpho.MouseVertebrae": func() data { return morpho.MouseVertebrae() },
+	"morpho.GorillaSkulls": func() data { return morpho.GorillaSkulls() },
 }
 
 func main() {
@@ -81,6 +82,20 @@ func look(asked io.Reader, said io.Writer) error {
 		}
 		if err != nil {
 			return err
+		}
+		landmarks, are := own.(*morpho.Dataset)
+		if q.Covariates != "" && !are {
+			return errors.New("COVARIATES: they are columns of landmarks, which these data are not")
+		} else if q.Covariates != "" {
+			if landmarks, err = landmarks.ReadCovariates(q.Covariates); err != nil {
+				return err
+			}
+			own = landmarks
+		}
+		if model := q.Set["model"]; are {
+			if _, err := shapestats.Parse(model, landmarks); err != nil {
+				return fmt.Errorf("SET: %w", err)
+			}
 		}
 		var notes []string
 		switch d := own.(type) {

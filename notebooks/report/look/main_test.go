@@ -82,15 +82,16 @@ func TestLook(t *testing.T) {
 		{"study.Read", "/no/such/folder", nil, []string{"/no/such/folder: no such file"}},
 		{"os.Open", table, nil, []string{`no data are read by "os.Open"`}},
 
-		{"morpho.Read", table, map[string]string{"from": "a", "to": "b", "group": "h", "by": "", "closed": "true", "sigma": "1e-1", "strange": "x"}, nil},
-		{"morpho.Read", table, map[string]string{"by": "species", "group": "two", "other": "one"}, nil},
-		{"morpho.Read", table, map[string]string{"by": "species", "group": "g"}, []string{`SET: group=g: want one of "one", "two", "all" (04_frechet_mean.ipynb)`}},
-		{"morpho.Read", table, map[string]string{"by": "sex", "group": "g"}, []string{`SET: by=sex: want one of "species", "group"`}},
-		{"morpho.Read", table, map[string]string{"from": "c"}, []string{`SET: from=c: want one of "a", "b" (02_geodesics.ipynb)`}},
-		{"", "", map[string]string{"from": "jhu_atlas", "group": "all"}, nil},
-		{"", "", map[string]string{"from": "a"}, []string{`SET: from=a: want one of "jhu_atlas", `}},
-		{"", "", map[string]string{"closed": "ja", "mode": "1.5"}, []string{
-			"SET: closed=ja: want true or false (02_geodesics.ipynb, 04_frechet_mean.ipynb)\n", "SET: mode=1.5: want a whole number (04_frechet_mean.ipynb)"}},
+		{"morpho.Read", table, map[string]string{"from": "a", "to": "h", "by": "", "model": "group", "closed": "true", "width": "1e-1", "strange": "x"}, nil},
+		{"morpho.Read", table, map[string]string{"by": "species", "from": "two", "to": "one"}, nil},
+		{"morpho.Read", table, map[string]string{"by": "species", "from": "g"}, []string{`SET: from=g: want one of "a", "b", "one", "two" (16_own_landmarks.ipynb)`}},
+		{"morpho.Read", table, map[string]string{"by": "sex", "from": "g"}, []string{`SET: by=sex: want one of "species", "group"`}},
+		{"morpho.Read", table, map[string]string{"from": "c"}, []string{`SET: from=c: want one of "a", "b", "g", "h" (16_own_landmarks.ipynb)`}},
+		{"morpho.Read", table, map[string]string{"model": "sex"}, []string{`SET: the model "sex": `}},
+		{"", "", map[string]string{"from": "female01", "to": "male"}, nil},
+		{"", "", map[string]string{"from": "a"}, []string{`SET: from=a: want one of "female01", `}},
+		{"", "", map[string]string{"closed": "ja", "permutations": "1.5"}, []string{
+			"SET: closed=ja: want true or false (16_own_landmarks.ipynb)\n", "SET: permutations=1.5: want a whole number (16_own_landmarks.ipynb)"}},
 	} {
 		text := expect.Must(json.Marshal(map[string]any{"reader": c.reader, "path": c.path, "set": c.set, "notebooks": known}))
 		if err := look(strings.NewReader(string(text)), io.Discard); c.said != nil {
