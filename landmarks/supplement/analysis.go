@@ -27,8 +27,11 @@ type Question struct {
 	Sums         string   `json:"sums"`         // of squares: "I", "II" or "III"; empty means I
 	Permutations int      `json:"permutations"` // of every test; 0 means 999
 	Seed         uint64   `json:"seed"`
-	Tree         string   `json:"tree,omitempty"`  // phylogeny in Newick's format; its leaves are the specimens
-	Parts        string   `json:"parts,omitempty"` // of the shapes, all landmarks counted from 0: "jaw: 0-4, 7; skull: 5, 6, 8-11"
+	Tree         string   `json:"tree,omitempty"`   // phylogeny in Newick's format; its leaves are the specimens
+	Curves       string   `json:"curves,omitempty"` // landmarks of each in their order, whose ends stay and whose others slide: "0-9; 9-20"
+	Slide        string   `json:"slide,omitempty"`  // "energy" (or empty), "distance", "geomorph energy" or "geomorph distance"
+	Joint        string   `json:"joint,omitempty"`  // landmarks of a joint, of the part at rest and of the one that moves: "0; 5-10; 1-4"
+	Parts        string   `json:"parts,omitempty"`  // of the shapes, all landmarks counted from 0: "jaw: 0-4, 7; skull: 5, 6, 8-11"
 }
 
 // significant is the p-value up to which a sentence says that there is an effect.
@@ -39,6 +42,8 @@ type analysis struct {
 	Question
 	data      *morpho.Dataset
 	estimated map[string][]int // missing landmarks by specimens
+	slid      *morpho.SlidAlignment
+	order     []string // names of the specimens as they were given
 	tree      *tree.Tree
 	formula   *shapestats.Formula
 	model     *shapestats.Model
@@ -91,29 +96,10 @@ func (a *analysis) prepare(d *morpho.Dataset) (err error) {
 	if a.sums = linear.SumsOfSquares(slices.Index([]string{"I", "II", "III"}, a.Sums)); a.sums < 0 {
 		return fmt.Errorf("sums of squares of type %s, want I, II or III", a.Sums)
 	}
-	complete := *d
-	complete.Specimens = slices.Clone(d.Specimens)
-	a.estimated = map[string][]int{}
-	for _, s := range d.Specimens {
-		for l, p := range s.Points {
-			if slices.ContainsFunc(p, math.IsNaN) {
-				a.estimated[s.Name] = append(a.estimated[s.Name], l)
-			}
-		}
-	}
-	if len(a.estimated) > 0 {
-		shapes, err := morpho.EstimateMissing(d.Shapes())
-		if err != nil {
-			return err
-		}
-		for i := range complete.Specimens {
-			complete.Specimens[i].Points = shapes[i]
-		}
-	}
-	if err := complete.Validate(); err != nil {
+	if a.data, a.estimated, a.slid, err = a.Question.ready(d); err != nil {
 		return err
 	}
-	a.data = &complete
+	a.order = a.data.Names()
 	if a.Tree != "" {
 		if a.tree, err = tree.Parse(a.Tree); err != nil {
 			return err
@@ -312,18 +298,9 @@ func (a *analysis) describe() (*Section, error) {
 	a.method("Shapes were aligned by generalised Procrustes analysis, with centroid size 1, and projected to the tangent space of their mean.", "J. Gower, Generalized Procrustes analysis, Psychometrika 40, 1975", "F. J. Rohlf, Shape statistics: Procrustes superimpositions and tangent spaces, J. Classification 16, 1999")
 	s.add(Paragraph(fmt.Sprintf("The root mean square Procrustes distance from the mean shape is %.3g.", aligned.RMS)))
 	for _, note := range a.data.Notes {
-		s.add(Paragraph("Reading the data: " + note + "."))
+		s.add(Paragraph("The data: " + note + "."))
 	}
-	if len(a.estimated) > 0 {
-		var lines List
-		for _, specimen := range a.data.Specimens {
-			if l := a.estimated[specimen.Name]; l != nil {
-				lines = append(lines, fmt.Sprintf("%s: %s %s", specimen.Name, landmarksWord(len(l)), joined(l)))
-			}
-		}
-		s.add(Paragraph("Missing landmarks were estimated. They are marked in the table of specimens, and the tests count them as measured:"), lines)
-		a.method("Missing landmarks were estimated by thin-plate splines from the Procrustes mean.", "P. Gunz, P. Mitteroecker, S. Neubauer, G. Weber and F. Bookstein, Principles for the virtual reconstruction of hominin crania, J. Human Evolution 57, 2009")
-	}
+	a.describeReady(s)
 	if len(found.Findings) == 0 {
 		s.add(Paragraph("No specimen is far from the others, mirrored, of another size or with landmarks exchanged."))
 	} else {
@@ -342,6 +319,15 @@ func (a *analysis) describe() (*Section, error) {
 		mean = viz.Outline(aligned.Mean)
 	}
 	layers := []*viz.Layer{viz.Points(cloud).Label(counted(len(aligned.Shapes), "specimen", "specimens")), mean.Color(viz.Black).Label("mean")}
+	var estimated [][]float64
+	for i, specimen := range a.data.Specimens {
+		for _, l := range a.estimated[specimen.Name] {
+			estimated = append(estimated, aligned.Shapes[i][l])
+		}
+	}
+	if estimated != nil {
+		layers = append(layers, viz.Points(estimated).Label("estimated"))
+	}
 	if n := len(aligned.Mean); n <= 60 && !a.data.Closed && len(aligned.Mean[0]) == 2 {
 		layers = append(layers, viz.Numbers(aligned.Mean))
 	}

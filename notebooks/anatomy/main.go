@@ -160,9 +160,17 @@ func (q *question) flags(c *cobra.Command) {
 	c.Flags().StringVar(&q.Model, "model", "", "terms that explain the shapes, such as \"size + sex*population\"; without: the groups")
 	q.Sums = "I"
 	c.Flags().Var(choice(&q.Sums, "I", "II", "III"), "sums", "type of the sums of squares: I, II or III")
+	q.preparation(c)
 	c.Flags().StringVar(&q.Parts, "parts", "", "parts that may vary together, such as \"jaw: 0-4, 7; skull: 5, 6, 8-11\": all landmarks, counted from 0")
 	c.Flags().IntVar(&q.Permutations, "permutations", 999, "random draws of each test")
 	c.Flags().Uint64Var(&q.Seed, "seed", 1, "of the draws")
+}
+
+// preparation are the flags of what is done to the data before they are compared.
+func (q *question) preparation(c *cobra.Command) {
+	c.Flags().StringVar(&q.Curves, "curves", "", "landmarks of each curve in their order, such as \"0-9; 9-20\": the ends stay, the others slide")
+	c.Flags().Var(choice(&q.Slide, "energy", "distance", "geomorph energy", "geomorph distance"), "slide", "by what they slide: energy (bending energy), distance (Procrustes distance), or the same as geomorph does")
+	c.Flags().StringVar(&q.Joint, "joint", "", "a joint, landmarks of the part at rest and of the one that moves, such as \"0; 5-10; 1-4\": specimens get one angle")
 }
 
 // data reads the data of a file, and the tree of the question.
@@ -371,19 +379,20 @@ func convert() *cobra.Command {
 }
 
 func align() *cobra.Command {
-	var in input
+	var q question
 	var keep bool
 	c := &cobra.Command{
-		Use:     "align FROM TO",
-		Short:   "Write the shapes after generalised Procrustes alignment",
-		Example: `  anatomy align heads.tps aligned.csv`,
-		Args:    cobra.ExactArgs(2),
+		Use:   "align FROM TO",
+		Short: "Write the shapes after generalised Procrustes alignment",
+		Example: `  anatomy align heads.tps aligned.csv
+  anatomy align bones.csv aligned.csv --curves "0-15; 15-30; 30-45; 45-59, 0"`,
+		Args: cobra.ExactArgs(2),
 		RunE: answers(func(c *cobra.Command, args []string) error {
-			d, err := in.read(args[0])
+			d, err := q.read(args[0])
 			if err != nil {
 				return err
 			}
-			if err := d.Validate(); err != nil {
+			if d, err = supplement.Ready(d, q.Question); err != nil {
 				return err
 			}
 			var options []morpho.ProcrustesOption
@@ -404,7 +413,8 @@ func align() *cobra.Command {
 			return morpho.Write(args[1], d)
 		}),
 	}
-	in.flags(c)
+	q.input.flags(c)
+	q.preparation(c)
 	c.Flags().BoolVar(&keep, "keep-size", false, "translate and rotate only")
 	return c
 }

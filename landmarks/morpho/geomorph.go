@@ -1,0 +1,130 @@
+package morpho
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/solve"
+)
+
+const (
+	geomorphRounds    = 9
+	geomorphTolerance = 1e-4
+)
+
+// ProcrustesSlidingGeomorph is sliding as the R package geomorph does it (gpagen of version 4.0.8, without approxBE), to compare with its results: towards the
+// mean of the shapes as they slide. The shapes are brought to size 1 and rotated to shape 0. Then, in turns, the semi-landmarks of each take one
+// step of Slide, the shapes are rotated to the mean, and the mean is computed anew, with size 1. It ends where N |mean|² before the rotation changes by no
+// more than 1e-4 from one turn to the next, which is the Status Converged, or after nine turns.
+//
+// It differs from ProcrustesSliding in this: the mean moves, so that landmarks crowd from turn to turn where curves are long for their points; nine turns
+// are no limit, so that another count of turns gives other shapes (Left says how far they would still slide); and sizes and places are no longer exactly
+// those at the start, since they are not brought back after a step. Of surfaces geomorph takes other neighbours.
+//
+// It has the errors of ProcrustesSliding, and is one if a semi-landmark has a Support, which geomorph does not know.
+func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmark, criterion Criterion) (*SlidAlignment, error) {
+	fail := func(err error) (*SlidAlignment, error) {
+		return nil, fmt.Errorf("procrustes with sliding as geomorph: %w", err)
+	}
+	pre, err := preshapes(shapes, shapeNumber)
+	if err != nil {
+		return fail(err)
+	}
+	n, dim := pre[0].points.Dims()
+	if err := checkSemilandmarks(n, dim, len(shapes), semilandmarks, criterion); err != nil {
+		return fail(err)
+	}
+	if slices.ContainsFunc(semilandmarks, func(m Semilandmark) bool { return len(m.On) > 0 }) {
+		return fail(errors.New("semi-landmarks lie on curves or surfaces: use ProcrustesSliding"))
+	}
+	slid, total := make([]*mat.Dense, len(pre)), make([]*mat.Dense, len(pre)) // shapes, and all their rotations so far
+	rotate := func(mean *mat.Dense) error {
+		for i, x := range slid {
+			r, _, err := rotationTo(x, mean)
+			if err != nil {
+				return fmt.Errorf("%s and the mean: %w", shapeNumber(i), err)
+			}
+			var rotated mat.Dense
+			rotated.Mul(x, r.T())
+			slid[i] = &rotated
+			var both mat.Dense
+			if total[i] == nil {
+				total[i] = r
+			} else {
+				both.Mul(r, total[i])
+				total[i] = &both
+			}
+		}
+		return nil
+	}
+	for i, z := range pre {
+		slid[i] = z.points
+	}
+	if err := rotate(pre[0].points); err != nil {
+		return fail(err)
+	}
+	ones := slices.Repeat([]float64{1}, len(pre))
+	mean := weightedMean(ones, slid)
+	shape := func(x *mat.Dense) [][]float64 { return slices.Collect(slices.Chunk(x.RawMatrix().Data, dim)) }
+	out := &SlidAlignment{Alignment: &Alignment{Status: solve.IterationLimit}}
+	// step is one of all shapes, and how long it is.
+	step := func() (next []*mat.Dense, lengths []float64, err error) {
+		s := slider{semilandmarks: semilandmarks, reference: shape(mean)}
+		if criterion == BendingEnergy {
+			if s.bending, err = bendingOf(s.reference); err != nil {
+				return nil, nil, fmt.Errorf("the mean's landmarks: %w", err)
+			}
+		}
+		for i, x := range slid {
+			y, length, _, err := s.slide(shape(x))
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", shapeNumber(i), err)
+			}
+			next, lengths = append(next, mat.NewDense(n, dim, slices.Concat(y...))), append(lengths, length)
+		}
+		return next, lengths, nil
+	}
+	square := math.Pow(mat.Norm(mean, 2), 2) * float64(len(pre))
+	for ; out.Iterations < geomorphRounds && out.Status != solve.Converged; out.Iterations++ {
+		if slid, _, err = step(); err != nil {
+			return fail(err)
+		}
+		before := square
+		square = math.Pow(mat.Norm(weightedMean(ones, slid), 2), 2) * float64(len(pre))
+		if err := rotate(mean); err != nil {
+			return fail(err)
+		}
+		mean = weightedMean(ones, slid)
+		mean.Scale(1/mat.Norm(mean, 2), mean)
+		if math.Abs(square-before) <= geomorphTolerance {
+			out.Status = solve.Converged
+		}
+	}
+	if _, out.Left, err = step(); err != nil {
+		return fail(err)
+	}
+	out.Mean, out.Reference = shape(mean), shape(mean)
+	bending, err := bendingOf(out.Mean)
+	if err != nil {
+		return fail(err)
+	}
+	for i, x := range slid {
+		t := similarity(1/pre[i].size, total[i], pre[i].centre, make([]float64, dim))
+		s := slider{number: i, semilandmarks: semilandmarks}
+		out.Transforms, out.Shapes, out.Slid = append(out.Transforms, t), append(out.Shapes, shape(x)), append(out.Slid, t.inverse().Apply(shape(x)))
+		off, err := s.off(out.Slid[i], shapes[i])
+		if err != nil {
+			return fail(err)
+		}
+		out.Off, out.Crossed = append(out.Off, off), append(out.Crossed, s.crossed(out.Slid[i], shapes[i]))
+		out.Energies = append(out.Energies, bendingEnergy(bending, out.Shapes[i]))
+		out.Distances = append(out.Distances, frobenius(1, x, mean))
+	}
+	out.RMS = floats.Norm(out.Distances, 2) / math.Sqrt(float64(len(pre)))
+	return out, nil
+}

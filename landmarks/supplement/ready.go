@@ -1,0 +1,149 @@
+package supplement
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom/solve"
+	"anatomy/landmarks/morpho"
+)
+
+// Ready returns the data as New compares them: missing landmarks estimated, semi-landmarks slid along the curves of the question, and its joint at one angle.
+func Ready(d *morpho.Dataset, q Question) (*morpho.Dataset, error) {
+	out, _, _, err := q.ready(d)
+	return out, err
+}
+
+// ready is Ready, with the landmarks that were estimated, by specimens, and how semi-landmarks slid.
+func (q Question) ready(d *morpho.Dataset) (*morpho.Dataset, map[string][]int, *morpho.SlidAlignment, error) {
+	fail := func(err error) (*morpho.Dataset, map[string][]int, *morpho.SlidAlignment, error) {
+		return nil, nil, nil, err
+	}
+	out, estimated, slid := *d, map[string][]int{}, (*morpho.SlidAlignment)(nil)
+	out.Specimens = slices.Clone(d.Specimens)
+	for _, s := range d.Specimens {
+		for l, p := range s.Points {
+			if slices.ContainsFunc(p, math.IsNaN) {
+				estimated[s.Name] = append(estimated[s.Name], l)
+			}
+		}
+	}
+	if len(estimated) > 0 {
+		shapes, err := morpho.EstimateMissing(d.Shapes())
+		if err != nil {
+			return fail(err)
+		}
+		for i := range out.Specimens {
+			out.Specimens[i].Points = shapes[i]
+		}
+	}
+	if err := out.Validate(); err != nil {
+		return fail(err)
+	}
+	if q.Curves == "" && q.Slide != "" {
+		return fail(fmt.Errorf("semi-landmarks are to slide by %s, but no curves are named", q.Slide))
+	}
+	if q.Curves != "" {
+		var err error
+		if slid, err = q.slide(&out); err != nil {
+			return fail(err)
+		}
+		for i := range out.Specimens {
+			out.Specimens[i].Points = slid.Slid[i]
+		}
+	}
+	if q.Joint == "" {
+		return &out, estimated, slid, nil
+	}
+	parts := strings.Split(q.Joint, ";")
+	if len(parts) != 3 {
+		return fail(fmt.Errorf("the joint %q: write its landmark, those of the part at rest and those of the one that moves, as 0; 5-10; 1-4", q.Joint))
+	}
+	var lists [3][]int
+	for k, part := range parts {
+		var err error
+		if lists[k], err = parseLandmarks(part); err != nil {
+			return fail(fmt.Errorf("the joint %q: %w", q.Joint, err))
+		}
+	}
+	if len(lists[0]) != 1 {
+		return fail(fmt.Errorf("the joint %q: it is at %d landmarks, want one", q.Joint, len(lists[0])))
+	}
+	fixed, _, err := out.FixAngle(lists[0][0], lists[1], lists[2])
+	return fixed, estimated, slid, err
+}
+
+// slide slides the semi-landmarks of the curves of the question.
+func (q Question) slide(d *morpho.Dataset) (*morpho.SlidAlignment, error) {
+	var sliding []morpho.Semilandmark
+	for _, text := range strings.Split(q.Curves, ";") {
+		curve, err := parseLandmarks(text)
+		if err == nil && len(curve) < 3 {
+			err = errors.New("it has fewer than three landmarks, and its ends stay")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the curve %q: %w", strings.TrimSpace(text), err)
+		}
+		for k := 1; k+1 < len(curve); k++ {
+			sliding = append(sliding, morpho.Semilandmark{Point: curve[k], Neighbours: []int{curve[k-1], curve[k+1]}})
+		}
+	}
+	by, geomorph := strings.CutPrefix(q.Slide, "geomorph ")
+	criterion := morpho.Criterion(slices.Index([]string{"energy", "distance"}, by))
+	if q.Slide == "" {
+		criterion = morpho.BendingEnergy
+	}
+	if criterion < 0 {
+		return nil, fmt.Errorf("semi-landmarks slide by %q, want energy, distance, geomorph energy or geomorph distance", q.Slide)
+	}
+	if geomorph {
+		return morpho.ProcrustesSlidingGeomorph(d.Shapes(), sliding, criterion)
+	}
+	return morpho.ProcrustesSliding(d.Shapes(), sliding, criterion)
+}
+
+// describeReady says what was done to the data before they were compared.
+func (a *analysis) describeReady(s *Section) {
+	if a.slid != nil {
+		by, source := "bending energy", "towards the mean of the shapes as they were given"
+		if strings.HasSuffix(a.Slide, "distance") {
+			by = "Procrustes distance"
+		}
+		if strings.HasPrefix(a.Slide, "geomorph") {
+			source = "towards the mean that moves with them, as geomorph's gpagen does"
+		}
+		text := fmt.Sprintf("Semi-landmarks slid along their curves by %s, and are at most %.2g centroid sizes off these.", by, floats.Max(a.slid.Off))
+		if a.slid.Status != solve.Converged {
+			text += fmt.Sprintf(" The sliding ended before it was done (%s): at most %.2g centroid sizes are left.", a.slid.Status, floats.Max(a.slid.Left))
+		}
+		s.add(Paragraph(text))
+		var lines List
+		for i, crossed := range a.slid.Crossed {
+			if len(crossed) > 0 {
+				lines = append(lines, fmt.Sprintf("%s: %s %s", a.order[i], landmarksWord(len(crossed)), joined(crossed)))
+			}
+		}
+		if lines != nil {
+			s.add(Paragraph("Semi-landmarks that slid past a neighbour, so that the curve is folded:"), lines)
+		}
+		a.method(fmt.Sprintf("Semi-landmarks slid by %s %s.", by, source), "P. Gunz, P. Mitteroecker and F. Bookstein, Semilandmarks in three dimensions, in: D. Slice, Modern Morphometrics in Physical Anthropology, 2005")
+	}
+	if a.Joint != "" {
+		a.method("Parts of each specimen were rotated about their joint to the mean angle.", "D. Adams, Methods for shape analysis of landmark data from articulated structures, Evol. Ecol. Research 1, 1999")
+	}
+	if len(a.estimated) > 0 {
+		var lines List
+		for _, specimen := range a.data.Specimens {
+			if l := a.estimated[specimen.Name]; l != nil {
+				lines = append(lines, fmt.Sprintf("%s: %s %s", specimen.Name, landmarksWord(len(l)), joined(l)))
+			}
+		}
+		s.add(Paragraph("Missing landmarks were estimated. They are marked in the table of specimens, and the tests count them as measured:"), lines)
+		a.method("Missing landmarks were estimated by thin-plate splines from the Procrustes mean.", "P. Gunz, P. Mitteroecker, S. Neubauer, G. Weber and F. Bookstein, Principles for the virtual reconstruction of hominin crania, J. Human Evolution 57, 2009")
+	}
+}
