@@ -116,6 +116,8 @@ func TestBadKernels(t *testing.T) {
 		"width 0 is -1":         func() { kernels.Gaussian(-1) },
 		"width 1 is NaN":        func() { kernels.Cauchy(1, math.NaN()) },
 		"no width":              func() { kernels.Gaussian() },
+		"width 0 is +Inf":       func() { kernels.Cauchy(math.Inf(1)) },
+		"Radial: no profile":    func() { kernels.Radial("mine", nil, 1) },
 		"order 9, want 0 to 6":  func() { kernels.Laplace(9, 1) },
 		"weight 0 is 0":         func() { kernels.Sum([]float64{0}, kernels.Gaussian(1)) },
 		"1 weights for 2 kerne": func() { kernels.Sum([]float64{1}, kernels.Gaussian(1), kernels.Gaussian(2)) },

@@ -67,6 +67,14 @@ func TestInexactMeanArrives(t *testing.T) {
 	}
 }
 
+// With mismatch no logarithms are taken, and two landmarks may coincide in a sample; without it this is an error that names them.
+func TestInexactMeanOfCoincidentLandmarks(t *testing.T) {
+	s := landmarks.New(2, 2, kernels.Gaussian(1)).Space
+	shapes := [][][]float64{{{0, 0}, {0, 0}}, {{0.1, 0}, {0.5, 0}}, {{0, 0.1}, {0.4, 0.1}}}
+	converged(t, "mean", expect.Must(stats.FrechetMean(s, shapes, stats.Mismatch(0.2))).Status)
+	expect.Refused(t, expect.Error(stats.FrechetMean(s, shapes)), "sample 0", "coincide")
+}
+
 // A sample of weight 2 is two samples, one of weight 0 none, and the latter still has its geodesic.
 func TestInexactMeanWeights(t *testing.T) {
 	space, x := vertebrae(t)
