@@ -187,12 +187,9 @@ func (l *logarithm) stations(z, p *Node) ode.State {
 	return ode.State{y[0], MulScalar(y[1], float64(k))}
 }
 
-// search returns the roots, started at 0, or at a guess where its residual is smaller; if anew, always at the guess.
-func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
+// begin returns the roots at 0.
+func (l *logarithm) begin() ([]*solve.Root, error) {
 	s := l.space
-	if m, ok := s.M.(ClosedForms); ok {
-		return l.closed(m)
-	}
 	out, err := s.Call(operation{name: "Log, start"}, func(in []*Node) []*Node {
 		start, apart := gap(s.M, in[0], in[1], in[0])
 		if !IsCharted(s.M) {
@@ -221,6 +218,19 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 		still := make(Vec, len(f))
 		l.last[i] = flown{still, arc{l.x[i], slices.Repeat([]Vec{l.x[i]}, parts(s.steps)), slices.Repeat([]Vec{still}, parts(s.steps)), 0}}
 		roots[i] = solve.NewRoot(l.last[i].v, f, l.shrunk[i]*(1e-10*apart[i]+4*rounding*floats.Norm(l.y[i], 2)))
+	}
+	return roots, nil
+}
+
+// search returns the roots, started at 0, or at a guess where its residual is smaller; if anew, always at the guess.
+func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
+	s := l.space
+	if m, ok := s.M.(ClosedForms); ok {
+		return l.closed(m)
+	}
+	roots, err := l.begin()
+	if err != nil {
+		return nil, err
 	}
 	eq := l.equations(nil)
 	switch {

@@ -120,6 +120,7 @@ func TestBadKernels(t *testing.T) {
 		"Radial: no profile":    func() { kernels.Radial("mine", nil, 1) },
 		"order 9, want 0 to 6":  func() { kernels.Laplace(9, 1) },
 		"weight 0 is 0":         func() { kernels.Sum([]float64{0}, kernels.Gaussian(1)) },
+		"weight 0 is +Inf":      func() { kernels.Sum([]float64{math.Inf(1)}, kernels.Gaussian(1)) },
 		"1 weights for 2 kerne": func() { kernels.Sum([]float64{1}, kernels.Gaussian(1), kernels.Gaussian(2)) },
 	} {
 		func() {

@@ -160,33 +160,37 @@ func (m *Matching) String() string {
 // Err returns nil if Status is Converged, and otherwise an error with the line of String.
 func (m *Matching) Err() error { return solve.NotNil(m).Status.Err(m) }
 
-// match moves the source to the target; a nil source stands for the controls themselves.
-func (s *Space) match(name string, controls, source [][]float64, term DataTerm, sigma float64, opts []solve.Option) (*Matching, error) {
+// checkMatch returns the inputs of the data term, or an error if an argument of match is not valid.
+func (s *Space) checkMatch(controls, source [][]float64, term DataTerm, sigma float64) ([]any, error) {
 	if err := s.CheckNumbers("source", controls); err != nil {
-		return nil, fmt.Errorf("%s: the points with momenta: %w", name, err)
+		return nil, fmt.Errorf("the points with momenta: %w", err)
 	}
 	if err := s.CheckRegular("source", controls); err != nil {
-		return nil, fmt.Errorf("%s: the points with momenta: %w", name, err)
+		return nil, fmt.Errorf("the points with momenta: %w", err)
 	}
-	q := s.Vector(controls)
 	if !(sigma*sigma > 0) || math.IsInf(sigma*sigma, 1) || sigma < 0 {
-		return nil, fmt.Errorf("%s: σ is %g, want a positive number whose square is one, too", name, sigma)
+		return nil, fmt.Errorf("σ is %g, want a positive number whose square is one, too", sigma)
 	}
 	if term == nil {
-		return nil, fmt.Errorf("%s: no data term", name)
+		return nil, errors.New("no data term")
+	}
+	if scales := term.Scales(); len(scales) == 0 || scales[len(scales)-1] != 1 {
+		return nil, fmt.Errorf("the data term has the scales %v, want 1 as the last", scales)
 	}
 	moved := s.Manifold.N
 	if source != nil {
 		moved = len(source)
 	}
-	inputs, err := term.Inputs(moved, s.Manifold.D)
+	return term.Inputs(moved, s.Manifold.D)
+}
+
+// match moves the source to the target; a nil source stands for the controls themselves.
+func (s *Space) match(name string, controls, source [][]float64, term DataTerm, sigma float64, opts []solve.Option) (*Matching, error) {
+	inputs, err := s.checkMatch(controls, source, term, sigma)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	scales := term.Scales()
-	if n := len(scales); n == 0 || scales[n-1] != 1 {
-		return nil, fmt.Errorf("%s: the data term has the scales %v, want 1 as the last", name, scales)
-	}
+	q, scales := s.Vector(controls), term.Scales()
 	kernel, err := s.newSpectrum(q)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -297,20 +297,7 @@ func (p panel) turnData(a *animation) (string, error) {
 	for k, moment := range moments {
 		looks[k] = moment.styles(styles, &d.Styles)
 	}
-	// Of neighbours in order of colour the numbers differ little, and pack well.
-	order := make([]int, len(d.Styles))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		light := func(c [4]uint8) int { return int(c[0]) + int(c[1]) + int(c[2]) }
-		return light(d.Styles[i].Fill) - light(d.Styles[j].Fill)
-	})
-	sorted, rank := make([]turnStyle, len(order)), make([]int, len(order))
-	for i, from := range order {
-		sorted[i], rank[from] = d.Styles[from], i
-	}
-	d.Styles = sorted
+	rank := d.sortStyles()
 	for k, look := range looks {
 		for i := range look {
 			look[i] = rank[look[i]]
@@ -318,12 +305,7 @@ func (p panel) turnData(a *animation) (string, error) {
 		if a == nil {
 			continue
 		}
-		off := slices.Clone(placed[k])
-		one, two := placed[max(0, k-1)], placed[max(0, k-2)]
-		for i := range off {
-			off[i] -= 2*one[i] - two[i]
-		}
-		d.Frames = append(d.Frames, steps(off, 3))
+		d.Frames = append(d.Frames, steps(bends(placed, k), 3))
 		if !slices.Equal(look, looks[0]) {
 			d.Looks = make([][]int, len(looks))
 		}
@@ -336,6 +318,36 @@ func (p panel) turnData(a *animation) (string, error) {
 	}
 	d.Tolerance = 0.01*d.Reach + longest*longest/(4*d.Reach)
 	return pack(d)
+}
+
+// sortStyles sorts the styles by how light they are, and returns where each went: of neighbours in order of colour the numbers differ little, and
+// pack well.
+func (d *turnData) sortStyles() (rank []int) {
+	order := make([]int, len(d.Styles))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		light := func(c [4]uint8) int { return int(c[0]) + int(c[1]) + int(c[2]) }
+		return light(d.Styles[i].Fill) - light(d.Styles[j].Fill)
+	})
+	sorted := make([]turnStyle, len(order))
+	rank = make([]int, len(order))
+	for i, from := range order {
+		sorted[i], rank[from] = d.Styles[from], i
+	}
+	d.Styles = sorted
+	return rank
+}
+
+// bends returns the second differences of numbers by the frames at frame k, before which they stand still.
+func bends(placed [][]int, k int) []int {
+	off := slices.Clone(placed[k])
+	one, two := placed[max(0, k-1)], placed[max(0, k-2)]
+	for i := range off {
+		off[i] -= 2*one[i] - two[i]
+	}
+	return off
 }
 
 // steps returns numbers, each less that which stands so many places before it.

@@ -233,16 +233,8 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		}
 		warm := it < o.Warmup
 		if r.Renewed < len(renewals) && warm && float64(it) >= renewals[r.Renewed]*float64(o.Warmup) {
-			r.Renewed++
-			if r.Seen != nil {
-				s.learn(r.Logs, r.Scores)
-				if err := s.guide(r.Seen); err != nil {
-					return nil, err
-				}
-			}
-			r.Seen, r.Logs, r.Scores, r.Angles = nil, nil, nil, nil
-			for _, step := range steps {
-				step.restart()
+			if err := s.renew(r); err != nil {
+				return nil, err
 			}
 		}
 		if it == o.Warmup {
@@ -287,17 +279,38 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		stopped = errors.Join(stopped, s.save(r))
 	}
 	for g, post := range out {
-		done := len(post.Log[0])
-		post.Acceptance /= float64(max(done, 1))
-		post.StepSize = steps[g].value()
-		if done > 0 {
-			post.assess()
-		}
-		if stopped != nil {
-			post.Status = geom.Cancelled
-		}
+		post.end(steps[g].value(), stopped)
 	}
 	return out, stopped
+}
+
+// renew makes the guides anew from what the warm-up has seen.
+func (s *sampler[P]) renew(r *run[P]) error {
+	r.Renewed++
+	if r.Seen != nil {
+		s.learn(r.Logs, r.Scores)
+		if err := s.guide(r.Seen); err != nil {
+			return err
+		}
+	}
+	r.Seen, r.Logs, r.Scores, r.Angles = nil, nil, nil, nil
+	for _, step := range r.Steps {
+		step.restart()
+	}
+	return nil
+}
+
+// end assesses the draws that there are.
+func (post *Posterior[P]) end(step float64, stopped error) {
+	done := len(post.Log[0])
+	post.Acceptance /= float64(max(done, 1))
+	post.StepSize = step
+	if done > 0 {
+		post.assess()
+	}
+	if stopped != nil {
+		post.Status = geom.Cancelled
+	}
 }
 
 // record adds where all chains, or particles, are to the draws.
@@ -732,39 +745,8 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		return nil, fmt.Errorf("%s: no observations", what)
 	}
 	s.options.Unknown = slices.Clone(o.Unknown)
-	clade := make([]int, len(t.Parent)) // 1 + which unknown is that of the edge above node i
-	for j, u := range o.Unknown {
-		if err := u.Prior.check(what + ": " + u.Name); err != nil {
-			return nil, err
-		}
-		if k := slices.IndexFunc(o.Unknown[:j], u.same); k >= 0 {
-			return nil, fmt.Errorf("%s: the unknowns %d and %d, %s and %s, are one number: leave one out", what, k, j, o.Unknown[k].Name, u.Name)
-		}
-		switch {
-		case u.kind == noise:
-			s.noiseAt = j
-		case u.kind == rate && u.leaves == nil:
-			s.options.Unknown[j].branches = s.order
-		case u.kind == rate:
-			nodes, err := t.Clade(u.leaves...)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", what, u.Name, err)
-			}
-			for _, i := range nodes {
-				if k := clade[i]; k > 0 && i > 0 {
-					return nil, fmt.Errorf("%s: the edge above %s has two rates, %s and %s: name clades that share no edge", what, t.Label(i), o.Unknown[k-1].Name, u.Name)
-				}
-				clade[i] = 1 + j
-			}
-			if !slices.ContainsFunc(nodes, func(i int) bool { return i > 0 && s.stands[i] == i }) {
-				return nil, fmt.Errorf("%s: %s is the rate of edges without length, which nothing depends on", what, u.Name)
-			}
-			s.options.Unknown[j].branches = nodes
-		case u.kind == param && (u.param < 0 || u.param >= len(p.Params)):
-			return nil, fmt.Errorf("%s: %s is parameter %d of a process that has %d", what, u.Name, u.param, len(p.Params))
-		case u.kind == param && !number(p.Params[u.param]):
-			return nil, fmt.Errorf("%s: %s is parameter %d of the process, %v, which is not one number: give numbers that are unknown a parameter each", what, u.Name, u.param, p.Params[u.param])
-		}
+	if err := s.assign(what, t); err != nil {
+		return nil, err
 	}
 	for g := range s.data {
 		if err := s.enter(what, g); err != nil {
@@ -774,6 +756,71 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 	size := float64(o.Steps) * float64(s.total) * float64(len(s.order)) * float64(s.k*s.d)
 	messages := float64(len(places(len(o.Unknown)))) * float64(o.Steps) * float64(s.groups) * float64(len(s.order)) * float64(s.n*(s.n+s.d))
 	return s, engine.Fits(what, 8*(40*size+3*messages))
+}
+
+// assign gives the unknowns of the options their priors' checks and their branches: no two are one number.
+func (s *sampler[P]) assign(what string, t *tree.Tree) error {
+	unknown := s.options.Unknown
+	clade := make([]int, len(t.Parent)) // 1 + which unknown is that of the edge above node i
+	for j, u := range unknown {
+		if err := u.Prior.check(what + ": " + u.Name); err != nil {
+			return err
+		}
+		if k := slices.IndexFunc(unknown[:j], u.same); k >= 0 {
+			return fmt.Errorf("%s: the unknowns %d and %d, %s and %s, are one number: leave one out", what, k, j, unknown[k].Name, u.Name)
+		}
+		switch {
+		case u.kind == noise:
+			s.noiseAt = j
+		case u.kind == rate && u.leaves == nil:
+			s.options.Unknown[j].branches = s.order
+		case u.kind == rate:
+			nodes, err := t.Clade(u.leaves...)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", what, u.Name, err)
+			}
+			for _, i := range nodes {
+				if k := clade[i]; k > 0 && i > 0 {
+					return fmt.Errorf("%s: the edge above %s has two rates, %s and %s: name clades that share no edge", what, t.Label(i), unknown[k-1].Name, u.Name)
+				}
+				clade[i] = 1 + j
+			}
+			if !slices.ContainsFunc(nodes, func(i int) bool { return i > 0 && s.stands[i] == i }) {
+				return fmt.Errorf("%s: %s is the rate of edges without length, which nothing depends on", what, u.Name)
+			}
+			s.options.Unknown[j].branches = nodes
+		case u.kind == param && (u.param < 0 || u.param >= len(s.process.Params)):
+			return fmt.Errorf("%s: %s is parameter %d of a process that has %d", what, u.Name, u.param, len(s.process.Params))
+		case u.kind == param && !number(s.process.Params[u.param]):
+			return fmt.Errorf("%s: %s is parameter %d of the process, %v, which is not one number: give numbers that are unknown a parameter each", what, u.Name, u.param, s.process.Params[u.param])
+		}
+	}
+	return nil
+}
+
+// mapped returns the matrix that takes a state, k rows for each of n landmarks or coordinates, to what is observed of it: rows of a map, or all that there is
+// without one.
+func (s *sampler[P]) mapped(given [][]float64, rows, n, k int) (*mat.Dense, error) {
+	l := mat.NewDense(rows*k, s.n, nil)
+	for i := range rows {
+		row := make([]float64, n)
+		row[i%n] = 1
+		if given != nil {
+			row = given[i]
+		}
+		if len(row) != n {
+			return nil, fmt.Errorf("row %d of the map has %d numbers for %d landmarks or coordinates", i, len(row), n)
+		}
+		for j, x := range row {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return nil, fmt.Errorf("row %d of the map has %g, want finite numbers", i, x)
+			}
+			for a := range k {
+				l.Set(i*k+a, j*k+a, x)
+			}
+		}
+	}
+	return l, nil
 }
 
 // number says whether a parameter is one number.
@@ -830,24 +877,9 @@ func (s *sampler[P]) enter(what string, g int) error {
 	if rows == 0 {
 		return fmt.Errorf("%s: a map of no rows: nil stands for all that there is", what)
 	}
-	l := mat.NewDense(rows*k, s.n, nil)
-	for i := range rows {
-		row := make([]float64, n)
-		row[i%n] = 1
-		if o.Map != nil {
-			row = o.Map[i]
-		}
-		if len(row) != n {
-			return fmt.Errorf("%s: row %d of the map has %d numbers for %d landmarks or coordinates", what, i, len(row), n)
-		}
-		for j, x := range row {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return fmt.Errorf("%s: row %d of the map has %g, want finite numbers", what, i, x)
-			}
-			for a := range k {
-				l.Set(i*k+a, j*k+a, x)
-			}
-		}
+	l, err := s.mapped(o.Map, rows, n, k)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	all := make([]seen, len(s.stands))
 	for leaf, point := range o.Leaves {

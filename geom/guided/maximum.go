@@ -116,26 +116,8 @@ func summit(logs, slopes [][][]float64) ([]float64, *mat.Cholesky, error) {
 	}
 	top := slices.Clone(mean)
 	for range 100 {
-		design, right := mat.NewDense(len(u)*k, len(terms), nil), mat.NewVecDense(len(u)*k, nil)
-		near := 0.0
-		for i := range u {
-			v := whitened(u[i], top)
-			weight := math.Exp(-floats.Dot(v, v) / 2) // the root of exp(−‖v‖²)
-			near += weight
-			var slope mat.VecDense // by v
-			slope.MulVec(l.T(), mat.NewVecDense(k, r[i]))
-			for j := range k {
-				for t, term := range terms {
-					design.Set(i*k+j, t, weight*derivative(term, v, j))
-				}
-				right.SetVec(i*k+j, weight*slope.AtVec(j))
-			}
-		}
-		if near*float64(k) < float64(10*len(terms)) {
-			return nil, nil, fmt.Errorf("%d draws are too few for %d coefficients", len(u), len(terms))
-		}
-		var coefficients mat.VecDense
-		if err := coefficients.SolveVec(design, right); err != nil {
+		coefficients, err := fitted(terms, u, r, &l, func(u []float64) []float64 { return whitened(u, top) })
+		if err != nil {
 			return nil, nil, err
 		}
 		slope, second := mat.NewVecDense(k, nil), mat.NewDense(k, k, nil) // minus the second derivatives by v, at the top
@@ -175,6 +157,31 @@ func summit(logs, slopes [][][]float64) ([]float64, *mat.Cholesky, error) {
 		}
 	}
 	return nil, nil, errors.New("the likelihood has no maximum within three standard deviations of the draws: the prior says more than the data; take a wider one, or more draws")
+}
+
+// fitted returns the coefficients of a polynomial whose derivatives by u are the slopes r at draws u, in the coordinates v of whitened, which l leads back from.
+func fitted(terms [][]int, u, r [][]float64, l *mat.TriDense, whitened func(u []float64) []float64) (*mat.VecDense, error) {
+	k := len(u[0])
+	design, right := mat.NewDense(len(u)*k, len(terms), nil), mat.NewVecDense(len(u)*k, nil)
+	near := 0.0
+	for i := range u {
+		v := whitened(u[i])
+		weight := math.Exp(-floats.Dot(v, v) / 2) // the root of exp(−‖v‖²)
+		near += weight
+		var slope mat.VecDense // by v
+		slope.MulVec(l.T(), mat.NewVecDense(k, r[i]))
+		for j := range k {
+			for t, term := range terms {
+				design.Set(i*k+j, t, weight*derivative(term, v, j))
+			}
+			right.SetVec(i*k+j, weight*slope.AtVec(j))
+		}
+	}
+	if near*float64(k) < float64(10*len(terms)) {
+		return nil, fmt.Errorf("%d draws are too few for %d coefficients", len(u), len(terms))
+	}
+	coefficients := new(mat.VecDense)
+	return coefficients, coefficients.SolveVec(design, right)
 }
 
 // products are those of up to so many of k numbers, as the places of these in rising order.

@@ -624,7 +624,10 @@ func TestLBFGSAlongLine(t *testing.T) {
 	expect.Refused(t, failed.Err(), "no step made progress")
 
 	// A curve that bends down teaches nothing. A preconditioner that leads uphill is not followed. Without Scale it is the first value.
-	at("bent down", learn(first, 0.5, 1.5), 5-2*1.5, 2, 1, false)
+	bent := learn(first, 0.5, 1.5)
+	if at("bent down", bent, 5-2*1.5, 2, 1, false); bent.Iterations != 1 {
+		t.Errorf("%d directions after the first, want 1", bent.Iterations)
+	}
 	o.FirstStep = -2
 	at("uphill", learn(solve.LBFGS{X: []float64{7}}, 1, 1), 7, 1, 0, true)
 	o.FirstStep, o.Scale = 1, 0
@@ -644,9 +647,10 @@ func TestLBFGSDirection(t *testing.T) {
 	var points, gradients [][]float64
 	for len(points) < 9 {
 		f, g, _ := quadratic(a)(s.X)
-		before := s.Values
-		ok(t, s.Learn(context.Background(), o, f, g, solve.Limits{Tolerance: 1e-12, MaxIterations: 99}))
-		if s.At != before {
+		before, limits := s, solve.Limits{Tolerance: 1e-12, MaxIterations: 99}
+		ok(t, s.Learn(context.Background(), o, f, g, limits))
+		ok(t, before.Learn(context.Background(), o, f/2, make([]float64, d), limits)) // does not change what s has learned
+		if s.At != before.Values-1 {
 			continue // not low enough
 		}
 		points, gradients = append(points, s.Best), append(gradients, g)

@@ -78,7 +78,7 @@ func Regress[P geom.Point](on geom.Of[P], samples []P, model linear.Terms, opts 
 
 func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) (*Regression[geom.Vec], error) {
 	with, without := weighted(w)
-	others, far := pick(samples, without), pick(d.Rows, without)
+	others := pick(samples, without)
 	samples, w = pick(samples, with), pick(w, with)
 	first := *r
 	mean, err := first.mean(samples, w)
@@ -147,6 +147,15 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) (*Regr
 	if without == nil {
 		return out, nil
 	}
+	r.insert(out, f, without, pick(d.Rows, without), others)
+	if r.Stopped() {
+		out.Status = geom.Cancelled
+	}
+	return out, nil
+}
+
+// insert adds the samples without weight, whose rows of the design are far, to a result.
+func (r *run) insert(out *Regression[geom.Vec], f *fit, without []int, far, others [][]float64) {
 	points := make([][]float64, len(others))
 	for k, s := range far {
 		if g, err := r.space.Shoot(f.p, combine(s, f.m)); err == nil {
@@ -160,10 +169,6 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) (*Regr
 		out.Fitted, out.Residuals = slices.Insert(out.Fitted, i, points[k]), slices.Insert(out.Residuals, i, g.Length)
 		out.Misses = slices.Insert(out.Misses, i, g.Velocity)
 	}
-	if r.Stopped() {
-		out.Status = geom.Cancelled
-	}
-	return out, nil
 }
 
 // slopes returns the velocities and momenta of a fit by the unit of each column.

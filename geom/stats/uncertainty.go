@@ -72,7 +72,7 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], 
 	}
 	momenta := s.Vectors(m.Momenta)
 	// S = A Aᵀ, with a column a sample.
-	a, pull, hessian := mat.NewDense(d, len(momenta), nil), mat.NewVecDense(d, nil), mat.NewDense(d, d, nil)
+	a, pull := mat.NewDense(d, len(momenta), nil), mat.NewVecDense(d, nil)
 	largest := 0.0
 	for i, p := range momenta {
 		w := m.Weights[i]
@@ -92,27 +92,9 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], 
 	if balance := mat.Norm(pull, 2) / mat.Norm(a, 2); !(balance < 0.1) {
 		return nil, fmt.Errorf("%s: the logarithms have a mean of %.2g standard errors, want 0: the Tolerance of the mean was too large, or these are not the samples or weights of the mean", what, balance)
 	}
-	for i, p := range momenta {
-		if m.Weights[i] == 0 {
-			continue
-		}
-		if r.Stopped() {
-			return nil, fmt.Errorf("%s: interrupted at sample %d of %d", what, i, len(momenta))
-		}
-		h, err := r.hessian(y, p, basis, 1e-4*largest, m.Mismatch)
-		if err != nil {
-			return nil, fmt.Errorf("%s: sample %d: %w", what, i, err)
-		}
-		h.Scale(m.Weights[i], h)
-		hessian.Add(hessian, h)
-	}
-	// The Hessian of each sample is symmetric but for a term with the momentum, and those balance.
-	symmetric, off := mat.NewSymDense(d, nil), 0.0
-	for i := range d {
-		for j := range i + 1 {
-			symmetric.SetSym(i, j, (hessian.At(i, j)+hessian.At(j, i))/2)
-			off = max(off, math.Abs(hessian.At(i, j)-hessian.At(j, i)))
-		}
+	symmetric, off, err := r.meanHessian(y, momenta, m.Weights, basis, 1e-4*largest, m.Mismatch)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(symmetric, false) {
@@ -146,6 +128,35 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], 
 	}
 	u.StandardError = math.Sqrt(u.StandardError)
 	return u, nil
+}
+
+// meanHessian returns Σ w_i H_i of the samples with these momenta, in a basis at y, and by how much the sum is not symmetric: the Hessian of each sample is
+// symmetric but for a term with the momentum, and those balance.
+func (r *run) meanHessian(y []float64, momenta [][]float64, w []float64, basis [][]float64, step, sigma float64) (symmetric *mat.SymDense, off float64, err error) {
+	d := len(basis)
+	hessian := mat.NewDense(d, d, nil)
+	for i, p := range momenta {
+		if w[i] == 0 {
+			continue
+		}
+		if r.Stopped() {
+			return nil, 0, fmt.Errorf("interrupted at sample %d of %d", i, len(momenta))
+		}
+		h, err := r.hessian(y, p, basis, step, sigma)
+		if err != nil {
+			return nil, 0, fmt.Errorf("sample %d: %w", i, err)
+		}
+		h.Scale(w[i], h)
+		hessian.Add(hessian, h)
+	}
+	symmetric = mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := range i + 1 {
+			symmetric.SetSym(i, j, (hessian.At(i, j)+hessian.At(j, i))/2)
+			off = max(off, math.Abs(hessian.At(i, j)-hessian.At(j, i)))
+		}
+	}
+	return symmetric, off, nil
 }
 
 // Radii returns the half axes, along the modes, of the ellipsoid of tangent vectors that holds Log_y of the population's mean with a

@@ -167,58 +167,8 @@ func Inspect(d *Dataset) (*Inspection, error) {
 	fence := upper + tukey*(upper-quantile(distances, 0.25))
 
 	for i, x := range shapes {
-		note := func(fault Fault, landmarks []int, severity float64, about string, args ...any) {
-			in.Findings = append(in.Findings, Finding{d.Specimens[i].Name, i, fault, landmarks, severity, fmt.Sprintf(about, args...)})
-		}
-		if pairs := coincident(x); len(pairs) > 0 {
-			var second []int
-			var words []string
-			for _, p := range pairs {
-				second, words = append(second, p[1]), append(words, fmt.Sprintf("landmarks %d and %d are in one place", p[0], p[1]))
-			}
-			note(Coincident, second, float64(len(second)), "%s", listed(words))
-		}
-		if d.Closed {
-			if landmarks, gain := outOfOrder(x); gain > shortened {
-				note(OutOfOrder, landmarks, gain, "landmarks %v in another order make the outline %.2f spacings shorter", landmarks, gain)
-			}
-		}
-		severity := distances[i] / median
-		// relabelled looks for labels that leave less than a limit of the distance.
-		relabelled := func(around bool, limit float64) (bool, error) {
-			l, err := bestLabels(x, mean, around)
-			if err != nil || l.distance > limit {
-				return false, err
-			}
-			fault := Relabelled
-			if l.mirrored {
-				fault = Mirrored
-			}
-			note(fault, nil, severity, "%s fits the others: %.3f from the mean, not %.3f", l, l.distance, distances[i])
-			return true, nil
-		}
-		explained := false
-		if distances[i] > farther*median {
-			half := math.Sqrt(explains) * distances[i]
-			if explained, err = relabelled(d.Closed, half); !d.Closed && !explained && err == nil {
-				// Some order of landmarks that follow no outline always fits better: this one must fit as those of the others do.
-				explained, err = relabelled(true, min(half, fitting*median))
-			}
-		}
-		if err != nil {
+		if err := in.judge(d, i, x, aligned[i], distances[i], median, fence, usual); err != nil {
 			return nil, fmt.Errorf("inspect %s: specimen %q: %w", d.Name, d.Specimens[i].Name, err)
-		}
-		if !d.Closed && !explained {
-			for _, p := range swapped(aligned[i], mean, usual) {
-				note(Swapped, p[:], severity, "landmarks %d and %d fit the others in each other's place", p[0], p[1])
-				explained = true
-			}
-		}
-		if explained {
-			continue
-		}
-		if distances[i] > fence {
-			note(FarFromMean, nil, severity, "%.3f from the mean, the median is %.3f", distances[i], median)
 		}
 	}
 	in.Findings = append(in.Findings, otherSizes(d)...)
@@ -226,6 +176,64 @@ func Inspect(d *Dataset) (*Inspection, error) {
 		return cmp.Or(cmp.Compare(a.Fault, b.Fault), cmp.Compare(b.Severity, a.Severity))
 	})
 	return in, nil
+}
+
+// judge looks for the faults of specimen i, given the median of the distances, the fence beyond which one is far, and the usual deviations of landmarks.
+func (in *Inspection) judge(d *Dataset, i int, x, aligned [][]float64, distance, median, fence float64, usual []float64) (err error) {
+	note := func(fault Fault, landmarks []int, severity float64, about string, args ...any) {
+		in.Findings = append(in.Findings, Finding{d.Specimens[i].Name, i, fault, landmarks, severity, fmt.Sprintf(about, args...)})
+	}
+	if pairs := coincident(x); len(pairs) > 0 {
+		var second []int
+		var words []string
+		for _, p := range pairs {
+			second, words = append(second, p[1]), append(words, fmt.Sprintf("landmarks %d and %d are in one place", p[0], p[1]))
+		}
+		note(Coincident, second, float64(len(second)), "%s", listed(words))
+	}
+	if d.Closed {
+		if landmarks, gain := outOfOrder(x); gain > shortened {
+			note(OutOfOrder, landmarks, gain, "landmarks %v in another order make the outline %.2f spacings shorter", landmarks, gain)
+		}
+	}
+	severity := distance / median
+	// relabelled looks for labels that leave less than a limit of the distance.
+	relabelled := func(around bool, limit float64) (bool, error) {
+		l, err := bestLabels(x, in.Mean, around)
+		if err != nil || l.distance > limit {
+			return false, err
+		}
+		fault := Relabelled
+		if l.mirrored {
+			fault = Mirrored
+		}
+		note(fault, nil, severity, "%s fits the others: %.3f from the mean, not %.3f", l, l.distance, distance)
+		return true, nil
+	}
+	explained := false
+	if distance > farther*median {
+		half := math.Sqrt(explains) * distance
+		if explained, err = relabelled(d.Closed, half); !d.Closed && !explained && err == nil {
+			// Some order of landmarks that follow no outline always fits better: this one must fit as those of the others do.
+			explained, err = relabelled(true, min(half, fitting*median))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if !d.Closed && !explained {
+		for _, p := range swapped(aligned, in.Mean, usual) {
+			note(Swapped, p[:], severity, "landmarks %d and %d fit the others in each other's place", p[0], p[1])
+			explained = true
+		}
+	}
+	if explained {
+		return nil
+	}
+	if distance > fence {
+		note(FarFromMean, nil, severity, "%.3f from the mean, the median is %.3f", distance, median)
+	}
+	return nil
 }
 
 // coreMean returns the Procrustes mean, of size 1, of that half of the shapes which is nearest to it: found in turns from the mean of all.

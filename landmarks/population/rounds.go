@@ -323,13 +323,7 @@ func (r *Rounds) reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 	next := *now
 	next.Number, next.Last = now.Number+1, last
 	if now.Number == now.Stage && !last.Infinite {
-		expected, curvature := own[0].Expected, make([]float64, len(f.scale))
-		for _, p := range own {
-			floats.Add(curvature, p.Curvature)
-		}
-		f.scale = slices.Repeat([]float64{1}, len(f.scale))
-		f.rescale(expected, curvature)
-		next.Scale = f.scale
+		next.Scale = f.scaleOf(own)
 	}
 	f.scale = next.Scale
 	stage := annealing{}
@@ -393,6 +387,17 @@ func (r *Rounds) reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 	next.Search = nil
 	next.Atlas, err = r.end(&best, &next, own, status)
 	return &next, err
+}
+
+// scaleOf returns the scales of the steps by the curvatures of all parts.
+func (f *fit) scaleOf(parts []*Part) []float64 {
+	curvature := make([]float64, len(f.scale))
+	for _, p := range parts {
+		floats.Add(curvature, p.Curvature)
+	}
+	f.scale = slices.Repeat([]float64{1}, len(f.scale))
+	f.rescale(parts[0].Expected, curvature)
+	return f.scale
 }
 
 // step returns the search of a round after it has learned what came of the round.

@@ -55,29 +55,11 @@ func (m *Model) Modularity(modules [][]int, p linear.Permutations) (*Modularity,
 	solve.NotNil(m)
 	fail := func(err error) (*Modularity, error) { return nil, fmt.Errorf("modularity of %s: %w", m.Data.Name, err) }
 	n, dim := len(m.Mean), len(m.Mean[0])
-	if len(modules) < 2 {
-		return fail(fmt.Errorf("%d modules, want at least 2", len(modules)))
+	given, sizes, err := membership(modules, n)
+	if err != nil {
+		return fail(err)
 	}
-	given, sizes := slices.Repeat([]int{-1}, n), make([]int, len(modules))
-	for k, landmarks := range modules {
-		if sizes[k] = len(landmarks); sizes[k] < 2 {
-			return fail(fmt.Errorf("module %d has %d landmarks, want at least 2", k, sizes[k]))
-		}
-		for _, i := range landmarks {
-			if i < 0 || i >= n {
-				return fail(fmt.Errorf("module %d has the landmark %d, want 0 to %d", k, i, n-1))
-			}
-			if given[i] >= 0 {
-				return fail(fmt.Errorf("landmark %d is listed twice", i))
-			}
-			given[i] = k
-		}
-	}
-	if i := slices.Index(given, -1); i >= 0 {
-		return fail(fmt.Errorf("landmark %d is in no module", i))
-	}
-
-	residuals, err := m.Residuals, error(nil)
+	residuals := m.Residuals
 	if m.tree != nil {
 		if residuals, _, err = m.tree.Contrasts(residuals); err != nil {
 			return fail(err)
@@ -138,6 +120,32 @@ func (m *Model) Modularity(modules [][]int, p linear.Permutations) (*Modularity,
 	out.Turned = tests[0]
 	out.P = max(out.Random.P, out.Turned.P)
 	return out, nil
+}
+
+// membership returns the module of each of n landmarks, and how many landmarks each module has.
+func membership(modules [][]int, n int) (given, sizes []int, err error) {
+	if len(modules) < 2 {
+		return nil, nil, fmt.Errorf("%d modules, want at least 2", len(modules))
+	}
+	given, sizes = slices.Repeat([]int{-1}, n), make([]int, len(modules))
+	for k, landmarks := range modules {
+		if sizes[k] = len(landmarks); sizes[k] < 2 {
+			return nil, nil, fmt.Errorf("module %d has %d landmarks, want at least 2", k, sizes[k])
+		}
+		for _, i := range landmarks {
+			if i < 0 || i >= n {
+				return nil, nil, fmt.Errorf("module %d has the landmark %d, want 0 to %d", k, i, n-1)
+			}
+			if given[i] >= 0 {
+				return nil, nil, fmt.Errorf("landmark %d is listed twice", i)
+			}
+			given[i] = k
+		}
+	}
+	if i := slices.Index(given, -1); i >= 0 {
+		return nil, nil, fmt.Errorf("landmark %d is in no module", i)
+	}
+	return given, sizes, nil
 }
 
 // turned returns a function that gives modules of the same sizes whose pattern has been turned or mirrored at random: the module of each

@@ -84,44 +84,8 @@ func pieceOf(round, subject int) *piece {
 
 // atlas computes what a task can of an atlas.
 func atlas(ctx context.Context, s settings, data, out string, task, tasks int) error {
-	if err := s.Atlas.check(); err != nil {
-		return err
-	}
-	cohort, err := study.Read(data)
+	id, cohort, err := join(ctx, &s, data, out)
 	if err != nil {
-		return err
-	}
-	if cohort.Kind != study.Atlas {
-		return fmt.Errorf("%s is a %s, want an atlas", data, cohort.Kind)
-	}
-	if s.Data, err = fingerprint(data, cohort); err != nil {
-		return err
-	}
-	s.Count = len(cohort.Subjects)
-	if _, err := engine.Backend(); err != nil {
-		return err
-	}
-	id, err := claim(out, s)
-	if err != nil {
-		return err
-	}
-	first := &round{}
-	if err := stored(out, id, first); errors.Is(err, fs.ErrNotExist) {
-		if err := begin(ctx, s, cohort, out, id); err != nil {
-			return err
-		}
-		// The study is that of the file from here on, for those who began it, too.
-		if cohort, err = study.Read(data); err != nil {
-			return err
-		}
-		if err = stored(out, id, first); err != nil {
-			return err
-		}
-	} else if err != nil {
-		return err
-	}
-	cohort.Subjects = first.Subjects
-	if err := cohort.StartAligned(s.Atlas.Deformation, s.Atlas.Detail); err != nil {
 		return err
 	}
 	r, err := rounds(ctx, s, cohort)
@@ -167,6 +131,50 @@ func atlas(ctx context.Context, s settings, data, out string, task, tasks int) e
 		}
 		fmt.Printf("round %d: %.8g, imbalance %.2g, unsettled %.2g\n", now.Number, following.Last.Value, following.Last.Imbalance, following.Last.Unsettled)
 	}
+}
+
+// join returns the study, which is begun if nobody has, and sets its data and their number.
+func join(ctx context.Context, s *settings, data, out string) (id string, cohort *study.Study, err error) {
+	if err := s.Atlas.check(); err != nil {
+		return "", nil, err
+	}
+	if cohort, err = study.Read(data); err != nil {
+		return "", nil, err
+	}
+	if cohort.Kind != study.Atlas {
+		return "", nil, fmt.Errorf("%s is a %s, want an atlas", data, cohort.Kind)
+	}
+	if s.Data, err = fingerprint(data, cohort); err != nil {
+		return "", nil, err
+	}
+	s.Count = len(cohort.Subjects)
+	if _, err := engine.Backend(); err != nil {
+		return "", nil, err
+	}
+	id, err = claim(out, *s)
+	if err != nil {
+		return "", nil, err
+	}
+	first := &round{}
+	if err := stored(out, id, first); errors.Is(err, fs.ErrNotExist) {
+		if err := begin(ctx, *s, cohort, out, id); err != nil {
+			return "", nil, err
+		}
+		// The study is that of the file from here on, for those who began it, too.
+		if cohort, err = study.Read(data); err != nil {
+			return "", nil, err
+		}
+		if err = stored(out, id, first); err != nil {
+			return "", nil, err
+		}
+	} else if err != nil {
+		return "", nil, err
+	}
+	cohort.Subjects = first.Subjects
+	if err := cohort.StartAligned(s.Atlas.Deformation, s.Atlas.Detail); err != nil {
+		return "", nil, err
+	}
+	return id, cohort, nil
 }
 
 // latest reads the last of the rounds that there are.

@@ -99,47 +99,54 @@ func (m *Model) Disparity(groups Term, p Permutations) (out *Disparity, err erro
 	var whole mat.Dense // what the model explains of all
 	whole.Mul(stack(basis), scaled)
 	for a, b := range Twos(len(names)) {
-		var both []int // the samples of a and b that are not fitted exactly
-		count := 0     // of those of a
-		for _, g := range []int{a, b} {
-			for _, i := range members[g] {
-				if free[i] > exact {
-					both = append(both, i)
-				}
-			}
-			if g == a {
-				count = len(both)
-			}
-		}
-		rows, columns := mat.NewDense(len(both), scaled.RawMatrix().Cols, nil), mat.NewDense(len(basis), len(both), nil)
-		for k, i := range both {
-			rows.SetRow(k, scaled.RawRowView(i))
-			for c, column := range basis {
-				columns.Set(c, k, column[i])
-			}
-		}
-		var others, explained, residuals mat.Dense
-		others.Mul(columns, rows)
-		others.Sub(&whole, &others)
-		permuted := mat.DenseCopyOf(rows)
-		ratio := out.Groups[a].Variance / out.Groups[b].Variance
-		if err := out.Ratios.Add("disparity", p, names[a], names[b], ratio, len(both), Order, func(d *Draw) float64 {
-			d.rows(permuted, rows)
-			explained.Mul(columns, permuted)
-			explained.Add(&explained, &others)
-			residuals.Mul(columns.T(), &explained)
-			residuals.Sub(permuted, &residuals)
-			var squares [2]float64
-			for k := range both {
-				row := residuals.RawRowView(k)
-				squares[int(indicator(k >= count))] += floats.Dot(row, row)
-			}
-			return squares[0] / squares[1] * out.Groups[b].DF / out.Groups[a].DF
-		}); err != nil {
+		if err := m.disparity(out, p, [2]int{a, b}, [2][]int{members[a], members[b]}, free, scaled, &whole); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// disparity tests the ratio of two groups with these samples, whose errors have the shares free of their variance left, by their scaled residuals. whole is
+// what the model explains of those of all groups.
+func (m *Model) disparity(out *Disparity, p Permutations, groups [2]int, members [2][]int, free []float64, scaled, whole *mat.Dense) error {
+	basis := m.whole.basis
+	var both []int // the samples of a and b that are not fitted exactly
+	count := 0     // of those of a
+	for k, samples := range members {
+		for _, i := range samples {
+			if free[i] > exact {
+				both = append(both, i)
+			}
+		}
+		if k == 0 {
+			count = len(both)
+		}
+	}
+	rows, columns := mat.NewDense(len(both), scaled.RawMatrix().Cols, nil), mat.NewDense(len(basis), len(both), nil)
+	for k, i := range both {
+		rows.SetRow(k, scaled.RawRowView(i))
+		for c, column := range basis {
+			columns.Set(c, k, column[i])
+		}
+	}
+	var others, explained, residuals mat.Dense
+	others.Mul(columns, rows)
+	others.Sub(whole, &others)
+	permuted := mat.DenseCopyOf(rows)
+	a, b := out.Groups[groups[0]], out.Groups[groups[1]]
+	return out.Ratios.Add("disparity", p, a.Group, b.Group, a.Variance/b.Variance, len(both), Order, func(d *Draw) float64 {
+		d.rows(permuted, rows)
+		explained.Mul(columns, permuted)
+		explained.Add(&explained, &others)
+		residuals.Mul(columns.T(), &explained)
+		residuals.Sub(permuted, &residuals)
+		var squares [2]float64
+		for k := range both {
+			row := residuals.RawRowView(k)
+			squares[int(indicator(k >= count))] += floats.Dot(row, row)
+		}
+		return squares[0] / squares[1] * b.DF / a.DF
+	})
 }
 
 // exact is a share of the variance of a sample's error which is that of rounding: the model fits the sample exactly.
