@@ -78,7 +78,7 @@ func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 	if err := s.CheckRegular("end", y...); err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
-	task := s.Begin("Log")
+	task := s.Begin(logarithms(len(x)))
 	defer task.End()
 	l := newLogarithm(s.Flat(), task, s.Vectors(x), s.Vectors(y), math.Inf(1))
 	roots, err := l.search(s.Vectors(guess), false)
@@ -104,6 +104,20 @@ func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 	return gs, nil
 }
 
+// logarithms names the computation of n logarithms.
+func logarithms(n int) string {
+	if n == 1 {
+		return "Log"
+	}
+	return fmt.Sprintf("Log of %d pairs", n)
+}
+
+// evaluated counts an evaluation of residuals or of their derivatives.
+func (l *logarithm) evaluated() {
+	l.evaluations++
+	l.task.Detail(Progress{Iteration: l.evaluations})
+}
+
 // rounding is the relative distance of consecutive numbers in double precision.
 const rounding = 0x1p-52
 
@@ -119,9 +133,11 @@ type logarithm struct {
 	shrunk   []float64 // what is left of |Exp_x(v) − y| in a residual, times its factor: about this share, if not more
 	distance []float64 // |Exp_x(v) − y| at the end, if not less: see shrinking
 
-	times     []int     // the multiples of the steps of the space
-	last      []flown   // of each pair, the geodesic that was computed last
-	found     []result  // of the roots
+	times       []int    // the multiples of the steps of the space
+	last        []flown  // of each pair, the geodesic that was computed last
+	found       []result // of the roots
+	evaluations int      // of residuals and their derivatives
+
 	conjugate []float64 // times of conjugate points, where they were looked for
 }
 
@@ -493,6 +509,7 @@ func (l *logarithm) residual(which []int, v [][]float64) ([][]float64, error) {
 			}
 		}
 		if on == nil {
+			l.evaluated()
 			return gaps, nil
 		}
 		// The geodesics of these shares of the velocities follow each other.
@@ -548,6 +565,7 @@ func (f *flown) thin(times int) {
 // derivative takes the steps of the space, also of geodesics with more: Newton's steps are then not exact, but few.
 func (l *logarithm) derivative(which []int, v, dv [][]float64) ([][]float64, error) {
 	s := l.space
+	defer l.evaluated()
 	if IsCharted(s.M) {
 		return l.call("DExp", func(in []*Node) *Node {
 			_, df := autodiff.Pushforward(func(v []*Node) []*Node {

@@ -102,8 +102,8 @@ func (s *Space) pull(task *geom.Task, x, y []float64, tolerance float64, kernel 
 	noise := math.Sqrt(left / floats.Norm(guess, 2))
 	for last, slow := math.Inf(1), 0; slow < 3; noise /= 2 {
 		ctx, arrived := context.WithCancel(task.Context())
-		found, err := s.descend(ctx, r, p, noise, func(iteration int, f, gradient float64) {
-			task.Report(geom.Progress{Iteration: a.iterations + iteration, Objective: f, Gradient: gradient})
+		found, err := s.descend(ctx, r, p, noise, func(iteration int, f, gradient, enough float64) {
+			task.Report(geom.Progress{Iteration: a.iterations + iteration, Objective: f, Gradient: gradient, Tolerance: enough})
 			if r.left() <= tolerance {
 				arrived()
 			}
@@ -139,7 +139,7 @@ func (s *Space) pull(task *geom.Task, x, y []float64, tolerance float64, kernel 
 // preconditions with the Gauss–Newton matrix, which it renews every 10 iterations. A preconditioner made of K alone misses how far
 // geodesics spread once they go several widths of the kernel: the search then stops far above the minimum, at a place that depends on
 // rounding, with the status Converged.
-func (s *Space) descend(ctx context.Context, r *registration, p []float64, noise float64, report func(iteration int, f, gradient float64)) (*solve.Minimum, error) {
+func (s *Space) descend(ctx context.Context, r *registration, p []float64, noise float64, report func(iteration int, f, gradient, tolerance float64)) (*solve.Minimum, error) {
 	const most, few, renewal = 500, 600, 10
 	objective, err := r.around(p, 1, noise)
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *Space) descend(ctx context.Context, r *registration, p []float64, noise
 	}
 	objective.Soft = nil // the next noise goes on with what is left
 	done, round := 0, most
-	objective.Report = func(iteration int, f, gradient float64) { report(done+iteration, f, gradient) }
+	objective.Report = func(iteration int, f, gradient, tolerance float64) { report(done+iteration, f, gradient, tolerance) }
 	for {
 		if len(p) <= few {
 			matrix, err := s.gaussNewton(r.fixed[0].([]float64), p, noise)
@@ -282,7 +282,7 @@ func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64, kernel *
 		if iterations == maxIterations {
 			break
 		}
-		if task.Report(geom.Progress{Iteration: iterations, Objective: norm, Gradient: norm}) {
+		if task.Report(geom.Progress{Iteration: iterations, Objective: norm, Gradient: norm, Tolerance: tolerance}) {
 			status = geom.Cancelled
 			break
 		}

@@ -444,7 +444,7 @@ func (s *Space) balanced(name string, q []float64, target []any, weight, sigma f
 		} else if err != nil {
 			return nil, 0, err
 		}
-		if task.Report(geom.Progress{Iteration: root.Iterations, Gradient: root.Norm}) {
+		if task.Report(geom.Progress{Iteration: root.Iterations, Gradient: root.Norm, Tolerance: root.Tolerance}) {
 			break
 		}
 	}

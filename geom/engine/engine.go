@@ -39,6 +39,7 @@ import (
 
 	"anatomy/geom/engine/internal/programs"
 	"anatomy/geom/engine/trusted"
+	"anatomy/geom/watch"
 )
 
 // Option changes how a function is compiled.
@@ -47,12 +48,15 @@ type Option func(*Func)
 // Float32 makes arguments of float64 enter the graph as float32, in which the function then computes. The default is float64.
 func Float32() Option { return func(f *Func) { f.dtype = dtypes.Float32 } }
 
+const unnamed = "anatomy"
+
 // Name names the computation in error messages. The default is "anatomy".
 func Name(name string) Option { return func(f *Func) { f.name = name } }
 
 // Func is a compiled graph function. It may be called from several goroutines.
 type Func struct {
 	name     string
+	step     string // as it is shown while it runs
 	dtype    dtypes.DType
 	inputs   int // -1 for any number
 	build    buildFunc
@@ -62,12 +66,18 @@ type Func struct {
 // Compile wraps a graph function; compilation itself happens at the first call with inputs of a new shape. Of the programs
 // of a process, those that were called longest ago are dropped once there are very many.
 func Compile[F graph.ExecGraphFn](fn F, options ...Option) *Func {
-	f := &Func{dtype: dtypes.Float64, name: "anatomy", inputs: inputs(reflect.TypeOf(fn))}
+	f := &Func{dtype: dtypes.Float64, name: unnamed, inputs: inputs(reflect.TypeOf(fn))}
 	for _, o := range options {
 		o(f)
 	}
 	name := f.name
+	f.step = name
+	if name == unnamed {
+		f.step = "a graph function"
+	}
+	step := "compiling " + f.step
 	f.build = func(b compute.Backend, inputs []shapes.Shape) (*graph.Graph, error) {
+		defer watch.Step(step)()
 		exec, err := graph.NewExec(backend{b}, errorPanics(fn))
 		if err != nil {
 			return nil, err
@@ -115,7 +125,9 @@ func (f *Func) Call(args ...any) (Values, error) {
 	p, err := f.programs.take(b, s, f.build)
 	if err == nil {
 		defer p.release()
+		end := watch.Step("computing " + f.step)
 		out, err = p.call(b, in)
+		end()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.name, err)

@@ -220,7 +220,7 @@ func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float6
 		}
 		finer := 2*s.steps <= max(mostSteps, p.space.Base.Steps())
 		switch {
-		case p.told(s, tolerance):
+		case p.told():
 			s.Stop()
 			return nil
 		case s.found != nil && s.Excess > worst && !math.IsInf(s.Excess, 1):
@@ -264,11 +264,11 @@ func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float6
 }
 
 // told reports progress, and returns whether the computation shall stop.
-func (p *Probable) told(s *search, tolerance float64) bool {
+func (p *Probable) told() bool {
 	p.report.Lock()
 	defer p.report.Unlock()
 	p.Searches++
-	return p.task != nil && p.task.Report(geom.Progress{Iteration: p.Searches, Objective: s.sigma, Gradient: tolerance})
+	return p.task != nil && p.task.Report(geom.Progress{Iteration: p.Searches})
 }
 
 // refine starts again from the best controls, with more polynomials or other steps.

@@ -104,7 +104,11 @@ func (s *LBFGS) Learn(ctx context.Context, o Objective, value float64, gradient 
 			return nil
 		}
 		if o.Report != nil {
-			o.Report(s.Iterations, s.Value, s.Decrement)
+			enough := limits.Tolerance
+			if o.Residual == nil {
+				enough *= math.Sqrt(math.Max(0, s.Value+s.Least))
+			}
+			o.Report(s.Iterations, s.Value, s.Decrement, enough)
 		}
 	}
 	return nil

@@ -27,8 +27,9 @@ type Objective struct {
 	// Residual, if not nil, returns by how much x misses an equation of the minimum, in a unit of the caller's: Minimise has
 	// converged when this is at most the tolerance, in place of its own test.
 	Residual func(x []float64) (float64, error)
-	// Report, if not nil, is called at every iteration with the value of f and the norm of the gradient, as in Minimum.
-	Report func(iteration int, f, gradient float64)
+	// Report, if not nil, is called at every iteration with the value of f, the norm of the gradient, as in Minimum, and the norm at which
+	// the search has converged.
+	Report func(iteration int, f, gradient, tolerance float64)
 }
 
 // Minimum is the point where Minimise ended.

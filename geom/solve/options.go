@@ -55,8 +55,8 @@ func (o Objective) Run(name string, on interface{ Begin(name string) *watch.Task
 	}
 	task := on.Begin(name)
 	defer task.End()
-	o.Report = func(iteration int, f, gradient float64) {
-		task.Report(watch.Progress{Iteration: iteration, Objective: f, Gradient: gradient})
+	o.Report = func(iteration int, f, gradient, tolerance float64) {
+		task.Report(watch.Progress{Iteration: iteration, Objective: f, Gradient: gradient, Tolerance: tolerance})
 	}
 	return Minimise(task.Context(), o, x, limits.Tolerance, limits.MaxIterations)
 }

@@ -432,7 +432,7 @@ func TestMinimise(t *testing.T) {
 			return math.Inf(1), []float64{0}, nil
 		}
 		return x[0] - math.Log(x[0]), []float64{1 - 1/x[0]}, nil
-	}, Report: func(int, float64, float64) { reports++ }}, []float64{5}, 1e-9, 100)
+	}, Report: func(int, float64, float64, float64) { reports++ }}, []float64{5}, 1e-9, 100)
 	ok(t, err)
 	expect.Abs(t, "minimum of x − log x", m.X[0], 1, 1e-7)
 	if m.Status != solve.Converged || reports != m.Iterations || calls <= m.Iterations {
@@ -461,7 +461,7 @@ func TestMinimise(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	m, err = solve.Minimise(ctx, solve.Objective{Value: rosenbrock, FirstStep: 1e-3, Report: func(k int, _, _ float64) {
+	m, err = solve.Minimise(ctx, solve.Objective{Value: rosenbrock, FirstStep: 1e-3, Report: func(k int, _, _, _ float64) {
 		if k == 2 {
 			cancel()
 		}

@@ -404,7 +404,7 @@ func (b *bundle) minimise(m *FrameMean[geom.Vec], tolerance float64, renew bool)
 			return nil
 		case m.Iterations >= b.MaxIterations:
 			return nil
-		case b.report(m.Iterations, b.search.Value, imbalance):
+		case b.report(m.Iterations, b.search.Value, imbalance, 0.95*tolerance):
 			m.Status = geom.Cancelled
 			return nil
 		}

@@ -169,7 +169,7 @@ func (r *run) rounds(c *clustering) error {
 		if err != nil && !r.Stopped() {
 			return err
 		}
-		if err != nil || r.report(c.rounds, c.variance, 0) {
+		if err != nil || r.report(c.rounds, c.variance, 0, 0) {
 			c.status = geom.Cancelled
 			return nil
 		}

@@ -243,8 +243,11 @@ type candidate struct {
 
 // settled says whether the least subgradient would be 0 within a tolerance of the spread.
 func (c *candidate) settled(tolerance float64) bool {
-	return c.slope*c.norm <= tolerance*c.size*c.stiff
+	return c.slope*c.norm <= c.enough(tolerance)
 }
+
+// enough is the norm of the subgradient that settled allows.
+func (c *candidate) enough(tolerance float64) float64 { return tolerance * c.size * c.stiff }
 
 // newCandidate is the candidate with given logarithms at y.
 func newCandidate(y []float64, logs []*geodesic, sum func(g []*geodesic) level) *candidate {
@@ -345,7 +348,7 @@ func (r *run) centreFrom(now *candidate, samples [][]float64, w []float64, sum f
 		if iteration >= r.MaxIterations {
 			break
 		}
-		if r.report(iteration, now.value, now.slope*now.norm) {
+		if r.report(iteration, now.value, now.slope*now.norm, now.enough(r.Tolerance)) {
 			status = geom.Cancelled
 			break
 		}

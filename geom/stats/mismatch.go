@@ -205,7 +205,11 @@ func (b *balance) show() (stop bool, err error) {
 		return true, err
 	}
 	_, norm := b.pull()
-	return b.report(b.iterations, floats.Dot(b.weights, squares), 2*norm), nil
+	enough := 2 * norm * b.Tolerance / b.imbalance()
+	if b.variance > b.sigma*b.sigma { // on the way
+		enough = 0
+	}
+	return b.report(b.iterations, floats.Dot(b.weights, squares), 2*norm, enough), nil
 }
 
 // settle moves y until the norm of Σ w_i p_i is at most imbalance standard errors, and every |F_i| at most miss times the spread.

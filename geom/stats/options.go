@@ -134,14 +134,14 @@ func newRun[P geom.Point, O interface{ apply(*options) error }](task string, s *
 	return r, nil
 }
 
-// report reports an iteration, and returns whether the computation shall stop.
-func (r *run) report(iteration int, objective, gradient float64) (cancelled bool) {
-	return r.Report(geom.Progress{Iteration: iteration, Objective: objective, Gradient: gradient})
+// report reports an iteration with the gradient at which the search ends, 0 if unknown, and returns whether the computation shall stop.
+func (r *run) report(iteration int, objective, gradient, tolerance float64) (cancelled bool) {
+	return r.Report(geom.Progress{Iteration: iteration, Objective: objective, Gradient: gradient, Tolerance: tolerance})
 }
 
 // minimise is solve.Minimise with the options of the run.
 func (r *run) minimise(o solve.Objective, x []float64) (*solve.Minimum, error) {
-	o.Report = func(iteration int, f, gradient float64) { r.report(iteration, f, gradient) }
+	o.Report = func(iteration int, f, gradient, tolerance float64) { r.report(iteration, f, gradient, tolerance) }
 	return solve.Minimise(r.Context(), o, x, r.Tolerance, r.MaxIterations)
 }
 

@@ -203,7 +203,7 @@ func (c *climber[P]) climb(now *height, stride, accuracy float64) (*height, int,
 	iterations := 0
 	for better := true; better && now.norm > accuracy && !c.task.Stopped() && iterations < meanMaxIterations; iterations++ {
 		better = false
-		c.task.Report(geom.Progress{Iteration: iterations, Objective: -now.value, Gradient: now.norm})
+		c.task.Report(geom.Progress{Iteration: iterations, Objective: -now.value, Gradient: now.norm, Tolerance: accuracy})
 		// A step of one standard deviation is long enough.
 		for scale := math.Min(1, 1/now.norm); scale > 1e-3 && !better; scale /= 4 {
 			x, err := moved(c.s, now.x, floats.ScaleTo(make([]float64, len(now.step)), scale, now.step))

@@ -275,6 +275,43 @@ nb.Must(engine.Run(long, 1.0))"""
             with self.subTest(name):
                 self.assertLess(self.interrupt(code, "running"), limit)
 
+    def displayed(self, code, stop=None):
+        """Runs a cell and interrupts it when stop accepts a line; returns its reply, what it shows, and the lines that do not stay, with the seconds."""
+        shown, lines, start = [], [], time.monotonic()
+
+        def hook(message):
+            content = message["content"]
+            if "display_id" in content.get("transient", {}):
+                lines.append((re.sub("</?code>", "", content["data"]["text/html"]), time.monotonic() - start))
+                if stop and stop(lines[-1][0]):
+                    self.manager.interrupt_kernel()
+            else:
+                shown.append(content.get("data", {}).get("text/plain", ""))
+
+        reply = self.client.execute_interactive(code, timeout=100, output_hook=hook)
+        return reply["content"], "".join(shown), lines
+
+    def test_long_work_says_what_it_does(self):
+        self.assertEqual(self.displayed("1 + 2")[1], "3")
+        self.execute("""all := morpho.MouseVertebrae()
+A := nb.Must(morpho.Procrustes(all.Shapes()))
+V := landmarks.New(60, 2, kernels.Gaussian(2*morpho.MeanSpacing(A.Mean, true)))""")
+        # Without mismatch this takes minutes. An interrupt leaves the best that it had, which lives on.
+        reply, shown, lines = self.displayed("m := nb.Must(stats.FrechetMean(V, A.Shapes))\nm", lambda line: re.search(r"\d s › Log of 76 pairs: iteration \d", line))
+        self.assertEqual(reply["status"], "error")
+        self.assertIn("cancelled after 0 iterations", shown)
+        self.assertLess(lines[0][1], 2, lines[0])
+        self.assertRegex("".join(line for line, _ in lines), r"Fréchet mean, \d s")
+        self.assertEqual(lines[-1][0], "")
+        self.assertEqual(self.execute("m.Status")[1], "cancelled")
+        # A bar, with the time that is left.
+        _, _, lines = self.displayed("""model := nb.Must(shapestats.Fit(all, linear.Factor("group")))
+nb.Must(model.ANOVA(linear.Permutations{N: 3000000, Seed: 1}))""", lambda line: "█" in line and "left" in line)
+        self.assertTrue(any(re.search(r"█+░+ \d+ of 3000000(, \d s)?, about \d+ (s|min) left", line) for line, _ in lines), lines)
+        # A loop that calls nothing but what an interrupt ends is ended by the second one.
+        loop = "for {\n\tnb.Must(stats.FrechetMean(V, A.Shapes, stats.MaxIterations(1)))\n}"
+        self.assertEqual(self.displayed(loop, lambda line: "iteration" in line)[0]["status"], "error")
+
     def test_shutdown_leaves_nothing(self):
         self.client.execute('%%\nsignal.Ignore(os.Interrupt)\nfmt.Println(os.Getpid())\nfor {\n}')
         text = ""

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,36 +34,18 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// showProgress writes how far a computation is to the standard error: in one line of a terminal, or, if ANATOMY_PROGRESS is "lines", in lines
+// showProgress shows long computations in a line of the terminal, or, if ANATOMY_PROGRESS is "lines", writes lines
 // "progress ITERATION TOTAL NAME", which the page in a browser reads.
 func showProgress() {
-	lines := os.Getenv("ANATOMY_PROGRESS") == "lines"
-	info, err := os.Stderr.Stat()
-	if !lines && (err != nil || info.Mode()&os.ModeCharDevice == 0) {
+	if os.Getenv("ANATOMY_PROGRESS") != "lines" {
+		watch.Terminal(os.Stderr)
 		return
 	}
-	watch.Interactive(func() (context.Context, func(watch.Progress), func()) {
-		var last time.Time
-		shown := false
-		show := func(p watch.Progress) {
-			if time.Since(last) < 100*time.Millisecond {
-				return
-			}
-			last = time.Now()
-			if lines {
-				fmt.Fprintf(os.Stderr, "progress %d %d %s\n", p.Iteration, p.Total, p.Task)
-				return
-			}
-			shown = true
-			fmt.Fprintf(os.Stderr, "\r\x1b[K%s", p)
+	watch.Interactive(watch.Surroundings{Show: func(line string, p watch.Progress) {
+		if p.Total > 0 {
+			fmt.Fprintf(os.Stderr, "progress %d %d %s\n", p.Iteration, p.Total, p.Task)
 		}
-		end := func() {
-			if shown {
-				fmt.Fprint(os.Stderr, "\r\x1b[K")
-			}
-		}
-		return context.Background(), show, end
-	})
+	}})
 }
 
 // run returns the exit state of a command line.

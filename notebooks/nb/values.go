@@ -16,12 +16,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
+
+	"anatomy/geom/watch"
 )
 
 // The kernel writes the calls of Begin, Load, Make, Input, Bind, By, Set, Var, Type and End into the cells that it compiles;
@@ -133,13 +134,17 @@ func Begin(cell int) any {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	go func() {
+		var told int64
 		for range interrupts {
-			if watched.Load() > 0 { // the computation ends, and the cell goes on with its best
+			// The computation ends, and the cell goes on with its best; unless this is the second interrupt of it.
+			if w := watched.Load(); w != 0 && w != told {
+				told = w
 				continue
 			}
 			debug.SetPanicOnFault(true)
 			session.Lock() // the cell gets no further than to its next variable
 			finish(true)
+			progress.end()
 			signal.Reset(os.Interrupt)
 			syscall.Kill(os.Getpid(), syscall.SIGINT)
 		}
@@ -147,11 +152,9 @@ func Begin(cell int) any {
 	return nil
 }
 
-// watched counts the computations that an interrupt ends.
-var watched atomic.Int32
-
 // Load reads variables that share memory.
 func Load(file string, dynamic []reflect.Type, variables ...Variable) any {
+	defer watch.Step("reading what earlier cells have assigned")()
 	roots := make([]root, len(variables))
 	for i, v := range variables {
 		roots[i] = v.root
@@ -180,7 +183,9 @@ const slow = time.Second
 // Make gives a variable the value that its recipe makes.
 func Make[T any](name string, v *T, recipe func() T) any {
 	begin := time.Now()
+	end := watch.Step("making " + name + " again")
 	*v = recipe()
+	end()
 	e := session.old.Variables[name]
 	if took := time.Since(begin); took > slow {
 		remark(fmt.Sprintf("note: %s is made again wherever it is named, by the statement of cell [%d], which took %.1f s: it is no data that can be stored",
@@ -322,6 +327,7 @@ func End() {
 	session.Lock()
 	defer session.Unlock()
 	finish(false)
+	progress.end()
 }
 
 func finish(interrupt bool) {
@@ -334,6 +340,7 @@ func finish(interrupt bool) {
 			remark(fmt.Sprintf("note: what the cell has assigned is lost: %v", p))
 		}
 	}()
+	defer watch.Step("writing what the cell has assigned")()
 	names := slices.Sorted(maps.Keys(session.bound))
 	if interrupt { // a map that changes meanwhile ends the program
 		written(slices.DeleteFunc(slices.Clone(names), func(name string) bool {

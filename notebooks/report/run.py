@@ -230,6 +230,40 @@ def read(path, fact, study):
     return nb
 
 
+class Progress:
+    """What the notebooks do that are executed, in the last line of a terminal: cells write it to files, see notebooks/nb."""
+
+    def __init__(self):
+        self.running = {}  # name: the file, and the number of the cell
+        self.shown = ""
+
+    def line(self):
+        parts = []
+        for name, (file, cell) in self.running.items():
+            with contextlib.suppress(OSError):
+                if text := re.sub("</?code>", "", file.read_text(encoding="utf-8")):
+                    parts.append(f"{name}, cell {cell}: {text}")
+        return " │ ".join(parts)[:shutil.get_terminal_size().columns - 1]
+
+    def clear(self):
+        """Clears the line, before another one is printed."""
+        if self.shown:
+            print("\r\x1b[K", end="", flush=True)
+            self.shown = ""
+
+    async def show(self):
+        """Shows the line, until it is cancelled."""
+        while sys.stdout.isatty():
+            line = self.line()
+            if line != self.shown:
+                print(f"\r\x1b[K{line}", end="", flush=True)
+                self.shown = line
+            await asyncio.sleep(0.5)
+
+
+progress = Progress()
+
+
 async def execute(nb, path, timeout, folder, study):
     """Executes the notebook of a path; folder is for temporary files of the kernel and its cells. Each code cell is given
     the checks that it made, as its metadata "checks": nb writes them to a file, one line of JSON each."""
@@ -240,7 +274,7 @@ async def execute(nb, path, timeout, folder, study):
     manager.kernel_spec_manager = KernelSpecManager(kernel_dirs=[f"{sys.prefix}/share/jupyter/kernels"])
     with open(folder / "kernel.log", "w+") as log:
         try:
-            env = dict(os.environ, TMPDIR=str(folder), ANATOMY_REPORT="1", ANATOMY_RECORD=str(record),
+            env = dict(os.environ, TMPDIR=str(folder), ANATOMY_REPORT="1", ANATOMY_RECORD=str(record), ANATOMY_PROGRESS=str(folder / "progress"),
                        ANATOMY_DATA=str(study.copy or ""), ANATOMY_COVARIATES=str(study.table or ""), ANATOMY_SET=json.dumps(study.parameters))
             await client.async_start_new_kernel(env=env, stdout=log, stderr=log)
             await client.async_start_new_kernel_client()
@@ -248,6 +282,7 @@ async def execute(nb, path, timeout, folder, study):
                 if cell.cell_type != "code":
                     continue
                 record.write_text("")
+                progress.running[path.stem] = folder / "progress", i + 1
                 try:
                     await client.async_execute_cell(cell, i)
                 except CellTimeoutError:
@@ -264,6 +299,7 @@ async def execute(nb, path, timeout, folder, study):
             log.seek(0)
             raise Failure(f"the kernel ended: {e}\n{log.read()[-4000:]}")
         finally:
+            progress.running.pop(path.stem, None)
             if client.kc:
                 client.kc.stop_channels()
             if manager.has_kernel:
@@ -403,11 +439,13 @@ async def make(path, fact, study, timeout, folder, turns, about, check):
             if not check:
                 await asyncio.to_thread(report.write_files, nb, (folder / f"{name}.html").read_text(encoding="utf-8"), folder / name)
         except (Failure, report.ReportError, OSError) as e:
+            progress.clear()
             print(f"FAIL {path.name} ({time.monotonic() - start:.0f} s), {study.named(str(e))}", flush=True)
             return None
         finally:
             shutil.rmtree(own, ignore_errors=True)
         made = Made(name, nb)
+        progress.clear()
         print(f"ok   {path.name} ({seconds:.0f} s, reports {time.monotonic() - start - seconds:.1f} s)", flush=True)
         if made.marked:
             print(f"     false of these data, and marked in the report: {len(made.marked)} of {len(made.checks)} checks")
@@ -601,8 +639,13 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
                 # The longest texts have the first turns: those that take long are rarely alone at the end.
                 turn = sorted(known, key=lambda p: p.stat().st_size, reverse=True)
                 tasks = {p: group.create_task(make(p, known[p], study, timeout, folder, turns, about, check)) for p in turn}
+                display = asyncio.create_task(progress.show())
+                await asyncio.wait([about, *tasks.values()])
+                display.cancel()
         except BaseExceptionGroup as e:
             raise e.exceptions[0]
+        finally:
+            progress.clear()
         made = [tasks[p].result() for p in known]
         failed = made.count(None)
         if not failed:

@@ -47,12 +47,14 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/stats"
+	"anatomy/geom/watch"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
 )
 
 func main() {
+	watch.Terminal(os.Stderr)
 	if err := runStudy(os.Args[1:]); err != nil {
 		if !errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintln(os.Stderr, "study:", err)

@@ -4,18 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // Build runs the command that compiles a program, until the context ends, in the form in which its variables live on; with
-// the last expression as a statement if it has no value.
-func (w *Workspace) Build(ctx context.Context, command *exec.Cmd, program string, lives bool) (output []byte, err error) {
+// the last expression as a statement if it has no value. What takes more than a second is said by show, in a display of that id.
+func (w *Workspace) Build(ctx context.Context, command *exec.Cmd, program string, lives bool, show func(id, html string)) (output []byte, err error) {
 	if command.Err != nil { // the program is not found, or in a relative folder
 		return nil, command.Err
 	}
+	defer w.compiling(filepath.Base(filepath.Dir(program)), show)()
 	run := func(flags ...string) ([]byte, error) {
 		c := exec.CommandContext(ctx, command.Path, slices.Concat(command.Args[1:], flags)...)
 		c.Dir, c.Env = command.Dir, append(command.Environ(), "GOGC=400") // a build takes less time if garbage is collected less often
@@ -61,6 +64,42 @@ func (w *Workspace) Build(ctx context.Context, command *exec.Cmd, program string
 		if ctx.Err() != nil || !l.again(form, output) && !Hide(program, output) {
 			return l.back(filepath.Base(program), form, output), err
 		}
+	}
+}
+
+// compiling says that a cell is compiled, once that takes long, until the end: in an executed report, which keeps nothing of it, in the
+// file that ANATOMY_PROGRESS names. The cell goes on in the same display: see notebooks/nb.
+func (w *Workspace) compiling(kernel string, show func(id, html string)) (end func()) {
+	w.mu.Lock()
+	id := fmt.Sprintf("%s-progress-%d", kernel, w.cell)
+	w.mu.Unlock()
+	if os.Getenv("ANATOMY_REPORT") != "" {
+		show = func(_, text string) {
+			if file := os.Getenv("ANATOMY_PROGRESS"); file != "" {
+				os.WriteFile(file, []byte(text), 0o600)
+			}
+		}
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		seconds := time.NewTicker(time.Second)
+		defer seconds.Stop()
+		for n := 1; ; n++ {
+			select {
+			case <-seconds.C:
+				show(id, fmt.Sprintf("<code>compiling the cell and what it imports, %d s</code>", n))
+			case <-done:
+				if n > 1 {
+					show(id, "")
+				}
+				return
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
 	}
 }
 

@@ -107,7 +107,7 @@ func TestBuildRelative(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", "bin")
-	if out, err := w.Build(context.Background(), exec.Command("go", "build"), file, false); !errors.Is(err, exec.ErrDot) || len(out) != 0 {
+	if out, err := w.Build(context.Background(), exec.Command("go", "build"), file, false, nil); !errors.Is(err, exec.ErrDot) || len(out) != 0 {
 		t.Errorf("printed %q, error %v", out, err)
 	}
 }
