@@ -18,6 +18,8 @@ type Canvas struct {
 	rows   int    // y numbers rows, each so many points high
 	row    float64
 	err    error
+
+	surrounds bool // Hull, Ellipse and Hover mean something
 }
 
 // A Stroke is the look of a line.
@@ -52,6 +54,7 @@ type mark struct {
 	text   string
 	glyph  [][]float64 // corners as offsets from at[0], in points; of a text how far it is moved, glyph[0]
 	layer  *Layer
+	name   string // that shows on a point
 }
 
 // Line draws a line through the points and, if closed is true, back to the first.
@@ -184,6 +187,9 @@ func (l *Layer) record(t float64) (*Canvas, error) {
 	}
 	if err == nil && l.scale > 0 && !c.scaled {
 		err = fmt.Errorf("Scale means nothing to this layer: it is for arrows, ellipses and the like")
+	}
+	if err == nil && (l.hull || l.ellipse || l.hover != nil) && !c.surrounds {
+		err = fmt.Errorf("Hull, Ellipse and Hover mean nothing to this layer: they are for Scatter")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.name, err)

@@ -30,8 +30,17 @@ func Scatter(x, y []float64) *Layer {
 		if err != nil {
 			return err
 		}
+		if c.layer.hover != nil && len(c.layer.hover) != len(points) {
+			return fmt.Errorf("Hover: %d names for %d points", len(c.layer.hover), len(points))
+		}
 		for i, p := range points {
 			c.Dot(p, c.Width(3), c.Ink(i), Stroke{})
+			if c.layer.hover != nil {
+				c.marks[len(c.marks)-1].name = c.layer.hover[i]
+			}
+		}
+		if err := c.surround(points); err != nil {
+			return err
 		}
 		return nil
 	}})

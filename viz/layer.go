@@ -30,6 +30,9 @@ type Layer struct {
 	byValue  bool
 	lo, hi   float64 // range of the ramp: of the values, in a scene of all that have the quantity's name
 
+	hull, ellipse bool     // about the points of a Scatter
+	hover         []string // their names
+
 	drawn *Canvas // in a scene: what it drew
 	err   error
 }

@@ -214,6 +214,7 @@ func (s *sheet) svg() ([]byte, error) {
 	if title := s.title(); title != "" {
 		open += "<title>" + html.EscapeString(title) + "</title>\n"
 	}
+	drawing = strings.Replace(drawing, "</svg>", s.hovers()+"</svg>", 1)
 	return []byte(open + "<desc>" + html.EscapeString(s.alt()) + "</desc>\n<g " + drawing), nil
 }
 

@@ -23,6 +23,7 @@ type stamp struct {
 	text   string
 	foot   vg.Point // beside which a text stands
 	depth  float64
+	name   string // that shows on it
 }
 
 const (
@@ -146,7 +147,7 @@ func (c *carver) carve(m mark) {
 	case faceMark:
 		c.face(m, at)
 	case dotMark:
-		c.add(stamp{at: at, fill: m.fill, stroke: m.stroke, radius: vg.Points(m.radius), depth: c.depth(m.at...)})
+		c.add(stamp{at: at, fill: m.fill, stroke: m.stroke, radius: vg.Points(m.radius), depth: c.depth(m.at...), name: m.name})
 	case textMark:
 		c.add(stamp{at: at, text: m.text, fill: m.fill, depth: c.depth(m.at...)})
 		c.texts[m.layer] = append(c.texts[m.layer], len(c.out)-1)

@@ -1,6 +1,7 @@
 package morpho
 
 import (
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -12,6 +13,20 @@ import (
 // errSpline says that landmarks determine no spline.
 var errSpline = text.Advise("leave out one of those that coincide, or the shape",
 	"they determine no thin-plate spline: two of them coincide, or all lie on a line or in a plane")
+
+// ThinPlateSpline returns the thin-plate spline that takes the landmarks of one shape to those of another, as a map of any points: smooth, but where the
+// difference is large it may fold, which a diffeomorphism does not. Both are [n][d], d = 2 or 3. It is an error if they differ in size, or if two landmarks
+// of the first coincide, or all lie on a line or in a plane.
+func ThinPlateSpline(from, to [][]float64) (func(points [][]float64) [][]float64, error) {
+	if _, _, err := commonExtent([][][]float64{from, to}, shapeNumber); err != nil {
+		return nil, fmt.Errorf("thin-plate spline (shape 0 to shape 1): %w", err)
+	}
+	s, err := newSpline(from)
+	if err != nil {
+		return nil, fmt.Errorf("thin-plate spline: the landmarks of shape 0: %w", err)
+	}
+	return func(points [][]float64) [][]float64 { return s.warp(to, points) }, nil
+}
 
 // spline is the thin-plate spline system of n knots in R^d, d = 2 or 3: L = [K P; Pᵀ 0], K_ij = U(|x_i − x_j|), P = [1 x]
 // (Bookstein, IEEE PAMI 11, 1989). U(r) is r² log r² in the plane and −r in space, for which energies are positive.

@@ -70,7 +70,7 @@ func (a *analysis) allometry() (*Section, error) {
 
 // allometryFigure has the scores with the lines of the groups, the two components, and predicted shapes.
 func (a *analysis) allometryFigure(found *shapestats.Allometry, groups, values []string) (*Figure, error) {
-	layers := byGroup(values, found.Sizes, found.Scores)
+	layers := a.byGroup(values, found.Sizes, found.Scores)
 	for _, g := range groups {
 		var x, y []float64
 		for i, s := range found.Common.Data.Specimens {
@@ -106,6 +106,6 @@ func (a *analysis) allometryFigure(found *shapestats.Allometry, groups, values [
 	return &Figure{Name: "allometry", Caption: fmt.Sprintf("(a) Scores of the common allometric component; lines are the slopes of the groups. (b) The first residual component, which has %s of what size leaves. (c) The shapes that are predicted for the smallest and the largest size%s.", percent(found.Share), of),
 		Drawing: viz.Row(
 			viz.Fig(layers...).Title("(a) allometry").XLabel(label).YLabel("common component"),
-			viz.Fig(byGroup(values, found.Scores, found.ResidualComponent)...).Title("(b) what size leaves").XLabel("common component").YLabel("residual component"),
+			viz.Fig(a.byGroup(values, found.Scores, found.ResidualComponent)...).Title("(b) what size leaves").XLabel("common component").YLabel("residual component"),
 			a.between(ends[0], ends[1], "smallest", "largest").Title("(c) predicted shapes"))}, nil
 }

@@ -31,6 +31,7 @@ type Question struct {
 	Curves       string   `json:"curves,omitempty"` // landmarks of each in their order, whose ends stay and whose others slide: "0-9; 9-20"
 	Slide        string   `json:"slide,omitempty"`  // "energy" (or empty), "distance", "geomorph energy" or "geomorph distance"
 	Joint        string   `json:"joint,omitempty"`  // landmarks of a joint, of the part at rest and of the one that moves: "0; 5-10; 1-4"
+	Links        string   `json:"links,omitempty"`  // pairs of landmarks, joined by lines in figures, as in a wireframe: "0-1, 1-2, 2-0"
 	Parts        string   `json:"parts,omitempty"`  // of the shapes, all landmarks counted from 0: "jaw: 0-4, 7; skull: 5, 6, 8-11"
 }
 
@@ -43,6 +44,7 @@ type analysis struct {
 	data      *morpho.Dataset
 	estimated map[string][]int // missing landmarks by specimens
 	slid      *morpho.SlidAlignment
+	links     [][2]int // of the wireframe
 	order     []string // names of the specimens as they were given
 	tree      *tree.Tree
 	formula   *shapestats.Formula
@@ -71,7 +73,7 @@ func New(d *morpho.Dataset, q Question) (*Document, error) {
 		}
 	}
 	document := &Document{Title: a.Title, Authors: a.Authors, Model: a.Model}
-	steps := []func() (*Section, error){a.describe, a.measured, a.vary, a.explain, a.differ, a.separate, a.disparity, a.allometry, a.integrate, a.phylogeny}
+	steps := []func() (*Section, error){a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.phylogeny}
 	for _, step := range steps {
 		s, err := step()
 		if err != nil {
@@ -110,6 +112,9 @@ func (a *analysis) prepare(d *morpho.Dataset) (err error) {
 	}
 	if groups := len(a.data.Groups()); a.Model == "" && 1 < groups && groups < len(a.data.Specimens) {
 		a.Model = "group"
+	}
+	if a.links, err = parseLinks(a.Links, len(a.data.Specimens[0].Points)); err != nil {
+		return err
 	}
 	if a.formula, err = shapestats.Parse(a.Model, a.data); err != nil {
 		return err
@@ -358,7 +363,7 @@ func (a *analysis) along(k int, score float64) [][]float64 {
 }
 
 // byGroup draws points in the colours of a factor.
-func byGroup(values []string, x, y []float64) (layers []*viz.Layer) {
+func (a *analysis) byGroup(values []string, x, y []float64) (layers []*viz.Layer) {
 	var seen []string
 	for _, v := range values {
 		if !slices.Contains(seen, v) {
@@ -366,22 +371,26 @@ func byGroup(values []string, x, y []float64) (layers []*viz.Layer) {
 		}
 	}
 	if len(seen) < 2 {
-		return []*viz.Layer{viz.Scatter(x, y)}
+		return []*viz.Layer{viz.Scatter(x, y).Hover(a.data.Names()...)}
 	}
 	for _, g := range seen {
 		var gx, gy []float64
+		var names []string
 		for i, v := range values {
 			if v == g {
-				gx, gy = append(gx, x[i]), append(gy, y[i])
+				gx, gy, names = append(gx, x[i]), append(gy, y[i]), append(names, a.data.Specimens[i].Name)
 			}
 		}
-		layers = append(layers, viz.Scatter(gx, gy).Label(cmp.Or(g, "without")))
+		layers = append(layers, viz.Scatter(gx, gy).Label(cmp.Or(g, "without")).Hover(names...))
 	}
 	return layers
 }
 
 // between draws two shapes with lines between their landmarks.
 func (a *analysis) between(from, to [][]float64, names ...string) *viz.Figure {
+	if a.links != nil {
+		return viz.Fig(viz.Wireframe(from, a.links).Label(names[0]), viz.Wireframe(to, a.links).Label(names[1])).Unit("centroid sizes")
+	}
 	if a.data.Closed {
 		return viz.Fig(viz.Outline(from).Label(names[0]), viz.Outline(to).Label(names[1])).Unit("centroid sizes")
 	}
@@ -402,8 +411,13 @@ func (a *analysis) vary() (*Section, error) {
 	}
 	_, _, values := a.main()
 	s.add(Paragraph(fmt.Sprintf("The morphospace shows the total variation and tests nothing. Its first two components have %s and %s of the variance.", percent(a.pca.Shares[0]), percent(a.pca.Shares[1]))))
-	s.add(&Figure{Name: "morphospace", Caption: "Scores of the specimens on the first two principal components, with their shares of the variance.",
-		Drawing: viz.Fig(byGroup(values, a.pca.Scores[0], a.pca.Scores[1])...).XLabel(a.component(0)).YLabel(a.component(1))})
+	s.add(&Figure{Name: "morphospace", Caption: "Scores of the specimens on the first two principal components, with their shares of the variance, and the convex hulls of the groups. Small shapes are those of the margins: of the lowest, the mean and the highest scores.",
+		Drawing: a.morphospace(values)})
+	if deformations, err := a.deformations(); err != nil {
+		return nil, err
+	} else if deformations != nil {
+		s.add(deformations)
+	}
 	var ends []*viz.Figure
 	for k := range 2 {
 		low, high := a.along(k, floats.Min(a.pca.Scores[k])), a.along(k, floats.Max(a.pca.Scores[k]))
@@ -556,6 +570,9 @@ func (a *analysis) differ() (*Section, error) {
 			t.Caption += fmt.Sprintf(" The means are those at the mean of %s.", and(a.formula.Numbers))
 		}
 		s.add(t)
+		if d := dendrogram(pairs); d != nil {
+			s.add(&Figure{Name: fileName("dendrogram-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Which means by %s are alike: average linkage of their Procrustes distances. This is no phylogeny.", name), Drawing: viz.Fig(viz.Tree(d)).XLabel("half the distance, from the root")})
+		}
 		var means [2][][]float64
 		for k, g := range []string{pairs[largest].A, pairs[largest].B} {
 			if means[k], err = a.meanOf(m, d, g); err != nil {

@@ -62,16 +62,20 @@ func (a *analysis) separationFigure(name, file string, values []string, found *s
 	f := &Figure{Name: file}
 	if len(found.Axes) == 1 {
 		f.Caption = fmt.Sprintf("(a) Scores on the one axis of the %s: of specimens that had a part in the axis to the right, and of such that had none upwards. Groups differ as far as they do upwards. (b) The shapes at the ends of the axis.", name)
-		f.Drawing = viz.Row(viz.Fig(byGroup(values, found.Scores[0], found.CrossValidated[0])...).XLabel("axis 1, not cross-validated").YLabel("axis 1, cross-validated").Title("(a) scores"),
+		f.Drawing = viz.Row(viz.Fig(a.byGroup(values, found.Scores[0], found.CrossValidated[0])...).XLabel("axis 1, not cross-validated").YLabel("axis 1, cross-validated").Title("(a) scores"),
 			ends.Title("(b) axis 1"))
 		return f
 	}
 	label := func(k int) string { return fmt.Sprintf("axis %d (%s)", k+1, percent(found.Shares[k])) }
+	crossed, own := a.byGroup(values, found.CrossValidated[0], found.CrossValidated[1]), a.byGroup(values, found.Scores[0], found.Scores[1])
+	for _, l := range append(crossed[:len(crossed):len(crossed)], own...) {
+		l.Ellipse()
+	}
 	both := viz.Row(
-		viz.Fig(byGroup(values, found.CrossValidated[0], found.CrossValidated[1])...).Title("(a) cross-validated").XLabel(label(0)).YLabel(label(1)),
-		viz.Fig(byGroup(values, found.Scores[0], found.Scores[1])...).Title("(b) not cross-validated").XLabel(label(0)).YLabel(label(1)),
+		viz.Fig(crossed...).Title("(a) cross-validated").XLabel(label(0)).YLabel(label(1)),
+		viz.Fig(own...).Title("(b) not cross-validated").XLabel(label(0)).YLabel(label(1)),
 		ends.Title("(c) axis 1"))
-	f.Caption = fmt.Sprintf("The first two axes of the %s, with their shares of the variance between groups: (a) scores of specimens that had no part in the axes, (b) of such that had. (c) The shapes at the ends of the first axis.", name)
+	f.Caption = fmt.Sprintf("The first two axes of the %s, with their shares of the variance between groups: (a) scores of specimens that had no part in the axes, (b) of such that had, with ellipses of 95 %% of each group. (c) The shapes at the ends of the first axis.", name)
 	f.Drawing = both
 	return f
 }

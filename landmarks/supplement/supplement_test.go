@@ -168,7 +168,7 @@ func TestAnyData(t *testing.T) {
 		{morpho.Plethodon(), Question{Parts: "jaw: 0-4; 5-11"}, "error: write a name, a colon"},
 		{morpho.Plethodon(), Question{Parts: "jaw: 0-four; skull: 5-11"}, `error: "0-four" is no range of landmarks`},
 		{morpho.Plethodon(), Question{Parts: "jaw: 0-4; skull: 5-10"}, "error: landmark 11 is in no module"},
-		{alone, Question{}, "error: no degrees of freedom"},
+		{alone, Question{}, "Groups of one specimen each are not compared"},
 		{alone, Question{Model: "size"}, "3 specimens"},
 		{cc, Question{}, "error: "},
 		{few, Question{Model: "sex"}, `error: no covariate "sex"`},

@@ -142,6 +142,7 @@ func (q *question) flags(c *cobra.Command) {
 	c.Flags().Var(choice(&q.Sums, "I", "II", "III"), "sums", "type of the sums of squares: I, II or III")
 	q.preparation(c)
 	c.Flags().StringVar(&q.Parts, "parts", "", "parts that may vary together, such as \"jaw: 0-4, 7; skull: 5, 6, 8-11\": all landmarks, counted from 0")
+	c.Flags().StringVar(&q.Links, "links", "", "landmarks that lines join in figures, such as \"0-1, 1-2, 2-0\"")
 	c.Flags().IntVar(&q.Permutations, "permutations", 999, "random draws of each test")
 	c.Flags().Uint64Var(&q.Seed, "seed", 1, "of the draws")
 }

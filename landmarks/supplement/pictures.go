@@ -1,0 +1,116 @@
+package supplement
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/tree"
+	"anatomy/landmarks/morpho"
+	"anatomy/viz"
+)
+
+// parseLinks reads pairs of landmarks such as "0-1, 1-2".
+func parseLinks(line string, n int) (links [][2]int, err error) {
+	for _, text := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
+		first, second, _ := strings.Cut(text, "-")
+		a, err := strconv.Atoi(first)
+		b, other := strconv.Atoi(second)
+		if err != nil || other != nil || min(a, b) < 0 || max(a, b) >= n {
+			return nil, fmt.Errorf("the link %q: write two landmarks of 0 to %d, as 0-1", text, n-1)
+		}
+		links = append(links, [2]int{a, b})
+	}
+	return links, nil
+}
+
+// morphospace has the scores of the specimens, with the shapes that lie at its margins.
+func (a *analysis) morphospace(values []string) *viz.Figure {
+	x, y := a.pca.Scores[0], a.pca.Scores[1]
+	layers := a.byGroup(values, x, y)
+	for _, l := range layers {
+		l.Hull()
+	}
+	if a.links != nil || a.data.Closed {
+		var places [][]float64
+		var shapes [][][]float64
+		for i, u := range []float64{floats.Min(x), 0, floats.Max(x)} {
+			for j, v := range []float64{floats.Min(y), 0, floats.Max(y)} {
+				if i == 1 && j == 1 {
+					continue
+				}
+				row := slices.Concat(a.along(0, u)...)
+				floats.AddScaled(row, v, a.pca.Axes[1])
+				places = append(places, []float64{u + 0.25*float64(i-1)*(floats.Max(x)-floats.Min(x)), v + 0.25*float64(j-1)*(floats.Max(y)-floats.Min(y))})
+				shapes = append(shapes, a.mean.Shape(row))
+			}
+		}
+		layers = append([]*viz.Layer{viz.Miniatures(places, shapes, a.links)}, layers...)
+	}
+	return viz.Fig(layers...).XLabel(a.component(0)).YLabel(a.component(1))
+}
+
+// deformations are grids of thin-plate splines from the mean shape to the ends of the first two components, of shapes in the plane.
+func (a *analysis) deformations() (*Figure, error) {
+	if len(a.mean.Mean[0]) != 2 {
+		return nil, nil
+	}
+	var figures []*viz.Figure
+	for k := range 2 {
+		for end, score := range []float64{floats.Min(a.pca.Scores[k]), floats.Max(a.pca.Scores[k])} {
+			shape := a.along(k, score)
+			warp, err := morpho.ThinPlateSpline(a.mean.Mean, shape)
+			if err != nil {
+				return nil, err
+			}
+			var lines [][][]float64
+			for _, line := range viz.Lattice(10, a.mean.Mean) {
+				lines = append(lines, warp(line))
+			}
+			layers := []*viz.Layer{viz.Grid(lines...)}
+			switch {
+			case a.links != nil:
+				layers = append(layers, viz.Wireframe(shape, a.links).Color(viz.Black))
+			case a.data.Closed:
+				layers = append(layers, viz.Outline(shape).Color(viz.Black))
+			default:
+				layers = append(layers, viz.Points(shape).Color(viz.Black))
+			}
+			name := fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])
+			figures = append(figures, viz.Fig(layers...).NoAxes().Title(name))
+		}
+	}
+	return &Figure{Name: "deformations", Caption: "Thin-plate splines from the mean shape to the ends of the first two components.", Drawing: viz.Tiles(2, figures...)}, nil
+}
+
+// dendrogram joins groups whose means are alike; nil of fewer than three.
+func dendrogram(pairs linear.Pairs) *tree.Tree {
+	var names []string
+	for _, p := range pairs {
+		for _, name := range []string{p.A, p.B} {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	distances := make([][]float64, len(names))
+	for i := range distances {
+		distances[i] = make([]float64, len(names))
+	}
+	for _, p := range pairs {
+		i, j := slices.Index(names, p.A), slices.Index(names, p.B)
+		distances[i][j], distances[j][i] = p.Distance, p.Distance
+	}
+	if len(names) < 3 {
+		return nil
+	}
+	t, err := tree.Average(names, distances)
+	if err != nil { // a distance is not known
+		return nil
+	}
+	return t
+}

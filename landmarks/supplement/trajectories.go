@@ -1,0 +1,57 @@
+package supplement
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom/stats/linear"
+	"anatomy/viz"
+)
+
+// trajectories compares how groups change over the categories of a second factor, where the model has the interaction of both.
+func (a *analysis) trajectories() (*Section, error) {
+	if a.model == nil || a.tree != nil || a.over() || len(a.pca.Scores) < 2 {
+		return nil, nil
+	}
+	s := &Section{Title: "How groups change"}
+	for _, factors := range a.comparisons() {
+		if len(factors) != 2 {
+			continue
+		}
+		found, err := a.model.Trajectories(linear.Factor(factors[0]), linear.Factor(factors[1]), a.draws())
+		if err != nil {
+			s.add(Paragraph(fmt.Sprintf("Changes over %s are not compared: %v.", factors[1], err)))
+			continue
+		}
+		name := fileName("trajectories-" + strings.Join(factors, "-"))
+		t := &Table{Name: name, Caption: fmt.Sprintf("How %s changes over %s: differences of the lengths of the paths, angles between them in degrees, and distances of their shapes, which have no number for two stages.", factors[0], factors[1]),
+			Header: []string{factors[0], "other " + factors[0], "difference of lengths", "p", "angle", "p of the angle", "distance of shapes", "p of the shapes"}}
+		for _, p := range found.Pairs {
+			t.Rows = append(t.Rows, []string{p.A, p.B, number(p.Size), pValue(p.PSize), number(p.Angle * 180 / math.Pi), pValue(p.PAngle), number(p.Shape), pValue(p.PShape)})
+		}
+		var paths [][][]float64
+		var places [][]float64
+		var names []string
+		for g, stages := range found.Means {
+			var path [][]float64
+			for _, mean := range stages {
+				off := floats.SubTo(make([]float64, len(mean)), mean, a.mean.Fitted[0])
+				path = append(path, []float64{floats.Dot(off, a.pca.Axes[0]), floats.Dot(off, a.pca.Axes[1])})
+			}
+			paths = append(paths, path)
+			for k, p := range path {
+				places, names = append(places, p), append(names, found.Groups[g]+" "+found.Stages[k])
+			}
+		}
+		s.add(t, &Figure{Name: name, Caption: fmt.Sprintf("Paths of the means by %s over %s, among the principal components.", factors[0], factors[1]),
+			Drawing: viz.Fig(viz.Scatter(a.pca.Scores[0], a.pca.Scores[1]).Color(viz.LightGrey), viz.Lines(paths...).Color(viz.Black), viz.Points(places).Color(viz.Black), viz.Names(places, names)).XLabel(a.component(0)).YLabel(a.component(1))})
+		a.method("Paths of groups were compared by their lengths, directions and shapes, permuting the residuals of the model without the interaction.", "M. Collyer and D. Adams, Phenotypic trajectory analysis: comparison of shape change patterns in evolution and ecology, Hystrix 24, 2013")
+	}
+	if len(s.Parts) == 0 {
+		return nil, nil
+	}
+	return s, nil
+}

@@ -1,0 +1,183 @@
+package viz
+
+import (
+	"cmp"
+	"fmt"
+	"html"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Hull fills the convex hull of a Scatter, in its colour.
+func (l *Layer) Hull() *Layer {
+	l.hull = true
+	return l
+}
+
+// Ellipse draws the ellipse that has 95 % of a normal distribution with the mean and the covariance of a Scatter, which needs at least three points. Points on a line have none.
+func (l *Layer) Ellipse() *Layer {
+	l.ellipse = true
+	return l
+}
+
+// Hover names the points of a Scatter, one name each: where an SVG stands in a page, a name shows when the mouse is on its point.
+func (l *Layer) Hover(names ...string) *Layer {
+	l.hover = names
+	return l
+}
+
+// surround draws what Hull and Ellipse ask for about points.
+func (c *Canvas) surround(points [][]float64) error {
+	c.surrounds = true
+	ring := func(corners [][]float64) {
+		c.Area(corners, fade(c.Ink(0), 0.12))
+		c.Line(corners, true, Stroke{Color: fade(c.Ink(0), 0.6), Width: 0.6})
+	}
+	if c.layer.hull && len(points) > 2 {
+		ring(hull(points))
+	}
+	if !c.layer.ellipse {
+		return nil
+	}
+	x, y := make([]float64, len(points)), make([]float64, len(points))
+	for i, p := range points {
+		x[i], y[i] = p[0], p[1]
+	}
+	if len(points) < 3 {
+		return fmt.Errorf("Ellipse: %d points have no covariance", len(points))
+	}
+	xy := stat.Covariance(x, y, nil)
+	if variance := stat.Variance(x, nil) * stat.Variance(y, nil); xy*xy > variance*(1-1e-12) { // on a line
+		return nil
+	}
+	corners, err := ellipse([]float64{stat.Mean(x, nil), stat.Mean(y, nil)}, [][]float64{{stat.Variance(x, nil), xy}, {xy, stat.Variance(y, nil)}}, math.Sqrt(-2*math.Log(0.05)))
+	if err != nil {
+		return fmt.Errorf("Ellipse: %w", err)
+	}
+	ring(corners)
+	return nil
+}
+
+// hull returns the corners of the convex hull of points, counter-clockwise (A. Andrew, Information Processing Letters 9, 1979).
+func hull(points [][]float64) [][]float64 {
+	sorted := slices.SortedFunc(slices.Values(points), func(a, b []float64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	half := func() (chain [][]float64) {
+		for _, p := range sorted {
+			for len(chain) > 1 {
+				a, b := chain[len(chain)-2], chain[len(chain)-1]
+				if (b[0]-a[0])*(p[1]-a[1])-(b[1]-a[1])*(p[0]-a[0]) > 0 {
+					break
+				}
+				chain = chain[:len(chain)-1]
+			}
+			chain = append(chain, p)
+		}
+		return chain[:len(chain)-1]
+	}
+	lower := half()
+	slices.Reverse(sorted)
+	return append(lower, half()...)
+}
+
+// hovers are the names of points over a drawing as SVG: circles that cannot be seen, with titles.
+func (s *sheet) hovers() string {
+	var out strings.Builder
+	for _, p := range s.panels {
+		if !slices.ContainsFunc(p.scene.marks, func(m mark) bool { return m.name != "" }) {
+			continue
+		}
+		f := p.scene.frame(p.scene.inner(p.at)) // where draw drew it
+		for _, stamp := range p.scene.stamps(f) {
+			if stamp.name != "" {
+				at := stamp.at[0]
+				fmt.Fprintf(&out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" fill=\"none\" pointer-events=\"all\"><title>%s</title></circle>\n",
+					float64(at.X), float64(s.size.Y-at.Y), math.Max(3, float64(stamp.radius)), html.EscapeString(stamp.name))
+			}
+		}
+	}
+	return out.String()
+}
+
+// Wireframe draws a shape as its landmarks and the lines that link pairs of them. Links are data as the landmarks are: the same for all shapes.
+func Wireframe(shape [][]float64, links [][2]int) *Layer {
+	return NewLayer("Wireframe", DrawFunc(func(c *Canvas) error {
+		if err := checkPoints("shape", shape); err != nil {
+			return err
+		}
+		if err := checkLinks(links, len(shape)); err != nil {
+			return err
+		}
+		for _, l := range links {
+			c.Line([][]float64{shape[l[0]], shape[l[1]]}, false, c.Stroke(0, 1))
+		}
+		for _, p := range shape {
+			c.Dot(p, 2.5*c.Width(1), c.Ink(0), Stroke{})
+		}
+		return nil
+	}))
+}
+
+func checkLinks(links [][2]int, n int) error {
+	for k, l := range links {
+		if min(l[0], l[1]) < 0 || max(l[0], l[1]) >= n {
+			return fmt.Errorf("link %d joins the landmarks %d and %d of %d", k, l[0], l[1], n)
+		}
+	}
+	return nil
+}
+
+// Miniatures draws shapes at places of a flat figure, such as those that belong to points of a morphospace, all on one scale, as tall as Layer.Width says, or
+// 26 points: as wireframes, or without links as closed outlines. Of shapes in space are drawn the two coordinates along which the first one is largest.
+func Miniatures(places [][]float64, shapes [][][]float64, links [][2]int) *Layer {
+	return NewLayer("Miniatures", each{len(shapes), func(c *Canvas) error {
+		if err := checkShapes("shape", shapes, true); err != nil {
+			return err
+		}
+		if len(places) != len(shapes) {
+			return fmt.Errorf("%d places for %d shapes", len(places), len(shapes))
+		}
+		if err := checkLinks(links, len(shapes[0])); err != nil {
+			return err
+		}
+		axes := []int{0, 1}
+		if b := boxOf(shapes[0]); len(shapes[0][0]) == 3 {
+			least := 0
+			for k := range 3 {
+				if b.size(k) < b.size(least) {
+					least = k
+				}
+			}
+			axes = slices.DeleteFunc([]int{0, 1, 2}, func(k int) bool { return k == least })
+		}
+		largest := 0.0
+		for _, s := range shapes {
+			b := boxOf(s)
+			largest = max(largest, b.size(axes[0])/1.6, b.size(axes[1]))
+		}
+		if largest == 0 {
+			return fmt.Errorf("all landmarks coincide")
+		}
+		scale := c.Width(26) / largest
+		for i, s := range shapes {
+			b := boxOf(s)
+			small := make([][]float64, len(s))
+			for l, p := range s {
+				for _, k := range axes {
+					small[l] = append(small[l], scale*(p[k]-(b.lo[k]+b.hi[k])/2))
+				}
+			}
+			stroke := Stroke{Color: c.Ink(i), Width: 0.7}
+			if links == nil {
+				c.Glyph(places[i], small, White, stroke)
+				continue
+			}
+			for _, l := range links {
+				c.Glyph(places[i], [][]float64{small[l[0]], small[l[1]]}, fade(White, 0), stroke)
+			}
+		}
+		return nil
+	}}).Color(Grey)
+}
