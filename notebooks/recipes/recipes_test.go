@@ -1,4 +1,5 @@
-// Package recipes has short answers to questions of people who measure shapes. They are executed as examples, and recipes.md shows them:
+// Package recipes has short answers to questions: of people who measure shapes, of those who study their geometry, and of those who build programs.
+// They are executed as examples, and a page shows those of a file:
 //
 //	go test ./notebooks/recipes -write
 package recipes
@@ -11,6 +12,7 @@ import (
 	"go/printer"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,15 +28,20 @@ import (
 	"anatomy/viz"
 )
 
-var writePage = flag.Bool("write", false, "write ../recipes.md anew")
+var writePage = flag.Bool("write", false, "write the pages anew")
 
-// source is this file, and page what TestPage compares with it, of the file pageFile.
-var (
-	source, page []byte
-	pageFile     string
-)
+// pages are those of the recipes: the file with the examples, the page, and its beginning.
+var pages = []struct{ source, page, text string }{
+	{"recipes_test.go", "recipes.md", "# Recipes\n\nShort answers for people who measure shapes. Others are for the [geometry](recipes-geometry.md) and for [programs](recipes-programs.md). They are executed with the tests. In a notebook they stand as they are here; in a program of your own, handle the error in place of `nb.Must`. What a recipe prints stands below it as a comment.\n"},
+	{"geometry_test.go", "recipes-geometry.md", "# Recipes: geometry\n\nShort answers for people who study the geometry of shapes, executed with the tests as [the others](recipes.md).\n"},
+	{"programs_test.go", "recipes-programs.md", "# Recipes: programs\n\nShort answers for people who build programs with the packages, executed with the tests as [the others](recipes.md). An error is handled in place of `nb.Must`.\n"},
+}
 
-// TestMain makes the files that the recipes read: heads.csv and heads.tps of salamanders, specimens.csv with what is known of them, and bone.stl.
+// home is the folder of this package.
+var home string
+
+// TestMain makes the files that the recipes read: heads.csv and heads.tps of salamanders, specimens.csv with what is known of them, bone.ply, the
+// folder bones of three outlines, and the program anatomy.
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "recipes")
 	must := func(err error) {
@@ -44,12 +51,11 @@ func TestMain(m *testing.M) {
 		}
 	}
 	must(err)
-	source, err = os.ReadFile("recipes_test.go")
+	home, err = os.Getwd()
 	must(err)
-	home, err := os.Getwd()
-	must(err)
-	pageFile = filepath.Join(filepath.Dir(home), "recipes.md")
-	page, _ = os.ReadFile(pageFile)
+	build := exec.Command("go", "build", "-o", filepath.Join(folder, "anatomy"), "../anatomy")
+	build.Stderr = os.Stderr
+	must(build.Run())
 	must(os.Chdir(folder))
 	must(morpho.Write("heads.csv", morpho.Plethodon()))
 	bare := morpho.Plethodon()
@@ -61,6 +67,11 @@ func TestMain(m *testing.M) {
 	must(morpho.Write("heads.tps", bare))
 	must(os.WriteFile("specimens.csv", []byte(table), 0o600))
 	must(mesh.Write("bone.ply", mesh.Icosphere(3)))
+	must(os.Mkdir("bones", 0o700))
+	for _, bone := range morpho.MouseVertebrae().Specimens[30:33] {
+		outline := nb.Must(morpho.Resample(bone.Points, 20, true))
+		must(morpho.Write("bones/"+bone.Name+".csv", &morpho.Dataset{Specimens: []morpho.Specimen{{Name: bone.Name, Points: outline}}}))
+	}
 	state := m.Run()
 	must(os.Chdir(home))
 	must(os.RemoveAll(folder))
@@ -115,14 +126,6 @@ func Example_missing() {
 	fmt.Printf("%.2f\n", heads.Specimens[3].Points[5])
 	// Output:
 	// [1.74 57.16]
-}
-
-// How do I convert landmarks to another format?
-func Example_convert() {
-	heads := nb.Must(morpho.Read("heads.tps"))
-	fmt.Println(morpho.Write("heads-copy.csv", heads))
-	// Output:
-	// <nil>
 }
 
 // How do I align shapes and save them?
@@ -293,14 +296,31 @@ func Example_supplement() {
 	// <nil>
 }
 
-// TestPage holds recipes.md to the examples: each has its question, at most ten lines and its output there.
-func TestPage(t *testing.T) {
+// TestPages holds the pages to the examples: each has its question, at most ten lines and its output there.
+func TestPages(t *testing.T) {
+	for _, p := range pages {
+		text := written(t, p.source, p.text)
+		file := filepath.Join(filepath.Dir(home), p.page)
+		page, err := os.ReadFile(file)
+		switch {
+		case *writePage:
+			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+				t.Error(err)
+			}
+		case err != nil || string(page) != text:
+			t.Errorf("%s differs from the examples: go test ./notebooks/recipes -write", p.page)
+		}
+	}
+}
+
+// written is the page of the examples in a file, which begins with a text.
+func written(t *testing.T, source, text string) string {
 	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, "recipes_test.go", source, parser.ParseComments)
+	file, err := parser.ParseFile(files, filepath.Join(home, source), nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := "# Recipes\n\nShort answers for people who measure shapes. They are executed with the tests. In a notebook they stand as they are here; in a program of your own, handle the error in place of `nb.Must`. What a recipe prints stands below it as a comment.\n"
+	count := 0
 	for _, d := range file.Decls {
 		f, is := d.(*ast.FuncDecl)
 		if !is || !strings.HasPrefix(f.Name.Name, "Example") {
@@ -332,15 +352,11 @@ func TestPage(t *testing.T) {
 				code = append(code, strings.TrimRight("// "+line, " "))
 			}
 		}
-		text += fmt.Sprintf("\n## %s\n\n```go\n%s\n```\n", strings.TrimSpace(f.Doc.Text()), strings.Join(code, "\n"))
+		count++
+		text += fmt.Sprintf("\n## %s\n```go\n%s\n```\n", strings.TrimSpace(f.Doc.Text()), strings.Join(code, "\n"))
 	}
-	if *writePage {
-		if err := os.WriteFile(pageFile, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
+	if count < 20 {
+		t.Errorf("%s has %d recipes, want at least 20", source, count)
 	}
-	if string(page) != text {
-		t.Error("recipes.md differs from the examples: go test ./notebooks/recipes -write")
-	}
+	return text
 }

@@ -235,7 +235,8 @@ local function captioned(p)
           caption = typ and wrap('caption', {p}) or pandoc.Blocks{pandoc.Div({p}, {id = 'figure-' .. figures, class = 'caption'})}}
 end
 
--- A code cell: the error that ended it; its code, which folds away, on paper into an appendix, unless it is a listing: has the tag or,
+-- A code cell with the tag "solution" folds away with its outputs. Any other one:
+-- the error that ended it; its code, which folds away, on paper into an appendix, unless it is a listing: has the tag or,
 -- in a notebook without such tags, at most 30 lines; and its outputs. A picture has the caption that the cell says behind it, the last
 -- one that of the paragraph below the cell. Where the cell says a heading, its outputs are the report's, as prose is.
 -- By the numbers of the outputs alts are words for pictures, for others the caption or the heading has to do; widths how wide a page
@@ -251,6 +252,7 @@ local function code(cell, below, heading, tagged, alts, widths, files, folder)
   end
   local last
   for i, b in ipairs(cell.content) do last = shows(b) and i or last end
+  local solution = (cell.attributes.tags or ''):match('"solution"')
   local blocks, number = pandoc.Blocks{}, 0
   local failed = cell.content:find_if(function(b) return b.t == 'Div' and b.classes:includes('error') end)
   if failed then blocks:extend(output(failed)) end -- before the code
@@ -259,9 +261,10 @@ local function code(cell, below, heading, tagged, alts, widths, files, folder)
     if b.t == 'CodeBlock' and b.text ~= '' then
       b.text = b.text:gsub('\t', '    ')
       local _, breaks = b.text:gsub('\n', '')
-      local folds = failed or tagged and not (cell.attributes.tags or ''):match('"listing"') or not tagged and breaks >= 30
+      local folds = failed or solution or tagged and not (cell.attributes.tags or ''):match('"listing"') or not tagged and breaks >= 30
       if not typ then
-        blocks:extend{pandoc.RawBlock('html', '<details class="code"' .. (folds and '' or ' open') .. '><summary>Code</summary>'), b, pandoc.RawBlock('html', '</details>')}
+        blocks:extend{pandoc.RawBlock('html', '<details class="code"' .. (folds and '' or ' open') .. '><summary>' .. (solution and 'Solutions' or 'Code') .. '</summary>'), b}
+        if not solution then blocks:insert(pandoc.RawBlock('html', '</details>')) end
       elseif folds then
         folded = folded + 1
         blocks:insert(pandoc.RawBlock('typst', '#aside(' .. folded .. ')'))
@@ -294,6 +297,7 @@ local function code(cell, below, heading, tagged, alts, widths, files, folder)
       end
     end
   end
+  if solution and not typ then blocks:insert(pandoc.RawBlock('html', '</details>')) end
   if is_caption(below) and not used then blocks:extend(captioned(below).caption) end
   if typ or flat then return blocks end -- a picture floats only if no block is around it
   cell.content = blocks

@@ -1003,6 +1003,11 @@ class Report(unittest.TestCase):
         self.assertEqual(list(report.figures(nb).values()), ["figure-1", "picture-1", "figure-2"])
         self.assertIn('<details class="code"><summary>', page)  # a template, whose code folds away
 
+    def test_solutions_fold_with_their_outputs(self):
+        said = new_output("display_data", {"text/markdown": "✓ seen"})
+        page = self.html(new_notebook(cells=[new_markdown_cell("# T"), new_code_cell("x", metadata={"tags": ["solution"]}, outputs=[said]), new_markdown_cell("The end.")]))
+        self.assertRegex(page, r'(?s)<details class="code"><summary>Solutions</summary>(?:(?!</details>).)*✓ seen(?:(?!<details).)*</details>(?:(?!<details).)*The end')
+
     def test_unknown_tex_is_an_error(self):
         for source in ("$\\nonsense{x}$", "\\begin{nonsense}\nx\n\\end{nonsense}"):
             with self.subTest(source), self.assertRaises(report.ReportError):

@@ -1,0 +1,239 @@
+package recipes
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/framebundle"
+	"anatomy/geom/lie"
+	"anatomy/geom/manifold"
+	"anatomy/geom/ode"
+	"anatomy/geom/stats"
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/stochastic"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+	"anatomy/landmarks/morpho"
+	"anatomy/notebooks/nb"
+)
+
+// How do I make the manifold of landmarks?
+func Example_landmarks() {
+	M := landmarks.New(39, 2, kernels.Gaussian(5)) // in the plane, with a kernel of 5 mm
+	fmt.Println(M)
+	// Output:
+	// manifold of 39 landmarks in R^2, kernel Gaussian(σ = 5)
+}
+
+// How do I find the geodesic between two shapes?
+func Example_log() {
+	cc := morpho.CorpusCallosum()
+	M := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))
+	g := nb.Must(M.Log(cc.Shape("jhu_atlas"), cc.Shape("colin27")))
+	fmt.Printf("%s, %.1f mm long\n", g.Status, g.Length)
+	// Output:
+	// converged, 23.1 mm long
+}
+
+// Can I trust a geodesic?
+func Example_trust() {
+	cc := morpho.CorpusCallosum()
+	q0, q1 := cc.Shape("jhu_atlas"), cc.Shape("colin27")
+	M := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))
+	g := nb.Must(M.Log(q0, q1))
+	times := nb.Must(M.Conjugate([]geom.Shape{q0}, []geom.Shape{g.Velocity}))
+	fmt.Println(g.Err(), g.Residual < 1e-6, g.Drift < 1e-4, math.IsInf(times[0], 1)) // found, met, energy kept, no conjugate point
+	// Output:
+	// <nil> true true true
+}
+
+// How do I shoot a geodesic from a velocity, and from a momentum?
+func Example_shoot() {
+	M := landmarks.New(2, 2, kernels.Gaussian(1))
+	q := geom.Shape{{0, 0}, {1, 0}}
+	byVelocity := nb.Must(M.Exp(q, geom.Shape{{0, 1}, {0, 0}}))
+	byMomentum := nb.Must(M.Shoot(q, geom.Shape{{0, 1}, {0, 0}}))
+	fmt.Printf("%.3f\n%.3f\n", byVelocity.End, byMomentum.End)
+	// Output:
+	// [[0.179 0.967] [0.821 0.015]]
+	// [[0.000 1.000] [1.000 0.591]]
+}
+
+// How do I compute a curvature?
+func Example_curvature() {
+	S := geom.On(manifold.Sphere(2))
+	scalar := nb.Must(S.ScalarCurvature(geom.Vec{0, 0, 1}))
+	sectional := nb.Must(S.SectionalCurvature(geom.Vec{0, 0, 1}, geom.Vec{1, 0, 0}, geom.Vec{0, 1, 0}))
+	fmt.Printf("%.6f %.6f\n", scalar, sectional)
+	// Output:
+	// 2.000000 1.000000
+}
+
+// How do I transport a vector along a geodesic?
+func Example_transport() {
+	S := geom.On(manifold.Sphere(2))
+	g := nb.Must(S.Log(geom.Vec{1, 0, 0}, geom.Vec{0, 1, 0}))
+	along := nb.Must(S.Transport(g, geom.Vec{0, 1, 0}))[0]
+	fmt.Printf("%.3f\n", along[len(along)-1])
+	// Output:
+	// [-1.000 0.000 0.000]
+}
+
+// How do I add a manifold by its metric?
+func Example_metric() {
+	plane := geom.On(geom.MetricFunc(2, func(x *Node) *Node { // the half plane: 1/y² in both directions
+		y := SliceAxis(x, -1, AxisRange(1, 2))
+		zero, g := ZerosLike(y), Reciprocal(Square(y))
+		return Stack([]*Node{Concatenate([]*Node{g, zero}, -1), Concatenate([]*Node{zero, g}, -1)}, -2)
+	}))
+	g := nb.Must(plane.Log(geom.Vec{0, 1}, geom.Vec{0, 2}))
+	fmt.Printf("%.6f, log 2 is %.6f\n", g.Length, math.Log(2))
+	// Output:
+	// 0.693147, log 2 is 0.693147
+}
+
+// How do I add a surface by an immersion?
+func Example_immersion() {
+	saddle := geom.On(geom.FromImmersion(geom.ImmersionFunc(2, func(p *Node) *Node {
+		x, y := SliceAxis(p, -1, AxisRange(0, 1)), SliceAxis(p, -1, AxisRange(1, 2))
+		return Concatenate([]*Node{p, Mul(x, y)}, -1) // z = x y
+	})))
+	fmt.Printf("%.6f\n", nb.Must(saddle.ScalarCurvature(geom.Vec{0, 0}))/2) // Gauss curvature
+	// Output:
+	// -1.000000
+}
+
+// How do I get the Christoffel symbols at a point?
+func Example_christoffel() {
+	torus := geom.MetricFunc(2, func(x *Node) *Node { // (angle around the tube, angle around the axis)
+		r := AddScalar(Cos(SliceAxis(x, -1, AxisRange(0, 1))), 2)
+		zero := ZerosLike(r)
+		return Stack([]*Node{Concatenate([]*Node{OnesLike(r), zero}, -1), Concatenate([]*Node{zero, Square(r)}, -1)}, -2)
+	})
+	gamma := nb.Must(engine.Run(func(x *Node) *Node { return geom.ChristoffelSymbols(torus, x) }, geom.Vec{math.Pi / 2, 0}))
+	fmt.Printf("%.3f\n", gamma.Array3(0)[0]) // Γ⁰_kl
+	// Output:
+	// [[0.000 0.000] [0.000 2.000]]
+}
+
+// How do I write a function of my own on the graph, and differentiate it?
+func Example_gradient() {
+	square := func(x *Node) *Node { return ReduceAllSum(Square(x)) }
+	out := nb.Must(engine.Run(func(x *Node) (*Node, *Node) { return square(x), Gradient(square(x), x)[0] }, geom.Vec{3, 4}))
+	fmt.Println(out.Scalar(0), out.Vector(1))
+	// Output:
+	// 25 [6 8]
+}
+
+// How do I choose the integrator and its steps?
+func Example_integrator() {
+	M := landmarks.New(2, 2, kernels.Gaussian(1), geom.Integrator(ode.RK4, 100))
+	heun := M.With(geom.Integrator(ode.Heun, 10))
+	fmt.Println(M.Steps(), heun.Steps())
+	// Output:
+	// 100 10
+}
+
+// How do I use a kernel of my own?
+func Example_kernel() {
+	rational := kernels.Radial("rational", func(s *Node) *Node { return Reciprocal(AddScalar(s, 1)) }, 2) // 1/(1 + r²/4)
+	M := landmarks.New(2, 2, rational)
+	g := nb.Must(M.Shoot(geom.Shape{{0, 0}, {2, 0}}, geom.Shape{{0, 1}, {0, 0}}))
+	fmt.Printf("%.3f\n", g.Velocity)
+	// Output:
+	// [[0.000 1.000] [0.000 0.500]]
+}
+
+// How do I compute a Fréchet mean?
+func Example_mean() {
+	S := geom.On(manifold.Sphere(2))
+	mean := nb.Must(stats.FrechetMean(S, []geom.Vec{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}))
+	fmt.Printf("%.4f, %s\n", mean.Point, mean.Status)
+	// Output:
+	// [0.5774 0.5774 0.5774], converged
+}
+
+// How do I get the modes of variation?
+func Example_modes() {
+	heads := nb.Must(morpho.Procrustes(morpho.Plethodon().Shapes()))
+	M := landmarks.New(12, 2, kernels.Gaussian(0.2))
+	mean := nb.Must(stats.FrechetMean(M, heads.Shapes, stats.Mismatch(0.1)))
+	modes := nb.Must(stats.TangentPCA(mean))
+	fmt.Printf("%.0f %% and %.0f %% of the variance\n", 100*modes.Explained[0], 100*modes.Explained[1])
+	// Output:
+	// 42 % and 23 % of the variance
+}
+
+// How do I test whether two groups differ on a manifold?
+func Example_permutation() {
+	S := geom.On(manifold.Sphere(2))
+	a := nb.Must(stochastic.Brownian(S, geom.Vec{0, 0, 1}).Sample(stochastic.Run{Paths: 20, Steps: 20, Time: 0.1, Seed: 1}))
+	b := nb.Must(stochastic.Brownian(S, geom.Vec{0.6, 0, 0.8}).Sample(stochastic.Run{Paths: 20, Steps: 20, Time: 0.1, Seed: 2}))
+	names := slices.Concat(slices.Repeat([]string{"a"}, 20), slices.Repeat([]string{"b"}, 20))
+	test := nb.Must(stats.PermutationTest(S, append(a, b...), linear.Factor("group", names...), stats.TangentMeanDistance, linear.Permutations{N: 199, Seed: 1}))
+	fmt.Printf("p = %.3f\n", test.P)
+	// Output:
+	// p = 0.005
+}
+
+// How do I fit a geodesic to points in time?
+func Example_regression() {
+	S := geom.On(manifold.Sphere(2))
+	points := []geom.Vec{{1, 0, 0}, {0.8, 0.6, 0}, {0.28, 0.96, 0}} // equal steps on a great circle
+	r := nb.Must(stats.Regress(S, points, linear.Terms{linear.Covariate("time", 0, 1, 2)}))
+	fmt.Printf("R² = %.6f\n", r.R2)
+	// Output:
+	// R² = 1.000000
+}
+
+// How do I simulate Brownian motion?
+func Example_brownian() {
+	S := geom.On(manifold.Sphere(2))
+	ends := nb.Must(stochastic.Brownian(S, geom.Vec{0, 0, 1}).Sample(stochastic.Run{Paths: 2000, Steps: 50, Time: 1, Seed: 1}))
+	sum := 0.0
+	for _, x := range ends {
+		sum += x[2] / 2000
+	}
+	fmt.Println(math.Abs(sum-math.Exp(-1)) < 0.03) // the mean height is 1/e
+	// Output:
+	// true
+}
+
+// How do I get the density of reaching a point?
+func Example_density() {
+	S := geom.On(manifold.Sphere(2))
+	run := stochastic.Run{Paths: 200, Steps: 50, Time: 0.4, Seed: 1}
+	l := nb.Must(stochastic.LogLikelihood(S, stochastic.Guided, geom.Vec{0, 0, 1}, []geom.Vec{{1, 0, 0}}, run))[0]
+	fmt.Println(math.Abs(l.Log-(-3.68)) < 0.1, l.StandardError < 0.05)
+	// Output:
+	// true true
+}
+
+// How do I roll a path onto a manifold?
+func Example_develop() {
+	S := framebundle.On(manifold.Sphere(2))
+	north := framebundle.At(geom.Vec{0, 0, 1}, geom.Vec{1, 0, 0}, geom.Vec{0, 1, 0})
+	var line [][]float64
+	for k := range 51 {
+		line = append(line, []float64{math.Pi / 2 * float64(k) / 50, 0})
+	}
+	d := nb.Must(S.Develop(north, line))
+	fmt.Printf("%.3f\n", d.Path[50][0])
+	// Output:
+	// 1.000
+}
+
+// How do I work with rotations?
+func Example_rotations() {
+	G := lie.SO(3)
+	S := geom.On(nb.Must(G.LeftInvariant(nil))) // lengths are angles
+	turn := nb.Must(S.Exp(G.Identity(), nb.Must(G.Tangent(0, 0, math.Pi/2)))).End
+	fmt.Printf("%.3f\n", nb.Must(S.Log(G.Identity(), turn)).Length)
+	// Output:
+	// 1.571
+}
