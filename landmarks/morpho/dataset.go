@@ -32,6 +32,7 @@ type Dataset struct {
 	Source    string   // citation, or the path of the file or folder read
 	Closed    bool     // the landmarks follow a closed outline, the last joined to the first
 	Labels    []string // of the landmarks, in their order; nil if not known
+	Curves    [][2]int // landmarks that are points of curves, in their order: from, and to before; nil if not known
 	Specimens []Specimen
 	Notes     []string // what a reader passed over or took for granted, and what was done to the data since, in words
 }
@@ -344,7 +345,7 @@ func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 		}
 		out.Specimens[i].Points = dropped(s.Points, landmarks)
 	}
-	out.Labels = dropped(d.Labels, landmarks)
+	out.Labels, out.Curves = dropped(d.Labels, landmarks), nil
 	sorted := slices.Compact(slices.Sorted(slices.Values(landmarks)))
 	out.note("left out, so that the landmarks behind them are counted anew: landmarks %v", sorted)
 	return &out

@@ -42,11 +42,12 @@ func beginning(text string) func([]byte) bool {
 
 // fileFormats in the order in which contents are tried.
 var fileFormats = []fileFormat{
-	{"FCSV", []string{".fcsv"}, fcsvHead.Match, ReadFCSV, nil},
-	{"Markups", []string{".json"}, beginning("{"), ReadMarkups, nil},
+	{"FCSV", []string{".fcsv"}, fcsvHead.Match, ReadFCSV, WriteFCSV},
+	{"Markups", []string{".json"}, beginning("{"), ReadMarkups, WriteMarkups},
 	{"NPY", []string{".npy"}, beginning(npyMagic), ReadNPY, WriteNPY},
 	{"Checkpoint", []string{".ckpt"}, containing("Stratovan Checkpoint"), ReadCheckpoint, nil},
 	{"MITK", []string{".mps"}, containing("<point_set_file"), ReadMITK, nil},
+	{"MorphoJ", []string{".morphoj.txt"}, func([]byte) bool { return false }, ReadCSV, WriteMorphoJ}, // before .txt
 	{"Morphologika", []string{".txt", ".morphologika"}, beginning("["), ReadMorphologika, WriteMorphologika},
 	{"TPS", []string{".tps"}, tpsHead.Match, ReadTPS, WriteTPS},
 	{"NTS", []string{".nts", ".dta"}, ntsHead.Match, ReadNTS, WriteNTS},
@@ -70,7 +71,7 @@ func extensionsOf(which func(fileFormat) bool) (all []string) {
 // unnamed are extensions that say nothing of the contents: many programs write them.
 var unnamed = []string{"", ".txt", ".dat", ".asc"}
 
-// Read reads a file of shapes. The extension names the format, one of Extensions; the contents tell that of files with another, and of .txt,
+// Read reads a file of shapes, or a .zip of them. The extension names the format, one of Extensions; the contents tell that of files with another, and of .txt,
 // .dat and .asc. Missing landmarks come back as NaN; see Dataset.Validate. Errors name the file and the line, and say what to do.
 //
 // Of a folder every file is a specimen, of the name of the file without extension. Hidden files are passed over, and, with a note in Notes,
@@ -81,6 +82,9 @@ var unnamed = []string{"", ".txt", ".dat", ".asc"}
 func Read(path string) (*Dataset, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return readFolder(path)
+	}
+	if strings.EqualFold(filepath.Ext(path), archive) {
+		return readArchive(path)
 	}
 	return readFile(path)
 }
@@ -103,6 +107,9 @@ func readFile(path string) (*Dataset, error) {
 	defer f.Close()
 	buffered := text.Decode(f)
 	extension := strings.ToLower(filepath.Ext(path))
+	if strings.HasSuffix(strings.ToLower(path), ".morphoj.txt") {
+		return ReadCSV(buffered, path)
+	}
 	if !slices.Contains(unnamed, extension) {
 		for _, f := range fileFormats {
 			if slices.Contains(f.extensions, extension) {
@@ -137,6 +144,7 @@ func readFolder(folder string) (*Dataset, error) {
 	var passed, notes []string
 	var first *Dataset
 	var labels []string
+	var curves [][2]int
 	for _, e := range entries {
 		name, path := e.Name(), filepath.Join(folder, e.Name())
 		extension := strings.ToLower(filepath.Ext(name))
@@ -167,13 +175,16 @@ func readFolder(folder string) (*Dataset, error) {
 		}
 		files[s.Name] = name
 		if first == nil {
-			first, labels = d, d.Labels
+			first, labels, curves = d, d.Labels, d.Curves
 		}
 		if err := d.correspondsTo(first); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if !slices.Equal(d.Labels, labels) {
 			labels = nil // numbers behind names that differ
+		}
+		if !slices.Equal(d.Curves, curves) {
+			curves = nil
 		}
 		for _, note := range d.Notes {
 			if noted[note] == nil {
@@ -201,7 +212,7 @@ func readFolder(folder string) (*Dataset, error) {
 		}
 		out.note("%s: %s", of, note)
 	}
-	out.Unit, out.Closed, out.Labels = first.Unit, first.Closed, labels
+	out.Unit, out.Closed, out.Labels, out.Curves = first.Unit, first.Closed, labels, curves
 	return out, nil
 }
 
@@ -248,20 +259,27 @@ func numberLabels(labels []string) []string {
 }
 
 // Write writes the data set in the format that the extension of path names: .csv and .tsv (long), .tps, .nts and .dta, .npy,
-// .txt and .morphologika (Morphologika). Every coordinate is read back to the last bit. The file is written beside path and
-// renamed, so that an error leaves an earlier file as it was. Covariates are written to .csv and .tsv alone, .npy has no names either,
-// and Unit, Closed and Labels are written to none.
+// .txt and .morphologika (Morphologika), .morphoj.txt (the text of MorphoJ), and .mrk.json and .fcsv (3D Slicer), which hold one specimen. Behind
+// any of them .zip, as in skulls.mrk.json.zip, makes an archive with a file for each specimen. Every coordinate is read back to the last bit. The
+// file is written beside path and renamed, so that an error leaves an earlier file as it was. Covariates are written to .csv and .tsv alone, .npy has
+// no names either, Unit and Closed to .mrk.json, Labels to that and .fcsv, and Curves to .tps.
 func Write(path string, d *Dataset) error {
-	extension := strings.ToLower(filepath.Ext(path))
-	for _, f := range fileFormats {
-		if f.write != nil && slices.Contains(f.extensions, extension) {
-			write := f.write
-			if extension == ".tsv" {
-				write = func(w io.Writer, d *Dataset) error { return writeCSV(w, d, '\t') }
-			}
-			return replace.File(path, func(w io.Writer) error { return write(w, d) })
-		}
+	name, packed := strings.ToLower(filepath.Base(path)), false
+	if name, packed = strings.CutSuffix(name, archive); packed {
+		return writeArchive(path, d)
 	}
+	for _, f := range fileFormats {
+		extension := slices.IndexFunc(f.extensions, func(e string) bool { return strings.HasSuffix(name, e) })
+		if f.write == nil || extension < 0 {
+			continue
+		}
+		write := f.write
+		if f.extensions[extension] == ".tsv" {
+			write = func(w io.Writer, d *Dataset) error { return writeCSV(w, d, '\t') }
+		}
+		return replace.File(path, func(w io.Writer) error { return write(w, d) })
+	}
+	extension := filepath.Ext(name)
 	written := extensionsOf(func(f fileFormat) bool { return f.write != nil })
 	return fmt.Errorf("%s: %w", path, text.Advise("use one of "+strings.Join(written, ", "),
 		"the extension %q names no format of landmarks that is written", extension))

@@ -1,7 +1,9 @@
 package morpho
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -119,6 +121,8 @@ type slicerList struct {
 	system string // LPS or RAS
 	unit   string
 	closed bool
+	curve  bool     // not loose points
+	curves [][2]int // of several lists
 }
 
 func (s *slicerList) setSystem(name string) error {
@@ -142,15 +146,9 @@ func (s *slicerList) dataset(file string) (*Dataset, error) {
 	if len(s.points) == 0 {
 		return nil, fmt.Errorf("%s: %w", file, text.Advise("save the file with its points, or leave it out", "no points"))
 	}
-	if s.system == "RAS" {
-		for _, p := range s.points {
-			if !atCode(p) { // turned, it would be no code, which Validate could name
-				p[0], p[1] = -p[0], -p[1]
-			}
-		}
-	}
+	s.toLPS()
 	d := newDataset(file)
-	d.Unit, d.Closed = "mm", s.closed
+	d.Unit, d.Closed, d.Curves = "mm", s.closed, s.curves
 	if s.unit != "" {
 		d.Unit = s.unit
 	}
@@ -178,7 +176,8 @@ func stem(file string) string {
 //	  {"label": "nasion", "position": [10.5, -3, 7.25], "positionStatus": "defined"},
 //	  {"label": "basion", "position": "", "positionStatus": "undefined"}]}]}
 //
-// The file is one specimen, as in ReadFCSV, and its coordinates are returned as LPS, likewise. A landmark is missing where positionStatus is
+// The file is one specimen, as in ReadFCSV, and its coordinates are returned as LPS, likewise. Of several lists, such as landmarks and the curves between
+// them, the points of one follow those of the one before, and those of curves are the Curves of the Dataset. A landmark is missing where positionStatus is
 // "undefined" or "missing", whatever its position; "preview", a position that was never confirmed, is an error. The type is Fiducial, Line,
 // Angle, Curve or ClosedCurve, whose control points are a closed outline. The unit is mm unless the file has another.
 func ReadMarkups(r io.Reader, name string) (*Dataset, error) {
@@ -186,27 +185,181 @@ func ReadMarkups(r io.Reader, name string) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := slicerList{system: "LPS"}
-	found := false
+	var lists []slicerList
 	err = j.object("the file", func(key string) error {
 		if key != "markups" {
 			return j.skip()
 		}
 		return j.array("markups", func() error {
-			if found {
-				return j.advise(j.next(), "save each list in a file of its own", "a second markup: a file is one specimen")
+			at, list := j.next(), slicerList{system: "LPS"}
+			if err := j.object("a markup", func(key string) error { return list.readProperty(j, key) }); err != nil {
+				return err
 			}
-			found = true
-			return j.object("a markup", func(key string) error { return list.readProperty(j, key) })
+			if len(lists) > 0 && list.unit != lists[0].unit {
+				return j.advise(at, "save each in the same unit", "the unit of a markup is %q, that of the first %q", list.unit, lists[0].unit)
+			}
+			list.toLPS()
+			lists = append(lists, list)
+			return nil
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	if !found {
+	if lists == nil {
 		return nil, fmt.Errorf("%s: %w", name, text.Advise("save the points by 3D Slicer", "no markups: this is no file of 3D Slicer's points"))
 	}
-	return list.dataset(name)
+	whole := lists[0]
+	if len(lists) > 1 {
+		whole.closed, whole.points, whole.labels = false, nil, nil
+		for _, list := range lists {
+			from := len(whole.points)
+			whole.points, whole.labels = append(whole.points, list.points...), append(whole.labels, list.labels...)
+			if list.curve {
+				whole.curves = append(whole.curves, [2]int{from, len(whole.points)})
+			}
+		}
+	}
+	return whole.dataset(name)
+}
+
+// toLPS turns the points of a RAS file.
+func (s *slicerList) toLPS() {
+	if s.system == "RAS" {
+		for _, p := range s.points {
+			if !atCode(p) { // turned, it would be no code, which Validate could name
+				p[0], p[1] = -p[0], -p[1]
+			}
+		}
+	}
+	s.system = "LPS"
+}
+
+// markupList is a list as WriteMarkups writes it.
+type markupList struct {
+	Type             string         `json:"type"`
+	CoordinateSystem string         `json:"coordinateSystem"`
+	CoordinateUnits  string         `json:"coordinateUnits"`
+	ControlPoints    []controlPoint `json:"controlPoints"`
+}
+
+type controlPoint struct {
+	ID             string `json:"id"`
+	Label          string `json:"label"`
+	Position       any    `json:"position"` // three numbers, or an empty text
+	PositionStatus string `json:"positionStatus"`
+}
+
+// WriteMarkups writes one specimen in space as ReadMarkups reads it, in LPS: a list of points, or a closed curve if the landmarks are those of a closed
+// outline. Missing landmarks have no position. The unit is mm if it is not known.
+func WriteMarkups(w io.Writer, d *Dataset) error {
+	s, err := d.alone("a file of 3D Slicer")
+	if err != nil {
+		return err
+	}
+	m := markupList{Type: "Fiducial", CoordinateSystem: "LPS", CoordinateUnits: cmp.Or(d.Unit, "mm")}
+	if d.Closed {
+		m.Type = "ClosedCurve"
+	}
+	for l, p := range s.Points {
+		point := controlPoint{fmt.Sprint(l + 1), d.label(l), p, "defined"}
+		if slices.ContainsFunc(p, math.IsNaN) {
+			point.Position, point.PositionStatus = "", "undefined"
+		}
+		m.ControlPoints = append(m.ControlPoints, point)
+	}
+	file, err := json.MarshalIndent(map[string]any{"@schema": markupsSchema, "markups": []markupList{m}}, "", " ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(file, '\n'))
+	return err
+}
+
+// markupsSchema names the format: 3D Slicer reads files that begin so.
+const markupsSchema = "https://raw.githubusercontent.com/slicer/slicer/master/Modules/Loadable/Markups/Resources/Schema/markups-schema-v1.0.3.json#"
+
+// label is that of a landmark, or its number.
+func (d *Dataset) label(l int) string {
+	if l < len(d.Labels) {
+		return d.Labels[l]
+	}
+	return fmt.Sprint(l)
+}
+
+// alone returns the one specimen of a data set, in space, for a format that holds no more.
+func (d *Dataset) alone(what string) (*Specimen, error) {
+	_, dim, err := d.checkRectangular()
+	switch {
+	case err != nil:
+		return nil, err
+	case len(d.Specimens) > 1:
+		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("write a .zip, as skulls.mrk.json.zip, with a file for each", "%s holds one specimen, and there are %d", what, len(d.Specimens)))
+	case dim != 3:
+		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("write another format", "%s holds points in space, and these are in the plane", what))
+	}
+	return &d.Specimens[0], nil
+}
+
+// WriteFCSV writes one specimen in space as ReadFCSV reads it, in LPS, as version 5 with the status of each position; a missing landmark is undefined.
+func WriteFCSV(w io.Writer, d *Dataset) error {
+	s, err := d.alone("a file of 3D Slicer")
+	if err != nil {
+		return err
+	}
+	if d.Unit != "" && d.Unit != "mm" {
+		return fmt.Errorf("%s: %w", d.Name, text.Advise("write .mrk.json", "the unit is %s, and that of .fcsv is mm", d.Unit))
+	}
+	out := bufio.NewWriter(w)
+	fmt.Fprint(out, "# Markups fiducial file version = 5.0\n# CoordinateSystem = LPS\n# columns = id,x,y,z,ow,ox,oy,oz,vis,sel,lock,label,desc,associatedNodeID\n")
+	rows := csv.NewWriter(out)
+	for l, p := range s.Points {
+		row, status := []string{fmt.Sprint(l + 1)}, "2"
+		for _, v := range p {
+			if math.IsNaN(v) {
+				v, status = 0, "0"
+			}
+			row = append(row, text.Format(v))
+		}
+		rows.Write(append(row, "0", "0", "0", "1", "1", "1", "0", d.label(l), "", "", status, "0"))
+	}
+	rows.Flush()
+	if err := rows.Error(); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// WriteMorphoJ writes the text that MorphoJ reads: a line for each specimen, its name and the coordinates x1, y1 and so on between tabs, under a line with
+// the names of the columns. It is an error if a landmark is missing, which MorphoJ does not know.
+func WriteMorphoJ(w io.Writer, d *Dataset) error {
+	n, dim, err := d.checkRectangular()
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	out.WriteString("ID")
+	for l := range n {
+		for c := range dim {
+			fmt.Fprintf(out, "\t%s%d", axis(c), l+1)
+		}
+	}
+	for _, s := range d.Specimens {
+		if strings.Contains(s.Name, "\t") {
+			return fmt.Errorf("%s: %w", d.Name, text.Advise("rename it", "the name %s of a specimen has a tab", text.Clip(s.Name)))
+		}
+		out.WriteString("\n" + s.Name)
+		for l, p := range s.Points {
+			if slices.ContainsFunc(p, math.IsNaN) {
+				return fmt.Errorf("%s: %w", d.Name, text.Advise("estimate it by EstimateMissing, or leave the specimen out", "landmark %d of %s is missing, which MorphoJ does not know", l, text.Clip(s.Name)))
+			}
+			for _, v := range p {
+				out.WriteString("\t" + text.Format(v))
+			}
+		}
+	}
+	out.WriteString("\n")
+	return out.Flush()
 }
 
 // readProperty reads a value of a markup.
@@ -222,7 +375,7 @@ func (s *slicerList) readProperty(j *jsonFile, key string) error {
 			return j.advise(at, "save a list of points, a curve, a line or an angle",
 				"the type of the markup is %s, whose control points are no landmarks", text.Clip(kind))
 		}
-		s.closed = kind == "ClosedCurve"
+		s.closed, s.curve = kind == "ClosedCurve", strings.HasSuffix(kind, "Curve")
 	case "coordinateSystem":
 		system := ""
 		if err := j.value(&system, key); err != nil {

@@ -128,20 +128,20 @@ func TestMalformedSlicer(t *testing.T) {
 		markups(`"type": "Fiducial"`):     "bad: no points",
 		markups(`"type": "Plane"`):        `bad:2: the type of the markup is "Plane", whose control points are no landmarks`,
 		markups("\n\"type\": 3"):          "bad:3: type is a JSON number",
-		markups("\n\"type\": \"Line\"}, \n\n {\"type\": \"Line\""):  "bad:5: a second markup: a file is one specimen",
-		markups("\n\"coordinateSystem\":\n \"IJK\""):                `bad:4: the coordinate system is "IJK"`,
-		markups("\n\"coordinateUnits\": 1"):                         "bad:3: coordinateUnits is a JSON number",
-		markups("\n\"controlPoints\": {}"):                          "bad:3: controlPoints is no JSON array",
-		markups("\n\"controlPoints\": [1]"):                         "bad:3: landmark 0 is a JSON number",
-		point(`"label": 3`):                                         "bad:4: landmark 1: label is a JSON number",
-		point(""):                                                   `bad:4: landmark 1: the position "" is not three numbers`,
-		point(`"position": ""`):                                     `bad:4: landmark 1: the position "\"\"" is not three numbers; write them, or "positionStatus": "undefined" if it is missing`,
-		point(`"position": [1, 2]`):                                 `bad:4: landmark 1: the position "[1, 2]"`,
-		point(`"position": [1, 2, 3, 4]`):                           `bad:4: landmark 1: the position "[1, 2, 3, 4]"`,
-		point(`"position": [1, null, 3]`):                           `bad:4: landmark 1: the position "[1, null, 3]"`,
-		point(`"position": [1, 1e999, 3]`):                          `bad:4: landmark 1: the position "[1, 1e999, 3]"`,
-		point(`"position": [1, 2, 3], "positionStatus": "preview"`): "bad:4: landmark 1 is a preview, a position that was not confirmed",
-		point(`"position": [1, 2, 3], "positionStatus": "edit"`):    `bad:4: landmark 1: the positionStatus "edit" is none of`,
+		markups("\n\"type\": \"Line\"}, \n\n {\"coordinateUnits\": \"um\""): `bad:5: the unit of a markup is "um", that of the first ""`,
+		markups("\n\"coordinateSystem\":\n \"IJK\""):                        `bad:4: the coordinate system is "IJK"`,
+		markups("\n\"coordinateUnits\": 1"):                                 "bad:3: coordinateUnits is a JSON number",
+		markups("\n\"controlPoints\": {}"):                                  "bad:3: controlPoints is no JSON array",
+		markups("\n\"controlPoints\": [1]"):                                 "bad:3: landmark 0 is a JSON number",
+		point(`"label": 3`):                                                 "bad:4: landmark 1: label is a JSON number",
+		point(""):                                                           `bad:4: landmark 1: the position "" is not three numbers`,
+		point(`"position": ""`):                                             `bad:4: landmark 1: the position "\"\"" is not three numbers; write them, or "positionStatus": "undefined" if it is missing`,
+		point(`"position": [1, 2]`):                                         `bad:4: landmark 1: the position "[1, 2]"`,
+		point(`"position": [1, 2, 3, 4]`):                                   `bad:4: landmark 1: the position "[1, 2, 3, 4]"`,
+		point(`"position": [1, null, 3]`):                                   `bad:4: landmark 1: the position "[1, null, 3]"`,
+		point(`"position": [1, 1e999, 3]`):                                  `bad:4: landmark 1: the position "[1, 1e999, 3]"`,
+		point(`"position": [1, 2, 3], "positionStatus": "preview"`):         "bad:4: landmark 1 is a preview, a position that was not confirmed",
+		point(`"position": [1, 2, 3], "positionStatus": "edit"`):            `bad:4: landmark 1: the positionStatus "edit" is none of`,
 	} {
 		t.Run(want, func(t *testing.T) {
 			read := ReadFCSV
@@ -244,12 +244,6 @@ func TestReadFolder(t *testing.T) {
 	}
 	refused("c.fcsv", list("F-2", "F-1"), `landmark 0 is "F-2", but "F-1" in a.fcsv`)
 	refused("c.fcsv", list("F-1", "G-2"), `landmark 1 is "G-2", but "F-2" in a.fcsv`)
-}
-
-func TestSlicerIsNotWritten(t *testing.T) {
-	for _, name := range []string{"a.fcsv", "a.mrk.json"} {
-		advised(t, Write(filepath.Join(t.TempDir(), name), GorillaSkulls()), "names no format of landmarks that is written; use one of .npy, .txt")
-	}
 }
 
 func FuzzReadFCSV(f *testing.F) {

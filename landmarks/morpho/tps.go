@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"anatomy/landmarks/internal/text"
@@ -68,9 +69,11 @@ func ReadTPS(r io.Reader, name string) (*Dataset, error) {
 					"POINTS=, but CURVES= or OUTLINES= announce no further curve")
 			}
 			record.curves--
+			from := len(record.points)
 			if err := record.readPoints(in, key, value); err != nil {
 				return nil, err
 			}
+			record.parts = append(record.parts, [2]int{from, len(record.points)})
 		case key == "CURVES" || key == "OUTLINES":
 			count, err := text.Count("curves", value)
 			if err != nil {
@@ -106,6 +109,9 @@ func ReadTPS(r io.Reader, name string) (*Dataset, error) {
 		}
 		d.Specimens = append(d.Specimens, s)
 	}
+	if !slices.ContainsFunc(records, func(r *tpsRecord) bool { return !slices.Equal(r.parts, records[0].parts) }) {
+		d.Curves = records[0].parts
+	}
 	d.noteEnd(in.Reader)
 	return d.numbered(), nil
 }
@@ -116,6 +122,7 @@ type tpsRecord struct {
 	dim              int
 	points           [][]float64
 	curves           int // announced and not yet read
+	parts            [][2]int
 	id, image, group string
 	scale            float64
 	keys             map[string]int // line of the keys that may stand once
@@ -247,8 +254,9 @@ func scaleTPS(file string, records []*tpsRecord) error {
 	return nil
 }
 
-// WriteTPS writes LM= (LM3=), the points, ID= and, where there is a group, COMMENT=group=…; NA where a landmark is missing.
-// Counts and dimensions may differ between specimens.
+// WriteTPS writes LM= (LM3=), the points, ID= and, where there is a group, COMMENT=group=…; NA where a landmark is missing. Curves at the end of the landmarks
+// are written behind CURVES= and POINTS=. SCALE=1 says that lengths are those of the unit, where this is known. Counts and dimensions may
+// differ between specimens.
 func WriteTPS(w io.Writer, d *Dataset) error {
 	if err := d.checkWritable(); err != nil {
 		return err
@@ -259,14 +267,41 @@ func WriteTPS(w io.Writer, d *Dataset) error {
 		if len(s.Points) > 0 && len(s.Points[0]) == 3 {
 			key = "LM3"
 		}
-		fmt.Fprintf(out, "%s=%d\n", key, len(s.Points))
-		writeRows(out, s.Points)
+		loose := len(s.Points)
+		if d.curvesAreLast(loose) {
+			loose = d.Curves[0][0]
+		}
+		fmt.Fprintf(out, "%s=%d\n", key, loose)
+		writeRows(out, s.Points[:loose])
+		if loose < len(s.Points) {
+			fmt.Fprintf(out, "CURVES=%d\n", len(d.Curves))
+			for _, c := range d.Curves {
+				fmt.Fprintf(out, "POINTS=%d\n", c[1]-c[0])
+				writeRows(out, s.Points[c[0]:c[1]])
+			}
+		}
 		fmt.Fprintf(out, "ID=%s\n", s.Name)
 		if s.Group != "" {
 			fmt.Fprintf(out, "COMMENT=group=%s\n", s.Group)
 		}
+		if d.Unit != "" {
+			fmt.Fprintln(out, "SCALE=1")
+		}
 	}
 	return out.Flush()
+}
+
+// curvesAreLast says whether the curves are the last of n landmarks, one behind the other.
+func (d *Dataset) curvesAreLast(n int) bool {
+	if len(d.Curves) == 0 || d.Curves[len(d.Curves)-1][1] != n {
+		return false
+	}
+	for k, c := range d.Curves {
+		if c[0] < 0 || c[1] <= c[0] || k > 0 && c[0] != d.Curves[k-1][1] {
+			return false
+		}
+	}
+	return true
 }
 
 // writeRows writes a line for each point.

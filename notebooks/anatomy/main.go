@@ -188,7 +188,8 @@ func commands() *cobra.Command {
 		Long: `anatomy compares shapes that are given by landmarks.
 
 It reads tables (.csv, .tsv), TPS, NTS, Morphologika, NPY, 3D Slicer (.mrk.json, .fcsv), Landmark Editor (.pts),
-Stratovan Checkpoint (.ckpt) and MITK (.mps), or a folder with a file for each specimen.`,
+Stratovan Checkpoint (.ckpt) and MITK (.mps), or a folder or .zip with a file for each specimen. It writes tables, TPS, NTS,
+Morphologika, NPY, the text of MorphoJ (.morphoj.txt), and for 3D Slicer a file for each specimen (.mrk.json.zip, .fcsv.zip).`,
 		Example: `  anatomy inspect heads.tps
   anatomy report heads.tps --covariates specimens.csv --model "size + species*site"
   anatomy test heads.csv --model "species*site" --format csv
@@ -338,6 +339,7 @@ func convert() *cobra.Command {
 		Short: "Write landmarks or a mesh in another format, which the extension names",
 		Example: `  anatomy convert heads.tps heads.csv
   anatomy convert slicer-folder/ bones.csv --covariates specimens.csv
+  anatomy convert bones.csv bones.mrk.json.zip
   anatomy convert bone.stl bone.ply`,
 		Args: cobra.ExactArgs(2),
 		RunE: answers(func(c *cobra.Command, args []string) error {
