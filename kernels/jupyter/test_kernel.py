@@ -28,6 +28,23 @@ def start(**env):
     return manager, client, folder
 
 
+def ready(client):
+    """Waits until gopls has read the packages, and returns what Tab and Shift-Tab say until then."""
+    said = set()
+    for _ in range(600):
+        matches = client.complete("math.", reply=True, timeout=60)["content"]["matches"]
+        if "Sqrt" in matches:
+            return said
+        said |= {*matches, *client.inspect("math.Sqrt", cursor_pos=6, reply=True, timeout=60)["content"]["data"].values()}
+        time.sleep(0.5)
+    raise AssertionError("gopls is not ready")
+
+
+def passing(message):
+    """Whether a message is a line that says what takes long."""
+    return "-progress-" in message["content"].get("transient", {}).get("display_id", "")
+
+
 class Protocol(jupyter_kernel_test.KernelTests):
     """Not claimed, so skipped: values of expressions as results, a pager, clear_output, history."""
     kernel_name = "anatomy"
@@ -55,6 +72,11 @@ class Protocol(jupyter_kernel_test.KernelTests):
     @classmethod
     def setUpClass(cls):
         cls.km, cls.kc, cls.folder = start()
+        ready(cls.kc)
+
+    def execute_helper(self, *args, **options):
+        reply, messages = super().execute_helper(*args, **options)
+        return reply, [m for m in messages if not passing(m)]
 
     @classmethod
     def tearDownClass(cls):
@@ -77,7 +99,7 @@ class Kernel(unittest.TestCase):
         text, self.types = [], set()
 
         def hook(message):
-            data = message["content"].get("data", {})
+            data = message["content"].get("data", {}) if not passing(message) else {}
             text.append(message["content"].get("text", "") or data.get("text/plain", ""))
             self.types |= data.keys()
 
@@ -183,6 +205,32 @@ class Kernel(unittest.TestCase):
         reply = self.fails("x := 1\nfmt.Print(a, a)\nfmt.Print(a)")
         self.assertEqual(reply["evalue"].count("\n"), 0, reply["evalue"])
 
+    def test_what_python_has_says_what_go_has(self):
+        self.execute("a := []float64{1, 2, 3}")
+        for code, message in {
+            "import numpy as np": "floats and stat compute with []float64",
+            "from math import sqrt": "a package is imported where a cell names it",
+            "np.array([]float64{1})": "floats and stat compute with []float64",
+            "frobnicate.Read(1)": "no variable and no package has this name",
+            "landmark.New(2, 2, nil)": "(did you mean landmarks?)",
+            "a + 1": "floats.AddConst(1, a)",
+            "a * a": "floats.Mul(a, b)",
+            "a[-1]": "in Go `a[len(a)-1]`",
+            "a.append(3)": "in Go `a = append(a, x)`",
+            "for i in range(3):\n    print(i)": "in Go `for i := range 3 { … }`",
+            "if a[0] > 0:\n    print(1)": "in Go a block stands in braces",
+            "def f(x): return x": "in Go `func f(",
+            "x := 'abc'": 'a text stands in double quotes: `"abc"`',
+            "[1, 2]": "a list is `[]float64{1, 2}`",
+            "True": "in Go `true`",
+            "# no": "a comment begins with //",
+            "func f() {\n\tx := 1\n}": "leave it out, or write `_ = x`",
+        }.items():
+            with self.subTest(code):
+                evalue = self.fails(code)["evalue"]
+                self.assertIn(message, evalue)
+                self.assertNotRegex(evalue, r"goroutine|0x|exit status")
+
     def test_the_error_is_what_the_program_says_in_the_end(self):
         # Nothing else: no exit status, no numbers of goroutines, no addresses.
         self.execute("func f() { panic(errors.New(`in f`)) }")
@@ -281,7 +329,7 @@ nb.Must(engine.Run(long, 1.0))"""
 
         def hook(message):
             content = message["content"]
-            if "display_id" in content.get("transient", {}):
+            if passing(message):
                 lines.append((re.sub("</?code>", "", content["data"]["text/html"]), time.monotonic() - start))
                 if stop and stop(lines[-1][0]):
                     self.manager.interrupt_kernel()
@@ -401,7 +449,18 @@ nb.Must(model.ANOVA(linear.Permutations{N: 3000000, Seed: 1}))""", lambda line: 
         files = list(pathlib.Path(self.folder.name).glob("gonb_*/values/*"))
         self.assertLess(sum(f.stat().st_size for f in files), 1.1e9)
 
+    def test_completion_starts(self):
+        first = self.client.complete("morpho.", reply=True, timeout=2)["content"]  # at once
+        self.assertEqual(first["matches"], ["/* completion is starting */", "/* press Tab again in some seconds */"])
+        self.assertLessEqual(ready(self.client), {*first["matches"], "Help is starting: press Shift-Tab again in some seconds."})
+        # Answers are about the text as it is now.
+        for code, has, no in ("viz.", "Outline", "Spacing"), ("morpho.", "CorpusCallosum", "Outline"), ("cc := morpho.CorpusCallosum()\ncc.", "Spacing", "CorpusCallosum"):
+            matches = self.client.complete(code, reply=True, timeout=30)["content"]["matches"]
+            self.assertIn(has, matches)
+            self.assertNotIn(no, matches)
+
     def test_completes_after_a_dot_and_in_a_broken_cell(self):
+        ready(self.client)
         self.execute("type shape struct{ Length, Area float64 }")
         for code, name in {"%%\nviz.": "Outline", "%%\nvar s shape\ns.": "Area", "%%\nM := landmarks.New(39, 2, kernels.": "Gaussian"}.items():
             with self.subTest(code):
@@ -410,6 +469,7 @@ nb.Must(model.ANOVA(linear.Permutations{N: 3000000, Seed: 1}))""", lambda line: 
                 self.assertEqual((reply["cursor_start"], reply["cursor_end"]), (len(code), len(code)))
 
     def test_completes_values_of_earlier_cells(self):
+        ready(self.client)
         self.execute("var cc = morpho.CorpusCallosum()\nvar M = landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))")
         self.execute('q := cc.Shape("jhu_atlas")\nr := nb.Must(M.Log(q, q))\n_ = r')
         for code, name in {"M.": "Log", "%%\nM.Lo": "Log", "fmt.Println(M.": "Log", "cc.": "Shape", "s := nb.Must(M.Log(nil, nil)); s.": "Length",
@@ -419,6 +479,7 @@ nb.Must(model.ANOVA(linear.Permutations{N: 3000000, Seed: 1}))""", lambda line: 
                 self.assertIn(name, self.client.complete(closed, cursor_pos=len(code), reply=True, timeout=30)["content"]["matches"])
 
     def test_letters_of_two_bytes(self):
+        ready(self.client)
         code = 'σ := morpho.CorpusCallosum(); fmt.Println("é", σ.Spac)'
         at = code.index("Spac") + len("Spac")
         reply = self.client.complete(code, cursor_pos=at, reply=True, timeout=30)["content"]
@@ -427,6 +488,7 @@ nb.Must(model.ANOVA(linear.Permutations{N: 3000000, Seed: 1}))""", lambda line: 
         self.assertIn("func math.Hypot", reply["data"].get("text/markdown", ""))
 
     def test_inspects(self):
+        ready(self.client)
         code = "%%\nM := landmarks.New(39, 2, kernels.Gaussian(1))\nM.Exp(nil, nil)"
         for at, words in {"landmarks.New": "func landmarks.New", "kernels.Gaussian": "exp(", "M.Exp": "Exp("}.items():
             with self.subTest(at):

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"os"
 	"strings"
+	"time"
 	"unicode/utf16"
 )
 
@@ -64,3 +65,20 @@ func Status(code string) string {
 	}
 	return status
 }
+
+// Starting is what Tab offers until gopls has read the packages: comments, which do no harm where one is taken. A single one would be
+// taken by itself.
+var Starting = []string{"/* completion is starting */", "/* press Tab again in some seconds */"}
+
+// Warm has gopls read the packages, by a question that it may take minutes to answer on a busy machine, and then gives its questions a
+// time limit of their own.
+func (w *Workspace) Warm(ask func() error, limit *time.Duration) {
+	usual := *limit
+	*limit = 10 * time.Minute // what is broken off is begun anew
+	ask()
+	*limit = usual
+	w.ready.Store(true)
+}
+
+// Ready says whether gopls has read the packages.
+func (w *Workspace) Ready() bool { return w.ready.Load() }

@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/tools/imports"
 )
@@ -26,7 +27,8 @@ import (
 // Workspace knows the packages of some modules and those that they import, by name. It reads the sources again when it
 // meets a name that it does not know.
 type Workspace struct {
-	roots []string // folders of the modules
+	roots []string    // folders of the modules
+	ready atomic.Bool // gopls has read them
 
 	mu   sync.Mutex
 	own  map[string][]string // name of a package of the modules → import paths
