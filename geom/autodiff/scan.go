@@ -46,7 +46,7 @@ func Scan(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
 	}
 	bytes := 0
 	for _, c := range carry {
-		bytes += int(c.Shape().Memory())
+		bytes += int(c.Shape().ByteSize())
 	}
 	if n*bytes <= StoreLimit || n < 4 {
 		return scan(n, false, step, carry, xs)

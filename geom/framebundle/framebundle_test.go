@@ -21,8 +21,6 @@ import (
 	"anatomy/landmarks"
 )
 
-const modes = 4 // of controls
-
 func TestMain(m *testing.M) { geomtest.Main(m) }
 
 // stereographic is S² in one chart, by its metric alone.

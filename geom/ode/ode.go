@@ -249,7 +249,7 @@ func integrate(f Equation, m Method, z Drive, y State, keep bool) (final, before
 	}
 	bytes := 0
 	for _, part := range y {
-		bytes += int(part.Shape().Memory())
+		bytes += int(part.Shape().ByteSize())
 	}
 	if m.stages != nil && noise == nil && 3*n*len(m.stages)*bytes <= autodiff.StoreLimit {
 		return steps(f, m.stages, n, step, y, keep)

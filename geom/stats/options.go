@@ -220,10 +220,4 @@ func combine(w []float64, x [][]float64) []float64 {
 }
 
 // repeat returns n times the same point.
-func repeat(y []float64, n int) [][]float64 {
-	out := make([][]float64, n)
-	for i := range out {
-		out[i] = y
-	}
-	return out
-}
+func repeat(y []float64, n int) [][]float64 { return slices.Repeat([][]float64{y}, n) }

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // Cleaning is what Clean did, and what it left. Shares are those of the size of the mesh as it was.
@@ -33,17 +35,17 @@ func (c Cleaning) String() string {
 			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
-	say(c.MergedVertices, "merged %s", counted(c.MergedVertices, "duplicate vertices"))
-	say(c.DegenerateCells, "removed %s", counted(c.DegenerateCells, "degenerate cells"))
-	say(c.DuplicateCells, "removed %s", counted(c.DuplicateCells, "duplicate cells"))
-	say(c.Flaps, "removed %s of two cells with the same vertices", counted(c.Flaps, "flaps"))
+	say(c.MergedVertices, "merged %s", text.Counted(c.MergedVertices, "duplicate vertices"))
+	say(c.DegenerateCells, "removed %s", text.Counted(c.DegenerateCells, "degenerate cells"))
+	say(c.DuplicateCells, "removed %s", text.Counted(c.DuplicateCells, "duplicate cells"))
+	say(c.Flaps, "removed %s of two cells with the same vertices", text.Counted(c.Flaps, "flaps"))
 	if c.Removed > 0 {
 		parts[len(parts)-1] += fmt.Sprintf(" (%s of the size)", percent(c.Removed))
 	}
-	say(c.UnusedVertices, "removed %s", counted(c.UnusedVertices, "unused vertices"))
-	say(c.TurnedCells, "turned %s round (%s of the size)", counted(c.TurnedCells, "cells"), percent(c.Turned))
-	say(c.NonManifold, "more than two cells meet at %s, which stay", counted(c.NonManifold, "places"))
-	say(c.Unoriented, "at %s no orientation of the cells agrees (they have %s of the size): varifolds need none", counted(c.Unoriented, "places"), percent(c.Disagreeing))
+	say(c.UnusedVertices, "removed %s", text.Counted(c.UnusedVertices, "unused vertices"))
+	say(c.TurnedCells, "turned %s round (%s of the size)", text.Counted(c.TurnedCells, "cells"), percent(c.Turned))
+	say(c.NonManifold, "more than two cells meet at %s, which stay", text.Counted(c.NonManifold, "places"))
+	say(c.Unoriented, "at %s no orientation of the cells agrees (they have %s of the size): varifolds need none", text.Counted(c.Unoriented, "places"), percent(c.Disagreeing))
 	say(c.Pieces, "in %d pieces, of which the largest has %s of the size", c.Pieces, percent(c.Largest))
 	if parts == nil {
 		return "nothing to clean"
@@ -232,15 +234,13 @@ func (p *parts) find(i int) (root, side int) {
 	return i, side
 }
 
-// join makes one set of those of i and j, which stand on one side, or on two if apart is 1; false if they are in one set already.
-func (p *parts) join(i, j, apart int) bool {
+// join makes one set of those of i and j, which stand on one side, or on two if apart is 1.
+func (p *parts) join(i, j, apart int) {
 	a, s := p.find(i)
 	b, t := p.find(j)
-	if a == b {
-		return false
+	if a != b {
+		p.parent[max(a, b)], p.side[max(a, b)] = min(a, b), s^t^apart
 	}
-	p.parent[max(a, b)], p.side[max(a, b)] = min(a, b), s^t^apart
-	return true
 }
 
 // orientation says which cells are to be turned round so that neighbours agree, each part of the mesh as most of its size is, and at which
@@ -363,10 +363,10 @@ func (m *Mesh) CheckOriented() error {
 		}
 	}
 	if len(wrong) > 0 {
-		return fmt.Errorf("%s are oriented against the rest (%s of the size), the first %s: Clean turns them round", counted(len(wrong), m.kind()), percent(m.share(wrong)), m.firstCell(wrong))
+		return fmt.Errorf("%s are oriented against the rest (%s of the size), the first %s: Clean turns them round", text.Counted(len(wrong), m.kind()), percent(m.share(wrong)), m.firstCell(wrong))
 	}
 	if share := m.share(beside(left)); share > maxDisagreeing {
-		return fmt.Errorf("the mesh has no orientation: at %s, the first %s, the cells, which have %s of the size, cannot agree", counted(len(left), "places"), place(left[0].key), percent(share))
+		return fmt.Errorf("the mesh has no orientation: at %s, the first %s, the cells, which have %s of the size, cannot agree", text.Counted(len(left), "places"), place(left[0].key), percent(share))
 	}
 	return nil
 }

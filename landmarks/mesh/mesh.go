@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // Mesh is a curve, with edges as cells, or a surface in space, with triangles as cells.
@@ -23,7 +24,7 @@ func (m *Mesh) String() string {
 	if m.order() == 2 {
 		what = "curve"
 	}
-	about := fmt.Sprintf("%s of %s on %s", what, counted(len(m.Cells), m.kind()), counted(len(m.Vertices), "vertices"))
+	about := fmt.Sprintf("%s of %s on %s", what, text.Counted(len(m.Cells), m.kind()), text.Counted(len(m.Vertices), "vertices"))
 	for c := range m.Vertices[0] {
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, v := range m.Vertices {
@@ -99,18 +100,6 @@ func (m *Mesh) Triangles() [][3]int {
 	return out
 }
 
-// counted is "1 duplicate vertex" or "2 duplicate vertices".
-func counted(n int, what string) string {
-	if n == 1 {
-		if stem, ok := strings.CutSuffix(what, "vertices"); ok {
-			what = stem + "vertex"
-		} else {
-			what = strings.TrimSuffix(what, "s")
-		}
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}
-
 func (m *Mesh) kind() string {
 	if m.order() == 2 {
 		return "edges"
@@ -131,13 +120,6 @@ func (m *Mesh) firstCell(cells []int) string {
 		return ""
 	}
 	return fmt.Sprintf("%d %v", cells[0], m.Cells[cells[0]])
-}
-
-func first(list []int) int {
-	if len(list) == 0 {
-		return -1
-	}
-	return list[0]
 }
 
 // wellFormed returns what makes m no mesh at all: no vertices or cells, vertices or cells of different sizes, coordinates
@@ -209,11 +191,11 @@ func (m *Mesh) Validate() error {
 		return err
 	}
 	if len(m.degenerate()) == len(m.Cells) {
-		return fmt.Errorf("all %s are degenerate: they have no size", counted(len(m.Cells), m.kind()))
+		return fmt.Errorf("all %s are degenerate: they have no size", text.Counted(len(m.Cells), m.kind()))
 	}
 	if twice := m.duplicateCells(); len(twice) > 0 {
 		if share := m.share(twice); share > maxTwice {
-			return fmt.Errorf("%s with %s of the size count twice, the first %s: Clean removes them", counted(len(twice), "duplicate "+m.kind()), percent(share), m.firstCell(twice))
+			return fmt.Errorf("%s with %s of the size count twice, the first %s: Clean removes them", text.Counted(len(twice), "duplicate "+m.kind()), percent(share), m.firstCell(twice))
 		}
 	}
 	return nil

@@ -61,7 +61,7 @@ func ReadCSV(r io.Reader, name string) (*Dataset, error) {
 	if table.columns, err = findColumns(titles, names); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", name, header.line, err)
 	}
-	if err := table.titled(above, header.line, titles); err != nil {
+	if err := table.titled(above, header.line); err != nil {
 		return nil, err
 	}
 	s.skipTo(header.line)
@@ -109,7 +109,7 @@ type csvTable struct {
 }
 
 // titled notes what is above the header and which columns have no title.
-func (t *csvTable) titled(above []sheetRow, line int, titles []string) error {
+func (t *csvTable) titled(above []sheetRow, line int) error {
 	d, c := t.dataset, t.columns
 	d.Unit, d.Labels = c.unit, c.labels
 	for k, row := range above {

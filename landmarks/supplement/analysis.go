@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
+	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/shapestats"
 	"anatomy/viz"
@@ -210,13 +211,6 @@ func and(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // method notes a method with its sources, once.
 func (a *analysis) method(sentence string, sources ...string) {
 	if !slices.Contains(a.methods, sentence) {
@@ -237,7 +231,7 @@ func (a *analysis) summary() *Section {
 	if dim == 3 {
 		where = "in space"
 	}
-	text := fmt.Sprintf("%s with %d landmarks %s were compared.", counted(len(a.data.Specimens), "specimen", "specimens"), n, where)
+	text := fmt.Sprintf("%s with %d landmarks %s were compared.", text.Counted(len(a.data.Specimens), "specimens"), n, where)
 	if name, _, values := a.main(); values != nil {
 		var groups []string
 		counts := map[string]int{}
@@ -313,7 +307,7 @@ func (a *analysis) describe() (*Section, error) {
 		for _, f := range found.Findings {
 			lines = append(lines, f.String())
 		}
-		s.add(Paragraph(fmt.Sprintf("Look at %s before you trust what follows:", counted(len(found.Findings), "finding", "findings"))), lines)
+		s.add(Paragraph(fmt.Sprintf("Look at %s before you trust what follows:", text.Counted(len(found.Findings), "findings"))), lines)
 	}
 	var cloud [][]float64
 	for _, shape := range aligned.Shapes {
@@ -323,7 +317,7 @@ func (a *analysis) describe() (*Section, error) {
 	if a.data.Closed {
 		mean = viz.Outline(aligned.Mean)
 	}
-	layers := []*viz.Layer{viz.Points(cloud).Label(counted(len(aligned.Shapes), "specimen", "specimens")), mean.Color(viz.Black).Label("mean")}
+	layers := []*viz.Layer{viz.Points(cloud).Label(text.Counted(len(aligned.Shapes), "specimens")), mean.Color(viz.Black).Label("mean")}
 	var estimated [][]float64
 	for i, specimen := range a.data.Specimens {
 		for _, l := range a.estimated[specimen.Name] {

@@ -290,21 +290,30 @@ func varied(random *rand.Rand, outline [][]float64, root mat.Matrix) (*shapestat
 	return shapestats.Fit(d)
 }
 
+// evolved grows a tree of 24 species, along which rings of points evolve at one rate, and returns the points at its nodes.
+func evolved(random *rand.Rand, points int) (*tree.Tree, [][][]float64, error) {
+	phylogeny, err := grown(random, 24)
+	if err != nil {
+		return nil, nil, err
+	}
+	nodes := make([][][]float64, len(phylogeny.Parent))
+	nodes[0] = ring(points)
+	for i, parent := range phylogeny.Parent[1:] {
+		for _, p := range nodes[parent] {
+			step := 0.03 * math.Sqrt(phylogeny.Length[i+1])
+			nodes[i+1] = append(nodes[i+1], []float64{p[0] + step*random.NormFloat64(), p[1] + step*random.NormFloat64()})
+		}
+	}
+	return phylogeny, nodes, nil
+}
+
 // rates compares groups of species, of which some are mixed over a random tree, that evolve at one rate.
 func rates(b *bench) {
 	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 		random := b.random(k)
-		phylogeny, err := grown(random, 24)
+		phylogeny, nodes, err := evolved(random, 6)
 		if err != nil {
 			return nil, 0, err
-		}
-		nodes := make([][][]float64, len(phylogeny.Parent))
-		nodes[0] = ring(6)
-		for i, parent := range phylogeny.Parent[1:] {
-			for _, p := range nodes[parent] {
-				step := 0.03 * math.Sqrt(phylogeny.Length[i+1])
-				nodes[i+1] = append(nodes[i+1], []float64{p[0] + step*random.NormFloat64(), p[1] + step*random.NormFloat64()})
-			}
 		}
 		d := &morpho.Dataset{Name: "species"}
 		for a, i := range phylogeny.Leaves() {

@@ -164,17 +164,9 @@ func effects(b *bench) {
 	}
 	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 		random := b.random(k)
-		phylogeny, err := grown(random, 24)
+		phylogeny, nodes, err := evolved(random, 8)
 		if err != nil {
 			return nil, 0, err
-		}
-		nodes := make([][][]float64, len(phylogeny.Parent))
-		nodes[0] = ring(8)
-		for i, parent := range phylogeny.Parent[1:] {
-			for _, p := range nodes[parent] {
-				step := 0.03 * math.Sqrt(phylogeny.Length[i+1])
-				nodes[i+1] = append(nodes[i+1], []float64{p[0] + step*random.NormFloat64(), p[1] + step*random.NormFloat64()})
-			}
 		}
 		d := &morpho.Dataset{Name: "species"}
 		for _, i := range phylogeny.Leaves() {

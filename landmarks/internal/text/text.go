@@ -235,3 +235,15 @@ func Clip(text string) string {
 	}
 	return strconv.Quote(text)
 }
+
+// Counted is "1 duplicate vertex" or "2 duplicate vertices": a number and what is counted, in the plural.
+func Counted(n int, what string) string {
+	if n == 1 {
+		if stem, ok := strings.CutSuffix(what, "vertices"); ok {
+			what = stem + "vertex"
+		} else {
+			what = strings.TrimSuffix(what, "s")
+		}
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
