@@ -363,8 +363,9 @@ def reference():
 
 
 def book():
-    """The reports of all notebooks, in their order: (name, title) pairs."""
-    return [(p.stem, report.plain(report.title(nbformat.read(p, as_version=4), p.stem))) for p in sorted(NOTEBOOKS.glob("*.ipynb"))]
+    """The reports of all notebooks, in the order of the index: (name, title) pairs."""
+    entries = [(p.stem, nbformat.read(p, as_version=4)) for p in NOTEBOOKS.glob("*.ipynb")]
+    return [(name, report.plain(report.title(nb, name))) for _, part in report.parts(entries) for name, nb in part]
 
 
 def plugged(plugin):
