@@ -48,7 +48,7 @@ func (a *analysis) allometry() (*Section, error) {
 	}
 	s.add(Paragraph(text), a.anovaTable("allometry", "Analysis of variance of the allometry.", found.Table))
 	if len(found.Pairs) > 0 {
-		t := &Table{Name: "allometry-slopes", Caption: "Slopes of pairs of groups: the distance of their ends for a unit of the logarithm of size, and the angle between them in degrees.", Header: []string{"group", "other group", "distance", "p", "angle", "p of the angle"}}
+		t := &Table{Name: "allometry-slopes", Caption: "Slopes of pairs of groups: the distance of their ends for a unit of the logarithm of size, and the angle between them in degrees. Angles between short slopes are those of noise, and their p too small.", Header: []string{"group", "other group", "distance", "p", "angle", "p of the angle"}}
 		for _, p := range found.Pairs {
 			t.Rows = append(t.Rows, []string{p.A, p.B, number(p.Distance), pValue(p.P), number(p.Angle * 180 / math.Pi), pValue(p.PAngle)})
 		}

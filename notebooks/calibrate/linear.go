@@ -290,8 +290,9 @@ func varied(random *rand.Rand, outline [][]float64, root mat.Matrix) (*shapestat
 	return shapestats.Fit(d)
 }
 
-// evolved grows a tree of 24 species, along which rings of points evolve at one rate, and returns the points at its nodes.
-func evolved(random *rand.Rand, points int) (*tree.Tree, [][][]float64, error) {
+// evolved grows a tree of 24 species, along which rings of points evolve at one rate, and each second point besides with the others of these, and returns the
+// points at its nodes.
+func evolved(random *rand.Rand, points int, together float64) (*tree.Tree, [][][]float64, error) {
 	phylogeny, err := grown(random, 24)
 	if err != nil {
 		return nil, nil, err
@@ -299,9 +300,13 @@ func evolved(random *rand.Rand, points int) (*tree.Tree, [][][]float64, error) {
 	nodes := make([][][]float64, len(phylogeny.Parent))
 	nodes[0] = ring(points)
 	for i, parent := range phylogeny.Parent[1:] {
-		for _, p := range nodes[parent] {
+		common := 0.0
+		if together > 0 {
+			common = together * math.Sqrt(phylogeny.Length[i+1]) * random.NormFloat64()
+		}
+		for l, p := range nodes[parent] {
 			step := 0.03 * math.Sqrt(phylogeny.Length[i+1])
-			nodes[i+1] = append(nodes[i+1], []float64{p[0] + step*random.NormFloat64(), p[1] + step*random.NormFloat64()})
+			nodes[i+1] = append(nodes[i+1], []float64{p[0] + step*random.NormFloat64() + common*math.Mod(float64(l), 2), p[1] + step*random.NormFloat64()})
 		}
 	}
 	return phylogeny, nodes, nil
@@ -311,7 +316,7 @@ func evolved(random *rand.Rand, points int) (*tree.Tree, [][][]float64, error) {
 func rates(b *bench) {
 	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 		random := b.random(k)
-		phylogeny, nodes, err := evolved(random, 6)
+		phylogeny, nodes, err := evolved(random, 6, 0)
 		if err != nil {
 			return nil, 0, err
 		}

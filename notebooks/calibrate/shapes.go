@@ -12,25 +12,38 @@ import (
 
 // shapes counts how often tests of the shapes of landmarks reject a true null hypothesis at 5 %.
 func shapes(b *bench) error {
-	b.text("Each line: %d simulations of shapes without the effect that is tested, %d permutations, rejected at 5 %%.", b.simulations, b.permutations)
+	b.text("Each line: %d simulations of shapes, %d permutations, the share rejected at 5 %%: without the effect that is tested, its size, and in lines that end with *effect* its power.", b.simulations, b.permutations)
 	b.header("test", "space", "groups", "converged", "rejected")
-	sums(b)
-	sessions(b)
-	slopes(b)
-	separations(b)
-	effects(b)
+	for _, effect := range []float64{0, 1} {
+		sums(b, effect)
+		sessions(b, effect)
+		slopes(b, effect)
+		separations(b, effect)
+		differences(b, effect)
+		evolving(b, effect)
+	}
 	return nil
 }
 
+// lines are those of a table, with the effect that there is.
+func lines(effect float64, all ...string) []string {
+	for i := range all {
+		if effect > 0 {
+			all[i] += ", effect"
+		}
+	}
+	return all
+}
+
 // sums tests a factor by sums of squares of each type, beside a second one that has an effect, in cells of unequal numbers.
-func sums(b *bench) {
+func sums(b *bench, effect float64) {
 	first, second := linear.Factor("first"), linear.Factor("second")
 	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 		random := b.random(k)
 		d := &morpho.Dataset{Name: "cells"}
 		for cell, n := range []int{3, 10, 12, 4} {
 			for range n {
-				d.Specimens = append(d.Specimens, morpho.Specimen{Name: fmt.Sprint(len(d.Specimens)), Points: square(random, 0.07*float64(cell%2), 0),
+				d.Specimens = append(d.Specimens, morpho.Specimen{Name: fmt.Sprint(len(d.Specimens)), Points: square(random, 0.07*float64(cell%2), 0.05*effect*float64(cell/2)),
 					Covariates: map[string]string{"first": fmt.Sprint(cell / 2), "second": fmt.Sprint(cell % 2)}})
 			}
 		}
@@ -47,11 +60,11 @@ func sums(b *bench) {
 			p = append(p, a.Rows[0].P)
 		}
 		return p, geom.Converged, nil
-	}, "first of two factors, type II | shapes of 4 landmarks | 3+10/12+4", "first of two factors, type III | shapes of 4 landmarks | 3+10/12+4")
+	}, lines(effect, "first of two factors, type II | shapes of 4 landmarks | 3+10/12+4", "first of two factors, type III | shapes of 4 landmarks | 3+10/12+4")...)
 }
 
 // sessions tests the systematic error of two measurements that differ by chance.
-func sessions(b *bench) {
+func sessions(b *bench, effect float64) {
 	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 		random := b.random(k)
 		d := &morpho.Dataset{Name: "measurements"}
@@ -65,6 +78,7 @@ func sessions(b *bench) {
 						p[c] = own[l][c] + p[c]/4
 					}
 				}
+				s.Points[0][0] += 0.02 * effect * float64(session)
 				d.Specimens = append(d.Specimens, s)
 			}
 		}
@@ -73,20 +87,20 @@ func sessions(b *bench) {
 			return nil, 0, err
 		}
 		return []float64{r.Table.Rows[1].P}, geom.Converged, nil
-	}, "systematic error of measurement | shapes of 4 landmarks | 10, twice each")
+	}, lines(effect, "systematic error of measurement | shapes of 4 landmarks | 10, twice each")...)
 }
 
 // slopes tests allometry, and whether that of two groups is one, in shapes that grow alike or not at all.
-func slopes(b *bench) {
+func slopes(b *bench, effect float64) {
 	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 		var p []float64
-		for _, grow := range []float64{0, 0.2} {
+		for which, grow := range []float64{0.05 * effect, 0.05} {
 			random := b.random(k)
 			d := &morpho.Dataset{Name: "groups"}
 			for g, n := range []int{6, 15} {
 				for range n {
 					size := 2 + random.Float64() + 0.5*float64(g)
-					s := morpho.Specimen{Name: fmt.Sprint(len(d.Specimens)), Group: fmt.Sprint("group ", g), Points: square(random, 0, grow*size)}
+					s := morpho.Specimen{Name: fmt.Sprint(len(d.Specimens)), Group: fmt.Sprint("group ", g), Points: square(random, 0, (grow+0.05*effect*float64(which*g))*size)}
 					for _, p := range s.Points {
 						p[0], p[1] = size*p[0], size*p[1]
 					}
@@ -97,18 +111,18 @@ func slopes(b *bench) {
 			if err != nil {
 				return nil, 0, err
 			}
-			if grow == 0 {
+			if which == 0 {
 				p = append(p, a.Table.Rows[0].P)
 			} else {
 				p = append(p, a.Table.Rows[2].P, a.Pairs[0].P, a.Pairs[0].PAngle)
 			}
 		}
 		return p, geom.Converged, nil
-	}, "allometry | shapes of 4 landmarks | 6/15", "slopes of groups | shapes of 4 landmarks | 6/15, alike", "distance of slopes | shapes of 4 landmarks | 6/15, alike", "angle of slopes | shapes of 4 landmarks | 6/15, alike")
+	}, lines(effect, "allometry | shapes of 4 landmarks | 6/15", "slopes of groups | shapes of 4 landmarks | 6/15", "distance of slopes | shapes of 4 landmarks | 6/15", "angle of slopes | shapes of 4 landmarks | 6/15")...)
 }
 
 // separations tests axes that separate groups which do not differ, of few numbers and of many.
-func separations(b *bench) {
+func separations(b *bench, effect float64) {
 	for _, landmarks := range []int{4, 24} {
 		where := fmt.Sprintf(" | shapes of %d landmarks | 5/8/12", landmarks)
 		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
@@ -116,7 +130,10 @@ func separations(b *bench) {
 			d := &morpho.Dataset{Name: "groups"}
 			for _, g := range labels(5, 8, 12) {
 				s := morpho.Specimen{Name: fmt.Sprint(len(d.Specimens)), Group: g}
-				for _, p := range ring(landmarks) {
+				for l, p := range ring(landmarks) {
+					if l == 0 && g == "2" {
+						p[0] += 0.1 * effect
+					}
 					s.Points = append(s.Points, []float64{p[0] + 0.05*random.NormFloat64(), p[1] + 0.05*random.NormFloat64()})
 				}
 				d.Specimens = append(d.Specimens, s)
@@ -130,12 +147,12 @@ func separations(b *bench) {
 				return nil, 0, err
 			}
 			return []float64{v.P, c.P}, geom.Converged, nil
-		}, "canonical variates"+where, "between-group components"+where)
+		}, lines(effect, "canonical variates"+where, "between-group components"+where)...)
 	}
 }
 
-// effects compares how strongly parts covary in two samples that do so alike, and tests parts of species that evolve independently.
-func effects(b *bench) {
+// differences compares how strongly parts covary in two samples.
+func differences(b *bench, effect float64) {
 	face := [][]float64{{0, 3}, {0, -3}, {1, 2}, {-1, 2}, {2, 0}, {-2, 0}, {1.5, -2}, {-1.5, -2}}
 	for _, n := range [][2]int{{20, 20}, {15, 40}} {
 		for _, together := range []float64{0, 0.2} {
@@ -145,7 +162,7 @@ func effects(b *bench) {
 				for sample := range n {
 					d := &morpho.Dataset{Name: "faces"}
 					for i := range n[sample] {
-						s, common := morpho.Specimen{Name: fmt.Sprint(i)}, together*random.NormFloat64()
+						s, common := morpho.Specimen{Name: fmt.Sprint(i)}, (together+0.4*effect*float64(sample))*random.NormFloat64()
 						for l, p := range face {
 							s.Points = append(s.Points, []float64{p[0] + 0.1*random.NormFloat64() + common*math.Mod(float64(l), 2), p[1] + 0.1*random.NormFloat64()})
 						}
@@ -159,12 +176,16 @@ func effects(b *bench) {
 				}
 				_, p := found[0].Difference(found[1])
 				return []float64{p}, geom.Converged, nil
-			}, fmt.Sprintf("difference of integrations | parts of 4 landmarks, common variation %g times the other | %d/%d", together/0.1, n[0], n[1]))
+			}, lines(effect, fmt.Sprintf("difference of integrations | parts of 4 landmarks, common variation %g times the other | %d/%d", together/0.1, n[0], n[1]))...)
 		}
 	}
+}
+
+// evolving tests parts of species that evolve by themselves, or also together.
+func evolving(b *bench, effect float64) {
 	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
 		random := b.random(k)
-		phylogeny, nodes, err := evolved(random, 8)
+		phylogeny, nodes, err := evolved(random, 8, 0.05*effect)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -181,5 +202,5 @@ func effects(b *bench) {
 			return nil, 0, err
 		}
 		return []float64{on.P, off.P}, geom.Converged, nil
-	}, "integration on a tree | parts of 4 landmarks | 24 species", "integration without the tree | parts of 4 landmarks | 24 species")
+	}, lines(effect, "integration on a tree | parts of 4 landmarks | 24 species", "integration without the tree | parts of 4 landmarks | 24 species")...)
 }

@@ -129,23 +129,41 @@ func (m *Model) disparity(out *Disparity, p Permutations, groups [2]int, members
 			columns.Set(c, k, column[i])
 		}
 	}
-	var others, explained, residuals mat.Dense
+	var others, explained, sums mat.Dense
 	others.Mul(columns, rows)
 	others.Sub(whole, &others)
-	permuted := mat.DenseCopyOf(rows)
+	// The residuals of permuted rows p_i are p_i − Σ_c q_ci e_c, with the columns q and e_c = Σ_i q_ci p_i and the others. Their squares in a group
+	// are by the sums Σ_i q_ci p_i of its own, for which columns are permuted in place of rows, which are many numbers.
+	terms, of := len(basis), func(k int) int { return int(indicator(k >= count)) }
+	squares, within := make([]float64, len(both)), [2]*mat.SymDense{mat.NewSymDense(terms, nil), mat.NewSymDense(terms, nil)}
+	for k := range both {
+		squares[k] = floats.Dot(rows.RawRowView(k), rows.RawRowView(k))
+		within[of(k)].SymRankOne(within[of(k)], 1, columns.ColView(k))
+	}
+	placed := mat.NewDense(2*terms, len(both), nil) // the columns of a, and of b
 	a, b := out.Groups[groups[0]], out.Groups[groups[1]]
 	return out.Ratios.Add("disparity", p, a.Group, b.Group, a.Variance/b.Variance, len(both), Order, func(d *Draw) float64 {
-		d.rows(permuted, rows)
-		explained.Mul(columns, permuted)
-		explained.Add(&explained, &others)
-		residuals.Mul(columns.T(), &explained)
-		residuals.Sub(permuted, &residuals)
-		var squares [2]float64
-		for k := range both {
-			row := residuals.RawRowView(k)
-			squares[int(indicator(k >= count))] += floats.Dot(row, row)
+		placed.Zero()
+		var left [2]float64
+		for k, from := range d.Order {
+			left[of(k)] += squares[from]
+			for c := range terms {
+				placed.Set(of(k)*terms+c, from, columns.At(c, k))
+			}
 		}
-		return squares[0] / squares[1] * b.DF / a.DF
+		sums.Mul(placed, rows)
+		explained.Add(sums.Slice(0, terms, 0, rows.RawMatrix().Cols), sums.Slice(terms, 2*terms, 0, rows.RawMatrix().Cols))
+		explained.Add(&explained, &others)
+		for g := range left {
+			for c := range terms {
+				e := explained.RawRowView(c)
+				left[g] -= 2 * floats.Dot(sums.RawRowView(g*terms+c), e)
+				for other := range terms {
+					left[g] += within[g].At(c, other) * floats.Dot(e, explained.RawRowView(other))
+				}
+			}
+		}
+		return left[0] / left[1] * b.DF / a.DF
 	})
 }
 
