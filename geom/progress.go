@@ -6,11 +6,11 @@ import (
 	"anatomy/geom/watch"
 )
 
-// Progress says how far a computation has come, and Task is a long computation while it runs: see package watch.
-type (
-	Progress = watch.Progress
-	Task     = watch.Task
-)
+// Progress says how far a long computation has come: its iteration, objective and gradient.
+type Progress = watch.Progress
+
+// Task is a long computation while it runs: see Space.Begin and package watch.
+type Task = watch.Task
 
 // Context makes long computations on a space end early when ctx ends: they return the best result so far, with the Status
 // Cancelled and no error.

@@ -30,8 +30,9 @@ type ClosedWinding interface {
 	Guide(v, z, tau *Node) (gradient, growth *Node)
 }
 
-// Wrapped is log Σ_k exp(−(θ + 2πk)²/2t) over all integers k, of θ², |θ| ≤ π, and t > 0, both [...]. As a function of a
-// point at the distance θ from another it is smooth on a sphere, also at the antipode.
+// Wrapped returns log Σ_k exp(−(θ + 2πk)²/2t) over all integers k, [...], for θ², |θ| ≤ π, and t > 0, both [...]: the logarithm of the heat
+// kernel of a circle at the angle θ and time t, without its factor (2πt)^(−½). As a function of a point at the distance θ from another it is
+// smooth on a sphere, also at the antipode. It serves the Windings of a manifold.
 func Wrapped(square, t *Node) *Node {
 	// Up to t = π the sum itself, beyond it Poisson's, √(t/2π) Σ_m e^(−m²t/2) cos mθ: what is left out is below 1e-15.
 	const (

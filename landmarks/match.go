@@ -128,10 +128,11 @@ type Matching struct {
 //
 // The options are solve.Tolerance (default 0.003: between outlines and surfaces the objective was within two thousandths of that at a
 // hundredth of this tolerance, the velocity within two per cent; see solve.Minimise) and solve.MaxIterations (500 for every scale of the term). Status says
-// how the minimisation at the last scale ended: it is Converged only if K + βK² in place of the second derivatives, β being
-// estimated, promises to lower the objective by no more than (20·tolerance)²/2 of it. Without Correspondence a kernel much wider than
-// the distances between points, and a small σ, may take thousands of iterations. It is Stalled where no steps are enough, see
-// Geodesic.StepError: where the geodesic needs more than 25 and no Integrator was given, the search goes on with more. In any case the best momenta found are returned.
+// how the minimisation at the last scale ended. Converged needs one more test: a Newton step with K + βK² as the second derivatives, where
+// β is estimated, would lower the objective by at most the share (20·tolerance)²/2. Without Correspondence a kernel much wider than
+// the distances between points, and a small σ, may take thousands of iterations. If the geodesic needs more than 25 steps of the integrator
+// and no Integrator was given, the search goes on with more; it is Stalled if no number of steps suffices (see Geodesic.StepError). In any
+// case the best momenta found are returned.
 func (s *Space) Match(source [][]float64, term DataTerm, sigma float64, opts ...solve.Option) (*Matching, error) {
 	return s.match("Match", source, nil, term, sigma, opts)
 }

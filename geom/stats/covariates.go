@@ -13,11 +13,11 @@ import (
 // RegressionTest tests whether terms explain samples beside known ones, which may be none: whether the v_k of the tested ones are
 // 0 in the model of Regress that has both. It permutes the residuals of the model without the tested terms (Freedman and Lane, J.
 // Business Econ. Statist. 1, 1983). These are the Misses, times √w_i, moved to p in parallel along the geodesics of that model, where they
-// are vectors e_i of one tangent space; of no known terms they are the logarithms at the Fréchet mean. The statistic is the partial
+// are vectors e_i of one tangent space. Without known terms the e_i are the logarithms at the Fréchet mean. The statistic is the partial
 // R², the share of Σ ‖e_i‖² that least squares in this space explain by the tested terms, with a constant and the known ones taken
 // away from them: F, which orders permutations alike, is R²/(1 − R²) times the ratio of the degrees of freedom. In flat space it is that
 // of the regressions; elsewhere what is left out are curvature times squares of the residuals and of the way from p. It holds its size if
-// residuals, moved to p, are independent and alike, but for √w_i. The command notebooks/calibrate measures how often it rejects where
+// residuals, moved to p, are independent and have one distribution, but for √w_i. The command notebooks/calibrate measures how often it rejects where
 // the tested terms do nothing.
 //
 // A Factor of two categories is tested by the distance of the groups as by TangentMeanDistance. With Mismatch the vectors are the v of the

@@ -21,10 +21,11 @@ type Track[P geom.Point] struct {
 	Points []P
 }
 
-// Components of a variance: what is seen, the part of it that is error of estimation, and the rest, which lies between subjects.
+// Components are the parts of a variance.
 type Components struct {
-	Total, Within float64
-	Between       float64 // Total − Within, the unbiased estimate, which is below 0 where subjects hardly differ
+	Total   float64 // the variance of the estimates
+	Within  float64 // the part of it that is error of estimation
+	Between float64 // the variance between subjects: Total − Within, an unbiased estimate, which is below 0 where subjects hardly differ
 }
 
 func split(total, within float64) Components { return Components{total, within, total - within} }
@@ -214,7 +215,7 @@ func placed[P geom.Point](s *geom.Space[P], z, x P, v ...P) (point P, vectors []
 // Gather moves vectors at the samples x_i of a mean to the mean y, in parallel along the geodesics between them: those of sample i,
 // vectors[i], any number, become vectors at y in the same order. Where the mean has a Mismatch, x_i is the end of its geodesic from y.
 // The momenta of an atlas of surfaces are a mean too, with its control points as y: see population.Atlas. Where points are orbits
-// (geom.Quotient), it is an error: a vector at a configuration of x_i says nothing to one who does not know how this is turned.
+// (geom.Quotient), it is an error: a vector belongs to one configuration of the orbit x_i, and which one is not known.
 func Gather[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) ([][]P, error) {
 	s := on.Geometry()
 	if mean == nil || len(mean.Momenta) != len(vectors) {

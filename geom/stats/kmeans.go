@@ -26,16 +26,16 @@ type Clusters[P geom.Point] struct {
 // KMeans divides samples into k clusters around Fréchet means y_c so that Σ_i d(x_i, y_c(i))² is small: k-means. Every start draws k
 // samples for the means, the first at random, each other with a probability in proportion to the squared distance from the nearest
 // one so far (k-means++, Arthur and Vassilvitskii, SODA 2007). A round takes all N·k logarithms from the means to the samples, gives
-// each sample to the nearest mean, and moves the means to Exp_y of the mean of the logarithms of their samples; a mean without samples goes
-// to the sample that is furthest from its own, of those that share one. Where no sample changes and no mean moves, to a thousandth of the
-// standard deviation, a start has ended. Of the best one FrechetMean finds the means, from there, and rounds go on if a sample is nearer
-// to another one then.
+// each sample to the nearest mean, and moves the means to Exp_y of the mean of the logarithms of their samples. A mean that has lost all its
+// samples takes the sample that is furthest from its mean, of the clusters with two samples or more. A start ends when no sample changes its
+// cluster and no mean moves by more than a thousandth of the standard deviation. For the best start FrechetMean then refines the means; if
+// a sample is nearer to another mean afterwards, rounds go on.
 //
-// The sum has many local minima: Agreed of Starts tells how sure the one found is the least. k is given; that clusters are found says
-// nothing of whether there are any.
+// The sum has many local minima. If many of the Starts Agreed, the one found is likely to be the least. k-means always finds k clusters,
+// whether the samples form groups or not.
 //
-// It takes Tolerance and MaxIterations (500), those of FrechetMean, of which the latter is that of the rounds of a start, too. One that is
-// cancelled has the clusters of the best start so far.
+// The options are Tolerance, that of FrechetMean, and MaxIterations (500), the limit both of the rounds of a start and of FrechetMean. If the
+// computation is cancelled, the result is the best start so far.
 func KMeans[P geom.Point](on geom.Of[P], samples []P, k, starts int, seed uint64, opts ...LimitOption) (*Clusters[P], error) {
 	s := on.Geometry()
 	r, err := newRun("k-means", s, 0, opts)

@@ -174,9 +174,10 @@ func (u *Uncertainty[P]) Radii(probability float64) ([]float64, error) {
 	return radii, nil
 }
 
-// Factor returns how many standard deviations the ellipsoid reaches that holds d components of the mean with a probability, such as
+// Factor returns the half axes, in standard deviations, of the confidence ellipsoid of d components of the mean, with a probability such as
 // 0.95: Hotelling's √(d(N − 1)/(N − d) · F), with the quantile F of the F distribution with d and N − d degrees of freedom and Size as N.
-// With the block of Covariance of a landmark, for d = 2 or 3, it is the region of this landmark by itself.
+// For the confidence region of one landmark, d = 2 or 3, multiply the standard deviations of its block of Covariance by it. There must be
+// more samples than components.
 func (u *Uncertainty[P]) Factor(probability float64, d int) (float64, error) {
 	solve.NotNil(u)
 	const what = "uncertainty of a mean"

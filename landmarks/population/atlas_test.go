@@ -174,14 +174,14 @@ func TestRegressionRecovers(t *testing.T) {
 	time, side := linear.Covariate("time", times...), linear.Factor("side", "left", "right", "left", "right", "left", "right", "left")
 	r := expect.Must(k.model.Regress(k.start(1, 50), k.controls, k.subjects, linear.Terms{time, side}))
 	t.Logf("%s, %d evaluations", r, r.Atlas.Evaluations)
-	p := make([][]float64, len(r.Tangents[0]))
+	p := make([][]float64, len(r.Momenta[0]))
 	for i := range p {
-		p[i] = floats.ScaleTo(make([]float64, 2), 4, r.Tangents[0][i])
+		p[i] = floats.ScaleTo(make([]float64, 2), 4, r.Momenta[0][i])
 	}
 	if angle := k.angle(k.mode, p); r.Atlas.Status != geom.Converged || math.Abs(r.Origin[0]-30) > 1e-12 || angle > 3 || fmt.Sprint(r.Columns) != "[time side right]" {
 		t.Errorf("%s, origin %g, momentum off by %g°", r, r.Origin, angle)
 	}
-	if nothing := expect.Must(k.model.Space.Shoot(k.controls, r.Tangents[1])).Length; nothing > 0.03*expect.Must(k.model.Space.Shoot(k.controls, k.mode)).Length {
+	if nothing := expect.Must(k.model.Space.Shoot(k.controls, r.Momenta[1])).Length; nothing > 0.03*expect.Must(k.model.Space.Shoot(k.controls, k.mode)).Length {
 		t.Errorf("between the sides is a deformation of length %g", nothing)
 	}
 	mean := 0.0 // Σ_i ½ p_iᵀ K p_i/N

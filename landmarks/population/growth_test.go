@@ -51,7 +51,7 @@ func TestGrowthOfOutlines(t *testing.T) {
 		if r.Atlas.Status != geom.Converged {
 			t.Errorf("subject %d: %s", i, r)
 		}
-		slopes = append(slopes, []geom.Shape{expect.Must(space.Shoot(r.Atlas.Controls, r.Tangents[0])).Velocity})
+		slopes = append(slopes, []geom.Shape{expect.Must(space.Shoot(r.Atlas.Controls, r.Momenta[0])).Velocity})
 		mean.Momenta = append(mean.Momenta, p)
 	}
 	gathered := expect.Must(stats.Gather(space, mean, slopes))

@@ -59,16 +59,18 @@ type Atlas struct {
 	Mismatch  [][]float64 // ‖φ_i(T_o) − S_io‖²
 	Energy    []float64   // ½ p_iᵀ K(c, c) p_i; of a Regression one number for each column, whose sum is Σ_i ½ p_iᵀ K(c, c) p_i/N
 	Objective float64     // Σ_i (Σ_o Mismatch_io/2σ_o² + Energy_i/ρ²)
-	// Noise is σ of every object. Where it was estimated, σ² = Σ_i Mismatch_i/ν to 1 %, with the number ν of independent parts of all residuals
-	// that template and momenta leave free (the effective number of parameters of MacKay, Neural Computation 4, 1992). If vertices
-	// of the template T were displaced independently, ‖T + u − T‖² = uᵀ G u would have Λ = (tr G)²/tr G² parts of the same
-	// variance (Satterthwaite, Biometrics Bulletin 2, 1946), σ² each. The template takes those of one of N subjects. The momentum
-	// of a subject takes A u, with A = J (Jᵀ W J + K/ρ²)⁻¹ Jᵀ W, where W is made of the blocks G/σ² of the objects, and the kernels J
-	// between vertices and control points: ν = (N − 1) E ‖(1 − A)u‖²/σ², of one object (N − 1) Λ tr (1 − A)ᵀG(1 − A)/tr G. Where
-	// little is left to tell σ by, there is an error. What roughness adds to the varifold
-	// of every subject is no noise: the template takes it. The count is that of small momenta. In simulations of 16 to 30 subjects σ
-	// of curves was up to 6 % too small, since vertices of the template, shifted along it, help momenta to follow the noise, and of
-	// surfaces 2 to 4 % too large.
+	// Noise is σ of every object, as given or estimated. The estimate is σ² = Σ_i Mismatch_i/ν to 1 %, with the number ν of degrees of freedom
+	// that template and momenta leave to the residuals (MacKay, Neural Computation 4, 1992):
+	//
+	//	ν = (N − 1) Λ tr (1 − A)ᵀG(1 − A)/tr G for one object, in general (N − 1) E ‖(1 − A)u‖²/σ².
+	//
+	// G is the matrix of ‖T + u − T‖² = uᵀ G u for small displacements u of the vertices. If these are independent, this norm has
+	// Λ = (tr G)²/tr G² degrees of freedom (Satterthwaite, Biometrics Bulletin 2, 1946). The template takes the degrees of freedom of one
+	// of the N subjects. The momentum of a subject takes A u, A = J (Jᵀ W J + K/ρ²)⁻¹ Jᵀ W, where W has the blocks G/σ² of the objects and
+	// J is the kernel matrix between vertices and control points. The formula holds for small momenta, and it is an error if almost no
+	// degrees of freedom are left. Roughness that all subjects have in common is in the template, not in σ. In simulations of 16 to 30
+	// subjects σ of curves was up to 6 % too small, because vertices that slide along the template help momenta to follow the noise, and σ
+	// of surfaces 2 to 4 % too large.
 	Noise []float64
 	Parts []float64 // Λ of every object, where a σ was estimated
 	// Reach is ρ, estimated with σ: deformations are ρ times as large as the kernel K says, and what is minimised is that of the kernel
@@ -162,10 +164,10 @@ func identity(n int) [][]float64 {
 // Regression is a template T at the mean of covariates and momenta p_k of deformations with them: the subject whose columns of a linear.Design
 // are c_i is close to T_{c_i}, with T_c = φ_{Σ_k (c_k − c̄_k) p_k}(T).
 type Regression struct {
-	Atlas    *Atlas        // Momenta are p_i = Σ_k (c_ik − c̄_k) p_k, Deformed T_{c_i}, and Objective is Σ_io Mismatch_io/2σ_o² + Σ_i ½ p_iᵀ K p_i/Nρ²
-	Columns  []string      // [K], such as "age" and "sex male"
-	Origin   []float64     // [K], c̄_k, the means of the columns
-	Tangents [][][]float64 // [K], p_k, by the unit of the column
+	Atlas   *Atlas        // Momenta are p_i = Σ_k (c_ik − c̄_k) p_k, Deformed T_{c_i}, and Objective is Σ_io Mismatch_io/2σ_o² + Σ_i ½ p_iᵀ K p_i/Nρ²
+	Columns []string      // [K], such as "age" and "sex male"
+	Origin  []float64     // [K], c̄_k, the means of the columns
+	Momenta [][][]float64 // [K][N][D], p_k, per unit of the column
 }
 
 // Regress returns the template and the momenta that minimise Σ_io ‖T_{c_i,o} − S_io‖²/2σ_o² + Σ_i ½ p_iᵀ K(c, c) p_i/N, for the columns of the
@@ -191,7 +193,7 @@ func (m Model) Regress(template []*mesh.Mesh, controls [][]float64, subjects [][
 	}
 	r := &Regression{Atlas: a, Columns: d.Columns, Origin: d.Origin}
 	for _, row := range rows {
-		r.Tangents = append(r.Tangents, slices.Collect(slices.Chunk(row, len(controls[0]))))
+		r.Momenta = append(r.Momenta, slices.Collect(slices.Chunk(row, len(controls[0]))))
 	}
 	return r, nil
 }
@@ -205,7 +207,7 @@ func (r *Regression) At(m Model, c ...float64) ([]*mesh.Mesh, error) {
 	p := make([][]float64, len(r.Atlas.Controls))
 	for i := range p {
 		p[i] = make([]float64, len(r.Atlas.Controls[i]))
-		for k, tangent := range r.Tangents {
+		for k, tangent := range r.Momenta {
 			floats.AddScaled(p[i], c[k]-r.Origin[k], tangent[i])
 		}
 	}

@@ -39,7 +39,8 @@ type Rounds struct {
 	own      map[int]*fit // of single subjects
 }
 
-// AtlasRound is what the subjects are matched to.
+// AtlasRound is a template to which all subjects are matched, with the state of the search for the best one. The first round and each one that
+// changes Sigma or Goal begin a stage.
 type AtlasRound struct {
 	Number   int
 	Stage    int         // the first round of the search that it is part of: with this Sigma and Goal
@@ -47,24 +48,24 @@ type AtlasRound struct {
 	Template [][]float64 // the vertices of all objects
 	Controls [][]float64
 	Sigma    []float64      // σ/ρ of every object: see Atlas.Reach
-	Goal     float64        // how small a momentum's share in Unsettled shall become
-	Scale    []float64      // of the steps, by kinds of variables; 1 in the first round of a stage
+	Goal     float64        // the tolerance of each match: √(‖r_i‖²/2 Energy_i) is at most this; see Atlas.Unsettled
+	Scale    []float64      // factors of the preconditioner: for the vertices of each object, the momenta, the control points; 1 in the first round of a stage
 	Search   *solve.LBFGS   `json:",omitempty"` // of this stage: X is Template, and Controls if they are free
 	Last     *Outcome       `json:",omitempty"` // of the round before
 	Estimate *NoiseEstimate `json:",omitempty"` // of objects whose noise is not given
 	Atlas    *Atlas         `json:",omitempty"` // the end: nothing is to be matched to this round
 }
 
-// Outcome is what the parts of a round come to.
+// Outcome is the sum of the parts of a round.
 type Outcome struct {
-	Infinite             bool    // a part is: the template was tried in vain
-	Value                float64 // of F
-	Energy               float64 // the mean of those of the subjects
+	Infinite             bool    // a part is Infinite: the search steps back, and Value, Energy, Imbalance and Unsettled are 0
+	Value                float64 // F at the template
+	Energy               float64 // the mean energy of the subjects
 	Imbalance, Unsettled float64 // see Atlas
 	Evaluations          int     // Part.Evaluations of all subjects in all rounds so far
 }
 
-// NoiseEstimate is what is known of the noise that is estimated.
+// NoiseEstimate is the noise as estimated so far: fields as in Atlas.
 type NoiseEstimate struct {
 	annealing
 	Noise []float64 // see Atlas
@@ -72,7 +73,7 @@ type NoiseEstimate struct {
 	Parts []float64 `json:",omitempty"`
 }
 
-// Part is what a subject has to do with a round.
+// Part is the match of one subject to the template of a round.
 type Part struct {
 	Round, Subject      int
 	Infinite            bool // the objective is no finite number at the momentum to set out from, and nothing below is known
@@ -81,12 +82,12 @@ type Part struct {
 	Mismatch            []float64
 	Energy              float64
 	Pull                []float64 // the derivatives of Mismatch/2σ² by the vertices
-	ByControls          []float64 `json:",omitempty"` // those of the objective by free control points
+	ByControls          []float64 `json:",omitempty"` // the derivatives of the objective by free control points
 	Apart               []float64 // ‖Pull‖² of every object: see Atlas.Imbalance
 	Missed              float64   // ‖r‖²: see Atlas.Unsettled
 	Square              []float64 // ‖S_o‖²
 	Scale               float64   // of the steps of the momentum
-	Expected, Curvature []float64 `json:",omitempty"` // in the first round of a stage, for AtlasRound.Scale
+	Expected, Curvature []float64 `json:",omitempty"` // in the first round of a stage: second derivatives by the model and as measured, for AtlasRound.Scale
 	Evaluations         int       // of the objective and its gradient
 	Status              string    // of the momentum's search: how close it came is in Missed
 }
@@ -114,7 +115,7 @@ func (m Model) Rounds(template []*mesh.Mesh, controls [][]float64, subjects [][]
 // Close frees what was compiled.
 func (r *Rounds) Close() { r.fit.free() }
 
-// First returns the first round.
+// First returns the first round: its template is the one given, and all momenta are 0.
 func (r *Rounds) First() (*AtlasRound, error) {
 	start := mesh.Vertices(r.fit.start)
 	first := &AtlasRound{From: -1, Template: start, Controls: r.fit.controls, Sigma: slices.Clone(r.fit.sigma)}
@@ -173,7 +174,8 @@ func (r *Rounds) fitOf(i int, now *AtlasRound) (*fit, error) {
 	return f, nil
 }
 
-// Match returns the part of subject i in a round, with its part before of the round From, if there is one.
+// Match matches the template of a round to subject i, counted from 0. before is the subject's part of the round now.From, whose momentum it sets
+// out from, and nil if From is −1. It is an error if these do not belong together, if the atlas has ended, or if the context of the space ends.
 func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (*Part, error) {
 	part, err := r.match(now, i, before)
 	if err != nil {
@@ -296,8 +298,8 @@ func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, []float64, err
 	return out, gradient, nil
 }
 
-// Reduce returns the round that follows a round. parts returns the parts of this or an earlier round by its number, for all subjects
-// in their order.
+// Reduce returns the round that follows a round. parts returns all parts of this or an earlier round by its number, in the order of the
+// subjects. The last round has the Atlas; to reduce that is an error, and so is a missing part.
 func (r *Rounds) Reduce(now *AtlasRound, parts func(round int) ([]*Part, error)) (*AtlasRound, error) {
 	next, err := r.reduce(now, parts)
 	if err != nil {
