@@ -9,7 +9,7 @@ export GOFLAGS := $(filter-out -mod=% --mod=% -modfile=% --modfile=%,$(GOFLAGS))
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newer: Debian \`apt-get install python3 python3-venv\`, macOS \`brew install python\`" >&2; exit 1; }; \
 	$(PYTHON) kernels/jupyter/setup.py
 
-.PHONY: setup setup-cuda gpu-check report gallery test lab kernel test-kernel test-lab soak binaries page bench bench-narrow calibrate strip clean
+.PHONY: setup setup-cuda gpu-check report gallery test lab program kernel test-kernel test-lab soak binaries page bench bench-narrow calibrate strip clean
 
 setup: # what the other targets do first
 	$(SETUP) run
@@ -53,6 +53,12 @@ test: # format, vet, tests, those of the portable path, and every notebook with 
 	@go run ./docker/gpucheck -tested portable -landmarks 2000
 	@$(VENV)/python notebooks/report/run.py --check
 	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/plethodon_12.csv --set 'model=species*site'
+
+override NOTEBOOK := $(value NOTEBOOK)
+export NOTEBOOK
+program: # NOTEBOOK=notebooks/02_geodesics.ipynb: a program that does the same, in .anatomy/programs; prints the command that runs it
+	$(SETUP) run
+	@notebook=$$(realpath -- "$$NOTEBOOK" 2>/dev/null); cd kernels/jupyter/tools && go run ./program "$(CURDIR)" "$$notebook"
 
 lab: # JupyterLab on the notebooks; OPTIONS="--no-browser --port 8899" are its own
 	$(SETUP) lab

@@ -1,0 +1,85 @@
+// Command program makes a program of a notebook:
+//
+//	program ROOT NOTEBOOK
+//
+// ROOT is the folder of the module anatomy. The program of x.ipynb is .anatomy/programs/x/main.go there.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"anatomy/kernels/jupyter/tools/cell"
+)
+
+func main() {
+	if len(os.Args) != 3 || filepath.Ext(os.Args[2]) != ".ipynb" {
+		fmt.Fprintln(os.Stderr, "which notebook: make program NOTEBOOK=notebooks/02_geodesics.ipynb")
+		os.Exit(2)
+	}
+	name := strings.TrimSuffix(filepath.Base(os.Args[2]), ".ipynb")
+	folder := filepath.Join(".anatomy", "programs", name)
+	if err := write(os.Args[1], os.Args[2], filepath.Join(os.Args[1], folder, "main.go")); err != nil {
+		fmt.Fprintf(os.Stderr, "program: %s: %v\n", os.Args[2], err)
+		os.Exit(1)
+	}
+	fmt.Printf("go run ./%s\n", filepath.ToSlash(folder))
+}
+
+func write(root, notebook, file string) error {
+	text, err := os.ReadFile(notebook)
+	if err != nil {
+		return err
+	}
+	var read struct {
+		Cells []struct {
+			Type   string `json:"cell_type"`
+			Source lines
+		}
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	var cells []string
+	for _, c := range read.Cells {
+		if c.Type == "code" {
+			cells = append(cells, string(c.Source))
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return err
+	}
+	source, err := cell.NewWorkspace([]string{root}).Program(cells, func(source []byte) ([]byte, error) {
+		if err := os.WriteFile(file, source, 0o666); err != nil {
+			return nil, err
+		}
+		command := exec.Command("go", "build", "-gcflags=-e", "-o", os.DevNull, ".")
+		command.Dir = filepath.Dir(file)
+		output, err := command.CombinedOutput()
+		if _, failed := errors.AsType[*exec.ExitError](err); failed {
+			return output, nil
+		}
+		return nil, err
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, source, 0o666)
+}
+
+// lines are the source of a cell: a text or a list of lines.
+type lines string
+
+func (l *lines) UnmarshalJSON(text []byte) error {
+	var all []string
+	if json.Unmarshal(text, &all) == nil {
+		*l = lines(strings.Join(all, ""))
+		return nil
+	}
+	return json.Unmarshal(text, (*string)(l))
+}
