@@ -176,11 +176,19 @@ func (n *notebook) source() string {
 			}
 		}
 	}
+	block := func() {
+		main.WriteString("\n{")
+		blocks++
+		clear(known)
+	}
 	open := func(id string) {
 		if n.other[id] {
-			main.WriteString("\n{")
-			blocks++
-			clear(known)
+			block()
+		}
+	}
+	again := func(names []string) { // what is declared in this block cannot be so once more
+		if slices.ContainsFunc(names, func(name string) bool { return known[name] }) {
+			block()
 		}
 	}
 	for k, c := range n.cells {
@@ -218,11 +226,7 @@ func (n *notebook) source() string {
 					head.WriteString("\n\n" + p.text)
 				default:
 					names := declaredBy(d)
-					if slices.ContainsFunc(names, func(name string) bool { return known[name] }) {
-						main.WriteString("\n{")
-						blocks++
-						clear(known)
-					}
+					again(names)
 					main.WriteString("\n" + p.text)
 					if d.Tok == token.VAR {
 						use(names...)
@@ -258,11 +262,15 @@ func (n *notebook) source() string {
 					text = strings.Replace(text, ":=", "=", 1)
 				} else if define {
 					open(id)
-				} else if !ok && slices.ContainsFunc(names, func(name string) bool { return known[name] }) { // var
-					main.WriteString("\n{")
-					blocks++
-					clear(known)
-				} else if ok {
+				} else if d, ok := all[0].(*ast.DeclStmt); ok {
+					declares := declaredBy(d.Decl)
+					again(declares)
+					if names == nil { // constants need no use
+						for _, name := range declares {
+							known[name] = true
+						}
+					}
+				} else {
 					names = nil
 				}
 			}

@@ -19,9 +19,9 @@ func TestProgram(t *testing.T) {
 		"import str \"strings\"\nfunc loud[T any](x T) string { return str.ToUpper(fmt.Sprint(x)) }\nloud(q)",
 		"func fib(n int) int {\n\tif n < 2 {\n\t\treturn n\n\t}\n\treturn fib(n-1) + fib(n-2)\n}\nfib(10)",
 		"func say() { fmt.Println(q) }\nsay()", "x, err := strconv.Atoi(`7`)", "y, err := strconv.Atoi(`8`)\nx + y // the sum",
-		"const k = 2\nx = k * x", "x", "var x = `a`\nx", "{\n\tx := 1\n\t_ = x\n}",
+		"const k = 2\nx = k * x", "x", "x++\nconst k, y = 3, 4\nk * y", "var x = `a`\nx", "{\n\tx := 1\n\t_ = x\n}",
 	}
-	want := "4\n7\n14\n10\n12\n{A:5 B:4}\ntext\ntexts\ntextstexts\nTEXTS\n55\ntexts\n15\n14\na\n"
+	want := "4\n7\n14\n10\n12\n{A:5 B:4}\ntext\ntexts\ntextstexts\nTEXTS\n55\ntexts\n15\n14\n12\na\n"
 	root, err := filepath.Abs("../../../..")
 	if err != nil {
 		t.Fatal(err)
