@@ -99,11 +99,11 @@ func (a *analysis) allometryFigure(found *shapestats.Allometry, groups, values [
 	if a.data.Unit != "" {
 		label += " (" + a.data.Unit + ")"
 	}
-	of := ""
+	of, lines := "", "the line is their slope"
 	if len(groups) > 1 {
-		of = ", for " + groups[0]
+		of, lines = ", for "+groups[0], "lines are the slopes of the groups"
 	}
-	return &Figure{Name: "allometry", Caption: fmt.Sprintf("(a) Scores of the common allometric component; lines are the slopes of the groups. (b) The first residual component, which has %s of what size leaves. (c) The shapes that are predicted for the smallest and the largest size%s.", percent(found.Share), of),
+	return &Figure{Name: "allometry", Caption: fmt.Sprintf("(a) Scores of the common allometric component; %s. (b) The first residual component, which has %s of what size leaves. (c) The shapes that are predicted for the smallest and the largest size%s.", lines, percent(found.Share), of),
 		Drawing: viz.Row(
 			viz.Fig(layers...).Title("(a) allometry").XLabel(label).YLabel("common component"),
 			viz.Fig(a.byGroup(values, found.Scores, found.ResidualComponent)...).Title("(b) what size leaves").XLabel("common component").YLabel("residual component"),

@@ -78,6 +78,9 @@ func TestSingletons(t *testing.T) {
 	if w := words(d); d.Model != "" || len(apes.Specimens) != 6 || !strings.Contains(w, "Groups of one specimen each are not compared, and no other model was given.") {
 		t.Error(d.Model, w)
 	}
+	if f := expect.Must(d.Figure("allometry")); !strings.Contains(f.Caption, "the line is their slope") {
+		t.Error(f.Caption)
+	}
 }
 
 // A folder is made again to the same bytes, as long as nobody changed it, and nothing of others is written over.
