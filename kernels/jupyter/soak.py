@@ -47,7 +47,11 @@ def start(folder):
 
 def execute(client, code):
     text = []
-    reply = client.execute_interactive(code, timeout=120, output_hook=lambda m: text.append(m["content"].get("text", "")))
+
+    def hook(message):
+        content = message["content"]
+        text.append(content.get("text", "") or content.get("data", {}).get("text/plain", ""))
+    reply = client.execute_interactive(code, timeout=120, output_hook=hook)
     return reply["content"]["status"], "".join(text)
 
 
