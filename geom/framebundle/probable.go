@@ -30,8 +30,8 @@ const EndTolerance = 1e-5
 // The path is a projected geodesic of the frame bundle with P(1) = 0 and ρ + σ² h(1) = 0 for the derivative ρ of
 // |x(1) − y|²/2. Where σ is small beside what the frame does not reach, it turns many times, because curvature then takes it in
 // directions that the frame does not have; there are many local minima, and it is the one to which the search leads as σ falls.
-// Exp_FM of its momentum may magnify the last digits by a factor of a million; so Residual compares the path with geodesics of the
-// bundle from one step to the next. Status is Converged where it is at most EndTolerance of |y − x|; otherwise Err says why.
+// Exp_FM of its momentum may magnify the last digits by a factor of a million; so Residual puts the path into the problem with twice
+// the steps. Status is Converged where the end may be off by at most EndTolerance of |y − x|; otherwise Err says why.
 // Steps says how many steps that takes. On a Charted manifold the path stays in the chart centred at u.
 func (s *Space[P]) MostProbablePath(u Point[P], y P, sigma float64) (*Geodesic[P], error) {
 	found, err := s.MostProbablePaths(u, []P{y}, sigma)
@@ -74,13 +74,13 @@ func (s *Space[P]) MostProbablePaths(u Point[P], observations []P, sigma float64
 // Probable searches for the most probable paths from a point of the frame bundle to observations, each by itself.
 //
 // By the maximum principle a most probable path is decided by its controls w', m smooth functions of time, and its momentum is
-// minus the derivative of the cost by its start. The search is for controls, as sums of polynomials: it is one for
+// minus the derivative of the cost by its start. The search is for controls, as splines: it is one for
 // a minimum, with few unknowns, which no curvature makes unstable, whereas momenta of d(m + 1) components that a flow of
 // Hamilton's equations magnifies are known best when the path is. The standard deviation of the noise falls to the one wanted
 // from where the problem is nearly that of flat space. Where the integrator's error changes νᵀgν, a path may come off cheaper than it
-// is; a trial with too much of that is out of bounds, and where the search runs into them, its steps are doubled. The polynomials are
-// as many as the derivative of the cost by the controls at all times asks for. What is found at one point of the bundle is where the
-// search at the next one starts.
+// is; a trial with too much of that is out of bounds, and where the search runs into them, its steps are doubled. The pieces of the
+// splines are doubled until the last doubling added so little energy that the next would add nothing. What is found at one point of
+// the bundle is where the search at the next one starts.
 type Probable struct {
 	Searches int // evaluations of a path
 
@@ -101,28 +101,33 @@ type Found struct {
 }
 
 const (
-	firstModes  = 8    // polynomials a frame vector
-	mostSteps   = 640  // of the integrator
+	firstPieces = 4    // of the splines
+	mostSteps   = 1280 // of the integrator in a search: a check takes twice as many
 	persistence = 800  // evaluations of a path
 	patience    = 15   // evaluations after a step of Move
 	tooFar      = 100  // units of log likelihood by which a path may be off after one
 	multipliers = 12   // aims at most
 	driftLimit  = 3e-3 // beyond it a trial is out of bounds
 	fall        = 1.5  // of σ at a time
+	decay       = 512  // of what is missing to the energy of splines, by twice as many pieces, at least: 4096 for smooth functions
+	endError    = 1e-2 // of the energy of splines on short pieces, at most, in units of their share of a step to the eighth power
+	shortest    = 5    // steps in a piece
 	longest     = 0.5  // step of the controls
+	contraction = 4    // of the excess by a step of a check, at least
 	roughly     = 1e-2 // the excess at which σ falls
 )
 
-// search is the search for one path: for the coefficients of polynomials, those of one degree after the other.
+// search is the search for one path: for the coefficients of its controls, [count][m].
 type search struct {
 	*solve.BFGS
-	aim          []float64
-	modes, steps int
-	sigma        float64
-	found        *trial // at Best; nil before there is a path
-	outside      int    // trials out of bounds
-	evaluations  int
-	reason       string // why the search gave up
+	aim         []float64
+	basis       *splines
+	coarser     *mat.Dense // takes coefficients of splines on half as many pieces to those of the same function
+	sigma       float64
+	found       *trial // at Best; nil before there is a path
+	outside     int    // trials out of bounds
+	evaluations int
+	reason      string // why the search gave up
 }
 
 // trial is a path.
@@ -130,7 +135,7 @@ type trial struct {
 	Steered
 	cost, energy float64
 	controls     [][]float64 // [2n + 1][m]
-	rest         float64     // by how much the cost exceeds the minimum at least, because of the polynomials that are not there
+	rest         float64     // by how much the cost exceeds the minimum, because of the pieces that are not there
 }
 
 // NewProbable starts a search for paths to points as lists of numbers.
@@ -141,11 +146,13 @@ func NewProbable[P geom.Point](on geom.Of[P], ys [][]float64) *Probable {
 // From returns the most probable paths from u to observations with noise of standard deviation σ > 0. Their costs exceed the
 // minimum by no more than the tolerance, in units of log likelihood. It does not Check u.
 func (p *Probable) From(u Point[geom.Vec], sigma, tolerance float64) (*Found, error) {
-	if p.paths == nil || len(p.paths[0].X) != p.paths[0].modes*len(u.Frame) {
+	if p.paths == nil || len(p.paths[0].X) != p.paths[0].basis.count()*len(u.Frame) {
 		if err := p.face(u.X); err != nil {
 			return nil, err
 		}
-		p.start(u)
+		if err := p.start(u); err != nil {
+			return nil, err
+		}
 	}
 	err := parallel(len(p.paths), func(i int) error { return p.to(p.paths[i], u, sigma, tolerance) })
 	return p.found(), err
@@ -161,13 +168,36 @@ func (p *Probable) face(x []float64) (err error) {
 func (p *Probable) On(base *geom.Space[geom.Vec]) { p.space = Over(base) }
 
 // start sets all controls to 0.
-func (p *Probable) start(u Point[geom.Vec]) {
+func (p *Probable) start(u Point[geom.Vec]) error {
+	steps := p.steps(firstPieces, 0)
+	first, err := newSplines(firstPieces, steps)
+	if err != nil {
+		return err
+	}
+	half, err := newSplines(firstPieces/2, steps)
+	if err != nil {
+		return err
+	}
+	coarser, err := first.from(half)
+	if err != nil {
+		return err
+	}
 	p.paths = make([]*search, len(p.ys))
 	for i, y := range p.ys {
-		s := &search{aim: y, modes: min(firstModes, p.space.Base.Steps()+1), sigma: 2 * floats.Distance(y, u.X, 2) / math.Sqrt(float64(len(y)))}
-		s.BFGS = solve.NewBFGS(make([]float64, s.modes*len(u.Frame)), nil)
+		s := &search{aim: y, basis: first, coarser: coarser, sigma: 2 * floats.Distance(y, u.X, 2) / math.Sqrt(float64(len(y)))}
+		s.BFGS = solve.NewBFGS(make([]float64, first.count()*len(u.Frame)), nil)
 		p.paths[i] = s
 	}
+	return nil
+}
+
+// steps are those of the space, doubled until they suffice for splines on pieces and are not fewer than so many.
+func (p *Probable) steps(pieces, least int) int {
+	n := p.space.Base.Steps()
+	for n < max(shortest*pieces, least) {
+		n *= 2
+	}
+	return n
 }
 
 // to brings σ to the one wanted, and the excess of the cost below the tolerance.
@@ -182,7 +212,8 @@ func (p *Probable) to(s *search, u Point[geom.Vec], sigma, tolerance float64) er
 		if !last {
 			limit = max(tolerance, roughly)
 		}
-		if err := p.descend(s, u, level, limit, begun+persistence, math.Inf(1)); err != nil || last || s.reason != "" {
+		err := p.descend(s, u, level, limit, begun+persistence, math.Inf(1))
+		if err != nil || last || s.reason != "" {
 			return err
 		}
 		if level /= fall; level < 1.2*sigma {
@@ -196,29 +227,18 @@ func (p *Probable) to(s *search, u Point[geom.Vec], sigma, tolerance float64) er
 func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float64, most int, worst float64) error {
 	rank := len(u.Frame)
 	if s.Hessian == nil {
-		s.Hessian = flat(u, s.modes, sigma)
+		s.Hessian = flat(u, s.basis, sigma)
 	} else if s.sigma != sigma {
 		rescale(s.Hessian, s.sigma*s.sigma/(sigma*sigma))
 	}
-	n := p.space.Base.Steps()
-	for n < s.steps {
-		n *= 2
-	}
 	s.sigma, s.Longest = sigma, longest
-	s.refine(rank, s.modes, n)
-	for {
+	err := s.refine(rank, s.basis.pieces, p.steps(s.basis.pieces, s.basis.steps))
+	for err == nil {
 		x := s.X
-		now, gradient, err := p.try(s, u)
-		if err != nil {
+		if err := p.step(s, u, tolerance); err != nil {
 			return err
 		}
-		s.Learn(now.cost, gradient, tolerance)
-		if math.IsInf(now.cost, 1) {
-			s.outside++
-		} else if &x[0] == &s.Best[0] {
-			s.found = now
-		}
-		finer := 2*s.steps <= max(mostSteps, p.space.Base.Steps())
+		finer := 2*s.basis.steps <= max(mostSteps, p.space.Base.Steps())
 		switch {
 		case p.told():
 			s.Stop()
@@ -233,26 +253,29 @@ func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float6
 				case turn == 0:
 					s.reason = "the path diverges: the observation is too far away, or the frame too small for it"
 				default:
-					s.reason = fmt.Sprintf("the path turns by %.2g rad in a step of %d", turn, s.steps)
+					s.reason = fmt.Sprintf("the path turns by %.2g rad in a step of %d", turn, s.basis.steps)
 				}
 				s.Stop()
 				return nil
 			}
 			if s.Done && s.outside == 0 {
-				s.Hessian = flat(u, s.modes, sigma)
+				s.Hessian = flat(u, s.basis, sigma)
 			}
-			s.refine(rank, s.modes, 2*s.steps)
-		case &x[0] == &s.Best[0] && now.rest > max(tolerance, 10*s.Excess):
-			modes, steps := s.modes+s.modes/2, s.steps
-			if 3*modes > 2*steps {
+			err = s.refine(rank, s.basis.pieces, 2*s.basis.steps)
+		case &x[0] == &s.Best[0] && s.found.rest > max(tolerance, 10*s.Excess):
+			pieces, steps := 2*s.basis.pieces, s.basis.steps
+			// What splines on short pieces say at the ends is the integrator's error, of fourth order in the length of a step.
+			if share := float64(s.basis.pieces) / float64(s.basis.steps); s.found.rest*decay < endError*s.found.energy*math.Pow(share, 8) {
+				pieces, steps = s.basis.pieces, 2*s.basis.steps
+			} else if shortest*pieces > steps {
 				steps *= 2
 			}
-			if steps > s.steps && !finer {
-				s.reason = fmt.Sprintf("the controls take more than %d polynomials", s.modes)
+			if steps > s.basis.steps && !finer {
+				s.reason = fmt.Sprintf("the controls take more than %d steps", s.basis.steps)
 				s.Stop()
 				return nil
 			}
-			s.refine(rank, modes, steps)
+			err = s.refine(rank, pieces, steps)
 		case s.Done:
 			return nil
 		case s.evaluations >= most:
@@ -261,6 +284,23 @@ func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float6
 			return nil
 		}
 	}
+	return err
+}
+
+// step takes one step of the search.
+func (p *Probable) step(s *search, u Point[geom.Vec], tolerance float64) error {
+	x := s.X
+	now, gradient, err := p.try(s, u)
+	if err != nil {
+		return err
+	}
+	s.Learn(now.cost, gradient, tolerance)
+	if math.IsInf(now.cost, 1) {
+		s.outside++
+	} else if &x[0] == &s.Best[0] {
+		s.found = now
+	}
+	return nil
 }
 
 // told reports progress, and returns whether the computation shall stop.
@@ -271,20 +311,47 @@ func (p *Probable) told() bool {
 	return p.task != nil && p.task.Report(geom.Progress{Iteration: p.Searches})
 }
 
-// refine starts again from the best controls, with more polynomials or other steps.
-func (s *search) refine(rank, modes, steps int) {
-	if size := modes * rank; size > len(s.Best) {
-		h := mat.NewSymDense(size, nil)
-		for k := range size {
-			h.SetSym(k, k, 1)
-			for l := k; l < len(s.Best); l++ {
-				h.SetSym(k, l, s.Hessian.At(k, l))
-			}
+// refine starts again from the best controls, with splines on more pieces or for other steps.
+func (s *search) refine(rank, pieces, steps int) error {
+	if pieces != s.basis.pieces || steps != s.basis.steps {
+		next, err := newSplines(pieces, steps)
+		if err != nil {
+			return err
 		}
-		s.Best, s.Hessian = append(slices.Clone(s.Best), make([]float64, size-len(s.Best))...), h
+		from, err := next.from(s.basis)
+		if err != nil {
+			return err
+		}
+		each := make([]float64, rank)
+		for a := range each {
+			each[a] = 1
+		}
+		var change, best, h mat.Dense
+		change.Kronecker(from, mat.NewDiagDense(rank, each))
+		best.Mul(&change, mat.NewVecDense(len(s.Best), s.Best))
+		// What was not there has the Hessian of the energy: 1 + C (H − 1) Cᵀ.
+		beyond := mat.NewSymDense(len(s.Best), nil)
+		beyond.CopySym(s.Hessian)
+		for k := range s.Best {
+			beyond.SetSym(k, k, beyond.At(k, k)-1)
+		}
+		h.Product(&change, beyond, change.T())
+		s.Hessian = symmetric(&h)
+		for k := range rank * next.count() {
+			s.Hessian.SetSym(k, k, s.Hessian.At(k, k)+1)
+		}
+		half, err := newSplines(pieces/2, steps)
+		if err != nil {
+			return err
+		}
+		if s.coarser, err = next.from(half); err != nil {
+			return err
+		}
+		s.basis, s.Best = next, best.RawMatrix().Data
 	}
-	s.modes, s.steps, s.found, s.outside, s.reason = modes, steps, nil, 0, ""
+	s.found, s.outside, s.reason = nil, 0, ""
 	s.Restart()
+	return nil
 }
 
 // turn is the largest angle between the controls at the ends of a step.
@@ -299,11 +366,12 @@ func (s *search) turn() (most float64) {
 	return most
 }
 
-// controls are the sums of polynomials with coefficients x at the times of Steer, [2n + 1][m].
+// controls are the splines with coefficients x at the times of Steer, [2n + 1][m].
 func (s *search) controls(x []float64) [][]float64 {
 	var e mat.Dense
-	e.Mul(polynomials(s.steps, s.modes), mat.NewDense(s.modes, len(x)/s.modes, x))
-	out := make([][]float64, 2*s.steps+1)
+	count := s.basis.count()
+	e.Mul(s.basis.values, mat.NewDense(count, len(x)/count, x))
+	out := make([][]float64, 2*s.basis.steps+1)
 	for j := range out {
 		out[j] = e.RawRowView(j)
 	}
@@ -320,7 +388,7 @@ func (p *Probable) try(s *search, u Point[geom.Vec]) (*trial, []float64, error) 
 			in[j] = append(in[j], []float64{e})
 		}
 	}
-	out, err := p.at(s.steps).Steer(u, in, [][]float64{s.aim})
+	out, err := p.at(s.basis.steps).Steer(u, in, [][]float64{s.aim})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -331,30 +399,19 @@ func (p *Probable) try(s *search, u Point[geom.Vec]) (*trial, []float64, error) 
 		t.cost = math.Inf(1)
 		return t, s.X, nil
 	}
-	w, basis := simpson(s.steps), polynomials(s.steps, s.modes)
-	slope := mat.NewDense(len(w), rank, nil) // of the cost by the controls, as a function of time
-	for j, e := range t.controls {
-		for a := range e {
-			slope.Set(j, a, e[a]+precision*out.Slope[j][a][0]/w[j])
+	slope := mat.NewDense(len(t.controls), rank, nil)
+	for j := range t.controls {
+		for a := range rank {
+			slope.Set(j, a, precision*out.Slope[j][a][0])
 		}
 	}
-	weighted := mat.NewDense(len(w), s.modes, nil)
-	weighted.Apply(func(j, _ int, v float64) float64 { return w[j] * v }, basis)
-	var gradient, known mat.Dense
-	gradient.Mul(weighted.T(), slope)
-	known.Mul(basis, &gradient)
-	slope.Sub(slope, &known)
-	// The stages of RK4 share the slope between a time of the steps and the middles beside it with an error of O(n⁻²) that cancels in
-	// Simpson's rule, and so in these means.
-	last := len(w) - 1
-	for j, w := range w {
-		before, after := slope.RawRowView(max(j-1, 1-j)), slope.RawRowView(min(j+1, 2*last-j-1))
-		for a, v := range slope.RawRowView(j) {
-			share := float64(1+j%2) / 3
-			mean := share*v + (1-share)/2*(before[a]+after[a])
-			t.rest += w * mean * mean / 2
-		}
-	}
+	x := mat.NewDense(s.basis.count(), rank, s.X)
+	var gradient, coarse mat.Dense
+	gradient.Mul(s.basis.values.T(), slope)
+	gradient.Add(&gradient, x)
+	coarse.Product(s.coarser, s.coarser.T(), x)
+	coarse.Sub(x, &coarse)
+	t.rest = math.Pow(mat.Norm(&coarse, 2), 2) / 2 / decay
 	return t, gradient.RawMatrix().Data, nil
 }
 
@@ -431,15 +488,17 @@ func (p *Probable) Follow(u Point[geom.Vec], step []float64, sigma, tolerance fl
 		s := p.kept[i].copied()
 		c := s.Best
 		end := append([]float64{}, step[:n]...)
-		for a := range rank { // the first polynomial is 1
-			floats.AddScaled(end, c[a], step[(a+1)*n:(a+2)*n])
+		for a, e := range s.constant(rank) {
+			floats.AddScaled(end, e, step[(a+1)*n:(a+2)*n])
 		}
 		var along, change mat.VecDense
 		along.MulVec(frame, mat.NewVecDense(n, end))
 		if err := factor.SolveVecTo(&change, &along); err != nil {
 			return fmt.Errorf("most probable path: %w", err)
 		}
-		floats.Sub(c[:rank], change.RawVector().Data)
+		for l, one := range s.basis.one {
+			floats.AddScaled(c[l*rank:(l+1)*rank], -one, change.RawVector().Data)
+		}
 		p.paths[i] = s
 		return p.descend(s, u, sigma, tolerance, s.evaluations+patience, tooFar)
 	})
@@ -453,12 +512,15 @@ type Tangent struct{ ByStart, ByControls *mat.Dense }
 // Tangents returns the derivatives of the ends of paths from u with constant controls, [P][m]. Each takes n developments with
 // their derivatives.
 func (p *Probable) Tangents(u Point[geom.Vec], constant [][]float64) ([]Tangent, error) {
-	n, rank, steps := len(u.X), len(u.Frame), p.space.Base.Steps()
-	basis := polynomials(steps, min(firstModes, steps+1))
-	_, modes := basis.Dims()
+	n, rank, steps := len(u.X), len(u.Frame), p.steps(firstPieces, 0)
+	first, err := newSplines(firstPieces, steps)
+	if err != nil {
+		return nil, err
+	}
+	space, basis, modes := p.at(steps), first.values, first.count()
 	tangents := make([]Tangent, len(constant))
 	aims := slices.Repeat([][]float64{u.X}, n)
-	err := parallel(len(constant), func(i int) error {
+	err = parallel(len(constant), func(i int) error {
 		t := Tangent{mat.NewDense(n, (rank+1)*n, nil), mat.NewDense(n, modes*rank, nil)}
 		controls := make([][][]float64, 2*steps+1)
 		for j := range controls {
@@ -466,7 +528,7 @@ func (p *Probable) Tangents(u Point[geom.Vec], constant [][]float64) ([]Tangent,
 				controls[j] = append(controls[j], slices.Repeat([]float64{e}, n))
 			}
 		}
-		s, err := p.space.Steer(u, controls, aims)
+		s, err := space.Steer(u, controls, aims)
 		if err != nil {
 			return err
 		}
@@ -474,7 +536,7 @@ func (p *Probable) Tangents(u Point[geom.Vec], constant [][]float64) ([]Tangent,
 		for k := range s.Ends {
 			s.Ends[k][k]--
 		}
-		if s, err = p.space.Steer(u, controls, s.Ends); err != nil {
+		if s, err = space.Steer(u, controls, s.Ends); err != nil {
 			return err
 		}
 		for k := range n {
@@ -499,17 +561,24 @@ func (p *Probable) Tangents(u Point[geom.Vec], constant [][]float64) ([]Tangent,
 	return tangents, err
 }
 
-// flat returns the Hessian of flat space.
-func flat(u Point[geom.Vec], modes int, sigma float64) *mat.SymDense {
+// flat returns the Hessian of flat space, where the mean of the controls alone moves the end.
+func flat(u Point[geom.Vec], basis *splines, sigma float64) *mat.SymDense {
 	rank := len(u.Frame)
-	h := mat.NewSymDense(modes*rank, nil)
-	for k := range modes * rank {
-		h.SetSym(k, k, 1)
-	}
-	for a := range rank {
-		for b := a; b < rank; b++ {
-			h.SetSym(a, b, h.At(a, b)+floats.Dot(u.Frame[a], u.Frame[b])/(sigma*sigma))
+	h := mat.NewSymDense(basis.count()*rank, nil)
+	for a, v := range u.Frame {
+		for b, w := range u.Frame {
+			inner := floats.Dot(v, w) / (sigma * sigma)
+			for k, one := range basis.one {
+				for l, other := range basis.one {
+					if i, j := k*rank+a, l*rank+b; i <= j {
+						h.SetSym(i, j, inner*one*other)
+					}
+				}
+			}
 		}
+	}
+	for k := range basis.count() * rank {
+		h.SetSym(k, k, h.At(k, k)+1)
 	}
 	return h
 }
@@ -535,7 +604,16 @@ func rescale(h *mat.SymDense, factor float64) {
 func (p *Probable) Constant() [][]float64 {
 	var out [][]float64
 	for _, s := range p.paths {
-		out = append(out, s.Best[:len(s.Best)/s.modes])
+		out = append(out, s.constant(len(s.Best)/s.basis.count()))
+	}
+	return out
+}
+
+// constant is the mean over time of the best controls.
+func (s *search) constant(rank int) []float64 {
+	out := make([]float64, rank)
+	for l, one := range s.basis.one {
+		floats.AddScaled(out, one, s.Best[l*rank:(l+1)*rank])
 	}
 	return out
 }
@@ -544,7 +622,9 @@ func (p *Probable) Constant() [][]float64 {
 // Check u.
 func (p *Probable) Paths(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec], error) {
 	if p.paths == nil {
-		p.start(u)
+		if err := p.start(u); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.face(u.X); err != nil {
 		return nil, err
@@ -558,17 +638,19 @@ func (p *Probable) Paths(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec
 	return gs, err
 }
 
-// certified finds a path, doubles its steps until it is a geodesic of the bundle from each of them to the next, and says so.
+// certified finds a path, with more steps until twice as many change it by less than EndTolerance, and says so.
 func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma float64) (*Geodesic[geom.Vec], error) {
-	far := floats.Distance(y, u.X, 2)
+	rank, far := len(u.Frame), floats.Distance(y, u.X, 2)
 	enough := EndTolerance*far + 1e-13*floats.Norm(u.X, 2)
-	reach := sigma // by how much a control moves the end
-	for _, v := range u.Frame {
-		reach = max(reach, floats.Norm(v, 2))
+	scale := sigma
+	if sigma == 0 {
+		for _, v := range u.Frame {
+			scale = max(scale, floats.Norm(v, 2))
+		}
 	}
-	accuracy := max(1e-18, math.Pow(enough/(4*reach), 2)/2)
+	accuracy := max(1e-18, math.Pow(enough/(4*scale), 2)/2)
 	defer func() { s.aim = y }()
-	for round := 1; ; round++ {
+	for {
 		var err error
 		if sigma > 0 {
 			err = p.to(s, u, sigma, accuracy)
@@ -578,41 +660,47 @@ func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma fl
 		if err != nil {
 			return nil, err
 		}
-		stopped := p.task != nil && p.task.Stopped()
-		if s.found == nil && !stopped { // not even a path: the one that stays at u
-			reason := s.reason
-			clear(s.Best)
-			s.steps = p.space.Base.Steps()
-			s.refine(len(u.Frame), s.modes, s.steps)
-			s.reason = reason
-		}
-		g, err := p.at(s.steps).SteeredPath(u, s.controls(s.Best))
-		if err != nil {
-			return nil, err
-		}
-		turned, err := Aligned(p.space.Base, [][]float64{g.End}, [][]float64{y})
-		if err != nil {
-			return nil, err
-		}
-		g.Mismatch, g.Iterations, g.Reason = math.Pow(floats.Distance(g.End, turned[0], 2), 2), s.evaluations, s.reason
-		off := math.Inf(1)
-		if s.found != nil {
-			g.Momentum = s.momentum(s.found.Momenta[0])
-			apart, momenta, err := p.at(s.steps).jumps(u, s.found.controls, s.aim, s.sigma)
-			if err != nil {
+		stopped, off := p.task != nil && p.task.Stopped(), math.Inf(1)
+		switch {
+		case s.found != nil && s.reason == "" && !stopped:
+			if off, err = p.checked(s, u, accuracy); err != nil {
 				return nil, err
 			}
-			off = s.sigma*math.Sqrt(2*(s.Excess+s.found.rest)) + apart + momenta
-			if sigma == 0 {
-				off += math.Sqrt(g.Mismatch)
+		case s.found == nil && !stopped: // not even a path: the one that stays at u
+			reason := s.reason
+			clear(s.Best)
+			if err := s.refine(rank, s.basis.pieces, p.steps(s.basis.pieces, 0)); err != nil {
+				return nil, err
 			}
-			if math.IsNaN(off) {
-				off = math.Inf(1)
-			}
+			s.reason = reason
 		}
 		unit := sigma * math.Sqrt(float64(len(y)))
 		if sigma == 0 {
 			unit = far
+			if s.found != nil {
+				missed, err := p.missed(s.found.Ends[0], y)
+				if err != nil {
+					return nil, err
+				}
+				off += missed
+			}
+		}
+		done := stopped || off <= enough || s.reason != ""
+		if !done && s.basis.steps <= max(mostSteps, p.space.Base.Steps()) {
+			continue
+		}
+		g, err := p.at(s.basis.steps).SteeredPath(u, s.controls(s.Best))
+		if err != nil {
+			return nil, err
+		}
+		missed, err := p.missed(g.End, y)
+		if err != nil {
+			return nil, err
+		}
+		g.Mismatch = missed * missed
+		g.Iterations, g.Reason = s.evaluations, s.reason
+		if s.found != nil {
+			g.Momentum = s.momentum(s.found.Momenta[0])
 		}
 		if g.Residual = off / unit; unit == 0 {
 			g.Residual = off
@@ -621,21 +709,64 @@ func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma fl
 		case stopped:
 			g.Status = geom.Cancelled
 		case off <= enough:
-			g.Status, g.Reason = geom.Converged, ""
-		case s.reason == "" && round%2 == 1:
-			accuracy /= 100
-			continue
-		case s.reason == "" && 2*s.steps <= mostSteps:
-			s.refine(len(u.Frame), s.modes, 2*s.steps)
-			continue
+			g.Status = geom.Converged
 		default:
 			g.Status = geom.Stalled
-			if s.reason == "" {
-				g.Reason = fmt.Sprintf("the path turns by %.2g rad in a step of %d", s.turn(), s.steps)
+			if !done {
+				g.Reason = fmt.Sprintf("the path turns by %.2g rad in a step of %d", s.turn(), s.basis.steps)
 			}
 		}
 		return p.thinned(g), nil
 	}
+}
+
+// missed is the distance from the end of a path to an observation, Aligned to it.
+func (p *Probable) missed(end, y []float64) (float64, error) {
+	turned, err := Aligned(p.space.Base, [][]float64{end}, [][]float64{y})
+	if err != nil {
+		return 0, err
+	}
+	return floats.Distance(end, turned[0], 2), nil
+}
+
+// checked takes a step of the search with twice the steps, and returns by how much that moves the path at any time, with what the steps
+// and the pieces that are not there do to its end. It is +Inf where the step does not bring the search much nearer to the minimum, and the
+// excess of the cost is above the tolerance.
+func (p *Probable) checked(s *search, u Point[geom.Vec], tolerance float64) (float64, error) {
+	rank, before := len(u.Frame), s.found.Ends[0]
+	if err := s.refine(rank, s.basis.pieces, 2*s.basis.steps); err != nil {
+		return 0, err
+	}
+	if err := p.step(s, u, 0); err != nil || s.found == nil {
+		return math.Inf(1), err
+	}
+	first, excess, x := s.found.Ends[0], s.Excess, s.Best
+	if !s.Done {
+		if err := p.step(s, u, 0); err != nil {
+			return 0, err
+		}
+	}
+	if !(s.Excess <= max(excess/contraction, tolerance)) {
+		return math.Inf(1), nil
+	}
+	order := float64(p.space.Base.Method().Order)
+	off := s.sigma*math.Sqrt(2*(s.Excess+s.found.rest)) + floats.Distance(before, first, 2)/(math.Exp2(order)-1)
+	old, err := p.at(s.basis.steps).SteeredPath(u, s.controls(x))
+	if err != nil {
+		return 0, err
+	}
+	new, err := p.at(s.basis.steps).SteeredPath(u, s.controls(s.Best))
+	if err != nil {
+		return 0, err
+	}
+	moved := 0.0
+	for k, x := range old.Path {
+		moved = max(moved, floats.Distance(x, new.Path[k], 2))
+	}
+	if off += moved; math.IsNaN(off) {
+		off = math.Inf(1)
+	}
+	return off, nil
 }
 
 // thinned leaves of the points of a path those at the times of the space's steps.

@@ -213,9 +213,9 @@ type Geodesic[P geom.Point] struct {
 	Velocities [][]float64   // w' at these times, in R^m
 
 	Mismatch float64 // of a most probable path to y: |x(1) − y|²
-	// Residual, of a most probable path, is how far it may be off, in units of σ, as a root mean square over the coordinates (for σ = 0,
-	// in units of |y − x|): √(2e), with the e by which its cost may exceed the minimum, plus by how much geodesics of the frame bundle that
-	// start at its points, one a step, with their momenta miss the next one, the sum over the steps. It is +Inf where there is no path.
+	// Residual, of a most probable path, is how far it may be off, in units of σ, as a root mean square over the coordinates (for σ = 0, in
+	// units of |y − x|): by how much a step of the search with twice the integrator's steps moves it at any time, plus √(2e) for the e by
+	// which its cost then exceeds the minimum, plus what the steps do to its end. It is +Inf where no such step was taken.
 	Residual   float64
 	Steps      int // of the integrator, for a most probable path
 	Iterations int

@@ -2,12 +2,10 @@ package framebundle
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
@@ -38,29 +36,6 @@ func simpson(n int) []float64 {
 	}
 	w[0], w[2*n] = w[0]/2, w[2*n]/2
 	return w
-}
-
-// polynomials returns the values at the times 0, 1/2n, …, 1 of polynomials of degrees 0, 1, …, one a column, that are orthonormal for
-// Simpson's rule on n steps: sums of them have the energy that a step of RK4 sees. They differ from Legendre's where the steps are few.
-func polynomials(n, count int) *mat.Dense {
-	w := simpson(n)
-	out := mat.NewDense(2*n+1, count, nil)
-	l, before, last := make([]float64, 2*n+1), make([]float64, 2*n+1), 0.0
-	for j := range l {
-		l[j] = 1
-	}
-	for k := range count {
-		out.SetCol(k, l)
-		next, square := make([]float64, 2*n+1), 0.0
-		for j := range next {
-			next[j] = (float64(j)/float64(n)-1)*l[j] - last*before[j]
-			square += w[j] * next[j] * next[j]
-		}
-		last = math.Sqrt(square)
-		floats.Scale(1/last, next)
-		before, l = l, next
-	}
-	return out
 }
 
 // Steered tells of paths from one point of the frame bundle with given controls how far they miss their targets.
@@ -119,55 +94,6 @@ func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float
 func change(a, b *Node) *Node {
 	off := Sub(linalg.Solve(a, b), linalg.EyeLike(a))
 	return Sqrt(Max(linalg.Trace(linalg.MatMul(off, off)), ScalarZero(a.Graph(), a.DType())))
-}
-
-// jumps returns by how much pieces of geodesics of the frame bundle that start at the points of a path of Steer, one a step, miss the
-// next of them: the sums over the steps, of the distances of x and ν in the unit of lengths, and of those of the momenta times σ², in the
-// same unit. The momentum at each point is minus the derivative there of |x(1) − y|²/2σ². Both vanish for a geodesic with the right end,
-// up to the error of the integration. A step of Exp_FM is two of the integrator's.
-func (s *Space[P]) jumps(u Point[geom.Vec], controls [][]float64, y []float64, sigma float64) (apart, off float64, err error) {
-	n, method := s.Base.Steps(), s.Base.Method()
-	pieces := make([][][]float64, n) // of the curve, with the times 0, ½, 1
-	for k := range pieces {
-		for _, e := range controls[2*k : 2*k+3] {
-			pieces[k] = append(pieces[k], floats.ScaleTo(make([]float64, len(e)), 1/float64(n), e))
-		}
-	}
-	out, err := s.call("jumps", func(in []*Node) []*Node {
-		var apart, off *Node
-		geom.InChart(s.Base.M, kinds[:1], func(at geom.Local, start ode.State) ode.State {
-			m, x, nu, variance := at.Manifold, start[0], start[1], Square(in[4])
-			nudgeX, nudgeNu := BroadcastPrefix(ZerosLike(x), n), BroadcastPrefix(ZerosLike(nu), n) // the momenta are the slopes by these
-			one := ScalarOne(x.Graph(), x.DType())
-			end, before := scan(n, func(y ode.State, in []*Node) (ode.State, []*Node) {
-				next := method.Step(DevelopmentField(m, control(in[0])).Equation(), ZerosLike(one), one, nil, y)
-				return ode.State{Add(next[0], in[1]), Add(next[1], in[2])}, y
-			}, ode.State{x, nu}, []*Node{in[2], nudgeX, nudgeNu})
-			z := at.Point(end[0])
-			square := ReduceAllSum(Square(Sub(z, facing(s.Base.M, StopGradient(z), in[3]))))
-			p := Gradient(MulScalar(Div(square, variance), -0.5), x, nu, nudgeX, nudgeNu)
-
-			shift := func(first, others *Node) *Node {
-				return Concatenate([]*Node{ExpandAxes(first, 0), SliceAxis(others, 0, AxisRange(0, n-1))}, 0)
-			}
-			now := ode.State{before[0], timesSecond(before[1]), shift(p[0], p[2]), timesSecond(shift(p[1], p[3]))}
-			next := ode.State{append1(SliceAxis(before[0], 0, AxisRange(1)), end[0]), timesSecond(append1(SliceAxis(before[1], 0, AxisRange(1)), end[1])), p[2], timesSecond(p[3])}
-			for range 2 {
-				now = method.Step(Geodesics(m).Equation(), ZerosLike(one), DivScalar(one, float64(2*n)), nil, now)
-			}
-			distance := func(x, nu *Node) *Node {
-				return ReduceAllSum(Sqrt(Add(ReduceSum(Square(x), -1), ReduceSum(Square(nu), 0, -1))))
-			}
-			apart = distance(Sub(at.Point(now[0]), at.Point(next[0])), Sub(now[1], next[1]))
-			off = Mul(variance, distance(Sub(now[2], next[2]), Sub(now[3], next[3])))
-			return start
-		}, ode.State{in[0], in[1]})
-		return []*Node{apart, off}
-	}, u.X, u.Frame, pieces, y, sigma)
-	if err != nil {
-		return 0, 0, err
-	}
-	return out.Scalar(0), out.Scalar(1), nil
 }
 
 // SteeredPath returns the path of Steer for one control, [2n + 1][m], with points and frames at the times 0, 1/n, …, 1.
