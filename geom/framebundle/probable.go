@@ -17,7 +17,7 @@ import (
 )
 
 // EndTolerance is what a most probable path may be off, relative to |y − x|, to be Converged: see Geodesic.Residual.
-const EndTolerance = 1e-5
+const EndTolerance = 5e-6
 
 // MostProbablePath returns the path from u that minimises
 //

@@ -86,25 +86,29 @@ func anatomy(t testing.TB, d *morpho.Dataset, rank, steps int) (s *framebundle.S
 	return framebundle.Over(m.Flat()), u, ys, mat.Norm(deviations, 2) / math.Sqrt(float64(len(ys)*len(u.X)))
 }
 
-// Paths to shapes far from what a frame of two principal components reaches, with noise of a half and a fifth of the deviation of a
+// Paths to shapes far from what a frame of principal components reaches, with noise of a half and a fifth of the deviation of a
 // coordinate: all but one in 20 are found, and the others say why not.
 func TestMostProbablePathsToAnatomy(t *testing.T) {
 	if !geomtest.Optimised(t) {
 		return
 	}
-	count, found, all := geomtest.Count(2, 10), 0, 0
-	for _, d := range []*morpho.Dataset{morpho.GreatApes(), morpho.Plethodon()} {
-		s, u, ys, rms := anatomy(t, d, 2, 20)
-		for _, share := range []float64{0.5, 0.2} {
-			sigma := share * rms
-			for i, g := range expect.Must(s.MostProbablePaths(u, ys[:count], sigma)) {
+	found, all := 0, 0
+	for _, d := range []*morpho.Dataset{morpho.GreatApes(), morpho.Plethodon(), morpho.Brain2D()} {
+		for _, c := range []struct {
+			rank, count int
+			share       float64
+		}{{2, 7, 0.5}, {2, 7, 0.2}, {4, 6, 0.5}} {
+			s, u, ys, rms := anatomy(t, d, c.rank, 20)
+			sigma := c.share * rms
+			ys = ys[2 : 2+geomtest.Count(1, c.count)]
+			for i, g := range expect.Must(s.MostProbablePaths(u, ys, sigma)) {
 				all++
 				unit := sigma * math.Sqrt(float64(len(u.X)))
 				switch {
 				case math.IsNaN(g.Residual):
-					t.Errorf("%s, path %d: the residual is NaN", d.Name, i)
+					t.Errorf("%s, rank %d, path %d: the residual is NaN", d.Name, c.rank, i)
 				case g.Status != geom.Converged:
-					t.Logf("%s, σ %.3g, path %d: %v", d.Name, sigma, i, g.Err())
+					t.Logf("%s, rank %d, σ %.3g, path %d: %v", d.Name, c.rank, sigma, i, g.Err())
 					if g.Reason == "" {
 						t.Errorf("%s, path %d: no reason", d.Name, i)
 					}
