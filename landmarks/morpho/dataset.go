@@ -61,7 +61,7 @@ func (d *Dataset) String() string {
 	if least < most {
 		count = fmt.Sprintf("%d to %d", least, most)
 	}
-	about := fmt.Sprintf("%s: %d specimens of %s landmarks in %d dimensions", d.Name, len(d.Specimens), count, dim)
+	about := fmt.Sprintf("%s: %s of %s landmarks in %d dimensions", d.Name, text.Counted(len(d.Specimens), "specimens"), count, dim)
 	if d.Unit != "" {
 		about += ", " + d.Unit
 	}

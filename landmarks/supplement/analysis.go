@@ -405,8 +405,11 @@ func (a *analysis) vary() (*Section, error) {
 	}
 	_, _, values := a.main()
 	s.add(Paragraph(fmt.Sprintf("The morphospace shows the total variation and tests nothing. Its first two components have %s and %s of the variance.", percent(a.pca.Shares[0]), percent(a.pca.Shares[1]))))
-	s.add(&Figure{Name: "morphospace", Caption: "Scores of the specimens on the first two principal components, with their shares of the variance, and the convex hulls of the groups. Small shapes are those of the margins: of the lowest, the mean and the highest scores.",
-		Drawing: a.morphospace(values)})
+	caption := "Scores of the specimens on the first two principal components, with their shares of the variance, and the convex hulls of the groups."
+	if a.drawn() {
+		caption += " Small shapes are those of the margins: of the lowest, the mean and the highest scores."
+	}
+	s.add(&Figure{Name: "morphospace", Caption: caption, Drawing: a.morphospace(values)})
 	if deformations, err := a.deformations(); err != nil {
 		return nil, err
 	} else if deformations != nil {

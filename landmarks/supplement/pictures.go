@@ -28,6 +28,9 @@ func parseLinks(line string, n int) (links [][2]int, err error) {
 	return links, nil
 }
 
+// drawn says whether a shape is more than its points: lines join them.
+func (a *analysis) drawn() bool { return a.links != nil || a.data.Closed }
+
 // morphospace has the scores of the specimens, with the shapes that lie at its margins.
 func (a *analysis) morphospace(values []string) *viz.Figure {
 	x, y := a.pca.Scores[0], a.pca.Scores[1]
@@ -35,7 +38,7 @@ func (a *analysis) morphospace(values []string) *viz.Figure {
 	for _, l := range layers {
 		l.Hull()
 	}
-	if a.links != nil || a.data.Closed {
+	if a.drawn() {
 		var places [][]float64
 		var shapes [][][]float64
 		for i, u := range []float64{floats.Min(x), 0, floats.Max(x)} {

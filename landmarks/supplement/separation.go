@@ -61,7 +61,7 @@ func (a *analysis) separationFigure(name, file string, values []string, found *s
 	ends := a.between(found.At(0, low), found.At(0, high), "lowest score", "highest score")
 	f := &Figure{Name: file}
 	if len(found.Axes) == 1 {
-		f.Caption = fmt.Sprintf("(a) Scores on the one axis of the %s: of specimens that had a part in the axis to the right, and of such that had none upwards. Groups differ as far as they do upwards. (b) The shapes at the ends of the axis.", name)
+		f.Caption = fmt.Sprintf("(a) Scores on the only axis of the %s. The horizontal ones are of specimens that had a part in the axis; the vertical ones are cross-validated, and show how far groups differ. (b) The shapes at the ends of the axis.", name)
 		f.Drawing = viz.Row(viz.Fig(a.byGroup(values, found.Scores[0], found.CrossValidated[0])...).XLabel("axis 1, not cross-validated").YLabel("axis 1, cross-validated").Title("(a) scores"),
 			ends.Title("(b) axis 1"))
 		return f
