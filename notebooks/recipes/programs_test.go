@@ -130,7 +130,7 @@ func Example_stream() {
 	d := nb.Must(morpho.ReadCSV(strings.NewReader("specimen,x,y\na,0,0\na,1,7\n"), "upload.csv"))
 	fmt.Println(d, d.Validate())
 	// Output:
-	// upload.csv: 1 specimens of 2 landmarks in 2 dimensions <nil>
+	// upload.csv: 1 specimen of 2 landmarks in 2 dimensions <nil>
 }
 
 // How do I check an upload before I compute?
