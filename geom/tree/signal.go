@@ -34,16 +34,11 @@ func (s *Signal) String() string {
 // with the mean â and the contrasts u of Prune. It is tested by permuting the values among the leaves. It is an error, besides those of Prune,
 // if a value is missing, there are fewer than three leaves, or all have the same values.
 func (t *Tree) Signal(values [][]float64, p linear.Permutations) (*Signal, error) {
-	leaves := t.Leaves()
+	leaves, err := t.checkSignal(values)
+	if err != nil {
+		return nil, err
+	}
 	n := float64(len(leaves))
-	if n < 3 {
-		return nil, fmt.Errorf("tree: the signal of %d leaves says nothing: at least 3 are needed", len(leaves))
-	}
-	for a, row := range values {
-		if j := slices.IndexFunc(row, math.IsNaN); j >= 0 && a < len(leaves) {
-			return nil, fmt.Errorf("tree: leaf %s: value %d is missing, and permutations need all", t.Label(leaves[a]), j)
-		}
-	}
 	expected := 0.0
 	height := t.Height()
 	for _, i := range leaves {
@@ -85,6 +80,20 @@ func (t *Tree) Signal(values [][]float64, p linear.Permutations) (*Signal, error
 		return nil, fmt.Errorf("tree: signal: %w", err)
 	}
 	return &Signal{observed[0], tests[0], linear.NewEffect(logs)}, nil
+}
+
+// checkSignal returns the leaves of a tree whose values may be permuted among them.
+func (t *Tree) checkSignal(values [][]float64) ([]int, error) {
+	leaves := t.Leaves()
+	if len(leaves) < 3 {
+		return nil, fmt.Errorf("tree: the signal of %d leaves says nothing: at least 3 are needed", len(leaves))
+	}
+	for a, row := range values {
+		if j := slices.IndexFunc(row, math.IsNaN); j >= 0 && a < len(leaves) {
+			return nil, fmt.Errorf("tree: leaf %s: value %d is missing, and permutations need all", t.Label(leaves[a]), j)
+		}
+	}
+	return leaves, nil
 }
 
 // Rates are the rates at which groups of species evolve.

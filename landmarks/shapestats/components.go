@@ -31,6 +31,16 @@ func (m *Model) Components() (*Components, error) {
 	return out, nil
 }
 
+// most is how many components have 95 % of the variance, at most a third of the degrees of freedom, since a covariance of more numbers is not known.
+func (c *Components) most(free int) int {
+	k, sum := 0, 0.0
+	for k < min(len(c.Shares), free/3) && sum < 0.95 {
+		sum += c.Shares[k]
+		k++
+	}
+	return max(1, k)
+}
+
 func principal(rows [][]float64) (*Components, error) {
 	x := mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
 	var pc stat.PC

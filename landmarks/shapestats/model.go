@@ -170,6 +170,31 @@ func PhylogeneticSignal(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) 
 	return signal, nil
 }
 
+// PhylogeneticLambda returns the signal λ of shapes on a tree whose leaves are the specimens, by the likelihood of those principal components that
+// have 95 % of the variance, at most a third of the specimens less one: see tree.Tree.Lambda. The shapes are aligned as for Fit. It has the errors of
+// OnTree, TangentShapes and tree.Tree.Lambda.
+func PhylogeneticLambda(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (*tree.Lambda, error) {
+	var signal *tree.Lambda
+	err := onTree(d, t, func(rows [][]float64, _ linear.Data) error {
+		c, err := principal(rows)
+		if err != nil {
+			return err
+		}
+		scores := make([][]float64, len(rows))
+		for _, s := range c.Scores[:c.most(len(rows)-1)] {
+			for i := range scores {
+				scores[i] = append(scores[i], s[i])
+			}
+		}
+		signal, err = t.Lambda(scores, p)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("phylogenetic signal of %s: %w", d.Name, err)
+	}
+	return signal, nil
+}
+
 // EvolutionaryRates compares how fast the shapes of groups of species evolve along a tree whose leaves are the specimens, in the unit of
 // Procrustes distances squared divided by that of lengths: see tree.Tree.Rates. The shapes are aligned as for Fit. It has the errors of
 // OnTree, TangentShapes and Rates.

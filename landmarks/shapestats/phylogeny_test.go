@@ -176,6 +176,34 @@ func TestPhylogeneticSignal(t *testing.T) {
 	}
 }
 
+// The signal λ and its log-likelihood of distances between landmarks are those of phylosig of the R package phytools 1.5-1, which searches with another
+// formula, and stops at a lower maximum of the second one (28.64494 at λ = 0.5436).
+func TestPhylogeneticLambda(t *testing.T) {
+	phylogeny := expect.Must(tree.Parse(morpho.PlethodonTree()))
+	d := expect.Must(morpho.PlethodonSpecies().OnTree(phylogeny))
+	for _, want := range []struct {
+		a, b                          int
+		lambda, logLikelihood, within float64
+	}{{2, 10, 0.92521547, 28.22160519, 1e-7}, {2, 3, 0, 28.66596, 5e-6}} {
+		var distances [][]float64
+		for _, s := range d.Specimens {
+			distances = append(distances, []float64{floats.Distance(s.Points[want.a], s.Points[want.b], 2)})
+		}
+		got := expect.Must(phylogeny.Lambda(distances, draws(9, 1)))
+		expect.Abs(t, "λ", got.Lambda, want.lambda, 1e-4)
+		expect.Abs(t, "log-likelihood", got.LogLikelihood, want.logLikelihood, want.within)
+	}
+	shapes := expect.Must(PhylogeneticLambda(d, phylogeny, draws(999, 1)))
+	t.Log(shapes)
+	if shapes.Dimensions != 2 { // 8/3
+		t.Errorf("%d dimensions, want 2", shapes.Dimensions)
+	}
+	if again := expect.Must(PhylogeneticLambda(morpho.PlethodonSpecies(), phylogeny, draws(999, 1))); *again != *shapes {
+		t.Errorf("%v of the species in another order, %v before", again, shapes)
+	}
+	expect.Refused(t, expect.Error(PhylogeneticLambda(d, phylogeny, draws(0, 1))), "phylogenetic signal of salamander species", "0 permutations")
+}
+
 // Codes of missing landmarks are no coordinates, and one shape has no signal but that of rounding.
 func TestPhylogeneticSignalRefuses(t *testing.T) {
 	phylogeny := expect.Must(tree.Parse(morpho.PlethodonTree()))

@@ -49,14 +49,7 @@ func (s *Separation) String() string {
 //
 // It is an error if there are fewer than two groups, or one of them has a single specimen, or none varies, and where Fit is one.
 func CanonicalVariates(d *morpho.Dataset, p linear.Permutations) (*Separation, error) {
-	return separation("canonical variates", d, p, func(c *Components, free int) int {
-		k, sum := 0, 0.0
-		for k < min(len(c.Shares), free/3) && sum < 0.95 {
-			sum += c.Shares[k]
-			k++
-		}
-		return max(1, k)
-	}, true)
+	return separation("canonical variates", d, p, (*Components).most, true)
 }
 
 // BetweenGroupComponents returns the principal components of the means of the groups, weighted by their specimens, on which the shapes are projected: axes of

@@ -657,8 +657,17 @@ func (a *analysis) phylogeny() (*Section, error) {
 	if signal.P <= significant {
 		verdict = "Relatives resemble each other"
 	}
-	s.add(Paragraph(fmt.Sprintf("%s: K = %.3g (effect size Z = %.3g, p = %s).", verdict, signal.K, signal.Effect.Z(), pValue(signal.P))))
-	a.method("Phylogenetic signal is K of the shapes on the tree; its effect size is that of log K.", "D. Adams, A generalized K statistic for estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014", "M. Collyer, E. Baken and D. Adams, A standardized effect size for evaluating and comparing the strength of phylogenetic signal, Methods Ecol. Evol. 13, 2022")
+	likely, err := shapestats.PhylogeneticLambda(a.data, a.tree, a.draws())
+	if err != nil {
+		return nil, err
+	}
+	s.add(Paragraph(fmt.Sprintf("%s: K = %.3g (p = %s).", verdict, signal.K, pValue(signal.P))),
+		&Table{Name: "signal", Caption: "Phylogenetic signal: 1 is expected under Brownian motion, 0 without any relation to the tree. Z is the effect size.", Header: []string{"signal", "value", "dimensions", "Z", "p"}, Rows: [][]string{
+			{"K", number(signal.K), fmt.Sprint(len(a.mean.Fitted[0])), number(signal.Effect.Z()), pValue(signal.P)},
+			{"λ", number(likely.Lambda), fmt.Sprint(likely.Dimensions), number(likely.Effect.Z()), pValue(likely.P)}}})
+	a.method("Phylogenetic signal K is that of all coordinates; its effect size is that of log K. The signal λ is that of the first principal components by maximum likelihood, with its own λ for each draw; its effect size is that of the log-likelihood.",
+		"D. Adams, A generalized K statistic for estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014", "M. Collyer, E. Baken and D. Adams, A standardized effect size for evaluating and comparing the strength of phylogenetic signal, Methods Ecol. Evol. 13, 2022",
+		"M. Pagel, Inferring the historical patterns of biological evolution, Nature 401, 1999")
 	if len(a.pca.Scores) < 2 {
 		return s, nil
 	}

@@ -21,6 +21,7 @@ func shapes(b *bench) error {
 		separations(b, effect)
 		differences(b, effect)
 		evolving(b, effect)
+		related(b, effect)
 	}
 	return nil
 }
@@ -203,4 +204,36 @@ func evolving(b *bench, effect float64) {
 		}
 		return []float64{on.P, off.P}, geom.Converged, nil
 	}, lines(effect, "integration on a tree | parts of 4 landmarks | 24 species", "integration without the tree | parts of 4 landmarks | 24 species")...)
+}
+
+// related tests whether relatives resemble each other, in species that have nothing to do with the tree, or evolve along it in a third of their variance.
+func related(b *bench, effect float64) {
+	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+		random := b.random(k)
+		phylogeny, nodes, err := evolved(random, 8, 0)
+		if err != nil {
+			return nil, 0, err
+		}
+		d, height := &morpho.Dataset{Name: "species"}, phylogeny.Height()
+		for _, i := range phylogeny.Leaves() {
+			s, own := morpho.Specimen{Name: phylogeny.Name[i]}, 0.03*math.Sqrt(height[i])
+			for l, p := range ring(8) {
+				var point []float64
+				for c := range p {
+					point = append(point, p[c]+effect*(nodes[i][l][c]-p[c])+math.Sqrt(1+effect)*own*random.NormFloat64())
+				}
+				s.Points = append(s.Points, point)
+			}
+			d.Specimens = append(d.Specimens, s)
+		}
+		signal, err := shapestats.PhylogeneticSignal(d, phylogeny, b.drawing(k))
+		if err != nil {
+			return nil, 0, err
+		}
+		lambda, err := shapestats.PhylogeneticLambda(d, phylogeny, b.drawing(k))
+		if err != nil {
+			return nil, 0, err
+		}
+		return []float64{signal.P, lambda.P}, geom.Converged, nil
+	}, lines(effect, "phylogenetic signal K | shapes of 8 landmarks | 24 species", "phylogenetic signal λ | shapes of 8 landmarks | 24 species")...)
 }

@@ -134,9 +134,9 @@ func NewEffect(numbers []float64) Effect {
 }
 
 // Z is the effect size, by how many standard deviations the observed number is above the mean of the draws. It is NaN where a draw is infinite, or there are
-// fewer than two, or all are the same.
+// fewer than two, or all are the same but for rounding.
 func (e Effect) Z() float64 {
-	if z := (e.Observed - e.Mean) / e.Deviation; e.Deviation > 0 && !math.IsInf(z, 0) {
+	if z := (e.Observed - e.Mean) / e.Deviation; e.Deviation > 1e-13*math.Abs(e.Mean) && !math.IsInf(z, 0) {
 		return z
 	}
 	return math.NaN()
