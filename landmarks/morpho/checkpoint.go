@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -23,7 +24,10 @@ var checkpointPoint = regexp.MustCompile(`^(\d{1,9}):\s+\S+\s+(\S+)\s+\S+\s+(\S+
 // Points of curves and patches are landmarks in their places. A number that is left out is a missing landmark; Notes say so. The file is one
 // specimen of its name, names are the Labels, and the Unit is that of the section.
 func ReadCheckpoint(r io.Reader, name string) (*Dataset, error) {
-	in := newLines(r, name)
+	return readLines(r, name, func(in *lineReader) *Dataset { return readCheckpoint(in, name) })
+}
+
+func readCheckpoint(in *lineReader, name string) *Dataset {
 	section, announced, found, ended := "", -1, false, false
 	d := newDataset(name)
 	list := slicerList{system: "LPS"}
@@ -41,11 +45,7 @@ func ReadCheckpoint(r io.Reader, name string) (*Dataset, error) {
 		value = strings.TrimSpace(value)
 		switch key {
 		case "NumberOfPoints":
-			count, err := text.Count("points", value)
-			if err != nil {
-				return nil, in.Errorf("%w", err)
-			}
-			announced = count
+			announced = try.Get(text.Count("points", value))
 			continue
 		case "Units":
 			if list.unit = unitIn(value); list.unit == "" {
@@ -55,12 +55,12 @@ func ReadCheckpoint(r io.Reader, name string) (*Dataset, error) {
 		}
 		m := checkpointPoint.FindStringSubmatch(in.text)
 		if m == nil {
-			return nil, in.Advise("save the file again by Checkpoint",
+			refuse("save the file again by Checkpoint",
 				"%s is no landmark of Checkpoint: number, status, coordinates, direction, name", text.Clip(in.text))
 		}
 		landmark, _ := strconv.Atoi(m[1]) // nine digits at most
 		if landmark < len(list.points) || landmark >= announced {
-			return nil, in.Advise("save the file again by Checkpoint",
+			refuse("save the file again by Checkpoint",
 				"landmark %d after %d of the %d that are announced", landmark, len(list.points), announced)
 		}
 		for len(list.points) < landmark {
@@ -71,42 +71,30 @@ func ReadCheckpoint(r io.Reader, name string) (*Dataset, error) {
 		switch m[2] {
 		case "M":
 		case "N":
-			for c := range point {
-				v, err := parseCoordinate(m[3+c])
-				if err != nil {
-					return nil, in.Errorf("landmark %d: %s = %w", landmark, axis(c), err)
-				}
-				point[c] = v
-			}
+			point = try.Get(plainPoint(landmark, m[3:6]))
 		default:
-			return nil, in.Advise("write N for a landmark that is there, M for a missing one",
+			refuse("write N for a landmark that is there, M for a missing one",
 				"landmark %d: the status is %s", landmark, text.Clip(m[2]))
 		}
 		list.add(point, m[6])
 	}
-	if in.err != nil {
-		return nil, in.err
-	}
 	switch {
 	case !found:
-		return nil, in.Advise("save the file by Checkpoint, with landmarks", "no section [Landmarks]")
+		refuse("save the file by Checkpoint, with landmarks", "no section [Landmarks]")
 	case announced < 0:
-		return nil, in.Advise("save the file again by Checkpoint", "the section [Landmarks] has no NumberOfPoints")
+		refuse("save the file again by Checkpoint", "the section [Landmarks] has no NumberOfPoints")
 	case !ended:
-		return nil, in.Advise("save the file again by Checkpoint",
+		refuse("save the file again by Checkpoint",
 			"the file ends within [Landmarks], after %d of %d points", len(list.points), announced)
 	}
 	for len(list.points) < announced {
 		d.note("landmark %d is not in the file: missing", len(list.points))
 		list.add(missingPoint(), "")
 	}
-	out, err := list.dataset(name)
-	if err != nil {
-		return nil, err
-	}
+	out := list.dataset(name)
 	if list.unit == "" {
 		out.Unit = ""
 	}
 	out.Notes = d.Notes
-	return out, nil
+	return out
 }

@@ -1,7 +1,6 @@
 package morpho
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -28,8 +28,9 @@ func (d *Dataset) ReadCovariates(path string) (*Dataset, error) {
 		return nil, err
 	}
 	defer f.Close()
-	header, rows, err := readTable(f, path)
-	if err != nil {
+	var header []string
+	var rows []sheetRow
+	if err := try.Run(func() { header, rows = readTable(f, path) }); err != nil {
 		return nil, err
 	}
 	out, err := d.join(header, rows)
@@ -39,18 +40,9 @@ func (d *Dataset) ReadCovariates(path string) (*Dataset, error) {
 	return out, nil
 }
 
-// tableRow is a row of a table with the number of its line.
-type tableRow struct {
-	cells []string
-	line  int
-}
-
 // readTable reads a table in text below the first row with several cells.
-func readTable(r io.Reader, name string) (header []string, rows []tableRow, err error) {
-	s, err := newSheet(r, name)
-	if err != nil {
-		return nil, nil, err
-	}
+func readTable(r io.Reader, name string) (header []string, rows []sheetRow) {
+	s := newSheet(r, name)
 	most := 1
 	var above *sheetRow
 	for _, comma := range s.commas() {
@@ -67,41 +59,31 @@ func readTable(r io.Reader, name string) (header []string, rows []tableRow, err 
 		}
 	}
 	if above == nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, text.Advise("write a header such as specimen,sex,age and a row for each specimen", "no line has two columns"))
+		refuseAt(name, 0, "write a header such as specimen,sex,age and a row for each specimen", "no line has two columns")
 	}
 	s.skipTo(above.line)
-	reader := csv.NewReader(s)
-	reader.Comma, reader.TrimLeadingSpace, reader.FieldsPerRecord = s.comma, s.comma != '\t', -1
-	for {
-		s.begun = 0
-		cells, err := reader.Read()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, nil, s.error(err)
-		}
+	s.records(func(cells []string, line int) {
+		row := sheetRow{slices.Clone(cells), line}
 		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
+			row.cells[i] = strings.TrimSpace(cells[i])
 		}
-		line, _ := reader.FieldPos(0)
-		if strings.Join(cells, "") != "" {
-			rows = append(rows, tableRow{cells, s.before + line})
+		if strings.Join(row.cells, "") != "" {
+			rows = append(rows, row)
 		}
-	}
+	})
 	header = rows[0].cells
 	if rows = rows[1:]; len(rows) == 0 {
-		return nil, nil, fmt.Errorf("%s: %w", name, text.Advise("write a row for each specimen below the header", "the table has no rows"))
+		refuseAt(name, 0, "write a row for each specimen below the header", "the table has no rows")
 	}
 	if len(rows[0].cells) == len(header)+1 { // R's row names
 		header = slices.Concat([]string{"specimen"}, header)
 	}
 	for i, title := range header {
 		if title != "" && slices.Contains(header[:i], title) {
-			return nil, nil, fmt.Errorf("%s:%d: %w", name, above.line, text.Advise("rename one of them", "two columns are called %s", text.Clip(title)))
+			refuseAt(name, above.line, "rename one of them", "two columns are called %s", text.Clip(title))
 		}
 	}
-	return header, rows, nil
+	return header, rows
 }
 
 // plainName is a specimen's name as other files may spell it.
@@ -117,15 +99,7 @@ func plainName(name string) string {
 	return strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == ' ' }), " ")
 }
 
-// cell is that of a row in a column, empty where the row is shorter.
-func (r tableRow) cell(column int) string {
-	if column < len(r.cells) {
-		return r.cells[column]
-	}
-	return ""
-}
-
-func (d *Dataset) join(header []string, rows []tableRow) (*Dataset, error) {
+func (d *Dataset) join(header []string, rows []sheetRow) (*Dataset, error) {
 	index := map[string]int{}
 	for i, s := range d.Specimens {
 		if other, twice := index[plainName(s.Name)]; twice {
@@ -137,7 +111,7 @@ func (d *Dataset) join(header []string, rows []tableRow) (*Dataset, error) {
 	for c := range header {
 		count := 0
 		for _, row := range rows {
-			if _, is := index[plainName(row.cell(c))]; is {
+			if _, is := index[plainName(csvField(row.cells, c))]; is {
 				count++
 			}
 		}
@@ -148,7 +122,7 @@ func (d *Dataset) join(header []string, rows []tableRow) (*Dataset, error) {
 	if names < 0 {
 		var first []string
 		for _, row := range rows {
-			first = append(first, row.cell(0))
+			first = append(first, csvField(row.cells, 0))
 		}
 		return nil, text.Advise("write the names of the specimens in a column of the table", "no column has names of specimens: they are called %s, and the first column has %s", listNames(d.Names()), listNames(first))
 	}
@@ -157,9 +131,9 @@ func (d *Dataset) join(header []string, rows []tableRow) (*Dataset, error) {
 	out.Specimens = slices.Clone(d.Specimens)
 	at, others := map[int]int{}, []string(nil)
 	for _, row := range rows {
-		i, is := index[plainName(row.cell(names))]
+		i, is := index[plainName(csvField(row.cells, names))]
 		if !is {
-			others = append(others, row.cell(names))
+			others = append(others, csvField(row.cells, names))
 			continue
 		}
 		s := &out.Specimens[i]
@@ -172,7 +146,7 @@ func (d *Dataset) join(header []string, rows []tableRow) (*Dataset, error) {
 			s.Covariates = map[string]string{}
 		}
 		for c, title := range header {
-			value := row.cell(c)
+			value := csvField(row.cells, c)
 			if c == names || title == "" {
 				continue
 			}
@@ -206,17 +180,17 @@ func (d *Dataset) join(header []string, rows []tableRow) (*Dataset, error) {
 }
 
 // datesToDays replaces the values of columns that are all dates by the days since the first of them.
-func datesToDays(header []string, rows []tableRow) {
+func datesToDays(header []string, rows []sheetRow) {
 	for c := range header {
 		for _, layout := range []string{time.DateOnly, "2.1.2006"} {
 			var first time.Time
 			dates, err := make([]time.Time, len(rows)), error(nil)
 			for i, row := range rows {
-				if row.cell(c) == "" {
+				if csvField(row.cells, c) == "" {
 					continue
 				}
 				var wrong error
-				if dates[i], wrong = time.Parse(layout, row.cell(c)); wrong != nil {
+				if dates[i], wrong = time.Parse(layout, csvField(row.cells, c)); wrong != nil {
 					err = errors.Join(err, wrong)
 				}
 				if first.IsZero() || dates[i].Before(first) {
@@ -227,7 +201,7 @@ func datesToDays(header []string, rows []tableRow) {
 				continue
 			}
 			for i, row := range rows {
-				if row.cell(c) != "" {
+				if csvField(row.cells, c) != "" {
 					row.cells[c] = strconv.FormatFloat(dates[i].Sub(first).Hours()/24, 'f', -1, 64)
 				}
 			}

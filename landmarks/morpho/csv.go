@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -36,19 +37,20 @@ import (
 // countries. It is an error if others of the file have a decimal point, or if all those with a comma may be thousands (2,500).
 // name is that of the file, for Name, Source and errors.
 func ReadCSV(r io.Reader, name string) (*Dataset, error) {
-	s, err := newSheet(r, name)
-	if err != nil {
-		return nil, err
-	}
+	t := &csvTable{file: name, dataset: newDataset(name), index: map[string]int{}, passed: map[int]bool{}}
+	return reading(name, func() int { return t.line }, func() *Dataset { return t.read(r) })
+}
+
+func (t *csvTable) read(r io.Reader) *Dataset {
+	s := newSheet(r, t.file)
 	above, header, below := s.header()
 	if header == nil && s.isPlain() {
 		return readPlain(s)
 	}
 	if header == nil {
-		return nil, s.withoutHeader()
+		s.withoutHeader()
 	}
-	table := csvTable{file: name, dataset: newDataset(name), index: map[string]int{}, passed: map[int]bool{}}
-	table.plain = s.comma == ','
+	t.plain = s.comma == ','
 	var names []string // of the landmarks, maybe
 	if len(above) > 0 {
 		names = above[len(above)-1].cells
@@ -58,43 +60,26 @@ func ReadCSV(r io.Reader, name string) (*Dataset, error) {
 		titles = slices.Concat([]string{""}, titles) // R's row names
 		names = slices.Concat([]string{""}, names)
 	}
-	if table.columns, err = findColumns(titles, names); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", name, header.line, err)
-	}
-	if err := table.titled(above, header.line); err != nil {
-		return nil, err
-	}
+	t.line = header.line
+	t.columns = try.Get(findColumns(titles, names))
+	t.titled(above)
 	s.skipTo(header.line)
-	reader := csv.NewReader(s)
-	reader.Comma, reader.TrimLeadingSpace = s.comma, s.comma != '\t'
-	reader.ReuseRecord, reader.FieldsPerRecord = true, -1 // counted below, with a better message
-	for first := true; ; first = false {
-		s.begun = 0
-		record, err := reader.Read()
-		if err == io.EOF {
-			break
+	first := true
+	s.records(func(record []string, line int) {
+		if !first { // than the header
+			t.add(record, line, len(titles))
 		}
-		if err != nil {
-			return nil, s.error(err)
-		}
-		if first { // the header
-			continue
-		}
-		line, _ := reader.FieldPos(0)
-		if err := table.add(record, s.before+line, len(titles)); err != nil {
-			return nil, err
-		}
-	}
-	d, err := table.finish()
-	if err == nil {
-		d.noteEnd(s.in)
-	}
-	return d, err
+		first = false
+	})
+	t.finish()
+	t.dataset.noteEnd(s.in)
+	return t.dataset
 }
 
 // csvTable gathers rows into specimens.
 type csvTable struct {
 	file    string
+	line    int // at hand
 	columns *csvColumns
 	dataset *Dataset
 	index   map[string]int // name → specimen
@@ -109,14 +94,14 @@ type csvTable struct {
 }
 
 // titled notes what is above the header and which columns have no title.
-func (t *csvTable) titled(above []sheetRow, line int) error {
+func (t *csvTable) titled(above []sheetRow) {
 	d, c := t.dataset, t.columns
 	d.Unit, d.Labels = c.unit, c.labels
 	for k, row := range above {
 		numbers, filled := row.numbers()
 		if numbers > 1 && 2*numbers > filled {
-			return fmt.Errorf("%s:%d: %w", t.file, row.line, text.Advise("move the header above all rows, or remove this one",
-				"a row of numbers stands above the header, which is in line %d", line))
+			refuseAt(t.file, row.line, "move the header above all rows, or remove this one",
+				"a row of numbers stands above the header, which is in line %d", t.line)
 		}
 		named := c.labels != nil && k+1 == len(above) && slices.Contains(row.cells, c.labels[0])
 		if filled > 0 && !named {
@@ -129,13 +114,12 @@ func (t *csvTable) titled(above []sheetRow, line int) error {
 	if c.specimen < 0 && !c.wide && len(c.covariates) > 0 {
 		d.note("no column is called specimen: all rows are taken for landmarks of one")
 	}
-	return nil
 }
 
 // add takes a row below the header.
-func (t *csvTable) add(record []string, line, width int) error {
-	fail := func(err error) error { return fmt.Errorf("%s:%d: %w", t.file, line, err) }
+func (t *csvTable) add(record []string, line, width int) {
 	c := t.columns
+	t.line = line
 	filled := 0 // up to the last cell with text
 	for i, cell := range record {
 		if strings.TrimSpace(cell) != "" {
@@ -153,53 +137,40 @@ func (t *csvTable) add(record []string, line, width int) error {
 	}
 	if filled == 0 && (c.wide || c.specimen >= 0 || c.landmark >= 0) {
 		t.empty++ // elsewhere it may stand for a landmark
-		return nil
+		return
 	}
 	first := !t.begun
 	t.begun = true
 	switch {
 	case first && t.takeUnits(record):
 		t.dataset.note("line %d was taken for units: %s", line, t.dataset.Unit)
-		return nil
+		return
 	case filled > width || placed && len(record) < width:
-		return fail(text.Advise("see whether a cell is missing, or holds a separator, as a number with a decimal comma does",
-			"%d columns, but the header has %d", max(filled, len(record)), width))
+		refuse("see whether a cell is missing, or holds a separator, as a number with a decimal comma does",
+			"%d columns, but the header has %d", max(filled, len(record)), width)
 	case !placed:
 		row := sheetRow{slices.Clone(record), line}
 		for len(row.cells) < width {
 			row.cells = append(row.cells, "")
 		}
 		t.pending = append(t.pending, row)
-		return nil
+		return
 	}
-	if err := t.flush(); err != nil { // nothing below a table
-		return err
+	for _, row := range t.pending { // nothing below a table
+		t.data(row.cells, row.line)
 	}
-	return t.data(record, line)
+	t.pending = t.pending[:0]
+	t.data(record, line)
 }
 
 // data takes a row of data.
-func (t *csvTable) data(record []string, line int) (err error) {
+func (t *csvTable) data(record []string, line int) {
+	t.line = line
 	if t.columns.wide {
-		err = t.addSpecimen(record, line)
+		t.addSpecimen(record)
 	} else {
-		err = t.addLandmark(record, line)
+		t.addLandmark(record)
 	}
-	if err != nil {
-		return fmt.Errorf("%s:%d: %w", t.file, line, err)
-	}
-	return nil
-}
-
-// flush takes the pending rows for data.
-func (t *csvTable) flush() error {
-	for _, row := range t.pending {
-		if err := t.data(row.cells, row.line); err != nil {
-			return err
-		}
-	}
-	t.pending = t.pending[:0]
-	return nil
 }
 
 // takeUnits takes the row below the header for the units of its columns, if it is one.
@@ -218,8 +189,8 @@ func (t *csvTable) takeUnits(record []string) bool {
 	return true
 }
 
-// finish returns the data set, with what the rows below the table are.
-func (t *csvTable) finish() (*Dataset, error) {
+// finish says what the rows below the table are, and puts landmarks into order.
+func (t *csvTable) finish() {
 	d, c := t.dataset, t.columns
 	below := false
 	for _, row := range t.pending {
@@ -229,9 +200,7 @@ func (t *csvTable) finish() (*Dataset, error) {
 		case filled == 0:
 			t.empty++
 		case known && !c.wide && !below: // a landmark is missing
-			if err := t.data(row.cells, row.line); err != nil {
-				return nil, err
-			}
+			t.data(row.cells, row.line)
 		default:
 			below = true
 			d.note("line %d below the table was passed over: %s", row.line, row.quoted())
@@ -246,12 +215,9 @@ func (t *csvTable) finish() (*Dataset, error) {
 		d.note("empty rows were passed over: %d", t.empty)
 	}
 	if len(d.Specimens) == 0 {
-		return nil, fmt.Errorf("%s: %w", t.file, text.Advise("write a row for each specimen, or for each of its landmarks",
-			"a header, but no rows"))
+		refuseAt(t.file, 0, "write a row for each specimen, or for each of its landmarks", "a header, but no rows")
 	}
-	if err := t.decimals(t.file); err != nil {
-		return nil, err
-	}
+	t.decimals(t.file)
 	for _, s := range d.Specimens {
 		for name, value := range s.Covariates {
 			if t.commas.line > 0 && decimalComma.MatchString(value) {
@@ -259,10 +225,7 @@ func (t *csvTable) finish() (*Dataset, error) {
 			}
 		}
 	}
-	if err := t.order(); err != nil {
-		return nil, err
-	}
-	return d.numbered(), nil
+	t.order()
 }
 
 // csvRow is where one landmark of a long file stands.
@@ -290,16 +253,16 @@ func csvField(record []string, column int) string {
 	return strings.TrimSpace(record[column])
 }
 
-func (t *csvTable) point(record []string, landmark, line int, columns []int) ([]float64, error) {
-	point := make([]float64, len(columns))
+func (t *csvTable) point(record []string, landmark int, columns []int) []float64 {
+	words := make([]string, len(columns))
 	for c, column := range columns {
-		v, err := t.coordinate(csvField(record, column), line)
-		if err != nil {
-			return nil, fmt.Errorf("specimen %s, landmark %d: %s = %w", text.Clip(csvField(record, t.columns.specimen)), landmark, axis(c), err)
-		}
-		point[c] = v
+		words[c] = csvField(record, column)
 	}
-	return point, nil
+	point, err := t.numerals.point(landmark, words, t.line)
+	if err != nil {
+		try.Do(fmt.Errorf("specimen %s, %w", text.Clip(csvField(record, t.columns.specimen)), err))
+	}
+	return point
 }
 
 var errNameless = text.Advise("write the name in each row: of cells that were merged, only the first has it", "the specimen has no name")
@@ -308,38 +271,33 @@ var errNameless = text.Advise("write the name in each row: of cells that were me
 var statistic = regexp.MustCompile(`^(?i:mean|average|median|sd|std|st\.? ?dev\.?|standard deviation|variance|sum|total)$`)
 
 // addSpecimen takes a row of a wide file.
-func (t *csvTable) addSpecimen(record []string, line int) error {
+func (t *csvTable) addSpecimen(record []string) {
 	c := t.columns
 	s := Specimen{Name: csvField(record, c.specimen), Group: csvField(record, c.group), Covariates: c.covariatesOf(record)}
 	if s.Name == "" && t.columns.specimen >= 0 && !t.columns.rowNames {
-		return errNameless
+		try.Do(errNameless)
 	}
 	if s.Name != "" {
 		if line, taken := t.index[s.Name]; taken {
-			return text.Advise("give each specimen a name of its own", "a second specimen %s; the first is in line %d", text.Clip(s.Name), line)
+			refuse("give each specimen a name of its own", "a second specimen %s; the first is in line %d", text.Clip(s.Name), line)
 		}
 		if statistic.MatchString(s.Name) {
-			return text.Advise("remove the rows of statistics, or rename it if it is one",
+			refuse("remove the rows of statistics, or rename it if it is one",
 				"%s is likely to be a statistic of the specimens, and none of them", text.Clip(s.Name))
 		}
-		t.index[s.Name] = line
+		t.index[s.Name] = t.line
 	}
 	for l, columns := range t.columns.points {
-		p, err := t.point(record, l, line, columns)
-		if err != nil {
-			return err
-		}
-		s.Points = append(s.Points, p)
+		s.Points = append(s.Points, t.point(record, l, columns))
 	}
 	t.dataset.Specimens = append(t.dataset.Specimens, s)
-	return nil
 }
 
 // addLandmark takes a row of a long file.
-func (t *csvTable) addLandmark(record []string, line int) error {
+func (t *csvTable) addLandmark(record []string) {
 	name, group := csvField(record, t.columns.specimen), csvField(record, t.columns.group)
 	if name == "" && t.columns.specimen >= 0 {
-		return errNameless
+		try.Do(errNameless)
 	}
 	i, known := t.index[name]
 	if !known {
@@ -350,7 +308,7 @@ func (t *csvTable) addLandmark(record []string, line int) error {
 	}
 	s := &t.dataset.Specimens[i]
 	if s.Group != group {
-		return text.Advise("write the same group in all rows of a specimen",
+		refuse("write the same group in all rows of a specimen",
 			"specimen %s is in group %s here and in %s in line %d", text.Clip(name), text.Clip(group), text.Clip(s.Group), t.rows[i][0].line)
 	}
 	for column, title := range t.columns.covariates {
@@ -363,31 +321,22 @@ func (t *csvTable) addLandmark(record []string, line int) error {
 	}
 	landmark := len(s.Points)
 	if t.columns.landmark >= 0 {
-		number, err := t.landmark(csvField(record, t.columns.landmark))
-		if err != nil {
-			return fmt.Errorf("specimen %s: %w", text.Clip(name), err)
-		}
-		landmark = number
+		landmark = t.landmark(csvField(record, t.columns.landmark), name)
 	}
-	p, err := t.point(record, landmark, line, t.columns.points[0])
-	if err != nil {
-		return err
-	}
-	s.Points = append(s.Points, p)
-	t.rows[i] = append(t.rows[i], csvRow{landmark, line})
-	return nil
+	s.Points = append(s.Points, t.point(record, landmark, t.columns.points[0]))
+	t.rows[i] = append(t.rows[i], csvRow{landmark, t.line})
 }
 
-// landmark reads the number of a landmark, or counts those that have names.
-func (t *csvTable) landmark(word string) (int, error) {
+// landmark reads the number of a landmark of a specimen, or counts those that have names.
+func (t *csvTable) landmark(word, specimen string) int {
 	number, err := strconv.Atoi(word)
 	begun := len(t.rows[0]) > 0 // a row was read before
 	switch {
 	case err == nil && number >= 0 && t.numbers == nil:
-		return number, nil
+		return number
 	case word == "" || err == nil || begun && t.numbers == nil:
-		return 0, text.Advise("count the landmarks of each specimen from 0 or from 1, or give each a name, the same in all specimens",
-			"landmark %s is not a whole number from 0", text.Clip(word))
+		refuse("count the landmarks of each specimen from 0 or from 1, or give each a name, the same in all specimens",
+			"specimen %s: landmark %s is not a whole number from 0", text.Clip(specimen), text.Clip(word))
 	case t.numbers == nil:
 		t.numbers = map[string]int{}
 	}
@@ -397,13 +346,13 @@ func (t *csvTable) landmark(word string) (int, error) {
 		t.numbers[word] = number
 		t.dataset.Labels = append(t.dataset.Labels, word)
 	}
-	return number, nil
+	return number
 }
 
 // order puts the landmarks of a long file into the order of their numbers and sees that each is there once.
-func (t *csvTable) order() error {
+func (t *csvTable) order() {
 	if t.columns.wide || t.columns.landmark < 0 {
-		return nil
+		return
 	}
 	base := 1
 	for _, rows := range t.rows {
@@ -422,20 +371,17 @@ func (t *csvTable) order() error {
 		for l, j := range sorted {
 			row := rows[j]
 			if l > 0 && row.landmark == rows[sorted[l-1]].landmark {
-				return fmt.Errorf("%s:%d: specimen %s: %w", t.file, row.line, text.Clip(s.Name), text.Advise(
-					"write each landmark of a specimen once, and each specimen under a name of its own",
-					"landmark %s stands in line %d already", t.called(row.landmark), rows[sorted[l-1]].line))
+				refuseAt(t.file, row.line, "write each landmark of a specimen once, and each specimen under a name of its own",
+					"specimen %s: landmark %s stands in line %d already", text.Clip(s.Name), t.called(row.landmark), rows[sorted[l-1]].line)
 			}
 			if row.landmark != base+l {
-				return fmt.Errorf("%s:%d: specimen %s: %w", t.file, row.line, text.Clip(s.Name), text.Advise(
-					"write NA for the coordinates of a missing one",
-					"landmark %s, but there is no landmark %s", t.called(row.landmark), t.called(base+l)))
+				refuseAt(t.file, row.line, "write NA for the coordinates of a missing one",
+					"specimen %s: landmark %s, but there is no landmark %s", text.Clip(s.Name), t.called(row.landmark), t.called(base+l))
 			}
 			points[l] = s.Points[j]
 		}
 		s.Points = points
 	}
-	return nil
 }
 
 // called is the number of a landmark, or its name where it has one.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/replace"
 	"anatomy/landmarks/internal/text"
 )
@@ -290,24 +291,59 @@ type lineReader struct {
 	*text.Reader
 	numerals
 	text string
-	err  error
 }
 
-func newLines(r io.Reader, file string) *lineReader {
-	return &lineReader{Reader: text.NewReader(r, file)}
+// readLines reads a file of lines. An error is one at the line that was read last.
+func readLines(r io.Reader, file string, read func(in *lineReader) *Dataset) (*Dataset, error) {
+	in := &lineReader{Reader: text.NewReader(r, file)}
+	return reading(file, func() int { return max(in.Number, 1) }, func() *Dataset {
+		d := read(in)
+		in.decimals(file)
+		return d
+	})
 }
 
-// next moves to the next line that is not blank; false at the end or after a read error.
+// reading reads a file. An error that ends it and does not say where it is, is one at this line, or in the whole file if that is 0.
+func reading(file string, line func() int, read func() *Dataset) (d *Dataset, err error) {
+	err = try.Run(func() { d = read().numbered() })
+	if said := (*placed)(nil); err != nil && !errors.As(err, &said) {
+		err = at(file, line(), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// placed is an error that says where it is.
+type placed struct{ error }
+
+func (p *placed) Unwrap() error { return p.error }
+
+// refuse ends a read: what to do, and what is wrong.
+func refuse(do, format string, args ...any) { try.Do(text.Advise(do, format, args...)) }
+
+// refuseAt ends a read by an error at a line of a file, or in the whole of it, which is line 0.
+func refuseAt(file string, line int, do, format string, args ...any) {
+	try.Do(&placed{at(file, line, text.Advise(do, format, args...))})
+}
+
+func at(file string, line int, err error) error {
+	if line > 0 {
+		return fmt.Errorf("%s:%d: %w", file, line, err)
+	}
+	return fmt.Errorf("%s: %w", file, err)
+}
+
+// next moves to the next line that is not blank; false at the end.
 func (l *lineReader) next() bool {
 	for {
 		line, err := l.Line()
-		if err != nil {
-			if l.text = ""; err != io.EOF {
-				l.err = l.Errorf("%w", err)
-			}
+		if err == io.EOF {
+			l.text = ""
 			return false
 		}
-		if l.text = strings.TrimSpace(line); l.text != "" {
+		if l.text = strings.TrimSpace(try.Get(line, err)); l.text != "" {
 			return true
 		}
 	}
@@ -377,40 +413,47 @@ func (n *numerals) coordinate(word string, line int) (float64, error) {
 	return v, err
 }
 
-// decimals returns an error if commas of a file may not be those of decimal numbers.
-func (n *numerals) decimals(file string) error {
+// decimals ends a read if commas of a file may not be those of decimal numbers.
+func (n *numerals) decimals(file string) {
 	switch {
 	case n.commas.line == 0:
-		return nil
 	case n.points.line > 0:
-		return fmt.Errorf("%s:%d: %w", file, n.commas.line,
-			text.Advise("use decimal points throughout", "%s, but %s in line %d", n.commas.text, n.points.text, n.points.line))
+		refuseAt(file, n.commas.line, "use decimal points throughout", "%s, but %s in line %d", n.commas.text, n.points.text, n.points.line)
 	case !n.decimal:
-		return fmt.Errorf("%s:%d: %w", file, n.commas.line, text.Advise("use decimal points",
-			"%s may be %s or %s, and no number of the file tells which",
-			n.commas.text, strings.Replace(n.commas.text, ",", ".", 1), strings.Replace(n.commas.text, ",", "", 1)))
+		refuseAt(file, n.commas.line, "use decimal points", "%s may be %s or %s, and no number of the file tells which",
+			n.commas.text, strings.Replace(n.commas.text, ",", ".", 1), strings.Replace(n.commas.text, ",", "", 1))
 	}
-	return nil
 }
 
 // coordinates reads the dim coordinates of a landmark, separated by spaces or tabs, from the current line.
 func (l *lineReader) coordinates(landmark, dim int) ([]float64, error) {
-	point := make([]float64, dim)
+	var words []string
 	count := 0
-	for field := range strings.FieldsSeq(l.text) {
-		if count < dim {
-			v, err := l.coordinate(field, l.Number)
-			if err != nil {
-				return nil, fmt.Errorf("landmark %d: %s = %w", landmark, axis(count), err)
-			}
-			point[count] = v
+	for word := range strings.FieldsSeq(l.text) {
+		if count++; count <= dim {
+			words = append(words, word)
 		}
-		count++
 	}
-	if count != dim {
-		return nil, text.Advise("write the coordinates of one landmark in each line, and no more",
-			"landmark %d: %d values where %d coordinates belong: %s",
-			landmark, count, dim, text.Clip(l.text))
+	point, err := l.point(landmark, words, l.Number)
+	if err == nil && count != dim {
+		err = text.Advise("write the coordinates of one landmark in each line, and no more",
+			"landmark %d: %d values where %d coordinates belong: %s", landmark, count, dim, text.Clip(l.text))
+	}
+	return point, err
+}
+
+// plainPoint reads the coordinates of a landmark, with decimal points.
+func plainPoint(landmark int, words []string) ([]float64, error) {
+	return (&numerals{plain: true}).point(landmark, words, 0)
+}
+
+// point reads the coordinates of a landmark.
+func (n *numerals) point(landmark int, words []string, line int) (point []float64, err error) {
+	point = make([]float64, len(words))
+	for c, word := range words {
+		if point[c], err = n.coordinate(word, line); err != nil {
+			return nil, fmt.Errorf("landmark %d: %s = %w", landmark, axis(c), err)
+		}
 	}
 	return point, nil
 }

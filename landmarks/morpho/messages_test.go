@@ -71,15 +71,11 @@ func TestMessagesSayWhatToDo(t *testing.T) {
 				if f, ok := call.Fun.(*ast.SelectorExpr).X.(*ast.Ident); ok && f.Name == "errors" {
 					wrong = "says what, but not what to do"
 				}
-			case "Errorf", "errorf":
-				format := call.Args[0]
-				if called == "errorf" {
-					format = call.Args[1]
-				}
-				if s := words(format); s != "" && !strings.Contains(s, "%w") {
+			case "Errorf":
+				if s := words(call.Args[0]); s != "" && !strings.Contains(s, "%w") {
 					wrong = "says what, but not what to do"
 				}
-			case "Advise", "advise":
+			case "Advise", "refuse", "refuseAt":
 				count++
 			}
 			if wrong != "" {

@@ -3,10 +3,10 @@ package morpho
 import (
 	"cmp"
 	"encoding/xml"
-	"fmt"
 	"io"
 	"slices"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
 )
@@ -43,16 +43,13 @@ type mitkPoints struct {
 // Points are landmarks in the order of their numbers. The file is one specimen of its name, and its unit mm. A geometry that moves the points
 // is an error, and so are several point sets or times.
 func ReadMITK(r io.Reader, name string) (*Dataset, error) {
-	content, err := wholeText(r, name)
-	if err != nil {
-		return nil, err
-	}
-	fail := func(do, what string, args ...any) (*Dataset, error) {
-		return nil, fmt.Errorf("%s: %w", name, text.Advise(do, what, args...))
-	}
+	return reading(name, func() int { return 0 }, func() *Dataset { return readMITK(wholeText(r, name), name) })
+}
+
+func readMITK(content []byte, name string) *Dataset {
 	var file mitkFile
 	if err := markup.Parse(content, name, &file); err != nil {
-		return nil, err
+		try.Do(&placed{err})
 	}
 	var sets []mitkPoints
 	for _, s := range file.Sets {
@@ -62,15 +59,14 @@ func ReadMITK(r io.Reader, name string) (*Dataset, error) {
 		sets = append(sets, s.Series...)
 	}
 	if len(sets) != 1 {
-		return fail("save each in a file of its own", "%d point sets or times: a file is one specimen", len(sets))
+		refuse("save each in a file of its own", "%d point sets or times: a file is one specimen", len(sets))
 	}
 	set := sets[0]
 	for _, a := range slices.Concat(set.Matrix.Attributes, set.Offset.Attributes) {
 		one := a.Name.Local == "m_0_0" || a.Name.Local == "m_1_1" || a.Name.Local == "m_2_2"
 		v, err := text.Number(a.Value)
 		if a.Name.Local != "type" && (err != nil || one && v != 1 || !one && v != 0) {
-			return fail("save the points with the identity as their geometry",
-				"the geometry of the points moves them: %s is %s", a.Name.Local, text.Clip(a.Value))
+			refuse("save the points with the identity as their geometry", "the geometry of the points moves them: %s is %s", a.Name.Local, text.Clip(a.Value))
 		}
 	}
 	type numbered struct {
@@ -81,46 +77,41 @@ func ReadMITK(r io.Reader, name string) (*Dataset, error) {
 	for i, p := range set.Points {
 		id, err := text.Count("id", p.ID)
 		if err != nil {
-			return fail("give each point a number of its own", "point %d: %w", i, err)
+			refuse("give each point a number of its own", "point %d: %w", i, err)
 		}
-		point := make([]float64, 3)
-		for c, word := range []string{p.X, p.Y, p.Z} {
-			if point[c], err = parseCoordinate(word); err != nil {
-				return nil, fmt.Errorf("%s: point %d: %s = %w", name, id, axis(c), err)
-			}
-		}
-		points = append(points, numbered{id, point})
+		points = append(points, numbered{id, try.Get(plainPoint(id, []string{p.X, p.Y, p.Z}))})
 	}
 	slices.SortStableFunc(points, func(a, b numbered) int { return cmp.Compare(a.id, b.id) })
 	list := slicerList{system: "LPS"}
 	for i, p := range points {
 		if i > 0 && p.id == points[i-1].id {
-			return fail("give each point a number of its own", "two points have the number %d", p.id)
+			refuse("give each point a number of its own", "two points have the number %d", p.id)
 		}
 		list.add(p.point, "")
 	}
-	d, err := list.dataset(name)
-	if err == nil && points[len(points)-1].id != points[0].id+len(points)-1 {
+	d := list.dataset(name)
+	if points[len(points)-1].id != points[0].id+len(points)-1 {
 		d.note("the numbers of the points, from %d to %d, have gaps: landmarks are counted without them", points[0].id, points[len(points)-1].id)
 	}
-	return d, err
+	return d
 }
 
 // wholeText reads a text file, of bounded size.
-func wholeText(r io.Reader, name string) ([]byte, error) {
+func wholeText(r io.Reader, name string) []byte {
 	in := text.NewReader(r, name)
 	var content []byte
 	for {
 		line, err := in.Line()
 		if err == io.EOF {
-			return content, nil
+			return content
+		}
+		if err == nil && len(content)+len(line) >= maxWhole {
+			err = text.Advise("save each specimen in a file of its own", "the file is longer than %d MiB", maxWhole>>20)
 		}
 		if err != nil {
-			return nil, in.Errorf("%w", err)
+			try.Do(&placed{in.Errorf("%w", err)})
 		}
-		if content = append(append(content, line...), '\n'); len(content) > maxWhole {
-			return nil, in.Advise("save each specimen in a file of its own", "the file is longer than %d MiB", maxWhole>>20)
-		}
+		content = append(append(content, line...), '\n')
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -15,7 +16,10 @@ import (
 // landmark, the specimens one after another (lines that begin with ' there are comments). Other sections ([wireframe],
 // [polygons], …) are passed over. NA or NaN is a missing coordinate.
 func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
-	in := newLines(r, name)
+	return readLines(r, name, func(in *lineReader) *Dataset { return readMorphologika(in, name) })
+}
+
+func readMorphologika(in *lineReader, name string) *Dataset {
 	counts := map[string]int{}     // [individuals], [landmarks], [dimensions]
 	texts := map[string][]string{} // [names], [labelvalues]
 	seen := map[string]int{}       // line of each section
@@ -25,35 +29,29 @@ func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
 		if strings.HasPrefix(in.text, "[") {
 			end := strings.IndexByte(in.text, ']')
 			if end < 0 {
-				return nil, in.Advise("write sections as [names]", "%s lacks its ]", text.Clip(in.text))
+				refuse("write sections as [names]", "%s lacks its ]", text.Clip(in.text))
 			}
 			if end != len(in.text)-1 {
-				return nil, in.Advise("write it in a line of its own", "%s after %s", text.Clip(in.text[end+1:]), text.Clip(in.text[:end+1]))
+				refuse("write it in a line of its own", "%s after %s", text.Clip(in.text[end+1:]), text.Clip(in.text[:end+1]))
 			}
 			section = strings.ToLower(strings.TrimSpace(in.text[1:end]))
 			if line, twice := seen[section]; twice {
-				return nil, in.Advise("remove one of them", "a second [%s]; the first is in line %d", section, line)
+				refuse("remove one of them", "a second [%s]; the first is in line %d", section, line)
 			}
 			seen[section] = in.Number
 			if section == "rawpoints" {
-				if err := checkMorphologikaCounts(in, counts); err != nil {
-					return nil, err
-				}
+				checkMorphologikaCounts(counts)
 			}
 			continue
 		}
 		switch section {
 		case "":
-			return nil, in.Advise("begin with [individuals]", "%s before the first [section]", text.Clip(in.text))
+			refuse("begin with [individuals]", "%s before the first [section]", text.Clip(in.text))
 		case "individuals", "landmarks", "dimensions":
 			if _, twice := counts[section]; twice {
-				return nil, in.Advise("keep the right one", "a second number in [%s]", section)
+				refuse("keep the right one", "a second number in [%s]", section)
 			}
-			count, err := text.Count(section, in.text)
-			if err != nil {
-				return nil, in.Errorf("%w", err)
-			}
-			counts[section] = count
+			counts[section] = try.Get(text.Count(section, in.text))
 		case "names", "labelvalues":
 			texts[section] = append(texts[section], in.text)
 		case "rawpoints":
@@ -62,35 +60,30 @@ func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
 			}
 			individual, landmark := len(points)/counts["landmarks"], len(points)%counts["landmarks"]
 			if individual == counts["individuals"] {
-				return nil, in.Advise("correct [individuals] or [landmarks], or remove the rest",
+				refuse("correct [individuals] or [landmarks], or remove the rest",
 					"%s after the last of %d × %d landmarks", text.Clip(in.text), individual, counts["landmarks"])
 			}
 			point, err := in.coordinates(landmark, counts["dimensions"])
 			if err != nil {
-				return nil, in.Errorf("specimen %d of %d, %w", individual+1, counts["individuals"], err)
+				try.Do(fmt.Errorf("specimen %d of %d, %w", individual+1, counts["individuals"], err))
 			}
 			points = append(points, point)
 		}
 	}
-	if in.err != nil {
-		return nil, in.err
-	}
-	if err := in.decimals(name); err != nil {
-		return nil, err
-	}
+	in.decimals(name)
 	if seen["rawpoints"] == 0 {
-		return nil, fmt.Errorf("%s: %w", name, text.Advise("write the landmarks into a section [rawpoints]", "no [rawpoints], so no landmarks"))
+		refuseAt(name, 0, "write the landmarks into a section [rawpoints]", "no [rawpoints], so no landmarks")
 	}
 	individuals, landmarks := counts["individuals"], counts["landmarks"]
 	if len(points) < individuals*landmarks {
-		return nil, in.Advise("the file may have been cut off: save it again",
+		refuse("the file may have been cut off: save it again",
 			"the file ends before landmark %d of specimen %d: %d individuals of %d landmarks are announced",
 			len(points)%landmarks, len(points)/landmarks+1, individuals, landmarks)
 	}
 	for section, values := range texts {
 		if len(values) != individuals {
-			return nil, fmt.Errorf("%s:%d: %w", name, seen[section], text.Advise("write a line for each individual, or leave the section out",
-				"%d lines in [%s], but %d individuals", len(values), section, individuals))
+			refuseAt(name, seen[section], "write a line for each individual, or leave the section out",
+				"%d lines in [%s], but %d individuals", len(values), section, individuals)
 		}
 	}
 	d := newDataset(name)
@@ -105,28 +98,27 @@ func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
 			s.Group = groups[i]
 		}
 	}
-	return d.numbered(), nil
+	return d
 }
 
 // checkMorphologikaCounts sees before [rawpoints] that the three counts are there and can be.
-func checkMorphologikaCounts(in *lineReader, counts map[string]int) error {
+func checkMorphologikaCounts(counts map[string]int) {
 	for _, section := range []string{"individuals", "landmarks", "dimensions"} {
 		count, ok := counts[section]
 		if !ok {
-			return in.Advise("write that section above", "[rawpoints] before a number in [%s]", section)
+			refuse("write that section above", "[rawpoints] before a number in [%s]", section)
 		}
 		if count == 0 {
-			return in.Advise("correct it", "[%s] is 0", section)
+			refuse("correct it", "[%s] is 0", section)
 		}
 	}
 	if dim := counts["dimensions"]; dim != 2 && dim != 3 {
-		return in.Advise("write 2 or 3", "[dimensions] is %d: shapes are in 2 or 3 dimensions", dim)
+		refuse("write 2 or 3", "[dimensions] is %d: shapes are in 2 or 3 dimensions", dim)
 	}
 	if counts["individuals"] > text.Most/counts["landmarks"]/counts["dimensions"] {
-		return in.Advise("correct [individuals] or [landmarks]",
+		refuse("correct [individuals] or [landmarks]",
 			"%d individuals of %d landmarks are more than the %d numbers that a file may hold", counts["individuals"], counts["landmarks"], text.Most)
 	}
-	return nil
 }
 
 // WriteMorphologika writes the sections that ReadMorphologika reads, with the groups as the label "group"; NA where a landmark is missing.

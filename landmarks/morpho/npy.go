@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -24,20 +25,14 @@ var (
 // [n, 2 or 3] is one shape, [N, n, 2 or 3] are N shapes. NaN is a missing coordinate. The specimens are numbered, since the
 // format has no names.
 func ReadNPY(r io.Reader, name string) (*Dataset, error) {
-	fail := func(format string, args ...any) (*Dataset, error) {
-		return nil, fmt.Errorf("%s: %w", name, fmt.Errorf(format, args...))
-	}
-	advise := func(do, format string, args ...any) (*Dataset, error) {
-		return fail("%w", text.Advise(do, format, args...))
-	}
-	in := bufio.NewReader(r)
-	header, err := npyHeader(in)
-	if err != nil {
-		return fail("%w", err)
-	}
+	return reading(name, func() int { return 0 }, func() *Dataset { return readNPY(bufio.NewReader(r), name) })
+}
+
+func readNPY(in *bufio.Reader, name string) *Dataset {
+	header := npyHeader(in)
 	descr, fortran, shapeText := npyDescr.FindStringSubmatch(header), npyFortran.FindStringSubmatch(header), npyShape.FindStringSubmatch(header)
 	if descr == nil || fortran == nil || shapeText == nil {
-		return advise("save the array again by numpy.save", "the NPY header lacks descr, fortran_order or shape: %s", text.Clip(header))
+		refuse("save the array again by numpy.save", "the NPY header lacks descr, fortran_order or shape: %s", text.Clip(header))
 	}
 	var order binary.ByteOrder = binary.LittleEndian
 	size := 0
@@ -51,13 +46,13 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 	case ">f4":
 		order, size = binary.BigEndian, 4
 	default:
-		return advise("save the array as float64 (array.astype('f8'))", "numbers of type %s", text.Clip(descr[1]))
+		refuse("save the array as float64 (array.astype('f8'))", "numbers of type %s", text.Clip(descr[1]))
 	}
 	var shape []int
 	for part := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(shapeText[1]), ","), ",") {
 		extent, err := text.Count("shape", part)
 		if err != nil {
-			return fail("shape (%s): %w", text.Clip(shapeText[1]), err)
+			try.Do(fmt.Errorf("shape (%s): %w", text.Clip(shapeText[1]), err))
 		}
 		shape = append(shape, extent)
 	}
@@ -66,30 +61,27 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 		full = []int{1, shape[0], shape[1]}
 	}
 	if len(full) != 3 || full[2] != 2 && full[2] != 3 {
-		return advise("reshape it to [n, 2 or 3] or [N, n, 2 or 3]", "an array of shape %v is none of shapes", shape)
+		refuse("reshape it to [n, 2 or 3] or [N, n, 2 or 3]", "an array of shape %v is none of shapes", shape)
 	}
 	count, landmarks, dim := full[0], full[1], full[2]
 	switch {
 	case count == 0 || landmarks == 0:
-		return advise("save an array with landmarks", "an array of shape %v has no landmarks", shape)
+		refuse("save an array with landmarks", "an array of shape %v has no landmarks", shape)
 	case count > text.Most/landmarks/dim:
-		return advise("save fewer specimens", "an array of shape %v is more than the %d numbers that a file may hold", shape, text.Most)
+		refuse("save fewer specimens", "an array of shape %v is more than the %d numbers that a file may hold", shape, text.Most)
 	}
 	// Read no faster than the file holds: a header alone makes nobody allocate.
 	total := count * landmarks * dim
-	raw, err := io.ReadAll(io.LimitReader(in, int64(total*size)))
-	if err != nil {
-		return fail("%w", err)
-	}
+	raw := try.Get(io.ReadAll(io.LimitReader(in, int64(total*size))))
 	if len(raw) < total*size {
-		return advise("the file may have been cut off: save it again",
+		refuse("the file may have been cut off: save it again",
 			"the file ends after %d of the %d numbers of an array of shape %v", len(raw)/size, total, shape)
 	}
 	if _, err := in.ReadByte(); err == nil {
-		return advise("save one array by numpy.save",
+		refuse("save one array by numpy.save",
 			"bytes follow the array of shape %v: the file is damaged or holds more than one array", shape)
 	} else if err != io.EOF {
-		return fail("%w", err)
+		try.Do(err)
 	}
 	value := func(i int) float64 {
 		if size == 4 {
@@ -109,48 +101,47 @@ func ReadNPY(r io.Reader, name string) (*Dataset, error) {
 			for c := range points[l] {
 				v := value(index(i, l, c))
 				if math.IsInf(v, 0) {
-					return advise("save NaN where it is missing", "specimen %d of %d, landmark %d: %s is infinite", i+1, count, l, axis(c))
+					refuse("save NaN where it is missing", "specimen %d of %d, landmark %d: %s is infinite", i+1, count, l, axis(c))
 				}
 				points[l][c] = v
 			}
 		}
 		d.Specimens = append(d.Specimens, Specimen{Points: points})
 	}
-	return d.numbered(), nil
+	return d
 }
 
 // npyHeader reads up to the array and returns the header's text.
-func npyHeader(in io.Reader) (string, error) {
-	start := make([]byte, len(npyMagic)+2)
-	if _, err := io.ReadFull(in, start); err != nil {
-		return "", text.Advise("the file may have been cut off: save it again", "the NPY header is incomplete: %w", err)
+func npyHeader(in io.Reader) string {
+	fill := func(v any) {
+		if err := binary.Read(in, binary.LittleEndian, v); err != nil {
+			refuse("the file may have been cut off: save it again", "the NPY header is incomplete: %w", err)
+		}
 	}
-	if string(start[:len(npyMagic)]) != npyMagic {
-		return "", text.Advise("save the array by numpy.save", "not an NPY file: it does not begin with \\x93NUMPY")
+	var start struct {
+		Magic        [len(npyMagic)]byte
+		Major, Minor uint8
+	}
+	if fill(&start); string(start.Magic[:]) != npyMagic {
+		refuse("save the array by numpy.save", "not an NPY file: it does not begin with \\x93NUMPY")
 	}
 	var length uint32
-	switch major := start[len(npyMagic)]; major {
+	switch start.Major {
 	case 1:
 		var short uint16
-		if err := binary.Read(in, binary.LittleEndian, &short); err != nil {
-			return "", text.Advise("the file may have been cut off: save it again", "the NPY header is incomplete: %w", err)
-		}
+		fill(&short)
 		length = uint32(short)
 	case 2, 3:
-		if err := binary.Read(in, binary.LittleEndian, &length); err != nil {
-			return "", text.Advise("the file may have been cut off: save it again", "the NPY header is incomplete: %w", err)
-		}
+		fill(&length)
 	default:
-		return "", text.Advise("save the array by NumPy 1 or 2", "NPY version %d; versions 1 to 3 are known", major)
+		refuse("save the array by NumPy 1 or 2", "NPY version %d; versions 1 to 3 are known", start.Major)
 	}
 	if length > 1<<20 {
-		return "", text.Advise("save a plain array", "an NPY header of %d bytes is not one of a plain array", length)
+		refuse("save a plain array", "an NPY header of %d bytes is not one of a plain array", length)
 	}
 	header := make([]byte, length)
-	if _, err := io.ReadFull(in, header); err != nil {
-		return "", text.Advise("the file may have been cut off: save it again", "the NPY header is incomplete: %w", err)
-	}
-	return string(header), nil
+	fill(header)
+	return string(header)
 }
 
 // WriteNPY writes a float64 array of shape [N, n, 2 or 3], version 1, C order, little-endian; NaN where a landmark is missing.

@@ -2,7 +2,6 @@ package morpho
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -27,84 +27,67 @@ var ntsParameters = regexp.MustCompile(`(?i)^1\s+(\d+)\s*([LBE]?)\s+(\d+)\s*(L?)
 // specimen whose n rows are the landmarks (its labels are those of landmarks and are passed over). A comment "group=g for each
 // specimen gives the groups.
 func ReadNTS(r io.Reader, name string) (*Dataset, error) {
-	in := newLines(r, name)
+	return readLines(r, name, func(in *lineReader) *Dataset { return readNTS(in, name) })
+}
+
+func readNTS(in *lineReader, name string) *Dataset {
 	var groups []string
-	found := false
-	for in.next() {
-		if in.text[0] != '"' && in.text[0] != '\'' {
-			found = true
-			break
-		}
+	for in.next() && (in.text[0] == '"' || in.text[0] == '\'') {
 		if group, ok := strings.CutPrefix(in.text, `"group=`); ok {
 			groups = append(groups, strings.TrimSpace(group))
 		}
 	}
-	if in.err != nil {
-		return nil, in.err
-	}
-	if !found {
-		return nil, fmt.Errorf("%s: %w", name, text.Advise("begin the file with one, such as 1 30L 26 0 DIM=2", "no parameter line"))
+	if in.text == "" {
+		refuseAt(name, 0, "begin the file with one, such as 1 30L 26 0 DIM=2", "no parameter line")
 	}
 	p := ntsParameters.FindStringSubmatch(in.text)
 	if p == nil {
-		return nil, in.Advise("write one like 1 30L 26 0 DIM=2 or 1 30 26 1 -999 DIM=2", "%s is no parameter line", text.Clip(in.text))
+		refuse("write one like 1 30L 26 0 DIM=2 or 1 30 26 1 -999 DIM=2", "%s is no parameter line", text.Clip(in.text))
 	}
-	rows, err := text.Count("rows", p[1])
-	if err != nil {
-		return nil, in.Errorf("%w", err)
-	}
-	columns, err := text.Count("columns", p[3])
-	if err != nil {
-		return nil, in.Errorf("%w", err)
-	}
-	dim := 0
-	switch p[7] {
-	case "2":
-		dim = 2
-	case "3":
-		dim = 3
-	default:
-		return nil, in.Advise("write DIM=2 or DIM=3", "DIM=%s: shapes are in 2 or 3 dimensions", text.Clip(p[7]))
-	}
+	rows, columns := try.Get(text.Count("rows", p[1])), try.Get(text.Count("columns", p[3]))
+	dim := strings.Index("23", p[7]) + 2
 	switch {
+	case p[7] != "2" && p[7] != "3":
+		refuse("write DIM=2 or DIM=3", "DIM=%s: shapes are in 2 or 3 dimensions", text.Clip(p[7]))
 	case rows == 0 || columns == 0:
-		return nil, in.Advise("correct the numbers of rows and columns", "a matrix of %d rows and %d columns has no landmarks", rows, columns)
+		refuse("correct the numbers of rows and columns", "a matrix of %d rows and %d columns has no landmarks", rows, columns)
 	case columns > text.Most/rows:
-		return nil, in.Advise("correct the numbers of rows and columns",
-			"%d rows of %d columns are more than the %d numbers that a file may hold", rows, columns, text.Most)
+		refuse("correct the numbers of rows and columns", "%d rows of %d columns are more than the %d numbers that a file may hold", rows, columns, text.Most)
 	case columns%dim != 0:
-		return nil, in.Advise("write the number of coordinates, landmarks times DIM", "%d columns are not a multiple of DIM=%d", columns, dim)
+		refuse("write the number of coordinates, landmarks times DIM", "%d columns are not a multiple of DIM=%d", columns, dim)
 	}
 	code := math.NaN() // equals no coordinate
 	if p[5] == "1" {
 		if p[6] == "" {
-			return nil, in.Advise("write it before DIM: 1 n m 1 -999 DIM=k", "missing values are announced, but not their code")
+			refuse("write it before DIM: 1 n m 1 -999 DIM=k", "missing values are announced, but not their code")
 		}
+		var err error
 		if code, err = parseCoordinate(p[6]); err != nil {
-			return nil, in.Errorf("the code of missing values: %w", err)
+			try.Do(fmt.Errorf("the code of missing values: %w", err))
 		}
 	}
 
-	tokens := &ntsTokens{in: in}
+	words := &ntsWords{in: in}
 	labels, landmarkPerRow := strings.ToUpper(p[2]), columns == dim
 	d := newDataset(name)
 	var names []string
+	label := func() {
+		names = append(names, words.next(func() string { return fmt.Sprintf("label %d", len(names)+1) }))
+	}
 	if labels == "L" {
-		if names, err = tokens.labels(rows); err != nil {
-			return nil, err
+		for range rows {
+			label()
 		}
 	}
 	if p[4] != "" {
-		if _, err := tokens.labels(columns); err != nil {
-			return nil, err
+		for c := range columns {
+			words.next(func() string { return fmt.Sprintf("label %d", c+1) })
 		}
 	}
 	var points [][]float64
 	for row := range rows {
 		if labels == "B" {
-			if names, err = tokens.appendLabel(names); err != nil {
-				return nil, err
-			}
+			label()
 		}
 		for column := 0; column < columns; column += dim {
 			point := make([]float64, dim)
@@ -115,13 +98,9 @@ func ReadNTS(r io.Reader, name string) (*Dataset, error) {
 					}
 					return fmt.Sprintf("specimen %d of %d, landmark %d: %s", row+1, rows, column/dim, axis(c))
 				}
-				word, err := tokens.next()
+				v, err := in.coordinate(words.next(where), in.Number)
 				if err != nil {
-					return nil, tokens.ended(err, where())
-				}
-				v, err := in.coordinate(word, in.Number)
-				if err != nil {
-					return nil, in.Errorf("%s = %w", where(), err)
+					try.Do(fmt.Errorf("%s = %w", where(), err))
 				}
 				if v == code {
 					v = math.NaN()
@@ -131,9 +110,7 @@ func ReadNTS(r io.Reader, name string) (*Dataset, error) {
 			points = append(points, point)
 		}
 		if labels == "E" {
-			if names, err = tokens.appendLabel(names); err != nil {
-				return nil, err
-			}
+			label()
 		}
 		if !landmarkPerRow {
 			s := Specimen{Points: points}
@@ -147,82 +124,44 @@ func ReadNTS(r io.Reader, name string) (*Dataset, error) {
 	if landmarkPerRow {
 		d.Specimens = []Specimen{{Points: points}}
 	}
-	if tokens.more() {
-		word, _ := tokens.next()
-		return nil, in.Advise("correct the numbers of rows and columns in the parameter line, or remove the rest",
-			"%s after the last of %d × %d numbers", text.Clip(word), rows, columns)
+	if words.more() {
+		refuse("correct the numbers of rows and columns in the parameter line, or remove the rest",
+			"%s after the last of %d × %d numbers", text.Clip(words.next(nil)), rows, columns)
 	}
-	if in.err != nil {
-		return nil, in.err
+	in.decimals(name)
+	if len(groups) > 0 && len(groups) != len(d.Specimens) {
+		refuseAt(name, 0, "write one for each specimen, or none", "%d comments \"group=, but %d specimens", len(groups), len(d.Specimens))
 	}
-	if err := in.decimals(name); err != nil {
-		return nil, err
+	for i := range groups {
+		d.Specimens[i].Group = groups[i]
 	}
-	if len(groups) > 0 {
-		if len(groups) != len(d.Specimens) {
-			return nil, fmt.Errorf("%s: %w", name, text.Advise("write one for each specimen, or none",
-				"%d comments \"group=, but %d specimens", len(groups), len(d.Specimens)))
-		}
-		for i := range groups {
-			d.Specimens[i].Group = groups[i]
-		}
-	}
-	return d.numbered(), nil
+	return d
 }
 
-// ntsTokens reads words across lines.
-type ntsTokens struct {
+// ntsWords reads words across lines.
+type ntsWords struct {
 	in   *lineReader
 	rest string // of the line, from a word on
 }
 
-func (t *ntsTokens) more() bool {
+func (t *ntsWords) more() bool {
 	if t.rest == "" && t.in.next() {
 		t.rest = t.in.text
 	}
 	return t.rest != ""
 }
 
-func (t *ntsTokens) next() (string, error) {
+// next reads a word: what is for the error if there is none.
+func (t *ntsWords) next(what func() string) string {
 	if !t.more() {
-		if t.in.err != nil {
-			return "", t.in.err
-		}
-		return "", errEnded
+		refuse("the file may have been cut off: save it again", "the file ends before all that its parameter line announces: %s", what())
 	}
 	word := t.rest
 	if end := strings.IndexFunc(word, unicode.IsSpace); end >= 0 {
 		word = word[:end]
 	}
 	t.rest = strings.TrimSpace(t.rest[len(word):])
-	return word, nil
-}
-
-var errEnded = errors.New("the file ends before all that its parameter line announces")
-
-// ended is the error of a word that could not be read.
-func (t *ntsTokens) ended(err error, what string) error {
-	if err != errEnded {
-		return err
-	}
-	return t.in.Advise("the file may have been cut off: save it again", "%w: %s", err, what)
-}
-
-func (t *ntsTokens) appendLabel(labels []string) ([]string, error) {
-	word, err := t.next()
-	if err != nil {
-		return nil, t.ended(err, fmt.Sprintf("label %d", len(labels)+1))
-	}
-	return append(labels, word), nil
-}
-
-func (t *ntsTokens) labels(count int) (labels []string, err error) {
-	for range count {
-		if labels, err = t.appendLabel(labels); err != nil {
-			return nil, err
-		}
-	}
-	return labels, nil
+	return word
 }
 
 // WriteNTS writes 1 nL m 0 DIM=k (1 nL m 1 code DIM=k with a code that no coordinate has, if a landmark is missing), the names and a

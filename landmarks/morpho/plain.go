@@ -1,13 +1,13 @@
 package morpho
 
 import (
-	"fmt"
 	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -66,7 +66,7 @@ var (
 )
 
 // readPlain reads a table without a header, for which see ReadCSV.
-func readPlain(s *sheet) (*Dataset, error) {
+func readPlain(s *sheet) *Dataset {
 	d := newDataset(s.file)
 	t := numerals{plain: s.comma == ','}
 	var rows []pointRow
@@ -74,9 +74,6 @@ func readPlain(s *sheet) (*Dataset, error) {
 	var below []sheetRow // without numbers, behind a row
 	announced, from := 0, 0
 	editor := false // a file of Landmark Editor, whose missing landmarks are at 9999
-	fail := func(line int, do, what string, args ...any) (*Dataset, error) {
-		return nil, fmt.Errorf("%s:%d: %w", s.file, line, text.Advise(do, what, args...))
-	}
 	for {
 		line, err := s.next()
 		if err == io.EOF {
@@ -84,7 +81,7 @@ func readPlain(s *sheet) (*Dataset, error) {
 		}
 		number := s.first - 1
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", s.file, number+1, err)
+			try.Do(&placed{at(s.file, number+1, err)})
 		}
 		words := strings.TrimSpace(line)
 		switch {
@@ -95,7 +92,7 @@ func readPlain(s *sheet) (*Dataset, error) {
 			continue
 		case len(rows) == 0 && plainCount.MatchString(words):
 			if announced, err = text.Count("points", plainCount.FindStringSubmatch(words)[1]); err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", s.file, number, err)
+				try.Do(&placed{at(s.file, number, err)})
 			}
 			from = number
 			continue
@@ -117,23 +114,23 @@ func readPlain(s *sheet) (*Dataset, error) {
 		}
 		switch {
 		case !ok:
-			return fail(number, "write two or three coordinates in each line, behind a name or number or not", "%s is no landmark", text.Clip(words))
+			refuseAt(s.file, number, "write two or three coordinates in each line, behind a name or number or not", "%s is no landmark", text.Clip(words))
 		case len(below) > 0:
-			return fail(below[0].line, "remove the line, or write its landmarks into a file of their own",
+			refuseAt(s.file, below[0].line, "remove the line, or write its landmarks into a file of their own",
 				"%s stands between landmarks", below[0].quoted())
 		case len(rows) > 0 && (len(point.values) != len(rows[0].values) || (point.label == "") != (rows[0].label == "")):
-			return fail(number, "write the same number of cells in each line", "%s has other columns than line %d", text.Clip(words), lines[0])
+			refuseAt(s.file, number, "write the same number of cells in each line", "%s has other columns than line %d", text.Clip(words), lines[0])
 		case len(rows) > text.Most/3:
-			return fail(number, "leave points out", "more than %d landmarks", text.Most/3)
+			refuseAt(s.file, number, "leave points out", "more than %d landmarks", text.Most/3)
 		}
 		rows, lines = append(rows, point), append(lines, number)
 	}
 	if announced > 0 && announced != len(rows) {
-		return fail(from, "write the file again: it may have ended early", "%d points are announced, and there are %d", announced, len(rows))
+		refuseAt(s.file, from, "write the file again: it may have ended early", "%d points are announced, and there are %d", announced, len(rows))
 	}
 	blocks, alike := parts(lines)
 	if alike {
-		return fail(lines[0], "write each into a file of its own, or all into a table with a header such as specimen,landmark,x,y",
+		refuseAt(s.file, lines[0], "write each into a file of its own, or all into a table with a header such as specimen,landmark,x,y",
 			"blank lines part the landmarks in %d of one length: a table without a header is one specimen", blocks)
 	}
 	if blocks > 1 {
@@ -154,21 +151,17 @@ func readPlain(s *sheet) (*Dataset, error) {
 	seen := map[string]int{}
 	for i, row := range rows {
 		if before, twice := seen[row.label]; row.label != "" && twice {
-			return fail(lines[i], "if these are names of specimens, write a header such as specimen,x,y; else give each landmark a name of its own",
+			refuseAt(s.file, lines[i], "if these are names of specimens, write a header such as specimen,x,y; else give each landmark a name of its own",
 				"the name %s stands in line %d already: a table without a header is one specimen", text.Clip(row.label), before)
 		}
 		if isNumber(row.label) && numbered == "" {
-			return fail(lines[i], "write a header that says which column is which, such as landmark,x,y,z or x1,y1,x2,y2",
+			refuseAt(s.file, lines[i], "write a header that says which column is which, such as landmark,x,y,z or x1,y1,x2,y2",
 				"rows have four numbers, and the first of them do not count the rows")
 		}
 		seen[row.label] = lines[i]
-		point := make([]float64, len(row.values))
-		for c, value := range row.values {
-			v, err := t.coordinate(value, lines[i])
-			if err != nil {
-				return nil, fmt.Errorf("%s:%d: landmark %d: %s = %w", s.file, lines[i], i, axis(c), err)
-			}
-			point[c] = v
+		point, err := t.point(i, row.values, lines[i])
+		if err != nil {
+			try.Do(&placed{at(s.file, lines[i], err)})
 		}
 		if editor && isCode(point, 9999) {
 			point = missingPoint()[:len(point)]
@@ -178,9 +171,7 @@ func readPlain(s *sheet) (*Dataset, error) {
 			d.Labels = append(d.Labels, row.label)
 		}
 	}
-	if err := t.decimals(s.file); err != nil {
-		return nil, err
-	}
+	t.decimals(s.file)
 	for _, row := range below {
 		d.note("line %d below the coordinates was passed over: %s", row.line, row.quoted())
 	}
@@ -192,7 +183,7 @@ func readPlain(s *sheet) (*Dataset, error) {
 		d.note("the first column was taken for the numbers of the landmarks, from %s", numbered)
 	}
 	d.Specimens = []Specimen{{Name: stem(s.file), Points: points}}
-	return d.numbered(), nil
+	return d
 }
 
 // counted returns the first of labels that count the rows from 0 or from 1; "" if they do not.

@@ -141,7 +141,7 @@ func TestReadMITK(t *testing.T) {
 		mitk(""):                              "m.mps: no points",
 		mitk("", one, one):                    "m.mps: two points have the number 0",
 		mitk("", one[:10]):                    "m.mps: byte",
-		mitk("", point(0, "1", "", "inf")):    `point 0: z = "inf" is infinite`,
+		mitk("", point(0, "1", "", "inf")):    `landmark 0: z = "inf" is infinite`,
 		mitk("", "<point><id>x</id></point>"): `point 0: id: "x" is not a whole number`,
 		mitk(strings.Replace(geometry, `m_0_1="0"`, `m_0_1="1"`, 1), one): `the geometry of the points moves them: m_0_1 is "1"`,
 		mitk(one+"</time_series><time_series>", one):                      "2 point sets or times",

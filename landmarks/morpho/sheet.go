@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -45,35 +46,34 @@ const separators = ",;\t "
 var excelSeparator = regexp.MustCompile(`^(?i:"?sep=)(.)"?$`)
 
 // newSheet looks at the beginning of a file.
-func newSheet(r io.Reader, name string) (*sheet, error) {
+func newSheet(r io.Reader, name string) *sheet {
 	s := &sheet{in: text.NewReader(r, name), file: name, first: 1}
 	for bytes := 0; len(s.ahead) < lookAhead && bytes < lookBytes; {
 		line, err := s.in.Line()
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			return nil, s.in.Errorf("%w", err)
+		if err == nil {
+			err = tooWide(line, ",;\t")
 		}
-		if err := tooWide(line, ",;\t"); err != nil {
-			return nil, s.in.Errorf("%w", err)
+		if err != nil {
+			try.Do(&placed{s.in.Errorf("%w", err)})
 		}
 		bytes += len(line)
 		if m := excelSeparator.FindStringSubmatch(line); m != nil && !s.given && strings.TrimSpace(strings.Join(s.ahead, "")) == "" {
 			s.given, s.ahead, s.first = true, nil, s.in.Number+1
 			s.comma, _ = utf8.DecodeRuneInString(m[1])
 			if !strings.ContainsRune(separators+"|:", s.comma) {
-				return nil, s.in.Advise("write sep=, or sep=; or leave the line out", "%s does not separate columns", text.Clip(m[1]))
+				refuseAt(name, s.in.Number, "write sep=, or sep=; or leave the line out", "%s does not separate columns", text.Clip(m[1]))
 			}
 			continue
 		}
 		s.ahead = append(s.ahead, line)
 	}
 	if strings.TrimSpace(strings.Join(s.ahead, "")) == "" {
-		return nil, fmt.Errorf("%s: %w", name, text.Advise("write a header such as specimen,group,landmark,x,y and a row for each landmark",
-			"the file is empty"))
+		refuseAt(name, 0, "write a header such as specimen,group,landmark,x,y and a row for each landmark", "the file is empty")
 	}
-	return s, nil
+	return s
 }
 
 // sheetRow is a row of the beginning of a file.
@@ -161,8 +161,8 @@ func isTable(head []byte) bool {
 	if end := bytes.LastIndexAny(head, "\r\n"); end >= 0 {
 		head = head[:end] // the last line may be cut off
 	}
-	s, err := newSheet(bytes.NewReader(head), "")
-	if err != nil {
+	var s *sheet
+	if try.Run(func() { s = newSheet(bytes.NewReader(head), "") }) != nil {
 		return false
 	}
 	if _, header, _ := s.header(); header != nil {
@@ -231,14 +231,26 @@ func tooWide(line, commas string) error {
 	return nil
 }
 
-// error puts an error of encoding/csv or of the file into the form file:line: what.
-func (s *sheet) error(err error) error {
-	var parse *csv.ParseError
-	if errors.As(err, &parse) {
-		return fmt.Errorf("%s:%d: %w", s.file, s.before+parse.Line,
-			text.Advise(`write a quotation mark within a cell twice, and one around the cell: "5"" skull"`, "%w", parse.Err))
+// records calls each with the cells of every row from the line ahead on, and with its line. The next row takes their place.
+func (s *sheet) records(each func(cells []string, line int)) {
+	reader := csv.NewReader(s)
+	reader.Comma, reader.TrimLeadingSpace = s.comma, s.comma != '\t'
+	reader.ReuseRecord, reader.FieldsPerRecord = true, -1 // who takes them counts them, with a better message
+	for {
+		s.begun = 0
+		cells, err := reader.Read()
+		if err == io.EOF {
+			return
+		}
+		if parse := (*csv.ParseError)(nil); errors.As(err, &parse) {
+			refuseAt(s.file, s.before+parse.Line, `write a quotation mark within a cell twice, and one around the cell: "5"" skull"`, "%w", parse.Err)
+		}
+		if err != nil {
+			try.Do(&placed{at(s.file, max(s.first-1, 1), err)})
+		}
+		line, _ := reader.FieldPos(0)
+		each(cells, s.before+line)
 	}
-	return fmt.Errorf("%s:%d: %w", s.file, max(s.first-1, 1), err)
 }
 
 // isNumber says whether a cell holds a number, with a decimal point or comma.
@@ -268,13 +280,13 @@ func (r sheetRow) quoted() string {
 	return text.Clip(strings.Join(cells, " "))
 }
 
-// withoutHeader is the error of a table whose columns nothing names: it says where the table seems to begin.
-func (s *sheet) withoutHeader() error {
+// withoutHeader ends the read of a table whose columns nothing names: the error says where the table seems to begin.
+func (s *sheet) withoutHeader() {
 	const coordinates = "x, y[, z] or x1, y1[, z1], x2, …"
-	fail := func(line int, comma rune, what string, args ...any) error {
+	fail := func(line int, comma rune, what string, args ...any) {
 		do := fmt.Sprintf("write a header above the table, such as specimen%[1]cx1%[1]cy1%[1]cx2%[1]cy2 for a row per specimen, "+
 			"or specimen%[1]clandmark%[1]cx%[1]cy for a row per landmark", comma)
-		return fmt.Errorf("%s:%d: %w", s.file, line, text.Advise(do, what, args...))
+		refuseAt(s.file, line, do, what, args...)
 	}
 	most, comma := 1, s.commas()[0]
 	var table, above *sheetRow
@@ -299,14 +311,14 @@ func (s *sheet) withoutHeader() error {
 		if s.given {
 			by = fmt.Sprintf("by the %q that sep= names", s.comma)
 		}
-		return fail(s.first, comma, "%w", notLandmarks(fmt.Sprintf(
+		fail(s.first, comma, "%w", notLandmarks(fmt.Sprintf(
 			"%s, no line names columns %s, and none has two numbers: this is no table of landmarks", by, coordinates)))
 	}
 	if above != nil {
 		if numbers, filled := above.numbers(); numbers == 0 && filled > 1 && len(above.cells) == len(table.cells) {
-			return fail(above.line, comma, "%w", notLandmarks(fmt.Sprintf("the header %s names no columns %s",
+			fail(above.line, comma, "%w", notLandmarks(fmt.Sprintf("the header %s names no columns %s",
 				text.Clip(strings.TrimSpace(s.ahead[above.line-s.first])), coordinates)))
 		}
 	}
-	return fail(table.line, comma, "a table seems to begin here, with %d numbers in a row, but no line above it names columns %s", most, coordinates)
+	fail(table.line, comma, "a table seems to begin here, with %d numbers in a row, but no line above it names columns %s", most, coordinates)
 }

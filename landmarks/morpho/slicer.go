@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -36,21 +37,22 @@ var fcsvHead = regexp.MustCompile(`^\s*#\s*Markups fiducial file version\s*=`)
 // of ReadMarkups: 0 undefined, 1 preview, 2 defined, 3 missing. Earlier versions do not tell points that were not placed: they write them
 // at the origin, and a point there is an error.
 func ReadFCSV(r io.Reader, name string) (*Dataset, error) {
-	in := newLines(r, name)
+	return readLines(r, name, func(in *lineReader) *Dataset { return readFCSV(in, name) })
+}
+
+func readFCSV(in *lineReader, name string) *Dataset {
 	columns := []string{"id", "x", "y", "z", "ow", "ox", "oy", "oz", "vis", "sel", "lock", "label", "desc", "associatedNodeID"}
 	var at [3]int
 	list := slicerList{}
 	for in.next() {
 		if n := strings.Count(in.text, ","); n > maxColumns {
-			return nil, in.Advise("save the list again by 3D Slicer", "the row has %d columns, and %d is the most", n+1, maxColumns)
+			refuse("save the list again by 3D Slicer", "the row has %d columns, and %d is the most", n+1, maxColumns)
 		}
 		if comment, ok := strings.CutPrefix(in.text, "#"); ok {
 			key, value, _ := strings.Cut(comment, "=")
 			switch value = strings.TrimSpace(value); strings.TrimSpace(key) {
 			case "CoordinateSystem":
-				if err := list.setSystem(value); err != nil {
-					return nil, in.Errorf("%w", err)
-				}
+				list.setSystem(value)
 			case "columns":
 				columns = strings.Split(strings.ReplaceAll(value, " ", ""), ",")
 			}
@@ -58,44 +60,36 @@ func ReadFCSV(r io.Reader, name string) (*Dataset, error) {
 		}
 		for c := range at {
 			if at[c] = slices.Index(columns, axis(c)); at[c] < 0 {
-				return nil, in.Advise("write it there", "a point, but the comment # columns = before it names no column %s", axis(c))
+				refuse("write it there", "a point, but the comment # columns = before it names no column %s", axis(c))
 			}
 		}
 		reader := csv.NewReader(strings.NewReader(in.text))
 		reader.LazyQuotes = true
 		record, err := reader.Read()
 		if err != nil {
-			return nil, in.Advise("save the list again by 3D Slicer", "%w", err)
+			refuse("save the list again by 3D Slicer", "%w", err)
 		}
 		landmark := len(list.points)
 		if len(record) <= slices.Max(at[:]) {
-			return nil, in.Advise("the file may have been cut off: save it again",
+			refuse("the file may have been cut off: save it again",
 				"landmark %d: %d columns, too few for its coordinates", landmark, len(record))
 		}
-		point := make([]float64, len(at))
-		for c, column := range at {
-			if point[c], err = parseCoordinate(record[column]); err != nil {
-				return nil, in.Errorf("landmark %d: %s = %w", landmark, axis(c), err)
-			}
-		}
+		point := try.Get(plainPoint(landmark, []string{record[at[0]], record[at[1]], record[at[2]]}))
 		told, placed := false, true
 		if behind := len(columns); columns[behind-1] == "associatedNodeID" && behind < len(record) && record[behind] != "" {
 			statuses := []string{"undefined", "preview", "defined", "missing"}
 			number, err := strconv.Atoi(record[behind])
 			if err != nil || number < 0 || number >= len(statuses) {
-				return nil, in.Advise("write 2 for a point that is there, 3 for a missing one",
+				refuse("write 2 for a point that is there, 3 for a missing one",
 					"landmark %d: the position status %s behind associatedNodeID is none of 0 to 3", landmark, text.Clip(record[behind]))
 			}
-			if placed, err = isPlaced(landmark, statuses[number]); err != nil {
-				return nil, in.Errorf("%w", err)
-			}
-			told = true
+			placed, told = isPlaced(landmark, statuses[number]), true
 		}
 		switch {
 		case !placed:
 			point = missingPoint()
 		case !told && isCode(point, 0):
-			return nil, in.Advise("write NA for its coordinates if it is missing, or save the list by version 5 or as .mrk.json, which tell",
+			refuse("write NA for its coordinates if it is missing, or save the list by version 5 or as .mrk.json, which tell",
 				"landmark %d is at the origin, where 3D Slicer writes a point that was not placed", landmark)
 		}
 		label := ""
@@ -104,12 +98,8 @@ func ReadFCSV(r io.Reader, name string) (*Dataset, error) {
 		}
 		list.add(point, label)
 	}
-	if in.err != nil {
-		return nil, in.err
-	}
 	if list.system == "" {
-		return nil, fmt.Errorf("%s: %w", name, text.Advise("write one: the signs of x and y depend on it",
-			"no comment # CoordinateSystem = LPS, or RAS"))
+		refuseAt(name, 0, "write one: the signs of x and y depend on it", "no comment # CoordinateSystem = LPS, or RAS")
 	}
 	return list.dataset(name)
 }
@@ -125,16 +115,15 @@ type slicerList struct {
 	curves [][2]int // of several lists
 }
 
-func (s *slicerList) setSystem(name string) error {
+func (s *slicerList) setSystem(name string) {
 	switch name {
 	case "LPS", "1":
 		s.system = "LPS"
 	case "RAS", "0":
 		s.system = "RAS"
 	default:
-		return text.Advise("write LPS or RAS", "the coordinate system is %s", text.Clip(name))
+		refuse("write LPS or RAS", "the coordinate system is %s", text.Clip(name))
 	}
-	return nil
 }
 
 func (s *slicerList) add(point []float64, label string) {
@@ -142,9 +131,9 @@ func (s *slicerList) add(point []float64, label string) {
 }
 
 // dataset returns the list as the one specimen of a file.
-func (s *slicerList) dataset(file string) (*Dataset, error) {
+func (s *slicerList) dataset(file string) *Dataset {
 	if len(s.points) == 0 {
-		return nil, fmt.Errorf("%s: %w", file, text.Advise("save the file with its points, or leave it out", "no points"))
+		refuseAt(file, 0, "save the file with its points, or leave it out", "no points")
 	}
 	s.toLPS()
 	d := newDataset(file)
@@ -156,7 +145,7 @@ func (s *slicerList) dataset(file string) (*Dataset, error) {
 		d.Labels = s.labels
 	}
 	d.Specimens = []Specimen{{Name: stem(file), Points: s.points}}
-	return d.numbered(), nil
+	return d
 }
 
 // stem returns the name of a file without folder and extension.
@@ -181,33 +170,28 @@ func stem(file string) string {
 // "undefined" or "missing", whatever its position; "preview", a position that was never confirmed, is an error. The type is Fiducial, Line,
 // Angle, Curve or ClosedCurve, whose control points are a closed outline. The unit is mm unless the file has another.
 func ReadMarkups(r io.Reader, name string) (*Dataset, error) {
-	j, err := newJSON(r, name)
-	if err != nil {
-		return nil, err
-	}
+	return reading(name, func() int { return 0 }, func() *Dataset { return readMarkups(newJSON(r, name), name) })
+}
+
+func readMarkups(j *jsonFile, name string) *Dataset {
 	var lists []slicerList
-	err = j.object("the file", func(key string) error {
+	j.object("the file", func(key string) {
 		if key != "markups" {
-			return j.skip()
+			j.skip()
+			return
 		}
-		return j.array("markups", func() error {
+		j.array("markups", func() {
 			at, list := j.next(), slicerList{system: "LPS"}
-			if err := j.object("a markup", func(key string) error { return list.readProperty(j, key) }); err != nil {
-				return err
-			}
+			j.object("a markup", func(key string) { list.readProperty(j, key) })
 			if len(lists) > 0 && list.unit != lists[0].unit {
-				return j.advise(at, "save each in the same unit", "the unit of a markup is %q, that of the first %q", list.unit, lists[0].unit)
+				j.refuse(at, "save each in the same unit", "the unit of a markup is %q, that of the first %q", list.unit, lists[0].unit)
 			}
 			list.toLPS()
 			lists = append(lists, list)
-			return nil
 		})
 	})
-	if err != nil {
-		return nil, err
-	}
 	if lists == nil {
-		return nil, fmt.Errorf("%s: %w", name, text.Advise("save the points by 3D Slicer", "no markups: this is no file of 3D Slicer's points"))
+		refuseAt(name, 0, "save the points by 3D Slicer", "no markups: this is no file of 3D Slicer's points")
 	}
 	whole := lists[0]
 	if len(lists) > 1 {
@@ -363,64 +347,51 @@ func WriteMorphoJ(w io.Writer, d *Dataset) error {
 }
 
 // readProperty reads a value of a markup.
-func (s *slicerList) readProperty(j *jsonFile, key string) error {
+func (s *slicerList) readProperty(j *jsonFile, key string) {
 	at := j.next()
 	switch key {
 	case "type":
 		kind := ""
-		if err := j.value(&kind, key); err != nil {
-			return err
-		}
+		j.value(&kind, key)
 		if !slices.Contains([]string{"Fiducial", "Line", "Angle", "Curve", "ClosedCurve"}, kind) {
-			return j.advise(at, "save a list of points, a curve, a line or an angle",
+			j.refuse(at, "save a list of points, a curve, a line or an angle",
 				"the type of the markup is %s, whose control points are no landmarks", text.Clip(kind))
 		}
 		s.closed, s.curve = kind == "ClosedCurve", strings.HasSuffix(kind, "Curve")
 	case "coordinateSystem":
 		system := ""
-		if err := j.value(&system, key); err != nil {
-			return err
-		}
-		if err := s.setSystem(system); err != nil {
-			return j.errorf(at, "%w", err)
-		}
+		j.value(&system, key)
+		j.within(at, func() { s.setSystem(system) })
 	case "coordinateUnits": // "mm", or the code of a terminology: ["mm", "UCUM", "millimeter"]
 		if j.text[at] != '[' {
-			return j.value(&s.unit, key)
+			j.value(&s.unit, key)
+			return
 		}
 		var code [3]string
-		if err := j.value(&code, key); err != nil {
-			return err
-		}
+		j.value(&code, key)
 		s.unit = code[0]
 	case "controlPoints":
-		return j.array(key, func() error { return s.readPoint(j) })
+		j.array(key, func() { s.readPoint(j) })
 	default:
-		return j.skip()
+		j.skip()
 	}
-	return nil
 }
 
-func (s *slicerList) readPoint(j *jsonFile) error {
+func (s *slicerList) readPoint(j *jsonFile) {
 	at, landmark := j.next(), len(s.points)
 	p := struct {
 		Label          string          `json:"label"`
 		Position       json.RawMessage `json:"position"`
 		PositionStatus string          `json:"positionStatus"`
 	}{PositionStatus: "defined"}
-	if err := j.value(&p, fmt.Sprintf("landmark %d", landmark)); err != nil {
-		return err
-	}
-	placed, err := isPlaced(landmark, p.PositionStatus)
-	if err != nil {
-		return j.errorf(at, "%w", err)
-	}
-	point := missingPoint()
+	j.value(&p, fmt.Sprintf("landmark %d", landmark))
+	point, placed := missingPoint(), false
+	j.within(at, func() { placed = isPlaced(landmark, p.PositionStatus) })
 	if placed {
 		var position [3]*float64 // of a longer array Unmarshal drops the rest, and null leaves nil
 		err := json.Unmarshal(p.Position, &position)
 		if err != nil || slices.Contains(position[:], nil) || bytes.Count(p.Position, []byte(",")) != 2 {
-			return j.advise(at, `write them, or "positionStatus": "undefined" if it is missing`, "landmark %d: the position %s is not three numbers",
+			j.refuse(at, `write them, or "positionStatus": "undefined" if it is missing`, "landmark %d: the position %s is not three numbers",
 				landmark, text.Clip(string(p.Position)))
 		}
 		for c, v := range position {
@@ -428,22 +399,21 @@ func (s *slicerList) readPoint(j *jsonFile) error {
 		}
 	}
 	s.add(point, p.Label)
-	return nil
 }
 
 // isPlaced tells whether a landmark with a position status of 3D Slicer has a position.
-func isPlaced(landmark int, status string) (bool, error) {
+func isPlaced(landmark int, status string) bool {
 	switch status {
 	case "undefined", "missing":
-		return false, nil
+		return false
 	case "defined":
-		return true, nil
 	case "preview":
-		return false, text.Advise("place the point in 3D Slicer, or write its position status as defined or undefined",
+		refuse("place the point in 3D Slicer, or write its position status as defined or undefined",
 			"landmark %d is a preview, a position that was not confirmed", landmark)
+	default:
+		refuse("write defined or undefined", "landmark %d: the positionStatus %s is none of defined, undefined, preview and missing", landmark, text.Clip(status))
 	}
-	return false, text.Advise("write defined or undefined",
-		"landmark %d: the positionStatus %s is none of defined, undefined, preview and missing", landmark, text.Clip(status))
+	return true
 }
 
 func missingPoint() []float64 { return []float64{math.NaN(), math.NaN(), math.NaN()} }
@@ -456,28 +426,26 @@ type jsonFile struct {
 }
 
 // newJSON reads the text and sees that it is JSON.
-func newJSON(r io.Reader, file string) (*jsonFile, error) {
-	content, err := wholeText(r, file)
-	if err != nil {
-		return nil, err
-	}
-	j := &jsonFile{file: file, text: content}
+func newJSON(r io.Reader, file string) *jsonFile {
+	j := &jsonFile{file: file, text: wholeText(r, file)}
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(j.text, new(struct{})); errors.As(err, &syntax) {
-		return nil, j.advise(max(int(syntax.Offset)-1, 0), "the file may have been cut off: save it again", "this is no JSON: %w", err)
+		j.refuse(max(int(syntax.Offset)-1, 0), "the file may have been cut off: save it again", "this is no JSON: %w", err)
 	}
 	j.Decoder = json.NewDecoder(bytes.NewReader(j.text))
-	return j, nil
+	return j
 }
 
-// errorf returns an error at the line of a byte.
-func (j *jsonFile) errorf(at int, format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %w", j.file, 1+bytes.Count(j.text[:at], []byte("\n")), fmt.Errorf(format, args...))
+// refuse ends the read by an error at the line of a byte.
+func (j *jsonFile) refuse(at int, do, format string, args ...any) {
+	j.within(at, func() { refuse(do, format, args...) })
 }
 
-// advise is errorf with what to do.
-func (j *jsonFile) advise(at int, do, format string, args ...any) error {
-	return j.errorf(at, "%w", text.Advise(do, format, args...))
+// within runs f; an error that ends it is at the line of a byte.
+func (j *jsonFile) within(offset int, f func()) {
+	if err := try.Run(f); err != nil {
+		try.Do(&placed{at(j.file, 1+bytes.Count(j.text[:offset], []byte("\n")), err)})
+	}
 }
 
 // next returns where the next value begins.
@@ -490,50 +458,38 @@ func (j *jsonFile) next() int {
 }
 
 // object calls each for every key of an object; each reads its value.
-func (j *jsonFile) object(what string, each func(key string) error) error {
-	return j.within(what, '{', "object", func() error {
-		key, err := j.Token()
-		if err != nil {
-			return err
-		}
-		return each(key.(string))
-	})
+func (j *jsonFile) object(what string, each func(key string)) {
+	j.between(what, '{', "object", func() { each(try.Get(j.Token()).(string)) })
 }
 
 // array calls each for every element of an array; each reads it.
-func (j *jsonFile) array(what string, each func() error) error {
-	return j.within(what, '[', "array", each)
-}
+func (j *jsonFile) array(what string, each func()) { j.between(what, '[', "array", each) }
 
-func (j *jsonFile) within(what string, open json.Delim, kind string, each func() error) error {
+func (j *jsonFile) between(what string, open json.Delim, kind string, each func()) {
 	at := j.next()
 	if t, err := j.Token(); err != nil || t != open {
-		return j.advise(at, "save the file again by 3D Slicer", "%s is no JSON %s", what, kind)
+		j.refuse(at, "save the file again by 3D Slicer", "%s is no JSON %s", what, kind)
 	}
 	for j.More() {
-		if err := each(); err != nil {
-			return err
-		}
+		each()
 	}
-	_, err := j.Token()
-	return err
+	try.Get(j.Token())
 }
 
 // value reads the next value, named what, into v.
-func (j *jsonFile) value(v any, what string) error {
+func (j *jsonFile) value(v any, what string) {
 	at := j.next()
 	err := j.Decode(v)
-	var other *json.UnmarshalTypeError
-	if errors.As(err, &other) {
+	if other := (*json.UnmarshalTypeError)(nil); errors.As(err, &other) {
 		if other.Field != "" {
 			what += ": " + other.Field
 		}
-		return j.advise(at, "save the file again by 3D Slicer", "%s is a JSON %s", what, other.Value)
+		j.refuse(at, "save the file again by 3D Slicer", "%s is a JSON %s", what, other.Value)
 	}
-	return err
+	try.Do(err)
 }
 
-func (j *jsonFile) skip() error {
+func (j *jsonFile) skip() {
 	var none json.RawMessage
-	return j.Decode(&none)
+	try.Do(j.Decode(&none))
 }

@@ -2,12 +2,14 @@ package morpho
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -31,7 +33,10 @@ import (
 // pixels), a landmark is missing if all its coordinates are negative and no other coordinate of the record is. Elsewhere
 // negative coordinates are coordinates.
 func ReadTPS(r io.Reader, name string) (*Dataset, error) {
-	in := newLines(r, name)
+	return readLines(r, name, func(in *lineReader) *Dataset { return readTPS(in, name) })
+}
+
+func readTPS(in *lineReader, name string) *Dataset {
 	d := newDataset(name)
 	var records []*tpsRecord
 	var record *tpsRecord
@@ -43,77 +48,48 @@ func ReadTPS(r io.Reader, name string) (*Dataset, error) {
 		key, value = strings.ToUpper(strings.TrimSpace(key)), strings.TrimSpace(value)
 		switch {
 		case !isKey && record == nil:
-			return nil, in.Advise("begin each specimen with LM= and the number of its landmarks",
-				"%s before the first LM= or LM3=", text.Clip(in.text))
+			refuse("begin each specimen with LM= and the number of its landmarks", "%s before the first LM= or LM3=", text.Clip(in.text))
 		case !isKey:
-			return nil, in.Advise("correct the number behind LM= or POINTS=, or remove the line",
+			refuse("correct the number behind LM= or POINTS=, or remove the line",
 				"%s is neither KEY=value nor one of the %d points announced for the record of line %d", text.Clip(in.text), len(record.points), record.line)
 		case key == "LM" || key == "LM3":
-			if err := record.close(name); err != nil {
-				return nil, err
-			}
+			record.close(name)
 			record = &tpsRecord{line: in.Number, dim: 2, keys: map[string]int{}}
 			if key == "LM3" {
 				record.dim = 3
 			}
 			records = append(records, record)
-			if err := record.readPoints(in, key, value); err != nil {
-				return nil, err
-			}
+			record.readPoints(in, key, value)
 		case record == nil:
-			return nil, in.Advise("begin each specimen with it, with LM=0 if it has no landmarks",
-				"%s= before the first LM= or LM3=", text.Clip(key))
+			refuse("begin each specimen with it, with LM=0 if it has no landmarks", "%s= before the first LM= or LM3=", text.Clip(key))
 		case key == "POINTS":
 			if record.curves == 0 {
-				return nil, in.Advise("write CURVES= with the number of curves before them",
-					"POINTS=, but CURVES= or OUTLINES= announce no further curve")
+				refuse("write CURVES= with the number of curves before them", "POINTS=, but CURVES= or OUTLINES= announce no further curve")
 			}
 			record.curves--
 			from := len(record.points)
-			if err := record.readPoints(in, key, value); err != nil {
-				return nil, err
-			}
+			record.readPoints(in, key, value)
 			record.parts = append(record.parts, [2]int{from, len(record.points)})
 		case key == "CURVES" || key == "OUTLINES":
-			count, err := text.Count("curves", value)
-			if err != nil {
-				return nil, in.Errorf("%w", err)
-			}
-			record.curves += count
+			record.curves += try.Get(text.Count("curves", value))
 		default:
-			if err := record.set(in, key, value); err != nil {
-				return nil, err
-			}
+			record.set(in, key, value)
 		}
 	}
-	if in.err != nil {
-		return nil, in.err
-	}
-	if err := record.close(name); err != nil {
-		return nil, err
-	}
-	if err := in.decimals(name); err != nil {
-		return nil, err
-	}
+	record.close(name)
 	if len(records) == 0 {
-		return nil, fmt.Errorf("%s: %w", name, text.Advise("begin each specimen with LM= and the number of its landmarks",
-			"no LM= or LM3=, so no specimens"))
+		refuseAt(name, 0, "begin each specimen with LM= and the number of its landmarks", "no LM= or LM3=, so no specimens")
 	}
-	if err := scaleTPS(name, records); err != nil {
-		return nil, err
-	}
+	in.decimals(name)
+	scaleTPS(name, records)
 	for _, r := range records {
-		s := Specimen{Name: r.id, Group: r.group, Points: r.points}
-		if s.Name == "" {
-			s.Name = r.image
-		}
-		d.Specimens = append(d.Specimens, s)
+		d.Specimens = append(d.Specimens, Specimen{Name: cmp.Or(r.id, r.image), Group: r.group, Points: r.points})
 	}
 	if !slices.ContainsFunc(records, func(r *tpsRecord) bool { return !slices.Equal(r.parts, records[0].parts) }) {
 		d.Curves = records[0].parts
 	}
 	d.noteEnd(in.Reader)
-	return d.numbered(), nil
+	return d
 }
 
 // tpsRecord is one specimen of a TPS file.
@@ -129,40 +105,31 @@ type tpsRecord struct {
 }
 
 // readPoints reads the lines that LM=, LM3= or POINTS= announce.
-func (r *tpsRecord) readPoints(in *lineReader, key, value string) error {
+func (r *tpsRecord) readPoints(in *lineReader, key, value string) {
 	count, err := text.Count("points", value)
 	if err != nil {
-		return in.Errorf("%s= announces %w", key, err)
+		try.Do(fmt.Errorf("%s= announces %w", key, err))
 	}
 	from := in.Number
 	for i := range count {
 		landmark := len(r.points)
 		if !in.next() {
-			if in.err != nil {
-				return in.err
-			}
-			return in.Advise("the file may have been cut off: save it again",
+			refuse("the file may have been cut off: save it again",
 				"the file ends before landmark %d: %s=%d in line %d announces %d more", landmark, key, count, from, count-i)
 		}
 		if strings.Contains(in.text, "=") {
-			return in.Advise("correct the number there, or write NA NA in a line for each missing landmark",
+			refuse("correct the number there, or write NA NA in a line for each missing landmark",
 				"%s where landmark %d belongs: %s=%d in line %d announces %d more", text.Clip(in.text), landmark, key, count, from, count-i)
 		}
-		point, err := in.coordinates(landmark, r.dim)
-		if err != nil {
-			return in.Errorf("%w", err)
-		}
-		r.points = append(r.points, point)
+		r.points = append(r.points, try.Get(in.coordinates(landmark, r.dim)))
 	}
-	return nil
 }
 
-func (r *tpsRecord) set(in *lineReader, key, value string) error {
+func (r *tpsRecord) set(in *lineReader, key, value string) {
 	switch key {
 	case "ID", "IMAGE", "SCALE":
 		if line, twice := r.keys[key]; twice {
-			return in.Advise("begin each specimen with LM=, with LM=0 if it has no landmarks",
-				"a second %s= (the first is in line %d) in one record", key, line)
+			refuse("begin each specimen with LM=, with LM=0 if it has no landmarks", "a second %s= (the first is in line %d) in one record", key, line)
 		}
 		r.keys[key] = in.Number
 	}
@@ -178,24 +145,23 @@ func (r *tpsRecord) set(in *lineReader, key, value string) error {
 	case "SCALE":
 		v, err := in.coordinate(value, in.Number)
 		if err != nil || !(v > 0) {
-			return in.Advise("write the length of a pixel", "SCALE=%s is not a positive number", text.Clip(value))
+			refuse("write the length of a pixel", "SCALE=%s is not a positive number", text.Clip(value))
 		}
 		r.scale = v
 	}
-	return nil
 }
 
 // close finishes a record: no curve outstanding, negative pixels turned into missing landmarks.
-func (r *tpsRecord) close(file string) error {
+func (r *tpsRecord) close(file string) {
 	if r == nil {
-		return nil
+		return
 	}
 	if r.curves > 0 {
-		return fmt.Errorf("%s:%d: %w", file, r.line, text.Advise("correct the number behind CURVES=, or write their POINTS=",
-			"the record of this line announces %d more curves than it has POINTS=", r.curves))
+		refuseAt(file, r.line, "correct the number behind CURVES=, or write their POINTS=",
+			"the record of this line announces %d more curves than it has POINTS=", r.curves)
 	}
 	if r.image == "" {
-		return nil
+		return
 	}
 	var missing []int
 	for l, p := range r.points {
@@ -210,7 +176,7 @@ func (r *tpsRecord) close(file string) error {
 		case len(p):
 			missing = append(missing, l)
 		default:
-			return nil // not pixels
+			return // not pixels
 		}
 	}
 	for _, l := range missing {
@@ -218,11 +184,10 @@ func (r *tpsRecord) close(file string) error {
 			r.points[l][c] = math.NaN()
 		}
 	}
-	return nil
 }
 
 // scaleTPS applies SCALE=.
-func scaleTPS(file string, records []*tpsRecord) error {
+func scaleTPS(file string, records []*tpsRecord) {
 	var scaled, unscaled *tpsRecord
 	for _, r := range records {
 		switch {
@@ -234,24 +199,20 @@ func scaleTPS(file string, records []*tpsRecord) error {
 		}
 	}
 	if scaled == nil {
-		return nil
+		return
 	}
 	if unscaled != nil {
-		return fmt.Errorf("%s:%d: %w", file, unscaled.line, text.Advise("write one in each record, or in none",
-			"no SCALE= in the record of this line, but in that of line %d: lengths would not compare", scaled.line))
+		refuseAt(file, unscaled.line, "write one in each record, or in none",
+			"no SCALE= in the record of this line, but in that of line %d: lengths would not compare", scaled.line)
 	}
 	for _, r := range records {
 		for l, p := range r.points {
 			scalePoint(p, r.scale)
-			for c := range p {
-				if math.IsInf(p[c], 0) {
-					return fmt.Errorf("%s:%d: %w", file, r.line, text.Advise("correct them",
-						"in the record of this line, landmark %d: %s times SCALE is infinite", l, axis(c)))
-				}
+			if c := slices.IndexFunc(p, func(v float64) bool { return math.IsInf(v, 0) }); c >= 0 {
+				refuseAt(file, r.line, "correct them", "in the record of this line, landmark %d: %s times SCALE is infinite", l, axis(c))
 			}
 		}
 	}
-	return nil
 }
 
 // WriteTPS writes LM= (LM3=), the points, ID= and, where there is a group, COMMENT=group=…; NA where a landmark is missing. Curves at the end of the landmarks

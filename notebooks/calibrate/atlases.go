@@ -8,11 +8,12 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom"
+	"anatomy/geom/try"
 	simulated "anatomy/landmarks/population/recovery"
 )
 
 // atlases simulates populations of curves and surfaces, and says how template, modes and noise come back.
-func atlases(b *bench) error {
+func atlases(b *bench) {
 	const subjects, samples, pairs = 30, 5, 2
 	b.text("Atlases of %d simulated subjects without correspondences, with the noise estimated: an ellipse or ellipsoid, deformed by two modes, its vertices displaced by independent noise. %d samples a line. Distances are those of the norm, root mean squares; a standard error is half the distance between the templates of two random halves, of %d pairs a sample: without bias the quotient is 1, give or take a third. *Pairs* have a second, smaller curve in the first, with a noise of its own. *Amplitude*: of the kernel, the truth is 0.15 for two of the numbers of a momentum; *found*: times ρ.", subjects, samples, pairs)
 	b.header("subjects", "norm, width", "noise", "amplitude", "converged", "template from the truth", "standard error", "quotient", "plane of the modes, at most", "σ by the truth", "found")
@@ -45,19 +46,13 @@ func atlases(b *bench) error {
 		converged, off, expected, plane := 0, make([]float64, objects), make([]float64, objects), 0.0
 		ratios, found := make([][]float64, objects), []float64{}
 		for k := range uint64(samples) {
-			s, err := p.Draw(subjects, b.seed+k)
-			if err != nil {
-				return err
-			}
+			s := try.Get(p.Draw(subjects, b.seed+k))
 			r, err := s.Recover()
 			if err != nil {
 				refused = append(refused, fmt.Sprintf("%s, %s of width %g, sample %d: %v", c.name, norm, c.width, k+1, err))
 				continue
 			}
-			e, err := s.StandardError(r.Atlas, pairs)
-			if err != nil {
-				return err
-			}
+			e := try.Get(s.StandardError(r.Atlas, pairs))
 			if r.Atlas.Status == geom.Converged {
 				converged++
 			}
@@ -78,5 +73,4 @@ func atlases(b *bench) error {
 		}
 	}
 	b.text("\nRefused: %s.", strings.Join(append(refused, "no more"), "; "))
-	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -15,6 +14,7 @@ import (
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/stochastic"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
@@ -26,7 +26,7 @@ type estimate struct {
 }
 
 // coverage counts how often 95 % intervals hold the truth, and averages estimates.
-func coverage(b *bench) error {
+func coverage(b *bench) {
 	b.text("Each line: the share of 95 %% intervals that hold the truth, and the mean of the estimates with its standard error; lines without a share are other numbers of the simulations of the line before. Of the diffusion means there are a tenth as many simulations, %d. What has not converged holds nothing.", b.tenth())
 	b.header("interval", "simulations", "converged", "holds the truth", "truth", "mean of the estimates")
 	flow := geom.On(manifold.Sphere(2))
@@ -45,78 +45,51 @@ func coverage(b *bench) error {
 	}
 	type line struct {
 		rows     []row // the first has an interval
-		simulate func(k int) ([]estimate, geom.Status, error)
-		count    int // of simulations
+		count    int   // of simulations
+		simulate simulation[[]estimate]
 	}
 	for _, c := range []line{
-		{[]row{{"Fréchet mean of 20 points of 0.3, S², ellipse; its distance from the truth", 0}},
-			func(k int) ([]estimate, geom.Status, error) {
-				return frechet(flow, pole, 0.3, nil, b.random(k))
-			}, b.simulations},
-		{[]row{{"the same, points of 0.7", 0}},
-			func(k int) ([]estimate, geom.Status, error) {
-				return frechet(flow, pole, 0.7, nil, b.random(k))
-			}, b.simulations},
-		{[]row{{"the same, H², points of 1", 0}},
-			func(k int) ([]estimate, geom.Status, error) {
-				return frechet(geom.On(manifold.Hyperbolic(2)), []float64{1, 0, 0}, 1, nil, b.random(k))
-			}, b.simulations},
-		{[]row{{"the same, 3 landmarks, points of 0.2", 0}},
-			func(k int) ([]estimate, geom.Status, error) {
-				return frechet(widths[2], triangle, 0.2, nil, b.random(k))
-			}, b.simulations},
+		{[]row{{"Fréchet mean of 20 points of 0.3, S², ellipse; its distance from the truth", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return frechet(flow, pole, 0.3, nil, r) }},
+		{[]row{{"the same, points of 0.7", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return frechet(flow, pole, 0.7, nil, r) }},
+		{[]row{{"the same, H², points of 1", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) {
+			return frechet(geom.On(manifold.Hyperbolic(2)), []float64{1, 0, 0}, 1, nil, r)
+		}},
+		{[]row{{"the same, 3 landmarks, points of 0.2", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return frechet(widths[2], triangle, 0.2, nil, r) }},
 		{[]row{{"the same, S², points of 0.3, one with the weight of 9 others", 0}, {"the square of its standard error, less that of its distance", 0}},
-			func(k int) ([]estimate, geom.Status, error) {
-				return frechet(flow, pole, 0.3, heavy, b.random(k))
-			}, b.simulations},
-		{[]row{{"speed of a geodesic through 20, S², t", 0.5}}, func(k int) ([]estimate, geom.Status, error) { return slope(flow, b.random(k)) }, b.simulations},
+			b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return frechet(flow, pole, 0.3, heavy, r) }},
+		{[]row{{"speed of a geodesic through 20, S², t", 0.5}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return slope(flow, r) }},
 		{[]row{{"mean slope of 20 subjects that grow, S², Hotelling's ellipse; the variance between them", between},
 			{"the square of its standard error, less that of its error", 0}, {"the variance between their intercepts", 2 * 0.3 * 0.3}},
-			func(k int) ([]estimate, geom.Status, error) { return growth(flow, always, b.random(k)) }, b.simulations},
+			b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return growth(flow, always, r) }},
 		{[]row{{"the same, each third of the subjects at times of its own; the variance between them", between},
 			{"the square of its standard error, less that of its error", 0}},
-			func(k int) ([]estimate, geom.Status, error) { return growth(flow, unlike, b.random(k)) }, b.simulations},
-		{[]row{{"variance of the diffusion mean of 20, S², normal in log T", 0.3}},
-			func(k int) ([]estimate, geom.Status, error) { return diffusion(flow, pole, 0.3, b, k) }, b.tenth()},
-		{[]row{{"the same, 3 landmarks", 0.02}}, func(k int) ([]estimate, geom.Status, error) { return diffusion(widths[2], triangle, 0.02, b, k) }, b.tenth()},
-		{[]row{{"kernel width, from 20 Brownian samples of 3 landmarks, likelihood's curvature", width}},
-			func(k int) ([]estimate, geom.Status, error) { return kernelWidth(widths, b, k) }, b.simulations},
-		{[]row{{"ancestor of 16 leaves, Brownian motion, t", 0}}, func(k int) ([]estimate, geom.Status, error) { return ancestor(b.random(k)) }, b.simulations},
+			b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return growth(flow, unlike, r) }},
+		{[]row{{"variance of the diffusion mean of 20, S², normal in log T", 0.3}}, b.tenth(), func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return diffusion(flow, pole, 0.3, b, k) }},
+		{[]row{{"the same, 3 landmarks", 0.02}}, b.tenth(), func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return diffusion(widths[2], triangle, 0.02, b, k) }},
+		{[]row{{"kernel width, from 20 Brownian samples of 3 landmarks, likelihood's curvature", width}}, b.simulations, func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return kernelWidth(widths, b, k) }},
+		{[]row{{"ancestor of 16 leaves, Brownian motion, t", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return ancestor(r) }},
 	} {
-		values := make([][]float64, len(c.rows))
-		held, found := 0, 0
-		var failed error
-		for k := range c.count {
-			estimates, status, err := c.simulate(k)
-			if err != nil {
-				failed = fmt.Errorf("simulation %d: %w", k, err)
-				break
-			}
-			if status != geom.Converged {
-				continue
-			}
-			found++
-			if estimates[0].holds {
-				held++
-			}
-			for i := range c.rows {
-				values[i] = append(values[i], estimates[i].value)
-			}
-		}
+		found, _, failed := simulate(b, c.count, c.simulate)
 		for i, r := range c.rows {
 			if failed != nil {
-				b.row("%s | %d | %d | %v | %g | ", r.name, c.count, found, failed, r.truth)
+				b.row("%s | %d | %d | %v | %g | ", r.name, c.count, len(found), failed, r.truth)
 				continue
+			}
+			var values []float64
+			held := 0
+			for _, estimates := range found {
+				if values = append(values, estimates[i].value); estimates[i].holds {
+					held++
+				}
 			}
 			holds := "–"
 			if i == 0 {
 				holds = share(held, c.count)
 			}
-			mean, deviation := stat.MeanStdDev(values[i], nil)
-			b.row("%s | %d | %d | %s | %g | %.4g ± %.2g", r.name, c.count, found, holds, r.truth, mean, deviation/math.Sqrt(float64(len(values[i]))))
+			mean, deviation := stat.MeanStdDev(values, nil)
+			b.row("%s | %d | %d | %s | %g | %.4g ± %.2g", r.name, c.count, len(found), holds, r.truth, mean, deviation/math.Sqrt(float64(len(values))))
 		}
 	}
-	return nil
 }
 
 const observations = 20
@@ -132,54 +105,35 @@ var heavy = func() []float64 {
 // frechet has the distance of the mean from a point, with the ellipsoid of its uncertainty as the interval, and the square of its standard
 // error less that of this distance. The samples are Exp of normal vectors at the point, whose mean is 0: so it is the Fréchet mean of
 // the population. Weights of nil are equal.
-func frechet[P geom.Point](on geom.Of[P], point P, spread float64, weights []float64, random *rand.Rand) ([]estimate, geom.Status, error) {
+func frechet[P geom.Point](on geom.Of[P], point P, spread float64, weights []float64, random *rand.Rand) ([]estimate, geom.Status) {
 	s := on.Geometry()
-	basis, err := stochastic.Orthonormal(on, point)
-	if err != nil {
-		return nil, 0, err
-	}
+	basis := try.Get(stochastic.Orthonormal(on, point))
 	samples := make([]P, observations)
 	for i := range samples {
 		v := make([]float64, len(s.Vector(point)))
 		for _, e := range basis {
 			floats.AddScaled(v, spread*random.NormFloat64(), s.Vector(e))
 		}
-		g, err := s.Exp(point, s.Point(v))
-		if err != nil {
-			return nil, 0, err
-		}
-		samples[i] = g.End
+		samples[i] = try.Get(s.Exp(point, s.Point(v))).End
 	}
-	mean, err := stats.FrechetMean(on, samples, stats.Weights(weights))
-	if err != nil || mean.Status != geom.Converged {
-		return nil, geom.Stalled, err
+	mean := try.Get(stats.FrechetMean(on, samples, stats.Weights(weights)))
+	if mean.Status != geom.Converged {
+		return nil, geom.Stalled
 	}
-	u, err := stats.MeanUncertainty(on, mean)
-	if err != nil {
-		return nil, 0, err
-	}
-	radii, err := u.Radii(0.95)
-	if err != nil {
-		return nil, 0, err
-	}
-	off, err := s.Log(mean.Point, point)
-	if err != nil {
-		return nil, 0, err
-	}
+	u := try.Get(stats.MeanUncertainty(on, mean))
+	radii := try.Get(u.Radii(0.95))
+	off := try.Get(s.Log(mean.Point, point))
 	square := 0.0
 	for k, c := range u.Covectors {
 		square += math.Pow(floats.Dot(s.Vector(c), s.Vector(off.Velocity))/radii[k], 2)
 	}
-	return []estimate{{off.Length, square <= 1}, {value: u.StandardError*u.StandardError - off.Length*off.Length}}, off.Status, nil
+	return []estimate{{off.Length, square <= 1}, {value: u.StandardError*u.StandardError - off.Length*off.Length}}, off.Status
 }
 
 // hotelling returns whether a tangent vector at a point of a surface is in the 95 % ellipse of the mean of vectors, in which
 // their own mean has been subtracted from the vector.
-func hotelling(s *geom.Space[geom.Vec], point geom.Vec, samples []geom.Vec, off geom.Vec) (bool, error) {
-	basis, err := stochastic.Orthonormal(s, point)
-	if err != nil {
-		return false, err
-	}
+func hotelling(s *geom.Space[geom.Vec], point geom.Vec, samples []geom.Vec, off geom.Vec) bool {
+	basis := try.Get(stochastic.Orthonormal(s, point))
 	n := float64(len(samples))
 	columns := mat.NewDense(len(samples), 2, nil)
 	for i, v := range samples {
@@ -189,83 +143,53 @@ func hotelling(s *geom.Space[geom.Vec], point geom.Vec, samples []geom.Vec, off 
 	stat.CovarianceMatrix(&c, columns, nil)
 	x, y := floats.Dot(off, basis[0]), floats.Dot(off, basis[1])
 	square := n * (x*x*c.At(1, 1) - 2*x*y*c.At(0, 1) + y*y*c.At(0, 0)) / mat.Det(&c)
-	return square*(n-2)/(2*(n-1)) <= distuv.F{D1: 2, D2: n - 2}.Quantile(0.95), nil
+	return square*(n-2)/(2*(n-1)) <= distuv.F{D1: 2, D2: n - 2}.Quantile(0.95)
 }
 
 var pole = []float64{0, 0, 1}
 
 // tracked are subjects around the pole, whose slopes differ by 0.15 and 0.05 along the axes, with observations of errors of 0.05.
-func tracked(s *geom.Space[geom.Vec], subjects int, times func(subject int) []float64, random *rand.Rand) ([]stats.Track[geom.Vec], error) {
+func tracked(s *geom.Space[geom.Vec], subjects int, times func(subject int) []float64, random *rand.Rand) []stats.Track[geom.Vec] {
 	normal := func(x, y float64) []float64 { return []float64{x * random.NormFloat64(), y * random.NormFloat64(), 0} }
 	// moved is the end of the geodesic from x with the velocity v, and what becomes of w.
-	moved := func(x, v, w []float64) ([]float64, []float64, error) {
-		g, err := s.Exp(x, v)
-		if err != nil {
-			return nil, nil, err
-		}
-		path, err := s.Transport(g, w)
-		if err != nil {
-			return nil, nil, err
-		}
-		return g.End, path[0][len(path[0])-1], nil
+	moved := func(x, v, w []float64) (end, moved []float64) {
+		g := try.Get(s.Exp(x, v))
+		path := try.Get(s.Transport(g, w))
+		return g.End, path[0][len(path[0])-1]
 	}
 	var tracks []stats.Track[geom.Vec]
 	for i := range subjects {
 		slope, away := normal(0.15, 0.05), normal(0.3, 0.3)
 		slope[0] += rate
-		start, v, err := moved(pole, away, slope)
-		if err != nil {
-			return nil, err
-		}
+		start, v := moved(pole, away, slope)
 		var track stats.Track[geom.Vec]
 		for _, t := range times(i) {
-			_, error, err := moved(pole, away, normal(0.05, 0.05))
-			if err != nil {
-				return nil, err
-			}
-			y, error, err := moved(start, floats.ScaleTo(make([]float64, 3), t, v), error)
-			if err != nil {
-				return nil, err
-			}
-			x, _, err := moved(y, error, error)
-			if err != nil {
-				return nil, err
-			}
+			_, error := moved(pole, away, normal(0.05, 0.05))
+			y, error := moved(start, floats.ScaleTo(make([]float64, 3), t, v), error)
+			x, _ := moved(y, error, error)
 			track.Times, track.Points = append(track.Times, t), append(track.Points, x)
 		}
 		tracks = append(tracks, track)
 	}
-	return tracks, nil
+	return tracks
 }
 
 // growth has the variance between the slopes of subjects, with Hotelling's ellipse of their mean as the interval, the square of the
 // standard error of the mean slope less that of its error, and the variance between their intercepts.
-func growth(s *geom.Space[geom.Vec], times func(subject int) []float64, random *rand.Rand) ([]estimate, geom.Status, error) {
-	tracks, err := tracked(s, observations, times, random)
-	if err != nil {
-		return nil, 0, err
-	}
-	g, err := stats.Grow(s, tracks)
-	if err != nil {
-		return nil, 0, err
-	}
-	way, err := s.Log(pole, g.Mean.Point)
-	if err != nil {
-		return nil, 0, err
-	}
-	truth, err := s.Transport(way, []float64{rate, 0, 0})
-	if err != nil {
-		return nil, 0, err
-	}
+func growth(s *geom.Space[geom.Vec], times func(subject int) []float64, random *rand.Rand) ([]estimate, geom.Status) {
+	tracks := tracked(s, observations, times, random)
+	g := try.Get(stats.Grow(s, tracks))
+	way := try.Get(s.Log(pole, g.Mean.Point))
+	truth := try.Get(s.Transport(way, []float64{rate, 0, 0}))
 	off := floats.SubTo(make([]float64, 3), truth[0][len(truth[0])-1], g.Slope)
-	holds, err := hotelling(s, g.Mean.Point, g.Slopes, off)
-	return []estimate{{g.Rate.Between, holds}, {value: g.StandardError*g.StandardError - floats.Dot(off, off)}, {value: g.Intercept.Between}}, g.Status, err
+	holds := hotelling(s, g.Mean.Point, g.Slopes, off)
+	return []estimate{{g.Rate.Between, holds}, {value: g.StandardError*g.StandardError - floats.Dot(off, off)}, {value: g.Intercept.Between}}, g.Status
 }
 
 const rate = 0.4
 
 // slope is that of noise of 0.1 around points of a great circle at times between −1 and 1.
-func slope(s *geom.Space[geom.Vec], random *rand.Rand) ([]estimate, geom.Status, error) {
+func slope(s *geom.Space[geom.Vec], random *rand.Rand) ([]estimate, geom.Status) {
 	const truth, noise = 0.5, 0.1
 	samples, times := make([][]float64, observations), make([]float64, observations)
 	var squares float64
@@ -276,41 +200,29 @@ func slope(s *geom.Space[geom.Vec], random *rand.Rand) ([]estimate, geom.Status,
 		floats.Scale(noise/spread, v)
 		samples[i] = turned(onSphere(v), truth*times[i])
 	}
-	r, err := stats.Regress(s, samples, linear.Terms{linear.Covariate("time", times...)})
-	if err != nil {
-		return nil, 0, err
-	}
+	r := try.Get(stats.Regress(s, samples, linear.Terms{linear.Covariate("time", times...)}))
 	const free = 2*observations - 4
 	se := math.Sqrt(r.Variance * observations / free / squares)
 	speed := floats.Norm(r.Velocities[0], 2)
 	wide := distuv.StudentsT{Sigma: 1, Nu: free}.Quantile(0.975) * se
-	return []estimate{{speed, math.Abs(speed-truth) <= wide}}, r.Status, nil
+	return []estimate{{speed, math.Abs(speed-truth) <= wide}}, r.Status
 }
 
 // diffusion has the variance of the diffusion mean of n samples at the time T, times n/(n − 1) as in the plane, where T̂ has the
 // distribution of T χ²/d(n − 1); its interval, normal in log T, is that of VarianceError.
-func diffusion(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, simulation int) ([]estimate, geom.Status, error) {
+func diffusion(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, simulation int) ([]estimate, geom.Status) {
 	seed := b.seed + uint64(simulation)
-	samples, err := stochastic.Brownian(s, start).Sample(stochastic.Run{Paths: observations, Steps: 50, Time: T, Seed: seed})
-	if err != nil {
-		return nil, 0, err
-	}
-	m, err := stochastic.DiffusionMean(s, stochastic.Guided, samples, start, stochastic.Run{Paths: 20, Steps: 20, Time: T, Seed: seed + 1<<32})
-	if err != nil {
-		return nil, 0, err
-	}
+	samples := try.Get(stochastic.Brownian(s, start).Sample(stochastic.Run{Paths: observations, Steps: 50, Time: T, Seed: seed}))
+	m := try.Get(stochastic.DiffusionMean(s, stochastic.Guided, samples, start, stochastic.Run{Paths: 20, Steps: 20, Time: T, Seed: seed + 1<<32}))
 	variance := m.Variance * observations / (observations - 1)
 	wide := 1.96 * m.VarianceError / m.Variance * math.Sqrt(observations/(observations-1.))
-	return []estimate{{variance, math.Abs(math.Log(variance/T)) <= wide}}, m.Status, nil
+	return []estimate{{variance, math.Abs(math.Log(variance/T)) <= wide}}, m.Status
 }
 
 // ancestor is the value at the root of a tree, with the standard error of Prune, whose rate has leaves − 1 degrees of freedom.
-func ancestor(random *rand.Rand) ([]estimate, geom.Status, error) {
+func ancestor(random *rand.Rand) ([]estimate, geom.Status) {
 	const leaves = 16
-	t, err := grown(random, leaves)
-	if err != nil {
-		return nil, 0, err
-	}
+	t := grown(random, leaves)
 	nodes := make([]float64, len(t.Parent))
 	for i := 1; i < len(nodes); i++ {
 		nodes[i] = nodes[t.Parent[i]] + math.Sqrt(t.Length[i])*random.NormFloat64()
@@ -319,12 +231,9 @@ func ancestor(random *rand.Rand) ([]estimate, geom.Status, error) {
 	for _, i := range t.Leaves() {
 		values = append(values, []float64{nodes[i]})
 	}
-	a, err := t.Prune(values)
-	if err != nil {
-		return nil, 0, err
-	}
+	a := try.Get(t.Prune(values))
 	wide := distuv.StudentsT{Sigma: 1, Nu: leaves - 1}.Quantile(0.975) * a.StandardError(0)[0]
-	return []estimate{{a.Mean[0][0], math.Abs(a.Mean[0][0]) <= wide}}, geom.Converged, nil
+	return []estimate{{a.Mean[0][0], math.Abs(a.Mean[0][0]) <= wide}}, geom.Converged
 }
 
 // width is that of the kernel of three landmarks.
@@ -333,20 +242,14 @@ const width = 0.8
 var triangle = []float64{0, 0, 0.9, 0.2, 0.4, 0.8}
 
 // kernelWidth is the maximum of a parabola through the log-likelihoods of five widths, in their logarithms.
-func kernelWidth(widths []*geom.Space[geom.Vec], b *bench, simulation int) ([]estimate, geom.Status, error) {
+func kernelWidth(widths []*geom.Space[geom.Vec], b *bench, simulation int) ([]estimate, geom.Status) {
 	const T = 0.02
 	seed := b.seed + uint64(simulation)
-	samples, err := stochastic.Brownian(widths[2], triangle).Sample(stochastic.Run{Paths: observations, Steps: 50, Time: T, Seed: seed})
-	if err != nil {
-		return nil, 0, err
-	}
+	samples := try.Get(stochastic.Brownian(widths[2], triangle).Sample(stochastic.Run{Paths: observations, Steps: 50, Time: T, Seed: seed}))
 	var x, y [5]float64
 	for k, s := range widths {
 		x[k] = 0.3 * float64(k-2)
-		all, err := stochastic.LogLikelihood(s, stochastic.Guided, triangle, samples, stochastic.Run{Paths: 50, Steps: 20, Time: T, Seed: seed + 1<<32})
-		if err != nil {
-			return nil, 0, err
-		}
+		all := try.Get(stochastic.LogLikelihood(s, stochastic.Guided, triangle, samples, stochastic.Run{Paths: 50, Steps: 20, Time: T, Seed: seed + 1<<32}))
 		for i, l := range all {
 			y[k] += l.Log - logDet(samples[i], width*math.Exp(x[k])) // a density by coordinates: the volume depends on the width
 		}
@@ -359,10 +262,10 @@ func kernelWidth(widths []*geom.Space[geom.Vec], b *bench, simulation int) ([]es
 	}
 	first, second := (y[best+1]-y[best-1])/0.6, (y[best+1]-2*y[best]+y[best-1])/0.09
 	if !(second < 0) { // no maximum
-		return nil, geom.Stalled, nil
+		return nil, geom.Stalled
 	}
 	peak := x[best] - first/second
-	return []estimate{{width * math.Exp(peak), math.Abs(peak) <= 1.96/math.Sqrt(-second)}}, geom.Converged, nil
+	return []estimate{{width * math.Exp(peak), math.Abs(peak) <= 1.96/math.Sqrt(-second)}}, geom.Converged
 }
 
 // logDet is log det K of landmarks in the plane: the logarithm of the density of coordinates by that of the Riemannian volume is

@@ -13,17 +13,15 @@ import (
 	"anatomy/geom/lie"
 	"anatomy/geom/manifold"
 	"anatomy/geom/stochastic"
+	"anatomy/geom/try"
 )
 
 // densities holds bridges against heat kernels.
-func densities(b *bench) error {
+func densities(b *bench) {
 	const paths, steps = 100, 100
 	b.text("Each line: %d likelihoods of %d bridges with %d steps, with noises of their own. *Off* is log (mean of p) − log p of all bridges together, with its standard error and the number of standard errors that it is off, which is the error of the time step; *covered* the share of the single likelihoods with a finite standard error whose two standard errors hold the closed form, wanted 95 %%; *told* the share that have a finite one.", b.seeds, paths, steps)
 	b.header("manifold", "T", "distance", "log p", "off", "z", "standard error (median)", "covered", "told", "effective size (median) of 100")
-	rotations, err := lie.SO(3).LeftInvariant(nil)
-	if err != nil {
-		return err
-	}
+	rotations := try.Get(lie.SO(3).LeftInvariant(nil))
 	great := func(d int) func(r float64) []float64 {
 		return func(r float64) []float64 {
 			x := make([]float64, d+1)
@@ -60,7 +58,7 @@ func densities(b *bench) error {
 					continue
 				}
 				if err != nil {
-					return fmt.Errorf("%s, T = %g, distance %g: %w", c.name, T, r, err)
+					try.Do(fmt.Errorf("%s, T = %g, distance %g: %w", c.name, T, r, err))
 				}
 				want := c.log(T, r)
 				var ratios, errors, sizes []float64
@@ -86,7 +84,6 @@ func densities(b *bench) error {
 			}
 		}
 	}
-	return nil
 }
 
 func median(x []float64) float64 {

@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/shapestats"
 )
@@ -17,8 +18,7 @@ import (
 // measured tests what does nothing to individuals that were measured three times over these.
 func measured(b *bench) {
 	individual, treatment := linear.Factor("individual"), linear.Factor("treatment")
-	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-		random := b.random(k)
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 		d := &morpho.Dataset{Name: "individuals"}
 		for i := range 10 {
 			own := square(random, 0, 0)
@@ -33,11 +33,8 @@ func measured(b *bench) {
 				d.Specimens = append(d.Specimens, s)
 			}
 		}
-		a, err := anova(d, b.drawing(k), treatment.Over(individual), individual)
-		if err != nil {
-			return nil, 0, err
-		}
-		return []float64{a.Rows[0].P}, geom.Converged, nil
+		a := anova(d, b.drawing(k), treatment.Over(individual), individual)
+		return []float64{a.Rows[0].P}, geom.Converged
 	}, "Procrustes analysis of variance, treatment over individual | shapes of 4 landmarks | 5/5, three times each")
 }
 
@@ -53,12 +50,8 @@ func species(b *bench) {
 		return "(" + branch(levels-1) + ":1," + branch(levels-1) + ":1)"
 	}
 	newick := branch(5) + ";"
-	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-		random := b.random(k)
-		phylogeny, err := tree.Parse(newick)
-		if err != nil {
-			return nil, 0, err
-		}
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+		phylogeny := try.Get(tree.Parse(newick))
 		nodes, numbers := make([][][]float64, len(phylogeny.Parent)), make([]float64, len(phylogeny.Parent))
 		nodes[0] = square(random, 0, 0)
 		for i, parent := range phylogeny.Parent[1:] {
@@ -73,15 +66,9 @@ func species(b *bench) {
 		for _, i := range phylogeny.Leaves() {
 			d.Specimens = append(d.Specimens, morpho.Specimen{Name: phylogeny.Name[i], Points: nodes[i], Covariates: map[string]string{"x": fmt.Sprint(numbers[i])}})
 		}
-		m, err := shapestats.FitOnTree(d, phylogeny, linear.Covariate("x"))
-		if err != nil {
-			return nil, 0, err
-		}
-		a, err := m.ANOVA(b.drawing(k))
-		if err != nil {
-			return nil, 0, err
-		}
-		return []float64{a.Rows[0].P}, geom.Converged, nil
+		m := try.Get(shapestats.FitOnTree(d, phylogeny, linear.Covariate("x")))
+		a := try.Get(m.ANOVA(b.drawing(k)))
+		return []float64{a.Rows[0].P}, geom.Converged
 	}, fmt.Sprintf("Procrustes analysis of variance, covariate on a tree | shapes of 4 landmarks | %d", count))
 }
 
@@ -89,8 +76,7 @@ func species(b *bench) {
 func pairs(b *bench) {
 	x, group := linear.Covariate("x"), linear.Factor("group")
 	const where = " | shapes of 4 landmarks | 5/8/15"
-	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-		random := b.random(k)
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 		d := &morpho.Dataset{Name: "groups"}
 		for g, n := range []int{5, 8, 15} {
 			for range n {
@@ -99,19 +85,10 @@ func pairs(b *bench) {
 					Points: square(random, 0, 0.07*number), Covariates: map[string]string{"x": fmt.Sprint(number)}})
 			}
 		}
-		m, err := shapestats.Fit(d, x, group, linear.Interaction(x, group))
-		if err != nil {
-			return nil, 0, err
-		}
-		means, err := m.PairsOfMeans(group, b.drawing(k))
-		if err != nil {
-			return nil, 0, err
-		}
-		slopes, err := m.PairsOfSlopes(group, x, b.drawing(k))
-		if err != nil {
-			return nil, 0, err
-		}
-		return []float64{means[0].P, slopes[0].P, slopes[0].PAngle}, geom.Converged, nil
+		m := try.Get(shapestats.Fit(d, x, group, linear.Interaction(x, group)))
+		means := try.Get(m.PairsOfMeans(group, b.drawing(k)))
+		slopes := try.Get(m.PairsOfSlopes(group, x, b.drawing(k)))
+		return []float64{means[0].P, slopes[0].P, slopes[0].PAngle}, geom.Converged
 	}, "distance of two means of three, at one x"+where, "distance of two slopes of three"+where, "angle of two slopes of three"+where)
 }
 
@@ -119,8 +96,7 @@ func pairs(b *bench) {
 func parts(b *bench) {
 	face := [][]float64{{0, 3}, {0, -3}, {1, 2}, {-1, 2}, {2, 0}, {-2, 0}, {1.5, -2}, {-1.5, -2}}
 	sides := [][2]int{{2, 3}, {4, 5}, {6, 7}}
-	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-		random := b.random(k)
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 		d := &morpho.Dataset{Name: "faces"}
 		for i := range 20 {
 			s := morpho.Specimen{Name: fmt.Sprint(i), Covariates: map[string]string{"individual": fmt.Sprint(i / 2)}}
@@ -129,19 +105,10 @@ func parts(b *bench) {
 			}
 			d.Specimens = append(d.Specimens, s)
 		}
-		g, err := shapestats.MeasureIntegration(d, []int{0, 2, 3, 4}, b.drawing(k))
-		if err != nil {
-			return nil, 0, err
-		}
-		s, err := shapestats.ObjectSymmetry(d, sides, b.drawing(k))
-		if err != nil {
-			return nil, 0, err
-		}
-		a, err := anova(s.Asymmetric, b.drawing(k), linear.Factor("individual"))
-		if err != nil {
-			return nil, 0, err
-		}
-		return []float64{g.P, s.P, a.Rows[0].P}, geom.Converged, nil
+		g := try.Get(shapestats.MeasureIntegration(d, []int{0, 2, 3, 4}, b.drawing(k)))
+		s := try.Get(shapestats.ObjectSymmetry(d, sides, b.drawing(k)))
+		a := anova(s.Asymmetric, b.drawing(k), linear.Factor("individual"))
+		return []float64{g.P, s.P, a.Rows[0].P}, geom.Converged
 	}, "integration | parts of 4 landmarks | 20", "directional asymmetry | shapes of 8 landmarks | 10, twice each", "fluctuating asymmetry | shapes of 8 landmarks | 10, twice each")
 }
 
@@ -156,8 +123,7 @@ func disparities(b *bench) {
 		{"shapes of 4 landmarks | 5/15, beside 8 that vary more", 4, [3]int{5, 15, 8}},
 		{"shapes of 24 landmarks | 3/30", 24, [3]int{3, 30, 0}},
 	} {
-		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-			random := b.random(k)
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 			d := &morpho.Dataset{Name: "groups"}
 			for g, n := range c.groups {
 				for range n {
@@ -170,15 +136,9 @@ func disparities(b *bench) {
 					d.Specimens = append(d.Specimens, s)
 				}
 			}
-			m, err := shapestats.Fit(d, x, group)
-			if err != nil {
-				return nil, 0, err
-			}
-			v, err := m.Disparity(group, b.drawing(k))
-			if err != nil {
-				return nil, 0, err
-			}
-			return []float64{v.Ratios[0].P}, geom.Converged, nil
+			m := try.Get(shapestats.Fit(d, x, group))
+			v := try.Get(m.Disparity(group, b.drawing(k)))
+			return []float64{v.Ratios[0].P}, geom.Converged
 		}, "Procrustes variances | "+c.name)
 	}
 }
@@ -196,8 +156,7 @@ func ring(n int) (out [][]float64) {
 func trajectories(b *bench) {
 	group, stage := linear.Factor("group"), linear.Factor("stage")
 	const where = " | shapes of 4 landmarks | 4 times 5 / 3+12+6+10"
-	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-		random := b.random(k)
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 		d := &morpho.Dataset{Name: "stages"}
 		for g, cells := range [2][4]int{{5, 5, 5, 5}, {3, 12, 6, 10}} {
 			for s, n := range cells {
@@ -207,15 +166,9 @@ func trajectories(b *bench) {
 				}
 			}
 		}
-		m, err := shapestats.Fit(d, group, stage, linear.Interaction(group, stage))
-		if err != nil {
-			return nil, 0, err
-		}
-		t, err := m.Trajectories(group, stage, b.drawing(k))
-		if err != nil {
-			return nil, 0, err
-		}
-		return []float64{t.Pairs[0].PSize, t.Pairs[0].PAngle, t.Pairs[0].PShape}, geom.Converged, nil
+		m := try.Get(shapestats.Fit(d, group, stage, linear.Interaction(group, stage)))
+		t := try.Get(m.Trajectories(group, stage, b.drawing(k)))
+		return []float64{t.Pairs[0].PSize, t.Pairs[0].PAngle, t.Pairs[0].PShape}, geom.Converged
 	}, "size of trajectories"+where, "angle of trajectories"+where, "shape of trajectories"+where)
 }
 
@@ -256,26 +209,20 @@ func modularity(b *bench) {
 		var lower mat.TriDense
 		cholesky.LTo(&lower)
 		where := fmt.Sprintf(" | ellipse of %d landmarks that vary %s | 30", n, what)
-		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-			m, err := varied(b.random(k), outline, &lower)
-			if err != nil {
-				return nil, 0, err
-			}
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+			m := varied(random, outline, &lower)
 			var p []float64
 			for _, modules := range [][][]int{{half, rest}, {end, others}} {
-				r, err := m.Modularity(modules, b.drawing(k))
-				if err != nil {
-					return nil, 0, err
-				}
+				r := try.Get(m.Modularity(modules, b.drawing(k)))
 				p = append(p, r.P, r.Random.P)
 			}
-			return p, geom.Converged, nil
+			return p, geom.Converged
 		}, "modularity of halves"+where, "the same, beside random landmarks alone"+where, "modularity of an end"+where, "the same, beside random landmarks alone"+where)
 	}
 }
 
 // varied is the mean of 30 outlines with noise whose covariance has this root.
-func varied(random *rand.Rand, outline [][]float64, root mat.Matrix) (*shapestats.Model, error) {
+func varied(random *rand.Rand, outline [][]float64, root mat.Matrix) *shapestats.Model {
 	d := &morpho.Dataset{Name: "outlines"}
 	for s := range 30 {
 		noise := mat.NewDense(len(outline), 2, nil)
@@ -287,16 +234,13 @@ func varied(random *rand.Rand, outline [][]float64, root mat.Matrix) (*shapestat
 		}
 		d.Specimens = append(d.Specimens, morpho.Specimen{Name: fmt.Sprint(s), Points: points})
 	}
-	return shapestats.Fit(d)
+	return try.Get(shapestats.Fit(d))
 }
 
 // evolved grows a tree of 24 species, along which rings of points evolve at one rate, and each second point besides with the others of these, and returns the
 // points at its nodes.
-func evolved(random *rand.Rand, points int, together float64) (*tree.Tree, [][][]float64, error) {
-	phylogeny, err := grown(random, 24)
-	if err != nil {
-		return nil, nil, err
-	}
+func evolved(random *rand.Rand, points int, together float64) (*tree.Tree, [][][]float64) {
+	phylogeny := grown(random, 24)
 	nodes := make([][][]float64, len(phylogeny.Parent))
 	nodes[0] = ring(points)
 	for i, parent := range phylogeny.Parent[1:] {
@@ -309,17 +253,13 @@ func evolved(random *rand.Rand, points int, together float64) (*tree.Tree, [][][
 			nodes[i+1] = append(nodes[i+1], []float64{p[0] + step*random.NormFloat64() + common*math.Mod(float64(l), 2), p[1] + step*random.NormFloat64()})
 		}
 	}
-	return phylogeny, nodes, nil
+	return phylogeny, nodes
 }
 
 // rates compares groups of species, of which some are mixed over a random tree, that evolve at one rate.
 func rates(b *bench) {
-	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-		random := b.random(k)
-		phylogeny, nodes, err := evolved(random, 6, 0)
-		if err != nil {
-			return nil, 0, err
-		}
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+		phylogeny, nodes := evolved(random, 6, 0)
 		d := &morpho.Dataset{Name: "species"}
 		for a, i := range phylogeny.Leaves() {
 			half, mixed := "first", "few"
@@ -333,12 +273,9 @@ func rates(b *bench) {
 		}
 		var p []float64
 		for _, groups := range []string{"half", "mixed"} {
-			r, err := shapestats.EvolutionaryRates(d, phylogeny, linear.Factor(groups), b.drawing(k))
-			if err != nil {
-				return nil, 0, err
-			}
+			r := try.Get(shapestats.EvolutionaryRates(d, phylogeny, linear.Factor(groups), b.drawing(k)))
 			p = append(p, r.Ratios[0].P)
 		}
-		return p, geom.Converged, nil
+		return p, geom.Converged
 	}, "evolutionary rates | shapes of 6 landmarks | 12/12, neighbours", "evolutionary rates | shapes of 6 landmarks | 6/18, mixed")
 }

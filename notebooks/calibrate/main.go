@@ -14,10 +14,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"strings"
 	"time"
+
+	"anatomy/geom"
+	"anatomy/geom/try"
 )
 
 // sections are the tables. One more is a function and a line here.
@@ -38,7 +42,7 @@ var sections = []section{
 
 type section struct {
 	name, title string
-	run         func(b *bench) error
+	run         func(b *bench)
 }
 
 // bench is what the sections are told, and where they write.
@@ -124,7 +128,7 @@ func (b *bench) run(wanted []section) error {
 	for _, s := range wanted {
 		begin := time.Now()
 		fmt.Fprintf(b.out, "### %s\n\n", s.title)
-		if err := s.run(b); err != nil {
+		if err := try.Run(func() { s.run(b) }); err != nil {
 			b.text("\n*It ended with an error*: %v", err)
 			failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
 		}
@@ -153,4 +157,22 @@ func share(k, n int) string {
 	}
 	p := (float64(k) + 1) / (float64(n) + 2)
 	return fmt.Sprintf("%.1f ± %.1f %%", 100*float64(k)/float64(n), 100*math.Sqrt(p*(1-p)/(float64(n)+2)))
+}
+
+// simulation draws number k of the simulations of a line, with random numbers of its own, and says whether its search converged.
+type simulation[T any] func(k int, random *rand.Rand) (T, geom.Status)
+
+// simulate returns what came of the simulations that converged, and how many were made: an error ends them.
+func simulate[T any](b *bench, count int, draw simulation[T]) (converged []T, made int, failed error) {
+	for k := range count {
+		var one T
+		var status geom.Status
+		if err := try.Run(func() { one, status = draw(k, b.random(k)) }); err != nil {
+			return converged, k, fmt.Errorf("simulation %d: %w", k, err)
+		}
+		if status == geom.Converged {
+			converged = append(converged, one)
+		}
+	}
+	return converged, count, nil
 }

@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/try"
 )
 
 // At short times and distances heat kernels are those of flat space.
@@ -59,19 +61,19 @@ func TestFlags(t *testing.T) {
 func TestErrorsEndLines(t *testing.T) {
 	var out strings.Builder
 	b := &bench{out: &out, simulations: 4}
-	failing := section{"one", "One", func(b *bench) error {
-		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+	failing := section{"one", "One", func(b *bench) {
+		b.tested(b.simulations, func(k int, _ *rand.Rand) ([]float64, geom.Status) {
 			if k == 2 {
-				return nil, 0, errors.New("broken")
+				try.Do(errors.New("broken"))
 			}
-			return []float64{0.01}, geom.Converged, nil
+			return []float64{0.01}, geom.Converged
 		}, "first")
-		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-			return []float64{0.01, 0.5}, geom.Status(k % 2), nil // every second one has stalled
+		b.tested(b.simulations, func(k int, _ *rand.Rand) ([]float64, geom.Status) {
+			return []float64{0.01, 0.5}, geom.Status(k % 2) // every second one has stalled
 		}, "second", "third")
-		return errors.New("at its end")
+		try.Do(errors.New("at its end"))
 	}}
-	following := section{"two", "Two", func(b *bench) error { b.text("reached"); return nil }}
+	following := section{"two", "Two", func(b *bench) { b.text("reached") }}
 	expect.Refused(t, b.run([]section{failing, following}), "one: at its end")
 	for _, want := range []string{"| first | 2 of 2 | simulation 2: broken |", "| second | 2 of 4 | 100.0 ± ", "| third | 2 of 4 | 0.0 ± ", "error*: at its end", "reached"} {
 		if !strings.Contains(out.String(), want) {

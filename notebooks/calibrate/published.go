@@ -19,6 +19,7 @@ import (
 	"anatomy/geom/guided"
 	"anatomy/geom/stats/chains"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 )
@@ -33,7 +34,7 @@ var hyperiax07 string
 
 // published is the posterior of that notebook: Kunita's flow with the kernel Laplace-4, which is called Laplace-2 there, from a circle
 // along a tree of depth 2 and degree 3, with 100 steps an edge.
-func published(b *bench) error {
+func published(b *bench) {
 	const steps, noise = 100, 1e-3
 	o := guided.Observations[geom.Shape]{Noise: math.Sqrt(noise)}
 	var rows [][]float64
@@ -42,9 +43,7 @@ func published(b *bench) error {
 		var row []float64
 		for _, field := range strings.Fields(line) {
 			var x float64
-			if _, err := fmt.Sscan(field, &x); err != nil {
-				return err
-			}
+			try.Get(fmt.Sscan(field, &x))
 			row = append(row, x)
 		}
 		for i := 0; i < len(row); i += 2 {
@@ -61,14 +60,8 @@ func published(b *bench) error {
 	for i := range 9 {
 		parent, length = append(parent, 1+i/3), append(length, 1)
 	}
-	t, err := tree.New(parent, length, nil)
-	if err != nil {
-		return err
-	}
-	process, err := landmarks.New(16, 2, kernels.Laplace(4, 1)).Kunita(circle, 0.25, 0.1)
-	if err != nil {
-		return err
-	}
+	t := try.Get(tree.New(parent, length, nil))
+	process := try.Get(landmarks.New(16, 2, kernels.Laplace(4, 1)).Kunita(circle, 0.25, 0.1))
 	b.text("Posterior of the amplitude and width of a stochastic flow of 16 landmarks along a tree of 9 leaves, of data simulated with 0.1 and 0.25 (notebook 07 of hyperiax 3.0.0, 100 steps an edge). Sizes are effective ones in the bulk and in the tail, of all chains together; seconds are those of all processors, without compilation for hyperiax.")
 	b.header("program", "draws", "seconds", "wall", "amplitude", "R̂", "sizes", "width", "R̂", "sizes", "least size a second")
 	line := func(program string, amplitude, width [][]float64, seconds, wall float64) {
@@ -82,35 +75,28 @@ func published(b *bench) error {
 		b.row("%s | %d × %d | %.0f | %.0f%s | %.2g", program, len(width), len(width[0]), seconds, wall, cells, least/seconds)
 	}
 	begin, processor := time.Now(), seconds()
-	post, err := guided.Sample(process, t, o, guided.Options{
+	post := try.Get(guided.Sample(process, t, o, guided.Options{
 		Unknown: []guided.Unknown{guided.Param(1, "amplitude", guided.InverseGamma(2, 0.5)), guided.Param(0, "width", guided.InverseGamma(3, 2))},
-		Steps:   steps, Warmup: 100, Draws: b.draws, Seed: b.seed})
-	if err != nil {
-		return err
-	}
+		Steps:   steps, Warmup: 100, Draws: b.draws, Seed: b.seed}))
 	line("anatomy", post.Unknown[0].Draws, post.Unknown[1].Draws, seconds()-processor, time.Since(begin).Seconds())
 	if b.python == "" {
-		return nil
+		return
 	}
-	data, err := json.Marshal(rows)
-	if err != nil {
-		return err
-	}
+	data := try.Get(json.Marshal(rows))
 	c := exec.Command(b.python, "-c", hyperiax07, fmt.Sprint(b.theirs), fmt.Sprint(steps))
 	c.Stdin, c.Stderr = bytes.NewReader(data), os.Stderr
-	out, err := c.Output()
-	if err != nil || strings.TrimSpace(string(out)) == "absent" {
-		return err
+	out := try.Get(c.Output())
+	if strings.TrimSpace(string(out)) == "absent" {
+		return
 	}
 	var theirs struct {
 		Processor, Wall float64
 		Draws           [2][][]float64
 	}
 	if err := json.Unmarshal(out, &theirs); err != nil {
-		return fmt.Errorf("hyperiax: %w", err)
+		try.Do(fmt.Errorf("hyperiax: %w", err))
 	}
 	line("hyperiax", theirs.Draws[0], theirs.Draws[1], theirs.Processor, theirs.Wall)
-	return nil
 }
 
 // seconds is the processor time of this process.

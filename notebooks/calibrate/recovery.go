@@ -13,10 +13,11 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
 	"anatomy/geom/stochastic"
+	"anatomy/geom/try"
 )
 
 // recovery draws samples of normal distributions and fits frame bundle means to them: start, frame and scale must come back.
-func recovery(b *bench) error {
+func recovery(b *bench) {
 	b.text("Frame bundle means of %d samples of a normal distribution with standard deviations 0.3 and 0.15, σ = %g: estimates less the truth. Likelihood finds variances too small by 1 − 1/n and by 2σ², as in flat space; this is put right.", observations, recoveryNoise)
 	b.header("space", "quantity", "converged", "off", "standard errors")
 	sphere := geom.On(manifold.Sphere(2), geom.Integrator(ode.RK4, 10))
@@ -28,22 +29,18 @@ func recovery(b *bench) error {
 		{"R²", geom.On(manifold.Euclidean(2)), framebundle.At([]float64{0, 0}, []float64{0.3, 0}, []float64{0, 0.15})},
 		{"S²", sphere, framebundle.At([]float64{0, 0, 1}, []float64{0.3, 0, 0}, []float64{0, 0.15, 0})},
 	} {
-		if err := recovered(b, c.name, c.space, c.u, b.simulations); err != nil {
+		if err := try.Run(func() { recovered(b, c.name, c.space, c.u, b.simulations) }); err != nil {
 			b.row("%s | %v | | | ", c.name, err)
 		}
 	}
-	return nil
 }
 
 const recoveryNoise = 0.01
 
 // recovered is the part of the table for a space: normal distributions with the start and frame u.
-func recovered(b *bench, name string, s *geom.Space[geom.Vec], u framebundle.Point[geom.Vec], simulations int) error {
+func recovered(b *bench, name string, s *geom.Space[geom.Vec], u framebundle.Point[geom.Vec], simulations int) {
 	const sigma = recoveryNoise
-	drawn, err := stochastic.Development(s, u.X, u.Frame...).Sample(stochastic.Run{Paths: observations * simulations, Steps: 50, Seed: b.seed})
-	if err != nil {
-		return err
-	}
+	drawn := try.Get(stochastic.Development(s, u.X, u.Frame...).Sample(stochastic.Run{Paths: observations * simulations, Steps: 50, Seed: b.seed}))
 	converged := 0
 	var names []string
 	off := map[string][]float64{}
@@ -56,7 +53,7 @@ func recovered(b *bench, name string, s *geom.Space[geom.Vec], u framebundle.Poi
 	for k := range simulations {
 		m, err := stats.FrameBundleMean(s, drawn[k*observations:(k+1)*observations], len(u.Frame), stats.Noise(sigma))
 		if err != nil {
-			return fmt.Errorf("simulation %d: %w", k, err)
+			try.Do(fmt.Errorf("simulation %d: %w", k, err))
 		}
 		if m.Status == geom.Converged {
 			converged++
@@ -85,5 +82,4 @@ func recovered(b *bench, name string, s *geom.Space[geom.Vec], u framebundle.Poi
 		deviation /= math.Sqrt(float64(simulations))
 		b.row("%s | %s | %d of %d | %.5f ± %.5f | %.1f", name, quantity, converged, simulations, mean, deviation, mean/deviation)
 	}
-	return nil
 }

@@ -3,15 +3,17 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"anatomy/geom"
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/shapestats"
 )
 
 // shapes counts how often tests of the shapes of landmarks reject a true null hypothesis at 5 %.
-func shapes(b *bench) error {
+func shapes(b *bench) {
 	b.text("Each line: %d simulations of shapes, %d permutations, the share rejected at 5 %%: without the effect that is tested, its size, and in lines that end with *effect* its power.", b.simulations, b.permutations)
 	b.header("test", "space", "groups", "converged", "rejected")
 	for _, effect := range []float64{0, 1} {
@@ -23,7 +25,6 @@ func shapes(b *bench) error {
 		evolving(b, effect)
 		related(b, effect)
 	}
-	return nil
 }
 
 // lines are those of a table, with the effect that there is.
@@ -39,8 +40,7 @@ func lines(effect float64, all ...string) []string {
 // sums tests a factor by sums of squares of each type, beside a second one that has an effect, in cells of unequal numbers.
 func sums(b *bench, effect float64) {
 	first, second := linear.Factor("first"), linear.Factor("second")
-	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-		random := b.random(k)
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 		d := &morpho.Dataset{Name: "cells"}
 		for cell, n := range []int{3, 10, 12, 4} {
 			for range n {
@@ -48,26 +48,19 @@ func sums(b *bench, effect float64) {
 					Covariates: map[string]string{"first": fmt.Sprint(cell / 2), "second": fmt.Sprint(cell % 2)}})
 			}
 		}
-		m, err := shapestats.Fit(d, first, second, linear.Interaction(first, second))
-		if err != nil {
-			return nil, 0, err
-		}
+		m := try.Get(shapestats.Fit(d, first, second, linear.Interaction(first, second)))
 		var p []float64
 		for _, of := range []linear.SumsOfSquares{linear.TypeII, linear.TypeIII} {
-			a, err := m.ANOVAOfType(of, b.drawing(k))
-			if err != nil {
-				return nil, 0, err
-			}
+			a := try.Get(m.ANOVAOfType(of, b.drawing(k)))
 			p = append(p, a.Rows[0].P)
 		}
-		return p, geom.Converged, nil
+		return p, geom.Converged
 	}, lines(effect, "first of two factors, type II | shapes of 4 landmarks | 3+10/12+4", "first of two factors, type III | shapes of 4 landmarks | 3+10/12+4")...)
 }
 
 // sessions tests the systematic error of two measurements that differ by chance.
 func sessions(b *bench, effect float64) {
-	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-		random := b.random(k)
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 		d := &morpho.Dataset{Name: "measurements"}
 		for i := range 10 {
 			own := square(random, 0, 0)
@@ -83,17 +76,14 @@ func sessions(b *bench, effect float64) {
 				d.Specimens = append(d.Specimens, s)
 			}
 		}
-		r, err := shapestats.MeasureRepeatability(d, linear.Factor("individual"), b.drawing(k), linear.Factor("session"))
-		if err != nil {
-			return nil, 0, err
-		}
-		return []float64{r.Table.Rows[1].P}, geom.Converged, nil
+		r := try.Get(shapestats.MeasureRepeatability(d, linear.Factor("individual"), b.drawing(k), linear.Factor("session")))
+		return []float64{r.Table.Rows[1].P}, geom.Converged
 	}, lines(effect, "systematic error of measurement | shapes of 4 landmarks | 10, twice each")...)
 }
 
 // slopes tests allometry, and whether that of two groups is one, in shapes that grow alike or not at all.
 func slopes(b *bench, effect float64) {
-	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 		var p []float64
 		for which, grow := range []float64{0.05 * effect, 0.05} {
 			random := b.random(k)
@@ -108,17 +98,14 @@ func slopes(b *bench, effect float64) {
 					d.Specimens = append(d.Specimens, s)
 				}
 			}
-			a, err := shapestats.MeasureAllometry(d, nil, b.drawing(k))
-			if err != nil {
-				return nil, 0, err
-			}
+			a := try.Get(shapestats.MeasureAllometry(d, nil, b.drawing(k)))
 			if which == 0 {
 				p = append(p, a.Table.Rows[0].P)
 			} else {
 				p = append(p, a.Table.Rows[2].P, a.Pairs[0].P, a.Pairs[0].PAngle)
 			}
 		}
-		return p, geom.Converged, nil
+		return p, geom.Converged
 	}, lines(effect, "allometry | shapes of 4 landmarks | 6/15", "slopes of groups | shapes of 4 landmarks | 6/15", "distance of slopes | shapes of 4 landmarks | 6/15", "angle of slopes | shapes of 4 landmarks | 6/15")...)
 }
 
@@ -126,8 +113,7 @@ func slopes(b *bench, effect float64) {
 func separations(b *bench, effect float64) {
 	for _, landmarks := range []int{4, 24} {
 		where := fmt.Sprintf(" | shapes of %d landmarks | 5/8/12", landmarks)
-		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-			random := b.random(k)
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 			d := &morpho.Dataset{Name: "groups"}
 			for _, g := range labels(5, 8, 12) {
 				s := morpho.Specimen{Name: fmt.Sprint(len(d.Specimens)), Group: g}
@@ -139,15 +125,9 @@ func separations(b *bench, effect float64) {
 				}
 				d.Specimens = append(d.Specimens, s)
 			}
-			v, err := shapestats.CanonicalVariates(d, b.drawing(k))
-			if err != nil {
-				return nil, 0, err
-			}
-			c, err := shapestats.BetweenGroupComponents(d, b.drawing(k))
-			if err != nil {
-				return nil, 0, err
-			}
-			return []float64{v.P, c.P}, geom.Converged, nil
+			v := try.Get(shapestats.CanonicalVariates(d, b.drawing(k)))
+			c := try.Get(shapestats.BetweenGroupComponents(d, b.drawing(k)))
+			return []float64{v.P, c.P}, geom.Converged
 		}, lines(effect, "canonical variates"+where, "between-group components"+where)...)
 	}
 }
@@ -157,8 +137,7 @@ func differences(b *bench, effect float64) {
 	face := [][]float64{{0, 3}, {0, -3}, {1, 2}, {-1, 2}, {2, 0}, {-2, 0}, {1.5, -2}, {-1.5, -2}}
 	for _, n := range [][2]int{{20, 20}, {15, 40}} {
 		for _, together := range []float64{0, 0.2} {
-			b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-				random := b.random(k)
+			b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 				var found [2]*shapestats.Integration
 				for sample := range n {
 					d := &morpho.Dataset{Name: "faces"}
@@ -169,14 +148,11 @@ func differences(b *bench, effect float64) {
 						}
 						d.Specimens = append(d.Specimens, s)
 					}
-					g, err := shapestats.MeasureIntegration(d, []int{0, 2, 3, 4}, b.drawing(k))
-					if err != nil {
-						return nil, 0, err
-					}
+					g := try.Get(shapestats.MeasureIntegration(d, []int{0, 2, 3, 4}, b.drawing(k)))
 					found[sample] = g
 				}
 				_, p := found[0].Difference(found[1])
-				return []float64{p}, geom.Converged, nil
+				return []float64{p}, geom.Converged
 			}, lines(effect, fmt.Sprintf("difference of integrations | parts of 4 landmarks, common variation %g times the other | %d/%d", together/0.1, n[0], n[1]))...)
 		}
 	}
@@ -184,36 +160,22 @@ func differences(b *bench, effect float64) {
 
 // evolving tests parts of species that evolve by themselves, or also together.
 func evolving(b *bench, effect float64) {
-	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-		random := b.random(k)
-		phylogeny, nodes, err := evolved(random, 8, 0.05*effect)
-		if err != nil {
-			return nil, 0, err
-		}
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+		phylogeny, nodes := evolved(random, 8, 0.05*effect)
 		d := &morpho.Dataset{Name: "species"}
 		for _, i := range phylogeny.Leaves() {
 			d.Specimens = append(d.Specimens, morpho.Specimen{Name: phylogeny.Name[i], Points: nodes[i]})
 		}
-		on, err := shapestats.MeasureIntegrationOnTree(d, phylogeny, []int{0, 1, 2, 3}, b.drawing(k))
-		if err != nil {
-			return nil, 0, err
-		}
-		off, err := shapestats.MeasureIntegration(d, []int{0, 1, 2, 3}, b.drawing(k))
-		if err != nil {
-			return nil, 0, err
-		}
-		return []float64{on.P, off.P}, geom.Converged, nil
+		on := try.Get(shapestats.MeasureIntegrationOnTree(d, phylogeny, []int{0, 1, 2, 3}, b.drawing(k)))
+		off := try.Get(shapestats.MeasureIntegration(d, []int{0, 1, 2, 3}, b.drawing(k)))
+		return []float64{on.P, off.P}, geom.Converged
 	}, lines(effect, "integration on a tree | parts of 4 landmarks | 24 species", "integration without the tree | parts of 4 landmarks | 24 species")...)
 }
 
 // related tests whether relatives resemble each other, in species that have nothing to do with the tree, or evolve along it in a third of their variance.
 func related(b *bench, effect float64) {
-	b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-		random := b.random(k)
-		phylogeny, nodes, err := evolved(random, 8, 0)
-		if err != nil {
-			return nil, 0, err
-		}
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+		phylogeny, nodes := evolved(random, 8, 0)
 		d, height := &morpho.Dataset{Name: "species"}, phylogeny.Height()
 		for _, i := range phylogeny.Leaves() {
 			s, own := morpho.Specimen{Name: phylogeny.Name[i]}, 0.03*math.Sqrt(height[i])
@@ -226,14 +188,8 @@ func related(b *bench, effect float64) {
 			}
 			d.Specimens = append(d.Specimens, s)
 		}
-		signal, err := shapestats.PhylogeneticSignal(d, phylogeny, b.drawing(k))
-		if err != nil {
-			return nil, 0, err
-		}
-		lambda, err := shapestats.PhylogeneticLambda(d, phylogeny, b.drawing(k))
-		if err != nil {
-			return nil, 0, err
-		}
-		return []float64{signal.P, lambda.P}, geom.Converged, nil
+		signal := try.Get(shapestats.PhylogeneticSignal(d, phylogeny, b.drawing(k)))
+		lambda := try.Get(shapestats.PhylogeneticLambda(d, phylogeny, b.drawing(k)))
+		return []float64{signal.P, lambda.P}, geom.Converged
 	}, lines(effect, "phylogenetic signal K | shapes of 8 landmarks | 24 species", "phylogenetic signal λ | shapes of 8 landmarks | 24 species")...)
 }

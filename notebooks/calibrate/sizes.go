@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/mesh"
@@ -43,12 +44,8 @@ func labels(sizes ...int) (group []string) {
 }
 
 // anova is the Procrustes analysis of variance of a data set.
-func anova(d *morpho.Dataset, p linear.Permutations, terms ...linear.Term) (*linear.ANOVA, error) {
-	m, err := shapestats.Fit(d, terms...)
-	if err != nil {
-		return nil, err
-	}
-	return m.ANOVA(p)
+func anova(d *morpho.Dataset, p linear.Permutations, terms ...linear.Term) *linear.ANOVA {
+	return try.Get(try.Get(shapestats.Fit(d, terms...)).ANOVA(p))
 }
 
 // onSphere is Exp of a tangent vector at the pole (0, 0, 1).
@@ -67,7 +64,7 @@ func normal(random *rand.Rand, d int) []float64 {
 }
 
 // sizes counts how often tests reject a true null hypothesis at 5 %.
-func sizes(b *bench) error {
+func sizes(b *bench) {
 	b.text("Each line: %d simulations of groups from one distribution, %d permutations, 19 for the distance of the means; rejected at 5 %% of those that converged, of interactions beside two effects that add up. *Largest T²*: the share in which any vertex has a p-value of 5 %% or less, which is corrected for all vertices. *Departure* is that of growth from geodesics, of subjects that grow along geodesics. *Covariate*: one that does nothing, but goes with another (correlation 0.89) by which points move.", b.simulations, b.permutations)
 	b.header("test", "space", "groups", "converged", "rejected")
 	flat := func(v []float64) []float64 { return v }
@@ -91,24 +88,19 @@ func sizes(b *bench) error {
 			if test.statistic.String() == stats.MeanDistance.String() {
 				permutations = 19 // two means each
 			}
-			b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-				random := b.random(k)
+			b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 				group := labels(n...)
 				var samples [][]float64
 				for range group {
 					samples = append(samples, test.point(normal(random, test.d)))
 				}
-				c, err := stats.PermutationTest(test.space, samples, linear.Factor("group", group...), test.statistic, linear.Permutations{N: permutations, Seed: uint64(k)})
-				if err != nil {
-					return nil, 0, err
-				}
-				return []float64{c.P}, c.Status, nil
+				c := try.Get(stats.PermutationTest(test.space, samples, linear.Factor("group", group...), test.statistic, linear.Permutations{N: permutations, Seed: uint64(k)}))
+				return []float64{c.P}, c.Status
 			}, fmt.Sprintf("%s | %s | %s", test.statistic, test.name, strings.Trim(strings.ReplaceAll(fmt.Sprint(n), " ", "/"), "[]")))
 		}
 	}
 	for _, n := range [][2]int{{3, 30}, {15, 15}} {
-		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-			random := b.random(k)
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 			d := &morpho.Dataset{Name: "noise"}
 			for i := range n[0] + n[1] {
 				group := "a"
@@ -118,11 +110,8 @@ func sizes(b *bench) error {
 				x := fmt.Sprint(random.NormFloat64())
 				d.Specimens = append(d.Specimens, morpho.Specimen{Name: fmt.Sprint(i), Group: group, Covariates: map[string]string{"x": x}, Points: square(random, 0, 0)})
 			}
-			a, err := anova(d, b.drawing(k), linear.Factor("group"), linear.Covariate("x"))
-			if err != nil {
-				return nil, 0, err
-			}
-			return []float64{a.Rows[0].P, a.Rows[1].P}, geom.Converged, nil
+			a := anova(d, b.drawing(k), linear.Factor("group"), linear.Covariate("x"))
+			return []float64{a.Rows[0].P, a.Rows[1].P}, geom.Converged
 		}, fmt.Sprintf("Procrustes analysis of variance, group | shapes of 4 landmarks | %d/%d", n[0], n[1]),
 			fmt.Sprintf("Procrustes analysis of variance, covariate | shapes of 4 landmarks | %d/%d", n[0], n[1]))
 	}
@@ -140,32 +129,23 @@ func sizes(b *bench) error {
 	signals(b)
 	departures(b)
 	beside(b)
-	return nil
 }
 
 // tested writes lines of the table for the p-values of tests that one simulation gives. An error ends them.
-func (b *bench) tested(simulations int, simulate func(k int) (p []float64, status geom.Status, err error), lines ...string) {
-	rejected, converged := make([]int, len(lines)), 0
-	for k := range simulations {
-		p, status, err := simulate(k)
-		if err != nil {
-			for _, line := range lines {
-				b.row("%s | %d of %d | simulation %d: %v", line, converged, k, k, err)
-			}
-			return
-		}
-		if status != geom.Converged {
+func (b *bench) tested(simulations int, draw simulation[[]float64], lines ...string) {
+	converged, made, failed := simulate(b, simulations, draw)
+	for i, line := range lines {
+		if failed != nil {
+			b.row("%s | %d of %d | %v", line, len(converged), made, failed)
 			continue
 		}
-		converged++
-		for i := range lines {
+		rejected := 0
+		for _, p := range converged {
 			if p[i] <= 0.05 {
-				rejected[i]++
+				rejected++
 			}
 		}
-	}
-	for i, line := range lines {
-		b.row("%s | %d of %d | %s", line, converged, simulations, share(rejected[i], converged))
+		b.row("%s | %d of %d | %s", line, len(converged), made, share(rejected, len(converged)))
 	}
 }
 
@@ -174,20 +154,11 @@ func departures(b *bench) {
 	times := func(int) []float64 { return []float64{-1, -0.5, 0, 0.5, 1} }
 	for _, subjects := range []int{6, 20} {
 		sphere := geom.On(manifold.Sphere(2))
-		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-			tracks, err := tracked(sphere, subjects, times, b.random(k))
-			if err != nil {
-				return nil, 0, err
-			}
-			g, err := stats.Grow(sphere, tracks)
-			if err != nil {
-				return nil, 0, err
-			}
-			d, err := g.Departure(sphere, b.drawing(k))
-			if err != nil {
-				return nil, 0, err
-			}
-			return []float64{d.P, d.PAcross}, g.Status, nil
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+			tracks := tracked(sphere, subjects, times, random)
+			g := try.Get(stats.Grow(sphere, tracks))
+			d := try.Get(g.Departure(sphere, b.drawing(k)))
+			return []float64{d.P, d.PAcross}, g.Status
 		}, fmt.Sprintf("departure | S² | %d subjects", subjects), fmt.Sprintf("departure, across the slope | S² | %d subjects", subjects))
 	}
 }
@@ -196,8 +167,7 @@ func departures(b *bench) {
 func beside(b *bench) {
 	round := geom.On(manifold.Sphere(2))
 	for _, n := range []int{8, 12, 30} {
-		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-			random := b.random(k)
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 			var known, tested []float64
 			var samples [][]float64
 			for range n {
@@ -206,11 +176,8 @@ func beside(b *bench) {
 				v := normal(random, 2)
 				samples = append(samples, turned(onSphere(v), 0.4*known[len(samples)]))
 			}
-			t, err := stats.RegressionTest(round, samples, linear.Terms{linear.Covariate("known", known...)}, linear.Terms{linear.Covariate("tested", tested...)}, b.drawing(k))
-			if err != nil {
-				return nil, 0, err
-			}
-			return []float64{t.P}, t.Status, nil
+			t := try.Get(stats.RegressionTest(round, samples, linear.Terms{linear.Covariate("known", known...)}, linear.Terms{linear.Covariate("tested", tested...)}, b.drawing(k)))
+			return []float64{t.P}, t.Status
 		}, fmt.Sprintf("covariate beside another | S² | %d", n))
 	}
 }
@@ -249,8 +216,7 @@ func interactions(b *bench) {
 		if c.name == "site" {
 			groups = fmt.Sprintf("%d+%d/%d+%d", c.cells[0][0], c.cells[0][1], c.cells[1][0], c.cells[1][1])
 		}
-		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-			random := b.random(k)
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 			d := &morpho.Dataset{Name: "noise"}
 			for group, sites := range c.cells {
 				for site, n := range sites {
@@ -268,11 +234,8 @@ func interactions(b *bench) {
 				}
 			}
 			group := linear.Factor("group")
-			a, err := anova(d, b.drawing(k), group, c.term, linear.Interaction(group, c.term))
-			if err != nil {
-				return nil, 0, err
-			}
-			return []float64{a.Rows[2].P}, geom.Converged, nil
+			a := anova(d, b.drawing(k), group, c.term, linear.Interaction(group, c.term))
+			return []float64{a.Rows[2].P}, geom.Converged
 		}, fmt.Sprintf("Procrustes analysis of variance, group:%s | shapes of 4 landmarks | %s", c.name, groups))
 	}
 }
@@ -281,18 +244,14 @@ func interactions(b *bench) {
 func pooled(b *bench) {
 	s := geom.On(landmarks.Manifold{N: 5, D: 2, Kernel: kernels.Gaussian(0.8)}, geom.Integrator(ode.RK4, 5))
 	n := [2]int{3, 12}
-	b.tested(b.tenth(), func(k int) ([]float64, geom.Status, error) {
-		random := b.random(k)
+	b.tested(b.tenth(), func(k int, random *rand.Rand) ([]float64, geom.Status) {
 		group := labels(n[:]...)
 		var samples [][]float64
 		for range group {
 			samples = append(samples, pentagon(random))
 		}
-		c, err := stats.PermutationTest(s, samples, linear.Factor("group", group...), stats.TangentMeanDistance, b.drawing(k), stats.Mismatch(0.3))
-		if err != nil {
-			return nil, 0, err
-		}
-		return []float64{c.P}, c.Status, nil
+		c := try.Get(stats.PermutationTest(s, samples, linear.Factor("group", group...), stats.TangentMeanDistance, b.drawing(k), stats.Mismatch(0.3)))
+		return []float64{c.P}, c.Status
 	}, fmt.Sprintf("%s, Mismatch 0.3 | 5 landmarks | %d/%d", stats.TangentMeanDistance, n[0], n[1]))
 }
 
@@ -309,8 +268,7 @@ func regions(b *bench) {
 		return []*mesh.Mesh{m}
 	}
 	for _, n := range [][2]int{{2, 10}, {3, 30}, {15, 15}} {
-		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-			random := b.random(k)
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 			a := &population.Atlas{Template: ring(func(int) (x, y float64) { return 0, 0 })}
 			group := labels(n[:]...)
 			for range group {
@@ -324,11 +282,8 @@ func regions(b *bench) {
 					return x + noise[0]/5, y + noise[1]/5
 				}))
 			}
-			d, err := a.Compare(linear.Factor("group", group...), b.drawing(k))
-			if err != nil {
-				return nil, 0, err
-			}
-			return []float64{d.Least}, geom.Converged, nil
+			d := try.Get(a.Compare(linear.Factor("group", group...), b.drawing(k)))
+			return []float64{d.Least}, geom.Converged
 		}, fmt.Sprintf("largest T² on a template | ring of %d vertices | %d/%d", vertices, n[0], n[1]))
 	}
 }
@@ -336,27 +291,20 @@ func regions(b *bench) {
 // signals tests for phylogenetic signal where there is none.
 func signals(b *bench) {
 	for _, leaves := range []int{6, 20} {
-		b.tested(b.simulations, func(k int) ([]float64, geom.Status, error) {
-			random := b.random(k)
-			t, err := grown(random, leaves)
-			if err != nil {
-				return nil, 0, err
-			}
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+			t := grown(random, leaves)
 			values := make([][]float64, leaves)
 			for i := range values {
 				values[i] = normal(random, 3)
 			}
-			signal, err := t.Signal(values, b.drawing(k))
-			if err != nil {
-				return nil, 0, err
-			}
-			return []float64{signal.P}, geom.Converged, nil
+			signal := try.Get(t.Signal(values, b.drawing(k)))
+			return []float64{signal.P}, geom.Converged
 		}, fmt.Sprintf("phylogenetic signal | R³ | %d leaves", leaves))
 	}
 }
 
 // grown is a tree in which leaves split at random, with exponential lengths.
-func grown(random *rand.Rand, leaves int) (*tree.Tree, error) {
+func grown(random *rand.Rand, leaves int) *tree.Tree {
 	parent, length := []int{-1}, []float64{0}
 	tips := []int{0}
 	for len(tips) < leaves {
@@ -372,5 +320,5 @@ func grown(random *rand.Rand, leaves int) (*tree.Tree, error) {
 	for i := range name {
 		name[i] = fmt.Sprint(i)
 	}
-	return tree.New(parent, length, name)
+	return try.Get(tree.New(parent, length, name))
 }

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/guided"
 	"anatomy/geom/stats/chains"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -112,7 +113,7 @@ type quantity struct {
 }
 
 // trees holds posteriors on trees against the truth from which data were drawn: its rank among the draws is uniform.
-func trees(b *bench) error {
+func trees(b *bench) {
 	width, amplitude := guided.LogNormal(0.7, 0.3), guided.LogNormal(0.05, 0.5)
 	s := study{width: width, amplitude: amplitude, noise: 0.05,
 		unknown: []guided.Unknown{guided.Param(0, "width", width), guided.Param(1, "amplitude", amplitude)},
@@ -130,10 +131,7 @@ func trees(b *bench) error {
 		{[]int{-1, 0, 0, 1, 1, 2, 2}, []float64{0, 0.5, 0.8, 0.7, 0.4, 0.5, 1}},
 		{[]int{-1, 0, 0, 1, 1, 1, 2, 2}, []float64{0, 0.6, 0.3, 0.7, 0.4, 0.9, 0.5, 1}},
 	} {
-		t, err := tree.New(shape.parent, shape.length, nil)
-		if err != nil {
-			return err
-		}
+		t := try.Get(tree.New(shape.parent, shape.length, nil))
 		s.trees = append(s.trees, t)
 	}
 	s.quantities = []quantity{
@@ -145,18 +143,15 @@ func trees(b *bench) error {
 			}
 			return sum
 		}}}
-	return b.ranks("simulated trees of 3 to 5 leaves with 6 landmarks, Kunita's flow, a normal ancestor and errors", s, b.trees)
+	b.ranks("simulated trees of 3 to 5 leaves with 6 landmarks, Kunita's flow, a normal ancestor and errors", s, b.trees)
 }
 
 // bridges does so for paths from an outline of 39 landmarks to another, of which the first is known.
-func bridges(b *bench) error {
+func bridges(b *bench) {
 	cc := morpho.CorpusCallosum()
-	bridge, err := tree.New([]int{-1, 0}, []float64{0, 1}, nil)
-	if err != nil {
-		return err
-	}
+	bridge := try.Get(tree.New([]int{-1, 0}, []float64{0, 1}, nil))
 	width, rate := guided.LogNormal(cc.Spacing(), 0.3), guided.LogNormal(4, 0.7)
-	return b.ranks("simulated bridges of 39 landmarks from an outline of the corpus callosum, Kunita's flow in 6 steps and errors of 0.5 mm", study{
+	b.ranks("simulated bridges of 39 landmarks from an outline of the corpus callosum, Kunita's flow in 6 steps and errors of 0.5 mm", study{
 		mean: cc.Shape("jhu_atlas"), width: width, amplitude: rate, noise: 0.5, trees: []*tree.Tree{bridge},
 		unknown: []guided.Unknown{guided.Param(0, "width", width), guided.Rate(rate)},
 		options: guided.Options{Steps: 6, Chains: 2, Warmup: 150, Draws: 300}}, b.bridges)
@@ -215,11 +210,8 @@ func (r *ranks) table(b *bench, what string) {
 }
 
 // ranks is a table for count evolutions, as many on each tree.
-func (b *bench) ranks(what string, d study, count int) error {
-	process, err := landmarks.New(len(d.mean), 2, kernels.Gaussian(1)).Kunita(d.mean, 1, 1)
-	if err != nil {
-		return err
-	}
+func (b *bench) ranks(what string, d study, count int) {
+	process := try.Get(landmarks.New(len(d.mean), 2, kernels.Gaussian(1)).Kunita(d.mean, 1, 1))
 	rng := rand.New(rand.NewPCG(b.seed, 5))
 	d.options.Unknown, d.options.Seed = d.unknown, b.seed
 	names := []string{d.unknown[0].Name, d.unknown[1].Name}
@@ -234,10 +226,7 @@ func (b *bench) ranks(what string, d study, count int) error {
 			truths[k] = evolve(rng, t, d.mean, d.options.Root, d.options.Steps, d.width, d.amplitude)
 			data[k] = truths[k].seen(rng, t, d.noise)
 		}
-		posts, err := guided.SampleAll(process, t, data, d.options)
-		if err != nil {
-			return err
-		}
+		posts := try.Get(guided.SampleAll(process, t, data, d.options))
 		for k, post := range posts {
 			truth := []float64{truths[k].width, truths[k].amplitude}
 			draws := [][][]float64{post.Unknown[0].Draws, post.Unknown[1].Draws}
@@ -255,5 +244,4 @@ func (b *bench) ranks(what string, d study, count int) error {
 		}
 	}
 	r.table(b, what)
-	return nil
 }

@@ -58,7 +58,7 @@ func main() {
 // calibration.
 func inside(importPath string) bool {
 	for name := range strings.SplitSeq(importPath, "/") {
-		if strings.HasSuffix(name, "test") || slices.Contains([]string{"internal", "native", "recovery", "trusted", "watch"}, name) {
+		if strings.HasSuffix(name, "test") || slices.Contains([]string{"internal", "native", "recovery", "trusted", "try", "watch"}, name) {
 			return true
 		}
 	}
