@@ -7,29 +7,31 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// FixAngle returns a copy in which a part of each specimen was rotated about a joint, such as a jaw about its articulation, so that its angle is the same in
+// FixJoint returns a copy in which a part of each specimen was rotated about a joint, such as a jaw about its articulation, so that it is set alike in
 // all: what differs then is the shape of the parts, and not how far the mouth is open (D. Adams, Methods for shape analysis of landmark data from
-// articulated structures, Evol. Ecol. Research 1, 1999). The angle is that from the centroid of the landmarks of the part at rest to that of the
-// moving ones, seen from the joint, counter-clockwise. The common one is the mean over the specimens, in radians, and is returned, too; Notes has it.
+// articulated structures, Evol. Ecol. Research 1, 1999). Notes says what was done. The joint is
 //
-// It is an error if the landmarks are not in the plane, a landmark is missing, does not exist or is in both parts or the joint, or a centroid is at the
-// joint; and if angles differ by more than a quarter turn from their mean, as of specimens that are mirror images of the others.
-func (d *Dataset) FixAngle(joint int, resting, moving []int) (*Dataset, float64, error) {
-	fail := func(err error) (*Dataset, float64, error) {
-		return nil, 0, fmt.Errorf("articulation of %s: %w", d.Name, err)
-	}
+//   - a landmark in the plane, or two landmarks in space on the axis of a hinge. The angle from the centroid of the part at rest to that of the moving
+//     one, seen along the axis, becomes its mean over the specimens;
+//   - one landmark in space, about which the part turns in all directions. The parts at rest are brought to their mean by rotations about the joint, and so
+//     are, seen from these, the moving ones; the mean of the rotations that these take is none (the chordal mean: M. Moakher, SIAM J. Matrix Anal. Appl. 24, 2002).
+//
+// It is an error if a landmark is missing, does not exist or is listed twice; if a part does not tell how it is set, as its centroid is on the axis, or
+// its landmarks are collinear with a joint in space; and if parts are set by more than a quarter turn off their mean, as at a hinge those of specimens
+// that are mirror images of the others.
+func (d *Dataset) FixJoint(joint, resting, moving []int) (*Dataset, error) {
+	fail := func(err error) (*Dataset, error) { return nil, fmt.Errorf("articulation of %s: %w", d.Name, err) }
 	pre, err := preshapes(d.Shapes(), d.specimen)
 	if err != nil {
 		return fail(err)
 	}
-	if len(pre[0].centre) != 2 {
-		return fail(errors.New("the landmarks are in space, where a joint has three angles, and not one"))
-	}
-	n, _ := pre[0].points.Dims()
+	n, dim := pre[0].points.Dims()
 	seen := map[int]bool{}
-	for _, l := range slices.Concat([]int{joint}, resting, moving) {
+	for _, l := range slices.Concat(joint, resting, moving) {
 		if l < 0 || l >= n || seen[l] {
 			return fail(fmt.Errorf("landmark %d is listed twice, or is not of 0 to %d", l, n-1))
 		}
@@ -38,44 +40,162 @@ func (d *Dataset) FixAngle(joint int, resting, moving []int) (*Dataset, float64,
 	if len(resting) == 0 || len(moving) == 0 {
 		return fail(errors.New("a part has no landmarks"))
 	}
-	angles, sin, cos := make([]float64, len(d.Specimens)), 0.0, 0.0
+	out := *d
+	out.Specimens = slices.Clone(d.Specimens)
 	for i, s := range d.Specimens {
-		var directions [2][]float64
-		for k, part := range [][]int{resting, moving} {
-			var points [][]float64
-			for _, l := range part {
-				points = append(points, s.Points[l])
+		out.Specimens[i].Points = slices.Clone(s.Points)
+	}
+	switch {
+	case len(joint) == 1 && dim == 3:
+		err = out.fixPose(joint[0], resting, moving)
+	case len(joint) == dim-1:
+		err = out.fixAngle(joint, resting, moving)
+	default:
+		err = fmt.Errorf("the joint is at %d landmarks: want one, or in space two on its axis", len(joint))
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return &out, nil
+}
+
+const quarter = math.Pi / 2
+
+// fixAngle does so with a hinge, in place.
+func (d *Dataset) fixAngle(joint, resting, moving []int) error {
+	vector := func(p []float64) r3.Vec {
+		p = append(slices.Clone(p), 0)
+		return r3.Vec{X: p[0], Y: p[1], Z: p[2]}
+	}
+	angles, axes, sum := make([]float64, len(d.Specimens)), make([]r3.Vec, len(d.Specimens)), r3.Vec{}
+	for i, s := range d.Specimens {
+		at, size := vector(s.Points[joint[0]]), CentroidSize(s.Points)
+		axes[i] = r3.Vec{Z: 1}
+		if len(joint) == 2 {
+			axis := r3.Sub(vector(s.Points[joint[1]]), at)
+			if r3.Norm(axis) <= 1e-9*size {
+				return fmt.Errorf("%s: both landmarks of the axis coincide", d.specimen(i))
 			}
-			directions[k] = floats.SubTo(make([]float64, 2), Centroid(points), s.Points[joint])
-			if floats.Norm(directions[k], 2) <= 1e-9*CentroidSize(s.Points) {
-				return fail(fmt.Errorf("%s: a part has its centroid at the joint", d.specimen(i)))
+			axes[i] = r3.Unit(axis)
+		}
+		var off [2]r3.Vec
+		for k, part := range [][]int{resting, moving} {
+			off[k] = r3.Sub(vector(Centroid(some(s.Points, part))), at)
+			off[k] = r3.Sub(off[k], r3.Scale(r3.Dot(off[k], axes[i]), axes[i]))
+			if r3.Norm(off[k]) <= 1e-9*size {
+				return fmt.Errorf("%s: a part has its centroid on the axis of the joint", d.specimen(i))
 			}
 		}
-		a, b := directions[0], directions[1]
-		angles[i] = math.Atan2(a[0]*b[1]-a[1]*b[0], floats.Dot(a, b))
-		sin, cos = sin+math.Sin(angles[i]), cos+math.Cos(angles[i])
+		angles[i] = math.Atan2(r3.Dot(axes[i], r3.Cross(off[0], off[1])), r3.Dot(off[0], off[1]))
+		sum = r3.Add(sum, r3.Vec{X: math.Cos(angles[i]), Y: math.Sin(angles[i])})
 	}
-	mean, centre := 0.0, math.Atan2(sin, cos)
+	mean, centre := 0.0, math.Atan2(sum.Y, sum.X)
 	for i, angle := range angles {
 		off := math.Remainder(angle-centre, 2*math.Pi)
-		if math.Abs(off) > math.Pi/2 {
-			return fail(fmt.Errorf("%s has the angle %.0f° and the mean is %.0f°: is it mirrored?", d.specimen(i), angle*180/math.Pi, centre*180/math.Pi))
+		if math.Abs(off) > quarter {
+			return fmt.Errorf("%s has the angle %.0f° and the mean is %.0f°: is it mirrored?", d.specimen(i), degrees(angle), degrees(centre))
 		}
 		angles[i] = off
 		mean += off / float64(len(angles))
 	}
-	out := *d
-	out.Specimens = slices.Clone(d.Specimens)
 	for i, s := range d.Specimens {
-		turn := mean - angles[i]
-		points := slices.Clone(s.Points)
+		at, turn := vector(s.Points[joint[0]]), r3.NewRotation(mean-angles[i], axes[i])
 		for _, l := range moving {
-			x, y := s.Points[l][0]-s.Points[joint][0], s.Points[l][1]-s.Points[joint][1]
-			points[l] = []float64{s.Points[joint][0] + math.Cos(turn)*x - math.Sin(turn)*y, s.Points[joint][1] + math.Sin(turn)*x + math.Cos(turn)*y}
+			p := r3.Add(at, turn.Rotate(r3.Sub(vector(s.Points[l]), at)))
+			s.Points[l] = []float64{p.X, p.Y, p.Z}[:len(s.Points[l])]
 		}
-		out.Specimens[i].Points = points
 	}
-	common := math.Remainder(centre+mean, 2*math.Pi)
-	out.note("landmarks %d were rotated about landmark %d to the mean angle of %.1f°", moving, joint, common*180/math.Pi)
-	return &out, common, nil
+	about := fmt.Sprintf("landmark %d", joint[0])
+	if len(joint) == 2 {
+		about = fmt.Sprintf("the axis of the landmarks %d and %d", joint[0], joint[1])
+	}
+	d.note("landmarks %d were rotated about %s to the mean angle of %.1f°", moving, about, degrees(math.Remainder(centre+mean, 2*math.Pi)))
+	return nil
+}
+
+func degrees(angle float64) float64 { return angle * 180 / math.Pi }
+
+// some are points of a shape.
+func some(points [][]float64, which []int) (out [][]float64) {
+	for _, l := range which {
+		out = append(out, points[l])
+	}
+	return out
+}
+
+// fixPose does so with a joint that turns in all directions, in place.
+func (d *Dataset) fixPose(joint int, resting, moving []int) error {
+	seen := func(part []int) (out []*mat.Dense) { // from the joint
+		for _, s := range d.Specimens {
+			x := mat.NewDense(len(part), 3, nil)
+			for k, l := range part {
+				floats.SubTo(x.RawRowView(k), s.Points[l], s.Points[joint])
+			}
+			out = append(out, x)
+		}
+		return out
+	}
+	frames, err := d.turns(seen(resting))
+	if err != nil {
+		return fmt.Errorf("the part at rest: %w", err)
+	}
+	parts := seen(moving)
+	for i, x := range parts {
+		x.Mul(x, frames[i].T())
+	}
+	turns, err := d.turns(parts)
+	if err != nil {
+		return fmt.Errorf("the moving part: %w", err)
+	}
+	most := 0.0
+	for i, s := range d.Specimens {
+		angle := math.Acos(max(-1, min(1, (mat.Trace(turns[i])-1)/2)))
+		if angle > quarter {
+			return fmt.Errorf("%s: its part is set %.0f° off the mean: are its landmarks in order?", d.specimen(i), degrees(angle))
+		}
+		most = max(most, angle)
+		parts[i].Mul(parts[i], turns[i].T())
+		parts[i].Mul(parts[i], frames[i])
+		for k, l := range moving {
+			s.Points[l] = floats.AddTo(make([]float64, 3), s.Points[joint], parts[i].RawRowView(k))
+		}
+	}
+	d.note("landmarks %d were rotated about landmark %d to their mean pose, by at most %.1f°", moving, joint, degrees(most))
+	return nil
+}
+
+// turns returns the rotations about the origin that bring points to their mean, and whose own mean is the identity.
+func (d *Dataset) turns(points []*mat.Dense) ([]*mat.Dense, error) {
+	weights, turned, out := make([]float64, len(points)), make([]*mat.Dense, len(points)), make([]*mat.Dense, len(points))
+	for i, x := range points {
+		weights[i], turned[i], out[i] = 1/mat.Norm(x, 2), x, mat.DenseCopyOf(mat.NewDiagDense(3, []float64{1, 1, 1}))
+	}
+	for range 1000 {
+		mean, change := weightedMean(weights, turned), 0.0
+		for i, x := range points {
+			r, _, err := rotationTo(x, mean)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", d.specimen(i), err)
+			}
+			change = max(change, frobenius(1, r, out[i]))
+			var y mat.Dense
+			y.Mul(x, r.T())
+			out[i], turned[i] = r, &y
+		}
+		if change > 1e-13 {
+			continue
+		}
+		ones := make([]float64, len(out))
+		floats.AddConst(1, ones)
+		common, _, err := rotationTo(mat.DenseCopyOf(weightedMean(ones, out).T()), mat.DenseCopyOf(mat.NewDiagDense(3, []float64{1, 1, 1})))
+		if err != nil {
+			return nil, err
+		}
+		for i, r := range out {
+			out[i] = new(mat.Dense)
+			out[i].Mul(common, r)
+		}
+		return out, nil
+	}
+	return nil, errors.New("its mean still turns after 1000 iterations: the specimens have too little in common")
 }

@@ -62,7 +62,7 @@ func (q Question) ready(d *morpho.Dataset) (*morpho.Dataset, map[string][]int, *
 	}
 	parts := strings.Split(q.Joint, ";")
 	if len(parts) != 3 {
-		return fail(fmt.Errorf("the joint %q: write its landmark, those of the part at rest and those of the one that moves, as 0; 5-10; 1-4", q.Joint))
+		return fail(fmt.Errorf("the joint %q: write its landmark (two on the axis of a hinge in space), those of the part at rest and those of the one that moves, as 0; 5-10; 1-4", q.Joint))
 	}
 	var lists [3][]int
 	for k, part := range parts {
@@ -71,10 +71,7 @@ func (q Question) ready(d *morpho.Dataset) (*morpho.Dataset, map[string][]int, *
 			return fail(fmt.Errorf("the joint %q: %w", q.Joint, err))
 		}
 	}
-	if len(lists[0]) != 1 {
-		return fail(fmt.Errorf("the joint %q: it is at %d landmarks, want one", q.Joint, len(lists[0])))
-	}
-	fixed, _, err := out.FixAngle(lists[0][0], lists[1], lists[2])
+	fixed, err := out.FixJoint(lists[0], lists[1], lists[2])
 	return fixed, estimated, slid, err
 }
 
@@ -134,7 +131,7 @@ func (a *analysis) describeReady(s *Section) {
 		a.method(fmt.Sprintf("Semi-landmarks slid by %s %s.", by, source), "P. Gunz, P. Mitteroecker and F. Bookstein, Semilandmarks in three dimensions, in: D. Slice, Modern Morphometrics in Physical Anthropology, 2005")
 	}
 	if a.Joint != "" {
-		a.method("Parts of each specimen were rotated about their joint to the mean angle.", "D. Adams, Methods for shape analysis of landmark data from articulated structures, Evol. Ecol. Research 1, 1999")
+		a.method("Parts of each specimen were rotated about their joint to the mean pose.", "D. Adams, Methods for shape analysis of landmark data from articulated structures, Evol. Ecol. Research 1, 1999")
 	}
 	if len(a.estimated) > 0 {
 		var lines List

@@ -151,7 +151,7 @@ func (q *question) flags(c *cobra.Command) {
 func (q *question) preparation(c *cobra.Command) {
 	c.Flags().StringVar(&q.Curves, "curves", "", "landmarks of each curve in their order, such as \"0-9; 9-20\": the ends stay, the others slide")
 	c.Flags().Var(choice(&q.Slide, "energy", "distance", "geomorph energy", "geomorph distance"), "slide", "by what they slide: energy (bending energy), distance (Procrustes distance), or the same as geomorph does")
-	c.Flags().StringVar(&q.Joint, "joint", "", "a joint, landmarks of the part at rest and of the one that moves, such as \"0; 5-10; 1-4\": specimens get one angle")
+	c.Flags().StringVar(&q.Joint, "joint", "", "a joint, landmarks of the part at rest and of the one that moves, such as \"0; 5-10; 1-4\": specimens get one angle. In space two landmarks are on the axis of a hinge")
 }
 
 // data reads the data of a file, and the tree of the question.
