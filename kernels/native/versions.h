@@ -68,17 +68,15 @@
 #undef INLINE
 #undef AT
 
+#include "processor.h"
+
 // Version is the index of the fastest version that the processor has.
 static int version(void) {
-#ifdef __x86_64__
-	__builtin_cpu_init(); // Go's own linker leaves out the constructor that does it
-	int avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"), avx2 = __builtin_cpu_supports("avx2");
+	int has = vectors();
 #ifdef EIGHT_ON_AVX2
-	avx512 = avx2;
+	if (has == 1) has = 2;
 #endif
-	if (__builtin_cpu_supports("fma")) return avx512 ? 2 : avx2 ? 1 : 0;
-#endif
-	return 0;
+	return has;
 }
 #ifdef __x86_64__
 #define VERSIONS(name) {name##_any, name##_avx2, name##_avx512}

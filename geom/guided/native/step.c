@@ -7,6 +7,7 @@
 #endif
 
 #include "handler.h"
+#include "processor.h"
 
 // One path of one edge: where its operands and results stand.
 typedef struct { const double *in[8]; double *out[5]; } Item;
@@ -50,9 +51,10 @@ typedef void Step(const Item *items, int count, int n, int d, int backwards, dou
 // The version is chosen here: Go's own linker, which links cells, knows no functions that the loader chooses (target_clones).
 static Step *fastest(int *lanes) {
 #ifdef __x86_64__
-	__builtin_cpu_init(); // Go's own linker leaves out the constructor that does it
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma")) return *lanes = 8, avx512_steps;
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return *lanes = 4, avx2_steps;
+	switch (vectors()) {
+	case 2: return *lanes = 8, avx512_steps;
+	case 1: return *lanes = 4, avx2_steps;
+	}
 #endif
 	return *lanes = 2, any_steps;
 }
