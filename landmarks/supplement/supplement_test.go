@@ -168,7 +168,7 @@ func TestAnyData(t *testing.T) {
 		{morpho.PlethodonSpecies(), Question{Joint: "0; 5-10; 1-4"}, "were rotated about landmark 0 to the mean angle of"},
 		{morpho.Brain3D(), Question{Joint: "0, 1; 5-10; 2-4"}, "about the axis of the landmarks 0 and 1 to the mean angle of"},
 		{morpho.Brain3D(), Question{Joint: "0; 5-10; 1-4"}, "about landmark 0 to their mean pose"},
-		{morpho.PlethodonSpecies(), Question{Joint: "0; 5-10"}, "error: write its landmark, those of the part at rest"},
+		{morpho.PlethodonSpecies(), Question{Joint: "0; 5-10"}, "error: write its landmark (two on the axis of a hinge in space)"},
 		{morpho.Plethodon(), Question{Parts: "jaw: 0-4"}, "error: want at least two, with a semicolon"},
 		{morpho.Plethodon(), Question{Parts: "jaw: 0-4; 5-11"}, "error: write a name, a colon"},
 		{morpho.Plethodon(), Question{Parts: "jaw: 0-four; skull: 5-11"}, `error: "0-four" is no range of landmarks`},
