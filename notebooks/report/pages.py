@@ -45,7 +45,7 @@ def wide():
 def main():
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         sample = pathlib.Path(folder, "wide.html")
-        report.write_html(wide(), "wide", {"authors": [], "date": "today", "data": None, "provenance": [("data", "z" * 200)], "book": [], "names": {}}, sample)
+        report.write_html(wide(), "wide", {"authors": [], "date": "today", "data": None, "provenance": [("data", "z" * 200)], "book": [], "pages": [], "names": {}}, sample)
         chromium = playwright.chromium.launch(executable_path=lab.browser(), args=["--no-sandbox"])
         for width in 390, 1280:
             page = chromium.new_page(viewport={"width": width, "height": 800})

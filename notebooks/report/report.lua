@@ -305,9 +305,28 @@ local function code(cell, below, heading, tagged, alts, widths, files, folder)
   return {cell}
 end
 
--- The other reports, by the numbers of their notebooks: "notebook 3" leads there, and so does a link to its file.
-local function references(blocks, book, self)
-  local by_number, by_file = {}, {}
+-- What prose folds away by <details>, with its <summary>: on paper a link leads to it in the appendix.
+local function details(block)
+  local summary, body = block.text:match('^<details>%s*<summary>(.-)</summary>(.*)</details>$')
+  if not summary then return nil end
+  local content = pandoc.read(body, 'markdown').blocks
+  if not typ then
+    local out = pandoc.Blocks{pandoc.RawBlock('html', '<details class="code"><summary>' .. summary .. '</summary>')}
+    out:extend(content)
+    out:insert(pandoc.RawBlock('html', '</details>'))
+    return out
+  end
+  folded = folded + 1
+  local title = plain(pandoc.read(summary, 'html').blocks[1].content)
+  appendix:extend(wrap('folded(' .. folded .. ', ' .. quoted(title) .. ')', content))
+  return {pandoc.RawBlock('typst', '#unfolded(' .. folded .. ', ' .. quoted(title) .. ')')}
+end
+
+-- The other reports, by the numbers of their notebooks: "notebook 3" leads there, and so does a link to its file. A link to one of the
+-- pages, which stand beside the reports, leads there.
+local function references(blocks, book, pages, self)
+  local by_number, by_file, is_page = {}, {}, {}
+  for _, p in ipairs(pages) do is_page[stringify(p)] = true end
   for _, b in ipairs(book) do
     b = {name = stringify(b.name), title = stringify(b.title)}
     by_number[tonumber(b.name:match('^%d+')) or b.name], by_file[b.name .. '.ipynb'] = b, b
@@ -318,7 +337,11 @@ local function references(blocks, book, self)
     Link = function(l)
       local b = by_file[l.target]
       if b then return to(l.content, b), false end
-      return nil, false
+      local page, place = l.target:match('^([^:]+)%.md(#?[^/]*)$')
+      if not page then return nil, false end
+      if typ or not is_page[page] then return l.content, false end
+      l.target = page .. '.html' .. place
+      return l, false
     end,
     Inlines = function(list)
       local listing = false
@@ -364,7 +387,7 @@ function Pandoc(doc)
       for _, b in ipairs(attached(cell, about.pictures[cell.identifier] or {})) do -- flat, so that the contents nest across cells
         if b.t == 'Header' then heading = plain(b.content) end
         local figure = captioned(b)
-        blocks:extend(figure and figure.caption or {b})
+        blocks:extend(figure and figure.caption or b.t == 'RawBlock' and details(b) or {b})
       end
     else
       local below = cells[n + 1] and cells[n + 1].classes:includes('markdown') and cells[n + 1].content
@@ -376,7 +399,8 @@ function Pandoc(doc)
     local inside = i.src:match('^data:') or pandoc.mediabag.lookup(i.src)
     return not inside and error('the picture ' .. i.src .. ' is neither attached to the notebook nor a picture file beside it: drag it into the cell, or let a cell show it') or nil
   end}
-  blocks = references(blocks, about.book or {}, stringify(about.name or ''))
+  blocks = references(blocks, about.book or {}, about.pages or {}, stringify(about.name or ''))
+  appendix = references(appendix, about.book or {}, {}, '')
 
   -- Jupyter names a heading #1.-Model where pandoc has 1-model.
   local ids = {}
@@ -392,7 +416,7 @@ function Pandoc(doc)
   if typ then
     -- By these marks report.py knows what is a formula.
     local marked = {Math = function(m) return {pandoc.RawInline('typst', '\u{E000}'), m, pandoc.RawInline('typst', '\u{E001}')} end}
-    blocks = blocks:walk(marked)
+    blocks, appendix = blocks:walk(marked), appendix:walk(marked)
     doc.meta['author-string'] = pandoc.List(about.author or {}):map(function(n) return pandoc.MetaInlines{pandoc.RawInline('typst', quoted(stringify(n)))} end)
   end
 

@@ -196,11 +196,12 @@ def prepare(notebook, target, meta):
 
 def convert(notebook, target, name, about, *args):
     """about: date, provenance as (name, value) pairs, authors (a list), data (a name, or None for the standard ones), in their
-    order the reports of the book that this one belongs to, as (name, title) pairs, and names (see linked)."""
+    order the reports of the book that this one belongs to, as (name, title) pairs, pages (names of those of write_page beside it), and
+    names (see linked)."""
     names = [n for n, _ in about["book"]]
     at = names.index(name) if name in names else None
     book = [{"name": n, "title": title} for n, title in about["book"]]
-    meta = {"name": name, "folder": urllib.parse.quote(name), "pagetitle": name, "date": about["date"], "book": book,
+    meta = {"name": name, "folder": urllib.parse.quote(name), "pagetitle": name, "date": about["date"], "book": book, "pages": about["pages"],
             "provenance": [{"name": n, "value": v} for n, v in about["provenance"]]}
     if about["authors"]:
         meta["author"] = about["authors"]  # an empty list is "true" to pandoc
@@ -276,6 +277,17 @@ def linked(page, names):
 def write_html(notebook, name, about, path):
     page = convert(notebook, "html5", name, about, "--gladtex", "--embed-resources")
     path.write_text(finished(linked(mathml(page), about["names"]), written(notebook)), encoding="utf-8")
+
+
+def linked_pages(notebook):
+    """The names of the pages of Markdown beside a notebook to which its prose links."""
+    prose = "\n".join(text(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+    return set(re.findall(r"\]\(([\w-]+)\.md(?:#[^)]*)?\)", prose))
+
+
+def write_page(source, about, folder):
+    """A page of Markdown as a report without code."""
+    write_html(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(source.read_text(encoding="utf-8"))]), source.stem, about, folder / f"{source.stem}.html")
 
 
 def typeset(body):
@@ -536,10 +548,11 @@ def write_index(entries, about, path):
                   for _, group in parts(entries) for name, notebook in group), "")
     groups = "\n".join(f'<h2>{part}</h2>\n<ol class="reports">\n' + "\n".join(card(*e) for e in group) + "\n</ol>" for part, group in parts(entries))
     field, script = search(entries, about["names"], path.parent)
+    pages = "".join(f'<a href="{page}.html">{page.replace("-", " ")}</a>, ' for page in about["pages"])
     made = " · ".join([about["date"]] + [f"{name} {value}" for name, value in about["provenance"]])
     path.write_text(shell("Computational anatomy: reports", "<header>\n<h1>Computational anatomy: reports</h1>\n</header>",
                           f"""{field}
 {first}
-<p>Beside them: <a href="checks.html">all checks</a>, and the <a href="packages.html">packages</a>.</p>
+<p>Beside them: {pages}<a href="checks.html">all checks</a>, and the <a href="packages.html">packages</a>.</p>
 {groups}
 <footer id="provenance">{html.escape(made)}</footer>""", script), encoding="utf-8")

@@ -629,10 +629,15 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
         turns = asyncio.Semaphore(JOBS)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
 
+        linked = sorted({page for path in known for page in report.linked_pages(nbformat.read(path, as_version=4)) if (NOTEBOOKS / f"{page}.md").is_file()})
+
         def common():
             documentation = reference()
             report.write_packages(documentation["page"], folder / "packages.html")
-            return {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book(), "names": documentation["names"]}
+            said = {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book(), "pages": linked, "names": documentation["names"]}
+            for page in linked:
+                report.write_page(NOTEBOOKS / f"{page}.md", said, folder)
+            return said
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -662,7 +667,7 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
                     pages = publish(folder, {m.name: study.source(p) for p, m in zip(known, made)}, whole)
                 except (OSError, Failure) as e:
                     raise Failure(f"the reports cannot be put into {REPORTS}: {e}; they are in {keep(folder)}")
-                print("reports:", REPORTS / "index.html" if whole else ", ".join(str(p) for p in pages if p.stem != "packages"))
+                print("reports:", REPORTS / "index.html" if whole else ", ".join(str(p) for p in pages if p.stem not in ("packages", *linked)))
         marked = sum(bool(m and m.marked) for m in made)
         print(f"{len(made) - failed} passed, {failed} failed" + (f", {marked} with checks that are false" if marked else ""))
         return 1 if failed else MARKED if marked else WRITTEN

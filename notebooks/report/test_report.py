@@ -33,7 +33,7 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle cx="
 
 
 ABOUT = {"authors": ["A. Name", "B. Other"], "date": "1 May 2026", "data": "my.csv", "book": [("00_a", "0. A"), ("name", "1. B"), ("02_c", "2. C $x$")],
-         "names": {"viz.Show": "func Show(drawings ...Drawing)"}, "provenance": [("data", "my_*file*.csv | 2"), ("time", "3 s")]}
+         "pages": ["paper"], "names": {"viz.Show": "func Show(drawings ...Drawing)"}, "provenance": [("data", "my_*file*.csv | 2"), ("time", "3 s")]}
 
 
 def picture(**data):
@@ -1007,6 +1007,19 @@ class Report(unittest.TestCase):
         said = new_output("display_data", {"text/markdown": "✓ seen"})
         page = self.html(new_notebook(cells=[new_markdown_cell("# T"), new_code_cell("x", metadata={"tags": ["solution"]}, outputs=[said]), new_markdown_cell("The end.")]))
         self.assertRegex(page, r'(?s)<details class="code"><summary>Solutions</summary>(?:(?!</details>).)*✓ seen(?:(?!<details).)*</details>(?:(?!<details).)*The end')
+
+    def test_details_of_prose(self):
+        fold = "<details>\n<summary>The listing <em>Log</em></summary>\n\n```python\nLog = minimize(loss, v0)\n```\n\nOf $q$, see [errata](paper.md#errata).\n\n</details>"
+        nb = new_notebook(cells=[new_markdown_cell(f"# T\n\nBefore, [other](other.md).\n\n{fold}\n\nAfter.")])
+        page = self.html(nb)
+        self.assertRegex(page, r'(?s)<details class="code"><summary>The listing <em>Log</em></summary>(?:(?!<details|</details>).)*minimize(?:(?!<details|</details>).)*</details>\s*<p>After')
+        self.assertIn('<a href="paper.html#errata">errata</a>', page)
+        self.assertIn("<p>Before, other.</p>", page)  # a page that is not there
+        body = self.typst(nb)
+        self.assertIn('#unfolded(1, "The listing Log")', body)
+        self.assertLess(body.index("After"), body.index("minimize"))  # in the appendix
+        self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
+        self.assertEqual(report.linked_pages(nb), {"paper", "other"})
 
     def test_unknown_tex_is_an_error(self):
         for source in ("$\\nonsense{x}$", "\\begin{nonsense}\nx\n\\end{nonsense}"):
