@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -270,6 +271,40 @@ func TestLengths(t *testing.T) {
 		}
 		if lines := strings.Count(text, "\n"); lines > most {
 			t.Errorf("%s has %d lines, want at most %d: divide it by reader", page, lines, most)
+		}
+	}
+}
+
+// TestCells holds code cells to a length that a reader takes in at once: one idea per cell.
+func TestCells(t *testing.T) {
+	paths, err := filepath.Glob("*.ipynb")
+	if err != nil || len(paths) < 10 {
+		t.Fatalf("found %d notebooks: %v", len(paths), err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var notebook struct {
+			Cells []struct {
+				Type     string `json:"cell_type"`
+				ID       string
+				Source   []string
+				Metadata struct{ Tags []string }
+			}
+		}
+		if err := json.Unmarshal(data, &notebook); err != nil {
+			t.Fatal(err)
+		}
+		for _, cell := range notebook.Cells {
+			most := 50
+			if slices.Contains(cell.Metadata.Tags, "listing") {
+				most = 30
+			}
+			if lines := len(cell.Source); cell.Type == "code" && lines > most {
+				t.Errorf("%s: the cell %s has %d lines, want at most %d: divide it", path, cell.ID, lines, most)
+			}
 		}
 	}
 }
