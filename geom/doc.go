@@ -72,6 +72,7 @@
 //	Gather        moves vectors at samples in parallel to their mean
 //	Develop       rolls a path of R^m onto the manifold by a frame; AntiDevelop is its inverse
 //	Carry         moves points of space by the flow of a geodesic of landmarks
+//	Deform        the derivative of this flow at points of space
 //	Match         deforms a source towards a target, against a data term with noise σ
 //	Register      deforms a template towards all objects of one subject
 //	Align         moves subjects to another one by rotations, shifts and scales

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
@@ -145,6 +146,29 @@ func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 		square := MulScalar(Hamiltonian(at.Manifold)(at.X, at.Enter(Covector, p)), 2)
 		return []*Node{path[2], drift(square, squares(s.M, stations(path[:2])))}
 	}, g.Start, v, s.Vector(g.Start), s.Vector(g.Momentum), s.Vectors(v))
+}
+
+// TransportGeodesic returns the deformation of a geodesic for another subject: the geodesic from the end of along, with the velocity of g
+// moved there in parallel. Both geodesics start at the same point: g is what happened to one subject, such as its growth, and along leads
+// from this subject to the other one. The result has the length of g. The errors are those of Transport and Exp, and different starts are
+// one.
+func (s *Space[P]) TransportGeodesic(g, along *Geodesic[P]) (*Geodesic[P], error) {
+	const what = "TransportGeodesic"
+	if g == nil || along == nil {
+		return nil, fmt.Errorf("%s: no geodesic", what)
+	}
+	if !floats.EqualApprox(s.Vector(g.Start), s.Vector(along.Start), 1e-9) {
+		return nil, fmt.Errorf("%s: the geodesics start at different points: give two that start at the same subject", what)
+	}
+	moved, err := s.Transport(along, g.Velocity)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	out, err := s.Exp(along.End, moved[0][len(moved[0])-1])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return out, nil
 }
 
 // TransportAlong moves tangent vectors v at the first point of a curve in parallel along the curve, and returns them at all its

@@ -1,7 +1,6 @@
 package landmarks
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -91,27 +90,9 @@ func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
 // Carry moves arbitrary points, [k][D], by the diffeomorphisms of a geodesic, z' = Σ_j K(z, x_j) p_j. It returns their positions at
 // the times 0, 1/n, …, 1 of the geodesic's path, [n + 1][k][D]. Points outside the box of a kernel with fast sums are an error.
 func (s *Space) Carry(g *Geodesic, points [][]float64) ([][][]float64, error) {
-	if g == nil {
-		return nil, errors.New("Carry: no geodesic")
-	}
-	if steady := s.Steady(g); steady.Steps() != s.Steps() {
-		s = over(steady, s.Manifold)
-	}
-	if n := len(g.Path); n > 0 && n != s.Steps()+1 {
-		return nil, fmt.Errorf("Carry: the geodesic has %d steps, the space %d: take the space that made the geodesic, or Shoot its momentum in this one", n-1, s.Steps())
-	}
-	for i, x := range []geom.Shape{g.Start, g.Momentum} {
-		if err := s.CheckNumbers([...]string{"start of the geodesic", "momentum of the geodesic"}[i], x); err != nil {
-			return nil, fmt.Errorf("Carry: %w", err)
-		}
-	}
-	if len(points) == 0 {
-		return nil, errors.New("Carry: no points")
-	}
-	for i, z := range points {
-		if err := s.checkPoint(z); err != nil {
-			return nil, fmt.Errorf("Carry: point %d: %w", i, err)
-		}
+	s, err := s.along("Carry", g, points)
+	if err != nil {
+		return nil, err
 	}
 	out, err := s.call("carry", func(in []*Node) []*Node {
 		path := ode.Path(s.carrying(), s.Method(), s.Steps(), in)
@@ -121,14 +102,47 @@ func (s *Space) Carry(g *Geodesic, points [][]float64) ([][][]float64, error) {
 		return nil, err
 	}
 	paths := out.Array3(0)
-	if k, ok := s.Manifold.Kernel.(kernels.Bounded); ok {
-		for i, q := range out.Matrix(1) {
-			if err := k.Fits(slices.Concat(s.Point(q), paths[i])); err != nil {
-				return nil, fmt.Errorf("Carry: step %d of %d: %w", i, s.Steps(), err)
-			}
+	for i, q := range out.Matrix(1) {
+		if err := s.fits(s.Point(q), paths[i]); err != nil {
+			return nil, fmt.Errorf("Carry: step %d of %d: %w", i, s.Steps(), err)
 		}
 	}
 	return paths, nil
+}
+
+// along returns the space with the steps of a geodesic, for its flow at points, and an error if one of them is not valid.
+func (s *Space) along(name string, g *Geodesic, points [][]float64) (*Space, error) {
+	if g == nil {
+		return nil, fmt.Errorf("%s: no geodesic", name)
+	}
+	if steady := s.Steady(g); steady.Steps() != s.Steps() {
+		s = over(steady, s.Manifold)
+	}
+	if n := len(g.Path); n > 0 && n != s.Steps()+1 {
+		return nil, fmt.Errorf("%s: the geodesic has %d steps, the space %d: take the space that made the geodesic, or Shoot its momentum in this one", name, n-1, s.Steps())
+	}
+	for i, x := range []geom.Shape{g.Start, g.Momentum} {
+		if err := s.CheckNumbers([...]string{"start of the geodesic", "momentum of the geodesic"}[i], x); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if len(points) == 0 {
+		return nil, fmt.Errorf("%s: no points", name)
+	}
+	for i, z := range points {
+		if err := s.checkPoint(z); err != nil {
+			return nil, fmt.Errorf("%s: point %d: %w", name, i, err)
+		}
+	}
+	return s, nil
+}
+
+// fits returns an error if the kernel has fast sums that are valid in a box only, and a point is outside the box.
+func (s *Space) fits(points ...[][]float64) error {
+	if k, ok := s.Manifold.Kernel.(kernels.Bounded); ok {
+		return k.Fits(slices.Concat(points...))
+	}
+	return nil
 }
 
 // CarryOnGraph is a graph function: it returns where the diffeomorphisms at time 1 of the geodesics from q with initial momenta p,

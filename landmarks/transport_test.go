@@ -2,6 +2,7 @@ package landmarks_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -50,6 +51,37 @@ func TestTransport(t *testing.T) {
 	}
 	expect.Refused(t, expect.Error(s.Transport(g, w[:2])), "the vector has 2 landmarks, the manifold has 3")
 	expect.Refused(t, expect.Error(s.TransportAlong([][][]float64{q, {{0, 0}, {0, 0}, {1, 1}}}, w)), "point 1: landmarks 0 and 1 coincide")
+}
+
+// A deformation of another subject: its length stays, there and back it is as before, and the pole ladder (N. Guigui and X. Pennec,
+// Foundations of Computational Mathematics 22, 2022), which is made of Exp and Log alone, tends to it with the second order.
+func TestTransportGeodesic(t *testing.T) {
+	q := [][]float64{{0, 0}, {1, 0.2}, {0.4, 1.1}}
+	s := landmarks.New(3, 2, kernels.Gaussian(0.8), geom.Integrator(ode.RK4, 40))
+	along := expect.Must(s.Shoot(q, [][]float64{{0.3, -0.1}, {-0.4, 0.2}, {0.1, 0.3}}))
+	g := expect.Must(s.Shoot(q, [][]float64{{-0.2, 0.5}, {0.3, 0.1}, {0.2, -0.6}}))
+	there := expect.Must(s.TransportGeodesic(g, along))
+	expect.Rel(t, "length", there.Length, g.Length, 1e-6)
+	back := expect.Must(s.TransportGeodesic(there, expect.Must(s.Inverse(along))))
+	expect.Abs(t, "there and back", back.End, g.End, 1e-6)
+
+	scaled := func(v [][]float64, by float64) [][]float64 {
+		return geom.Like(v, floats.ScaleTo(make([]float64, 6), by, geom.Numbers(v)))
+	}
+	var errors []float64
+	for _, rungs := range []int{2, 4} {
+		v, stride := scaled(g.Velocity, 1/float64(rungs)), 40/rungs
+		for k := 0; k < 40; k += stride {
+			x, middle, y := along.Path[k], along.Path[k+stride/2], along.Path[k+stride]
+			pole := expect.Must(s.Exp(x, v)).End
+			opposite := expect.Must(s.Exp(middle, scaled(expect.Must(s.Log(middle, pole)).Velocity, -1))).End
+			v = scaled(expect.Must(s.Log(y, opposite)).Velocity, -1)
+		}
+		errors = append(errors, floats.Distance(geom.Numbers(scaled(v, float64(rungs))), geom.Numbers(there.Velocity), 2))
+	}
+	t.Logf("pole ladder: errors %.3g", errors)
+	expect.Abs(t, "order of the pole ladder", math.Log2(errors[0]/errors[1]), 2, 0.3)
+	expect.Refused(t, expect.Error(s.TransportGeodesic(there, along)), "start at different points")
 }
 
 // Far from each other landmarks are free: the space is flat.

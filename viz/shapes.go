@@ -34,14 +34,19 @@ func Outline(shapes ...[][]float64) *Layer {
 	}})
 }
 
-// Region fills closed outlines.
+// Region fills closed outlines: in one colour so that what is beneath shows through, and by a quantity (Layer.ColorBy) in the colours of
+// its bar.
 func Region(shapes ...[][]float64) *Layer {
 	return NewLayer("Region", each{len(shapes), func(c *Canvas) error {
 		if err := checkShapes("shape", shapes, false); err != nil {
 			return err
 		}
+		cover := 0.3
+		if c.layer.byValue {
+			cover = 1
+		}
 		for k, s := range shapes {
-			c.Area(s, fade(c.Ink(k), 0.3))
+			c.Area(s, fade(c.Ink(k), cover))
 		}
 		return nil
 	}})

@@ -107,6 +107,11 @@ func (m *Model) Partial(k int, p linear.Permutations) (*linear.Partial, error) {
 	return solve.NotNil(m).Model.Partial(k, p)
 }
 
+// Places is that of linear.Model.
+func (m *Model) Places(t linear.Term, p linear.Permutations) (*linear.Places, error) {
+	return solve.NotNil(m).Model.Places(t, p)
+}
+
 // RegressionScores is that of linear.Model.
 func (m *Model) RegressionScores(t linear.Term) ([]float64, error) {
 	return solve.NotNil(m).Model.RegressionScores(t)
