@@ -111,6 +111,7 @@
 //	StandardError of the estimate, in its unit
 //	EffectiveSize how many independent draws of equal weight the draws are worth
 //	Point, Mean   the estimated point
+//	Points        the points that a result speaks of
 //	Groups, Means the names of the groups in the order of their first samples; the means of groups or clusters
 //	Path, Times   the points of a path, and the times of points or observations
 //	Velocities    tangent vectors: along a path, from a mean to its samples, or slopes
