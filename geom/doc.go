@@ -104,6 +104,7 @@
 //	Before        the Mismatch before the search
 //	Noise         the standard deviation of the measurement noise, in the unit of the data
 //	Variance      a variance, in squared lengths
+//	P             the p-value of a permutation test
 //	Scores        coordinates of the samples along the axes of a result
 //	Energy        ½ ∫ ‖velocity‖² dt of a path, in its metric
 //	Drift         the largest relative change of the energy along a geodesic
