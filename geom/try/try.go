@@ -11,6 +11,12 @@ func Get[T any](v T, err error) T {
 	return v
 }
 
+// Get2 is Get for two values.
+func Get2[T, U any](v T, w U, err error) (T, U) {
+	Do(err)
+	return v, w
+}
+
 // Do ends the run by an error that is not nil.
 func Do(err error) {
 	if err != nil {

@@ -6,14 +6,15 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/shapestats"
 	"anatomy/viz"
 )
 
 // allometry asks whether shape changes with size, and whether groups do so alike.
-func (a *analysis) allometry() (*Section, error) {
+func (a *analysis) allometry() *Section {
 	if _, err := a.data.LogSizes(); err != nil {
-		return nil, nil // they were scaled
+		return nil // they were scaled
 	}
 	s := &Section{Title: "How shape changes with size"}
 	_, factors, values := a.main()
@@ -29,9 +30,7 @@ func (a *analysis) allometry() (*Section, error) {
 		d = d.GroupBy()
 		found, err = shapestats.MeasureAllometry(d, a.tree, a.draws())
 	}
-	if err != nil {
-		return nil, err
-	}
+	try.Do(err)
 	rows := found.Table.Rows
 	verdict := "The data show no dependence of shape on size"
 	if rows[0].P <= significant {
@@ -54,22 +53,18 @@ func (a *analysis) allometry() (*Section, error) {
 		}
 		s.add(t)
 	}
-	figure, err := a.allometryFigure(found, groups, values)
-	if err != nil {
-		return nil, err
-	}
-	s.add(figure)
+	s.add(a.allometryFigure(found, groups, values))
 	free := &Table{Name: "allometry-scores", Caption: "Scores of the specimens on the common allometric component, and on the first residual component.", Header: []string{"specimen", "log centroid size", "common component", "residual component"}}
 	for i, specimen := range found.SizeFree.Specimens {
 		free.Rows = append(free.Rows, []string{specimen.Name, number(found.Sizes[i]), number(found.Scores[i]), number(found.ResidualComponent[i])})
 	}
 	s.add(free)
 	a.method("Allometry is the regression of shape on the logarithm of centroid size, with one slope for all groups; scores are projections on it, and the residual component is the first principal one of what is left.", "A. Drake and C. Klingenberg, The pace of morphological change, Proc. R. Soc. B 275, 2008", "P. Mitteroecker, P. Gunz, M. Bernhard, K. Schaefer and F. Bookstein, Comparison of cranial ontogenetic trajectories among great apes and humans, J. Human Evolution 46, 2004")
-	return s, nil
+	return s
 }
 
 // allometryFigure has the scores with the lines of the groups, the two components, and predicted shapes.
-func (a *analysis) allometryFigure(found *shapestats.Allometry, groups, values []string) (*Figure, error) {
+func (a *analysis) allometryFigure(found *shapestats.Allometry, groups, values []string) *Figure {
 	layers := a.byGroup(values, found.Sizes, found.Scores)
 	for _, g := range groups {
 		var x, y []float64
@@ -80,20 +75,14 @@ func (a *analysis) allometryFigure(found *shapestats.Allometry, groups, values [
 		}
 		x = []float64{floats.Min(x), floats.Max(x)}
 		for _, size := range x {
-			_, score, err := found.Predict(g, math.Exp(size))
-			if err != nil {
-				return nil, err
-			}
+			_, score := try.Get2(found.Predict(g, math.Exp(size)))
 			y = append(y, score)
 		}
 		layers = append(layers, viz.Series(x, y).Color(viz.Grey))
 	}
 	var ends [2][][]float64
 	for k, size := range []float64{floats.Min(found.Sizes), floats.Max(found.Sizes)} {
-		var err error
-		if ends[k], _, err = found.Predict(groups[0], math.Exp(size)); err != nil {
-			return nil, err
-		}
+		ends[k], _ = try.Get2(found.Predict(groups[0], math.Exp(size)))
 	}
 	label := "log centroid size"
 	if a.data.Unit != "" {
@@ -107,5 +96,5 @@ func (a *analysis) allometryFigure(found *shapestats.Allometry, groups, values [
 		Drawing: viz.Row(
 			viz.Fig(layers...).Title("(a) allometry").XLabel(label).YLabel("common component"),
 			viz.Fig(a.byGroup(values, found.Scores, found.ResidualComponent)...).Title("(b) what size leaves").XLabel("common component").YLabel("residual component"),
-			a.between(ends[0], ends[1], "smallest", "largest").Title("(c) predicted shapes"))}, nil
+			a.between(ends[0], ends[1], "smallest", "largest").Title("(c) predicted shapes"))}
 }

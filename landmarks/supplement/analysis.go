@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/shapestats"
@@ -63,90 +64,71 @@ type analysis struct {
 //
 // The errors are those of morpho.Dataset.Validate but for missing landmarks, of morpho.EstimateMissing, shapestats.Parse and shapestats.Fit.
 func New(d *morpho.Dataset, q Question) (*Document, error) {
-	a := &analysis{Question: q}
-	if err := a.prepare(d); err != nil {
+	document := &Document{}
+	if err := try.Run(func() { document.analyse(d, q) }); err != nil {
 		return nil, err
 	}
+	return document, nil
+}
+
+// analyse fills a document; an error of a step ends it.
+func (document *Document) analyse(d *morpho.Dataset, q Question) {
+	a := &analysis{Question: q}
+	a.prepare(d)
 	if a.model != nil {
-		var err error
-		if a.anova, err = a.model.ANOVAOfType(a.sums, a.draws()); err != nil {
-			return nil, err
-		}
+		a.anova = try.Get(a.model.ANOVAOfType(a.sums, a.draws()))
 	}
-	document := &Document{Title: a.Title, Authors: a.Authors, Model: a.Model}
-	steps := []func() (*Section, error){a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.phylogeny}
+	document.Title, document.Authors, document.Model = a.Title, a.Authors, a.Model
+	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.phylogeny}
 	for _, step := range steps {
-		s, err := step()
-		if err != nil {
-			return nil, err
-		}
-		if s != nil {
+		if s := step(); s != nil {
 			document.Sections = append(document.Sections, *s)
 		}
 	}
 	document.Sections = slices.Insert(document.Sections, 0, *a.summary())
 	document.Sections = append(document.Sections, *a.describeMethods(), *a.specimens())
 	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, Name: d.Name, data: d}
-	return document, nil
 }
 
 // prepare estimates missing landmarks, reads the model and fits it.
-func (a *analysis) prepare(d *morpho.Dataset) (err error) {
+func (a *analysis) prepare(d *morpho.Dataset) {
 	a.Title, a.Permutations, a.Sums = cmp.Or(a.Title, d.Name), cmp.Or(a.Permutations, 999), cmp.Or(a.Sums, "I")
 	if a.Permutations < 0 {
-		return fmt.Errorf("%d permutations, want a positive number", a.Permutations)
+		try.Do(fmt.Errorf("%d permutations, want a positive number", a.Permutations))
 	}
 	if a.sums = linear.SumsOfSquares(slices.Index([]string{"I", "II", "III"}, a.Sums)); a.sums < 0 {
-		return fmt.Errorf("sums of squares of type %s, want I, II or III", a.Sums)
+		try.Do(fmt.Errorf("sums of squares of type %s, want I, II or III", a.Sums))
 	}
-	if a.data, a.estimated, a.slid, err = a.Question.ready(d); err != nil {
-		return err
-	}
+	a.ready(d)
 	a.order = a.data.Names()
 	if a.Tree != "" {
-		if a.tree, err = tree.Parse(a.Tree); err != nil {
-			return err
-		}
-		if a.data, err = a.data.OnTree(a.tree); err != nil {
-			return err
-		}
+		a.tree = try.Get(tree.Parse(a.Tree))
+		a.data = try.Get(a.data.OnTree(a.tree))
 	}
 	if groups := len(a.data.Groups()); a.Model == "" && 1 < groups && groups < len(a.data.Specimens) {
 		a.Model = "group"
 	}
-	if a.links, err = parseLinks(a.Links, len(a.data.Specimens[0].Points)); err != nil {
-		return err
-	}
-	if a.formula, err = shapestats.Parse(a.Model, a.data); err != nil {
-		return err
-	}
-	if a.mean, err = shapestats.Fit(a.data); err != nil {
-		return err
-	}
-	if a.pca, err = a.mean.Components(); err != nil {
-		return err
-	}
+	a.links = try.Get(parseLinks(a.Links, len(a.data.Specimens[0].Points)))
+	a.formula = try.Get(shapestats.Parse(a.Model, a.data))
+	a.mean = try.Get(shapestats.Fit(a.data))
+	a.pca = try.Get(a.mean.Components())
 	if len(a.formula.Terms) == 0 {
-		return nil
+		return
 	}
-	a.model, err = a.fit(a.data, a.formula.Terms...)
-	return err
+	a.model = a.fit(a.data, a.formula.Terms...)
 }
 
 // ANOVA returns the table of the analysis of variance alone, which is one of New's.
-func ANOVA(d *morpho.Dataset, q Question) (*Table, error) {
+func ANOVA(d *morpho.Dataset, q Question) (table *Table, err error) {
 	a := &analysis{Question: q}
-	if err := a.prepare(d); err != nil {
-		return nil, err
-	}
-	if a.model == nil {
-		return nil, errors.New("no model, and no groups")
-	}
-	table, err := a.model.ANOVAOfType(a.sums, a.draws())
-	if err != nil {
-		return nil, err
-	}
-	return a.anovaTable("anova", anovaCaption(table), table), nil
+	err = try.Run(func() {
+		if a.prepare(d); a.model == nil {
+			try.Do(errors.New("no model, and no groups"))
+		}
+		found := try.Get(a.model.ANOVAOfType(a.sums, a.draws()))
+		table = a.anovaTable("anova", anovaCaption(found), found)
+	})
+	return table, err
 }
 
 // anovaCaption is the caption of an analysis of variance.
@@ -159,11 +141,11 @@ func (a *analysis) draws() linear.Permutations {
 }
 
 // fit fits a model, on the tree if there is one.
-func (a *analysis) fit(d *morpho.Dataset, terms ...linear.Term) (*shapestats.Model, error) {
+func (a *analysis) fit(d *morpho.Dataset, terms ...linear.Term) *shapestats.Model {
 	if a.tree != nil {
-		return shapestats.FitOnTree(d, a.tree, terms...)
+		return try.Get(shapestats.FitOnTree(d, a.tree, terms...))
 	}
-	return shapestats.Fit(d, terms...)
+	return try.Get(shapestats.Fit(d, terms...))
 }
 
 // main returns the factors by which figures are coloured and variances compared, those of the first comparison, with the groups that they make
@@ -281,18 +263,12 @@ func (a *analysis) share(k int) float64 {
 }
 
 // describe aligns the shapes and names the odd ones.
-func (a *analysis) describe() (*Section, error) {
+func (a *analysis) describe() *Section {
 	s := &Section{Title: "The specimens and their alignment"}
-	found, err := morpho.Inspect(a.data)
-	if err != nil {
-		return nil, err
-	}
-	aligned, err := morpho.Procrustes(a.data.Shapes())
-	if err != nil {
-		return nil, err
-	}
+	found := try.Get(morpho.Inspect(a.data))
+	aligned := try.Get(morpho.Procrustes(a.data.Shapes()))
 	if aligned.Status != solve.Converged {
-		return nil, fmt.Errorf("the alignment of the shapes: %s", aligned.Status)
+		try.Do(fmt.Errorf("the alignment of the shapes: %s", aligned.Status))
 	}
 	a.method("Shapes were aligned by generalised Procrustes analysis, with centroid size 1, and projected to the tangent space of their mean.", "J. Gower, Generalized Procrustes analysis, Psychometrika 40, 1975", "F. J. Rohlf, Shape statistics: Procrustes superimpositions and tangent spaces, J. Classification 16, 1999")
 	s.add(Paragraph(fmt.Sprintf("The root mean square Procrustes distance from the mean shape is %.3g.", aligned.RMS)))
@@ -331,7 +307,7 @@ func (a *analysis) describe() (*Section, error) {
 		layers = append(layers, viz.Numbers(aligned.Mean))
 	}
 	s.add(&Figure{Name: "aligned", Caption: "All specimens after Procrustes alignment, and their mean.", Drawing: viz.Fig(layers...).Unit("centroid sizes")})
-	return s, nil
+	return s
 }
 
 func landmarksWord(n int) string {
@@ -396,12 +372,12 @@ func (a *analysis) between(from, to [][]float64, names ...string) *viz.Figure {
 }
 
 // vary shows the principal components.
-func (a *analysis) vary() (*Section, error) {
+func (a *analysis) vary() *Section {
 	s := &Section{Title: "How the shapes vary"}
 	a.method("Principal components are those of the aligned shapes in the tangent space.", "")
 	if len(a.pca.Scores) < 2 {
 		s.add(Paragraph("The shapes vary along one component only."))
-		return s, nil
+		return s
 	}
 	_, _, values := a.main()
 	s.add(Paragraph(fmt.Sprintf("The morphospace shows the total variation and tests nothing. Its first two components have %s and %s of the variance.", percent(a.pca.Shares[0]), percent(a.pca.Shares[1]))))
@@ -410,9 +386,7 @@ func (a *analysis) vary() (*Section, error) {
 		caption += " Small shapes are those of the margins: of the lowest, the mean and the highest scores."
 	}
 	s.add(&Figure{Name: "morphospace", Caption: caption, Drawing: a.morphospace(values)})
-	if deformations, err := a.deformations(); err != nil {
-		return nil, err
-	} else if deformations != nil {
+	if deformations := a.deformations(); deformations != nil {
 		s.add(deformations)
 	}
 	var ends []*viz.Figure
@@ -429,7 +403,7 @@ func (a *analysis) vary() (*Section, error) {
 		}
 	}
 	s.add(t)
-	return s, nil
+	return s
 }
 
 // anovaTable is a table of an analysis of variance.
@@ -456,9 +430,9 @@ func (a *analysis) anovaTable(name, caption string, of *linear.ANOVA) *Table {
 }
 
 // explain shows the analysis of variance of the model.
-func (a *analysis) explain() (*Section, error) {
+func (a *analysis) explain() *Section {
 	if a.model == nil {
-		return nil, nil
+		return nil
 	}
 	s := &Section{Title: "What the model explains"}
 	kinds := []string{}
@@ -476,7 +450,7 @@ func (a *analysis) explain() (*Section, error) {
 	} else {
 		a.method(fmt.Sprintf("Terms were tested by permuting the residuals of the model with the terms beside which they are tested, %d times.", a.Permutations), "D. Freedman and D. Lane, A nonstochastic interpretation of reported significance levels, J. Business and Economic Statistics 1, 1983", "C. Goodall, Procrustes methods in the statistical analysis of shape, J. R. Statist. Soc. B 53, 1991", "M. Collyer, D. Sekora and D. Adams, A method for analysis of phenotypic change for phenotypes described by high-dimensional data, Heredity 115, 2015")
 	}
-	return s, nil
+	return s
 }
 
 // fileName is a name with - for all but letters, digits and _.
@@ -535,22 +509,16 @@ func (a *analysis) grouped(factors []string) (*morpho.Dataset, []linear.Term) {
 }
 
 // differ compares groups pair by pair.
-func (a *analysis) differ() (*Section, error) {
+func (a *analysis) differ() *Section {
 	if a.model == nil || a.over() {
-		return nil, nil
+		return nil
 	}
 	s := &Section{Title: "Which groups differ"}
 	for _, factors := range a.comparisons() {
 		d, terms := a.grouped(factors)
-		m, err := a.fit(d, terms...)
-		if err != nil {
-			return nil, err
-		}
+		m := a.fit(d, terms...)
 		group := terms[len(terms)-1]
-		pairs, err := m.PairsOfMeans(group, a.draws())
-		if err != nil {
-			return nil, err
-		}
+		pairs := try.Get(m.PairsOfMeans(group, a.draws()))
 		name := strings.Join(factors, " and ")
 		t := &Table{Name: fileName("pairs-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Procrustes distances between the means by %s.", name), Header: []string{"group", "other group", "distance", "p", "p of all (Bonferroni)"}}
 		largest := 0
@@ -572,9 +540,7 @@ func (a *analysis) differ() (*Section, error) {
 		}
 		var means [2][][]float64
 		for k, g := range []string{pairs[largest].A, pairs[largest].B} {
-			if means[k], err = a.meanOf(m, d, g); err != nil {
-				return nil, err
-			}
+			means[k] = a.meanOf(m, d, g)
 		}
 		which := fmt.Sprintf("The means of the two groups by %s", name)
 		if len(pairs) > 1 {
@@ -585,36 +551,34 @@ func (a *analysis) differ() (*Section, error) {
 		a.method("Means of groups were compared in pairs by their Procrustes distances, permuting the residuals of the model without the groups.", "M. Collyer and D. Adams, RRPP: an R package for fitting linear models to high-dimensional data using residual randomization, Methods Ecol. Evol. 9, 2018")
 	}
 	if len(s.Parts) == 0 {
-		return nil, nil
+		return nil
 	}
-	return s, nil
+	return s
 }
 
 // meanOf is the shape that a model predicts for a group at the means of its numbers.
-func (a *analysis) meanOf(m *shapestats.Model, d *morpho.Dataset, group string) ([][]float64, error) {
+func (a *analysis) meanOf(m *shapestats.Model, d *morpho.Dataset, group string) [][]float64 {
 	at := map[string]string{"group": group}
 	for _, name := range a.formula.Numbers {
 		values, err := d.Numbers(name)
 		if name == "log size" && err != nil {
 			values, err = d.LogSizes()
 		}
-		if err != nil {
-			return nil, err
-		}
+		try.Do(err)
 		at[name] = fmt.Sprint(floats.Sum(values) / float64(len(values)))
 	}
-	return m.Predict(at)
+	return try.Get(m.Predict(at))
 }
 
 // disparity compares how much groups vary.
-func (a *analysis) disparity() (*Section, error) {
+func (a *analysis) disparity() *Section {
 	if a.model == nil || a.tree != nil || a.over() || len(a.formula.Factors) == 0 {
-		return nil, nil
+		return nil
 	}
 	_, factors, values := a.main()
 	for _, n := range counts(values) {
 		if n < 3 { // no variance to speak of
-			return nil, nil
+			return nil
 		}
 	}
 	var terms []linear.Term
@@ -625,10 +589,7 @@ func (a *analysis) disparity() (*Section, error) {
 	if len(terms) > 1 {
 		groups = linear.Interaction(terms...)
 	}
-	found, err := a.model.Disparity(groups, a.draws())
-	if err != nil {
-		return nil, err
-	}
+	found := try.Get(a.model.Disparity(groups, a.draws()))
 	s := &Section{Title: "Which groups vary more"}
 	t := &Table{Name: "disparity", Caption: "Procrustes variances of the groups about the model.", Header: []string{"group", "specimens", "variance", "degrees of freedom"}}
 	for _, g := range found.Groups {
@@ -640,27 +601,21 @@ func (a *analysis) disparity() (*Section, error) {
 	}
 	s.add(t, pairs)
 	a.method("Variances of groups about the model were compared by permuting the residuals, divided by the root of one minus their leverage.", "M. Anderson, Distance-based tests for homogeneity of multivariate dispersions, Biometrics 62, 2006")
-	return s, nil
+	return s
 }
 
 // phylogeny asks for the signal of a tree.
-func (a *analysis) phylogeny() (*Section, error) {
+func (a *analysis) phylogeny() *Section {
 	if a.tree == nil {
-		return nil, nil
+		return nil
 	}
-	signal, err := shapestats.PhylogeneticSignal(a.data, a.tree, a.draws())
-	if err != nil {
-		return nil, err
-	}
+	signal := try.Get(shapestats.PhylogeneticSignal(a.data, a.tree, a.draws()))
 	s := &Section{Title: "What the phylogeny explains"}
 	verdict := "No phylogenetic signal shows"
 	if signal.P <= significant {
 		verdict = "Relatives resemble each other"
 	}
-	likely, err := shapestats.PhylogeneticLambda(a.data, a.tree, a.draws())
-	if err != nil {
-		return nil, err
-	}
+	likely := try.Get(shapestats.PhylogeneticLambda(a.data, a.tree, a.draws()))
 	s.add(Paragraph(fmt.Sprintf("%s: K = %.3g (p = %s).", verdict, signal.K, pValue(signal.P))),
 		&Table{Name: "signal", Caption: "Phylogenetic signal: 1 is expected under Brownian motion, 0 without any relation to the tree. Z is the effect size.", Header: []string{"signal", "value", "dimensions", "Z", "p"}, Rows: [][]string{
 			{"K", number(signal.K), fmt.Sprint(len(a.mean.Fitted[0])), number(signal.Effect.Z()), pValue(signal.P)},
@@ -669,19 +624,16 @@ func (a *analysis) phylogeny() (*Section, error) {
 		"D. Adams, A generalized K statistic for estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014", "M. Collyer, E. Baken and D. Adams, A standardized effect size for evaluating and comparing the strength of phylogenetic signal, Methods Ecol. Evol. 13, 2022",
 		"M. Pagel, Inferring the historical patterns of biological evolution, Nature 401, 1999")
 	if len(a.pca.Scores) < 2 {
-		return s, nil
+		return s
 	}
 	var points [][]float64
 	for i := range a.data.Specimens {
 		points = append(points, []float64{a.pca.Scores[0][i], a.pca.Scores[1][i]})
 	}
-	nodes, err := a.tree.Prune(points)
-	if err != nil {
-		return nil, err
-	}
+	nodes := try.Get(a.tree.Prune(points))
 	s.add(&Figure{Name: "phylomorphospace", Caption: "The tree among the principal components of the shapes.",
 		Drawing: viz.Fig(viz.Phylomorphospace(a.tree, nodes.Mean)).XLabel(a.component(0)).YLabel(a.component(1))})
-	return s, nil
+	return s
 }
 
 // describeMethods says what was done, by which program, after whom.

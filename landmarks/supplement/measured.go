@@ -5,25 +5,23 @@ import (
 	"slices"
 
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 	"anatomy/landmarks/shapestats"
 	"anatomy/viz"
 )
 
 // measured tells how exact the measurements are, where the data say by the columns "individual" and "replicate" which of them are repeated.
-func (a *analysis) measured() (*Section, error) {
+func (a *analysis) measured() *Section {
 	columns := a.data.Covariates()
 	if !slices.Contains(columns, "individual") || !slices.Contains(columns, "replicate") {
-		return nil, nil
+		return nil
 	}
 	names := []string{"individual"}
 	if slices.Contains(columns, "side") {
 		names = append(names, "side")
 	}
 	what, d := and(names), a.data.GroupBy(names...)
-	found, err := shapestats.MeasureRepeatability(d, linear.Factor("group"), a.draws(), linear.Factor("replicate"))
-	if err != nil {
-		return nil, err
-	}
+	found := try.Get(shapestats.MeasureRepeatability(d, linear.Factor("group"), a.draws(), linear.Factor("replicate")))
 	s := &Section{Title: "How exact the measurements are"}
 	verdict := "show no systematic difference"
 	if found.Table.Rows[1].P <= significant {
@@ -43,7 +41,7 @@ func (a *analysis) measured() (*Section, error) {
 		s.add(&Figure{Name: "repeatability", Caption: fmt.Sprintf("Measurements of one %s, joined by lines, among the principal components of all.", what), Drawing: a.joinedBy(d.Groups(), func(i int) string { return d.Specimens[i].Group })})
 	}
 	a.method("Repeatability is the intraclass correlation of the Procrustes analysis of variance.", "C. Fruciano, Measurement error in geometric morphometrics, Dev. Genes Evol. 226, 2016", "C. Lessells and P. Boag, Unrepeatable repeatabilities: a common mistake, Auk 104, 1987")
-	return s, nil
+	return s
 }
 
 // joinedBy draws the specimens in morphospace with lines between those of one group.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 	"anatomy/landmarks/shapestats"
 	"anatomy/viz"
 )
@@ -58,14 +59,11 @@ func parseLandmarks(line string) (out []int, err error) {
 }
 
 // integrate asks how parts of the shapes covary, in all specimens or, with groups, in each group that has enough.
-func (a *analysis) integrate() (*Section, error) {
+func (a *analysis) integrate() *Section {
 	if a.Parts == "" {
-		return nil, nil
+		return nil
 	}
-	parts, err := parseParts(a.Parts)
-	if err != nil {
-		return nil, err
-	}
+	parts := try.Get(parseParts(a.Parts))
 	var modules [][]int
 	for _, p := range parts {
 		modules = append(modules, p.landmarks)
@@ -75,10 +73,7 @@ func (a *analysis) integrate() (*Section, error) {
 	if base == nil || a.over() {
 		base = a.mean
 	}
-	modular, err := base.Modularity(modules, a.draws())
-	if err != nil {
-		return nil, err
-	}
+	modular := try.Get(base.Modularity(modules, a.draws()))
 	verdict := "The data do not show that the parts are modules"
 	if modular.P <= significant {
 		verdict = "The parts are modules: they covary less with each other than within"
@@ -102,17 +97,11 @@ func (a *analysis) integrate() (*Section, error) {
 	_, factors, values := a.main()
 	switch {
 	case a.tree != nil:
-		found, err := shapestats.MeasureIntegrationOnTree(a.data, a.tree, modules[0], a.draws())
-		if err != nil {
-			return nil, err
-		}
+		found := try.Get(shapestats.MeasureIntegrationOnTree(a.data, a.tree, modules[0], a.draws()))
 		add("species on the tree", len(a.data.Specimens), found)
 		a.method("Parts of species covary as their phylogenetically independent contrasts do.", "D. Adams and R. Felice, Assessing trait covariation and morphological integration on phylogenies using evolutionary covariance matrices, PLoS ONE 9, 2014")
 	case values == nil:
-		found, err := shapestats.MeasureIntegration(a.data, modules[0], a.draws())
-		if err != nil {
-			return nil, err
-		}
+		found := try.Get(shapestats.MeasureIntegration(a.data, modules[0], a.draws()))
 		add("all specimens", len(a.data.Specimens), found)
 	default:
 		d, _ := a.grouped(factors)
@@ -121,10 +110,7 @@ func (a *analysis) integrate() (*Section, error) {
 			if len(some.Specimens) < 5 {
 				continue
 			}
-			found, err := shapestats.MeasureIntegration(some, modules[0], a.draws())
-			if err != nil {
-				return nil, err
-			}
+			found := try.Get(shapestats.MeasureIntegration(some, modules[0], a.draws()))
 			add(g, len(some.Specimens), found)
 		}
 	}
@@ -138,5 +124,5 @@ func (a *analysis) integrate() (*Section, error) {
 		s.add(pairs)
 		a.method("Effects were compared by their difference in standard errors, the larger one of the deviation of the draws and the jackknife's.", "D. Adams and M. Collyer, On the comparison of the strength of morphological integration across morphometric datasets, Evolution 70, 2016")
 	}
-	return s, nil
+	return s
 }

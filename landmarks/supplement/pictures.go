@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 	"anatomy/viz"
 )
@@ -58,18 +59,15 @@ func (a *analysis) morphospace(values []string) *viz.Figure {
 }
 
 // deformations are grids of thin-plate splines from the mean shape to the ends of the first two components, of shapes in the plane.
-func (a *analysis) deformations() (*Figure, error) {
+func (a *analysis) deformations() *Figure {
 	if len(a.mean.Mean[0]) != 2 {
-		return nil, nil
+		return nil
 	}
 	var figures []*viz.Figure
 	for k := range 2 {
 		for end, score := range []float64{floats.Min(a.pca.Scores[k]), floats.Max(a.pca.Scores[k])} {
 			shape := a.along(k, score)
-			warp, err := morpho.ThinPlateSpline(a.mean.Mean, shape)
-			if err != nil {
-				return nil, err
-			}
+			warp := try.Get(morpho.ThinPlateSpline(a.mean.Mean, shape))
 			var lines [][][]float64
 			for _, line := range viz.Lattice(10, a.mean.Mean) {
 				lines = append(lines, warp(line))
@@ -87,7 +85,7 @@ func (a *analysis) deformations() (*Figure, error) {
 			figures = append(figures, viz.Fig(layers...).NoAxes().Title(name))
 		}
 	}
-	return &Figure{Name: "deformations", Caption: "Thin-plate splines from the mean shape to the ends of the first two components.", Drawing: viz.Tiles(2, figures...)}, nil
+	return &Figure{Name: "deformations", Caption: "Thin-plate splines from the mean shape to the ends of the first two components.", Drawing: viz.Tiles(2, figures...)}
 }
 
 // dendrogram joins groups whose means are alike; nil of fewer than three.

@@ -10,69 +10,60 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 )
 
 // Ready returns the data as New compares them: missing landmarks estimated, semi-landmarks slid along the curves of the question, and its joint at one angle.
 func Ready(d *morpho.Dataset, q Question) (*morpho.Dataset, error) {
-	out, _, _, err := q.ready(d)
-	return out, err
+	a := &analysis{Question: q}
+	err := try.Run(func() { a.ready(d) })
+	return a.data, err
 }
 
-// ready is Ready, with the landmarks that were estimated, by specimens, and how semi-landmarks slid.
-func (q Question) ready(d *morpho.Dataset) (*morpho.Dataset, map[string][]int, *morpho.SlidAlignment, error) {
-	fail := func(err error) (*morpho.Dataset, map[string][]int, *morpho.SlidAlignment, error) {
-		return nil, nil, nil, err
-	}
-	out, estimated, slid := *d, map[string][]int{}, (*morpho.SlidAlignment)(nil)
+// ready sets the data as Ready has them, the landmarks that were estimated, and how semi-landmarks slid.
+func (a *analysis) ready(d *morpho.Dataset) {
+	out := *d
+	a.estimated = map[string][]int{}
 	out.Specimens = slices.Clone(d.Specimens)
 	for _, s := range d.Specimens {
 		for l, p := range s.Points {
 			if slices.ContainsFunc(p, math.IsNaN) {
-				estimated[s.Name] = append(estimated[s.Name], l)
+				a.estimated[s.Name] = append(a.estimated[s.Name], l)
 			}
 		}
 	}
-	if len(estimated) > 0 {
-		shapes, err := morpho.EstimateMissing(d.Shapes())
-		if err != nil {
-			return fail(err)
-		}
-		for i := range out.Specimens {
-			out.Specimens[i].Points = shapes[i]
+	if len(a.estimated) > 0 {
+		for i, shape := range try.Get(morpho.EstimateMissing(d.Shapes())) {
+			out.Specimens[i].Points = shape
 		}
 	}
-	if err := out.Validate(); err != nil {
-		return fail(err)
+	try.Do(out.Validate())
+	if a.Curves == "" && a.Slide != "" {
+		try.Do(fmt.Errorf("semi-landmarks are to slide by %s, but no curves are named", a.Slide))
 	}
-	if q.Curves == "" && q.Slide != "" {
-		return fail(fmt.Errorf("semi-landmarks are to slide by %s, but no curves are named", q.Slide))
-	}
-	if q.Curves != "" {
-		var err error
-		if slid, err = q.slide(&out); err != nil {
-			return fail(err)
-		}
-		for i := range out.Specimens {
-			out.Specimens[i].Points = slid.Slid[i]
+	if a.Curves != "" {
+		a.slid = try.Get(a.slide(&out))
+		for i, shape := range a.slid.Slid {
+			out.Specimens[i].Points = shape
 		}
 	}
-	if q.Joint == "" {
-		return &out, estimated, slid, nil
+	if a.Joint == "" {
+		a.data = &out
+		return
 	}
-	parts := strings.Split(q.Joint, ";")
+	parts := strings.Split(a.Joint, ";")
 	if len(parts) != 3 {
-		return fail(fmt.Errorf("the joint %q: write its landmark (two on the axis of a hinge in space), those of the part at rest and those of the one that moves, as 0; 5-10; 1-4", q.Joint))
+		try.Do(fmt.Errorf("the joint %q: write its landmark (two on the axis of a hinge in space), those of the part at rest and those of the one that moves, as 0; 5-10; 1-4", a.Joint))
 	}
 	var lists [3][]int
 	for k, part := range parts {
 		var err error
 		if lists[k], err = parseLandmarks(part); err != nil {
-			return fail(fmt.Errorf("the joint %q: %w", q.Joint, err))
+			try.Do(fmt.Errorf("the joint %q: %w", a.Joint, err))
 		}
 	}
-	fixed, err := out.FixJoint(lists[0], lists[1], lists[2])
-	return fixed, estimated, slid, err
+	a.data = try.Get(out.FixJoint(lists[0], lists[1], lists[2]))
 }
 
 // slide slides the semi-landmarks of the curves of the question.

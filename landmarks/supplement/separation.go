@@ -5,20 +5,21 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/shapestats"
 	"anatomy/viz"
 )
 
 // separate asks whether a specimen's group can be told by its shape. Axes that separate groups are shown with their cross-validation only.
-func (a *analysis) separate() (*Section, error) {
+func (a *analysis) separate() *Section {
 	_, factors, values := a.main()
 	if values == nil || a.model == nil || a.tree != nil || a.over() {
-		return nil, nil
+		return nil
 	}
 	d, _ := a.grouped(factors)
 	for _, n := range counts(values) {
 		if n < 3 { // two without the one that is left out
-			return nil, nil
+			return nil
 		}
 	}
 	s := &Section{Title: "Whether shapes tell their group"}
@@ -32,10 +33,7 @@ func (a *analysis) separate() (*Section, error) {
 		{"canonical variates", "canonical-variates", func() (*shapestats.Separation, error) { return shapestats.CanonicalVariates(d, a.draws()) }},
 		{"between-group components", "between-group-components", func() (*shapestats.Separation, error) { return shapestats.BetweenGroupComponents(d, a.draws()) }},
 	} {
-		found, err := by.measure()
-		if err != nil {
-			return nil, err
-		}
+		found := try.Get(by.measure())
 		t.Rows = append(t.Rows, []string{by.name, fmt.Sprint(found.Components), percent(found.Right), percent(found.RightAgain), pValue(found.P)})
 		confusion := &Table{Name: by.file, Caption: fmt.Sprintf("To which mean the specimens are nearest along the %s, cross-validated.", by.name), Header: append([]string{"group"}, found.Groups...)}
 		for g, row := range found.Confusion {
@@ -52,7 +50,7 @@ func (a *analysis) separate() (*Section, error) {
 	a.method("Canonical variates are those of the principal components that have 95 % of the variance, at most a third of the specimens less the groups; between-group components are the principal components of the means of groups. Both were cross-validated by leaving out each specimen, and tested by permuting specimens among groups.",
 		"P. Mitteroecker and F. Bookstein, Linear discrimination, ordination, and the visualization of selection gradients in modern morphometrics, Evol. Biol. 38, 2011",
 		"A. Cardini, P. O'Higgins and F. J. Rohlf, Seeing distinct groups where there are none: spurious patterns from between-group PCA, Evol. Biol. 46, 2019")
-	return s, nil
+	return s
 }
 
 // separationFigure has the scores of specimens that had no part in the axes beside those of such that had.

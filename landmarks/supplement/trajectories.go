@@ -12,9 +12,9 @@ import (
 )
 
 // trajectories compares how groups change over the categories of a second factor, where the model has the interaction of both.
-func (a *analysis) trajectories() (*Section, error) {
+func (a *analysis) trajectories() *Section {
 	if a.model == nil || a.tree != nil || a.over() || len(a.pca.Scores) < 2 {
-		return nil, nil
+		return nil
 	}
 	s := &Section{Title: "How groups change"}
 	for _, factors := range a.comparisons() {
@@ -51,7 +51,7 @@ func (a *analysis) trajectories() (*Section, error) {
 		a.method("Paths of groups were compared by their lengths, directions and shapes, permuting the residuals of the model without the interaction.", "M. Collyer and D. Adams, Phenotypic trajectory analysis: comparison of shape change patterns in evolution and ecology, Hystrix 24, 2013")
 	}
 	if len(s.Parts) == 0 {
-		return nil, nil
+		return nil
 	}
-	return s, nil
+	return s
 }

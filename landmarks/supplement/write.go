@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/replace"
 	"anatomy/landmarks/morpho"
 	"anatomy/viz"
@@ -55,12 +56,13 @@ const (
 //
 // It is an error if the folder holds anything else but an earlier document, or if the archive is there.
 func (d *Document) Write(to string) error {
-	written, err := d.files()
-	if err == nil && strings.EqualFold(filepath.Ext(to), ".zip") {
-		err = writeArchive(to, written)
-	} else if err == nil {
-		err = writeFolder(to, written)
-	}
+	err := try.Run(func() {
+		if written := d.files(); strings.EqualFold(filepath.Ext(to), ".zip") {
+			writeArchive(to, written)
+		} else {
+			writeFolder(to, written)
+		}
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", to, err)
 	}
@@ -68,92 +70,65 @@ func (d *Document) Write(to string) error {
 }
 
 // files are all files of the document by their names.
-func (d *Document) files() (map[string][]byte, error) {
+func (d *Document) files() map[string][]byte {
 	written := map[string][]byte{}
 	for _, f := range d.Figures() {
 		for _, extension := range []string{".svg", ".pdf", ".png"} {
-			data, err := viz.Encode(extension, f.Drawing)
-			if err != nil {
-				return nil, err
-			}
-			written["figures/"+f.Name+extension] = data
+			written["figures/"+f.Name+extension] = try.Get(viz.Encode(extension, f.Drawing))
 		}
 	}
 	for _, t := range d.Tables() {
 		written["tables/"+t.Name+".csv"] = t.CSV()
 	}
 	var data bytes.Buffer
-	if err := morpho.WriteCSV(&data, d.record.data); err != nil {
-		return nil, err
-	}
+	try.Do(morpho.WriteCSV(&data, d.record.data))
 	written[dataFile] = data.Bytes()
-	question, err := json.MarshalIndent(d.record, "", "  ")
-	if err != nil {
-		return nil, err
-	}
+	question := try.Get(json.MarshalIndent(d.record, "", "  "))
 	written[questionFile] = append(question, '\n')
-	page, err := d.page(func(f *Figure) template.HTML { return template.HTML(inline(written["figures/"+f.Name+".svg"])) })
-	if err != nil {
-		return nil, err
-	}
-	written[pageFile] = page
-	written[crateFile], err = d.crate(written)
-	return written, err
+	written[pageFile] = d.page(func(f *Figure) template.HTML { return template.HTML(inline(written["figures/"+f.Name+".svg"])) })
+	written[crateFile] = d.crate(written)
+	return written
 }
 
 // sortedNames are the names of files.
 func sortedNames(files map[string][]byte) []string { return slices.Sorted(maps.Keys(files)) }
 
-func writeFolder(folder string, files map[string][]byte) error {
-	if err := checkFolder(folder); err != nil {
-		return err
-	}
+func writeFolder(folder string, files map[string][]byte) {
+	checkFolder(folder)
 	for _, name := range sortedNames(files) {
 		to := filepath.Join(folder, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-			return err
-		}
-		if err := replace.File(to, func(w io.Writer) error { _, err := w.Write(files[name]); return err }); err != nil {
-			return err
-		}
+		try.Do(os.MkdirAll(filepath.Dir(to), 0o777))
+		try.Do(replace.File(to, func(w io.Writer) error { _, err := w.Write(files[name]); return err }))
 	}
-	return nil
 }
 
-func writeArchive(path string, files map[string][]byte) error {
+func writeArchive(path string, files map[string][]byte) {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		return errors.Join(err, errors.New("it is there already: name another file"))
+		try.Do(errors.Join(err, errors.New("it is there already: name another file")))
 	}
-	return replace.File(path, func(w io.Writer) error {
-		archive := zip.NewWriter(w)
-		for _, name := range sortedNames(files) {
-			f, err := archive.Create(name)
-			if err != nil {
-				return err
+	try.Do(replace.File(path, func(w io.Writer) error {
+		return try.Run(func() {
+			archive := zip.NewWriter(w)
+			for _, name := range sortedNames(files) {
+				try.Get(try.Get(archive.Create(name)).Write(files[name]))
 			}
-			if _, err := f.Write(files[name]); err != nil {
-				return err
-			}
-		}
-		return archive.Close()
-	})
+			try.Do(archive.Close())
+		})
+	}))
 }
 
-// checkFolder returns an error if a folder is there that holds other things than a document.
-func checkFolder(folder string) error {
+// checkFolder ends the writing if a folder is there that holds other things than a document.
+func checkFolder(folder string) {
 	entries, err := os.ReadDir(folder)
-	if errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
-		return nil
+	if errors.Is(err, os.ErrNotExist) {
+		return
 	}
-	if err != nil {
-		return err
-	}
+	try.Do(err)
 	for _, e := range entries {
 		if !slices.Contains([]string{pageFile, questionFile, crateFile, "data", "figures", "tables"}, e.Name()) {
-			return fmt.Errorf("it holds other files, such as %s: name a new folder", e.Name())
+			try.Do(fmt.Errorf("it holds other files, such as %s: name a new folder", e.Name()))
 		}
 	}
-	return nil
 }
 
 // prolog is what stands before the element of an SVG file, and has no place in a page.
@@ -174,7 +149,7 @@ func (t *Table) CSV() []byte {
 var pages embed.FS
 
 // page is the document as one HTML file that needs no other.
-func (d *Document) page(figure func(*Figure) template.HTML) ([]byte, error) {
+func (d *Document) page(figure func(*Figure) template.HTML) []byte {
 	numberOf := map[Part]int{}
 	figures, tables := 0, 0
 	for _, s := range d.Sections {
@@ -189,7 +164,7 @@ func (d *Document) page(figure func(*Figure) template.HTML) ([]byte, error) {
 			}
 		}
 	}
-	t, err := template.New("page.html").Funcs(template.FuncMap{
+	t := template.Must(template.New("page.html").Funcs(template.FuncMap{
 		"kind": func(p Part) string {
 			switch p.(type) {
 			case Paragraph:
@@ -206,25 +181,18 @@ func (d *Document) page(figure func(*Figure) template.HTML) ([]byte, error) {
 			_, is := f.Drawing.(*viz.Panels)
 			return is
 		},
-		"drawing": figure,
-		"authors": func() string { return strings.Join(d.Authors, ", ") },
-		"anchor":  func(i int) string { return fmt.Sprintf("section-%d", i+1) },
-		"software": func() string {
-			return software()
-		},
-	}).ParseFS(pages, "page.html")
-	if err != nil {
-		return nil, err
-	}
+		"drawing":  figure,
+		"authors":  func() string { return strings.Join(d.Authors, ", ") },
+		"anchor":   func(i int) string { return fmt.Sprintf("section-%d", i+1) },
+		"software": software,
+	}).ParseFS(pages, "page.html"))
 	var b bytes.Buffer
-	if err := t.Execute(&b, d); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	try.Do(t.Execute(&b, d))
+	return b.Bytes()
 }
 
 // crate is the metadata of the folder by the RO-Crate specification, version 1.1.
-func (d *Document) crate(files map[string][]byte) ([]byte, error) {
+func (d *Document) crate(files map[string][]byte) []byte {
 	type entity map[string]any
 	ref := func(id string) entity { return entity{"@id": id} }
 	names := sortedNames(files)
@@ -253,8 +221,7 @@ func (d *Document) crate(files map[string][]byte) ([]byte, error) {
 		{"@id": "#anatomy", "@type": "SoftwareApplication", "name": "anatomy", "softwareVersion": Version, "softwareRequirements": runtime.Version()},
 		{"@id": "#run", "@type": "CreateAction", "name": "anatomy repeat", "instrument": ref("#anatomy"), "object": []entity{ref(dataFile), ref(questionFile)}, "result": results},
 	}, all...)
-	out, err := json.MarshalIndent(map[string]any{"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}, "", "  ")
-	return append(out, '\n'), err
+	return append(try.Get(json.MarshalIndent(map[string]any{"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}, "", "  ")), '\n')
 }
 
 // formats are the media types of the files.
@@ -262,56 +229,38 @@ var formats = map[string]string{".html": "text/html", ".json": "application/json
 
 // Open reads the data and the question of a folder that Write wrote, so that New can answer it again, or another one. It is an error if a file is
 // not as it was written.
-func Open(folder string) (*morpho.Dataset, Question, error) {
-	d, q, err := open(folder)
-	if err != nil {
+func Open(folder string) (d *morpho.Dataset, q Question, err error) {
+	if err := try.Run(func() { d, q = open(folder) }); err != nil {
 		return nil, Question{}, fmt.Errorf("%s: %w", folder, err)
 	}
 	return d, q, nil
 }
 
-func open(folder string) (*morpho.Dataset, Question, error) {
+func open(folder string) (*morpho.Dataset, Question) {
 	var crate struct {
 		Graph []struct {
 			ID     string `json:"@id"`
 			SHA256 string `json:"sha256"`
 		} `json:"@graph"`
 	}
-	read := func(name string, into any) error {
-		data, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(data, into)
-	}
+	read := func(name string) []byte { return try.Get(os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))) }
 	var r record
-	if err := errors.Join(read(crateFile, &crate), read(questionFile, &r)); err != nil {
-		return nil, Question{}, err
-	}
+	try.Do(errors.Join(json.Unmarshal(read(crateFile), &crate), json.Unmarshal(read(questionFile), &r)))
 	for _, e := range crate.Graph {
 		if e.SHA256 == "" {
 			continue
 		}
 		if !filepath.IsLocal(filepath.FromSlash(e.ID)) {
-			return nil, Question{}, fmt.Errorf("%s names the file %s, which is not in the folder", crateFile, e.ID)
+			try.Do(fmt.Errorf("%s names the file %s, which is not in the folder", crateFile, e.ID))
 		}
-		data, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(e.ID)))
-		if err != nil {
-			return nil, Question{}, err
-		}
-		if fmt.Sprintf("%x", sha256.Sum256(data)) != e.SHA256 {
-			return nil, Question{}, fmt.Errorf("%s was changed since it was written", e.ID)
+		if fmt.Sprintf("%x", sha256.Sum256(read(e.ID))) != e.SHA256 {
+			try.Do(fmt.Errorf("%s was changed since it was written", e.ID))
 		}
 	}
-	d, err := morpho.Read(filepath.Join(folder, filepath.FromSlash(dataFile)))
-	if err != nil {
-		return nil, Question{}, err
-	}
+	d := try.Get(morpho.Read(filepath.Join(folder, filepath.FromSlash(dataFile))))
 	if r.Tree != "" {
-		if _, err := tree.Parse(r.Tree); err != nil {
-			return nil, Question{}, err
-		}
+		try.Get(tree.Parse(r.Tree))
 	}
 	d.Name, d.Unit, d.Closed = r.Name, r.Unit, r.Closed
-	return d, r.Question, nil
+	return d, r.Question
 }
