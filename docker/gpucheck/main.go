@@ -24,12 +24,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/try"
 )
 
 func main() {
@@ -37,6 +39,7 @@ func main() {
 		"what GOMLX_BACKEND may hold, or a .json file that -compute printed elsewhere")
 	tested := flag.String("tested", "cuda", "the `back end` that is tested")
 	sizes := flag.String("landmarks", "2000,20000", "`numbers` of landmarks for Hamilton's equations")
+	seconds := flag.Float64("seconds", 3, "for which each computation is repeated, at most ten times, for its time; 0: each once, both back ends side by side")
 	alone := flag.Bool("compute", false, "only compute, on the back end of the environment, and print the results as JSON")
 	flag.Parse()
 	var ns []int
@@ -49,15 +52,23 @@ func main() {
 		ns = append(ns, n)
 	}
 	if *alone {
-		if err := json.NewEncoder(os.Stdout).Encode(compute(ns)); err != nil {
+		if err := json.NewEncoder(os.Stdout).Encode(compute(ns, *seconds)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
 	}
-	t := inProcess("tested", *tested, *sizes) // first, since it is the one that may be missing
-	r := inProcess("reference", *reference, *sizes)
-	if !compare(os.Stdout, r, t) {
+	names, backends, runs := []string{"tested", "reference"}, []string{*tested, *reference}, make([]*run, 2)
+	var group sync.WaitGroup
+	for i := range runs { // the tested one first, since it may be missing
+		group.Go(func() {
+			runs[i] = inProcess(names[i], backends[i], "-landmarks", *sizes, "-seconds", fmt.Sprint(*seconds))
+		})
+		if *seconds > 0 {
+			group.Wait()
+		}
+	}
+	if group.Wait(); !compare(os.Stdout, runs[1], runs[0]) {
 		os.Exit(1)
 	}
 }
@@ -74,13 +85,13 @@ type result struct {
 	Name, Precision string
 	Tolerance       float64 // largest difference that passes, as a share of the largest value of a part
 	Parts           [][]float64
-	First, Seconds  float64 // of the first call, which compiles; of later ones, the median
+	First, Seconds  float64 // of the first call, which compiles; of later ones, if there are any, the median
 	Error           string
 }
 
 // inProcess computes in a process of its own, since a process has one back end.
-func inProcess(what, backend, sizes string) *run {
-	r, err := start(backend, sizes)
+func inProcess(what, backend string, options ...string) *run {
+	r, err := start(backend, options)
 	status := 1
 	if err == nil && r.Error != "" {
 		err, status = errors.New(r.Error), 2
@@ -93,7 +104,7 @@ func inProcess(what, backend, sizes string) *run {
 	return r
 }
 
-func start(backend, sizes string) (*run, error) {
+func start(backend string, options []string) (*run, error) {
 	r := new(run)
 	if strings.HasSuffix(backend, ".json") {
 		text, err := os.ReadFile(backend)
@@ -106,7 +117,7 @@ func start(backend, sizes string) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, "-compute", "-landmarks", sizes)
+	cmd := exec.Command(self, append(options, "-compute")...)
 	cmd.Stderr = os.Stderr
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool {
 		name, _, _ := strings.Cut(s, "=")
@@ -127,29 +138,28 @@ func start(backend, sizes string) (*run, error) {
 	return r, json.Unmarshal(out, r)
 }
 
-func compute(ns []int) *run {
+func compute(ns []int, enough float64) *run {
 	b, err := engine.Backend()
 	if err != nil {
 		return &run{Error: err.Error()}
 	}
 	r := &run{Device: b.DeviceDescription(0)}
-	measure := func(name, precision string, tolerance float64, call func() ([][]float64, error)) {
+	measure := func(name, precision string, tolerance float64, call func() [][]float64) {
 		v := result{Name: name, Precision: precision, Tolerance: tolerance}
 		defer func() { r.Results = append(r.Results, v) }()
 		var seconds []float64
-		for begin := time.Now(); len(seconds) < 2 || len(seconds) < 10 && time.Since(begin) < 3*time.Second; {
+		for begin := time.Now(); len(seconds) == 0 || enough > 0 && (len(seconds) == 1 || len(seconds) < 10 && time.Since(begin).Seconds() < enough); {
 			start := time.Now()
-			parts, err := call()
+			err := try.Run(func() { v.Parts = call() })
 			seconds = append(seconds, time.Since(start).Seconds())
-			if err = cmp.Or(err, finite(parts)); err != nil {
+			if err = cmp.Or(err, finite(v.Parts)); err != nil {
 				v.Parts, v.Error = nil, err.Error()
 				return
 			}
-			v.Parts = parts
 		}
 		v.First = seconds[0]
 		slices.Sort(seconds[1:])
-		v.Seconds = seconds[(len(seconds)+1)/2]
+		v.Seconds = seconds[len(seconds)/2]
 	}
 
 	programs(measure, ns)

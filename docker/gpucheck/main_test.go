@@ -32,7 +32,7 @@ func TestCompare(t *testing.T) {
 
 // What a process sends agrees with itself, and float32 is within its tolerance of float64.
 func TestCompute(t *testing.T) {
-	computed := compute([]int{150})
+	computed := compute([]int{150}, 0)
 	text, err := json.Marshal(computed)
 	if err != nil {
 		t.Fatal(err)

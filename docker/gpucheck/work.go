@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/attachment"
@@ -25,7 +26,7 @@ import (
 )
 
 // measurer runs one computation, which passes where its parts differ by at most a tolerance.
-type measurer func(name, precision string, tolerance float64, call func() ([][]float64, error))
+type measurer func(name, precision string, tolerance float64, call func() [][]float64)
 
 // The tolerances are rounding, amplified by the flow's dependence on its start.
 var precisions = []struct {
@@ -53,17 +54,17 @@ func programs(measure measurer, ns []int) {
 	}
 	for _, p := range precisions {
 		f := engine.Compile(exp, p.options...)
-		measure("Exp, 39 landmarks", p.name, p.exp, func() ([][]float64, error) { return flat(f.Call(x, v)) })
+		measure("Exp, 39 landmarks", p.name, p.exp, func() [][]float64 { return flat(f.Call(x, v)) })
 	}
 	for _, p := range precisions {
 		f := engine.Compile(gradient, p.options...)
-		measure("gradient through it", p.name, p.gradient, func() ([][]float64, error) { return flat(f.Call(x, v, y)) })
+		measure("gradient through it", p.name, p.gradient, func() [][]float64 { return flat(f.Call(x, v, y)) })
 	}
 	eigen := engine.Compile(func(x *Node) []*Node {
 		s := linalg.SymEig(space.Manifold.Kernel.Gram(x, x))
 		return []*Node{s.Values, s.Pow(0.5)}
 	})
-	measure("SymEig, 39 × 39", "float64", 1e-11, func() ([][]float64, error) { return flat(eigen.Call(q)) })
+	measure("SymEig, 39 × 39", "float64", 1e-11, func() [][]float64 { return flat(eigen.Call(q)) })
 	for _, n := range ns {
 		points, momenta := ellipsoid(n)
 		k := kernels.Gaussian(0.25)
@@ -79,12 +80,9 @@ func programs(measure measurer, ns []int) {
 		} {
 			for _, p := range precisions {
 				var f *engine.Func
-				measure(fmt.Sprintf("Hamilton, %d landmarks, %s", n, sum.name), p.name, max(p.hamilton, sum.tolerance), func() ([][]float64, error) {
+				measure(fmt.Sprintf("Hamilton, %d landmarks, %s", n, sum.name), p.name, max(p.hamilton, sum.tolerance), func() [][]float64 {
 					if f == nil {
-						way, err := sum.make()
-						if err != nil {
-							return nil, err
-						}
+						way := try.Get(sum.make())
 						f = engine.Compile(way.Hamilton, p.options...)
 					}
 					return flat(f.Call(points, momenta))
@@ -98,39 +96,31 @@ func programs(measure measurer, ns []int) {
 // tolerance of the search, and of chains the first draws.
 func searches(measure measurer) {
 	space, q, target := callosa(1)
-	measure("Log, 39 landmarks", "float64", 1e-6, func() ([][]float64, error) {
-		g, err := space.Log(q, target)
-		if err != nil {
-			return nil, err
-		}
-		return [][]float64{slices.Concat(g.Velocity...)}, g.Err()
+	measure("Log, 39 landmarks", "float64", 1e-6, func() [][]float64 {
+		g := try.Get(space.Log(q, target))
+		try.Do(g.Err())
+		return [][]float64{slices.Concat(g.Velocity...)}
 	})
 	wide, _, _ := callosa(2)
-	measure("Match, 39 landmarks", "float64", 1e-4, func() ([][]float64, error) {
-		m, err := wide.Match(q, landmarks.Correspondence(target), 0.3)
-		if err != nil {
-			return nil, err
-		}
-		return [][]float64{{m.Objective}, slices.Concat(m.Deformed...)}, m.Err()
+	measure("Match, 39 landmarks", "float64", 1e-4, func() [][]float64 {
+		m := try.Get(wide.Match(q, landmarks.Correspondence(target), 0.3))
+		try.Do(m.Err())
+		return [][]float64{{m.Objective}, slices.Concat(m.Deformed...)}
 	})
 	from, to := movedFar(60)
 	narrow := landmarks.New(len(from), 2, kernels.Gaussian(0.2), geom.Integrator(ode.RK4, 20))
-	measure("LogWithin, five widths", "float64", 1e-4, func() ([][]float64, error) {
-		g, err := narrow.LogWithin(from, to, 1e-3)
-		if err != nil {
-			return nil, err
-		}
-		return [][]float64{{g.Length}}, g.Err()
+	measure("LogWithin, five widths", "float64", 1e-4, func() [][]float64 {
+		g := try.Get(narrow.LogWithin(from, to, 1e-3))
+		try.Do(g.Err())
+		return [][]float64{{g.Length}}
 	})
 	source := mesh.Icosphere(1)
 	term := attachment.Varifold(kernels.Gaussian(0.4), source, mesh.Ellipsoid(1.3, 1, 0.8, 8, 12))
 	surfaces := landmarks.New(42, 3, kernels.Gaussian(0.7), geom.Integrator(ode.Heun, 5))
-	measure("Match, surfaces", "float64", 1e-3, func() ([][]float64, error) {
-		m, err := surfaces.Match(source.Vertices, term, 0.1)
-		if err != nil {
-			return nil, err
-		}
-		return [][]float64{{m.Objective}, slices.Concat(m.Deformed...)}, m.Err()
+	measure("Match, surfaces", "float64", 1e-3, func() [][]float64 {
+		m := try.Get(surfaces.Match(source.Vertices, term, 0.1))
+		try.Do(m.Err())
+		return [][]float64{{m.Objective}, slices.Concat(m.Deformed...)}
 	})
 	var subjects [][]*mesh.Mesh
 	for i, h := range []float64{-0.2, -0.1, 0, 0.1, 0.2} {
@@ -140,15 +130,12 @@ func searches(measure measurer) {
 		Space:   landmarks.New(12, 2, kernels.Gaussian(1), geom.Integrator(ode.Heun, 5)),
 		Objects: []population.Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.5)}, Noise: 0.3}},
 	}
-	measure("atlas of 5 curves", "float64", 1e-3, func() ([][]float64, error) {
-		a, err := model.Atlas(subjects[0], ellipse(12, 2, 1), subjects)
-		if err != nil {
-			return nil, err
-		}
+	measure("atlas of 5 curves", "float64", 1e-3, func() [][]float64 {
+		a := try.Get(model.Atlas(subjects[0], ellipse(12, 2, 1), subjects))
 		if a.Status != geom.Converged {
-			return nil, fmt.Errorf("the atlas is %s", a.Status)
+			try.Do(fmt.Errorf("the atlas is %s", a.Status))
 		}
-		return [][]float64{{a.Objective}, slices.Concat(a.Template[0].Vertices...)}, nil
+		return [][]float64{{a.Objective}, slices.Concat(a.Template[0].Vertices...)}
 	})
 	few := landmarks.New(13, 2, space.Manifold.Kernel, geom.Integrator(ode.RK4, 10))
 	var start, end geom.Shape
@@ -166,68 +153,44 @@ func searches(measure measurer) {
 		curve = append(curve, []float64{sin, 1 - cos})
 	}
 	bundle := framebundle.Over(few)
-	measure("development in the frame bundle", "float64", 1e-10, func() ([][]float64, error) {
-		d, err := bundle.Develop(framebundle.At(start, frame...), curve)
-		if err != nil {
-			return nil, err
-		}
+	measure("development in the frame bundle", "float64", 1e-10, func() [][]float64 {
+		d := try.Get(bundle.Develop(framebundle.At(start, frame...), curve))
 		last := len(d.Path) - 1
-		return [][]float64{slices.Concat(d.Path[last]...), slices.Concat(slices.Concat(d.Frames[last]...)...)}, nil
+		return [][]float64{slices.Concat(d.Path[last]...), slices.Concat(slices.Concat(d.Frames[last]...)...)}
 	})
-	var shapes []geom.Shape
-	var unmade error
-	for _, w := range []float64{-1.5, -0.5, 0.5, 1.5} {
-		d, err := bundle.Develop(framebundle.At(start, frame[0]), [][]float64{{0}, {w / 4}, {w / 2}})
-		if err != nil {
-			unmade = err
-			break
+	measure("frame bundle mean of 4 shapes", "float64", 1e-3, func() [][]float64 {
+		var shapes []geom.Shape
+		for _, w := range []float64{-1.5, -0.5, 0.5, 1.5} {
+			d := try.Get(bundle.Develop(framebundle.At(start, frame[0]), [][]float64{{0}, {w / 4}, {w / 2}}))
+			shapes = append(shapes, d.Path[len(d.Path)-1])
 		}
-		shapes = append(shapes, d.Path[len(d.Path)-1])
-	}
-	measure("frame bundle mean of 4 shapes", "float64", 1e-3, func() ([][]float64, error) {
-		if unmade != nil {
-			return nil, unmade
-		}
-		m, err := stats.FrameBundleMean(few, shapes, 1)
-		if err != nil {
-			return nil, err
-		}
-		return [][]float64{slices.Concat(m.Point...), {m.Objective}}, m.Err()
+		m := try.Get(stats.FrameBundleMean(few, shapes, 1))
+		try.Do(m.Err())
+		return [][]float64{slices.Concat(m.Point...), {m.Objective}}
 	})
 	triangle := geom.Shape{{0, 0}, {1, 0}, {0.5, 0.8}}
-	measure("guided sampling, 10 draws", "float64", 1e-6, func() ([][]float64, error) {
-		flow, err := landmarks.New(3, 2, kernels.Gaussian(0.6)).Kunita(triangle, 1, 0.1)
-		if err != nil {
-			return nil, err
-		}
-		edges, err := tree.New([]int{-1, 0, 0}, []float64{0, 1, 0.5}, []string{"", "long", "short"})
-		if err != nil {
-			return nil, err
-		}
-		post, err := guided.Sample(flow, edges, guided.Observations[geom.Shape]{
+	measure("guided sampling, 10 draws", "float64", 1e-6, func() [][]float64 {
+		flow := try.Get(landmarks.New(3, 2, kernels.Gaussian(0.6)).Kunita(triangle, 1, 0.1))
+		edges := try.Get(tree.New([]int{-1, 0, 0}, []float64{0, 1, 0.5}, []string{"", "long", "short"}))
+		post := try.Get(guided.Sample(flow, edges, guided.Observations[geom.Shape]{
 			Leaves: []geom.Shape{{{0.2, -0.1}, {1.4, 0.2}, {0.4, 1.1}}, {{-0.1, 0.1}, {1.1, 0.1}, {0.6, 0.9}}},
 			Noise:  0.02,
 		}, guided.Options{
 			Unknown: []guided.Unknown{guided.Rate(guided.LogNormal(1, 0.7))},
 			Root:    0.3, Steps: 5, Warmup: 5, Draws: 5, Seed: 1,
-		})
-		if err != nil {
-			return nil, err
-		}
-		return [][]float64{slices.Concat(post.Log...), slices.Concat(post.Unknown[0].Draws...)}, nil
+		}))
+		return [][]float64{slices.Concat(post.Log...), slices.Concat(post.Unknown[0].Draws...)}
 	})
 }
 
 // flat returns all outputs of a program.
-func flat(out engine.Values, err error) ([][]float64, error) {
-	if err != nil {
-		return nil, err
-	}
+func flat(out engine.Values, err error) [][]float64 {
+	try.Do(err)
 	parts := make([][]float64, len(out))
 	for i := range parts {
 		parts[i] = out.Flat(i)
 	}
-	return parts, nil
+	return parts
 }
 
 // callosa returns two corpora callosa in a space whose kernel is as wide as some of their spacings.

@@ -11,8 +11,11 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"anatomy/geom"
 	"anatomy/geom/ode"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/attachment"
@@ -62,43 +65,43 @@ func (s *settings) first(names ...string) string {
 }
 
 // number returns a value as a number; standard where there is none.
-func (s *settings) number(standard float64, names ...string) (float64, error) {
+func (s *settings) number(standard float64, names ...string) float64 {
 	word := s.first(names...)
 	if word == "" {
-		return standard, nil
+		return standard
 	}
 	v, err := strconv.ParseFloat(word, 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%s: %s is %s, want a number", s.file, names[0], text.Clip(word))
+		refuse("%s: %s is %s, want a number", s.file, names[0], text.Clip(word))
 	}
-	return v, nil
+	return v
 }
 
 // positive is number for what must be above 0 and has no standard.
-func (s *settings) positive(where string, names ...string) (float64, error) {
-	v, err := s.number(math.NaN(), names...)
-	if err != nil {
-		return 0, err
-	}
+func (s *settings) positive(where string, names ...string) float64 {
+	v := s.number(math.NaN(), names...)
 	if !(v > 0) {
-		return 0, fmt.Errorf("%s: %s of %s is %s, want a positive number", s.file, names[0], where, text.Clip(s.first(names...)))
+		refuse("%s: %s of %s is %s, want a positive number", s.file, names[0], where, text.Clip(s.first(names...)))
 	}
-	return v, nil
+	return v
 }
 
 // on returns whether a switch is on.
-func (s *settings) on(standard bool, names ...string) (bool, error) {
+func (s *settings) on(standard bool, names ...string) bool {
 	switch word := strings.ToLower(s.first(names...)); word {
 	case "":
-		return standard, nil
 	case "on", "true", "1", "yes":
-		return true, nil
+		return true
 	case "off", "false", "0", "no":
-		return false, nil
+		return false
 	default:
-		return false, fmt.Errorf("%s: %s is %s, want On or Off", s.file, names[0], text.Clip(word))
+		refuse("%s: %s is %s, want On or Off", s.file, names[0], text.Clip(word))
 	}
+	return standard
 }
+
+// refuse ends the reading of a study by an error.
+func refuse(format string, args ...any) { try.Do(fmt.Errorf(format, args...)) }
 
 // rest says which values nobody asked for.
 func (s *settings) rest() (names []string) {
@@ -114,27 +117,22 @@ func (s *settings) rest() (names []string) {
 // largest is how many bytes an XML file of settings may have.
 const largest = 64 << 20
 
-func readXML(path, root string) (*element, error) {
-	f, err := text.Open(path)
-	if err != nil {
-		return nil, err
-	}
+func readXML(path, root string) *element {
+	f := try.Get(text.Open(path))
 	defer f.Close()
 	all, err := io.ReadAll(io.LimitReader(f, largest+1))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		refuse("%s: %w", path, err)
 	}
 	if len(all) > largest {
-		return nil, fmt.Errorf("%s: more than %d bytes, which is no file of settings", path, largest)
+		refuse("%s: more than %d bytes, which is no file of settings", path, largest)
 	}
 	var e element
-	if err := markup.Parse(all, path, &e); err != nil {
-		return nil, err
-	}
+	try.Do(markup.Parse(all, path, &e))
 	if e.name() != root {
-		return nil, fmt.Errorf("%s: the element %s, want %s", path, text.Clip(e.XMLName.Local), root)
+		refuse("%s: the element %s, want %s", path, text.Clip(e.XMLName.Local), root)
 	}
-	return &e, nil
+	return &e
 }
 
 // unsupported are the model types of Deformetrica that have no counterpart, and what to do.
@@ -158,20 +156,17 @@ var unsupported = map[string]string{
 // or, with use-rk2, of Heun. Control points that are not given stand on its grid over the box of the template, initial-cp-spacing or
 // a kernel-width apart. The gradient of the template is smoothed by the deformation kernel's width times sobolev-kernel-width-ratio.
 // What has no counterpart here, such as step sizes, is passed over and named in Notes. Meshes are cleaned as by Read.
-func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
-	m, err := readXML(model, "model")
-	if err != nil {
+func ReadDeformetrica(model, dataSet, optimization string) (s *Study, err error) {
+	if err := try.Run(func() { s = readDeformetrica(model, dataSet, optimization) }); err != nil {
 		return nil, err
 	}
-	d, err := readXML(dataSet, "data-set")
-	if err != nil {
-		return nil, err
-	}
-	o := &element{}
+	return s, s.Validate()
+}
+
+func readDeformetrica(model, dataSet, optimization string) *Study {
+	m, d, o := readXML(model, "model"), readXML(dataSet, "data-set"), &element{}
 	if optimization != "" {
-		if o, err = readXML(optimization, "optimization-parameters"); err != nil {
-			return nil, err
-		}
+		o = readXML(optimization, "optimization-parameters")
 	}
 	top, options := settingsOf(model, m.Inner), settingsOf(optimization, o.Inner)
 	s := &Study{}
@@ -185,16 +180,15 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 	case "regression":
 		s.Kind = Regression
 	case "":
-		return nil, fmt.Errorf("%s: no model-type", model)
+		refuse("%s: no model-type", model)
 	default:
 		advice := "there are Registration, DeterministicAtlas, BayesianAtlas and Regression"
 		if a, ok := unsupported[kind]; ok {
 			advice = a
 		}
-		return nil, fmt.Errorf("%s: the model-type %s has no counterpart: %s", model, text.Clip(top.first("model-type")), advice)
+		refuse("%s: the model-type %s has no counterpart: %s", model, text.Clip(top.first("model-type")), advice)
 	}
-	var objects []element
-	var deformation []element
+	var objects, deformation []element
 	for _, e := range m.Inner {
 		switch e.name() {
 		case "template":
@@ -210,7 +204,7 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 		}
 	}
 	if len(objects) == 0 {
-		return nil, fmt.Errorf("%s: the template has no objects", model)
+		refuse("%s: the template has no objects", model)
 	}
 	flow := settingsOf(model, deformation)
 	flow.first("kernel-type", "kernel-device")
@@ -219,111 +213,82 @@ func ReadDeformetrica(model, dataSet, optimization string) (*Study, error) {
 	for _, e := range objects {
 		object := settingsOf(model, e.Inner)
 		all = append(all, object)
-		if err := s.object(e.ID, object, kind == bayesian); err != nil {
-			return nil, err
+		s.object(e.ID, object, kind == bayesian)
+	}
+	s.visits(dataSet, d)
+	s.space(top, flow, options)
+	s.search(options, flow.positive("the deformation", "kernel-width"))
+	for _, from := range all {
+		if names := from.rest(); len(names) > 0 {
+			s.note("%s: %s passed over", filepath.Base(from.file), strings.Join(names, ", "))
 		}
 	}
-	if err := s.visits(dataSet, d); err != nil {
-		return nil, err
-	}
+	return s
+}
 
-	width, err := flow.positive("the deformation", "kernel-width")
-	if err != nil {
-		return nil, err
-	}
-	points, err := flow.number(10, "number-of-timepoints")
-	if err != nil {
-		return nil, err
-	}
-	if s.Kind == Regression && flow.values["concentration-of-timepoints"] != "" {
-		concentration, err := flow.number(0, "concentration-of-timepoints")
-		if err != nil {
-			return nil, err
-		}
+// space chooses the control points, the kernel of the deformations and their integrator.
+func (s *Study) space(top, flow, options *settings) {
+	width, points := flow.positive("the deformation", "kernel-width"), flow.number(10, "number-of-timepoints")
+	if len(s.Times) > 0 && flow.values["concentration-of-timepoints"] != "" {
+		concentration := flow.number(0, "concentration-of-timepoints")
 		// There are as many by the unit of time; our steps go from the mean of the times to each of them.
-		mean, reach := 0.0, 0.0
-		for _, t := range s.Times {
-			mean += t / float64(len(s.Times))
-		}
-		for _, t := range s.Times {
-			reach = math.Max(reach, math.Abs(t-mean))
-		}
-		points = math.Ceil(concentration*reach) + 1
+		mean := stat.Mean(s.Times, nil)
+		points = math.Ceil(concentration*math.Max(slices.Max(s.Times)-mean, mean-slices.Min(s.Times))) + 1
 	}
 	if s.Kind == Regression && flow.first("t0") != "" {
 		s.note("t0 is passed over: the template of a regression is that at the mean of the times, and its momentum is penalised by their standard deviation")
 	}
 	flow.first("t0", "tmin", "tmax", "concentration-of-timepoints")
 	if points != math.Trunc(points) || points < 2 || points > 1000 {
-		return nil, fmt.Errorf("%s: number-of-timepoints is %g, want 2 to 1000", model, points)
+		refuse("%s: number-of-timepoints is %g, want 2 to 1000", top.file, points)
 	}
 	method := ode.Euler
-	second, err := options.on(false, "use-rk2", "use-rk2-for-shoot")
-	if err != nil {
-		return nil, err
-	}
-	if options.first("use-rk2-for-flow"); second {
+	if second := options.on(false, "use-rk2", "use-rk2-for-shoot"); second {
 		method = ode.Heun
 	}
+	options.first("use-rk2-for-flow")
 	dimension := len(s.Template[0].Vertices[0])
 	if file := top.first("initial-control-points"); file != "" {
-		if s.Controls, err = readPoints(beside(model, file), dimension); err != nil {
-			return nil, err
-		}
+		s.Controls = readPoints(beside(top.file, file), dimension)
 	} else {
-		spacing, err := top.number(width, "initial-cp-spacing")
-		if err != nil {
-			return nil, err
-		}
-		if s.Controls, err = Grid(mesh.Vertices(s.Template), spacing); err != nil {
-			return nil, fmt.Errorf("%s: initial-cp-spacing: %w", model, err)
+		var err error
+		if s.Controls, err = Grid(mesh.Vertices(s.Template), top.number(width, "initial-cp-spacing")); err != nil {
+			refuse("%s: initial-cp-spacing: %w", top.file, err)
 		}
 	}
 	top.first("initial-cp-spacing")
-	if v, err := top.number(float64(dimension), "dimension"); err != nil {
-		return nil, err
-	} else if v != float64(dimension) {
-		return nil, fmt.Errorf("%s: the dimension is %g, the vertices of the template have %d coordinates", model, v, dimension)
+	if v := top.number(float64(dimension), "dimension"); v != float64(dimension) {
+		refuse("%s: the dimension is %g, the vertices of the template have %d coordinates", top.file, v, dimension)
 	}
 	s.Model.Space = landmarks.New(len(s.Controls), dimension, deformetricaGaussian(width), geom.Integrator(method, int(points)-1))
-	frozen, err := options.on(true, "freeze-control-points", "freeze-cp")
-	if err != nil {
-		return nil, err
+}
+
+// search chooses what is estimated, and the smoothing of the gradient of the template by the width of the deformations.
+func (s *Study) search(options *settings, width float64) {
+	s.Model.Free = !options.on(true, "freeze-control-points", "freeze-cp")
+	if options.on(false, "freeze-template") && s.Kind != Registration {
+		refuse("%s: freeze-template is On: take a Registration of every subject", options.file)
 	}
-	s.Model.Free = !frozen
-	if kept, err := options.on(false, "freeze-template"); err != nil {
-		return nil, err
-	} else if kept && s.Kind != Registration {
-		return nil, fmt.Errorf("%s: freeze-template is On: take a Registration of every subject", optimization)
-	}
-	if sobolev, err := options.on(true, "use-sobolev-gradient"); err != nil {
-		return nil, err
-	} else if !sobolev {
+	if !options.on(true, "use-sobolev-gradient") {
 		s.note("use-sobolev-gradient Off is passed over: the gradient of the template is always smoothed, by the kernel of the attachment")
-	} else if s.Kind != Registration {
-		ratio, err := options.number(1, "sobolev-kernel-width-ratio", "smoothing-kernel-width-ratio")
-		if err != nil {
-			return nil, err
-		}
-		if !(ratio > 0) {
-			return nil, fmt.Errorf("%s: sobolev-kernel-width-ratio is %g, want a positive number", optimization, ratio)
-		}
-		for o := range s.Model.Objects {
-			s.Model.Objects[o].Smoothing = deformetricaGaussian(ratio * width)
-		}
+		return
 	}
-	for _, from := range all {
-		if names := from.rest(); len(names) > 0 {
-			s.note("%s: %s passed over", filepath.Base(from.file), strings.Join(names, ", "))
-		}
+	if s.Kind == Registration {
+		return
 	}
-	return s, s.Validate()
+	ratio := options.number(1, "sobolev-kernel-width-ratio", "smoothing-kernel-width-ratio")
+	if !(ratio > 0) {
+		refuse("%s: sobolev-kernel-width-ratio is %g, want a positive number", options.file, ratio)
+	}
+	for o := range s.Model.Objects {
+		s.Model.Objects[o].Smoothing = deformetricaGaussian(ratio * width)
+	}
 }
 
 // object reads one of the template, of which the noise may be left to be estimated.
-func (s *Study) object(id string, e *settings, estimatesNoise bool) error {
+func (s *Study) object(id string, e *settings, estimatesNoise bool) {
 	if slices.ContainsFunc(s.Model.Objects, func(o population.Object) bool { return o.ID == id }) {
-		return fmt.Errorf("%s: two objects have the id %s", e.file, text.Clip(id))
+		refuse("%s: two objects have the id %s", e.file, text.Clip(id))
 	}
 	e.first("kernel-type", "kernel-device", "noise-variance-prior-scale-std", "noise-variance-prior-normalized-dof")
 	name := strings.TrimSpace("the object " + text.Clip(id))
@@ -344,51 +309,41 @@ func (s *Study) object(id string, e *settings, estimatesNoise bool) error {
 	case "polyline":
 		order = 2
 	case "landmark", "pointcloud":
-		return fmt.Errorf("%s: objects of type %s are no meshes: read their points as landmarks, and take stats.FrechetMean or stats.Regress with stats.Mismatch", e.file, text.Clip(what))
+		refuse("%s: objects of type %s are no meshes: read their points as landmarks, and take stats.FrechetMean or stats.Regress with stats.Mismatch", e.file, text.Clip(what))
 	default:
-		return fmt.Errorf("%s: objects of type %s are not read: there are SurfaceMesh and PolyLine", e.file, text.Clip(what))
+		refuse("%s: objects of type %s are not read: there are SurfaceMesh and PolyLine", e.file, text.Clip(what))
 	}
 	switch kind {
 	case "current":
 	case "varifold":
 		norm.Varifold = true
 	default:
-		return fmt.Errorf("%s: the attachment-type %s has no counterpart: there are Current and Varifold", e.file, text.Clip(kind))
+		refuse("%s: the attachment-type %s has no counterpart: there are Current and Varifold", e.file, text.Clip(kind))
 	}
-	width, err := e.positive(name, "kernel-width")
-	if err != nil {
-		return err
-	}
-	norm.Kernel = deformetricaGaussian(width)
+	norm.Kernel = deformetricaGaussian(e.positive(name, "kernel-width"))
 	noise := 0.0
 	if e.first("noise-std", "data-sigma") != "" {
-		if noise, err = e.positive(name, "noise-std", "data-sigma"); err != nil {
-			return err
-		}
+		noise = e.positive(name, "noise-std", "data-sigma")
 	} else if !estimatesNoise {
-		return fmt.Errorf("%s: %s has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", e.file, name)
+		refuse("%s: %s has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", e.file, name)
 	}
 	file := e.first("filename")
 	if file == "" {
-		return fmt.Errorf("%s: %s has no filename", e.file, name)
+		refuse("%s: %s has no filename", e.file, name)
 	}
-	template, err := mesh.Read(beside(e.file, file))
-	if err != nil {
-		return err
-	}
+	template := try.Get(mesh.Read(beside(e.file, file)))
 	if err := s.clean(file, template); err != nil {
-		return fmt.Errorf("%s: %w", e.file, err)
+		refuse("%s: %w", e.file, err)
 	}
 	if got := len(template.Cells[0]); got != order {
-		return fmt.Errorf("%s: cells of %d vertices in %s, want those of a %s", e.file, got, text.Clip(file), what)
+		refuse("%s: cells of %d vertices in %s, want those of a %s", e.file, got, text.Clip(file), what)
 	}
 	s.Template = append(s.Template, template)
 	s.Model.Objects = append(s.Model.Objects, population.Object{ID: id, Norm: norm, Noise: noise})
-	return nil
 }
 
 // visits reads the subjects: one visit of each, or for a regression the visits of one subject with their ages.
-func (s *Study) visits(dataSet string, d *element) error {
+func (s *Study) visits(dataSet string, d *element) {
 	subjects := 0
 	for _, subject := range d.Inner {
 		if subject.name() != "subject" {
@@ -410,7 +365,7 @@ func (s *Study) visits(dataSet string, d *element) error {
 				case "age":
 					v, err := strconv.ParseFloat(e.value(), 64)
 					if err != nil || math.IsInf(v, 0) {
-						return fmt.Errorf("%s: subject %s: the age %s is no number", dataSet, text.Clip(subject.ID), text.Clip(e.value()))
+						refuse("%s: subject %s: the age %s is no number", dataSet, text.Clip(subject.ID), text.Clip(e.value()))
 					}
 					age = v
 				case "filename":
@@ -418,20 +373,20 @@ func (s *Study) visits(dataSet string, d *element) error {
 				}
 			}
 			if s.Kind == Regression && math.IsNaN(age) {
-				return fmt.Errorf("%s: subject %s: the visit %s has no age, which a Regression needs", dataSet, text.Clip(subject.ID), text.Clip(visit.ID))
+				refuse("%s: subject %s: the visit %s has no age, which a Regression needs", dataSet, text.Clip(subject.ID), text.Clip(visit.ID))
 			}
 			var shape []*mesh.Mesh
 			for _, object := range s.Model.Objects {
 				file := files[object.ID]
 				if file == "" {
-					return fmt.Errorf("%s: subject %s: a visit has no filename of the object %s", dataSet, text.Clip(subject.ID), text.Clip(object.ID))
+					refuse("%s: subject %s: a visit has no filename of the object %s", dataSet, text.Clip(subject.ID), text.Clip(object.ID))
 				}
 				m, err := mesh.Read(beside(dataSet, file))
 				if err == nil {
 					err = s.clean(file, m)
 				}
 				if err != nil {
-					return fmt.Errorf("%s: subject %s: %w", dataSet, text.Clip(subject.ID), err)
+					refuse("%s: subject %s: %w", dataSet, text.Clip(subject.ID), err)
 				}
 				shape = append(shape, m)
 			}
@@ -441,16 +396,15 @@ func (s *Study) visits(dataSet string, d *element) error {
 			}
 		}
 		if s.Kind != Regression && visits != 1 {
-			return fmt.Errorf("%s: subject %s has %d visits, want 1", dataSet, text.Clip(subject.ID), visits)
+			refuse("%s: subject %s has %d visits, want 1", dataSet, text.Clip(subject.ID), visits)
 		}
 	}
 	if s.Kind == Regression && subjects != 1 {
-		return fmt.Errorf("%s: %d subjects, a Regression has 1: make a study of each", dataSet, subjects)
+		refuse("%s: %d subjects, a Regression has 1: make a study of each", dataSet, subjects)
 	}
 	if s.Kind == Registration && subjects != 1 {
-		return fmt.Errorf("%s: %d subjects, a Registration has 1", dataSet, subjects)
+		refuse("%s: %d subjects, a Registration has 1", dataSet, subjects)
 	}
-	return nil
 }
 
 // beside returns the path of a file that another file names.
@@ -465,11 +419,8 @@ func beside(file, name string) string {
 func deformetricaGaussian(w float64) kernels.Kernel { return kernels.Gaussian(w / math.Sqrt2) }
 
 // readPoints reads points as numbers, one point a line.
-func readPoints(path string, d int) ([][]float64, error) {
-	f, err := text.Open(path)
-	if err != nil {
-		return nil, err
-	}
+func readPoints(path string, d int) [][]float64 {
+	f := try.Get(text.Open(path))
 	defer f.Close()
 	in := text.NewReader(f, path)
 	var points [][]float64
@@ -479,29 +430,29 @@ func readPoints(path string, d int) ([][]float64, error) {
 			break
 		}
 		if err != nil {
-			return nil, in.Broken(err, "points")
+			try.Do(in.Broken(err, "points"))
 		}
 		words := strings.Fields(line)
 		if len(words) == 0 {
 			continue
 		}
 		if len(words) != d {
-			return nil, in.Errorf("%d numbers, a control point has %d", len(words), d)
+			try.Do(in.Errorf("%d numbers, a control point has %d", len(words), d))
 		}
 		var x []float64
 		for _, w := range words {
 			v, err := text.Number(w)
 			if err != nil {
-				return nil, in.Errorf("%v", err)
+				try.Do(in.Errorf("%v", err))
 			}
 			x = append(x, v)
 		}
 		points = append(points, x)
 	}
 	if len(points) == 0 {
-		return nil, fmt.Errorf("%s: no control points", path)
+		refuse("%s: no control points", path)
 	}
-	return points, nil
+	return points
 }
 
 // maxGrid bounds a grid of control points: the matrix of their kernel has maxGrid² numbers.
