@@ -13,7 +13,6 @@ package attachment
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -23,6 +22,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/kernels"
+	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
 
@@ -156,14 +156,14 @@ func (n Norm) Term(source, target *mesh.Mesh) *Term {
 // too; or that there is no kernel. Cells without size weigh nothing, and where more than two cells meet each weighs its size.
 func (n Norm) Check(name string, m *mesh.Mesh) error {
 	if n.Kernel == nil {
-		return errors.New("the norm has no kernel")
+		return text.Advise("give one, such as kernels.Gaussian(8)", "the norm has no kernel")
 	}
 	if err := m.Validate(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if !n.Varifold {
 		if err := m.CheckOriented(); err != nil {
-			return fmt.Errorf("the current of %s: %w; or take Varifold", name, err)
+			return fmt.Errorf("the current of %s: %w", name, err)
 		}
 	}
 	return nil
@@ -194,10 +194,10 @@ func (n Norm) CheckWidth(names []string, meshes []*mesh.Mesh) error {
 	for i, m := range meshes {
 		extent, sides := k[1+i*(d+1)], k[2+i*(d+1):2+i*(d+1)+d]
 		if floats.Max(sides) < none {
-			return fmt.Errorf("the kernel of the norm, %s, is much narrower than the cells of %s, whose sides are %.3g long: is its width in another unit, or for a finer mesh?", n.Kernel, names[i], m.Spacing())
+			return text.Advise("see whether its width is in another unit, or for a finer mesh", "the kernel of the norm, %s, is much narrower than the cells of %s, whose sides are %.3g long", n.Kernel, names[i], m.Spacing())
 		}
 		if extent > all {
-			return fmt.Errorf("the kernel of the norm, %s, is much wider than %s, whose box has a diagonal of %.3g: is its width in another unit?", n.Kernel, names[i], floats.Norm(at[1+i*(d+1)], 2))
+			return text.Advise("see whether its width is in another unit", "the kernel of the norm, %s, is much wider than %s, whose box has a diagonal of %.3g", n.Kernel, names[i], floats.Norm(at[1+i*(d+1)], 2))
 		}
 	}
 	return nil
@@ -210,7 +210,7 @@ func (t *Term) Coarse(factors ...float64) *Term {
 	out.scales = append(append([]float64{}, factors...), 1)
 	for i, f := range factors {
 		if out.err == nil && (!(f > 1) || math.IsInf(f, 1)) {
-			out.err = fmt.Errorf("Coarse: factor %d is %g, want a number above 1", i, f)
+			out.err = text.Advise("give numbers above 1", "Coarse: factor %d is %g", i, f)
 		}
 	}
 	return &out
@@ -225,7 +225,7 @@ func (t *Term) Inputs(n, d int) ([]any, error) {
 		return nil, t.err
 	}
 	if n != len(t.source.Vertices) || d != len(t.source.Vertices[0]) {
-		return nil, fmt.Errorf("%d points in R^%d, the source mesh has %d vertices in R^%d", n, d, len(t.source.Vertices), len(t.source.Vertices[0]))
+		return nil, text.Advise("give as many", "%d points in R^%d, the source mesh has %d vertices in R^%d", n, d, len(t.source.Vertices), len(t.source.Vertices[0]))
 	}
 	if err := t.Fits(t.source.Vertices); err != nil {
 		return nil, err

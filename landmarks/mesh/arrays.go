@@ -32,7 +32,7 @@ func newNumbers(size int) *numbers {
 // spend bounds what a file may hold all together, before it is unpacked: arrays may share their data.
 func (f *numbers) spend(n int) error {
 	if f.left -= n; f.left < 0 {
-		return fmt.Errorf("%d numbers are more than a file of this size may hold", n)
+		return text.Advise(again, "%d numbers are more than a file of this size may hold", n)
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func (f *numbers) read(r io.Reader, length int, t numberType, add func(float64) 
 		chunk := buffer[:min(length-at, len(buffer))]
 		n, err := io.ReadFull(r, chunk)
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return fmt.Errorf("the array has %d of %d bytes: %w", at+n, length, io.ErrUnexpectedEOF)
+			return ended(io.ErrUnexpectedEOF, "the array has %d of %d bytes", at+n, length)
 		}
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func asIs(v float64) (float64, error) { return v, nil }
 // vertexNumber is v as the number of a vertex or cell.
 func vertexNumber(v float64) (int, error) {
 	if v != math.Trunc(v) || v < 0 || v > 4*text.Most {
-		return 0, fmt.Errorf("%g is no number of a vertex or cell", v)
+		return 0, text.Advise(again, "%g is no number of a vertex or cell", v)
 	}
 	return int(v), nil
 }
@@ -74,16 +74,18 @@ func readBytes(r io.Reader, n int, what string) ([]byte, error) {
 	var b bytes.Buffer
 	got, err := io.CopyN(&b, r, int64(n))
 	if err != nil {
-		return nil, fmt.Errorf("%s has %d of %d bytes: %w", what, got, n, atEnd(err))
+		return nil, ended(err, "%s has %d of %d bytes", what, got, n)
 	}
 	return b.Bytes(), nil
 }
 
-func atEnd(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
+// ended is the error of a failed read, after what was to be read there.
+func ended(err error, format string, args ...any) error {
+	what := fmt.Sprintf(format, args...)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return text.Advise(cut, "%s: %w", what, io.ErrUnexpectedEOF)
 	}
-	return err
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // base64Reader decodes base64 with white space, in which padding may stand between parts that were encoded one by one.
@@ -112,7 +114,7 @@ func (b *base64Reader) Read(p []byte) (int, error) {
 		}
 		n, err := base64.StdEncoding.Decode(b.three[:], four[:])
 		if err != nil {
-			return 0, fmt.Errorf("%q is not base64", four[:])
+			return 0, text.Advise(again, "%q is not base64", four[:])
 		}
 		b.rest = b.three[:n]
 	}

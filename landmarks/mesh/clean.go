@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -87,7 +86,7 @@ func (m *Mesh) Clean() (Cleaning, error) {
 	}
 	done.DegenerateCells = used.drop(used.degenerate())
 	if len(used.Cells) == 0 {
-		return Cleaning{}, fmt.Errorf("all %d cells are degenerate", len(m.Cells))
+		return Cleaning{}, text.Advise(again, "all %d cells are degenerate", len(m.Cells))
 	}
 	flaps := used.flaps()
 	if used.share(flaps) < 0.5 {
@@ -162,7 +161,7 @@ func (m *Mesh) dropUnused(done *Cleaning) error {
 	for i, c := range m.Cells {
 		for _, v := range c {
 			if v < 0 || v >= len(m.Vertices) {
-				return fmt.Errorf("cell %d %v points outside the %d vertices", i, c, len(m.Vertices))
+				return text.Advise("correct the numbers, or "+again, "cell %d %v points outside the %d vertices", i, c, len(m.Vertices))
 			}
 			number[v] = 1
 		}
@@ -363,10 +362,10 @@ func (m *Mesh) CheckOriented() error {
 		}
 	}
 	if len(wrong) > 0 {
-		return fmt.Errorf("%s are oriented against the rest (%s of the size), the first %s: Clean turns them round", text.Counted(len(wrong), m.kind()), percent(m.share(wrong)), m.firstCell(wrong))
+		return text.Advise("turn them round by Mesh.Clean, or take varifolds", "%s are oriented against the rest (%s of the size), the first %s", text.Counted(len(wrong), m.kind()), percent(m.share(wrong)), m.firstCell(wrong))
 	}
 	if share := m.share(beside(left)); share > maxDisagreeing {
-		return fmt.Errorf("the mesh has no orientation: at %s, the first %s, the cells, which have %s of the size, cannot agree", text.Counted(len(left), "places"), place(left[0].key), percent(share))
+		return text.Advise("take varifolds, which need none", "the mesh has no orientation: at %s, the first %s, the cells, which have %s of the size, cannot agree", text.Counted(len(left), "places"), place(left[0].key), percent(share))
 	}
 	return nil
 }
@@ -388,10 +387,10 @@ func (m *Mesh) checkClosed() error {
 		}
 	}
 	if open > 0 {
-		return fmt.Errorf("the mesh is not closed: its boundary has %d pieces, the first %s", open, place(least))
+		return text.Advise("close its holes, or measure Size instead of Volume", "the mesh is not closed: its boundary has %d pieces, the first %s", open, place(least))
 	}
 	if len(m.Cells[0]) == 2 && len(m.Vertices[0]) == 3 {
-		return errors.New("a curve in space encloses none")
+		return text.Advise("give a curve in the plane, or a surface", "a curve in space encloses none")
 	}
 	return nil
 }

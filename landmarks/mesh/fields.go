@@ -34,15 +34,15 @@ func Scalars(name string, values []float64) Field {
 
 func (f Field) check(points int) error {
 	if f.Name == "" || len(f.Values) != points {
-		return fmt.Errorf("the field %q has %d values for %d points", f.Name, len(f.Values), points)
+		return text.Advise("give a value for each point", "the field %q has %d values for %d points", f.Name, len(f.Values), points)
 	}
 	for i, row := range f.Values {
 		if len(row) != len(f.Values[0]) || len(row) < 1 || len(row) > 3 {
-			return fmt.Errorf("value %d of the field %q has %d numbers, value 0 %d; want 1 to 3, as many of each", i, f.Name, len(row), len(f.Values[0]))
+			return text.Advise("give 1 to 3 numbers in each, as many in all", "value %d of the field %q has %d numbers, value 0 %d; want 1 to 3, as many of each", i, f.Name, len(row), len(f.Values[0]))
 		}
 		for _, v := range row {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("value %d of the field %q is %g", i, f.Name, v)
+				return text.Advise("write a number, or leave the field out", "value %d of the field %q is %g", i, f.Name, v)
 			}
 		}
 	}
@@ -63,16 +63,16 @@ func WritePoints(path string, points [][]float64, fields ...Field) error {
 		return err
 	}
 	if len(points) == 0 {
-		return fmt.Errorf("%s: no points", path)
+		return text.Advise("give at least one point", "%s: no points", path)
 	}
 	cells := make([][]int, len(points))
 	for i, x := range points {
 		if len(x) != len(points[0]) || len(x) < 2 || len(x) > 3 {
-			return fmt.Errorf("%s: point %d has %d coordinates, want 2 or 3, as many of each", path, i, len(x))
+			return text.Advise("give 2 or 3 coordinates, as many in all", "%s: point %d has %d coordinates, want 2 or 3, as many of each", path, i, len(x))
 		}
 		for a, v := range x {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("%s: coordinate %d of point %d is %g", path, a, i, v)
+				return text.Advise("correct it, or leave the point out", "%s: coordinate %d of point %d is %g", path, a, i, v)
 			}
 		}
 		cells[i] = []int{i}
@@ -84,7 +84,7 @@ func WritePoints(path string, points [][]float64, fields ...Field) error {
 
 func vtpPath(path string) error {
 	if !strings.EqualFold(filepath.Ext(path), ".vtp") {
-		return fmt.Errorf("%s: data at points are written to .vtp", path)
+		return text.Advise("choose this extension", "%s: data at points are written to .vtp", path)
 	}
 	return nil
 }
@@ -131,17 +131,17 @@ type pvd struct {
 // unless there is anything in it that is not of this sequence.
 func WriteSequence(path string, moments []Moment) error {
 	if !strings.EqualFold(filepath.Ext(path), ".pvd") {
-		return fmt.Errorf("%s: a sequence is written to .pvd", path)
+		return text.Advise("choose this extension", "%s: a sequence is written to .pvd", path)
 	}
 	if len(moments) == 0 {
-		return fmt.Errorf("%s: no moments", path)
+		return text.Advise("give at least one", "%s: no moments", path)
 	}
 	for i, m := range moments {
 		if math.IsNaN(m.Time) || math.IsInf(m.Time, 0) || i > 0 && m.Time <= moments[i-1].Time {
-			return fmt.Errorf("%s: the time of moment %d is %g: want times that grow", path, i, m.Time)
+			return text.Advise("sort them, each time once", "%s: the time of moment %d is %g: want times that grow", path, i, m.Time)
 		}
 		if m.Mesh == nil {
-			return fmt.Errorf("%s: moment %d has no mesh", path, i)
+			return text.Advise("give one for each moment", "%s: moment %d has no mesh", path, i)
 		}
 		if err := m.Mesh.wellFormed(); err != nil {
 			return fmt.Errorf("%s: moment %d: %w", path, i, err)
@@ -256,7 +256,7 @@ func readPVD(path string) (*pvd, error) {
 		return nil, err
 	}
 	if doc.Type != "Collection" {
-		return nil, fmt.Errorf("%s: VTKFile type %s, want Collection", path, text.Clip(doc.Type))
+		return nil, text.Advise("give a collection, as WriteSequence writes it", "%s: VTKFile type %s, want Collection", path, text.Clip(doc.Type))
 	}
 	return doc, nil
 }
@@ -271,7 +271,7 @@ func ReadSequence(path string) ([]Moment, error) {
 	for i, set := range doc.Sets {
 		t, err := strconv.ParseFloat(set.Time, 64)
 		if err != nil {
-			return nil, fmt.Errorf("%s: part %d: the time %s is no number", path, i, text.Clip(set.Time))
+			return nil, text.Advise("write a number", "%s: part %d: the time %s is no number", path, i, text.Clip(set.Time))
 		}
 		file := filepath.Join(filepath.Dir(path), set.File)
 		points, cells, fields, err := ReadFields(file)

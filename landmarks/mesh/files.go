@@ -60,7 +60,7 @@ func formatOf(path string) (*fileFormat, error) {
 			return &fileFormats[i], nil
 		}
 	}
-	return nil, fmt.Errorf("%s: the extension %q names no format of meshes; there are %s", path, extension, strings.Join(Extensions(), ", "))
+	return nil, text.Advise("save the mesh in one of these", "%s: the extension %q names no format of meshes; there are %s", path, extension, strings.Join(Extensions(), ", "))
 }
 
 // Extensions are those of the files that Read reads.
@@ -111,17 +111,24 @@ func Write(path string, m *Mesh, encoding ...Encoding) error {
 	}
 	if format.write == nil {
 		written := extensionsOf(func(f fileFormat) bool { return f.write != nil })
-		return fmt.Errorf("%s: %s files hold float32 and would lose digits: write one of %s", path, format.extension, strings.Join(written, ", "))
+		return text.Advise("choose one of these extensions", "%s: %s files hold float32 and would lose digits, those of %s do not", path, format.extension, strings.Join(written, ", "))
 	}
 	e := format.encodings[0]
 	if len(encoding) > 0 {
 		e = encoding[0]
 	}
 	if len(encoding) > 1 || !slices.Contains(format.encodings, e) {
-		return fmt.Errorf("%s: encodings %v, want one of %v", path, encoding, format.encodings)
+		return text.Advise("choose one of these encodings", "%s: encodings %v, want one of %v", path, encoding, format.encodings)
 	}
 	return replace.File(path, func(w io.Writer) error { return format.write(w, m, e) })
 }
+
+// What to do about files that are not as their format says, and about those that end too early.
+const (
+	again  = "save the mesh again by the program that made it"
+	cut    = "the file may have been cut off: save it again"
+	number = "write a number, with a decimal point"
+)
 
 // newReader reads a file whose longest lines are polygons or polylines of half a million vertices.
 func newReader(r io.Reader, name string) *text.Reader {
@@ -172,7 +179,7 @@ func (b *builder) mesh(file string) (*Mesh, error) {
 	if len(b.triangles) == 0 {
 		m.Cells = b.edges
 	} else if len(b.edges) > 0 {
-		return nil, fmt.Errorf("%s: %d triangles and %d edges: a mesh is either a surface or a curve", file, len(b.triangles), len(b.edges))
+		return nil, text.Advise("save the triangles and the edges in two files", "%s: %d triangles and %d edges: a mesh is either a surface or a curve", file, len(b.triangles), len(b.edges))
 	}
 	if err := m.wellFormed(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)

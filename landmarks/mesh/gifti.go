@@ -35,7 +35,7 @@ type giftiArray struct {
 // triangles, as text, base64 or compressed base64. Coordinates are those of the file, in mm with x to the right, y to the front
 // and z up (RAS); its CoordinateSystemTransformMatrix is not applied. Files of values on a surface (.shape.gii, .func.gii) hold none.
 func ReadGIfTI(r io.Reader, name string) (*Mesh, error) {
-	all, err := io.ReadAll(io.LimitReader(r, 8<<30))
+	all, err := io.ReadAll(io.LimitReader(text.Decode(r), 8<<30))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -55,7 +55,7 @@ func ReadGIfTI(r io.Reader, name string) (*Mesh, error) {
 			return nil, fmt.Errorf("%s: array %d (%s): %w", name, i, a.Intent, err)
 		}
 		if seen[a.Intent] && (a.Intent == "NIFTI_INTENT_POINTSET" || a.Intent == "NIFTI_INTENT_TRIANGLE") {
-			return fail(fmt.Errorf("a second one: a file with one surface is read"))
+			return fail(text.Advise("save each surface in a file of its own", "a second one: a file with one surface is read"))
 		}
 		seen[a.Intent] = true
 		switch a.Intent {
@@ -70,7 +70,7 @@ func ReadGIfTI(r io.Reader, name string) (*Mesh, error) {
 		}
 	}
 	if !seen["NIFTI_INTENT_POINTSET"] {
-		return nil, fmt.Errorf("%s: no NIFTI_INTENT_POINTSET: the file holds values on a surface, not the surface", name)
+		return nil, text.Advise("give the file of the surface, such as .surf.gii", "%s: no NIFTI_INTENT_POINTSET: the file holds values on a surface, not the surface", name)
 	}
 	return b.mesh(name)
 }
@@ -79,10 +79,10 @@ func ReadGIfTI(r io.Reader, name string) (*Mesh, error) {
 func giftiRows[T any](f *numbers, a *giftiArray, convert func(float64) (T, error)) ([][]T, error) {
 	t, ok := giftiTypes[a.DataType]
 	if !ok {
-		return nil, fmt.Errorf("the type %s is unknown", text.Clip(a.DataType))
+		return nil, text.Advise(again, "the type %s is unknown", text.Clip(a.DataType))
 	}
 	if a.Rank != "2" || a.Dim1 != "3" {
-		return nil, fmt.Errorf("%s dimensions, the second %s: want 2 and 3", text.Clip(a.Rank), text.Clip(a.Dim1))
+		return nil, text.Advise(again, "%s dimensions, the second %s: want 2 and 3", text.Clip(a.Rank), text.Clip(a.Dim1))
 	}
 	n, err := text.Count("rows", a.Dim0)
 	if err != nil {
@@ -97,7 +97,7 @@ func giftiRows[T any](f *numbers, a *giftiArray, convert func(float64) (T, error
 	case "BigEndian":
 		f.order = binary.BigEndian
 	default:
-		return nil, fmt.Errorf("Endian %s is unknown", text.Clip(a.Endian))
+		return nil, text.Advise(again, "Endian %s is unknown", text.Clip(a.Endian))
 	}
 	flat := make([]T, 0, 3*n)
 	add := func(v float64) error {
@@ -112,8 +112,11 @@ func giftiRows[T any](f *numbers, a *giftiArray, convert func(float64) (T, error
 	case "ASCII":
 		for w := range strings.FieldsSeq(a.Data) {
 			v, err := text.Number(w)
+			if err != nil {
+				err = text.Advise(number, "number %d: %w", len(flat), err)
+			}
 			if err == nil && len(flat) == 3*n {
-				err = fmt.Errorf("more than %d numbers", 3*n)
+				err = text.Advise(again, "more than %d numbers", 3*n)
 			}
 			if err == nil {
 				err = add(v)
@@ -123,7 +126,7 @@ func giftiRows[T any](f *numbers, a *giftiArray, convert func(float64) (T, error
 			}
 		}
 		if len(flat) < 3*n {
-			return nil, fmt.Errorf("%d of %d numbers", len(flat), 3*n)
+			return nil, text.Advise(again, "%d of %d numbers", len(flat), 3*n)
 		}
 	case "Base64Binary", "GZipBase64Binary":
 		var r io.Reader = &base64Reader{text: strings.NewReader(a.Data)}
@@ -136,7 +139,7 @@ func giftiRows[T any](f *numbers, a *giftiArray, convert func(float64) (T, error
 			return nil, err
 		}
 	default:
-		return nil, fmt.Errorf("the encoding %s: only ASCII, Base64Binary and GZipBase64Binary are read", text.Clip(a.Encoding))
+		return nil, text.Advise(again, "the encoding %s: only ASCII, Base64Binary and GZipBase64Binary are read", text.Clip(a.Encoding))
 	}
 	rows := make([][]T, n)
 	for i := range rows {

@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // normal is the vector of a cell: ½ (b − a) × (c − a) of a triangle, whose length is its area; b − a of an edge.
@@ -160,7 +162,7 @@ func (m *Mesh) Distances(other *Mesh) ([]float64, error) {
 		return nil, fmt.Errorf("the other mesh: %w", err)
 	}
 	if len(m.Vertices[0]) != len(other.Vertices[0]) {
-		return nil, fmt.Errorf("one mesh has %d coordinates, the other %d", len(m.Vertices[0]), len(other.Vertices[0]))
+		return nil, text.Advise("give both two or both three", "one mesh has %d coordinates, the other %d", len(m.Vertices[0]), len(other.Vertices[0]))
 	}
 	out, tree := make([]float64, len(m.Vertices)), other.boxes()
 	for i, x := range m.Vertices {

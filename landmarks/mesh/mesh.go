@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -126,39 +125,39 @@ func (m *Mesh) firstCell(cells []int) string {
 // that are no numbers, cells that point nowhere.
 func (m *Mesh) wellFormed() error {
 	if m == nil || len(m.Vertices) == 0 {
-		return errors.New("the mesh is empty: no vertices")
+		return text.Advise("save the mesh again, or leave it out", "the mesh is empty: no vertices")
 	}
 	dim := len(m.Vertices[0])
 	if dim != 2 && dim != 3 {
-		return fmt.Errorf("vertex 0 has %d coordinates, want 2 or 3", dim)
+		return text.Advise("give each vertex 2 or 3 coordinates", "vertex 0 has %d coordinates", dim)
 	}
 	for i, x := range m.Vertices {
 		if len(x) != dim {
-			return fmt.Errorf("vertex %d has %d coordinates, vertex 0 has %d", i, len(x), dim)
+			return text.Advise("give all as many", "vertex %d has %d coordinates, vertex 0 has %d", i, len(x), dim)
 		}
 		for a, v := range x {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("coordinate %d of vertex %d is %g", a, i, v)
+				return text.Advise("correct it, or remove the cells at this vertex", "coordinate %d of vertex %d is %g", a, i, v)
 			}
 		}
 	}
 	if len(m.Cells) == 0 {
-		return fmt.Errorf("the mesh is empty: %d vertices, but no edges or triangles", len(m.Vertices))
+		return text.Advise("save the mesh with its cells: landmarks are read by morpho.Read", "the mesh is empty: %d vertices, but no edges or triangles", len(m.Vertices))
 	}
 	k := len(m.Cells[0])
 	if k != 2 && k != 3 {
-		return fmt.Errorf("cell 0 has %d vertices, want 2 (edges) or 3 (triangles)", k)
+		return text.Advise("give it 2 for an edge or 3 for a triangle", "cell 0 has %d vertices", k)
 	}
 	if k == 3 && dim == 2 {
-		return errors.New("triangles in the plane are no surface: give the vertices a third coordinate")
+		return text.Advise("give the vertices a third coordinate", "triangles in the plane are no surface")
 	}
 	for i, c := range m.Cells {
 		if len(c) != k {
-			return fmt.Errorf("cell %d has %d vertices, cell 0 has %d", i, len(c), k)
+			return text.Advise("give all as many", "cell %d has %d vertices, cell 0 has %d", i, len(c), k)
 		}
 		for _, v := range c {
 			if v < 0 || v >= len(m.Vertices) {
-				return fmt.Errorf("cell %d %v points outside the %d vertices", i, c, len(m.Vertices))
+				return text.Advise("correct the numbers, or "+again, "cell %d %v points outside the %d vertices", i, c, len(m.Vertices))
 			}
 		}
 	}
@@ -175,10 +174,10 @@ const (
 // in the plane and the other in space. The error calls them by names.
 func CheckAlike(one string, a *Mesh, other string, b *Mesh) error {
 	if d, e := len(a.Vertices[0]), len(b.Vertices[0]); d != e {
-		return fmt.Errorf("%s is in R^%d, %s in R^%d", one, d, other, e)
+		return text.Advise("give both two or both three coordinates", "%s is in R^%d, %s in R^%d", one, d, other, e)
 	}
 	if a.order() != b.order() {
-		return fmt.Errorf("%s has %s, %s %s", one, a.kind(), other, b.kind())
+		return text.Advise("give an object either as curves or as surfaces", "%s has %s, %s %s", one, a.kind(), other, b.kind())
 	}
 	return nil
 }
@@ -191,11 +190,11 @@ func (m *Mesh) Validate() error {
 		return err
 	}
 	if len(m.degenerate()) == len(m.Cells) {
-		return fmt.Errorf("all %s are degenerate: they have no size", text.Counted(len(m.Cells), m.kind()))
+		return text.Advise(again, "all %s are degenerate: they have no size", text.Counted(len(m.Cells), m.kind()))
 	}
 	if twice := m.duplicateCells(); len(twice) > 0 {
 		if share := m.share(twice); share > maxTwice {
-			return fmt.Errorf("%s with %s of the size count twice, the first %s: Clean removes them", text.Counted(len(twice), "duplicate "+m.kind()), percent(share), m.firstCell(twice))
+			return text.Advise("remove them by Mesh.Clean", "%s with %s of the size count twice, the first %s", text.Counted(len(twice), "duplicate "+m.kind()), percent(share), m.firstCell(twice))
 		}
 	}
 	return nil
@@ -210,7 +209,7 @@ func (m *Mesh) share(cells []int) float64 {
 	return sum / m.Size()
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.2g %%", 100*share) }
+func percent(share float64) string { return fmt.Sprintf("%.*g %%", 2+int(share+0.005), 100*share) }
 
 // degenerate lists cells with a vertex twice or with size 0 as far as rounding can tell.
 func (m *Mesh) degenerate() (cells []int) {

@@ -178,7 +178,7 @@ func TestOrient(t *testing.T) {
 				}
 			}
 			turn(spoiled, wrong...)
-			expect.Refused(t, spoiled.CheckOriented(), "are oriented against the rest", "Clean turns them round")
+			expect.Refused(t, spoiled.CheckOriented(), "are oriented against the rest", "turn them round by Mesh.Clean")
 			done := expect.Must(spoiled.Clean())
 			if done.TurnedCells != len(wrong) || math.Abs(done.Turned-share) > 1e-12 {
 				t.Errorf("%s: turned %d cells of %g of the size, want %d of %g", what, done.TurnedCells, done.Turned, len(wrong), share)
@@ -189,7 +189,7 @@ func TestOrient(t *testing.T) {
 		}
 	}
 	inside := mesh.Icosphere(1).Flip()
-	if got := cleaned(t, inside); got != "turned 80 cells round (1e+02 % of the size)" {
+	if got := cleaned(t, inside); got != "turned 80 cells round (100 % of the size)" {
 		t.Error(got)
 	}
 	expect.Abs(t, "volume", expect.Must(inside.Volume()), expect.Must(mesh.Icosphere(1).Volume()), 1e-15)

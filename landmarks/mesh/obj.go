@@ -30,7 +30,7 @@ func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
 				line, more = strings.CutSuffix(line, "\\")
 				whole.WriteString(line)
 				if whole.Len() > in.MaxLine {
-					return nil, in.Errorf("the line is longer than %d MiB", in.MaxLine>>20)
+					return nil, in.Advise(again, "the line is longer than %d MiB", in.MaxLine>>20)
 				}
 				if more {
 					whole.WriteByte(' ')
@@ -49,12 +49,12 @@ func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
 		switch words[0] {
 		case "v":
 			if len(words) < 4 {
-				return nil, in.Errorf("vertex %d has %d coordinates, want 3", len(b.vertices), len(words)-1)
+				return nil, in.Advise("give each vertex three coordinates", "vertex %d has %d coordinates, want 3", len(b.vertices), len(words)-1)
 			}
 			x := make([]float64, 3)
 			for a := range x {
 				if x[a], err = text.Number(words[1+a]); err != nil {
-					return nil, in.Errorf("vertex %d: %v", len(b.vertices), err)
+					return nil, in.Advise(number, "vertex %d: %w", len(b.vertices), err)
 				}
 			}
 			b.vertices = append(b.vertices, x)
@@ -65,13 +65,13 @@ func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
 				v, err := strconv.Atoi(number)
 				switch {
 				case err != nil:
-					return nil, in.Errorf("%s: %s is not a whole number", text.Clip(line), text.Clip(number))
+					return nil, in.Advise(again, "%s: %s is not a whole number", text.Clip(line), text.Clip(number))
 				case v > 0 && v <= text.Most:
 					v--
 				case v < 0 && -v <= len(b.vertices):
 					v += len(b.vertices)
 				default:
-					return nil, in.Errorf("%s: there is no vertex %d; OBJ files count from 1, or back from −1", text.Clip(line), v)
+					return nil, in.Advise("correct the number, or "+again, "%s: there is no vertex %d; OBJ files count from 1, or back from −1", text.Clip(line), v)
 				}
 				cell = append(cell, v)
 			}
@@ -81,11 +81,11 @@ func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
 			case words[0] == "f" && len(cell) >= 3:
 				b.fan(cell)
 			default:
-				return nil, in.Errorf("%s has too few vertices", text.Clip(line))
+				return nil, in.Advise(again, "%s has too few vertices", text.Clip(line))
 			}
 		case "vt", "vn", "vp", "p", "g", "o", "s", "mg", "usemtl", "mtllib", "usemap", "maplib", "bevel", "c_interp", "d_interp", "lod", "shadow_obj", "trace_obj":
 		default:
-			return nil, in.Errorf("%s is no line of a polygon mesh", text.Clip(line))
+			return nil, in.Advise(again, "%s is no line of a polygon mesh", text.Clip(line))
 		}
 	}
 }

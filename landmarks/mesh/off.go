@@ -39,7 +39,7 @@ func ReadOFF(r io.Reader, name string) (*Mesh, error) {
 	}
 	if kind, is := strings.CutSuffix(words[0], "OFF"); is {
 		if words = words[1:]; strings.Contains(kind, "4") || strings.Contains(kind, "n") || len(words) > 0 && words[0] == "BINARY" {
-			return nil, in.Errorf("%sOFF %s: only ASCII files of vertices in space are read", kind, strings.Join(words, " "))
+			return nil, in.Advise("save the mesh as ASCII, with three coordinates for each vertex", "%sOFF %s: only ASCII files of vertices in space are read", kind, strings.Join(words, " "))
 		}
 		if len(words) == 0 {
 			if words, err = next(4, "the numbers of vertices, faces and edges"); err != nil {
@@ -48,7 +48,7 @@ func ReadOFF(r io.Reader, name string) (*Mesh, error) {
 		}
 	}
 	if len(words) < 2 || len(words) > 3 {
-		return nil, in.Errorf("not an OFF file: %s where the numbers of vertices, faces and edges belong", text.Clip(strings.Join(words, " ")))
+		return nil, in.Advise(again, "not an OFF file: %s where the numbers of vertices, faces and edges belong", text.Clip(strings.Join(words, " ")))
 	}
 	vertices, err := text.Count("vertices", words[0])
 	if err != nil {
@@ -64,12 +64,12 @@ func ReadOFF(r io.Reader, name string) (*Mesh, error) {
 			return nil, err
 		}
 		if len(words) < 3 {
-			return nil, in.Errorf("vertex %d has %d coordinates, want 3", i, len(words))
+			return nil, in.Advise("give each vertex three coordinates", "vertex %d has %d coordinates, want 3", i, len(words))
 		}
 		x := make([]float64, 3)
 		for a := range x {
 			if x[a], err = text.Number(words[a]); err != nil {
-				return nil, in.Errorf("vertex %d: %w", i, err)
+				return nil, in.Advise(number, "vertex %d: %w", i, err)
 			}
 		}
 		b.vertices = append(b.vertices, x)
@@ -80,12 +80,12 @@ func ReadOFF(r io.Reader, name string) (*Mesh, error) {
 		}
 		n, err := strconv.Atoi(words[0])
 		if err != nil || n < 1 || n >= len(words) {
-			return nil, in.Errorf("face %d: %s corners in a line of %d numbers", i, text.Clip(words[0]), len(words)-1)
+			return nil, in.Advise(again, "face %d: %s corners in a line of %d numbers", i, text.Clip(words[0]), len(words)-1)
 		}
 		cell := make([]int, n)
 		for k, w := range words[1 : n+1] {
 			if cell[k], err = strconv.Atoi(w); err != nil || cell[k] < 0 || cell[k] >= vertices {
-				return nil, in.Errorf("face %d: there is no vertex %s; they are 0 to %d", i, text.Clip(w), vertices-1)
+				return nil, in.Advise("correct the number, or "+again, "face %d: there is no vertex %s; they are 0 to %d", i, text.Clip(w), vertices-1)
 			}
 		}
 		b.fan(cell)

@@ -74,7 +74,7 @@ func ReadPLY(r io.Reader, name string) (*Mesh, error) {
 func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement, err error) {
 	line, err := in.Line()
 	if err != nil || strings.TrimSpace(line) != "ply" {
-		return nil, nil, in.Errorf("not a PLY file: it begins with %s", text.Clip(line))
+		return nil, nil, in.Advise(again, "not a PLY file: it begins with %s", text.Clip(line))
 	}
 	format := ""
 	for {
@@ -89,7 +89,7 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement, 
 		case "comment", "obj_info":
 		case "format":
 			if len(words) != 3 || words[2] != "1.0" {
-				return nil, nil, in.Errorf("%s: want format ascii, binary_little_endian or binary_big_endian 1.0", text.Clip(line))
+				return nil, nil, in.Advise(again, "%s: want format ascii, binary_little_endian or binary_big_endian 1.0", text.Clip(line))
 			}
 			switch format = words[1]; format {
 			case "ascii":
@@ -98,23 +98,23 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement, 
 			case "binary_big_endian":
 				order = binary.BigEndian
 			default:
-				return nil, nil, in.Errorf("format %s is unknown", text.Clip(format))
+				return nil, nil, in.Advise(again, "format %s is unknown", text.Clip(format))
 			}
 		case "element":
 			if len(words) != 3 {
-				return nil, nil, in.Errorf("%s: want element, name and count", text.Clip(line))
+				return nil, nil, in.Advise(again, "%s: want element, name and count", text.Clip(line))
 			}
 			count, err := text.Count(words[1]+" elements", words[2])
 			if err != nil {
-				return nil, nil, in.Errorf("%v", err)
+				return nil, nil, in.Errorf("%w", err)
 			}
 			if len(elements) == 100 {
-				return nil, nil, in.Errorf("more than 100 elements")
+				return nil, nil, in.Advise(again, "more than 100 elements")
 			}
 			elements = append(elements, plyElement{name: words[1], count: count})
 		case "property":
 			if len(elements) == 0 {
-				return nil, nil, in.Errorf("a property before the first element")
+				return nil, nil, in.Advise(again, "a property before the first element")
 			}
 			p := plyProperty{name: words[len(words)-1], list: len(words) == 5 && words[1] == "list"}
 			known := len(words) == 3 || p.list
@@ -125,17 +125,17 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement, 
 				p.value, known = plyTypes[words[len(words)-2]]
 			}
 			if !known {
-				return nil, nil, in.Errorf("%s: want property, type and name, or property list, two types and name", text.Clip(line))
+				return nil, nil, in.Advise(again, "%s: want property, type and name, or property list, two types and name", text.Clip(line))
 			}
 			e := &elements[len(elements)-1]
 			e.properties = append(e.properties, p)
 		case "end_header":
 			if format == "" {
-				return nil, nil, in.Errorf("the header has no format")
+				return nil, nil, in.Advise(again, "the header has no format")
 			}
 			return order, elements, nil
 		default:
-			return nil, nil, in.Errorf("%s is no line of a PLY header", text.Clip(line))
+			return nil, nil, in.Advise(again, "%s is no line of a PLY header", text.Clip(line))
 		}
 	}
 }
@@ -143,7 +143,7 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement, 
 // plyRead reads all of one element; one that is neither vertex, face nor edge is passed over.
 func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder) error {
 	if len(e.properties) == 0 && e.count > 0 {
-		return in.Errorf("element %s has no properties", text.Clip(e.name))
+		return in.Advise(again, "element %s has no properties", text.Clip(e.name))
 	}
 	var columns []int // those that are kept
 	isFace := false
@@ -153,30 +153,30 @@ func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder)
 			if k := e.property(c); k >= 0 {
 				columns = append(columns, k)
 			} else if c != "z" {
-				return in.Errorf("the vertices have no property %s", c)
+				return in.Advise(again, "the vertices have no property %s", c)
 			}
 		}
 	case "face":
 		isFace = true
 		k := e.property("vertex_indices", "vertex_index")
 		if k < 0 || !e.properties[k].list {
-			return in.Errorf("the faces have no list vertex_indices")
+			return in.Advise(again, "the faces have no list vertex_indices")
 		}
 		columns = []int{k}
 	case "edge":
 		k, l := e.property("vertex1"), e.property("vertex2")
 		if k < 0 || l < 0 {
-			return in.Errorf("the edges have no properties vertex1 and vertex2")
+			return in.Advise(again, "the edges have no properties vertex1 and vertex2")
 		}
 		columns = []int{k, l}
 	case "tristrips":
 		if e.count > 0 {
-			return in.Errorf("triangle strips in PLY files are not read: save the mesh with faces")
+			return in.Advise("save the mesh with faces", "triangle strips in PLY files are not read")
 		}
 	}
 	for _, k := range columns {
 		if !isFace && e.properties[k].list {
-			return in.Errorf("property %s of element %s is a list", e.properties[k].name, e.name)
+			return in.Advise(again, "property %s of element %s is a list", e.properties[k].name, e.name)
 		}
 	}
 	next := plyASCII
@@ -200,14 +200,14 @@ func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder)
 		for _, k := range columns {
 			for _, v := range values[k] {
 				if v != math.Trunc(v) || v < 0 || v >= text.Most {
-					return in.Errorf("%s %d: vertex %g is not a number of a vertex", e.name, i, v)
+					return in.Advise(again, "%s %d: vertex %g is not a number of a vertex", e.name, i, v)
 				}
 				cell = append(cell, int(v))
 			}
 		}
 		switch {
 		case isFace && len(cell) < 3:
-			return in.Errorf("face %d has %d vertices", i, len(cell))
+			return in.Advise("remove it, or "+again, "face %d has %d vertices", i, len(cell))
 		case isFace:
 			b.fan(cell)
 		case e.name == "edge":
@@ -229,11 +229,11 @@ func plyASCII(in *text.Reader, _ binary.ByteOrder, e *plyElement, _ []int, i int
 	values := make([][]float64, len(e.properties))
 	take := func(p plyProperty) (float64, error) {
 		if len(words) == 0 {
-			return 0, in.Errorf("%s %d: the line ends before %s", e.name, i, p.name)
+			return 0, in.Advise(again, "%s %d: the line ends before %s", e.name, i, p.name)
 		}
 		v, err := text.Number(words[0])
 		if err != nil {
-			return 0, in.Errorf("%s %d: %s: %v", e.name, i, p.name, err)
+			return 0, in.Advise(number, "%s %d: %s: %w", e.name, i, p.name, err)
 		}
 		words = words[1:]
 		return v, nil
@@ -246,7 +246,7 @@ func plyASCII(in *text.Reader, _ binary.ByteOrder, e *plyElement, _ []int, i int
 				return nil, err
 			}
 			if v != math.Trunc(v) || v < 0 || v > float64(len(words)) {
-				return nil, in.Errorf("%s %d: list %s of %g values in a line of %d", e.name, i, p.name, v, len(words))
+				return nil, in.Advise(again, "%s %d: list %s of %g values in a line of %d", e.name, i, p.name, v, len(words))
 			}
 			n = int(v)
 		}
@@ -259,7 +259,7 @@ func plyASCII(in *text.Reader, _ binary.ByteOrder, e *plyElement, _ []int, i int
 		}
 	}
 	if len(words) > 0 {
-		return nil, in.Errorf("%s %d: %s after the last property", e.name, i, text.Clip(strings.Join(words, " ")))
+		return nil, in.Advise(again, "%s %d: %s after the last property", e.name, i, text.Clip(strings.Join(words, " ")))
 	}
 	return values, nil
 }
@@ -281,7 +281,7 @@ func plyBinary(in *text.Reader, order binary.ByteOrder, e *plyElement, columns [
 				return nil, err
 			}
 			if v != math.Trunc(v) || v < 0 || v >= text.Most {
-				return nil, in.Errorf("%s %d: list %s of %g values", e.name, i, p.name, v)
+				return nil, in.Advise(again, "%s %d: list %s of %g values", e.name, i, p.name, v)
 			}
 			n = int(v)
 		}
@@ -313,7 +313,7 @@ func WritePLY(w io.Writer, m *Mesh, e Encoding) error {
 	case BigEndian:
 		order, format = binary.BigEndian, "binary_big_endian"
 	default:
-		return fmt.Errorf("a PLY file has no encoding %v", e)
+		return text.Advise("choose another encoding", "a PLY file has no encoding %v", e)
 	}
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "ply\nformat %s 1.0\nelement vertex %d\n", format, len(m.Vertices))

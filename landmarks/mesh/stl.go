@@ -78,12 +78,12 @@ func (b *stlBuilder) readASCII(in *text.Reader) error {
 		case inside && word == "vertex" && count >= 0 && count < 3 && len(words) == 4:
 			for a, w := range words[1:] {
 				if corners[count][a], err = text.Number(w); err != nil {
-					return in.Errorf("facet %d, vertex %d: %w", len(b.triangles), count, err)
+					return in.Advise(number, "facet %d, vertex %d: %w", len(b.triangles), count, err)
 				}
 			}
 			count++
 		default:
-			return in.Errorf("%s does not belong here: facet %d of an STL file has a normal, an outer loop and three vertices of three coordinates", text.Clip(line), len(b.triangles))
+			return in.Advise(again, "%s does not belong here: facet %d of an STL file has a normal, an outer loop and three vertices of three coordinates", text.Clip(line), len(b.triangles))
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (b *stlBuilder) readBinary(in *text.Reader) error {
 	}
 	n := binary.LittleEndian.Uint32(head[80:])
 	if n > text.Most {
-		return in.Errorf("%d triangles: more than the %d that a file may hold", n, text.Most)
+		return in.Advise("see whether the file is damaged: "+again, "%d triangles: more than the %d that a file may hold", n, text.Most)
 	}
 	var facet [50]byte
 	for i := range n {
@@ -113,7 +113,7 @@ func (b *stlBuilder) readBinary(in *text.Reader) error {
 		b.triangle(corners)
 	}
 	if err := in.Bytes(facet[:1]); err == nil {
-		return in.Errorf("bytes follow the last of %d triangles", n)
+		return in.Advise("correct the number, or "+again, "bytes follow the last of %d triangles", n)
 	}
 	return nil
 }

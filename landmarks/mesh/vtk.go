@@ -30,7 +30,7 @@ func ReadVTK(r io.Reader, name string) (*Mesh, error) {
 	in := newReader(r, name)
 	head, err := in.Line()
 	if err != nil || !strings.HasPrefix(strings.ToLower(head), "# vtk datafile version") {
-		return nil, in.Errorf("not a legacy VTK file: it begins with %s", text.Clip(head))
+		return nil, in.Advise(again, "not a legacy VTK file: it begins with %s", text.Clip(head))
 	}
 	modern := strings.HasPrefix(strings.TrimSpace(head[len("# vtk DataFile Version"):]), "5")
 	if _, err := in.Line(); err != nil {
@@ -47,7 +47,7 @@ func ReadVTK(r io.Reader, name string) (*Mesh, error) {
 	case "BINARY":
 		v.binary = true
 	default:
-		return nil, in.Errorf("%s where ASCII or BINARY belongs", text.Clip(kind))
+		return nil, in.Advise(again, "%s where ASCII or BINARY belongs", text.Clip(kind))
 	}
 	var b builder
 	for {
@@ -62,7 +62,7 @@ func ReadVTK(r io.Reader, name string) (*Mesh, error) {
 		case "DATASET":
 			set, err := in.Word()
 			if err != nil || strings.ToUpper(set) != "POLYDATA" {
-				return nil, in.Errorf("DATASET %s, want POLYDATA", text.Clip(set))
+				return nil, in.Advise("save the surface as PolyData", "DATASET %s, want POLYDATA", text.Clip(set))
 			}
 		case "POINTS":
 			err = v.points(&b)
@@ -81,7 +81,7 @@ func ReadVTK(r io.Reader, name string) (*Mesh, error) {
 		case "POINT_DATA", "CELL_DATA": // the geometry is over
 			return b.mesh(name)
 		default:
-			err = in.Errorf("%s is no section of PolyData", text.Clip(word))
+			err = in.Advise(again, "%s is no section of PolyData", text.Clip(word))
 		}
 		if err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ func (v *vtkReader) count(what string) (int, error) {
 	}
 	n, err := text.Count(what, word)
 	if err != nil {
-		return 0, v.Errorf("%v", err)
+		return 0, v.Errorf("%w", err)
 	}
 	return n, nil
 }
@@ -114,7 +114,7 @@ func (v *vtkReader) kind() (numberType, error) {
 	}
 	t, ok := vtkTypes[strings.ToLower(word)]
 	if !ok {
-		return numberType{}, v.Errorf("the type %s is unknown", text.Clip(word))
+		return numberType{}, v.Advise(again, "the type %s is unknown", text.Clip(word))
 	}
 	return t, nil
 }
@@ -137,7 +137,7 @@ func (v *vtkReader) numbers(what string, n int, t numberType, each func(i int, x
 				break
 			}
 			if c != ' ' && c != '\t' && c != '\r' {
-				return v.Errorf("%q after the types of %s", c, what)
+				return v.Advise(again, "%q after the types of %s", c, what)
 			}
 		}
 		v.Binary = true
@@ -157,7 +157,7 @@ func (v *vtkReader) numbers(what string, n int, t numberType, each func(i int, x
 		}
 		x, err := text.Number(word)
 		if err != nil {
-			return v.Errorf("number %d of %s: %v", i, what, err)
+			return v.Advise(number, "number %d of %s: %w", i, what, err)
 		}
 		each(i, x)
 	}
@@ -199,7 +199,7 @@ func (v *vtkReader) cells(section string, b *builder) error {
 		for k, head := range []string{"OFFSETS", "CONNECTIVITY"} {
 			word, err := v.Word()
 			if err != nil || strings.ToUpper(word) != head {
-				return v.Errorf("%s: %s where %s belongs", section, text.Clip(word), head)
+				return v.Advise(again, "%s: %s where %s belongs", section, text.Clip(word), head)
 			}
 			t, err := v.kind()
 			if err != nil {
@@ -213,10 +213,10 @@ func (v *vtkReader) cells(section string, b *builder) error {
 			return nil
 		}
 		if arrays[0][0] != 0 {
-			return v.Errorf("%s: the first offset is %d, not 0", section, arrays[0][0])
+			return v.Advise(again, "%s: the first offset is %d, not 0", section, arrays[0][0])
 		}
 		if err := splitCells(section, arrays[0][1:], arrays[1], b); err != nil {
-			return v.Errorf("%v", err)
+			return v.Errorf("%w", err)
 		}
 		return nil
 	}
@@ -226,13 +226,13 @@ func (v *vtkReader) cells(section string, b *builder) error {
 	}
 	for i := range n {
 		if len(flat) == 0 || flat[0] < 0 || flat[0] >= len(flat) {
-			return v.Errorf("cell %d of %d of %s does not fit into its %d numbers", i, n, section, size)
+			return v.Advise(again, "cell %d of %d of %s does not fit into its %d numbers", i, n, section, size)
 		}
 		addCell(section, flat[1:1+flat[0]], b)
 		flat = flat[1+flat[0]:]
 	}
 	if len(flat) > 0 {
-		return v.Errorf("%d numbers after the last cell of %s", len(flat), section)
+		return v.Advise(again, "%d numbers after the last cell of %s", len(flat), section)
 	}
 	return nil
 }
@@ -247,7 +247,7 @@ func (v *vtkReader) ints(what string, n int, t numberType) ([]int, error) {
 		out = append(out, int(x))
 	})
 	if err == nil && bad >= 0 {
-		err = v.Errorf("number %d of %s is no number of a vertex or cell", bad, what)
+		err = v.Advise(again, "number %d of %s is no number of a vertex or cell", bad, what)
 	}
 	return out, err
 }
@@ -257,13 +257,13 @@ func splitCells(section string, ends, connectivity []int, b *builder) error {
 	from := 0
 	for i, to := range ends {
 		if to < from || to > len(connectivity) {
-			return fmt.Errorf("%s: cell %d ends at %d of %d vertex numbers and begins at %d", section, i, to, len(connectivity), from)
+			return text.Advise(again, "%s: cell %d ends at %d of %d vertex numbers and begins at %d", section, i, to, len(connectivity), from)
 		}
 		addCell(section, connectivity[from:to], b)
 		from = to
 	}
 	if from != len(connectivity) {
-		return fmt.Errorf("%s: %d vertex numbers after the last cell", section, len(connectivity)-from)
+		return text.Advise(again, "%s: %d vertex numbers after the last cell", section, len(connectivity)-from)
 	}
 	return nil
 }
@@ -302,7 +302,7 @@ func (v *vtkReader) field() error {
 			return err
 		}
 		if components > 0 && tuples > text.Most/components {
-			return v.Errorf("array %s of %d×%d numbers", text.Clip(name), tuples, components)
+			return v.Advise(again, "array %s of %d×%d numbers", text.Clip(name), tuples, components)
 		}
 		t, err := v.kind()
 		if err != nil {
@@ -326,7 +326,7 @@ func WriteVTK(w io.Writer, m *Mesh, e Encoding) error {
 	case BigEndian:
 		kind = "BINARY"
 	default:
-		return fmt.Errorf("a legacy VTK file has no encoding %v", e)
+		return text.Advise("choose another encoding", "a legacy VTK file has no encoding %v", e)
 	}
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "# vtk DataFile Version 3.0\nmesh\n%s\nDATASET POLYDATA\nPOINTS %d double\n", kind, len(m.Vertices))

@@ -76,7 +76,7 @@ func ReadVTP(r io.Reader, name string) (*Mesh, error) {
 
 // readVTP reads points and cells, and on request the data of points.
 func readVTP(r io.Reader, name string, withFields bool) (*builder, []Field, error) {
-	all, err := io.ReadAll(io.LimitReader(r, 8<<30))
+	all, err := io.ReadAll(io.LimitReader(text.Decode(r), 8<<30))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -86,47 +86,47 @@ func readVTP(r io.Reader, name string, withFields bool) (*builder, []Field, erro
 	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
 		open := bytes.Index(all, []byte("<AppendedData"))
 		if open < 0 || open > tag {
-			return nil, nil, fmt.Errorf("%s: byte %d: </AppendedData> without its beginning", name, tag)
+			return nil, nil, text.Advise(again, "%s: byte %d: </AppendedData> without its beginning", name, tag)
 		}
 		inside := all[open:tag]
 		end := bytes.IndexByte(inside, '>')
 		f.raw = bytes.Contains(inside[:end+1], []byte(`"raw"`)) || bytes.Contains(inside[:end+1], []byte(`'raw'`))
 		underscore := bytes.IndexByte(inside[end+1:], '_')
 		if underscore < 0 {
-			return nil, nil, fmt.Errorf("%s: byte %d: the appended data do not begin with _", name, open)
+			return nil, nil, text.Advise(again, "%s: byte %d: the appended data do not begin with _", name, open)
 		}
 		f.appended = inside[end+1+underscore+1:]
 		xmlPart = append(append([]byte{}, all[:open]...), "</VTKFile>"...)
 	} else if open := bytes.Index(all, []byte("<AppendedData")); open >= 0 {
-		return nil, nil, fmt.Errorf("%s: the file ends within its appended data", name)
+		return nil, nil, text.Advise(again, "%s: the file ends within its appended data", name)
 	}
 	var doc vtpDocument
 	if err := markup.Parse(xmlPart, name, &doc); err != nil {
 		return nil, nil, err
 	}
 	if doc.Type != "PolyData" {
-		return nil, nil, fmt.Errorf("%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
+		return nil, nil, text.Advise("save the surface as PolyData", "%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
 	}
 	switch doc.ByteOrder {
 	case "", "LittleEndian":
 	case "BigEndian":
 		f.order = binary.BigEndian
 	default:
-		return nil, nil, fmt.Errorf("%s: byte_order %s is unknown", name, text.Clip(doc.ByteOrder))
+		return nil, nil, text.Advise(again, "%s: byte_order %s is unknown", name, text.Clip(doc.ByteOrder))
 	}
 	switch doc.HeaderType {
 	case "", "UInt32":
 	case "UInt64":
 		f.header = uint64Type
 	default:
-		return nil, nil, fmt.Errorf("%s: header_type %s is unknown", name, text.Clip(doc.HeaderType))
+		return nil, nil, text.Advise(again, "%s: header_type %s is unknown", name, text.Clip(doc.HeaderType))
 	}
 	switch doc.Compressor {
 	case "":
 	case "vtkZLibDataCompressor":
 		f.compressed = true
 	default:
-		return nil, nil, fmt.Errorf("%s: compressor %s: only vtkZLibDataCompressor is read; save the file with it or uncompressed", name, text.Clip(doc.Compressor))
+		return nil, nil, text.Advise("save the file with it or uncompressed", "%s: compressor %s: only vtkZLibDataCompressor is read", name, text.Clip(doc.Compressor))
 	}
 	var b builder
 	var fields []Field
@@ -147,7 +147,7 @@ func readVTP(r io.Reader, name string, withFields bool) (*builder, []Field, erro
 // fields reads the data of a piece's points, which become vertices from before to after. Every piece with points has the same.
 func (f *vtpFile) fields(p *vtpPiece, before, after int, fields *[]Field) error {
 	if before > 0 && len(p.PointData.Arrays) != len(*fields) {
-		return fmt.Errorf("%d arrays of PointData, the pieces before have %d", len(p.PointData.Arrays), len(*fields))
+		return text.Advise(again, "%d arrays of PointData, the pieces before have %d", len(p.PointData.Arrays), len(*fields))
 	}
 	for k := range p.PointData.Arrays {
 		a := &p.PointData.Arrays[k]
@@ -155,7 +155,7 @@ func (f *vtpFile) fields(p *vtpPiece, before, after int, fields *[]Field) error 
 		if a.Components != "" {
 			var err error
 			if width, err = text.Count("components", a.Components); err != nil || width < 1 {
-				return fmt.Errorf("PointData %s: %s components", text.Clip(a.Name), text.Clip(a.Components))
+				return text.Advise(again, "PointData %s: %s components", text.Clip(a.Name), text.Clip(a.Components))
 			}
 		}
 		x, err := array(f, a, asIs)
@@ -163,14 +163,14 @@ func (f *vtpFile) fields(p *vtpPiece, before, after int, fields *[]Field) error 
 			return fmt.Errorf("PointData %s: %w", text.Clip(a.Name), err)
 		}
 		if len(x) != width*(after-before) {
-			return fmt.Errorf("PointData %s: %d numbers for %d points of %d components", text.Clip(a.Name), len(x), after-before, width)
+			return text.Advise(again, "PointData %s: %d numbers for %d points of %d components", text.Clip(a.Name), len(x), after-before, width)
 		}
 		if before == 0 {
 			*fields = append(*fields, Field{Name: a.Name})
 		}
 		field := &(*fields)[k]
 		if field.Name != a.Name || before > 0 && len(field.Values[0]) != width {
-			return fmt.Errorf("PointData %s is not that of the pieces before", text.Clip(a.Name))
+			return text.Advise(again, "PointData %s is not that of the pieces before", text.Clip(a.Name))
 		}
 		for ; len(x) > 0; x = x[width:] {
 			field.Values = append(field.Values, x[:width:width])
@@ -184,18 +184,18 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 		if n := strings.TrimSpace(p.NumberOfPoints); n == "" || n == "0" {
 			return nil
 		}
-		return fmt.Errorf("no array in Points")
+		return text.Advise(again, "no array in Points")
 	}
 	points := &p.Points.Arrays[0]
 	if points.Components != "3" {
-		return fmt.Errorf("Points of %s components, want 3", text.Clip(points.Components))
+		return text.Advise(again, "Points of %s components, want 3", text.Clip(points.Components))
 	}
 	x, err := array(f, points, asIs)
 	if err != nil {
 		return fmt.Errorf("Points: %w", err)
 	}
 	if len(x)%3 != 0 {
-		return fmt.Errorf("Points: %d numbers are not three for each point", len(x))
+		return text.Advise(again, "Points: %d numbers are not three for each point", len(x))
 	}
 	if n := strings.TrimSpace(p.NumberOfPoints); n != "" {
 		count, err := text.Count("points", n)
@@ -203,7 +203,7 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 			return err
 		}
 		if count != len(x)/3 {
-			return fmt.Errorf("Points: %d points, %d are announced", len(x)/3, count)
+			return text.Advise(again, "Points: %d points, %d are announced", len(x)/3, count)
 		}
 	}
 	own := builder{}
@@ -248,7 +248,7 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 func array[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error)) ([]T, error) {
 	t, ok := vtpTypes[a.Type]
 	if !ok {
-		return nil, fmt.Errorf("the type %s is unknown", text.Clip(a.Type))
+		return nil, text.Advise(again, "the type %s is unknown", text.Clip(a.Type))
 	}
 	var out []T
 	add := func(v float64) error {
@@ -265,7 +265,7 @@ func array[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error)) ([]
 		for w := range strings.FieldsSeq(a.Text) {
 			v, err := text.Number(w)
 			if err != nil {
-				return nil, fmt.Errorf("number %d: %w", len(out), err)
+				return nil, text.Advise(number, "number %d: %w", len(out), err)
 			}
 			if err := add(v); err != nil {
 				return nil, err
@@ -277,17 +277,17 @@ func array[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error)) ([]
 	case "appended":
 		offset, err := strconv.Atoi(strings.TrimSpace(a.Offset))
 		if err != nil || offset < 0 || offset >= len(f.appended) {
-			return nil, fmt.Errorf("offset %s, but %d bytes are appended", text.Clip(a.Offset), len(f.appended))
+			return nil, text.Advise(again, "offset %s, but %d bytes are appended", text.Clip(a.Offset), len(f.appended))
 		}
 		if r = bytes.NewReader(f.appended[offset:]); !f.raw {
 			r = &base64Reader{text: bytes.NewReader(f.appended[offset:])}
 		}
 	default:
-		return nil, fmt.Errorf("format %s is unknown", text.Clip(a.Format))
+		return nil, text.Advise(again, "format %s is unknown", text.Clip(a.Format))
 	}
 	length, data, err := f.open(r)
 	if err == nil && length%t.size != 0 {
-		err = fmt.Errorf("%d bytes are not a number of %s", length, a.Type)
+		err = text.Advise(again, "%d bytes are not a number of %s", length, a.Type)
 	}
 	if err == nil {
 		err = f.spend(length / t.size)
@@ -308,11 +308,11 @@ func (f *vtpFile) open(r io.Reader) (length int, data io.Reader, err error) {
 	size := func(what string, args ...any) (int, error) {
 		var b [8]byte
 		if _, err := io.ReadFull(r, b[:f.header.size]); err != nil {
-			return 0, fmt.Errorf("%s: %w", fmt.Sprintf(what, args...), atEnd(err))
+			return 0, ended(err, what, args...)
 		}
 		v := f.header.value(f.order, b[:])
 		if v > 8*float64(f.left) {
-			return 0, fmt.Errorf("%s is %g, more than a file of this size may hold", fmt.Sprintf(what, args...), v)
+			return 0, text.Advise(again, "%s is %g, more than a file of this size may hold", fmt.Sprintf(what, args...), v)
 		}
 		return int(v), nil
 	}
@@ -340,7 +340,7 @@ func (f *vtpFile) open(r io.Reader) (length int, data io.Reader, err error) {
 		}
 		u.blocks = append(u.blocks, block{s, plain})
 		if length += plain; length > 8*f.left {
-			return 0, nil, fmt.Errorf("%d bytes are more than a file of this size may hold", length)
+			return 0, nil, text.Advise(again, "%d bytes are more than a file of this size may hold", length)
 		}
 	}
 	return length, u, nil
@@ -379,7 +379,7 @@ func (u *unpacker) Read(p []byte) (int, error) {
 		err = nil
 	}
 	if err != nil {
-		err = fmt.Errorf("block %d, unpacked, lacks %d bytes: %w", u.number-1, u.left, atEnd(err))
+		err = ended(err, "block %d, unpacked, lacks %d bytes", u.number-1, u.left)
 	}
 	return n, err
 }
@@ -406,7 +406,7 @@ func writeVTP(w io.Writer, points [][]float64, section string, cells [][]int, e 
 	}
 	kind, compressed := e&^Zlib, e&Zlib != 0
 	if kind == LittleEndian || kind == BigEndian || kind > AppendedRaw || kind == ASCII && compressed {
-		return fmt.Errorf("an XML VTK file has no encoding %v", e)
+		return text.Advise("choose another encoding", "an XML VTK file has no encoding %v", e)
 	}
 	out := bufio.NewWriter(w)
 	compressor := ""

@@ -2,8 +2,6 @@ package morpho
 
 import (
 	"bytes"
-	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -11,14 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 
-	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/internal/zoo"
 )
-
-var writeZoo = flag.Bool("zoo", false, "write testdata/zoo.md anew")
 
 // zooFormat is a format of files of landmarks: of one file, or of a file per specimen.
 type zooFormat struct {
@@ -133,21 +128,11 @@ func defects() []defect {
 	row := func(first, lines, comma string) string {
 		return first + strings.Repeat(comma, strings.Count(lines, comma))
 	}
-	all := []defect{
-		{name: "none", harmless: true},
-		{name: "line ends of Windows", harmless: true, text: onText(func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") })},
-		{name: "line ends of old Macs", harmless: true, text: onText(func(s string) string { return strings.ReplaceAll(s, "\n", "\r") })},
-		{name: "byte-order mark", harmless: true, text: onText(func(s string) string { return "\ufeff" + s })},
-		{name: "UTF-16", harmless: true, text: onText(func(s string) string {
-			var b bytes.Buffer
-			for _, u := range utf16.Encode([]rune("\ufeff" + s)) {
-				b.Write([]byte{byte(u), byte(u >> 8)})
-			}
-			return b.String()
-		})},
-		{name: "no line break at the end", harmless: true, text: onText(func(s string) string { return strings.TrimSuffix(s, "\n") })},
-		{name: "blanks at the ends of lines", harmless: true, text: onText(func(s string) string { return strings.ReplaceAll(s, "\n", "  \n") })},
-		{name: "empty lines at the end", harmless: true, text: onText(func(s string) string { return s + "\n\n\n" })},
+	all := []defect{{name: "none", harmless: true}}
+	for _, d := range zoo.TextDefects() {
+		all = append(all, defect{name: d.Name, harmless: true, text: onText(d.Spoil)})
+	}
+	all = append(all, []defect{
 		{name: "decimal commas", harmless: true, text: func(f zooFormat, s string) (string, bool) {
 			head := ""
 			if f.name == "Landmark Editor" {
@@ -263,9 +248,9 @@ func defects() []defect {
 		{name: "landmarks in reverse order", data: onSpecimen(func(q [][]float64) { slices.Reverse(q) })},
 		{name: "landmarks shifted by a row", data: onSpecimen(func(q [][]float64) { copy(q, slices.Concat(q[1:], q[:1])) })},
 		{name: "a landmark elsewhere", data: onSpecimen(func(q [][]float64) { q[5][0] += 300 })},
-	}
+	}...)
 	for tenth := 1; tenth < 10; tenth++ {
-		all = append(all, defect{name: "cut off after a tenth, two, … nine", text: func(f zooFormat, s string) (string, bool) { return s[:len(s)*tenth/10], true }})
+		all = append(all, defect{name: zoo.CutOff, text: func(f zooFormat, s string) (string, bool) { return zoo.Cut(s, tenth), true }})
 	}
 	return all
 }
@@ -288,21 +273,8 @@ func zooData() *Dataset {
 	return d
 }
 
-// outcome is what becomes of a file, with the words of an error, or of notes and findings.
-type outcome struct {
-	kind, words string
-	advice      string // of an error
-	equal       bool   // the data are those without the defect
-}
-
-const (
-	unchanged = "accepted"
-	noted     = "accepted with a note"
-	refused   = "refused"
-)
-
 // keep writes the files of a defect and reads them; false if the format has no such defect. written is what is in the folder.
-func (f zooFormat) keep(t *testing.T, folder string, written map[string]string, clean *Dataset, spoil defect) (outcome, bool) {
+func (f zooFormat) keep(t *testing.T, folder string, written map[string]string, clean *Dataset, spoil defect) (zoo.Outcome, bool) {
 	d := clean.Scale(1)
 	if spoil.data != nil {
 		spoil.data(d)
@@ -328,7 +300,7 @@ func (f zooFormat) keep(t *testing.T, folder string, written map[string]string, 
 	}
 	path := filepath.Join(folder, "bones"+f.extension)
 	if !f.single && !write(path, d, true) {
-		return outcome{}, false
+		return zoo.Outcome{}, false
 	}
 	if f.single {
 		path = filepath.Join(folder, "bones")
@@ -339,7 +311,7 @@ func (f zooFormat) keep(t *testing.T, folder string, written map[string]string, 
 			one := *d
 			one.Specimens = []Specimen{s}
 			if !write(filepath.Join(path, s.Name+f.extension), &one, i == odd) {
-				return outcome{}, false
+				return zoo.Outcome{}, false
 			}
 		}
 	}
@@ -348,29 +320,25 @@ func (f zooFormat) keep(t *testing.T, folder string, written map[string]string, 
 		err = got.Validate()
 	}
 	if err != nil {
-		var advice *text.Advice
-		if !errors.As(err, &advice) {
-			t.Errorf("%s, %s: %v says not what to do", f.name, spoil.name, err)
-		}
-		return outcome{kind: refused, advice: advice.Do, words: strings.ReplaceAll(err.Error(), folder+string(filepath.Separator), "")}, true
+		return zoo.Refusal(t, f.name+", "+spoil.name, folder, err), true
 	}
-	o := outcome{kind: unchanged, words: strings.Join(got.Notes, "; ")}
-	o.equal = cmp.Equal(clean.Shapes(), got.Shapes(), same) && (!f.named || slices.Equal(clean.Names(), got.Names()))
-	if !o.equal {
+	o := zoo.Outcome{Kind: zoo.Accepted, Words: strings.Join(got.Notes, "; ")}
+	o.Equal = cmp.Equal(clean.Shapes(), got.Shapes(), same) && (!f.named || slices.Equal(clean.Names(), got.Names()))
+	if !o.Equal {
 		in, err := Inspect(got)
 		if err != nil {
 			t.Errorf("%s, %s: %v", f.name, spoil.name, err)
 			return o, true
 		}
 		for _, finding := range in.Findings {
-			o.words = strings.TrimPrefix(o.words+"; "+finding.String(), "; ")
+			o.Words = strings.TrimPrefix(o.Words+"; "+finding.String(), "; ")
 		}
 	}
 	// What every plain table says of itself is nothing about a defect.
 	const plain = "each file: no header: taken for one specimen of 24 landmarks with 3 coordinates each"
-	o.words = strings.Trim(strings.Replace(o.words, plain, "", 1), "; ")
-	if o.words != "" {
-		o.kind = noted
+	o.Words = strings.Trim(strings.Replace(o.Words, plain, "", 1), "; ")
+	if o.Words != "" {
+		o.Kind = zoo.Noted
 	}
 	return o, true
 }
@@ -382,70 +350,19 @@ func TestZoo(t *testing.T) {
 	if in, err := Inspect(clean); err != nil || len(in.Findings) > 0 {
 		t.Fatal(err, in.Findings)
 	}
-	type line struct{ defect, kind, about string }
-	about := map[line]outcome{} // the first of it
-	formats := map[line][]string{}
-	var order []line
-	files := 0
+	table := zoo.Table{Title: "What becomes of faulty files of landmarks", Preamble: fmt.Sprintf("Each defect is put into files of %d specimens of 24 landmarks, and into the fifth file where there is one per specimen: "+
+		"%%d files. Of formats that say the same, the table has the words for the first. `go test ./landmarks/morpho -run TestZoo -zoo` writes it.", len(clean.Specimens))}
+	var names []string
 	for _, f := range zooFormats() {
 		folder, written := t.TempDir(), map[string]string{}
 		for _, spoil := range defects() {
-			o, ok := f.keep(t, folder, written, clean, spoil)
-			if !ok {
-				continue
+			if !slices.Contains(names, spoil.name) {
+				names = append(names, spoil.name)
 			}
-			files++
-			what := fmt.Sprintf("%s, %s: %s", f.name, spoil.name, o.words)
-			switch {
-			case spoil.harmless && o.kind == refused:
-				t.Errorf("%s: a harmless defect is refused", what)
-			case spoil.harmless && !o.equal:
-				t.Errorf("%s: a harmless defect changes the data", what)
-			case !spoil.harmless && o.kind == unchanged:
-				t.Errorf("%s: a harmful defect goes by without a word", what)
-			}
-			l := line{spoil.name, o.kind, o.advice}
-			if formats[l] == nil {
-				order, about[l] = append(order, l), o
-			}
-			if !slices.Contains(formats[l], f.name) {
-				formats[l] = append(formats[l], f.name)
+			if o, ok := f.keep(t, folder, written, clean, spoil); ok {
+				table.Add(t, f.name, spoil.name, spoil.harmless, o)
 			}
 		}
 	}
-	var table strings.Builder
-	fmt.Fprintf(&table, "# What becomes of faulty files of landmarks\n\nEach defect is put into files of %d specimens of 24 landmarks, and into the fifth file where there is one per specimen: "+
-		"%d files. Of formats that say the same, the table has the words for the first. `go test ./landmarks/morpho -run TestZoo -zoo` writes it.\n\n"+
-		"| defect | formats | files are | with the words |\n|---|---|---|---|\n", len(clean.Specimens), files)
-	for _, spoil := range defects() {
-		for _, l := range order {
-			if l.defect != spoil.name || formats[l] == nil {
-				continue
-			}
-			of := strings.Join(formats[l], "; ")
-			if len(formats[l]) == len(zooFormats()) {
-				of = "all"
-			}
-			words := strings.NewReplacer("|", `\|`, "\n", " ", "\t", " ", "<", "\\<").Replace(about[l].words)
-			fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", l.defect, of, l.kind, words)
-			formats[l] = nil
-		}
-	}
-	t.Logf("%d files", files)
-	if files < 300 {
-		t.Errorf("%d files are too few", files)
-	}
-	const path = "testdata/zoo.md"
-	if *writeZoo {
-		if err := os.WriteFile(path, []byte(table.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), table.String()); diff != "" {
-		t.Errorf("the table of testdata/zoo.md is another (write it by -zoo and look at what changed): %s", diff)
-	}
+	table.Check(t, "testdata/zoo.md", 300, names)
 }

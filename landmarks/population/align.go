@@ -1,7 +1,6 @@
 package population
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/geom/solve"
+	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
 
@@ -66,7 +66,7 @@ func checkAlign(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh) ([][
 			name = fmt.Sprintf("subject %d", i-1)
 		}
 		if len(s) != len(objects) || len(objects) == 0 {
-			return nil, fmt.Errorf("%s has %d meshes, want one of each of the %d objects", name, len(s), len(objects))
+			return nil, text.Advise("give one of each", "%s has %d meshes for %d objects", name, len(s), len(objects))
 		}
 		for o, m := range s {
 			if err := objects[o].Norm.Check(model.Label(name, o), m); err != nil {
@@ -217,7 +217,7 @@ func (al *aligner) search(ways []*mat.Dense, call func(r *mat.Dense, theta []flo
 		}
 	}
 	if starts == nil {
-		return nil, nil, 0, 0, errors.New("no finite distance")
+		return nil, nil, 0, 0, text.Advise("see whether its coordinates and the kernel of the norm are in one unit", "no finite distance")
 	}
 	least = math.Inf(1)
 	for range min(followed, len(starts)) {

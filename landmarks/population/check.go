@@ -2,12 +2,12 @@ package population
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"anatomy/kernels"
+	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
 
@@ -26,7 +26,7 @@ func (m Model) Label(whose string, o int) string {
 
 func (m Model) check(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh) error {
 	if m.Space == nil || len(m.Objects) == 0 {
-		return errors.New("the model has no Space or no Objects")
+		return text.Advise("give both", "the model has no Space or no Objects")
 	}
 	name := func(i int) string {
 		if i == len(subjects) {
@@ -36,19 +36,19 @@ func (m Model) check(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 	}
 	for i, shape := range append(subjects[:len(subjects):len(subjects)], template) {
 		if len(shape) != len(m.Objects) {
-			return fmt.Errorf("%s has %d meshes, the model %d objects", name(i), len(shape), len(m.Objects))
+			return text.Advise("give one of each", "%s has %d meshes, the model %d objects", name(i), len(shape), len(m.Objects))
 		}
 	}
 	for o, object := range m.Objects {
 		if object.Norm.Kernel == nil {
-			return fmt.Errorf("%s has no Norm", m.Label("the model", o))
+			return text.Advise("give one, such as attachment.Norm{Kernel: kernels.Gaussian(8)}", "%s has no Norm", m.Label("the model", o))
 		}
 		if !(object.Noise >= 0) || math.IsInf(object.Noise*object.Noise, 1) {
-			return fmt.Errorf("%s: the noise is %g, want a positive number, or 0 to estimate it", m.Label("the model", o), object.Noise)
+			return text.Advise("give a positive number, or 0 to estimate it", "%s: the noise is %g", m.Label("the model", o), object.Noise)
 		}
 		for i, shape := range append(subjects[:len(subjects):len(subjects)], template) {
 			if shape[o] == nil {
-				return fmt.Errorf("%s is nil", m.Label(name(i), o))
+				return text.Advise("read or make it first", "%s is nil", m.Label(name(i), o))
 			}
 			if err := object.Norm.Check(m.Label(name(i), o), shape[o]); err != nil {
 				return err
@@ -70,7 +70,7 @@ func (m Model) check(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 			return err
 		}
 		if d := len(template[o].Vertices[0]); d != m.Space.Manifold.D {
-			return fmt.Errorf("%s is in R^%d, the space in R^%d", m.Label("the template", o), d, m.Space.Manifold.D)
+			return text.Advise("give landmarks.New as many coordinates", "%s is in R^%d, the space in R^%d", m.Label("the template", o), d, m.Space.Manifold.D)
 		}
 	}
 	if err := m.Space.CheckNumbers("control points", controls); err != nil {
@@ -85,7 +85,7 @@ func (o Object) checkUnits(template *mesh.Mesh, name string, s *mesh.Mesh) error
 	length := func(m *mesh.Mesh) float64 { return math.Pow(m.Size(), 1/float64(len(m.Cells[0])-1)) }
 	const units = 7 // centimetres and millimetres differ by 10, animals of one kind by less
 	if ratio := length(s) / length(template); ratio > units || ratio < 1.0/units {
-		return fmt.Errorf("%s is %.3g times as large as the template: give both in one unit, or scale it by Align", name, ratio)
+		return text.Advise("give both in one unit, or scale it by Align", "%s is %.3g times as large as the template", name, ratio)
 	}
 	if o.Norm.Varifold {
 		return nil
@@ -93,7 +93,7 @@ func (o Object) checkUnits(template *mesh.Mesh, name string, s *mesh.Mesh) error
 	// Of open ones there is no volume, and no telling.
 	if a, err := template.Volume(); err == nil {
 		if b, err := s.Volume(); err == nil && a*b < 0 {
-			return fmt.Errorf("%s is inside out as the template sees it: Flip it, or take varifolds", name)
+			return text.Advise("turn it by Mesh.Flip, or take varifolds", "%s is inside out as the template sees it", name)
 		}
 	}
 	return nil
@@ -120,9 +120,9 @@ func (f *fit) checkReach() error {
 	}
 	switch n := float64(len(f.controls)); {
 	case 2*beyond > count:
-		return fmt.Errorf("%d of the %d vertices of the template are out of reach of the control points, by the kernel %s: are these, or its width, in another unit?", beyond, count, f.Space.Manifold.Kernel)
+		return text.Advise("see whether these, or its width, are in another unit", "%d of the %d vertices of the template are out of reach of the control points, by the kernel %s", beyond, count, f.Space.Manifold.Kernel)
 	case n > 1 && least > all*n:
-		return fmt.Errorf("the kernel of the deformations, %s, is much wider than the template and the control points, all of which it moves alike: is its width in another unit?", f.Space.Manifold.Kernel)
+		return text.Advise("see whether its width is in another unit", "the kernel of the deformations, %s, is much wider than the template and the control points, all of which it moves alike", f.Space.Manifold.Kernel)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package population
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/attachment"
+	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
 
@@ -115,7 +115,7 @@ type Atlas struct {
 // data hardly determine the template: it was 1.4 edges off where it deformed to the same. Compare objectives at small tolerances only.
 func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (*Atlas, error) {
 	if len(subjects) < 2 {
-		return nil, fmt.Errorf("atlas: %d subjects, want at least 2: one is matched by landmarks.Space.MatchFrom", len(subjects))
+		return nil, text.Advise("give two or more: one is matched by landmarks.Space.MatchFrom", "atlas: %d subjects", len(subjects))
 	}
 	a, _, err := m.estimate("atlas", start{template: template, controls: controls, flowing: true}, subjects, identity(len(subjects)), opts)
 	return a, err
@@ -126,13 +126,13 @@ func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 // Iterations and Evaluations go on counting, and so does Folded, with what was folded already. The atlas of a Regression is an error.
 func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option) (*Atlas, error) {
 	if a == nil || len(a.Momenta) != len(subjects) || len(subjects) < 2 {
-		return nil, fmt.Errorf("continue: %d subjects, want the two or more of the atlas", len(subjects))
+		return nil, text.Advise("give the two or more of the atlas", "continue: %d subjects", len(subjects))
 	}
 	if len(a.Energy) != len(subjects) {
-		return nil, errors.New("continue: this is no atlas but a regression, whose subjects share one momentum: start it again")
+		return nil, text.Advise("start it again", "continue: this is not an atlas but a regression, whose subjects share one momentum")
 	}
 	if len(a.Noise) != len(m.Objects) {
-		return nil, fmt.Errorf("continue: the atlas has %d objects, the model %d", len(a.Noise), len(m.Objects))
+		return nil, text.Advise("give the model of the atlas", "continue: the atlas has %d objects, the model %d", len(a.Noise), len(m.Objects))
 	}
 	noise := floats.ScaleTo(make([]float64, len(a.Noise)), 1/cmp.Or(a.Reach, 1), a.Noise)
 	out, _, err := m.estimate("continue", start{a.Template, a.Controls, a.Momenta, noise, a.Flowing}, subjects, identity(len(subjects)), opts)
@@ -174,7 +174,7 @@ type Regression struct {
 // terms of a model, such as linear.Covariate("age", ages...), with a value for each of the N subjects. The options are those of Atlas.
 func (m Model) Regress(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, model linear.Terms, opts ...solve.Option) (*Regression, error) {
 	if len(model) == 0 {
-		return nil, errors.New("regression: no terms: then the model is an Atlas")
+		return nil, text.Advise("give a covariate, or take Atlas", "regression: the model has no terms")
 	}
 	d, err := linear.NewDesign(len(subjects), nil, nil, model...)
 	if err != nil {
@@ -202,7 +202,7 @@ func (m Model) Regress(template []*mesh.Mesh, controls [][]float64, subjects [][
 func (r *Regression) At(m Model, c ...float64) ([]*mesh.Mesh, error) {
 	solve.NotNil(r)
 	if len(c) != len(r.Origin) {
-		return nil, fmt.Errorf("regression: %d values for %d columns", len(c), len(r.Origin))
+		return nil, text.Advise("give one for each", "regression: %d values for %d columns", len(c), len(r.Origin))
 	}
 	p := make([][]float64, len(r.Atlas.Controls))
 	for i := range p {

@@ -2,11 +2,12 @@ package population
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/landmarks/internal/text"
 )
 
 // maxRenewals is how often the noise is estimated anew at most.
@@ -120,7 +121,7 @@ func (f *fit) estimateNoise(e *evaluation, a *Atlas) error {
 		}
 		free := (n-1)*a.Parts[k] - following*(a.Parts[k]-left[k])
 		if free < share*n*a.Parts[k] {
-			return fmt.Errorf("%s cannot be estimated: of %.0f independent parts of the residuals, template and deformations leave %.0f: give Noise, or take a wider kernel of the deformations, a narrower one of the norm, or more subjects", f.Label("the noise", k), n*a.Parts[k], free)
+			return text.Advise("give Noise, or take a wider kernel of the deformations, a narrower one of the norm, or more subjects", "%s cannot be estimated: of %.0f independent parts of the residuals, template and deformations leave %.0f", f.Label("the noise", k), n*a.Parts[k], free)
 		}
 		// Rounding bounds σ from below, as where all subjects are the template.
 		a.Noise[k] = math.Sqrt(math.Max(mismatch, 1e-8*f.squares[k]) / free)
@@ -138,7 +139,7 @@ func (o *dataHessian) parts(k int) float64 { return o.trace[k] * o.trace[k] / o.
 func (o *dataHessian) countParts(weights []float64) (left []float64, determined float64, err error) {
 	var factor mat.Cholesky
 	if !factor.Factorize(o.posterior(weights, 1e-6*o.kernel.At(0, 0))) {
-		return nil, 0, errors.New("the second derivatives by a momentum are not positive definite")
+		return nil, 0, text.Advise("give Noise, or take a wider kernel of the norm", "the second derivatives by a momentum are not positive definite")
 	}
 	solved := func(of []*mat.SymDense) (all []*mat.Dense, err error) {
 		for _, m := range of {

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/kernels"
+	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
 
@@ -36,7 +37,7 @@ func newMetric(kernel kernels.Kernel, controls [][]float64) (m metric, err error
 		k.SetSym(i, i, k.At(i, i)+m.ridge)
 	}
 	if !m.whole.Factorize(k) {
-		return m, errors.New("the kernel matrix of the control points is not positive definite")
+		return m, text.Advise("take fewer control points, or a narrower kernel", "the kernel matrix of the control points is not positive definite")
 	}
 	return m, nil
 }
@@ -174,7 +175,7 @@ func (f *fit) soft() (func(g []float64) float64, error) {
 	}
 	soft := metric{gram: f.gram}
 	if !soft.whole.Factorize(whole) {
-		return nil, errors.New("the kernel matrix of the control points is not positive definite")
+		return nil, text.Advise("take fewer control points, or a narrower kernel", "the kernel matrix of the control points is not positive definite")
 	}
 	return func(g []float64) float64 { return soft.squaredNorm(g) / (20 * 20) }, nil
 }

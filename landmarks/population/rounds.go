@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/solve"
+	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
 
@@ -96,7 +97,7 @@ type Part struct {
 // ends after solve.MaxIterations rounds (300) in any case. Arguments are otherwise those of Model.Atlas. Call Close at the end.
 func (m Model) Rounds(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (*Rounds, error) {
 	if len(subjects) < 2 {
-		return nil, fmt.Errorf("rounds: %d subjects, want at least 2", len(subjects))
+		return nil, text.Advise("give two or more", "rounds: %d subjects", len(subjects))
 	}
 	limits, err := solve.Limits{Tolerance: 0.03, MaxIterations: 300}.With(opts...)
 	if err != nil {
@@ -186,7 +187,7 @@ func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (*Part, error) {
 
 func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
 	if now.Atlas != nil || i < 0 || i >= len(r.subjects) || (before == nil) != (now.From < 0) {
-		return nil, errors.New("the atlas has ended, there is no such subject, or this is not its part of the round to set out from")
+		return nil, text.Advise("match the round that Reduce returned last, with its parts", "the atlas has ended, there is no such subject, or this is not its part of the round to set out from")
 	}
 	f, err := r.fitOf(i, now)
 	if err != nil {
@@ -210,7 +211,7 @@ func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
 	}
 	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
 		if before == nil {
-			return nil, fmt.Errorf("the objective at the start is %g, want a finite number: check coordinates and kernels", first.value)
+			return nil, text.Advise("see whether coordinates and kernels are in one unit", "the objective at the start is %g", first.value)
 		}
 		return &Part{Round: now.Number, Subject: i, Infinite: true, Evaluations: f.evaluations}, nil
 	}
@@ -239,7 +240,7 @@ func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
 		return nil, err
 	}
 	if found.Status == geom.Cancelled {
-		return nil, errors.New("stopped")
+		return nil, text.Advise("match it again", "the search was stopped")
 	}
 	if now.Number == now.Stage {
 		if part.Expected, part.Curvature, err = f.curvatures(e, func(kind int) bool { return kind != momenta }); err != nil {
@@ -262,7 +263,7 @@ func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, []float64, err
 	f := r.fit
 	for i := range r.subjects {
 		if i >= len(parts) || parts[i] == nil || parts[i].Round != now.Number || parts[i].Subject != i {
-			return nil, nil, fmt.Errorf("there is no part of subject %d in round %d", i, now.Number)
+			return nil, nil, text.Advise("match it first", "there is no part of subject %d in round %d", i, now.Number)
 		}
 	}
 	out := &Outcome{Infinite: slices.ContainsFunc(parts, func(p *Part) bool { return p.Infinite })}
@@ -310,7 +311,7 @@ func (r *Rounds) Reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 
 func (r *Rounds) reduce(now *AtlasRound, parts func(round int) ([]*Part, error)) (*AtlasRound, error) {
 	if now.Atlas != nil {
-		return nil, errors.New("the atlas has ended")
+		return nil, text.Advise("take its Atlas", "the atlas has ended")
 	}
 	f := r.fit
 	f.sigma, f.last, f.squares = slices.Clone(now.Sigma), nil, make([]float64, len(f.Objects))
@@ -402,6 +403,9 @@ func (f *fit) scaleOf(parts []*Part) []float64 {
 	return f.scale
 }
 
+// errTooShort ends a search whose steps are too short for a round.
+var errTooShort = errors.New("a step that is too short for a round")
+
 // step returns the search of a round after it has learned what came of the round.
 func (r *Rounds) step(now *AtlasRound, last *Outcome, gradient []float64, tolerance float64) (*solve.LBFGS, error) {
 	value := last.Value
@@ -412,7 +416,7 @@ func (r *Rounds) step(now *AtlasRound, last *Outcome, gradient []float64, tolera
 	objective := solve.Objective{
 		Retract: func(x, step []float64) ([]float64, error) {
 			if floats.Norm(step, 2) < floats.Norm(search.Direction, 2)/1000 {
-				return nil, errors.New("a step that is too short for a round")
+				return nil, errTooShort
 			}
 			return floats.AddTo(make([]float64, len(x)), x, step), nil
 		},

@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/solve"
+	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
 
@@ -73,7 +74,7 @@ func (m Model) estimateFrom(name string, from start, subjects [][]*mesh.Mesh, de
 		return nil, nil, err
 	}
 	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
-		return nil, nil, fmt.Errorf("the objective at the start is %g, want a finite number: check coordinates and kernels", first.value)
+		return nil, nil, text.Advise("see whether coordinates and kernels are in one unit", "the objective at the start is %g", first.value)
 	}
 	a := &Atlas{Before: first.mismatch, Noise: slices.Clone(f.sigma), Reach: 1}
 	if from.flowing {
@@ -264,7 +265,7 @@ func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if m.estimatesNoise() {
-		return nil, fmt.Errorf("%s: the noise of one subject cannot be estimated: give Noise", name)
+		return nil, text.Advise("give Noise", "%s: the noise of one subject cannot be estimated", name)
 	}
 	f, err := newFit(m, template, controls, subjects, identity(1))
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
+	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
 
@@ -53,7 +54,7 @@ func (a *Atlas) MeanMomentum() [][]float64 {
 // scored is the momentum p̄ + Σ_k s_k u_k.
 func (a *Atlas) momentumOf(modes *stats.PCA[geom.Shape], scores []float64) (geom.Vec, error) {
 	if len(scores) > len(modes.Momenta) {
-		return nil, fmt.Errorf("%d scores for %d modes", len(scores), len(modes.Momenta))
+		return nil, text.Advise("give one for each", "%d scores for %d modes", len(scores), len(modes.Momenta))
 	}
 	p := append([]float64{}, geom.Numbers(geom.Shape(a.MeanMomentum()))...)
 	for k, s := range scores {
@@ -76,7 +77,7 @@ func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) ([]
 func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ...float64) ([][]*mesh.Mesh, error) {
 	solve.NotNil(a)
 	if k < 0 || k >= len(modes.Modes) {
-		return nil, fmt.Errorf("mode %d of %d, counted from 0", k, len(modes.Modes))
+		return nil, text.Advise("count modes from 0", "mode %d of %d", k, len(modes.Modes))
 	}
 	var out [][]*mesh.Mesh
 	for _, c := range deviations {
@@ -96,7 +97,7 @@ func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ..
 func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [][]*mesh.Mesh) ([][]float64, error) {
 	solve.NotNil(a)
 	if len(subjects) != len(modes.Scores) {
-		return nil, fmt.Errorf("%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
+		return nil, text.Advise("give those of the modes", "%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
 	}
 	m.Free = false
 	if err := m.check(a.Template, a.Controls, subjects); err != nil {
@@ -152,11 +153,11 @@ func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (*Difference,
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	if len(names) != 2 {
-		return nil, fmt.Errorf("compare: %d groups, want 2", len(names))
+		return nil, text.Advise("give subjects of two groups", "compare: %d groups", len(names))
 	}
 	count := len(members[0])
 	if count < 2 || n-count < 2 || n < d+2 {
-		return nil, fmt.Errorf("compare: groups of %d and %d, want at least 2 in each and %d in all", count, n-count, d+2)
+		return nil, text.Advise("give at least 2 subjects in each, and more than coordinates in all", "compare: groups of %d and %d, where %d are needed in all", count, n-count, d+2)
 	}
 	// The total scatter is that of all permutations: with it T² is a function of the shift alone.
 	deformed := make([][][]float64, n)

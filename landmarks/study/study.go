@@ -81,7 +81,7 @@ const maxSizeRatio = 5
 func Read(folder string) (*Study, error) {
 	if model, set := firstFile(folder, modelNames), firstFile(folder, dataSetNames); set != "" {
 		if model == "" {
-			return nil, fmt.Errorf("%s: a study of Deformetrica needs model.xml beside %s", folder, filepath.Base(set))
+			return nil, text.Advise("put it there", "%s: a study of Deformetrica needs model.xml beside %s", folder, filepath.Base(set))
 		}
 		return ReadDeformetrica(model, set, firstFile(folder, optimizationNames))
 	}
@@ -95,7 +95,7 @@ func Read(folder string) (*Study, error) {
 		if len(folders) > 0 {
 			s.note("passed over, as there are meshes beside them: %s", strings.Join(folders, ", "))
 		}
-		return s, s.Validate()
+		return s.compared()
 	}
 	var first []string
 	for _, subject := range folders {
@@ -111,7 +111,7 @@ func Read(folder string) (*Study, error) {
 		for i, name := range names {
 			id := object(subject, name)
 			if objects[id] != nil {
-				return nil, fmt.Errorf("%s: two meshes of the name %s", filepath.Join(folder, subject), text.Clip(id))
+				return nil, text.Advise("rename one", "%s: two meshes of the name %s", filepath.Join(folder, subject), text.Clip(id))
 			}
 			objects[id] = meshes[i]
 		}
@@ -126,7 +126,7 @@ func Read(folder string) (*Study, error) {
 			}
 		}
 		if !slices.Equal(ids, first) {
-			return nil, fmt.Errorf("%s: the subject %s has the objects %s, %s has %s: subjects need the same", folder, subject, strings.Join(ids, ", "), s.Names[0], strings.Join(first, ", "))
+			return nil, text.Advise("give all subjects the same", "%s: the subject %s has the objects %s, %s has %s", folder, subject, strings.Join(ids, ", "), s.Names[0], strings.Join(first, ", "))
 		}
 		var shape []*mesh.Mesh
 		for _, id := range ids {
@@ -135,9 +135,9 @@ func Read(folder string) (*Study, error) {
 		s.Names, s.Subjects = append(s.Names, subject), append(s.Subjects, shape)
 	}
 	if len(s.Subjects) == 0 {
-		return nil, fmt.Errorf("%s: no meshes (%s), no outlines (.csv), no study of Deformetrica (model.xml, data_set.xml)", folder, strings.Join(mesh.Extensions(), ", "))
+		return nil, text.Advise("put meshes there, or name another folder", "%s: no meshes (%s), no outlines (.csv), no study of Deformetrica (model.xml, data_set.xml)", folder, strings.Join(mesh.Extensions(), ", "))
 	}
-	return s, s.Validate()
+	return s.compared()
 }
 
 // meshes reads the meshes and outlines of a folder, with names, which notes call by a prefix, and says which folders it has.
@@ -248,13 +248,13 @@ func object(subject, name string) string {
 // Validate returns an error where the study cannot be estimated: see Read.
 func (s *Study) Validate() error {
 	if len(s.Names) != len(s.Subjects) {
-		return fmt.Errorf("%d names for %d subjects", len(s.Names), len(s.Subjects))
+		return text.Advise("give one for each", "%d names for %d subjects", len(s.Names), len(s.Subjects))
 	}
 	if s.Kind != Registration && len(s.Subjects) < 2 {
-		return fmt.Errorf("%d subjects, want at least 2: one surface is matched to another by landmarks.Space.Match, as in notebook 10", len(s.Subjects))
+		return text.Advise("give at least 2: one surface is matched to another by landmarks.Space.Match, as in notebook 10", "%d subjects", len(s.Subjects))
 	}
 	if len(s.Subjects) == 0 {
-		return errors.New("no subjects")
+		return text.Advise("give at least one", "no subjects")
 	}
 	first, name := s.Subjects[0], s.Names[0]
 	if s.Template != nil {
@@ -269,29 +269,29 @@ func (s *Study) Validate() error {
 	}
 	for i, shape := range s.Subjects {
 		if len(shape) != len(objects.Objects) || len(shape) != len(first) {
-			return fmt.Errorf("%s has %d meshes, %s %d, want one of each of the %d objects", s.Names[i], len(shape), name, len(first), len(objects.Objects))
+			return text.Advise("give one of each", "%s has %d meshes, %s %d, for %d objects", s.Names[i], len(shape), name, len(first), len(objects.Objects))
 		}
 	}
 	for o, m := range first {
 		if m == nil || len(m.Vertices) == 0 || len(m.Cells) == 0 {
-			return fmt.Errorf("%s is empty", objects.Label(name, o))
+			return text.Advise("save it again, or leave it out", "%s is empty", objects.Label(name, o))
 		}
 	}
 	for o, m := range first {
 		if d, e := len(m.Vertices[0]), len(first[0].Vertices[0]); d != e {
-			return fmt.Errorf("%s is in R^%d, %s in R^%d", objects.Label(name, o), d, objects.Label(name, 0), e)
+			return text.Advise("give both two or both three coordinates", "%s is in R^%d, %s in R^%d", objects.Label(name, o), d, objects.Label(name, 0), e)
 		}
 		var sizes []float64
 		for i, shape := range s.Subjects {
 			own := objects.Label(s.Names[i], o)
 			if shape[o] == nil {
-				return fmt.Errorf("%s is nil", own)
+				return text.Advise("read or make it first", "%s is nil", own)
 			}
 			if err := shape[o].Validate(); err != nil {
 				return fmt.Errorf("%s: %w", own, err)
 			}
 			if err := mesh.CheckAlike(objects.Label(name, o), m, own, shape[o]); err != nil {
-				return fmt.Errorf("%w: an object is either a curve or a surface", err)
+				return err
 			}
 			_, _, radius := mesh.Moments(shape[o : o+1])
 			sizes = append(sizes, radius)
@@ -300,7 +300,7 @@ func (s *Study) Validate() error {
 		median := sorted[len(sorted)/2]
 		for i, size := range sizes {
 			if size > maxSizeRatio*median || size < median/maxSizeRatio {
-				return fmt.Errorf("%s is %.3g times as large as the median of the subjects: it has another unit; convert it, or leave it out", objects.Label(s.Names[i], o), size/median)
+				return text.Advise("convert it, correct it, or leave it out", "%s is %.3g times as large as the median of the subjects: it has another unit, or vertices out of their places", objects.Label(s.Names[i], o), size/median)
 			}
 		}
 	}
@@ -321,6 +321,9 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 		return nil
 	}
 	if err := s.chooseNorms(deformation, detail); err != nil {
+		return err
+	}
+	if err := s.noteMirrored(); err != nil {
 		return err
 	}
 	motion := "rotations"
@@ -381,7 +384,7 @@ func (s *Study) StartAligned(deformation, detail float64) error {
 // chooseNorms chooses norms and noise of the objects.
 func (s *Study) chooseNorms(deformation, detail float64) error {
 	if !(deformation > 0) || !(detail > 0) {
-		return fmt.Errorf("widths of %g and %g times the size, want positive numbers", deformation, detail)
+		return text.Advise("give positive numbers", "widths of %g and %g times the size", deformation, detail)
 	}
 	first := s.Subjects[0]
 	objects := slices.Clone(s.Model.Objects)
@@ -449,7 +452,7 @@ func (s *Study) chooseDeformations(deformation float64) error {
 // Estimate estimates what the study is for: population.Model.Atlas, the atlas of population.Model.Regress, or population.Model.Register.
 func (s *Study) Estimate(opts ...solve.Option) (*population.Atlas, error) {
 	if s.Model.Space == nil {
-		return nil, errors.New("the study has no model: Start chooses one")
+		return nil, text.Advise("call Start, which chooses one", "the study has no model")
 	}
 	switch s.Kind {
 	case Atlas:

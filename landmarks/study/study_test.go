@@ -226,7 +226,7 @@ func TestDeformetrica(t *testing.T) {
 		"a spacing of 0: positive":                 {"<dimension>3</dimension>", "<initial-cp-spacing>0</initial-cp-spacing>"},
 		"more than 20000 points: spacing":          {"<dimension>3</dimension>", "<initial-cp-spacing>0.001</initial-cp-spacing>"},
 		"points.txt: 3 numbers: control point has": {"SurfaceMesh", "PolyLine", "template.vtk", "flat.vtk", "<dimension>3</dimension>", "<initial-control-points>points.txt</initial-control-points>"},
-		"triangles: b edges: either a curve":       {"data/b.vtk", "data/curve.vtk"},
+		"triangles: b edges: either as curves":     {"data/b.vtk", "data/curve.vtk"},
 	} {
 		dir := deformetrica(t, c...)
 		if strings.HasPrefix(what, "points.txt") {
@@ -255,7 +255,7 @@ func TestReadFolder(t *testing.T) {
 			outlines += fmt.Sprintf("%s,%d,%g,%g\n", s, k, x[0], x[1])
 		}
 	}
-	twice := ball(1)
+	twice := ball(1.1)
 	twice.Vertices = append(twice.Vertices, twice.Vertices[0])
 	s := expect.Must(study.Read(folder(t, map[string]any{"b.ply": ball(1), "a.vtp": ball(1.2), "c.obj": twice, "notes.txt": "x", "more/d.ply": ball(1), ".hidden": "x"})))
 	if got := fmt.Sprint(s.Names); got != "[a.vtp b.ply c.obj]" {
@@ -295,20 +295,20 @@ func TestReadFolder(t *testing.T) {
 		t.Errorf("one object each: %+v", s.Model)
 	}
 	for what, files := range map[string]map[string]any{
-		"subjects need the same: b has the objects left, right": {"b/left.ply": ball(1), "b/right.ply": ball(1), "a/left.ply": ball(1), "a/wrong.ply": ball(1)},
-		"b has the objects left: need the same":                 {"b/left.ply": ball(1), "a/left.ply": ball(1), "a/right.ply": ball(1)},
-		"two meshes of the name: left":                          {"b/left.ply": ball(1), "b/left.obj": ball(1), "a/left.ply": ball(1), "a/right.ply": ball(1)},
-		"b, right is 10 times as large":                         {"a/left.ply": ball(1), "a/right.ply": ball(1), "b/left.ply": ball(1), "b/right.ply": ball(10), "c/left.ply": ball(1), "c/right.ply": ball(1)},
-		"b, right: triangles: edges":                            {"a/left.ply": ball(1), "a/right.ply": ball(1), "b/left.ply": ball(1), "b/right.vtk": curve(1)},
-		"no meshes":                                             {"readme.txt": "x"},
-		"1 subjects: at least 2":                                {"a.ply": ball(1)},
-		"empty: a.off":                                          {"a.off": "OFF\n0 0 0\n", "b.ply": ball(1)},
-		"line: a.off":                                           {"a.off": "OFF\n3 1 0\n0 0 0\n1 0\n", "b.ply": ball(1)},
-		"c.ply: 23.1 times: another unit":                       {"a.ply": ball(1), "b.ply": ball(1.1), "c.ply": ball(25.4)},
-		"either a curve or a surface: o.csv":                    {"a.ply": ball(1), "o.csv": outlines},
-		`o.csv: specimen "p": landmark 4 is at [-999 -999]`:     {"o.csv": outlines + "p,4,-999,-999\nq,4,-999,-999\n"},
-		"o.csv: line":                                           {"a.ply": ball(1), "o.csv": outlines + "q,5,nowhere,1\n"},
-		"degenerate: a.off":                                     {"a.off": "OFF\n3 1 0\n0 0 0\n1 0 0\n2 0 0\n3 0 1 2\n", "b.ply": ball(1)},
+		"the same: b has the objects left, right":           {"b/left.ply": ball(1), "b/right.ply": ball(1), "a/left.ply": ball(1), "a/wrong.ply": ball(1)},
+		"b has the objects left: the same":                  {"b/left.ply": ball(1), "a/left.ply": ball(1), "a/right.ply": ball(1)},
+		"two meshes of the name: left":                      {"b/left.ply": ball(1), "b/left.obj": ball(1), "a/left.ply": ball(1), "a/right.ply": ball(1)},
+		"b, right is 10 times as large":                     {"a/left.ply": ball(1), "a/right.ply": ball(1), "b/left.ply": ball(1), "b/right.ply": ball(10), "c/left.ply": ball(1), "c/right.ply": ball(1)},
+		"b, right: triangles: edges":                        {"a/left.ply": ball(1), "a/right.ply": ball(1), "b/left.ply": ball(1), "b/right.vtk": curve(1)},
+		"no meshes":                                         {"readme.txt": "x"},
+		"1 subjects: at least 2":                            {"a.ply": ball(1)},
+		"empty: a.off":                                      {"a.off": "OFF\n0 0 0\n", "b.ply": ball(1)},
+		"line: a.off":                                       {"a.off": "OFF\n3 1 0\n0 0 0\n1 0\n", "b.ply": ball(1)},
+		"c.ply: 23.1 times: another unit":                   {"a.ply": ball(1), "b.ply": ball(1.1), "c.ply": ball(25.4)},
+		"R^3: R^2: o.csv":                                   {"a.ply": ball(1), "o.csv": outlines},
+		`o.csv: specimen "p": landmark 4 is at [-999 -999]`: {"o.csv": outlines + "p,4,-999,-999\nq,4,-999,-999\n"},
+		"o.csv: line":                                       {"a.ply": ball(1), "o.csv": outlines + "q,5,nowhere,1\n"},
+		"degenerate: a.off":                                 {"a.off": "OFF\n3 1 0\n0 0 0\n1 0 0\n2 0 0\n3 0 1 2\n", "b.ply": ball(1)},
 	} {
 		t.Run(what, func(t *testing.T) {
 			_, err := study.Read(folder(t, files))

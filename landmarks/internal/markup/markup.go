@@ -21,7 +21,7 @@ func Parse(markup []byte, name string, doc any) error {
 		case "us-ascii", "iso-8859-1", "windows-1252":
 			return charmap.Windows1252.NewDecoder().Reader(input), nil
 		}
-		return nil, fmt.Errorf("the encoding %q is not known", label)
+		return nil, text.Advise("save the file as UTF-8", "the encoding %q is not known", label)
 	}
 	if err := xml.NewTokenDecoder(in).Decode(doc); err != nil {
 		return fmt.Errorf("%s: byte %d: %w", name, in.InputOffset(), text.Advise("save the file again by the program that made it, as UTF-8",
@@ -43,7 +43,7 @@ func (s *shallow) Token() (xml.Token, error) {
 	switch token.(type) {
 	case xml.StartElement:
 		if s.depth++; s.depth > deepest {
-			return nil, fmt.Errorf("elements nest more than %d deep", deepest)
+			return nil, text.Advise("see whether the file is damaged", "elements nest more than %d deep", deepest)
 		}
 	case xml.EndElement:
 		s.depth--

@@ -97,37 +97,7 @@ func Body(seed uint64, n int, noise, spacing float64) *mesh.Mesh {
 			}
 		}
 	}
-	return merged(m, spacing*voxel)
-}
-
-// merged puts all vertices in a box of a grid into their mean, removes the triangles that vanish, and lists each vertex twice.
-func merged(m *mesh.Mesh, spacing float64) *mesh.Mesh {
-	boxes := map[[3]int]int{}
-	of := make([]int, len(m.Vertices))
-	out := &mesh.Mesh{}
-	var counts []float64
-	for i, x := range m.Vertices {
-		var key [3]int
-		for a, v := range x {
-			key[a] = int(math.Floor(v / spacing))
-		}
-		b, found := boxes[key]
-		if !found {
-			b = len(out.Vertices)
-			boxes[key] = b
-			out.Vertices, counts = append(out.Vertices, make([]float64, 3)), append(counts, 0)
-		}
-		of[i] = b
-		counts[b]++
-		for a, v := range x {
-			out.Vertices[b][a] += (v - out.Vertices[b][a]) / counts[b]
-		}
-	}
-	for _, c := range m.Cells {
-		if u, v, w := of[c[0]], of[c[1]], of[c[2]]; u != v && v != w && w != u {
-			out.Cells = append(out.Cells, []int{u, v, w})
-		}
-	}
+	out := m.Simplify(spacing * voxel)
 	for _, x := range out.Vertices[:len(out.Vertices):len(out.Vertices)] {
 		out.Vertices = append(out.Vertices, append([]float64{}, x...))
 	}
