@@ -53,13 +53,10 @@ func Messages(t *testing.T, least int, files ...string) {
 			case "New":
 				f, ok := call.Fun.(*ast.SelectorExpr).X.(*ast.Ident)
 				silent = ok && f.Name == "errors"
-			case "Errorf", "errorf":
+			case "Errorf":
 				format := words(call.Args[0])
-				if called == "errorf" {
-					format = words(call.Args[1])
-				}
 				silent = format != "" && !strings.Contains(format, "%w")
-			case "Advise", "advise":
+			case "Advise", "refuse", "refuseAt":
 				count++
 			}
 			if silent {
