@@ -39,7 +39,7 @@ gallery: # make report, and the pictures of notebooks/gallery anew
 	$(SETUP) run
 	@$(VENV)/python notebooks/report/run.py --make --gallery
 
-# Without C functions, which is what a GPU runs: what those choices change. gpucheck has the other searches.
+# Without C functions, which is what a GPU runs: what those choices change. The tests of gpucheck have the other searches.
 PORTABLE := ^(TestFast|TestFastIsTheKernelEverywhere|TestGrids|TestTiles|TestManyLandmarks|TestLogWithinNarrowKernel|TestMatchIsStationary)$$
 test: # format, vet, tests, those of the portable path, and every notebook with its report; with other data than the standard ones notebook 16, and notebook 14 in the tests of the reports
 	$(SETUP) run
@@ -50,9 +50,8 @@ test: # format, vet, tests, those of the portable path, and every notebook with 
 	GOGC=400 go test -vet=off ./... && (cd kernels/jupyter/tools && go test ./...); tests=$$?; \
 	wait $$reports && exit $$tests
 	@ANATOMY_NATIVE=off GOGC=400 go test -vet=off -run '$(PORTABLE)' ./kernels ./landmarks
-	@go run ./docker/gpucheck -tested portable -landmarks 2000
-	@$(VENV)/python notebooks/report/run.py --check
-	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/plethodon_12.csv --set 'model=species*site'
+	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/plethodon_12.csv --set 'model=species*site' & own=$$!; \
+	$(VENV)/python notebooks/report/run.py --check; standard=$$?; wait $$own && exit $$standard
 
 override NOTEBOOK := $(value NOTEBOOK)
 export NOTEBOOK

@@ -256,6 +256,15 @@ func (d *Dataset) GroupBy(names ...string) *Dataset {
 // code, such as −999, become NaN. It panics if no landmark is at the code, as after a scale (SCALE= of a TPS file, Scale) that has
 // multiplied an unusual one: what is missing would be taken for coordinates.
 func (d *Dataset) Missing(code float64) *Dataset {
+	out, err := d.MissingAt(code)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// MissingAt is Missing with an error in place of its panic.
+func (d *Dataset) MissingAt(code float64) (*Dataset, error) {
 	out := d.Scale(1)
 	out.Unit = d.Unit
 	found := false
@@ -270,11 +279,10 @@ func (d *Dataset) Missing(code float64) *Dataset {
 		}
 	}
 	if !found {
-		panic(fmt.Errorf("%s: %w", d.Name, text.Advise(
-			"leave the call out if none is missing; else give the code that the landmarks have now, after scaling",
-			"no landmark is at %g", code)))
+		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("leave the call out if none is missing; else give the code that the landmarks have now, after scaling",
+			"no landmark is at %g", code))
 	}
-	return out
+	return out, nil
 }
 
 func isCode(point []float64, code float64) bool {

@@ -16,6 +16,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 	"anatomy/geom/watch"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
@@ -73,9 +74,9 @@ type failure struct{ error }
 func (f *failure) Unwrap() error { return f.error }
 
 // answers makes errors of a command failures.
-func answers(f func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+func answers(f func(c *cobra.Command, args []string)) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
-		if err := f(c, args); err != nil {
+		if err := try.Run(func() { f(c, args) }); err != nil {
 			return &failure{err}
 		}
 		return nil
@@ -97,36 +98,19 @@ func (in *input) flags(c *cobra.Command) {
 	c.Flags().Float64Var(&in.missing, "missing", math.NaN(), "code of missing landmarks, such as -999")
 }
 
-func (in *input) read(path string) (*morpho.Dataset, error) {
-	d, err := morpho.Read(path)
-	if err != nil {
-		return nil, err
-	}
+func (in *input) read(path string) *morpho.Dataset {
+	d := try.Get(morpho.Read(path))
 	if !math.IsNaN(in.missing) {
-		if d, err = withoutMissing(d, in.missing); err != nil {
-			return nil, err
-		}
+		d = try.Get(d.MissingAt(in.missing))
 	}
 	if in.covariates != "" {
-		if d, err = d.ReadCovariates(in.covariates); err != nil {
-			return nil, err
-		}
+		d = try.Get(d.ReadCovariates(in.covariates))
 	}
 	if in.unit != "" {
 		d.Unit = in.unit
 	}
 	d.Closed = d.Closed || in.closed
-	return d, nil
-}
-
-// withoutMissing is Dataset.Missing with an error in place of its panic.
-func withoutMissing(d *morpho.Dataset, code float64) (out *morpho.Dataset, err error) {
-	defer func() {
-		if what := recover(); what != nil {
-			err = fmt.Errorf("%v", what)
-		}
-	}()
-	return d.Missing(code), nil
+	return d
 }
 
 // question is what is asked of them.
@@ -155,24 +139,16 @@ func (q *question) preparation(c *cobra.Command) {
 }
 
 // data reads the data of a file, and the tree of the question.
-func (q *question) data(path string) (*morpho.Dataset, error) {
+func (q *question) data(path string) *morpho.Dataset {
 	if q.tree != "" {
-		newick, err := os.ReadFile(q.tree)
-		if err != nil {
-			return nil, err
-		}
-		q.Tree = string(newick)
+		q.Tree = string(try.Get(os.ReadFile(q.tree)))
 	}
 	return q.read(path)
 }
 
 // document answers the question about the data of a file.
-func (q *question) document(path string) (*supplement.Document, error) {
-	d, err := q.data(path)
-	if err != nil {
-		return nil, err
-	}
-	return supplement.New(d, q.Question)
+func (q *question) document(path string) *supplement.Document {
+	return try.Get(supplement.New(q.data(path), q.Question))
 }
 
 // base is the name of a file without folder and extension.
@@ -210,20 +186,14 @@ func report() *cobra.Command {
 		Example: `  anatomy report heads.tps --covariates specimens.csv --model "size + species*site" --out supplement
   anatomy report skulls/ --unit mm --title "Skulls of great apes" --author "A. Name" --author "B. Name"`,
 		Args: cobra.ExactArgs(1),
-		RunE: answers(func(c *cobra.Command, args []string) error {
-			d, err := q.document(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: answers(func(c *cobra.Command, args []string) {
+			d := q.document(args[0])
 			if out == nil {
 				out = []string{base(args[0]) + "-report"}
 			}
 			for _, to := range out {
-				if err := write(c, d, to); err != nil {
-					return err
-				}
+				write(c, d, to)
 			}
-			return nil
 		}),
 	}
 	q.flags(c)
@@ -234,15 +204,12 @@ func report() *cobra.Command {
 }
 
 // write writes a document and says where its page is.
-func write(c *cobra.Command, d *supplement.Document, to string) error {
-	if err := d.Write(to); err != nil {
-		return err
-	}
+func write(c *cobra.Command, d *supplement.Document, to string) {
+	try.Do(d.Write(to))
 	if !strings.EqualFold(filepath.Ext(to), ".zip") {
 		to = filepath.Join(to, "index.html")
 	}
 	fmt.Fprintln(c.OutOrStdout(), to)
-	return nil
 }
 
 func repeat() *cobra.Command {
@@ -253,19 +220,13 @@ func repeat() *cobra.Command {
 		Example: `  anatomy repeat heads-report --out again
   anatomy repeat heads-report --out other --model "species"`,
 		Args: cobra.ExactArgs(1),
-		RunE: answers(func(c *cobra.Command, args []string) error {
-			data, q, err := supplement.Open(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: answers(func(c *cobra.Command, args []string) {
+			data, q := try.Get2(supplement.Open(args[0]))
 			if c.Flags().Changed("model") {
 				q.Model = model
 			}
-			d, err := supplement.New(data, q)
-			if err != nil {
-				return err
-			}
-			return write(c, d, out)
+			d := try.Get(supplement.New(data, q))
+			write(c, d, out)
 		}),
 	}
 	c.Flags().StringVar(&out, "out", "", "folder or .zip file that is written")
@@ -283,18 +244,10 @@ func inspect() *cobra.Command {
 		Example: `  anatomy inspect heads.tps
   anatomy inspect slicer-folder/ --format json`,
 		Args: cobra.ExactArgs(1),
-		RunE: answers(func(c *cobra.Command, args []string) error {
-			d, err := in.read(args[0])
-			if err != nil {
-				return err
-			}
-			if err := d.Validate(); err != nil {
-				return err
-			}
-			found, err := morpho.Inspect(d)
-			if err != nil {
-				return err
-			}
+		RunE: answers(func(c *cobra.Command, args []string) {
+			d := in.read(args[0])
+			try.Do(d.Validate())
+			found := try.Get(morpho.Inspect(d))
 			if format == "json" {
 				type finding struct {
 					Specimen  string `json:"specimen"`
@@ -313,7 +266,8 @@ func inspect() *cobra.Command {
 				for _, f := range found.Findings {
 					about.Findings = append(about.Findings, finding{f.Specimen, f.Landmarks, f.String()})
 				}
-				return json.NewEncoder(c.OutOrStdout()).Encode(about)
+				try.Do(json.NewEncoder(c.OutOrStdout()).Encode(about))
+				return
 			}
 			w := c.OutOrStdout()
 			fmt.Fprintln(w, d)
@@ -324,7 +278,6 @@ func inspect() *cobra.Command {
 			for _, f := range found.Findings {
 				fmt.Fprintln(w, f)
 			}
-			return nil
 		}),
 	}
 	in.flags(c)
@@ -342,19 +295,12 @@ func convert() *cobra.Command {
   anatomy convert bones.csv bones.mrk.json.zip
   anatomy convert bone.stl bone.ply`,
 		Args: cobra.ExactArgs(2),
-		RunE: answers(func(c *cobra.Command, args []string) error {
+		RunE: answers(func(c *cobra.Command, args []string) {
 			if mesh.Readable(args[0]) && mesh.Readable(args[1]) {
-				m, err := mesh.Read(args[0])
-				if err != nil {
-					return err
-				}
-				return mesh.Write(args[1], m)
+				try.Do(mesh.Write(args[1], try.Get(mesh.Read(args[0]))))
+				return
 			}
-			d, err := in.read(args[0])
-			if err != nil {
-				return err
-			}
-			return morpho.Write(args[1], d)
+			try.Do(morpho.Write(args[1], in.read(args[0])))
 		}),
 	}
 	in.flags(c)
@@ -370,30 +316,22 @@ func align() *cobra.Command {
 		Example: `  anatomy align heads.tps aligned.csv
   anatomy align bones.csv aligned.csv --curves "0-15; 15-30; 30-45; 45-59, 0"`,
 		Args: cobra.ExactArgs(2),
-		RunE: answers(func(c *cobra.Command, args []string) error {
-			d, err := q.read(args[0])
-			if err != nil {
-				return err
-			}
-			if d, err = supplement.Ready(d, q.Question); err != nil {
-				return err
-			}
+		RunE: answers(func(c *cobra.Command, args []string) {
+			d := q.read(args[0])
+			d = try.Get(supplement.Ready(d, q.Question))
 			var options []morpho.ProcrustesOption
 			if keep {
 				options = append(options, morpho.KeepSize())
 			}
-			a, err := morpho.Procrustes(d.Shapes(), options...)
-			if err != nil {
-				return err
-			}
+			a := try.Get(morpho.Procrustes(d.Shapes(), options...))
 			if a.Status != solve.Converged {
-				return fmt.Errorf("the alignment: %s", a.Status)
+				try.Do(fmt.Errorf("the alignment: %s", a.Status))
 			}
 			for i := range d.Specimens {
 				d.Specimens[i].Points = a.Shapes[i]
 			}
 			fmt.Fprintln(c.ErrOrStderr(), a)
-			return morpho.Write(args[1], d)
+			try.Do(morpho.Write(args[1], d))
 		}),
 	}
 	q.input.flags(c)
@@ -411,27 +349,15 @@ func test() *cobra.Command {
 		Example: `  anatomy test heads.csv --model "size + species*site"
   anatomy test heads.csv --model "species*site" --table pairs-species-site --format csv`,
 		Args: cobra.ExactArgs(1),
-		RunE: answers(func(c *cobra.Command, args []string) error {
-			data, err := q.data(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: answers(func(c *cobra.Command, args []string) {
+			data := q.data(args[0])
+			var t *supplement.Table
 			if name == "anova" { // without the rest
-				t, err := supplement.ANOVA(data, q.Question)
-				if err != nil {
-					return err
-				}
-				return print(c.OutOrStdout(), t, format)
+				t = try.Get(supplement.ANOVA(data, q.Question))
+			} else {
+				t = try.Get(try.Get(supplement.New(data, q.Question)).Table(name))
 			}
-			d, err := supplement.New(data, q.Question)
-			if err != nil {
-				return err
-			}
-			t, err := d.Table(name)
-			if err != nil {
-				return err
-			}
-			return print(c.OutOrStdout(), t, format)
+			try.Do(print(c.OutOrStdout(), t, format))
 		}),
 	}
 	q.flags(c)
@@ -474,16 +400,8 @@ func plot() *cobra.Command {
 		Example: `  anatomy plot heads.csv morphospace.svg
   anatomy plot heads.csv allometry.pdf --figure allometry --model "size + species"`,
 		Args: cobra.ExactArgs(2),
-		RunE: answers(func(c *cobra.Command, args []string) error {
-			d, err := q.document(args[0])
-			if err != nil {
-				return err
-			}
-			f, err := d.Figure(name)
-			if err != nil {
-				return err
-			}
-			return viz.Save(args[1], f.Drawing)
+		RunE: answers(func(c *cobra.Command, args []string) {
+			try.Do(viz.Save(args[1], try.Get(q.document(args[0]).Figure(name)).Drawing))
 		}),
 	}
 	q.flags(c)

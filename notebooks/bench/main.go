@@ -31,6 +31,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/viz"
 )
@@ -77,7 +78,7 @@ func main() {
 	largest := flag.Int("max", 1000000, "largest number of points")
 	plot := flag.String("plot", "", "write the scaling plot to this file")
 	python := flag.String("python", "python3", "Python with JAX, KeOps and finufft")
-	narrow := flag.Bool("narrow", false, "the table of narrow kernels, from -min to -max points")
+	small := flag.Bool("narrow", false, "the table of narrow kernels, from -min to -max points")
 	smallest := flag.Int("min", 0, "smallest number of points of that table")
 	tolerance := flag.Float64("tolerance", 1e-6, "tolerance of that table")
 	sigmas := flag.String("sigmas", "0.2,0.1,0.05", "widths of that table")
@@ -85,62 +86,70 @@ func main() {
 	only := flag.String("method", "", "measure this method alone, for -max points, and print JSON")
 	sigma := flag.Float64("sigma", usual, "width of the kernel for -method")
 	flag.Parse()
-	var err error
-	switch {
-	case *row != "":
-		err = measureRow(*row)
-	case *narrow:
-		var list []float64
-		if err = json.Unmarshal([]byte("["+*sigmas+"]"), &list); err == nil {
-			err = narrowTable(*smallest, *largest, *tolerance, list, *python)
+	err := try.Run(func() {
+		switch {
+		case *row != "":
+			var c problem
+			try.Do(json.Unmarshal([]byte(*row), &c))
+			var r narrow
+			r.Missing = why(func() { c.measure(&r) })
+			try.Do(json.NewEncoder(os.Stdout).Encode(r))
+		case *small:
+			var list []float64
+			try.Do(json.Unmarshal([]byte("["+*sigmas+"]"), &list))
+			narrowTable(*smallest, *largest, *tolerance, list, *python)
+		case *only != "":
+			var r result
+			r.Missing = why(func() { r = measure(*only, *largest, *sigma) })
+			try.Do(json.NewEncoder(os.Stdout).Encode(r))
+		default:
+			table(*largest, *python, *plot)
 		}
-	case *only != "":
-		err = json.NewEncoder(os.Stdout).Encode(measure(*only, *largest, *sigma))
-	default:
-		err = table(*largest, *python, *plot)
-	}
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// table runs every method for every size, and for every width, prints them and draws them.
-func table(largest int, python, plot string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
+// why is the error that ends a measurement, "" for none.
+func why(measure func()) string {
+	if err := try.Run(measure); err != nil {
+		return err.Error()
 	}
+	return ""
+}
+
+// table runs every method for every size, and for every width, prints them and draws them.
+func table(largest int, python, plot string) {
+	self := try.Get(os.Executable())
 	limit := peak()
 	fmt.Printf("load %s; a processor does %.3g Gflop/s at most; two points of exact sums take %d flops\n", load(), limit/1e9, pairFlops)
 	fmt.Printf("%-12s %9s %5s %10s %10s %10s %9s %9s %6s %6s\n", "sums", "points", "σ", "first s", "best s", "processors", "MB", "error", "ratio", "share")
 	missing := map[string]bool{}
-	measure := func(m method, n int, sigma float64) (r result, err error) {
+	measure := func(m method, n int, sigma float64) (r result) {
 		command := exec.Command(self, "-method", m.name, "-max", fmt.Sprint(n), "-sigma", fmt.Sprint(sigma))
 		if !m.ours {
 			command = exec.Command(python, "notebooks/bench/rivals.py", m.name, fmt.Sprint(n), fmt.Sprint(sigma))
 		}
-		if err = child(&r, command); err != nil {
-			err = fmt.Errorf("%s with %d points: %w", m.name, n, err)
-		} else if r.Missing != "" && !missing[m.name] {
+		child(&r, command)
+		if r.Missing != "" && !missing[m.name] {
 			missing[m.name] = true
 			fmt.Printf("%-12s %s\n", m.name, r.Missing)
 		}
-		return r, err
+		return r
 	}
 	type curve struct{ x, y []float64 }
 	bySize, byWidth := make([]curve, len(methods)), make([]curve, len(methods))
 	// rows measures the methods for points and a width, one after the other, so that ratios are of the same minutes.
-	rows := func(n int, sigma float64, along []curve, at float64, takes func(m method) bool) error {
+	rows := func(n int, sigma float64, along []curve, at float64, takes func(m method) bool) {
 		results := make([]result, len(methods))
 		fastest := map[byte]float64{}
 		for i, m := range methods {
 			if n > m.largest || missing[m.name] || !takes(m) {
 				continue
 			}
-			if results[i], err = measure(m, n, sigma); err != nil {
-				return err
-			}
+			results[i] = measure(m, n, sigma)
 			if best := results[i].Best; best > 0 {
 				along[i].x, along[i].y = append(along[i].x, at), append(along[i].y, best)
 				if rival := fastest[m.name[0]]; !m.ours && (rival == 0 || best < rival) {
@@ -162,24 +171,19 @@ func table(largest int, python, plot string) error {
 			}
 			fmt.Printf("%-12s %9d %5g %10.3f %10.5f %10.5f %9.0f %9.1e %6s %6s\n", m.name, n, sigma, r.First, r.Best, r.CPU, r.Megabytes, r.Error, ratio, share)
 		}
-		return nil
 	}
 	for _, n := range sizes {
 		if n <= largest {
-			if err := rows(n, usual, bySize, float64(n), func(method) bool { return true }); err != nil {
-				return err
-			}
+			rows(n, usual, bySize, float64(n), func(method) bool { return true })
 		}
 	}
 	for _, sigma := range widths {
 		if someWidths <= largest { // exact sums take as long whatever the width
-			if err := rows(someWidths, sigma, byWidth, sigma, func(m method) bool { return m.ours || m.name == "K finufft" }); err != nil {
-				return err
-			}
+			rows(someWidths, sigma, byWidth, sigma, func(m method) bool { return m.ours || m.name == "K finufft" })
 		}
 	}
 	if plot == "" {
-		return nil
+		return
 	}
 	figure := func(curves []curve, x string) *viz.Figure {
 		var layers []*viz.Layer
@@ -195,17 +199,19 @@ func table(largest int, python, plot string) error {
 		}
 		return viz.Fig(layers...).XLabel(x).YLabel("seconds").LogX().LogY()
 	}
-	return viz.Save(plot, viz.Row(figure(bySize, "points, σ = 0.5"), figure(byWidth, "σ, 20,000 points")))
+	try.Do(viz.Save(plot, viz.Row(figure(bySize, "points, σ = 0.5"), figure(byWidth, "σ, 20,000 points"))))
 }
 
 // child runs a measurement and reads what it prints.
-func child(r any, command *exec.Cmd) error {
+func child(r any, command *exec.Cmd) {
 	command.Stderr = os.Stderr
 	out, err := command.Output()
-	if err != nil {
-		return err
+	if err == nil {
+		err = json.Unmarshal(out[max(0, strings.LastIndex(string(out), "\n{")):], r)
 	}
-	return json.Unmarshal(out[max(0, strings.LastIndex(string(out), "\n{")):], r)
+	if err != nil {
+		try.Do(fmt.Errorf("%s: %w", strings.Join(command.Args, " "), err))
+	}
 }
 
 // cloud is n points and momenta, each component n^-1 times a normal number.
@@ -235,9 +241,7 @@ func measure(name string, n int, sigma float64) result {
 	}
 	flops := float64(n) * float64(n) / 2 * pairFlops
 	if _, err := fmt.Sscanf(name[2:], "%g", &tolerance); err == nil {
-		if k, err = kernels.Fast(gauss, tolerance, x); err != nil {
-			return result{Missing: err.Error()}
-		}
+		k = try.Get(kernels.Fast(gauss, tolerance, x))
 		flops = 0
 		if g, ok := k.(*kernels.Gridded); ok {
 			flops = g.Flops(n, forces)
@@ -250,25 +254,13 @@ func measure(name string, n int, sigma float64) result {
 		v, f := k.Hamilton(x, p)
 		return []*Node{v, f}
 	})
-	flatX, err := tensor(x)
-	if err != nil {
-		return result{Missing: err.Error()}
-	}
-	flatP, err := tensor(p)
-	if err != nil {
-		return result{Missing: err.Error()}
-	}
+	flatX, flatP := tensor(x), tensor(p)
 	start := time.Now()
-	out, err := f.Call(flatX, flatP)
-	if err != nil {
-		return result{Missing: err.Error()}
-	}
+	out := try.Get(f.Call(flatX, flatP))
 	r := result{First: time.Since(start).Seconds(), Best: math.Inf(1), CPU: math.Inf(1), Flops: flops}
 	for begin := time.Now(); time.Since(begin) < 3*time.Second; {
 		start, cpu := time.Now(), processorSeconds()
-		if _, err = f.Call(flatX, flatP); err != nil {
-			return result{Missing: err.Error()}
-		}
+		try.Get(f.Call(flatX, flatP))
 		r.Best, r.CPU = min(r.Best, time.Since(start).Seconds()), min(r.CPU, processorSeconds()-cpu)
 	}
 	var got [][]float64
@@ -280,12 +272,9 @@ func measure(name string, n int, sigma float64) result {
 	return r
 }
 
-func tensor(x [][]float64) (*tensors.Tensor, error) {
-	flat, dims, err := engine.Flatten(x)
-	if err != nil {
-		return nil, err
-	}
-	return tensors.FromFlatDataAndDimensions(flat, dims...), nil
+func tensor(x [][]float64) *tensors.Tensor {
+	flat, dims := try.Get2(engine.Flatten(x))
+	return tensors.FromFlatDataAndDimensions(flat, dims...)
 }
 
 // peakMegabytes is the most memory that the process had.

@@ -13,6 +13,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 )
 
@@ -89,7 +90,8 @@ type narrow struct {
 	Missing        string
 }
 
-func (c problem) measure() (r narrow, err error) {
+// measure fills a row.
+func (c problem) measure(r *narrow) {
 	x, p := c.points()
 	var exact kernels.Kernel
 	var value func(s float64) (k, slope float64)
@@ -99,16 +101,11 @@ func (c problem) measure() (r narrow, err error) {
 		}
 	}
 	if exact == nil {
-		return r, fmt.Errorf("no kernel %q", c.Kernel)
+		try.Do(fmt.Errorf("no kernel %q", c.Kernel))
 	}
-	if _, err := engine.Backend(); err != nil {
-		return r, err
-	}
+	try.Get(engine.Backend())
 	start := time.Now()
-	fast, err := kernels.Fast(exact, c.Tolerance, x)
-	if err != nil {
-		return r, err
-	}
+	fast := try.Get(kernels.Fast(exact, c.Tolerance, x))
 	r.Plan, r.Chosen = time.Since(start).Seconds(), fast.String()
 	hamilton := func(k kernels.Kernel) *engine.Func {
 		return engine.Compile(func(x, p *Node) []*Node { v, f := k.Hamilton(x, p); return []*Node{v, f} })
@@ -121,11 +118,7 @@ func (c problem) measure() (r narrow, err error) {
 	var args [2][]any
 	for i := range args {
 		for _, v := range [][][]float64{x[:n[i]], p[:n[i]]} {
-			t, err := tensor(v)
-			if err != nil {
-				return r, err
-			}
-			args[i] = append(args[i], t)
+			args[i] = append(args[i], tensor(v))
 		}
 	}
 	calls := []struct {
@@ -136,10 +129,7 @@ func (c problem) measure() (r narrow, err error) {
 	var out engine.Values
 	for i, call := range calls {
 		start := time.Now()
-		first, err := call.f.Call(call.args...)
-		if err != nil {
-			return r, err
-		}
+		first := try.Get(call.f.Call(call.args...))
 		if *call.cost = (cost{math.Inf(1), math.Inf(1)}); i == 0 {
 			out, r.First = first, time.Since(start).Seconds()
 		}
@@ -148,9 +138,7 @@ func (c problem) measure() (r narrow, err error) {
 	for begin, i := time.Now(), 0; i < 2 || time.Since(begin) < 3*time.Second; i++ { // in alternation
 		for _, call := range calls {
 			start, cpu := time.Now(), processorSeconds()
-			if _, err := call.f.Call(call.args...); err != nil {
-				return r, err
-			}
+			try.Get(call.f.Call(call.args...))
 			call.cost.Wall = min(call.cost.Wall, time.Since(start).Seconds())
 			call.cost.CPU = min(call.cost.CPU, processorSeconds()-cpu)
 		}
@@ -160,7 +148,6 @@ func (c problem) measure() (r narrow, err error) {
 		e.Wall, e.CPU = e.Wall*scale, e.CPU*scale
 	}
 	r.ErrorK, r.ErrorH = c.errors(x, p, value, out.Matrix(0), out.Matrix(1))
-	return r, nil
 }
 
 // errors compares velocities and forces of 200 points with exact sums.
@@ -201,11 +188,8 @@ func (c problem) errors(x, p [][]float64, value func(s float64) (k, slope float6
 // kernel where its Fourier coefficients have a closed form and fit into memory, and of Gaussians of each width, which
 // want the fewest waves. Ratios are of the clock, of K to these sums. A row that ends in SLOW takes more of the processors than exact
 // sums, which it did not choose; one in WRONG is less accurate than the tolerance.
-func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, python string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
+func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, python string) {
+	self := try.Get(os.Executable())
 	fmt.Printf("sums by kernels.Fast to %g, by finufft to %g: seconds of the clock (of all processors), least of calls in alternation; load is that of the last minute\n", tolerance, tolerance/10)
 	fmt.Printf("%-8s %-9s %5s %8s %5s %6s %15s %15s %15s %15s %15s %6s %15s %6s %6s %8s %8s  %s\n", "shape", "kernel", "σ", "points", "plan", "first", "H", "K", "H exact", "K exact", "its Gaussian", "ratio", "finufft", "ratio", "MB", "error K", "error H", "chosen")
 	for _, n := range []int{20000, 100000, 1000000} {
@@ -215,13 +199,11 @@ func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, pyt
 		for _, shape := range []string{"curve", "surface", "volume"} {
 			for _, sigma := range sigmas {
 				finufft := map[string]cost{}
-				rivals := func() error {
+				rivals := func() {
 					for _, name := range []string{"Gaussian", "Laplace-2", "Laplace-3", "Laplace-4"} {
 						var r result
 						command := exec.Command(python, "notebooks/bench/rivals.py", "K finufft", fmt.Sprint(n), fmt.Sprint(sigma), shape, fmt.Sprint(tolerance/10), name)
-						if err := child(&r, command); err != nil {
-							return err
-						}
+						child(&r, command)
 						least, ok := finufft[name]
 						if !ok {
 							least = cost{math.Inf(1), math.Inf(1)}
@@ -231,24 +213,14 @@ func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, pyt
 						}
 						finufft[name] = least
 					}
-					return nil
 				}
-				if err := rivals(); err != nil {
-					return err
-				}
+				rivals()
 				rows := make([]narrow, len(profiles))
 				for i, profile := range profiles {
-					row, err := json.Marshal(problem{shape, profile.name, sigma, tolerance, n})
-					if err != nil {
-						return err
-					}
-					if err := child(&rows[i], exec.Command(self, "-row", string(row))); err != nil {
-						return err
-					}
+					row := try.Get(json.Marshal(problem{shape, profile.name, sigma, tolerance, n}))
+					child(&rows[i], exec.Command(self, "-row", string(row)))
 				}
-				if err := rivals(); err != nil {
-					return err
-				}
+				rivals()
 				for i, r := range rows {
 					line := fmt.Sprintf("%-8s %-9s %5g %8d ", shape, profiles[i].name, sigma, n)
 					if r.Missing != "" {
@@ -275,7 +247,6 @@ func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, pyt
 			}
 		}
 	}
-	return nil
 }
 
 // load is the average of the last minute, "?" where the system does not tell.
@@ -286,17 +257,4 @@ func load() string {
 	}
 	first, _, _ := strings.Cut(string(text), " ")
 	return first
-}
-
-// measureRow is the process of one row.
-func measureRow(row string) error {
-	var c problem
-	if err := json.Unmarshal([]byte(row), &c); err != nil {
-		return err
-	}
-	r, err := c.measure()
-	if err != nil {
-		r.Missing = err.Error()
-	}
-	return json.NewEncoder(os.Stdout).Encode(r)
 }

@@ -18,6 +18,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
 	"anatomy/landmarks/study"
@@ -83,37 +84,23 @@ func pieceOf(round, subject int) *piece {
 }
 
 // atlas computes what a task can of an atlas.
-func atlas(ctx context.Context, s settings, data, out string, task, tasks int) error {
-	id, cohort, err := join(ctx, &s, data, out)
-	if err != nil {
-		return err
-	}
-	r, err := rounds(ctx, s, cohort)
-	if err != nil {
-		return err
-	}
+func atlas(ctx context.Context, s settings, data, out string, task, tasks int) {
+	id, cohort := join(ctx, &s, data, out)
+	r := try.Get(rounds(ctx, s, cohort))
 	defer r.Close()
 	for {
-		now, err := latest(out, id)
-		if err != nil {
-			return err
-		}
+		now := latest(out, id)
 		if now.Atlas != nil {
 			fmt.Println(now.Atlas)
-			return nil
+			return
 		}
-		if err := match(ctx, out, id, r, &now.AtlasRound, task, tasks, s.Count); err != nil {
-			return err
-		}
-		own, missing, err := partsOf(out, id, now.Number, s.Count)
-		if err != nil {
-			return err
-		}
+		try.Do(match(ctx, out, id, r, &now.AtlasRound, task, tasks, s.Count))
+		own, missing := try.Get2(partsOf(out, id, now.Number, s.Count))
 		if missing != nil {
 			fmt.Printf("round %d waits for %s of other tasks\n", now.Number, missing)
-			return nil
+			return
 		}
-		following, err := r.Reduce(&now.AtlasRound, func(number int) ([]*population.Part, error) {
+		following := try.Get(r.Reduce(&now.AtlasRound, func(number int) ([]*population.Part, error) {
 			if number == now.Number {
 				return own, nil
 			}
@@ -122,67 +109,44 @@ func atlas(ctx context.Context, s settings, data, out string, task, tasks int) e
 				err = fmt.Errorf("%s of round %d are gone", missing, number)
 			}
 			return parts, err
-		})
-		if err != nil {
-			return err
-		}
-		if err := keep(out, id, &round{AtlasRound: *following}); err != nil {
-			return err
-		}
+		}))
+		try.Do(keep(out, id, &round{AtlasRound: *following}))
 		fmt.Printf("round %d: %.8g, imbalance %.2g, unsettled %.2g\n", now.Number, following.Last.Value, following.Last.Imbalance, following.Last.Unsettled)
 	}
 }
 
 // join returns the study, which is begun if nobody has, and sets its data and their number.
-func join(ctx context.Context, s *settings, data, out string) (id string, cohort *study.Study, err error) {
-	if err := s.Atlas.check(); err != nil {
-		return "", nil, err
-	}
-	if cohort, err = study.Read(data); err != nil {
-		return "", nil, err
-	}
+func join(ctx context.Context, s *settings, data, out string) (id string, cohort *study.Study) {
+	try.Do(s.Atlas.check())
+	cohort = try.Get(study.Read(data))
 	if cohort.Kind != study.Atlas {
-		return "", nil, fmt.Errorf("%s is a %s, want an atlas", data, cohort.Kind)
+		refuse("%s is a %s, want an atlas", data, cohort.Kind)
 	}
-	if s.Data, err = fingerprint(data, cohort); err != nil {
-		return "", nil, err
-	}
+	s.Data = fingerprint(data, cohort)
 	s.Count = len(cohort.Subjects)
-	if _, err := engine.Backend(); err != nil {
-		return "", nil, err
-	}
-	id, err = claim(out, *s)
-	if err != nil {
-		return "", nil, err
-	}
+	try.Get(engine.Backend())
+	id = try.Get(claim(out, *s))
 	first := &round{}
 	if err := stored(out, id, first); errors.Is(err, fs.ErrNotExist) {
-		if err := begin(ctx, *s, cohort, out, id); err != nil {
-			return "", nil, err
-		}
+		begin(ctx, *s, cohort, out, id)
 		// The study is that of the file from here on, for those who began it, too.
-		if cohort, err = study.Read(data); err != nil {
-			return "", nil, err
-		}
-		if err = stored(out, id, first); err != nil {
-			return "", nil, err
-		}
-	} else if err != nil {
-		return "", nil, err
+		cohort = try.Get(study.Read(data))
+		try.Do(stored(out, id, first))
+	} else {
+		try.Do(err)
 	}
 	cohort.Subjects = first.Subjects
-	if err := cohort.StartAligned(s.Atlas.Deformation, s.Atlas.Detail); err != nil {
-		return "", nil, err
-	}
-	return id, cohort, nil
+	try.Do(cohort.StartAligned(s.Atlas.Deformation, s.Atlas.Detail))
+	return id, cohort
 }
 
 // latest reads the last of the rounds that there are.
-func latest(out, id string) (*round, error) {
+func latest(out, id string) *round {
 	for now := new(round); ; now.Number++ {
 		next := &round{AtlasRound: population.AtlasRound{Number: now.Number + 1}}
 		if _, err := os.Lstat(filepath.Join(out, next.file())); errors.Is(err, fs.ErrNotExist) {
-			return now, stored(out, id, now)
+			try.Do(stored(out, id, now))
+			return now
 		}
 	}
 }
@@ -195,10 +159,8 @@ func rounds(ctx context.Context, s settings, cohort *study.Study) (*population.R
 }
 
 // begin aligns the subjects and writes the first round.
-func begin(ctx context.Context, s settings, cohort *study.Study, out, id string) error {
-	if err := cohort.Start(s.Atlas.Deformation, s.Atlas.Detail, s.Atlas.Similarity); err != nil {
-		return err
-	}
+func begin(ctx context.Context, s settings, cohort *study.Study, out, id string) {
+	try.Do(cohort.Start(s.Atlas.Deformation, s.Atlas.Detail, s.Atlas.Similarity))
 	for _, note := range cohort.Notes {
 		fmt.Println(note)
 	}
@@ -206,28 +168,16 @@ func begin(ctx context.Context, s settings, cohort *study.Study, out, id string)
 	for _, o := range cohort.Model.Objects {
 		objects = append(objects, o.ID)
 	}
-	if _, err := templates(objects); err != nil {
-		return err
-	}
-	r, err := rounds(ctx, s, cohort)
-	if err != nil {
-		return err
-	}
+	templates(objects)
+	r := try.Get(rounds(ctx, s, cohort))
 	defer r.Close()
-	first, err := r.First()
-	if err != nil {
-		return err
-	}
-	return keep(out, id, &round{AtlasRound: *first, Names: cohort.Names, Objects: objects, Subjects: cohort.Subjects})
+	first := try.Get(r.First())
+	try.Do(keep(out, id, &round{AtlasRound: *first, Names: cohort.Names, Objects: objects, Subjects: cohort.Subjects}))
 }
 
 // templates are the names of the files of a template's objects, without endings.
-func templates(objects []string) ([]string, error) {
-	files, err := study.Files([]string{"template"}, objects)
-	if err != nil {
-		return nil, err
-	}
-	return files[0], nil
+func templates(objects []string) []string {
+	return try.Get(study.Files([]string{"template"}, objects))[0]
 }
 
 // match computes the parts of a task in a round that are not there, until the context ends.
@@ -300,49 +250,33 @@ func partsOf(out, id string, number, count int) (parts []*population.Part, missi
 }
 
 // fingerprint is a checksum of what was read from a folder, and of the settings of a study of Deformetrica.
-func fingerprint(folder string, cohort *study.Study) (string, error) {
-	text, err := json.Marshal([]any{cohort.Names, cohort.Subjects, cohort.Template, cohort.Controls})
-	if err != nil {
-		return "", err
-	}
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return "", err
-	}
+func fingerprint(folder string, cohort *study.Study) string {
+	text := try.Get(json.Marshal([]any{cohort.Names, cohort.Subjects, cohort.Template, cohort.Controls}))
+	entries := try.Get(os.ReadDir(folder))
 	for _, entry := range entries {
 		if !strings.HasSuffix(entry.Name(), ".xml") {
 			continue
 		}
-		more, err := read(filepath.Join(folder, entry.Name()))
-		if err != nil {
-			return "", err
-		}
-		text = append(text, more...)
+		text = append(text, try.Get(read(filepath.Join(folder, entry.Name())))...)
 	}
-	return checksum(text), nil
+	return checksum(text)
 }
 
 // collectAtlas writes the template, the momenta and a table of an atlas that has ended, and the atlas itself for
 // population.Model.Continue.
-func collectAtlas(out, id string, count int) error {
+func collectAtlas(out, id string, count int) {
 	first := &round{}
 	if err := stored(out, id, first); err != nil {
-		return fmt.Errorf("the atlas has no first round yet: start the tasks: %w", err)
+		refuse("the atlas has no first round yet: start the tasks: %w", err)
 	}
-	now, err := latest(out, id)
-	if err != nil {
-		return err
-	}
+	now := latest(out, id)
 	a := now.Atlas
 	if a == nil {
-		_, missing, err := partsOf(out, id, now.Number, count)
-		if err != nil {
-			return err
-		}
+		_, missing := try.Get2(partsOf(out, id, now.Number, count))
 		if missing == nil {
-			return fmt.Errorf("the atlas has not ended: all parts of round %d are there, and any task takes them together: start the tasks again", now.Number)
+			refuse("the atlas has not ended: all parts of round %d are there, and any task takes them together: start the tasks again", now.Number)
 		}
-		return fmt.Errorf("the atlas has not ended: %s of round %d are missing: start the tasks again", missing, now.Number)
+		refuse("the atlas has not ended: %s of round %d are missing: start the tasks again", missing, now.Number)
 	}
 	var table bytes.Buffer
 	w := csv.NewWriter(&table)
@@ -366,28 +300,13 @@ func collectAtlas(out, id string, count int) error {
 		fields[i] = mesh.Field{Name: name, Values: a.Momenta[i]}
 	}
 	w.Flush()
-	files, err := templates(first.Objects)
-	if err != nil {
-		return err
-	}
+	files := templates(first.Objects)
 	for o, name := range files {
-		if err := mesh.WriteFields(filepath.Join(out, name+".vtp"), a.Template[o]); err != nil {
-			return err
-		}
+		try.Do(mesh.WriteFields(filepath.Join(out, name+".vtp"), a.Template[o]))
 	}
-	if err := mesh.WritePoints(filepath.Join(out, "momenta.vtp"), a.Controls, fields...); err != nil {
-		return err
-	}
-	text, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	if err := place(filepath.Join(out, "atlas.json"), text, os.Rename); err != nil {
-		return err
-	}
-	if err := place(filepath.Join(out, "study.csv"), table.Bytes(), os.Rename); err != nil {
-		return err
-	}
+	try.Do(mesh.WritePoints(filepath.Join(out, "momenta.vtp"), a.Controls, fields...))
+	text := try.Get(json.Marshal(a))
+	try.Do(place(filepath.Join(out, "atlas.json"), text, os.Rename))
+	try.Do(place(filepath.Join(out, "study.csv"), table.Bytes(), os.Rename))
 	fmt.Println(a)
-	return nil
 }

@@ -47,6 +47,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/stats"
+	"anatomy/geom/try"
 	"anatomy/geom/watch"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -79,9 +80,15 @@ type settings struct {
 
 const most = 10_000_000 // results of a study: each is a file
 
-func runStudy(args []string) error {
+// runStudy computes what a task can, or collects.
+func runStudy(args []string) error { return try.Run(func() { perform(args) }) }
+
+// refuse ends a task by an error.
+func refuse(format string, args ...any) { try.Do(fmt.Errorf(format, args...)) }
+
+func perform(args []string) {
 	if len(args) == 0 {
-		return errors.New("want register, bootstrap, atlas or collect")
+		refuse("want register, bootstrap, atlas or collect")
 	}
 	s := settings{Kind: args[0]}
 	f := flag.NewFlagSet("study "+s.Kind, flag.ContinueOnError)
@@ -105,47 +112,39 @@ func runStudy(args []string) error {
 		s.Atlas.flags(f)
 	case "collect":
 	default:
-		return fmt.Errorf("%q: want register, bootstrap, atlas or collect", s.Kind)
+		refuse("%q: want register, bootstrap, atlas or collect", s.Kind)
 	}
-	if err := f.Parse(args[1:]); err != nil {
-		return err
-	}
+	try.Do(f.Parse(args[1:]))
 	switch {
 	case f.NArg() > 0:
-		return fmt.Errorf("%q is no option", f.Arg(0))
+		refuse("%q is no option", f.Arg(0))
 	case *out == "":
-		return errors.New("want -out FOLDER")
+		refuse("want -out FOLDER")
 	case s.Kind == "collect":
-		return collect(*out)
+		collect(*out)
+		return
 	case *data == "":
-		return errors.New("want -data FILE, or FOLDER")
+		refuse("want -data FILE, or FOLDER")
 	case !(s.Width >= 0) || math.IsInf(s.Width, 1):
-		return fmt.Errorf("-width %g: want a positive number, in the unit of the data", s.Width)
+		refuse("-width %g: want a positive number, in the unit of the data", s.Width)
 	case !(s.Mismatch >= 0) || math.IsInf(s.Mismatch, 1):
-		return fmt.Errorf("-mismatch %g: want a positive number, or 0", s.Mismatch)
+		refuse("-mismatch %g: want a positive number, or 0", s.Mismatch)
 	case s.Kind == "bootstrap" && (s.Samples < 1 || s.Samples > most):
-		return fmt.Errorf("-samples %d: want 1 to %d", s.Samples, most)
+		refuse("-samples %d: want 1 to %d", s.Samples, most)
 	case *tasks < 1 || *task < 0 || *task >= *tasks:
-		return fmt.Errorf("task %d of %d: want 0 ≤ task < tasks", *task, *tasks)
+		refuse("task %d of %d: want 0 ≤ task < tasks", *task, *tasks)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process, as reading and alignment do not heed the first
 	if s.Kind == "atlas" {
-		return atlas(ctx, s, *data, *out, *task, *tasks)
+		atlas(ctx, s, *data, *out, *task, *tasks)
+		return
 	}
-	work, err := prepare(ctx, &s, *data)
-	if err != nil {
-		return err
-	}
-	if _, err := engine.Backend(); err != nil {
-		return err
-	}
-	id, err := claim(*out, s)
-	if err != nil {
-		return err
-	}
-	return compute(ctx, *out, id, work, *task, *tasks, s.Count)
+	work := prepare(ctx, &s, *data)
+	try.Get(engine.Backend())
+	id := try.Get(claim(*out, s))
+	try.Do(compute(ctx, *out, id, work, *task, *tasks, s.Count))
 }
 
 // variable returns the value of an environment variable that a cluster's engine sets.
@@ -273,33 +272,21 @@ func dataChecksum(path string) (string, error) {
 }
 
 // prepare reads the data, completes the settings and returns how result number i < Count is computed.
-func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*result, error), err error) {
-	d, err := morpho.Read(file) // which refuses devices and pipes: they have no end
-	if err != nil {
-		return nil, err
-	}
-	if s.Data, err = dataChecksum(file); err != nil {
-		return nil, err
-	}
-	if err := d.Validate(); err != nil {
-		return nil, err
-	}
+func prepare(ctx context.Context, s *settings, file string) func(i int) (*result, error) {
+	d := try.Get(morpho.Read(file)) // which refuses devices and pipes: they have no end
+	s.Data = try.Get(dataChecksum(file))
+	try.Do(d.Validate())
 	shapes := d.Shapes()
 	var mean [][]float64
 	if s.Aligned {
-		a, err := morpho.Procrustes(shapes, morpho.KeepSize())
-		if err != nil {
-			return nil, err
-		}
+		a := try.Get(morpho.Procrustes(shapes, morpho.KeepSize()))
 		shapes, mean = a.Shapes, a.Mean
-	} else if mean, err = morpho.Mean(shapes); err != nil {
-		return nil, err
+	} else {
+		mean = try.Get(morpho.Mean(shapes))
 	}
 	template := mean
 	if s.Template != "" {
-		if _, err := d.Find(s.Template); err != nil {
-			return nil, err
-		}
+		try.Get(d.Find(s.Template))
 		for i, specimen := range d.Specimens {
 			if specimen.Name == s.Template {
 				template = shapes[i]
@@ -308,13 +295,11 @@ func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*
 	}
 	width := cmp.Or(s.Width, morpho.MeanSpacing(template, false))
 	if !(width > 0) || math.IsInf(width, 1) {
-		return nil, fmt.Errorf("the mean spacing of the template's landmarks is %g, which is no width of a kernel: want -width", width)
+		refuse("the mean spacing of the template's landmarks is %g, which is no width of a kernel: want -width", width)
 	}
 	space := landmarks.New(len(template), len(template[0]), kernels.Gaussian(width), geom.Context(ctx))
 	if s.Kind == "register" || s.Mismatch == 0 {
-		if err := space.CheckRegular("shape", shapes...); err != nil {
-			return nil, err
-		}
+		try.Do(space.CheckRegular("shape", shapes...))
 	}
 	if s.Count = s.Samples; s.Kind == "register" {
 		s.Count = len(shapes)
@@ -328,7 +313,7 @@ func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*
 			}
 			return &result{Number: i, Subject: d.Specimens[i].Name, Group: d.Specimens[i].Group, Status: g.Status.String(),
 				Length: g.Length, Residual: g.Residual, Velocity: g.Velocity, Momentum: g.Momentum}, nil
-		}, nil
+		}
 	}
 	options := []stats.MeanOption{}
 	if s.Mismatch != 0 {
@@ -348,7 +333,7 @@ func prepare(ctx context.Context, s *settings, file string) (work func(i int) (*
 			return nil, errStopped
 		}
 		return &result{Number: i, Status: m.Status.String(), Residual: m.Residual, Mean: m.Point, Variance: m.Variance}, nil
-	}, nil
+	}
 }
 
 // claim makes the folder of the results, or sees that it is of the same study, and returns what this is called in results. Of
@@ -427,24 +412,20 @@ func place(path string, text []byte, bring func(from, to string) error) error {
 
 // collect writes study.csv, a line for each result or subject, and what else there is to see of an atlas, and removes what killed
 // tasks left over.
-func collect(out string) error {
+func collect(out string) {
 	var s settings
-	text, err := read(filepath.Join(out, "study.json"))
-	if err != nil {
-		return err
-	}
+	text := try.Get(read(filepath.Join(out, "study.json")))
 	if err := json.Unmarshal(text, &s); err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(out, "study.json"), err)
+		refuse("%s: %w", filepath.Join(out, "study.json"), err)
 	}
 	if s.Count < 1 || s.Count > most {
-		return fmt.Errorf("%s is of no study", filepath.Join(out, "study.json"))
+		refuse("%s is of no study", filepath.Join(out, "study.json"))
 	}
 	id := checksum(text)
 	if s.Kind == "atlas" {
-		if err := collectAtlas(out, id, s.Count); err != nil {
-			return err
-		}
-		return tidy(out)
+		collectAtlas(out, id, s.Count)
+		try.Do(tidy(out))
+		return
 	}
 	var table bytes.Buffer
 	w := csv.NewWriter(&table)
@@ -457,19 +438,15 @@ func collect(out string) error {
 			missing = append(missing, i)
 			continue
 		}
-		if err != nil {
-			return err
-		}
+		try.Do(err)
 		w.Write([]string{strconv.Itoa(i), r.Subject, r.Group, r.Status, number(r.Length), number(r.Residual), number(r.Variance)})
 	}
 	w.Flush()
-	if err := place(filepath.Join(out, "study.csv"), table.Bytes(), os.Rename); err != nil {
-		return err
-	}
+	try.Do(place(filepath.Join(out, "study.csv"), table.Bytes(), os.Rename))
 	if len(missing) > 0 {
-		return fmt.Errorf("%d of %d results are missing, the first is number %d: start the tasks again", len(missing), s.Count, missing[0])
+		refuse("%d of %d results are missing, the first is number %d: start the tasks again", len(missing), s.Count, missing[0])
 	}
-	return tidy(out)
+	try.Do(tidy(out))
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

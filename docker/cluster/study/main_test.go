@@ -149,12 +149,9 @@ func TestFolder(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	for _, kind := range []string{"register", "bootstrap"} {
 		ctx, interrupt := context.WithCancel(context.Background())
-		work, err := prepare(ctx, &settings{Kind: kind, Aligned: true, Samples: 3}, skulls(t, 3))
-		if err != nil {
-			t.Fatal(err)
-		}
+		work := prepare(ctx, &settings{Kind: kind, Aligned: true, Samples: 3}, skulls(t, 3))
 		calls, out := 0, t.TempDir()
-		err = compute(ctx, out, "id", func(i int) (*result, error) {
+		err := compute(ctx, out, "id", func(i int) (*result, error) {
 			calls++
 			interrupt()
 			return work(i)
