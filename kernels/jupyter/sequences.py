@@ -34,6 +34,10 @@ SEQUENCES = {
                  "ring.next.next == ring", "true", "ring.next.n", "2"],
     "types with methods": ["type shape struct{ sides int }\nfunc (s *shape) grow() { s.sides++ }\nfunc (s shape) String() string { return fmt.Sprint(s.sides, ` sides`) }",
                            "", "s := shape{3}", "", "s.grow()\ns", "4 sides", "s", "4 sides"],
+    "a variable that shared memory is made anew": [
+        "a := []int{1, 2, 3}\nz := a[1:]", "", "a := []int{7}", "", "fmt.Print(a, z)", "[7] [2 3]", "a := `x`", "", "z[0] = 5\nfmt.Print(a, z)", "x[5 3]",
+        "a := 1.5\nfmt.Print(a, z)", "1.5 [5 3]", "fmt.Print(a, z)", "1.5 [5 3]",
+        "type pair struct{ A []int }\np := pair{z}\nb := p.A", "", "p := 2", "", "fmt.Print(b, p, z)", "[5 3] 2 [5 3]"],
     "a type that changes": ["type pair struct{ A int }\nv := pair{1}", "", "type pair struct{ A, B int }", "", "v.B", "!error: v of cell \\[\\d+\\] cannot be read: its type has changed since",
                             "v := pair{1, 2}", "", "v.B", "2"],
     "a type after statements": ["y := 1\ntype later struct{ A int }\nz := later{y}", "", "z.A", "1"],

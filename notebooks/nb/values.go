@@ -43,6 +43,7 @@ type entry struct {
 	Imports map[string]string `json:",omitempty"` // packages of the types, by the names that they have there
 	File    string            `json:",omitempty"`
 	Group   []string          `json:",omitempty"`
+	Members []string          `json:",omitempty"` // types of the Group
 	Types   []string          `json:",omitempty"` // of the values in interfaces
 	Recipe  string            `json:",omitempty"`
 	Reads   map[string]string `json:",omitempty"` // what functions of the recipe read: variables, and what they held
@@ -160,11 +161,14 @@ func Load(file string, dynamic []reflect.Type, variables ...Variable) any {
 		roots[i] = v.root
 	}
 	if err := load(filepath.Join(folder(), file), roots, dynamic); err != nil {
-		fmt.Fprintf(os.Stderr, "error: %s of cell [%d] cannot be read: %v; run that cell again\n", roots[0].name, session.old.Variables[roots[0].name].Cell, err)
+		name := roots[slices.IndexFunc(roots, func(r root) bool { return r.name != "" })].name
+		fmt.Fprintf(os.Stderr, "error: %s of cell [%d] cannot be read: %v; run that cell again\n", name, session.old.Variables[name].Cell, err)
 		os.Exit(1)
 	}
 	for _, v := range roots {
-		session.bound[v.name] = &bound{root: v, entry: session.old.Variables[v.name]}
+		if v.name != "" { // else another value has its name now
+			session.bound[v.name] = &bound{root: v, entry: session.old.Variables[v.name]}
+		}
 	}
 	return nil
 }
@@ -397,11 +401,13 @@ func written(names []string) error {
 		}
 	}
 	for _, group := range m.groups() {
-		var names []string
-		for _, i := range group {
-			names = append(names, m.roots[i].name)
-		}
+		var names, members []string
 		imports := map[string]string{}
+		for _, i := range group {
+			e := next.Variables[m.roots[i].name]
+			names, members = append(names, m.roots[i].name), append(members, e.Type)
+			maps.Copy(imports, e.Imports)
+		}
 		file, dynamic, err := store(m, group, imports)
 		if err != nil {
 			return err
@@ -409,7 +415,7 @@ func written(names []string) error {
 		for _, name := range names {
 			e := next.Variables[name]
 			maps.Copy(e.Imports, imports)
-			e.File, e.Group, e.Types = file, names, dynamic
+			e.File, e.Group, e.Members, e.Types = file, names, members, dynamic
 		}
 	}
 	for _, name := range names {

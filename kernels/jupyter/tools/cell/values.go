@@ -28,14 +28,14 @@ type index struct {
 }
 
 type entry struct {
-	Cell         int
-	Type         string
-	Imports      map[string]string
-	File         string
-	Group, Types []string
-	Recipe       string
-	Reads        map[string]string
-	Why          string
+	Cell                  int
+	Type                  string
+	Imports               map[string]string
+	File                  string
+	Group, Members, Types []string
+	Recipe                string
+	Reads                 map[string]string
+	Why                   string
 }
 
 type recipe struct {
@@ -48,6 +48,12 @@ type recipe struct {
 }
 
 func (e *entry) holds() string { return cmp.Or(e.File, e.Recipe) }
+
+// current says whether a variable of e's group still has the value that was written with e's: it may have been assigned since.
+func (x *index) current(e *entry, name string) bool {
+	other := x.Variables[name]
+	return other != nil && other.File == e.File && slices.Equal(other.Group, e.Group)
+}
 
 func indexFile(program string) string {
 	return filepath.Join(filepath.Dir(program), "values", "index.json")
@@ -307,8 +313,12 @@ func (l *live) reach() {
 				l.names(t, func(id *ast.Ident) { visit(l.named[id.Name]) })
 			}
 		}
-		for _, other := range e.Group {
-			need(other, true)
+		for k, other := range e.Group {
+			if l.x.current(e, other) {
+				need(other, true)
+			} else if t, err := parser.ParseExpr(e.Members[k]); err == nil {
+				l.names(t, func(id *ast.Ident) { visit(l.named[id.Name]) })
+			}
 		}
 		text(e.Recipe)
 	}
@@ -465,8 +475,14 @@ func (l *live) head() {
 		if group := e.File + " " + strings.Join(e.Group, " "); e.File != "" && !groups[group] {
 			groups[group] = true
 			first += fmt.Sprintf("; var _ = %s.Load(%q, %s", displayAlias, e.File, typeList(e.Types))
-			for _, other := range e.Group {
-				first += fmt.Sprintf(", %s", variable(other))
+			for k, other := range e.Group {
+				if l.x.current(e, other) {
+					first += ", " + variable(other)
+				} else {
+					was := fmt.Sprintf("nb_was_%d_%s", len(groups), other)
+					variables += fmt.Sprintf("; var %s %s", was, e.Members[k])
+					first += fmt.Sprintf(", %s.Var(\"\", &%s)", displayAlias, was)
+				}
 			}
 			first += ")"
 		} else if e.Recipe != "" {
