@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot/vg"
+
+	"anatomy/geom/try"
 )
 
 // Drag shows a geodesic of landmarks in the plane that the reader takes hold of: path holds its shapes from start to end,
@@ -141,18 +143,14 @@ func (f *Figure) dragged() (*sheet, error) {
 // lattice returns the grid before its deformation.
 func (d *drag) lattice() [][][]float64 { return Lattice(26, d.start, d.end) }
 
-func (d *draggable) html() (string, error) {
+func (d *draggable) html() string {
 	s := *d.sheet
 	p := s.panels[0]
 	scene := *p.scene
 	scene.hollow = true
 	scene.legend.keys = nil
 	for _, l := range scene.layers { // without the factor of the arrows, which the page changes
-		k, err := l.key(l.label)
-		if err != nil {
-			return "", err
-		}
-		scene.legend.keys = append(scene.legend.keys, k)
+		scene.legend.keys = append(scene.legend.keys, try.Get(l.key(l.label)))
 	}
 	s.panels = []panel{{&scene, p.at}}
 	frame := scene.frame(scene.inner(p.at))
@@ -170,10 +168,7 @@ func (d *draggable) html() (string, error) {
 		}
 		data.Lines = append(data.Lines, (len(l)+1)/2)
 	}
-	text, err := json.Marshal(data)
-	if err != nil {
-		return "", err
-	}
+	text := try.Get(json.Marshal(data))
 	var marks strings.Builder
 	fmt.Fprint(&marks, "<g fill=\"none\" stroke-linejoin=\"round\">\n")
 	for _, m := range [][2]string{{"grid", "stroke:#bdbdbd;stroke-width:.5"}, {"paths", "stroke:#56b4e9;stroke-width:1"}, {"start", "stroke:#707070;stroke-width:1.2"}, {"end", "stroke:#0072b2;stroke-width:1.6"}, {"shafts", "stroke:#d55e00;stroke-width:1.1"}, {"heads", "fill:#d55e00"}} {
@@ -194,10 +189,7 @@ func (d *draggable) html() (string, error) {
 		}
 	}
 	fmt.Fprint(&marks, "</g>\n")
-	drawing, err := s.inline("group", d.alt+" Landmarks can be dragged.", marks.String())
-	if err != nil {
-		return "", err
-	}
+	drawing := s.inline("group", d.alt+" Landmarks can be dragged.", marks.String())
 	return fmt.Sprintf(`<figure class="viz-drag" style="margin:0;width:%.0fpx;max-width:100%%">
 %s<style>.viz-drag .hold { cursor: grab; touch-action: none; outline: none } .viz-drag .hold:focus-visible { stroke: #000 }</style>
 %s<figcaption class="viz-controls">
@@ -209,5 +201,5 @@ func (d *draggable) html() (string, error) {
 <script>
 %s</script>
 </figure>
-`, d.zoom*s.size.X.Dots(cssDots), pageStyle, drawing, text, dragScript), nil
+`, d.zoom*s.size.X.Dots(cssDots), pageStyle, drawing, text, dragScript)
 }

@@ -3,6 +3,7 @@ package viz
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"html"
@@ -24,6 +25,8 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgpdf"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"anatomy/geom/try"
 )
 
 const (
@@ -36,7 +39,13 @@ const (
 // or turn it. Show panics if the data are faulty; Save returns an error instead. A program outside a notebook has nowhere
 // to show a picture: there Show checks the data and says once, on the standard error, that Save writes a file.
 func Show(drawings ...Drawing) {
-	s, err := sheetOf(drawings)
+	var s *sheet
+	var data *protocol.DisplayData
+	err := try.Run(func() {
+		if s = try.Get(sheetOf(drawings)); gonbui.IsNotebook {
+			data = s.bundle()
+		}
+	})
 	if err != nil {
 		panic(fmt.Sprintf("viz: %v", err))
 	}
@@ -46,10 +55,6 @@ func Show(drawings ...Drawing) {
 		})
 		return
 	}
-	data, err := s.bundle()
-	if err != nil {
-		panic(fmt.Sprintf("viz: %v", err))
-	}
 	gonbui.SendData(data)
 	gonbui.Sync() // without it the end of the cell may overtake the picture
 }
@@ -57,15 +62,8 @@ func Show(drawings ...Drawing) {
 var nowhere sync.Once
 
 // bundle encodes a sheet for Jupyter. The PNG has two pixels for each of the page's, and says so.
-func (s *sheet) bundle() (*protocol.DisplayData, error) {
-	raster, err := s.png(screenDots)
-	if err != nil {
-		return nil, err
-	}
-	vector, err := s.svg()
-	if err != nil {
-		return nil, err
-	}
+func (s *sheet) bundle() *protocol.DisplayData {
+	raster, vector := s.png(screenDots), s.svg()
 	data := &protocol.DisplayData{
 		Data: map[protocol.MIMEType]any{protocol.MIMEImagePNG: raster, protocol.MIMEImageSVG: string(vector), protocol.MIMETextPlain: s.alt()},
 		Metadata: map[string]any{string(protocol.MIMEImagePNG): map[string]int{
@@ -81,11 +79,9 @@ func (s *sheet) bundle() (*protocol.DisplayData, error) {
 		data.Metadata["panels"], data.Metadata["legend"] = s.shares(panels), s.shares(s.legend.boxes(s.foot()))
 	}
 	if s.extra != nil {
-		if data.Data[protocol.MIMETextHTML], err = s.extra.html(); err != nil {
-			return nil, err
-		}
+		data.Data[protocol.MIMETextHTML] = s.extra.html()
 	}
-	return data, nil
+	return data
 }
 
 // shares are left, top, width and height of rectangles in shares of the sheet: a report puts the panels below each other where the
@@ -102,10 +98,7 @@ func (s *sheet) shares(all []vg.Rectangle) []float64 {
 // Save writes a drawing, what Show takes, to a file. The end of the name decides the format: see Encode. The file appears only when it is
 // complete.
 func Save(path string, drawings ...Drawing) error {
-	data, err := encode(filepath.Ext(path), drawings)
-	if err == nil {
-		err = replace(path, data)
-	}
+	err := try.Run(func() { try.Do(replace(path, encode(filepath.Ext(path), drawings))) })
 	if err != nil {
 		return fmt.Errorf("viz: %s: %w", path, err)
 	}
@@ -114,19 +107,15 @@ func Save(path string, drawings ...Drawing) error {
 
 // Encode returns a drawing, what Show takes, as the bytes of a file with an extension: .png (300 dots an inch), .svg or .pdf; .html for what
 // a reader can move (Slider, Play, Drag and figures in space); .gif for the animation of Slider and Play.
-func Encode(extension string, drawings ...Drawing) ([]byte, error) {
-	data, err := encode(extension, drawings)
-	if err != nil {
+func Encode(extension string, drawings ...Drawing) (data []byte, err error) {
+	if err := try.Run(func() { data = encode(extension, drawings) }); err != nil {
 		return nil, fmt.Errorf("viz: %w", err)
 	}
 	return data, nil
 }
 
-func encode(extension string, drawings []Drawing) ([]byte, error) {
-	s, err := sheetOf(drawings)
-	if err != nil {
-		return nil, err
-	}
+func encode(extension string, drawings []Drawing) []byte {
+	s := try.Get(sheetOf(drawings))
 	frames, moves := s.extra.(*animation)
 	switch extension = strings.ToLower(extension); {
 	case extension == ".png":
@@ -136,12 +125,12 @@ func encode(extension string, drawings []Drawing) ([]byte, error) {
 	case extension == ".pdf":
 		return s.pdf()
 	case extension == ".html" && s.extra != nil:
-		fragment, err := s.extra.html()
-		return []byte("<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<style>html { background: canvas }</style>\n" + fragment), err
+		return []byte("<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<style>html { background: canvas }</style>\n" + s.extra.html())
 	case extension == ".gif" && moves:
 		return frames.gif()
 	}
-	return nil, fmt.Errorf("cannot write a picture as %q: name it .png, .svg or .pdf (Slider and Play also .html or .gif; Drag and a figure in space also .html)", extension)
+	try.Do(fmt.Errorf("cannot write a picture as %q: name it .png, .svg or .pdf (Slider and Play also .html or .gif; Drag and a figure in space also .html)", extension))
+	return nil
 }
 
 // sheetOf makes one sheet of what Show and Save were given.
@@ -169,7 +158,7 @@ func sheetOf(drawings []Drawing) (*sheet, error) {
 	return nil, fmt.Errorf("%d drawings of different kinds: give layers only, figures only, or one of Row, Tiles or Slider", len(drawings))
 }
 
-func (s *sheet) png(dpi int) ([]byte, error) { return encodePNG(s.raster(dpi), dpi) }
+func (s *sheet) png(dpi int) []byte { return encodePNG(s.raster(dpi), dpi) }
 
 func (s *sheet) raster(dpi int) *image.RGBA {
 	c := vgimg.NewWith(vgimg.UseWH(s.size.X, s.size.Y), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(color.White))
@@ -177,12 +166,10 @@ func (s *sheet) raster(dpi int) *image.RGBA {
 	return c.Image().(*image.RGBA)
 }
 
-func encodePNG(picture image.Image, dpi int) ([]byte, error) {
+func encodePNG(picture image.Image, dpi int) []byte {
 	var buf bytes.Buffer
-	if err := png.Encode(&buf, picture); err != nil {
-		return nil, err
-	}
-	return withResolution(buf.Bytes(), dpi), nil
+	try.Do(png.Encode(&buf, picture))
+	return withResolution(buf.Bytes(), dpi)
 }
 
 // withResolution states a PNG's resolution in a pHYs chunk after its header, so that readers know its size on paper.
@@ -199,14 +186,12 @@ func withResolution(file []byte, dpi int) []byte {
 	return append(append(append([]byte(nil), file[:header]...), chunk...), file[header:]...)
 }
 
-func (s *sheet) svg() ([]byte, error) {
+func (s *sheet) svg() []byte {
 	c := vgsvg.New(s.size.X, s.size.Y)
 	white(draw.New(c))
 	s.draw(draw.New(c))
 	var buf bytes.Buffer
-	if _, err := c.WriteTo(&buf); err != nil {
-		return nil, err
-	}
+	try.Get(c.WriteTo(&buf))
 	// vgsvg embeds PNG data under the type of another format, which strict readers refuse.
 	file := strings.ReplaceAll(buf.String(), "data:image/jpg;base64,", "data:image/png;base64,")
 	open, drawing, _ := strings.Cut(file, "<g ")
@@ -215,21 +200,18 @@ func (s *sheet) svg() ([]byte, error) {
 		open += "<title>" + html.EscapeString(title) + "</title>\n"
 	}
 	drawing = strings.Replace(drawing, "</svg>", s.hovers()+"</svg>", 1)
-	return []byte(open + "<desc>" + html.EscapeString(s.alt()) + "</desc>\n<g " + drawing), nil
+	return []byte(open + "<desc>" + html.EscapeString(s.alt()) + "</desc>\n<g " + drawing)
 }
 
 // inline returns the sheet with more elements as SVG inside a page, whose style is pageStyle.
-func (s *sheet) inline(role, alt, more string) (string, error) {
-	file, err := s.svg()
-	if err != nil {
-		return "", err
-	}
+func (s *sheet) inline(role, alt, more string) string {
+	file := s.svg()
 	drawing := string(file[bytes.Index(file, []byte("<g ")):bytes.LastIndex(file, []byte("</svg>"))])
 	return fmt.Sprintf(`<div class="viz-ink">
 <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="%s" aria-label="%s" viewBox="0 0 %.2f %.2f" style="display:block;width:100%%;height:auto;background:#fff">
 %s%s</svg>
 </div>
-`, role, html.EscapeString(alt), float64(s.size.X), float64(s.size.Y), drawing, more), nil
+`, role, html.EscapeString(alt), float64(s.size.X), float64(s.size.Y), drawing, more)
 }
 
 // Pictures are drawn on white. Where a page is dark the pictures of HTML, inside the class viz-ink, turn light and dark over
@@ -257,14 +239,12 @@ func init() {
 	fpdf.SetDefaultCatalogSort(true)
 }
 
-func (s *sheet) pdf() ([]byte, error) {
+func (s *sheet) pdf() []byte {
 	c := pdfCanvas{vgpdf.New(s.size.X, s.size.Y)}
 	s.draw(draw.New(c))
 	var buf bytes.Buffer
-	if _, err := c.WriteTo(&buf); err != nil {
-		return nil, err
-	}
-	return buf.Bytes(), nil
+	try.Get(c.WriteTo(&buf))
+	return buf.Bytes()
 }
 
 // pdfCanvas mends two defects of vgpdf, seen with gonum/plot v0.17.0: it takes the premultiplied channels of a
@@ -305,12 +285,7 @@ func replace(path string, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

@@ -53,7 +53,7 @@ type panel struct {
 
 // A motion is what a reader can move where HTML is shown.
 type motion interface {
-	html() (string, error)
+	html() string
 }
 
 func (s *sheet) draw(c draw.Canvas) {

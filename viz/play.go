@@ -237,24 +237,18 @@ func svgMark(m mark, at []vg.Point) (kind, element string) {
 }
 
 // played returns a fragment of HTML in which the marks of the film move.
-func (a *animation) played(f *film) (string, error) {
+func (a *animation) played(f *film) string {
 	sheet := *a.frames[0]
 	scene := *sheet.panels[0].scene
 	scene.still = true
 	sheet.panels = []panel{{&scene, sheet.panels[0].at}}
-	drawing, err := sheet.inline("img", a.alt(), fmt.Sprintf("<g class=\"viz-moving\" fill=\"none\" transform=\"scale(%g)\">\n%s\n</g>\n", filmUnit, strings.Join(f.elements, "\n")))
-	if err != nil {
-		return "", err
-	}
-	data, err := pack(f)
-	if err != nil {
-		return "", err
-	}
+	drawing := sheet.inline("img", a.alt(), fmt.Sprintf("<g class=\"viz-moving\" fill=\"none\" transform=\"scale(%g)\">\n%s\n</g>\n", filmUnit, strings.Join(f.elements, "\n")))
+	data := pack(f)
 	width := int(a.zoom * sheet.size.X.Dots(cssDots))
 	return fmt.Sprintf(`<figure class="viz-play" style="margin:0;width:%dpx;max-width:100%%">
 %s%s%s<script type="text/plain">%s</script>
 <script>
 %s</script>
 </figure>
-`, width, pageStyle, drawing, controls(width, 1000, 0, "t"), data, playScript), nil
+`, width, pageStyle, drawing, controls(width, 1000, 0, "t"), data, playScript)
 }

@@ -2,6 +2,7 @@ package viz
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"sync"
 
 	"gonum.org/v1/plot/vg"
+
+	"anatomy/geom/try"
 )
 
 // Slider makes a picture that the reader changes with a slider: frame(i) is the figure for values[i] of the named quantity
@@ -141,7 +144,7 @@ var sliderScript string
 
 // html returns a fragment of HTML: the frames, a slider and a button that plays them. It begins at three quarters of the
 // way, where a motion shows more than at its ends or, for a mode, at the mean; without JavaScript it stays there.
-func (a *animation) html() (string, error) {
+func (a *animation) html() string {
 	if a.plays {
 		if f := a.film(); f != nil {
 			return a.played(f)
@@ -151,10 +154,7 @@ func (a *animation) html() (string, error) {
 	if t := a.turned(first); t != nil {
 		return t.html()
 	}
-	frames, err := a.pngs()
-	if err != nil {
-		return "", err
-	}
+	frames := a.pngs()
 	width := int(a.zoom * a.frames[first].size.X.Dots(cssDots))
 	var images strings.Builder
 	texts := moments(a.quantity, a.values)
@@ -173,7 +173,7 @@ func (a *animation) html() (string, error) {
 %s<script>
 %s</script>
 </figure>
-`, pageStyle, images.String(), controls(width, len(frames)-1, first, a.quantity), sliderScript), nil
+`, pageStyle, images.String(), controls(width, len(frames)-1, first, a.quantity), sliderScript)
 }
 
 // controls returns a button, a slider from 0 to last, and a place for a text.
@@ -186,50 +186,40 @@ func controls(width, last, at int, quantity string) string {
 `, width, last, at, html.EscapeString(quantity))
 }
 
-func (a *animation) pngs() ([][]byte, error) {
+func (a *animation) pngs() [][]byte {
 	out := make([][]byte, len(a.frames))
-	err := parallel(len(out), func(i int) (err error) {
+	parallel(len(out), func(i int) {
 		picture := a.frames[i].raster(frameDots)
-		out[i], err = encodePNG(indexed(picture, paletteOf(picture)), frameDots)
-		return err
+		out[i] = encodePNG(indexed(picture, paletteOf(picture)), frameDots)
 	})
-	return out, err
+	return out
 }
 
 // gif returns the frames as an animation that repeats, in the colours of the frame in the middle and the two ends.
-func (a *animation) gif() ([]byte, error) {
+func (a *animation) gif() []byte {
 	last := len(a.frames) - 1
 	colours := paletteOf(a.frames[0].raster(frameDots), a.frames[last/2].raster(frameDots), a.frames[last].raster(frameDots))
 	g := gif.GIF{Image: make([]*image.Paletted, len(a.frames)), Delay: make([]int, len(a.frames))}
-	err := parallel(len(a.frames), func(i int) error {
+	parallel(len(a.frames), func(i int) {
 		g.Image[i], g.Delay[i] = indexed(a.frames[i].raster(frameDots), colours), 12 // hundredths of a second
-		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
 	var out bytes.Buffer
-	err = gif.EncodeAll(&out, &g)
-	return out.Bytes(), err
+	try.Do(gif.EncodeAll(&out, &g))
+	return out.Bytes()
 }
 
-// parallel calls work for 0 … n−1 on all cores and returns the first error.
-func parallel(n int, work func(i int) error) error {
+// parallel calls work for 0 … n−1 on all cores.
+func parallel(n int, work func(i int)) {
 	errs := make([]error, n)
 	var group sync.WaitGroup
 	workers := min(n, runtime.GOMAXPROCS(0))
 	for w := range workers {
 		group.Go(func() {
 			for i := w; i < n; i += workers {
-				errs[i] = work(i)
+				errs[i] = try.Run(func() { work(i) })
 			}
 		})
 	}
 	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	try.Do(cmp.Or(errs...))
 }

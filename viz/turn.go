@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot/vg"
+
+	"anatomy/geom/try"
 )
 
 // maxFacets bounds the figures in space that can be turned: more facets would make a page heavy and its motion slow.
@@ -135,7 +137,7 @@ func (a *animation) scenes() []*scene {
 
 // html returns a fragment of HTML: still pictures, which give way to others that turn once one is touched. Panels stand
 // side by side where there is room, and below each other on a phone.
-func (t *turntable) html() (string, error) {
+func (t *turntable) html() string {
 	columns := 0
 	for _, p := range t.panels {
 		if p.at.Max.Y == t.size.Y {
@@ -150,41 +152,30 @@ func (t *turntable) html() (string, error) {
 	var out strings.Builder
 	texts := ""
 	if a := t.frames; a != nil {
-		list, err := json.Marshal(moments(a.quantity, a.values))
-		if err != nil {
-			return "", err
-		}
+		list := try.Get(json.Marshal(moments(a.quantity, a.values)))
 		texts = fmt.Sprintf(" data-texts=\"%s\"", html.EscapeString(string(list)))
 	}
 	fmt.Fprintf(&out, "<figure class=\"viz-turn\"%s aria-label=\"%s\" style=\"margin:0;width:%dpx;max-width:100%%\">\n%s", texts, html.EscapeString(t.alt()), width(t.size.X), pageStyle)
 	fmt.Fprintf(&out, "<div class=\"viz-ink\" style=\"display:grid;gap:13px;grid-template-columns:repeat(auto-fit,minmax(min(100%%,max(180px,calc((100%% - %dpx)/%d))),1fr))\">\n", 13*(columns-1), columns)
-	picture := func(s *sheet, hidden, alt string) error {
+	picture := func(s *sheet, hidden, alt string) {
 		colours := s.raster(screenDots)
-		data, err := encodePNG(indexed(colours, paletteOf(colours)), screenDots)
+		data := encodePNG(indexed(colours, paletteOf(colours)), screenDots)
 		fmt.Fprintf(&out, "<img%s alt=\"%s\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n", hidden, html.EscapeString(alt), width(s.size.X), base64.StdEncoding.EncodeToString(data))
-		return err
 	}
 	for _, p := range t.panels {
 		page, seen := vg.Rectangle{Max: p.at.Size()}, readable(p.scene.alt())
 		fmt.Fprintf(&out, "<div style=\"position:relative;width:%dpx;max-width:100%%;justify-self:center\">\n", width(page.Max.X))
-		if err := picture(&sheet{size: page.Max, panels: []panel{{p.scene, page}}}, "", seen); err != nil {
-			return "", err
-		}
+		picture(&sheet{size: page.Max, panels: []panel{{p.scene, page}}}, "", seen)
 		if p.scene.inSpace {
 			hollow := *p.scene
 			hollow.hollow = true
-			if err := picture(&sheet{size: page.Max, panels: []panel{{&hollow, page}}}, " hidden", ""); err != nil {
-				return "", err
-			}
+			picture(&sheet{size: page.Max, panels: []panel{{&hollow, page}}}, " hidden", "")
 			inside := page.Max.X - 2*rim
 			above, below := rim+hollow.titleHeight(inside), rim // what lies beyond the data is not drawn over when a reader zooms
 			if hollow.outside {
 				below += hollow.strip(inside)
 			}
-			data, err := p.turnData(t.frames)
-			if err != nil {
-				return "", err
-			}
+			data := p.turnData(t.frames)
 			fmt.Fprintf(&out, "<canvas tabindex=\"0\" role=\"img\" aria-label=\"%s Drag, or press the arrow keys, to turn; plus and minus zoom, 0 resets.\" style=\"position:absolute;inset:0;width:100%%;height:100%%;clip-path:inset(%.2f%% 0 %.2f%%);cursor:grab;touch-action:pan-y\"></canvas>\n<script type=\"text/plain\">%s</script>\n",
 				html.EscapeString(seen), 100*above/page.Max.Y, 100*below/page.Max.Y, data)
 		}
@@ -193,9 +184,7 @@ func (t *turntable) html() (string, error) {
 	out.WriteString("</div>\n")
 	if column := min(t.size.X, 8.5*cm); t.legend.height(column) > 0 {
 		out.WriteString("<div class=\"viz-ink\" style=\"text-align:center\">\n")
-		if err := picture(&sheet{size: vg.Point{X: column, Y: rim + t.legend.height(column)}, legend: t.legend}, "", t.legend.alt()); err != nil {
-			return "", err
-		}
+		picture(&sheet{size: vg.Point{X: column, Y: rim + t.legend.height(column)}, legend: t.legend}, "", t.legend.alt())
 		out.WriteString("</div>\n")
 	}
 	if a := t.frames; a != nil {
@@ -207,7 +196,7 @@ func (t *turntable) html() (string, error) {
 		fmt.Fprintf(&out, button, b[0], b[1])
 	}
 	fmt.Fprintf(&out, "</figcaption>\n<script>\n%s</script>\n</figure>\n", turnScript)
-	return out.String(), nil
+	return out.String()
 }
 
 // turnData is what the script of a turntable draws from: see turn.js.
@@ -241,7 +230,7 @@ type turnStyle struct {
 }
 
 // turnData returns the data of a panel in space, packed, with the frames of an animation if there is one.
-func (p panel) turnData(a *animation) (string, error) {
+func (p panel) turnData(a *animation) string {
 	const fineness = 1 << 12 // from the middle to the rim, finer than a screen's pixels
 	s := p.scene
 	moments := []*scene{s}
@@ -403,23 +392,13 @@ func (s *scene) styles(known map[turnStyle]int, list *[]turnStyle) (numbers []in
 }
 
 // pack returns a value as deflated JSON in base64.
-func pack(v any) (string, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return "", err
-	}
+func pack(v any) string {
+	text := try.Get(json.Marshal(v))
 	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestCompression)
-	if err != nil {
-		return "", err
-	}
-	if _, err := w.Write(text); err != nil {
-		return "", err
-	}
-	if err := w.Close(); err != nil {
-		return "", err
-	}
-	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
+	w := try.Get(flate.NewWriter(&packed, flate.BestCompression))
+	try.Get(w.Write(text))
+	try.Do(w.Close())
+	return base64.StdEncoding.EncodeToString(packed.Bytes())
 }
 
 func channels(c color.NRGBA) [4]uint8 { return [4]uint8{c.R, c.G, c.B, c.A} }

@@ -131,10 +131,7 @@ func raster(t *testing.T, d Drawing, dpi int) image.Image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := s.png(dpi)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := s.png(dpi)
 	img, err := png.Decode(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
@@ -171,10 +168,7 @@ func TestGolden(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				data, err := s.png(80)
-				if err != nil {
-					t.Fatal(err)
-				}
+				data := s.png(80)
 				if err := os.WriteFile(file, data, 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -775,7 +769,7 @@ func TestApart(t *testing.T) {
 		return Fig(Points([][]float64{{0, 0}, {1, 1}}).ColorBy("energy", 1234.1, 1234.4))
 	})
 	s := expect.Must(ages.sheet())
-	html := expect.Must(s.extra.html())
+	html := s.extra.html()
 	for i, age := range []string{"age = 100.1", "age = 100.2", "age = 100.3"} {
 		if title := s.panels[i].scene.title; title != age || !strings.Contains(html, `alt="`+age+`"`) {
 			t.Errorf("frame %d is %q in print, of %q", i, title, age)
@@ -1001,10 +995,7 @@ func TestBundle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := s.bundle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := s.bundle()
 	var pipe bytes.Buffer
 	if err := gob.NewEncoder(&pipe).Encode(data); err != nil {
 		t.Fatal(err)
@@ -1034,10 +1025,7 @@ func TestSlider(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := s.bundle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := s.bundle()
 	html := data.Data[protocol.MIMETextHTML].(string)
 	if n := strings.Count(html, "data:image/png;base64,"); n != 3 || strings.Contains(html, "http") || !strings.Contains(html, `alt="σ = 2.5 mm"`) {
 		t.Errorf("%d frames in %.200s", n, html)
@@ -1125,10 +1113,7 @@ func TestPanelsTellWhereTheyAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := s.bundle()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := s.bundle()
 		var pipe bytes.Buffer
 		var got protocol.DisplayData
 		if err := errors.Join(gob.NewEncoder(&pipe).Encode(data), gob.NewDecoder(&pipe).Decode(&got)); err != nil {

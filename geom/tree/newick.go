@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -14,6 +13,8 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
+
+	"anatomy/geom/try"
 )
 
 // Read reads a file that holds one tree in Newick's format, see Parse. Errors have the form path:line:column: what.
@@ -53,10 +54,9 @@ func Read(path string) (*Tree, error) {
 //
 // It is an error if the text holds no tree, or anything after its semicolon, two leaves of one name, a length that is negative or not
 // finite, or a length other than 0 above the root. Errors begin with line:column.
-func Parse(text string) (*Tree, error) {
+func Parse(text string) (t *Tree, err error) {
 	r := &reader{text: text}
-	t, err := r.tree()
-	if err != nil {
+	if err := try.Run(func() { t = r.tree() }); err != nil {
 		before := text[:r.from]
 		line := strings.Count(before, "\n") + 1
 		column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
@@ -78,17 +78,17 @@ const blanks = " \t\r\n"
 const special = "()[]:;,'"
 
 // next moves on to the next word.
-func (r *reader) next() error {
+func (r *reader) next() {
 	r.quoted = false
 	r.from = r.end
 	for open := []int(nil); ; r.from++ { // open are the brackets of the comments we are in
 		if r.from == len(r.text) {
 			if len(open) > 0 {
 				r.from = open[0]
-				return errors.New("the comment that begins here has no end: ] is missing")
+				refuse("the comment that begins here has no end: ] is missing")
 			}
 			r.word, r.end = "", r.from
-			return nil
+			return
 		}
 		switch b := r.text[r.from]; {
 		case b == '[':
@@ -98,7 +98,7 @@ func (r *reader) next() error {
 			open = open[:len(open)-1]
 			continue
 		case b == ']':
-			return errors.New("] ends a comment that has no beginning")
+			refuse("] ends a comment that has no beginning")
 		case len(open) > 0 || strings.IndexByte(blanks, b) >= 0:
 			continue
 		}
@@ -106,7 +106,8 @@ func (r *reader) next() error {
 	}
 	rest := r.text[r.from:]
 	if rest[0] == '\'' {
-		return r.quotedName(rest)
+		r.quotedName(rest)
+		return
 	}
 	length := strings.IndexAny(rest, blanks+special)
 	if length < 0 {
@@ -114,11 +115,10 @@ func (r *reader) next() error {
 	}
 	length = max(length, 1)
 	r.word, r.end = rest[:length], r.from+length
-	return nil
 }
 
 // quotedName takes the word in quotation marks at the beginning of a text.
-func (r *reader) quotedName(text string) error {
+func (r *reader) quotedName(text string) {
 	r.quoted = true
 	for i := 1; i < len(text); i++ {
 		if text[i] != '\'' {
@@ -129,9 +129,9 @@ func (r *reader) quotedName(text string) error {
 			continue
 		}
 		r.word, r.end = strings.ReplaceAll(text[1:i], "''", "'"), r.from+i+1
-		return nil
+		return
 	}
-	return errors.New("the name that begins here has no end: ' is missing")
+	refuse("the name that begins here has no end: ' is missing")
 }
 
 // is says whether the word is that character.
@@ -156,29 +156,31 @@ func (r *reader) found() string {
 var number = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 
 // length reads the number of an edge.
-func (r *reader) length() (float64, error) {
+func (r *reader) length() float64 {
 	if r.quoted || !number.MatchString(r.word) {
-		return 0, fmt.Errorf("the length of an edge should stand here, not %s", r.found())
+		refuse("the length of an edge should stand here, not %s", r.found())
 	}
 	l, _ := strconv.ParseFloat(r.word, 64) // infinite where the number is too large
-	return l, checkLength(l)
+	try.Do(checkLength(l))
+	return l
 }
 
+// refuse ends the reading by an error.
+func refuse(format string, args ...any) { try.Do(fmt.Errorf(format, args...)) }
+
 // tree reads the whole text.
-func (r *reader) tree() (*Tree, error) {
+func (r *reader) tree() *Tree {
 	if !utf8.ValidString(r.text) {
-		return nil, errors.New("the text is not UTF-8")
+		refuse("the text is not UTF-8")
 	}
-	if err := r.next(); err != nil {
-		return nil, err
-	}
+	r.next()
 	switch {
 	case r.word == "" && !r.quoted:
-		return nil, errors.New("there is no tree: the text is empty")
+		refuse("there is no tree: the text is empty")
 	case r.is(";"):
-		return nil, errors.New("there is no tree before the semicolon")
+		refuse("there is no tree before the semicolon")
 	case strings.EqualFold(r.word, "#NEXUS"):
-		return nil, errors.New("this is a NEXUS file: take the text of its tree, which follows the sign =")
+		refuse("this is a NEXUS file: take the text of its tree, which follows the sign =")
 	}
 	var (
 		t  Tree
@@ -214,46 +216,37 @@ func (r *reader) tree() (*Tree, error) {
 				at[node] = r.from
 			}
 		case r.is(":") && has < length:
-			if err := r.next(); err != nil {
-				return nil, err
-			}
-			l, err := r.length()
-			if err != nil {
-				return nil, err
-			}
+			r.next()
+			l := r.length()
 			if parent < 0 && l != 0 {
-				return nil, fmt.Errorf("the edge above the root, of length %v, joins it to nothing: remove this length", l)
+				refuse("the edge above the root, of length %v, joins it to nothing: remove this length", l)
 			}
 			t.Length[node], has = l, length
 		case r.is(";") && parent < 0:
 			t.Length[0] = 0
 			if i, err := t.check(); err != nil {
 				r.from = at[i]
-				return nil, err
+				try.Do(err)
 			}
-			if err := r.next(); err != nil {
-				return nil, err
-			}
+			r.next()
 			if r.word != "" || r.quoted {
-				return nil, fmt.Errorf("%s follows the semicolon that ends the tree: one text holds one tree", r.found())
+				refuse("%s follows the semicolon that ends the tree: one text holds one tree", r.found())
 			}
-			return &t, nil
+			return &t
 		case parent >= 0 && (r.is(";") || r.is("")):
 			what := r.found()
 			r.from = at[parent]
-			return nil, fmt.Errorf("the parenthesis that opens here is not closed when %s comes", what)
+			refuse("the parenthesis that opens here is not closed when %s comes", what)
 		case r.is(""):
-			return nil, errors.New("the text ends without a semicolon: is it complete?")
+			refuse("the text ends without a semicolon: is it complete?")
 		case r.is(")") || r.is(","):
-			return nil, fmt.Errorf("%s stands outside all parentheses", r.found())
+			refuse("%s stands outside all parentheses", r.found())
 		case r.isName() && has == name:
-			return nil, fmt.Errorf("%s follows the name %q: a name with a blank, a bracket or a quotation mark in it stands in single quotation marks", r.found(), t.Name[node])
+			refuse("%s follows the name %q: a name with a blank, a bracket or a quotation mark in it stands in single quotation marks", r.found(), t.Name[node])
 		default:
-			return nil, fmt.Errorf("%s cannot stand here", r.found())
+			refuse("%s cannot stand here", r.found())
 		}
-		if err := r.next(); err != nil {
-			return nil, err
-		}
+		r.next()
 	}
 }
 
