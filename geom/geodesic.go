@@ -63,10 +63,13 @@ func (g *Geodesic[P]) Err() error {
 	return g.Status.Err(g)
 }
 
-// Exp returns the geodesic from x with the initial velocity v; its End is Exp_x(v). Where no Integrator was given, it doubles the
-// steps until that changes the end by less than 1e-4 of the length: see StepError. It is an error if x is not a point or v not tangent,
-// if the geodesic leaves the chart or meets a singular metric, and if the steps are too few: if its end has not settled with 1600 of
-// them or, with a given Integrator, if its energy drifts by more than 1 %.
+// Exp returns the geodesic from the point x with the initial velocity v, a tangent vector at x. Its End is Exp_x(v), at time 1.
+//
+// Without an Integrator the number of steps is doubled, from 25 to at most 1600, until the end moves by less than 1e-4 of the
+// length: see Geodesic.StepError.
+//
+// It is an error if x is not a point or v not tangent, if the geodesic leaves the chart or meets a singular metric, or if the
+// steps are too few: the end still moves with 1600 steps or, with a given Integrator, the energy changes by more than 1 %.
 func (s *Space[P]) Exp(x, v P) (*Geodesic[P], error) {
 	const what = "Exp"
 	if err := s.Check("point", x, v); err != nil {
@@ -78,8 +81,8 @@ func (s *Space[P]) Exp(x, v P) (*Geodesic[P], error) {
 	return s.settle(what, shot{z: s.Vector(x), v: s.Vector(v)})
 }
 
-// Shoot returns the geodesic from x with the initial momentum p, a covector. It is Exp of p♯, and works on SubRiemannian
-// manifolds too. The errors are those of Exp.
+// Shoot returns the geodesic from the point x with the initial momentum p, a covector at x. It equals Exp with the velocity p♯
+// = g*p. It also works on SubRiemannian manifolds. The errors are those of Exp.
 func (s *Space[P]) Shoot(x, p P) (*Geodesic[P], error) {
 	const what = "Shoot"
 	if err := s.checkShot(x, p); err != nil {

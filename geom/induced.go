@@ -10,9 +10,9 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// MetricFunc makes a manifold of dimension d from a function for its metric: g takes points, [..., d], to symmetric positive
-// definite matrices, [..., d, d], and treats the leading axes as a batch. A result of another shape is a panic. A Space refuses
-// points where it is not symmetric, to 1e-9 of its largest number.
+// MetricFunc returns the manifold of dimension d whose metric is the function g: it takes points, [..., d], to symmetric
+// positive definite matrices, [..., d, d], and treats the leading axes as a batch. A result of another shape is a panic. A
+// Space refuses points at which g is not symmetric to 1e-9 of its largest number.
 func MetricFunc(d int, g func(x *Node) *Node) Metric { return metricFunc{d, g} }
 
 type metricFunc struct {
@@ -64,7 +64,8 @@ type Immersion interface {
 	Embed(x *Node) *Node
 }
 
-// ImmersionFunc makes an Immersion of dimension d from a function for Embed.
+// ImmersionFunc returns an Immersion of dimension d from a function f for Embed: f takes coordinates, [..., d], to points of
+// R^n, [..., n], and treats the leading axes as a batch. FromImmersion makes a manifold of it.
 func ImmersionFunc(d int, f func(x *Node) *Node) Immersion { return immersionFunc{d, f} }
 
 type immersionFunc struct {
@@ -75,8 +76,9 @@ type immersionFunc struct {
 func (m immersionFunc) Dim() int            { return m.d }
 func (m immersionFunc) Embed(x *Node) *Node { return m.f(x) }
 
-// FromImmersion returns the metric that R^a induces on an immersion f, g = JᵀJ with J = ∂f/∂x. Its points are the coordinates,
-// [..., d]. Its Christoffel symbols are computed by Gauss's formula, Γ(u, v) = g⁻¹ Jᵀ D²f(u, v). The result is an Immersion too.
+// FromImmersion returns the metric that R^n induces on an immersion f, g = JᵀJ with J = ∂f/∂x. Points of the manifold are
+// coordinates, [..., d]. The Christoffel symbols follow from Gauss's formula, Γ(u, v) = g⁻¹ Jᵀ D²f(u, v). The result is also an
+// Immersion.
 func FromImmersion(f Immersion) Metric { return induced{f} }
 
 type induced struct{ Immersion }

@@ -21,28 +21,36 @@ type Regulariser interface {
 	RegularFlat(q, v, mu *Node) *Node
 }
 
-// Log returns the geodesic from x to y. It solves Exp_x(v) = y for v, starting from v = 0, where the derivative of Exp is the
-// identity, by Broyden's method, which needs no derivatives. If that fails it goes on by Newton's method; in more than 8 dimensions,
-// as for landmarks whose kernel is wider than they are apart, it starts Newton's method from the curve of least energy between the
-// points, relaxed from a straight line, and takes the whole derivative of Exp. Such a geodesic is not longer than that curve.
+// Log returns the geodesic from the point x to the point y: it solves Exp_x(v) = y for the velocity v.
 //
-// Where no Integrator was given, the steps are doubled until that changes the end of the geodesic by less than 1e-4 of the length: see
-// Geodesic.StepError.
+// Geodesic.Status is Converged if two conditions hold:
 //
-// Geodesic.Status is Converged if the residual |γ(1) − y| is at most 1e-8 of |y − x|, or what rounding leaves, and if the steps are
-// enough: the end has settled or, with a given Integrator, the energy drifts by at most 1 %, the bound of Exp. The search aims at 1e-10,
-// and gets there unless the metric is nearly singular; rounding leaves about 1e-15 |y|, and up to 1e-13 |y| where Broyden's or Newton's
-// method makes it no less: the relative error is more where points are close together and far from the origin. If a search does not
-// converge, the best geodesic found is returned all the same, and the error is nil: see Geodesic.Err. It is an error if a point is off
-// the manifold, if the metric is singular at x or y, if a closed form shows that y is in the cut locus of x, and if the chart at y does
-// not reach x.
+//   - the Residual |γ(1) − y| is at most 1e-8 of |y − x|, or as small as rounding allows;
+//   - the steps are enough: the end does not move with more steps or, with a given Integrator, the energy changes by at most 1
+//     %.
 //
-// The geodesic is a shortest one if y is not far beyond the injectivity radius. In up to 8 dimensions and without closed forms Log
-// searches on if the first search fails, if its geodesic has a conjugate point, beyond which it cannot be a shortest one, or if
-// another curve from x to y is shorter, the straight line of a chart; on surfaces also if geodesics drawn from x and from y, in
-// directions all around, lead elsewhere, arrive close to the other end and are less than a fifth longer. It then relaxes such lines
-// and geodesics to geodesics with these ends, until it finds none that is shorter.
-// Geodesic.Conjugate says whether that one has a conjugate point too.
+// A search that does not converge is not an error: Log returns the best geodesic found, and Geodesic.Err says what is wrong
+// with it. The result is a shortest geodesic if y is within the injectivity radius of x, and usually a little beyond;
+// Geodesic.Conjugate says whether it has a conjugate point.
+//
+// It is an error if x or y is not a point, if the metric is singular at x or y, if a closed form shows that y is in the cut
+// locus of x, or if the chart at y does not contain x. The options of the space apply: Integrator, Context, OnProgress.
+//
+// # Algorithm
+//
+// Manifolds with closed forms use them. Otherwise Log starts from v = 0, where the derivative of Exp is the identity, and uses
+// Broyden's method, which needs no derivatives. If that fails it continues with Newton's method. In more than 8 dimensions, as
+// for landmarks whose kernel is wider than their distances, Newton's method starts from the curve of least energy between the
+// points, which is relaxed from a straight line, and uses the whole derivative of Exp. Such a geodesic is not longer than that
+// curve. Without an Integrator the steps are doubled as by Exp.
+//
+// The search aims at a residual of 1e-10 and reaches it unless the metric is nearly singular. Rounding leaves about 1e-15 |y|,
+// and at most 1e-13 |y|; this matters if points are close together and far from the origin.
+//
+// In up to 8 dimensions and without closed forms, Log looks for shorter geodesics if the first search fails, if its geodesic
+// has a conjugate point, or if another curve from x to y is shorter, such as the straight line of a chart. On surfaces it also
+// shoots geodesics from x and from y in all directions, and keeps those that arrive close to the other end and are less than a
+// fifth longer. It relaxes these candidates to geodesics until none is shorter.
 func (s *Space[P]) Log(x, y P) (*Geodesic[P], error) {
 	gs, err := s.LogAll([]P{x}, []P{y})
 	if err != nil {
@@ -57,11 +65,12 @@ func (s *Space[P]) Log(x, y P) (*Geodesic[P], error) {
 	return found, nil
 }
 
-// LogAll is Log for many pairs (x_i, y_i) at once, in the same compiled calls. The geodesics have no End, Path and Momenta.
+// LogAll computes Log for many pairs (x_i, y_i) in the same compiled calls. It returns one geodesic for each pair; they have no
+// End, Path and Momenta. The errors are those of Log.
 func (s *Space[P]) LogAll(x, y []P) ([]*Geodesic[P], error) { return s.LogFrom(x, y, nil) }
 
-// LogFrom is LogAll with a first guess of the velocity for each pair, used where it is better than 0; nil for none. From guesses
-// Log does not search in other directions.
+// LogFrom is LogAll with an initial guess of the velocity for each pair; nil means no guesses. A guess is used if its geodesic
+// ends closer to y_i than that of velocity 0. With guesses, Log does not look for other, shorter geodesics.
 func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 	if len(x) != len(y) || len(x) == 0 || guess != nil && len(guess) != len(x) {
 		return nil, fmt.Errorf("Log: %d starting points, %d end points, %d guesses", len(x), len(y), len(guess))

@@ -12,11 +12,12 @@ type Progress = watch.Progress
 // Task is a long computation while it runs: see Space.Begin and package watch.
 type Task = watch.Task
 
-// Context makes long computations on a space end early when ctx ends: they return the best result so far, with the Status
-// Cancelled and no error.
+// Context makes long computations on a space end early when ctx ends. They then return the best result so far, with the Status
+// Cancelled and without an error.
 func Context(ctx context.Context) Option { return func(s *settings) { s.ctx = ctx } }
 
-// OnProgress makes long computations on a space call f at every iteration, in the goroutine that computes.
+// OnProgress makes long computations on a space call f at each iteration, in the goroutine that computes. A Progress prints
+// itself.
 func OnProgress(f func(Progress)) Option {
 	return func(s *settings) { s.listening = f }
 }

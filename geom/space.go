@@ -64,14 +64,18 @@ type settings struct {
 // Option changes how a Space computes: Integrator, Context, OnProgress.
 type Option func(*settings)
 
-// Integrator sets the method of integration and its number of steps on [0, 1], at least 1, which Exp and Log then take as they are.
-// The default is ode.RK4 with 25 steps, and geodesics that need more get twice, four times … as many: see Geodesic.StepError.
-// Those that turn by a radian have errors of 1e-7 of their length with 25.
+// Integrator sets the method of integration and its number of steps on [0, 1], at least 1. Exp and Log then use exactly this
+// number.
+//
+// Without this option they use ode.RK4 with 25 steps, and twice, four times … as many for geodesics that need more: see
+// Geodesic.StepError. With 25 steps, a geodesic that turns by one radian has an error of about 1e-7 of its length.
 func Integrator(method ode.Method, steps int) Option {
 	return func(s *settings) { s.method, s.steps, s.doubles = method, steps, false }
 }
 
-// On returns a space over a manifold, with points as lists of numbers.
+// On returns a space over a manifold. Its points and vectors are lists of numbers, []float64, of length d, or of the ambient
+// dimension on a Charted manifold. OnShapes makes a space whose points are shapes, [][]float64. The options are Integrator,
+// Context and OnProgress.
 func On(m Manifold, options ...Option) *Space[Vec] { return newSpace[Vec](m, rows{}, options) }
 
 // OnShapes returns a space over a manifold that has Rows, with points as shapes; it panics for other manifolds.
@@ -89,7 +93,8 @@ func newSpace[P Point](m Manifold, r rows, options []Option) *Space[P] {
 	return s.With(options...)
 }
 
-// With returns the space with other options; the two share their compiled functions.
+// With returns a copy of the space with other options; options that are not given stay as they are. The two spaces share their
+// compiled functions.
 func (s *Space[P]) With(options ...Option) *Space[P] {
 	out := *s
 	for _, o := range options {
@@ -115,7 +120,8 @@ func (s *Space[P]) Flat() *Space[Vec] {
 	return &Space[Vec]{M: s.M, settings: s.settings, programs: s.programs}
 }
 
-// Numbers returns a point or vector as a list of numbers: the rows of a shape one after the other, a list unchanged.
+// Numbers returns a point or vector as one list of numbers: the rows of a shape, [n][m], one after the other, and a list
+// unchanged.
 func Numbers[P Point](x P) Vec {
 	switch x := any(x).(type) {
 	case Shape:
@@ -130,7 +136,8 @@ func Numbers[P Point](x P) Vec {
 	return nil
 }
 
-// Like is the inverse of Numbers: it arranges the numbers v in rows as long as those of the given point.
+// Like is the inverse of Numbers: it returns the numbers v in the form of the given point, in rows of m numbers for a shape,
+// [n][m].
 func Like[P Point](point P, v Vec) P {
 	columns := 0
 	if shape, ok := any(point).(Shape); ok && len(shape) > 0 {

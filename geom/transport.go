@@ -118,10 +118,12 @@ func GeodesicTransport(m Manifold) ode.Field {
 	}
 }
 
-// Transport moves tangent vectors v at the start of a geodesic in parallel along it. It returns them at the times 0, 1/n, …, 1 of
-// the geodesic's Path: out[k][i] is vector k at time i. The geodesic is computed again from its Start and Momentum, with the
-// integrator of this space, if one was given, and otherwise with the Steps of the geodesic. Vectors that are not tangent and a singular
-// metric are errors, and so are steps so few that the energy drifts by more than 1 %.
+// Transport moves tangent vectors v at the start of a geodesic by parallel transport along it. It returns them at the times 0,
+// 1/n, …, 1 of the geodesic's Path: out[k][i] is vector k at time i.
+//
+// The geodesic is computed again from its Start and Momentum, with the Integrator of this space if one was given, and otherwise
+// with the Steps of the geodesic. It is an error if a vector is not tangent, if the metric is singular, or if the steps are so
+// few that the energy changes by more than 1 %.
 func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 	const what = "Transport"
 	if g == nil {

@@ -108,15 +108,22 @@ func (c pairCosts) of(terms []native.Term) float64 {
 // margin is by how much shapes may spread during a flow beyond the box of those that are given.
 const margin = 1.25
 
-// Fast returns a kernel with the sums that cost least for shapes like those given, to a tolerance: the kernel itself for
-// few points, tiles, cut-off tiles, plane waves (where there are no sums in C), a grid, a fine and a coarse grid, or cut-off tiles for
-// the near part of the kernel and one or two grids for the rest. Kernel.String says which, and the error of waves and grids. The choice
-// can be overridden by calling Tiled, Expand or Grid instead.
+// Fast returns the kernel k with the method of summation that costs least for the given shapes, [points][D], at a relative
+// tolerance. Kernel.String names the method and its error. Tiled, Expand and Grid choose a method directly.
 //
-// The costs are those of the device, measured on a CPU, with sums in C and without, and estimated for a GPU. They are for sums over the
-// first shape at the points of each: where control points carry many others, give the control points first. The box of the plane waves is that of all shapes, a quarter wider. What is left out is measured on a grid of
-// differences; of a kernel that may be other between the axes than along them, sums over a random subset of the points are compared
-// with exact ones, too.
+// The sums are those over the points of the first shape, at the points of each shape. If control points carry many other
+// points, give the control points first. Sums are accurate for points within the box of all shapes, made a quarter wider.
+//
+// It is an error if there are no points, a coordinate is not finite, the points spread too far for double precision, or the sums
+// miss the tolerance on a random subset of the points.
+//
+// # Algorithm
+//
+// The methods are the kernel itself (few points), tiles, cut-off tiles, plane waves (if there are no sums in C), a grid, a fine
+// and a coarse grid, and cut-off tiles for the near part of the kernel with one or two grids for the rest. Their costs were
+// measured on a CPU, with and without sums in C, and are estimated for a GPU. The error of a method is measured on a grid of
+// differences. If a kernel may differ between the axes, sums over a random subset of the points are also compared with exact
+// ones.
 func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	if k == nil || len(shapes) == 0 || len(shapes[0]) == 0 {
 		return nil, fmt.Errorf("kernels.Fast: no kernel, or no points")

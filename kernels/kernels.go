@@ -42,7 +42,8 @@ type Bounded interface {
 	Fits(points [][]float64) error
 }
 
-// Gaussian is exp(−|x − y|²/2σ²). One width is isotropic; D widths scale the axes.
+// Gaussian is the kernel exp(−|x − y|²/2σ²). One width is isotropic; D widths scale the D axes. σ has the unit of the
+// coordinates. A width that is not positive is a panic.
 func Gaussian(sigma ...float64) Kernel {
 	k := newRadial("Gaussian", sigma, func(s *Node) *Node { return Exp(MulScalar(s, -0.5)) })
 	k.rate = -0.5
@@ -51,7 +52,7 @@ func Gaussian(sigma ...float64) Kernel {
 	return k
 }
 
-// Cauchy is 1/(1 + |x − y|²/σ²).
+// Cauchy is the kernel 1/(1 + |x − y|²/σ²). Widths are as for Gaussian.
 func Cauchy(sigma ...float64) Kernel {
 	k := newRadial("Cauchy", sigma, func(s *Node) *Node { return Reciprocal(AddScalar(s, 1)) })
 	k.kind = native.Fraction
@@ -122,11 +123,14 @@ func laplaceCoefficients(c int) []float64 {
 	return a
 }
 
-// Radial is a kernel of one's own, k(s) with s = Σ_a ((x_a − y_a)/σ_a)²: profile returns k at every number of s, elementwise, and
-// name stands in String. k must be positive definite in the dimension of the points, and k(0) = 1, so that momenta have the unit of
-// lengths. As of the other kernels, s is exactly 0 on the diagonal, one width is isotropic, and forces come from the derivative of the
-// profile: one that is not differentiable at s = 0, such as √s, needs a derivative of its own there (autodiff.CustomVJP). Exact
-// sums are operations of the graph, on the CPU too; those on a grid (Fast, Grid) run in C there.
+// Radial is your own kernel k(s) of the squared distance s = Σ_a ((x_a − y_a)/σ_a)². profile returns k of each number of s,
+// elementwise; name is what String prints.
+//
+// k must be positive definite in the dimension of the points. Choose k(0) = 1, so that momenta have the unit of lengths. s is
+// exactly 0 for equal points. Forces come from the derivative of the profile: a profile that is not differentiable at s = 0,
+// such as √s, needs its own derivative there (autodiff.CustomVJP). One width is isotropic; D widths scale the axes.
+//
+// Exact sums are operations of the graph, also on the CPU. Sums on a grid (Fast, Grid) run in C there.
 func Radial(name string, profile func(s *Node) *Node, sigma ...float64) Kernel {
 	if profile == nil {
 		panic("kernels.Radial: no profile")
@@ -134,7 +138,7 @@ func Radial(name string, profile func(s *Node) *Node, sigma ...float64) Kernel {
 	return newRadial(name, sigma, profile)
 }
 
-// Sum is Σ w_l K_l with positive weights, one a kernel: several scales at once.
+// Sum is the kernel Σ_l w_l K_l: several scales at once. There is one weight for each kernel, and all are positive.
 func Sum(weights []float64, terms ...Kernel) Kernel {
 	if len(weights) != len(terms) || len(terms) == 0 {
 		panic(fmt.Sprintf("kernels.Sum: %d weights for %d kernels", len(weights), len(terms)))

@@ -13,8 +13,8 @@ import (
 // tileSize is the greatest number of points in a tile. Its matrices of float64 fit the second-level cache of a core.
 const tileSize = 512
 
-// Tiled returns the kernel with exact sums in memory of order n: in C, or else on the graph, where the matrix is formed tile by
-// tile, each K(x_i, x_j) = K(x_j, x_i) once where the sum is symmetric.
+// Tiled returns the kernel k with exact sums in memory of order n, where n is the number of points. The sums run in C, or on
+// the graph, where the matrix is computed tile by tile. Symmetric sums compute each K(x_i, x_j) = K(x_j, x_i) once.
 func Tiled(k Kernel) Kernel { return tiled{Kernel: k} }
 
 // tiled has exact sums if reach is nil. Else it leaves out the pairs of tiles that are farther apart than the ellipsoid with these half

@@ -16,19 +16,28 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-// LogWithin returns a geodesic from shape q that ends near shape target: the root mean square of the difference of the coordinates
-// is at most tolerance, a length. It never forms the kernel matrix. Use it for thousands of landmarks, and for kernels
-// much wider than the distances between landmarks, for which an exact match would need very large momenta. If the tolerance is
-// not reached, or no steps are enough (see Geodesic.StepError), the best geodesic found is returned, and its Status says so. Where the
-// geodesic needs more steps than the search took, and no Integrator was given, it searches again with more.
+// LogWithin returns a geodesic from shape q to a shape near target, both [n][dim]: the root mean square of the differences of
+// the coordinates is at most tolerance, which is a length. Use it for thousands of landmarks, and for kernels that are much
+// wider than the distances between landmarks, for which an exact match would need very large momenta. It never stores the
+// matrix of the kernel.
 //
-// It solves Exp_q(p) = target for the momentum p. The derivative of Exp with respect to p is close to K(q), so a step is
-// (K(q) + μ)⁻¹ times the residual, by preconditioned conjugate gradients, corrected by Anderson's method. μ starts at a
-// hundredth of the largest row sum of K, so that only the smooth part of the residual causes momentum; it falls where progress is
-// slow and rises after bad steps. Where that stalls, because landmarks go several widths of the kernel, matches with Correspondence
-// follow, whose noise falls until they end within the tolerance; their preconditioner is the Gauss–Newton matrix up to 600 coordinates,
-// and K for more. From 2000 landmarks on the first step comes from the geodesic of a tenth of them, but at least 500, spread over the
-// shape, which is found in the same way. Iterations counts the steps with all landmarks.
+// If the tolerance is not reached, or if no number of steps is enough (see Geodesic.StepError), it returns the best geodesic
+// found, and Status says so. Iterations counts the steps with all landmarks. The errors are those of geom.Space.Log.
+//
+// # Algorithm
+//
+// It solves Exp_q(p) = target for the momentum p. The derivative of Exp with respect to p is close to K(q), so a step is (K(q)
+// + μ)⁻¹ times the residual, by preconditioned conjugate gradients, corrected by Anderson's method. μ starts at a hundredth of
+// the largest row sum of K, so that only the smooth part of the residual causes momentum. It decreases if progress is slow and
+// increases after bad steps.
+//
+// If this stalls because landmarks move several widths of the kernel, a sequence of matches with Correspondence follows. Their
+// noise level decreases until a match ends within the tolerance. Their preconditioner is the Gauss–Newton matrix for up to 600
+// coordinates, and K for more.
+//
+// For 2000 landmarks or more, the first step comes from the geodesic of a tenth of them, but at least 500, which are spread
+// over the shape. If the geodesic needs more steps of the integrator than the search took, and no Integrator was given, the
+// search runs again with more.
 func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, error) {
 	return s.logWithin("LogWithin", q, target, tolerance)
 }

@@ -30,9 +30,9 @@ type DataTerm interface {
 	Scales() []float64
 }
 
-// Correspondence returns the data term Σ_i w_i Σ_a (x_ia − y_ia)² for points x_i that correspond to the points y_i of the target,
-// [n][D], one by one. Coordinates y_ia that are NaN are left out: so landmarks may be missing in the target. The weights w_i ≥ 0,
-// one for each point, are 1 by default.
+// Correspondence returns the data term Σ_i w_i Σ_a (x_ia − y_ia)², where points x_i of a deformed shape correspond to the
+// points y_i of the target, [n][D]. Coordinates of the target that are NaN are left out, so landmarks may be missing. weights
+// has one number w_i ≥ 0 for each point; the default is 1.
 func Correspondence(target [][]float64, weights ...float64) DataTerm {
 	return correspondence{target, weights}
 }

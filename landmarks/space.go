@@ -32,8 +32,10 @@ func (s *Space) String() string {
 // Geodesic is a geodesic of shapes.
 type Geodesic = geom.Geodesic[geom.Shape]
 
-// New returns the space of n landmarks in R^dim with the metric of a kernel. The options are those of geom, such as geom.Integrator.
-// n or dim below 1, or no kernel, is a panic.
+// New returns the space of n landmarks in R^dim with the metric of a kernel: the length of a tangent vector is the least norm
+// of a vector field with these values at the landmarks. Points are shapes, [n][dim]; the width of the kernel has the unit of
+// their coordinates. The options are those of geom, such as geom.Integrator. A number n or dim below 1, or a nil kernel, is a
+// panic.
 func New(n, dim int, kernel kernels.Kernel, options ...geom.Option) *Space {
 	if n < 1 || dim < 1 || kernel == nil {
 		panic(fmt.Sprintf("landmarks.New: %d landmarks in R^%d with the kernel %v", n, dim, kernel))
@@ -75,8 +77,8 @@ func (s *Space) call(name string, fn func(in []*Node) []*Node, args ...any) (eng
 	return s.Call(operation{name, s.Method(), s.Steps()}, fn, args...)
 }
 
-// Log returns the geodesic from shape q to shape target: see geom.Space.Log. For more than 1000 landmarks it is LogWithin, with a
-// tolerance of 1e-6 times the root mean square distance of the landmarks of q from their centre.
+// Log returns the geodesic from shape q to shape target, both [n][dim]: see geom.Space.Log. For more than 1000 landmarks it
+// calls LogWithin with a tolerance of 1e-6 times the root mean square distance of the landmarks of q from their centre.
 func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
 	if s.Manifold.N > denseLimit && len(q) == s.Manifold.N {
 		if err := s.CheckNumbers("starting shape", q); err != nil {

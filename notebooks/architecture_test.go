@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -22,7 +23,7 @@ func storeys(t *testing.T) (packages []string, plain int) {
 	table, _, _ = strings.Cut(table, "\n\n")
 	for i, row := range strings.Split(table, "\n") {
 		for _, name := range code.FindAllStringSubmatch(row, -1) {
-			packages = append(packages, "anatomy/"+name[1])
+			packages = append(packages, path.Join("anatomy", name[1]))
 		}
 		if i == 0 {
 			plain = len(packages)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"anatomy"
 )
 
 // texts returns every page of the project, and the prose of its notebooks, by path from the project's folder.
@@ -305,6 +307,23 @@ func TestCells(t *testing.T) {
 			if lines := len(cell.Source); cell.Type == "code" && lines > most {
 				t.Errorf("%s: the cell %s has %d lines, want at most %d: divide it", path, cell.ID, lines, most)
 			}
+		}
+	}
+}
+
+// TestVersion compares the version in the pages that name it.
+func TestVersion(t *testing.T) {
+	for page, want := range map[string]string{
+		"../CITATION.cff": "\nversion: " + anatomy.Version + "\n",
+		"../CHANGELOG.md": "\n## " + anatomy.Version,
+		"../NOTICE.md":    "for version " + anatomy.Version,
+	} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s lacks %q: the version is that of doc.go", page, strings.TrimSpace(want))
 		}
 	}
 }

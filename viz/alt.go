@@ -97,13 +97,20 @@ func (s *scene) alt() string {
 		}
 		layers = append(layers, text)
 	}
-	text := strings.Join(layers, ", ") + ". "
+	text := strings.Join(together(layers), ", ") + ". "
 	if s.title != "" {
 		text = s.title + ": " + text
 	}
 	if s.inSpace {
 		degrees := func(angle float64) float64 { return math.Round(angle * 180 / math.Pi) }
-		return text + fmt.Sprintf("In space, seen from azimuth %v° and elevation %v°.", degrees(s.camera.azimuth), degrees(s.camera.elevation))
+		var sides []string
+		for k, name := range "xyz" {
+			sides = append(sides, fmt.Sprintf("%c from %s", name, strings.Join(apart(s.reach.lo[k], s.reach.hi[k]), " to ")))
+		}
+		if s.unit != "" {
+			sides[2] += " " + s.unit
+		}
+		return text + fmt.Sprintf("In space, %s; seen from azimuth %v° and elevation %v°.", strings.Join(sides, ", "), degrees(s.camera.azimuth), degrees(s.camera.elevation))
 	}
 	names := [2]string{s.xLabel, s.yLabel}
 	for k, log := range [2]bool{s.logX, s.logY} {
@@ -128,6 +135,22 @@ func (s *scene) alt() string {
 	return text + strings.Join(names[:], "; ") + "."
 }
 
+// together counts layers that follow each other and have the same text: "line", "line" becomes "2 × line".
+func together(layers []string) (out []string) {
+	for i := 0; i < len(layers); {
+		n := 1
+		for i+n < len(layers) && layers[i+n] == layers[i] {
+			n++
+		}
+		text := layers[i]
+		if n > 1 {
+			text = fmt.Sprintf("%d × %s", n, text)
+		}
+		out, i = append(out, text), i+n
+	}
+	return out
+}
+
 // noun names what the layer draws: "outline", "23 outlines", "density on 642 vertices".
 func (l *Layer) noun() string {
 	name, count := strings.ToLower(l.name), 0
@@ -135,6 +158,24 @@ func (l *Layer) noun() string {
 		count = items.Items()
 	}
 	switch {
+	case name == "scatter":
+		return fmt.Sprintf("%d points", count)
+	case name == "series":
+		return "curve"
+	case name == "vline":
+		return "vertical line"
+	case name == "hline":
+		return "horizontal line"
+	case name == "errors":
+		return fmt.Sprintf("%d error bars", count)
+	case name == "grid":
+		return fmt.Sprintf("grid of %d lines", count)
+	case name == "tree":
+		return fmt.Sprintf("tree of %d nodes", count)
+	case name == "phylomorphospace":
+		return fmt.Sprintf("tree of %d nodes in morphospace", count)
+	case name == "lines" && count == 1:
+		return "line"
 	case name == "density" || name == "mesh":
 		return fmt.Sprintf("%s on %d vertices", name, count)
 	case name == "trajectories":

@@ -20,11 +20,13 @@ func TestAlt(t *testing.T) {
 		want    string
 	}{
 		{panel("(a)", 1), `(a): outline "q & p", 3 arrows "v". x from 0 to 10 mm; y from 0 to 6 mm.`},
-		{Fig(Series([]float64{1, 2}, []float64{0.1, 1000})).LogY().XLabel("step"), "series. step from 1 to 2; y from 0.1 to 1000, logarithmic."},
+		{Fig(Series([]float64{1, 2}, []float64{0.1, 1000})).LogY().XLabel("step"), "curve. step from 1 to 2; y from 0.1 to 1000, logarithmic."},
 		{Row(panel("(a)", 1), panel("(b)", 0.1)), `(a): outline "q & p", 3 arrows "v". x from 0 to 10 mm; y from 0 to 6 mm. (b): outline "q & p", 3 arrows "v" (×20). x from 0 to 10 mm; y from 0 to 7 mm.`},
 		{Row(Fig(Points(q).ColorBy("t")), Fig(Points(q).ColorBy("t"))), "3 points coloured by t: 0 to 1. x from 0 to 10; y from 0 to 5. 3 points coloured by t: 0 to 1. x from 0 to 10; y from 0 to 5. Legend: t: 0 to 1."},
-		{Fig(Series([]float64{1e-4, 9.9e-4}, []float64{100.1, 100.3})), "series. x from 1·10⁻⁴ to 9.9·10⁻⁴; y from 100.1 to 100.3."},
-		{Fig(Ellipsoid(1, 1, 1)), "ellipsoid. In space, seen from azimuth 35° and elevation 22°."},
+		{Fig(Series([]float64{1e-4, 9.9e-4}, []float64{100.1, 100.3})), "curve. x from 1·10⁻⁴ to 9.9·10⁻⁴; y from 100.1 to 100.3."},
+		{Fig(Ellipsoid(1, 1, 1)), "ellipsoid. In space, x from −1 to 1, y from −1 to 1, z from −1 to 1; seen from azimuth 35° and elevation 22°."},
+		{Fig(Ellipsoid(2, 1, 1), Lines([][]float64{{0, 0, 2}, {1, 0, 0}}), Lines([][]float64{{0, 0, 1}, {1, 0, 0}})).Unit("mm"), "ellipsoid, 2 × line. In space, x from −2 to 2, y from −1 to 1, z from −1 to 2 mm; seen from azimuth 35° and elevation 22°."},
+		{Fig(Scatter([]float64{1, 2}, []float64{0, 1}), HLine(1)), "2 points, horizontal line. x from 1 to 2; y from 0 to 1."},
 		{Slider("σ", []float64{1, 3}, func(i int) *Figure { return Fig(Outline(q)) }), "2 pictures, σ from 1 to 3. outline. x from 0 to 10; y from 0 to 5."},
 	} {
 		if got, err := Alt(c.drawing); err != nil || got != c.want {

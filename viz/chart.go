@@ -22,7 +22,7 @@ func Series(x, y []float64) *Layer {
 	}))
 }
 
-// Scatter draws y against x as dots.
+// Scatter draws y against x as dots; both have the same length. Hull and Ellipse draw the outline of the cloud.
 func Scatter(x, y []float64) *Layer {
 	return NewLayer("Scatter", each{len(x), func(c *Canvas) error {
 		c.Chart()

@@ -30,7 +30,7 @@ type Figure struct {
 	err            error
 }
 
-// Fig makes a figure of layers.
+// Fig returns a figure of layers, which are drawn in this order. Its methods set the title, the unit, the size and the axes.
 func Fig(layers ...*Layer) *Figure {
 	return &Figure{layers: layers, camera: camera{azimuth: 35 * math.Pi / 180, elevation: 22 * math.Pi / 180}}
 }
@@ -88,6 +88,7 @@ type scene struct {
 	rows      int     // y numbers rows, without an axis
 	row       float64 // height of a row in points, where the figure has none of its own
 	extent    float64 // the longer side of all that is drawn, without vectors
+	reach     box     // of all that is drawn, in the coordinates of the data, without vectors
 	overhangs []overhang
 	bounds    box // of the marks' first two coordinates, as log₁₀ on logarithmic axes
 	legend    legend
@@ -188,7 +189,7 @@ func (f *Figure) record(r ranges) (*scene, error) {
 			}
 		}
 	}
-	s.extent = 2 * extent.radius(3)
+	s.reach, s.extent = extent, 2*extent.radius(3)
 	return s, nil
 }
 

@@ -16,7 +16,7 @@ type Panels struct {
 	width   float64 // cm
 }
 
-// Row puts figures side by side.
+// Row puts figures side by side. A legend that is the same in all is shown once. Tiles arranges figures in several rows.
 func Row(figures ...*Figure) *Panels { return Tiles(len(figures), figures...) }
 
 // Tiles puts figures side by side, so many in a row.

@@ -52,7 +52,8 @@ func Region(shapes ...[][]float64) *Layer {
 	}})
 }
 
-// Points draws every point as a dot: the landmarks of a shape, or a sample. Many are small, so that a cloud shows.
+// Points draws a dot at each point, [n][2] or [n][3]: the landmarks of a shape, or a sample. If there are many, the dots are
+// small.
 func Points(points [][]float64) *Layer {
 	return NewLayer("Points", each{len(points), func(c *Canvas) error {
 		if err := checkPoints("shape", points); err != nil {
@@ -136,7 +137,7 @@ func (l *Layer) resolveVectors() {
 	}
 }
 
-// Lines draws open lines, each a list of points.
+// Lines draws open lines. Each is a list of points, [k][2] or [k][3].
 func Lines(lines ...[][]float64) *Layer {
 	return NewLayer("Lines", each{len(lines), func(c *Canvas) error {
 		if err := checkShapes("line", lines, false); err != nil {

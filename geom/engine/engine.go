@@ -63,8 +63,9 @@ type Func struct {
 	programs *shelf
 }
 
-// Compile wraps a graph function; compilation itself happens at the first call with inputs of a new shape. Of the programs
-// of a process, those that were called longest ago are dropped once there are very many.
+// Compile returns a graph function that can be called many times, also from several goroutines. A program is compiled at the
+// first call with arguments of new shapes, and kept; if there are very many programs, those that were called longest ago are
+// dropped.
 func Compile[F graph.ExecGraphFn](fn F, options ...Option) *Func {
 	f := &Func{dtype: dtypes.Float64, name: unnamed, inputs: inputs(reflect.TypeOf(fn))}
 	for _, o := range options {
@@ -155,7 +156,8 @@ func errorPanics[F graph.ExecGraphFn](fn F) F {
 	}).Interface().(F)
 }
 
-// Run compiles a graph function, calls it once and frees the compiled program.
+// Run compiles a graph function, calls it once with the arguments, and frees the program. It returns the results as Values. For
+// more than one call use Compile. Arguments and errors are those of Func.Call.
 func Run[F graph.ExecGraphFn](fn F, args ...any) (Values, error) {
 	f := Compile(fn)
 	defer f.Free()

@@ -21,7 +21,8 @@ type Space[P geom.Point] struct {
 	Base *geom.Space[P]
 }
 
-// On returns the frame bundle of a Riemannian manifold, with points as lists of numbers.
+// On returns the frame bundle of a Riemannian manifold. Its base points are lists of numbers; Over makes the frame bundle of a
+// given space. The options are those of geom.On.
 func On(m geom.Manifold, options ...geom.Option) *Space[geom.Vec] {
 	return Over(geom.On(m, options...))
 }
@@ -48,7 +49,8 @@ type Point[P geom.Point] struct {
 	Frame []P // ν_1 … ν_m
 }
 
-// At returns the point (x, ν) with the frame vectors ν_1 … ν_m.
+// At returns the point (x, ν) of the frame bundle: the base point x with the frame of tangent vectors ν_1 … ν_m at x, in the
+// form of x.
 func At[P geom.Point](x P, frame ...P) Point[P] { return Point[P]{x, frame} }
 
 // Covariance returns the matrix Σ_α ν_α ν_αᵀ, [n][n], for points of n numbers: coordinates or ambient vectors, the rows of shapes one

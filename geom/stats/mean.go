@@ -36,25 +36,33 @@ type Mean[P geom.Point] struct {
 	Status geom.Status
 }
 
-// FrechetMean returns the point y that minimises Σ w_i d(y, x_i)², and the logarithms of the samples at y. The gradient of the sum
-// is −2 Σ w_i Log_y(x_i) (Pennec, J. Math. Imaging Vision 25, 2006). The iteration takes quasi-Newton steps along geodesics, and
-// accepts a step only if it makes the sum smaller. If the samples lie in a convex ball, the result is the one mean; elsewhere it
-// is a local minimum, which depends on Start: where the gradient is 0 the iteration takes the logarithms anew, without closed forms,
-// and goes on where one is shorter; and it goes on from a maximum or a saddle, along the direction in which the second derivative of the
-// sum is least. In more than 8 dimensions this direction is searched for among 4, and a saddle may be taken for a minimum if the sum
-// falls there in few directions and hardly so. It is an error if the logarithms of more than half of the samples at the start are
-// not found.
+// FrechetMean returns the Fréchet mean of samples: the point y that minimises
 //
-// With Mismatch it minimises Σ w_i d_σ(y, x_i)² instead: use it for landmarks of real outlines (the result is the deterministic
-// atlas of Durrleman et al., NeuroImage 101, 2014). The points of the manifold must be coordinates; a Charted manifold is an error. The
-// iteration ends when Imbalance is at most Tolerance, a number of standard errors of the mean, and Unsettled at most Tolerance/100.
-// For a sample that no smooth deformation reaches, such as an outline with its points in a wrong order, several geodesics are
-// nearly best. If the search for one fails three times, it ends: Status is Stalled, and Lost says for which samples. Leave these
-// out, or take a larger σ. Every step decomposes the n×n matrix of the kernel, which is fast enough for up to about a thousand
-// landmarks.
+//	Σ_i w_i d(y, x_i)²,
 //
-// It takes Weights, Start, Mismatch, Tolerance (default 1e-8 of the standard deviation √Variance; with Mismatch 0.01) and
-// MaxIterations (500).
+// with the logarithms of the samples at y. If the samples are in a convex ball, there is one such point; otherwise y is a local
+// minimum, which depends on Start.
+//
+// With Mismatch it minimises Σ w_i d_σ(y, x_i)² instead. Use this for landmarks of real outlines; the result is the
+// deterministic atlas of Durrleman et al. (NeuroImage 101, 2014). Points must then be coordinates: a Charted manifold is an
+// error. If no smooth deformation leads to a sample, such as an outline whose points are in a wrong order, the Status is
+// Stalled and Lost lists the samples. Leave them out or use a larger σ.
+//
+// It is an error if the logarithms of more than half of the samples at the start are not found. The options are Weights, Start,
+// Mismatch, Tolerance (default 1e-8 of the standard deviation √Variance; with Mismatch 0.01, in standard errors of the mean)
+// and MaxIterations (500).
+//
+// # Algorithm
+//
+// The gradient of the sum is −2 Σ w_i Log_y(x_i) (Pennec, J. Math. Imaging Vision 25, 2006). The iteration takes quasi-Newton
+// steps along geodesics and accepts a step only if the sum gets smaller. Where the gradient is 0 it computes the logarithms
+// again, without closed forms, and continues if one is shorter. It leaves a maximum or a saddle along the direction in which
+// the second derivative is least. In more than 8 dimensions it looks for this direction among 4 directions, so it may treat a
+// saddle as a minimum if the sum decreases in few directions and slowly.
+//
+// With Mismatch the iteration ends when Imbalance is at most Tolerance and Unsettled at most Tolerance/100. It ends as Stalled
+// if the search for one geodesic fails three times. Each step decomposes the n×n matrix of the kernel, which is fast for up to
+// about a thousand landmarks.
 func FrechetMean[P geom.Point](on geom.Of[P], samples []P, opts ...MeanOption) (*Mean[P], error) {
 	s := on.Geometry()
 	r, err := newRun("Fréchet mean", s, 0, opts)

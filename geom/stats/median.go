@@ -8,15 +8,22 @@ import (
 	"anatomy/geom"
 )
 
-// Median returns the geometric median: the point y that minimises Σ w_i d(y, x_i). It is robust: outliers with less than half of the
-// weight move it only a little. The iteration takes Weiszfeld's steps Σ (w_i/d_i) Log_y(x_i) / Σ (w_i/d_i) with d_i = d(y, x_i),
-// accelerated by Broyden's method (Fletcher, Venkatasubramanian and Joshi, NeuroImage 45, 2009). At a sample the sum has a kink, with the
-// weight of the sample, which the others may outweigh or not (Vardi and Zhang, PNAS 97, 2000). Gradient is
-// ‖Σ w_i Log_y(x_i)/d_i‖_g, a number without unit, and at a sample by how much the others' exceeds its weight. If the median is one of
-// the samples, Point is exactly this sample and Gradient is 0. On what is found where distances are not convex see FrechetMean.
+// Median returns the geometric median of samples: the point y that minimises
 //
-// It takes Weights, Start, Tolerance (default 1e-8: Gradient is at most this times Σ w_i d_i Σ w_i/d_i, in which no d_i counts for less
-// than a tenth of Σ w_i d_i) and MaxIterations (500).
+//	Σ_i w_i d(y, x_i).
+//
+// It is robust: outliers with less than half of the weight move it only a little. If the median is one of the samples, Point is
+// exactly this sample and Gradient is 0. If distances are not convex, it is a local minimum, as for FrechetMean.
+//
+// The options are Weights, Start, Tolerance (default 1e-8, relative to Σ w_i d_i Σ w_i/d_i, where each d_i counts as at least a
+// tenth of Σ w_i d_i) and MaxIterations (500).
+//
+// # Algorithm
+//
+// The steps are Weiszfeld's, Σ (w_i/d_i) Log_y(x_i) / Σ (w_i/d_i) with d_i = d(y, x_i), accelerated by Broyden's method
+// (Fletcher, Venkatasubramanian and Joshi, NeuroImage 45, 2009). At a sample the sum has a kink; the sample is the median if
+// its weight is at least the length of the sum of the others (Vardi and Zhang, PNAS 97, 2000). Gradient is ‖Σ w_i
+// Log_y(x_i)/d_i‖_g, which has no unit, and at a sample what this exceeds the weight of the sample by.
 func Median[P geom.Point](on geom.Of[P], samples []P, opts ...MedianOption) (*Mean[P], error) {
 	s := on.Geometry()
 	r, err := newRun("geometric median", s, 1e-8, opts)

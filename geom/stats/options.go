@@ -62,28 +62,31 @@ type options struct {
 	sigma   float64
 }
 
-// Weights sets the weights of the samples: one number for each sample, none negative. They are divided by their sum. Means, medians and
-// regressions are computed without the samples of weight 0; the distances and logarithms of these are taken at the end, and are NaN
-// where there are none.
+// Weights sets the weights of the samples: w has one number for each sample, none negative. The weights are divided by their
+// sum. Samples of weight 0 do not influence means, medians and regressions. Their distances and logarithms are computed at the
+// end, and are NaN if no geodesic is found. The default is equal weights.
 func Weights(w []float64) MedianOption {
 	return setting(func(o *options) error { o.weights = w; return nil })
 }
 
-// Start sets the point at which the iteration starts. The default is the weighted mean of the samples' coordinates, and on a Charted
-// manifold the point nearest to the weighted mean of the ambient vectors.
+// Start sets the point at which the iteration starts. The default is the weighted mean of the samples' coordinates, or, on a
+// Charted manifold, the point nearest to the weighted mean of the ambient vectors.
 func Start[P geom.Point](y P) MedianOption {
 	return setting(func(o *options) error { o.start = y; return nil })
 }
 
-// Mismatch sets σ and lets geodesics miss the samples: it replaces squared distances by d_σ², the minimum over v of
-// ‖v‖²_g + |Exp_y(v) − x|²/σ². This is a model in which deformations have the cometric as their covariance and the coordinates
-// have independent noise of variance σ². For landmarks, whose kernels have k(0) = 1, σ is a pure number, whatever the unit of
-// length: the share of the noise in a deformation that moves all landmarks together. 0.1 suits outlines. For a standard deviation
-// of noise as a length see Noise.
+// Mismatch lets geodesics end near the samples instead of at them. It replaces the squared distance d(y, x)² by d_σ(y, x)², the
+// minimum over v of
+//
+//	‖v‖²_g + |Exp_y(v) − x|²/σ².
+//
+// In this model deformations have the cometric as their covariance, and coordinates have independent noise of variance σ². For
+// landmarks, whose kernels have k(0) = 1, σ has no unit: it is the standard deviation of the noise relative to that of a
+// deformation. 0.1 suits outlines. Noise sets a standard deviation as a length.
 func Mismatch(share float64) MismatchOption { return sigma("Mismatch", share) }
 
-// Noise sets σ, the standard deviation of the noise of each coordinate of the samples, in the unit of length. The functions
-// other than FrameBundleMean take Mismatch.
+// Noise sets σ, the standard deviation of the noise of each coordinate of the samples, in the unit of length. It is an option
+// of FrameBundleMean; other functions take Mismatch.
 func Noise(length float64) FrameOption { return sigma("Noise", length) }
 
 func sigma(name string, sigma float64) setting {
@@ -96,7 +99,7 @@ func sigma(name string, sigma float64) setting {
 }
 
 // Tolerance sets when an iteration ends: roughly, when its next step is shorter than t standard deviations of the samples. The
-// comment of each function gives the default and the precise meaning.
+// comment of each function has the default and the precise meaning.
 func Tolerance(t float64) LimitOption { return limit(solve.Tolerance(t)) }
 
 // MaxIterations sets the limit of iterations; a computation that reaches it has the Status geom.IterationLimit.

@@ -67,8 +67,10 @@ type Likelihood struct {
 	Wound         float64 // the share that paths which passed the cut locus of v have in the weights; 0 where windings are summed
 }
 
-// Bridge simulates Brownian motion from x that is conditioned to be at v at the time of the run. On a Charted manifold without
-// closed forms, or whose windings are not known, and with DelyonHu on any, paths are those in the chart centred at v.
+// Bridge simulates Brownian motion from x, conditioned to be at v at the time r.Time: r.Paths weighted paths of r.Steps steps.
+// The proposal says how paths are led to v. On a Charted manifold without closed forms, or whose windings are not known, and
+// with DelyonHu on any manifold, the paths are those in the chart centred at v: see Likelihood. It is an error if a point is
+// not on the manifold, if r has no paths, steps or time, or if a path diverges.
 func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (*Bridges[P], error) {
 	s := on.Geometry()
 	out, err := runBridges(s, proposal, "Bridge", x, []P{v}, &r, true)
@@ -89,7 +91,9 @@ func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (*Bri
 	return b, nil
 }
 
-// LogLikelihood estimates log p_T(x, v) for every v by importance sampling over the bridges of a run.
+// LogLikelihood estimates the log transition density log p_T(x, v), with respect to the Riemannian volume, for each point of v,
+// by importance sampling over bridges: r.Paths bridges of r.Steps steps for each, with T = r.Time. The result has one
+// Likelihood for each point of v, with its standard error and its discretisation error. The errors are those of Bridge.
 func LogLikelihood[P geom.Point](on geom.Of[P], proposal Proposal, x P, v []P, r Run) ([]Likelihood, error) {
 	if len(v) == 0 {
 		return nil, fmt.Errorf("LogLikelihood: no observations")

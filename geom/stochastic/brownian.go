@@ -13,12 +13,13 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Brownian returns the process of Brownian motion from a point: its generator is ½Δ, and d(x_0, x_t)² has the mean d·t for small t.
-// In coordinates it is
+// Brownian returns the process of Brownian motion from a point. Its generator is ½Δ, so the mean of d(x_0, x_t)² is d·t for
+// small t. In coordinates and in Itô's calculus it is
 //
 //	dx^i = −½ g^kl Γ^i_kl dt + E^i_a dW^a,  E Eᵀ = g*, E the Cholesky factor,
 //
-// in Itô's calculus, with W in R^d (E. Hsu, Stochastic analysis on manifolds, 2002, section 3.3).
+// with W in R^d (E. Hsu, Stochastic analysis on manifolds, 2002, section 3.3). Nothing is computed here: Paths, Sample and
+// Along simulate it.
 func Brownian[P geom.Point](on geom.Of[P], start P) Process[P] {
 	s := on.Geometry()
 	return Process[P]{Space: s, Name: "Brownian motion", Scheme: ode.EulerMaruyama, Noise: s.M.Dim(), Start: start, Dynamics: brownian{}}

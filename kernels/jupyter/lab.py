@@ -143,6 +143,12 @@ def checks(page):
     page.shot("launcher")
     assert page.page.locator(".jp-Notification-Toast-Icon, .Toastify__toast").count() == 0
 
+    print("the page that `make lab` opens")
+    page.page.goto(f"{page.address}/lab/tree/README.md?token={TOKEN}&reset")
+    expect(page.page.locator(".jp-MarkdownViewer h1")).to_have_text(re.compile("The notebooks"), timeout=60_000)
+    expect(page.page.locator(".jp-MarkdownViewer img").first).to_be_visible()
+    page.shot("welcome")
+
     print("run all of the second notebook")
     page.open("02_geodesics.ipynb")
     page.shot("opened")
@@ -260,6 +266,8 @@ def main():
         for name in ("nb", "report", "data"):
             (notebooks / name).mkdir()
         shutil.copy(ROOT / "notebooks" / "02_geodesics.ipynb", notebooks)
+        shutil.copy(ROOT / "notebooks" / "README.md", notebooks)
+        shutil.copytree(ROOT / "notebooks" / "gallery", notebooks / "gallery")
         (notebooks / "try.ipynb").write_text(notebook(
             '%%\nfmt.Println("first")', '%%\ncallosum := morpho.CorpusCallosum().Shape("jhu_atlas")',
             "%%\ncallosum := morpho.CorpusCallosum().Shape(\"jhu_atlas\")\nviz.Show(\n\tviz.Outline(callosum).Color(viz.Vermillion),\n)",

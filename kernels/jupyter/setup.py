@@ -204,12 +204,14 @@ def python(lab, test, cuda):
             "MultiKernelManager": {"default_kernel_name": "anatomy"},
             "KernelSpecManager": {"allowed_kernelspecs": ["anatomy"], "ensure_native_kernel": False},
             # what lies beside the notebooks and is none
-            "ContentsManager": {"hide_globs": ["__pycache__", "*.pyc", ".*", "*~", "nb", "report"]},
+            "ContentsManager": {"hide_globs": ["__pycache__", "*.pyc", ".*", "*~", "*_test.go", "nb", "report"]},
         })
         for name in "package.json", "static/remoteEntry.js":
             write(VENV / "share" / "jupyter" / "labextensions" / "anatomy-figures" / name, (HERE / "labextension" / name).read_text())
         write(VENV / "share" / "jupyter" / "lab" / "settings" / "overrides.json", {
             "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+            # pages are read, as is README.md, with which `make lab` begins
+            "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
         })
 
 

@@ -111,19 +111,21 @@ type Term struct {
 	err            error
 }
 
-// Current is the squared distance of the currents of two meshes, which are oriented curves or surfaces (Vaillant and Glaunès,
-// IPMI 2005):
+// Current returns the data term of two meshes that is the squared distance of their currents (Vaillant and Glaunès, IPMI 2005):
 //
 //	‖S − T‖² = Σ_ij k(c_i, c_j) n_i·n_j − 2 Σ_ij k(c_i, d_j) n_i·m_j + Σ_ij k(d_i, d_j) m_i·m_j
 //
-// with middles c and vectors n of the cells of S, d and m of T: normals as long as the areas, tangents of curves as long as
-// the edges. Its root has the unit of the sizes. Details narrower than the kernel cancel.
+// c_i are the centres of the cells of the source S, and n_i their vectors: normals with the length of the area for triangles,
+// tangents with the length of the edge for curves. d_j and m_j are those of the target T. Both meshes must be oriented. The
+// square root of the distance has the unit of the sizes of cells. Details that are narrower than the kernel cancel.
 func Current(k kernels.Kernel, source, target *mesh.Mesh) *Term {
 	return Norm{k, false}.Term(source, target)
 }
 
-// Varifold is the squared distance of the varifolds of two meshes (Charon and Trouvé, SIAM J. Imaging Sci. 6, 2013), which need no
-// orientation: as Current, with (n_i·n_j)²/(|n_i| |n_j|), the kernel of Cauchy and Binet, in place of n_i·n_j.
+// Varifold returns the data term of two meshes that is the squared distance of their varifolds (Charon and Trouvé, SIAM J.
+// Imaging Sci. 6, 2013). It needs no correspondence and no orientation. The formula is that of Current with (n_i·n_j)²/(|n_i|
+// |n_j|) in place of n_i·n_j. source is the mesh that is deformed, and target the fixed one; both are curves or both are
+// surfaces. k compares their cells by position; its width has the unit of the coordinates.
 func Varifold(k kernels.Kernel, source, target *mesh.Mesh) *Term {
 	return Norm{k, true}.Term(source, target)
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Icosphere returns the unit sphere as an icosahedron whose triangles were cut into four the given number of times:
-// 10·4^k + 2 vertices, 20·4^k triangles of nearly one size, normals outwards.
+// Icosphere returns the unit sphere as an icosahedron whose triangles were divided into four k times: 10·4^k + 2 vertices and
+// 20·4^k triangles of nearly equal size, with normals outwards.
 func Icosphere(subdivisions int) *Mesh {
 	if subdivisions < 0 || subdivisions > 9 {
 		panic(fmt.Sprintf("mesh.Icosphere: %d subdivisions, want 0 to 9", subdivisions))
@@ -26,8 +26,8 @@ func Icosphere(subdivisions int) *Mesh {
 	})
 }
 
-// Ellipsoid returns the ellipsoid with half axes a, b and c along x, y and z by meridians and circles of latitude, with a
-// vertex at each pole of z and normals outwards: another triangulation than that of an Icosphere.
+// Ellipsoid returns the ellipsoid with half axes a, b and c along x, y and z, triangulated by meridians and circles of
+// latitude, with a vertex at each pole on the z axis and normals outwards.
 func Ellipsoid(a, b, c float64, latitudes, meridians int) *Mesh {
 	if latitudes < 1 || meridians < 3 || !(a > 0) || !(b > 0) || !(c > 0) {
 		panic(fmt.Sprintf("mesh.Ellipsoid: half axes %g, %g, %g, %d latitudes, %d meridians; want positive axes, at least 1 and 3", a, b, c, latitudes, meridians))

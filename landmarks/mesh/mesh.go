@@ -34,7 +34,8 @@ func (m *Mesh) String() string {
 	return about
 }
 
-// Curve returns the curve that joins points in their order, the last to the first if it is closed. The points are shared.
+// Curve returns the curve that joins points, [n][2] or [n][3], in their order, and the last to the first if it is closed. It
+// shares the points.
 func Curve(points [][]float64, closed bool) *Mesh {
 	m := &Mesh{Vertices: points}
 	for i := range len(points) - 1 {

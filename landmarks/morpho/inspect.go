@@ -34,13 +34,13 @@ func (f Fault) String() string {
 // Advice says what to do about the fault, once the specimen was looked at.
 func (f Fault) Advice() string {
 	return [...]string{
-		"correct one of them in the file, leave the specimen out, leave the landmark out of all specimens, or match with a mismatch: other analyses do not mind",
+		"correct one of them in the file, leave the specimen out, leave the landmark out of all specimens, or deform with a mismatch; other analyses are not affected",
 		"if it is in another unit, convert it in the file",
 		"if it is of the other side, or two of its axes were exchanged, mirror it; or leave it out",
-		"count its landmarks as the others' are, or leave it out",
+		"number its landmarks as in the others, or leave it out",
 		"exchange them in the file, or leave the specimen out",
 		"put them in order in the file, or leave the specimen out where outlines are deformed",
-		"look at it: keep it if it is what it looks like",
+		"check it, and keep it if it is correct",
 	}[f]
 }
 
@@ -231,7 +231,7 @@ func (in *Inspection) judge(d *Dataset, i int, x, aligned [][]float64, distance,
 		return nil
 	}
 	if distance > fence {
-		note(FarFromMean, nil, severity, "%.3f from the mean, the median is %.3f", distance, median)
+		note(FarFromMean, nil, severity, "its distance from the mean is %.3f, the median distance %.3f", distance, median)
 	}
 	return nil
 }

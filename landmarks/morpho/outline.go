@@ -9,8 +9,8 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// MeanSpacing returns the mean distance between neighbouring points of an outline, |x_{i+1} − x_i| over i,
-// with the distance from the last to the first if it is closed. It is NaN for fewer than two points.
+// MeanSpacing returns the mean distance between neighbouring points of an outline, in the unit of the coordinates. If the
+// outline is closed, this includes the distance from the last point to the first. It is NaN for fewer than two points.
 func MeanSpacing(points [][]float64, closed bool) float64 {
 	if len(points) < 2 {
 		return math.NaN()
@@ -32,8 +32,9 @@ func segments(points [][]float64, closed bool) []float64 {
 	return lengths
 }
 
-// Resample returns n points at equal arc lengths along the polygon through points, the first where the old first is.
-// On a closed outline they are at k·L/n of the whole length L, on an open one at k·L/(n−1), so that both ends stay.
+// Resample returns n points at equal arc lengths along the polygon through points, [k][d]; the first one stays. On a closed
+// outline they are at j·L/n of the length L, on an open one at j·L/(n − 1), so that both ends stay. It is an error if there are
+// too few points, n is too small, or all points coincide.
 func Resample(points [][]float64, n int, closed bool) ([][]float64, error) {
 	_, dim, err := extent(points)
 	if err != nil {

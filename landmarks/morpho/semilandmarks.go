@@ -409,16 +409,20 @@ const (
 	slidingTolerance  = 1e-6
 )
 
-// ProcrustesSliding is Procrustes for curves and surfaces. The semi-landmarks of every shape slide by a criterion (see Slide) towards the
-// mean of the shapes as they were given, along the tangents where they arrive; then the shapes are aligned. A shape ends when they have no
-// more than 1e-6 of its size left to go (root mean square), or after 1000 steps; the Status is Converged if all have, and Iterations counts the
-// steps of the longest way. Where one would leave an open curve or surface at its end it stays there, and the Status is Stalled or IterationLimit.
+// ProcrustesSliding is Procrustes for shapes with semi-landmarks on curves and surfaces. First the semi-landmarks of each shape
+// slide, by a criterion (see Slide), towards the mean of the given shapes; then the shapes are aligned.
 //
-// The mean that they slide towards stays: one that goes along is held by nothing on its curves, so that landmarks crowd, and energies
-// and distances fall without end. To slide towards the new mean once more, give Slid.
+// The Status is Converged if in each shape the semi-landmarks would move by at most 1e-6 of its size (root mean square). A
+// shape ends after at most 1000 steps; Iterations counts the steps of the longest search. A semi-landmark that would leave an
+// open curve or surface stays at its end, and the Status is then Stalled or IterationLimit.
 //
-// Semi-landmarks that are not on a Support leave a bent curve or surface by a little: see Off. Those on one are first brought onto
-// it, which is an error if that takes any of them farther than landmarks lie from their centroid (root mean square).
+// Semi-landmarks without a Support slide along tangents and leave a bent curve or surface a little: see Off. Those with one are
+// first moved onto it. It is an error if this moves any of them farther than the root mean square distance of the landmarks
+// from their centroid. The other errors are those of Procrustes.
+//
+// The mean stays fixed during the sliding. If it moved with the shapes, nothing would hold it on the curves: landmarks would
+// crowd, and energies and distances would decrease without a limit. To slide towards the new mean once more, call the function
+// again with Slid. See P. Gunz, P. Mitteroecker and F. Bookstein, Semilandmarks in three dimensions, 2005.
 func ProcrustesSliding(shapes [][][]float64, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (*SlidAlignment, error) {
 	n, d, err := commonExtent(shapes, shapeNumber)
 	if err != nil {

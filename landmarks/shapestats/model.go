@@ -19,11 +19,13 @@ type Model struct {
 	tree *tree.Tree // nil without
 }
 
-// Fit explains the shapes of a data set by terms, one after the other, by least squares. Factors and covariates are columns of the data set, "group"
-// and LogSize among them, or have values of their own in the order of the specimens. Without terms the model is the mean. The specimens are taken
-// to be independent, but for terms Over others; see FitOnTree for species.
+// Fit aligns the shapes of a data set (Procrustes, centroid size 1), projects them to the tangent space of their mean, and fits
+// a linear model with the terms, in their order, by least squares. Without terms the model is the mean.
 //
-// It has the errors of morpho.Dataset.TangentShapes, linear.NewDesign and linear.Design.Fit.
+// Factors and covariates are columns of the data set, "group" or LogSize, or they have values of their own in the order of the
+// specimens. Specimens are treated as independent, except for terms Over others; for species use FitOnTree.
+//
+// The errors are those of morpho.Dataset.TangentShapes, linear.NewDesign and linear.Design.Fit.
 func Fit(d *morpho.Dataset, terms ...linear.Term) (*Model, error) {
 	m, err := fit(d, nil, terms)
 	if err != nil {
@@ -81,8 +83,9 @@ func (m *Model) Shape(row []float64) [][]float64 {
 	return points(row, len(m.Mean[0]))
 }
 
-// Predict returns the shape that linear.Model.Predict expects, [n][d], of a specimen with these covariates: "group" for Factor("group"), "log size"
-// for LogSize, and columns of the data set, so that Specimen.Covariates may be given.
+// Predict returns the shape, [n][d], that the model expects for a specimen with these covariates, by name: "group" for
+// Factor("group"), "log size" for LogSize, and columns of the data set. So the Covariates of a Specimen may be given. See
+// linear.Model.Predict.
 func (m *Model) Predict(covariates map[string]string) ([][]float64, error) {
 	solve.NotNil(m)
 	row, err := m.Model.Predict(covariates)
@@ -92,7 +95,8 @@ func (m *Model) Predict(covariates map[string]string) ([][]float64, error) {
 	return m.Shape(row), nil
 }
 
-// ANOVA is that of linear.Model.
+// ANOVA returns the analysis of variance of the model, with sums of squares of type I in squared centroid sizes, and
+// permutation tests of its terms: see linear.Model.ANOVAOfType.
 func (m *Model) ANOVA(p linear.Permutations) (*linear.ANOVA, error) {
 	return solve.NotNil(m).Model.ANOVA(p)
 }
@@ -117,12 +121,14 @@ func (m *Model) RegressionScores(t linear.Term) ([]float64, error) {
 	return solve.NotNil(m).Model.RegressionScores(t)
 }
 
-// Disparity is that of linear.Model.
+// Disparity compares the variances of groups about the means that the model predicts, in squared centroid sizes, with a
+// permutation test for each pair: see linear.Model.Disparity.
 func (m *Model) Disparity(groups linear.Term, p linear.Permutations) (*linear.Disparity, error) {
 	return solve.NotNil(m).Model.Disparity(groups, p)
 }
 
-// PairsOfMeans is that of linear.Model.
+// PairsOfMeans compares the means of the categories of a factor in pairs: their Procrustes distances in centroid sizes, with
+// permutation tests. See linear.Model.PairsOfMeans.
 func (m *Model) PairsOfMeans(factor linear.Term, p linear.Permutations) (linear.Pairs, error) {
 	return solve.NotNil(m).Model.PairsOfMeans(factor, p)
 }

@@ -21,7 +21,7 @@ func TestScanned(t *testing.T) {
 		t.Fatal(err)
 	}
 	note := "body0.vtk: removed 45 flaps of two cells with the same vertices (8.7 % of the size), removed 343 unused vertices, more than two cells meet at 9 places, which stay"
-	if len(s.Notes) < 4 || s.Notes[0] != note || !strings.HasPrefix(s.Notes[3], "varifolds of width") {
+	if len(s.Notes) < 4 || s.Notes[0] != note || !strings.HasPrefix(s.Notes[3], "the norm is that of varifolds") {
 		t.Error(strings.Join(s.Notes, "\n"))
 	}
 	files["model.xml"] = strings.NewReplacer("template.vtk", "body0.vtk", "data/", "").Replace(modelXML)

@@ -93,7 +93,7 @@ func Read(folder string) (*Study, error) {
 	if len(meshes) > 0 {
 		s.Names, s.Subjects = names, population.Single(meshes)
 		if len(folders) > 0 {
-			s.note("passed over, as there are meshes beside them: %s", strings.Join(folders, ", "))
+			s.note("folders that were skipped because the folder above contains meshes: %s", strings.Join(folders, ", "))
 		}
 		return s.compared()
 	}
@@ -104,7 +104,7 @@ func Read(folder string) (*Study, error) {
 			return nil, err
 		}
 		if len(meshes) == 0 {
-			s.note("no meshes in %s", subject)
+			s.note("folder without meshes: %s", subject)
 			continue
 		}
 		objects := map[string]*mesh.Mesh{}
@@ -184,13 +184,13 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 			for _, specimen := range d.Specimens {
 				names, meshes = append(names, name+": "+specimen.Name), append(meshes, mesh.Curve(specimen.Points, true))
 			}
-			s.note("%s%s: %d outlines, taken for closed", prefix, name, len(d.Specimens))
+			s.note("%s%s: %d outlines, treated as closed", prefix, name, len(d.Specimens))
 		default:
 			others = append(others, name)
 		}
 	}
 	if len(others) > 0 {
-		s.note("passed over: %s%s", prefix, strings.Join(others, ", "))
+		s.note("files that were skipped: %s%s", prefix, strings.Join(others, ", "))
 	}
 	if len(marked) > 0 {
 		for name, has := range stems {
@@ -198,9 +198,9 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 				bare = append(bare, name)
 			}
 		}
-		note := fmt.Sprintf("landmarks of meshes, which an atlas does not use and morpho.Read takes from the folder: %s%s", prefix, strings.Join(marked, ", "))
+		note := fmt.Sprintf("landmarks of meshes, which an atlas does not use (morpho.Read reads them): %s%s", prefix, strings.Join(marked, ", "))
 		if len(bare) > 0 {
-			note += "; there are none of " + strings.Join(slices.Sorted(slices.Values(bare)), ", ")
+			note += "; the following have none: " + strings.Join(slices.Sorted(slices.Values(bare)), ", ")
 		}
 		s.note("%s", note)
 	}
@@ -330,7 +330,7 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	if similarity {
 		motion = "similarities"
 	}
-	s.note("aligned to %s by %s", s.Names[0], motion)
+	s.note("subjects were aligned to %s by %s", s.Names[0], motion)
 	// Alignment turns shapes about their centres, within a ball.
 	objects := slices.Clone(s.Model.Objects)
 	centre, _, first := mesh.Moments(s.Subjects[0])
@@ -403,7 +403,7 @@ func (s *Study) chooseNorms(deformation, detail float64) error {
 		if len(first) > 1 {
 			of = fmt.Sprintf("%s: ", cmp.Or(objects[o].ID, fmt.Sprintf("object %d", o)))
 		}
-		chosen = append(chosen, fmt.Sprintf("%svarifolds of width %.3g, noise %.3g", of, width, noise))
+		chosen = append(chosen, fmt.Sprintf("%sthe norm is that of varifolds with a kernel of width %.3g, and σ is %.3g", of, width, noise))
 	}
 	s.note("%s", strings.Join(chosen, "; "))
 	s.Model.Objects = objects
@@ -445,7 +445,7 @@ func (s *Study) chooseDeformations(deformation float64) error {
 		}
 	}
 	s.Model = population.Model{Objects: objects, Space: landmarks.New(len(s.Controls), len(first[0].Vertices[0]), kernels.Gaussian(deformation*r), geom.Integrator(ode.Heun, 5))}
-	s.note("deformations of width %.3g, %d control points", deformation*r, len(s.Controls))
+	s.note("deformations have a kernel of width %.3g and %d control points", deformation*r, len(s.Controls))
 	return nil
 }
 

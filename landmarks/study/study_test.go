@@ -261,7 +261,7 @@ func TestReadFolder(t *testing.T) {
 	if got := fmt.Sprint(s.Names); got != "[a.vtp b.ply c.obj]" {
 		t.Errorf("subjects %s", got)
 	}
-	if got := strings.Join(s.Notes, "; "); got != "passed over: notes.txt; c.obj: removed 1 unused vertex; passed over, as there are meshes beside them: more" {
+	if got := strings.Join(s.Notes, "; "); got != "files that were skipped: notes.txt; c.obj: removed 1 unused vertex; folders that were skipped because the folder above contains meshes: more" {
 		t.Errorf("notes: %s", got)
 	}
 	s = expect.Must(study.Read(folder(t, map[string]any{"squares.csv": outlines})))
@@ -271,7 +271,7 @@ func TestReadFolder(t *testing.T) {
 	// Landmarks of meshes, and a table of something else, beside them.
 	s = expect.Must(study.Read(folder(t, map[string]any{"a.ply": ball(1), "b.ply": ball(1.1), "c.ply": ball(1.2), "a.txt": "8.049 20.267 7.161\n1 2 3\n4 5 6\n", "b.csv": outlines,
 		"about.csv": "subject,age\na,7\n"})))
-	if got := strings.Join(s.Notes, "; "); len(s.Subjects) != 3 || got != "passed over: about.csv; landmarks of meshes, which an atlas does not use and morpho.Read takes from the folder: a.txt, b.csv; there are none of c" {
+	if got := strings.Join(s.Notes, "; "); len(s.Subjects) != 3 || got != "files that were skipped: about.csv; landmarks of meshes, which an atlas does not use (morpho.Read reads them): a.txt, b.csv; the following have none: c" {
 		t.Errorf("%d subjects, notes: %s", len(s.Subjects), got)
 	}
 	// Folders of subjects with several objects.
@@ -281,13 +281,13 @@ func TestReadFolder(t *testing.T) {
 		t.Errorf("subjects %s, objects %+v", s.Names, o)
 	}
 	expect.Abs(t, "the right one of b", s.Subjects[1][2].Vertices, ball(0.5).Vertices, 0)
-	if got := strings.Join(s.Notes, "; "); got != "passed over: b/notes.txt; passed over: empty/x.txt; no meshes in empty" {
+	if got := strings.Join(s.Notes, "; "); got != "files that were skipped: b/notes.txt; files that were skipped: empty/x.txt; folder without meshes: empty" {
 		t.Errorf("notes: %s", got)
 	}
 	if err := s.Start(0.5, 0.3, false); err != nil {
 		t.Error(err)
 	}
-	if got := fmt.Sprint(s.Notes); !strings.Contains(got, "bow: varifolds of width") || len(s.Model.Objects) != 3 || s.Model.Objects[0].Noise != 0.3 {
+	if got := fmt.Sprint(s.Notes); !strings.Contains(got, "bow: the norm is that of varifolds") || len(s.Model.Objects) != 3 || s.Model.Objects[0].Noise != 0.3 {
 		t.Errorf("notes: %s, model %+v", got, s.Model)
 	}
 	s = expect.Must(study.Read(folder(t, map[string]any{"b/x.ply": ball(1), "a/y.ply": ball(1.1)})))

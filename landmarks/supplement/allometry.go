@@ -26,40 +26,40 @@ func (a *analysis) allometry() *Section {
 	}
 	found, err := shapestats.MeasureAllometry(d, a.tree, a.draws())
 	if err != nil && len(d.Groups()) > 1 { // too few specimens for slopes
-		s.add(Paragraph(fmt.Sprintf("The slopes of groups are not compared: %v.", err)))
+		s.add(Paragraph(fmt.Sprintf("The slopes of groups were not compared: %v.", err)))
 		d = d.GroupBy()
 		found, err = shapestats.MeasureAllometry(d, a.tree, a.draws())
 	}
 	try.Do(err)
 	rows := found.Table.Rows
-	verdict := "The data show no dependence of shape on size"
+	verdict := "The dependence of shape on size is not significant"
 	if rows[0].P <= significant {
 		verdict = "Shape depends on size"
 	}
-	text := fmt.Sprintf("%s: the logarithm of centroid size explains %s (p = %s).", verdict, percent(rows[0].R2), pValue(rows[0].P))
+	text := fmt.Sprintf("%s: the logarithm of centroid size explains %s of the variation (p = %s).", verdict, percent(rows[0].R2), pValue(rows[0].P))
 	groups := d.Groups()
 	if len(groups) > 1 {
-		same := "do not differ as far as the data show, so that one slope describes all"
+		same := "do not differ significantly, so one slope is used for all groups"
 		if rows[2].P <= significant {
-			same = "differ, so that one slope does not describe all"
+			same = "differ significantly, so one slope does not describe all groups"
 		}
 		text += fmt.Sprintf(" The slopes of the groups %s (p = %s).", same, pValue(rows[2].P))
 	}
-	s.add(Paragraph(text), a.anovaTable("allometry", "Analysis of variance of the allometry.", found.Table))
+	s.add(Paragraph(text), a.anovaTable("allometry", "Analysis of variance of shape by size and group.", found.Table))
 	if len(found.Pairs) > 0 {
-		t := &Table{Name: "allometry-slopes", Caption: "Slopes of pairs of groups: the distance of their ends for a unit of the logarithm of size, and the angle between them in degrees. Angles between short slopes are those of noise, and their p too small.", Header: []string{"group", "other group", "distance", "p", "angle", "p of the angle"}}
+		t := &Table{Name: "allometry-slopes", Caption: "Slopes of pairs of groups: the length of their difference, per unit of the logarithm of size, and the angle between them in degrees. If shape hardly depends on size, angles are due to noise, and their p-values are too small.", Header: []string{"group", "other group", "distance", "p", "angle", "p of the angle"}}
 		for _, p := range found.Pairs {
 			t.Rows = append(t.Rows, []string{p.A, p.B, number(p.Distance), pValue(p.P), number(p.Angle * 180 / math.Pi), pValue(p.PAngle)})
 		}
 		s.add(t)
 	}
 	s.add(a.allometryFigure(found, groups, values))
-	free := &Table{Name: "allometry-scores", Caption: "Scores of the specimens on the common allometric component, and on the first residual component.", Header: []string{"specimen", "log centroid size", "common component", "residual component"}}
+	free := &Table{Name: "allometry-scores", Caption: "Scores of the specimens on the common allometric component and on the first residual component.", Header: []string{"specimen", "log centroid size", "common component", "residual component"}}
 	for i, specimen := range found.SizeFree.Specimens {
 		free.Rows = append(free.Rows, []string{specimen.Name, number(found.Sizes[i]), number(found.Scores[i]), number(found.ResidualComponent[i])})
 	}
 	s.add(free)
-	a.method("Allometry is the regression of shape on the logarithm of centroid size, with one slope for all groups; scores are projections on it, and the residual component is the first principal one of what is left.", "A. Drake and C. Klingenberg, The pace of morphological change, Proc. R. Soc. B 275, 2008", "P. Mitteroecker, P. Gunz, M. Bernhard, K. Schaefer and F. Bookstein, Comparison of cranial ontogenetic trajectories among great apes and humans, J. Human Evolution 46, 2004")
+	a.method("Allometry is the regression of shape on the logarithm of centroid size, with one slope for all groups. Scores of the common allometric component are projections on this slope. The residual component is the first principal component after removing the direction of the slope.", "A. Drake and C. Klingenberg, The pace of morphological change, Proc. R. Soc. B 275, 2008", "P. Mitteroecker, P. Gunz, M. Bernhard, K. Schaefer and F. Bookstein, Comparison of cranial ontogenetic trajectories among great apes and humans, J. Human Evolution 46, 2004")
 	return s
 }
 
@@ -90,11 +90,11 @@ func (a *analysis) allometryFigure(found *shapestats.Allometry, groups, values [
 	}
 	of, lines := "", "the line is their slope"
 	if len(groups) > 1 {
-		of, lines = ", for "+groups[0], "lines are the slopes of the groups"
+		of, lines = ", in the group "+groups[0], "lines are the slopes of the groups"
 	}
-	return &Figure{Name: "allometry", Caption: fmt.Sprintf("(a) Scores of the common allometric component; %s. (b) The first residual component, which has %s of what size leaves. (c) The shapes that are predicted for the smallest and the largest size%s.", lines, percent(found.Share), of),
+	return &Figure{Name: "allometry", Caption: fmt.Sprintf("(a) Scores of the common allometric component; %s. (b) The first residual component, which explains %s of the remaining variance. (c) Predicted shapes at the smallest and the largest size%s.", lines, percent(found.Share), of),
 		Drawing: viz.Row(
 			viz.Fig(layers...).Title("(a) allometry").XLabel(label).YLabel("common component"),
-			viz.Fig(a.byGroup(values, found.Scores, found.ResidualComponent)...).Title("(b) what size leaves").XLabel("common component").YLabel("residual component"),
+			viz.Fig(a.byGroup(values, found.Scores, found.ResidualComponent)...).Title("(b) residual").XLabel("common component").YLabel("residual component"),
 			a.between(ends[0], ends[1], "smallest", "largest").Title("(c) predicted shapes"))}
 }

@@ -231,9 +231,9 @@ func (a *analysis) summary() *Section {
 	if a.model == nil {
 		why := "No model was given."
 		if len(a.data.Groups()) > 1 {
-			why = "Groups of one specimen each are not compared, and no other model was given."
+			why = "No model was given, and groups of one specimen each cannot be compared."
 		}
-		s.add(Paragraph(why + " The first two principal components have " + percent(a.pca.Shares[0]) + " and " + percent(a.share(1)) + " of the variance."))
+		s.add(Paragraph(why + " The first two principal components explain " + percent(a.pca.Shares[0]) + " and " + percent(a.share(1)) + " of the variance."))
 		return s
 	}
 	explained := 0.0
@@ -245,9 +245,9 @@ func (a *analysis) summary() *Section {
 		if math.IsNaN(row.P) {
 			continue
 		}
-		verdict := "has no effect that the data show"
+		verdict := "has no significant effect"
 		if row.P <= significant {
-			verdict = "has an effect"
+			verdict = "has a significant effect"
 		}
 		found = append(found, fmt.Sprintf("%s %s: it explains %s of the squared Procrustes distances (F = %.3g, p = %s).", row.Term, verdict, percent(row.R2), row.F, pValue(row.P)))
 	}
@@ -273,17 +273,17 @@ func (a *analysis) describe() *Section {
 	a.method("Shapes were aligned by generalised Procrustes analysis, with centroid size 1, and projected to the tangent space of their mean.", "J. Gower, Generalized Procrustes analysis, Psychometrika 40, 1975", "F. J. Rohlf, Shape statistics: Procrustes superimpositions and tangent spaces, J. Classification 16, 1999")
 	s.add(Paragraph(fmt.Sprintf("The root mean square Procrustes distance from the mean shape is %.3g.", aligned.RMS)))
 	for _, note := range a.data.Notes {
-		s.add(Paragraph("The data: " + note + "."))
+		s.add(Paragraph("Note on the data: " + note + "."))
 	}
 	a.describeReady(s)
 	if len(found.Findings) == 0 {
-		s.add(Paragraph("No specimen is far from the others, mirrored, of another size or with landmarks exchanged."))
+		s.add(Paragraph("No specimen is an outlier, is mirrored, has another size, or has exchanged landmarks."))
 	} else {
 		lines := List{}
 		for _, f := range found.Findings {
 			lines = append(lines, f.String())
 		}
-		s.add(Paragraph(fmt.Sprintf("Look at %s before you trust what follows:", text.Counted(len(found.Findings), "findings"))), lines)
+		s.add(Paragraph(fmt.Sprintf("Please check %s before you use the results below:", text.Counted(len(found.Findings), "findings"))), lines)
 	}
 	var cloud [][]float64
 	for _, shape := range aligned.Shapes {
@@ -380,10 +380,10 @@ func (a *analysis) vary() *Section {
 		return s
 	}
 	_, _, values := a.main()
-	s.add(Paragraph(fmt.Sprintf("The morphospace shows the total variation and tests nothing. Its first two components have %s and %s of the variance.", percent(a.pca.Shares[0]), percent(a.pca.Shares[1]))))
+	s.add(Paragraph(fmt.Sprintf("The morphospace shows the total variation; it is not a test. Its first two components explain %s and %s of the variance.", percent(a.pca.Shares[0]), percent(a.pca.Shares[1]))))
 	caption := "Scores of the specimens on the first two principal components, with their shares of the variance, and the convex hulls of the groups."
 	if a.drawn() {
-		caption += " Small shapes are those of the margins: of the lowest, the mean and the highest scores."
+		caption += " The small shapes at the margins are those at the lowest, the mean and the highest score."
 	}
 	s.add(&Figure{Name: "morphospace", Caption: caption, Drawing: a.morphospace(values)})
 	if deformations := a.deformations(); deformations != nil {
@@ -395,7 +395,7 @@ func (a *analysis) vary() *Section {
 		ends = append(ends, a.between(low, high, "lowest score", "highest score").Title(fmt.Sprintf("(%c) component %d", 'a'+k, k+1)))
 	}
 	s.add(&Figure{Name: "components", Caption: "The shapes at the ends of the first two components.", Drawing: viz.Row(ends...)})
-	t := &Table{Name: "components", Caption: "Principal components: shares of the variance, and their sums.", Header: []string{"component", "share", "sum"}}
+	t := &Table{Name: "components", Caption: "Principal components: share of the variance, and its cumulative sum.", Header: []string{"component", "share", "sum"}}
 	sum := 0.0
 	for k, share := range a.pca.Shares {
 		if sum += share; k < 10 {
@@ -437,18 +437,18 @@ func (a *analysis) explain() *Section {
 	s := &Section{Title: "What the model explains"}
 	kinds := []string{}
 	if len(a.formula.Factors) > 0 {
-		kinds = append(kinds, and(a.formula.Factors)+" "+isAre(len(a.formula.Factors))+" taken for categories")
+		kinds = append(kinds, and(a.formula.Factors)+" "+isAre(len(a.formula.Factors))+" treated as categories")
 	}
 	if len(a.formula.Numbers) > 0 {
-		kinds = append(kinds, and(a.formula.Numbers)+" "+isAre(len(a.formula.Numbers))+" taken for numbers")
+		kinds = append(kinds, and(a.formula.Numbers)+" "+isAre(len(a.formula.Numbers))+" treated as numbers")
 	}
-	s.add(Paragraph(fmt.Sprintf("The model is shape ~ %s; %s. A term is tested beside %s.", a.Model, and(kinds), [...]string{"those above it", "all terms that do not contain it", "all other terms, for the mean over the categories of each factor"}[a.sums])))
+	s.add(Paragraph(fmt.Sprintf("The model is shape ~ %s, where %s. Each term is tested in addition to %s.", a.Model, and(kinds), [...]string{"the terms above it in the table", "all terms that do not contain it", "all other terms, at the mean over the categories of each factor"}[a.sums])))
 	s.add(a.anovaTable("anova", anovaCaption(a.anova), a.anova))
-	a.method("The effect size Z is by how many standard deviations the logarithm of F is above the mean of the draws.")
+	a.method("The effect size Z is the logarithm of F minus its mean over the permutations, in standard deviations of the permutations.")
 	if a.tree != nil {
-		a.method(fmt.Sprintf("Models are those of phylogenetic generalised least squares; the signs of independent contrasts were drawn at random, %d times.", a.Permutations), "D. Adams and M. Collyer, Phylogenetic ANOVA, Evolution 72, 2018", "J. Felsenstein, Phylogenies and the comparative method, Am. Nat. 125, 1985")
+		a.method(fmt.Sprintf("Models were fitted by phylogenetic generalised least squares. Terms were tested by drawing the signs of independent contrasts at random, %d times.", a.Permutations), "D. Adams and M. Collyer, Phylogenetic ANOVA, Evolution 72, 2018", "J. Felsenstein, Phylogenies and the comparative method, Am. Nat. 125, 1985")
 	} else {
-		a.method(fmt.Sprintf("Terms were tested by permuting the residuals of the model with the terms beside which they are tested, %d times.", a.Permutations), "D. Freedman and D. Lane, A nonstochastic interpretation of reported significance levels, J. Business and Economic Statistics 1, 1983", "C. Goodall, Procrustes methods in the statistical analysis of shape, J. R. Statist. Soc. B 53, 1991", "M. Collyer, D. Sekora and D. Adams, A method for analysis of phenotypic change for phenotypes described by high-dimensional data, Heredity 115, 2015")
+		a.method(fmt.Sprintf("Each term was tested by permuting, %d times, the residuals of the model with those terms in addition to which it is tested.", a.Permutations), "D. Freedman and D. Lane, A nonstochastic interpretation of reported significance levels, J. Business and Economic Statistics 1, 1983", "C. Goodall, Procrustes methods in the statistical analysis of shape, J. R. Statist. Soc. B 53, 1991", "M. Collyer, D. Sekora and D. Adams, A method for analysis of phenotypic change for phenotypes described by high-dimensional data, Heredity 115, 2015")
 	}
 	return s
 }
@@ -520,7 +520,7 @@ func (a *analysis) differ() *Section {
 		group := terms[len(terms)-1]
 		pairs := try.Get(m.PairsOfMeans(group, a.draws()))
 		name := strings.Join(factors, " and ")
-		t := &Table{Name: fileName("pairs-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Procrustes distances between the means by %s.", name), Header: []string{"group", "other group", "distance", "p", "p of all (Bonferroni)"}}
+		t := &Table{Name: fileName("pairs-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Procrustes distances between the means of groups (%s).", name), Header: []string{"group", "other group", "distance", "p", "p, corrected (Bonferroni)"}}
 		largest := 0
 		for i, p := range pairs {
 			if p.Distance > pairs[largest].Distance {
@@ -536,19 +536,19 @@ func (a *analysis) differ() *Section {
 		}
 		s.add(t)
 		if d := dendrogram(pairs); d != nil {
-			s.add(&Figure{Name: fileName("dendrogram-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Which means by %s are alike: average linkage of their Procrustes distances. This is no phylogeny.", name), Drawing: viz.Fig(viz.Tree(d)).XLabel("half the distance, from the root")})
+			s.add(&Figure{Name: fileName("dendrogram-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Similarity of the means of groups (%s): average linkage of their Procrustes distances. This is not a phylogeny.", name), Drawing: viz.Fig(viz.Tree(d)).XLabel("half the distance, from the root")})
 		}
 		var means [2][][]float64
 		for k, g := range []string{pairs[largest].A, pairs[largest].B} {
 			means[k] = a.meanOf(m, d, g)
 		}
-		which := fmt.Sprintf("The means of the two groups by %s", name)
+		which := fmt.Sprintf("The means of the two groups (%s)", name)
 		if len(pairs) > 1 {
-			which += fmt.Sprintf(" that differ most, of %d pairs", len(pairs))
+			which += fmt.Sprintf(" with the largest distance of %d pairs", len(pairs))
 		}
 		s.add(&Figure{Name: t.Name, Caption: which + ".",
 			Drawing: a.between(means[0], means[1], pairs[largest].A, pairs[largest].B)})
-		a.method("Means of groups were compared in pairs by their Procrustes distances, permuting the residuals of the model without the groups.", "M. Collyer and D. Adams, RRPP: an R package for fitting linear models to high-dimensional data using residual randomization, Methods Ecol. Evol. 9, 2018")
+		a.method("Pairs of group means were compared by their Procrustes distance. Its p-value comes from permuting the residuals of the model without the groups.", "M. Collyer and D. Adams, RRPP: an R package for fitting linear models to high-dimensional data using residual randomization, Methods Ecol. Evol. 9, 2018")
 	}
 	if len(s.Parts) == 0 {
 		return nil
@@ -591,7 +591,7 @@ func (a *analysis) disparity() *Section {
 	}
 	found := try.Get(a.model.Disparity(groups, a.draws()))
 	s := &Section{Title: "Which groups vary more"}
-	t := &Table{Name: "disparity", Caption: "Procrustes variances of the groups about the model.", Header: []string{"group", "specimens", "variance", "degrees of freedom"}}
+	t := &Table{Name: "disparity", Caption: "Procrustes variances of the groups about the means that the model predicts.", Header: []string{"group", "specimens", "variance", "degrees of freedom"}}
 	for _, g := range found.Groups {
 		t.Rows = append(t.Rows, []string{g.Group, fmt.Sprint(g.Samples), number(g.Variance), number(g.DF)})
 	}
@@ -600,7 +600,7 @@ func (a *analysis) disparity() *Section {
 		pairs.Rows = append(pairs.Rows, []string{r.A, r.B, number(r.Ratio), pValue(r.P)})
 	}
 	s.add(t, pairs)
-	a.method("Variances of groups about the model were compared by permuting the residuals, divided by the root of one minus their leverage.", "M. Anderson, Distance-based tests for homogeneity of multivariate dispersions, Biometrics 62, 2006")
+	a.method("Variances of groups were compared by permuting the residuals of the model, each divided by the square root of one minus its leverage.", "M. Anderson, Distance-based tests for homogeneity of multivariate dispersions, Biometrics 62, 2006")
 	return s
 }
 
@@ -611,16 +611,16 @@ func (a *analysis) phylogeny() *Section {
 	}
 	signal := try.Get(shapestats.PhylogeneticSignal(a.data, a.tree, a.draws()))
 	s := &Section{Title: "What the phylogeny explains"}
-	verdict := "No phylogenetic signal shows"
+	verdict := "The phylogenetic signal is not significant"
 	if signal.P <= significant {
 		verdict = "Relatives resemble each other"
 	}
 	likely := try.Get(shapestats.PhylogeneticLambda(a.data, a.tree, a.draws()))
 	s.add(Paragraph(fmt.Sprintf("%s: K = %.3g (p = %s).", verdict, signal.K, pValue(signal.P))),
-		&Table{Name: "signal", Caption: "Phylogenetic signal: 1 is expected under Brownian motion, 0 without any relation to the tree. Z is the effect size.", Header: []string{"signal", "value", "dimensions", "Z", "p"}, Rows: [][]string{
+		&Table{Name: "signal", Caption: "Phylogenetic signal. Brownian motion along the tree gives values about 1, and shapes that do not depend on the tree values about 0. Z is the effect size.", Header: []string{"signal", "value", "dimensions", "Z", "p"}, Rows: [][]string{
 			{"K", number(signal.K), fmt.Sprint(len(a.mean.Fitted[0])), number(signal.Effect.Z()), pValue(signal.P)},
 			{"λ", number(likely.Lambda), fmt.Sprint(likely.Dimensions), number(likely.Effect.Z()), pValue(likely.P)}}})
-	a.method("Phylogenetic signal K is that of all coordinates; its effect size is that of log K. The signal λ is that of the first principal components by maximum likelihood, with its own λ for each draw; its effect size is that of the log-likelihood.",
+	a.method("The phylogenetic signal K was computed from all coordinates; its effect size Z is that of log K. The signal λ was estimated by maximum likelihood from the first principal components, and again for each permutation; its effect size Z is that of the log-likelihood.",
 		"D. Adams, A generalized K statistic for estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014", "M. Collyer, E. Baken and D. Adams, A standardized effect size for evaluating and comparing the strength of phylogenetic signal, Methods Ecol. Evol. 13, 2022",
 		"M. Pagel, Inferring the historical patterns of biological evolution, Nature 401, 1999")
 	if len(a.pca.Scores) < 2 {
@@ -631,7 +631,7 @@ func (a *analysis) phylogeny() *Section {
 		points = append(points, []float64{a.pca.Scores[0][i], a.pca.Scores[1][i]})
 	}
 	nodes := try.Get(a.tree.Prune(points))
-	s.add(&Figure{Name: "phylomorphospace", Caption: "The tree among the principal components of the shapes.",
+	s.add(&Figure{Name: "phylomorphospace", Caption: "The phylogeny in the plane of the first two principal components of the shapes.",
 		Drawing: viz.Fig(viz.Phylomorphospace(a.tree, nodes.Mean)).XLabel(a.component(0)).YLabel(a.component(1))})
 	return s
 }
@@ -640,7 +640,7 @@ func (a *analysis) phylogeny() *Section {
 func (a *analysis) describeMethods() *Section {
 	s := &Section{Title: "Methods"}
 	s.add(Paragraph(strings.Join(a.methods, " ")))
-	s.add(Paragraph(fmt.Sprintf("Tests drew %d permutations from the seed %d. A p-value counts the data as one of the draws; its standard error is that of the draws. Effects are called so up to p = %g.", a.Permutations, a.Seed, significant)))
+	s.add(Paragraph(fmt.Sprintf("Tests used %d permutations, with random numbers from seed %d. A p-value counts the data as one of the permutations; its standard error is that of sampling permutations. An effect is called significant if p ≤ %g.", a.Permutations, a.Seed, significant)))
 	s.add(Paragraph("Computed by " + software() + "."))
 	slices.Sort(a.cited)
 	list := List{}
@@ -661,7 +661,7 @@ func (a *analysis) specimens() *Section {
 	if a.data.Unit != "" {
 		size += " (" + a.data.Unit + ")"
 	}
-	t := &Table{Name: "specimens", Caption: "The specimens, their sizes and their Procrustes distances from the mean.", Header: []string{"specimen"}}
+	t := &Table{Name: "specimens", Caption: "The specimens with their sizes and their Procrustes distances from the mean.", Header: []string{"specimen"}}
 	if grouped {
 		t.Header = append(t.Header, "group")
 	}

@@ -10,7 +10,7 @@ import (
 	"anatomy/viz"
 )
 
-// measured tells how exact the measurements are, where the data say by the columns "individual" and "replicate" which of them are repeated.
+// measured says how exact the measurements are, where the data say by the columns "individual" and "replicate" which of them are repeated.
 func (a *analysis) measured() *Section {
 	columns := a.data.Covariates()
 	if !slices.Contains(columns, "individual") || !slices.Contains(columns, "replicate") {
@@ -27,9 +27,9 @@ func (a *analysis) measured() *Section {
 	if found.Table.Rows[1].P <= significant {
 		verdict = "differ systematically"
 	}
-	s.add(Paragraph(fmt.Sprintf("The repeatability of one measurement is %.3f: the share of the variance that is between specimens of one %s and another, and not error. Replicates %s (p = %s).",
+	s.add(Paragraph(fmt.Sprintf("The repeatability of one measurement is %.3f. This is the share of the variance that is due to differences by %s and not to measurement error. Replicates %s (p = %s).",
 		found.ICC, what, verdict, pValue(found.Table.Rows[1].P))))
-	s.add(Paragraph("The other analyses take each measurement for a specimen of its own. Test what differs between individuals over them: write “over individual” behind the term."))
+	s.add(Paragraph("The other analyses treat each measurement as a specimen of its own. To test a term that differs between individuals against the variation of individuals, write “over individual” after the term."))
 	found.Table.Rows[0].Term = what
 	s.add(a.anovaTable("repeatability", fmt.Sprintf("Procrustes analysis of variance by %s and replicate. The residuals are the random error of measurement.", what), found.Table))
 	t := &Table{Name: "repeatability-landmarks", Caption: "Standard deviations of the landmarks within and between specimens, in centroid sizes.", Header: []string{"landmark", "error", "between specimens"}}
@@ -38,7 +38,7 @@ func (a *analysis) measured() *Section {
 	}
 	s.add(t)
 	if len(a.pca.Scores) > 1 {
-		s.add(&Figure{Name: "repeatability", Caption: fmt.Sprintf("Measurements of one %s, joined by lines, among the principal components of all.", what), Drawing: a.joinedBy(d.Groups(), func(i int) string { return d.Specimens[i].Group })})
+		s.add(&Figure{Name: "repeatability", Caption: fmt.Sprintf("All measurements in the plane of the first two principal components. Lines join measurements of the same %s.", what), Drawing: a.joinedBy(d.Groups(), func(i int) string { return d.Specimens[i].Group })})
 	}
 	a.method("Repeatability is the intraclass correlation of the Procrustes analysis of variance.", "C. Fruciano, Measurement error in geometric morphometrics, Dev. Genes Evol. 226, 2016", "C. Lessells and P. Boag, Unrepeatable repeatabilities: a common mistake, Auk 104, 1987")
 	return s

@@ -74,12 +74,12 @@ func (a *analysis) integrate() *Section {
 		base = a.mean
 	}
 	modular := try.Get(base.Modularity(modules, a.draws()))
-	verdict := "The data do not show that the parts are modules"
+	verdict := "The parts are not significant modules"
 	if modular.P <= significant {
-		verdict = "The parts are modules: they covary less with each other than within"
+		verdict = "The parts are modules: landmarks covary less between the parts than within them"
 	}
-	s.add(Paragraph(fmt.Sprintf("%s (covariance ratio %.3g, p = %s: %s beside random landmarks, %s beside the same pattern turned over the shape).", verdict, modular.CR, pValue(modular.P), pValue(modular.Random.P), pValue(modular.Turned.P))))
-	a.method("Modules were compared by the covariance ratio with random landmarks, and with the same pattern turned over the mean shape; the larger p counts.", "D. Adams, Evaluating modularity in morphometric data, Methods Ecol. Evol. 7, 2016")
+	s.add(Paragraph(fmt.Sprintf("%s (covariance ratio %.3g, p = %s; compared with random sets of landmarks p = %s, compared with the same pattern turned over the shape p = %s).", verdict, modular.CR, pValue(modular.P), pValue(modular.Random.P), pValue(modular.Turned.P))))
+	a.method("The covariance ratio of the parts was compared with that of random sets of landmarks, and with that of the same pattern turned over the mean shape. The larger p-value counts.", "D. Adams, Evaluating modularity in morphometric data, Methods Ecol. Evol. 7, 2016")
 
 	t := &Table{Name: "integration", Caption: fmt.Sprintf("Two-block partial least squares of %s and the other landmarks, each aligned by itself: correlation of the first pair of scores, effect size and p.", parts[0].name), Header: []string{"specimens", "number", "r", "Z", "p"}}
 	s.add(t)
@@ -99,7 +99,7 @@ func (a *analysis) integrate() *Section {
 	case a.tree != nil:
 		found := try.Get(shapestats.MeasureIntegrationOnTree(a.data, a.tree, modules[0], a.draws()))
 		add("species on the tree", len(a.data.Specimens), found)
-		a.method("Parts of species covary as their phylogenetically independent contrasts do.", "D. Adams and R. Felice, Assessing trait covariation and morphological integration on phylogenies using evolutionary covariance matrices, PLoS ONE 9, 2014")
+		a.method("The integration of species is that of their phylogenetically independent contrasts.", "D. Adams and R. Felice, Assessing trait covariation and morphological integration on phylogenies using evolutionary covariance matrices, PLoS ONE 9, 2014")
 	case values == nil:
 		found := try.Get(shapestats.MeasureIntegration(a.data, modules[0], a.draws()))
 		add("all specimens", len(a.data.Specimens), found)
@@ -114,15 +114,15 @@ func (a *analysis) integrate() *Section {
 			add(g, len(some.Specimens), found)
 		}
 	}
-	a.method("Parts were compared by two-block partial least squares; the effect size Z is that of the inverse hyperbolic tangent of the correlation.", "F. J. Rohlf and M. Corti, Use of two-block partial least-squares to study covariation in shape, Syst. Biol. 49, 2000")
+	a.method("The covariation of parts was measured by two-block partial least squares. The effect size Z is that of the inverse hyperbolic tangent of the correlation.", "F. J. Rohlf and M. Corti, Use of two-block partial least-squares to study covariation in shape, Syst. Biol. 49, 2000")
 	if len(effects) > 1 {
-		pairs := &Table{Name: "integration-pairs", Caption: "Whether groups differ in how strongly their parts covary: differences of effects in standard errors, and p of a normal distribution.", Header: []string{"group", "other group", "Z of the difference", "p"}}
+		pairs := &Table{Name: "integration-pairs", Caption: "Comparison of groups by the integration of their parts: the difference of the effect sizes in standard errors, and its p-value by the normal distribution.", Header: []string{"group", "other group", "Z of the difference", "p"}}
 		for i, j := range linear.Twos(len(effects)) {
 			z, p := effects[i].Difference(effects[j])
 			pairs.Rows = append(pairs.Rows, []string{names[i], names[j], fmt.Sprintf("%.3g", z), pValue(p)})
 		}
 		s.add(pairs)
-		a.method("Effects were compared by their difference in standard errors, the larger one of the deviation of the draws and the jackknife's.", "D. Adams and M. Collyer, On the comparison of the strength of morphological integration across morphometric datasets, Evolution 70, 2016")
+		a.method("Effect sizes were compared by their difference in standard errors. The standard error is the larger one of two: the standard deviation over permutations, and that of the jackknife.", "D. Adams and M. Collyer, On the comparison of the strength of morphological integration across morphometric datasets, Evolution 70, 2016")
 	}
 	return s
 }

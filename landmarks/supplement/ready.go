@@ -105,9 +105,9 @@ func (a *analysis) describeReady(s *Section) {
 		if strings.HasPrefix(a.Slide, "geomorph") {
 			source = "towards the mean that moves with them, as geomorph's gpagen does"
 		}
-		text := fmt.Sprintf("Semi-landmarks slid along their curves by %s, and are at most %.2g centroid sizes off these.", by, floats.Max(a.slid.Off))
+		text := fmt.Sprintf("Semi-landmarks slid along their curves by %s. They are at most %.2g centroid sizes away from the curves.", by, floats.Max(a.slid.Off))
 		if a.slid.Status != solve.Converged {
-			text += fmt.Sprintf(" The sliding ended before it was done (%s): at most %.2g centroid sizes are left.", a.slid.Status, floats.Max(a.slid.Left))
+			text += fmt.Sprintf(" The sliding did not converge (%s): points would still move by up to %.2g centroid sizes.", a.slid.Status, floats.Max(a.slid.Left))
 		}
 		s.add(Paragraph(text))
 		var lines List
@@ -117,7 +117,7 @@ func (a *analysis) describeReady(s *Section) {
 			}
 		}
 		if lines != nil {
-			s.add(Paragraph("Semi-landmarks that slid past a neighbour, so that the curve is folded:"), lines)
+			s.add(Paragraph("Some semi-landmarks slid past a neighbour, so the curve is folded:"), lines)
 		}
 		a.method(fmt.Sprintf("Semi-landmarks slid by %s %s.", by, source), "P. Gunz, P. Mitteroecker and F. Bookstein, Semilandmarks in three dimensions, in: D. Slice, Modern Morphometrics in Physical Anthropology, 2005")
 	}
@@ -131,7 +131,7 @@ func (a *analysis) describeReady(s *Section) {
 				lines = append(lines, fmt.Sprintf("%s: %s %s", specimen.Name, landmarksWord(len(l)), joined(l)))
 			}
 		}
-		s.add(Paragraph("Missing landmarks were estimated. They are marked in the table of specimens, and the tests count them as measured:"), lines)
+		s.add(Paragraph("Missing landmarks were estimated. The table of specimens lists them. The tests treat them as measured:"), lines)
 		a.method("Missing landmarks were estimated by thin-plate splines from the Procrustes mean.", "P. Gunz, P. Mitteroecker, S. Neubauer, G. Weber and F. Bookstein, Principles for the virtual reconstruction of hominin crania, J. Human Evolution 57, 2009")
 	}
 }

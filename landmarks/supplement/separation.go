@@ -10,7 +10,7 @@ import (
 	"anatomy/viz"
 )
 
-// separate asks whether a specimen's group can be told by its shape. Axes that separate groups are shown with their cross-validation only.
+// separate asks whether the group of a specimen can be recognised by its shape. Axes that separate groups are shown with their cross-validation only.
 func (a *analysis) separate() *Section {
 	_, factors, values := a.main()
 	if values == nil || a.model == nil || a.tree != nil || a.over() {
@@ -22,9 +22,9 @@ func (a *analysis) separate() *Section {
 			return nil
 		}
 	}
-	s := &Section{Title: "Whether shapes tell their group"}
-	t := &Table{Name: "separation", Caption: "How many specimens are nearest to the mean of their own group, of specimens that had no part in the axes (cross-validated) and of such that had; p is that of the differences between groups.",
-		Header: []string{"axes", "principal components", "right, cross-validated", "right, not cross-validated", "p"}}
+	s := &Section{Title: "Can the group be recognised by shape?"}
+	t := &Table{Name: "separation", Caption: "Share of the specimens that are nearest to the mean of their own group. Cross-validated: each specimen on axes that were computed without it. Not cross-validated: on axes computed from all specimens. The test compares the means of the groups.",
+		Header: []string{"axes", "principal components", "correct, cross-validated", "correct, not cross-validated", "p"}}
 	s.add(t)
 	for _, by := range []struct {
 		name, file string
@@ -35,7 +35,7 @@ func (a *analysis) separate() *Section {
 	} {
 		found := try.Get(by.measure())
 		t.Rows = append(t.Rows, []string{by.name, fmt.Sprint(found.Components), percent(found.Right), percent(found.RightAgain), pValue(found.P)})
-		confusion := &Table{Name: by.file, Caption: fmt.Sprintf("To which mean the specimens are nearest along the %s, cross-validated.", by.name), Header: append([]string{"group"}, found.Groups...)}
+		confusion := &Table{Name: by.file, Caption: fmt.Sprintf("Number of specimens of each group (rows) that are nearest to the mean of each group (columns), by %s, cross-validated.", by.name), Header: append([]string{"group"}, found.Groups...)}
 		for g, row := range found.Confusion {
 			cells := []string{found.Groups[g]}
 			for _, n := range row {
@@ -45,9 +45,9 @@ func (a *analysis) separate() *Section {
 		}
 		s.add(confusion, a.separationFigure(by.name, by.file, values, found))
 	}
-	s.Parts = append([]Part{Paragraph(fmt.Sprintf("Axes that separate groups do so even where groups do not differ, if specimens are few. The cross-validated numbers and pictures are what to judge by: by chance alone about %s of the specimens are nearest to the mean of their own group.",
+	s.Parts = append([]Part{Paragraph(fmt.Sprintf("If specimens are few, axes that are computed to separate groups do so even if the groups do not differ. Therefore judge by the cross-validated numbers and pictures. By chance about %s of the specimens are nearest to the mean of their own group.",
 		percent(1/float64(len(d.Groups())))))}, s.Parts...)
-	a.method("Canonical variates are those of the principal components that have 95 % of the variance, at most a third of the specimens less the groups; between-group components are the principal components of the means of groups. Both were cross-validated by leaving out each specimen, and tested by permuting specimens among groups.",
+	a.method("Canonical variates were computed from the principal components that explain 95 % of the variance; their number is at most a third of the number of specimens minus the number of groups. Between-group components are the principal components of the group means. Both were cross-validated by leaving out one specimen at a time, and tested by permuting specimens among groups.",
 		"P. Mitteroecker and F. Bookstein, Linear discrimination, ordination, and the visualization of selection gradients in modern morphometrics, Evol. Biol. 38, 2011",
 		"A. Cardini, P. O'Higgins and F. J. Rohlf, Seeing distinct groups where there are none: spurious patterns from between-group PCA, Evol. Biol. 46, 2019")
 	return s
@@ -59,7 +59,7 @@ func (a *analysis) separationFigure(name, file string, values []string, found *s
 	ends := a.between(found.At(0, low), found.At(0, high), "lowest score", "highest score")
 	f := &Figure{Name: file}
 	if len(found.Axes) == 1 {
-		f.Caption = fmt.Sprintf("(a) Scores on the only axis of the %s. The horizontal ones are of specimens that had a part in the axis; the vertical ones are cross-validated, and show how far groups differ. (b) The shapes at the ends of the axis.", name)
+		f.Caption = fmt.Sprintf("(a) Scores on the only axis, by %s. Horizontal: on the axis from all specimens. Vertical: cross-validated; these scores show how much the groups differ. (b) The shapes at the ends of the axis.", name)
 		f.Drawing = viz.Row(viz.Fig(a.byGroup(values, found.Scores[0], found.CrossValidated[0])...).XLabel("axis 1, not cross-validated").YLabel("axis 1, cross-validated").Title("(a) scores"),
 			ends.Title("(b) axis 1"))
 		return f
@@ -73,7 +73,7 @@ func (a *analysis) separationFigure(name, file string, values []string, found *s
 		viz.Fig(crossed...).Title("(a) cross-validated").XLabel(label(0)).YLabel(label(1)),
 		viz.Fig(own...).Title("(b) not cross-validated").XLabel(label(0)).YLabel(label(1)),
 		ends.Title("(c) axis 1"))
-	f.Caption = fmt.Sprintf("The first two axes of the %s, with their shares of the variance between groups: (a) scores of specimens that had no part in the axes, (b) of such that had, with ellipses of 95 %% of each group. (c) The shapes at the ends of the first axis.", name)
+	f.Caption = fmt.Sprintf("The first two axes by %s, with their shares of the variance between groups: scores (a) cross-validated, (b) on axes from all specimens, with an ellipse for 95 %% of each group. (c) The shapes at the ends of the first axis.", name)
 	f.Drawing = both
 	return f
 }

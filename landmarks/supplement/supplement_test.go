@@ -61,7 +61,7 @@ func TestPublished(t *testing.T) {
 		t.Error(pairs.Rows)
 	}
 	if w := words(heads); !strings.Contains(w, "40 specimens with 12 landmarks in the plane were compared. By species and site they are 10 Jord Symp") ||
-		!strings.Contains(w, "species:site has an effect: it explains 15.7 %") || !strings.Contains(w, "M. Collyer, D. Sekora and D. Adams") {
+		!strings.Contains(w, "species:site has a significant effect: it explains 15.7 %") || !strings.Contains(w, "M. Collyer, D. Sekora and D. Adams") {
 		t.Error(w)
 	}
 }
@@ -75,7 +75,7 @@ func TestSingletons(t *testing.T) {
 		return !first
 	})
 	d := expect.Must(New(apes, Question{Permutations: 99}))
-	if w := words(d); d.Model != "" || len(apes.Specimens) != 6 || !strings.Contains(w, "Groups of one specimen each are not compared, and no other model was given.") {
+	if w := words(d); d.Model != "" || len(apes.Specimens) != 6 || !strings.Contains(w, "No model was given, and groups of one specimen each cannot be compared.") {
 		t.Error(d.Model, w)
 	}
 	if f := expect.Must(d.Figure("allometry")); !strings.Contains(f.Caption, "the line is their slope") {
@@ -152,15 +152,15 @@ func TestAnyData(t *testing.T) {
 		{morpho.GreatApes(), Question{}, "By group they are 30 gorf"},
 		{morpho.GreatApes(), Question{Model: "size*group"}, "The slopes of the groups"},
 		{morpho.MosquitoWings(), Question{}, "The repeatability of one measurement is 0."},
-		{morpho.MosquitoWings(), Question{Model: "factor(individual) + factor(side)"}, "individual and side are taken for categories"},
-		{morpho.MouseVertebrae(), Question{}, "Look at"},
+		{morpho.MosquitoWings(), Question{Model: "factor(individual) + factor(side)"}, "individual and side are treated as categories"},
+		{morpho.MouseVertebrae(), Question{}, "Please check 9 findings"},
 		{morpho.MouseVertebraLandmarks(), Question{}, "6 landmarks"},
 		{morpho.PlethodonSpecies(), Question{Tree: morpho.PlethodonTree()}, "Relatives resemble each other: K = 0.957"},
-		{morpho.Pupfish(), Question{Model: "centroid_size + population*sex"}, "centroid_size is taken for numbers"},
+		{morpho.Pupfish(), Question{Model: "centroid_size + population*sex"}, "centroid_size is treated as numbers"},
 		{morpho.Rats(), Question{Model: "age + factor(rat)"}, "Shape depends on size"},
 		{few, Question{}, "4 specimens"},
 		{morpho.Plethodon(), Question{Model: "species", Parts: "jaw: 0-4; skull: 5-11"}, "covariance ratio"},
-		{morpho.PlethodonSpecies(), Question{Tree: morpho.PlethodonTree(), Parts: "jaw: 0-4; skull: 5-10"}, "independent contrasts do"},
+		{morpho.PlethodonSpecies(), Question{Tree: morpho.PlethodonTree(), Parts: "jaw: 0-4; skull: 5-10"}, "independent contrasts."},
 		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0"}, "Semi-landmarks slid along their curves by bending energy"},
 		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0", Slide: "geomorph distance"}, "as geomorph's gpagen does"},
 		{morpho.MouseVertebrae(), Question{Curves: "0-1"}, "error: it has fewer than three landmarks"},
@@ -173,11 +173,11 @@ func TestAnyData(t *testing.T) {
 		{morpho.Plethodon(), Question{Parts: "jaw: 0-4; 5-11"}, "error: write a name, a colon"},
 		{morpho.Plethodon(), Question{Parts: "jaw: 0-four; skull: 5-11"}, `error: "0-four" is no range of landmarks`},
 		{morpho.Plethodon(), Question{Parts: "jaw: 0-4; skull: 5-10"}, "error: landmark 11 is in no module"},
-		{alone, Question{}, "Groups of one specimen each are not compared"},
+		{alone, Question{}, "groups of one specimen each cannot be compared"},
 		{alone, Question{Model: "size"}, "3 specimens"},
 		{cc, Question{}, "error: "},
 		{few, Question{Model: "sex"}, `error: no covariate "sex"`},
-		{morpho.Pupfish(), Question{Model: "population*sex", Sums: "III"}, "all other terms, for the mean over the categories"},
+		{morpho.Pupfish(), Question{Model: "population*sex", Sums: "III"}, "all other terms, at the mean over the categories"},
 		{few, Question{Sums: "IV"}, "error: sums of squares of type IV, want I, II or III"},
 		{few, Question{Permutations: -1}, "error: -1 permutations, want a positive number"},
 	} {

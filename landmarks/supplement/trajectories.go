@@ -23,11 +23,11 @@ func (a *analysis) trajectories() *Section {
 		}
 		found, err := a.model.Trajectories(linear.Factor(factors[0]), linear.Factor(factors[1]), a.draws())
 		if err != nil {
-			s.add(Paragraph(fmt.Sprintf("Changes over %s are not compared: %v.", factors[1], err)))
+			s.add(Paragraph(fmt.Sprintf("Changes over %s were not compared: %v.", factors[1], err)))
 			continue
 		}
 		name := fileName("trajectories-" + strings.Join(factors, "-"))
-		t := &Table{Name: name, Caption: fmt.Sprintf("How %s changes over %s: differences of the lengths of the paths, angles between them in degrees, and distances of their shapes, which have no number for two stages.", factors[0], factors[1]),
+		t := &Table{Name: name, Caption: fmt.Sprintf("Changes of the groups of %s over %s: differences between the lengths of the paths, angles between them in degrees, and distances between the shapes of the paths, which exist for three stages or more.", factors[0], factors[1]),
 			Header: []string{factors[0], "other " + factors[0], "difference of lengths", "p", "angle", "p of the angle", "distance of shapes", "p of the shapes"}}
 		for _, p := range found.Pairs {
 			t.Rows = append(t.Rows, []string{p.A, p.B, number(p.Size), pValue(p.PSize), number(p.Angle * 180 / math.Pi), pValue(p.PAngle), number(p.Shape), pValue(p.PShape)})
@@ -46,9 +46,9 @@ func (a *analysis) trajectories() *Section {
 				places, names = append(places, p), append(names, found.Groups[g]+" "+found.Stages[k])
 			}
 		}
-		s.add(t, &Figure{Name: name, Caption: fmt.Sprintf("Paths of the means by %s over %s, among the principal components.", factors[0], factors[1]),
+		s.add(t, &Figure{Name: name, Caption: fmt.Sprintf("Paths of the means of %s over %s, in the plane of the first two principal components.", factors[0], factors[1]),
 			Drawing: viz.Fig(viz.Scatter(a.pca.Scores[0], a.pca.Scores[1]).Color(viz.LightGrey), viz.Lines(paths...).Color(viz.Black), viz.Points(places).Color(viz.Black), viz.Names(places, names)).XLabel(a.component(0)).YLabel(a.component(1))})
-		a.method("Paths of groups were compared by their lengths, directions and shapes, permuting the residuals of the model without the interaction.", "M. Collyer and D. Adams, Phenotypic trajectory analysis: comparison of shape change patterns in evolution and ecology, Hystrix 24, 2013")
+		a.method("Paths of groups were compared by their lengths, directions and shapes. The p-values come from permuting the residuals of the model without the interaction.", "M. Collyer and D. Adams, Phenotypic trajectory analysis: comparison of shape change patterns in evolution and ecology, Hystrix 24, 2013")
 	}
 	if len(s.Parts) == 0 {
 		return nil

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"anatomy"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/replace"
@@ -27,10 +28,7 @@ import (
 	"anatomy/viz"
 )
 
-// Version is that of the program.
-const Version = "0.1.0"
-
-func software() string { return "anatomy " + Version + " with " + runtime.Version() }
+func software() string { return "anatomy " + anatomy.Version + " with " + runtime.Version() }
 
 // record is what a document is made again from.
 type record struct {
@@ -218,7 +216,7 @@ func (d *Document) crate(files map[string][]byte) []byte {
 	graph := append([]entity{
 		{"@id": crateFile, "@type": "CreativeWork", "conformsTo": ref("https://w3id.org/ro/crate/1.1"), "about": ref("./")},
 		root,
-		{"@id": "#anatomy", "@type": "SoftwareApplication", "name": "anatomy", "softwareVersion": Version, "softwareRequirements": runtime.Version()},
+		{"@id": "#anatomy", "@type": "SoftwareApplication", "name": "anatomy", "softwareVersion": anatomy.Version, "softwareRequirements": runtime.Version()},
 		{"@id": "#run", "@type": "CreateAction", "name": "anatomy repeat", "instrument": ref("#anatomy"), "object": []entity{ref(dataFile), ref(questionFile)}, "result": results},
 	}, all...)
 	return append(try.Get(json.MarshalIndent(map[string]any{"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}, "", "  ")), '\n')

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"anatomy"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
@@ -170,7 +171,7 @@ Morphologika, NPY, the text of MorphoJ (.morphoj.txt), and for 3D Slicer a file 
   anatomy report heads.tps --covariates specimens.csv --model "size + species*site"
   anatomy test heads.csv --model "species*site" --format csv
   anatomy convert heads.tps heads.csv`,
-		Version:       supplement.Version,
+		Version:       anatomy.Version,
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.AddCommand(report(), repeat(), inspect(), convert(), align(), test(), plot())

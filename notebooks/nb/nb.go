@@ -20,7 +20,7 @@ import (
 )
 
 // Must returns v. If err is not nil, it prints err with the line of the cell to standard error and ends the cell with a
-// failure.
+// failure. So nb.Must(f()) takes the result of a call f() that also returns an error.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		fail("error: %v", explained(err))
@@ -36,10 +36,10 @@ func Must2[T, U any](v T, w U, err error) (T, U) {
 	return v, w
 }
 
-// Check prints the claim |got - want| ≤ tol as a line that begins with ✓, or ends the cell with a failure if it is false
-// or a number is NaN or infinite. In a report about one's own data the claim, made for the standard ones, may be false:
-// the line then begins with ✗, and the cell goes on. What is Markdown and may hold formulas between dollars; data go
-// into it by Text.
+// Check prints the claim |got − want| ≤ tol as a line that begins with ✓. If it is false, or a number is NaN or infinite, the
+// cell ends with a failure. In a report about other than the standard data a claim may be false: the line then begins with ✗,
+// and the cell continues. what is Markdown and may contain formulas between dollars; names from data go into it by Text. It
+// must be understandable without the notebook, on the page of all checks.
 func Check(what string, got, want, tol float64) {
 	if d := math.Abs(got - want); !(d <= tol) || math.IsInf(tol, 0) {
 		deny(check{what, fmt.Sprintf("%.12g", got), fmt.Sprintf("%.12g", want), fmt.Sprintf("%.3g", tol), false},
@@ -67,8 +67,8 @@ func proven(x, want, tol float64) string {
 	return fmt.Sprintf("%.*g", min(max(digits, 2), 10), x)
 }
 
-// True prints a claim that holds as a line that begins with ✓, or ends the cell with a failure if it does not hold; about
-// one's own data it is marked as by Check.
+// True prints the claim what as a line that begins with ✓ if it holds. If not, the cell ends with a failure; in a report about
+// other than the standard data the line begins with ✗, as for Check.
 func True(what string, ok bool) {
 	if !ok {
 		deny(check{What: what}, fmt.Sprintf("✗ %s: not true", what))

@@ -345,7 +345,8 @@ def committed():
 
 def machine():
     """With what the notebooks are computed here: (name, value) pairs."""
-    about = [("anatomy", commit)] if (commit := committed()) else []
+    version = re.search(r'const Version = "(.*)"', (ROOT / "doc.go").read_text())[1]
+    about = [("anatomy", ", ".join(filter(None, [version, committed()])))]
     about.append(("Go", go("env", "GOVERSION").removeprefix("go")))
     for name, module in [("GoMLX", "github.com/gomlx/gomlx"), ("GoNB", "github.com/janpfeifer/gonb")]:
         about.append((name, go("list", "-m", "-f", "{{.Version}}", module).removeprefix("v")))

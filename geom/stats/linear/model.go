@@ -225,21 +225,25 @@ func (a *ANOVA) String() string {
 	return fmt.Sprintf("%s\n%d permutations of residuals: a p of 0.05 has the standard error %.1g", Table(lines), a.Permutations, five.StandardError())
 }
 
-// ANOVA is ANOVAOfType for sums of squares of type I.
+// ANOVA is ANOVAOfType for sums of squares of type I: each term is tested in addition to the terms before it.
 func (m *Model) ANOVA(p Permutations) (*ANOVA, error) {
 	solve.NotNil(m)
 	return m.ANOVAOfType(TypeI, p)
 }
 
-// ANOVAOfType returns the analysis of variance (Goodall, J. R. Statist. Soc. B 53, 1991; Anderson, Austral Ecology 26, 2001). A term is tested
-// by permuting the residuals of the model with the terms beside which it is tested (Freedman and Lane 1983; Collyer, Sekora and Adams, Heredity 115,
-// 2015), among samples, or the levels of the term that it is tested Over, or contrasts on a tree: these are exchangeable under the null hypothesis.
+// ANOVAOfType returns the analysis of variance of the model with sums of squares of a type (Goodall, J. R. Statist. Soc. B 53,
+// 1991; Anderson, Austral Ecology 26, 2001), and a permutation test of each term.
 //
-// If some samples are of one individual, or of one litter, what was done to all of these is to be tested Over them, and species that have a
-// phylogeny need FitOnTree: by residuals of samples that belong together, chance alone makes a term significant.
+// A term is tested by permuting the residuals of the model with those terms in addition to which it is tested (Freedman and
+// Lane 1983; Collyer, Sekora and Adams, Heredity 115, 2015). What is permuted is exchangeable under the null hypothesis:
+// samples; or the levels of the term that it is tested Over; or contrasts on a tree.
 //
-// It is an error if sums of squares are of type II or III where a term is tested Over another, and of type III where the samples do not determine
-// a column: a combination of categories that was never seen, with their Interaction in the model.
+// If several samples belong to one individual or litter, test a treatment of the whole individual Over the individuals. Species
+// with a phylogeny need FitOnTree. Otherwise a term becomes significant by chance, because samples that belong together are not
+// independent.
+//
+// It is an error if sums of squares are of type II or III and a term is tested Over another one, or of type III and the samples
+// do not determine a column: a combination of categories without samples whose Interaction is in the model.
 func (m *Model) ANOVAOfType(of SumsOfSquares, p Permutations) (out *ANOVA, err error) {
 	solve.NotNil(m)
 	const what = "analysis of variance"

@@ -157,8 +157,9 @@ func term(name string, parts func(s source) ([]part, error)) Term {
 	}}
 }
 
-// Factor is a covariate whose values are categories: one for each sample, or those that the data have by its name. A model compares the others
-// with the first category in the data.
+// Factor returns a term for a covariate with categories, such as a group. categories has one value for each sample; without
+// them the values are those of the column with this name in the data. A model compares each category with the first one in the
+// data.
 func Factor(name string, categories ...string) Term {
 	return term(name, func(s source) ([]part, error) {
 		of, err := values(s, categories, func(d Data) ([]string, error) { return d.Column(name) })
@@ -190,8 +191,8 @@ func Factor(name string, categories ...string) Term {
 	})
 }
 
-// Covariate is a covariate whose values are numbers, on which samples depend linearly: one for each sample, or those that the data have by
-// its name.
+// Covariate returns a term for a covariate with numbers, such as age, on which samples depend linearly. numbers has one value
+// for each sample; without them the values are those of the column with this name in the data.
 func Covariate(name string, numbers ...float64) Term {
 	return term(name, func(s source) ([]part, error) {
 		of, err := values(s, numbers, func(d Data) ([]float64, error) { return d.Numbers(name) })
@@ -207,7 +208,8 @@ func Covariate(name string, numbers ...float64) Term {
 	})
 }
 
-// Interaction is that part of the dependence on several terms which is not the sum of theirs; the terms stand before it.
+// Interaction returns the interaction of several terms: that part of the dependence on them that is not the sum of their
+// effects. In a model the terms must come before their interaction.
 func Interaction(terms ...Term) Term {
 	var names, parts []string
 	for _, t := range terms {
