@@ -20,8 +20,8 @@ type Singular interface {
 	CheckRegular(x Vec) error
 }
 
-// checkRegular is CheckRegular of a Singular manifold, and nil for others.
-func (s *Space[P]) checkRegular(x Vec) error {
+// singular is CheckRegular of a Singular manifold, and nil for others.
+func (s *space) singular(x Vec) error {
 	if m, ok := s.M.(Singular); ok {
 		return m.CheckRegular(x)
 	}
@@ -30,7 +30,9 @@ func (s *Space[P]) checkRegular(x Vec) error {
 
 // CheckNumbers returns an error unless x has the length of a point or vector (for shapes the number of rows, and the length of
 // each) and its numbers are finite. The name, such as "start", is what the message calls x.
-func (s *Space[P]) CheckNumbers(name string, x P) error {
+func (s *Space[P]) CheckNumbers(name string, x P) error { return s.checkNumbers(name, x) }
+
+func (s *space) checkNumbers(name string, x any) error {
 	name = called(name)
 	check := func(v Vec, of string, want int) error {
 		if len(v) != want {
@@ -41,9 +43,9 @@ func (s *Space[P]) CheckNumbers(name string, x P) error {
 		}
 		return nil
 	}
-	shape, ok := any(x).(Shape)
+	shape, ok := x.(Shape)
 	if !ok {
-		return check(s.Vector(x), "manifold", PointDim(s.M))
+		return check(numbers(x), "manifold", PointDim(s.M))
 	}
 	if len(shape) != s.n {
 		return fmt.Errorf("%s has %d %ss, the manifold has %d", name, len(shape), s.rows.name, s.n)
@@ -60,19 +62,18 @@ func (s *Space[P]) CheckNumbers(name string, x P) error {
 // what CheckNumbers does, and on a Charted manifold checks that x is on the manifold, to 1e-8 of the norm of x, and that the vectors are
 // tangent, to 1e-8 of their norms.
 func (s *Space[P]) Check(name string, x P, vectors ...P) error {
-	if err := s.CheckNumbers(name, x); err != nil {
+	return s.check(name, x, given(vectors)...)
+}
+
+func (s *space) check(name string, x any, vectors ...any) error {
+	if err := s.checkAllNumbers(name, x, vectors); err != nil {
 		return err
-	}
-	for k, v := range vectors {
-		if err := s.CheckNumbers(numbered("vector", k, len(vectors)), v); err != nil {
-			return err
-		}
 	}
 	if !IsCharted(s.M) {
 		return nil
 	}
-	z := s.Vector(x)
-	point, tangent, err := s.Flat().project(z, s.Vectors(vectors))
+	z := numbers(x)
+	point, tangent, err := s.project(z, each(vectors, numbers))
 	if err != nil {
 		return err
 	}
@@ -81,10 +82,22 @@ func (s *Space[P]) Check(name string, x P, vectors ...P) error {
 	}
 	norm := floats.Norm(z, 2)
 	for k, v := range tangent {
-		given := s.Vector(vectors[k])
-		if off := floats.Distance(v, given, 2); !(off <= onManifold*floats.Norm(given, 2)+1e-12*norm) {
+		from := numbers(vectors[k])
+		if off := floats.Distance(v, from, 2); !(off <= onManifold*floats.Norm(from, 2)+1e-12*norm) {
 			return fmt.Errorf("%s is not tangent: the part that is not has norm %.3g of %.3g; Space.Project removes it",
-				called(numbered("vector", k, len(vectors))), off, floats.Norm(given, 2))
+				called(numbered("vector", k, len(vectors))), off, floats.Norm(from, 2))
+		}
+	}
+	return nil
+}
+
+func (s *space) checkAllNumbers(name string, x any, vectors []any) error {
+	if err := s.checkNumbers(name, x); err != nil {
+		return err
+	}
+	for k, v := range vectors {
+		if err := s.checkNumbers(numbered("vector", k, len(vectors)), v); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -120,19 +133,21 @@ func numbered(name string, i, n int) string {
 
 // CheckAll is Check for many points: the message says "sample 3" for the name "sample", of a single point "the sample". No points at
 // all are an error.
-func (s *Space[P]) CheckAll(name string, x []P) error {
+func (s *Space[P]) CheckAll(name string, x []P) error { return s.checkAll(name, given(x)) }
+
+func (s *space) checkAll(name string, x []any) error {
 	if len(x) == 0 {
 		return fmt.Errorf("no %ss", name)
 	}
 	for i := range x {
-		if err := s.CheckNumbers(numbered(name, i, len(x)), x[i]); err != nil {
+		if err := s.checkNumbers(numbered(name, i, len(x)), x[i]); err != nil {
 			return err
 		}
 	}
 	if !IsCharted(s.M) {
 		return nil
 	}
-	z := s.Vectors(x)
+	z := each(x, numbers)
 	out, err := s.call("project all", func(in []*Node) []*Node {
 		at := At(s.M, in[0])
 		return []*Node{at.Moved(at.X).Z}
@@ -143,7 +158,7 @@ func (s *Space[P]) CheckAll(name string, x []P) error {
 	for i, p := range out.Matrix(0) {
 		name := called(numbered(name, i, len(x)))
 		if err := near(name, z[i], p); err != nil {
-			if why := s.checkRegular(z[i]); why != nil {
+			if why := s.singular(z[i]); why != nil {
 				return fmt.Errorf("%s: %w", name, why)
 			}
 			return err
@@ -155,6 +170,10 @@ func (s *Space[P]) CheckAll(name string, x []P) error {
 // CheckRegular returns an error where vectors have no covectors: on a SubRiemannian manifold, at points x where a Singular manifold
 // says that its cometric is singular, and where the metric of MetricFunc is not symmetric. What needs v♭ calls it first.
 func (s *Space[P]) CheckRegular(name string, x ...P) error {
+	return s.checkRegular(name, s.Vectors(x)...)
+}
+
+func (s *space) checkRegular(name string, x ...Vec) error {
 	if m, ok := s.M.(SubRiemannian); ok {
 		return fmt.Errorf("the cometric has rank %d in dimension %d, so vectors have no momenta and points no logarithms: use Shoot", m.Rank(), m.Dim())
 	}
@@ -163,7 +182,7 @@ func (s *Space[P]) CheckRegular(name string, x ...P) error {
 		out, err := s.call("symmetric", func(in []*Node) []*Node {
 			off, size := m.skew(in[0])
 			return []*Node{off, size}
-		}, s.Vectors(x))
+		}, x)
 		if err != nil {
 			return err
 		}
@@ -174,33 +193,36 @@ func (s *Space[P]) CheckRegular(name string, x ...P) error {
 		}
 	}
 	for i := range x {
-		if err := s.checkRegular(s.Vector(x[i])); err != nil {
+		if err := s.singular(x[i]); err != nil {
 			return fmt.Errorf("%s: %w", at(i), err)
 		}
 	}
 	return nil
 }
 
+// checkBoth is check and checkRegular.
+func (s *space) checkBoth(name string, x any, vectors ...any) error {
+	if err := s.check(name, x, vectors...); err != nil {
+		return err
+	}
+	return s.checkRegular("point", numbers(x))
+}
+
 // Project returns a point of a Charted manifold close to the ambient vector z, and the tangent parts of vectors at that point. It repairs
 // points and vectors that were rounded or averaged in the ambient space; no point near is an error. On other manifolds it
 // returns its arguments.
 func (s *Space[P]) Project(z P, vectors ...P) (point P, tangent []P, err error) {
-	if err := s.CheckNumbers("point", z); err != nil {
+	if err := s.checkAllNumbers("point", z, given(vectors)); err != nil {
 		return point, nil, fmt.Errorf("Project: %w", err)
 	}
-	for k, v := range vectors {
-		if err := s.CheckNumbers(numbered("vector", k, len(vectors)), v); err != nil {
-			return point, nil, fmt.Errorf("Project: %w", err)
-		}
-	}
-	p, t, err := s.Flat().project(s.Vector(z), s.Vectors(vectors))
+	p, t, err := s.project(s.Vector(z), s.Vectors(vectors))
 	if err != nil {
 		return point, nil, fmt.Errorf("Project: %w", err)
 	}
 	return s.Point(p), s.Points(t), nil
 }
 
-func (s *Space[P]) project(z Vec, vectors []Vec) (point Vec, tangent []Vec, err error) {
+func (s *space) project(z Vec, vectors []Vec) (point Vec, tangent []Vec, err error) {
 	if !IsCharted(s.M) {
 		return z, vectors, nil
 	}
@@ -220,7 +242,7 @@ func (s *Space[P]) project(z Vec, vectors []Vec) (point Vec, tangent []Vec, err 
 		return nil, nil, err
 	}
 	if i, bad := notFinite(out.Vector(0)); bad {
-		if err := s.checkRegular(z); err != nil {
+		if err := s.singular(z); err != nil {
 			return nil, nil, err
 		}
 		return nil, nil, fmt.Errorf("no point of the manifold is near: coordinate %d would be %g", i, out.Vector(0)[i])

@@ -88,11 +88,12 @@ func ScalarCurvature(m Manifold, x *Node) *Node {
 // SectionalCurvature returns the sectional curvature of the plane that two tangent vectors at x span. The errors are those of
 // ScalarCurvature, and vectors that span no plane.
 func (s *Space[P]) SectionalCurvature(x, u, v P) (float64, error) {
+	return s.sectionalCurvature(x, u, v)
+}
+
+func (s *space) sectionalCurvature(x, u, v any) (float64, error) {
 	const what = "SectionalCurvature"
-	if err := s.Check("point", x, u, v); err != nil {
-		return 0, fmt.Errorf("%s: %w", what, err)
-	}
-	if err := s.CheckRegular("point", x); err != nil {
+	if err := s.checkBoth("point", x, u, v); err != nil {
 		return 0, fmt.Errorf("%s: %w", what, err)
 	}
 	out, err := s.call(what, func(in []*Node) []*Node {
@@ -101,7 +102,7 @@ func (s *Space[P]) SectionalCurvature(x, u, v P) (float64, error) {
 		inner := func(a, b *Node) *Node { return Inner(at.Manifold, at.X, a, b) }
 		cosine2 := Div(Square(inner(u, v)), Mul(inner(u, u), inner(v, v)))
 		return []*Node{SectionalCurvature(s.M, in[0], in[1], in[2]), OneMinus(cosine2)}
-	}, s.Vector(x), s.Vector(u), s.Vector(v))
+	}, numbers(x), numbers(u), numbers(v))
 	if err != nil {
 		return 0, err
 	}
@@ -113,15 +114,14 @@ func (s *Space[P]) SectionalCurvature(x, u, v P) (float64, error) {
 
 // ScalarCurvature returns the scalar curvature g^jk Ric_jk at x, in the unit of 1/length². A point off the manifold is an
 // error, and so is one where the metric is singular or has no second derivatives.
-func (s *Space[P]) ScalarCurvature(x P) (float64, error) {
+func (s *Space[P]) ScalarCurvature(x P) (float64, error) { return s.scalarCurvature(x) }
+
+func (s *space) scalarCurvature(x any) (float64, error) {
 	const what = "ScalarCurvature"
-	if err := s.Check("point", x); err != nil {
+	if err := s.checkBoth("point", x); err != nil {
 		return 0, fmt.Errorf("%s: %w", what, err)
 	}
-	if err := s.CheckRegular("point", x); err != nil {
-		return 0, fmt.Errorf("%s: %w", what, err)
-	}
-	out, err := s.call(what, func(in []*Node) []*Node { return []*Node{ScalarCurvature(s.M, in[0])} }, s.Vector(x))
+	out, err := s.call(what, func(in []*Node) []*Node { return []*Node{ScalarCurvature(s.M, in[0])} }, numbers(x))
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,6 @@
 package geom
 
 // Relaxed returns velocities and lengths of relaxed curves.
-func (s *Space[P]) Relaxed(curves [][]Vec) ([]Vec, []float64, error) {
+func (s *space) Relaxed(curves [][]Vec) ([]Vec, []float64, error) {
 	return s.relaxed(s.Begin("relaxed").Context(), curves, 1e-9)
 }

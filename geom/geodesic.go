@@ -70,49 +70,78 @@ func (g *Geodesic[P]) Err() error {
 //
 // It is an error if x is not a point or v not tangent, if the geodesic leaves the chart or meets a singular metric, or if the
 // steps are too few: the end still moves with 1600 steps or, with a given Integrator, the energy changes by more than 1 %.
-func (s *Space[P]) Exp(x, v P) (*Geodesic[P], error) {
+func (s *Space[P]) Exp(x, v P) (*Geodesic[P], error) { return converted(s, s.exp, x, v) }
+
+func (s *space) exp(x, v any) (*Geodesic[Vec], error) {
 	const what = "Exp"
-	if err := s.Check("point", x, v); err != nil {
+	if err := s.checkBoth("point", x, v); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if err := s.CheckRegular("point", x); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+	return s.settle(what, shot{z: numbers(x), v: numbers(v)})
+}
+
+// converted is a geodesic with points of the type of the space.
+func converted[P Point](s *Space[P], shoot func(x, v any) (*Geodesic[Vec], error), x, v P) (*Geodesic[P], error) {
+	g, err := shoot(x, v)
+	if err != nil {
+		return nil, err
 	}
-	return s.settle(what, shot{z: s.Vector(x), v: s.Vector(v)})
+	return s.geodesic(g), nil
+}
+
+func (s *Space[P]) geodesic(g *Geodesic[Vec]) *Geodesic[P] {
+	out := &Geodesic[P]{Velocity: s.Point(g.Velocity), Momentum: s.Point(g.Momentum), Path: s.Points(g.Path), Momenta: s.Points(g.Momenta), Length: g.Length,
+		Steps: g.Steps, Drift: g.Drift, StepError: g.StepError, Residual: g.Residual, Iterations: g.Iterations, Status: g.Status, Conjugate: g.Conjugate}
+	if last := len(out.Path) - 1; last >= 0 {
+		out.Start, out.End = out.Path[0], out.Path[last]
+	} else {
+		out.Start = s.Point(g.Start)
+	}
+	return out
 }
 
 // Shoot returns the geodesic from the point x with the initial momentum p, a covector at x. It equals Exp with the velocity p♯
 // = g*p. It also works on SubRiemannian manifolds. The errors are those of Exp.
-func (s *Space[P]) Shoot(x, p P) (*Geodesic[P], error) {
-	const what = "Shoot"
-	if err := s.checkShot(x, p); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+func (s *Space[P]) Shoot(x, p P) (*Geodesic[P], error) { return converted(s, s.shootSettled, x, p) }
+
+func (s *space) shootSettled(x, p any) (*Geodesic[Vec], error) {
+	from, err := s.checkShot(x, p)
+	if err != nil {
+		return nil, err
 	}
-	return s.settle(what, shot{z: s.Vector(x), p: s.Vector(p)})
+	return s.settle("Shoot", from)
 }
 
 // ShootInexact is Shoot with the steps of the Integrator, or 25, whatever the drift of the energy: for momenta of a search that has not
 // arrived, or was made with these steps.
 func (s *Space[P]) ShootInexact(x, p P) (*Geodesic[P], error) {
-	const what = "Shoot"
-	if err := s.checkShot(x, p); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return s.shoot(what, shot{z: s.Vector(x), p: s.Vector(p)}, 1)
+	return converted(s, s.shootInexact, x, p)
 }
 
-func (s *Space[P]) checkShot(x, p P) error {
-	if err := s.Check("point", x); err != nil {
-		return err
+func (s *space) shootInexact(x, p any) (*Geodesic[Vec], error) {
+	from, err := s.checkShot(x, p)
+	if err != nil {
+		return nil, err
 	}
-	return s.CheckNumbers("momentum", p)
+	return s.shoot("Shoot", from, 1)
+}
+
+func (s *space) checkShot(x, p any) (shot, error) {
+	err := s.check("point", x)
+	if err == nil {
+		err = s.checkNumbers("momentum", p)
+	}
+	if err != nil {
+		return shot{}, fmt.Errorf("Shoot: %w", err)
+	}
+	return shot{z: numbers(x), p: numbers(p)}, nil
 }
 
 // shot is where a geodesic starts, with a velocity or else a momentum.
 type shot struct{ z, v, p Vec }
 
 // settle is shoot with as many steps as the geodesic needs, if the space doubles them.
-func (s *Space[P]) settle(what string, from shot) (*Geodesic[P], error) {
+func (s *space) settle(what string, from shot) (*Geodesic[Vec], error) {
 	g, err := s.shoot(what, from, 1)
 	for times := 2; s.doubles && times <= doubled && (err != nil || !(g.Drift <= calm)); times *= 2 {
 		finer, failed := s.shoot(what, from, times)
@@ -120,7 +149,7 @@ func (s *Space[P]) settle(what string, from shot) (*Geodesic[P], error) {
 			return nil, err // as more steps do not help
 		}
 		if err == nil && failed == nil {
-			if g.StepError = g.arc().elsewhere(s.Vector(finer.End)); settled(g.StepError) {
+			if g.StepError = arcOf(g).elsewhere(finer.End); settled(g.StepError) {
 				return g, nil
 			}
 			finer.StepError = g.StepError
@@ -136,22 +165,22 @@ func (s *Space[P]) settle(what string, from shot) (*Geodesic[P], error) {
 	return g, nil
 }
 
-// arc is the geodesic without most of its Path.
-func (g *Geodesic[P]) arc() arc {
-	a := arc{start: Numbers(g.Start), length: g.Length}
+// arcOf is the geodesic without most of its Path.
+func arcOf(g *Geodesic[Vec]) arc {
+	a := arc{start: g.Start, length: g.Length}
 	stride := g.Steps / parts(g.Steps)
 	for k := stride; k <= g.Steps; k += stride {
-		a.points, a.momenta = append(a.points, Numbers(g.Path[k])), append(a.momenta, Numbers(g.Momenta[k]))
+		a.points, a.momenta = append(a.points, g.Path[k]), append(a.momenta, g.Momenta[k])
 	}
 	return a
 }
 
 // shoot returns a geodesic by a multiple of the steps of the space, whatever its Drift. It is put together from geodesics with 1/times of
 // its velocity, so that programs are compiled for the steps of the space only.
-func (s *Space[P]) shoot(what string, from shot, times int) (*Geodesic[P], error) {
+func (s *space) shoot(what string, from shot, times int) (*Geodesic[Vec], error) {
 	n, share := float64(times*s.steps), 1/float64(times)
 	scaled := func(by float64, x Vec) Vec { return floats.ScaleTo(make(Vec, len(x)), by, x) }
-	g := &Geodesic[P]{Steps: times * s.steps}
+	g := &Geodesic[Vec]{Steps: times * s.steps}
 	var path, momenta []Vec
 	var square, off float64 // 2H(0), and by how much it changes at most
 	for k := range times {
@@ -173,7 +202,7 @@ func (s *Space[P]) shoot(what string, from shot, times int) (*Geodesic[P], error
 				return nil, fmt.Errorf("%s: coordinate %d of the velocity is %g: the metric is singular at the starting point", what, i, velocity[i])
 			}
 			square = out.Scalar(3)
-			g.Velocity, g.Length = s.Point(velocity), math.Sqrt(square)/share
+			g.Velocity, g.Length = velocity, math.Sqrt(square)/share
 		}
 		for _, later := range out.Vector(4) {
 			off = math.Max(off, math.Abs(later-square)) // NaN if one is
@@ -204,14 +233,14 @@ func (s *Space[P]) shoot(what string, from shot, times int) (*Geodesic[P], error
 		g.Drift /= square
 	}
 	g.StepError = estimated(s.method, g.Drift)
-	g.Path, g.Momenta = s.Points(path), s.Points(momenta)
-	g.Start, g.End, g.Momentum = g.Path[0], g.Path[len(path)-1], g.Momenta[0]
+	g.Path, g.Momenta = path, momenta
+	g.Start, g.End, g.Momentum = path[0], path[len(path)-1], momenta[0]
 	return g, nil
 }
 
 // path returns points and momenta at all times, the velocity and the squared speed of the geodesic from z with a velocity or else a
 // momentum, and squared speeds on the way.
-func (s *Space[P]) path(z, v, p *Node) []*Node {
+func (s *space) path(z, v, p *Node) []*Node {
 	at := At(s.M, z)
 	var x *Node
 	if v != nil {
@@ -259,7 +288,7 @@ func times(n int, v *Node) *Node {
 const MaxDrift = 0.01
 
 // tooFewSteps is the error of a geodesic that needs more steps.
-func (s *Space[P]) tooFewSteps(what string, steps int, stepError float64) error {
+func (s *space) tooFewSteps(what string, steps int, stepError float64) error {
 	return fmt.Errorf("%s: the steps of %s are too few: %s or a shorter vector", what, s.method.Name, fewSteps(steps, stepError))
 }
 
@@ -277,21 +306,21 @@ type Bounded interface {
 
 // FlowMap is a graph function: it returns the points and the momenta at time 1, both [..., d], of the geodesics from q with
 // initial momenta p, both [..., d]. It is for manifolds whose points are coordinates, not for a Charted manifold.
-func (s *Space[P]) FlowMap(q, p *Node) (end, momentum *Node) {
+func (s *space) FlowMap(q, p *Node) (end, momentum *Node) {
 	y := ode.Flow(Geodesics(s.M), s.method, s.steps, ode.State{q, p})
 	return y[0], y[1]
 }
 
 // FlowTangent is a graph function: it returns the derivatives of both results of FlowMap in the direction dp of the initial
 // momenta, with q fixed; all are [..., d].
-func (s *Space[P]) FlowTangent(q, p, dp *Node) (end, momentum *Node) {
+func (s *space) FlowTangent(q, p, dp *Node) (end, momentum *Node) {
 	y := ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, ode.State{q, p, ZerosLike(q), dp})
 	return y[2], y[3]
 }
 
 // ShootOnGraph is a graph function: it returns the points at time 1 of the geodesics from z with initial momenta p, all [..., a]
 // on a Charted manifold and [..., d] elsewhere. It serves objectives that are differentiated with respect to z and p.
-func (s *Space[P]) ShootOnGraph(z, p *Node) *Node {
+func (s *space) ShootOnGraph(z, p *Node) *Node {
 	if m, ok := s.M.(ClosedForms); ok {
 		at := At(s.M, z)
 		return m.Exp(z, at.Leave(Vector, Sharp(at.Manifold, at.X, at.Enter(Covector, p))))

@@ -51,13 +51,15 @@ type Regulariser interface {
 // has a conjugate point, or if another curve from x to y is shorter, such as the straight line of a chart. On surfaces it also
 // shoots geodesics from x and from y in all directions, and keeps those that arrive close to the other end and are less than a
 // fifth longer. It relaxes these candidates to geodesics until none is shorter.
-func (s *Space[P]) Log(x, y P) (*Geodesic[P], error) {
-	gs, err := s.LogAll([]P{x}, []P{y})
+func (s *Space[P]) Log(x, y P) (*Geodesic[P], error) { return converted(s, s.log, x, y) }
+
+func (s *space) log(x, y any) (*Geodesic[Vec], error) {
+	gs, err := s.logFrom([]any{x}, []any{y}, nil)
 	if err != nil {
 		return nil, err
 	}
 	found := gs[0]
-	g, err := s.shoot("Log", shot{z: s.Vector(x), p: s.Vector(found.Momentum)}, found.Steps/s.steps)
+	g, err := s.shoot("Log", shot{z: found.Start, p: found.Momentum}, found.Steps/s.steps)
 	if err != nil {
 		return nil, err
 	}
@@ -72,38 +74,47 @@ func (s *Space[P]) LogAll(x, y []P) ([]*Geodesic[P], error) { return s.LogFrom(x
 // LogFrom is LogAll with an initial guess of the velocity for each pair; nil means no guesses. A guess is used if its geodesic
 // ends closer to y_i than that of velocity 0. With guesses, Log does not look for other, shorter geodesics.
 func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
+	gs, err := s.logFrom(given(x), given(y), s.Vectors(guess))
+	if err != nil {
+		return nil, err
+	}
+	return each(gs, s.geodesic), nil
+}
+
+func (s *space) logFrom(starts, ends []any, guess []Vec) ([]*Geodesic[Vec], error) {
+	x, y := each(starts, numbers), each(ends, numbers)
 	if len(x) != len(y) || len(x) == 0 || guess != nil && len(guess) != len(x) {
 		return nil, fmt.Errorf("Log: %d starting points, %d end points, %d guesses", len(x), len(y), len(guess))
 	}
-	if err := s.CheckAll("start", x); err != nil {
+	if err := s.checkAll("start", starts); err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
-	if err := s.CheckAll("end", y); err != nil {
+	if err := s.checkAll("end", ends); err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
-	if err := s.CheckRegular("start", x...); err != nil {
+	if err := s.checkRegular("start", x...); err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
-	if err := s.CheckRegular("end", y...); err != nil {
+	if err := s.checkRegular("end", y...); err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
 	task := s.Begin(logarithms(len(x)))
 	defer task.End()
-	l := newLogarithm(s.Flat(), task, s.Vectors(x), s.Vectors(y), math.Inf(1))
-	roots, err := l.search(s.Vectors(guess), false)
+	l := newLogarithm(s, task, x, y, math.Inf(1))
+	roots, err := l.search(guess, false)
 	if err == nil {
-		err = l.retry(roots, s.Vectors(guess))
+		err = l.retry(roots, guess)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
-	gs := make([]*Geodesic[P], len(x))
+	gs := make([]*Geodesic[Vec], len(x))
 	for i, r := range roots {
 		f := l.found[i]
 		if k, bad := notFinite(f.momentum); bad {
 			return nil, fmt.Errorf("Log: %scoordinate %d of the momentum is %g: the metric is singular at the starting point", l.pair(i), k, f.momentum[k])
 		}
-		gs[i] = &Geodesic[P]{Start: x[i], Velocity: s.Point(f.velocity), Momentum: s.Point(f.momentum), Length: f.length,
+		gs[i] = &Geodesic[Vec]{Start: x[i], Velocity: f.velocity, Momentum: f.momentum, Length: f.length,
 			Steps: l.times[i] * s.steps, Drift: f.drift, StepError: f.stepError,
 			Residual: l.distance[i] / math.Sqrt(float64(s.M.Dim())), Iterations: r.Iterations, Status: r.Status}
 		if l.conjugate != nil {
@@ -121,10 +132,18 @@ func logarithms(n int) string {
 	return fmt.Sprintf("Log of %d pairs", n)
 }
 
-// evaluated counts an evaluation of residuals or of their derivatives.
+// evaluated counts an evaluation of residuals or of their derivatives, and reports the residual that is farthest from its tolerance.
 func (l *logarithm) evaluated() {
 	l.evaluations++
-	l.task.Detail(Progress{Iteration: l.evaluations})
+	p := Progress{Iteration: l.evaluations}
+	worst := 1.0
+	for i, r := range l.roots {
+		if share := r.Norm / r.Tolerance; !r.Done && share > worst && !math.IsInf(share, 1) {
+			unit := l.shrunk[i] * math.Sqrt(float64(l.space.M.Dim()))
+			worst, p.Residual, p.Tolerance = share, r.Norm/unit, r.Tolerance/unit
+		}
+	}
+	l.task.Detail(p)
 }
 
 // rounding is the relative distance of consecutive numbers in double precision.
@@ -132,7 +151,7 @@ const rounding = 0x1p-52
 
 // logarithm is the search for v with Exp_x(v) = y, for many pairs.
 type logarithm struct {
-	space *Space[Vec]
+	space *space
 	task  *Task
 	x, y  []Vec
 	most  float64 // geodesics that are not shorter than this, by the steps of the space, are of no use
@@ -145,7 +164,8 @@ type logarithm struct {
 	times       []int    // the multiples of the steps of the space
 	last        []flown  // of each pair, the geodesic that was computed last
 	found       []result // of the roots
-	evaluations int      // of residuals and their derivatives
+	roots       []*solve.Root
+	evaluations int // of residuals and their derivatives
 
 	conjugate []float64 // times of conjugate points, where they were looked for
 }
@@ -158,7 +178,7 @@ func (l *logarithm) pair(i int) string {
 	return fmt.Sprintf("pair %d: ", i)
 }
 
-func newLogarithm(s *Space[Vec], task *Task, x, y []Vec, most float64) *logarithm {
+func newLogarithm(s *space, task *Task, x, y []Vec, most float64) *logarithm {
 	n := len(x)
 	return &logarithm{space: s, task: task, x: x, y: y, most: most, scale: make([]float64, n), shrunk: make([]float64, n), distance: make([]float64, n),
 		times: slices.Repeat([]int{1}, n), last: make([]flown, n), found: make([]result, n)}
@@ -257,6 +277,7 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.roots = roots
 	eq := l.equations(nil)
 	switch {
 	case anew:

@@ -29,19 +29,24 @@ import (
 // multiplicity. Conjugate interpolates within the first step that has one. It costs as much as 2d + 1 geodesics, which are integrated
 // also where there are closed forms. The errors are those of Exp without these.
 func (s *Space[P]) Conjugate(z, v []P) ([]float64, error) {
+	return s.conjugateTimes(given(z), given(v))
+}
+
+func (s *space) conjugateTimes(z, v []any) ([]float64, error) {
 	const what = "Conjugate"
 	if len(z) != len(v) || len(z) == 0 {
 		return nil, fmt.Errorf("%s: %d points, %d velocities", what, len(z), len(v))
 	}
 	for i := range z {
-		if err := s.Check(fmt.Sprintf("point %d", i), z[i], v[i]); err != nil {
+		if err := s.check(fmt.Sprintf("point %d", i), z[i], v[i]); err != nil {
 			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 	}
-	if err := s.CheckRegular("point", z...); err != nil {
+	points := each(z, numbers)
+	if err := s.checkRegular("point", points...); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	times, _, drift, err := s.conjugate(s.Vectors(z), s.Vectors(v))
+	times, _, drift, err := s.conjugate(points, each(v, numbers))
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +64,7 @@ func (s *Space[P]) Conjugate(z, v []P) ([]float64, error) {
 
 // conjugate also returns the points of the geodesics after each step, [B, steps + 1], and the drift of their energies. Where this is more
 // than Exp accepts, or a geodesic diverges, the time is NaN.
-func (s *Space[P]) conjugate(z, v []Vec) (first []float64, paths [][]Vec, off []float64, err error) {
+func (s *space) conjugate(z, v []Vec) (first []float64, paths [][]Vec, off []float64, err error) {
 	out, err := s.call("Conjugate", func(in []*Node) []*Node {
 		z, v, d, n := in[0], in[1], s.M.Dim(), s.steps
 		start := At(s.M, z)
@@ -262,7 +267,7 @@ func (l *logarithm) conjugates(roots []*solve.Root) (times []float64, paths [][]
 		}
 		s := l.space
 		if n > 1 {
-			s = s.With(Integrator(s.method, n*s.steps))
+			s = s.with([]Option{Integrator(s.method, n*s.steps)})
 		}
 		first, points, _, err := s.conjugate(l.x, velocities(roots)) // of all: programs are compiled for their number
 		if err != nil {
@@ -353,7 +358,7 @@ func (l *logarithm) shorter(i int, curves []curve, length float64) (best *solve.
 
 // fan returns curves from x to y: geodesics of one length from x and from y, in directions all around, up to where they come closest to
 // the other end, each with a last step to it.
-func (s *Space[P]) fan(x, y Vec, length float64) ([]curve, error) {
+func (s *space) fan(x, y Vec, length float64) ([]curve, error) {
 	rays := 24 // from either end
 	if s.M.Dim() > 2 {
 		rays = 48
@@ -424,7 +429,7 @@ func directions(n, d int) []Vec {
 
 // lines returns the lengths of two curves from x to y and their points, [segments + 1] each: the straight lines in the charts at x
 // and at y. Where there is one chart, both are the same.
-func (s *Space[P]) lines(x, y []Vec) (engine.Values, error) {
+func (s *space) lines(x, y []Vec) (engine.Values, error) {
 	return s.Call(operation{name: "lines"}, func(in []*Node) []*Node {
 		line := func(x, y *Node) (length, points *Node) {
 			at := At(s.M, x)
@@ -438,7 +443,7 @@ func (s *Space[P]) lines(x, y []Vec) (engine.Values, error) {
 }
 
 // lengths returns ‖v_i‖_g at z_i.
-func (s *Space[P]) lengths(z, v []Vec) ([]float64, error) {
+func (s *space) lengths(z, v []Vec) ([]float64, error) {
 	out, err := s.Call(operation{name: "lengths"}, func(in []*Node) []*Node {
 		at := At(s.M, in[0])
 		return []*Node{Norm(at.Manifold, at.X, at.Enter(Vector, in[1]))}

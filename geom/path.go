@@ -21,7 +21,7 @@ const segments = 32
 // shortened. A curve is done where the next step is expected to lower the energy by less than a tolerance times the energy, and given
 // up after 1000 evaluations. Where the metric is singular on the first curve, length and velocity are NaN, and so they are where ctx
 // has ended before the first step.
-func (s *Space[P]) relaxed(ctx context.Context, curves [][]Vec, tolerance float64) (velocities []Vec, lengths []float64, err error) {
+func (s *space) relaxed(ctx context.Context, curves [][]Vec, tolerance float64) (velocities []Vec, lengths []float64, err error) {
 	const stretch, most = 25, 1000
 	many := func(x float64) []float64 { return slices.Repeat([]float64{x}, len(curves)) }
 	still := each(curves, func(c []Vec) []Vec { return each(c, func(z Vec) Vec { return make(Vec, len(z)) }) })

@@ -24,4 +24,4 @@ func OnProgress(f func(Progress)) Option {
 
 // Begin starts a Task with the Context and OnProgress of the space: a computation calls its Report at every iteration, stops if
 // that returns true, and calls End at the end.
-func (s *Space[P]) Begin(name string) *Task { return watch.Begin(name, s.ctx, s.listening) }
+func (s *space) Begin(name string) *Task { return watch.Begin(name, s.ctx, s.listening) }

@@ -29,12 +29,17 @@ type Rows interface {
 }
 
 // Space computes on a manifold with numbers of Go. Every operation is one graph function, compiled at its first use and then
-// reused. A Space may be used from several goroutines. On and OnShapes make it.
+// reused. A Space may be used from several goroutines. On and OnShapes make it. Its field M is the manifold.
 //
 // Points, tangent vectors and covectors have the type P: lists of numbers (ambient vectors on a Charted manifold, coordinates on other
 // manifolds), or shapes. Points off the manifold and vectors that are not tangent are errors. If the manifold has ClosedForms,
 // they are used in place of integration.
-type Space[P Point] struct {
+type Space[P Point] struct{ space }
+
+// space is a Space that has not the type of its points: these are given to it as they are, each a Vec or a Shape, or as lists of numbers. It
+// does what the methods of Space do. Those are compiled again in every package that names a Space, also in each cell of a notebook, so that they
+// only convert points.
+type space struct {
 	M Manifold
 
 	rows
@@ -89,13 +94,15 @@ func OnShapes(m Manifold, options ...Option) *Space[Shape] {
 }
 
 func newSpace[P Point](m Manifold, r rows, options []Option) *Space[P] {
-	s := &Space[P]{M: m, rows: r, settings: settings{method: ode.RK4, steps: standard, doubles: true}, programs: &programs{funcs: map[any]*program{}}}
-	return s.With(options...)
+	s := space{M: m, rows: r, settings: settings{method: ode.RK4, steps: standard, doubles: true}, programs: &programs{funcs: map[any]*program{}}}
+	return &Space[P]{*s.with(options)}
 }
 
 // With returns a copy of the space with other options; options that are not given stay as they are. The two spaces share their
 // compiled functions.
-func (s *Space[P]) With(options ...Option) *Space[P] {
+func (s *Space[P]) With(options ...Option) *Space[P] { return &Space[P]{*s.with(options)} }
+
+func (s *space) with(options []Option) *space {
 	out := *s
 	for _, o := range options {
 		o(&out.settings)
@@ -110,20 +117,22 @@ func (s *Space[P]) With(options ...Option) *Space[P] {
 func (s *Space[P]) Geometry() *Space[P] { return s }
 
 // Method returns the method of integration: see Integrator.
-func (s *Space[P]) Method() ode.Method { return s.method }
+func (s *space) Method() ode.Method { return s.method }
 
 // Steps returns the number of steps of an integration over [0, 1], the least where geodesics may take more: see Integrator.
-func (s *Space[P]) Steps() int { return s.steps }
+func (s *space) Steps() int { return s.steps }
 
 // Flat returns the same space with points as lists of numbers: the rows of a shape one after the other.
 func (s *Space[P]) Flat() *Space[Vec] {
-	return &Space[Vec]{M: s.M, settings: s.settings, programs: s.programs}
+	return &Space[Vec]{space{M: s.M, settings: s.settings, programs: s.programs}}
 }
 
 // Numbers returns a point or vector as one list of numbers: the rows of a shape, [n][m], one after the other, and a list
 // unchanged.
-func Numbers[P Point](x P) Vec {
-	switch x := any(x).(type) {
+func Numbers[P Point](x P) Vec { return numbers(x) }
+
+func numbers(x any) Vec {
+	switch x := x.(type) {
 	case Shape:
 		var v Vec
 		for _, row := range x {
@@ -164,6 +173,9 @@ func (s *Space[P]) Vector(x P) Vec { return Numbers(x) }
 // Vectors is Vector for many points or vectors.
 func (s *Space[P]) Vectors(x []P) []Vec { return each(x, s.Vector) }
 
+// given are points or vectors as a space takes them.
+func given[P Point](x []P) []any { return each(x, func(x P) any { return x }) }
+
 // Point is the inverse of Vector: it makes a point or vector of the type of the space from a list of numbers.
 func (s *Space[P]) Point(v Vec) (x P) { return arranged[P](v, s.columns) }
 
@@ -197,7 +209,7 @@ type program struct {
 // call with its key and reused for every call with an equal key. The key must be a value of a named, comparable struct type of the
 // calling package, and hold everything that fn captures besides the manifold: fn is compiled again only for another key, or
 // for arguments of other shapes. Call panics if two functions have the same key.
-func (s *Space[P]) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
+func (s *space) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
 	if t := reflect.TypeOf(key); t == nil || t.Kind() != reflect.Struct || t.Name() == "" {
 		panic(fmt.Sprintf("geom.Space.Call: the key %v is a %T, want a struct type of the caller's package", key, key))
 	}
@@ -225,6 +237,6 @@ type operation struct {
 func (o operation) String() string { return o.name }
 
 // call is Call for a function that captures the manifold and the integrator.
-func (s *Space[P]) call(name string, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
+func (s *space) call(name string, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
 	return s.Call(operation{name, s.method, s.steps}, fn, args...)
 }

@@ -21,7 +21,7 @@ const (
 func settled(stepError float64) bool { return stepError <= accuracy/2 }
 
 // enough says whether the steps of a geodesic are enough.
-func (s *Space[P]) enough(drift, stepError float64) bool {
+func (s *space) enough(drift, stepError float64) bool {
 	if s.doubles {
 		return settled(stepError)
 	}
@@ -38,14 +38,18 @@ func estimated(method ode.Method, drift float64) float64 {
 // it, lengths depend smoothly on points, as searches need it: a space that doubles its steps as needed does so suddenly. A space
 // whose Integrator was given is returned as it is.
 func (s *Space[P]) Steady(geodesics ...*Geodesic[P]) *Space[P] {
-	if !s.doubles {
-		return s
-	}
 	most := s.steps
 	for _, g := range geodesics {
 		most = max(most, g.Steps)
 	}
-	return s.With(Integrator(s.method, most))
+	return &Space[P]{*s.steady(most)}
+}
+
+func (s *space) steady(steps int) *space {
+	if !s.doubles {
+		return s
+	}
+	return s.with([]Option{Integrator(s.method, steps)})
 }
 
 // arc is a geodesic at the ends of equal parts of [0, 1], the last of which is its end: points and momenta, with its start and length.

@@ -125,14 +125,18 @@ func GeodesicTransport(m Manifold) ode.Field {
 // with the Steps of the geodesic. It is an error if a vector is not tangent, if the metric is singular, or if the steps are so
 // few that the energy changes by more than 1 %.
 func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
-	const what = "Transport"
 	if g == nil {
-		return nil, fmt.Errorf("%s: no geodesic", what)
+		return nil, fmt.Errorf("Transport: no geodesic")
 	}
-	if err := s.CheckNumbers("momentum", g.Momentum); err != nil {
+	moved, err := s.steady(max(s.steps, g.Steps)).transport(g.Start, g.Momentum, given(v))
+	return each(moved, s.Points), err
+}
+
+func (s *space) transport(start, momentum any, vectors []any) ([][]Vec, error) {
+	const what = "Transport"
+	if err := s.checkNumbers("momentum", momentum); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	s = s.Steady(g)
 	return s.transported(what, "transport", func(in []*Node) []*Node {
 		z, p, v := in[0], in[1], in[2]
 		if m, ok := s.M.(ClosedTransport); ok {
@@ -147,7 +151,7 @@ func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 		at := At(s.M, z)
 		square := MulScalar(Hamiltonian(at.Manifold)(at.X, at.Enter(Covector, p)), 2)
 		return []*Node{path[2], drift(square, squares(s.M, stations(path[:2])))}
-	}, g.Start, v, s.Vector(g.Start), s.Vector(g.Momentum), s.Vectors(v))
+	}, start, vectors, numbers(start), numbers(momentum), each(vectors, numbers))
 }
 
 // TransportGeodesic returns the deformation of a geodesic for another subject: the geodesic from the end of along, with the velocity of g
@@ -177,31 +181,34 @@ func (s *Space[P]) TransportGeodesic(g, along *Geodesic[P]) (*Geodesic[P], error
 // points: out[k][i] is vector k at point i. The points, at least 2, are samples of a smooth curve at even times. The integrator
 // of the space takes one step from sample to sample: see the function Transport.
 func (s *Space[P]) TransportAlong(curve []P, v ...P) ([][]P, error) {
+	moved, err := s.transportAlong(given(curve), given(v))
+	return each(moved, s.Points), err
+}
+
+func (s *space) transportAlong(curve, v []any) ([][]Vec, error) {
 	const what = "TransportAlong"
 	if len(curve) < 2 {
 		return nil, fmt.Errorf("%s: the curve has %d points, want at least 2", what, len(curve))
 	}
-	if err := s.CheckAll("point", curve); err != nil {
+	if err := s.checkAll("point", curve); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if err := s.CheckRegular("point", curve...); err != nil {
+	samples := each(curve, numbers)
+	if err := s.checkRegular("point", samples...); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	return s.transported(what, "transport along", func(in []*Node) []*Node {
 		return []*Node{Transport(s.M, s.method, in[0], in[1])}
-	}, curve[0], v, s.Vectors(curve), s.Vectors(v))
+	}, curve[0], v, samples, each(v, numbers))
 }
 
 // transported runs a function that takes vectors v at z, [k, a], to those at all times, [n + 1, k, a], and perhaps the drift of the
 // energy of a geodesic. It returns the vectors as the first index and the times as the second.
-func (s *Space[P]) transported(what, name string, fn func(in []*Node) []*Node, z P, v []P, args ...any) ([][]P, error) {
+func (s *space) transported(what, name string, fn func(in []*Node) []*Node, z any, v []any, args ...any) ([][]Vec, error) {
 	if len(v) == 0 {
 		return nil, fmt.Errorf("%s: no vectors", what)
 	}
-	if err := s.Check("start", z, v...); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if err := s.CheckRegular("point", z); err != nil {
+	if err := s.checkBoth("start", z, v...); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	out, err := s.call(name, fn, args...)
@@ -209,14 +216,14 @@ func (s *Space[P]) transported(what, name string, fn func(in []*Node) []*Node, z
 		return nil, err
 	}
 	moved := out.Array3(0)
-	vectors := make([][]P, len(v))
+	vectors := make([][]Vec, len(v))
 	for i, at := range moved {
 		for k, w := range at {
 			if a, bad := notFinite(w); bad {
 				return nil, fmt.Errorf("%s: at point %d of %d coordinate %d of vector %d is %g: the metric is singular there, or the curve leaves the chart",
 					what, i, len(moved)-1, a, k, w[a])
 			}
-			vectors[k] = append(vectors[k], s.Point(w))
+			vectors[k] = append(vectors[k], w)
 		}
 	}
 	if len(out) > 1 && !(out.Scalar(1) <= MaxDrift) {

@@ -17,6 +17,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -33,7 +34,8 @@ type Progress struct {
 	Total     int     // how many there will be, 0 if unknown
 	Objective float64 // the value of what is being minimised, in the unit of the statistic
 	Gradient  float64 // the norm of its gradient, as the statistic defines it
-	Tolerance float64 // the gradient at which the search ends, 0 if unknown
+	Residual  float64 // in place of a gradient, where equations are solved: by how much they are missed, in the unit of the statistic
+	Tolerance float64 // the gradient or residual at which the search ends, 0 if unknown
 }
 
 // String returns one line for a display: a bar if Total is known, and numbers otherwise, those that are known.
@@ -47,23 +49,29 @@ func (p Progress) String() string {
 	if p.Objective != 0 {
 		line += fmt.Sprintf(", objective %.6g", p.Objective)
 	}
-	if p.Gradient != 0 {
+	switch {
+	case p.Gradient != 0:
 		line += fmt.Sprintf(", gradient %.2g", p.Gradient)
-		if p.Tolerance > 0 {
-			line += fmt.Sprintf(" (tolerance %.2g)", p.Tolerance)
-		}
+	case p.Residual != 0:
+		line += fmt.Sprintf(", residual %.2g", p.Residual)
+	}
+	if p.off() != 0 && p.Tolerance > 0 {
+		line += fmt.Sprintf(" (tolerance %.2g)", p.Tolerance)
 	}
 	return line
 }
 
+// off is what has to come down to the tolerance.
+func (p Progress) off() float64 { return cmp.Or(p.Gradient, p.Residual) }
+
 // left is what is left of a computation after p, in units of what it did since an earlier Progress: the iterations, or, of a search whose
-// gradient falls by a factor in each of them, the factors. It is NaN if that cannot be told.
+// gradient or residual falls by a factor in each of them, the factors. It is NaN if that cannot be told.
 func (p Progress) left(since Progress) float64 {
 	switch {
 	case p.Total > 0 && p.Iteration > since.Iteration:
 		return float64(p.Total-p.Iteration) / float64(p.Iteration-since.Iteration)
-	case p.Tolerance > 0 && p.Gradient > 0 && since.Gradient >= 2*p.Gradient:
-		return math.Max(0, math.Log(p.Gradient/p.Tolerance)/math.Log(since.Gradient/p.Gradient))
+	case p.Tolerance > 0 && p.off() > 0 && since.off() >= 2*p.off():
+		return math.Max(0, math.Log(p.off()/p.Tolerance)/math.Log(since.off()/p.off()))
 	}
 	return math.NaN()
 }

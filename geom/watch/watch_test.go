@@ -15,6 +15,7 @@ func TestProgress(t *testing.T) {
 	for want, p := range map[string]watch.Progress{
 		"mean: iteration 3, objective 0.25, gradient 0.001":                   {Task: "mean", Iteration: 3, Objective: 0.25, Gradient: 0.001},
 		"mean: iteration 3, objective 0.25, gradient 0.001 (tolerance 1e-06)": {Task: "mean", Iteration: 3, Objective: 0.25, Gradient: 0.001, Tolerance: 1e-6},
+		"Log: iteration 3, residual 0.02 (tolerance 1e-10)":                   {Task: "Log", Iteration: 3, Residual: 0.02, Tolerance: 1e-10},
 		"paths: iteration 3": {Task: "paths", Iteration: 3},
 		"test ██████████░░░░░░░░░░░░░░░░░░░░ 40 of 120":  {Task: "test", Iteration: 40, Total: 120},
 		"late ██████████████████████████████ 130 of 120": {Task: "late", Iteration: 130, Total: 120},

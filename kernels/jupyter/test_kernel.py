@@ -345,7 +345,7 @@ nb.Must(engine.Run(long, 1.0))"""
 A := nb.Must(morpho.Procrustes(all.Shapes()))
 V := landmarks.New(60, 2, kernels.Gaussian(2*morpho.MeanSpacing(A.Mean, true)))""")
         # Without mismatch this takes minutes. An interrupt leaves the best that it had, which lives on.
-        reply, shown, lines = self.displayed("m := nb.Must(stats.FrechetMean(V, A.Shapes))\nm", lambda line: re.search(r"\d s › Log of 76 pairs: iteration \d", line))
+        reply, shown, lines = self.displayed("m := nb.Must(stats.FrechetMean(V, A.Shapes))\nm", lambda line: re.search(r"\d s › Log of 76 pairs: iteration \d+, residual \S+ \(tolerance \S+\)", line))
         self.assertEqual(reply["status"], "error")
         self.assertIn("cancelled after 0 iterations", shown)
         self.assertLess(lines[0][1], 2, lines[0])
