@@ -2,6 +2,7 @@
 import contextlib
 import os
 import pathlib
+import queue
 import re
 import signal
 import subprocess
@@ -458,6 +459,34 @@ nb.Must(model.ANOVA(linear.Permutations{N: 3000000, Seed: 1}))""", lambda line: 
             matches = self.client.complete(code, reply=True, timeout=30)["content"]["matches"]
             self.assertIn(has, matches)
             self.assertNotIn(no, matches)
+
+    def test_answers_while_a_cell_runs(self):
+        ready(self.client)
+        self.execute("var cc = morpho.CorpusCallosum()")
+        cell = self.client.execute('fmt.Println("running")\nfor {\n}')
+        self.until("running")
+        for code, name in {"math.Sqr": "Sqrt", "cc.": "Spacing", "}": None}.items():
+            matches = self.client.complete(code, reply=True, timeout=30)["content"]["matches"]
+            self.assertTrue(name is None or name in matches, matches)
+        self.assertTrue(self.client.inspect("math.Sqrt", cursor_pos=6, reply=True, timeout=30)["content"]["found"])
+        self.assertEqual(self.status(), "busy")
+        self.manager.interrupt_kernel()
+        reply = self.reply()
+        self.assertEqual((reply["parent_header"]["msg_id"], reply["content"]["status"]), (cell, "error"))
+        self.assertEqual(self.execute("len(cc.Names()) > 0")[1], "true")
+
+    def until(self, text):
+        """Waits until the output of what runs holds a text."""
+        while text not in self.client.get_iopub_msg(timeout=60)["content"].get("text", ""):
+            pass
+
+    def status(self):
+        """What the kernel has said last that it is."""
+        state = None
+        with contextlib.suppress(queue.Empty):
+            while True:
+                state = self.client.get_iopub_msg(timeout=1)["content"].get("execution_state", state)
+        return state
 
     def test_completes_after_a_dot_and_in_a_broken_cell(self):
         ready(self.client)
