@@ -174,7 +174,7 @@ func Load(file string, dynamic []reflect.Type, variables ...Variable) any {
 }
 
 // Input reads a value that a recipe names.
-func Input[T any](file string, dynamic ...reflect.Type) (v T) {
+func Input[T any](file string, dynamic []reflect.Type) (v T) {
 	if err := load(filepath.Join(folder(), file), []root{Var("", &v).root}, dynamic); err != nil {
 		panic(fmt.Sprintf("a value that the statement names cannot be read: %v; run its cell again", err))
 	}

@@ -218,6 +218,15 @@ func Base(p string) string {
 	return path.Base(path.Dir(p))
 }
 
+// imported is the name by which a source knows a package that it imports, and the path.
+func imported(s *ast.ImportSpec) (name, path string) {
+	path, _ = strconv.Unquote(s.Path.Value)
+	if s.Name != nil {
+		return s.Name.Name, path
+	}
+	return Base(path), path
+}
+
 // add imports the packages that the source names without importing them, as far as the function knows a path.
 func add(src []byte, find func(name string) string) []byte {
 	set := token.NewFileSet()
@@ -239,11 +248,7 @@ func add(src []byte, find func(name string) string) []byte {
 		return true
 	})
 	for _, spec := range file.Imports {
-		p, _ := strconv.Unquote(spec.Path.Value)
-		name := Base(p)
-		if spec.Name != nil {
-			name = spec.Name.Name
-		}
+		name, _ := imported(spec)
 		delete(missing, name)
 	}
 	var added bytes.Buffer

@@ -291,12 +291,11 @@ func (w *Workspace) remember(id int, lines []string, declarations, statements []
 		}
 		for _, s := range f.Body.List {
 			names, _ := targets(s)
-			a, ok := s.(*ast.AssignStmt)
 			for _, id := range names {
-				if ok && a.Tok == token.ASSIGN {
-					w.assigned[id.Name] = true
-				} else {
+				if declares(s) {
 					w.defined[id.Name] = true
+				} else {
+					w.assigned[id.Name] = true
 				}
 			}
 		}

@@ -31,8 +31,8 @@ func TestForm(t *testing.T) {
 		"s": {Cell: 3, Type: "int", File: "two", Group: []string{"s"}},
 	}, Recipes: map[string]*recipe{"abc": {Name: "M", Type: "*nb_1.Space", Source: "M := nb_1.New()", Imports: map[string]string{"nb_1": "a/space"}}}}
 	for _, c := range []struct{ name, source, with, without string }{
-		{"a value", "func main() {\nprint(q)\n}", `nb_.Load("one", nil, nb_.Var("q", &q), nb_.Var("r", &r))`, "nb_1"},
-		{"equal values", "func main() {\nprint(f, s)\n}", `nb_.Load("two", nil, nb_.Var("f", &f)); var _ = nb_.Load("two", nil, nb_.Var("s", &s))`, "nb_1"},
+		{"a value", "func main() {\nprint(q)\n}", `nb_.Load("one", nb_.Types(), nb_.Var("q", &q), nb_.Var("r", &r))`, "nb_1"},
+		{"equal values", "func main() {\nprint(f, s)\n}", `nb_.Load("two", nb_.Types(), nb_.Var("f", &f)); var _ = nb_.Load("two", nb_.Types(), nb_.Var("s", &s))`, "nb_1"},
 		{"nothing", "func main() {\nprint(1)\n}", "nb_.Begin(7)", "nb_.Load"},
 		{"a recipe", "func main() {\nprint(M)\n}", `nb_.Make("M", &M, nb_make_abc)`, "nb_.Load"},
 		{"a new variable", "func main() {\nz, _ := 1, q\n}", "z, _ := 1, q; nb_.Bind(nb_.By(\"z, _ := 1, q\", \"\", \"\", nb_.Var(\"q\", &q)), nb_.Var(\"z\", &z))", "nb_1"},

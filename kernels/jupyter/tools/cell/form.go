@@ -3,88 +3,14 @@ package cell
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
-	"go/scanner"
 	"go/token"
-	"go/types"
 	"maps"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
-
-// index is what notebooks/nb writes about the variables of a notebook: see there.
-type index struct {
-	Variables map[string]*entry
-	Recipes   map[string]*recipe
-}
-
-type entry struct {
-	Cell                  int
-	Type                  string
-	Imports               map[string]string
-	File                  string
-	Group, Members, Types []string
-	Recipe                string
-	Reads                 map[string]string
-	Why                   string
-}
-
-type recipe struct {
-	Name, Type, Source string
-	Imports            map[string]string
-	Inputs             []struct {
-		Name, Type, File, Recipe string
-		Types                    []string
-	}
-}
-
-func (e *entry) holds() string { return cmp.Or(e.File, e.Recipe) }
-
-// current says whether a variable of e's group still has the value that was written with e's: it may have been assigned since.
-func (x *index) current(e *entry, name string) bool {
-	other := x.Variables[name]
-	return other != nil && other.File == e.File && slices.Equal(other.Group, e.Group)
-}
-
-func indexFile(program string) string {
-	return filepath.Join(filepath.Dir(program), "values", "index.json")
-}
-
-func readIndex(program string) *index {
-	x := &index{}
-	if text, err := os.ReadFile(indexFile(program)); err == nil {
-		json.Unmarshal(text, x)
-	}
-	return x
-}
-
-// Values lists the variables of the notebook whose program lies at a path.
-func Values(program string) []string { return slices.Sorted(maps.Keys(readIndex(program).Variables)) }
-
-// Forget forgets variables of the notebook, all if none is named, and says whether there was one.
-func Forget(program string, names ...string) (found bool) {
-	x := readIndex(program)
-	if len(names) == 0 {
-		names = slices.Collect(maps.Keys(x.Variables))
-	}
-	for _, name := range names {
-		found = found || x.Variables[name] != nil
-		delete(x.Variables, name)
-	}
-	if text, err := json.Marshal(x); found && err == nil {
-		os.WriteFile(indexFile(program), text, 0o600)
-	}
-	return found
-}
 
 // live is a cell's program in the form in which its variables live on: those of earlier cells that it names are declared and
 // read, and what its statements assign is written in the end. Line by line it is as the program.
@@ -120,6 +46,18 @@ type live struct {
 type edit struct {
 	at, length int
 	text       string
+}
+
+// edited sorts edits and applies them.
+func edited(src string, edits []edit) string {
+	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
+	var out strings.Builder
+	done := 0
+	for _, e := range edits {
+		out.WriteString(src[done:e.at] + e.text)
+		done = e.at + e.length
+	}
+	return out.String() + src[done:]
 }
 
 func newLive(x *index, cell int, own map[string]bool) *live {
@@ -182,11 +120,7 @@ func (l *live) parse() error {
 				case *ast.TypeSpec:
 					note(s.Name, s)
 				case *ast.ImportSpec:
-					path, _ := strconv.Unquote(s.Path.Value)
-					name := Base(path)
-					if s.Name != nil {
-						name = s.Name.Name
-					}
+					name, path := imported(s)
 					if name == "." {
 						l.dots = append(l.dots, path)
 					}
@@ -267,17 +201,10 @@ func (l *live) program(src []byte) ([]byte, error) {
 	l.head()
 	if l.main != nil {
 		l.insert(l.offset(l.main.Body.Lbrace)+1, " defer "+displayAlias+".End();")
-		l.statements()
 	}
+	l.statements()
 	l.globals()
-	slices.SortStableFunc(l.edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
-	var out []byte
-	done := 0
-	for _, e := range l.edits {
-		out = append(append(out, l.src[done:e.at]...), e.text...)
-		done = e.at + e.length
-	}
-	return append(out, l.src[done:]...), nil
+	return []byte(edited(string(l.src), l.edits)), nil
 }
 
 func (l *live) insert(at int, text string) { l.edits = append(l.edits, edit{at, 0, text}) }
@@ -302,25 +229,25 @@ func (l *live) reach() {
 			return
 		}
 		l.needed[name] = read
-		if t, err := parser.ParseExpr(e.Type); err == nil {
-			l.names(t, func(id *ast.Ident) { visit(l.named[id.Name]) })
+		of := []string{e.Type}
+		if read {
+			of = append(of, e.Types...)
 		}
-		if !read {
-			return
+		for k, other := range e.Group {
+			if read && l.x.current(e, other) {
+				need(other, true)
+			} else if read {
+				of = append(of, e.Members[k])
+			}
 		}
-		for _, t := range e.Types {
+		for _, t := range of {
 			if t, err := parser.ParseExpr(t); err == nil {
 				l.names(t, func(id *ast.Ident) { visit(l.named[id.Name]) })
 			}
 		}
-		for k, other := range e.Group {
-			if l.x.current(e, other) {
-				need(other, true)
-			} else if t, err := parser.ParseExpr(e.Members[k]); err == nil {
-				l.names(t, func(id *ast.Ident) { visit(l.named[id.Name]) })
-			}
+		if read {
+			text(e.Recipe)
 		}
-		text(e.Recipe)
 	}
 	text = func(id string) {
 		r := l.x.Recipes[id]
@@ -363,14 +290,10 @@ func (l *live) reach() {
 		}
 	}
 	only := map[*ast.Ident]bool{} // set, not read
-	if l.main != nil {
-		for _, s := range l.main.Body.List {
-			if s, ok := s.(*ast.AssignStmt); ok && s.Tok == token.ASSIGN {
-				for _, x := range s.Lhs {
-					if id, ok := x.(*ast.Ident); ok {
-						only[id] = true
-					}
-				}
+	for _, s := range l.body() {
+		if names, _ := targets(s); !declares(s) {
+			for _, id := range names {
+				only[id] = true
 			}
 		}
 	}
@@ -433,11 +356,7 @@ func (l *live) prune() {
 		})
 	}
 	for _, s := range l.file.Imports {
-		path, _ := strconv.Unquote(s.Path.Value)
-		name := Base(path)
-		if s.Name != nil {
-			name = s.Name.Name
-		}
+		name, path := imported(s)
 		if l.unused[path] || name != "_" && name != "." && !used[name] || name == "." && !bare {
 			l.blank(l.src, s)
 		} else if path == figurePath {
@@ -522,44 +441,7 @@ func (l *live) head() {
 	l.insert(len(l.src), last.String()+"\n")
 }
 
-func variable(name string) string { return fmt.Sprintf("%s.Var(%q, &%s)", displayAlias, name, name) }
-
-func typeList(all []string) string {
-	if len(all) == 0 {
-		return "nil"
-	}
-	return displayAlias + ".Types(" + typeCalls(all) + ")"
-}
-
-func typeCalls(all []string) string {
-	calls := make([]string, len(all))
-	for i, t := range all {
-		calls[i] = displayAlias + ".Type[" + t + "]()"
-	}
-	return strings.Join(calls, ", ")
-}
-
-// making is the function that makes a variable by its recipe.
-func (l *live) making(id string) string {
-	r := l.x.Recipes[id]
-	var out strings.Builder
-	fmt.Fprintf(&out, "func nb_make_%s() (nb_out %s) {", id, r.Type)
-	for _, in := range r.Inputs {
-		value := fmt.Sprintf("nb_make_%s()", in.Recipe)
-		if in.File != "" {
-			value = fmt.Sprintf("%s.Input[%s](%q", displayAlias, in.Type, in.File)
-			if len(in.Types) > 0 {
-				value += ", " + typeCalls(in.Types)
-			}
-			value += ")"
-		}
-		fmt.Fprintf(&out, " var %s %s = %s; _ = %s;", in.Name, in.Type, value, in.Name)
-	}
-	fmt.Fprintf(&out, " {\n%s\nnb_out = %s }; return }", r.Source, r.Name)
-	return out.String()
-}
-
-// targets lists the variables that a statement at the top level of main gives values, or nil, and what they are computed from.
+// targets lists the variables that a statement at the top level of main gives values, and what they are computed from.
 func targets(s ast.Stmt) (names []*ast.Ident, values []ast.Expr) {
 	switch s := s.(type) {
 	case *ast.AssignStmt:
@@ -573,7 +455,7 @@ func targets(s ast.Stmt) (names []*ast.Ident, values []ast.Expr) {
 			}
 			names = append(names, id)
 		}
-		return names, s.Rhs
+		values = s.Rhs
 	case *ast.DeclStmt:
 		if d, ok := s.Decl.(*ast.GenDecl); ok && d.Tok == token.VAR {
 			for _, s := range d.Specs {
@@ -584,34 +466,42 @@ func targets(s ast.Stmt) (names []*ast.Ident, values []ast.Expr) {
 	return slices.DeleteFunc(names, func(id *ast.Ident) bool { return id.Name == "_" }), values
 }
 
+// declares says whether a statement declares the variables that it gives values.
+func declares(s ast.Stmt) bool {
+	assign, is := s.(*ast.AssignStmt)
+	return !is || assign.Tok == token.DEFINE
+}
+
+// body is that of main.
+func (l *live) body() []ast.Stmt {
+	if l.main == nil {
+		return nil
+	}
+	return l.main.Body.List
+}
+
 // statements rewrites those of main that give variables their values.
 func (l *live) statements() {
 	locals := map[string]bool{} // declared by main so far
 	count := 0
-	for _, s := range l.main.Body.List {
+	for _, s := range l.body() {
 		names, values := targets(s)
-		define, _ := s.(*ast.AssignStmt)
-		_, declare := s.(*ast.DeclStmt)
+		if len(names) == 0 {
+			continue
+		}
+		fresh := slices.ContainsFunc(names, func(id *ast.Ident) bool { return !locals[id.Name] })
 		line := l.line(s.Pos())
 		after, bound := "", []string(nil)
-		fresh := false
 		for _, id := range names {
-			if id.Name == "_" {
-				continue
-			}
-			fresh = fresh || !locals[id.Name]
-		}
-		for _, id := range names {
-			if id.Name == "_" {
-				continue
-			}
 			bound = append(bound, variable(id.Name))
+			known, declared := locals[id.Name], l.named[id.Name]
 			_, global := l.needed[id.Name]
-			global = global && l.named[id.Name] == nil || l.named[id.Name] != nil && isVar(l.named[id.Name])
-			again := locals[id.Name] && !fresh
+			global = global && declared == nil || isVar(declared)
 			switch {
-			case !declare && (define == nil || define.Tok != token.DEFINE) || l.plain[line]:
-			case global && !locals[id.Name], again:
+			case !declares(s):
+			case l.plain[line], known && fresh, !known && !global:
+				locals[id.Name] = true
+			default:
 				count++
 				temporary := fmt.Sprintf("nb_%d", count)
 				l.edits = append(l.edits, edit{l.offset(id.Pos()), len(id.Name), temporary})
@@ -619,18 +509,9 @@ func (l *live) statements() {
 				for k := line; k <= l.line(s.End()); k++ {
 					l.rewritten[k] = line
 				}
-				continue
-			}
-			if declare || define != nil && define.Tok == token.DEFINE {
-				locals[id.Name] = true
 			}
 		}
-		if len(bound) > 0 {
-			after += fmt.Sprintf("; %s.Bind(%s, %s)", displayAlias, l.by(s, values), strings.Join(bound, ", "))
-		}
-		if after != "" {
-			l.insert(l.offset(s.End()), after)
-		}
+		l.insert(l.offset(s.End()), after+fmt.Sprintf("; %s.Bind(%s, %s)", displayAlias, l.by(s, values), strings.Join(bound, ", ")))
 	}
 }
 
@@ -676,239 +557,4 @@ func (l *live) globals() {
 	if binds != "" {
 		l.insert(at, binds)
 	}
-}
-
-// by describes a statement or a declaration as notebooks/nb wants it: its source, the packages that it names, the variables
-// that functions read which it calls, and the variables that it names.
-func (l *live) by(s ast.Node, values []ast.Expr) string {
-	if len(values) == 0 {
-		return displayAlias + ".By(``, ``, ``)"
-	}
-	_, literal := ast.Unparen(values[0]).(*ast.FuncLit)
-	literal = literal && len(values) == 1
-	start := l.offset(s.Pos())
-	source := l.text(s)
-	var edits []edit
-	imports, inputs, reads := map[string]string{}, map[string]bool{}, map[string]bool{}
-	if a, ok := s.(*ast.AssignStmt); ok && a.Tok == token.ASSIGN {
-		edits = append(edits, edit{l.offset(a.TokPos) - start, 1, ":="})
-	}
-	isGlobal := func(id *ast.Ident) bool {
-		if id.Obj == nil {
-			_, is := l.needed[id.Name]
-			return is
-		}
-		return isVar(l.declared[id.Obj])
-	}
-	fields := fieldNames(s)
-	l.names(s, func(id *ast.Ident) {
-		at := l.offset(id.Pos()) - start
-		if _, variable := l.needed[id.Name]; id.Obj != nil || variable || fields[id] {
-			return
-		}
-		if path := l.imports[id.Name]; path != "" {
-			imports[packageName(path)] = path
-			edits = append(edits, edit{at, len(id.Name), packageName(path)})
-		} else if id.IsExported() && len(l.dots) == 1 && types.Universe.Lookup(id.Name) == nil {
-			imports[packageName(l.dots[0])] = l.dots[0]
-			edits = append(edits, edit{at, 0, packageName(l.dots[0]) + "."})
-		}
-	})
-	var through func(n ast.Node)
-	seen := map[ast.Node]bool{}
-	through = func(n ast.Node) {
-		if f, ok := n.(*ast.FuncDecl); !ok || seen[f] {
-			return
-		}
-		seen[n] = true
-		l.names(n, func(id *ast.Ident) {
-			if isGlobal(id) {
-				reads[id.Name] = true
-			} else if id.Obj != nil {
-				through(l.declared[id.Obj])
-			}
-		})
-	}
-	for _, v := range values {
-		l.names(v, func(id *ast.Ident) {
-			switch {
-			case literal:
-			case isGlobal(id) || id.Obj != nil && l.topLevel(id.Obj):
-				inputs[id.Name] = true
-			case id.Obj != nil:
-				through(l.declared[id.Obj])
-			}
-		})
-	}
-	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
-	out, done := "", 0
-	for _, e := range edits {
-		out += source[done:e.at] + e.text
-		done = e.at + e.length
-	}
-	out += source[done:]
-	if _, spec := s.(*ast.ValueSpec); spec {
-		out = "var " + out
-	}
-	var packages []string
-	for _, alias := range slices.Sorted(maps.Keys(imports)) {
-		packages = append(packages, alias+" "+imports[alias])
-	}
-	call := fmt.Sprintf("%s.By(%q, %q, %q", displayAlias, out, strings.Join(packages, ", "), strings.Join(slices.Sorted(maps.Keys(reads)), " "))
-	for _, name := range slices.Sorted(maps.Keys(inputs)) {
-		call += ", " + variable(name)
-	}
-	return call + ")"
-}
-
-// fieldNames are the names of fields in literals of structs; keys in literals of other types are values.
-func fieldNames(n ast.Node) map[*ast.Ident]bool {
-	names := map[*ast.Ident]bool{}
-	ast.Inspect(n, func(n ast.Node) bool {
-		literal, ok := n.(*ast.CompositeLit)
-		if !ok {
-			return true
-		}
-		switch literal.Type.(type) {
-		case *ast.MapType, *ast.ArrayType:
-			return true
-		}
-		for _, x := range literal.Elts {
-			if pair, ok := x.(*ast.KeyValueExpr); ok {
-				if id, ok := pair.Key.(*ast.Ident); ok {
-					names[id] = true
-				}
-			}
-		}
-		return true
-	})
-	return names
-}
-
-// topLevel says whether an object is a variable that a statement of main declares outside of blocks.
-func (l *live) topLevel(o *ast.Object) bool {
-	if o.Kind != ast.Var || l.main == nil {
-		return false
-	}
-	for _, s := range l.main.Body.List {
-		names, _ := targets(s)
-		for _, id := range names {
-			if id.Obj == o && id.Pos() == o.Pos() {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// packageName is the name by which package nb imports a package, too.
-func packageName(path string) string {
-	sum := sha256.Sum256([]byte(path))
-	return "nb_" + hex.EncodeToString(sum[:4])
-}
-
-// dummies declares the variables of the notebook that a source names, so that their names are not taken for those of packages.
-func (x *index) dummies(src []byte, types bool) (imports, declarations string) {
-	declared := map[string]bool{}
-	if file, _ := parser.ParseFile(token.NewFileSet(), "", src, 0); file != nil && file.Scope != nil {
-		for name := range file.Scope.Objects {
-			declared[name] = true
-		}
-	}
-	var s scanner.Scanner
-	set := token.NewFileSet()
-	s.Init(set.AddFile("", set.Base(), len(src)), src, nil, 0)
-	all := map[string]string{}
-	for before := token.EOF; ; {
-		_, tok, name := s.Scan()
-		if tok == token.EOF {
-			break
-		}
-		e := x.Variables[name]
-		if tok == token.IDENT && before != token.PERIOD && e != nil && !declared[name] {
-			declared[name] = true
-			if !types {
-				declarations += "\nvar " + name + " any\n"
-			} else if e.Type != "" {
-				declarations += "\nvar " + name + " " + e.Type + "\n"
-				maps.Copy(all, e.Imports)
-			}
-		}
-		before = tok
-	}
-	for _, alias := range slices.Sorted(maps.Keys(all)) {
-		imports += fmt.Sprintf("; import %s %q", alias, all[alias])
-	}
-	return imports, declarations
-}
-
-var position = regexp.MustCompile(`(?m)^(\./form/program|.*main(?:_test)?\.go):(\d+)(?::(\d+))?: (.*)$`)
-
-// declaration begins that of a variable of an earlier cell.
-var declaration = regexp.MustCompile(`; var ([\pL_][\pL\pN_]*) `)
-
-// place returns where a place of the form is in the program.
-func (l *live) place(out []byte, line, column int) int {
-	at := 0
-	for range line - 1 {
-		next := bytes.IndexByte(out[at:], '\n')
-		if next < 0 {
-			return column
-		}
-		at += next + 1
-	}
-	at += column - 1
-	shift := 0
-	for _, e := range l.edits {
-		if e.at+shift+len(e.text) > at {
-			if e.at+shift <= at { // in what was inserted
-				at = e.at + shift
-			}
-			break
-		}
-		shift += len(e.text) - e.length
-	}
-	at -= shift
-	return at - bytes.LastIndexByte(l.src[:min(at, len(l.src))], '\n')
-}
-
-// again reads what a compiler says of the form, and says whether another form may be right: where a variable gets a value of
-// another type, an import is not needed any more, or a variable cannot be declared.
-func (l *live) again(form, output []byte) (better bool) {
-	for _, m := range position.FindAllSubmatch(output, -1) {
-		line, _ := strconv.Atoi(string(m[2]))
-		message := string(m[4])
-		if statement, ok := l.rewritten[line]; ok && !l.plain[statement] {
-			l.plain[statement], better = true, true
-		}
-		name := l.tail[line]
-		if column, err := strconv.Atoi(string(m[3])); err == nil && line == l.first {
-			text := bytes.Split(form, []byte("\n"))[line-1]
-			if all := declaration.FindAllSubmatch(text[:min(column, len(text))], -1); all != nil {
-				name = string(all[len(all)-1][1])
-			}
-		}
-		if _, ok := l.needed[name]; ok && l.without[name] == "" {
-			l.without[name], better = message, true
-		}
-		if path, ok := strings.CutSuffix(message, " imported and not used"); ok {
-			if path, err := strconv.Unquote(strings.SplitN(path, " ", 2)[0]); err == nil && !l.unused[path] {
-				l.unused[path], better = true, true
-			}
-		}
-	}
-	return better
-}
-
-// back gives the places in what a compiler says as they are in the program.
-func (l *live) back(name string, out, output []byte) []byte {
-	return position.ReplaceAllFunc(output, func(s []byte) []byte {
-		m := position.FindSubmatch(s)
-		line, _ := strconv.Atoi(string(m[2]))
-		column, err := strconv.Atoi(string(m[3]))
-		if err != nil {
-			return s
-		}
-		return fmt.Appendf(nil, "./%s:%d:%d: %s", name, line, l.place(out, line, column), m[4])
-	})
 }

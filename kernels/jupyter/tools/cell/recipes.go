@@ -1,0 +1,154 @@
+package cell
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+	"strings"
+)
+
+func variable(name string) string { return fmt.Sprintf("%s.Var(%q, &%s)", displayAlias, name, name) }
+
+func typeList(all []string) string {
+	calls := make([]string, len(all))
+	for i, t := range all {
+		calls[i] = displayAlias + ".Type[" + t + "]()"
+	}
+	return displayAlias + ".Types(" + strings.Join(calls, ", ") + ")"
+}
+
+// making is the function that makes a variable by its recipe.
+func (l *live) making(id string) string {
+	r := l.x.Recipes[id]
+	var out strings.Builder
+	fmt.Fprintf(&out, "func nb_make_%s() (nb_out %s) {", id, r.Type)
+	for _, in := range r.Inputs {
+		value := fmt.Sprintf("nb_make_%s()", in.Recipe)
+		if in.File != "" {
+			value = fmt.Sprintf("%s.Input[%s](%q, %s)", displayAlias, in.Type, in.File, typeList(in.Types))
+		}
+		fmt.Fprintf(&out, " var %s %s = %s; _ = %s;", in.Name, in.Type, value, in.Name)
+	}
+	fmt.Fprintf(&out, " {\n%s\nnb_out = %s }; return }", r.Source, r.Name)
+	return out.String()
+}
+
+// by describes a statement or a declaration as notebooks/nb wants it: its source, the packages that it names, the variables
+// that functions read which it calls, and the variables that it names.
+func (l *live) by(s ast.Node, values []ast.Expr) string {
+	if len(values) == 0 {
+		return displayAlias + ".By(``, ``, ``)"
+	}
+	_, literal := ast.Unparen(values[0]).(*ast.FuncLit)
+	literal = literal && len(values) == 1
+	start := l.offset(s.Pos())
+	source := l.text(s)
+	var edits []edit
+	imports, inputs, reads := map[string]string{}, map[string]bool{}, map[string]bool{}
+	if a, ok := s.(*ast.AssignStmt); ok && a.Tok == token.ASSIGN {
+		edits = append(edits, edit{l.offset(a.TokPos) - start, 1, ":="})
+	}
+	isGlobal := func(id *ast.Ident) bool {
+		if id.Obj == nil {
+			_, is := l.needed[id.Name]
+			return is
+		}
+		return isVar(l.declared[id.Obj])
+	}
+	fields := fieldNames(s)
+	l.names(s, func(id *ast.Ident) {
+		at := l.offset(id.Pos()) - start
+		if _, variable := l.needed[id.Name]; id.Obj != nil || variable || fields[id] {
+			return
+		}
+		if path := l.imports[id.Name]; path != "" {
+			imports[packageName(path)] = path
+			edits = append(edits, edit{at, len(id.Name), packageName(path)})
+		} else if id.IsExported() && len(l.dots) == 1 && types.Universe.Lookup(id.Name) == nil {
+			imports[packageName(l.dots[0])] = l.dots[0]
+			edits = append(edits, edit{at, 0, packageName(l.dots[0]) + "."})
+		}
+	})
+	var through func(n ast.Node)
+	seen := map[ast.Node]bool{}
+	through = func(n ast.Node) {
+		if f, ok := n.(*ast.FuncDecl); !ok || seen[f] {
+			return
+		}
+		seen[n] = true
+		l.names(n, func(id *ast.Ident) {
+			if isGlobal(id) {
+				reads[id.Name] = true
+			} else if id.Obj != nil {
+				through(l.declared[id.Obj])
+			}
+		})
+	}
+	for _, v := range values {
+		l.names(v, func(id *ast.Ident) {
+			switch {
+			case literal:
+			case isGlobal(id) || id.Obj != nil && l.topLevel(id.Obj):
+				inputs[id.Name] = true
+			case id.Obj != nil:
+				through(l.declared[id.Obj])
+			}
+		})
+	}
+	out := edited(source, edits)
+	if _, spec := s.(*ast.ValueSpec); spec {
+		out = "var " + out
+	}
+	var packages []string
+	for _, alias := range slices.Sorted(maps.Keys(imports)) {
+		packages = append(packages, alias+" "+imports[alias])
+	}
+	call := fmt.Sprintf("%s.By(%q, %q, %q", displayAlias, out, strings.Join(packages, ", "), strings.Join(slices.Sorted(maps.Keys(reads)), " "))
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		call += ", " + variable(name)
+	}
+	return call + ")"
+}
+
+// fieldNames are the names of fields in literals of structs; keys in literals of other types are values.
+func fieldNames(n ast.Node) map[*ast.Ident]bool {
+	names := map[*ast.Ident]bool{}
+	ast.Inspect(n, func(n ast.Node) bool {
+		literal, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		switch literal.Type.(type) {
+		case *ast.MapType, *ast.ArrayType:
+			return true
+		}
+		for _, x := range literal.Elts {
+			if pair, ok := x.(*ast.KeyValueExpr); ok {
+				if id, ok := pair.Key.(*ast.Ident); ok {
+					names[id] = true
+				}
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// topLevel says whether an object is a variable that a statement of main declares outside of blocks.
+func (l *live) topLevel(o *ast.Object) bool {
+	return o.Kind == ast.Var && slices.ContainsFunc(l.body(), func(s ast.Stmt) bool {
+		names, _ := targets(s)
+		return slices.ContainsFunc(names, func(id *ast.Ident) bool { return id.Obj == o && id.Pos() == o.Pos() })
+	})
+}
+
+// packageName is the name by which package nb imports a package, too.
+func packageName(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return "nb_" + hex.EncodeToString(sum[:4])
+}
