@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 
 	"github.com/gomlx/compute/dtypes"
@@ -76,7 +77,7 @@ func gridOf(e *Expansion, n, tolerance float64, c gridCosts) (*Gridded, error) {
 	if g == nil {
 		return nil, fmt.Errorf("kernels.Grid: no bump of %d cells is as smooth as the tolerance %g asks: use Expand, tiles or a larger one", native.MaxWidth, tolerance)
 	}
-	if err := engine.Fits(fmt.Sprintf("kernels.Grid: %s over %.3g on a grid of %v cells", e.Kernel, e.Extent, g.Cells), g.bytes()); err != nil {
+	if err := engine.Fits(fmt.Sprintf("kernels.Grid: %s over %.3g on a grid of %s cells", e.Kernel, e.Extent, by(g.Cells)), g.bytes()); err != nil {
 		return nil, fmt.Errorf("%w: use tiles, a wider kernel or a larger tolerance", err)
 	}
 	// Folding the transform of the bump and of cosines into the coefficients leaves one product between the transforms.
@@ -309,7 +310,12 @@ func (k *Gridded) cells() float64 {
 }
 
 func (k *Gridded) String() string {
-	return fmt.Sprintf("%s on a grid of %v cells, error %.1g", k.Kernel, k.Cells, k.Error)
+	return fmt.Sprintf("%s on a grid of %s cells, error %.1g", k.Kernel, by(k.Cells), k.Error)
+}
+
+// by writes the numbers 32 and 16 as 32 × 16.
+func by(n []int) string {
+	return strings.Join(strings.Fields(strings.Trim(fmt.Sprint(n), "[]")), " × ")
 }
 
 // goodLength is the least length from n on that is a multiple of a bin and has no prime factor above 5.
