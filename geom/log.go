@@ -84,7 +84,7 @@ func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 func (s *space) logFrom(starts, ends []any, guess []Vec) ([]*Geodesic[Vec], error) {
 	x, y := each(starts, numbers), each(ends, numbers)
 	if len(x) != len(y) || len(x) == 0 || guess != nil && len(guess) != len(x) {
-		return nil, fmt.Errorf("Log: %d starting points, %d end points, %d guesses", len(x), len(y), len(guess))
+		return nil, fmt.Errorf("Log: %d starting points, %d end points and %d guesses, want equally many, or no guesses", len(x), len(y), len(guess))
 	}
 	if err := s.checkAll("start", starts); err != nil {
 		return nil, fmt.Errorf("Log: %w", err)

@@ -135,7 +135,7 @@ func withMirrorImages(d *morpho.Dataset, pairs [][2]int) (*morpho.Dataset, error
 		return nil, err
 	}
 	if len(pairs) == 0 {
-		return nil, errors.New("no pairs of landmarks: what lies on the midline alone has no sides")
+		return nil, errors.New("no pairs of landmarks: give at least one pair of a left and a right landmark; landmarks on the midline alone have no sides")
 	}
 	n := len(d.Specimens[0].Points)
 	partner, seen := make([]int, n), make([]bool, n)
