@@ -414,6 +414,10 @@ function Pandoc(doc)
   end}
 
   if typ then
+    -- What a table is called stays on its page.
+    blocks = blocks:walk{Para = function(p)
+      if #p.content > 0 and p.content[1].t == 'Strong' and stringify(p.content[1]) == 'Table.' then return wrap('tabled', {p}) end
+    end}
     -- By these marks report.py knows what is a formula.
     local marked = {Math = function(m) return {pandoc.RawInline('typst', '\u{E000}'), m, pandoc.RawInline('typst', '\u{E001}')} end}
     blocks, appendix = blocks:walk(marked), appendix:walk(marked)
