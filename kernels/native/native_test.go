@@ -16,7 +16,7 @@ import (
 func run(t *testing.T, source string) []string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "versions")
-	args := []string{"-O1", "-std=gnu11", "-Wno-psabi", "-I../../geom/engine/internal/ffi", "-o", program, filepath.Join("testdata", source), "-lm"}
+	args := []string{"-O1", "-std=gnu11", "-Wno-psabi", "-I.", "-I../../geom/engine/internal/ffi", "-o", program, filepath.Join("testdata", source), "-lm"}
 	if native.Lanes() < 8 {
 		args = append(args, "-DEIGHT_ON_AVX2")
 	}

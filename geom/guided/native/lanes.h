@@ -1,14 +1,11 @@
-// One step of LANES items at once, included for each kind of vector registers: item l is lane l of every number, so that the code below is
-// that of one item, and all sizes of matrices run at full width. ROOT(v) are the square roots of a vector, VERSION(name) a name of
-// its own.
+// One step of LANES items at once, for versions.h: item l is lane l of every number, so that the code below is that of one item, and all
+// sizes of matrices run at full width.
 //
 // Matrices are rows of np numbers, np = n rounded up to whole tiles of 4 × 4: lower ones have zeros above the diagonal in their
 // diagonal tiles, the tiles above are never read. What is added to n is the identity for A, and zero for the rest. Vectors are
 // [np][d].
 
 typedef double VERSION(vec) __attribute__((vector_size(8 * LANES)));
-#define vec VERSION(vec)
-#define INLINE static inline __attribute__((always_inline))
 
 // acc ±= Σ_k x_ik y_kj over count indices k, for four i and the columns j of a tile or a vector; each operand has two strides.
 INLINE void VERSION(dot)(vec acc[4][4], const int columns, const int sign, const vec *x, const int xi, const int xk, const vec *y, const int yk, const int yj, int count) {
@@ -51,7 +48,7 @@ INLINE void VERSION(scale)(vec acc[4][4], double factor, const int columns) {
 #define TILE(m, i, j) ((m) + (i) * np + (j))
 
 // The lower factor of a symmetric matrix in place, and the reciprocals of its diagonal; not finite where it is not positive.
-static void VERSION(factor)(vec *restrict a, vec *restrict inverse, int np) {
+static TARGET void VERSION(factor)(vec *restrict a, vec *restrict inverse, int np) {
 	for (int j = 0; j < np; j += 4) for (int i = j; i < np; i += 4) {
 		vec t[4][4];
 		LOAD(t, TILE(a, i, j), np, 4);
@@ -78,7 +75,7 @@ static void VERSION(factor)(vec *restrict a, vec *restrict inverse, int np) {
 
 // From the cotangent of the factor l, in its lower triangle, in place to that of the matrix: its lower triangle is half of what
 // stands here, and so is the upper one. (I. Murray, Differentiation of the Cholesky decomposition, 2016.)
-static void VERSION(unfactor)(vec *restrict a, const vec *restrict l, const vec *restrict inverse, int np) {
+static TARGET void VERSION(unfactor)(vec *restrict a, const vec *restrict l, const vec *restrict inverse, int np) {
 	for (int j = np - 4; j >= 0; j -= 4) {
 		vec diagonal[4][4];
 		LOAD(diagonal, TILE(a, j, j), np, 4);
@@ -170,13 +167,13 @@ INLINE void VERSION(transposedIn)(vec *y, const vec *x, double sign, const vec *
 	}
 }
 
-static void VERSION(lower)(const vec *l, const vec *inverse, vec *b, int np, int d) { AXES(lowerIn, l, inverse, b, np); }
-static void VERSION(upper)(const vec *l, const vec *inverse, vec *b, int np, int d) { AXES(upperIn, l, inverse, b, np); }
-static void VERSION(times)(vec *y, const vec *x, int sign, const vec *l, const vec *b, int np, int d) { AXES(timesIn, y, x, sign, l, b, np); }
-static void VERSION(transposed)(vec *y, const vec *x, int sign, const vec *l, const vec *b, int np, int d) { AXES(transposedIn, y, x, sign, l, b, np); }
+static TARGET void VERSION(lower)(const vec *l, const vec *inverse, vec *b, int np, int d) { AXES(lowerIn, l, inverse, b, np); }
+static TARGET void VERSION(upper)(const vec *l, const vec *inverse, vec *b, int np, int d) { AXES(upperIn, l, inverse, b, np); }
+static TARGET void VERSION(times)(vec *y, const vec *x, int sign, const vec *l, const vec *b, int np, int d) { AXES(timesIn, y, x, sign, l, b, np); }
+static TARGET void VERSION(transposed)(vec *y, const vec *x, int sign, const vec *l, const vec *b, int np, int d) { AXES(transposedIn, y, x, sign, l, b, np); }
 
 // Numbers of the items, rows of from columns of each, to rows of to; the lower triangles only where triangle is set.
-static void VERSION(gather)(vec *m, int np, int to, const Item *items, int operand, int n, int from, int triangle) {
+static TARGET void VERSION(gather)(vec *m, int np, int to, const Item *items, int operand, int n, int from, int triangle) {
 	memset(m, 0, (size_t)np * to * sizeof *m);
 	for (int i = 0; i < n; i++) for (int j = 0; j < (triangle ? i + 1 : from); j++)
 		for (int l = 0; l < LANES; l++) m[i * to + j][l] = items[l].in[operand][i * from + j];
@@ -184,7 +181,7 @@ static void VERSION(gather)(vec *m, int np, int to, const Item *items, int opera
 
 // See stepFrom in geom/guided for the formulas: with A = LLᵀ and W = BL, S = 1 + WWᵀ = PPᵀ, u = f − Bx, y = P⁻¹u, q = (P + 1)⁻¹Wξ and
 // v = P⁻ᵀ(y − q) it is x' = x + L(ξ + Wᵀv), and the logarithms are −½‖y‖² − D log det P and −½‖v − q‖².
-static void VERSION(steps)(const Item *items, int count, int n, int d, int backwards, double *memory) {
+static TARGET void VERSION(steps)(const Item *items, int count, int n, int d, int backwards, double *memory) {
 	int np = (n + 3) / 4 * 4, nn = np * np, nd = np * d;
 	vec *B = (vec *)memory, *L = B + nn, *W = L + nn, *P = W + nn, *inverseL = P + nn, *inverseP = inverseL + np, *inverseQ = inverseP + np;
 	vec *x = inverseQ + np, *xi = x + nd, *y = xi + nd, *v = y + nd, *q = v + nd, *z = q + nd;
@@ -291,8 +288,6 @@ static void VERSION(steps)(const Item *items, int count, int n, int d, int backw
 	}
 }
 
-#undef vec
-#undef INLINE
 #undef AXES
 #undef DOT
 #undef LOAD

@@ -2,62 +2,18 @@
 
 #include <math.h>
 #include <string.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 #include "handler.h"
-#include "processor.h"
 
 // One path of one edge: where its operands and results stand.
 typedef struct { const double *in[8]; double *out[5]; } Item;
 
 enum { most = 8 }; // numbers in the longest vector
 
-#define LANES 2
-#define ROOT(v) ((vec){sqrt((v)[0]), sqrt((v)[1])})
-#define VERSION(name) any_##name
-#include "lanes.h"
-#undef LANES
-#undef ROOT
-#undef VERSION
-
-#ifdef __x86_64__
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-#define LANES 4
-#define ROOT(v) ((vec)_mm256_sqrt_pd((__m256d)(v)))
-#define VERSION(name) avx2_##name
-#include "lanes.h"
-#undef LANES
-#undef ROOT
-#undef VERSION
-#pragma GCC pop_options
-
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq,fma")
-#define LANES 8
-#define ROOT(v) ((vec)_mm512_sqrt_pd((__m512d)(v)))
-#define VERSION(name) avx512_##name
-#include "lanes.h"
-#undef LANES
-#undef ROOT
-#undef VERSION
-#pragma GCC pop_options
-#endif
+#define LOOP "lanes.h"
+#include "versions.h"
 
 typedef void Step(const Item *items, int count, int n, int d, int backwards, double *memory);
-
-// The version is chosen here: Go's own linker, which links cells, knows no functions that the loader chooses (target_clones).
-static Step *fastest(int *lanes) {
-#ifdef __x86_64__
-	switch (vectors()) {
-	case 2: return *lanes = 8, avx512_steps;
-	case 1: return *lanes = 4, avx2_steps;
-	}
-#endif
-	return *lanes = 2, any_steps;
-}
 
 // The items of a call, in units of as many as a vector has numbers.
 typedef struct { const Frame *frame; int paths, n, d, lanes; Step *step; } Call;
@@ -82,7 +38,9 @@ void *anatomyGuidedStep(void *data) {
 	if (asked(frame)) return NULL;
 	const int64_t *x = frame->in.buffers[1]->dims;
 	Call c = {.frame = frame, .paths = x[0], .n = x[1], .d = x[2]};
-	c.step = fastest(&c.lanes);
+	// The version is chosen here: Go's own linker, which links cells, knows no functions that the loader chooses (target_clones).
+	static Step *const steps[] = VERSIONS(steps);
+	c.step = steps[version()], c.lanes = 2 << version();
 	int units = (c.paths + c.lanes - 1) / c.lanes, np = (c.n + 3) / 4 * 4;
 	int isLong = (double)c.n * c.n * (c.n + 8) * units >= 2e4; // some 50 µs
 	run(frame, units, isLong, unit, &c, (size_t)(7 * np * np + 3 * np + 11 * np * c.d) * 8 * c.lanes);

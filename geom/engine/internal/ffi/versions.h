@@ -1,7 +1,7 @@
 // Includes LOOP, code that is written once, for each kind of vector registers: with LANES numbers in a vector, TARGET the processor's
-// abilities, ROOT(v) the square roots of a vector or ESTIMATE(v) their inverses to 14 bits, LARGER(v, w) the larger numbers of two, w
-// where that is none, UNROLL whether loops are unrolled, and VERSION(name) a name of its own. The code has vectors vec and, of whole numbers, bits, AT(p, j) the numbers from
-// p[j] on, which is aligned; INLINE for functions that are parts of others.
+// abilities, ROOT(v) the square roots of a vector, ESTIMATE(v) their inverses to 14 bits where the processor has them, LARGER(v, w) the
+// larger numbers of two, w where that is none, UNROLL whether loops are unrolled, and VERSION(name) a name of its own. The code has vectors
+// vec and, of whole numbers, bits, AT(p, j) the numbers from p[j] on, which is aligned; INLINE for functions that are parts of others.
 
 #ifdef LANES // it includes itself for each of them
 #include LOOP
@@ -47,6 +47,7 @@
 #define LANES 8
 #ifndef EIGHT_ON_AVX2
 #define EIGHT __attribute__((target("avx512f,avx512dq,fma")))
+#define ROOT(v) ((vec)_mm512_sqrt_pd((__m512d)(v)))
 #define ESTIMATE(v) ((vec)_mm512_rsqrt14_pd((__m512d)(v)))
 #define LARGER(v, w) ((vec)_mm512_max_pd((__m512d)(v), (__m512d)(w)))
 #else // tests run the loops of eight lanes on processors without AVX-512, too
