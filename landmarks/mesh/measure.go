@@ -130,8 +130,9 @@ func (m *Mesh) Boundary() [][]int {
 	return out
 }
 
-// Folds returns the pairs of neighbouring cells that lie on each other, more than a right angle apart, and did not in before, a
-// mesh with the same cells: there a deformation that should keep a curve or surface embedded has folded it. Sorted.
+// Folds returns the pairs of neighbouring cells whose normals, or directions of edges, are by more than a right angle farther apart than
+// in before, a mesh with the same cells: there a deformation that should keep a curve or surface embedded has folded it. Cells that stood
+// on edge, as at fins, may bend by less. Cells without size have no normals, and are in no pair. Sorted.
 func (m *Mesh) Folds(before *Mesh) [][2]int {
 	var out [][2]int
 	is, was := m.Normals(), before.Normals()
@@ -141,16 +142,21 @@ func (m *Mesh) Folds(before *Mesh) [][2]int {
 			continue
 		}
 		i, j := min(cells[0], cells[1]), max(cells[0], cells[1])
-		now, then := floats.Dot(is[i], is[j]), floats.Dot(was[i], was[j])
+		now, then := angle(is[i], is[j]), angle(was[i], was[j])
 		if len(f[0]) != 1 { // oriented against each other
-			now, then = -now, -then
+			now, then = math.Pi-now, math.Pi-then
 		}
-		if now < 0 && then > 0 {
+		if now-then > math.Pi/2 {
 			out = append(out, [2]int{i, j})
 		}
 	}
 	slices.SortFunc(out, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	return out
+}
+
+// angle is that between two vectors, NaN if one is 0.
+func angle(u, v []float64) float64 {
+	return math.Acos(math.Max(-1, math.Min(1, floats.Dot(u, v)/(floats.Norm(u, 2)*floats.Norm(v, 2)))))
 }
 
 // Distances returns how far every vertex of m is from the nearest point of another mesh, on its edges or triangles.

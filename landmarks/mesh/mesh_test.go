@@ -340,4 +340,22 @@ func TestFolds(t *testing.T) {
 			t.Errorf("folds %v", f)
 		}
 	}
+	// Of two triangles that stand at an angle, one bends over the other by more than a right angle, or by less; a flat one is in no pair.
+	bent := func(degrees float64) *mesh.Mesh {
+		s, c := math.Sincos(degrees * math.Pi / 180)
+		return &mesh.Mesh{Vertices: [][]float64{{0, 0, 0}, {1, 0, 0}, {0, -1, 0}, {0, c, s}}, Cells: [][]int{{1, 0, 2}, {0, 1, 3}}}
+	}
+	flat = bent(0)
+	flat.Vertices[3] = []float64{0.5, 0, 0}
+	for _, c := range []struct {
+		from, to float64
+		want     int
+	}{{0, 89, 0}, {0, 91, 1}, {80, 120, 0}, {80, 169, 0}, {80, 171, 1}, {80, -9, 0}, {100, 179, 0}} {
+		if f := bent(c.to).Folds(bent(c.from)); len(f) != c.want {
+			t.Errorf("from %g to %g degrees: folds %v", c.from, c.to, f)
+		}
+	}
+	if f := flat.Folds(bent(0)); len(f) != 0 {
+		t.Errorf("a triangle without size folds %v", f)
+	}
 }

@@ -341,7 +341,7 @@ func TestRegistrationFolds(t *testing.T) {
 		Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.4)}, Noise: 0.01}}}
 	for bend, want := range map[float64]geom.Status{math.Pi / 4: geom.Converged, 0.7 * math.Pi: geom.Stalled} {
 		a := expect.Must(m.Register([]*mesh.Mesh{line(0)}, controls, []*mesh.Mesh{line(bend)}))
-		if a.Status != want || (a.Folded > 0) != (want == geom.Stalled) {
+		if a.Status != want || (a.Folded > 0) != (want == geom.Stalled) || (a.FoldedShare >= 0.25) != (a.Folded > 0) {
 			t.Errorf("bent by %.3g: %v, %d folded", bend, a, a.Folded)
 		}
 	}

@@ -84,12 +84,15 @@ type Atlas struct {
 	// √(Σ ‖r_i‖²/Σ ‖p_i‖²), where ‖p‖² = pᵀ K p and ‖r‖² = rᵀ (K + 0.1 K(x, x))⁻¹ r is the same for the velocity r.
 	Imbalance, Unsettled float64
 	// Folded is how many pairs of neighbouring cells of the template lie on each other, and did not at the start: see mesh.Folds.
+	// FoldedShare is the largest share of the size of an object that their smaller cells have: slivers and fins, which fold first, have
+	// little.
 	Folded      int
+	FoldedShare float64 `json:",omitempty"`
 	Drift       float64 // the largest of the flows to the subjects: see geom.Geodesic
 	Iterations  int
 	Evaluations int // how often the objective and its gradient were computed
-	// Status is Converged if Imbalance and Unsettled are at most the tolerance, and Stalled if then cells are folded or Drift is more
-	// than 1 %. It does not speak of where free control points are.
+	// Status is Converged if Imbalance and Unsettled are at most the tolerance, and Stalled if then the cells of FoldedShare have more than
+	// 0.1 % of the size or Drift is more than 1 %. It does not speak of where free control points are.
 	Status geom.Status
 	// Flowing says that it was cancelled while the template moved in flows only, where Continue then goes on.
 	Flowing bool `json:",omitempty"`
@@ -105,9 +108,9 @@ type Atlas struct {
 // cells; the subjects, [subject][object], need not have as many. They should be aligned: see Align.
 //
 // The options are solve.Tolerance (default 0.03), the largest Imbalance and Unsettled, and solve.MaxIterations, for each of three stages: at
-// first (500) the template moves in flows only, so that its cells stay apart; then (200) with all its vertices. If the noise is so
-// small that this does not end, at last (500) the template moves while the momenta, if they have at most 600 numbers, follow it, each
-// to its minimum.
+// first (500) the template moves in flows only, so that its cells stay apart; then with all its vertices: 700, or 200
+// where momenta have at most 600 numbers. If the noise is so small that this does not end, then at last (500) the template moves while
+// these follow it, each to its minimum.
 //
 // The valleys are long and flat. Of three outlines, with five choices of widths and noise, the objective was 0.4 to 10 % above that at a
 // tolerance of 0.001, and deformed templates were up to 0.3 edges from their place there; at 0.01, which took up to seven times as many
@@ -145,9 +148,7 @@ func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option)
 	}
 	out.Iterations += a.Iterations
 	out.Evaluations += a.Evaluations
-	if out.Folded += a.Folded; out.Folded > 0 && out.Status == geom.Converged {
-		out.Status = geom.Stalled
-	}
+	out.addFolds(a.Folded, a.FoldedShare)
 	return out, nil
 }
 
@@ -264,7 +265,10 @@ func (a *Atlas) String() string {
 	s := fmt.Sprintf("template of %s for %d subjects, %s after %d iterations, imbalance %.2g, unsettled %.2g",
 		strings.Join(objects, " and "), len(a.Momenta), a.Status, a.Iterations, a.Imbalance, a.Unsettled)
 	if a.Folded > 0 {
-		s += fmt.Sprintf(", %d pairs of cells folded: take a wider Smoothing kernel, in a registration a wider kernel of the deformations or more Noise", a.Folded)
+		s += fmt.Sprintf(", %d pairs of cells folded (%.2g %% of the size)", a.Folded, 100*a.FoldedShare)
+	}
+	if a.FoldedShare > maxFolded {
+		s += ": take a wider Smoothing kernel, in a registration a wider kernel of the deformations or more Noise"
 	}
 	if a.Drift > geom.MaxDrift {
 		s += fmt.Sprintf(", the energy of a flow drifts by %.2g %%: take more steps (geom.Integrator)", 100*a.Drift)

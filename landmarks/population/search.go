@@ -17,8 +17,9 @@ import (
 // remembered is how many steps the search remembers: its valleys are long.
 const remembered = 100
 
-// jointIterations is how many steps the search takes in all variables at once, unless told otherwise, before it follows the template.
-const jointIterations = 200
+// How many steps the search takes in all variables at once, unless told otherwise: before it follows the template, and where momenta have
+// too many numbers for that.
+const jointIterations, onlyJointIterations = 200, 700
 
 // limits are those of a search with the default number of iterations.
 func limits(tolerance float64) solve.Limits {
@@ -168,7 +169,12 @@ func (f *fit) search(name string, x []float64, opts []solve.Option) (*solve.Mini
 	if err := f.calibrate(x); err != nil {
 		return nil, err
 	}
+	follows := f.Space.Manifold.Dim() <= maxFollowed
 	if !f.following {
+		most := jointIterations
+		if !follows {
+			most = onlyJointIterations
+		}
 		o := f.objective()
 		o.Residual = func(x []float64) (float64, error) {
 			e, err := f.at(x)
@@ -179,11 +185,11 @@ func (f *fit) search(name string, x []float64, opts []solve.Option) (*solve.Mini
 			return max(imbalance, unsettled), err
 		}
 		var err error
-		if found, err = o.Run(name, f.Space, x, solve.Limits{Tolerance: 0.03, MaxIterations: jointIterations}, opts...); err != nil {
+		if found, err = o.Run(name, f.Space, x, solve.Limits{Tolerance: 0.03, MaxIterations: most}, opts...); err != nil {
 			return nil, err
 		}
 	}
-	if found.Status != geom.IterationLimit || f.Space.Manifold.Dim() > maxFollowed {
+	if found.Status != geom.IterationLimit || !follows {
 		return found, nil
 	}
 	f.following = true
@@ -328,12 +334,32 @@ func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) (err erro
 	return nil
 }
 
-// countFolds counts the cells of a shape that are folded and were not before, of which none is left where a search has converged.
+// maxFolded is the largest FoldedShare where a search has converged: integrals over the template miss twice as much at most.
+const maxFolded = 1e-3
+
+// countFolds counts the cells of a shape that are folded and were not before.
 func (a *Atlas) countFolds(shape, before []*mesh.Mesh) {
 	for o, t := range shape {
-		a.Folded += len(t.Folds(before[o]))
+		pairs, sizes, folded := t.Folds(before[o]), before[o].Sizes(), map[int]bool{}
+		share := 0.0
+		for _, p := range pairs {
+			small := p[0]
+			if sizes[p[1]] < sizes[p[0]] {
+				small = p[1]
+			}
+			if !folded[small] {
+				share += sizes[small] / before[o].Size()
+			}
+			folded[small] = true
+		}
+		a.addFolds(len(pairs), share)
 	}
-	if a.Folded > 0 && a.Status == geom.Converged {
+}
+
+// addFolds adds pairs of cells that are folded.
+func (a *Atlas) addFolds(pairs int, share float64) {
+	a.Folded += pairs
+	if a.FoldedShare = math.Max(a.FoldedShare, share); a.FoldedShare > maxFolded && a.Status == geom.Converged {
 		a.Status = geom.Stalled
 	}
 }
