@@ -15,11 +15,12 @@ import (
 type Lambda struct {
 	Lambda        float64 // in [0, 1], the most likely one
 	LogLikelihood float64 // with it
+	Ratio         float64 // log L(λ) − log L(0) ≥ 0
 	Dimensions    int     // numbers of each leaf
 
-	// The test is that of LogLikelihood, each draw with its own most likely λ.
+	// The test is that of Ratio, each draw with its own most likely λ.
 	linear.Test
-	// Effect is that of LogLikelihood, with this λ in all draws; its Z is NaN where all orders are as likely, as with λ = 0 on most trees.
+	// Effect is that of Ratio with this λ in all draws; its Z is NaN if λ is 0.
 	Effect linear.Effect
 }
 
@@ -33,9 +34,10 @@ func (l *Lambda) String() string {
 //
 //	log L(λ) = −½ (L k log 2π + k log det V_λ + L log det Σ_λ + L k),  Σ_λ = Σ u uᵀ/L, over the contrasts u of the tree with V_λ.
 //
-// It is tested by permuting the values among the leaves. Each draw has its own λ, as the values have. The dimensions must be chosen without the tree, as
-// principal components are: those that covary most with the tree (physignal.z of the R package geomorph, after M. Collyer, E. Baken and D. Adams, Methods
-// Ecol. Evol. 13, 2022) have a signal where there is none; TestLambdaIsThatOfEachDraw counts how often.
+// The ratio of the likelihoods, log L(λ) − log L(0), is tested by permuting the values among the leaves. The likelihood alone would be larger where
+// variances follow the heights of leaves, whether or not relatives covary. Each draw has its own λ, as the values have. The dimensions must be chosen
+// without the tree, as principal components are: those that covary most with the tree (physignal.z of the R package geomorph, after M. Collyer,
+// E. Baken and D. Adams, Methods Ecol. Evol. 13, 2022) have a signal where there is none; TestLambdaIsThatOfEachDraw counts how often.
 //
 // It is an error, besides those of Signal, if k is larger than L − 2, since L − 1 coordinates have the same likelihood in every order, or if fewer
 // than k of them vary by themselves: take the first principal components.
@@ -51,44 +53,49 @@ func (t *Tree) Lambda(values [][]float64, p linear.Permutations) (*Lambda, error
 	if most := len(leaves) - 2; out.Dimensions > most {
 		return nil, fmt.Errorf("tree: %d numbers for each of %d leaves, want at most %d: take the first principal components", out.Dimensions, len(leaves), most)
 	}
-	if out.Lambda, out.LogLikelihood, err = t.mostLikely(values); err != nil {
+	lambda, most, none, err := t.mostLikely(values)
+	if err != nil {
 		return nil, err
 	}
-	permuted, likelihoods := make([][]float64, len(values)), []float64{out.LogLikelihood}
-	tests, err := p.Test("phylogenetic signal", len(values), linear.Order, []float64{out.LogLikelihood}, func(d *linear.Draw) ([]float64, error) {
+	out.Lambda, out.LogLikelihood, out.Ratio = lambda, most, most-none
+	permuted, ratios := make([][]float64, len(values)), []float64{out.Ratio}
+	tests, err := p.Test("phylogenetic signal", len(values), linear.Order, []float64{out.Ratio}, func(d *linear.Draw) ([]float64, error) {
 		for a, b := range d.Order {
 			permuted[a] = values[b]
 		}
-		same, err := t.likelihood(permuted, out.Lambda)
+		_, most, none, err := t.mostLikely(permuted)
 		if err != nil {
 			return nil, err
 		}
-		likelihoods = append(likelihoods, same)
-		_, most, err := t.mostLikely(permuted)
-		return []float64{most}, err
+		same, err := t.likelihood(permuted, lambda)
+		ratios = append(ratios, same-none)
+		return []float64{most - none}, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("tree: signal: %w", err)
 	}
-	out.Test, out.Effect = tests[0], linear.NewEffect(likelihoods)
+	out.Test, out.Effect = tests[0], linear.NewEffect(ratios)
 	return out, nil
 }
 
-// mostLikely returns the λ with the largest log-likelihood, which may have several maxima: the best of eleven is improved by a golden section.
-func (t *Tree) mostLikely(values [][]float64) (lambda, logLikelihood float64, err error) {
-	logLikelihood = math.Inf(-1)
+// mostLikely returns the λ with the largest log-likelihood, which may have several maxima: the best of eleven is improved by a golden section; this
+// log-likelihood; and that of λ = 0.
+func (t *Tree) mostLikely(values [][]float64) (lambda, most, none float64, err error) {
+	most = math.Inf(-1)
 	at := func(x float64) float64 {
 		l, e := t.likelihood(values, x)
-		if err = errors.Join(err, e); l > logLikelihood {
-			lambda, logLikelihood = x, l
+		if err = errors.Join(err, e); l > most {
+			lambda, most = x, l
 		}
 		return l
 	}
+	none = at(0)
 	const cells = 10
-	for i := range cells + 1 {
-		if at(float64(i) / cells); err != nil {
-			return 0, 0, err
-		}
+	for i := 1; i <= cells && err == nil; i++ {
+		at(float64(i) / cells)
+	}
+	if err != nil {
+		return 0, 0, 0, err
 	}
 	low, high := max(0, lambda-1./cells), min(1, lambda+1./cells)
 	const section = 1 / math.Phi
@@ -105,7 +112,7 @@ func (t *Tree) mostLikely(values [][]float64) (lambda, logLikelihood float64, er
 			right = at(b)
 		}
 	}
-	return lambda, logLikelihood, err
+	return lambda, most, none, err
 }
 
 // likelihood returns log L(λ) of Lambda.

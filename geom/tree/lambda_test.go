@@ -87,11 +87,12 @@ func TestLambdaIsTheMostLikely(t *testing.T) {
 		for _, lambda := range []float64{0, 0.37, 1} {
 			expect.Rel(t, "log-likelihood", expect.Must(tr.likelihood(values, lambda)), plain(lambda), 1e-10)
 		}
-		lambda, most, err := tr.mostLikely(values)
+		lambda, most, none, err := tr.mostLikely(values)
 		if err != nil {
 			t.Fatal(err)
 		}
 		expect.Rel(t, "log-likelihood of λ", most, plain(lambda), 1e-10)
+		expect.Rel(t, "log-likelihood of 0", none, plain(0), 1e-10)
 		for i := range 201 {
 			if l := plain(float64(i) / 200); l > most+1e-6 {
 				t.Errorf("log L is %g at λ = %g, and %g at %g", l, float64(i)/200, most, lambda)
@@ -103,7 +104,7 @@ func TestLambdaIsTheMostLikely(t *testing.T) {
 				scaled[a][j] = 1e-9*x*float64(j*j*j*j*j*j*j*j*j) + x*1e-9
 			}
 		}
-		other, _, err := tr.mostLikely(scaled)
+		other, _, _, err := tr.mostLikely(scaled)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +137,7 @@ func TestLambdaIsThatOfEachDraw(t *testing.T) {
 		svd.VTo(&axes)
 		scores.Mul(y, axes.Slice(0, 6, 0, 2))
 		values := slices.Collect(slices.Chunk(scores.RawMatrix().Data, 2))
-		lambda, observed, err := tr.mostLikely(values)
+		lambda, observed, _, err := tr.mostLikely(values)
 		if err != nil {
 			t.Fatal(err)
 		}

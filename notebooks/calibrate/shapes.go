@@ -172,17 +172,17 @@ func evolving(b *bench, effect float64) {
 	}, lines(effect, "integration on a tree | parts of 4 landmarks | 24 species", "integration without the tree | parts of 4 landmarks | 24 species")...)
 }
 
-// related tests whether relatives resemble each other, in species that have nothing to do with the tree, or evolve along it in a third of their variance.
+// related tests whether relatives resemble each other, in species that have nothing to do with the tree, or evolve along it in part.
 func related(b *bench, effect float64) {
 	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 		phylogeny, nodes := evolved(random, 8, 0)
-		d, height := &morpho.Dataset{Name: "species"}, phylogeny.Height()
+		d := &morpho.Dataset{Name: "species"}
 		for _, i := range phylogeny.Leaves() {
-			s, own := morpho.Specimen{Name: phylogeny.Name[i]}, 0.03*math.Sqrt(height[i])
+			s := morpho.Specimen{Name: phylogeny.Name[i]}
 			for l, p := range ring(8) {
 				var point []float64
 				for c := range p {
-					point = append(point, p[c]+effect*(nodes[i][l][c]-p[c])+math.Sqrt(1+effect)*own*random.NormFloat64())
+					point = append(point, p[c]+effect*(nodes[i][l][c]-p[c])+0.1*random.NormFloat64())
 				}
 				s.Points = append(s.Points, point)
 			}
