@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/shapestats"
 	"anatomy/viz"
@@ -29,12 +30,15 @@ type Question struct {
 	Sums         string   `json:"sums"`         // of squares: "I", "II" or "III"; empty means I
 	Permutations int      `json:"permutations"` // of every test; 0 means 999
 	Seed         uint64   `json:"seed"`
-	Tree         string   `json:"tree,omitempty"`   // phylogeny in Newick's format; its leaves are the specimens
-	Curves       string   `json:"curves,omitempty"` // landmarks of each in their order, whose ends stay and whose others slide: "0-9; 9-20"
-	Slide        string   `json:"slide,omitempty"`  // "energy" (or empty), "distance", "geomorph energy" or "geomorph distance"
-	Joint        string   `json:"joint,omitempty"`  // landmarks of a joint, of the part at rest and of the one that moves: "0; 5-10; 1-4"
-	Links        string   `json:"links,omitempty"`  // pairs of landmarks, joined by lines in figures, as in a wireframe: "0-1, 1-2, 2-0"
-	Parts        string   `json:"parts,omitempty"`  // of the shapes, all landmarks counted from 0: "jaw: 0-4, 7; skull: 5, 6, 8-11"
+	Tree         string   `json:"tree,omitempty"`    // phylogeny in Newick's format; its leaves are the specimens
+	Curves       string   `json:"curves,omitempty"`  // landmarks of each in their order, whose ends stay and whose others slide: "0-9; 9-20"
+	Slide        string   `json:"slide,omitempty"`   // "energy" (or empty), "distance", "geomorph energy" or "geomorph distance"
+	Joint        string   `json:"joint,omitempty"`   // landmarks of a joint, of the part at rest and of the one that moves: "0; 5-10; 1-4"
+	Links        string   `json:"links,omitempty"`   // pairs of landmarks, joined by lines in figures, as in a wireframe: "0-1, 1-2, 2-0"
+	Surface      string   `json:"surface,omitempty"` // specimen of the mesh
+	Parts        string   `json:"parts,omitempty"`   // of the shapes, all landmarks counted from 0: "jaw: 0-4, 7; skull: 5, 6, 8-11"
+
+	Mesh *mesh.Mesh `json:"-"` // surface of that specimen, in the coordinates of its landmarks, or nil; figures warp it
 }
 
 // significant is the p-value up to which a sentence says that there is an effect.
@@ -43,6 +47,7 @@ const significant = 0.05
 // analysis is a document as it grows.
 type analysis struct {
 	Question
+	given     *morpho.Dataset
 	data      *morpho.Dataset
 	estimated map[string][]int // missing landmarks by specimens
 	slid      *morpho.SlidAlignment
@@ -73,7 +78,7 @@ func New(d *morpho.Dataset, q Question) (*Document, error) {
 
 // analyse fills a document; an error of a step ends it.
 func (document *Document) analyse(d *morpho.Dataset, q Question) {
-	a := &analysis{Question: q}
+	a := &analysis{Question: q, given: d}
 	a.prepare(d)
 	if a.model != nil {
 		a.anova = try.Get(a.model.ANOVAOfType(a.sums, a.draws()))
@@ -120,7 +125,7 @@ func (a *analysis) prepare(d *morpho.Dataset) {
 
 // ANOVA returns the table of the analysis of variance alone, which is one of New's.
 func ANOVA(d *morpho.Dataset, q Question) (table *Table, err error) {
-	a := &analysis{Question: q}
+	a := &analysis{Question: q, given: d}
 	err = try.Run(func() {
 		if a.prepare(d); a.model == nil {
 			try.Do(errors.New("no model, and no groups"))
@@ -332,6 +337,11 @@ func (a *analysis) along(k int, score float64) [][]float64 {
 	return a.mean.Shape(row)
 }
 
+// ends are the lowest and the highest score on a component.
+func (a *analysis) ends(k int) []float64 {
+	return []float64{floats.Min(a.pca.Scores[k]), floats.Max(a.pca.Scores[k])}
+}
+
 // byGroup draws points in the colours of a factor.
 func (a *analysis) byGroup(values []string, x, y []float64) (layers []*viz.Layer) {
 	var seen []string
@@ -391,10 +401,14 @@ func (a *analysis) vary() *Section {
 	}
 	var ends []*viz.Figure
 	for k := range 2 {
-		low, high := a.along(k, floats.Min(a.pca.Scores[k])), a.along(k, floats.Max(a.pca.Scores[k]))
-		ends = append(ends, a.between(low, high, "lowest score", "highest score").Title(fmt.Sprintf("(%c) component %d", 'a'+k, k+1)))
+		scores := a.ends(k)
+		ends = append(ends, a.between(a.along(k, scores[0]), a.along(k, scores[1]), "lowest score", "highest score").Title(fmt.Sprintf("(%c) component %d", 'a'+k, k+1)))
 	}
 	s.add(&Figure{Name: "components", Caption: "The shapes at the ends of the first two components.", Drawing: viz.Row(ends...)})
+	if surfaces := a.surfaces(); surfaces != nil {
+		s.add(surfaces)
+		a.method("The mesh of a specimen was warped by thin-plate splines of its landmarks.", "F. Bookstein, Principal warps: thin-plate splines and the decomposition of deformations, IEEE Trans. Pattern Analysis and Machine Intelligence 11, 1989")
+	}
 	t := &Table{Name: "components", Caption: "Principal components: share of the variance, and its cumulative sum.", Header: []string{"component", "share", "sum"}}
 	sum := 0.0
 	for k, share := range a.pca.Shares {

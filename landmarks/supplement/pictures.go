@@ -65,7 +65,7 @@ func (a *analysis) deformations() *Figure {
 	}
 	var figures []*viz.Figure
 	for k := range 2 {
-		for end, score := range []float64{floats.Min(a.pca.Scores[k]), floats.Max(a.pca.Scores[k])} {
+		for end, score := range a.ends(k) {
 			shape := a.along(k, score)
 			warp := try.Get(morpho.ThinPlateSpline(a.mean.Mean, shape))
 			var lines [][][]float64

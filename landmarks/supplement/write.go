@@ -24,6 +24,7 @@ import (
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/replace"
+	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
 	"anatomy/viz"
 )
@@ -45,11 +46,12 @@ const (
 	pageFile     = "index.html"
 	questionFile = "question.json"
 	dataFile     = "data/landmarks.csv"
+	meshFile     = "data/mesh.ply"
 	crateFile    = "ro-crate-metadata.json"
 )
 
 // Write writes a document to a folder, which it makes, or to an archive if the name ends with .zip: the page index.html, tables/*.csv, figures/*.svg,
-// *.pdf and *.png, the landmarks with the covariates, data/landmarks.csv, and the question. The folder is a Research Object Crate (version 1.1), whose
+// *.pdf and *.png, the landmarks with the covariates, data/landmarks.csv, the mesh, if any, and the question. The folder is a Research Object Crate (version 1.1), whose
 // ro-crate-metadata.json has the checksums of all files. Equal questions about equal data give equal files.
 //
 // It is an error if the folder holds anything else but an earlier document, or if the archive is there.
@@ -81,6 +83,11 @@ func (d *Document) files() map[string][]byte {
 	var data bytes.Buffer
 	try.Do(morpho.WriteCSV(&data, d.record.data))
 	written[dataFile] = data.Bytes()
+	if m := d.record.Mesh; m != nil {
+		var surface bytes.Buffer
+		try.Do(mesh.WritePLY(&surface, m, mesh.LittleEndian))
+		written[meshFile] = surface.Bytes()
+	}
 	question := try.Get(json.MarshalIndent(d.record, "", "  "))
 	written[questionFile] = append(question, '\n')
 	written[pageFile] = d.page(func(f *Figure) template.HTML { return template.HTML(inline(written["figures/"+f.Name+".svg"])) })
@@ -194,11 +201,13 @@ func (d *Document) crate(files map[string][]byte) []byte {
 	type entity map[string]any
 	ref := func(id string) entity { return entity{"@id": id} }
 	names := sortedNames(files)
-	var parts, results []entity
+	var parts, objects, results []entity
 	var all []entity
 	for _, name := range names {
 		parts = append(parts, ref(name))
-		if name != dataFile && name != questionFile {
+		if name == dataFile || name == questionFile || name == meshFile {
+			objects = append(objects, ref(name))
+		} else {
 			results = append(results, ref(name))
 		}
 		all = append(all, entity{"@id": name, "@type": "File", "encodingFormat": formats[path.Ext(name)], "contentSize": fmt.Sprint(len(files[name])), "sha256": fmt.Sprintf("%x", sha256.Sum256(files[name]))})
@@ -217,13 +226,13 @@ func (d *Document) crate(files map[string][]byte) []byte {
 		{"@id": crateFile, "@type": "CreativeWork", "conformsTo": ref("https://w3id.org/ro/crate/1.1"), "about": ref("./")},
 		root,
 		{"@id": "#anatomy", "@type": "SoftwareApplication", "name": "anatomy", "softwareVersion": anatomy.Version, "softwareRequirements": runtime.Version()},
-		{"@id": "#run", "@type": "CreateAction", "name": "anatomy repeat", "instrument": ref("#anatomy"), "object": []entity{ref(dataFile), ref(questionFile)}, "result": results},
+		{"@id": "#run", "@type": "CreateAction", "name": "anatomy repeat", "instrument": ref("#anatomy"), "object": objects, "result": results},
 	}, all...)
 	return append(try.Get(json.MarshalIndent(map[string]any{"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}, "", "  ")), '\n')
 }
 
 // formats are the media types of the files.
-var formats = map[string]string{".html": "text/html", ".json": "application/json", ".csv": "text/csv", ".svg": "image/svg+xml", ".pdf": "application/pdf", ".png": "image/png"}
+var formats = map[string]string{".html": "text/html", ".json": "application/json", ".csv": "text/csv", ".svg": "image/svg+xml", ".pdf": "application/pdf", ".png": "image/png", ".ply": "application/ply"}
 
 // Open reads the data and the question of a folder that Write wrote, so that New can answer it again, or another one. It is an error if a file is
 // not as it was written.
@@ -256,6 +265,9 @@ func open(folder string) (*morpho.Dataset, Question) {
 		}
 	}
 	d := try.Get(morpho.Read(filepath.Join(folder, filepath.FromSlash(dataFile))))
+	if r.Surface != "" {
+		r.Mesh = try.Get(mesh.Read(filepath.Join(folder, filepath.FromSlash(meshFile))))
+	}
 	if r.Tree != "" {
 		try.Get(tree.Parse(r.Tree))
 	}

@@ -118,6 +118,7 @@ func (in *input) read(path string) *morpho.Dataset {
 type question struct {
 	supplement.Question
 	input
+	mesh string
 }
 
 func (q *question) flags(c *cobra.Command) {
@@ -128,6 +129,7 @@ func (q *question) flags(c *cobra.Command) {
 	q.preparation(c)
 	c.Flags().StringVar(&q.Parts, "parts", "", "parts that may vary together, such as \"jaw: 0-4, 7; skull: 5, 6, 8-11\": all landmarks, counted from 0")
 	c.Flags().StringVar(&q.Links, "links", "", "landmarks that lines join in figures, such as \"0-1, 1-2, 2-0\"")
+	c.Flags().StringVar(&q.mesh, "mesh", "", "surface of a specimen, which figures warp: a file that is named after the specimen, or SPECIMEN=FILE")
 	c.Flags().IntVar(&q.Permutations, "permutations", 999, "random draws of each test")
 	c.Flags().Uint64Var(&q.Seed, "seed", 1, "of the draws")
 }
@@ -143,6 +145,9 @@ func (q *question) preparation(c *cobra.Command) {
 func (q *question) data(path string) *morpho.Dataset {
 	if q.tree != "" {
 		q.Tree = string(try.Get(os.ReadFile(q.tree)))
+	}
+	if q.mesh != "" {
+		q.Question = try.Get(q.ReadMesh(q.mesh))
 	}
 	return q.read(path)
 }
@@ -185,7 +190,8 @@ func report() *cobra.Command {
 		Use:   "report DATA",
 		Short: "Write a page with tables, figures and methods, and a record to make it again",
 		Example: `  anatomy report heads.tps --covariates specimens.csv --model "size + species*site" --out supplement
-  anatomy report skulls/ --unit mm --title "Skulls of great apes" --author "A. Name" --author "B. Name"`,
+  anatomy report skulls/ --unit mm --title "Skulls of great apes" --author "A. Name" --author "B. Name"
+  anatomy report skulls.csv --mesh gorilla7=scans/g7.ply`,
 		Args: cobra.ExactArgs(1),
 		RunE: answers(func(c *cobra.Command, args []string) {
 			d := q.document(args[0])
