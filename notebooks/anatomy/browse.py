@@ -67,6 +67,20 @@ def main():
             page.frame_locator("#page").locator("a:has-text('CSV')").first.click()
         assert pathlib.Path(download.value.path()).read_bytes().startswith(b"component,share")
 
+        page.click("summary")
+        links = {"curves": "0-2; 2-5", "links": "0-1, 1-2, 2-3, 3-4"}
+        for flag, value in links.items():
+            page.fill(f"[data-flag={flag}]", value)
+        page.click("#report")
+        expect(page.locator("#status")).not_to_contain_text("Done in")
+        expect(page.locator("#status")).to_contain_text("Done in", timeout=120_000)
+        got = {name: bytes(b) for name, b in page.evaluate(FILES).items()}
+        want = native(folder / "links", "--model", "size + species*site", "--curves", links["curves"], "--links", links["links"])
+        assert all(got[name] == data for name, data in want.items() if name.startswith("report/tables/")), "tables with curves differ from the program's"
+        for flag in links:
+            page.fill(f"[data-flag={flag}]", "")
+        print("  semi-landmarks of curves and a wireframe: all tables are the program's")
+
         page.fill("#model", "colour")
         page.click("#report")
         expect(page.locator("#error")).to_contain_text('no covariate "colour"', timeout=60_000)
