@@ -45,7 +45,11 @@ func (a *analysis) allometry() *Section {
 		}
 		text += fmt.Sprintf(" The slopes of the groups %s (p = %s).", same, pValue(rows[2].P))
 	}
-	s.add(Paragraph(text), a.anovaTable("allometry", "Analysis of variance of shape by size and group.", found.Table))
+	by := "size"
+	if len(groups) > 1 {
+		by = "size and group"
+	}
+	s.add(Paragraph(text), a.anovaTable("allometry", fmt.Sprintf("Analysis of variance of shape by %s.", by), found.Table))
 	if len(found.Pairs) > 0 {
 		t := &Table{Name: "allometry-slopes", Caption: "Slopes of pairs of groups: the length of their difference, per unit of the logarithm of size, and the angle between them in degrees. If shape hardly depends on size, angles are due to noise, and their p-values are too small.", Header: []string{"group", "other group", "distance", "p", "angle", "p of the angle"}}
 		for _, p := range found.Pairs {
@@ -59,7 +63,7 @@ func (a *analysis) allometry() *Section {
 		free.Rows = append(free.Rows, []string{specimen.Name, number(found.Sizes[i]), number(found.Scores[i]), number(found.ResidualComponent[i])})
 	}
 	s.add(free)
-	a.method("Allometry is the regression of shape on the logarithm of centroid size, with one slope for all groups. Scores of the common allometric component are projections on this slope. The residual component is the first principal component after removing the direction of the slope.", "A. Drake and C. Klingenberg, The pace of morphological change, Proc. R. Soc. B 275, 2008", "P. Mitteroecker, P. Gunz, M. Bernhard, K. Schaefer and F. Bookstein, Comparison of cranial ontogenetic trajectories among great apes and humans, J. Human Evolution 46, 2004")
+	a.method("Allometry is the regression of shape on the logarithm of centroid size, with one slope for all specimens or groups. Scores of the common allometric component are projections on this slope. The residual component is the first principal component after removing the direction of the slope.", "A. Drake and C. Klingenberg, The pace of morphological change, Proc. R. Soc. B 275, 2008", "P. Mitteroecker, P. Gunz, M. Bernhard, K. Schaefer and F. Bookstein, Comparison of cranial ontogenetic trajectories among great apes and humans, J. Human Evolution 46, 2004")
 	return s
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -391,7 +392,12 @@ func (a *analysis) vary() *Section {
 	}
 	_, _, values := a.main()
 	s.add(Paragraph(fmt.Sprintf("The morphospace shows the total variation; it is not a test. Its first two components explain %s and %s of the variance.", percent(a.pca.Shares[0]), percent(a.pca.Shares[1]))))
-	caption := "Scores of the specimens on the first two principal components, with their shares of the variance, and the convex hulls of the groups."
+	caption := "Scores of the specimens on the first two principal components, with their shares of the variance."
+	if values == nil {
+		caption += " The area is their convex hull."
+	} else if slices.ContainsFunc(slices.Collect(maps.Values(counts(values))), func(n int) bool { return n > 2 }) {
+		caption += " Areas are the convex hulls of the groups."
+	}
 	if a.drawn() {
 		caption += " The small shapes at the margins are those at the lowest, the mean and the highest score."
 	}

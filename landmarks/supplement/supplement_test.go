@@ -78,6 +78,11 @@ func TestSingletons(t *testing.T) {
 	if w := words(d); d.Model != "" || len(apes.Specimens) != 6 || !strings.Contains(w, "No model was given, and groups of one specimen each cannot be compared.") {
 		t.Error(d.Model, w)
 	}
+	for _, f := range d.Figures() {
+		if strings.Contains(f.Caption, "hull") {
+			t.Errorf("groups of one specimen have no hulls: %s", f.Caption)
+		}
+	}
 	if f := expect.Must(d.Figure("allometry")); !strings.Contains(f.Caption, "the line is their slope") {
 		t.Error(f.Caption)
 	}
