@@ -32,7 +32,8 @@ const EndTolerance = 5e-6
 // directions that the frame does not have; there are many local minima, and it is the one to which the search leads as σ falls.
 // Exp_FM of its momentum may magnify the last digits by a factor of a million; so Residual puts the path into the problem with twice
 // the steps. Status is Converged where the end may be off by at most EndTolerance of |y − x|; otherwise Err says why.
-// Steps says how many steps that takes. On a Charted manifold the path stays in the chart centred at u.
+// Steps says how many steps that takes. A search ends after 100,000 steps of the integrator in all, at 39 landmarks a few minutes of a
+// processor. On a Charted manifold the path stays in the chart centred at u.
 func (s *Space[P]) MostProbablePath(u Point[P], y P, sigma float64) (*Geodesic[P], error) {
 	found, err := s.MostProbablePaths(u, []P{y}, sigma)
 	if err != nil {
@@ -88,6 +89,7 @@ type Probable struct {
 	task        *geom.Task // nil for none
 	ys          [][]float64
 	paths, kept []*search // kept is what Follow sets out with
+	lost        []bool    // see GiveUp
 	report      sync.Mutex
 }
 
@@ -97,14 +99,17 @@ type Found struct {
 	Ends         [][]float64
 	Momenta      []Momentum[geom.Vec]
 	Pull         []Momentum[geom.Vec] // the same as steps of Move see them
-	Excess       float64              // by how much a Cost exceeds the minimum at most, as the search knows it; +Inf where a path is not finite
+	Excess       []float64            // by how much each Cost exceeds the minimum, as the search knows it; +Inf where a path is not finite
 }
 
 const (
-	firstPieces = 4    // of the splines
+	firstPieces = 2    // of the splines
+	manyPieces  = 4    // of the splines of a path that is certified, at least
 	mostSteps   = 1280 // of the integrator in a search: a check takes twice as many
-	persistence = 800  // evaluations of a path
+	persistence = 1e5  // steps of the integrator in the search for a path
+	effort      = 1e4  // the same, of From
 	patience    = 15   // evaluations after a step of Move
+	attention   = 3    // the same, of a path that was given up
 	tooFar      = 100  // units of log likelihood by which a path may be off after one
 	multipliers = 12   // aims at most
 	driftLimit  = 3e-3 // beyond it a trial is out of bounds
@@ -127,6 +132,7 @@ type search struct {
 	found       *trial // at Best; nil before there is a path
 	outside     int    // trials out of bounds
 	evaluations int
+	work        int    // steps of the integrator in all evaluations
 	reason      string // why the search gave up
 }
 
@@ -140,21 +146,28 @@ type trial struct {
 
 // NewProbable starts a search for paths to points as lists of numbers.
 func NewProbable[P geom.Point](on geom.Of[P], ys [][]float64) *Probable {
-	return &Probable{space: Over(on.Geometry().Flat()), ys: ys}
+	return &Probable{space: Over(on.Geometry().Flat()), ys: ys, lost: make([]bool, len(ys))}
 }
 
 // From returns the most probable paths from u to observations with noise of standard deviation σ > 0. Their costs exceed the
-// minimum by no more than the tolerance, in units of log likelihood. It does not Check u.
+// minimum by no more than the tolerance, in units of log likelihood, or by more than that where the Excess says so: after 10,000 steps of
+// the integrator the search for a path ends. Paths that were given up stay as they are. It does not Check u.
 func (p *Probable) From(u Point[geom.Vec], sigma, tolerance float64) (*Found, error) {
 	if p.paths == nil || len(p.paths[0].X) != p.paths[0].basis.count()*len(u.Frame) {
 		if err := p.face(u.X); err != nil {
 			return nil, err
 		}
-		if err := p.start(u); err != nil {
+		if err := p.start(u, firstPieces); err != nil {
 			return nil, err
 		}
 	}
-	err := parallel(len(p.paths), func(i int) error { return p.to(p.paths[i], u, sigma, tolerance) })
+	err := parallel(len(p.paths), func(i int) error {
+		s := p.paths[i]
+		if p.lost[i] && s.found != nil {
+			return nil
+		}
+		return p.to(s, u, sigma, tolerance, s.work+effort)
+	})
 	return p.found(), err
 }
 
@@ -167,14 +180,14 @@ func (p *Probable) face(x []float64) (err error) {
 // On goes on over a space that integrates otherwise.
 func (p *Probable) On(base *geom.Space[geom.Vec]) { p.space = Over(base) }
 
-// start sets all controls to 0.
-func (p *Probable) start(u Point[geom.Vec]) error {
-	steps := p.steps(firstPieces, 0)
-	first, err := newSplines(firstPieces, steps)
+// start sets all controls to 0, as splines on so many pieces.
+func (p *Probable) start(u Point[geom.Vec], pieces int) error {
+	steps := p.steps(pieces, 0)
+	first, err := newSplines(pieces, steps)
 	if err != nil {
 		return err
 	}
-	half, err := newSplines(firstPieces/2, steps)
+	half, err := newSplines(pieces/2, steps)
 	if err != nil {
 		return err
 	}
@@ -200,9 +213,19 @@ func (p *Probable) steps(pieces, least int) int {
 	return n
 }
 
-// to brings σ to the one wanted, and the excess of the cost below the tolerance.
-func (p *Probable) to(s *search, u Point[geom.Vec], sigma, tolerance float64) error {
-	level, begun := max(s.sigma, sigma), s.evaluations
+// GiveUp says that the path to an observation is not to be found: From leaves it as it is, and Follow spends little on it. TryAgain takes
+// that back for all, and Paths decides anew.
+func (p *Probable) GiveUp(observation int) { p.lost[observation] = true }
+
+// TryAgain gives up no path.
+func (p *Probable) TryAgain() { clear(p.lost) }
+
+// GivenUp returns whether a path was given up.
+func (p *Probable) GivenUp(observation int) bool { return p.lost[observation] }
+
+// to brings σ to the one wanted, and the excess of the cost below the tolerance, unless the work is then more than most.
+func (p *Probable) to(s *search, u Point[geom.Vec], sigma, tolerance float64, most int) error {
+	level := max(s.sigma, sigma)
 	if s.found != nil && s.sigma <= fall*sigma {
 		level = sigma
 	}
@@ -212,7 +235,7 @@ func (p *Probable) to(s *search, u Point[geom.Vec], sigma, tolerance float64) er
 		if !last {
 			limit = max(tolerance, roughly)
 		}
-		err := p.descend(s, u, level, limit, begun+persistence, math.Inf(1))
+		err := p.descend(s, u, level, limit, most, func() bool { return false })
 		if err != nil || last || s.reason != "" {
 			return err
 		}
@@ -222,9 +245,9 @@ func (p *Probable) to(s *search, u Point[geom.Vec], sigma, tolerance float64) er
 	}
 }
 
-// descend lowers the cost at one σ until its excess is at most the tolerance. It gives up with a reason where the evaluations are more than most,
-// or where a path costs too much by more than worst.
-func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float64, most int, worst float64) error {
+// descend lowers the cost at one σ until its excess is at most the tolerance. It gives up with a reason where the work is more than most, and
+// without one after an evaluation for which enough returns true.
+func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float64, most int, enough func() bool) error {
 	rank := len(u.Frame)
 	if s.Hessian == nil {
 		s.Hessian = flat(u, s.basis, sigma)
@@ -243,10 +266,10 @@ func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float6
 		case p.told():
 			s.Stop()
 			return nil
-		case s.found != nil && s.Excess > worst && !math.IsInf(s.Excess, 1):
+		case enough():
 			return nil
 		case s.found == nil || s.outside > 1 || s.Done && s.Excess > tolerance:
-			if !finer || s.evaluations >= most {
+			if !finer || s.work >= most {
 				switch turn := s.turn(); {
 				case s.outside == 0:
 					s.reason = fmt.Sprintf("no step of the search leads down at an excess of %.2g", s.Excess)
@@ -278,8 +301,9 @@ func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float6
 			err = s.refine(rank, pieces, steps)
 		case s.Done:
 			return nil
-		case s.evaluations >= most:
-			s.reason = fmt.Sprintf("after %d evaluations the cost is by %.2g above the minimum", s.evaluations, s.Excess+s.found.rest)
+		case s.work >= most:
+			s.reason = fmt.Sprintf("after %d evaluations, the last ones with %d steps, the cost is by %.2g above the minimum",
+				s.evaluations, s.basis.steps, s.Excess+s.found.rest)
 			s.Stop()
 			return nil
 		}
@@ -393,6 +417,7 @@ func (p *Probable) try(s *search, u Point[geom.Vec]) (*trial, []float64, error) 
 		return nil, nil, err
 	}
 	s.evaluations++
+	s.work += s.basis.steps
 	t.Steered, t.energy = *out, floats.Dot(s.X, s.X)/2
 	t.cost = t.energy + precision/2*out.Mismatch[0]
 	if _, bad := notFinite([]float64{t.cost}); bad || !(out.Drift[0] <= driftLimit) {
@@ -428,14 +453,14 @@ func (p *Probable) found() *Found {
 	f := &Found{}
 	for _, s := range p.paths {
 		if s.found == nil {
-			f.Excess = math.Inf(1)
+			f.Excess = append(f.Excess, math.Inf(1))
 			f.Cost, f.Energy, f.Ends = append(f.Cost, math.Inf(1)), append(f.Energy, math.Inf(1)), append(f.Ends, s.aim)
 			f.Momenta, f.Pull = append(f.Momenta, Momentum[geom.Vec]{}), append(f.Pull, Momentum[geom.Vec]{})
 			continue
 		}
 		f.Cost, f.Energy, f.Ends = append(f.Cost, s.found.cost), append(f.Energy, s.found.energy), append(f.Ends, s.found.Ends[0])
 		f.Momenta, f.Pull = append(f.Momenta, s.momentum(s.found.Momenta[0])), append(f.Pull, s.momentum(s.found.Pull[0]))
-		f.Excess = max(f.Excess, s.Excess+s.found.rest)
+		f.Excess = append(f.Excess, s.Excess+s.found.rest)
 	}
 	return f
 }
@@ -467,8 +492,8 @@ func (s *search) copied() *search {
 }
 
 // Follow is From for the point u to which a step of Move leads from where paths were kept: it sets out with controls that would in
-// flat space leave the ends where they were. It gives up early where they are far from the best ones, with an Excess above the
-// tolerance: then the step is too long. The step is that of x, and then those of the frame vectors.
+// flat space leave the ends where they were. It ends early where one of them is far from the best ones, with an Excess above the
+// tolerance for it and perhaps for others: the step is too long. The step is that of x, and then those of the frame vectors.
 func (p *Probable) Follow(u Point[geom.Vec], step []float64, sigma, tolerance float64) (*Found, error) {
 	n, rank := len(u.X), len(u.Frame)
 	frame := mat.NewDense(rank, n, nil)
@@ -484,6 +509,7 @@ func (p *Probable) Follow(u Point[geom.Vec], step []float64, sigma, tolerance fl
 	if !factor.Factorize(gram) {
 		return nil, errors.New("most probable path: the frame degenerates")
 	}
+	var tooLong atomic.Bool
 	err := parallel(len(p.kept), func(i int) error {
 		s := p.kept[i].copied()
 		c := s.Best
@@ -500,7 +526,15 @@ func (p *Probable) Follow(u Point[geom.Vec], step []float64, sigma, tolerance fl
 			floats.AddScaled(c[l*rank:(l+1)*rank], -one, change.RawVector().Data)
 		}
 		p.paths[i] = s
-		return p.descend(s, u, sigma, tolerance, s.evaluations+patience, tooFar)
+		if p.lost[i] {
+			return p.descend(s, u, sigma, tolerance, s.work+attention*s.basis.steps, func() bool { return false })
+		}
+		return p.descend(s, u, sigma, tolerance, s.work+patience*s.basis.steps, func() bool {
+			if s.found == nil || s.Excess > tooFar {
+				tooLong.Store(true)
+			}
+			return tooLong.Load()
+		})
 	})
 	return p.found(), err
 }
@@ -509,34 +543,42 @@ func (p *Probable) Follow(u Point[geom.Vec], step []float64, sigma, tolerance fl
 // coefficients of its controls.
 type Tangent struct{ ByStart, ByControls *mat.Dense }
 
-// Tangents returns the derivatives of the ends of paths from u with constant controls, [P][m]. Each takes n developments with
+// Tangents returns the derivatives of the ends of paths from u with constant controls, [P][m]. Each takes n + 1 developments with
 // their derivatives.
 func (p *Probable) Tangents(u Point[geom.Vec], constant [][]float64) ([]Tangent, error) {
-	n, rank, steps := len(u.X), len(u.Frame), p.steps(firstPieces, 0)
-	first, err := newSplines(firstPieces, steps)
+	n, rank, steps := len(u.X), len(u.Frame), p.space.Base.Steps()
+	first, err := newSplines(firstPieces, p.steps(firstPieces, 0))
 	if err != nil {
 		return nil, err
 	}
-	space, basis, modes := p.at(steps), first.values, first.count()
+	basis, err := first.onSteps(steps)
+	if err != nil {
+		return nil, err
+	}
+	space, modes := p.space, first.count()
 	tangents := make([]Tangent, len(constant))
-	aims := slices.Repeat([][]float64{u.X}, n)
 	err = parallel(len(constant), func(i int) error {
 		t := Tangent{mat.NewDense(n, (rank+1)*n, nil), mat.NewDense(n, modes*rank, nil)}
-		controls := make([][][]float64, 2*steps+1)
-		for j := range controls {
-			for _, e := range constant[i] {
-				controls[j] = append(controls[j], slices.Repeat([]float64{e}, n))
+		controls := func(copies int) [][][]float64 {
+			out := make([][][]float64, 2*steps+1)
+			for j := range out {
+				for _, e := range constant[i] {
+					out[j] = append(out[j], slices.Repeat([]float64{e}, copies))
+				}
 			}
+			return out
 		}
-		s, err := space.Steer(u, controls, aims)
+		s, err := space.Steer(u, controls(1), [][]float64{u.X})
 		if err != nil {
 			return err
 		}
 		// With x(1) less the unit vector k for an aim, the derivative of |x(1) − aim|²/2 is that of component k.
-		for k := range s.Ends {
-			s.Ends[k][k]--
+		aims := make([][]float64, n)
+		for k := range aims {
+			aims[k] = slices.Clone(s.Ends[0])
+			aims[k][k]--
 		}
-		if s, err = space.Steer(u, controls, s.Ends); err != nil {
+		if s, err = space.Steer(u, controls(n), aims); err != nil {
 			return err
 		}
 		for k := range n {
@@ -622,7 +664,7 @@ func (s *search) constant(rank int) []float64 {
 // Check u.
 func (p *Probable) Paths(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec], error) {
 	if p.paths == nil {
-		if err := p.start(u); err != nil {
+		if err := p.start(u, manyPieces); err != nil {
 			return nil, err
 		}
 	}
@@ -633,6 +675,7 @@ func (p *Probable) Paths(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec
 	err := parallel(len(gs), func(i int) (err error) {
 		p.paths[i].aim = p.ys[i]
 		gs[i], err = p.certified(p.paths[i], u, p.ys[i], sigma)
+		p.lost[i] = err != nil || gs[i].Status == geom.Stalled
 		return err
 	})
 	return gs, err
@@ -649,13 +692,19 @@ func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma fl
 		}
 	}
 	accuracy := max(1e-18, math.Pow(enough/(4*scale), 2)/2)
+	most := s.work + persistence
+	if s.basis.pieces < manyPieces {
+		if err := s.refine(rank, manyPieces, p.steps(manyPieces, s.basis.steps)); err != nil {
+			return nil, err
+		}
+	}
 	defer func() { s.aim = y }()
 	for {
 		var err error
 		if sigma > 0 {
-			err = p.to(s, u, sigma, accuracy)
+			err = p.to(s, u, sigma, accuracy, most)
 		} else {
-			err = p.exact(s, u, y)
+			err = p.exact(s, u, y, most)
 		}
 		if err != nil {
 			return nil, err
@@ -782,7 +831,7 @@ func (p *Probable) thinned(g *Geodesic[geom.Vec]) *Geodesic[geom.Vec] {
 
 // exact finds the path that ends at the observation, by the method of multipliers: σ is small beside the frame, and what the
 // path misses its observation by is added to what it aims at, until nothing is missed (J. Nocedal and S. J. Wright, chapter 17).
-func (p *Probable) exact(s *search, u Point[geom.Vec], y []float64) error {
+func (p *Probable) exact(s *search, u Point[geom.Vec], y []float64, most int) error {
 	const accuracy = 1e-14
 	frame := mat.NewDense(len(u.Frame), len(u.X), nil)
 	for a, v := range u.Frame {
@@ -794,7 +843,7 @@ func (p *Probable) exact(s *search, u Point[geom.Vec], y []float64) error {
 	}
 	sigma := 0.1 * svd.Values(nil)[len(u.Frame)-1]
 	for range multipliers {
-		if err := p.to(s, u, sigma, accuracy); err != nil || s.found == nil {
+		if err := p.to(s, u, sigma, accuracy, most); err != nil || s.found == nil {
 			return err
 		}
 		off := floats.SubTo(make([]float64, len(y)), y, s.found.Ends[0])
@@ -803,7 +852,7 @@ func (p *Probable) exact(s *search, u Point[geom.Vec], y []float64) error {
 		}
 		s.aim = floats.AddTo(off, off, s.aim)
 	}
-	return p.to(s, u, sigma, accuracy)
+	return p.to(s, u, sigma, accuracy, most)
 }
 
 // parallel calls work for 0 … n−1 on all cores and returns the first error.

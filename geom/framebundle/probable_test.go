@@ -239,7 +239,7 @@ func TestTangents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	splines := framebundle.SplinesOnSteps(t, 4, 20)
+	splines := framebundle.SplinesOnSteps(t, 2, 20)
 	dx, dframe, dc := wave(6, 0.7, 0.2), [][]float64{wave(6, 0.2, 0.5), wave(6, 0.9, 0.1)}, wave(2*len(splines.RawRowView(0)), 0.5, 0.4)
 	end := func(i int, e float64) []float64 {
 		scaled := func(v []float64) []float64 { return floats.ScaleTo(make([]float64, len(v)), e, v) }

@@ -35,8 +35,9 @@ type FrameMean[P geom.Point] struct {
 	// sample i adds to it, in standard errors: ‖Σ w_i s_i‖/√(Σ w_i² ‖s_i‖²), in the norm of the inverse Hessian. Residual is the
 	// largest of the paths, in units of Noise: see framebundle.Geodesic.
 	Imbalance, Residual float64
-	Iterations          int // steps of mean and frame
-	Evaluations         int // of a path
+	Lost                []int // the samples to which no most probable path was found; the Reason of a path says why
+	Iterations          int   // steps of mean and frame
+	Evaluations         int   // of a path
 	Status              geom.Status
 }
 
@@ -73,15 +74,21 @@ type FrameMean[P geom.Point] struct {
 //   - Deviations that the frame does not span and that are much larger than 2σ bend the paths, because a curved path also reaches
 //     points in other directions. If the samples come from a distribution of rank m on a curved manifold, this is right. If they do
 //     not, mean and frame adapt to these deviations, do not describe the spread of the samples, and the search is long.
-//   - A sample that no smooth deformation reaches, such as landmarks in a wrong order, gives a very long path and a slow search.
+//   - A sample that no smooth deformation reaches, such as landmarks in a wrong order, gives a path that turns many times. If its search
+//     fails at steps of mean and frame that shrink, it is given up, and the search goes on with the best path to it that is known. Where no
+//     path to it is found at the end either, Status is not Converged, and Lost names the sample. Leave it out, or take a larger Noise or
+//     rank.
 //
 // The default of σ is the standard deviation that the principal components of the coordinates leave in other directions, but at
 // least 1/100 and at most 1/4 of the least standard deviation along the frame.
 //
-// It takes Weights, Start, Noise, Tolerance (default 0.01, in standard errors) and MaxIterations (500).
+// It takes Weights, Start, Noise, Tolerance (default 0.01, in standard errors) and MaxIterations (50).
 func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...FrameOption) (*FrameMean[P], error) {
-	return frameBundleMean("Frame bundle mean", false, on.Geometry(), samples, rank, opts)
+	return frameBundleMean("Frame bundle mean", false, on.Geometry(), samples, rank, append([]FrameOption{frameLimit}, opts...))
 }
+
+// frameLimit is the limit of iterations where no other one is given: searches whose mean and frame are determined take up to 30.
+var frameLimit = MaxIterations(50)
 
 // FrameBundlePCA is FrameBundleMean with an estimated noise: probabilistic principal components (Tipping and Bishop, J. Royal
 // Statistical Society B 61, 1999) on a manifold. It is at a local minimum of
@@ -92,24 +99,33 @@ func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ..
 // smaller than d, and the samples must not lie in a submanifold of dimension m. Where paths that bend reach all samples, the
 // last term has no lower bound as σ → 0.
 //
-// It takes Weights, Start, Tolerance (default 0.01, in standard errors) and MaxIterations (500).
+// It takes Weights, Start, Tolerance (default 0.01, in standard errors) and MaxIterations (50).
 func FrameBundlePCA[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...MedianOption) (*FrameMean[P], error) {
-	return frameBundleMean("Frame bundle PCA", true, on.Geometry(), samples, rank, opts)
+	return frameBundleMean("Frame bundle PCA", true, on.Geometry(), samples, rank, append([]MedianOption{frameLimit}, opts...))
 }
 
 // String says what the mean is in one line.
 func (m *FrameMean[P]) String() string {
-	return fmt.Sprintf("frame bundle mean of %d samples, rank %d, noise %.3g, %s after %d iterations", len(m.Paths), len(m.Frame), m.Noise, m.Status, m.Iterations)
+	line := fmt.Sprintf("frame bundle mean of %d samples, rank %d, noise %.3g, %s after %d iterations", len(m.Paths), len(m.Frame), m.Noise, m.Status, m.Iterations)
+	if len(m.Lost) > 0 {
+		line += fmt.Sprintf("; no most probable path found to the samples %v, counted from 0: leave them out, or take a larger Noise or rank", m.Lost)
+	}
+	return line
 }
 
-// Err returns nil if Status is Converged. Otherwise it is an error with the line of String, which tells, too, where samples are too few
-// for the rank: where the variances of the principal components m and m + 1 differ by less than the standard error of the first,
-// √(2/n) of it, sampling mixes both (G. North et al., Monthly Weather Review 110, 1982). It names the ranks at which they do not.
+// Err returns nil if Status is Converged. Otherwise it is an error with the line of String and with what makes a search long:
+//
+//   - a sample whose path costs more than four times the median;
+//   - a Noise of less than a quarter of the standard deviation along the principal component m + 1, so that paths bend to reach it;
+//   - too few samples for the rank: where the variances of the principal components m and m + 1 differ by less than the standard error
+//     of the first, √(2/n) of it, sampling mixes both (G. North et al., Monthly Weather Review 110, 1982). The error then names the ranks
+//     at which they do not.
 func (m *FrameMean[P]) Err() error {
 	solve.NotNil(m)
 	if m.Status == geom.Converged {
 		return nil
 	}
+	line := m.String() + m.farthest() + m.bent()
 	rank, n := len(m.Frame), len(m.Paths)
 	told := func(k int) bool {
 		if k >= len(m.Deviations) {
@@ -119,7 +135,7 @@ func (m *FrameMean[P]) Err() error {
 		return a > 1e-14*m.Deviations[0]*m.Deviations[0] && a-b > a*math.Sqrt(2/float64(n))
 	}
 	if told(rank) {
-		return m.Status.Err(m)
+		return m.Status.Err(line)
 	}
 	last := min(2*rank+2, len(m.Deviations)-1)
 	advice := fmt.Sprintf("none up to %d is", last)
@@ -133,7 +149,36 @@ func (m *FrameMean[P]) Err() error {
 		advice = "take rank " + strings.Join(ranks, " or ")
 	}
 	return fmt.Errorf("%s: the standard deviations of the samples' principal components %d and %d, %.3g and %.3g, are too much alike for %d samples, so that a frame of rank %d is not determined; %s",
-		m, rank, rank+1, m.Deviations[rank-1], m.Deviations[rank], n, rank, advice)
+		line, rank, rank+1, m.Deviations[rank-1], m.Deviations[rank], n, rank, advice)
+}
+
+// farthest says which sample is far from the others, "" if none is.
+func (m *FrameMean[P]) farthest() string {
+	if len(m.Paths) == 0 || !(m.Noise > 0) {
+		return ""
+	}
+	costs := make([]float64, len(m.Paths))
+	for i, g := range m.Paths {
+		costs[i] = g.Energy + g.Mismatch/(2*m.Noise*m.Noise)
+	}
+	most := floats.MaxIdx(costs)
+	cost := costs[most]
+	slices.Sort(costs)
+	median := costs[len(costs)/2]
+	if !(cost > 4*median) {
+		return ""
+	}
+	return fmt.Sprintf("; the path to sample %d, counted from 0, costs %.3g, the median is %.3g: look at that sample, and leave it out if it is wrong", most, cost, median)
+}
+
+// bent says whether the noise is so small that paths bend, "" if not.
+func (m *FrameMean[P]) bent() string {
+	rank := len(m.Frame)
+	if rank >= len(m.Deviations) || !(4*m.Noise < m.Deviations[rank]) {
+		return ""
+	}
+	return fmt.Sprintf("; paths bend to reach deviations that the frame does not span, because the noise is less than a quarter of the standard deviation of principal component %d, which is %.3g: take a larger Noise or rank",
+		rank+1, m.Deviations[rank])
 }
 
 // At returns the mean as a point (x, ν) of the frame bundle.
@@ -183,7 +228,7 @@ func frameBundleMean[P geom.Point, O FrameOption](task string, estimate bool, s 
 	if err != nil {
 		return nil, err
 	}
-	out := &FrameMean[P]{s.Point(m.Point), s.Points(m.Frame), m.Variances, m.Noise, m.Deviations, nil, m.Objective, m.Imbalance, m.Residual, m.Iterations, m.Evaluations, m.Status}
+	out := &FrameMean[P]{s.Point(m.Point), s.Points(m.Frame), m.Variances, m.Noise, m.Deviations, nil, m.Objective, m.Imbalance, m.Residual, m.Lost, m.Iterations, m.Evaluations, m.Status}
 	for _, g := range m.Paths {
 		out.Paths = append(out.Paths, framebundle.Shaped(s, g))
 	}
@@ -274,8 +319,12 @@ func (b *bundle) mean(least float64) (*FrameMean[geom.Vec], error) {
 		m.Residual = max(m.Residual, g.Residual)
 		farthest = max(farthest, floats.Distance(b.samples[i], b.at.X, 2))
 	}
-	ends := m.Residual*b.sigma*math.Sqrt(float64(len(b.at.X))) <= framebundle.EndTolerance*farthest
-	if m.Status == geom.Converged && !(ends && m.Imbalance <= b.Tolerance) {
+	for i, g := range m.Paths {
+		if found := g.Residual*b.sigma*math.Sqrt(float64(len(b.at.X))) <= framebundle.EndTolerance*farthest; !found && m.Status != geom.Cancelled {
+			m.Lost = append(m.Lost, i)
+		}
+	}
+	if m.Status == geom.Converged && !(m.Lost == nil && m.Imbalance <= b.Tolerance) {
 		m.Status = geom.Stalled
 	}
 	return m, b.principalAxes(m)
@@ -370,6 +419,7 @@ func (b *bundle) minimise(m *FrameMean[geom.Vec], tolerance float64, renew bool)
 		return nil
 	}
 	const roughly = 0.03 // in units of log likelihood
+	b.paths.TryAgain()
 	found, err := b.paths.From(b.at, b.sigma, roughly*b.stiffness())
 	if err != nil {
 		return err
@@ -418,9 +468,15 @@ func (b *bundle) minimise(m *FrameMean[geom.Vec], tolerance float64, renew bool)
 	}
 }
 
+// shorter is how many steps are tried, each a quarter of the last, before the worst path of each further one is given up.
+const shorter = 3
+
+// growth is how many times as long as the step before a step may be.
+const growth = 4
+
 // step tries steps until one leads to a better point.
 func (b *bundle) step() error {
-	best, accuracy := b.search.Best, 0.1*b.search.Excess*b.stiffness()
+	best, accuracy, tries := b.search.Best, 0.1*b.search.Excess*b.stiffness(), 0
 	for !b.search.Done && &b.search.Best[0] == &best[0] {
 		step := floats.SubTo(make([]float64, len(best)), b.search.X, best)
 		n, sigma := len(b.at.X), b.sigma
@@ -434,12 +490,17 @@ func (b *bundle) step() error {
 			if err != nil {
 				return err
 			}
-			if found.Excess <= 10*accuracy {
+			if worst := b.worst(found, 10*accuracy); worst >= 0 {
+				if tries++; tries >= shorter {
+					b.paths.GiveUp(worst)
+				}
+			} else {
 				if value, gradient, scores, err = b.objective(u, sigma, found); err != nil {
 					return err
 				}
 			}
 		}
+		b.search.Longest = growth * floats.Norm(step, 2)
 		b.search.Learn(value, gradient, 0)
 		if &b.search.Best[0] != &best[0] {
 			b.at, b.sigma, b.scores = u, sigma, scores
@@ -447,6 +508,26 @@ func (b *bundle) step() error {
 		}
 	}
 	return nil
+}
+
+// worst returns the worst path if the paths make the derivatives of the objective worse than an excess of the objective would, and −1 if
+// they do not: an excess e of a path changes its derivatives by √2e, in the norm of the inverse Hessian, and the objective has their
+// weighted mean. Paths that were given up do not count.
+func (b *bundle) worst(found *framebundle.Found, excess float64) int {
+	sum, worst := 0.0, -1
+	for i, e := range found.Excess {
+		if b.paths.GivenUp(i) {
+			continue
+		}
+		sum += b.weights[i] * math.Sqrt(e)
+		if worst < 0 || e > found.Excess[worst] {
+			worst = i
+		}
+	}
+	if sum*sum <= excess {
+		return -1
+	}
+	return worst
 }
 
 // stiffness is the share of what paths cost too much that mean and frame may see: the curvature of the objective off the frame is
@@ -487,10 +568,10 @@ func (b *bundle) objective(u fiberPoint, sigma float64, found *framebundle.Found
 	if err != nil {
 		return 0, nil, nil, err
 	}
-	if math.IsInf(found.Excess, 1) {
-		return math.Inf(1), slope, nil, nil
-	}
 	for i, p := range found.Pull {
+		if math.IsInf(found.Cost[i], 1) {
+			return math.Inf(1), slope, nil, nil
+		}
 		score := append([]float64{}, slope...)
 		floats.Sub(score[:(b.rank+1)*len(u.X)], flatMomentum(p))
 		if b.estimate {

@@ -337,6 +337,35 @@ func TestFrameBundleMeanErrors(t *testing.T) {
 	}
 }
 
+// Two landmarks of one skull are exchanged: the search ends all the same, and its error names that skull. Without it the search converges.
+func TestFrameBundleMeanNamesTheWrong(t *testing.T) {
+	if !geomtest.Optimised(t) {
+		return
+	}
+	skulls := morpho.GreatApes().Shapes()[:16]
+	const wrong = 5
+	q := skulls[wrong]
+	q[0], q[4] = q[4], q[0]
+	mean := func(x [][][]float64) *stats.FrameMean[geom.Shape] {
+		aligned := expect.Must(morpho.Procrustes(x, morpho.KeepSize()))
+		space := landmarks.New(len(q), 2, kernels.Gaussian(1.5*morpho.NearestSpacing(aligned.Mean)), geom.Integrator(ode.RK4, 10))
+		var shapes []geom.Shape
+		for _, x := range aligned.Shapes {
+			shapes = append(shapes, x)
+		}
+		return expect.Must(stats.FrameBundleMean(space, shapes, 1))
+	}
+	m := mean(skulls)
+	t.Logf("%v; imbalance %.2g, %d evaluations", m.Err(), m.Imbalance, m.Evaluations)
+	expect.Refused(t, m.Err(), "the path to sample 5, counted from 0, costs")
+	if m.Status == geom.Converged || m.Evaluations > 3000 {
+		t.Errorf("%s, %d evaluations", m, m.Evaluations)
+	}
+	if m = mean(slices.Delete(skulls, wrong, wrong+1)); m.Err() != nil {
+		t.Error(m.Err())
+	}
+}
+
 // The mean of rank 2 of 20 callosa with 39 landmarks, compilation included.
 func BenchmarkFrameBundleMean39(b *testing.B) {
 	defer bench.Memory(b)()
