@@ -3,7 +3,8 @@
 package native
 
 /*
-#cgo CFLAGS: -O3 -g0 -std=gnu11 -Wno-psabi -I${SRCDIR}/../../geom/engine/internal/ffi
+// Go does not see that a header of another folder changed. With another number it compiles it again.
+#cgo CFLAGS: -O3 -g0 -std=gnu11 -Wno-psabi -I${SRCDIR}/../../geom/engine/internal/ffi -DHEADERS=1
 #cgo LDFLAGS: -lm
 #include "pairs.h"
 #include "grid.h"
