@@ -61,7 +61,7 @@ func (s *Space[P]) MostProbablePaths(u Point[P], observations []P, sigma float64
 	p := NewProbable(s.Base, s.Base.Vectors(observations))
 	p.task = s.Base.Begin(what)
 	defer p.task.End()
-	found, err := p.Paths(s.flat(u), sigma)
+	found, err := p.Paths(s.flat(u), sigma, Persistence)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,6 @@ const (
 	firstPieces = 2    // of the splines
 	manyPieces  = 4    // of the splines of a path that is certified, at least
 	mostSteps   = 1280 // of the integrator in a search: a check takes twice as many
-	persistence = 1e5  // steps of the integrator in the search for a path
 	effort      = 1e4  // the same, of From
 	patience    = 15   // evaluations after a step of Move
 	attention   = 3    // the same, of a path that was given up
@@ -660,9 +659,12 @@ func (s *search) constant(rank int) []float64 {
 	return out
 }
 
-// Paths returns the most probable paths from u with what certifies them, for σ > 0 or for σ = 0 and a full frame. It does not
-// Check u.
-func (p *Probable) Paths(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec], error) {
+// Persistence is the limit of steps of the integrator in the search for a path.
+const Persistence = 100_000
+
+// Paths returns the most probable paths from u with what certifies them, for σ > 0 or for σ = 0 and a full frame. The search for a path
+// gives up after the given number of steps of the integrator, such as Persistence. It does not Check u.
+func (p *Probable) Paths(u Point[geom.Vec], sigma float64, steps int) ([]*Geodesic[geom.Vec], error) {
 	if p.paths == nil {
 		if err := p.start(u, manyPieces); err != nil {
 			return nil, err
@@ -674,7 +676,7 @@ func (p *Probable) Paths(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec
 	gs := make([]*Geodesic[geom.Vec], len(p.ys))
 	err := parallel(len(gs), func(i int) (err error) {
 		p.paths[i].aim = p.ys[i]
-		gs[i], err = p.certified(p.paths[i], u, p.ys[i], sigma)
+		gs[i], err = p.certified(p.paths[i], u, p.ys[i], sigma, steps)
 		p.lost[i] = err != nil || gs[i].Status == geom.Stalled
 		return err
 	})
@@ -682,7 +684,7 @@ func (p *Probable) Paths(u Point[geom.Vec], sigma float64) ([]*Geodesic[geom.Vec
 }
 
 // certified finds a path, with more steps until twice as many change it by less than EndTolerance, and says so.
-func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma float64) (*Geodesic[geom.Vec], error) {
+func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma float64, steps int) (*Geodesic[geom.Vec], error) {
 	rank, far := len(u.Frame), floats.Distance(y, u.X, 2)
 	enough := EndTolerance*far + 1e-13*floats.Norm(u.X, 2)
 	scale := sigma
@@ -692,7 +694,7 @@ func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma fl
 		}
 	}
 	accuracy := max(1e-18, math.Pow(enough/(4*scale), 2)/2)
-	most := s.work + persistence
+	most := s.work + steps
 	if s.basis.pieces < manyPieces {
 		if err := s.refine(rank, manyPieces, p.steps(manyPieces, s.basis.steps)); err != nil {
 			return nil, err

@@ -82,13 +82,17 @@ type FrameMean[P geom.Point] struct {
 // The default of σ is the standard deviation that the principal components of the coordinates leave in other directions, but at
 // least 1/100 and at most 1/4 of the least standard deviation along the frame.
 //
-// It takes Weights, Start, Noise, Tolerance (default 0.01, in standard errors) and MaxIterations (50).
+// It takes Weights, Start, Noise, Tolerance (default 0.01, in standard errors) and MaxIterations (50; 10 where the samples do
+// not determine a frame of this rank, see Err).
 func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...FrameOption) (*FrameMean[P], error) {
 	return frameBundleMean("Frame bundle mean", false, on.Geometry(), samples, rank, append([]FrameOption{frameLimit}, opts...))
 }
 
-// frameLimit is the limit of iterations where no other one is given: searches whose mean and frame are determined take up to 30.
+// frameLimit is the limit of iterations where no other one is given: searches whose mean and frame are determined take up to 30. One whose
+// frame the samples do not determine creeps, and ends after undetermined iterations.
 var frameLimit = MaxIterations(50)
+
+const undetermined = 10
 
 // FrameBundlePCA is FrameBundleMean with an estimated noise: probabilistic principal components (Tipping and Bishop, J. Royal
 // Statistical Society B 61, 1999) on a manifold. It is at a local minimum of
@@ -99,7 +103,8 @@ var frameLimit = MaxIterations(50)
 // smaller than d, and the samples must not lie in a submanifold of dimension m. Where paths that bend reach all samples, the
 // last term has no lower bound as σ → 0.
 //
-// It takes Weights, Start, Tolerance (default 0.01, in standard errors) and MaxIterations (50).
+// It takes Weights, Start, Tolerance (default 0.01, in standard errors) and MaxIterations (50; 10 where the samples do
+// not determine a frame of this rank, see Err).
 func FrameBundlePCA[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...MedianOption) (*FrameMean[P], error) {
 	return frameBundleMean("Frame bundle PCA", true, on.Geometry(), samples, rank, append([]MedianOption{frameLimit}, opts...))
 }
@@ -127,21 +132,14 @@ func (m *FrameMean[P]) Err() error {
 	}
 	line := m.String() + m.farthest() + m.bent()
 	rank, n := len(m.Frame), len(m.Paths)
-	told := func(k int) bool {
-		if k >= len(m.Deviations) {
-			return true
-		}
-		a, b := m.Deviations[k-1]*m.Deviations[k-1], m.Deviations[k]*m.Deviations[k]
-		return a > 1e-14*m.Deviations[0]*m.Deviations[0] && a-b > a*math.Sqrt(2/float64(n))
-	}
-	if told(rank) {
+	if determined(m.Deviations, rank, n) {
 		return m.Status.Err(line)
 	}
 	last := min(2*rank+2, len(m.Deviations)-1)
 	advice := fmt.Sprintf("none up to %d is", last)
 	var ranks []string
 	for k := 1; k <= last; k++ {
-		if told(k) {
+		if determined(m.Deviations, k, n) {
 			ranks = append(ranks, fmt.Sprint(k))
 		}
 	}
@@ -252,12 +250,27 @@ func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank in
 	case r.sigma == 0:
 		b.sigma = min(max(left, least/100), least/4)
 	}
+	var limited options
+	frameLimit.apply(&limited)
+	if r.MaxIterations == limited.MaxIterations && !determined(deviations, rank, len(samples)) {
+		r.MaxIterations = undetermined
+	}
 	m, err := b.mean(least)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", task, err)
 	}
 	m.Deviations = deviations
 	return m, nil
+}
+
+// determined says whether n samples with these standard deviations along their principal components determine a frame of rank k: whether
+// the variances k and k + 1 differ by more than the standard error of the first.
+func determined(deviations []float64, k, n int) bool {
+	if k >= len(deviations) {
+		return true
+	}
+	a, b := deviations[k-1]*deviations[k-1], deviations[k]*deviations[k]
+	return a > 1e-14*deviations[0]*deviations[0] && a-b > a*math.Sqrt(2/float64(n))
 }
 
 // fewestSteps is how many steps of the integrator the search sets out with at least.
@@ -298,7 +311,11 @@ func (b *bundle) mean(least float64) (*FrameMean[geom.Vec], error) {
 	b.space = framebundle.Over(exact)
 	b.paths.On(exact)
 	var err error
-	if m.Paths, err = b.paths.Paths(b.at, b.sigma); err != nil {
+	persistence := framebundle.Persistence
+	if m.Status != geom.Converged { // a path that is not found soon is one more sample to name, and no more
+		persistence /= 10
+	}
+	if m.Paths, err = b.paths.Paths(b.at, b.sigma, persistence); err != nil {
 		return nil, err
 	}
 	found, err := b.paths.From(b.at, b.sigma, 1e-14)

@@ -145,7 +145,7 @@ func TestReadMITK(t *testing.T) {
 		mitk("", "<point><id>x</id></point>"): `point 0: id: "x" is not a whole number`,
 		mitk(strings.Replace(geometry, `m_0_1="0"`, `m_0_1="1"`, 1), one): `the geometry of the points moves them: m_0_1 is "1"`,
 		mitk(one+"</time_series><time_series>", one):                      "2 point sets or times",
-		strings.Replace(mitk("", one), "ISO-8859-1", "EBCDIC", 1):         `the encoding "EBCDIC" is not known; save the file again`,
+		strings.Replace(mitk("", one), "ISO-8859-1", "EBCDIC", 1):         `the encoding "EBCDIC" is not known; save the file as UTF-8`,
 	} {
 		advised(t, expect.Error(ReadMITK(strings.NewReader(text), "m.mps")), want)
 	}

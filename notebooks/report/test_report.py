@@ -337,7 +337,7 @@ class Runner(unittest.TestCase):
         self.assertEqual([check["what"] for check in checks if not check["ok"]], [])
         self.assertEqual([check["what"].rpartition(", ")[2] for check in checks[-2:]], ["second", "the\\_first"])
         said = [o.data.get("text/markdown", "") for cell in made.cells for o in cell.get("outputs", []) if "data" in o]
-        self.assertTrue(any("left of the squared distance, the\\_first: " in text for text in said), said)
+        self.assertTrue(any("that remains after one mode, after two modes, and so on, the\\_first: " in text for text in said), said)
 
     def test_a_false_check_of_own_data_is_marked(self):
         source = '%%\nnb.Data(morpho.CorpusCallosum(), morpho.Read)\nnb.Check("side <b>", 2, 1, 0.5)\nnb.True("on", true)'

@@ -4,6 +4,7 @@ package markup
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -23,11 +24,14 @@ func Parse(markup []byte, name string, doc any) error {
 		}
 		return nil, text.Advise("save the file as UTF-8", "the encoding %q is not known", label)
 	}
-	if err := xml.NewTokenDecoder(in).Decode(doc); err != nil {
-		return fmt.Errorf("%s: byte %d: %w", name, in.InputOffset(), text.Advise("save the file again by the program that made it, as UTF-8",
-			"%w", err))
+	err := xml.NewTokenDecoder(in).Decode(doc)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if !errors.As(err, new(*text.Advice)) {
+		err = text.Advise("save the file again by the program that made it, as UTF-8", "%w", err)
+	}
+	return fmt.Errorf("%s: byte %d: %w", name, in.InputOffset(), err)
 }
 
 // shallow reads elements that do not nest deeply: a parser keeps forty times the size of those that are open.
