@@ -100,12 +100,14 @@ class Page:
         expect(self.page.locator(".jp-StatusBar-Left")).to_contain_text(re.compile(r"Anatomy \(Go\) \| Idle"), timeout=seconds * 1000)
 
     def wait(self, prompts, seconds=300):
-        """Waits until the prompts of the first cells read so."""
+        """Waits until the prompts of the first cells read so; a folded cell shows none."""
         for i, prompt in enumerate(prompts):
-            expect(self.cells.nth(i).locator(".jp-InputPrompt")).to_have_text(f"[{prompt}]:", timeout=seconds * 1000)
+            if self.cells.nth(i).locator(".jp-Placeholder-prompt").count() == 0:
+                expect(self.cells.nth(i).locator(".jp-InputPrompt")).to_have_text(f"[{prompt}]:", timeout=seconds * 1000)
 
     def output(self, i):
-        return self.cells.nth(i).locator(".jp-OutputArea-output")
+        """What a cell shows; a line about what takes long is empty in the end."""
+        return self.cells.nth(i).locator(".jp-OutputArea-output:not(:empty)")
 
     def edit(self, i, end=""):
         """Sets the cursor at the end of a cell and types."""
@@ -159,6 +161,7 @@ def checks(page):
     print(f"  first picture {time.monotonic() - start:.1f} s after Run All")
     count = page.cells.count()
     page.wait(range(1, count + 1))
+    page.idle()
     print(f"  all cells {time.monotonic() - start:.1f} s after Run All")
     assert page.page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr'], .jp-OutputArea-error").count() == 0
     for i in range(count):
