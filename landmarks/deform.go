@@ -7,7 +7,6 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
-	"anatomy/geom"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
@@ -83,7 +82,7 @@ func (s *Space) Deform(g *Geodesic, points [][]float64) (*Deformation, error) {
 		out.Images = append(out.Images, values.Matrix(0)[:n]...)
 		out.Jacobian = append(out.Jacobian, values.Array3(1)[:n]...)
 	}
-	if err := s.fits(points, out.Images); err != nil {
+	if err := s.Manifold.fits(points, out.Images); err != nil {
 		return nil, fmt.Errorf("Deform: %w", err)
 	}
 	return out, nil
@@ -108,14 +107,13 @@ func (s *Space) CarryFramesOnGraph(q, p, z, frames *Node) (images, carried *Node
 
 // carryingFrames is carrying with frames at the points, F' = Dv(z) F.
 func (s *Space) carryingFrames() ode.Field {
-	hamilton := geom.Geodesics(s.Manifold)
+	carrying := s.carrying()
 	return func(t *Node, y ode.State) ode.State {
-		q, p, z := y[0], y[1], y[2]
-		v := s.Manifold.Velocity(q, p, z)
+		dy := carrying(t, y[:3])
 		rows := make([]*Node, s.Manifold.D)
 		for a := range rows { // the velocity of a point depends on no other point
-			rows[a] = Gradient(ReduceAllSum(SliceAxis(v, -1, AxisElem(a))), z)[0]
+			rows[a] = Gradient(ReduceAllSum(SliceAxis(dy[2], -1, AxisElem(a))), y[2])[0]
 		}
-		return append(hamilton(t, y[:2]), v, linalg.MatMul(Stack(rows, -2), y[3]))
+		return append(dy, linalg.MatMul(Stack(rows, -2), y[3]))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -147,16 +148,9 @@ func TestDeformHasTheOrderOfTheIntegrator(t *testing.T) {
 	expect.Abs(t, "φ⁻¹(φ(z))", back.Images, z, 1e-6)
 	for i := range z {
 		var product mat.Dense
-		product.Mul(mat.NewDense(3, 3, slicesConcat(back.Jacobian[i])), mat.NewDense(3, 3, slicesConcat(there.Jacobian[i])))
+		product.Mul(mat.NewDense(3, 3, slices.Concat(back.Jacobian[i]...)), mat.NewDense(3, 3, slices.Concat(there.Jacobian[i]...)))
 		expect.Abs(t, "Dφ⁻¹ Dφ", product.RawMatrix().Data, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}, 1e-6)
 	}
-}
-
-func slicesConcat(rows [][]float64) (out []float64) {
-	for _, row := range rows {
-		out = append(out, row...)
-	}
-	return out
 }
 
 // The derivative of Σ F² by the momenta, in reverse mode, is that of differences; many points in blocks are what each is alone.

@@ -48,8 +48,13 @@ func (m Manifold) CheckRegular(x []float64) error {
 
 // Fits returns an error if the kernel has fast sums that are valid in a box only, and a landmark is outside the box.
 func (m Manifold) Fits(x []float64) error {
+	return m.fits(engine.Unflatten(x, m.D))
+}
+
+// fits is Fits for points of space.
+func (m Manifold) fits(points ...[][]float64) error {
 	if k, ok := m.Kernel.(kernels.Bounded); ok {
-		return k.Fits(engine.Unflatten(x, m.D))
+		return k.Fits(slices.Concat(points...))
 	}
 	return nil
 }

@@ -457,11 +457,9 @@ var errFar = errors.New("far from linear")
 
 // holds returns an error if the fast sums of a kernel are valid in a box only and points of a match left it.
 func (s *Space) holds(m *Matching, term DataTerm) error {
-	if k, ok := s.Manifold.Kernel.(kernels.Bounded); ok {
-		for i := range m.Path {
-			if err := k.Fits(slices.Concat(m.Path[i], m.Source[i])); err != nil {
-				return fmt.Errorf("step %d of %d: %w", i, len(m.Path)-1, err)
-			}
+	for i := range m.Path {
+		if err := s.Manifold.fits(m.Path[i], m.Source[i]); err != nil {
+			return fmt.Errorf("step %d of %d: %w", i, len(m.Path)-1, err)
 		}
 	}
 	if t, ok := term.(kernels.Bounded); ok {

@@ -3,7 +3,6 @@ package landmarks
 import (
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -105,7 +104,7 @@ func (s *Space) Carry(g *Geodesic, points [][]float64) ([][][]float64, error) {
 	}
 	paths := out.Array3(0)
 	for i, q := range out.Matrix(1) {
-		if err := s.fits(s.Point(q), paths[i]); err != nil {
+		if err := s.Manifold.fits(s.Point(q), paths[i]); err != nil {
 			return nil, fmt.Errorf("Carry: step %d of %d: %w", i, s.Steps(), err)
 		}
 	}
@@ -137,14 +136,6 @@ func (s *Space) along(name string, g *Geodesic, points [][]float64) (*Space, err
 		}
 	}
 	return s, nil
-}
-
-// fits returns an error if the kernel has fast sums that are valid in a box only, and a point is outside the box.
-func (s *Space) fits(points ...[][]float64) error {
-	if k, ok := s.Manifold.Kernel.(kernels.Bounded); ok {
-		return k.Fits(slices.Concat(points...))
-	}
-	return nil
 }
 
 // CarryOnGraph is a graph function: it returns where the diffeomorphisms at time 1 of the geodesics from q with initial momenta p,

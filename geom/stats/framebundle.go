@@ -88,11 +88,13 @@ func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ..
 	return frameBundleMean("Frame bundle mean", false, on.Geometry(), samples, rank, append([]FrameOption{frameLimit}, opts...))
 }
 
-// frameLimit is the limit of iterations where no other one is given: searches whose mean and frame are determined take up to 30. One whose
-// frame the samples do not determine creeps, and ends after undetermined iterations.
-var frameLimit = MaxIterations(50)
+// The limits of iterations where no other one is given. Searches whose frame the samples determine take up to 30; others creep.
+const (
+	frameIterations        = 50
+	undeterminedIterations = 10
+)
 
-const undetermined = 10
+var frameLimit = MaxIterations(frameIterations)
 
 // FrameBundlePCA is FrameBundleMean with an estimated noise: probabilistic principal components (Tipping and Bishop, J. Royal
 // Statistical Society B 61, 1999) on a manifold. It is at a local minimum of
@@ -250,10 +252,8 @@ func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank in
 	case r.sigma == 0:
 		b.sigma = min(max(left, least/100), least/4)
 	}
-	var limited options
-	frameLimit.apply(&limited)
-	if r.MaxIterations == limited.MaxIterations && !determined(deviations, rank, len(samples)) {
-		r.MaxIterations = undetermined
+	if r.MaxIterations == frameIterations && !determined(deviations, rank, len(samples)) {
+		r.MaxIterations = undeterminedIterations
 	}
 	m, err := b.mean(least)
 	if err != nil {
