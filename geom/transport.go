@@ -126,7 +126,7 @@ func GeodesicTransport(m Manifold) ode.Field {
 // few that the energy changes by more than 1 %.
 func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 	if g == nil {
-		return nil, fmt.Errorf("Transport: no geodesic")
+		return nil, fmt.Errorf("Transport: the geodesic is nil: give one that Exp, Shoot or Log returned without an error")
 	}
 	moved, err := s.steady(max(s.steps, g.Steps)).transport(g.Start, g.Momentum, given(v))
 	return each(moved, s.Points), err

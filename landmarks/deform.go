@@ -92,7 +92,7 @@ func (s *Space) Deform(g *Geodesic, points [][]float64) (*Deformation, error) {
 // Deform with it give φ⁻¹ and its derivative.
 func (s *Space) Inverse(g *Geodesic) (*Geodesic, error) {
 	if g == nil || len(g.Momenta) == 0 {
-		return nil, errors.New("Inverse: no geodesic")
+		return nil, errors.New("Inverse: the geodesic is nil or has no momenta: give one that Exp, Shoot or Log returned without an error")
 	}
 	p := floats.ScaleTo(make([]float64, s.Manifold.Dim()), -1, s.Vector(g.Momenta[len(g.Momenta)-1]))
 	return s.Steady(g).ShootInexact(g.End, s.Point(p))

@@ -186,5 +186,5 @@ func TestDeformIsDifferentiable(t *testing.T) {
 		expect.Abs(t, "a point of a million", wide.Jacobian[i], few.Jacobian[i%len(z)], 1e-13)
 	}
 	expect.Refused(t, expect.Error(M.Deform(g, nil)), "Deform: no points")
-	expect.Refused(t, expect.Error(M.Inverse(nil)), "Inverse: no geodesic")
+	expect.Refused(t, expect.Error(M.Inverse(nil)), "Inverse: the geodesic is nil")
 }

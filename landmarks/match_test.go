@@ -290,7 +290,7 @@ func TestBadMatches(t *testing.T) {
 		"point 0 of the source: coordinate 1 is": func() (*landmarks.Matching, error) {
 			return m.MatchFrom(square, [][]float64{{0, math.NaN()}}, target, 1)
 		},
-		"no source": func() (*landmarks.Matching, error) { return m.MatchFrom(square, nil, target, 1) },
+		"the source has no points": func() (*landmarks.Matching, error) { return m.MatchFrom(square, nil, target, 1) },
 		"the target mesh: the mesh is empty": func() (*landmarks.Matching, error) {
 			return m.Match(square, attachment.Varifold(kernels.Gaussian(1), curve, &mesh.Mesh{}), 1)
 		},

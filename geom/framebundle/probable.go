@@ -506,7 +506,7 @@ func (p *Probable) Follow(u Point[geom.Vec], step []float64, sigma, tolerance fl
 	}
 	var factor mat.Cholesky
 	if !factor.Factorize(gram) {
-		return nil, errors.New("most probable path: the frame degenerates")
+		return nil, errors.New("most probable path: the vectors of the frame become linearly dependent along the path: take a larger noise, or a frame of fewer vectors")
 	}
 	var tooLong atomic.Bool
 	err := parallel(len(p.kept), func(i int) error {

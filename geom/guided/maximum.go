@@ -86,7 +86,7 @@ func (p *Posterior[P]) MaximumLikelihood() (*Maximum, error) {
 func summit(logs, slopes [][][]float64) ([]float64, *mat.Cholesky, error) {
 	u, r := slices.Concat(logs...), slices.Concat(slopes...)
 	if len(u) == 0 {
-		return nil, nil, errors.New("no draws")
+		return nil, nil, errors.New("there are no draws: ask Sample for more")
 	}
 	k := len(u[0])
 	draws := mat.NewDense(len(u), k, nil)
@@ -97,7 +97,7 @@ func summit(logs, slopes [][][]float64) ([]float64, *mat.Cholesky, error) {
 	stat.CovarianceMatrix(&covariance, draws, nil)
 	var spread mat.Cholesky
 	if !spread.Factorize(&covariance) {
-		return nil, nil, errors.New("too few draws, or draws that do not move")
+		return nil, nil, errors.New("there are too few draws, or all are equal: ask Sample for more draws, or a longer warm-up")
 	}
 	var l mat.TriDense
 	spread.LTo(&l)

@@ -37,7 +37,7 @@ func RegressionTest[P geom.Point](on geom.Of[P], samples []P, known, tested line
 		return nil, err
 	}
 	if len(tested) == 0 {
-		return fail(errors.New("no terms to test"))
+		return fail(errors.New("no terms to test: give at least one"))
 	}
 	d, err := linear.NewDesign(len(x), nil, w, slices.Concat(known, tested)...)
 	if err != nil {

@@ -41,49 +41,48 @@ type FrameMean[P geom.Point] struct {
 	Status              geom.Status
 }
 
-// FrameBundleMean returns the Fréchet mean on the frame bundle: the mean x and the covariance ννᵀ of rank m, 1 ≤ m ≤ d, at a
-// local minimum of
+// FrameBundleMean returns the Fréchet mean on the frame bundle: a point x and a frame ν of rank m, 1 ≤ m ≤ d, at a local minimum
+// of
 //
 //	Σ w_i (½ ‖p_i‖² + λ |π Exp_FM(u, p_i) − x_i|²) + ½ log det(νᵀ g ν),  λ = 1/2σ²,
 //
-// over u = (x, ν) and the momenta p_i of paths from u. Here Exp_FM is the geodesic flow of the frame bundle, π the projection
-// (x, ν) ↦ x, and |·| the Euclidean norm of coordinates, or of ambient vectors on a Charted manifold. As σ → 0 the objective is the
-// negative log-likelihood of normal distributions on the manifold, with the energy of the most probable path to a sample in
-// place of −log of the density (Sommer, Information Processing in Medical Imaging, 2015; Kühnel and Sommer print the logarithm
-// with the opposite sign, for which there is no minimum). Then the result in flat space is the mean and covariance of the
-// samples, for m < d the leading principal components.
+// over u = (x, ν) and the momenta p_i of paths from u. Exp_FM is the geodesic flow of the frame bundle, π the projection
+// (x, ν) ↦ x, and |·| the Euclidean norm of coordinates, or of ambient vectors on a Charted manifold. The covariance of the
+// samples is ννᵀ. As σ → 0 the objective is the negative log-likelihood of a normal distribution on the manifold, with the energy
+// of the most probable path to a sample in place of −log of its density (Sommer, Information Processing in Medical Imaging, 2015).
+// Kühnel and Sommer print the logarithm with the opposite sign, for which there is no minimum.
 //
-// With σ > 0 there is no least value: a frame that shrinks to 0 leaves a finite mismatch, and a logarithm without lower bound.
-// In flat space there is a local minimum where the standard deviations of the samples along the frame are more than 2σ. Their
-// covariance along it is V + 2σ² + σ⁴V⁻¹ with V = ννᵀ; the likelihood of samples with noise, for which see FrameBundlePCA, has
-// V + σ².
+// σ > 0 is the standard deviation of the noise of a coordinate. In flat space the covariance of the samples along the frame is
+// then V + 2σ² + σ⁴V⁻¹ with V = ννᵀ, so V is too small by about 2σ². (The likelihood of samples with noise has V + σ²; see
+// FrameBundlePCA.) As σ → 0 the result in flat space is the mean and the covariance of the samples, and for m < d the leading
+// principal components. With σ > 0 the objective has no least value, because it tends to −∞ as the frame shrinks to 0. A local
+// minimum exists where the standard deviations of the samples along the frame are more than 2σ.
 //
-// The paths are most probable ones at every step of the search (see framebundle.Probable), and the derivative of the objective by u
-// is their momentum. The search for u is quasi-Newton, from the Gauss-Newton Hessian: the derivatives of the ends of 2m paths
-// whose anti-developments have the mean and the covariance of those of the samples. It sets out with much noise and few steps of
-// the integrator; framebundle.Space.Move changes x and ν.
+// The samples determine a frame of rank m well if 2σ lies between the standard deviations of the principal components m and m + 1:
 //
-// It is Converged where Imbalance is at most the Tolerance, whatever the number of samples and the unit of length, and the paths
-// are found within framebundle.EndTolerance of the distance of the farthest sample.
+//   - It is an error if σ exceeds 0.49 of the standard deviation of component m, because the frame would lose a vector.
+//   - If samples deviate in directions outside the frame by much more than 2σ, their paths bend, because a curved path also
+//     reaches points in other directions. This is right for samples of a distribution of rank m on a curved manifold. For other
+//     samples the frame then describes the bends and not the spread, and the search is long.
+//   - A sample that no smooth deformation reaches, such as an outline with landmarks in a wrong order, has a path that turns many
+//     times. If no most probable path to it is found, Status is not Converged, and Lost names the sample. Leave it out, or choose a
+//     larger Noise or rank.
 //
-// The option Noise sets σ, a length. In flat space a direction enters the frame where the standard deviation of the samples is more
-// than 2σ, and its variance comes out smaller by about 2σ². So mean and frame of rank m are well determined where 2σ lies
-// between the standard deviations of the principal components m and m + 1:
+// Status is Converged if Imbalance is at most the Tolerance, whatever the number of samples and the unit of length, and the paths
+// end within framebundle.EndTolerance of the distance of the farthest sample. A search that does not converge is not an error:
+// Err says why. It is an error if the rank is not from 1 to d, if there are too few samples for it, or if a sample is not a point.
 //
-//   - A σ above 0.49 of that of component m is an error, for the frame would lose a vector.
-//   - Deviations that the frame does not span and that are much larger than 2σ bend the paths, because a curved path also reaches
-//     points in other directions. If the samples come from a distribution of rank m on a curved manifold, this is right. If they do
-//     not, mean and frame adapt to these deviations, do not describe the spread of the samples, and the search is long.
-//   - A sample that no smooth deformation reaches, such as landmarks in a wrong order, gives a path that turns many times. If its search
-//     fails at steps of mean and frame that shrink, it is given up, and the search goes on with the best path to it that is known. Where no
-//     path to it is found at the end either, Status is not Converged, and Lost names the sample. Leave it out, or take a larger Noise or
-//     rank.
+// The options are Weights, Start, Noise (σ; default: the standard deviation that the principal components leave in other
+// directions, but at least 1/100 and at most 1/4 of the least standard deviation along the frame), Tolerance (default 0.01, in
+// standard errors) and MaxIterations (50; 10 if the samples do not determine a frame of this rank).
 //
-// The default of σ is the standard deviation that the principal components of the coordinates leave in other directions, but at
-// least 1/100 and at most 1/4 of the least standard deviation along the frame.
+// # Algorithm
 //
-// It takes Weights, Start, Noise, Tolerance (default 0.01, in standard errors) and MaxIterations (50; 10 where the samples do
-// not determine a frame of this rank, see Err).
+// The paths are most probable ones at every step of the search (see framebundle.Probable), so the derivative of the objective
+// with respect to u is given by their momenta. The search for u is quasi-Newton and starts from the Gauss–Newton Hessian, which
+// comes from the derivatives of the ends of 2m paths whose anti-developments have the mean and the covariance of those of the
+// samples. It begins with much noise and few steps of the integrator. framebundle.Space.Move changes x and ν. If the search for
+// the path to a sample fails at steps of u that shrink, the search for u continues with the best path to it that is known.
 func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...FrameOption) (*FrameMean[P], error) {
 	return frameBundleMean("Frame bundle mean", false, on.Geometry(), samples, rank, append([]FrameOption{frameLimit}, opts...))
 }
@@ -237,8 +236,12 @@ func frameBundleMean[P geom.Point, O FrameOption](task string, estimate bool, s 
 
 func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank int) (*FrameMean[geom.Vec], error) {
 	task, d := r.Name, r.space.M.Dim()
-	if rank < 1 || rank > d || estimate && rank == d {
-		return nil, fmt.Errorf("%s: rank %d in dimension %d", task, rank, d)
+	most := d
+	if estimate {
+		most = d - 1 // the noise needs a direction of its own
+	}
+	if rank < 1 || rank > most {
+		return nil, fmt.Errorf("%s: rank %d, want 1 to %d", task, rank, most)
 	}
 	u, deviations, least, left, err := r.principal(samples, w, rank)
 	if err != nil {
@@ -412,7 +415,7 @@ func (r *run) principal(samples [][]float64, w []float64, rank int) (u fiberPoin
 func components(a *mat.Dense, rank int) (values []float64, rows [][]float64, err error) {
 	var svd mat.SVD
 	if !svd.Factorize(a, mat.SVDThin) {
-		return nil, nil, errors.New("the principal components of the samples do not converge")
+		return nil, nil, errors.New("the principal components of the samples were not found: look for a sample with coordinates that are not finite or very large")
 	}
 	values = svd.Values(nil)
 	if !(values[rank-1] > 1e-7*values[0]) {
@@ -644,7 +647,7 @@ func (b *bundle) hessian() (*mat.SymDense, error) {
 		}
 		var factor mat.Cholesky
 		if !factor.Factorize(gram) {
-			return nil, errors.New("the frame degenerates")
+			return nil, errors.New("the vectors of the frame become linearly dependent in the search: take a lower rank, or a larger Noise")
 		}
 		var along, follow, rest, part mat.Dense
 		along.Mul(t.ByControls.T(), t.ByStart)
@@ -689,7 +692,7 @@ func (b *bundle) probes() ([][]float64, error) {
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(covariance, true) {
-		return nil, errors.New("the paths are not finite")
+		return nil, errors.New("the most probable paths at a step of the search are not finite: give more steps of the integrator, a larger Noise, or a Start closer to the samples")
 	}
 	var axes mat.Dense
 	eigen.VectorsTo(&axes)
@@ -762,7 +765,7 @@ func (b *bundle) principalAxes(m *FrameMean[geom.Vec]) error {
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(gram, true) {
-		return errors.New("the metric is not finite at the mean")
+		return errors.New("the metric is not finite at the mean: give a Start closer to the samples")
 	}
 	var rotation mat.Dense
 	eigen.VectorsTo(&rotation)

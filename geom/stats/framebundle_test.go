@@ -323,9 +323,9 @@ func TestFrameBundleMeanErrors(t *testing.T) {
 		call func() (*stats.FrameMean[geom.Vec], error)
 	}{
 		{"no samples", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, nil, 1) }},
-		{"rank 4 in dimension 3", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 4) }},
-		{"rank 0 in dimension 3", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 0) }},
-		{"rank 3 in dimension 3", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundlePCA(space, x, 3) }},
+		{"rank 4, want 1 to 3", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 4) }},
+		{"rank 0, want 1 to 3", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 0) }},
+		{"rank 3, want 1 to 2", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundlePCA(space, x, 3) }},
 		{"2 samples have a covariance of rank 1 at most", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x[:2], 2) }},
 		{"the rank of their covariance is below 2", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, line, 2) }},
 		{"Noise(1) is too large for rank 2", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 2, stats.Noise(1)) }},

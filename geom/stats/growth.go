@@ -50,28 +50,37 @@ type Growth[P geom.Point] struct {
 	Status        geom.Status  // the worst of those of the regressions and of the mean
 }
 
-// Grow estimates how subjects grow, and what varies between them, in two stages (Muralidharan and Fletcher, CVPR 2012; Singh,
-// Hinkle, Joshi and Fletcher, IPMI 2013). In the model, observation j of subject i is
+// Grow estimates how subjects change in time, and what varies between them (Muralidharan and Fletcher, CVPR 2012; Singh, Hinkle,
+// Joshi and Fletcher, IPMI 2013). In the model, observation j of subject i at time t_ij is
 //
-//	x_ij = Exp(γ_i(t_ij), ε_ij),  γ_i(t) = Exp_{p_i}((t − t₀) v_i),  v_i moved to the mean of the p_i:  s_i = β + b_i,
+//	x_ij = Exp(γ_i(t_ij), ε_ij),  γ_i(t) = Exp_{p_i}((t − t₀) v_i),
 //
-// with independent b_i of mean 0 and covariance B, and independent errors ε_ij of mean 0 and covariance R. First every subject
-// has its geodesic regression. Then the slopes at the common time t₀ are moved in parallel along the geodesics from the p_i to their
-// Fréchet mean y, where they have a mean s̄, the estimate of β, and a covariance C with the factor 1/(N − 1).
+// with independent noise ε_ij of mean 0 and covariance R. The slopes v_i, moved in parallel to the mean of the p_i, are
+// s_i = β + b_i with independent b_i of mean 0 and covariance B. The mean slope s̄ is the estimate of β; its covariance is C/N,
+// where C is the sample covariance of the N slopes.
 //
-// C holds the errors of the regressions too: to first order it estimates B + R·mean(1/S_i), S_i = Σ_j (t_ij − t̄_i)². R is estimated by
-// the residuals, Σ e_ij e_ijᵀ/Σ(n_i − 2), and what is left is B: the components of Rate are the traces of C, R·mean(1/S_i) and their
-// difference in the metric at y, those of Modes their values along the modes. Likewise the covariance of the intercepts holds
-// R·mean(1/n_i + (t₀ − t̄_i)²/S_i). The covariance of s̄ is C/N, whatever the sizes of B and R and however the observations are
-// spread over the subjects. What is left out are curvature times squares of the errors ε, and holonomy: vectors moved to the
-// estimate of y, not to y itself.
+// tracks holds the times and the points of each subject, in any order and any unit of time. Slopes and their standard errors are
+// lengths per unit of time; the components of Rate and Modes are squared lengths per squared time, Noise is a length.
 //
-// Every subject has observations at two times or more, one of them at three or more. A subject with as many observations as
-// another takes no new compilation. Noise that no logarithm reaches (see Mismatch) has no place here: then take Regress with
-// Mismatch for every subject, FrechetMean with Mismatch, and Gather.
-//
-// It takes Tolerance and MaxIterations, which go to Regress and FrechetMean. A growth that is cancelled has the Times and Subjects whose
+// It is an error if there are fewer than two subjects, if a subject has fewer than two observations or all at one time, or if no
+// subject has a third observation. Samples that no logarithm reaches (see Mismatch) need another way: Regress with Mismatch for every
+// subject, FrechetMean with Mismatch, and Gather. If the Context of the space ends, the result has the Times and Subjects whose
 // regressions were done, and their Mean if all were; its other fields are empty.
+//
+// The options are Tolerance and MaxIterations, with the defaults of Regress and FrechetMean, to which they go.
+//
+// # Algorithm
+//
+// First every subject gets its geodesic regression. Then the slopes at the mean time t₀ are moved in parallel along the geodesics
+// from the p_i to their Fréchet mean y, where they have the mean s̄ and the covariance C.
+//
+// C also contains the errors of the regressions: to first order it estimates B + R·mean(1/S_i), S_i = Σ_j (t_ij − t̄_i)². R is
+// estimated by the residuals, Σ e_ij e_ijᵀ/Σ(n_i − 2), and B by what is left. The components of Rate are the traces of C, of
+// R·mean(1/S_i) and of their difference, in the metric at y; the components of Modes are their values along the modes. In the same
+// way the covariance of the intercepts contains R·mean(1/n_i + (t₀ − t̄_i)²/S_i). Neglected are curvature times squares of ε, and
+// holonomy: the vectors are moved to the estimate of y, not to y itself.
+//
+// Subjects with the same number of observations share one compiled program.
 func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...LimitOption) (*Growth[P], error) {
 	const what = "growth"
 	s := on.Geometry()
@@ -364,7 +373,7 @@ func (g *Growth[P]) Departure(on geom.Of[P], p linear.Permutations) (*Departure,
 	slope, covector := s.Vector(g.Slope), s.Vector(g.Momentum)
 	speed := floats.Dot(slope, covector)
 	if !(speed > 0) {
-		return nil, errors.New("departure: the mean slope is 0")
+		return nil, errors.New("departure: the mean slope is 0, so that there is no direction across it")
 	}
 	n, times := len(g.Times), len(g.Times[0])
 	var rows [][]float64

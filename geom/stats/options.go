@@ -92,7 +92,7 @@ func Noise(length float64) FrameOption { return sigma("Noise", length) }
 func sigma(name string, sigma float64) setting {
 	return func(o *options) error {
 		if o.sigma = sigma; !(sigma > 0 && sigma*sigma > 0 && !math.IsInf(sigma*sigma, 1)) {
-			return fmt.Errorf("%s(%g), want a positive number whose square is one, too", name, sigma)
+			return fmt.Errorf("%s(%g), want a positive number whose square is neither 0 nor infinite", name, sigma)
 		}
 		return nil
 	}

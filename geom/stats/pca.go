@@ -34,7 +34,7 @@ type PCA[P geom.Point] struct {
 // of a mode is chosen so that its component of largest absolute value is positive.
 func TangentPCA[P geom.Point](m *Mean[P]) (*PCA[P], error) {
 	if m == nil {
-		return nil, fmt.Errorf("tangent PCA: no mean")
+		return nil, fmt.Errorf("tangent PCA: the mean is nil: give the result of FrechetMean")
 	}
 	p, err := tangentPCA(&Mean[geom.Vec]{Point: geom.Numbers(m.Point), Weights: m.Weights, Velocities: numbers(m.Velocities), Momenta: numbers(m.Momenta), Status: m.Status})
 	if err != nil {

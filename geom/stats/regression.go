@@ -31,25 +31,35 @@ type Regression[P geom.Point] struct {
 	Status     geom.Status // the worse of those of the search and of the Fréchet mean, on which R2 depends
 }
 
-// Regress returns the p and v_k that minimise Σ w_i d(Exp_p(Σ_k (c_ik − c̄_k) v_k), x_i)²: geodesic regression (Fletcher, Int. J. Computer
-// Vision 105, 2013), on several covariates that of Kim et al. (CVPR 2014). The terms of the model have one value for each sample, numbers in
-// any unit or categories:
+// Regress returns the point p and the velocities v_k at p that minimise
+//
+//	Σ w_i d(Exp_p(Σ_k (c_ik − c̄_k) v_k), x_i)²
+//
+// for samples x_i and the columns c_k of a linear model. This is geodesic regression (Fletcher, Int. J. Computer Vision 105,
+// 2013), and for several covariates that of Kim et al. (CVPR 2014). The terms of the model have one value per sample, numbers in
+// any unit or categories; v_k is a length per unit of its column:
 //
 //	age, sex := linear.Covariate("age", ages...), linear.Factor("sex", sexes...)
 //	r, err := stats.Regress(space, samples, linear.Terms{age})                                   // one geodesic
 //	r, err := stats.Regress(space, samples, linear.Terms{age, sex})                              // v_1 is the difference at any age
 //	r, err := stats.Regress(space, samples, linear.Terms{age, sex, linear.Interaction(age, sex)}) // v_2 is that of the speeds
 //
-// The search starts at the Fréchet mean, with the regression in its tangent space, and has the columns centred and orthonormal, so that
-// neither their units nor their order play a part. It uses the exact gradient, which reverse-mode differentiation computes from the
-// logarithms of the residuals. A term that adds nothing to a constant and the terms before it is an error: see linear.NewDesign.
+// With Mismatch(σ), for many landmarks, d_σ replaces d: a second geodesic leads from γ(c_i) towards x_i and may miss it. Only the
+// lengths of these second geodesics are penalised, not that of γ, so the velocities are not shrunk. The points of the manifold
+// must then be coordinates: a Charted manifold is an error.
 //
-// Mismatch(σ), for many landmarks, replaces d by d_σ: from each γ(c_i) a second geodesic leads towards x_i, and may miss it. Only
-// the lengths of these second geodesics are penalised, not those of γ, so the velocities are not shrunk. The points of
-// the manifold must be coordinates; a Charted manifold is an error.
+// It is an error if there are no terms, if a term adds nothing to the constant and the terms before it (see linear.NewDesign), or
+// if a sample is not a point. A search that does not converge is not an error: Status says so. RegressionTest tests whether a
+// covariate matters.
 //
-// It takes Weights, Start (for the Fréchet mean), Mismatch, Tolerance (default 1e-6, with Mismatch 0.01: see solve.Minimise) and
-// MaxIterations (500). Whether a covariate matters tells RegressionTest.
+// The options are Weights, Start (of the search for the Fréchet mean), Mismatch, Tolerance (default 1e-6, with Mismatch 0.01: see
+// solve.Minimise) and MaxIterations (500).
+//
+// # Algorithm
+//
+// The search starts at the Fréchet mean, with the regression in its tangent space. It works with centred and orthonormal columns,
+// so that neither their units nor their order matter. Its gradient is exact: reverse-mode differentiation computes it from the
+// logarithms of the residuals.
 func Regress[P geom.Point](on geom.Of[P], samples []P, model linear.Terms, opts ...MeanOption) (*Regression[P], error) {
 	s := on.Geometry()
 	r, err := newRun("geodesic regression", s, 0, opts)

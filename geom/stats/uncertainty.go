@@ -30,20 +30,28 @@ type Uncertainty[P geom.Point] struct {
 	Stiffness     []float64 // the eigenvalues of H: 1 in flat space, more where curvature is negative; above 0 at a minimum
 }
 
-// MeanUncertainty is the central limit theorem for a Fréchet mean (Bhattacharya and Patrangenaru, Ann. Statist. 33, 2005): with p_i the
-// momenta of the logarithms of the samples and H = Σ w_i Hess_y ½ d(y, x_i)², the covariance of the mean is
+// MeanUncertainty returns the covariance of a Fréchet mean y by the central limit theorem,
 //
-//	H⁻¹ S H⁻¹,  S = Σ w_i² p_i p_iᵀ/(1 − 2w_i + Σ_j w_j²),
+//	H⁻¹ S H⁻¹,  S = Σ w_i² p_i p_iᵀ/(1 − 2w_i + Σ_j w_j²),  H = Σ w_i Hess_y ½ d(y, x_i)²,
 //
-// which in flat space, where H = 1, is the covariance of the logarithms over N for equal weights. For any weights S is unbiased there if
-// the samples have one covariance, as those of one population have: of independent x_i with the variance 1, p_i = x_i − Σ_j w_j x_j has
-// the variance 1 − 2w_i + Σ_j w_j². On a sphere H < 1, and the mean is less certain than its logarithms say; where H is singular the
-// mean is no longer normal ("smeary"), and where it is nearly so the covariance changes with small changes of the mean. The Hessians
-// are ∂p(1)/∂q(1) of geodesics from the samples to y, by differences of 2d of them, to 1e-6 or so; with Mismatch they are those of ½ d_σ².
+// where p_i are the momenta of the logarithms of the samples x_i (Bhattacharya and Patrangenaru, Ann. Statist. 33, 2005). In flat
+// space H = 1, and for equal weights this is the covariance of the logarithms divided by N. For any weights S is unbiased there
+// if the samples have one covariance: for independent x_i of variance 1, p_i = x_i − Σ_j w_j x_j has the variance
+// 1 − 2w_i + Σ_j w_j². With Mismatch, H is the mean Hessian of ½ d_σ².
 //
-// The mean must have converged; a median has another uncertainty, and is an error. So is a stop on the way: a part of the Hessians is no
-// result. It is an error, too, if there is a direction in which the sum of squared distances does not grow, to second order: then y is
-// no local minimum. Weights are taken for known numbers, not for those of repeated samples.
+// Where the curvature is positive, H < 1, and the mean is less certain than the logarithms alone say. If H is singular, the mean
+// is no longer normally distributed ("smeary"). If it is nearly so, small changes of the mean change the covariance much.
+//
+// m is the result of FrechetMean on the same space. Its weights count as known numbers, not as numbers of repeated samples.
+//
+// It is an error if the mean has not converged, if it is a Median, if there are fewer than 2 samples, if the space's Context ends
+// before all Hessians are known, or if the sum of squared distances does not grow in some direction, to second order: then y is no
+// local minimum.
+//
+// # Algorithm
+//
+// The Hessians are ∂p(1)/∂q(1) of geodesics from the samples to y. They come from differences of 2d geodesics per sample, with a
+// relative error of about 1e-6.
 func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], error) {
 	const what = "uncertainty of a mean"
 	s := on.Geometry()

@@ -96,7 +96,7 @@ func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (*Bri
 // Likelihood for each point of v, with its standard error and its discretisation error. The errors are those of Bridge.
 func LogLikelihood[P geom.Point](on geom.Of[P], proposal Proposal, x P, v []P, r Run) ([]Likelihood, error) {
 	if len(v) == 0 {
-		return nil, fmt.Errorf("LogLikelihood: no observations")
+		return nil, fmt.Errorf("LogLikelihood: no observations: give at least one")
 	}
 	out, err := runBridges(on.Geometry(), proposal, "LogLikelihood", x, v, &r, false)
 	if err != nil {

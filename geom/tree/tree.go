@@ -23,7 +23,7 @@ type Tree struct {
 func New(parent []int, length []float64, name []string) (*Tree, error) {
 	n := len(parent)
 	if n == 0 {
-		return nil, fmt.Errorf("tree: no nodes")
+		return nil, fmt.Errorf("tree: it has no nodes: give at least the root")
 	}
 	if name == nil {
 		name = make([]string, n)
@@ -75,7 +75,7 @@ func checkLength(l float64) error {
 // CheckLengths returns an error if the length of an edge is not known, or there are no nodes.
 func (t *Tree) CheckLengths() error {
 	if len(t.Parent) == 0 {
-		return fmt.Errorf("tree: no nodes")
+		return fmt.Errorf("tree: it has no nodes: make it with New or Parse")
 	}
 	for i, l := range t.Length {
 		if math.IsNaN(l) {
@@ -134,7 +134,7 @@ func (t *Tree) Label(i int) string {
 // joined, and rooted where the paths to the leaves first part. It is an error if a name is that of no leaf.
 func (t *Tree) Keep(names ...string) (*Tree, error) {
 	if len(names) == 0 {
-		return nil, fmt.Errorf("tree: no leaf is kept")
+		return nil, fmt.Errorf("tree: no leaf to keep: give the name of at least one")
 	}
 	below, err := t.paths(names)
 	if err != nil {
@@ -172,7 +172,7 @@ func (t *Tree) Keep(names ...string) (*Tree, error) {
 // order. It is an error if a name is that of no leaf.
 func (t *Tree) Clade(leaves ...string) ([]int, error) {
 	if len(leaves) == 0 {
-		return nil, fmt.Errorf("tree: a clade of no leaves")
+		return nil, fmt.Errorf("tree: a clade of no leaves: give the name of at least one")
 	}
 	below, err := t.paths(leaves)
 	if err != nil {

@@ -70,7 +70,7 @@ func TestKeep(t *testing.T) {
 		}
 	}
 	expect.Refused(t, expect.Error(tree.Keep("A", "AB")), `no leaf is called "AB"`)
-	expect.Refused(t, expect.Error(tree.Keep()), "no leaf is kept")
+	expect.Refused(t, expect.Error(tree.Keep()), "no leaf to keep")
 }
 
 func TestClade(t *testing.T) {

@@ -53,7 +53,7 @@ func StrainOf(f [][]float64) (Strain, error) {
 func singular(f *mat.Dense) (Strain, error) {
 	var svd mat.SVD
 	if !svd.Factorize(f, mat.SVDThin) {
-		return Strain{}, errors.New("the derivative is not finite")
+		return Strain{}, errors.New("the derivative of the deformation is not finite: look for vertices whose coordinates are not, and for degenerate cells")
 	}
 	var u, v mat.Dense
 	svd.UTo(&u)

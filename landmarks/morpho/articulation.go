@@ -38,7 +38,7 @@ func (d *Dataset) FixJoint(joint, resting, moving []int) (*Dataset, error) {
 		seen[l] = true
 	}
 	if len(resting) == 0 || len(moving) == 0 {
-		return fail(errors.New("a part has no landmarks"))
+		return fail(errors.New("a part has no landmarks: list at least one for each part"))
 	}
 	out := *d
 	out.Specimens = slices.Clone(d.Specimens)

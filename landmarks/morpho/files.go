@@ -72,14 +72,19 @@ func extensionsOf(which func(fileFormat) bool) (all []string) {
 // unnamed are extensions that say nothing of the contents: many programs write them.
 var unnamed = []string{"", ".txt", ".dat", ".asc"}
 
-// Read reads a file of shapes, or a .zip of them. The extension names the format, one of Extensions; the contents tell that of files with another, and of .txt,
-// .dat and .asc. Missing landmarks come back as NaN; see Dataset.Validate. Errors name the file and the line, and say what to do.
+// Read returns the landmarks in a file, in a .zip of files, or in a folder. Coordinates keep the unit of the file. A missing
+// landmark has the coordinates NaN; see Dataset.Validate. Unit and Closed are known from some formats only: set them after reading
+// others.
 //
-// Of a folder every file is a specimen, of the name of the file without extension. Hidden files are passed over, and, with a note in Notes,
-// folders and files of other kinds, such as meshes beside their landmarks. The numbers of landmarks and of their coordinates must agree, and
-// so must labels. Numbers behind the name of a list, as 3D Slicer makes them (F-1, F-2, …), agree whatever the name.
+// The extension names the format, one of Extensions. The contents name that of files with other extensions, and of .txt, .dat and
+// .asc.
 //
-// Only some formats hold Unit and Closed: set them after reading others.
+// In a folder every file is a specimen, named after the file without its extension. Read ignores hidden files. It also ignores
+// folders and files of other kinds, such as meshes beside their landmarks, and says so in Notes. All specimens must have the same
+// numbers of landmarks and coordinates and the same labels. Labels that are a name with a number, as 3D Slicer makes them (F-1,
+// F-2, …), are the same if the numbers are.
+//
+// Errors name the file and the line and say what to do. errors.Is(err, ErrNotLandmarks) holds for a file of another kind.
 func Read(path string) (*Dataset, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return readFolder(path)
@@ -199,9 +204,9 @@ func readFolder(folder string) (*Dataset, error) {
 		out.note("passed over, as they hold no landmarks: %s", listed(passed))
 	}
 	if first == nil {
-		what := "a folder without files"
+		what := "the folder has no files"
 		if len(passed) > 0 {
-			what = "a folder without landmarks; there are " + listed(passed)
+			what = "the folder has no files with landmarks, only " + listed(passed)
 		}
 		return nil, fmt.Errorf("%s: %w", folder, text.Advise("put a file for each specimen into it, with one of the extensions "+
 			strings.Join(Extensions(), ", "), "%s", what))
@@ -259,11 +264,20 @@ func numberLabels(labels []string) []string {
 	return numbers
 }
 
-// Write writes the data set in the format that the extension of path names: .csv and .tsv (long), .tps, .nts and .dta, .npy,
-// .txt and .morphologika (Morphologika), .morphoj.txt (the text of MorphoJ), and .mrk.json and .fcsv (3D Slicer), which hold one specimen. Behind
-// any of them .zip, as in skulls.mrk.json.zip, makes an archive with a file for each specimen. Every coordinate is read back to the last bit. The
-// file is written beside path and renamed, so that an error leaves an earlier file as it was. Covariates are written to .csv and .tsv alone, .npy has
-// no names either, Unit and Closed to .mrk.json, Labels to that and .fcsv, and Curves to .tps.
+// Write writes a data set in the format that the extension of path names:
+//
+//	.csv, .tsv                one row per landmark; with covariates
+//	.tps                      with curves
+//	.nts, .dta, .morphologika, .txt (Morphologika), .morphoj.txt (the text of MorphoJ)
+//	.npy                      without names
+//	.mrk.json, .fcsv          3D Slicer, one specimen; with labels, and .mrk.json with unit and Closed
+//
+// With .zip behind an extension, as in skulls.mrk.json.zip, it writes an archive with one file per specimen. Read gives back every
+// coordinate to the last bit. What a format cannot hold, by this list, is not written.
+//
+// It is an error if the extension names no format that can be written, if the data set has no specimens, if a format of one specimen
+// is given several, if a name has a line break or spaces around it, or if a coordinate is infinite; NaN is written as missing. Write writes a file beside path and renames it, so
+// that after an error an earlier file is as it was.
 func Write(path string, d *Dataset) error {
 	name, packed := strings.ToLower(filepath.Base(path)), false
 	if name, packed = strings.CutSuffix(name, archive); packed {

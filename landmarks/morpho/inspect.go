@@ -113,24 +113,33 @@ const (
 	farApart  = 5    // times as large as the others are specimens of another size, whatever the unit
 )
 
-// Inspect is the look at data that comes before any analysis: it lists the specimens that were probably digitised otherwise than the
-// rest, to be looked at rather than to be removed.
+// Inspect lists the specimens that were probably digitised in another way than the others. Look at them before any analysis;
+// they need not be wrong. A finding has one of these faults:
 //
 //   - Coincident: two landmarks have the same coordinates.
-//   - OtherSize: of the groups of specimens whose sizes are less than twice the next smaller one, the specimen is not in the
-//     largest, and its size is five times that group's median or more, a fifth or less, or what another unit makes of a size of the group.
-//     The size is the median distance of the landmarks from the medians of their coordinates, so that one far off has no part in it.
-//   - Mirrored, Relabelled: the mirror image, or on a closed outline the landmarks counted the other way round or from another one,
-//     halves the squared Procrustes distance from the mean of a shape farther from it than one and a half times the median. Where there
-//     is no outline, landmarks counted so must bring it nearer than twice the median.
-//   - Swapped, where there is no outline: landmarks l and m, off by three times their usual deviations, would be half as far off if exchanged.
-//   - OutOfOrder, on a closed outline: another order of neighbours shortens it by more than a tenth of a spacing
-//     (sections are reversed as long as that shortens it, the greatest gain first: 2-opt, Croes 1958).
-//   - FarFromMean: a distance from the mean beyond the upper quartile by more than one and a half quartile distances (Tukey 1977),
-//     which no fault above but OutOfOrder explains.
+//   - OtherSize: the specimen is not in the largest group of similar sizes, and its size is at least five times the median size of
+//     this group, at most a fifth of it, or what another unit makes of it.
+//   - Mirrored: its mirror image halves its squared Procrustes distance from the mean.
+//   - Relabelled: on a closed outline, counting the landmarks from another one or the other way round does so.
+//   - Swapped (not on outlines): landmarks l and m deviate three times as much as usual, and half as much after exchanging them.
+//   - OutOfOrder (on closed outlines): another order of neighbours makes the outline shorter by more than a tenth of the mean
+//     distance of neighbours.
+//   - FarFromMean: its distance from the mean exceeds the upper quartile by more than one and a half interquartile ranges (Tukey
+//     1977), and no fault above but OutOfOrder explains it.
 //
-// The mean is that of the half of the specimens nearest to it, so that the odd ones have no part in it. It is an error if counts or
-// dimensions differ, landmarks are missing (see EstimateMissing), or Procrustes cannot align the shapes.
+// The data set is not changed, and its specimens need not be aligned. Distances are full Procrustes distances, which have no unit.
+//
+// It is an error if numbers of landmarks or dimensions differ, if landmarks are missing (see EstimateMissing), or if Procrustes
+// cannot align the shapes.
+//
+// # Algorithm
+//
+// The mean is that of the half of the specimens nearest to it, so that faulty ones do not influence it. The size is the median
+// distance of the landmarks from the medians of their coordinates, so that one wrong landmark does not influence it; groups of
+// sizes are separated where a size is more than twice the next smaller one. Mirrored and Relabelled are tested for specimens that
+// are farther from the mean than one and a half times the median distance. Where there is no closed outline, the other labels must
+// also bring the specimen nearer than twice the median. OutOfOrder reverses sections as long as this shortens the outline, the
+// greatest gain first (2-opt, Croes 1958).
 func Inspect(d *Dataset) (*Inspection, error) {
 	if err := d.CheckCodes(); err != nil {
 		return nil, fmt.Errorf("inspect: %w", err)

@@ -153,10 +153,10 @@ func filled(x [][]float64, missing []int, values [][]float64) [][]float64 {
 	return out
 }
 
-// EstimateMissingByRegression is EstimateMissing with what the shapes that lack nothing say of how landmarks vary together: missing
-// landmarks are predicted from those that are there by ridge regression on these shapes, all aligned by Procrustes. Generalised
+// EstimateMissingByRegression is EstimateMissing with the covariation of landmarks in the complete shapes: missing
+// landmarks are predicted from the others by ridge regression on these shapes, all aligned by Procrustes. Generalised
 // cross-validation (Golub, Heath and Wahba, Technometrics 21, 1979) chooses how far to trust it; with no relation it gives
-// the mean. At least 4 shapes must lack nothing. It wants more of them than EstimateMissing and is better where they are many.
+// the mean. At least 4 shapes must be complete. It is better than EstimateMissing if many are.
 func EstimateMissingByRegression(shapes [][][]float64) ([][][]float64, error) {
 	missing, err := missingLandmarks(shapes)
 	if err != nil {
@@ -170,7 +170,7 @@ func EstimateMissingByRegression(shapes [][][]float64) ([][][]float64, error) {
 	}
 	if len(whole) < 4 {
 		return nil, fmt.Errorf("missing landmarks by regression: %w", text.Advise("use EstimateMissing",
-			"%d shapes lack nothing, want at least 4", len(whole)))
+			"%d of %d shapes have all landmarks, want at least 4", len(whole), len(shapes)))
 	}
 	a, err := Procrustes(whole)
 	if err != nil {

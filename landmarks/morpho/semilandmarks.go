@@ -122,7 +122,7 @@ func Slide(shape, reference [][]float64, semilandmarks []Semilandmark, criterion
 // checkSemilandmarks is for so many shapes of n landmarks in d dimensions.
 func checkSemilandmarks(n, d, shapes int, semilandmarks []Semilandmark, criterion Criterion) error {
 	if len(semilandmarks) == 0 {
-		return errors.New("no semi-landmarks")
+		return errors.New("there are no semi-landmarks: list at least one, or use Procrustes")
 	}
 	if criterion != BendingEnergy && criterion != ProcrustesDistance {
 		return fmt.Errorf("no criterion %d", int(criterion))

@@ -233,7 +233,7 @@ func TestReadFolder(t *testing.T) {
 	if diff := cmp.Diff(want, expect.Must(Read(folder)), same); diff != "" {
 		t.Error(diff)
 	}
-	advised(t, expect.Error(Read(filepath.Join(folder, "more"))), "more: a folder without files")
+	advised(t, expect.Error(Read(filepath.Join(folder, "more"))), "more: the folder has no files")
 
 	// Numbers behind the names of lists, which differ, are labels of their own.
 	folder = filepath.Join(t.TempDir(), "numbered")

@@ -102,20 +102,34 @@ type Atlas struct {
 //
 //	Σ_i [ Σ_o ‖φ_i(T_o) − S_io‖²/2σ_o² + ½ p_iᵀ K(c, c) p_i ]
 //
-// with the norm and the noise of every object o, over the vertices of T and the momenta p_i at the control points c, and over c if Model.Free is set (Durrleman et al., NeuroImage
-// 101, 2014; its log-likelihood is −2 times this, with kernels exp(−r²/w²): w = √2 σ of kernels.Gaussian). φ_i is the flow of the
-// geodesic from c with the momentum p_i. The search starts at the vertices of a template, such as one of the subjects, and keeps its
-// cells; the subjects, [subject][object], need not have as many. They should be aligned: see Align.
+// over the vertices of the template T, the momenta p_i at the control points c and, if Model.Free is set, over c (Durrleman et
+// al., NeuroImage 101, 2014; the log-likelihood printed there is −2 times this, and its kernels are exp(−r²/w²), so that w = √2 σ
+// of kernels.Gaussian). φ_i is the flow of the geodesic from c with the momentum p_i; the norm and the noise σ_o are those of
+// object o of the model.
 //
-// The options are solve.Tolerance (default 0.03), the largest Imbalance and Unsettled, and solve.MaxIterations, for each of three stages: at
-// first (500) the template moves in flows only, so that its cells stay apart; then with all its vertices: 700, or 200
-// where momenta have at most 600 numbers. If the noise is so small that this does not end, then at last (500) the template moves while
-// these follow it, each to its minimum.
+// template holds a mesh per object, such as those of one subject; the search starts at its vertices and keeps its cells. controls
+// is c, [N][D]. subjects is [subject][object]; they may have other numbers of vertices than the template. All are in one unit,
+// and aligned: see Align.
 //
-// The valleys are long and flat. Of three outlines, with five choices of widths and noise, the objective was 0.4 to 10 % above that at a
-// tolerance of 0.001, and deformed templates were up to 0.3 edges from their place there; at 0.01, which took up to seven times as many
-// steps, it was 0.3 % and 0.09 edges in four of them. In the fifth, of a kernel twice as wide as the outlines' radius and little noise, the
-// data hardly determine the template: it was 1.4 edges off where it deformed to the same. Compare objectives at small tolerances only.
+// Status is Converged if Imbalance and Unsettled are at most the tolerance and hardly any cells are folded: see Atlas.Status. A
+// search that does not converge is not an error. It is an error if there are fewer than two subjects, if the objects of a subject,
+// the template and the model differ in number or kind, if a mesh has no cells or coordinates that are not finite, or if the noise
+// is to be estimated and no degrees of freedom are left for it.
+//
+// The options are solve.Tolerance (default 0.03) and solve.MaxIterations, which holds for each of three stages (500, 700 and 500;
+// the second has 200 if the momenta have at most 600 numbers).
+//
+// # Algorithm
+//
+// In the first stage the template moves in flows only, so that its cells stay apart. In the second all its vertices move. If the
+// noise is so small that this does not end, a third stage moves the template while the momenta follow it, each to its minimum.
+//
+// The objective has long and flat valleys, so compare objectives at small tolerances only. Five choices of widths and noise for
+// three outlines were tried. At the default tolerance the objective was 0.4 to 10 % above its value at a tolerance of 0.001, and
+// deformed templates were up to 0.3 edges from their place there. A tolerance of 0.01 took up to seven times as many steps, and
+// reduced this to 0.3 % and 0.09 edges in four of the five cases. In the fifth, the kernel was twice as wide as the outlines'
+// radius and the noise small: the data hardly determined the template, which was 1.4 edges off, although it deformed to the same
+// outlines.
 func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (*Atlas, error) {
 	if len(subjects) < 2 {
 		return nil, text.Advise("give two or more: one is matched by landmarks.Space.MatchFrom", "atlas: %d subjects", len(subjects))

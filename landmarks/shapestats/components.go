@@ -73,7 +73,7 @@ func principal(rows [][]float64) (*Components, error) {
 		out.Axes, out.Scores, out.Shares = append(out.Axes, axis), append(out.Scores, scores), append(out.Shares, variance/total)
 	}
 	if out.Axes == nil {
-		return nil, errors.New("nothing varies")
+		return nil, errors.New("all specimens are equal: look for copies")
 	}
 	return out, nil
 }

@@ -82,7 +82,7 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 		squares += s * s
 	}
 	if squares == 0 {
-		return nil, errors.New("the blocks do not covary at all")
+		return nil, errors.New("the blocks have no covariance at all: look for specimens that are copies of each other")
 	}
 	for k, s := range svd.Values(nil) {
 		if !(s > 1e-12*svd.Values(nil)[0]) {
@@ -128,7 +128,7 @@ type block struct {
 func newBlock(rows [][]float64, centre bool) (*block, error) {
 	n, columns := len(rows), len(rows[0])
 	if columns == 0 {
-		return nil, errors.New("no numbers")
+		return nil, errors.New("it has no columns: give at least one")
 	}
 	b := &block{centred: mat.NewDense(n, columns, nil)}
 	largest := 0.0
@@ -158,7 +158,7 @@ func newBlock(rows [][]float64, centre bool) (*block, error) {
 		rank++
 	}
 	if rank == 0 {
-		return nil, errors.New("all specimens are the same")
+		return nil, errors.New("all specimens are equal: look for copies")
 	}
 	var v mat.Dense
 	svd.VTo(&v)
@@ -315,7 +315,7 @@ func MeasureIntegrationOnTree(d *morpho.Dataset, t *tree.Tree, landmarks []int, 
 // apart aligns the landmarks that are listed, and the others.
 func apart(d *morpho.Dataset, landmarks []int) (out *Integration, rows [2][][]float64, err error) {
 	if len(d.Specimens) == 0 {
-		return nil, rows, errors.New("no specimens")
+		return nil, rows, errors.New("the data set has no specimens")
 	}
 	if err := d.CheckShapes(); err != nil { // an error that counts the landmarks of the whole
 		return nil, rows, err

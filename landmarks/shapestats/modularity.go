@@ -91,7 +91,7 @@ func (m *Model) Modularity(modules [][]int, p linear.Permutations) (*Modularity,
 	}
 	out := &Modularity{CR: ratio(given)}
 	if math.IsNaN(out.CR) || math.IsInf(out.CR, 0) {
-		return fail(errors.New("the landmarks of a module do not covary at all"))
+		return fail(errors.New("the landmarks of a module have no covariance at all: look for specimens that are copies of each other"))
 	}
 	random := make([]int, n)
 	tests, err := p.Test("modules of random landmarks", n, linear.Order, []float64{-out.CR}, func(d *linear.Draw) ([]float64, error) {

@@ -141,9 +141,9 @@ func TestPairsRefuse(t *testing.T) {
 	expect.Refused(t, expect.Error(m.PairsOfMeans(treated, draws(9, 1))), "pairs of means", "the term treated is tested over individual")
 	expect.Refused(t, expect.Error(m.PairsOfMeans(side, draws(9, 1))), "no factor side in the model")
 	expect.Refused(t, expect.Error(m.PairsOfMeans(x, draws(9, 1))), "no factor x in the model")
-	expect.Refused(t, expect.Error(m.PairsOfSlopes(individual, x, draws(9, 1))), "pairs of slopes", "no interaction of both")
+	expect.Refused(t, expect.Error(m.PairsOfSlopes(individual, x, draws(9, 1))), "pairs of slopes", "no interaction of the two")
 	m = expect.Must(Fit(d, side, part, linear.Interaction(side, part)))
-	expect.Refused(t, expect.Error(m.PairsOfSlopes(side, part, draws(9, 1))), "no interaction of both")
+	expect.Refused(t, expect.Error(m.PairsOfSlopes(side, part, draws(9, 1))), "no interaction of the two")
 	expect.Refused(t, expect.Error(m.PairsOfMeans(side, draws(0, 1))), "0 permutations")
 	lone := expect.Must(Fit(d.Without("0"), side, part, linear.Interaction(side, part)))
 	if err := expect.Error(lone.PairsOfMeans(side, draws(9, 1))); err != nil {

@@ -53,7 +53,7 @@ func MeasureRepeatability(d *morpho.Dataset, individual linear.Term, p linear.Pe
 		return fail(fmt.Errorf("each category of %s was measured once", individual.Name()))
 	}
 	if a < 2 {
-		return fail(errors.New("there is one individual"))
+		return fail(errors.New("there is one individual: measure at least two"))
 	}
 	m, err := Fit(d, linear.Factor(individual.Name(), cells(names, members)...))
 	if err != nil {

@@ -262,7 +262,7 @@ func (s *sorted) axes(without int) (*directions, error) {
 		within.ScaleSym(1/(n-float64(groups)), within)
 		var cholesky mat.Cholesky
 		if !cholesky.Factorize(within) {
-			return nil, errors.New("the groups do not vary within in all directions in which they differ")
+			return nil, errors.New("the groups differ in a direction in which no group varies: add specimens, or use fewer components")
 		}
 		cholesky.LTo(&lower)
 		var turned mat.Dense
@@ -280,7 +280,7 @@ func (s *sorted) axes(without int) (*directions, error) {
 	values := svd.Values(nil)
 	k, total := min(groups-1, r), floats.Dot(values, values)
 	if !(total > 0) {
-		return nil, errors.New("the means of all groups are the same")
+		return nil, errors.New("all groups have the same mean: look for copies of specimens")
 	}
 	out := &directions{centre: mat.NewVecDense(r, centre), axes: mat.DenseCopyOf(v.Slice(0, r, 0, k)), change: mat.DenseCopyOf(v.Slice(0, r, 0, k)), means: new(mat.Dense)}
 	for _, value := range values[:k] {

@@ -129,7 +129,7 @@ func ObjectSymmetry(d *morpho.Dataset, pairs [][2]int, p linear.Permutations) (*
 // withMirrorImages returns two specimens of each: itself, and its mirror image.
 func withMirrorImages(d *morpho.Dataset, pairs [][2]int) (*morpho.Dataset, error) {
 	if len(d.Specimens) == 0 {
-		return nil, errors.New("no specimens")
+		return nil, errors.New("the data set has no specimens")
 	}
 	if err := d.CheckShapes(); err != nil { // an error that knows no mirror images
 		return nil, err

@@ -143,7 +143,7 @@ func TestTrajectoriesRefuse(t *testing.T) {
 		expect.Refused(t, expect.Error(m.Trajectories(group, age, draws(9, 1))), "the model has "+what+" in its interaction alone")
 	}
 	m = expect.Must(Fit(d, group, age))
-	expect.Refused(t, expect.Error(m.Trajectories(group, age, draws(9, 1))), "no interaction of both in the model")
+	expect.Refused(t, expect.Error(m.Trajectories(group, age, draws(9, 1))), "no interaction of the two")
 	for i := range d.Specimens { // of part 1 nothing at 100
 		if covariates := d.Specimens[i].Covariates; covariates["part"] == "1" && covariates["age"] == "100" {
 			covariates["age"] = "9"

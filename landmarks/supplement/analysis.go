@@ -129,7 +129,7 @@ func ANOVA(d *morpho.Dataset, q Question) (table *Table, err error) {
 	a := &analysis{Question: q, given: d}
 	err = try.Run(func() {
 		if a.prepare(d); a.model == nil {
-			try.Do(errors.New("no model, and no groups"))
+			try.Do(errors.New("there is nothing to test: give a model, or groups in a column of the table"))
 		}
 		found := try.Get(a.model.ANOVAOfType(a.sums, a.draws()))
 		table = a.anovaTable("anova", anovaCaption(found), found)

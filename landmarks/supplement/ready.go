@@ -72,7 +72,7 @@ func (q Question) slide(d *morpho.Dataset) (*morpho.SlidAlignment, error) {
 	for _, text := range strings.Split(q.Curves, ";") {
 		curve, err := parseLandmarks(text)
 		if err == nil && len(curve) < 3 {
-			err = errors.New("it has fewer than three landmarks, and its ends stay")
+			err = errors.New("it has fewer than three landmarks, and the first and the last do not slide: list at least three")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the curve %q: %w", strings.TrimSpace(text), err)

@@ -73,7 +73,7 @@ const independent = 1e-7
 // weight do not determine the effect of a category that another sample has.
 func NewDesign(n int, data Data, weights []float64, terms ...Term) (*Design, error) {
 	if n < 1 {
-		return nil, errors.New("no samples")
+		return nil, errors.New("no samples: give at least one")
 	}
 	d := &Design{source: source{n, data}, terms: slices.Clone(terms), blocks: [][2]int{{0, 1}}}
 	w := slices.Repeat([]float64{1}, n)

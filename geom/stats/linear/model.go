@@ -249,7 +249,7 @@ func (m *Model) ANOVAOfType(of SumsOfSquares, p Permutations) (out *ANOVA, err e
 	const what = "analysis of variance"
 	defer name(&err, what)
 	if len(m.Design.terms) == 0 {
-		return nil, errors.New("no terms")
+		return nil, errors.New("the model has no terms: add at least one")
 	}
 	residual, squares := m.whole.squares(m.whole.y)
 	total := floats.Sum(squares[1:]) + residual
@@ -436,7 +436,7 @@ func (m *Model) contrast(t Tree) (*mat.Dense, error) {
 			s.basis = orthonormal(s.basis, mat.Col(nil, c, x), independent)
 		}
 		if len(s.basis) < columns-1 {
-			return nil, errors.New("on this tree the terms are nearly collinear")
+			return nil, errors.New("on this tree the terms are nearly collinear: leave one of them out")
 		}
 		if s.frame, err = newFrame(x, s.basis); err != nil {
 			return nil, err

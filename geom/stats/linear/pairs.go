@@ -155,7 +155,7 @@ func (m *Model) compared(without func(c column) bool, factors ...string) (levels
 		}
 	}
 	if !slices.ContainsFunc(m.Design.columns, without) {
-		return nil, errors.New("no interaction of both in the model, and so no difference")
+		return nil, errors.New("the model has no interaction of the two, so it gives all groups one slope: add linear.Interaction to the model")
 	}
 	return levels, nil
 }

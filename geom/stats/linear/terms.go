@@ -49,7 +49,7 @@ func (s source) row(i int) string {
 // of returns the columns of a term.
 func (s source) of(t Term) ([]column, error) {
 	if s.n < 1 {
-		return nil, errors.New("no samples")
+		return nil, errors.New("no samples: give at least one")
 	}
 	columns, err := t.columns(s)
 	if err != nil {
