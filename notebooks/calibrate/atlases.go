@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -15,8 +16,8 @@ import (
 // atlases simulates populations of curves and surfaces, and says how template, modes and noise come back.
 func atlases(b *bench) {
 	const subjects, samples, pairs = 30, 5, 2
-	b.text("Atlases of %d simulated subjects without correspondences, with the noise estimated: an ellipse or ellipsoid, deformed by two modes, its vertices displaced by independent noise. %d samples a line. Distances are those of the norm, root mean squares; a standard error is half the distance between the templates of two random halves, of %d pairs a sample: without bias the quotient is 1, give or take a third. *Pairs* have a second, smaller curve in the first, with a noise of its own. *Amplitude*: of the kernel, the truth is 0.15 for two of the numbers of a momentum; *found*: times ρ.", subjects, samples, pairs)
-	b.header("subjects", "norm, width", "noise", "amplitude", "converged", "template from the truth", "standard error", "quotient", "plane of the modes, at most", "σ by the truth", "found")
+	b.text("The atlases have %d simulated subjects without correspondences, and estimate the noise. A subject is an ellipse or ellipsoid, deformed by two modes; each vertex is displaced by independent noise. Each line has %d samples. Distances are root mean squares in the norm of the atlas. The standard error is half the distance between the templates of two random halves, from %d pairs per sample. *quotient* is the distance of the template from the truth, divided by the standard error; without bias it is 1, give or take a third. *pairs* have a second, smaller curve inside the first, with its own noise. *amplitude* is that of the deformations' kernel at the start of the search, and *found* its estimate. The truth is 0.15, for the two numbers of a momentum that vary.", subjects, samples, pairs)
+	b.header("subjects", "norm, width", "noise", "amplitude", "converged", "template from the truth", "standard error", "quotient", "plane of the modes, at most", "σ divided by the truth", "found")
 	var refused []string
 	for _, c := range []struct {
 		name                    string
@@ -72,5 +73,5 @@ func atlases(b *bench) {
 				off[o]/n, expected[o]/n, off[o]/expected[o], plane, mean, deviation/n, stat.Mean(found, nil))
 		}
 	}
-	b.text("\nRefused: %s.", strings.Join(append(refused, "no more"), "; "))
+	b.text("\nErrors: %s.", cmp.Or(strings.Join(refused, "; "), "none"))
 }

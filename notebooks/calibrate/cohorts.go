@@ -56,5 +56,5 @@ func cohorts(b *bench) {
 		}
 		r.add(rng, truths[k], [][][]float64{post.Unknown[0].Draws, post.Unknown[1].Draws, place, moving})
 	}
-	r.table(b, "simulated cohorts of 4 individuals with 2 landmarks, seen 7 times at ages up to 1, geodesic motion with noise in the momenta and errors")
+	r.table(b, "simulated cohorts of 4 individuals with 2 landmarks, observed 7 times at ages up to 1: geodesic motion with noise in the momenta and observation noise")
 }

@@ -20,8 +20,8 @@ var verdict = regexp.MustCompile(`^--- (\w+): (\w+) \(([\d.]+)s\)`)
 
 // counts repeats tests with all of their samples. What they say of themselves stands in the table, and a failure is a row like others.
 func counts(b *bench) {
-	b.text("The tests that draw fewer samples for every change, with all of them.")
-	b.header("test", "result", "seconds", "it says")
+	b.text("These tests take part of their samples in every run of the tests, and all of them here.")
+	b.header("test", "result", "seconds", "message")
 	c := exec.Command("go", "test", "-count=1", "-v", "-timeout=2h", "-run", "^("+counted+")$", "./geom/stochastic", "./geom/framebundle", "./geom/lie")
 	c.Env = append(os.Environ(), geomtest.Full+"=1")
 	out, failed := c.Output()

@@ -27,8 +27,8 @@ type estimate struct {
 
 // coverage counts how often 95 % intervals hold the truth, and averages estimates.
 func coverage(b *bench) {
-	b.text("Each line: the share of 95 %% intervals that hold the truth, and the mean of the estimates with its standard error; lines without a share are other numbers of the simulations of the line before. Of the diffusion means there are a tenth as many simulations, %d. What has not converged holds nothing.", b.tenth())
-	b.header("interval", "simulations", "converged", "holds the truth", "truth", "mean of the estimates")
+	b.text("Each line has the share of 95 %% intervals that contain the truth, and the mean of the estimates with its standard error. Lines without a share have other numbers of the simulations in the line above. The diffusion means have a tenth of the simulations, %d. An estimate that has not converged counts as an interval without the truth.", b.tenth())
+	b.header("interval", "simulations", "converged", "contains the truth", "truth", "mean of the estimates")
 	flow := geom.On(manifold.Sphere(2))
 	widths := make([]*geom.Space[geom.Vec], 5)
 	for k := range widths {

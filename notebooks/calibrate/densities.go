@@ -19,8 +19,8 @@ import (
 // densities holds bridges against heat kernels.
 func densities(b *bench) {
 	const paths, steps = 100, 100
-	b.text("Each line: %d likelihoods of %d bridges with %d steps, with noises of their own. *Off* is log (mean of p) − log p of all bridges together, with its standard error and the number of standard errors that it is off, which is the error of the time step; *covered* the share of the single likelihoods with a finite standard error whose two standard errors hold the closed form, wanted 95 %%; *told* the share that have a finite one.", b.seeds, paths, steps)
-	b.header("manifold", "T", "distance", "log p", "off", "z", "standard error (median)", "covered", "told", "effective size (median) of 100")
+	b.text("Each line has %d likelihoods, each from %d bridges with %d steps and its own noise. *bias* is the logarithm of the mean of all likelihoods minus log p, with its standard error; *z* is the bias in standard errors. The remaining bias is the error of the time step. *covered* is the share of single likelihoods whose interval of two standard errors contains the closed form, among those with a finite standard error; it should be 95 %%. *finite* is the share with a finite standard error.", b.seeds, paths, steps)
+	b.header("manifold", "T", "distance", "log p", "bias", "z", "standard error (median)", "covered", "finite", "effective size (median) of 100")
 	rotations := try.Get(lie.SO(3).LeftInvariant(nil))
 	great := func(d int) func(r float64) []float64 {
 		return func(r float64) []float64 {

@@ -25,8 +25,8 @@ import (
 
 // logarithms takes random pairs there and back.
 func logarithms(b *bench) {
-	b.text("Each line: random pairs of points, there and back; of outlines of real bones a twentieth as many as of the others. *Stalled* are the logarithms that say so; *open* those that say converged, but whose Exp ends more than 1e-8 from its point; *longer* the converged ones that are by a thousandth longer than the way back, or than the closed form, and still are with 100 steps in place of 25.")
-	b.header("manifold", "pairs", "stalled", "open", "longer", "geomstats: open", "longer", "jaxgeometry: open", "longer")
+	b.text("Each line has pairs of random points, with logarithms in both directions; there are a twentieth as many pairs of outlines of real bones. *stalled* is the share of logarithms with this status. *missed* is the share with the status *converged* whose Exp ends more than 1e-8 from its target. *longer* is the share of converged geodesics that are a thousandth longer than the way back, or than the closed form, and still are with 100 steps instead of 25.")
+	b.header("manifold", "pairs", "stalled", "missed", "longer", "geomstats: missed", "longer", "jaxgeometry: missed", "longer")
 	sphere, hyperbolic, spd := manifold.Sphere(2), manifold.Hyperbolic(2), manifold.SPD(3)
 	rotations := try.Get(lie.SO(3).LeftInvariant(nil))
 	top := try.Get(lie.SO(3).LeftInvariant([][]float64{{1, 0, 0}, {0, 2, 0}, {0, 0, 3}}))

@@ -132,7 +132,7 @@ func (b *bench) run(wanted []section) error {
 			b.text("\n*It ended with an error*: %v", err)
 			failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
 		}
-		fmt.Fprintf(b.out, "\nThese took %.0f s.\n\n", time.Since(begin).Seconds())
+		fmt.Fprintf(b.out, "\nThis section took %.0f s.\n\n", time.Since(begin).Seconds())
 	}
 	return errors.Join(failed...)
 }

@@ -62,8 +62,8 @@ func published(b *bench) {
 	}
 	t := try.Get(tree.New(parent, length, nil))
 	process := try.Get(landmarks.New(16, 2, kernels.Laplace(4, 1)).Kunita(circle, 0.25, 0.1))
-	b.text("Posterior of the amplitude and width of a stochastic flow of 16 landmarks along a tree of 9 leaves, of data simulated with 0.1 and 0.25 (notebook 07 of hyperiax 3.0.0, 100 steps an edge). Sizes are effective ones in the bulk and in the tail, of all chains together; seconds are those of all processors, without compilation for hyperiax.")
-	b.header("program", "draws", "seconds", "wall", "amplitude", "R̂", "sizes", "width", "R̂", "sizes", "least size a second")
+	b.text("The table has the posterior of amplitude and width of a stochastic flow of 16 landmarks along a tree with 9 leaves. The data were simulated with the amplitude 0.1 and the width 0.25 (notebook 07 of hyperiax 3.0.0, with 100 steps per edge). *sizes* are the effective sample sizes of all chains together, for the mean and for the tails. *seconds* are processor seconds, for hyperiax without compilation.")
+	b.header("program", "draws", "seconds", "wall", "amplitude", "R̂", "sizes", "width", "R̂", "sizes", "smallest size per second")
 	line := func(program string, amplitude, width [][]float64, seconds, wall float64) {
 		cells := ""
 		least := math.Inf(1)

@@ -18,8 +18,8 @@ import (
 
 // recovery draws samples of normal distributions and fits frame bundle means to them: start, frame and scale must come back.
 func recovery(b *bench) {
-	b.text("Frame bundle means of %d samples of a normal distribution with standard deviations 0.3 and 0.15, σ = %g: estimates less the truth. Likelihood finds variances too small by 1 − 1/n and by 2σ², as in flat space; this is put right.", observations, recoveryNoise)
-	b.header("space", "quantity", "converged", "off", "standard errors")
+	b.text("The table has estimates minus the truth, for frame bundle means of %d samples of a normal distribution with standard deviations 0.3 and 0.15, and σ = %g. Maximum likelihood finds variances that are too small by the factor 1 − 1/n and by 2σ², as in flat space; the table corrects this.", observations, recoveryNoise)
+	b.header("space", "quantity", "converged", "bias", "bias in standard errors")
 	sphere := geom.On(manifold.Sphere(2), geom.Integrator(ode.RK4, 10))
 	for _, c := range []struct {
 		name  string

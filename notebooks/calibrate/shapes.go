@@ -14,7 +14,7 @@ import (
 
 // shapes counts how often tests of the shapes of landmarks reject a true null hypothesis at 5 %.
 func shapes(b *bench) {
-	b.text("Each line: %d simulations of shapes, %d permutations, the share rejected at 5 %%: without the effect that is tested, its size, and in lines that end with *effect* its power.", b.simulations, b.permutations)
+	b.text("Each line has %d simulations of shapes, with %d permutations. *rejected* is the share with p ≤ 5 %%. In lines that end with *effect* this is the power of the test; in the others the tested effect is absent, and it is the type I error.", b.simulations, b.permutations)
 	b.header("test", "space", "groups", "converged", "rejected")
 	for _, effect := range []float64{0, 1} {
 		sums(b, effect)

@@ -65,7 +65,7 @@ func normal(random *rand.Rand, d int) []float64 {
 
 // sizes counts how often tests reject a true null hypothesis at 5 %.
 func sizes(b *bench) {
-	b.text("Each line: %d simulations of groups from one distribution, %d permutations, 19 for the distance of the means; rejected at 5 %% of those that converged, of interactions beside two effects that add up. *Largest T²*: the share in which any vertex has a p-value of 5 %% or less, which is corrected for all vertices. *Departure* is that of growth from geodesics, of subjects that grow along geodesics. *Covariate*: one that does nothing, but goes with another (correlation 0.89) by which points move.", b.simulations, b.permutations)
+	b.text("Each line has %d simulations of groups from one distribution, with %d permutations (19 for the distance of the means). *rejected* is the share of the converged simulations with p ≤ 5 %%. *largest T²*: the share in which any vertex has p ≤ 5 %%, corrected for all vertices. *departure*: that of growth from geodesics, for subjects that grow along geodesics. *covariate*: one without effect, which is correlated (0.89) with another one that moves the points. In the lines of interactions the two effects add up.", b.simulations, b.permutations)
 	b.header("test", "space", "groups", "converged", "rejected")
 	flat := func(v []float64) []float64 { return v }
 	for _, test := range []struct {

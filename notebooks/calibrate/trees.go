@@ -190,9 +190,9 @@ func (r *ranks) add(rng *rand.Rand, truth []float64, draws [][][]float64) {
 
 // table writes what they are of.
 func (r *ranks) table(b *bench, what string) {
-	b.text("Ranks of the truth among the draws of the posterior, of %d %s. χ² of 10 bins has 9 degrees of freedom; the Kolmogorov-Smirnov distance is in units of 1/√n, 1.36 is its 95 %% quantile. The largest R̂ is %.3f, the smallest effective size %.0f; %d of %d posteriors of one number have an R̂ above 1.05 or an effective size below 50, and are counted all the same.",
+	b.text("The table has ranks of the truth among the draws of the posterior, for %d %s. If the posteriors are right, the ranks are uniform. χ² of 10 bins has 9 degrees of freedom. The Kolmogorov–Smirnov distance is in units of 1/√n; its 95 %% quantile is 1.36. The largest R̂ is %.3f, the smallest effective sample size %.0f. Of the posteriors of one number, %d of %d have an R̂ above 1.05 or an effective sample size below 50; the table includes them.",
 		len(r.of[0]), what, r.worst, r.smallest, r.unsure, len(r.names)*len(r.of[0]))
-	b.header("unknown", "χ²", "p", "Kolmogorov-Smirnov", "ranks in tenths")
+	b.header("unknown", "χ²", "p", "Kolmogorov–Smirnov", "ranks in tenths")
 	for j, name := range r.names {
 		counts := make([]int, 10)
 		slices.Sort(r.of[j])
