@@ -31,7 +31,7 @@ import (
 
 // How do I stop a search at a deadline?
 func Example_deadline() {
-	ctx, cancel := context.WithTimeout(context.Background(), 0) // it is over at once
+	ctx, cancel := context.WithTimeout(context.Background(), 0) // no time at all, to show what happens
 	defer cancel()
 	M := landmarks.New(12, 2, kernels.Gaussian(30), geom.Context(ctx))
 	mean := nb.Must(stats.FrechetMean(M, morpho.Plethodon().Shapes()[:4]))
@@ -40,10 +40,10 @@ func Example_deadline() {
 	// cancelled - the best so far has 12 landmarks
 }
 
-// How do I show how far a long search is?
+// How do I show the progress of a long search?
 func Example_progress() {
 	calls := 0
-	M := landmarks.New(12, 2, kernels.Gaussian(0.2), geom.OnProgress(func(p geom.Progress) { calls++ })) // p prints itself
+	M := landmarks.New(12, 2, kernels.Gaussian(0.2), geom.OnProgress(func(p geom.Progress) { calls++ })) // fmt.Println(p) prints a line
 	heads := nb.Must(morpho.Procrustes(morpho.Plethodon().Shapes()[:4])).Shapes
 	nb.Must(stats.FrechetMean(M, heads))
 	fmt.Println(calls > 0)
@@ -172,7 +172,7 @@ func Example_study() {
 	// 3 converged <nil>
 }
 
-// How do I go on with an estimate that was stopped?
+// How do I continue an estimate that was stopped?
 func Example_resume() {
 	s := nb.Must(study.Read("bones"))
 	nb.Must(0, s.Start(0.5, 0.2, false))

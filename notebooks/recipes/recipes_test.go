@@ -32,9 +32,9 @@ var writePage = flag.Bool("write", false, "write the pages anew")
 
 // pages are those of the recipes: the file with the examples, the page, and its beginning.
 var pages = []struct{ source, page, text string }{
-	{"recipes_test.go", "recipes.md", "# Recipes\n\nShort answers for people who measure shapes. Others are for the [geometry](recipes-geometry.md) and for [programs](recipes-programs.md). They are executed with the tests. In a notebook they stand as they are here; in a program of your own, handle the error in place of `nb.Must`. What a recipe prints stands below it as a comment.\n"},
+	{"recipes_test.go", "recipes.md", "# Recipes\n\nShort answers for people who measure shapes. Others are for the [geometry](recipes-geometry.md) and for [programs](recipes-programs.md). All are executed with the tests. They work in a notebook as they are; in a program of your own, handle the error instead of calling `nb.Must`. The comment at the end of a recipe is what it prints.\n"},
 	{"geometry_test.go", "recipes-geometry.md", "# Recipes: geometry\n\nShort answers for people who study the geometry of shapes, executed with the tests as [the others](recipes.md).\n"},
-	{"programs_test.go", "recipes-programs.md", "# Recipes: programs\n\nShort answers for people who build programs with the packages, executed with the tests as [the others](recipes.md). An error is handled in place of `nb.Must`.\n"},
+	{"programs_test.go", "recipes-programs.md", "# Recipes: programs\n\nShort answers for people who build programs with the packages, executed with the tests as [the others](recipes.md). In your program, handle errors instead of calling `nb.Must`.\n"},
 }
 
 // home is the folder of this package.
@@ -193,7 +193,7 @@ func Example_pairs() {
 	group := linear.Factor("group")
 	model := nb.Must(shapestats.Fit(heads, group))
 	pairs := nb.Must(model.PairsOfMeans(group, linear.Permutations{N: 999, Seed: 1}))
-	fmt.Println(pairs) // ask for p ≤ 0.05/6 of each of the six
+	fmt.Println(pairs) // six tests: a pair differs at the level of 5 % if p ≤ 0.05/6
 	// Output:
 	// distance      p
 	//    Jord Symp – Teyah Symp   0.10694  0.001
@@ -246,7 +246,7 @@ func Example_predict() {
 	// <nil>
 }
 
-// How do I put as many points on each outline?
+// How do I put the same number of points on each outline?
 func Example_resample() {
 	bone := morpho.MouseVertebrae().Shapes()[0]
 	even := nb.Must(morpho.Resample(bone, 40, true)) // true: the outline is closed
@@ -258,7 +258,7 @@ func Example_resample() {
 // How do I slide semi-landmarks?
 func Example_slide() {
 	mice := morpho.MouseVertebrae().Group("large")
-	slide := morpho.Semilandmarks(60, true, 0, 15, 30, 45) // these four stay
+	slide := morpho.Semilandmarks(60, true, 0, 15, 30, 45) // these four landmarks do not slide
 	a := nb.Must(morpho.ProcrustesSliding(mice.Shapes(), slide, morpho.BendingEnergy))
 	fmt.Println(a.Status)
 	// Output:
