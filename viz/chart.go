@@ -77,7 +77,7 @@ func Histogram(values []float64, bins int) *Layer {
 	return NewLayer("Histogram", DrawFunc(func(c *Canvas) error {
 		c.Chart()
 		if len(values) == 0 {
-			return fmt.Errorf("no values")
+			return fmt.Errorf("no values: give at least one")
 		}
 		for i, v := range values {
 			if !finite(v) {
@@ -146,7 +146,7 @@ func pairs(x, y []float64) ([][]float64, error) {
 		return nil, fmt.Errorf("%d values of x, %d of y", len(x), len(y))
 	}
 	if len(x) == 0 {
-		return nil, fmt.Errorf("no values")
+		return nil, fmt.Errorf("no values: give at least one")
 	}
 	points := make([][]float64, len(x))
 	for i := range x {

@@ -144,15 +144,14 @@ func (f *Figure) dragged() (*sheet, error) {
 func (d *drag) lattice() [][][]float64 { return Lattice(26, d.start, d.end) }
 
 func (d *draggable) html() string {
-	s := *d.sheet
+	s := d.sheet.withoutKeys()
 	p := s.panels[0]
-	scene := *p.scene
+	scene := p.scene
 	scene.hollow = true
-	scene.legend.keys = nil
+	var keys legend
 	for _, l := range scene.layers { // without the factor of the arrows, which the page changes
-		scene.legend.keys = append(scene.legend.keys, try.Get(l.key(l.label)))
+		keys.keys = append(keys.keys, try.Get(l.key(l.label)))
 	}
-	s.panels = []panel{{&scene, p.at}}
 	frame := scene.frame(scene.inner(p.at))
 	origin, one := frame.place([]float64{0, 0}), frame.place([]float64{1, 0})
 	data := dragData{
@@ -192,7 +191,7 @@ func (d *draggable) html() string {
 	drawing := s.inline("group", d.alt+" Landmarks can be dragged.", marks.String())
 	return fmt.Sprintf(`<figure class="viz-drag" style="margin:0;width:%.0fpx;max-width:100%%">
 %s<style>.viz-drag .hold { cursor: grab; touch-action: none; outline: none } .viz-drag .hold:focus-visible { stroke: #000 }</style>
-%s<figcaption class="viz-controls">
+%s%s<figcaption class="viz-controls">
 <button type="button">reset</button>
 <input type="range" min="-1" max="0.5" step="0.05" value="0" aria-label="σ, the width of the kernel">
 <output style="min-width:5.5em"></output><output style="min-width:15em"></output>
@@ -201,5 +200,5 @@ func (d *draggable) html() string {
 <script>
 %s</script>
 </figure>
-`, d.zoom*s.size.X.Dots(cssDots), pageStyle, drawing, text, dragScript)
+`, d.zoom*s.size.X.Dots(cssDots), pageStyle, drawing, keys.html(), text, dragScript)
 }

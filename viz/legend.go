@@ -2,6 +2,7 @@ package viz
 
 import (
 	"fmt"
+	"html"
 	"math"
 	"reflect"
 	"slices"
@@ -248,6 +249,36 @@ func eachKey(all [][]key, p vg.Point, visit func(k key, at vg.Point)) {
 		}
 		p.Y -= rowHeight(row)
 	}
+}
+
+// html returns the entries as HTML: their texts keep their size on a narrow page, unlike those of a picture.
+func (a legend) html() string {
+	if len(a.keys) == 0 {
+		return ""
+	}
+	const zoom = 1.6 // pixels a point
+	var out strings.Builder
+	out.WriteString("<div class=\"viz-controls viz-keys\">\n")
+	for _, k := range a.keys {
+		sample := k
+		sample.text, sample.lines, sample.width = "", nil, k.indent
+		one := legend{keys: []key{sample}}
+		s := &sheet{size: vg.Point{X: k.indent, Y: rim + one.height(k.indent)}, legend: one}
+		fmt.Fprintf(&out, "<span class=\"viz-ink\"><svg viewBox=\"0 4 %.2f %.2f\" width=\"%.0f\" aria-hidden=\"true\">%s</svg>%s</span>\n",
+			float64(k.indent), float64(keyRow), zoom*float64(k.indent), s.elements(), html.EscapeString(k.text))
+	}
+	out.WriteString("</div>\n")
+	return out.String()
+}
+
+// withoutKeys returns the sheet of one figure without the entries of its legend and without the room that they take beneath it.
+func (s *sheet) withoutKeys() *sheet {
+	out, scene := *s, *s.panels[0].scene
+	high := s.panels[0].scene.strip(s.size.X - 2*rim)
+	scene.legend.keys, scene.reserve, scene.outside = nil, 0, len(scene.legend.bars) > 0
+	out.size.Y -= high - scene.strip(s.size.X-2*rim)
+	out.panels = []panel{{&scene, vg.Rectangle{Max: out.size}}}
+	return &out
 }
 
 // rowHeight returns the height of a row of entries.

@@ -158,7 +158,7 @@ func Miniatures(places [][]float64, shapes [][][]float64, links [][2]int) *Layer
 			largest = max(largest, b.size(axes[0])/1.6, b.size(axes[1]))
 		}
 		if largest == 0 {
-			return fmt.Errorf("all landmarks coincide")
+			return fmt.Errorf("all landmarks of all shapes coincide: give shapes with extent")
 		}
 		scale := c.Width(26) / largest
 		for i, s := range shapes {

@@ -13,6 +13,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -77,6 +78,9 @@ func (s *sheet) bundle() *protocol.DisplayData {
 			panels = append(panels, p.at)
 		}
 		data.Metadata["panels"], data.Metadata["legend"] = s.shares(panels), s.shares(s.legend.boxes(s.foot()))
+	}
+	if s.valued() {
+		data.Metadata["paper"] = "white"
 	}
 	if s.extra != nil {
 		data.Data[protocol.MIMETextHTML] = s.extra.html()
@@ -203,30 +207,50 @@ func (s *sheet) svg() []byte {
 	return []byte(open + "<desc>" + html.EscapeString(s.alt()) + "</desc>\n<g " + drawing)
 }
 
+// elements returns what the sheet draws as elements of SVG.
+func (s *sheet) elements() string {
+	file := s.svg()
+	return string(file[bytes.Index(file, []byte("<g ")):bytes.LastIndex(file, []byte("</svg>"))])
+}
+
+// valued reports whether colours of the sheet stand for values, which a bar explains.
+func (s *sheet) valued() bool {
+	return len(s.legend.bars) > 0 || slices.ContainsFunc(s.panels, func(p panel) bool { return len(p.scene.legend.bars) > 0 })
+}
+
+// class is that of the sheet inside a page, for pageStyle.
+func (s *sheet) class() string {
+	if s.valued() {
+		return "viz-paper"
+	}
+	return "viz-ink"
+}
+
 // inline returns the sheet with more elements as SVG inside a page, whose style is pageStyle.
 func (s *sheet) inline(role, alt, more string) string {
-	file := s.svg()
-	drawing := string(file[bytes.Index(file, []byte("<g ")):bytes.LastIndex(file, []byte("</svg>"))])
-	return fmt.Sprintf(`<div class="viz-ink">
+	return fmt.Sprintf(`<div class="%s">
 <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="%s" aria-label="%s" viewBox="0 0 %.2f %.2f" style="display:block;width:100%%;height:auto;background:#fff">
 %s%s</svg>
 </div>
-`, role, html.EscapeString(alt), float64(s.size.X), float64(s.size.Y), drawing, more)
+`, s.class(), role, html.EscapeString(alt), float64(s.size.X), float64(s.size.Y), s.elements(), more)
 }
 
 // Pictures are drawn on white. Where a page is dark the pictures of HTML, inside the class viz-ink, turn light and dark over
 // and keep their hues, and their paper takes the colour of the page. The rule is for the pictures themselves, so that it and
-// a like one of the page do not undo each other. JupyterLab says at the body whether its theme is light. Buttons have the colour of
+// a like one of the page do not undo each other. Pictures whose colours stand for values, inside the class viz-paper, stay as they
+// are, on white paper: light is high on every page. JupyterLab says at the body whether its theme is light. Buttons have the colour of
 // the page's text.
 const (
 	pageStyle = `<style>
 @media (prefers-color-scheme: dark) { body:not([data-jp-theme-light=true]) .viz-ink :is(img, svg, canvas) { ` + darkInk + ` } }
 body[data-jp-theme-light=false] .viz-ink :is(img, svg, canvas) { ` + darkInk + ` }
+.viz-paper { background: #fff; border-radius: 6px; overflow: hidden }
 .viz-controls { display: flex; flex-wrap: wrap; gap: .6em; align-items: center; justify-content: center; max-width: 100%; font: 14px sans-serif }
 .viz-controls button { min-width: 2.4em; height: 2.2em; padding: 0 .6em; font: inherit; color: inherit; background: none; cursor: pointer;
   border: 1px solid color-mix(in srgb, currentcolor 40%, transparent); border-radius: 5px }
 .viz-controls button:hover { background: color-mix(in srgb, currentcolor 12%, transparent) }
 .viz-controls input { flex: 1; min-width: 8em; accent-color: #0072b2 }
+.viz-keys { gap: .2em 1.4em; margin: .3em 0 } .viz-keys span { display: inline-flex; align-items: center }
 </style>
 `
 	darkInk = "filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen"

@@ -2,13 +2,15 @@ package viz
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Panels are figures side by side in rows. All have the same width, whatever Figure.Size says; a legend that all have in
-// common stands once beneath them.
+// Panels are figures side by side in rows, whatever Figure.Size says. Shapes in one row are as wide as makes them equally high, between
+// 0.7 and 1.5 of the mean width. Other panels are equally wide: in several rows, with SharedAxes, in space, and beside a chart. A legend
+// that all have in common stands once beneath them.
 type Panels struct {
 	columns int
 	figures []*Figure
@@ -161,25 +163,30 @@ func (l *layout) withTurntable() (*sheet, error) {
 
 func (l *layout) sheet() (*sheet, error) {
 	const gap = 10
-	width := (l.width - gap*vg.Length(l.columns-1)) / vg.Length(l.columns)
+	mean := (l.width - gap*vg.Length(l.columns-1)) / vg.Length(l.columns)
 	if l.shared {
-		alike(l.scenes, width)
+		alike(l.scenes, mean)
 	}
+	widths := l.widths(mean)
 	var heights []vg.Length // of the rows
 	for i, s := range l.scenes {
 		if i%l.columns == 0 {
 			heights = append(heights, 0)
 		}
 		row := &heights[len(heights)-1]
-		*row = max(*row, s.naturalHeight(width))
+		*row = max(*row, s.naturalHeight(widths[i%l.columns]))
 	}
 	out := &sheet{size: vg.Point{X: l.width, Y: gap*vg.Length(len(heights)-1) + l.foot()}, legend: l.legend}
 	for _, h := range heights {
 		out.size.Y += h
 	}
-	top := out.size.Y
+	top, left := out.size.Y, vg.Length(0)
 	for i, s := range l.scenes {
 		row, column := i/l.columns, i%l.columns
+		width := widths[column]
+		if column == 0 {
+			left = 0
+		}
 		if column == 0 && row > 0 {
 			top -= heights[row-1] + gap
 		}
@@ -189,13 +196,50 @@ func (l *layout) sheet() (*sheet, error) {
 			}
 			return nil, err
 		}
-		left := vg.Length(column) * (width + gap)
 		out.panels = append(out.panels, panel{s, vg.Rectangle{Min: vg.Point{X: left, Y: top - heights[row]}, Max: vg.Point{X: left + width, Y: top}}})
+		left += width + gap
 	}
 	if l.shared && !l.scenes[0].chart {
 		oneScale(out.panels)
 	}
 	return out, nil
+}
+
+// widths returns those of the columns, whose mean is given: in one row those with which the scenes, without their legends, are equally
+// high, within limits.
+func (l *layout) widths(mean vg.Length) []vg.Length {
+	out := slices.Repeat([]vg.Length{mean}, l.columns)
+	if l.columns != len(l.scenes) || l.columns == 1 || l.shared || slices.ContainsFunc(l.scenes, func(s *scene) bool { return s.chart || s.rows > 0 || s.inSpace || s.height > 0 }) {
+		return out
+	}
+	base, slope := make([]vg.Length, l.columns), make([]vg.Length, l.columns) // height = base + slope · width
+	for i, s := range l.scenes {
+		own := *s
+		own.legend, own.outside = legend{}, false
+		high := own.naturalHeight(mean)
+		slope[i] = max(0.05, (high-own.naturalHeight(0.8*mean))/(0.2*mean))
+		base[i] = high - slope[i]*mean
+	}
+	total, low, high := mean*vg.Length(l.columns), vg.Length(0), 10*mean
+	for range 40 {
+		sum, height := vg.Length(0), (low+high)/2
+		for i := range out {
+			out[i] = min(1.5*mean, max(0.7*mean, (height-base[i])/slope[i]))
+			sum += out[i]
+		}
+		if sum < total {
+			low = height
+		} else {
+			high = height
+		}
+	}
+	for i, s := range l.scenes {
+		own := *s
+		if own.checkRoom(vg.Point{X: out[i], Y: own.naturalHeight(out[i])}) != nil {
+			return slices.Repeat([]vg.Length{mean}, l.columns)
+		}
+	}
+	return out
 }
 
 // oneScale gives panels of shapes the scale of that in which they have the least room.

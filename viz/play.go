@@ -237,7 +237,7 @@ func svgMark(m mark, at []vg.Point) (kind, element string) {
 }
 
 // played returns a fragment of HTML in which the marks of the film move.
-func (a *animation) played(f *film) string {
+func (a *animation) played(f *film, keys string) string {
 	sheet := *a.frames[0]
 	scene := *sheet.panels[0].scene
 	scene.still = true
@@ -246,9 +246,9 @@ func (a *animation) played(f *film) string {
 	data := pack(f)
 	width := int(a.zoom * sheet.size.X.Dots(cssDots))
 	return fmt.Sprintf(`<figure class="viz-play" style="margin:0;width:%dpx;max-width:100%%">
-%s%s%s<script type="text/plain">%s</script>
+%s%s%s%s<script type="text/plain">%s</script>
 <script>
 %s</script>
 </figure>
-`, width, pageStyle, drawing, controls(width, 1000, 0, "t"), data, playScript)
+`, width, pageStyle, drawing, keys, controls(width, 1000, 0, "t"), data, playScript)
 }

@@ -9,8 +9,10 @@ import (
 	"html"
 	"image"
 	"image/gif"
+	"math"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -110,8 +112,29 @@ func onPaper(frames []*scene, texts []string) (*sheet, error) {
 		figure.title += texts[k]
 		tiles.scenes[i] = &tile
 	}
+	for row := range slices.Chunk(tiles.scenes, tiles.columns) {
+		closeUp(row)
+	}
 	tiles.gather()
 	return tiles.sheet()
+}
+
+// closeUp gives shapes without axes the range in y that they take in one row, so that a shape that moves up leaves no room in the others.
+func closeUp(row []*scene) {
+	if s := row[0]; s.chart || s.inSpace || !s.bare {
+		return
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, s := range row {
+		for _, m := range s.marks {
+			for _, p := range m.at {
+				lo, hi = min(lo, p[1]), max(hi, p[1])
+			}
+		}
+	}
+	for _, s := range row {
+		s.bounds.lo[1], s.bounds.hi[1] = lo, hi
+	}
 }
 
 // withUnit is a quantity with its unit.
@@ -145,15 +168,17 @@ var sliderScript string
 // html returns a fragment of HTML: the frames, a slider and a button that plays them. It begins at three quarters of the
 // way, where a motion shows more than at its ends or, for a mode, at the mean; without JavaScript it stays there.
 func (a *animation) html() string {
+	plain, keys := a.apart()
 	if a.plays {
-		if f := a.film(); f != nil {
-			return a.played(f)
+		if f := plain.film(); f != nil {
+			return plain.played(f, keys)
 		}
 	}
 	first := 3 * (len(a.frames) - 1) / 4
 	if t := a.turned(first); t != nil {
 		return t.html()
 	}
+	a = plain
 	frames := a.pngs()
 	width := int(a.zoom * a.frames[first].size.X.Dots(cssDots))
 	var images strings.Builder
@@ -168,12 +193,25 @@ func (a *animation) html() string {
 	}
 	// The script finds its own figure, so any number of sliders on a page, also copies of one, work side by side.
 	return fmt.Sprintf(`<figure class="viz-slider" style="margin:0">
-%s<div class="viz-ink">
+%s<div class="%s">
 %s</div>
-%s<script>
+%s%s<script>
 %s</script>
 </figure>
-`, pageStyle, images.String(), controls(width, len(frames)-1, first, a.quantity), sliderScript)
+`, pageStyle, a.frames[first].class(), images.String(), keys, controls(width, len(frames)-1, first, a.quantity), sliderScript)
+}
+
+// apart returns the animation without the entries of its legend, and these as HTML; or as it is, if they change from frame to frame.
+func (a *animation) apart() (*animation, string) {
+	out, legend := *a, a.frames[0].panels[0].scene.legend
+	out.frames = make([]*sheet, len(a.frames))
+	for i, f := range a.frames {
+		if !f.panels[0].scene.legend.alike(legend) {
+			return a, ""
+		}
+		out.frames[i] = f.withoutKeys()
+	}
+	return &out, legend.html()
 }
 
 // controls returns a button, a slider from 0 to last, and a place for a text.

@@ -72,7 +72,7 @@ func facets(c *Canvas, vertices [][]float64, triangles [][3]int) error {
 		return fmt.Errorf("the vertices have %d coordinates: a surface needs 3", len(vertices[0]))
 	}
 	if len(triangles) == 0 {
-		return fmt.Errorf("no triangles")
+		return fmt.Errorf("no triangles: give at least one")
 	}
 	for k, t := range triangles {
 		corners := make([][]float64, 3)

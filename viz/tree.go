@@ -19,7 +19,7 @@ func Tree(t *tree.Tree, shapes ...[][]float64) *Layer {
 	}
 	return NewLayer("Tree", each{n, func(c *Canvas) error {
 		if t == nil {
-			return fmt.Errorf("no tree")
+			return fmt.Errorf("no tree: give one of tree.Parse or tree.New")
 		}
 		if err := t.CheckLengths(); err != nil {
 			return err
@@ -153,7 +153,7 @@ func rowsOf(t *tree.Tree) (leaves []int, row []float64) {
 func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
 	return NewLayer("Phylomorphospace", each{len(points), func(c *Canvas) error {
 		if t == nil {
-			return fmt.Errorf("no tree")
+			return fmt.Errorf("no tree: give one of tree.Parse or tree.New")
 		}
 		if err := checkPoints("nodes", points); err != nil {
 			return err

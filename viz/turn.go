@@ -156,7 +156,7 @@ func (t *turntable) html() string {
 		texts = fmt.Sprintf(" data-texts=\"%s\"", html.EscapeString(string(list)))
 	}
 	fmt.Fprintf(&out, "<figure class=\"viz-turn\"%s aria-label=\"%s\" style=\"margin:0;width:%dpx;max-width:100%%\">\n%s", texts, html.EscapeString(t.alt()), width(t.size.X), pageStyle)
-	fmt.Fprintf(&out, "<div class=\"viz-ink\" style=\"display:grid;gap:13px;grid-template-columns:repeat(auto-fit,minmax(min(100%%,max(180px,calc((100%% - %dpx)/%d))),1fr))\">\n", 13*(columns-1), columns)
+	fmt.Fprintf(&out, "<div class=\"%s\" style=\"display:grid;gap:13px;grid-template-columns:repeat(auto-fit,minmax(min(100%%,max(180px,calc((100%% - %dpx)/%d))),1fr))\">\n", t.class(), 13*(columns-1), columns)
 	picture := func(s *sheet, hidden, alt string) {
 		colours := s.raster(screenDots)
 		data := encodePNG(indexed(colours, paletteOf(colours)), screenDots)
@@ -183,7 +183,7 @@ func (t *turntable) html() string {
 	}
 	out.WriteString("</div>\n")
 	if column := min(t.size.X, 8.5*cm); t.legend.height(column) > 0 {
-		out.WriteString("<div class=\"viz-ink\" style=\"text-align:center\">\n")
+		fmt.Fprintf(&out, "<div class=\"%s\" style=\"text-align:center\">\n", t.class())
 		picture(&sheet{size: vg.Point{X: column, Y: rim + t.legend.height(column)}, legend: t.legend}, "", t.legend.alt())
 		out.WriteString("</div>\n")
 	}
