@@ -84,8 +84,13 @@ def panels(data, metadata, alt):
     content = text(content).replace("\n", "") if mime != "image/svg+xml" else base64.b64encode(text(content).encode()).decode()
     boxes = {name: json.dumps([round(x, 5) for x in metadata.get(name) or []]) for name in ("panels", "legend")}
     size = metadata["image/png"]
-    return {"text/html": f'<div class="panels on-white" data-panels="{boxes["panels"]}" data-legend="{boxes["legend"]}" data-ratio="{size["width"] / size["height"]:.4f}">'
+    return {"text/html": f'<div class="panels {ground(metadata)}" data-panels="{boxes["panels"]}" data-legend="{boxes["legend"]}" data-ratio="{size["width"] / size["height"]:.4f}">'
                          f'<img alt="{html.escape(alt)}" width="{shown(metadata)}" src="data:{mime};base64,{content}"></div>'}
+
+
+def ground(metadata):
+    """The class of a picture: one whose colours stand for values stays on white paper where the page is dark."""
+    return "on-paper" if metadata.get("paper") else "on-white"
 
 
 def shown(metadata):
@@ -153,7 +158,7 @@ def prepare(notebook, target, meta):
     representation of each output; meta is what the templates and the filter are told."""
     nb = copy.deepcopy(notebook)
     nb["nbformat_minor"] = 5  # before, cells had no ids
-    cells, alts, widths, files, pictures = [], {}, {}, {}, {}
+    cells, alts, widths, papers, files, pictures = [], {}, {}, {}, {}, {}
     names = figures(notebook)
     for index, cell in enumerate(nb["cells"]):
         cell.setdefault("id", f"cell-{index}")
@@ -177,6 +182,8 @@ def prepare(notebook, target, meta):
                         kinds = ["svg", "pdf", "png"] if "image/svg+xml" in out["data"] else ["png"]
                         files.setdefault(cell["id"], {})[number] = [f"{names[place]}.{kind}" for kind in kinds]
                     alt = alts.setdefault(cell["id"], {})[number] = text(out["data"].get("text/plain", ""))
+                    if metadata.get("paper"):
+                        papers.setdefault(cell["id"], {})[number] = metadata["paper"]
                     out["data"] = best(out["data"], target)
                     if target == "html5" and metadata.get("image/png"):
                         widths.setdefault(cell["id"], {})[number] = f"{shown(metadata)}px"
@@ -190,7 +197,7 @@ def prepare(notebook, target, meta):
     nb["cells"] = cells
     if nb["metadata"].get("part") == len(PARTS):
         meta = dict(meta, template="yes")  # whose code folds away
-    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts, widths=widths, files=files, pictures=pictures)}
+    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts, widths=widths, papers=papers, files=files, pictures=pictures)}
     return json.dumps(nb)
 
 
@@ -360,16 +367,20 @@ def coarser(data):
     return data[:8] + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(lines, 9)) + chunk(b"IEND", b"")
 
 
-def cover(notebook):
-    """A picture that stands for a notebook, as PNG: the first one, or that of the cell with the tag "cover". Of several panels it is the
-    first, or the second with the tag "cover-2"."""
+def covering(notebook):
+    """The output that stands for a notebook, with the tags of its cell: the first picture, or that of the cell with the tag "cover"."""
     best = None
     for cell in notebook["cells"]:
         tags = [t for t in cell["metadata"].get("tags", []) if re.fullmatch(r"cover(-[1-9])?", t)]
         for out in cell.get("outputs", []):
             if {"image/svg+xml", "image/png"} & out.get("data", {}).keys() and (best is None or tags and not best[0]):
                 best = tags, out
-    if not best:
+    return best
+
+
+def cover(notebook):
+    """The picture that stands for a notebook, as PNG. Of several panels it is the first, or the second with the tag "cover-2"."""
+    if not (best := covering(notebook)):
         return b""
     tags, out = best
     panels = out.get("metadata", {}).get("panels") or [0, 0, 1, 1]
@@ -443,7 +454,7 @@ def write_checks(entries, about, path):
         said = []
         for check in (c for cell in notebook["cells"] for c in cell["metadata"].get("checks", [])):
             share = used(check)
-            values = f": got {check['got']} (want {check['want']} ± {check['tol']}" + (f", {share} of it used" if share else "") + ")" if "got" in check else ""
+            values = f": got {check['got']} (want {check['want']} ± {check['tol']}" + (f"; {share} of the tolerance" if share else "") + ")" if "got" in check else ""
             said.append(nbformat.v4.new_output("display_data", {"text/markdown": f"{'✓' if check['ok'] else '✗'} {check['what']}{values}"}))
         count += len(said)
         cells += [nbformat.v4.new_markdown_cell(f"## [{title(notebook, name)}]({name}.ipynb)"), nbformat.v4.new_code_cell(outputs=said)]
@@ -536,7 +547,7 @@ def write_index(entries, about, path):
     """entries: (name, executed notebook), whose reports lie beside path; about as of convert."""
     def card(name, notebook):
         picture = cover(notebook)
-        image = f'<img src="data:image/png;base64,{base64.b64encode(picture).decode()}" class="on-white" width="320" alt="">' if picture else ""
+        image = f'<img src="data:image/png;base64,{base64.b64encode(picture).decode()}" class="{ground(covering(notebook)[1].get("metadata", {}))}" width="320" alt="">' if picture else ""
         # As a heading, so that the number in front does not make it a list.
         heading = mathml(pandoc("# " + title(notebook, name), "--from=commonmark_x", "--to=html5", "--gladtex"))
         heading = re.sub(r"\A<h1[^>]*>(.*)</h1>\s*\Z", r"\1", heading, flags=re.S)

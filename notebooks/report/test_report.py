@@ -912,7 +912,7 @@ class Report(unittest.TestCase):
             page = path.read_text()
             report.write_packages('<h2 id="viz">viz</h2><h3 id="viz.Show">x</h3>', path)
             self.assertIn('<a href="#viz">viz</a>', path.read_text())
-        for part in '<a href="02_c.html" title="2. C $x$">Shapes in', "✓ side <math><mi>x</mi></math>: got 1.5 (want 1\u00a0±\u00a00.5, 100 % of it used)", 'id="filter"', '<p class="false">✗ a_b</p>', "2 claims":
+        for part in '<a href="02_c.html" title="2. C $x$">Shapes in', "✓ side <math><mi>x</mi></math>: got 1.5 (want 1\u00a0±\u00a00.5; 100 % of the tolerance)", 'id="filter"', '<p class="false">✗ a_b</p>', "2 claims":
             with self.subTest(part):
                 self.assertIn(part, re.sub(r"</?span[^>]*>|\n", "", page))
         self.assertNotIn("<details", page)
