@@ -76,7 +76,7 @@ func (c correspondence) Inputs(n, d int) ([]any, error) {
 		}
 	}
 	if total == 0 {
-		return nil, fmt.Errorf("no point of the target has both a weight and coordinates: give at least one")
+		return nil, fmt.Errorf("no point of the target has a weight and coordinates: give both for at least one")
 	}
 	return []any{y, w}, nil
 }

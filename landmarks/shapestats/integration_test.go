@@ -228,7 +228,7 @@ func TestIntegrationErrors(t *testing.T) {
 		"specimen 9 is NaN": func() error {
 			return expect.Error(TwoBlockPLS(append(a[:9:9], []float64{1, math.NaN()}), a, draws(9, 1)))
 		},
-		"specimen 9 has 1":    func() error { return expect.Error(TwoBlockPLS(append(a[:9:9], []float64{1}), a, draws(9, 1))) },
+		"specimen 9 has 1":           func() error { return expect.Error(TwoBlockPLS(append(a[:9:9], []float64{1}), a, draws(9, 1))) },
 		"block 1: it has no columns": func() error { return expect.Error(TwoBlockPLS(make([][]float64, 10), a, draws(9, 1))) },
 	} {
 		expect.Refused(t, f(), want)
