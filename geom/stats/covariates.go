@@ -2,12 +2,12 @@ package stats
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"anatomy/geom"
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 )
 
 // RegressionTest tests whether terms explain samples beside known ones, which may be none: whether the v_k of the tested ones are
@@ -24,56 +24,36 @@ import (
 // minimum in d_σ, and norms are those of (g* + σ²)⁻¹ at p.
 //
 // It takes Weights, Start, Mismatch, Tolerance and MaxIterations as Regress does.
-func RegressionTest[P geom.Point](on geom.Of[P], samples []P, known, tested linear.Terms, p linear.Permutations, opts ...MeanOption) (*Test, error) {
+func RegressionTest[P geom.Point](on geom.Of[P], samples []P, known, tested linear.Terms, p linear.Permutations, opts ...MeanOption) (_ *Test, err error) {
 	s := on.Geometry()
-	r, err := newRun("test of covariates", s, 0, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer r.End()
-	fail := func(err error) (*Test, error) { return nil, fmt.Errorf("%s: %w", r.Name, err) }
-	x, w, err := samplesOf(r, s, samples)
-	if err != nil {
-		return nil, err
-	}
+	r := newRun("test of covariates", s, 0)
+	defer r.end(&err)
+	x, w := samplesOf(r, s, samples, opts)
 	if len(tested) == 0 {
-		return fail(errors.New("no terms to test: give at least one"))
+		return nil, errors.New("no terms to test: give at least one")
 	}
-	d, err := linear.NewDesign(len(x), nil, w, slices.Concat(known, tested)...)
-	if err != nil {
-		return fail(err)
-	}
+	d := try.Get(linear.NewDesign(len(x), nil, w, slices.Concat(known, tested)...))
 	t := &Test{}
-	e, flat, status, err := r.left(known, x, w)
+	var e, flat [][]float64
+	var status geom.Status
+	err = try.Run(func() { e, flat, status = r.left(known, x, w) })
 	if r.Stopped() {
 		t.Statistic, t.P, t.Status = math.NaN(), 1, geom.Cancelled
 		return t, nil
 	}
-	if err != nil {
-		return fail(err)
-	}
+	try.Do(err)
 	// Coordinates of the residuals, less their mean, in an orthonormal basis; those without weight are not looked at.
 	with, _ := weighted(w)
-	pca, err := tangentPCA(&Mean[geom.Vec]{Velocities: e, Momenta: flat, Weights: pick(w, with)})
-	if err != nil {
-		return fail(err)
-	}
+	pca := tangentPCA(&Mean[geom.Vec]{Velocities: e, Momenta: flat, Weights: pick(w, with)})
 	if len(pca.Modes) == 0 {
-		return fail(errors.New("all samples are on the model of the known terms, which leaves nothing to explain"))
+		return nil, errors.New("all samples are on the model of the known terms, which leaves nothing to explain")
 	}
 	rows := slices.Repeat([][]float64{make([]float64, len(pca.Modes))}, len(x))
 	for k, i := range with {
 		rows[i] = pca.Scores[k]
 	}
-	m, err := d.Fit(rows)
-	if err != nil {
-		return fail(err)
-	}
 	p.Task = r.Task
-	partial, err := m.Partial(len(known), p)
-	if err != nil {
-		return fail(err)
-	}
+	partial := try.Get(try.Get(d.Fit(rows)).Partial(len(known), p))
 	t.Statistic, t.Permuted = partial.R2, partial.Permuted
 	t.end(partial.Test, p, status)
 	return t, nil
@@ -81,24 +61,18 @@ func RegressionTest[P geom.Point](on geom.Of[P], samples []P, known, tested line
 
 // left returns the residuals of a model at its p, of the samples that have weight, as vectors and as covectors, whose products are the inner
 // products.
-func (r *run) left(terms linear.Terms, samples [][]float64, w []float64) (e, flat [][]float64, status geom.Status, err error) {
+func (r *run) left(terms linear.Terms, samples [][]float64, w []float64) (e, flat [][]float64, status geom.Status) {
 	var point []float64
 	inner := *r
 	with, _ := weighted(w)
 	if len(terms) == 0 {
-		mean, err := inner.mean(pick(samples, with), pick(w, with))
-		if err != nil {
-			return nil, nil, 0, err
-		}
+		mean := inner.mean(pick(samples, with), pick(w, with))
 		point, e, flat, status = mean.Point, mean.Velocities, mean.Momenta, mean.Status
 	} else {
-		d, err := linear.NewDesign(len(samples), nil, w, terms...)
-		if err != nil {
-			return nil, nil, 0, err
-		}
-		g, err := inner.regress(d, samples, w)
-		if err != nil || r.Stopped() {
-			return nil, nil, 0, err
+		d := try.Get(linear.NewDesign(len(samples), nil, w, terms...))
+		g := inner.regress(d, samples, w)
+		if r.Stopped() {
+			return nil, nil, 0
 		}
 		point, status = g.Point, g.Status
 		g.Misses, g.Fitted = pick(g.Misses, with), pick(g.Fitted, with)
@@ -106,27 +80,18 @@ func (r *run) left(terms linear.Terms, samples [][]float64, w []float64) (e, fla
 		for _, i := range with {
 			rows = append(rows, d.Row(i))
 		}
-		if e, err = g.gathered(r.space, rows); err != nil {
-			return nil, nil, 0, err
-		}
+		e = g.gathered(r.space, rows)
 		if r.sigma == 0 {
-			out, err := musical(r.space, "flat", point, e, geom.Vector, geom.Covector, geom.Flat)
-			if err != nil {
-				return nil, nil, 0, err
-			}
-			flat = out.Matrix(0)
+			flat = musical(r.space, "flat", point, e, geom.Vector, geom.Covector, geom.Flat).Matrix(0)
 		}
 	}
 	if r.sigma == 0 {
-		return e, flat, status, nil
+		return e, flat, status
 	}
-	at, err := cometricAt(r.space, point)
-	if err != nil {
-		return nil, nil, 0, err
-	}
+	at := cometricAt(r.space, point)
 	flat = nil
 	for _, v := range e {
 		flat = append(flat, at.solve(r.sigma*r.sigma, v))
 	}
-	return e, flat, status, nil
+	return e, flat, status
 }

@@ -1,8 +1,6 @@
 package stats
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -10,12 +8,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/try"
 )
 
 // residuals returns the inner products of the vectors from the means of groups to the samples of these, group by group. Vectors of two
 // groups meet at the mean of the later one, where those of the earlier are moved by parallel transport along the geodesic between the
 // means. The vectors of a group of n are scaled by √(n/(n − 1)), because the mean of a small group is close to its samples.
-func (r *run) residuals(means []*Mean[geom.Vec]) (*mat.SymDense, error) {
+func (r *run) residuals(means []*Mean[geom.Vec]) *mat.SymDense {
 	var factors []float64
 	first := make([]int, len(means)) // the place of the first vector of a group
 	for g, m := range means {
@@ -28,10 +27,8 @@ func (r *run) residuals(means []*Mean[geom.Vec]) (*mat.SymDense, error) {
 		for g, a := range means[:h+1] {
 			vectors := a.Velocities
 			if g < h {
-				var err error
-				if vectors, err = r.between(a, b); err != nil {
-					return nil, fmt.Errorf("from the mean of group %d to that of group %d, counted from 0: %w", g, h, err)
-				}
+				err := try.Run(func() { vectors = r.between(a, b) })
+				try.Do(try.Name(err, "from the mean of group %d to that of group %d, counted from 0", g, h))
 			}
 			for i, v := range vectors {
 				for j, p := range b.Momenta {
@@ -41,33 +38,25 @@ func (r *run) residuals(means []*Mean[geom.Vec]) (*mat.SymDense, error) {
 			}
 		}
 	}
-	return gram, nil
+	return gram
 }
 
 // between returns the vectors of the samples at a mean moved to another mean.
-func (r *run) between(a, b *Mean[geom.Vec]) ([][]float64, error) {
-	ways, err := r.reach([][]float64{a.Point}, [][]float64{b.Point})
-	if err != nil {
-		return nil, err
-	}
-	way := ways[0]
+func (r *run) between(a, b *Mean[geom.Vec]) [][]float64 {
+	way := r.reach([][]float64{a.Point}, [][]float64{b.Point})[0]
 	switch {
 	case way.Status == geom.Converged:
 	case r.sigma > 0:
-		return nil, errors.New("no geodesic was found: take a larger Mismatch")
+		try.Fail("no geodesic was found: take a larger Mismatch")
 	default:
-		return nil, fmt.Errorf("no geodesic was found (residual %.3g): allow for noise with Mismatch", way.Residual)
+		try.Fail("no geodesic was found (residual %.3g): allow for noise with Mismatch", way.Residual)
 	}
-	moved, err := forth(r.space, way, a.Velocities...)
-	if err != nil || !geom.IsCharted(r.space.M) {
-		return moved, err
+	moved := forth(r.space, way, a.Velocities...)
+	if geom.IsCharted(r.space.M) {
+		end := try.Get(r.space.Shoot(way.Start, way.Momentum))
+		_, moved = placed(r.space, b.Point, end.End, moved...)
 	}
-	end, err := r.space.Shoot(way.Start, way.Momentum)
-	if err != nil {
-		return nil, err
-	}
-	_, moved, err = placed(r.space, b.Point, end.End, moved...)
-	return moved, err
+	return moved
 }
 
 // dispersion is the mean distance of the n members of a group from their mean, times √(n/(n − 1)), computed from the inner

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // model is points ŷ_i = Exp_p(a_i♯) at the ends of geodesics with momenta a_i = Σ_k s_ik m_k, fitted to samples x_i.
@@ -37,13 +38,13 @@ type fit struct {
 	shots  *shots      // from the ŷ_i to the samples, with Mismatch; else nil
 }
 
-func (f *fit) graph(name string, model model, more []any, fn func(p, m, s, momenta, ends *graph.Node, more []*graph.Node) []*graph.Node) (engine.Values, error) {
-	return f.space.Call(shooting(name, f.space), func(in []*graph.Node) []*graph.Node {
+func (f *fit) graph(name string, model model, more []any, fn func(p, m, s, momenta, ends *graph.Node, more []*graph.Node) []*graph.Node) engine.Values {
+	return try.Get(f.space.Call(shooting(name, f.space), func(in []*graph.Node) []*graph.Node {
 		p, m, s := in[0], in[1], in[2]
 		momenta := graph.DotGeneral(s, []int{1}, nil, m, []int{0}, nil)
 		starts := graph.BroadcastToShape(graph.ExpandAxes(p, 0), momenta.Shape())
 		return fn(p, m, s, momenta, f.space.ShootOnGraph(starts, momenta), in[3:])
-	}, append([]any{model.p, model.m, model.s}, more...)...)
+	}, append([]any{model.p, model.m, model.s}, more...)...))
 }
 
 // gradient returns the derivatives of a sum with respect to p, m and s; on a Charted manifold they are a covector at p, vectors at p, and
@@ -57,27 +58,19 @@ func (f *fit) gradient(sum, p, m, s *graph.Node) []*graph.Node {
 
 // value returns the sum and its gradient with respect to p, m and s. The sum is +Inf if the geodesics of the model diverge or
 // their ends have no logarithms to the samples.
-func (f *fit) value(at model) (value float64, gradient model, err error) {
+func (f *fit) value(at model) (value float64, gradient model) {
 	gradients := func(out engine.Values) model { return model{out.Vector(0), out.Matrix(1), out.Matrix(2)} }
-	out, err := f.graph("fit", at, nil, func(_, _, _, _, ends *graph.Node, _ []*graph.Node) []*graph.Node { return []*graph.Node{ends} })
-	if err != nil {
-		return 0, model{}, err
-	}
+	out := f.graph("fit", at, nil, func(_, _, _, _, ends *graph.Node, _ []*graph.Node) []*graph.Node { return []*graph.Node{ends} })
 	points := out.Matrix(0)
 	for _, y := range points {
 		if !finite(floats.Norm(y, 1)) {
-			return math.Inf(1), model{}, nil
+			return math.Inf(1), model{}
 		}
 	}
 	pulls := make([][]float64, len(points)) // −2 w_i Log_ŷ(x_i)♭
 	if f.shots != nil {
-		if err := f.shots.aim(points, f.shots.cometric, f.shots.variance); err != nil {
-			return 0, model{}, err
-		}
-		squares, _, err := f.shots.distances()
-		if err != nil {
-			return 0, model{}, err
-		}
+		f.shots.aim(points, f.shots.cometric, f.shots.variance)
+		squares, _ := f.shots.distances()
 		f.points, value = points, floats.Dot(f.weights, squares)
 		for i, r := range f.shots.roots {
 			pulls[i] = floats.ScaleTo(make([]float64, len(r.X)), -2*f.weights[i], r.X)
@@ -92,12 +85,10 @@ func (f *fit) value(at model) (value float64, gradient model, err error) {
 			}
 		}
 		logs, err := f.space.LogFrom(points, f.samples, guess)
-		if err != nil {
-			if f.logs == nil {
-				return 0, model{}, err
-			}
-			return math.Inf(1), model{}, nil
+		if err != nil && f.logs != nil {
+			return math.Inf(1), model{}
 		}
+		try.Do(err)
 		f.points, f.logs = points, logs
 		for i, g := range logs {
 			value += f.weights[i] * g.Length * g.Length
@@ -105,14 +96,12 @@ func (f *fit) value(at model) (value float64, gradient model, err error) {
 		}
 	}
 	if !finite(value) {
-		return math.Inf(1), model{}, nil
+		return math.Inf(1), model{}
 	}
-	if out, err = f.graph("gradient of fit", at, []any{pulls}, func(p, m, s, _, ends *graph.Node, more []*graph.Node) []*graph.Node {
+	out = f.graph("gradient of fit", at, []any{pulls}, func(p, m, s, _, ends *graph.Node, more []*graph.Node) []*graph.Node {
 		return f.gradient(graph.ReduceAllSum(graph.Mul(ends, more[0])), p, m, s)
-	}); err != nil {
-		return 0, model{}, err
-	}
-	return value, gradients(out), nil
+	})
+	return value, gradients(out)
 }
 
 // newFit is a fit that varies nothing yet.
@@ -123,27 +112,24 @@ func (r *run) newFit(samples [][]float64, w []float64, mean *Mean[geom.Vec]) *fi
 }
 
 // optimise is optimiseSteady, again with more steps as long as the geodesics of the result need more.
-func (f *fit) optimise() (*solve.Minimum, error) {
+func (f *fit) optimise() *solve.Minimum {
 	for iterations := 0; ; {
-		found, err := f.optimiseSteady()
-		if err != nil {
-			return nil, err
-		}
+		found := f.optimiseSteady()
 		iterations += found.Iterations
 		if found.Iterations = iterations; found.Status == geom.Cancelled || found.Status == geom.IterationLimit {
-			return found, nil
+			return found
 		}
 		needed, err := f.geodesics()
 		if f.Stopped() {
 			found.Status = geom.Cancelled
-			return found, nil
+			return found
 		}
 		finer := f.exact.Steady(needed...)
 		if finer.Steps() <= f.space.Steps() {
 			if err != nil || worst(needed) != geom.Converged {
 				found.Status = geom.Stalled
 			}
-			return found, nil
+			return found
 		}
 		// A search with too few steps may stall, since gradients are those of exact lengths.
 		f.space = finer
@@ -210,7 +196,7 @@ func (f *fit) unpack(x []float64) model {
 }
 
 // problem is the sum as a function of what varies, from the model as it is. The s_ik of those m_k that vary have Σ w_i s_ik s_il = 0 for k ≠ l.
-func (f *fit) problem() (solve.Objective, error) {
+func (f *fit) problem() solve.Objective {
 	all := len(f.m)
 	// The second derivatives of the sum in flat space are 2 Σ w s² g* for m_k, 2 g for p and 2 w_i ‖m_k‖² for s_ik. With
 	// Mismatch g is (g* + σ²)⁻¹, and those for m_k are 2 Σ w s² g* g g*, with a ridge for momenta that are too rough to matter.
@@ -222,21 +208,15 @@ func (f *fit) problem() (solve.Objective, error) {
 	}
 	sizes := make([]float64, all)
 	for k, m := range f.m {
-		v, err := f.sharp(m)
-		if err != nil {
-			return solve.Objective{}, err
-		}
-		sizes[k] = floats.Dot(m, v)
+		sizes[k] = floats.Dot(m, f.sharp(m))
 	}
 	started := false
 	return solve.Objective{
 		FirstStep: 0.5,
 		Scale:     f.variance,
 		Value: func(x []float64) (float64, []float64, error) {
-			value, g, err := f.value(f.unpack(x))
+			value, g := f.value(f.unpack(x))
 			switch {
-			case err != nil:
-				return 0, nil, err
 			case !math.IsInf(value, 1):
 				started = true
 				return value, f.pack(g), nil
@@ -249,19 +229,12 @@ func (f *fit) problem() (solve.Objective, error) {
 			a := len(f.p)
 			var out []float64
 			for _, spread := range spreads {
-				flat, err := f.flat(g[:a])
-				if err != nil {
-					return nil, err
-				}
+				flat := f.flat(g[:a])
 				floats.Scale(1/spread, flat)
 				out, g = append(out, flat...), g[a:]
 			}
 			if f.freePoint {
-				v, err := f.sharp(g[:a])
-				if err != nil {
-					return nil, err
-				}
-				out, g = append(out, v...), g[a:]
+				out, g = append(out, f.sharp(g[:a])...), g[a:]
 			}
 			for j, v := range g {
 				i, k := j/all, j%all
@@ -281,26 +254,18 @@ func (f *fit) problem() (solve.Objective, error) {
 			}
 			return out, nil
 		},
-	}, nil
+	}
 }
 
 // optimiseSteady minimises the sum with the steps that the space has.
-func (f *fit) optimiseSteady() (*solve.Minimum, error) {
-	problem, err := f.problem()
-	if err != nil {
-		return nil, err
-	}
-	iterations := 0
+func (f *fit) optimiseSteady() *solve.Minimum {
+	problem, iterations := f.problem(), 0
 	var found *solve.Minimum
 	for {
-		if found, err = f.minimise(problem, f.pack(f.model)); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
-		}
+		found = f.minimise(problem, f.pack(f.model))
 		f.model = f.unpack(found.X)
 		// The line search may have ended at another point than the best.
-		if found.Value, _, err = f.value(f.model); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
-		}
+		found.Value, _ = f.value(f.model)
 		iterations += found.Iterations
 		if f.shots != nil || found.Status != geom.Converged {
 			break
@@ -328,44 +293,35 @@ func (f *fit) optimiseSteady() (*solve.Minimum, error) {
 	if f.Stopped() { // and perhaps did not look for all that is shorter
 		found.Status = geom.Cancelled
 	}
-	return found, nil
+	return found
 }
 
 // sharp is p♯ at the point where the fit started, or (g* + σ²) p with Mismatch.
-func (f *fit) sharp(p []float64) ([]float64, error) {
+func (f *fit) sharp(p []float64) []float64 {
 	if f.shots != nil {
 		v := f.shots.cometric.sharp(p)
 		floats.AddScaled(v, f.shots.variance, p)
-		return v, nil
+		return v
 	}
-	out, err := musical(f.space, "sharp", f.model.p, p, geom.Covector, geom.Vector, geom.Sharp)
-	if err != nil {
-		return nil, err
-	}
-	return out.Vector(0), nil
+	return musical(f.space, "sharp", f.model.p, p, geom.Covector, geom.Vector, geom.Sharp).Vector(0)
 }
 
 // flat is v♭ at the point where the fit started, or (g* + ridge)⁻¹ (g* + σ²) (g* + ridge)⁻¹ v with Mismatch.
-func (f *fit) flat(v []float64) ([]float64, error) {
+func (f *fit) flat(v []float64) []float64 {
 	if f.shots != nil {
-		smooth, err := f.sharp(f.shots.cometric.solve(ridge, v))
-		return f.shots.cometric.solve(ridge, smooth), err
+		return f.shots.cometric.solve(ridge, f.sharp(f.shots.cometric.solve(ridge, v)))
 	}
-	out, err := musical(f.space, "flat", f.model.p, v, geom.Vector, geom.Covector, geom.Flat)
-	if err != nil {
-		return nil, err
-	}
-	return out.Vector(0), nil
+	return musical(f.space, "flat", f.model.p, v, geom.Vector, geom.Covector, geom.Flat).Vector(0)
 }
 
 // musical is ♯ or ♭ of one vector or covector at a point, [a], or of several, [k, a], at one point or as many, [k, a].
-func musical(space *geom.Space[geom.Vec], name string, point, v any, from, to geom.Kind, of func(m geom.Manifold, x, v *graph.Node) *graph.Node) (engine.Values, error) {
-	return space.Call(operation{name: name}, func(in []*graph.Node) []*graph.Node {
+func musical(space *geom.Space[geom.Vec], name string, point, v any, from, to geom.Kind, of func(m geom.Manifold, x, v *graph.Node) *graph.Node) engine.Values {
+	return try.Get(space.Call(operation{name: name}, func(in []*graph.Node) []*graph.Node {
 		at := geom.At(space.M, in[0])
 		x, w := at.X, at.Enter(from, in[1])
 		if w.Rank() > x.Rank() {
 			x = graph.BroadcastPrefix(x, w.Shape().Dim(0))
 		}
 		return []*graph.Node{at.Leave(to, of(at.Manifold, x, w))}
-	}, point, v)
+	}, point, v))
 }

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/framebundle"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // FrameMean is a mean together with the covariance of the samples around it: a point (x, ν) of the frame bundle.
@@ -213,20 +213,11 @@ type bundle struct {
 	scores [][]float64 // there, the derivatives of what every sample adds to the objective
 }
 
-func frameBundleMean[P geom.Point, O FrameOption](task string, estimate bool, s *geom.Space[P], samples []P, rank int, opts []O) (*FrameMean[P], error) {
-	r, err := newRun(task, s, 1e-2, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer r.End()
-	x, w, err := samplesOf(r, s, samples)
-	if err != nil {
-		return nil, err
-	}
-	m, err := r.frameMean(estimate, x, w, rank)
-	if err != nil {
-		return nil, err
-	}
+func frameBundleMean[P geom.Point, O FrameOption](task string, estimate bool, s *geom.Space[P], samples []P, rank int, opts []O) (_ *FrameMean[P], err error) {
+	r := newRun(task, s, 1e-2)
+	defer r.end(&err)
+	x, w := samplesOf(r, s, samples, opts)
+	m := r.frameMean(estimate, x, w, rank)
 	out := &FrameMean[P]{s.Point(m.Point), s.Points(m.Frame), m.Variances, m.Noise, m.Deviations, nil, m.Objective, m.Imbalance, m.Residual, m.Lost, m.Iterations, m.Evaluations, m.Status}
 	for _, g := range m.Paths {
 		out.Paths = append(out.Paths, framebundle.Shaped(s, g))
@@ -234,36 +225,30 @@ func frameBundleMean[P geom.Point, O FrameOption](task string, estimate bool, s 
 	return out, nil
 }
 
-func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank int) (*FrameMean[geom.Vec], error) {
-	task, d := r.Name, r.space.M.Dim()
+func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank int) *FrameMean[geom.Vec] {
+	d := r.space.M.Dim()
 	most := d
 	if estimate {
 		most = d - 1 // the noise needs a direction of its own
 	}
 	if rank < 1 || rank > most {
-		return nil, fmt.Errorf("%s: rank %d, want 1 to %d", task, rank, most)
+		try.Fail("rank %d, want 1 to %d", rank, most)
 	}
-	u, deviations, least, left, err := r.principal(samples, w, rank)
-	if err != nil {
-		return nil, err
-	}
+	u, deviations, least, left := r.principal(samples, w, rank)
 	b := &bundle{run: r, samples: samples, weights: w, rank: rank, estimate: estimate, at: u, sigma: r.sigma}
 	switch {
 	case r.sigma > 0 && r.sigma > 0.49*least:
-		return nil, fmt.Errorf("%s: Noise(%.3g) is too large for rank %d: the samples' standard deviation in direction %d is %.3g, and must be more than twice as large; lower the rank or the noise",
-			task, r.sigma, rank, rank-1, least)
+		try.Fail("Noise(%.3g) is too large for rank %d: the samples' standard deviation in direction %d is %.3g, and must be more than twice as large; lower the rank or the noise",
+			r.sigma, rank, rank-1, least)
 	case r.sigma == 0:
 		b.sigma = min(max(left, least/100), least/4)
 	}
 	if r.MaxIterations == frameIterations && !determined(deviations, rank, len(samples)) {
 		r.MaxIterations = undeterminedIterations
 	}
-	m, err := b.mean(least)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", task, err)
-	}
+	m := b.mean(least)
 	m.Deviations = deviations
-	return m, nil
+	return m
 }
 
 // determined says whether n samples with these standard deviations along their principal components determine a frame of rank k: whether
@@ -281,7 +266,7 @@ const fewestSteps = 5
 
 // mean searches, first with few steps of the integrator and with σ falling to its value from the least standard deviation along the
 // frame, and certifies what it finds.
-func (b *bundle) mean(least float64) (*FrameMean[geom.Vec], error) {
+func (b *bundle) mean(least float64) *FrameMean[geom.Vec] {
 	exact, coarse := b.run.space, b.run.space
 	if few := max(fewestSteps, exact.Steps()/5); 2*few <= exact.Steps() {
 		coarse = exact.With(geom.Integrator(exact.Method(), few))
@@ -306,34 +291,21 @@ func (b *bundle) mean(least float64) (*FrameMean[geom.Vec], error) {
 		for j, space := range spaces {
 			b.space = framebundle.Over(space)
 			b.paths.On(space)
-			if err := b.minimise(m, tolerance, j == 0); err != nil {
-				return nil, err
-			}
+			b.minimise(m, tolerance, j == 0)
 		}
 	}
 	b.space = framebundle.Over(exact)
 	b.paths.On(exact)
-	var err error
 	persistence := framebundle.Persistence
 	if m.Status != geom.Converged { // a path that is not found soon is one more sample to name, and no more
 		persistence /= 10
 	}
-	if m.Paths, err = b.paths.Paths(b.at, b.sigma, persistence); err != nil {
-		return nil, err
-	}
-	found, err := b.paths.From(b.at, b.sigma, 1e-14)
-	if err != nil {
-		return nil, err
-	}
-	value, gradient, scores, err := b.objective(b.at, b.sigma, found)
-	if err != nil {
-		return nil, err
-	}
+	m.Paths = try.Get(b.paths.Paths(b.at, b.sigma, persistence))
+	found := try.Get(b.paths.From(b.at, b.sigma, 1e-14))
+	value, gradient, scores := b.objective(b.at, b.sigma, found)
 	b.scores = scores
 	m.Point, m.Noise, m.Objective, m.Evaluations = b.at.X, b.sigma, value, b.paths.Searches
-	if m.Imbalance, err = b.imbalance(gradient); err != nil {
-		return nil, err
-	}
+	m.Imbalance = b.imbalance(gradient)
 	farthest := 0.0
 	for i, g := range m.Paths {
 		m.Residual = max(m.Residual, g.Residual)
@@ -347,7 +319,8 @@ func (b *bundle) mean(least float64) (*FrameMean[geom.Vec], error) {
 	if m.Status == geom.Converged && !(m.Lost == nil && m.Imbalance <= b.Tolerance) {
 		m.Status = geom.Stalled
 	}
-	return m, b.principalAxes(m)
+	b.principalAxes(m)
+	return m
 }
 
 // principal returns the mean and the principal components of the samples' coordinates or ambient vectors, the components scaled to
@@ -356,45 +329,34 @@ func (b *bundle) mean(least float64) (*FrameMean[geom.Vec], error) {
 //
 // Principal components of landmarks are as rough as the noise, and geodesics in rough directions bend wildly. So the frame is
 // searched for in the span of the smoother vectors K (K + μ)⁻¹ ν.
-func (r *run) principal(samples [][]float64, w []float64, rank int) (u fiberPoint, deviations []float64, least, left float64, err error) {
+func (r *run) principal(samples [][]float64, w []float64, rank int) (u fiberPoint, deviations []float64, least, left float64) {
 	space := r.space
-	fail := func(format string, a ...any) (fiberPoint, []float64, float64, float64, error) {
-		return u, nil, 0, 0, fmt.Errorf(r.Name+": "+format, a...)
-	}
 	u.X = r.startingPoint(samples, w)
 	d := space.M.Dim()
 	if len(samples) <= rank {
-		return fail("%d samples have a covariance of rank %d at most, not %d: take more samples or a lower rank", len(samples), len(samples)-1, rank)
+		try.Fail("%d samples have a covariance of rank %d at most, not %d: take more samples or a lower rank", len(samples), len(samples)-1, rank)
 	}
 	centre := combine(w, samples)
 	var rows [][]float64
 	for _, x := range samples {
 		rows = append(rows, floats.SubTo(make([]float64, len(x)), x, centre))
 	}
-	if _, rows, err = space.Project(u.X, rows...); err != nil {
-		return u, nil, 0, 0, err
-	}
+	_, rows = try.Get2(space.Project(u.X, rows...))
 	a := mat.NewDense(len(rows), len(u.X), nil)
 	for i, v := range rows {
 		a.SetRow(i, floats.ScaleTo(make([]float64, len(v)), math.Sqrt(w[i]), v))
 	}
-	deviations, frame, err := components(a, rank)
-	if err != nil {
-		return fail("%w", err)
-	}
+	deviations, frame := components(a, rank)
 	values := deviations[:rank]
 	if d > rank {
 		left = math.Sqrt(max(0, math.Pow(mat.Norm(a, 2), 2)-floats.Dot(values, values)) / float64(d-rank))
 	}
 	if m, ok := space.M.(geom.Regulariser); ok {
-		out, err := space.Call(operation{name: "smooth frame"}, func(in []*graph.Node) []*graph.Node {
+		out := try.Get(space.Call(operation{name: "smooth frame"}, func(in []*graph.Node) []*graph.Node {
 			x := graph.BroadcastPrefix(in[0], in[1].Shape().Dim(0))
 			mu := graph.MulScalar(graph.ReduceSum(graph.OnesLike(in[1]), -1), 0.1/float64(d))
 			return []*graph.Node{geom.Sharp(space.M, x, m.RegularFlat(x, in[1], mu))}
-		}, u.X, frame)
-		if err != nil {
-			return u, nil, 0, 0, err
-		}
+		}, u.X, frame))
 		var qr mat.QR
 		var q, along, projected mat.Dense
 		qr.Factorize(mat.NewDense(rank, d, out.Flat(0)).T())
@@ -402,24 +364,22 @@ func (r *run) principal(samples [][]float64, w []float64, rank int) (u fiberPoin
 		basis := q.Slice(0, d, 0, rank)
 		along.Mul(a, basis)
 		projected.Mul(&along, basis.T())
-		if values, frame, err = components(&projected, rank); err != nil {
-			return fail("%w", err)
-		}
+		values, frame = components(&projected, rank)
 	}
 	u.Frame = frame
-	return u, deviations, values[rank-1], left, nil
+	return u, deviations, values[rank-1], left
 }
 
 // components returns the singular values of a matrix, the largest first, and as many of its right singular vectors as the rank says,
 // scaled to the length of these values, one a row.
-func components(a *mat.Dense, rank int) (values []float64, rows [][]float64, err error) {
+func components(a *mat.Dense, rank int) (values []float64, rows [][]float64) {
 	var svd mat.SVD
 	if !svd.Factorize(a, mat.SVDThin) {
-		return nil, nil, errors.New("the principal components of the samples were not found: look for a sample with coordinates that are not finite or very large")
+		try.Fail("the principal components of the samples were not found: look for a sample with coordinates that are not finite or very large")
 	}
 	values = svd.Values(nil)
 	if !(values[rank-1] > 1e-7*values[0]) {
-		return nil, nil, fmt.Errorf("the samples' standard deviation in direction %d is %.3g, in the first one %.3g: the rank of their covariance is below %d; take a lower rank",
+		try.Fail("the samples' standard deviation in direction %d is %.3g, in the first one %.3g: the rank of their covariance is below %d; take a lower rank",
 			rank-1, values[rank-1], values[0], rank)
 	}
 	var v mat.Dense
@@ -429,61 +389,46 @@ func components(a *mat.Dense, rank int) (values []float64, rows [][]float64, err
 		floats.Scale(s, column)
 		rows = append(rows, column)
 	}
-	return values, rows, nil
+	return values, rows
 }
 
 // minimise goes on from the best point with the present space and σ, until the derivatives of the samples balance. Its Hessian is
 // renewed, or else what was learned of it before.
-func (b *bundle) minimise(m *FrameMean[geom.Vec], tolerance float64, renew bool) error {
+func (b *bundle) minimise(m *FrameMean[geom.Vec], tolerance float64, renew bool) {
 	if m.Status == geom.Cancelled {
-		return nil
+		return
 	}
 	const roughly = 0.03 // in units of log likelihood
 	b.paths.TryAgain()
-	found, err := b.paths.From(b.at, b.sigma, roughly*b.stiffness())
-	if err != nil {
-		return err
-	}
-	value, gradient, scores, err := b.objective(b.at, b.sigma, found)
-	if err != nil {
-		return err
-	}
+	found := try.Get(b.paths.From(b.at, b.sigma, roughly*b.stiffness()))
+	value, gradient, scores := b.objective(b.at, b.sigma, found)
 	if !finite(value) {
-		return errors.New("the search starts from the principal components of the coordinates, and the paths there are not finite: give a Start, or more steps of the integrator")
+		try.Fail("the search starts from the principal components of the coordinates, and the paths there are not finite: give a Start, or more steps of the integrator")
 	}
 	b.scores = scores
 	b.paths.Keep()
 	if renew {
-		hessian, err := b.hessian()
-		if err != nil {
-			return err
-		}
-		b.search = solve.NewBFGS(make([]float64, len(gradient)), hessian)
+		b.search = solve.NewBFGS(make([]float64, len(gradient)), b.hessian())
 	} else {
 		b.search.Restart()
 	}
 	b.search.Learn(value, gradient, 0)
 	for m.Status = geom.IterationLimit; ; m.Iterations++ {
-		imbalance, err := b.imbalance(combine(b.weights, b.scores))
-		if err != nil {
-			return err
-		}
+		imbalance := b.imbalance(combine(b.weights, b.scores))
 		switch {
 		case imbalance <= 0.95*tolerance: // the certificate, from paths that are more accurate, differs in the last digits
 			m.Status = geom.Converged
-			return nil
+			return
 		case m.Iterations >= b.MaxIterations:
-			return nil
+			return
 		case b.report(m.Iterations, b.search.Value, imbalance, 0.95*tolerance):
 			m.Status = geom.Cancelled
-			return nil
+			return
 		}
-		if err := b.step(); err != nil {
-			return err
-		}
+		b.step()
 		if b.search.Done { // no step leads down
 			m.Status = geom.Stalled
-			return nil
+			return
 		}
 	}
 }
@@ -495,7 +440,7 @@ const shorter = 3
 const growth = 4
 
 // step tries steps until one leads to a better point.
-func (b *bundle) step() error {
+func (b *bundle) step() {
 	best, accuracy, tries := b.search.Best, 0.1*b.search.Excess*b.stiffness(), 0
 	for !b.search.Done && &b.search.Best[0] == &best[0] {
 		step := floats.SubTo(make([]float64, len(best)), b.search.X, best)
@@ -506,18 +451,13 @@ func (b *bundle) step() error {
 		value, gradient, scores := math.Inf(1), step, b.scores
 		u, err := b.space.Move(b.at, step[:n], engine.Unflatten(step[n:(b.rank+1)*n], n))
 		if err == nil && b.space.Check(u) == nil {
-			found, err := b.paths.Follow(u, step, sigma, accuracy)
-			if err != nil {
-				return err
-			}
+			found := try.Get(b.paths.Follow(u, step, sigma, accuracy))
 			if worst := b.worst(found, 10*accuracy); worst >= 0 {
 				if tries++; tries >= shorter {
 					b.paths.GiveUp(worst)
 				}
 			} else {
-				if value, gradient, scores, err = b.objective(u, sigma, found); err != nil {
-					return err
-				}
+				value, gradient, scores = b.objective(u, sigma, found)
 			}
 		}
 		b.search.Longest = growth * floats.Norm(step, 2)
@@ -527,7 +467,6 @@ func (b *bundle) step() error {
 			b.paths.Keep()
 		}
 	}
-	return nil
 }
 
 // worst returns the worst path if the paths make the derivatives of the objective worse than an excess of the objective would, and −1 if
@@ -563,34 +502,28 @@ func (b *bundle) stiffness() float64 {
 
 // normalisation returns the terms of the objective that do not depend on the paths, and their derivatives with respect to u and
 // log σ².
-func (b *bundle) normalisation(u fiberPoint, sigma float64) (value float64, slope []float64, err error) {
+func (b *bundle) normalisation(u fiberPoint, sigma float64) (value float64, slope []float64) {
 	if !b.estimate {
-		value, p, err := b.space.LogVolume(u, 0)
-		return value, flatMomentum(p), err
+		value, p := try.Get2(b.space.LogVolume(u, 0))
+		return value, flatMomentum(p)
 	}
-	value, p, err := b.space.LogVolume(u, sigma)
-	if err != nil {
-		return 0, nil, err
-	}
+	value, p := try.Get2(b.space.LogVolume(u, sigma))
 	rest := float64(b.space.Base.M.Dim() - b.rank)
 	// ½ log det(νᵀ E ν + σ²) − ½ m log σ² does not change with the unit of length: Euler's formula gives its derivative.
 	scaling := float64(b.rank)
 	for k, nu := range u.Frame {
 		scaling -= floats.Dot(p.Vertical[k], nu)
 	}
-	return value + rest*math.Log(sigma), append(flatMomentum(p), (scaling+rest)/2), nil
+	return value + rest*math.Log(sigma), append(flatMomentum(p), (scaling+rest)/2)
 }
 
 // objective returns the objective with its gradient and the derivatives of what every sample adds to it, +Inf where a path is
 // not finite.
-func (b *bundle) objective(u fiberPoint, sigma float64, found *framebundle.Found) (f float64, gradient []float64, scores [][]float64, err error) {
-	f, slope, err := b.normalisation(u, sigma)
-	if err != nil {
-		return 0, nil, nil, err
-	}
+func (b *bundle) objective(u fiberPoint, sigma float64, found *framebundle.Found) (f float64, gradient []float64, scores [][]float64) {
+	f, slope := b.normalisation(u, sigma)
 	for i, p := range found.Pull {
 		if math.IsInf(found.Cost[i], 1) {
-			return math.Inf(1), slope, nil, nil
+			return math.Inf(1), slope, nil
 		}
 		score := append([]float64{}, slope...)
 		floats.Sub(score[:(b.rank+1)*len(u.X)], flatMomentum(p))
@@ -600,14 +533,14 @@ func (b *bundle) objective(u fiberPoint, sigma float64, found *framebundle.Found
 		scores = append(scores, score)
 		f += b.weights[i] * found.Cost[i]
 	}
-	return f, combine(b.weights, scores), scores, nil
+	return f, combine(b.weights, scores), scores
 }
 
 // imbalance is a gradient in standard errors.
-func (b *bundle) imbalance(gradient []float64) (float64, error) {
+func (b *bundle) imbalance(gradient []float64) float64 {
 	var factor mat.Cholesky
 	if !factor.Factorize(b.search.Hessian) {
-		return 0, errors.New("the metric is singular or not finite at the mean: for landmarks, take a kernel that is narrower compared with their distances")
+		try.Fail("the metric is singular or not finite at the mean: for landmarks, take a kernel that is narrower compared with their distances")
 	}
 	square := func(v []float64) float64 {
 		x := mat.NewVecDense(len(v), v)
@@ -621,20 +554,13 @@ func (b *bundle) imbalance(gradient []float64) (float64, error) {
 	for i, s := range b.scores {
 		variance += b.weights[i] * b.weights[i] * square(s)
 	}
-	return math.Sqrt(square(gradient) / variance), nil
+	return math.Sqrt(square(gradient) / variance)
 }
 
 // hessian returns the Gauss-Newton Hessian of the objective: of paths that follow mean and frame, Jᵀ (σ² + C Cᵀ)⁻¹ J with the
 // derivatives J of their ends by mean and frame and C by their controls, and of log det(νᵀ g ν).
-func (b *bundle) hessian() (*mat.SymDense, error) {
-	probes, err := b.probes()
-	if err != nil {
-		return nil, err
-	}
-	tangents, err := b.paths.Tangents(b.at, probes)
-	if err != nil {
-		return nil, err
-	}
+func (b *bundle) hessian() *mat.SymDense {
+	tangents := try.Get(b.paths.Tangents(b.at, b.probes()))
 	dim, variance := (b.rank+1)*len(b.at.X), b.sigma*b.sigma
 	sum := mat.NewDense(dim, dim, nil)
 	for _, t := range tangents {
@@ -647,13 +573,11 @@ func (b *bundle) hessian() (*mat.SymDense, error) {
 		}
 		var factor mat.Cholesky
 		if !factor.Factorize(gram) {
-			return nil, errors.New("the vectors of the frame become linearly dependent in the search: take a lower rank, or a larger Noise")
+			try.Fail("the vectors of the frame become linearly dependent in the search: take a lower rank, or a larger Noise")
 		}
 		var along, follow, rest, part mat.Dense
 		along.Mul(t.ByControls.T(), t.ByStart)
-		if err := factor.SolveTo(&follow, &along); err != nil {
-			return nil, err
-		}
+		try.Do(factor.SolveTo(&follow, &along))
 		rest.Mul(t.ByControls, &follow)
 		rest.Sub(t.ByStart, &rest)
 		part.Mul(t.ByStart.T(), &rest)
@@ -680,11 +604,12 @@ func (b *bundle) hessian() (*mat.SymDense, error) {
 	if b.estimate {
 		h.SetSym(dim, dim, float64(b.space.Base.M.Dim()-b.rank)/2)
 	}
-	return h, b.addVolume(h)
+	b.addVolume(h)
+	return h
 }
 
 // probes returns 2m controls that are constant in time, with the mean and the covariance of those of the samples.
-func (b *bundle) probes() ([][]float64, error) {
+func (b *bundle) probes() [][]float64 {
 	samples := b.paths.Constant()
 	centre, covariance := combine(b.weights, samples), mat.NewSymDense(b.rank, nil)
 	for i, w := range b.weights {
@@ -692,7 +617,7 @@ func (b *bundle) probes() ([][]float64, error) {
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(covariance, true) {
-		return nil, errors.New("the most probable paths at a step of the search are not finite: give more steps of the integrator, a larger Noise, or a Start closer to the samples")
+		try.Fail("the most probable paths at a step of the search are not finite: give more steps of the integrator, a larger Noise, or a Start closer to the samples")
 	}
 	var axes mat.Dense
 	eigen.VectorsTo(&axes)
@@ -703,22 +628,19 @@ func (b *bundle) probes() ([][]float64, error) {
 			probes = append(probes, floats.AddScaledTo(make([]float64, b.rank), centre, signed, mat.Col(nil, a, &axes)))
 		}
 	}
-	return probes, nil
+	return probes
 }
 
 // addVolume adds the second derivative of ½ log det(νᵀ g ν) with respect to ν, on vectors orthogonal to the span of ν: it is
 // (νᵀ g ν)⁻¹ ⊗ g as in flat space.
-func (b *bundle) addVolume(h *mat.SymDense) error {
+func (b *bundle) addVolume(h *mat.SymDense) {
 	m := b.space.Base.M
 	if geom.IsCharted(m) || b.estimate {
-		return nil // g is E or close to it, and its term is small compared with that of the paths
+		return // g is E or close to it, and its term is small compared with that of the paths
 	}
-	out, err := b.space.Base.Call(operation{name: "metric"}, func(in []*graph.Node) []*graph.Node {
+	out := try.Get(b.space.Base.Call(operation{name: "metric"}, func(in []*graph.Node) []*graph.Node {
 		return []*graph.Node{geom.MetricMatrix(m, in[0])}
-	}, b.at.X)
-	if err != nil {
-		return err
-	}
+	}, b.at.X))
 	dim := len(b.at.X)
 	g := mat.NewDense(dim, dim, out.Flat(0))
 	frame := mat.NewDense(b.rank, dim, nil)
@@ -728,9 +650,7 @@ func (b *bundle) addVolume(h *mat.SymDense) error {
 	var flat, gram, inverse, along, part mat.Dense
 	flat.Mul(frame, g)
 	gram.Mul(&flat, frame.T())
-	if err := inverse.Inverse(&gram); err != nil {
-		return fmt.Errorf("the frame degenerates: %w", err)
-	}
+	try.Do(try.Name(inverse.Inverse(&gram), "the frame degenerates"))
 	along.Mul(&inverse, &flat)
 	part.Mul(flat.T(), &along) // g ν (νᵀ g ν)⁻¹ νᵀ g
 	for k := range b.rank {
@@ -745,7 +665,6 @@ func (b *bundle) addVolume(h *mat.SymDense) error {
 			}
 		}
 	}
-	return nil
 }
 
 func flatMomentum(p framebundle.Momentum[geom.Vec]) []float64 {
@@ -758,14 +677,10 @@ func flatMomentum(p framebundle.Momentum[geom.Vec]) []float64 {
 
 // principalAxes takes the frame of the mean and of its paths to vectors that are orthogonal in the metric, which does not change
 // ννᵀ, with the variances along them, falling.
-func (b *bundle) principalAxes(m *FrameMean[geom.Vec]) error {
-	gram, err := b.space.Gram(b.at)
-	if err != nil {
-		return err
-	}
+func (b *bundle) principalAxes(m *FrameMean[geom.Vec]) {
 	var eigen mat.EigenSym
-	if !eigen.Factorize(gram, true) {
-		return errors.New("the metric is not finite at the mean: give a Start closer to the samples")
+	if !eigen.Factorize(try.Get(b.space.Gram(b.at)), true) {
+		try.Fail("the metric is not finite at the mean: give a Start closer to the samples")
 	}
 	var rotation mat.Dense
 	eigen.VectorsTo(&rotation)
@@ -789,5 +704,4 @@ func (b *bundle) principalAxes(m *FrameMean[geom.Vec]) error {
 			g.Velocities[k] = slices.Concat(rotated(w)...)
 		}
 	}
-	return nil
 }

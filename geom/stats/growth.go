@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 )
 
 // Track is what one subject was at several times, in any order.
@@ -81,23 +82,18 @@ type Growth[P geom.Point] struct {
 // holonomy: the vectors are moved to the estimate of y, not to y itself.
 //
 // Subjects with the same number of observations share one compiled program.
-func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...LimitOption) (*Growth[P], error) {
-	const what = "growth"
+func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...LimitOption) (_ *Growth[P], err error) {
+	defer try.Named(&err, "growth")
 	s := on.Geometry()
-	r, err := newRun(what, s, 0, opts)
-	if err != nil {
-		return nil, err
-	}
-	r.End() // its parts report for themselves
 	if len(tracks) < 2 {
-		return nil, fmt.Errorf("%s: %d subjects, want at least 2: Regress takes one", what, len(tracks))
+		return nil, fmt.Errorf("%d subjects, want at least 2: Regress takes one", len(tracks))
 	}
 	g := &Growth[P]{}
 	var intercepts []P
 	observations, free := 0, 0
 	for i, track := range tracks {
 		if len(track.Times) != len(track.Points) || len(track.Times) < 2 {
-			return nil, fmt.Errorf("%s: subject %d has %d times and %d points, want as many of both and at least 2", what, i, len(track.Times), len(track.Points))
+			return nil, fmt.Errorf("subject %d has %d times and %d points, want as many of both and at least 2", i, len(track.Times), len(track.Points))
 		}
 		for _, t := range track.Times {
 			g.Origin += t
@@ -106,7 +102,7 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...LimitOption) (
 		free += len(track.Times) - 2
 	}
 	if free == 0 {
-		return nil, fmt.Errorf("%s: every subject was observed twice, which leaves nothing to tell error from change: want a third observation of at least one", what)
+		return nil, fmt.Errorf("every subject was observed twice, which leaves nothing to tell error from change: want a third observation of at least one")
 	}
 	g.Origin /= float64(observations)
 
@@ -118,9 +114,7 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...LimitOption) (
 	var slopeError, interceptError float64 // mean(1/S_i), mean(1/n_i + (t₀ − t̄_i)²/S_i)
 	for i, track := range tracks {
 		r, err := Regress(on, track.Points, linear.Terms{linear.Covariate("time", track.Times...)}, means...)
-		if err != nil {
-			return nil, fmt.Errorf("%s: subject %d: %w", what, i, err)
-		}
+		try.Do(try.Name(err, "subject %d", i))
 		if r.Status == geom.Cancelled {
 			g.Status = geom.Cancelled
 			return g, nil
@@ -132,154 +126,127 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...LimitOption) (
 		away := g.Origin - r.Origin[0]
 		slopeError += 1 / squares / float64(len(tracks))
 		interceptError += (1/float64(len(track.Times)) + away*away/squares) / float64(len(tracks))
-		point, velocity, moved, err := r.at(s, track.Times, g.Origin)
-		if err != nil {
-			return nil, fmt.Errorf("%s: subject %d: %w", what, i, err)
-		}
-		intercepts, velocities[i], misses[i] = append(intercepts, point), velocity, moved
+		var point P
+		err = try.Run(func() { point, velocities[i], misses[i] = r.at(s, track.Times, g.Origin) })
+		try.Do(try.Name(err, "subject %d", i))
+		intercepts = append(intercepts, point)
 		g.Times, g.Subjects, g.Status = append(g.Times, track.Times), append(g.Subjects, r), max(g.Status, r.Status)
 	}
-	if g.Mean, err = FrechetMean(on, intercepts, means...); err != nil {
-		return nil, fmt.Errorf("%s: of the intercepts: %w", what, err)
-	}
+	g.Mean, err = FrechetMean(on, intercepts, means...)
+	try.Do(try.Name(err, "of the intercepts"))
 	if g.Status = max(g.Status, g.Mean.Status); g.Status == geom.Cancelled {
 		return g, nil
 	}
 	for i := range misses {
 		misses[i] = append([]P{velocities[i]}, misses[i]...)
 	}
-	gathered, err := gather(s, g.Mean, intercepts, misses)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	for _, v := range gathered {
+	for _, v := range gather(s, g.Mean, intercepts, misses) {
 		g.Slopes, g.Misses = append(g.Slopes, v[0]), append(g.Misses, v[1:])
 	}
-	return g, g.vary(s, float64(free), slopeError, interceptError)
+	g.vary(s, float64(free), slopeError, interceptError)
+	return g, nil
 }
 
 // at returns the point of the geodesic at a time, its velocity there and the Misses moved there.
-func (r *Regression[P]) at(s *geom.Space[P], times []float64, origin float64) (point, velocity P, moved []P, err error) {
+func (r *Regression[P]) at(s *geom.Space[P], times []float64, origin float64) (point, velocity P, moved []P) {
 	values := make([][]float64, len(times))
 	for i := range times {
 		values[i] = times[i : i+1]
 	}
-	if moved, err = r.gathered(s, values); err != nil {
-		return point, velocity, nil, err
-	}
-	g, err := r.shoot(s, []float64{origin})
-	if err != nil {
-		return point, velocity, nil, err
-	}
-	moved, err = forth(s, g, append([]P{r.Velocities[0]}, moved...)...)
-	if err != nil {
-		return point, velocity, nil, err
-	}
-	return g.End, moved[0], moved[1:], nil
+	moved = r.gathered(s, values)
+	g := try.Get(r.shoot(s, []float64{origin}))
+	moved = forth(s, g, append([]P{r.Velocities[0]}, moved...)...)
+	return g.End, moved[0], moved[1:]
 }
 
 // forth moves vectors at the start of a geodesic to its end.
-func forth[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], v ...P) ([]P, error) {
-	paths, err := s.Transport(g, v...)
-	if err != nil {
-		return nil, err
-	}
+func forth[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], v ...P) []P {
+	paths := try.Get(s.Transport(g, v...))
 	out := make([]P, len(paths))
 	for k, path := range paths {
 		out[k] = path[len(path)-1]
 	}
-	return out, nil
+	return out
 }
 
 // back moves vectors at the end x of a geodesic to its start.
-func back[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], x P, v ...P) ([]P, error) {
+func back[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], x P, v ...P) []P {
 	momentum := append([]float64{}, geom.Numbers(g.Momenta[len(g.Momenta)-1])...)
 	floats.Scale(-1, momentum)
-	end, v, err := placed(s, g.End, x, v...)
-	if err != nil {
-		return nil, err
-	}
+	end, v := placed(s, g.End, x, v...)
 	return forth(s, &geom.Geodesic[P]{Start: end, Momentum: s.Point(momentum), Steps: g.Steps}, v...)
 }
 
 // placed returns vectors at x as vectors at z, the same point of a Charted manifold as x but for rounding, and, where points are orbits
 // (geom.Quotient), perhaps another configuration of it: by the chart centred at z, which does not see how configurations are turned. It
 // returns z without its rounding, too. On other manifolds the vectors stay as they are.
-func placed[P geom.Point](s *geom.Space[P], z, x P, v ...P) (point P, vectors []P, err error) {
+func placed[P geom.Point](s *geom.Space[P], z, x P, v ...P) (point P, vectors []P) {
 	if !geom.IsCharted(s.M) {
-		return z, v, nil
+		return z, v
 	}
-	out, err := s.Call(operation{name: "placed"}, func(in []*graph.Node) []*graph.Node {
+	out := try.Get(s.Call(operation{name: "placed"}, func(in []*graph.Node) []*graph.Node {
 		at := geom.At(s.M, in[0])
 		x := graph.BroadcastPrefix(in[1], in[2].Shape().Dim(0))
 		_, dx := autodiff.Pushforward(func(x []*graph.Node) []*graph.Node { return []*graph.Node{at.Coordinates(x[0])} }, []*graph.Node{x}, in[2:])
 		return []*graph.Node{at.Moved(at.X).Z, at.Leave(geom.Vector, dx[0])}
-	}, s.Vector(z), s.Vector(x), s.Vectors(v))
-	if err != nil {
-		return point, nil, err
-	}
-	return s.Point(out.Vector(0)), s.Points(out.Matrix(1)), nil
+	}, s.Vector(z), s.Vector(x), s.Vectors(v)))
+	return s.Point(out.Vector(0)), s.Points(out.Matrix(1))
 }
 
 // Gather moves vectors at the samples x_i of a mean to the mean y, in parallel along the geodesics between them: those of sample i,
 // vectors[i], any number, become vectors at y in the same order. Where the mean has a Mismatch, x_i is the end of its geodesic from y.
 // The momenta of an atlas of surfaces are a mean too, with its control points as y: see population.Atlas. Where points are orbits
 // (geom.Quotient), it is an error: a vector belongs to one configuration of the orbit x_i, and which one is not known.
-func Gather[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) ([][]P, error) {
+func Gather[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) (_ [][]P, err error) {
+	defer try.Named(&err, "gather")
 	s := on.Geometry()
 	if mean == nil || len(mean.Momenta) != len(vectors) {
-		return nil, fmt.Errorf("gather: vectors of %d samples, want a mean of as many", len(vectors))
+		return nil, fmt.Errorf("vectors of %d samples, want a mean of as many", len(vectors))
 	}
-	turns, err := orbits(s)
-	if err != nil {
-		return nil, err
-	}
-	if turns {
-		return nil, errors.New("gather: points are orbits, and the mean does not say at which configurations the vectors are: " +
+	if orbits(s) {
+		return nil, errors.New("points are orbits, and the mean does not say at which configurations the vectors are: " +
 			"Grow moves the slopes of its regressions")
 	}
-	return gather(s, mean, nil, vectors)
+	return gather(s, mean, nil, vectors), nil
 }
 
 // orbits says whether points are orbits.
-func orbits[P geom.Point](s *geom.Space[P]) (bool, error) {
+func orbits[P geom.Point](s *geom.Space[P]) bool {
 	if !geom.IsCharted(s.M) {
-		return false, nil
+		return false
 	}
-	out, err := s.Call(operation{name: "orbits"}, func(in []*graph.Node) []*graph.Node {
+	out := try.Get(s.Call(operation{name: "orbits"}, func(in []*graph.Node) []*graph.Node {
 		number := 0.0
 		if _, ok := geom.At(s.M, in[0]).Manifold.(geom.Quotient); ok {
 			number = 1
 		}
 		return []*graph.Node{graph.Scalar(in[0].Graph(), in[0].DType(), number)}
-	}, make([]float64, geom.PointDim(s.M)))
-	return err == nil && out.Scalar(0) == 1, err
+	}, make([]float64, geom.PointDim(s.M))))
+	return out.Scalar(0) == 1
 }
 
 // gather is Gather for vectors at given points; nil for the ends of the geodesics from y.
-func gather[P geom.Point](s *geom.Space[P], mean *Mean[P], points []P, vectors [][]P) ([][]P, error) {
+func gather[P geom.Point](s *geom.Space[P], mean *Mean[P], points []P, vectors [][]P) [][]P {
 	out := make([][]P, len(vectors))
 	for i, v := range vectors {
 		if len(v) == 0 {
 			continue
 		}
-		g, err := s.Shoot(mean.Point, mean.Momenta[i])
-		if err == nil {
+		err := try.Run(func() {
+			g := try.Get(s.Shoot(mean.Point, mean.Momenta[i]))
 			x := g.End
 			if points != nil {
 				x = points[i]
 			}
-			out[i], err = back(s, g, x, v...)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("gather: sample %d: %w", i, err)
-		}
+			out[i] = back(s, g, x, v...)
+		})
+		try.Do(try.Name(err, "sample %d", i))
 	}
-	return out, nil
+	return out
 }
 
 // vary computes means and variances of what has been gathered at y, with Σ(n_i − 2) = free.
-func (g *Growth[P]) vary(s *geom.Space[P], free, slopeError, interceptError float64) error {
+func (g *Growth[P]) vary(s *geom.Space[P], free, slopeError, interceptError float64) {
 	n := len(g.Slopes)
 	slope := combine(even(n), s.Vectors(g.Slopes))
 	rows := [][]float64{slope}
@@ -289,15 +256,9 @@ func (g *Growth[P]) vary(s *geom.Space[P], free, slopeError, interceptError floa
 	for _, e := range g.Misses {
 		rows = append(rows, s.Vectors(e)...)
 	}
-	out, err := musical(s.Flat(), "flat", s.Vector(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat)
-	if err != nil {
-		return err
-	}
-	momenta := out.Matrix(0)
+	momenta := musical(s.Flat(), "flat", s.Vector(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat).Matrix(0)
 	g.Slope, g.Momentum = s.Point(slope), s.Point(momenta[0])
-	if g.Variation, err = TangentPCA(&Mean[P]{Point: g.Mean.Point, Weights: even(n), Velocities: s.Points(rows[1 : n+1]), Momenta: s.Points(momenta[1 : n+1]), Status: g.Status}); err != nil {
-		return err
-	}
+	g.Variation = try.Get(TangentPCA(&Mean[P]{Point: g.Mean.Point, Weights: even(n), Velocities: s.Points(rows[1 : n+1]), Momenta: s.Points(momenta[1 : n+1]), Status: g.Status}))
 	variance := 0.0 // of one observation
 	for k, row := range rows[1:] {
 		square := floats.Dot(row, momenta[k+1])
@@ -319,7 +280,6 @@ func (g *Growth[P]) vary(s *geom.Space[P], free, slopeError, interceptError floa
 		}
 		g.Modes = append(g.Modes, split(g.Variation.Variances[k], within))
 	}
-	return nil
 }
 
 var errStopped = errors.New("growth: it was cancelled before its slopes had a mean: compute it to the end")
@@ -359,32 +319,29 @@ type Departure struct {
 // Departure tests whether the geodesics fit. If they do, the e_ij have mean 0 at every time j, and changing the signs of all e_ij of a
 // subject makes them no less likely, where their distribution is symmetric. So it compares Σ_j ‖mean_i e_ij‖² with the values for
 // random signs of subjects.
-func (g *Growth[P]) Departure(on geom.Of[P], p linear.Permutations) (*Departure, error) {
+func (g *Growth[P]) Departure(on geom.Of[P], p linear.Permutations) (_ *Departure, err error) {
+	defer try.Named(&err, "departure")
 	solve.NotNil(g)
 	if g.Variation == nil {
-		return nil, fmt.Errorf("departure: %w", errStopped)
+		return nil, errStopped
 	}
 	for i, t := range g.Times {
 		if !slices.Equal(t, g.Times[0]) {
-			return nil, fmt.Errorf("departure: subject %d has other times than subject 0", i)
+			return nil, fmt.Errorf("subject %d has other times than subject 0", i)
 		}
 	}
 	s := on.Geometry()
 	slope, covector := s.Vector(g.Slope), s.Vector(g.Momentum)
 	speed := floats.Dot(slope, covector)
 	if !(speed > 0) {
-		return nil, errors.New("departure: the mean slope is 0, so that there is no direction across it")
+		return nil, errors.New("the mean slope is 0, so that there is no direction across it")
 	}
 	n, times := len(g.Times), len(g.Times[0])
 	var rows [][]float64
 	for _, e := range g.Misses {
 		rows = append(rows, s.Vectors(e)...)
 	}
-	out, err := musical(s.Flat(), "flat", s.Vector(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat)
-	if err != nil {
-		return nil, err
-	}
-	momenta := out.Matrix(0)
+	momenta := musical(s.Flat(), "flat", s.Vector(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat).Matrix(0)
 	mean := func(rows [][]float64, j int, sign []float64) []float64 {
 		sum := make([]float64, len(slope))
 		for i := range n {
@@ -419,10 +376,7 @@ func (g *Growth[P]) Departure(on geom.Of[P], p linear.Permutations) (*Departure,
 	}
 	p.Task = s.Begin("departure")
 	defer p.Task.End()
-	tests, err := p.Test("departure", n, linear.Signs, sums(sign), func(d *linear.Draw) ([]float64, error) { return sums(d.Sign), nil })
-	if err != nil {
-		return nil, fmt.Errorf("departure: %w", err)
-	}
+	tests := try.Get(p.Test("departure", n, linear.Signs, sums(sign), func(d *linear.Draw) ([]float64, error) { return sums(d.Sign), nil }))
 	d.P, d.PAcross = tests[0].P, tests[1].P
 	return d, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // Clusters are samples in groups around means: see KMeans.
@@ -36,33 +37,27 @@ type Clusters[P geom.Point] struct {
 //
 // The options are Tolerance, that of FrechetMean, and MaxIterations (500), the limit both of the rounds of a start and of FrechetMean. If the
 // computation is cancelled, the result is the best start so far.
-func KMeans[P geom.Point](on geom.Of[P], samples []P, k, starts int, seed uint64, opts ...LimitOption) (*Clusters[P], error) {
+func KMeans[P geom.Point](on geom.Of[P], samples []P, k, starts int, seed uint64, opts ...LimitOption) (_ *Clusters[P], err error) {
 	s := on.Geometry()
-	r, err := newRun("k-means", s, 0, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer r.End()
-	x, _, err := samplesOf(r, s, samples)
-	if err != nil {
-		return nil, err
-	}
+	r := newRun("k-means", s, 0)
+	defer r.end(&err)
+	x, _ := samplesOf(r, s, samples, opts)
 	switch {
 	case k < 1 || k > len(x):
-		return nil, fmt.Errorf("%s: %d clusters of %d samples, want 1 to %d", r.Name, k, len(x), len(x))
+		return nil, fmt.Errorf("%d clusters of %d samples, want 1 to %d", k, len(x), len(x))
 	case starts < 1:
-		return nil, fmt.Errorf("%s: %d starts, want at least 1", r.Name, starts)
+		return nil, fmt.Errorf("%d starts, want at least 1", starts)
 	}
 	best, rounds, agreed, made := (*clustering)(nil), 0, 0, 0
 	for start := range starts {
-		c, err := r.seeded(x, k, rand.New(rand.NewPCG(seed, uint64(start))))
-		if err == nil && c != nil {
-			err = r.rounds(c)
-			rounds += c.rounds
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: start %d: %w", r.Name, start, err)
-		}
+		var c *clustering
+		err := try.Run(func() {
+			if c = r.seeded(x, k, rand.New(rand.NewPCG(seed, uint64(start)))); c != nil {
+				r.rounds(c)
+				rounds += c.rounds
+			}
+		})
+		try.Do(try.Name(err, "start %d", start))
 		if r.Stopped() && best != nil {
 			break
 		}
@@ -77,14 +72,10 @@ func KMeans[P geom.Point](on geom.Of[P], samples []P, k, starts int, seed uint64
 			agreed++
 		}
 	}
-	means, err := r.settled(best)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Name, err)
-	}
+	means := r.settled(best)
 	out := &Clusters[P]{Of: best.of, Variance: best.variance, Starts: made, Agreed: agreed, Iterations: rounds, Status: best.status}
 	for _, m := range means {
-		mean, _ := meanOf(s)(m, nil)
-		out.Means = append(out.Means, mean)
+		out.Means = append(out.Means, meanOf(s, m))
 	}
 	return out, nil
 }
@@ -99,17 +90,15 @@ type clustering struct {
 }
 
 // seeded draws means by k-means++; nil if it was stopped.
-func (r *run) seeded(x [][]float64, k int, random *rand.Rand) (*clustering, error) {
+func (r *run) seeded(x [][]float64, k int, random *rand.Rand) *clustering {
 	c := &clustering{x: x, y: [][]float64{x[random.IntN(len(x))]}, of: slices.Repeat([]int{-1}, len(x))}
 	nearest, largest := slices.Repeat([]float64{math.Inf(1)}, len(x)), 0.0
 	for len(c.y) < k {
 		logs, err := r.space.LogAll(repeat(c.y[len(c.y)-1], len(x)), x)
 		if r.Stopped() {
-			return nil, nil
+			return nil
 		}
-		if err != nil {
-			return nil, err
-		}
+		try.Do(err)
 		for i, g := range logs {
 			square := g.Length * g.Length
 			if largest = max(largest, square); square < 1e-13*largest { // rounding
@@ -119,7 +108,7 @@ func (r *run) seeded(x [][]float64, k int, random *rand.Rand) (*clustering, erro
 		}
 		total := floats.Sum(nearest)
 		if !(total > 0) {
-			return nil, fmt.Errorf("the samples are %d different points, want at least %d", len(c.y), k)
+			try.Fail("the samples are %d different points, want at least %d", len(c.y), k)
 		}
 		at, sum := random.Float64()*total, 0.0
 		next := floats.MaxIdx(nearest)
@@ -131,21 +120,18 @@ func (r *run) seeded(x [][]float64, k int, random *rand.Rand) (*clustering, erro
 		}
 		c.y = append(c.y, x[next])
 	}
-	return c, nil
+	return c
 }
 
 // nearer gives every sample to the nearest mean, and returns its logarithm there, and whether a sample changed its mean. One as near to
 // its own as to another stays.
-func (r *run) nearer(c *clustering) (own []*geodesic, changed bool, err error) {
+func (r *run) nearer(c *clustering) (own []*geodesic, changed bool) {
 	n := len(c.x)
 	var from, to [][]float64
 	for _, y := range c.y {
 		from, to = append(from, repeat(y, n)...), append(to, c.x...)
 	}
-	logs, err := r.space.LogAll(from, to)
-	if err != nil {
-		return nil, false, err
-	}
+	logs := try.Get(r.space.LogAll(from, to))
 	c.variance, c.status = 0, geom.Converged
 	for i := range n {
 		best := c.of[i]
@@ -159,19 +145,21 @@ func (r *run) nearer(c *clustering) (own []*geodesic, changed bool, err error) {
 		own = append(own, logs[best*n+i])
 		c.variance += own[i].Length * own[i].Length / float64(n)
 	}
-	return own, changed, nil
+	return own, changed
 }
 
 // rounds move means and samples until neither does.
-func (r *run) rounds(c *clustering) error {
+func (r *run) rounds(c *clustering) {
 	for ; c.rounds < r.MaxIterations; c.rounds++ {
-		own, changed, err := r.nearer(c)
-		if err != nil && !r.Stopped() {
-			return err
+		var own []*geodesic
+		var changed bool
+		err := try.Run(func() { own, changed = r.nearer(c) })
+		if !r.Stopped() {
+			try.Do(err)
 		}
 		if err != nil || r.report(c.rounds, c.variance, 0, 0) {
 			c.status = geom.Cancelled
-			return nil
+			return
 		}
 		moves := changed
 		for m := range c.y {
@@ -192,18 +180,13 @@ func (r *run) rounds(c *clustering) error {
 			velocities, momenta := parts(pick(own, members))
 			step, flat := combine(even(len(members)), velocities), combine(even(len(members)), momenta)
 			moves = moves || floats.Dot(step, flat) > 1e-6*c.variance
-			g, err := r.space.Exp(c.y[m], step)
-			if err != nil {
-				return err
-			}
-			c.y[m] = g.End
+			c.y[m] = try.Get(r.space.Exp(c.y[m], step)).End
 		}
 		if !moves {
-			return nil
+			return
 		}
 	}
 	c.status = geom.IterationLimit
-	return nil
 }
 
 // members are the samples of each mean.
@@ -229,16 +212,15 @@ func (c *clustering) canonical() {
 }
 
 // settled returns the Fréchet means of the clusters, and goes on with rounds from there until no sample is nearer to another one.
-func (r *run) settled(c *clustering) (means []*Mean[geom.Vec], err error) {
+func (r *run) settled(c *clustering) (means []*Mean[geom.Vec]) {
 	for again := 0; ; again++ {
 		means = nil
 		for m, members := range c.members() {
 			inner := *r
 			inner.Task, inner.from = inner.Quiet(), c.y[m]
-			mean, err := inner.mean(pick(c.x, members), even(len(members)))
-			if err != nil {
-				return nil, fmt.Errorf("the mean of cluster %d: %w", m, err)
-			}
+			var mean *Mean[geom.Vec]
+			err := try.Run(func() { mean = inner.mean(pick(c.x, members), even(len(members))) })
+			try.Do(try.Name(err, "the mean of cluster %d", m))
 			means, c.y[m] = append(means, mean), mean.Point
 		}
 		if c.status == geom.Cancelled || c.status == geom.IterationLimit || again == 10 || r.Stopped() {
@@ -246,29 +228,26 @@ func (r *run) settled(c *clustering) (means []*Mean[geom.Vec], err error) {
 		}
 		found := *c
 		c.of = slices.Clone(c.of)
-		_, changed, err := r.nearer(c)
+		changed := false
+		err := try.Run(func() { _, changed = r.nearer(c) })
 		if r.Stopped() { // and perhaps has not all logarithms
 			*c = found
 			break
 		}
-		if err != nil {
-			return nil, err
-		}
+		try.Do(err)
 		if !changed {
 			for _, mean := range means {
 				c.status = max(c.status, mean.Status)
 			}
-			return means, nil
+			return means
 		}
-		if err := r.rounds(c); err != nil {
-			return nil, err
-		}
+		r.rounds(c)
 		c.canonical()
 	}
 	if c.status = max(c.status, geom.Stalled); r.Stopped() {
 		c.status = geom.Cancelled
 	}
-	return means, nil
+	return means
 }
 
 // String says what the clusters are in one line.

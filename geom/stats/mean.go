@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // Mean is a point y in the middle of samples x_i: the Fréchet mean or the median. It holds the logarithms of the samples at y,
@@ -63,41 +64,30 @@ type Mean[P geom.Point] struct {
 // With Mismatch the iteration ends when Imbalance is at most Tolerance and Unsettled at most Tolerance/100. It ends as Stalled
 // if the search for one geodesic fails three times. Each step decomposes the n×n matrix of the kernel, which is fast for up to
 // about a thousand landmarks.
-func FrechetMean[P geom.Point](on geom.Of[P], samples []P, opts ...MeanOption) (*Mean[P], error) {
+func FrechetMean[P geom.Point](on geom.Of[P], samples []P, opts ...MeanOption) (_ *Mean[P], err error) {
 	s := on.Geometry()
-	r, err := newRun("Fréchet mean", s, 0, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer r.End()
-	x, w, err := samplesOf(r, s, samples)
-	if err != nil {
-		return nil, err
-	}
-	return meanOf(s)(r.mean(x, w))
+	r := newRun("Fréchet mean", s, 0)
+	defer r.end(&err)
+	x, w := samplesOf(r, s, samples, opts)
+	return meanOf(s, r.mean(x, w)), nil
 }
 
 // meanOf turns a mean of lists of numbers into one of points of a space.
-func meanOf[P geom.Point](s *geom.Space[P]) func(m *Mean[geom.Vec], err error) (*Mean[P], error) {
-	return func(m *Mean[geom.Vec], err error) (*Mean[P], error) {
-		if m == nil {
-			return nil, err
-		}
-		return &Mean[P]{s.Point(m.Point), m.Weights, s.Points(m.Velocities), s.Points(m.Momenta), m.Distances, m.Variance, m.Mismatch, m.Median,
-			m.Gradient, m.Imbalance, m.Unsettled, m.Lost, m.Residual, m.Iterations, m.Status}, err
-	}
+func meanOf[P geom.Point](s *geom.Space[P], m *Mean[geom.Vec]) *Mean[P] {
+	return &Mean[P]{s.Point(m.Point), m.Weights, s.Points(m.Velocities), s.Points(m.Momenta), m.Distances, m.Variance, m.Mismatch, m.Median,
+		m.Gradient, m.Imbalance, m.Unsettled, m.Lost, m.Residual, m.Iterations, m.Status}
 }
 
 // mean is FrechetMean.
-func (r *run) mean(samples [][]float64, w []float64) (*Mean[geom.Vec], error) {
+func (r *run) mean(samples [][]float64, w []float64) *Mean[geom.Vec] {
 	if r.sigma > 0 {
 		return r.withWeight(samples, w, r.inexactMean)
 	}
 	if r.Tolerance == 0 {
 		r.Tolerance = 1e-8
 	}
-	return r.withWeight(samples, w, func(x [][]float64, w []float64) (*Mean[geom.Vec], error) {
-		m, _, err := r.centre(x, w, func(g []*geodesic) level {
+	return r.withWeight(samples, w, func(x [][]float64, w []float64) *Mean[geom.Vec] {
+		m, _ := r.centre(x, w, func(g []*geodesic) level {
 			l := level{weights: w, slope: 2, stiff: 2}
 			for i, g := range g {
 				l.value += w[i] * g.Length * g.Length
@@ -105,16 +95,16 @@ func (r *run) mean(samples [][]float64, w []float64) (*Mean[geom.Vec], error) {
 			l.size = math.Sqrt(l.value)
 			return l
 		})
-		return m, err
+		return m
 	})
 }
 
 // withWeight computes a centre of the samples that have weight, and takes the geodesics to the others there.
-func (r *run) withWeight(samples [][]float64, w []float64, centre func(x [][]float64, w []float64) (*Mean[geom.Vec], error)) (*Mean[geom.Vec], error) {
+func (r *run) withWeight(samples [][]float64, w []float64, centre func(x [][]float64, w []float64) *Mean[geom.Vec]) *Mean[geom.Vec] {
 	with, without := weighted(w)
-	m, err := centre(pick(samples, with), pick(w, with))
-	if err != nil || without == nil {
-		return m, err
+	m := centre(pick(samples, with), pick(w, with))
+	if without == nil {
+		return m
 	}
 	m.Weights, m.Lost = w, pick(with, m.Lost)
 	for k, g := range r.perhaps(repeat(m.Point, len(without)), pick(samples, without)) {
@@ -126,7 +116,7 @@ func (r *run) withWeight(samples [][]float64, w []float64, centre func(x [][]flo
 	if r.Stopped() {
 		m.Status = geom.Cancelled
 	}
-	return m, nil
+	return m
 }
 
 // weighted are the numbers of the samples that have weight, and of those that have none.
@@ -151,7 +141,8 @@ func pick[T any](x []T, which []int) (some []T) {
 
 // perhaps is reach for samples without weight: a geodesic that is not found is NaN, with the Residual 0.
 func (r *run) perhaps(y, x [][]float64) []*geodesic {
-	logs, err := r.reach(y, x)
+	var logs []*geodesic
+	err := try.Run(func() { logs = r.reach(y, x) })
 	if err != nil && len(x) > 1 { // perhaps of one of them
 		logs = nil
 		for i := range x {
@@ -173,33 +164,22 @@ func (r *run) perhaps(y, x [][]float64) []*geodesic {
 
 // reach returns the geodesics from points y_i to samples x_i; with Mismatch those that minimise d_σ, which is their Length, and the y_i
 // are close together.
-func (r *run) reach(y, x [][]float64) ([]*geodesic, error) {
+func (r *run) reach(y, x [][]float64) []*geodesic {
 	if r.sigma == 0 {
-		return r.space.LogAll(y, x)
+		return try.Get(r.space.LogAll(y, x))
 	}
-	at, err := cometricAt(r.space, y[0])
-	if err != nil {
-		return nil, err
-	}
+	at := cometricAt(r.space, y[0])
 	s := newShots(r.Context(), r.space, x)
 	for i := range x {
 		s.tolerance = max(s.tolerance, 1e-6*floats.Distance(x[i], y[i], 2))
 	}
 	var lost []int
 	for more := true; more; {
-		if err := s.aim(y, at, r.sigma*r.sigma); err != nil {
-			return nil, err
-		}
+		s.aim(y, at, r.sigma*r.sigma)
 		more, lost = s.steady(r.space)
 	}
-	squares, misses, err := s.distances()
-	if err != nil {
-		return nil, err
-	}
-	velocities, err := s.velocities()
-	if err != nil {
-		return nil, err
-	}
+	squares, misses := s.distances()
+	velocities := s.velocities()
 	logs := make([]*geodesic, len(x))
 	for i, root := range s.roots {
 		logs[i] = &geodesic{Start: y[i], Velocity: velocities[i], Momentum: root.X, Length: math.Sqrt(max(0, squares[i])),
@@ -208,7 +188,7 @@ func (r *run) reach(y, x [][]float64) ([]*geodesic, error) {
 			logs[i].Status = geom.Stalled
 		}
 	}
-	return logs, nil
+	return logs
 }
 
 type geodesic = geom.Geodesic[geom.Vec]
@@ -277,39 +257,31 @@ type evaluation func(y []float64, guess [][]float64) (*candidate, error)
 
 // centre is centreFrom the starting point. Lengths change suddenly where geodesics get other steps, so it searches in a space in which all
 // logarithms take the same, and again with more as long as those at the result need more. It returns that space too.
-func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) level) (*Mean[geom.Vec], *geom.Space[geom.Vec], error) {
+func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) level) (*Mean[geom.Vec], *geom.Space[geom.Vec]) {
 	y := repeat(r.startingPoint(samples, w), len(samples))
 	logs, err := r.space.LogAll(y, samples)
 	if err == nil && !r.Stopped() {
 		err = found(logs)
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: at the start: %w", r.Name, err)
-	}
+	try.Do(try.Name(err, "at the start"))
 	for iterations := 0; ; {
 		steady := *r
 		steady.space = r.space.Steady(logs...)
 		if slices.ContainsFunc(logs, func(g *geodesic) bool { return g.Steps != steady.space.Steps() }) {
 			velocities, _ := parts(logs)
-			if logs, err = steady.space.LogFrom(y, samples, velocities); err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", r.Name, err)
-			}
+			logs = try.Get(steady.space.LogFrom(y, samples, velocities))
 		}
-		m, err := steady.centreFrom(newCandidate(y[0], logs, sum), samples, w, sum)
-		if err != nil {
-			return nil, nil, err
-		}
+		m := steady.centreFrom(newCandidate(y[0], logs, sum), samples, w, sum)
 		iterations += m.Iterations
 		if m.Iterations = iterations; steady.space == r.space || r.Stopped() {
-			return m, steady.space, nil
+			return m, steady.space
 		}
 		y = repeat(m.Point, len(samples))
-		if logs, err = r.space.LogFrom(y, samples, m.Velocities); err != nil {
-			return nil, nil, fmt.Errorf("%s: at the result: %w", r.Name, err)
-		}
+		logs, err = r.space.LogFrom(y, samples, m.Velocities)
+		try.Do(try.Name(err, "at the result"))
 		if r.space.Steady(logs...).Steps() <= steady.space.Steps() {
 			m.Status = max(m.Status, worst(logs))
-			return m, steady.space, nil
+			return m, steady.space
 		}
 	}
 }
@@ -326,7 +298,7 @@ func worst(logs []*geodesic) (status geom.Status) {
 // of y the step has a Jacobian close to −1. The vectors that the method remembers are not transported to new points: near the
 // end steps are short, and far from it the line search decides. What it finds is asked for shorter logarithms, since those that
 // follow y stay on their sides of the samples' cut loci, and for directions in which the sum falls.
-func (r *run) centreFrom(now *candidate, samples [][]float64, w []float64, sum func(g []*geodesic) level) (*Mean[geom.Vec], error) {
+func (r *run) centreFrom(now *candidate, samples [][]float64, w []float64, sum func(g []*geodesic) level) *Mean[geom.Vec] {
 	at := func(y []float64, guess [][]float64) (*candidate, error) {
 		logs, err := r.space.LogFrom(repeat(y, len(samples)), samples, guess)
 		if err != nil {
@@ -338,10 +310,7 @@ func (r *run) centreFrom(now *candidate, samples [][]float64, w []float64, sum f
 	iteration, status := 0, geom.IterationLimit
 	for ; ; iteration++ { // the last point is tested too
 		if now.settled(r.Tolerance) && !r.Stopped() {
-			lower, err := r.lower(now, samples, sum, at)
-			if err != nil {
-				return nil, err
-			}
+			lower := r.lower(now, samples, sum, at)
 			if r.Stopped() { // and perhaps did not look for all
 				status = geom.Cancelled
 				break
@@ -360,10 +329,7 @@ func (r *run) centreFrom(now *candidate, samples [][]float64, w []float64, sum f
 			status = geom.Cancelled
 			break
 		}
-		next, step, err := r.search(now, &memory, at)
-		if err != nil {
-			return nil, err
-		}
+		next, step := r.search(now, &memory, at)
 		if next == nil {
 			switch status = geom.Stalled; {
 			case r.Stopped():
@@ -381,7 +347,7 @@ func (r *run) centreFrom(now *candidate, samples [][]float64, w []float64, sum f
 	if status != geom.Converged {
 		m.Status = status
 	}
-	return m, nil
+	return m
 }
 
 // result makes a Mean of a point and the logarithms of the samples; its Status is Stalled if a logarithm was not found.
@@ -401,15 +367,12 @@ func (r *run) result(y []float64, logs []*geodesic, w []float64) *Mean[geom.Vec]
 
 // search takes a step that lowers the sum, or its gradient where rounding hides a change of the sum: in the direction of
 // Broyden's method, and if that fails in the direction of the gradient. It returns nil if no step was found.
-func (r *run) search(now *candidate, memory *solve.Inverse, at evaluation) (*candidate, []float64, error) {
+func (r *run) search(now *candidate, memory *solve.Inverse, at evaluation) (*candidate, []float64) {
 	for {
 		direction := now.step
 		plain := memory.Identity()
 		if !plain {
-			_, tangent, err := r.space.Project(now.y, memory.Apply(now.step))
-			if err != nil {
-				return nil, nil, err
-			}
+			_, tangent := try.Get2(r.space.Project(now.y, memory.Apply(now.step)))
 			direction = tangent[0]
 		}
 		slope := floats.Dot(now.covector, direction)
@@ -421,17 +384,17 @@ func (r *run) search(now *candidate, memory *solve.Inverse, at evaluation) (*can
 					continue
 				}
 				if r.Stopped() { // and perhaps has not all logarithms there
-					return nil, nil, nil
+					return nil, nil
 				}
 				falls := next.value <= now.value-1e-4*t*now.slope*slope
 				equal := math.Abs(next.value-now.value) <= 1e-9*now.value && next.norm < 0.9*now.norm
 				if falls || equal {
-					return next, step, nil
+					return next, step
 				}
 			}
 		}
 		if plain {
-			return nil, nil, nil
+			return nil, nil
 		}
 		*memory = solve.Inverse{}
 	}

@@ -24,25 +24,19 @@ import (
 // (Fletcher, Venkatasubramanian and Joshi, NeuroImage 45, 2009). At a sample the sum has a kink; the sample is the median if
 // its weight is at least the length of the sum of the others (Vardi and Zhang, PNAS 97, 2000). Gradient is ‖Σ w_i
 // Log_y(x_i)/d_i‖_g, which has no unit, and at a sample what this exceeds the weight of the sample by.
-func Median[P geom.Point](on geom.Of[P], samples []P, opts ...MedianOption) (*Mean[P], error) {
+func Median[P geom.Point](on geom.Of[P], samples []P, opts ...MedianOption) (_ *Mean[P], err error) {
 	s := on.Geometry()
-	r, err := newRun("geometric median", s, 1e-8, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer r.End()
-	x, w, err := samplesOf(r, s, samples)
-	if err != nil {
-		return nil, err
-	}
-	return meanOf(s)(r.withWeight(x, w, r.median))
+	r := newRun("geometric median", s, 1e-8)
+	defer r.end(&err)
+	x, w := samplesOf(r, s, samples, opts)
+	return meanOf(s, r.withWeight(x, w, r.median)), nil
 }
 
 // nearby is how far, of Σ w_i d_i, a sample is from y at most whose logarithm there is taken for 0.
 const nearby = 1e-9
 
 // median is Median for samples that have weight.
-func (r *run) median(samples [][]float64, w []float64) (*Mean[geom.Vec], error) {
+func (r *run) median(samples [][]float64, w []float64) *Mean[geom.Vec] {
 	sum := func(g []*geodesic) level {
 		l := level{weights: make([]float64, len(g))}
 		for i, g := range g {
@@ -64,22 +58,19 @@ func (r *run) median(samples [][]float64, w []float64) (*Mean[geom.Vec], error) 
 		}
 		return l
 	}
-	m, space, err := r.centre(samples, w, sum)
-	if err != nil {
-		return nil, err
-	}
+	m, space := r.centre(samples, w, sum)
 	if m.Median = true; m.Status == geom.Cancelled {
-		return m, nil
+		return m
 	}
 	// The sum has a kink at every sample, where its gradient need not vanish: try the nearest sample.
 	nearest := floats.MinIdx(m.Distances)
 	logs, err := space.LogFrom(repeat(samples[nearest], len(samples)), samples, nil)
 	if r.Stopped() {
 		m.Status = geom.Cancelled
-		return m, nil
+		return m
 	}
 	if err != nil || slices.ContainsFunc(logs, func(g *geodesic) bool { return g.Status != geom.Converged }) {
-		return m, nil // some sample has no logarithm there
+		return m // some sample has no logarithm there
 	}
 	c := newCandidate(samples[nearest], logs, sum)
 	value, rounding := floats.Dot(m.Weights, m.Distances), 1e-12
@@ -87,9 +78,9 @@ func (r *run) median(samples [][]float64, w []float64) (*Mean[geom.Vec], error) 
 		rounding = nearby
 	}
 	if c.value > value*(1+rounding) || !c.settled(r.Tolerance) {
-		return m, nil
+		return m
 	}
 	out := r.result(c.y, logs, w)
 	out.Median, out.Gradient, out.Iterations = true, c.slope*c.norm, m.Iterations
-	return out, nil
+	return out
 }

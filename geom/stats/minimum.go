@@ -9,16 +9,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/try"
 )
 
 // lower returns a candidate where the sum is lower than at one that is settled: at the same point with shorter logarithms, or away from
 // it, where it is a maximum or a saddle. It is nil where none is found.
-func (r *run) lower(now *candidate, samples [][]float64, sum func(g []*geodesic) level, at evaluation) (*candidate, error) {
+func (r *run) lower(now *candidate, samples [][]float64, sum func(g []*geodesic) level, at evaluation) *candidate {
 	if logs := r.shortened(repeat(now.y, len(samples)), samples, now.logs); logs != nil {
-		return newCandidate(now.y, logs, sum), nil
+		return newCandidate(now.y, logs, sum)
 	}
 	if now.kink > 0 { // which outweighs the others: a minimum
-		return nil, nil
+		return nil
 	}
 	return r.downhill(now, at)
 }
@@ -48,7 +49,7 @@ func (r *run) shortened(from, to [][]float64, logs []*geodesic) []*geodesic {
 // downhill returns a candidate where the sum is lower than at one with the gradient 0, nil where it finds none. Lanczos' method,
 // from a random vector, searches for the direction in which the second derivative is least, by differences of gradients: in up to 8
 // dimensions among all directions, in more among 4, which find one that stands out of the others, as where the sum falls.
-func (r *run) downhill(now *candidate, at evaluation) (*candidate, error) {
+func (r *run) downhill(now *candidate, at evaluation) *candidate {
 	const (
 		short    = 1e-3 // of the spread: steps of differences
 		accuracy = 1e-2 // of second derivatives, which are about 1 in flat space
@@ -64,14 +65,8 @@ func (r *run) downhill(now *candidate, at evaluation) (*candidate, error) {
 	var basis, flat [][]float64
 	h, least, direction := mat.NewSymDense(limit, nil), 0.0, []float64(nil)
 	for k := 0; k < limit; k++ {
-		_, tangent, err := r.space.Project(now.y, v)
-		if err != nil {
-			return nil, err
-		}
-		out, err := musical(r.space, "flat", now.y, tangent[0], geom.Vector, geom.Covector, geom.Flat)
-		if err != nil {
-			return nil, err
-		}
+		_, tangent := try.Get2(r.space.Project(now.y, v))
+		out := musical(r.space, "flat", now.y, tangent[0], geom.Vector, geom.Covector, geom.Flat)
 		q, p := tangent[0], out.Vector(0)
 		norm := math.Sqrt(max(0, floats.Dot(q, p)))
 		if k > 0 && norm*math.Abs(direction[k-1]) < accuracy {
@@ -80,7 +75,7 @@ func (r *run) downhill(now *candidate, at evaluation) (*candidate, error) {
 		floats.Scale(1/norm, q)
 		step := floats.ScaleTo(make([]float64, len(q)), short*now.size, q)
 		if !(floats.Norm(step, 2) > 1e-10*floats.Norm(now.y, 2)) {
-			return nil, nil // for samples that are so close, space is flat
+			return nil // for samples that are so close, space is flat
 		}
 		next, err := r.moved(now, step, at)
 		if err != nil {
@@ -105,14 +100,14 @@ func (r *run) downhill(now *candidate, at evaluation) (*candidate, error) {
 		least, direction = eigen.Values(nil)[0], mat.Col(nil, 0, &vectors)
 	}
 	if least > -accuracy {
-		return nil, nil
+		return nil
 	}
 	way := combine(direction, basis)
 	for _, t := range []float64{0.3, -0.3, 0.1, -0.1, 0.03, -0.03} {
 		next, err := r.moved(now, floats.ScaleTo(make([]float64, len(way)), t*now.size, way), at)
 		if err == nil && next.value < now.value*(1-1e-9) {
-			return next, nil
+			return next
 		}
 	}
-	return nil, nil
+	return nil
 }

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -10,6 +9,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // ridge is added to the cometric in preconditioners: directions with an eigenvalue below it count as equally stiff.
@@ -21,19 +21,16 @@ const ridge = 0.01
 // whose derivative with respect to y is close to −(g* + σ²)⁻¹. First σ falls from a value for which every term has only one minimum,
 // with one step of y at each σ; then Broyden's method takes the steps. Until y is close to the mean, geodesics are integrated
 // coarsely.
-func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], error) {
+func (r *run) inexactMean(samples [][]float64, w []float64) *Mean[geom.Vec] {
 	space := r.space
 	if geom.IsCharted(space.M) {
-		return nil, fmt.Errorf("%s: Mismatch is for manifolds with coordinates; on %T logarithms are exact: leave it out", r.Name, space.M)
+		try.Fail("Mismatch is for manifolds with coordinates; on %T logarithms are exact: leave it out", space.M)
 	}
 	if r.Tolerance == 0 {
 		r.Tolerance = 0.01
 	}
 	y := r.startingPoint(samples, w)
-	c, err := cometricAt(space, y)
-	if err != nil {
-		return nil, fmt.Errorf("%s: at the start: %w", r.Name, err)
-	}
+	c := cometricAt(space, y)
 	const (
 		easy = 0.3  // σ at the start, divided by the square root of the mean eigenvalue of the cometric
 		fall = 0.85 // the factor of σ at every step
@@ -47,35 +44,23 @@ func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], er
 	}
 	b.spread = math.Sqrt(b.spread)
 	b.shots.tolerance = onTheWay * b.spread
-	if err := b.from(y, sigma*sigma); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Name, err)
-	}
+	b.from(y, sigma*sigma)
 	b.least = 1e-10 * b.standardError()
 	for sigma > r.sigma && b.iterations < r.MaxIterations {
-		if stop, err := b.show(); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Name, err)
-		} else if stop {
+		if b.show() {
 			break
 		}
 		step, _ := b.step()
 		sigma = math.Max(r.sigma, fall*sigma)
-		if err := b.from(floats.AddTo(make([]float64, len(y)), b.point, b.limited(step)), sigma*sigma); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Name, err)
-		}
+		b.from(floats.AddTo(make([]float64, len(y)), b.point, b.limited(step)), sigma*sigma)
 		b.iterations++
 	}
-	if err := b.settle(math.Max(0.1, r.Tolerance), onTheWay); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Name, err)
-	}
+	b.settle(math.Max(0.1, r.Tolerance), onTheWay)
 	if b.lost < patience && b.refine() {
-		if err := b.from(b.point, sigma*sigma); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Name, err)
-		}
+		b.from(b.point, sigma*sigma)
 	}
 	for {
-		if err := b.settle(r.Tolerance, missing*r.Tolerance); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Name, err)
-		}
+		b.settle(r.Tolerance, missing*r.Tolerance)
 		if !b.balanced() || r.Stopped() {
 			return b.result(nil)
 		}
@@ -83,9 +68,7 @@ func (r *run) inexactMean(samples [][]float64, w []float64) (*Mean[geom.Vec], er
 		if !more || r.Stopped() {
 			return b.result(lost)
 		}
-		if err := b.from(b.point, b.variance); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Name, err)
-		}
+		b.from(b.point, b.variance)
 	}
 }
 
@@ -111,15 +94,9 @@ type balance struct {
 const patience = 3
 
 // from moves the start of all geodesics to y, and searches for their momenta with σ² = variance.
-func (b *balance) from(y []float64, variance float64) error {
-	at, err := cometricAt(b.shots.space, y)
-	if err != nil {
-		return err
-	}
+func (b *balance) from(y []float64, variance float64) {
 	b.point = y
-	if err := b.aim(repeat(y, len(b.shots.samples)), at, variance); err != nil {
-		return err
-	}
+	b.aim(repeat(y, len(b.shots.samples)), cometricAt(b.shots.space, y), variance)
 	open := b.open()
 	if b.lost++; len(open) == 0 {
 		b.lost = 0
@@ -127,7 +104,6 @@ func (b *balance) from(y []float64, variance float64) error {
 	for _, i := range open {
 		b.blame[i] += 1 / float64(len(open))
 	}
-	return nil
 }
 
 // missed are the samples to blame. Every attempt in which momenta are not found shares one blame among their samples: a point that
@@ -199,30 +175,27 @@ func (b *balance) limited(d []float64) []float64 {
 }
 
 // show reports how far the search has come, and returns whether it shall stop.
-func (b *balance) show() (stop bool, err error) {
-	squares, _, err := b.distances()
-	if err != nil {
-		return true, err
-	}
+func (b *balance) show() (stop bool) {
+	squares, _ := b.distances()
 	_, norm := b.pull()
 	enough := 2 * norm * b.Tolerance / b.imbalance()
 	if b.variance > b.sigma*b.sigma { // on the way
 		enough = 0
 	}
-	return b.report(b.iterations, floats.Dot(b.weights, squares), 2*norm, enough), nil
+	return b.report(b.iterations, floats.Dot(b.weights, squares), 2*norm, enough)
 }
 
 // settle moves y until the norm of Σ w_i p_i is at most imbalance standard errors, and every |F_i| at most miss times the spread.
-func (b *balance) settle(imbalance, miss float64) error {
+func (b *balance) settle(imbalance, miss float64) {
 	var memory solve.Inverse
 	step, length := b.step()
 	for bad := 0; bad < 5 && b.lost < patience && b.iterations < b.MaxIterations; b.iterations++ {
 		now := b.imbalance()
 		if now <= imbalance && b.worst() <= miss*b.spread {
-			return nil
+			return
 		}
-		if stop, err := b.show(); stop || err != nil {
-			return err
+		if b.show() {
+			return
 		}
 		b.shots.tolerance = math.Min(onTheWay*b.spread, math.Max(0.3*length, 0.3*miss*b.spread))
 		if now <= imbalance {
@@ -231,12 +204,10 @@ func (b *balance) settle(imbalance, miss float64) error {
 		d := b.limited(memory.Apply(step))
 		from := b.point
 		for short := 0; ; short++ {
-			if err := b.from(floats.AddTo(make([]float64, len(d)), from, d), b.variance); err != nil {
-				return err
-			}
+			b.from(floats.AddTo(make([]float64, len(d)), from, d), b.variance)
 			next, nextLength := b.step()
 			if b.ctx.Err() != nil {
-				return nil
+				return
 			}
 			if nextLength < 3*length || short == 2 {
 				memory.Learn(d, floats.SubTo(make([]float64, len(d)), step, next))
@@ -250,7 +221,6 @@ func (b *balance) settle(imbalance, miss float64) error {
 			floats.Scale(0.25, d)
 		}
 	}
-	return nil
 }
 
 // balanced says whether the momenta balance and the geodesics are found, to the tolerance.
@@ -260,11 +230,8 @@ func (b *balance) balanced() bool {
 
 // result makes a Mean of y and the geodesics to the samples, whether the search has ended at its tolerance or not. The geodesics to the
 // lost samples have too few steps.
-func (b *balance) result(lost []int) (*Mean[geom.Vec], error) {
-	squares, misses, err := b.distances()
-	if err != nil {
-		return nil, err
-	}
+func (b *balance) result(lost []int) *Mean[geom.Vec] {
+	squares, misses := b.distances()
 	_, norm := b.pull()
 	m := &Mean[geom.Vec]{Point: b.point, Weights: b.weights, Mismatch: b.sigma, Gradient: 2 * norm, Imbalance: b.imbalance(), Unsettled: b.unsettled(), Iterations: b.iterations}
 	for i, root := range b.roots {
@@ -285,7 +252,7 @@ func (b *balance) result(lost []int) (*Mean[geom.Vec], error) {
 	default:
 		m.Status, m.Lost = geom.Stalled, b.missed()
 	}
-	return m, nil
+	return m
 }
 
 // operation is the key of this package's compiled functions; for those that integrate geodesics it holds the integrator.

@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/framebundle"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // The options of each function have a type of their own; one that a function does not take does not compile.
@@ -115,26 +116,31 @@ type run struct {
 	from  []float64 // the option Start; nil without
 }
 
-// newRun starts a computation with its default tolerance and its options. The caller must call End.
-func newRun[P geom.Point, O interface{ apply(*options) error }](task string, s *geom.Space[P], tolerance float64, opts []O) (*run, error) {
-	r := &run{options: options{Limits: solve.Limits{Tolerance: tolerance, MaxIterations: 500}}, space: s.Flat()}
+// newRun begins a computation with its default tolerance. An error ends it; the caller must defer end.
+func newRun[P geom.Point](task string, s *geom.Space[P], tolerance float64) *run {
+	return &run{options: options{Limits: solve.Limits{Tolerance: tolerance, MaxIterations: 500}}, Task: s.Begin(task), space: s.Flat()}
+}
+
+// end, deferred, ends a computation. The error that it returns, which may have ended it, begins with its name.
+func (r *run) end(err *error) {
+	r.End()
+	try.Caught(err, recover())
+	*err = try.Name(*err, "%s", r.Name)
+}
+
+// set takes the options.
+func set[P geom.Point, O interface{ apply(*options) error }](r *run, s *geom.Space[P], opts []O) {
 	for _, o := range opts {
-		if err := o.apply(&r.options); err != nil {
-			return nil, fmt.Errorf("%s: %w", task, err)
-		}
+		try.Do(o.apply(&r.options))
 	}
 	if r.start != nil {
 		start, ok := r.start.(P)
 		if !ok {
-			return nil, fmt.Errorf("%s: Start is a %T, the points of the space are %T", task, r.start, start)
+			try.Fail("Start is a %T, the points of the space are %T", r.start, start)
 		}
-		if err := s.Check("start", start); err != nil {
-			return nil, fmt.Errorf("%s: %w", task, err)
-		}
+		try.Do(s.Check("start", start))
 		r.from = s.Vector(start)
 	}
-	r.Task = s.Begin(task)
-	return r, nil
 }
 
 // report reports an iteration with the gradient at which the search ends, 0 if unknown, and returns whether the computation shall stop.
@@ -143,55 +149,47 @@ func (r *run) report(iteration int, objective, gradient, tolerance float64) (can
 }
 
 // minimise is solve.Minimise with the options of the run.
-func (r *run) minimise(o solve.Objective, x []float64) (*solve.Minimum, error) {
+func (r *run) minimise(o solve.Objective, x []float64) *solve.Minimum {
 	o.Report = func(iteration int, f, gradient, tolerance float64) { r.report(iteration, f, gradient, tolerance) }
-	return solve.Minimise(r.Context(), o, x, r.Tolerance, r.MaxIterations)
+	return try.Get(solve.Minimise(r.Context(), o, x, r.Tolerance, r.MaxIterations))
 }
 
-// samplesOf checks the samples, and returns them as lists of numbers with the normalised weights. Where they are orbits, such as
-// configurations up to rotation, they come close together, so that ambient means of them are near them.
-func samplesOf[P geom.Point](r *run, s *geom.Space[P], samples []P) (x [][]float64, w []float64, err error) {
-	if err := s.CheckAll("sample", samples); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", r.Name, err)
-	}
+// samplesOf takes the options, checks the samples, and returns them as lists of numbers with the normalised weights. Where they are orbits,
+// such as configurations up to rotation, they come close together, so that ambient means of them are near them.
+func samplesOf[P geom.Point, O interface{ apply(*options) error }](r *run, s *geom.Space[P], samples []P, opts []O) (x [][]float64, w []float64) {
+	set(r, s, opts)
+	try.Do(s.CheckAll("sample", samples))
 	// Inexact fits need no logarithms.
 	if r.sigma == 0 {
-		if err := s.CheckRegular("sample", samples...); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", r.Name, err)
-		}
+		try.Do(s.CheckRegular("sample", samples...))
 	}
-	if w, err = r.normalised(len(samples)); err != nil {
-		return nil, nil, err
-	}
+	w = r.normalised(len(samples))
 	first := slices.Repeat(samples[:1], len(samples))
-	if samples, err = framebundle.Aligned(s, first, samples); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", r.Name, err)
-	}
-	return s.Vectors(samples), w, nil
+	return s.Vectors(try.Get(framebundle.Aligned(s, first, samples))), w
 }
 
 // normalised returns the weights of n samples, divided by their sum.
-func (r *run) normalised(n int) ([]float64, error) {
+func (r *run) normalised(n int) []float64 {
 	if r.weights == nil {
-		return even(n), nil
+		return even(n)
 	}
 	if len(r.weights) != n {
-		return nil, fmt.Errorf("%s: %d weights for %d samples", r.Name, len(r.weights), n)
+		try.Fail("%d weights for %d samples", len(r.weights), n)
 	}
 	for i, v := range r.weights {
 		if !(v >= 0) || math.IsInf(v, 1) {
-			return nil, fmt.Errorf("%s: weight %d is %g, want a number that is not negative", r.Name, i, v)
+			try.Fail("weight %d is %g, want a number that is not negative", i, v)
 		}
 	}
 	sum := floats.Sum(r.weights)
 	if !(sum > 0) || math.IsInf(sum, 1) {
-		return nil, fmt.Errorf("%s: the weights sum to %g", r.Name, sum)
+		try.Fail("the weights sum to %g", sum)
 	}
 	w := make([]float64, n)
 	for i, v := range r.weights {
 		w[i] = v / sum // 1/sum may be infinite
 	}
-	return w, nil
+	return w
 }
 
 // startingPoint is the option Start or its default.

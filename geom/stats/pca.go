@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // PCA describes samples by modes at a point y: tangent vectors u_k, orthonormal in the metric, and scores s_ik, for which the
@@ -32,14 +33,12 @@ type PCA[P geom.Point] struct {
 // eigenvalues, the largest first, and Explained their shares in the sum of all eigenvalues. There are at most N − 1 modes; modes whose
 // standard deviation is below 1e-7 of the largest are left out. The scores of a sample of weight 0 without logarithm are NaN. The sign
 // of a mode is chosen so that its component of largest absolute value is positive.
-func TangentPCA[P geom.Point](m *Mean[P]) (*PCA[P], error) {
+func TangentPCA[P geom.Point](m *Mean[P]) (_ *PCA[P], err error) {
+	defer try.Catch(&err)
 	if m == nil {
 		return nil, fmt.Errorf("tangent PCA: the mean is nil: give the result of FrechetMean")
 	}
-	p, err := tangentPCA(&Mean[geom.Vec]{Point: geom.Numbers(m.Point), Weights: m.Weights, Velocities: numbers(m.Velocities), Momenta: numbers(m.Momenta), Status: m.Status})
-	if err != nil {
-		return nil, err
-	}
+	p := tangentPCA(&Mean[geom.Vec]{Point: geom.Numbers(m.Point), Weights: m.Weights, Velocities: numbers(m.Velocities), Momenta: numbers(m.Momenta), Status: m.Status})
 	return pcaOf(p, func(v geom.Vec) P { return geom.Like(m.Point, v) }), nil
 }
 
@@ -72,18 +71,16 @@ func (p *PCA[P]) String() string {
 // Err returns nil if Status is Converged, and otherwise an error with the line of String.
 func (p *PCA[P]) Err() error { return solve.NotNil(p).Status.Err(p) }
 
-func tangentPCA(m *Mean[geom.Vec]) (*PCA[geom.Vec], error) {
+func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 	n := len(m.Velocities)
 	if n < 2 {
-		return nil, fmt.Errorf("tangent PCA: %d samples, want at least 2", n)
+		try.Fail("tangent PCA: %d samples, want at least 2", n)
 	}
 	if len(m.Momenta) != n || len(m.Weights) != n {
-		return nil, fmt.Errorf("tangent PCA: a mean of %d velocities, %d momenta and %d weights, want as many of each", n, len(m.Momenta), len(m.Weights))
+		try.Fail("tangent PCA: a mean of %d velocities, %d momenta and %d weights, want as many of each", n, len(m.Momenta), len(m.Weights))
 	}
 	square, err := squares(m.Weights)
-	if err != nil {
-		return nil, fmt.Errorf("tangent PCA: %w", err)
-	}
+	try.Do(try.Name(err, "tangent PCA"))
 	centred := func(x [][]float64) (out [][]float64) {
 		centre := combine(m.Weights, x)
 		for _, v := range x {
@@ -100,14 +97,14 @@ func tangentPCA(m *Mean[geom.Vec]) (*PCA[geom.Vec], error) {
 			}
 			inner := (floats.Dot(momenta[i], velocities[j]) + floats.Dot(momenta[j], velocities[i])) / 2
 			if !finite(inner) {
-				return nil, fmt.Errorf("tangent PCA: the inner product of the logarithms of samples %d and %d is %g", i, j, inner)
+				try.Fail("tangent PCA: the inner product of the logarithms of samples %d and %d is %g", i, j, inner)
 			}
 			gram.SetSym(i, j, math.Sqrt(m.Weights[i]*m.Weights[j])/(1-square)*inner)
 		}
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(gram, true) {
-		return nil, fmt.Errorf("tangent PCA: the eigenvalues of the matrix of inner products were not found")
+		try.Fail("tangent PCA: the eigenvalues of the matrix of inner products were not found")
 	}
 	values := eigen.Values(nil)
 	var vectors mat.Dense
@@ -131,7 +128,7 @@ func tangentPCA(m *Mean[geom.Vec]) (*PCA[geom.Vec], error) {
 			p.Scores[i] = append(p.Scores[i], floats.Dot(a, v))
 		}
 	}
-	return p, nil
+	return p
 }
 
 // squares is Σ w_i², of weights of which more than one is not 0.

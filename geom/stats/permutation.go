@@ -10,13 +10,14 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 )
 
 // Statistic is the number by which PermutationTest compares groups. For two groups it is a distance; for more the root mean square
 // of the distances δ_gh between any two of them, √(Σ_(g<h) n_g n_h δ_gh²/Σ_(g<h) n_g n_h), for groups of n_g samples.
 type Statistic struct {
 	name    string
-	prepare func(g *grouping) (of, observed func(order []int) (float64, error), err error)
+	prepare func(g *grouping) (of, observed func(order []int) float64)
 }
 
 var (
@@ -73,61 +74,52 @@ func (c *Comparison[P]) Err() error { return solve.NotNil(c).Test.Err() }
 // A test that is cancelled has the permutations computed so far.
 //
 // It takes Mismatch, Tolerance and MaxIterations; all three are those of FrechetMean, for the means.
-func PermutationTest[P geom.Point](on geom.Of[P], samples []P, groups linear.Term, statistic Statistic, p linear.Permutations, opts ...TestOption) (*Comparison[P], error) {
+func PermutationTest[P geom.Point](on geom.Of[P], samples []P, groups linear.Term, statistic Statistic, p linear.Permutations, opts ...TestOption) (_ *Comparison[P], err error) {
 	s := on.Geometry()
-	r, err := newRun("permutation test", s, 0, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer r.End()
-	fail := func(err error) (*Comparison[P], error) { return nil, fmt.Errorf("%s: %w", r.Name, err) }
+	r := newRun("permutation test", s, 0)
+	defer r.end(&err)
 	if statistic.prepare == nil {
-		return fail(fmt.Errorf("no statistic: take MeanDistance, TangentMeanDistance or Dispersion"))
+		return nil, fmt.Errorf("no statistic: take MeanDistance, TangentMeanDistance or Dispersion")
 	}
-	names, members, err := linear.Cells(len(samples), nil, groups)
-	if err != nil {
-		return fail(err)
-	}
+	names, members := try.Get2(linear.Cells(len(samples), nil, groups))
 	if len(names) < 2 {
-		return fail(fmt.Errorf("%d groups, want at least 2", len(names)))
+		return nil, fmt.Errorf("%d groups, want at least 2", len(names))
 	}
 	g := &grouping{run: r}
 	for k, of := range members {
 		if len(of) < 2 {
-			return fail(fmt.Errorf("group %s has %d samples, want at least 2 in each", names[k], len(of)))
+			return nil, fmt.Errorf("group %s has %d samples, want at least 2 in each", names[k], len(of))
 		}
 		g.sizes = append(g.sizes, len(of))
 	}
-	if g.all, _, err = samplesOf(r, s, pick(samples, slices.Concat(members...))); err != nil {
-		return nil, err
-	}
+	g.all, _ = samplesOf(r, s, pick(samples, slices.Concat(members...)), opts)
 	out := &Comparison[P]{Groups: names}
-	of, observed, err := statistic.prepare(g)
-	if err == nil && !r.Stopped() {
-		if observed == nil {
+	var of, observed func(order []int) float64
+	err = try.Run(func() {
+		if of, observed = statistic.prepare(g); observed == nil {
 			observed = of
 		}
-		out.Statistic, err = observed(inOrder(len(g.all)))
-	}
+		if !r.Stopped() {
+			out.Statistic = observed(inOrder(len(g.all)))
+		}
+	})
 	out.Means = s.Points(g.means)
 	switch {
 	case r.Stopped(): // on the way to it
 		out.Statistic, out.P, out.Status = math.NaN(), 1, geom.Cancelled
 		return out, nil
 	case err != nil:
-		return fail(err)
+		return nil, err
 	case !finite(out.Statistic):
-		return fail(fmt.Errorf("the %s is %g: the numbers are too large, take another unit", statistic, out.Statistic))
+		return nil, fmt.Errorf("the %s is %g: the numbers are too large, take another unit", statistic, out.Statistic)
 	}
 	p.Task = r.Task
-	tests, err := p.Test(r.Name, len(g.all), linear.Order, []float64{out.Statistic}, func(d *linear.Draw) ([]float64, error) {
-		v, err := of(d.Order)
+	tests := try.Get(p.Test(r.Name, len(g.all), linear.Order, []float64{out.Statistic}, func(d *linear.Draw) ([]float64, error) {
+		v := 0.0
+		err := try.Run(func() { v = of(d.Order) })
 		out.Permuted = append(out.Permuted, v)
 		return []float64{v}, err
-	})
-	if err != nil {
-		return fail(err)
-	}
+	}))
 	out.end(tests[0], p, g.status)
 	return out, nil
 }
@@ -151,27 +143,21 @@ type grouping struct {
 }
 
 // mean is that of some samples.
-func (g *grouping) mean(members []int, quiet bool) (*Mean[geom.Vec], error) {
+func (g *grouping) mean(members []int, quiet bool) *Mean[geom.Vec] {
 	inner := *g.run
 	if quiet {
 		inner.Task = inner.Quiet()
 	}
-	mean, err := inner.mean(pick(g.all, members), even(len(members)))
-	if err == nil {
-		g.status = max(g.status, mean.Status)
-	}
-	return mean, err
+	mean := inner.mean(pick(g.all, members), even(len(members)))
+	g.status = max(g.status, mean.Status)
+	return mean
 }
 
-func (g *grouping) meanDistance() (of, observed func(order []int) (float64, error), err error) {
-	return func(order []int) (float64, error) {
+func (g *grouping) meanDistance() (of, observed func(order []int) float64) {
+	return func(order []int) float64 {
 		var means [][]float64
 		for _, members := range grouped(order, g.sizes) {
-			mean, err := g.mean(members, true)
-			if err != nil {
-				return 0, err
-			}
-			means = append(means, mean.Point)
+			means = append(means, g.mean(members, true).Point)
 		}
 		if g.means == nil {
 			g.means = means
@@ -181,10 +167,7 @@ func (g *grouping) meanDistance() (of, observed func(order []int) (float64, erro
 			from, to = append(from, means[a]), append(to, means[b])
 			return 0
 		})
-		logs, err := g.space.LogAll(from, to)
-		if err != nil {
-			return 0, err
-		}
+		logs := try.Get(g.space.LogAll(from, to))
 		for _, log := range logs {
 			g.status = max(g.status, log.Status)
 		}
@@ -192,16 +175,13 @@ func (g *grouping) meanDistance() (of, observed func(order []int) (float64, erro
 			length := logs[0].Length
 			logs = logs[1:]
 			return length
-		}), nil
-	}, nil, nil
+		})
+	}, nil
 }
 
-func (g *grouping) tangentMeanDistance() (of, observed func(order []int) (float64, error), err error) {
-	mean, err := g.mean(inOrder(len(g.all)), false)
-	if err != nil {
-		return nil, nil, err
-	}
-	return func(order []int) (float64, error) {
+func (g *grouping) tangentMeanDistance() (of, observed func(order []int) float64) {
+	mean := g.mean(inOrder(len(g.all)), false)
+	return func(order []int) float64 {
 		var velocities, momenta [][]float64
 		for _, members := range grouped(order, g.sizes) {
 			share := even(len(members))
@@ -211,33 +191,29 @@ func (g *grouping) tangentMeanDistance() (of, observed func(order []int) (float6
 		return apart(g.sizes, func(a, b int) float64 {
 			v, p := floats.SubTo(make([]float64, len(velocities[a])), velocities[a], velocities[b]), floats.SubTo(make([]float64, len(momenta[a])), momenta[a], momenta[b])
 			return math.Sqrt(max(0, floats.Dot(v, p)))
-		}), nil
-	}, nil, nil
+		})
+	}, nil
 }
 
-func (g *grouping) dispersion() (of, observed func(order []int) (float64, error), err error) {
+func (g *grouping) dispersion() (of, observed func(order []int) float64) {
 	var means []*Mean[geom.Vec]
 	for k, members := range grouped(inOrder(len(g.all)), g.sizes) {
-		mean, err := g.mean(members, false)
-		if err != nil {
-			return nil, nil, fmt.Errorf("the mean of group %d, counted from 0: %w", k, err)
-		}
+		var mean *Mean[geom.Vec]
+		err := try.Run(func() { mean = g.mean(members, false) })
+		try.Do(try.Name(err, "the mean of group %d, counted from 0", k))
 		means, g.means = append(means, mean), append(g.means, mean.Point)
 	}
-	gram, err := g.residuals(means)
-	if err != nil {
-		return nil, nil, err
-	}
-	differ := func(order []int, dispersion func(members []int) float64) (float64, error) {
+	gram := g.residuals(means)
+	differ := func(order []int, dispersion func(members []int) float64) float64 {
 		var each []float64
 		for _, members := range grouped(order, g.sizes) {
 			each = append(each, dispersion(members))
 		}
-		return apart(g.sizes, func(a, b int) float64 { return math.Abs(each[a] - each[b]) }), nil
+		return apart(g.sizes, func(a, b int) float64 { return math.Abs(each[a] - each[b]) })
 	}
-	return func(order []int) (float64, error) {
+	return func(order []int) float64 {
 			return differ(order, func(members []int) float64 { return dispersion(gram, members) })
-		}, func(order []int) (float64, error) { // the mean of a group's own vectors is 0, and they have the factor
+		}, func(order []int) float64 { // the mean of a group's own vectors is 0, and they have the factor
 			return differ(order, func(members []int) float64 {
 				sum := 0.0
 				for _, i := range members {
@@ -245,7 +221,7 @@ func (g *grouping) dispersion() (of, observed func(order []int) (float64, error)
 				}
 				return sum / float64(len(members))
 			})
-		}, nil
+		}
 }
 
 // inOrder are the numbers of n things.

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/try"
 )
 
 // PrincipalGeodesics returns the first principal geodesics through the mean y of the samples. They are found one after the other:
@@ -21,41 +22,29 @@ import (
 //
 // The samples are those of which mean is the Fréchet mean, in the same order, made without Mismatch. It takes Tolerance (default
 // 1e-6: see solve.Minimise) and MaxIterations (500 for every mode).
-func PrincipalGeodesics[P geom.Point](on geom.Of[P], samples []P, mean *Mean[P], modes int, opts ...LimitOption) (*PCA[P], error) {
+func PrincipalGeodesics[P geom.Point](on geom.Of[P], samples []P, mean *Mean[P], modes int, opts ...LimitOption) (_ *PCA[P], err error) {
 	s := on.Geometry()
-	r, err := newRun("principal geodesics", s, 1e-6, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer r.End()
-	x, _, err := samplesOf(r, s, samples)
-	if err != nil {
-		return nil, err
-	}
+	r := newRun("principal geodesics", s, 1e-6)
+	defer r.end(&err)
+	x, _ := samplesOf(r, s, samples, opts)
 	if mean == nil || len(samples) != len(mean.Velocities) {
-		return nil, fmt.Errorf("%s: %d samples, want those of the mean, all of them in the same order", r.Name, len(samples))
+		return nil, fmt.Errorf("%d samples, want those of the mean, all of them in the same order", len(samples))
 	}
 	if mean.Median {
-		return nil, fmt.Errorf("%s: want the Fréchet mean of the samples, not their median; TangentPCA takes it", r.Name)
+		return nil, fmt.Errorf("want the Fréchet mean of the samples, not their median; TangentPCA takes it")
 	}
 	if mean.Imbalance > 0 || mean.Unsettled > 0 {
-		return nil, fmt.Errorf("%s: the mean was made with Mismatch: its distances hold noise, which no geodesic explains; take TangentPCA, or a mean without", r.Name)
+		return nil, fmt.Errorf("the mean was made with Mismatch: its distances hold noise, which no geodesic explains; take TangentPCA, or a mean without")
 	}
-	p, err := r.principalGeodesics(x, &Mean[geom.Vec]{Point: s.Vector(mean.Point), Weights: mean.Weights, Variance: mean.Variance, Status: mean.Status,
+	p := r.principalGeodesics(x, &Mean[geom.Vec]{Point: s.Vector(mean.Point), Weights: mean.Weights, Variance: mean.Variance, Status: mean.Status,
 		Velocities: s.Vectors(mean.Velocities), Momenta: s.Vectors(mean.Momenta)}, modes)
-	if err != nil {
-		return nil, err
-	}
 	return pcaOf(p, s.Point), nil
 }
 
-func (r *run) principalGeodesics(samples [][]float64, mean *Mean[geom.Vec], modes int) (*PCA[geom.Vec], error) {
-	tangent, err := tangentPCA(mean)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Name, err)
-	}
+func (r *run) principalGeodesics(samples [][]float64, mean *Mean[geom.Vec], modes int) *PCA[geom.Vec] {
+	tangent := tangentPCA(mean)
 	if modes < 1 || modes > len(tangent.Modes) {
-		return nil, fmt.Errorf("%s: %d modes asked for; these samples have %d", r.Name, modes, len(tangent.Modes))
+		try.Fail("%d modes asked for; these samples have %d", modes, len(tangent.Modes))
 	}
 	with, without := weighted(mean.Weights)
 	f := r.newFit(pick(samples, with), pick(mean.Weights, with), mean)
@@ -68,13 +57,8 @@ func (r *run) principalGeodesics(samples [][]float64, mean *Mean[geom.Vec], mode
 		for j, i := range with {
 			f.s[j] = append(append([]float64{}, f.s[j]...), tangent.Scores[i][k])
 		}
-		found, err := f.optimise()
-		if err != nil {
-			return nil, err
-		}
-		if err := f.orthonormalise(p); err != nil {
-			return nil, err
-		}
+		found := f.optimise()
+		f.orthonormalise(p)
 		p.Explained = append(p.Explained, (left-found.Value)/mean.Variance)
 		left = found.Value
 		p.Iterations += found.Iterations
@@ -95,12 +79,12 @@ func (r *run) principalGeodesics(samples [][]float64, mean *Mean[geom.Vec], mode
 		}
 		p.Variances = append(p.Variances, (second-first*first)/(1-square))
 	}
-	return p, nil
+	return p
 }
 
 // orthonormalise makes the last momentum of the model a unit vector orthogonal to the others, changes the scores so that
 // the points stay where they are, and adds the mode to p.
-func (f *fit) orthonormalise(p *PCA[geom.Vec]) error {
+func (f *fit) orthonormalise(p *PCA[geom.Vec]) {
 	last := len(f.m) - 1
 	m := append([]float64{}, f.m[last]...)
 	for range 2 { // twice is enough, to rounding
@@ -112,10 +96,7 @@ func (f *fit) orthonormalise(p *PCA[geom.Vec]) error {
 			}
 		}
 	}
-	v, err := f.sharp(m)
-	if err != nil {
-		return err
-	}
+	v := f.sharp(m)
 	norm := signOf(v) * math.Sqrt(floats.Dot(m, v))
 	floats.Scale(1/norm, m)
 	floats.Scale(1/norm, v)
@@ -124,5 +105,4 @@ func (f *fit) orthonormalise(p *PCA[geom.Vec]) error {
 	}
 	f.m[last] = m
 	p.Modes, p.Momenta = append(p.Modes, v), append(p.Momenta, m)
-	return nil
 }

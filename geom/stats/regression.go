@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 )
 
 // Regression is the model γ(c) = Exp_p(Σ_k (c_k − c̄_k) v_k) of points by the K columns of a linear.Design that fits samples x_i, whose columns
@@ -60,41 +61,25 @@ type Regression[P geom.Point] struct {
 // The search starts at the Fréchet mean, with the regression in its tangent space. It works with centred and orthonormal columns,
 // so that neither their units nor their order matter. Its gradient is exact: reverse-mode differentiation computes it from the
 // logarithms of the residuals.
-func Regress[P geom.Point](on geom.Of[P], samples []P, model linear.Terms, opts ...MeanOption) (*Regression[P], error) {
+func Regress[P geom.Point](on geom.Of[P], samples []P, model linear.Terms, opts ...MeanOption) (_ *Regression[P], err error) {
 	s := on.Geometry()
-	r, err := newRun("geodesic regression", s, 0, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer r.End()
-	x, w, err := samplesOf(r, s, samples)
-	if err != nil {
-		return nil, err
-	}
+	r := newRun("geodesic regression", s, 0)
+	defer r.end(&err)
+	x, w := samplesOf(r, s, samples, opts)
 	if len(model) == 0 {
-		return nil, fmt.Errorf("%s: no terms: then the model is the Fréchet mean", r.Name)
+		return nil, fmt.Errorf("no terms: then the model is the Fréchet mean")
 	}
-	d, err := linear.NewDesign(len(x), nil, w, model...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Name, err)
-	}
-	g, err := r.regress(d, x, w)
-	if err != nil {
-		return nil, err
-	}
+	g := r.regress(try.Get(linear.NewDesign(len(x), nil, w, model...)), x, w)
 	return &Regression[P]{g.Columns, g.Origin, s.Point(g.Point), s.Points(g.Velocities), s.Points(g.Momenta), s.Points(g.Fitted), g.Residuals, s.Points(g.Misses), g.Variance, g.R2,
 		g.Iterations, g.Status}, nil
 }
 
-func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) (*Regression[geom.Vec], error) {
+func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regression[geom.Vec] {
 	with, without := weighted(w)
 	others := pick(samples, without)
 	samples, w = pick(samples, with), pick(w, with)
 	first := *r
-	mean, err := first.mean(samples, w)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Name, err)
-	}
+	mean := first.mean(samples, w)
 	if r.Tolerance == 0 {
 		if r.Tolerance = 1e-6; r.sigma > 0 {
 			r.Tolerance = 0.01
@@ -111,30 +96,18 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) (*Regr
 	if r.sigma > 0 {
 		f.shots = newShots(r.Context(), f.space, samples)
 		f.shots.variance = r.sigma * r.sigma
-		if f.shots.cometric, err = cometricAt(r.space, mean.Point); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Name, err)
-		}
+		f.shots.cometric = cometricAt(r.space, mean.Point)
 		for i, root := range f.shots.roots {
 			root.X = floats.SubTo(make([]float64, len(mean.Point)), mean.Momenta[i], combine(f.s[i], f.m))
 			f.shots.tolerance = max(f.shots.tolerance, 1e-3*r.Tolerance*floats.Distance(samples[i], mean.Point, 2))
 		}
 	}
-	found, err := f.optimise()
-	if err != nil {
-		return nil, err
-	}
+	found := f.optimise()
 	out := &Regression[geom.Vec]{Columns: d.Columns, Origin: d.Origin, Point: f.p, Fitted: f.points, Iterations: found.Iterations, Status: found.Status}
-	if out.Velocities, out.Momenta, err = slopes(d, f); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Name, err)
-	}
+	out.Velocities, out.Momenta = slopes(d, f)
 	if f.shots != nil {
-		squares, _, err := f.shots.distances()
-		if err == nil {
-			out.Misses, err = f.shots.velocities()
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Name, err)
-		}
+		squares, _ := f.shots.distances()
+		out.Misses = f.shots.velocities()
 		for _, square := range squares {
 			out.Residuals = append(out.Residuals, math.Sqrt(max(0, square)))
 		}
@@ -155,13 +128,13 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) (*Regr
 	}
 	out.Status = max(out.Status, mean.Status)
 	if without == nil {
-		return out, nil
+		return out
 	}
 	r.insert(out, f, without, pick(d.Rows, without), others)
 	if r.Stopped() {
 		out.Status = geom.Cancelled
 	}
-	return out, nil
+	return out
 }
 
 // insert adds the samples without weight, whose rows of the design are far, to a result.
@@ -182,7 +155,7 @@ func (r *run) insert(out *Regression[geom.Vec], f *fit, without []int, far, othe
 }
 
 // slopes returns the velocities and momenta of a fit by the unit of each column.
-func slopes(d *linear.Design, f *fit) (velocities, momenta [][]float64, err error) {
+func slopes(d *linear.Design, f *fit) (velocities, momenta [][]float64) {
 	for _, to := range []struct {
 		name string
 		kind geom.Kind
@@ -192,15 +165,10 @@ func slopes(d *linear.Design, f *fit) (velocities, momenta [][]float64, err erro
 		{"sharp", geom.Vector, geom.Sharp, &velocities},
 		{"covector", geom.Covector, func(_ geom.Manifold, _, p *graph.Node) *graph.Node { return p }, &momenta}, // without parts across charts
 	} {
-		values, err := musical(f.space, to.name, f.p, f.m, geom.Covector, to.kind, to.of)
-		if err != nil {
-			return nil, nil, err
-		}
-		if *to.out, err = d.Slopes(values.Matrix(0)); err != nil {
-			return nil, nil, err
-		}
+		values := musical(f.space, to.name, f.p, f.m, geom.Covector, to.kind, to.of)
+		*to.out = try.Get(d.Slopes(values.Matrix(0)))
 	}
-	return velocities, momenta, nil
+	return velocities, momenta
 }
 
 // String says what the regression is in one line.
@@ -238,18 +206,11 @@ func (r *Regression[P]) shoot(s *geom.Space[P], c []float64) (*geom.Geodesic[P],
 }
 
 // gathered returns the Misses moved to p, in parallel along the geodesics from there, of samples with these values of the columns.
-func (r *Regression[P]) gathered(s *geom.Space[P], values [][]float64) ([]P, error) {
+func (r *Regression[P]) gathered(s *geom.Space[P], values [][]float64) []P {
 	var out []P
 	for i, miss := range r.Misses {
-		g, err := r.shoot(s, values[i])
-		if err != nil {
-			return nil, err
-		}
-		v, err := back(s, g, r.Fitted[i], miss)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v...)
+		g := try.Get(r.shoot(s, values[i]))
+		out = append(out, back(s, g, r.Fitted[i], miss)...)
 	}
-	return out, nil
+	return out
 }

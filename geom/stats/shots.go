@@ -2,7 +2,6 @@ package stats
 
 import (
 	"context"
-	"errors"
 	"math"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -12,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // shots are geodesics q_i from points y_i that end near samples x_i, on a manifold whose points are coordinates. Each minimises
@@ -45,16 +45,13 @@ func newShots(ctx context.Context, space *geom.Space[geom.Vec], samples [][]floa
 // aim moves the starts of the geodesics to y, with the cometric at one of these points or close by, changes σ², and searches for
 // the new momenta: from the old ones by Broyden's method, and if that fails by Newton's; if that fails too, with a finer
 // integration; and then, because the changed problem has no solution near the old momenta, from p = 0 with σ² falling.
-func (s *shots) aim(y [][]float64, at *cometric, variance float64) error {
+func (s *shots) aim(y [][]float64, at *cometric, variance float64) {
 	s.y, s.cometric, s.variance = y, at, variance
-	lost, err := s.follow()
-	if err == nil && len(lost) > 0 && s.refine() {
-		lost, err = s.follow()
+	lost := s.follow()
+	if len(lost) > 0 && s.refine() {
+		lost = s.follow()
 	}
-	if err != nil || len(lost) == 0 {
-		return err
-	}
-	return s.approach(lost)
+	s.approach(lost)
 }
 
 // refine goes over to the finer integration, if there is one.
@@ -84,26 +81,20 @@ func (s *shots) steady(space *geom.Space[geom.Vec]) (more bool, lost []int) {
 }
 
 // follow searches for the momenta near the current ones, and returns the numbers of the samples for which it does not find them.
-func (s *shots) follow() (lost []int, err error) {
+func (s *shots) follow() (lost []int) {
 	all := make([]int, len(s.roots))
 	for i, r := range s.roots {
 		all[i], r.Tolerance = i, s.tolerance
 	}
-	if err := s.equations(all).Renew(s.roots); err != nil {
-		return nil, err
-	}
+	try.Do(s.equations(all).Renew(s.roots))
 	// Only momenta that are not found yet are evaluated.
 	for range 4 {
 		if which := s.open(); len(which) > 0 {
-			if err := s.equations(which).Broyden(s.ctx, s.only(which), 5); err != nil {
-				return nil, err
-			}
+			try.Do(s.equations(which).Broyden(s.ctx, s.only(which), 5))
 		}
 	}
-	if err := s.newton(); err != nil {
-		return nil, err
-	}
-	return s.open(), nil
+	s.newton()
+	return s.open()
 }
 
 // open returns the numbers of the samples whose momenta are not found yet.
@@ -135,23 +126,20 @@ func (s *shots) worst() float64 {
 	return worst
 }
 
-func (s *shots) newton() error {
+func (s *shots) newton() {
 	which := s.open()
 	if len(which) == 0 {
-		return nil
+		return
 	}
-	if err := s.equations(which).Newton(s.ctx, s.only(which), 8); err != nil {
-		return err
-	}
+	try.Do(s.equations(which).Newton(s.ctx, s.only(which), 8))
 	for _, r := range s.only(which) {
 		r.Done = r.Status == solve.Converged
 	}
-	return nil
 }
 
 // call runs a graph function of (y, σ², x, rows…) for some of the samples. It pads their number to one of a few sizes, so that the
 // function is compiled for these sizes only.
-func (s *shots) call(name string, fn func(y, variance, x *graph.Node, rows []*graph.Node) []*graph.Node, which []int, rows ...[][]float64) (engine.Values, error) {
+func (s *shots) call(name string, fn func(y, variance, x *graph.Node, rows []*graph.Node) []*graph.Node, which []int, rows ...[][]float64) engine.Values {
 	size := len(s.samples)
 	for size > 1 && (size+2)/3 >= len(which) {
 		size = (size + 2) / 3
@@ -169,19 +157,14 @@ func (s *shots) call(name string, fn func(y, variance, x *graph.Node, rows []*gr
 		}
 		args = append(args, padded)
 	}
-	return s.space.Call(shooting(name, s.space), func(in []*graph.Node) []*graph.Node {
+	return try.Get(s.space.Call(shooting(name, s.space), func(in []*graph.Node) []*graph.Node {
 		return fn(in[0], in[1], in[2], in[3:])
-	}, args...)
+	}, args...))
 }
 
 // equations are F_i = 0 for some of the samples.
 func (s *shots) equations(which []int) solve.System {
-	rows := func(out engine.Values, err error) ([][]float64, error) {
-		if err != nil {
-			return nil, err
-		}
-		return out.Matrix(0)[:len(which)], nil
-	}
+	rows := func(out engine.Values) ([][]float64, error) { return out.Matrix(0)[:len(which)], nil }
 	return solve.System{
 		Residual: func(p [][]float64) ([][]float64, error) {
 			return rows(s.call("transversality", func(y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
@@ -206,31 +189,24 @@ func (s *shots) equations(which []int) solve.System {
 }
 
 // distances returns ‖p_i‖²_g* + |q_i(1) − x_i|²/σ² and |q_i(1) − x_i|² for all samples.
-func (s *shots) distances() (squares, misses []float64, err error) {
+func (s *shots) distances() (squares, misses []float64) {
 	all, p := make([]int, len(s.roots)), make([][]float64, len(s.roots))
 	for i, r := range s.roots {
 		all[i], p[i] = i, r.X
 	}
-	out, err := s.call("distances", func(y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
+	out := s.call("distances", func(y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
 		return s.distance(y, variance, x, in[0])
 	}, all, p)
-	if err != nil {
-		return nil, nil, err
-	}
-	return out.Vector(0), out.Vector(1), nil
+	return out.Vector(0), out.Vector(1)
 }
 
 // velocities returns the p_i♯ at the y_i.
-func (s *shots) velocities() ([][]float64, error) {
+func (s *shots) velocities() [][]float64 {
 	p := make([][]float64, len(s.roots))
 	for i, r := range s.roots {
 		p[i] = r.X
 	}
-	out, err := musical(s.space, "sharp", s.y, p, geom.Covector, geom.Vector, geom.Sharp)
-	if err != nil {
-		return nil, err
-	}
-	return out.Matrix(0), nil
+	return musical(s.space, "sharp", s.y, p, geom.Covector, geom.Vector, geom.Sharp).Matrix(0)
 }
 
 func (s *shots) distance(y, variance, x, p *graph.Node) []*graph.Node {
@@ -242,7 +218,7 @@ func (s *shots) distance(y, variance, x, p *graph.Node) []*graph.Node {
 
 // approach searches for the momenta of some samples anew from p = 0, with σ² falling to its value from one for which the problem
 // has one solution: by halves, or by less where that is too fast. Momenta that it does not find stay as they are.
-func (s *shots) approach(which []int) error {
+func (s *shots) approach(which []int) {
 	const (
 		exact   = 1e-3 // the tolerance of |F_i| on the way, divided by that at the end
 		fastest = 2    // the factors by which σ² falls
@@ -260,15 +236,9 @@ func (s *shots) approach(which []int) error {
 			s.variance = math.Max(wanted, above/fall)
 			root := &solve.Root{X: known, Tolerance: exact * s.tolerance}
 			roots := []*solve.Root{root}
-			if err := system.Renew(roots); err != nil {
-				return err
-			}
-			if err := system.Broyden(s.ctx, roots, 10); err != nil {
-				return err
-			}
-			if err := system.Newton(s.ctx, roots, 10); err != nil {
-				return err
-			}
+			try.Do(system.Renew(roots))
+			try.Do(system.Broyden(s.ctx, roots, 10))
+			try.Do(system.Newton(s.ctx, roots, 10))
 			if !(root.Norm <= root.Tolerance) {
 				fall = math.Sqrt(fall)
 				continue
@@ -280,7 +250,6 @@ func (s *shots) approach(which []int) error {
 			}
 		}
 	}
-	return nil
 }
 
 // cometric is g* at a point as a matrix on the host, with its eigenvalues and eigenvectors. For a PointCometric it is K ⊗ 1, where
@@ -292,25 +261,22 @@ type cometric struct {
 	vectors mat.Dense
 }
 
-func cometricAt(space *geom.Space[geom.Vec], y []float64) (*cometric, error) {
-	out, err := space.Call(operation{name: "cometric matrix"}, func(in []*graph.Node) []*graph.Node {
+func cometricAt(space *geom.Space[geom.Vec], y []float64) *cometric {
+	out := try.Get(space.Call(operation{name: "cometric matrix"}, func(in []*graph.Node) []*graph.Node {
 		if m, ok := space.M.(geom.PointCometric); ok {
 			return []*graph.Node{m.Gram(in[0])}
 		}
 		return []*graph.Node{geom.CometricMatrix(space.M, in[0])}
-	}, y)
-	if err != nil {
-		return nil, err
-	}
+	}, y))
 	n := len(out.Matrix(0))
 	c := &cometric{k: mat.NewSymDense(n, out.Flat(0)), width: len(y) / n}
 	var eigen mat.EigenSym
 	if !finite(floats.Norm(out.Flat(0), 1)) || !eigen.Factorize(c.k, true) {
-		return nil, errors.New("the metric is singular or not finite at a point of the search: give a Start closer to the samples, or take a narrower kernel")
+		try.Fail("the metric is singular or not finite at a point of the search: give a Start closer to the samples, or take a narrower kernel")
 	}
 	c.values = eigen.Values(nil)
 	eigen.VectorsTo(&c.vectors)
-	return c, nil
+	return c
 }
 
 // sharp returns g* p.

@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // Uncertainty describes how far the Fréchet mean y of samples is from that of the population they were drawn from: Log_y of the latter
@@ -52,32 +53,22 @@ type Uncertainty[P geom.Point] struct {
 //
 // The Hessians are ∂p(1)/∂q(1) of geodesics from the samples to y. They come from differences of 2d geodesics per sample, with a
 // relative error of about 1e-6.
-func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], error) {
-	const what = "uncertainty of a mean"
+func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (_ *Uncertainty[P], err error) {
 	s := on.Geometry()
-	r, err := newRun[P, LimitOption](what, s, 0, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer r.End()
+	r := newRun("uncertainty of a mean", s, 0)
+	defer r.end(&err)
 	if m == nil || len(m.Momenta) < 2 || len(m.Weights) != len(m.Momenta) {
-		return nil, fmt.Errorf("%s: want a mean of at least 2 samples with their momenta, as FrechetMean returns it", what)
+		return nil, fmt.Errorf("want a mean of at least 2 samples with their momenta, as FrechetMean returns it")
 	}
 	if m.Median {
-		return nil, fmt.Errorf("%s: only a Fréchet mean has this uncertainty, a median has not", what)
+		return nil, fmt.Errorf("only a Fréchet mean has this uncertainty, a median has not")
 	}
 	if m.Status != geom.Converged {
-		return nil, fmt.Errorf("%s: the mean is %s, want one that has converged", what, m.Status)
+		return nil, fmt.Errorf("the mean is %s, want one that has converged", m.Status)
 	}
-	square, err := squares(m.Weights)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+	square := try.Get(squares(m.Weights))
 	y, d := s.Vector(m.Point), s.M.Dim()
-	basis, flat, err := basisFor(r, y, m.Mismatch > 0)
-	if err != nil {
-		return nil, err
-	}
+	basis, flat := basisFor(r, y, m.Mismatch > 0)
 	momenta := s.Vectors(m.Momenta)
 	// S = A Aᵀ, with a column a sample.
 	a, pull := mat.NewDense(d, len(momenta), nil), mat.NewVecDense(d, nil)
@@ -95,34 +86,31 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], 
 		largest = max(largest, floats.Norm(p, math.Inf(1)))
 	}
 	if largest == 0 {
-		return nil, fmt.Errorf("%s: all samples are at the mean", what)
+		return nil, fmt.Errorf("all samples are at the mean")
 	}
 	if balance := mat.Norm(pull, 2) / mat.Norm(a, 2); !(balance < 0.1) {
-		return nil, fmt.Errorf("%s: the logarithms have a mean of %.2g standard errors, want 0: the Tolerance of the mean was too large, or these are not the samples or weights of the mean", what, balance)
+		return nil, fmt.Errorf("the logarithms have a mean of %.2g standard errors, want 0: the Tolerance of the mean was too large, or these are not the samples or weights of the mean", balance)
 	}
-	symmetric, off, err := r.meanHessian(y, momenta, m.Weights, basis, 1e-4*largest, m.Mismatch)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+	symmetric, off := r.meanHessian(y, momenta, m.Weights, basis, 1e-4*largest, m.Mismatch)
 	var eigen mat.EigenSym
 	if !eigen.Factorize(symmetric, false) {
-		return nil, fmt.Errorf("%s: the Hessian of the sum of squared distances has no eigenvalues in double precision", what)
+		return nil, fmt.Errorf("the Hessian of the sum of squared distances has no eigenvalues in double precision")
 	}
 	u := &Uncertainty[P]{Point: m.Point, Size: 1 / square, Stiffness: eigen.Values(nil)}
 	if least, most := u.Stiffness[0], u.Stiffness[d-1]; !(least > 1e-5*most) {
-		return nil, fmt.Errorf("%s: the sum of squared distances does not grow in every direction, its Hessian has the eigenvalue %.2g: the point is no local minimum, or the samples reach their cut loci", what, least)
+		return nil, fmt.Errorf("the sum of squared distances does not grow in every direction, its Hessian has the eigenvalue %.2g: the point is no local minimum, or the samples reach their cut loci", least)
 	} else if off > 1e-3*most {
-		return nil, fmt.Errorf("%s: the Hessian of the sum of squared distances is symmetric to %.2g of it alone: take more steps (geom.Integrator)", what, off/most)
+		return nil, fmt.Errorf("the Hessian of the sum of squared distances is symmetric to %.2g of it alone: take more steps (geom.Integrator)", off/most)
 	}
 	var inverse mat.Cholesky
 	var root, modes mat.Dense
 	if !inverse.Factorize(symmetric) || inverse.SolveTo(&root, a) != nil {
-		return nil, fmt.Errorf("%s: the Hessian of the sum of squared distances has no inverse in double precision", what)
+		return nil, fmt.Errorf("the Hessian of the sum of squared distances has no inverse in double precision")
 	}
 	covariance := mat.NewSymDense(d, nil)
 	covariance.SymOuterK(1, &root) // H⁻¹ A (H⁻¹ A)ᵀ
 	if !eigen.Factorize(covariance, true) {
-		return nil, fmt.Errorf("%s: the covariance has no eigenvalues in double precision", what)
+		return nil, fmt.Errorf("the covariance has no eigenvalues in double precision")
 	}
 	eigen.VectorsTo(&modes)
 	variances := eigen.Values(nil)
@@ -140,7 +128,7 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (*Uncertainty[P], 
 
 // meanHessian returns Σ w_i H_i of the samples with these momenta, in a basis at y, and by how much the sum is not symmetric: the Hessian of each sample is
 // symmetric but for a term with the momentum, and those balance.
-func (r *run) meanHessian(y []float64, momenta [][]float64, w []float64, basis [][]float64, step, sigma float64) (symmetric *mat.SymDense, off float64, err error) {
+func (r *run) meanHessian(y []float64, momenta [][]float64, w []float64, basis [][]float64, step, sigma float64) (symmetric *mat.SymDense, off float64) {
 	d := len(basis)
 	hessian := mat.NewDense(d, d, nil)
 	for i, p := range momenta {
@@ -148,12 +136,10 @@ func (r *run) meanHessian(y []float64, momenta [][]float64, w []float64, basis [
 			continue
 		}
 		if r.Stopped() {
-			return nil, 0, fmt.Errorf("interrupted at sample %d of %d", i, len(momenta))
+			try.Fail("interrupted at sample %d of %d", i, len(momenta))
 		}
 		h, err := r.hessian(y, p, basis, step, sigma)
-		if err != nil {
-			return nil, 0, fmt.Errorf("sample %d: %w", i, err)
-		}
+		try.Do(try.Name(err, "sample %d", i))
 		h.Scale(w[i], h)
 		hessian.Add(hessian, h)
 	}
@@ -164,7 +150,7 @@ func (r *run) meanHessian(y []float64, momenta [][]float64, w []float64, basis [
 			off = max(off, math.Abs(hessian.At(i, j)-hessian.At(j, i)))
 		}
 	}
-	return symmetric, off, nil
+	return symmetric, off
 }
 
 // Radii returns the half axes, along the modes, of the ellipsoid of tangent vectors that holds Log_y of the population's mean with a
@@ -188,12 +174,11 @@ func (u *Uncertainty[P]) Radii(probability float64) ([]float64, error) {
 // more samples than components.
 func (u *Uncertainty[P]) Factor(probability float64, d int) (float64, error) {
 	solve.NotNil(u)
-	const what = "uncertainty of a mean"
 	if !(probability > 0 && probability < 1) {
-		return 0, fmt.Errorf("%s: probability %g, want more than 0 and less than 1", what, probability)
+		return 0, fmt.Errorf("uncertainty of a mean: probability %g, want more than 0 and less than 1", probability)
 	}
 	if d < 1 || d > len(u.Stiffness) || !(u.Size > float64(d)) {
-		return 0, fmt.Errorf("%s: a region of %d components, want 1 to %d and fewer than samples, of which there are %.4g", what, d, len(u.Stiffness), u.Size)
+		return 0, fmt.Errorf("uncertainty of a mean: a region of %d components, want 1 to %d and fewer than samples, of which there are %.4g", d, len(u.Stiffness), u.Size)
 	}
 	k := float64(d)
 	return math.Sqrt(k * (u.Size - 1) / (u.Size - k) * distuv.F{D1: k, D2: u.Size - k}.Quantile(probability)), nil
@@ -218,31 +203,28 @@ func (u *Uncertainty[P]) String() string {
 
 // basisFor returns an orthonormal basis of the tangent space at y, and the covectors that take components along it: in the metric, or
 // that of the coordinates.
-func basisFor(r *run, y []float64, coordinates bool) (basis, flat [][]float64, err error) {
+func basisFor(r *run, y []float64, coordinates bool) (basis, flat [][]float64) {
 	if coordinates {
 		unit := make([][]float64, len(y))
 		for k := range unit {
 			unit[k] = make([]float64, len(y))
 			unit[k][k] = 1
 		}
-		return unit, unit, nil
+		return unit, unit
 	}
-	out, err := r.space.Call(operation{name: "basis"}, func(in []*graph.Node) []*graph.Node {
+	out := try.Get(r.space.Call(operation{name: "basis"}, func(in []*graph.Node) []*graph.Node {
 		at := geom.At(r.space.M, in[0])
 		e := linalg.T(geom.Orthonormal(at.Manifold, at.X))
 		x := graph.BroadcastPrefix(at.X, e.Shape().Dim(0))
 		return []*graph.Node{at.Leave(geom.Vector, e), at.Leave(geom.Covector, geom.Flat(at.Manifold, x, e))}
-	}, y)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", r.Name, err)
-	}
+	}, y))
 	basis, flat = out.Matrix(0), out.Matrix(1)
 	for k := range basis {
 		if !finite(floats.Sum(basis[k])) || !finite(floats.Sum(flat[k])) {
-			return nil, nil, fmt.Errorf("%s: the metric at the mean is singular: take a mean with Mismatch", r.Name)
+			try.Fail("the metric at the mean is singular: take a mean with Mismatch")
 		}
 	}
-	return basis, flat, nil
+	return basis, flat
 }
 
 // hessian is Hess ½ d(·, x)² at y in a basis, [d, d], for the geodesic from y with the momentum p to x, but for the term Γ(p), which

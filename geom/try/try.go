@@ -1,6 +1,18 @@
-// Package try lets a computation of many steps be written without a question after each of them: an error of Get or Do ends what Run runs, and Run
-// returns it. It is for readers of files, where an error says the same wherever it occurs, and for programs. Functions that others call return errors.
+// Package try lets a computation of many steps be written without a question after each of them: an error of Get, Do or Fail ends it, and is
+// what the function returns that began it by Run, Catch or Named. Functions that other packages call return errors; those that they are made of
+// need not. An error must not leave the goroutine in which it occurs: there, Run is called again.
+//
+//	func Distance(path string) (d float64, err error) {
+//		defer try.Named(&err, "distance of %s", path)
+//		m := try.Get(mesh.Read(path))
+//		if len(m.Cells) == 0 {
+//			try.Fail("no cells: give a surface")
+//		}
+//		…
+//	}
 package try
+
+import "fmt"
 
 // failure is the error that ends a run.
 type failure struct{ error }
@@ -24,17 +36,40 @@ func Do(err error) {
 	}
 }
 
+// Fail ends the run by a new error, as fmt.Errorf has it.
+func Fail(format string, args ...any) { Do(fmt.Errorf(format, args...)) }
+
+// Name returns the error with what it is about before it, as fmt.Errorf has it, and nil for nil.
+func Name(err error, about string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(about, args...), err)
+}
+
 // Run calls f and returns the error that ended it. Other panics go on.
 func Run(f func()) (err error) {
-	defer func() {
-		switch end := recover().(type) {
-		case nil:
-		case failure:
-			err = end.error
-		default:
-			panic(end)
-		}
-	}()
+	defer Catch(&err)
 	f()
 	return nil
+}
+
+// Catch, deferred, makes the error that ends a function its result. Other panics go on.
+func Catch(err *error) { Caught(err, recover()) }
+
+// Named is Catch, with what the function is about before any error that it returns.
+func Named(err *error, about string, args ...any) {
+	Caught(err, recover())
+	*err = Name(*err, about, args...)
+}
+
+// Caught is Catch for a deferred function that does more: it passes what it has recovered.
+func Caught(err *error, end any) {
+	switch end := end.(type) {
+	case nil:
+	case failure:
+		*err = end.error
+	default:
+		panic(end)
+	}
 }

@@ -33,3 +33,37 @@ func TestRun(t *testing.T) {
 	}()
 	try.Run(func() { panic("a fault") })
 }
+
+// A function that defers Named returns the error that ended it, or that it returns, with its name; Catch adds none, and without an error there is none.
+func TestNamed(t *testing.T) {
+	named := func(end func() error) (err error) {
+		defer try.Named(&err, "task %d", 7)
+		return end()
+	}
+	broken := errors.New("broken")
+	for _, c := range []struct {
+		name string
+		end  func() error
+		want string
+	}{
+		{"ended", func() error { try.Do(broken); return nil }, "task 7: broken"},
+		{"returned", func() error { return broken }, "task 7: broken"},
+		{"new", func() error { try.Fail("%d of %w", 2, broken); return nil }, "task 7: 2 of broken"},
+		{"within", func() error { try.Do(try.Name(broken, "part %s", "a")); return nil }, "task 7: part a: broken"},
+	} {
+		if err := named(c.end); err == nil || err.Error() != c.want || !errors.Is(err, broken) {
+			t.Errorf("%s: error %v, want %s", c.name, err, c.want)
+		}
+	}
+	if err := named(func() error { try.Do(try.Name(nil, "part")); return nil }); err != nil {
+		t.Errorf("without an error: %v", err)
+	}
+	caught := func() (err error) {
+		defer try.Catch(&err)
+		try.Do(broken)
+		return nil
+	}
+	if err := caught(); err != broken {
+		t.Errorf("Catch: error %v", err)
+	}
+}
