@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 )
 
@@ -34,8 +35,8 @@ type Allometry struct {
 
 // MeasureAllometry explains shapes by size and by the groups of the data set, if there are several: morpho.Dataset.GroupBy makes them. With a tree, which
 // may be nil, the specimens are species (FitOnTree). It has the errors of Fit and of morpho.Dataset.LogSizes, as for shapes that were scaled before.
-func MeasureAllometry(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (*Allometry, error) {
-	fail := func(err error) (*Allometry, error) { return nil, fmt.Errorf("allometry of %s: %w", d.Name, err) }
+func MeasureAllometry(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (_ *Allometry, err error) {
+	defer try.Named(&err, "allometry of %s", d.Name)
 	fit := func(terms ...linear.Term) (*Model, error) {
 		if t != nil {
 			return FitOnTree(d, t, terms...)
@@ -47,29 +48,17 @@ func MeasureAllometry(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (*
 	if len(d.Groups()) > 1 {
 		terms = append(terms, group)
 	}
-	out, err := &Allometry{}, error(nil)
-	if out.Common, err = fit(terms...); err != nil {
-		return fail(err)
-	}
+	out := &Allometry{}
+	out.Common = try.Get(fit(terms...))
 	tested := out.Common
 	if len(terms) > 1 {
-		if out.Slopes, err = fit(append(terms, linear.Interaction(size, group))...); err != nil {
-			return fail(err)
-		}
-		if out.Pairs, err = out.Slopes.PairsOfSlopes(group, size, p); err != nil {
-			return fail(err)
-		}
+		out.Slopes = try.Get(fit(append(terms, linear.Interaction(size, group))...))
+		out.Pairs = try.Get(out.Slopes.PairsOfSlopes(group, size, p))
 		tested = out.Slopes
 	}
-	if out.Table, err = tested.ANOVA(p); err != nil {
-		return fail(err)
-	}
-	if out.Scores, err = out.Common.RegressionScores(size); err != nil {
-		return fail(err)
-	}
-	if out.Sizes, err = (columns{out.Common.Data}).Numbers(logSize); err != nil {
-		return fail(err)
-	}
+	out.Table = try.Get(tested.ANOVA(p))
+	out.Scores = try.Get(out.Common.RegressionScores(size))
+	out.Sizes = try.Get((columns{out.Common.Data}).Numbers(logSize))
 	free := *out.Common.Data
 	free.Specimens, free.Unit = slices.Clone(free.Specimens), ""
 	out.SizeFree = &free
@@ -84,10 +73,7 @@ func MeasureAllometry(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (*
 		floats.AddScaled(row, mean-s, slope)
 		free.Specimens[i].Points = out.Common.Shape(row)
 	}
-	left, err := principal(rest)
-	if err != nil {
-		return fail(err)
-	}
+	left := try.Get(principal(rest))
 	out.ResidualComponent, out.Share = left.Scores[0], left.Shares[0]
 	return out, nil
 }

@@ -1,13 +1,13 @@
 package shapestats
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 )
 
@@ -99,20 +99,15 @@ func (p *parser) next(words ...string) bool {
 }
 
 // sum reads terms and puts them in their order.
-func (p *parser) sum() error {
+func (p *parser) sum() (err error) {
+	defer try.Catch(&err)
 	if len(p.words) == 0 {
 		return nil
 	}
 	for {
-		all, err := p.crossed()
-		if err != nil {
-			return err
-		}
+		all := p.crossed()
 		if p.next("over") {
-			over, err := p.interaction()
-			if err != nil {
-				return err
-			}
+			over := p.interaction()
 			for i := range all {
 				all[i].over = over
 			}
@@ -140,21 +135,15 @@ func same(a, b []string) bool {
 }
 
 // crossed reads interactions that * or / join.
-func (p *parser) crossed() ([]product, error) {
-	first, err := p.interaction()
-	if err != nil {
-		return nil, err
-	}
+func (p *parser) crossed() []product {
+	first := p.interaction()
 	all := []product{{names: first}}
 	for {
 		nested := len(p.words) > 0 && p.words[0] == "/"
 		if !p.next("*", "/") {
-			return all, nil
+			return all
 		}
-		names, err := p.interaction()
-		if err != nil {
-			return nil, err
-		}
+		names := p.interaction()
 		if nested {
 			all = append(all, product{names: union(all[len(all)-1].names, names)})
 			continue
@@ -178,55 +167,49 @@ func union(a, b []string) []string {
 }
 
 // interaction reads names that : joins.
-func (p *parser) interaction() (names []string, err error) {
+func (p *parser) interaction() (names []string) {
 	for {
-		name, err := p.name()
-		if err != nil {
-			return nil, err
-		}
-		names = union(names, []string{name})
+		names = union(names, []string{p.name()})
 		if !p.next(":") {
-			return names, nil
+			return names
 		}
 	}
 }
 
 // name reads a column, and returns the name of its term.
-func (p *parser) name() (string, error) {
+func (p *parser) name() string {
 	if len(p.words) == 0 {
-		return "", errors.New("it ends where a column should stand")
+		try.Fail("it ends where a column should stand")
 	}
 	word := p.words[0]
 	if strings.ContainsAny(word[:1], "+*:/()") {
-		return "", fmt.Errorf("%q stands where a column should", word)
+		try.Fail("%q stands where a column should", word)
 	}
 	p.words = p.words[1:]
 	name := strings.TrimPrefix(word, "`")
 	if word == "factor" && p.next("(") {
 		if len(p.words) == 0 {
-			return "", errors.New("factor( names no column")
+			try.Fail("factor( names no column")
 		}
 		name = strings.TrimPrefix(p.words[0], "`")
 		p.words = p.words[1:]
 		if !p.next(")") {
-			return "", fmt.Errorf("factor(%s has no closing bracket", name)
+			try.Fail("factor(%s has no closing bracket", name)
 		}
 	}
 	values, err := p.data.Column(name)
 	if err != nil && name == "size" && !p.category[name] {
 		term := LogSize()
 		p.take(term, &p.numbers)
-		return term.Name(), nil
+		return term.Name()
 	}
-	if err != nil {
-		return "", err
-	}
+	try.Do(err)
 	term, list := linear.Factor(name), &p.factors
 	if _, err := p.data.Numbers(name); err == nil && !p.category[name] && !slices.Contains(values, "") {
 		term, list = linear.Covariate(name), &p.numbers
 	}
 	p.take(term, list)
-	return name, nil
+	return name
 }
 
 func (p *parser) take(term linear.Term, list *[]string) {

@@ -1,7 +1,6 @@
 package shapestats
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 )
 
@@ -44,29 +44,23 @@ func (p *PLS) String() string {
 // TwoBlockPLS finds how two blocks of numbers covary, whose rows a[i] and b[i] belong to specimen i: such as shapes and measurements of the
 // diet. Units matter: a column that varies a thousand times more than others has the axes, so that numbers of different kinds should
 // be standardised before. It is an error if rows or numbers are missing, a block does not vary, or there are fewer than three specimens.
-func TwoBlockPLS(a, b [][]float64, p linear.Permutations) (*PLS, error) {
-	fail := func(err error) (*PLS, error) { return nil, fmt.Errorf("partial least squares: %w", err) }
+func TwoBlockPLS(a, b [][]float64, p linear.Permutations) (_ *PLS, err error) {
+	defer try.Named(&err, "partial least squares")
 	if len(a) != len(b) {
-		return fail(fmt.Errorf("%d and %d specimens, want as many", len(a), len(b)))
+		return nil, fmt.Errorf("%d and %d specimens, want as many", len(a), len(b))
 	}
-	pls, err := twoBlockPLS(a, b, linear.Order, p)
-	if err != nil {
-		return fail(err)
-	}
-	return pls, nil
+	return twoBlockPLS(a, b, linear.Order, p), nil
 }
 
 // twoBlockPLS does so for samples, or for contrasts, which have arbitrary signs and the mean 0.
-func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) (*PLS, error) {
+func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) *PLS {
 	if what == linear.Order && len(a) < 3 {
-		return nil, fmt.Errorf("%d specimens, want at least 3", len(a))
+		try.Fail("%d specimens, want at least 3", len(a))
 	}
 	var blocks [2]*block
 	for k, rows := range [][][]float64{a, b} {
-		var err error
-		if blocks[k], err = newBlock(rows, what == linear.Order); err != nil {
-			return nil, fmt.Errorf("block %d: %w", k+1, err)
-		}
+		err := try.Run(func() { blocks[k] = newBlock(rows, what == linear.Order) })
+		try.Do(try.Name(err, "block %d", k+1))
 	}
 	x, y := blocks[0], blocks[1]
 	out := &PLS{RV: x.rv(y)}
@@ -82,7 +76,7 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 		squares += s * s
 	}
 	if squares == 0 {
-		return nil, errors.New("the blocks have no covariance at all: look for specimens that are copies of each other")
+		try.Fail("the blocks have no covariance at all: look for specimens that are copies of each other")
 	}
 	for k, s := range svd.Values(nil) {
 		if !(s > 1e-12*svd.Values(nil)[0]) {
@@ -100,14 +94,11 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 	}
 	out.R = x.correlation(y)
 	numbers := []float64{math.Atanh(out.R)}
-	tests, err := p.Test("partial least squares", len(a), what, []float64{out.R}, func(d *linear.Draw) ([]float64, error) {
+	tests := try.Get(p.Test("partial least squares", len(a), what, []float64{out.R}, func(d *linear.Draw) ([]float64, error) {
 		r := x.correlation(y.permuted(d))
 		numbers = append(numbers, math.Atanh(r))
 		return []float64{r}, nil
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	out.Test, out.Effect = tests[0], linear.NewEffect(numbers)
 	var left []float64
 	for i := range a {
@@ -115,7 +106,7 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 	}
 	n := float64(len(left))
 	out.StandardError = stat.StdDev(left, nil) * (n - 1) / math.Sqrt(n)
-	return out, nil
+	return out
 }
 
 // block is numbers less their means, or contrasts, in the principal axes of the specimens: no more than these.
@@ -125,20 +116,20 @@ type block struct {
 	axes    *mat.Dense // [columns, r], orthonormal
 }
 
-func newBlock(rows [][]float64, centre bool) (*block, error) {
+func newBlock(rows [][]float64, centre bool) *block {
 	n, columns := len(rows), len(rows[0])
 	if columns == 0 {
-		return nil, errors.New("it has no columns: give at least one")
+		try.Fail("it has no columns: give at least one")
 	}
 	b := &block{centred: mat.NewDense(n, columns, nil)}
 	largest := 0.0
 	for i, row := range rows {
 		if len(row) != columns {
-			return nil, fmt.Errorf("specimen %d has %d numbers, the first one %d", i, len(row), columns)
+			try.Fail("specimen %d has %d numbers, the first one %d", i, len(row), columns)
 		}
 		for c, v := range row {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("number %d of specimen %d is %g", c, i, v)
+				try.Fail("number %d of specimen %d is %g", c, i, v)
 			}
 			largest = math.Max(largest, math.Abs(v))
 		}
@@ -151,21 +142,21 @@ func newBlock(rows [][]float64, centre bool) (*block, error) {
 	}
 	var svd mat.SVD
 	if !svd.Factorize(b.centred, mat.SVDThin) {
-		return nil, errors.New("its singular values were not found")
+		try.Fail("its singular values were not found")
 	}
 	values, rank := svd.Values(nil), 0
 	for rank < len(values) && values[rank] > 1e-13*largest*math.Sqrt(float64(n)) && values[rank] > 1e-12*values[0] {
 		rank++
 	}
 	if rank == 0 {
-		return nil, errors.New("all specimens are equal: look for copies")
+		try.Fail("all specimens are equal: look for copies")
 	}
 	var v mat.Dense
 	svd.VTo(&v)
 	b.axes = mat.DenseCopyOf(v.Slice(0, columns, 0, rank))
 	b.reduced = new(mat.Dense)
 	b.reduced.Mul(b.centred, b.axes)
-	return b, nil
+	return b
 }
 
 // covariance is that of two blocks, times N − 1, by its singular values and vectors in the principal axes.
@@ -264,14 +255,10 @@ type Integration struct {
 // It is an error if a landmark is missing, is listed twice or does not exist, if a part has fewer than three of them, and where
 // TwoBlockPLS is one. Specimens are taken to be independent: species have a phylogeny, and individuals of several groups covary by
 // the differences of these.
-func MeasureIntegration(d *morpho.Dataset, landmarks []int, p linear.Permutations) (*Integration, error) {
-	out, rows, err := apart(d, landmarks)
-	if err == nil {
-		err = out.measure(rows, linear.Order, p)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("integration of %s: %w", d.Name, err)
-	}
+func MeasureIntegration(d *morpho.Dataset, landmarks []int, p linear.Permutations) (_ *Integration, err error) {
+	defer try.Named(&err, "integration of %s", d.Name)
+	out, rows := apart(d, landmarks)
+	out.measure(rows, linear.Order, p)
 	return out, nil
 }
 
@@ -279,28 +266,16 @@ func MeasureIntegration(d *morpho.Dataset, landmarks []int, p linear.Permutation
 // the tree (D. Adams and R. Felice, PLoS ONE 9, 2014). The covariance is that of evolutionary rates, R is that of contrasts, and the scores are those of
 // the species, less that of the root. Exchangeable under the null hypothesis, that the parts evolve independently, are the contrasts of one part, with
 // either sign. It has the errors of MeasureIntegration and of morpho.Dataset.OnTree, and is one if two leaves are at distance 0.
-func MeasureIntegrationOnTree(d *morpho.Dataset, t *tree.Tree, landmarks []int, p linear.Permutations) (*Integration, error) {
-	fail := func(err error) (*Integration, error) {
-		return nil, fmt.Errorf("integration of %s on a tree: %w", d.Name, err)
-	}
-	d, err := d.OnTree(t)
-	if err != nil {
-		return fail(err)
-	}
-	out, rows, err := apart(d, landmarks)
-	if err != nil {
-		return fail(err)
-	}
+func MeasureIntegrationOnTree(d *morpho.Dataset, t *tree.Tree, landmarks []int, p linear.Permutations) (_ *Integration, err error) {
+	defer try.Named(&err, "integration of %s on a tree", d.Name)
+	d = try.Get(d.OnTree(t))
+	out, rows := apart(d, landmarks)
 	var contrasts [2][][]float64
 	var roots [2][]float64
 	for part := range rows {
-		if contrasts[part], roots[part], err = t.Contrasts(rows[part]); err != nil {
-			return fail(err)
-		}
+		contrasts[part], roots[part] = try.Get2(t.Contrasts(rows[part]))
 	}
-	if err := out.measure(contrasts, linear.OrderAndSigns, p); err != nil {
-		return fail(err)
-	}
+	out.measure(contrasts, linear.OrderAndSigns, p)
 	for part := range rows {
 		for k, axis := range out.Axes[part] {
 			out.Scores[part][k] = nil
@@ -313,13 +288,11 @@ func MeasureIntegrationOnTree(d *morpho.Dataset, t *tree.Tree, landmarks []int, 
 }
 
 // apart aligns the landmarks that are listed, and the others.
-func apart(d *morpho.Dataset, landmarks []int) (out *Integration, rows [2][][]float64, err error) {
+func apart(d *morpho.Dataset, landmarks []int) (out *Integration, rows [2][][]float64) {
 	if len(d.Specimens) == 0 {
-		return nil, rows, errors.New("the data set has no specimens")
+		try.Fail("the data set has no specimens")
 	}
-	if err := d.CheckShapes(); err != nil { // an error that counts the landmarks of the whole
-		return nil, rows, err
-	}
+	try.Do(d.CheckShapes()) // an error that counts the landmarks of the whole
 	n := len(d.Specimens[0].Points)
 	out = &Integration{}
 	for i := range n {
@@ -330,11 +303,11 @@ func apart(d *morpho.Dataset, landmarks []int) (out *Integration, rows [2][][]fl
 		out.Landmarks[part] = append(out.Landmarks[part], i)
 	}
 	if len(out.Landmarks[0]) < len(landmarks) {
-		return nil, rows, fmt.Errorf("landmarks %d: one is listed twice, or is not of 0 to %d", landmarks, n-1)
+		try.Fail("landmarks %d: one is listed twice, or is not of 0 to %d", landmarks, n-1)
 	}
 	for part, of := range out.Landmarks {
 		if len(of) < 3 {
-			return nil, rows, fmt.Errorf("a part has %d landmarks, want at least 3", len(of))
+			try.Fail("a part has %d landmarks, want at least 3", len(of))
 		}
 		some := &morpho.Dataset{Name: d.Name}
 		for _, s := range d.Specimens {
@@ -344,20 +317,16 @@ func apart(d *morpho.Dataset, landmarks []int) (out *Integration, rows [2][][]fl
 			}
 			some.Specimens = append(some.Specimens, piece)
 		}
-		if rows[part], out.Means[part], err = some.TangentShapes(); err != nil {
-			return nil, rows, fmt.Errorf("landmarks %d: %w", of, err)
-		}
+		var err error
+		rows[part], out.Means[part], err = some.TangentShapes()
+		try.Do(try.Name(err, "landmarks %d", of))
 	}
-	return out, rows, nil
+	return out, rows
 }
 
-func (g *Integration) measure(rows [2][][]float64, what linear.Exchange, p linear.Permutations) error {
-	pls, err := twoBlockPLS(rows[0], rows[1], what, p)
-	if err != nil {
-		return fmt.Errorf("partial least squares: %w", err)
-	}
-	g.PLS = *pls
-	return nil
+func (g *Integration) measure(rows [2][][]float64, what linear.Exchange, p linear.Permutations) {
+	err := try.Run(func() { g.PLS = *twoBlockPLS(rows[0], rows[1], what, p) })
+	try.Do(try.Name(err, "partial least squares"))
 }
 
 // At is the shape of a part at a score along its axis of a pair, [n][d].

@@ -7,6 +7,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 )
 
@@ -49,15 +50,10 @@ func FitOnTree(d *morpho.Dataset, t *tree.Tree, terms ...linear.Term) (*Model, e
 	return m, nil
 }
 
-func fit(d *morpho.Dataset, t *tree.Tree, terms []linear.Term) (*Model, error) {
-	rows, mean, err := d.TangentShapes()
-	if err != nil {
-		return nil, err
-	}
-	design, err := linear.NewDesign(len(rows), columns{d}, nil, terms...)
-	if err != nil {
-		return nil, err
-	}
+func fit(d *morpho.Dataset, t *tree.Tree, terms []linear.Term) (_ *Model, err error) {
+	defer try.Catch(&err)
+	rows, mean := try.Get2(d.TangentShapes())
+	design := try.Get(linear.NewDesign(len(rows), columns{d}, nil, terms...))
 	m := &Model{Data: d, Mean: mean, tree: t}
 	if t != nil {
 		m.Model, err = design.FitOnTree(rows, t)
@@ -159,7 +155,8 @@ func (c columns) Column(name string) ([]string, error) { return c.d.Column(name)
 
 func (c columns) Row(i int) string { return fmt.Sprintf("specimen %q", c.d.Specimens[i].Name) }
 
-func (c columns) Numbers(name string) ([]float64, error) {
+func (c columns) Numbers(name string) (_ []float64, err error) {
+	defer try.Catch(&err)
 	if _, err := c.d.Column(name); err == nil || name != logSize {
 		return c.d.Numbers(name)
 	}
@@ -222,14 +219,9 @@ func EvolutionaryRates(d *morpho.Dataset, t *tree.Tree, groups linear.Term, p li
 }
 
 // onTree calls f with the shapes and the data of the leaves.
-func onTree(d *morpho.Dataset, t *tree.Tree, f func(rows [][]float64, data linear.Data) error) error {
-	ordered, err := d.OnTree(t)
-	if err != nil {
-		return err
-	}
-	rows, _, err := ordered.TangentShapes()
-	if err != nil {
-		return err
-	}
+func onTree(d *morpho.Dataset, t *tree.Tree, f func(rows [][]float64, data linear.Data) error) (err error) {
+	defer try.Catch(&err)
+	ordered := try.Get(d.OnTree(t))
+	rows, _ := try.Get2(ordered.TangentShapes())
 	return f(rows, columns{ordered})
 }

@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 )
 
 // Modularity is how much less modules of landmarks covary with each other than within.
@@ -51,19 +52,14 @@ func (r *Modularity) String() string {
 //
 // It is an error if a landmark is in no module or in two, or a module has fewer than two landmarks, there are fewer than two modules, or
 // some do not covary at all.
-func (m *Model) Modularity(modules [][]int, p linear.Permutations) (*Modularity, error) {
+func (m *Model) Modularity(modules [][]int, p linear.Permutations) (_ *Modularity, err error) {
 	solve.NotNil(m)
-	fail := func(err error) (*Modularity, error) { return nil, fmt.Errorf("modularity of %s: %w", m.Data.Name, err) }
+	defer try.Named(&err, "modularity of %s", m.Data.Name)
 	n, dim := len(m.Mean), len(m.Mean[0])
-	given, sizes, err := membership(modules, n)
-	if err != nil {
-		return fail(err)
-	}
+	given, sizes := membership(modules, n)
 	residuals := m.Residuals
 	if m.tree != nil {
-		if residuals, _, err = m.tree.Contrasts(residuals); err != nil {
-			return fail(err)
-		}
+		residuals, _ = try.Get2(m.tree.Contrasts(residuals))
 	}
 	x := mat.NewDense(len(residuals), n*dim, slices.Concat(residuals...))
 	var covariance mat.Dense
@@ -91,61 +87,55 @@ func (m *Model) Modularity(modules [][]int, p linear.Permutations) (*Modularity,
 	}
 	out := &Modularity{CR: ratio(given)}
 	if math.IsNaN(out.CR) || math.IsInf(out.CR, 0) {
-		return fail(errors.New("the landmarks of a module have no covariance at all: look for specimens that are copies of each other"))
+		return nil, errors.New("the landmarks of a module have no covariance at all: look for specimens that are copies of each other")
 	}
 	random := make([]int, n)
-	tests, err := p.Test("modules of random landmarks", n, linear.Order, []float64{-out.CR}, func(d *linear.Draw) ([]float64, error) {
+	tests := try.Get(p.Test("modules of random landmarks", n, linear.Order, []float64{-out.CR}, func(d *linear.Draw) ([]float64, error) {
 		for i, j := range d.Order {
 			random[i] = given[j]
 		}
 		return []float64{-ratio(random)}, nil
-	})
-	if err != nil {
-		return fail(err)
-	}
+	}))
 	out.Random = tests[0]
 	seen := map[string]bool{alike(given): true}
 	turned := m.turned(given, sizes)
-	tests, err = p.Test("turned modules", 0, linear.Order, []float64{-out.CR}, func(d *linear.Draw) ([]float64, error) {
+	tests = try.Get(p.Test("turned modules", 0, linear.Order, []float64{-out.CR}, func(d *linear.Draw) ([]float64, error) {
 		other := turned(d.Random)
 		if key := alike(other); !seen[key] {
 			seen[key] = true
 			return []float64{-ratio(other)}, nil
 		}
 		return nil, nil
-	})
-	if err != nil {
-		return fail(err)
-	}
+	}))
 	out.Turned = tests[0]
 	out.P = max(out.Random.P, out.Turned.P)
 	return out, nil
 }
 
 // membership returns the module of each of n landmarks, and how many landmarks each module has.
-func membership(modules [][]int, n int) (given, sizes []int, err error) {
+func membership(modules [][]int, n int) (given, sizes []int) {
 	if len(modules) < 2 {
-		return nil, nil, fmt.Errorf("%d modules, want at least 2", len(modules))
+		try.Fail("%d modules, want at least 2", len(modules))
 	}
 	given, sizes = slices.Repeat([]int{-1}, n), make([]int, len(modules))
 	for k, landmarks := range modules {
 		if sizes[k] = len(landmarks); sizes[k] < 2 {
-			return nil, nil, fmt.Errorf("module %d has %d landmarks, want at least 2", k, sizes[k])
+			try.Fail("module %d has %d landmarks, want at least 2", k, sizes[k])
 		}
 		for _, i := range landmarks {
 			if i < 0 || i >= n {
-				return nil, nil, fmt.Errorf("module %d has the landmark %d, want 0 to %d", k, i, n-1)
+				try.Fail("module %d has the landmark %d, want 0 to %d", k, i, n-1)
 			}
 			if given[i] >= 0 {
-				return nil, nil, fmt.Errorf("landmark %d is listed twice", i)
+				try.Fail("landmark %d is listed twice", i)
 			}
 			given[i] = k
 		}
 	}
 	if i := slices.Index(given, -1); i >= 0 {
-		return nil, nil, fmt.Errorf("landmark %d is in no module", i)
+		try.Fail("landmark %d is in no module", i)
 	}
-	return given, sizes, nil
+	return given, sizes
 }
 
 // turned returns a function that gives modules of the same sizes whose pattern has been turned or mirrored at random: the module of each

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 )
 
@@ -37,28 +38,20 @@ func (r *Repeatability) String() string {
 //
 // Exchangeable under the null hypothesis, that sessions do not differ, are the residuals of the individuals' means. It is an error if no individual was
 // measured twice, and where Fit is one.
-func MeasureRepeatability(d *morpho.Dataset, individual linear.Term, p linear.Permutations, session ...linear.Term) (*Repeatability, error) {
-	fail := func(err error) (*Repeatability, error) {
-		return nil, fmt.Errorf("repeatability of %s: %w", d.Name, err)
-	}
-	names, members, err := linear.Cells(len(d.Specimens), columns{d}, individual)
-	if err != nil {
-		return fail(err)
-	}
+func MeasureRepeatability(d *morpho.Dataset, individual linear.Term, p linear.Permutations, session ...linear.Term) (_ *Repeatability, err error) {
+	defer try.Named(&err, "repeatability of %s", d.Name)
+	names, members := try.Get2(linear.Cells(len(d.Specimens), columns{d}, individual))
 	n, a, squares := float64(len(d.Specimens)), float64(len(names)), 0.0
 	for _, m := range members {
 		squares += float64(len(m) * len(m))
 	}
 	if squares == n {
-		return fail(fmt.Errorf("each category of %s was measured once", individual.Name()))
+		return nil, fmt.Errorf("each category of %s was measured once", individual.Name())
 	}
 	if a < 2 {
-		return fail(errors.New("there is one individual: measure at least two"))
+		return nil, errors.New("there is one individual: measure at least two")
 	}
-	m, err := Fit(d, linear.Factor(individual.Name(), cells(names, members)...))
-	if err != nil {
-		return fail(err)
-	}
+	m := try.Get(Fit(d, linear.Factor(individual.Name(), cells(names, members)...)))
 	out := &Repeatability{Noise: make([]float64, len(m.Mean)), Spread: make([]float64, len(m.Mean))}
 	dim := len(m.Mean[0])
 	centre := make([]float64, len(m.Fitted[0]))
@@ -80,13 +73,9 @@ func MeasureRepeatability(d *morpho.Dataset, individual linear.Term, p linear.Pe
 	within, between = within/(n-a), between/(a-1)
 	out.ICC = (between - within) / (between + ((n-squares/n)/(a-1)-1)*within)
 	if len(session) > 0 {
-		if m, err = Fit(d, append([]linear.Term{linear.Factor(individual.Name(), cells(names, members)...)}, session...)...); err != nil {
-			return fail(err)
-		}
+		m = try.Get(Fit(d, append([]linear.Term{linear.Factor(individual.Name(), cells(names, members)...)}, session...)...))
 	}
-	if out.Table, err = m.ANOVA(p); err != nil {
-		return fail(err)
-	}
+	out.Table = try.Get(m.ANOVA(p))
 	return out, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 )
 
@@ -60,25 +61,16 @@ func BetweenGroupComponents(d *morpho.Dataset, p linear.Permutations) (*Separati
 	return separation("between-group components", d, p, func(c *Components, free int) int { return len(c.Axes) }, false)
 }
 
-func separation(what string, d *morpho.Dataset, p linear.Permutations, components func(c *Components, free int) int, whiten bool) (*Separation, error) {
-	fail := func(err error) (*Separation, error) { return nil, fmt.Errorf("%s of %s: %w", what, d.Name, err) }
-	mean, err := Fit(d)
-	if err != nil {
-		return fail(err)
-	}
-	c, err := mean.Components()
-	if err != nil {
-		return fail(err)
-	}
+func separation(what string, d *morpho.Dataset, p linear.Permutations, components func(c *Components, free int) int, whiten bool) (_ *Separation, err error) {
+	defer try.Named(&err, "%s of %s", what, d.Name)
+	mean := try.Get(Fit(d))
+	c := try.Get(mean.Components())
 	groups := make([]string, len(d.Specimens))
 	for i, s := range d.Specimens {
 		groups[i] = s.Group
 	}
 	r := components(c, len(groups)-len(d.Groups()))
-	out, err := separate(what, c.Scores[:r], groups, whiten, p)
-	if err != nil {
-		return fail(err)
-	}
+	out := try.Get(separate(what, c.Scores[:r], groups, whiten, p))
 	out.Mean = mean.Mean
 	for k, axis := range out.Axes {
 		shape := make([]float64, len(c.Axes[0]))
@@ -101,7 +93,8 @@ type sorted struct {
 }
 
 // separate does so for columns of numbers, [r][N], whose means are 0.
-func separate(what string, columns [][]float64, groups []string, whiten bool, p linear.Permutations) (*Separation, error) {
+func separate(what string, columns [][]float64, groups []string, whiten bool, p linear.Permutations) (_ *Separation, err error) {
+	defer try.Catch(&err)
 	n, r := len(groups), len(columns)
 	out := &Separation{Components: r}
 	s := &sorted{z: mat.NewDense(n, r, nil), whiten: whiten}
@@ -128,10 +121,7 @@ func separate(what string, columns [][]float64, groups []string, whiten bool, p 
 	for i, k := range s.of {
 		s.within.SymRankOne(s.within, 1, s.off(i, k))
 	}
-	whole, err := s.axes(-1)
-	if err != nil {
-		return nil, err
-	}
+	whole := try.Get(s.axes(-1))
 	out.Shares = whole.shares
 	right := 0
 	for k := range whole.shares {
@@ -148,9 +138,7 @@ func separate(what string, columns [][]float64, groups []string, whiten bool, p 
 			out.RightAgain += 1 / float64(n)
 		}
 		without, err := s.axes(i)
-		if err != nil {
-			return nil, fmt.Errorf("without specimen %d: %w", i, err)
-		}
+		try.Do(try.Name(err, "without specimen %d", i))
 		crossed := without.score(s.z.RowView(i))
 		nearest := without.nearest(crossed)
 		if out.Confusion[k][nearest]++; nearest == k {
@@ -165,21 +153,16 @@ func separate(what string, columns [][]float64, groups []string, whiten bool, p 
 
 	rows := s.z
 	if whiten { // by the covariance of all: the sum of squares between groups is Pillai's trace then
-		if rows, err = standardise(s.z); err != nil {
-			return nil, err
-		}
+		rows = try.Get(standardise(s.z))
 	}
 	t := &sorted{z: rows, count: s.count}
 	permuted := make([]int, n)
-	tests, err := p.Test(what, n, linear.Order, []float64{t.between(s.of)}, func(d *linear.Draw) ([]float64, error) {
+	tests := try.Get(p.Test(what, n, linear.Order, []float64{t.between(s.of)}, func(d *linear.Draw) ([]float64, error) {
 		for i, j := range d.Order {
 			permuted[i] = s.of[j]
 		}
 		return []float64{t.between(permuted)}, nil
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	out.Test = tests[0]
 	return out, nil
 }
@@ -231,7 +214,8 @@ type directions struct {
 }
 
 // axes are those of all rows without one, or of all if that is −1.
-func (s *sorted) axes(without int) (*directions, error) {
+func (s *sorted) axes(without int) (_ *directions, err error) {
+	defer try.Catch(&err)
 	groups, r := s.mean.Dims()
 	n := 0.0
 	mean, count, within := mat.DenseCopyOf(s.mean), slices.Clone(s.count), mat.NewSymDense(r, nil)
@@ -266,9 +250,7 @@ func (s *sorted) axes(without int) (*directions, error) {
 		}
 		cholesky.LTo(&lower)
 		var turned mat.Dense
-		if err := turned.Solve(&lower, weighted.T()); err != nil {
-			return nil, err
-		}
+		try.Do(turned.Solve(&lower, weighted.T()))
 		weighted = mat.DenseCopyOf(turned.T())
 	}
 	var svd mat.SVD
@@ -288,9 +270,7 @@ func (s *sorted) axes(without int) (*directions, error) {
 	}
 	if s.whiten {
 		out.change.Mul(&lower, out.change)
-		if err := out.axes.Solve(lower.T(), out.axes); err != nil {
-			return nil, err
-		}
+		try.Do(out.axes.Solve(lower.T(), out.axes))
 	}
 	for j := range k { // the sign
 		column := mat.Col(nil, j, out.change)

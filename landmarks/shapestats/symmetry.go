@@ -1,13 +1,13 @@
 package shapestats
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 )
 
@@ -48,16 +48,10 @@ func (s *Symmetry) String() string {
 //
 // It is an error if there are no pairs, a landmark of a pair does not exist or is in two pairs, landmarks are missing, all shapes are
 // the same or have no mean, there are fewer than three individuals, or some specimens have an individual and others none.
-func ObjectSymmetry(d *morpho.Dataset, pairs [][2]int, p linear.Permutations) (*Symmetry, error) {
-	fail := func(err error) (*Symmetry, error) { return nil, fmt.Errorf("symmetry of %s: %w", d.Name, err) }
-	both, err := withMirrorImages(d, pairs)
-	if err != nil {
-		return fail(err)
-	}
-	x, middle, err := both.TangentShapes()
-	if err != nil {
-		return fail(err)
-	}
+func ObjectSymmetry(d *morpho.Dataset, pairs [][2]int, p linear.Permutations) (_ *Symmetry, err error) {
+	defer try.Named(&err, "symmetry of %s", d.Name)
+	both := withMirrorImages(d, pairs)
+	x, middle := try.Get2(both.TangentShapes())
 	dim, mean := len(middle[0]), slices.Concat(middle...)
 	out := &Symmetry{Mean: middle}
 	symmetric, asymmetric := *d, *d
@@ -78,7 +72,7 @@ func ObjectSymmetry(d *morpho.Dataset, pairs [][2]int, p linear.Permutations) (*
 		out.SymmetricSS += floats.Dot(even, even)
 		name := s.Covariates["individual"]
 		if (name == "") != (d.Specimens[0].Covariates["individual"] == "") {
-			return fail(fmt.Errorf("specimen %q and the first one: one has an individual, the other none", s.Name))
+			return nil, fmt.Errorf("specimen %q and the first one: one has an individual, the other none", s.Name)
 		}
 		if name == "" {
 			name = fmt.Sprint(i) // those of specimens may be alike
@@ -92,7 +86,7 @@ func ObjectSymmetry(d *morpho.Dataset, pairs [][2]int, p linear.Permutations) (*
 		asymmetric.Specimens[i].Points = points(floats.AddTo(odd, odd, mean), dim)
 	}
 	if len(individuals) < 3 {
-		return fail(fmt.Errorf("%d individuals, want at least 3", len(individuals)))
+		return nil, fmt.Errorf("%d individuals, want at least 3", len(individuals))
 	}
 	directional := make([]float64, len(mean))
 	for _, name := range individuals {
@@ -112,30 +106,25 @@ func ObjectSymmetry(d *morpho.Dataset, pairs [][2]int, p linear.Permutations) (*
 	}
 	// With the same |a_i| a larger mean leaves less around it: as a test, this is that of F.
 	sum := make([]float64, len(mean))
-	tests, err := p.Test("directional asymmetry", len(individuals), linear.Signs, []float64{floats.Dot(directional, directional)}, func(d *linear.Draw) ([]float64, error) {
+	tests := try.Get(p.Test("directional asymmetry", len(individuals), linear.Signs, []float64{floats.Dot(directional, directional)}, func(d *linear.Draw) ([]float64, error) {
 		clear(sum)
 		for k, name := range individuals {
 			floats.AddScaled(sum, d.Sign[k]/float64(len(individuals)), sums[name])
 		}
 		return []float64{floats.Dot(sum, sum)}, nil
-	})
-	if err != nil {
-		return fail(err)
-	}
+	}))
 	out.Test = tests[0]
 	return out, nil
 }
 
 // withMirrorImages returns two specimens of each: itself, and its mirror image.
-func withMirrorImages(d *morpho.Dataset, pairs [][2]int) (*morpho.Dataset, error) {
+func withMirrorImages(d *morpho.Dataset, pairs [][2]int) *morpho.Dataset {
 	if len(d.Specimens) == 0 {
-		return nil, errors.New("the data set has no specimens")
+		try.Fail("the data set has no specimens")
 	}
-	if err := d.CheckShapes(); err != nil { // an error that knows no mirror images
-		return nil, err
-	}
+	try.Do(d.CheckShapes()) // an error that knows no mirror images
 	if len(pairs) == 0 {
-		return nil, errors.New("no pairs of landmarks: give at least one pair of a left and a right landmark; landmarks on the midline alone have no sides")
+		try.Fail("no pairs of landmarks: give at least one pair of a left and a right landmark; landmarks on the midline alone have no sides")
 	}
 	n := len(d.Specimens[0].Points)
 	partner, seen := make([]int, n), make([]bool, n)
@@ -145,10 +134,10 @@ func withMirrorImages(d *morpho.Dataset, pairs [][2]int) (*morpho.Dataset, error
 	for _, p := range pairs {
 		for k, i := range p {
 			if i < 0 || i >= n {
-				return nil, fmt.Errorf("pair %d has the landmark %d, want 0 to %d", p, i, n-1)
+				try.Fail("pair %d has the landmark %d, want 0 to %d", p, i, n-1)
 			}
 			if seen[i] {
-				return nil, fmt.Errorf("landmark %d is in two pairs, or twice in one", i)
+				try.Fail("landmark %d is in two pairs, or twice in one", i)
 			}
 			seen[i], partner[i] = true, p[1-k]
 		}
@@ -163,5 +152,5 @@ func withMirrorImages(d *morpho.Dataset, pairs [][2]int) (*morpho.Dataset, error
 		}
 		out.Specimens = append(out.Specimens, s, image)
 	}
-	return &out, nil
+	return &out
 }
