@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -30,33 +32,51 @@ func newNumbers(size int) *numbers {
 }
 
 // spend bounds what a file may hold all together, before it is unpacked: arrays may share their data.
-func (f *numbers) spend(n int) error {
+func (f *numbers) spend(n int) {
 	if f.left -= n; f.left < 0 {
-		return text.Advise(again, "%d numbers are more than a file of this size may hold", n)
+		text.Refuse(again, "%d numbers are more than a file of this size may hold", n)
 	}
-	return nil
 }
 
-// read hands out the numbers of an array of so many bytes.
-func (f *numbers) read(r io.Reader, length int, t numberType, add func(float64) error) error {
+// appendNumbers appends the converted numbers of an array of so many bytes.
+func appendNumbers[T any](f *numbers, out []T, r io.Reader, length int, t numberType, convert func(float64) (T, error)) []T {
 	buffer := make([]byte, min(length, 64<<10)) // a multiple of every size
 	for at := 0; at < length; {
 		chunk := buffer[:min(length-at, len(buffer))]
 		n, err := io.ReadFull(r, chunk)
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return ended(io.ErrUnexpectedEOF, "the array has %d of %d bytes", at+n, length)
+			try.Do(ended(io.ErrUnexpectedEOF, "the array has %d of %d bytes", at+n, length))
 		}
-		if err != nil {
-			return err
-		}
+		try.Do(err)
 		at += n
 		for ; len(chunk) > 0; chunk = chunk[t.size:] {
-			if err := add(t.value(f.order, chunk)); err != nil {
-				return err
-			}
+			out = appendNumber(out, t.value(f.order, chunk), convert)
 		}
 	}
-	return nil
+	return out
+}
+
+// appendText appends the converted numbers of a text, which are at most so many.
+func appendText[T any](out []T, all string, most int, convert func(float64) (T, error)) []T {
+	for w := range strings.FieldsSeq(all) {
+		v, err := text.Number(w)
+		if err != nil {
+			text.Refuse(number, "number %d: %w", len(out), err)
+		}
+		if len(out) == most {
+			text.Refuse(again, "more than %d numbers", most)
+		}
+		out = appendNumber(out, v, convert)
+	}
+	return out
+}
+
+func appendNumber[T any](out []T, v float64, convert func(float64) (T, error)) []T {
+	x, err := convert(v)
+	if err != nil {
+		try.Do(try.Name(err, "number %d", len(out)))
+	}
+	return append(out, x)
 }
 
 func asIs(v float64) (float64, error) { return v, nil }
@@ -67,6 +87,13 @@ func vertexNumber(v float64) (int, error) {
 		return 0, text.Advise(again, "%g is no number of a vertex or cell", v)
 	}
 	return int(v), nil
+}
+
+// wholeFile reads a file of XML.
+func wholeFile(r io.Reader, name string) []byte {
+	all, err := io.ReadAll(io.LimitReader(text.Decode(r), 8<<30))
+	try.Do(try.Name(err, "%s", name))
+	return all
 }
 
 // readBytes reads n bytes; memory follows what is there, not what was announced.

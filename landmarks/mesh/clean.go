@@ -191,9 +191,9 @@ type joint struct {
 	length float64
 }
 
-// joints returns the joints of a mesh in the order of their places, and how many places have more than two cells.
-func (m *Mesh) joints() (list []joint, nonManifold int) {
-	for key, f := range m.faces() {
+// joints returns the joints of a mesh, whose faces are given, in the order of their places, and how many places have more than two cells.
+func (m *Mesh) joints(faces map[[2]int]*[2][]int) (list []joint, nonManifold int) {
+	for key, f := range faces {
 		switch n := len(f[0]) + len(f[1]); {
 		case n > 2:
 			nonManifold++
@@ -245,8 +245,8 @@ func (p *parts) join(i, j, apart int) {
 // orientation says which cells are to be turned round so that neighbours agree, each part of the mesh as most of its size is, and at which
 // joints two cells do not agree even then. Patches of cells that agree already are turned as a whole, those with the longest common
 // borders first, so that of a mesh without orientation little disagrees.
-func (m *Mesh) orientation() (turn []bool, left []joint, nonManifold int) {
-	joints, nonManifold := m.joints()
+func (m *Mesh) orientation(faces map[[2]int]*[2][]int) (turn []bool, left []joint, nonManifold int) {
+	joints, nonManifold := m.joints(faces)
 	patches := newParts(len(m.Cells))
 	for _, j := range joints {
 		if j.agree {
@@ -294,7 +294,7 @@ func (m *Mesh) orientation() (turn []bool, left []joint, nonManifold int) {
 
 // orient turns cells round as orientation says, and a closed mesh inside out if that encloses less than nothing.
 func (m *Mesh) orient(done *Cleaning) {
-	turn, left, nonManifold := m.orientation()
+	turn, left, nonManifold := m.orientation(m.faces())
 	done.NonManifold, done.Unoriented, done.Disagreeing = nonManifold, len(left), m.share(beside(left))
 	flip := func(i int) { m.Cells[i][0], m.Cells[i][1] = m.Cells[i][1], m.Cells[i][0] }
 	for i, t := range turn {
@@ -354,7 +354,12 @@ func (m *Mesh) CheckOriented() error {
 	if err := m.wellFormed(); err != nil {
 		return err
 	}
-	turn, left, _ := m.orientation()
+	return m.checkOriented(m.faces())
+}
+
+// checkOriented is CheckOriented for a mesh that is well-formed.
+func (m *Mesh) checkOriented(faces map[[2]int]*[2][]int) error {
+	turn, left, _ := m.orientation(faces)
 	var wrong []int
 	for i, t := range turn {
 		if t {
@@ -373,12 +378,16 @@ func (m *Mesh) CheckOriented() error {
 // checkClosed returns an error if the boundary of the current of a mesh is not 0: where as many cells do not run through a place one way
 // as the other.
 func (m *Mesh) checkClosed() error {
-	if err := m.CheckOriented(); err != nil {
+	if err := m.wellFormed(); err != nil {
+		return err
+	}
+	faces := m.faces()
+	if err := m.checkOriented(faces); err != nil {
 		return err
 	}
 	open := 0
 	least := [2]int{math.MaxInt, 0}
-	for key, f := range m.faces() {
+	for key, f := range faces {
 		if len(f[0]) != len(f[1]) {
 			open++
 			if slices.Compare(key[:], least[:]) < 0 {

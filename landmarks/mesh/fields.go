@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/replace"
 	"anatomy/landmarks/internal/text"
@@ -91,18 +92,11 @@ func vtpPath(path string) error {
 
 // ReadFields reads a .vtp file with the data at its points, in three coordinates; the cells are those of Read, nil for points alone.
 func ReadFields(path string) (points [][]float64, cells [][]int, fields []Field, err error) {
-	if err := vtpPath(path); err != nil {
-		return nil, nil, nil, err
-	}
-	f, err := text.Open(path)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+	defer try.Catch(&err)
+	try.Do(vtpPath(path))
+	f := try.Get(text.Open(path))
 	defer f.Close()
-	b, fields, err := readVTP(f, path, true)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+	b, fields := readVTP(f, path, true)
 	if cells = b.triangles; cells == nil {
 		cells = b.edges
 	}
@@ -240,21 +234,15 @@ func sequenceFiles(path string) []string {
 }
 
 // readPVD reads the list of a sequence.
-func readPVD(path string) (*pvd, error) {
-	f, err := text.Open(path)
-	if err != nil {
-		return nil, err
-	}
+func readPVD(path string) (_ *pvd, err error) {
+	defer try.Catch(&err)
+	f := try.Get(text.Open(path))
 	defer f.Close()
 	const largest = 64 << 20
 	all, err := io.ReadAll(io.LimitReader(f, largest))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+	try.Do(try.Name(err, "%s", path))
 	doc := new(pvd)
-	if err := markup.Parse(all, path, doc); err != nil {
-		return nil, err
-	}
+	try.Do(markup.Parse(all, path, doc))
 	if doc.Type != "Collection" {
 		return nil, text.Advise("give a collection, as WriteSequence writes it", "%s: VTKFile type %s, want Collection", path, text.Clip(doc.Type))
 	}
@@ -262,13 +250,10 @@ func readPVD(path string) (*pvd, error) {
 }
 
 // ReadSequence reads the times and meshes of a .pvd file whose parts are .vtp files.
-func ReadSequence(path string) ([]Moment, error) {
-	doc, err := readPVD(path)
-	if err != nil {
-		return nil, err
-	}
+func ReadSequence(path string) (_ []Moment, err error) {
+	defer try.Catch(&err)
 	var out []Moment
-	for i, set := range doc.Sets {
+	for i, set := range try.Get(readPVD(path)).Sets {
 		t, err := strconv.ParseFloat(set.Time, 64)
 		if err != nil {
 			return nil, text.Advise("write a number", "%s: part %d: the time %s is no number", path, i, text.Clip(set.Time))
@@ -279,9 +264,7 @@ func ReadSequence(path string) ([]Moment, error) {
 			return nil, err
 		}
 		m := &Mesh{points, cells}
-		if err := m.wellFormed(); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
+		try.Do(try.Name(m.wellFormed(), "%s", file))
 		out = append(out, Moment{t, m, fields})
 	}
 	return out, nil

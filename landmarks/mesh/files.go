@@ -1,12 +1,12 @@
 package mesh
 
 import (
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/replace"
 	"anatomy/landmarks/internal/text"
 )
@@ -174,16 +174,14 @@ func (b *builder) line(polyline []int) {
 	}
 }
 
-func (b *builder) mesh(file string) (*Mesh, error) {
+func (b *builder) mesh(file string) *Mesh {
 	m := &Mesh{b.vertices, b.triangles}
 	if len(b.triangles) == 0 {
 		m.Cells = b.edges
 	} else if len(b.edges) > 0 {
-		return nil, text.Advise("save the triangles and the edges in two files", "%s: %d triangles and %d edges: a mesh is either a surface or a curve", file, len(b.triangles), len(b.edges))
+		text.Refuse("save the triangles and the edges in two files", "%s: %d triangles and %d edges: a mesh is either a surface or a curve", file, len(b.triangles), len(b.edges))
 	}
-	if err := m.wellFormed(); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
+	try.Do(try.Name(m.wellFormed(), "%s", file))
 	if len(m.Vertices[0]) == 3 && len(b.triangles) == 0 {
 		flat := !slices.ContainsFunc(m.Vertices, func(x []float64) bool { return x[2] != 0 })
 		if flat {
@@ -192,7 +190,7 @@ func (b *builder) mesh(file string) (*Mesh, error) {
 			}
 		}
 	}
-	return m, nil
+	return m
 }
 
 // spatial returns rows of three coordinates.

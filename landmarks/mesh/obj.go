@@ -7,22 +7,17 @@ import (
 	"strconv"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
 // ReadOBJ reads the vertices (v) and the faces (f) or lines (l) of a Wavefront OBJ file. Negative numbers count back from
 // the last vertex; what belongs to rendering is passed over.
-func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
+func ReadOBJ(r io.Reader, name string) (_ *Mesh, err error) {
+	defer try.Catch(&err)
 	in := newReader(r, name)
 	var b builder
-	for {
-		line, err := in.Line()
-		if err == io.EOF {
-			return b.mesh(name)
-		}
-		if err != nil {
-			return nil, in.Broken(err, "a line")
-		}
+	for line := range in.Lines() {
 		// A comment ends with its line, whatever that ends with.
 		if line, _, _ = strings.Cut(line, "#"); strings.HasSuffix(line, "\\") {
 			var whole strings.Builder
@@ -30,13 +25,12 @@ func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
 				line, more = strings.CutSuffix(line, "\\")
 				whole.WriteString(line)
 				if whole.Len() > in.MaxLine {
-					return nil, in.Advise(again, "the line is longer than %d MiB", in.MaxLine>>20)
+					in.Refuse(again, "the line is longer than %d MiB", in.MaxLine>>20)
 				}
 				if more {
 					whole.WriteByte(' ')
-					if line, err = in.Line(); err != nil {
-						return nil, in.Broken(err, "the rest of the line")
-					}
+					line, err = in.Line()
+					in.Need(err, "the rest of the line")
 					line, _, _ = strings.Cut(line, "#")
 				}
 			}
@@ -49,12 +43,12 @@ func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
 		switch words[0] {
 		case "v":
 			if len(words) < 4 {
-				return nil, in.Advise("give each vertex three coordinates", "vertex %d has %d coordinates, want 3", len(b.vertices), len(words)-1)
+				in.Refuse("give each vertex three coordinates", "vertex %d has %d coordinates, want 3", len(b.vertices), len(words)-1)
 			}
 			x := make([]float64, 3)
 			for a := range x {
 				if x[a], err = text.Number(words[1+a]); err != nil {
-					return nil, in.Advise(number, "vertex %d: %w", len(b.vertices), err)
+					in.Refuse(number, "vertex %d: %w", len(b.vertices), err)
 				}
 			}
 			b.vertices = append(b.vertices, x)
@@ -65,13 +59,13 @@ func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
 				v, err := strconv.Atoi(number)
 				switch {
 				case err != nil:
-					return nil, in.Advise(again, "%s: %s is not a whole number", text.Clip(line), text.Clip(number))
+					in.Refuse(again, "%s: %s is not a whole number", text.Clip(line), text.Clip(number))
 				case v > 0 && v <= text.Most:
 					v--
 				case v < 0 && -v <= len(b.vertices):
 					v += len(b.vertices)
 				default:
-					return nil, in.Advise("correct the number, or "+again, "%s: there is no vertex %d; OBJ files count from 1, or back from −1", text.Clip(line), v)
+					in.Refuse("correct the number, or "+again, "%s: there is no vertex %d; OBJ files count from 1, or back from −1", text.Clip(line), v)
 				}
 				cell = append(cell, v)
 			}
@@ -81,13 +75,14 @@ func ReadOBJ(r io.Reader, name string) (*Mesh, error) {
 			case words[0] == "f" && len(cell) >= 3:
 				b.fan(cell)
 			default:
-				return nil, in.Advise(again, "%s has too few vertices", text.Clip(line))
+				in.Refuse(again, "%s has too few vertices", text.Clip(line))
 			}
 		case "vt", "vn", "vp", "p", "g", "o", "s", "mg", "usemtl", "mtllib", "usemap", "maplib", "bevel", "c_interp", "d_interp", "lod", "shadow_obj", "trace_obj":
 		default:
-			return nil, in.Advise(again, "%s is no line of a polygon mesh", text.Clip(line))
+			in.Refuse(again, "%s is no line of a polygon mesh", text.Clip(line))
 		}
 	}
+	return b.mesh(name), nil
 }
 
 // WriteOBJ writes a Wavefront OBJ file; the vertices of a curve in the plane get z = 0.

@@ -7,20 +7,20 @@ import (
 	"strconv"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
 // ReadOFF reads the vertices and polygons of an ASCII OFF file of Geomview; colours, normals and texture coordinates (COFF,
 // NOFF, STOFF) are passed over.
-func ReadOFF(r io.Reader, name string) (*Mesh, error) {
+func ReadOFF(r io.Reader, name string) (_ *Mesh, err error) {
+	defer try.Catch(&err)
 	in := newReader(r, name)
 	// next returns the words of the next line that has some, at most so many.
-	next := func(most int, what string, args ...any) ([]string, error) {
+	next := func(most int, what string, args ...any) []string {
 		for {
 			line, err := in.Line()
-			if err != nil {
-				return nil, in.Broken(err, what, args...)
-			}
+			in.Need(err, what, args...)
 			line, _, _ = strings.Cut(line, "#")
 			var words []string
 			for w := range strings.FieldsSeq(line) {
@@ -29,68 +29,52 @@ func ReadOFF(r io.Reader, name string) (*Mesh, error) {
 				}
 			}
 			if len(words) > 0 {
-				return words, nil
+				return words
 			}
 		}
 	}
-	words, err := next(5, "OFF")
-	if err != nil {
-		return nil, err
-	}
+	words := next(5, "OFF")
 	if kind, is := strings.CutSuffix(words[0], "OFF"); is {
 		if words = words[1:]; strings.Contains(kind, "4") || strings.Contains(kind, "n") || len(words) > 0 && words[0] == "BINARY" {
-			return nil, in.Advise("save the mesh as ASCII, with three coordinates for each vertex", "%sOFF %s: only ASCII files of vertices in space are read", kind, strings.Join(words, " "))
+			in.Refuse("save the mesh as ASCII, with three coordinates for each vertex", "%sOFF %s: only ASCII files of vertices in space are read", kind, strings.Join(words, " "))
 		}
 		if len(words) == 0 {
-			if words, err = next(4, "the numbers of vertices, faces and edges"); err != nil {
-				return nil, err
-			}
+			words = next(4, "the numbers of vertices, faces and edges")
 		}
 	}
 	if len(words) < 2 || len(words) > 3 {
-		return nil, in.Advise(again, "not an OFF file: %s where the numbers of vertices, faces and edges belong", text.Clip(strings.Join(words, " ")))
+		in.Refuse(again, "not an OFF file: %s where the numbers of vertices, faces and edges belong", text.Clip(strings.Join(words, " ")))
 	}
-	vertices, err := text.Count("vertices", words[0])
-	if err != nil {
-		return nil, in.Errorf("%w", err)
-	}
-	faces, err := text.Count("faces", words[1])
-	if err != nil {
-		return nil, in.Errorf("%w", err)
-	}
+	vertices, faces := in.Count("vertices", words[0]), in.Count("faces", words[1])
 	var b builder
 	for i := range vertices {
-		if words, err = next(3, "vertex %d of %d", i, vertices); err != nil {
-			return nil, err
-		}
+		words = next(3, "vertex %d of %d", i, vertices)
 		if len(words) < 3 {
-			return nil, in.Advise("give each vertex three coordinates", "vertex %d has %d coordinates, want 3", i, len(words))
+			in.Refuse("give each vertex three coordinates", "vertex %d has %d coordinates, want 3", i, len(words))
 		}
 		x := make([]float64, 3)
 		for a := range x {
 			if x[a], err = text.Number(words[a]); err != nil {
-				return nil, in.Advise(number, "vertex %d: %w", i, err)
+				in.Refuse(number, "vertex %d: %w", i, err)
 			}
 		}
 		b.vertices = append(b.vertices, x)
 	}
 	for i := range faces {
-		if words, err = next(maxCorners+1, "face %d of %d", i, faces); err != nil {
-			return nil, err
-		}
+		words = next(maxCorners+1, "face %d of %d", i, faces)
 		n, err := strconv.Atoi(words[0])
 		if err != nil || n < 1 || n >= len(words) {
-			return nil, in.Advise(again, "face %d: %s corners in a line of %d numbers", i, text.Clip(words[0]), len(words)-1)
+			in.Refuse(again, "face %d: %s corners in a line of %d numbers", i, text.Clip(words[0]), len(words)-1)
 		}
 		cell := make([]int, n)
 		for k, w := range words[1 : n+1] {
 			if cell[k], err = strconv.Atoi(w); err != nil || cell[k] < 0 || cell[k] >= vertices {
-				return nil, in.Advise("correct the number, or "+again, "face %d: there is no vertex %s; they are 0 to %d", i, text.Clip(w), vertices-1)
+				in.Refuse("correct the number, or "+again, "face %d: there is no vertex %s; they are 0 to %d", i, text.Clip(w), vertices-1)
 			}
 		}
 		b.fan(cell)
 	}
-	return b.mesh(name)
+	return b.mesh(name), nil
 }
 
 // WriteOFF writes an ASCII OFF file; an edge is a face of two corners, and the vertices of a curve in the plane get z = 0.

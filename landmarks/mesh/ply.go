@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -54,33 +55,26 @@ func (e *plyElement) property(names ...string) int {
 }
 
 // ReadPLY reads the vertices and the faces or edges of a PLY file (Turk 1994), ascii or binary of either byte order.
-func ReadPLY(r io.Reader, name string) (*Mesh, error) {
+func ReadPLY(r io.Reader, name string) (_ *Mesh, err error) {
+	defer try.Catch(&err)
 	in := newReader(r, name)
-	order, elements, err := plyHeader(in)
-	if err != nil {
-		return nil, err
-	}
+	order, elements := plyHeader(in)
 	in.Binary = order != nil
 	var b builder
 	for i := range elements {
-		if err := plyRead(in, order, &elements[i], &b); err != nil {
-			return nil, err
-		}
+		plyRead(in, order, &elements[i], &b)
 	}
-	return b.mesh(name)
+	return b.mesh(name), nil
 }
 
 // plyHeader returns the byte order, nil for ascii, and the elements.
-func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement, err error) {
+func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement) {
 	line, err := in.Line()
 	if err != nil || strings.TrimSpace(line) != "ply" {
-		return nil, nil, in.Advise(again, "not a PLY file: it begins with %s", text.Clip(line))
+		in.Refuse(again, "not a PLY file: it begins with %s", text.Clip(line))
 	}
 	format := ""
-	for {
-		if line, err = in.Line(); err != nil {
-			return nil, nil, in.Broken(err, "end_header")
-		}
+	for line := range in.Lines() {
 		words := strings.Fields(line)
 		if len(words) == 0 {
 			continue
@@ -89,7 +83,7 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement, 
 		case "comment", "obj_info":
 		case "format":
 			if len(words) != 3 || words[2] != "1.0" {
-				return nil, nil, in.Advise(again, "%s: want format ascii, binary_little_endian or binary_big_endian 1.0", text.Clip(line))
+				in.Refuse(again, "%s: want format ascii, binary_little_endian or binary_big_endian 1.0", text.Clip(line))
 			}
 			switch format = words[1]; format {
 			case "ascii":
@@ -98,23 +92,20 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement, 
 			case "binary_big_endian":
 				order = binary.BigEndian
 			default:
-				return nil, nil, in.Advise(again, "format %s is unknown", text.Clip(format))
+				in.Refuse(again, "format %s is unknown", text.Clip(format))
 			}
 		case "element":
 			if len(words) != 3 {
-				return nil, nil, in.Advise(again, "%s: want element, name and count", text.Clip(line))
+				in.Refuse(again, "%s: want element, name and count", text.Clip(line))
 			}
-			count, err := text.Count(words[1]+" elements", words[2])
-			if err != nil {
-				return nil, nil, in.Errorf("%w", err)
-			}
+			count := in.Count(words[1]+" elements", words[2])
 			if len(elements) == 100 {
-				return nil, nil, in.Advise(again, "more than 100 elements")
+				in.Refuse(again, "more than 100 elements")
 			}
 			elements = append(elements, plyElement{name: words[1], count: count})
 		case "property":
 			if len(elements) == 0 {
-				return nil, nil, in.Advise(again, "a property before the first element")
+				in.Refuse(again, "a property before the first element")
 			}
 			p := plyProperty{name: words[len(words)-1], list: len(words) == 5 && words[1] == "list"}
 			known := len(words) == 3 || p.list
@@ -125,25 +116,27 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement, 
 				p.value, known = plyTypes[words[len(words)-2]]
 			}
 			if !known {
-				return nil, nil, in.Advise(again, "%s: want property, type and name, or property list, two types and name", text.Clip(line))
+				in.Refuse(again, "%s: want property, type and name, or property list, two types and name", text.Clip(line))
 			}
 			e := &elements[len(elements)-1]
 			e.properties = append(e.properties, p)
 		case "end_header":
 			if format == "" {
-				return nil, nil, in.Advise(again, "the header has no format")
+				in.Refuse(again, "the header has no format")
 			}
-			return order, elements, nil
+			return order, elements
 		default:
-			return nil, nil, in.Advise(again, "%s is no line of a PLY header", text.Clip(line))
+			in.Refuse(again, "%s is no line of a PLY header", text.Clip(line))
 		}
 	}
+	in.Need(io.EOF, "end_header")
+	return nil, nil
 }
 
 // plyRead reads all of one element; one that is neither vertex, face nor edge is passed over.
-func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder) error {
+func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder) {
 	if len(e.properties) == 0 && e.count > 0 {
-		return in.Advise(again, "element %s has no properties", text.Clip(e.name))
+		in.Refuse(again, "element %s has no properties", text.Clip(e.name))
 	}
 	var columns []int // those that are kept
 	isFace := false
@@ -153,30 +146,30 @@ func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder)
 			if k := e.property(c); k >= 0 {
 				columns = append(columns, k)
 			} else if c != "z" {
-				return in.Advise(again, "the vertices have no property %s", c)
+				in.Refuse(again, "the vertices have no property %s", c)
 			}
 		}
 	case "face":
 		isFace = true
 		k := e.property("vertex_indices", "vertex_index")
 		if k < 0 || !e.properties[k].list {
-			return in.Advise(again, "the faces have no list vertex_indices")
+			in.Refuse(again, "the faces have no list vertex_indices")
 		}
 		columns = []int{k}
 	case "edge":
 		k, l := e.property("vertex1"), e.property("vertex2")
 		if k < 0 || l < 0 {
-			return in.Advise(again, "the edges have no properties vertex1 and vertex2")
+			in.Refuse(again, "the edges have no properties vertex1 and vertex2")
 		}
 		columns = []int{k, l}
 	case "tristrips":
 		if e.count > 0 {
-			return in.Advise("save the mesh with faces", "triangle strips in PLY files are not read")
+			in.Refuse("save the mesh with faces", "triangle strips in PLY files are not read")
 		}
 	}
 	for _, k := range columns {
 		if !isFace && e.properties[k].list {
-			return in.Advise(again, "property %s of element %s is a list", e.properties[k].name, e.name)
+			in.Refuse(again, "property %s of element %s is a list", e.properties[k].name, e.name)
 		}
 	}
 	next := plyASCII
@@ -184,10 +177,7 @@ func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder)
 		next = plyBinary
 	}
 	for i := range e.count {
-		values, err := next(in, order, e, columns, i)
-		if err != nil {
-			return err
-		}
+		values := next(in, order, e, columns, i)
 		if e.name == "vertex" {
 			x := make([]float64, len(columns))
 			for a, k := range columns {
@@ -200,103 +190,86 @@ func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder)
 		for _, k := range columns {
 			for _, v := range values[k] {
 				if v != math.Trunc(v) || v < 0 || v >= text.Most {
-					return in.Advise(again, "%s %d: vertex %g is not a number of a vertex", e.name, i, v)
+					in.Refuse(again, "%s %d: vertex %g is not a number of a vertex", e.name, i, v)
 				}
 				cell = append(cell, int(v))
 			}
 		}
 		switch {
 		case isFace && len(cell) < 3:
-			return in.Advise("remove it, or "+again, "face %d has %d vertices", i, len(cell))
+			in.Refuse("remove it, or "+again, "face %d has %d vertices", i, len(cell))
 		case isFace:
 			b.fan(cell)
 		case e.name == "edge":
 			b.line(cell)
 		}
 	}
-	return nil
 }
 
-func plyASCII(in *text.Reader, _ binary.ByteOrder, e *plyElement, _ []int, i int) ([][]float64, error) {
+func plyASCII(in *text.Reader, _ binary.ByteOrder, e *plyElement, _ []int, i int) [][]float64 {
 	var words []string
 	for len(words) == 0 {
 		line, err := in.Line()
-		if err != nil {
-			return nil, in.Broken(err, "%s %d of %d", e.name, i, e.count)
-		}
+		in.Need(err, "%s %d of %d", e.name, i, e.count)
 		words = strings.Fields(line)
 	}
 	values := make([][]float64, len(e.properties))
-	take := func(p plyProperty) (float64, error) {
+	take := func(p plyProperty) float64 {
 		if len(words) == 0 {
-			return 0, in.Advise(again, "%s %d: the line ends before %s", e.name, i, p.name)
+			in.Refuse(again, "%s %d: the line ends before %s", e.name, i, p.name)
 		}
 		v, err := text.Number(words[0])
 		if err != nil {
-			return 0, in.Advise(number, "%s %d: %s: %w", e.name, i, p.name, err)
+			in.Refuse(number, "%s %d: %s: %w", e.name, i, p.name, err)
 		}
 		words = words[1:]
-		return v, nil
+		return v
 	}
 	for k, p := range e.properties {
 		n := 1
 		if p.list {
-			v, err := take(p)
-			if err != nil {
-				return nil, err
-			}
+			v := take(p)
 			if v != math.Trunc(v) || v < 0 || v > float64(len(words)) {
-				return nil, in.Advise(again, "%s %d: list %s of %g values in a line of %d", e.name, i, p.name, v, len(words))
+				in.Refuse(again, "%s %d: list %s of %g values in a line of %d", e.name, i, p.name, v, len(words))
 			}
 			n = int(v)
 		}
 		for range n {
-			v, err := take(p)
-			if err != nil {
-				return nil, err
-			}
-			values[k] = append(values[k], v)
+			values[k] = append(values[k], take(p))
 		}
 	}
 	if len(words) > 0 {
-		return nil, in.Advise(again, "%s %d: %s after the last property", e.name, i, text.Clip(strings.Join(words, " ")))
+		in.Refuse(again, "%s %d: %s after the last property", e.name, i, text.Clip(strings.Join(words, " ")))
 	}
-	return values, nil
+	return values
 }
 
-func plyBinary(in *text.Reader, order binary.ByteOrder, e *plyElement, columns []int, i int) ([][]float64, error) {
+func plyBinary(in *text.Reader, order binary.ByteOrder, e *plyElement, columns []int, i int) [][]float64 {
 	values := make([][]float64, len(e.properties))
 	var buffer [8]byte
-	take := func(t numberType, p plyProperty) (float64, error) {
+	take := func(t numberType, p plyProperty) float64 {
 		if err := in.Bytes(buffer[:t.size]); err != nil {
-			return 0, in.Broken(err, "%s of %s %d of %d", p.name, e.name, i, e.count)
+			in.Need(err, "%s of %s %d of %d", p.name, e.name, i, e.count)
 		}
-		return t.value(order, buffer[:t.size]), nil
+		return t.value(order, buffer[:t.size])
 	}
 	for k, p := range e.properties {
 		n := 1
 		if p.list {
-			v, err := take(p.count, p)
-			if err != nil {
-				return nil, err
-			}
+			v := take(p.count, p)
 			if v != math.Trunc(v) || v < 0 || v >= text.Most {
-				return nil, in.Advise(again, "%s %d: list %s of %g values", e.name, i, p.name, v)
+				in.Refuse(again, "%s %d: list %s of %g values", e.name, i, p.name, v)
 			}
 			n = int(v)
 		}
 		keep := slices.Contains(columns, k)
 		for range n {
-			v, err := take(p.value, p)
-			if err != nil {
-				return nil, err
-			}
-			if keep {
+			if v := take(p.value, p); keep {
 				values[k] = append(values[k], v)
 			}
 		}
 	}
-	return values, nil
+	return values
 }
 
 // WritePLY writes a PLY file of doubles, with faces or edges, as ASCII, LittleEndian or BigEndian.

@@ -7,26 +7,24 @@ import (
 	"math"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
 // ReadSTL reads the triangles of an STL file, ASCII or binary. The format repeats the corners for every triangle: those with the same
 // coordinates become one vertex. Normals and colours are passed over.
-func ReadSTL(r io.Reader, name string) (*Mesh, error) {
+func ReadSTL(r io.Reader, name string) (_ *Mesh, err error) {
+	defer try.Catch(&err)
 	in := newReader(r, name)
 	b := stlBuilder{at: map[[3]float64]int{}}
-	var err error
 	// Binary files may begin with "solid", too, but their 80 bytes and the number after them have a NUL.
 	head := in.Peek(84)
 	if start := bytes.TrimLeft(head, " \t\r\n"); len(start) >= 5 && strings.EqualFold(string(start[:5]), "solid") && bytes.IndexByte(head, 0) < 0 {
-		err = b.readASCII(in)
+		b.readASCII(in)
 	} else {
-		err = b.readBinary(in)
+		b.readBinary(in)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return b.mesh(name)
+	return b.mesh(name), nil
 }
 
 type stlBuilder struct {
@@ -49,17 +47,11 @@ func (b *stlBuilder) triangle(corners [3][3]float64) {
 }
 
 // readASCII reads solids of "facet normal a b c outer loop", three "vertex x y z", "endloop endfacet".
-func (b *stlBuilder) readASCII(in *text.Reader) error {
+func (b *stlBuilder) readASCII(in *text.Reader) {
 	var corners [3][3]float64
 	count := 0 // vertices of the facet at hand; −1 outside
-	for inside := false; ; {
-		line, err := in.Line()
-		if err == io.EOF && !inside {
-			return nil
-		}
-		if err != nil {
-			return in.Broken(err, "endsolid")
-		}
+	inside := false
+	for line := range in.Lines() {
 		words := strings.Fields(line)
 		if len(words) == 0 {
 			continue
@@ -77,33 +69,34 @@ func (b *stlBuilder) readASCII(in *text.Reader) error {
 		case inside && (word == "outer" && count == 0 || word == "endloop" && count == 3):
 		case inside && word == "vertex" && count >= 0 && count < 3 && len(words) == 4:
 			for a, w := range words[1:] {
-				if corners[count][a], err = text.Number(w); err != nil {
-					return in.Advise(number, "facet %d, vertex %d: %w", len(b.triangles), count, err)
+				v, err := text.Number(w)
+				if err != nil {
+					in.Refuse(number, "facet %d, vertex %d: %w", len(b.triangles), count, err)
 				}
+				corners[count][a] = v
 			}
 			count++
 		default:
-			return in.Advise(again, "%s does not belong here: facet %d of an STL file has a normal, an outer loop and three vertices of three coordinates", text.Clip(line), len(b.triangles))
+			in.Refuse(again, "%s does not belong here: facet %d of an STL file has a normal, an outer loop and three vertices of three coordinates", text.Clip(line), len(b.triangles))
 		}
+	}
+	if inside {
+		in.Need(io.EOF, "endsolid")
 	}
 }
 
 // readBinary reads 80 bytes, the number of triangles, and for each its normal, corners, and two bytes more, in little-endian float32.
-func (b *stlBuilder) readBinary(in *text.Reader) error {
+func (b *stlBuilder) readBinary(in *text.Reader) {
 	in.Binary = true
 	var head [84]byte
-	if err := in.Bytes(head[:]); err != nil {
-		return in.Broken(err, "the number of triangles of a binary STL file")
-	}
+	in.Need(in.Bytes(head[:]), "the number of triangles of a binary STL file")
 	n := binary.LittleEndian.Uint32(head[80:])
 	if n > text.Most {
-		return in.Advise("see whether the file is damaged: "+again, "%d triangles: more than the %d that a file may hold", n, text.Most)
+		in.Refuse("see whether the file is damaged: "+again, "%d triangles: more than the %d that a file may hold", n, text.Most)
 	}
 	var facet [50]byte
 	for i := range n {
-		if err := in.Bytes(facet[:]); err != nil {
-			return in.Broken(err, "triangle %d of %d", i, n)
-		}
+		in.Need(in.Bytes(facet[:]), "triangle %d of %d", i, n)
 		var corners [3][3]float64
 		for k := range corners {
 			for a := range corners[k] {
@@ -113,7 +106,6 @@ func (b *stlBuilder) readBinary(in *text.Reader) error {
 		b.triangle(corners)
 	}
 	if err := in.Bytes(facet[:1]); err == nil {
-		return in.Advise("correct the number, or "+again, "bytes follow the last of %d triangles", n)
+		in.Refuse("correct the number, or "+again, "bytes follow the last of %d triangles", n)
 	}
-	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -26,65 +27,56 @@ var (
 
 // ReadVTK reads a legacy VTK file of PolyData (versions 1 to 5.1), ASCII or BINARY: its points with the polygons, triangle
 // strips or lines.
-func ReadVTK(r io.Reader, name string) (*Mesh, error) {
+func ReadVTK(r io.Reader, name string) (_ *Mesh, err error) {
+	defer try.Catch(&err)
 	in := newReader(r, name)
 	head, err := in.Line()
 	if err != nil || !strings.HasPrefix(strings.ToLower(head), "# vtk datafile version") {
-		return nil, in.Advise(again, "not a legacy VTK file: it begins with %s", text.Clip(head))
+		in.Refuse(again, "not a legacy VTK file: it begins with %s", text.Clip(head))
 	}
 	modern := strings.HasPrefix(strings.TrimSpace(head[len("# vtk DataFile Version"):]), "5")
-	if _, err := in.Line(); err != nil {
-		return nil, in.Broken(err, "the title")
-	}
+	_, err = in.Line()
+	in.Need(err, "the title")
 	in.Number++ // words follow, from the third line
 	v := &vtkReader{Reader: in, modern: modern}
-	kind, err := in.Word()
-	if err != nil {
-		return nil, in.Broken(err, "ASCII or BINARY")
-	}
-	switch strings.ToUpper(kind) {
+	switch kind := v.word("ASCII or BINARY"); strings.ToUpper(kind) {
 	case "ASCII":
 	case "BINARY":
 		v.binary = true
 	default:
-		return nil, in.Advise(again, "%s where ASCII or BINARY belongs", text.Clip(kind))
+		in.Refuse(again, "%s where ASCII or BINARY belongs", text.Clip(kind))
 	}
 	var b builder
 	for {
 		word, err := in.Word()
 		if err == io.EOF {
-			return b.mesh(name)
+			return b.mesh(name), nil
 		}
-		if err != nil {
-			return nil, in.Broken(err, "a section")
-		}
+		in.Need(err, "a section")
 		switch section := strings.ToUpper(word); section {
 		case "DATASET":
 			set, err := in.Word()
 			if err != nil || strings.ToUpper(set) != "POLYDATA" {
-				return nil, in.Advise("save the surface as PolyData", "DATASET %s, want POLYDATA", text.Clip(set))
+				in.Refuse("save the surface as PolyData", "DATASET %s, want POLYDATA", text.Clip(set))
 			}
 		case "POINTS":
-			err = v.points(&b)
+			v.points(&b)
 		case "VERTICES", "POLYGONS", "LINES", "TRIANGLE_STRIPS":
-			err = v.cells(section, &b)
+			v.cells(section, &b)
 		case "METADATA": // lasts to a blank line
-			_, err = in.Line()
-			for line := "-"; strings.TrimSpace(line) != "" && err == nil; {
-				line, err = in.Line()
-			}
-			if err == io.EOF {
-				err = nil
+			first := true // which is the rest of this one
+			for line := range in.Lines() {
+				if !first && strings.TrimSpace(line) == "" {
+					break
+				}
+				first = false
 			}
 		case "FIELD":
-			err = v.field()
+			v.field()
 		case "POINT_DATA", "CELL_DATA": // the geometry is over
-			return b.mesh(name)
+			return b.mesh(name), nil
 		default:
-			err = in.Advise(again, "%s is no section of PolyData", text.Clip(word))
-		}
-		if err != nil {
-			return nil, err
+			in.Refuse(again, "%s is no section of PolyData", text.Clip(word))
 		}
 	}
 }
@@ -94,42 +86,36 @@ type vtkReader struct {
 	binary, modern bool
 }
 
-// count reads a number of things.
-func (v *vtkReader) count(what string) (int, error) {
+// word reads a word.
+func (v *vtkReader) word(what string) string {
 	word, err := v.Word()
-	if err != nil {
-		return 0, v.Broken(err, "the number of %s", what)
-	}
-	n, err := text.Count(what, word)
-	if err != nil {
-		return 0, v.Errorf("%w", err)
-	}
-	return n, nil
+	v.Need(err, "%s", what)
+	return word
 }
 
-func (v *vtkReader) kind() (numberType, error) {
-	word, err := v.Word()
-	if err != nil {
-		return numberType{}, v.Broken(err, "a type")
-	}
+// count reads a number of things.
+func (v *vtkReader) count(what string) int { return v.Count(what, v.word("the number of "+what)) }
+
+func (v *vtkReader) kind() numberType {
+	word := v.word("a type")
 	t, ok := vtkTypes[strings.ToLower(word)]
 	if !ok {
-		return numberType{}, v.Advise(again, "the type %s is unknown", text.Clip(word))
+		v.Refuse(again, "the type %s is unknown", text.Clip(word))
 	}
-	return t, nil
+	return t
 }
 
 // numbers reads n values and hands them out one by one.
-func (v *vtkReader) numbers(what string, n int, t numberType, each func(i int, x float64)) error {
+func (v *vtkReader) numbers(what string, n int, t numberType, each func(i int, x float64)) {
 	var buffer [8]byte
 	if v.binary {
 		// The data begin after the end of the line.
 		for {
 			if err := v.Bytes(buffer[:1]); err != nil {
 				if n == 0 {
-					return nil
+					return
 				}
-				return v.Broken(err, "%s", what)
+				v.Need(err, "%s", what)
 			}
 			c := buffer[0]
 			if c == '\n' {
@@ -137,7 +123,7 @@ func (v *vtkReader) numbers(what string, n int, t numberType, each func(i int, x
 				break
 			}
 			if c != ' ' && c != '\t' && c != '\r' {
-				return v.Advise(again, "%q after the types of %s", c, what)
+				v.Refuse(again, "%q after the types of %s", c, what)
 			}
 		}
 		v.Binary = true
@@ -146,110 +132,83 @@ func (v *vtkReader) numbers(what string, n int, t numberType, each func(i int, x
 	for i := range n {
 		if v.binary {
 			if err := v.Bytes(buffer[:t.size]); err != nil {
-				return v.Broken(err, "number %d of %d of %s", i, n, what)
+				v.Need(err, "number %d of %d of %s", i, n, what)
 			}
 			each(i, t.value(binary.BigEndian, buffer[:t.size]))
 			continue
 		}
 		word, err := v.Word()
 		if err != nil {
-			return v.Broken(err, "number %d of %d of %s", i, n, what)
+			v.Need(err, "number %d of %d of %s", i, n, what)
 		}
 		x, err := text.Number(word)
 		if err != nil {
-			return v.Advise(number, "number %d of %s: %w", i, what, err)
+			v.Refuse(number, "number %d of %s: %w", i, what, err)
 		}
 		each(i, x)
 	}
-	return nil
 }
 
-func (v *vtkReader) points(b *builder) error {
-	n, err := v.count("POINTS")
-	if err != nil {
-		return err
-	}
-	t, err := v.kind()
-	if err != nil {
-		return err
-	}
+func (v *vtkReader) points(b *builder) {
+	n := v.count("POINTS")
 	var flat []float64
-	if err := v.numbers("POINTS", 3*n, t, func(_ int, x float64) { flat = append(flat, x) }); err != nil {
-		return err
-	}
+	v.numbers("POINTS", 3*n, v.kind(), func(_ int, x float64) { flat = append(flat, x) })
 	b.vertices = nil
 	for i := range n {
 		b.vertices = append(b.vertices, flat[3*i:3*i+3:3*i+3])
 	}
-	return nil
 }
 
 // cells reads "n size" with size numbers, each cell led by its length, or since version 5 "offsets size" with two arrays.
-func (v *vtkReader) cells(section string, b *builder) error {
-	n, err := v.count(section)
-	if err != nil {
-		return err
-	}
-	size, err := v.count("numbers in " + section)
-	if err != nil {
-		return err
-	}
+func (v *vtkReader) cells(section string, b *builder) {
+	n := v.count(section)
+	size := v.count("numbers in " + section)
 	if v.modern {
 		var arrays [2][]int
 		for k, head := range []string{"OFFSETS", "CONNECTIVITY"} {
 			word, err := v.Word()
 			if err != nil || strings.ToUpper(word) != head {
-				return v.Advise(again, "%s: %s where %s belongs", section, text.Clip(word), head)
+				v.Refuse(again, "%s: %s where %s belongs", section, text.Clip(word), head)
 			}
-			t, err := v.kind()
-			if err != nil {
-				return err
-			}
-			if arrays[k], err = v.ints(section+" "+head, []int{n, size}[k], t); err != nil {
-				return err
-			}
+			arrays[k] = v.ints(section+" "+head, []int{n, size}[k], v.kind())
 		}
 		if n == 0 {
-			return nil
+			return
 		}
 		if arrays[0][0] != 0 {
-			return v.Advise(again, "%s: the first offset is %d, not 0", section, arrays[0][0])
+			v.Refuse(again, "%s: the first offset is %d, not 0", section, arrays[0][0])
 		}
 		if err := splitCells(section, arrays[0][1:], arrays[1], b); err != nil {
-			return v.Errorf("%w", err)
+			try.Do(v.Errorf("%w", err))
 		}
-		return nil
+		return
 	}
-	flat, err := v.ints(section, size, plyTypes["int32"])
-	if err != nil {
-		return err
-	}
+	flat := v.ints(section, size, plyTypes["int32"])
 	for i := range n {
 		if len(flat) == 0 || flat[0] < 0 || flat[0] >= len(flat) {
-			return v.Advise(again, "cell %d of %d of %s does not fit into its %d numbers", i, n, section, size)
+			v.Refuse(again, "cell %d of %d of %s does not fit into its %d numbers", i, n, section, size)
 		}
 		addCell(section, flat[1:1+flat[0]], b)
 		flat = flat[1+flat[0]:]
 	}
 	if len(flat) > 0 {
-		return v.Advise(again, "%d numbers after the last cell of %s", len(flat), section)
+		v.Refuse(again, "%d numbers after the last cell of %s", len(flat), section)
 	}
-	return nil
 }
 
-func (v *vtkReader) ints(what string, n int, t numberType) ([]int, error) {
+func (v *vtkReader) ints(what string, n int, t numberType) []int {
 	var out []int
 	bad := -1
-	err := v.numbers(what, n, t, func(i int, x float64) {
+	v.numbers(what, n, t, func(i int, x float64) {
 		if bad < 0 && (x != math.Trunc(x) || x < 0 || x > 4*text.Most) {
 			bad = i
 		}
 		out = append(out, int(x))
 	})
-	if err == nil && bad >= 0 {
-		err = v.Advise(again, "number %d of %s is no number of a vertex or cell", bad, what)
+	if bad >= 0 {
+		v.Refuse(again, "number %d of %s is no number of a vertex or cell", bad, what)
 	}
-	return out, err
+	return out
 }
 
 // splitCells cuts the vertex numbers at the ends of the cells.
@@ -280,39 +239,17 @@ func addCell(section string, cell []int, b *builder) {
 }
 
 // field passes over "FIELD name n" and its n arrays.
-func (v *vtkReader) field() error {
-	if _, err := v.Word(); err != nil {
-		return v.Broken(err, "the name of a field")
-	}
-	n, err := v.count("arrays of a field")
-	if err != nil {
-		return err
-	}
-	for range n {
-		name, err := v.Word()
-		if err != nil {
-			return v.Broken(err, "the name of an array")
-		}
-		components, err := v.count("components")
-		if err != nil {
-			return err
-		}
-		tuples, err := v.count("tuples")
-		if err != nil {
-			return err
-		}
+func (v *vtkReader) field() {
+	v.word("the name of a field")
+	for range v.count("arrays of a field") {
+		name := v.word("the name of an array")
+		components := v.count("components")
+		tuples := v.count("tuples")
 		if components > 0 && tuples > text.Most/components {
-			return v.Advise(again, "array %s of %d×%d numbers", text.Clip(name), tuples, components)
+			v.Refuse(again, "array %s of %d×%d numbers", text.Clip(name), tuples, components)
 		}
-		t, err := v.kind()
-		if err != nil {
-			return err
-		}
-		if err := v.numbers("array "+text.Clip(name), components*tuples, t, func(int, float64) {}); err != nil {
-			return err
-		}
+		v.numbers("array "+text.Clip(name), components*tuples, v.kind(), func(int, float64) {})
 	}
-	return nil
 }
 
 // WriteVTK writes a legacy VTK file, version 3.0, as ASCII or BigEndian (BINARY); the vertices of a curve in the plane get z = 0.

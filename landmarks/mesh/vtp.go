@@ -9,9 +9,11 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
 )
@@ -66,88 +68,80 @@ type vtpDocument struct {
 
 // ReadVTP reads an XML VTK file of PolyData: ascii, inline base64, appended as base64 or raw, uncompressed or by
 // vtkZLibDataCompressor, of either byte order. Several pieces become one mesh.
-func ReadVTP(r io.Reader, name string) (*Mesh, error) {
-	b, _, err := readVTP(r, name, false)
-	if err != nil {
-		return nil, err
-	}
-	return b.mesh(name)
+func ReadVTP(r io.Reader, name string) (_ *Mesh, err error) {
+	defer try.Catch(&err)
+	b, _ := readVTP(r, name, false)
+	return b.mesh(name), nil
 }
 
 // readVTP reads points and cells, and on request the data of points.
-func readVTP(r io.Reader, name string, withFields bool) (*builder, []Field, error) {
-	all, err := io.ReadAll(io.LimitReader(text.Decode(r), 8<<30))
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
-	}
+func readVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
+	all := wholeFile(r, name)
 	f := &vtpFile{numbers: newNumbers(len(all)), header: plyTypes["uint32"]}
 	// Raw appended data are no XML: the parser gets what stands before them.
 	xmlPart := all
 	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
 		open := bytes.Index(all, []byte("<AppendedData"))
 		if open < 0 || open > tag {
-			return nil, nil, text.Advise(again, "%s: byte %d: </AppendedData> without its beginning", name, tag)
+			text.Refuse(again, "%s: byte %d: </AppendedData> without its beginning", name, tag)
 		}
 		inside := all[open:tag]
 		end := bytes.IndexByte(inside, '>')
 		f.raw = bytes.Contains(inside[:end+1], []byte(`"raw"`)) || bytes.Contains(inside[:end+1], []byte(`'raw'`))
 		underscore := bytes.IndexByte(inside[end+1:], '_')
 		if underscore < 0 {
-			return nil, nil, text.Advise(again, "%s: byte %d: the appended data do not begin with _", name, open)
+			text.Refuse(again, "%s: byte %d: the appended data do not begin with _", name, open)
 		}
 		f.appended = inside[end+1+underscore+1:]
 		xmlPart = append(append([]byte{}, all[:open]...), "</VTKFile>"...)
 	} else if open := bytes.Index(all, []byte("<AppendedData")); open >= 0 {
-		return nil, nil, text.Advise(again, "%s: the file ends within its appended data", name)
+		text.Refuse(again, "%s: the file ends within its appended data", name)
 	}
 	var doc vtpDocument
-	if err := markup.Parse(xmlPart, name, &doc); err != nil {
-		return nil, nil, err
-	}
+	try.Do(markup.Parse(xmlPart, name, &doc))
 	if doc.Type != "PolyData" {
-		return nil, nil, text.Advise("save the surface as PolyData", "%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
+		text.Refuse("save the surface as PolyData", "%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
 	}
 	switch doc.ByteOrder {
 	case "", "LittleEndian":
 	case "BigEndian":
 		f.order = binary.BigEndian
 	default:
-		return nil, nil, text.Advise(again, "%s: byte_order %s is unknown", name, text.Clip(doc.ByteOrder))
+		text.Refuse(again, "%s: byte_order %s is unknown", name, text.Clip(doc.ByteOrder))
 	}
 	switch doc.HeaderType {
 	case "", "UInt32":
 	case "UInt64":
 		f.header = uint64Type
 	default:
-		return nil, nil, text.Advise(again, "%s: header_type %s is unknown", name, text.Clip(doc.HeaderType))
+		text.Refuse(again, "%s: header_type %s is unknown", name, text.Clip(doc.HeaderType))
 	}
 	switch doc.Compressor {
 	case "":
 	case "vtkZLibDataCompressor":
 		f.compressed = true
 	default:
-		return nil, nil, text.Advise("save the file with it or uncompressed", "%s: compressor %s: only vtkZLibDataCompressor is read", name, text.Clip(doc.Compressor))
+		text.Refuse("save the file with it or uncompressed", "%s: compressor %s: only vtkZLibDataCompressor is read", name, text.Clip(doc.Compressor))
 	}
 	var b builder
 	var fields []Field
 	for i := range doc.Pieces {
-		before := len(b.vertices)
-		if err := f.piece(&doc.Pieces[i], &b); err != nil {
-			return nil, nil, fmt.Errorf("%s: piece %d: %w", name, i, err)
-		}
-		if withFields && len(b.vertices) > before {
-			if err := f.fields(&doc.Pieces[i], before, len(b.vertices), &fields); err != nil {
-				return nil, nil, fmt.Errorf("%s: piece %d: %w", name, i, err)
+		err := try.Run(func() {
+			before := len(b.vertices)
+			f.piece(&doc.Pieces[i], &b)
+			if withFields && len(b.vertices) > before {
+				f.fields(&doc.Pieces[i], before, len(b.vertices), &fields)
 			}
-		}
+		})
+		try.Do(try.Name(err, "%s: piece %d", name, i))
 	}
-	return &b, fields, nil
+	return &b, fields
 }
 
 // fields reads the data of a piece's points, which become vertices from before to after. Every piece with points has the same.
-func (f *vtpFile) fields(p *vtpPiece, before, after int, fields *[]Field) error {
+func (f *vtpFile) fields(p *vtpPiece, before, after int, fields *[]Field) {
 	if before > 0 && len(p.PointData.Arrays) != len(*fields) {
-		return text.Advise(again, "%d arrays of PointData, the pieces before have %d", len(p.PointData.Arrays), len(*fields))
+		text.Refuse(again, "%d arrays of PointData, the pieces before have %d", len(p.PointData.Arrays), len(*fields))
 	}
 	for k := range p.PointData.Arrays {
 		a := &p.PointData.Arrays[k]
@@ -155,55 +149,44 @@ func (f *vtpFile) fields(p *vtpPiece, before, after int, fields *[]Field) error 
 		if a.Components != "" {
 			var err error
 			if width, err = text.Count("components", a.Components); err != nil || width < 1 {
-				return text.Advise(again, "PointData %s: %s components", text.Clip(a.Name), text.Clip(a.Components))
+				text.Refuse(again, "PointData %s: %s components", text.Clip(a.Name), text.Clip(a.Components))
 			}
 		}
-		x, err := array(f, a, asIs)
-		if err != nil {
-			return fmt.Errorf("PointData %s: %w", text.Clip(a.Name), err)
-		}
+		x := array(f, a, "PointData "+text.Clip(a.Name), asIs)
 		if len(x) != width*(after-before) {
-			return text.Advise(again, "PointData %s: %d numbers for %d points of %d components", text.Clip(a.Name), len(x), after-before, width)
+			text.Refuse(again, "PointData %s: %d numbers for %d points of %d components", text.Clip(a.Name), len(x), after-before, width)
 		}
 		if before == 0 {
 			*fields = append(*fields, Field{Name: a.Name})
 		}
 		field := &(*fields)[k]
 		if field.Name != a.Name || before > 0 && len(field.Values[0]) != width {
-			return text.Advise(again, "PointData %s is not that of the pieces before", text.Clip(a.Name))
+			text.Refuse(again, "PointData %s is not that of the pieces before", text.Clip(a.Name))
 		}
 		for ; len(x) > 0; x = x[width:] {
 			field.Values = append(field.Values, x[:width:width])
 		}
 	}
-	return nil
 }
 
-func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
+func (f *vtpFile) piece(p *vtpPiece, b *builder) {
 	if len(p.Points.Arrays) == 0 {
 		if n := strings.TrimSpace(p.NumberOfPoints); n == "" || n == "0" {
-			return nil
+			return
 		}
-		return text.Advise(again, "no array in Points")
+		text.Refuse(again, "no array in Points")
 	}
 	points := &p.Points.Arrays[0]
 	if points.Components != "3" {
-		return text.Advise(again, "Points of %s components, want 3", text.Clip(points.Components))
+		text.Refuse(again, "Points of %s components, want 3", text.Clip(points.Components))
 	}
-	x, err := array(f, points, asIs)
-	if err != nil {
-		return fmt.Errorf("Points: %w", err)
-	}
+	x := array(f, points, "Points", asIs)
 	if len(x)%3 != 0 {
-		return text.Advise(again, "Points: %d numbers are not three for each point", len(x))
+		text.Refuse(again, "Points: %d numbers are not three for each point", len(x))
 	}
 	if n := strings.TrimSpace(p.NumberOfPoints); n != "" {
-		count, err := text.Count("points", n)
-		if err != nil {
-			return err
-		}
-		if count != len(x)/3 {
-			return text.Advise(again, "Points: %d points, %d are announced", len(x)/3, count)
+		if count := try.Get(text.Count("points", n)); count != len(x)/3 {
+			text.Refuse(again, "Points: %d points, %d are announced", len(x)/3, count)
 		}
 	}
 	own := builder{}
@@ -220,13 +203,9 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 			if a.Name != "connectivity" && a.Name != "offsets" {
 				continue
 			}
-			if arrays[a.Name], err = array(f, a, vertexNumber); err != nil {
-				return fmt.Errorf("%s: %s: %w", section.name, a.Name, err)
-			}
+			arrays[a.Name] = array(f, a, section.name+": "+a.Name, vertexNumber)
 		}
-		if err := splitCells(section.name, arrays["offsets"], arrays["connectivity"], &own); err != nil {
-			return err
-		}
+		try.Do(splitCells(section.name, arrays["offsets"], arrays["connectivity"], &own))
 	}
 	before := len(b.vertices)
 	for len(x) > 0 {
@@ -241,109 +220,82 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) error {
 		}
 	}
 	b.edges, b.triangles = append(b.edges, own.edges...), append(b.triangles, own.triangles...)
-	return nil
 }
 
-// array returns the numbers of a DataArray.
-func array[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error)) ([]T, error) {
+// array returns the numbers of a DataArray, which errors call what.
+func array[T any](f *vtpFile, a *vtpArray, what string, convert func(float64) (T, error)) (out []T) {
+	err := try.Run(func() { out = numbersOf(f, a, convert) })
+	if err != nil && a.Format == "appended" {
+		what += ": appended at " + strings.TrimSpace(a.Offset)
+	}
+	try.Do(try.Name(err, "%s", what))
+	return out
+}
+
+func numbersOf[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error)) []T {
 	t, ok := vtpTypes[a.Type]
 	if !ok {
-		return nil, text.Advise(again, "the type %s is unknown", text.Clip(a.Type))
-	}
-	var out []T
-	add := func(v float64) error {
-		x, err := convert(v)
-		if err != nil {
-			return fmt.Errorf("number %d: %w", len(out), err)
-		}
-		out = append(out, x)
-		return nil
+		text.Refuse(again, "the type %s is unknown", text.Clip(a.Type))
 	}
 	var r io.Reader
 	switch a.Format {
 	case "ascii":
-		for w := range strings.FieldsSeq(a.Text) {
-			v, err := text.Number(w)
-			if err != nil {
-				return nil, text.Advise(number, "number %d: %w", len(out), err)
-			}
-			if err := add(v); err != nil {
-				return nil, err
-			}
-		}
-		return out, f.spend(len(out))
+		out := appendText(nil, a.Text, math.MaxInt, convert)
+		f.spend(len(out))
+		return out
 	case "binary":
 		r = &base64Reader{text: strings.NewReader(a.Text)}
 	case "appended":
 		offset, err := strconv.Atoi(strings.TrimSpace(a.Offset))
 		if err != nil || offset < 0 || offset >= len(f.appended) {
-			return nil, text.Advise(again, "offset %s, but %d bytes are appended", text.Clip(a.Offset), len(f.appended))
+			text.Refuse(again, "offset %s, but %d bytes are appended", text.Clip(a.Offset), len(f.appended))
 		}
 		if r = bytes.NewReader(f.appended[offset:]); !f.raw {
 			r = &base64Reader{text: bytes.NewReader(f.appended[offset:])}
 		}
 	default:
-		return nil, text.Advise(again, "format %s is unknown", text.Clip(a.Format))
+		text.Refuse(again, "format %s is unknown", text.Clip(a.Format))
 	}
-	length, data, err := f.open(r)
-	if err == nil && length%t.size != 0 {
-		err = text.Advise(again, "%d bytes are not a number of %s", length, a.Type)
+	length, data := f.open(r)
+	if length%t.size != 0 {
+		text.Refuse(again, "%d bytes are not a number of %s", length, a.Type)
 	}
-	if err == nil {
-		err = f.spend(length / t.size)
-	}
-	if err == nil {
-		out = make([]T, 0, length/t.size)
-		err = f.read(data, length, t, add)
-	}
-	if err != nil && a.Format == "appended" {
-		err = fmt.Errorf("appended at %s: %w", strings.TrimSpace(a.Offset), err)
-	}
-	return out, err
+	f.spend(length / t.size)
+	return appendNumbers(f.numbers, make([]T, 0, length/t.size), data, length, t, convert)
 }
 
 // open returns the length of an array in bytes and its bytes: they follow their count or, compressed, the number of blocks, their
 // size, that of the last and the compressed size of each.
-func (f *vtpFile) open(r io.Reader) (length int, data io.Reader, err error) {
-	size := func(what string, args ...any) (int, error) {
+func (f *vtpFile) open(r io.Reader) (length int, data io.Reader) {
+	size := func(what string, args ...any) int {
 		var b [8]byte
 		if _, err := io.ReadFull(r, b[:f.header.size]); err != nil {
-			return 0, ended(err, what, args...)
+			try.Do(ended(err, what, args...))
 		}
 		v := f.header.value(f.order, b[:])
 		if v > 8*float64(f.left) {
-			return 0, text.Advise(again, "%s is %g, more than a file of this size may hold", fmt.Sprintf(what, args...), v)
+			text.Refuse(again, "%s is %g, more than a file of this size may hold", fmt.Sprintf(what, args...), v)
 		}
-		return int(v), nil
+		return int(v)
 	}
-	n, err := size("the number of bytes or blocks")
-	if err != nil || !f.compressed || n == 0 {
-		return n, r, err
+	n := size("the number of bytes or blocks")
+	if !f.compressed || n == 0 {
+		return n, r
 	}
 	u := &unpacker{packed: r}
-	blockSize, err := size("the size of a block")
-	if err != nil {
-		return 0, nil, err
-	}
-	lastSize, err := size("the size of the last block")
-	if err != nil {
-		return 0, nil, err
-	}
+	blockSize, lastSize := size("the size of a block"), size("the size of the last block")
 	for i := range n {
-		s, err := size("the size of compressed block %d of %d", i, n)
-		if err != nil {
-			return 0, nil, err
-		}
+		s := size("the size of compressed block %d of %d", i, n)
 		plain := blockSize
 		if i == n-1 && lastSize > 0 {
 			plain = lastSize
 		}
 		u.blocks = append(u.blocks, block{s, plain})
 		if length += plain; length > 8*f.left {
-			return 0, nil, text.Advise(again, "%d bytes are more than a file of this size may hold", length)
+			text.Refuse(again, "%d bytes are more than a file of this size may hold", length)
 		}
 	}
-	return length, u, nil
+	return length, u
 }
 
 // block is the size of one compressed block, packed and plain.

@@ -8,12 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strconv"
 	"strings"
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
+
+	"anatomy/geom/try"
 )
 
 const (
@@ -106,6 +109,32 @@ func (in *Reader) Broken(err error, what string, args ...any) error {
 		return in.Advise("the file may have been cut off: save it again", "the file ends where %s belongs", fmt.Sprintf(what, args...))
 	}
 	return in.Errorf("%w", err)
+}
+
+// Refuse ends the read by an Advice at the current line or byte: see package try.
+func (in *Reader) Refuse(do, format string, args ...any) { try.Do(in.Advise(do, format, args...)) }
+
+// Need ends the read by the error of a failed read: what was to be read there.
+func (in *Reader) Need(err error, what string, args ...any) {
+	if err != nil {
+		try.Do(in.Broken(err, what, args...))
+	}
+}
+
+// Lines are those to the end of the file; an error ends the read.
+func (in *Reader) Lines() iter.Seq[string] {
+	return func(yield func(line string) bool) {
+		for {
+			line, err := in.Line()
+			if err == io.EOF {
+				return
+			}
+			in.Need(err, "a line")
+			if !yield(line) {
+				return
+			}
+		}
+	}
 }
 
 // Line returns the next line without its end (LF, CRLF or CR); io.EOF after the last. A line longer than MaxLine, one with NUL
@@ -215,6 +244,9 @@ func Number(text string) (float64, error) {
 // Format is the shortest text that Number reads back to the same float64.
 func Format(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
+// Refuse ends a read by an Advice: see package try.
+func Refuse(do, format string, args ...any) { try.Do(Advise(do, format, args...)) }
+
 // Count reads how many things a header announces, from 0 to Most.
 func Count(what, text string) (int, error) {
 	text = strings.TrimSpace(text)
@@ -226,6 +258,15 @@ func Count(what, text string) (int, error) {
 		return 0, Advise("write a whole number from 0", "%s: %s is not a whole number", what, Clip(text))
 	}
 	return int(n), nil
+}
+
+// Count is the function Count; an error ends the read at the current line or byte.
+func (in *Reader) Count(what, text string) int {
+	n, err := Count(what, text)
+	if err != nil {
+		try.Do(in.Errorf("%w", err))
+	}
+	return n
 }
 
 // Clip quotes text for a message, at most forty bytes of it.
