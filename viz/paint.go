@@ -1,10 +1,10 @@
 package viz
 
 import (
+	"cmp"
 	"image/color"
 	"math"
 	"slices"
-	"sort"
 
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -75,7 +75,16 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 	}
 	nameBeside(c.out, c.names, page)
 	if inSpace {
-		sort.SliceStable(c.out, func(i, j int) bool { return c.out[i].depth < c.out[j].depth })
+		order := make([]int, len(c.out)) // a stamp is large to be moved often
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(c.out[i].depth, c.out[j].depth), i-j) })
+		sorted := make([]stamp, len(order))
+		for k, i := range order {
+			sorted[k] = c.out[i]
+		}
+		return sorted
 	}
 	return c.out
 }

@@ -166,9 +166,11 @@ func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p
 		var gram mat.Dense
 		gram.Mul(pair.u, pair.u.T())
 		ratio := out.Groups[a].Rate / out.Groups[b].Rate
-		if err := out.Ratios.Add("rates of evolution", p, names[a], names[b], ratio, len(pair.leaves)-1, linear.OrderAndSigns, func(d *linear.Draw) float64 {
-			first, second := d.Traces(&gram, rate[0], rate[1])
-			return first / second
+		if err := out.Ratios.Add("rates of evolution", p, names[a], names[b], ratio, len(pair.leaves)-1, linear.OrderAndSigns, func() func(d *linear.Draw) float64 {
+			return func(d *linear.Draw) float64 {
+				first, second := d.Traces(&gram, rate[0], rate[1])
+				return first / second
+			}
 		}); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -84,8 +85,8 @@ func (m *Model) Disparity(groups Term, p Permutations) (out *Disparity, err erro
 		return nil, err
 	}
 	basis := m.whole.basis
-	_, scaled := m.whole.fit(m.whole.y, len(basis)) // residuals, to have the variance of errors
-	free := make([]float64, len(m.Fitted))          // 1 − h
+	_, scaled := m.whole.fit(m.whole.short(), len(basis)) // residuals, to have the variance of errors
+	free := make([]float64, len(m.Fitted))                // 1 − h
 	out = &Disparity{}
 	for g, name := range names {
 		v := GroupVariance{Group: name, Samples: len(members[g])}
@@ -108,7 +109,6 @@ func (m *Model) Disparity(groups Term, p Permutations) (out *Disparity, err erro
 		}
 		out.Groups = append(out.Groups, v)
 	}
-	scaled = narrow(scaled) // only their lengths matter
 
 	var whole mat.Dense // what the model explains of all
 	whole.Mul(stack(basis), scaled)
@@ -136,48 +136,75 @@ func (m *Model) disparity(out *Disparity, p Permutations, groups [2]int, members
 			count = len(both)
 		}
 	}
-	rows, columns := mat.NewDense(len(both), scaled.RawMatrix().Cols, nil), mat.NewDense(len(basis), len(both), nil)
+	columns := mat.NewDense(len(basis), len(both), nil)
 	for k, i := range both {
-		rows.SetRow(k, scaled.RawRowView(i))
 		for c, column := range basis {
 			columns.Set(c, k, column[i])
 		}
 	}
-	var others, explained, sums mat.Dense
+	var others, stacked mat.Dense
+	rows := mat.NewDense(len(both), scaled.RawMatrix().Cols, nil)
+	for k, i := range both {
+		rows.SetRow(k, scaled.RawRowView(i))
+	}
 	others.Mul(columns, rows)
 	others.Sub(whole, &others)
+	stacked.Stack(rows, &others)
+	short := narrow(&stacked)
+	_, width := short.Dims()
+	rows, fixed := short.Slice(0, len(both), 0, width).(*mat.Dense), short.Slice(len(both), len(both)+len(basis), 0, width).(*mat.Dense)
 	// The residuals of permuted rows p_i are p_i − Σ_c q_ci e_c, with the columns q and e_c = Σ_i q_ci p_i and the others. Their squares in a group
-	// are by the sums Σ_i q_ci p_i of its own, for which columns are permuted in place of rows, which are many numbers.
+	// are by the sums Σ_i q_ci p_i of its own.
 	terms, of := len(basis), func(k int) int { return int(indicator(k >= count)) }
-	squares, within := make([]float64, len(both)), [2]*mat.SymDense{mat.NewSymDense(terms, nil), mat.NewSymDense(terms, nil)}
+	squares, within, own := make([]float64, len(both)), [2]*mat.Dense{mat.NewDense(terms, terms, nil), mat.NewDense(terms, terms, nil)}, mat.NewDense(2*terms, len(both), nil)
 	for k := range both {
 		squares[k] = floats.Dot(rows.RawRowView(k), rows.RawRowView(k))
-		within[of(k)].SymRankOne(within[of(k)], 1, columns.ColView(k))
+		within[of(k)].RankOne(within[of(k)], 1, columns.ColView(k), columns.ColView(k))
+		for c := range terms {
+			own.Set(of(k)*terms+c, k, columns.At(c, k))
+		}
 	}
-	placed := mat.NewDense(2*terms, len(both), nil) // the columns of a, and of b
-	a, b := out.Groups[groups[0]], out.Groups[groups[1]]
-	return out.Ratios.Add("disparity", p, a.Group, b.Group, a.Variance/b.Variance, len(both), Order, func(d *Draw) float64 {
-		placed.Zero()
-		var left [2]float64
-		for k, from := range d.Order {
-			left[of(k)] += squares[from]
-			for c := range terms {
-				placed.Set(of(k)*terms+c, from, columns.At(c, k))
+	var cells [][]int // of the design, in a and in b
+	for _, samples := range m.whole.cells {
+		var here [2][]int
+		for k, i := range both {
+			if slices.Contains(samples, i) {
+				here[of(k)] = append(here[of(k)], k)
 			}
 		}
-		sums.Mul(placed, rows)
-		explained.Add(sums.Slice(0, terms, 0, rows.RawMatrix().Cols), sums.Slice(terms, 2*terms, 0, rows.RawMatrix().Cols))
-		explained.Add(&explained, &others)
-		for g := range left {
+		for _, some := range here {
+			if some != nil {
+				cells = append(cells, some)
+			}
+		}
+	}
+	sums := newSums(own, cells)
+	a, b := out.Groups[groups[0]], out.Groups[groups[1]]
+	return out.Ratios.Add("disparity", p, a.Group, b.Group, a.Variance/b.Variance, len(both), Order, func() func(d *Draw) float64 {
+		project := sums.of(rows, nil)
+		explained, products := mat.NewDense(terms, width, nil), mat.NewDense(terms, terms, nil)
+		return func(d *Draw) float64 {
+			var left [2]float64
+			for k, from := range d.Order {
+				left[of(k)] += squares[from]
+			}
+			sums := project(d)
 			for c := range terms {
-				e := explained.RawRowView(c)
-				left[g] -= 2 * floats.Dot(sums.RawRowView(g*terms+c), e)
-				for other := range terms {
-					left[g] += within[g].At(c, other) * floats.Dot(e, explained.RawRowView(other))
+				e := floats.AddTo(explained.RawRowView(c), sums.RawRowView(c), sums.RawRowView(terms+c))
+				floats.Add(e, fixed.RawRowView(c))
+				for other := range c + 1 {
+					products.Set(c, other, floats.Dot(e, explained.RawRowView(other)))
+					products.Set(other, c, products.At(c, other))
 				}
 			}
+			for g := range left {
+				left[g] += floats.Dot(within[g].RawMatrix().Data, products.RawMatrix().Data)
+				for c := range terms {
+					left[g] -= 2 * floats.Dot(sums.RawRowView(g*terms+c), explained.RawRowView(c))
+				}
+			}
+			return left[0] / left[1] * b.DF / a.DF
 		}
-		return left[0] / left[1] * b.DF / a.DF
 	})
 }
 

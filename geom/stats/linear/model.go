@@ -68,7 +68,7 @@ func (d *Design) fit(rows [][]float64, t Tree) (*Model, error) {
 		return nil, fmt.Errorf("a row has the norm %g: take another unit", size)
 	}
 	m := &Model{Design: d, Columns: append([]string{"constant"}, d.Columns...)}
-	m.whole = &stratum{y: y, frame: d.frame, blocks: d.blocks, name: "residuals", negligible: float64(n) * rounding * rounding * size * size}
+	m.whole = &stratum{response: &response{y: y}, frame: d.frame, blocks: d.blocks, cells: d.cells(), name: "residuals", negligible: float64(n) * rounding * rounding * size * size}
 	u, err := d.coefficients(y), error(nil) // of the columns (1, z)
 	if t != nil {
 		if u, err = m.contrast(t); err != nil {
@@ -258,25 +258,44 @@ func (m *Model) ANOVAOfType(of SumsOfSquares, p Permutations) (out *ANOVA, err e
 		out.Rows = append(out.Rows, ANOVARow{Term: term, DF: df, SS: ss, MS: ss / float64(df), R2: ss / total, F: math.NaN(), P: math.NaN(), Z: math.NaN()})
 		return &out.Rows[len(out.Rows)-1]
 	}
+	hypotheses := make([]hypothesis, len(m.Design.terms))
+	var strata []*stratum // whose rows are permuted
 	for k, t := range m.Design.terms {
-		s, block := m.errorOf[k], k+1
+		h, in := hypothesis{m.errorOf[k], k + 1, k + 2}, m.errorOf[k]
 		if of != TypeI {
-			if s, err = m.beside(k, of); err != nil {
+			if h.stratum, err = m.beside(k, of); err != nil {
 				return nil, err
 			}
-			block = 1
-			_, blocks := s.squares(s.y)
+			h.from, h.to = 1, 2
+			_, blocks := h.squares(h.y)
 			squares[k+1] = blocks[1]
 		}
+		if hypotheses[k] = h; !slices.Contains(strata, in) {
+			strata = append(strata, in)
+		}
 		r := row(t.name, m.whole.df(k+1, k+2), squares[k+1])
-		r.Over, r.F = s.name, s.f(block, block+1, s.y)
-		logs := []float64{math.Log(r.F)}
-		test, err := s.test(what, block, block+1, p, func(f float64) { logs = append(logs, math.Log(f)) })
+		r.Over, r.F = h.name, h.f(h.from, h.to, h.y)
+	}
+	for _, s := range strata {
+		var which []int
+		var some []hypothesis
+		for k := range hypotheses {
+			if m.errorOf[k] == s {
+				which, some = append(which, k), append(some, hypotheses[k])
+			}
+		}
+		tests, permuted, err := s.test(what, some, p)
 		if err != nil {
 			return nil, err
 		}
-		r.Z = NewEffect(logs).Z()
-		r.P, out.Permutations = test.P, min(out.Permutations, test.Permutations)
+		for i, k := range which {
+			logs := []float64{math.Log(out.Rows[k].F)}
+			for _, f := range permuted[i] {
+				logs = append(logs, math.Log(f))
+			}
+			out.Rows[k].Z, out.Rows[k].P = NewEffect(logs).Z(), tests[i].P
+			out.Permutations = min(out.Permutations, tests[i].Permutations)
+		}
 	}
 	row("residuals", m.whole.left(), residual)
 	row("total", len(m.Design.with)-1, total)
@@ -304,7 +323,7 @@ func (m *Model) beside(k int, of SumsOfSquares) (*stratum, error) {
 		x = new(mat.Dense)
 		x.Mul(s.x, turn)
 	}
-	out := &stratum{y: s.y, name: s.name, negligible: s.negligible, exchange: s.exchange}
+	out := &stratum{response: s.response, name: s.name, negligible: s.negligible, exchange: s.exchange, cells: s.cells}
 	add := func(block int) {
 		for c := s.blocks[block][0]; c < s.blocks[block][1]; c++ {
 			out.basis = orthonormal(out.basis, mat.Col(nil, c, x), independent)
@@ -389,12 +408,16 @@ func (m *Model) Partial(k int, p Permutations) (*Partial, error) {
 		}
 		return f * df / (f*df + left)
 	}
-	out := &Partial{R2: share(s.f(k+1, last, s.y))}
-	var err error
-	if out.Test, err = s.test("partial R²", k+1, last, p, func(f float64) { out.Permuted = append(out.Permuted, share(f)) }); err != nil {
+	h := hypothesis{s, k + 1, last}
+	out := &Partial{R2: share(h.f(h.from, h.to, h.y))}
+	tests, permuted, err := s.test("partial R²", []hypothesis{h}, p)
+	if err != nil {
 		return nil, err
 	}
-	out.Permuted = out.Permuted[:out.Permutations] // without one that was stopped
+	out.Test = tests[0]
+	for _, f := range permuted[0] {
+		out.Permuted = append(out.Permuted, share(f))
+	}
 	return out, nil
 }
 
@@ -415,7 +438,7 @@ func (m *Model) contrast(t Tree) (*mat.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stratum{y: mat.NewDense(n-1, p, nil), name: m.whole.name, exchange: OrderAndSigns}
+	s := &stratum{response: &response{y: mat.NewDense(n-1, p, nil)}, name: m.whole.name, exchange: OrderAndSigns}
 	for i, c := range contrasts {
 		s.y.SetRow(i, c[:p])
 	}

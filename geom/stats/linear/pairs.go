@@ -51,12 +51,8 @@ func (p Pairs) String() string {
 // seen, with their Interaction in the model.
 func (m *Model) PairsOfMeans(factor Term, p Permutations) (Pairs, error) {
 	solve.NotNil(m)
-	pairs, err := m.pairs("pairs of means", factor.name, 1, func(c column, level string) float64 { return m.average(c, map[string]string{factor.name: level}, -1) },
+	return m.pairs("pairs of means", factor.name, 1, func(c column, level string) float64 { return m.average(c, map[string]string{factor.name: level}, -1) },
 		func(c column) bool { return c.has(factor.name) }, p)
-	for i := range pairs {
-		pairs[i].Angle, pairs[i].PAngle = math.NaN(), math.NaN()
-	}
-	return pairs, err
 }
 
 // PairsOfSlopes compares by how much, Distance, and to what direction, Angle, samples of the categories of a factor change for a unit of a
@@ -98,7 +94,8 @@ func (m *Model) average(c column, at map[string]string, without int) float64 {
 	return sum / float64(len(c.values))
 }
 
-// pairs compares the vectors of the levels of a factor whose rows of the design have this constant and these coefficients.
+// pairs compares the vectors of the levels of a factor whose rows of the design have this constant and these coefficients: means, with the constant 1, or
+// slopes, with 0, which have angles.
 func (m *Model) pairs(what, factor string, constant float64, coefficient func(c column, level string) float64, without func(c column) bool, p Permutations) (out Pairs, err error) {
 	defer name(&err, what)
 	all, err := m.compared(without, factor)
@@ -113,7 +110,10 @@ func (m *Model) pairs(what, factor string, constant float64, coefficient func(c 
 	numbers, tests, err := m.compare(what, rows, without, p, func(vectors *mat.Dense) (out []float64) {
 		for a, b := range Twos(len(levels)) {
 			x, y := vectors.RawRowView(a), vectors.RawRowView(b)
-			out = append(out, floats.Distance(x, y, 2), angle(x, y))
+			out = append(out, floats.Distance(x, y, 2), math.NaN())
+			if constant == 0 {
+				out[len(out)-1] = angle(x, y)
+			}
 		}
 		return out
 	})
@@ -197,23 +197,21 @@ func (m *Model) compare(what string, rows *mat.Dense, without func(c column) boo
 	}
 	var weights mat.Dense // the vectors are rows · β = weights · y
 	weights.Product(z.Slice(0, count, 1-first, columns), m.whole.inverse, stack(m.whole.basis))
-	var vectors, permuted mat.Dense
-	vectors.Mul(&weights, m.whole.y)
+	y := m.whole.short()
+	var vectors, fitted mat.Dense
+	vectors.Mul(&weights, y)
 	observed := numbers(&vectors)
-	_, residuals := null.fit(m.whole.y, len(null.basis))
-	var fitted mat.Dense
-	fitted.Sub(m.whole.y, residuals)
+	_, residuals := null.fit(y, len(null.basis))
+	fitted.Sub(y, residuals)
 	vectors.Mul(&weights, &fitted)
 	// Residuals vary less than errors, by the columns that were fitted, and a distance is no ratio to them as F is.
-	r := float64(m.whole.y.RawMatrix().Rows)
+	r := float64(y.RawMatrix().Rows)
 	residuals.Scale(math.Sqrt((r-float64(first))/(r-float64(len(null.basis)))), residuals)
-	turned := mat.DenseCopyOf(&weights) // in place of the rows of residuals, which are many numbers each
-	tests, err := p.Test(what, int(r), m.whole.exchange, observed, func(d *Draw) ([]float64, error) {
-		d.columns(turned, &weights)
-		permuted.Mul(turned, residuals)
-		permuted.Add(&permuted, &vectors)
-		return numbers(&permuted), nil
-	})
+	sums := newSums(&weights, m.whole.cells)
+	tests, err := p.onCores(what, int(r), m.whole.exchange, observed, func() statistic {
+		project := sums.of(residuals, &vectors)
+		return func(d *Draw) ([]float64, error) { return numbers(project(d)), nil }
+	}, nil)
 	return observed, tests, err
 }
 

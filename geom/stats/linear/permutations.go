@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
 	"gonum.org/v1/gonum/stat"
@@ -75,10 +78,23 @@ func (t Test) String() string {
 // tie is the share of an observed number by which an equal one may be smaller.
 const tie = 1e-9
 
+// statistic returns numbers of a draw, or nil for a draw that does not count.
+type statistic = func(d *Draw) ([]float64, error)
+
 // Test compares observed numbers with those of random draws of n rows: permuted returns them for a draw, in the same order, or nil for a draw
 // that does not count. See the rules in the comment of the package. It returns a Test for each number, or the first error of permuted. A draw
 // during which the task was stopped does not count.
 func (p Permutations) Test(name string, n int, what Exchange, observed []float64, permuted func(d *Draw) ([]float64, error)) ([]Test, error) {
+	return p.test(name, n, what, observed, 1, func() statistic { return permuted }, nil)
+}
+
+// onCores is Test on all cores: each has a statistic of its own, which does not draw from Draw.Random. seen, if it is not nil, gets the numbers of
+// the draws that count in their order.
+func (p Permutations) onCores(name string, n int, what Exchange, observed []float64, permuted func() statistic, seen func(values []float64)) ([]Test, error) {
+	return p.test(name, n, what, observed, runtime.GOMAXPROCS(0), permuted, seen)
+}
+
+func (p Permutations) test(name string, n int, what Exchange, observed []float64, cores int, permuted func() statistic, seen func(values []float64)) ([]Test, error) {
 	if p.N < 1 {
 		return nil, fmt.Errorf("%d permutations, want at least 1", p.N)
 	}
@@ -89,25 +105,57 @@ func (p Permutations) Test(name string, n int, what Exchange, observed []float64
 	}
 	tests := make([]Test, len(observed))
 	extreme := make([]int, len(observed))
-	d := newDraw(n)
-	d.Random = rand.New(rand.NewPCG(p.Seed, 0))
+	random := rand.New(rand.NewPCG(p.Seed, 0))
+	on := make([]statistic, cores)
+	for c := range on {
+		on[c] = permuted()
+	}
+	type result struct {
+		*Draw
+		values []float64
+		err    error
+	}
+	batch := make([]result, 1)
+	if cores > 1 {
+		batch = make([]result, 8*cores) // which are drawn one after the other
+	}
+	for i := range batch {
+		batch[i].Draw = newDraw(n)
+		batch[i].Random = random
+	}
 	drawn := 0
-	for k := 0; k < p.N && len(observed) > 0 && !task.Report(watch.Progress{Iteration: k, Total: p.N, Objective: observed[0]}); k++ {
-		d.next(what)
-		values, err := permuted(d)
+	for k := 0; k < p.N && len(observed) > 0; k += len(batch) {
+		batch = batch[:min(len(batch), p.N-k)]
+		for i := range batch {
+			if task.Report(watch.Progress{Iteration: k + i, Total: p.N, Objective: observed[0]}) {
+				break
+			}
+			batch[i].next(what)
+		}
 		if task.Stopped() {
 			break
 		}
-		if err != nil {
-			return nil, fmt.Errorf("permutation %d: %w", k, err)
+		share(len(on), len(batch), func(c, i int) {
+			values, err := on[c](batch[i].Draw)
+			batch[i].values, batch[i].err = slices.Clone(values), err
+		})
+		if task.Stopped() {
+			break
 		}
-		if values == nil {
-			continue
-		}
-		drawn++
-		for i, v := range values {
-			if o := observed[i]; math.IsNaN(v) || v >= o || v >= o-tie*math.Abs(o) {
-				extreme[i]++
+		for i, r := range batch {
+			if r.err != nil {
+				return nil, fmt.Errorf("permutation %d: %w", k+i, r.err)
+			}
+			if r.values == nil {
+				continue
+			}
+			if drawn++; seen != nil {
+				seen(r.values)
+			}
+			for j, v := range r.values {
+				if o := observed[j]; math.IsNaN(v) || v >= o || v >= o-tie*math.Abs(o) {
+					extreme[j]++
+				}
 			}
 		}
 	}
@@ -118,6 +166,22 @@ func (p Permutations) Test(name string, n int, what Exchange, observed []float64
 		}
 	}
 	return tests, nil
+}
+
+// share calls f for all numbers below n, on some cores.
+func share(cores, n int, f func(core, i int)) {
+	var all sync.WaitGroup
+	for c := range cores - 1 {
+		all.Go(func() {
+			for i := c + 1; i < n; i += cores {
+				f(c+1, i)
+			}
+		})
+	}
+	for i := 0; i < n; i += cores {
+		f(0, i)
+	}
+	all.Wait()
 }
 
 // Effect is an observed number beside those of random draws, on a scale on which these are about normal: a logarithm, or the inverse hyperbolic tangent of
@@ -153,10 +217,13 @@ type Ratio struct {
 // each (Bonferroni).
 type Ratios []Ratio
 
-// Add tests a ratio of two groups and appends it: permuted returns it for a draw of n rows.
-func (r *Ratios) Add(name string, p Permutations, a, b string, ratio float64, n int, what Exchange, permuted func(d *Draw) float64) error {
+// Add tests a ratio of two groups and appends it: permuted returns a function for each core that returns it for a draw of n rows.
+func (r *Ratios) Add(name string, p Permutations, a, b string, ratio float64, n int, what Exchange, permuted func() func(d *Draw) float64) error {
 	size := func(ratio float64) []float64 { return []float64{math.Abs(math.Log(ratio))} }
-	tests, err := p.Test(name, n, what, size(ratio), func(d *Draw) ([]float64, error) { return size(permuted(d)), nil })
+	tests, err := p.onCores(name, n, what, size(ratio), func() statistic {
+		of := permuted()
+		return func(d *Draw) ([]float64, error) { return size(of(d)), nil }
+	}, nil)
 	if err == nil {
 		*r = append(*r, Ratio{a, b, ratio, tests[0].P})
 	}

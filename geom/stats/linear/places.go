@@ -68,16 +68,11 @@ func (m *Model) Places(t Term, p Permutations) (out *Places, err error) {
 			f[c] = s.ratio(1, 2, square, max(0, totals[c]-all))
 		}
 	}
-	q := stack(s.basis)
-	permuted := mat.DenseCopyOf(q)
-	var explained mat.Dense
-	explained.Mul(q, reduced)
-	of(&explained)
+	project := newSums(stack(s.basis), s.cells).of(reduced, nil)
+	of(project(newDraw(rows)))
 	out = &Places{F: slices.Clone(f), Least: 1}
 	tests, err := p.Test(what, rows, s.exchange, out.F, func(d *Draw) ([]float64, error) {
-		d.columns(permuted, q)
-		explained.Mul(permuted, reduced)
-		of(&explained)
+		of(project(d))
 		return slices.Repeat([]float64{floats.Max(f)}, columns), nil
 	})
 	if err != nil {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+	"sync"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -13,12 +15,27 @@ import (
 // stratum is a linear model with residuals that are exchangeable under the null hypothesis: of the rows of y, the residuals of the model
 // with the terms before the one that is tested.
 type stratum struct {
-	y          *mat.Dense // [R, p]
-	frame                 // of what explains y; of a stratum of levels the basis alone
-	blocks     [][2]int   // from where to where in the basis the constant and the terms are; empty for those that are not of this stratum
-	name       string     // of what is left
-	negligible float64    // a sum of squares of rounding errors
-	exchange   Exchange   // with signs where these are arbitrary
+	*response
+	frame               // of what explains y; of a stratum of levels the basis alone
+	blocks     [][2]int // from where to where in the basis the constant and the terms are; empty for those that are not of this stratum
+	name       string   // of what is left
+	negligible float64  // a sum of squares of rounding errors
+	exchange   Exchange // with signs where these are arbitrary
+	cells      [][]int  // of categories, in which the rows of the basis are alike; nil: one
+}
+
+// response is the rows that are explained.
+type response struct {
+	y *mat.Dense // [R, p]
+
+	once     sync.Once
+	narrowed *mat.Dense
+}
+
+// short returns the rows in no more columns than there are rows, with the same lengths and angles.
+func (r *response) short() *mat.Dense {
+	r.once.Do(func() { r.narrowed = narrow(r.y) })
+	return r.narrowed
 }
 
 // df is the number of degrees of freedom of the blocks from one to before another.
@@ -52,7 +69,7 @@ func (s *stratum) over(k, e int, columns []column, name string) (*stratum, error
 		return nil, fmt.Errorf("its levels have from %d to %d samples, and can be exchanged only if all have as many: leave some out, or take the means", least, most)
 	}
 	root := math.Sqrt(float64(most))
-	out := &stratum{y: mat.NewDense(len(levels), s.y.RawMatrix().Cols, nil), blocks: make([][2]int, e), name: name, negligible: s.negligible}
+	out := &stratum{response: &response{y: mat.NewDense(len(levels), s.y.RawMatrix().Cols, nil)}, blocks: make([][2]int, e), name: name, negligible: s.negligible}
 	for u, of := range levels {
 		for _, i := range of {
 			floats.AddScaled(out.y.RawRowView(u), 1/root, s.y.RawRowView(i))
@@ -117,7 +134,7 @@ func (s *stratum) squares(x *mat.Dense) (residual float64, blocks []float64) {
 	blocks = make([]float64, len(s.blocks))
 	for k, b := range s.blocks {
 		if b[1] > b[0] {
-			blocks[k] = sumOfSquares(explained.Slice(b[0], b[1], 0, x.RawMatrix().Cols))
+			blocks[k] = sumOfSquares(explained.Slice(b[0], b[1], 0, x.RawMatrix().Cols).(*mat.Dense))
 		}
 	}
 	return residual, blocks
@@ -136,11 +153,6 @@ func narrow(x *mat.Dense) *mat.Dense {
 	return mat.DenseCopyOf(l.Slice(0, rows, 0, rows))
 }
 
-func sumOfSquares(x mat.Matrix) float64 {
-	size := mat.Norm(x, 2)
-	return size * size
-}
-
 // f is the F of the blocks from one to before another in x.
 func (s *stratum) f(from, to int, x *mat.Dense) float64 {
 	residual, squares := s.squares(x)
@@ -155,58 +167,138 @@ func (s *stratum) ratio(from, to int, square, residual float64) float64 {
 	return square / float64(s.df(from, to)) / (residual / float64(s.left()))
 }
 
-// test tests the F of the blocks from one to before another. What is permuted has no part in the blocks before, and what the model with them
-// fits has none in these and those after them. It calls each, if it is not nil, with the permuted F.
-func (s *stratum) test(name string, from, to int, p Permutations, each func(f float64)) (Test, error) {
-	_, reduced := s.fit(s.y, s.blocks[from][0])
-	total := sumOfSquares(reduced)
-	by := s.explainByColumns // in as many steps a permutation as the basis has columns, times R times p
-	if rows, columns := reduced.Dims(); 4*rows < len(s.basis)*columns && rows <= 4000 {
-		by = s.explainByProducts // in about 4 R² steps, and the memory of three matrices of R² numbers
+// hypothesis is that the blocks from one to before another of a basis explain nothing beside those before.
+type hypothesis struct {
+	*stratum
+	from, to int
+}
+
+// columns are those of the basis from which to before which the blocks are.
+func (h hypothesis) columns() (from, to int) { return h.blocks[h.from][0], h.blocks[h.to-1][1] }
+
+// explain returns, for each of some hypotheses, the sums of squares which the whole basis and the blocks in question explain of the permuted residuals
+// of the model without these and those after them.
+type explain = func(d *Draw) (all, some []float64)
+
+// test tests hypotheses about the rows of the stratum by their F, and returns the F of the draws for each. What is permuted has no part in
+// the blocks before, and what the model with them fits has none in these and those after them.
+func (s *stratum) test(name string, of []hypothesis, p Permutations) (tests []Test, permuted [][]float64, err error) {
+	rows, columns := s.short().Dims()
+	sums := newSums(stack(s.basis), s.cells)
+	steps := (sums.steps() + len(of)*len(s.basis)*len(s.basis)) * columns // of a draw, for all hypotheses
+	by, together := func(of []hypothesis) func() explain { return s.byColumns(of, sums) }, len(of)
+	if 4*rows*rows*len(of) < steps && rows <= 4000 { // 4 R² steps for one hypothesis, and the memory of three matrices of R² numbers
+		by, together = s.byProducts, 1
 	}
-	explain, permuted := by(s.blocks[from][0], s.blocks[to-1][1], reduced), mat.DenseCopyOf(reduced)
-	tests, err := p.Test(name, reduced.RawMatrix().Rows, s.exchange, []float64{s.f(from, to, s.y)}, func(d *Draw) ([]float64, error) {
-		all, square := explain(d)
-		f := s.ratio(from, to, square, total-all)
-		if total-all < 1e-3*total { // the difference has cancelled
-			d.rows(permuted, reduced)
-			f = s.f(from, to, permuted)
+	for some := range slices.Chunk(of, together) {
+		found, fs, err := s.testBy(name, some, by(some), p)
+		if err != nil {
+			return nil, nil, err
 		}
-		if each != nil {
-			each(f)
+		tests, permuted = append(tests, found...), append(permuted, fs...)
+	}
+	return tests, permuted, nil
+}
+
+// testBy does so with sums of squares by one of two ways.
+func (s *stratum) testBy(name string, of []hypothesis, by func() explain, p Permutations) (tests []Test, permuted [][]float64, err error) {
+	observed, reduced, totals := make([]float64, len(of)), make([]*mat.Dense, len(of)), make([]float64, len(of))
+	short := s.short()
+	for k, h := range of {
+		from, _ := h.columns()
+		observed[k] = h.f(h.from, h.to, h.y)
+		_, reduced[k] = h.fit(short, from)
+		totals[k] = sumOfSquares(reduced[k])
+	}
+	permuted = make([][]float64, len(of))
+	tests, err = p.onCores(name, short.RawMatrix().Rows, s.exchange, observed, func() statistic {
+		explain, rows, f := by(), new(mat.Dense), make([]float64, len(of))
+		return func(d *Draw) ([]float64, error) {
+			all, some := explain(d)
+			for k, h := range of {
+				f[k] = h.ratio(h.from, h.to, some[k], totals[k]-all[k])
+				if totals[k]-all[k] < 1e-3*totals[k] { // the difference has cancelled
+					if rows.IsEmpty() {
+						rows = mat.DenseCopyOf(short)
+					}
+					d.rows(rows, reduced[k])
+					f[k] = h.f(h.from, h.to, rows)
+				}
+			}
+			return f, nil
 		}
-		return []float64{f}, nil
+	}, func(f []float64) {
+		for k := range of {
+			permuted[k] = append(permuted[k], f[k])
+		}
 	})
-	if err != nil {
-		return Test{}, err
-	}
-	return tests[0], nil
+	return tests, permuted, err
 }
 
-// explainByColumns returns a function that tells which sums of squares the whole basis and its columns from one to before another explain of the
-// permuted rows of x: it permutes the columns of the basis in place of the rows of x, which are many numbers each, and multiplies them by x.
-func (s *stratum) explainByColumns(from, to int, x *mat.Dense) func(d *Draw) (all, some float64) {
+// byColumns multiplies the basis Q and the permuted rows Πy, once for all hypotheses: the residuals of a model with columns N of the basis are y − Nᵀ(Ny), of
+// which the basis explains QΠy − QΠNᵀ(Ny).
+func (s *stratum) byColumns(of []hypothesis, sums *sums) func() explain {
+	_, y := s.fit(s.short(), s.blocks[0][1])
 	q := stack(s.basis)
-	permuted := mat.DenseCopyOf(q)
-	var explained mat.Dense
-	return func(d *Draw) (all, some float64) {
-		d.columns(permuted, q)
-		explained.Mul(permuted, x)
-		return sumOfSquares(&explained), sumOfSquares(explained.Slice(from, to, 0, explained.RawMatrix().Cols))
+	m, n := q.Dims()
+	_, columns := y.Dims()
+	rows := mat.NewDense(n, columns+m, nil) // y, and the columns of the basis
+	rows.Augment(y, q.T())
+	type part struct{ null, explained, block *mat.Dense } // the columns N and those in question, in coordinates of the basis; Ny
+	parts := make([]part, len(of))
+	for k, h := range of {
+		var turn, explained mat.Dense
+		turn.Mul(stack(h.basis), q.T())
+		from, to := h.columns()
+		parts[k].block = mat.DenseCopyOf(turn.Slice(from, to, 0, m))
+		if from > 0 {
+			parts[k].null = mat.DenseCopyOf(turn.Slice(0, from, 0, m))
+			explained.Product(parts[k].null, q, y)
+			parts[k].explained = &explained
+		}
+	}
+	return func() explain {
+		project := sums.of(rows, nil)
+		turned, block, left := make([]mat.Dense, len(of)), make([]mat.Dense, len(of)), mat.NewDense(m, columns, nil)
+		all, some := make([]float64, len(of)), make([]float64, len(of))
+		return func(d *Draw) (_, _ []float64) {
+			projected := project(d)
+			whole, basis := projected.Slice(0, m, 0, columns), projected.Slice(0, m, columns, columns+m)
+			for k, p := range parts {
+				explained := whole.(*mat.Dense)
+				if p.null != nil {
+					turned[k].Mul(basis, p.null.T())
+					left.Copy(whole)
+					addProduct(left, -1, &turned[k], p.explained)
+					explained = left
+				}
+				block[k].Mul(p.block, explained)
+				all[k], some[k] = sumOfSquares(explained), sumOfSquares(&block[k])
+			}
+			return all, some
+		}
 	}
 }
 
-// explainByProducts is explainByColumns for many columns, as those of individuals, or many numbers: with the projection H = QᵀQ to the
+// byProducts is byColumns for many columns, as those of individuals, or many numbers, and one hypothesis: with the projection H = QᵀQ to the
 // columns Q of the basis and G = xxᵀ the sum of squares is Σ_ij H_ij G_ij, with G permuted, however many of either there are.
-func (s *stratum) explainByProducts(from, to int, x *mat.Dense) func(d *Draw) (all, some float64) {
+func (s *stratum) byProducts(of []hypothesis) func() explain {
+	h := of[0]
+	from, to := h.columns()
+	_, x := h.fit(h.y, from)
 	rows, _ := x.Dims()
 	whole, block := mat.NewSymDense(rows, nil), mat.NewSymDense(rows, nil)
 	var gram mat.Dense
-	q := stack(s.basis)
+	q := stack(h.basis)
 	gram.Mul(x, x.T())
 	whole.SymOuterK(1, q.T())
 	block.SymOuterK(1, q.Slice(from, to, 0, rows).T())
-	return func(d *Draw) (all, some float64) { return d.Traces(&gram, whole, block) }
+	return func() explain {
+		return func(d *Draw) (all, some []float64) {
+			first, second := d.Traces(&gram, whole, block)
+			return []float64{first}, []float64{second}
+		}
+	}
 }
 
 // Traces returns Σ_ij H_ij G_ij for two H and the products G = xxᵀ of permuted rows of x, given those of the rows as they are.
@@ -230,16 +322,5 @@ func (d *Draw) Traces(gram *mat.Dense, one, other *mat.SymDense) (first, second 
 func (d *Draw) rows(out, x *mat.Dense) {
 	for i, j := range d.Order {
 		floats.ScaleTo(out.RawRowView(i), d.Sign[i], x.RawRowView(j))
-	}
-}
-
-// columns writes the columns of q into out such that out · x is q times the permuted rows of x.
-func (d *Draw) columns(out, q *mat.Dense) {
-	rows, _ := q.Dims()
-	for c := range rows {
-		from, to := q.RawRowView(c), out.RawRowView(c)
-		for i, j := range d.Order {
-			to[j] = d.Sign[i] * from[i]
-		}
 	}
 }
