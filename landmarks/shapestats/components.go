@@ -8,20 +8,22 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/solve"
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/tree"
+	"anatomy/landmarks/morpho"
 )
 
 // Components are principal components of N rows, those that vary.
 type Components struct {
 	Axes   [][]float64 // [k][p], of length 1; the largest number of each is positive
-	Scores [][]float64 // [k][N], ⟨row less mean, axis⟩
+	Scores [][]float64 // [k][N], ⟨row less mean, axis⟩, or less what is estimated for the root of a tree
 	Shares []float64   // [k], of the variance
 }
 
 // Components returns the principal components of the residuals of the model: of one without terms those of the shapes. On a tree they are not
-// phylogenetic ones. It is an error if all residuals are 0.
+// the PhylogeneticComponents. It is an error if all residuals are 0.
 func (m *Model) Components() (*Components, error) {
 	solve.NotNil(m)
 	out, err := principal(m.Residuals)
@@ -41,18 +43,53 @@ func (c *Components) most(free int) int {
 	return max(1, k)
 }
 
+// PhylogeneticComponents returns the phylogenetic principal components of shapes on a tree whose leaves are the specimens (L. Revell, Size-correction and
+// principal components for interspecific comparative studies, Evolution 63, 2009): eigenvectors of the rates of evolution R = UᵀU/(N − 1) by Brownian
+// motion, with the phylogenetically independent contrasts U. Scores are those of the leaves in their order, seen from the estimate for the
+// root. They are correlated, and their variances are not the Shares, which are those of the trace of R. The shapes are aligned as for Fit. It has the errors
+// of OnTree and TangentShapes.
+func PhylogeneticComponents(d *morpho.Dataset, t *tree.Tree) (*Components, error) {
+	var out *Components
+	err := onTree(d, t, func(rows [][]float64, _ linear.Data) error {
+		contrasts, root, err := t.Contrasts(rows)
+		if err != nil {
+			return err
+		}
+		out, err = components(contrasts, rows, root, 0)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("phylogenetic principal components of %s: %w", d.Name, err)
+	}
+	return out, nil
+}
+
+// principal are the principal components of rows.
 func principal(rows [][]float64) (*Components, error) {
-	x := mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
-	var pc stat.PC
-	if !pc.PrincipalComponents(x, nil) {
+	mean := make([]float64, len(rows[0]))
+	for _, row := range rows {
+		floats.AddScaled(mean, 1/float64(len(rows)), row)
+	}
+	var off [][]float64
+	for _, row := range rows {
+		off = append(off, floats.SubTo(make([]float64, len(row)), row, mean))
+	}
+	return components(off, rows, mean, 1e-26*float64(len(rows)-1)) // of shapes of size 1 rounding has a variance of about 1e-32
+}
+
+// components have the axes along which the sum of squares of some rows is largest, from a least one on, and the scores of others seen from a centre.
+func components(of, rows [][]float64, centre []float64, least float64) (*Components, error) {
+	var svd mat.SVD
+	if !svd.Factorize(mat.NewDense(len(of), len(centre), slices.Concat(of...)), mat.SVDThinV) {
 		return nil, errors.New("the singular values were not found")
 	}
 	var v mat.Dense
-	pc.VectorsTo(&v)
-	variances := pc.VarsTo(nil)
+	svd.VTo(&v)
+	variances := svd.Values(nil)
+	floats.Mul(variances, variances)
 	total, out := floats.Sum(variances), &Components{}
 	for k, variance := range variances {
-		if !(variance > 1e-18*variances[0]) || variance < 1e-26 { // of shapes of size 1 rounding has about 1e-32
+		if !(variance > 1e-18*variances[0]) || variance < least {
 			break
 		}
 		axis := mat.Col(nil, k, &v)
@@ -69,7 +106,7 @@ func principal(rows [][]float64) (*Components, error) {
 		for _, row := range rows {
 			scores = append(scores, floats.Dot(row, axis))
 		}
-		floats.AddConst(-stat.Mean(scores, nil), scores)
+		floats.AddConst(-floats.Dot(centre, axis), scores)
 		out.Axes, out.Scores, out.Shares = append(out.Axes, axis), append(out.Scores, scores), append(out.Shares, variance/total)
 	}
 	if out.Axes == nil {

@@ -52,6 +52,7 @@ type analysis struct {
 	data      *morpho.Dataset
 	estimated map[string][]int // missing landmarks by specimens
 	slid      *morpho.SlidAlignment
+	joint     *joint   // nil without
 	links     [][2]int // of the wireframe
 	order     []string // names of the specimens as they were given
 	tree      *tree.Tree
@@ -415,15 +416,19 @@ func (a *analysis) vary() *Section {
 		s.add(surfaces)
 		a.method("The mesh of a specimen was warped by thin-plate splines of its landmarks.", "F. Bookstein, Principal warps: thin-plate splines and the decomposition of deformations, IEEE Trans. Pattern Analysis and Machine Intelligence 11, 1989")
 	}
-	t := &Table{Name: "components", Caption: "Principal components: share of the variance, and its cumulative sum.", Header: []string{"component", "share", "sum"}}
-	sum := 0.0
-	for k, share := range a.pca.Shares {
-		if sum += share; k < 10 {
-			t.Rows = append(t.Rows, []string{fmt.Sprint(k + 1), number(share), number(sum)})
-		}
-	}
-	s.add(t)
+	s.add(sharesTable("components", "Principal components: share of the variance, and its cumulative sum.", a.pca.Shares))
 	return s
+}
+
+// sharesTable has the first shares of components, and their sums.
+func sharesTable(name, caption string, shares []float64) *Table {
+	t := &Table{Name: name, Caption: caption, Header: []string{"component", "share", "sum"}}
+	sum := 0.0
+	for k, share := range shares[:min(len(shares), 10)] {
+		sum += share
+		t.Rows = append(t.Rows, []string{fmt.Sprint(k + 1), number(share), number(sum)})
+	}
+	return t
 }
 
 // anovaTable is a table of an analysis of variance.
@@ -646,14 +651,25 @@ func (a *analysis) phylogeny() *Section {
 	if len(a.pca.Scores) < 2 {
 		return s
 	}
+	phylogenetic := try.Get(shapestats.PhylogeneticComponents(a.data, a.tree))
+	s.add(&Figure{Name: "phylomorphospace", Caption: "The phylogeny with the species and their estimated ancestors (a) in the plane of the first two principal components of the shapes, with their shares of the variance, and (b) in that of the first two phylogenetic principal components, with their shares of the rate of evolution, seen from the estimated shape at the root.",
+		Drawing: viz.Row(
+			a.phylomorphospace(a.pca, "component").Title("(a) principal components"),
+			a.phylomorphospace(phylogenetic, "phylogenetic component").Title("(b) phylogenetic components"))})
+	a.method("Phylogenetic principal components are the eigenvectors of the covariance of independent contrasts. Their scores are correlated, because species are related.", "L. Revell, Size-correction and principal components for interspecific comparative studies, Evolution 63, 2009")
+	s.add(sharesTable("phylogenetic-components", "Phylogenetic principal components: share of the rate of evolution, and its cumulative sum.", phylogenetic.Shares))
+	return s
+}
+
+// phylomorphospace draws the tree in the plane of the first two components.
+func (a *analysis) phylomorphospace(c *shapestats.Components, name string) *viz.Figure {
 	var points [][]float64
 	for i := range a.data.Specimens {
-		points = append(points, []float64{a.pca.Scores[0][i], a.pca.Scores[1][i]})
+		points = append(points, []float64{c.Scores[0][i], c.Scores[1][i]})
 	}
 	nodes := try.Get(a.tree.Prune(points))
-	s.add(&Figure{Name: "phylomorphospace", Caption: "The phylogeny in the plane of the first two principal components of the shapes.",
-		Drawing: viz.Fig(viz.Phylomorphospace(a.tree, nodes.Mean)).XLabel(a.component(0)).YLabel(a.component(1))})
-	return s
+	label := func(k int) string { return fmt.Sprintf("%s %d (%s)", name, k+1, percent(c.Shares[k])) }
+	return viz.Fig(viz.Phylomorphospace(a.tree, nodes.Mean)).XLabel(label(0)).YLabel(label(1))
 }
 
 // describeMethods says what was done, by which program, after whom.

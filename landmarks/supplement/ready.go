@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
+	"anatomy/viz"
 )
 
 // Ready returns the data as New compares them: missing landmarks estimated, semi-landmarks slid along the curves of the question, and its joint at one angle.
@@ -64,6 +65,58 @@ func (a *analysis) ready(d *morpho.Dataset) {
 		}
 	}
 	a.data = try.Get(out.FixJoint(lists[0], lists[1], lists[2]))
+	a.joint = &joint{at: lists[0], resting: lists[1], moving: lists[2], before: out.Shapes(), after: a.data.Shapes()}
+}
+
+// joint is what was done about a joint.
+type joint struct {
+	at, resting, moving []int
+	before, after       [][][]float64
+}
+
+// figure has the specimens before and after, with the part at rest of each on the mean of these parts.
+func (j *joint) figure() (*Figure, error) {
+	still := slices.Concat(j.at, j.resting)
+	some := func(shape [][]float64, which []int) (out [][]float64) {
+		for _, l := range which {
+			out = append(out, shape[l])
+		}
+		return out
+	}
+	var parts [][][]float64
+	for _, shape := range j.before {
+		parts = append(parts, some(shape, still))
+	}
+	aligned, err := morpho.Procrustes(parts)
+	if err != nil {
+		return nil, err
+	}
+	var panels []*viz.Figure
+	for k, shapes := range [][][][]float64{j.before, j.after} {
+		var rest, moved [][]float64
+		var arms [][][]float64
+		for i, shape := range shapes {
+			onto, err := morpho.FitSimilarity(parts[i], aligned.Mean)
+			if err != nil {
+				return nil, err
+			}
+			shape = onto.Apply(shape)
+			rest, moved = append(rest, some(shape, still)...), append(moved, some(shape, j.moving)...)
+			arms = append(arms, [][]float64{shape[j.at[0]], morpho.Centroid(some(shape, j.moving))})
+		}
+		f := viz.Fig(viz.Lines(arms...).Color(viz.LightGrey), viz.Points(rest).Label("joint and part at rest"), viz.Points(moved).Label("moving part")).
+			Unit("sizes of the part at rest").Title([]string{"(a) as measured", "(b) joint fixed"}[k])
+		if len(j.at) == 2 { // along the hinge
+			axis := floats.SubTo(make([]float64, 3), aligned.Mean[1], aligned.Mean[0])
+			f.Camera(math.Atan2(axis[1], axis[0])*180/math.Pi, math.Asin(axis[2]/floats.Norm(axis, 2))*180/math.Pi)
+		}
+		panels = append(panels, f)
+	}
+	caption := "All specimens, with the parts at rest aligned, (a) as they were measured and (b) after the moving parts were rotated about the joint to their mean position. Lines join the joint and the centroid of the moving part."
+	if len(j.at) == 2 {
+		caption += " The view is along the axis of the hinge."
+	}
+	return &Figure{Name: "joint", Caption: caption, Drawing: viz.Row(panels...).SharedAxes()}, nil
 }
 
 // slide slides the semi-landmarks of the curves of the question.
@@ -121,7 +174,8 @@ func (a *analysis) describeReady(s *Section) {
 		}
 		a.method(fmt.Sprintf("Semi-landmarks slid by %s %s.", by, source), "P. Gunz, P. Mitteroecker and F. Bookstein, Semilandmarks in three dimensions, in: D. Slice, Modern Morphometrics in Physical Anthropology, 2005")
 	}
-	if a.Joint != "" {
+	if a.joint != nil {
+		s.add(try.Get(a.joint.figure()))
 		a.method("Parts of each specimen were rotated about their joint to the mean pose.", "D. Adams, Methods for shape analysis of landmark data from articulated structures, Evol. Ecol. Research 1, 1999")
 	}
 	if len(a.estimated) > 0 {

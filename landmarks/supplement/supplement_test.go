@@ -199,6 +199,12 @@ func TestAnyData(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+		if c.q.Joint != "" {
+			expect.Must(d.Figure("joint"))
+		}
+		if c.q.Tree != "" {
+			expect.Must(d.Table("phylogenetic-components"))
+		}
 		if w := words(d); !strings.Contains(w, c.want) || strings.Contains(w, "NaN") || strings.Contains(w, "  ") || strings.Contains(w, "%!") {
 			t.Errorf("%s: %s", name, w)
 		}
