@@ -14,6 +14,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // EndTolerance is what a most probable path may be off, relative to |y − x|, to be Converged: see Geodesic.Residual.
@@ -43,28 +44,22 @@ func (s *Space[P]) MostProbablePath(u Point[P], y P, sigma float64) (*Geodesic[P
 }
 
 // MostProbablePaths is MostProbablePath for many observations at once.
-func (s *Space[P]) MostProbablePaths(u Point[P], observations []P, sigma float64) ([]*Geodesic[P], error) {
+func (s *Space[P]) MostProbablePaths(u Point[P], observations []P, sigma float64) (_ []*Geodesic[P], err error) {
 	const what = "most probable path"
-	if err := s.Check(u); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if err := s.Base.CheckAll("observation", observations); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+	defer try.Named(&err, what)
+	try.Do(s.Check(u))
+	try.Do(s.Base.CheckAll("observation", observations))
 	rank, d := len(u.Frame), s.Base.M.Dim()
 	switch {
 	case !(sigma >= 0) || math.IsInf(sigma, 1):
-		return nil, fmt.Errorf("%s: noise of standard deviation %g", what, sigma)
+		return nil, fmt.Errorf("noise of standard deviation %g", sigma)
 	case sigma == 0 && rank < d:
-		return nil, fmt.Errorf("%s: %d frame vectors in dimension %d reach no given point: use a full frame or noise σ > 0", what, rank, d)
+		return nil, fmt.Errorf("%d frame vectors in dimension %d reach no given point: use a full frame or noise σ > 0", rank, d)
 	}
 	p := NewProbable(s.Base, s.Base.Vectors(observations))
 	p.task = s.Base.Begin(what)
 	defer p.task.End()
-	found, err := p.Paths(s.flat(u), sigma, Persistence)
-	if err != nil {
-		return nil, err
-	}
+	found := try.Get(p.Paths(s.flat(u), sigma, Persistence))
 	gs := make([]*Geodesic[P], len(found))
 	for i, g := range found {
 		gs[i] = Shaped(s.Base, g)
@@ -151,56 +146,40 @@ func NewProbable[P geom.Point](on geom.Of[P], ys [][]float64) *Probable {
 // From returns the most probable paths from u to observations with noise of standard deviation σ > 0. Their costs exceed the
 // minimum by no more than the tolerance, in units of log likelihood, or by more than that where the Excess says so: after 10,000 steps of
 // the integrator the search for a path ends. Paths that were given up stay as they are. It does not Check u.
-func (p *Probable) From(u Point[geom.Vec], sigma, tolerance float64) (*Found, error) {
+func (p *Probable) From(u Point[geom.Vec], sigma, tolerance float64) (_ *Found, err error) {
+	defer try.Catch(&err)
 	if p.paths == nil || len(p.paths[0].X) != p.paths[0].basis.count()*len(u.Frame) {
-		if err := p.face(u.X); err != nil {
-			return nil, err
-		}
-		if err := p.start(u, firstPieces); err != nil {
-			return nil, err
-		}
+		p.face(u.X)
+		p.start(u, firstPieces)
 	}
-	err := parallel(len(p.paths), func(i int) error {
-		s := p.paths[i]
-		if p.lost[i] && s.found != nil {
-			return nil
+	parallel(len(p.paths), func(i int) {
+		if s := p.paths[i]; !p.lost[i] || s.found == nil {
+			p.to(s, u, sigma, tolerance, s.work+effort)
 		}
-		return p.to(s, u, sigma, tolerance, s.work+effort)
 	})
-	return p.found(), err
+	return p.found(), nil
 }
 
 // face aligns the observations to a point.
-func (p *Probable) face(x []float64) (err error) {
-	p.ys, err = Aligned(p.space.Base, slices.Repeat([][]float64{x}, len(p.ys)), p.ys)
-	return err
+func (p *Probable) face(x []float64) {
+	p.ys = try.Get(Aligned(p.space.Base, slices.Repeat([][]float64{x}, len(p.ys)), p.ys))
 }
 
 // On goes on over a space that integrates otherwise.
 func (p *Probable) On(base *geom.Space[geom.Vec]) { p.space = Over(base) }
 
 // start sets all controls to 0, as splines on so many pieces.
-func (p *Probable) start(u Point[geom.Vec], pieces int) error {
+func (p *Probable) start(u Point[geom.Vec], pieces int) {
 	steps := p.steps(pieces, 0)
-	first, err := newSplines(pieces, steps)
-	if err != nil {
-		return err
-	}
-	half, err := newSplines(pieces/2, steps)
-	if err != nil {
-		return err
-	}
-	coarser, err := first.from(half)
-	if err != nil {
-		return err
-	}
+	first := try.Get(newSplines(pieces, steps))
+	half := try.Get(newSplines(pieces/2, steps))
+	coarser := try.Get(first.from(half))
 	p.paths = make([]*search, len(p.ys))
 	for i, y := range p.ys {
 		s := &search{aim: y, basis: first, coarser: coarser, sigma: 2 * floats.Distance(y, u.X, 2) / math.Sqrt(float64(len(y)))}
 		s.BFGS = solve.NewBFGS(make([]float64, first.count()*len(u.Frame)), nil)
 		p.paths[i] = s
 	}
-	return nil
 }
 
 // steps are those of the space, doubled until they suffice for splines on pieces and are not fewer than so many.
@@ -223,7 +202,7 @@ func (p *Probable) TryAgain() { clear(p.lost) }
 func (p *Probable) GivenUp(observation int) bool { return p.lost[observation] }
 
 // to brings σ to the one wanted, and the excess of the cost below the tolerance, unless the work is then more than most.
-func (p *Probable) to(s *search, u Point[geom.Vec], sigma, tolerance float64, most int) error {
+func (p *Probable) to(s *search, u Point[geom.Vec], sigma, tolerance float64, most int) {
 	level := max(s.sigma, sigma)
 	if s.found != nil && s.sigma <= fall*sigma {
 		level = sigma
@@ -234,9 +213,9 @@ func (p *Probable) to(s *search, u Point[geom.Vec], sigma, tolerance float64, mo
 		if !last {
 			limit = max(tolerance, roughly)
 		}
-		err := p.descend(s, u, level, limit, most, func() bool { return false })
-		if err != nil || last || s.reason != "" {
-			return err
+		p.descend(s, u, level, limit, most, func() bool { return false })
+		if last || s.reason != "" {
+			return
 		}
 		if level /= fall; level < 1.2*sigma {
 			level = sigma
@@ -246,7 +225,7 @@ func (p *Probable) to(s *search, u Point[geom.Vec], sigma, tolerance float64, mo
 
 // descend lowers the cost at one σ until its excess is at most the tolerance. It gives up with a reason where the work is more than most, and
 // without one after an evaluation for which enough returns true.
-func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float64, most int, enough func() bool) error {
+func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float64, most int, enough func() bool) {
 	rank := len(u.Frame)
 	if s.Hessian == nil {
 		s.Hessian = flat(u, s.basis, sigma)
@@ -254,19 +233,17 @@ func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float6
 		rescale(s.Hessian, s.sigma*s.sigma/(sigma*sigma))
 	}
 	s.sigma, s.Longest = sigma, longest
-	err := s.refine(rank, s.basis.pieces, p.steps(s.basis.pieces, s.basis.steps))
-	for err == nil {
+	s.refine(rank, s.basis.pieces, p.steps(s.basis.pieces, s.basis.steps))
+	for {
 		x := s.X
-		if err := p.step(s, u, tolerance); err != nil {
-			return err
-		}
+		p.step(s, u, tolerance)
 		finer := 2*s.basis.steps <= max(mostSteps, p.space.Base.Steps())
 		switch {
 		case p.told():
 			s.Stop()
-			return nil
+			return
 		case enough():
-			return nil
+			return
 		case s.found == nil || s.outside > 1 || s.Done && s.Excess > tolerance:
 			if !finer || s.work >= most {
 				switch turn := s.turn(); {
@@ -278,12 +255,12 @@ func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float6
 					s.reason = fmt.Sprintf("the path turns by %.2g rad in a step of %d", turn, s.basis.steps)
 				}
 				s.Stop()
-				return nil
+				return
 			}
 			if s.Done && s.outside == 0 {
 				s.Hessian = flat(u, s.basis, sigma)
 			}
-			err = s.refine(rank, s.basis.pieces, 2*s.basis.steps)
+			s.refine(rank, s.basis.pieces, 2*s.basis.steps)
 		case &x[0] == &s.Best[0] && s.found.rest > max(tolerance, 10*s.Excess):
 			pieces, steps := 2*s.basis.pieces, s.basis.steps
 			// What splines on short pieces say at the ends is the integrator's error, of fourth order in the length of a step.
@@ -295,35 +272,30 @@ func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float6
 			if steps > s.basis.steps && !finer {
 				s.reason = fmt.Sprintf("the controls take more than %d steps", s.basis.steps)
 				s.Stop()
-				return nil
+				return
 			}
-			err = s.refine(rank, pieces, steps)
+			s.refine(rank, pieces, steps)
 		case s.Done:
-			return nil
+			return
 		case s.work >= most:
 			s.reason = fmt.Sprintf("after %d evaluations, the last ones with %d steps, the cost is by %.2g above the minimum",
 				s.evaluations, s.basis.steps, s.Excess+s.found.rest)
 			s.Stop()
-			return nil
+			return
 		}
 	}
-	return err
 }
 
 // step takes one step of the search.
-func (p *Probable) step(s *search, u Point[geom.Vec], tolerance float64) error {
+func (p *Probable) step(s *search, u Point[geom.Vec], tolerance float64) {
 	x := s.X
-	now, gradient, err := p.try(s, u)
-	if err != nil {
-		return err
-	}
+	now, gradient := p.try(s, u)
 	s.Learn(now.cost, gradient, tolerance)
 	if math.IsInf(now.cost, 1) {
 		s.outside++
 	} else if &x[0] == &s.Best[0] {
 		s.found = now
 	}
-	return nil
 }
 
 // told reports progress, and returns whether the computation shall stop.
@@ -335,16 +307,10 @@ func (p *Probable) told() bool {
 }
 
 // refine starts again from the best controls, with splines on more pieces or for other steps.
-func (s *search) refine(rank, pieces, steps int) error {
+func (s *search) refine(rank, pieces, steps int) {
 	if pieces != s.basis.pieces || steps != s.basis.steps {
-		next, err := newSplines(pieces, steps)
-		if err != nil {
-			return err
-		}
-		from, err := next.from(s.basis)
-		if err != nil {
-			return err
-		}
+		next := try.Get(newSplines(pieces, steps))
+		from := try.Get(next.from(s.basis))
 		each := make([]float64, rank)
 		for a := range each {
 			each[a] = 1
@@ -363,18 +329,12 @@ func (s *search) refine(rank, pieces, steps int) error {
 		for k := range rank * next.count() {
 			s.Hessian.SetSym(k, k, s.Hessian.At(k, k)+1)
 		}
-		half, err := newSplines(pieces/2, steps)
-		if err != nil {
-			return err
-		}
-		if s.coarser, err = next.from(half); err != nil {
-			return err
-		}
+		half := try.Get(newSplines(pieces/2, steps))
+		s.coarser = try.Get(next.from(half))
 		s.basis, s.Best = next, best.RawMatrix().Data
 	}
 	s.found, s.outside, s.reason = nil, 0, ""
 	s.Restart()
-	return nil
 }
 
 // turn is the largest angle between the controls at the ends of a step.
@@ -402,7 +362,7 @@ func (s *search) controls(x []float64) [][]float64 {
 }
 
 // try evaluates the path at X.
-func (p *Probable) try(s *search, u Point[geom.Vec]) (*trial, []float64, error) {
+func (p *Probable) try(s *search, u Point[geom.Vec]) (*trial, []float64) {
 	rank, precision := len(u.Frame), 1/(s.sigma*s.sigma)
 	t := &trial{controls: s.controls(s.X)}
 	in := make([][][]float64, len(t.controls))
@@ -411,17 +371,14 @@ func (p *Probable) try(s *search, u Point[geom.Vec]) (*trial, []float64, error) 
 			in[j] = append(in[j], []float64{e})
 		}
 	}
-	out, err := p.at(s.basis.steps).Steer(u, in, [][]float64{s.aim})
-	if err != nil {
-		return nil, nil, err
-	}
+	out := try.Get(p.at(s.basis.steps).Steer(u, in, [][]float64{s.aim}))
 	s.evaluations++
 	s.work += s.basis.steps
 	t.Steered, t.energy = *out, floats.Dot(s.X, s.X)/2
 	t.cost = t.energy + precision/2*out.Mismatch[0]
 	if _, bad := notFinite([]float64{t.cost}); bad || !(out.Drift[0] <= driftLimit) {
 		t.cost = math.Inf(1)
-		return t, s.X, nil
+		return t, s.X
 	}
 	slope := mat.NewDense(len(t.controls), rank, nil)
 	for j := range t.controls {
@@ -436,7 +393,7 @@ func (p *Probable) try(s *search, u Point[geom.Vec]) (*trial, []float64, error) 
 	coarse.Product(s.coarser, s.coarser.T(), x)
 	coarse.Sub(x, &coarse)
 	t.rest = math.Pow(mat.Norm(&coarse, 2), 2) / 2 / decay
-	return t, gradient.RawMatrix().Data, nil
+	return t, gradient.RawMatrix().Data
 }
 
 // at is the frame bundle with other steps.
@@ -493,7 +450,8 @@ func (s *search) copied() *search {
 // Follow is From for the point u to which a step of Move leads from where paths were kept: it sets out with controls that would in
 // flat space leave the ends where they were. It ends early where one of them is far from the best ones, with an Excess above the
 // tolerance for it and perhaps for others: the step is too long. The step is that of x, and then those of the frame vectors.
-func (p *Probable) Follow(u Point[geom.Vec], step []float64, sigma, tolerance float64) (*Found, error) {
+func (p *Probable) Follow(u Point[geom.Vec], step []float64, sigma, tolerance float64) (_ *Found, err error) {
+	defer try.Catch(&err)
 	n, rank := len(u.X), len(u.Frame)
 	frame := mat.NewDense(rank, n, nil)
 	for a, nu := range u.Frame {
@@ -509,7 +467,7 @@ func (p *Probable) Follow(u Point[geom.Vec], step []float64, sigma, tolerance fl
 		return nil, errors.New("most probable path: the vectors of the frame become linearly dependent along the path: take a larger noise, or a frame of fewer vectors")
 	}
 	var tooLong atomic.Bool
-	err := parallel(len(p.kept), func(i int) error {
+	parallel(len(p.kept), func(i int) {
 		s := p.kept[i].copied()
 		c := s.Best
 		end := append([]float64{}, step[:n]...)
@@ -518,24 +476,23 @@ func (p *Probable) Follow(u Point[geom.Vec], step []float64, sigma, tolerance fl
 		}
 		var along, change mat.VecDense
 		along.MulVec(frame, mat.NewVecDense(n, end))
-		if err := factor.SolveVecTo(&change, &along); err != nil {
-			return fmt.Errorf("most probable path: %w", err)
-		}
+		try.Do(try.Name(factor.SolveVecTo(&change, &along), "most probable path"))
 		for l, one := range s.basis.one {
 			floats.AddScaled(c[l*rank:(l+1)*rank], -one, change.RawVector().Data)
 		}
 		p.paths[i] = s
 		if p.lost[i] {
-			return p.descend(s, u, sigma, tolerance, s.work+attention*s.basis.steps, func() bool { return false })
+			p.descend(s, u, sigma, tolerance, s.work+attention*s.basis.steps, func() bool { return false })
+			return
 		}
-		return p.descend(s, u, sigma, tolerance, s.work+patience*s.basis.steps, func() bool {
+		p.descend(s, u, sigma, tolerance, s.work+patience*s.basis.steps, func() bool {
 			if s.found == nil || s.Excess > tooFar {
 				tooLong.Store(true)
 			}
 			return tooLong.Load()
 		})
 	})
-	return p.found(), err
+	return p.found(), nil
 }
 
 // Tangent is the derivative of the end of a path, [n, …], by a step of Move, x first and then the frame vectors, and by the
@@ -544,19 +501,14 @@ type Tangent struct{ ByStart, ByControls *mat.Dense }
 
 // Tangents returns the derivatives of the ends of paths from u with constant controls, [P][m]. Each takes n + 1 developments with
 // their derivatives.
-func (p *Probable) Tangents(u Point[geom.Vec], constant [][]float64) ([]Tangent, error) {
+func (p *Probable) Tangents(u Point[geom.Vec], constant [][]float64) (_ []Tangent, err error) {
+	defer try.Catch(&err)
 	n, rank, steps := len(u.X), len(u.Frame), p.space.Base.Steps()
-	first, err := newSplines(firstPieces, p.steps(firstPieces, 0))
-	if err != nil {
-		return nil, err
-	}
-	basis, err := first.onSteps(steps)
-	if err != nil {
-		return nil, err
-	}
+	first := try.Get(newSplines(firstPieces, p.steps(firstPieces, 0)))
+	basis := try.Get(first.onSteps(steps))
 	space, modes := p.space, first.count()
 	tangents := make([]Tangent, len(constant))
-	err = parallel(len(constant), func(i int) error {
+	parallel(len(constant), func(i int) {
 		t := Tangent{mat.NewDense(n, (rank+1)*n, nil), mat.NewDense(n, modes*rank, nil)}
 		controls := func(copies int) [][][]float64 {
 			out := make([][][]float64, 2*steps+1)
@@ -567,19 +519,14 @@ func (p *Probable) Tangents(u Point[geom.Vec], constant [][]float64) ([]Tangent,
 			}
 			return out
 		}
-		s, err := space.Steer(u, controls(1), [][]float64{u.X})
-		if err != nil {
-			return err
-		}
+		s := try.Get(space.Steer(u, controls(1), [][]float64{u.X}))
 		// With x(1) less the unit vector k for an aim, the derivative of |x(1) − aim|²/2 is that of component k.
 		aims := make([][]float64, n)
 		for k := range aims {
 			aims[k] = slices.Clone(s.Ends[0])
 			aims[k][k]--
 		}
-		if s, err = space.Steer(u, controls(n), aims); err != nil {
-			return err
-		}
+		s = try.Get(space.Steer(u, controls(n), aims))
 		for k := range n {
 			for a, v := range append([][]float64{s.Pull[k].Horizontal}, s.Pull[k].Vertical...) {
 				for j, v := range v {
@@ -597,9 +544,8 @@ func (p *Probable) Tangents(u Point[geom.Vec], constant [][]float64) ([]Tangent,
 			}
 		}
 		tangents[i] = t
-		return nil
 	})
-	return tangents, err
+	return tangents, nil
 }
 
 // flat returns the Hessian of flat space, where the mean of the controls alone moves the end.
@@ -664,27 +610,23 @@ const Persistence = 100_000
 
 // Paths returns the most probable paths from u with what certifies them, for σ > 0 or for σ = 0 and a full frame. The search for a path
 // gives up after the given number of steps of the integrator, such as Persistence. It does not Check u.
-func (p *Probable) Paths(u Point[geom.Vec], sigma float64, steps int) ([]*Geodesic[geom.Vec], error) {
+func (p *Probable) Paths(u Point[geom.Vec], sigma float64, steps int) (_ []*Geodesic[geom.Vec], err error) {
+	defer try.Catch(&err)
 	if p.paths == nil {
-		if err := p.start(u, manyPieces); err != nil {
-			return nil, err
-		}
+		p.start(u, manyPieces)
 	}
-	if err := p.face(u.X); err != nil {
-		return nil, err
-	}
+	p.face(u.X)
 	gs := make([]*Geodesic[geom.Vec], len(p.ys))
-	err := parallel(len(gs), func(i int) (err error) {
-		p.paths[i].aim = p.ys[i]
-		gs[i], err = p.certified(p.paths[i], u, p.ys[i], sigma, steps)
-		p.lost[i] = err != nil || gs[i].Status == geom.Stalled
-		return err
+	parallel(len(gs), func(i int) {
+		p.paths[i].aim, p.lost[i] = p.ys[i], true
+		gs[i] = p.certified(p.paths[i], u, p.ys[i], sigma, steps)
+		p.lost[i] = gs[i].Status == geom.Stalled
 	})
-	return gs, err
+	return gs, nil
 }
 
 // certified finds a path, with more steps until twice as many change it by less than EndTolerance, and says so.
-func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma float64, steps int) (*Geodesic[geom.Vec], error) {
+func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma float64, steps int) *Geodesic[geom.Vec] {
 	rank, far := len(u.Frame), floats.Distance(y, u.X, 2)
 	enough := EndTolerance*far + 1e-13*floats.Norm(u.X, 2)
 	scale := sigma
@@ -696,58 +638,38 @@ func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma fl
 	accuracy := max(1e-18, math.Pow(enough/(4*scale), 2)/2)
 	most := s.work + steps
 	if s.basis.pieces < manyPieces {
-		if err := s.refine(rank, manyPieces, p.steps(manyPieces, s.basis.steps)); err != nil {
-			return nil, err
-		}
+		s.refine(rank, manyPieces, p.steps(manyPieces, s.basis.steps))
 	}
 	defer func() { s.aim = y }()
 	for {
-		var err error
 		if sigma > 0 {
-			err = p.to(s, u, sigma, accuracy, most)
+			p.to(s, u, sigma, accuracy, most)
 		} else {
-			err = p.exact(s, u, y, most)
-		}
-		if err != nil {
-			return nil, err
+			p.exact(s, u, y, most)
 		}
 		stopped, off := p.task != nil && p.task.Stopped(), math.Inf(1)
 		switch {
 		case s.found != nil && s.reason == "" && !stopped:
-			if off, err = p.checked(s, u, accuracy); err != nil {
-				return nil, err
-			}
+			off = p.checked(s, u, accuracy)
 		case s.found == nil && !stopped: // not even a path: the one that stays at u
 			reason := s.reason
 			clear(s.Best)
-			if err := s.refine(rank, s.basis.pieces, p.steps(s.basis.pieces, 0)); err != nil {
-				return nil, err
-			}
+			s.refine(rank, s.basis.pieces, p.steps(s.basis.pieces, 0))
 			s.reason = reason
 		}
 		unit := sigma * math.Sqrt(float64(len(y)))
 		if sigma == 0 {
 			unit = far
 			if s.found != nil {
-				missed, err := p.missed(s.found.Ends[0], y)
-				if err != nil {
-					return nil, err
-				}
-				off += missed
+				off += p.missed(s.found.Ends[0], y)
 			}
 		}
 		done := stopped || off <= enough || s.reason != ""
 		if !done && s.basis.steps <= max(mostSteps, p.space.Base.Steps()) {
 			continue
 		}
-		g, err := p.at(s.basis.steps).SteeredPath(u, s.controls(s.Best))
-		if err != nil {
-			return nil, err
-		}
-		missed, err := p.missed(g.End, y)
-		if err != nil {
-			return nil, err
-		}
+		g := try.Get(p.at(s.basis.steps).SteeredPath(u, s.controls(s.Best)))
+		missed := p.missed(g.End, y)
 		g.Mismatch = missed * missed
 		g.Iterations, g.Reason = s.evaluations, s.reason
 		if s.found != nil {
@@ -767,49 +689,36 @@ func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma fl
 				g.Reason = fmt.Sprintf("the path turns by %.2g rad in a step of %d", s.turn(), s.basis.steps)
 			}
 		}
-		return p.thinned(g), nil
+		return p.thinned(g)
 	}
 }
 
 // missed is the distance from the end of a path to an observation, Aligned to it.
-func (p *Probable) missed(end, y []float64) (float64, error) {
-	turned, err := Aligned(p.space.Base, [][]float64{end}, [][]float64{y})
-	if err != nil {
-		return 0, err
-	}
-	return floats.Distance(end, turned[0], 2), nil
+func (p *Probable) missed(end, y []float64) float64 {
+	turned := try.Get(Aligned(p.space.Base, [][]float64{end}, [][]float64{y}))
+	return floats.Distance(end, turned[0], 2)
 }
 
 // checked takes a step of the search with twice the steps, and returns by how much that moves the path at any time, with what the steps
 // and the pieces that are not there do to its end. It is +Inf where the step does not bring the search much nearer to the minimum, and the
 // excess of the cost is above the tolerance.
-func (p *Probable) checked(s *search, u Point[geom.Vec], tolerance float64) (float64, error) {
+func (p *Probable) checked(s *search, u Point[geom.Vec], tolerance float64) float64 {
 	rank, before := len(u.Frame), s.found.Ends[0]
-	if err := s.refine(rank, s.basis.pieces, 2*s.basis.steps); err != nil {
-		return 0, err
-	}
-	if err := p.step(s, u, 0); err != nil || s.found == nil {
-		return math.Inf(1), err
+	s.refine(rank, s.basis.pieces, 2*s.basis.steps)
+	if p.step(s, u, 0); s.found == nil {
+		return math.Inf(1)
 	}
 	first, excess, x := s.found.Ends[0], s.Excess, s.Best
 	if !s.Done {
-		if err := p.step(s, u, 0); err != nil {
-			return 0, err
-		}
+		p.step(s, u, 0)
 	}
 	if !(s.Excess <= max(excess/contraction, tolerance)) {
-		return math.Inf(1), nil
+		return math.Inf(1)
 	}
 	order := float64(p.space.Base.Method().Order)
 	off := s.sigma*math.Sqrt(2*(s.Excess+s.found.rest)) + floats.Distance(before, first, 2)/(math.Exp2(order)-1)
-	old, err := p.at(s.basis.steps).SteeredPath(u, s.controls(x))
-	if err != nil {
-		return 0, err
-	}
-	new, err := p.at(s.basis.steps).SteeredPath(u, s.controls(s.Best))
-	if err != nil {
-		return 0, err
-	}
+	old := try.Get(p.at(s.basis.steps).SteeredPath(u, s.controls(x)))
+	new := try.Get(p.at(s.basis.steps).SteeredPath(u, s.controls(s.Best)))
 	moved := 0.0
 	for k, x := range old.Path {
 		moved = max(moved, floats.Distance(x, new.Path[k], 2))
@@ -817,7 +726,7 @@ func (p *Probable) checked(s *search, u Point[geom.Vec], tolerance float64) (flo
 	if off += moved; math.IsNaN(off) {
 		off = math.Inf(1)
 	}
-	return off, nil
+	return off
 }
 
 // thinned leaves of the points of a path those at the times of the space's steps.
@@ -833,7 +742,7 @@ func (p *Probable) thinned(g *Geodesic[geom.Vec]) *Geodesic[geom.Vec] {
 
 // exact finds the path that ends at the observation, by the method of multipliers: σ is small beside the frame, and what the
 // path misses its observation by is added to what it aims at, until nothing is missed (J. Nocedal and S. J. Wright, chapter 17).
-func (p *Probable) exact(s *search, u Point[geom.Vec], y []float64, most int) error {
+func (p *Probable) exact(s *search, u Point[geom.Vec], y []float64, most int) {
 	const accuracy = 1e-14
 	frame := mat.NewDense(len(u.Frame), len(u.X), nil)
 	for a, v := range u.Frame {
@@ -841,34 +750,34 @@ func (p *Probable) exact(s *search, u Point[geom.Vec], y []float64, most int) er
 	}
 	var svd mat.SVD
 	if !svd.Factorize(frame, mat.SVDNone) {
-		return errors.New("most probable path: the singular values of the frame do not converge")
+		try.Fail("most probable path: the singular values of the frame do not converge")
 	}
 	sigma := 0.1 * svd.Values(nil)[len(u.Frame)-1]
 	for range multipliers {
-		if err := p.to(s, u, sigma, accuracy, most); err != nil || s.found == nil {
-			return err
+		if p.to(s, u, sigma, accuracy, most); s.found == nil {
+			return
 		}
 		off := floats.SubTo(make([]float64, len(y)), y, s.found.Ends[0])
 		if floats.Norm(off, 2) <= 1e-11*floats.Norm(u.X, 2) {
-			return nil
+			return
 		}
 		s.aim = floats.AddTo(off, off, s.aim)
 	}
-	return p.to(s, u, sigma, accuracy, most)
+	p.to(s, u, sigma, accuracy, most)
 }
 
-// parallel calls work for 0 … n−1 on all cores and returns the first error.
-func parallel(n int, work func(i int) error) error {
+// parallel calls work for 0 … n−1 on all cores. An error of one of them, or of several, ends it when all are done.
+func parallel(n int, work func(i int)) {
 	errs := make([]error, n)
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range min(n, runtime.GOMAXPROCS(0)) {
 		group.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				errs[i] = work(i)
+				errs[i] = try.Run(func() { work(i) })
 			}
 		})
 	}
 	group.Wait()
-	return errors.Join(errs...)
+	try.Do(errors.Join(errs...))
 }

@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // Space computes on the frame bundle of a manifold with numbers of Go. On and Over make it. Points and vectors have the type of
@@ -39,8 +40,8 @@ type operation struct {
 
 func (o operation) String() string { return "frame bundle, " + o.name }
 
-func (s *Space[P]) call(name string, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
-	return s.Base.Call(operation{name, s.Base.Method(), s.Base.Steps()}, fn, args...)
+func (s *Space[P]) call(name string, fn func(in []*Node) []*Node, args ...any) engine.Values {
+	return try.Get(s.Base.Call(operation{name, s.Base.Method(), s.Base.Steps()}, fn, args...))
 }
 
 // Point is a point u = (x, ν) of the frame bundle.
@@ -113,38 +114,31 @@ func (d *Development[P]) String() string {
 
 // Develop returns the development of a curve in R^m from u. The curve is a polygon given by its corners, at least 2; if they are
 // samples of a smooth curve, the error is O(n⁻²). The first corner need not be 0. A path that diverges is an error.
-func (s *Space[P]) Develop(u Point[P], curve [][]float64) (*Development[P], error) {
-	const what = "Develop"
-	if err := s.Check(u); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+func (s *Space[P]) Develop(u Point[P], curve [][]float64) (_ *Development[P], err error) {
+	defer try.Named(&err, "Develop")
+	try.Do(s.Check(u))
 	if len(curve) < 2 {
-		return nil, fmt.Errorf("%s: the curve has %d points, want at least 2", what, len(curve))
+		return nil, fmt.Errorf("the curve has %d points, want at least 2", len(curve))
 	}
 	for k, w := range curve {
 		if len(w) != len(u.Frame) {
-			return nil, fmt.Errorf("%s: point %d of the curve has %d coordinates, the frame %d vectors", what, k, len(w), len(u.Frame))
+			return nil, fmt.Errorf("point %d of the curve has %d coordinates, the frame %d vectors", k, len(w), len(u.Frame))
 		}
 		if i, bad := notFinite(w); bad {
-			return nil, fmt.Errorf("%s: coordinate %d of point %d of the curve is %g", what, i, k, w[i])
+			return nil, fmt.Errorf("coordinate %d of point %d of the curve is %g", i, k, w[i])
 		}
 	}
 	v := s.flat(u)
-	out, err := s.call(what, func(in []*Node) []*Node {
+	out := s.call("Develop", func(in []*Node) []*Node {
 		x, nu := Develop(s.Base.M, s.Base.Method(), in[0], in[1], in[2])
 		return []*Node{x, nu}
 	}, v.X, v.Frame, curve)
-	if err != nil {
-		return nil, err
-	}
-	return s.development(what, curve, out.Matrix(0), out.Array3(1))
+	return s.development(curve, out.Matrix(0), out.Array3(1)), nil
 }
 
-func (s *Space[P]) development(what string, curve, path []geom.Vec, frames [][]geom.Vec) (*Development[P], error) {
-	if err := diverges(what, path); err != nil {
-		return nil, err
-	}
-	return &Development[P]{Curve: curve, Path: s.Base.Points(path), Frames: s.frames(frames)}, nil
+func (s *Space[P]) development(curve, path []geom.Vec, frames [][]geom.Vec) *Development[P] {
+	diverges(path)
+	return &Development[P]{Curve: curve, Path: s.Base.Points(path), Frames: s.frames(frames)}
 }
 
 // pieceTolerance is the largest last step of the iteration for a piece of an anti-development, as a share of the piece.
@@ -154,25 +148,18 @@ const pieceTolerance = 1e-8
 // samples at even times, at least 2. It is the inverse of Develop. If the frame has fewer than d vectors, the development stays as
 // close to the path as it can, and Residual says how close. It is an error where two points of the path are too far apart for it to be
 // found, a radian or so on a sphere of radius 1.
-func (s *Space[P]) AntiDevelop(frame, path []P) (*Development[P], error) {
-	const what = "AntiDevelop"
+func (s *Space[P]) AntiDevelop(frame, path []P) (_ *Development[P], err error) {
+	defer try.Named(&err, "AntiDevelop")
 	if len(path) < 2 {
-		return nil, fmt.Errorf("%s: the path has %d points, want at least 2", what, len(path))
+		return nil, fmt.Errorf("the path has %d points, want at least 2", len(path))
 	}
-	if err := s.Base.CheckAll("point", path); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if err := s.Check(Point[P]{path[0], frame}); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+	try.Do(s.Base.CheckAll("point", path))
+	try.Do(s.Check(Point[P]{path[0], frame}))
 	given := s.Base.Vectors(path)
-	out, err := s.call(what, func(in []*Node) []*Node {
+	out := s.call("AntiDevelop", func(in []*Node) []*Node {
 		w, x, nu, last := AntiDevelop(s.Base.M, s.Base.Method(), in[0], in[1])
 		return []*Node{w, x, nu, last}
 	}, given, s.Base.Vectors(frame))
-	if err != nil {
-		return nil, err
-	}
 	curve, found, frames := out.Matrix(0), out.Matrix(1), out.Array3(2)
 	for k, change := range out.Matrix(3) {
 		size := func(e []float64) float64 {
@@ -184,17 +171,12 @@ func (s *Space[P]) AntiDevelop(frame, path []P) (*Development[P], error) {
 		}
 		piece := size(floats.SubTo(make([]float64, len(change)), curve[k+1], curve[k]))
 		if off := size(change); !(off <= pieceTolerance*piece+1e-13*floats.Norm(found[k], 2)) {
-			return nil, fmt.Errorf("%s: the piece of the path from point %d to point %d is too long for the iteration, whose last step changed it by %.2g of its length: give more points between them",
-				what, k, k+1, off/piece)
+			return nil, fmt.Errorf("the piece of the path from point %d to point %d is too long for the iteration, whose last step changed it by %.2g of its length: give more points between them",
+				k, k+1, off/piece)
 		}
 	}
-	d, err := s.development(what, curve, found, frames)
-	if err != nil {
-		return nil, err
-	}
-	if given, err = Aligned(s.Base.Flat(), found, given); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+	d := s.development(curve, found, frames)
+	given = try.Get(Aligned(s.Base.Flat(), found, given))
 	for k, x := range found {
 		d.Residual = max(d.Residual, floats.Distance(x, given[k], 2)/math.Sqrt(float64(len(x))))
 	}
@@ -251,38 +233,27 @@ func Shaped[P geom.Point](base *geom.Space[P], g *Geodesic[geom.Vec]) *Geodesic[
 
 // Exp returns the geodesic Exp_FM from u with the initial momentum p. A nil p.Vertical stands for P = 0. A path that diverges is an
 // error.
-func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (*Geodesic[P], error) {
-	const what = "Exp_FM"
-	if err := s.Check(u); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
+	defer try.Named(&err, "Exp_FM")
+	try.Do(s.Check(u))
 	v := s.flat(u)
-	if err := s.Base.CheckNumbers("horizontal momentum", p.Horizontal); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+	try.Do(s.Base.CheckNumbers("horizontal momentum", p.Horizontal))
 	vertical := s.Base.Vectors(p.Vertical)
 	if vertical == nil {
 		vertical = zeros(len(v.Frame), len(v.X))
 	}
 	if len(vertical) != len(u.Frame) {
-		return nil, fmt.Errorf("%s: the momentum has %d vertical parts, the frame %d vectors", what, len(vertical), len(u.Frame))
+		return nil, fmt.Errorf("the momentum has %d vertical parts, the frame %d vectors", len(vertical), len(u.Frame))
 	}
 	for k, p := range p.Vertical {
-		if err := s.Base.CheckNumbers(fmt.Sprintf("vertical momentum %d", k), p); err != nil {
-			return nil, fmt.Errorf("%s: %w", what, err)
-		}
+		try.Do(s.Base.CheckNumbers(fmt.Sprintf("vertical momentum %d", k), p))
 	}
-	out, err := s.call(what, func(in []*Node) []*Node {
+	out := s.call("Exp_FM", func(in []*Node) []*Node {
 		path := Shoot(s.Base.M, s.Base.Method(), s.Base.Steps(), in)
 		return append(path, Transpose(velocities(timesSecond(path[1]), path[2]), 0, 1))
 	}, v.X, v.Frame, s.Base.Vector(p.Horizontal), vertical)
-	if err != nil {
-		return nil, err
-	}
 	path := out.Matrix(0)
-	if err := diverges(what, path); err != nil {
-		return nil, err
-	}
+	diverges(path)
 	g := &Geodesic[P]{Start: u, Path: s.Base.Points(path), Frames: s.frames(out.Array3(1)), Velocities: out.Matrix(4)}
 	verticals := out.Array3(3)
 	for k, h := range out.Matrix(2) {
@@ -298,21 +269,15 @@ const rankTolerance = 1e-12
 
 // Check returns an error unless u is a point of the frame bundle: X must be a point of the manifold where the metric is regular, and
 // Frame must be 1 to d linearly independent tangent vectors at X.
-func (s *Space[P]) Check(u Point[P]) error {
-	if err := s.Base.CheckRegular("point", u.X); err != nil {
-		return err
-	}
+func (s *Space[P]) Check(u Point[P]) (err error) {
+	defer try.Catch(&err)
+	try.Do(s.Base.CheckRegular("point", u.X))
 	d := s.Base.M.Dim()
 	if m := len(u.Frame); m == 0 || m > d {
 		return fmt.Errorf("a frame of %d vectors in dimension %d, want 1 to %d", m, d, d)
 	}
-	if err := s.Base.Check("point", u.X, u.Frame...); err != nil {
-		return err
-	}
-	gram, err := s.Gram(u)
-	if err != nil {
-		return err
-	}
+	try.Do(s.Base.Check("point", u.X, u.Frame...))
+	gram := try.Get(s.Gram(u))
 	var eigen mat.EigenSym
 	if !eigen.Factorize(gram, false) {
 		return fmt.Errorf("the metric is not finite at the point: %v", mat.Formatted(gram))
@@ -325,15 +290,13 @@ func (s *Space[P]) Check(u Point[P]) error {
 }
 
 // Gram returns the matrix νᵀ g ν = ⟨ν_α, ν_β⟩_g, [m][m], of inner products of the frame vectors.
-func (s *Space[P]) Gram(u Point[P]) (*mat.SymDense, error) {
+func (s *Space[P]) Gram(u Point[P]) (_ *mat.SymDense, err error) {
+	defer try.Catch(&err)
 	v := s.flat(u)
-	out, err := s.call("Gram", func(in []*Node) []*Node {
+	out := s.call("Gram", func(in []*Node) []*Node {
 		at := geom.At(s.Base.M, in[0])
 		return []*Node{Gram(at.Manifold, at.X, at.Enter(geom.Vector, in[1]))}
 	}, v.X, v.Frame)
-	if err != nil {
-		return nil, err
-	}
 	m := len(u.Frame)
 	g := mat.NewSymDense(m, nil)
 	for i, row := range out.Matrix(0) {
@@ -344,14 +307,13 @@ func (s *Space[P]) Gram(u Point[P]) (*mat.SymDense, error) {
 	return g, nil
 }
 
-func diverges(what string, points [][]float64) error {
+func diverges(points [][]float64) {
 	for k, x := range points {
 		if i, bad := notFinite(x); bad {
-			return fmt.Errorf("%s: the path diverges at step %d of %d (coordinate %d is %g): it is too fast for the step or leaves the chart; use more steps or less momentum",
-				what, k, len(points)-1, i, x[i])
+			try.Fail("the path diverges at step %d of %d (coordinate %d is %g): it is too fast for the step or leaves the chart; use more steps or less momentum",
+				k, len(points)-1, i, x[i])
 		}
 	}
-	return nil
 }
 
 func notFinite(x []float64) (int, bool) {

@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/try"
 )
 
 // control returns the function of time, [m, B...], that has the values e, [2n + 1, m, B...], at the times 0, 1/2n, …, 1 and is linear
@@ -58,11 +59,12 @@ type Steered struct {
 // Charted manifold the paths stay in the chart centred at u.
 //
 // It does not Check u, so that an iteration need not at every step.
-func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float64) (*Steered, error) {
+func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float64) (_ *Steered, err error) {
+	defer try.Named(&err, "Steer")
 	if n := 2*s.Base.Steps() + 1; len(controls) != n || len(controls[0]) != len(u.Frame) || len(controls[0][0]) != len(ys) {
-		return nil, fmt.Errorf("Steer: controls are not [%d][%d][%d], of the times, the frame vectors and the points", n, len(u.Frame), len(ys))
+		return nil, fmt.Errorf("controls are not [%d][%d][%d], of the times, the frame vectors and the points", n, len(u.Frame), len(ys))
 	}
-	out, err := s.call("Steer", func(in []*Node) []*Node {
+	out := s.call("Steer", func(in []*Node) []*Node {
 		x, nu, e, y := in[0], in[1], in[2], in[3]
 		x, nu = copies(x, nu, y.Shape().Dim(0))
 		var ends, mismatch, pull, slope, drift *Node
@@ -82,9 +84,6 @@ func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float
 		}
 		return []*Node{mismatch, state[2], state[3], slope, pull, ends, drift}
 	}, u.X, u.Frame, controls, ys)
-	if err != nil {
-		return nil, err
-	}
 	vertical := out.Array3(2)
 	return &Steered{Ends: out.Matrix(5), Mismatch: out.Vector(0), Momenta: momenta(out.Matrix(1), vertical), Pull: momenta(out.Matrix(4), vertical),
 		Slope: out.Array3(3), Drift: out.Vector(6)}, nil
@@ -97,23 +96,18 @@ func change(a, b *Node) *Node {
 }
 
 // SteeredPath returns the path of Steer for one control, [2n + 1][m], with points and frames at the times 0, 1/n, …, 1.
-func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (*Geodesic[P], error) {
-	const what = "SteeredPath"
+func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (_ *Geodesic[P], err error) {
+	defer try.Named(&err, "SteeredPath")
 	steps := s.Base.Steps()
 	if len(controls) != 2*steps+1 {
-		return nil, fmt.Errorf("%s: controls at %d times, want %d", what, len(controls), 2*steps+1)
+		return nil, fmt.Errorf("controls at %d times, want %d", len(controls), 2*steps+1)
 	}
-	out, err := s.call(what, func(in []*Node) []*Node {
+	out := s.call("SteeredPath", func(in []*Node) []*Node {
 		field := func(m geom.Manifold) ode.Field { return DevelopmentField(m, control(in[2])) }
 		return geom.Path(s.Base.M, field, s.Base.Method(), steps, in[:2], geom.Vector)
 	}, u.X, u.Frame, controls)
-	if err != nil {
-		return nil, err
-	}
 	path := out.Matrix(0)
-	if err := diverges(what, path); err != nil {
-		return nil, err
-	}
+	diverges(path)
 	g := &Geodesic[P]{Start: s.point(u), Path: s.Base.Points(path), Frames: s.frames(out.Array3(1)), Steps: steps}
 	g.End = g.Path[steps]
 	for j, w := range simpson(steps) {

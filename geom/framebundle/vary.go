@@ -1,14 +1,13 @@
 package framebundle
 
 import (
-	"fmt"
-
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/try"
 )
 
 // Move returns the point to which u goes by a step. In coordinates x becomes x + dx, and the frame ν + dν moves so that its
@@ -16,12 +15,13 @@ import (
 // that is rough for the kernel is wild. On a Charted manifold x moves along the geodesic with velocity dx, and ν + dν parallel along it.
 //
 // Like what follows it is for optimisers, on lists of numbers.
-func (s *Space[P]) Move(u Point[geom.Vec], dx geom.Vec, dframe []geom.Vec) (Point[geom.Vec], error) {
+func (s *Space[P]) Move(u Point[geom.Vec], dx geom.Vec, dframe []geom.Vec) (_ Point[geom.Vec], err error) {
+	defer try.Catch(&err)
 	frame := [][]float64{dx}
 	for k, v := range u.Frame {
 		frame = append(frame, floats.AddTo(make([]float64, len(v)), v, dframe[k]))
 	}
-	out, err := s.call("Move", func(in []*Node) []*Node {
+	out := s.call("Move", func(in []*Node) []*Node {
 		m, x, nu := s.Base.M, in[0], in[1]
 		if geom.IsCharted(m) {
 			// The development of a straight line along the first vector of a longer frame.
@@ -35,9 +35,6 @@ func (s *Space[P]) Move(u Point[geom.Vec], dx geom.Vec, dframe []geom.Vec) (Poin
 		x = Add(x, Squeeze(SliceAxis(nu, 0, AxisRange(0, 1)), 0))
 		return []*Node{x, sharpFrame(m, x, covectors)}
 	}, u.X, frame)
-	if err != nil {
-		return Point[geom.Vec]{}, err
-	}
 	return Point[geom.Vec]{out.Vector(0), out.Matrix(1)[1:]}, nil
 }
 
@@ -51,15 +48,14 @@ func alongMove(m geom.Manifold, x, nu, p, vertical *Node) *Node {
 // LogVolume returns ½ log det(νᵀ g ν), the logarithm of the volume that the frame spans, and its derivative along Move. With σ > 0 it
 // is ½ log det(νᵀ E ν + σ²), E the Euclidean metric of the vectors that stand for points: the first of these is the
 // normalising constant of a normal distribution on the manifold, the second that of its observation with noise.
-func (s *Space[P]) LogVolume(u Point[geom.Vec], sigma float64) (float64, Momentum[geom.Vec], error) {
-	if err := s.Check(s.point(u)); err != nil {
-		return 0, Momentum[geom.Vec]{}, fmt.Errorf("LogVolume: %w", err)
-	}
+func (s *Space[P]) LogVolume(u Point[geom.Vec], sigma float64) (_ float64, _ Momentum[geom.Vec], err error) {
+	defer try.Named(&err, "LogVolume")
+	try.Do(s.Check(s.point(u)))
 	name := "log volume"
 	if sigma > 0 {
 		name = "noisy log volume"
 	}
-	out, err := s.call(name, func(in []*Node) []*Node {
+	out := s.call(name, func(in []*Node) []*Node {
 		x, nu, variance := in[0], in[1], Square(in[2])
 		var value, pull *Node
 		state := geom.InChart(s.Base.M, kinds, func(at geom.Local, y ode.State) ode.State {
@@ -79,8 +75,5 @@ func (s *Space[P]) LogVolume(u Point[geom.Vec], sigma float64) (float64, Momentu
 		}
 		return []*Node{value, pull, state[3]}
 	}, u.X, u.Frame, sigma)
-	if err != nil {
-		return 0, Momentum[geom.Vec]{}, err
-	}
 	return out.Scalar(0), Momentum[geom.Vec]{Horizontal: out.Vector(1), Vertical: out.Matrix(2)}, nil
 }

@@ -19,6 +19,7 @@ import (
 	"anatomy/geom/stats/chains"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 )
 
 // Observations are what is seen at the leaves of a tree: Lx with independent normal errors, where x are the landmarks there, or the
@@ -180,11 +181,9 @@ func Sample[P geom.Point](p stochastic.Process[P], t *tree.Tree, seen Observatio
 }
 
 // SampleAll is Sample for many independent sets of observations of one tree, all of them in one compiled call.
-func SampleAll[P geom.Point](p stochastic.Process[P], t *tree.Tree, seen []Observations[P], o Options) ([]*Posterior[P], error) {
-	s, err := newSampler(p, t, seen, o)
-	if err != nil {
-		return nil, err
-	}
+func SampleAll[P geom.Point](p stochastic.Process[P], t *tree.Tree, seen []Observations[P], o Options) (_ []*Posterior[P], err error) {
+	defer try.Named(&err, "guided.Sample")
+	s := try.Get(newSampler(p, t, seen, o))
 	if o.Particles > 0 {
 		return s.climb()
 	}
@@ -194,20 +193,16 @@ func SampleAll[P geom.Point](p stochastic.Process[P], t *tree.Tree, seen []Obser
 // iterations of the warm-up after which the guides are made anew, as shares of it.
 var renewals = []float64{0.06, 0.15, 0.3, 0.5, 0.7}
 
-func (s *sampler[P]) sample() ([]*Posterior[P], error) {
+func (s *sampler[P]) sample() (_ []*Posterior[P], err error) {
+	defer try.Catch(&err)
 	task := s.process.Space.Begin("guided.Sample")
 	defer task.End()
 	o := s.options
-	r, err := s.resume()
-	if err != nil {
-		return nil, err
-	}
+	r := s.resume()
 	k := s.total / s.groups
 	saved := time.Now()
 	if r == nil {
-		if err := s.begin(); err != nil {
-			return nil, err
-		}
+		try.Do(s.begin())
 		r = &run[P]{Of: s.identity(), Posteriors: s.empty(), Steps: make([]*stepSize, s.groups), Pace: 1}
 		for c := range r.Steps {
 			r.Steps[c] = newStepSize(0.02)
@@ -219,7 +214,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 	for ; r.Iteration < o.Warmup+o.Draws; r.Iteration++ {
 		it := r.Iteration
 		if task.Stopped() {
-			stopped = fmt.Errorf("guided.Sample: %w after %d of %d iterations", context.Cause(task.Context()), it, o.Warmup+o.Draws)
+			stopped = fmt.Errorf("%w after %d of %d iterations", context.Cause(task.Context()), it, o.Warmup+o.Draws)
 			break
 		}
 		if it%10 == 0 {
@@ -233,9 +228,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		}
 		warm := it < o.Warmup
 		if r.Renewed < len(renewals) && warm && float64(it) >= renewals[r.Renewed]*float64(o.Warmup) {
-			if err := s.renew(r); err != nil {
-				return nil, err
-			}
+			s.renew(r)
 		}
 		if it == o.Warmup {
 			for _, step := range steps {
@@ -247,10 +240,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		if float64(it) < renewals[1]*float64(o.Warmup) {
 			limit = few
 		}
-		m, err := s.move(steps, limit, r.Pace)
-		if err != nil {
-			return nil, err
-		}
+		m := try.Get(s.move(steps, limit, r.Pace))
 		r.Log = m.log
 		if warm {
 			s.revive(r.Log)
@@ -267,9 +257,7 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 		if warm {
 			r.Logs, r.Scores, r.Angles = append(r.Logs, m.u), append(r.Scores, m.scores), append(r.Angles, m.angles)
 			if r.Renewed < len(renewals) && it%max(3, o.Warmup/40) == 0 {
-				if err := s.look(&r.Seen); err != nil {
-					return nil, err
-				}
+				try.Do(s.look(&r.Seen))
 			}
 			continue
 		}
@@ -285,19 +273,16 @@ func (s *sampler[P]) sample() ([]*Posterior[P], error) {
 }
 
 // renew makes the guides anew from what the warm-up has seen.
-func (s *sampler[P]) renew(r *run[P]) error {
+func (s *sampler[P]) renew(r *run[P]) {
 	r.Renewed++
 	if r.Seen != nil {
 		s.learn(r.Logs, r.Scores)
-		if err := s.guide(r.Seen); err != nil {
-			return err
-		}
+		try.Do(s.guide(r.Seen))
 	}
 	r.Seen, r.Logs, r.Scores, r.Angles = nil, nil, nil, nil
 	for _, step := range r.Steps {
 		step.restart()
 	}
-	return nil
 }
 
 // end assesses the draws that there are.
@@ -430,21 +415,16 @@ func (s *sampler[P]) origin() {
 }
 
 // begin puts the chains where they start and makes the first guides: towards what the guides themselves take for the mean.
-func (s *sampler[P]) begin() error {
+func (s *sampler[P]) begin() (err error) {
+	defer try.Catch(&err)
 	s.origin()
 	var last visits
 	for range 4 {
-		if err := s.guide(last); err != nil {
-			return err
-		}
+		try.Do(s.guide(last))
 		last = nil
-		if err := s.look(&last); err != nil {
-			return err
-		}
+		try.Do(s.look(&last))
 	}
-	if err := s.guide(last); err != nil {
-		return err
-	}
+	try.Do(s.guide(last))
 	s.w, s.xi = s.normal(startSize, s.w.Shape().Dimensions...), s.normal(1, s.xi.Shape().Dimensions...)
 	for c := range s.y {
 		for j := range s.y[c] {
@@ -690,19 +670,17 @@ func (s *stepSize) restart() {
 
 func (s *stepSize) value() float64 { return math.Exp(s.Log) }
 
-func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Observations[P], o Options) (*sampler[P], error) {
-	const what = "guided.Sample"
-	if err := p.Check(); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Observations[P], o Options) (_ *sampler[P], err error) {
+	defer try.Catch(&err)
+	try.Do(p.Check())
 	if geom.IsCharted(p.Space.M) {
-		return nil, fmt.Errorf("%s: %T has charts: processes are guided in coordinates only", what, p.Space.M)
+		try.Fail("%T has charts: processes are guided in coordinates only", p.Space.M)
 	}
 	if o.Particles < 0 {
-		return nil, fmt.Errorf("%s: %d particles, want at least 1, or 0 for chains", what, o.Particles)
+		try.Fail("%d particles, want at least 1, or 0 for chains", o.Particles)
 	}
 	if o.Particles > 0 && (o.Warmup != 0 || o.Draws != 0 || o.Save != "") {
-		return nil, fmt.Errorf("%s: particles have no Warmup, no Draws and no file to Save: there is one draw of each", what)
+		try.Fail("particles have no Warmup, no Draws and no file to Save: there is one draw of each")
 	}
 	for _, x := range []struct {
 		number   *int
@@ -713,15 +691,13 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 			*x.number = x.standard
 		}
 		if *x.number < 1 {
-			return nil, fmt.Errorf("%s: %d %s, want at least 1", what, *x.number, x.name)
+			try.Fail("%d %s, want at least 1", *x.number, x.name)
 		}
 	}
-	if err := t.CheckLengths(); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+	try.Do(t.CheckLengths())
 	for i, length := range t.Length {
 		if !(length >= 0) || math.IsInf(length, 1) {
-			return nil, fmt.Errorf("%s: the edge above %s has length %g, want a finite number from 0", what, t.Label(i), length)
+			try.Fail("the edge above %s has length %g, want a finite number from 0", t.Label(i), length)
 		}
 	}
 	s := &sampler[P]{model: newModel(p), plan: newPlan(t), process: p, options: o, data: data,
@@ -735,39 +711,31 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 	}
 	s.rng = rand.New(s.source)
 	if len(s.order) == 0 {
-		return nil, fmt.Errorf("%s: the tree has no edge of a length", what)
+		try.Fail("the tree has no edge of a length")
 	}
 	s.start = start(p, s.model)
-	if err := s.free(what); err != nil {
-		return nil, err
-	}
+	s.free()
 	if len(data) == 0 {
-		return nil, fmt.Errorf("%s: no observations", what)
+		try.Fail("no observations")
 	}
 	s.options.Unknown = slices.Clone(o.Unknown)
-	if err := s.assign(what, t); err != nil {
-		return nil, err
-	}
+	s.assign(t)
 	for g := range s.data {
-		if err := s.enter(what, g); err != nil {
-			return nil, err
-		}
+		s.enter(g)
 	}
 	size := float64(o.Steps) * float64(s.total) * float64(len(s.order)) * float64(s.k*s.d)
 	messages := float64(len(places(len(o.Unknown)))) * float64(o.Steps) * float64(s.groups) * float64(len(s.order)) * float64(s.n*(s.n+s.d))
-	return s, engine.Fits(what, 8*(40*size+3*messages))
+	return s, engine.Fits("the run", 8*(40*size+3*messages))
 }
 
 // assign gives the unknowns of the options their priors' checks and their branches: no two are one number.
-func (s *sampler[P]) assign(what string, t *tree.Tree) error {
+func (s *sampler[P]) assign(t *tree.Tree) {
 	unknown := s.options.Unknown
 	clade := make([]int, len(t.Parent)) // 1 + which unknown is that of the edge above node i
 	for j, u := range unknown {
-		if err := u.Prior.check(what + ": " + u.Name); err != nil {
-			return err
-		}
+		try.Do(u.Prior.check(u.Name))
 		if k := slices.IndexFunc(unknown[:j], u.same); k >= 0 {
-			return fmt.Errorf("%s: the unknowns %d and %d, %s and %s, are one number: leave one out", what, k, j, unknown[k].Name, u.Name)
+			try.Fail("the unknowns %d and %d, %s and %s, are one number: leave one out", k, j, unknown[k].Name, u.Name)
 		}
 		switch {
 		case u.kind == noise:
@@ -776,31 +744,28 @@ func (s *sampler[P]) assign(what string, t *tree.Tree) error {
 			s.options.Unknown[j].branches = s.order
 		case u.kind == rate:
 			nodes, err := t.Clade(u.leaves...)
-			if err != nil {
-				return fmt.Errorf("%s: %s: %w", what, u.Name, err)
-			}
+			try.Do(try.Name(err, "%s", u.Name))
 			for _, i := range nodes {
 				if k := clade[i]; k > 0 && i > 0 {
-					return fmt.Errorf("%s: the edge above %s has two rates, %s and %s: name clades that share no edge", what, t.Label(i), unknown[k-1].Name, u.Name)
+					try.Fail("the edge above %s has two rates, %s and %s: name clades that share no edge", t.Label(i), unknown[k-1].Name, u.Name)
 				}
 				clade[i] = 1 + j
 			}
 			if !slices.ContainsFunc(nodes, func(i int) bool { return i > 0 && s.stands[i] == i }) {
-				return fmt.Errorf("%s: %s is the rate of edges without length, which nothing depends on", what, u.Name)
+				try.Fail("%s is the rate of edges without length, which nothing depends on", u.Name)
 			}
 			s.options.Unknown[j].branches = nodes
 		case u.kind == param && (u.param < 0 || u.param >= len(s.process.Params)):
-			return fmt.Errorf("%s: %s is parameter %d of a process that has %d", what, u.Name, u.param, len(s.process.Params))
+			try.Fail("%s is parameter %d of a process that has %d", u.Name, u.param, len(s.process.Params))
 		case u.kind == param && !number(s.process.Params[u.param]):
-			return fmt.Errorf("%s: %s is parameter %d of the process, %v, which is not one number: give numbers that are unknown a parameter each", what, u.Name, u.param, s.process.Params[u.param])
+			try.Fail("%s is parameter %d of the process, %v, which is not one number: give numbers that are unknown a parameter each", u.Name, u.param, s.process.Params[u.param])
 		}
 	}
-	return nil
 }
 
 // mapped returns the matrix that takes a state, k rows for each of n landmarks or coordinates, to what is observed of it: rows of a map, or all that there is
 // without one.
-func (s *sampler[P]) mapped(given [][]float64, rows, n, k int) (*mat.Dense, error) {
+func (s *sampler[P]) mapped(given [][]float64, rows, n, k int) *mat.Dense {
 	l := mat.NewDense(rows*k, s.n, nil)
 	for i := range rows {
 		row := make([]float64, n)
@@ -809,18 +774,18 @@ func (s *sampler[P]) mapped(given [][]float64, rows, n, k int) (*mat.Dense, erro
 			row = given[i]
 		}
 		if len(row) != n {
-			return nil, fmt.Errorf("row %d of the map has %d numbers for %d landmarks or coordinates", i, len(row), n)
+			try.Fail("row %d of the map has %d numbers for %d landmarks or coordinates", i, len(row), n)
 		}
 		for j, x := range row {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return nil, fmt.Errorf("row %d of the map has %g, want finite numbers", i, x)
+				try.Fail("row %d of the map has %g, want finite numbers", i, x)
 			}
 			for a := range k {
 				l.Set(i*k+a, j*k+a, x)
 			}
 		}
 	}
-	return l, nil
+	return l
 }
 
 // number says whether a parameter is one number.
@@ -833,13 +798,13 @@ func number(param any) bool {
 }
 
 // free checks the priors of the root's state and makes a row of them.
-func (s *sampler[P]) free(what string) error {
+func (s *sampler[P]) free() {
 	if n := len(s.options.RootParts); n != 0 && n != len(s.process.Parts) {
-		return fmt.Errorf("%s: priors of %d parts of the root, want one for each of the %d parts of the process", what, n, len(s.process.Parts))
+		try.Fail("priors of %d parts of the root, want one for each of the %d parts of the process", n, len(s.process.Parts))
 	}
 	for j, x := range append([]float64{s.options.Root}, s.options.RootParts...) {
 		if !(x >= 0) || math.IsInf(x, 1) {
-			return fmt.Errorf("%s: prior of the root with the standard deviation %g, want a finite number from 0", what, x)
+			try.Fail("prior of the root with the standard deviation %g, want a finite number from 0", x)
 		}
 		rows := s.process.Space.M.Dim() / s.d
 		if j > 0 {
@@ -849,21 +814,20 @@ func (s *sampler[P]) free(what string) error {
 	}
 	if slices.Max(s.spread) == 0 {
 		s.spread = nil
-		return nil
+		return
 	}
 	s.spread = append(s.spread, make([]float64, s.n-len(s.spread))...) // of parts that are known
-	return nil
 }
 
 // enter checks a set of observations and makes rows of them.
-func (s *sampler[P]) enter(what string, g int) error {
+func (s *sampler[P]) enter(g int) {
 	o := s.data[g]
 	leaves := s.tree.Leaves()
 	if len(o.Leaves) != len(leaves) {
-		return fmt.Errorf("%s: %d observations for a tree of %d leaves", what, len(o.Leaves), len(leaves))
+		try.Fail("%d observations for a tree of %d leaves", len(o.Leaves), len(leaves))
 	}
 	if !positive(o.Noise) {
-		return fmt.Errorf("%s: observations with errors of standard deviation %g, want a finite positive number", what, o.Noise)
+		try.Fail("observations with errors of standard deviation %g, want a finite positive number", o.Noise)
 	}
 	n, columns := s.process.Space.M.Dim(), 1 // of points; the other rows of states are parts, which nobody sees
 	if r, ok := s.process.Space.M.(geom.Rows); ok {
@@ -875,24 +839,21 @@ func (s *sampler[P]) enter(what string, g int) error {
 		rows = len(o.Map)
 	}
 	if rows == 0 {
-		return fmt.Errorf("%s: a map of no rows: nil stands for all that there is", what)
+		try.Fail("a map of no rows: nil stands for all that there is")
 	}
-	l, err := s.mapped(o.Map, rows, n, k)
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
+	l := s.mapped(o.Map, rows, n, k)
 	all := make([]seen, len(s.stands))
 	for leaf, point := range o.Leaves {
 		name := "the observation of " + s.tree.Label(leaves[leaf])
 		shape, _ := any(point).(geom.Shape)
 		for i, row := range shape {
 			if len(row) != columns {
-				return fmt.Errorf("%s: row %d of %s has %d numbers, want %d", what, i, name, len(row), columns)
+				try.Fail("row %d of %s has %d numbers, want %d", i, name, len(row), columns)
 			}
 		}
 		flat := geom.Numbers(point)
 		if len(flat) != rows*columns {
-			return fmt.Errorf("%s: %s has %d numbers, want %d", what, name, len(flat), rows*columns)
+			try.Fail("%s has %d numbers, want %d", name, len(flat), rows*columns)
 		}
 		values := make([][]float64, rows*k)
 		count := 0
@@ -901,7 +862,7 @@ func (s *sampler[P]) enter(what string, g int) error {
 			missing := 0
 			for a, x := range values[i] {
 				if math.IsInf(x, 0) {
-					return fmt.Errorf("%s: number %d of %s is %g", what, i*s.d+a, name, x)
+					try.Fail("number %d of %s is %g", i*s.d+a, name, x)
 				}
 				if math.IsNaN(x) {
 					missing++
@@ -910,7 +871,7 @@ func (s *sampler[P]) enter(what string, g int) error {
 			if missing == 0 {
 				count += s.d
 			} else if missing < s.d {
-				return fmt.Errorf("%s: row %d of %s is %v: the noise of this process is the same along all axes, so that all numbers of a landmark are seen or none", what, i, name, values[i])
+				try.Fail("row %d of %s is %v: the noise of this process is the same along all axes, so that all numbers of a landmark are seen or none", i, name, values[i])
 			}
 		}
 		at := &all[s.stands[leaves[leaf]]]
@@ -923,5 +884,4 @@ func (s *sampler[P]) enter(what string, g int) error {
 		*at = seen{m, residual, at.count + float64(count)}
 	}
 	s.seen = append(s.seen, all)
-	return nil
 }

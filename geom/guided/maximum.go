@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // Maximum is the maximum of the likelihood of the unknowns.
@@ -32,12 +33,12 @@ func (m *Maximum) String() string {
 //
 // and those of a polynomial of degree four in log θ, which is fitted to them near the maximum by weighted least squares. It is an error
 // if it does not show a maximum where the draws are: the prior then says more than the data.
-func (p *Posterior[P]) MaximumLikelihood() (*Maximum, error) {
+func (p *Posterior[P]) MaximumLikelihood() (_ *Maximum, err error) {
+	defer try.Named(&err, "MaximumLikelihood")
 	solve.NotNil(p)
-	const what = "MaximumLikelihood"
 	k, n := len(p.Unknown), len(p.Scores)
 	if k == 0 {
-		return nil, fmt.Errorf("%s: nothing is unknown", what)
+		return nil, fmt.Errorf("nothing is unknown")
 	}
 	var rows, slopes [][][]float64 // [chain][draw][unknown]
 	for c, scores := range p.Scores {
@@ -49,15 +50,10 @@ func (p *Posterior[P]) MaximumLikelihood() (*Maximum, error) {
 		}
 		rows, slopes = append(rows, logs), append(slopes, scores)
 	}
-	top, information, err := summit(rows, slopes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+	top, information := try.Get2(summit(rows, slopes))
 	m := &Maximum{Errors: make([]float64, k)}
 	var covariance mat.SymDense
-	if err := information.InverseTo(&covariance); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+	try.Do(information.InverseTo(&covariance))
 	for c := range n {
 		if n == 1 {
 			m.Errors = slices.Repeat([]float64{math.NaN()}, k)
@@ -65,9 +61,7 @@ func (p *Posterior[P]) MaximumLikelihood() (*Maximum, error) {
 		}
 		without := func(x [][][]float64) [][][]float64 { return append(append([][][]float64{}, x[:c]...), x[c+1:]...) }
 		one, _, err := summit(without(rows), without(slopes))
-		if err != nil {
-			return nil, fmt.Errorf("%s, without chain %d: %w", what, c, err)
-		}
+		try.Do(try.Name(err, "without chain %d", c))
 		for j := range k {
 			m.Errors[j] += math.Pow(one[j]-top[j], 2) * float64(n-1) / float64(n)
 		}
@@ -83,7 +77,8 @@ func (p *Posterior[P]) MaximumLikelihood() (*Maximum, error) {
 // summit is where the derivatives, slopes, of a polynomial of degree four, which is fitted to them at logs by weighted least squares,
 // are zero, with minus its second derivatives there. Draws count the less the farther they are from it, by a normal distribution whose
 // variances are half those of all of them.
-func summit(logs, slopes [][][]float64) ([]float64, *mat.Cholesky, error) {
+func summit(logs, slopes [][][]float64) (_ []float64, _ *mat.Cholesky, err error) {
+	defer try.Catch(&err)
 	u, r := slices.Concat(logs...), slices.Concat(slopes...)
 	if len(u) == 0 {
 		return nil, nil, errors.New("there are no draws: ask Sample for more")
@@ -116,10 +111,7 @@ func summit(logs, slopes [][][]float64) ([]float64, *mat.Cholesky, error) {
 	}
 	top := slices.Clone(mean)
 	for range 100 {
-		coefficients, err := fitted(terms, u, r, &l, func(u []float64) []float64 { return whitened(u, top) })
-		if err != nil {
-			return nil, nil, err
-		}
+		coefficients := fitted(terms, u, r, &l, func(u []float64) []float64 { return whitened(u, top) })
 		slope, second := mat.NewVecDense(k, nil), mat.NewDense(k, k, nil) // minus the second derivatives by v, at the top
 		for t, term := range terms {
 			switch c := coefficients.AtVec(t); len(term) {
@@ -131,9 +123,7 @@ func summit(logs, slopes [][][]float64) ([]float64, *mat.Cholesky, error) {
 			}
 		}
 		var half, information mat.Dense // by u: L⁻ᵀ·L⁻¹
-		if err := errors.Join(half.Solve(l.T(), second), information.Solve(l.T(), half.T()), slope.SolveVec(l.T(), slope)); err != nil {
-			return nil, nil, err
-		}
+		try.Do(errors.Join(half.Solve(l.T(), second), information.Solve(l.T(), half.T()), slope.SolveVec(l.T(), slope)))
 		h := mat.NewSymDense(k, nil)
 		for j := range k {
 			for i := range j + 1 {
@@ -145,9 +135,7 @@ func summit(logs, slopes [][][]float64) ([]float64, *mat.Cholesky, error) {
 			break
 		}
 		var step mat.VecDense
-		if err := chol.SolveVecTo(&step, slope); err != nil {
-			return nil, nil, err
-		}
+		try.Do(chol.SolveVecTo(&step, slope))
 		floats.Add(top, step.RawVector().Data)
 		if v := whitened(top, mean); !(floats.Dot(v, v) < 9) {
 			break
@@ -160,7 +148,7 @@ func summit(logs, slopes [][][]float64) ([]float64, *mat.Cholesky, error) {
 }
 
 // fitted returns the coefficients of a polynomial whose derivatives by u are the slopes r at draws u, in the coordinates v of whitened, which l leads back from.
-func fitted(terms [][]int, u, r [][]float64, l *mat.TriDense, whitened func(u []float64) []float64) (*mat.VecDense, error) {
+func fitted(terms [][]int, u, r [][]float64, l *mat.TriDense, whitened func(u []float64) []float64) *mat.VecDense {
 	k := len(u[0])
 	design, right := mat.NewDense(len(u)*k, len(terms), nil), mat.NewVecDense(len(u)*k, nil)
 	near := 0.0
@@ -178,10 +166,11 @@ func fitted(terms [][]int, u, r [][]float64, l *mat.TriDense, whitened func(u []
 		}
 	}
 	if near*float64(k) < float64(10*len(terms)) {
-		return nil, fmt.Errorf("%d draws are too few for %d coefficients", len(u), len(terms))
+		try.Fail("%d draws are too few for %d coefficients", len(u), len(terms))
 	}
 	coefficients := new(mat.VecDense)
-	return coefficients, coefficients.SolveVec(design, right)
+	try.Do(coefficients.SolveVec(design, right))
+	return coefficients
 }
 
 // products are those of up to so many of k numbers, as the places of these in rising order.

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom"
+	"anatomy/geom/try"
 )
 
 // Evidence is what particles tell of a model as a whole.
@@ -38,7 +39,8 @@ const moves = 5
 // particle that comes from τ to τ' is weighted with ψ_τ'(W, θ)/ψ_τ(W, θ), where ψ_τ is the density of π_τ by p(θ) N(W), as move has it.
 // Of a linear process with known θ this is the same for all W. Nothing guides at τ = 0, so that particles begin in all modes that
 // the process has, whatever guides do between them.
-func (s *sampler[P]) climb() ([]*Posterior[P], error) {
+func (s *sampler[P]) climb() (_ []*Posterior[P], err error) {
+	defer try.Catch(&err)
 	task := s.process.Space.Begin("guided.Sample")
 	defer task.End()
 	k := s.total / s.groups
@@ -55,29 +57,20 @@ func (s *sampler[P]) climb() ([]*Posterior[P], error) {
 			s.y[c][j] = (math.Log(u.Prior.Draw(s.source)) - s.mean[c/k][j]) / s.scale[c/k][j][j]
 		}
 	}
-	if err := s.guide(nil); err != nil {
-		return nil, err
-	}
-	m, err := s.move(steps, 0, 1)
-	if err != nil {
-		return nil, err
-	}
+	try.Do(s.guide(nil))
+	m := try.Get(s.move(steps, 0, 1))
 	out, gradients, exponents := s.empty(), 1, []float64{0}
 	weights := ratios(m.log, m.log) // of paths where all is finite
 	for {
-		if err := s.choose(weights, evidence, family); err != nil {
-			return nil, err
-		}
+		s.choose(weights, evidence, family)
 		for range moves {
 			if task.Report(geom.Progress{Iteration: gradients}) {
 				for _, post := range out {
 					post.Status = geom.Cancelled
 				}
-				return out, fmt.Errorf("guided.Sample: %w at the exponent %.3g of the likelihood: particles have no draws before it is 1", context.Cause(task.Context()), s.exponent)
+				return out, fmt.Errorf("%w at the exponent %.3g of the likelihood: particles have no draws before it is 1", context.Cause(task.Context()), s.exponent)
 			}
-			if m, err = s.move(steps, most, 1); err != nil {
-				return nil, err
-			}
+			m = try.Get(s.move(steps, most, 1))
 			gradients += m.turns + 1
 			for g := range steps {
 				steps[g].adapt(stat.Mean(m.accept[g*k:(g+1)*k], nil))
@@ -87,9 +80,7 @@ func (s *sampler[P]) climb() ([]*Posterior[P], error) {
 			break
 		}
 		var tried int
-		if weights, tried, err = s.heat(m, steps); err != nil {
-			return nil, err
-		}
+		weights, tried = s.heat(m, steps)
 		gradients, exponents = gradients+tried, append(exponents, s.exponent)
 	}
 	s.record(out, m)
@@ -122,13 +113,11 @@ func (s *sampler[P]) climb() ([]*Posterior[P], error) {
 // heat takes the exponent as far up as leaves half of the particles of every population effective, and returns the logarithms of their
 // weights. Guides are made of where particles are now, or stay made of what they were where that leaves less than half, however
 // little the exponent grows: as at first, when paths go where no guide should. It grows by a tenth at least.
-func (s *sampler[P]) heat(m moved, steps []*stepSize) (weights []float64, tried int, err error) {
+func (s *sampler[P]) heat(m moved, steps []*stepSize) (weights []float64, tried int) {
 	var seen visits
-	if err := s.look(&seen); err != nil {
-		return nil, 0, err
-	}
+	try.Do(s.look(&seen))
 	before, k := s.bare(m.log), s.total/s.groups
-	try := func(seen visits, at float64) (share float64, err error) {
+	attempt := func(seen visits, at float64) (share float64, err error) {
 		tried++
 		s.exponent = math.Min(1, math.Exp(at))
 		if err := s.guide(seen); err != nil {
@@ -149,13 +138,13 @@ func (s *sampler[P]) heat(m moved, steps []*stepSize) (weights []float64, tried 
 	least := math.Log(math.Max(1.1*s.exponent, 1e-6))
 	search := func(seen visits) (share float64, err error) {
 		low, high := least, 0.0
-		share, err = try(seen, high)
+		share, err = attempt(seen, high)
 		for err == nil && !(share >= 0.5 && (share < 0.6 || s.exponent == 1)) {
 			if high-low < 0.02 {
-				return try(seen, low)
+				return attempt(seen, low)
 			}
 			middle := (low + high) / 2
-			if share, err = try(seen, middle); share >= 0.5 {
+			if share, err = attempt(seen, middle); share >= 0.5 {
 				low = middle
 			} else {
 				high = middle
@@ -170,11 +159,11 @@ func (s *sampler[P]) heat(m moved, steps []*stepSize) (weights []float64, tried 
 	}
 	s.learn([][][]float64{m.u}, [][][]float64{m.scores})
 	if share, err := search(seen); err == nil && share >= 0.5 {
-		return weights, tried, nil
+		return weights, tried
 	}
 	s.mean, s.scale, s.y = mean, scale, y
-	_, err = search(last)
-	return weights, tried, err
+	try.Get(search(last))
+	return weights, tried
 }
 
 func clone(rows [][]float64) (out [][]float64) {
@@ -187,14 +176,14 @@ func clone(rows [][]float64) (out [][]float64) {
 // choose replaces the particles of each population by as many that are drawn with the logarithms of weights, systematically: particle
 // number c is the one at the share (c + U)/k of the sum. Their mean is multiplied to the evidence. Relatives stay neighbours, so
 // that effective sizes, which fall where neighbours are alike, tell of them.
-func (s *sampler[P]) choose(weights, evidence []float64, family []int) error {
+func (s *sampler[P]) choose(weights, evidence []float64, family []int) {
 	k := s.total / s.groups
 	from := make([]int, s.total)
 	for g := range evidence {
 		w := weights[g*k : (g+1)*k]
 		total := floats.LogSumExp(w)
 		if math.IsInf(total, -1) {
-			return fmt.Errorf("guided.Sample: none of %d particles has a path where all is finite, at the exponent %.3g of the likelihood: take more particles, more steps or narrower priors", k, s.exponent)
+			try.Fail("none of %d particles has a path where all is finite, at the exponent %.3g of the likelihood: take more particles, more steps or narrower priors", k, s.exponent)
 		}
 		evidence[g] += total - math.Log(float64(k))
 		i, upTo, shift := -1, 0.0, s.rng.Float64()
@@ -210,7 +199,6 @@ func (s *sampler[P]) choose(weights, evidence []float64, family []int) error {
 	tensors.MustMutableFlatData(s.xi, func(xi []float64) { take(xi, 1, from) })
 	take(s.y, 1, from)
 	take(family, 1, from)
-	return nil
 }
 
 // take makes x, [outer][C][...], what it is at others of the C places.

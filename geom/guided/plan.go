@@ -1,9 +1,8 @@
 package guided
 
 import (
-	"fmt"
-
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 )
 
 // plan is a tree in the order in which it is swept: edges by the depth of their ends. Nodes at the ends of edges without length are one:
@@ -77,7 +76,7 @@ type guide struct {
 }
 
 // pull takes messages from where something is seen to the root, through the steps of the auxiliary process.
-func (p *plan) pull(steps int, seen func(node int) []message, step func(node, k int) transition) (*guide, error) {
+func (p *plan) pull(steps int, seen func(node int) []message, step func(node, k int) transition) *guide {
 	g := &guide{along: make([][]message, len(p.tree.Parent))}
 	gathered := make([][]message, len(p.tree.Parent))
 	for i := len(p.tree.Parent) - 1; i >= 0; i-- {
@@ -97,12 +96,11 @@ func (p *plan) pull(steps int, seen func(node int) []message, step func(node, k 
 		along[steps] = m
 		for k := steps - 1; k >= 0; k-- {
 			var err error
-			if along[k], err = along[k+1].back(step(i, k)); err != nil {
-				return nil, fmt.Errorf("step %d of the edge above %s: %w", k+1, p.tree.Label(i), err)
-			}
+			along[k], err = along[k+1].back(step(i, k))
+			try.Do(try.Name(err, "step %d of the edge above %s", k+1, p.tree.Label(i)))
 		}
 		g.along[i] = along
 		gathered[p.parent(i)] = append(gathered[p.parent(i)], along[0])
 	}
-	return g, nil
+	return g
 }

@@ -17,6 +17,7 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/stochastic"
+	"anatomy/geom/try"
 )
 
 // sampler is a problem with the state of its chains.
@@ -165,7 +166,7 @@ func (t told) tell(m message, at *mat.Dense, place, edges, i int) {
 }
 
 // monomials is the inverse of the matrix of the powers of places: of values there it makes coefficients.
-func monomials(p int) (*mat.Dense, error) {
+func monomials(p int) *mat.Dense {
 	at := places(p)
 	v := mat.NewDense(len(at), len(at), nil)
 	for q, y := range at {
@@ -179,7 +180,8 @@ func monomials(p int) (*mat.Dense, error) {
 		v.SetRow(q, row)
 	}
 	var inverse mat.Dense
-	return &inverse, inverse.Inverse(v)
+	try.Do(inverse.Inverse(v))
+	return &inverse
 }
 
 // parse makes the sweep of the nodes of arguments, and the function that takes y, [C, p], to the unknowns with the logarithm of their
@@ -413,17 +415,14 @@ func (s *sampler[P]) visit(in []*Node) []*Node {
 }
 
 // auxiliary are the means over visits of what visit returns.
-func (s *sampler[P]) auxiliary(seen visits, place []float64) ([][]float64, error) {
+func (s *sampler[P]) auxiliary(seen visits, place []float64) [][]float64 {
 	var means [][]float64
 	for _, levels := range seen {
 		args := []any{place, s.mean, s.scale}
 		for l, flat := range levels {
 			args = append(args, tensors.FromFlatDataAndDimensions(flat, s.options.Steps, s.total*len(s.levels[l]), s.n, s.d))
 		}
-		out, err := s.process.Space.Call(s.key("visit"), s.visit, append(args, s.process.Params...)...)
-		if err != nil {
-			return nil, err
-		}
+		out := try.Get(s.process.Space.Call(s.key("visit"), s.visit, append(args, s.process.Params...)...))
 		for i, x := range out {
 			if len(means) == i {
 				means = append(means, make([]float64, x.Size()))
@@ -432,17 +431,15 @@ func (s *sampler[P]) auxiliary(seen visits, place []float64) ([][]float64, error
 			x.MustFinalizeAll() // Go does not know how large it is
 		}
 	}
-	return means, nil
+	return means
 }
 
 // guide makes the messages of the auxiliary process that chains have seen; nil stands for messages that say next to nothing. They
 // take the memory of the last ones.
-func (s *sampler[P]) guide(seen visits) error {
+func (s *sampler[P]) guide(seen visits) (err error) {
+	defer try.Catch(&err)
 	all := places(len(s.options.Unknown))
-	at, err := monomials(len(s.options.Unknown))
-	if err != nil {
-		return err
-	}
+	at := monomials(len(s.options.Unknown))
 	if s.told == nil {
 		zeros := func(dims ...int) *tensors.Tensor { return tensors.FromShape(shapes.Make(dtypes.Float64, dims...)) }
 		s.told = []told{{zeros(s.groups, len(all), 1, s.n, s.n), zeros(s.groups, len(all), 1, s.n, s.d)}}
@@ -457,10 +454,7 @@ func (s *sampler[P]) guide(seen visits) error {
 	}
 	noise := make([][]float64, len(all))
 	for q, y := range all {
-		means, err := s.auxiliary(seen, y)
-		if err != nil {
-			return err
-		}
+		means := s.auxiliary(seen, y)
 		for group := range s.groups {
 			step, errors := func(i, k int) transition { return s.transition(means, group, i, k) }, s.data[group].Noise/math.Sqrt(s.exponent)
 			switch {
@@ -475,10 +469,7 @@ func (s *sampler[P]) guide(seen visits) error {
 				}
 				return []message{s.seen[group][i].scaled(errors)}
 			}
-			g, err := s.pull(s.options.Steps, here, step)
-			if err != nil {
-				return err
-			}
+			g := s.pull(s.options.Steps, here, step)
 			s.told[0].tell(g.root, at, q, 1, group)
 			for l, level := range s.levels {
 				for k := range s.options.Steps {

@@ -16,6 +16,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"anatomy/geom"
+	"anatomy/geom/try"
 )
 
 // run is all that the next iteration depends on, and what was drawn before: gob writes it to Options.Save.
@@ -52,86 +53,67 @@ func (s *sampler[P]) identity() string {
 }
 
 // save writes the run beside Options.Save and renames it.
-func (s *sampler[P]) save(r *run[P]) error {
+func (s *sampler[P]) save(r *run[P]) (err error) {
+	defer try.Catch(&err)
 	if s.options.Save == "" {
 		return nil
 	}
-	random, err := s.source.MarshalBinary()
-	if err != nil {
-		return err
-	}
+	random := try.Get(s.source.MarshalBinary())
 	r.Random, r.Y, r.Mean, r.Scale, r.Guide = random, s.y, s.mean, s.scale, s.learned
 	r.W, r.Xi = tensors.MustCopyFlatData[float64](s.w), tensors.MustCopyFlatData[float64](s.xi)
 	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(r); err != nil {
-		return err
-	}
+	try.Do(gob.NewEncoder(&b).Encode(r))
 	f, err := os.CreateTemp(filepath.Dir(s.options.Save), filepath.Base(s.options.Save)+".*")
-	if err != nil {
-		return fmt.Errorf("guided.Sample: the run is not saved: %w", err)
-	}
+	try.Do(try.Name(err, "the run is not saved"))
 	defer os.Remove(f.Name())
 	_, err = f.Write(b.Bytes())
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("guided.Sample: the run is not saved: %w", err)
-	}
+	try.Do(try.Name(errors.Join(err, f.Sync(), f.Close()), "the run is not saved"))
 	return os.Rename(f.Name(), s.options.Save)
 }
 
 // resume takes the sampler to where a saved run was; nil where there is none.
-func (s *sampler[P]) resume() (*run[P], error) {
+func (s *sampler[P]) resume() *run[P] {
 	if s.options.Save == "" {
-		return nil, nil
+		return nil
 	}
 	data, err := os.ReadFile(s.options.Save)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("guided.Sample: %w", err)
-	}
+	try.Do(err)
 	r := &run[P]{}
 	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(r); err != nil {
-		return nil, fmt.Errorf("guided.Sample: %s is not a saved run (%w): remove it, or give Options.Save another name", s.options.Save, err)
+		try.Fail("%s is not a saved run (%w): remove it, or give Options.Save another name", s.options.Save, err)
 	}
 	if r.Of != s.identity() {
-		return nil, fmt.Errorf("guided.Sample: %s is of another run, with other observations or options, or of another version: remove it, or give Options.Save another name", s.options.Save)
+		try.Fail("%s is of another run, with other observations or options, or of another version: remove it, or give Options.Save another name", s.options.Save)
 	}
 	if drawn := r.Iteration - s.options.Warmup; drawn > s.options.Draws {
-		return nil, fmt.Errorf("guided.Sample: %s has %d draws of each chain, %d are wanted: want at least as many, remove it, or give Options.Save another name", s.options.Save, drawn, s.options.Draws)
+		try.Fail("%s has %d draws of each chain, %d are wanted: want at least as many, remove it, or give Options.Save another name", s.options.Save, drawn, s.options.Draws)
 	}
 	s.source = &rand.PCG{}
-	if err := s.source.UnmarshalBinary(r.Random); err != nil {
-		return nil, fmt.Errorf("guided.Sample: %s: %w", s.options.Save, err)
-	}
+	try.Do(try.Name(s.source.UnmarshalBinary(r.Random), "%s", s.options.Save))
 	s.rng = rand.New(s.source)
 	s.y, s.mean, s.scale = r.Y, r.Mean, r.Scale
 	s.w = tensors.FromFlatDataAndDimensions(r.W, s.options.Steps, s.total, len(s.order), s.k*s.d)
 	s.xi = tensors.FromFlatDataAndDimensions(r.Xi, s.total, s.n*s.d)
-	if err := s.guide(r.Guide); err != nil {
-		return nil, err
-	}
+	try.Do(s.guide(r.Guide))
 	if r.Log != nil {
-		if err := s.same(r); err != nil {
-			return nil, err
-		}
+		s.same(r)
 	}
-	return r, nil
+	return r
 }
 
 // same is an error where the weights are not those of a saved run, since the equation or the kernel is another.
-func (s *sampler[P]) same(r *run[P]) error {
-	m, err := s.move(r.Steps, 0, 1)
-	if err != nil {
-		return err
-	}
+func (s *sampler[P]) same(r *run[P]) {
+	m := try.Get(s.move(r.Steps, 0, 1))
 	for c, x := range r.Log {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			continue // the chain began anew
 		}
 		if !(math.Abs(x-m.log[c]) <= 1e-6*(1+math.Abs(x))) {
-			return fmt.Errorf("guided.Sample: %s is of another process: the weight of chain %d was exp(%g) there and is exp(%g)", s.options.Save, c+1, x, m.log[c])
+			try.Fail("%s is of another process: the weight of chain %d was exp(%g) there and is exp(%g)", s.options.Save, c+1, x, m.log[c])
 		}
 	}
-	return s.source.UnmarshalBinary(r.Random) // the move took from it
+	try.Do(s.source.UnmarshalBinary(r.Random)) // the move took from it
 }

@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
+	"anatomy/geom/try"
 )
 
 // Proposal says how simulated paths are led to the end v of a bridge, a time τ = T − t before the end. The weights of the paths
@@ -71,12 +72,10 @@ type Likelihood struct {
 // The proposal says how paths are led to v. On a Charted manifold without closed forms, or whose windings are not known, and
 // with DelyonHu on any manifold, the paths are those in the chart centred at v: see Likelihood. It is an error if a point is
 // not on the manifold, if r has no paths, steps or time, or if a path diverges.
-func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (*Bridges[P], error) {
+func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (_ *Bridges[P], err error) {
+	defer try.Named(&err, "Bridge")
 	s := on.Geometry()
-	out, err := runBridges(s, proposal, "Bridge", x, []P{v}, &r, true)
-	if err != nil {
-		return nil, err
-	}
+	out := runBridges(s, proposal, "Bridge", x, []P{v}, &r, true)
 	b := &Bridges[P]{LogWeights: out.logWeights, Times: make([]float64, r.Steps+1)}
 	for i := range b.Times {
 		left := float64(r.Steps-i) / float64(r.Steps)
@@ -94,14 +93,12 @@ func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (*Bri
 // LogLikelihood estimates the log transition density log p_T(x, v), with respect to the Riemannian volume, for each point of v,
 // by importance sampling over bridges: r.Paths bridges of r.Steps steps for each, with T = r.Time. The result has one
 // Likelihood for each point of v, with its standard error and its discretisation error. The errors are those of Bridge.
-func LogLikelihood[P geom.Point](on geom.Of[P], proposal Proposal, x P, v []P, r Run) ([]Likelihood, error) {
+func LogLikelihood[P geom.Point](on geom.Of[P], proposal Proposal, x P, v []P, r Run) (_ []Likelihood, err error) {
+	defer try.Named(&err, "LogLikelihood")
 	if len(v) == 0 {
-		return nil, fmt.Errorf("LogLikelihood: no observations: give at least one")
+		return nil, fmt.Errorf("no observations: give at least one")
 	}
-	out, err := runBridges(on.Geometry(), proposal, "LogLikelihood", x, v, &r, false)
-	if err != nil {
-		return nil, err
-	}
+	out := runBridges(on.Geometry(), proposal, "LogLikelihood", x, v, &r, false)
 	estimates := make([]Likelihood, len(v))
 	for j := range v {
 		estimates[j] = out.estimate(j*r.Paths, (j+1)*r.Paths, r.Steps)
@@ -163,14 +160,10 @@ type weighted struct {
 const blockNumbers = 1 << 21
 
 // runBridges makes bridges in blocks, between which it can be stopped.
-func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, x P, v []P, r *Run, keep bool) (*weighted, error) {
-	if err := checkBridges(s, proposal, what, x, v, r); err != nil {
-		return nil, err
-	}
+func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, x P, v []P, r *Run, keep bool) *weighted {
+	checkBridges(s, proposal, x, v, r)
 	m, d, rows := s.M, s.M.Dim(), len(v)*r.Paths
-	if err := r.fits(what, 2*len(v), d, geom.PointDim(m), keep); err != nil {
-		return nil, err
-	}
+	r.fits(2*len(v), d, geom.PointDim(m), keep)
 	task := s.Begin(what)
 	defer task.End()
 	xi := r.bridging(rows, d)
@@ -186,14 +179,14 @@ func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, 
 	out := &weighted{}
 	for done := 0; done < rows; {
 		if task.Report(geom.Progress{Iteration: done, Total: rows}) {
-			return nil, fmt.Errorf("%s: %w after %d of %d paths", what, context.Cause(task.Context()), done, rows)
+			try.Fail("%w after %d of %d paths", context.Cause(task.Context()), done, rows)
 		}
 		first := min(done, rows-size)
 		noise := make([][][]float64, r.Steps)
 		for i := range noise {
 			noise[i] = xi[i][first : first+size]
 		}
-		values, err := s.Call(operation{what, proposal, keep}, func(in []*Node) []*Node {
+		values := try.Get(s.Call(operation{what, proposal, keep}, func(in []*Node) []*Node {
 			x, v, T, xi := in[0], in[1], in[2], in[3]
 			paths := v.Shape().Dim(0)
 			one := Ones(v.Graph(), shapes.Make(v.DType(), paths))
@@ -205,10 +198,7 @@ func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, 
 				out = append(out, Transpose(SliceAxis(path, 1, fine), 0, 1))
 			}
 			return out
-		}, s.Vector(x), ends[first:first+size], r.Time, noise)
-		if err != nil {
-			return nil, err
-		}
+		}, s.Vector(x), ends[first:first+size], r.Time, noise))
 		again := done - first
 		out.logWeights = append(out.logWeights, values.Vector(0)[again:]...)
 		out.coarse = append(out.coarse, values.Vector(1)[again:]...)
@@ -220,11 +210,11 @@ func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, 
 	}
 	for k, l := range out.logWeights {
 		if math.IsNaN(l) || math.IsInf(l, 1) {
-			return nil, fmt.Errorf("%s: path %d to end %d diverges (log weight %g): the steps are too long, or it leaves the chart; use more steps or a shorter time",
-				what, k%r.Paths, k/r.Paths, l)
+			try.Fail("path %d to end %d diverges (log weight %g): the steps are too long, or it leaves the chart; use more steps or a shorter time",
+				k%r.Paths, k/r.Paths, l)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // operation is the key of this package's compiled functions.
@@ -236,26 +226,17 @@ type operation struct {
 
 func (o operation) String() string { return o.name }
 
-func checkBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, x P, v []P, r *Run) error {
-	if err := r.check(what); err != nil {
-		return err
-	}
+func checkBridges[P geom.Point](s *geom.Space[P], proposal Proposal, x P, v []P, r *Run) {
+	r.check()
 	if proposal != Guided && proposal != DelyonHu {
-		return fmt.Errorf("%s: proposal %d, want Guided or DelyonHu", what, proposal)
+		try.Fail("proposal %d, want Guided or DelyonHu", proposal)
 	}
-	if err := s.Check("start", x); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	if err := s.CheckAll("end", v); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	if err := s.CheckRegular("end", append([]P{x}, v...)...); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
+	try.Do(s.Check("start", x))
+	try.Do(s.CheckAll("end", v))
+	try.Do(s.CheckRegular("end", append([]P{x}, v...)...))
 	if s.M.Dim() == 1 && geom.IsCharted(s.M) && inCharts(s.M, proposal) {
-		return fmt.Errorf("%s: paths in a chart of a curve do not come round it: use Guided on a manifold with closed forms", what)
+		try.Fail("paths in a chart of a curve do not come round it: use Guided on a manifold with closed forms")
 	}
-	return nil
 }
 
 // repeatRows repeats every row of v, [J, a], n times, [J·n, a].

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/framebundle"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/try"
 )
 
 // Brownian returns the process of Brownian motion from a point. Its generator is ½Δ, so the mean of d(x_0, x_t)² is d·t for
@@ -86,26 +87,19 @@ func (drifting) Equation(at geom.Local, params []*Node) ode.Equation {
 }
 
 // Orthonormal returns an orthonormal basis of the tangent space at a point x: d vectors.
-func Orthonormal[P geom.Point](on geom.Of[P], x P) ([]P, error) {
-	const what = "Orthonormal"
+func Orthonormal[P geom.Point](on geom.Of[P], x P) (_ []P, err error) {
+	defer try.Named(&err, "Orthonormal")
 	s := on.Geometry()
-	if err := s.Check("point", x); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if err := s.CheckRegular("point", x); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	out, err := s.Call(operation{name: what}, func(in []*Node) []*Node {
+	try.Do(s.Check("point", x))
+	try.Do(s.CheckRegular("point", x))
+	out := try.Get(s.Call(operation{name: "Orthonormal"}, func(in []*Node) []*Node {
 		at := geom.At(s.M, in[0])
 		return []*Node{at.Leave(geom.Vector, linalg.T(geom.Orthonormal(at.Manifold, at.X)))}
-	}, s.Vector(x))
-	if err != nil {
-		return nil, err
-	}
+	}, s.Vector(x)))
 	basis := out.Matrix(0)
 	for _, v := range basis {
 		if sum := floats.Norm(v, 1); math.IsNaN(sum) || math.IsInf(sum, 0) {
-			return nil, fmt.Errorf("%s: the metric at the point %v has no basis in double precision: the point is out of the chart, or its numbers are too large", what, x)
+			return nil, fmt.Errorf("the metric at the point %v has no basis in double precision: the point is out of the chart, or its numbers are too large", x)
 		}
 	}
 	return s.Points(basis), nil

@@ -8,6 +8,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
+	"anatomy/geom/try"
 )
 
 // Density estimates the density of a distribution from samples x_i, with respect to the Riemannian volume. It returns, for each of
@@ -18,22 +19,16 @@ import (
 // where x_i − y is a difference of coordinates, on a Charted manifold those of the chart centred at y. The bandwidth h is a length; the
 // bias is O(h²) and the variance O(1/(N h^d)). The values have the unit of 1/length^d. A sample in the cut locus of y counts for nothing; a
 // point y where the metric is not finite is an error.
-func Density[P geom.Point](on geom.Of[P], samples, points []P, bandwidth float64) ([]float64, error) {
-	const what = "Density"
+func Density[P geom.Point](on geom.Of[P], samples, points []P, bandwidth float64) (_ []float64, err error) {
+	defer try.Named(&err, "Density")
 	s := on.Geometry()
 	if !(bandwidth > 0) || math.IsInf(bandwidth, 1) {
-		return nil, fmt.Errorf("%s: bandwidth %g, want a finite positive number", what, bandwidth)
+		return nil, fmt.Errorf("bandwidth %g, want a finite positive number", bandwidth)
 	}
-	if err := s.CheckAll("sample", samples); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if err := s.CheckAll("point", points); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if err := s.CheckRegular("point", points...); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	out, err := s.Call(operation{name: what}, func(in []*Node) []*Node {
+	try.Do(s.CheckAll("sample", samples))
+	try.Do(s.CheckAll("point", points))
+	try.Do(s.CheckRegular("point", points...))
+	out := try.Get(s.Call(operation{name: "Density"}, func(in []*Node) []*Node {
 		samples, h := in[0], in[2]
 		at := geom.At(s.M, in[1])
 		n, q, d := samples.Shape().Dim(0), in[1].Shape().Dim(0), s.M.Dim()
@@ -47,14 +42,11 @@ func Density[P geom.Point](on geom.Of[P], samples, points []P, bandwidth float64
 		values := linalg.NaNWhere(LogicalNot(LogicalAll(IsFinite(g), -1, -2)), ReduceSum(terms, 0))
 		norm := MulScalar(Pow(MulScalar(Square(h), 2*math.Pi), Scalar(h.Graph(), h.DType(), 0.5*float64(d))), float64(n))
 		return []*Node{Div(values, norm)}
-	}, s.Vectors(samples), s.Vectors(points), bandwidth)
-	if err != nil {
-		return nil, err
-	}
+	}, s.Vectors(samples), s.Vectors(points), bandwidth))
 	values := out.Vector(0)
 	for i, v := range values {
 		if math.IsNaN(v) {
-			return nil, fmt.Errorf("%s: the metric is singular at point %d: take a point where it is finite", what, i)
+			return nil, fmt.Errorf("the metric is singular at point %d: take a point where it is finite", i)
 		}
 	}
 	return values, nil

@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // Mean is a diffusion mean of samples v_j: the most likely start of Brownian motions that are at the samples at time T.
@@ -63,60 +64,42 @@ const (
 // computed through the paths. The steps are Fisher's for a normal distribution, in coordinates at x: x ← x + T grad and
 // log T ← log T + (2/d) ∂_log T. They are shortened until they raise the likelihood. From what it finds a second search goes on, of
 // the same bridges with half as many steps: how far it gets is the error of the step.
-func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, start P, r Run) (*Mean[P], error) {
+func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, start P, r Run) (_ *Mean[P], err error) {
 	const what = "DiffusionMean"
+	defer try.Named(&err, what)
 	s := on.Geometry()
 	if len(samples) < 2 {
-		return nil, fmt.Errorf("%s: %d samples, want at least 2", what, len(samples))
+		return nil, fmt.Errorf("%d samples, want at least 2", len(samples))
 	}
 	guess := r.Time
-	if err := checkBridges(s, proposal, what, start, samples, &r); err != nil {
-		return nil, err
-	}
+	checkBridges(s, proposal, start, samples, &r)
 	task := s.Begin(what)
 	defer task.End()
 	v, m := s.Vectors(samples), s.M
 	d := float64(m.Dim())
 	if guess == 0 {
-		var err error
-		if guess, err = spread(s, s.Vector(start), v); err != nil {
-			return nil, err
-		}
+		guess = spread(s, s.Vector(start), v)
 		if !(guess > 0) || math.IsInf(guess, 1) {
-			return nil, fmt.Errorf("%s: the samples' mean squared distance from the start is %g: they must spread around it", what, d*guess)
+			return nil, fmt.Errorf("the samples' mean squared distance from the start is %g: they must spread around it", d*guess)
 		}
 	}
-	if err := r.fits(what, len(samples), m.Dim(), 0, false); err != nil {
-		return nil, err
-	}
+	r.fits(len(samples), m.Dim(), 0, false)
 	c := &climber[P]{s, task, operation{what, proposal, false}, v, r.bridging(len(samples)*r.Paths, m.Dim())}
 	mean := &Mean[P]{}
-	now, err := c.at(s.Vector(start), guess, 1)
-	if err != nil {
-		return nil, err
-	}
+	now := c.at(s.Vector(start), guess, 1)
 	if !now.finite() {
-		return nil, fmt.Errorf("%s: the likelihood at the start with variance %.4g is %g, its gradient %g: use more steps, or a start that is closer to the samples",
-			what, guess, math.Exp(now.value), now.norm)
+		return nil, fmt.Errorf("the likelihood at the start with variance %.4g is %g, its gradient %g: use more steps, or a start that is closer to the samples",
+			guess, math.Exp(now.value), now.norm)
 	}
-	if now, mean.Iterations, err = c.climb(now, 1, meanAccuracy); err != nil {
-		return nil, err
-	}
-	coarse, err := c.at(now.x, now.t, 2)
-	if err != nil {
-		return nil, err
-	}
+	now, mean.Iterations = c.climb(now, 1, meanAccuracy)
+	coarse := c.at(now.x, now.t, 2)
 	mean.PointStep, mean.VarianceStep = math.Inf(1), math.Inf(1)
 	switch {
 	case r.Steps == 1:
 		mean.PointStep, mean.VarianceStep = math.NaN(), math.NaN() // half a step is none
 	case coarse.finite():
-		if coarse, _, err = c.climb(coarse, 2, meanTolerance); err != nil {
-			return nil, err
-		}
-		if mean.PointStep, err = apart(s, now.x, coarse.x); err != nil {
-			return nil, err
-		}
+		coarse, _ = c.climb(coarse, 2, meanTolerance)
+		mean.PointStep = apart(s, now.x, coarse.x)
 		mean.VarianceStep = coarse.t - now.t
 	}
 	switch {
@@ -137,17 +120,14 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 }
 
 // spread is the mean squared distance of samples v from x, divided by the dimension.
-func spread[P geom.Point](s *geom.Space[P], x []float64, v [][]float64) (float64, error) {
+func spread[P geom.Point](s *geom.Space[P], x []float64, v [][]float64) float64 {
 	const brief = 1 / (2 * math.Pi) // at this time the log density is −ρ/brief, nearly
-	out, err := s.Call(operation{name: "spread"}, func(in []*Node) []*Node {
+	out := try.Get(s.Call(operation{name: "spread"}, func(in []*Node) []*Node {
 		g := newGuide(s.M, Guided, in[1])
 		brief := Scalar(in[0].Graph(), in[0].DType(), brief)
 		return []*Node{ReduceAllMean(g.logDensity(g.enter(forPaths(in[1].Shape().Dim(0), in[0])), brief))}
-	}, x, v)
-	if err != nil {
-		return 0, err
-	}
-	return -2 / float64(s.M.Dim()) * brief * out.Scalar(0), nil
+	}, x, v))
+	return -2 / float64(s.M.Dim()) * brief * out.Scalar(0)
 }
 
 // climber raises the mean log-likelihood of samples by bridges to them.
@@ -168,9 +148,9 @@ type height struct {
 func (p *height) finite() bool { return !math.IsNaN(p.norm) && !math.IsInf(p.value, 0) }
 
 // at evaluates the objective; bridges have one step in place of stride steps.
-func (c *climber[P]) at(x []float64, t, stride float64) (*height, error) {
+func (c *climber[P]) at(x []float64, t, stride float64) *height {
 	m := c.s.M
-	out, err := c.s.Call(c.of, func(in []*Node) []*Node {
+	out := try.Get(c.s.Call(c.of, func(in []*Node) []*Node {
 		x, v, logT, xi, stride := in[0], in[1], in[2], in[3], in[4]
 		n := xi.Shape().Dim(1)
 		stride = BroadcastToDims(stride, n)
@@ -189,63 +169,46 @@ func (c *climber[P]) at(x []float64, t, stride float64) (*height, error) {
 		slope := Gradient(value, y, logT)
 		step := Mul(T, geom.Sharp(at.Manifold, y, slope[0]))
 		return []*Node{value, step, MulScalar(slope[1], 2/float64(m.Dim())), dot(step, slope[0]), slope[1], size, ReduceAllMean(share)}
-	}, x, c.samples, math.Log(t), c.noise, stride)
-	if err != nil {
-		return nil, err
-	}
+	}, x, c.samples, math.Log(t), c.noise, stride))
 	p := &height{x: x, t: t, value: out.Scalar(0), step: out.Vector(1), stepT: out.Scalar(2), size: out.Scalar(5), wound: out.Scalar(6)}
 	p.norm = math.Sqrt(out.Scalar(3) + p.stepT*out.Scalar(4))
-	return p, nil
+	return p
 }
 
 // climb raises the objective until the norm of its gradient is at most the accuracy, and returns the iterations.
-func (c *climber[P]) climb(now *height, stride, accuracy float64) (*height, int, error) {
+func (c *climber[P]) climb(now *height, stride, accuracy float64) (*height, int) {
 	iterations := 0
 	for better := true; better && now.norm > accuracy && !c.task.Stopped() && iterations < meanMaxIterations; iterations++ {
 		better = false
 		c.task.Report(geom.Progress{Iteration: iterations, Objective: -now.value, Gradient: now.norm, Tolerance: accuracy})
 		// A step of one standard deviation is long enough.
 		for scale := math.Min(1, 1/now.norm); scale > 1e-3 && !better; scale /= 4 {
-			x, err := moved(c.s, now.x, floats.ScaleTo(make([]float64, len(now.step)), scale, now.step))
-			if err != nil {
-				return nil, 0, err
-			}
-			next, err := c.at(x, now.t*math.Exp(scale*now.stepT), stride)
-			if err != nil {
-				return nil, 0, err
-			}
+			x := moved(c.s, now.x, floats.ScaleTo(make([]float64, len(now.step)), scale, now.step))
+			next := c.at(x, now.t*math.Exp(scale*now.stepT), stride)
 			if better = next.value > now.value || next.norm < now.norm/2 && next.value > now.value-1e-9; better {
 				now = next
 			}
 		}
 	}
-	return now, iterations, nil
+	return now, iterations
 }
 
 // apart is the length of the step from x to y in coordinates, on a Charted manifold those of the chart centred at x.
-func apart[P geom.Point](s *geom.Space[P], x, y []float64) (float64, error) {
+func apart[P geom.Point](s *geom.Space[P], x, y []float64) float64 {
 	m := s.M
-	out, err := s.Call(operation{name: "apart"}, func(in []*Node) []*Node {
+	return try.Get(s.Call(operation{name: "apart"}, func(in []*Node) []*Node {
 		at := geom.At(m, in[0])
 		return []*Node{geom.Norm(at.Manifold, at.X, Sub(at.Coordinates(in[1]), at.X))}
-	}, x, y)
-	if err != nil {
-		return 0, err
-	}
-	return out.Scalar(0), nil
+	}, x, y)).Scalar(0)
 }
 
 // moved is the point at x + step in coordinates, on a Charted manifold those of the chart centred at x.
-func moved[P geom.Point](s *geom.Space[P], x, step []float64) ([]float64, error) {
+func moved[P geom.Point](s *geom.Space[P], x, step []float64) []float64 {
 	m := s.M
-	out, err := s.Call(operation{name: "moved"}, func(in []*Node) []*Node {
+	return try.Get(s.Call(operation{name: "moved"}, func(in []*Node) []*Node {
 		at := geom.At(m, in[0])
 		return []*Node{at.Point(Add(at.X, in[1]))}
-	}, x, step)
-	if err != nil {
-		return nil, err
-	}
-	return out.Vector(0), nil
+	}, x, step)).Vector(0)
 }
 
 // logMeanExp is log (1/n) Σ_k e^{x_k} over the last axis.

@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // Flow is a most probable flow of a process: see Process.MostProbable.
@@ -59,29 +60,21 @@ const (
 // at the start. Every step of the search solves the problem that is linear in the controls, as Gauss and Newton do, with Anderson's
 // acceleration, while σ falls to the one wanted. A flow is stationary where it has Converged, and with σ = 0 ends at y, to 1e-6 of its
 // distance from x(0) or from where the process ends without controls, the larger of them; other minima may be lower.
-func (p Process[P]) MostProbable(y P, sigma float64, steps int, T float64) (*Flow[P], error) {
+func (p Process[P]) MostProbable(y P, sigma float64, steps int, T float64) (_ *Flow[P], err error) {
 	what := p.Name + ": most probable flow"
+	defer try.Named(&err, "%s", what)
 	r := Run{Paths: 1, Steps: steps, Time: T}
-	if err := p.check(&r, true); err != nil {
-		return nil, err
-	}
-	if err := p.Space.Check("observation", y); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+	p.check(&r, true)
+	try.Do(p.Space.Check("observation", y))
 	if !(sigma >= 0) || math.IsInf(sigma, 1) {
-		return nil, fmt.Errorf("%s: noise of standard deviation %g", what, sigma)
+		return nil, fmt.Errorf("noise of standard deviation %g", sigma)
 	}
 	ends := geom.PointDim(p.Space.M)
-	if err := engine.Fits(fmt.Sprintf("%s of %d steps", what, r.Steps), 8*float64(ends)*float64(r.Steps)*float64(2*p.Noise+6*ends*(1+len(p.Parts)))); err != nil {
-		return nil, err
-	}
+	try.Do(engine.Fits(fmt.Sprintf("%d steps", r.Steps), 8*float64(ends)*float64(r.Steps)*float64(2*p.Noise+6*ends*(1+len(p.Parts)))))
 	task := p.Space.Begin(what)
 	defer task.End()
-	aligned, err := framebundle.Aligned(p.Space, []P{p.Start}, []P{y})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return (&controlled[P]{Process: p, run: r, y: p.Space.Vector(aligned[0])}).search(what, sigma, task)
+	aligned := try.Get(framebundle.Aligned(p.Space, []P{p.Start}, []P{y}))
+	return (&controlled[P]{Process: p, run: r, y: p.Space.Vector(aligned[0])}).search(sigma, task), nil
 }
 
 // controlled is a process with the problem of its most probable flow. Its controls e are those of all steps times the square root of
@@ -99,14 +92,11 @@ type linear struct {
 	byStart *mat.Dense // [a, a], with the coordinates of the parts held
 }
 
-func (c *controlled[P]) search(what string, sigma float64, task *geom.Task) (*Flow[P], error) {
-	now, err := c.linearise(make([]float64, c.run.Steps*c.Noise))
-	if err != nil {
-		return nil, err
-	}
+func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
+	now := c.linearise(make([]float64, c.run.Steps*c.Noise))
 	far := floats.Distance(now.x, now.y, 2)
 	if math.IsNaN(far) || math.IsInf(far, 0) {
-		return nil, fmt.Errorf("%s: without controls the process diverges: use more steps or a shorter time", what)
+		try.Fail("without controls the process diverges: use more steps or a shorter time")
 	}
 	f := &Flow[P]{Status: geom.Stalled}
 	scale := max(far, floats.Distance(c.y, c.Space.Vector(c.Start), 2))
@@ -124,15 +114,10 @@ func (c *controlled[P]) search(what string, sigma float64, task *geom.Task) (*Fl
 			root.X = e
 		}
 		best := now // at root.Best
-		for try, found := 0, false; !found && try < flowIterations && root.Damping > 1e-3; try++ {
-			if now, err = c.linearise(root.X); err != nil {
-				return nil, err
-			}
+		for k, found := 0, false; !found && k < flowIterations && root.Damping > 1e-3; k++ {
+			now = c.linearise(root.X)
 			f.Iterations++
-			step, err := now.step(root.X, level)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", what, err)
-			}
+			step := now.step(root.X, level)
 			at := root.X
 			if found = root.Learn(step, tolerance*floats.Norm(at, 2)); &root.Best[0] == &at[0] {
 				best = now
@@ -152,10 +137,7 @@ func (c *controlled[P]) search(what string, sigma float64, task *geom.Task) (*Fl
 	if f.Status != geom.Cancelled && f.Gradient <= flowTolerance && (sigma > 0 || f.Miss <= flowTolerance*scale+1e-13*floats.Norm(c.y, 2)) {
 		f.Status = geom.Converged
 	}
-	lambda, rest, err := now.multiplier(e, sigma)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+	lambda, rest := now.multiplier(e, sigma)
 	if sigma > 0 {
 		lambda.AddScaledVec(lambda, 1/(sigma*sigma), rest)
 	}
@@ -167,20 +149,20 @@ func (c *controlled[P]) search(what string, sigma float64, task *geom.Task) (*Fl
 	for _, u := range f.Controls {
 		floats.Scale(1/math.Sqrt(h), u)
 	}
-	f.Points, err = c.path(e)
-	return f, err
+	f.Points = c.path(e)
+	return f
 }
 
 // multiplier is the λ with e = Jᵀλ at the minimum, λ = (y − x)/σ². It is computed from the problem that is linear in the controls, for
 // any σ, by (J Jᵀ + σ²) λ = J e + y − x. In directions in which no control moves the end it is 0, so that rounding errors of J are not
 // divided by σ²; there rest is y − x. Such directions are those off an embedded manifold, and those that noise does not reach.
-func (l *linear) multiplier(e []float64, sigma float64) (lambda, rest *mat.VecDense, err error) {
+func (l *linear) multiplier(e []float64, sigma float64) (lambda, rest *mat.VecDense) {
 	a := len(l.x)
 	gram := mat.NewSymDense(a, nil)
 	gram.SymOuterK(1, l.j)
 	var eigen mat.EigenSym
 	if !eigen.Factorize(gram, true) {
-		return nil, nil, fmt.Errorf("the flow is not finite: use more steps or a shorter time")
+		try.Fail("the flow is not finite: use more steps or a shorter time")
 	}
 	values := eigen.Values(nil)
 	var vectors mat.Dense
@@ -198,23 +180,20 @@ func (l *linear) multiplier(e []float64, sigma float64) (lambda, rest *mat.VecDe
 			lambda.AddScaledVec(lambda, along.AtVec(k)/(v+sigma*sigma), direction)
 		}
 	}
-	return lambda, rest, nil
+	return lambda, rest
 }
 
 // step is e − Jᵀλ, which vanishes at the minimum.
-func (l *linear) step(e []float64, sigma float64) ([]float64, error) {
+func (l *linear) step(e []float64, sigma float64) []float64 {
 	for _, v := range l.x {
 		if math.IsNaN(v) || math.IsInf(v, 0) { // the search goes back
-			return constant(len(e), math.NaN()), nil
+			return constant(len(e), math.NaN())
 		}
 	}
-	lambda, _, err := l.multiplier(e, sigma)
-	if err != nil {
-		return nil, err
-	}
+	lambda, _ := l.multiplier(e, sigma)
 	var u mat.VecDense
 	u.MulVec(l.j.T(), lambda)
-	return floats.SubTo(make([]float64, len(e)), e, u.RawVector().Data), nil
+	return floats.SubTo(make([]float64, len(e)), e, u.RawVector().Data)
 }
 
 func constant(n int, x float64) []float64 {
@@ -243,9 +222,9 @@ func (c *controlled[P]) arguments(e []float64) []any {
 }
 
 // linearise integrates a path for every number of the end, whose derivative it carries.
-func (c *controlled[P]) linearise(e []float64) (*linear, error) {
+func (c *controlled[P]) linearise(e []float64) *linear {
 	m, dynamics, kinds := c.Space.M, c.Dynamics, c.kinds()
-	out, err := c.Space.Call(steering{dynamics, fmt.Sprint(kinds), false}, func(in []*Node) []*Node {
+	out := try.Get(c.Space.Call(steering{dynamics, fmt.Sprint(kinds), false}, func(in []*Node) []*Node {
 		a, params := geom.PointDim(m), in[3+len(kinds):]
 		dw := BroadcastToDims(ExpandAxes(in[1], 1), in[1].Shape().Dim(0), a, in[1].Shape().Dim(1))
 		var state ode.State
@@ -262,24 +241,18 @@ func (c *controlled[P]) linearise(e []float64) (*linear, error) {
 			return append(y, slopes[0])
 		}, append(state, ZerosLike(state[0])))
 		return []*Node{end, Reshape(byControls, a, -1), state[len(state)-1]}
-	}, c.arguments(e)...)
-	if err != nil {
-		return nil, err
-	}
+	}, c.arguments(e)...))
 	l := &linear{x: out.Vector(0), j: mat.NewDense(len(c.y), len(e), out.Flat(1)), byStart: mat.NewDense(len(c.y), len(c.y), out.Flat(2))}
 	l.j.Scale(math.Sqrt(c.run.Time/float64(c.run.Steps)), l.j)
-	aligned, err := framebundle.Aligned(c.Space.Flat(), [][]float64{l.x}, [][]float64{c.y})
-	if err != nil {
-		return nil, err
-	}
+	aligned := try.Get(framebundle.Aligned(c.Space.Flat(), [][]float64{l.x}, [][]float64{c.y}))
 	l.y = aligned[0]
-	return l, nil
+	return l
 }
 
 // path returns the points of the flow at the times of its steps.
-func (c *controlled[P]) path(e []float64) ([]P, error) {
+func (c *controlled[P]) path(e []float64) []P {
 	m, dynamics, kinds := c.Space.M, c.Dynamics, c.kinds()
-	out, err := c.Space.Call(steering{dynamics, fmt.Sprint(kinds), true}, func(in []*Node) []*Node {
+	out := try.Get(c.Space.Call(steering{dynamics, fmt.Sprint(kinds), true}, func(in []*Node) []*Node {
 		var path *Node
 		var state ode.State
 		for _, part := range in[2 : 3+len(kinds)] {
@@ -291,9 +264,6 @@ func (c *controlled[P]) path(e []float64) ([]P, error) {
 			return y
 		}, state)
 		return []*Node{path}
-	}, c.arguments(e)...)
-	if err != nil {
-		return nil, err
-	}
-	return c.Space.Points(out.Matrix(0)), nil
+	}, c.arguments(e)...))
+	return c.Space.Points(out.Matrix(0))
 }

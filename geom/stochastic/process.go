@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/try"
 )
 
 // Process is a diffusion dy = f(t, y)·(dt, dW) that starts at a point at time 0. Brownian and Development make the usual ones. For
@@ -92,11 +93,9 @@ func (p *Paths[P]) String() string {
 }
 
 // Paths simulates r.Paths paths. If one diverges, the error names the path and the step.
-func (p Process[P]) Paths(r Run) (*Paths[P], error) {
-	out, dw, err := p.run(&r, true)
-	if err != nil {
-		return nil, err
-	}
+func (p Process[P]) Paths(r Run) (_ *Paths[P], err error) {
+	defer try.Named(&err, "%s", p.Name)
+	out, dw := p.run(&r, true)
 	paths := &Paths[P]{Noise: make([][][]float64, r.Paths)}
 	for _, path := range out.Array3(0) {
 		paths.Points = append(paths.Points, p.Space.Points(path))
@@ -113,11 +112,9 @@ func (p Process[P]) Paths(r Run) (*Paths[P], error) {
 }
 
 // Sample simulates r.Paths paths, with the errors of Paths, and returns their points at time T.
-func (p Process[P]) Sample(r Run) ([]P, error) {
-	out, _, err := p.run(&r, false)
-	if err != nil {
-		return nil, err
-	}
+func (p Process[P]) Sample(r Run) (_ []P, err error) {
+	defer try.Named(&err, "%s", p.Name)
+	out, _ := p.run(&r, false)
 	return p.Space.Points(out.Matrix(0)), nil
 }
 
@@ -133,33 +130,26 @@ type simulation struct {
 func (s simulation) String() string { return fmt.Sprintf("simulation of %T", s.dynamics) }
 
 // run returns, as its first value, the points of all paths, [N, n + 1, ...], or their ends, [N, ...].
-func (p Process[P]) run(r *Run, paths bool) (out engine.Values, dw [][][]float64, err error) {
-	if err := p.check(r, paths); err != nil {
-		return nil, nil, err
-	}
+func (p Process[P]) run(r *Run, paths bool) (out engine.Values, dw [][][]float64) {
+	p.check(r, paths)
 	dw = ode.Increments(r.Seed, r.Steps, r.Paths, p.Noise, r.Time)
 	start := []any{p.Space.Vector(p.Start)}
 	for _, part := range p.Parts {
 		start = append(start, p.Space.Vectors(part.Vectors))
 	}
-	out, err = p.simulate(dw, 0, r.Time, start, false, paths)
-	return out, dw, err
+	return p.simulate(dw, 0, r.Time, start, false, paths), dw
 }
 
 // check validates the process and a run of it.
-func (p Process[P]) check(r *Run, keep bool) error {
-	if err := p.Check(); err != nil {
-		return err
-	}
-	if err := r.check(p.Name); err != nil {
-		return err
-	}
-	return r.fits(p.Name, 1, p.Noise, geom.PointDim(p.Space.M), keep)
+func (p Process[P]) check(r *Run, keep bool) {
+	p.valid()
+	r.check()
+	r.fits(1, p.Noise, geom.PointDim(p.Space.M), keep)
 }
 
 // simulate runs the process from a time t0 over a time T with increments dw, from a point and its parts, or with each from those of every
 // path, [N, ...] and [k, N, ...]. It returns what run does; without paths the parts at the end follow the ends.
-func (p Process[P]) simulate(dw [][][]float64, t0, T float64, start []any, each, paths bool) (engine.Values, error) {
+func (p Process[P]) simulate(dw [][][]float64, t0, T float64, start []any, each, paths bool) engine.Values {
 	args := append([]any{t0, T, dw}, start...)
 	kinds := p.kinds()
 	args = append(args, p.Params...)
@@ -169,7 +159,7 @@ func (p Process[P]) simulate(dw [][][]float64, t0, T float64, start []any, each,
 	if s, ok := dynamics.(Stepwise); ok {
 		dynamics = s.NearCentre()
 	}
-	out, err := p.Space.Call(key, func(in []*Node) []*Node {
+	out := try.Get(p.Space.Call(key, func(in []*Node) []*Node {
 		start, params := in[3:4+len(kinds)], in[4+len(kinds):]
 		z := ode.Drive{T: in[1], DW: in[2]}
 		n := z.DW.Shape().Dim(1)
@@ -193,22 +183,19 @@ func (p Process[P]) simulate(dw [][][]float64, t0, T float64, start []any, each,
 			out = append(out, Squeeze(SliceAxis(sum, 0, AxisRange(-1)), 0))
 		}
 		return out
-	}, args...)
-	if err != nil {
-		return nil, err
-	}
+	}, args...))
 	sums := len(out) - watched
 	for k, done := range out.Vector(sums + 2) {
 		if i, n := int(done), len(dw); i < n {
-			return nil, fmt.Errorf("%s: path %d diverges at step %d of %d (time %.4g of %.4g): the steps are too long, or it leaves the chart; use more steps or a shorter time",
-				p.Name, k, i+1, n, T*float64(i+1)/float64(n), T)
+			try.Fail("path %d diverges at step %d of %d (time %.4g of %.4g): the steps are too long, or it leaves the chart; use more steps or a shorter time",
+				k, i+1, n, T*float64(i+1)/float64(n), T)
 		}
 	}
 	if before, same := floats.Sum(out.Vector(sums)), floats.Sum(out.Vector(sums+1)); before > worstChange*same {
-		return nil, fmt.Errorf("%s: the steps are too long: over one the metric of the chart changes by a factor of %.3g in the mean, at most %g is taken for small; use more steps or a shorter time",
-			p.Name, before/same, float64(worstChange))
+		try.Fail("the steps are too long: over one the metric of the chart changes by a factor of %.3g in the mean, at most %g is taken for small; use more steps or a shorter time",
+			before/same, float64(worstChange))
 	}
-	return out, nil
+	return out
 }
 
 // kinds are those of the parts.
@@ -272,66 +259,63 @@ func forPaths(n int, part *Node) *Node {
 	return BroadcastToDims(ExpandAxes(part, last), repeated...)
 }
 
-func (r *Run) check(what string) error {
+func (r *Run) check() {
 	if r.Time == 0 {
 		r.Time = 1
 	}
 	switch {
 	case r.Paths < 1:
-		return fmt.Errorf("%s: %d paths, want at least 1", what, r.Paths)
+		try.Fail("%d paths, want at least 1", r.Paths)
 	case r.Steps < 1:
-		return fmt.Errorf("%s: %d steps, want at least 1", what, r.Steps)
+		try.Fail("%d steps, want at least 1", r.Steps)
 	case !(r.Time > 0) || math.IsInf(r.Time, 1):
-		return fmt.Errorf("%s: time %g, want a finite positive number", what, r.Time)
+		try.Fail("time %g, want a finite positive number", r.Time)
 	}
-	return nil
 }
 
 // fits refuses runs for which there is no memory: the noise in R^m of so many times the paths, on the host and on the device,
 // and with keep their points, of d numbers, too.
-func (r *Run) fits(what string, times, m, d int, keep bool) error {
+func (r *Run) fits(times, m, d int, keep bool) {
 	numbers := 2 * float64(m) * float64(r.Steps)
 	if keep {
 		numbers += 2 * float64(d) * (float64(r.Steps) + 1)
 	}
-	return engine.Fits(fmt.Sprintf("%s: %d paths of %d steps", what, r.Paths, r.Steps), 8*numbers*float64(r.Paths)*float64(times))
+	try.Do(engine.Fits(fmt.Sprintf("%d paths of %d steps", r.Paths, r.Steps), 8*numbers*float64(r.Paths)*float64(times)))
 }
 
 // Check returns an error unless the process has a Space, Dynamics and noise, and starts at a point of the manifold where the metric is
 // regular, with parts of vectors and covectors there. All that runs a process checks it so.
-func (p Process[P]) Check() error {
+func (p Process[P]) Check() (err error) {
+	defer try.Named(&err, "%s", p.Name)
+	p.valid()
+	return nil
+}
+
+func (p Process[P]) valid() {
 	if p.Space == nil || p.Dynamics == nil {
-		return fmt.Errorf("%s: the process has no Space or no Dynamics: set both", p.Name)
+		try.Fail("the process has no Space or no Dynamics: set both")
 	}
 	if p.Noise < 1 {
-		return fmt.Errorf("%s: noise in R^%d, want at least 1 dimension", p.Name, p.Noise)
+		try.Fail("noise in R^%d, want at least 1 dimension", p.Noise)
 	}
 	var tangent []P
 	for j, part := range p.Parts {
 		if len(part.Vectors) == 0 {
-			return fmt.Errorf("%s: part %d has no vectors", p.Name, j)
+			try.Fail("part %d has no vectors", j)
 		}
 		if n, d := len(part.Vectors), p.Space.M.Dim(); n > d {
-			return fmt.Errorf("%s: part %d has %d vectors, want at most %d, the dimension", p.Name, j, n, d)
+			try.Fail("part %d has %d vectors, want at most %d, the dimension", j, n, d)
 		}
 		if part.Kind == geom.Vector {
 			tangent = append(tangent, part.Vectors...)
 			continue
 		}
 		for i, v := range part.Vectors {
-			if err := p.Space.CheckNumbers(fmt.Sprintf("covector %d of part %d", i, j), v); err != nil {
-				return fmt.Errorf("%s: %w", p.Name, err)
-			}
+			try.Do(p.Space.CheckNumbers(fmt.Sprintf("covector %d of part %d", i, j), v))
 		}
 	}
-	if err := p.Space.Check("start", p.Start, tangent...); err != nil {
-		return fmt.Errorf("%s: %w", p.Name, err)
+	try.Do(p.Space.Check("start", p.Start, tangent...))
+	if _, ok := p.Dynamics.(*equation); !ok { // one that divides by a singular metric diverges
+		try.Do(p.Space.CheckRegular("start", p.Start))
 	}
-	if _, ok := p.Dynamics.(*equation); ok {
-		return nil // one that divides by a singular metric diverges
-	}
-	if err := p.Space.CheckRegular("start", p.Start); err != nil {
-		return fmt.Errorf("%s: %w", p.Name, err)
-	}
-	return nil
 }

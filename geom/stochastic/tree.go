@@ -1,10 +1,10 @@
 package stochastic
 
 import (
-	"fmt"
-
+	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 )
 
 // Along simulates r.Paths evolutions along a tree: the process starts at the root, runs along every edge for the time r.Time times its
@@ -14,13 +14,10 @@ import (
 //
 // It has the errors of Paths, and is one if the length of an edge is missing. While the rate is small, the coordinates of the leaves have
 // the covariance V ⊗ g*, with V of tree.Tree.Shared and the cometric g* at the start.
-func (p Process[P]) Along(t *tree.Tree, r Run) ([][]P, error) {
-	if err := t.CheckLengths(); err != nil {
-		return nil, fmt.Errorf("%s: %w", p.Name, err)
-	}
-	if err := p.check(&r, false); err != nil {
-		return nil, err
-	}
+func (p Process[P]) Along(t *tree.Tree, r Run) (_ [][]P, err error) {
+	defer try.Named(&err, "%s", p.Name)
+	try.Do(t.CheckLengths())
+	p.check(&r, false)
 	states := make([][]any, len(t.Parent)) // of all paths at the nodes: points, [N, ...], and parts, [k, N, ...]
 	times := make([]float64, len(t.Parent))
 	left := make([]int, len(t.Parent)) // children whose edges are still to be run
@@ -49,10 +46,11 @@ func (p Process[P]) Along(t *tree.Tree, r Run) ([][]P, error) {
 		times[i] = times[q] + t.Length[i]*r.Time
 		if time := t.Length[i] * r.Time; time > 0 {
 			// Of its own for every edge, and independent of the numbers of paths and of other edges.
-			out, err := p.simulate(ode.Increments(r.stream(i), r.Steps, r.Paths, p.Noise, time), times[q], time, state, true, false)
-			if err != nil {
-				return nil, fmt.Errorf("edge above %s: %w", t.Label(i), err)
-			}
+			var out engine.Values
+			err := try.Run(func() {
+				out = p.simulate(ode.Increments(r.stream(i), r.Steps, r.Paths, p.Noise, time), times[q], time, state, true, false)
+			})
+			try.Do(try.Name(err, "edge above %s", t.Label(i)))
 			state = []any{out.Matrix(0)}
 			for j := range p.Parts {
 				state = append(state, out.Array3(j+1))

@@ -18,24 +18,17 @@ import (
 )
 
 // Read reads a file that holds one tree in Newick's format, see Parse. Errors have the form path:line:column: what.
-func Read(path string) (*Tree, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
+func Read(path string) (_ *Tree, err error) {
+	defer try.Catch(&err)
+	info := try.Get(os.Stat(path))
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: not a regular file", path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
+	f := try.Get(os.Open(path))
 	defer f.Close()
 	// A byte-order mark says that the text is UTF-16, or UTF-8 by a program of Windows.
 	text, err := io.ReadAll(transform.NewReader(f, unicode.BOMOverride(encoding.Nop.NewDecoder())))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+	try.Do(try.Name(err, "%s", path))
 	t, err := Parse(string(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", path, err)

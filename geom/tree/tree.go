@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"anatomy/geom/try"
 )
 
 // Tree is a rooted tree of n nodes, numbered from the root, 0, so that parents come before their children. A node may have any
@@ -132,14 +134,12 @@ func (t *Tree) Label(i int) string {
 
 // Keep returns the tree of some of the leaves, by name: without the others, without nodes that have one child left, whose edges are
 // joined, and rooted where the paths to the leaves first part. It is an error if a name is that of no leaf.
-func (t *Tree) Keep(names ...string) (*Tree, error) {
+func (t *Tree) Keep(names ...string) (_ *Tree, err error) {
+	defer try.Catch(&err)
 	if len(names) == 0 {
 		return nil, fmt.Errorf("tree: no leaf to keep: give the name of at least one")
 	}
-	below, err := t.paths(names)
-	if err != nil {
-		return nil, err
-	}
+	below := t.paths(names)
 	first, _ := t.links()
 	n := len(t.Parent)
 	out := &Tree{}
@@ -170,14 +170,12 @@ func (t *Tree) Keep(names ...string) (*Tree, error) {
 
 // Clade returns the nodes of the smallest clade with some leaves, given by name: their last common ancestor and all nodes below it, in
 // order. It is an error if a name is that of no leaf.
-func (t *Tree) Clade(leaves ...string) ([]int, error) {
+func (t *Tree) Clade(leaves ...string) (_ []int, err error) {
+	defer try.Catch(&err)
 	if len(leaves) == 0 {
 		return nil, fmt.Errorf("tree: a clade of no leaves: give the name of at least one")
 	}
-	below, err := t.paths(leaves)
-	if err != nil {
-		return nil, err
-	}
+	below := t.paths(leaves)
 	top := slices.IndexFunc(below, func(k int) bool { return k > 1 })
 	for i := len(below) - 1; top < 0; i-- { // a single leaf
 		if below[i] > 0 {
@@ -195,7 +193,7 @@ func (t *Tree) Clade(leaves ...string) ([]int, error) {
 }
 
 // paths returns, for every node, how many of its children lead to leaves with these names; 1 for these leaves.
-func (t *Tree) paths(names []string) ([]int, error) {
+func (t *Tree) paths(names []string) []int {
 	leaf := map[string]int{}
 	for _, i := range t.Leaves() {
 		if t.Name[i] != "" {
@@ -206,7 +204,7 @@ func (t *Tree) paths(names []string) ([]int, error) {
 	for _, name := range names {
 		i, ok := leaf[name]
 		if !ok {
-			return nil, fmt.Errorf("tree: no leaf is called %q", name)
+			try.Fail("tree: no leaf is called %q", name)
 		}
 		below[i] = 1
 	}
@@ -215,5 +213,5 @@ func (t *Tree) paths(names []string) ([]int, error) {
 			below[t.Parent[i]]++
 		}
 	}
-	return below, nil
+	return below
 }
