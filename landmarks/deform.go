@@ -10,6 +10,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 	"anatomy/landmarks/mesh"
 )
 
@@ -55,11 +56,9 @@ func (d *Deformation) LogJacobians() ([]float64, error) {
 //
 // whose F at time 1 is Dφ, by the integrator of the space and to its order. Points are taken in blocks, so that the memory does not
 // grow with their number. The errors are those of Carry.
-func (s *Space) Deform(g *Geodesic, points [][]float64) (*Deformation, error) {
-	s, err := s.along("Deform", g, points)
-	if err != nil {
-		return nil, err
-	}
+func (s *Space) Deform(g *Geodesic, points [][]float64) (_ *Deformation, err error) {
+	defer try.Named(&err, "Deform")
+	s = s.along(g, points)
 	// A block has at most this many numbers of the kernel matrix between points and landmarks.
 	const most = 1 << 22
 	d, block := s.Manifold.D, min(len(points), max(1, most/s.Manifold.N))
@@ -70,21 +69,16 @@ func (s *Space) Deform(g *Geodesic, points [][]float64) (*Deformation, error) {
 		for i := n; i < block; i++ {
 			padded[i] = points[from]
 		}
-		values, err := s.call("deform", func(in []*Node) []*Node {
+		values := try.Get(s.call("deform", func(in []*Node) []*Node {
 			z := in[2]
 			unit := BroadcastPrefix(linalg.Eye(z.Graph(), z.DType(), d), z.Shape().Dim(0))
 			images, frames := s.CarryFramesOnGraph(in[0], in[1], z, unit)
 			return []*Node{images, frames}
-		}, s.Vector(g.Start), s.Vector(g.Momentum), padded)
-		if err != nil {
-			return nil, err
-		}
+		}, s.Vector(g.Start), s.Vector(g.Momentum), padded))
 		out.Images = append(out.Images, values.Matrix(0)[:n]...)
 		out.Jacobian = append(out.Jacobian, values.Array3(1)[:n]...)
 	}
-	if err := s.Manifold.fits(points, out.Images); err != nil {
-		return nil, fmt.Errorf("Deform: %w", err)
-	}
+	try.Do(s.Manifold.fits(points, out.Images))
 	return out, nil
 }
 

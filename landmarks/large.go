@@ -13,6 +13,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 )
 
@@ -43,32 +44,23 @@ func (s *Space) LogWithin(q, target [][]float64, tolerance float64) (*Geodesic, 
 }
 
 // logWithin is LogWithin by the name that the caller knows.
-func (s *Space) logWithin(name string, q, target [][]float64, tolerance float64) (*Geodesic, error) {
+func (s *Space) logWithin(name string, q, target [][]float64, tolerance float64) (_ *Geodesic, err error) {
+	defer try.Named(&err, "%s", name)
 	for i, shape := range []geom.Shape{q, target} {
 		what := [...]string{"starting shape", "target shape"}[i]
-		if err := s.CheckNumbers(what, shape); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if err := s.CheckRegular(what, shape); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		try.Do(s.CheckNumbers(what, shape))
+		try.Do(s.CheckRegular(what, shape))
 	}
 	if !(tolerance > 0) || math.IsInf(tolerance, 1) {
-		return nil, fmt.Errorf("%s: tolerance %g, want a positive length", name, tolerance)
+		return nil, fmt.Errorf("tolerance %g, want a positive length", tolerance)
 	}
 	task := s.Begin(name)
 	defer task.End()
 	x, iterations := s.Vector(q), 0
 	for steady := s; ; {
-		a, err := steady.within(task, x, s.Vector(target), tolerance)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		a := try.Get(steady.within(task, x, s.Vector(target), tolerance))
 		iterations += a.iterations
-		g, finer, err := s.found(steady, x, a.momentum, a.status)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		g, finer := try.Get2(s.found(steady, x, a.momentum, a.status))
 		if finer == nil {
 			g.Residual, g.Iterations = a.residual, iterations
 			return g, nil
@@ -92,11 +84,9 @@ func (s *Space) within(task *geom.Task, x, y []float64, tolerance float64) (*aim
 
 // pull improves a by matches with Correspondence, each from the momenta of the one before, whose noise falls until they end within the
 // tolerance. It gives up where a fall does not help for the third time.
-func (s *Space) pull(task *geom.Task, x, y []float64, tolerance float64, kernel *spectrum, a *aimed) error {
-	inputs, err := Correspondence(s.Point(y)).Inputs(s.Manifold.N, s.Manifold.D)
-	if err != nil {
-		return err
-	}
+func (s *Space) pull(task *geom.Task, x, y []float64, tolerance float64, kernel *spectrum, a *aimed) (err error) {
+	defer try.Catch(&err)
+	inputs := try.Get(Correspondence(s.Point(y)).Inputs(s.Manifold.N, s.Manifold.D))
 	r := s.newRegistration(x, nil, Correspondence(nil), inputs, kernel)
 	defer r.objective.Free()
 	// The momenta at time 1 are (target − end)/noise². What was found is a start where a hundredth of the way is left; momenta that stalled
@@ -121,9 +111,7 @@ func (s *Space) pull(task *geom.Task, x, y []float64, tolerance float64, kernel 
 		if err != nil {
 			return err
 		}
-		if _, err := r.at(found.X, 1, noise); err != nil {
-			return err
-		}
+		try.Get(r.at(found.X, 1, noise))
 		p = found.X
 		a.iterations += found.Iterations
 		if r.left() < a.residual {
@@ -148,21 +136,16 @@ func (s *Space) pull(task *geom.Task, x, y []float64, tolerance float64, kernel 
 // preconditions with the Gauss–Newton matrix, which it renews every 10 iterations. A preconditioner made of K alone misses how far
 // geodesics spread once they go several widths of the kernel: the search then stops far above the minimum, at a place that depends on
 // rounding, with the status Converged.
-func (s *Space) descend(ctx context.Context, r *registration, p []float64, noise float64, report func(iteration int, f, gradient, tolerance float64)) (*solve.Minimum, error) {
+func (s *Space) descend(ctx context.Context, r *registration, p []float64, noise float64, report func(iteration int, f, gradient, tolerance float64)) (_ *solve.Minimum, err error) {
+	defer try.Catch(&err)
 	const most, few, renewal = 500, 600, 10
-	objective, err := r.around(p, 1, noise)
-	if err != nil {
-		return nil, err
-	}
+	objective := r.around(p, 1, noise)
 	objective.Soft = nil // the next noise goes on with what is left
 	done, round := 0, most
 	objective.Report = func(iteration int, f, gradient, tolerance float64) { report(done+iteration, f, gradient, tolerance) }
 	for {
 		if len(p) <= few {
-			matrix, err := s.gaussNewton(r.fixed[0].([]float64), p, noise)
-			if err != nil {
-				return nil, err
-			}
+			matrix := s.gaussNewton(r.fixed[0].([]float64), p, noise)
 			if matrix != nil {
 				round = renewal
 				objective.FirstStep = 1
@@ -175,10 +158,7 @@ func (s *Space) descend(ctx context.Context, r *registration, p []float64, noise
 				}
 			}
 		}
-		found, err := solve.Minimise(ctx, objective, p, 0.01, min(round, most-done))
-		if err != nil {
-			return nil, err
-		}
+		found := try.Get(solve.Minimise(ctx, objective, p, 0.01, min(round, most-done)))
 		done += found.Iterations
 		found.Iterations = done
 		if found.Status != solve.IterationLimit || done == most {
@@ -191,13 +171,10 @@ func (s *Space) descend(ctx context.Context, r *registration, p []float64, noise
 // gaussNewton returns the Cholesky factors of K + μ + JᵀJ/noise², the Gauss–Newton approximation of the second derivative of the
 // objective of a match with Correspondence. J is the derivative of the end with respect to the momenta, which costs as many geodesics
 // as there are momenta, and μ = K(x, x)/1000. It returns nil if the matrix is not positive definite.
-func (s *Space) gaussNewton(x, p []float64, noise float64) (*mat.Cholesky, error) {
+func (s *Space) gaussNewton(x, p []float64, noise float64) *mat.Cholesky {
 	const block = 64 // derivatives in a call
 	d, c := len(x), s.Manifold.D
-	out, err := s.call("kernel matrix", func(in []*Node) []*Node { return []*Node{s.Manifold.Gram(in[0])} }, x)
-	if err != nil {
-		return nil, err
-	}
+	out := try.Get(s.call("kernel matrix", func(in []*Node) []*Node { return []*Node{s.Manifold.Gram(in[0])} }, x))
 	transposed := mat.NewDense(d, d, nil) // J
 	for from := 0; from < d; from += block {
 		directions := make([][]float64, block)
@@ -207,13 +184,10 @@ func (s *Space) gaussNewton(x, p []float64, noise float64) (*mat.Cholesky, error
 				directions[k][from+k] = 1
 			}
 		}
-		ends, err := s.call("derivatives of the end", func(in []*Node) []*Node {
+		ends := try.Get(s.call("derivatives of the end", func(in []*Node) []*Node {
 			end, _ := s.FlowTangent(BroadcastPrefix(in[0], block), BroadcastPrefix(in[1], block), in[2])
 			return []*Node{end}
-		}, x, p, directions)
-		if err != nil {
-			return nil, err
-		}
+		}, x, p, directions))
 		for k, row := range ends.Matrix(0)[:min(block, d-from)] {
 			transposed.SetRow(from+k, row)
 		}
@@ -232,9 +206,9 @@ func (s *Space) gaussNewton(x, p []float64, noise float64) (*mat.Cholesky, error
 	}
 	var factors mat.Cholesky
 	if !factors.Factorize(sum) {
-		return nil, nil
+		return nil
 	}
-	return &factors, nil
+	return &factors
 }
 
 // aimed is a momentum whose geodesic ends near a target shape, with the state of the search.
@@ -250,17 +224,15 @@ type aimed struct {
 const coarse = 500
 
 // aim finds the momentum of LogWithin.
-func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64, kernel *spectrum) (*aimed, error) {
+func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64, kernel *spectrum) (_ *aimed, err error) {
+	defer try.Catch(&err)
 	d := len(x)
 	rms := func(f []float64) float64 { return floats.Norm(f, 2) / math.Sqrt(float64(d)) }
 	ones := make([]float64, d)
 	floats.AddConst(1, ones)
-	out, err := s.call("row sums", func(in []*Node) []*Node {
+	out := try.Get(s.call("row sums", func(in []*Node) []*Node {
 		return []*Node{ReduceAllMax(s.Manifold.Sharp(in[0], in[1]))}
-	}, x, ones)
-	if err != nil {
-		return nil, err
-	}
+	}, x, ones))
 	scale := out.Scalar(0)
 	spectrum := kernel.inputs()
 
@@ -270,10 +242,7 @@ func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64, kernel *
 	bestF, norm, mu := f, rms(f), 0.01*scale
 	first, firstMu := f, mu // the velocity that the first step takes
 	if s.Manifold.N >= 4*coarse && norm > tolerance {
-		v, part, err := s.coarseVelocity(task, x, y, tolerance)
-		if err != nil {
-			return nil, err
-		}
+		v, part := s.coarseVelocity(task, x, y, tolerance)
 		// That velocity is smooth: a small μ reproduces it.
 		first, mu, firstMu = v, part*scale, 1e-3*part*scale
 	}
@@ -301,14 +270,11 @@ func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64, kernel *
 		if iterations == 0 {
 			rest, weight = first, firstMu
 		}
-		out, err := s.call("LogWithin step", func(in []*Node) []*Node {
+		out := try.Get(s.call("LogWithin step", func(in []*Node) []*Node {
 			p := Add(in[1], s.Manifold.nearlySolve(in[0], in[2], in[3], in[5:]))
 			end := ode.Flow(geom.Geodesics(s.Manifold), s.Method(), s.Steps(), ode.State{in[0], p})
 			return []*Node{p, Sub(in[4], end[0])}
-		}, append([]any{x, next, rest, weight, y}, spectrum...)...)
-		if err != nil {
-			return nil, err
-		}
+		}, append([]any{x, next, rest, weight, y}, spectrum...)...))
 		pNew, fNew := out.Vector(0), out.Vector(1)
 		was, now := norm, rms(fNew)
 		switch {
@@ -344,22 +310,16 @@ type velocityOf struct{ n int }
 
 // coarseVelocity returns the initial velocities of all landmarks in the flow of a geodesic of some of them, and the μ with which
 // this geodesic was found, divided by the largest row sum of K.
-func (s *Space) coarseVelocity(task *geom.Task, x, y []float64, tolerance float64) (v []float64, mu float64, err error) {
+func (s *Space) coarseVelocity(task *geom.Task, x, y []float64, tolerance float64) (v []float64, mu float64) {
 	q, target := s.Point(x), s.Point(y)
 	some := s.fewer()
 	from, to := make([]float64, 0, some.M.Dim()), make([]float64, 0, some.M.Dim())
 	for _, i := range morpho.Spread(q, some.Manifold.N) {
 		from, to = append(from, q[i]...), append(to, target[i]...)
 	}
-	a, err := some.within(task, from, to, 0.5*tolerance)
-	if err != nil {
-		return nil, 0, err
-	}
-	out, err := some.Call(velocityOf{s.Manifold.N}, func(in []*Node) []*Node {
+	a := try.Get(some.within(task, from, to, 0.5*tolerance))
+	out := try.Get(some.Call(velocityOf{s.Manifold.N}, func(in []*Node) []*Node {
 		return []*Node{s.Manifold.flat(some.Manifold.Velocity(in[0], in[1], in[2]))}
-	}, from, a.momentum, q)
-	if err != nil {
-		return nil, 0, err
-	}
-	return out.Vector(0), a.mu, nil
+	}, from, a.momentum, q))
+	return out.Vector(0), a.mu
 }

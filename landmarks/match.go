@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks/morpho"
 )
@@ -197,38 +198,25 @@ func (s *Space) checkMatch(controls, source [][]float64, term DataTerm, sigma fl
 }
 
 // match moves the source to the target; a nil source stands for the controls themselves.
-func (s *Space) match(name string, controls, source [][]float64, term DataTerm, sigma float64, opts []solve.Option) (*Matching, error) {
-	inputs, err := s.checkMatch(controls, source, term, sigma)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
+func (s *Space) match(name string, controls, source [][]float64, term DataTerm, sigma float64, opts []solve.Option) (_ *Matching, err error) {
+	defer try.Named(&err, "%s", name)
+	inputs := try.Get(s.checkMatch(controls, source, term, sigma))
 	q, scales := s.Vector(controls), term.Scales()
-	kernel, err := s.newSpectrum(q)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
+	kernel := try.Get(s.newSpectrum(q))
 	r := s.newRegistration(q, source, term, inputs, kernel)
 	defer func() { r.objective.Free() }()
 	m := &Matching{}
 	p := make([]float64, len(q))
-	out, err := r.at(p, 1, sigma)
-	if err != nil {
-		return nil, err
-	}
+	out := try.Get(r.at(p, 1, sigma))
 	m.Before = out.Scalar(2)
 	if f := out.Scalar(0); math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, fmt.Errorf("%s: the data term of the source is %g, want a finite number: check the coordinates of source and target", name, m.Before)
+		return nil, fmt.Errorf("the data term of the source is %g, want a finite number: check the coordinates of source and target", m.Before)
 	}
 	if c, ok := term.(correspondence); ok && source == nil {
-		found, steps, err := s.balanced(name, q, inputs, c.typicalWeight(), sigma, kernel)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		found, steps := try.Get2(s.balanced(name, q, inputs, c.typicalWeight(), sigma, kernel))
 		m.Iterations = steps
 		atStart := out.Scalar(0)
-		if out, err = r.at(found, 1, sigma); err != nil {
-			return nil, err
-		}
+		out = try.Get(r.at(found, 1, sigma))
 		if out.Scalar(0) < atStart {
 			p = found
 		}
@@ -238,31 +226,19 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 			r.objective.Free()
 			r, scales = steady.newRegistration(q, source, term, inputs, kernel), []float64{1}
 		}
-		found, err := r.minimise(steady, p, scales, sigma, opts)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		found := try.Get(r.minimise(steady, p, scales, sigma, opts))
 		p = found.X
 		iterations := m.Iterations + found.Iterations
-		g, finer, err := s.found(steady, q, p, found.Status)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		g, finer := try.Get2(s.found(steady, q, p, found.Status))
 		m.Geodesic, steady = *g, finer
 		m.Iterations = iterations
 	}
 	if m.Source = m.Path; source != nil {
-		if m.Source, err = s.Carry(&m.Geodesic, source); err != nil {
-			return nil, err
-		}
+		m.Source = try.Get(s.Carry(&m.Geodesic, source))
 	}
 	m.Deformed = m.Source[len(m.Source)-1]
-	if err := s.holds(m, term); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if out, err = r.at(p, 1, sigma); err != nil {
-		return nil, err
-	}
+	try.Do(s.holds(m, term))
+	out = try.Get(r.at(p, 1, sigma))
 	m.Objective, m.Mismatch, m.Evaluations = out.Scalar(0), out.Scalar(2), r.evaluations
 	if m.Before > 0 {
 		m.Residual = math.Sqrt(max(0, m.Mismatch) / m.Before)
@@ -294,19 +270,15 @@ func (s *Space) found(steady *Space, q, p []float64, status geom.Status) (g *Geo
 
 // minimise searches for the momenta at the scales of the data term, one after the other.
 func (r *registration) minimise(s *Space, p []float64, scales []float64, sigma float64, opts []solve.Option) (found *solve.Minimum, err error) {
+	defer try.Catch(&err)
 	iterations := 0
 	for k, scale := range scales {
-		objective, err := r.around(p, scale, sigma)
-		if err != nil {
-			return nil, err
-		}
+		objective := r.around(p, scale, sigma)
 		more := opts
 		if k < len(scales)-1 {
 			more = append(opts[:len(opts):len(opts)], solve.Tolerance(0.1)) // a coarse scale only shows the way
 		}
-		if found, err = objective.Run("match", s, p, solve.Limits{Tolerance: 0.003, MaxIterations: 500}, more...); err != nil {
-			return nil, err
-		}
+		found = try.Get(objective.Run("match", s, p, solve.Limits{Tolerance: 0.003, MaxIterations: 500}, more...))
 		iterations += found.Iterations
 		if p = found.X; found.Status == geom.Cancelled {
 			break
@@ -364,7 +336,7 @@ func (r *registration) left() float64 {
 }
 
 // around is the objective for a search from p.
-func (r *registration) around(p []float64, scale, sigma float64) (solve.Objective, error) {
+func (r *registration) around(p []float64, scale, sigma float64) solve.Objective {
 	value := func(p []float64) (float64, []float64, error) {
 		out, err := r.at(p, scale, sigma)
 		if err != nil {
@@ -376,10 +348,10 @@ func (r *registration) around(p []float64, scale, sigma float64) (solve.Objectiv
 		}
 		return f, g, nil
 	}
-	stiffness, err := r.kernel.stiffness(value, p, r.size)
+	stiffness := try.Get(r.kernel.stiffness(value, p, r.size))
 	// At a tolerance of 0.003 there are then two thousandths of f to win at most.
 	soft := func(g []float64) float64 { return r.kernel.gain(g, stiffness) / (20 * 20) }
-	return solve.Objective{Value: value, Precondition: r.kernel.solve, FirstStep: 1 / (1 + stiffness*r.kernel.unit), Soft: soft}, err
+	return solve.Objective{Value: value, Precondition: r.kernel.solve, FirstStep: 1 / (1 + stiffness*r.kernel.unit), Soft: soft}
 }
 
 // balanced searches for the momenta p of a match of corresponding points, at which the momenta at time 1 balance the pull of the
@@ -390,7 +362,8 @@ func (r *registration) around(p []float64, scale, sigma float64) (solve.Objectiv
 // as a root, with σ falling to the wanted one by halves. The derivative of the left side is close to w K + σ² if landmarks go less than
 // a few widths of the kernel. This needs few flows where a descent creeps, because the kernel is wide or σ small; where landmarks go
 // farther it gives up. What it returns is where the search ended, a root or not, and the number of steps that it took.
-func (s *Space) balanced(name string, q []float64, target []any, weight, sigma float64, kernel *spectrum) ([]float64, int, error) {
+func (s *Space) balanced(name string, q []float64, target []any, weight, sigma float64, kernel *spectrum) (_ []float64, _ int, err error) {
+	defer try.Catch(&err)
 	task := s.Begin(name)
 	defer task.End()
 	variance := sigma * sigma
@@ -436,9 +409,7 @@ func (s *Space) balanced(name string, q []float64, target []any, weight, sigma f
 	root := &solve.Root{X: make([]float64, len(q))}
 	roots := []*solve.Root{root}
 	for least := 0.0; variance >= 0.99*sigma*sigma; variance /= 4 {
-		if err := system.Renew(roots); err != nil {
-			return nil, 0, err
-		}
+		try.Do(system.Renew(roots))
 		if least == 0 {
 			least = 1e-6 * root.Norm
 		}
@@ -447,9 +418,7 @@ func (s *Space) balanced(name string, q []float64, target []any, weight, sigma f
 			root.Tolerance = max(least, 0.01*root.Norm)
 		}
 		root.Done = root.Norm <= root.Tolerance
-		if err := system.Broyden(task.Context(), roots, 10); err != nil {
-			return nil, 0, err
-		}
+		try.Do(system.Broyden(task.Context(), roots, 10))
 		products = 0
 		if err := system.Newton(task.Context(), roots, 10); errors.Is(err, errFar) {
 			break

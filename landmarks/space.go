@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks/morpho"
 )
@@ -90,52 +91,41 @@ func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
 
 // Carry moves arbitrary points, [k][D], by the diffeomorphisms of a geodesic, z' = Σ_j K(z, x_j) p_j. It returns their positions at
 // the times 0, 1/n, …, 1 of the geodesic's path, [n + 1][k][D]. Points outside the box of a kernel with fast sums are an error.
-func (s *Space) Carry(g *Geodesic, points [][]float64) ([][][]float64, error) {
-	s, err := s.along("Carry", g, points)
-	if err != nil {
-		return nil, err
-	}
-	out, err := s.call("carry", func(in []*Node) []*Node {
+func (s *Space) Carry(g *Geodesic, points [][]float64) (_ [][][]float64, err error) {
+	defer try.Named(&err, "Carry")
+	s = s.along(g, points)
+	out := try.Get(s.call("carry", func(in []*Node) []*Node {
 		path := ode.Path(s.carrying(), s.Method(), s.Steps(), in)
 		return []*Node{path[2], path[0]}
-	}, s.Vector(g.Start), s.Vector(g.Momentum), points)
-	if err != nil {
-		return nil, err
-	}
+	}, s.Vector(g.Start), s.Vector(g.Momentum), points))
 	paths := out.Array3(0)
 	for i, q := range out.Matrix(1) {
-		if err := s.Manifold.fits(s.Point(q), paths[i]); err != nil {
-			return nil, fmt.Errorf("Carry: step %d of %d: %w", i, s.Steps(), err)
-		}
+		try.Do(try.Name(s.Manifold.fits(s.Point(q), paths[i]), "step %d of %d", i, s.Steps()))
 	}
 	return paths, nil
 }
 
 // along returns the space with the steps of a geodesic, for its flow at points, and an error if one of them is not valid.
-func (s *Space) along(name string, g *Geodesic, points [][]float64) (*Space, error) {
+func (s *Space) along(g *Geodesic, points [][]float64) *Space {
 	if g == nil {
-		return nil, fmt.Errorf("%s: no geodesic", name)
+		try.Fail("no geodesic")
 	}
 	if steady := s.Steady(g); steady.Steps() != s.Steps() {
 		s = over(steady, s.Manifold)
 	}
 	if n := len(g.Path); n > 0 && n != s.Steps()+1 {
-		return nil, fmt.Errorf("%s: the geodesic has %d steps, the space %d: take the space that made the geodesic, or Shoot its momentum in this one", name, n-1, s.Steps())
+		try.Fail("the geodesic has %d steps, the space %d: take the space that made the geodesic, or Shoot its momentum in this one", n-1, s.Steps())
 	}
 	for i, x := range []geom.Shape{g.Start, g.Momentum} {
-		if err := s.CheckNumbers([...]string{"start of the geodesic", "momentum of the geodesic"}[i], x); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		try.Do(s.CheckNumbers([...]string{"start of the geodesic", "momentum of the geodesic"}[i], x))
 	}
 	if len(points) == 0 {
-		return nil, fmt.Errorf("%s: no points", name)
+		try.Fail("no points")
 	}
 	for i, z := range points {
-		if err := s.checkPoint(z); err != nil {
-			return nil, fmt.Errorf("%s: point %d: %w", name, i, err)
-		}
+		try.Do(try.Name(s.checkPoint(z), "point %d", i))
 	}
-	return s, nil
+	return s
 }
 
 // CarryOnGraph is a graph function: it returns where the diffeomorphisms at time 1 of the geodesics from q with initial momenta p,

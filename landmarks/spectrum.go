@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/linalg"
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 )
 
@@ -128,15 +129,10 @@ func (k *spectrum) solve(g []float64) ([]float64, error) {
 // stiffness returns β for which K + β K² approximates the second derivative of the objective of Match with respect to the momenta.
 // It compares the gradient g of the objective at p with that after a step along (K + stiff·unit)⁻¹ g, which is short for points of
 // the given size.
-func (k *spectrum) stiffness(value func(p []float64) (float64, []float64, error), p []float64, size float64) (float64, error) {
-	_, g, err := value(p)
-	if err != nil {
-		return 0, err
-	}
-	way, err := k.solve(g)
-	if err != nil {
-		return 0, err
-	}
+func (k *spectrum) stiffness(value func(p []float64) (float64, []float64, error), p []float64, size float64) (_ float64, err error) {
+	defer try.Catch(&err)
+	_, g := try.Get2(value(p))
+	way := try.Get(k.solve(g))
 	v := k.apply(func(l float64) float64 { return l }, way)
 	length := floats.Norm(v, math.Inf(1))
 	if length == 0 {
@@ -146,10 +142,7 @@ func (k *spectrum) stiffness(value func(p []float64) (float64, []float64, error)
 	if size == 0 { // of a single point, whose way is straight
 		step = 1e-5
 	}
-	_, after, err := value(floats.AddScaledTo(make([]float64, len(p)), p, step, way))
-	if err != nil {
-		return 0, err
-	}
+	_, after := try.Get2(value(floats.AddScaledTo(make([]float64, len(p)), p, step, way)))
 	bend := (floats.Dot(way, after) - floats.Dot(way, g)) / step
 	return max(0, (bend-floats.Dot(way, v))/floats.Dot(v, v)), nil
 }
