@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 const (
@@ -27,20 +28,13 @@ const (
 // those at the start, since they are not brought back after a step. Of surfaces geomorph takes other neighbours.
 //
 // It has the errors of ProcrustesSliding, and is one if a semi-landmark has a Support, which geomorph does not know.
-func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmark, criterion Criterion) (*SlidAlignment, error) {
-	fail := func(err error) (*SlidAlignment, error) {
-		return nil, fmt.Errorf("procrustes with sliding as geomorph: %w", err)
-	}
-	pre, err := preshapes(shapes, shapeNumber)
-	if err != nil {
-		return fail(err)
-	}
+func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmark, criterion Criterion) (_ *SlidAlignment, err error) {
+	defer try.Named(&err, "procrustes with sliding as geomorph")
+	pre := try.Get(preshapes(shapes, shapeNumber))
 	n, dim := pre[0].points.Dims()
-	if err := checkSemilandmarks(n, dim, len(shapes), semilandmarks, criterion); err != nil {
-		return fail(err)
-	}
+	try.Do(checkSemilandmarks(n, dim, len(shapes), semilandmarks, criterion))
 	if slices.ContainsFunc(semilandmarks, func(m Semilandmark) bool { return len(m.On) > 0 }) {
-		return fail(errors.New("semi-landmarks lie on curves or surfaces: use ProcrustesSliding"))
+		return nil, errors.New("semi-landmarks lie on curves or surfaces: use ProcrustesSliding")
 	}
 	slid, total := make([]*mat.Dense, len(pre)), make([]*mat.Dense, len(pre)) // shapes, and all their rotations so far
 	rotate := func(mean *mat.Dense) error {
@@ -65,9 +59,7 @@ func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmar
 	for i, z := range pre {
 		slid[i] = z.points
 	}
-	if err := rotate(pre[0].points); err != nil {
-		return fail(err)
-	}
+	try.Do(rotate(pre[0].points))
 	ones := slices.Repeat([]float64{1}, len(pre))
 	mean := weightedMean(ones, slid)
 	shape := func(x *mat.Dense) [][]float64 { return slices.Collect(slices.Chunk(x.RawMatrix().Data, dim)) }
@@ -91,36 +83,24 @@ func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmar
 	}
 	square := math.Pow(mat.Norm(mean, 2), 2) * float64(len(pre))
 	for ; out.Iterations < geomorphRounds && out.Status != solve.Converged; out.Iterations++ {
-		if slid, _, err = step(); err != nil {
-			return fail(err)
-		}
+		slid, _ = try.Get2(step())
 		before := square
 		square = math.Pow(mat.Norm(weightedMean(ones, slid), 2), 2) * float64(len(pre))
-		if err := rotate(mean); err != nil {
-			return fail(err)
-		}
+		try.Do(rotate(mean))
 		mean = weightedMean(ones, slid)
 		mean.Scale(1/mat.Norm(mean, 2), mean)
 		if math.Abs(square-before) <= geomorphTolerance {
 			out.Status = solve.Converged
 		}
 	}
-	if _, out.Left, err = step(); err != nil {
-		return fail(err)
-	}
+	_, out.Left = try.Get2(step())
 	out.Mean, out.Reference = shape(mean), shape(mean)
-	bending, err := bendingOf(out.Mean)
-	if err != nil {
-		return fail(err)
-	}
+	bending := try.Get(bendingOf(out.Mean))
 	for i, x := range slid {
 		t := similarity(1/pre[i].size, total[i], pre[i].centre, make([]float64, dim))
 		s := slider{number: i, semilandmarks: semilandmarks}
 		out.Transforms, out.Shapes, out.Slid = append(out.Transforms, t), append(out.Shapes, shape(x)), append(out.Slid, t.inverse().Apply(shape(x)))
-		off, err := s.off(out.Slid[i], shapes[i])
-		if err != nil {
-			return fail(err)
-		}
+		off := try.Get(s.off(out.Slid[i], shapes[i]))
 		out.Off, out.Crossed = append(out.Off, off), append(out.Crossed, s.crossed(out.Slid[i], shapes[i]))
 		out.Energies = append(out.Energies, bendingEnergy(bending, out.Shapes[i]))
 		out.Distances = append(out.Distances, frobenius(1, x, mean))

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // Semilandmark is a point of a curve or surface, whose place along it means nothing: it slides along a line or in a plane.
@@ -94,28 +95,19 @@ const (
 // What lies on a Support is brought onto it first, and goes back to the nearest point after the step, which is halved until the
 // criterion is not worse than before, or so much nearer to its least that the next step is shorter: at the end, on a mesh, it may rise by
 // some ten-thousandths, which the facets hide.
-func Slide(shape, reference [][]float64, semilandmarks []Semilandmark, criterion Criterion) ([][]float64, error) {
+func Slide(shape, reference [][]float64, semilandmarks []Semilandmark, criterion Criterion) (_ [][]float64, err error) {
+	defer try.Named(&err, "slide")
 	n, d, err := commonExtent([][][]float64{shape, reference}, shapeNumber)
-	if err != nil {
-		return nil, fmt.Errorf("slide (shape 0 along its curves and surfaces to shape 1): %w", err)
-	}
-	if err := checkSemilandmarks(n, d, 1, semilandmarks, criterion); err != nil {
-		return nil, fmt.Errorf("slide: %w", err)
-	}
+	try.Do(try.Name(err, "shape 0 along its curves and surfaces to shape 1"))
+	try.Do(checkSemilandmarks(n, d, 1, semilandmarks, criterion))
 	s := slider{semilandmarks: semilandmarks, reference: reference}
 	if criterion == BendingEnergy {
 		if s.bending, err = bendingOf(reference); err != nil {
-			return nil, fmt.Errorf("slide: the reference's landmarks: %w", err)
+			return nil, fmt.Errorf("the reference's landmarks: %w", err)
 		}
 	}
-	on, err := onTheirSupports([][][]float64{shape}, semilandmarks)
-	if err != nil {
-		return nil, fmt.Errorf("slide: %w", err)
-	}
-	out, _, _, err := s.slide(on[0])
-	if err != nil {
-		return nil, fmt.Errorf("slide: %w", err)
-	}
+	on := try.Get(onTheirSupports([][][]float64{shape}, semilandmarks))
+	out, _, _ := try.Get3(s.slide(on[0]))
 	return out, nil
 }
 
@@ -178,10 +170,8 @@ type slider struct {
 // slide returns the shape after a step, and how long one that is not halved is: root of the sum of squares. If no step makes anything
 // better, however short, it is stuck where it is.
 func (s *slider) slide(x [][]float64) (next [][]float64, length float64, stuck bool, err error) {
-	step, gain, err := s.step(x)
-	if err != nil {
-		return nil, 0, false, err
-	}
+	defer try.Catch(&err)
+	step, gain := try.Get2(s.step(x))
 	for _, v := range step {
 		length = math.Hypot(length, floats.Norm(v, 2))
 	}
@@ -194,9 +184,7 @@ func (s *slider) slide(x [][]float64) (next [][]float64, length float64, stuck b
 		if !s.supported() {
 			return next, length, false, nil // the least that there is
 		}
-		if next, err = s.ontoSupports(next); err != nil {
-			return nil, 0, false, err
-		}
+		next = try.Get(s.ontoSupports(next))
 		if s.energy(next) <= energy {
 			return next, length, false, nil
 		}
@@ -231,13 +219,11 @@ func (s *slider) ontoSupports(x [][]float64) ([][]float64, error) {
 // step returns how far each semi-landmark goes along its tangents, and by how much the criterion would fall if these were the curves
 // and surfaces themselves.
 func (s *slider) step(x [][]float64) (step [][]float64, gain float64, err error) {
+	defer try.Catch(&err)
 	var points []int // l(a)
 	var u [][]float64
 	for _, m := range s.semilandmarks {
-		tangents, err := m.tangents(x, s.number)
-		if err != nil {
-			return nil, 0, err
-		}
+		tangents := m.tangents(x, s.number)
 		for _, v := range tangents {
 			points, u = append(points, m.Point), append(u, v)
 		}
@@ -258,9 +244,7 @@ func (s *slider) step(x [][]float64) (step [][]float64, gain float64, err error)
 				a.SetSym(i, j, s.bending.At(l, points[j])*floats.Dot(u[i], u[j]))
 			}
 		}
-		if ways, err = shortest(a, b, 1e-12*mat.Norm(s.bending, 2)); err != nil { // not of a, which may be nothing else
-			return nil, 0, err
-		}
+		ways = shortest(a, b, 1e-12*mat.Norm(s.bending, 2)) // not of a, which may be nothing else
 	}
 	step = zeros(len(s.semilandmarks), len(x[0]))
 	a := 0
@@ -273,15 +257,16 @@ func (s *slider) step(x [][]float64) (step [][]float64, gain float64, err error)
 }
 
 // shortest returns the shortest t for which a t − b is least; eigenvalues of a up to rounding are 0.
-func shortest(a *mat.SymDense, b []float64, rounding float64) ([]float64, error) {
+func shortest(a *mat.SymDense, b []float64, rounding float64) []float64 {
 	t := make([]float64, len(b))
 	var chol mat.Cholesky
 	if chol.Factorize(a) && mat.Norm(a, 1)/chol.Cond() > 10*rounding { // a bound of the least eigenvalue
-		return t, chol.SolveVecTo(mat.NewVecDense(len(b), t), mat.NewVecDense(len(b), b))
+		try.Do(chol.SolveVecTo(mat.NewVecDense(len(b), t), mat.NewVecDense(len(b), b)))
+		return t
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(a, true) {
-		return nil, errors.New("the eigenvalues of the bending energy were not found")
+		try.Fail("the eigenvalues of the bending energy were not found")
 	}
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
@@ -291,7 +276,7 @@ func shortest(a *mat.SymDense, b []float64, rounding float64) ([]float64, error)
 			floats.AddScaled(t, floats.Dot(column, b)/v, column)
 		}
 	}
-	return t, nil
+	return t
 }
 
 // energy is the criterion.
@@ -307,18 +292,18 @@ func (s *slider) energy(x [][]float64) float64 {
 }
 
 // tangents returns orthonormal tangents of the shape with a number.
-func (m Semilandmark) tangents(x [][]float64, number int) ([][]float64, error) {
+func (m Semilandmark) tangents(x [][]float64, number int) [][]float64 {
 	d := len(x[0])
 	switch {
 	case len(m.Neighbours) != 2 && len(m.On) > 0:
 		_, tangents := m.On[number].Nearest(x[m.Point])
 		if len(tangents) == 0 || len(tangents) >= d {
-			return nil, fmt.Errorf("landmark %d: its curve or surface has %d tangents in %d dimensions", m.Point, len(tangents), d)
+			try.Fail("landmark %d: its curve or surface has %d tangents in %d dimensions", m.Point, len(tangents), d)
 		}
 		var out [][]float64
 		for _, v := range tangents {
 			if len(v) != d {
-				return nil, fmt.Errorf("landmark %d: a tangent %v of its curve or surface in %d dimensions", m.Point, v, d)
+				try.Fail("landmark %d: a tangent %v of its curve or surface in %d dimensions", m.Point, v, d)
 			}
 			u := slices.Clone(v)
 			for _, w := range out {
@@ -326,21 +311,21 @@ func (m Semilandmark) tangents(x [][]float64, number int) ([][]float64, error) {
 			}
 			norm := floats.Norm(u, 2)
 			if !(norm > 1e-9*floats.Norm(v, 2)) {
-				return nil, fmt.Errorf("landmark %d: the tangents %v of its curve or surface span nothing", m.Point, tangents)
+				try.Fail("landmark %d: the tangents %v of its curve or surface span nothing", m.Point, tangents)
 			}
 			floats.Scale(1/norm, u)
 			out = append(out, u)
 		}
-		return out, nil
+		return out
 	case len(m.Neighbours) == 2:
 		before, after := m.Neighbours[0], m.Neighbours[1]
 		u := floats.SubTo(make([]float64, d), x[after], x[before])
 		norm := floats.Norm(u, 2)
 		if norm == 0 {
-			return nil, fmt.Errorf("landmarks %d and %d coincide, so landmark %d between them has no tangent", before, after, m.Point)
+			try.Fail("landmarks %d and %d coincide, so landmark %d between them has no tangent", before, after, m.Point)
 		}
 		floats.Scale(1/norm, u)
-		return [][]float64{u}, nil
+		return [][]float64{u}
 	}
 	around := make([][]float64, len(m.Neighbours))
 	for k, l := range m.Neighbours {
@@ -352,16 +337,16 @@ func (m Semilandmark) tangents(x [][]float64, number int) ([][]float64, error) {
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(spread, true) {
-		return nil, fmt.Errorf("landmark %d: the principal directions of its neighbours %v were not found", m.Point, m.Neighbours)
+		try.Fail("landmark %d: the principal directions of its neighbours %v were not found", m.Point, m.Neighbours)
 	}
 	values := eigen.Values(nil) // rising
 	if !(values[1] > 1e-12*values[2]) || values[0] > values[1]/2 {
-		return nil, fmt.Errorf("landmark %d: its neighbours %v lie near no plane, or on a line: they vary by %.3g, %.3g and %.3g along their principal directions",
+		try.Fail("landmark %d: its neighbours %v lie near no plane, or on a line: they vary by %.3g, %.3g and %.3g along their principal directions",
 			m.Point, m.Neighbours, math.Sqrt(values[2]), math.Sqrt(math.Max(0, values[1])), math.Sqrt(math.Max(0, values[0])))
 	}
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
-	return [][]float64{mat.Col(nil, 2, &vectors), mat.Col(nil, 1, &vectors)}, nil
+	return [][]float64{mat.Col(nil, 2, &vectors), mat.Col(nil, 1, &vectors)}
 }
 
 // SlidAlignment is the result of ProcrustesSliding.
@@ -423,26 +408,14 @@ const (
 // The mean stays fixed during the sliding. If it moved with the shapes, nothing would hold it on the curves: landmarks would
 // crowd, and energies and distances would decrease without a limit. To slide towards the new mean once more, call the function
 // again with Slid. See P. Gunz, P. Mitteroecker and F. Bookstein, Semilandmarks in three dimensions, 2005.
-func ProcrustesSliding(shapes [][][]float64, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (*SlidAlignment, error) {
-	n, d, err := commonExtent(shapes, shapeNumber)
-	if err != nil {
-		return nil, fmt.Errorf("procrustes with sliding: %w", err)
-	}
-	if err := checkSemilandmarks(n, d, len(shapes), semilandmarks, criterion); err != nil {
-		return nil, fmt.Errorf("procrustes with sliding: %w", err)
-	}
-	given, err := onTheirSupports(shapes, semilandmarks)
-	if err != nil {
-		return nil, fmt.Errorf("procrustes with sliding: %w", err)
-	}
-	before, err := Procrustes(given, opts...)
-	if err != nil {
-		return nil, err
-	}
+func ProcrustesSliding(shapes [][][]float64, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
+	defer try.Named(&err, "procrustes with sliding")
+	n, d := try.Get2(commonExtent(shapes, shapeNumber))
+	try.Do(checkSemilandmarks(n, d, len(shapes), semilandmarks, criterion))
+	given := try.Get(onTheirSupports(shapes, semilandmarks))
+	before := try.Get(Procrustes(given, opts...))
 	bending, err := bendingOf(before.Mean)
-	if err != nil {
-		return nil, fmt.Errorf("procrustes with sliding: the mean's landmarks: %w", err)
-	}
+	try.Do(try.Name(err, "the mean's landmarks"))
 	out := &SlidAlignment{Reference: before.Mean}
 	longest := 0
 	for i, x := range given {
@@ -451,19 +424,13 @@ func ProcrustesSliding(shapes [][][]float64, semilandmarks []Semilandmark, crite
 			s.bending = bending
 		}
 		slid, steps, left, err := s.slideTo(out.Reference, x, opts)
-		if err != nil {
-			return nil, fmt.Errorf("procrustes with sliding: shape %d: %w", i, err)
-		}
+		try.Do(try.Name(err, "shape %d", i))
 		off, err := s.off(slid, x)
-		if err != nil {
-			return nil, fmt.Errorf("procrustes with sliding: shape %d: %w", i, err)
-		}
+		try.Do(try.Name(err, "shape %d", i))
 		out.Slid, out.Left, out.Off, out.Crossed = append(out.Slid, slid), append(out.Left, left), append(out.Off, off), append(out.Crossed, s.crossed(slid, x))
 		longest = max(longest, steps)
 	}
-	if out.Alignment, err = Procrustes(out.Slid, opts...); err != nil {
-		return nil, err
-	}
+	out.Alignment = try.Get(Procrustes(out.Slid, opts...))
 	for _, x := range out.Shapes {
 		out.Energies = append(out.Energies, bendingEnergy(bending, x))
 	}
@@ -477,17 +444,12 @@ func ProcrustesSliding(shapes [][][]float64, semilandmarks []Semilandmark, crite
 
 // slideTo returns the shape slid towards a mean to the end, in how many steps, and its entry of Left.
 func (s *slider) slideTo(mean, x [][]float64, opts []ProcrustesOption) (slid [][]float64, steps int, left float64, err error) {
+	defer try.Catch(&err)
 	for ; ; steps++ {
 		// For Procrustes distance the shape is aligned anew; the energy does not depend on that.
-		toMean, err := FitSimilarity(x, mean, opts...)
-		if err != nil {
-			return nil, 0, 0, err
-		}
+		toMean := try.Get(FitSimilarity(x, mean, opts...))
 		s.reference = toMean.inverse().Apply(mean)
-		next, length, stuck, err := s.slide(x)
-		if err != nil {
-			return nil, 0, 0, err
-		}
+		next, length, stuck := try.Get3(s.slide(x))
 		left = length / CentroidSize(x)
 		if left <= slidingTolerance || stuck || steps == slidingIterations {
 			return x, steps, left, nil
@@ -503,31 +465,23 @@ func (s *slider) slideTo(mean, x [][]float64, opts []ProcrustesOption) (slid [][
 //
 // On a thin bone a nearest point may be on its other side: a landmark that is farther from its curve or surface than landmarks lie
 // from their centroid (root mean square) is an error, but look at the shapes.
-func PlaceSemilandmarks(template [][]float64, shapes [][][]float64, semilandmarks []Semilandmark) ([][][]float64, error) {
+func PlaceSemilandmarks(template [][]float64, shapes [][][]float64, semilandmarks []Semilandmark) (_ [][][]float64, err error) {
+	defer try.Named(&err, "place semi-landmarks")
 	n, d, err := extent(template)
-	if err != nil {
-		return nil, fmt.Errorf("place semi-landmarks: the template: %w", err)
-	}
-	if err := checkSemilandmarks(n, d, len(shapes), semilandmarks, BendingEnergy); err != nil {
-		return nil, fmt.Errorf("place semi-landmarks: %w", err)
-	}
+	try.Do(try.Name(err, "the template"))
+	try.Do(checkSemilandmarks(n, d, len(shapes), semilandmarks, BendingEnergy))
 	var sliding []int
 	for _, m := range semilandmarks {
 		sliding = append(sliding, m.Point)
 	}
 	slices.Sort(sliding)
 	_, known, wanted := split(template, sliding, template)
-	m, e, err := commonExtent(shapes, shapeNumber)
-	if err != nil {
-		return nil, fmt.Errorf("place semi-landmarks: %w", err)
-	}
+	m, e := try.Get2(commonExtent(shapes, shapeNumber))
 	if m != len(known) || e != d {
-		return nil, fmt.Errorf("place semi-landmarks: the shapes have %d landmarks in %d dimensions, the template has %d in %d that do not slide", m, e, len(known), d)
+		return nil, fmt.Errorf("the shapes have %d landmarks in %d dimensions, the template has %d in %d that do not slide", m, e, len(known), d)
 	}
 	s, err := newSpline(known)
-	if err != nil {
-		return nil, fmt.Errorf("place semi-landmarks: the template's other landmarks: %w", err)
-	}
+	try.Do(try.Name(err, "the template's other landmarks"))
 	whole := make([][][]float64, len(shapes))
 	for i, x := range shapes {
 		placed := s.warp(x, wanted)
@@ -539,10 +493,7 @@ func PlaceSemilandmarks(template [][]float64, shapes [][][]float64, semilandmark
 			}
 		}
 	}
-	if whole, err = onTheirSupports(whole, semilandmarks); err != nil {
-		return nil, fmt.Errorf("place semi-landmarks: %w", err)
-	}
-	return whole, nil
+	return onTheirSupports(whole, semilandmarks)
 }
 
 // onTheirSupports returns the shapes with the semi-landmarks that have one on their Support.
@@ -566,7 +517,8 @@ func onTheirSupports(shapes [][][]float64, semilandmarks []Semilandmark) ([][][]
 }
 
 // off returns the entry of Off for the slid shape x.
-func (s *slider) off(x, given [][]float64) (float64, error) {
+func (s *slider) off(x, given [][]float64) (_ float64, err error) {
+	defer try.Catch(&err)
 	farthest := 0.0
 	for _, m := range s.semilandmarks {
 		if len(m.On) > 0 {
@@ -578,10 +530,7 @@ func (s *slider) off(x, given [][]float64) (float64, error) {
 				nearest, least = g, r
 			}
 		}
-		tangents, err := nearest.tangents(given, s.number)
-		if err != nil {
-			return 0, err
-		}
+		tangents := nearest.tangents(given, s.number)
 		across := floats.SubTo(make([]float64, len(x[0])), x[m.Point], given[nearest.Point])
 		for _, u := range tangents {
 			floats.AddScaled(across, -floats.Dot(across, u), u)
