@@ -339,9 +339,6 @@ func TestFrameBundleMeanErrors(t *testing.T) {
 
 // Two landmarks of one skull are exchanged: the search ends all the same, and its error names that skull. Without it the search converges.
 func TestFrameBundleMeanNamesTheWrong(t *testing.T) {
-	if !geomtest.Optimised(t) {
-		return
-	}
 	skulls := morpho.GreatApes().Shapes()[:16]
 	const wrong = 5
 	q := skulls[wrong]
