@@ -397,6 +397,8 @@ func (s *Study) chooseNorms(deformation, detail float64) error {
 		width, noise := math.Max(detail*own, m.Spacing()), 0.3
 		if len(m.Cells[0]) == 3 {
 			noise = 0.2 * own
+		} else { // so that vertices keep their distances along a curve, which varifolds do not see
+			objects[o].Smoothing = kernels.Gaussian(2 * width)
 		}
 		objects[o].Norm, objects[o].Noise = attachment.Norm{Kernel: kernels.Gaussian(width), Varifold: true}, noise
 		of := ""
