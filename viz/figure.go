@@ -577,14 +577,21 @@ func (s *scene) barStrip() vg.Length {
 	return 14
 }
 
-// besideBar returns the keys in one row if they fit beside the scale bar.
-func (s *scene) besideBar(width vg.Length) [][]key {
-	if s.scaleBar() && len(s.legend.bars) == 0 {
-		if room := 0.55 * width; oneRow(s.legend.keys, room) {
-			return rows(s.legend.keys, room)
-		}
+// besideBar returns the keys in one row, and where its middle is, if they fit beside the scale bar with its unit.
+func (s *scene) besideBar(width vg.Length) (row [][]key, middle vg.Length) {
+	if !s.scaleBar() || len(s.legend.bars) > 0 || !oneRow(s.legend.keys, width) {
+		return nil, 0
 	}
-	return nil
+	row = rows(s.legend.keys, width)
+	half, right := rowWidth(row[0])/2, width
+	if s.inSpace {
+		right -= 34 // there are the directions
+	}
+	bar := 0.22*width + 4 + style(keyText).Width("0.05 "+s.unit) + keyGap // at most
+	if middle = max(0.6*width, bar+half); middle+half > right {
+		return nil, 0
+	}
+	return row, middle
 }
 
 // checkRoom reports a page that leaves the data no room beside title, labels and legend.
@@ -598,7 +605,7 @@ func (s *scene) checkRoom(page vg.Point) error {
 
 // strip is the height of a legend beneath the axes, on a page of the given width.
 func (s *scene) strip(width vg.Length) vg.Length {
-	if s.besideBar(width) != nil {
+	if row, _ := s.besideBar(width); row != nil {
 		return s.reserve
 	}
 	return max(s.reserve, s.legend.height(width))
@@ -694,8 +701,8 @@ func (s *scene) draw(c draw.Canvas) {
 		s.drawLegend(c, f)
 		return
 	}
-	if row := s.besideBar(page.Size().X); row != nil {
-		drawRows(c, row, vg.Point{X: page.Center().X + 0.1*page.Size().X, Y: below + 4})
+	if row, middle := s.besideBar(page.Size().X); row != nil {
+		drawRows(c, row, vg.Point{X: page.Min.X + middle, Y: below + 4})
 		return
 	}
 	s.legend.draw(c, vg.Rectangle{Min: page.Min, Max: vg.Point{X: page.Max.X, Y: below}})

@@ -238,11 +238,7 @@ func drawRows(c draw.Canvas, all [][]key, p vg.Point) {
 // eachKey visits the entries of rows, the first with its middle at p, with the place of each.
 func eachKey(all [][]key, p vg.Point, visit func(k key, at vg.Point)) {
 	for _, row := range all {
-		width := -keyGap
-		for _, k := range row {
-			width += k.width + keyGap
-		}
-		at := vg.Point{X: p.X - width/2, Y: p.Y}
+		at := vg.Point{X: p.X - rowWidth(row)/2, Y: p.Y}
 		for _, k := range row {
 			visit(k, at)
 			at.X += k.width + keyGap
@@ -279,6 +275,15 @@ func (s *sheet) withoutKeys() *sheet {
 	out.size.Y -= high - scene.strip(s.size.X-2*rim)
 	out.panels = []panel{{&scene, vg.Rectangle{Max: out.size}}}
 	return &out
+}
+
+// rowWidth returns the width of a row of entries.
+func rowWidth(row []key) vg.Length {
+	width := -keyGap
+	for _, k := range row {
+		width += k.width + keyGap
+	}
+	return width
 }
 
 // rowHeight returns the height of a row of entries.
