@@ -175,7 +175,8 @@ func (a *animation) html() string {
 		}
 	}
 	first := 3 * (len(a.frames) - 1) / 4
-	if t := a.turned(first); t != nil {
+	if t := plain.turned(first); t != nil {
+		t.keys = keys
 		return t.html()
 	}
 	a = plain

@@ -26,6 +26,7 @@ const maxFacets = 80000
 type turntable struct {
 	*sheet
 	frames *animation // nil: nothing changes
+	keys   string     // of the legend of the frames, as HTML
 	first  int        // the frame that is shown before the reader acts
 }
 
@@ -123,7 +124,7 @@ func (a *animation) turned(first int) *turntable {
 	own.turning(sphere(scenes...))
 	size := vg.Point{X: a.frames[first].size.X}
 	size.Y = own.naturalHeight(size.X)
-	return &turntable{&sheet{size: size, panels: []panel{{&own, vg.Rectangle{Max: size}}}}, a, first}
+	return &turntable{sheet: &sheet{size: size, panels: []panel{{&own, vg.Rectangle{Max: size}}}}, frames: a, first: first}
 }
 
 // scenes are those of the frames.
@@ -187,6 +188,7 @@ func (t *turntable) html() string {
 		picture(&sheet{size: vg.Point{X: column, Y: rim + t.legend.height(column)}, legend: t.legend}, "", t.legend.alt())
 		out.WriteString("</div>\n")
 	}
+	out.WriteString(t.keys)
 	if a := t.frames; a != nil {
 		out.WriteString(controls(width(t.size.X), len(a.frames)-1, t.first, a.quantity))
 	}
