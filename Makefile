@@ -79,6 +79,7 @@ test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screensho
 	@$(VENV)/python notebooks/report/hostile.py
 	@$(MAKE) --no-print-directory page
 	@$(VENV)/python notebooks/anatomy/browse.py
+	@$(VENV)/python notebooks/anatomy/firefox.py
 
 soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind
 	$(SETUP) test
