@@ -154,8 +154,11 @@ func (h outlines) Box(line string, fnt pfont.Font) (width, height, depth vg.Leng
 	return vg.Length(walk(line, fnt, nil)) * fnt.Size, e.Ascent, e.Descent
 }
 
-// Draw fills the outlines of the letters of txt, aligned and rotated about pt as sty says.
+// Draw fills the outlines of the letters of txt, aligned and rotated about pt as sty says. The letters have such coordinates that many would lie half-way between two
+// decimals of a file, and the last bit of pt, in which processors differ, would decide. Therefore pt is moved to a grid that avoids this.
 func (h outlines) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
+	onGrid := func(x vg.Length) vg.Length { return vg.Length(math.Round(float64(x)*1024))/1024 + 1e-7 }
+	pt = vg.Point{X: onGrid(pt.X), Y: onGrid(pt.Y)}
 	var (
 		buf   sfnt.Buffer
 		path  vg.Path
