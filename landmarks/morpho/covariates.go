@@ -18,11 +18,15 @@ import (
 // ReadCovariates returns the data set with the columns of a table as covariates of its specimens, of the names in the header: a file in text
 // with a row for each specimen, whose columns are separated by commas, semicolons, tabs or spaces. The specimens' names stand in
 // the column that has most of them; they agree if they do without extension, with _ for spaces and whatever the case. A column "group"
-// sets the group. Columns whose values are all dates (2024-03-31 or 31.3.2024) become days since the first of them.
+// sets the group. Columns whose values are all dates (2024-03-31 or 31.3.2024) become days since the first of them, and in a table whose columns commas do
+// not separate, decimal commas of a column of numbers become points.
 //
 // Rows of other specimens are passed over, with a note. It is an error if a specimen has no row, or two, or a covariate of the data
 // set has other values in the table; the points are shared.
 func (d *Dataset) ReadCovariates(path string) (*Dataset, error) {
+	if spreadsheet(path) {
+		return nil, fmt.Errorf("%s: %w", path, text.Advise(saveAsCSV, "it is no table in text"))
+	}
 	f, err := text.Open(path)
 	if err != nil {
 		return nil, err
@@ -72,6 +76,9 @@ func readTable(r io.Reader, name string) (header []string, rows []sheetRow) {
 		}
 	})
 	header = rows[0].cells
+	if s.comma != ',' {
+		decimalPoints(rows[1:], len(header))
+	}
 	if rows = rows[1:]; len(rows) == 0 {
 		refuseAt(name, 0, "write a row for each specimen below the header", "the table has no rows")
 	}
@@ -177,6 +184,24 @@ func (d *Dataset) join(header []string, rows []sheetRow) (*Dataset, error) {
 		out.note("covariates: rows of no specimen: %s", listNames(others))
 	}
 	return &out, nil
+}
+
+// decimalPoints replaces decimal commas in columns whose values are all numbers with them.
+func decimalPoints(rows []sheetRow, columns int) {
+	for c := range columns {
+		is := func(row sheetRow) bool {
+			v := csvField(row.cells, c)
+			return v == "" || isNumber(strings.Replace(v, ",", ".", 1))
+		}
+		if slices.ContainsFunc(rows, func(row sheetRow) bool { return !is(row) }) {
+			continue
+		}
+		for _, row := range rows {
+			if c < len(row.cells) {
+				row.cells[c] = strings.Replace(row.cells[c], ",", ".", 1)
+			}
+		}
+	}
 }
 
 // datesToDays replaces the values of columns that are all dates by the days since the first of them.

@@ -26,12 +26,13 @@ func TestReadCovariates(t *testing.T) {
 		d.Specimens[i].Name = name
 	}
 	for what, table := range map[string]string{
-		"commas":       "specimen,sex,age\nskull_01,f,3\nskull 02,m,4.5\nskull_03.v2,f,5\n",
-		"semicolons":   "age;who;sex\n3;SKULL 01;f\n4.5;skull_02.tps;m\n5;Skull 03.v2;f\n",
-		"tabs, titles": "Skulls of 2025\n\nspecimen\tsex\tage\nskull 01\tf\t3\nskull 02\tm\t4.5\nskull 03.v2\tf\t5\n",
-		"row names":    "sex,age\nskull 01,f,3\nskull 02,m,4.5\nskull 03.v2,f,5\n",
-		"Windows":      "\ufeffspecimen,sex,age\r\nskull 03.v2,f,5\r\nskull 02,m,4.5\r\nskull 01,f,3\r\nskull 04,m,9\r\n",
-		"quotes":       "\"specimen\",\"sex\",\"age\"\n\"skull 01\",\"f\",3\n\"skull 02\",\"m\",\"4.5\"\n\"skull 03.v2\",f,5\n",
+		"commas":         "specimen,sex,age\nskull_01,f,3\nskull 02,m,4.5\nskull_03.v2,f,5\n",
+		"semicolons":     "age;who;sex\n3;SKULL 01;f\n4.5;skull_02.tps;m\n5;Skull 03.v2;f\n",
+		"decimal commas": "who;sex;age\nSKULL 01;f;3,0\nskull 02;m;4,5\nskull 03.v2;f;5\n",
+		"tabs, titles":   "Skulls of 2025\n\nspecimen\tsex\tage\nskull 01\tf\t3\nskull 02\tm\t4.5\nskull 03.v2\tf\t5\n",
+		"row names":      "sex,age\nskull 01,f,3\nskull 02,m,4.5\nskull 03.v2,f,5\n",
+		"Windows":        "\ufeffspecimen,sex,age\r\nskull 03.v2,f,5\r\nskull 02,m,4.5\r\nskull 01,f,3\r\nskull 04,m,9\r\n",
+		"quotes":         "\"specimen\",\"sex\",\"age\"\n\"skull 01\",\"f\",3\n\"skull 02\",\"m\",\"4.5\"\n\"skull 03.v2\",f,5\n",
 	} {
 		got, err := covariatesOf(t, d, table)
 		if err != nil {
@@ -63,6 +64,8 @@ func TestReadCovariates(t *testing.T) {
 		_, err := covariatesOf(t, d, table)
 		expect.Refused(t, err, "covariates.csv", want)
 	}
-	_, err := covariatesOf(t, dated, "specimen,when (days since 2024-02-28)\nskull 01,7\nskull 02,2\nskull 03.v2,1\n")
+	_, err := d.ReadCovariates("skulls.xlsx")
+	expect.Refused(t, err, "skulls.xlsx", "save the spreadsheet as CSV")
+	_, err = covariatesOf(t, dated, "specimen,when (days since 2024-02-28)\nskull 01,7\nskull 02,2\nskull 03.v2,1\n")
 	expect.Refused(t, err, "line 2: when", `of the specimen "skull 01" is "7", in the landmark file it is "0"`)
 }

@@ -135,7 +135,18 @@ func readFile(path string) (*Dataset, error) {
 	if len(head) == 0 {
 		return nil, fmt.Errorf("%s: %w", path, text.Advise("save it again by the program that made it", "the file is empty"))
 	}
-	return nil, fmt.Errorf("%s: %w", path, text.Advise("read one of "+strings.Join(Extensions(), ", "), "%w", ErrNotLandmarks))
+	do := "read one of " + strings.Join(Extensions(), ", ")
+	if spreadsheet(path) {
+		do = saveAsCSV
+	}
+	return nil, fmt.Errorf("%s: %w", path, text.Advise(do, "%w", ErrNotLandmarks))
+}
+
+const saveAsCSV = "save the spreadsheet as CSV"
+
+// spreadsheet says whether a file is one of a spreadsheet program, by its name.
+func spreadsheet(path string) bool {
+	return slices.Contains([]string{".xlsx", ".xls", ".ods", ".numbers"}, strings.ToLower(filepath.Ext(path)))
 }
 
 // readFolder reads a folder with one specimen a file.

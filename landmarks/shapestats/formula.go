@@ -24,7 +24,8 @@ type Formula struct {
 //	size + sex*population
 //	individual over individual:side + side over individual:side + individual:side
 //
-// A name is a column of the data set, "group" or "size". Names with spaces or signs stand between backquotes. A column whose values are all
+// A name is a column of the data set, "group" or "size". Names may have spaces and signs, as Age (years); between backquotes no sign in them is one of the
+// model. A column whose values are all
 // numbers is a covariate, any other one a factor; factor(year)
 // makes it a factor in the whole line. size is LogSize, unless the data set has a column
 // of that name. a:b is an interaction, a*b is a + b + a:b, and a/b, categories of b within those of a, is a + a:b. "over" names the term by
@@ -33,7 +34,7 @@ type Formula struct {
 //
 // It is an error if a column is not there, with those that are.
 func Parse(model string, d *morpho.Dataset) (*Formula, error) {
-	p := &parser{data: d, words: words(model), terms: map[string]linear.Term{}, category: map[string]bool{}}
+	p := &parser{data: d, words: words(model, append(d.Covariates(), "group")), terms: map[string]linear.Term{}, category: map[string]bool{}}
 	for i, word := range p.words {
 		if word == "factor" && i+2 < len(p.words) && p.words[i+1] == "(" {
 			p.category[strings.TrimPrefix(p.words[i+2], "`")] = true
@@ -66,8 +67,18 @@ type parser struct {
 	order            []product
 }
 
-// words parts a line into names, signs and numbers. What stands between backquotes is a name that begins with one.
-func words(line string) (out []string) {
+// words parts a line into names, signs and numbers. What stands between backquotes is a name that begins with one, and so is the longest of some columns.
+func words(line string, columns []string) (out []string) {
+	begins := func(rest []rune) (n int) {
+		for _, column := range columns {
+			c := []rune(column)
+			if after := len(c); after > n && after <= len(rest) && slices.Equal(rest[:after], c) &&
+				(after == len(rest) || unicode.IsSpace(rest[after]) || strings.ContainsRune("+*:/()", rest[after])) {
+				n = after
+			}
+		}
+		return n
+	}
 	for rest := []rune(line); len(rest) > 0; {
 		n := 1
 		switch {
@@ -79,6 +90,10 @@ func words(line string) (out []string) {
 				n = len(rest)
 			}
 			out, rest = append(out, string(rest[:n])), rest[min(n+1, len(rest)):]
+			continue
+		case begins(rest) > 0:
+			n = begins(rest)
+			out, rest = append(out, "`"+string(rest[:n])), rest[n:]
 			continue
 		case !strings.ContainsRune("+*:/()", rest[0]):
 			for n < len(rest) && !unicode.IsSpace(rest[n]) && !strings.ContainsRune("+*:/()`", rest[n]) {
@@ -121,7 +136,7 @@ func (p *parser) sum() (err error) {
 			return nil
 		}
 		if !p.next("+") {
-			return fmt.Errorf("%q stands where + should: write size + sex*site", p.words[0])
+			return fmt.Errorf("%q stands where + should: write size + sex*site", strings.TrimPrefix(p.words[0], "`"))
 		}
 	}
 }

@@ -13,7 +13,10 @@ import (
 
 // A line means the terms that it lists, in the order of R: single ones first.
 func TestParse(t *testing.T) {
-	heads, wings, rats := morpho.Plethodon(), morpho.MosquitoWings(), morpho.Rats()
+	heads, wings, rats, signs := morpho.Plethodon(), morpho.MosquitoWings(), morpho.Rats(), morpho.GorillaSkulls()
+	for i := range signs.Specimens {
+		signs.Specimens[i].Covariates = map[string]string{"Age": "3", "Age (years)": fmt.Sprint(i), "left/right": fmt.Sprint("l", i%2)}
+	}
 	for _, c := range []struct {
 		data  *morpho.Dataset
 		model string
@@ -29,6 +32,8 @@ func TestParse(t *testing.T) {
 		{heads, "`species` + site:species", "[species site:species] [species site] []"},
 		{rats, "age", "[age] [] [age]"},
 		{rats, "factor(age) + factor(`rat`)", "[age rat] [age rat] []"},
+		{signs, "group*Age (years)+left/right + Age", "[group Age (years) left/right Age group:Age (years)] [group left/right] [Age (years) Age]"},
+		{signs, "factor(Age (years)) + `left/right`:size", "[Age (years) left/right:log size] [Age (years) left/right] [log size]"},
 		{wings, "factor(individual) over individual:side + factor(side) over individual:side + individual:side", "[individual side individual:side] [individual side] []"},
 	} {
 		f, err := Parse(c.model, c.data)
