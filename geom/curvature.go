@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/geom/try"
 )
 
 // Riemann returns the curvature R(u, v)w = [∇_u, ∇_v]w − ∇_[u,v]w, [..., d], at points x, which is
@@ -91,46 +92,38 @@ func (s *Space[P]) SectionalCurvature(x, u, v P) (float64, error) {
 	return s.sectionalCurvature(x, u, v)
 }
 
-func (s *space) sectionalCurvature(x, u, v any) (float64, error) {
+func (s *space) sectionalCurvature(x, u, v any) (_ float64, err error) {
 	const what = "SectionalCurvature"
-	if err := s.checkBoth("point", x, u, v); err != nil {
-		return 0, fmt.Errorf("%s: %w", what, err)
-	}
-	out, err := s.call(what, func(in []*Node) []*Node {
+	defer try.Named(&err, what)
+	try.Do(s.checkBoth("point", x, u, v))
+	out := try.Get(s.call(what, func(in []*Node) []*Node {
 		at := At(s.M, in[0])
 		u, v := at.Enter(Vector, in[1]), at.Enter(Vector, in[2])
 		inner := func(a, b *Node) *Node { return Inner(at.Manifold, at.X, a, b) }
 		cosine2 := Div(Square(inner(u, v)), Mul(inner(u, u), inner(v, v)))
 		return []*Node{SectionalCurvature(s.M, in[0], in[1], in[2]), OneMinus(cosine2)}
-	}, numbers(x), numbers(u), numbers(v))
-	if err != nil {
-		return 0, err
-	}
+	}, numbers(x), numbers(u), numbers(v)))
 	if sine2 := out.Scalar(1); !(sine2 > 1e-12) {
-		return 0, fmt.Errorf("%s: the vectors span no plane (the square of the sine of their angle is %.3g), or the metric is singular at the point", what, sine2)
+		return 0, fmt.Errorf("the vectors span no plane (the square of the sine of their angle is %.3g), or the metric is singular at the point", sine2)
 	}
-	return finiteCurvature(what, out.Scalar(0))
+	return finiteCurvature(out.Scalar(0))
 }
 
 // ScalarCurvature returns the scalar curvature g^jk Ric_jk at x, in the unit of 1/length². A point off the manifold is an
 // error, and so is one where the metric is singular or has no second derivatives.
 func (s *Space[P]) ScalarCurvature(x P) (float64, error) { return s.scalarCurvature(x) }
 
-func (s *space) scalarCurvature(x any) (float64, error) {
+func (s *space) scalarCurvature(x any) (_ float64, err error) {
 	const what = "ScalarCurvature"
-	if err := s.checkBoth("point", x); err != nil {
-		return 0, fmt.Errorf("%s: %w", what, err)
-	}
-	out, err := s.call(what, func(in []*Node) []*Node { return []*Node{ScalarCurvature(s.M, in[0])} }, numbers(x))
-	if err != nil {
-		return 0, err
-	}
-	return finiteCurvature(what, out.Scalar(0))
+	defer try.Named(&err, what)
+	try.Do(s.checkBoth("point", x))
+	out := try.Get(s.call(what, func(in []*Node) []*Node { return []*Node{ScalarCurvature(s.M, in[0])} }, numbers(x)))
+	return finiteCurvature(out.Scalar(0))
 }
 
-func finiteCurvature(what string, curvature float64) (float64, error) {
+func finiteCurvature(curvature float64) (float64, error) {
 	if math.IsNaN(curvature) || math.IsInf(curvature, 0) {
-		return 0, fmt.Errorf("%s: the metric is singular at the point, or not twice differentiable", what)
+		return 0, fmt.Errorf("the metric is singular at the point, or not twice differentiable")
 	}
 	return curvature, nil
 }

@@ -160,7 +160,7 @@ func (s *space) settle(what string, from shot) (*Geodesic[Vec], error) {
 		return nil, err
 	}
 	if !s.enough(g.Drift, g.StepError) {
-		return nil, s.tooFewSteps(what, g.Steps, g.StepError)
+		return nil, fmt.Errorf("%s: %w", what, s.tooFewSteps(g.Steps, g.StepError))
 	}
 	return g, nil
 }
@@ -288,8 +288,8 @@ func times(n int, v *Node) *Node {
 const MaxDrift = 0.01
 
 // tooFewSteps is the error of a geodesic that needs more steps.
-func (s *space) tooFewSteps(what string, steps int, stepError float64) error {
-	return fmt.Errorf("%s: the steps of %s are too few: %s or a shorter vector", what, s.method.Name, fewSteps(steps, stepError))
+func (s *space) tooFewSteps(steps int, stepError float64) error {
+	return fmt.Errorf("the steps of %s are too few: %s or a shorter vector", s.method.Name, fewSteps(steps, stepError))
 }
 
 // fewSteps says what more steps would change, and what to do.

@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // Conjugate returns, for each geodesic from z_i with velocity v_i, the time in (0, 1] of its first point conjugate to z_i, and +Inf
@@ -32,31 +33,24 @@ func (s *Space[P]) Conjugate(z, v []P) ([]float64, error) {
 	return s.conjugateTimes(given(z), given(v))
 }
 
-func (s *space) conjugateTimes(z, v []any) ([]float64, error) {
-	const what = "Conjugate"
+func (s *space) conjugateTimes(z, v []any) (_ []float64, err error) {
+	defer try.Named(&err, "Conjugate")
 	if len(z) != len(v) || len(z) == 0 {
-		return nil, fmt.Errorf("%s: %d points, %d velocities", what, len(z), len(v))
+		return nil, fmt.Errorf("%d points, %d velocities", len(z), len(v))
 	}
 	for i := range z {
-		if err := s.check(fmt.Sprintf("point %d", i), z[i], v[i]); err != nil {
-			return nil, fmt.Errorf("%s: %w", what, err)
-		}
+		try.Do(s.check(fmt.Sprintf("point %d", i), z[i], v[i]))
 	}
 	points := each(z, numbers)
-	if err := s.checkRegular("point", points...); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	times, _, drift, err := s.conjugate(points, each(v, numbers))
-	if err != nil {
-		return nil, err
-	}
+	try.Do(s.checkRegular("point", points...))
+	times, _, drift := s.conjugate(points, each(v, numbers))
 	for i, t := range times {
 		if drift[i] > MaxDrift {
-			return nil, s.tooFewSteps(fmt.Sprintf("%s: geodesic %d", what, i), s.steps, estimated(s.method, drift[i]))
+			return nil, fmt.Errorf("geodesic %d: %w", i, s.tooFewSteps(s.steps, estimated(s.method, drift[i])))
 		}
 		if math.IsNaN(t) {
-			return nil, fmt.Errorf("%s: geodesic %d, or one close by, diverges: it is too fast for the %d steps, leaves the chart or meets a singular metric; "+
-				"use more steps or a shorter vector", what, i, s.steps)
+			return nil, fmt.Errorf("geodesic %d, or one close by, diverges: it is too fast for the %d steps, leaves the chart or meets a singular metric; "+
+				"use more steps or a shorter vector", i, s.steps)
 		}
 	}
 	return times, nil
@@ -64,8 +58,8 @@ func (s *space) conjugateTimes(z, v []any) ([]float64, error) {
 
 // conjugate also returns the points of the geodesics after each step, [B, steps + 1], and the drift of their energies. Where this is more
 // than Exp accepts, or a geodesic diverges, the time is NaN.
-func (s *space) conjugate(z, v []Vec) (first []float64, paths [][]Vec, off []float64, err error) {
-	out, err := s.call("Conjugate", func(in []*Node) []*Node {
+func (s *space) conjugate(z, v []Vec) (first []float64, paths [][]Vec, off []float64) {
+	out := try.Get(s.call("Conjugate", func(in []*Node) []*Node {
 		z, v, d, n := in[0], in[1], s.M.Dim(), s.steps
 		start := At(s.M, z)
 		basis := basisAt(start.X)
@@ -95,10 +89,7 @@ func (s *space) conjugate(z, v []Vec) (first []float64, paths [][]Vec, off []flo
 		p := Squeeze(SliceAxis(ps, 0, AxisElem(0)), 0)
 		return []*Node{TransposeAllDims(jacobi, 2, 1, 0, 3), TransposeAllDims(changes, 2, 1, 0, 3), // [B, n + 1, d, d]
 			TransposeAllDims(points, 1, 0, 2), drift(ReduceSum(Mul(v, p), -1), squares(s.M, stations(itself)))}
-	}, z, v)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+	}, z, v))
 	d := s.M.Dim()
 	matrices := func(flat []float64) (out []*mat.Dense) { // a row for each vector
 		for ; len(flat) > 0; flat = flat[d*d:] {
@@ -118,7 +109,7 @@ func (s *space) conjugate(z, v []Vec) (first []float64, paths [][]Vec, off []flo
 			first[i] = vanishing(fields[i*(s.steps+1):(i+1)*(s.steps+1)], changes[i*s.steps:(i+1)*s.steps])
 		}
 	}
-	return first, out.Array3(2), off, nil
+	return first, out.Array3(2), off
 }
 
 // vanishing returns the time in (0, 1] at which a combination of the fields is zero for the first time, +Inf for none and NaN where
@@ -187,19 +178,14 @@ const (
 // shorten replaces roots by shorter ones and stores the times of their conjugate points. It searches where no root was found, where
 // its geodesic has a conjugate point, where a straight line with the same ends is shorter, and where on a surface a curve of the fan
 // runs elsewhere and is hardly longer. If it is stopped, roots that are not known to be shortest are Cancelled.
-func (l *logarithm) shorten(roots []*solve.Root) error {
+func (l *logarithm) shorten(roots []*solve.Root) (err error) {
+	defer try.Catch(&err)
 	s := l.space
 	if l.stopped(roots...) {
 		return nil
 	}
-	times, paths, err := l.conjugates(roots)
-	if err != nil {
-		return err
-	}
-	lines, err := s.lines(l.x, l.y)
-	if err != nil {
-		return err
-	}
+	times, paths := l.conjugates(roots)
+	lines := try.Get(s.lines(l.x, l.y))
 	changed := false
 	for i, r := range roots {
 		if l.stopped(r) {
@@ -225,10 +211,7 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 			continue // a fan of few geodesics leaves gaps there
 		}
 		for reach = min(reach, length); !math.IsInf(reach, 1); reach = length {
-			fan, err := s.fan(l.x[i], l.y[i], 1.05*reach)
-			if err != nil {
-				return err
-			}
+			fan := s.fan(l.x[i], l.y[i], 1.05*reach)
 			if minimal && !slices.ContainsFunc(elsewhere(fan, known), func(c curve) bool { return c.length < 1.2*length && c.hop < 0.25*length }) {
 				break
 			}
@@ -236,10 +219,7 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 			if len(others) == 0 { // no chart holds the other end
 				break
 			}
-			better, now, err := l.shorter(i, others, length)
-			if err != nil {
-				return err
-			}
+			better, now := l.shorter(i, others, length)
 			if better != nil {
 				better.Iterations += roots[i].Iterations
 				roots[i], length, changed = better, now, true
@@ -250,16 +230,14 @@ func (l *logarithm) shorten(roots []*solve.Root) error {
 		}
 	}
 	if changed {
-		if times, _, err = l.conjugates(roots); err != nil {
-			return err
-		}
+		times, _ = l.conjugates(roots)
 	}
 	l.conjugate = times
 	return nil
 }
 
 // conjugates returns the times of the conjugate points of the geodesics, with the points after each of their steps.
-func (l *logarithm) conjugates(roots []*solve.Root) (times []float64, paths [][]Vec, err error) {
+func (l *logarithm) conjugates(roots []*solve.Root) (times []float64, paths [][]Vec) {
 	times, paths = make([]float64, len(roots)), make([][]Vec, len(roots))
 	for n := 1; n <= slices.Max(l.times); n *= 2 {
 		if !slices.Contains(l.times, n) {
@@ -269,17 +247,14 @@ func (l *logarithm) conjugates(roots []*solve.Root) (times []float64, paths [][]
 		if n > 1 {
 			s = s.with([]Option{Integrator(s.method, n*s.steps)})
 		}
-		first, points, _, err := s.conjugate(l.x, velocities(roots)) // of all: programs are compiled for their number
-		if err != nil {
-			return nil, nil, err
-		}
+		first, points, _ := s.conjugate(l.x, velocities(roots)) // of all: programs are compiled for their number
 		for i := range roots {
 			if l.times[i] == n {
 				times[i], paths[i] = first[i], points[i]
 			}
 		}
 	}
-	return times, paths, nil
+	return times, paths
 }
 
 // curve is [segments + 1] points, its length and that of its last step alone, which is exact where it is short.
@@ -327,14 +302,15 @@ func elsewhere(curves, known []curve) []curve {
 
 // shorter returns a geodesic of pair i below a length, +Inf for any, with its own, or nil if it finds none. It relaxes curves, at most
 // relaxing, to geodesics with the same ends, and shooting makes these exact.
-func (l *logarithm) shorter(i int, curves []curve, length float64) (best *solve.Root, shortest float64, err error) {
+func (l *logarithm) shorter(i int, curves []curve, length float64) (best *solve.Root, shortest float64) {
 	s := l.space
 	for len(curves) < relaxing { // one shape for all programs
 		curves = append(curves, curves[0])
 	}
 	guess, _, err := s.relaxed(l.task.Context(), each(curves, func(c curve) []Vec { return c.points }), 1e-6)
 	if err != nil || l.task.Stopped() {
-		return nil, 0, err
+		try.Do(err)
+		return nil, 0
 	}
 	repeat := func(z Vec) []Vec { return slices.Repeat([]Vec{z}, len(guess)) }
 	most := length
@@ -342,10 +318,7 @@ func (l *logarithm) shorter(i int, curves []curve, length float64) (best *solve.
 		most = l.found[i].rough * (1 - 1e-9) // else it is the same geodesic
 	}
 	other := newLogarithm(s, l.task, repeat(l.x[i]), repeat(l.y[i]), most)
-	found, err := other.search(guess, true)
-	if err != nil {
-		return nil, 0, err
-	}
+	found := try.Get(other.search(guess, true))
 	shortest = length * (1 - 1e-9)
 	for k, f := range found {
 		if f.Status == Converged && other.found[k].rough < most && other.found[k].length < shortest {
@@ -353,12 +326,12 @@ func (l *logarithm) shorter(i int, curves []curve, length float64) (best *solve.
 			best.Norm *= l.scale[i] / other.scale[k]
 		}
 	}
-	return best, shortest, nil
+	return best, shortest
 }
 
 // fan returns curves from x to y: geodesics of one length from x and from y, in directions all around, up to where they come closest to
 // the other end, each with a last step to it.
-func (s *space) fan(x, y Vec, length float64) ([]curve, error) {
+func (s *space) fan(x, y Vec, length float64) []curve {
 	rays := 24 // from either end
 	if s.M.Dim() > 2 {
 		rays = 48
@@ -366,7 +339,7 @@ func (s *space) fan(x, y Vec, length float64) ([]curve, error) {
 	repeat := func(z Vec) []Vec { return slices.Repeat([]Vec{z}, rays) }
 	from, to := append(repeat(x), repeat(y)...), append(repeat(y), repeat(x)...)
 	around := slices.Repeat(directions(rays, s.M.Dim()), 2)
-	out, err := s.call("fan", func(in []*Node) []*Node {
+	out := try.Get(s.call("fan", func(in []*Node) []*Node {
 		at := At(s.M, in[0])
 		v := in[2]
 		if s.M.Dim() <= 2 { // in more dimensions 48 directions are far apart, and the matrix of the cometric takes long to compile
@@ -377,10 +350,7 @@ func (s *space) fan(x, y Vec, length float64) ([]curve, error) {
 		here := At(s.M, path)
 		hop := Norm(here.Manifold, here.X, Sub(here.Coordinates(BroadcastPrefix(in[1], s.steps+1)), here.X))
 		return []*Node{TransposeAllDims(path, 1, 0, 2), TransposeAllDims(hop, 1, 0)}
-	}, from, to, around, slices.Repeat([]float64{length}, 2*rays))
-	if err != nil {
-		return nil, err
-	}
+	}, from, to, around, slices.Repeat([]float64{length}, 2*rays)))
 	fan := make([]curve, 2*rays)
 	for k := range fan {
 		last := 0
@@ -397,7 +367,7 @@ func (s *space) fan(x, y Vec, length float64) ([]curve, error) {
 		}
 		fan[k].points = path
 	}
-	return fan, nil
+	return fan
 }
 
 // directions returns n unit vectors of R^d all around: each is, of many random ones, the farthest from those before it.

@@ -9,6 +9,7 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/try"
 )
 
 // Transport moves vectors in parallel along a curve γ, v' = −Γ(γ', v), and returns them at all samples of the curve,
@@ -132,12 +133,10 @@ func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 	return each(moved, s.Points), err
 }
 
-func (s *space) transport(start, momentum any, vectors []any) ([][]Vec, error) {
-	const what = "Transport"
-	if err := s.checkNumbers("momentum", momentum); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return s.transported(what, "transport", func(in []*Node) []*Node {
+func (s *space) transport(start, momentum any, vectors []any) (_ [][]Vec, err error) {
+	defer try.Named(&err, "Transport")
+	try.Do(s.checkNumbers("momentum", momentum))
+	return s.transported("transport", func(in []*Node) []*Node {
 		z, p, v := in[0], in[1], in[2]
 		if m, ok := s.M.(ClosedTransport); ok {
 			at := At(s.M, z)
@@ -151,30 +150,23 @@ func (s *space) transport(start, momentum any, vectors []any) ([][]Vec, error) {
 		at := At(s.M, z)
 		square := MulScalar(Hamiltonian(at.Manifold)(at.X, at.Enter(Covector, p)), 2)
 		return []*Node{path[2], drift(square, squares(s.M, stations(path[:2])))}
-	}, start, vectors, numbers(start), numbers(momentum), each(vectors, numbers))
+	}, start, vectors, numbers(start), numbers(momentum), each(vectors, numbers)), nil
 }
 
 // TransportGeodesic returns the deformation of a geodesic for another subject: the geodesic from the end of along, with the velocity of g
 // moved there in parallel. Both geodesics start at the same point: g is what happened to one subject, such as its growth, and along leads
 // from this subject to the other one. The result has the length of g. The errors are those of Transport and Exp, and different starts are
 // one.
-func (s *Space[P]) TransportGeodesic(g, along *Geodesic[P]) (*Geodesic[P], error) {
-	const what = "TransportGeodesic"
+func (s *Space[P]) TransportGeodesic(g, along *Geodesic[P]) (_ *Geodesic[P], err error) {
+	defer try.Named(&err, "TransportGeodesic")
 	if g == nil || along == nil {
-		return nil, fmt.Errorf("%s: no geodesic", what)
+		return nil, fmt.Errorf("no geodesic")
 	}
 	if !floats.EqualApprox(s.Vector(g.Start), s.Vector(along.Start), 1e-9) {
-		return nil, fmt.Errorf("%s: the geodesics start at different points: give two that start at the same subject", what)
+		return nil, fmt.Errorf("the geodesics start at different points: give two that start at the same subject")
 	}
-	moved, err := s.Transport(along, g.Velocity)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	out, err := s.Exp(along.End, moved[0][len(moved[0])-1])
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return out, nil
+	moved := try.Get(s.Transport(along, g.Velocity))
+	return s.Exp(along.End, moved[0][len(moved[0])-1])
 }
 
 // TransportAlong moves tangent vectors v at the first point of a curve in parallel along the curve, and returns them at all its
@@ -185,49 +177,40 @@ func (s *Space[P]) TransportAlong(curve []P, v ...P) ([][]P, error) {
 	return each(moved, s.Points), err
 }
 
-func (s *space) transportAlong(curve, v []any) ([][]Vec, error) {
-	const what = "TransportAlong"
+func (s *space) transportAlong(curve, v []any) (_ [][]Vec, err error) {
+	defer try.Named(&err, "TransportAlong")
 	if len(curve) < 2 {
-		return nil, fmt.Errorf("%s: the curve has %d points, want at least 2", what, len(curve))
+		return nil, fmt.Errorf("the curve has %d points, want at least 2", len(curve))
 	}
-	if err := s.checkAll("point", curve); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
+	try.Do(s.checkAll("point", curve))
 	samples := each(curve, numbers)
-	if err := s.checkRegular("point", samples...); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return s.transported(what, "transport along", func(in []*Node) []*Node {
+	try.Do(s.checkRegular("point", samples...))
+	return s.transported("transport along", func(in []*Node) []*Node {
 		return []*Node{Transport(s.M, s.method, in[0], in[1])}
-	}, curve[0], v, samples, each(v, numbers))
+	}, curve[0], v, samples, each(v, numbers)), nil
 }
 
 // transported runs a function that takes vectors v at z, [k, a], to those at all times, [n + 1, k, a], and perhaps the drift of the
 // energy of a geodesic. It returns the vectors as the first index and the times as the second.
-func (s *space) transported(what, name string, fn func(in []*Node) []*Node, z any, v []any, args ...any) ([][]Vec, error) {
+func (s *space) transported(name string, fn func(in []*Node) []*Node, z any, v []any, args ...any) [][]Vec {
 	if len(v) == 0 {
-		return nil, fmt.Errorf("%s: no vectors", what)
+		try.Fail("no vectors")
 	}
-	if err := s.checkBoth("start", z, v...); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	out, err := s.call(name, fn, args...)
-	if err != nil {
-		return nil, err
-	}
+	try.Do(s.checkBoth("start", z, v...))
+	out := try.Get(s.call(name, fn, args...))
 	moved := out.Array3(0)
 	vectors := make([][]Vec, len(v))
 	for i, at := range moved {
 		for k, w := range at {
 			if a, bad := notFinite(w); bad {
-				return nil, fmt.Errorf("%s: at point %d of %d coordinate %d of vector %d is %g: the metric is singular there, or the curve leaves the chart",
-					what, i, len(moved)-1, a, k, w[a])
+				try.Fail("at point %d of %d coordinate %d of vector %d is %g: the metric is singular there, or the curve leaves the chart",
+					i, len(moved)-1, a, k, w[a])
 			}
 			vectors[k] = append(vectors[k], w)
 		}
 	}
 	if len(out) > 1 && !(out.Scalar(1) <= MaxDrift) {
-		return nil, s.tooFewSteps(what, s.steps, estimated(s.method, out.Scalar(1)))
+		try.Do(s.tooFewSteps(s.steps, estimated(s.method, out.Scalar(1))))
 	}
-	return vectors, nil
+	return vectors
 }

@@ -3,13 +3,13 @@ package viz
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"html"
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -28,6 +28,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"anatomy/geom/try"
+	"anatomy/internal/replace"
 )
 
 const (
@@ -102,7 +103,10 @@ func (s *sheet) shares(all []vg.Rectangle) []float64 {
 // Save writes a drawing, what Show takes, to a file. The end of the name decides the format: see Encode. The file appears only when it is
 // complete.
 func Save(path string, drawings ...Drawing) error {
-	err := try.Run(func() { try.Do(replace(path, encode(filepath.Ext(path), drawings))) })
+	err := try.Run(func() {
+		data := encode(filepath.Ext(path), drawings)
+		try.Do(replace.File(path, func(w io.Writer) error { _, err := w.Write(data); return err }))
+	})
 	if err != nil {
 		return fmt.Errorf("viz: %s: %w", path, err)
 	}
@@ -300,21 +304,4 @@ func (s straight) RGBA() (r, g, b, a uint32) {
 func white(c draw.Canvas) {
 	c.SetColor(White)
 	c.Fill(vg.Rectangle{Min: c.Min, Max: c.Max}.Path())
-}
-
-// replace writes a file beside path and renames it.
-func replace(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }

@@ -6,17 +6,18 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"anatomy/geom"
 	"anatomy/geom/try"
+	"anatomy/internal/replace"
 )
 
 // run is all that the next iteration depends on, and what was drawn before: gob writes it to Options.Save.
@@ -61,14 +62,8 @@ func (s *sampler[P]) save(r *run[P]) (err error) {
 	random := try.Get(s.source.MarshalBinary())
 	r.Random, r.Y, r.Mean, r.Scale, r.Guide = random, s.y, s.mean, s.scale, s.learned
 	r.W, r.Xi = tensors.MustCopyFlatData[float64](s.w), tensors.MustCopyFlatData[float64](s.xi)
-	var b bytes.Buffer
-	try.Do(gob.NewEncoder(&b).Encode(r))
-	f, err := os.CreateTemp(filepath.Dir(s.options.Save), filepath.Base(s.options.Save)+".*")
-	try.Do(try.Name(err, "the run is not saved"))
-	defer os.Remove(f.Name())
-	_, err = f.Write(b.Bytes())
-	try.Do(try.Name(errors.Join(err, f.Sync(), f.Close()), "the run is not saved"))
-	return os.Rename(f.Name(), s.options.Save)
+	err = replace.File(s.options.Save, func(w io.Writer) error { return gob.NewEncoder(w).Encode(r) })
+	return try.Name(err, "the run is not saved")
 }
 
 // resume takes the sampler to where a saved run was; nil where there is none.

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/stochastic"
+	"anatomy/geom/try"
 )
 
 // Brownian returns the process of Brownian motion of an invariant metric, from a point of the group. In Stratonovich's calculus it is
@@ -20,12 +21,10 @@ import (
 // where e_a is a basis of the Lie algebra that is orthonormal for A, and the vector H is defined by A(H, ξ) = tr ad_ξ for all ξ.
 // The drift comes from the Laplacian Σ_a (e_a e_a − ∇_(e_a) e_a) of the metric; H is 0 on unimodular groups, which are all groups
 // of this package except Affine. The process has the law of stochastic.Brownian, which works for every metric, and costs less.
-func Brownian[P geom.Point](on geom.Of[P], start P) (stochastic.Process[P], error) {
+func Brownian[P geom.Point](on geom.Of[P], start P) (_ stochastic.Process[P], err error) {
+	defer try.Named(&err, "Brownian motion on a group")
 	s := on.Geometry()
-	m, err := starting(s, "Brownian motion on a group", start)
-	if err != nil {
-		return stochastic.Process[P]{}, err
-	}
+	m := starting(s, start)
 	return process(s, start, "Brownian motion on a group", m.orthonormal(), []any{m.drift()}, brownian{driven{metric: m}}), nil
 }
 
@@ -47,23 +46,17 @@ func (d brownian) Equation(at geom.Local, params []*Node) ode.Equation {
 // and for a right-invariant one dg = (…)^ g with μ = Ad*_(g⁻¹) m. Momenta returns μ at the points of a path. It stays on its
 // coadjoint orbit: functions that are constant on the orbit, such as |μ| on SO(3), are constant to rounding; the energy is not
 // constant (A. Arnaudon, A. De Castro and D. Holm, J. Nonlinear Science 28, 2018).
-func Coadjoint[P geom.Point](on geom.Of[P], start P, momentum []float64, noise [][]float64) (stochastic.Process[P], error) {
+func Coadjoint[P geom.Point](on geom.Of[P], start P, momentum []float64, noise [][]float64) (_ stochastic.Process[P], err error) {
 	const what = "Coadjoint motion"
+	defer try.Named(&err, what)
 	s := on.Geometry()
-	m, err := starting(s, what, start)
-	if err != nil {
-		return stochastic.Process[P]{}, err
-	}
-	if err := m.checkCoordinates(what, "momentum", momentum); err != nil {
-		return stochastic.Process[P]{}, err
-	}
+	m := starting(s, start)
+	m.checkCoordinates("momentum", momentum)
 	if len(noise) == 0 {
-		return stochastic.Process[P]{}, fmt.Errorf("%s: no vectors for the noise; lie.Move computes the motion without noise", what)
+		return stochastic.Process[P]{}, fmt.Errorf("no vectors for the noise; lie.Move computes the motion without noise")
 	}
 	for i, v := range noise {
-		if err := m.checkCoordinates(what, fmt.Sprintf("vector %d of the noise", i), v); err != nil {
-			return stochastic.Process[P]{}, err
-		}
+		m.checkCoordinates(fmt.Sprintf("vector %d of the noise", i), v)
 	}
 	return process(s, start, what, noise, []any{momentum}, coadjoint{driven{metric: m}}), nil
 }
@@ -79,23 +72,14 @@ func (d coadjoint) Equation(at geom.Local, params []*Node) ode.Equation {
 
 // Momenta returns the momenta μ, [d] each, at points g of a motion with the conserved momentum m, [d]: μ = Ad*_g m for a
 // left-invariant metric and μ = Ad*_(g⁻¹) m for a right-invariant one.
-func Momenta[P geom.Point](over geom.Of[P], points []P, conserved []float64) ([][]float64, error) {
+func Momenta[P geom.Point](over geom.Of[P], points []P, conserved []float64) (_ [][]float64, err error) {
 	const what = "Momenta"
+	defer try.Named(&err, what)
 	s := over.Geometry()
-	m, err := on(s.M, what)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.checkCoordinates(what, "conserved momentum", conserved); err != nil {
-		return nil, err
-	}
-	if err := s.CheckAll("point", points); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	out, err := s.Call(operation{name: what}, func(in []*Node) []*Node { return []*Node{m.carried(in[0], in[1])} }, s.Vectors(points), conserved)
-	if err != nil {
-		return nil, err
-	}
+	m := on(s.M)
+	m.checkCoordinates("conserved momentum", conserved)
+	try.Do(s.CheckAll("point", points))
+	out := try.Get(s.Call(operation{name: what}, func(in []*Node) []*Node { return []*Node{m.carried(in[0], in[1])} }, s.Vectors(points), conserved))
 	return out.Matrix(0), nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
+	"anatomy/geom/try"
 )
 
 // Side says by which translations of the group a metric or a motion is invariant.
@@ -144,11 +145,12 @@ type invariantMetric interface {
 func (m *metric) of() *metric { return m }
 
 // on returns the invariant metric m, and an error if m is another manifold.
-func on(m geom.Manifold, what string) (*metric, error) {
+func on(m geom.Manifold) *metric {
 	if m, ok := m.(invariantMetric); ok {
-		return m.of(), nil
+		return m.of()
 	}
-	return nil, fmt.Errorf("%s: the space is that of %T, want an invariant metric of a group, from LeftInvariant or RightInvariant", what, m)
+	try.Fail("the space is that of %T, want an invariant metric of a group, from LeftInvariant or RightInvariant", m)
+	return nil
 }
 
 // Rows are those of a matrix.

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // MuntheKaas turns an integrator into one that stays on the group, for states whose first part is an element g of the group,
@@ -105,20 +106,16 @@ func (m *Motion[P]) Energy(i int) float64 {
 // from time 0 to T in n steps. It integrates the equations of Euler and Poincaré, with g' = g ξ^ for left-invariant and g' = ξ^ g for
 // right-invariant metrics, by the method of Munthe-Kaas of order 4. The points stay on the group; Energy and Conserved show how
 // exact the motion is. A motion that diverges is an error.
-func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n int) (*Motion[P], error) {
+func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n int) (_ *Motion[P], err error) {
 	const what = "Move"
+	defer try.Named(&err, what)
 	s := on.Geometry()
-	m, err := starting(s, what, start)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.checkCoordinates(what, "velocity", velocity); err != nil {
-		return nil, err
-	}
+	m := starting(s, start)
+	m.checkCoordinates("velocity", velocity)
 	if n < 1 || !(T > 0) || math.IsInf(T, 1) {
-		return nil, fmt.Errorf("%s: %d steps over the time %g, want at least 1 and a finite positive time", what, n, T)
+		return nil, fmt.Errorf("%d steps over the time %g, want at least 1 and a finite positive time", n, T)
 	}
-	out, err := s.Call(operation{what, n}, func(in []*Node) []*Node {
+	out := try.Get(s.Call(operation{what, n}, func(in []*Node) []*Node {
 		start, xi, T := in[0], in[1], in[2]
 		field := EulerPoincare(m)
 		scaled := func(t *Node, y ode.State) ode.State {
@@ -132,16 +129,13 @@ func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n
 			to = m.Inverse(z)
 		}
 		return []*Node{z, m.velocity(mu), mu, m.Coadjoint(to, mu)}
-	}, s.Vector(start), velocity, T)
-	if err != nil {
-		return nil, err
-	}
+	}, s.Vector(start), velocity, T))
 	path := out.Matrix(0)
 	motion := &Motion[P]{Path: s.Points(path), Velocities: out.Matrix(1), Momenta: out.Matrix(2), Conserved: out.Matrix(3)}
 	for i, z := range path {
 		t := T * float64(i) / float64(n)
 		if sum := floats.Sum(z) + floats.Sum(motion.Momenta[i]); math.IsNaN(sum) || math.IsInf(sum, 0) {
-			return nil, fmt.Errorf("%s: the motion diverges at step %d of %d (time %.4g of %.4g): use more steps", what, i, n, t, T)
+			return nil, fmt.Errorf("the motion diverges at step %d of %d (time %.4g of %.4g): use more steps", i, n, t, T)
 		}
 		motion.Times = append(motion.Times, t)
 	}
@@ -149,25 +143,19 @@ func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n
 }
 
 // starting returns the invariant metric of a space, and an error if there is none or z is not an element of the group.
-func starting[P geom.Point](s *geom.Space[P], what string, z P) (*metric, error) {
-	m, err := on(s.M, what)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Check("start", z); err != nil {
-		return nil, fmt.Errorf("%s: no element of %s: %w", what, m.name, err)
-	}
-	return m, nil
+func starting[P geom.Point](s *geom.Space[P], z P) *metric {
+	m := on(s.M)
+	try.Do(try.Name(s.Check("start", z), "no element of %s", m.name))
+	return m
 }
 
-func (m *metric) checkCoordinates(what, name string, xi []float64) error {
+func (m *metric) checkCoordinates(name string, xi []float64) {
 	if len(xi) != m.Dim() {
-		return fmt.Errorf("%s: the %s has %d coordinates, want %d, those in the Lie algebra of %s", what, name, len(xi), m.Dim(), m.name)
+		try.Fail("the %s has %d coordinates, want %d, those in the Lie algebra of %s", name, len(xi), m.Dim(), m.name)
 	}
 	for i, v := range xi {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("%s: coordinate %d of the %s is %g", what, i, name, v)
+			try.Fail("coordinate %d of the %s is %g", i, name, v)
 		}
 	}
-	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/replace"
 	"anatomy/landmarks/internal/markup"
-	"anatomy/landmarks/internal/replace"
 	"anatomy/landmarks/internal/text"
 )
 

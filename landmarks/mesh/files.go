@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
-	"anatomy/landmarks/internal/replace"
+	"anatomy/internal/replace"
 	"anatomy/landmarks/internal/text"
 )
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"anatomy/landmarks/internal/replace"
+	"anatomy/internal/replace"
 	"anatomy/landmarks/internal/text"
 )
 

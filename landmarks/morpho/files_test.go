@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
-	"anatomy/landmarks/internal/replace"
+	"anatomy/internal/replace"
 	"anatomy/landmarks/internal/text"
 
 	"github.com/google/go-cmp/cmp"

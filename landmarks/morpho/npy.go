@@ -51,9 +51,7 @@ func readNPY(in *bufio.Reader, name string) *Dataset {
 	var shape []int
 	for part := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(shapeText[1]), ","), ",") {
 		extent, err := text.Count("shape", part)
-		if err != nil {
-			try.Do(fmt.Errorf("shape (%s): %w", text.Clip(shapeText[1]), err))
-		}
+		try.Do(try.Name(err, "shape (%s)", text.Clip(shapeText[1])))
 		shape = append(shape, extent)
 	}
 	full := shape

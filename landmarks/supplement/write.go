@@ -23,7 +23,7 @@ import (
 	"anatomy"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
-	"anatomy/landmarks/internal/replace"
+	"anatomy/internal/replace"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
 	"anatomy/viz"

@@ -209,9 +209,7 @@ func child(r any, command *exec.Cmd) {
 	if err == nil {
 		err = json.Unmarshal(out[max(0, strings.LastIndex(string(out), "\n{")):], r)
 	}
-	if err != nil {
-		try.Do(fmt.Errorf("%s: %w", strings.Join(command.Args, " "), err))
-	}
+	try.Do(try.Name(err, "%s", strings.Join(command.Args, " ")))
 }
 
 // cloud is n points and momenta, each component n^-1 times a normal number.

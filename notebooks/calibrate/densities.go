@@ -57,9 +57,7 @@ func densities(b *bench) {
 					b.row("%s | %g | %g | refused: %v | | | | | |", c.name, T, r, err)
 					continue
 				}
-				if err != nil {
-					try.Do(fmt.Errorf("%s, T = %g, distance %g: %w", c.name, T, r, err))
-				}
+				try.Do(try.Name(err, "%s, T = %g, distance %g", c.name, T, r))
 				want := c.log(T, r)
 				var ratios, errors, sizes []float64
 				covered, told := 0, 0

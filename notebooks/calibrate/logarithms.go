@@ -97,9 +97,7 @@ func logarithms(b *bench) {
 			momenta[i] = g.Momentum
 		}
 		out, err := s.Call(shooting{}, func(in []*graph.Node) []*graph.Node { return []*graph.Node{s.ShootOnGraph(in[0], in[1])} }, points, momenta)
-		if err != nil {
-			try.Do(fmt.Errorf("%s: %w", c.name, err))
-		}
+		try.Do(try.Name(err, "%s", c.name))
 		ends := out.Matrix(0)
 		stalled, open := 0, 0
 		var suspects []int
@@ -116,9 +114,7 @@ func logarithms(b *bench) {
 			}
 		}
 		longer, err := stillLonger(s, suspects, points, targets, there, closed)
-		if err != nil {
-			try.Do(fmt.Errorf("%s: %w", c.name, err))
-		}
+		try.Do(try.Name(err, "%s", c.name))
 		theirs := make([]string, len(c.rivals))
 		for i, library := range []string{"geomstats", "jaxgeometry"} {
 			if theirs[i], err = b.rival(library, c.rivals[i], points); err != nil {

@@ -93,9 +93,7 @@ func published(b *bench) {
 		Processor, Wall float64
 		Draws           [2][][]float64
 	}
-	if err := json.Unmarshal(out, &theirs); err != nil {
-		try.Do(fmt.Errorf("hyperiax: %w", err))
-	}
+	try.Do(try.Name(json.Unmarshal(out, &theirs), "hyperiax"))
 	line("hyperiax", theirs.Draws[0], theirs.Draws[1], theirs.Processor, theirs.Wall)
 }
 

@@ -52,9 +52,7 @@ func recovered(b *bench, name string, s *geom.Space[geom.Vec], u framebundle.Poi
 	}
 	for k := range simulations {
 		m, err := stats.FrameBundleMean(s, drawn[k*observations:(k+1)*observations], len(u.Frame), stats.Noise(sigma))
-		if err != nil {
-			try.Do(fmt.Errorf("simulation %d: %w", k, err))
-		}
+		try.Do(try.Name(err, "simulation %d", k))
 		if m.Status == geom.Converged {
 			converged++
 		}

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/attachment"
@@ -124,7 +125,8 @@ func (p Population) Draw(subjects int, seed uint64) (*Sample, error) {
 
 // draw draws subjects with the scores of their numbers. The modes push along the normals of the ellipsoid, the only way that a
 // distance without correspondences sees, and are orthogonal.
-func (p Population) draw(subjects int, seed uint64, scores func(subject int, random *rand.Rand) (a, b float64)) (*Sample, error) {
+func (p Population) draw(subjects int, seed uint64, scores func(subject int, random *rand.Rand) (a, b float64)) (_ *Sample, err error) {
+	defer try.Catch(&err)
 	random := rand.New(rand.NewPCG(seed, 1))
 	space, s := p.space(size), &Sample{Population: p, noise: make([]float64, len(p.Truth))}
 	d := len(p.Controls[0])
@@ -135,12 +137,9 @@ func (p Population) draw(subjects int, seed uint64, scores func(subject int, ran
 		for _, c := range p.Controls {
 			s.modes[m] = append(s.modes[m], floats.ScaleTo(make([]float64, d), of(c), normal(c))...)
 		}
-		velocities, err := engine.Run(func(in []*Node) []*Node {
+		velocities := try.Get(engine.Run(func(in []*Node) []*Node {
 			return []*Node{space.Manifold.Sharp(BroadcastPrefix(in[0], m+1), in[1])}
-		}, space.Vector(p.Controls), s.modes[:m+1])
-		if err != nil {
-			return nil, err
-		}
+		}, space.Vector(p.Controls), s.modes[:m+1]))
 		square := floats.Dot(s.modes[m], velocities.Matrix(0)[m])
 		for k, earlier := range s.modes[:m] {
 			share := floats.Dot(s.modes[m], velocities.Matrix(0)[k]) / 4
@@ -165,24 +164,15 @@ func (p Population) draw(subjects int, seed uint64, scores func(subject int, ran
 		a, b := scores(i, random)
 		momentum := floats.ScaleTo(make([]float64, len(s.modes[0])), a, s.modes[0])
 		floats.AddScaled(momentum, b, s.modes[1])
-		g, err := space.Shoot(p.Controls, space.Point(momentum))
-		if err != nil {
-			return nil, err
-		}
+		g := try.Get(space.Shoot(p.Controls, space.Point(momentum)))
 		var clean []*mesh.Mesh
 		for _, m := range p.Truth {
-			path, err := space.Carry(g, m.Vertices)
-			if err != nil {
-				return nil, err
-			}
+			path := try.Get(space.Carry(g, m.Vertices))
 			clean = append(clean, m.With(path[len(path)-1]))
 		}
 		// What two noisy copies have in common, as the varifold that roughness adds, is no noise.
 		one, other := noisy(clean), noisy(clean)
-		squares, err := p.squares(one, other)
-		if err != nil {
-			return nil, err
-		}
+		squares := try.Get(p.squares(one, other))
 		floats.AddScaled(s.noise, 1/float64(2*subjects), squares)
 		s.Subjects = append(s.Subjects, one)
 	}
@@ -199,33 +189,22 @@ type Result struct {
 
 // Recover estimates template, modes and noise of the subjects. The search starts at the first subject, and knows the control points
 // and the kernel of the deformations, but neither modes nor noise.
-func (s *Sample) Recover() (*Result, error) {
+func (s *Sample) Recover() (_ *Result, err error) {
+	defer try.Catch(&err)
 	model := s.model()
-	atlas, err := model.Atlas(s.Subjects[0], s.Controls, s.Subjects)
-	if err != nil {
-		return nil, err
-	}
-	off, err := s.squares(atlas.Template, s.Truth)
-	if err != nil {
-		return nil, err
-	}
+	atlas := try.Get(model.Atlas(s.Subjects[0], s.Controls, s.Subjects))
+	off := try.Get(s.squares(atlas.Template, s.Truth))
 	out := &Result{Atlas: atlas}
 	for o := range s.Truth {
 		out.Template, out.Truth = append(out.Template, math.Sqrt(off[o])), append(out.Truth, math.Sqrt(s.noise[o]/atlas.Parts[o]))
 	}
-	found, err := atlas.PCA(model)
-	if err != nil {
-		return nil, err
-	}
+	found := try.Get(atlas.PCA(model))
 	var planes [2]mat.Dense
 	rows := 0
 	for i, pair := range [][2][][]float64{{model.Space.Point(s.modes[0]), model.Space.Point(s.modes[1])}, {found.Momenta[0], found.Momenta[1]}} {
 		var columns [][]float64
 		for _, p := range pair {
-			v, err := s.seen(p)
-			if err != nil {
-				return nil, err
-			}
+			v := try.Get(s.seen(p))
 			columns = append(columns, v)
 		}
 		rows = len(columns[0])
