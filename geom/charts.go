@@ -36,7 +36,7 @@ type Chart interface {
 }
 
 // ClosedForms is an optional interface of manifolds: a Space uses these formulas instead of integrating. Points and vectors are
-// ambient for a Charted manifold, [..., a], and coordinates for other manifolds, [..., d]. To compute without the closed forms of an
+// ambient for a Charted manifold, [..., a], and coordinates for other manifolds, [..., d]. To compute without the closed forms of a
 // Charted manifold m, wrap it: struct{ geom.Charted }{m}.
 type ClosedForms interface {
 	Exp(z, v *Node) *Node // Exp_z(v)

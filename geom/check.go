@@ -168,7 +168,8 @@ func (s *space) checkAll(name string, x []any) error {
 }
 
 // CheckRegular returns an error where vectors have no covectors: on a SubRiemannian manifold, at points x where a Singular manifold
-// says that its cometric is singular, and where the metric of MetricFunc is not symmetric. What needs v♭ calls it first.
+// says that its cometric is singular, and where the metric of MetricFunc is not symmetric. A function that needs v♭ calls it before it
+// computes; users of a Space need not.
 func (s *Space[P]) CheckRegular(name string, x ...P) error {
 	return s.checkRegular(name, s.Vectors(x)...)
 }

@@ -22,9 +22,9 @@ type Geodesic[P Point] struct {
 
 	Steps int     // n, the steps of the integration
 	Drift float64 // the largest |H(t)/H(0) − 1| at the end and at some times before: the energy H of a geodesic is constant
-	// StepError is the error of the steps: by which share of Length the end of the geodesic is elsewhere with twice as many. Where the space
-	// chose the steps it is at most 1e-4; it is measured if Drift is more than 1e-7. Otherwise, and where an Integrator was given, it is
-	// Drift^(n/(n+1)), n being the order of the method: its order of magnitude, but too small for symplectic methods.
+	// StepError is the error of the time steps: how far the end of the geodesic moves with twice as many steps, divided by Length. Where
+	// the space chose the steps it is at most 1e-4. It is measured if the space chose the steps and Drift is more than 1e-7. Otherwise it
+	// is estimated as Drift^(k/(k+1)) for a method of order k, which has the right order of magnitude but is too small for symplectic methods.
 	StepError float64
 
 	Residual   float64 // of Log: |γ(1) − y|/√d
@@ -112,8 +112,8 @@ func (s *space) shootSettled(x, p any) (*Geodesic[Vec], error) {
 	return s.settle("Shoot", from)
 }
 
-// ShootInexact is Shoot with the steps of the Integrator, or 25, whatever the drift of the energy: for momenta of a search that has not
-// arrived, or was made with these steps.
+// ShootInexact is Shoot with exactly the steps of the Integrator, or 25, however much the energy drifts. It shows the momenta of a search
+// that was made with these steps, also where the search has not converged.
 func (s *Space[P]) ShootInexact(x, p P) (*Geodesic[P], error) {
 	return converted(s, s.shootInexact, x, p)
 }
@@ -283,8 +283,8 @@ func times(n int, v *Node) *Node {
 	return Mul(BroadcastToShape(t, v.Shape()), v)
 }
 
-// MaxDrift is the largest Drift that is taken for an error of the steps of a given Integrator: with more Exp and Shoot return an error,
-// and a logarithm is Stalled.
+// MaxDrift is the largest Drift that is accepted where an Integrator was given. If the Drift is larger, Exp and Shoot return an error, and
+// a logarithm is Stalled.
 const MaxDrift = 0.01
 
 // tooFewSteps is the error of a geodesic that needs more steps.

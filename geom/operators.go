@@ -26,7 +26,7 @@ func Divergence(m Manifold, v func(x *Node) *Node, x *Node) *Node {
 	return Add(linalg.Trace(autodiff.Jacobian(field, fresh(at.X))), ReduceSum(Mul(field(at.X), volume), -1))
 }
 
-// LaplaceBeltrami returns Δf = div grad f = g^ij ∂_i∂_j f − g^kl Γ^i_kl ∂_i f, [...], at points x, of a scalar function f. On an
+// LaplaceBeltrami returns Δf = div grad f = g^ij ∂_i∂_j f − g^kl Γ^i_kl ∂_i f, [...], at points x, of a scalar function f. On a
 // Charted manifold points are ambient.
 func LaplaceBeltrami(m Manifold, f func(x *Node) *Node, x *Node) *Node {
 	at := At(m, x)

@@ -16,9 +16,9 @@ type Winding interface {
 	//	log Σ_c a_c exp(−ρ_c(z)/τ),  [...],
 	//
 	// of points v and z, [..., a], and of numbers τ > 0, [...]: a sum over the geodesics c from z to v. ρ_c is half the square of
-	// the length of c where the manifold has ClosedForms; the least is half the squared distance near v, to second
-	// order, everywhere. The weights a_c may be 1; at z = v that of the shortest is. The sum is twice differentiable. Windings is nil
-	// for manifolds of the type whose geodesics are not known.
+	// the length of c where the manifold has ClosedForms. On every manifold the least ρ_c is half the squared distance near v, to second
+	// order. The weights a_c may all be 1; the weight of the shortest geodesic is 1 at z = v. The sum is twice differentiable. Windings
+	// returns nil if the geodesics of this manifold are not known, as for SO(4) among the rotation groups.
 	Windings() func(v, z, tau *Node) *Node
 }
 

@@ -18,8 +18,8 @@ import (
 //	dq = ∂H/∂p dt,  dp = −∂H/∂q dt − λ ∂H/∂p dt + σ dW,
 //
 // with W in R^(N·D). For σ > 0 the measure exp(−2λH/σ²) dq dp is invariant. For λ = 0 it is the shape spline of A. Trouvé and
-// F.-X. Vialard, Shape splines and stochastic shape evolutions: a second order point of view, 2012 (Lagrangian noise). They are the
-// parameters 0 (friction) and 1 (noise) of the process. One that is negative or not finite is an error.
+// F.-X. Vialard, Shape splines and stochastic shape evolutions: a second order point of view, 2012 (Lagrangian noise). The
+// Params of the process are friction and noise, in this order. One that is negative or not finite is an error.
 func (s *Space) Langevin(q, p [][]float64, friction, noise float64) (stochastic.Process[geom.Shape], error) {
 	const what = "Langevin"
 	if !(friction >= 0) || math.IsInf(friction, 1) {

@@ -44,7 +44,7 @@ type Growth[P geom.Point] struct {
 	Variation       *PCA[P] // of the s_i about s̄: modes u_k at y, and the scores of subjects
 
 	Intercept     Components   // of the variance of the γ_i(t₀), squared lengths
-	Rate          Components   // of the variance of the s_i, squared lengths by squared times
+	Rate          Components   // of the variance of the s_i, squared lengths per squared time
 	Modes         []Components // of the variance of the slopes along u_k; Total is Variation.Variances[k]
 	Noise         float64      // the standard deviation of one observation about its subject's geodesic, √ of the expected ‖ε‖²: a length
 	StandardError float64      // of s̄: √(Rate.Total/N), the root of the expected ‖s̄ − β‖²
@@ -306,7 +306,7 @@ func (g *Growth[P]) At(on geom.Of[P], t float64, scores ...float64) (point P, er
 	return way.End, nil
 }
 
-// Departure says how subjects that were all observed at the same times leave their geodesics together.
+// Departure says by how much subjects that were all observed at the same times deviate from their geodesics on average.
 type Departure struct {
 	Times  []float64
 	Along  []float64 // the mean of the e_ij along s̄, divided by ‖s̄‖²: by how much time subjects are ahead of their geodesics

@@ -29,7 +29,7 @@ type Mean[P geom.Point] struct {
 	// standard error of the mean, √(Σ w_i² ‖v_i‖²_g). Unsettled is the error of the geodesics q_i, which minimise d_σ where
 	// q_i(1) + σ² p_i(1) − x_i = 0: the largest norm of this vector, divided by √(Σ w_i |x_i − y|²).
 	Imbalance, Unsettled float64
-	Lost                 []int   // with Mismatch, where Status is Stalled: the samples to which no such geodesic was found, those most to blame
+	Lost                 []int   // with Mismatch, where Status is Stalled: of the samples to which no such geodesic was found, those that failed most often
 	Residual             float64 // the largest |Exp_y(v_i) − x_i|/√d; with Mismatch this is the noise, not an error
 	Iterations           int
 	// Status is Stalled if the gradient or a logarithm did not reach its tolerance; Residual says how far the logarithms

@@ -63,7 +63,7 @@ type Comparison[P geom.Point] struct {
 	Means  []P      // the Fréchet means of the groups; nil for TangentMeanDistance
 }
 
-// Err is that of Test.
+// Err returns nil if Status is Converged, and otherwise an error with the line of Test.String.
 func (c *Comparison[P]) Err() error { return solve.NotNil(c).Test.Err() }
 
 // PermutationTest tests whether groups of samples, at least two of at least two samples each, differ more than random groups of the same
