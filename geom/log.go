@@ -208,7 +208,12 @@ func gap(m Manifold, z, y, end *Node) (tangent, distance *Node) {
 	}
 	at := At(m, y)
 	x := at.Coordinates(end)
-	tangent = push(at.Point, at.Coordinates(fresh(z)), x)
+	there := at.Moved(at.Coordinates(fresh(z)))
+	tangent = push(at.Point, there.X, x)
+	if _, ok := at.chart.(Quotient); ok { // there.Z may be another element of the orbit of z
+		here := At(m, z)
+		tangent = here.Leave(Vector, here.through(there.Z).Enter(Vector, tangent))
+	}
 	return tangent, length(Sub(at.Point(x), y))
 }
 

@@ -37,6 +37,28 @@ func (d brownian) Equation(at geom.Local, params []*Node) ode.Equation {
 	return d.equation(at, params[0], func(*Node) *Node { return params[1] })
 }
 
+// Driven returns the process dg = g Σ_i σ_i^ ∘dW^i from a point of a group, (Σ_i σ_i^ ∘dW^i) g for a right-invariant metric, for vectors
+// σ_i of the Lie algebra, the rows of noise. With a basis of 𝔥 from Homogeneous.Split it moves in one fibre, with one of 𝔪 from fibre to
+// fibre and never along them.
+func Driven[P geom.Point](on geom.Of[P], start P, noise [][]float64) (_ stochastic.Process[P], err error) {
+	const what = "Motion by noise"
+	defer try.Named(&err, what)
+	s := on.Geometry()
+	m := starting(s, start)
+	m.checkNoise(noise)
+	return process(s, start, what, noise, []any{make([]float64, m.Dim())}, brownian{driven{metric: m}}), nil
+}
+
+// checkNoise ends by an error unless the noise is vectors of the Lie algebra.
+func (m *metric) checkNoise(noise [][]float64) {
+	if len(noise) == 0 {
+		try.Fail("no vectors for the noise; lie.Move computes the motion without noise")
+	}
+	for i, v := range noise {
+		m.checkCoordinates(fmt.Sprintf("vector %d of the noise", i), v)
+	}
+}
+
 // Coadjoint returns the process of a motion that is driven by noise along fixed vectors σ_i of the Lie algebra, the rows of noise.
 // The momentum m, [d], is conserved by the motion without noise: for a left-invariant metric it is the momentum of a body in space.
 // For a left-invariant metric the process is
@@ -52,12 +74,7 @@ func Coadjoint[P geom.Point](on geom.Of[P], start P, momentum []float64, noise [
 	s := on.Geometry()
 	m := starting(s, start)
 	m.checkCoordinates("momentum", momentum)
-	if len(noise) == 0 {
-		return stochastic.Process[P]{}, fmt.Errorf("no vectors for the noise; lie.Move computes the motion without noise")
-	}
-	for i, v := range noise {
-		m.checkCoordinates(fmt.Sprintf("vector %d of the noise", i), v)
-	}
+	m.checkNoise(noise)
 	return process(s, start, what, noise, []any{momentum}, coadjoint{driven{metric: m}}), nil
 }
 

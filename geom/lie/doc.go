@@ -29,6 +29,12 @@
 // angle of its rotation, the sectional curvature for orthonormal ξ and η is ¼ |[ξ, η]|², and Brownian motion g_t from the identity
 // of SO(3), whose generator is half the Laplacian, has E tr g_T = 3 e^(−T).
 //
+// # Quotients
+//
+// Quotient makes the homogeneous space G/H, to which a metric descends: the sphere is SO(3)/SO(2), the positive definite matrices are
+// GL(n)/O(n), the sets of p orthonormal vectors SO(n)/SO(n − p). Points stay elements of the group, any of their fibre, and paths come
+// with their horizontal lifts.
+//
 // # Motions
 //
 // A geodesic is also a motion, for example of a rigid body in free space. With the momentum μ = A ξ it solves the equations of

@@ -1,0 +1,342 @@
+package lie
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+	"anatomy/geom/autodiff"
+	"anatomy/geom/linalg"
+	"anatomy/geom/try"
+)
+
+// Homogeneous is a homogeneous space G/H with the metric to which a left-invariant metric of G descends: see Quotient.
+type Homogeneous interface {
+	geom.Charted
+	// Total is G with its metric. The projection g ↦ gH is a Riemannian submersion of it.
+	Total() geom.Charted
+	// Split returns orthonormal bases of the horizontal vectors 𝔪, [d][dim G], and of the vertical ones 𝔥, [dim H][dim G]: coordinates
+	// in the Lie algebra of G.
+	Split() (horizontal, vertical [][]float64)
+}
+
+// Quotient returns the homogeneous space G/H of a group G with a left-invariant metric A and a closed connected subgroup H, which is given
+// by its Lie algebra 𝔥: vectors of coordinates that span it, the rows of isotropy. For example the sphere is SO(3) by the rotations about
+// z, {{0, 0, 1}}.
+//
+// A point is an element g of G, N² numbers, and all g h with h in H are the same point, the fibre over it. Fibres are projected to a
+// familiar form by what H leaves as it is: g e_3 on the sphere. A velocity g ξ^ is vertical, along the fibre, for ξ in 𝔥, and horizontal
+// for ξ in the complement 𝔪 that is A-orthogonal to 𝔥; tangent vectors of G/H are the horizontal ones, and Space.Project removes the
+// vertical part of others. Their inner product is A. This depends on the point only, not on its g, where the inner product of 𝔪 is
+// invariant under Ad of H; otherwise the metric does not descend, which is an error, and so are vectors that do not span a subalgebra.
+//
+// Charts are x ↦ c exp x with x in 𝔪, so that paths of G/H come with horizontal lifts to G: of geodesics, of Brownian motion, of bridges
+// between two fibres, of most probable paths. The points that functions of other packages return are those of the lifts, exactly where
+// there are closed forms, and elsewhere in the limit of short steps.
+//
+// If G/H is naturally reductive, A([x, y], z) = A(x, [y, z]) for x, y, z in 𝔪, it has closed forms: geodesics are g exp tξ, ξ in 𝔪, and
+// parallel transport along them is ω ↦ exp(−½ [ξ, ·]_𝔪) ω. Bi-invariant A and all symmetric spaces are so (S. Kobayashi and K. Nomizu,
+// Foundations of differential geometry II, 1969, chapter X). Log is horizontal by a search in the fibre of the end, which finds the shortest of such vectors unless the end is near the cut
+// locus of the start.
+func Quotient(m geom.Charted, isotropy [][]float64) (_ Homogeneous, err error) {
+	defer try.Named(&err, "Quotient")
+	total := on(m)
+	if total.side != Left {
+		return nil, fmt.Errorf("the metric of %s is right-invariant: take one from LeftInvariant", total.name)
+	}
+	for i, v := range isotropy {
+		total.checkCoordinates(fmt.Sprintf("vector %d of the subalgebra", i), v)
+	}
+	q := &quotient{total: m, m: total}
+	try.Do(q.split(isotropy))
+	return q.classified()
+}
+
+// quotient is a homogeneous space.
+type quotient struct {
+	total                geom.Charted
+	m                    *metric
+	horizontal, vertical [][]float64 // orthonormal bases of 𝔪 and 𝔥
+	dual                 [][]float64 // takes vectors of the Lie algebra to coordinates in both bases, horizontal first, [dim G][dim G]
+	polar                bool        // horizontal matrices are symmetric and vertical ones skew
+}
+
+// inA is A(ξ, η).
+func (m *metric) inA(xi, eta []float64) (sum float64) {
+	for i, row := range m.inner {
+		sum += xi[i] * floats.Dot(row, eta)
+	}
+	return sum
+}
+
+// bracket is [ξ, η].
+func (g *Group) bracket(xi, eta []float64) []float64 {
+	d := g.Dim()
+	out := make([]float64, d)
+	for k := range out {
+		for j := range d {
+			out[k] += floats.Dot(g.structure[k*d+j], xi) * eta[j]
+		}
+	}
+	return out
+}
+
+// split makes the bases by Gram and Schmidt, with the longest remainder first.
+func (q *quotient) split(isotropy [][]float64) error {
+	const independent = 1e-9
+	d := q.m.Dim()
+	var basis [][]float64
+	length := func(v []float64) float64 { return math.Sqrt(q.m.inA(v, v)) }
+	remainder := func(v []float64) []float64 {
+		v = slices.Clone(v)
+		for range 2 { // twice is enough
+			for _, e := range basis {
+				floats.AddScaled(v, -q.m.inA(e, v), e)
+			}
+		}
+		return v
+	}
+	add := func(v []float64) { basis = append(basis, floats.ScaleTo(make([]float64, d), 1/length(v), v)) }
+	for i, v := range isotropy {
+		r := remainder(v)
+		if !(length(r) > independent*length(v)) {
+			return fmt.Errorf("vector %d of the subalgebra depends on those before it", i)
+		}
+		add(r)
+	}
+	q.vertical = slices.Clone(basis)
+	if len(basis) == d {
+		return fmt.Errorf("the subalgebra has the dimension of the group: the quotient is a point")
+	}
+	for len(basis) < d {
+		var best []float64
+		most := 0.0
+		for k := range d {
+			unit := make([]float64, d)
+			unit[k] = 1 / math.Sqrt(q.m.inner[k][k])
+			if r := remainder(unit); length(r) > most*(1+1e-9) {
+				best, most = r, length(r)
+			}
+		}
+		add(best)
+	}
+	q.horizontal = basis[len(isotropy):]
+	for _, e := range slices.Concat(q.horizontal, q.vertical) {
+		row := make([]float64, d)
+		for i := range row {
+			row[i] = floats.Dot(q.m.inner[i], e)
+		}
+		q.dual = append(q.dual, row)
+	}
+	return nil
+}
+
+// classified checks that the metric descends, and adds closed forms where they exist.
+func (q *quotient) classified() (Homogeneous, error) {
+	const tolerance = 1e-10
+	m, h := q.horizontal, q.vertical
+	size := 0.0
+	for _, a := range slices.Concat(m, h) {
+		for _, b := range slices.Concat(m, h) {
+			c := q.m.bracket(a, b)
+			size = max(size, math.Sqrt(q.m.inA(c, c)))
+		}
+	}
+	// largest |Σ over the orders of A(w, [u, v])| for u, v, w in three bases.
+	worst := func(a, b, c [][]float64, both bool) (most float64) {
+		for _, u := range a {
+			for _, v := range b {
+				for _, w := range c {
+					value := q.m.inA(w, q.m.bracket(u, v))
+					if both {
+						value += q.m.inA(v, q.m.bracket(u, w))
+					}
+					most = max(most, math.Abs(value))
+				}
+			}
+		}
+		return most
+	}
+	if off := worst(h, h, m, false); off > tolerance*size {
+		return nil, fmt.Errorf("the vectors span no subalgebra: their brackets leave it by %.3g, where brackets are up to %.3g long", off, size)
+	}
+	if off := worst(h, m, m, true); off > tolerance*size {
+		return nil, fmt.Errorf("the metric does not descend: along the fibres inner products of horizontal vectors change at the rate %.3g; "+
+			"take one that is invariant under Ad of the subgroup", off)
+	}
+	q.polar = true
+	for k, v := range slices.Concat(m, h) {
+		sign := 1.0
+		if k >= len(m) {
+			sign = -1
+		}
+		xi, _ := q.m.Tangent(v...) // of dim G coordinates
+		a := mat.NewDense(q.m.size(), q.m.size(), xi)
+		for i := range q.m.size() {
+			for j := range i + 1 {
+				q.polar = q.polar && math.Abs(a.At(i, j)-sign*a.At(j, i)) <= tolerance*mat.Norm(a, 2)
+			}
+		}
+	}
+	if worst(h, m, h, false) <= tolerance*size && worst(m, m, m, true) <= tolerance*size {
+		return naturallyReductive{q}, nil
+	}
+	return q, nil
+}
+
+func (q *quotient) Dim() int            { return len(q.horizontal) }
+func (q *quotient) AmbientDim() int     { return q.m.AmbientDim() }
+func (q *quotient) Total() geom.Charted { return q.total }
+func (q *quotient) Split() (horizontal, vertical [][]float64) {
+	return q.horizontal, q.vertical
+}
+
+// Rows are those of a matrix.
+func (q *quotient) Rows() (n, columns int, name string) { return q.m.Rows() }
+
+// lift is the vector of the Lie algebra with coordinates x in 𝔪, [..., dim G]; drop takes one to those of its horizontal part, [..., d].
+func (q *quotient) lift(x *Node) *Node { return linalg.MatVec(linalg.T(constant(x, q.horizontal)), x) }
+func (q *quotient) drop(xi *Node) *Node {
+	return linalg.MatVec(constant(xi, q.dual[:q.Dim()]), xi)
+}
+
+// velocity is ξ of the tangent vector v = z ξ^ of the group.
+func (q *quotient) velocity(z, v *Node) *Node {
+	return q.m.Vee(vector(linalg.MatMul(q.m.form.inverse(q.m.Group, q.m.matrix(z)), q.m.matrix(v))))
+}
+
+func (q *quotient) Chart(c *Node) geom.Chart {
+	return quotientChart{chart{q.m, q.m.form.nearest(q.m.Group, q.m.matrix(c))}, q}
+}
+
+// quotientChart is x ↦ c exp x, x in 𝔪.
+type quotientChart struct {
+	on chart
+	q  *quotient
+}
+
+func (c quotientChart) Dim() int { return c.q.Dim() }
+
+func (c quotientChart) Point(x *Node) *Node { return c.on.Point(c.q.lift(x)) }
+
+func (c quotientChart) Coordinates(z *Node) *Node {
+	inverse := c.q.m.form.inverse(c.q.m.Group, c.on.c)
+	return c.q.local(c.q.m.translate(c.on.at(inverse, z), z))
+}
+
+// G is JᵀJ, J x' the horizontal part of dexp_(−x) x'.
+func (c quotientChart) G(x *Node) *Node {
+	j := c.q.slope(x)
+	return linalg.MatMul(linalg.T(j), j)
+}
+
+func (c quotientChart) Horizontal(z, v *Node) *Node {
+	return c.q.m.Mul(z, c.q.m.Hat(c.q.lift(c.q.drop(c.q.velocity(z, v)))))
+}
+
+// local returns x in 𝔪, [..., d], with k = exp x · h for an h in H, of elements k of the group, [..., N²]; NaN where it finds none.
+func (q *quotient) local(k *Node) *Node {
+	if q.polar { // h cancels in k kᵀ = exp 2x
+		a := q.m.matrix(k)
+		return q.drop(q.m.Vee(vector(MulScalar(linalg.SymLog(linalg.MatMul(a, linalg.T(a))), 0.5))))
+	}
+	const (
+		close = 1e-10
+		turns = 15
+		steps = turns + 6
+	)
+	g, d := q.m.Group, q.Dim()
+	vertical := func(zeta *Node) *Node { return linalg.MatVec(constant(zeta, q.dual[d:]), zeta) }
+	off := func(zeta *Node) *Node { return ReduceAndKeep(Abs(vertical(zeta)), ReduceSum, -1) } // a maximum may pass over NaN
+	// k is turned in its fibre until ζ = log k is horizontal, which is shortest there. For a bi-invariant metric −ζ's vertical part is the
+	// slope of ½ |ζ|²: the first steps go down by it. The last are Newton's, as ζ of k exp(−δ) is ζ − dexp⁻¹_(−ζ) δ for small δ.
+	zeta := g.Log(k)
+	far := GreaterThan(off(zeta), MulScalar(OnesLike(off(zeta)), close))
+	count := MulScalar(ReduceAllMax(ConvertDType(far, dtypes.Int32)), steps)
+	zeta = autodiff.Repeat(count, func(i *Node, c []*Node) []*Node {
+		k, zeta := c[0], c[1]
+		basis := linalg.T(constant(zeta, q.vertical))
+		change := linalg.MatMul(constant(zeta, q.dual[d:]), linalg.SolveGeneral(g.DExp(Neg(zeta)), broadcast(basis, zeta)))
+		down := vertical(zeta)
+		first := BroadcastToShape(LessThan(i, Const(i.Graph(), int32(turns))), down.Shape())
+		delta := Where(first, down, linalg.SolveGeneral(change, down))
+		k = g.Mul(k, g.Exp(Neg(linalg.MatVec(basis, delta))))
+		return []*Node{k, g.Log(k)}
+	}, []*Node{k, zeta})[1]
+	missed := off(zeta)
+	x := linalg.NaNWhere(Not(LessThan(missed, MulScalar(OnesLike(missed), 100*close))), q.drop(zeta))
+	var found *Node
+	// As h = exp(−x) k, the horizontal part of dexp_(−x) x' is that of exp(−x) k' k⁻¹ exp x.
+	found = autodiff.CustomVJP([]*Node{k}, []*Node{x}, func(ct []*Node) []*Node {
+		x := q.lift(found)
+		force := linalg.SolveGeneral(linalg.T(q.slope(found)), ct[0])
+		a := g.veeDual(linalg.MatVec(linalg.T(constant(force, q.dual[:d])), force))
+		left, right := g.matrix(g.Exp(Neg(x))), g.matrix(g.Mul(g.Inverse(k), g.Exp(x)))
+		return []*Node{vector(linalg.MatMul(linalg.MatMul(linalg.T(left), a), linalg.T(right)))}
+	})[0]
+	return found
+}
+
+// broadcast gives a matrix the leading axes of vectors x.
+func broadcast(a, x *Node) *Node {
+	return BroadcastPrefix(a, x.Shape().Dimensions[:x.Rank()-1]...)
+}
+
+// slope is the matrix that takes x' to the horizontal part of dexp_(−x) x', [..., d, d].
+func (q *quotient) slope(x *Node) *Node {
+	j := linalg.MatMul(q.m.DExp(Neg(q.lift(x))), linalg.T(constant(x, q.horizontal)))
+	return linalg.MatMul(constant(x, q.dual[:q.Dim()]), j)
+}
+
+// naturallyReductive has geodesics g exp tξ.
+type naturallyReductive struct{ *quotient }
+
+// Exp is z exp(z⁻¹v).
+func (q naturallyReductive) Exp(z, v *Node) *Node {
+	return q.m.Mul(z, q.m.Group.Exp(q.lift(q.drop(q.velocity(z, v)))))
+}
+
+// Log is z x^ with exp x · h = z⁻¹y.
+func (q naturallyReductive) Log(z, y *Node) *Node {
+	return q.m.Mul(z, q.m.Hat(q.lift(q.local(q.m.Mul(q.m.Inverse(z), y)))))
+}
+
+// Transport is z exp ξ (exp(−½ [ξ, ·]_𝔪) ω)^, ξ = z⁻¹v, ω = z⁻¹w.
+func (q naturallyReductive) Transport(z, v, w *Node) *Node {
+	xi := q.lift(q.drop(q.velocity(z, v)))
+	ad := linalg.MatMul(q.m.adjoint(xi), linalg.T(constant(xi, q.horizontal)))
+	ad = linalg.MatMul(constant(xi, q.dual[:q.Dim()]), ad)
+	omega := linalg.MatVec(linalg.Expm(MulScalar(ad, -0.5)), q.drop(q.velocity(z, w)))
+	return q.m.Mul(q.m.Mul(z, q.m.Group.Exp(xi)), q.m.Hat(q.lift(omega)))
+}
+
+// ONeill returns the two parts of the sectional curvature of a space from Quotient in the plane of horizontal vectors u and v at z: that
+// of the plane in the group, and ¾ |[ξ, η]_𝔥|² for an orthonormal basis ξ, η of it, which is never negative (B. O'Neill, The
+// fundamental equations of a submersion, 1966). Their sum is Space.SectionalCurvature, whose errors it has.
+func ONeill[P geom.Point](over geom.Of[P], z, u, v P) (group, fibre float64, err error) {
+	const what = "ONeill"
+	defer try.Named(&err, what)
+	s := over.Geometry()
+	m, ok := s.M.(interface{ of() *quotient })
+	if !ok {
+		return 0, 0, fmt.Errorf("the space is that of %T, want one from Quotient", s.M)
+	}
+	try.Get(s.SectionalCurvature(z, u, v))
+	out := try.Get(s.Call(operation{name: what}, func(in []*Node) []*Node {
+		q := m.of()
+		xi, eta := q.lift(q.drop(q.velocity(in[0], in[1]))), q.lift(q.drop(q.velocity(in[0], in[2])))
+		inner := func(a, b *Node) *Node { return ReduceSum(Mul(a, q.m.momentum(b)), -1) }
+		area := Sub(Mul(inner(xi, xi), inner(eta, eta)), Square(inner(xi, eta)))
+		along := linalg.MatVec(constant(xi, q.dual[q.Dim():]), q.m.Bracket(xi, eta))
+		return []*Node{geom.SectionalCurvature(q.total, in[0], in[1], in[2]), Div(MulScalar(ReduceSum(Square(along), -1), 0.75), area)}
+	}, s.Vector(z), s.Vector(u), s.Vector(v)))
+	return out.Scalar(0), out.Scalar(1), nil
+}
+
+func (q *quotient) of() *quotient { return q }
