@@ -210,8 +210,8 @@ func Recentred(m Manifold, equation func(m Manifold) ode.Equation, method ode.Me
 	})
 }
 
-// Flow integrates a field that a manifold defines from t = 0 to 1 in n steps and returns the final state: ode.Flow for states as
-// in InChart.
+// Flow integrates a field that a manifold defines from t = 0 to 1 in n steps and returns the final state. It is ode.Flow, but states are
+// as in InChart, and on a Charted manifold every step is taken in the chart centred at its start.
 func Flow(m Manifold, field func(m Manifold) ode.Field, method ode.Method, n int, y ode.State, kinds ...Kind) ode.State {
 	f, method := recentredField(m, field, method, kinds)
 	return ode.Integrate(f, method, ode.Drive{Steps: n}, y)

@@ -28,7 +28,7 @@ import (
 // changes from one of these charts to the next make X_k = ψ_k⁻¹ A_{k+1} A_k⁻¹, which takes the fields over a step. It is close to the
 // identity for short steps, and as many of its eigenvalues are negative as there are conjugate points in the step, counted with
 // multiplicity. Conjugate interpolates within the first step that has one. It costs as much as 2d + 1 geodesics, which are integrated
-// also where there are closed forms. The errors are those of Exp without these.
+// also where there are closed forms. Its errors are those of Exp on a manifold without closed forms.
 func (s *Space[P]) Conjugate(z, v []P) ([]float64, error) {
 	return s.conjugateTimes(given(z), given(v))
 }

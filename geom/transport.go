@@ -153,10 +153,10 @@ func (s *space) transport(start, momentum any, vectors []any) (_ [][]Vec, err er
 	}, start, vectors, numbers(start), numbers(momentum), each(vectors, numbers)), nil
 }
 
-// TransportGeodesic returns the deformation of a geodesic for another subject: the geodesic from the end of along, with the velocity of g
-// moved there in parallel. Both geodesics start at the same point: g is what happened to one subject, such as its growth, and along leads
-// from this subject to the other one. The result has the length of g. The errors are those of Transport and Exp, and different starts are
-// one.
+// TransportGeodesic applies the deformation of one subject to another subject. The geodesic g is what happened to the first subject,
+// such as its growth, and along is a geodesic from the first subject to the second. Both start at the first subject. The result starts at
+// the end of along, with the velocity of g moved there by parallel transport along it, and has the length of g. It is an error if the two
+// geodesics have different starts; the other errors are those of Transport and Exp.
 func (s *Space[P]) TransportGeodesic(g, along *Geodesic[P]) (_ *Geodesic[P], err error) {
 	defer try.Named(&err, "TransportGeodesic")
 	if g == nil || along == nil {

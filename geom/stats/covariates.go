@@ -10,20 +10,26 @@ import (
 	"anatomy/geom/try"
 )
 
-// RegressionTest tests whether terms explain samples beside known ones, which may be none: whether the v_k of the tested ones are
-// 0 in the model of Regress that has both. It permutes the residuals of the model without the tested terms (Freedman and Lane, J.
-// Business Econ. Statist. 1, 1983). These are the Misses, times √w_i, moved to p in parallel along the geodesics of that model, where they
-// are vectors e_i of one tangent space. Without known terms the e_i are the logarithms at the Fréchet mean. The statistic is the partial
-// R², the share of Σ ‖e_i‖² that least squares in this space explain by the tested terms, with a constant and the known ones taken
-// away from them: F, which orders permutations alike, is R²/(1 − R²) times the ratio of the degrees of freedom. In flat space it is that
-// of the regressions; elsewhere what is left out are curvature times squares of the residuals and of the way from p. It holds its size if
-// residuals, moved to p, are independent and have one distribution, but for √w_i. The command notebooks/calibrate measures how often it rejects where
-// the tested terms do nothing.
+// RegressionTest tests whether the coefficients v_k of the tested terms are 0 in the model of Regress that has the known and the tested
+// terms. There may be no known ones. P is the share of permutations whose partial R² is at least as large as that of the samples.
 //
-// A Factor of two categories is tested by the distance of the groups as by TangentMeanDistance. With Mismatch the vectors are the v of the
-// minimum in d_σ, and norms are those of (g* + σ²)⁻¹ at p.
+// A Factor of two categories is tested by the distance of the groups, as by TangentMeanDistance. With Mismatch the e_i below are the v of
+// the minimum in d_σ, and norms are those of (g* + σ²)⁻¹ at p. The options Weights, Start, Mismatch, Tolerance and MaxIterations are
+// those of Regress.
 //
-// It takes Weights, Start, Mismatch, Tolerance and MaxIterations as Regress does.
+// # Algorithm
+//
+// The residuals of the model without the tested terms are permuted (Freedman and Lane, J. Business Econ. Statist. 1, 1983). They are the
+// Misses of that model, times √w_i. Parallel transport along its geodesics moves them to p, where they are vectors e_i of one tangent
+// space. Without known terms the e_i are the logarithms at the Fréchet mean.
+//
+// The partial R² is the share of Σ ‖e_i‖² that least squares in this tangent space explain by the tested terms, after a constant and the
+// known terms are taken away from them. F orders permutations alike: it is R²/(1 − R²) times the ratio of the degrees of freedom. In flat
+// space this is the R² of the regressions. On curved manifolds it neglects curvature times squares of the residuals and of the distance
+// from p.
+//
+// If the moved residuals are independent and have one distribution, up to √w_i, a true hypothesis is rejected as often as the level says.
+// notebooks/calibrate measures how often that is on curved manifolds.
 func RegressionTest[P geom.Point](on geom.Of[P], samples []P, known, tested linear.Terms, p linear.Permutations, opts ...MeanOption) (_ *Test, err error) {
 	s := on.Geometry()
 	r := newRun("test of covariates", s, 0)

@@ -15,8 +15,8 @@ import (
 // It is robust: outliers with less than half of the weight move it only a little. If the median is one of the samples, Point is
 // exactly this sample and Gradient is 0. If distances are not convex, it is a local minimum, as for FrechetMean.
 //
-// The options are Weights, Start, Tolerance (default 1e-8, relative to Σ w_i d_i Σ w_i/d_i, where each d_i counts as at least a
-// tenth of Σ w_i d_i) and MaxIterations (500).
+// The options are Weights, Start, Tolerance (default 1e-8) and MaxIterations (500). The tolerance is for the Gradient divided by
+// Σ w_i d_i Σ w_i/d_i, a number without unit, in which each d_i counts as at least a tenth of the mean distance Σ w_i d_i.
 //
 // # Algorithm
 //
