@@ -28,7 +28,7 @@ var (
 	skew2  = []float64{0, -1, 1, 0} // of GL(2)
 )
 
-// block are the rotations of SO(4) of the planes of the axes from first on.
+// rotation4 is the rotation of SO(4) in the plane of the axes i and j, as coordinates in its Lie algebra.
 func rotation4(i, j int) []float64 {
 	g := lie.SO(4)
 	for k := range g.Dim() {

@@ -53,6 +53,7 @@ SEQUENCES = {
                  "var fib func(n int) int\nfib = func(n int) int {\n\tif n < 2 {\n\t\treturn n\n\t}\n\treturn fib(n-1) + fib(n-2)\n}\nfib(10)", "55", "fib(11)", "89"],
     "functions as values": ["f := math.Sqrt", "", "f(4)", "2", "f = math.Cbrt", "", "f(8)", "2",
                             "table := map[string]func(float64) float64{`sin`: math.Sin}", "", "table[`sin`](0)", "0"],
+    "one of two functions": ["f, g := math.Sqrt, math.Cbrt\nvar h, k = math.Sin, math.Cos", "", "f(4)", "2", "g(8)", "2", "h(0)", "0", "k(0)", "1"],
     "a function value set in a block": ["h := math.Sqrt\nif h(4) == 2 {\n\th = math.Cbrt\n}", "", "h(8)", "!h: its value of cell \\[\\d+\\] does not live on: it holds a function.*inside of a block"],
     "a figure that is changed": ["fig := viz.Fig(viz.Points([][]float64{{0, 0}, {1, 1}}))\nfig.Title(`a`)", None, "fig", "!does not live on: .*changed after the statement that made it",
                                  "fig := viz.Fig(viz.Points([][]float64{{0, 0}, {1, 1}})).Title(`a`)", "", "fig", None],

@@ -36,6 +36,7 @@ func TestForm(t *testing.T) {
 		{"nothing", "func main() {\nprint(1)\n}", "nb_.Begin(7)", "nb_.Load"},
 		{"a recipe", "func main() {\nprint(M)\n}", `nb_.Make("M", &M, nb_make_abc)`, "nb_.Load"},
 		{"a new variable", "func main() {\nz, _ := 1, q\n}", "z, _ := 1, q; nb_.Bind(nb_.By(\"z, _ := 1, q\", \"\", \"\", nb_.Var(\"q\", &q)), nb_.Var(\"z\", &z))", "nb_1"},
+		{"two new variables, of which a recipe may make one", "func main() {\nz, y := 1, 2\n}", "nb_.By(\"z, y := 1, 2; _, _ = z, y\", ", "nb_1"},
 		{"a known one", "func main() {\nq := 1\nprint(q)\n}", "q := 1; nb_.Bind(", "nb_.Load"},
 		{"a known one that a function names", "func main() {\ng()\nq := 1\n}\nfunc g() { print(q) }", "nb_1 := 1; nb_.Set(&q, &nb_1); nb_.Bind(", ""},
 		{"set, not read", "func main() {\nq = nil\n}", "var q []float64", "nb_.Load"},

@@ -101,8 +101,21 @@ func (l *live) by(s ast.Node, values []ast.Expr) string {
 		})
 	}
 	out := edited(source, edits)
-	if _, spec := s.(*ast.ValueSpec); spec {
+	var names []*ast.Ident
+	switch s := s.(type) {
+	case ast.Stmt:
+		names, _ = targets(s)
+	case *ast.ValueSpec:
 		out = "var " + out
+		names = slices.DeleteFunc(slices.Clone(s.Names), func(id *ast.Ident) bool { return id.Name == "_" })
+	}
+	if len(names) > 1 { // making takes one, and the compiler wants each to be used
+		blank := slices.Repeat([]string{"_"}, len(names))
+		used := make([]string, len(names))
+		for i, id := range names {
+			used[i] = id.Name
+		}
+		out += "; " + strings.Join(blank, ", ") + " = " + strings.Join(used, ", ")
 	}
 	var packages []string
 	for _, alias := range slices.Sorted(maps.Keys(imports)) {
