@@ -42,8 +42,8 @@ type Homogeneous interface {
 //
 // If G/H is naturally reductive, A([x, y], z) = A(x, [y, z]) for x, y, z in 𝔪, it has closed forms: geodesics are g exp tξ, ξ in 𝔪, and
 // parallel transport along them is ω ↦ exp(−½ [ξ, ·]_𝔪) ω. Bi-invariant A and all symmetric spaces are so (S. Kobayashi and K. Nomizu,
-// Foundations of differential geometry II, 1969, chapter X). Log is horizontal by a search in the fibre of the end, which finds the shortest of such vectors unless the end is near the cut
-// locus of the start.
+// Foundations of differential geometry II, 1969, chapter X). Log searches the fibre of the end until the vector is horizontal. It is the
+// shortest such vector unless the end is near the cut locus of the start.
 func Quotient(m geom.Charted, isotropy [][]float64) (_ Homogeneous, err error) {
 	defer try.Named(&err, "Quotient")
 	total := on(m)

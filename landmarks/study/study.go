@@ -313,9 +313,9 @@ const fastFrom = 2000
 // Start aligns the subjects of a folder to the first, and chooses a model by their size r, the root mean square distance of the
 // first from its centre; a study of Deformetrica has its own, and stays as it is. The deformations are Gaussian of width
 // r·deformation. The norm of an object is that of varifolds of width r·detail, for the r of the object itself, but no finer than its
-// edges; its noise is a share of what would be all: 0.2·r for surfaces and 0.3 for curves. Notes say the numbers. With similarity
-// subjects may also be scaled. The template starts as the first subject, and control points stand on a grid, a width apart, as far as
-// a width from it.
+// edges; its noise is a share of what would be all: 0.2·r for surfaces and 0.3 for curves. Notes say the numbers. The Smoothing of a
+// curve is twice as wide as its norm. With similarity subjects may also be scaled. The template starts as the first subject, and control
+// points stand on a grid, a width apart, as far as a width from it.
 func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	if s.Model.Space != nil {
 		return nil

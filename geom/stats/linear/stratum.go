@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
@@ -47,20 +46,13 @@ func (s *stratum) left() int { return s.y.RawMatrix().Rows - len(s.basis) }
 // over returns the stratum of the levels of term e, at which the columns of e differ, for the test of term k: rows are √m times the
 // means of the m samples of a level, and what the terms before e leave of them is e.
 func (s *stratum) over(k, e int, columns []column, name string) (*stratum, error) {
-	var levels [][]int // the samples of each
-	level := map[string]int{}
-	for i := range s.basis[0] {
-		var key strings.Builder
-		for _, c := range columns {
-			fmt.Fprint(&key, c.values[i], " ")
+	levels := together(len(s.basis[0]), func(i int) []float64 { // the samples of each
+		values := make([]float64, len(columns))
+		for c, column := range columns {
+			values[c] = column.values[i]
 		}
-		u, ok := level[key.String()]
-		if !ok {
-			u, levels = len(levels), append(levels, nil)
-			level[key.String()] = u
-		}
-		levels[u] = append(levels[u], i)
-	}
+		return values
+	})
 	least, most := len(levels[0]), 0
 	for _, of := range levels {
 		least, most = min(least, len(of)), max(most, len(of))

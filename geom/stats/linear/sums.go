@@ -2,7 +2,6 @@ package linear
 
 import (
 	"fmt"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -147,25 +146,37 @@ func addFour(out []float64, a, b, c, d float64, x, y, z, u []float64) {
 }
 
 // cells are the samples with weight, by the combinations of categories of the factors that the design has.
-func (d *Design) cells() (cells [][]int) {
-	number := map[string]int{}
-	for k, i := range d.with {
-		var key strings.Builder
-		for _, c := range d.columns {
-			for _, p := range c.parts {
-				if p.level != "" {
-					fmt.Fprint(&key, p.values[i], " ")
-				}
+func (d *Design) cells() [][]int {
+	var factors [][]float64
+	for _, c := range d.columns {
+		for _, p := range c.parts {
+			if p.level != "" {
+				factors = append(factors, p.values)
 			}
 		}
-		of, seen := number[key.String()]
-		if !seen {
-			of, cells = len(cells), append(cells, nil)
-			number[key.String()] = of
-		}
-		cells[of] = append(cells[of], k)
 	}
-	return cells
+	return together(len(d.with), func(k int) []float64 {
+		values := make([]float64, len(factors))
+		for f, of := range factors {
+			values[f] = of[d.with[k]]
+		}
+		return values
+	})
+}
+
+// together are the samples 0, …, n − 1 in groups with the same values, in the order of their first samples.
+func together(n int, values func(i int) []float64) (groups [][]int) {
+	number := map[string]int{}
+	for i := range n {
+		key := fmt.Sprint(values(i))
+		of, seen := number[key]
+		if !seen {
+			of, groups = len(groups), append(groups, nil)
+			number[key] = of
+		}
+		groups[of] = append(groups[of], i)
+	}
+	return groups
 }
 
 // sumOfSquares is that of all numbers of a matrix.

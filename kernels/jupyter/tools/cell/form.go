@@ -463,7 +463,12 @@ func targets(s ast.Stmt) (names []*ast.Ident, values []ast.Expr) {
 			}
 		}
 	}
-	return slices.DeleteFunc(names, func(id *ast.Ident) bool { return id.Name == "_" }), values
+	return named(names), values
+}
+
+// named are those of the names that are not blank.
+func named(names []*ast.Ident) []*ast.Ident {
+	return slices.DeleteFunc(slices.Clone(names), func(id *ast.Ident) bool { return id.Name == "_" })
 }
 
 // declares says whether a statement declares the variables that it gives values.
@@ -511,7 +516,7 @@ func (l *live) statements() {
 				}
 			}
 		}
-		l.insert(l.offset(s.End()), after+fmt.Sprintf("; %s.Bind(%s, %s)", displayAlias, l.by(s, values), strings.Join(bound, ", ")))
+		l.insert(l.offset(s.End()), after+fmt.Sprintf("; %s.Bind(%s, %s)", displayAlias, l.by(s, names, values), strings.Join(bound, ", ")))
 	}
 }
 
@@ -529,11 +534,10 @@ func (l *live) globals() {
 			return
 		}
 		done[s] = true
+		names := named(s.Names)
 		var bound []string
-		for _, id := range s.Names {
-			if id.Name != "_" {
-				bound = append(bound, variable(id.Name))
-			}
+		for _, id := range names {
+			bound = append(bound, variable(id.Name))
 		}
 		for _, v := range s.Values {
 			l.names(v, func(id *ast.Ident) {
@@ -543,7 +547,7 @@ func (l *live) globals() {
 			})
 		}
 		if len(bound) > 0 {
-			binds += fmt.Sprintf("; var _ = %s.Bind(%s, %s)", displayAlias, l.by(s, s.Values), strings.Join(bound, ", "))
+			binds += fmt.Sprintf("; var _ = %s.Bind(%s, %s)", displayAlias, l.by(s, names, s.Values), strings.Join(bound, ", "))
 		}
 	}
 	for _, d := range l.file.Decls {

@@ -38,9 +38,9 @@ func (l *live) making(id string) string {
 	return out.String()
 }
 
-// by describes a statement or a declaration as notebooks/nb wants it: its source, the packages that it names, the variables
+// by describes a statement or a declaration, which gives names values, as notebooks/nb wants it: its source, the packages that it names, the variables
 // that functions read which it calls, and the variables that it names.
-func (l *live) by(s ast.Node, values []ast.Expr) string {
+func (l *live) by(s ast.Node, names []*ast.Ident, values []ast.Expr) string {
 	if len(values) == 0 {
 		return displayAlias + ".By(``, ``, ``)"
 	}
@@ -101,21 +101,15 @@ func (l *live) by(s ast.Node, values []ast.Expr) string {
 		})
 	}
 	out := edited(source, edits)
-	var names []*ast.Ident
-	switch s := s.(type) {
-	case ast.Stmt:
-		names, _ = targets(s)
-	case *ast.ValueSpec:
+	if _, spec := s.(*ast.ValueSpec); spec {
 		out = "var " + out
-		names = slices.DeleteFunc(slices.Clone(s.Names), func(id *ast.Ident) bool { return id.Name == "_" })
 	}
 	if len(names) > 1 { // making takes one, and the compiler wants each to be used
-		blank := slices.Repeat([]string{"_"}, len(names))
 		used := make([]string, len(names))
 		for i, id := range names {
 			used[i] = id.Name
 		}
-		out += "; " + strings.Join(blank, ", ") + " = " + strings.Join(used, ", ")
+		out += "; _" + strings.Repeat(", _", len(names)-1) + " = " + strings.Join(used, ", ")
 	}
 	var packages []string
 	for _, alias := range slices.Sorted(maps.Keys(imports)) {
