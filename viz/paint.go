@@ -458,8 +458,11 @@ func arrow(from, to vg.Point, width float64) arrowhead {
 // paint draws the stamps on c, whose rectangle holds them.
 func paint(c draw.Canvas, all []stamp) {
 	if _, raster := c.Canvas.(*vgimg.Canvas); !raster && len(all) > dense {
-		const rim = 6 // points: dots on the edge reach over it
-		area := vg.Rectangle{Min: c.Min.Sub(vg.Point{X: rim, Y: rim}), Max: c.Max.Add(vg.Point{X: rim, Y: rim})}
+		const rim = 6                                                  // points: dots on the edge reach over it
+		whole := func(p vg.Point, to func(float64) float64) vg.Point { // so that a file does not tell how a processor rounds
+			return vg.Point{X: vg.Length(to(float64(p.X))), Y: vg.Length(to(float64(p.Y)))}
+		}
+		area := vg.Rectangle{Min: whole(c.Min.Sub(vg.Point{X: rim, Y: rim}), math.Floor), Max: whole(c.Max.Add(vg.Point{X: rim, Y: rim}), math.Ceil)}
 		dots := printDots
 		if _, ok := c.Canvas.(*vgsvg.Canvas); ok {
 			dots = imageDots

@@ -155,16 +155,20 @@ func separate(what string, columns [][]float64, groups []string, whiten bool, p 
 	if whiten { // by the covariance of all: the sum of squares between groups is Pillai's trace then
 		rows = try.Get(standardise(s.z))
 	}
-	t := &sorted{z: rows, count: s.count}
-	permuted := make([]int, n)
-	tests := try.Get(p.Test(what, n, linear.Order, []float64{t.between(s.of)}, func(d *linear.Draw) ([]float64, error) {
-		for i, j := range d.Order {
-			permuted[i] = s.of[j]
-		}
-		return []float64{t.between(permuted)}, nil
-	}))
-	out.Test = tests[0]
+	table := try.Get(oneWay(rows, groups, p))
+	out.Test = linear.Test{P: table.Rows[0].P, Permutations: table.Permutations}
 	return out, nil
+}
+
+// oneWay is the analysis of variance of rows in groups.
+func oneWay(rows *mat.Dense, groups []string, p linear.Permutations) (_ *linear.ANOVA, err error) {
+	defer try.Catch(&err)
+	y := make([][]float64, len(groups))
+	for i := range y {
+		y[i] = rows.RawRowView(i)
+	}
+	design := try.Get(linear.NewDesign(len(y), nil, nil, linear.Factor("group", groups...)))
+	return try.Get(design.Fit(y)).ANOVA(p)
 }
 
 // standardise turns and scales columns such that their products are 1 with themselves and 0 with each other.
@@ -186,15 +190,6 @@ func (s *sorted) means(of []int) *mat.Dense {
 		floats.AddScaled(out.RawRowView(g), 1/s.count[g], s.z.RawRowView(i))
 	}
 	return out
-}
-
-// between is the sum of squares between groups of rows whose mean is 0.
-func (s *sorted) between(of []int) (sum float64) {
-	mean := s.means(of)
-	for g, n := range s.count {
-		sum += n * floats.Dot(mean.RawRowView(g), mean.RawRowView(g))
-	}
-	return sum
 }
 
 // off is a row less the mean of a group.

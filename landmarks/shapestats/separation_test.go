@@ -59,12 +59,8 @@ func TestCanonicalVariatesOfIrises(t *testing.T) {
 		expect.Abs(t, "change by the unit of the score", s.Axes[0][j], sum/squares, 1e-10)
 	}
 	rows := expect.Must(standardise(mat.DenseCopyOf(transposed(columns))))
-	of := &sorted{z: rows, count: []float64{50, 50, 50}}
-	groups := make([]int, 150)
-	for i := range groups {
-		groups[i] = i / 50
-	}
-	expect.Abs(t, "Pillai's trace", of.between(groups), 1.1919, 5e-5)
+	table := expect.Must(oneWay(rows, species, draws(19, 1)))
+	expect.Abs(t, "Pillai's trace", table.Rows[0].SS, 1.1919, 5e-5)
 }
 
 func transposed(columns [][]float64) mat.Matrix {

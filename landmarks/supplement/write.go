@@ -23,6 +23,7 @@ import (
 	"anatomy"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/geom/watch"
 	"anatomy/internal/replace"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
@@ -50,29 +51,31 @@ const (
 	crateFile    = "ro-crate-metadata.json"
 )
 
-// Write writes a document to a folder, which it makes, or to an archive if the name ends with .zip: the page index.html, tables/*.csv, figures/*.svg,
+// Write writes a document to folders, which it makes, and to archives, whose names end with .zip: the page index.html, tables/*.csv, figures/*.svg,
 // *.pdf and *.png, the landmarks with the covariates, data/landmarks.csv, the mesh, if any, and the question. The folder is a Research Object Crate (version 1.1), whose
 // ro-crate-metadata.json has the checksums of all files. Equal questions about equal data give equal files.
 //
-// It is an error if the folder holds anything else but an earlier document, or if the archive is there.
-func (d *Document) Write(to string) error {
-	err := try.Run(func() {
-		if written := d.files(); strings.EqualFold(filepath.Ext(to), ".zip") {
-			writeArchive(to, written)
-		} else {
-			writeFolder(to, written)
+// It is an error if a folder holds anything else but an earlier document, or if an archive is there.
+func (d *Document) Write(to ...string) (err error) {
+	defer try.Catch(&err)
+	written := d.files()
+	for _, to := range to {
+		write := writeFolder
+		if strings.EqualFold(filepath.Ext(to), ".zip") {
+			write = writeArchive
 		}
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", to, err)
+		try.Do(try.Name(try.Run(func() { write(to, written) }), "%s", to))
 	}
 	return nil
 }
 
 // files are all files of the document by their names.
 func (d *Document) files() map[string][]byte {
-	written := map[string][]byte{}
-	for _, f := range d.Figures() {
+	written, figures := map[string][]byte{}, d.Figures()
+	task := watch.Begin("figures", nil, nil)
+	defer task.End()
+	for k, f := range figures {
+		task.Report(watch.Progress{Iteration: k, Total: len(figures)})
 		for _, extension := range []string{".svg", ".pdf", ".png"} {
 			written["figures/"+f.Name+extension] = try.Get(viz.Encode(extension, f.Drawing))
 		}

@@ -198,9 +198,7 @@ func report() *cobra.Command {
 			if out == nil {
 				out = []string{base(args[0]) + "-report"}
 			}
-			for _, to := range out {
-				write(c, d, to)
-			}
+			write(c, d, out...)
 		}),
 	}
 	q.flags(c)
@@ -210,13 +208,15 @@ func report() *cobra.Command {
 	return c
 }
 
-// write writes a document and says where its page is.
-func write(c *cobra.Command, d *supplement.Document, to string) {
-	try.Do(d.Write(to))
-	if !strings.EqualFold(filepath.Ext(to), ".zip") {
-		to = filepath.Join(to, "index.html")
+// write writes a document and says where its pages are.
+func write(c *cobra.Command, d *supplement.Document, to ...string) {
+	try.Do(d.Write(to...))
+	for _, to := range to {
+		if !strings.EqualFold(filepath.Ext(to), ".zip") {
+			to = filepath.Join(to, "index.html")
+		}
+		fmt.Fprintln(c.OutOrStdout(), to)
 	}
-	fmt.Fprintln(c.OutOrStdout(), to)
 }
 
 func repeat() *cobra.Command {

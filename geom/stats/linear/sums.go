@@ -109,11 +109,7 @@ func (s *sums) of(x, plus *mat.Dense) func(d *Draw) *mat.Dense {
 					i := c.samples[min(k+j, count-1)]
 					rows[j], signs[j] = x.RawRowView(d.Order[i]), d.Sign[i]*indicator(k+j < count)
 				}
-				for p := range rank {
-					weights := c.pieces.RawRowView(p)
-					at := func(j int) float64 { return signs[j] * weights[min(k+j, count-1)] }
-					addFour(pieces.RawRowView(first+p), at(0), at(1), at(2), at(3), rows[0], rows[1], rows[2], rows[3])
-				}
+				addFour(pieces, first, rank, rows, func(p, j int) float64 { return signs[j] * c.pieces.At(p, min(k+j, count-1)) })
 			}
 			first += rank
 		}
@@ -127,21 +123,35 @@ func (s *sums) of(x, plus *mat.Dense) func(d *Draw) *mat.Dense {
 // addProduct adds f · a · b to out: for few rows of many numbers, on all platforms in as little time.
 func addProduct(out *mat.Dense, f float64, a, b *mat.Dense) {
 	rows, count := a.Dims()
-	for i := range rows {
-		weights := a.RawRowView(i)
-		for k := 0; k < count; k += 4 {
-			at := func(j int) float64 { return f * weights[min(k+j, count-1)] * indicator(k+j < count) }
-			row := func(j int) []float64 { return b.RawRowView(min(k+j, count-1)) }
-			addFour(out.RawRowView(i), at(0), at(1), at(2), at(3), row(0), row(1), row(2), row(3))
+	var of [4][]float64
+	for k := 0; k < count; k += len(of) {
+		for j := range of {
+			of[j] = b.RawRowView(min(k+j, count-1))
 		}
+		addFour(out, 0, rows, of, func(i, j int) float64 { return f * a.At(i, min(k+j, count-1)) * indicator(k+j < count) })
 	}
 }
 
-// addFour adds ax + by + cz + du to out: four at once, since each is read and written once then.
-func addFour(out []float64, a, b, c, d float64, x, y, z, u []float64) {
-	x, y, z, u = x[:len(out)], y[:len(out)], z[:len(out)], u[:len(out)]
-	for i := range out {
-		out[i] += a*x[i] + b*y[i] + c*z[i] + d*u[i]
+// addFour adds combinations of four rows to some rows of a matrix from one on: Σ_j weight(i, j) · of_j to the i-th. It takes four rows for two at once,
+// since each number is read and written fewer times then.
+func addFour(to *mat.Dense, from, count int, of [4][]float64, weight func(i, j int) float64) {
+	for i := 0; i < count; i += 2 {
+		a, b, c, d := weight(i, 0), weight(i, 1), weight(i, 2), weight(i, 3)
+		out := to.RawRowView(from + i)
+		x, y, z, u := of[0][:len(out)], of[1][:len(out)], of[2][:len(out)], of[3][:len(out)]
+		if i+1 == count {
+			for k := range out {
+				out[k] += a*x[k] + b*y[k] + c*z[k] + d*u[k]
+			}
+			return
+		}
+		e, f, g, h := weight(i+1, 0), weight(i+1, 1), weight(i+1, 2), weight(i+1, 3)
+		next := to.RawRowView(from + i + 1)[:len(out)]
+		for k := range out {
+			p, q, r, s := x[k], y[k], z[k], u[k]
+			out[k] += a*p + b*q + c*r + d*s
+			next[k] += e*p + f*q + g*r + h*s
+		}
 	}
 }
 
