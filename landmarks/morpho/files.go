@@ -213,6 +213,11 @@ func readFolder(folder string) (*Dataset, error) {
 	}
 	if len(passed) > 0 {
 		out.note("passed over, as they hold no landmarks: %s", listed(passed))
+		if slices.ContainsFunc(passed, func(name string) bool {
+			return spreadsheet(name) || slices.Contains([]string{".csv", ".tsv", ".txt"}, strings.ToLower(filepath.Ext(name)))
+		}) {
+			out.note("if one of them is a table of covariates, name it as such: --covariates, or COVARIATES= of make report")
+		}
 	}
 	if first == nil {
 		what := "the folder has no files"

@@ -229,7 +229,8 @@ func TestReadFolder(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(folder, "more"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	want.Notes = []string{"passed over, as they hold no landmarks: about.txt, gorilla 1.ply, more, notes.md"}
+	want.Notes = []string{"passed over, as they hold no landmarks: about.txt, gorilla 1.ply, more, notes.md",
+		"if one of them is a table of covariates, name it as such: --covariates, or COVARIATES= of make report"}
 	if diff := cmp.Diff(want, expect.Must(Read(folder)), same); diff != "" {
 		t.Error(diff)
 	}

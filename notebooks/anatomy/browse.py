@@ -40,6 +40,19 @@ def main():
         expect(page.locator("#status")).to_have_text("Ready.", timeout=60_000)
         expect(page.locator("#report")).to_be_disabled()
 
+        # a folder that is dropped: scripts cannot make one, so an entry stands for it
+        page.evaluate("""() => {
+            const file = (name, text) => ({ isFile: true, name, file: done => done(new File([text], name)) });
+            const batches = [[file("a.pts", "0 0\\n1 0\\n0 1\\n"), { isFile: false, name: "more" }], [file("b.pts", "0 0\\n2 0\\n0 1\\n"), file(".hidden", "")], []];
+            const folder = { isFile: false, name: "shapes", createReader: () => ({ readEntries: done => done(batches.shift()) }) };
+            const event = new Event("drop");
+            event.dataTransfer = { items: [{ webkitGetAsEntry: () => folder }] };
+            document.getElementById("drop").ondrop(event);
+        }""")
+        expect(page.locator("#inspect")).to_be_enabled()
+        page.click("#inspect")
+        expect(page.locator("#about")).to_contain_text("2 specimens", timeout=60_000)
+
         page.set_input_files("#landmarks", DATA)
         page.click("#inspect")
         expect(page.locator("#about")).to_contain_text("40 specimens", timeout=60_000)

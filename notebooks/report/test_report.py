@@ -141,7 +141,17 @@ class Runner(unittest.TestCase):
             self.assertRegex(studies[1].named(str(failure)), re.escape(str(bad)) + ':3: .*"seven" is not a number')
             self.assertEqual(dict(run.provenance(fact, studies[0], 3.2, [("device", "cpu:0")])),
                              {"data": f"my shapes.csv, SHA-256 {written}…", "parameters": "scale = 3, of = a/b", "device": "cpu:0", "time": "3 s"})
-            self.assertEqual(run.report_name(path, studies[0]), "x--my shapes,scale=3,of=a_b")
+            self.assertRegex(run.report_name(path, studies[0]), "^x--my_shapes,scale=3,of=a_b-[0-9a-f]{8}$")
+
+    def test_report_names(self):
+        def name(model):
+            return run.report_name(pathlib.Path("x.ipynb"), run.Study(parameters={"model": model}))
+
+        self.assertEqual(name("size + Sex"), "x--model=size+Sex")
+        self.assertNotEqual(name("size*sex"), name("size:sex"))
+        for model in ["`Age (years)` * sex", "é" * 200, "../../x"]:
+            self.assertRegex(name(model), r"^x--model=[\w.+=-]+-[0-9a-f]{8}$")
+            self.assertLessEqual(len(name(model).encode()), 160)
 
     def test_titles(self):
         with tempfile.TemporaryDirectory() as folder:
