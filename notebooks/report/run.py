@@ -401,8 +401,8 @@ def report_name(path, study):
     own = ([study.data.stem] if study.data else []) + [f"{n}={v}" for n, v in study.parameters.items()]
     if not own:
         return path.stem
-    words = [re.sub(r"\s*([+*:=])\s*|[`\s]+", lambda m: m[1] or "_", part) for part in own]
-    plain = [re.sub(r"[^\w.+=-]+", "_", word).strip("_") for word in words]
+    words = [re.sub(r"\s*([+*:=])\s*|`|\s+", lambda m: m[1] or "_" * m[0].isspace(), part) for part in own]
+    plain = [re.sub(r"_*[^\w.+=-]+_*", "_", word).strip("_") for word in words]
     name = path.stem + OWN + ",".join(plain)
     if plain != words or len(os.fsencode(name)) > LONGEST:  # the models a*b and a:b are two
         name = os.fsencode(name)[:LONGEST].decode(errors="ignore") + "-" + hashlib.sha256(os.fsencode(",".join(own))).hexdigest()[:8]
