@@ -47,7 +47,7 @@ func Example_trust() {
 	M := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))
 	g := nb.Must(M.Log(q0, q1))
 	times := nb.Must(M.Conjugate([]geom.Shape{q0}, []geom.Shape{g.Velocity}))
-	fmt.Println(g.Err(), g.Residual < 1e-6, g.Drift < 1e-4, math.IsInf(times[0], 1)) // found, met, energy kept, no conjugate point
+	fmt.Println(g.Err(), g.Residual < 1e-6, g.Drift < 1e-4, math.IsInf(times[0], 1)) // it converged, ends at the target, keeps its energy, has no conjugate point
 	// Output:
 	// <nil> true true true
 }
@@ -86,7 +86,7 @@ func Example_transport() {
 
 // How do I add a manifold by its metric?
 func Example_metric() {
-	plane := geom.On(geom.MetricFunc(2, func(x *Node) *Node { // the half plane: 1/y² in both directions
+	plane := geom.On(geom.MetricFunc(2, func(x *Node) *Node { // the half plane: the metric is 1/y² times the identity
 		y := SliceAxis(x, -1, AxisRange(1, 2))
 		zero, g := ZerosLike(y), Reciprocal(Square(y))
 		return Stack([]*Node{Concatenate([]*Node{g, zero}, -1), Concatenate([]*Node{zero, g}, -1)}, -2)
@@ -204,7 +204,7 @@ func Example_brownian() {
 	// true
 }
 
-// How do I get the density of reaching a point?
+// How do I estimate a transition density?
 func Example_density() {
 	S := geom.On(manifold.Sphere(2))
 	run := stochastic.Run{Paths: 200, Steps: 50, Time: 0.4, Seed: 1}

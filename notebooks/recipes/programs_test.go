@@ -31,7 +31,7 @@ import (
 
 // How do I stop a search at a deadline?
 func Example_deadline() {
-	ctx, cancel := context.WithTimeout(context.Background(), 0) // no time at all, to show what happens
+	ctx, cancel := context.WithTimeout(context.Background(), 0) // no time at all, as an example
 	defer cancel()
 	M := landmarks.New(12, 2, kernels.Gaussian(30), geom.Context(ctx))
 	mean := nb.Must(stats.FrechetMean(M, morpho.Plethodon().Shapes()[:4]))
@@ -111,13 +111,13 @@ func Example_within() {
 	q := mesh.Icosphere(4).Vertices // 2562
 	target := mesh.Icosphere(4).Map(func(x []float64) []float64 { return []float64{1.2 * x[0], x[1], 0.9 * x[2]} }).Vertices
 	k := nb.Must(kernels.Fast(kernels.Gaussian(0.5), 1e-5, q, target))
-	g := nb.Must(landmarks.New(len(q), 3, k).LogWithin(q, target, 1e-3)) // to a root mean square of 0.001
+	g := nb.Must(landmarks.New(len(q), 3, k).LogWithin(q, target, 1e-3)) // the root mean square error is at most 0.001
 	fmt.Println(g.Status, g.Residual <= 1e-3)
 	// Output:
 	// converged true
 }
 
-// How do I tell a missing file from a faulty one?
+// How do I distinguish a missing file from a faulty one?
 func Example_missingFile() {
 	_, err := morpho.Read("nowhere.csv")
 	fmt.Println(errors.Is(err, fs.ErrNotExist))
@@ -178,7 +178,7 @@ func Example_resume() {
 	nb.Must(0, s.Start(0.5, 0.2, false))
 	first := nb.Must(s.Estimate(solve.MaxIterations(2)))
 	var stored population.Atlas
-	nb.Must(0, json.Unmarshal(nb.Must(json.Marshal(first)), &stored)) // a file, a queue, another machine
+	nb.Must(0, json.Unmarshal(nb.Must(json.Marshal(first)), &stored)) // the text can go to a file, a queue or another machine
 	last := nb.Must(s.Model.Continue(&stored, s.Subjects, solve.Tolerance(0.1)))
 	fmt.Println(first.Status, last.Status, last.Evaluations > first.Evaluations)
 	// Output:

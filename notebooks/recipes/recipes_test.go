@@ -32,9 +32,9 @@ var writePage = flag.Bool("write", false, "write the pages anew")
 
 // pages are those of the recipes: the file with the examples, the page, and its beginning.
 var pages = []struct{ source, page, text string }{
-	{"recipes_test.go", "recipes.md", "# Recipes\n\nShort answers for people who measure shapes. Others are for the [geometry](recipes-geometry.md) and for [programs](recipes-programs.md). All are executed with the tests. They work in a notebook as they are; in a program of your own, handle the error instead of calling `nb.Must`. The comment at the end of a recipe is what it prints.\n"},
-	{"geometry_test.go", "recipes-geometry.md", "# Recipes: geometry\n\nShort answers for people who study the geometry of shapes, executed with the tests as [the others](recipes.md).\n"},
-	{"programs_test.go", "recipes-programs.md", "# Recipes: programs\n\nShort answers for people who build programs with the packages, executed with the tests as [the others](recipes.md). In your program, handle errors instead of calling `nb.Must`.\n"},
+	{"recipes_test.go", "recipes.md", "# Recipes\n\nThis page has short answers for people who measure shapes. Two other pages are about [geometry](recipes-geometry.md) and [programs](recipes-programs.md). The tests execute all recipes. A recipe works in a notebook as it is; in a program of your own, handle the error instead of calling `nb.Must`. The comment at the end of a recipe is what it prints.\n"},
+	{"geometry_test.go", "recipes-geometry.md", "# Recipes: geometry\n\nThis page has short answers for people who study the geometry of shapes. The tests execute all recipes; see [the first page](recipes.md).\n"},
+	{"programs_test.go", "recipes-programs.md", "# Recipes: programs\n\nThis page has short answers for people who build programs with the packages. The tests execute all recipes; see [the first page](recipes.md). In your program, handle errors instead of calling `nb.Must`.\n"},
 }
 
 // home is the folder of this package.
@@ -86,7 +86,7 @@ func Example_read() {
 	// heads.tps: 40 specimens of 12 landmarks in 2 dimensions
 }
 
-// How do I add what I know of the specimens from a spreadsheet?
+// How do I add covariates from a spreadsheet?
 func Example_covariates() {
 	heads := nb.Must(morpho.Read("heads.tps"))
 	heads = nb.Must(heads.ReadCovariates("specimens.csv"))
@@ -118,7 +118,7 @@ func Example_without() {
 // How do I estimate missing landmarks?
 func Example_missing() {
 	heads := nb.Must(morpho.Read("heads.csv"))
-	heads.Specimens[3].Points[5] = []float64{-999, -999} // as some programs mark them
+	heads.Specimens[3].Points[5] = []float64{-999, -999} // some programs mark missing landmarks so
 	heads = heads.Missing(-999)
 	for i, points := range nb.Must(morpho.EstimateMissing(heads.Shapes())) {
 		heads.Specimens[i].Points = points
@@ -149,7 +149,7 @@ func Example_distance() {
 	// 0.0635
 }
 
-// Do two groups differ, and with which p-value?
+// Do two groups differ, and what is the p-value?
 func Example_groups() {
 	heads := nb.Must(morpho.Read("heads.csv"))
 	model := nb.Must(shapestats.Fit(heads, linear.Factor("species")))
@@ -175,7 +175,7 @@ func Example_factors() {
 	// 999 permutations of residuals: a p of 0.05 has the standard error 0.007
 }
 
-// My groups have different sizes. Which sums of squares do I take?
+// Which sums of squares do I use if the groups have different sizes?
 func Example_unbalanced() {
 	fish := morpho.Pupfish()
 	formula := nb.Must(shapestats.Parse("population*sex", fish))
@@ -235,7 +235,7 @@ func Example_beyondSize() {
 	// groups explain 34 % more, p = 0.001
 }
 
-// Which shape is expected at a size?
+// Which shape does the model predict at a given size?
 func Example_predict() {
 	apes := morpho.GreatApes()
 	model := nb.Must(shapestats.Fit(apes, shapestats.LogSize()))
@@ -265,7 +265,7 @@ func Example_slide() {
 	// converged
 }
 
-// Do relatives resemble each other?
+// Do related species resemble each other?
 func Example_signal() {
 	heads := morpho.PlethodonSpecies()
 	phylogeny := nb.Must(tree.Parse(morpho.PlethodonTree()))
@@ -286,7 +286,7 @@ func Example_mesh() {
 	// surface of 1280 triangles on 642 vertices, x from -1 to 1, y from -1 to 1, z from -1 to 1
 }
 
-// How do I get all of this for my paper, in one folder?
+// How do I write a report for my paper into one folder?
 func Example_supplement() {
 	heads := nb.Must(morpho.Read("heads.csv"))
 	question := supplement.Question{Title: "Heads", Model: "size + species*site", Permutations: 999, Seed: 1}
